@@ -1,0 +1,288 @@
+/* sinter.h - the public C API of Sinter, a tensor compiler.
+ *
+ * A program builds a lazy graph of tensors; nothing is computed until sn_eval, a read, or the run of a
+ * compiled program asks for it. Then the graph is optimised, fused into few kernels, planned into one
+ * block of memory and run on all cores.
+ *
+ *   sn_context *ctx;
+ *   sn_context_create(NULL, &ctx);
+ *   sn_tensor *x = sn_from_data(ctx, SN_F32, 2, (int64_t[]){2, 3}, data);
+ *   sn_tensor *y = sn_sum(sn_tanh(x), SN_ALL_AXES, false);
+ *   float result;
+ *   if (sn_read(y, &result, sizeof result)) puts(sn_error_message(ctx));
+ *
+ * Conventions
+ *   Shapes are row-major, rank 0 to SN_MAX_RANK; sizes 0 and 1 are legal everywhere. Sizes, strides and
+ *   axes count elements; byte counts end in _bytes. Negative axes count from the end.
+ *   Ownership: a function that returns a tensor or object hands its caller one reference, to be given
+ *   back with the matching release function (or by leaving a scope, see sn_scope_begin). Arguments are
+ *   borrowed, never consumed. Release functions accept NULL.
+ *   Errors: a function that returns sn_status says so; one that returns a pointer returns NULL. The
+ *   first error since sn_error_clear stays readable through sn_error_status / sn_error_message. A
+ *   tensor function given a NULL tensor returns NULL and keeps that first error, so a chain of calls is
+ *   checked once at its end. After any error everything that existed before is intact and usable.
+ *   Threads: a context and its tensors belong to one thread at a time.
+ *
+ * Each function carries a tag [new, errors]: new = returns a new reference, - = does not;
+ * m = may fail for want of memory, s shapes or axes, d dtypes, a other argument, w worker lost.
+ */
+#ifndef SINTER_H
+#define SINTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define SN_API __attribute__((visibility("default")))
+#else
+#define SN_API
+#endif
+
+#define SN_VERSION "0.1.0"
+#define SN_MAX_RANK 8
+
+/* Status codes; the numbers are part of the binary interface and never change meaning. */
+typedef enum sn_status {
+  SN_OK = 0,
+  SN_ERR_SHAPE = 1,       /* shapes, ranks or axes do not fit */
+  SN_ERR_DTYPE = 2,       /* dtypes do not fit */
+  SN_ERR_MEMORY = 3,      /* an allocation failed or a size overflows */
+  SN_ERR_ARGUMENT = 4,    /* any other bad argument */
+  SN_ERR_UNSUPPORTED = 5, /* legal, but not available */
+  SN_ERR_WORKER = 6,      /* a thread of the pool was lost */
+  SN_ERR_INTERNAL = 7     /* an invariant of the library is broken: a bug */
+} sn_status;
+
+/* Element types; pinned like the status codes. bool is stored as one byte, 0 or 1. */
+typedef enum sn_dtype { SN_F32 = 0, SN_F64 = 1, SN_I32 = 2, SN_BOOL = 3 } sn_dtype;
+
+typedef struct sn_context sn_context; /* allocator, thread pool, compiled programs; owns no tensors */
+typedef struct sn_tensor sn_tensor;   /* reference-counted: a lazy node, or a value in memory */
+typedef struct sn_program sn_program; /* a compiled graph */
+
+/* ---- context ---------------------------------------------------------------------------------- */
+
+/* allocate returns NULL on failure; alignment is a power of two; release gets the same byte count. */
+typedef struct sn_allocator {
+  void *user;
+  void *(*allocate)(void *user, size_t bytes, size_t alignment);
+  void (*release)(void *user, void *block, size_t bytes);
+} sn_allocator;
+
+typedef struct sn_options {
+  const sn_allocator *allocator; /* NULL: aligned_alloc and free */
+  int threads;                   /* lanes that compute, caller included; 0: one per core */
+  size_t memory_limit_bytes;     /* 0: none */
+  bool deterministic;            /* drop FMA: the same bits natively and in WebAssembly */
+} sn_options;
+
+/* Creates a context with *options (NULL: defaults) in *out. [new, m a] */
+SN_API sn_status sn_context_create(const sn_options *options, sn_context **out);
+
+/* Releases the context, its programs and threads. Its tensors must have been released. [-, -] */
+SN_API void sn_context_destroy(sn_context *ctx);
+
+/* The first error since the last clear: its status and text, e.g.
+ * "matmul: inner dimensions differ: a (2, 3), b (4, 5)". The text lives until the next error. [-, -] */
+SN_API sn_status sn_error_status(const sn_context *ctx);
+SN_API const char *sn_error_message(const sn_context *ctx);
+SN_API void sn_error_clear(sn_context *ctx);
+
+typedef struct sn_memory_info {
+  size_t bytes_in_use;  /* all blocks of the context: tensors, programs, graph */
+  size_t bytes_peak;    /* largest bytes_in_use so far */
+  size_t tensor_bytes;  /* values of live tensors alone */
+  size_t tensors;       /* live tensors, lazy ones included */
+  size_t programs;      /* compiled programs in the cache */
+  size_t program_hits;  /* evaluations that found their program in the cache */
+  size_t program_misses;
+} sn_memory_info;
+SN_API void sn_memory(const sn_context *ctx, sn_memory_info *out);
+
+/* Lanes in use, and the instruction set of the kernels: "avx512", "avx2", "sse2", "simd128" ... */
+SN_API int sn_threads(const sn_context *ctx);
+SN_API const char *sn_isa(const sn_context *ctx);
+
+/* Amount of debug output, 0 (none) to 6; starts as the environment's SINTER_DEBUG. See README. */
+SN_API void sn_set_debug(sn_context *ctx, int level);
+
+/* Switches a compiler pass of programs compiled from now on; SN_ERR_ARGUMENT for an unknown name.
+ * Passes by number, 0 .. sn_pass_count() - 1, in the order they run. [-, a] */
+SN_API sn_status sn_pass_enable(sn_context *ctx, const char *name, bool on);
+SN_API int sn_pass_count(void);
+SN_API const char *sn_pass_name(int index);
+
+/* ---- tensors ---------------------------------------------------------------------------------- */
+
+/* A tensor of the given shape with a copy of data (row-major, sn_size_bytes long). [new, m s a] */
+SN_API sn_tensor *sn_from_data(sn_context *ctx, sn_dtype dtype, int rank, const int64_t *dims,
+                               const void *data);
+
+/* As sn_from_data with undefined contents, to be written through *data before its first use. */
+SN_API sn_tensor *sn_empty(sn_context *ctx, sn_dtype dtype, int rank, const int64_t *dims,
+                           void **data);
+
+/* value everywhere, converted to dtype. Lazy: takes no memory for elements. [new, m s] */
+SN_API sn_tensor *sn_full(sn_context *ctx, sn_dtype dtype, int rank, const int64_t *dims,
+                          double value);
+
+/* A rank-0 value that takes the dtype of what it meets: sn_mul(x, sn_scalar(ctx, 2)) keeps x's dtype.
+ * In eager use its value is an input of the program, not part of its identity. [new, m] */
+SN_API sn_tensor *sn_scalar(sn_context *ctx, double value);
+
+/* The index along axis as int32 or float. [new, m s d] */
+SN_API sn_tensor *sn_iota(sn_context *ctx, sn_dtype dtype, int rank, const int64_t *dims, int axis);
+
+SN_API sn_tensor *sn_retain(sn_tensor *t); /* one more reference; returns t */
+SN_API void sn_release(sn_tensor *t);      /* gives one reference back */
+
+/* Between begin and end, every tensor reference handed to the caller is noted; end releases those
+ * that sn_keep has not taken out. Scopes nest. [-, m] */
+SN_API sn_status sn_scope_begin(sn_context *ctx);
+SN_API void sn_scope_end(sn_context *ctx);
+SN_API sn_tensor *sn_keep(sn_tensor *t);
+
+SN_API sn_dtype sn_dtype_of(const sn_tensor *t);
+SN_API int sn_rank(const sn_tensor *t);
+SN_API const int64_t *sn_dims(const sn_tensor *t); /* sn_rank of them, valid while t lives */
+SN_API int64_t sn_size(const sn_tensor *t);        /* number of elements */
+SN_API size_t sn_size_bytes(const sn_tensor *t);
+SN_API size_t sn_dtype_bytes(sn_dtype dtype);
+
+/* Computes the tensors (one program for all) so that their values are in memory. [-, m w] */
+SN_API sn_status sn_eval(sn_tensor *const *tensors, size_t count);
+
+/* Evaluates t if needed and copies its elements to out, which holds bytes >= sn_size_bytes(t). */
+SN_API sn_status sn_read(sn_tensor *t, void *out, size_t bytes);
+
+/* Evaluates t if needed; its elements in place, valid while t lives and is not donated. NULL on error. */
+SN_API const void *sn_data(sn_tensor *t);
+
+/* As sn_eval, but a thread of the pool drives the run while the caller goes on. *ticket is a number
+ * for sn_ticket_done; later evaluations run after this one. Without a pool it runs at once. [-, m w] */
+SN_API sn_status sn_eval_async(sn_tensor *const *tensors, size_t count, uint32_t *ticket);
+SN_API bool sn_ticket_done(sn_context *ctx, uint32_t ticket);
+
+/* Waits for every run under way; the status of the first that failed since the last call. [-, w] */
+SN_API sn_status sn_synchronize(sn_context *ctx);
+
+/* ---- ops -------------------------------------------------------------------------------------- */
+/* The elementwise ops of the table, sn_add(a, b), sn_tanh(x) ..., are declared in sinter_ops.h. Inputs
+ * broadcast as in NumPy; dtypes promote bool < int32 < float32 < float64, and ops that are defined on
+ * floats only take integers as float32. */
+
+#define SN_ALL_AXES ((uint32_t)0xffffffff)
+
+/* axes: bit i set = axis i is reduced. keepdims leaves them with size 1. Empty sum is 0; max, min and
+ * argmax of nothing are SN_ERR_SHAPE. mean of integers is float32. [new, m s d] */
+SN_API sn_tensor *sn_sum(sn_tensor *x, uint32_t axes, bool keepdims);
+SN_API sn_tensor *sn_mean(sn_tensor *x, uint32_t axes, bool keepdims);
+SN_API sn_tensor *sn_max(sn_tensor *x, uint32_t axes, bool keepdims);
+SN_API sn_tensor *sn_min(sn_tensor *x, uint32_t axes, bool keepdims);
+/* Index of the first largest (smallest) element along axis; the first NaN wins. int32. */
+SN_API sn_tensor *sn_argmax(sn_tensor *x, int axis, bool keepdims);
+SN_API sn_tensor *sn_argmin(sn_tensor *x, int axis, bool keepdims);
+
+/* (..., m, k) x (..., k, n) -> (..., m, n); leading dimensions broadcast; a rank-1 operand is a row
+ * (left) or a column (right) and its dimension is dropped again, as in NumPy. [new, m s d] */
+SN_API sn_tensor *sn_matmul(sn_tensor *a, sn_tensor *b);
+
+SN_API sn_tensor *sn_reshape(sn_tensor *x, int rank, const int64_t *dims); /* one -1: inferred */
+SN_API sn_tensor *sn_transpose(sn_tensor *x, const int *perm);             /* NULL: all reversed */
+SN_API sn_tensor *sn_broadcast_to(sn_tensor *x, int rank, const int64_t *dims);
+/* size elements from begin in steps of stride (not 0; < 0 walks down) along each axis. */
+SN_API sn_tensor *sn_slice(sn_tensor *x, const int64_t *begin, const int64_t *size,
+                           const int64_t *strides);
+/* before[i] and after[i] >= 0 elements of value around each axis. */
+SN_API sn_tensor *sn_pad(sn_tensor *x, const int64_t *before, const int64_t *after, double value);
+SN_API sn_tensor *sn_concat(sn_tensor *const *inputs, size_t count, int axis);
+SN_API sn_tensor *sn_astype(sn_tensor *x, sn_dtype dtype);
+SN_API sn_tensor *sn_bitcast(sn_tensor *x, sn_dtype dtype); /* float32 <-> int32, same bits */
+
+/* logits (..., classes), labels int32 (...) or a distribution (..., classes): one loss per row (...),
+ * logsumexp(logits) - logits[label], stable for large logits. [new, m s d] */
+SN_API sn_tensor *sn_softmax_cross_entropy(sn_tensor *logits, sn_tensor *labels);
+
+/* ---- derivatives ------------------------------------------------------------------------------ */
+
+/* A lazy copy of x that sn_gradients can tell from x itself. [new, m] */
+SN_API sn_tensor *sn_variable(sn_tensor *x);
+
+/* out[i] = d y / d wrt[i], for a scalar float y; zeros where y does not depend on wrt[i], which must be
+ * floats. Only more graph: it can be differentiated again. out holds count references. [new, m s d] */
+SN_API sn_status sn_gradients(sn_tensor *y, sn_tensor *const *wrt, size_t count, sn_tensor **out);
+
+/* ---- compiled programs ------------------------------------------------------------------------ */
+
+/* A tensor without a value: an argument of the program being traced. [new, m s] */
+SN_API sn_tensor *sn_placeholder(sn_context *ctx, sn_dtype dtype, int rank, const int64_t *dims);
+
+/* Compiles outputs as a function of the placeholders inputs; other tensors met on the way are
+ * captured as they are now. donate (n_inputs flags or NULL): the program may write its outputs into
+ * that argument's memory; the caller's tensor is then used up by the run. [new, m a] */
+SN_API sn_status sn_compile(sn_context *ctx, sn_tensor *const *inputs, size_t n_inputs,
+                            sn_tensor *const *outputs, size_t n_outputs, const bool *donate,
+                            sn_program **out);
+
+/* Runs the program; outputs receives new tensors. Inputs are evaluated first when lazy and must have the
+ * placeholders' shapes and dtypes. Donated inputs must not be read afterwards. [new, m s d w] */
+SN_API sn_status sn_program_run(sn_program *program, sn_tensor *const *inputs,
+                                sn_tensor **outputs);
+
+/* As sn_program_run on the pool's driver thread: returns at once; see sn_eval_async. [new, m s d w] */
+SN_API sn_status sn_program_run_async(sn_program *program, sn_tensor *const *inputs,
+                                      sn_tensor **outputs, uint32_t *ticket);
+
+typedef struct sn_program_info {
+  size_t nodes;       /* of the graph after all passes */
+  size_t kernels;     /* steps of one run */
+  size_t arena_bytes; /* planned block for intermediates */
+  size_t naive_bytes; /* what they would take without reuse */
+  double flops;       /* of one run */
+  double bytes;       /* read and written by the kernels of one run */
+} sn_program_info;
+SN_API void sn_program_describe(const sn_program *program, sn_program_info *out);
+SN_API void sn_program_release(sn_program *program);
+
+/* The graph after a stage ("trace", a pass name, "groups", "plan") as stable text or DOT; NULL for an
+ * unknown stage. The text belongs to the program. Recorded only while sn_set_debug is >= 5. [-, -] */
+SN_API const char *sn_program_text(const sn_program *program, const char *stage);
+
+/* ---- profile ---------------------------------------------------------------------------------- */
+
+typedef struct sn_kernel_profile {
+  const char *name; /* e.g. "matmul+add+relu" */
+  const char *kind; /* "map", "reduce", "contraction" */
+  double ms;        /* summed over calls: from first start to last end over the lanes */
+  double flops;     /* summed over calls */
+  double bytes;     /* summed over calls */
+  uint32_t calls;
+  uint32_t threads; /* most lanes that took part in a call */
+} sn_kernel_profile;
+
+typedef struct sn_span {
+  double begin_ms, end_ms; /* on the clock of sn_profile_now */
+  uint32_t kernel;         /* index into the kernel profiles */
+  uint32_t lane;           /* 0: the caller or driver */
+} sn_span;
+
+/* Starts recording at most max_spans spans (more are counted, not kept). [-, m] */
+SN_API sn_status sn_profile_start(sn_context *ctx, size_t max_spans);
+/* Ends it. The arrays belong to the context and live until the next start. */
+SN_API void sn_profile_stop(sn_context *ctx);
+SN_API size_t sn_profile_kernels(const sn_context *ctx, const sn_kernel_profile **out);
+SN_API size_t sn_profile_spans(const sn_context *ctx, const sn_span **out, size_t *lost);
+SN_API double sn_profile_now(void);
+
+#include "sinter_ops.h"
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,57 @@
+// What can be asked of the core as a whole: evaluation, memory, debug output, compiler passes.
+
+import { SinterError } from './errors.js';
+import { leaves } from './pytree.js';
+import { runtime } from './runtime/runtime.js';
+
+/** Computes tensors (also in nested arrays and objects), all in one program. */
+export function evaluate(...trees: unknown[]): void {
+  const rt = runtime();
+  const tensors = leaves(trees);
+  rt.send(tensors.map((t) => t.read('eval')));
+  rt.ok(rt.exports.sinter_eval(tensors.length));
+}
+
+export interface MemoryInfo {
+  /** All that the core has allocated: tensors, programs, graphs. */
+  bytesInUse: number;
+  bytesPeak: number;
+  /** Values of live tensors alone. */
+  tensorBytes: number;
+  /** Live tensors, lazy ones included. */
+  tensors: number;
+  /** Compiled programs, and how often one was found or had to be made. */
+  programs: number;
+  programHits: number;
+  programMisses: number;
+}
+
+export function memory(): MemoryInfo {
+  const rt = runtime();
+  rt.exports.sinter_memory();
+  const [bytesInUse, bytesPeak, tensorBytes, tensors, programs, programHits, programMisses] = rt
+    .receive(0, 7)
+    .map((word) => word >>> 0) as [number, number, number, number, number, number, number];
+  return { bytesInUse, bytesPeak, tensorBytes, tensors, programs, programHits, programMisses };
+}
+
+/** Debug output to the console, 0 (none) to 6: the scale of SINTER_DEBUG. */
+export function setDebug(level: number): void {
+  runtime().exports.sinter_set_debug(level);
+}
+
+/** Names of the compiler passes, in the order they run. */
+export function passes(): string[] {
+  const rt = runtime();
+  return Array.from({ length: rt.exports.sinter_pass_count() }, (_, i) => rt.text(rt.exports.sinter_pass_name(i)));
+}
+
+/** Switches a compiler pass for programs compiled from now on. */
+export function setPass(name: string, on: boolean): void {
+  const rt = runtime();
+  const index = passes().indexOf(name);
+  if (index < 0) {
+    throw new SinterError('argument', `setPass: there is no pass ${name}`, { hint: `there are ${passes().join(', ')}` });
+  }
+  rt.ok(rt.exports.sinter_pass_enable(index, on ? 1 : 0));
+}

@@ -1,0 +1,116 @@
+// Typed errors. What fails in the core arrives as a status number and a text such as
+// "matmul: inner dimensions differ: a (2, 3), b (4, 5)"; everything else about an error is read from it.
+
+export type ErrorCode =
+  | 'shape'
+  | 'dtype'
+  | 'memory'
+  | 'argument'
+  | 'unsupported'
+  | 'worker'
+  | 'internal'
+  | 'disposed'
+  | 'init'
+  | 'load';
+
+export interface ErrorDetails {
+  /** The operation that refused, e.g. 'matmul'. Read from the message where not given. */
+  op?: string;
+  /** Shapes of its arguments. Read from the message where not given. */
+  shapes?: readonly (readonly number[])[];
+  /** What to do about it. */
+  hint?: string;
+  cause?: unknown;
+}
+
+const opOf = (message: string): string => /^([A-Za-z_][\w.]*):/.exec(message)?.[1] ?? '';
+
+const shapesOf = (message: string): number[][] =>
+  [...message.matchAll(/(?<=\s)\((\d+(?:, ?\d+)*,?|)\)/g)].map(([, inside]) =>
+    (inside ?? '').split(',').filter((size) => size.trim() !== '').map(Number),
+  );
+
+/** Every error that Sinter throws on purpose. */
+export class SinterError extends Error {
+  readonly code: ErrorCode;
+  readonly op: string;
+  readonly shapes: readonly (readonly number[])[];
+  readonly hint: string;
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
+    super(
+      details.hint ? `${message} (${details.hint})` : message,
+      details.cause === undefined ? undefined : { cause: details.cause },
+    );
+    this.name = new.target.name;
+    this.code = code;
+    this.op = details.op ?? opOf(message);
+    this.shapes = details.shapes ?? shapesOf(message);
+    this.hint = details.hint ?? '';
+  }
+}
+
+/** Shapes, ranks or axes do not fit. */
+export class ShapeError extends SinterError {
+  constructor(message: string, details?: ErrorDetails) {
+    super('shape', message, details);
+  }
+}
+
+/** Dtypes do not fit. */
+export class DTypeError extends SinterError {
+  constructor(message: string, details?: ErrorDetails) {
+    super('dtype', message, details);
+  }
+}
+
+/** An allocation failed, or a size is beyond any memory. */
+export class OutOfMemoryError extends SinterError {
+  constructor(message: string, details?: ErrorDetails) {
+    super('memory', message, details);
+  }
+}
+
+/** A tensor was used after dispose, after its scope, or after it was donated. */
+export class DisposedError extends SinterError {
+  constructor(message: string, details?: ErrorDetails) {
+    super('disposed', message, details);
+  }
+}
+
+/** Legal, but not available here or not yet. */
+export class UnsupportedError extends SinterError {
+  constructor(message: string, details?: ErrorDetails) {
+    super('unsupported', message, details);
+  }
+}
+
+/** A worker died. The pool is made anew; what was being computed is lost. */
+export class WorkerError extends SinterError {
+  constructor(message: string, details?: ErrorDetails) {
+    super('worker', message, details);
+  }
+}
+
+/** The error of a status of the core; the numbers are those of sn_status in sinter.h. */
+export function errorFromStatus(status: number, message: string): SinterError {
+  switch (status) {
+    case 1:
+      return new ShapeError(message);
+    case 2:
+      return new DTypeError(message);
+    case 3:
+      return new OutOfMemoryError(message);
+    case 4:
+      return new SinterError('argument', message);
+    case 5:
+      return new UnsupportedError(message);
+    case 6:
+      return new WorkerError(message);
+    default:
+      return new SinterError('internal', message);
+  }
+}
+
+/** (2, 3), as in every message. */
+export const shapeText = (shape: readonly number[]): string => `(${shape.join(', ')})`;

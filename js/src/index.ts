@@ -1,0 +1,72 @@
+// The public names of the package.
+
+import './methods.js';
+
+export { init, info, type Info, type InitOptions } from './init.js';
+export type { WasmSource } from './runtime/loader.js';
+export {
+  SinterError,
+  ShapeError,
+  DTypeError,
+  OutOfMemoryError,
+  DisposedError,
+  UnsupportedError,
+  WorkerError,
+  type ErrorCode,
+} from './errors.js';
+
+export { Tensor, type NestedArray } from './tensor.js';
+export type { TensorLike } from './apply.js';
+export type { DType, DTypeName, TensorData } from './dtype.js';
+export type { NumericArray } from './upload.js';
+export type { Axes } from './axes.js';
+export {
+  arange,
+  eye,
+  full,
+  iota,
+  linspace,
+  ones,
+  onesLike,
+  tensor,
+  zeros,
+  zerosLike,
+  type CreationOptions,
+  type TensorOptions,
+} from './creation.js';
+
+export * from './ops.gen.js';
+export { argmax, argmin, max, mean, min, sum, type ArgOptions, type ReduceOptions } from './reduce.js';
+export {
+  astype,
+  bitcast,
+  broadcastTo,
+  concat,
+  expandDims,
+  flip,
+  moveaxis,
+  pad,
+  permuteDims,
+  reshape,
+  slice,
+  squeeze,
+  stack,
+  swapaxes,
+  transpose,
+} from './shape.js';
+export { logSoftmax, matmul, softmax, softmaxCrossEntropy } from './linalg.js';
+
+export { keep, scope, tidy, type Scope } from './scope.js';
+export { dispose } from './pytree.js';
+export { evaluate as eval, memory, passes, setDebug, setPass, type MemoryInfo } from './core.js';
+
+export { grad, valueAndGrad, type GradOf, type GradOptions, type Grads } from './transforms.js';
+export { jit, type JitOptions, type Jitted } from './jit.js';
+export { trainStep, type TrainState, type TrainStep } from './train.js';
+export { inspect, type Inspection, type Stage } from './inspect.js';
+export { profile, type ChromeTrace, type KernelProfile, type LaneProfile, type Profile, type Span } from './profile.js';
+
+export * as nn from './nn/index.js';
+export * as optim from './optim/index.js';
+export * as random from './random.js';
+export * as tree from './tree.js';

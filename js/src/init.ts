@@ -1,0 +1,203 @@
+// init: picks a module, makes its memory and its workers, and says what it chose and why.
+
+import { SinterError, UnsupportedError, errorFromStatus } from './errors.js';
+import { clockOrigin, hostImports } from './runtime/host.js';
+import { cores, isPage, isolation } from './runtime/environment.js';
+import { isThreaded, type Exports, type ThreadExports } from './runtime/exports.js';
+import { loadModule, singleUrl, threadedUrl, type WasmSource } from './runtime/loader.js';
+import { ownMemory, sharedMemory } from './runtime/memory.js';
+import { hasRelaxedSimd, hasSimd } from './runtime/probe.js';
+import { Runtime, runtime, setRuntime } from './runtime/runtime.js';
+import { Workers } from './runtime/workers.js';
+
+export interface InitOptions {
+  /** The wasm module: a URL, bytes, a Response or a compiled module. Default: the file beside the
+   *  package's code that fits the page. Passing sinter.wasm forces the module with one thread. */
+  wasm?: WasmSource;
+  /** Lanes that compute, the caller included. 'auto' (default): one per core. */
+  threads?: 'auto' | number;
+  /** Kernels emitted at run time; this version has none and says so in info().reasons. */
+  jit?: boolean;
+  /** Relaxed SIMD instructions; this version uses none and says so in info().reasons. */
+  relaxedSimd?: boolean;
+  /** The same bits on every machine, natively and in WebAssembly, at the price of fused multiply-add. */
+  deterministic?: boolean;
+  /** Most bytes that tensors and programs may take together. */
+  maxMemory?: number;
+}
+
+export interface Info {
+  version: string;
+  /** Lanes that compute, the caller included. */
+  threads: number;
+  simd: boolean;
+  relaxedSimd: boolean;
+  jit: boolean;
+  /** Instruction set of the kernels, e.g. 'simd128'. */
+  isa: string;
+  deterministic: boolean;
+  crossOriginIsolated: boolean;
+  /** Why something is off. */
+  reasons: string[];
+}
+
+const MAX_LANES = 64;
+
+interface Started {
+  runtime: Runtime;
+  info: Info;
+}
+
+let started: { options: InitOptions; result: Promise<Started> } | null = null;
+let information: Info | null = null;
+
+const OPTION_NAMES: readonly (keyof InitOptions)[] = [
+  'wasm',
+  'threads',
+  'jit',
+  'relaxedSimd',
+  'deterministic',
+  'maxMemory',
+];
+
+/** The option in which a second init differs from the first, or undefined. */
+function difference(first: InitOptions, second: InitOptions): keyof InitOptions | undefined {
+  const plain = (value: unknown): unknown => (value instanceof URL ? value.href : value);
+  return OPTION_NAMES.find((name) => second[name] !== undefined && plain(second[name]) !== plain(first[name]));
+}
+
+/**
+ * Loads the core; everything else needs it. Idempotent: a second call with no or the same options
+ * resolves to the same info; with other options it rejects (code 'argument') and changes nothing.
+ */
+export async function init(options: InitOptions = {}): Promise<Info> {
+  if (started) {
+    const name = difference(started.options, options);
+    if (name) {
+      throw new SinterError('argument', `init: already initialised with another ${name}`, {
+        hint: 'one program has one core; call init once, or with the same options',
+      });
+    }
+  } else {
+    const attempt = { options: { ...options }, result: start(options) };
+    started = attempt;
+    attempt.result.then(
+      ({ runtime: ready, info: facts }) => {
+        setRuntime(ready);
+        information = facts;
+      },
+      () => {
+        started = null;
+      },
+    );
+  }
+  return { ...(await started.result).info };
+}
+
+/** What init chose: threads, instruction set, and the reasons for what is off. */
+export function info(): Info {
+  runtime();
+  return { ...(information as Info) };
+}
+
+function checkOptions({ threads = 'auto', maxMemory }: InitOptions): void {
+  if (threads !== 'auto' && !(Number.isInteger(threads) && threads >= 1 && threads <= MAX_LANES)) {
+    throw new SinterError('argument', `init: threads: ${String(threads)}, expected 'auto' or 1 to ${MAX_LANES}`);
+  }
+  if (maxMemory !== undefined && !(Number.isFinite(maxMemory) && maxMemory > 0)) {
+    throw new SinterError('argument', `init: maxMemory: ${String(maxMemory)}, expected a number of bytes`);
+  }
+  if (typeof WebAssembly !== 'object' || !hasSimd()) {
+    throw new UnsupportedError('init: this engine has no WebAssembly SIMD');
+  }
+}
+
+interface Choice {
+  module: WebAssembly.Module;
+  memory: WebAssembly.Memory;
+  shared: boolean;
+  reasons: string[];
+}
+
+/** A given module decides by itself; else threads where memory can be shared. */
+async function choose(source: WasmSource | undefined): Promise<Choice> {
+  const { isolated, reason } = isolation();
+  if (source !== undefined) {
+    const module = await loadModule(source);
+    if (!isThreaded(module)) {
+      return { module, memory: ownMemory(), shared: false, reasons: ['one thread: the given module has no threads'] };
+    }
+    const memory = isolated ? sharedMemory() : null;
+    if (!memory) throw new UnsupportedError(`init: the given module needs shared memory; ${reason || 'it was refused'}`);
+    return { module, memory, shared: true, reasons: [] };
+  }
+  const shared = isolated ? sharedMemory() : null;
+  const reasons = shared ? [] : [reason || 'one thread: the engine refused shared memory'];
+  const module = await loadModule(shared ? threadedUrl() : singleUrl());
+  return { module, memory: shared ?? ownMemory(), shared: shared !== null, reasons };
+}
+
+function instantiate({ module, memory }: Choice, clockBase: number): Promise<WebAssembly.Instance> {
+  return WebAssembly.instantiate(module, hostImports(memory, clockBase, () => {})).catch((cause: unknown) => {
+    throw new SinterError('load', `init: the module does not fit this version: ${String(cause)}`, { cause });
+  });
+}
+
+/** Workers for the pool, or null and the reason in reasons. */
+async function startWorkers(
+  choice: Choice,
+  exports: Exports & ThreadExports,
+  clockBase: number,
+  lanes: number,
+): Promise<Workers | null> {
+  if (isPage) exports.sn_wait_set_may_block(0);
+  const pool = exports.sinter_pool();
+  if (pool === 0) return null;
+  const workers = new Workers({ module: choice.module, memory: choice.memory, exports, pool, clockBase });
+  try {
+    await workers.start(lanes);
+  } catch (error) {
+    choice.reasons.push(`fewer threads: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  return workers;
+}
+
+function createContext(exports: Exports, lanes: number, options: InitOptions): void {
+  const limit = Math.min(options.maxMemory ?? 0, 0xffffffff);
+  const status = exports.sinter_create(lanes, options.deterministic ? 1 : 0, limit);
+  if (status !== 0) throw errorFromStatus(status, 'init: the core could not be created');
+}
+
+async function start(options: InitOptions): Promise<Started> {
+  checkOptions(options);
+  const clockBase = clockOrigin();
+  const choice = await choose(options.wasm);
+  const instance = await instantiate(choice, clockBase);
+  const exports = instance.exports as unknown as Exports & ThreadExports & { _initialize?: () => void };
+  exports._initialize?.();
+  const wanted = typeof options.threads === 'number' ? options.threads : Math.min(cores(), MAX_LANES);
+  const lanes = choice.shared ? wanted : 1;
+  createContext(exports, lanes, options);
+  const workers = choice.shared ? await startWorkers(choice, exports, clockBase, lanes) : null;
+  const ready = new Runtime(exports, choice.memory, workers, isPage);
+  return { runtime: ready, info: describe(ready, choice, options) };
+}
+
+function describe(ready: Runtime, { shared, reasons }: Choice, options: InitOptions): Info {
+  if (!shared && options.wasm === undefined) console.info(`sinter: ${reasons.join('; ')}`);
+  if (options.jit) reasons.push('jit: not in this version');
+  if (options.relaxedSimd) {
+    reasons.push(hasRelaxedSimd() ? 'relaxedSimd: not in this version' : 'relaxedSimd: not in this engine');
+  }
+  return {
+    version: ready.text(ready.exports.sinter_version()),
+    threads: ready.exports.sinter_threads(),
+    simd: true,
+    relaxedSimd: false,
+    jit: false,
+    isa: ready.text(ready.exports.sinter_isa()),
+    deterministic: options.deterministic ?? false,
+    crossOriginIsolated: isolation().isolated,
+    reasons,
+  };
+}

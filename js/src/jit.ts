@@ -1,0 +1,123 @@
+// jit(f): f is traced once per structure, shapes, dtypes and static values of its arguments; after that
+// a call is one call into the core.
+//
+// Cache key: the structure of the arguments with static values in place, then dtype and shape of every
+// tensor. A number among the arguments is static: pass a tensor where it changes from call to call.
+
+import { SinterError } from './errors.js';
+import { flatten, rebuild, shapeKey, type TreeShape } from './pytree.js';
+import { Program, placeholder } from './program.js';
+import { refusePromise, tidy } from './scope.js';
+import type { Tensor } from './tensor.js';
+import { compiling, isTracing } from './trace.js';
+
+export interface JitOptions {
+  /** Arguments whose tensors the call uses up: their memory is taken for the results. */
+  donate?: number | readonly number[];
+}
+
+/** A compiled function. */
+export interface Jitted<A extends readonly unknown[], R> {
+  (...args: A): R;
+  /** Programs compiled and kept: one per combination of structure, shapes, dtypes and static values. */
+  readonly cacheSize: number;
+  /** Releases the programs; the next call compiles again. */
+  dispose(): void;
+}
+
+/** Compiled programs kept per function; the one unused for longest goes first. */
+const MAX_PROGRAMS = 64;
+
+interface Compiled {
+  program: Program;
+  result: TreeShape;
+}
+
+class ProgramCache {
+  readonly #entries = new Map<string, Compiled>();
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get(key: string, make: () => Compiled): Compiled {
+    const found = this.#entries.get(key);
+    const entry = found ?? make();
+    if (found) this.#entries.delete(key);
+    this.#entries.set(key, entry);
+    if (this.#entries.size > MAX_PROGRAMS) this.#evict();
+    return entry;
+  }
+
+  #evict(): void {
+    for (const [key, { program }] of this.#entries) {
+      this.#entries.delete(key);
+      program.release();
+      return;
+    }
+  }
+
+  clear(): void {
+    for (const { program } of this.#entries.values()) program.release();
+    this.#entries.clear();
+  }
+}
+
+const collected = new FinalizationRegistry<ProgramCache>((cache) => cache.clear());
+
+/** Traces f on placeholders of the given arguments. */
+export function compile(
+  f: (args: unknown[]) => unknown,
+  tensors: readonly Tensor[],
+  shape: TreeShape,
+  donate: readonly boolean[],
+): Compiled {
+  let compiled: Compiled | undefined;
+  tidy(() => {
+    const inputs = tensors.map((t) => placeholder(t.meta));
+    const result = compiling(() => f(rebuild(shape, inputs) as unknown[]));
+    refusePromise('jit', result, 'the function to compile must be synchronous');
+    const { tensors: outputs, shape: resultShape } = flatten(result);
+    compiled = { program: new Program(inputs, outputs, donate), result: resultShape };
+  });
+  return compiled!;
+}
+
+/** Which leaves belong to donated arguments. */
+function donatedLeaves(args: readonly unknown[], donate: ReadonlySet<number>): boolean[] {
+  return args.flatMap((arg, i) => flatten(arg).tensors.map(() => donate.has(i)));
+}
+
+function checkDonation(tensors: readonly Tensor[], flags: readonly boolean[]): void {
+  const timesGiven = new Map<Tensor, number>();
+  for (const t of tensors) timesGiven.set(t, (timesGiven.get(t) ?? 0) + 1);
+  tensors.forEach((t, i) => {
+    if (!flags[i] || timesGiven.get(t) === 1) return;
+    throw new SinterError('argument', `jit: ${String(t)} is donated and given a second time`);
+  });
+}
+
+/** Compiles f at its first call with arguments of a kind; see the head of this file. */
+export function jit<A extends readonly unknown[], R>(f: (...args: A) => R, { donate = [] }: JitOptions = {}): Jitted<A, R> {
+  const cache = new ProgramCache();
+  const donated = new Set(typeof donate === 'number' ? [donate] : donate);
+
+  const call = (...args: A): R => {
+    if (isTracing()) return f(...args);
+    const { tensors, shape } = flatten(args);
+    const flags = donated.size > 0 ? donatedLeaves(args, donated) : tensors.map(() => false);
+    if (donated.size > 0) checkDonation(tensors, flags);
+    const key = `${shapeKey(shape)}${tensors.map((t) => t.meta.key).join()}`;
+    const { program, result } = cache.get(key, () => compile((list) => f(...(list as unknown as A)), tensors, shape, flags));
+    const outputs = program.run(tensors);
+    tensors.forEach((t, i) => flags[i] && t.donated());
+    return rebuild(result, outputs) as R;
+  };
+
+  const jitted = Object.defineProperties(call, {
+    cacheSize: { get: () => cache.size },
+    dispose: { value: () => cache.clear() },
+  }) as Jitted<A, R>;
+  collected.register(jitted, cache);
+  return jitted;
+}

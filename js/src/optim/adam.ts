@@ -1,0 +1,46 @@
+import { flatten, leaves, rebuild } from '../pytree.js';
+import { pow, sqrt, square, sub } from '../ops.gen.js';
+import { zeros, zerosLike } from '../creation.js';
+import type { Tensor } from '../tensor.js';
+import { clipByGlobalNorm } from './clip.js';
+import { rateOf, type LearningRate, type Optimizer } from './optimizer.js';
+
+export interface AdamOptions {
+  lr?: LearningRate;
+  /** Decay of the mean of the gradients. */
+  beta1?: number;
+  /** Decay of the mean of their squares. */
+  beta2?: number;
+  eps?: number;
+  /** Longest gradient; longer ones are scaled down. Default: none. */
+  clipNorm?: number;
+}
+
+/** Adam: p = p - lr * mean / (sqrt(variance) + eps), both corrected for their start at 0. */
+export function adam({ lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, clipNorm }: AdamOptions = {}): Optimizer {
+  return {
+    lr,
+    init: (params) => ({
+      count: zeros([], { dtype: 'int32' }),
+      mean: params.map(zerosLike),
+      square: params.map(zerosLike),
+    }),
+    update(grads, state, params, given) {
+      const { tensors, shape } = flatten(params);
+      const rate = rateOf(this.lr, given, state.count);
+      const count = state.count.add(1);
+      const steps = count.astype('float32');
+      const raw = leaves(grads);
+      const g = clipNorm === undefined ? raw : clipByGlobalNorm(raw, clipNorm);
+      const mean = (state['mean'] as readonly Tensor[]).map((m, i) => m.mul(beta1).add(g[i]!.mul(1 - beta1)));
+      const squares = (state['square'] as readonly Tensor[]).map((v, i) => v.mul(beta2).add(square(g[i]!).mul(1 - beta2)));
+      const meanScale = sub(1, pow(beta1, steps));
+      const squareScale = sub(1, pow(beta2, steps));
+      const next = tensors.map((p, i) => {
+        const size = sqrt(squares[i]!.div(squareScale)).add(eps);
+        return p.sub(mean[i]!.div(meanScale).div(size).mul(rate));
+      });
+      return { params: rebuild(shape, next) as typeof params, state: { count, mean, square: squares } };
+    },
+  };
+}

@@ -1,0 +1,42 @@
+// What an optimizer is: a pair of functions in graph ops, and a learning rate that may change.
+
+import { SinterError } from '../errors.js';
+import { tensor } from '../creation.js';
+import type { Tensor } from '../tensor.js';
+import { Tensor as TensorClass } from '../tensor.js';
+
+/** What an optimizer remembers: lists of tensors in the order of the parameters, and a step count. */
+export interface OptimizerState {
+  /** Steps done, int32. */
+  readonly count: Tensor;
+  readonly [slot: string]: Tensor | readonly Tensor[];
+}
+
+/** A number or a rank-0 tensor, read at each step; or graph ops on the number of steps done. */
+export type LearningRate = number | Tensor | ((count: Tensor) => Tensor);
+
+export interface Optimizer {
+  /** May be set between steps; nothing is compiled again unless a schedule is exchanged. */
+  lr: LearningRate;
+  /** State for parameters, given as the tensors of their tree. */
+  init(params: readonly Tensor[]): OptimizerState;
+  /** New parameters and state. lr: the rate of this step where the optimizer's own is not a schedule. */
+  update<P>(grads: unknown, state: OptimizerState, params: P, lr?: Tensor): { params: P; state: OptimizerState };
+}
+
+/**
+ * The rate as an input of a compiled step: a value in memory, which unlike a lazy constant is no part of
+ * the program's identity. A schedule is traced instead; there the input is not used.
+ */
+export function lrTensor(lr: LearningRate): { tensor: Tensor; isOwn: boolean } {
+  if (lr instanceof TensorClass) return { tensor: lr, isOwn: false };
+  const value = typeof lr === 'function' ? 0 : lr;
+  if (!Number.isFinite(value)) throw new SinterError('argument', `optim: lr: ${String(lr)}, expected a number`);
+  return { tensor: tensor(Float32Array.of(value), { shape: [] }), isOwn: true };
+}
+
+/** The rate for one update, inside the graph. */
+export function rateOf(lr: LearningRate, given: Tensor | undefined, count: Tensor): Tensor | number {
+  if (typeof lr === 'function') return lr(count);
+  return given ?? lr;
+}

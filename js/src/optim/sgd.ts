@@ -1,0 +1,39 @@
+import { leaves, flatten, rebuild } from '../pytree.js';
+import { zerosLike, zeros } from '../creation.js';
+import type { Tensor } from '../tensor.js';
+import { clipByGlobalNorm } from './clip.js';
+import { rateOf, type LearningRate, type Optimizer } from './optimizer.js';
+
+export interface SgdOptions {
+  lr: LearningRate;
+  /** Share of the last step that the next one keeps; default 0. */
+  momentum?: number;
+  /** Longest gradient; longer ones are scaled down. Default: none. */
+  clipNorm?: number;
+}
+
+/** Stochastic gradient descent: v = momentum * v + g, p = p - lr * v. */
+export function sgd({ lr, momentum = 0, clipNorm }: SgdOptions): Optimizer {
+  const usesMomentum = momentum !== 0;
+  return {
+    lr,
+    init: (params) => ({
+      count: zeros([], { dtype: 'int32' }),
+      velocity: usesMomentum ? params.map(zerosLike) : [],
+    }),
+    update(grads, state, params, given) {
+      const { tensors, shape } = flatten(params);
+      const rate = rateOf(this.lr, given, state.count);
+      const raw = leaves(grads);
+      const g = clipNorm === undefined ? raw : clipByGlobalNorm(raw, clipNorm);
+      const velocity = usesMomentum
+        ? (state['velocity'] as readonly Tensor[]).map((v, i) => v.mul(momentum).add(g[i]!))
+        : g;
+      const next = tensors.map((p, i) => p.sub(velocity[i]!.mul(rate)));
+      return {
+        params: rebuild(shape, next) as typeof params,
+        state: { count: state.count.add(1), velocity: usesMomentum ? velocity : [] },
+      };
+    },
+  };
+}

@@ -1,0 +1,181 @@
+// Random numbers without hidden state: Threefry-2x32 (Salmon et al., SC 2011) on keys, bit for bit as
+// JAX draws them by default (partitionable counters). All of it is graph ops on int32, so it fuses and
+// works inside jit; the words are unsigned in meaning and int32 in type.
+
+import { SinterError, ShapeError, shapeText } from './errors.js';
+import * as ops from './ops.gen.js';
+import { full, iota, tensor } from './creation.js';
+import { bitcast, concat } from './shape.js';
+import { keep, tidy } from './scope.js';
+import type { Tensor } from './tensor.js';
+import type { TensorLike } from './apply.js';
+import { checkShape } from './upload.js';
+
+/** Rotations of Threefry-2x32: four of one set, four of the other, in turns. */
+const ROTATIONS = [
+  [13, 15, 26, 6],
+  [17, 29, 16, 24],
+] as const;
+
+const PARITY = 0x1bd11bda;
+
+/** An int32 constant that is part of the program, unlike a number, which is an input of it. */
+const int = (value: number): Tensor => full([], value | 0, { dtype: 'int32' });
+
+const rotate = (x: Tensor, bits: number): Tensor =>
+  ops.bitwiseOr(ops.shiftLeft(x, int(bits)), ops.shiftRightLogical(x, int(32 - bits)));
+
+type Words = [Tensor, Tensor];
+
+/** 20 rounds, a word of the key added after every fourth. */
+function threefry([k0, k1]: Words, [c0, c1]: Words): Words {
+  const schedule = [k0, k1, ops.bitwiseXor(ops.bitwiseXor(k0, k1), int(PARITY))];
+  let x0 = c0.add(k0);
+  let x1 = c1.add(k1);
+  for (let group = 1; group <= 5; group++) {
+    for (const bits of ROTATIONS[(group - 1) % 2]!) {
+      x0 = x0.add(x1);
+      x1 = ops.bitwiseXor(rotate(x1, bits), x0);
+    }
+    x0 = x0.add(schedule[group % 3]!);
+    x1 = x1.add(schedule[(group + 1) % 3]!).add(int(group));
+  }
+  return [x0, x1];
+}
+
+/** Both words of a key as rank-0 tensors. */
+function wordsOf(key: Tensor, op: string): Words {
+  if (key.dtype !== 'int32' || key.ndim !== 1 || key.shape[0] !== 2) {
+    throw new ShapeError(`${op}: a key is int32 (2): key ${key.dtype} ${shapeText(key.shape)}`, {
+      hint: 'make one with random.key(seed) or random.split(key)',
+    });
+  }
+  return [key.slice([0], [1]).reshape([]), key.slice([1], [1]).reshape([])];
+}
+
+const elements = (shape: readonly number[]): number => shape.reduce((count, dim) => count * dim, 1);
+
+/** One pair of words for each index of shape, counted in row-major order. */
+function draw(key: Tensor, shape: readonly number[], op: string): Words {
+  const count = elements(checkShape(op, shape));
+  if (count > 2 ** 31) throw new ShapeError(`${op}: more than 2^31 numbers at once: ${shapeText(shape)}`);
+  const [a, b] = threefry(wordsOf(key, op), [int(0), iota([count], 0)]);
+  return [a.reshape(shape), b.reshape(shape)];
+}
+
+/** A key, int32 (2), from a seed; as in JAX its lower 32 bits count. */
+export function key(seed: number): Tensor {
+  if (!Number.isSafeInteger(seed)) {
+    throw new SinterError('argument', `random.key: ${String(seed)} is not a whole number`);
+  }
+  return tensor(Int32Array.of(0, seed | 0));
+}
+
+/** count new keys as int32 (count, 2). */
+export function split(key: Tensor, count = 2): Tensor {
+  return tidy(() => {
+    const [a, b] = draw(key, [count], 'random.split');
+    return concat([a.reshape([count, 1]), b.reshape([count, 1])], { axis: 1 });
+  });
+}
+
+/** count new keys as separate tensors. */
+export function splitKeys(key: Tensor, count = 2): Tensor[] {
+  return tidy(() => {
+    const keys = split(key, count);
+    return Array.from({ length: count }, (_, i) => keys.slice([i, 0], [1, 2]).reshape([2]));
+  });
+}
+
+/** A new key from a key and a number, e.g. of an epoch. */
+export function foldIn(key: Tensor, data: number | Tensor): Tensor {
+  return tidy(() => {
+    const word = typeof data === 'number' ? int(data) : data.astype('int32');
+    const [a, b] = threefry(wordsOf(key, 'random.foldIn'), [int(0), word]);
+    return concat([a.reshape([1]), b.reshape([1])]);
+  });
+}
+
+/** 32 random bits per element, as int32. */
+export function bits(key: Tensor, shape: readonly number[] = []): Tensor {
+  return tidy(() => {
+    const [a, b] = draw(key, shape, 'random.bits');
+    return ops.bitwiseXor(a, b);
+  });
+}
+
+export interface UniformOptions {
+  /** Default 0. */
+  minval?: number;
+  /** Default 1. */
+  maxval?: number;
+}
+
+/** float32 in [0, 1): 23 random bits below an exponent of 1, minus 1. */
+function unit(key: Tensor, shape: readonly number[]): Tensor {
+  const mantissa = ops.shiftRightLogical(bits(key, shape), int(9));
+  return bitcast(ops.bitwiseOr(mantissa, int(0x3f800000)), 'float32').sub(full([], 1));
+}
+
+/** float32, evenly in [minval, maxval). */
+export function uniform(key: Tensor, shape: readonly number[] = [], { minval = 0, maxval = 1 }: UniformOptions = {}): Tensor {
+  return tidy(() => {
+    const x = unit(key, shape);
+    if (minval === 0 && maxval === 1) return x;
+    // The difference rounded to float32, as the reference has it.
+    const span = full([], Math.fround(Math.fround(maxval) - Math.fround(minval)));
+    const low = full([], minval);
+    return ops.maximum(low, x.mul(span).add(low));
+  });
+}
+
+/** Coefficients of the inverse error function, highest first: M. Giles, "Approximating the erfinv
+ *  function", GPU Computing Gems 2, 2010. */
+const CENTRAL = [
+  2.81022636e-8, 3.43273939e-7, -3.5233877e-6, -4.39150654e-6, 0.00021858087, -0.00125372503, -0.00417768164,
+  0.246640727, 1.50140941,
+];
+const TAIL = [
+  -0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613, 0.00943887047,
+  1.00167406, 2.83297682,
+];
+
+function erfinv(x: Tensor): Tensor {
+  const w = ops.neg(ops.log1p(ops.neg(x.mul(x))));
+  const isCentral = w.less(full([], 5));
+  const t = ops.where(isCentral, w.sub(full([], 2.5)), ops.sqrt(w).sub(full([], 3)));
+  const coefficient = (i: number): Tensor => ops.where(isCentral, full([], CENTRAL[i]!), full([], TAIL[i]!));
+  let p = coefficient(0);
+  for (let i = 1; i < CENTRAL.length; i++) p = coefficient(i).add(p.mul(t));
+  return p.mul(x);
+}
+
+/** The float32 next to -1, toward 0: erfinv(-1) is infinite. */
+const ABOVE_MINUS_ONE = -1 + 2 ** -24;
+
+/** float32 of the standard normal distribution. */
+export function normal(key: Tensor, shape: readonly number[] = []): Tensor {
+  return tidy(() => erfinv(uniform(key, shape, { minval: ABOVE_MINUS_ONE, maxval: 1 })).mul(full([], Math.SQRT2)));
+}
+
+/** bool, true with probability p, which broadcasts to shape. */
+export function bernoulli(key: Tensor, p: TensorLike = 0.5, shape: readonly number[] = []): Tensor {
+  return tidy(() => unit(key, shape).less(p));
+}
+
+let implicit: Tensor | null = null;
+
+/** Starts the implicit keys of nextKey. */
+export function seed(value: number): void {
+  implicit?.dispose();
+  implicit = keep(key(value));
+}
+
+/** A key that was never given out before; the sequence starts at seed(0). */
+export function nextKey(): Tensor {
+  if (!implicit) seed(0);
+  const [successor, given] = splitKeys(implicit!, 2) as [Tensor, Tensor];
+  implicit!.dispose();
+  implicit = keep(successor);
+  return given;
+}

@@ -1,0 +1,63 @@
+// What kind of place the code runs in, and the few Node functions it uses. Node's modules are asked
+// for through process.getBuiltinModule: a static import would break browsers, a dynamic one bundlers.
+
+/** A Node worker, as far as it is used here. */
+export interface NodeWorker {
+  on(event: 'message', listener: (message: unknown) => void): void;
+  on(event: 'error', listener: (error: Error) => void): void;
+  on(event: 'exit', listener: (code: number) => void): void;
+  postMessage(message: unknown): void;
+  terminate(): Promise<number>;
+  ref(): void;
+  unref(): void;
+}
+
+interface NodeModules {
+  'node:worker_threads': {
+    Worker: new (url: URL, options: object) => NodeWorker;
+    parentPort: {
+      once(event: 'message', listener: (message: unknown) => void): void;
+      postMessage(message: unknown): void;
+    } | null;
+  };
+  'node:fs/promises': { readFile(path: URL): Promise<Uint8Array<ArrayBuffer>> };
+  'node:os': { availableParallelism(): number };
+}
+
+interface NodeProcess {
+  versions?: { node?: string };
+  getBuiltinModule?<K extends keyof NodeModules>(name: K): NodeModules[K];
+}
+
+const nodeProcess = (globalThis as { process?: NodeProcess }).process;
+
+export const isNode = nodeProcess?.versions?.node !== undefined && typeof nodeProcess.getBuiltinModule === 'function';
+
+/** A module of Node, or null elsewhere. */
+export function nodeModule<K extends keyof NodeModules>(name: K): NodeModules[K] | null {
+  return isNode ? (nodeProcess?.getBuiltinModule?.(name) ?? null) : null;
+}
+
+/** The main thread of a page: it must neither block nor sleep. */
+export const isPage = typeof document === 'object' && !isNode;
+
+/** Cores that this process or page may use. */
+export function cores(): number {
+  const os = nodeModule('node:os');
+  const count = os ? os.availableParallelism() : (globalThis.navigator?.hardwareConcurrency ?? 1);
+  return Math.max(1, count);
+}
+
+/** Whether memory can be shared with workers, and why not. */
+export function isolation(): { isolated: boolean; reason: string } {
+  if (isNode) return { isolated: true, reason: '' };
+  if (typeof SharedArrayBuffer === 'function' && globalThis.crossOriginIsolated === true) {
+    return { isolated: true, reason: '' };
+  }
+  return {
+    isolated: false,
+    reason:
+      'one thread: the page is not cross-origin isolated; send the headers ' +
+      '"Cross-Origin-Opener-Policy: same-origin" and "Cross-Origin-Embedder-Policy: require-corp"',
+  };
+}

@@ -1,0 +1,36 @@
+// What the module imports: its memory and the functions of module "host". The same on the main
+// thread and in every worker, so that all lanes share one clock.
+
+/** Milliseconds since a common origin of all threads. */
+const sharedNow = (): number => performance.timeOrigin + performance.now();
+
+/** The origin to hand to hostImports in every thread: now. */
+export const clockOrigin = sharedNow;
+
+/** Copies a NUL-terminated UTF-8 text out; decoders refuse views of shared memory. */
+export function readText(memory: WebAssembly.Memory, address: number): string {
+  const begin = address >>> 0;
+  if (begin === 0) return '';
+  const bytes = new Uint8Array(memory.buffer);
+  const end = bytes.indexOf(0, begin);
+  return new TextDecoder().decode(bytes.slice(begin, end));
+}
+
+export function hostImports(
+  memory: WebAssembly.Memory,
+  clockBase: number,
+  jobDone: (ticket: number) => void,
+): WebAssembly.Imports {
+  return {
+    env: {
+      memory,
+      // Views are made anew whenever the buffer has changed, so growth needs no handling.
+      emscripten_notify_memory_growth: () => {},
+    },
+    host: {
+      now: () => sharedNow() - clockBase,
+      log: (address: number) => console.debug(readText(memory, address)),
+      job_done: jobDone,
+    },
+  };
+}

@@ -1,0 +1,85 @@
+// From a URL, bytes, a response or a module to a compiled module - or to an error that says what came
+// instead of one: a server that answers every path with its start page is the commonest mistake.
+
+import { SinterError } from '../errors.js';
+import { isNode, nodeModule } from './environment.js';
+
+/** Where the wasm module comes from. */
+export type WasmSource = URL | string | BufferSource | Response | WebAssembly.Module;
+
+/** Both modules lie beside the compiled JS. Bundlers find them by these literal expressions. */
+export const threadedUrl = (): URL => new URL('../sinter-mt.wasm', import.meta.url);
+export const singleUrl = (): URL => new URL('../sinter.wasm', import.meta.url);
+
+const COPY_HINT = 'serve sinter.wasm and sinter-mt.wasm of the package, or pass init({ wasm: url })';
+
+async function compileBytes(bytes: BufferSource, name: string): Promise<WebAssembly.Module> {
+  const head = ArrayBuffer.isView(bytes)
+    ? new Uint8Array(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, 64))
+    : new Uint8Array(bytes, 0, Math.min(bytes.byteLength, 64));
+  if (head[0] !== 0 || head[1] !== 0x61 || head[2] !== 0x73 || head[3] !== 0x6d) {
+    const text = String.fromCharCode(...head).trimStart();
+    const what = text.startsWith('<') ? 'HTML' : 'something that is not a WebAssembly module';
+    throw new SinterError('load', `init: the server returned ${what} for ${name}`, { hint: COPY_HINT });
+  }
+  try {
+    return await WebAssembly.compile(bytes);
+  } catch (cause) {
+    throw compileError(name, cause);
+  }
+}
+
+function compileError(name: string, cause: unknown): SinterError {
+  return new SinterError('load', `init: the engine does not compile ${name}: ${String(cause)}`, {
+    hint: "a content security policy needs script-src 'wasm-unsafe-eval'",
+    cause,
+  });
+}
+
+async function compileResponse(response: Response, name: string): Promise<WebAssembly.Module> {
+  if (!response.ok) {
+    throw new SinterError('load', `init: the server answered ${response.status} for ${name}`, { hint: COPY_HINT });
+  }
+  const type = response.headers.get('content-type') ?? '';
+  if (type.startsWith('application/wasm') && typeof WebAssembly.compileStreaming === 'function') {
+    // The copy is for servers that send something else under this type.
+    const copy = response.clone();
+    try {
+      return await WebAssembly.compileStreaming(response);
+    } catch {
+      return compileBytes(await copy.arrayBuffer(), name);
+    }
+  }
+  return compileBytes(await response.arrayBuffer(), name);
+}
+
+async function compileUrl(url: URL): Promise<WebAssembly.Module> {
+  const files = nodeModule('node:fs/promises');
+  try {
+    if (files && url.protocol === 'file:') return await compileBytes(await files.readFile(url), url.href);
+    return await compileResponse(await fetch(url), url.href);
+  } catch (cause) {
+    if (cause instanceof SinterError) throw cause;
+    throw new SinterError('load', `init: cannot load ${url.href}: ${String(cause)}`, { hint: COPY_HINT, cause });
+  }
+}
+
+function parseUrl(text: string): URL {
+  const base = isNode ? undefined : globalThis.location?.href;
+  try {
+    return new URL(text, base);
+  } catch (cause) {
+    throw new SinterError('argument', `init: wasm: ${text} is not a URL`, { cause });
+  }
+}
+
+export async function loadModule(source: WasmSource): Promise<WebAssembly.Module> {
+  if (source instanceof WebAssembly.Module) return source;
+  if (source instanceof URL) return compileUrl(source);
+  if (typeof source === 'string') return compileUrl(parseUrl(source));
+  if (typeof Response === 'function' && source instanceof Response) {
+    return compileResponse(source, source.url || 'the given response');
+  }
+  if (ArrayBuffer.isView(source) || source instanceof ArrayBuffer) return compileBytes(source, 'the given bytes');
+  throw new SinterError('argument', 'init: wasm must be a URL, bytes, a Response or a WebAssembly.Module');
+}

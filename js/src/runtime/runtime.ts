@@ -1,0 +1,141 @@
+// The running core: its exports, views of its memory, its errors. One per program.
+//
+// Invariant: no view of the memory outlives the call it was made for. The memory may grow in any call
+// into the core, and then views of the old buffer are stale or detached.
+
+import { SinterError, errorFromStatus } from '../errors.js';
+import type { Exports } from './exports.js';
+import { readText } from './host.js';
+import type { Workers } from './workers.js';
+
+/** Exports that run kernels or compilers: a trap in there is reported, never let through. */
+const GUARDED = [
+  'sinter_copy',
+  'sinter_data',
+  'sinter_eval',
+  'sinter_eval_async',
+  'sinter_synchronize',
+  'sinter_gradients',
+  'sinter_compile',
+  'sinter_program_run',
+  'sinter_program_run_async',
+] as const;
+
+type Call = (...args: number[]) => number;
+
+function guard(name: string, call: Call): Call {
+  return (a = 0, b = 0, c = 0) => {
+    try {
+      return call(a, b, c);
+    } catch (cause) {
+      throw new SinterError('internal', `${name}: the core stopped: ${String(cause)}`, { cause });
+    }
+  };
+}
+
+function guarded(raw: Exports): Exports {
+  const exports: Exports = { ...raw };
+  for (const name of GUARDED) {
+    const call: Call = raw[name] as Call;
+    exports[name] = guard(name, call);
+  }
+  return exports;
+}
+
+export class Runtime {
+  readonly exports: Exports;
+  readonly memory: WebAssembly.Memory;
+  /** Null: everything runs on the caller. */
+  readonly workers: Workers | null;
+  /** Whether compiled functions are left to the driver, so that a page is not blocked. */
+  readonly runsAsync: boolean;
+  #words: Int32Array;
+  #scratch: number;
+  #scratchWords = 0;
+
+  constructor(exports: Exports, memory: WebAssembly.Memory, workers: Workers | null, runsAsync: boolean) {
+    this.exports = guarded(exports);
+    this.memory = memory;
+    this.workers = workers;
+    this.runsAsync = runsAsync && workers !== null;
+    this.#words = new Int32Array(memory.buffer);
+    this.#scratch = 0;
+  }
+
+  /** The memory as words, fresh. */
+  words(): Int32Array {
+    if (this.#words.buffer !== this.memory.buffer) this.#words = new Int32Array(this.memory.buffer);
+    return this.#words;
+  }
+
+  /** Index in words() of a scratch block of at least count words. */
+  scratch(count: number): number {
+    if (count > this.#scratchWords) {
+      const least = Math.max(count, 1024);
+      const address = this.exports.sinter_scratch(least);
+      if (address === 0) throw errorFromStatus(3, `sinter: no memory for ${count} arguments`);
+      this.#scratch = address >>> 2;
+      this.#scratchWords = least;
+    }
+    return this.#scratch;
+  }
+
+  /** Writes words into the scratch block from its beginning. */
+  send(values: readonly number[]): void {
+    const at = this.scratch(values.length);
+    const words = this.words();
+    for (let i = 0; i < values.length; i++) words[at + i] = values[i]!;
+  }
+
+  /** count words of the scratch block from index first on. */
+  receive(first: number, count: number): number[] {
+    const at = this.scratch(first + count) + first;
+    return Array.from(this.words().subarray(at, at + count));
+  }
+
+  /** One word of the scratch block. */
+  word(index: number): number {
+    return this.words()[this.scratch(index + 1) + index]!;
+  }
+
+  text(address: number): string {
+    return readText(this.memory, address);
+  }
+
+  /** Throws the core's error unless the status is 0. */
+  ok(status: number): void {
+    if (status !== 0) throw this.takeError(status);
+  }
+
+  /** An address or handle, or the core's error when it is 0. */
+  check(address: number): number {
+    if (address === 0) throw this.takeError(3);
+    return address;
+  }
+
+  /** The pending error of the core, cleared. */
+  takeError(fallback: number): SinterError {
+    const status = this.exports.sinter_error_status() || fallback;
+    const message = this.text(this.exports.sinter_error_message()) || 'sinter: out of memory';
+    this.exports.sinter_error_clear();
+    const error = errorFromStatus(status, message);
+    // The pool refuses work until it is revived; the worker's own report comes later.
+    if (error.code === 'worker') this.exports.sinter_revive();
+    return error;
+  }
+}
+
+let current: Runtime | null = null;
+
+export function setRuntime(runtime: Runtime): void {
+  current = runtime;
+}
+
+/** The running core; an error that says what to do where there is none yet. */
+export function runtime(): Runtime {
+  if (!current) throw new SinterError('init', 'sinter: not initialised', { hint: 'await sn.init() first' });
+  return current;
+}
+
+/** As runtime, or null. */
+export const runtimeOrNull = (): Runtime | null => current;

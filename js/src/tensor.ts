@@ -1,0 +1,218 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+// The tensor handle: an address in the core, and shape and dtype once somebody asked.
+//
+// Invariant: address is 0 from the moment the handle has given its reference back (dispose, end of a
+// scope, donation) and never comes back. A handle belongs to the innermost scope it was made in, or to
+// the garbage collector when there was none.
+
+import { DisposedError, SinterError, shapeText } from './errors.js';
+import { dtypeFromNumber, newArray, viewOf, type DType, type TensorData } from './dtype.js';
+import { runtime, runtimeOrNull } from './runtime/runtime.js';
+import { activeScope } from './scope.js';
+import { isCompiling } from './trace.js';
+import type { FrontMethods } from './methods.js';
+import type { ElementwiseMethods } from './ops.gen.js';
+
+/** What is fixed about a tensor when it is made. */
+export interface Meta {
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+  /** Both as one text, e.g. 'float32(2, 3)'. */
+  readonly key: string;
+}
+
+export type NestedArray = number | boolean | readonly NestedArray[];
+
+const collected = new FinalizationRegistry<number>((address) => runtimeOrNull()?.exports.sinter_release(address));
+
+export const makeMeta = (dtype: DType, shape: readonly number[]): Meta => ({
+  dtype,
+  shape: Object.freeze([...shape]),
+  key: `${dtype}${shapeText(shape)}`,
+});
+
+const sizeOf = (shape: readonly number[]): number => shape.reduce((size, dim) => size * dim, 1);
+
+/** Symbol.dispose where the engine has it; `using` as compiled by TypeScript looks for the same. */
+const disposeSymbol: typeof Symbol.dispose =
+  (Symbol as { dispose?: typeof Symbol.dispose }).dispose ?? (Symbol.for('Symbol.dispose') as typeof Symbol.dispose);
+
+// The methods of the op table and of the fronts are put on the prototype by methods.ts.
+export interface Tensor extends ElementwiseMethods, FrontMethods {
+  /** dispose, for `using`. */
+  [Symbol.dispose](): void;
+}
+
+/** An n-dimensional array: a lazy expression, or a value in memory. Made by the functions of sinter. */
+export class Tensor {
+  /** @internal The core's address of it; 0 once given back. */
+  address: number;
+  #meta: Meta | null;
+  #gone = 'disposed';
+  #isCollected = false;
+  readonly #isTraced = isCompiling();
+
+  /** @internal Takes over one reference. */
+  constructor(address: number, meta: Meta | null = null) {
+    this.address = address;
+    this.#meta = meta;
+    const scope = activeScope();
+    if (scope) scope.add(this);
+    else this.unscope();
+  }
+
+  /** @internal The address for an operation; throws when it was given back. */
+  use(op: string): number {
+    if (this.address === 0) throw this.#goneError(op);
+    return this.address;
+  }
+
+  /** @internal From now on the garbage collector owns it. */
+  unscope(): void {
+    if (this.address === 0 || this.#isCollected) return;
+    collected.register(this, this.address, this);
+    this.#isCollected = true;
+  }
+
+  /** @internal Gives the reference back because a program has taken the memory. */
+  donated(): void {
+    this.dispose();
+    this.#gone = 'donated to a compiled function';
+  }
+
+  /** @internal As use, for operations that need the values. */
+  read(op: string): number {
+    const address = this.use(op);
+    if (this.#isTraced && isCompiling()) {
+      throw new SinterError('argument', `${op}: tensors have no values while a function is being compiled`, {
+        hint: 'return the tensor from the function given to jit or trainStep, and read it outside',
+      });
+    }
+    return address;
+  }
+
+  #goneError(op: string): DisposedError {
+    const shape = this.#meta ? ` ${shapeText(this.#meta.shape)}` : '';
+    return new DisposedError(`${op}: the tensor${shape} was ${this.#gone}`, { op });
+  }
+
+  /** @internal */
+  get meta(): Meta {
+    return (this.#meta ??= this.#describe());
+  }
+
+  #describe(): Meta {
+    const rt = runtime();
+    rt.exports.sinter_describe(this.use('shape'));
+    const at = rt.scratch(0);
+    const words = rt.words();
+    const shape = Array.from(words.subarray(at + 2, at + 2 + words[at + 1]!));
+    return makeMeta(dtypeFromNumber(words[at]!), shape);
+  }
+
+  get shape(): readonly number[] {
+    return this.meta.shape;
+  }
+
+  get dtype(): DType {
+    return this.meta.dtype;
+  }
+
+  /** Number of elements. */
+  get size(): number {
+    return sizeOf(this.meta.shape);
+  }
+
+  get ndim(): number {
+    return this.meta.shape.length;
+  }
+
+  get isDisposed(): boolean {
+    return this.address === 0;
+  }
+
+  /** Gives the memory back at once; further calls do nothing. */
+  dispose(): void {
+    if (this.address === 0) return;
+    collected.unregister(this);
+    runtimeOrNull()?.exports.sinter_release(this.address);
+    this.address = 0;
+  }
+
+  /** The elements, row-major, as a new array. Never blocks a page: a worker computes what is missing. */
+  async data(): Promise<TensorData> {
+    const rt = runtime();
+    const address = this.read('data');
+    const { meta } = this;
+    rt.exports.sinter_retain(address);
+    try {
+      rt.send([address]);
+      rt.ok(rt.exports.sinter_eval_async(1));
+      const ticket = rt.word(0) >>> 0;
+      if (rt.workers && !rt.exports.sinter_ticket_done(ticket)) await rt.workers.wait(ticket);
+      return copyOut(address, meta);
+    } finally {
+      rt.exports.sinter_release(address);
+    }
+  }
+
+  /** As data, at once: the caller computes what is missing, together with the workers. */
+  dataSync(): TensorData {
+    return copyOut(this.read('dataSync'), this.meta);
+  }
+
+  /** The only element, as a number; a bool gives 0 or 1. */
+  item(): number {
+    const address = this.read('item');
+    if (this.size !== 1) {
+      throw new SinterError('shape', `item: expected one element, a ${shapeText(this.shape)}`, {
+        hint: 'use dataSync or toArray',
+      });
+    }
+    return copyOut(address, this.meta)[0]!;
+  }
+
+  /** The elements as nested arrays of numbers, or of booleans. */
+  toArray(): NestedArray {
+    const data = copyOut(this.read('toArray'), this.meta);
+    const { shape, dtype } = this.meta;
+    let level: NestedArray[] = dtype === 'bool' ? Array.from(data, Boolean) : Array.from(data);
+    for (let axis = shape.length - 1; axis > 0; axis--) level = rows(level, shape[axis]!, sizeOf(shape.slice(0, axis)));
+    return shape.length === 0 ? level[0]! : level;
+  }
+
+  toString(): string {
+    if (this.address === 0 && !this.#meta) return `Tensor(${this.#gone})`;
+    const state = this.address === 0 ? `, ${this.#gone}` : '';
+    return `Tensor(${this.dtype} ${shapeText(this.shape)}${state})`;
+  }
+
+  get [Symbol.toStringTag](): string {
+    return 'Tensor';
+  }
+}
+
+/** count rows of width elements each. */
+function rows(flat: NestedArray[], width: number, count: number): NestedArray[] {
+  return Array.from({ length: count }, (_, row) => flat.slice(row * width, (row + 1) * width));
+}
+
+/** Evaluates and copies the elements out of the core's memory. */
+function copyOut(address: number, { dtype, shape }: Meta): TensorData {
+  const rt = runtime();
+  const size = sizeOf(shape);
+  const from = rt.check(rt.exports.sinter_data(address)) >>> 0;
+  const out = newArray(dtype, size);
+  out.set(viewOf(dtype, rt.memory.buffer, from, size));
+  return out;
+}
+
+Object.defineProperties(Tensor.prototype, {
+  [disposeSymbol]: { value: Tensor.prototype.dispose, configurable: true, writable: true },
+  [Symbol.for('nodejs.util.inspect.custom')]: { value: Tensor.prototype.toString, configurable: true },
+});
+
+/** A handle for an address that the core returned; 0 throws the core's error. */
+export function wrap(address: number, meta: Meta | null = null): Tensor {
+  return new Tensor(address === 0 ? runtime().check(0) : address, meta);
+}

@@ -1,0 +1,28 @@
+// Whether a function is being traced: then compiled functions and derivatives met on the way become
+// part of the trace instead of running, and while it is compiled its tensors have no values.
+
+let traces = 0;
+let compilations = 0;
+
+export const isTracing = (): boolean => traces > 0;
+export const isCompiling = (): boolean => compilations > 0;
+
+/** Runs f as a part of a larger graph, as grad does. */
+export function tracing<T>(f: () => T): T {
+  traces++;
+  try {
+    return f();
+  } finally {
+    traces--;
+  }
+}
+
+/** Runs f on placeholders, as jit does. */
+export function compiling<T>(f: () => T): T {
+  compilations++;
+  try {
+    return tracing(f);
+  } finally {
+    compilations--;
+  }
+}

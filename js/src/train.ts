@@ -1,0 +1,78 @@
+// trainStep: loss, gradient, clipping and update as one compiled program that writes the new state
+// into the memory of the old one.
+
+import { lrTensor, type Optimizer, type OptimizerState } from './optim/optimizer.js';
+import { jit } from './jit.js';
+import { leaves, map } from './pytree.js';
+import { runtime } from './runtime/runtime.js';
+import { tidy } from './scope.js';
+import { wrap, type Tensor } from './tensor.js';
+import { valueAndGrad } from './transforms.js';
+
+/** Parameters and what the optimizer remembers. A step uses it up and returns the next one. */
+export interface TrainState<P> {
+  readonly params: P;
+  readonly optimizer: OptimizerState;
+}
+
+export interface TrainStep<P, B extends readonly unknown[]> {
+  /** One step. The tensors of the given state are used up; loss is that before the update. */
+  (state: TrainState<P>, ...batch: B): { state: TrainState<P>; loss: Tensor };
+  /** The first state, with copies of the parameters. */
+  init(params: P): TrainState<P>;
+  /** The parameters of a state: valid until the next step uses them up. */
+  params(state: TrainState<P>): P;
+  /** Programs compiled so far: one per kind of batch. */
+  readonly cacheSize: number;
+  /** Releases the programs. */
+  dispose(): void;
+}
+
+/** In memory of its own, so that donation leaves the caller's tensor alone. */
+function copy(t: Tensor): Tensor {
+  return wrap(runtime().exports.sinter_copy(t.use('trainStep.init')), t.meta);
+}
+
+/**
+ * step = trainStep((params, ...batch) => loss, optimizer); state = step.init(params);
+ * ({ state, loss } = step(state, ...batch)). The learning rate may change between steps (set
+ * optimizer.lr): it is an input of the program, not part of it.
+ */
+export function trainStep<P, B extends readonly unknown[]>(
+  loss: (params: P, ...batch: B) => Tensor,
+  optimizer: Optimizer,
+): TrainStep<P, B> {
+  const both = valueAndGrad(loss);
+  const run = jit(
+    (state: TrainState<P>, lr: Tensor, _schedule: unknown, ...batch: B) => {
+      const [value, grads] = both(state.params, ...batch);
+      const next = optimizer.update(grads, state.optimizer, state.params, lr);
+      return { state: { params: next.params, optimizer: next.state }, loss: value };
+    },
+    { donate: 0 },
+  );
+
+  const step = (state: TrainState<P>, ...batch: B): { state: TrainState<P>; loss: Tensor } => {
+    const lr = lrTensor(optimizer.lr);
+    try {
+      // A schedule is part of the program, and so of the key under which it is found again.
+      const schedule = typeof optimizer.lr === 'function' ? optimizer.lr : null;
+      return run(state, lr.tensor, schedule, ...batch) as { state: TrainState<P>; loss: Tensor };
+    } finally {
+      if (lr.isOwn) lr.tensor.dispose();
+    }
+  };
+
+  return Object.defineProperties(step, {
+    init: {
+      value: (params: P): TrainState<P> =>
+        tidy(() => {
+          const own = map(copy, params);
+          return { params: own, optimizer: map(copy, optimizer.init(leaves(own))) };
+        }),
+    },
+    params: { value: (state: TrainState<P>): P => state.params },
+    cacheSize: { get: () => run.cacheSize },
+    dispose: { value: () => run.dispose() },
+  }) as unknown as TrainStep<P, B>;
+}

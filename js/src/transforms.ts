@@ -1,0 +1,108 @@
+// Derivatives. The arguments to differentiate by become variables, the function records its graph on
+// them, and the core adds the graph of the derivative; nothing is computed until it is read. The
+// result is an ordinary lazy tensor, so derivatives nest.
+
+import { SinterError } from './errors.js';
+import { asTensor, type TensorLike } from './apply.js';
+import { flatten, rebuild } from './pytree.js';
+import { runtime } from './runtime/runtime.js';
+import { refusePromise, tidy } from './scope.js';
+import { Tensor, wrap } from './tensor.js';
+import { tracing } from './trace.js';
+
+/** The derivative of an argument has its structure; that of a number is a tensor. */
+export type GradOf<T> = T extends number | boolean ? Tensor : T;
+
+/** One derivative, or one for each of several argument numbers. */
+export type Grads<A extends readonly unknown[], N> = N extends readonly number[]
+  ? { -readonly [K in keyof N]: GradOf<A[N[K] & number]> }
+  : N extends number
+    ? GradOf<A[N]>
+    : never;
+
+export interface GradOptions<N> {
+  /** Which arguments to differentiate by; default 0. */
+  argnums?: N;
+}
+
+interface Variables {
+  args: unknown[];
+  tensors: Tensor[];
+  rebuild: (leaves: Tensor[]) => unknown[];
+}
+
+/** A number leaf of a differentiated argument counts as a tensor. */
+const numbersAsTensors = (op: string, arg: unknown): unknown =>
+  typeof arg === 'number' ? asTensor(arg as TensorLike, op) : arg;
+
+function makeVariables(op: string, args: readonly unknown[], argnums: readonly number[]): Variables {
+  const rt = runtime();
+  const replaced = [...args];
+  const chosen = argnums.map((n) => {
+    if (!(Number.isInteger(n) && n >= 0 && n < args.length)) {
+      throw new SinterError('argument', `${op}: there is no argument ${n}, the function was called with ${args.length}`);
+    }
+    return numbersAsTensors(op, args[n]);
+  });
+  const { tensors, shape } = flatten(chosen);
+  const variables = tensors.map((t) => wrap(rt.exports.sinter_variable(t.use(op)), t.meta));
+  const trees = rebuild(shape, variables) as unknown[];
+  argnums.forEach((n, i) => (replaced[n] = trees[i]));
+  return { args: replaced, tensors: variables, rebuild: (list) => rebuild(shape, list) as unknown[] };
+}
+
+function gradients(op: string, y: Tensor, wrt: readonly Tensor[]): Tensor[] {
+  const rt = runtime();
+  rt.scratch(2 * wrt.length);
+  rt.send(wrt.map((t) => t.use(op)));
+  rt.ok(rt.exports.sinter_gradients(y.use(op), wrt.length));
+  return rt.receive(wrt.length, wrt.length).map((address, i) => wrap(address, wrt[i]!.meta));
+}
+
+type Scalar<A extends readonly unknown[]> = (...args: A) => Tensor;
+
+function differentiate(
+  op: string,
+  f: (args: unknown[]) => unknown,
+  args: readonly unknown[],
+  argnums: readonly number[],
+): { value: Tensor; grads: unknown[] } {
+  return tidy(() => {
+    const variables = makeVariables(op, args, argnums);
+    const value = tracing(() => f(variables.args));
+    refusePromise(op, value, 'the function to differentiate must be synchronous');
+    if (!(value instanceof Tensor)) {
+      throw new SinterError('argument', `${op}: the function must return one tensor, it returned ${typeof value}`);
+    }
+    return { value, grads: variables.rebuild(gradients(op, value, variables.tensors)) };
+  });
+}
+
+/**
+ * The function of the same arguments that returns the derivative of f, whose result is one float.
+ * argnums: which argument, or which ones; pytrees give pytrees.
+ */
+export function grad<A extends readonly unknown[], const N extends number | readonly number[] = 0>(
+  f: Scalar<A>,
+  { argnums }: GradOptions<N> = {},
+): (...args: A) => Grads<A, N> {
+  const both = valueAndGrad(f, argnums === undefined ? {} : { argnums });
+  return (...args) =>
+    tidy(() => {
+      const [, derivative] = both(...args);
+      return derivative as Grads<A, N>;
+    });
+}
+
+/** As grad, returning [value, derivative]. */
+export function valueAndGrad<A extends readonly unknown[], const N extends number | readonly number[] = 0>(
+  f: Scalar<A>,
+  { argnums }: GradOptions<N> = {},
+): (...args: A) => [Tensor, Grads<A, N>] {
+  const wanted: number | readonly number[] = argnums ?? 0;
+  const numbers = typeof wanted === 'number' ? [wanted] : wanted;
+  return (...args) => {
+    const { value, grads } = differentiate('grad', (list) => f(...(list as unknown as A)), args, numbers);
+    return [value, (typeof wanted === 'number' ? grads[0] : grads) as Grads<A, N>];
+  };
+}

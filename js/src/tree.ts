@@ -1,0 +1,3 @@
+// sn.tree: working with pytrees.
+
+export { leaves, map } from './pytree.js';

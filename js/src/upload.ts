@@ -1,0 +1,124 @@
+// Numbers from JS into the core's memory: one allocation there, written in place.
+
+import { DTypeError, ShapeError, SinterError, shapeText } from './errors.js';
+import { dtypeNumber, viewOf, type DType } from './dtype.js';
+import { makeMeta, type Meta, type NestedArray } from './tensor.js';
+import type { Runtime } from './runtime/runtime.js';
+
+export type NumericArray =
+  | Float32Array
+  | Float64Array
+  | Int32Array
+  | Int16Array
+  | Int8Array
+  | Uint32Array
+  | Uint16Array
+  | Uint8Array
+  | Uint8ClampedArray;
+
+export const MAX_RANK = 8;
+
+const MAX_DIM = 0x7fffffff;
+
+/** Checks a shape as users write it. */
+export function checkShape(op: string, shape: readonly number[]): readonly number[] {
+  if (!Array.isArray(shape)) throw new ShapeError(`${op}: a shape is an array of sizes, not ${String(shape)}`);
+  if (shape.length > MAX_RANK) throw new ShapeError(`${op}: rank ${shape.length}, at most ${MAX_RANK}: ${shapeText(shape)}`);
+  for (const dim of shape) {
+    if (!(Number.isInteger(dim) && dim >= 0 && dim <= MAX_DIM)) {
+      throw new ShapeError(`${op}: ${String(dim)} is not a size: ${shapeText(shape)}`);
+    }
+  }
+  return shape;
+}
+
+const product = (shape: readonly number[]): number => shape.reduce((size, dim) => size * dim, 1);
+
+/** Room for a tensor whose elements fill is to write. */
+export function allocate(
+  rt: Runtime,
+  meta: Meta,
+  fill: (elements: Float32Array | Float64Array | Int32Array | Uint8Array) => void,
+): number {
+  rt.send(meta.shape);
+  const address = rt.check(rt.exports.sinter_empty(dtypeNumber(meta.dtype), meta.shape.length));
+  fill(viewOf(meta.dtype, rt.memory.buffer, rt.word(0) >>> 0, product(meta.shape)));
+  return address;
+}
+
+const isNumericArray = (x: unknown): x is NumericArray => ArrayBuffer.isView(x) && !(x instanceof DataView);
+
+function dtypeOfArray(op: string, data: NumericArray): DType {
+  if (data instanceof Float32Array) return 'float32';
+  if (data instanceof Float64Array) return 'float64';
+  if (data instanceof Uint32Array) {
+    throw new DTypeError(`${op}: a Uint32Array needs a dtype`, { hint: "dtype: 'int32' keeps its bits" });
+  }
+  if ('BYTES_PER_ELEMENT' in data && data.BYTES_PER_ELEMENT <= 4) return 'int32';
+  throw new DTypeError(`${op}: ${Object.prototype.toString.call(data)} is not available as a dtype`);
+}
+
+/** Shape of nested arrays, read along their first elements. */
+function nestedShape(op: string, nested: NestedArray): number[] {
+  const shape: number[] = [];
+  for (let level = nested; Array.isArray(level); level = (level as readonly NestedArray[])[0] ?? 0) {
+    shape.push(level.length);
+    if (shape.length > MAX_RANK) throw new ShapeError(`${op}: nested deeper than rank ${MAX_RANK}`);
+    if (level.length === 0) break;
+  }
+  return shape;
+}
+
+/** Appends the numbers of nested arrays of the given shape; anything ragged is an error. */
+function flattenNested(op: string, nested: NestedArray, shape: readonly number[], depth: number, out: number[]): void {
+  if (depth === shape.length) {
+    if (typeof nested !== 'number' && typeof nested !== 'boolean') {
+      const what = Array.isArray(nested) ? 'arrays of unequal depth' : String(nested);
+      throw new SinterError('argument', `${op}: expected numbers in nested arrays, found ${what}`);
+    }
+    out.push(Number(nested));
+    return;
+  }
+  if (!Array.isArray(nested) || nested.length !== shape[depth]) {
+    throw new ShapeError(`${op}: nested arrays of unequal lengths, expected ${shapeText(shape)}`);
+  }
+  for (const item of nested as readonly NestedArray[]) flattenNested(op, item, shape, depth + 1, out);
+}
+
+interface Elements {
+  values: ArrayLike<number>;
+  shape: readonly number[];
+  dtype: DType;
+}
+
+function readElements(op: string, data: NestedArray | NumericArray, dtype: DType | undefined): Elements {
+  if (isNumericArray(data)) {
+    return { values: data, shape: [data.length], dtype: dtype ?? dtypeOfArray(op, data) };
+  }
+  const shape = nestedShape(op, data);
+  const values: number[] = [];
+  flattenNested(op, data, shape, 0, values);
+  let first: NestedArray | undefined = data;
+  while (Array.isArray(first)) first = (first as readonly NestedArray[])[0];
+  return { values, shape, dtype: dtype ?? (typeof first === 'boolean' ? 'bool' : 'float32') };
+}
+
+/** A new value in the core from nested arrays or a typed array. */
+export function upload(
+  rt: Runtime,
+  op: string,
+  data: NestedArray | NumericArray,
+  options: { shape?: readonly number[]; dtype?: DType } = {},
+): { address: number; meta: Meta } {
+  const elements = readElements(op, data, options.dtype);
+  const shape = options.shape ? checkShape(op, options.shape) : elements.shape;
+  if (product(shape) !== elements.values.length) {
+    throw new ShapeError(`${op}: ${elements.values.length} elements do not fill ${shapeText(shape)}`);
+  }
+  const meta = makeMeta(elements.dtype, shape);
+  const address = allocate(rt, meta, (out) => {
+    if (meta.dtype === 'bool') for (let i = 0; i < out.length; i++) out[i] = elements.values[i] ? 1 : 0;
+    else out.set(elements.values);
+  });
+  return { address, meta };
+}

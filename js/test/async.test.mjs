@@ -1,0 +1,93 @@
+// await data() leaves the caller's thread free; a worker that dies rejects, never hangs, never lies.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate, setTimeout } from 'node:timers/promises';
+import * as sn from '../dist/index.js';
+import { assertRejects } from './support.mjs';
+
+// Every worker that the package starts: the driver, then the lanes.
+const workers = [];
+const threads = process.getBuiltinModule('node:worker_threads');
+const RealWorker = threads.Worker;
+threads.Worker = class extends RealWorker {
+  constructor(...args) {
+    super(...args);
+    workers.push(this);
+  }
+};
+
+await sn.init({ threads: 3 });
+
+/** Work of some hundred milliseconds. */
+const longWork = () => sn.tidy(() => {
+  let x = sn.ones([700, 700]).mul(1 / 700);
+  for (let i = 0; i < 12; i++) x = x.matmul(x);
+  return x.sum();
+});
+
+test('data does not block the event loop', async () => {
+  const work = longWork();
+  let ticks = 0;
+  let pending = true;
+  const begin = performance.now();
+  const result = work.data().finally(() => {
+    pending = false;
+  });
+  const recorded = performance.now() - begin;
+  while (pending) {
+    await setImmediate();
+    ticks++;
+  }
+  const total = performance.now() - begin;
+  assert.ok(Math.abs((await result)[0] - 700) < 1);
+  assert.ok(recorded < total / 2, `data returned after ${recorded} of ${total} ms`);
+  assert.ok(ticks > 5, `${ticks} ticks`);
+});
+
+test('many reads in flight, in any order, among synchronous ones', async () => {
+  const x = sn.tensor([1, 2, 3]);
+  const promises = Array.from({ length: 100 }, (_, i) => x.mul(i).data());
+  assert.equal(x.sum().item(), 6);
+  const results = await Promise.all(promises);
+  results.forEach((data, i) => assert.deepEqual([...data], [i, 2 * i, 3 * i]));
+});
+
+test('a synchronous read of what an asynchronous one computes', async () => {
+  const work = longWork();
+  const promise = work.data();
+  const now = work.item();
+  assert.equal((await promise)[0], now);
+});
+
+test('a killed driver rejects what is pending; the next call works', async () => {
+  const before = longWork().item();
+  const promise = longWork().data();
+  const started = workers.length;
+  await workers[0].terminate();
+  await assertRejects(promise, sn.WorkerError, { code: 'worker', message: /driver/ });
+  assert.equal(longWork().item(), before);
+  assert.ok(workers.length > started, 'the driver is replaced');
+  await setTimeout(200);
+  assert.equal((await longWork().data())[0], before);
+});
+
+test('a killed lane', async () => {
+  const before = longWork().item();
+  for (let round = 0; round < 5; round++) {
+    const victim = workers.findLast((worker) => worker.threadId > 0);
+    const promise = longWork().data().then(([value]) => value, (error) => error);
+    await setTimeout(round * 7);
+    await victim.terminate();
+    const settled = await promise;
+    if (settled instanceof Error) assert.ok(settled instanceof sn.WorkerError);
+    else assert.equal(settled, before);
+    assert.equal(longWork().item(), before);
+    await setTimeout(100);
+  }
+  assert.equal((await longWork().data())[0], before);
+});
+
+test('sharing the pool: the same bits for 1 and for 3 lanes', () => {
+  const sum = (n) => sn.random.uniform(sn.random.key(1), [n]).sum().item();
+  assert.equal(sum(1_000_003), sum(1_000_003));
+});

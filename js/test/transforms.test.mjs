@@ -1,0 +1,179 @@
+// grad, valueAndGrad, jit and their nesting.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as sn from '../dist/index.js';
+import { assertClose, assertThrows } from './support.mjs';
+
+await sn.init();
+
+const cube = (x) => x.mul(x).mul(x).sum();
+
+test('grad of a function of one tensor', () => {
+  assertClose(sn.grad(cube)(sn.tensor([1, 2, 3])), [3, 12, 27]);
+  assertClose(sn.grad((x) => sn.sin(x))(2), Math.cos(2));
+});
+
+test('grad of grad, and once more', () => {
+  const first = sn.grad((x) => sn.pow(x, 4));
+  const second = sn.grad((x) => first(x));
+  const third = sn.grad((x) => second(x));
+  assertClose(first(sn.tensor(2)), 32, 1e-5);
+  assertClose(second(sn.tensor(2)), 48, 1e-5);
+  assertClose(third(sn.tensor(2)), 48, 1e-5);
+});
+
+test('argnums and pytrees', () => {
+  const f = (x, y) => x.mul(y).sum();
+  const x = sn.tensor([1, 2]);
+  const y = sn.tensor([3, 4]);
+  assertClose(sn.grad(f, { argnums: 1 })(x, y), [1, 2]);
+  const [gx, gy] = sn.grad(f, { argnums: [0, 1] })(x, y);
+  assertClose(gx, [3, 4]);
+  assertClose(gy, [1, 2]);
+  const g = sn.grad(({ w, layers }) => w.mul(layers[0].b).sum())({ w: x, layers: [{ b: y }], name: 'net' });
+  assertClose(g.w, [3, 4]);
+  assertClose(g.layers[0].b, [1, 2]);
+  assert.equal(g.name, 'net');
+});
+
+test('an argument that does not matter has derivative 0', () => {
+  assertClose(sn.grad((x, y) => x.sum(), { argnums: 1 })(sn.tensor([1]), sn.tensor([2, 3])), [0, 0]);
+});
+
+test('valueAndGrad', () => {
+  const [value, g] = sn.valueAndGrad(cube)(sn.tensor([2]));
+  assertClose(value, 8);
+  assertClose(g, [12]);
+});
+
+test('gradients through matmul, broadcast, reductions and views agree with differences', () => {
+  const w = sn.tensor([[0.1, -0.2], [0.3, 0.4], [-0.5, 0.6]], { dtype: 'float64' });
+  const x = sn.tensor([[1, 2, 3], [-1, 0.5, 0.25]], { dtype: 'float64' });
+  const f = (weights) => sn.tanh(x.matmul(weights).add([0.1, 0.2])).transpose().slice([0, 0], [2, 1]).square().mean();
+  const g = sn.grad(f)(w).toArray();
+  const eps = 1e-6;
+  for (let i = 0; i < 3; i++) {
+    for (let j = 0; j < 2; j++) {
+      const at = (delta) => {
+        const values = w.toArray();
+        values[i][j] += delta;
+        return f(sn.tensor(values, { dtype: 'float64' })).item();
+      };
+      assertClose(g[i][j], (at(eps) - at(-eps)) / (2 * eps), 1e-6);
+    }
+  }
+});
+
+test('stopGradient', () => {
+  assertClose(sn.grad((x) => x.mul(sn.stopGradient(x)).sum())(sn.tensor([3])), [3]);
+});
+
+test('grad refuses what has no derivative', () => {
+  assertThrows(() => sn.grad((x) => x)(sn.tensor([1, 2])), sn.ShapeError);
+  assertThrows(() => sn.grad((x) => x.sum())(sn.tensor([1], { dtype: 'int32' })), sn.DTypeError);
+  assertThrows(() => sn.grad(() => 3)(sn.tensor(1)), sn.SinterError, { code: 'argument' });
+  assertThrows(() => sn.grad(async (x) => x)(sn.tensor(1)), sn.SinterError, { code: 'argument' });
+  assertThrows(() => sn.grad(cube, { argnums: 3 })(sn.tensor(1)), sn.SinterError, { code: 'argument' });
+});
+
+test('grad leaves nothing behind but its result', () => {
+  const x = sn.tensor([1, 2, 3]);
+  const before = sn.memory().tensors;
+  const g = sn.grad(cube)(x);
+  assert.equal(sn.memory().tensors, before + 1);
+  g.dispose();
+  x.dispose();
+});
+
+test('jit compiles once per shapes, dtypes, structure and static values', () => {
+  let traces = 0;
+  const f = sn.jit((x, { scale }) => {
+    traces++;
+    return x.mul(scale).add(1);
+  });
+  const x = sn.tensor([1, 2]);
+  assert.deepEqual(f(x, { scale: 2 }).toArray(), [3, 5]);
+  assert.deepEqual(f(sn.tensor([3, 4]), { scale: 2 }).toArray(), [7, 9]);
+  assert.equal(traces, 1);
+  assert.equal(f.cacheSize, 1);
+  f(sn.tensor([1, 2, 3]), { scale: 2 });
+  f(sn.tensor([1, 2], { dtype: 'float64' }), { scale: 2 });
+  assert.deepEqual(f(x, { scale: 3 }).toArray(), [4, 7]);
+  assert.deepEqual(f(x, { scale: sn.tensor(4) }).toArray(), [5, 9]);
+  assert.equal(traces, 5);
+  assert.equal(f.cacheSize, 5);
+  f.dispose();
+  assert.equal(f.cacheSize, 0);
+});
+
+test('jit takes and returns pytrees', () => {
+  const f = sn.jit(({ a, list }) => ({ sum: a.add(list[0]), same: a, note: 'static' }));
+  const { sum, same, note } = f({ a: sn.tensor([1]), list: [sn.tensor([2])] });
+  assert.equal(sum.item(), 3);
+  assert.equal(same.item(), 1);
+  assert.equal(note, 'static');
+});
+
+test('jit captures tensors from outside as they are', () => {
+  const scale = sn.tensor(10);
+  const f = sn.jit((x) => x.mul(scale));
+  assert.equal(f(sn.tensor(2)).item(), 20);
+  scale.dispose();
+  assert.equal(f(sn.tensor(3)).item(), 30);
+});
+
+test('jit of grad, grad of jit, jit in jit', () => {
+  const g = sn.jit(sn.grad(cube));
+  assertClose(g(sn.tensor([1, 2])), [3, 12]);
+  assertClose(g(sn.tensor([3, 4])), [27, 48]);
+  const compiled = sn.jit(cube);
+  assertClose(sn.grad((x) => compiled(x))(sn.tensor([1, 2])), [3, 12]);
+  const outer = sn.jit((x) => compiled(x).add(1));
+  assertClose(outer(sn.tensor([1, 2])), 10);
+});
+
+test('a tensor has no value while a function is being compiled', () => {
+  for (const read of [(x) => x.item(), (x) => x.dataSync(), (x) => x.toArray(), (x) => sn.eval(x)]) {
+    assertThrows(() => sn.jit((x) => {
+      read(x.add(1));
+      return x;
+    })(sn.tensor(1)), sn.SinterError, { code: 'argument', message: /no values/ });
+  }
+});
+
+test('an error while tracing leaves jit usable', () => {
+  let fail = true;
+  const f = sn.jit((x) => (fail ? x.matmul(sn.zeros([9])) : x.add(1)));
+  const x = sn.tensor([1]);
+  const before = sn.memory().tensors;
+  assertThrows(() => f(x), sn.ShapeError);
+  assert.equal(sn.memory().tensors, before);
+  fail = false;
+  assert.equal(f(x).item(), 2);
+});
+
+test('donated arguments are used up', () => {
+  const f = sn.jit((x, y) => x.add(y), { donate: 0 });
+  const x = sn.tensor([1, 2]);
+  const y = sn.tensor([3, 4]);
+  assert.deepEqual(f(x, y).toArray(), [4, 6]);
+  assertThrows(() => x.add(1), sn.DisposedError, { message: /donated/ });
+  assert.deepEqual(y.toArray(), [3, 4]);
+  assertThrows(() => f(y, y), sn.SinterError, { code: 'argument' });
+});
+
+test('a lazy expression keeps the value of what is donated later', () => {
+  const f = sn.jit((x) => x.add(1), { donate: 0 });
+  const x = sn.tensor([1, 2]);
+  const before = x.mul(10);
+  const after = f(x);
+  assert.deepEqual(before.toArray(), [10, 20]);
+  assert.deepEqual(after.toArray(), [2, 3]);
+});
+
+test('inspect shows the stages', () => {
+  const seen = sn.inspect((x) => x.mul(2).add(1).sum())(sn.ones([100]));
+  assert.ok(seen.kernels >= 1);
+  assert.ok(seen.nodes >= 2);
+  assert.ok(seen.stages.some(({ text }) => text.includes('sum')));
+});

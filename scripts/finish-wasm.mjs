@@ -1,0 +1,26 @@
+// finish-wasm.mjs IN.wasm OUT.wasm - the last step of the wasm build: optimise with Binaryen, then
+// refuse a module that a bare page could not instantiate. Without this check a stray printf or
+// an undefined function would become an import that only fails at a user's.
+import { execFileSync } from 'node:child_process';
+import { readFileSync, renameSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const ALLOWED_ENV = new Set(['memory', 'emscripten_notify_memory_growth']);
+const FEATURES = ['simd', 'threads', 'bulk-memory', 'mutable-globals', 'sign-ext',
+  'nontrapping-float-to-int'];
+
+const [input, output] = process.argv.slice(2);
+const optimised = `${output}.tmp`;
+const wasmOpt = fileURLToPath(new URL('../node_modules/binaryen/bin/wasm-opt', import.meta.url));
+execFileSync(process.execPath, [wasmOpt, input, '-o', optimised, '-O3', '--strip-debug',
+  '--strip-producers', '--strip-target-features', ...FEATURES.map((f) => `--enable-${f}`)],
+{ stdio: 'inherit' });
+
+const strangers = WebAssembly.Module.imports(new WebAssembly.Module(readFileSync(optimised)))
+  .filter(({ module, name }) => module !== 'host' && !(module === 'env' && ALLOWED_ENV.has(name)));
+if (strangers.length) {
+  console.error(`${output}: imports that no loader supplies: ` +
+    strangers.map(({ module, name }) => `${module}.${name}`).join(', '));
+  process.exit(1);
+}
+renameSync(optimised, output);

@@ -1,0 +1,193 @@
+// gen-ops.mjs [--header OUT.h] [--ts OUT.ts] [--docs OUT.md] - what others need of src/graph/ops.def,
+// the only list of ops: the C enum and prototypes, the JS functions and methods, the table in docs/.
+//
+// A row is one line MACRO(argument, ...). Only the arguments up to the doc text are read here; the
+// expressions behind it are C.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { parseArgs } from 'node:util';
+
+const TABLE = new URL('../src/graph/ops.def', import.meta.url);
+
+/** Kind of row: where its arguments stand, the dtypes it takes, and its result. */
+const NUMBERS = { name: 0, arity: 1, flags: 2, cost: 3, ulp: 6, doc: 7 };
+const PLAIN = { name: 0, arity: 1, flags: 2, cost: 3, doc: 4 };
+const KINDS = {
+  EW_F: { at: NUMBERS, types: ['float32', 'float64'], elementwise: true },
+  EW_FI: { at: NUMBERS, types: ['float32', 'float64', 'int32'], elementwise: true },
+  EW_FIB: { at: NUMBERS, types: ['float32', 'float64', 'int32', 'bool'], elementwise: true },
+  EW_I: { at: PLAIN, types: ['int32'], elementwise: true },
+  EW_B: { at: PLAIN, types: ['bool'], elementwise: true },
+  CMP_F: { at: PLAIN, types: ['float32', 'float64'], elementwise: true, result: 'bool' },
+  CMP_FIB: { at: PLAIN, types: ['float32', 'float64', 'int32', 'bool'], elementwise: true, result: 'bool' },
+  REDUCE: { at: { name: 0, flags: 1, cost: 2, doc: 3 }, types: ['float32', 'float64', 'int32'] },
+  OP: { at: { name: 0, class: 1, arity: 2, flags: 3, doc: 4 }, types: ['float32', 'float64', 'int32', 'bool'] },
+};
+
+/** Splits "a, f(b, c), "d, e"" at its outer commas. */
+const splitArguments = (text) => {
+  const parts = [];
+  let depth = 0;
+  let quoted = false;
+  let begin = 0;
+  for (let i = 0; i < text.length; i++) {
+    const c = text[i];
+    if (c === '"' && text[i - 1] !== '\\') quoted = !quoted;
+    if (quoted) continue;
+    if (c === '(') depth++;
+    else if (c === ')') depth--;
+    else if (c === ',' && depth === 0) {
+      parts.push(text.slice(begin, i).trim());
+      begin = i + 1;
+    }
+  }
+  parts.push(text.slice(begin).trim());
+  return parts;
+};
+
+const parseRow = (line, number) => {
+  const match = /^([A-Z_]+)\((.*)\)\s*$/.exec(line);
+  const kind = match && KINDS[match[1]];
+  if (!kind) return null;
+  const args = splitArguments(match[2]);
+  const at = (field) => (kind.at[field] === undefined ? undefined : args[kind.at[field]]);
+  if (!/^[a-z][a-z0-9_]*$/.test(at('name')) || !/^".*"$/.test(at('doc'))) {
+    throw new Error(`ops.def:${number}: cannot read ${line}`);
+  }
+  return {
+    macro: match[1],
+    name: at('name'),
+    arity: Number(at('arity') ?? 1),
+    hidden: at('flags').includes('H'),
+    commutative: at('flags').includes('C'),
+    elementwise: kind.elementwise ?? at('class') === 'SELECT',
+    types: kind.types,
+    result: kind.result,
+    cost: at('cost'),
+    ulp: at('ulp'),
+    doc: at('doc').slice(1, -1),
+  };
+};
+
+const readTable = () => {
+  const rows = readFileSync(TABLE, 'utf8').split('\n')
+    .map((line, i) => parseRow(line, i + 1)).filter(Boolean);
+  const names = new Set(rows.map(({ name }) => name));
+  if (!rows.length || names.size !== rows.length) throw new Error('ops.def: no rows, or a name twice');
+  return rows;
+};
+
+const isPublic = (row) => row.elementwise && !row.hidden;
+const camelCase = (name) => name.replace(/_([a-z0-9])/g, (_, c) => c.toUpperCase());
+
+/** Inputs as the doc texts call them. */
+const inputs = (row) => (row.name === 'where' ? ['condition', 'x', 'y'] : ['x', 'y', 'z'].slice(0, row.arity));
+
+const cHeader = (rows) => {
+  const list = (arity) => rows.filter((row) => isPublic(row) && row.arity === arity)
+    .map(({ name }) => ` \\\n  X(${name})`).join('');
+  const prototype = (row) => `/* ${row.doc}. ${row.types.join(' ')}${row.result ? ` -> ${row.result}` : ''}` +
+    `${row.commutative ? ', commutative' : ''}. [new, m s d] */\n` +
+    `SN_API sn_tensor *sn_${row.name}(${inputs(row).map((x) => `sn_tensor *${x}`).join(', ')});`;
+  return `/* sinter_ops.h - the ops by number, and the elementwise ones as functions. Generated from
+ * src/graph/ops.def by scripts/gen-ops.mjs; included by sinter.h. */
+#ifndef SINTER_OPS_H
+#define SINTER_OPS_H
+
+/* The order of the table's rows; part of the binary interface between JS and wasm. */
+typedef enum sn_op {
+${rows.map(({ name }) => `  SN_OP_${name},`).join('\n')}
+  SN_OP_COUNT
+} sn_op;
+
+${rows.filter(isPublic).map(prototype).join('\n')}
+
+/* The functions above by number of inputs: X(name) for each, in the order of the table. */
+#define SN_UNARY_OPS(X)${list(1)}
+#define SN_BINARY_OPS(X)${list(2)}
+#define SN_TERNARY_OPS(X)${list(3)}
+
+#endif
+`;
+};
+
+const APPLY = ['', 'unary', 'binary', 'ternary'];
+
+const tsModule = (rows) => {
+  const ops = rows.filter(isPublic);
+  const doc = (row) => `${row.doc}.${row.result ? ` Result: ${row.result}.` : ''} Takes ${row.types.join(', ')}.`;
+  const parameters = (names) => names.map((x) => `${x}: TensorLike`).join(', ');
+  const apply = (row, names) => `${APPLY[row.arity]}(Op.${camelCase(row.name)}, '${row.name}', ${names.join(', ')})`;
+  const fn = (row) => `/** ${doc(row)} */
+export function ${camelCase(row.name)}(${parameters(inputs(row))}): Tensor {
+  return ${apply(row, inputs(row))};
+}`;
+  const method = (row) => {
+    const [self, ...others] = inputs(row);
+    return `  /** ${doc(row)} ${self} is this tensor. */
+  ${camelCase(row.name)}(${parameters(others)}): Tensor;`;
+  };
+  const body = (row) => {
+    const others = inputs(row).slice(1);
+    return `  ${camelCase(row.name)}(this: Tensor${others.map((x) => `, ${x}: TensorLike`).join('')}): Tensor {
+    return ${apply(row, ['this', ...others])};
+  },`;
+  };
+  return `// The ops by number, and the elementwise ones as functions and methods. Generated from
+// src/graph/ops.def by scripts/gen-ops.mjs.
+
+import { binary, ternary, unary, type TensorLike } from './apply.js';
+import type { Tensor } from './tensor.js';
+
+/** Number of each op in the interface to wasm. */
+const Op = {
+${rows.map((row, i) => (isPublic(row) ? `  ${camelCase(row.name)}: ${i},\n` : '')).join('').trimEnd()}
+} as const;
+
+${ops.map(fn).join('\n\n')}
+
+/** The same ops as methods of Tensor. */
+export interface ElementwiseMethods {
+${ops.map(method).join('\n')}
+}
+
+/** @internal Put on the prototype by methods.ts. */
+export const elementwiseMethods: ElementwiseMethods & ThisType<Tensor> = {
+${ops.map(body).join('\n')}
+};
+`;
+};
+
+const markdown = (rows) => {
+  const line = (row) => `| \`${camelCase(row.name)}\` | ${row.elementwise ? `\`sn_${row.name}\`` : ''} | ` +
+    `${row.doc.replaceAll('|', '\\|')} | ${row.types.join(' ')} | ${row.ulp ?? ''} |`;
+  const table = (chosen) => `| JS | C | result | dtypes | ULP |\n|---|---|---|---|---|\n${chosen.map(line).join('\n')}`;
+  return `# Ops
+
+Generated from \`src/graph/ops.def\` by \`scripts/gen-ops.mjs\`. ULP bounds the float32 error against a float64 reference.
+
+## Elementwise
+
+Inputs broadcast as in NumPy and promote bool < int32 < float32 < float64; ops on floats take integers as float32.
+In JS each is a function and a method: \`sn.add(x, y)\`, \`x.add(y)\`.
+
+${table(rows.filter(isPublic))}
+
+## Structured and internal
+
+Reached through functions of their own (\`sum\`, \`matmul\`, \`reshape\`, ...).
+
+${table(rows.filter((row) => !isPublic(row)))}
+`;
+};
+
+const OUTPUTS = { header: cHeader, ts: tsModule, docs: markdown };
+
+const { values } = parseArgs({
+  options: Object.fromEntries(Object.keys(OUTPUTS).map((name) => [name, { type: 'string' }])),
+});
+const rows = readTable();
+for (const [name, path] of Object.entries(values)) {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, OUTPUTS[name](rows));
+}

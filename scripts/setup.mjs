@@ -1,0 +1,77 @@
+// setup.mjs - the one set-up step, called first by start, build, test and bench.
+//
+// It looks (at files only, well under a second), and acts only on what is missing:
+//   npm packages      npm ci, when package-lock.json differs from the one last installed
+//   system packages   apt-get as root on Debian; else the command to run is printed and it stops
+// It runs before anything is installed, so it imports node: built-ins only.
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Stop, main, root, runOrStop, which } from './lib/proc.mjs';
+
+const OLDEST_NODE = 20;
+
+// What each part of the work calls, and the Debian package that brings it.
+const program = (...names) => () => names.some(which);
+const header = (name) => () =>
+  ['/usr/include', '/usr/local/include', '/opt/homebrew/include'].some((dir) => existsSync(join(dir, name)));
+const NEEDS = {
+  wasm: [
+    [program('emcc'), 'emscripten'],
+    [program('cmake'), 'cmake'],
+    [program('ninja'), 'ninja-build'],
+  ],
+  native: [
+    [program('cc'), 'build-essential'],
+    [program('c++'), 'build-essential'],
+    [program('cmake'), 'cmake'],
+    [program('ninja'), 'ninja-build'],
+    [header('cmocka.h'), 'libcmocka-dev'],
+  ],
+  browsers: [
+    [program('chromium'), 'chromium'],
+    [program('firefox-esr', 'firefox'), 'firefox-esr'],
+  ],
+};
+export const ALL = Object.keys(NEEDS);
+
+const missingPackages = (parts) => [...new Set(parts.flatMap((part) => NEEDS[part])
+  .filter(([present]) => !present()).map(([, name]) => name))];
+
+const systemPackages = async (parts) => {
+  const missing = missingPackages(parts);
+  if (!missing.length) return;
+  const install = ['install', '--no-install-recommends', '-y', ...missing];
+  if (!existsSync('/etc/debian_version') || !which('apt-get') || process.getuid?.() !== 0) {
+    throw new Stop(`These system packages are missing. Install them and run this again:\n\n` +
+      `  sudo apt-get update && sudo apt-get ${install.join(' ')}\n\n` +
+      `(Debian's names; on other systems the packages that bring the same programs.)`);
+  }
+  console.log(`Installing system packages: ${missing.join(' ')}`);
+  const env = { DEBIAN_FRONTEND: 'noninteractive' };
+  await runOrStop('apt-get', ['update'], { env });
+  await runOrStop('apt-get', install, { env });
+  const still = missingPackages(parts);
+  if (still.length) throw new Stop(`apt-get installed them, but still missing: ${still.join(' ')}`);
+};
+
+const npmPackages = async () => {
+  const lock = join(root, 'package-lock.json');
+  const stamp = join(root, 'node_modules/.sinter-setup');
+  const digest = () => createHash('sha256').update(readFileSync(lock)).digest('hex');
+  if (existsSync(lock) && existsSync(stamp) && readFileSync(stamp, 'utf8') === digest()) return;
+  console.log('Installing npm packages');
+  await runOrStop('npm', [existsSync(lock) ? 'ci' : 'install']);
+  writeFileSync(stamp, digest());
+};
+
+/** Makes sure that what the parts (keys of NEEDS) call is installed, and the npm packages. */
+export const setup = async (parts) => {
+  if (Number(process.versions.node.split('.')[0]) < OLDEST_NODE) {
+    throw new Stop(`Node ${OLDEST_NODE} or newer is needed; this is ${process.version}`);
+  }
+  await systemPackages(parts);
+  await npmPackages();
+};
+
+await main(import.meta.url, () => setup(ALL));

@@ -1,0 +1,15 @@
+// start.mjs [--no-isolation] - npm start: set up, build what is needed, serve the playground.
+// PORT in the environment chooses the port.
+import { parseArgs } from 'node:util';
+import { main } from './lib/proc.mjs';
+import { build } from './build.mjs';
+import { parsePort, serveInForeground } from './serve.mjs';
+import { setup } from './setup.mjs';
+
+await main(import.meta.url, async (args) => {
+  const { values } = parseArgs({ args, options: { 'no-isolation': { type: 'boolean' } } });
+  const port = parsePort(process.env.PORT);
+  await setup(['wasm']);
+  await build(['web']);
+  await serveInForeground('Sinter playground', { port, isolation: !values['no-isolation'] });
+});

@@ -1,0 +1,123 @@
+// test.mjs [NAME...] - npm test: set up, build, run every suite, or those whose name contains a NAME.
+//
+//   layers         include direction of src/
+//   native         ctest, release                    js          package tests, the system's Node
+//   asan           ctest, ASan + UBSan, SINTER_TEST  js-newer    the same on the npm package `node`
+//   tsan           ctest, TSan, SINTER_TEST          cross       equal results natively and in wasm
+//                                                    browser     playground and package in browsers
+//
+// All builds start at once, in the order in which the suites want them; a suite waits only for its
+// own. Suites run one after another. A suite prints one line, and its output when something failed.
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { Stop, main, newerNode, root, run, systemNode, which } from './lib/proc.mjs';
+import { build } from './build.mjs';
+import { ALL, setup } from './setup.mjs';
+
+const SUITE_TIMEOUT_MS = 10 * 60_000;
+const TEST_TIMEOUT_MS = 3 * 60_000;
+
+/** Runs a suite's command; count(output, code) finds its totals. Resolves to { passed, failed, output }. */
+const exec = async (command, args, count) => {
+  const { code, output } = await run(command, args, { timeoutMs: SUITE_TIMEOUT_MS });
+  const { passed, failed } = count(output, code);
+  // A run that ends badly without naming a failed test (a crash, a time-out) is one failure.
+  return { passed, failed: code !== 0 && failed === 0 ? 1 : failed, output };
+};
+
+const number = (output, pattern) => Number(pattern.exec(output)?.[1] ?? 0);
+
+const layers = () => exec(systemNode(), ['tests/check_layers.mjs'],
+  (_, code) => ({ passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1 }));
+
+const ctest = (preset, wrapper = []) => {
+  const [command, ...args] = [...wrapper, 'ctest', '--preset', preset];
+  return exec(command, args, (output) => {
+    const failed = number(output, /(\d+) tests? failed out of \d+/);
+    return { passed: number(output, /tests? failed out of (\d+)/) - failed, failed };
+  });
+};
+
+const testFiles = (folder) => {
+  if (!existsSync(join(root, folder))) return [];
+  return readdirSync(join(root, folder)).filter((name) => name.endsWith('.test.mjs')).sort()
+    .map((name) => join(folder, name));
+};
+
+const nodeTests = (node, folder, ...options) => {
+  const files = testFiles(folder);
+  if (!files.length) throw new Stop(`${folder}: no *.test.mjs`);
+  const args = ['--test', '--test-reporter=spec', `--test-timeout=${TEST_TIMEOUT_MS}`, ...options];
+  return exec(node, [...args, ...files], (output) => ({
+    passed: number(output, /ℹ pass (\d+)/),
+    failed: number(output, /ℹ fail (\d+)/) + number(output, /ℹ cancelled (\d+)/),
+  }));
+};
+
+/** ThreadSanitizer of older compilers stops where the kernel randomises addresses widely. */
+const withoutAddressRandomisation = async () => {
+  const setarch = which('setarch');
+  if (!setarch) return [];
+  const works = await run(setarch, ['-R', 'true']);
+  return works.code === 0 ? [setarch, '-R'] : [];
+};
+
+const SUITES = [
+  { name: 'layers', needs: [], parts: [], run: layers },
+  { name: 'native', needs: ['native'], parts: ['native'], run: () => ctest('native') },
+  { name: 'asan', needs: ['asan'], parts: ['native'], run: () => ctest('asan') },
+  { name: 'tsan', needs: ['tsan'], parts: ['native'],
+    run: async () => ctest('tsan', await withoutAddressRandomisation()) },
+  { name: 'js', needs: ['js'], parts: ['wasm'], run: () => nodeTests(systemNode(), 'js/test') },
+  { name: 'js-newer', needs: ['js'], parts: ['wasm'], run: () => nodeTests(newerNode(), 'js/test') },
+  { name: 'cross', needs: ['native', 'js'], parts: ['native', 'wasm'],
+    run: () => nodeTests(newerNode(), 'tests/cross') },
+  { name: 'browser', needs: ['web'], parts: ['wasm', 'browsers'],
+    run: () => nodeTests(newerNode(), 'tests/browser', '--test-concurrency=1') },
+];
+
+const runSuite = async (suite) => {
+  try {
+    await build(suite.needs);
+    return await suite.run();
+  } catch (error) {
+    if (!(error instanceof Stop)) throw error;
+    return { passed: 0, failed: 1, output: error.message };
+  }
+};
+
+const report = ({ name }, { passed, failed, output }, seconds) => {
+  const log = join(root, 'build/logs', `${name}.log`);
+  mkdirSync(join(root, 'build/logs'), { recursive: true });
+  writeFileSync(log, output);
+  if (failed) console.log(output);
+  console.log(`${name.padEnd(9)} ${failed ? 'FAILED' : 'ok    '} ${String(passed).padStart(5)} passed ` +
+    `${String(failed).padStart(3)} failed ${seconds.toFixed(1).padStart(7)} s`);
+};
+
+const chosenSuites = (names) => {
+  const chosen = SUITES.filter(({ name }) => !names.length || names.some((part) => name.includes(part)));
+  if (!chosen.length) {
+    throw new Stop(`no suite is named so; there are: ${SUITES.map(({ name }) => name).join(' ')}`);
+  }
+  return chosen;
+};
+
+await main(import.meta.url, async (args) => {
+  const suites = chosenSuites(parseArgs({ args, allowPositionals: true }).positionals);
+  await setup(suites.length === SUITES.length ? ALL : suites.flatMap(({ parts }) => parts));
+  // Failures are met again, and reported, by the suites that wait for them.
+  for (const { needs } of suites) build(needs).catch(() => {});
+
+  const total = { passed: 0, failed: 0 };
+  for (const suite of suites) {
+    const begin = performance.now();
+    const result = await runSuite(suite);
+    report(suite, result, (performance.now() - begin) / 1000);
+    total.passed += result.passed;
+    total.failed += result.failed;
+  }
+  console.log(`${total.passed} passed, ${total.failed} failed`);
+  process.exit(total.failed ? 1 : 0);
+});

@@ -1,0 +1,281 @@
+/* api.c - the public functions that are not ops: contexts, values in and out, evaluation, profiles. */
+#include "api.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/host.h"
+#include "base/log.h"
+#include "tensor/apply.h"
+#include "tensor/eval.h"
+
+/* ---- context ------------------------------------------------------------------------------------------------ */
+
+static void *default_allocate(void *user, size_t bytes, size_t alignment) {
+  (void)user;
+  if (bytes > SIZE_MAX - alignment) return NULL;
+  return aligned_alloc(alignment, (bytes + alignment - 1) & ~(alignment - 1));
+}
+
+static void default_release(void *user, void *block, size_t bytes) {
+  (void)user;
+  (void)bytes;
+  free(block);
+}
+
+static sn_status start(sn_context *ctx, const sn_options *options) {
+  const int threads = options && options->threads > 0 ? options->threads : sn_pool_cores();
+  for (int i = 0; i < SN_PASS_COUNT; i++) ctx->options.pass_on[i] = sn_pass_table[i].on;
+  ctx->options.fusion = true;
+  ctx->options.machine.isa = sn_isa_detect();
+  ctx->options.machine.deterministic = options && options->deterministic;
+  ctx->jobs_end = &ctx->jobs;
+  ctx->storages.env = &ctx->env;
+  return sn_pool_create(&ctx->env, threads < SN_POOL_MAX_LANES ? threads : SN_POOL_MAX_LANES,
+                        &ctx->pool);
+}
+
+sn_status sn_context_create(const sn_options *options, sn_context **out) {
+  const sn_allocator allocator = options && options->allocator
+                                     ? *options->allocator
+                                     : (sn_allocator){NULL, default_allocate, default_release};
+  if (options && options->threads < 0) return SN_ERR_ARGUMENT;
+  sn_env env = {.heap = {.allocator = allocator, .limit_bytes = SIZE_MAX, .fail_countdown = -1},
+                .debug = sn_log_level_from_environment()};
+  if (options && options->memory_limit_bytes) env.heap.limit_bytes = options->memory_limit_bytes;
+  sn_context *ctx;
+  SN_TRY(sn_alloc_zeroed(&env, 1, sizeof *ctx, (void **)&ctx));
+  ctx->env = env;
+  const sn_status status = start(ctx, options);
+  if (status) {
+    sn_context_destroy(ctx);
+    return status;
+  }
+  *out = ctx;
+  return SN_OK;
+}
+
+void sn_context_destroy(sn_context *ctx) {
+  if (!ctx) return;
+  sn_env *env = &ctx->env;
+  if (ctx->pool) sn_jobs_collect(ctx, true);
+  sn_pool_destroy(env, ctx->pool);
+  sn_cache_clear(ctx);
+  sn_storage_trim(&ctx->storages);
+  sn_profiler_free(&ctx->profiler);
+  sn_free(env, ctx->scope, ctx->cap_scope * sizeof(sn_tensor *));
+  sn_free(env, ctx->workspace, ctx->workspace_bytes);
+  sn_env last = *env; /* the context's own block is freed through a copy */
+  sn_free(&last, ctx, sizeof *ctx);
+}
+
+sn_pool *sn_context_pool(const sn_context *ctx) { return ctx->pool; }
+
+sn_status sn_error_status(const sn_context *ctx) { return ctx->first_error.status; }
+
+const char *sn_error_message(const sn_context *ctx) { return ctx->first_error.message; }
+
+void sn_error_clear(sn_context *ctx) { ctx->first_error = (sn_error_info){0}; }
+
+void sn_memory(const sn_context *ctx, sn_memory_info *out) {
+  const size_t cached = ctx->storages.cached_bytes;
+  *out = (sn_memory_info){.bytes_in_use = ctx->env.heap.live_bytes - cached,
+                          .bytes_peak = ctx->env.heap.peak_bytes,
+                          .tensor_bytes = ctx->storages.live_bytes,
+                          .tensors = ctx->n_tensors,
+                          .programs = ctx->n_cached,
+                          .program_hits = ctx->hits,
+                          .program_misses = ctx->misses};
+}
+
+int sn_threads(const sn_context *ctx) { return sn_pool_lanes(ctx->pool); }
+
+const char *sn_isa(const sn_context *ctx) { return sn_isa_name(ctx->options.machine.isa); }
+
+void sn_set_debug(sn_context *ctx, int level) {
+  ctx->env.debug = level < 0 ? 0 : level > SN_LOG_REWRITES ? SN_LOG_REWRITES : level;
+}
+
+int sn_pass_count(void) { return SN_PASS_COUNT + 1; }
+
+/* The passes of the table, and fusion behind them. */
+const char *sn_pass_name(int index) {
+  if (index == SN_PASS_COUNT) return "fuse";
+  return index >= 0 && index < SN_PASS_COUNT ? sn_pass_table[index].name : NULL;
+}
+
+sn_status sn_pass_enable(sn_context *ctx, const char *name, bool on) {
+  for (int i = 0; i < sn_pass_count(); i++) {
+    if (strcmp(sn_pass_name(i), name) != 0) continue;
+    *(i < SN_PASS_COUNT ? &ctx->options.pass_on[i] : &ctx->options.fusion) = on;
+    return SN_OK;
+  }
+  return sn_context_report(ctx, sn_fail(&ctx->env, SN_ERR_ARGUMENT, "no pass is called %s", name));
+}
+
+/* ---- values in ---------------------------------------------------------------------------------------------- */
+
+static sn_tensor *fail(sn_context *ctx, sn_status status) {
+  sn_context_report(ctx, status);
+  return NULL;
+}
+
+static sn_status make_type(sn_context *ctx, const char *what, sn_dtype dtype, int rank,
+                           const int64_t *dims, sn_type *out) {
+  *out = (sn_type){.dtype = dtype, .rank = rank};
+  SN_FAIL_IF(&ctx->env, rank < 0 || rank > SN_MAX_RANK, SN_ERR_SHAPE, "%s: rank %d is not in 0..%d",
+             what, rank, SN_MAX_RANK);
+  if (rank) memcpy(out->dims, dims, (size_t)rank * sizeof *dims);
+  return sn_type_check(&ctx->env, out, what);
+}
+
+static sn_status new_value(sn_context *ctx, const sn_type *type, sn_tensor **out) {
+  sn_storage *storage;
+  SN_TRY(sn_storage_new(&ctx->storages, sn_type_bytes(type), &storage));
+  const sn_status status = sn_tensor_from_storage(ctx, type, storage, out);
+  if (status) sn_storage_release(&ctx->storages, storage);
+  return status;
+}
+
+sn_tensor *sn_empty(sn_context *ctx, sn_dtype dtype, int rank, const int64_t *dims, void **data) {
+  sn_type type;
+  sn_tensor *t = NULL;
+  sn_jobs_collect(ctx, false);
+  sn_status status = make_type(ctx, "tensor", dtype, rank, dims, &type);
+  if (!status) status = new_value(ctx, &type, &t);
+  if (status) return fail(ctx, status);
+  *data = t->storage->data;
+  return sn_hand_out(t);
+}
+
+sn_tensor *sn_from_data(sn_context *ctx, sn_dtype dtype, int rank, const int64_t *dims,
+                        const void *data) {
+  void *to;
+  sn_tensor *t = sn_empty(ctx, dtype, rank, dims, &to);
+  if (t && sn_size_bytes(t)) memcpy(to, data, sn_size_bytes(t));
+  return t;
+}
+
+static sn_tensor *constant(sn_context *ctx, sn_dtype dtype, double value) {
+  const sn_type scalar = sn_type_scalar(dtype);
+  const int64_t bits = sn_double_attr(value);
+  return sn_node_of(ctx, SN_OP_constant, NULL, 0, &bits, 1, &scalar);
+}
+
+sn_tensor *sn_full(sn_context *ctx, sn_dtype dtype, int rank, const int64_t *dims, double value) {
+  sn_type type;
+  const sn_status status = make_type(ctx, "full", dtype, rank, dims, &type);
+  if (status) return fail(ctx, status);
+  sn_tensor *one = constant(ctx, dtype, value);
+  sn_tensor *all = sn_as_dims(one, &type);
+  sn_release(one);
+  return sn_hand_out(all);
+}
+
+sn_tensor *sn_scalar(sn_context *ctx, double value) {
+  sn_tensor *t = constant(ctx, SN_F32, value);
+  if (t) t->weak = true;
+  return sn_hand_out(t);
+}
+
+sn_tensor *sn_iota(sn_context *ctx, sn_dtype dtype, int rank, const int64_t *dims, int axis) {
+  sn_type type;
+  const sn_status status = make_type(ctx, "iota", dtype, rank, dims, &type);
+  if (status) return fail(ctx, status);
+  const int64_t attr = axis < 0 ? axis + rank : axis;
+  return sn_hand_out(sn_node_of(ctx, SN_OP_iota, NULL, 0, &attr, 1, &type));
+}
+
+sn_tensor *sn_placeholder(sn_context *ctx, sn_dtype dtype, int rank, const int64_t *dims) {
+  sn_type type;
+  sn_status status = make_type(ctx, "placeholder", dtype, rank, dims, &type);
+  sn_tensor *t = NULL;
+  if (!status) status = sn_tensor_new(ctx, SN_OP_input, NULL, 0, NULL, 0, &type, &t);
+  if (status) return fail(ctx, status);
+  t->state = SN_TENSOR_PLACEHOLDER;
+  t->traced = true;
+  return sn_hand_out(t);
+}
+
+/* ---- asking ------------------------------------------------------------------------------------------------- */
+
+sn_dtype sn_dtype_of(const sn_tensor *t) { return t->type.dtype; }
+int sn_rank(const sn_tensor *t) { return t->type.rank; }
+const int64_t *sn_dims(const sn_tensor *t) { return t->type.dims; }
+int64_t sn_size(const sn_tensor *t) { return sn_type_size(&t->type); }
+size_t sn_size_bytes(const sn_tensor *t) { return sn_type_bytes(&t->type); }
+
+/* ---- values out --------------------------------------------------------------------------------------------- */
+
+static sn_status eval(sn_tensor *const *tensors, size_t count, uint32_t *ticket) {
+  for (size_t i = 0; i < count; i++)
+    if (!tensors[i]) return SN_ERR_ARGUMENT;
+  if (!count) return SN_OK;
+  sn_context *ctx = tensors[0]->ctx;
+  sn_status status = sn_eval_tensors(ctx, tensors, count, ticket);
+  for (size_t i = 0; i < count && !status && !ticket; i++) status = sn_tensor_ready(tensors[i]);
+  return sn_context_report(ctx, status);
+}
+
+sn_status sn_eval(sn_tensor *const *tensors, size_t count) { return eval(tensors, count, NULL); }
+
+sn_status sn_eval_async(sn_tensor *const *tensors, size_t count, uint32_t *ticket) {
+  *ticket = 0;
+  return eval(tensors, count, ticket);
+}
+
+const void *sn_data(sn_tensor *t) {
+  return !t || sn_context_report(t->ctx, sn_tensor_ready(t)) ? NULL : t->storage->data;
+}
+
+sn_status sn_read(sn_tensor *t, void *out, size_t bytes) {
+  if (!t) return SN_ERR_ARGUMENT;
+  sn_env *env = &t->ctx->env;
+  if (bytes < sn_size_bytes(t))
+    return sn_context_report(t->ctx,
+                             sn_fail(env, SN_ERR_ARGUMENT, "read: %zu bytes do not fit into %zu",
+                                     sn_size_bytes(t), bytes));
+  const void *data = sn_data(t);
+  if (!data) return sn_error_status(t->ctx);
+  memcpy(out, data, sn_size_bytes(t));
+  return SN_OK;
+}
+
+bool sn_ticket_done(sn_context *ctx, uint32_t ticket) {
+  sn_jobs_collect(ctx, false);
+  return ticket == 0 || (int32_t)(sn_driver_completed(ctx->pool) - ticket) >= 0;
+}
+
+sn_status sn_synchronize(sn_context *ctx) {
+  sn_jobs_collect(ctx, true);
+  const sn_status status = ctx->lost;
+  ctx->lost = SN_OK;
+  if (!status) return SN_OK;
+  return sn_context_report(ctx, sn_fail(&ctx->env, status, "a worker thread was lost"));
+}
+
+/* ---- profile ------------------------------------------------------------------------------------------------ */
+
+sn_status sn_profile_start(sn_context *ctx, size_t max_spans) {
+  sn_jobs_collect(ctx, true);
+  return sn_context_report(ctx, sn_profiler_start(&ctx->profiler, &ctx->env,
+                                                  sn_pool_max_lanes(ctx->pool), max_spans));
+}
+
+void sn_profile_stop(sn_context *ctx) {
+  sn_jobs_collect(ctx, true);
+  sn_profiler_stop(&ctx->profiler);
+}
+
+size_t sn_profile_kernels(const sn_context *ctx, const sn_kernel_profile **out) {
+  *out = ctx->profiler.kernels;
+  return ctx->profiler.n_kernels;
+}
+
+size_t sn_profile_spans(const sn_context *ctx, const sn_span **out, size_t *lost) {
+  *out = ctx->profiler.merged;
+  *lost = ctx->profiler.lost;
+  return ctx->profiler.n_merged;
+}
+
+double sn_profile_now(void) { return sn_host_now_ms(); }

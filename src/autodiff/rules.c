@@ -1,0 +1,258 @@
+/* rules.c - all derivatives. Above each rule stands its formula: y = f(x), dy the cotangent of y, dx of x.
+ * The graph is canonical (equal shapes, explicit broadcasts), so no rule thinks of broadcasting but the
+ * one of broadcast itself. Masks compare with y where that spares keeping x for the backward pass. */
+#include "autodiff/rules.h"
+
+#include <string.h>
+
+#define X (s->x[0])
+#define X1 (s->x[1])
+#define Y (s->y)
+#define DY (s->dy)
+#define ADD(p, q) sn_build_binary(s->b, SN_OP_add, (p), (q))
+#define SUB(p, q) sn_build_binary(s->b, SN_OP_sub, (p), (q))
+#define MUL(p, q) sn_build_binary(s->b, SN_OP_mul, (p), (q))
+#define DIV(p, q) sn_build_binary(s->b, SN_OP_div, (p), (q))
+#define UNARY(op, p) sn_build_unary(s->b, SN_OP_##op, (p))
+#define BINARY(op, p, q) sn_build_binary(s->b, SN_OP_##op, (p), (q))
+#define NUM(v) sn_build_like(s->b, DY, (v))
+#define WHERE(c, p, q) sn_build_where(s->b, (c), (p), (q))
+#define GRAD(op) static void grad_##op(const sn_rule_site *s)
+
+/* No derivative: leaves, and functions that are constant almost everywhere or not real-valued. */
+static void grad_none(const sn_rule_site *s) { (void)s; }
+
+#define grad_input grad_none
+#define grad_constant grad_none
+#define grad_iota grad_none
+#define grad_stop_gradient grad_none
+#define grad_sign grad_none
+#define grad_floor grad_none
+#define grad_ceil grad_none
+#define grad_trunc grad_none
+#define grad_round grad_none
+#define grad_bitcast grad_none
+#define grad_isnan grad_none
+#define grad_isfinite grad_none
+#define grad_equal grad_none
+#define grad_not_equal grad_none
+#define grad_less grad_none
+#define grad_less_equal grad_none
+#define grad_greater grad_none
+#define grad_greater_equal grad_none
+#define grad_logical_not grad_none
+#define grad_logical_and grad_none
+#define grad_logical_or grad_none
+#define grad_bitwise_and grad_none
+#define grad_bitwise_or grad_none
+#define grad_bitwise_xor grad_none
+#define grad_shift_left grad_none
+#define grad_shift_right_logical grad_none
+
+/* -- views and structure: each is linear, dx is its transpose applied to dy ------------------------------ */
+
+/* y[i] = x[i] in another shape: dx = dy in the old shape */
+GRAD(reshape) { s->dx[0] = sn_build_reshape(s->b, DY, sn_build_type(s->b, X)); }
+
+/* y = permute(x, p): dx = permute(dy, p^-1) */
+GRAD(transpose) {
+  int64_t inverse[SN_MAX_RANK];
+  for (int i = 0; i < sn_build_type(s->b, X)->rank; i++) inverse[s->attrs[i]] = i;
+  s->dx[0] = sn_build_transpose(s->b, DY, inverse);
+}
+
+/* y repeats x: dx = sum of dy over what was repeated */
+GRAD(broadcast) {
+  const sn_type x = *sn_build_type(s->b, X), y = *sn_build_type(s->b, Y);
+  const int lead = y.rank - x.rank;
+  uint64_t axes = 0;
+  for (int i = 0; i < y.rank; i++)
+    if (i < lead || x.dims[i - lead] != y.dims[i]) axes |= 1u << i;
+  s->dx[0] = sn_build_reshape(s->b, sn_build_reduce(s->b, SN_OP_sum, DY, axes), &x);
+}
+
+/* y[i] = x[begin + i stride]: dx = zeros with dy at these places. A negative stride is undone on dy first. */
+GRAD(slice) {
+  const sn_type x = *sn_build_type(s->b, X), y = *sn_build_type(s->b, Y);
+  const int rank = x.rank;
+  int64_t flip[2 * SN_MAX_RANK], pad[SN_MAX_ATTRS];
+  for (int i = 0; i < rank; i++) {
+    const int64_t begin = s->attrs[i], stride = s->attrs[rank + i], last = y.dims[i] - 1;
+    const bool down = stride < 0 && last >= 0;
+    flip[i] = down ? last : 0;
+    flip[rank + i] = down ? -1 : 1;
+    pad[i] = down ? begin + last * stride : (last < 0 ? 0 : begin);
+    pad[rank + i] = stride < 0 ? -stride : stride;
+  }
+  pad[2 * rank] = sn_double_attr(0);
+  sn_id dy = DY;
+  for (int i = 0; i < rank; i++)
+    if (flip[rank + i] < 0) {
+      dy = sn_build_op(s->b, SN_OP_slice, &dy, 1, flip, 2 * (size_t)rank, &y);
+      break;
+    }
+  s->dx[0] = sn_build_op(s->b, SN_OP_pad, &dy, 1, pad, 2 * (size_t)rank + 1, &x);
+}
+
+/* y[low + i step] = x[i], a constant elsewhere: dx = dy at these places */
+GRAD(pad) {
+  const sn_type x = *sn_build_type(s->b, X);
+  s->dx[0] = sn_build_op(s->b, SN_OP_slice, &s->dy, 1, s->attrs, 2 * (size_t)x.rank, &x);
+}
+
+/* y = [x0 | x1 | ...]: each dx is its slice of dy */
+GRAD(concat) {
+  const int64_t axis = s->attrs[0];
+  int64_t at = 0;
+  for (size_t i = 0; i < s->n; i++) {
+    const sn_type x = *sn_build_type(s->b, s->x[i]);
+    int64_t attrs[2 * SN_MAX_RANK];
+    for (int d = 0; d < x.rank; d++) {
+      attrs[d] = d == axis ? at : 0;
+      attrs[x.rank + d] = 1;
+    }
+    if (s->wanted[i])
+      s->dx[i] = sn_build_op(s->b, SN_OP_slice, &s->dy, 1, attrs, 2 * (size_t)x.rank, &x);
+    at += x.dims[axis];
+  }
+}
+
+/* C = A B: dA = dC B^T, dB = A^T dC */
+GRAD(matmul) {
+  if (s->wanted[0]) s->dx[0] = sn_build_matmul(s->b, DY, sn_build_swap_last(s->b, X1));
+  if (s->wanted[1]) s->dx[1] = sn_build_matmul(s->b, sn_build_swap_last(s->b, X), DY);
+}
+
+/* y = x in another float type: dx = dy cast back */
+GRAD(astype) {
+  const sn_dtype from = sn_build_type(s->b, X)->dtype;
+  if (sn_dtype_is_float(from) && sn_dtype_is_float(sn_build_type(s->b, Y)->dtype))
+    s->dx[0] = sn_build_cast(s->b, SN_OP_astype, DY, from);
+}
+
+/* -- reductions ------------------------------------------------------------------------------------------- */
+
+/* y = sum x: dx = dy everywhere */
+GRAD(sum) {
+  const sn_type x = *sn_build_type(s->b, X);
+  s->dx[0] = sn_build_spread(s->b, DY, &x, (uint64_t)s->attrs[0]);
+}
+
+/* y = max x: dx = dy where x = y, shared equally among ties (as JAX does) */
+GRAD(max) {
+  const sn_type x = *sn_build_type(s->b, X);
+  const uint64_t axes = (uint64_t)s->attrs[0];
+  const sn_id hit = BINARY(equal, X, sn_build_spread(s->b, Y, &x, axes));
+  const sn_id ones = sn_build_cast(s->b, SN_OP_astype, hit, x.dtype);
+  const sn_id share = DIV(DY, sn_build_reduce(s->b, SN_OP_sum, ones, axes));
+  s->dx[0] = MUL(sn_build_spread(s->b, share, &x, axes), ones);
+}
+#define grad_min grad_max
+
+/* -- elementwise, one input ---------------------------------------------------------------------------------- */
+
+/* y = x: dx = dy */
+GRAD(identity) { s->dx[0] = DY; }
+
+/* y = -x: dx = -dy */
+GRAD(neg) { s->dx[0] = UNARY(neg, DY); }
+
+/* y = |x|: dx = sign(x) dy */
+GRAD(abs) { s->dx[0] = MUL(UNARY(sign, X), DY); }
+
+/* y = sqrt x: dx = dy / (2 y) */
+GRAD(sqrt) { s->dx[0] = DIV(MUL(NUM(0.5), DY), Y); }
+
+/* y = x^(-1/2): dx = -dy y / (2 x) */
+GRAD(rsqrt) { s->dx[0] = DIV(MUL(MUL(NUM(-0.5), DY), Y), X); }
+
+/* y = x^2: dx = 2 x dy */
+GRAD(square) { s->dx[0] = MUL(MUL(NUM(2), X), DY); }
+
+/* y = 1/x: dx = -y^2 dy */
+GRAD(reciprocal) { s->dx[0] = MUL(UNARY(neg, UNARY(square, Y)), DY); }
+
+/* y = e^x: dx = y dy */
+GRAD(exp) { s->dx[0] = MUL(Y, DY); }
+
+/* y = ln x: dx = dy / x */
+GRAD(log) { s->dx[0] = DIV(DY, X); }
+
+/* y = ln(1 + x): dx = dy / (1 + x) */
+GRAD(log1p) { s->dx[0] = DIV(DY, ADD(NUM(1), X)); }
+
+/* y = sin x: dx = cos x dy */
+GRAD(sin) { s->dx[0] = MUL(UNARY(cos, X), DY); }
+
+/* y = cos x: dx = -sin x dy */
+GRAD(cos) { s->dx[0] = MUL(UNARY(neg, UNARY(sin, X)), DY); }
+
+/* y = tanh x: dx = (1 - y^2) dy */
+GRAD(tanh) { s->dx[0] = MUL(SUB(NUM(1), UNARY(square, Y)), DY); }
+
+/* y = sigmoid x: dx = y (1 - y) dy */
+GRAD(sigmoid) { s->dx[0] = MUL(MUL(Y, SUB(NUM(1), Y)), DY); }
+
+/* y = erf x: dx = 2/sqrt(pi) e^(-x^2) dy */
+GRAD(erf) {
+  s->dx[0] = MUL(MUL(NUM(1.1283791670955126), UNARY(exp, UNARY(neg, UNARY(square, X)))), DY);
+}
+
+/* y = max(x, 0): dx = dy where y > 0 */
+GRAD(relu) { s->dx[0] = WHERE(BINARY(greater, Y, NUM(0)), DY, NUM(0)); }
+
+/* -- elementwise, two inputs ---------------------------------------------------------------------------------- */
+
+GRAD(add) { s->dx[0] = s->dx[1] = DY; }
+
+GRAD(sub) {
+  s->dx[0] = DY;
+  if (s->wanted[1]) s->dx[1] = UNARY(neg, DY);
+}
+
+/* y = u v: du = v dy, dv = u dy */
+GRAD(mul) {
+  if (s->wanted[0]) s->dx[0] = MUL(X1, DY);
+  if (s->wanted[1]) s->dx[1] = MUL(X, DY);
+}
+
+/* y = u / v: du = dy / v, dv = -y dy / v */
+GRAD(div) {
+  const sn_id du = DIV(DY, X1);
+  s->dx[0] = du;
+  if (s->wanted[1]) s->dx[1] = MUL(UNARY(neg, Y), du);
+}
+
+/* y = u^v: du = v u^(v-1) dy (0 where v = 0), dv = ln(u) y dy (0 where u = 0) */
+GRAD(pow) {
+  if (s->wanted[0]) {
+    const sn_id slope = MUL(X1, BINARY(pow, X, SUB(X1, NUM(1))));
+    s->dx[0] = MUL(WHERE(BINARY(equal, X1, NUM(0)), NUM(0), slope), DY);
+  }
+  if (s->wanted[1]) {
+    const sn_id zero = BINARY(equal, X, NUM(0));
+    s->dx[1] = MUL(MUL(UNARY(log, WHERE(zero, NUM(1), X)), Y), DY);
+  }
+}
+
+/* y = max(u, v): the larger one gets dy; a tie is shared half and half (as JAX and PyTorch do) */
+static void grad_extremum(const sn_rule_site *s, sn_op wins) {
+  const sn_id tie = BINARY(equal, X, X1), half = MUL(NUM(0.5), DY), none = NUM(0);
+  if (s->wanted[0])
+    s->dx[0] = WHERE(sn_build_binary(s->b, wins, X, X1), DY, WHERE(tie, half, none));
+  if (s->wanted[1])
+    s->dx[1] = WHERE(sn_build_binary(s->b, wins, X1, X), DY, WHERE(tie, half, none));
+}
+GRAD(maximum) { grad_extremum(s, SN_OP_greater); }
+GRAD(minimum) { grad_extremum(s, SN_OP_less); }
+
+/* y = c ? u : v: du = dy where c, dv = dy elsewhere */
+GRAD(where) {
+  if (s->wanted[1]) s->dx[1] = WHERE(X, DY, NUM(0));
+  if (s->wanted[2]) s->dx[2] = WHERE(X, NUM(0), DY);
+}
+
+sn_rule_fn *const sn_grad_rules[SN_OP_COUNT] = {
+#define SN_OP(id, ...) [SN_OP_##id] = grad_##id,
+#include "graph/ops.def"
+};

@@ -1,0 +1,133 @@
+#include "base/alloc.h"
+
+#include <string.h>
+
+#include "base/size.h"
+
+#define SN_ALIGNMENT 64
+#define SN_ARENA_ALIGNMENT 16
+#define SN_ARENA_FIRST_CHUNK 4096
+#define SN_ARENA_LARGEST_CHUNK ((size_t)1 << 20)
+
+struct sn_arena_chunk {
+  sn_arena_chunk *next;
+  size_t bytes; /* whole block, header included */
+  size_t used;  /* header included */
+  size_t padding_;
+};
+
+static bool test_failure(sn_heap *heap) {
+  if (heap->fail_countdown < 0) return false;
+  if (heap->fail_countdown > 0) {
+    heap->fail_countdown--;
+    return false;
+  }
+  if (!heap->fail_forever) heap->fail_countdown = -1;
+  return true;
+}
+
+sn_status sn_alloc(sn_env *env, size_t bytes, void **out) {
+  sn_heap *heap = &env->heap;
+  const size_t asked = bytes ? bytes : 1;
+  void *block = NULL;
+  if (!test_failure(heap) && asked <= heap->limit_bytes - heap->live_bytes)
+    block = heap->allocator.allocate(heap->allocator.user, asked, SN_ALIGNMENT);
+  SN_FAIL_IF(env, !block, SN_ERR_MEMORY, "out of memory: %zu bytes more, %zu in use", asked,
+             heap->live_bytes);
+  heap->live_bytes += asked;
+  heap->live_blocks++;
+  if (heap->live_bytes > heap->peak_bytes) heap->peak_bytes = heap->live_bytes;
+  *out = block;
+  return SN_OK;
+}
+
+sn_status sn_alloc_zeroed(sn_env *env, size_t count, size_t size, void **out) {
+  size_t bytes;
+  SN_FAIL_IF(env, sn_size_mul_overflows(count, size, &bytes), SN_ERR_MEMORY,
+             "out of memory: %zu x %zu bytes", count, size);
+  SN_TRY(sn_alloc(env, bytes, out));
+  memset(*out, 0, bytes);
+  return SN_OK;
+}
+
+void sn_free(sn_env *env, void *block, size_t bytes) {
+  if (!block) return;
+  const size_t asked = bytes ? bytes : 1;
+  env->heap.live_bytes -= asked;
+  env->heap.live_blocks--;
+  env->heap.allocator.release(env->heap.allocator.user, block, asked);
+}
+
+sn_status sn_grow(sn_env *env, void **items, size_t *capacity, size_t used, size_t item_bytes) {
+  if (used < *capacity) return SN_OK;
+  const size_t count = *capacity ? *capacity * 2 : 16;
+  void *grown;
+  SN_TRY(sn_alloc_zeroed(env, count, item_bytes, &grown));
+  if (used) memcpy(grown, *items, used * item_bytes);
+  sn_free(env, *items, *capacity * item_bytes);
+  *items = grown;
+  *capacity = count;
+  return SN_OK;
+}
+
+void sn_arena_init(sn_arena *arena, sn_env *env) { *arena = (sn_arena){.env = env}; }
+
+void sn_arena_free(sn_arena *arena) {
+  for (sn_arena_chunk *chunk = arena->chunk; chunk;) {
+    sn_arena_chunk *next = chunk->next;
+    sn_free(arena->env, chunk, chunk->bytes);
+    chunk = next;
+  }
+  arena->chunk = NULL;
+}
+
+static sn_status add_chunk(sn_arena *arena, size_t need) {
+  size_t bytes = arena->chunk ? arena->chunk->bytes * 2 : SN_ARENA_FIRST_CHUNK;
+  if (bytes > SN_ARENA_LARGEST_CHUNK) bytes = SN_ARENA_LARGEST_CHUNK;
+  size_t least;
+  SN_FAIL_IF(arena->env, sn_size_add_overflows(need, sizeof(sn_arena_chunk), &least),
+             SN_ERR_MEMORY, "out of memory: %zu bytes", need);
+  if (bytes < least) bytes = least;
+  void *block;
+  SN_TRY(sn_alloc(arena->env, bytes, &block));
+  sn_arena_chunk *chunk = block;
+  *chunk = (sn_arena_chunk){.next = arena->chunk, .bytes = bytes, .used = sizeof *chunk};
+  arena->chunk = chunk;
+  return SN_OK;
+}
+
+sn_status sn_arena_alloc(sn_arena *arena, size_t count, size_t size, void **out) {
+  size_t bytes;
+  SN_FAIL_IF(arena->env,
+             sn_size_mul_overflows(count, size, &bytes) ||
+                 !sn_size_round_up(bytes, SN_ARENA_ALIGNMENT, &bytes),
+             SN_ERR_MEMORY, "out of memory: %zu x %zu bytes", count, size);
+  if (!arena->chunk || arena->chunk->bytes - arena->chunk->used < bytes)
+    SN_TRY(add_chunk(arena, bytes));
+  char *block = (char *)arena->chunk + arena->chunk->used;
+  arena->chunk->used += bytes;
+  memset(block, 0, bytes);
+  *out = block;
+  return SN_OK;
+}
+
+sn_status sn_arena_grow(sn_arena *arena, void **items, size_t *capacity, size_t used,
+                        size_t item_bytes) {
+  if (used < *capacity) return SN_OK;
+  const size_t count = *capacity ? *capacity * 2 : 16;
+  void *grown;
+  SN_TRY(sn_arena_alloc(arena, count, item_bytes, &grown));
+  if (used) memcpy(grown, *items, used * item_bytes);
+  *items = grown;
+  *capacity = count;
+  return SN_OK;
+}
+
+sn_status sn_arena_text(sn_arena *arena, const char *text, const char **out) {
+  const size_t bytes = strlen(text) + 1;
+  void *copy;
+  SN_TRY(sn_arena_alloc(arena, bytes, 1, &copy));
+  memcpy(copy, text, bytes);
+  *out = copy;
+  return SN_OK;
+}

@@ -1,0 +1,51 @@
+/* alloc.h - all memory of the library comes from here.
+ *
+ * Two ways:
+ *   heap    sn_alloc / sn_free: one block, 64-byte aligned, freed with its size. Long-lived things:
+ *           contexts, tensors, storages, programs.
+ *   arena   sn_arena_alloc: bump allocation inside chunks taken from the heap; everything goes at once
+ *           with sn_arena_free. A compile owns one for its graphs and one for the program it makes, so
+ *           a failure at any allocation is cleaned up by freeing two arenas.
+ *
+ *   arena:  chunk -> chunk -> chunk        each: [ header | used ......... | free ... ]
+ *                                                                          ^ cursor
+ * Only the newest chunk is bumped. Blocks are 16-byte aligned and are never moved or freed singly.
+ */
+#ifndef SN_BASE_ALLOC_H
+#define SN_BASE_ALLOC_H
+
+#include "base/env.h"
+
+/* Allocates bytes (0 allowed: a unique pointer) into *out; SN_ERR_MEMORY on failure, *out untouched. */
+sn_status sn_alloc(sn_env *env, size_t bytes, void **out);
+
+/* As sn_alloc, for count * size bytes, checked, and zeroed. */
+sn_status sn_alloc_zeroed(sn_env *env, size_t count, size_t size, void **out);
+
+/* Frees a block of sn_alloc with the size it was asked with; NULL is ignored. */
+void sn_free(sn_env *env, void *block, size_t bytes);
+
+/* Doubles an array's capacity (in elements) when used == *capacity, keeping its contents. */
+sn_status sn_grow(sn_env *env, void **items, size_t *capacity, size_t used, size_t item_bytes);
+
+typedef struct sn_arena_chunk sn_arena_chunk;
+
+typedef struct sn_arena {
+  sn_env *env;
+  sn_arena_chunk *chunk; /* newest first */
+} sn_arena;
+
+void sn_arena_init(sn_arena *arena, sn_env *env);
+void sn_arena_free(sn_arena *arena);
+
+/* count * size zeroed bytes from the arena, checked. */
+sn_status sn_arena_alloc(sn_arena *arena, size_t count, size_t size, void **out);
+
+/* Doubles an array that lives in the arena; the old copy stays behind until the arena goes. */
+sn_status sn_arena_grow(sn_arena *arena, void **items, size_t *capacity, size_t used,
+                        size_t item_bytes);
+
+/* Copies a NUL-terminated text into the arena. */
+sn_status sn_arena_text(sn_arena *arena, const char *text, const char **out);
+
+#endif

@@ -1,0 +1,62 @@
+/* env.h - what every fallible function of the library is handed: allocator, error, debug level.
+ *
+ * One sn_env belongs to one context. It is used by one thread at a time (the thread that calls the
+ * public API); kernels and pool workers never see it, so nothing in it needs a lock.
+ *
+ * Errors are values. A function that can fail returns sn_status; the first failure writes its text
+ * into env->error with SN_FAIL / SN_FAIL_IF and callers hand the code upward with SN_TRY. Nothing
+ * aborts, nothing jumps. State is changed only after everything that can fail has succeeded.
+ */
+#ifndef SN_BASE_ENV_H
+#define SN_BASE_ENV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sinter.h"
+
+typedef struct sn_heap {
+  sn_allocator allocator;
+  size_t live_bytes;  /* handed out and not yet freed */
+  size_t peak_bytes;  /* largest live_bytes so far */
+  size_t limit_bytes; /* live_bytes never exceeds it; SIZE_MAX: no limit */
+  size_t live_blocks;
+  int64_t fail_countdown; /* tests: the allocation that finds 0 here fails; < 0: never */
+  bool fail_forever;      /* tests: and every later one fails too */
+} sn_heap;
+
+typedef struct sn_error_info {
+  sn_status status;
+  char message[384];
+} sn_error_info;
+
+typedef struct sn_env {
+  sn_heap heap;
+  sn_error_info error;
+  int debug; /* SINTER_DEBUG, 0..6: see log.h */
+} sn_env;
+
+/* Records status and printf-style text as the environment's last error and returns status. */
+sn_status sn_fail(sn_env *env, sn_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#define SN_TRY(expr)                           \
+  do {                                         \
+    const sn_status sn_try_status_ = (expr);   \
+    if (sn_try_status_) return sn_try_status_; \
+  } while (0)
+
+#define SN_FAIL_IF(env, cond, status, ...)  \
+  do {                                      \
+    if (cond) {                             \
+      sn_fail((env), (status), __VA_ARGS__); \
+      return (status);                      \
+    }                                       \
+  } while (0)
+
+/* Broken invariant of our own: reported like any other error, never an abort. */
+#define SN_CHECK(env, cond) \
+  SN_FAIL_IF(env, !(cond), SN_ERR_INTERNAL, "internal: %s:%d: %s", __FILE__, __LINE__, #cond)
+
+#endif

@@ -1,0 +1,19 @@
+/* text.h - a growing text in an arena, for printed IR and listings. Append never fails: the first
+ * shortage of memory is kept in status and ends the text. */
+#ifndef SN_BASE_TEXT_H
+#define SN_BASE_TEXT_H
+
+#include "base/alloc.h"
+
+typedef struct sn_text {
+  sn_arena *arena;
+  char *data; /* NUL-terminated once something was appended */
+  size_t used, capacity;
+  sn_status status;
+} sn_text;
+
+static inline sn_text sn_text_in(sn_arena *arena) { return (sn_text){.arena = arena}; }
+
+void sn_text_add(sn_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

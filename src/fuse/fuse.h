@@ -1,0 +1,40 @@
+/* fuse.h - graph -> groups, one kernel each. Four steps, a file each:
+ *   prepare    makes copies explicit where a view cannot be read in place
+ *   partition  which nodes share a kernel
+ *   lower      nodes -> loop nest with bodies
+ *   merge      contiguous dimensions become one
+ */
+#ifndef SN_FUSE_FUSE_H
+#define SN_FUSE_FUSE_H
+
+#include "fuse/group.h"
+#include "fuse/view.h"
+
+/* After it: every reshape is free, matmul reads memory, outputs are computed nodes or arguments. An identity
+ * node is from here on a copy. The new graph lives in arena, that of the program. */
+sn_status sn_prepare(const sn_graph *from, sn_arena *arena, sn_graph *to);
+
+/* Sets of nodes: set[i] for node i, SN_NONE for nodes that make no kernel of their own (leaves, views, and
+ * elementwise nodes computed inside the reduction owner[i]). Sets are numbered in an order in which they
+ * can run. */
+typedef struct sn_partition {
+  uint32_t *set;
+  sn_id *owner; /* SN_NONE, or the reduction that computes this node on the fly */
+  sn_id *head;  /* per set: its reduction, contraction, pad or concat; or SN_NONE */
+  size_t n_sets;
+  sn_cut_record *cuts;
+  size_t n_cuts;
+} sn_partition;
+
+/* fusion false: a set for every node. */
+sn_status sn_partition_graph(const sn_graph *graph, bool fusion, sn_partition *out);
+
+sn_status sn_lower_groups(const sn_graph *graph, const sn_partition *partition, sn_groups *out);
+
+/* Merges dimensions that are contiguous in all operands, and drops those of size 1. */
+void sn_merge_dims(sn_group *group);
+
+/* The groups as stable text. */
+sn_status sn_groups_text(const sn_groups *groups, sn_arena *arena, const char **out);
+
+#endif

@@ -1,0 +1,66 @@
+#include "fuse/fuse.h"
+#include "passes/rewrite.h"
+
+typedef struct prepare {
+  sn_view *views; /* of the new graph's nodes */
+  size_t n_views, capacity;
+} prepare;
+
+/* Views of all nodes that were added since the last call. */
+static sn_status update_views(sn_rewrite *r) {
+  prepare *p = r->user;
+  sn_graph *g = r->to.graph;
+  for (; p->n_views < g->n_nodes; p->n_views++) {
+    SN_TRY(sn_arena_grow(g->arena, (void **)&p->views, &p->capacity, p->n_views, sizeof *p->views));
+    SN_CHECK(g->env, sn_view_of(g, p->views, (sn_id)p->n_views, &p->views[p->n_views]));
+  }
+  return SN_OK;
+}
+
+static sn_id copy(sn_rewrite *r, sn_id x) { return sn_build_unary(&r->to, SN_OP_identity, x); }
+
+/* Whether the node's elements lie in memory once its base has been computed. */
+static bool in_memory(const sn_rewrite *r, sn_id x) {
+  const prepare *p = r->user;
+  const sn_op base = r->to.graph->nodes[p->views[x].base].op;
+  return base != SN_OP_constant && base != SN_OP_iota;
+}
+
+static sn_id prepare_reshape(sn_rewrite *r, sn_id x, const sn_type *type) {
+  const prepare *p = r->user;
+  int64_t strides[SN_MAX_RANK];
+  if (sn_view_reshape(sn_build_type(&r->to, x), p->views[x].strides, type, strides)) return SN_NONE;
+  return sn_build_reshape(&r->to, copy(r, x), type);
+}
+
+static sn_id prepare_matmul(sn_rewrite *r, const sn_id *x) {
+  if (in_memory(r, x[0]) && in_memory(r, x[1])) return SN_NONE;
+  const sn_id a = in_memory(r, x[0]) ? x[0] : copy(r, x[0]);
+  const sn_id b = in_memory(r, x[1]) ? x[1] : copy(r, x[1]);
+  return sn_build_matmul(&r->to, a, b);
+}
+
+static sn_id prepare_node(sn_rewrite *r, sn_id id, const sn_id *inputs) {
+  r->to.status = update_views(r);
+  if (r->to.status) return SN_NONE;
+  const sn_node *node = sn_graph_node(r->from, id);
+  switch (node->op) {
+    case SN_OP_identity:
+    case SN_OP_stop_gradient: return inputs[0];
+    case SN_OP_reshape: return prepare_reshape(r, inputs[0], &node->type);
+    case SN_OP_matmul: return prepare_matmul(r, inputs);
+    default: return SN_NONE;
+  }
+}
+
+sn_status sn_prepare(const sn_graph *from, sn_arena *arena, sn_graph *to) {
+  prepare p = {0};
+  SN_TRY(sn_rewrite_graph(from, to, arena, true, NULL, prepare_node, &p));
+  for (size_t i = 0; i < to->n_outputs; i++) {
+    const sn_op op = to->nodes[to->outputs[i]].op;
+    const sn_op_class kind = sn_op_describe(op)->kind;
+    if (kind != SN_CLASS_VIEW && op != SN_OP_constant && op != SN_OP_iota) continue;
+    SN_TRY(sn_graph_add(to, SN_OP_identity, &to->outputs[i], 1, NULL, 0, NULL, &to->outputs[i]));
+  }
+  return SN_OK;
+}

@@ -1,0 +1,78 @@
+/* print.c - groups as stable text: kernel by kernel its space, bodies and stores, then why edges were cut. */
+#include "base/text.h"
+#include "fuse/fuse.h"
+
+static const char *const cut_reasons[] = {
+    [SN_CUT_VIEW] = "read through a view",
+    [SN_CUT_TWO_HEADS] = "its inputs come from two reductions or contractions",
+    [SN_CUT_LIMIT] = "the group would get too large",
+    [SN_CUT_KIND] = "made by pad or concat"};
+
+static void print_operand(sn_text *t, const sn_operand *o, int rank) {
+  if (o->value == SN_NONE) sn_text_add(t, "index");
+  else sn_text_add(t, "b%u", o->value);
+  sn_text_add(t, "[%lld", (long long)o->offset);
+  for (int i = 0; i < rank; i++) sn_text_add(t, ", %lld", (long long)o->strides[i]);
+  sn_text_add(t, "]");
+}
+
+static void print_body(sn_text *t, const sn_body *body, int rank) {
+  for (uint32_t i = 0; i < body->n_insns; i++) {
+    const sn_insn *insn = &body->insns[i];
+    sn_text_add(t, "    v%u = ", i);
+    if (insn->kind == SN_INSN_CONST) sn_text_add(t, "%.9g", insn->value);
+    if (insn->kind == SN_INSN_HEAD) sn_text_add(t, "head");
+    if (insn->kind == SN_INSN_LOAD) print_operand(t, &body->operands[insn->args[0]], rank);
+    if (insn->kind == SN_INSN_OP) {
+      sn_text_add(t, "%s", sn_op_describe(insn->op)->name);
+      for (uint32_t k = 0; k < insn->n_args; k++) sn_text_add(t, " v%u", insn->args[k]);
+    }
+    sn_text_add(t, " : %s\n", sn_dtype_name(insn->dtype));
+  }
+}
+
+static void print_dims(sn_text *t, const char *what, const int64_t *dims, int rank) {
+  sn_text_add(t, " %s(", what);
+  for (int i = 0; i < rank; i++) sn_text_add(t, i ? ", %lld" : "%lld", (long long)dims[i]);
+  sn_text_add(t, ")");
+}
+
+static void print_group(sn_text *t, size_t i, const sn_group *g) {
+  static const char *const kinds[] = {"map", "reduce", "contraction"};
+  sn_text_add(t, "k%zu %s %s", i, kinds[g->kind], g->name);
+  print_dims(t, "space", g->space, g->space_rank);
+  if (g->kind == SN_GROUP_REDUCE) print_dims(t, "reduced", g->reduced, g->reduced_rank);
+  if (g->kind == SN_GROUP_CONTRACTION) sn_text_add(t, " k(%lld)", (long long)g->k);
+  sn_text_add(t, "\n");
+  if (g->kind == SN_GROUP_REDUCE) {
+    sn_text_add(t, "  before\n");
+    print_body(t, &g->pre, g->space_rank + g->reduced_rank);
+    sn_text_add(t, "  head = %s v%u\n", sn_op_describe(g->head_op)->name, g->pre_result);
+  }
+  if (g->kind == SN_GROUP_CONTRACTION) {
+    sn_text_add(t, "  head = matmul ");
+    print_operand(t, &g->a, g->space_rank);
+    sn_text_add(t, " ");
+    print_operand(t, &g->b, g->space_rank);
+    sn_text_add(t, "\n");
+  }
+  print_body(t, &g->post, g->space_rank);
+  for (uint32_t k = 0; k < g->n_stores; k++) {
+    sn_text_add(t, "    ");
+    print_operand(t, &g->stores[k].target, g->space_rank);
+    sn_text_add(t, " = v%u\n", g->stores[k].insn);
+  }
+}
+
+sn_status sn_groups_text(const sn_groups *groups, sn_arena *arena, const char **out) {
+  sn_text t = sn_text_in(arena);
+  for (size_t i = 0; i < groups->n_groups; i++) print_group(&t, i, &groups->groups[i]);
+  for (size_t i = 0; i < groups->n_cuts; i++)
+    sn_text_add(&t, "cut %%%u -> %%%u: %s\n", groups->cuts[i].from, groups->cuts[i].to,
+                cut_reasons[groups->cuts[i].why]);
+  sn_text_add(&t, "return");
+  for (size_t i = 0; i < groups->n_outputs; i++) sn_text_add(&t, " b%u", groups->outputs[i]);
+  sn_text_add(&t, "\n");
+  *out = t.data;
+  return t.status;
+}

@@ -1,0 +1,84 @@
+#include "graph/build.h"
+
+sn_id sn_build_op(sn_build *b, sn_op op, const sn_id *inputs, size_t n_inputs,
+                  const int64_t *attrs, size_t n_attrs, const sn_type *type) {
+  sn_id id = SN_NONE;
+  if (!b->status)
+    b->status = sn_graph_add(b->graph, op, inputs, n_inputs, attrs, n_attrs, type, &id);
+  return b->status ? SN_NONE : id;
+}
+
+sn_id sn_build_unary(sn_build *b, sn_op op, sn_id x) {
+  return sn_build_op(b, op, &x, 1, NULL, 0, NULL);
+}
+
+sn_id sn_build_binary(sn_build *b, sn_op op, sn_id x, sn_id y) {
+  return sn_build_op(b, op, (sn_id[]){x, y}, 2, NULL, 0, NULL);
+}
+
+sn_id sn_build_where(sn_build *b, sn_id condition, sn_id x, sn_id y) {
+  return sn_build_op(b, SN_OP_where, (sn_id[]){condition, x, y}, 3, NULL, 0, NULL);
+}
+
+sn_id sn_build_full(sn_build *b, const sn_type *type, double value) {
+  const sn_type scalar = sn_type_scalar(type->dtype);
+  const int64_t bits = sn_double_attr(value);
+  const sn_id id = sn_build_op(b, SN_OP_constant, NULL, 0, &bits, 1, &scalar);
+  return type->rank ? sn_build_broadcast(b, id, type) : id;
+}
+
+sn_id sn_build_like(sn_build *b, sn_id x, double value) {
+  if (b->status) return SN_NONE;
+  const sn_type type = *sn_build_type(b, x);
+  return sn_build_full(b, &type, value);
+}
+
+sn_id sn_build_cast(sn_build *b, sn_op op, sn_id x, sn_dtype dtype) {
+  if (b->status || sn_build_type(b, x)->dtype == dtype) return b->status ? SN_NONE : x;
+  const sn_type type = sn_type_scalar(dtype);
+  return sn_build_op(b, op, &x, 1, NULL, 0, &type);
+}
+
+sn_id sn_build_reshape(sn_build *b, sn_id x, const sn_type *type) {
+  if (b->status || sn_same_dims(sn_build_type(b, x), type)) return b->status ? SN_NONE : x;
+  return sn_build_op(b, SN_OP_reshape, &x, 1, NULL, 0, type);
+}
+
+sn_id sn_build_broadcast(sn_build *b, sn_id x, const sn_type *type) {
+  if (b->status || sn_same_dims(sn_build_type(b, x), type)) return b->status ? SN_NONE : x;
+  return sn_build_op(b, SN_OP_broadcast, &x, 1, NULL, 0, type);
+}
+
+sn_id sn_build_transpose(sn_build *b, sn_id x, const int64_t *perm) {
+  if (b->status) return SN_NONE;
+  const sn_type type = *sn_build_type(b, x);
+  return sn_build_op(b, SN_OP_transpose, &x, 1, perm, (size_t)type.rank, &type);
+}
+
+sn_id sn_build_reduce(sn_build *b, sn_op op, sn_id x, uint64_t axes) {
+  if (b->status || !axes) return b->status ? SN_NONE : x;
+  const int64_t mask = (int64_t)axes;
+  return sn_build_op(b, op, &x, 1, &mask, 1, NULL);
+}
+
+sn_id sn_build_spread(sn_build *b, sn_id x, const sn_type *type, uint64_t axes) {
+  if (b->status) return SN_NONE;
+  sn_type kept = *type;
+  for (int i = 0; i < type->rank; i++)
+    if (axes >> i & 1) kept.dims[i] = 1;
+  return sn_build_broadcast(b, sn_build_reshape(b, x, &kept), type);
+}
+
+sn_id sn_build_matmul(sn_build *b, sn_id x, sn_id y) {
+  return sn_build_op(b, SN_OP_matmul, (sn_id[]){x, y}, 2, NULL, 0, NULL);
+}
+
+sn_id sn_build_swap_last(sn_build *b, sn_id x) {
+  if (b->status) return SN_NONE;
+  const int rank = sn_build_type(b, x)->rank;
+  int64_t perm[SN_MAX_RANK];
+  for (int i = 0; i < rank; i++) perm[i] = i;
+  perm[rank - 1] = rank - 2;
+  perm[rank - 2] = rank - 1;
+  return sn_build_transpose(b, x, perm);
+}

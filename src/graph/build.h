@@ -1,0 +1,35 @@
+/* build.h - writing graph as expressions. A builder keeps the first failure: after it every call returns
+ * SN_NONE and does nothing, so a formula is written straight down and its status checked once.
+ * Types are canonical already: elementwise inputs have equal shapes and dtypes. */
+#ifndef SN_GRAPH_BUILD_H
+#define SN_GRAPH_BUILD_H
+
+#include "graph/graph.h"
+
+typedef struct sn_build {
+  sn_graph *graph;
+  sn_status status;
+} sn_build;
+
+static inline const sn_type *sn_build_type(const sn_build *b, sn_id x) {
+  return &b->graph->nodes[x].type;
+}
+
+sn_id sn_build_op(sn_build *b, sn_op op, const sn_id *inputs, size_t n_inputs,
+                  const int64_t *attrs, size_t n_attrs, const sn_type *type);
+sn_id sn_build_unary(sn_build *b, sn_op op, sn_id x);
+sn_id sn_build_binary(sn_build *b, sn_op op, sn_id x, sn_id y);
+sn_id sn_build_where(sn_build *b, sn_id condition, sn_id x, sn_id y);
+sn_id sn_build_full(sn_build *b, const sn_type *type, double value); /* broadcast constant */
+sn_id sn_build_like(sn_build *b, sn_id x, double value);             /* full of x's type */
+sn_id sn_build_cast(sn_build *b, sn_op op, sn_id x, sn_dtype dtype);
+sn_id sn_build_reshape(sn_build *b, sn_id x, const sn_type *type); /* to type's dims */
+sn_id sn_build_broadcast(sn_build *b, sn_id x, const sn_type *type);
+sn_id sn_build_transpose(sn_build *b, sn_id x, const int64_t *perm);
+sn_id sn_build_reduce(sn_build *b, sn_op op, sn_id x, uint64_t axes);
+/* The result of a reduction over axes spread over type's shape again: a reshape and a broadcast. */
+sn_id sn_build_spread(sn_build *b, sn_id x, const sn_type *type, uint64_t axes);
+sn_id sn_build_matmul(sn_build *b, sn_id x, sn_id y);
+sn_id sn_build_swap_last(sn_build *b, sn_id x); /* transpose of the last two axes */
+
+#endif

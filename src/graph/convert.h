@@ -1,0 +1,16 @@
+/* convert.h - astype between single values, the same everywhere: float to int truncates and saturates, NaN
+ * gives 0; anything to bool is "not equal 0" (NaN is true). */
+#ifndef SN_GRAPH_CONVERT_H
+#define SN_GRAPH_CONVERT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+static inline int32_t sn_i32_from_f64(double x) {
+  if (x != x) return 0;
+  if (x >= 2147483648.0) return INT32_MAX;
+  if (x <= -2147483649.0) return INT32_MIN;
+  return (int32_t)x;
+}
+
+#endif

@@ -1,0 +1,126 @@
+#include "graph/graph.h"
+
+#include <string.h>
+
+void sn_graph_init(sn_graph *graph, sn_arena *arena, bool share) {
+  *graph = (sn_graph){.arena = arena, .env = arena->env, .share = share};
+}
+
+static uint32_t mix(uint32_t hash, uint64_t value) {
+  const uint64_t m = ((uint64_t)hash ^ value) * 0x9e3779b97f4a7c15u;
+  return (uint32_t)(m >> 32) ^ (uint32_t)m;
+}
+
+static uint32_t hash_node(sn_op op, const sn_type *type, const sn_id *inputs, size_t n_inputs,
+                          const int64_t *attrs, size_t n_attrs) {
+  uint32_t hash = mix((uint32_t)op + 1, (uint64_t)type->dtype << 8 | (uint64_t)type->rank);
+  for (int i = 0; i < type->rank; i++) hash = mix(hash, (uint64_t)type->dims[i]);
+  for (size_t i = 0; i < n_inputs; i++) hash = mix(hash, inputs[i]);
+  for (size_t i = 0; i < n_attrs; i++) hash = mix(hash, (uint64_t)attrs[i]);
+  return hash;
+}
+
+static bool same_node(const sn_graph *g, sn_id id, const sn_node *node, const sn_id *inputs,
+                      const int64_t *attrs) {
+  const sn_node *old = sn_graph_node(g, id);
+  return old->hash == node->hash && old->op == node->op && old->n_inputs == node->n_inputs &&
+         old->n_attrs == node->n_attrs && sn_type_equal(&old->type, &node->type) &&
+         memcmp(sn_graph_inputs(g, id), inputs, node->n_inputs * sizeof *inputs) == 0 &&
+         memcmp(sn_graph_attrs(g, id), attrs, node->n_attrs * sizeof *attrs) == 0;
+}
+
+/* The slot of an equal node, or the free slot where it belongs. */
+static size_t find_slot(const sn_graph *g, const sn_node *node, const sn_id *inputs,
+                        const int64_t *attrs) {
+  const size_t mask = g->table_size - 1;
+  size_t slot = node->hash & mask;
+  while (g->table[slot] && !same_node(g, g->table[slot] - 1, node, inputs, attrs))
+    slot = (slot + 1) & mask;
+  return slot;
+}
+
+static sn_status grow_table(sn_graph *g) {
+  if (g->table_size > 2 * g->n_nodes) return SN_OK;
+  const size_t size = g->table_size ? g->table_size * 2 : 64;
+  void *block;
+  SN_TRY(sn_arena_alloc(g->arena, size, sizeof *g->table, &block));
+  uint32_t *table = block;
+  for (size_t id = 0; id < g->n_nodes; id++) {
+    size_t slot = g->nodes[id].hash & (size - 1);
+    while (table[slot]) slot = (slot + 1) & (size - 1);
+    table[slot] = (uint32_t)id + 1;
+  }
+  g->table = table;
+  g->table_size = size;
+  return SN_OK;
+}
+
+static sn_status append(sn_graph *g, void **items, size_t *capacity, size_t *used,
+                        const void *values, size_t count, size_t item_bytes) {
+  while (*capacity < *used + count)
+    SN_TRY(sn_arena_grow(g->arena, items, capacity, *capacity, item_bytes));
+  if (count) memcpy((char *)*items + *used * item_bytes, values, count * item_bytes);
+  *used += count;
+  return SN_OK;
+}
+
+sn_status sn_graph_add(sn_graph *g, sn_op op, const sn_id *inputs, size_t n_inputs,
+                       const int64_t *attrs, size_t n_attrs, const sn_type *type, sn_id *out) {
+  const sn_type *in_few[SN_MAX_ARITY];
+  const sn_type **in = in_few;
+  if (n_inputs > SN_MAX_ARITY) {
+    void *block;
+    SN_TRY(sn_arena_alloc(g->arena, n_inputs, sizeof *in, &block));
+    in = block;
+  }
+  sn_id swapped[2];
+  if (sn_op_describe(op)->commutative && inputs[0] > inputs[1]) {
+    swapped[0] = inputs[1];
+    swapped[1] = inputs[0];
+    inputs = swapped;
+  }
+  for (size_t i = 0; i < n_inputs; i++) {
+    SN_CHECK(g->env, inputs[i] < g->n_nodes);
+    in[i] = &g->nodes[inputs[i]].type;
+  }
+  sn_node node = {.op = op, .n_inputs = (uint32_t)n_inputs, .n_attrs = (uint32_t)n_attrs};
+  if (type) node.type = *type;
+  for (int i = node.type.rank < 0 ? 0 : node.type.rank; i < SN_MAX_RANK; i++) node.type.dims[i] = 0;
+  SN_TRY(sn_infer(g->env, op, in, n_inputs, attrs, n_attrs, &node.type));
+  node.hash = hash_node(op, &node.type, inputs, n_inputs, attrs, n_attrs);
+
+  SN_TRY(grow_table(g));
+  const size_t slot = find_slot(g, &node, inputs, attrs);
+  if (g->share && g->table[slot]) {
+    *out = g->table[slot] - 1;
+    return SN_OK;
+  }
+  SN_FAIL_IF(g->env, g->n_nodes >= SN_NONE - 1, SN_ERR_MEMORY, "graph: too many nodes");
+  node.first_input = (uint32_t)g->n_edges;
+  node.first_attr = (uint32_t)g->n_attrs;
+  SN_TRY(append(g, (void **)&g->edges, &g->cap_edges, &g->n_edges, inputs, n_inputs,
+                sizeof *inputs));
+  SN_TRY(append(g, (void **)&g->attrs, &g->cap_attrs, &g->n_attrs, attrs, n_attrs, sizeof *attrs));
+  SN_TRY(append(g, (void **)&g->nodes, &g->cap_nodes, &g->n_nodes, &node, 1, sizeof node));
+  const sn_id id = (sn_id)(g->n_nodes - 1);
+  if (!g->table[slot]) g->table[slot] = id + 1;
+  *out = id;
+  return SN_OK;
+}
+
+bool sn_graph_uniform(const sn_graph *g, sn_id id, double *value) {
+  while (sn_op_describe(g->nodes[id].op)->kind == SN_CLASS_VIEW) id = *sn_graph_inputs(g, id);
+  if (g->nodes[id].op != SN_OP_constant) return false;
+  *value = sn_attr_double(*sn_graph_attrs(g, id));
+  return true;
+}
+
+void sn_graph_live(const sn_graph *g, uint8_t *marks) {
+  memset(marks, 0, g->n_nodes);
+  for (size_t i = 0; i < g->n_outputs; i++) marks[g->outputs[i]] = 1;
+  for (size_t id = g->n_nodes; id-- > 0;) {
+    if (!marks[id]) continue;
+    const sn_id *inputs = sn_graph_inputs(g, (sn_id)id);
+    for (uint32_t i = 0; i < g->nodes[id].n_inputs; i++) marks[inputs[i]] = 1;
+  }
+}

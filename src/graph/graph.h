@@ -1,0 +1,77 @@
+/* graph.h - the IR: a dense, append-only, hash-consed list of nodes.
+ *
+ *   nodes   0      1      2        3 ...      a node's inputs always have smaller ids, so the order of
+ *           input  const  matmul   add        the array is a topological order and every pass is a loop
+ *
+ * A node is (op, type, inputs, attributes). Adding a node that exists already returns the old id, unless
+ * sharing is off; commutative inputs are ordered first. Nodes never change and are never removed: a pass
+ * builds a new graph (see passes/rewrite.h). All memory is the arena's.
+ */
+#ifndef SN_GRAPH_GRAPH_H
+#define SN_GRAPH_GRAPH_H
+
+#include "base/alloc.h"
+#include "graph/shape.h"
+
+typedef uint32_t sn_id;
+#define SN_NONE UINT32_MAX
+
+typedef struct sn_node {
+  sn_op op;
+  uint32_t n_inputs, n_attrs;
+  uint32_t first_input; /* into graph->edges */
+  uint32_t first_attr;  /* into graph->attrs */
+  uint32_t hash;
+  sn_type type;
+} sn_node;
+
+typedef struct sn_graph {
+  sn_arena *arena;
+  sn_env *env;
+  bool share; /* hash-consing on */
+
+  sn_node *nodes;
+  size_t n_nodes, cap_nodes;
+  sn_id *edges;
+  size_t n_edges, cap_edges;
+  int64_t *attrs;
+  size_t n_attrs, cap_attrs;
+
+  uint32_t *table; /* open addressing, id + 1 or 0; size is a power of two, at most half full */
+  size_t table_size;
+
+  sn_id *outputs; /* what the program returns */
+  size_t n_outputs;
+  size_t n_arguments; /* input nodes carry numbers 0 .. n_arguments - 1; not each need have a node */
+} sn_graph;
+
+void sn_graph_init(sn_graph *graph, sn_arena *arena, bool share);
+
+/* Adds a node; *type is proposed for leaves, views, pad and cast (see sn_infer), else computed. */
+sn_status sn_graph_add(sn_graph *graph, sn_op op, const sn_id *inputs, size_t n_inputs,
+                       const int64_t *attrs, size_t n_attrs, const sn_type *type, sn_id *out);
+
+static inline const sn_node *sn_graph_node(const sn_graph *graph, sn_id id) {
+  return &graph->nodes[id];
+}
+static inline const sn_id *sn_graph_inputs(const sn_graph *graph, sn_id id) {
+  return graph->edges + graph->nodes[id].first_input;
+}
+static inline const int64_t *sn_graph_attrs(const sn_graph *graph, sn_id id) {
+  return graph->attrs + graph->nodes[id].first_attr;
+}
+
+/* The value if the node is the same constant everywhere (a constant or a view of one). */
+bool sn_graph_uniform(const sn_graph *graph, sn_id id, double *value);
+
+/* Marks (1) the nodes that the outputs need; marks has n_nodes entries. */
+void sn_graph_live(const sn_graph *graph, uint8_t *marks);
+
+/* verify.c: every node obeys the grammar of sn_infer, inputs precede users, outputs exist. */
+sn_status sn_graph_verify(const sn_graph *graph);
+
+/* print.c: stable text, one node a line: "%3 = add float32(2, 3) %1 %2". And Graphviz. */
+sn_status sn_graph_text(const sn_graph *graph, sn_arena *arena, const char **out);
+sn_status sn_graph_dot(const sn_graph *graph, sn_arena *arena, const char **out);
+
+#endif

@@ -1,0 +1,220 @@
+/* infer.c - the shape rule of each class of op: the written grammar of the IR. The verifier and every
+ * builder use these same rules. */
+#include <string.h>
+
+#include "base/size.h"
+#include "graph/shape.h"
+
+typedef struct site { /* one application of an op, for the rules below */
+  sn_env *env;
+  sn_op op;
+  const char *name;
+  const sn_type *const *in;
+  size_t n_in;
+  const int64_t *attrs;
+  size_t n_attrs;
+} site;
+
+static sn_status fail_shapes(const site *s, const sn_type *a, const sn_type *b, const char *why) {
+  char ta[SN_SHAPE_TEXT], tb[SN_SHAPE_TEXT];
+  return sn_fail(s->env, SN_ERR_SHAPE, "%s: %s: a %s, b %s", s->name, why, sn_shape_text(a, ta),
+                 sn_shape_text(b, tb));
+}
+
+static sn_status check_dtype(const site *s, sn_dtype dtype) {
+  SN_FAIL_IF(s->env, !(sn_op_describe(s->op)->types >> dtype & 1), SN_ERR_DTYPE,
+             "%s: not defined for %s", s->name, sn_dtype_name(dtype));
+  return SN_OK;
+}
+
+static sn_status infer_elementwise(const site *s, sn_type *type) {
+  const sn_op_class kind = sn_op_describe(s->op)->kind;
+  const size_t first = kind == SN_CLASS_SELECT ? 1 : 0; /* values begin after the condition */
+  const sn_type *a = s->in[first];
+  SN_TRY(check_dtype(s, a->dtype));
+  SN_FAIL_IF(s->env, first && s->in[0]->dtype != SN_BOOL, SN_ERR_DTYPE,
+             "%s: the condition must be bool, not %s", s->name, sn_dtype_name(s->in[0]->dtype));
+  for (size_t i = 0; i < s->n_in; i++) {
+    if (!sn_same_dims(a, s->in[i])) return fail_shapes(s, a, s->in[i], "shapes differ");
+    SN_FAIL_IF(s->env, i >= first && s->in[i]->dtype != a->dtype, SN_ERR_DTYPE,
+               "%s: dtypes differ: a %s, b %s", s->name, sn_dtype_name(a->dtype),
+               sn_dtype_name(s->in[i]->dtype));
+  }
+  *type = *a;
+  if (kind == SN_CLASS_COMPARE) type->dtype = SN_BOOL;
+  return SN_OK;
+}
+
+static sn_status infer_reduce(const site *s, sn_type *type) {
+  const sn_type *a = s->in[0];
+  SN_TRY(check_dtype(s, a->dtype));
+  const uint64_t mask = (uint64_t)s->attrs[0];
+  SN_FAIL_IF(s->env, mask >> a->rank, SN_ERR_SHAPE, "%s: axis out of range for rank %d", s->name,
+             (int)a->rank);
+  *type = sn_type_scalar(a->dtype);
+  for (int i = 0; i < a->rank; i++) {
+    if (!(mask >> i & 1)) {
+      type->dims[type->rank++] = a->dims[i];
+      continue;
+    }
+    char text[SN_SHAPE_TEXT];
+    SN_FAIL_IF(s->env, a->dims[i] == 0 && s->op != SN_OP_sum, SN_ERR_SHAPE,
+               "%s: no elements along axis %d of %s", s->name, i, sn_shape_text(a, text));
+  }
+  return SN_OK;
+}
+
+static sn_status infer_matmul(const site *s, sn_type *type) {
+  const sn_type *a = s->in[0], *b = s->in[1];
+  SN_FAIL_IF(s->env, a->dtype != b->dtype || !sn_dtype_is_float(a->dtype), SN_ERR_DTYPE,
+             "matmul: needs two floats of one dtype: a %s, b %s", sn_dtype_name(a->dtype),
+             sn_dtype_name(b->dtype));
+  const int r = a->rank;
+  if (r < 2 || b->rank != r) return fail_shapes(s, a, b, "ranks do not fit");
+  if (a->dims[r - 1] != b->dims[r - 2]) return fail_shapes(s, a, b, "inner dimensions differ");
+  for (int i = 0; i < r - 2; i++)
+    if (a->dims[i] != b->dims[i]) return fail_shapes(s, a, b, "batch dimensions differ");
+  *type = *a;
+  type->dims[r - 1] = b->dims[r - 1];
+  return SN_OK;
+}
+
+static sn_status infer_concat(const site *s, sn_type *type) {
+  SN_FAIL_IF(s->env, s->n_in == 0, SN_ERR_ARGUMENT, "concat: needs at least one input");
+  const int64_t axis = s->attrs[0];
+  *type = *s->in[0];
+  SN_FAIL_IF(s->env, axis < 0 || axis >= type->rank, SN_ERR_SHAPE,
+             "concat: axis %lld out of range for rank %d", (long long)axis, (int)type->rank);
+  for (size_t i = 1; i < s->n_in; i++) {
+    const sn_type *b = s->in[i];
+    bool fits = b->rank == type->rank && b->dtype == type->dtype;
+    for (int d = 0; fits && d < type->rank; d++) fits = d == axis || b->dims[d] == type->dims[d];
+    if (!fits) return fail_shapes(s, s->in[0], b, "inputs differ outside the axis");
+    SN_FAIL_IF(s->env, sn_int_add_overflows(type->dims[axis], b->dims[axis], &type->dims[axis]),
+               SN_ERR_MEMORY, "concat: result is too large");
+  }
+  return SN_OK;
+}
+
+static sn_status check_broadcast(const site *s, const sn_type *type) {
+  const sn_type *a = s->in[0];
+  bool fits = a->rank <= type->rank;
+  for (int i = 0; fits && i < a->rank; i++) {
+    const int64_t from = a->dims[i], to = type->dims[type->rank - a->rank + i];
+    fits = from == to || from == 1;
+  }
+  return fits ? SN_OK : fail_shapes(s, a, type, "shape does not broadcast");
+}
+
+static sn_status check_transpose(const site *s, sn_type *type) {
+  const sn_type *a = s->in[0];
+  uint32_t seen = 0;
+  SN_CHECK(s->env, s->n_attrs == (size_t)a->rank);
+  for (int i = 0; i < a->rank; i++) {
+    const int64_t p = s->attrs[i];
+    SN_FAIL_IF(s->env, p < 0 || p >= a->rank || (seen >> p & 1), SN_ERR_SHAPE,
+               "transpose: not a permutation of %d axes", (int)a->rank);
+    seen |= 1u << p;
+    type->dims[i] = a->dims[p];
+  }
+  type->rank = a->rank;
+  return SN_OK;
+}
+
+static sn_status check_slice(const site *s, const sn_type *type) {
+  const sn_type *a = s->in[0];
+  SN_CHECK(s->env, s->n_attrs == 2 * (size_t)a->rank && type->rank == a->rank);
+  for (int i = 0; i < a->rank; i++) {
+    const int64_t begin = s->attrs[i], stride = s->attrs[a->rank + i], n = type->dims[i];
+    char text[SN_SHAPE_TEXT];
+    SN_FAIL_IF(s->env, stride == 0, SN_ERR_ARGUMENT, "slice: stride 0 on axis %d", i);
+    int64_t last = begin;
+    const bool overflow = n > 0 && (sn_int_mul_overflows(n - 1, stride, &last) ||
+                                    sn_int_add_overflows(last, begin, &last));
+    const bool outside =
+        n > 0 && (begin < 0 || begin >= a->dims[i] || overflow || last < 0 || last >= a->dims[i]);
+    SN_FAIL_IF(s->env, outside, SN_ERR_SHAPE,
+               "slice: axis %d: %lld elements from %lld in steps of %lld leave shape %s", i,
+               (long long)n, (long long)begin, (long long)stride, sn_shape_text(a, text));
+  }
+  return SN_OK;
+}
+
+static sn_status check_pad(const site *s, const sn_type *type) {
+  const sn_type *a = s->in[0];
+  SN_CHECK(s->env, s->n_attrs == 2 * (size_t)a->rank + 1 && type->rank == a->rank);
+  for (int i = 0; i < a->rank; i++) {
+    const int64_t low = s->attrs[i], step = s->attrs[a->rank + i], n = a->dims[i];
+    int64_t last = low;
+    const bool overflow = n > 0 && (sn_int_mul_overflows(n - 1, step, &last) ||
+                                    sn_int_add_overflows(last, low, &last));
+    if (low < 0 || step < 1 || overflow || (n > 0 && last >= type->dims[i]))
+      return fail_shapes(s, a, type, "input does not fit into the result");
+  }
+  return SN_OK;
+}
+
+static sn_status check_view(const site *s, sn_type *type) {
+  const sn_type *a = s->in[0];
+  type->dtype = a->dtype;
+  switch (s->op) {
+    case SN_OP_broadcast: return check_broadcast(s, type);
+    case SN_OP_transpose: return check_transpose(s, type);
+    case SN_OP_slice: return check_slice(s, type);
+    default:
+      if (sn_type_size(a) != sn_type_size(type))
+        return fail_shapes(s, a, type, "number of elements differs");
+      return SN_OK;
+  }
+}
+
+static sn_status check_cast(const site *s, sn_type *type) {
+  const sn_type *a = s->in[0];
+  const sn_dtype to = type->dtype;
+  *type = *a;
+  type->dtype = to;
+  if (s->op == SN_OP_astype) return SN_OK;
+  const bool pair = (a->dtype == SN_F32 && to == SN_I32) || (a->dtype == SN_I32 && to == SN_F32);
+  SN_FAIL_IF(s->env, !pair, SN_ERR_DTYPE, "bitcast: only float32 <-> int32, not %s -> %s",
+             sn_dtype_name(a->dtype), sn_dtype_name(to));
+  return SN_OK;
+}
+
+static sn_status check_leaf(const site *s, const sn_type *type) {
+  if (s->op != SN_OP_iota) return SN_OK;
+  SN_FAIL_IF(s->env, s->attrs[0] < 0 || s->attrs[0] >= type->rank, SN_ERR_SHAPE,
+             "iota: axis %lld out of range for rank %d", (long long)s->attrs[0], (int)type->rank);
+  SN_FAIL_IF(s->env, type->dtype == SN_BOOL, SN_ERR_DTYPE, "iota: not defined for bool");
+  return SN_OK;
+}
+
+sn_status sn_infer(sn_env *env, sn_op op, const sn_type *const *in, size_t n_in,
+                   const int64_t *attrs, size_t n_attrs, sn_type *type) {
+  const sn_op_info *info = sn_op_describe(op);
+  const site s = {env, op, info->name, in, n_in, attrs, n_attrs};
+  SN_CHECK(env, info->kind == SN_CLASS_CONCAT || n_in == info->arity);
+  switch (info->kind) {
+    case SN_CLASS_LEAF:
+      SN_TRY(sn_type_check(env, type, info->name));
+      return check_leaf(&s, type);
+    case SN_CLASS_VIEW:
+      SN_TRY(sn_type_check(env, type, info->name));
+      return check_view(&s, type);
+    case SN_CLASS_PAD:
+      type->dtype = in[0]->dtype;
+      SN_TRY(sn_type_check(env, type, info->name));
+      return check_pad(&s, type);
+    case SN_CLASS_CAST: return check_cast(&s, type);
+    case SN_CLASS_CONCAT:
+      SN_TRY(infer_concat(&s, type));
+      return sn_type_check(env, type, info->name);
+    case SN_CLASS_MATMUL:
+      SN_TRY(infer_matmul(&s, type));
+      return sn_type_check(env, type, info->name);
+    case SN_CLASS_REDUCE: return infer_reduce(&s, type);
+    case SN_CLASS_MAP:
+    case SN_CLASS_COMPARE:
+    case SN_CLASS_SELECT: return infer_elementwise(&s, type);
+  }
+  return SN_OK;
+}

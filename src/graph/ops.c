@@ -1,0 +1,16 @@
+#include "graph/ops.h"
+
+const sn_op_info sn_op_table[SN_OP_COUNT] = {
+#define SN_OP(id, class_, arity_, types_, flags_, cost_, lo_, hi_, ulp_, doc_) \
+  [SN_OP_##id] = {.name = #id,                                                 \
+                  .kind = SN_CLASS_##class_,                                   \
+                  .arity = arity_,                                             \
+                  .types = SN_TYPES_##types_,                                  \
+                  .commutative = #flags_[0] == 'C',                            \
+                  .cost = cost_,                                               \
+                  .lo = lo_,                                                   \
+                  .hi = hi_,                                                   \
+                  .ulp = ulp_,                                                 \
+                  .doc = doc_},
+#include "graph/ops.def"
+};

@@ -1,0 +1,59 @@
+/* ops.h - what the table says of each op, as data. Questions about ops are asked here; nowhere else
+ * stands a list of ops. */
+#ifndef SN_GRAPH_OPS_H
+#define SN_GRAPH_OPS_H
+
+#include "base/env.h"
+
+/* The shape rule and lowering an op follows. */
+typedef enum sn_op_class {
+  SN_CLASS_LEAF,
+  SN_CLASS_VIEW,
+  SN_CLASS_PAD,
+  SN_CLASS_CONCAT,
+  SN_CLASS_MATMUL,
+  SN_CLASS_CAST,
+  SN_CLASS_REDUCE,
+  SN_CLASS_MAP,     /* elementwise, result dtype = input dtype */
+  SN_CLASS_COMPARE, /* elementwise, result bool */
+  SN_CLASS_SELECT   /* elementwise, (bool, x, y) -> x or y */
+} sn_op_class;
+
+/* Sets of dtypes an op takes, as bits 1 << dtype. */
+enum {
+  SN_TYPES_F = 1 << SN_F32 | 1 << SN_F64,
+  SN_TYPES_I = 1 << SN_I32,
+  SN_TYPES_B = 1 << SN_BOOL,
+  SN_TYPES_FI = SN_TYPES_F | SN_TYPES_I,
+  SN_TYPES_FIB = SN_TYPES_FI | SN_TYPES_B
+};
+
+/* Ops of this cost or more are stored rather than computed again. */
+#define SN_COSTLY 8
+
+#define SN_MAX_ARITY 3
+
+typedef struct sn_op_info {
+  const char *name;
+  sn_op_class kind;
+  uint8_t arity; /* 0 for leaves and for concat, which takes any number */
+  uint8_t types; /* SN_TYPES_*: dtypes of the (last) input */
+  bool commutative;
+  uint16_t cost; /* flops per element */
+  double lo, hi; /* test domain */
+  double ulp;    /* bound on the float32 error */
+  const char *doc;
+} sn_op_info;
+
+extern const sn_op_info sn_op_table[SN_OP_COUNT];
+
+static inline const sn_op_info *sn_op_describe(sn_op op) { return &sn_op_table[op]; }
+
+/* One value per element of the output's index space, from the same element of each input. */
+static inline bool sn_op_is_elementwise(sn_op op) {
+  const sn_op_class kind = sn_op_table[op].kind;
+  return kind == SN_CLASS_MAP || kind == SN_CLASS_COMPARE || kind == SN_CLASS_SELECT ||
+         kind == SN_CLASS_CAST;
+}
+
+#endif

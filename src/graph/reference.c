@@ -1,0 +1,255 @@
+#include "graph/reference.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "graph/convert.h"
+#include "graph/vocabulary.h"
+#include "kernels/scalar_math.h"
+
+double sn_ref_load(sn_dtype dtype, const void *buffer, int64_t i) {
+  switch (dtype) {
+    case SN_F32: return (double)((const float *)buffer)[i];
+    case SN_F64: return ((const double *)buffer)[i];
+    case SN_I32: return (double)((const int32_t *)buffer)[i];
+    case SN_BOOL: return ((const uint8_t *)buffer)[i] != 0;
+  }
+  return 0;
+}
+
+void sn_ref_store(sn_dtype dtype, void *buffer, int64_t i, double value) {
+  switch (dtype) {
+    case SN_F32: ((float *)buffer)[i] = (float)value; break;
+    case SN_F64: ((double *)buffer)[i] = value; break;
+    case SN_I32: ((int32_t *)buffer)[i] = sn_i32_from_f64(value); break;
+    case SN_BOOL: ((uint8_t *)buffer)[i] = value != 0; break;
+  }
+}
+
+/* ---- elementwise: each row of the table as a case, one function per dtype ------------------------------- */
+
+#define CASE(id, expr) \
+  case SN_OP_##id: return (double)(expr);
+
+#define SN_WORDS_F32
+#include "kernels/words.h"
+static double scalar_f32(sn_op op, float a, float b) {
+  switch ((int)op) {
+#define EW_F(id, n, f, c, lo, hi, u, d, xf) CASE(id, xf)
+#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi) CASE(id, xf)
+#define EW_FIB(id, n, f, c, lo, hi, u, d, xf, xi, xb) CASE(id, xf)
+#define CMP_F(id, n, f, c, d, xf) CASE(id, xf)
+#define CMP_FIB(id, n, f, c, d, xf, xi, xb) CASE(id, xf)
+#define REDUCE(id, f, c, d, idf, idi, xf, xi) CASE(id, xf)
+#include "graph/ops.def"
+    default: return NAN;
+  }
+}
+
+static double scalar_i32(sn_op op, int32_t sa, int32_t sb) {
+  const uint32_t a = (uint32_t)sa, b = (uint32_t)sb;
+#define INT_CASE(id, expr) \
+  case SN_OP_##id: return (double)(int32_t)(expr);
+  switch ((int)op) {
+#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi) INT_CASE(id, xi)
+#define EW_FIB(id, n, f, c, lo, hi, u, d, xf, xi, xb) INT_CASE(id, xi)
+#define EW_I(id, n, f, c, d, xi) INT_CASE(id, xi)
+#define CMP_FIB(id, n, f, c, d, xf, xi, xb) CASE(id, xi)
+#define REDUCE(id, f, c, d, idf, idi, xf, xi) INT_CASE(id, xi)
+#include "graph/ops.def"
+    default: return NAN;
+  }
+}
+
+static double scalar_bool(sn_op op, int a, int b) {
+  switch ((int)op) {
+#define EW_FIB(id, n, f, c, lo, hi, u, d, xf, xi, xb) CASE(id, xb)
+#define EW_B(id, n, f, c, d, xb) CASE(id, xb)
+#define CMP_FIB(id, n, f, c, d, xf, xi, xb) CASE(id, xb)
+#include "graph/ops.def"
+    default: return NAN;
+  }
+}
+
+#define SN_WORDS_F64
+#include "kernels/words.h"
+static double scalar_f64(sn_op op, double a, double b) {
+  switch ((int)op) {
+#define EW_F(id, n, f, c, lo, hi, u, d, xf) CASE(id, xf)
+#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi) CASE(id, xf)
+#define EW_FIB(id, n, f, c, lo, hi, u, d, xf, xi, xb) CASE(id, xf)
+#define CMP_F(id, n, f, c, d, xf) CASE(id, xf)
+#define CMP_FIB(id, n, f, c, d, xf, xi, xb) CASE(id, xf)
+#define REDUCE(id, f, c, d, idf, idi, xf, xi) CASE(id, xf)
+#include "graph/ops.def"
+    default: return NAN;
+  }
+}
+#include "kernels/words.h"
+
+static double convert(sn_dtype dtype, double value) {
+  double slot = 0;
+  sn_ref_store(dtype, &slot, 0, value);
+  return sn_ref_load(dtype, &slot, 0);
+}
+
+double sn_ref_scalar(sn_op op, sn_dtype in_dtype, const double *in, sn_dtype dtype) {
+  if (op == SN_OP_astype) return convert(dtype, in[0]);
+  if (op == SN_OP_where) return in[0] != 0 ? in[1] : in[2];
+  const double a = convert(in_dtype, in[0]);
+  const double b = sn_op_describe(op)->arity > 1 || sn_op_describe(op)->kind == SN_CLASS_REDUCE
+                       ? convert(in_dtype, in[1])
+                       : 0;
+  switch (in_dtype) {
+    case SN_F32: return scalar_f32(op, (float)a, (float)b);
+    case SN_F64: return scalar_f64(op, a, b);
+    case SN_I32: return scalar_i32(op, (int32_t)a, (int32_t)b);
+    case SN_BOOL: return scalar_bool(op, a != 0, b != 0);
+  }
+  return 0;
+}
+
+/* ---- structured ops: index arithmetic over the output ----------------------------------------------------- */
+
+static void unravel(const sn_type *type, int64_t flat, int64_t *index) {
+  for (int i = type->rank - 1; i >= 0; i--) {
+    index[i] = flat % type->dims[i];
+    flat /= type->dims[i];
+  }
+}
+
+static int64_t ravel(const sn_type *type, const int64_t *index) {
+  int64_t flat = 0;
+  for (int i = 0; i < type->rank; i++) flat = flat * type->dims[i] + index[i];
+  return flat;
+}
+
+static void copy_element(sn_dtype dtype, void *out, int64_t to, const void *in, int64_t from) {
+  const size_t bytes = sn_dtype_bytes(dtype);
+  memcpy((char *)out + (size_t)to * bytes, (const char *)in + (size_t)from * bytes, bytes);
+}
+
+/* Where element `at` of a view lies in its input. */
+static int64_t view_source(const sn_graph *g, sn_id id, int64_t flat) {
+  const sn_node *node = sn_graph_node(g, id);
+  const sn_type *x = &g->nodes[*sn_graph_inputs(g, id)].type;
+  const int64_t *attrs = sn_graph_attrs(g, id);
+  int64_t at[SN_MAX_RANK], from[SN_MAX_RANK] = {0};
+  if (node->op == SN_OP_reshape) return flat;
+  unravel(&node->type, flat, at);
+  for (int i = 0; i < x->rank; i++) {
+    if (node->op == SN_OP_transpose) from[attrs[i]] = at[i];
+    if (node->op == SN_OP_slice) from[i] = attrs[i] + at[i] * attrs[x->rank + i];
+    if (node->op == SN_OP_broadcast)
+      from[i] = x->dims[i] == 1 ? 0 : at[node->type.rank - x->rank + i];
+  }
+  return ravel(x, from);
+}
+
+static void ref_reduce(const sn_graph *g, sn_id id, const void *in, void *out) {
+  const sn_node *node = sn_graph_node(g, id);
+  const sn_type *x = &g->nodes[*sn_graph_inputs(g, id)].type, *y = &node->type;
+  const uint64_t mask = (uint64_t)*sn_graph_attrs(g, id);
+  const double start = node->op == SN_OP_sum ? 0 : node->op == SN_OP_max ? -INFINITY : INFINITY;
+  for (int64_t i = 0; i < sn_type_size(y); i++) sn_ref_store(y->dtype, out, i, start);
+  for (int64_t i = 0; i < sn_type_size(x); i++) {
+    int64_t at[SN_MAX_RANK], kept[SN_MAX_RANK] = {0};
+    unravel(x, i, at);
+    int rank = 0;
+    for (int d = 0; d < x->rank; d++)
+      if (!(mask >> d & 1)) kept[rank++] = at[d];
+    const int64_t to = ravel(y, kept);
+    const double pair[SN_MAX_ARITY] = {sn_ref_load(y->dtype, out, to),
+                                       sn_ref_load(x->dtype, in, i)};
+    sn_ref_store(y->dtype, out, to, sn_ref_scalar(node->op, x->dtype, pair, y->dtype));
+  }
+}
+
+static void ref_matmul(const sn_graph *g, sn_id id, const void *const *in, void *out) {
+  const sn_type *a = &g->nodes[sn_graph_inputs(g, id)[0]].type, *c = &g->nodes[id].type;
+  const int64_t m = c->dims[c->rank - 2], n = c->dims[c->rank - 1], k = a->dims[a->rank - 1];
+  for (int64_t i = 0; i < sn_type_size(c); i++) {
+    const int64_t col = i % n, row = i / n % m, batch = i / n / m;
+    double sum = 0;
+    for (int64_t p = 0; p < k; p++)
+      sum += sn_ref_load(a->dtype, in[0], (batch * m + row) * k + p) *
+             sn_ref_load(a->dtype, in[1], (batch * k + p) * n + col);
+    sn_ref_store(c->dtype, out, i, sum);
+  }
+}
+
+static void ref_pad(const sn_graph *g, sn_id id, const void *in, void *out) {
+  const sn_type *x = &g->nodes[*sn_graph_inputs(g, id)].type, *y = &g->nodes[id].type;
+  const int64_t *attrs = sn_graph_attrs(g, id);
+  for (int64_t i = 0; i < sn_type_size(y); i++)
+    sn_ref_store(y->dtype, out, i, sn_attr_double(attrs[2 * y->rank]));
+  for (int64_t i = 0; i < sn_type_size(x); i++) {
+    int64_t at[SN_MAX_RANK];
+    unravel(x, i, at);
+    for (int d = 0; d < x->rank; d++) at[d] = attrs[d] + at[d] * attrs[x->rank + d];
+    copy_element(y->dtype, out, ravel(y, at), in, i);
+  }
+}
+
+static void ref_concat(const sn_graph *g, sn_id id, const void *const *in, void *out) {
+  const sn_type *y = &g->nodes[id].type;
+  const int64_t axis = *sn_graph_attrs(g, id);
+  int64_t shift = 0;
+  for (uint32_t k = 0; k < g->nodes[id].n_inputs; k++) {
+    const sn_type *x = &g->nodes[sn_graph_inputs(g, id)[k]].type;
+    for (int64_t i = 0; i < sn_type_size(x); i++) {
+      int64_t at[SN_MAX_RANK];
+      unravel(x, i, at);
+      at[axis] += shift;
+      copy_element(y->dtype, out, ravel(y, at), in[k], i);
+    }
+    shift += x->dims[axis];
+  }
+}
+
+static void ref_elementwise(const sn_graph *g, sn_id id, const void *const *in, void *out) {
+  const sn_node *node = sn_graph_node(g, id);
+  const sn_id *x = sn_graph_inputs(g, id);
+  const int64_t size = sn_type_size(&node->type);
+  if (node->op == SN_OP_bitcast) {
+    memcpy(out, in[0], (size_t)size * 4);
+    return;
+  }
+  const sn_dtype last = g->nodes[x[node->n_inputs - 1]].type.dtype;
+  for (int64_t i = 0; i < size; i++) {
+    double values[SN_MAX_ARITY];
+    for (uint32_t k = 0; k < node->n_inputs; k++)
+      values[k] = sn_ref_load(g->nodes[x[k]].type.dtype, in[k], i);
+    sn_ref_store(node->type.dtype, out, i, sn_ref_scalar(node->op, last, values, node->type.dtype));
+  }
+}
+
+static void ref_leaf(const sn_graph *g, sn_id id, void *out) {
+  const sn_node *node = sn_graph_node(g, id);
+  const int64_t attr = *sn_graph_attrs(g, id);
+  for (int64_t i = 0; i < sn_type_size(&node->type); i++) {
+    int64_t at[SN_MAX_RANK];
+    unravel(&node->type, i, at);
+    const double value = node->op == SN_OP_iota ? (double)at[attr] : sn_attr_double(attr);
+    sn_ref_store(node->type.dtype, out, i, value);
+  }
+}
+
+void sn_ref_node(const sn_graph *g, sn_id id, const void *const *in, void *out) {
+  const sn_node *node = sn_graph_node(g, id);
+  switch (sn_op_describe(node->op)->kind) {
+    case SN_CLASS_LEAF: ref_leaf(g, id, out); break;
+    case SN_CLASS_VIEW:
+      for (int64_t i = 0; i < sn_type_size(&node->type); i++)
+        copy_element(node->type.dtype, out, i, in[0], view_source(g, id, i));
+      break;
+    case SN_CLASS_PAD: ref_pad(g, id, in[0], out); break;
+    case SN_CLASS_CONCAT: ref_concat(g, id, in, out); break;
+    case SN_CLASS_MATMUL: ref_matmul(g, id, in, out); break;
+    case SN_CLASS_REDUCE: ref_reduce(g, id, in[0], out); break;
+    case SN_CLASS_CAST:
+    case SN_CLASS_MAP:
+    case SN_CLASS_COMPARE:
+    case SN_CLASS_SELECT: ref_elementwise(g, id, in, out); break;
+  }
+}

@@ -1,0 +1,102 @@
+#include "graph/shape.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/size.h"
+
+static const struct {
+  const char *name;
+  size_t bytes;
+} dtype_table[] = {
+    [SN_F32] = {"float32", 4}, [SN_F64] = {"float64", 8}, [SN_I32] = {"int32", 4}, [SN_BOOL] = {"bool", 1}};
+
+const char *sn_dtype_name(sn_dtype dtype) { return dtype_table[dtype].name; }
+
+size_t sn_dtype_bytes(sn_dtype dtype) { return dtype_table[dtype].bytes; }
+
+sn_type sn_type_scalar(sn_dtype dtype) { return (sn_type){.dtype = dtype}; }
+
+bool sn_same_dims(const sn_type *a, const sn_type *b) {
+  return a->rank == b->rank &&
+         memcmp(a->dims, b->dims, (size_t)a->rank * sizeof a->dims[0]) == 0;
+}
+
+bool sn_type_equal(const sn_type *a, const sn_type *b) {
+  return a->dtype == b->dtype && sn_same_dims(a, b);
+}
+
+int64_t sn_type_size(const sn_type *type) {
+  int64_t size = 1;
+  for (int i = 0; i < type->rank; i++) size *= type->dims[i];
+  return size;
+}
+
+size_t sn_type_bytes(const sn_type *type) {
+  return (size_t)sn_type_size(type) * sn_dtype_bytes(type->dtype);
+}
+
+sn_status sn_type_check(sn_env *env, const sn_type *type, const char *what) {
+  SN_FAIL_IF(env, type->rank < 0 || type->rank > SN_MAX_RANK, SN_ERR_SHAPE,
+             "%s: rank %d is not in 0..%d", what, (int)type->rank, SN_MAX_RANK);
+  SN_FAIL_IF(env, (unsigned)type->dtype > SN_BOOL, SN_ERR_DTYPE, "%s: unknown dtype %d", what,
+             (int)type->dtype);
+  char text[SN_SHAPE_TEXT];
+  int64_t span = (int64_t)sn_dtype_bytes(type->dtype);
+  for (int i = 0; i < type->rank; i++) {
+    SN_FAIL_IF(env, type->dims[i] < 0, SN_ERR_SHAPE, "%s: negative size in shape %s", what,
+               sn_shape_text(type, text));
+    /* Sizes of 0 count as 1, so that no stride of a checked type overflows. */
+    const int64_t dim = type->dims[i] ? type->dims[i] : 1;
+    SN_FAIL_IF(env, sn_int_mul_overflows(span, dim, &span) || span > PTRDIFF_MAX, SN_ERR_MEMORY,
+               "%s: shape %s is too large", what, sn_shape_text(type, text));
+  }
+  return SN_OK;
+}
+
+void sn_row_major(const sn_type *type, int64_t strides[SN_MAX_RANK]) {
+  int64_t stride = 1;
+  for (int i = type->rank - 1; i >= 0; i--) {
+    strides[i] = stride;
+    stride *= type->dims[i];
+  }
+}
+
+const char *sn_shape_text(const sn_type *type, char buffer[SN_SHAPE_TEXT]) {
+  size_t at = 0;
+  buffer[at++] = '(';
+  for (int i = 0; i < type->rank; i++)
+    at += (size_t)snprintf(buffer + at, SN_SHAPE_TEXT - at, i ? ", %lld" : "%lld",
+                           (long long)type->dims[i]);
+  snprintf(buffer + at, SN_SHAPE_TEXT - at, type->rank == 1 ? ",)" : ")");
+  return buffer;
+}
+
+sn_status sn_broadcast_dims(sn_env *env, const char *what, const sn_type *a, const sn_type *b,
+                            sn_type *out) {
+  const int rank = a->rank > b->rank ? a->rank : b->rank;
+  out->rank = rank;
+  memset(out->dims, 0, sizeof out->dims);
+  for (int i = 0; i < rank; i++) {
+    const int ia = i - (rank - a->rank), ib = i - (rank - b->rank);
+    const int64_t da = ia < 0 ? 1 : a->dims[ia], db = ib < 0 ? 1 : b->dims[ib];
+    char ta[SN_SHAPE_TEXT], tb[SN_SHAPE_TEXT];
+    SN_FAIL_IF(env, da != db && da != 1 && db != 1, SN_ERR_SHAPE,
+               "%s: shapes do not broadcast: a %s, b %s", what, sn_shape_text(a, ta),
+               sn_shape_text(b, tb));
+    out->dims[i] = da == 1 ? db : da;
+  }
+  return SN_OK;
+}
+
+double sn_attr_double(int64_t bits) {
+  double value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+int64_t sn_double_attr(double value) {
+  int64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}

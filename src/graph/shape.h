@@ -1,0 +1,57 @@
+/* shape.h - dtypes and shapes, and the shape rule of every class of op.
+ *
+ * Canonical graph: elementwise inputs have identical shapes and dtypes. Broadcasting and promotion are
+ * made explicit (broadcast and astype nodes) by the builders in front (tensor/apply.c), so that
+ * derivative rules, passes and fusion never think of them.
+ */
+#ifndef SN_GRAPH_SHAPE_H
+#define SN_GRAPH_SHAPE_H
+
+#include "graph/ops.h"
+
+typedef struct sn_type {
+  sn_dtype dtype;
+  int32_t rank;
+  int64_t dims[SN_MAX_RANK]; /* unused ones are 0, so that types compare with memcmp */
+} sn_type;
+
+/* A readable name: "float32". */
+const char *sn_dtype_name(sn_dtype dtype);
+
+static inline bool sn_dtype_is_float(sn_dtype dtype) { return dtype == SN_F32 || dtype == SN_F64; }
+
+sn_type sn_type_scalar(sn_dtype dtype);
+bool sn_type_equal(const sn_type *a, const sn_type *b);
+bool sn_same_dims(const sn_type *a, const sn_type *b);
+
+/* Number of elements of a checked type. */
+int64_t sn_type_size(const sn_type *type);
+size_t sn_type_bytes(const sn_type *type);
+
+/* Rank in range, no negative size, byte count representable; names what for the error text. */
+sn_status sn_type_check(sn_env *env, const sn_type *type, const char *what);
+
+/* Row-major strides in elements. */
+void sn_row_major(const sn_type *type, int64_t strides[SN_MAX_RANK]);
+
+/* Writes "(2, 3)" for error texts; returns buffer. */
+#define SN_SHAPE_TEXT 160
+const char *sn_shape_text(const sn_type *type, char buffer[SN_SHAPE_TEXT]);
+
+/* NumPy broadcasting of two shapes into *out (dims and rank only). */
+sn_status sn_broadcast_dims(sn_env *env, const char *what, const sn_type *a, const sn_type *b,
+                            sn_type *out);
+
+/* Attributes, all int64: input {number}; constant {bits of a double}; iota {axis}; transpose {perm..};
+ * slice {begin.., stride..}; pad {low.., step.., bits of the value}; concat {axis}; sum/max/min {mask}. */
+#define SN_MAX_ATTRS (2 * SN_MAX_RANK + 1)
+
+double sn_attr_double(int64_t bits);
+int64_t sn_double_attr(double value);
+
+/* The grammar of the IR: checks the inputs of one op and gives its type. Leaves, views, pad and cast have a
+ * type that does not follow from the inputs: the caller proposes it in *type and it is checked. */
+sn_status sn_infer(sn_env *env, sn_op op, const sn_type *const *in, size_t n_in,
+                   const int64_t *attrs, size_t n_attrs, sn_type *type);
+
+#endif

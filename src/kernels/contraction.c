@@ -1,0 +1,89 @@
+/* contraction.c - a matrix product per point of the batch, its tiles handed to the post body while in cache.
+ *
+ *   unit = batch index * tiles + tile        tile rows -> post strips (bias, activation, optimizer ...)
+ */
+#include "kernels/kernel.h"
+
+static size_t align64(size_t bytes) { return (bytes + 63) & ~(size_t)63; }
+
+sn_status sn_contraction_make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
+  (void)arena;
+  const sn_group *g = kernel->group;
+  const int r = g->space_rank;
+  sn_gemm *gemm = &kernel->gemm;
+  *gemm = (sn_gemm){.dtype = g->head_dtype, .m = g->space[r - 2], .n = g->space[r - 1], .k = g->k};
+  gemm->rs_a = (ptrdiff_t)g->a.strides[r - 2];
+  gemm->cs_a = (ptrdiff_t)g->a.strides[r - 1];
+  gemm->rs_b = (ptrdiff_t)g->b.strides[r - 2];
+  gemm->cs_b = (ptrdiff_t)g->b.strides[r - 1];
+  sn_gemm_plan(gemm, machine->isa, machine->deterministic);
+  kernel->batch = 1;
+  for (int i = 0; i < r - 2; i++) kernel->batch *= g->space[i];
+  kernel->n_stages = 1;
+  kernel->stages[0] = (sn_stage){.units = kernel->batch * gemm->tasks};
+  kernel->pre_offset = align64(kernel->post.lane_bytes); /* the product's scratch lies behind the strips */
+  kernel->lane_bytes = kernel->pre_offset + gemm->scratch_bytes;
+  return SN_OK;
+}
+
+typedef struct tile_context {
+  const sn_kernel_run *run;
+  int64_t first; /* flat index of this matrix's first element in the space */
+} tile_context;
+
+static void finish_tile(void *user, void *lane, int64_t row, int64_t col, int64_t rows,
+                        int64_t cols, void *tile, ptrdiff_t ld) {
+  const tile_context *t = user;
+  const sn_kernel *k = t->run->kernel;
+  const size_t item = sn_dtype_bytes(k->gemm.dtype);
+  for (int64_t i = 0; i < rows; i++) {
+    const char *from = (const char *)tile + (size_t)(i * ld) * item;
+    const int64_t flat = t->first + (row + i) * k->gemm.n + col;
+    for (int64_t j = 0; j < cols; j += SN_STRIP) {
+      const int64_t left = cols - j;
+      sn_vm_strip(&k->post, lane, t->run->values, flat + j, left < SN_STRIP ? left : SN_STRIP,
+                  from + (size_t)j * item);
+    }
+  }
+}
+
+/* The result goes to memory as it is: no strips in between. */
+static bool is_plain(const sn_kernel *k) {
+  return k->group->n_stores == 1 && k->post.n_ops == 0 && k->post.n_loads == 0 &&
+         k->post.stores[0].access == SN_ACCESS_LINEAR;
+}
+
+static int64_t batch_offset(const sn_group *g, const sn_operand *o, int64_t index) {
+  int64_t offset = o->offset;
+  for (int i = g->space_rank - 3; i >= 0; i--) {
+    offset += index % g->space[i] * o->strides[i];
+    index /= g->space[i];
+  }
+  return offset;
+}
+
+static char *address(const sn_kernel_run *run, const sn_operand *o, int64_t offset) {
+  return (char *)run->values[o->value] + (size_t)offset * sn_dtype_bytes(o->dtype);
+}
+
+void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane) {
+  const sn_kernel *k = run->kernel;
+  const sn_group *g = k->group;
+  const sn_gemm *gemm = &k->gemm;
+  void *scratch = (char *)lane + k->pre_offset;
+  const bool plain = is_plain(k);
+  if (!plain) sn_vm_begin(&k->post, lane, run->values);
+  for (int64_t u = begin; u < end; u++) {
+    const int64_t batch = u / gemm->tasks, task = u % gemm->tasks;
+    const char *a = address(run, &g->a, batch_offset(g, &g->a, batch));
+    const char *b = address(run, &g->b, batch_offset(g, &g->b, batch));
+    tile_context t = {run, batch * gemm->m * gemm->n};
+    if (plain) {
+      const sn_operand *to = &k->post.stores[0].at;
+      sn_gemm_tile_to(gemm, a, b, address(run, to, to->offset + t.first), (ptrdiff_t)gemm->n, task,
+                      scratch);
+    } else {
+      sn_gemm_tile(gemm, a, b, task, scratch, finish_tile, &t, lane);
+    }
+  }
+}

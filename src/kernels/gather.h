@@ -1,0 +1,24 @@
+/* gather.h - between memory with any strides and strips. A strip is a flat range of a row-major space; it is
+ * walked run by run along the innermost dimension. */
+#ifndef SN_KERNELS_GATHER_H
+#define SN_KERNELS_GATHER_H
+
+#include "fuse/group.h"
+#include "kernels/strip.h"
+
+/* strip[i] = element flat + i of the operand (bool: as masks), i < n. */
+void sn_gather(const sn_operand *o, const int64_t *dims, int rank, int64_t flat, int64_t n,
+               const void *base, void *strip);
+
+/* A whole strip of the operand's first element. */
+void sn_gather_single(const sn_operand *o, const void *base, void *strip);
+
+/* strip[i] = offset + sum of index times stride, in the operand's dtype. */
+void sn_gather_index(const sn_operand *o, const int64_t *dims, int rank, int64_t flat, int64_t n,
+                     void *strip);
+
+/* The reverse of sn_gather. linear: the operand is contiguous over the space. */
+void sn_scatter(const sn_strips *strips, const sn_operand *o, bool linear, const int64_t *dims,
+                int rank, int64_t flat, int64_t n, const void *strip, void *base);
+
+#endif

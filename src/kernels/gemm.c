@@ -1,0 +1,283 @@
+#include "kernels/gemm.h"
+
+#include <string.h>
+
+#include "kernels/gemm_direct.h"
+#include "kernels/pack.h"
+
+/* Blocking. The packed left block is read once per right panel, so it should stay in the
+ * second-level cache (192 KB); a right panel of 256 x 16 floats fills half of a small first-level
+ * cache. The tile is only streamed, once per block of k. */
+#ifdef SINTER_TEST
+enum { KC = 16, LEFT_BYTES = 2048, RIGHT_BYTES = 128, DIRECT_COLUMNS = 64 };
+static const double TASK_FLOPS = 2e4, DIRECT_TASK_FLOPS = 2e3;
+#else
+enum { KC = 256, LEFT_BYTES = 192 * 1024, RIGHT_BYTES = 2048, DIRECT_COLUMNS = 4096 };
+/* A task should outweigh its dispatch and the packing that it does not share with its neighbours.
+ */
+static const double TASK_FLOPS = 6e6, DIRECT_TASK_FLOPS = 5e5;
+#endif
+/* More tasks than any usual number of lanes, so that the last ones end together. */
+enum { WANTED_TASKS = 16 };
+/* Multiply-adds under which two panels cost more to pack than they save (about 12 cubed). */
+static const double TINY = 2048;
+
+static size_t element_bytes(const sn_gemm *g) { return g->dtype == SN_F64 ? 8 : 4; }
+
+static int64_t ceil_div(int64_t x, int64_t y) { return x / y + (x % y != 0); }
+
+static int64_t round_up(int64_t x, int64_t unit) { return ceil_div(x, unit) * unit; }
+
+static int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
+
+static const void *at(const void *base, int64_t elements, size_t bytes) {
+  return (const char *)base + (ptrdiff_t)elements * (ptrdiff_t)bytes;
+}
+
+static void *at_mutable(void *base, int64_t elements, size_t bytes) {
+  return (char *)base + (ptrdiff_t)elements * (ptrdiff_t)bytes;
+}
+
+/* ---- plan ------------------------------------------------------------------------------------ */
+
+const sn_gemm_ukr *sn_gemm_ukr_for(sn_dtype dtype, sn_isa_id isa, bool deterministic) {
+  const sn_gemm_ukr *best = NULL;
+  for (size_t i = 0; i < sn_gemm_ukr_count; i++) {
+    const sn_gemm_ukr *row = &sn_gemm_ukrs[i];
+    if (row->dtype == dtype && row->isa <= isa && !(deterministic && row->fused)) best = row;
+  }
+  return best;
+}
+
+static void divide(sn_gemm_side *side, int64_t parts, int64_t unit) {
+  side->block = round_up(ceil_div(side->width, parts), unit);
+  side->blocks = ceil_div(side->width, side->block);
+}
+
+/* Starts from the largest tile that suits the caches and cuts the longer side until there are
+ * enough tasks. */
+static void choose_tiles(sn_gemm *g, int64_t left_most, int64_t right_most, int64_t left_unit,
+                         int64_t right_unit, double task_flops) {
+  int64_t left_parts = ceil_div(g->left.width, left_most);
+  int64_t right_parts = ceil_div(g->right.width, right_most);
+  const double affordable = g->flops / task_flops;
+  const int64_t wanted = affordable < WANTED_TASKS ? (int64_t)affordable : WANTED_TASKS;
+  divide(&g->left, left_parts, left_unit);
+  divide(&g->right, right_parts, right_unit);
+  while (g->left.blocks * g->right.blocks < wanted) {
+    const bool cut_left = g->left.block > left_unit;
+    const bool cut_right = g->right.block > right_unit;
+    if (cut_left && (!cut_right || g->left.block >= g->right.block))
+      divide(&g->left, ++left_parts, left_unit);
+    else if (cut_right)
+      divide(&g->right, ++right_parts, right_unit);
+    else
+      break;
+  }
+  g->tasks = g->left.blocks * g->right.blocks;
+}
+
+/* Whether computing C^T wastes clearly less of the blocks' rows and columns. */
+static bool better_swapped(const sn_gemm *g) {
+  if (g->m == 1) return false;
+  if (g->n == 1) return true;
+  const int64_t mr = g->ukr->mr, nr = g->ukr->nr;
+  const double as_is = (double)round_up(g->m, mr) * (double)round_up(g->n, nr);
+  const double swapped = (double)round_up(g->n, mr) * (double)round_up(g->m, nr);
+  return swapped * 1.5 < as_is;
+}
+
+static bool suits_direct(const sn_gemm *g) {
+  const sn_gemm_side *right = &g->right;
+  if (g->always_pack) return false;
+  if (g->left.width == 1 && (right->width == 1 || right->ws == 1 || right->ks == 1)) return true;
+  return g->k > 0 && g->flops <= 2 * TINY;
+}
+
+static size_t place(size_t *end, int64_t elements, size_t bytes) {
+  const size_t offset = *end;
+  *end = (offset + (size_t)elements * bytes + 63) & ~(size_t)63;
+  return offset;
+}
+
+static void lay_out_scratch(sn_gemm *g) {
+  const size_t bytes = element_bytes(g);
+  const int64_t tile = g->left.block * g->right.block;
+  const int64_t mr = g->ukr->mr, nr = g->ukr->nr;
+  size_t end = 0;
+  /* Direct: the sums of one block of k stand where the packed left block would. */
+  place(&end, g->direct ? g->right.block : g->left.block * g->kc, bytes);
+  g->panel_offset = place(&end, g->direct ? 0 : g->kc * nr, bytes);
+  g->edge_offset = place(&end, g->direct ? 0 : mr * nr, bytes);
+  g->tile_offset = place(&end, tile, bytes);
+  g->turned_offset = place(&end, g->swapped ? tile : 0, bytes);
+  g->scratch_bytes = end;
+}
+
+void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr) {
+  const sn_gemm_side a = {.width = g->m, .ws = g->rs_a, .ks = g->cs_a};
+  const sn_gemm_side b = {.width = g->n, .ws = g->cs_b, .ks = g->rs_b};
+  g->ukr = ukr;
+  g->flops = 2.0 * (double)g->m * (double)g->n * (double)g->k;
+  g->tasks = 0;
+  g->scratch_bytes = 0;
+  if (g->m == 0 || g->n == 0) return;
+  g->swapped = better_swapped(g);
+  g->left = g->swapped ? b : a;
+  g->right = g->swapped ? a : b;
+  g->direct = suits_direct(g);
+
+  /* Blocks of k of about equal length; a multiple of 4 suits the packing in registers. */
+  const int64_t limit = g->kc_limit ? g->kc_limit : KC;
+  const int64_t k = g->k ? g->k : 1;
+  g->kc = least(limit, round_up(ceil_div(k, ceil_div(k, limit)), 4));
+
+  const int64_t bytes = (int64_t)element_bytes(g);
+  const int64_t mr = ukr->mr, nr = ukr->nr;
+  if (g->direct)
+    choose_tiles(g, g->left.width, DIRECT_COLUMNS, g->left.width, 16, DIRECT_TASK_FLOPS);
+  else
+    choose_tiles(g, round_up(LEFT_BYTES / bytes / KC, mr), round_up(RIGHT_BYTES / bytes, nr), mr,
+                 nr, TASK_FLOPS);
+  lay_out_scratch(g);
+}
+
+void sn_gemm_plan(sn_gemm *g, sn_isa_id isa, bool deterministic) {
+  sn_gemm_plan_with(g, sn_gemm_ukr_for(g->dtype, isa, deterministic));
+}
+
+/* ---- one tile -------------------------------------------------------------------------------- */
+
+/* Part of the result: rows x cols of it exist, in rows ld elements apart. */
+typedef struct area {
+  void *at;
+  ptrdiff_t ld;
+  int64_t rows, cols;
+} area;
+
+static void pack_left(const sn_gemm *g, void *packed, const void *left, int64_t rows, int64_t k) {
+  const size_t bytes = element_bytes(g);
+  const int mr = g->ukr->mr;
+  for (int64_t i = 0; i < rows; i += mr)
+    sn_pack_panel(g->dtype, at_mutable(packed, i * k, bytes), at(left, i * g->left.ws, bytes),
+                  least(mr, rows - i), k, g->left.ws, g->left.ks, mr);
+}
+
+/* One MR x NR block at (i, j) of out. Where the block sticks out of the result it is computed in a
+ * buffer; the buffer's part beyond holds numbers of earlier blocks, which nobody reads. */
+static void run_block(const sn_gemm *g, int64_t k, const void *left, const void *right,
+                      const area *out, int64_t i, int64_t j, bool first, void *edge) {
+  const sn_gemm_ukr *ukr = g->ukr;
+  const size_t bytes = element_bytes(g);
+  void *c = at_mutable(out->at, i * out->ld + j, bytes);
+  const int64_t rows = least(ukr->mr, out->rows - i), cols = least(ukr->nr, out->cols - j);
+  if (rows == ukr->mr && cols == ukr->nr) {
+    ukr->run(k, left, right, c, out->ld, first);
+    return;
+  }
+  const size_t row_bytes = (size_t)cols * bytes;
+  if (!first)
+    for (int64_t r = 0; r < rows; r++)
+      memcpy(at_mutable(edge, r * ukr->nr, bytes), at(c, r * out->ld, bytes), row_bytes);
+  ukr->run(k, left, right, edge, ukr->nr, first);
+  for (int64_t r = 0; r < rows; r++)
+    memcpy(at_mutable(c, r * out->ld, bytes), at(edge, r * ukr->nr, bytes), row_bytes);
+}
+
+/* The loops of gemm.h's drawing: out = left (rows x k) * right (k x cols). */
+static void compute_packed(const sn_gemm *g, const void *left, const void *right, int64_t rows,
+                           int64_t cols, const area *out, char *scratch) {
+  const size_t bytes = element_bytes(g);
+  const int mr = g->ukr->mr, nr = g->ukr->nr;
+  const sn_gemm_side *r = &g->right;
+  void *packed = scratch, *panel = scratch + g->panel_offset, *edge = scratch + g->edge_offset;
+  int64_t p = 0;
+  do { /* also once for k = 0, which writes zeros */
+    const int64_t k = least(g->kc, g->k - p);
+    pack_left(g, packed, at(left, p * g->left.ks, bytes), rows, k);
+    for (int64_t j = 0; j < cols; j += nr) {
+      sn_pack_panel(g->dtype, panel, at(right, p * r->ks + j * r->ws, bytes), least(nr, cols - j),
+                    k, r->ws, r->ks, nr);
+      for (int64_t i = 0; i < rows; i += mr)
+        run_block(g, k, at(packed, i * k, bytes), panel, out, i, j, p == 0, edge);
+    }
+    p += g->kc;
+  } while (p < g->k);
+}
+
+/* Where a task stands, in terms of left and right. */
+typedef struct place_of_tile {
+  int64_t l, r, rows, cols;
+} place_of_tile;
+
+static place_of_tile locate(const sn_gemm *g, int64_t task) {
+  const int64_t l = task / g->right.blocks * g->left.block;
+  const int64_t r = task % g->right.blocks * g->right.block;
+  return (place_of_tile){.l = l,
+                         .r = r,
+                         .rows = least(g->left.block, g->left.width - l),
+                         .cols = least(g->right.block, g->right.width - r)};
+}
+
+static void compute(const sn_gemm *g, const void *a, const void *b, const place_of_tile *t,
+                    const area *out, char *scratch) {
+  const size_t bytes = element_bytes(g);
+  const void *left = at(g->swapped ? b : a, t->l * g->left.ws, bytes);
+  const void *right = at(g->swapped ? a : b, t->r * g->right.ws, bytes);
+  if (g->direct)
+    sn_gemm_direct(g, left, right, t->rows, t->cols, out->at, out->ld, scratch);
+  else
+    compute_packed(g, left, right, t->rows, t->cols, out, scratch);
+}
+
+void sn_gemm_tile(const sn_gemm *g, const void *a, const void *b, int64_t task, void *scratch,
+                  sn_tile_fn *store, void *user, void *lane_scratch) {
+  const place_of_tile t = locate(g, task);
+  char *tile = (char *)scratch + g->tile_offset;
+  /* The private tile has room for whole blocks, so no block needs the edge buffer. */
+  const area out = {
+      .at = tile, .ld = (ptrdiff_t)g->right.block, .rows = g->left.block, .cols = g->right.block};
+  compute(g, a, b, &t, &out, scratch);
+  if (!g->swapped) {
+    store(user, lane_scratch, t.l, t.r, t.rows, t.cols, tile, out.ld);
+    return;
+  }
+  if (t.rows > 1) { /* a single row is its own transpose */
+    char *turned = (char *)scratch + g->turned_offset;
+    sn_pack_panel(g->dtype, turned, tile, t.rows, t.cols, out.ld, 1, (int)t.rows);
+    tile = turned;
+  }
+  store(user, lane_scratch, t.r, t.l, t.cols, t.rows, tile, (ptrdiff_t)t.rows);
+}
+
+typedef struct plain_result {
+  void *c;
+  ptrdiff_t rs_c;
+  size_t element_bytes;
+} plain_result;
+
+static void copy_tile(void *user, void *lane_scratch, int64_t row, int64_t col, int64_t rows,
+                      int64_t cols, void *tile, ptrdiff_t ld) {
+  (void)lane_scratch;
+  const plain_result *to = user;
+  for (int64_t i = 0; i < rows; i++)
+    memcpy(at_mutable(to->c, (row + i) * to->rs_c + col, to->element_bytes),
+           at(tile, i * ld, to->element_bytes), (size_t)cols * to->element_bytes);
+}
+
+void sn_gemm_tile_to(const sn_gemm *g, const void *a, const void *b, void *c, ptrdiff_t rs_c,
+                     int64_t task, void *scratch) {
+  const size_t bytes = element_bytes(g);
+  const bool column = g->swapped && g->n == 1 && rs_c == 1; /* C^T is a row of C's memory */
+  if (g->swapped && !column) {
+    plain_result to = {.c = c, .rs_c = rs_c, .element_bytes = bytes};
+    sn_gemm_tile(g, a, b, task, scratch, copy_tile, &to, NULL);
+    return;
+  }
+  const place_of_tile t = locate(g, task);
+  const area out = {.at = at_mutable(c, column ? t.r : t.l * rs_c + t.r, bytes),
+                    .ld = rs_c,
+                    .rows = t.rows,
+                    .cols = t.cols};
+  compute(g, a, b, &t, &out, scratch);
+}

@@ -1,0 +1,79 @@
+/* gemm.h - matrix product C(m, n) = A(m, k) * B(k, n), in tiles that lanes compute on their own.
+ *
+ * A and B have any strides (in elements, also negative or 0), so transposes and views are not
+ * copied. The plan is made once from sizes alone, never from the number of threads; then each of
+ * its tasks is one tile of C over the whole of k, computed by one lane in its private scratch:
+ *
+ *           n                     for each block of kc along k
+ *     +-----------+                 pack A's rows of the tile: mc x kc in panels of MR      (L2)
+ *     |   | nc|   |                 for each panel of NR columns
+ *   m |---+---+---|                   pack B's kc x NR                                      (L1)
+ *     | mc| T |   |                   for each panel of MR rows: micro-kernel, MR x NR of T
+ *     +-----------+                 T is written by the first block and added to by the others
+ *
+ * Order of a sum (the same bits on every path, tile, thread count): products are added in order of
+ * k inside a block of kc from +0, block sums are added in order. kc depends on k alone. With
+ * kernels that do not fuse (deterministic) the bits are also the same for every instruction set.
+ *
+ * Narrow results (few columns) are computed as C^T = B^T * A^T, because the right side's panels are
+ * the wide ones; "left" and "right" below are the sides after that choice.
+ */
+#ifndef SN_KERNELS_GEMM_H
+#define SN_KERNELS_GEMM_H
+
+#include "kernels/ukr/ukr.h"
+
+/* One operand, as width x k: width is m for A, n for B. */
+typedef struct sn_gemm_side {
+  int64_t width;
+  ptrdiff_t ws, ks; /* strides across the width and along k */
+  int64_t block;    /* width of a tile on this side */
+  int64_t blocks;   /* ceil(width / block) */
+} sn_gemm_side;
+
+typedef struct sn_gemm {
+  /* set by the caller */
+  sn_dtype dtype; /* SN_F32 or SN_F64 */
+  int64_t m, n, k;
+  ptrdiff_t rs_a, cs_a; /* A(i, p) = a[i * rs_a + p * cs_a] */
+  ptrdiff_t rs_b, cs_b;
+  int64_t kc_limit; /* 0: the usual one; tests shrink it */
+  bool always_pack; /* tests: small sizes too go through the micro-kernel */
+
+  /* set by sn_gemm_plan */
+  int64_t tasks;        /* tiles; 0 when C is empty */
+  size_t scratch_bytes; /* of each lane, 64-byte aligned */
+  double flops;         /* 2 m n k */
+  sn_gemm_side left, right;
+  int64_t kc;
+  const sn_gemm_ukr *ukr;
+  bool swapped; /* left is B, right is A */
+  bool direct;  /* no packing: a single row, or tiny */
+  size_t panel_offset, edge_offset, tile_offset, turned_offset; /* in scratch, in bytes */
+} sn_gemm;
+
+/* The preferred micro-kernel for an instruction set; never NULL. */
+const sn_gemm_ukr *sn_gemm_ukr_for(sn_dtype dtype, sn_isa_id isa, bool deterministic);
+
+/* Fills the second half of *g. deterministic: only kernels that round each multiply and add. */
+void sn_gemm_plan(sn_gemm *g, sn_isa_id isa, bool deterministic);
+
+/* The same with a given micro-kernel of g->dtype (tests, benchmarks). */
+void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr);
+
+/* Receives the finished tile C(row .. row + rows, col .. col + cols) in the lane's cache, its rows
+ * ld elements apart; it may overwrite it. */
+typedef void sn_tile_fn(void *user, void *lane_scratch, int64_t row, int64_t col, int64_t rows,
+                        int64_t cols, void *tile, ptrdiff_t ld);
+
+/* Computes tile `task` (0 .. g->tasks - 1) and hands it to store. Tasks may run in any order, at
+ * the same time, each with its own scratch (g->scratch_bytes) and lane_scratch (passed through). */
+void sn_gemm_tile(const sn_gemm *g, const void *a, const void *b, int64_t task, void *scratch,
+                  sn_tile_fn *store, void *user, void *lane_scratch);
+
+/* As sn_gemm_tile, straight into C with rows rs_c elements apart and columns adjacent. C is written
+ * only (its contents before do not matter) and overlaps neither A nor B. */
+void sn_gemm_tile_to(const sn_gemm *g, const void *a, const void *b, void *c, ptrdiff_t rs_c,
+                     int64_t task, void *scratch);
+
+#endif

@@ -1,0 +1,85 @@
+/* gemm_direct_type.h - a row vector times a matrix, for one element type; gemm_direct.c includes it
+ * per TYPE. Each function adds k products per column to out in order of k: out += x * y, where x
+ * has stride xs, and y(p, j) = y[j * ws + p * ks]. */
+
+/* Adjacent columns (ws = 1): whole rows of y stream past the sums, four to a visit. */
+static void T(add_rows)(T(real) *restrict out, const T(real) * x, ptrdiff_t xs, const T(real) * y,
+                        ptrdiff_t ks, ptrdiff_t cols, ptrdiff_t k) {
+  ptrdiff_t p = 0;
+  for (; p + 4 <= k; p += 4) {
+    const T(real) *x4 = x + p * xs, *y0 = y + p * ks, *y1 = y0 + ks, *y2 = y1 + ks, *y3 = y2 + ks;
+    const T(real) a0 = x4[0], a1 = x4[xs], a2 = x4[2 * xs], a3 = x4[3 * xs];
+    const T(vec) v0 = T(sn_splat)(a0), v1 = T(sn_splat)(a1), v2 = T(sn_splat)(a2),
+                 v3 = T(sn_splat)(a3);
+    ptrdiff_t j = 0;
+    for (; j + T(LANES) <= cols; j += T(LANES)) {
+      T(vec) sum = T(sn_load)(out + j);
+      sum = sum + v0 * T(sn_load)(y0 + j);
+      sum = sum + v1 * T(sn_load)(y1 + j);
+      sum = sum + v2 * T(sn_load)(y2 + j);
+      sum = sum + v3 * T(sn_load)(y3 + j);
+      T(sn_store)(out + j, sum);
+    }
+    for (; j < cols; j++) out[j] = (((out[j] + a0 * y0[j]) + a1 * y1[j]) + a2 * y2[j]) + a3 * y3[j];
+  }
+  for (; p < k; p++)
+    for (ptrdiff_t j = 0; j < cols; j++) out[j] = out[j] + x[p * xs] * y[p * ks + j];
+}
+
+/* Adjacent along k (ks = 1): squares of four vectors of columns are transposed in registers, so
+ * that lanes are columns and every column still sums in order of k. */
+enum { T(GROUPS) = 4, T(GROUP_COLUMNS) = 4 * T(LANES) };
+
+static void T(add_columns)(T(real) *restrict out, const T(real) * x, ptrdiff_t xs,
+                           const T(real) * y, ptrdiff_t ws, ptrdiff_t k) {
+  T(vec) sum[T(GROUPS)];
+  for (int g = 0; g < T(GROUPS); g++) sum[g] = T(sn_load)(out + g * T(LANES));
+  ptrdiff_t p = 0;
+  for (; p + T(LANES) <= k; p += T(LANES)) {
+    for (int g = 0; g < T(GROUPS); g++) {
+      T(vec) square[T(LANES)];
+      for (int r = 0; r < T(LANES); r++) square[r] = T(sn_load)(y + (g * T(LANES) + r) * ws + p);
+      T(sn_transpose)(square);
+      for (int r = 0; r < T(LANES); r++) sum[g] = sum[g] + T(sn_splat)(x[(p + r) * xs]) * square[r];
+    }
+  }
+  for (int g = 0; g < T(GROUPS); g++) T(sn_store)(out + g * T(LANES), sum[g]);
+  for (; p < k; p++)
+    for (int j = 0; j < T(GROUP_COLUMNS); j++) out[j] = out[j] + x[p * xs] * y[j * ws + p];
+}
+
+static void T(add_products)(T(real) *restrict out, const T(real) * x, ptrdiff_t xs,
+                            const T(real) * y, ptrdiff_t ws, ptrdiff_t ks, ptrdiff_t cols,
+                            ptrdiff_t k) {
+  if (ws == 1) {
+    T(add_rows)(out, x, xs, y, ks, cols, k);
+    return;
+  }
+  ptrdiff_t j = 0;
+  if (ks == 1)
+    for (; j + T(GROUP_COLUMNS) <= cols; j += T(GROUP_COLUMNS))
+      T(add_columns)(out + j, x, xs, y + j * ws, ws, k);
+  for (; j < cols; j++) {
+    T(real) sum = out[j];
+    for (ptrdiff_t p = 0; p < k; p++) sum = sum + x[p * xs] * y[j * ws + p * ks];
+    out[j] = sum;
+  }
+}
+
+static void T(direct)(const sn_gemm *g, const T(real) * left, const T(real) * right, int64_t rows,
+                      int64_t cols, T(real) * c, ptrdiff_t ldc, T(real) * sums) {
+  const sn_gemm_side *l = &g->left, *r = &g->right;
+  for (int64_t i = 0; i < rows; i++, left += l->ws, c += ldc) {
+    memset(c, 0, (size_t)cols * sizeof *c);
+    for (int64_t p = 0; p < g->k; p += g->kc) {
+      const int64_t kb = g->k - p < g->kc ? g->k - p : g->kc;
+      T(real) *out = p == 0 ? c : sums;
+      if (p != 0) memset(sums, 0, (size_t)cols * sizeof *sums);
+      T(add_products)
+      (out, left + p * l->ks, l->ks, right + p * r->ks, r->ws, r->ks, (ptrdiff_t)cols,
+       (ptrdiff_t)kb);
+      if (p != 0)
+        for (int64_t j = 0; j < cols; j++) c[j] = c[j] + sums[j];
+    }
+  }
+}

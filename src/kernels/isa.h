@@ -1,0 +1,25 @@
+/* isa.h - the instruction sets that kernels are written for, and the one this machine has.
+ *
+ * Ordered per platform: a machine with one of them runs every kernel of a smaller number that its
+ * build contains. Kernel tables hold one row per instruction set and take the last row that fits.
+ *
+ *   isa_sse2.c  x86-64: asked from the CPU     isa_wasm.c     fixed when the module is built
+ *   isa_generic.c  other machines: only portable kernels (compiler vectors, so NEON on ARM)
+ */
+#ifndef SN_KERNELS_ISA_H
+#define SN_KERNELS_ISA_H
+
+typedef enum sn_isa_id {
+  SN_ISA_GENERIC, /* portable C */
+  SN_ISA_SSE2,
+  SN_ISA_AVX2, /* with FMA */
+  SN_ISA_AVX512,
+  SN_ISA_SIMD128 /* WebAssembly */
+} sn_isa_id;
+
+/* The best instruction set of this machine. The environment is not asked; callers cache nothing. */
+sn_isa_id sn_isa_detect(void);
+
+const char *sn_isa_name(sn_isa_id isa); /* "avx2" ... */
+
+#endif

@@ -1,0 +1,58 @@
+#include "kernels/kernel.h"
+
+/* Rough costs in nanoseconds, only to tell work that is worth a second thread from work that is not. */
+#define NS_PER_BYTE 0.08
+#define NS_PER_FLOP 0.05
+
+static sn_status make_map(sn_kernel *kernel) {
+  const int64_t points = sn_group_points(kernel->group);
+  const int64_t units = (points + SN_STRIP - 1) / SN_STRIP;
+  kernel->n_stages = 1;
+  kernel->stages[0] = (sn_stage){.units = units};
+  kernel->lane_bytes = kernel->post.lane_bytes;
+  return SN_OK;
+}
+
+static void map_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane) {
+  const sn_kernel *k = run->kernel;
+  const int64_t points = sn_group_points(k->group);
+  sn_vm_begin(&k->post, lane, run->values);
+  for (int64_t u = begin; u < end; u++) {
+    const int64_t flat = u * SN_STRIP, left = points - flat;
+    sn_vm_strip(&k->post, lane, run->values, flat, left < SN_STRIP ? left : SN_STRIP, NULL);
+  }
+}
+
+static void estimate_costs(sn_kernel *kernel) {
+  const double flop_ns = kernel->group->kind == SN_GROUP_CONTRACTION ? 0.02 : NS_PER_FLOP;
+  const double total = kernel->group->bytes * NS_PER_BYTE + kernel->group->flops * flop_ns;
+  for (int s = 0; s < kernel->n_stages; s++)
+    if (kernel->stages[s].units)
+      kernel->stages[s].unit_cost = total / (double)kernel->stages[s].units;
+  if (kernel->n_stages == 2) kernel->stages[1].unit_cost = 0; /* combines few partials */
+}
+
+sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_group *group,
+                         sn_kernel *kernel) {
+  const sn_strips *strips = sn_strips_for(machine->isa);
+  *kernel = (sn_kernel){.group = group};
+  SN_TRY(sn_vm_assemble(arena, strips, &group->post, group->stores, group->n_stores, group->space,
+                        group->space_rank, SN_NONE, &kernel->post));
+  switch (group->kind) {
+    case SN_GROUP_MAP: SN_TRY(make_map(kernel)); break;
+    case SN_GROUP_REDUCE: SN_TRY(sn_reduce_make(arena, strips, kernel)); break;
+    case SN_GROUP_CONTRACTION: SN_TRY(sn_contraction_make(arena, machine, kernel)); break;
+  }
+  estimate_costs(kernel);
+  return SN_OK;
+}
+
+void sn_kernel_units(void *arg, int64_t begin, int64_t end, int lane) {
+  const sn_kernel_run *run = arg;
+  void *memory = run->lanes + (size_t)lane * run->lane_stride;
+  switch (run->kernel->group->kind) {
+    case SN_GROUP_MAP: map_units(run, begin, end, memory); break;
+    case SN_GROUP_REDUCE: sn_reduce_units(run, begin, end, memory); break;
+    case SN_GROUP_CONTRACTION: sn_contraction_units(run, begin, end, memory); break;
+  }
+}

@@ -1,0 +1,85 @@
+/* kernel.h - a group made ready to run: the macro-kernels of the three kinds.
+ *
+ * A kernel runs in stages, one dispatch each; a stage is a number of independent units. How the work is cut
+ * into units, and the order of every sum, follow from sizes alone, so 1..N threads give the same bits.
+ *
+ *   map          1 stage   unit: one strip of the space
+ *   contraction  1 stage   unit: one tile of one matrix of the batch; its rows go through `post`
+ *   reduce       1 stage   unit: some outputs, wholly reduced, then `post`
+ *             or 2 stages  unit: one block of one reduction -> partials in shared memory;
+ *                          then unit: some outputs: their partials combined, then `post`
+ */
+#ifndef SN_KERNELS_KERNEL_H
+#define SN_KERNELS_KERNEL_H
+
+#include "kernels/gemm.h"
+#include "kernels/vm.h"
+
+#define SN_MAX_STAGES 2
+
+/* How a reduction walks memory. */
+typedef enum sn_reduce_mode {
+  SN_REDUCE_ROWS,   /* the reduced elements of one output lie together: fold strips along them */
+  SN_REDUCE_COLUMNS /* neighbouring outputs lie together: a strip of accumulators walks down */
+} sn_reduce_mode;
+
+typedef struct sn_reduce_plan {
+  sn_reduce_mode mode;
+  int64_t outputs, length; /* points of the space, points reduced for each */
+  int64_t block;           /* reduced points in a block (rows: strips of them) */
+  int64_t blocks;          /* per output; > 1: two stages */
+  int64_t unit;            /* outputs of a unit that runs the post body; at most a strip */
+  sn_dtype dtype;
+  sn_fold_fn *fold;
+  sn_strip_fn *combine;
+  double identity;
+  size_t item_bytes;
+  size_t accumulator_offset; /* in lane memory, behind the bodies' strips */
+} sn_reduce_plan;
+
+typedef struct sn_stage {
+  int64_t units;
+  double unit_cost; /* estimated nanoseconds on one lane, for the decision to use threads */
+} sn_stage;
+
+typedef struct sn_kernel {
+  const sn_group *group;
+  sn_vm_code pre, post;
+  sn_reduce_plan reduce;
+  sn_gemm gemm;
+  int64_t batch;
+  sn_stage stages[SN_MAX_STAGES];
+  int n_stages;
+  size_t lane_bytes;   /* private memory of each lane */
+  size_t pre_offset;   /* of the pre body's strips in lane memory */
+  size_t shared_bytes; /* partials between stages */
+} sn_kernel;
+
+typedef struct sn_machine { /* what a kernel is made for */
+  sn_isa_id isa;
+  bool deterministic; /* no FMA */
+} sn_machine;
+
+sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_group *group,
+                         sn_kernel *out);
+
+/* Everything a unit touches. */
+typedef struct sn_kernel_run {
+  const sn_kernel *kernel;
+  int stage;
+  void *const *values;
+  void *shared;
+  char *lanes;       /* lane l's memory at lanes + l * lane_stride */
+  size_t lane_stride;
+} sn_kernel_run;
+
+/* An sn_pool_fn: arg is an sn_kernel_run. */
+void sn_kernel_units(void *run, int64_t begin, int64_t end, int lane);
+
+/* Of the kinds; see the files of the same names. */
+sn_status sn_reduce_make(sn_arena *arena, const sn_strips *strips, sn_kernel *kernel);
+void sn_reduce_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane);
+sn_status sn_contraction_make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel);
+void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane);
+
+#endif

@@ -1,0 +1,25 @@
+/* pack.h - copies a strided matrix into the panels that the GEMM micro-kernels read.
+ *
+ *   source: width x k, elements ws apart across          panel: k rows of `panel` elements
+ *           and ks apart along k (any sign)                 +------ panel ------+
+ *             k ->                                          | p = 0: width | 0 0|
+ *          +---------+                                      | p = 1: width | 0 0|
+ *    width |         |                             ->       |  ...         | 0 0|
+ *          +---------+                                      +--------------+----+
+ *
+ * The left operand's panels run over its rows (ws = row stride), the right operand's over its
+ * columns (ws = column stride); both are one function. Elements beyond width are zero, so the
+ * micro-kernel always computes a full block. 1 <= width <= panel; source and panel do not overlap.
+ */
+#ifndef SN_KERNELS_PACK_H
+#define SN_KERNELS_PACK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sinter.h"
+
+void sn_pack_panel(sn_dtype dtype, void *panel_out, const void *source, int64_t width, int64_t k,
+                   ptrdiff_t ws, ptrdiff_t ks, int panel);
+
+#endif

@@ -1,0 +1,69 @@
+/* pack_type.h - packing for one element type; pack.c includes it per TYPE. */
+
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+/* Adjacent elements across (ws = 1): rows are copied. width is a constant at every call, so that a
+ * row becomes a few loads and stores without a loop. */
+ALWAYS_INLINE void T(copy_rows)(T(real) *restrict to, const T(real) *restrict from, ptrdiff_t k,
+                                ptrdiff_t ks, const int width) {
+  for (ptrdiff_t p = 0; p < k; p++) {
+    int w = 0;
+    for (; w + T(LANES) <= width; w += T(LANES)) T(sn_store)(to + w, T(sn_load)(from + w));
+    for (; w < width; w++) to[w] = from[w];
+    to += width;
+    from += ks;
+  }
+}
+
+/* Adjacent elements along k (ks = 1): small squares are transposed in registers, a vector of rows
+ * at a time down the whole of k: few streams of reads, whatever the panel's width. Where the width
+ * is not a multiple of the vector the last rows overlap those before and write the same values
+ * again. */
+ALWAYS_INLINE void T(transpose_rows)(T(real) *restrict to, const T(real) *restrict from,
+                                     ptrdiff_t k, ptrdiff_t ws, const int width) {
+  for (int next = 0; next < width; next += T(LANES)) {
+    const int w = next + T(LANES) <= width ? next : width - T(LANES);
+    const T(real) *row = from + w * ws;
+    T(real) *out = to + w;
+    ptrdiff_t p = 0;
+    for (; p + T(LANES) <= k; p += T(LANES)) {
+      T(vec) square[T(LANES)];
+      for (int r = 0; r < T(LANES); r++) square[r] = T(sn_load)(row + r * ws + p);
+      T(sn_transpose)(square);
+      for (int r = 0; r < T(LANES); r++) T(sn_store)(out + r * width, square[r]);
+      out += T(LANES) * width;
+    }
+    for (; p < k; p++, out += width)
+      for (int r = 0; r < T(LANES); r++) out[r] = row[r * ws + p];
+  }
+}
+
+/* Any strides, and the last panel of a matrix, padded with zeros. */
+static void T(gather)(T(real) *restrict to, const T(real) *restrict from, ptrdiff_t width,
+                      ptrdiff_t k, ptrdiff_t ws, ptrdiff_t ks, int panel) {
+  for (ptrdiff_t p = 0; p < k; p++) {
+    for (ptrdiff_t w = 0; w < width; w++) to[w] = from[w * ws];
+    for (ptrdiff_t w = width; w < panel; w++) to[w] = 0;
+    to += panel;
+    from += ks;
+  }
+}
+
+static void T(pack_panel)(T(real) * to, const T(real) * from, ptrdiff_t width, ptrdiff_t k,
+                          ptrdiff_t ws, ptrdiff_t ks, int panel) {
+/* The widths of the SIMD micro-kernels, for speed; every other one goes the general way. */
+#define WIDTH(n)                             \
+  case n:                                    \
+    if (ws == 1)                             \
+      T(copy_rows)(to, from, k, ks, n);      \
+    else                                     \
+      T(transpose_rows)(to, from, k, ws, n); \
+    return;
+  if (width == panel && (ws == 1 || ks == 1)) {
+    switch (panel) { WIDTH(4) WIDTH(6) WIDTH(8) WIDTH(14) WIDTH(16) WIDTH(32) default : break; }
+  }
+#undef WIDTH
+  T(gather)(to, from, width, k, ws, ks, panel);
+}
+
+#undef ALWAYS_INLINE

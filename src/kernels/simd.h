@@ -1,0 +1,157 @@
+/* simd.h - vectors of SN_SIMD_BYTES bytes (16, 32 or 64; 16 if not defined) on the compilers' vector
+ * extensions, and Sinter's own functions on them: sn_vf32_exp(vf32), sn_vf64_exp(vf64), and likewise
+ * log, log1p, tanh, sigmoid, erf, sin, cos and pow(x, y); bit for bit what scalar_math.h computes.
+ *
+ * A translation unit is compiled once per instruction set, with SN_SIMD_BYTES and the compiler's flags
+ * to match; the same text serves SSE2, AVX2, AVX-512 and wasm SIMD128. Everything is static inline, so
+ * the instances never meet in the linker. Arithmetic and comparisons are C's own operators on the types;
+ * comparisons give masks (lanes of all or no bits) of type vi32 or vi64. */
+#ifndef SN_KERNELS_SIMD_H
+#define SN_KERNELS_SIMD_H
+
+#include <stdint.h>
+#include <string.h>
+
+#ifndef SN_SIMD_BYTES
+#define SN_SIMD_BYTES 16
+#endif
+
+#define SN_VECTOR __attribute__((vector_size(SN_SIMD_BYTES)))
+#define SN_HALF_VECTOR __attribute__((vector_size(SN_SIMD_BYTES / 2)))
+typedef float vf32 SN_VECTOR;
+typedef int32_t vi32 SN_VECTOR;
+typedef uint32_t vu32 SN_VECTOR;
+typedef double vf64 SN_VECTOR;
+typedef int64_t vi64 SN_VECTOR;
+typedef uint64_t vu64 SN_VECTOR;
+typedef float vf32_half SN_HALF_VECTOR; /* as many lanes as vf64 */
+#undef SN_VECTOR
+#undef SN_HALF_VECTOR
+
+enum { SN_LANES_F32 = SN_SIMD_BYTES / 4, SN_LANES_F64 = SN_SIMD_BYTES / 8 };
+
+/* ---- load, store, splat ---- */
+
+/* Any address. */
+static inline vf32 sn_vf32_load(const float *p) {
+  vf32 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+static inline vi32 sn_vi32_load(const int32_t *p) {
+  vi32 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+static inline vf64 sn_vf64_load(const double *p) {
+  vf64 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+static inline void sn_vf32_store(float *p, vf32 v) { memcpy(p, &v, sizeof v); }
+static inline void sn_vi32_store(int32_t *p, vi32 v) { memcpy(p, &v, sizeof v); }
+static inline void sn_vf64_store(double *p, vf64 v) { memcpy(p, &v, sizeof v); }
+
+/* x - 0 is x for every x, -0 included; x + 0 is not. */
+static inline vf32 sn_vf32_splat(float x) { return x - (vf32){0}; }
+static inline vf64 sn_vf64_splat(double x) { return x - (vf64){0}; }
+static inline vi32 sn_vi32_splat(int32_t x) { return x - (vi32){0}; }
+static inline vu32 sn_vu32_splat(uint32_t x) { return x - (vu32){0}; }
+static inline vu64 sn_vu64_splat(uint64_t x) { return x - (vu64){0}; }
+
+/* ---- masks: a where the mask is set, else b (compilers make blends of it) ---- */
+
+static inline vu32 sn_vu32_select(vi32 mask, vu32 a, vu32 b) {
+  return (a & (vu32)mask) | (b & ~(vu32)mask);
+}
+static inline vi32 sn_vi32_select(vi32 mask, vi32 a, vi32 b) { return (a & mask) | (b & ~mask); }
+static inline vf32 sn_vf32_select(vi32 mask, vf32 a, vf32 b) {
+  return (vf32)(((vi32)a & mask) | ((vi32)b & ~mask));
+}
+static inline vu64 sn_vu64_select(vi64 mask, vu64 a, vu64 b) {
+  return (a & (vu64)mask) | (b & ~(vu64)mask);
+}
+static inline vf64 sn_vf64_select(vi64 mask, vf64 a, vf64 b) {
+  return (vf64)(((vi64)a & mask) | ((vi64)b & ~mask));
+}
+
+static inline int sn_vi64_any(vi64 mask) {
+  int64_t any = 0;
+  for (int i = 0; i < SN_LANES_F64; i++) any |= mask[i];
+  return any != 0;
+}
+static inline int sn_vi32_any(vi32 mask) { return sn_vi64_any((vi64)mask); }
+
+/* ---- square root: the one operation that has no operator ---- */
+
+#if defined(__wasm_simd128__) && SN_SIMD_BYTES == 16
+static inline vf32 sn_vf32_sqrt(vf32 a) { return __builtin_wasm_sqrt_f32x4(a); }
+static inline vf64 sn_vf64_sqrt(vf64 a) { return __builtin_wasm_sqrt_f64x2(a); }
+#elif defined(__AVX512F__) && SN_SIMD_BYTES == 64
+#include <immintrin.h>
+static inline vf32 sn_vf32_sqrt(vf32 a) { return (vf32)_mm512_sqrt_ps((__m512)a); }
+static inline vf64 sn_vf64_sqrt(vf64 a) { return (vf64)_mm512_sqrt_pd((__m512d)a); }
+#elif defined(__AVX__) && SN_SIMD_BYTES == 32
+static inline vf32 sn_vf32_sqrt(vf32 a) { return __builtin_ia32_sqrtps256(a); }
+static inline vf64 sn_vf64_sqrt(vf64 a) { return __builtin_ia32_sqrtpd256(a); }
+#elif defined(__SSE2__) && SN_SIMD_BYTES == 16
+static inline vf32 sn_vf32_sqrt(vf32 a) { return __builtin_ia32_sqrtps(a); }
+static inline vf64 sn_vf64_sqrt(vf64 a) { return __builtin_ia32_sqrtpd(a); }
+#else
+static inline vf32 sn_vf32_sqrt(vf32 a) {
+  for (int i = 0; i < SN_LANES_F32; i++) a[i] = __builtin_sqrtf(a[i]);
+  return a;
+}
+static inline vf64 sn_vf64_sqrt(vf64 a) {
+  for (int i = 0; i < SN_LANES_F64; i++) a[i] = __builtin_sqrt(a[i]);
+  return a;
+}
+#endif
+
+/* ---- conversions ---- */
+
+static inline vf32 sn_vf32_from_vi32(vi32 a) { return __builtin_convertvector(a, vf32); }
+
+/* Toward zero; saturates, NaN gives 0. Out-of-range lanes never reach the instruction. */
+static inline vi32 sn_vi32_from_vf32(vf32 a) {
+  const vi32 above = a >= 0x1p31f;
+  const vi32 inside = ~above & (a >= -0x1p31f);
+  const vi32 below = a < -0x1p31f;
+  const vf32 safe = (vf32)((vi32)a & inside);
+  return __builtin_convertvector(safe, vi32) | (above & INT32_MAX) | (below & INT32_MIN);
+}
+
+/* The lower and the upper half of a's lanes, widened; and back, rounded. */
+static inline vf64 sn_vf64_from_low(vf32 a) {
+  vf32_half half;
+  memcpy(&half, &a, sizeof half);
+  return __builtin_convertvector(half, vf64);
+}
+static inline vf64 sn_vf64_from_high(vf32 a) {
+  vf32_half half;
+  memcpy(&half, (const char *)&a + sizeof half, sizeof half);
+  return __builtin_convertvector(half, vf64);
+}
+static inline vf32 sn_vf32_from_vf64(vf64 low, vf64 high) {
+  const vf32_half halves[2] = {__builtin_convertvector(low, vf32_half),
+                               __builtin_convertvector(high, vf32_half)};
+  vf32 v;
+  memcpy(&v, halves, sizeof v);
+  return v;
+}
+
+/* ---- functions ---- */
+
+#define SN_WORDS_VF32
+#include "kernels/words.h"
+
+#include "graph/expand_f32.inc"
+
+#define SN_WORDS_VF64
+#include "kernels/words.h"
+
+#include "graph/expand_f64.inc"
+
+#include "kernels/words.h" /* removes them */
+
+#endif

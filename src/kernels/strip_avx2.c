@@ -1,0 +1,3 @@
+#define SN_SIMD_BYTES 32
+#define SN_STRIPS_TABLE sn_strips_avx2
+#include "kernels/strip_kernels.inc"

@@ -1,0 +1,3 @@
+#define SN_SIMD_BYTES 64
+#define SN_STRIPS_TABLE sn_strips_avx512
+#include "kernels/strip_kernels.inc"

@@ -1,0 +1,8 @@
+#include "kernels/strip.h"
+
+extern const sn_strips sn_strips_portable;
+
+const sn_strips *sn_strips_for(sn_isa_id isa) {
+  (void)isa;
+  return &sn_strips_portable;
+}

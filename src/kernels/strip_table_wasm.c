@@ -1,0 +1,8 @@
+#include "kernels/strip.h"
+
+extern const sn_strips sn_strips_simd128;
+
+const sn_strips *sn_strips_for(sn_isa_id isa) {
+  (void)isa;
+  return &sn_strips_simd128;
+}

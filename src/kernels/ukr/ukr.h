@@ -1,0 +1,69 @@
+/* ukr.h - contract of the GEMM micro-kernels, and the table of those in this build.
+ *
+ *        B panel: k x NR, row by row                C(i, j) = sum over p of A(i, p) * B(p, j)
+ *        +---- NR ----+
+ *      k |            |     first:  C is written, never read (it may hold NaN or nothing)
+ *        +------------+     else:   C(i, j) = C(i, j) + that sum
+ *   A panel: k x MR, column of A by column of A
+ *   +-- MR --+  ->  C: MR x NR, rows ldc elements apart, each row contiguous
+ *
+ *   order      every sum starts at +0 and takes its products in order of p, one rounding for each
+ *              multiply and each add; fused kernels round once for both. So an element has the same
+ *              bits in every unfused kernel, wherever in a tile it stands.
+ *   alignment  a and b: 64 bytes at the start of the panel buffers, panels themselves need only the
+ *              alignment of NR elements (b) or of one element (a); c: one element
+ *   aliasing   none of a, b, c overlap
+ *   edges      none here: callers pad panels with zeros and give a full MR x NR block for C
+ *   k >= 0
+ * Micro-kernels never allocate, lock or check.
+ */
+#ifndef SN_KERNELS_UKR_H
+#define SN_KERNELS_UKR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/isa.h"
+#include "sinter.h"
+
+typedef void sn_gemm_ukr_fn(int64_t k, const void *a, const void *b, void *c, ptrdiff_t ldc,
+                            bool first);
+
+typedef struct sn_gemm_ukr {
+  const char *name; /* function's name, the facts in it */
+  sn_gemm_ukr_fn *run;
+  sn_isa_id isa;
+  sn_dtype dtype;
+  int mr, nr;
+  bool fused; /* multiply-add with one rounding: not for deterministic programs */
+} sn_gemm_ukr;
+
+/* Reference rows first, later rows are faster: registry_*.c, one file per platform. */
+extern const sn_gemm_ukr sn_gemm_ukrs[];
+extern const size_t sn_gemm_ukr_count;
+
+/* Registries list their rows once, as ROWS(ROW) with ROW(isa, dtype, mr, nr, fused, function). */
+#define SN_GEMM_UKR_DECLARE(isa_, dtype_, mr_, nr_, fused_, function) sn_gemm_ukr_fn function;
+#define SN_GEMM_UKR_ENTRY(isa_, dtype_, mr_, nr_, fused_, function) \
+  {.name = #function,                                               \
+   .run = function,                                                 \
+   .isa = SN_ISA_##isa_,                                            \
+   .dtype = SN_##dtype_,                                            \
+   .mr = (mr_),                                                     \
+   .nr = (nr_),                                                     \
+   .fused = (fused_)},
+#define SN_GEMM_UKR_TABLE(ROWS)                                 \
+  const sn_gemm_ukr sn_gemm_ukrs[] = {ROWS(SN_GEMM_UKR_ENTRY)}; \
+  const size_t sn_gemm_ukr_count = sizeof sn_gemm_ukrs / sizeof sn_gemm_ukrs[0];
+
+/* Rows that every platform has: the definition, then compiler vectors of 16 bytes. */
+#define SN_GEMM_UKR_PORTABLE_ROWS(ROW)                    \
+  ROW(GENERIC, F32, 3, 5, false, sn_gemm_f32_3x5__ref)    \
+  ROW(GENERIC, F64, 3, 5, false, sn_gemm_f64_3x5__ref)    \
+  ROW(GENERIC, F32, 4, 8, false, sn_gemm_f32_4x8__vec128) \
+  ROW(GENERIC, F64, 4, 4, false, sn_gemm_f64_4x4__vec128)
+
+SN_GEMM_UKR_PORTABLE_ROWS(SN_GEMM_UKR_DECLARE)
+
+#endif

@@ -1,0 +1,172 @@
+/* words.h - the X_ vocabulary of graph/expand_f32.inc as C. No include guard: each inclusion removes
+ * the words that are defined and, by what the includer has defined, defines them anew:
+ *
+ *   SN_WORDS_F32, SN_WORDS_F64                scalars: float with uint32_t, double with uint64_t
+ *   SN_WORDS_VF32, SN_WORDS_VF64              vectors of simd.h: vf32 with vu32, vf64 with vu64
+ *   none of them                              only removes
+ *
+ * (the definition itself is removed here, so the next inclusion starts clean). scalar_math.h or simd.h
+ * has to be included before, for the types and for the small functions the words are made of. They
+ * instantiate Sinter's functions this way; kernels use it to give ops.def a meaning.
+ *
+ * Masks are int 0 or 1 for scalars, lanes of all or no bits for vectors. Beyond what the expansions
+ * use there are X_SQRT, X_ILT (signed), X_MXOR, shifts by lanes X_ISHLV, X_ISHRV (count modulo the
+ * width) and the constants X_SIGN_BIT and X_INTEGRAL (from which on every value is an integer). */
+#undef X_F
+#undef X_I
+#undef X_M
+#undef X_PARAM
+#undef X_ARG
+#undef X_FN
+#undef X_C
+#undef X_IC
+#undef X_ADD
+#undef X_SUB
+#undef X_MUL
+#undef X_DIV
+#undef X_NEG
+#undef X_ABS
+#undef X_PMIN
+#undef X_PMAX
+#undef X_SQRT
+#undef X_BITS
+#undef X_FLOAT
+#undef X_IADD
+#undef X_ISUB
+#undef X_IMUL
+#undef X_IAND
+#undef X_IOR
+#undef X_IXOR
+#undef X_ISHL
+#undef X_ISHR
+#undef X_ISHLV
+#undef X_ISHRV
+#undef X_TOI
+#undef X_TOF
+#undef X_LT
+#undef X_LE
+#undef X_EQ
+#undef X_IEQ
+#undef X_ILT
+#undef X_SEL
+#undef X_ISEL
+#undef X_MAND
+#undef X_MOR
+#undef X_MXOR
+#undef X_MNOT
+#undef X_SEL_RARE
+#undef X_TOP_BIT
+#undef X_SIGN_BIT
+#undef X_INTEGRAL
+
+/* ---- what differs: types, constants, reinterpretation, selection ---- */
+#if defined(SN_WORDS_F32)
+#define X_F float
+#define X_I uint32_t
+#define X_M int
+#define X_FN(name) sn_f32_##name
+#define X_C(c) ((float)(c))
+#define X_IC(c) ((uint32_t)(c))
+#define X_BITS(a) sn_f32_to_bits(a)
+#define X_FLOAT(a) sn_f32_from_bits(a)
+#define X_SQRT(a) __builtin_sqrtf(a)
+#define X_TOI(a) ((uint32_t)(int32_t)(a))
+#define X_TOF(a) ((float)(int32_t)(a))
+#define X_ILT(a, b) ((int32_t)(a) < (int32_t)(b))
+#elif defined(SN_WORDS_F64)
+#define X_F double
+#define X_I uint64_t
+#define X_M int
+#define X_FN(name) sn_f64_##name
+#define X_C(c) ((double)(c))
+#define X_IC(c) ((uint64_t)(c))
+#define X_BITS(a) sn_f64_to_bits(a)
+#define X_FLOAT(a) sn_f64_from_bits(a)
+#define X_SQRT(a) __builtin_sqrt(a)
+#define X_ILT(a, b) ((int64_t)(a) < (int64_t)(b))
+#elif defined(SN_WORDS_VF32)
+#define X_F vf32
+#define X_I vu32
+#define X_M vi32
+#define X_FN(name) sn_vf32_##name
+#define X_C(c) sn_vf32_splat((float)(c))
+#define X_IC(c) sn_vu32_splat((uint32_t)(c))
+#define X_BITS(a) ((vu32)(a))
+#define X_FLOAT(a) ((vf32)(a))
+#define X_SQRT(a) sn_vf32_sqrt(a)
+#define X_TOI(a) ((vu32)__builtin_convertvector(a, vi32))
+#define X_TOF(a) __builtin_convertvector((vi32)(a), vf32)
+#define X_ILT(a, b) ((vi32)(a) < (vi32)(b))
+#define X_SEL(m, a, b) sn_vf32_select(m, a, b)
+#define X_ISEL(m, a, b) sn_vu32_select(m, a, b)
+#define X_SEL_RARE(m, a, b) (sn_vi32_any(m) ? sn_vf32_select(m, a, b) : (b))
+#elif defined(SN_WORDS_VF64)
+#define X_F vf64
+#define X_I vu64
+#define X_M vi64
+#define X_FN(name) sn_vf64_##name
+#define X_C(c) sn_vf64_splat((double)(c))
+#define X_IC(c) sn_vu64_splat((uint64_t)(c))
+#define X_BITS(a) ((vu64)(a))
+#define X_FLOAT(a) ((vf64)(a))
+#define X_SQRT(a) sn_vf64_sqrt(a)
+#define X_ILT(a, b) ((vi64)(a) < (vi64)(b))
+#define X_SEL(m, a, b) sn_vf64_select(m, a, b)
+#define X_ISEL(m, a, b) sn_vu64_select(m, a, b)
+#define X_SEL_RARE(m, a, b) (sn_vi64_any(m) ? sn_vf64_select(m, a, b) : (b))
+#endif
+
+#if defined(SN_WORDS_F32) || defined(SN_WORDS_VF32)
+#define X_TOP_BIT 31
+#define X_SIGN_BIT 0x80000000u
+#define X_INTEGRAL 0x1p23
+#define X_IMUL(a, b) ((a) * (b))
+#elif defined(SN_WORDS_F64) || defined(SN_WORDS_VF64)
+#define X_TOP_BIT 63
+#define X_SIGN_BIT 0x8000000000000000u
+#define X_INTEGRAL 0x1p52
+#endif
+
+#if defined(SN_WORDS_F32) || defined(SN_WORDS_F64)
+#define X_SEL(m, a, b) ((m) ? (a) : (b))
+#define X_ISEL(m, a, b) ((m) ? (a) : (b))
+#define X_SEL_RARE(m, a, b) ((m) ? (a) : (b))
+#define X_MNOT(m) (!(m))
+#elif defined(SN_WORDS_VF32) || defined(SN_WORDS_VF64)
+#define X_MNOT(m) (~(m))
+#endif
+
+/* ---- what C writes the same way for all ---- */
+#ifdef X_SIGN_BIT
+#define X_PARAM
+#define X_ARG
+#define X_ADD(a, b) ((a) + (b))
+#define X_SUB(a, b) ((a) - (b))
+#define X_MUL(a, b) ((a) * (b))
+#define X_DIV(a, b) ((a) / (b))
+#define X_NEG(a) X_FLOAT(X_BITS(a) ^ X_IC(X_SIGN_BIT))
+#define X_ABS(a) X_FLOAT(X_BITS(a) & ~X_IC(X_SIGN_BIT))
+#define X_PMIN(a, b) X_SEL((b) < (a), b, a)
+#define X_PMAX(a, b) X_SEL((a) < (b), b, a)
+#define X_IADD(a, b) ((a) + (b))
+#define X_ISUB(a, b) ((a) - (b))
+#define X_IAND(a, b) ((a) & (b))
+#define X_IOR(a, b) ((a) | (b))
+#define X_IXOR(a, b) ((a) ^ (b))
+#define X_ISHL(a, n) ((a) << (n))
+#define X_ISHR(a, n) ((a) >> (n))
+#define X_ISHLV(a, n) ((a) << ((n) & X_IC(X_TOP_BIT)))
+#define X_ISHRV(a, n) ((a) >> ((n) & X_IC(X_TOP_BIT)))
+#define X_LT(a, b) ((a) < (b))
+#define X_LE(a, b) ((a) <= (b))
+#define X_EQ(a, b) ((a) == (b))
+#define X_IEQ(a, b) ((a) == (b))
+#define X_MAND(a, b) ((a) & (b))
+#define X_MOR(a, b) ((a) | (b))
+#define X_MXOR(a, b) ((a) ^ (b))
+#endif
+
+#undef SN_WORDS_F32
+#undef SN_WORDS_F64
+#undef SN_WORDS_VF32
+#undef SN_WORDS_VF64

@@ -1,0 +1,28 @@
+/* passes.h - graph -> graph. The table of passes is passes.def. */
+#ifndef SN_PASSES_PASSES_H
+#define SN_PASSES_PASSES_H
+
+#include "graph/graph.h"
+
+/* Reads *from, initialises and fills *to in the same arena. share: hash-cons while building. */
+typedef sn_status sn_pass_fn(const sn_graph *from, sn_graph *to, bool share);
+
+#define PASS(name, on, doc) sn_pass_fn sn_pass_##name;
+#include "passes/passes.def"
+
+enum {
+#define PASS(name, on, doc) SN_PASS_##name,
+#include "passes/passes.def"
+  SN_PASS_COUNT
+};
+
+typedef struct sn_pass_info {
+  const char *name;
+  sn_pass_fn *run;
+  bool on;
+  const char *doc;
+} sn_pass_info;
+
+extern const sn_pass_info sn_pass_table[SN_PASS_COUNT];
+
+#endif

@@ -1,0 +1,22 @@
+/* pipeline.h - compiling: a traced graph becomes an executable. */
+#ifndef SN_PIPELINE_H
+#define SN_PIPELINE_H
+
+#include "passes/passes.h"
+#include "run/executable.h"
+
+typedef struct sn_compile_options {
+  sn_machine machine;
+  bool pass_on[SN_PASS_COUNT];
+  bool fusion;        /* off: one kernel per op */
+  const bool *donate; /* per argument, or NULL */
+} sn_compile_options;
+
+/* Compiles *traced (with outputs and n_arguments set). Temporaries live in its arena; the result owns an arena
+ * of its own and is given back with sn_executable_free. */
+sn_status sn_compile_graph(const sn_graph *traced, const sn_compile_options *options,
+                           sn_executable **out);
+
+void sn_executable_free(sn_env *env, sn_executable *exe);
+
+#endif

@@ -1,0 +1,242 @@
+#include "plan/plan.h"
+
+#include "base/size.h"
+#include "base/text.h"
+#include "plan/blocks.h"
+
+/* ---- lives ------------------------------------------------------------------------------------------------ */
+
+static void touch(sn_plan *plan, const sn_operand *o, uint32_t group) {
+  if (o->value == SN_NONE) return;
+  sn_place *place = &plan->places[o->value];
+  if (place->first == SN_NONE) place->first = group;
+  place->last = group;
+}
+
+static void find_lives(const sn_groups *groups, sn_plan *plan) {
+  for (uint32_t i = 0; i < groups->n_groups; i++) {
+    const sn_group *g = &groups->groups[i];
+    for (uint32_t k = 0; k < g->pre.n_operands; k++) touch(plan, &g->pre.operands[k], i);
+    for (uint32_t k = 0; k < g->post.n_operands; k++) touch(plan, &g->post.operands[k], i);
+    if (g->kind == SN_GROUP_CONTRACTION) {
+      touch(plan, &g->a, i);
+      touch(plan, &g->b, i);
+    }
+    for (uint32_t k = 0; k < g->n_stores; k++) touch(plan, &g->stores[k].target, i);
+  }
+}
+
+/* ---- in place ----------------------------------------------------------------------------------------------- */
+
+static bool same_access(const sn_operand *a, const sn_operand *b, int rank) {
+  bool same = a->offset == b->offset && a->dtype == b->dtype;
+  for (int i = 0; i < rank; i++) same = same && a->strides[i] == b->strides[i];
+  return same;
+}
+
+/* Whether group g, which writes `target`, reads value `from` only at the places it writes. */
+static bool reads_in_step(const sn_group *g, const sn_operand *target, uint32_t from) {
+  for (uint32_t k = 0; k < g->pre.n_operands; k++)
+    if (g->pre.operands[k].value == from) return false;
+  if (g->kind == SN_GROUP_CONTRACTION && (g->a.value == from || g->b.value == from)) return false;
+  for (uint32_t k = 0; k < g->post.n_operands; k++)
+    if (g->post.operands[k].value == from &&
+        !same_access(&g->post.operands[k], target, g->space_rank))
+      return false;
+  return true;
+}
+
+/* ---- placing ------------------------------------------------------------------------------------------------ */
+
+typedef struct placer {
+  const sn_groups *groups;
+  sn_plan *plan;
+  const bool *donate;
+  size_t n_arguments;
+  uint8_t *taken;          /* per value: an argument or intermediate whose memory went to another value */
+  uint32_t *argument_value; /* per argument: its value, or SN_NONE */
+  sn_blocks blocks;
+} placer;
+
+static bool can_donate(const placer *p, uint32_t argument) {
+  return p->donate && p->donate[argument];
+}
+
+/* The argument whose memory output v, written by group i, may have: read in step there, or dead before. */
+static uint32_t find_donor(const placer *p, uint32_t v, uint32_t i, const sn_operand *target) {
+  const sn_group *g = &p->groups->groups[i];
+  uint32_t dead = SN_NONE;
+  for (uint32_t a = 0; a < p->n_arguments; a++) {
+    const uint32_t u = p->argument_value[a];
+    if (!can_donate(p, a) || u == SN_NONE || p->taken[u]) continue;
+    const sn_place *donor = &p->plan->places[u];
+    if (donor->bytes != p->plan->places[v].bytes) continue;
+    if (p->groups->values[u].type.dtype != p->groups->values[v].type.dtype) continue;
+    if (donor->first == SN_NONE) continue;
+    if (donor->last == i && reads_in_step(g, target, u)) return u;
+    if (donor->last < i && dead == SN_NONE) dead = u;
+  }
+  return dead;
+}
+
+static void place_output(placer *p, uint32_t v, uint32_t i, const sn_operand *target) {
+  sn_place *place = &p->plan->places[v];
+  const uint32_t u = find_donor(p, v, i, target);
+  if (u != SN_NONE) {
+    p->taken[u] = 1;
+    place->kind = SN_PLACE_DONATED;
+    place->index = p->groups->values[u].argument;
+    return;
+  }
+  place->kind = SN_PLACE_OUTPUT;
+  place->index = p->plan->n_fresh++;
+}
+
+static sn_status place_temp(placer *p, uint32_t v, uint32_t i, const sn_operand *target) {
+  sn_place *place = &p->plan->places[v];
+  const sn_group *g = &p->groups->groups[i];
+  place->kind = SN_PLACE_ARENA;
+  SN_FAIL_IF(p->blocks.arena->env,
+             sn_size_add_overflows(p->plan->naive_bytes, place->bytes, &p->plan->naive_bytes),
+             SN_ERR_MEMORY, "plan: intermediates are too large");
+  for (uint32_t k = 0; k < g->post.n_operands; k++) {
+    const uint32_t u = g->post.operands[k].value;
+    if (u == SN_NONE || p->taken[u]) continue;
+    const sn_place *old = &p->plan->places[u];
+    if (old->kind != SN_PLACE_ARENA || old->last != i || old->bytes != place->bytes) continue;
+    if (!reads_in_step(g, target, u)) continue;
+    p->taken[u] = 1;
+    place->offset = old->offset;
+    return SN_OK;
+  }
+  return sn_blocks_take(&p->blocks, place->bytes, &place->offset);
+}
+
+static sn_status place_group(placer *p, uint32_t i, const uint32_t *dying, size_t n_dying) {
+  const sn_group *g = &p->groups->groups[i];
+  for (uint32_t k = 0; k < g->n_stores; k++) {
+    const uint32_t v = g->stores[k].target.value;
+    if (p->plan->places[v].kind != SN_PLACE_NONE) continue; /* written in parts: placed already */
+    if (p->groups->values[v].kind == SN_VALUE_OUTPUT) place_output(p, v, i, &g->stores[k].target);
+    else SN_TRY(place_temp(p, v, i, &g->stores[k].target));
+  }
+  for (size_t k = 0; k < n_dying; k++) {
+    const sn_place *place = &p->plan->places[dying[k]];
+    if (place->kind == SN_PLACE_ARENA && !p->taken[dying[k]])
+      SN_TRY(sn_blocks_give(&p->blocks, place->offset, place->bytes));
+  }
+  return SN_OK;
+}
+
+/* Values by the group they die in: dying[first[i] .. first[i + 1]). */
+static sn_status list_dying(sn_arena *arena, const sn_groups *groups, const sn_plan *plan,
+                            uint32_t **dying, uint32_t **first) {
+  SN_TRY(sn_arena_alloc(arena, groups->n_values, sizeof **dying, (void **)dying));
+  SN_TRY(sn_arena_alloc(arena, groups->n_groups + 2, sizeof **first, (void **)first));
+  uint32_t *end = *first + 1;
+  for (int fill = 0; fill < 2; fill++) {
+    for (uint32_t v = 0; v < groups->n_values; v++) {
+      if (plan->places[v].first == SN_NONE) continue;
+      const uint32_t last = plan->places[v].last;
+      if (fill) (*dying)[end[last]++] = v;
+      else end[last + 1]++;
+    }
+    for (size_t i = 0; !fill && i < groups->n_groups; i++) end[i + 1] += end[i];
+  }
+  return SN_OK;
+}
+
+static sn_status place_arguments(placer *p, sn_arena *arena) {
+  SN_TRY(sn_arena_alloc(arena, p->n_arguments, sizeof *p->argument_value,
+                        (void **)&p->argument_value));
+  for (size_t a = 0; a < p->n_arguments; a++) p->argument_value[a] = SN_NONE;
+  for (uint32_t v = 0; v < p->groups->n_values; v++) {
+    const sn_value *value = &p->groups->values[v];
+    if (value->kind != SN_VALUE_ARGUMENT) continue;
+    p->plan->places[v].kind = SN_PLACE_ARGUMENT;
+    p->plan->places[v].index = value->argument;
+    p->argument_value[value->argument] = v;
+  }
+  for (size_t i = 0; i < p->groups->n_outputs; i++) { /* an argument that is returned stays as it is */
+    const uint32_t v = p->groups->outputs[i];
+    if (p->groups->values[v].kind == SN_VALUE_ARGUMENT) p->taken[v] = 1;
+  }
+  return SN_OK;
+}
+
+sn_status sn_plan_memory(sn_arena *arena, const sn_groups *groups, const bool *donate,
+                         size_t n_arguments, sn_plan *plan) {
+  *plan = (sn_plan){.n_values = groups->n_values};
+  SN_TRY(sn_arena_alloc(arena, groups->n_values, sizeof *plan->places, (void **)&plan->places));
+  for (size_t v = 0; v < groups->n_values; v++) {
+    sn_place *place = &plan->places[v];
+    place->first = place->last = SN_NONE;
+    SN_CHECK(arena->env, sn_size_round_up(sn_type_bytes(&groups->values[v].type), 64, &place->bytes));
+  }
+  find_lives(groups, plan);
+  placer p = {.groups = groups, .plan = plan, .donate = donate, .n_arguments = n_arguments};
+  SN_TRY(sn_arena_alloc(arena, groups->n_values, 1, (void **)&p.taken));
+  SN_TRY(place_arguments(&p, arena));
+  uint32_t *dying, *first;
+  SN_TRY(list_dying(arena, groups, plan, &dying, &first));
+  p.blocks = (sn_blocks){.arena = arena};
+  for (uint32_t i = 0; i < groups->n_groups; i++)
+    SN_TRY(place_group(&p, i, dying + first[i], first[i + 1] - first[i]));
+  plan->arena_bytes = p.blocks.end;
+  return SN_OK;
+}
+
+/* ---- checking and printing ---------------------------------------------------------------------------------- */
+
+static bool same_memory(const sn_place *a, const sn_place *b) {
+  if (a->kind == SN_PLACE_ARENA && b->kind == SN_PLACE_ARENA)
+    return a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
+  const bool ka = a->kind == SN_PLACE_ARGUMENT || a->kind == SN_PLACE_DONATED;
+  const bool kb = b->kind == SN_PLACE_ARGUMENT || b->kind == SN_PLACE_DONATED;
+  if (ka && kb) return a->index == b->index;
+  return a->kind == SN_PLACE_OUTPUT && b->kind == SN_PLACE_OUTPUT && a->index == b->index;
+}
+
+/* Whether v takes over the memory of u in the group that writes v and reads u last. */
+static bool taken_over(const sn_groups *groups, const sn_plan *plan, uint32_t u, uint32_t v) {
+  const sn_place *from = &plan->places[u], *to = &plan->places[v];
+  if (from->last > to->first) return false;
+  if (from->last < to->first) return true;
+  const sn_group *g = &groups->groups[to->first];
+  for (uint32_t k = 0; k < g->n_stores; k++)
+    if (g->stores[k].target.value == v && !reads_in_step(g, &g->stores[k].target, u)) return false;
+  return true;
+}
+
+bool sn_plan_is_sound(const sn_groups *groups, const sn_plan *plan) {
+  for (uint32_t u = 0; u < plan->n_values; u++) {
+    for (uint32_t v = u + 1; v < plan->n_values; v++) {
+      const sn_place *a = &plan->places[u], *b = &plan->places[v];
+      if (a->first == SN_NONE || b->first == SN_NONE || !same_memory(a, b)) continue;
+      const bool u_first = a->kind == SN_PLACE_ARGUMENT ||
+                           (b->kind != SN_PLACE_ARGUMENT && a->first <= b->first);
+      if (!taken_over(groups, plan, u_first ? u : v, u_first ? v : u)) return false;
+    }
+  }
+  return true;
+}
+
+sn_status sn_plan_text(const sn_groups *groups, const sn_plan *plan, sn_arena *arena,
+                       const char **out) {
+  static const char *const kinds[] = {"unused", "argument", "donated argument", "output", "arena"};
+  sn_text t = sn_text_in(arena);
+  for (uint32_t v = 0; v < plan->n_values; v++) {
+    const sn_place *place = &plan->places[v];
+    char shape[SN_SHAPE_TEXT];
+    sn_text_add(&t, "b%u = %%%u %s%s %s", v, groups->values[v].node,
+                sn_dtype_name(groups->values[v].type.dtype),
+                sn_shape_text(&groups->values[v].type, shape), kinds[place->kind]);
+    if (place->kind == SN_PLACE_ARENA) sn_text_add(&t, " at %zu", place->offset);
+    else if (place->kind != SN_PLACE_NONE) sn_text_add(&t, " %u", place->index);
+    if (place->first != SN_NONE) sn_text_add(&t, ", k%u..k%u", place->first, place->last);
+    sn_text_add(&t, "\n");
+  }
+  sn_text_add(&t, "arena %zu bytes, without reuse %zu\n", plan->arena_bytes, plan->naive_bytes);
+  *out = t.data;
+  return t.status;
+}

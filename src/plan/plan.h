@@ -1,0 +1,49 @@
+/* plan.h - where every buffer of a program lies: one arena for all intermediates, outputs in fresh memory or
+ * in that of a donated argument.
+ *
+ *   bytes                                    a value lives from the group that writes it to the last that
+ *    ^  +--v3--+   +-----v7------+           reads it; values whose lives overlap never share bytes, except
+ *    |  +------+   |             |           that an output may take over the memory of an input that dies in
+ *    |  +----v4----+---v5---+----+           the same group and is read at the same places (in place).
+ *    +-----------------------------> groups in order
+ */
+#ifndef SN_PLAN_PLAN_H
+#define SN_PLAN_PLAN_H
+
+#include "fuse/group.h"
+
+typedef enum sn_place_kind {
+  SN_PLACE_NONE,     /* never touched */
+  SN_PLACE_ARGUMENT, /* the caller's buffer of argument `index` */
+  SN_PLACE_DONATED,  /* an output in the buffer of argument `index` */
+  SN_PLACE_OUTPUT,   /* fresh buffer number `index` */
+  SN_PLACE_ARENA     /* at `offset` */
+} sn_place_kind;
+
+typedef struct sn_place {
+  sn_place_kind kind;
+  uint32_t index;
+  size_t offset, bytes;
+  uint32_t first, last; /* groups between which the value lives */
+} sn_place;
+
+typedef struct sn_plan {
+  sn_place *places; /* per value */
+  size_t n_values;
+  uint32_t n_fresh; /* output buffers to allocate */
+  size_t arena_bytes;
+  size_t naive_bytes; /* the sum of all intermediates */
+} sn_plan;
+
+/* donate: per argument, whether outputs may take its memory (NULL: none). */
+sn_status sn_plan_memory(sn_arena *arena, const sn_groups *groups, const bool *donate,
+                         size_t n_arguments, sn_plan *out);
+
+/* Whether no two values that live at the same time share bytes, in-place pairs excepted. For tests and
+ * debug builds: quadratic. */
+bool sn_plan_is_sound(const sn_groups *groups, const sn_plan *plan);
+
+sn_status sn_plan_text(const sn_groups *groups, const sn_plan *plan, sn_arena *arena,
+                       const char **out);
+
+#endif

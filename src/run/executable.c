@@ -1,0 +1,100 @@
+#include "run/executable.h"
+
+#include "base/host.h"
+
+/* Work worth less than this many nanoseconds per lane stays on fewer lanes: waking one and waiting for it costs
+ * about a microsecond, and far more when the machine is busy. */
+#define NS_PER_LANE 10000.0
+#define CHUNKS_PER_LANE 4
+
+size_t sn_executable_workspace_bytes(const sn_executable *exe, int lanes) {
+  return exe->lanes_offset + exe->lane_stride * (size_t)lanes;
+}
+
+sn_status sn_executable_register(sn_executable *exe, sn_profiler *profiler) {
+  static const char *const kinds[] = {"map", "reduce", "contraction"};
+  if (exe->profile_session == profiler->session) return SN_OK;
+  for (size_t i = 0; i < exe->n_kernels; i++)
+    SN_TRY(sn_profiler_register(profiler, exe->groups.groups[i].name,
+                                kinds[exe->groups.groups[i].kind], &exe->profile_rows[i]));
+  exe->profile_session = profiler->session;
+  return SN_OK;
+}
+
+typedef struct timed_run {
+  sn_kernel_run run;
+  sn_profiler *profiler;
+  uint32_t row;
+} timed_run;
+
+static void timed_units(void *arg, int64_t begin, int64_t end, int lane) {
+  timed_run *t = arg;
+  const double start = sn_host_now_ms();
+  sn_kernel_units(&t->run, begin, end, lane);
+  sn_profiler_span(t->profiler, lane, t->row, start, sn_host_now_ms());
+}
+
+static int lanes_for(const sn_stage *stage, int available) {
+  const double worth = stage->unit_cost * (double)stage->units / NS_PER_LANE;
+  if (worth < 2) return 1;
+  return worth < available ? (int)worth : available;
+}
+
+static void bind_values(sn_executable *exe, const sn_run_args *args) {
+  for (size_t v = 0; v < exe->plan.n_values; v++) {
+    const sn_place *place = &exe->plan.places[v];
+    switch (place->kind) {
+      case SN_PLACE_NONE: exe->values[v] = NULL; break;
+      case SN_PLACE_ARGUMENT:
+      case SN_PLACE_DONATED: exe->values[v] = args->arguments[place->index]; break;
+      case SN_PLACE_OUTPUT: exe->values[v] = args->fresh[place->index]; break;
+      case SN_PLACE_ARENA: exe->values[v] = (char *)args->workspace + place->offset; break;
+    }
+  }
+}
+
+static sn_status run_stage(const sn_executable *exe, size_t k, int stage, const sn_run_args *args,
+                           int *lanes) {
+  const sn_stage *s = &exe->kernels[k].stages[stage];
+  timed_run t = {.run = {.kernel = &exe->kernels[k], .stage = stage, .values = exe->values,
+                         .shared = (char *)args->workspace + exe->shared_offset,
+                         .lanes = (char *)args->workspace + exe->lanes_offset,
+                         .lane_stride = exe->lane_stride}};
+  *lanes = lanes_for(s, sn_pool_lanes(args->pool));
+  const int64_t chunks = *lanes == 1 ? 1 : (int64_t)*lanes * CHUNKS_PER_LANE;
+  const int64_t grain = s->units > chunks ? (s->units + chunks - 1) / chunks : 1;
+  if (!args->profiler || !args->profiler->on)
+    return sn_pool_run(args->pool, sn_kernel_units, &t.run, s->units, *lanes == 1 ? s->units : grain,
+                       *lanes);
+  t.profiler = args->profiler;
+  t.row = exe->profile_rows[k];
+  args->profiler->dispatch++;
+  return sn_pool_run(args->pool, timed_units, &t, s->units, *lanes == 1 ? s->units : grain, *lanes);
+}
+
+static sn_status run_kernel(const sn_executable *exe, size_t k, const sn_run_args *args) {
+  sn_profiler *p = args->profiler && args->profiler->on ? args->profiler : NULL;
+  const double start = p ? sn_host_now_ms() : 0;
+  int most = 1;
+  for (int s = 0; s < exe->kernels[k].n_stages; s++) {
+    if (!exe->kernels[k].stages[s].units) continue;
+    int lanes;
+    SN_TRY(run_stage(exe, k, s, args, &lanes));
+    if (lanes > most) most = lanes;
+  }
+  if (p) {
+    sn_kernel_profile *row = &p->kernels[exe->profile_rows[k]];
+    row->ms += sn_host_now_ms() - start;
+    row->flops += exe->groups.groups[k].flops;
+    row->bytes += exe->groups.groups[k].bytes;
+    row->calls++;
+    if ((uint32_t)most > row->threads) row->threads = (uint32_t)most;
+  }
+  return SN_OK;
+}
+
+sn_status sn_executable_run(sn_executable *exe, const sn_run_args *args) {
+  bind_values(exe, args);
+  for (size_t k = 0; k < exe->n_kernels; k++) SN_TRY(run_kernel(exe, k, args));
+  return SN_OK;
+}

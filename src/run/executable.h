@@ -1,0 +1,53 @@
+/* executable.h - a compiled graph: kernels in order, the plan of their memory, and the walk over them.
+ *
+ * A run touches the executable, the workspace and the buffers it is given, and allocates nothing. Runs that share a
+ * workspace follow each other; the contents of a workspace do not outlive a run.
+ *
+ *   workspace: [ arena: intermediates | shared: partials | lane 0 | lane 1 | ... ]
+ */
+#ifndef SN_RUN_EXECUTABLE_H
+#define SN_RUN_EXECUTABLE_H
+
+#include "kernels/kernel.h"
+#include "plan/plan.h"
+#include "run/profiler.h"
+#include "threads/pool.h"
+
+typedef struct sn_stage_text {
+  const char *stage, *text;
+} sn_stage_text;
+
+typedef struct sn_executable {
+  sn_arena arena; /* owns everything below */
+  sn_graph graph; /* after all passes */
+  sn_groups groups;
+  sn_plan plan;
+  sn_kernel *kernels;
+  size_t n_kernels;
+  size_t n_arguments;
+  void **values; /* base pointers of the run under way */
+  size_t shared_offset, lanes_offset, lane_stride;
+  double flops, bytes;
+  sn_stage_text *texts; /* dumps of the stages, when asked for */
+  size_t n_texts;
+  uint32_t *profile_rows; /* per kernel, valid in profile_session */
+  uint32_t profile_session;
+} sn_executable;
+
+size_t sn_executable_workspace_bytes(const sn_executable *exe, int lanes);
+
+/* Before a run with profiling on: the kernels' rows. */
+sn_status sn_executable_register(sn_executable *exe, sn_profiler *profiler);
+
+typedef struct sn_run_args {
+  void *const *arguments; /* per argument of the graph */
+  void *const *fresh;     /* per fresh output of the plan */
+  void *workspace;
+  sn_pool *pool;
+  sn_profiler *profiler; /* NULL or off: nothing is recorded */
+} sn_run_args;
+
+/* Every kernel in order. SN_ERR_WORKER when a lane of the pool died: outputs are then undefined. */
+sn_status sn_executable_run(sn_executable *exe, const sn_run_args *args);
+
+#endif

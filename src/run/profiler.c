@@ -1,0 +1,68 @@
+#include "run/profiler.h"
+
+#include <string.h>
+
+sn_status sn_profiler_start(sn_profiler *p, sn_env *env, int lanes, size_t max_spans) {
+  sn_profiler_free(p);
+  const uint32_t session = p->session + 1;
+  *p = (sn_profiler){.session = session, .n_lanes = lanes};
+  sn_arena_init(&p->arena, env);
+  p->spans_per_lane = max_spans / (size_t)lanes + 1;
+  sn_status status =
+      sn_arena_alloc(&p->arena, (size_t)lanes, sizeof *p->lanes, (void **)&p->lanes);
+  for (int l = 0; l < lanes && !status; l++)
+    status = sn_arena_alloc(&p->arena, p->spans_per_lane, sizeof(sn_span),
+                            (void **)&p->lanes[l].spans);
+  if (!status)
+    status = sn_arena_alloc(&p->arena, p->spans_per_lane * (size_t)lanes, sizeof(sn_span),
+                            (void **)&p->merged);
+  if (status) sn_profiler_free(p);
+  p->on = !status;
+  return status;
+}
+
+void sn_profiler_free(sn_profiler *p) {
+  p->on = false;
+  if (p->arena.env) sn_arena_free(&p->arena);
+  *p = (sn_profiler){.session = p->session};
+}
+
+void sn_profiler_stop(sn_profiler *p) {
+  if (!p->on) return;
+  p->on = false;
+  p->n_merged = p->lost = 0;
+  for (int l = 0; l < p->n_lanes; l++) {
+    memcpy(p->merged + p->n_merged, p->lanes[l].spans, p->lanes[l].used * sizeof *p->merged);
+    p->n_merged += p->lanes[l].used;
+    p->lost += p->lanes[l].lost;
+  }
+}
+
+sn_status sn_profiler_register(sn_profiler *p, const char *name, const char *kind, uint32_t *row) {
+  for (size_t i = 0; i < p->n_kernels; i++)
+    if (!strcmp(p->kernels[i].name, name) && !strcmp(p->kernels[i].kind, kind)) {
+      *row = (uint32_t)i;
+      return SN_OK;
+    }
+  SN_TRY(sn_arena_grow(&p->arena, (void **)&p->kernels, &p->cap_kernels, p->n_kernels,
+                       sizeof *p->kernels));
+  sn_kernel_profile *k = &p->kernels[p->n_kernels];
+  *k = (sn_kernel_profile){.kind = kind};
+  SN_TRY(sn_arena_text(&p->arena, name, &k->name));
+  *row = (uint32_t)p->n_kernels++;
+  return SN_OK;
+}
+
+void sn_profiler_span(sn_profiler *p, int lane, uint32_t row, double begin, double end) {
+  sn_lane_spans *l = &p->lanes[lane];
+  if (l->used && l->dispatch == p->dispatch) {
+    l->spans[l->used - 1].end_ms = end;
+    return;
+  }
+  if (l->used == p->spans_per_lane) {
+    l->lost++;
+    return;
+  }
+  l->spans[l->used++] = (sn_span){begin, end, row, (uint32_t)lane};
+  l->dispatch = p->dispatch;
+}

@@ -1,0 +1,40 @@
+/* profiler.h - where the time of programs goes: per kernel sums, and spans per lane.
+ *
+ * Everything is allocated at start and at registration, on the API thread; while programs run, each lane
+ * appends to its own spans and the driving thread alone updates the sums, so nothing is shared. */
+#ifndef SN_RUN_PROFILER_H
+#define SN_RUN_PROFILER_H
+
+#include "base/alloc.h"
+
+typedef struct sn_lane_spans {
+  sn_span *spans;
+  size_t used, lost;
+  uint64_t dispatch; /* of the newest span: spans of one dispatch on one lane are joined */
+} sn_lane_spans;
+
+typedef struct sn_profiler {
+  bool on;
+  uint32_t session; /* counts starts: registrations of older sessions are void */
+  sn_arena arena;
+  sn_kernel_profile *kernels;
+  size_t n_kernels, cap_kernels;
+  sn_lane_spans *lanes;
+  int n_lanes;
+  size_t spans_per_lane;
+  uint64_t dispatch;
+  sn_span *merged; /* all lanes' spans, once stopped */
+  size_t n_merged, lost;
+} sn_profiler;
+
+sn_status sn_profiler_start(sn_profiler *p, sn_env *env, int lanes, size_t max_spans);
+void sn_profiler_stop(sn_profiler *p);
+void sn_profiler_free(sn_profiler *p);
+
+/* The row of the kernel with this name and kind. */
+sn_status sn_profiler_register(sn_profiler *p, const char *name, const char *kind, uint32_t *row);
+
+/* A lane was busy with kernel row from begin to end, as part of the current dispatch. */
+void sn_profiler_span(sn_profiler *p, int lane, uint32_t row, double begin, double end);
+
+#endif

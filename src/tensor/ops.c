@@ -1,0 +1,329 @@
+/* ops.c - the public ops: arguments checked and brought into canonical form, nodes appended. */
+#include <string.h>
+
+#include "base/size.h"
+#include "tensor/apply.h"
+
+static sn_tensor *fail(sn_context *ctx, sn_status status) {
+  sn_context_report(ctx, status);
+  return NULL;
+}
+
+#define REFUSE(ctx, status, ...) fail((ctx), sn_fail(&(ctx)->env, (status), __VA_ARGS__))
+
+/* ---- elementwise: one function per row of the table ------------------------------------------------------- */
+
+#define UNARY(id) \
+  sn_tensor *sn_##id(sn_tensor *x) { return sn_hand_out(sn_elementwise(SN_OP_##id, &x, 1)); }
+#define BINARY(id)                                                            \
+  sn_tensor *sn_##id(sn_tensor *x, sn_tensor *y) {                            \
+    return sn_hand_out(sn_elementwise(SN_OP_##id, (sn_tensor *[]){x, y}, 2)); \
+  }
+#define TERNARY(id)                                                              \
+  sn_tensor *sn_##id(sn_tensor *condition, sn_tensor *x, sn_tensor *y) {         \
+    return sn_hand_out(                                                          \
+        sn_elementwise(SN_OP_##id, (sn_tensor *[]){condition, x, y}, 3));        \
+  }
+SN_UNARY_OPS(UNARY)
+SN_BINARY_OPS(BINARY)
+SN_TERNARY_OPS(TERNARY)
+
+sn_tensor *sn_variable(sn_tensor *x) {
+  sn_tensor *t = sn_elementwise(SN_OP_identity, &x, 1);
+  if (t) t->tracked = true;
+  return sn_hand_out(t);
+}
+
+sn_tensor *sn_astype(sn_tensor *x, sn_dtype dtype) {
+  if (x && (unsigned)dtype > SN_BOOL)
+    return REFUSE(x->ctx, SN_ERR_DTYPE, "astype: unknown dtype %d", (int)dtype);
+  return sn_hand_out(sn_as_dtype(x, dtype));
+}
+
+sn_tensor *sn_bitcast(sn_tensor *x, sn_dtype dtype) {
+  if (!x) return NULL;
+  const sn_type type = {.dtype = dtype};
+  return sn_hand_out(sn_node_of(x->ctx, SN_OP_bitcast, &x, 1, NULL, 0, &type));
+}
+
+/* ---- reductions -------------------------------------------------------------------------------------------- */
+
+/* The bits of axes that x has; SN_ALL_AXES means them all. */
+static uint64_t axes_of(const sn_tensor *x, uint32_t axes) {
+  return axes == SN_ALL_AXES ? (1u << x->type.rank) - 1 : axes;
+}
+
+static sn_tensor *keep_dims(sn_tensor *y, const sn_type *x, uint64_t axes, bool keep) {
+  if (!y || !keep) return y;
+  sn_type type = *x;
+  for (int i = 0; i < x->rank; i++)
+    if (axes >> i & 1) type.dims[i] = 1;
+  sn_tensor *kept = sn_as_reshaped(y, &type);
+  sn_release(y);
+  return kept;
+}
+
+sn_tensor *sn_reduce(sn_op op, sn_tensor *given, uint32_t axes, bool keepdims) {
+  sn_tensor *x = sn_as_op_dtype(op, given);
+  if (!x) return NULL;
+  const int64_t mask = (int64_t)axes_of(x, axes);
+  sn_tensor *y = mask ? sn_node_of(x->ctx, op, &x, 1, &mask, 1, NULL) : sn_retain(x);
+  y = keep_dims(y, &x->type, (uint64_t)mask, keepdims);
+  sn_release(x);
+  return y;
+}
+
+sn_tensor *sn_sum(sn_tensor *x, uint32_t axes, bool keepdims) {
+  return sn_hand_out(sn_reduce(SN_OP_sum, x, axes, keepdims));
+}
+
+sn_tensor *sn_max(sn_tensor *x, uint32_t axes, bool keepdims) {
+  return sn_hand_out(sn_reduce(SN_OP_max, x, axes, keepdims));
+}
+
+sn_tensor *sn_min(sn_tensor *x, uint32_t axes, bool keepdims) {
+  return sn_hand_out(sn_reduce(SN_OP_min, x, axes, keepdims));
+}
+
+/* ---- matmul --------------------------------------------------------------------------------------------------- */
+
+typedef struct product { /* both operands on their way to equal rank and batch */
+  sn_tensor *a, *b;
+  bool row, column; /* a was rank 1, b was rank 1 */
+} product;
+
+static void replace(sn_tensor **at, sn_tensor *with) {
+  sn_release(*at);
+  *at = with;
+}
+
+static void promote_rank(product *p) {
+  sn_type a = p->a->type, b = p->b->type;
+  p->row = a.rank == 1;
+  p->column = b.rank == 1;
+  if (p->row) {
+    a = (sn_type){a.dtype, 2, {1, a.dims[0]}};
+    replace(&p->a, sn_as_reshaped(p->a, &a));
+  }
+  if (p->column) {
+    b = (sn_type){b.dtype, 2, {b.dims[0], 1}};
+    replace(&p->b, sn_as_reshaped(p->b, &b));
+  }
+}
+
+/* (x..., m, k) x (k, n): all rows of a batch against one matrix are one product (x m, k) x (k, n). */
+static sn_tensor *flat_product(const product *p) {
+  const sn_type *a = &p->a->type;
+  const int r = a->rank;
+  sn_type flat = {a->dtype, 2, {1, a->dims[r - 1]}}, full = *a;
+  for (int i = 0; i < r - 1; i++) flat.dims[0] *= a->dims[i];
+  full.dims[r - 1] = p->b->type.dims[1];
+  sn_tensor *rows = sn_as_reshaped(p->a, &flat);
+  sn_tensor *y = rows ? sn_node_of(rows->ctx, SN_OP_matmul, (sn_tensor *[]){rows, p->b}, 2, NULL, 0,
+                                   NULL)
+                      : NULL;
+  sn_tensor *result = sn_as_reshaped(y, &full);
+  sn_release(rows);
+  sn_release(y);
+  return result;
+}
+
+static sn_tensor *batch_product(product *p) {
+  sn_context *ctx = p->a->ctx;
+  sn_type a = p->a->type, b = p->b->type;
+  sn_type batch_a = a, batch_b = b, batch;
+  batch_a.rank -= 2;
+  batch_b.rank -= 2;
+  const sn_status status = sn_broadcast_dims(&ctx->env, "matmul", &batch_a, &batch_b, &batch);
+  if (status) return fail(ctx, status);
+  sn_type to = batch;
+  to.rank = batch.rank + 2;
+  memcpy(to.dims + batch.rank, a.dims + a.rank - 2, 2 * sizeof *to.dims);
+  replace(&p->a, sn_as_dims(p->a, &to));
+  memcpy(to.dims + batch.rank, b.dims + b.rank - 2, 2 * sizeof *to.dims);
+  if (p->a) replace(&p->b, sn_as_dims(p->b, &to));
+  if (!p->a || !p->b) return NULL;
+  return sn_node_of(ctx, SN_OP_matmul, (sn_tensor *[]){p->a, p->b}, 2, NULL, 0, NULL);
+}
+
+static sn_status check_product(const sn_tensor *a, const sn_tensor *b) {
+  sn_env *env = &a->ctx->env;
+  char ta[SN_SHAPE_TEXT], tb[SN_SHAPE_TEXT];
+  const int ra = a->type.rank, rb = b->type.rank;
+  SN_FAIL_IF(env, a->ctx != b->ctx, SN_ERR_ARGUMENT, "matmul: inputs of two contexts");
+  SN_FAIL_IF(env, !ra || !rb, SN_ERR_SHAPE, "matmul: needs at least one dimension: a %s, b %s",
+             sn_shape_text(&a->type, ta), sn_shape_text(&b->type, tb));
+  SN_FAIL_IF(env, a->type.dims[ra - 1] != b->type.dims[rb == 1 ? 0 : rb - 2], SN_ERR_SHAPE,
+             "matmul: inner dimensions differ: a %s, b %s", sn_shape_text(&a->type, ta),
+             sn_shape_text(&b->type, tb));
+  return SN_OK;
+}
+
+static sn_tensor *drop_unit_dims(const product *p, sn_tensor *y) {
+  if (!y || !(p->row || p->column)) return y;
+  sn_type type = y->type;
+  if (p->column) type.rank--;
+  if (p->row) {
+    type.dims[type.rank - (p->column ? 1 : 2)] = type.dims[type.rank - 1];
+    type.rank--;
+  }
+  for (int i = type.rank; i < SN_MAX_RANK; i++) type.dims[i] = 0;
+  sn_tensor *dropped = sn_as_reshaped(y, &type);
+  sn_release(y);
+  return dropped;
+}
+
+sn_tensor *sn_matmul(sn_tensor *a, sn_tensor *b) {
+  if (!a || !b) return NULL;
+  const sn_status status = check_product(a, b);
+  if (status) return fail(a->ctx, status);
+  sn_dtype dtype = sn_promote(a, b);
+  if (!sn_dtype_is_float(dtype)) dtype = SN_F32;
+  product p = {.a = sn_as_dtype(a, dtype), .b = sn_as_dtype(b, dtype)};
+  sn_tensor *y = NULL;
+  if (p.a && p.b) promote_rank(&p);
+  if (p.a && p.b)
+    y = p.b->type.rank == 2 && p.a->type.rank > 2 ? flat_product(&p) : batch_product(&p);
+  y = drop_unit_dims(&p, y);
+  sn_release(p.a);
+  sn_release(p.b);
+  return sn_hand_out(y);
+}
+
+/* ---- shapes ------------------------------------------------------------------------------------------------- */
+
+static sn_status type_of(sn_context *ctx, const char *what, sn_dtype dtype, int rank,
+                         const int64_t *dims, sn_type *out) {
+  *out = (sn_type){.dtype = dtype, .rank = rank};
+  SN_FAIL_IF(&ctx->env, rank < 0 || rank > SN_MAX_RANK, SN_ERR_SHAPE, "%s: rank %d is not in 0..%d",
+             what, rank, SN_MAX_RANK);
+  if (rank) memcpy(out->dims, dims, (size_t)rank * sizeof *dims);
+  return SN_OK;
+}
+
+static sn_status infer_dim(sn_context *ctx, const sn_type *from, sn_type *to) {
+  int unknown = -1;
+  int64_t known = 1;
+  char ta[SN_SHAPE_TEXT], tb[SN_SHAPE_TEXT];
+  for (int i = 0; i < to->rank; i++) {
+    if (to->dims[i] != -1) {
+      SN_FAIL_IF(&ctx->env, sn_int_mul_overflows(known, to->dims[i], &known), SN_ERR_MEMORY,
+                 "reshape: shape is too large");
+      continue;
+    }
+    SN_FAIL_IF(&ctx->env, unknown >= 0, SN_ERR_SHAPE, "reshape: more than one -1 in %s",
+               sn_shape_text(to, ta));
+    unknown = i;
+  }
+  if (unknown < 0) return SN_OK;
+  const int64_t size = sn_type_size(from);
+  SN_FAIL_IF(&ctx->env, known <= 0 || size % known, SN_ERR_SHAPE,
+             "reshape: cannot infer -1: a %s, b %s", sn_shape_text(from, ta),
+             sn_shape_text(to, tb));
+  to->dims[unknown] = size / known;
+  return SN_OK;
+}
+
+/* A value in memory needs no node: the new tensor shares its storage. */
+static sn_tensor *share_value(sn_tensor *x, const sn_type *type) {
+  sn_tensor *y;
+  sn_storage_retain(x->storage);
+  const sn_status status = sn_tensor_from_storage(x->ctx, type, x->storage, &y);
+  if (status) {
+    sn_storage_release(&x->ctx->storages, x->storage);
+    return fail(x->ctx, status);
+  }
+  y->ticket = x->ticket;
+  return y;
+}
+
+sn_tensor *sn_reshape(sn_tensor *x, int rank, const int64_t *dims) {
+  if (!x) return NULL;
+  sn_type type;
+  sn_status status = type_of(x->ctx, "reshape", x->type.dtype, rank, dims, &type);
+  if (!status) status = infer_dim(x->ctx, &x->type, &type);
+  if (!status) status = sn_type_check(&x->ctx->env, &type, "reshape");
+  if (status) return fail(x->ctx, status);
+  if (x->state == SN_TENSOR_VALUE && !x->tracked && sn_type_size(&type) == sn_type_size(&x->type))
+    return sn_hand_out(share_value(x, &type));
+  return sn_hand_out(sn_as_reshaped(x, &type));
+}
+
+sn_tensor *sn_transpose(sn_tensor *x, const int *perm) {
+  if (!x) return NULL;
+  int64_t attrs[SN_MAX_RANK];
+  for (int i = 0; i < x->type.rank; i++) attrs[i] = perm ? perm[i] : x->type.rank - 1 - i;
+  return sn_hand_out(
+      sn_node_of(x->ctx, SN_OP_transpose, &x, 1, attrs, (size_t)x->type.rank, &x->type));
+}
+
+sn_tensor *sn_broadcast_to(sn_tensor *x, int rank, const int64_t *dims) {
+  if (!x) return NULL;
+  sn_type type;
+  const sn_status status = type_of(x->ctx, "broadcast", x->type.dtype, rank, dims, &type);
+  if (status) return fail(x->ctx, status);
+  return sn_hand_out(sn_as_dims(x, &type));
+}
+
+sn_tensor *sn_slice(sn_tensor *x, const int64_t *begin, const int64_t *size,
+                    const int64_t *strides) {
+  if (!x) return NULL;
+  const int rank = x->type.rank;
+  int64_t attrs[2 * SN_MAX_RANK];
+  sn_type type = x->type;
+  for (int i = 0; i < rank; i++) {
+    attrs[i] = begin[i];
+    attrs[rank + i] = strides ? strides[i] : 1;
+    type.dims[i] = size[i];
+  }
+  return sn_hand_out(sn_node_of(x->ctx, SN_OP_slice, &x, 1, attrs, 2 * (size_t)rank, &type));
+}
+
+sn_tensor *sn_pad(sn_tensor *x, const int64_t *before, const int64_t *after, double value) {
+  if (!x) return NULL;
+  const int rank = x->type.rank;
+  int64_t attrs[SN_MAX_ATTRS];
+  sn_type type = x->type;
+  for (int i = 0; i < rank; i++) {
+    if (before[i] < 0 || after[i] < 0)
+      return REFUSE(x->ctx, SN_ERR_ARGUMENT, "pad: negative amount on axis %d", i);
+    attrs[i] = before[i];
+    attrs[rank + i] = 1;
+    if (sn_int_add_overflows(type.dims[i], before[i], &type.dims[i]) ||
+        sn_int_add_overflows(type.dims[i], after[i], &type.dims[i]))
+      return REFUSE(x->ctx, SN_ERR_MEMORY, "pad: result is too large");
+  }
+  attrs[2 * rank] = sn_double_attr(value);
+  return sn_hand_out(sn_node_of(x->ctx, SN_OP_pad, &x, 1, attrs, 2 * (size_t)rank + 1, &type));
+}
+
+static sn_status common_dtype(sn_tensor *const *inputs, size_t count, sn_dtype *out) {
+  sn_context *ctx = inputs[0]->ctx;
+  size_t best = 0;
+  for (size_t i = 0; i < count; i++) {
+    SN_FAIL_IF(&ctx->env, inputs[i]->ctx != ctx, SN_ERR_ARGUMENT, "concat: inputs of two contexts");
+    *out = sn_promote(inputs[best], inputs[i]);
+    if (*out == inputs[i]->type.dtype) best = i;
+  }
+  return SN_OK;
+}
+
+sn_tensor *sn_concat(sn_tensor *const *inputs, size_t count, int axis) {
+  for (size_t i = 0; i < count; i++)
+    if (!inputs[i]) return NULL;
+  if (!count) return NULL;
+  sn_context *ctx = inputs[0]->ctx;
+  const int64_t attr = axis < 0 ? axis + inputs[0]->type.rank : axis;
+  sn_dtype dtype;
+  sn_tensor **cast = NULL;
+  sn_status status = common_dtype(inputs, count, &dtype);
+  if (!status) status = sn_alloc_zeroed(&ctx->env, count, sizeof *cast, (void **)&cast);
+  if (status) return fail(ctx, status);
+  bool complete = true;
+  for (size_t i = 0; i < count && complete; i++)
+    complete = (cast[i] = sn_as_dtype(inputs[i], dtype)) != NULL;
+  sn_tensor *y = complete ? sn_node_of(ctx, SN_OP_concat, cast, count, &attr, 1, NULL) : NULL;
+  for (size_t i = 0; i < count; i++) sn_release(cast[i]);
+  sn_free(&ctx->env, cast, count * sizeof *cast);
+  return sn_hand_out(y);
+}

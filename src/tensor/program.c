@@ -1,0 +1,283 @@
+/* program.c - functions compiled once and called often: sn_compile, sn_program_run, sn_gradients. */
+#include <string.h>
+
+#include "autodiff/grad.h"
+#include "tensor/eval.h"
+#include "tensor/trace.h"
+
+struct sn_program {
+  sn_context *ctx;
+  sn_compiled *compiled;
+  size_t n_inputs, n_outputs;
+  size_t n_captured; /* arguments n_inputs .. are captured tensors */
+  sn_tensor **captured;
+  sn_type *types; /* of the inputs */
+  bool *donate;
+};
+
+/* ---- compiling -------------------------------------------------------------------------------------------- */
+
+void sn_program_release(sn_program *p) {
+  if (!p) return;
+  sn_env *env = &p->ctx->env;
+  for (size_t i = 0; i < p->n_captured; i++) sn_release(p->captured[i]);
+  sn_compiled_release(p->ctx, p->compiled);
+  sn_free(env, p->captured, p->n_captured * sizeof(sn_tensor *));
+  sn_free(env, p->types, p->n_inputs * sizeof *p->types);
+  sn_free(env, p->donate, p->n_inputs * sizeof *p->donate);
+  sn_free(env, p, sizeof *p);
+}
+
+static sn_status capture(sn_program *p, const sn_trace *trace) {
+  const size_t n = trace->n_arguments - p->n_inputs;
+  SN_TRY(sn_alloc_zeroed(&p->ctx->env, n, sizeof *p->captured, (void **)&p->captured));
+  p->n_captured = n;
+  for (size_t i = 0; i < n; i++) p->captured[i] = sn_retain(trace->arguments[p->n_inputs + i]);
+  return SN_OK;
+}
+
+static sn_status compile_in(sn_program *p, sn_arena *arena, sn_tensor *const *inputs,
+                            sn_tensor *const *outputs, const bool *donate) {
+  sn_env *env = &p->ctx->env;
+  for (size_t i = 0; i < p->n_inputs; i++) {
+    SN_FAIL_IF(env, inputs[i]->state != SN_TENSOR_PLACEHOLDER, SN_ERR_ARGUMENT,
+               "compile: input %zu is not a placeholder", i);
+    p->types[i] = inputs[i]->type;
+    p->donate[i] = donate && donate[i];
+  }
+  sn_trace trace;
+  SN_TRY(sn_trace_tensors(p->ctx, arena, SN_TRACE_PROGRAM, inputs, p->n_inputs, outputs,
+                          p->n_outputs, &trace));
+  SN_TRY(capture(p, &trace));
+  bool *all = NULL;
+  if (donate) {
+    SN_TRY(sn_arena_alloc(arena, trace.n_arguments, sizeof *all, (void **)&all));
+    memcpy(all, p->donate, p->n_inputs * sizeof *all);
+  }
+  return sn_compile_cached(p->ctx, &trace.graph, all, &p->compiled);
+}
+
+sn_status sn_compile(sn_context *ctx, sn_tensor *const *inputs, size_t n_inputs,
+                     sn_tensor *const *outputs, size_t n_outputs, const bool *donate,
+                     sn_program **out) {
+  sn_env *env = &ctx->env;
+  for (size_t i = 0; i < n_inputs + n_outputs; i++)
+    if (!(i < n_inputs ? inputs[i] : outputs[i - n_inputs])) return sn_error_status(ctx);
+  sn_program *p;
+  SN_TRY(sn_context_report(ctx, sn_alloc_zeroed(env, 1, sizeof *p, (void **)&p)));
+  *p = (sn_program){.ctx = ctx, .n_inputs = n_inputs, .n_outputs = n_outputs};
+  sn_arena arena;
+  sn_arena_init(&arena, env);
+  sn_status status = sn_alloc_zeroed(env, n_inputs, sizeof *p->types, (void **)&p->types);
+  if (!status) status = sn_alloc_zeroed(env, n_inputs, sizeof *p->donate, (void **)&p->donate);
+  if (!status) status = compile_in(p, &arena, inputs, outputs, donate);
+  sn_arena_free(&arena);
+  if (status) {
+    sn_program_release(p);
+    return sn_context_report(ctx, status);
+  }
+  *out = p;
+  return SN_OK;
+}
+
+/* ---- running ---------------------------------------------------------------------------------------------- */
+
+typedef struct call { /* what one run of a program collects, in a block of its own */
+  sn_storage **arguments, **results;
+  sn_tensor **outputs;
+  sn_storage **copies; /* stand-ins for donated values that others still hold */
+} call;
+
+static sn_status check_inputs(sn_program *p, sn_tensor *const *inputs) {
+  sn_env *env = &p->ctx->env;
+  for (size_t i = 0; i < p->n_inputs; i++) {
+    const sn_type *is = &inputs[i]->type, *want = &p->types[i];
+    char ta[SN_SHAPE_TEXT], tb[SN_SHAPE_TEXT];
+    SN_FAIL_IF(env, !sn_same_dims(is, want), SN_ERR_SHAPE,
+               "program: argument %zu has shape %s, compiled for %s", i, sn_shape_text(is, ta),
+               sn_shape_text(want, tb));
+    SN_FAIL_IF(env, is->dtype != want->dtype, SN_ERR_DTYPE,
+               "program: argument %zu is %s, compiled for %s", i, sn_dtype_name(is->dtype),
+               sn_dtype_name(want->dtype));
+    for (size_t j = 0; p->donate[i] && j < p->n_inputs; j++)
+      SN_FAIL_IF(env, j != i && inputs[j] == inputs[i], SN_ERR_ARGUMENT,
+                 "program: donated argument %zu is given twice", i);
+  }
+  return SN_OK;
+}
+
+/* A donated value that others hold too is copied: they must not see it change. */
+static sn_status own_donated(sn_program *p, size_t i, call *c) {
+  sn_storage *storage = c->arguments[i];
+  if (!p->donate[i] || storage->refs == 1) return SN_OK;
+  sn_jobs_collect(p->ctx, true);
+  SN_TRY(sn_storage_new(&p->ctx->storages, storage->bytes, &c->copies[i]));
+  memcpy(c->copies[i]->data, storage->data, storage->bytes);
+  c->arguments[i] = c->copies[i];
+  return SN_OK;
+}
+
+static sn_status prepare_call(sn_program *p, sn_tensor *const *inputs, sn_job *job, call *c) {
+  for (size_t i = 0; i < p->n_inputs + p->n_captured; i++) {
+    const sn_tensor *t = i < p->n_inputs ? inputs[i] : p->captured[i - p->n_inputs];
+    c->arguments[i] = t->storage;
+    if (i < p->n_inputs) SN_TRY(own_donated(p, i, c));
+    job->arguments[i] = c->arguments[i]->data;
+  }
+  SN_TRY(sn_job_outputs(job, c->arguments, c->results));
+  for (size_t i = 0; i < p->n_outputs; i++) {
+    const sn_type *type = &job->exe->groups.values[job->exe->groups.outputs[i]].type;
+    SN_TRY(sn_tensor_from_storage(p->ctx, type, c->results[i], &c->outputs[i]));
+    c->results[i] = NULL; /* its reference is the tensor's now */
+  }
+  return SN_OK;
+}
+
+static void abandon_call(sn_program *p, call *c) {
+  for (size_t i = 0; i < p->n_outputs; i++) {
+    sn_storage_release(&p->ctx->storages, c->results[i]);
+    sn_release(c->outputs[i]);
+  }
+}
+
+static void use_up(sn_program *p, sn_tensor *const *inputs) {
+  for (size_t i = 0; i < p->n_inputs; i++) {
+    if (!p->donate[i]) continue;
+    sn_storage_release(&p->ctx->storages, inputs[i]->storage);
+    inputs[i]->storage = NULL;
+    inputs[i]->state = SN_TENSOR_USED_UP;
+  }
+}
+
+static sn_status run_in(sn_program *p, sn_arena *arena, sn_tensor *const *inputs,
+                        sn_tensor **outputs, uint32_t *ticket) {
+  sn_context *ctx = p->ctx;
+  const size_t n_args = p->n_inputs + p->n_captured;
+  call c;
+  SN_TRY(check_inputs(p, inputs));
+  SN_TRY(sn_eval_tensors(ctx, inputs, p->n_inputs, ticket));
+  SN_TRY(sn_eval_tensors(ctx, p->captured, p->n_captured, ticket));
+  SN_TRY(sn_arena_alloc(arena, n_args, sizeof *c.arguments, (void **)&c.arguments));
+  SN_TRY(sn_arena_alloc(arena, p->n_inputs, sizeof *c.copies, (void **)&c.copies));
+  SN_TRY(sn_arena_alloc(arena, p->n_outputs, sizeof *c.results, (void **)&c.results));
+  SN_TRY(sn_arena_alloc(arena, p->n_outputs, sizeof *c.outputs, (void **)&c.outputs));
+  sn_job *job;
+  SN_TRY(sn_job_new(ctx, p->compiled, &job));
+  sn_status status = prepare_call(p, inputs, job, &c);
+  for (size_t i = 0; i < p->n_inputs; i++)
+    if (c.copies[i]) sn_storage_release(&ctx->storages, c.copies[i]); /* the job holds it */
+  uint32_t number = 0;
+  if (status) sn_job_free(job);
+  else status = ticket ? sn_job_submit(job, &number) : sn_job_run(job);
+  if (status) {
+    abandon_call(p, &c);
+    return status;
+  }
+  for (size_t i = 0; i < p->n_outputs; i++) {
+    c.outputs[i]->ticket = number;
+    outputs[i] = sn_hand_out(c.outputs[i]);
+  }
+  use_up(p, inputs);
+  if (ticket && number) *ticket = number;
+  return SN_OK;
+}
+
+static sn_status run(sn_program *p, sn_tensor *const *inputs, sn_tensor **outputs,
+                     uint32_t *ticket) {
+  for (size_t i = 0; i < p->n_inputs; i++)
+    if (!inputs[i]) return sn_error_status(p->ctx);
+  sn_arena arena;
+  sn_arena_init(&arena, &p->ctx->env);
+  const sn_status status = run_in(p, &arena, inputs, outputs, ticket);
+  sn_arena_free(&arena);
+  return sn_context_report(p->ctx, status);
+}
+
+sn_status sn_program_run(sn_program *p, sn_tensor *const *inputs, sn_tensor **outputs) {
+  return run(p, inputs, outputs, NULL);
+}
+
+sn_status sn_program_run_async(sn_program *p, sn_tensor *const *inputs, sn_tensor **outputs,
+                               uint32_t *ticket) {
+  return run(p, inputs, outputs, ticket);
+}
+
+void sn_program_describe(const sn_program *p, sn_program_info *out) {
+  const sn_executable *exe = p->compiled->exe;
+  *out = (sn_program_info){.nodes = exe->graph.n_nodes, .kernels = exe->n_kernels,
+                           .arena_bytes = exe->plan.arena_bytes,
+                           .naive_bytes = exe->plan.naive_bytes, .flops = exe->flops,
+                           .bytes = exe->bytes};
+}
+
+const char *sn_program_text(const sn_program *p, const char *stage) {
+  const sn_executable *exe = p->compiled->exe;
+  for (size_t i = 0; i < exe->n_texts; i++)
+    if (!strcmp(exe->texts[i].stage, stage)) return exe->texts[i].text;
+  return NULL;
+}
+
+/* ---- derivatives ---------------------------------------------------------------------------------------- */
+
+/* Lazy tensors for the nodes that sn_grad appended and the results need. Forward nodes have theirs. */
+static sn_status import_nodes(sn_context *ctx, sn_arena *arena, sn_trace *trace, size_t n_forward,
+                              sn_tensor **made) {
+  sn_graph *g = &trace->graph;
+  uint8_t *live;
+  SN_TRY(sn_arena_alloc(arena, g->n_nodes, 1, (void **)&live));
+  sn_graph_live(g, live);
+  for (sn_id id = 0; id < g->n_nodes; id++) {
+    if (id < n_forward) {
+      made[id] = trace->tensor_of[id];
+      continue;
+    }
+    if (!live[id]) continue;
+    const sn_node *node = sn_graph_node(g, id);
+    sn_tensor **inputs;
+    SN_TRY(sn_arena_alloc(arena, node->n_inputs, sizeof *inputs, (void **)&inputs));
+    for (uint32_t k = 0; k < node->n_inputs; k++) inputs[k] = made[sn_graph_inputs(g, id)[k]];
+    SN_TRY(sn_tensor_new(ctx, node->op, inputs, node->n_inputs, sn_graph_attrs(g, id),
+                         node->n_attrs, &node->type, &made[id]));
+  }
+  return SN_OK;
+}
+
+static sn_status gradients_in(sn_context *ctx, sn_arena *arena, sn_tensor *y,
+                              sn_tensor *const *wrt, size_t n, sn_tensor **out) {
+  sn_trace trace;
+  sn_id *at, *dx;
+  SN_TRY(sn_trace_tensors(ctx, arena, SN_TRACE_GRAD, wrt, n, &y, 1, &trace));
+  const size_t n_forward = trace.graph.n_nodes;
+  SN_TRY(sn_arena_alloc(arena, n, sizeof *at, (void **)&at));
+  SN_TRY(sn_arena_alloc(arena, n, sizeof *dx, (void **)&dx));
+  for (size_t i = 0; i < n; i++) at[i] = wrt[i]->id;
+  SN_TRY(sn_grad(&trace.graph, y->id, at, n, dx));
+  trace.graph.outputs = dx;
+  trace.graph.n_outputs = n;
+  sn_tensor **made;
+  SN_TRY(sn_arena_alloc(arena, trace.graph.n_nodes, sizeof *made, (void **)&made));
+  sn_status status = import_nodes(ctx, arena, &trace, n_forward, made);
+  for (size_t i = 0; i < n && !status; i++) {
+    sn_tensor *x = made[dx[i]];
+    /* a result that is a forward tensor, or twice the same, is handed out as a node of its own */
+    status = sn_tensor_new(ctx, SN_OP_identity, &x, 1, NULL, 0, &x->type, &out[i]);
+    if (!status) continue;
+    while (i--) sn_release(out[i]);
+    break;
+  }
+  for (size_t id = n_forward; id < trace.graph.n_nodes; id++) sn_release(made[id]);
+  return status;
+}
+
+sn_status sn_gradients(sn_tensor *y, sn_tensor *const *wrt, size_t count, sn_tensor **out) {
+  if (!y) return count && wrt[0] ? sn_error_status(wrt[0]->ctx) : SN_ERR_ARGUMENT;
+  sn_context *ctx = y->ctx;
+  for (size_t i = 0; i < count; i++)
+    if (!wrt[i]) return sn_error_status(ctx);
+  sn_arena arena;
+  sn_arena_init(&arena, &ctx->env);
+  const sn_status status = gradients_in(ctx, &arena, y, wrt, count, out);
+  for (size_t i = 0; i < count && !status; i++) out[i] = sn_hand_out(out[i]);
+  sn_arena_free(&arena);
+  return sn_context_report(ctx, status);
+}

@@ -1,0 +1,160 @@
+#include "tensor/tensor.h"
+
+#include <string.h>
+
+#include "base/size.h"
+
+sn_status sn_context_report(sn_context *ctx, sn_status status) {
+  if (status && !ctx->first_error.status) ctx->first_error = ctx->env.error;
+  return status;
+}
+
+/* ---- making ------------------------------------------------------------------------------------------- */
+
+static void free_tensor(sn_tensor *t) {
+  sn_env *env = &t->ctx->env;
+  if (t->inputs != t->few_inputs) sn_free(env, t->inputs, t->n_inputs * sizeof *t->inputs);
+  if (t->attrs != t->few_attrs) sn_free(env, t->attrs, t->n_attrs * sizeof *t->attrs);
+  t->ctx->n_tensors--;
+  sn_free(env, t, sizeof *t);
+}
+
+static sn_status fill(sn_context *ctx, sn_tensor *t, sn_tensor *const *inputs, size_t n_inputs,
+                      const int64_t *attrs, size_t n_attrs) {
+  if (n_inputs > SN_MAX_ARITY)
+    SN_TRY(sn_alloc_zeroed(&ctx->env, n_inputs, sizeof *inputs, (void **)&t->inputs));
+  t->n_inputs = (uint32_t)n_inputs;
+  if (n_attrs > 2) SN_TRY(sn_alloc_zeroed(&ctx->env, n_attrs, sizeof *attrs, (void **)&t->attrs));
+  t->n_attrs = (uint32_t)n_attrs;
+  if (n_attrs) memcpy(t->attrs, attrs, n_attrs * sizeof *attrs);
+  for (size_t k = 0; k < n_inputs; k++) {
+    const sn_tensor *x = t->inputs[k] = inputs[k];
+    t->tracked = t->tracked || x->tracked;
+    t->traced = t->traced || x->traced;
+    if (x->state == SN_TENSOR_LAZY && x->depth >= t->depth) t->depth = x->depth + 1;
+  }
+  return SN_OK;
+}
+
+static sn_status new_blank(sn_context *ctx, const sn_type *type, sn_tensor **out) {
+  sn_tensor *t;
+  SN_TRY(sn_alloc_zeroed(&ctx->env, 1, sizeof *t, (void **)&t));
+  t->ctx = ctx;
+  t->refs = 1;
+  t->type = *type;
+  t->inputs = t->few_inputs;
+  t->attrs = t->few_attrs;
+  ctx->n_tensors++;
+  *out = t;
+  return SN_OK;
+}
+
+sn_status sn_tensor_new(sn_context *ctx, sn_op op, sn_tensor *const *inputs, size_t n_inputs,
+                        const int64_t *attrs, size_t n_attrs, const sn_type *type,
+                        sn_tensor **out) {
+  sn_tensor *t;
+  SN_TRY(new_blank(ctx, type, &t));
+  t->op = op;
+  const sn_status status = fill(ctx, t, inputs, n_inputs, attrs, n_attrs);
+  if (status) {
+    free_tensor(t);
+    return status;
+  }
+  for (size_t k = 0; k < n_inputs; k++) inputs[k]->refs++;
+  *out = t;
+  return SN_OK;
+}
+
+sn_status sn_tensor_from_storage(sn_context *ctx, const sn_type *type, sn_storage *storage,
+                                 sn_tensor **out) {
+  sn_tensor *t;
+  SN_TRY(new_blank(ctx, type, &t));
+  t->state = SN_TENSOR_VALUE;
+  t->storage = storage;
+  *out = t;
+  return SN_OK;
+}
+
+/* ---- letting go ----------------------------------------------------------------------------------------- */
+
+/* Drops one reference of each input; those that reach zero are chained onto *dead, so that a chain of a
+ * million nodes is freed in a loop. */
+static void drop_inputs(sn_tensor *t, sn_tensor **dead) {
+  for (uint32_t k = 0; k < t->n_inputs; k++) {
+    sn_tensor *x = t->inputs[k];
+    if (--x->refs) continue;
+    x->next = *dead;
+    *dead = x;
+  }
+}
+
+static void destroy_all(sn_tensor *dead) {
+  while (dead) {
+    sn_tensor *t = dead;
+    dead = t->next;
+    drop_inputs(t, &dead);
+    sn_storage_release(&t->ctx->storages, t->storage);
+    free_tensor(t);
+  }
+}
+
+void sn_release(sn_tensor *t) {
+  if (!t || --t->refs) return;
+  t->next = NULL;
+  destroy_all(t);
+}
+
+sn_tensor *sn_retain(sn_tensor *t) {
+  if (t) t->refs++;
+  return t;
+}
+
+void sn_tensor_settle(sn_tensor *t, sn_storage *storage, uint32_t ticket) {
+  sn_tensor *dead = NULL;
+  t->state = SN_TENSOR_VALUE;
+  t->storage = storage;
+  t->ticket = ticket;
+  t->weak = false;
+  t->depth = 0;
+  if (t->tracked) return;
+  drop_inputs(t, &dead);
+  if (t->inputs != t->few_inputs)
+    sn_free(&t->ctx->env, t->inputs, t->n_inputs * sizeof *t->inputs);
+  t->inputs = t->few_inputs;
+  t->n_inputs = 0;
+  destroy_all(dead);
+}
+
+/* ---- scopes --------------------------------------------------------------------------------------------- */
+
+sn_status sn_scope_begin(sn_context *ctx) {
+  SN_TRY(sn_context_report(ctx, sn_grow(&ctx->env, (void **)&ctx->scope, &ctx->cap_scope,
+                                        ctx->n_scope, sizeof(sn_tensor *))));
+  ctx->scope[ctx->n_scope++] = NULL;
+  return SN_OK;
+}
+
+void sn_scope_end(sn_context *ctx) {
+  while (ctx->n_scope) {
+    sn_tensor *t = ctx->scope[--ctx->n_scope];
+    if (!t) return;
+    sn_release(t);
+  }
+}
+
+sn_tensor *sn_hand_out(sn_tensor *t) {
+  if (!t || !t->ctx->n_scope) return t;
+  sn_context *ctx = t->ctx;
+  if (sn_context_report(ctx, sn_grow(&ctx->env, (void **)&ctx->scope, &ctx->cap_scope,
+                                     ctx->n_scope, sizeof(sn_tensor *)))) {
+    sn_release(t);
+    return NULL;
+  }
+  return ctx->scope[ctx->n_scope++] = t;
+}
+
+sn_tensor *sn_keep(sn_tensor *t) {
+  /* the noted reference stays the scope's; the caller gets one of its own */
+  if (t && t->ctx->n_scope) sn_retain(t);
+  return t;
+}

@@ -1,0 +1,38 @@
+/* driver.h - one extra thread that runs jobs in the order of their submission, with itself as lane
+ * 0 of the pool, while the API thread goes on.
+ *
+ * Tickets count up from 1 and wrap around; job t is completed when (int32_t)(completed - t) >= 0.
+ * Only the API thread submits, waits and asks. Before it uses the pool itself it waits for the
+ * driver.
+ *
+ * driver_threads.c: native and WebAssembly with shared memory. driver_single.c: jobs run at once.
+ */
+#ifndef SN_THREADS_DRIVER_H
+#define SN_THREADS_DRIVER_H
+
+#include "threads/pool.h"
+
+#define SN_DRIVER_RING 64
+
+typedef sn_status sn_job_fn(void *arg);
+
+/* Whether a driver is up. Without one, jobs run at once on the thread that submits them. */
+bool sn_driver_available(const sn_pool *pool);
+
+/* Queues fn(arg); *ticket is its number. Waits while SN_DRIVER_RING jobs are queued. SN_ERR_WORKER,
+ * and nothing queued, when a thread of the pool is lost. */
+sn_status sn_driver_submit(sn_env *env, sn_pool *pool, sn_job_fn *fn, void *arg, uint32_t *ticket);
+
+uint32_t sn_driver_completed(const sn_pool *pool); /* the last completed ticket; 0 at first */
+bool sn_driver_idle(const sn_pool *pool);          /* whether every job is completed */
+
+/* Waits for job `ticket`, or for all. SN_OK when completed, whatever the job returned;
+ * SN_ERR_WORKER when the driver died first; then no lane is inside its job any more.
+ * SN_ERR_ARGUMENT: no such job. */
+sn_status sn_driver_wait(sn_pool *pool, uint32_t ticket);
+sn_status sn_driver_wait_all(sn_pool *pool);
+
+/* What completed job `ticket` returned. Kept while fewer than SN_DRIVER_RING jobs came after it. */
+sn_status sn_driver_status(const sn_pool *pool, uint32_t ticket);
+
+#endif

@@ -1,0 +1,173 @@
+/* driver_threads.c - the driver: a ring between one producer, the API thread, and one consumer.
+ *
+ *   ring:   ... completed | completed+1 ... submitted | free ...
+ *                           ^ the driver runs this one  ^ the producer fills this one
+ *
+ * Invariants
+ *   1. submitted is written by the producer alone (release: the slot before it), completed by the
+ *      driver alone (release: the status and all that the job computed). A slot belongs to the
+ *      driver while completed < ticket <= submitted, else to the producer.
+ *   2. While no driver is up (ABSENT) the ring is empty and the producer writes completed too,
+ *      before submitted: a driver that comes up meanwhile never sees work where there is none.
+ *   3. progress counts whatever may end a wait. A waiter reads it before it tests what it waits for
+ *      and sleeps only while it is unchanged, so neither a completion nor a death is missed.
+ *   4. A driver marked dead completes nothing more; its jobs are completed by sn_driver_revive.
+ */
+#include "threads/driver.h"
+
+#include "threads/state.h"
+
+enum driver_state { ABSENT, UP, DEAD };
+
+static uint32_t acquire(const sn_word *word) {
+  return atomic_load_explicit(word, memory_order_acquire);
+}
+
+static bool move_state(sn_driver *driver, uint32_t from, uint32_t to) {
+  return atomic_compare_exchange_strong_explicit(&driver->state, &from, to, memory_order_acq_rel,
+                                                 memory_order_acquire);
+}
+
+static sn_job *slot(sn_driver *driver, uint32_t ticket) {
+  return &driver->ring[ticket % SN_DRIVER_RING];
+}
+
+/* Jobs in the ring; 0 also where invariant 2 lets completed run ahead for a moment. */
+static uint32_t pending(const sn_driver *driver) {
+  const int32_t jobs = (int32_t)(acquire(&driver->submitted) - acquire(&driver->completed));
+  return jobs > 0 ? (uint32_t)jobs : 0;
+}
+
+static void announce(sn_driver *driver) {
+  atomic_fetch_add_explicit(&driver->progress, 1, memory_order_acq_rel);
+  sn_wait_wake(&driver->progress);
+}
+
+/* ---- the driver's thread --------------------------------------------------------------------- */
+
+/* Runs the oldest job; false when the driver has to end. */
+static bool run_next(sn_driver *driver) {
+  const uint32_t ticket = acquire(&driver->completed) + 1;
+  sn_job *job = slot(driver, ticket);
+  if (!job->fn) return false;
+  const sn_status status = job->fn(job->arg);
+  if (acquire(&driver->state) == DEAD) return false;
+  job->status = status;
+  atomic_store_explicit(&driver->completed, ticket, memory_order_release);
+  announce(driver);
+  sn_thread_job_done(ticket);
+  return true;
+}
+
+void sn_driver_main(sn_pool *pool) {
+  sn_driver *driver = &pool->driver;
+  if (!move_state(driver, ABSENT, UP)) return;
+  sn_wait_wake(&driver->state);
+  for (bool going = true; going && acquire(&driver->state) == UP;) {
+    const uint32_t seen = acquire(&driver->submitted);
+    if (pending(driver))
+      going = run_next(driver);
+    else
+      sn_wait_change(&driver->submitted, seen);
+  }
+  if (move_state(driver, UP, ABSENT)) sn_wait_wake(&driver->state);
+}
+
+/* ---- the API thread -------------------------------------------------------------------------- */
+
+bool sn_driver_available(const sn_pool *pool) { return acquire(&pool->driver.state) == UP; }
+
+uint32_t sn_driver_completed(const sn_pool *pool) { return acquire(&pool->driver.completed); }
+
+bool sn_driver_idle(const sn_pool *pool) { return pending(&pool->driver) == 0; }
+
+sn_status sn_driver_status(const sn_pool *pool, uint32_t ticket) {
+  return pool->driver.ring[ticket % SN_DRIVER_RING].status;
+}
+
+/* Waits until at most `most` jobs are pending. */
+static sn_status wait_pending(sn_pool *pool, uint32_t most) {
+  sn_driver *driver = &pool->driver;
+  for (;;) {
+    const uint32_t seen = acquire(&driver->progress);
+    if (pending(driver) <= most) return SN_OK;
+    if (acquire(&driver->state) == DEAD) {
+      sn_pool_settle(pool);
+      return SN_ERR_WORKER;
+    }
+    sn_wait_change(&driver->progress, seen);
+  }
+}
+
+sn_status sn_driver_wait(sn_pool *pool, uint32_t ticket) {
+  const uint32_t later = acquire(&pool->driver.submitted) - ticket;
+  return (int32_t)later < 0 ? SN_ERR_ARGUMENT : wait_pending(pool, later);
+}
+
+sn_status sn_driver_wait_all(sn_pool *pool) { return wait_pending(pool, 0); }
+
+static void push(sn_driver *driver, sn_job_fn *fn, void *arg) {
+  const uint32_t ticket = acquire(&driver->submitted) + 1;
+  *slot(driver, ticket) = (sn_job){.fn = fn, .arg = arg};
+  atomic_store_explicit(&driver->submitted, ticket, memory_order_release);
+  sn_wait_wake(&driver->submitted);
+}
+
+static void run_here(sn_driver *driver, sn_job_fn *fn, void *arg) {
+  const uint32_t ticket = acquire(&driver->submitted) + 1;
+  *slot(driver, ticket) = (sn_job){.fn = fn, .arg = arg, .status = fn(arg)};
+  atomic_store_explicit(&driver->completed, ticket, memory_order_release);
+  atomic_store_explicit(&driver->submitted, ticket, memory_order_release);
+}
+
+sn_status sn_driver_submit(sn_env *env, sn_pool *pool, sn_job_fn *fn, void *arg, uint32_t *ticket) {
+  sn_driver *driver = &pool->driver;
+  SN_FAIL_IF(env, sn_pool_lost(pool) || wait_pending(pool, SN_DRIVER_RING - 1), SN_ERR_WORKER,
+             "a thread of the pool was lost");
+  if (sn_driver_available(pool))
+    push(driver, fn, arg);
+  else
+    run_here(driver, fn, arg);
+  *ticket = acquire(&driver->submitted);
+  return SN_OK;
+}
+
+/* ---- life and death -------------------------------------------------------------------------- */
+
+void sn_driver_start(sn_pool *pool) {
+  sn_driver *driver = &pool->driver;
+  if (driver->thread.started || !sn_thread_start(&driver->thread, pool, SN_DRIVER_LANE)) return;
+  while (acquire(&driver->state) == ABSENT) sn_wait_change(&driver->state, ABSENT);
+}
+
+void sn_driver_mark_dead(sn_pool *pool) {
+  sn_driver *driver = &pool->driver;
+  if (acquire(&driver->state) != UP) return;
+  atomic_store_explicit(&pool->lost, true, memory_order_release);
+  if (!move_state(driver, UP, DEAD)) return;
+  announce(driver);
+  /* One that lives on after all ends at its next look at the state. */
+  sn_wait_wake(&driver->submitted);
+}
+
+void sn_driver_revive(sn_pool *pool) {
+  sn_driver *driver = &pool->driver;
+  if (acquire(&driver->state) == DEAD) {
+    sn_thread_join(&driver->thread);
+    const uint32_t last = acquire(&driver->submitted);
+    for (uint32_t n = pending(driver); n > 0; n--)
+      slot(driver, last - n + 1)->status = SN_ERR_WORKER;
+    atomic_store_explicit(&driver->completed, last, memory_order_release);
+    announce(driver);
+    move_state(driver, DEAD, ABSENT);
+  }
+  sn_driver_start(pool);
+}
+
+void sn_driver_stop(sn_pool *pool) {
+  sn_driver *driver = &pool->driver;
+  wait_pending(pool, 0);
+  if (sn_driver_available(pool)) push(driver, NULL, NULL);
+  while (acquire(&driver->state) == UP) sn_wait_change(&driver->state, UP);
+  sn_thread_join(&driver->thread);
+}

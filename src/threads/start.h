@@ -1,0 +1,24 @@
+/* start.h - where the pool's threads come from.
+ * start_posix.c: pthreads. worker_shared.c: JS starts workers, which enter by themselves. */
+#ifndef SN_THREADS_START_H
+#define SN_THREADS_START_H
+
+#include "threads/pool.h"
+
+typedef struct sn_thread {
+  sn_pool *pool;
+  int lane;         /* or SN_DRIVER_LANE */
+  bool started;     /* and not yet joined */
+  uintptr_t handle; /* of the operating system */
+} sn_thread;
+
+/* Starts a thread that runs the loop of its lane; false if it cannot. thread must stay in place. */
+bool sn_thread_start(sn_thread *thread, sn_pool *pool, int lane);
+
+/* Waits for a started thread to end; others are ignored. */
+void sn_thread_join(sn_thread *thread);
+
+/* Tells the world outside, on the driver's thread, that job `ticket` is completed. */
+void sn_thread_job_done(uint32_t ticket);
+
+#endif

@@ -1,0 +1,281 @@
+#include "bridge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api.h"
+#include "threads/pool.h"
+
+/* JS reads these structs where they are. */
+_Static_assert(sizeof(void *) == 4 && sizeof(size_t) == 4, "tensors and sizes are 32-bit words");
+_Static_assert(sizeof(sn_kernel_profile) == 40, "layout known to js/src/profile.ts");
+_Static_assert(sizeof(sn_span) == 24, "layout known to js/src/profile.ts");
+
+enum { SCRATCH_WORDS = 1024 };
+
+static sn_context *context;
+static _Alignas(8) int32_t first_scratch[SCRATCH_WORDS];
+static int32_t *scratch = first_scratch;
+static uint32_t scratch_words = SCRATCH_WORDS;
+
+/* Pointers and words are the same size here, so an array of tensors is read in place. */
+static sn_tensor **scratch_tensors(void) { return (sn_tensor **)(void *)scratch; }
+
+int32_t *sinter_scratch(uint32_t words) {
+  if (words <= scratch_words) return scratch;
+  uint32_t grown = scratch_words;
+  while (grown < words) {
+    if (grown > UINT32_MAX / 8) return NULL;
+    grown *= 2;
+  }
+  int32_t *block = malloc(grown * sizeof *block);
+  if (!block) return NULL;
+  if (scratch != first_scratch) free(scratch);
+  scratch = block;
+  scratch_words = grown;
+  return scratch;
+}
+
+void *sinter_worker_memory(uint32_t bytes) {
+  return bytes > UINT32_MAX - 63 ? NULL : aligned_alloc(64, (bytes + 63) & ~(uint32_t)63);
+}
+
+/* ---- context ---------------------------------------------------------------------------------- */
+
+sn_status sinter_create(int threads, bool deterministic, uint32_t memory_limit_bytes) {
+  if (context) return SN_ERR_ARGUMENT;
+  const sn_options options = {.threads = threads,
+                              .deterministic = deterministic,
+                              .memory_limit_bytes = memory_limit_bytes};
+  return sn_context_create(&options, &context);
+}
+
+void *sinter_pool(void) { return sn_context_pool(context); }
+void sinter_revive(void) { sn_pool_revive(sn_context_pool(context)); }
+int sinter_threads(void) { return sn_threads(context); }
+const char *sinter_isa(void) { return sn_isa(context); }
+const char *sinter_version(void) { return SN_VERSION; }
+sn_status sinter_error_status(void) { return sn_error_status(context); }
+const char *sinter_error_message(void) { return sn_error_message(context); }
+void sinter_error_clear(void) { sn_error_clear(context); }
+
+void sinter_memory(void) {
+  sn_memory_info info;
+  sn_memory(context, &info);
+  memcpy(scratch, &info, sizeof info);
+}
+
+void sinter_set_debug(int level) { sn_set_debug(context, level); }
+int sinter_pass_count(void) { return sn_pass_count(); }
+const char *sinter_pass_name(int index) { return sn_pass_name(index); }
+sn_status sinter_pass_enable(int index, bool on) {
+  return sn_pass_enable(context, sn_pass_name(index), on);
+}
+
+/* ---- tensors ---------------------------------------------------------------------------------- */
+
+/* Widens the rank words from the given one on. JS never sends a rank above SN_MAX_RANK. */
+static const int64_t *dims_from(int64_t *wide, const int32_t *words, int rank) {
+  for (int i = 0; i < rank; i++) wide[i] = words[i];
+  return wide;
+}
+
+#define DIMS(rank) dims_from((int64_t[SN_MAX_RANK]){0}, scratch, (rank))
+
+sn_tensor *sinter_empty(int dtype, int rank) {
+  void *data = NULL;
+  sn_tensor *t = sn_empty(context, (sn_dtype)dtype, rank, DIMS(rank), &data);
+  scratch[0] = (int32_t)(uintptr_t)data;
+  return t;
+}
+
+sn_tensor *sinter_full(int dtype, int rank, double value) {
+  return sn_full(context, (sn_dtype)dtype, rank, DIMS(rank), value);
+}
+
+sn_tensor *sinter_scalar(double value) { return sn_scalar(context, value); }
+
+sn_tensor *sinter_iota(int dtype, int rank, int axis) {
+  return sn_iota(context, (sn_dtype)dtype, rank, DIMS(rank), axis);
+}
+
+sn_tensor *sinter_placeholder(int dtype, int rank) {
+  return sn_placeholder(context, (sn_dtype)dtype, rank, DIMS(rank));
+}
+
+sn_tensor *sinter_copy(sn_tensor *t) {
+  const void *data = sn_data(t);
+  if (!data) return NULL;
+  return sn_from_data(context, sn_dtype_of(t), sn_rank(t), sn_dims(t), data);
+}
+
+void sinter_retain(sn_tensor *t) { sn_retain(t); }
+void sinter_release(sn_tensor *t) { sn_release(t); }
+
+void sinter_describe(const sn_tensor *t) {
+  const int rank = sn_rank(t);
+  const int64_t *dims = sn_dims(t);
+  scratch[0] = (int32_t)sn_dtype_of(t);
+  scratch[1] = rank;
+  for (int i = 0; i < rank; i++) scratch[2 + i] = (int32_t)dims[i];
+}
+
+const void *sinter_data(sn_tensor *t) { return sn_data(t); }
+sn_status sinter_eval(uint32_t count) { return sn_eval(scratch_tensors(), count); }
+
+sn_status sinter_eval_async(uint32_t count) {
+  uint32_t ticket = 0;
+  const sn_status status = sn_eval_async(scratch_tensors(), count, &ticket);
+  scratch[0] = (int32_t)ticket;
+  return status;
+}
+
+bool sinter_ticket_done(uint32_t ticket) { return sn_ticket_done(context, ticket); }
+sn_status sinter_synchronize(void) { return sn_synchronize(context); }
+
+/* ---- ops -------------------------------------------------------------------------------------- */
+
+#define ROW(name) [SN_OP_##name] = sn_##name,
+static sn_tensor *(*const unary_ops[SN_OP_COUNT])(sn_tensor *) = {SN_UNARY_OPS(ROW)};
+static sn_tensor *(*const binary_ops[SN_OP_COUNT])(sn_tensor *, sn_tensor *) = {
+    SN_BINARY_OPS(ROW)};
+static sn_tensor *(*const ternary_ops[SN_OP_COUNT])(sn_tensor *, sn_tensor *, sn_tensor *) = {
+    SN_TERNARY_OPS(ROW)};
+
+sn_tensor *sinter_unary(uint32_t op, sn_tensor *x) { return unary_ops[op](x); }
+
+sn_tensor *sinter_binary(uint32_t op, sn_tensor *x, sn_tensor *y) { return binary_ops[op](x, y); }
+
+sn_tensor *sinter_binary_scalar(uint32_t op, sn_tensor *x, double y) {
+  sn_tensor *scalar = sn_scalar(context, y);
+  sn_tensor *result = binary_ops[op](x, scalar);
+  sn_release(scalar);
+  return result;
+}
+
+sn_tensor *sinter_scalar_binary(uint32_t op, double x, sn_tensor *y) {
+  sn_tensor *scalar = sn_scalar(context, x);
+  sn_tensor *result = binary_ops[op](scalar, y);
+  sn_release(scalar);
+  return result;
+}
+
+sn_tensor *sinter_ternary(uint32_t op, sn_tensor *x, sn_tensor *y, sn_tensor *z) {
+  return ternary_ops[op](x, y, z);
+}
+
+sn_tensor *sinter_sum(sn_tensor *x, uint32_t axes, bool keepdims) {
+  return sn_sum(x, axes, keepdims);
+}
+sn_tensor *sinter_mean(sn_tensor *x, uint32_t axes, bool keepdims) {
+  return sn_mean(x, axes, keepdims);
+}
+sn_tensor *sinter_max(sn_tensor *x, uint32_t axes, bool keepdims) {
+  return sn_max(x, axes, keepdims);
+}
+sn_tensor *sinter_min(sn_tensor *x, uint32_t axes, bool keepdims) {
+  return sn_min(x, axes, keepdims);
+}
+sn_tensor *sinter_argmax(sn_tensor *x, int axis, bool keepdims) {
+  return sn_argmax(x, axis, keepdims);
+}
+sn_tensor *sinter_argmin(sn_tensor *x, int axis, bool keepdims) {
+  return sn_argmin(x, axis, keepdims);
+}
+sn_tensor *sinter_matmul(sn_tensor *x, sn_tensor *y) { return sn_matmul(x, y); }
+sn_tensor *sinter_softmax_cross_entropy(sn_tensor *logits, sn_tensor *labels) {
+  return sn_softmax_cross_entropy(logits, labels);
+}
+sn_tensor *sinter_reshape(sn_tensor *x, int rank) { return sn_reshape(x, rank, DIMS(rank)); }
+sn_tensor *sinter_broadcast(sn_tensor *x, int rank) {
+  return sn_broadcast_to(x, rank, DIMS(rank));
+}
+sn_tensor *sinter_transpose(sn_tensor *x) { return sn_transpose(x, scratch); }
+
+sn_tensor *sinter_slice(sn_tensor *x) {
+  const int rank = sn_rank(x);
+  int64_t begin[SN_MAX_RANK], size[SN_MAX_RANK], strides[SN_MAX_RANK];
+  return sn_slice(x, dims_from(begin, scratch, rank), dims_from(size, scratch + rank, rank),
+                  dims_from(strides, scratch + 2 * rank, rank));
+}
+
+sn_tensor *sinter_pad(sn_tensor *x, double value) {
+  const int rank = sn_rank(x);
+  int64_t before[SN_MAX_RANK], after[SN_MAX_RANK];
+  return sn_pad(x, dims_from(before, scratch, rank), dims_from(after, scratch + rank, rank),
+                value);
+}
+
+sn_tensor *sinter_concat(uint32_t count, int axis) {
+  return sn_concat(scratch_tensors(), count, axis);
+}
+sn_tensor *sinter_astype(sn_tensor *x, int dtype) { return sn_astype(x, (sn_dtype)dtype); }
+sn_tensor *sinter_bitcast(sn_tensor *x, int dtype) { return sn_bitcast(x, (sn_dtype)dtype); }
+
+/* ---- derivatives and programs ------------------------------------------------------------------ */
+
+sn_tensor *sinter_variable(sn_tensor *x) { return sn_variable(x); }
+
+sn_status sinter_gradients(sn_tensor *y, uint32_t count) {
+  sn_tensor **wrt = scratch_tensors();
+  return sn_gradients(y, wrt, count, wrt + count);
+}
+
+sn_program *sinter_compile(uint32_t n_inputs, uint32_t n_outputs) {
+  sn_tensor **inputs = scratch_tensors();
+  bool *donate = malloc(n_inputs + 1);
+  if (!donate) return NULL;
+  for (uint32_t i = 0; i < n_inputs; i++) donate[i] = scratch[n_inputs + n_outputs + i] != 0;
+  sn_program *program = NULL;
+  const sn_status status = sn_compile(context, inputs, n_inputs, inputs + n_inputs, n_outputs,
+                                      donate, &program);
+  free(donate);
+  return status ? NULL : program;
+}
+
+sn_status sinter_program_run(sn_program *program, uint32_t n_inputs) {
+  return sn_program_run(program, scratch_tensors(), scratch_tensors() + n_inputs);
+}
+
+sn_status sinter_program_run_async(sn_program *program, uint32_t n_inputs, uint32_t n_outputs) {
+  uint32_t ticket = 0;
+  sn_tensor **inputs = scratch_tensors();
+  const sn_status status = sn_program_run_async(program, inputs, inputs + n_inputs, &ticket);
+  scratch[n_inputs + n_outputs] = (int32_t)ticket;
+  return status;
+}
+
+void sinter_program_release(sn_program *program) { sn_program_release(program); }
+
+void sinter_program_describe(const sn_program *program) {
+  sn_program_info info;
+  sn_program_describe(program, &info);
+  const double fields[] = {(double)info.nodes,       (double)info.kernels, (double)info.arena_bytes,
+                           (double)info.naive_bytes, info.flops,           info.bytes};
+  memcpy(scratch, fields, sizeof fields);
+}
+
+const char *sinter_program_text(const sn_program *program) {
+  return sn_program_text(program, (const char *)scratch);
+}
+
+/* ---- profile ---------------------------------------------------------------------------------- */
+
+sn_status sinter_profile_start(uint32_t max_spans) { return sn_profile_start(context, max_spans); }
+void sinter_profile_stop(void) { sn_profile_stop(context); }
+
+const sn_kernel_profile *sinter_profile_kernels(void) {
+  const sn_kernel_profile *kernels = NULL;
+  scratch[0] = (int32_t)sn_profile_kernels(context, &kernels);
+  return kernels;
+}
+
+const sn_span *sinter_profile_spans(void) {
+  const sn_span *spans = NULL;
+  size_t lost = 0;
+  scratch[0] = (int32_t)sn_profile_spans(context, &spans, &lost);
+  scratch[1] = (int32_t)lost;
+  return spans;
+}
+
+double sinter_profile_now(void) { return sn_profile_now(); }

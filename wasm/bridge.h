@@ -1,0 +1,100 @@
+/* bridge.h - the interface between JS and the wasm module: the public C API with integers (and a few
+ * doubles) only, so that one op is one call without strings, objects or allocation in between.
+ *
+ *   One context per module instance; all of this runs on the thread that created it.
+ *   Tensors and programs are pointers; 0 reports an error, to be read with sinter_error_*.
+ *   Anything that is not one number travels through the scratch block, an array of 32-bit words whose
+ *   address and size sinter_scratch reports. "in:" and "out:" below are its contents from word 0 on;
+ *   dims, axes and counts take one word each, doubles two, texts as many bytes as they have and a NUL.
+ *   Threads: what a worker calls (sn_worker_lane, sn_worker_driver) is exported by src/threads.
+ */
+#ifndef SINTER_BRIDGE_H
+#define SINTER_BRIDGE_H
+
+#include "sinter.h"
+
+#define SN_EXPORT(name) __attribute__((export_name(#name))) name
+
+/* The scratch block, made at least words long; NULL when there is no memory for that. */
+int32_t *SN_EXPORT(sinter_scratch)(uint32_t words);
+
+/* 64-byte aligned block for a worker's stack and thread-local data; NULL when there is no memory. */
+void *SN_EXPORT(sinter_worker_memory)(uint32_t bytes);
+
+/* ---- context ---- */
+sn_status SN_EXPORT(sinter_create)(int threads, bool deterministic, uint32_t memory_limit_bytes);
+void *SN_EXPORT(sinter_pool)(void);   /* the sn_pool that workers enter, or NULL */
+void SN_EXPORT(sinter_revive)(void); /* after dead workers were marked: see sn_pool_revive */
+int SN_EXPORT(sinter_threads)(void);
+const char *SN_EXPORT(sinter_isa)(void);
+const char *SN_EXPORT(sinter_version)(void);
+sn_status SN_EXPORT(sinter_error_status)(void);
+const char *SN_EXPORT(sinter_error_message)(void);
+void SN_EXPORT(sinter_error_clear)(void);
+void SN_EXPORT(sinter_memory)(void); /* out: the fields of sn_memory_info */
+void SN_EXPORT(sinter_set_debug)(int level);
+int SN_EXPORT(sinter_pass_count)(void);
+const char *SN_EXPORT(sinter_pass_name)(int index);
+sn_status SN_EXPORT(sinter_pass_enable)(int index, bool on);
+
+/* ---- tensors ---- */
+sn_tensor *SN_EXPORT(sinter_empty)(int dtype, int rank); /* in: dims; out: address of the elements */
+sn_tensor *SN_EXPORT(sinter_full)(int dtype, int rank, double value); /* in: dims */
+sn_tensor *SN_EXPORT(sinter_scalar)(double value);
+sn_tensor *SN_EXPORT(sinter_iota)(int dtype, int rank, int axis);    /* in: dims */
+sn_tensor *SN_EXPORT(sinter_placeholder)(int dtype, int rank);       /* in: dims */
+sn_tensor *SN_EXPORT(sinter_copy)(sn_tensor *t); /* evaluated, in memory of its own */
+void SN_EXPORT(sinter_retain)(sn_tensor *t);
+void SN_EXPORT(sinter_release)(sn_tensor *t);
+void SN_EXPORT(sinter_describe)(const sn_tensor *t); /* out: dtype, rank, dims */
+const void *SN_EXPORT(sinter_data)(sn_tensor *t);    /* evaluates; where the elements are */
+sn_status SN_EXPORT(sinter_eval)(uint32_t count);    /* in: tensors */
+sn_status SN_EXPORT(sinter_eval_async)(uint32_t count); /* in: tensors; out: ticket */
+bool SN_EXPORT(sinter_ticket_done)(uint32_t ticket);
+sn_status SN_EXPORT(sinter_synchronize)(void);
+
+/* ---- ops ---- */
+sn_tensor *SN_EXPORT(sinter_unary)(uint32_t op, sn_tensor *x);
+sn_tensor *SN_EXPORT(sinter_binary)(uint32_t op, sn_tensor *x, sn_tensor *y);
+sn_tensor *SN_EXPORT(sinter_binary_scalar)(uint32_t op, sn_tensor *x, double y); /* x op y */
+sn_tensor *SN_EXPORT(sinter_scalar_binary)(uint32_t op, double x, sn_tensor *y);
+sn_tensor *SN_EXPORT(sinter_ternary)(uint32_t op, sn_tensor *x, sn_tensor *y, sn_tensor *z);
+sn_tensor *SN_EXPORT(sinter_sum)(sn_tensor *x, uint32_t axes, bool keepdims);
+sn_tensor *SN_EXPORT(sinter_mean)(sn_tensor *x, uint32_t axes, bool keepdims);
+sn_tensor *SN_EXPORT(sinter_max)(sn_tensor *x, uint32_t axes, bool keepdims);
+sn_tensor *SN_EXPORT(sinter_min)(sn_tensor *x, uint32_t axes, bool keepdims);
+sn_tensor *SN_EXPORT(sinter_argmax)(sn_tensor *x, int axis, bool keepdims);
+sn_tensor *SN_EXPORT(sinter_argmin)(sn_tensor *x, int axis, bool keepdims);
+sn_tensor *SN_EXPORT(sinter_matmul)(sn_tensor *x, sn_tensor *y);
+sn_tensor *SN_EXPORT(sinter_softmax_cross_entropy)(sn_tensor *logits, sn_tensor *labels);
+sn_tensor *SN_EXPORT(sinter_reshape)(sn_tensor *x, int rank);   /* in: dims */
+sn_tensor *SN_EXPORT(sinter_broadcast)(sn_tensor *x, int rank); /* in: dims */
+sn_tensor *SN_EXPORT(sinter_transpose)(sn_tensor *x);           /* in: permutation */
+sn_tensor *SN_EXPORT(sinter_slice)(sn_tensor *x);             /* in: begins, sizes, strides */
+sn_tensor *SN_EXPORT(sinter_pad)(sn_tensor *x, double value); /* in: befores, afters */
+sn_tensor *SN_EXPORT(sinter_concat)(uint32_t count, int axis); /* in: tensors */
+sn_tensor *SN_EXPORT(sinter_astype)(sn_tensor *x, int dtype);
+sn_tensor *SN_EXPORT(sinter_bitcast)(sn_tensor *x, int dtype);
+
+/* ---- derivatives and programs ---- */
+sn_tensor *SN_EXPORT(sinter_variable)(sn_tensor *x);
+/* in: count tensors; out, behind them: as many derivatives */
+sn_status SN_EXPORT(sinter_gradients)(sn_tensor *y, uint32_t count);
+/* in: n_inputs placeholders, n_outputs tensors, n_inputs donation flags */
+sn_program *SN_EXPORT(sinter_compile)(uint32_t n_inputs, uint32_t n_outputs);
+/* in: n_inputs tensors; out, behind them: the program's outputs, and of the async one the ticket. */
+sn_status SN_EXPORT(sinter_program_run)(sn_program *program, uint32_t n_inputs);
+sn_status SN_EXPORT(sinter_program_run_async)(sn_program *program, uint32_t n_inputs,
+                                              uint32_t n_outputs);
+void SN_EXPORT(sinter_program_release)(sn_program *program);
+void SN_EXPORT(sinter_program_describe)(const sn_program *program); /* out: sn_program_info as doubles */
+const char *SN_EXPORT(sinter_program_text)(const sn_program *program); /* in: name of the stage */
+
+/* ---- profile ---- */
+sn_status SN_EXPORT(sinter_profile_start)(uint32_t max_spans);
+void SN_EXPORT(sinter_profile_stop)(void);
+const sn_kernel_profile *SN_EXPORT(sinter_profile_kernels)(void); /* out: count */
+const sn_span *SN_EXPORT(sinter_profile_spans)(void);             /* out: count, lost */
+double SN_EXPORT(sinter_profile_now)(void);
+
+#endif

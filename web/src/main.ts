@@ -1,0 +1,144 @@
+// The page: every message of the trainer goes to the views that show it, every action of the
+// user becomes a command. The two halves of the program meet here and nowhere else.
+
+import './style/tokens.css';
+import './style/layout.css';
+import './style/frame.css';
+import './style/panels.css';
+import { TrainerClient } from './state/client.ts';
+import { LossHistory } from './state/history.ts';
+import type { Evaluation, FromTrainer, Progress } from './state/protocol.ts';
+import { DEFAULTS } from './state/settings.ts';
+import { AccuracyChart } from './views/accuracy-chart.ts';
+import { CapabilitiesBadge } from './views/capabilities.ts';
+import { Controls } from './views/controls.ts';
+import { DigitGrid } from './views/digits.ts';
+import { download } from './views/download.ts';
+import { element } from './views/dom.ts';
+import { DrawPad } from './views/pad.ts';
+import { FailureBar } from './views/failure-bar.ts';
+import { bindKeys } from './views/keys.ts';
+import { LossChart } from './views/loss-chart.ts';
+import { OpTable } from './views/op-table.ts';
+import { PredictionView } from './views/prediction.ts';
+import { Story } from './views/story.ts';
+import { Tiles } from './views/tiles.ts';
+
+const RECLASSIFY_MS = 250;
+
+const history = new LossHistory();
+const lossChart = new LossChart(history);
+const accuracyChart = new AccuracyChart();
+const tiles = new Tiles();
+const badge = new CapabilitiesBadge();
+const table = new OpTable();
+const digits = new DigitGrid();
+const prediction = new PredictionView();
+const story = new Story();
+const failureBar = new FailureBar();
+const traceButton = element<HTMLButtonElement>('trace');
+
+const trainer = new TrainerClient(receive);
+const controls = new Controls({
+  start: () => trainer.send({ type: 'start' }),
+  pause: () => trainer.send({ type: 'pause' }),
+  step: () => trainer.send({ type: 'step' }),
+  reset: (settings) => trainer.send({ type: 'reset', settings }),
+  learningRate: (value) => trainer.send({ type: 'learningRate', value }),
+});
+
+let drawn: Float32Array | null = null;
+let classifiedAt = 0;
+
+function classify(): void {
+  if (drawn === null) return;
+  classifiedAt = performance.now();
+  trainer.send({ type: 'classify', pixels: drawn });
+}
+
+function clear(): void {
+  history.clear();
+  lossChart.draw();
+  accuracyChart.clear();
+  tiles.clear();
+  table.clear();
+  digits.setPredictions(null);
+  story.clear(controls.settings);
+  traceButton.disabled = true;
+  classify();
+}
+
+function showProgress(progress: Progress): void {
+  const wasFinite = Number.isFinite(history.mean);
+  const first = progress.step - progress.losses.length + 1;
+  progress.losses.forEach((loss, i) => history.push(first + i, loss));
+  lossChart.draw();
+  tiles.progress(progress, history.mean);
+  if (wasFinite && !Number.isFinite(history.mean))
+    controls.say('The loss is no longer a number: reset, and try a lower learning rate.', true);
+  story.show(progress, controls.settings.batch);
+  // The network has learnt since: look at the drawing again.
+  if (performance.now() - classifiedAt > RECLASSIFY_MS) classify();
+}
+
+function showEvaluation(evaluation: Evaluation): void {
+  tiles.evaluation(evaluation);
+  accuracyChart.add(evaluation);
+  digits.setPredictions(evaluation.sample);
+}
+
+function receive(message: FromTrainer): void {
+  switch (message.type) {
+    case 'loading':
+      controls.say(tiles.loading(message.received, message.total));
+      break;
+    case 'capabilities':
+      badge.show(message.capabilities);
+      break;
+    case 'ready':
+      digits.setSample(message.sample);
+      controls.say('Ready: 60,000 images to learn from, 10,000 to be tested on.');
+      clear();
+      break;
+    case 'phase':
+      controls.setPhase(message.phase);
+      break;
+    case 'fresh':
+      clear();
+      break;
+    case 'progress':
+      showProgress(message.progress);
+      break;
+    case 'evaluation':
+      showEvaluation(message.evaluation);
+      break;
+    case 'profile':
+      table.show(message.profile);
+      story.setKernels(message.profile.kernels.reduce((sum, { calls }) => sum + calls, 0));
+      traceButton.disabled = false;
+      break;
+    case 'probabilities':
+      if (drawn !== null) prediction.show(message.values);
+      break;
+    case 'trace':
+      download('sinter-trace.json', 'application/json', message.json);
+      break;
+    case 'failure':
+      failureBar.show(message.failure);
+      if (!controls.ready) controls.say('The playground could not start.', true);
+      break;
+  }
+}
+
+new DrawPad((pixels) => {
+  drawn = pixels;
+  if (pixels === null) prediction.clear();
+  else classify();
+});
+bindKeys({ toggle: () => controls.toggle(), step: () => controls.stepOnce() });
+traceButton.addEventListener('click', () => trainer.send({ type: 'trace' }));
+trainer.send({
+  type: 'open',
+  dataUrl: new URL('mnist/', document.baseURI).href,
+  settings: DEFAULTS,
+});

@@ -1,0 +1,100 @@
+// Every message between the page and the trainer. Both sides switch over `type`, so the
+// compiler finds a message that nobody handles.
+
+import type { Settings } from './settings.ts';
+
+/** `paused` is also the state before the first step. */
+export type Phase = 'loading' | 'paused' | 'running';
+
+export interface Capabilities {
+  threads: number;
+  simd: boolean;
+  relaxedSimd: boolean;
+  jit: boolean;
+  crossOriginIsolated: boolean;
+  reasons: string[];
+  version: string;
+}
+
+export interface Progress {
+  /** Steps done since the last reset. */
+  step: number;
+  stepsPerEpoch: number;
+  /** One loss per step since the last message, oldest first. */
+  losses: Float32Array;
+  /** By the wall clock, evaluation and profiling included; 0 before it is known. */
+  stepsPerSecond: number;
+  /** Time inside the training steps alone. */
+  msPerStep: number;
+  /** Floating-point operations of one step's matrix products. */
+  flopsPerStep: number;
+  bytesInUse: number;
+  bytesPeak: number;
+  tensors: number;
+  /** Steps since bytesInUse last changed. */
+  bytesSteady: number;
+}
+
+export interface Evaluation {
+  step: number;
+  /** Share of right answers, 0..1. */
+  accuracy: number;
+  count: number;
+  /** True when the whole test set was used. */
+  whole: boolean;
+  /** Predicted digits of the sample, in its order. */
+  sample: Uint8Array;
+}
+
+export interface KernelTiming {
+  name: string;
+  kind: string;
+  /** Per training step. */
+  calls: number;
+  ms: number;
+  gflops: number;
+  gbps: number;
+}
+
+export interface ProfileReport {
+  /** Training steps that were measured. */
+  steps: number;
+  /** Wall time of one step, ms. */
+  msPerStep: number;
+  kernels: KernelTiming[];
+}
+
+/** Test digits that the page shows: 28 x 28 bytes each, and their labels. */
+export interface DigitSample {
+  images: Uint8Array;
+  labels: Uint8Array;
+}
+
+export interface Failure {
+  name: string;
+  message: string;
+  hint: string;
+}
+
+export type ToTrainer =
+  | { type: 'open'; dataUrl: string; settings: Settings }
+  | { type: 'start' }
+  | { type: 'pause' }
+  | { type: 'step' }
+  | { type: 'reset'; settings: Settings }
+  | { type: 'learningRate'; value: number }
+  | { type: 'classify'; pixels: Float32Array }
+  | { type: 'trace' };
+
+export type FromTrainer =
+  | { type: 'loading'; received: number; total: number }
+  | { type: 'capabilities'; capabilities: Capabilities }
+  | { type: 'ready'; sample: DigitSample }
+  | { type: 'phase'; phase: Phase }
+  | { type: 'fresh' }
+  | { type: 'progress'; progress: Progress }
+  | { type: 'evaluation'; evaluation: Evaluation }
+  | { type: 'profile'; profile: ProfileReport }
+  | { type: 'probabilities'; values: Float32Array }
+  | { type: 'trace'; json: string }
+  | { type: 'failure'; failure: Failure };

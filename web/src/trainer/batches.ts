@@ -1,0 +1,49 @@
+// Cuts the training set into batches of equal size, in a new order every epoch.
+// The last few images that do not fill a batch are left for another epoch's order, so that
+// every step has the same shapes and one compiled program serves them all.
+
+import { PIXELS, type Digits } from './mnist.ts';
+import { generator, shuffle } from './random.ts';
+
+const BYTE_TO_UNIT = 1 / 255;
+
+/** Pixels of the given digits, scaled to [0, 1], written into `out` row by row. */
+export function gather(from: Digits, index: ArrayLike<number>, out: Float32Array): void {
+  for (let row = 0; row < index.length; row++) {
+    const start = index[row] * PIXELS;
+    const target = row * PIXELS;
+    for (let p = 0; p < PIXELS; p++) out[target + p] = from.images[start + p] * BYTE_TO_UNIT;
+  }
+}
+
+export class Batches {
+  readonly stepsPerEpoch: number;
+  /** The current batch; overwritten by `next`. */
+  readonly images: Float32Array;
+  readonly labels: Int32Array;
+
+  private readonly order: Uint32Array;
+  private readonly random: () => number;
+  private position = 0;
+
+  constructor(
+    private readonly digits: Digits,
+    readonly size: number,
+    seed: number,
+  ) {
+    this.stepsPerEpoch = Math.floor(digits.count / size);
+    this.images = new Float32Array(size * PIXELS);
+    this.labels = new Int32Array(size);
+    this.order = Uint32Array.from({ length: digits.count }, (_, i) => i);
+    this.random = generator(seed);
+  }
+
+  next(): void {
+    if (this.position === 0) shuffle(this.order, this.random);
+    const start = this.position * this.size;
+    const rows = this.order.subarray(start, start + this.size);
+    gather(this.digits, rows, this.images);
+    for (let row = 0; row < this.size; row++) this.labels[row] = this.digits.labels[rows[row]];
+    this.position = (this.position + 1) % this.stepsPerEpoch;
+  }
+}

@@ -1,0 +1,35 @@
+// Measures a few real training steps and keeps the last trace for download.
+
+import * as sn from 'sinter';
+import type { ProfileReport } from '../state/protocol.ts';
+
+export class Profiler {
+  private trace: unknown = null;
+
+  /** Runs `work`, which returns the number of training steps it did. */
+  async measure(work: () => number): Promise<ProfileReport> {
+    let steps = 0;
+    const profile = await sn.profile(() => {
+      steps = work();
+    });
+    this.trace = profile.toChromeTrace();
+    return {
+      steps,
+      msPerStep: profile.totalMs / steps,
+      kernels: profile.kernels.map((kernel) => ({
+        name: kernel.name,
+        kind: kernel.kind,
+        calls: kernel.calls / steps,
+        ms: kernel.ms / steps,
+        gflops: kernel.gflops,
+        gbps: kernel.gbps,
+      })),
+    };
+  }
+
+  /** Chrome trace of the last measurement, null before the first. */
+  traceJson(): string | null {
+    if (this.trace === null) return null;
+    return typeof this.trace === 'string' ? this.trace : JSON.stringify(this.trace);
+  }
+}

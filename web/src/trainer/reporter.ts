@@ -1,0 +1,53 @@
+// Collects what happened since the last report and sends it at most 12 times a second.
+
+import * as sn from 'sinter';
+import type { FromTrainer } from '../state/protocol.ts';
+import type { Meter } from './meter.ts';
+import type { Session } from './session.ts';
+
+const REPORT_EVERY_MS = 80;
+
+export class Reporter {
+  private losses: number[] = [];
+  private reportedAt = -Infinity;
+  private bytes = -1;
+  private bytesSince = 0;
+
+  constructor(
+    readonly meter: Meter,
+    private readonly post: (message: FromTrainer) => void,
+  ) {}
+
+  step(loss: number, ms: number): void {
+    this.losses.push(loss);
+    this.meter.step(ms);
+  }
+
+  /** `now`: even if the last report was just sent. */
+  report(session: Session, now: boolean): void {
+    const time = performance.now();
+    if (!now && time - this.reportedAt < REPORT_EVERY_MS) return;
+    this.reportedAt = time;
+    const { bytesInUse, bytesPeak, tensors } = sn.memory();
+    if (bytesInUse !== this.bytes) {
+      this.bytes = bytesInUse;
+      this.bytesSince = session.steps;
+    }
+    this.post({
+      type: 'progress',
+      progress: {
+        step: session.steps,
+        stepsPerEpoch: session.stepsPerEpoch,
+        losses: Float32Array.from(this.losses),
+        stepsPerSecond: this.meter.stepsPerSecond,
+        msPerStep: this.meter.msPerStep,
+        flopsPerStep: session.flopsPerStep,
+        bytesInUse,
+        bytesPeak,
+        tensors,
+        bytesSteady: session.steps - this.bytesSince,
+      },
+    });
+    this.losses = [];
+  }
+}

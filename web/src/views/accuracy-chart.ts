@@ -1,0 +1,49 @@
+// Test accuracy over steps. The axis is logarithmic in the share of wrong answers, so the way
+// from 98 % to 99 % - half of the mistakes gone - is as long as the way from 80 % to 90 %.
+
+import type { Evaluation } from '../state/protocol.ts';
+import { Chart } from './chart.ts';
+import { element, perFrame } from './dom.ts';
+
+const MARKS = [0, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995];
+/** Half a mistake in 10,000: a perfect score must still have a place. */
+const LEAST_WRONG = 0.5e-4;
+const TOP = position(0.996);
+
+function position(accuracy: number): number {
+  return -Math.log10(Math.max(1 - accuracy, LEAST_WRONG));
+}
+
+function write(place: number): string {
+  const share = 100 * (1 - 10 ** -place);
+  return `${Number(share.toFixed(2))} %`;
+}
+
+export class AccuracyChart {
+  private readonly columns: [number[], (number | null)[], (number | null)[]] = [[], [], []];
+  private readonly chart = new Chart(element('accuracy-chart'), {
+    x: { min: 0 },
+    y: { range: (_, _min, max) => [0, Math.max(max ?? 0, TOP)] },
+    marks: MARKS.map(position),
+    mark: write,
+    value: write,
+    lines: [
+      { label: '1,000 digits', colour: '--accuracy', width: 2, points: false },
+      { label: 'all 10,000', colour: '--accuracy', width: 2, points: true },
+    ],
+  });
+  private readonly draw = perFrame(() => this.chart.show(this.columns));
+
+  clear(): void {
+    for (const column of this.columns) column.length = 0;
+    this.draw();
+  }
+
+  add({ step, accuracy, whole }: Evaluation): void {
+    const [steps, sample, all] = this.columns;
+    steps.push(step);
+    sample.push(whole ? null : position(accuracy));
+    all.push(whole ? position(accuracy) : null);
+    this.draw();
+  }
+}

@@ -1,0 +1,127 @@
+// What both charts share: a uPlot that fills its box, takes its colours from the style sheet,
+// and shows the values under the pointer.
+
+import uPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+import { create } from './dom.ts';
+import { count } from './format.ts';
+
+export interface Line {
+  label: string;
+  /** Name of a custom property of the style sheet. */
+  colour: string;
+  width: number;
+  points: boolean;
+}
+
+export interface ChartOptions {
+  x: { min: number };
+  y: uPlot.Scale;
+  /** Where the y axis may be marked; those in range are. */
+  marks: readonly number[];
+  /** How a mark of the y axis is written, and how a value at the pointer. */
+  mark: (value: number) => string;
+  value: (value: number) => string;
+  lines: Line[];
+}
+
+const FONT = '11px system-ui, sans-serif';
+/** Distances between marks of the x axis: whole numbers of steps. */
+const STEPS = [1, 2, 5]
+  .flatMap((n) => [n, 10 * n, 100 * n, 1e3 * n, 1e4 * n, 1e5 * n, 1e6 * n])
+  .sort((a, b) => a - b);
+
+function css(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(name);
+}
+
+function inRange(marks: readonly number[]) {
+  return (_plot: uPlot, _axis: number, min: number, max: number): number[] =>
+    marks.filter((mark) => mark >= min && mark <= max);
+}
+
+function axis(side: 'x' | 'y', options: ChartOptions): uPlot.Axis {
+  const write = side === 'x' ? count : options.mark;
+  return {
+    font: FONT,
+    stroke: () => css('--muted'),
+    grid: { show: side === 'y', stroke: () => css('--line'), width: 1 },
+    ticks: { show: false },
+    size: side === 'x' ? 24 : 46,
+    gap: 6,
+    space: side === 'x' ? 70 : 24,
+    values: (_, splits) => splits.map((value) => (value === null ? '' : write(value))),
+    ...(side === 'x'
+      ? { incrs: STEPS }
+      : { splits: inRange(options.marks), filter: (_, splits) => splits }),
+  };
+}
+
+function series({ label, colour, width, points }: Line): uPlot.Series {
+  return {
+    label,
+    stroke: () => css(colour),
+    width,
+    spanGaps: !points && width > 1,
+    paths: points ? () => null : undefined,
+    points: points
+      ? { show: true, size: 8, stroke: () => css(colour), fill: () => css(colour) }
+      : { show: false },
+  };
+}
+
+/** A line of text over the plot with the values at the pointer. */
+function readout(options: ChartOptions): uPlot.Plugin {
+  const box = create('div', 'readout');
+  box.hidden = true;
+  return {
+    hooks: {
+      init: (plot) => void plot.over.append(box),
+      setCursor: (plot) => {
+        const at = plot.cursor.idx;
+        box.hidden = at === null || at === undefined;
+        if (at === null || at === undefined) return;
+        const parts = options.lines.flatMap((line, i) => {
+          const value = plot.data[i + 1][at];
+          return typeof value === 'number' ? [`${line.label} ${options.value(value)}`] : [];
+        });
+        box.textContent = [`step ${count(plot.data[0][at])}`, ...parts].join(' · ');
+      },
+    },
+  };
+}
+
+export class Chart {
+  private readonly plot: uPlot;
+
+  constructor(box: HTMLElement, options: ChartOptions) {
+    const size = () => ({ width: box.clientWidth, height: box.clientHeight });
+    this.plot = new uPlot(
+      {
+        ...size(),
+        padding: [8, 10, 0, 0],
+        legend: { show: false },
+        cursor: { drag: { x: false, y: false }, points: { size: 6 }, sync: { key: 'training' } },
+        scales: {
+          x: {
+            time: false,
+            range: (_, min, max) => [options.x.min, Math.max(max ?? 0, min ?? 0, 10)],
+          },
+          y: options.y,
+        },
+        axes: [axis('x', options), axis('y', options)],
+        series: [{}, ...options.lines.map(series)],
+        plugins: [readout(options)],
+      },
+      [[], ...options.lines.map(() => [])],
+      box,
+    );
+    new ResizeObserver(() => this.plot.setSize(size())).observe(box);
+    const dark = matchMedia('(prefers-color-scheme: dark)');
+    dark.addEventListener('change', () => this.plot.redraw(false));
+  }
+
+  show(columns: uPlot.AlignedData): void {
+    this.plot.setData(columns);
+  }
+}

@@ -1,0 +1,51 @@
+// The few things that every view does with the page. Texts are written only when they change,
+// so an idle value costs nothing and a selection in it survives.
+
+/** The element of index.html with this id; a missing one is a mistake in the page itself. */
+export function element<T extends Element = HTMLElement>(id: string): T {
+  const found = document.getElementById(id);
+  if (found === null) throw new Error(`index.html has no element "${id}"`);
+  return found as unknown as T;
+}
+
+/** The one descendant that matches. */
+export function inside<T extends Element = HTMLElement>(parent: Element, selector: string): T {
+  const found = parent.querySelector<T>(selector);
+  if (found === null) throw new Error(`no "${selector}" in the page`);
+  return found;
+}
+
+export function create<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  className: string,
+  ...children: (Node | string)[]
+): HTMLElementTagNameMap[K] {
+  const made = document.createElement(tag);
+  if (className !== '') made.className = className;
+  made.append(...children);
+  return made;
+}
+
+export function setText(node: Element, text: string): void {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+/** Text for people, and the plain number for programs in data-value. */
+export function setValue(node: HTMLElement, text: string, value: number | null): void {
+  setText(node, text);
+  if (value === null) delete node.dataset.value;
+  else node.dataset.value = String(value);
+}
+
+/** Runs `draw` at most once per frame, however often it is asked for. */
+export function perFrame(draw: () => void): () => void {
+  let asked = false;
+  return () => {
+    if (asked) return;
+    asked = true;
+    requestAnimationFrame(() => {
+      asked = false;
+      draw();
+    });
+  };
+}

@@ -1,0 +1,39 @@
+// Numbers as the page writes them: English digits, fixed decimals where values change live.
+
+const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
+
+export const NONE = '–';
+
+export function count(value: number): string {
+  return whole.format(value);
+}
+
+/** `digits` significant digits, without an exponent: 0.0123, 4.56, 78.9, 1,234. */
+export function significant(value: number, digits = 3): string {
+  if (!Number.isFinite(value)) return NONE;
+  const size = value === 0 ? 0 : Math.floor(Math.log10(Math.abs(value)));
+  return value.toLocaleString('en', {
+    minimumFractionDigits: Math.max(0, Math.min(4, digits - 1 - size)),
+    maximumFractionDigits: Math.max(0, Math.min(4, digits - 1 - size)),
+  });
+}
+
+export function percent(share: number): string {
+  return `${(100 * share).toFixed(2)} %`;
+}
+
+export function bytes(value: number): string {
+  if (value < 1024) return `${value} B`;
+  const units = ['kB', 'MB', 'GB'];
+  let unit = -1;
+  let size = value;
+  do {
+    size /= 1024;
+    unit++;
+  } while (size >= 1024 && unit < units.length - 1);
+  return `${size.toFixed(1)} ${units[unit]}`;
+}
+
+export function plural(amount: number, noun: string): string {
+  return `${count(amount)} ${noun}${amount === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,62 @@
+// The row of figures above the charts, and the progress bar: loading first, then the epoch.
+
+import type { Evaluation, Progress } from '../state/protocol.ts';
+import { element, inside, setText, setValue } from './dom.ts';
+import { NONE, bytes, count, percent, significant } from './format.ts';
+
+export class Tiles {
+  private readonly loss = element('loss');
+  private readonly accuracy = element('accuracy');
+  private readonly accuracyOf = element('accuracy-of');
+  private readonly stepsPerSecond = element('steps-per-second');
+  private readonly msPerStep = element('ms-per-step');
+  private readonly gflops = element('gflops');
+  private readonly epoch = element('epoch');
+  private readonly epochOf = element('epoch-of');
+  private readonly bar = element('bar');
+  private readonly fill = inside(this.bar, 'i');
+  private whole = '';
+
+  loading(received: number, total: number): string {
+    this.setBar('Loading MNIST', total > 0 ? received / total : 0);
+    return `Loading MNIST: ${bytes(received)} of ${bytes(total)}`;
+  }
+
+  clear(): void {
+    for (const tile of [this.loss, this.accuracy, this.stepsPerSecond, this.msPerStep, this.gflops])
+      setValue(tile, NONE, null);
+    setValue(this.epoch, '0.00', 0);
+    setText(this.accuracyOf, 'not tested yet');
+    setText(this.epochOf, '60,000 images each');
+    this.whole = '';
+    this.setBar('Epoch', 0);
+  }
+
+  progress(progress: Progress, meanLoss: number): void {
+    const { step, stepsPerEpoch, stepsPerSecond, msPerStep, flopsPerStep } = progress;
+    if (step > 0) setValue(this.loss, meanLoss.toFixed(4), meanLoss);
+    if (stepsPerSecond > 0) {
+      setValue(this.stepsPerSecond, significant(stepsPerSecond), stepsPerSecond);
+      setValue(this.msPerStep, significant(msPerStep), msPerStep);
+      const gflops = flopsPerStep / msPerStep / 1e6;
+      setValue(this.gflops, significant(gflops), gflops);
+    }
+    setValue(this.epoch, (step / stepsPerEpoch).toFixed(2), step / stepsPerEpoch);
+    setText(this.epochOf, `step ${count(step)}`);
+    this.setBar('Epoch', (step % stepsPerEpoch) / stepsPerEpoch);
+  }
+
+  /** Says on how many digits the number stands; the last whole-set result stays in sight. */
+  evaluation({ accuracy, count: size, whole }: Evaluation): void {
+    setValue(this.accuracy, percent(accuracy), 100 * accuracy);
+    this.accuracy.dataset.count = String(size);
+    if (whole) this.whole = ` · all: ${percent(accuracy)}`;
+    setText(this.accuracyOf, whole ? `of all ${count(size)}` : `of ${count(size)}${this.whole}`);
+  }
+
+  private setBar(label: string, share: number): void {
+    this.bar.setAttribute('aria-label', label);
+    this.bar.setAttribute('aria-valuenow', String(Math.round(100 * share)));
+    this.fill.style.transform = `scaleX(${share})`;
+  }
+}

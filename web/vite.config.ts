@@ -1,0 +1,22 @@
+// The playground is plain static files: `web/dist` works from any folder of any server.
+// The two headers let the page share memory between threads; without them it trains on one.
+import { defineConfig } from 'vite';
+import { mnist } from './build/mnist.ts';
+
+const headers = {
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Embedder-Policy': 'require-corp',
+};
+
+export default defineConfig({
+  root: import.meta.dirname,
+  base: './',
+  publicDir: 'generated',
+  plugins: [mnist('generated/mnist')],
+  // Pre-bundling would move the module away from the .wasm files that it finds by its own URL.
+  optimizeDeps: { exclude: ['sinter'] },
+  worker: { format: 'es' },
+  build: { target: 'es2022', assetsInlineLimit: 0, chunkSizeWarningLimit: 300 },
+  server: { headers },
+  preview: { headers },
+});
