@@ -211,6 +211,43 @@ static sn_status place(state *s, sn_id id) {
   return SN_OK;
 }
 
+/* Sinking. Levels place a node as early as they can, so work on arguments alone would be a kernel of its own long
+ * before its result is used. A set that one other set alone reads, element by element, joins that set: it is
+ * computed there and needs no memory. Nothing else waits for it, so moving it later makes no cycle. */
+static sn_status sink_sets(state *s) {
+  enum { NOBODY = SN_NONE, SEVERAL = SN_NONE - 1 };
+  const sn_graph *g = s->g;
+  uint32_t *user;
+  SN_TRY(sn_arena_alloc(s->arena, s->n_sets, sizeof *user, (void **)&user));
+  for (uint32_t i = 0; i < s->n_sets; i++) user[i] = (uint32_t)NOBODY;
+  for (sn_id id = (sn_id)g->n_nodes; id-- > 0;) { /* users have larger ids: seen before what they use */
+    if (!s->live[id]) continue;
+    const uint32_t mine = s->set_of[id] == SN_NONE ? (uint32_t)SEVERAL : find(s, s->set_of[id]);
+    const bool in_step = mine != (uint32_t)SEVERAL && sn_op_is_elementwise(g->nodes[id].op);
+    const sn_id *x = sn_graph_inputs(g, id);
+    for (uint32_t k = 0; k < g->nodes[id].n_inputs; k++) {
+      if (s->set_of[x[k]] == SN_NONE) continue;
+      const uint32_t theirs = find(s, s->set_of[x[k]]);
+      if (theirs == mine) continue;
+      const bool known = user[theirs] == (uint32_t)NOBODY || user[theirs] == mine;
+      user[theirs] = in_step && joinable(s, x[k]) && known ? mine : (uint32_t)SEVERAL;
+    }
+  }
+  /* later sets first, so that a chain of sets sinks as a whole */
+  for (uint32_t i = (uint32_t)s->n_sets; i-- > 0;) {
+    if (find(s, i) != i || user[i] >= (uint32_t)SEVERAL) continue;
+    const uint32_t to = find(s, user[i]);
+    const set *a = &s->sets[i], *b = &s->sets[to];
+    if (to == i || (a->head != SN_NONE && b->head != SN_NONE) ||
+        a->n_nodes + b->n_nodes > MAX_SET_NODES || a->n_inputs + b->n_inputs > MAX_SET_INPUTS)
+      continue;
+    const uint32_t level = b->level, onward = user[to], root = unite(s, i, to);
+    s->sets[root].level = level;
+    user[root] = onward;
+  }
+  return SN_OK;
+}
+
 /* Numbers the sets by level, then by first node. */
 static sn_status number_sets(state *s, sn_partition *out) {
   uint32_t *number, *at, deepest = 0;
@@ -251,6 +288,7 @@ sn_status sn_partition_graph(const sn_graph *g, bool fusion, sn_partition *out) 
   SN_TRY(find_owned(&s));
   for (sn_id id = 0; id < n; id++)
     if (live[id]) SN_TRY(place(&s, id));
+  if (fusion) SN_TRY(sink_sets(&s));
   *out = (sn_partition){.set = s.set_of, .owner = s.owner};
   SN_TRY(number_sets(&s, out));
   out->cuts = s.cuts;

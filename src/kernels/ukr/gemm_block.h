@@ -1,5 +1,5 @@
-/* gemm_block.h - body of every SIMD micro-kernel (contract in ukr.h). Included once per kernel, after
- * definitions of
+/* gemm_block.h - body of every SIMD micro-kernel (contract in ukr.h). Included once per kernel,
+ * after definitions of
  *
  *   NAME        the function               MR, NV           rows, vectors per row (NR = NV * LANES)
  *   REAL        float or double            SPLAT(x)         a VEC with x in every lane
