@@ -52,7 +52,6 @@ sn_status sinter_create(int threads, bool deterministic, uint32_t memory_limit_b
 
 void *sinter_pool(void) { return sn_context_pool(context); }
 void sinter_revive(void) { sn_pool_revive(sn_context_pool(context)); }
-int sinter_threads(void) { return sn_threads(context); }
 const char *sinter_isa(void) { return sn_isa(context); }
 const char *sinter_version(void) { return SN_VERSION; }
 sn_status sinter_error_status(void) { return sn_error_status(context); }

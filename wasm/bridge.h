@@ -25,7 +25,6 @@ void *SN_EXPORT(sinter_worker_memory)(uint32_t bytes);
 sn_status SN_EXPORT(sinter_create)(int threads, bool deterministic, uint32_t memory_limit_bytes);
 void *SN_EXPORT(sinter_pool)(void);   /* the sn_pool that workers enter, or NULL */
 void SN_EXPORT(sinter_revive)(void); /* after dead workers were marked: see sn_pool_revive */
-int SN_EXPORT(sinter_threads)(void);
 const char *SN_EXPORT(sinter_isa)(void);
 const char *SN_EXPORT(sinter_version)(void);
 sn_status SN_EXPORT(sinter_error_status)(void);

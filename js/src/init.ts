@@ -191,7 +191,7 @@ function describe(ready: Runtime, { shared, reasons }: Choice, options: InitOpti
   }
   return {
     version: ready.text(ready.exports.sinter_version()),
-    threads: ready.exports.sinter_threads(),
+    threads: ready.workers?.lanes ?? 1,
     simd: true,
     relaxedSimd: false,
     jit: false,

@@ -5,7 +5,7 @@
 // scope, donation) and never comes back. A handle belongs to the innermost scope it was made in, or to
 // the garbage collector when there was none.
 
-import { DisposedError, SinterError, shapeText } from './errors.js';
+import { DisposedError, ShapeError, SinterError, shapeText } from './errors.js';
 import { dtypeFromNumber, newArray, viewOf, type DType, type TensorData } from './dtype.js';
 import { runtime, runtimeOrNull } from './runtime/runtime.js';
 import { activeScope } from './scope.js';
@@ -165,7 +165,7 @@ export class Tensor {
   item(): number {
     const address = this.read('item');
     if (this.size !== 1) {
-      throw new SinterError('shape', `item: expected one element, a ${shapeText(this.shape)}`, {
+      throw new ShapeError(`item: expected one element, a ${shapeText(this.shape)}`, {
         hint: 'use dataSync or toArray',
       });
     }

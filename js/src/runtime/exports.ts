@@ -9,7 +9,6 @@ export interface Exports {
   sinter_create(threads: number, deterministic: number, memoryLimitBytes: number): number;
   sinter_pool(): number;
   sinter_revive(): void;
-  sinter_threads(): number;
   sinter_isa(): number;
   sinter_version(): number;
   sinter_error_status(): number;

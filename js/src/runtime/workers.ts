@@ -50,6 +50,11 @@ export class Workers {
     await Promise.all(wanted.map((lane) => this.#open(lane)));
   }
 
+  /** Lanes in their loops, the caller's included. */
+  get lanes(): number {
+    return 1 + this.#seats.filter(({ lane, ready }) => lane !== DRIVER_LANE && ready).length;
+  }
+
   /** Settles when the core has completed the ticket; see the invariant above. */
   wait(ticket: number): Promise<void> {
     return new Promise((resolve, reject) => {
