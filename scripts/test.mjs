@@ -4,7 +4,7 @@
 //   native         ctest, release                    js          package tests, the system's Node
 //   asan           ctest, ASan + UBSan, SINTER_TEST  js-newer    the same on the npm package `node`
 //   tsan           ctest, TSan, SINTER_TEST          cross       equal results natively and in wasm
-//                                                    browser     playground and package in browsers
+//   readme         the programs in README.md         browser     playground and package in browsers
 //
 // All builds start at once, in the order in which the suites want them; a suite waits only for its
 // own. Suites run one after another. A suite prints one line, and its output when something failed.
@@ -28,8 +28,12 @@ const exec = async (command, args, count) => {
 
 const number = (output, pattern) => Number(pattern.exec(output)?.[1] ?? 0);
 
-const layers = () => exec(systemNode(), ['tests/check_layers.mjs'],
-  (_, code) => ({ passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1 }));
+const countNodeTests = (output) => ({
+  passed: number(output, /ℹ pass (\d+)/),
+  failed: number(output, /ℹ fail (\d+)/) + number(output, /ℹ cancelled (\d+)/),
+});
+
+const layers = () => exec(systemNode(), ['--test', '--test-reporter=spec', 'tests/check_layers.mjs'], countNodeTests);
 
 const ctest = (preset, wrapper = []) => {
   const [command, ...args] = [...wrapper, 'ctest', '--preset', preset];
@@ -49,10 +53,7 @@ const nodeTests = (node, folder, ...options) => {
   const files = testFiles(folder);
   if (!files.length) throw new Stop(`${folder}: no *.test.mjs`);
   const args = ['--test', '--test-reporter=spec', `--test-timeout=${TEST_TIMEOUT_MS}`, ...options];
-  return exec(node, [...args, ...files], (output) => ({
-    passed: number(output, /ℹ pass (\d+)/),
-    failed: number(output, /ℹ fail (\d+)/) + number(output, /ℹ cancelled (\d+)/),
-  }));
+  return exec(node, [...args, ...files], countNodeTests);
 };
 
 /** ThreadSanitizer of older compilers stops where the kernel randomises addresses widely. */
@@ -73,6 +74,8 @@ const SUITES = [
   { name: 'js-newer', needs: ['js'], parts: ['wasm'], run: () => nodeTests(newerNode(), 'js/test') },
   { name: 'cross', needs: ['native', 'js'], parts: ['native', 'wasm'],
     run: () => nodeTests(newerNode(), 'tests/cross') },
+  { name: 'readme', needs: ['native', 'js'], parts: ['native', 'wasm'],
+    run: () => nodeTests(systemNode(), 'tests/readme') },
   { name: 'browser', needs: ['web'], parts: ['wasm', 'browsers'],
     run: () => nodeTests(newerNode(), 'tests/browser', '--test-concurrency=1') },
 ];

@@ -9,7 +9,7 @@
 #include "base/size.h"
 #include "fuse/fuse.h"
 
-#define MAX_TEXTS (SN_PASS_COUNT + 4)
+#define MAX_TEXTS (SN_PASS_COUNT + 5)
 
 static sn_status keep_text(sn_executable *exe, const char *stage, const char *text) {
   sn_log_printf("--- %s\n", stage);
@@ -88,7 +88,10 @@ static sn_status make_kernels(sn_executable *exe, const sn_machine *machine) {
   SN_FAIL_IF(env, sn_size_add_overflows(exe->shared_offset, shared, &exe->lanes_offset),
              SN_ERR_MEMORY, "plan: intermediates are too large");
   exe->lane_stride = lane;
-  return SN_OK;
+  if (env->debug < SN_LOG_CODE) return SN_OK;
+  const char *text;
+  SN_TRY(sn_kernels_text(exe->kernels, n, &exe->arena, &text));
+  return keep_text(exe, "kernels", text);
 }
 
 static sn_status compile_stages(const sn_graph *traced, const sn_compile_options *options,

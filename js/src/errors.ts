@@ -112,5 +112,6 @@ export function errorFromStatus(status: number, message: string): SinterError {
   }
 }
 
-/** (2, 3), as in every message. */
-export const shapeText = (shape: readonly number[]): string => `(${shape.join(', ')})`;
+/** (2, 3) or (3,), as in the messages of the core. */
+export const shapeText = (shape: readonly number[]): string =>
+  shape.length === 1 ? `(${shape[0]},)` : `(${shape.join(', ')})`;

@@ -2,7 +2,7 @@
 
 import { SinterError, UnsupportedError, errorFromStatus } from './errors.js';
 import { clockOrigin, hostImports } from './runtime/host.js';
-import { cores, isPage, isolation } from './runtime/environment.js';
+import { awaitAlive, cores, isPage, isolation } from './runtime/environment.js';
 import { isThreaded, type Exports, type ThreadExports } from './runtime/exports.js';
 import { loadModule, singleUrl, threadedUrl, type WasmSource } from './runtime/loader.js';
 import { ownMemory, sharedMemory } from './runtime/memory.js';
@@ -79,7 +79,7 @@ export async function init(options: InitOptions = {}): Promise<Info> {
       });
     }
   } else {
-    const attempt = { options: { ...options }, result: start(options) };
+    const attempt = { options: { ...options }, result: awaitAlive(start(options)) };
     started = attempt;
     attempt.result.then(
       ({ runtime: ready, info: facts }) => {
@@ -174,6 +174,9 @@ async function start(options: InitOptions): Promise<Started> {
   const choice = await choose(options.wasm);
   const instance = await instantiate(choice, clockBase);
   const exports = instance.exports as unknown as Exports & ThreadExports & { _initialize?: () => void };
+  if (typeof exports.sinter_create !== 'function') {
+    throw new SinterError('load', 'init: the given module is not that of sinter');
+  }
   exports._initialize?.();
   const wanted = typeof options.threads === 'number' ? options.threads : Math.min(cores(), MAX_LANES);
   const lanes = choice.shared ? wanted : 1;

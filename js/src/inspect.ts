@@ -3,6 +3,7 @@
 import { passes, setDebug } from './core.js';
 import { compile } from './jit.js';
 import { flatten } from './pytree.js';
+import { quietly } from './runtime/host.js';
 
 export interface Stage {
   name: string;
@@ -28,14 +29,10 @@ const RECORDING = 5;
 export function inspect<A extends readonly unknown[]>(f: (...args: A) => unknown): (...args: A) => Inspection {
   return (...args) => {
     const { tensors, shape } = flatten(args);
+    const notDonated = tensors.map(() => false);
     setDebug(RECORDING);
     try {
-      const { program } = compile(
-        (list) => f(...(list as unknown as A)),
-        tensors,
-        shape,
-        tensors.map(() => false),
-      );
+      const { program } = quietly(() => compile((list) => f(...(list as unknown as A)), tensors, shape, notDonated));
       const { nodes, kernels, flops, bytes, arenaBytes, naiveBytes } = program.describe();
       const stages = ['trace', ...passes(), 'groups', 'plan']
         .map((name) => ({ name, text: program.text(name) }))

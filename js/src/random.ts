@@ -97,9 +97,11 @@ export function foldIn(key: Tensor, data: number | Tensor): Tensor {
 }
 
 /** 32 random bits per element, as int32. */
-export function bits(key: Tensor, shape: readonly number[] = []): Tensor {
+export const bits = (key: Tensor, shape: readonly number[] = []): Tensor => drawBits(key, shape, 'random.bits');
+
+function drawBits(key: Tensor, shape: readonly number[], op: string): Tensor {
   return tidy(() => {
-    const [a, b] = draw(key, shape, 'random.bits');
+    const [a, b] = draw(key, shape, op);
     return ops.bitwiseXor(a, b);
   });
 }
@@ -112,15 +114,19 @@ export interface UniformOptions {
 }
 
 /** float32 in [0, 1): 23 random bits below an exponent of 1, minus 1. */
-function unit(key: Tensor, shape: readonly number[]): Tensor {
-  const mantissa = ops.shiftRightLogical(bits(key, shape), int(9));
+function unit(key: Tensor, shape: readonly number[], op: string): Tensor {
+  const mantissa = ops.shiftRightLogical(drawBits(key, shape, op), int(9));
   return bitcast(ops.bitwiseOr(mantissa, int(0x3f800000)), 'float32').sub(full([], 1));
 }
 
 /** float32, evenly in [minval, maxval). */
-export function uniform(key: Tensor, shape: readonly number[] = [], { minval = 0, maxval = 1 }: UniformOptions = {}): Tensor {
+export const uniform = (key: Tensor, shape: readonly number[] = [], options: UniformOptions = {}): Tensor =>
+  drawUniform(key, shape, options, 'random.uniform');
+
+function drawUniform(key: Tensor, shape: readonly number[], options: UniformOptions, op: string): Tensor {
+  const { minval = 0, maxval = 1 } = options;
   return tidy(() => {
-    const x = unit(key, shape);
+    const x = unit(key, shape, op);
     if (minval === 0 && maxval === 1) return x;
     // The difference rounded to float32, as the reference has it.
     const span = full([], Math.fround(Math.fround(maxval) - Math.fround(minval)));
@@ -155,12 +161,15 @@ const ABOVE_MINUS_ONE = -1 + 2 ** -24;
 
 /** float32 of the standard normal distribution. */
 export function normal(key: Tensor, shape: readonly number[] = []): Tensor {
-  return tidy(() => erfinv(uniform(key, shape, { minval: ABOVE_MINUS_ONE, maxval: 1 })).mul(full([], Math.SQRT2)));
+  return tidy(() => {
+    const x = drawUniform(key, shape, { minval: ABOVE_MINUS_ONE, maxval: 1 }, 'random.normal');
+    return erfinv(x).mul(full([], Math.SQRT2));
+  });
 }
 
 /** bool, true with probability p, which broadcasts to shape. */
 export function bernoulli(key: Tensor, p: TensorLike = 0.5, shape: readonly number[] = []): Tensor {
-  return tidy(() => unit(key, shape).less(p));
+  return tidy(() => unit(key, shape, 'random.bernoulli').less(p));
 }
 
 let implicit: Tensor | null = null;

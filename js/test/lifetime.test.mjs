@@ -31,8 +31,9 @@ test('tidy keeps the result and disposes the rest', () => {
     const y = x.mul(2).add(1);
     return { y, list: [x.neg()], text: 'static' };
   });
-  assert.equal(live(), before + 2);
   assert.deepEqual(kept.y.toArray(), [3, 5, 7]);
+  sn.eval(kept); // evaluated tensors let go of what they were made of
+  assert.equal(live(), before + 2);
   assert.equal(kept.text, 'static');
   sn.dispose(kept);
   assert.equal(live(), before);
@@ -120,6 +121,7 @@ test('a loop that never reads does not grow without end', () => {
 
 test('the garbage collector is the net', async (t) => {
   if (typeof globalThis.gc !== 'function') return t.skip('needs --expose-gc');
+  globalThis.gc();
   const before = live();
   (() => {
     for (let i = 0; i < 100; i++) sn.tensor([i]).add(1);
@@ -128,7 +130,7 @@ test('the garbage collector is the net', async (t) => {
     globalThis.gc();
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
-  assert.equal(live(), before);
+  assert.ok(live() <= before, `${live()} tensors, before ${before}`);
 });
 
 test('a rejected read leaks nothing', async () => {

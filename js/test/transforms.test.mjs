@@ -80,6 +80,7 @@ test('grad leaves nothing behind but its result', () => {
   const x = sn.tensor([1, 2, 3]);
   const before = sn.memory().tensors;
   const g = sn.grad(cube)(x);
+  sn.eval(g);
   assert.equal(sn.memory().tensors, before + 1);
   g.dispose();
   x.dispose();

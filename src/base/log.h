@@ -1,6 +1,6 @@
 /* log.h - the one scale of SINTER_DEBUG. Output goes to stderr natively and to console.debug in JS.
  *
- *   1  compile events and errors          4  emitted code of kernels
+ *   1  compile events and errors          4  the code of kernels
  *   2  time and GFLOP/s of every kernel   5  the IR after each stage
  *   3  groups with the reason of each     6  every rewrite of a pass
  *      cut, memory plan

@@ -63,6 +63,9 @@ typedef struct sn_machine { /* what a kernel is made for */
 sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_group *group,
                          sn_kernel *out);
 
+/* print.c: the kernels as text. */
+sn_status sn_kernels_text(const sn_kernel *kernels, size_t n, sn_arena *arena, const char **out);
+
 /* Everything a unit touches. */
 typedef struct sn_kernel_run {
   const sn_kernel *kernel;

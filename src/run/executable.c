@@ -1,6 +1,7 @@
 #include "run/executable.h"
 
 #include "base/host.h"
+#include "base/log.h"
 
 /* Work worth less than this many nanoseconds per lane stays on fewer lanes: waking one and waiting for it costs
  * about a microsecond, and far more when the machine is busy. */
@@ -72,9 +73,24 @@ static sn_status run_stage(const sn_executable *exe, size_t k, int stage, const 
   return sn_pool_run(args->pool, timed_units, &t, s->units, *lanes == 1 ? s->units : grain, *lanes);
 }
 
+static void record(const sn_executable *exe, size_t k, const sn_run_args *args, double ms,
+                   int lanes) {
+  const sn_group *group = &exe->groups.groups[k];
+  if (args->debug >= SN_LOG_TIMES)
+    sn_log_printf("%-40s %9.4f ms %8.2f GFLOP/s %8.2f GB/s %d threads\n", group->name, ms,
+                  ms > 0 ? group->flops / ms * 1e-6 : 0, ms > 0 ? group->bytes / ms * 1e-6 : 0, lanes);
+  if (!args->profiler || !args->profiler->on) return;
+  sn_kernel_profile *row = &args->profiler->kernels[exe->profile_rows[k]];
+  row->ms += ms;
+  row->flops += group->flops;
+  row->bytes += group->bytes;
+  row->calls++;
+  if ((uint32_t)lanes > row->threads) row->threads = (uint32_t)lanes;
+}
+
 static sn_status run_kernel(const sn_executable *exe, size_t k, const sn_run_args *args) {
-  sn_profiler *p = args->profiler && args->profiler->on ? args->profiler : NULL;
-  const double start = p ? sn_host_now_ms() : 0;
+  const bool timed = args->debug >= SN_LOG_TIMES || (args->profiler && args->profiler->on);
+  const double start = timed ? sn_host_now_ms() : 0;
   int most = 1;
   for (int s = 0; s < exe->kernels[k].n_stages; s++) {
     if (!exe->kernels[k].stages[s].units) continue;
@@ -82,14 +98,7 @@ static sn_status run_kernel(const sn_executable *exe, size_t k, const sn_run_arg
     SN_TRY(run_stage(exe, k, s, args, &lanes));
     if (lanes > most) most = lanes;
   }
-  if (p) {
-    sn_kernel_profile *row = &p->kernels[exe->profile_rows[k]];
-    row->ms += sn_host_now_ms() - start;
-    row->flops += exe->groups.groups[k].flops;
-    row->bytes += exe->groups.groups[k].bytes;
-    row->calls++;
-    if ((uint32_t)most > row->threads) row->threads = (uint32_t)most;
-  }
+  if (timed) record(exe, k, args, sn_host_now_ms() - start, most);
   return SN_OK;
 }
 

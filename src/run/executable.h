@@ -45,6 +45,7 @@ typedef struct sn_run_args {
   void *workspace;
   sn_pool *pool;
   sn_profiler *profiler; /* NULL or off: nothing is recorded */
+  int debug;             /* SINTER_DEBUG; from SN_LOG_TIMES on every kernel's time is shown */
 } sn_run_args;
 
 /* Every kernel in order. SN_ERR_WORKER when a lane of the pool died: outputs are then undefined. */

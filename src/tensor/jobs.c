@@ -80,7 +80,7 @@ static sn_status execute(void *arg) {
     if (job->reads[i]->failed) return SN_ERR_WORKER;
   const sn_run_args args = {.arguments = job->arguments, .fresh = job->fresh,
                             .workspace = ctx->workspace, .pool = ctx->pool,
-                            .profiler = &ctx->profiler};
+                            .profiler = &ctx->profiler, .debug = ctx->env.debug};
   return sn_executable_run(job->exe, &args);
 }
 

@@ -41,6 +41,16 @@ export function nodeModule<K extends keyof NodeModules>(name: K): NodeModules[K]
 /** The main thread of a page: it must neither block nor sleep. */
 export const isPage = typeof document === 'object' && !isNode;
 
+/** Awaits a promise that by itself would not keep a Node process from ending, e.g. of a compilation. */
+export async function awaitAlive<T>(promise: Promise<T>): Promise<T> {
+  const timer = isNode ? setInterval(() => {}, 60_000) : 0;
+  try {
+    return await promise;
+  } finally {
+    clearInterval(timer);
+  }
+}
+
 /** Cores that this process or page may use. */
 export function cores(): number {
   const os = nodeModule('node:os');

@@ -16,6 +16,18 @@ export function readText(memory: WebAssembly.Memory, address: number): string {
   return new TextDecoder().decode(bytes.slice(begin, end));
 }
 
+let isQuiet = false;
+
+/** Runs f without writing the core's debug output to the console. */
+export function quietly<T>(f: () => T): T {
+  isQuiet = true;
+  try {
+    return f();
+  } finally {
+    isQuiet = false;
+  }
+}
+
 export function hostImports(
   memory: WebAssembly.Memory,
   clockBase: number,
@@ -29,7 +41,9 @@ export function hostImports(
     },
     host: {
       now: () => sharedNow() - clockBase,
-      log: (address: number) => console.debug(readText(memory, address)),
+      log: (address: number) => {
+        if (!isQuiet) console.debug(readText(memory, address));
+      },
       job_done: jobDone,
     },
   };

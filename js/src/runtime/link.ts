@@ -6,7 +6,7 @@ import type { Report, StartMessage } from './messages.js';
 export interface Link {
   start(message: StartMessage): void;
   terminate(): void;
-  /** Whether the worker keeps a Node process from ending; at first it does. */
+  /** Whether the worker keeps a Node process from ending; at first it does not. */
   keepAlive(on: boolean): void;
 }
 
@@ -27,6 +27,7 @@ function nodeLink(events: LinkEvents): Link | null {
   worker.on('message', (message) => events.report(message as Report));
   worker.on('error', (error) => events.death(String(error)));
   worker.on('exit', (code) => events.death(`it exited with code ${code}`));
+  worker.unref();
   return {
     start: (message) => worker.postMessage(message),
     terminate: () => void worker.terminate(),

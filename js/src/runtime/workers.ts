@@ -95,8 +95,6 @@ export class Workers {
     else if (report.kind === 'dead') this.#bury(seat, report.reason);
     else {
       seat.ready = true;
-      seat.link.keepAlive(false);
-      this.#keepAlive();
       this.#arrivals.get(seat.lane)?.resolve();
       this.#arrivals.delete(seat.lane);
     }

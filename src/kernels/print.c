@@ -1,0 +1,49 @@
+/* print.c - what a kernel will do, as text (SINTER_DEBUG=4): its stages, how each operand is reached, and the
+ * strip program op by op. */
+#include "base/text.h"
+#include "kernels/kernel.h"
+
+static void print_operands(sn_text *t, const char *what, const sn_vm_operand *list, uint32_t n) {
+  static const char *const access[] = {"linear", "single", "strided", "index"};
+  for (uint32_t i = 0; i < n; i++) {
+    sn_text_add(t, "    %s s%u %s", what, list[i].slot, access[list[i].access]);
+    if (list[i].at.value != SN_NONE) sn_text_add(t, " b%u", list[i].at.value);
+    sn_text_add(t, " %s\n", sn_dtype_name(list[i].at.dtype));
+  }
+}
+
+static void print_code(sn_text *t, const char *part, const sn_group *group, const sn_vm_code *code,
+                       const sn_body *body) {
+  sn_text_add(t, "  %s: %zu bytes of strips\n", part, code->lane_bytes);
+  print_operands(t, "load ", code->loads, code->n_loads);
+  for (uint32_t i = 0; i < code->n_consts; i++)
+    sn_text_add(t, "    const s%u %.9g\n", code->consts[i].slot, code->consts[i].value);
+  if (code->head_slot != SN_NONE)
+    sn_text_add(t, "    head  s%u %s\n", code->head_slot, sn_op_describe(group->head_op)->name);
+  for (uint32_t i = 0; i < code->n_ops; i++) {
+    const sn_insn *insn = &body->insns[code->ops[i].dst];
+    sn_text_add(t, "    s%u = %s", code->ops[i].dst, sn_op_describe(insn->op)->name);
+    for (uint32_t k = 0; k < insn->n_args; k++) sn_text_add(t, " s%u", insn->args[k]);
+    sn_text_add(t, "\n");
+  }
+  print_operands(t, "store", code->stores, code->n_stores);
+}
+
+sn_status sn_kernels_text(const sn_kernel *kernels, size_t n, sn_arena *arena, const char **out) {
+  sn_text t = sn_text_in(arena);
+  for (size_t i = 0; i < n; i++) {
+    const sn_kernel *k = &kernels[i];
+    sn_text_add(&t, "k%zu %s", i, k->group->name);
+    for (int s = 0; s < k->n_stages; s++)
+      sn_text_add(&t, "%s%lld units", s ? ", then " : ": ", (long long)k->stages[s].units);
+    sn_text_add(&t, ", %zu bytes a lane, %zu shared\n", k->lane_bytes, k->shared_bytes);
+    if (k->group->kind == SN_GROUP_REDUCE) print_code(&t, "before", k->group, &k->pre, &k->group->pre);
+    if (k->group->kind == SN_GROUP_CONTRACTION)
+      sn_text_add(&t, "  product %lld x %lld x %lld, %lld tiles, kc %lld%s\n", (long long)k->gemm.m,
+                  (long long)k->gemm.n, (long long)k->gemm.k, (long long)k->gemm.tasks,
+                  (long long)k->gemm.kc, k->gemm.direct ? ", direct" : "");
+    print_code(&t, "strips", k->group, &k->post, &k->group->post);
+  }
+  *out = t.data ? t.data : "";
+  return t.status;
+}

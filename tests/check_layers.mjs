@@ -1,0 +1,106 @@
+// check_layers.mjs - the tree is what its documents say: includes follow the layers of src/README.md, no file
+// is too long, all memory comes from base/alloc.h, and docs/ops.md is the table's. Prints lines per folder.
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import { test } from 'node:test';
+import assert from 'node:assert/strict';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const SRC = join(ROOT, 'src');
+const MOST_LINES = 800;
+
+/** Folder or top-level module -> what its files may include; every one may include itself. */
+const LAYERS = {
+  base: [],
+  threads: ['base'],
+  graph: ['base'],
+  autodiff: ['base', 'graph'],
+  passes: ['base', 'graph'],
+  fuse: ['base', 'graph', 'passes'],
+  plan: ['base', 'graph', 'fuse'],
+  kernels: ['base', 'graph', 'fuse'],
+  run: ['base', 'threads', 'graph', 'fuse', 'plan', 'kernels'],
+  pipeline: ['base', 'threads', 'graph', 'autodiff', 'passes', 'fuse', 'plan', 'kernels', 'run'],
+  tensor: ['base', 'threads', 'graph', 'autodiff', 'passes', 'fuse', 'plan', 'kernels', 'run', 'pipeline'],
+  api: ['base', 'threads', 'graph', 'passes', 'kernels', 'run', 'pipeline', 'tensor'],
+};
+const PUBLIC = new Set(['sinter.h', 'sinter_ops.h']);
+
+const filesOf = (folder, wanted) =>
+  readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile() && wanted.test(entry.name))
+    .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
+
+const layerOf = (path) => path.split('/')[0].replace(/\.(c|h)$/, '');
+const includesOf = (text) => [...text.matchAll(/^\s*#\s*include\s+"([^"]+)"/gm)].map((match) => match[1]);
+
+/** Includes of one file that its layer does not allow. */
+export const violations = (path, text) =>
+  includesOf(text).filter((included) => {
+    if (PUBLIC.has(included)) return false;
+    const from = layerOf(path);
+    const to = layerOf(included.includes('/') || LAYERS[layerOf(included)] ? included : join(dirname(path), included));
+    return !(to in LAYERS) || (from !== to && !LAYERS[from]?.includes(to));
+  });
+
+const sources = filesOf(SRC, /\.(c|h|def|inc)$/).map((file) => ({
+  path: relative(SRC, file),
+  text: readFileSync(file, 'utf8'),
+}));
+
+test('includes follow the layers', () => {
+  const wrong = sources.flatMap(({ path, text }) => violations(path, text).map((to) => `${path} includes ${to}`));
+  assert.deepEqual(wrong, []);
+});
+
+test('a planted upward include is caught', () => {
+  assert.deepEqual(violations('graph/planted.c', '#include "tensor/tensor.h"\n#include "base/env.h"\n'), ['tensor/tensor.h']);
+});
+
+test('the layers are those of src/README.md', () => {
+  const rows = readFileSync(join(SRC, 'README.md'), 'utf8').matchAll(/^\| `([a-z]+)(?:\/|\.c)` \|/gm);
+  assert.deepEqual([...rows].map((row) => row[1]).sort(), Object.keys(LAYERS).sort());
+});
+
+test('memory is asked for in base/alloc.c alone', () => {
+  const calls = /\b(malloc|calloc|realloc|aligned_alloc|posix_memalign|free|alloca)\s*\(/;
+  const allowed = new Set(['base/alloc.c', 'api.c']); /* api.c: the default allocator */
+  const wrong = sources.filter(({ path, text }) => !allowed.has(path) && calls.test(text.replace(/\/\*[^]*?\*\//g, '')));
+  assert.deepEqual(wrong.map(({ path }) => path), []);
+});
+
+test('nothing in the library ends the process, and the environment is read in base/log.c', () => {
+  const wrong = sources.filter(({ path, text }) =>
+    /\b(abort|exit|assert|longjmp)\s*\(/.test(text) || (path !== 'base/log.c' && /\bgetenv\s*\(/.test(text)));
+  assert.deepEqual(wrong.map(({ path }) => path), []);
+});
+
+test('files are short enough to hold one idea', (t) => {
+  const folders = ['src', 'include', 'wasm', 'js/src', 'web/src', 'tests', 'bench', 'scripts'];
+  const long = [];
+  for (const folder of folders) {
+    let total = 0;
+    for (const file of filesOf(join(ROOT, folder), /\.(c|h|def|inc|ts|mjs|css)$/)) {
+      if (/node_modules|\.gen\.ts$|\/dist\//.test(file)) continue;
+      const lines = readFileSync(file, 'utf8').split('\n').length;
+      total += lines;
+      if (lines > MOST_LINES) long.push(`${relative(ROOT, file)}: ${lines} lines`);
+    }
+    t.diagnostic(`${folder}: ${total} lines`);
+  }
+  assert.deepEqual(long, []);
+});
+
+test('docs/ops.md is what the table says', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sinter-docs-'));
+  try {
+    const made = join(folder, 'ops.md');
+    execFileSync(process.execPath, [join(ROOT, 'scripts/gen-ops.mjs'), '--docs', made]);
+    assert.equal(readFileSync(join(ROOT, 'docs/ops.md'), 'utf8'), readFileSync(made, 'utf8'));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
