@@ -230,7 +230,8 @@ SN_API sn_status sn_compile(sn_context *ctx, sn_tensor *const *inputs, size_t n_
                             sn_program **out);
 
 /* Runs the program; outputs receives new tensors. Inputs are evaluated first when lazy and must have the
- * placeholders' shapes and dtypes. Donated inputs must not be read afterwards. [new, m s d w] */
+ * placeholders' shapes and dtypes. Donated inputs must not be read afterwards; one that others hold or
+ * lazily depend on is copied first and stays theirs. [new, m s d w] */
 SN_API sn_status sn_program_run(sn_program *program, sn_tensor *const *inputs,
                                 sn_tensor **outputs);
 

@@ -106,10 +106,11 @@ static sn_status check_inputs(sn_program *p, sn_tensor *const *inputs) {
   return SN_OK;
 }
 
-/* A donated value that others hold too is copied: they must not see it change. */
-static sn_status own_donated(sn_program *p, size_t i, call *c) {
+/* A donated value that others hold too - another tensor, or a lazy expression that still has to read it - is
+ * copied: they must not see it change. */
+static sn_status own_donated(sn_program *p, size_t i, const sn_tensor *input, call *c) {
   sn_storage *storage = c->arguments[i];
-  if (!p->donate[i] || storage->refs == 1) return SN_OK;
+  if (!p->donate[i] || (storage->refs == 1 && input->refs == 1)) return SN_OK;
   sn_jobs_collect(p->ctx, true);
   SN_TRY(sn_storage_new(&p->ctx->storages, storage->bytes, &c->copies[i]));
   memcpy(c->copies[i]->data, storage->data, storage->bytes);
@@ -121,7 +122,7 @@ static sn_status prepare_call(sn_program *p, sn_tensor *const *inputs, sn_job *j
   for (size_t i = 0; i < p->n_inputs + p->n_captured; i++) {
     const sn_tensor *t = i < p->n_inputs ? inputs[i] : p->captured[i - p->n_inputs];
     c->arguments[i] = t->storage;
-    if (i < p->n_inputs) SN_TRY(own_donated(p, i, c));
+    if (i < p->n_inputs) SN_TRY(own_donated(p, i, t, c));
     job->arguments[i] = c->arguments[i]->data;
   }
   SN_TRY(sn_job_outputs(job, c->arguments, c->results));
@@ -142,7 +143,7 @@ static void abandon_call(sn_program *p, call *c) {
 
 static void use_up(sn_program *p, sn_tensor *const *inputs) {
   for (size_t i = 0; i < p->n_inputs; i++) {
-    if (!p->donate[i]) continue;
+    if (!p->donate[i] || inputs[i]->refs > 1) continue;
     sn_storage_release(&p->ctx->storages, inputs[i]->storage);
     inputs[i]->storage = NULL;
     inputs[i]->state = SN_TENSOR_USED_UP;
