@@ -77,6 +77,8 @@ sn_tensor *SN_EXPORT(sinter_bitcast)(sn_tensor *x, int dtype);
 
 /* ---- derivatives and programs ---- */
 sn_tensor *SN_EXPORT(sinter_variable)(sn_tensor *x);
+/* No derivative by a variable will be asked of t any more: once evaluated it lets go of its inputs. */
+void SN_EXPORT(sinter_untrack)(sn_tensor *t);
 /* in: count tensors; out, behind them: as many derivatives */
 sn_status SN_EXPORT(sinter_gradients)(sn_tensor *y, uint32_t count);
 /* in: n_inputs placeholders, n_outputs tensors, n_inputs donation flags */

@@ -43,13 +43,10 @@ export interface Info {
 
 const MAX_LANES = 64;
 
-interface Started {
-  runtime: Runtime;
-  info: Info;
-}
-
-let started: { options: InitOptions; result: Promise<Started> } | null = null;
-let information: Info | null = null;
+let started: { options: InitOptions; done: Promise<void> } | null = null;
+/** What does not change after init, and the reasons known then. */
+type Facts = Omit<Info, 'threads'>;
+let facts: Facts | null = null;
 
 const OPTION_NAMES: readonly (keyof InitOptions)[] = [
   'wasm',
@@ -79,25 +76,21 @@ export async function init(options: InitOptions = {}): Promise<Info> {
       });
     }
   } else {
-    const attempt = { options: { ...options }, result: awaitAlive(start(options)) };
+    const attempt = { options: { ...options }, done: awaitAlive(start(options)) };
     started = attempt;
-    attempt.result.then(
-      ({ runtime: ready, info: facts }) => {
-        setRuntime(ready);
-        information = facts;
-      },
-      () => {
-        started = null;
-      },
-    );
+    attempt.done.catch(() => {
+      started = null;
+    });
   }
-  return { ...(await started.result).info };
+  await started.done;
+  return info();
 }
 
-/** What init chose: threads, instruction set, and the reasons for what is off. */
+/** What is in use, and the reasons for what is off. */
 export function info(): Info {
-  runtime();
-  return { ...(information as Info) };
+  const { workers } = runtime();
+  const known = facts as Facts;
+  return { ...known, threads: workers?.lanes ?? 1, reasons: [...known.reasons, ...(workers?.failures ?? [])] };
 }
 
 function checkOptions({ threads = 'auto', maxMemory }: InitOptions): void {
@@ -143,23 +136,15 @@ function instantiate({ module, memory }: Choice, clockBase: number): Promise<Web
   });
 }
 
-/** Workers for the pool, or null and the reason in reasons. */
-async function startWorkers(
-  choice: Choice,
+/** Sends the workers that were started into the pool of the context. */
+async function enterPool(
+  workers: Workers,
+  { module, memory }: Choice,
   exports: Exports & ThreadExports,
   clockBase: number,
-  lanes: number,
-): Promise<Workers | null> {
+): Promise<void> {
   if (isPage) exports.sn_wait_set_may_block(0);
-  const pool = exports.sinter_pool();
-  if (pool === 0) return null;
-  const workers = new Workers({ module: choice.module, memory: choice.memory, exports, pool, clockBase });
-  try {
-    await workers.start(lanes);
-  } catch (error) {
-    choice.reasons.push(`fewer threads: ${error instanceof Error ? error.message : String(error)}`);
-  }
-  return workers;
+  await workers.enter({ module, memory, exports, pool: exports.sinter_pool(), clockBase });
 }
 
 function createContext(exports: Exports, lanes: number, options: InitOptions): void {
@@ -168,9 +153,7 @@ function createContext(exports: Exports, lanes: number, options: InitOptions): v
   if (status !== 0) throw errorFromStatus(status, 'init: the core could not be created');
 }
 
-async function start(options: InitOptions): Promise<Started> {
-  checkOptions(options);
-  const clockBase = clockOrigin();
+async function createCore(options: InitOptions, clockBase: number, lanes: number): Promise<[Choice, Exports & ThreadExports]> {
   const choice = await choose(options.wasm);
   const instance = await instantiate(choice, clockBase);
   const exports = instance.exports as unknown as Exports & ThreadExports & { _initialize?: () => void };
@@ -178,15 +161,33 @@ async function start(options: InitOptions): Promise<Started> {
     throw new SinterError('load', 'init: the given module is not that of sinter');
   }
   exports._initialize?.();
-  const wanted = typeof options.threads === 'number' ? options.threads : Math.min(cores(), MAX_LANES);
-  const lanes = choice.shared ? wanted : 1;
-  createContext(exports, lanes, options);
-  const workers = choice.shared ? await startWorkers(choice, exports, clockBase, lanes) : null;
-  const ready = new Runtime(exports, choice.memory, workers, isPage);
-  return { runtime: ready, info: describe(ready, choice, options) };
+  createContext(exports, choice.shared ? lanes : 1, options);
+  return [choice, exports];
 }
 
-function describe(ready: Runtime, { shared, reasons }: Choice, options: InitOptions): Info {
+async function start(options: InitOptions): Promise<void> {
+  checkOptions(options);
+  const clockBase = clockOrigin();
+  const lanes = typeof options.threads === 'number' ? options.threads : Math.min(cores(), MAX_LANES);
+  // Their scripts load while the module is compiled.
+  let workers = isolation().isolated ? new Workers(lanes) : null;
+  try {
+    const [choice, exports] = await createCore(options, clockBase, lanes);
+    if (!choice.shared) {
+      workers?.close();
+      workers = null;
+    }
+    if (workers) await enterPool(workers, choice, exports, clockBase);
+    const ready = new Runtime(exports, choice.memory, workers, isPage);
+    facts = describe(ready, choice, options);
+    setRuntime(ready);
+  } catch (error) {
+    workers?.close();
+    throw error;
+  }
+}
+
+function describe(ready: Runtime, { shared, reasons }: Choice, options: InitOptions): Facts {
   if (!shared && options.wasm === undefined) console.info(`sinter: ${reasons.join('; ')}`);
   if (options.jit) reasons.push('jit: not in this version');
   if (options.relaxedSimd) {
@@ -194,7 +195,6 @@ function describe(ready: Runtime, { shared, reasons }: Choice, options: InitOpti
   }
   return {
     version: ready.text(ready.exports.sinter_version()),
-    threads: ready.workers?.lanes ?? 1,
     simd: true,
     relaxedSimd: false,
     jit: false,

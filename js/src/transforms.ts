@@ -4,11 +4,11 @@
 
 import { SinterError } from './errors.js';
 import { asTensor, type TensorLike } from './apply.js';
-import { flatten, rebuild } from './pytree.js';
+import { flatten, leaves, rebuild } from './pytree.js';
 import { runtime } from './runtime/runtime.js';
 import { refusePromise, tidy } from './scope.js';
 import { Tensor, wrap } from './tensor.js';
-import { tracing } from './trace.js';
+import { isTracing, tracing } from './trace.js';
 
 /** The derivative of an argument has its structure; that of a number is a tensor. */
 export type GradOf<T> = T extends number | boolean ? Tensor : T;
@@ -67,7 +67,7 @@ function differentiate(
   args: readonly unknown[],
   argnums: readonly number[],
 ): { value: Tensor; grads: unknown[] } {
-  return tidy(() => {
+  const result = tidy(() => {
     const variables = makeVariables(op, args, argnums);
     const value = tracing(() => f(variables.args));
     refusePromise(op, value, 'the function to differentiate must be synchronous');
@@ -76,6 +76,9 @@ function differentiate(
     }
     return { value, grads: variables.rebuild(gradients(op, value, variables.tensors)) };
   });
+  // Nobody outside can differentiate by these variables: a loop of steps must not keep its past.
+  if (!isTracing()) for (const t of leaves(result)) runtime().exports.sinter_untrack(t.use(op));
+  return result;
 }
 
 /**

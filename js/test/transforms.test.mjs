@@ -86,6 +86,22 @@ test('grad leaves nothing behind but its result', () => {
   x.dispose();
 });
 
+test('a loop of eager steps keeps nothing of its past', () => {
+  const g = sn.grad((w) => sn.square(w).sum());
+  let w = sn.tensor([1, 2, 3]);
+  const oneStep = () => {
+    const next = sn.tidy(() => w.sub(g(w).mul(0.01)));
+    w.dispose();
+    w = next;
+    sn.eval(w);
+  };
+  for (let i = 0; i < 5; i++) oneStep();
+  const { tensors, bytesInUse } = sn.memory();
+  for (let i = 0; i < 50; i++) oneStep();
+  assert.deepEqual([sn.memory().tensors, sn.memory().bytesInUse], [tensors, bytesInUse]);
+  w.dispose();
+});
+
 test('jit compiles once per shapes, dtypes, structure and static values', () => {
   let traces = 0;
   const f = sn.jit((x, { scale }) => {

@@ -61,7 +61,7 @@ static inline const int64_t *sn_graph_attrs(const sn_graph *graph, sn_id id) {
   return graph->attrs + graph->nodes[id].first_attr;
 }
 
-/* The value if the node is the same constant everywhere (a constant or a view of one). */
+/* The value if the node is the same constant everywhere (a constant or a view of one), as its dtype holds it. */
 bool sn_graph_uniform(const sn_graph *graph, sn_id id, double *value);
 
 /* Marks (1) the nodes that the outputs need; marks has n_nodes entries. */

@@ -87,7 +87,9 @@ static sn_status infer_concat(const site *s, sn_type *type) {
              "concat: axis %lld out of range for rank %d", (long long)axis, (int)type->rank);
   for (size_t i = 1; i < s->n_in; i++) {
     const sn_type *b = s->in[i];
-    bool fits = b->rank == type->rank && b->dtype == type->dtype;
+    SN_FAIL_IF(s->env, b->dtype != type->dtype, SN_ERR_DTYPE, "concat: dtypes differ: a %s, b %s",
+               sn_dtype_name(type->dtype), sn_dtype_name(b->dtype));
+    bool fits = b->rank == type->rank;
     for (int d = 0; fits && d < type->rank; d++) fits = d == axis || b->dims[d] == type->dims[d];
     if (!fits) return fail_shapes(s, s->in[0], b, "inputs differ outside the axis");
     SN_FAIL_IF(s->env, sn_int_add_overflows(type->dims[axis], b->dims[axis], &type->dims[axis]),
@@ -171,6 +173,7 @@ static sn_status check_view(const site *s, sn_type *type) {
 static sn_status check_cast(const site *s, sn_type *type) {
   const sn_type *a = s->in[0];
   const sn_dtype to = type->dtype;
+  SN_FAIL_IF(s->env, (unsigned)to > SN_BOOL, SN_ERR_DTYPE, "%s: unknown dtype %d", s->name, (int)to);
   *type = *a;
   type->dtype = to;
   if (s->op == SN_OP_astype) return SN_OK;

@@ -5,7 +5,7 @@
 
 #include "graph/convert.h"
 #include "graph/vocabulary.h"
-#include "kernels/scalar_math.h"
+#include "graph/scalar_math.h"
 
 double sn_ref_load(sn_dtype dtype, const void *buffer, int64_t i) {
   switch (dtype) {
@@ -32,7 +32,7 @@ void sn_ref_store(sn_dtype dtype, void *buffer, int64_t i, double value) {
   case SN_OP_##id: return (double)(expr);
 
 #define SN_WORDS_F32
-#include "kernels/words.h"
+#include "graph/words.h"
 static double scalar_f32(sn_op op, float a, float b) {
   switch ((int)op) {
 #define EW_F(id, n, f, c, lo, hi, u, d, xf) CASE(id, xf)
@@ -72,7 +72,7 @@ static double scalar_bool(sn_op op, int a, int b) {
 }
 
 #define SN_WORDS_F64
-#include "kernels/words.h"
+#include "graph/words.h"
 static double scalar_f64(sn_op op, double a, double b) {
   switch ((int)op) {
 #define EW_F(id, n, f, c, lo, hi, u, d, xf) CASE(id, xf)
@@ -85,20 +85,20 @@ static double scalar_f64(sn_op op, double a, double b) {
     default: return NAN;
   }
 }
-#include "kernels/words.h"
+#include "graph/words.h"
 
-static double convert(sn_dtype dtype, double value) {
+double sn_ref_convert(sn_dtype dtype, double value) {
   double slot = 0;
   sn_ref_store(dtype, &slot, 0, value);
   return sn_ref_load(dtype, &slot, 0);
 }
 
 double sn_ref_scalar(sn_op op, sn_dtype in_dtype, const double *in, sn_dtype dtype) {
-  if (op == SN_OP_astype) return convert(dtype, in[0]);
+  if (op == SN_OP_astype) return sn_ref_convert(dtype, in[0]);
   if (op == SN_OP_where) return in[0] != 0 ? in[1] : in[2];
-  const double a = convert(in_dtype, in[0]);
+  const double a = sn_ref_convert(in_dtype, in[0]);
   const double b = sn_op_describe(op)->arity > 1 || sn_op_describe(op)->kind == SN_CLASS_REDUCE
-                       ? convert(in_dtype, in[1])
+                       ? sn_ref_convert(in_dtype, in[1])
                        : 0;
   switch (in_dtype) {
     case SN_F32: return scalar_f32(op, (float)a, (float)b);

@@ -12,6 +12,9 @@
 double sn_ref_load(sn_dtype dtype, const void *buffer, int64_t i);
 void sn_ref_store(sn_dtype dtype, void *buffer, int64_t i, double value);
 
+/* The value that dtype holds when given this one. */
+double sn_ref_convert(sn_dtype dtype, double value);
+
 /* An elementwise op (astype included, bitcast not) on single values. in_dtype: of the last input; dtype: of
  * the result. */
 double sn_ref_scalar(sn_op op, sn_dtype in_dtype, const double *in, sn_dtype dtype);

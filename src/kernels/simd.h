@@ -143,15 +143,15 @@ static inline vf32 sn_vf32_from_vf64(vf64 low, vf64 high) {
 /* ---- functions ---- */
 
 #define SN_WORDS_VF32
-#include "kernels/words.h"
+#include "graph/words.h"
 
 #include "graph/expand_f32.inc"
 
 #define SN_WORDS_VF64
-#include "kernels/words.h"
+#include "graph/words.h"
 
 #include "graph/expand_f64.inc"
 
-#include "kernels/words.h" /* removes them */
+#include "graph/words.h" /* removes them */
 
 #endif

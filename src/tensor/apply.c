@@ -1,5 +1,7 @@
 #include "tensor/apply.h"
 
+#include "graph/convert.h"
+#include "graph/reference.h"
 #include "tensor/eval.h"
 
 /* A lazy chain of this many ops is evaluated by itself: a loop that never reads must not grow without end. */
@@ -41,7 +43,7 @@ sn_tensor *sn_node_of(sn_context *ctx, sn_op op, sn_tensor *const *inputs, size_
 
 static bool is_integral(const sn_tensor *number) {
   const double value = sn_attr_double(number->attrs[0]);
-  return value == (double)(int32_t)value;
+  return value == (double)sn_i32_from_f64(value);
 }
 
 static bool is_weak(const sn_tensor *t) { return t->weak && t->op == SN_OP_constant; }
@@ -64,8 +66,12 @@ sn_tensor *sn_as_dtype(sn_tensor *x, sn_dtype dtype) {
   sn_type type = x->type;
   if (type.dtype == dtype && !is_weak(x)) return sn_retain(x);
   type.dtype = dtype;
-  if (x->state == SN_TENSOR_LAZY && x->op == SN_OP_constant)
-    return sn_node_of(x->ctx, SN_OP_constant, NULL, 0, x->attrs, 1, &type);
+  if (x->state == SN_TENSOR_LAZY && x->op == SN_OP_constant) {
+    const double value = sn_attr_double(x->attrs[0]); /* a weak one is not float32 yet */
+    const int64_t bits =
+        sn_double_attr(is_weak(x) ? value : sn_ref_convert(x->type.dtype, value));
+    return sn_node_of(x->ctx, SN_OP_constant, NULL, 0, &bits, 1, &type);
+  }
   return sn_node_of(x->ctx, SN_OP_astype, &x, 1, NULL, 0, &type);
 }
 

@@ -1,7 +1,7 @@
 /* test_math.c - Sinter's own functions against libm in the next wider type, their special values, and
  * vectors against scalars. float32: one argument out of each 4096 neighbours, over all bit patterns;
  * math_table runs all of them. */
-#include "kernels/scalar_math.h"
+#include "graph/scalar_math.h"
 #include "kernels/simd.h"
 #include "math_reference.h"
 

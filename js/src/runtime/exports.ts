@@ -58,6 +58,7 @@ export interface Exports {
   sinter_bitcast(x: number, dtype: number): number;
 
   sinter_variable(x: number): number;
+  sinter_untrack(t: number): void;
   sinter_gradients(y: number, count: number): number;
   sinter_compile(inputs: number, outputs: number): number;
   sinter_program_run(program: number, inputs: number): number;

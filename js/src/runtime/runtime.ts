@@ -90,7 +90,10 @@ export class Runtime {
   /** count words of the scratch block from index first on. */
   receive(first: number, count: number): number[] {
     const at = this.scratch(first + count) + first;
-    return Array.from(this.words().subarray(at, at + count));
+    const words = this.words();
+    const values: number[] = [];
+    for (let i = 0; i < count; i++) values.push(words[at + i]!);
+    return values;
   }
 
   /** One word of the scratch block. */

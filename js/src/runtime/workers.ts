@@ -3,12 +3,15 @@
 // Invariant: a promise for a ticket always settles. It resolves when the core says that the ticket is
 // completed, and rejects when any worker dies first; then the pool is revived and the worker replaced.
 
-import { SinterError, WorkerError } from '../errors.js';
+import { OutOfMemoryError, WorkerError, type SinterError } from '../errors.js';
 import { DRIVER_LANE, type Exports, type ThreadExports } from './exports.js';
 import { openLink, type Link } from './link.js';
 import type { Report } from './messages.js';
 
 const STACK_BYTES = 256 * 1024;
+
+/** After so many attempts the pool goes on without a worker. */
+const MAX_MISSES = 3;
 
 /** What a worker needs of the main thread's instance. */
 export interface Core {
@@ -26,33 +29,61 @@ interface Pending {
 
 interface Seat {
   readonly lane: number;
-  readonly stack: number;
-  readonly tls: number;
   link: Link;
-  ready: boolean;
+  /** 0 until enter. */
+  stack: number;
+  tls: number;
+  /** Its worker is in its loop. */
+  isUp: boolean;
+  /** Workers that died before any was up. */
+  misses: number;
+  /** Its worker has been up once, so another one will come up too. */
+  isProven: boolean;
 }
 
 const seatName = (lane: number): string => (lane === DRIVER_LANE ? 'the driver' : `lane ${lane}`);
 
 export class Workers {
-  readonly #core: Core;
-  readonly #seats: Seat[] = [];
+  #core: Core | null = null;
+  readonly #seats: Seat[];
   readonly #pending = new Map<number, Pending>();
-  readonly #arrivals = new Map<number, Pending>();
+  readonly #driverKnown: Promise<void>;
+  #settleDriver: () => void = () => {};
+  /** Why seats stayed empty. */
+  readonly failures: string[] = [];
 
-  constructor(core: Core) {
-    this.#core = core;
-  }
-
-  /** Starts lanes 1 to lanes - 1 and the driver; resolves when all are in their loops. */
-  async start(lanes: number): Promise<void> {
+  /** Starts loading a worker for the driver and for lanes 1 to lanes - 1; they wait for enter. */
+  constructor(lanes: number) {
     const wanted = [DRIVER_LANE, ...Array.from({ length: lanes - 1 }, (_, i) => i + 1)];
-    await Promise.all(wanted.map((lane) => this.#open(lane)));
+    this.#driverKnown = new Promise((resolve) => (this.#settleDriver = resolve));
+    this.#seats = wanted.map((lane) => ({ lane, link: noLink, stack: 0, tls: 0, isUp: false, misses: 0, isProven: false }));
+    for (const seat of this.#seats) this.#open(seat);
   }
 
-  /** Lanes in their loops, the caller's included. */
+  /** Sends the workers into their loops; resolves when the driver is in its, or cannot come. */
+  async enter(core: Core): Promise<void> {
+    this.#core = core;
+    const tlsBytes = Number(core.exports.__tls_size.value);
+    for (const seat of this.#seats) {
+      const block = core.exports.sinter_worker_memory(STACK_BYTES + tlsBytes);
+      if (block === 0) throw new OutOfMemoryError(`init: no memory for the stack of ${seatName(seat.lane)}`);
+      seat.stack = seat.tls = block + STACK_BYTES;
+      this.#send(seat, core);
+    }
+    await this.#driverKnown;
+  }
+
+  /** Ends all workers; for when no pool came about. */
+  close(): void {
+    for (const seat of this.#seats) {
+      seat.link.terminate();
+      seat.link = noLink;
+    }
+  }
+
+  /** Lanes that compute or are about to, the caller's included. */
   get lanes(): number {
-    return 1 + this.#seats.filter(({ lane, ready }) => lane !== DRIVER_LANE && ready).length;
+    return 1 + this.#seats.filter(({ lane, link }) => lane !== DRIVER_LANE && link !== noLink).length;
   }
 
   /** Settles when the core has completed the ticket; see the invariant above. */
@@ -63,47 +94,33 @@ export class Workers {
     });
   }
 
-  #open(lane: number): Promise<void> {
-    const { exports } = this.#core;
-    const tlsBytes = Number(exports.__tls_size.value);
-    const memory = exports.sinter_worker_memory(STACK_BYTES + tlsBytes);
-    if (memory === 0) {
-      throw new SinterError('memory', `init: no memory for the stack of ${seatName(lane)}`);
-    }
-    const seat: Seat = { lane, stack: memory + STACK_BYTES, tls: memory + STACK_BYTES, link: noLink, ready: false };
-    this.#seats.push(seat);
-    return new Promise((resolve, reject) => {
-      this.#arrivals.set(lane, { resolve, reject });
-      this.#occupy(seat);
-    });
-  }
-
   /** Puts a fresh worker on a seat. */
-  #occupy(seat: Seat): void {
-    const { module, memory, pool, clockBase } = this.#core;
-    const { lane, stack, tls } = seat;
-    seat.ready = false;
+  #open(seat: Seat): void {
+    seat.isUp = false;
     seat.link = openLink({
       report: (report) => this.#hear(seat, report),
       death: (reason) => this.#bury(seat, reason),
     });
-    seat.link.start({ module, memory, pool, lane, stack, tls, clockBase });
+  }
+
+  #send({ lane, link, stack, tls }: Seat, { module, memory, pool, clockBase }: Core): void {
+    link.start({ module, memory, pool, lane, stack, tls, clockBase });
   }
 
   #hear(seat: Seat, report: Report): void {
     if (report.kind === 'done') this.#settle();
     else if (report.kind === 'dead') this.#bury(seat, report.reason);
     else {
-      seat.ready = true;
-      this.#arrivals.get(seat.lane)?.resolve();
-      this.#arrivals.delete(seat.lane);
+      seat.isUp = true;
+      seat.isProven = true;
+      if (seat.lane === DRIVER_LANE) this.#settleDriver();
     }
   }
 
   /** Resolves every ticket that is completed. */
   #settle(): void {
     for (const [ticket, { resolve }] of this.#pending) {
-      if (!this.#core.exports.sinter_ticket_done(ticket)) continue;
+      if (!this.#core?.exports.sinter_ticket_done(ticket)) continue;
       this.#pending.delete(ticket);
       resolve();
     }
@@ -111,24 +128,31 @@ export class Workers {
   }
 
   #bury(seat: Seat, reason: string): void {
-    const { exports, pool } = this.#core;
-    const error = new WorkerError(`worker: ${seatName(seat.lane)} was lost: ${reason}`);
-    const link = seat.link;
-    seat.link = noLink;
+    const { link, lane } = seat;
     if (link === noLink) return;
+    seat.link = noLink;
     link.terminate();
-    if (!seat.ready) {
-      // One that never came up would not the second time either: the pool goes on without it.
-      this.#arrivals.get(seat.lane)?.reject(error);
-      this.#arrivals.delete(seat.lane);
+    const error = new WorkerError(`worker: ${seatName(lane)} was lost: ${reason}`);
+    if (this.#core) this.#report(this.#core, seat, error);
+    if (!seat.isProven && ++seat.misses >= MAX_MISSES) {
+      this.failures.push(`fewer threads: ${error.message}`);
+      if (lane === DRIVER_LANE) this.#settleDriver();
       return;
     }
-    exports.sn_worker_dead(pool, seat.lane);
-    for (const { reject } of this.#pending.values()) reject(error);
-    this.#pending.clear();
-    exports.sinter_revive();
-    this.#occupy(seat);
+    this.#open(seat);
+    if (this.#core) this.#send(seat, this.#core);
     this.#keepAlive();
+  }
+
+  /** Tells the core of a death, also of a worker that may just have entered, and those who wait. */
+  #report({ exports, pool }: Core, { lane, isUp }: Seat, error: WorkerError): void {
+    exports.sn_worker_dead(pool, lane);
+    if (isUp) {
+      for (const { reject } of this.#pending.values()) reject(error);
+      this.#pending.clear();
+    }
+    exports.sinter_revive();
+    this.#settle();
   }
 
   /** A Node process lives as long as someone waits for a ticket. */

@@ -30,15 +30,15 @@ static inline double sn_f64_from_bits(uint64_t bits) {
 }
 
 #define SN_WORDS_F32
-#include "kernels/words.h"
+#include "graph/words.h"
 
 #include "graph/expand_f32.inc"
 
 #define SN_WORDS_F64
-#include "kernels/words.h"
+#include "graph/words.h"
 
 #include "graph/expand_f64.inc"
 
-#include "kernels/words.h" /* removes them */
+#include "graph/words.h" /* removes them */
 
 #endif

@@ -1,0 +1,87 @@
+// commands.mjs - answers the commands of bench/run.mjs with the package; those of
+// bench/native/bench_workloads.c, whose head lists them. After sn.init.
+import * as sn from '../../js/dist/index.js';
+import { kinds } from './kinds.mjs';
+
+// As in bench/native/bench_workloads.c.
+const WARM_UP_MS = 200;
+const SAMPLE_MS = 1;
+const CHECKED_CALLS = 3;
+const MIN_SAMPLES = 3;
+
+const make = (text) => {
+  const [name, ...sizes] = text.split(' ');
+  if (!Object.hasOwn(kinds, name)) throw new Error(`no such kind: ${name}`);
+  return kinds[name](...sizes.map(Number));
+};
+
+const kept = new Map();
+
+/** The workload of this text, warm: engines compile a function well only after it ran for a while. */
+const warm = (text) => {
+  if (kept.has(text)) return kept.get(text);
+  const workload = make(text);
+  const begin = performance.now();
+  let calls = 0;
+  let spent = 0;
+  for (; spent < WARM_UP_MS; calls += 1, spent = performance.now() - begin) workload.call();
+  const entry = { workload, callsPerSample: Math.floor((SAMPLE_MS * calls) / spent) + 1 };
+  kept.set(text, entry);
+  return entry;
+};
+
+/** FNV-1a over 32-bit words. */
+const addWords = (hash, words) => words.reduce((h, word) => Math.imul(h ^ word, 16777619), hash);
+
+const check = async (text) => {
+  const workload = make(text);
+  let results;
+  for (let i = 0; i < CHECKED_CALLS; i += 1) results = workload.call();
+  let hash = 2166136261;
+  for (const t of results) {
+    const data = await t.data();
+    hash = addWords(hash, new Int32Array(data.buffer, data.byteOffset, data.byteLength / 4));
+  }
+  workload.dispose();
+  return { checksum: (hash >>> 0).toString(16).padStart(8, '0') };
+};
+
+const time = (ms, text) => {
+  const { workload, callsPerSample } = warm(text);
+  const samples = [];
+  const begin = performance.now();
+  for (let from = begin; samples.length < MIN_SAMPLES || from - begin < ms;) {
+    for (let i = 0; i < callsPerSample; i += 1) workload.call();
+    const to = performance.now();
+    samples.push((to - from) / callsPerSample);
+    from = to;
+  }
+  return { ms: samples };
+};
+
+const profile = async (calls, text) => {
+  const { workload } = warm(text);
+  const { kernels } = await sn.profile(() => {
+    for (let i = 0; i < calls; i += 1) workload.call();
+  });
+  return { kernels };
+};
+
+const split = (text) => [Number.parseFloat(text), text.slice(text.indexOf(' ') + 1)];
+
+const COMMANDS = {
+  info: () => sn.info(),
+  check,
+  time: (text) => time(...split(text)),
+  profile: (text) => profile(...split(text)),
+};
+
+/** Answers one command line; failures are answers too. */
+export const answer = async (line) => {
+  const [command] = line.split(' ', 1);
+  try {
+    return await COMMANDS[command](line.slice(command.length + 1));
+  } catch (error) {
+    return { error: String(error) };
+  }
+};

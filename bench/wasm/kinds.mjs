@@ -1,0 +1,97 @@
+// kinds.mjs - the workloads through the package, in Node and in pages: the counterpart of
+// bench/native/workloads.h, with the same arguments.
+import * as sn from '../../js/dist/index.js';
+
+// ---- arguments: a hash of the element's index, the same bits as in C ------------------------------
+
+const hashWord = (index, seed) => {
+  let h = Math.imul(index ^ Math.imul(seed, 0x9e3779b1), 0x85ebca6b);
+  h = Math.imul(h ^ (h >>> 15), 0xc2b2ae35);
+  return (h ^ (h >>> 13)) >>> 0;
+};
+
+const sizeOf = (shape) => shape.reduce((size, d) => size * d, 1);
+
+/** Uniform in [-scale, scale). */
+const floats = (seed, shape, scale) => sn.tensor(
+  Float32Array.from({ length: sizeOf(shape) }, (_, i) => ((hashWord(i, seed) >>> 8) * 2 ** -23 - 1) * scale),
+  { shape });
+
+const labels = (seed, rows, classes) => sn.tensor(
+  Int32Array.from({ length: rows }, (_, i) => hashWord(i, seed) % classes));
+
+// ---- workloads: call() gives the tensors of one call and releases those of the last ---------------
+
+const keepLast = (run) => {
+  let last = [];
+  return () => {
+    for (const t of last) t.dispose();
+    last = run();
+    return last;
+  };
+};
+
+const compiled = (f, inputs) => {
+  const run = sn.jit(f);
+  return {
+    call: keepLast(() => [run(...inputs)]),
+    dispose: () => {
+      run.dispose();
+      for (const t of inputs) t.dispose();
+    },
+  };
+};
+
+const eager = (f, x) => ({
+  call: keepLast(() => {
+    const y = f(x);
+    sn.eval(y);
+    return [y];
+  }),
+  dispose: () => x.dispose(),
+});
+
+const mlp = (batch, ...widths) => {
+  const layers = widths.length - 1;
+  const loss = (params, x, y) => {
+    const h = params.reduce((value, [weight, bias], l) => {
+      const sum = value.matmul(weight).add(bias);
+      return l + 1 < layers ? sum.relu() : sum;
+    }, x);
+    return sn.mean(sn.softmaxCrossEntropy(h, y));
+  };
+  const step = sn.trainStep(loss, sn.optim.adam({ lr: 1e-3 }));
+  // Seeds count the arguments in C's order: three slots of weights and biases, count, rate, x, labels.
+  const arguments_ = 6 * layers + 2;
+  const x = floats(arguments_, [batch, widths[0]], 1);
+  const y = labels(arguments_ + 1, batch, widths.at(-1));
+  const params = widths.slice(1).map((width, l) =>
+    [floats(2 * l, [widths[l], width], 2 ** -4), sn.zeros([width])]);
+  let state = step.init(params);
+  sn.dispose(params);
+  let last = null;
+  return {
+    call: () => {
+      last?.dispose();
+      ({ state, loss: last } = step(state, x, y));
+      const { count, mean, square } = state.optimizer;
+      return [...sn.tree.leaves(state.params), ...mean, ...square, count, last];
+    },
+    dispose: () => {
+      step.dispose();
+      sn.dispose([state, last, x, y]);
+    },
+  };
+};
+
+export const kinds = {
+  mlp,
+  matmul: (m, k, n) => compiled((a, b) => a.matmul(b), [floats(0, [m, k], 1), floats(1, [k, n], 1)]),
+  relu: (n) => compiled(sn.relu, [floats(0, [n], 1)]),
+  tanh: (n) => compiled(sn.tanh, [floats(0, [n], 4)]),
+  add: (n) => compiled(sn.add, [floats(0, [n], 1), floats(1, [n], 1)]),
+  sum: (n) => compiled((x) => sn.sum(x), [floats(0, [n], 1)]),
+  cross_entropy: (rows, classes) => compiled(sn.softmaxCrossEntropy,
+    [floats(0, [rows, classes], 4), labels(1, rows, classes)]),
+  eager_relu: (n) => eager(sn.relu, floats(0, [n], 1)),
+};

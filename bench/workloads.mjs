@@ -1,0 +1,54 @@
+// workloads.mjs - the list of what npm run bench measures. Every variant knows the kinds; the sizes and
+// what a call computes and moves stand here alone.
+
+/** Products of one training step: forward, and backward to weights and, but for the first layer, inputs. */
+const mlpFlops = ([batch, ...widths]) => {
+  let flops = 0;
+  for (let l = 0; l + 1 < widths.length; l += 1) {
+    flops += 2 * batch * widths[l] * widths[l + 1] * (l === 0 ? 2 : 3);
+  }
+  return flops;
+};
+
+const FLOAT = 4;
+
+/** flops: of one call; bytes: read and written at least. A row shows the rate that limits it. */
+const KINDS = {
+  mlp: { flops: mlpFlops },
+  matmul: { flops: ([m, k, n]) => 2 * m * k * n },
+  relu: { bytes: ([n]) => 2 * FLOAT * n },
+  tanh: { bytes: ([n]) => 2 * FLOAT * n },
+  add: { bytes: ([n]) => 3 * FLOAT * n },
+  sum: { bytes: ([n]) => FLOAT * n },
+  cross_entropy: { bytes: ([rows, classes]) => FLOAT * rows * (classes + 2) },
+  eager_relu: { bytes: ([n]) => 2 * FLOAT * n },
+};
+
+const LIST = [
+  ['MLP 784-256-128-10 step', 'mlp', 128, 784, 256, 128, 10],
+  ['matmul 256', 'matmul', 256, 256, 256],
+  ['matmul 512', 'matmul', 512, 512, 512],
+  ['matmul 1000', 'matmul', 1000, 1000, 1000],
+  ['matmul 128x784x512', 'matmul', 128, 784, 512],
+  ['relu 1K (a jit call)', 'relu', 1000],
+  ['relu 1K (eager)', 'eager_relu', 1000],
+  ['relu 100K', 'relu', 100_000],
+  ['relu 1M', 'relu', 1_000_000],
+  ['tanh 1K', 'tanh', 1000],
+  ['tanh 100K', 'tanh', 100_000],
+  ['tanh 1M', 'tanh', 1_000_000],
+  ['add 1K', 'add', 1000],
+  ['add 100K', 'add', 100_000],
+  ['add 1M', 'add', 1_000_000],
+  ['sum 1M', 'sum', 1_000_000],
+  ['cross-entropy 128x10', 'cross_entropy', 128, 10],
+];
+
+export const workloads = LIST.map(([name, kind, ...sizes]) => ({
+  name,
+  kind,
+  /** As the variants' commands take it. */
+  text: [kind, ...sizes].join(' '),
+  flops: KINDS[kind].flops?.(sizes) ?? 0,
+  bytes: KINDS[kind].bytes?.(sizes) ?? 0,
+}));

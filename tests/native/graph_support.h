@@ -1,0 +1,84 @@
+/* graph_support.h - an environment and short ways to write IR, for the tests below the public API. */
+#ifndef GRAPH_SUPPORT_H
+#define GRAPH_SUPPORT_H
+
+#include "support.h"
+
+#include "base/alloc.h"
+#include "fuse/fuse.h"
+#include "graph/build.h"
+
+typedef struct lab {
+  ledger ledger;
+  sn_env env;
+  sn_arena arena;
+  sn_graph graph;
+  sn_build b;
+} lab;
+
+static inline void lab_open(lab *l, bool share) {
+  *l = (lab){.ledger = {.countdown = -1}};
+  l->env = (sn_env){.heap = {.allocator = ledger_allocator(&l->ledger),
+                             .limit_bytes = SIZE_MAX,
+                             .fail_countdown = -1}};
+  sn_arena_init(&l->arena, &l->env);
+  sn_graph_init(&l->graph, &l->arena, share);
+  l->b = (sn_build){&l->graph, SN_OK};
+}
+
+static inline void lab_close(lab *l) {
+  assert_int_equal(l->b.status, SN_OK);
+  sn_arena_free(&l->arena);
+  assert_int_equal(l->env.heap.live_blocks, 0);
+  assert_int_equal(l->env.heap.live_bytes, 0);
+  assert_int_equal(l->ledger.live_blocks, 0);
+}
+
+static inline sn_type type_of_dims(sn_dtype dtype, int rank, const int64_t *dims) {
+  sn_type type = {.dtype = dtype, .rank = rank};
+  for (int i = 0; i < rank && i < SN_MAX_RANK; i++) type.dims[i] = dims[i];
+  return type;
+}
+#define F32(...) type_of_dims(SN_F32, DIMS(__VA_ARGS__))
+#define F64(...) type_of_dims(SN_F64, DIMS(__VA_ARGS__))
+#define I32(...) type_of_dims(SN_I32, DIMS(__VA_ARGS__))
+#define BOOL(...) type_of_dims(SN_BOOL, DIMS(__VA_ARGS__))
+
+/* The next argument. */
+static inline sn_id input(lab *l, sn_type type) {
+  const int64_t number = (int64_t)l->graph.n_arguments++;
+  return sn_build_op(&l->b, SN_OP_input, NULL, 0, &number, 1, &type);
+}
+
+static inline void set_outputs(lab *l, const sn_id *outputs, size_t n) {
+  assert_int_equal(l->b.status, SN_OK);
+  assert_int_equal(
+      sn_arena_alloc(&l->arena, n, sizeof *outputs, (void **)&l->graph.outputs), SN_OK);
+  memcpy(l->graph.outputs, outputs, n * sizeof *outputs);
+  l->graph.n_outputs = n;
+}
+#define OUTPUTS(l, ...) \
+  set_outputs((l), (const sn_id[]){__VA_ARGS__}, sizeof((sn_id[]){__VA_ARGS__}) / sizeof(sn_id))
+
+static inline void expect_text(lab *l, const sn_graph *graph, const char *expected) {
+  const char *text;
+  assert_int_equal(sn_graph_verify(graph), SN_OK);
+  assert_int_equal(sn_graph_text(graph, &l->arena, &text), SN_OK);
+  assert_string_equal(text, expected);
+}
+
+/* The lab's graph as groups. */
+static inline sn_groups cut_graph(lab *l, bool fusion) {
+  sn_graph *prepared;
+  sn_partition partition;
+  sn_groups groups;
+  assert_int_equal(l->b.status, SN_OK);
+  assert_int_equal(sn_arena_alloc(&l->arena, 1, sizeof *prepared, (void **)&prepared), SN_OK);
+  assert_int_equal(sn_prepare(&l->graph, &l->arena, prepared), SN_OK);
+  assert_int_equal(sn_graph_verify(prepared), SN_OK);
+  assert_int_equal(sn_partition_graph(prepared, fusion, &partition), SN_OK);
+  assert_int_equal(sn_lower_groups(prepared, &partition, &groups), SN_OK);
+  return groups;
+}
+
+#endif

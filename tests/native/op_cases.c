@@ -1,0 +1,221 @@
+#include "op_cases.h"
+
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "graph/reference.h"
+#include "tensor/apply.h"
+
+/* ---- random numbers (splitmix64) ----------------------------------------------------------------- */
+
+uint64_t case_bits(case_random *r) {
+  uint64_t z = r->state += UINT64_C(0x9e3779b97f4a7c15);
+  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+  return z ^ (z >> 31);
+}
+
+int64_t case_below(case_random *r, int64_t n) { return (int64_t)(case_bits(r) % (uint64_t)n); }
+
+double case_between(case_random *r, double lo, double hi) {
+  return lo + (hi - lo) * ((double)(case_bits(r) >> 11) * 0x1p-53);
+}
+
+uint64_t case_seed(void) {
+  const char *text = getenv("SINTER_TEST_SEED");
+  return text ? strtoull(text, NULL, 0) : 1;
+}
+
+bool case_short(void) { return getenv("SINTER_TEST_SHORT") != NULL; }
+
+/* ---- contexts ------------------------------------------------------------------------------------ */
+
+static void *allocate(void *user, size_t bytes, size_t alignment) {
+  size_t *live = user;
+  void *block;
+  if (posix_memalign(&block, alignment, bytes)) return NULL;
+  memset(block, 0xff, bytes);
+  *live += bytes;
+  return block;
+}
+
+static void release(void *user, void *block, size_t bytes) {
+  size_t *live = user;
+  *live -= bytes;
+  free(block);
+}
+
+enum { CONTEXTS = 8 };
+static size_t live_bytes[CONTEXTS];
+static sn_context *contexts[CONTEXTS];
+
+sn_context *case_context(int threads) {
+  for (int i = 0; i < CONTEXTS; i++) {
+    if (contexts[i]) continue;
+    const sn_allocator allocator = {&live_bytes[i], allocate, release};
+    const sn_options options = {.allocator = &allocator, .threads = threads};
+    assert_int_equal(sn_context_create(&options, &contexts[i]), SN_OK);
+    return contexts[i];
+  }
+  fail_msg("more than %d contexts", (int)CONTEXTS);
+  return NULL;
+}
+
+void case_context_end(sn_context *ctx) {
+  sn_memory_info memory;
+  sn_memory(ctx, &memory);
+  assert_int_equal(memory.tensors, 0);
+  sn_context_destroy(ctx);
+  for (int i = 0; i < CONTEXTS; i++) {
+    if (contexts[i] != ctx) continue;
+    contexts[i] = NULL;
+    assert_int_equal(live_bytes[i], 0);
+  }
+}
+
+void case_passes_off(sn_context *ctx, uint32_t off) {
+  for (int i = 0; i < sn_pass_count(); i++)
+    assert_int_equal(sn_pass_enable(ctx, sn_pass_name(i), !(off >> i & 1)), SN_OK);
+}
+
+/* ---- shapes -------------------------------------------------------------------------------------- */
+
+#define SHAPE(rank_, ...) \
+  { .rank = rank_, .dims = {__VA_ARGS__} }
+const sn_type case_shapes[] = {
+    SHAPE(0, 0),
+    SHAPE(1, 0),
+    SHAPE(1, 1),
+    SHAPE(1, 7),
+    SHAPE(1, 8),
+    SHAPE(1, 15),
+    SHAPE(1, 16),
+    SHAPE(1, 17),
+    SHAPE(1, 255),
+    SHAPE(1, 256),
+    SHAPE(1, 257),
+    SHAPE(1, 1000),
+    SHAPE(2, 1, 1),
+    SHAPE(2, 3, 5),
+    SHAPE(2, 0, 4),
+    SHAPE(2, 4, 0),
+    SHAPE(2, 16, 17),
+    SHAPE(2, 2, 128),
+    SHAPE(2, 33, 31),
+    SHAPE(2, 300, 2),
+    SHAPE(3, 2, 3, 4),
+    SHAPE(3, 1, 7, 1),
+    SHAPE(3, 5, 1, 3),
+    SHAPE(3, 4, 9, 8),
+    SHAPE(4, 2, 2, 2, 2),
+    SHAPE(4, 3, 0, 2, 1),
+    SHAPE(5, 1, 2, 3, 4, 1),
+    SHAPE(6, 2, 1, 3, 1, 2, 2),
+    SHAPE(7, 2, 3, 1, 2, 1, 2, 2),
+    SHAPE(8, 2, 1, 2, 1, 2, 2, 1, 2),
+    SHAPE(8, 1, 1, 1, 1, 1, 1, 1, 1),
+    SHAPE(8, 2, 2, 2, 3, 2, 2, 1, 3),
+};
+#undef SHAPE
+const size_t case_shape_count = sizeof case_shapes / sizeof case_shapes[0];
+
+sn_type case_shape(case_random *r, sn_dtype dtype, int rank, int64_t most) {
+  static const int64_t sizes[] = {2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 64, 255, 256, 257, 300};
+  sn_type type = {.dtype = dtype, .rank = (int32_t)case_below(r, rank + 1)};
+  int64_t left = most;
+  for (int i = 0; i < type.rank; i++) {
+    int64_t size = sizes[case_below(r, sizeof sizes / sizeof *sizes)];
+    if (size > left || case_one_in(r, 6)) size = 1;
+    if (case_one_in(r, 40)) size = 0;
+    type.dims[i] = size;
+    if (size) left /= size;
+  }
+  return type;
+}
+
+/* ---- values -------------------------------------------------------------------------------------- */
+
+static const float specials_f32[] = {
+    0.0f,     -0.0f,    1.0f,       -1.0f,     INFINITY,      -INFINITY,     NAN,
+    0x1p-149f, -0x1p-149f, 0x1.fffffcp-127f, -0x1p-126f, FLT_MAX, -FLT_MAX,  0.5f,
+    -0.5f,    1.5f,     2.5f,       -2.5f,     0x1p23f,       -0x1.000002p23f, 0x1p31f,
+    -0x1p31f, 0x1.fffffep30f, 3e-5f};
+static const double specials_f64[] = {
+    0.0,       -0.0,       1.0,     -1.0,     INFINITY,       -INFINITY,        NAN,
+    0x1p-1074, -0x1p-1074, 0x1p-1022, DBL_MAX, -DBL_MAX,      0.5,              -0.5,
+    1.5,       2.5,        -2.5,    0x1p52,   -0x1.0000000000001p52, 2147483648.0, -2147483649.0,
+    2147483647.5, 1e300,   3e-5};
+static const int32_t specials_i32[] = {0,  1,  -1, 2,     INT32_MIN, INT32_MAX,     31,
+                                       32, 33, -31, 65536, 46341,    INT32_MIN + 1, 0x55555555};
+static const uint8_t specials_bool[] = {0, 1};
+
+static const struct {
+  const void *values;
+  size_t count;
+} specials[] = {
+    [SN_F32] = {specials_f32, sizeof specials_f32 / sizeof specials_f32[0]},
+    [SN_F64] = {specials_f64, sizeof specials_f64 / sizeof specials_f64[0]},
+    [SN_I32] = {specials_i32, sizeof specials_i32 / sizeof specials_i32[0]},
+    [SN_BOOL] = {specials_bool, sizeof specials_bool / sizeof specials_bool[0]},
+};
+
+size_t case_special_count(sn_dtype dtype) { return specials[dtype].count; }
+
+static double in_domain(case_random *r, sn_op op, sn_dtype dtype) {
+  const sn_op_info *row = sn_op_describe(op);
+  if (dtype == SN_BOOL) return (double)case_below(r, 2);
+  const double value = case_between(r, row->lo, row->hi);
+  return dtype == SN_I32 ? floor(value + 0.5) : value;
+}
+
+/* Input `which` changes with element i as digit `which` of i does in base count. */
+static double special(sn_dtype dtype, int which, int64_t i) {
+  const int64_t count = (int64_t)specials[dtype].count;
+  for (int k = 0; k < which; k++) i /= count;
+  return sn_ref_load(dtype, specials[dtype].values, i % count);
+}
+
+void case_fill(case_random *r, sn_op op, int which, sn_dtype dtype, case_values values, int64_t n,
+               void *out) {
+  for (int64_t i = 0; i < n; i++) {
+    const bool pick = values == CASE_SPECIALS || (values == CASE_MIXED && case_one_in(r, 4));
+    const int64_t at = values == CASE_SPECIALS ? i : case_below(r, 1 << 20);
+    sn_ref_store(dtype, out, i, pick ? special(dtype, which, at) : in_domain(r, op, dtype));
+  }
+}
+
+/* ---- comparing ----------------------------------------------------------------------------------- */
+
+bool case_same(sn_dtype dtype, const void *a, const void *b, int64_t n, int64_t *where) {
+  const size_t bytes = sn_dtype_bytes(dtype);
+  for (int64_t i = 0; i < n; i++) {
+    *where = i;
+    if (memcmp((const char *)a + (size_t)i * bytes, (const char *)b + (size_t)i * bytes, bytes) == 0)
+      continue;
+    if (!sn_dtype_is_float(dtype)) return false; /* a bool is the byte 0 or 1 */
+    if (!isnan(sn_ref_load(dtype, a, i)) || !isnan(sn_ref_load(dtype, b, i))) return false;
+  }
+  return true;
+}
+
+sn_tensor *case_apply(sn_op op, sn_tensor *const *x, size_t n) {
+  switch ((int)op) {
+#define UNARY(id) \
+  case SN_OP_##id: return sn_##id(x[0]);
+#define BINARY(id) \
+  case SN_OP_##id: return sn_##id(x[0], x[1]);
+#define TERNARY(id) \
+  case SN_OP_##id: return sn_##id(x[0], x[1], x[2]);
+    SN_UNARY_OPS(UNARY)
+    SN_BINARY_OPS(BINARY)
+    SN_TERNARY_OPS(TERNARY)
+    default: return sn_hand_out(sn_elementwise(op, x, n));
+  }
+}

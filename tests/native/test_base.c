@@ -1,0 +1,353 @@
+/* test_base.c - allocation with its counters and failures, arenas, checked sizes, texts, the debug scale. */
+#define _GNU_SOURCE 1
+
+#include "graph_support.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/size.h"
+#include "base/text.h"
+
+/* ---- heap ------------------------------------------------------------------------------------ */
+
+static void heap_counts(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  sn_heap *heap = &l.env.heap;
+  void *a, *b;
+  assert_int_equal(sn_alloc(&l.env, 100, &a), SN_OK);
+  assert_int_equal(sn_alloc_zeroed(&l.env, 3, 8, &b), SN_OK);
+  for (int i = 0; i < 24; i++) assert_int_equal(((char *)b)[i], 0);
+  assert_int_equal((uintptr_t)a % 64, 0);
+  assert_int_equal(heap->live_bytes, 124);
+  assert_int_equal(heap->live_blocks, 2);
+  sn_free(&l.env, a, 100);
+  assert_int_equal(heap->live_bytes, 24);
+  assert_int_equal(heap->peak_bytes, 124);
+  sn_free(&l.env, b, 24);
+  sn_free(&l.env, NULL, 5);
+  assert_int_equal(heap->live_bytes, 0);
+  assert_int_equal(heap->live_blocks, 0);
+  lab_close(&l);
+}
+
+static void zero_bytes_are_a_block_of_their_own(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  void *a, *b;
+  assert_int_equal(sn_alloc(&l.env, 0, &a), SN_OK);
+  assert_int_equal(sn_alloc(&l.env, 0, &b), SN_OK);
+  assert_non_null(a);
+  assert_ptr_not_equal(a, b);
+  sn_free(&l.env, a, 0);
+  sn_free(&l.env, b, 0);
+  lab_close(&l);
+}
+
+static void the_limit_holds(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  l.env.heap.limit_bytes = 1000;
+  void *a, *b = &l;
+  assert_int_equal(sn_alloc(&l.env, 990, &a), SN_OK);
+  const size_t calls = l.ledger.calls;
+  assert_int_equal(sn_alloc(&l.env, 11, &b), SN_ERR_MEMORY);
+  assert_string_equal(l.env.error.message, "out of memory: 11 bytes more, 990 in use");
+  assert_ptr_equal(b, &l);
+  assert_int_equal(sn_alloc(&l.env, SIZE_MAX, &b), SN_ERR_MEMORY);
+  assert_int_equal(l.ledger.calls, calls);
+  assert_int_equal(sn_alloc(&l.env, 10, &b), SN_OK);
+  sn_free(&l.env, a, 990);
+  sn_free(&l.env, b, 10);
+  lab_close(&l);
+}
+
+static void failures_come_when_ordered(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  sn_heap *heap = &l.env.heap;
+  void *a, *b;
+  heap->fail_countdown = 1;
+  assert_int_equal(sn_alloc(&l.env, 8, &a), SN_OK);
+  assert_int_equal(sn_alloc(&l.env, 8, &b), SN_ERR_MEMORY);
+  assert_int_equal(sn_alloc(&l.env, 8, &b), SN_OK);
+  heap->fail_countdown = 0;
+  heap->fail_forever = true;
+  void *c = NULL;
+  for (int i = 0; i < 3; i++) assert_int_equal(sn_alloc(&l.env, 8, &c), SN_ERR_MEMORY);
+  assert_null(c);
+  heap->fail_countdown = -1;
+  assert_int_equal(heap->live_blocks, 2);
+  sn_free(&l.env, a, 8);
+  sn_free(&l.env, b, 8);
+  lab_close(&l);
+}
+
+static void arrays_grow_and_keep_their_contents(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  int *items = NULL;
+  size_t capacity = 0;
+  for (size_t n = 0; n < 1000; n++) {
+    assert_int_equal(sn_grow(&l.env, (void **)&items, &capacity, n, sizeof *items), SN_OK);
+    items[n] = (int)n;
+  }
+  for (int n = 0; n < 1000; n++) assert_int_equal(items[n], n);
+  int *const before = items;
+  l.env.heap.fail_countdown = 0;
+  assert_int_equal(sn_grow(&l.env, (void **)&items, &capacity, capacity, sizeof *items),
+                   SN_ERR_MEMORY);
+  assert_ptr_equal(items, before);
+  assert_int_equal(capacity, 1024);
+  sn_free(&l.env, items, capacity * sizeof *items);
+  lab_close(&l);
+}
+
+/* ---- arenas ---------------------------------------------------------------------------------- */
+
+static void arena_blocks_are_aligned_zeroed_and_stay(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  unsigned char *blocks[2000];
+  uint64_t random = 7;
+  size_t sizes[2000];
+  for (int i = 0; i < 2000; i++) {
+    sizes[i] = i == 1000 ? 300000 : next_random(&random) % 200;
+    assert_int_equal(sn_arena_alloc(&l.arena, sizes[i], 1, (void **)&blocks[i]), SN_OK);
+    assert_int_equal((uintptr_t)blocks[i] % 16, 0);
+    for (size_t k = 0; k < sizes[i]; k++) assert_int_equal(blocks[i][k], 0);
+    memset(blocks[i], i & 255, sizes[i]);
+  }
+  for (int i = 0; i < 2000; i++)
+    for (size_t k = 0; k < sizes[i]; k++) assert_int_equal(blocks[i][k], i & 255);
+  assert_true(l.env.heap.live_blocks < 20);
+  sn_arena_free(&l.arena);
+  assert_int_equal(l.env.heap.live_blocks, 0);
+  void *again;
+  assert_int_equal(sn_arena_alloc(&l.arena, 1, 1, &again), SN_OK); /* usable after free */
+  lab_close(&l);
+}
+
+static void arena_failures_lose_nothing(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  char *kept;
+  assert_int_equal(sn_arena_alloc(&l.arena, 16, 1, (void **)&kept), SN_OK);
+  strcpy(kept, "still here");
+  void *block = kept;
+  l.env.heap.fail_countdown = 0;
+  assert_int_equal(sn_arena_alloc(&l.arena, 1 << 20, 1, &block), SN_ERR_MEMORY);
+  assert_ptr_equal(block, kept);
+  assert_string_equal(kept, "still here");
+  assert_int_equal(sn_arena_alloc(&l.arena, 1 << 20, 1, &block), SN_OK);
+  const size_t calls = l.ledger.calls;
+  assert_int_equal(sn_arena_alloc(&l.arena, SIZE_MAX / 2, 4, &block), SN_ERR_MEMORY);
+  assert_int_equal(sn_arena_alloc(&l.arena, SIZE_MAX, 1, &block), SN_ERR_MEMORY);
+  assert_int_equal(sn_arena_alloc(&l.arena, SIZE_MAX - 16, 1, &block), SN_ERR_MEMORY);
+  assert_int_equal(l.ledger.calls, calls);
+  lab_close(&l);
+}
+
+static void arena_arrays_and_texts(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  int *items = NULL;
+  size_t capacity = 0;
+  for (size_t n = 0; n < 100; n++) {
+    assert_int_equal(sn_arena_grow(&l.arena, (void **)&items, &capacity, n, sizeof *items), SN_OK);
+    items[n] = (int)(3 * n);
+  }
+  for (int n = 0; n < 100; n++) assert_int_equal(items[n], 3 * n);
+  const char *copy;
+  char text[] = "a name";
+  assert_int_equal(sn_arena_text(&l.arena, text, &copy), SN_OK);
+  text[0] = 'X';
+  assert_string_equal(copy, "a name");
+  lab_close(&l);
+}
+
+/* ---- sizes ----------------------------------------------------------------------------------- */
+
+static void sizes_are_checked(void **state) {
+  (void)state;
+  size_t s;
+  int64_t i;
+  assert_false(sn_size_mul_overflows(SIZE_MAX / 3, 3, &s));
+  assert_int_equal(s, SIZE_MAX / 3 * 3);
+  assert_true(sn_size_mul_overflows(SIZE_MAX / 3 + 1, 3, &s));
+  assert_false(sn_size_add_overflows(SIZE_MAX - 1, 1, &s));
+  assert_true(sn_size_add_overflows(SIZE_MAX, 1, &s));
+  assert_false(sn_int_mul_overflows(INT64_MIN, 1, &i));
+  assert_true(sn_int_mul_overflows(INT64_MIN, -1, &i));
+  assert_true(sn_int_add_overflows(INT64_MAX, 1, &i));
+  assert_true(sn_size_round_up(0, 64, &s) && s == 0);
+  assert_true(sn_size_round_up(65, 64, &s) && s == 128);
+  assert_true(sn_size_round_up(SIZE_MAX - 63, 64, &s) && s == SIZE_MAX - 63);
+  assert_false(sn_size_round_up(SIZE_MAX - 62, 64, &s));
+}
+
+/* ---- texts ----------------------------------------------------------------------------------- */
+
+static void texts_grow(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  sn_text text = sn_text_in(&l.arena);
+  char *expected = calloc(20000, 1);
+  for (int i = 0; i < 2000; i++) {
+    sn_text_add(&text, "%d,", i);
+    sprintf(expected + strlen(expected), "%d,", i);
+  }
+  sn_text_add(&text, "%s", "");
+  assert_int_equal(text.status, SN_OK);
+  assert_string_equal(text.data, expected);
+  assert_int_equal(text.used, strlen(expected));
+  free(expected);
+  lab_close(&l);
+}
+
+static void a_text_keeps_its_first_failure(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  sn_text text = sn_text_in(&l.arena);
+  l.env.heap.fail_countdown = 0;
+  sn_text_add(&text, "no room at all");
+  assert_int_equal(text.status, SN_ERR_MEMORY);
+  sn_text_add(&text, "room, but too late");
+  assert_int_equal(text.status, SN_ERR_MEMORY);
+  assert_int_equal(text.used, 0);
+  lab_close(&l);
+}
+
+/* ---- errors and log -------------------------------------------------------------------------- */
+
+static sn_status halve(sn_env *env, int x, int *out) {
+  SN_FAIL_IF(env, x % 2, SN_ERR_ARGUMENT, "halve: %d is odd", x);
+  *out = x / 2;
+  return SN_OK;
+}
+
+static sn_status quarter(sn_env *env, int x, int *out) {
+  SN_TRY(halve(env, x, out));
+  return halve(env, *out, out);
+}
+
+static sn_status broken(sn_env *env) {
+  SN_CHECK(env, 1 + 1 == 3);
+  return SN_OK;
+}
+
+static void errors_are_values(void **state) {
+  (void)state;
+  sn_env env = {0};
+  int out = 0;
+  assert_int_equal(quarter(&env, 12, &out), SN_OK);
+  assert_int_equal(out, 3);
+  assert_int_equal(quarter(&env, 6, &out), SN_ERR_ARGUMENT);
+  assert_string_equal(env.error.message, "halve: 3 is odd");
+  assert_int_equal(env.error.status, SN_ERR_ARGUMENT);
+  assert_int_equal(broken(&env), SN_ERR_INTERNAL);
+  assert_non_null(strstr(env.error.message, "internal: "));
+  assert_non_null(strstr(env.error.message, "1 + 1 == 3"));
+  char longer[1000];
+  memset(longer, 'x', sizeof longer - 1);
+  longer[sizeof longer - 1] = '\0';
+  sn_fail(&env, SN_ERR_SHAPE, "%s", longer); /* cut, never beyond its room */
+  assert_int_equal(strlen(env.error.message), sizeof env.error.message - 1);
+}
+
+static void status_numbers_are_pinned(void **state) {
+  (void)state;
+  const sn_status all[] = {SN_OK,           SN_ERR_SHAPE,       SN_ERR_DTYPE,  SN_ERR_MEMORY,
+                           SN_ERR_ARGUMENT, SN_ERR_UNSUPPORTED, SN_ERR_WORKER, SN_ERR_INTERNAL};
+  for (int i = 0; i < 8; i++) assert_int_equal(all[i], i);
+  assert_int_equal(SN_F32, 0);
+  assert_int_equal(SN_F64, 1);
+  assert_int_equal(SN_I32, 2);
+  assert_int_equal(SN_BOOL, 3);
+}
+
+/* What the library writes to stderr during fn. */
+static void capture_stderr(void (*fn)(sn_env *), sn_env *env, char *out, size_t size) {
+  FILE *file = tmpfile();
+  assert_non_null(file);
+  fflush(stderr);
+  const int saved = dup(2);
+  dup2(fileno(file), 2);
+  fn(env);
+  fflush(stderr);
+  dup2(saved, 2);
+  close(saved);
+  rewind(file);
+  out[fread(out, 1, size - 1, file)] = '\0';
+  fclose(file);
+}
+
+static void log_at_all_levels(sn_env *env) {
+  sn_log(env, SN_LOG_EVENTS, "events %d\n", 1);
+  sn_log(env, SN_LOG_IR, "ir\n");
+  sn_fail(env, SN_ERR_SHAPE, "a shape");
+}
+
+static void the_log_has_levels(void **state) {
+  (void)state;
+  char text[200];
+  sn_env env = {0};
+  capture_stderr(log_at_all_levels, &env, text, sizeof text);
+  assert_string_equal(text, "");
+  env.debug = SN_LOG_EVENTS;
+  capture_stderr(log_at_all_levels, &env, text, sizeof text);
+  assert_string_equal(text, "events 1\nerror 1: a shape\n");
+  env.debug = SN_LOG_REWRITES;
+  capture_stderr(log_at_all_levels, &env, text, sizeof text);
+  assert_string_equal(text, "events 1\nir\nerror 1: a shape\n");
+}
+
+static void the_environment_sets_the_level(void **state) {
+  (void)state;
+  const char *const before = getenv("SINTER_DEBUG");
+  char *kept = before ? strdup(before) : NULL;
+  const char *const bad[] = {"", "7", "-1", "11", "x"};
+  for (int i = 0; i < 5; i++) {
+    setenv("SINTER_DEBUG", bad[i], 1);
+    assert_int_equal(sn_log_level_from_environment(), 0);
+  }
+  setenv("SINTER_DEBUG", "4", 1);
+  assert_int_equal(sn_log_level_from_environment(), 4);
+  unsetenv("SINTER_DEBUG");
+  assert_int_equal(sn_log_level_from_environment(), 0);
+  if (kept) setenv("SINTER_DEBUG", kept, 1);
+  free(kept);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(heap_counts),
+      cmocka_unit_test(zero_bytes_are_a_block_of_their_own),
+      cmocka_unit_test(the_limit_holds),
+      cmocka_unit_test(failures_come_when_ordered),
+      cmocka_unit_test(arrays_grow_and_keep_their_contents),
+      cmocka_unit_test(arena_blocks_are_aligned_zeroed_and_stay),
+      cmocka_unit_test(arena_failures_lose_nothing),
+      cmocka_unit_test(arena_arrays_and_texts),
+      cmocka_unit_test(sizes_are_checked),
+      cmocka_unit_test(texts_grow),
+      cmocka_unit_test(a_text_keeps_its_first_failure),
+      cmocka_unit_test(errors_are_values),
+      cmocka_unit_test(status_numbers_are_pinned),
+      cmocka_unit_test(the_log_has_levels),
+      cmocka_unit_test(the_environment_sets_the_level),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,449 @@
+/* test_fuse.c - graphs cut into kernels: how many, of which kind, with which bodies, and why an edge was cut. The
+ * numbers are asserted so that fusion cannot rot silently. */
+#include "graph_support.h"
+
+/* ---- counts ---------------------------------------------------------------------------------- */
+
+typedef struct counts {
+  size_t maps, reduces, contractions;
+} counts;
+
+static counts count_kinds(const sn_groups *groups) {
+  counts c = {0};
+  for (size_t i = 0; i < groups->n_groups; i++) {
+    c.maps += groups->groups[i].kind == SN_GROUP_MAP;
+    c.reduces += groups->groups[i].kind == SN_GROUP_REDUCE;
+    c.contractions += groups->groups[i].kind == SN_GROUP_CONTRACTION;
+  }
+  return c;
+}
+
+static void expect_kernels(lab *l, size_t maps, size_t reduces, size_t contractions) {
+  const sn_groups groups = cut_graph(l, true);
+  const counts c = count_kinds(&groups);
+  if (c.maps != maps || c.reduces != reduces || c.contractions != contractions) {
+    const char *text;
+    sn_groups_text(&groups, &l->arena, &text);
+    fail_msg("expected %zu maps, %zu reduces, %zu contractions:\n%s", maps, reduces, contractions, text);
+  }
+}
+
+#define UNARY(op, x) sn_build_unary(&l.b, SN_OP_##op, x)
+#define BINARY(op, x, y) sn_build_binary(&l.b, SN_OP_##op, x, y)
+#define SUM(x, axes) sn_build_reduce(&l.b, SN_OP_sum, x, axes)
+
+static sn_id spread(lab *l, sn_id x, sn_type type, uint64_t axes) {
+  return sn_build_spread(&l->b, x, &type, axes);
+}
+
+static void a_linear_layer_is_one_contraction(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  const sn_id x = input(&l, F32(4, 8)), w = input(&l, F32(8, 5)), b = input(&l, F32(5));
+  const sn_type type = F32(4, 5);
+  const sn_id m = sn_build_matmul(&l.b, x, w), bias = sn_build_broadcast(&l.b, b, &type);
+  OUTPUTS(&l, UNARY(relu, BINARY(add, m, bias)));
+  expect_kernels(&l, 0, 0, 1);
+  lab_close(&l);
+}
+
+static void a_squared_error_is_one_reduction(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  const sn_id x = input(&l, F32(4, 8)), y = input(&l, F32(4, 8));
+  const sn_id d = BINARY(sub, x, y);
+  const sn_id s = SUM(UNARY(square, d), 3), t = UNARY(sqrt, s);
+  OUTPUTS(&l, t);
+  expect_kernels(&l, 0, 1, 0);
+  lab_close(&l);
+}
+
+static void softmax_is_two_reductions_and_two_maps(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  const sn_type type = F32(4, 8);
+  const sn_id x = input(&l, type);
+  const sn_id top = spread(&l, sn_build_reduce(&l.b, SN_OP_max, x, 2), type, 2);
+  const sn_id e = UNARY(exp, BINARY(sub, x, top));
+  const sn_id s = spread(&l, SUM(e, 2), type, 2);
+  OUTPUTS(&l, BINARY(div, e, s));
+  expect_kernels(&l, 2, 2, 0);
+  lab_close(&l);
+}
+
+static void maps_over_one_input_are_one(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  const sn_id x = input(&l, F32(4, 8));
+  const sn_id a = UNARY(exp, x), b = UNARY(tanh, x), c = BINARY(less, a, b);
+  OUTPUTS(&l, a, b, c);
+  expect_kernels(&l, 1, 0, 0);
+  const sn_groups groups = cut_graph(&l, true);
+  assert_int_equal(groups.groups[0].n_stores, 3);
+  lab_close(&l);
+}
+
+static void maps_of_other_shapes_are_not(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  const sn_id x = input(&l, F32(8)), y = input(&l, F32(9));
+  OUTPUTS(&l, UNARY(exp, x), UNARY(exp, y));
+  expect_kernels(&l, 2, 0, 0);
+  lab_close(&l);
+}
+
+static void a_long_chain_is_cut_by_size(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  sn_id x = input(&l, F32(8));
+  for (int i = 0; i < 300; i++) x = UNARY(neg, x);
+  OUTPUTS(&l, x);
+  const sn_groups groups = cut_graph(&l, true);
+  assert_int_equal(groups.n_groups, 4);
+  assert_int_equal(groups.n_cuts, 3);
+  for (size_t i = 0; i < groups.n_cuts; i++) assert_int_equal(groups.cuts[i].why, SN_CUT_LIMIT);
+  lab_close(&l);
+}
+
+static void updates_sink_into_their_gradients(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  /* w - rate * (x^T dy), m * 0.9 + 0.1 (x^T dy): one contraction with two results */
+  const sn_id xt = input(&l, F32(8, 4)), dy = input(&l, F32(4, 5)), w = input(&l, F32(8, 5)),
+              m = input(&l, F32(8, 5));
+  const sn_id g = sn_build_matmul(&l.b, xt, dy);
+  const sn_id m2 = BINARY(add, BINARY(mul, m, sn_build_like(&l.b, m, 0.9)), g);
+  OUTPUTS(&l, BINARY(sub, w, BINARY(mul, m2, sn_build_like(&l.b, m, 0.01))), m2);
+  expect_kernels(&l, 0, 0, 1);
+  lab_close(&l);
+}
+
+/* Two sets that need each other's results may never be one, however they are grown. */
+static void no_cycles(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  const sn_type type = F32(6, 6);
+  const sn_id x = input(&l, type);
+  const sn_id a = UNARY(exp, x);
+  const sn_id s = spread(&l, SUM(a, 2), type, 2); /* a -> s -> b, and a -> b */
+  const sn_id b = BINARY(add, a, s);
+  const sn_id u = spread(&l, SUM(b, 1), type, 1);
+  OUTPUTS(&l, BINARY(mul, BINARY(add, b, u), a));
+  const sn_groups groups = cut_graph(&l, true);
+  assert_int_equal(groups.n_groups, 5);
+  /* every operand is written before it is read */
+  uint8_t written[64] = {0};
+  for (size_t i = 0; i < groups.n_groups; i++) {
+    const sn_group *g = &groups.groups[i];
+    for (uint32_t k = 0; k < g->pre.n_operands + g->post.n_operands; k++) {
+      const sn_operand *o = k < g->pre.n_operands ? &g->pre.operands[k]
+                                                  : &g->post.operands[k - g->pre.n_operands];
+      if (o->value != SN_NONE && groups.values[o->value].kind != SN_VALUE_ARGUMENT)
+        assert_true(written[o->value]);
+    }
+    for (uint32_t k = 0; k < g->n_stores; k++) written[g->stores[k].target.value] = 1;
+  }
+  lab_close(&l);
+}
+
+static void fusion_can_be_off(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  const sn_id x = input(&l, F32(4, 8)), y = input(&l, F32(4, 8));
+  const sn_id s = SUM(UNARY(square, BINARY(sub, x, y)), 3);
+  OUTPUTS(&l, UNARY(sqrt, s));
+  const sn_groups groups = cut_graph(&l, false);
+  assert_int_equal(groups.n_groups, 4);
+  assert_int_equal(groups.n_cuts, 0);
+  lab_close(&l);
+}
+
+/* ---- bodies ---------------------------------------------------------------------------------- */
+
+static void expect_groups(lab *l, const char *expected) {
+  const sn_groups groups = cut_graph(l, true);
+  const char *text;
+  assert_int_equal(sn_groups_text(&groups, &l->arena, &text), SN_OK);
+  assert_string_equal(text, expected);
+}
+
+static void text_of_a_contraction(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  /* b^T is read by strides; the row of bias by stride 0 */
+  const sn_id a = input(&l, F32(4, 8)), b = input(&l, F32(5, 8)), bias = input(&l, F32(5));
+  const sn_type type = F32(4, 5);
+  const sn_id m = sn_build_matmul(&l.b, a, sn_build_swap_last(&l.b, b));
+  OUTPUTS(&l, BINARY(add, m, sn_build_broadcast(&l.b, bias, &type)));
+  expect_groups(&l,
+                "k0 contraction matmul+add space(4, 5) k(8)\n"
+                "  head = matmul b0[0, 8, 1] b1[0, 1, 8]\n"
+                "    v0 = head : float32\n"
+                "    v1 = b2[0, 0, 1] : float32\n"
+                "    v2 = add v0 v1 : float32\n"
+                "    b3[0, 5, 1] = v2\n"
+                "return b3\n");
+  lab_close(&l);
+}
+
+static void text_of_a_reduction(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  const sn_id x = input(&l, F32(4, 8, 2)), y = input(&l, F32(4, 8, 2));
+  const sn_id s = SUM(BINARY(mul, x, y), 1);
+  OUTPUTS(&l, UNARY(neg, s), s);
+  expect_groups(&l,
+                "k0 reduce mul+sum+neg space(16) reduced(4)\n"
+                "  before\n"
+                "    v0 = b0[0, 1, 16] : float32\n"
+                "    v1 = b1[0, 1, 16] : float32\n"
+                "    v2 = mul v0 v1 : float32\n"
+                "  head = sum v2\n"
+                "    v0 = head : float32\n"
+                "    v1 = neg v0 : float32\n"
+                "    b2[0, 1] = v0\n"
+                "    b3[0, 1] = v1\n"
+                "return b3 b2\n");
+  lab_close(&l);
+}
+
+static void text_of_concat_pad_and_slice(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  const sn_id x = input(&l, F32(4)), y = input(&l, F32(3));
+  const sn_type nine = F32(9), three = F32(3);
+  const sn_id both[] = {UNARY(exp, x), y};
+  const sn_id c = sn_build_op(&l.b, SN_OP_concat, both, 2, (const int64_t[]){0}, 1, NULL);
+  const sn_id p = sn_build_op(&l.b, SN_OP_pad, &c, 1,
+                              (const int64_t[]){1, 1, sn_double_attr(5)}, 3, &nine);
+  const sn_id z = sn_build_op(&l.b, SN_OP_slice, &p, 1, (const int64_t[]){8, -3}, 2, &three);
+  OUTPUTS(&l, UNARY(neg, z));
+  expect_groups(&l,
+                "k0 map exp space(4)\n"
+                "    v0 = b0[0, 1] : float32\n"
+                "    v1 = exp v0 : float32\n"
+                "    b2[0, 1] = v1\n"
+                "k1 map concat space(4)\n"
+                "    v0 = b2[0, 1] : float32\n"
+                "    b3[0, 1] = v0\n"
+                "k2 map concat space(3)\n"
+                "    v0 = b1[0, 1] : float32\n"
+                "    b3[4, 1] = v0\n"
+                "k3 map pad space(9)\n"
+                "    v0 = 5 : float32\n"
+                "    b4[0, 1] = v0\n"
+                "k4 map pad space(7)\n"
+                "    v0 = b3[0, 1] : float32\n"
+                "    b4[1, 1] = v0\n"
+                "k5 map neg space(3)\n"
+                "    v0 = b4[8, -3] : float32\n"
+                "    v1 = neg v0 : float32\n"
+                "    b5[0, 1] = v1\n"
+                "cut %5 -> %6: read through a view\n"
+                "return b5\n");
+  lab_close(&l);
+}
+
+static void an_index_needs_no_memory(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  const sn_type type = I32(4, 3);
+  const sn_id x = input(&l, type);
+  const sn_id i = sn_build_op(&l.b, SN_OP_iota, NULL, 0, (const int64_t[]){1}, 1, &type);
+  const sn_id flipped =
+      sn_build_op(&l.b, SN_OP_slice, &i, 1, (const int64_t[]){0, 2, 1, -1}, 4, &type);
+  OUTPUTS(&l, BINARY(add, x, flipped));
+  expect_groups(&l,
+                "k0 map add space(4, 3)\n"
+                "    v0 = b0[0, 3, 1] : int32\n"
+                "    v1 = index[2, 0, -1] : int32\n"
+                "    v2 = add v0 v1 : int32\n"
+                "    b1[0, 3, 1] = v2\n"
+                "return b1\n");
+  lab_close(&l);
+}
+
+static void dimensions_are_merged(void **state) {
+  (void)state;
+  const struct {
+    sn_type type;
+    int64_t perm[4];
+    int rank;
+  } cases[] = {{F32(2, 3, 4, 5), {0, 1, 2, 3}, 1},
+               {F32(2, 3, 4, 5), {2, 3, 0, 1}, 2},
+               {F32(2, 3, 4, 5), {0, 2, 1, 3}, 4},
+               {F32(2, 1, 4, 1), {2, 1, 0, 3}, 2},
+               {F32(1, 1, 1, 1), {3, 2, 1, 0}, 0},
+               {F32(2, 3, 4, 5), {1, 2, 3, 0}, 2}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    lab l;
+    lab_open(&l, true);
+    const sn_id x = input(&l, cases[i].type);
+    OUTPUTS(&l, UNARY(exp, sn_build_transpose(&l.b, x, cases[i].perm)));
+    const sn_groups groups = cut_graph(&l, true);
+    assert_int_equal(groups.n_groups, 1);
+    assert_int_equal(groups.groups[0].space_rank, cases[i].rank);
+    lab_close(&l);
+  }
+}
+
+/* ---- cuts ------------------------------------------------------------------------------------ */
+
+static void expect_cut(lab *l, sn_cut why) {
+  const sn_groups groups = cut_graph(l, true);
+  bool found = false;
+  for (size_t i = 0; i < groups.n_cuts; i++) found = found || groups.cuts[i].why == why;
+  assert_true(found);
+}
+
+static void cuts_have_reasons(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  const sn_id x = input(&l, F32(4, 4)), e = UNARY(exp, x);
+  OUTPUTS(&l, BINARY(add, e, sn_build_swap_last(&l.b, e)));
+  expect_cut(&l, SN_CUT_VIEW);
+  lab_close(&l);
+
+  lab_open(&l, true);
+  const sn_id y = input(&l, F32(4, 8));
+  const sn_id a = SUM(y, 2), b = sn_build_reduce(&l.b, SN_OP_max, y, 2);
+  OUTPUTS(&l, BINARY(add, a, b));
+  expect_cut(&l, SN_CUT_TWO_HEADS);
+  expect_kernels(&l, 0, 2, 0); /* the sum of both rides on the second */
+  lab_close(&l);
+
+  lab_open(&l, true);
+  const sn_id z = input(&l, F32(4));
+  const sn_type padded = F32(6);
+  const int64_t attrs[] = {1, 1, 0};
+  OUTPUTS(&l, UNARY(exp, sn_build_op(&l.b, SN_OP_pad, &z, 1, attrs, 3, &padded)));
+  expect_cut(&l, SN_CUT_KIND);
+  lab_close(&l);
+}
+
+/* ---- outputs, leaves, failures --------------------------------------------------------------- */
+
+static void outputs_that_nobody_computes(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  const sn_type type = F32(3);
+  const sn_id x = input(&l, F32(2, 3));
+  const sn_id c = sn_build_full(&l.b, &type, 4);
+  OUTPUTS(&l, x, sn_build_swap_last(&l.b, x), c, x);
+  const sn_groups groups = cut_graph(&l, true);
+  assert_int_equal(groups.n_groups, 2); /* a copy of the view, a fill */
+  assert_int_equal(groups.values[groups.outputs[0]].kind, SN_VALUE_ARGUMENT);
+  assert_int_equal(groups.outputs[0], groups.outputs[3]);
+  assert_int_equal(groups.values[groups.outputs[1]].kind, SN_VALUE_OUTPUT);
+  lab_close(&l);
+}
+
+static void a_reshape_that_cannot_be_a_view_is_a_copy(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  const sn_type flat = F32(12);
+  const sn_id x = input(&l, F32(3, 4));
+  OUTPUTS(&l, UNARY(exp, sn_build_reshape(&l.b, sn_build_swap_last(&l.b, x), &flat)));
+  expect_kernels(&l, 2, 0, 0);
+  lab_close(&l);
+  lab_open(&l, true);
+  const sn_id y = input(&l, F32(3, 4));
+  OUTPUTS(&l, UNARY(exp, sn_build_reshape(&l.b, y, &flat)));
+  expect_kernels(&l, 1, 0, 0);
+  lab_close(&l);
+}
+
+static void a_matmul_of_numbers_reads_memory(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  const sn_type a = F32(3, 4), b = F32(4, 2);
+  OUTPUTS(&l, sn_build_matmul(&l.b, sn_build_full(&l.b, &a, 2), sn_build_full(&l.b, &b, 3)));
+  expect_kernels(&l, 2, 0, 1);
+  lab_close(&l);
+}
+
+/* 100,000 nodes: linear, and nothing recurses. */
+static void large_graphs(void **state) {
+  (void)state;
+  const int n = 100000;
+  lab l;
+  lab_open(&l, true);
+  const sn_type type = F32(4, 4);
+  sn_id x = input(&l, type), y = x;
+  for (int i = 0; i < n; i++) {
+    const int what = i % 100;
+    if (what == 50) x = sn_build_swap_last(&l.b, x);
+    else if (what == 99) x = spread(&l, SUM(x, 2), type, 2);
+    else x = BINARY(add, x, i % 7 ? y : x);
+    if (i % 1000 == 0) y = x;
+  }
+  OUTPUTS(&l, x);
+  const sn_groups groups = cut_graph(&l, true);
+  assert_true(groups.n_groups > 1000 && groups.n_groups < 10000);
+  lab_close(&l);
+}
+
+static void failures_give_back_what_they_took(void **state) {
+  (void)state;
+  for (int64_t k = 0;; k++) {
+    lab l;
+    lab_open(&l, true);
+    sn_id x = input(&l, F32(6, 6));
+    for (int i = 0; i < 60; i++) x = i % 9 ? UNARY(exp, x) : sn_build_swap_last(&l.b, x);
+    OUTPUTS(&l, SUM(x, 1), x);
+    sn_graph prepared;
+    sn_partition partition;
+    sn_groups groups;
+    l.env.heap.fail_countdown = k;
+    sn_status status = sn_prepare(&l.graph, &l.arena, &prepared);
+    if (!status) status = sn_partition_graph(&prepared, true, &partition);
+    if (!status) status = sn_lower_groups(&prepared, &partition, &groups);
+    l.env.heap.fail_countdown = -1;
+    if (status) assert_int_equal(status, SN_ERR_MEMORY);
+    lab_close(&l);
+    if (!status) break;
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_linear_layer_is_one_contraction),
+      cmocka_unit_test(a_squared_error_is_one_reduction),
+      cmocka_unit_test(softmax_is_two_reductions_and_two_maps),
+      cmocka_unit_test(maps_over_one_input_are_one),
+      cmocka_unit_test(maps_of_other_shapes_are_not),
+      cmocka_unit_test(a_long_chain_is_cut_by_size),
+      cmocka_unit_test(updates_sink_into_their_gradients),
+      cmocka_unit_test(no_cycles),
+      cmocka_unit_test(fusion_can_be_off),
+      cmocka_unit_test(text_of_a_contraction),
+      cmocka_unit_test(text_of_a_reduction),
+      cmocka_unit_test(text_of_concat_pad_and_slice),
+      cmocka_unit_test(an_index_needs_no_memory),
+      cmocka_unit_test(dimensions_are_merged),
+      cmocka_unit_test(cuts_have_reasons),
+      cmocka_unit_test(outputs_that_nobody_computes),
+      cmocka_unit_test(a_reshape_that_cannot_be_a_view_is_a_copy),
+      cmocka_unit_test(a_matmul_of_numbers_reads_memory),
+      cmocka_unit_test(large_graphs),
+      cmocka_unit_test(failures_give_back_what_they_took),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

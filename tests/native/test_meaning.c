@@ -1,0 +1,234 @@
+/* test_meaning.c - the scalar reference, which everything else is held against, against libm: every elementwise
+ * row in the next wider type, within the ULP that its row states, on its domain and on all special values.
+ *
+ * What each op means is said here a second time on purpose, in the plain words of C; a row of ops.def without a
+ * meaning does not compile. */
+#include "math_reference.h"
+#include "op_cases.h"
+
+#include <float.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "graph/reference.h"
+
+typedef long double real;
+
+static real sign_of(real x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
+
+/* IEEE 754-2019 maximum: NaN from either side, -0 below +0. */
+static real larger(real x, real y) {
+  if (isnan(x) || isnan(y)) return x + y;
+  if (x == y) return signbit(x) ? y : x;
+  return x > y ? x : y;
+}
+static real smaller(real x, real y) { return -larger(-x, -y); }
+static int64_t bits32(int64_t i) { return (int64_t)(uint32_t)i; }
+
+/* id, on floats (x, y), on int32 and bool as wide integers (i, j); what a row does not take stands as 0 */
+#define MEANINGS(ROW)                                                        \
+  ROW(identity, x, i)                                                        \
+  ROW(stop_gradient, x, i)                                                   \
+  ROW(neg, -x, -i)                                                           \
+  ROW(abs, fabsl(x), i < 0 ? -i : i)                                         \
+  ROW(sign, sign_of(x), (i > 0) - (i < 0))                                   \
+  ROW(floor, floorl(x), 0)                                                   \
+  ROW(ceil, ceill(x), 0)                                                     \
+  ROW(trunc, truncl(x), 0)                                                   \
+  ROW(round, rintl(x), 0)                                                    \
+  ROW(sqrt, sqrtl(x), 0)                                                     \
+  ROW(rsqrt, 1 / sqrtl(x), 0)                                                \
+  ROW(square, x * x, i * i)                                                  \
+  ROW(reciprocal, 1 / x, 0)                                                  \
+  ROW(exp, expl(x), 0)                                                       \
+  ROW(log, logl(x), 0)                                                       \
+  ROW(log1p, log1pl(x), 0)                                                   \
+  ROW(sin, sinl(x), 0)                                                       \
+  ROW(cos, cosl(x), 0)                                                       \
+  ROW(tanh, tanhl(x), 0)                                                     \
+  ROW(sigmoid, 1 / (1 + expl(-x)), 0)                                        \
+  ROW(erf, erfl(x), 0)                                                       \
+  ROW(relu, larger(x, 0), i > 0 ? i : 0)                                     \
+  ROW(isnan, isnan(x), 0)                                                    \
+  ROW(isfinite, isfinite(x), 0)                                              \
+  ROW(logical_not, 0, !i)                                                    \
+  ROW(add, x + y, i + j)                                                     \
+  ROW(sub, x - y, i - j)                                                     \
+  ROW(mul, x * y, i * j)                                                     \
+  ROW(div, x / y, 0)                                                         \
+  ROW(pow, powl(x, y), 0)                                                    \
+  ROW(maximum, larger(x, y), i > j ? i : j)                                  \
+  ROW(minimum, smaller(x, y), i < j ? i : j)                                 \
+  ROW(equal, x == y, i == j)                                                 \
+  ROW(not_equal, x != y, i != j)                                             \
+  ROW(less, x < y, i < j)                                                    \
+  ROW(less_equal, x <= y, i <= j)                                            \
+  ROW(greater, x > y, i > j)                                                 \
+  ROW(greater_equal, x >= y, i >= j)                                         \
+  ROW(logical_and, 0, i && j)                                                \
+  ROW(logical_or, 0, i || j)                                                 \
+  ROW(bitwise_and, 0, i & j)                                                 \
+  ROW(bitwise_or, 0, i | j)                                                  \
+  ROW(bitwise_xor, 0, i ^ j)                                                 \
+  ROW(shift_left, 0, bits32(i) << (j & 31))                                  \
+  ROW(shift_right_logical, 0, bits32(i) >> (j & 31))
+
+#define ROW(id, on_floats, on_integers)              \
+  static real float_##id(real x, real y) {           \
+    (void)x, (void)y;                                \
+    return (real)(on_floats);                        \
+  }                                                  \
+  static int64_t integer_##id(int64_t i, int64_t j) { \
+    (void)i, (void)j;                                \
+    return (on_integers);                            \
+  }
+MEANINGS(ROW)
+#undef ROW
+
+typedef struct meaning {
+  real (*on_floats)(real, real);
+  int64_t (*on_integers)(int64_t, int64_t);
+} meaning;
+
+static const meaning meanings[SN_OP_COUNT] = {
+#define BOTH(id, ...) [SN_OP_##id] = {float_##id, integer_##id},
+#define EW_F BOTH
+#define EW_FI BOTH
+#define EW_FIB BOTH
+#define EW_I BOTH
+#define EW_B BOTH
+#define CMP_F BOTH
+#define CMP_FIB BOTH
+#include "graph/ops.def"
+};
+
+/* ---- one value ----------------------------------------------------------------------------------- */
+
+/* float64's sine and cosine are defined by their limits beyond 2^30; see graph/expand_f64.inc. */
+static bool has_meaning(sn_op op, sn_dtype dtype, double x) {
+  if (dtype != SN_F64 || (op != SN_OP_sin && op != SN_OP_cos)) return true;
+  return !(fabs(x) > 0x1p30) || isinf(x);
+}
+
+static double error_of(sn_dtype dtype, double got, real exact) {
+  if (exact == 0 && got == 0 && !signbit(exact) != !signbit(got)) return INFINITY;
+  return dtype == SN_F32 ? ulp_f32((float)got, (double)exact) : ulp_f64(got, exact);
+}
+
+static void check_floats(sn_op op, sn_dtype dtype, const double *in, double got) {
+  const sn_op_info *row = sn_op_describe(op);
+  if (!has_meaning(op, dtype, in[0])) return;
+  const real exact = meanings[op].on_floats((real)in[0], (real)in[1]);
+  if (row->kind == SN_CLASS_COMPARE ? got == (double)exact
+                                    : error_of(dtype, got, exact) <= row->ulp)
+    return;
+  fail_msg("%s of %s (%a, %a) = %a, exact %La: %g ULP, its row says %g", row->name,
+           sn_dtype_name(dtype), in[0], in[1], got, exact, error_of(dtype, got, exact), row->ulp);
+}
+
+static void check_integers(sn_op op, sn_dtype dtype, const double *in, double got) {
+  const int64_t exact = meanings[op].on_integers((int64_t)in[0], (int64_t)in[1]);
+  const bool flag = dtype == SN_BOOL || sn_op_describe(op)->kind == SN_CLASS_COMPARE;
+  const double held = flag ? (double)(exact != 0) : (double)(int32_t)(uint32_t)(uint64_t)exact;
+  if (got == held) return;
+  fail_msg("%s of %s (%.0f, %.0f) = %.0f, not %.0f", sn_op_describe(op)->name,
+           sn_dtype_name(dtype), in[0], in[1], got, held);
+}
+
+/* ---- all rows ------------------------------------------------------------------------------------ */
+
+static case_random rng;
+
+static void check_row(sn_op op, sn_dtype dtype, case_values values, int64_t n) {
+  const sn_op_class kind = sn_op_describe(op)->kind;
+  const sn_dtype result = kind == SN_CLASS_COMPARE ? SN_BOOL : dtype;
+  void *x = malloc((size_t)n * 8), *y = malloc((size_t)n * 8);
+  case_fill(&rng, op, 0, dtype, values, n, x);
+  case_fill(&rng, op, 1, dtype, values, n, y);
+  for (int64_t i = 0; i < n; i++) {
+    const double in[SN_MAX_ARITY] = {sn_ref_load(dtype, x, i), sn_ref_load(dtype, y, i), 0};
+    const double got = sn_ref_scalar(op, dtype, in, result);
+    if (sn_dtype_is_float(dtype)) check_floats(op, dtype, in, got);
+    else check_integers(op, dtype, in, got);
+  }
+  free(x);
+  free(y);
+}
+
+static void check_all(case_values values) {
+  rng.state = case_seed();
+  for (int op = 0; op < SN_OP_COUNT; op++)
+    for (int dtype = SN_F32; dtype <= SN_BOOL; dtype++) {
+      if (!meanings[op].on_floats || !case_takes((sn_op)op, (sn_dtype)dtype)) continue;
+      const int64_t specials = (int64_t)case_special_count((sn_dtype)dtype);
+      check_row((sn_op)op, (sn_dtype)dtype, values,
+                values == CASE_SPECIALS ? specials * specials : case_short() ? 2000 : 20000);
+    }
+}
+
+static void on_the_domain(void **state) {
+  (void)state;
+  check_all(CASE_DOMAIN);
+}
+
+static void on_special_values(void **state) {
+  (void)state;
+  check_all(CASE_SPECIALS);
+}
+
+static void where_selects(void **state) {
+  (void)state;
+  for (int condition = 0; condition < 2; condition++) {
+    const double in[SN_MAX_ARITY] = {condition, NAN, 7};
+    const double got = sn_ref_scalar(SN_OP_where, SN_F32, in, SN_F32);
+    assert_true(condition ? isnan(got) : got == 7);
+  }
+}
+
+/* float to int truncates and saturates, NaN gives 0; to bool is "not 0"; each value once, by hand. */
+static void casts(void **state) {
+  (void)state;
+  static const struct {
+    sn_dtype to;
+    double value, expected;
+  } table[] = {
+      {SN_I32, 2.9, 2},         {SN_I32, -2.9, -2},          {SN_I32, NAN, 0},
+      {SN_I32, INFINITY, INT32_MAX}, {SN_I32, -INFINITY, INT32_MIN}, {SN_I32, 3e9, INT32_MAX},
+      {SN_I32, -3e9, INT32_MIN}, {SN_I32, 2147483647.5, INT32_MAX}, {SN_BOOL, 0.5, 1},
+      {SN_BOOL, -0.0, 0},       {SN_BOOL, NAN, 1},           {SN_BOOL, 1e-300, 1},
+      {SN_F32, 16777217, 16777216}, {SN_F32, 1e300, INFINITY}, {SN_F32, 1e-300, 0},
+      {SN_F64, 0.1, 0.1},       {SN_F32, 0.1, 0x1.99999ap-4},
+  };
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+    const double got = sn_ref_scalar(SN_OP_astype, SN_F64, &table[i].value, table[i].to);
+    if (got != table[i].expected)
+      fail_msg("%g as %s = %g", table[i].value, sn_dtype_name(table[i].to), got);
+  }
+}
+
+/* The ruler measures: half a unit, one unit, the wrong sign of zero, NaN against a number. */
+static void planted_errors_are_measured(void **state) {
+  (void)state;
+  assert_true(error_of(SN_F32, 1, 1 + 0x1p-24L) == 0.5);
+  assert_true(error_of(SN_F32, 0x1.000002p0, 1) == 1);
+  assert_true(error_of(SN_F64, 0x1.0000000000001p0, 1) == 1);
+  assert_true(isinf(error_of(SN_F32, -0.0, 0)));
+  assert_true(isinf(error_of(SN_F64, NAN, 0)));
+  assert_true(isinf(error_of(SN_F32, 1, (real)NAN)));
+  assert_true(isinf(error_of(SN_F32, FLT_MAX, (real)INFINITY)));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(planted_errors_are_measured),
+      cmocka_unit_test(on_the_domain),
+      cmocka_unit_test(on_special_values),
+      cmocka_unit_test(where_selects),
+      cmocka_unit_test(casts),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
