@@ -205,7 +205,7 @@ SN_API sn_tensor *sn_astype(sn_tensor *x, sn_dtype dtype);
 SN_API sn_tensor *sn_bitcast(sn_tensor *x, sn_dtype dtype); /* float32 <-> int32, same bits */
 
 /* logits (..., classes), labels int32 (...) or a distribution (..., classes): one loss per row (...),
- * logsumexp(logits) - logits[label], stable for large logits. [new, m s d] */
+ * logsumexp(logits) - logits[label], or that weighted by the distribution; stable for large logits. [new, m s d] */
 SN_API sn_tensor *sn_softmax_cross_entropy(sn_tensor *logits, sn_tensor *labels);
 
 /* ---- derivatives ------------------------------------------------------------------------------ */
@@ -216,6 +216,11 @@ SN_API sn_tensor *sn_variable(sn_tensor *x);
 /* out[i] = d y / d wrt[i], for a scalar float y; zeros where y does not depend on wrt[i], which must be
  * floats. Only more graph: it can be differentiated again. out holds count references. [new, m s d] */
 SN_API sn_status sn_gradients(sn_tensor *y, sn_tensor *const *wrt, size_t count, sn_tensor **out);
+
+/* Ends what sn_variable began, for t and all it was made from: no gradient will be taken through them any more,
+ * so values that have been computed let go of what they were computed from. A loop that updates its
+ * parameters eagerly (w = w - rate * gradient) calls it on each new w, or its past would stay alive. */
+SN_API void sn_untrack(sn_tensor *t);
 
 /* ---- compiled programs ------------------------------------------------------------------------ */
 

@@ -23,6 +23,12 @@ static void default_release(void *user, void *block, size_t bytes) {
   free(block);
 }
 
+/* When memory is short: what is only kept for later goes, the cheap to make again first. */
+static bool reclaim(void *user) {
+  sn_context *ctx = user;
+  return sn_storage_trim(&ctx->storages) || sn_cache_trim(ctx);
+}
+
 static sn_status start(sn_context *ctx, const sn_options *options) {
   const int threads = options && options->threads > 0 ? options->threads : sn_pool_cores();
   for (int i = 0; i < SN_PASS_COUNT; i++) ctx->options.pass_on[i] = sn_pass_table[i].on;
@@ -31,6 +37,8 @@ static sn_status start(sn_context *ctx, const sn_options *options) {
   ctx->options.machine.deterministic = options && options->deterministic;
   ctx->jobs_end = &ctx->jobs;
   ctx->storages.env = &ctx->env;
+  ctx->env.heap.reclaim = reclaim;
+  ctx->env.heap.reclaim_user = ctx;
   return sn_pool_create(&ctx->env, threads < SN_POOL_MAX_LANES ? threads : SN_POOL_MAX_LANES,
                         &ctx->pool);
 }
@@ -212,6 +220,10 @@ static sn_status eval(sn_tensor *const *tensors, size_t count, uint32_t *ticket)
     if (!tensors[i]) return SN_ERR_ARGUMENT;
   if (!count) return SN_OK;
   sn_context *ctx = tensors[0]->ctx;
+  for (size_t i = 1; i < count; i++)
+    if (tensors[i]->ctx != ctx)
+      return sn_context_report(ctx, sn_fail(&ctx->env, SN_ERR_ARGUMENT,
+                                            "eval: tensor %zu is of another context", i));
   sn_status status = sn_eval_tensors(ctx, tensors, count, ticket);
   for (size_t i = 0; i < count && !status && !ticket; i++) status = sn_tensor_ready(tensors[i]);
   return sn_context_report(ctx, status);
@@ -235,9 +247,8 @@ sn_status sn_read(sn_tensor *t, void *out, size_t bytes) {
     return sn_context_report(t->ctx,
                              sn_fail(env, SN_ERR_ARGUMENT, "read: %zu bytes do not fit into %zu",
                                      sn_size_bytes(t), bytes));
-  const void *data = sn_data(t);
-  if (!data) return sn_error_status(t->ctx);
-  memcpy(out, data, sn_size_bytes(t));
+  SN_TRY(sn_context_report(t->ctx, sn_tensor_ready(t)));
+  memcpy(out, t->storage->data, sn_size_bytes(t));
   return SN_OK;
 }
 

@@ -215,23 +215,7 @@ sn_tensor *sinter_bitcast(sn_tensor *x, int dtype) { return sn_bitcast(x, (sn_dt
 
 sn_tensor *sinter_variable(sn_tensor *x) { return sn_variable(x); }
 
-/* Those still to be visited are chained by next; clearing the flag first visits each tensor once. */
-void sinter_untrack(sn_tensor *t) {
-  sn_tensor *top = t->tracked ? t : NULL;
-  t->tracked = false;
-  t->next = NULL;
-  while (top) {
-    sn_tensor *visited = top;
-    top = visited->next;
-    for (uint32_t k = 0; k < visited->n_inputs; k++) {
-      sn_tensor *x = visited->inputs[k];
-      if (!x->tracked) continue;
-      x->tracked = false;
-      x->next = top;
-      top = x;
-    }
-  }
-}
+void sinter_untrack(sn_tensor *t) { sn_untrack(t); }
 
 sn_status sinter_gradients(sn_tensor *y, uint32_t count) {
   sn_tensor **wrt = scratch_tensors();

@@ -19,18 +19,18 @@
 /* As in bench/wasm/kinds.mjs. */
 #define WARM_UP_MS 200.0
 #define SAMPLE_MS 1.0
-enum { CHECKED_CALLS = 3, MIN_SAMPLES = 3, MAX_SAMPLES = 4096, MAX_CACHED = 64, MAX_LINE = 256 };
+enum { CHECKED_CALLS = 3, SETTLING_CALLS = 3, MIN_SAMPLES = 3 };
+enum { MAX_SAMPLES = 4096, MAX_KNOWN = 64, MAX_LINE = 256 };
 
-typedef struct measured { /* a workload kept between commands, under the text that names it */
+typedef struct pace { /* of a workload that was measured before */
   char text[MAX_LINE];
-  workload w;
   int calls_per_sample;
-} measured;
+} pace;
 
 typedef struct bench {
   sn_context *ctx;
-  measured cache[MAX_CACHED];
-  size_t n_cached;
+  pace known[MAX_KNOWN];
+  size_t n_known;
 } bench;
 
 static bool fail(const char *message) {
@@ -59,16 +59,35 @@ static bool make_from_text(bench *b, const char *text, workload *w) {
   return fail("no such kind");
 }
 
-static measured *find_or_make(bench *b, const char *text) {
-  for (size_t i = 0; i < b->n_cached; i++)
-    if (!strcmp(b->cache[i].text, text)) return &b->cache[i];
-  if (b->n_cached == MAX_CACHED) return fail("too many workloads"), NULL;
-  measured *m = &b->cache[b->n_cached];
-  m->calls_per_sample = 0;
-  snprintf(m->text, sizeof m->text, "%s", text);
-  if (!make_from_text(b, text, &m->w)) return NULL;
-  b->n_cached++;
-  return m;
+static bool call(bench *b, workload *w, int times) {
+  for (int i = 0; i < times; i++)
+    if (workload_call(w)) return fail_core(b);
+  return true;
+}
+
+/* Calls for WARM_UP_MS, once per text. NULL on failure. */
+static const pace *warm_up(bench *b, const char *text) {
+  for (size_t i = 0; i < b->n_known; i++)
+    if (!strcmp(b->known[i].text, text)) return &b->known[i];
+  if (b->n_known == MAX_KNOWN) return fail("too many workloads"), NULL;
+  workload w;
+  if (!make_from_text(b, text, &w)) return NULL;
+  const double begin = sn_host_now_ms();
+  double spent = 0;
+  int calls = 0;
+  for (; spent < WARM_UP_MS; spent = sn_host_now_ms() - begin, calls++)
+    if (!call(b, &w, 1)) return NULL;
+  workload_release(&w);
+  pace *p = &b->known[b->n_known++];
+  snprintf(p->text, sizeof p->text, "%s", text);
+  p->calls_per_sample = (int)(SAMPLE_MS * calls / spent) + 1;
+  return p;
+}
+
+/* A new workload that has run a little; see fresh() in bench/wasm/commands.mjs. */
+static const pace *fresh(bench *b, const char *text, workload *w) {
+  const pace *p = warm_up(b, text);
+  return p && make_from_text(b, text, w) && call(b, w, SETTLING_CALLS) ? p : NULL;
 }
 
 /* ---- commands ---------------------------------------------------------------------------------- */
@@ -82,8 +101,7 @@ static uint32_t add_words(uint32_t hash, const uint32_t *words, size_t n) {
 static bool check(bench *b, const char *text) {
   workload w;
   if (!make_from_text(b, text, &w)) return false;
-  for (int i = 0; i < CHECKED_CALLS; i++)
-    if (workload_call(&w)) return fail_core(b);
+  if (!call(b, &w, CHECKED_CALLS)) return false;
   uint32_t hash = 2166136261u;
   for (size_t i = 0; i < w.n_outputs; i++) {
     const void *data = sn_data(w.outputs[i]);
@@ -95,29 +113,20 @@ static bool check(bench *b, const char *text) {
   return true;
 }
 
-static bool warm_up(bench *b, measured *m) {
-  const double begin = sn_host_now_ms();
-  double spent = 0;
-  int calls = 0;
-  for (; spent < WARM_UP_MS; spent = sn_host_now_ms() - begin, calls++)
-    if (workload_call(&m->w)) return fail_core(b);
-  m->calls_per_sample = (int)(SAMPLE_MS * calls / spent) + 1;
-  return true;
-}
-
 static bool time_it(bench *b, double ms, const char *text) {
   static double samples[MAX_SAMPLES];
-  measured *m = find_or_make(b, text);
-  if (!m || (!m->calls_per_sample && !warm_up(b, m))) return false;
+  workload w;
+  const pace *p = fresh(b, text, &w);
+  if (!p) return false;
   const double begin = sn_host_now_ms();
   int n = 0;
   for (double from = begin; n < MAX_SAMPLES && (n < MIN_SAMPLES || from - begin < ms); n++) {
-    for (int i = 0; i < m->calls_per_sample; i++)
-      if (workload_call(&m->w)) return fail_core(b);
+    if (!call(b, &w, p->calls_per_sample)) return false;
     const double to = sn_host_now_ms();
-    samples[n] = (to - from) / m->calls_per_sample;
+    samples[n] = (to - from) / p->calls_per_sample;
     from = to;
   }
+  workload_release(&w);
   printf("{\"ms\": [");
   for (int i = 0; i < n; i++) printf("%s%.7g", i ? ", " : "", samples[i]);
   printf("]}\n");
@@ -125,12 +134,12 @@ static bool time_it(bench *b, double ms, const char *text) {
 }
 
 static bool profile(bench *b, int calls, const char *text) {
-  measured *m = find_or_make(b, text);
-  if (!m || (!m->calls_per_sample && !warm_up(b, m))) return false;
+  workload w;
+  if (!fresh(b, text, &w)) return false;
   if (sn_profile_start(b->ctx, 1)) return fail_core(b);
-  for (int i = 0; i < calls; i++)
-    if (workload_call(&m->w)) return fail_core(b);
+  if (!call(b, &w, calls)) return false;
   sn_profile_stop(b->ctx);
+  workload_release(&w);
   const sn_kernel_profile *kernels;
   const size_t n = sn_profile_kernels(b->ctx, &kernels);
   printf("{\"kernels\": [");
@@ -183,7 +192,6 @@ int main(int argc, char **argv) {
     line[strcspn(line, "\n")] = 0;
     ok = answer(&b, line);
   }
-  for (size_t i = 0; i < b.n_cached; i++) workload_release(&b.cache[i].w);
   sn_context_destroy(b.ctx);
   return !ok;
 }

@@ -174,10 +174,14 @@ static sn_tensor *correction(sn_context *ctx, double decay, sn_tensor *steps) {
 static void adam(sn_context *ctx, const network *n, sn_tensor *const *grads, network *next) {
   next->count = sn_add(n->count, sn_scalar(ctx, 1));
   sn_tensor *steps = sn_astype(next->count, SN_F32);
-  sn_tensor *mean_scale = correction(ctx, 0.9, steps), *square_scale = correction(ctx, 0.999, steps);
-  for (int i = 0; i < 2 * n->layers; i++) {
+  /* Node by node in the package's order: so kernels get the same names. */
+  for (int i = 0; i < 2 * n->layers; i++)
     next->means[i] = decayed(ctx, n->means[i], 0.9, grads[i]);
+  for (int i = 0; i < 2 * n->layers; i++)
     next->squares[i] = decayed(ctx, n->squares[i], 0.999, sn_square(grads[i]));
+  sn_tensor *mean_scale = correction(ctx, 0.9, steps);
+  sn_tensor *square_scale = correction(ctx, 0.999, steps);
+  for (int i = 0; i < 2 * n->layers; i++) {
     sn_tensor *size = sn_add(sn_sqrt(sn_div(next->squares[i], square_scale)), sn_scalar(ctx, 1e-8));
     sn_tensor *step = sn_div(sn_div(next->means[i], mean_scale), size);
     next->parameters[i] = sn_sub(n->parameters[i], sn_mul(step, n->rate));

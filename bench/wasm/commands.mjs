@@ -7,6 +7,7 @@ import { kinds } from './kinds.mjs';
 const WARM_UP_MS = 200;
 const SAMPLE_MS = 1;
 const CHECKED_CALLS = 3;
+const SETTLING_CALLS = 3;
 const MIN_SAMPLES = 3;
 
 const make = (text) => {
@@ -15,19 +16,27 @@ const make = (text) => {
   return kinds[name](...sizes.map(Number));
 };
 
-const kept = new Map();
+const callsPerSample = new Map();
 
-/** The workload of this text, warm: engines compile a function well only after it ran for a while. */
-const warm = (text) => {
-  if (kept.has(text)) return kept.get(text);
+/** Calls for WARM_UP_MS once per text: engines compile a function well only after it ran for a while. */
+const warmUp = (text) => {
+  if (callsPerSample.has(text)) return;
   const workload = make(text);
   const begin = performance.now();
   let calls = 0;
   let spent = 0;
   for (; spent < WARM_UP_MS; calls += 1, spent = performance.now() - begin) workload.call();
-  const entry = { workload, callsPerSample: Math.floor((SAMPLE_MS * calls) / spent) + 1 };
-  kept.set(text, entry);
-  return entry;
+  workload.dispose();
+  callsPerSample.set(text, Math.floor((SAMPLE_MS * calls) / spent) + 1);
+};
+
+/** A new workload that has run a little. Always a new one: a network that has learnt its batch by heart has
+ *  gradients of 0, and Adam's means decay to subnormal numbers, which are far slower. */
+const fresh = (text) => {
+  warmUp(text);
+  const workload = make(text);
+  for (let i = 0; i < SETTLING_CALLS; i += 1) workload.call();
+  return workload;
 };
 
 /** FNV-1a over 32-bit words. */
@@ -47,23 +56,26 @@ const check = async (text) => {
 };
 
 const time = (ms, text) => {
-  const { workload, callsPerSample } = warm(text);
+  const workload = fresh(text);
+  const calls = callsPerSample.get(text);
   const samples = [];
   const begin = performance.now();
   for (let from = begin; samples.length < MIN_SAMPLES || from - begin < ms;) {
-    for (let i = 0; i < callsPerSample; i += 1) workload.call();
+    for (let i = 0; i < calls; i += 1) workload.call();
     const to = performance.now();
-    samples.push((to - from) / callsPerSample);
+    samples.push((to - from) / calls);
     from = to;
   }
+  workload.dispose();
   return { ms: samples };
 };
 
 const profile = async (calls, text) => {
-  const { workload } = warm(text);
+  const workload = fresh(text);
   const { kernels } = await sn.profile(() => {
     for (let i = 0; i < calls; i += 1) workload.call();
   });
+  workload.dispose();
   return { kernels };
 };
 

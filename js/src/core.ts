@@ -43,7 +43,9 @@ export function setDebug(level: number): void {
 /** Names of the compiler passes, in the order they run. */
 export function passes(): string[] {
   const rt = runtime();
-  return Array.from({ length: rt.exports.sinter_pass_count() }, (_, i) => rt.text(rt.exports.sinter_pass_name(i)));
+  return Array.from({ length: rt.exports.sinter_pass_count() }, (_, i) =>
+    rt.text(rt.exports.sinter_pass_name(i)),
+  );
 }
 
 /** Switches a compiler pass for programs compiled from now on. */
@@ -51,7 +53,9 @@ export function setPass(name: string, on: boolean): void {
   const rt = runtime();
   const index = passes().indexOf(name);
   if (index < 0) {
-    throw new SinterError('argument', `setPass: there is no pass ${name}`, { hint: `there are ${passes().join(', ')}` });
+    throw new SinterError('argument', `setPass: there is no pass ${name}`, {
+      hint: `there are ${passes().join(', ')}`,
+    });
   }
   rt.ok(rt.exports.sinter_pass_enable(index, on ? 1 : 0));
 }

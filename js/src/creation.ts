@@ -46,7 +46,12 @@ export function ones(shape: readonly number[], options: CreationOptions = {}): T
 export const zerosLike = (x: Tensor): Tensor => filled('zerosLike', x.shape, 0, { dtype: x.dtype });
 export const onesLike = (x: Tensor): Tensor => filled('onesLike', x.shape, 1, { dtype: x.dtype });
 
-function filled(op: string, shape: readonly number[], value: number, { dtype = 'float32' }: CreationOptions): Tensor {
+function filled(
+  op: string,
+  shape: readonly number[],
+  value: number,
+  { dtype = 'float32' }: CreationOptions,
+): Tensor {
   const rt = runtime();
   const meta = makeMeta(parseDType(dtype, op), checkShape(op, shape));
   rt.send(meta.shape);
@@ -54,7 +59,11 @@ function filled(op: string, shape: readonly number[], value: number, { dtype = '
 }
 
 /** The index along axis. */
-export function iota(shape: readonly number[], axis: number, { dtype = 'int32' }: CreationOptions = {}): Tensor {
+export function iota(
+  shape: readonly number[],
+  axis: number,
+  { dtype = 'int32' }: CreationOptions = {},
+): Tensor {
   const rt = runtime();
   const meta = makeMeta(parseDType(dtype, 'iota'), checkShape('iota', shape));
   rt.send(meta.shape);
@@ -77,7 +86,12 @@ export function linspace(start: number, stop: number, count = 50, options: Creat
 }
 
 /** from + step * index. */
-function ramp(shape: readonly number[], from: number, step: number, { dtype = 'float32' }: CreationOptions): Tensor {
+function ramp(
+  shape: readonly number[],
+  from: number,
+  step: number,
+  { dtype = 'float32' }: CreationOptions,
+): Tensor {
   return tidy(() => {
     const index = iota(shape, 0, { dtype });
     const scaled = step === 1 ? index : index.mul(step);

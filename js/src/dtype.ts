@@ -9,10 +9,7 @@ export type DTypeName = DType | 'f32' | 'f64' | 'i32';
 
 /** Elements as the read functions return them; bool as bytes 0 and 1. */
 export type TensorData =
-  | Float32Array<ArrayBuffer>
-  | Float64Array<ArrayBuffer>
-  | Int32Array<ArrayBuffer>
-  | Uint8Array<ArrayBuffer>;
+  Float32Array<ArrayBuffer> | Float64Array<ArrayBuffer> | Int32Array<ArrayBuffer> | Uint8Array<ArrayBuffer>;
 
 /** In the order of sn_dtype. */
 const DTYPES: readonly DType[] = ['float32', 'float64', 'int32', 'bool'];
@@ -48,8 +45,6 @@ export function parseDType(name: DTypeName, op: string): DType {
 export const dtypeNumber = (dtype: DType): number => DTYPES.indexOf(dtype);
 
 export const dtypeFromNumber = (number: number): DType => DTYPES[number] ?? 'float32';
-
-export const dtypeBytes = (dtype: DType): number => ARRAYS[dtype].BYTES_PER_ELEMENT;
 
 /** A view of elements in a buffer; stale as soon as the memory grows. */
 export function viewOf(

@@ -27,7 +27,10 @@ const opOf = (message: string): string => /^([A-Za-z_][\w.]*):/.exec(message)?.[
 
 const shapesOf = (message: string): number[][] =>
   [...message.matchAll(/(?<=\s)\((\d+(?:, ?\d+)*,?|)\)/g)].map(([, inside]) =>
-    (inside ?? '').split(',').filter((size) => size.trim() !== '').map(Number),
+    (inside ?? '')
+      .split(',')
+      .filter((size) => size.trim() !== '')
+      .map(Number),
   );
 
 /** Every error that Sinter throws on purpose. */

@@ -64,7 +64,14 @@ export { grad, valueAndGrad, type GradOf, type GradOptions, type Grads } from '.
 export { jit, type JitOptions, type Jitted } from './jit.js';
 export { trainStep, type TrainState, type TrainStep } from './train.js';
 export { inspect, type Inspection, type Stage } from './inspect.js';
-export { profile, type ChromeTrace, type KernelProfile, type LaneProfile, type Profile, type Span } from './profile.js';
+export {
+  profile,
+  type ChromeTrace,
+  type KernelProfile,
+  type LaneProfile,
+  type Profile,
+  type Span,
+} from './profile.js';
 
 export * as nn from './nn/index.js';
 export * as optim from './optim/index.js';

@@ -60,7 +60,9 @@ const OPTION_NAMES: readonly (keyof InitOptions)[] = [
 /** The option in which a second init differs from the first, or undefined. */
 function difference(first: InitOptions, second: InitOptions): keyof InitOptions | undefined {
   const plain = (value: unknown): unknown => (value instanceof URL ? value.href : value);
-  return OPTION_NAMES.find((name) => second[name] !== undefined && plain(second[name]) !== plain(first[name]));
+  return OPTION_NAMES.find(
+    (name) => second[name] !== undefined && plain(second[name]) !== plain(first[name]),
+  );
 }
 
 /**
@@ -90,12 +92,19 @@ export async function init(options: InitOptions = {}): Promise<Info> {
 export function info(): Info {
   const { workers } = runtime();
   const known = facts as Facts;
-  return { ...known, threads: workers?.lanes ?? 1, reasons: [...known.reasons, ...(workers?.failures ?? [])] };
+  return {
+    ...known,
+    threads: workers?.lanes ?? 1,
+    reasons: [...known.reasons, ...(workers?.failures ?? [])],
+  };
 }
 
 function checkOptions({ threads = 'auto', maxMemory }: InitOptions): void {
   if (threads !== 'auto' && !(Number.isInteger(threads) && threads >= 1 && threads <= MAX_LANES)) {
-    throw new SinterError('argument', `init: threads: ${String(threads)}, expected 'auto' or 1 to ${MAX_LANES}`);
+    throw new SinterError(
+      'argument',
+      `init: threads: ${String(threads)}, expected 'auto' or 1 to ${MAX_LANES}`,
+    );
   }
   if (maxMemory !== undefined && !(Number.isFinite(maxMemory) && maxMemory > 0)) {
     throw new SinterError('argument', `init: maxMemory: ${String(maxMemory)}, expected a number of bytes`);
@@ -118,10 +127,16 @@ async function choose(source: WasmSource | undefined): Promise<Choice> {
   if (source !== undefined) {
     const module = await loadModule(source);
     if (!isThreaded(module)) {
-      return { module, memory: ownMemory(), shared: false, reasons: ['one thread: the given module has no threads'] };
+      return {
+        module,
+        memory: ownMemory(),
+        shared: false,
+        reasons: ['one thread: the given module has no threads'],
+      };
     }
     const memory = isolated ? sharedMemory() : null;
-    if (!memory) throw new UnsupportedError(`init: the given module needs shared memory; ${reason || 'it was refused'}`);
+    if (!memory)
+      throw new UnsupportedError(`init: the given module needs shared memory; ${reason || 'it was refused'}`);
     return { module, memory, shared: true, reasons: [] };
   }
   const shared = isolated ? sharedMemory() : null;
@@ -131,7 +146,10 @@ async function choose(source: WasmSource | undefined): Promise<Choice> {
 }
 
 function instantiate({ module, memory }: Choice, clockBase: number): Promise<WebAssembly.Instance> {
-  return WebAssembly.instantiate(module, hostImports(memory, clockBase, () => {})).catch((cause: unknown) => {
+  return WebAssembly.instantiate(
+    module,
+    hostImports(memory, clockBase, () => {}),
+  ).catch((cause: unknown) => {
     throw new SinterError('load', `init: the module does not fit this version: ${String(cause)}`, { cause });
   });
 }
@@ -153,7 +171,11 @@ function createContext(exports: Exports, lanes: number, options: InitOptions): v
   if (status !== 0) throw errorFromStatus(status, 'init: the core could not be created');
 }
 
-async function createCore(options: InitOptions, clockBase: number, lanes: number): Promise<[Choice, Exports & ThreadExports]> {
+async function createCore(
+  options: InitOptions,
+  clockBase: number,
+  lanes: number,
+): Promise<[Choice, Exports & ThreadExports]> {
   const choice = await choose(options.wasm);
   const instance = await instantiate(choice, clockBase);
   const exports = instance.exports as unknown as Exports & ThreadExports & { _initialize?: () => void };

@@ -26,13 +26,17 @@ export interface Inspection {
 const RECORDING = 5;
 
 /** inspect(f)(...args): the stages of compiling f for these arguments. Nothing is run. */
-export function inspect<A extends readonly unknown[]>(f: (...args: A) => unknown): (...args: A) => Inspection {
+export function inspect<A extends readonly unknown[]>(
+  f: (...args: A) => unknown,
+): (...args: A) => Inspection {
   return (...args) => {
     const { tensors, shape } = flatten(args);
     const notDonated = tensors.map(() => false);
     setDebug(RECORDING);
     try {
-      const { program } = quietly(() => compile((list) => f(...(list as unknown as A)), tensors, shape, notDonated));
+      const { program } = quietly(() =>
+        compile((list) => f(...(list as unknown as A)), tensors, shape, notDonated),
+      );
       const { nodes, kernels, flops, bytes, arenaBytes, naiveBytes } = program.describe();
       const stages = ['trace', ...passes(), 'groups', 'plan']
         .map((name) => ({ name, text: program.text(name) }))

@@ -98,7 +98,10 @@ function checkDonation(tensors: readonly Tensor[], flags: readonly boolean[]): v
 }
 
 /** Compiles f at its first call with arguments of a kind; see the head of this file. */
-export function jit<A extends readonly unknown[], R>(f: (...args: A) => R, { donate = [] }: JitOptions = {}): Jitted<A, R> {
+export function jit<A extends readonly unknown[], R>(
+  f: (...args: A) => R,
+  { donate = [] }: JitOptions = {},
+): Jitted<A, R> {
   const cache = new ProgramCache();
   const donated = new Set(typeof donate === 'number' ? [donate] : donate);
 
@@ -108,7 +111,9 @@ export function jit<A extends readonly unknown[], R>(f: (...args: A) => R, { don
     const flags = donated.size > 0 ? donatedLeaves(args, donated) : tensors.map(() => false);
     if (donated.size > 0) checkDonation(tensors, flags);
     const key = `${shapeKey(shape)}${tensors.map((t) => t.meta.key).join()}`;
-    const { program, result } = cache.get(key, () => compile((list) => f(...(list as unknown as A)), tensors, shape, flags));
+    const { program, result } = cache.get(key, () =>
+      compile((list) => f(...(list as unknown as A)), tensors, shape, flags),
+    );
     const outputs = program.run(tensors);
     tensors.forEach((t, i) => flags[i] && t.donated());
     return rebuild(result, outputs) as R;

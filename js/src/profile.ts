@@ -88,7 +88,11 @@ function readKernels(rt: Runtime): KernelProfile[] {
   });
 }
 
-function readSpans(rt: Runtime, kernels: readonly KernelProfile[], origin: number): { spans: Span[]; lost: number } {
+function readSpans(
+  rt: Runtime,
+  kernels: readonly KernelProfile[],
+  origin: number,
+): { spans: Span[]; lost: number } {
   const address = rt.exports.sinter_profile_spans() >>> 0;
   const lost = rt.word(1);
   const view = new DataView(rt.memory.buffer);
@@ -135,10 +139,7 @@ function chromeTrace(spans: readonly Span[], lanes: readonly LaneProfile[]): Chr
 }
 
 /** Runs f, awaits it, waits for what it started, and reports every kernel that ran meanwhile. */
-export async function profile(
-  f: () => unknown,
-  { maxSpans = 65536 }: ProfileOptions = {},
-): Promise<Profile> {
+export async function profile(f: () => unknown, { maxSpans = 65536 }: ProfileOptions = {}): Promise<Profile> {
   const rt = runtime();
   rt.ok(rt.exports.sinter_profile_start(maxSpans));
   const origin = rt.exports.sinter_profile_now();

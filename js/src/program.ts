@@ -1,6 +1,5 @@
 // A compiled graph and how to call it. Placeholders stand for the inputs while the function is traced.
 
-import { errorFromStatus } from './errors.js';
 import { dtypeNumber } from './dtype.js';
 import { runtime, runtimeOrNull } from './runtime/runtime.js';
 import { Tensor, wrap, type Meta } from './tensor.js';
@@ -29,11 +28,7 @@ export class Program {
   /** Compiles outputs as a function of placeholders. donate: inputs whose memory it may take. */
   constructor(inputs: readonly Tensor[], outputs: readonly Tensor[], donate: readonly boolean[]) {
     const rt = runtime();
-    rt.send([
-      ...inputs.map((t) => t.use('jit')),
-      ...outputs.map((t) => t.use('jit')),
-      ...donate.map(Number),
-    ]);
+    rt.send([...inputs.map((t) => t.use('jit')), ...outputs.map((t) => t.use('jit')), ...donate.map(Number)]);
     this.#address = rt.check(rt.exports.sinter_compile(inputs.length, outputs.length));
     this.#outputs = outputs.map((t) => t.meta);
   }
@@ -57,7 +52,14 @@ export class Program {
     rt.exports.sinter_program_describe(this.#address);
     const at = rt.scratch(12) * 4;
     const [nodes, kernels, arenaBytes, naiveBytes, flops, bytes] = new Float64Array(rt.memory.buffer, at, 6);
-    return { nodes: nodes!, kernels: kernels!, arenaBytes: arenaBytes!, naiveBytes: naiveBytes!, flops: flops!, bytes: bytes! };
+    return {
+      nodes: nodes!,
+      kernels: kernels!,
+      arenaBytes: arenaBytes!,
+      naiveBytes: naiveBytes!,
+      flops: flops!,
+      bytes: bytes!,
+    };
   }
 
   /** The graph after a stage; '' for one that was not recorded. */
@@ -65,7 +67,6 @@ export class Program {
     const rt = runtime();
     const bytes = new TextEncoder().encode(`${stage}\0`);
     const at = rt.scratch(Math.ceil(bytes.length / 4));
-    if (at === 0) throw errorFromStatus(3, 'inspect: no memory');
     new Uint8Array(rt.memory.buffer).set(bytes, at * 4);
     return rt.text(rt.exports.sinter_program_text(this.#address));
   }

@@ -78,7 +78,10 @@ export function map<T>(f: (...tensors: Tensor[]) => Tensor, tree: T, ...others: 
   const rest = others.map(leaves);
   for (const { length } of rest) {
     if (length !== first.tensors.length) {
-      throw new SinterError('argument', `tree.map: ${first.tensors.length} tensors in one tree, ${length} in another`);
+      throw new SinterError(
+        'argument',
+        `tree.map: ${first.tensors.length} tensors in one tree, ${length} in another`,
+      );
     }
   }
   const mapped = first.tensors.map((tensor, i) => f(tensor, ...rest.map((list) => list[i]!)));
@@ -101,7 +104,8 @@ const identity = (value: object): number => {
 
 function staticKey(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value);
-  if ((typeof value === 'object' && value !== null) || typeof value === 'function') return `@${identity(value)}`;
+  if ((typeof value === 'object' && value !== null) || typeof value === 'function')
+    return `@${identity(value)}`;
   return Object.is(value, -0) ? '-0' : `${typeof value}:${String(value)}`;
 }
 

@@ -97,7 +97,8 @@ export function foldIn(key: Tensor, data: number | Tensor): Tensor {
 }
 
 /** 32 random bits per element, as int32. */
-export const bits = (key: Tensor, shape: readonly number[] = []): Tensor => drawBits(key, shape, 'random.bits');
+export const bits = (key: Tensor, shape: readonly number[] = []): Tensor =>
+  drawBits(key, shape, 'random.bits');
 
 function drawBits(key: Tensor, shape: readonly number[], op: string): Tensor {
   return tidy(() => {

@@ -55,7 +55,9 @@ function arg(op: string, x: TensorLike, options: ArgOptions | number, call: Redu
   return tidy(() => {
     const t = asTensor(x, op);
     const along = axis === null ? t.reshape([-1]) : t;
-    const index = wrap(call(rt, along.use(op), resolveAxis(op, axis ?? 0, along.ndim, along.shape), keepdims ? 1 : 0));
+    const index = wrap(
+      call(rt, along.use(op), resolveAxis(op, axis ?? 0, along.ndim, along.shape), keepdims ? 1 : 0),
+    );
     return axis === null && keepdims ? index.reshape(t.shape.map(() => 1)) : index;
   });
 }

@@ -49,7 +49,8 @@ const isPromise = (value: unknown): boolean =>
 
 /** Refuses async functions where tensors live only as long as the call. */
 export function refusePromise(op: string, result: unknown, hint: string): void {
-  if (isPromise(result)) throw new SinterError('argument', `${op}: the function returned a promise`, { hint });
+  if (isPromise(result))
+    throw new SinterError('argument', `${op}: the function returned a promise`, { hint });
 }
 
 /**

@@ -10,7 +10,12 @@ import { wrap, type Tensor } from './tensor.js';
 import { checkShape } from './upload.js';
 
 /** Runs call on the argument with words in the scratch block. */
-function move(op: string, x: TensorLike, make: (t: Tensor) => number[], call: (rt: Runtime, x: number) => number): Tensor {
+function move(
+  op: string,
+  x: TensorLike,
+  make: (t: Tensor) => number[],
+  call: (rt: Runtime, x: number) => number,
+): Tensor {
   const rt = runtime();
   return tidy(() => {
     const t = asTensor(x, op);
@@ -22,7 +27,12 @@ function move(op: string, x: TensorLike, make: (t: Tensor) => number[], call: (r
 /** The same elements in row-major order; one size may be -1 and follows from the others. */
 export function reshape(x: TensorLike, shape: readonly number[]): Tensor {
   checkShape('reshape', Array.isArray(shape) ? shape.map((dim) => (dim === -1 ? 1 : dim)) : shape);
-  return move('reshape', x, () => [...shape], (rt, t) => rt.exports.sinter_reshape(t, shape.length));
+  return move(
+    'reshape',
+    x,
+    () => [...shape],
+    (rt, t) => rt.exports.sinter_reshape(t, shape.length),
+  );
 }
 
 /** Axes in another order; without perm all reversed. */
@@ -43,7 +53,10 @@ export function swapaxes(x: TensorLike, a: number, b: number): Tensor {
   return tidy(() => {
     const t = asTensor(x, 'swapaxes');
     const [i, j] = [a, b].map((axis) => resolveAxis('swapaxes', axis, t.ndim, t.shape)) as [number, number];
-    return transpose(t, t.shape.map((_, k) => (k === i ? j : k === j ? i : k)));
+    return transpose(
+      t,
+      t.shape.map((_, k) => (k === i ? j : k === j ? i : k)),
+    );
   });
 }
 
@@ -70,7 +83,10 @@ export function expandDims(x: TensorLike, axis: Axes | { axis: Axes }): Tensor {
     const rank = t.ndim + (typeof axes === 'number' ? 1 : axes.length);
     const added = new Set(resolveAxes('expandDims', axes, t.shape, rank));
     const old = t.shape.values();
-    return reshape(t, Array.from({ length: rank }, (_, i) => (added.has(i) ? 1 : (old.next().value as number))));
+    return reshape(
+      t,
+      Array.from({ length: rank }, (_, i) => (added.has(i) ? 1 : (old.next().value as number))),
+    );
   });
 }
 
@@ -81,16 +97,25 @@ export function squeeze(x: TensorLike, axis?: Axes | { axis?: Axes }): Tensor {
     const axes = typeof axis === 'object' && 'axis' in axis ? axis.axis : (axis as Axes | undefined);
     const dropped = new Set(axes === undefined ? [] : resolveAxes('squeeze', axes, t.shape));
     for (const i of dropped) {
-      if (t.shape[i] !== 1) throw new ShapeError(`squeeze: axis ${i} is not of size 1: a ${shapeText(t.shape)}`);
+      if (t.shape[i] !== 1)
+        throw new ShapeError(`squeeze: axis ${i} is not of size 1: a ${shapeText(t.shape)}`);
     }
-    return reshape(t, t.shape.filter((dim, i) => (axes === undefined ? dim !== 1 : !dropped.has(i))));
+    return reshape(
+      t,
+      t.shape.filter((dim, i) => (axes === undefined ? dim !== 1 : !dropped.has(i))),
+    );
   });
 }
 
 /** Dimensions of size 1 repeated, new ones in front, to the given shape. */
 export function broadcastTo(x: TensorLike, shape: readonly number[]): Tensor {
   checkShape('broadcastTo', shape);
-  return move('broadcastTo', x, () => [...shape], (rt, t) => rt.exports.sinter_broadcast(t, shape.length));
+  return move(
+    'broadcastTo',
+    x,
+    () => [...shape],
+    (rt, t) => rt.exports.sinter_broadcast(t, shape.length),
+  );
 }
 
 export interface SliceOptions {
@@ -103,14 +128,24 @@ const rest = (dim: number, begin: number, stride: number): number =>
   Math.max(0, stride > 0 ? Math.ceil((dim - begin) / stride) : Math.floor(begin / -stride) + 1);
 
 /** size elements from begin on along each axis; a negative begin counts from the end, size -1 is the rest. */
-export function slice(x: TensorLike, begin: readonly number[], size: readonly number[], options: SliceOptions = {}): Tensor {
+export function slice(
+  x: TensorLike,
+  begin: readonly number[],
+  size: readonly number[],
+  options: SliceOptions = {},
+): Tensor {
   const words = (t: Tensor): number[] => {
     const { strides = t.shape.map(() => 1) } = options;
     if (begin.length !== t.ndim || size.length !== t.ndim || strides.length !== t.ndim) {
-      throw new ShapeError(`slice: begin, size and strides need ${t.ndim} entries each: a ${shapeText(t.shape)}`);
+      throw new ShapeError(
+        `slice: begin, size and strides need ${t.ndim} entries each: a ${shapeText(t.shape)}`,
+      );
     }
     if (![...begin, ...size, ...strides].every(Number.isInteger) || strides.includes(0)) {
-      throw new SinterError('argument', `slice: begin, size and strides are integers, strides not 0: a ${shapeText(t.shape)}`);
+      throw new SinterError(
+        'argument',
+        `slice: begin, size and strides are integers, strides not 0: a ${shapeText(t.shape)}`,
+      );
     }
     const first = begin.map((at, i) => (at < 0 ? at + t.shape[i]! : at));
     const count = size.map((n, i) => (n === -1 ? rest(t.shape[i]!, first[i]!, strides[i]!) : n));
@@ -126,9 +161,14 @@ export function flip(x: TensorLike, axis?: Axes | { axis?: Axes }): Tensor {
     const axes = typeof axis === 'object' && 'axis' in axis ? axis.axis : (axis as Axes | undefined);
     const flipped = new Set(axes === undefined ? t.shape.keys() : resolveAxes('flip', axes, t.shape));
     const turns = t.shape.map((dim, i) => flipped.has(i) && dim > 0);
-    return slice(t, t.shape.map((dim, i) => (turns[i] ? dim - 1 : 0)), t.shape, {
-      strides: turns.map((turn) => (turn ? -1 : 1)),
-    });
+    return slice(
+      t,
+      t.shape.map((dim, i) => (turns[i] ? dim - 1 : 0)),
+      t.shape,
+      {
+        strides: turns.map((turn) => (turn ? -1 : 1)),
+      },
+    );
   });
 }
 
@@ -138,7 +178,11 @@ export interface PadOptions {
 }
 
 /** [before, after] new elements around each axis. */
-export function pad(x: TensorLike, widths: readonly (readonly [number, number])[], { value = 0 }: PadOptions = {}): Tensor {
+export function pad(
+  x: TensorLike,
+  widths: readonly (readonly [number, number])[],
+  { value = 0 }: PadOptions = {},
+): Tensor {
   const words = (t: Tensor): number[] => {
     if (widths.length !== t.ndim || !widths.flat().every((n) => Number.isInteger(n) && n >= 0)) {
       throw new ShapeError(`pad: expected [before, after] for each axis: a ${shapeText(t.shape)}`);
@@ -150,7 +194,8 @@ export function pad(x: TensorLike, widths: readonly (readonly [number, number])[
 
 /** Tensors one after the other along an axis (default 0). */
 export function concat(list: readonly TensorLike[], { axis = 0 }: AxisOptions = {}): Tensor {
-  if (!Array.isArray(list) || list.length === 0) throw new SinterError('argument', 'concat: expected tensors in an array');
+  if (!Array.isArray(list) || list.length === 0)
+    throw new SinterError('argument', 'concat: expected tensors in an array');
   return withAddresses('concat', list, (rt, addresses) => {
     rt.send(addresses);
     return rt.exports.sinter_concat(addresses.length, axis);
@@ -159,18 +204,34 @@ export function concat(list: readonly TensorLike[], { axis = 0 }: AxisOptions = 
 
 /** Tensors of one shape along a new axis (default 0). */
 export function stack(list: readonly TensorLike[], { axis = 0 }: AxisOptions = {}): Tensor {
-  return tidy(() => concat(list.map((x) => expandDims(x, axis)), { axis }));
+  return tidy(() =>
+    concat(
+      list.map((x) => expandDims(x, axis)),
+      { axis },
+    ),
+  );
 }
 
 /** Converted; float to int truncates and saturates, NaN gives 0. */
 export function astype(x: TensorLike, dtype: DTypeName): Tensor {
   const number = dtypeNumber(parseDType(dtype, 'astype'));
-  return move('astype', x, () => [], (rt, t) => rt.exports.sinter_astype(t, number));
+  return move(
+    'astype',
+    x,
+    () => [],
+    (rt, t) => rt.exports.sinter_astype(t, number),
+  );
 }
 
 /** The same bits as the other of float32 and int32. */
 export function bitcast(x: TensorLike, dtype: DTypeName): Tensor {
   const parsed = parseDType(dtype, 'bitcast');
-  if (parsed !== 'float32' && parsed !== 'int32') throw new DTypeError(`bitcast: to ${parsed}, expected float32 or int32`);
-  return move('bitcast', x, () => [], (rt, t) => rt.exports.sinter_bitcast(t, dtypeNumber(parsed)));
+  if (parsed !== 'float32' && parsed !== 'int32')
+    throw new DTypeError(`bitcast: to ${parsed}, expected float32 or int32`);
+  return move(
+    'bitcast',
+    x,
+    () => [],
+    (rt, t) => rt.exports.sinter_bitcast(t, dtypeNumber(parsed)),
+  );
 }

@@ -23,7 +23,9 @@ export interface Meta {
 
 export type NestedArray = number | boolean | readonly NestedArray[];
 
-const collected = new FinalizationRegistry<number>((address) => runtimeOrNull()?.exports.sinter_release(address));
+const collected = new FinalizationRegistry<number>((address) =>
+  runtimeOrNull()?.exports.sinter_release(address),
+);
 
 export const makeMeta = (dtype: DType, shape: readonly number[]): Meta => ({
   dtype,
@@ -35,7 +37,8 @@ const sizeOf = (shape: readonly number[]): number => shape.reduce((size, dim) =>
 
 /** Symbol.dispose where the engine has it; `using` as compiled by TypeScript looks for the same. */
 const disposeSymbol: typeof Symbol.dispose =
-  (Symbol as { dispose?: typeof Symbol.dispose }).dispose ?? (Symbol.for('Symbol.dispose') as typeof Symbol.dispose);
+  (Symbol as { dispose?: typeof Symbol.dispose }).dispose ??
+  (Symbol.for('Symbol.dispose') as typeof Symbol.dispose);
 
 // The methods of the op table and of the fronts are put on the prototype by methods.ts.
 export interface Tensor extends ElementwiseMethods, FrontMethods {
@@ -177,7 +180,8 @@ export class Tensor {
     const data = copyOut(this.read('toArray'), this.meta);
     const { shape, dtype } = this.meta;
     let level: NestedArray[] = dtype === 'bool' ? Array.from(data, Boolean) : Array.from(data);
-    for (let axis = shape.length - 1; axis > 0; axis--) level = rows(level, shape[axis]!, sizeOf(shape.slice(0, axis)));
+    for (let axis = shape.length - 1; axis > 0; axis--)
+      level = rows(level, shape[axis]!, sizeOf(shape.slice(0, axis)));
     return shape.length === 0 ? level[0]! : level;
   }
 

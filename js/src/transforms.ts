@@ -40,7 +40,10 @@ function makeVariables(op: string, args: readonly unknown[], argnums: readonly n
   const replaced = [...args];
   const chosen = argnums.map((n) => {
     if (!(Number.isInteger(n) && n >= 0 && n < args.length)) {
-      throw new SinterError('argument', `${op}: there is no argument ${n}, the function was called with ${args.length}`);
+      throw new SinterError(
+        'argument',
+        `${op}: there is no argument ${n}, the function was called with ${args.length}`,
+      );
     }
     return numbersAsTensors(op, args[n]);
   });
@@ -72,7 +75,10 @@ function differentiate(
     const value = tracing(() => f(variables.args));
     refusePromise(op, value, 'the function to differentiate must be synchronous');
     if (!(value instanceof Tensor)) {
-      throw new SinterError('argument', `${op}: the function must return one tensor, it returned ${typeof value}`);
+      throw new SinterError(
+        'argument',
+        `${op}: the function must return one tensor, it returned ${typeof value}`,
+      );
     }
     return { value, grads: variables.rebuild(gradients(op, value, variables.tensors)) };
   });

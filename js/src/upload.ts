@@ -22,8 +22,10 @@ const MAX_DIM = 0x7fffffff;
 
 /** Checks a shape as users write it. */
 export function checkShape(op: string, shape: readonly number[]): readonly number[] {
-  if (!Array.isArray(shape)) throw new ShapeError(`${op}: a shape is an array of sizes, not ${String(shape)}`);
-  if (shape.length > MAX_RANK) throw new ShapeError(`${op}: rank ${shape.length}, at most ${MAX_RANK}: ${shapeText(shape)}`);
+  if (!Array.isArray(shape))
+    throw new ShapeError(`${op}: a shape is an array of sizes, not ${String(shape)}`);
+  if (shape.length > MAX_RANK)
+    throw new ShapeError(`${op}: rank ${shape.length}, at most ${MAX_RANK}: ${shapeText(shape)}`);
   for (const dim of shape) {
     if (!(Number.isInteger(dim) && dim >= 0 && dim <= MAX_DIM)) {
       throw new ShapeError(`${op}: ${String(dim)} is not a size: ${shapeText(shape)}`);
@@ -70,7 +72,13 @@ function nestedShape(op: string, nested: NestedArray): number[] {
 }
 
 /** Appends the numbers of nested arrays of the given shape; anything ragged is an error. */
-function flattenNested(op: string, nested: NestedArray, shape: readonly number[], depth: number, out: number[]): void {
+function flattenNested(
+  op: string,
+  nested: NestedArray,
+  shape: readonly number[],
+  depth: number,
+  out: number[],
+): void {
   if (depth === shape.length) {
     if (typeof nested !== 'number' && typeof nested !== 'boolean') {
       const what = Array.isArray(nested) ? 'arrays of unequal depth' : String(nested);

@@ -25,7 +25,9 @@ function enter(exports: ThreadExports, { pool, lane, stack, tls }: StartMessage)
 function start(message: StartMessage): void {
   let exports: ThreadExports | null = null;
   try {
-    const imports = hostImports(message.memory, message.clockBase, (ticket) => report({ kind: 'done', ticket }));
+    const imports = hostImports(message.memory, message.clockBase, (ticket) =>
+      report({ kind: 'done', ticket }),
+    );
     const instance = new WebAssembly.Instance(message.module, imports);
     exports = instance.exports as unknown as ThreadExports;
     enter(exports, message);

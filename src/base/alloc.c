@@ -26,12 +26,17 @@ static bool test_failure(sn_heap *heap) {
   return true;
 }
 
+static void *try_allocate(sn_heap *heap, size_t bytes) {
+  if (test_failure(heap) || bytes > heap->limit_bytes - heap->live_bytes) return NULL;
+  return heap->allocator.allocate(heap->allocator.user, bytes, SN_ALIGNMENT);
+}
+
 sn_status sn_alloc(sn_env *env, size_t bytes, void **out) {
   sn_heap *heap = &env->heap;
   const size_t asked = bytes ? bytes : 1;
-  void *block = NULL;
-  if (!test_failure(heap) && asked <= heap->limit_bytes - heap->live_bytes)
-    block = heap->allocator.allocate(heap->allocator.user, asked, SN_ALIGNMENT);
+  void *block = try_allocate(heap, asked);
+  while (!block && heap->reclaim && heap->reclaim(heap->reclaim_user))
+    block = try_allocate(heap, asked);
   SN_FAIL_IF(env, !block, SN_ERR_MEMORY, "out of memory: %zu bytes more, %zu in use", asked,
              heap->live_bytes);
   heap->live_bytes += asked;

@@ -22,6 +22,8 @@ typedef struct sn_heap {
   size_t peak_bytes;  /* largest live_bytes so far */
   size_t limit_bytes; /* live_bytes never exceeds it; SIZE_MAX: no limit */
   size_t live_blocks;
+  bool (*reclaim)(void *user); /* or NULL: gives back what is kept for later; false when there was nothing */
+  void *reclaim_user;
   int64_t fail_countdown; /* tests: the allocation that finds 0 here fails; < 0: never */
   bool fail_forever;      /* tests: and every later one fails too */
 } sn_heap;

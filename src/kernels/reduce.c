@@ -134,16 +134,11 @@ static void push(counter *c, const void *items) {
   c->count++;
 }
 
-/* Everything pushed, combined; the identity if nothing was. Writes to out. */
+/* Everything pushed, combined with the identity, into out: a sum of nothing but -0 is +0 in any order. */
 static void finish(counter *c, void *out) {
-  bool any = false;
-  for (int i = 0; i < MAX_LEVELS; i++) {
-    if (!(c->count >> i & 1)) continue;
-    if (any) c->plan->combine(out, level(c, i), out, out, c->width);
-    else memcpy(out, level(c, i), (size_t)c->width * c->plan->item_bytes);
-    any = true;
-  }
-  if (!any) sn_strip_fill(c->plan->dtype, out, c->plan->identity, c->width);
+  sn_strip_fill(c->plan->dtype, out, c->plan->identity, c->width);
+  for (int i = 0; i < MAX_LEVELS; i++)
+    if (c->count >> i & 1) c->plan->combine(out, level(c, i), out, out, c->width);
 }
 
 /* ---- reducing -------------------------------------------------------------------------------------------- */

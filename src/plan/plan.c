@@ -58,6 +58,11 @@ typedef struct placer {
   sn_blocks blocks;
 } placer;
 
+/* To the byte, and not as places are rounded: a caller's buffer holds no more than its elements. */
+static bool same_size(const sn_groups *groups, uint32_t u, uint32_t v) {
+  return sn_type_bytes(&groups->values[u].type) == sn_type_bytes(&groups->values[v].type);
+}
+
 static bool can_donate(const placer *p, uint32_t argument) {
   return p->donate && p->donate[argument];
 }
@@ -70,7 +75,7 @@ static uint32_t find_donor(const placer *p, uint32_t v, uint32_t i, const sn_ope
     const uint32_t u = p->argument_value[a];
     if (!can_donate(p, a) || u == SN_NONE || p->taken[u]) continue;
     const sn_place *donor = &p->plan->places[u];
-    if (donor->bytes != p->plan->places[v].bytes) continue;
+    if (!same_size(p->groups, u, v)) continue;
     if (p->groups->values[u].type.dtype != p->groups->values[v].type.dtype) continue;
     if (donor->first == SN_NONE) continue;
     if (donor->last == i && reads_in_step(g, target, u)) return u;
@@ -189,6 +194,7 @@ sn_status sn_plan_memory(sn_arena *arena, const sn_groups *groups, const bool *d
 /* ---- checking and printing ---------------------------------------------------------------------------------- */
 
 static bool same_memory(const sn_place *a, const sn_place *b) {
+  if (!a->bytes || !b->bytes) return false;
   if (a->kind == SN_PLACE_ARENA && b->kind == SN_PLACE_ARENA)
     return a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
   const bool ka = a->kind == SN_PLACE_ARGUMENT || a->kind == SN_PLACE_DONATED;
@@ -200,8 +206,10 @@ static bool same_memory(const sn_place *a, const sn_place *b) {
 /* Whether v takes over the memory of u in the group that writes v and reads u last. */
 static bool taken_over(const sn_groups *groups, const sn_plan *plan, uint32_t u, uint32_t v) {
   const sn_place *from = &plan->places[u], *to = &plan->places[v];
+  if (to->kind == SN_PLACE_DONATED && !same_size(groups, u, v)) return false;
   if (from->last > to->first) return false;
   if (from->last < to->first) return true;
+  if (from->kind != SN_PLACE_ARGUMENT && from->first == to->first) return false; /* both written there */
   const sn_group *g = &groups->groups[to->first];
   for (uint32_t k = 0; k < g->n_stores; k++)
     if (g->stores[k].target.value == v && !reads_in_step(g, &g->stores[k].target, u)) return false;

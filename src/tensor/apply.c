@@ -66,7 +66,7 @@ sn_tensor *sn_as_dtype(sn_tensor *x, sn_dtype dtype) {
   sn_type type = x->type;
   if (type.dtype == dtype && !is_weak(x)) return sn_retain(x);
   type.dtype = dtype;
-  if (x->state == SN_TENSOR_LAZY && x->op == SN_OP_constant) {
+  if (is_weak(x) || (x->state == SN_TENSOR_LAZY && x->op == SN_OP_constant)) {
     const double value = sn_attr_double(x->attrs[0]); /* a weak one is not float32 yet */
     const int64_t bits =
         sn_double_attr(is_weak(x) ? value : sn_ref_convert(x->type.dtype, value));

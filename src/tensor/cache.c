@@ -70,6 +70,17 @@ void sn_cache_clear(sn_context *ctx) {
   while (ctx->n_cached) sn_compiled_release(ctx, ctx->cache[--ctx->n_cached]);
 }
 
+bool sn_cache_trim(sn_context *ctx) {
+  size_t kept = 0;
+  for (size_t i = 0; i < ctx->n_cached; i++) {
+    if (ctx->cache[i]->refs > 1) ctx->cache[kept++] = ctx->cache[i];
+    else sn_compiled_release(ctx, ctx->cache[i]);
+  }
+  const bool any = kept < ctx->n_cached;
+  ctx->n_cached = kept;
+  return any;
+}
+
 static void insert(sn_context *ctx, sn_compiled *c) {
   size_t at = ctx->n_cached;
   if (at == SN_CACHE_ENTRIES) {
@@ -90,12 +101,7 @@ static sn_status ensure_workspace(sn_context *ctx, const sn_executable *exe) {
   if (bytes <= ctx->workspace_bytes) return SN_OK;
   sn_jobs_collect(ctx, true);
   void *block;
-  sn_status status = sn_alloc(&ctx->env, bytes, &block);
-  if (status && ctx->storages.cached) {
-    sn_storage_trim(&ctx->storages);
-    status = sn_alloc(&ctx->env, bytes, &block);
-  }
-  SN_TRY(status);
+  SN_TRY(sn_alloc(&ctx->env, bytes, &block));
   sn_free(&ctx->env, ctx->workspace, ctx->workspace_bytes);
   ctx->workspace = block;
   ctx->workspace_bytes = bytes;

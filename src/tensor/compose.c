@@ -99,8 +99,8 @@ static sn_status check_labels(const sn_tensor *logits, const sn_tensor *labels) 
   return SN_OK;
 }
 
-/* z = x - max x (the maximum as a constant: it cancels);
- * loss = log sum e^z - sum_c p_c z_c, with p the distribution or the indicator of the class */
+/* z = x - max x, the maximum as a constant: it cancels in n_c = log sum e^z - z_c, the loss of class c;
+ * loss = n_class, or sum_c p_c n_c for a distribution p (whatever p sums to) */
 sn_tensor *sn_softmax_cross_entropy(sn_tensor *logits, sn_tensor *labels) {
   if (!logits || !labels) return NULL;
   sn_context *ctx = logits->ctx;
@@ -113,16 +113,16 @@ sn_tensor *sn_softmax_cross_entropy(sn_tensor *logits, sn_tensor *labels) {
   const uint32_t classes = 1u << last;
   sn_tensor *top = UNARY(stop_gradient, REDUCE(max, x, classes, true));
   sn_tensor *z = BINARY(sub, x, top);
-  sn_tensor *norm = UNARY(log, REDUCE(sum, UNARY(exp, z), classes, false));
-  sn_tensor *picked;
-  if (labels->type.rank == logits->type.rank) {
-    picked = BINARY(mul, labels, z);
-  } else {
-    sn_type column = labels->type;
-    column.dims[column.rank++] = 1;
-    sn_tensor *class_ = T(sn_as_reshaped(labels, &column));
-    sn_tensor *zero = T(number(ctx, x ? x->type.dtype : SN_F32, 0));
-    picked = WHERE(BINARY(equal, T(index_along(logits, last)), class_), z, zero);
+  const bool distribution = labels->type.rank == logits->type.rank;
+  sn_tensor *norm = UNARY(log, REDUCE(sum, UNARY(exp, z), classes, distribution));
+  if (distribution) {
+    sn_tensor *losses = BINARY(mul, labels, BINARY(sub, norm, z));
+    return finish(&t, REDUCE(sum, losses, classes, false));
   }
+  sn_type column = labels->type;
+  column.dims[column.rank++] = 1;
+  sn_tensor *class_ = T(sn_as_reshaped(labels, &column));
+  sn_tensor *zero = T(number(ctx, x ? x->type.dtype : SN_F32, 0));
+  sn_tensor *picked = WHERE(BINARY(equal, T(index_along(logits, last)), class_), z, zero);
   return finish(&t, BINARY(sub, norm, REDUCE(sum, picked, classes, false)));
 }

@@ -108,8 +108,8 @@ sn_status sn_eval_tensors(sn_context *ctx, sn_tensor *const *tensors, size_t n, 
 
 sn_status sn_tensor_ready(sn_tensor *t) {
   sn_context *ctx = t->ctx;
-  SN_TRY(sn_eval_tensors(ctx, &t, 1, NULL));
-  sn_jobs_collect(ctx, t->ticket != 0);
+  if (t->state != SN_TENSOR_VALUE) SN_TRY(sn_eval_tensors(ctx, &t, 1, NULL));
+  if (t->ticket) sn_jobs_wait(ctx, t->ticket);
   t->ticket = 0;
   SN_FAIL_IF(&ctx->env, t->storage->failed, SN_ERR_WORKER,
              "a worker thread was lost; what it was to compute has no value");

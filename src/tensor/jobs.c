@@ -141,17 +141,30 @@ static bool completed(const sn_context *ctx, uint32_t ticket) {
   return (int32_t)(sn_driver_completed(ctx->pool) - ticket) >= 0;
 }
 
+static void collect_first(sn_context *ctx) {
+  sn_job *job = ctx->jobs;
+  const sn_status status = sn_driver_status(ctx->pool, job->ticket);
+  ctx->jobs = job->next;
+  if (!ctx->jobs) ctx->jobs_end = &ctx->jobs;
+  settle_job(job, status);
+  sn_job_free(job);
+}
+
+static void await_first(sn_context *ctx) {
+  if (completed(ctx, ctx->jobs->ticket)) return;
+  if (sn_driver_wait(ctx->pool, ctx->jobs->ticket)) sn_pool_revive(ctx->pool); /* completes it, failed */
+}
+
 void sn_jobs_collect(sn_context *ctx, bool wait) {
-  while (ctx->jobs) {
-    sn_job *job = ctx->jobs;
-    if (!completed(ctx, job->ticket)) {
-      if (!wait) return;
-      if (sn_driver_wait(ctx->pool, job->ticket)) sn_pool_revive(ctx->pool); /* completes it, failed */
-    }
-    const sn_status status = sn_driver_status(ctx->pool, job->ticket);
-    ctx->jobs = job->next;
-    if (!ctx->jobs) ctx->jobs_end = &ctx->jobs;
-    settle_job(job, status);
-    sn_job_free(job);
+  while (ctx->jobs && (wait || completed(ctx, ctx->jobs->ticket))) {
+    await_first(ctx);
+    collect_first(ctx);
+  }
+}
+
+void sn_jobs_wait(sn_context *ctx, uint32_t ticket) {
+  while (ctx->jobs && (int32_t)(ctx->jobs->ticket - ticket) <= 0) {
+    await_first(ctx);
+    collect_first(ctx);
   }
 }

@@ -131,7 +131,7 @@ static sn_tensor *flat_product(const product *p) {
 static sn_tensor *batch_product(product *p) {
   sn_context *ctx = p->a->ctx;
   sn_type a = p->a->type, b = p->b->type;
-  sn_type batch_a = a, batch_b = b, batch;
+  sn_type batch_a = a, batch_b = b, batch = a;
   batch_a.rank -= 2;
   batch_b.rank -= 2;
   const sn_status status = sn_broadcast_dims(&ctx->env, "matmul", &batch_a, &batch_b, &batch);
@@ -252,9 +252,11 @@ sn_tensor *sn_reshape(sn_tensor *x, int rank, const int64_t *dims) {
 sn_tensor *sn_transpose(sn_tensor *x, const int *perm) {
   if (!x) return NULL;
   int64_t attrs[SN_MAX_RANK];
-  for (int i = 0; i < x->type.rank; i++) attrs[i] = perm ? perm[i] : x->type.rank - 1 - i;
+  const int rank = x->type.rank;
+  for (int i = 0; i < rank; i++)
+    attrs[i] = !perm ? rank - 1 - i : perm[i] < 0 ? perm[i] + rank : perm[i];
   return sn_hand_out(
-      sn_node_of(x->ctx, SN_OP_transpose, &x, 1, attrs, (size_t)x->type.rank, &x->type));
+      sn_node_of(x->ctx, SN_OP_transpose, &x, 1, attrs, (size_t)rank, &x->type));
 }
 
 sn_tensor *sn_broadcast_to(sn_tensor *x, int rank, const int64_t *dims) {
@@ -272,8 +274,9 @@ sn_tensor *sn_slice(sn_tensor *x, const int64_t *begin, const int64_t *size,
   int64_t attrs[2 * SN_MAX_RANK];
   sn_type type = x->type;
   for (int i = 0; i < rank; i++) {
-    attrs[i] = begin[i];
-    attrs[rank + i] = strides ? strides[i] : 1;
+    const int64_t stride = strides ? strides[i] : 1;
+    attrs[i] = size[i] ? begin[i] : 0; /* what no element depends on is normal, however large */
+    attrs[rank + i] = stride && (size[i] == 0 || size[i] == 1) ? 1 : stride;
     type.dims[i] = size[i];
   }
   return sn_hand_out(sn_node_of(x->ctx, SN_OP_slice, &x, 1, attrs, 2 * (size_t)rank, &type));

@@ -40,11 +40,16 @@ static sn_status compile_in(sn_program *p, sn_arena *arena, sn_tensor *const *in
                             sn_tensor *const *outputs, const bool *donate) {
   sn_env *env = &p->ctx->env;
   for (size_t i = 0; i < p->n_inputs; i++) {
+    SN_FAIL_IF(env, inputs[i]->ctx != p->ctx, SN_ERR_ARGUMENT,
+               "compile: input %zu is of another context", i);
     SN_FAIL_IF(env, inputs[i]->state != SN_TENSOR_PLACEHOLDER, SN_ERR_ARGUMENT,
                "compile: input %zu is not a placeholder", i);
     p->types[i] = inputs[i]->type;
     p->donate[i] = donate && donate[i];
   }
+  for (size_t i = 0; i < p->n_outputs; i++)
+    SN_FAIL_IF(env, outputs[i]->ctx != p->ctx, SN_ERR_ARGUMENT,
+               "compile: output %zu is of another context", i);
   sn_trace trace;
   SN_TRY(sn_trace_tensors(p->ctx, arena, SN_TRACE_PROGRAM, inputs, p->n_inputs, outputs,
                           p->n_outputs, &trace));
@@ -62,7 +67,7 @@ sn_status sn_compile(sn_context *ctx, sn_tensor *const *inputs, size_t n_inputs,
                      sn_program **out) {
   sn_env *env = &ctx->env;
   for (size_t i = 0; i < n_inputs + n_outputs; i++)
-    if (!(i < n_inputs ? inputs[i] : outputs[i - n_inputs])) return sn_error_status(ctx);
+    if (!(i < n_inputs ? inputs[i] : outputs[i - n_inputs])) return sn_context_missing(ctx);
   sn_program *p;
   SN_TRY(sn_context_report(ctx, sn_alloc_zeroed(env, 1, sizeof *p, (void **)&p)));
   *p = (sn_program){.ctx = ctx, .n_inputs = n_inputs, .n_outputs = n_outputs};
@@ -93,6 +98,8 @@ static sn_status check_inputs(sn_program *p, sn_tensor *const *inputs) {
   for (size_t i = 0; i < p->n_inputs; i++) {
     const sn_type *is = &inputs[i]->type, *want = &p->types[i];
     char ta[SN_SHAPE_TEXT], tb[SN_SHAPE_TEXT];
+    SN_FAIL_IF(env, inputs[i]->ctx != p->ctx, SN_ERR_ARGUMENT,
+               "program: argument %zu is of another context", i);
     SN_FAIL_IF(env, !sn_same_dims(is, want), SN_ERR_SHAPE,
                "program: argument %zu has shape %s, compiled for %s", i, sn_shape_text(is, ta),
                sn_shape_text(want, tb));
@@ -156,6 +163,7 @@ static sn_status run_in(sn_program *p, sn_arena *arena, sn_tensor *const *inputs
   const size_t n_args = p->n_inputs + p->n_captured;
   call c;
   SN_TRY(check_inputs(p, inputs));
+  SN_TRY(sn_scope_reserve(ctx, p->n_outputs));
   SN_TRY(sn_eval_tensors(ctx, inputs, p->n_inputs, ticket));
   SN_TRY(sn_eval_tensors(ctx, p->captured, p->n_captured, ticket));
   SN_TRY(sn_arena_alloc(arena, n_args, sizeof *c.arguments, (void **)&c.arguments));
@@ -174,11 +182,11 @@ static sn_status run_in(sn_program *p, sn_arena *arena, sn_tensor *const *inputs
     abandon_call(p, &c);
     return status;
   }
+  use_up(p, inputs); /* before outputs are written: they may go into the caller's array of inputs */
   for (size_t i = 0; i < p->n_outputs; i++) {
     c.outputs[i]->ticket = number;
     outputs[i] = sn_hand_out(c.outputs[i]);
   }
-  use_up(p, inputs);
   if (ticket && number) *ticket = number;
   return SN_OK;
 }
@@ -186,7 +194,7 @@ static sn_status run_in(sn_program *p, sn_arena *arena, sn_tensor *const *inputs
 static sn_status run(sn_program *p, sn_tensor *const *inputs, sn_tensor **outputs,
                      uint32_t *ticket) {
   for (size_t i = 0; i < p->n_inputs; i++)
-    if (!inputs[i]) return sn_error_status(p->ctx);
+    if (!inputs[i]) return sn_context_missing(p->ctx);
   sn_arena arena;
   sn_arena_init(&arena, &p->ctx->env);
   const sn_status status = run_in(p, &arena, inputs, outputs, ticket);
@@ -247,6 +255,9 @@ static sn_status gradients_in(sn_context *ctx, sn_arena *arena, sn_tensor *y,
                               sn_tensor *const *wrt, size_t n, sn_tensor **out) {
   sn_trace trace;
   sn_id *at, *dx;
+  for (size_t i = 0; i < n; i++)
+    SN_FAIL_IF(&ctx->env, wrt[i]->ctx != ctx, SN_ERR_ARGUMENT,
+               "grad: argument %zu is of another context", i);
   SN_TRY(sn_trace_tensors(ctx, arena, SN_TRACE_GRAD, wrt, n, &y, 1, &trace));
   const size_t n_forward = trace.graph.n_nodes;
   SN_TRY(sn_arena_alloc(arena, n, sizeof *at, (void **)&at));
@@ -271,13 +282,14 @@ static sn_status gradients_in(sn_context *ctx, sn_arena *arena, sn_tensor *y,
 }
 
 sn_status sn_gradients(sn_tensor *y, sn_tensor *const *wrt, size_t count, sn_tensor **out) {
-  if (!y) return count && wrt[0] ? sn_error_status(wrt[0]->ctx) : SN_ERR_ARGUMENT;
+  if (!y) return count && wrt[0] ? sn_context_missing(wrt[0]->ctx) : SN_ERR_ARGUMENT;
   sn_context *ctx = y->ctx;
   for (size_t i = 0; i < count; i++)
-    if (!wrt[i]) return sn_error_status(ctx);
+    if (!wrt[i]) return sn_context_missing(ctx);
   sn_arena arena;
   sn_arena_init(&arena, &ctx->env);
-  const sn_status status = gradients_in(ctx, &arena, y, wrt, count, out);
+  sn_status status = sn_scope_reserve(ctx, count);
+  if (!status) status = gradients_in(ctx, &arena, y, wrt, count, out);
   for (size_t i = 0; i < count && !status; i++) out[i] = sn_hand_out(out[i]);
   sn_arena_free(&arena);
   return sn_context_report(ctx, status);

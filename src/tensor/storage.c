@@ -30,14 +30,7 @@ static sn_status allocate(sn_storage_pool *pool, size_t bytes, sn_storage **out)
 
 sn_status sn_storage_new(sn_storage_pool *pool, size_t bytes, sn_storage **out) {
   sn_storage *storage = bytes >= SMALLEST_CACHED ? take_cached(pool, bytes) : NULL;
-  if (!storage) {
-    sn_status status = allocate(pool, bytes, &storage);
-    if (status && pool->cached) {
-      sn_storage_trim(pool);
-      status = allocate(pool, bytes, &storage);
-    }
-    SN_TRY(status);
-  }
+  if (!storage) SN_TRY(allocate(pool, bytes, &storage));
   storage->refs = 1;
   storage->job_refs = 0;
   storage->failed = false;
@@ -80,11 +73,13 @@ void sn_storage_job_end(sn_storage_pool *pool, sn_storage *storage) {
   retire(pool, storage);
 }
 
-void sn_storage_trim(sn_storage_pool *pool) {
+bool sn_storage_trim(sn_storage_pool *pool) {
+  const bool any = pool->cached != NULL;
   while (pool->cached) {
     sn_storage *next = pool->cached->next;
     destroy(pool, pool->cached);
     pool->cached = next;
   }
   pool->cached_bytes = 0;
+  return any;
 }

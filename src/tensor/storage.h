@@ -1,8 +1,8 @@
 /* storage.h - reference-counted memory of tensor values, with a cache of freed blocks.
  *
  * A training step frees and asks for the same sizes again and again; handing back a warm block of exactly the
- * asked size spares page faults, zeroing and heap searches. The cache is bounded and is emptied before an
- * allocation is allowed to fail. */
+ * asked size spares page faults, zeroing and heap searches. The cache is bounded and is emptied before any
+ * allocation of the context is allowed to fail. */
 #ifndef SN_TENSOR_STORAGE_H
 #define SN_TENSOR_STORAGE_H
 
@@ -32,7 +32,7 @@ void sn_storage_release(sn_storage_pool *pool, sn_storage *storage);
 void sn_storage_job_begin(sn_storage *storage);
 void sn_storage_job_end(sn_storage_pool *pool, sn_storage *storage);
 
-/* Gives all cached blocks back to the heap. */
-void sn_storage_trim(sn_storage_pool *pool);
+/* Gives all cached blocks back to the heap; false when there were none. */
+bool sn_storage_trim(sn_storage_pool *pool);
 
 #endif

@@ -9,6 +9,11 @@ sn_status sn_context_report(sn_context *ctx, sn_status status) {
   return status;
 }
 
+sn_status sn_context_missing(sn_context *ctx) {
+  if (ctx->first_error.status) return ctx->first_error.status;
+  return sn_context_report(ctx, sn_fail(&ctx->env, SN_ERR_ARGUMENT, "a tensor is NULL"));
+}
+
 /* ---- making ------------------------------------------------------------------------------------------- */
 
 static void free_tensor(sn_tensor *t) {
@@ -109,19 +114,55 @@ sn_tensor *sn_retain(sn_tensor *t) {
   return t;
 }
 
+static void let_go_of_inputs(sn_tensor *t, sn_tensor **dead) {
+  drop_inputs(t, dead);
+  if (t->inputs != t->few_inputs)
+    sn_free(&t->ctx->env, t->inputs, t->n_inputs * sizeof *t->inputs);
+  t->inputs = t->few_inputs;
+  t->n_inputs = 0;
+}
+
 void sn_tensor_settle(sn_tensor *t, sn_storage *storage, uint32_t ticket) {
   sn_tensor *dead = NULL;
   t->state = SN_TENSOR_VALUE;
   t->storage = storage;
   t->ticket = ticket;
-  t->weak = false;
   t->depth = 0;
   if (t->tracked) return;
-  drop_inputs(t, &dead);
-  if (t->inputs != t->few_inputs)
-    sn_free(&t->ctx->env, t->inputs, t->n_inputs * sizeof *t->inputs);
-  t->inputs = t->few_inputs;
-  t->n_inputs = 0;
+  let_go_of_inputs(t, &dead);
+  destroy_all(dead);
+}
+
+/* Visits each tracked ancestor once: the flag is cleared when it is chained onto the list (by next). Inputs are
+ * held while the walk goes on, so that nothing on the list is freed under it. */
+void sn_untrack(sn_tensor *root) {
+  if (!root || !root->tracked) return;
+  sn_tensor *list = root, *done = NULL, *dead = NULL;
+  root->tracked = false;
+  root->next = NULL;
+  while (list) {
+    sn_tensor *t = list;
+    list = t->next;
+    for (uint32_t k = 0; k < t->n_inputs; k++) {
+      sn_tensor *x = t->inputs[k];
+      if (!x->tracked) continue;
+      x->tracked = false;
+      x->next = list;
+      list = x;
+    }
+    t->next = done;
+    done = t;
+    t->refs++;
+  }
+  while (done) {
+    sn_tensor *t = done;
+    done = t->next;
+    if (t->state == SN_TENSOR_VALUE) let_go_of_inputs(t, &dead);
+    if (!--t->refs) {
+      t->next = dead;
+      dead = t;
+    }
+  }
   destroy_all(dead);
 }
 
@@ -142,11 +183,17 @@ void sn_scope_end(sn_context *ctx) {
   }
 }
 
+sn_status sn_scope_reserve(sn_context *ctx, size_t n) {
+  while (ctx->n_scope && ctx->cap_scope - ctx->n_scope < n)
+    SN_TRY(sn_grow(&ctx->env, (void **)&ctx->scope, &ctx->cap_scope, ctx->cap_scope,
+                   sizeof(sn_tensor *)));
+  return SN_OK;
+}
+
 sn_tensor *sn_hand_out(sn_tensor *t) {
   if (!t || !t->ctx->n_scope) return t;
   sn_context *ctx = t->ctx;
-  if (sn_context_report(ctx, sn_grow(&ctx->env, (void **)&ctx->scope, &ctx->cap_scope,
-                                     ctx->n_scope, sizeof(sn_tensor *)))) {
+  if (sn_context_report(ctx, sn_scope_reserve(ctx, 1))) {
     sn_release(t);
     return NULL;
   }

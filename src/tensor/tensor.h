@@ -41,7 +41,7 @@ struct sn_tensor {
   int64_t few_attrs[2];
   sn_storage *storage;
   uint32_t ticket;   /* of the run under way that writes storage; 0: the value is there */
-  uint32_t mark;     /* = ctx->mark: visited in the present traversal, as node id */
+  uint64_t mark;     /* = ctx->mark: visited in the present traversal, as node id */
   sn_id id;
   sn_tensor *next;   /* while being destroyed */
 };
@@ -90,7 +90,7 @@ struct sn_context {
   sn_status lost; /* of the first failed run not yet reported by sn_synchronize */
   sn_profiler profiler;
   size_t n_tensors;
-  uint32_t mark;
+  uint64_t mark;
   sn_tensor **scope; /* noted references, NULL marks the begin of a scope */
   size_t n_scope, cap_scope;
 };
@@ -109,6 +109,12 @@ sn_status sn_tensor_from_storage(sn_context *ctx, const sn_type *type, sn_storag
 
 /* The value has come: storage (retained by the caller for it) in, inputs out unless tracked. */
 void sn_tensor_settle(sn_tensor *t, sn_storage *storage, uint32_t ticket);
+
+/* What a function that was given a NULL tensor returns: the error the chain began with. */
+sn_status sn_context_missing(sn_context *ctx);
+
+/* Room for the notes of n more references, so that handing them out cannot fail. */
+sn_status sn_scope_reserve(sn_context *ctx, size_t n);
 
 /* The last step of every public function that returns a tensor: notes the reference in the open scope. NULL
  * stays NULL; without memory for the note the tensor is released and NULL returned. */
@@ -131,6 +137,9 @@ sn_status sn_job_submit(sn_job *job, uint32_t *ticket);
 /* Collects finished runs. wait: all of them. */
 void sn_jobs_collect(sn_context *ctx, bool wait);
 
+/* Waits for the run with this ticket, and those before it. */
+void sn_jobs_wait(sn_context *ctx, uint32_t ticket);
+
 /* ---- cache.c ---------------------------------------------------------------------------------------------- */
 
 /* The compiled form of *traced, from the cache or made now; one reference for the caller. donate may be NULL. */
@@ -138,5 +147,8 @@ sn_status sn_compile_cached(sn_context *ctx, const sn_graph *traced, const bool 
                             sn_compiled **out);
 void sn_compiled_release(sn_context *ctx, sn_compiled *compiled);
 void sn_cache_clear(sn_context *ctx);
+
+/* Drops the programs that nobody but the cache holds; false when there were none. */
+bool sn_cache_trim(sn_context *ctx);
 
 #endif

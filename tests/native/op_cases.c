@@ -56,12 +56,13 @@ enum { CONTEXTS = 8 };
 static size_t live_bytes[CONTEXTS];
 static sn_context *contexts[CONTEXTS];
 
-sn_context *case_context(int threads) {
+sn_context *case_context(int threads, sn_isa_id isa) {
   for (int i = 0; i < CONTEXTS; i++) {
     if (contexts[i]) continue;
     const sn_allocator allocator = {&live_bytes[i], allocate, release};
     const sn_options options = {.allocator = &allocator, .threads = threads};
     assert_int_equal(sn_context_create(&options, &contexts[i]), SN_OK);
+    contexts[i]->options.machine.isa = isa;
     return contexts[i];
   }
   fail_msg("more than %d contexts", (int)CONTEXTS);
@@ -168,11 +169,11 @@ static const struct {
 
 size_t case_special_count(sn_dtype dtype) { return specials[dtype].count; }
 
-static double in_domain(case_random *r, sn_op op, sn_dtype dtype) {
+static double in_domain(case_random *r, sn_op op, sn_dtype dtype, bool whole) {
   const sn_op_info *row = sn_op_describe(op);
   if (dtype == SN_BOOL) return (double)case_below(r, 2);
   const double value = case_between(r, row->lo, row->hi);
-  return dtype == SN_I32 ? floor(value + 0.5) : value;
+  return whole || dtype == SN_I32 ? floor(value + 0.5) : value;
 }
 
 /* Input `which` changes with element i as digit `which` of i does in base count. */
@@ -187,7 +188,8 @@ void case_fill(case_random *r, sn_op op, int which, sn_dtype dtype, case_values 
   for (int64_t i = 0; i < n; i++) {
     const bool pick = values == CASE_SPECIALS || (values == CASE_MIXED && case_one_in(r, 4));
     const int64_t at = values == CASE_SPECIALS ? i : case_below(r, 1 << 20);
-    sn_ref_store(dtype, out, i, pick ? special(dtype, which, at) : in_domain(r, op, dtype));
+    sn_ref_store(dtype, out, i,
+                 pick ? special(dtype, which, at) : in_domain(r, op, dtype, values == CASE_WHOLE));
   }
 }
 

@@ -7,6 +7,7 @@
 #define SN_TESTS_OP_CASES_H
 
 #include "graph/graph.h"
+#include "kernels/isa.h"
 
 /* ---- random numbers ------------------------------------------------------------------------------ */
 
@@ -25,8 +26,8 @@ bool case_short(void);
 /* ---- contexts and shapes ------------------------------------------------------------------------- */
 
 /* A context on a heap that fills fresh blocks with 0xff - NaN as floats, no 0 or 1 as bools - and gives
- * out exactly the bytes asked for, so that a sanitizer sees one too many. Fails the test on error. */
-sn_context *case_context(int threads);
+ * out exactly the bytes asked for, so that a sanitizer sees one too many. isa: sn_isa_detect() or less. */
+sn_context *case_context(int threads, sn_isa_id isa);
 
 /* Destroys it; everything that was allocated from it must have been given back. */
 void case_context_end(sn_context *ctx);
@@ -45,6 +46,7 @@ sn_type case_shape(case_random *r, sn_dtype dtype, int rank, int64_t most);
 
 typedef enum case_values {
   CASE_DOMAIN,   /* the row's domain lo .. hi */
+  CASE_WHOLE,    /* whole numbers of the domain, whose sums and products are exact */
   CASE_SPECIALS, /* signed zeros, infinities, NaN, subnormals, limits, ... */
   CASE_MIXED     /* both */
 } case_values;

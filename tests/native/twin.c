@@ -330,7 +330,12 @@ void twins_output(twins *w, twin x) {
   w->outputs[w->n_outputs++] = x;
 }
 
-static void run_program(twins *w, sn_tensor *const *outputs) {
+static bool failed(twins *w, const char *stage, char text[TWIN_TEXT]) {
+  snprintf(text, TWIN_TEXT, "%s: %s", stage, sn_error_message(w->ctx));
+  return false;
+}
+
+static bool run_program(twins *w, sn_tensor *const *outputs, char text[TWIN_TEXT]) {
   sn_tensor *arguments[TWIN_MAX_INPUTS], *held[TWIN_MAX_INPUTS];
   for (size_t i = 0; i < w->n_inputs; i++) {
     const sn_type *type = &w->graph.nodes[w->inputs[i]].type;
@@ -340,27 +345,34 @@ static void run_program(twins *w, sn_tensor *const *outputs) {
   }
   sn_program *program;
   if (sn_compile(w->ctx, w->placeholders, w->n_inputs, outputs, w->n_outputs, w->donate, &program))
-    fail_msg("compile: %s", sn_error_message(w->ctx));
+    return failed(w, "compile", text);
   const sn_status status = sn_program_run(program, arguments, w->results);
   sn_program_release(program);
-  if (status) fail_msg("run: %s", sn_error_message(w->ctx));
-  for (size_t i = 0; i < w->n_inputs; i++) { /* a donated value that others hold did not change */
-    if (!held[i]) continue;
+  if (status) return failed(w, "run", text);
+  for (size_t i = 0; i < w->n_inputs; i++) {
     int64_t where;
-    assert_true(case_same(sn_dtype_of(held[i]), sn_data(held[i]), w->values[w->inputs[i]],
-                          sn_size(held[i]), &where));
+    if (!held[i] || case_same(sn_dtype_of(held[i]), sn_data(held[i]), w->values[w->inputs[i]],
+                              sn_size(held[i]), &where))
+      continue;
+    snprintf(text, TWIN_TEXT, "argument %zu was donated and held; element %lld has changed", i,
+             (long long)where);
+    return false;
   }
+  return true;
 }
 
-void twins_run(twins *w) {
+bool twins_run(twins *w, char text[TWIN_TEXT]) {
   sn_tensor *outputs[TWIN_MAX_OUTPUTS];
   for (size_t i = 0; i < w->n_outputs; i++) outputs[i] = w->outputs[i].t;
   if (w->compiled) {
-    run_program(w, outputs);
-    return;
+    if (!run_program(w, outputs, text)) return false;
+  } else {
+    if (sn_eval(outputs, w->n_outputs)) return failed(w, "eval", text);
+    memcpy(w->results, outputs, w->n_outputs * sizeof *outputs);
   }
-  if (sn_eval(outputs, w->n_outputs)) fail_msg("eval: %s", sn_error_message(w->ctx));
-  memcpy(w->results, outputs, sizeof outputs);
+  for (size_t i = 0; i < w->n_outputs; i++)
+    if (!sn_data(w->results[i])) return failed(w, "data", text);
+  return true;
 }
 
 static void describe(const twins *w, size_t output, int64_t where, char text[TWIN_TEXT]) {
@@ -375,13 +387,12 @@ static void describe(const twins *w, size_t output, int64_t where, char text[TWI
 }
 
 bool twins_agree(twins *w, char text[TWIN_TEXT]) {
-  twins_run(w);
+  if (!twins_run(w, text)) return false;
   for (size_t i = 0; i < w->n_outputs; i++) {
     const sn_type *type = twin_type(w, w->outputs[i]);
-    const void *data = sn_data(w->results[i]);
-    if (!data) fail_msg("data: %s", sn_error_message(w->ctx));
     int64_t where;
-    if (case_same(type->dtype, data, twin_value(w, w->outputs[i]), sn_type_size(type), &where))
+    if (case_same(type->dtype, sn_data(w->results[i]), twin_value(w, w->outputs[i]),
+                  sn_type_size(type), &where))
       continue;
     describe(w, i, where, text);
     return false;

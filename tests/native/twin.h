@@ -92,8 +92,9 @@ const void *twin_value(const twins *w, twin x); /* of the reference */
 
 void twins_output(twins *w, twin x);
 
-/* Compiles if asked for, and runs. results are owned by w and replaced by the next run. */
-void twins_run(twins *w);
+/* Compiles if asked for, and runs. results are owned by w and replaced by the next run. False with the reason in
+ * text on any error, also when a donated value that others hold has changed. */
+bool twins_run(twins *w, char text[TWIN_TEXT]);
 
 /* Runs; whether every output has the bits of the reference. If not, text says where. */
 bool twins_agree(twins *w, char text[TWIN_TEXT]);

@@ -20,9 +20,16 @@ export interface LinearOptions {
 }
 
 /** x (..., in) -> x * weight + bias (..., out), started uniformly within 1 / sqrt(in). */
-export function linear(inputs: number, outputs: number, { bias = true }: LinearOptions = {}): Module<LinearParams> {
+export function linear(
+  inputs: number,
+  outputs: number,
+  { bias = true }: LinearOptions = {},
+): Module<LinearParams> {
   if (!(Number.isInteger(inputs) && Number.isInteger(outputs) && inputs > 0 && outputs > 0)) {
-    throw new SinterError('argument', `nn.linear: sizes ${inputs} and ${outputs}, expected whole numbers above 0`);
+    throw new SinterError(
+      'argument',
+      `nn.linear: sizes ${inputs} and ${outputs}, expected whole numbers above 0`,
+    );
   }
   const bound = 1 / Math.sqrt(inputs);
   const range = { minval: -bound, maxval: bound };
@@ -45,7 +52,9 @@ export const relu = () => stateless(ops.relu);
 export const tanh = () => stateless(ops.tanh);
 export const sigmoid = () => stateless(ops.sigmoid);
 
-type ParamsOf<L extends readonly Module[]> = { -readonly [K in keyof L]: L[K] extends Module<infer P> ? P : never };
+type ParamsOf<L extends readonly Module[]> = {
+  -readonly [K in keyof L]: L[K] extends Module<infer P> ? P : never;
+};
 
 /** Modules one after the other; parameters are an array with those of each. */
 export function sequential<L extends readonly Module[]>(...layers: L): Module<ParamsOf<L>> {

@@ -17,7 +17,13 @@ export interface AdamOptions {
 }
 
 /** Adam: p = p - lr * mean / (sqrt(variance) + eps), both corrected for their start at 0. */
-export function adam({ lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, clipNorm }: AdamOptions = {}): Optimizer {
+export function adam({
+  lr = 1e-3,
+  beta1 = 0.9,
+  beta2 = 0.999,
+  eps = 1e-8,
+  clipNorm,
+}: AdamOptions = {}): Optimizer {
   return {
     lr,
     init: (params) => ({
@@ -33,7 +39,9 @@ export function adam({ lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, clipNo
       const raw = leaves(grads);
       const g = clipNorm === undefined ? raw : clipByGlobalNorm(raw, clipNorm);
       const mean = (state['mean'] as readonly Tensor[]).map((m, i) => m.mul(beta1).add(g[i]!.mul(1 - beta1)));
-      const squares = (state['square'] as readonly Tensor[]).map((v, i) => v.mul(beta2).add(square(g[i]!).mul(1 - beta2)));
+      const squares = (state['square'] as readonly Tensor[]).map((v, i) =>
+        v.mul(beta2).add(square(g[i]!).mul(1 - beta2)),
+      );
       const meanScale = sub(1, pow(beta1, steps));
       const squareScale = sub(1, pow(beta2, steps));
       const next = tensors.map((p, i) => {

@@ -21,7 +21,12 @@ export interface Optimizer {
   /** State for parameters, given as the tensors of their tree. */
   init(params: readonly Tensor[]): OptimizerState;
   /** New parameters and state. lr: the rate of this step where the optimizer's own is not a schedule. */
-  update<P>(grads: unknown, state: OptimizerState, params: P, lr?: Tensor): { params: P; state: OptimizerState };
+  update<P>(
+    grads: unknown,
+    state: OptimizerState,
+    params: P,
+    lr?: Tensor,
+  ): { params: P; state: OptimizerState };
 }
 
 /**
@@ -31,7 +36,8 @@ export interface Optimizer {
 export function lrTensor(lr: LearningRate): { tensor: Tensor; isOwn: boolean } {
   if (lr instanceof TensorClass) return { tensor: lr, isOwn: false };
   const value = typeof lr === 'function' ? 0 : lr;
-  if (!Number.isFinite(value)) throw new SinterError('argument', `optim: lr: ${String(lr)}, expected a number`);
+  if (!Number.isFinite(value))
+    throw new SinterError('argument', `optim: lr: ${String(lr)}, expected a number`);
   return { tensor: tensor(Float32Array.of(value), { shape: [] }), isOwn: true };
 }
 

@@ -31,7 +31,8 @@ interface NodeProcess {
 
 const nodeProcess = (globalThis as { process?: NodeProcess }).process;
 
-export const isNode = nodeProcess?.versions?.node !== undefined && typeof nodeProcess.getBuiltinModule === 'function';
+export const isNode =
+  nodeProcess?.versions?.node !== undefined && typeof nodeProcess.getBuiltinModule === 'function';
 
 /** A module of Node, or null elsewhere. */
 export function nodeModule<K extends keyof NodeModules>(name: K): NodeModules[K] | null {

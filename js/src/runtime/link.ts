@@ -68,5 +68,11 @@ export function openLink(events: LinkEvents): Link {
       events.death(reason);
     },
   };
-  return nodeLink(once) ?? webLink(once);
+  try {
+    return nodeLink(once) ?? webLink(once);
+  } catch (error) {
+    // Some policies refuse in the constructor. Told later, as any other death.
+    queueMicrotask(() => once.death(String(error)));
+    return { start: () => {}, terminate: () => {}, keepAlive: () => {} };
+  }
 }

@@ -38,7 +38,9 @@ function compileError(name: string, cause: unknown): SinterError {
 
 async function compileResponse(response: Response, name: string): Promise<WebAssembly.Module> {
   if (!response.ok) {
-    throw new SinterError('load', `init: the server answered ${response.status} for ${name}`, { hint: COPY_HINT });
+    throw new SinterError('load', `init: the server answered ${response.status} for ${name}`, {
+      hint: COPY_HINT,
+    });
   }
   const type = response.headers.get('content-type') ?? '';
   if (type.startsWith('application/wasm') && typeof WebAssembly.compileStreaming === 'function') {
@@ -60,7 +62,10 @@ async function compileUrl(url: URL): Promise<WebAssembly.Module> {
     return await compileResponse(await fetch(url), url.href);
   } catch (cause) {
     if (cause instanceof SinterError) throw cause;
-    throw new SinterError('load', `init: cannot load ${url.href}: ${String(cause)}`, { hint: COPY_HINT, cause });
+    throw new SinterError('load', `init: cannot load ${url.href}: ${String(cause)}`, {
+      hint: COPY_HINT,
+      cause,
+    });
   }
 }
 
@@ -80,6 +85,7 @@ export async function loadModule(source: WasmSource): Promise<WebAssembly.Module
   if (typeof Response === 'function' && source instanceof Response) {
     return compileResponse(source, source.url || 'the given response');
   }
-  if (ArrayBuffer.isView(source) || source instanceof ArrayBuffer) return compileBytes(source, 'the given bytes');
+  if (ArrayBuffer.isView(source) || source instanceof ArrayBuffer)
+    return compileBytes(source, 'the given bytes');
   throw new SinterError('argument', 'init: wasm must be a URL, bytes, a Response or a WebAssembly.Module');
 }

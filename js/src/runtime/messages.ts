@@ -13,7 +13,4 @@ export interface StartMessage {
   clockBase: number;
 }
 
-export type Report =
-  | { kind: 'ready' }
-  | { kind: 'done'; ticket: number }
-  | { kind: 'dead'; reason: string };
+export type Report = { kind: 'ready' } | { kind: 'done'; ticket: number } | { kind: 'dead'; reason: string };

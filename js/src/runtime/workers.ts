@@ -2,6 +2,9 @@
 //
 // Invariant: a promise for a ticket always settles. It resolves when the core says that the ticket is
 // completed, and rejects when any worker dies first; then the pool is revived and the worker replaced.
+//
+// Deaths are heard in the event loop. A lane that traps marks itself dead in the core at once; only a
+// worker terminated from outside while a synchronous call waits for it cannot be noticed there.
 
 import { OutOfMemoryError, WorkerError, type SinterError } from '../errors.js';
 import { DRIVER_LANE, type Exports, type ThreadExports } from './exports.js';
@@ -9,9 +12,6 @@ import { openLink, type Link } from './link.js';
 import type { Report } from './messages.js';
 
 const STACK_BYTES = 256 * 1024;
-
-/** After so many attempts the pool goes on without a worker. */
-const MAX_MISSES = 3;
 
 /** What a worker needs of the main thread's instance. */
 export interface Core {
@@ -35,8 +35,6 @@ interface Seat {
   tls: number;
   /** Its worker is in its loop. */
   isUp: boolean;
-  /** Workers that died before any was up. */
-  misses: number;
   /** Its worker has been up once, so another one will come up too. */
   isProven: boolean;
 }
@@ -56,7 +54,14 @@ export class Workers {
   constructor(lanes: number) {
     const wanted = [DRIVER_LANE, ...Array.from({ length: lanes - 1 }, (_, i) => i + 1)];
     this.#driverKnown = new Promise((resolve) => (this.#settleDriver = resolve));
-    this.#seats = wanted.map((lane) => ({ lane, link: noLink, stack: 0, tls: 0, isUp: false, misses: 0, isProven: false }));
+    this.#seats = wanted.map((lane) => ({
+      lane,
+      link: noLink,
+      stack: 0,
+      tls: 0,
+      isUp: false,
+      isProven: false,
+    }));
     for (const seat of this.#seats) this.#open(seat);
   }
 
@@ -134,7 +139,8 @@ export class Workers {
     link.terminate();
     const error = new WorkerError(`worker: ${seatName(lane)} was lost: ${reason}`);
     if (this.#core) this.#report(this.#core, seat, error);
-    if (!seat.isProven && ++seat.misses >= MAX_MISSES) {
+    if (!seat.isProven) {
+      // What kept the first worker out (a policy, a missing file) keeps out all: the pool goes on without.
       this.failures.push(`fewer threads: ${error.message}`);
       if (lane === DRIVER_LANE) this.#settleDriver();
       return;

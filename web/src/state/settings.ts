@@ -47,7 +47,8 @@ const READ: { [K in SettingName]: (text: string) => Settings[K] } = {
 };
 
 export function formatSetting(settings: Settings, name: SettingName): string {
-  return String(settings[name]);
+  const value = settings[name];
+  return Array.isArray(value) ? value.join(', ') : String(value);
 }
 
 /** A copy of `settings` with one value read from text; throws SettingError. */

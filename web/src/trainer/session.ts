@@ -1,5 +1,6 @@
 // One network being trained: its program, its weights, its place in the data.
 // Every method is synchronous and leaves no tensor behind but the optimiser's state.
+// Programs are kept until dispose: one for the step, one per size of batch that was predicted.
 
 import * as sn from 'sinter';
 import type { Settings } from '../state/settings.ts';
@@ -10,6 +11,7 @@ export const CLASSES = 10;
 
 type Network = ReturnType<typeof buildNetwork>;
 type Params = ReturnType<Network['init']>;
+type Optimizer = ReturnType<typeof sn.optim.adam>;
 type Step = ReturnType<typeof buildStep>;
 type State = ReturnType<Step['init']>;
 
@@ -23,11 +25,11 @@ function buildNetwork(hidden: number[]) {
   return sn.nn.sequential(...layers, sn.nn.linear(width, CLASSES));
 }
 
-function buildStep(network: Network, learningRate: number) {
+function buildStep(network: Network, optimizer: Optimizer) {
   return sn.trainStep(
     (params: Params, images: sn.Tensor, labels: sn.Tensor) =>
       sn.mean(sn.softmaxCrossEntropy(network.apply(params, images), labels)),
-    sn.optim.adam({ lr: learningRate }),
+    optimizer,
   );
 }
 
@@ -46,9 +48,10 @@ export class Session {
   steps = 0;
 
   private readonly network: Network;
-  private readonly logits: (params: Params, images: sn.Tensor) => sn.Tensor;
+  private readonly logits: sn.Jitted<[Params, sn.Tensor], sn.Tensor>;
   private readonly batches: Batches;
-  private train: Step;
+  private readonly optimizer: Optimizer;
+  private readonly train: Step;
   private state: State;
 
   constructor(data: Mnist, settings: Settings) {
@@ -57,7 +60,8 @@ export class Session {
     this.batches = new Batches(data.train, settings.batch, settings.seed);
     this.stepsPerEpoch = this.batches.stepsPerEpoch;
     this.flopsPerStep = matmulFlops(settings.hidden, settings.batch);
-    this.train = buildStep(this.network, settings.learningRate);
+    this.optimizer = sn.optim.adam({ lr: settings.learningRate });
+    this.train = buildStep(this.network, this.optimizer);
     this.state = sn.tidy(() => this.train.init(this.network.init(sn.random.key(settings.seed))));
   }
 
@@ -77,9 +81,9 @@ export class Session {
     return value;
   }
 
-  /** Weights and moments stay; only the program of the update is made anew. */
+  /** From the next step on; weights, moments and the compiled program stay. */
   setLearningRate(value: number): void {
-    this.train = buildStep(this.network, value);
+    this.optimizer.lr = value;
   }
 
   /** The predicted digit of each given image. */
@@ -105,9 +109,9 @@ export class Session {
   }
 
   dispose(): void {
-    const scope = sn.scope();
-    scope.track(this.state);
-    scope.dispose();
+    sn.dispose(this.state);
+    this.train.dispose();
+    this.logits.dispose();
   }
 
   private scores(pixels: Float32Array): Float32Array {

@@ -99,7 +99,8 @@ export class Chart {
     this.plot = new uPlot(
       {
         ...size(),
-        padding: [8, 10, 0, 0],
+        // On the right: half of the widest mark of the x axis.
+        padding: [8, 22, 0, 0],
         legend: { show: false },
         cursor: { drag: { x: false, y: false }, points: { size: 6 }, sync: { key: 'training' } },
         scales: {

@@ -1,4 +1,5 @@
-// One sentence on what the last step did and what memory it left behind.
+// One sentence on what the last step did and what memory it left behind. For programs: the bytes in
+// use and the number of steps for which they have not changed, as data-bytes and data-steady.
 
 import type { Progress } from '../state/protocol.ts';
 import type { Settings } from '../state/settings.ts';
@@ -28,6 +29,8 @@ export class Story {
   show(progress: Progress, batch: number): void {
     const { step, flopsPerStep, bytesInUse, bytesPeak, tensors, bytesSteady, msPerStep } = progress;
     if (step === 0) return;
+    this.line.dataset.bytes = String(bytesInUse);
+    this.line.dataset.steady = String(bytesSteady);
     const kernels = this.kernels > 0 ? ` in ${plural(this.kernels, 'kernel call')}` : '';
     const time = msPerStep > 0 ? `, ${significant(msPerStep)} ms` : '';
     const steady = bytesSteady > 0 ? `, unchanged for ${plural(bytesSteady, 'step')}` : '';

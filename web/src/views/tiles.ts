@@ -27,6 +27,7 @@ export class Tiles {
       setValue(tile, NONE, null);
     setValue(this.epoch, '0.00', 0);
     setText(this.accuracyOf, 'not tested yet');
+    this.epoch.dataset.step = '0';
     setText(this.epochOf, '60,000 images each');
     this.whole = '';
     this.setBar('Epoch', 0);
@@ -42,6 +43,7 @@ export class Tiles {
       setValue(this.gflops, significant(gflops), gflops);
     }
     setValue(this.epoch, (step / stepsPerEpoch).toFixed(2), step / stepsPerEpoch);
+    this.epoch.dataset.step = String(step);
     setText(this.epochOf, `step ${count(step)}`);
     this.setBar('Epoch', (step % stepsPerEpoch) / stepsPerEpoch);
   }

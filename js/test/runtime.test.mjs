@@ -1,0 +1,45 @@
+// Parts of the runtime that the machine at hand never asks for.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { SinterError, ShapeError, errorFromStatus } from '../dist/errors.js';
+import { ownMemory, sharedMemory } from '../dist/runtime/memory.js';
+import { hasRelaxedSimd, hasSimd } from '../dist/runtime/probe.js';
+import { assertThrows } from './support.mjs';
+
+const GIB = (1 << 30) / 65536;
+
+/** An engine that grants shared memories up to a maximum. */
+const engine = (most, asked) => (descriptor) => {
+  asked.push(descriptor.maximum);
+  if (descriptor.maximum > most) throw new RangeError('could not allocate memory');
+  return new WebAssembly.Memory({ ...descriptor, maximum: descriptor.initial });
+};
+
+test('the maximum of a shared memory is negotiated downward', () => {
+  const asked = [];
+  assert.ok(sharedMemory(engine(GIB, asked)).buffer instanceof SharedArrayBuffer);
+  assert.deepEqual(asked, [4 * GIB, 2 * GIB, GIB]);
+});
+
+test('no shared memory at all is null, no memory at all an error', () => {
+  const asked = [];
+  assert.equal(sharedMemory(engine(0, asked)), null);
+  assert.equal(asked.at(-1), GIB / 4);
+  assertThrows(() => ownMemory(engine(0, asked)), SinterError, { code: 'memory' });
+});
+
+test('probes answer', () => {
+  assert.equal(hasSimd(), true);
+  assert.equal(typeof hasRelaxedSimd(), 'boolean');
+});
+
+test('errors read operation and shapes from the message', () => {
+  const error = errorFromStatus(1, 'matmul: inner dimensions differ: a (2, 3), b (4,), c ()');
+  assert.ok(error instanceof ShapeError);
+  assert.equal(error.op, 'matmul');
+  assert.deepEqual(error.shapes, [[2, 3], [4], []]);
+  assert.deepEqual(errorFromStatus(7, 'internal: f(x) failed').shapes, []);
+  for (const [status, code] of [[2, 'dtype'], [3, 'memory'], [4, 'argument'], [5, 'unsupported'], [6, 'worker'], [99, 'internal']]) {
+    assert.equal(errorFromStatus(status, 'x').code, code);
+  }
+});

@@ -1,0 +1,51 @@
+// What users write must have the types they expect; compiled, never run, by types.test.mjs.
+import * as sn from '../../dist/index.js';
+
+interface Params {
+  w: sn.Tensor;
+  b: sn.Tensor;
+}
+
+export async function usage(): Promise<void> {
+  const info: sn.Info = await sn.init({ threads: 'auto', deterministic: true });
+  const x: sn.Tensor = sn.tensor([[1, 2], [3, 4]], { dtype: 'f64' });
+  const shape: readonly number[] = x.shape;
+  const y: sn.Tensor = x.add(1).mul([1, 2]).sum({ axis: [0, -1], keepdims: true }).max(0);
+  const data: Float32Array | Float64Array | Int32Array | Uint8Array = await y.data();
+  const value: number = y.item();
+
+  const g: sn.Tensor = sn.grad((t: sn.Tensor) => t.sum())(x);
+  const [loss, both] = sn.valueAndGrad((p: Params, t: sn.Tensor) => t.matmul(p.w).add(p.b).sum())({ w: x, b: y }, x);
+  const gw: sn.Tensor = both.w;
+  const [first, second] = sn.grad((p: Params, s: number) => p.w.mul(s).sum(), { argnums: [0, 1] })({ w: x, b: y }, 2);
+  const parts: [Params, sn.Tensor] = [first, second];
+
+  const f = sn.jit((a: sn.Tensor, options: { scale: number }) => ({ scaled: a.mul(options.scale) }), { donate: 0 });
+  const { scaled }: { scaled: sn.Tensor } = f(x, { scale: 2 });
+  const compiled: number = f.cacheSize;
+
+  const net = sn.nn.sequential(sn.nn.linear(2, 3), sn.nn.relu(), sn.nn.linear(3, 1));
+  const params = net.init(sn.random.key(0));
+  const weight: sn.Tensor = params[0].weight;
+  const step = sn.trainStep(
+    (p: typeof params, a: sn.Tensor) => sn.mean(sn.square(net.apply(p, a))),
+    sn.optim.adam({ lr: 1e-3 }),
+  );
+  let state = step.init(params);
+  ({ state } = step(state, x));
+  const trained: typeof params = step.params(state);
+
+  const profile = await sn.profile(() => sn.tidy(() => y.add(1)));
+  const names: string[] = profile.kernels.map(({ name }) => name);
+  using scope = sn.scope();
+  scope.track(x);
+  sn.eval(x, y);
+  void [info, shape, data, value, g, loss, gw, parts, scaled, compiled, weight, trained, names];
+
+  // @ts-expect-error: not a dtype
+  sn.zeros([1], { dtype: 'f8' });
+  // @ts-expect-error: text is no tensor
+  x.add('1');
+  // @ts-expect-error: the batch of the step is one tensor
+  step(state);
+}
