@@ -248,7 +248,7 @@ sn_status sn_read(sn_tensor *t, void *out, size_t bytes) {
                              sn_fail(env, SN_ERR_ARGUMENT, "read: %zu bytes do not fit into %zu",
                                      sn_size_bytes(t), bytes));
   SN_TRY(sn_context_report(t->ctx, sn_tensor_ready(t)));
-  memcpy(out, t->storage->data, sn_size_bytes(t));
+  if (sn_size_bytes(t)) memcpy(out, t->storage->data, sn_size_bytes(t));
   return SN_OK;
 }
 

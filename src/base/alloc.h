@@ -14,6 +14,8 @@
 #ifndef SN_BASE_ALLOC_H
 #define SN_BASE_ALLOC_H
 
+#include <string.h>
+
 #include "base/env.h"
 
 /* Allocates bytes (0 allowed: a unique pointer) into *out; SN_ERR_MEMORY on failure, *out untouched. */
@@ -47,5 +49,10 @@ sn_status sn_arena_grow(sn_arena *arena, void **items, size_t *capacity, size_t 
 
 /* Copies a NUL-terminated text into the arena. */
 sn_status sn_arena_text(sn_arena *arena, const char *text, const char **out);
+
+/* Whether two blocks hold the same bytes; 0 of them, which may be at NULL, are the same. */
+static inline bool sn_same_bytes(const void *a, const void *b, size_t bytes) {
+  return bytes == 0 || memcmp(a, b, bytes) == 0;
+}
 
 #endif

@@ -27,8 +27,8 @@ static bool same_node(const sn_graph *g, sn_id id, const sn_node *node, const sn
   const sn_node *old = sn_graph_node(g, id);
   return old->hash == node->hash && old->op == node->op && old->n_inputs == node->n_inputs &&
          old->n_attrs == node->n_attrs && sn_type_equal(&old->type, &node->type) &&
-         memcmp(sn_graph_inputs(g, id), inputs, node->n_inputs * sizeof *inputs) == 0 &&
-         memcmp(sn_graph_attrs(g, id), attrs, node->n_attrs * sizeof *attrs) == 0;
+         sn_same_bytes(sn_graph_inputs(g, id), inputs, node->n_inputs * sizeof *inputs) &&
+         sn_same_bytes(sn_graph_attrs(g, id), attrs, node->n_attrs * sizeof *attrs);
 }
 
 /* The slot of an equal node, or the free slot where it belongs. */

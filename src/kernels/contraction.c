@@ -2,6 +2,8 @@
  *
  *   unit = batch index * tiles + tile        tile rows -> post strips (bias, activation, optimizer ...)
  */
+#include <string.h>
+
 #include "kernels/kernel.h"
 
 static size_t align64(size_t bytes) { return (bytes + 63) & ~(size_t)63; }
@@ -31,11 +33,22 @@ typedef struct tile_context {
   int64_t first; /* flat index of this matrix's first element in the space */
 } tile_context;
 
+/* Rows one behind the other, without the gaps between them. */
+static void close_gaps(char *tile, int64_t rows, size_t row_bytes, size_t ld_bytes) {
+  for (int64_t i = 1; i < rows && ld_bytes != row_bytes; i++)
+    memmove(tile + (size_t)i * row_bytes, tile + (size_t)i * ld_bytes, row_bytes);
+}
+
 static void finish_tile(void *user, void *lane, int64_t row, int64_t col, int64_t rows,
                         int64_t cols, void *tile, ptrdiff_t ld) {
   const tile_context *t = user;
   const sn_kernel *k = t->run->kernel;
   const size_t item = sn_dtype_bytes(k->gemm.dtype);
+  if (cols == k->gemm.n) { /* whole rows are one piece of the space: longer strips */
+    close_gaps(tile, rows, (size_t)cols * item, (size_t)ld * item);
+    cols *= rows;
+    rows = 1;
+  }
   for (int64_t i = 0; i < rows; i++) {
     const char *from = (const char *)tile + (size_t)(i * ld) * item;
     const int64_t flat = t->first + (row + i) * k->gemm.n + col;

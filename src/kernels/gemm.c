@@ -17,8 +17,9 @@ enum { KC = 256, LEFT_BYTES = 192 * 1024, RIGHT_BYTES = 2048, DIRECT_COLUMNS = 4
  */
 static const double TASK_FLOPS = 6e6, DIRECT_TASK_FLOPS = 5e5;
 #endif
-/* More tasks than any usual number of lanes, so that the last ones end together. */
-enum { WANTED_TASKS = 16 };
+/* More tasks than any usual number of lanes, so that the last ones end together; but a product too
+ * small for that still gets a few, each a quarter as large, so that not all lanes but one stand idle. */
+enum { WANTED_TASKS = 16, WANTED_SMALL_TASKS = 4 };
 /* Multiply-adds under which two panels cost more to pack than they save (about 12 cubed). */
 static const double TINY = 2048;
 
@@ -54,14 +55,19 @@ static void divide(sn_gemm_side *side, int64_t parts, int64_t unit) {
   side->blocks = ceil_div(side->width, side->block);
 }
 
+static int64_t wanted_tasks(double flops, double task_flops) {
+  const int64_t full = (int64_t)(flops / task_flops), small = (int64_t)(flops / task_flops * 4);
+  const int64_t few = least(small, WANTED_SMALL_TASKS);
+  return full > few ? least(full, WANTED_TASKS) : few;
+}
+
 /* Starts from the largest tile that suits the caches and cuts the longer side until there are
  * enough tasks. */
 static void choose_tiles(sn_gemm *g, int64_t left_most, int64_t right_most, int64_t left_unit,
                          int64_t right_unit, double task_flops) {
   int64_t left_parts = ceil_div(g->left.width, left_most);
   int64_t right_parts = ceil_div(g->right.width, right_most);
-  const double affordable = g->flops / task_flops;
-  const int64_t wanted = affordable < WANTED_TASKS ? (int64_t)affordable : WANTED_TASKS;
+  const int64_t wanted = wanted_tasks(g->flops, task_flops);
   divide(&g->left, left_parts, left_unit);
   divide(&g->right, right_parts, right_unit);
   while (g->left.blocks * g->right.blocks < wanted) {

@@ -11,6 +11,7 @@ static sn_access access_of(const sn_operand *o, const int64_t *dims, int rank) {
   bool linear = true, single = true;
   int64_t expected = 1;
   for (int i = rank - 1; i >= 0; i--) {
+    if (dims[i] == 0) return SN_ACCESS_LINEAR; /* never read: not even one element is there */
     if (dims[i] != 1) {
       linear = linear && o->strides[i] == expected;
       single = single && o->strides[i] == 0;

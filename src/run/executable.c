@@ -7,6 +7,8 @@
  * about a microsecond, and far more when the machine is busy. */
 #define NS_PER_LANE 10000.0
 #define CHUNKS_PER_LANE 4
+/* Smaller chunks than CHUNKS_PER_LANE asks for share out better, and from here on cost nothing to hand out. */
+#define NS_PER_CHUNK 10000.0
 
 size_t sn_executable_workspace_bytes(const sn_executable *exe, int lanes) {
   return exe->lanes_offset + exe->lane_stride * (size_t)lanes;
@@ -41,6 +43,15 @@ static int lanes_for(const sn_stage *stage, int available) {
   return worth < available ? (int)worth : available;
 }
 
+/* Units of a chunk. */
+static int64_t grain_for(const sn_stage *stage, int lanes) {
+  if (lanes == 1) return stage->units;
+  const int64_t chunks = (int64_t)lanes * CHUNKS_PER_LANE;
+  const int64_t most = (stage->units + chunks - 1) / chunks;
+  const double wanted = NS_PER_CHUNK / stage->unit_cost;
+  return wanted >= (double)most ? most : wanted > 1 ? (int64_t)wanted : 1;
+}
+
 static void bind_values(sn_executable *exe, const sn_run_args *args) {
   for (size_t v = 0; v < exe->plan.n_values; v++) {
     const sn_place *place = &exe->plan.places[v];
@@ -62,15 +73,13 @@ static sn_status run_stage(const sn_executable *exe, size_t k, int stage, const 
                          .lanes = (char *)args->workspace + exe->lanes_offset,
                          .lane_stride = exe->lane_stride}};
   *lanes = lanes_for(s, sn_pool_lanes(args->pool));
-  const int64_t chunks = *lanes == 1 ? 1 : (int64_t)*lanes * CHUNKS_PER_LANE;
-  const int64_t grain = s->units > chunks ? (s->units + chunks - 1) / chunks : 1;
+  const int64_t grain = grain_for(s, *lanes);
   if (!args->profiler || !args->profiler->on)
-    return sn_pool_run(args->pool, sn_kernel_units, &t.run, s->units, *lanes == 1 ? s->units : grain,
-                       *lanes);
+    return sn_pool_run(args->pool, sn_kernel_units, &t.run, s->units, grain, *lanes);
   t.profiler = args->profiler;
   t.row = exe->profile_rows[k];
   args->profiler->dispatch++;
-  return sn_pool_run(args->pool, timed_units, &t, s->units, *lanes == 1 ? s->units : grain, *lanes);
+  return sn_pool_run(args->pool, timed_units, &t, s->units, grain, *lanes);
 }
 
 static void record(const sn_executable *exe, size_t k, const sn_run_args *args, double ms,

@@ -4,17 +4,29 @@
 #include "graph/reference.h"
 #include "tensor/eval.h"
 
-/* A lazy chain of this many ops is evaluated by itself: a loop that never reads must not grow without end. */
+/* A lazy chain of this many ops is evaluated by itself: a loop that never reads must not grow without end. So is a
+ * shorter one, once this many bytes of new values may be waiting for it; not before the given depth, as a piece of
+ * what will be one kernel would then be computed apart. */
 #define MAX_DEPTH 2000
+#define MAX_WAITING_BYTES ((size_t)64 << 20)
+#define MIN_WAITING_DEPTH 64
 
 static sn_tensor *fail(sn_context *ctx, sn_status status) {
   sn_context_report(ctx, status);
   return NULL;
 }
 
+static bool has_much_waiting(const sn_tensor *t) {
+  sn_context *ctx = t->ctx;
+  const size_t live = ctx->storages.live_bytes;
+  if (live < ctx->settled_bytes) ctx->settled_bytes = live;
+  return t->depth >= MIN_WAITING_DEPTH && live - ctx->settled_bytes > MAX_WAITING_BYTES &&
+         sn_type_bytes(&t->type) <= MAX_WAITING_BYTES;
+}
+
 /* Tracked tensors keep their graph for sn_gradients, and traced ones have no value to compute. */
 static sn_tensor *limit_depth(sn_tensor *t) {
-  if (t->depth < MAX_DEPTH || t->tracked || t->traced) return t;
+  if (t->tracked || t->traced || (t->depth < MAX_DEPTH && !has_much_waiting(t))) return t;
   const sn_status status = sn_eval_tensors(t->ctx, &t, 1, NULL);
   if (!status) return t;
   sn_context *ctx = t->ctx;

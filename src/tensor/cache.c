@@ -21,14 +21,14 @@ static bool same_graph(const sn_graph *a, const sn_graph *b) {
         x->n_attrs != y->n_attrs || !sn_type_equal(&x->type, &y->type))
       return false;
   }
-  return memcmp(a->edges, b->edges, a->n_edges * sizeof *a->edges) == 0 &&
-         memcmp(a->attrs, b->attrs, a->n_attrs * sizeof *a->attrs) == 0 &&
-         memcmp(a->outputs, b->outputs, a->n_outputs * sizeof *a->outputs) == 0;
+  return sn_same_bytes(a->edges, b->edges, a->n_edges * sizeof *a->edges) &&
+         sn_same_bytes(a->attrs, b->attrs, a->n_attrs * sizeof *a->attrs) &&
+         sn_same_bytes(a->outputs, b->outputs, a->n_outputs * sizeof *a->outputs);
 }
 
 static bool same_donation(const sn_compiled *c, const bool *donate) {
   if (!c->donate || !donate) return !c->donate && !donate;
-  return memcmp(c->donate, donate, c->key.n_arguments * sizeof *donate) == 0;
+  return sn_same_bytes(c->donate, donate, c->key.n_arguments * sizeof *donate);
 }
 
 static uint32_t pass_mask(const sn_context *ctx) {

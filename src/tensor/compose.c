@@ -87,6 +87,8 @@ static sn_status check_labels(const sn_tensor *logits, const sn_tensor *labels) 
   char tx[SN_SHAPE_TEXT], ty[SN_SHAPE_TEXT];
   sn_type rows = *x;
   rows.rank--;
+  SN_FAIL_IF(env, logits->ctx != labels->ctx, SN_ERR_ARGUMENT,
+             "softmaxCrossEntropy: inputs of two contexts");
   SN_FAIL_IF(env, x->rank < 1 || x->dims[x->rank - 1] == 0, SN_ERR_SHAPE,
              "softmaxCrossEntropy: logits need classes, not shape %s", sn_shape_text(x, tx));
   SN_FAIL_IF(env, !sn_same_dims(y, &rows) && !sn_same_dims(y, x), SN_ERR_SHAPE,

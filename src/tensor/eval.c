@@ -99,9 +99,10 @@ sn_status sn_eval_tensors(sn_context *ctx, sn_tensor *const *tensors, size_t n, 
   if (ticket) { /* values that a run under way will bring count too */
     *ticket = 0;
     for (size_t i = 0; i < n; i++)
-      if (tensors[i]->ticket) *ticket = tensors[i]->ticket;
+      if ((int32_t)(tensors[i]->ticket - *ticket) > 0) *ticket = tensors[i]->ticket;
   }
   const sn_status status = eval_in(ctx, &arena, tensors, n, ticket);
+  ctx->settled_bytes = ctx->storages.live_bytes;
   sn_arena_free(&arena);
   return status;
 }

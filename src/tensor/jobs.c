@@ -119,24 +119,6 @@ sn_status sn_job_run(sn_job *job) {
   return status;
 }
 
-sn_status sn_job_submit(sn_job *job, uint32_t *ticket) {
-  sn_context *ctx = job->ctx;
-  *ticket = 0;
-  if (!sn_driver_available(ctx->pool)) return sn_job_run(job);
-  sn_jobs_collect(ctx, false);
-  sn_status status = prepare_run(job);
-  if (!status) status = sn_driver_submit(&ctx->env, ctx->pool, execute, job, ticket);
-  if (status) {
-    sn_job_free(job);
-    return status;
-  }
-  job->ticket = *ticket;
-  job->next = NULL;
-  *ctx->jobs_end = job;
-  ctx->jobs_end = &job->next;
-  return SN_OK;
-}
-
 static bool completed(const sn_context *ctx, uint32_t ticket) {
   return (int32_t)(sn_driver_completed(ctx->pool) - ticket) >= 0;
 }
@@ -146,6 +128,7 @@ static void collect_first(sn_context *ctx) {
   const sn_status status = sn_driver_status(ctx->pool, job->ticket);
   ctx->jobs = job->next;
   if (!ctx->jobs) ctx->jobs_end = &ctx->jobs;
+  ctx->n_jobs--;
   settle_job(job, status);
   sn_job_free(job);
 }
@@ -167,4 +150,27 @@ void sn_jobs_wait(sn_context *ctx, uint32_t ticket) {
     await_first(ctx);
     collect_first(ctx);
   }
+}
+
+sn_status sn_job_submit(sn_job *job, uint32_t *ticket) {
+  sn_context *ctx = job->ctx;
+  *ticket = 0;
+  if (!sn_driver_available(ctx->pool)) return sn_job_run(job);
+  sn_jobs_collect(ctx, false);
+  while (ctx->n_jobs >= SN_DRIVER_RING) { /* the driver keeps the status of no more */
+    await_first(ctx);
+    collect_first(ctx);
+  }
+  sn_status status = prepare_run(job);
+  if (!status) status = sn_driver_submit(&ctx->env, ctx->pool, execute, job, ticket);
+  if (status) {
+    sn_job_free(job);
+    return status;
+  }
+  job->ticket = *ticket;
+  job->next = NULL;
+  *ctx->jobs_end = job;
+  ctx->jobs_end = &job->next;
+  ctx->n_jobs++;
+  return SN_OK;
 }

@@ -14,7 +14,7 @@ struct sn_storage {
   size_t bytes;
   uint32_t refs;     /* tensors and programs that hold it */
   uint32_t job_refs; /* runs under way that read or write it */
-  bool failed;       /* the run that was to write it was lost */
+  _Atomic bool failed; /* the run that was to write it was lost; set by one thread, asked by two */
   sn_storage *next;  /* in the cache */
 };
 

@@ -87,9 +87,11 @@ struct sn_context {
   uint64_t clock;
   size_t hits, misses;
   sn_job *jobs, **jobs_end; /* submitted and not yet collected */
+  size_t n_jobs;
   sn_status lost; /* of the first failed run not yet reported by sn_synchronize */
   sn_profiler profiler;
   size_t n_tensors;
+  size_t settled_bytes; /* of values when the last evaluation ended; more have come since */
   uint64_t mark;
   sn_tensor **scope; /* noted references, NULL marks the begin of a scope */
   size_t n_scope, cap_scope;

@@ -13,7 +13,7 @@
 #include "graph/reference.h"
 #include "tensor/apply.h"
 
-/* ---- random numbers (splitmix64) ----------------------------------------------------------------- */
+/* ---- random numbers (splitmix64) ------------------------------------------------------------- */
 
 uint64_t case_bits(case_random *r) {
   uint64_t z = r->state += UINT64_C(0x9e3779b97f4a7c15);
@@ -35,7 +35,7 @@ uint64_t case_seed(void) {
 
 bool case_short(void) { return getenv("SINTER_TEST_SHORT") != NULL; }
 
-/* ---- contexts ------------------------------------------------------------------------------------ */
+/* ---- contexts -------------------------------------------------------------------------------- */
 
 static void *allocate(void *user, size_t bytes, size_t alignment) {
   size_t *live = user;
@@ -86,10 +86,12 @@ void case_passes_off(sn_context *ctx, uint32_t off) {
     assert_int_equal(sn_pass_enable(ctx, sn_pass_name(i), !(off >> i & 1)), SN_OK);
 }
 
-/* ---- shapes -------------------------------------------------------------------------------------- */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
-#define SHAPE(rank_, ...) \
-  { .rank = rank_, .dims = {__VA_ARGS__} }
+#define SHAPE(rank_, ...)                  \
+  {                                        \
+    .rank = rank_, .dims = { __VA_ARGS__ } \
+  }
 const sn_type case_shapes[] = {
     SHAPE(0, 0),
     SHAPE(1, 0),
@@ -141,20 +143,22 @@ sn_type case_shape(case_random *r, sn_dtype dtype, int rank, int64_t most) {
   return type;
 }
 
-/* ---- values -------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static const float specials_f32[] = {
-    0.0f,     -0.0f,    1.0f,       -1.0f,     INFINITY,      -INFINITY,     NAN,
-    0x1p-149f, -0x1p-149f, 0x1.fffffcp-127f, -0x1p-126f, FLT_MAX, -FLT_MAX,  0.5f,
-    -0.5f,    1.5f,     2.5f,       -2.5f,     0x1p23f,       -0x1.000002p23f, 0x1p31f,
-    -0x1p31f, 0x1.fffffep30f, 3e-5f};
+    0.0f,       -0.0f,    1.0f,           -1.0f,      INFINITY,
+    -INFINITY,  NAN,      0x1p-149f,      -0x1p-149f, 0x1.fffffcp-127f,
+    -0x1p-126f, FLT_MAX,  -FLT_MAX,       0.5f,       -0.5f,
+    1.5f,       2.5f,     -2.5f,          0x1p23f,    -0x1.000002p23f,
+    0x1p31f,    -0x1p31f, 0x1.fffffep30f, 3e-5f};
+/* clang-format off */
 static const double specials_f64[] = {
-    0.0,       -0.0,       1.0,     -1.0,     INFINITY,       -INFINITY,        NAN,
-    0x1p-1074, -0x1p-1074, 0x1p-1022, DBL_MAX, -DBL_MAX,      0.5,              -0.5,
-    1.5,       2.5,        -2.5,    0x1p52,   -0x1.0000000000001p52, 2147483648.0, -2147483649.0,
-    2147483647.5, 1e300,   3e-5};
-static const int32_t specials_i32[] = {0,  1,  -1, 2,     INT32_MIN, INT32_MAX,     31,
-                                       32, 33, -31, 65536, 46341,    INT32_MIN + 1, 0x55555555};
+    0.0, -0.0, 1.0, -1.0, INFINITY, -INFINITY, NAN, 0x1p-1074, -0x1p-1074, 0x1p-1022, DBL_MAX, -DBL_MAX,
+    0.5, -0.5, 1.5, 2.5, -2.5, 0x1p52, -0x1.0000000000001p52, 2147483648.0, -2147483649.0, 2147483647.5,
+    1e300, 3e-5};
+/* clang-format on */
+static const int32_t specials_i32[] = {0,  1,  -1,  2,     INT32_MIN, INT32_MAX,     31,
+                                       32, 33, -31, 65536, 46341,     INT32_MIN + 1, 0x55555555};
 static const uint8_t specials_bool[] = {0, 1};
 
 static const struct {
@@ -193,13 +197,14 @@ void case_fill(case_random *r, sn_op op, int which, sn_dtype dtype, case_values 
   }
 }
 
-/* ---- comparing ----------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 bool case_same(sn_dtype dtype, const void *a, const void *b, int64_t n, int64_t *where) {
   const size_t bytes = sn_dtype_bytes(dtype);
   for (int64_t i = 0; i < n; i++) {
     *where = i;
-    if (memcmp((const char *)a + (size_t)i * bytes, (const char *)b + (size_t)i * bytes, bytes) == 0)
+    if (memcmp((const char *)a + (size_t)i * bytes, (const char *)b + (size_t)i * bytes, bytes) ==
+        0)
       continue;
     if (!sn_dtype_is_float(dtype)) return false; /* a bool is the byte 0 or 1 */
     if (!isnan(sn_ref_load(dtype, a, i)) || !isnan(sn_ref_load(dtype, b, i))) return false;
@@ -207,14 +212,13 @@ bool case_same(sn_dtype dtype, const void *a, const void *b, int64_t n, int64_t 
   return true;
 }
 
+/* clang-format off */
+#define UNARY(id) case SN_OP_##id: return sn_##id(x[0]);
+#define BINARY(id) case SN_OP_##id: return sn_##id(x[0], x[1]);
+#define TERNARY(id) case SN_OP_##id: return sn_##id(x[0], x[1], x[2]);
+/* clang-format on */
 sn_tensor *case_apply(sn_op op, sn_tensor *const *x, size_t n) {
   switch ((int)op) {
-#define UNARY(id) \
-  case SN_OP_##id: return sn_##id(x[0]);
-#define BINARY(id) \
-  case SN_OP_##id: return sn_##id(x[0], x[1]);
-#define TERNARY(id) \
-  case SN_OP_##id: return sn_##id(x[0], x[1], x[2]);
     SN_UNARY_OPS(UNARY)
     SN_BINARY_OPS(BINARY)
     SN_TERNARY_OPS(TERNARY)

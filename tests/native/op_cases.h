@@ -1,15 +1,15 @@
-/* op_cases.h - what the tests that walk the op table draw from: seeded random numbers, shapes, values, and how
- * results are compared. Everything about an op comes from its row of ops.def.
+/* op_cases.h - what the tests that walk the op table draw from: seeded random numbers, shapes,
+ * values, and how results are compared. Everything about an op comes from its row of ops.def.
  *
- * A run is repeated by its seed: SINTER_TEST_SEED, or a fixed one. SINTER_TEST_SHORT asks for fewer cases
- * (sanitizers). */
+ * A run is repeated by its seed: SINTER_TEST_SEED, or a fixed one. SINTER_TEST_SHORT asks for fewer
+ * cases (sanitizers). */
 #ifndef SN_TESTS_OP_CASES_H
 #define SN_TESTS_OP_CASES_H
 
 #include "graph/graph.h"
 #include "kernels/isa.h"
 
-/* ---- random numbers ------------------------------------------------------------------------------ */
+/* ---- random numbers -------------------------------------------------------------------------- */
 
 typedef struct case_random {
   uint64_t state;
@@ -23,10 +23,11 @@ static inline bool case_one_in(case_random *r, int64_t n) { return case_below(r,
 uint64_t case_seed(void);
 bool case_short(void);
 
-/* ---- contexts and shapes ------------------------------------------------------------------------- */
+/* ---- contexts and shapes --------------------------------------------------------------------- */
 
-/* A context on a heap that fills fresh blocks with 0xff - NaN as floats, no 0 or 1 as bools - and gives
- * out exactly the bytes asked for, so that a sanitizer sees one too many. isa: sn_isa_detect() or less. */
+/* A context on a heap that fills fresh blocks with 0xff - NaN as floats, no 0 or 1 as bools - and
+ * gives out exactly the bytes asked for, so that a sanitizer sees one too many. isa:
+ * sn_isa_detect() or less. */
 sn_context *case_context(int threads, sn_isa_id isa);
 
 /* Destroys it; everything that was allocated from it must have been given back. */
@@ -35,14 +36,16 @@ void case_context_end(sn_context *ctx);
 /* Compiles from now on without the passes whose bits are set: bit i is sn_pass_name(i). */
 void case_passes_off(sn_context *ctx, uint32_t off);
 
-/* All ranks, sizes 0 and 1, odd sizes, sizes around vectors and strips. dtype is left to the caller. */
+/* All ranks, sizes 0 and 1, odd sizes, sizes around vectors and strips. dtype is left to the
+ * caller. */
 extern const sn_type case_shapes[];
 extern const size_t case_shape_count;
 
-/* A random shape of at most `most` elements and rank at most `rank`; now and then with sizes 0 and 1. */
+/* A random shape of at most `most` elements and rank at most `rank`; now and then with sizes 0
+ * and 1. */
 sn_type case_shape(case_random *r, sn_dtype dtype, int rank, int64_t most);
 
-/* ---- values -------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 typedef enum case_values {
   CASE_DOMAIN,   /* the row's domain lo .. hi */
@@ -51,14 +54,15 @@ typedef enum case_values {
   CASE_MIXED     /* both */
 } case_values;
 
-/* Fills n elements for input `which` of op. Specials run through all pairs and triples of them as n allows. */
+/* Fills n elements for input `which` of op. Specials run through all pairs and triples of them as n
+ * allows. */
 void case_fill(case_random *r, sn_op op, int which, sn_dtype dtype, case_values values, int64_t n,
                void *out);
 
 /* Special values a dtype has. */
 size_t case_special_count(sn_dtype dtype);
 
-/* ---- comparing ----------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 /* Same bits, any two NaNs being the same. On false *where is the first element that differs. */
 bool case_same(sn_dtype dtype, const void *a, const void *b, int64_t n, int64_t *where);

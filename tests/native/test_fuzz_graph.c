@@ -1,10 +1,10 @@
-/* test_fuzz_graph.c - random valid programs of up to 40 steps, compiled, against the reference interpreter: equal
- * bits of every output.
+/* test_fuzz_graph.c - random valid programs of up to 40 steps, compiled, against the reference
+ * interpreter: equal bits of every output.
  *
- * A recipe is a list of steps, each with a seed of its own. A step names its operands by the steps that made
- * them and takes the next earlier one for a step that is dropped: so a recipe stays valid when steps are
- * dropped, and a failing one shrinks by dropping what it does not need.
- * Sums and products take whole numbers between -4 and 4 and are exact, so one order is as good as another.
+ * A recipe is a list of steps, each with a seed of its own. A step names its operands by the steps
+ * that made them and takes the next earlier one for a step that is dropped: so a recipe stays valid
+ * when steps are dropped, and a failing one shrinks by dropping what it does not need. Sums and
+ * products take whole numbers between -4 and 4 and are exact, so one order is as good as another.
  *
  *   SINTER_TEST_SEED=<seed printed on failure> test_fuzz_graph          runs that recipe first */
 #include "twin.h"
@@ -38,7 +38,7 @@ typedef struct kitchen {
 
 static sn_context *contexts[CONTEXTS];
 
-/* ---- steps --------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 static const sn_type *type_of(const kitchen *k, twin x) { return twin_type(&k->w, x); }
 
@@ -74,7 +74,8 @@ static twin apply2(kitchen *k, sn_op op, twin x, twin y) {
 
 static void step_input(kitchen *k) {
   if (k->w.n_inputs == TWIN_MAX_INPUTS) return;
-  const sn_type type = case_shape(&k->r, any_dtype(k), case_one_in(&k->r, 8) ? 8 : 3, k->most_elements);
+  const sn_type type =
+      case_shape(&k->r, any_dtype(k), case_one_in(&k->r, 8) ? 8 : 3, k->most_elements);
   const bool donate = case_one_in(&k->r, 3);
   add(k, twin_viewed_input(&k->w, &k->r, TWIN_PLAIN, SN_OP_add, 0, CASE_MIXED, &type));
   k->w.donate[k->w.n_inputs - 1] = donate;
@@ -155,7 +156,7 @@ static void step_cast(kitchen *k) {
   }
 }
 
-/* ---- views --------------------------------------------------------------------------------------- */
+/* ---- views ----------------------------------------------------------------------------------- */
 
 static void step_transpose(kitchen *k) {
   const twin x = pick(k);
@@ -179,8 +180,8 @@ static void step_slice(kitchen *k) {
     stride[i] = case_one_in(&k->r, 3) ? -(1 + case_below(&k->r, 3)) : 1 + case_below(&k->r, 2);
     begin[i] = n ? case_below(&k->r, n) : 0;
     if (case_one_in(&k->r, 2)) begin[i] = n && stride[i] < 0 ? n - 1 : 0;
-    const int64_t room = stride[i] > 0 ? (n - begin[i] + stride[i] - 1) / stride[i]
-                                       : begin[i] / -stride[i] + 1;
+    const int64_t room =
+        stride[i] > 0 ? (n - begin[i] + stride[i] - 1) / stride[i] : begin[i] / -stride[i] + 1;
     size[i] = n == 0 ? 0 : case_one_in(&k->r, 2) ? room : case_below(&k->r, room + 1);
   }
   add(k, twin_slice(&k->w, x, begin, size, stride));
@@ -218,7 +219,7 @@ static void step_broadcast(kitchen *k) {
   if (sn_type_size(&type) <= k->most_elements) add(k, twin_broadcast(&k->w, x, &type));
 }
 
-/* ---- structure ----------------------------------------------------------------------------------- */
+/* ---- structure ------------------------------------------------------------------------------- */
 
 static void step_pad(kitchen *k) {
   const twin x = pick(k);
@@ -306,21 +307,24 @@ static void take_step(kitchen *k) {
   static const struct {
     void (*fn)(kitchen *);
     int weight;
-  } steps[] = {{step_elementwise, 50}, {step_input, 14},     {step_leaf, 4},  {step_cast, 5},
-               {step_transpose, 6},    {step_slice, 8},     {step_reshape, 8}, {step_broadcast, 4},
-               {step_pad, 3},          {step_concat, 4},    {step_reduce, 9}, {step_matmul, 6}};
+  } steps[] = {{step_elementwise, 50}, {step_input, 14}, {step_leaf, 4},    {step_cast, 5},
+               {step_transpose, 6},    {step_slice, 8},  {step_reshape, 8}, {step_broadcast, 4},
+               {step_pad, 3},          {step_concat, 4}, {step_reduce, 9},  {step_matmul, 6}};
   int total = 0;
   for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) total += steps[i].weight;
   int64_t at = case_below(&k->r, total);
   size_t i = 0;
   while (at >= steps[i].weight) at -= steps[i++].weight;
-  if (is_empty(k)) step_input(k);
-  else steps[i].fn(k);
+  if (is_empty(k))
+    step_input(k);
+  else
+    steps[i].fn(k);
 }
 
-/* ---- one recipe ---------------------------------------------------------------------------------- */
+/* ---- one recipe ------------------------------------------------------------------------------ */
 
-/* Whether the compiled program agrees with the reference; if not, text says where and graph (or NULL) shows it. */
+/* Whether the compiled program agrees with the reference; if not, text says where and graph (or
+ * NULL) shows it. */
 static bool cook(const recipe *given, char text[TWIN_TEXT], bool show) {
   kitchen *k = calloc(1, sizeof *k);
   case_random choices = {given->seed};
@@ -361,8 +365,10 @@ static size_t shrink(recipe *given) {
     for (size_t i = given->n_steps; i-- > 0;) {
       if (given->dropped[i]) continue;
       given->dropped[i] = true;
-      if (cook(given, text, false)) given->dropped[i] = false;
-      else smaller = true;
+      if (cook(given, text, false))
+        given->dropped[i] = false;
+      else
+        smaller = true;
     }
   }
   size_t left = 0;
@@ -375,7 +381,7 @@ static recipe recipe_of(uint64_t seed) {
   return (recipe){.seed = seed, .n_steps = 1 + (size_t)case_below(&r, MAX_STEPS)};
 }
 
-/* ---- tests --------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void random_graphs(void **state) {
   (void)state;
@@ -395,7 +401,8 @@ static void random_graphs(void **state) {
   }
 }
 
-/* sub for add somewhere in the program: recipes that need an add fail, and shrink to little more than it. */
+/* sub for add somewhere in the program: recipes that need an add fail, and shrink to little more
+ * than it. */
 static void planted_faults_are_found_and_shrunk(void **state) {
   (void)state;
   size_t found = 0;

@@ -2,9 +2,10 @@
  *
  *   g[i] = (L(x + eps e_i) - L(x - eps e_i)) / (2 eps)      eps 1e-6, atol 1e-7, rtol 1e-5
  *
- * with L the sum of what is tested times random weights. The gradient of the gradient is held to rtol 1e-4 the same
- * way, and the float32 gradient to the float64 one. Inputs keep a distance from kinks: from every multiple of 1/4,
- * and from each other. Rows of the op table are all taken; structured ops have a case each below. */
+ * with L the sum of what is tested times random weights. The gradient of the gradient is held to
+ * rtol 1e-4 the same way, and the float32 gradient to the float64 one. Inputs keep a distance from
+ * kinks: from every multiple of 1/4, and from each other. Rows of the op table are all taken;
+ * structured ops have a case each below. */
 #include "op_cases.h"
 
 #include <math.h>
@@ -38,7 +39,7 @@ typedef struct point {
   double x[MAX_INPUTS][MAX_ELEMENTS];
 } point;
 
-/* ---- the two gradients --------------------------------------------------------------------------- */
+/* ---- the two gradients ----------------------------------------------------------------------- */
 
 typedef struct derivative {
   sn_tensor *inputs[MAX_INPUTS]; /* placeholders */
@@ -96,8 +97,8 @@ static void run(const grad_case *c, sn_program *program, sn_dtype dtype, const p
                 sn_tensor **outputs) {
   sn_tensor *arguments[MAX_INPUTS];
   for (int k = 0; k < c->n; k++)
-    arguments[k] = sn_astype(
-        sn_from_data(ctx, SN_F64, c->in[k].rank, c->in[k].dims, at->x[k]), dtype);
+    arguments[k] =
+        sn_astype(sn_from_data(ctx, SN_F64, c->in[k].rank, c->in[k].dims, at->x[k]), dtype);
   if (sn_program_run(program, arguments, outputs)) must(NULL, c->name);
 }
 
@@ -140,7 +141,7 @@ static void differences_at(const grad_case *c, const derivative *d, const point 
   sn_program_release(program);
 }
 
-/* ---- comparing ----------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static bool all_close(const grad_case *c, const point *got, const point *want, double atol,
                       double rtol, char text[TEXT]) {
@@ -186,14 +187,15 @@ static void check_case(const grad_case *c) {
   differences_at(c, &d, &at, &want);
   if (!all_close(c, &grad, &want, ATOL, RTOL, text)) fail_msg("%s", text);
   gradient_at(c, &f, SN_F32, &at, &single);
-  if (!all_close(c, &single, &grad, 1e-5 * largest(c, &grad), 0, text)) fail_msg("float32 %s", text);
+  if (!all_close(c, &single, &grad, 1e-5 * largest(c, &grad), 0, text))
+    fail_msg("float32 %s", text);
   gradient_at(c, &dd, SN_F64, &at, &second);
   differences_at(c, &dd, &at, &want);
   if (!all_close(c, &second, &want, ATOL, RTOL_SECOND, text)) fail_msg("second %s", text);
   sn_scope_end(ctx);
 }
 
-/* ---- rows of the table --------------------------------------------------------------------------- */
+/* ---- rows of the table ----------------------------------------------------------------------- */
 
 /* Ops that take no floats get their inputs cast; nothing flows back through that. */
 static sn_tensor *build_row(const grad_case *c, sn_tensor *const *x) {
@@ -201,7 +203,8 @@ static sn_tensor *build_row(const grad_case *c, sn_tensor *const *x) {
   sn_tensor *in[SN_MAX_ARITY];
   for (int k = 0; k < row->arity; k++) {
     in[k] = x[k];
-    if (!(row->types & SN_TYPES_F)) in[k] = sn_astype(x[k], row->types & SN_TYPES_I ? SN_I32 : SN_BOOL);
+    if (!(row->types & SN_TYPES_F))
+      in[k] = sn_astype(x[k], row->types & SN_TYPES_I ? SN_I32 : SN_BOOL);
   }
   if (row->kind == SN_CLASS_SELECT) in[0] = sn_greater(x[0], sn_scalar(ctx, 0.5));
   return case_apply(c->op, in, row->arity);
@@ -231,7 +234,7 @@ static void rows_of_the_table(void **state) {
   }
 }
 
-/* ---- structured ops ------------------------------------------------------------------------------ */
+/* ---- structured ops -------------------------------------------------------------------------- */
 
 #define BUILD(id) static sn_tensor *build_##id(const grad_case *c, sn_tensor *const *x)
 #define DIMS(...) ((const int64_t[]){__VA_ARGS__})
@@ -246,12 +249,11 @@ BUILD(slice_down) { return (void)c, sn_square(sn_slice(X, DIMS(4, 2), DIMS(2, 3)
 BUILD(slice_nothing) { return (void)c, sn_slice(X, DIMS(0, 1), DIMS(0, 1), DIMS(-1, 1)); }
 BUILD(slices_overlap) {
   (void)c;
-  return sn_mul(sn_slice(X, DIMS(0, 0), DIMS(4, 3), NULL), sn_slice(X, DIMS(1, 0), DIMS(4, 3), NULL));
+  return sn_mul(sn_slice(X, DIMS(0, 0), DIMS(4, 3), NULL),
+                sn_slice(X, DIMS(1, 0), DIMS(4, 3), NULL));
 }
 BUILD(pad) { return (void)c, sn_square(sn_pad(X, DIMS(1, 0), DIMS(0, 2), 3)); }
-BUILD(concat) {
-  return (void)c, sn_square(sn_concat((sn_tensor *const[]){X, Y, X}, 3, 1));
-}
+BUILD(concat) { return (void)c, sn_square(sn_concat((sn_tensor *const[]){X, Y, X}, 3, 1)); }
 BUILD(chain_of_views) {
   (void)c;
   sn_tensor *flip = sn_slice(sn_transpose(X, NULL), DIMS(3, 0), DIMS(4, 3), DIMS(-1, 1));
@@ -266,7 +268,8 @@ BUILD(min) { return (void)c, sn_mul(sn_min(X, SN_ALL_AXES, true), X); }
 BUILD(variance) {
   (void)c;
   sn_tensor *centred = sn_sub(X, sn_mean(X, 2, true));
-  return sn_div(centred, sn_sqrt(sn_add(sn_mean(sn_square(centred), 2, true), sn_scalar(ctx, 0.1))));
+  return sn_div(centred,
+                sn_sqrt(sn_add(sn_mean(sn_square(centred), 2, true), sn_scalar(ctx, 0.1))));
 }
 BUILD(matmul) { return (void)c, sn_matmul(X, Y); }
 BUILD(matmul_squared) { return (void)c, sn_square(sn_matmul(X, Y)); }
@@ -287,8 +290,9 @@ BUILD(distribution) { return (void)c, sn_softmax_cross_entropy(X, sn_sigmoid(Y))
 BUILD(two_layers) {
   (void)c;
   sn_tensor *hidden = sn_tanh(sn_add(sn_matmul(X, Y), x[2]));
-  return sn_softmax_cross_entropy(sn_matmul(hidden, sn_transpose(hidden, NULL)),
-                                  sn_from_data(ctx, SN_I32, 1, DIMS(3), (const int32_t[]){1, 0, 2}));
+  return sn_softmax_cross_entropy(
+      sn_matmul(hidden, sn_transpose(hidden, NULL)),
+      sn_from_data(ctx, SN_I32, 1, DIMS(3), (const int32_t[]){1, 0, 2}));
 }
 BUILD(used_often) {
   (void)c;
@@ -301,10 +305,14 @@ BUILD(unused) { return (void)c, sn_square(Y); }
 #undef X
 #undef Y
 
-#define CASE(id, n_, ...) \
-  { .name = #id, .build = build_##id, .n = n_, .lo = -2, .hi = 2, .in = {__VA_ARGS__} }
-#define IN(rank_, ...) \
-  { .rank = rank_, .dims = {__VA_ARGS__} }
+#define CASE(id, n_, ...)                                                               \
+  {                                                                                     \
+    .name = #id, .build = build_##id, .n = n_, .lo = -2, .hi = 2, .in = { __VA_ARGS__ } \
+  }
+#define IN(rank_, ...)                     \
+  {                                        \
+    .rank = rank_, .dims = { __VA_ARGS__ } \
+  }
 static const grad_case structured[] = {
     CASE(reshape, 1, IN(2, 2, 6)),
     CASE(transpose, 1, IN(3, 2, 3, 2)),
@@ -357,7 +365,7 @@ static void without_passes(void **state) {
   case_passes_off(ctx, 0);
 }
 
-/* ---- agreed values where there is no derivative -------------------------------------------------- */
+/* ---- agreed values where there is no derivative ---------------------------------------------- */
 
 typedef sn_tensor *function_of(sn_tensor *x, sn_tensor *y);
 
@@ -390,7 +398,12 @@ static void special_points(void **state) {
       {"minimum, ties share", sn_minimum, {1, 2, 3}, {1, 3, 2}, {0.5, 1, 0}, {0.5, 0, 1}},
       {"sqrt", sqrt_of, {0, 4, 1}, {0}, {INFINITY, 0.25, 0.5}, {0}},
       {"pow of 0", sn_pow, {0, 0, 0}, {0, 1, 2}, {0, 1, 0}, {0, 0, 0}},
-      {"pow, whole", sn_pow, {-2, 3, 5}, {2, 1, 0}, {-4, 1, 0}, {NAN, 3.295836866004329, 1.6094379124341003}},
+      {"pow, whole",
+       sn_pow,
+       {-2, 3, 5},
+       {2, 1, 0},
+       {-4, 1, 0},
+       {NAN, 3.295836866004329, 1.6094379124341003}},
       {"where masks", safe_log_of, {-1, 0, 2}, {0, 0, 0}, {0, 0, 0.5}, {0}},
       {"astype float32", float32_of, {1, 2, 3}, {0}, {1, 1, 1}, {0}},
       {"astype int32", int32_of, {1, 2, 3}, {0}, {0, 0, 0}, {0}},
@@ -406,14 +419,15 @@ static void special_points(void **state) {
       const double *got = sn_data(grads[k]), *want = k ? table[i].dy : table[i].dx;
       assert_non_null(got);
       for (int e = 0; e < 3; e++)
-        if (isnan(want[e]) ? !isnan(got[e]) : !(got[e] == want[e] || fabs(got[e] - want[e]) < 1e-15))
+        if (isnan(want[e]) ? !isnan(got[e])
+                           : !(got[e] == want[e] || fabs(got[e] - want[e]) < 1e-15))
           fail_msg("%s: d%c[%d] = %g, agreed %g", table[i].name, 'x' + k, e, got[e], want[e]);
     }
     sn_scope_end(ctx);
   }
 }
 
-/* ---- more of the walk ---------------------------------------------------------------------------- */
+/* ---- more of the walk ------------------------------------------------------------------------ */
 
 /* A wrt tensor ends the walk: what it was made from is not differentiated through it. */
 static void intermediate_variables(void **state) {
@@ -444,16 +458,21 @@ static void long_chains(void **state) {
   sn_scope_end(ctx);
 }
 
-/* ---- the tests themselves ------------------------------------------------------------------------ */
+/* ---- the tests themselves -------------------------------------------------------------------- */
 
 static sn_tensor *build_cube(const grad_case *c, sn_tensor *const *x) {
   return (void)c, sn_mul(sn_square(x[0]), x[0]);
 }
 
-/* A sign, a factor of a thousandth, a dropped term and NaN are all seen; the right gradient passes. */
+/* A sign, a factor of a thousandth, a dropped term and NaN are all seen; the right gradient passes.
+ */
 static void planted_errors_are_caught(void **state) {
   (void)state;
-  const grad_case c = {.name = "cube", .build = build_cube, .n = 1, .lo = 0.5, .hi = 2,
+  const grad_case c = {.name = "cube",
+                       .build = build_cube,
+                       .n = 1,
+                       .lo = 0.5,
+                       .hi = 2,
                        .in = {{.rank = 1, .dims = {6}}}};
   char text[TEXT];
   assert_int_equal(sn_scope_begin(ctx), SN_OK);
@@ -486,9 +505,12 @@ static int teardown(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(planted_errors_are_caught), cmocka_unit_test(rows_of_the_table),
-      cmocka_unit_test(structured_ops),            cmocka_unit_test(without_passes),
-      cmocka_unit_test(special_points),            cmocka_unit_test(intermediate_variables),
+      cmocka_unit_test(planted_errors_are_caught),
+      cmocka_unit_test(rows_of_the_table),
+      cmocka_unit_test(structured_ops),
+      cmocka_unit_test(without_passes),
+      cmocka_unit_test(special_points),
+      cmocka_unit_test(intermediate_variables),
       cmocka_unit_test(long_chains),
   };
   return cmocka_run_group_tests(tests, setup, teardown);

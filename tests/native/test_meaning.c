@@ -1,8 +1,9 @@
-/* test_meaning.c - the scalar reference, which everything else is held against, against libm: every elementwise
- * row in the next wider type, within the ULP that its row states, on its domain and on all special values.
+/* test_meaning.c - the scalar reference, which everything else is held against, against libm: every
+ * elementwise row in the next wider type, within the ULP that its row states, on its domain and on
+ * all special values.
  *
- * What each op means is said here a second time on purpose, in the plain words of C; a row of ops.def without a
- * meaning does not compile. */
+ * What each op means is said here a second time on purpose, in the plain words of C; a row of
+ * ops.def without a meaning does not compile. */
 #include "math_reference.h"
 #include "op_cases.h"
 
@@ -29,62 +30,64 @@ static real larger(real x, real y) {
 static real smaller(real x, real y) { return -larger(-x, -y); }
 static int64_t bits32(int64_t i) { return (int64_t)(uint32_t)i; }
 
-/* id, on floats (x, y), on int32 and bool as wide integers (i, j); what a row does not take stands as 0 */
-#define MEANINGS(ROW)                                                        \
-  ROW(identity, x, i)                                                        \
-  ROW(stop_gradient, x, i)                                                   \
-  ROW(neg, -x, -i)                                                           \
-  ROW(abs, fabsl(x), i < 0 ? -i : i)                                         \
-  ROW(sign, sign_of(x), (i > 0) - (i < 0))                                   \
-  ROW(floor, floorl(x), 0)                                                   \
-  ROW(ceil, ceill(x), 0)                                                     \
-  ROW(trunc, truncl(x), 0)                                                   \
-  ROW(round, rintl(x), 0)                                                    \
-  ROW(sqrt, sqrtl(x), 0)                                                     \
-  ROW(rsqrt, 1 / sqrtl(x), 0)                                                \
-  ROW(square, x * x, i * i)                                                  \
-  ROW(reciprocal, 1 / x, 0)                                                  \
-  ROW(exp, expl(x), 0)                                                       \
-  ROW(log, logl(x), 0)                                                       \
-  ROW(log1p, log1pl(x), 0)                                                   \
-  ROW(sin, sinl(x), 0)                                                       \
-  ROW(cos, cosl(x), 0)                                                       \
-  ROW(tanh, tanhl(x), 0)                                                     \
-  ROW(sigmoid, 1 / (1 + expl(-x)), 0)                                        \
-  ROW(erf, erfl(x), 0)                                                       \
-  ROW(relu, larger(x, 0), i > 0 ? i : 0)                                     \
-  ROW(isnan, isnan(x), 0)                                                    \
-  ROW(isfinite, isfinite(x), 0)                                              \
-  ROW(logical_not, 0, !i)                                                    \
-  ROW(add, x + y, i + j)                                                     \
-  ROW(sub, x - y, i - j)                                                     \
-  ROW(mul, x * y, i * j)                                                     \
-  ROW(div, x / y, 0)                                                         \
-  ROW(pow, powl(x, y), 0)                                                    \
-  ROW(maximum, larger(x, y), i > j ? i : j)                                  \
-  ROW(minimum, smaller(x, y), i < j ? i : j)                                 \
-  ROW(equal, x == y, i == j)                                                 \
-  ROW(not_equal, x != y, i != j)                                             \
-  ROW(less, x < y, i < j)                                                    \
-  ROW(less_equal, x <= y, i <= j)                                            \
-  ROW(greater, x > y, i > j)                                                 \
-  ROW(greater_equal, x >= y, i >= j)                                         \
-  ROW(logical_and, 0, i && j)                                                \
-  ROW(logical_or, 0, i || j)                                                 \
-  ROW(bitwise_and, 0, i & j)                                                 \
-  ROW(bitwise_or, 0, i | j)                                                  \
-  ROW(bitwise_xor, 0, i ^ j)                                                 \
-  ROW(shift_left, 0, bits32(i) << (j & 31))                                  \
+/* id, on floats (x, y), on int32 and bool as wide integers (i, j); what a row does not take is 0 */
+/* clang-format off */
+#define MEANINGS(ROW)                         \
+  ROW(identity, x, i)                         \
+  ROW(stop_gradient, x, i)                    \
+  ROW(neg, -x, -i)                            \
+  ROW(abs, fabsl(x), i < 0 ? -i : i)          \
+  ROW(sign, sign_of(x), (i > 0) - (i < 0))    \
+  ROW(floor, floorl(x), 0)                    \
+  ROW(ceil, ceill(x), 0)                      \
+  ROW(trunc, truncl(x), 0)                    \
+  ROW(round, rintl(x), 0)                     \
+  ROW(sqrt, sqrtl(x), 0)                      \
+  ROW(rsqrt, 1 / sqrtl(x), 0)                 \
+  ROW(square, x * x, i * i)                   \
+  ROW(reciprocal, 1 / x, 0)                   \
+  ROW(exp, expl(x), 0)                        \
+  ROW(log, logl(x), 0)                        \
+  ROW(log1p, log1pl(x), 0)                    \
+  ROW(sin, sinl(x), 0)                        \
+  ROW(cos, cosl(x), 0)                        \
+  ROW(tanh, tanhl(x), 0)                      \
+  ROW(sigmoid, 1 / (1 + expl(-x)), 0)         \
+  ROW(erf, erfl(x), 0)                        \
+  ROW(relu, larger(x, 0), i > 0 ? i : 0)      \
+  ROW(isnan, isnan(x), 0)                     \
+  ROW(isfinite, isfinite(x), 0)               \
+  ROW(logical_not, 0, !i)                     \
+  ROW(add, x + y, i + j)                      \
+  ROW(sub, x - y, i - j)                      \
+  ROW(mul, x * y, i * j)                      \
+  ROW(div, x / y, 0)                          \
+  ROW(pow, powl(x, y), 0)                     \
+  ROW(maximum, larger(x, y), i > j ? i : j)   \
+  ROW(minimum, smaller(x, y), i < j ? i : j)  \
+  ROW(equal, x == y, i == j)                  \
+  ROW(not_equal, x != y, i != j)              \
+  ROW(less, x < y, i < j)                     \
+  ROW(less_equal, x <= y, i <= j)             \
+  ROW(greater, x > y, i > j)                  \
+  ROW(greater_equal, x >= y, i >= j)          \
+  ROW(logical_and, 0, i && j)                 \
+  ROW(logical_or, 0, i || j)                  \
+  ROW(bitwise_and, 0, i & j)                  \
+  ROW(bitwise_or, 0, i | j)                   \
+  ROW(bitwise_xor, 0, i ^ j)                  \
+  ROW(shift_left, 0, bits32(i) << (j & 31))   \
   ROW(shift_right_logical, 0, bits32(i) >> (j & 31))
+/* clang-format on */
 
-#define ROW(id, on_floats, on_integers)              \
-  static real float_##id(real x, real y) {           \
-    (void)x, (void)y;                                \
-    return (real)(on_floats);                        \
-  }                                                  \
+#define ROW(id, on_floats, on_integers)               \
+  static real float_##id(real x, real y) {            \
+    (void)x, (void)y;                                 \
+    return (real)(on_floats);                         \
+  }                                                   \
   static int64_t integer_##id(int64_t i, int64_t j) { \
-    (void)i, (void)j;                                \
-    return (on_integers);                            \
+    (void)i, (void)j;                                 \
+    return (on_integers);                             \
   }
 MEANINGS(ROW)
 #undef ROW
@@ -106,7 +109,7 @@ static const meaning meanings[SN_OP_COUNT] = {
 #include "graph/ops.def"
 };
 
-/* ---- one value ----------------------------------------------------------------------------------- */
+/* ---- one value ------------------------------------------------------------------------------- */
 
 /* float64's sine and cosine are defined by their limits beyond 2^30; see graph/expand_f64.inc. */
 static bool has_meaning(sn_op op, sn_dtype dtype, double x) {
@@ -135,11 +138,11 @@ static void check_integers(sn_op op, sn_dtype dtype, const double *in, double go
   const bool flag = dtype == SN_BOOL || sn_op_describe(op)->kind == SN_CLASS_COMPARE;
   const double held = flag ? (double)(exact != 0) : (double)(int32_t)(uint32_t)(uint64_t)exact;
   if (got == held) return;
-  fail_msg("%s of %s (%.0f, %.0f) = %.0f, not %.0f", sn_op_describe(op)->name,
-           sn_dtype_name(dtype), in[0], in[1], got, held);
+  fail_msg("%s of %s (%.0f, %.0f) = %.0f, not %.0f", sn_op_describe(op)->name, sn_dtype_name(dtype),
+           in[0], in[1], got, held);
 }
 
-/* ---- all rows ------------------------------------------------------------------------------------ */
+/* ---- all rows -------------------------------------------------------------------------------- */
 
 static case_random rng;
 
@@ -152,8 +155,10 @@ static void check_row(sn_op op, sn_dtype dtype, case_values values, int64_t n) {
   for (int64_t i = 0; i < n; i++) {
     const double in[SN_MAX_ARITY] = {sn_ref_load(dtype, x, i), sn_ref_load(dtype, y, i), 0};
     const double got = sn_ref_scalar(op, dtype, in, result);
-    if (sn_dtype_is_float(dtype)) check_floats(op, dtype, in, got);
-    else check_integers(op, dtype, in, got);
+    if (sn_dtype_is_float(dtype))
+      check_floats(op, dtype, in, got);
+    else
+      check_integers(op, dtype, in, got);
   }
   free(x);
   free(y);
@@ -166,7 +171,9 @@ static void check_all(case_values values) {
       if (!meanings[op].on_floats || !case_takes((sn_op)op, (sn_dtype)dtype)) continue;
       const int64_t specials = (int64_t)case_special_count((sn_dtype)dtype);
       check_row((sn_op)op, (sn_dtype)dtype, values,
-                values == CASE_SPECIALS ? specials * specials : case_short() ? 2000 : 20000);
+                values == CASE_SPECIALS ? specials * specials
+                : case_short()          ? 2000
+                                        : 20000);
     }
 }
 
@@ -189,19 +196,31 @@ static void where_selects(void **state) {
   }
 }
 
-/* float to int truncates and saturates, NaN gives 0; to bool is "not 0"; each value once, by hand. */
+/* float to int truncates and saturates, NaN gives 0; to bool is "not 0"; each value once, by hand.
+ */
 static void casts(void **state) {
   (void)state;
   static const struct {
     sn_dtype to;
     double value, expected;
   } table[] = {
-      {SN_I32, 2.9, 2},         {SN_I32, -2.9, -2},          {SN_I32, NAN, 0},
-      {SN_I32, INFINITY, INT32_MAX}, {SN_I32, -INFINITY, INT32_MIN}, {SN_I32, 3e9, INT32_MAX},
-      {SN_I32, -3e9, INT32_MIN}, {SN_I32, 2147483647.5, INT32_MAX}, {SN_BOOL, 0.5, 1},
-      {SN_BOOL, -0.0, 0},       {SN_BOOL, NAN, 1},           {SN_BOOL, 1e-300, 1},
-      {SN_F32, 16777217, 16777216}, {SN_F32, 1e300, INFINITY}, {SN_F32, 1e-300, 0},
-      {SN_F64, 0.1, 0.1},       {SN_F32, 0.1, 0x1.99999ap-4},
+      {SN_I32, 2.9, 2},
+      {SN_I32, -2.9, -2},
+      {SN_I32, NAN, 0},
+      {SN_I32, INFINITY, INT32_MAX},
+      {SN_I32, -INFINITY, INT32_MIN},
+      {SN_I32, 3e9, INT32_MAX},
+      {SN_I32, -3e9, INT32_MIN},
+      {SN_I32, 2147483647.5, INT32_MAX},
+      {SN_BOOL, 0.5, 1},
+      {SN_BOOL, -0.0, 0},
+      {SN_BOOL, NAN, 1},
+      {SN_BOOL, 1e-300, 1},
+      {SN_F32, 16777217, 16777216},
+      {SN_F32, 1e300, INFINITY},
+      {SN_F32, 1e-300, 0},
+      {SN_F64, 0.1, 0.1},
+      {SN_F32, 0.1, 0x1.99999ap-4},
   };
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
     const double got = sn_ref_scalar(SN_OP_astype, SN_F64, &table[i].value, table[i].to);

@@ -1,7 +1,7 @@
-/* test_ops.c - every op of the table, compiled, against the scalar reference: equal bits for every dtype it
- * takes, over shapes of all ranks, special values, broadcasting, views, every pass off, and 1 to 4 threads.
- * The cases come from the rows; a new row is tested without a line here. Sums and products of matrices,
- * whose order is the kernel's own, are in test_sums.c. */
+/* test_ops.c - every op of the table, compiled, against the scalar reference: equal bits for every
+ * dtype it takes, over shapes of all ranks, special values, broadcasting, views, every pass off,
+ * and 1 to 4 threads. The cases come from the rows; a new row is tested without a line here. Sums
+ * and products of matrices, whose order is the kernel's own, are in test_sums.c. */
 #include "twin.h"
 
 #include <setjmp.h>
@@ -31,7 +31,7 @@ static int teardown(void **state) {
   return 0;
 }
 
-/* ---- walking the table --------------------------------------------------------------------------- */
+/* ---- walking the table ----------------------------------------------------------------------- */
 
 static bool is_elementwise(sn_op op) {
   const sn_op_class kind = sn_op_describe(op)->kind;
@@ -78,7 +78,7 @@ static void apply_case(sn_op op, sn_dtype dtype, const sn_type *dims, const twin
   twins_end(&w);
 }
 
-/* ---- elementwise --------------------------------------------------------------------------------- */
+/* ---- elementwise ----------------------------------------------------------------------------- */
 
 static const twin_view plain[SN_MAX_ARITY] = {TWIN_PLAIN, TWIN_PLAIN, TWIN_PLAIN};
 
@@ -141,7 +141,7 @@ static void views(void **state) {
   each_row(all_views);
 }
 
-/* ---- broadcasting -------------------------------------------------------------------------------- */
+/* ---- broadcasting ---------------------------------------------------------------------------- */
 
 static void all_broadcasts(sn_op op, sn_dtype dtype) {
   static const sn_type sets[][SN_MAX_ARITY] = {
@@ -150,7 +150,8 @@ static void all_broadcasts(sn_op op, sn_dtype dtype) {
       {{.rank = 0}, {.rank = 3, .dims = {2, 3, 4}}, {.rank = 1, .dims = {1}}},
       {{.rank = 2, .dims = {0, 1}}, {.rank = 2, .dims = {1, 5}}, {.rank = 1, .dims = {5}}},
       {{.rank = 2, .dims = {257, 1}}, {.rank = 2, .dims = {1, 19}}, {.rank = 1, .dims = {19}}},
-      {{.rank = 8, .dims = {2, 1, 2, 1, 1, 3, 1, 1}}, {.rank = 4, .dims = {3, 1, 2, 2}},
+      {{.rank = 8, .dims = {2, 1, 2, 1, 1, 3, 1, 1}},
+       {.rank = 4, .dims = {3, 1, 2, 2}},
        {.rank = 8, .dims = {1, 3, 1, 1, 1, 1, 2, 1}}},
   };
   const size_t n = sn_op_describe(op)->arity;
@@ -198,7 +199,7 @@ static void bare_numbers(void **state) {
   each_row(all_numbers);
 }
 
-/* ---- dtypes -------------------------------------------------------------------------------------- */
+/* ---- dtypes ---------------------------------------------------------------------------------- */
 
 static void casts(void **state) {
   (void)state;
@@ -239,7 +240,7 @@ static void casts_of_numbers(void **state) {
         }
 }
 
-/* ---- structure ----------------------------------------------------------------------------------- */
+/* ---- structure ------------------------------------------------------------------------------- */
 
 static void pads(void **state) {
   (void)state;
@@ -257,7 +258,8 @@ static void pads(void **state) {
         }
         twins w;
         twins_begin(&w, ctx, i % 2);
-        const twin x = twin_viewed_input(&w, &rng, (twin_view)view, SN_OP_pad, 0, CASE_MIXED, &type);
+        const twin x =
+            twin_viewed_input(&w, &rng, (twin_view)view, SN_OP_pad, 0, CASE_MIXED, &type);
         twins_output(&w, twin_pad(&w, x, before, after, step, view ? 1 : -0.0));
         must_agree(&w, SN_OP_pad, (sn_dtype)dtype, "pad");
         twins_end(&w);
@@ -307,7 +309,7 @@ static void leaves(void **state) {
     }
 }
 
-/* ---- passes -------------------------------------------------------------------------------------- */
+/* ---- passes ---------------------------------------------------------------------------------- */
 
 /* A graph in which every pass finds work, with several outputs that share parts. */
 static void write_graph(twins *w, sn_op op, sn_dtype dtype) {
@@ -355,9 +357,71 @@ static void passes(void **state) {
   each_row(all_passes);
 }
 
-/* ---- threads ------------------------------------------------------------------------------------- */
+/* ---- donation -------------------------------------------------------------------------------- */
 
-/* Large enough that lanes share the work: a map, reductions both ways, a product with an epilogue. */
+/* Programs that must not, or must only with care, write into the memory of an argument they still read. x and y
+ * are square, v is a row. */
+static void write_in_place(twins *w, int kind, const twin *x) {
+  const twin m = x[0], other = x[1], v = x[2];
+  const sn_op add = SN_OP_add, mul = SN_OP_mul;
+  switch (kind) {
+    case 0: twins_output(w, twin_apply(w, add, (twin[]){m, twin_transpose(w, m, NULL)}, 2)); break;
+    case 1: twins_output(w, twin_apply(w, mul, (twin[]){twin_flip(w, m), other}, 2)); break;
+    case 2: /* every sum reads all of v, which is as large as the result */
+      twins_output(w, twin_reduce(w, SN_OP_max, twin_apply(w, mul, (twin[]){m, v}, 2), 2));
+      break;
+    case 3: twins_output(w, twin_matmul(w, m, other)); break;
+    case 4: /* two results for one place */
+      twins_output(w, twin_apply(w, SN_OP_neg, &m, 1));
+      twins_output(w, twin_apply(w, SN_OP_abs, &m, 1));
+      break;
+    case 5: /* the argument is a result too */
+      twins_output(w, m);
+      twins_output(w, twin_apply(w, SN_OP_neg, &m, 1));
+      break;
+    case 6: twins_output(w, twin_concat(w, (twin[]){v, v}, 2, 0)); break;
+    case 7: { /* read again by a later kernel */
+      const twin y = twin_reduce(w, SN_OP_max, twin_apply(w, SN_OP_abs, &m, 1), 1);
+      twins_output(w, twin_apply(w, mul, (twin[]){m, y}, 2));
+      twins_output(w, twin_apply(w, add, (twin[]){twin_transpose(w, m, NULL), y}, 2));
+      break;
+    }
+    default: /* of another dtype and the same size */
+      twins_output(w, twin_astype(w, m, SN_I32));
+      twins_output(w, twin_bitcast(w, other, SN_I32));
+      twins_output(w, twin_apply(w, SN_OP_less, (twin[]){m, other}, 2));
+  }
+}
+
+static void donated_arguments(void **state) {
+  (void)state;
+  static const int64_t sizes[] = {1, 3, 17, 300};
+  for (int kind = 0; kind < 9; kind++)
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+      for (int hold = 0; hold < 2; hold++) {
+        const int64_t n = kind == 3 && sizes[s] > 100 ? 70 : sizes[s];
+        const sn_type square = {SN_F32, 2, {n, n}}, row = {SN_F32, 1, {n}};
+        twins w;
+        twins_begin(&w, ctx, true);
+        twin x[3];
+        for (int k = 0; k < 3; k++) {
+          x[k] = twin_viewed_input(&w, &rng, TWIN_PLAIN, SN_OP_add, 0, CASE_WHOLE,
+                                   k < 2 ? &square : &row);
+          w.donate[k] = true;
+          w.hold[k] = hold;
+        }
+        write_in_place(&w, kind, x);
+        char text[TWIN_TEXT];
+        for (int run = 0; run < 2; run++)
+          if (!twins_agree(&w, text)) fail_msg("kind %d, size %d: %s", kind, (int)n, text);
+        twins_end(&w);
+      }
+}
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+/* Large enough that lanes share the work: a map, reductions both ways, a product with an epilogue.
+ */
 static void write_large(twins *w, int64_t rows, int64_t cols) {
   const sn_type type = {.dtype = SN_F32, .rank = 2, .dims = {rows, cols}};
   const sn_type square = {.dtype = SN_F32, .rank = 2, .dims = {cols, 37}};
@@ -401,9 +465,10 @@ static void same_bits_for_any_threads(void **state) {
   }
 }
 
-/* ---- the tests themselves ------------------------------------------------------------------------ */
+/* ---- the tests themselves -------------------------------------------------------------------- */
 
-/* A wrong op in place of the right one must be noticed for every row that has a neighbour to be mistaken for. */
+/* A wrong op in place of the right one must be noticed for every row that has a neighbour to be
+ * mistaken for. */
 static void planted_faults_are_caught(void **state) {
   (void)state;
   static const sn_op swaps[][2] = {{SN_OP_add, SN_OP_sub},         {SN_OP_less, SN_OP_less_equal},
@@ -457,6 +522,7 @@ int main(void) {
       cmocka_unit_test(concats),
       cmocka_unit_test(leaves),
       cmocka_unit_test(passes),
+      cmocka_unit_test(donated_arguments),
       cmocka_unit_test(same_bits_for_any_threads),
   };
   return cmocka_run_group_tests(tests, setup, teardown);

@@ -1,10 +1,12 @@
-/* test_sums.c - reductions, matrix products and what is composed of them, compiled, against exact sums.
+/* test_sums.c - reductions, matrix products and what is composed of them, compiled, against exact
+ * sums.
  *
  * The order of a sum is the kernel's own, so a float sum of K terms is held to
  *   |got - exact| <= (8 + log2 K) u sum |term|,    u = 2^-24 or 2^-53,
- * which sums in plain order miss once K is large. (Products add a few hundred terms in order: there it holds for
- * terms that are drawn independently, and operands that repeat are whole numbers.) Everything else - max, min, integers, what a fused map makes of
- * its operands - has the bits of the reference. */
+ * which sums in plain order miss once K is large. (Products add a few hundred terms in order: there
+ * it holds for terms that are drawn independently, and operands that repeat are whole numbers.)
+ * Everything else - max, min, integers, what a fused map makes of its operands - has the bits of
+ * the reference. */
 #include "twin.h"
 
 #include <float.h>
@@ -36,7 +38,7 @@ static int teardown(void **state) {
   return 0;
 }
 
-/* ---- exact sums ---------------------------------------------------------------------------------- */
+/* ---- exact sums ------------------------------------------------------------------------------ */
 
 typedef struct exact_sum {
   long double sum, magnitude; /* magnitude: of the finite terms */
@@ -50,13 +52,13 @@ static void add_term(exact_sum *s, long double term) {
 }
 
 static bool is_close(sn_dtype dtype, double got, const exact_sum *s) {
-  if (s->magnitude > (dtype == SN_F32 ? FLT_MAX : DBL_MAX)) return true; /* may overflow in between */
+  if (s->magnitude > (dtype == SN_F32 ? FLT_MAX : DBL_MAX))
+    return true; /* may overflow in between */
   if (isnan(s->sum) || isnan(got)) return isnan(s->sum) && isnan(got);
   if (isinf(s->sum)) return (long double)got == s->sum;
   const double unit = dtype == SN_F32 ? 0x1p-24 : 0x1p-53;
   const double log_terms = s->terms > 1 ? log2((double)s->terms) : 0;
-  return fabsl((long double)got - s->sum) <=
-         (long double)((8 + log_terms) * unit) * s->magnitude;
+  return fabsl((long double)got - s->sum) <= (long double)((8 + log_terms) * unit) * s->magnitude;
 }
 
 static bool all_close(sn_dtype dtype, const void *got, const exact_sum *sums, int64_t n,
@@ -88,7 +90,7 @@ static exact_sum *sums_over(const sn_type *type, const void *data, uint32_t axes
   return sums;
 }
 
-/* ---- reductions ---------------------------------------------------------------------------------- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
 static bool is_empty_along(const sn_type *type, uint32_t axes) {
   for (int d = 0; d < type->rank; d++)
@@ -129,8 +131,10 @@ static void reduce_cases(const sn_type *dims, uint32_t axes, twin_view view) {
   for (int dtype = SN_F32; dtype <= SN_I32; dtype++) {
     sn_type type = *dims;
     type.dtype = (sn_dtype)dtype;
-    if (dtype == SN_I32) ordered_case(SN_OP_sum, &type, axes, view);
-    else sum_case(&type, axes, view, view == TWIN_CHAIN ? CASE_MIXED : CASE_DOMAIN);
+    if (dtype == SN_I32)
+      ordered_case(SN_OP_sum, &type, axes, view);
+    else
+      sum_case(&type, axes, view, view == TWIN_CHAIN ? CASE_MIXED : CASE_DOMAIN);
     if (is_empty_along(&type, axes)) continue;
     ordered_case(SN_OP_max, &type, axes, view);
     ordered_case(SN_OP_min, &type, axes, view);
@@ -163,7 +167,8 @@ static void long_reductions(void **state) {
     }
 }
 
-/* A map before and after the reduction joins its kernel and keeps its bits: sum(x y) z + sum(x y), max(x y) - z. */
+/* A map before and after the reduction joins its kernel and keeps its bits: sum(x y) z + sum(x y),
+ * max(x y) - z. */
 static void fused_reductions(void **state) {
   (void)state;
   for (size_t i = 0; i < case_shape_count; i++)
@@ -194,7 +199,7 @@ static void fused_reductions(void **state) {
   case_passes_off(ctx, 0);
 }
 
-/* ---- matrix products ----------------------------------------------------------------------------- */
+/* ---- matrix products ------------------------------------------------------------------------- */
 
 static exact_sum *products_of(const sn_type *a, const void *pa, const sn_type *b, const void *pb,
                               int64_t batches) {
@@ -203,8 +208,9 @@ static exact_sum *products_of(const sn_type *a, const void *pa, const sn_type *b
   exact_sum *sums = calloc((size_t)(batches * m * n) + 1, sizeof *sums);
   for (int64_t i = 0; i < batches * m * n; i++)
     for (int64_t p = 0; p < k; p++)
-      add_term(&sums[i], (long double)sn_ref_load(a->dtype, pa, i / n * k + p) *
-                             (long double)sn_ref_load(b->dtype, pb, (i / n / m * k + p) * n + i % n));
+      add_term(&sums[i],
+               (long double)sn_ref_load(a->dtype, pa, i / n * k + p) *
+                   (long double)sn_ref_load(b->dtype, pb, (i / n / m * k + p) * n + i % n));
   return sums;
 }
 
@@ -216,16 +222,15 @@ static void matmul_case(sn_dtype dtype, const sn_type *batch, int64_t m, int64_t
   a.dims[a.rank - 2] = m;
   a.dims[a.rank - 1] = b.dims[b.rank - 2] = k;
   b.dims[b.rank - 1] = n;
-  const bool repeats = view_a == TWIN_REPEATED || view_b == TWIN_REPEATED ||
-                       view_a == TWIN_LOWER || view_b == TWIN_LOWER;
+  const bool repeats = view_a == TWIN_REPEATED || view_b == TWIN_REPEATED || view_a == TWIN_LOWER ||
+                       view_b == TWIN_LOWER;
   const case_values values = repeats ? CASE_WHOLE : CASE_DOMAIN;
   twins w;
   twins_begin(&w, ctx, compiled);
   const twin x = twin_viewed_input(&w, &rng, view_a, SN_OP_matmul, 0, values, &a);
   const twin y = twin_viewed_input(&w, &rng, view_b, SN_OP_matmul, 1, values, &b);
   twins_output(&w, twin_matmul(&w, x, y));
-  exact_sum *sums =
-      products_of(&a, twin_value(&w, x), &b, twin_value(&w, y), sn_type_size(batch));
+  exact_sum *sums = products_of(&a, twin_value(&w, x), &b, twin_value(&w, y), sn_type_size(batch));
   char text[TWIN_TEXT], ta[SN_SHAPE_TEXT], tb[SN_SHAPE_TEXT];
   if (!twins_run(&w, text) ||
       !all_close(dtype, sn_data(w.results[0]), sums, sn_type_size(batch) * m * n, text))
@@ -249,8 +254,11 @@ static void products(void **state) {
 
 static void products_of_views(void **state) {
   (void)state;
-  const sn_type batches[] = {{.rank = 0}, {.rank = 1, .dims = {3}}, {.rank = 2, .dims = {2, 3}},
-                             {.rank = 1, .dims = {0}}, {.rank = 6, .dims = {1, 2, 1, 2, 1, 2}}};
+  const sn_type batches[] = {{.rank = 0},
+                             {.rank = 1, .dims = {3}},
+                             {.rank = 2, .dims = {2, 3}},
+                             {.rank = 1, .dims = {0}},
+                             {.rank = 6, .dims = {1, 2, 1, 2, 1, 2}}};
   for (size_t i = 0; i < sizeof batches / sizeof *batches; i++)
     for (int a = 0; a < TWIN_VIEWS; a++)
       for (int b = 0; b < TWIN_VIEWS; b++)
@@ -272,8 +280,8 @@ static void large_products(void **state) {
 /* relu(a b + bias) z, of whole numbers: exact sums, so the fused epilogue has one right result. */
 static void fused_products(void **state) {
   (void)state;
-  static const int64_t sizes[][3] = {{5, 7, 9}, {33, 64, 70}, {1, 50, 300}, {300, 3, 1}, {17, 0, 4},
-                                     {128, 30, 64}};
+  static const int64_t sizes[][3] = {{5, 7, 9},   {33, 64, 70}, {1, 50, 300},
+                                     {300, 3, 1}, {17, 0, 4},   {128, 30, 64}};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
     for (int mode = 0; mode < 8; mode++) {
       const sn_dtype dtype = mode & 1 ? SN_F32 : SN_F64;
@@ -329,7 +337,7 @@ static void product_shapes(void **state) {
   sn_scope_end(ctx);
 }
 
-/* ---- compositions -------------------------------------------------------------------------------- */
+/* ---- compositions ---------------------------------------------------------------------------- */
 
 /* The first largest; the first NaN before all. */
 static int32_t first_extremum(const double *row, int64_t n, double sign) {
@@ -369,7 +377,8 @@ static void argmax_and_mean(void **state) {
   }
 }
 
-/* Stable for logits far from 0; classes as numbers and as a distribution; a class out of range picks nothing. */
+/* Stable for logits far from 0; classes as numbers and as a distribution; a class out of range
+ * picks nothing. */
 static void cross_entropy(void **state) {
   (void)state;
   enum { ROWS = 6, CLASSES = 10 };
@@ -399,7 +408,7 @@ static void cross_entropy(void **state) {
   sn_scope_end(ctx);
 }
 
-/* ---- the tests themselves ------------------------------------------------------------------------ */
+/* ---- the tests themselves -------------------------------------------------------------------- */
 
 static void planted_errors_are_caught(void **state) {
   (void)state;
@@ -408,7 +417,7 @@ static void planted_errors_are_caught(void **state) {
   const double sum = (double)s.sum;
   assert_true(is_close(SN_F32, sum, &s));
   assert_true(is_close(SN_F32, sum * (1 + 0x1p-23), &s));
-  assert_false(is_close(SN_F32, sum + 1, &s));              /* one term twice */
+  assert_false(is_close(SN_F32, sum + 1, &s)); /* one term twice */
   assert_false(is_close(SN_F32, sum * (1 + 32 * 0x1p-24), &s));
   assert_false(is_close(SN_F64, sum * (1 + 0x1p-40), &s));
   assert_false(is_close(SN_F32, NAN, &s));
@@ -417,11 +426,16 @@ static void planted_errors_are_caught(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(planted_errors_are_caught), cmocka_unit_test(reductions),
-      cmocka_unit_test(long_reductions),           cmocka_unit_test(fused_reductions),
-      cmocka_unit_test(products),                  cmocka_unit_test(products_of_views),
-      cmocka_unit_test(large_products),            cmocka_unit_test(fused_products),
-      cmocka_unit_test(product_shapes),            cmocka_unit_test(argmax_and_mean),
+      cmocka_unit_test(planted_errors_are_caught),
+      cmocka_unit_test(reductions),
+      cmocka_unit_test(long_reductions),
+      cmocka_unit_test(fused_reductions),
+      cmocka_unit_test(products),
+      cmocka_unit_test(products_of_views),
+      cmocka_unit_test(large_products),
+      cmocka_unit_test(fused_products),
+      cmocka_unit_test(product_shapes),
+      cmocka_unit_test(argmax_and_mean),
       cmocka_unit_test(cross_entropy),
   };
   return cmocka_run_group_tests(tests, setup, teardown);

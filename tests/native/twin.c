@@ -51,7 +51,7 @@ void twins_end(twins *w) {
   sn_arena_free(&w->arena);
 }
 
-/* ---- the reference side -------------------------------------------------------------------------- */
+/* ---- the reference side ---------------------------------------------------------------------- */
 
 static sn_id add_node(twins *w, sn_op op, const sn_id *inputs, size_t n, const int64_t *attrs,
                       size_t n_attrs, const sn_type *type) {
@@ -89,7 +89,7 @@ static twin pair(twins *w, sn_tensor *t, sn_id id) {
   return (twin){t, id};
 }
 
-/* ---- leaves -------------------------------------------------------------------------------------- */
+/* ---- leaves ---------------------------------------------------------------------------------- */
 
 twin twin_input(twins *w, const sn_type *type, const void *data) {
   const int64_t number = (int64_t)w->n_inputs;
@@ -129,7 +129,7 @@ twin twin_iota(twins *w, const sn_type *type, int axis) {
               evaluate(w, SN_OP_iota, NULL, 0, &attr, 1, type));
 }
 
-/* ---- ops ----------------------------------------------------------------------------------------- */
+/* ---- ops ------------------------------------------------------------------------------------- */
 
 twin twin_apply(twins *w, sn_op op, const twin *x, size_t n) {
   sn_tensor *t[SN_MAX_ARITY] = {NULL};
@@ -196,9 +196,10 @@ twin twin_flip(twins *w, twin x) {
     begin[i] = type->dims[i] - 1;
     stride[i] = -1;
   }
-  return twin_slice(w, x, begin, (const int64_t[SN_MAX_RANK]){
-                                     type->dims[0], type->dims[1], type->dims[2], type->dims[3],
-                                     type->dims[4], type->dims[5], type->dims[6], type->dims[7]},
+  return twin_slice(w, x, begin,
+                    (const int64_t[SN_MAX_RANK]){type->dims[0], type->dims[1], type->dims[2],
+                                                 type->dims[3], type->dims[4], type->dims[5],
+                                                 type->dims[6], type->dims[7]},
                     stride);
 }
 
@@ -251,7 +252,7 @@ twin twin_matmul(twins *w, twin a, twin b) {
   return pair(w, sn_matmul(a.t, b.t), evaluate(w, SN_OP_matmul, ids, 2, NULL, 0, NULL));
 }
 
-/* ---- views --------------------------------------------------------------------------------------- */
+/* ---- views ----------------------------------------------------------------------------------- */
 
 static sn_type reversed(const sn_type *type) {
   sn_type out = *type;
@@ -267,27 +268,27 @@ static sn_type flat(const sn_type *type) {
 static sn_type base_type(twin_view view, const sn_type *type) {
   sn_type base = *type;
   switch (view) {
-    case TWIN_TRANSPOSED: return reversed(type);
-    case TWIN_STEPPED:
-      for (int i = 0; i < type->rank; i++) base.dims[i] = 2 * type->dims[i] + 1;
-      return base;
-    case TWIN_REPEATED:
-      for (int i = type->rank - 1; i >= 0; i -= 2) base.dims[i] = 1;
-      return base;
-    case TWIN_LOWER:
-      if (!type->rank) return base;
-      base.rank--;
-      for (int i = 0; i < SN_MAX_RANK; i++) base.dims[i] = i < base.rank ? type->dims[i + 1] : 0;
-      return base;
-    case TWIN_RESHAPED:
-    case TWIN_CHAIN: return flat(type);
-    case TWIN_COPYING:
-      if (type->rank < 2) return base;
-      base = (sn_type){type->dtype, 2, {type->dims[type->rank - 1], 1}};
-      for (int i = 0; i < type->rank - 1; i++) base.dims[1] *= type->dims[i];
-      base.dims[0] = base.dims[1] ? base.dims[0] : type->dims[type->rank - 1];
-      return base;
-    default: return base;
+  case TWIN_TRANSPOSED: return reversed(type);
+  case TWIN_STEPPED:
+    for (int i = 0; i < type->rank; i++) base.dims[i] = 2 * type->dims[i] + 1;
+    return base;
+  case TWIN_REPEATED:
+    for (int i = type->rank - 1; i >= 0; i -= 2) base.dims[i] = 1;
+    return base;
+  case TWIN_LOWER:
+    if (!type->rank) return base;
+    base.rank--;
+    for (int i = 0; i < SN_MAX_RANK; i++) base.dims[i] = i < base.rank ? type->dims[i + 1] : 0;
+    return base;
+  case TWIN_RESHAPED:
+  case TWIN_CHAIN: return flat(type);
+  case TWIN_COPYING:
+    if (type->rank < 2) return base;
+    base = (sn_type){type->dtype, 2, {type->dims[type->rank - 1], 1}};
+    for (int i = 0; i < type->rank - 1; i++) base.dims[1] *= type->dims[i];
+    base.dims[0] = base.dims[1] ? base.dims[0] : type->dims[type->rank - 1];
+    return base;
+  default: return base;
   }
 }
 
@@ -299,17 +300,15 @@ static twin view_of(twins *w, twin_view view, twin x, const sn_type *type) {
     twos[i] = 2;
   }
   switch (view) {
-    case TWIN_TRANSPOSED: return twin_transpose(w, x, NULL);
-    case TWIN_FLIPPED: return twin_flip(w, x);
-    case TWIN_STEPPED: return twin_slice(w, x, ones, type->dims, twos);
-    case TWIN_REPEATED:
-    case TWIN_LOWER: return twin_broadcast(w, x, type);
-    case TWIN_RESHAPED: return twin_reshape(w, x, type);
-    case TWIN_CHAIN:
-      return twin_flip(w, twin_transpose(w, twin_reshape(w, x, &turned), NULL));
-    case TWIN_COPYING:
-      return type->rank < 2 ? x : twin_reshape(w, twin_transpose(w, x, NULL), type);
-    default: return x;
+  case TWIN_TRANSPOSED: return twin_transpose(w, x, NULL);
+  case TWIN_FLIPPED: return twin_flip(w, x);
+  case TWIN_STEPPED: return twin_slice(w, x, ones, type->dims, twos);
+  case TWIN_REPEATED:
+  case TWIN_LOWER: return twin_broadcast(w, x, type);
+  case TWIN_RESHAPED: return twin_reshape(w, x, type);
+  case TWIN_CHAIN: return twin_flip(w, twin_transpose(w, twin_reshape(w, x, &turned), NULL));
+  case TWIN_COPYING: return type->rank < 2 ? x : twin_reshape(w, twin_transpose(w, x, NULL), type);
+  default: return x;
   }
 }
 
@@ -323,7 +322,7 @@ twin twin_viewed_input(twins *w, case_random *r, twin_view view, sn_op op, int w
   return view_of(w, view, x, type);
 }
 
-/* ---- running and comparing ----------------------------------------------------------------------- */
+/* ---- running and comparing ------------------------------------------------------------------- */
 
 void twins_output(twins *w, twin x) {
   assert_true(w->n_outputs < TWIN_MAX_OUTPUTS);

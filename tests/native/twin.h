@@ -1,6 +1,6 @@
-/* twin.h - one computation written twice: as tensors, which the compiler runs, and as a graph that the
- * reference interpreter evaluates node by node while it is written. Nothing is shared between the two but
- * the op table and the data of the inputs.
+/* twin.h - one computation written twice: as tensors, which the compiler runs, and as a graph that
+ * the reference interpreter evaluates node by node while it is written. Nothing is shared between
+ * the two but the op table and the data of the inputs.
  *
  *   twins w;  twins_begin(&w, ctx, true);
  *   twin x = twin_input(&w, &type, data), y = twin_apply(&w, SN_OP_tanh, &x, 1);
@@ -8,7 +8,8 @@
  *   if (!twins_agree(&w, text)) fail_msg("%s", text);
  *   twins_end(&w);
  *
- * The functions broadcast and check as the public ones they call; a call that these refuse fails the test. */
+ * The functions broadcast and check as the public ones they call; a call that these refuse fails
+ * the test. */
 #ifndef SN_TESTS_TWIN_H
 #define SN_TESTS_TWIN_H
 
@@ -35,7 +36,7 @@ typedef struct twins {
   sn_id inputs[TWIN_MAX_INPUTS];
   size_t n_inputs;
   bool donate[TWIN_MAX_INPUTS]; /* to be set by the caller */
-  bool hold[TWIN_MAX_INPUTS];   /* the caller keeps a second tensor on a donated argument's memory */
+  bool hold[TWIN_MAX_INPUTS]; /* the caller keeps a second tensor on a donated argument's memory */
   twin outputs[TWIN_MAX_OUTPUTS];
   sn_tensor *results[TWIN_MAX_OUTPUTS]; /* after twins_run */
   size_t n_outputs;
@@ -45,7 +46,7 @@ typedef struct twins {
 void twins_begin(twins *w, sn_context *ctx, bool compiled);
 void twins_end(twins *w);
 
-/* ---- writing ------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 twin twin_input(twins *w, const sn_type *type, const void *data);
 twin twin_full(twins *w, const sn_type *type, double value);
@@ -64,20 +65,21 @@ twin twin_pad(twins *w, twin x, const int64_t *before, const int64_t *after, con
               double value);
 twin twin_concat(twins *w, const twin *x, size_t n, int axis);
 twin twin_reduce(twins *w, sn_op op, twin x, uint32_t axes);
-twin twin_matmul(twins *w, twin a, twin b); /* equal ranks of at least 2; batch dimensions broadcast */
+twin twin_matmul(twins *w, twin a,
+                 twin b); /* equal ranks of at least 2; batch dimensions broadcast */
 
-/* ---- views --------------------------------------------------------------------------------------- */
+/* ---- views ----------------------------------------------------------------------------------- */
 
 typedef enum twin_view {
   TWIN_PLAIN,
   TWIN_TRANSPOSED,
-  TWIN_FLIPPED,   /* negative strides */
-  TWIN_STEPPED,   /* every second element of a larger one */
-  TWIN_REPEATED,  /* alternate dimensions broadcast */
-  TWIN_LOWER,     /* leading dimension broadcast */
+  TWIN_FLIPPED,  /* negative strides */
+  TWIN_STEPPED,  /* every second element of a larger one */
+  TWIN_REPEATED, /* alternate dimensions broadcast */
+  TWIN_LOWER,    /* leading dimension broadcast */
   TWIN_RESHAPED,
-  TWIN_CHAIN,     /* reshape, transpose, flip */
-  TWIN_COPYING,   /* a reshape of a transpose, which no strides can say */
+  TWIN_CHAIN,   /* reshape, transpose, flip */
+  TWIN_COPYING, /* a reshape of a transpose, which no strides can say */
   TWIN_VIEWS
 } twin_view;
 
@@ -85,15 +87,15 @@ typedef enum twin_view {
 twin twin_viewed_input(twins *w, case_random *r, twin_view view, sn_op op, int which,
                        case_values values, const sn_type *type);
 
-/* ---- comparing ----------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 const sn_type *twin_type(const twins *w, twin x);
 const void *twin_value(const twins *w, twin x); /* of the reference */
 
 void twins_output(twins *w, twin x);
 
-/* Compiles if asked for, and runs. results are owned by w and replaced by the next run. False with the reason in
- * text on any error, also when a donated value that others hold has changed. */
+/* Compiles if asked for, and runs. results are owned by w and replaced by the next run. False with
+ * the reason in text on any error, also when a donated value that others hold has changed. */
 bool twins_run(twins *w, char text[TWIN_TEXT]);
 
 /* Runs; whether every output has the bits of the reference. If not, text says where. */

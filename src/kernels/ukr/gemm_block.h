@@ -28,6 +28,8 @@ void NAME(int64_t k, const void *a_panel, const void *b_panel, void *c_block, pt
     }
     a += MR;
     b += NV * LANES;
+    /* Pointers that move, not p scaled and added to their bases at each use: 7% in WebAssembly. */
+    __asm__("" : "+r"(a), "+r"(b));
   }
 #pragma GCC unroll 16
   for (int i = 0; i < MR; i++) {

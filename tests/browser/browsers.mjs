@@ -1,0 +1,42 @@
+// The browsers of the tests, and what is noted about a page: everything that it should not do.
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+import { root } from '../../scripts/lib/proc.mjs';
+
+const CHROMIUM = '/usr/bin/chromium';
+const FIREFOX = '/usr/bin/firefox-esr';
+/** A browser that is only tried: without it in the machine its tests are left out. */
+export const hasFirefox = existsSync(FIREFOX);
+
+export const openChromium = () => chromium.launch({
+  executablePath: CHROMIUM,
+  args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
+    '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+});
+
+export const openFirefox = async () => {
+  const { default: puppeteer } = await import('puppeteer-core');
+  return puppeteer.launch({ browser: 'firefox', executablePath: FIREFOX, headless: true });
+};
+
+/** Faults of a page as they happen: errors, warnings of the browser, requests to other servers. */
+export const watch = (page, origin) => {
+  const faults = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') faults.push(`console: ${message.text()}`);
+  });
+  page.on('pageerror', (error) => faults.push(`error: ${error.message}`));
+  page.on('request', (request) => {
+    const url = request.url();
+    if (!url.startsWith(origin) && !/^(data|blob):/.test(url)) faults.push(`request: ${url}`);
+  });
+  return faults;
+};
+
+/** Saves what a page (of playwright) shows. */
+export const screenshot = (page, name) => {
+  const folder = join(root, 'build/screenshots');
+  mkdirSync(folder, { recursive: true });
+  return page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
+};

@@ -1,0 +1,37 @@
+// The deterministic figures of known graphs against bench/metrics.csv, so that fusion, planning and size
+// cannot rot silently. After an intended change: node bench/metrics.mjs --write, and read the diff.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { committed, measured } from '../../bench/metrics.mjs';
+
+/** Sizes also depend on the versions of Emscripten, Binaryen and zlib. */
+const SIZE_TOLERANCE = 0.05;
+const PACKAGE_LIMIT_BYTES = 150_000;
+
+const nameOf = ({ subject, figure }) => `${subject} ${figure}`;
+const asObject = (rows) => Object.fromEntries(rows.map((row) => [nameOf(row), row.value]));
+
+const rows = await measured();
+const expected = asObject(committed());
+
+test('graphs have the kernels, memory and work of bench/metrics.csv', () => {
+  const exact = rows.filter((row) => row.exact);
+  const wanted = Object.fromEntries(exact.map((row) => [nameOf(row), expected[nameOf(row)]]));
+  assert.deepEqual(asObject(exact), wanted);
+});
+
+test('sizes are about those of bench/metrics.csv', () => {
+  for (const row of rows.filter(({ exact }) => !exact)) {
+    const change = row.value / expected[nameOf(row)] - 1;
+    assert.ok(Math.abs(change) <= SIZE_TOLERANCE, `${nameOf(row)}: ${row.value}, ${(100 * change).toFixed(1)} %`);
+  }
+});
+
+test('bench/metrics.csv lists nothing else', () => {
+  assert.deepEqual(Object.keys(expected).sort(), rows.map(nameOf).sort());
+});
+
+test('the threaded module and the code fit the size limit, gzipped', () => {
+  const { 'sinter-mt.wasm gzipBytes': wasm, 'javascript gzipBytes': js } = asObject(rows);
+  assert.ok(wasm + js <= PACKAGE_LIMIT_BYTES, `${wasm} + ${js} bytes`);
+});
