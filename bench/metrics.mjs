@@ -1,6 +1,6 @@
-// metrics.mjs [--write] - the figures that follow from the sources alone: kernels, memory and work of known
-// graphs, and sizes of what is shipped. bench/metrics.csv keeps them, so that a change of the compiler shows
-// as a diff; --write renews it. tests/metrics checks them.
+// metrics.mjs [--write] - the figures that follow from the sources alone: kernels, memory and work of
+// known graphs, and sizes of what is shipped. bench/metrics.csv keeps them, so that a change of the
+// compiler shows as a diff; --write renews it. tests/metrics checks them.
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,52 +18,58 @@ const classes = (n) => sn.zeros([n], { dtype: 'int32' });
 /** A training step of a network of linear layers. */
 const step = (layers, optimizer, batch, inputs) => {
   const net = sn.nn.sequential(...layers);
-  const train = sn.trainStep((params, x, y) => sn.mean(sn.softmaxCrossEntropy(net.apply(params, x), y)), optimizer);
+  const loss = (params, x, y) => sn.mean(sn.softmaxCrossEntropy(net.apply(params, x), y));
+  const train = sn.trainStep(loss, optimizer);
   return [train, [train.init(net.init(sn.random.key(0))), zeros(batch, inputs), classes(batch)]];
 };
 
 const { linear, relu, tanh } = sn.nn;
+const mlpLayers = () => [linear(784, 256), relu(), linear(256, 128), relu(), linear(128, 10)];
+const gelu = (x) => x.mul(0.5).mul(sn.erf(x.mul(Math.SQRT1_2)).add(1));
 
 /** Name -> [function, arguments]. */
 const GRAPHS = {
   'mlp-forward': () => {
-    const net = sn.nn.sequential(linear(784, 256), relu(), linear(256, 128), relu(), linear(128, 10));
+    const net = sn.nn.sequential(...mlpLayers());
     return [net.apply, [net.init(sn.random.key(0)), zeros(128, 784)]];
   },
-  'mlp-adam-step': () => step([linear(784, 256), relu(), linear(256, 128), relu(), linear(128, 10)],
-    sn.optim.adam(), 128, 784),
-  'mlp-sgd-step': () => step([linear(784, 256), tanh(), linear(256, 10)], sn.optim.sgd({ lr: 0.1 }), 128, 784),
-  gelu: () => [(x) => x.mul(0.5).mul(sn.erf(x.mul(Math.SQRT1_2)).add(1)), [zeros(1024, 512)]],
-  'gelu-gradient': () => [sn.grad((x) => x.mul(0.5).mul(sn.erf(x.mul(Math.SQRT1_2)).add(1)).sum()), [zeros(1024, 512)]],
+  'mlp-adam-step': () => step(mlpLayers(), sn.optim.adam(), 128, 784),
+  'mlp-sgd-step': () =>
+    step([linear(784, 256), tanh(), linear(256, 10)], sn.optim.sgd({ lr: 0.1 }), 128, 784),
+  gelu: () => [gelu, [zeros(1024, 512)]],
+  'gelu-gradient': () => [sn.grad((x) => gelu(x).sum()), [zeros(1024, 512)]],
   softmax: () => [(x) => sn.softmax(x), [zeros(1024, 1024)]],
   'cross-entropy': () => [sn.softmaxCrossEntropy, [zeros(128, 10), classes(128)]],
-  'cross-entropy-gradient': () => [sn.grad((x, y) => sn.softmaxCrossEntropy(x, y).mean()), [zeros(128, 10), classes(128)]],
+  'cross-entropy-gradient': () =>
+    [sn.grad((x, y) => sn.softmaxCrossEntropy(x, y).mean()), [zeros(128, 10), classes(128)]],
   'layer-norm': () => [(x) => {
     const centred = x.sub(x.mean({ axis: -1, keepdims: true }));
     return centred.div(centred.square().mean({ axis: -1, keepdims: true }).add(1e-5).sqrt());
   }, [zeros(1024, 1024)]],
-  'linear-relu': () => [(x, w, b) => x.matmul(w).add(b).relu(), [zeros(256, 768), zeros(768, 1024), zeros(1024)]],
-  views: () => [(x) => x.transpose().slice([0, 1], [64, 62]).pad([[1, 1], [0, 0]]).add(1), [zeros(64, 64)]],
+  'linear-relu': () =>
+    [(x, w, b) => x.matmul(w).add(b).relu(), [zeros(256, 768), zeros(768, 1024), zeros(1024)]],
+  views: () =>
+    [(x) => x.transpose().slice([0, 1], [64, 62]).pad([[1, 1], [0, 0]]).add(1), [zeros(64, 64)]],
 };
 
 const graphRows = (name, make) => sn.tidy(() => {
   const [f, args] = make();
-  const { nodes, kernels, flops, bytes, memory } = sn.inspect(f)(...args);
-  return Object.entries({ nodes, kernels, arenaBytes: memory.arenaBytes, naiveBytes: memory.naiveBytes, flops, bytes })
-    .map(([figure, value]) => ({ subject: name, figure, value }));
+  const { nodes, kernels, flops, bytes, memory: { arenaBytes, naiveBytes } } = sn.inspect(f)(...args);
+  return Object.entries({ nodes, kernels, arenaBytes, naiveBytes, flops, bytes })
+    .map(([figure, value]) => ({ subject: name, figure, value, exact: true }));
 });
 
 // ---- sizes -----------------------------------------------------------------------------------------
 
-const filesIn = (folder, end) => readdirSync(folder, { recursive: true }).filter((name) => name.endsWith(end)).sort()
-  .map((name) => readFileSync(join(folder, name)));
+const filesIn = (folder, end) => readdirSync(folder, { recursive: true })
+  .filter((name) => name.endsWith(end)).sort().map((name) => readFileSync(join(folder, name)));
 
 const sizeRows = () => ['sinter.wasm', 'sinter-mt.wasm']
   .map((name) => ({ name, bytes: readFileSync(join(dist, name)) }))
   .concat({ name: 'javascript', bytes: Buffer.concat(filesIn(dist, '.js')) })
   .flatMap(({ name, bytes }) => [
-    { subject: name, figure: 'bytes', value: bytes.length },
-    { subject: name, figure: 'gzipBytes', value: gzipSync(bytes, { level: 9 }).length },
+    { subject: name, figure: 'bytes', value: bytes.length, exact: false },
+    { subject: name, figure: 'gzipBytes', value: gzipSync(bytes, { level: 9 }).length, exact: false },
   ]);
 
 // ---- the file --------------------------------------------------------------------------------------
@@ -71,20 +77,20 @@ const sizeRows = () => ['sinter.wasm', 'sinter-mt.wasm']
 /** As measured on what is built now. Sizes also depend on the tools that built it: exact is false. */
 export const measured = async () => {
   await sn.init({ threads: 1 });
-  return [
-    ...Object.entries(GRAPHS).flatMap(([name, make]) => graphRows(name, make)).map((row) => ({ ...row, exact: true })),
-    ...sizeRows().map((row) => ({ ...row, exact: false })),
-  ];
+  return [...Object.entries(GRAPHS).flatMap(([name, make]) => graphRows(name, make)), ...sizeRows()];
 };
 
 /** As committed. */
-export const committed = () => readFileSync(file, 'utf8').trim().split('\n').slice(1).map((line) => {
-  const [subject, figure, value] = line.split(',');
-  return { subject, figure, value: Number(value) };
-});
+export const committed = () => {
+  const [, ...lines] = readFileSync(file, 'utf8').trim().split('\n');
+  return lines.map((line) => {
+    const [subject, figure, value] = line.split(',');
+    return { subject, figure, value: Number(value) };
+  });
+};
 
-const toCsv = (rows) =>
-  ['subject,figure,value', ...rows.map(({ subject, figure, value }) => `${subject},${figure},${value}`), ''].join('\n');
+const toCsv = (rows) => ['subject,figure,value',
+  ...rows.map(({ subject, figure, value }) => `${subject},${figure},${value}`), ''].join('\n');
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const text = toCsv(await measured());

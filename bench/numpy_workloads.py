@@ -1,4 +1,4 @@
-"""The workloads that NumPy has, as a variant of bench/run.mjs: --variants native,wasm,numpy.
+"""numpy_workloads.py - the workloads that NumPy has, as a variant of bench/run.mjs: --variants native,wasm,numpy.
 Answers the commands info and time; values of the arguments do not matter here."""
 import json
 import sys

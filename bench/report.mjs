@@ -67,13 +67,14 @@ export const mainTable = (variants, rows) => {
 export const profileTable = (variants, profiles, calls) => {
   const names = [...new Set(profiles.flatMap((kernels) => kernels.map(({ name }) => name)))];
   const rowOf = (name) => profiles.map((kernels) => kernels.find((kernel) => kernel.name === name));
-  const rows = names.map((name) => ({ name, of: rowOf(name) }))
-    .sort((a, b) => Math.max(...b.of.map((k) => k?.ms ?? 0)) - Math.max(...a.of.map((k) => k?.ms ?? 0)));
+  const longest = ({ of }) => Math.max(...of.map((kernel) => kernel?.ms ?? 0));
+  const rows = names.map((name) => ({ name, of: rowOf(name) })).sort((a, b) => longest(b) - longest(a));
   const total = profiles.map((kernels) => kernels.reduce((ms, kernel) => ms + kernel.ms, 0));
   return table([
-    ['kernel', 'kind', 'calls', ...variants.flatMap(({ title }) => [title, 'GFLOP/s', 'GB/s', 'share', 'lanes'])],
+    ['kernel', 'kind', 'calls',
+      ...variants.flatMap(({ title }) => [title, 'GFLOP/s', 'GB/s', 'share', 'lanes'])],
     ...rows.map(({ name, of }) => [
-      name, (of[0] ?? of[1]).kind, String((of[0] ?? of[1]).calls / calls),
+      name, of.find(Boolean).kind, String(of.find(Boolean).calls / calls),
       ...of.flatMap((kernel, i) => (kernel ? [
         short(kernel.ms / calls), short(kernel.flops / kernel.ms / 1e6),
         short(kernel.bytes / kernel.ms / 1e6), percent(kernel.ms / total[i]), String(kernel.threads),

@@ -15,7 +15,7 @@ import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Stop, main, root } from '../scripts/lib/proc.mjs';
 import { figures, mainTable, median, profileTable } from './report.mjs';
-import { closeVariants, firstResults, openVariants, usualVariants, variantNames } from './variants.mjs';
+import { closeVariants, firstResults, isOurs, openVariants, usualVariants, variantNames } from './variants.mjs';
 import { workloads } from './workloads.mjs';
 
 const ROUND_MS = 60;
@@ -75,8 +75,8 @@ const measure = async (variants, chosen, { rounds, ms }) => {
 const showPeaks = ({ one, all }) => {
   if (!one.fma) return;
   const line = (name, unit) => `${one[name].toFixed(1)} ${unit} a core, ${all[name].toFixed(1)} all`;
-  console.log(`peak: FMA ${line('fma', 'GFLOP/s')}; 128-bit multiply and add ${line('muladd128', 'GFLOP/s')}; ` +
-    `copy of 4 MB ${line('copy', 'GB/s')}`);
+  console.log(`peak: FMA ${line('fma', 'GFLOP/s')}; 128-bit multiply and add ` +
+    `${line('muladd128', 'GFLOP/s')}; copy of 4 MB ${line('copy', 'GB/s')}`);
 };
 
 const showProfiles = async (variants, chosen, calls) => {
@@ -102,39 +102,61 @@ const parse = (args) => {
   const chosen = workloads.filter(({ name }) => values.only.some((part) => name.includes(part)));
   const names = values.variants.split(',');
   const unknown = names.find((name) => !variantNames.includes(name));
-  if (unknown !== undefined) throw new Stop(`bench: no variant ${unknown}; there are ${variantNames.join(' ')}`);
-  if (!chosen.length) throw new Stop(`bench: no workload is named so; there are\n  ${workloads.map((w) => w.name).join('\n  ')}`);
+  if (unknown !== undefined) throw new Stop(`bench: no variant ${unknown}; ${variantNames.join(' ')}`);
+  if (!chosen.length) {
+    const all = workloads.map(({ name }) => name).join('\n  ');
+    throw new Stop(`bench: no workload is named so; there are\n  ${all}`);
+  }
   const pace = values.quick ? { rounds: 1, ms: QUICK_MS } : { rounds: Number(values.rounds), ms: ROUND_MS };
   return { ...values, chosen, names, pace };
 };
 
-await main(import.meta.url, async (args) => {
-  const { chosen, names, pace, profile, quick, json } = parse(args);
-  const ours = names.filter((name) => name !== 'numpy');
-
-  const { rows: checks, different } = await crossCheck(ours, chosen);
-  console.log(`results in deterministic mode: ${chosen.length - different.length} of ${chosen.length} workloads ` +
-    `have the same bits on ${ours.join(', ')}`);
+const showChecks = ({ rows, different }, names) => {
+  console.log(`results in deterministic mode: ${rows.length - different.length} of ${rows.length} workloads ` +
+    `have the same bits on ${names.join(', ')}`);
   for (const line of different) console.log(`  DIFFERENT ${line}`);
+};
 
-  const result = await withVariants(names, {}, async (variants) => {
-    const { peaks, samples } = await measure(variants, chosen, pace);
-    const rows = chosen.map((workload) => ({ ...workload, results: Object.fromEntries(variants.map((variant) =>
-      [variant.name, figures(workload, variant, samples.get(workload)[variant.name], peaks)])) }));
-    for (const { title, isa, threads } of variants) console.log(`${title}: ${isa}, ${threads} threads`);
-    showPeaks(peaks);
-    console.log(`\n${mainTable(variants, rows)}`);
-    const profiles = profile
-      ? await showProfiles(variants.filter(({ name }) => name !== 'numpy'), chosen, PROFILED_CALLS) : [];
-    return { variants: variants.map(({ name, title, isa, threads }) => ({ name, title, isa, threads })), peaks, rows, profiles };
-  });
+/** Rows with the figures of every variant. */
+const withFigures = (variants, chosen, { peaks, samples }) => chosen.map((workload) => {
+  const of = samples.get(workload);
+  const results = Object.fromEntries(variants.map((variant) =>
+    [variant.name, figures(workload, variant, of[variant.name], peaks)]));
+  return { ...workload, results };
+});
 
-  const firstMs = names.includes('page') ? await firstResults(quick ? 1 : FIRST_RESULTS) : [];
-  if (firstMs.length) console.log(`\nfirst result on a fresh page: ${median(firstMs).toFixed(0)} ms after init (median of ${firstMs.length})`);
+const measureAndShow = (names, { chosen, pace, profile }) => withVariants(names, {}, async (variants) => {
+  const measured = await measure(variants, chosen, pace);
+  const rows = withFigures(variants, chosen, measured);
+  for (const { title, isa, threads } of variants) console.log(`${title}: ${isa}, ${threads} threads`);
+  showPeaks(measured.peaks);
+  console.log(`\n${mainTable(variants, rows)}`);
+  const ours = variants.filter(({ name }) => isOurs(name));
+  const profiles = profile ? await showProfiles(ours, chosen, PROFILED_CALLS) : [];
+  const facts = variants.map(({ name, title, isa, threads }) => ({ name, title, isa, threads }));
+  return { variants: facts, peaks: measured.peaks, rows, profiles };
+});
+
+const showFirstResults = async (count) => {
+  const ms = await firstResults(count);
+  console.log(`\nfirst result on a fresh page: ${median(ms).toFixed(0)} ms after init (median of ${count})`);
+  return ms;
+};
+
+await main(import.meta.url, async (args) => {
+  const options = parse(args);
+  const { names, chosen, quick, json } = options;
+  const ours = names.filter(isOurs);
+  const checked = await crossCheck(ours, chosen);
+  showChecks(checked, ours);
+  const result = await measureAndShow(names, options);
+  const firstResultMs = names.includes('page') ? await showFirstResults(quick ? 1 : FIRST_RESULTS) : [];
 
   mkdirSync(dirname(json), { recursive: true });
   const machine = { cpu: cpus()[0]?.model, cores: availableParallelism() };
-  writeFileSync(json, `${JSON.stringify({ machine, ...result, checks, firstResultMs: firstMs }, null, 1)}\n`);
+  const all = { machine, ...result, checks: checked.rows, firstResultMs };
+  writeFileSync(json, `${JSON.stringify(all, null, 1)}\n`);
   console.log(`figures: ${json}`);
-  if (different.length) throw new Stop(`bench: ${different.length} workloads differ between native and wasm`);
+  const failed = checked.different.length;
+  if (failed) throw new Stop(`bench: ${failed} workloads differ between native and wasm`);
 });

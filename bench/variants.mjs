@@ -101,12 +101,15 @@ const VARIANTS = [
   { name: 'page', title: 'wasm, Chromium', limit: 'muladd128', open: page },
   { name: 'wasm1', title: 'wasm, one thread', limit: 'muladd128',
     open: (name, options) => node(name, { ...options, single: true }) },
-  { name: 'numpy', title: 'NumPy', limit: 'fma', optional: true,
+  { name: 'numpy', title: 'NumPy', limit: 'fma', foreign: true,
     open: (name) => lineProcess(name, '/usr/bin/python3', ['bench/numpy_workloads.py']) },
 ];
 
 export const variantNames = VARIANTS.map(({ name }) => name);
-export const usualVariants = VARIANTS.filter(({ optional }) => !optional).map(({ name }) => name);
+const ours = VARIANTS.filter(({ foreign }) => !foreign).map(({ name }) => name);
+export const usualVariants = ours;
+/** Whether a variant answers all commands; the others only tell times. */
+export const isOurs = (name) => ours.includes(name);
 
 /** Starts variants by name; options are those of sn.init that all of them know. */
 export const openVariants = async (names, options) => {

@@ -1,14 +1,15 @@
-/* bench_workloads.c - the native side of `npm run bench`. Reads commands, one a line, and answers each with
- * one line of JSON, so that bench/run.mjs can take turns between this and the WebAssembly builds.
+/* bench_workloads.c - the native side of `npm run bench`. Reads commands, one a line, and answers
+ * each with one line of JSON, so that bench/run.mjs can take turns between this and the WebAssembly
+ * builds.
  *
  *   bench_workloads THREADS [deterministic]          THREADS 0: one per core
  *
  *   info                           {"isa": "avx2", "threads": 2}
  *   peak THREADS                   {"fma": GFLOP/s, "muladd128": GFLOP/s, "copy": GB/s}
- *   check KIND SIZES...            {"checksum": "9c3f0a12"}    of the results of CHECKED_CALLS calls
- *   time MS KIND SIZES...          {"ms": [...]}               a number per sample
- *   profile CALLS KIND SIZES...    {"kernels": [{...}]}        as of sn.profile
- *   anything that fails            {"error": "..."}
+ *   check KIND SIZES...            {"checksum": "9c3f0a12"}    of the results of CHECKED_CALLS
+ * calls time MS KIND SIZES...          {"ms": [...]}               a number per sample profile
+ * CALLS KIND SIZES...    {"kernels": [{...}]}        as of sn.profile anything that fails {"error":
+ * "..."}
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,7 +91,8 @@ static const pace *fresh(bench *b, const char *text, workload *w) {
   return p && make_from_text(b, text, w) && call(b, w, SETTLING_CALLS) ? p : NULL;
 }
 
-/* ---- commands ---------------------------------------------------------------------------------- */
+/* ---- commands ----------------------------------------------------------------------------------
+ */
 
 /* FNV-1a over 32-bit words. */
 static uint32_t add_words(uint32_t hash, const uint32_t *words, size_t n) {

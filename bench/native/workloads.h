@@ -1,8 +1,9 @@
-/* workloads.h - the workloads of bench/workloads.mjs in C. A workload is a compiled program with its
- * arguments (or an eager call); its first n_state outputs are the first arguments of the next call.
+/* workloads.h - the workloads of bench/workloads.mjs in C. A workload is a compiled program with
+ * its arguments (or an eager call); its first n_state outputs are the first arguments of the next
+ * call.
  *
- * Arguments are filled from a hash of the element's index, as bench/wasm/kinds.mjs does: the values, and
- * so in deterministic mode the results, are the same bits on every side. */
+ * Arguments are filled from a hash of the element's index, as bench/wasm/kinds.mjs does: the
+ * values, and so in deterministic mode the results, are the same bits on every side. */
 #ifndef SINTER_BENCH_WORKLOADS_H
 #define SINTER_BENCH_WORKLOADS_H
 
@@ -124,9 +125,11 @@ static sn_status make_eager_relu(workload *w, const int64_t *sizes) {
   return sn_error_status(w->ctx);
 }
 
-/* ---- a training step: linear layers with relu between, cross-entropy, Adam --------------------- */
+/* ---- a training step: linear layers with relu between, cross-entropy, Adam ---------------------
+ */
 
-typedef struct network { /* arguments and, in the same order, results: parameters, means, squares, count */
+typedef struct network { /* arguments and, in the same order, results: parameters, means, squares,
+                            count */
   int layers;
   sn_tensor *parameters[2 * MAX_LAYERS], *means[2 * MAX_LAYERS], *squares[2 * MAX_LAYERS], *count;
   sn_tensor *rate, *x, *labels;
@@ -175,8 +178,7 @@ static void adam(sn_context *ctx, const network *n, sn_tensor *const *grads, net
   next->count = sn_add(n->count, sn_scalar(ctx, 1));
   sn_tensor *steps = sn_astype(next->count, SN_F32);
   /* Node by node in the package's order: so kernels get the same names. */
-  for (int i = 0; i < 2 * n->layers; i++)
-    next->means[i] = decayed(ctx, n->means[i], 0.9, grads[i]);
+  for (int i = 0; i < 2 * n->layers; i++) next->means[i] = decayed(ctx, n->means[i], 0.9, grads[i]);
   for (int i = 0; i < 2 * n->layers; i++)
     next->squares[i] = decayed(ctx, n->squares[i], 0.999, sn_square(grads[i]));
   sn_tensor *mean_scale = correction(ctx, 0.9, steps);
@@ -211,7 +213,8 @@ static sn_status make_mlp(workload *w, const int64_t *sizes) {
   return compile(w, outputs, k, donate);
 }
 
-/* ---- making, calling, releasing ---------------------------------------------------------------- */
+/* ---- making, calling, releasing ----------------------------------------------------------------
+ */
 
 typedef struct workload_kind {
   const char *name;

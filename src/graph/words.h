@@ -1,13 +1,13 @@
-/* words.h - the X_ vocabulary of graph/expand_f32.inc as C. No include guard: each inclusion removes
- * the words that are defined and, by what the includer has defined, defines them anew:
+/* words.h - the X_ vocabulary of graph/expand_f32.inc as C. No include guard: each inclusion
+ * removes the words that are defined and, by what the includer has defined, defines them anew:
  *
  *   SN_WORDS_F32, SN_WORDS_F64                scalars: float with uint32_t, double with uint64_t
  *   SN_WORDS_VF32, SN_WORDS_VF64              vectors of simd.h: vf32 with vu32, vf64 with vu64
  *   none of them                              only removes
  *
- * (the definition itself is removed here, so the next inclusion starts clean). scalar_math.h or simd.h
- * has to be included before, for the types and for the small functions the words are made of. They
- * instantiate Sinter's functions this way; kernels use it to give ops.def a meaning.
+ * (the definition itself is removed here, so the next inclusion starts clean). scalar_math.h or
+ * simd.h has to be included before, for the types and for the small functions the words are made
+ * of. They instantiate Sinter's functions this way; kernels use it to give ops.def a meaning.
  *
  * Masks are int 0 or 1 for scalars, lanes of all or no bits for vectors. Beyond what the expansions
  * use there are X_SQRT, X_ILT (signed), X_MXOR, shifts by lanes X_ISHLV, X_ISHRV (count modulo the
@@ -96,7 +96,7 @@
 #define X_SQRT(a) sn_vf32_sqrt(a)
 #define X_PMIN(a, b) sn_vf32_pmin(a, b)
 #define X_PMAX(a, b) sn_vf32_pmax(a, b)
-#define X_TOI(a) ((vu32)__builtin_convertvector(a, vi32))
+#define X_TOI(a) ((vu32) __builtin_convertvector(a, vi32))
 #define X_TOF(a) __builtin_convertvector((vi32)(a), vf32)
 #define X_ILT(a, b) ((vi32)(a) < (vi32)(b))
 #define X_SEL(m, a, b) sn_vf32_select(m, a, b)
@@ -159,8 +159,8 @@
 #define X_IXOR(a, b) ((a) ^ (b))
 #define X_ISHL(a, n) ((a) << (n))
 #define X_ISHR(a, n) ((a) >> (n))
-#define X_ISHLV(a, n) ((a) << ((n) & X_IC(X_TOP_BIT)))
-#define X_ISHRV(a, n) ((a) >> ((n) & X_IC(X_TOP_BIT)))
+#define X_ISHLV(a, n) ((a) << ((n)&X_IC(X_TOP_BIT)))
+#define X_ISHRV(a, n) ((a) >> ((n)&X_IC(X_TOP_BIT)))
 #define X_LT(a, b) ((a) < (b))
 #define X_LE(a, b) ((a) <= (b))
 #define X_EQ(a, b) ((a) == (b))

@@ -1,11 +1,12 @@
-/* simd.h - vectors of SN_SIMD_BYTES bytes (16, 32 or 64; 16 if not defined) on the compilers' vector
- * extensions, and Sinter's own functions on them: sn_vf32_exp(vf32), sn_vf64_exp(vf64), and likewise
- * log, log1p, tanh, sigmoid, erf, sin, cos and pow(x, y); bit for bit what scalar_math.h computes.
+/* simd.h - vectors of SN_SIMD_BYTES bytes (16, 32 or 64; 16 if not defined) on the compilers'
+ * vector extensions, and Sinter's own functions on them: sn_vf32_exp(vf32), sn_vf64_exp(vf64), and
+ * likewise log, log1p, tanh, sigmoid, erf, sin, cos and pow(x, y); bit for bit what scalar_math.h
+ * computes.
  *
- * A translation unit is compiled once per instruction set, with SN_SIMD_BYTES and the compiler's flags
- * to match; the same text serves SSE2, AVX2, AVX-512 and wasm SIMD128. Everything is static inline, so
- * the instances never meet in the linker. Arithmetic and comparisons are C's own operators on the types;
- * comparisons give masks (lanes of all or no bits) of type vi32 or vi64. */
+ * A translation unit is compiled once per instruction set, with SN_SIMD_BYTES and the compiler's
+ * flags to match; the same text serves SSE2, AVX2, AVX-512 and wasm SIMD128. Everything is static
+ * inline, so the instances never meet in the linker. Arithmetic and comparisons are C's own
+ * operators on the types; comparisons give masks (lanes of all or no bits) of type vi32 or vi64. */
 #ifndef SN_KERNELS_SIMD_H
 #define SN_KERNELS_SIMD_H
 
@@ -75,11 +76,15 @@ static inline vf64 sn_vf64_select(vi64 mask, vf64 a, vf64 b) {
   return (vf64)(((vi64)a & mask) | ((vi64)b & ~mask));
 }
 
+#if defined(__wasm_simd128__) && SN_SIMD_BYTES == 16
+static inline int sn_vi64_any(vi64 mask) { return __builtin_wasm_any_true_v128(mask); }
+#else
 static inline int sn_vi64_any(vi64 mask) {
   int64_t any = 0;
   for (int i = 0; i < SN_LANES_F64; i++) any |= mask[i];
   return any != 0;
 }
+#endif
 static inline int sn_vi32_any(vi32 mask) { return sn_vi64_any((vi64)mask); }
 
 /* ---- square root, and the smaller and the larger of two, where compilers need to be told ---- */
@@ -108,8 +113,8 @@ static inline vf64 sn_vf64_sqrt(vf64 a) {
 }
 #endif
 
-/* pmin: b < a ? b : a, pmax: a < b ? b : a. Clang makes f32x4.min of the select, which engines lower to
- * many instructions on x86; from f32x4.pmin they make one. */
+/* pmin: b < a ? b : a, pmax: a < b ? b : a. Clang makes f32x4.min of the select, which engines
+ * lower to many instructions on x86; from f32x4.pmin they make one. */
 #if defined(__wasm_simd128__) && SN_SIMD_BYTES == 16
 static inline vf32 sn_vf32_pmin(vf32 a, vf32 b) { return __builtin_wasm_pmin_f32x4(a, b); }
 static inline vf32 sn_vf32_pmax(vf32 a, vf32 b) { return __builtin_wasm_pmax_f32x4(a, b); }

@@ -60,7 +60,7 @@ for (const { name, isolation, viewport, colorScheme } of PLACES) {
     };
 
     before(async () => {
-      server = await serve({ port: 5400, isolation });
+      server = await serve({ port: 0, isolation });
       browser = await openChromium();
       page = await browser.newPage({ viewport, colorScheme, acceptDownloads: true });
       faults = watch(page, server.url);

@@ -1,4 +1,5 @@
-/* graph_support.h - an environment and short ways to write IR, for the tests below the public API. */
+/* graph_support.h - an environment and short ways to write IR, for the tests below the public API.
+ */
 #ifndef GRAPH_SUPPORT_H
 #define GRAPH_SUPPORT_H
 
@@ -52,8 +53,8 @@ static inline sn_id input(lab *l, sn_type type) {
 
 static inline void set_outputs(lab *l, const sn_id *outputs, size_t n) {
   assert_int_equal(l->b.status, SN_OK);
-  assert_int_equal(
-      sn_arena_alloc(&l->arena, n, sizeof *outputs, (void **)&l->graph.outputs), SN_OK);
+  assert_int_equal(sn_arena_alloc(&l->arena, n, sizeof *outputs, (void **)&l->graph.outputs),
+                   SN_OK);
   memcpy(l->graph.outputs, outputs, n * sizeof *outputs);
   l->graph.n_outputs = n;
 }

@@ -1,5 +1,5 @@
-/* math_reference.h - what test_math.c and math_table.c share: the list of functions with their exact
- * counterparts and bounds, the distance in ULP, and pairs of arguments for pow. */
+/* math_reference.h - what test_math.c and math_table.c share: the list of functions with their
+ * exact counterparts and bounds, the distance in ULP, and pairs of arguments for pow. */
 #ifndef SN_TESTS_MATH_REFERENCE_H
 #define SN_TESTS_MATH_REFERENCE_H
 
@@ -11,14 +11,14 @@ static inline double reference_sigmoid(double x) { return 1 / (1 + exp(-x)); }
 static inline long double reference_sigmoidl(long double x) { return 1 / (1 + expl(-x)); }
 
 /* name, float64 reference, long double reference, bound in ULP of float32 and of float64 */
-#define MATH_UNARY(ROW)                                                                            \
-  ROW(exp, exp, expl, 1, 1)                                                                        \
-  ROW(log, log, logl, 1, 1)                                                                        \
-  ROW(log1p, log1p, log1pl, 1, 1)                                                                  \
-  ROW(tanh, tanh, tanhl, 2, 2)                                                                     \
-  ROW(sigmoid, reference_sigmoid, reference_sigmoidl, 2, 2)                                        \
-  ROW(erf, erf, erfl, 2, 2)                                                                        \
-  ROW(sin, sin, sinl, 1, 1)                                                                        \
+#define MATH_UNARY(ROW)                                     \
+  ROW(exp, exp, expl, 1, 1)                                 \
+  ROW(log, log, logl, 1, 1)                                 \
+  ROW(log1p, log1p, log1pl, 1, 1)                           \
+  ROW(tanh, tanh, tanhl, 2, 2)                              \
+  ROW(sigmoid, reference_sigmoid, reference_sigmoidl, 2, 2) \
+  ROW(erf, erf, erfl, 2, 2)                                 \
+  ROW(sin, sin, sinl, 1, 1)                                 \
   ROW(cos, cos, cosl, 1, 1)
 
 static inline float float_of(uint32_t bits) {
@@ -37,8 +37,9 @@ static inline uint64_t bits_of(double x) {
   return bits;
 }
 
-/* |got - exact| in units of the last place that float32 has at exact. An infinite got counts as 2^128, so
- * overflow at the right place costs at most half a unit; a NaN on one side only costs infinity. */
+/* |got - exact| in units of the last place that float32 has at exact. An infinite got counts as
+ * 2^128, so overflow at the right place costs at most half a unit; a NaN on one side only costs
+ * infinity. */
 static inline double ulp_f32(float got, double exact) {
   if (isnan(exact) || isnan(got)) return isnan(exact) && isnan(got) ? 0 : INFINITY;
   if (isinf(exact)) return exact == (double)got ? 0 : INFINITY;
@@ -69,7 +70,8 @@ static inline uint64_t mixed(uint64_t counter) {
   return z ^ (z >> 31);
 }
 
-/* An exponent for x: three of four times so that x^y is anywhere in float32's range, else any float. */
+/* An exponent for x: three of four times so that x^y is anywhere in float32's range, else any
+ * float. */
 static inline float pow_exponent(float x, uint64_t counter) {
   const uint64_t random = mixed(counter);
   if ((random & 3) == 0) return float_of((uint32_t)(random >> 32));

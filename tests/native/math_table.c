@@ -1,7 +1,8 @@
-/* math_table.c - prints, as a markdown table, the largest error in ULP of each of Sinter's own float32
- * functions over all 2^32 arguments, against float64 libm; pow: as many pairs.
+/* math_table.c - prints, as a markdown table, the largest error in ULP of each of Sinter's own
+ * float32 functions over all 2^32 arguments, against float64 libm; pow: as many pairs.
  *
- *   math_table [step [function]]     every step-th argument (default 1), one function (default: all) */
+ *   math_table [step [function]]     every step-th argument (default 1), one function (default:
+ * all) */
 #include "kernels/simd.h"
 #include "math_reference.h"
 
@@ -33,9 +34,11 @@ static worst sweep(vector_function ours, exact_function exact, uint64_t step) {
   worst w = {0};
   for (uint64_t bits = 0; bits < UINT64_C(1) << 32;) {
     float x[SN_LANES_F32], got[SN_LANES_F32];
-    for (int lane = 0; lane < SN_LANES_F32; lane++, bits += step) x[lane] = float_of((uint32_t)bits);
+    for (int lane = 0; lane < SN_LANES_F32; lane++, bits += step)
+      x[lane] = float_of((uint32_t)bits);
     sn_vf32_store(got, ours(sn_vf32_load(x)));
-    for (int lane = 0; lane < SN_LANES_F32; lane++) note(&w, got[lane], exact((double)x[lane]), x[lane], 0);
+    for (int lane = 0; lane < SN_LANES_F32; lane++)
+      note(&w, got[lane], exact((double)x[lane]), x[lane], 0);
   }
   return w;
 }
@@ -56,9 +59,12 @@ static worst sweep_pow(uint64_t step) {
 }
 
 static void print_row(const char *name, int arity, worst w) {
-  printf("| %s | %.4f | %.4f %% | ", name, w.ulp, 100 * (1 - (double)w.over_half / (double)w.count));
-  if (arity == 1) printf("%a |\n", (double)w.x);
-  else printf("%a, %a |\n", (double)w.x, (double)w.y);
+  printf("| %s | %.4f | %.4f %% | ", name, w.ulp,
+         100 * (1 - (double)w.over_half / (double)w.count));
+  if (arity == 1)
+    printf("%a |\n", (double)w.x);
+  else
+    printf("%a, %a |\n", (double)w.x, (double)w.y);
   fflush(stdout);
 }
 
@@ -70,7 +76,7 @@ int main(int argc, char **argv) {
     return 2;
   }
   printf("| function | max error, ULP | correctly rounded | worst at |\n|---|---|---|---|\n");
-#define ROW(name, exact, exactl, bound, bound64)                                                   \
+#define ROW(name, exact, exactl, bound, bound64) \
   if (!only || !strcmp(only, #name)) print_row(#name, 1, sweep(sn_vf32_##name, exact, step));
   MATH_UNARY(ROW)
 #undef ROW

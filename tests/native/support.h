@@ -1,8 +1,10 @@
-/* support.h - what the tests of the core share: an allocator that counts, poisons and can be told to fail, an
- * environment for tests below the public API, and short ways to write graphs and tensors.
+/* support.h - what the tests of the core share: an allocator that counts, poisons and can be told
+ * to fail, an environment for tests below the public API, and short ways to write graphs and
+ * tensors.
  *
- * The allocator hands out blocks of exactly the asked size, so that AddressSanitizer sees every byte too many;
- * fresh memory is 0xA5 and freed memory 0xDD, so that nothing relies on zeroes or on what lay there before. */
+ * The allocator hands out blocks of exactly the asked size, so that AddressSanitizer sees every
+ * byte too many; fresh memory is 0xA5 and freed memory 0xDD, so that nothing relies on zeroes or on
+ * what lay there before. */
 #ifndef SUPPORT_H
 #define SUPPORT_H
 
@@ -20,10 +22,10 @@
 
 typedef struct ledger {
   size_t live_blocks, live_bytes;
-  size_t calls;   /* of allocate, failed ones included */
-  size_t largest; /* bytes ever asked for at once */
-  int64_t countdown; /* the call that finds 0 here fails; < 0: none does */
-  bool forever;      /* and all later ones too */
+  size_t calls;             /* of allocate, failed ones included */
+  size_t largest;           /* bytes ever asked for at once */
+  int64_t countdown;        /* the call that finds 0 here fails; < 0: none does */
+  bool forever;             /* and all later ones too */
   void (*hook)(void *user); /* called by allocate, once */
   void *hook_user;
 } ledger;
@@ -107,7 +109,7 @@ static inline void expect_error(sn_context *ctx, sn_status status, const char *m
 }
 
 #define DIMS(...) \
-  (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]){__VA_ARGS__}
+  (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (const int64_t[]) { __VA_ARGS__ }
 
 /* float32 elements 1, 2, 3 ... times scale */
 static inline sn_tensor *ramp(sn_context *ctx, int rank, const int64_t *dims, float scale) {
@@ -120,6 +122,21 @@ static inline sn_tensor *ramp(sn_context *ctx, int rank, const int64_t *dims, fl
 
 static inline void release_all(sn_tensor **tensors, size_t n) {
   for (size_t i = 0; i < n; i++) sn_release(tensors[i]);
+}
+
+/* x = fn(x), giving the old one back */
+static inline void step(sn_tensor **x, sn_tensor *next) {
+  assert_non_null(next);
+  sn_release(*x);
+  *x = next;
+}
+
+/* A few kernels of all kinds over a square matrix. */
+static inline sn_tensor *some_work(sn_context *ctx, sn_tensor *x, int i) {
+  sn_tensor *k = sn_scalar(ctx, 0.01 * i), *a = sn_add(x, k), *b = sn_matmul(a, x), *c = sn_tanh(b),
+            *s = sn_sum(c, 1, true), *y = sn_sub(c, s);
+  release_all((sn_tensor *[]){k, a, b, c, s}, 5);
+  return y;
 }
 
 #endif

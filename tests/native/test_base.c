@@ -1,4 +1,5 @@
-/* test_base.c - allocation with its counters and failures, arenas, checked sizes, texts, the debug scale. */
+/* test_base.c - allocation with its counters and failures, arenas, checked sizes, texts, the debug
+ * scale. */
 #define _GNU_SOURCE 1
 
 #include "graph_support.h"

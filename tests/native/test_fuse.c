@@ -1,5 +1,5 @@
-/* test_fuse.c - graphs cut into kernels: how many, of which kind, with which bodies, and why an edge was cut. The
- * numbers are asserted so that fusion cannot rot silently. */
+/* test_fuse.c - graphs cut into kernels: how many, of which kind, with which bodies, and why an
+ * edge was cut. The numbers are asserted so that fusion cannot rot silently. */
 #include "graph_support.h"
 
 /* ---- counts ---------------------------------------------------------------------------------- */
@@ -24,7 +24,8 @@ static void expect_kernels(lab *l, size_t maps, size_t reduces, size_t contracti
   if (c.maps != maps || c.reduces != reduces || c.contractions != contractions) {
     const char *text;
     sn_groups_text(&groups, &l->arena, &text);
-    fail_msg("expected %zu maps, %zu reduces, %zu contractions:\n%s", maps, reduces, contractions, text);
+    fail_msg("expected %zu maps, %zu reduces, %zu contractions:\n%s", maps, reduces, contractions,
+             text);
   }
 }
 
@@ -144,8 +145,8 @@ static void no_cycles(void **state) {
   for (size_t i = 0; i < groups.n_groups; i++) {
     const sn_group *g = &groups.groups[i];
     for (uint32_t k = 0; k < g->pre.n_operands + g->post.n_operands; k++) {
-      const sn_operand *o = k < g->pre.n_operands ? &g->pre.operands[k]
-                                                  : &g->post.operands[k - g->pre.n_operands];
+      const sn_operand *o =
+          k < g->pre.n_operands ? &g->pre.operands[k] : &g->post.operands[k - g->pre.n_operands];
       if (o->value != SN_NONE && groups.values[o->value].kind != SN_VALUE_ARGUMENT)
         assert_true(written[o->value]);
     }
@@ -185,14 +186,13 @@ static void text_of_a_contraction(void **state) {
   const sn_type type = F32(4, 5);
   const sn_id m = sn_build_matmul(&l.b, a, sn_build_swap_last(&l.b, b));
   OUTPUTS(&l, BINARY(add, m, sn_build_broadcast(&l.b, bias, &type)));
-  expect_groups(&l,
-                "k0 contraction matmul+add space(4, 5) k(8)\n"
-                "  head = matmul b0[0, 8, 1] b1[0, 1, 8]\n"
-                "    v0 = head : float32\n"
-                "    v1 = b2[0, 0, 1] : float32\n"
-                "    v2 = add v0 v1 : float32\n"
-                "    b3[0, 5, 1] = v2\n"
-                "return b3\n");
+  expect_groups(&l, "k0 contraction matmul+add space(4, 5) k(8)\n"
+                    "  head = matmul b0[0, 8, 1] b1[0, 1, 8]\n"
+                    "    v0 = head : float32\n"
+                    "    v1 = b2[0, 0, 1] : float32\n"
+                    "    v2 = add v0 v1 : float32\n"
+                    "    b3[0, 5, 1] = v2\n"
+                    "return b3\n");
   lab_close(&l);
 }
 
@@ -203,18 +203,17 @@ static void text_of_a_reduction(void **state) {
   const sn_id x = input(&l, F32(4, 8, 2)), y = input(&l, F32(4, 8, 2));
   const sn_id s = SUM(BINARY(mul, x, y), 1);
   OUTPUTS(&l, UNARY(neg, s), s);
-  expect_groups(&l,
-                "k0 reduce mul+sum+neg space(16) reduced(4)\n"
-                "  before\n"
-                "    v0 = b0[0, 1, 16] : float32\n"
-                "    v1 = b1[0, 1, 16] : float32\n"
-                "    v2 = mul v0 v1 : float32\n"
-                "  head = sum v2\n"
-                "    v0 = head : float32\n"
-                "    v1 = neg v0 : float32\n"
-                "    b2[0, 1] = v0\n"
-                "    b3[0, 1] = v1\n"
-                "return b3 b2\n");
+  expect_groups(&l, "k0 reduce mul+sum+neg space(16) reduced(4)\n"
+                    "  before\n"
+                    "    v0 = b0[0, 1, 16] : float32\n"
+                    "    v1 = b1[0, 1, 16] : float32\n"
+                    "    v2 = mul v0 v1 : float32\n"
+                    "  head = sum v2\n"
+                    "    v0 = head : float32\n"
+                    "    v1 = neg v0 : float32\n"
+                    "    b2[0, 1] = v0\n"
+                    "    b3[0, 1] = v1\n"
+                    "return b3 b2\n");
   lab_close(&l);
 }
 
@@ -226,33 +225,32 @@ static void text_of_concat_pad_and_slice(void **state) {
   const sn_type nine = F32(9), three = F32(3);
   const sn_id both[] = {UNARY(exp, x), y};
   const sn_id c = sn_build_op(&l.b, SN_OP_concat, both, 2, (const int64_t[]){0}, 1, NULL);
-  const sn_id p = sn_build_op(&l.b, SN_OP_pad, &c, 1,
-                              (const int64_t[]){1, 1, sn_double_attr(5)}, 3, &nine);
+  const sn_id p =
+      sn_build_op(&l.b, SN_OP_pad, &c, 1, (const int64_t[]){1, 1, sn_double_attr(5)}, 3, &nine);
   const sn_id z = sn_build_op(&l.b, SN_OP_slice, &p, 1, (const int64_t[]){8, -3}, 2, &three);
   OUTPUTS(&l, UNARY(neg, z));
-  expect_groups(&l,
-                "k0 map exp space(4)\n"
-                "    v0 = b0[0, 1] : float32\n"
-                "    v1 = exp v0 : float32\n"
-                "    b2[0, 1] = v1\n"
-                "k1 map concat space(4)\n"
-                "    v0 = b2[0, 1] : float32\n"
-                "    b3[0, 1] = v0\n"
-                "k2 map concat space(3)\n"
-                "    v0 = b1[0, 1] : float32\n"
-                "    b3[4, 1] = v0\n"
-                "k3 map pad space(9)\n"
-                "    v0 = 5 : float32\n"
-                "    b4[0, 1] = v0\n"
-                "k4 map pad space(7)\n"
-                "    v0 = b3[0, 1] : float32\n"
-                "    b4[1, 1] = v0\n"
-                "k5 map neg space(3)\n"
-                "    v0 = b4[8, -3] : float32\n"
-                "    v1 = neg v0 : float32\n"
-                "    b5[0, 1] = v1\n"
-                "cut %5 -> %6: read through a view\n"
-                "return b5\n");
+  expect_groups(&l, "k0 map exp space(4)\n"
+                    "    v0 = b0[0, 1] : float32\n"
+                    "    v1 = exp v0 : float32\n"
+                    "    b2[0, 1] = v1\n"
+                    "k1 map concat space(4)\n"
+                    "    v0 = b2[0, 1] : float32\n"
+                    "    b3[0, 1] = v0\n"
+                    "k2 map concat space(3)\n"
+                    "    v0 = b1[0, 1] : float32\n"
+                    "    b3[4, 1] = v0\n"
+                    "k3 map pad space(9)\n"
+                    "    v0 = 5 : float32\n"
+                    "    b4[0, 1] = v0\n"
+                    "k4 map pad space(7)\n"
+                    "    v0 = b3[0, 1] : float32\n"
+                    "    b4[1, 1] = v0\n"
+                    "k5 map neg space(3)\n"
+                    "    v0 = b4[8, -3] : float32\n"
+                    "    v1 = neg v0 : float32\n"
+                    "    b5[0, 1] = v1\n"
+                    "cut %5 -> %6: read through a view\n"
+                    "return b5\n");
   lab_close(&l);
 }
 
@@ -266,13 +264,12 @@ static void an_index_needs_no_memory(void **state) {
   const sn_id flipped =
       sn_build_op(&l.b, SN_OP_slice, &i, 1, (const int64_t[]){0, 2, 1, -1}, 4, &type);
   OUTPUTS(&l, BINARY(add, x, flipped));
-  expect_groups(&l,
-                "k0 map add space(4, 3)\n"
-                "    v0 = b0[0, 3, 1] : int32\n"
-                "    v1 = index[2, 0, -1] : int32\n"
-                "    v2 = add v0 v1 : int32\n"
-                "    b1[0, 3, 1] = v2\n"
-                "return b1\n");
+  expect_groups(&l, "k0 map add space(4, 3)\n"
+                    "    v0 = b0[0, 3, 1] : int32\n"
+                    "    v1 = index[2, 0, -1] : int32\n"
+                    "    v2 = add v0 v1 : int32\n"
+                    "    b1[0, 3, 1] = v2\n"
+                    "return b1\n");
   lab_close(&l);
 }
 
@@ -282,12 +279,9 @@ static void dimensions_are_merged(void **state) {
     sn_type type;
     int64_t perm[4];
     int rank;
-  } cases[] = {{F32(2, 3, 4, 5), {0, 1, 2, 3}, 1},
-               {F32(2, 3, 4, 5), {2, 3, 0, 1}, 2},
-               {F32(2, 3, 4, 5), {0, 2, 1, 3}, 4},
-               {F32(2, 1, 4, 1), {2, 1, 0, 3}, 2},
-               {F32(1, 1, 1, 1), {3, 2, 1, 0}, 0},
-               {F32(2, 3, 4, 5), {1, 2, 3, 0}, 2}};
+  } cases[] = {{F32(2, 3, 4, 5), {0, 1, 2, 3}, 1}, {F32(2, 3, 4, 5), {2, 3, 0, 1}, 2},
+               {F32(2, 3, 4, 5), {0, 2, 1, 3}, 4}, {F32(2, 1, 4, 1), {2, 1, 0, 3}, 2},
+               {F32(1, 1, 1, 1), {3, 2, 1, 0}, 0}, {F32(2, 3, 4, 5), {1, 2, 3, 0}, 2}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     lab l;
     lab_open(&l, true);
@@ -389,9 +383,12 @@ static void large_graphs(void **state) {
   sn_id x = input(&l, type), y = x;
   for (int i = 0; i < n; i++) {
     const int what = i % 100;
-    if (what == 50) x = sn_build_swap_last(&l.b, x);
-    else if (what == 99) x = spread(&l, SUM(x, 2), type, 2);
-    else x = BINARY(add, x, i % 7 ? y : x);
+    if (what == 50)
+      x = sn_build_swap_last(&l.b, x);
+    else if (what == 99)
+      x = spread(&l, SUM(x, 2), type, 2);
+    else
+      x = BINARY(add, x, i % 7 ? y : x);
     if (i % 1000 == 0) y = x;
   }
   OUTPUTS(&l, x);

@@ -6,7 +6,8 @@
  * when steps are dropped, and a failing one shrinks by dropping what it does not need. Sums and
  * products take whole numbers between -4 and 4 and are exact, so one order is as good as another.
  *
- *   SINTER_TEST_SEED=<seed printed on failure> test_fuzz_graph          runs that recipe first */
+ *   SINTER_TEST_SEED=<printed on failure> test_fuzz_graph        that recipe first
+ *   SINTER_TEST_GRAPHS=1000000 test_fuzz_graph                   as many recipes */
 #include "twin.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* test_graph.c - the IR: equal nodes are one, the printed forms, the grammar with the text of every refusal, and
- * a verifier that finds what is planted. */
+/* test_graph.c - the IR: equal nodes are one, the printed forms, the grammar with the text of every
+ * refusal, and a verifier that finds what is planted. */
 #include "graph_support.h"
 
 #include <math.h>
@@ -17,7 +17,8 @@ static void equal_nodes_are_one(void **state) {
   assert_int_equal(sn_build_binary(&l.b, SN_OP_add, y, x), a); /* commutative */
   const sn_id s = sn_build_binary(&l.b, SN_OP_sub, x, y);
   assert_int_not_equal(sn_build_binary(&l.b, SN_OP_sub, y, x), s);
-  const sn_id r0 = sn_build_reduce(&l.b, SN_OP_sum, x, 1), r1 = sn_build_reduce(&l.b, SN_OP_sum, x, 2);
+  const sn_id r0 = sn_build_reduce(&l.b, SN_OP_sum, x, 1),
+              r1 = sn_build_reduce(&l.b, SN_OP_sum, x, 2);
   assert_int_not_equal(r0, r1);
   assert_int_equal(sn_build_reduce(&l.b, SN_OP_sum, x, 2), r1);
   const sn_type wide = F32(6), tall = F32(6, 1);
@@ -79,7 +80,8 @@ static void write_sample(lab *l) {
   const sn_type three = I32(3);
   const sn_id c = sn_build_op(&l->b, SN_OP_slice, &n, 1, (const int64_t[]){4, -2}, 2, &three);
   const sn_id k = sn_build_op(&l->b, SN_OP_iota, NULL, 0, (const int64_t[]){0}, 1, &three);
-  OUTPUTS(l, p, sn_build_cast(&l->b, SN_OP_astype, sn_build_binary(&l->b, SN_OP_less, c, k), SN_F64));
+  OUTPUTS(l, p,
+          sn_build_cast(&l->b, SN_OP_astype, sn_build_binary(&l->b, SN_OP_less, c, k), SN_F64));
 }
 
 static void text_is_stable(void **state) {
@@ -114,17 +116,16 @@ static void dot_is_stable(void **state) {
   OUTPUTS(&l, sn_build_unary(&l.b, SN_OP_tanh, sn_build_binary(&l.b, SN_OP_mul, x, x)));
   const char *dot;
   assert_int_equal(sn_graph_dot(&l.graph, &l.arena, &dot), SN_OK);
-  assert_string_equal(dot,
-                      "digraph sinter {\n"
-                      "  node [shape=box];\n"
-                      "  n0 [label=\"input float32(2,) {0}\"];\n"
-                      "  n1 [label=\"mul float32(2,)\"];\n"
-                      "  n0 -> n1;\n"
-                      "  n0 -> n1;\n"
-                      "  n2 [label=\"tanh float32(2,)\"];\n"
-                      "  n1 -> n2;\n"
-                      "  out0 [shape=ellipse]; n2 -> out0;\n"
-                      "}\n");
+  assert_string_equal(dot, "digraph sinter {\n"
+                           "  node [shape=box];\n"
+                           "  n0 [label=\"input float32(2,) {0}\"];\n"
+                           "  n1 [label=\"mul float32(2,)\"];\n"
+                           "  n0 -> n1;\n"
+                           "  n0 -> n1;\n"
+                           "  n2 [label=\"tanh float32(2,)\"];\n"
+                           "  n1 -> n2;\n"
+                           "  out0 [shape=ellipse]; n2 -> out0;\n"
+                           "}\n");
   lab_close(&l);
 }
 
@@ -172,11 +173,11 @@ static void negative_size(sn_graph *g) { g->nodes[2].type.dims[0] = -5; }
 
 static void planted_faults_are_found(void **state) {
   (void)state;
-  mutation *const mutations[] = {
-      wrong_dtype,   wrong_dim,     wrong_rank,    later_input,    own_input,
-      absent_input,  edges_outside, attrs_outside, missing_attr,   wrong_mask,
-      other_mask,    slice_outside, slice_in_place, pad_too_far,   iota_axis,
-      unknown_op,    other_arity,   output_outside, argument_outside, negative_size};
+  mutation *const mutations[] = {wrong_dtype,    wrong_dim,      wrong_rank,       later_input,
+                                 own_input,      absent_input,   edges_outside,    attrs_outside,
+                                 missing_attr,   wrong_mask,     other_mask,       slice_outside,
+                                 slice_in_place, pad_too_far,    iota_axis,        unknown_op,
+                                 other_arity,    output_outside, argument_outside, negative_size};
   for (size_t i = 0; i < sizeof mutations / sizeof *mutations; i++) {
     lab l;
     lab_open(&l, true);
@@ -209,8 +210,8 @@ static void faults_of_a_concat_are_found(void **state) {
 
 /* ---- refusals -------------------------------------------------------------------------------- */
 
-static void refuse(lab *l, sn_op op, const sn_id *inputs, size_t n, const int64_t *attrs, size_t n_attrs,
-                   const sn_type *type, sn_status status, const char *message) {
+static void refuse(lab *l, sn_op op, const sn_id *inputs, size_t n, const int64_t *attrs,
+                   size_t n_attrs, const sn_type *type, sn_status status, const char *message) {
   const size_t nodes = l->graph.n_nodes;
   sn_id id = 12345;
   assert_int_equal(sn_graph_add(&l->graph, op, inputs, n, attrs, n_attrs, type, &id), status);
@@ -256,8 +257,7 @@ static void elementwise_refusals(void **state) {
          "bitcast: only float32 <-> int32, not float64 -> int32");
   refuse(&l, SN_OP_bitcast, IDS(a), NOTHING, &as_nothing, SN_ERR_DTYPE,
          "bitcast: unknown dtype 99");
-  refuse(&l, SN_OP_astype, IDS(a), NOTHING, &as_nothing, SN_ERR_DTYPE,
-         "astype: unknown dtype 99");
+  refuse(&l, SN_OP_astype, IDS(a), NOTHING, &as_nothing, SN_ERR_DTYPE, "astype: unknown dtype 99");
   lab_close(&l);
 }
 
@@ -397,7 +397,8 @@ static void sizes_0_and_1(void **state) {
   sn_build_reshape(&l.b, e, &none);
   sn_build_broadcast(&l.b, o, &spread);
   const sn_type cut = F32(0, 0);
-  sn_build_op(&l.b, SN_OP_slice, &w, 1, ATTRS(99, -99, 1, 1), &cut); /* no elements: from anywhere */
+  sn_build_op(&l.b, SN_OP_slice, &w, 1, ATTRS(99, -99, 1, 1),
+              &cut); /* no elements: from anywhere */
   assert_int_equal(l.b.status, SN_OK);
   assert_int_equal(sn_graph_verify(&l.graph), SN_OK);
   lab_close(&l);

@@ -1,6 +1,6 @@
-/* test_math.c - Sinter's own functions against libm in the next wider type, their special values, and
- * vectors against scalars. float32: one argument out of each 4096 neighbours, over all bit patterns;
- * math_table runs all of them. */
+/* test_math.c - Sinter's own functions against libm in the next wider type, their special values,
+ * and vectors against scalars. float32: one argument out of each 4096 neighbours, over all bit
+ * patterns; math_table runs all of them. */
 #include "graph/scalar_math.h"
 #include "kernels/simd.h"
 #include "math_reference.h"
@@ -38,21 +38,21 @@ static void check_f64(const char *name, double x, double y, double got, long dou
 /* One of the 4096 bit patterns from 4096 i on; low bits differ from block to block. */
 static float sample_f32(uint32_t i) { return float_of(i << 12 | (uint32_t)(mixed(i) & 0xfff)); }
 
-#define ROW(name, exact, exactl, bound, bound64)                                                   \
-  static void f32_##name(void **state) {                                                           \
-    (void)state;                                                                                   \
-    for (uint32_t i = 0; i < F32_POINTS; i += SN_LANES_F32) {                                      \
-      float x[SN_LANES_F32], vector[SN_LANES_F32];                                                 \
-      for (uint32_t lane = 0; lane < SN_LANES_F32; lane++) x[lane] = sample_f32(i + lane);         \
-      sn_vf32_store(vector, sn_vf32_##name(sn_vf32_load(x)));                                      \
-      for (int lane = 0; lane < SN_LANES_F32; lane++) {                                            \
-        const float scalar = sn_f32_##name(x[lane]);                                               \
-        check_f32(#name, x[lane], 0, scalar, exact((double)x[lane]), bound);                       \
-        if (!same_f32(scalar, vector[lane]))                                                       \
-          fail_msg(#name "(%a): scalar %a, vector %a", (double)x[lane], (double)scalar,            \
-                   (double)vector[lane]);                                                          \
-      }                                                                                            \
-    }                                                                                              \
+#define ROW(name, exact, exactl, bound, bound64)                                           \
+  static void f32_##name(void **state) {                                                   \
+    (void)state;                                                                           \
+    for (uint32_t i = 0; i < F32_POINTS; i += SN_LANES_F32) {                              \
+      float x[SN_LANES_F32], vector[SN_LANES_F32];                                         \
+      for (uint32_t lane = 0; lane < SN_LANES_F32; lane++) x[lane] = sample_f32(i + lane); \
+      sn_vf32_store(vector, sn_vf32_##name(sn_vf32_load(x)));                              \
+      for (int lane = 0; lane < SN_LANES_F32; lane++) {                                    \
+        const float scalar = sn_f32_##name(x[lane]);                                       \
+        check_f32(#name, x[lane], 0, scalar, exact((double)x[lane]), bound);               \
+        if (!same_f32(scalar, vector[lane]))                                               \
+          fail_msg(#name "(%a): scalar %a, vector %a", (double)x[lane], (double)scalar,    \
+                   (double)vector[lane]);                                                  \
+      }                                                                                    \
+    }                                                                                      \
   }
 MATH_UNARY(ROW)
 #undef ROW
@@ -76,7 +76,8 @@ static void f32_pow(void **state) {
   }
 }
 
-/* Lanes on both sides of the switch to the reduction for large arguments do not disturb each other. */
+/* Lanes on both sides of the switch to the reduction for large arguments do not disturb each other.
+ */
 static void f32_sin_mixed_lanes(void **state) {
   (void)state;
   for (int large = 0; large < SN_LANES_F32; large++) {
@@ -109,23 +110,23 @@ static int f64_has_meaning(const char *name, double x) {
   return !reduced || fabs(x) <= 0x1p30;
 }
 
-#define ROW(name, exact, exactl, bound, bound64)                                                   \
-  static void f64_##name(void **state) {                                                           \
-    (void)state;                                                                                   \
-    for (uint64_t i = 0; i < F64_POINTS; i += SN_LANES_F64) {                                      \
-      double x[SN_LANES_F64], vector[SN_LANES_F64];                                                \
-      for (uint64_t lane = 0; lane < SN_LANES_F64; lane++) x[lane] = sample_f64(i + lane);         \
-      sn_vf64_store(vector, sn_vf64_##name(sn_vf64_load(x)));                                      \
-      for (int lane = 0; lane < SN_LANES_F64; lane++) {                                            \
-        const double scalar = sn_f64_##name(x[lane]);                                              \
-        if (f64_has_meaning(#name, x[lane]))                                                       \
-          check_f64(#name, x[lane], 0, scalar, exactl((long double)x[lane]), bound64);             \
-        else if (!(fabs(scalar) <= 1) && isfinite(x[lane]))                                        \
-          fail_msg(#name "(%a) = %a", x[lane], scalar);                                            \
-        if (!same_f64(scalar, vector[lane]))                                                       \
-          fail_msg(#name "(%a): scalar %a, vector %a", x[lane], scalar, vector[lane]);             \
-      }                                                                                            \
-    }                                                                                              \
+#define ROW(name, exact, exactl, bound, bound64)                                           \
+  static void f64_##name(void **state) {                                                   \
+    (void)state;                                                                           \
+    for (uint64_t i = 0; i < F64_POINTS; i += SN_LANES_F64) {                              \
+      double x[SN_LANES_F64], vector[SN_LANES_F64];                                        \
+      for (uint64_t lane = 0; lane < SN_LANES_F64; lane++) x[lane] = sample_f64(i + lane); \
+      sn_vf64_store(vector, sn_vf64_##name(sn_vf64_load(x)));                              \
+      for (int lane = 0; lane < SN_LANES_F64; lane++) {                                    \
+        const double scalar = sn_f64_##name(x[lane]);                                      \
+        if (f64_has_meaning(#name, x[lane]))                                               \
+          check_f64(#name, x[lane], 0, scalar, exactl((long double)x[lane]), bound64);     \
+        else if (!(fabs(scalar) <= 1) && isfinite(x[lane]))                                \
+          fail_msg(#name "(%a) = %a", x[lane], scalar);                                    \
+        if (!same_f64(scalar, vector[lane]))                                               \
+          fail_msg(#name "(%a): scalar %a, vector %a", x[lane], scalar, vector[lane]);     \
+      }                                                                                    \
+    }                                                                                      \
   }
 MATH_UNARY(ROW)
 #undef ROW
@@ -143,7 +144,8 @@ static void f64_pow(void **state) {
     sn_vf64_store(vector, sn_vf64_pow(sn_vf64_load(x), sn_vf64_load(y)));
     for (int lane = 0; lane < SN_LANES_F64; lane++) {
       const double scalar = sn_f64_pow(x[lane], y[lane]);
-      check_f64("pow", x[lane], y[lane], scalar, powl((long double)x[lane], (long double)y[lane]), 2);
+      check_f64("pow", x[lane], y[lane], scalar, powl((long double)x[lane], (long double)y[lane]),
+                2);
       if (!same_f64(scalar, vector[lane]))
         fail_msg("pow(%a, %a): scalar %a, vector %a", x[lane], y[lane], scalar, vector[lane]);
     }
@@ -159,7 +161,7 @@ typedef struct {
   double x, expected;
 } special;
 
-#define SPECIAL(name, x, expected)                                                                 \
+#define SPECIAL(name, x, expected) \
   { #name, sn_f32_##name, sn_f64_##name, x, expected }
 
 static void special_values(void **state) {
@@ -229,10 +231,36 @@ static void special_values(void **state) {
 /* Every pair of these: pow agrees with libm's in class, sign and, where exact, value. */
 static void special_values_of_pow(void **state) {
   (void)state;
-  const double values[] = {0.0,  -0.0, 1.0,  -1.0,  2.0,   -2.0,     0.5,     -0.5,      3.0,
-                           -3.0, 4.0,  -4.0, 2.5,   -2.5,  INFINITY, NAN,     -INFINITY, 0x1p-149,
-                           1e30, -1e30, 8388607.0, -8388607.0, 16777215.0, -16777216.0, 0x1p-126,
-                           -0x1p-149, 0x1.fffffep127, -0x1.fffffep127, 0x1.fffffep-1, 1e-30};
+  const double values[] = {0.0,
+                           -0.0,
+                           1.0,
+                           -1.0,
+                           2.0,
+                           -2.0,
+                           0.5,
+                           -0.5,
+                           3.0,
+                           -3.0,
+                           4.0,
+                           -4.0,
+                           2.5,
+                           -2.5,
+                           INFINITY,
+                           NAN,
+                           -INFINITY,
+                           0x1p-149,
+                           1e30,
+                           -1e30,
+                           8388607.0,
+                           -8388607.0,
+                           16777215.0,
+                           -16777216.0,
+                           0x1p-126,
+                           -0x1p-149,
+                           0x1.fffffep127,
+                           -0x1.fffffep127,
+                           0x1.fffffep-1,
+                           1e-30};
   const size_t count = sizeof values / sizeof *values;
   for (size_t i = 0; i < count; i++) {
     for (size_t j = 0; j < count; j++) {
@@ -249,10 +277,12 @@ static void special_values_of_pow(void **state) {
 
 static void conversions(void **state) {
   (void)state;
-  const float x[] = {0.0f,    -0.0f,   1.9f, -1.9f,  2147483520.0f, 2147483648.0f, -2147483648.0f,
-                     -3e9f,   1e30f,   NAN,  0x1p-149f, INFINITY, -INFINITY, 16777217.0f, -0.999f, 7.0f};
-  const int32_t expected[] = {0, 0, 1, -1, 2147483520, INT32_MAX, INT32_MIN, INT32_MIN,
-                              INT32_MAX, 0, 0, INT32_MAX, INT32_MIN, 16777216, 0, 7};
+  const float x[] = {0.0f,           -0.0f,       1.9f,    -1.9f, 2147483520.0f, 2147483648.0f,
+                     -2147483648.0f, -3e9f,       1e30f,   NAN,   0x1p-149f,     INFINITY,
+                     -INFINITY,      16777217.0f, -0.999f, 7.0f};
+  const int32_t expected[] = {0,         0,         1,         -1, 2147483520, INT32_MAX,
+                              INT32_MIN, INT32_MIN, INT32_MAX, 0,  0,          INT32_MAX,
+                              INT32_MIN, 16777216,  0,         7};
   for (size_t i = 0; i < sizeof x / sizeof *x; i += SN_LANES_F32) {
     int32_t got[SN_LANES_F32];
     sn_vi32_store(got, sn_vi32_from_vf32(sn_vf32_load(x + i)));
@@ -269,7 +299,8 @@ static void conversions(void **state) {
 }
 
 int main(void) {
-#define ROW(name, exact, exactl, bound, bound64) cmocka_unit_test(f32_##name), cmocka_unit_test(f64_##name),
+#define ROW(name, exact, exactl, bound, bound64) \
+  cmocka_unit_test(f32_##name), cmocka_unit_test(f64_##name),
   const struct CMUnitTest tests[] = {
       MATH_UNARY(ROW) cmocka_unit_test(f32_pow), cmocka_unit_test(f64_pow),
       cmocka_unit_test(f32_sin_mixed_lanes),     cmocka_unit_test(special_values),

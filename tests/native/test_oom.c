@@ -1,9 +1,11 @@
-/* test_oom.c - memory fails at every single allocation, once and from then on, through the public API alone.
+/* test_oom.c - memory fails at every single allocation, once and from then on, through the public
+ * API alone.
  *
- * A scenario makes tensors, asks for values, and gives everything back, whether it succeeds or not. It runs with
- * allocation k failing, k = 0, 1, 2 ... until it succeeds untouched, on a fresh context and on one that has run it
- * before. After every failure: the error is SN_ERR_MEMORY, no tensor is left, not a byte more is in use than
- * before, and the same scenario then gives the same bits. */
+ * A scenario makes tensors, asks for values, and gives everything back, whether it succeeds or not.
+ * It runs with allocation k failing, k = 0, 1, 2 ... until it succeeds untouched, on a fresh
+ * context and on one that has run it before. After every failure: the error is SN_ERR_MEMORY, no
+ * tensor is left, not a byte more is in use than before, and the same scenario then gives the same
+ * bits. */
 #include "support.h"
 
 enum { MAX_HELD = 64, MAX_VALUES = 256 };
@@ -93,7 +95,8 @@ static void products(run *r) {
 
 static void shapes(run *r) {
   sn_tensor *x = data(r, DIMS(3, 4), 0.1f), *lazy = H(sn_exp(x));
-  const int64_t begin[] = {2, 0}, size[] = {2, 4}, strides[] = {-1, 1}, one[] = {1, 1}, two[] = {0, 2};
+  const int64_t begin[] = {2, 0}, size[] = {2, 4}, strides[] = {-1, 1}, one[] = {1, 1},
+                two[] = {0, 2};
   sn_tensor *parts[] = {lazy, x, H(sn_slice(lazy, begin, size, strides)), lazy, x};
   note_values(r, H(sn_concat(parts, 5, 0)));
   note_values(r, H(sn_reshape(lazy, DIMS(2, -1))));
@@ -112,7 +115,8 @@ static void loss(run *r) {
 
 static void derivatives(run *r) {
   sn_tensor *x = data(r, DIMS(3, 4), 0.1f);
-  sn_tensor *wrt[2] = {H(sn_variable(data(r, DIMS(4, 2), 0.2f))), H(sn_variable(data(r, DIMS(2), 0.3f)))};
+  sn_tensor *wrt[2] = {H(sn_variable(data(r, DIMS(4, 2), 0.2f))),
+                       H(sn_variable(data(r, DIMS(2), 0.3f)))};
   sn_tensor *y = H(sn_add(H(sn_matmul(x, wrt[0])), wrt[1]));
   sn_tensor *l = H(sn_mean(H(sn_square(H(sn_tanh(y)))), SN_ALL_AXES, false)), *g[2], *h[2];
   if (sn_gradients(l, wrt, 2, g)) return;
@@ -197,7 +201,8 @@ static void in_scopes(run *r) {
   if (sn_scope_begin(ctx)) return;
   if (!sn_scope_begin(ctx)) {
     sn_tensor *x = ramp(ctx, DIMS(3, 4), 0.1f);
-    for (int i = 0; i < 20; i++) x = sn_add(x, sn_scalar(ctx, i + 3.0)); /* the list of notes grows */
+    for (int i = 0; i < 20; i++)
+      x = sn_add(x, sn_scalar(ctx, i + 3.0)); /* the list of notes grows */
     kept = sn_keep(sn_sum(x, SN_ALL_AXES, false));
     sn_scope_end(ctx);
   }
@@ -267,8 +272,10 @@ static bool fail_at(fixture *f, scenario *play, int64_t k, bool forever, const r
   const sn_status status = perform(f->ctx, play, &r);
   const bool failed = forever ? f->ledger.countdown == 0 : f->ledger.countdown == -1;
   f->ledger.countdown = -1;
-  if (status) expect_out_of_memory(f->ctx);
-  else expect_same(&r, expected); /* nothing failed, or it could be made good */
+  if (status)
+    expect_out_of_memory(f->ctx);
+  else
+    expect_same(&r, expected); /* nothing failed, or it could be made good */
   sn_profile_stop(f->ctx);
   sn_memory(f->ctx, &after);
   assert_int_equal(after.tensors, before.tensors);
@@ -307,7 +314,8 @@ static void walk(scenario *play, int64_t step, bool forever) {
     expect_same(&again, &expected);
     fixture_close(&f);
   }
-  /* once all is warm: a failure leaves no byte more, and the next run exactly as many as the last */
+  /* once all is warm: a failure leaves no byte more, and the next run exactly as many as the last
+   */
   fixture f;
   run warm;
   fixture_open(&f, (sn_options){.threads = 1});
@@ -326,7 +334,9 @@ static void walk(scenario *play, int64_t step, bool forever) {
 
 static void play_scenario(void **state) {
   scenario *play = *(scenario **)*state;
-  const int64_t step = play == a_loop_that_never_reads ? (test_short() ? 211 : 37) : test_short() ? 3 : 1;
+  const int64_t step = play == a_loop_that_never_reads ? (test_short() ? 211 : 37)
+                       : test_short()                  ? 3
+                                                       : 1;
   walk(play, step, false);
   walk(play, step, true);
 }
@@ -419,8 +429,10 @@ static void the_limit_counts_only_what_is_needed(void **state) {
   fixture_close(&f);
 }
 
-#define SCENARIO(name) \
-  { #name, play_scenario, NULL, NULL, &(scenario *){name} }
+#define SCENARIO(name)                                       \
+  {                                                          \
+#name, play_scenario, NULL, NULL, &(scenario *) { name } \
+  }
 
 int main(void) {
   const struct CMUnitTest tests[] = {

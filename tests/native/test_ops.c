@@ -359,47 +359,40 @@ static void passes(void **state) {
 
 /* ---- donation -------------------------------------------------------------------------------- */
 
-/* Programs that must not, or must only with care, write into the memory of an argument they still read. x and y
- * are square, v is a row. */
+enum { PROGRAMS = 9 };
+
+/* Programs that must not, or only with care, write into the memory of an argument they still read.
+ * m and other are square, v is a row. */
 static void write_in_place(twins *w, int kind, const twin *x) {
   const twin m = x[0], other = x[1], v = x[2];
-  const sn_op add = SN_OP_add, mul = SN_OP_mul;
-  switch (kind) {
-    case 0: twins_output(w, twin_apply(w, add, (twin[]){m, twin_transpose(w, m, NULL)}, 2)); break;
-    case 1: twins_output(w, twin_apply(w, mul, (twin[]){twin_flip(w, m), other}, 2)); break;
-    case 2: /* every sum reads all of v, which is as large as the result */
-      twins_output(w, twin_reduce(w, SN_OP_max, twin_apply(w, mul, (twin[]){m, v}, 2), 2));
-      break;
-    case 3: twins_output(w, twin_matmul(w, m, other)); break;
-    case 4: /* two results for one place */
-      twins_output(w, twin_apply(w, SN_OP_neg, &m, 1));
-      twins_output(w, twin_apply(w, SN_OP_abs, &m, 1));
-      break;
-    case 5: /* the argument is a result too */
-      twins_output(w, m);
-      twins_output(w, twin_apply(w, SN_OP_neg, &m, 1));
-      break;
-    case 6: twins_output(w, twin_concat(w, (twin[]){v, v}, 2, 0)); break;
-    case 7: { /* read again by a later kernel */
-      const twin y = twin_reduce(w, SN_OP_max, twin_apply(w, SN_OP_abs, &m, 1), 1);
-      twins_output(w, twin_apply(w, mul, (twin[]){m, y}, 2));
-      twins_output(w, twin_apply(w, add, (twin[]){twin_transpose(w, m, NULL), y}, 2));
-      break;
-    }
-    default: /* of another dtype and the same size */
-      twins_output(w, twin_astype(w, m, SN_I32));
-      twins_output(w, twin_bitcast(w, other, SN_I32));
-      twins_output(w, twin_apply(w, SN_OP_less, (twin[]){m, other}, 2));
-  }
+  const twin turned = twin_transpose(w, m, NULL), size = twin_apply(w, SN_OP_abs, &m, 1);
+  const twin negative = twin_apply(w, SN_OP_neg, &m, 1);
+  const twin least = twin_reduce(w, SN_OP_min, size, 1);
+  const twin most = twin_reduce(w, SN_OP_max, twin_apply(w, SN_OP_mul, (twin[]){m, v}, 2), 2);
+  const twin programs[][2] = {
+      {twin_apply(w, SN_OP_add, (twin[]){m, turned}, 2), v},
+      {twin_apply(w, SN_OP_mul, (twin[]){twin_flip(w, m), other}, 2), v},
+      {most, most}, /* each element reads all of v, which is as large */
+      {twin_type(w, v)->dims[0] > 100 ? v : twin_matmul(w, m, other), v},
+      {negative, size}, /* two results for one place */
+      {m, negative},    /* the argument is a result too */
+      {twin_concat(w, (twin[]){v, v}, 2, 0), m},
+      {twin_apply(w, SN_OP_mul, (twin[]){m, least}, 2), /* read again by a later kernel */
+       twin_apply(w, SN_OP_add, (twin[]){turned, least}, 2)},
+      {twin_astype(w, m, SN_I32), twin_bitcast(w, other, SN_I32)}, /* same size, other dtype */
+  };
+  assert_int_equal(sizeof programs / sizeof *programs, PROGRAMS);
+  twins_output(w, programs[kind][0]);
+  twins_output(w, programs[kind][1]);
 }
 
 static void donated_arguments(void **state) {
   (void)state;
-  static const int64_t sizes[] = {1, 3, 17, 300};
-  for (int kind = 0; kind < 9; kind++)
+  static const int64_t sizes[] = {1, 3, 17, 70, 300};
+  for (int kind = 0; kind < PROGRAMS; kind++)
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
       for (int hold = 0; hold < 2; hold++) {
-        const int64_t n = kind == 3 && sizes[s] > 100 ? 70 : sizes[s];
+        const int64_t n = sizes[s];
         const sn_type square = {SN_F32, 2, {n, n}}, row = {SN_F32, 1, {n}};
         twins w;
         twins_begin(&w, ctx, true);

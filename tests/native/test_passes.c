@@ -1,5 +1,5 @@
-/* test_passes.c - every pass alone, on printed IR: what it rewrites, and what it must leave because an IEEE value
- * would change. Then all of them off: the same bits come out. */
+/* test_passes.c - every pass alone, on printed IR: what it rewrites, and what it must leave because
+ * an IEEE value would change. Then all of them off: the same bits come out. */
 #include "graph_support.h"
 
 #include <math.h>
@@ -49,12 +49,12 @@ static void identities(void **state) {
       {SN_OP_add, SN_F32, X, -0.0, false},
       {SN_OP_add, SN_F32, -0.0, X, false},
       {SN_OP_sub, SN_F32, X, 0, false},
-      {SN_OP_mul, SN_F32, X, 0, true},     /* NaN, infinity and -1 times 0 */
+      {SN_OP_mul, SN_F32, X, 0, true}, /* NaN, infinity and -1 times 0 */
       {SN_OP_mul, SN_F32, X, -1, true},
       {SN_OP_mul, SN_F32, X, 2, true},
-      {SN_OP_add, SN_F32, X, 0, true},     /* -0 + 0 = +0 */
-      {SN_OP_sub, SN_F32, X, -0.0, true},  /* -0 - (-0) = +0 */
-      {SN_OP_sub, SN_F32, 0, X, true},     /* 0 - 0 = +0, and not -0 */
+      {SN_OP_add, SN_F32, X, 0, true},    /* -0 + 0 = +0 */
+      {SN_OP_sub, SN_F32, X, -0.0, true}, /* -0 - (-0) = +0 */
+      {SN_OP_sub, SN_F32, 0, X, true},    /* 0 - 0 = +0, and not -0 */
       {SN_OP_div, SN_F32, 1, X, true},
       {SN_OP_div, SN_F32, 0, X, true},
       {SN_OP_div, SN_F32, X, -1, true},
@@ -82,11 +82,10 @@ static void numbers_are_seen_through_broadcasts(void **state) {
   const sn_type type = F32(2, 3);
   const sn_id x = input(&l, type);
   OUTPUTS(&l, sn_build_binary(&l.b, SN_OP_mul, x, sn_build_full(&l.b, &type, 1)));
-  assert_string_equal(text_after(&l, sn_pass_simplify),
-                      "%0 = input float32(2, 3) {0}\n"
-                      "%1 = constant float32() {1}\n"
-                      "%2 = broadcast float32(2, 3) %1\n"
-                      "return %0\n");
+  assert_string_equal(text_after(&l, sn_pass_simplify), "%0 = input float32(2, 3) {0}\n"
+                                                        "%1 = constant float32() {1}\n"
+                                                        "%2 = broadcast float32(2, 3) %1\n"
+                                                        "return %0\n");
   lab_close(&l);
 }
 
@@ -126,11 +125,10 @@ static void casts_and_markers_vanish(void **state) {
   const sn_id back = sn_build_op(&l.b, SN_OP_astype, &wide, 1, NULL, 0, &f32);
   const sn_id mark = sn_build_unary(&l.b, SN_OP_identity, x);
   OUTPUTS(&l, same, back, mark, sn_build_unary(&l.b, SN_OP_stop_gradient, x));
-  assert_string_equal(text_after(&l, sn_pass_simplify),
-                      "%0 = input float32(4,) {0}\n"
-                      "%1 = astype float64(4,) %0\n"
-                      "%2 = astype float32(4,) %1\n"
-                      "return %0 %2 %0 %0\n");
+  assert_string_equal(text_after(&l, sn_pass_simplify), "%0 = input float32(4,) {0}\n"
+                                                        "%1 = astype float64(4,) %0\n"
+                                                        "%2 = astype float32(4,) %1\n"
+                                                        "return %0 %2 %0 %0\n");
   lab_close(&l);
 }
 
@@ -142,7 +140,8 @@ static void numbers_are_computed(void **state) {
   lab_open(&l, true);
   const sn_type type = F32(2);
   const sn_id x = input(&l, type);
-  const sn_id third = sn_build_binary(&l.b, SN_OP_div, number(&l, SN_F32, 1), number(&l, SN_F32, 3));
+  const sn_id third =
+      sn_build_binary(&l.b, SN_OP_div, number(&l, SN_F32, 1), number(&l, SN_F32, 3));
   const sn_id full = sn_build_broadcast(&l.b, third, &type);
   OUTPUTS(&l, sn_build_binary(&l.b, SN_OP_mul, x, sn_build_unary(&l.b, SN_OP_neg, full)));
   /* of float32: 0.333333343, not 0.333333333 */
@@ -160,13 +159,12 @@ static void nothing_else_is_folded(void **state) {
   const sn_id x = rank0(&l, SN_F32), k = number(&l, SN_F32, 2);
   const sn_id bits = sn_build_op(&l.b, SN_OP_bitcast, &k, 1, NULL, 0, &one);
   OUTPUTS(&l, sn_build_binary(&l.b, SN_OP_mul, x, k), sn_build_binary(&l.b, SN_OP_sub, x, x), bits);
-  assert_string_equal(text_after(&l, sn_pass_fold),
-                      "%0 = input float32() {0}\n"
-                      "%1 = constant float32() {2}\n"
-                      "%2 = bitcast int32() %1\n"
-                      "%3 = mul float32() %0 %1\n"
-                      "%4 = sub float32() %0 %0\n"
-                      "return %3 %4 %2\n");
+  assert_string_equal(text_after(&l, sn_pass_fold), "%0 = input float32() {0}\n"
+                                                    "%1 = constant float32() {2}\n"
+                                                    "%2 = bitcast int32() %1\n"
+                                                    "%3 = mul float32() %0 %1\n"
+                                                    "%4 = sub float32() %0 %0\n"
+                                                    "return %3 %4 %2\n");
   lab_close(&l);
 }
 
@@ -213,16 +211,16 @@ static void equal_nodes_become_one(void **state) {
   lab l;
   lab_open(&l, false);
   const sn_id x = input(&l, F32(2)), y = input(&l, F32(2));
-  const sn_id a = sn_build_binary(&l.b, SN_OP_add, x, y), b = sn_build_binary(&l.b, SN_OP_add, y, x);
+  const sn_id a = sn_build_binary(&l.b, SN_OP_add, x, y),
+              b = sn_build_binary(&l.b, SN_OP_add, y, x);
   const sn_id ea = sn_build_unary(&l.b, SN_OP_exp, a), eb = sn_build_unary(&l.b, SN_OP_exp, b);
   OUTPUTS(&l, sn_build_binary(&l.b, SN_OP_sub, ea, eb), eb);
-  assert_string_equal(text_after(&l, sn_pass_cse),
-                      "%0 = input float32(2,) {0}\n"
-                      "%1 = input float32(2,) {1}\n"
-                      "%2 = add float32(2,) %0 %1\n"
-                      "%3 = exp float32(2,) %2\n"
-                      "%4 = sub float32(2,) %3 %3\n"
-                      "return %4 %3\n");
+  assert_string_equal(text_after(&l, sn_pass_cse), "%0 = input float32(2,) {0}\n"
+                                                   "%1 = input float32(2,) {1}\n"
+                                                   "%2 = add float32(2,) %0 %1\n"
+                                                   "%3 = exp float32(2,) %2\n"
+                                                   "%4 = sub float32(2,) %3 %3\n"
+                                                   "return %4 %3\n");
   lab_close(&l);
 }
 
@@ -250,11 +248,10 @@ static void cse_and_dce_leave_each_others_work(void **state) {
   const sn_id a = sn_build_unary(&l.b, SN_OP_exp, x), b = sn_build_unary(&l.b, SN_OP_exp, x);
   sn_build_unary(&l.b, SN_OP_log, x);
   OUTPUTS(&l, a, b);
-  assert_string_equal(text_after(&l, sn_pass_dce),
-                      "%0 = input float32(2,) {0}\n"
-                      "%1 = exp float32(2,) %0\n"
-                      "%2 = exp float32(2,) %0\n"
-                      "return %1 %2\n");
+  assert_string_equal(text_after(&l, sn_pass_dce), "%0 = input float32(2,) {0}\n"
+                                                   "%1 = exp float32(2,) %0\n"
+                                                   "%2 = exp float32(2,) %0\n"
+                                                   "return %1 %2\n");
   assert_non_null(strstr(text_after(&l, sn_pass_cse), "log"));
   lab_close(&l);
 }

@@ -1,5 +1,5 @@
-/* test_plan.c - offsets in one arena: best-fit blocks against a plain model, reuse, in place, donated memory, and a
- * checker that finds planted overlaps. */
+/* test_plan.c - offsets in one arena: best-fit blocks against a plain model, reuse, in place,
+ * donated memory, and a checker that finds planted overlaps. */
 #include "graph_support.h"
 
 #include "plan/blocks.h"
@@ -44,7 +44,8 @@ typedef struct taken {
   size_t offset, units;
 } taken;
 
-/* The hole the model would choose: the smallest that fits, the first of equals; units of 64 bytes. */
+/* The hole the model would choose: the smallest that fits, the first of equals; units of 64 bytes.
+ */
 static size_t best_hole(const uint8_t *used, size_t end, size_t units) {
   size_t best = SIZE_MAX, best_size = SIZE_MAX;
   for (size_t at = 0; at < end;) {
@@ -169,12 +170,11 @@ static void text_of_a_plan(void **state) {
   const sn_plan plan = plan_of(&l, &groups, donate);
   const char *text;
   assert_int_equal(sn_plan_text(&groups, &plan, &l.arena, &text), SN_OK);
-  assert_string_equal(text,
-                      "b0 = %0 float32(2, 3) argument 0, k0..k0\n"
-                      "b1 = %1 float32(2, 3) argument 1, k1..k1\n"
-                      "b2 = %4 float32(3, 2) arena at 0, k0..k1\n"
-                      "b3 = %7 float32(2, 3) donated argument 1, k1..k1\n"
-                      "arena 64 bytes, without reuse 64\n");
+  assert_string_equal(text, "b0 = %0 float32(2, 3) argument 0, k0..k0\n"
+                            "b1 = %1 float32(2, 3) argument 1, k1..k1\n"
+                            "b2 = %4 float32(3, 2) arena at 0, k0..k1\n"
+                            "b3 = %7 float32(2, 3) donated argument 1, k1..k1\n"
+                            "arena 64 bytes, without reuse 64\n");
   lab_close(&l);
 }
 
@@ -217,10 +217,10 @@ static void donation(void **state) {
   const struct {
     donation_graph *build;
     sn_place_kind expected;
-  } cases[] = {{plain_add, SN_PLACE_DONATED},           {read_transposed_too, SN_PLACE_OUTPUT},
-               {read_reversed, SN_PLACE_OUTPUT},        {read_before_only, SN_PLACE_DONATED},
-               {read_in_a_product, SN_PLACE_OUTPUT},    {added_to_a_product, SN_PLACE_DONATED},
-               {reduced_inside, SN_PLACE_DONATED},      {another_dtype, SN_PLACE_OUTPUT},
+  } cases[] = {{plain_add, SN_PLACE_DONATED},        {read_transposed_too, SN_PLACE_OUTPUT},
+               {read_reversed, SN_PLACE_OUTPUT},     {read_before_only, SN_PLACE_DONATED},
+               {read_in_a_product, SN_PLACE_OUTPUT}, {added_to_a_product, SN_PLACE_DONATED},
+               {reduced_inside, SN_PLACE_DONATED},   {another_dtype, SN_PLACE_OUTPUT},
                {never_read, SN_PLACE_OUTPUT}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     lab l;
@@ -252,8 +252,10 @@ static void each_donated_argument_is_given_once(void **state) {
   int given[2] = {0}, fresh = 0;
   for (size_t i = 0; i < 3; i++) {
     const sn_place *place = place_of_output(&groups, &plan, i);
-    if (place->kind == SN_PLACE_DONATED) given[place->index]++;
-    else fresh++;
+    if (place->kind == SN_PLACE_DONATED)
+      given[place->index]++;
+    else
+      fresh++;
   }
   assert_true(given[0] == 1 && given[1] == 1 && fresh == 1);
   assert_int_equal(plan.n_fresh, 1);
@@ -323,8 +325,8 @@ static void planted_overlaps_are_found(void **state) {
     const sn_id a = chain(&l, x, 1), b = chain(&l, a, 1), c = chain(&l, y, 1);
     const sn_id sum = sn_build_binary(&l.b, SN_OP_add, a, sn_build_swap_last(&l.b, b));
     OUTPUTS(&l, sn_build_binary(&l.b, SN_OP_mul, sum, sn_build_swap_last(&l.b, c)),
-            sn_build_unary(&l.b, SN_OP_neg, sum),
-            sn_build_unary(&l.b, SN_OP_neg, small), chain(&l, z, 1));
+            sn_build_unary(&l.b, SN_OP_neg, sum), sn_build_unary(&l.b, SN_OP_neg, small),
+            chain(&l, z, 1));
     const sn_groups groups = cut_graph(&l, true);
     const sn_plan plan = plan_of(&l, &groups, NULL);
     sn_place *one = (sn_place *)find_temp(&plan, 0), *two = (sn_place *)find_temp(&plan, 1);
@@ -334,15 +336,15 @@ static void planted_overlaps_are_found(void **state) {
              *out2 = (sn_place *)place_of_output(&groups, &plan, 2),
              *out3 = (sn_place *)place_of_output(&groups, &plan, 3);
     switch (fault) {
-      case 0: two->offset = one->offset; break;      /* both live */
-      case 1: two->offset = one->offset + 64; break; /* in part */
-      case 2: out1->index = out0->index; break;      /* two results of one kernel */
-      case 3: /* x is read through a transpose after a result was written over it */
-        out2->kind = SN_PLACE_DONATED, out2->index = 0;
-        out2->first = out2->last = 0;
-        break;
-      case 4: out3->kind = SN_PLACE_DONATED, out3->index = 3; break; /* z is read transposed there */
-      case 5: out0->kind = SN_PLACE_DONATED, out0->index = 2; break; /* too small */
+    case 0: two->offset = one->offset; break;      /* both live */
+    case 1: two->offset = one->offset + 64; break; /* in part */
+    case 2: out1->index = out0->index; break;      /* two results of one kernel */
+    case 3: /* x is read through a transpose after a result was written over it */
+      out2->kind = SN_PLACE_DONATED, out2->index = 0;
+      out2->first = out2->last = 0;
+      break;
+    case 4: out3->kind = SN_PLACE_DONATED, out3->index = 3; break; /* z is read transposed there */
+    case 5: out0->kind = SN_PLACE_DONATED, out0->index = 2; break; /* too small */
     }
     if (sn_plan_is_sound(&groups, &plan)) {
       const char *text;
@@ -363,13 +365,12 @@ static sn_id random_step(lab *l, const sn_id *pool, size_t n, uint64_t *random) 
   const uint64_t axes = 1 + next_random(random) % 3;
   const int64_t flip[] = {7, 0, -1, 1};
   switch (next_random(random) % 8) {
-    case 0: return sn_build_unary(&l->b, SN_OP_exp, x);
-    case 1: return sn_build_swap_last(&l->b, x);
-    case 2: return sn_build_matmul(&l->b, x, y);
-    case 3:
-      return sn_build_spread(&l->b, sn_build_reduce(&l->b, SN_OP_sum, x, axes), &type, axes);
-    case 4: return sn_build_op(&l->b, SN_OP_slice, &x, 1, flip, 4, &type);
-    default: return sn_build_binary(&l->b, next_random(random) % 2 ? SN_OP_add : SN_OP_sub, x, y);
+  case 0: return sn_build_unary(&l->b, SN_OP_exp, x);
+  case 1: return sn_build_swap_last(&l->b, x);
+  case 2: return sn_build_matmul(&l->b, x, y);
+  case 3: return sn_build_spread(&l->b, sn_build_reduce(&l->b, SN_OP_sum, x, axes), &type, axes);
+  case 4: return sn_build_op(&l->b, SN_OP_slice, &x, 1, flip, 4, &type);
+  default: return sn_build_binary(&l->b, next_random(random) % 2 ? SN_OP_add : SN_OP_sub, x, y);
   }
 }
 

@@ -5,14 +5,23 @@
 import { PIXELS, type Digits } from './mnist.ts';
 import { generator, shuffle } from './random.ts';
 
-const BYTE_TO_UNIT = 1 / 255;
+/** Of all pixels of the training set, as values in [0, 1]. */
+const MEAN = 0.1307;
+const DEVIATION = 0.3081;
 
-/** Pixels of the given digits, scaled to [0, 1], written into `out` row by row. */
+/** A grey value in [0, 1] as the network sees it: on average 0, with a deviation of 1. */
+export function standardise(grey: number): number {
+  return (grey - MEAN) / DEVIATION;
+}
+
+const OF_BYTE = Float32Array.from({ length: 256 }, (_, byte) => standardise(byte / 255));
+
+/** Pixels of the given digits, standardised, written into `out` row by row. */
 export function gather(from: Digits, index: ArrayLike<number>, out: Float32Array): void {
   for (let row = 0; row < index.length; row++) {
     const start = index[row] * PIXELS;
     const target = row * PIXELS;
-    for (let p = 0; p < PIXELS; p++) out[target + p] = from.images[start + p] * BYTE_TO_UNIT;
+    for (let p = 0; p < PIXELS; p++) out[target + p] = OF_BYTE[from.images[start + p]];
   }
 }
 

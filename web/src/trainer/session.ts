@@ -4,7 +4,7 @@
 
 import * as sn from 'sinter';
 import type { Settings } from '../state/settings.ts';
-import { Batches, gather } from './batches.ts';
+import { Batches, gather, standardise } from './batches.ts';
 import { PIXELS, type Digits, type Mnist } from './mnist.ts';
 
 export const CLASSES = 10;
@@ -101,7 +101,7 @@ export class Session {
 
   /** Class probabilities of one image with values in [0, 1]. */
   probabilities(pixels: Float32Array): Float32Array {
-    const scores = this.scores(pixels);
+    const scores = this.scores(pixels.map(standardise));
     const top = Math.max(...scores);
     const weights = Float32Array.from(scores, (score) => Math.exp(score - top));
     const total = weights.reduce((sum, weight) => sum + weight, 0);

@@ -1,0 +1,7 @@
+// A program that imports the package by its name; the bundler has to find its worker and its modules.
+import * as sn from 'sinter';
+
+const { threads, reasons } = await sn.init();
+const a = sn.tensor([[1, 2], [3, 4]]);
+const product = [...(await sn.matmul(a, a).data())];
+window.result = { threads, cores: navigator.hardwareConcurrency, reasons, product };
