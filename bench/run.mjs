@@ -10,18 +10,21 @@
 // that of the others ends the run with exit code 1. Then the variants take turns, round by round, so that
 // whatever else the machine does meets all of them.
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { availableParallelism, cpus } from 'node:os';
+import { availableParallelism, cpus, loadavg } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Stop, main, root } from '../scripts/lib/proc.mjs';
 import { figures, mainTable, median, profileTable } from './report.mjs';
-import { closeVariants, firstResults, isOurs, openVariants, usualVariants, variantNames } from './variants.mjs';
+import {
+  closeVariants, firstResults, isOurs, openVariants, usualVariants, variantNames,
+} from './variants.mjs';
 import { workloads } from './workloads.mjs';
 
 const ROUND_MS = 60;
 const QUICK_MS = 5;
 const PROFILED_CALLS = 50;
 const FIRST_RESULTS = 5;
+const BUSY_LOAD = 1.5;
 
 const withVariants = async (names, options, body) => {
   const variants = await openVariants(names, options);
@@ -112,8 +115,8 @@ const parse = (args) => {
 };
 
 const showChecks = ({ rows, different }, names) => {
-  console.log(`results in deterministic mode: ${rows.length - different.length} of ${rows.length} workloads ` +
-    `have the same bits on ${names.join(', ')}`);
+  console.log(`results in deterministic mode: ${rows.length - different.length} of ${rows.length} ` +
+    `workloads have the same bits on ${names.join(', ')}`);
   for (const line of different) console.log(`  DIFFERENT ${line}`);
 };
 
@@ -124,6 +127,12 @@ const withFigures = (variants, chosen, { peaks, samples }) => chosen.map((worklo
     [variant.name, figures(workload, variant, of[variant.name], peaks)]));
   return { ...workload, results };
 });
+
+/** Processes that were running in the last minute, as the system counts them. */
+const showLoad = () => {
+  const [load] = loadavg();
+  if (load > BUSY_LOAD) console.log(`the machine is busy (load ${load.toFixed(1)}): compare the minima`);
+};
 
 const measureAndShow = (names, { chosen, pace, profile }) => withVariants(names, {}, async (variants) => {
   const measured = await measure(variants, chosen, pace);
@@ -147,6 +156,7 @@ await main(import.meta.url, async (args) => {
   const options = parse(args);
   const { names, chosen, quick, json } = options;
   const ours = names.filter(isOurs);
+  showLoad();
   const checked = await crossCheck(ours, chosen);
   showChecks(checked, ours);
   const result = await measureAndShow(names, options);

@@ -125,13 +125,11 @@ static sn_status make_eager_relu(workload *w, const int64_t *sizes) {
   return sn_error_status(w->ctx);
 }
 
-/* ---- a training step: linear layers with relu between, cross-entropy, Adam ---------------------
- */
+/* ---- a training step: linear layers with relu between, Adam ------------------------------- */
 
-typedef struct network { /* arguments and, in the same order, results: parameters, means, squares,
-                            count */
+typedef struct network { /* arguments, or results; the state in the order of the package's */
   int layers;
-  sn_tensor *parameters[2 * MAX_LAYERS], *means[2 * MAX_LAYERS], *squares[2 * MAX_LAYERS], *count;
+  sn_tensor *count, *means[2 * MAX_LAYERS], *squares[2 * MAX_LAYERS], *parameters[2 * MAX_LAYERS];
   sn_tensor *rate, *x, *labels;
 } network;
 
@@ -140,14 +138,15 @@ static void declare(workload *w, const int64_t *sizes, network *n) {
   int last = 1;
   while (widths[last + 1]) last++;
   n->layers = last;
+  n->count = zeros(w, SN_I32, 0, NULL);
   for (int slot = 0; slot < 3; slot++) {
-    sn_tensor **to = slot == 0 ? n->parameters : slot == 1 ? n->means : n->squares;
+    sn_tensor **to = slot == 0 ? n->means : slot == 1 ? n->squares : n->parameters;
+    const bool filled = to == n->parameters;
     for (int l = 0; l < n->layers; l++) {
-      to[2 * l] = slot ? zeros(w, SN_F32, 2, widths + l) : floats(w, 2, widths + l, 0x1p-4f);
+      to[2 * l] = filled ? floats(w, 2, widths + l, 0x1p-4f) : zeros(w, SN_F32, 2, widths + l);
       to[2 * l + 1] = zeros(w, SN_F32, 1, widths + l + 1);
     }
   }
-  n->count = zeros(w, SN_I32, 0, NULL);
   w->n_state = w->n_inputs;
   void *rate = NULL;
   n->rate = add_input(w, SN_F32, 0, NULL, &rate);
@@ -203,10 +202,10 @@ static sn_status make_mlp(workload *w, const int64_t *sizes) {
   adam(w->ctx, &now, grads, &next);
   sn_tensor *outputs[MAX_TENSORS];
   size_t k = 0;
-  for (int i = 0; i < n; i++) outputs[k++] = next.parameters[i];
+  outputs[k++] = next.count;
   for (int i = 0; i < n; i++) outputs[k++] = next.means[i];
   for (int i = 0; i < n; i++) outputs[k++] = next.squares[i];
-  outputs[k++] = next.count;
+  for (int i = 0; i < n; i++) outputs[k++] = next.parameters[i];
   outputs[k++] = loss;
   bool donate[MAX_TENSORS];
   for (size_t i = 0; i < w->n_inputs; i++) donate[i] = i < w->n_state;

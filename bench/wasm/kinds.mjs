@@ -61,12 +61,12 @@ const mlp = (batch, ...widths) => {
     return sn.mean(sn.softmaxCrossEntropy(h, y));
   };
   const step = sn.trainStep(loss, sn.optim.adam({ lr: 1e-3 }));
-  // Seeds count the arguments in C's order: three slots of weights and biases, count, rate, x, labels.
-  const arguments_ = 6 * layers + 2;
-  const x = floats(arguments_, [batch, widths[0]], 1);
-  const y = labels(arguments_ + 1, batch, widths.at(-1));
+  // Seeds count the arguments in C's order: count, means, squares, parameters, rate, x, labels.
+  const firstParameter = 1 + 4 * layers;
+  const x = floats(firstParameter + 2 * layers + 1, [batch, widths[0]], 1);
+  const y = labels(firstParameter + 2 * layers + 2, batch, widths.at(-1));
   const params = widths.slice(1).map((width, l) =>
-    [floats(2 * l, [widths[l], width], 2 ** -4), sn.zeros([width])]);
+    [floats(firstParameter + 2 * l, [widths[l], width], 2 ** -4), sn.zeros([width])]);
   let state = step.init(params);
   sn.dispose(params);
   let last = null;
@@ -75,7 +75,7 @@ const mlp = (batch, ...widths) => {
       last?.dispose();
       ({ state, loss: last } = step(state, x, y));
       const { count, mean, square } = state.optimizer;
-      return [...sn.tree.leaves(state.params), ...mean, ...square, count, last];
+      return [count, ...mean, ...square, ...sn.tree.leaves(state.params), last];
     },
     dispose: () => {
       step.dispose();

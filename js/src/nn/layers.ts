@@ -1,6 +1,7 @@
 import * as ops from '../ops.gen.js';
 import { SinterError } from '../errors.js';
 import { matmul } from '../linalg.js';
+import { zeros } from '../creation.js';
 import * as random from '../random.js';
 import { tidy } from '../scope.js';
 import { asTensor, type TensorLike } from '../apply.js';
@@ -19,7 +20,10 @@ export interface LinearOptions {
   bias?: boolean;
 }
 
-/** x (..., in) -> x * weight + bias (..., out), started uniformly within 1 / sqrt(in). */
+/**
+ * x (..., in) -> x * weight + bias (..., out). Weights start uniform within sqrt(3 / in), so that they have
+ * variance 1 / in (LeCun et al. 1998, Efficient BackProp, section 4.6); biases at 0.
+ */
 export function linear(
   inputs: number,
   outputs: number,
@@ -31,14 +35,13 @@ export function linear(
       `nn.linear: sizes ${inputs} and ${outputs}, expected whole numbers above 0`,
     );
   }
-  const bound = 1 / Math.sqrt(inputs);
+  const bound = Math.sqrt(3 / inputs);
   const range = { minval: -bound, maxval: bound };
   return {
     init: (key) =>
       tidy(() => {
-        const [weightKey, biasKey] = random.splitKeys(key, 2) as [Tensor, Tensor];
-        const weight = random.uniform(weightKey, [inputs, outputs], range);
-        return bias ? { weight, bias: random.uniform(biasKey, [outputs], range) } : { weight };
+        const weight = random.uniform(key, [inputs, outputs], range);
+        return bias ? { weight, bias: zeros([outputs]) } : { weight };
       }),
     apply: (params, x) =>
       tidy(() => {

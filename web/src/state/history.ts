@@ -2,7 +2,7 @@
 // from then on each point stands for twice as many steps. A chart of it costs the same after a
 // million steps as after a thousand.
 
-const CAPACITY = 2000;
+const CAPACITY = 1000;
 /** Weight of the newest loss in the running mean. */
 const FRESH = 0.03;
 /** Early on the mean follows faster: it looks back over about a fifth of the steps so far. */

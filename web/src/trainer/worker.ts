@@ -1,6 +1,6 @@
 // The trainer: an actor. Commands wait in an inbox and are carried out only between steps, so
 // nothing ever changes under a running program. While training it works in slices of about
-// 30 ms and then lets the inbox fill; it reports at most 12 times a second.
+// 30 ms and then lets the inbox fill; it reports at most 8 times a second.
 
 import * as sn from 'sinter';
 import type { Failure, FromTrainer, Phase, ToTrainer } from '../state/protocol.ts';
