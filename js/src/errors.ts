@@ -35,6 +35,8 @@ const shapesOf = (message: string): number[][] =>
 
 /** Every error that Sinter throws on purpose. */
 export class SinterError extends Error {
+  // A literal in each class: bundlers shorten the names of classes.
+  override name = 'SinterError';
   readonly code: ErrorCode;
   readonly op: string;
   readonly shapes: readonly (readonly number[])[];
@@ -45,7 +47,6 @@ export class SinterError extends Error {
       details.hint ? `${message} (${details.hint})` : message,
       details.cause === undefined ? undefined : { cause: details.cause },
     );
-    this.name = new.target.name;
     this.code = code;
     this.op = details.op ?? opOf(message);
     this.shapes = details.shapes ?? shapesOf(message);
@@ -55,6 +56,8 @@ export class SinterError extends Error {
 
 /** Shapes, ranks or axes do not fit. */
 export class ShapeError extends SinterError {
+  override name = 'ShapeError';
+
   constructor(message: string, details?: ErrorDetails) {
     super('shape', message, details);
   }
@@ -62,6 +65,8 @@ export class ShapeError extends SinterError {
 
 /** Dtypes do not fit. */
 export class DTypeError extends SinterError {
+  override name = 'DTypeError';
+
   constructor(message: string, details?: ErrorDetails) {
     super('dtype', message, details);
   }
@@ -69,6 +74,8 @@ export class DTypeError extends SinterError {
 
 /** An allocation failed, or a size is beyond any memory. */
 export class OutOfMemoryError extends SinterError {
+  override name = 'OutOfMemoryError';
+
   constructor(message: string, details?: ErrorDetails) {
     super('memory', message, details);
   }
@@ -76,6 +83,8 @@ export class OutOfMemoryError extends SinterError {
 
 /** A tensor was used after dispose, after its scope, or after it was donated. */
 export class DisposedError extends SinterError {
+  override name = 'DisposedError';
+
   constructor(message: string, details?: ErrorDetails) {
     super('disposed', message, details);
   }
@@ -83,6 +92,8 @@ export class DisposedError extends SinterError {
 
 /** Legal, but not available here or not yet. */
 export class UnsupportedError extends SinterError {
+  override name = 'UnsupportedError';
+
   constructor(message: string, details?: ErrorDetails) {
     super('unsupported', message, details);
   }
@@ -90,6 +101,8 @@ export class UnsupportedError extends SinterError {
 
 /** A worker died. The pool is made anew; what was being computed is lost. */
 export class WorkerError extends SinterError {
+  override name = 'WorkerError';
+
   constructor(message: string, details?: ErrorDetails) {
     super('worker', message, details);
   }

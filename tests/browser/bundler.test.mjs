@@ -33,8 +33,9 @@ for (const isolation of [true, false]) {
       const faults = watch(page, server.url);
       await page.goto(server.url);
       await page.waitForFunction(() => 'result' in window);
-      const { threads, cores, reasons, product } = await page.evaluate(() => window.result);
+      const { threads, cores, reasons, product, refusal } = await page.evaluate(() => window.result);
       assert.deepEqual(product, [7, 10, 15, 22]);
+      assert.equal(refusal, 'ShapeError: matmul: inner dimensions differ: a (2, 2), b (3, 3)');
       assert.equal(threads, isolation ? cores : 1);
       assert.equal(reasons.length, isolation ? 0 : 1);
       assert.deepEqual(faults, []);

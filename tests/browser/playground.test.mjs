@@ -187,3 +187,21 @@ for (const { name, isolation, viewport, colorScheme } of PLACES) {
     });
   });
 }
+
+test('what keeps the page from starting is said on it', async () => {
+  const server = await serve({ port: 0 });
+  const browser = await openChromium();
+  try {
+    const page = await browser.newPage();
+    await page.route(/\.wasm$/, (route) => route.fulfill({ contentType: 'text/html', body: '<!doctype html>' }));
+    await page.goto(server.url);
+    const error = page.locator('[data-testid=error]');
+    await error.waitFor();
+    assert.match(await error.textContent(), /SinterError: init: the server returned HTML for .*\.wasm/);
+    assert.equal(await page.locator('[data-testid=start]').isDisabled(), true);
+    await screenshot(page, 'cannot-start');
+  } finally {
+    await browser.close();
+    await server.close();
+  }
+});
