@@ -16,7 +16,7 @@ import { Stop, main, newerNode, root, run, systemNode, which } from './lib/proc.
 import { build } from './build.mjs';
 import { ALL, setup } from './setup.mjs';
 
-const SUITE_TIMEOUT_MS = 10 * 60_000;
+const SUITE_TIMEOUT_MS = 20 * 60_000;
 const TEST_TIMEOUT_MS = 3 * 60_000;
 
 /** Runs a suite's command; count(output, code) finds its totals. Resolves to { passed, failed, output }. */
