@@ -1,8 +1,8 @@
 /* sinter.h - the public C API of Sinter, a tensor compiler.
  *
- * A program builds a lazy graph of tensors; nothing is computed until sn_eval, a read, or the run of a
- * compiled program asks for it. Then the graph is optimised, fused into few kernels, planned into one
- * block of memory and run on all cores.
+ * A program builds a lazy graph of tensors; nothing is computed until sn_eval, a read, or the run
+ * of a compiled program asks for it. Then the graph is optimised, fused into few kernels, planned
+ * into one block of memory and run on all cores.
  *
  *   sn_context *ctx;
  *   sn_context_create(NULL, &ctx);
@@ -12,16 +12,16 @@
  *   if (sn_read(y, &result, sizeof result)) puts(sn_error_message(ctx));
  *
  * Conventions
- *   Shapes are row-major, rank 0 to SN_MAX_RANK; sizes 0 and 1 are legal everywhere. Sizes, strides and
- *   axes count elements; byte counts end in _bytes. Negative axes count from the end.
- *   Ownership: a function that returns a tensor or object hands its caller one reference, to be given
- *   back with the matching release function (or by leaving a scope, see sn_scope_begin). Arguments are
+ *   Shapes are row-major, rank 0 to SN_MAX_RANK; sizes 0 and 1 are legal everywhere. Sizes, strides
+ * and axes count elements; byte counts end in _bytes. Negative axes count from the end. Ownership:
+ * a function that returns a tensor or object hands its caller one reference, to be given back with
+ * the matching release function (or by leaving a scope, see sn_scope_begin). Arguments are
  *   borrowed, never consumed. Release functions accept NULL.
  *   Errors: a function that returns sn_status says so; one that returns a pointer returns NULL. The
  *   first error since sn_error_clear stays readable through sn_error_status / sn_error_message. A
- *   tensor function given a NULL tensor returns NULL and keeps that first error, so a chain of calls is
- *   checked once at its end. After any error everything that existed before is intact and usable.
- *   Threads: a context and its tensors belong to one thread at a time.
+ *   tensor function given a NULL tensor returns NULL and keeps that first error, so a chain of
+ * calls is checked once at its end. After any error everything that existed before is intact and
+ * usable. Threads: a context and its tensors belong to one thread at a time.
  *
  * Each function carries a tag [new, errors]: new = returns a new reference, - = does not;
  * m = may fail for want of memory, s shapes or axes, d dtypes, a other argument, w worker lost.
@@ -61,13 +61,15 @@ typedef enum sn_status {
 /* Element types; pinned like the status codes. bool is stored as one byte, 0 or 1. */
 typedef enum sn_dtype { SN_F32 = 0, SN_F64 = 1, SN_I32 = 2, SN_BOOL = 3 } sn_dtype;
 
-typedef struct sn_context sn_context; /* allocator, thread pool, compiled programs; owns no tensors */
-typedef struct sn_tensor sn_tensor;   /* reference-counted: a lazy node, or a value in memory */
+typedef struct sn_context
+    sn_context;                     /* allocator, thread pool, compiled programs; owns no tensors */
+typedef struct sn_tensor sn_tensor; /* reference-counted: a lazy node, or a value in memory */
 typedef struct sn_program sn_program; /* a compiled graph */
 
-/* ---- context ---------------------------------------------------------------------------------- */
+/* ---- context --------------------------------------------------------------------------------- */
 
-/* allocate returns NULL on failure; alignment is a power of two; release gets the same byte count. */
+/* allocate returns NULL on failure; alignment is a power of two; release gets the same byte count.
+ */
 typedef struct sn_allocator {
   void *user;
   void *(*allocate)(void *user, size_t bytes, size_t alignment);
@@ -88,18 +90,19 @@ SN_API sn_status sn_context_create(const sn_options *options, sn_context **out);
 SN_API void sn_context_destroy(sn_context *ctx);
 
 /* The first error since the last clear: its status and text, e.g.
- * "matmul: inner dimensions differ: a (2, 3), b (4, 5)". The text lives until the next error. [-, -] */
+ * "matmul: inner dimensions differ: a (2, 3), b (4, 5)". The text lives until the next error. [-,
+ * -] */
 SN_API sn_status sn_error_status(const sn_context *ctx);
 SN_API const char *sn_error_message(const sn_context *ctx);
 SN_API void sn_error_clear(sn_context *ctx);
 
 typedef struct sn_memory_info {
-  size_t bytes_in_use;  /* all blocks of the context: tensors, programs, graph */
-  size_t bytes_peak;    /* largest bytes_in_use so far */
-  size_t tensor_bytes;  /* values of live tensors alone */
-  size_t tensors;       /* live tensors, lazy ones included */
-  size_t programs;      /* compiled programs in the cache */
-  size_t program_hits;  /* evaluations that found their program in the cache */
+  size_t bytes_in_use; /* all blocks of the context: tensors, programs, graph */
+  size_t bytes_peak;   /* largest bytes_in_use so far */
+  size_t tensor_bytes; /* values of live tensors alone */
+  size_t tensors;      /* live tensors, lazy ones included */
+  size_t programs;     /* compiled programs in the cache */
+  size_t program_hits; /* evaluations that found their program in the cache */
   size_t program_misses;
 } sn_memory_info;
 SN_API void sn_memory(const sn_context *ctx, sn_memory_info *out);
@@ -117,7 +120,7 @@ SN_API sn_status sn_pass_enable(sn_context *ctx, const char *name, bool on);
 SN_API int sn_pass_count(void);
 SN_API const char *sn_pass_name(int index);
 
-/* ---- tensors ---------------------------------------------------------------------------------- */
+/* ---- tensors --------------------------------------------------------------------------------- */
 
 /* A tensor of the given shape with a copy of data (row-major, sn_size_bytes long). [new, m s a] */
 SN_API sn_tensor *sn_from_data(sn_context *ctx, sn_dtype dtype, int rank, const int64_t *dims,
@@ -131,8 +134,8 @@ SN_API sn_tensor *sn_empty(sn_context *ctx, sn_dtype dtype, int rank, const int6
 SN_API sn_tensor *sn_full(sn_context *ctx, sn_dtype dtype, int rank, const int64_t *dims,
                           double value);
 
-/* A rank-0 value that takes the dtype of what it meets: sn_mul(x, sn_scalar(ctx, 2)) keeps x's dtype.
- * In eager use its value is an input of the program, not part of its identity. [new, m] */
+/* A rank-0 value that takes the dtype of what it meets: sn_mul(x, sn_scalar(ctx, 2)) keeps x's
+ * dtype. In eager use its value is an input of the program, not part of its identity. [new, m] */
 SN_API sn_tensor *sn_scalar(sn_context *ctx, double value);
 
 /* The index along axis as int32 or float. [new, m s d] */
@@ -160,26 +163,28 @@ SN_API sn_status sn_eval(sn_tensor *const *tensors, size_t count);
 /* Evaluates t if needed and copies its elements to out, which holds bytes >= sn_size_bytes(t). */
 SN_API sn_status sn_read(sn_tensor *t, void *out, size_t bytes);
 
-/* Evaluates t if needed; its elements in place, valid while t lives and is not donated. NULL on error. */
+/* Evaluates t if needed; its elements in place, valid while t lives and is not donated. NULL on
+ * error. */
 SN_API const void *sn_data(sn_tensor *t);
 
 /* As sn_eval, but a thread of the pool drives the run while the caller goes on. *ticket is a number
- * for sn_ticket_done; later evaluations run after this one. Without a pool it runs at once. [-, m w] */
+ * for sn_ticket_done; later evaluations run after this one. Without a pool it runs at once. [-, m
+ * w] */
 SN_API sn_status sn_eval_async(sn_tensor *const *tensors, size_t count, uint32_t *ticket);
 SN_API bool sn_ticket_done(sn_context *ctx, uint32_t ticket);
 
 /* Waits for every run under way; the status of the first that failed since the last call. [-, w] */
 SN_API sn_status sn_synchronize(sn_context *ctx);
 
-/* ---- ops -------------------------------------------------------------------------------------- */
-/* The elementwise ops of the table, sn_add(a, b), sn_tanh(x) ..., are declared in sinter_ops.h. Inputs
- * broadcast as in NumPy; dtypes promote bool < int32 < float32 < float64, and ops that are defined on
- * floats only take integers as float32. */
+/* ---- ops ------------------------------------------------------------------------------------- */
+/* The elementwise ops of the table, sn_add(a, b), sn_tanh(x) ..., are declared in sinter_ops.h.
+ * Inputs broadcast as in NumPy; dtypes promote bool < int32 < float32 < float64, and ops that are
+ * defined on floats only take integers as float32. */
 
 #define SN_ALL_AXES ((uint32_t)0xffffffff)
 
-/* axes: bit i set = axis i is reduced. keepdims leaves them with size 1. Empty sum is 0; max, min and
- * argmax of nothing are SN_ERR_SHAPE. mean of integers is float32. [new, m s d] */
+/* axes: bit i set = axis i is reduced. keepdims leaves them with size 1. Empty sum is 0; max, min
+ * and argmax of nothing are SN_ERR_SHAPE. mean of integers is float32. [new, m s d] */
 SN_API sn_tensor *sn_sum(sn_tensor *x, uint32_t axes, bool keepdims);
 SN_API sn_tensor *sn_mean(sn_tensor *x, uint32_t axes, bool keepdims);
 SN_API sn_tensor *sn_max(sn_tensor *x, uint32_t axes, bool keepdims);
@@ -204,25 +209,28 @@ SN_API sn_tensor *sn_concat(sn_tensor *const *inputs, size_t count, int axis);
 SN_API sn_tensor *sn_astype(sn_tensor *x, sn_dtype dtype);
 SN_API sn_tensor *sn_bitcast(sn_tensor *x, sn_dtype dtype); /* float32 <-> int32, same bits */
 
-/* logits (..., classes), labels int32 (...) or a distribution (..., classes): one loss per row (...),
- * logsumexp(logits) - logits[label], or that weighted by the distribution; stable for large logits. [new, m s d] */
+/* logits (..., classes), labels int32 (...) or a distribution (..., classes): one loss per row
+ * (...), logsumexp(logits) - logits[label], or that weighted by the distribution; stable for large
+ * logits. [new, m s d] */
 SN_API sn_tensor *sn_softmax_cross_entropy(sn_tensor *logits, sn_tensor *labels);
 
-/* ---- derivatives ------------------------------------------------------------------------------ */
+/* ---- derivatives ----------------------------------------------------------------------------- */
 
 /* A lazy copy of x that sn_gradients can tell from x itself. [new, m] */
 SN_API sn_tensor *sn_variable(sn_tensor *x);
 
-/* out[i] = d y / d wrt[i], for a scalar float y; zeros where y does not depend on wrt[i], which must be
- * floats. Only more graph: it can be differentiated again. out holds count references. [new, m s d] */
+/* out[i] = d y / d wrt[i], for a scalar float y; zeros where y does not depend on wrt[i], which
+ * must be floats. Only more graph: it can be differentiated again. out holds count references.
+ * [new, m s d] */
 SN_API sn_status sn_gradients(sn_tensor *y, sn_tensor *const *wrt, size_t count, sn_tensor **out);
 
-/* Ends what sn_variable began, for t and all it was made from: no gradient will be taken through them any more,
- * so values that have been computed let go of what they were computed from. A loop that updates its
- * parameters eagerly (w = w - rate * gradient) calls it on each new w, or its past would stay alive. */
+/* Ends what sn_variable began, for t and all it was made from: no gradient will be taken through
+ * them any more, so values that have been computed let go of what they were computed from. A loop
+ * that updates its parameters eagerly (w = w - rate * gradient) calls it on each new w, or its past
+ * would stay alive. */
 SN_API void sn_untrack(sn_tensor *t);
 
-/* ---- compiled programs ------------------------------------------------------------------------ */
+/* ---- compiled programs ----------------------------------------------------------------------- */
 
 /* A tensor without a value: an argument of the program being traced. [new, m s] */
 SN_API sn_tensor *sn_placeholder(sn_context *ctx, sn_dtype dtype, int rank, const int64_t *dims);
@@ -234,13 +242,13 @@ SN_API sn_status sn_compile(sn_context *ctx, sn_tensor *const *inputs, size_t n_
                             sn_tensor *const *outputs, size_t n_outputs, const bool *donate,
                             sn_program **out);
 
-/* Runs the program; outputs receives new tensors. Inputs are evaluated first when lazy and must have the
- * placeholders' shapes and dtypes. Donated inputs must not be read afterwards; one that others hold or
- * lazily depend on is copied first and stays theirs. [new, m s d w] */
-SN_API sn_status sn_program_run(sn_program *program, sn_tensor *const *inputs,
-                                sn_tensor **outputs);
+/* Runs the program; outputs receives new tensors. Inputs are evaluated first when lazy and must
+ * have the placeholders' shapes and dtypes. Donated inputs must not be read afterwards; one that
+ * others hold or lazily depend on is copied first and stays theirs. [new, m s d w] */
+SN_API sn_status sn_program_run(sn_program *program, sn_tensor *const *inputs, sn_tensor **outputs);
 
-/* As sn_program_run on the pool's driver thread: returns at once; see sn_eval_async. [new, m s d w] */
+/* As sn_program_run on the pool's driver thread: returns at once; see sn_eval_async. [new, m s d w]
+ */
 SN_API sn_status sn_program_run_async(sn_program *program, sn_tensor *const *inputs,
                                       sn_tensor **outputs, uint32_t *ticket);
 
@@ -255,11 +263,12 @@ typedef struct sn_program_info {
 SN_API void sn_program_describe(const sn_program *program, sn_program_info *out);
 SN_API void sn_program_release(sn_program *program);
 
-/* The graph after a stage ("trace", a pass name, "groups", "plan") as stable text or DOT; NULL for an
- * unknown stage. The text belongs to the program. Recorded only while sn_set_debug is >= 5. [-, -] */
+/* The graph after a stage ("trace", a pass name, "groups", "plan") as stable text or DOT; NULL for
+ * an unknown stage. The text belongs to the program. Recorded only while sn_set_debug is >= 5. [-,
+ * -] */
 SN_API const char *sn_program_text(const sn_program *program, const char *stage);
 
-/* ---- profile ---------------------------------------------------------------------------------- */
+/* ---- profile --------------------------------------------------------------------------------- */
 
 typedef struct sn_kernel_profile {
   const char *name; /* e.g. "matmul+add+relu" */

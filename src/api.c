@@ -1,4 +1,5 @@
-/* api.c - the public functions that are not ops: contexts, values in and out, evaluation, profiles. */
+/* api.c - the public functions that are not ops: contexts, values in and out, evaluation, profiles.
+ */
 #include "api.h"
 
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 #include "tensor/apply.h"
 #include "tensor/eval.h"
 
-/* ---- context ------------------------------------------------------------------------------------------------ */
+/* ---- context --------------------------------------------------------------------------------- */
 
 static void *default_allocate(void *user, size_t bytes, size_t alignment) {
   (void)user;
@@ -121,7 +122,7 @@ sn_status sn_pass_enable(sn_context *ctx, const char *name, bool on) {
   return sn_context_report(ctx, sn_fail(&ctx->env, SN_ERR_ARGUMENT, "no pass is called %s", name));
 }
 
-/* ---- values in ---------------------------------------------------------------------------------------------- */
+/* ---- values in ------------------------------------------------------------------------------- */
 
 static sn_tensor *fail(sn_context *ctx, sn_status status) {
   sn_context_report(ctx, status);
@@ -205,7 +206,7 @@ sn_tensor *sn_placeholder(sn_context *ctx, sn_dtype dtype, int rank, const int64
   return sn_hand_out(t);
 }
 
-/* ---- asking ------------------------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 sn_dtype sn_dtype_of(const sn_tensor *t) { return t->type.dtype; }
 int sn_rank(const sn_tensor *t) { return t->type.rank; }
@@ -213,7 +214,7 @@ const int64_t *sn_dims(const sn_tensor *t) { return t->type.dims; }
 int64_t sn_size(const sn_tensor *t) { return sn_type_size(&t->type); }
 size_t sn_size_bytes(const sn_tensor *t) { return sn_type_bytes(&t->type); }
 
-/* ---- values out --------------------------------------------------------------------------------------------- */
+/* ---- values out ------------------------------------------------------------------------------ */
 
 static sn_status eval(sn_tensor *const *tensors, size_t count, uint32_t *ticket) {
   for (size_t i = 0; i < count; i++)
@@ -222,8 +223,8 @@ static sn_status eval(sn_tensor *const *tensors, size_t count, uint32_t *ticket)
   sn_context *ctx = tensors[0]->ctx;
   for (size_t i = 1; i < count; i++)
     if (tensors[i]->ctx != ctx)
-      return sn_context_report(ctx, sn_fail(&ctx->env, SN_ERR_ARGUMENT,
-                                            "eval: tensor %zu is of another context", i));
+      return sn_context_report(
+          ctx, sn_fail(&ctx->env, SN_ERR_ARGUMENT, "eval: tensor %zu is of another context", i));
   sn_status status = sn_eval_tensors(ctx, tensors, count, ticket);
   for (size_t i = 0; i < count && !status && !ticket; i++) status = sn_tensor_ready(tensors[i]);
   return sn_context_report(ctx, status);
@@ -265,12 +266,12 @@ sn_status sn_synchronize(sn_context *ctx) {
   return sn_context_report(ctx, sn_fail(&ctx->env, status, "a worker thread was lost"));
 }
 
-/* ---- profile ------------------------------------------------------------------------------------------------ */
+/* ---- profile --------------------------------------------------------------------------------- */
 
 sn_status sn_profile_start(sn_context *ctx, size_t max_spans) {
   sn_jobs_collect(ctx, true);
-  return sn_context_report(ctx, sn_profiler_start(&ctx->profiler, &ctx->env,
-                                                  sn_pool_max_lanes(ctx->pool), max_spans));
+  return sn_context_report(
+      ctx, sn_profiler_start(&ctx->profiler, &ctx->env, sn_pool_max_lanes(ctx->pool), max_spans));
 }
 
 void sn_profile_stop(sn_context *ctx) {

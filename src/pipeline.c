@@ -1,5 +1,5 @@
-/* pipeline.c - the way from a traced graph to something that runs, as a table of contents. The names of the
- * stages are those of dumps, switches and the playground:
+/* pipeline.c - the way from a traced graph to something that runs, as a table of contents. The
+ * names of the stages are those of dumps, switches and the playground:
  *
  *   trace -> fold -> simplify -> cse -> dce -> prepare -> groups -> plan -> kernels
  */
@@ -71,8 +71,8 @@ static sn_status make_kernels(sn_executable *exe, const sn_machine *machine) {
   const size_t n = exe->groups.n_groups;
   SN_TRY(sn_arena_alloc(&exe->arena, n, sizeof *exe->kernels, (void **)&exe->kernels));
   SN_TRY(sn_arena_alloc(&exe->arena, n, sizeof *exe->profile_rows, (void **)&exe->profile_rows));
-  SN_TRY(sn_arena_alloc(&exe->arena, exe->plan.n_values, sizeof *exe->values,
-                        (void **)&exe->values));
+  SN_TRY(
+      sn_arena_alloc(&exe->arena, exe->plan.n_values, sizeof *exe->values, (void **)&exe->values));
   size_t shared = 0, lane = 0;
   for (size_t i = 0; i < n; i++) {
     const sn_group *group = &exe->groups.groups[i];

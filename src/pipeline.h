@@ -12,8 +12,8 @@ typedef struct sn_compile_options {
   const bool *donate; /* per argument, or NULL */
 } sn_compile_options;
 
-/* Compiles *traced (with outputs and n_arguments set). Temporaries live in its arena; the result owns an arena
- * of its own and is given back with sn_executable_free. */
+/* Compiles *traced (with outputs and n_arguments set). Temporaries live in its arena; the result
+ * owns an arena of its own and is given back with sn_executable_free. */
 sn_status sn_compile_graph(const sn_graph *traced, const sn_compile_options *options,
                            sn_executable **out);
 

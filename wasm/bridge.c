@@ -40,13 +40,12 @@ void *sinter_worker_memory(uint32_t bytes) {
   return bytes > UINT32_MAX - 63 ? NULL : aligned_alloc(64, (bytes + 63) & ~(uint32_t)63);
 }
 
-/* ---- context ---------------------------------------------------------------------------------- */
+/* ---- context --------------------------------------------------------------------------------- */
 
 sn_status sinter_create(int threads, bool deterministic, uint32_t memory_limit_bytes) {
   if (context) return SN_ERR_ARGUMENT;
-  const sn_options options = {.threads = threads,
-                              .deterministic = deterministic,
-                              .memory_limit_bytes = memory_limit_bytes};
+  const sn_options options = {
+      .threads = threads, .deterministic = deterministic, .memory_limit_bytes = memory_limit_bytes};
   return sn_context_create(&options, &context);
 }
 
@@ -71,7 +70,7 @@ sn_status sinter_pass_enable(int index, bool on) {
   return sn_pass_enable(context, sn_pass_name(index), on);
 }
 
-/* ---- tensors ---------------------------------------------------------------------------------- */
+/* ---- tensors --------------------------------------------------------------------------------- */
 
 /* Widens the rank words from the given one on. JS never sends a rank above SN_MAX_RANK. */
 static const int64_t *dims_from(int64_t *wide, const int32_t *words, int rank) {
@@ -132,14 +131,13 @@ sn_status sinter_eval_async(uint32_t count) {
 bool sinter_ticket_done(uint32_t ticket) { return sn_ticket_done(context, ticket); }
 sn_status sinter_synchronize(void) { return sn_synchronize(context); }
 
-/* ---- ops -------------------------------------------------------------------------------------- */
+/* ---- ops ------------------------------------------------------------------------------------- */
 
 #define ROW(name) [SN_OP_##name] = sn_##name,
 static sn_tensor *(*const unary_ops[SN_OP_COUNT])(sn_tensor *) = {SN_UNARY_OPS(ROW)};
-static sn_tensor *(*const binary_ops[SN_OP_COUNT])(sn_tensor *, sn_tensor *) = {
-    SN_BINARY_OPS(ROW)};
-static sn_tensor *(*const ternary_ops[SN_OP_COUNT])(sn_tensor *, sn_tensor *, sn_tensor *) = {
-    SN_TERNARY_OPS(ROW)};
+static sn_tensor *(*const binary_ops[SN_OP_COUNT])(sn_tensor *, sn_tensor *) = {SN_BINARY_OPS(ROW)};
+static sn_tensor *(*const ternary_ops[SN_OP_COUNT])(sn_tensor *, sn_tensor *,
+                                                    sn_tensor *) = {SN_TERNARY_OPS(ROW)};
 
 sn_tensor *sinter_unary(uint32_t op, sn_tensor *x) { return unary_ops[op](x); }
 
@@ -186,9 +184,7 @@ sn_tensor *sinter_softmax_cross_entropy(sn_tensor *logits, sn_tensor *labels) {
   return sn_softmax_cross_entropy(logits, labels);
 }
 sn_tensor *sinter_reshape(sn_tensor *x, int rank) { return sn_reshape(x, rank, DIMS(rank)); }
-sn_tensor *sinter_broadcast(sn_tensor *x, int rank) {
-  return sn_broadcast_to(x, rank, DIMS(rank));
-}
+sn_tensor *sinter_broadcast(sn_tensor *x, int rank) { return sn_broadcast_to(x, rank, DIMS(rank)); }
 sn_tensor *sinter_transpose(sn_tensor *x) { return sn_transpose(x, scratch); }
 
 sn_tensor *sinter_slice(sn_tensor *x) {
@@ -201,8 +197,7 @@ sn_tensor *sinter_slice(sn_tensor *x) {
 sn_tensor *sinter_pad(sn_tensor *x, double value) {
   const int rank = sn_rank(x);
   int64_t before[SN_MAX_RANK], after[SN_MAX_RANK];
-  return sn_pad(x, dims_from(before, scratch, rank), dims_from(after, scratch + rank, rank),
-                value);
+  return sn_pad(x, dims_from(before, scratch, rank), dims_from(after, scratch + rank, rank), value);
 }
 
 sn_tensor *sinter_concat(uint32_t count, int axis) {
@@ -211,7 +206,7 @@ sn_tensor *sinter_concat(uint32_t count, int axis) {
 sn_tensor *sinter_astype(sn_tensor *x, int dtype) { return sn_astype(x, (sn_dtype)dtype); }
 sn_tensor *sinter_bitcast(sn_tensor *x, int dtype) { return sn_bitcast(x, (sn_dtype)dtype); }
 
-/* ---- derivatives and programs ------------------------------------------------------------------ */
+/* ---- derivatives and programs ---------------------------------------------------------------- */
 
 sn_tensor *sinter_variable(sn_tensor *x) { return sn_variable(x); }
 
@@ -228,8 +223,8 @@ sn_program *sinter_compile(uint32_t n_inputs, uint32_t n_outputs) {
   if (!donate) return NULL;
   for (uint32_t i = 0; i < n_inputs; i++) donate[i] = scratch[n_inputs + n_outputs + i] != 0;
   sn_program *program = NULL;
-  const sn_status status = sn_compile(context, inputs, n_inputs, inputs + n_inputs, n_outputs,
-                                      donate, &program);
+  const sn_status status =
+      sn_compile(context, inputs, n_inputs, inputs + n_inputs, n_outputs, donate, &program);
   free(donate);
   return status ? NULL : program;
 }
@@ -260,7 +255,7 @@ const char *sinter_program_text(const sn_program *program) {
   return sn_program_text(program, (const char *)scratch);
 }
 
-/* ---- profile ---------------------------------------------------------------------------------- */
+/* ---- profile --------------------------------------------------------------------------------- */
 
 sn_status sinter_profile_start(uint32_t max_spans) { return sn_profile_start(context, max_spans); }
 void sinter_profile_stop(void) { sn_profile_stop(context); }

@@ -1,12 +1,13 @@
-/* bridge.h - the interface between JS and the wasm module: the public C API with integers (and a few
- * doubles) only, so that one op is one call without strings, objects or allocation in between.
+/* bridge.h - the interface between JS and the wasm module: the public C API with integers (and a
+ * few doubles) only, so that one op is one call without strings, objects or allocation in between.
  *
  *   One context per module instance; all of this runs on the thread that created it.
  *   Tensors and programs are pointers; 0 reports an error, to be read with sinter_error_*.
- *   Anything that is not one number travels through the scratch block, an array of 32-bit words whose
- *   address and size sinter_scratch reports. "in:" and "out:" below are its contents from word 0 on;
- *   dims, axes and counts take one word each, doubles two, texts as many bytes as they have and a NUL.
- *   Threads: what a worker calls (sn_worker_lane, sn_worker_driver) is exported by src/threads.
+ *   Anything that is not one number travels through the scratch block, an array of 32-bit words
+ * whose address and size sinter_scratch reports. "in:" and "out:" below are its contents from word
+ * 0 on; dims, axes and counts take one word each, doubles two, texts as many bytes as they have and
+ * a NUL. Threads: what a worker calls (sn_worker_lane, sn_worker_driver) is exported by
+ * src/threads.
  */
 #ifndef SINTER_BRIDGE_H
 #define SINTER_BRIDGE_H
@@ -18,12 +19,13 @@
 /* The scratch block, made at least words long; NULL when there is no memory for that. */
 int32_t *SN_EXPORT(sinter_scratch)(uint32_t words);
 
-/* 64-byte aligned block for a worker's stack and thread-local data; NULL when there is no memory. */
+/* 64-byte aligned block for a worker's stack and thread-local data; NULL when there is no memory.
+ */
 void *SN_EXPORT(sinter_worker_memory)(uint32_t bytes);
 
 /* ---- context ---- */
 sn_status SN_EXPORT(sinter_create)(int threads, bool deterministic, uint32_t memory_limit_bytes);
-void *SN_EXPORT(sinter_pool)(void);   /* the sn_pool that workers enter, or NULL */
+void *SN_EXPORT(sinter_pool)(void);  /* the sn_pool that workers enter, or NULL */
 void SN_EXPORT(sinter_revive)(void); /* after dead workers were marked: see sn_pool_revive */
 const char *SN_EXPORT(sinter_isa)(void);
 const char *SN_EXPORT(sinter_version)(void);
@@ -37,17 +39,18 @@ const char *SN_EXPORT(sinter_pass_name)(int index);
 sn_status SN_EXPORT(sinter_pass_enable)(int index, bool on);
 
 /* ---- tensors ---- */
-sn_tensor *SN_EXPORT(sinter_empty)(int dtype, int rank); /* in: dims; out: address of the elements */
+sn_tensor *SN_EXPORT(sinter_empty)(int dtype,
+                                   int rank); /* in: dims; out: address of the elements */
 sn_tensor *SN_EXPORT(sinter_full)(int dtype, int rank, double value); /* in: dims */
 sn_tensor *SN_EXPORT(sinter_scalar)(double value);
-sn_tensor *SN_EXPORT(sinter_iota)(int dtype, int rank, int axis);    /* in: dims */
-sn_tensor *SN_EXPORT(sinter_placeholder)(int dtype, int rank);       /* in: dims */
+sn_tensor *SN_EXPORT(sinter_iota)(int dtype, int rank, int axis); /* in: dims */
+sn_tensor *SN_EXPORT(sinter_placeholder)(int dtype, int rank);    /* in: dims */
 sn_tensor *SN_EXPORT(sinter_copy)(sn_tensor *t); /* evaluated, in memory of its own */
 void SN_EXPORT(sinter_retain)(sn_tensor *t);
 void SN_EXPORT(sinter_release)(sn_tensor *t);
-void SN_EXPORT(sinter_describe)(const sn_tensor *t); /* out: dtype, rank, dims */
-const void *SN_EXPORT(sinter_data)(sn_tensor *t);    /* evaluates; where the elements are */
-sn_status SN_EXPORT(sinter_eval)(uint32_t count);    /* in: tensors */
+void SN_EXPORT(sinter_describe)(const sn_tensor *t);    /* out: dtype, rank, dims */
+const void *SN_EXPORT(sinter_data)(sn_tensor *t);       /* evaluates; where the elements are */
+sn_status SN_EXPORT(sinter_eval)(uint32_t count);       /* in: tensors */
 sn_status SN_EXPORT(sinter_eval_async)(uint32_t count); /* in: tensors; out: ticket */
 bool SN_EXPORT(sinter_ticket_done)(uint32_t ticket);
 sn_status SN_EXPORT(sinter_synchronize)(void);
@@ -69,26 +72,29 @@ sn_tensor *SN_EXPORT(sinter_softmax_cross_entropy)(sn_tensor *logits, sn_tensor 
 sn_tensor *SN_EXPORT(sinter_reshape)(sn_tensor *x, int rank);   /* in: dims */
 sn_tensor *SN_EXPORT(sinter_broadcast)(sn_tensor *x, int rank); /* in: dims */
 sn_tensor *SN_EXPORT(sinter_transpose)(sn_tensor *x);           /* in: permutation */
-sn_tensor *SN_EXPORT(sinter_slice)(sn_tensor *x);             /* in: begins, sizes, strides */
-sn_tensor *SN_EXPORT(sinter_pad)(sn_tensor *x, double value); /* in: befores, afters */
-sn_tensor *SN_EXPORT(sinter_concat)(uint32_t count, int axis); /* in: tensors */
+sn_tensor *SN_EXPORT(sinter_slice)(sn_tensor *x);               /* in: begins, sizes, strides */
+sn_tensor *SN_EXPORT(sinter_pad)(sn_tensor *x, double value);   /* in: befores, afters */
+sn_tensor *SN_EXPORT(sinter_concat)(uint32_t count, int axis);  /* in: tensors */
 sn_tensor *SN_EXPORT(sinter_astype)(sn_tensor *x, int dtype);
 sn_tensor *SN_EXPORT(sinter_bitcast)(sn_tensor *x, int dtype);
 
 /* ---- derivatives and programs ---- */
 sn_tensor *SN_EXPORT(sinter_variable)(sn_tensor *x);
-/* No derivative by a variable will be asked of t any more: once evaluated it lets go of its inputs. */
+/* No derivative by a variable will be asked of t any more: once evaluated it lets go of its inputs.
+ */
 void SN_EXPORT(sinter_untrack)(sn_tensor *t);
 /* in: count tensors; out, behind them: as many derivatives */
 sn_status SN_EXPORT(sinter_gradients)(sn_tensor *y, uint32_t count);
 /* in: n_inputs placeholders, n_outputs tensors, n_inputs donation flags */
 sn_program *SN_EXPORT(sinter_compile)(uint32_t n_inputs, uint32_t n_outputs);
-/* in: n_inputs tensors; out, behind them: the program's outputs, and of the async one the ticket. */
+/* in: n_inputs tensors; out, behind them: the program's outputs, and of the async one the ticket.
+ */
 sn_status SN_EXPORT(sinter_program_run)(sn_program *program, uint32_t n_inputs);
 sn_status SN_EXPORT(sinter_program_run_async)(sn_program *program, uint32_t n_inputs,
                                               uint32_t n_outputs);
 void SN_EXPORT(sinter_program_release)(sn_program *program);
-void SN_EXPORT(sinter_program_describe)(const sn_program *program); /* out: sn_program_info as doubles */
+void SN_EXPORT(sinter_program_describe)(
+    const sn_program *program); /* out: sn_program_info as doubles */
 const char *SN_EXPORT(sinter_program_text)(const sn_program *program); /* in: name of the stage */
 
 /* ---- profile ---- */

@@ -1,7 +1,8 @@
 /* grad.c - the reverse walk.
  *
  *   forward   needs[i]: node i depends on some wrt node (and is a float)
- *   backward  from y down: dx of node i is complete when i is reached, for all its users have larger ids
+ *   backward  from y down: dx of node i is complete when i is reached, for all its users have
+ * larger ids
  *
  * A wrt node stops the walk: what it was made from is not differentiated through it. */
 #include "autodiff/grad.h"
@@ -32,7 +33,8 @@ static sn_status mark_dependence(walk *w, const sn_id *wrt, size_t n_wrt) {
 static sn_status propagate(walk *w, sn_id id, sn_arena *arena) {
   const sn_node node = w->graph->nodes[id];
   void *block;
-  SN_TRY(sn_arena_alloc(arena, node.n_inputs, sizeof(sn_id) + sizeof(sn_id) + sizeof(bool), &block));
+  SN_TRY(
+      sn_arena_alloc(arena, node.n_inputs, sizeof(sn_id) + sizeof(sn_id) + sizeof(bool), &block));
   sn_id *x = block, *dx = x + node.n_inputs;
   bool *wanted = (bool *)(dx + node.n_inputs);
   const sn_id *inputs = sn_graph_inputs(w->graph, id);
@@ -43,8 +45,7 @@ static sn_status propagate(walk *w, sn_id id, sn_arena *arena) {
   }
   int64_t attrs[SN_MAX_ATTRS]; /* a copy: the rule appends to the graph, whose arrays move */
   for (uint32_t k = 0; k < node.n_attrs; k++) attrs[k] = sn_graph_attrs(w->graph, id)[k];
-  const sn_rule_site site = {&w->build, id,    w->adjoint[id], x, node.n_inputs,
-                             attrs,     wanted, dx};
+  const sn_rule_site site = {&w->build, id, w->adjoint[id], x, node.n_inputs, attrs, wanted, dx};
   sn_grad_rules[node.op](&site);
   SN_TRY(w->build.status);
   for (uint32_t k = 0; k < node.n_inputs; k++) {

@@ -1,6 +1,7 @@
-/* rules.c - all derivatives. Above each rule stands its formula: y = f(x), dy the cotangent of y, dx of x.
- * The graph is canonical (equal shapes, explicit broadcasts), so no rule thinks of broadcasting but the
- * one of broadcast itself. Masks compare with y where that spares keeping x for the backward pass. */
+/* rules.c - all derivatives. Above each rule stands its formula: y = f(x), dy the cotangent of y,
+ * dx of x. The graph is canonical (equal shapes, explicit broadcasts), so no rule thinks of
+ * broadcasting but the one of broadcast itself. Masks compare with y where that spares keeping x
+ * for the backward pass. */
 #include "autodiff/rules.h"
 
 #include <string.h>
@@ -49,7 +50,7 @@ static void grad_none(const sn_rule_site *s) { (void)s; }
 #define grad_shift_left grad_none
 #define grad_shift_right_logical grad_none
 
-/* -- views and structure: each is linear, dx is its transpose applied to dy ------------------------------ */
+/* -- views and structure: each is linear, dx is its transpose applied to dy -------------------- */
 
 /* y[i] = x[i] in another shape: dx = dy in the old shape */
 GRAD(reshape) { s->dx[0] = sn_build_reshape(s->b, DY, sn_build_type(s->b, X)); }
@@ -71,7 +72,8 @@ GRAD(broadcast) {
   s->dx[0] = sn_build_reshape(s->b, sn_build_reduce(s->b, SN_OP_sum, DY, axes), &x);
 }
 
-/* y[i] = x[begin + i stride]: dx = zeros with dy at these places. A negative stride is undone on dy first. */
+/* y[i] = x[begin + i stride]: dx = zeros with dy at these places. A negative stride is undone on dy
+ * first. */
 GRAD(slice) {
   const sn_type x = *sn_build_type(s->b, X), y = *sn_build_type(s->b, Y);
   const int rank = x.rank;
@@ -130,7 +132,7 @@ GRAD(astype) {
     s->dx[0] = sn_build_cast(s->b, SN_OP_astype, DY, from);
 }
 
-/* -- reductions ------------------------------------------------------------------------------------------- */
+/* -- reductions -------------------------------------------------------------------------------- */
 
 /* y = sum x: dx = dy everywhere */
 GRAD(sum) {
@@ -149,7 +151,7 @@ GRAD(max) {
 }
 #define grad_min grad_max
 
-/* -- elementwise, one input ---------------------------------------------------------------------------------- */
+/* -- elementwise, one input -------------------------------------------------------------------- */
 
 /* y = x: dx = dy */
 GRAD(identity) { s->dx[0] = DY; }
@@ -201,7 +203,7 @@ GRAD(erf) {
 /* y = max(x, 0): dx = dy where y > 0 */
 GRAD(relu) { s->dx[0] = WHERE(BINARY(greater, Y, NUM(0)), DY, NUM(0)); }
 
-/* -- elementwise, two inputs ---------------------------------------------------------------------------------- */
+/* -- elementwise, two inputs ------------------------------------------------------------------- */
 
 GRAD(add) { s->dx[0] = s->dx[1] = DY; }
 

@@ -4,8 +4,9 @@
 
 #include "graph/build.h"
 
-/* What a rule sees: y = op(x[0], x[1], ...), dy the cotangent of y. It writes the cotangent of each input into
- * dx[i], or leaves SN_NONE for zero. wanted[i] tells which inputs need one; others may be skipped. */
+/* What a rule sees: y = op(x[0], x[1], ...), dy the cotangent of y. It writes the cotangent of each
+ * input into dx[i], or leaves SN_NONE for zero. wanted[i] tells which inputs need one; others may
+ * be skipped. */
 typedef struct sn_rule_site {
   sn_build *b;
   sn_id y, dy;

@@ -90,8 +90,8 @@ static sn_status add_chunk(sn_arena *arena, size_t need) {
   size_t bytes = arena->chunk ? arena->chunk->bytes * 2 : SN_ARENA_FIRST_CHUNK;
   if (bytes > SN_ARENA_LARGEST_CHUNK) bytes = SN_ARENA_LARGEST_CHUNK;
   size_t least;
-  SN_FAIL_IF(arena->env, sn_size_add_overflows(need, sizeof(sn_arena_chunk), &least),
-             SN_ERR_MEMORY, "out of memory: %zu bytes", need);
+  SN_FAIL_IF(arena->env, sn_size_add_overflows(need, sizeof(sn_arena_chunk), &least), SN_ERR_MEMORY,
+             "out of memory: %zu bytes", need);
   if (bytes < least) bytes = least;
   void *block;
   SN_TRY(sn_alloc(arena->env, bytes, &block));

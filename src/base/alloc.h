@@ -3,9 +3,9 @@
  * Two ways:
  *   heap    sn_alloc / sn_free: one block, 64-byte aligned, freed with its size. Long-lived things:
  *           contexts, tensors, storages, programs.
- *   arena   sn_arena_alloc: bump allocation inside chunks taken from the heap; everything goes at once
- *           with sn_arena_free. A compile owns one for its graphs and one for the program it makes, so
- *           a failure at any allocation is cleaned up by freeing two arenas.
+ *   arena   sn_arena_alloc: bump allocation inside chunks taken from the heap; all goes at once
+ * with sn_arena_free. A compile owns one for its graphs and one for the program it makes, so a
+ * failure at any allocation is cleaned up by freeing two arenas.
  *
  *   arena:  chunk -> chunk -> chunk        each: [ header | used ......... | free ... ]
  *                                                                          ^ cursor
@@ -18,7 +18,8 @@
 
 #include "base/env.h"
 
-/* Allocates bytes (0 allowed: a unique pointer) into *out; SN_ERR_MEMORY on failure, *out untouched. */
+/* Allocates bytes (0 allowed: a unique pointer) into *out; SN_ERR_MEMORY on failure, *out
+ * untouched. */
 sn_status sn_alloc(sn_env *env, size_t bytes, void **out);
 
 /* As sn_alloc, for count * size bytes, checked, and zeroed. */

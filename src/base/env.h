@@ -22,7 +22,8 @@ typedef struct sn_heap {
   size_t peak_bytes;  /* largest live_bytes so far */
   size_t limit_bytes; /* live_bytes never exceeds it; SIZE_MAX: no limit */
   size_t live_blocks;
-  bool (*reclaim)(void *user); /* or NULL: gives back what is kept for later; false when there was nothing */
+  bool (*reclaim)(
+      void *user); /* or NULL: gives back what is kept for later; false when there was nothing */
   void *reclaim_user;
   int64_t fail_countdown; /* tests: the allocation that finds 0 here fails; < 0: never */
   bool fail_forever;      /* tests: and every later one fails too */
@@ -49,12 +50,12 @@ sn_status sn_fail(sn_env *env, sn_status status, const char *format, ...)
     if (sn_try_status_) return sn_try_status_; \
   } while (0)
 
-#define SN_FAIL_IF(env, cond, status, ...)  \
-  do {                                      \
-    if (cond) {                             \
+#define SN_FAIL_IF(env, cond, status, ...)   \
+  do {                                       \
+    if (cond) {                              \
       sn_fail((env), (status), __VA_ARGS__); \
-      return (status);                      \
-    }                                       \
+      return (status);                       \
+    }                                        \
   } while (0)
 
 /* Broken invariant of our own: reported like any other error, never an abort. */

@@ -17,9 +17,9 @@ int sn_log_level_from_environment(void);
 
 void sn_log_write(const char *text);
 
-#define sn_log(env, level, ...)                                   \
-  do {                                                            \
-    if ((env)->debug >= (level)) sn_log_printf(__VA_ARGS__);      \
+#define sn_log(env, level, ...)                              \
+  do {                                                       \
+    if ((env)->debug >= (level)) sn_log_printf(__VA_ARGS__); \
   } while (0)
 
 void sn_log_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));

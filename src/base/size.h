@@ -1,5 +1,5 @@
-/* size.h - the one checked-arithmetic API for sizes. Every product or sum of sizes that comes from a
- * user goes through it; an overflow is SN_ERR_MEMORY before anything is allocated. */
+/* size.h - the one checked-arithmetic API for sizes. Every product or sum of sizes that comes from
+ * a user goes through it; an overflow is SN_ERR_MEMORY before anything is allocated. */
 #ifndef SN_BASE_SIZE_H
 #define SN_BASE_SIZE_H
 

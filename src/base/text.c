@@ -15,8 +15,8 @@ void sn_text_add(sn_text *text, const char *format, ...) {
       text->used += (size_t)need;
       return;
     }
-    text->status = sn_arena_grow(text->arena, (void **)&text->data, &text->capacity,
-                                 text->capacity, 1);
+    text->status =
+        sn_arena_grow(text->arena, (void **)&text->data, &text->capacity, text->capacity, 1);
     if (text->status || need < 0) return;
   }
 }

@@ -10,13 +10,13 @@
 #include "fuse/group.h"
 #include "fuse/view.h"
 
-/* After it: every reshape is free, matmul reads memory, outputs are computed nodes or arguments. An identity
- * node is from here on a copy. The new graph lives in arena, that of the program. */
+/* After it: every reshape is free, matmul reads memory, outputs are computed nodes or arguments. An
+ * identity node is from here on a copy. The new graph lives in arena, that of the program. */
 sn_status sn_prepare(const sn_graph *from, sn_arena *arena, sn_graph *to);
 
-/* Sets of nodes: set[i] for node i, SN_NONE for nodes that make no kernel of their own (leaves, views, and
- * elementwise nodes computed inside the reduction owner[i]). Sets are numbered in an order in which they
- * can run. */
+/* Sets of nodes: set[i] for node i, SN_NONE for nodes that make no kernel of their own (leaves,
+ * views, and elementwise nodes computed inside the reduction owner[i]). Sets are numbered in an
+ * order in which they can run. */
 typedef struct sn_partition {
   uint32_t *set;
   sn_id *owner; /* SN_NONE, or the reduction that computes this node on the fly */

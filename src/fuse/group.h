@@ -1,5 +1,5 @@
-/* group.h - the heart: one structure for every fused kernel. A group is a loop nest over an index space with
- * named parts; the strip VM, and every further backend, reads this and nothing else.
+/* group.h - the heart: one structure for every fused kernel. A group is a loop nest over an index
+ * space with named parts; the strip VM, and every further backend, reads this and nothing else.
  *
  *   for p in space (parallel)
  *     for r in reduced                      kind        reduced / head
@@ -7,19 +7,16 @@
  *     post(p, head), stores                 reduce      head = reduction of pre over `reduced`
  *                                           contraction head = sum over k of a(p, k) b(k, p)
  *
- * A body is straight-line SSA over the ops of the table; its loads are operands: a buffer, an offset and one
- * stride per dimension (0 broadcasts, negative flips). Dims that are contiguous in every operand are merged.
+ * A body is straight-line SSA over the ops of the table; its loads are operands: a buffer, an
+ * offset and one stride per dimension (0 broadcasts, negative flips). Dims that are contiguous in
+ * every operand are merged.
  */
 #ifndef SN_FUSE_GROUP_H
 #define SN_FUSE_GROUP_H
 
 #include "graph/graph.h"
 
-typedef enum sn_group_kind {
-  SN_GROUP_MAP,
-  SN_GROUP_REDUCE,
-  SN_GROUP_CONTRACTION
-} sn_group_kind;
+typedef enum sn_group_kind { SN_GROUP_MAP, SN_GROUP_REDUCE, SN_GROUP_CONTRACTION } sn_group_kind;
 
 /* A buffer of the program. */
 typedef enum sn_value_kind { SN_VALUE_ARGUMENT, SN_VALUE_OUTPUT, SN_VALUE_TEMP } sn_value_kind;
@@ -69,7 +66,7 @@ typedef struct sn_store {
 
 typedef struct sn_group {
   sn_group_kind kind;
-  const char *name; /* "matmul+add+relu" */
+  const char *name;             /* "matmul+add+relu" */
   int space_rank, reduced_rank; /* their sum is at most SN_MAX_RANK */
   int64_t space[SN_MAX_RANK];
   int64_t reduced[SN_MAX_RANK];
@@ -110,7 +107,7 @@ typedef struct sn_groups {
   size_t n_groups;
   sn_value *values;
   size_t n_values;
-  uint32_t *outputs; /* per graph output: its value (an argument's value if it is returned as it is) */
+  uint32_t *outputs; /* per graph output: its value; an argument's if it is returned as it is */
   size_t n_outputs;
   sn_cut_record *cuts;
   size_t n_cuts;

@@ -1,6 +1,8 @@
-/* lower.c - sets of nodes -> groups: which values live in memory, and per set a loop nest with its bodies.
+/* lower.c - sets of nodes -> groups: which values live in memory, and per set a loop nest with its
+ * bodies.
  *
- * A node lives in memory when somebody outside its kernel needs it: another set, a view, or the caller. */
+ * A node lives in memory when somebody outside its kernel needs it: another set, a view, or the
+ * caller. */
 #include <string.h>
 
 #include "base/text.h"
@@ -19,7 +21,7 @@ typedef struct lowering {
   sn_groups *out;
 } lowering;
 
-/* ---- values ------------------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static sn_status add_value(lowering *l, sn_id id, sn_value_kind kind, uint32_t argument) {
   const uint32_t v = (uint32_t)l->out->n_values++;
@@ -55,7 +57,8 @@ static sn_status find_values(lowering *l) {
     else if (stored[id] && l->p->set[id] != SN_NONE)
       SN_TRY(add_value(l, id, stored[id] == 2 ? SN_VALUE_OUTPUT : SN_VALUE_TEMP, 0));
   }
-  SN_TRY(sn_arena_alloc(l->arena, g->n_outputs, sizeof *l->out->outputs, (void **)&l->out->outputs));
+  SN_TRY(
+      sn_arena_alloc(l->arena, g->n_outputs, sizeof *l->out->outputs, (void **)&l->out->outputs));
   l->out->n_outputs = g->n_outputs;
   for (size_t i = 0; i < g->n_outputs; i++) {
     l->out->outputs[i] = l->value_of[g->outputs[i]];
@@ -64,7 +67,7 @@ static sn_status find_values(lowering *l) {
   return SN_OK;
 }
 
-/* ---- bodies ------------------------------------------------------------------------------------------ */
+/* ---- bodies ---------------------------------------------------------------------------------- */
 
 typedef struct body_builder {
   lowering *l;
@@ -116,8 +119,8 @@ static sn_status add_compute(body_builder *b, sn_id id) {
   const sn_id *x = sn_graph_inputs(l->g, id);
   for (uint32_t k = 0; k < node->n_inputs; k++)
     if (l->insn_of[x[k]] == SN_NONE) SN_TRY(add_source(b, x[k]));
-  sn_insn insn = {.kind = SN_INSN_OP, .op = node->op, .dtype = node->type.dtype,
-                  .n_args = node->n_inputs};
+  sn_insn insn = {
+      .kind = SN_INSN_OP, .op = node->op, .dtype = node->type.dtype, .n_args = node->n_inputs};
   for (uint32_t k = 0; k < node->n_inputs; k++) insn.args[k] = l->insn_of[x[k]];
   insn.in_dtype = l->g->nodes[x[node->n_inputs - 1]].type.dtype;
   return add_insn(b, id, &insn);
@@ -132,7 +135,7 @@ static void forget(lowering *l, const sn_id *nodes, size_t n) {
   }
 }
 
-/* ---- one group --------------------------------------------------------------------------------------- */
+/* ---- one group ------------------------------------------------------------------------------- */
 
 static const sn_id *members(const lowering *l, size_t set, size_t *n) {
   *n = l->first_member[set + 1] - l->first_member[set];
@@ -231,8 +234,8 @@ static sn_status lower_copy(lowering *l, sn_id node, sn_id from, double value,
   space_of(group, space);
   body_builder b = {.l = l, .rank = space->rank};
   for (int i = 0; i < b.rank; i++) b.perm[i] = i;
-  const sn_insn fill = {.kind = SN_INSN_CONST, .dtype = l->g->nodes[node].type.dtype,
-                        .value = value};
+  const sn_insn fill = {
+      .kind = SN_INSN_CONST, .dtype = l->g->nodes[node].type.dtype, .value = value};
   SN_TRY(from == SN_NONE ? add_insn(&b, node, &fill) : add_source(&b, from));
   l->insn_of[from == SN_NONE ? node : from] = SN_NONE;
   group->post = b.body;
@@ -271,7 +274,7 @@ static sn_status lower_concat(lowering *l, sn_id id) {
   return SN_OK;
 }
 
-/* ---- names and costs ----------------------------------------------------------------------------------- */
+/* ---- names and costs ------------------------------------------------------------------------- */
 
 static sn_status name_group(lowering *l, size_t set, sn_group *group) {
   enum { MAX_NAMES = 5 };
@@ -318,8 +321,8 @@ static void count_work(sn_group *group) {
     memcpy(dims + group->space_rank, group->reduced, (size_t)group->reduced_rank * sizeof *dims);
     group->flops += points * (double)sn_group_reduced_points(group) * (body_flops(&group->pre) + 1);
     for (uint32_t i = 0; i < group->pre.n_operands; i++)
-      group->bytes += operand_bytes(&group->pre.operands[i], dims,
-                                    group->space_rank + group->reduced_rank);
+      group->bytes +=
+          operand_bytes(&group->pre.operands[i], dims, group->space_rank + group->reduced_rank);
   }
   if (group->kind == SN_GROUP_CONTRACTION) {
     const int r = group->space_rank;
@@ -334,7 +337,7 @@ static void count_work(sn_group *group) {
   }
 }
 
-/* ---- all groups ---------------------------------------------------------------------------------------- */
+/* ---- all groups ------------------------------------------------------------------------------ */
 
 static sn_status lower_set(lowering *l, size_t set) {
   const sn_id head = l->p->head[set];
@@ -364,8 +367,10 @@ static sn_status list_members(lowering *l) {
       const sn_id owner = l->p->owner[id];
       const uint32_t set = l->p->set[owner == SN_NONE ? id : owner];
       if (set == SN_NONE) continue;
-      if (fill) l->members[end[set]++] = id;
-      else end[set + 1]++;
+      if (fill)
+        l->members[end[set]++] = id;
+      else
+        end[set + 1]++;
     }
     for (size_t i = 0; !fill && i < n_sets; i++) end[i + 1] += end[i];
   }
@@ -378,8 +383,10 @@ static size_t count_groups(const lowering *l) {
   for (size_t set = 0; set < l->p->n_sets; set++) {
     const sn_id head = l->p->head[set];
     const sn_node *node = head == SN_NONE ? NULL : sn_graph_node(l->g, head);
-    if (node && node->op == SN_OP_concat) n += node->n_inputs;
-    else n += node && node->op == SN_OP_pad ? 2 : 1;
+    if (node && node->op == SN_OP_concat)
+      n += node->n_inputs;
+    else
+      n += node && node->op == SN_OP_pad ? 2 : 1;
   }
   return n;
 }

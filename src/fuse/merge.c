@@ -1,5 +1,5 @@
-/* merge.c - fewer and longer dimensions: dims i and i+1 become one when every operand walks them as one,
- * stride[i] = stride[i+1] * dim[i+1]. Most maps end with a single dimension. */
+/* merge.c - fewer and longer dimensions: dims i and i+1 become one when every operand walks them as
+ * one, stride[i] = stride[i+1] * dim[i+1]. Most maps end with a single dimension. */
 #include "fuse/fuse.h"
 
 /* Applies fn to every operand whose strides cover the range [first, ..) of the nest. */

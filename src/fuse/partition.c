@@ -1,8 +1,9 @@
 /* partition.c - which nodes share a kernel. Linear in nodes and edges.
  *
- * Levels. Every node gets a level: inputs 0; an edge inside one kernel keeps the level, every other edge
- * raises it by at least one. So between two nodes of one level there is no path that leaves their kernel,
- * and any two sets of equal level and shape may be united without ever making a cycle.
+ * Levels. Every node gets a level: inputs 0; an edge inside one kernel keeps the level, every other
+ * edge raises it by at least one. So between two nodes of one level there is no path that leaves
+ * their kernel, and any two sets of equal level and shape may be united without ever making a
+ * cycle.
  *
  *   matmul(1) -> add(1) -> relu(1)      one set: a head and what follows it in the same index space
  *                  \-> reshape -> mul(2)       read through a view: next level
@@ -86,7 +87,11 @@ static uint32_t find(state *s, uint32_t i) {
 
 static uint32_t new_set(state *s, sn_id id, sn_id head, uint32_t level) {
   const uint32_t i = (uint32_t)s->n_sets++;
-  s->sets[i] = (set){.parent = i, .level = level, .head = head, .first = id, .n_nodes = 1,
+  s->sets[i] = (set){.parent = i,
+                     .level = level,
+                     .head = head,
+                     .first = id,
+                     .n_nodes = 1,
                      .n_inputs = s->g->nodes[id].n_inputs};
   return i;
 }
@@ -118,7 +123,8 @@ static bool joinable(const state *s, sn_id p) {
   return sn_op_is_elementwise(s->g->nodes[p].op) || has_epilogue(class_of(s, p));
 }
 
-/* Unites the kernels of id's inputs of level `level`; SN_NONE if there are none or they do not fit. */
+/* Unites the kernels of id's inputs of level `level`; SN_NONE if there are none or they do not fit.
+ */
 static sn_status join_inputs(state *s, sn_id id, uint32_t level, uint32_t *out) {
   const sn_id *x = sn_graph_inputs(s->g, id);
   const uint32_t n = s->g->nodes[id].n_inputs;
@@ -149,7 +155,8 @@ static sn_status join_inputs(state *s, sn_id id, uint32_t level, uint32_t *out) 
   return SN_OK;
 }
 
-/* A map of the same shape and level that reads one of id's inputs already: one pass over that input. */
+/* A map of the same shape and level that reads one of id's inputs already: one pass over that
+ * input. */
 static uint32_t join_reader(state *s, sn_id id, uint32_t level) {
   const sn_id *x = sn_graph_inputs(s->g, id);
   for (uint32_t k = 0; s->fusion && k < s->g->nodes[id].n_inputs; k++) {
@@ -174,8 +181,7 @@ static sn_status place_elementwise(state *s, sn_id id) {
     const uint32_t least = s->level[x[k]] + (joinable(s, x[k]) ? 0 : 1);
     if (least > level) level = least;
     const sn_op_class kind = class_of(s, x[k]);
-    if (kind == SN_CLASS_VIEW && s->level[x[k]])
-      SN_TRY(record_cut(s, x[k], id, SN_CUT_VIEW));
+    if (kind == SN_CLASS_VIEW && s->level[x[k]]) SN_TRY(record_cut(s, x[k], id, SN_CUT_VIEW));
     if (kind == SN_CLASS_PAD || kind == SN_CLASS_CONCAT)
       SN_TRY(record_cut(s, x[k], id, SN_CUT_KIND));
   }
@@ -211,16 +217,18 @@ static sn_status place(state *s, sn_id id) {
   return SN_OK;
 }
 
-/* Sinking. Levels place a node as early as they can, so work on arguments alone would be a kernel of its own long
- * before its result is used. A set that one other set alone reads, element by element, joins that set: it is
- * computed there and needs no memory. Nothing else waits for it, so moving it later makes no cycle. */
+/* Sinking. Levels place a node as early as they can, so work on arguments alone would be a kernel
+ * of its own long before its result is used. A set that one other set alone reads, element by
+ * element, joins that set: it is computed there and needs no memory. Nothing else waits for it, so
+ * moving it later makes no cycle. */
 static sn_status sink_sets(state *s) {
   enum { NOBODY = SN_NONE, SEVERAL = SN_NONE - 1 };
   const sn_graph *g = s->g;
   uint32_t *user;
   SN_TRY(sn_arena_alloc(s->arena, s->n_sets, sizeof *user, (void **)&user));
   for (uint32_t i = 0; i < s->n_sets; i++) user[i] = (uint32_t)NOBODY;
-  for (sn_id id = (sn_id)g->n_nodes; id-- > 0;) { /* users have larger ids: seen before what they use */
+  for (sn_id id = (sn_id)g->n_nodes;
+       id-- > 0;) { /* users have larger ids: seen before what they use */
     if (!s->live[id]) continue;
     const uint32_t mine = s->set_of[id] == SN_NONE ? (uint32_t)SEVERAL : find(s, s->set_of[id]);
     const bool in_step = mine != (uint32_t)SEVERAL && sn_op_is_elementwise(g->nodes[id].op);

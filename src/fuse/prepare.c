@@ -45,11 +45,11 @@ static sn_id prepare_node(sn_rewrite *r, sn_id id, const sn_id *inputs) {
   if (r->to.status) return SN_NONE;
   const sn_node *node = sn_graph_node(r->from, id);
   switch (node->op) {
-    case SN_OP_identity:
-    case SN_OP_stop_gradient: return inputs[0];
-    case SN_OP_reshape: return prepare_reshape(r, inputs[0], &node->type);
-    case SN_OP_matmul: return prepare_matmul(r, inputs);
-    default: return SN_NONE;
+  case SN_OP_identity:
+  case SN_OP_stop_gradient: return inputs[0];
+  case SN_OP_reshape: return prepare_reshape(r, inputs[0], &node->type);
+  case SN_OP_matmul: return prepare_matmul(r, inputs);
+  default: return SN_NONE;
   }
 }
 

@@ -1,16 +1,19 @@
-/* print.c - groups as stable text: kernel by kernel its space, bodies and stores, then why edges were cut. */
+/* print.c - groups as stable text: kernel by kernel its space, bodies and stores, then why edges
+ * were cut. */
 #include "base/text.h"
 #include "fuse/fuse.h"
 
-static const char *const cut_reasons[] = {
-    [SN_CUT_VIEW] = "read through a view",
-    [SN_CUT_TWO_HEADS] = "its inputs come from two reductions or contractions",
-    [SN_CUT_LIMIT] = "the group would get too large",
-    [SN_CUT_KIND] = "made by pad or concat"};
+static const char *const cut_reasons[] = {[SN_CUT_VIEW] = "read through a view",
+                                          [SN_CUT_TWO_HEADS] =
+                                              "its inputs come from two reductions or contractions",
+                                          [SN_CUT_LIMIT] = "the group would get too large",
+                                          [SN_CUT_KIND] = "made by pad or concat"};
 
 static void print_operand(sn_text *t, const sn_operand *o, int rank) {
-  if (o->value == SN_NONE) sn_text_add(t, "index");
-  else sn_text_add(t, "b%u", o->value);
+  if (o->value == SN_NONE)
+    sn_text_add(t, "index");
+  else
+    sn_text_add(t, "b%u", o->value);
   sn_text_add(t, "[%lld", (long long)o->offset);
   for (int i = 0; i < rank; i++) sn_text_add(t, ", %lld", (long long)o->strides[i]);
   sn_text_add(t, "]");

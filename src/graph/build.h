@@ -1,6 +1,6 @@
-/* build.h - writing graph as expressions. A builder keeps the first failure: after it every call returns
- * SN_NONE and does nothing, so a formula is written straight down and its status checked once.
- * Types are canonical already: elementwise inputs have equal shapes and dtypes. */
+/* build.h - writing graph as expressions. A builder keeps the first failure: after it every call
+ * returns SN_NONE and does nothing, so a formula is written straight down and its status checked
+ * once. Types are canonical already: elementwise inputs have equal shapes and dtypes. */
 #ifndef SN_GRAPH_BUILD_H
 #define SN_GRAPH_BUILD_H
 
@@ -15,8 +15,8 @@ static inline const sn_type *sn_build_type(const sn_build *b, sn_id x) {
   return &b->graph->nodes[x].type;
 }
 
-sn_id sn_build_op(sn_build *b, sn_op op, const sn_id *inputs, size_t n_inputs,
-                  const int64_t *attrs, size_t n_attrs, const sn_type *type);
+sn_id sn_build_op(sn_build *b, sn_op op, const sn_id *inputs, size_t n_inputs, const int64_t *attrs,
+                  size_t n_attrs, const sn_type *type);
 sn_id sn_build_unary(sn_build *b, sn_op op, sn_id x);
 sn_id sn_build_binary(sn_build *b, sn_op op, sn_id x, sn_id y);
 sn_id sn_build_where(sn_build *b, sn_id condition, sn_id x, sn_id y);

@@ -1,5 +1,5 @@
-/* convert.h - astype between single values, the same everywhere: float to int truncates and saturates, NaN
- * gives 0; anything to bool is "not equal 0" (NaN is true). */
+/* convert.h - astype between single values, the same everywhere: float to int truncates and
+ * saturates, NaN gives 0; anything to bool is "not equal 0" (NaN is true). */
 #ifndef SN_GRAPH_CONVERT_H
 #define SN_GRAPH_CONVERT_H
 

@@ -100,8 +100,8 @@ sn_status sn_graph_add(sn_graph *g, sn_op op, const sn_id *inputs, size_t n_inpu
   SN_FAIL_IF(g->env, g->n_nodes >= SN_NONE - 1, SN_ERR_MEMORY, "graph: too many nodes");
   node.first_input = (uint32_t)g->n_edges;
   node.first_attr = (uint32_t)g->n_attrs;
-  SN_TRY(append(g, (void **)&g->edges, &g->cap_edges, &g->n_edges, inputs, n_inputs,
-                sizeof *inputs));
+  SN_TRY(
+      append(g, (void **)&g->edges, &g->cap_edges, &g->n_edges, inputs, n_inputs, sizeof *inputs));
   SN_TRY(append(g, (void **)&g->attrs, &g->cap_attrs, &g->n_attrs, attrs, n_attrs, sizeof *attrs));
   SN_TRY(append(g, (void **)&g->nodes, &g->cap_nodes, &g->n_nodes, &node, 1, sizeof node));
   const sn_id id = (sn_id)(g->n_nodes - 1);

@@ -1,11 +1,14 @@
 /* graph.h - the IR: a dense, append-only, hash-consed list of nodes.
  *
- *   nodes   0      1      2        3 ...      a node's inputs always have smaller ids, so the order of
- *           input  const  matmul   add        the array is a topological order and every pass is a loop
+ *   nodes   0      1      2        3 ...
+ *           input  const  matmul   add
  *
- * A node is (op, type, inputs, attributes). Adding a node that exists already returns the old id, unless
- * sharing is off; commutative inputs are ordered first. Nodes never change and are never removed: a pass
- * builds a new graph (see passes/rewrite.h). All memory is the arena's.
+ * A node's inputs always have smaller ids, so the order of the array is a topological order and
+ * every pass is a loop.
+ *
+ * A node is (op, type, inputs, attributes). Adding a node that exists already returns the old id,
+ * unless sharing is off; commutative inputs are ordered first. Nodes never change and are never
+ * removed: a pass builds a new graph (see passes/rewrite.h). All memory is the arena's.
  */
 #ifndef SN_GRAPH_GRAPH_H
 #define SN_GRAPH_GRAPH_H
@@ -42,7 +45,8 @@ typedef struct sn_graph {
 
   sn_id *outputs; /* what the program returns */
   size_t n_outputs;
-  size_t n_arguments; /* input nodes carry numbers 0 .. n_arguments - 1; not each need have a node */
+  size_t
+      n_arguments; /* input nodes carry numbers 0 .. n_arguments - 1; not each need have a node */
 } sn_graph;
 
 void sn_graph_init(sn_graph *graph, sn_arena *arena, bool share);
@@ -61,7 +65,8 @@ static inline const int64_t *sn_graph_attrs(const sn_graph *graph, sn_id id) {
   return graph->attrs + graph->nodes[id].first_attr;
 }
 
-/* The value if the node is the same constant everywhere (a constant or a view of one), as its dtype holds it. */
+/* The value if the node is the same constant everywhere (a constant or a view of one), as its dtype
+ * holds it. */
 bool sn_graph_uniform(const sn_graph *graph, sn_id id, double *value);
 
 /* Marks (1) the nodes that the outputs need; marks has n_nodes entries. */

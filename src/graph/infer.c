@@ -1,5 +1,5 @@
-/* infer.c - the shape rule of each class of op: the written grammar of the IR. The verifier and every
- * builder use these same rules. */
+/* infer.c - the shape rule of each class of op: the written grammar of the IR. The verifier and
+ * every builder use these same rules. */
 #include <string.h>
 
 #include "base/size.h"
@@ -160,20 +160,21 @@ static sn_status check_view(const site *s, sn_type *type) {
   const sn_type *a = s->in[0];
   type->dtype = a->dtype;
   switch (s->op) {
-    case SN_OP_broadcast: return check_broadcast(s, type);
-    case SN_OP_transpose: return check_transpose(s, type);
-    case SN_OP_slice: return check_slice(s, type);
-    default:
-      if (sn_type_size(a) != sn_type_size(type))
-        return fail_shapes(s, a, type, "number of elements differs");
-      return SN_OK;
+  case SN_OP_broadcast: return check_broadcast(s, type);
+  case SN_OP_transpose: return check_transpose(s, type);
+  case SN_OP_slice: return check_slice(s, type);
+  default:
+    if (sn_type_size(a) != sn_type_size(type))
+      return fail_shapes(s, a, type, "number of elements differs");
+    return SN_OK;
   }
 }
 
 static sn_status check_cast(const site *s, sn_type *type) {
   const sn_type *a = s->in[0];
   const sn_dtype to = type->dtype;
-  SN_FAIL_IF(s->env, (unsigned)to > SN_BOOL, SN_ERR_DTYPE, "%s: unknown dtype %d", s->name, (int)to);
+  SN_FAIL_IF(s->env, (unsigned)to > SN_BOOL, SN_ERR_DTYPE, "%s: unknown dtype %d", s->name,
+             (int)to);
   *type = *a;
   type->dtype = to;
   if (s->op == SN_OP_astype) return SN_OK;
@@ -197,27 +198,19 @@ sn_status sn_infer(sn_env *env, sn_op op, const sn_type *const *in, size_t n_in,
   const site s = {env, op, info->name, in, n_in, attrs, n_attrs};
   SN_CHECK(env, info->kind == SN_CLASS_CONCAT || n_in == info->arity);
   switch (info->kind) {
-    case SN_CLASS_LEAF:
-      SN_TRY(sn_type_check(env, type, info->name));
-      return check_leaf(&s, type);
-    case SN_CLASS_VIEW:
-      SN_TRY(sn_type_check(env, type, info->name));
-      return check_view(&s, type);
-    case SN_CLASS_PAD:
-      type->dtype = in[0]->dtype;
-      SN_TRY(sn_type_check(env, type, info->name));
-      return check_pad(&s, type);
-    case SN_CLASS_CAST: return check_cast(&s, type);
-    case SN_CLASS_CONCAT:
-      SN_TRY(infer_concat(&s, type));
-      return sn_type_check(env, type, info->name);
-    case SN_CLASS_MATMUL:
-      SN_TRY(infer_matmul(&s, type));
-      return sn_type_check(env, type, info->name);
-    case SN_CLASS_REDUCE: return infer_reduce(&s, type);
-    case SN_CLASS_MAP:
-    case SN_CLASS_COMPARE:
-    case SN_CLASS_SELECT: return infer_elementwise(&s, type);
+  case SN_CLASS_LEAF: SN_TRY(sn_type_check(env, type, info->name)); return check_leaf(&s, type);
+  case SN_CLASS_VIEW: SN_TRY(sn_type_check(env, type, info->name)); return check_view(&s, type);
+  case SN_CLASS_PAD:
+    type->dtype = in[0]->dtype;
+    SN_TRY(sn_type_check(env, type, info->name));
+    return check_pad(&s, type);
+  case SN_CLASS_CAST: return check_cast(&s, type);
+  case SN_CLASS_CONCAT: SN_TRY(infer_concat(&s, type)); return sn_type_check(env, type, info->name);
+  case SN_CLASS_MATMUL: SN_TRY(infer_matmul(&s, type)); return sn_type_check(env, type, info->name);
+  case SN_CLASS_REDUCE: return infer_reduce(&s, type);
+  case SN_CLASS_MAP:
+  case SN_CLASS_COMPARE:
+  case SN_CLASS_SELECT: return infer_elementwise(&s, type);
   }
   return SN_OK;
 }

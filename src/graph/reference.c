@@ -4,32 +4,33 @@
 #include <string.h>
 
 #include "graph/convert.h"
-#include "graph/vocabulary.h"
 #include "graph/scalar_math.h"
+#include "graph/vocabulary.h"
 
 double sn_ref_load(sn_dtype dtype, const void *buffer, int64_t i) {
   switch (dtype) {
-    case SN_F32: return (double)((const float *)buffer)[i];
-    case SN_F64: return ((const double *)buffer)[i];
-    case SN_I32: return (double)((const int32_t *)buffer)[i];
-    case SN_BOOL: return ((const uint8_t *)buffer)[i] != 0;
+  case SN_F32: return (double)((const float *)buffer)[i];
+  case SN_F64: return ((const double *)buffer)[i];
+  case SN_I32: return (double)((const int32_t *)buffer)[i];
+  case SN_BOOL: return ((const uint8_t *)buffer)[i] != 0;
   }
   return 0;
 }
 
 void sn_ref_store(sn_dtype dtype, void *buffer, int64_t i, double value) {
   switch (dtype) {
-    case SN_F32: ((float *)buffer)[i] = (float)value; break;
-    case SN_F64: ((double *)buffer)[i] = value; break;
-    case SN_I32: ((int32_t *)buffer)[i] = sn_i32_from_f64(value); break;
-    case SN_BOOL: ((uint8_t *)buffer)[i] = value != 0; break;
+  case SN_F32: ((float *)buffer)[i] = (float)value; break;
+  case SN_F64: ((double *)buffer)[i] = value; break;
+  case SN_I32: ((int32_t *)buffer)[i] = sn_i32_from_f64(value); break;
+  case SN_BOOL: ((uint8_t *)buffer)[i] = value != 0; break;
   }
 }
 
-/* ---- elementwise: each row of the table as a case, one function per dtype ------------------------------- */
+/* ---- elementwise: each row of the table as a case, one function per dtype -------------------- */
 
 #define CASE(id, expr) \
-  case SN_OP_##id: return (double)(expr);
+  case SN_OP_##id:     \
+    return (double)(expr);
 
 #define SN_WORDS_F32
 #include "graph/words.h"
@@ -42,7 +43,7 @@ static double scalar_f32(sn_op op, float a, float b) {
 #define CMP_FIB(id, n, f, c, d, xf, xi, xb) CASE(id, xf)
 #define REDUCE(id, f, c, d, idf, idi, xf, xi) CASE(id, xf)
 #include "graph/ops.def"
-    default: return NAN;
+  default: return NAN;
   }
 }
 
@@ -57,7 +58,7 @@ static double scalar_i32(sn_op op, int32_t sa, int32_t sb) {
 #define CMP_FIB(id, n, f, c, d, xf, xi, xb) CASE(id, xi)
 #define REDUCE(id, f, c, d, idf, idi, xf, xi) INT_CASE(id, xi)
 #include "graph/ops.def"
-    default: return NAN;
+  default: return NAN;
   }
 }
 
@@ -67,7 +68,7 @@ static double scalar_bool(sn_op op, int a, int b) {
 #define EW_B(id, n, f, c, d, xb) CASE(id, xb)
 #define CMP_FIB(id, n, f, c, d, xf, xi, xb) CASE(id, xb)
 #include "graph/ops.def"
-    default: return NAN;
+  default: return NAN;
   }
 }
 
@@ -82,7 +83,7 @@ static double scalar_f64(sn_op op, double a, double b) {
 #define CMP_FIB(id, n, f, c, d, xf, xi, xb) CASE(id, xf)
 #define REDUCE(id, f, c, d, idf, idi, xf, xi) CASE(id, xf)
 #include "graph/ops.def"
-    default: return NAN;
+  default: return NAN;
   }
 }
 #include "graph/words.h"
@@ -101,15 +102,15 @@ double sn_ref_scalar(sn_op op, sn_dtype in_dtype, const double *in, sn_dtype dty
                        ? sn_ref_convert(in_dtype, in[1])
                        : 0;
   switch (in_dtype) {
-    case SN_F32: return scalar_f32(op, (float)a, (float)b);
-    case SN_F64: return scalar_f64(op, a, b);
-    case SN_I32: return scalar_i32(op, (int32_t)a, (int32_t)b);
-    case SN_BOOL: return scalar_bool(op, a != 0, b != 0);
+  case SN_F32: return scalar_f32(op, (float)a, (float)b);
+  case SN_F64: return scalar_f64(op, a, b);
+  case SN_I32: return scalar_i32(op, (int32_t)a, (int32_t)b);
+  case SN_BOOL: return scalar_bool(op, a != 0, b != 0);
   }
   return 0;
 }
 
-/* ---- structured ops: index arithmetic over the output ----------------------------------------------------- */
+/* ---- structured ops: index arithmetic over the output ---------------------------------------- */
 
 static void unravel(const sn_type *type, int64_t flat, int64_t *index) {
   for (int i = type->rank - 1; i >= 0; i--) {
@@ -238,18 +239,18 @@ static void ref_leaf(const sn_graph *g, sn_id id, void *out) {
 void sn_ref_node(const sn_graph *g, sn_id id, const void *const *in, void *out) {
   const sn_node *node = sn_graph_node(g, id);
   switch (sn_op_describe(node->op)->kind) {
-    case SN_CLASS_LEAF: ref_leaf(g, id, out); break;
-    case SN_CLASS_VIEW:
-      for (int64_t i = 0; i < sn_type_size(&node->type); i++)
-        copy_element(node->type.dtype, out, i, in[0], view_source(g, id, i));
-      break;
-    case SN_CLASS_PAD: ref_pad(g, id, in[0], out); break;
-    case SN_CLASS_CONCAT: ref_concat(g, id, in, out); break;
-    case SN_CLASS_MATMUL: ref_matmul(g, id, in, out); break;
-    case SN_CLASS_REDUCE: ref_reduce(g, id, in[0], out); break;
-    case SN_CLASS_CAST:
-    case SN_CLASS_MAP:
-    case SN_CLASS_COMPARE:
-    case SN_CLASS_SELECT: ref_elementwise(g, id, in, out); break;
+  case SN_CLASS_LEAF: ref_leaf(g, id, out); break;
+  case SN_CLASS_VIEW:
+    for (int64_t i = 0; i < sn_type_size(&node->type); i++)
+      copy_element(node->type.dtype, out, i, in[0], view_source(g, id, i));
+    break;
+  case SN_CLASS_PAD: ref_pad(g, id, in[0], out); break;
+  case SN_CLASS_CONCAT: ref_concat(g, id, in, out); break;
+  case SN_CLASS_MATMUL: ref_matmul(g, id, in, out); break;
+  case SN_CLASS_REDUCE: ref_reduce(g, id, in[0], out); break;
+  case SN_CLASS_CAST:
+  case SN_CLASS_MAP:
+  case SN_CLASS_COMPARE:
+  case SN_CLASS_SELECT: ref_elementwise(g, id, in, out); break;
   }
 }

@@ -1,26 +1,28 @@
-/* reference.h - the definition of every op: plain scalar loops over row-major buffers. Slow; everything else
- * is compared with it. Constant folding uses it too, so folding cannot change a bit.
+/* reference.h - the definition of every op: plain scalar loops over row-major buffers. Slow;
+ * everything else is compared with it. Constant folding uses it too, so folding cannot change a
+ * bit.
  *
- * Elements are handled as doubles where every dtype's values fit (all of them do); arithmetic is done in the
- * dtype itself. Sums and products here are plain loops in row-major order. */
+ * Elements are handled as doubles where every dtype's values fit (all of them do); arithmetic is
+ * done in the dtype itself. Sums and products here are plain loops in row-major order. */
 #ifndef SN_GRAPH_REFERENCE_H
 #define SN_GRAPH_REFERENCE_H
 
 #include "graph/graph.h"
 
-/* The value at element i of a buffer of dtype, and its reverse (converts as astype from float64 does). */
+/* The value at element i of a buffer of dtype, and its reverse (converts as astype from float64
+ * does). */
 double sn_ref_load(sn_dtype dtype, const void *buffer, int64_t i);
 void sn_ref_store(sn_dtype dtype, void *buffer, int64_t i, double value);
 
 /* The value that dtype holds when given this one. */
 double sn_ref_convert(sn_dtype dtype, double value);
 
-/* An elementwise op (astype included, bitcast not) on single values. in_dtype: of the last input; dtype: of
- * the result. */
+/* An elementwise op (astype included, bitcast not) on single values. in_dtype: of the last input;
+ * dtype: of the result. */
 double sn_ref_scalar(sn_op op, sn_dtype in_dtype, const double *in, sn_dtype dtype);
 
-/* Computes node id from its inputs' buffers into out. Leaves need no inputs, but an input node's own buffer
- * is the caller's business. */
+/* Computes node id from its inputs' buffers into out. Leaves need no inputs, but an input node's
+ * own buffer is the caller's business. */
 void sn_ref_node(const sn_graph *graph, sn_id id, const void *const *in, void *out);
 
 #endif

@@ -8,8 +8,10 @@
 static const struct {
   const char *name;
   size_t bytes;
-} dtype_table[] = {
-    [SN_F32] = {"float32", 4}, [SN_F64] = {"float64", 8}, [SN_I32] = {"int32", 4}, [SN_BOOL] = {"bool", 1}};
+} dtype_table[] = {[SN_F32] = {"float32", 4},
+                   [SN_F64] = {"float64", 8},
+                   [SN_I32] = {"int32", 4},
+                   [SN_BOOL] = {"bool", 1}};
 
 const char *sn_dtype_name(sn_dtype dtype) { return dtype_table[dtype].name; }
 
@@ -18,8 +20,7 @@ size_t sn_dtype_bytes(sn_dtype dtype) { return dtype_table[dtype].bytes; }
 sn_type sn_type_scalar(sn_dtype dtype) { return (sn_type){.dtype = dtype}; }
 
 bool sn_same_dims(const sn_type *a, const sn_type *b) {
-  return a->rank == b->rank &&
-         memcmp(a->dims, b->dims, (size_t)a->rank * sizeof a->dims[0]) == 0;
+  return a->rank == b->rank && memcmp(a->dims, b->dims, (size_t)a->rank * sizeof a->dims[0]) == 0;
 }
 
 bool sn_type_equal(const sn_type *a, const sn_type *b) {

@@ -1,7 +1,7 @@
 /* shape.h - dtypes and shapes, and the shape rule of every class of op.
  *
- * Canonical graph: elementwise inputs have identical shapes and dtypes. Broadcasting and promotion are
- * made explicit (broadcast and astype nodes) by the builders in front (tensor/apply.c), so that
+ * Canonical graph: elementwise inputs have identical shapes and dtypes. Broadcasting and promotion
+ * are made explicit (broadcast and astype nodes) by the builders in front (tensor/apply.c), so that
  * derivative rules, passes and fusion never think of them.
  */
 #ifndef SN_GRAPH_SHAPE_H
@@ -42,15 +42,17 @@ const char *sn_shape_text(const sn_type *type, char buffer[SN_SHAPE_TEXT]);
 sn_status sn_broadcast_dims(sn_env *env, const char *what, const sn_type *a, const sn_type *b,
                             sn_type *out);
 
-/* Attributes, all int64: input {number}; constant {bits of a double}; iota {axis}; transpose {perm..};
- * slice {begin.., stride..}; pad {low.., step.., bits of the value}; concat {axis}; sum/max/min {mask}. */
+/* Attributes, all int64: input {number}; constant {bits of a double}; iota {axis}; transpose
+ * {perm..}; slice {begin.., stride..}; pad {low.., step.., bits of the value}; concat {axis};
+ * sum/max/min {mask}. */
 #define SN_MAX_ATTRS (2 * SN_MAX_RANK + 1)
 
 double sn_attr_double(int64_t bits);
 int64_t sn_double_attr(double value);
 
-/* The grammar of the IR: checks the inputs of one op and gives its type. Leaves, views, pad and cast have a
- * type that does not follow from the inputs: the caller proposes it in *type and it is checked. */
+/* The grammar of the IR: checks the inputs of one op and gives its type. Leaves, views, pad and
+ * cast have a type that does not follow from the inputs: the caller proposes it in *type and it is
+ * checked. */
 sn_status sn_infer(sn_env *env, sn_op op, const sn_type *const *in, size_t n_in,
                    const int64_t *attrs, size_t n_attrs, sn_type *type);
 

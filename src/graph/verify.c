@@ -1,17 +1,19 @@
-/* verify.c - is this graph a sentence of the IR? Run between stages; a violation is a bug of a pass. */
+/* verify.c - is this graph a sentence of the IR? Run between stages; a violation is a bug of a
+ * pass. */
 #include "graph/graph.h"
 
 static uint32_t expected_attrs(const sn_graph *g, const sn_node *node) {
-  const uint32_t rank = node->n_inputs ? (uint32_t)g->nodes[g->edges[node->first_input]].type.rank : 0;
+  const uint32_t rank =
+      node->n_inputs ? (uint32_t)g->nodes[g->edges[node->first_input]].type.rank : 0;
   switch (sn_op_describe(node->op)->kind) {
-    case SN_CLASS_LEAF:
-    case SN_CLASS_CONCAT:
-    case SN_CLASS_REDUCE: return 1;
-    case SN_CLASS_PAD: return 2 * rank + 1;
-    case SN_CLASS_VIEW:
-      if (node->op == SN_OP_slice) return 2 * rank;
-      return node->op == SN_OP_transpose ? rank : 0;
-    default: return 0;
+  case SN_CLASS_LEAF:
+  case SN_CLASS_CONCAT:
+  case SN_CLASS_REDUCE: return 1;
+  case SN_CLASS_PAD: return 2 * rank + 1;
+  case SN_CLASS_VIEW:
+    if (node->op == SN_OP_slice) return 2 * rank;
+    return node->op == SN_OP_transpose ? rank : 0;
+  default: return 0;
   }
 }
 
@@ -30,8 +32,8 @@ static sn_status verify_node(const sn_graph *g, sn_id id) {
     SN_TRY(sn_arena_alloc(g->arena, node->n_inputs, sizeof *in, (void **)&in));
   for (uint32_t i = 0; i < node->n_inputs; i++) in[i] = &g->nodes[inputs[i]].type;
   sn_type type = node->type;
-  SN_TRY(sn_infer(g->env, node->op, in, node->n_inputs, sn_graph_attrs(g, id), node->n_attrs,
-                  &type));
+  SN_TRY(
+      sn_infer(g->env, node->op, in, node->n_inputs, sn_graph_attrs(g, id), node->n_attrs, &type));
   SN_CHECK(g->env, sn_type_equal(&type, &node->type));
   return SN_OK;
 }

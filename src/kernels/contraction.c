@@ -1,6 +1,7 @@
-/* contraction.c - a matrix product per point of the batch, its tiles handed to the post body while in cache.
+/* contraction.c - a matrix product per point of the batch, its tiles handed to the post body while
+ * in cache.
  *
- *   unit = batch index * tiles + tile        tile rows -> post strips (bias, activation, optimizer ...)
+ *   unit = batch index * tiles + tile     tile rows -> post strips (bias, activation, optimizer)
  */
 #include <string.h>
 
@@ -23,7 +24,8 @@ sn_status sn_contraction_make(sn_arena *arena, const sn_machine *machine, sn_ker
   for (int i = 0; i < r - 2; i++) kernel->batch *= g->space[i];
   kernel->n_stages = 1;
   kernel->stages[0] = (sn_stage){.units = kernel->batch * gemm->tasks};
-  kernel->pre_offset = align64(kernel->post.lane_bytes); /* the product's scratch lies behind the strips */
+  kernel->pre_offset =
+      align64(kernel->post.lane_bytes); /* the product's scratch lies behind the strips */
   kernel->lane_bytes = kernel->pre_offset + gemm->scratch_bytes;
   return SN_OK;
 }

@@ -48,13 +48,15 @@ static void advance(cursor *c, int64_t steps) {
 }
 
 static void read_run32(uint32_t *to, const uint32_t *from, int64_t stride, int64_t n) {
-  if (stride == 1) memcpy(to, from, (size_t)n * sizeof *to);
+  if (stride == 1)
+    memcpy(to, from, (size_t)n * sizeof *to);
   else
     for (int64_t i = 0; i < n; i++) to[i] = from[i * stride];
 }
 
 static void read_run64(uint64_t *to, const uint64_t *from, int64_t stride, int64_t n) {
-  if (stride == 1) memcpy(to, from, (size_t)n * sizeof *to);
+  if (stride == 1)
+    memcpy(to, from, (size_t)n * sizeof *to);
   else
     for (int64_t i = 0; i < n; i++) to[i] = from[i * stride];
 }
@@ -70,16 +72,16 @@ void sn_gather(const sn_operand *o, const int64_t *dims, int rank, int64_t flat,
     int64_t stride;
     const int64_t run = run_length(&c, n - done, &stride);
     switch (o->dtype) {
-      case SN_F32:
-      case SN_I32:
-        read_run32((uint32_t *)strip + done, (const uint32_t *)base + c.at, stride, run);
-        break;
-      case SN_F64:
-        read_run64((uint64_t *)strip + done, (const uint64_t *)base + c.at, stride, run);
-        break;
-      case SN_BOOL:
-        read_mask_run((int32_t *)strip + done, (const uint8_t *)base + c.at, stride, run);
-        break;
+    case SN_F32:
+    case SN_I32:
+      read_run32((uint32_t *)strip + done, (const uint32_t *)base + c.at, stride, run);
+      break;
+    case SN_F64:
+      read_run64((uint64_t *)strip + done, (const uint64_t *)base + c.at, stride, run);
+      break;
+    case SN_BOOL:
+      read_mask_run((int32_t *)strip + done, (const uint8_t *)base + c.at, stride, run);
+      break;
     }
     done += run;
     advance(&c, run);
@@ -88,10 +90,10 @@ void sn_gather(const sn_operand *o, const int64_t *dims, int rank, int64_t flat,
 
 void sn_gather_single(const sn_operand *o, const void *base, void *strip) {
   switch (o->dtype) {
-    case SN_F32:
-    case SN_I32: read_run32(strip, (const uint32_t *)base + o->offset, 0, SN_STRIP); break;
-    case SN_F64: read_run64(strip, (const uint64_t *)base + o->offset, 0, SN_STRIP); break;
-    case SN_BOOL: read_mask_run(strip, (const uint8_t *)base + o->offset, 0, SN_STRIP); break;
+  case SN_F32:
+  case SN_I32: read_run32(strip, (const uint32_t *)base + o->offset, 0, SN_STRIP); break;
+  case SN_F64: read_run64(strip, (const uint64_t *)base + o->offset, 0, SN_STRIP); break;
+  case SN_BOOL: read_mask_run(strip, (const uint8_t *)base + o->offset, 0, SN_STRIP); break;
   }
 }
 
@@ -118,20 +120,23 @@ void sn_gather_index(const sn_operand *o, const int64_t *dims, int rank, int64_t
 }
 
 static void write_run32(uint32_t *to, const uint32_t *from, int64_t stride, int64_t n) {
-  if (stride == 1) memcpy(to, from, (size_t)n * sizeof *to);
+  if (stride == 1)
+    memcpy(to, from, (size_t)n * sizeof *to);
   else
     for (int64_t i = 0; i < n; i++) to[i * stride] = from[i];
 }
 
 static void write_run64(uint64_t *to, const uint64_t *from, int64_t stride, int64_t n) {
-  if (stride == 1) memcpy(to, from, (size_t)n * sizeof *to);
+  if (stride == 1)
+    memcpy(to, from, (size_t)n * sizeof *to);
   else
     for (int64_t i = 0; i < n; i++) to[i * stride] = from[i];
 }
 
 static void write_mask_run(const sn_strips *strips, uint8_t *to, const int32_t *from,
                            int64_t stride, int64_t n) {
-  if (stride == 1) strips->mask_store(to, from, from, from, n);
+  if (stride == 1)
+    strips->mask_store(to, from, from, from, n);
   else
     for (int64_t i = 0; i < n; i++) to[i * stride] = (uint8_t)(from[i] & 1);
 }
@@ -139,16 +144,12 @@ static void write_mask_run(const sn_strips *strips, uint8_t *to, const int32_t *
 static void write_run(const sn_strips *strips, sn_dtype dtype, void *base, int64_t at,
                       const void *strip, int64_t done, int64_t stride, int64_t n) {
   switch (dtype) {
-    case SN_F32:
-    case SN_I32:
-      write_run32((uint32_t *)base + at, (const uint32_t *)strip + done, stride, n);
-      break;
-    case SN_F64:
-      write_run64((uint64_t *)base + at, (const uint64_t *)strip + done, stride, n);
-      break;
-    case SN_BOOL:
-      write_mask_run(strips, (uint8_t *)base + at, (const int32_t *)strip + done, stride, n);
-      break;
+  case SN_F32:
+  case SN_I32: write_run32((uint32_t *)base + at, (const uint32_t *)strip + done, stride, n); break;
+  case SN_F64: write_run64((uint64_t *)base + at, (const uint64_t *)strip + done, stride, n); break;
+  case SN_BOOL:
+    write_mask_run(strips, (uint8_t *)base + at, (const int32_t *)strip + done, stride, n);
+    break;
   }
 }
 

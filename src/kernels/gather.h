@@ -1,5 +1,5 @@
-/* gather.h - between memory with any strides and strips. A strip is a flat range of a row-major space; it is
- * walked run by run along the innermost dimension. */
+/* gather.h - between memory with any strides and strips. A strip is a flat range of a row-major
+ * space; it is walked run by run along the innermost dimension. */
 #ifndef SN_KERNELS_GATHER_H
 #define SN_KERNELS_GATHER_H
 

@@ -18,7 +18,8 @@ enum { KC = 256, LEFT_BYTES = 192 * 1024, RIGHT_BYTES = 2048, DIRECT_COLUMNS = 4
 static const double TASK_FLOPS = 6e6, DIRECT_TASK_FLOPS = 5e5;
 #endif
 /* More tasks than any usual number of lanes, so that the last ones end together; but a product too
- * small for that still gets a few, each a quarter as large, so that not all lanes but one stand idle. */
+ * small for that still gets a few, each a quarter as large, so that not all lanes but one stand
+ * idle. */
 enum { WANTED_TASKS = 16, WANTED_SMALL_TASKS = 4 };
 /* Multiply-adds under which two panels cost more to pack than they save (about 12 cubed). */
 static const double TINY = 2048;

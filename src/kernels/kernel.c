@@ -1,6 +1,7 @@
 #include "kernels/kernel.h"
 
-/* Rough costs in nanoseconds, only to tell work that is worth a second thread from work that is not. */
+/* Rough costs in nanoseconds, only to tell work that is worth a second thread from work that is
+ * not. */
 #define NS_PER_BYTE 0.08
 #define NS_PER_FLOP 0.05
 
@@ -39,9 +40,9 @@ sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_gr
   SN_TRY(sn_vm_assemble(arena, strips, &group->post, group->stores, group->n_stores, group->space,
                         group->space_rank, SN_NONE, &kernel->post));
   switch (group->kind) {
-    case SN_GROUP_MAP: SN_TRY(make_map(kernel)); break;
-    case SN_GROUP_REDUCE: SN_TRY(sn_reduce_make(arena, strips, kernel)); break;
-    case SN_GROUP_CONTRACTION: SN_TRY(sn_contraction_make(arena, machine, kernel)); break;
+  case SN_GROUP_MAP: SN_TRY(make_map(kernel)); break;
+  case SN_GROUP_REDUCE: SN_TRY(sn_reduce_make(arena, strips, kernel)); break;
+  case SN_GROUP_CONTRACTION: SN_TRY(sn_contraction_make(arena, machine, kernel)); break;
   }
   estimate_costs(kernel);
   return SN_OK;
@@ -51,8 +52,8 @@ void sn_kernel_units(void *arg, int64_t begin, int64_t end, int lane) {
   const sn_kernel_run *run = arg;
   void *memory = run->lanes + (size_t)lane * run->lane_stride;
   switch (run->kernel->group->kind) {
-    case SN_GROUP_MAP: map_units(run, begin, end, memory); break;
-    case SN_GROUP_REDUCE: sn_reduce_units(run, begin, end, memory); break;
-    case SN_GROUP_CONTRACTION: sn_contraction_units(run, begin, end, memory); break;
+  case SN_GROUP_MAP: map_units(run, begin, end, memory); break;
+  case SN_GROUP_REDUCE: sn_reduce_units(run, begin, end, memory); break;
+  case SN_GROUP_CONTRACTION: sn_contraction_units(run, begin, end, memory); break;
   }
 }

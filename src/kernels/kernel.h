@@ -1,7 +1,8 @@
 /* kernel.h - a group made ready to run: the macro-kernels of the three kinds.
  *
- * A kernel runs in stages, one dispatch each; a stage is a number of independent units. How the work is cut
- * into units, and the order of every sum, follow from sizes alone, so 1..N threads give the same bits.
+ * A kernel runs in stages, one dispatch each; a stage is a number of independent units. How the
+ * work is cut into units, and the order of every sum, follow from sizes alone, so 1..N threads give
+ * the same bits.
  *
  *   map          1 stage   unit: one strip of the space
  *   contraction  1 stage   unit: one tile of one matrix of the batch; its rows go through `post`
@@ -72,7 +73,7 @@ typedef struct sn_kernel_run {
   int stage;
   void *const *values;
   void *shared;
-  char *lanes;       /* lane l's memory at lanes + l * lane_stride */
+  char *lanes; /* lane l's memory at lanes + l * lane_stride */
   size_t lane_stride;
 } sn_kernel_run;
 

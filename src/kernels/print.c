@@ -1,5 +1,5 @@
-/* print.c - what a kernel will do, as text (SINTER_DEBUG=4): its stages, how each operand is reached, and the
- * strip program op by op. */
+/* print.c - what a kernel will do, as text (SINTER_DEBUG=4): its stages, how each operand is
+ * reached, and the strip program op by op. */
 #include "base/text.h"
 #include "kernels/kernel.h"
 
@@ -37,7 +37,8 @@ sn_status sn_kernels_text(const sn_kernel *kernels, size_t n, sn_arena *arena, c
     for (int s = 0; s < k->n_stages; s++)
       sn_text_add(&t, "%s%lld units", s ? ", then " : ": ", (long long)k->stages[s].units);
     sn_text_add(&t, ", %zu bytes a lane, %zu shared\n", k->lane_bytes, k->shared_bytes);
-    if (k->group->kind == SN_GROUP_REDUCE) print_code(&t, "before", k->group, &k->pre, &k->group->pre);
+    if (k->group->kind == SN_GROUP_REDUCE)
+      print_code(&t, "before", k->group, &k->pre, &k->group->pre);
     if (k->group->kind == SN_GROUP_CONTRACTION)
       sn_text_add(&t, "  product %lld x %lld x %lld, %lld tiles, kc %lld%s\n", (long long)k->gemm.m,
                   (long long)k->gemm.n, (long long)k->gemm.k, (long long)k->gemm.tasks,

@@ -1,30 +1,32 @@
 /* reduce.c - reductions of a pre body, in an order that follows from sizes alone.
  *
- * Rows: the reduced points of an output, flat, are cut into strips; each strip folds to one item (strip.h) and
- * items are combined in a binary counter: item 2i with 2i+1, pairs with pairs ... A block is a power of two
- * of strips, so blocks reduced apart and combined the same way give the same tree:
+ * Rows: the reduced points of an output, flat, are cut into strips; each strip folds to one item
+ * (strip.h) and items are combined in a binary counter: item 2i with 2i+1, pairs with pairs ... A
+ * block is a power of two of strips, so blocks reduced apart and combined the same way give the
+ * same tree:
  *
  *   strips  s0 s1 s2 s3 | s4 s5 s6 s7 | s8         block of 4 strips
  *              ((s0 s1)(s2 s3)) ((s4 s5)(s6 s7)) s8
  *
  * Short rows (length < SN_STRIP): a strip holds several whole rows, each folded by itself.
- * Columns: a strip of accumulators takes CHUNK reduced points one after the other; chunks are combined in
- * the same binary counter, whole strips at a time.
+ * Columns: a strip of accumulators takes CHUNK reduced points one after the other; chunks are
+ * combined in the same binary counter, whole strips at a time.
  */
 #include <string.h>
 
 #include "kernels/kernel.h"
 
-#define ROW_BLOCK_STRIPS 64   /* a block of rows mode */
-#define CHUNK 16              /* points a column accumulator takes in sequence */
+#define ROW_BLOCK_STRIPS 64 /* a block of rows mode */
+#define CHUNK 16            /* points a column accumulator takes in sequence */
 #define COLUMN_BLOCK_CHUNKS 16
-#define MAX_LEVELS 48         /* of the binary counter: 2^48 items */
+#define MAX_LEVELS 48 /* of the binary counter: 2^48 items */
 
 static size_t align64(size_t bytes) { return (bytes + 63) & ~(size_t)63; }
 
-/* ---- planning ------------------------------------------------------------------------------------------ */
+/* ---- planning -------------------------------------------------------------------------------- */
 
-/* Columns when neighbouring outputs are adjacent in memory for some load and reduced points are not. */
+/* Columns when neighbouring outputs are adjacent in memory for some load and reduced points are
+ * not. */
 static sn_reduce_mode choose_mode(const sn_group *g) {
   const int s = g->space_rank, r = g->reduced_rank;
   if (s == 0 || r == 0 || g->space[s - 1] < 8) return SN_REDUCE_ROWS;
@@ -32,8 +34,10 @@ static sn_reduce_mode choose_mode(const sn_group *g) {
   for (uint32_t i = 0; i < g->pre.n_operands; i++) {
     const sn_operand *o = &g->pre.operands[i];
     if (o->value == SN_NONE) continue;
-    if (o->strides[s + r - 1] == 1) votes--;
-    else if (o->strides[s - 1] == 1) votes++;
+    if (o->strides[s + r - 1] == 1)
+      votes--;
+    else if (o->strides[s - 1] == 1)
+      votes++;
   }
   return votes > 0 ? SN_REDUCE_COLUMNS : SN_REDUCE_ROWS;
 }
@@ -108,9 +112,10 @@ sn_status sn_reduce_make(sn_arena *arena, const sn_strips *strips, sn_kernel *ke
   return SN_OK;
 }
 
-/* ---- the binary counter ---------------------------------------------------------------------------------- */
+/* ---- the binary counter ---------------------------------------------------------------------- */
 
-/* Strips of `width` items; level i holds the combination of 2^i pushed ones when bit i of count is set. */
+/* Strips of `width` items; level i holds the combination of 2^i pushed ones when bit i of count is
+ * set. */
 typedef struct counter {
   const sn_reduce_plan *plan;
   char *levels;
@@ -134,14 +139,15 @@ static void push(counter *c, const void *items) {
   c->count++;
 }
 
-/* Everything pushed, combined with the identity, into out: a sum of nothing but -0 is +0 in any order. */
+/* Everything pushed, combined with the identity, into out: a sum of nothing but -0 is +0 in any
+ * order. */
 static void finish(counter *c, void *out) {
   sn_strip_fill(c->plan->dtype, out, c->plan->identity, c->width);
   for (int i = 0; i < MAX_LEVELS; i++)
     if (c->count >> i & 1) c->plan->combine(out, level(c, i), out, out, c->width);
 }
 
-/* ---- reducing -------------------------------------------------------------------------------------------- */
+/* ---- reducing -------------------------------------------------------------------------------- */
 
 typedef struct worker {
   const sn_kernel_run *run;
@@ -155,9 +161,13 @@ static worker worker_in(const sn_kernel_run *run, void *lane) {
   const sn_kernel *k = run->kernel;
   const size_t strip = SN_STRIP * k->reduce.item_bytes;
   char *accumulators = (char *)lane + k->reduce.accumulator_offset;
-  return (worker){.run = run, .k = k, .p = &k->reduce,
-                  .pre = (char *)lane + k->pre_offset, .post = lane,
-                  .result = accumulators, .chunk = accumulators + strip,
+  return (worker){.run = run,
+                  .k = k,
+                  .p = &k->reduce,
+                  .pre = (char *)lane + k->pre_offset,
+                  .post = lane,
+                  .result = accumulators,
+                  .chunk = accumulators + strip,
                   .levels = accumulators + 2 * strip};
 }
 
@@ -223,8 +233,8 @@ static void reduce_block(const worker *w, int64_t unit) {
   const int64_t to = from + p->block < p->length ? from + p->block : p->length;
   if (p->mode == SN_REDUCE_ROWS) {
     reduce_row(w, which, from, to, w->result);
-    memcpy((char *)w->run->shared + (size_t)(block * p->outputs + which) * p->item_bytes,
-           w->result, p->item_bytes);
+    memcpy((char *)w->run->shared + (size_t)(block * p->outputs + which) * p->item_bytes, w->result,
+           p->item_bytes);
     return;
   }
   const int64_t first = which * SN_STRIP, left = p->outputs - first;
@@ -237,8 +247,8 @@ static void reduce_block(const worker *w, int64_t unit) {
 static void combine_blocks(const worker *w, int64_t first, int64_t n) {
   counter c = {.plan = w->p, .levels = w->levels, .width = n};
   for (int64_t block = 0; block < w->p->blocks; block++)
-    push(&c, (const char *)w->run->shared +
-                 (size_t)(block * w->p->outputs + first) * w->p->item_bytes);
+    push(&c,
+         (const char *)w->run->shared + (size_t)(block * w->p->outputs + first) * w->p->item_bytes);
   finish(&c, w->result);
 }
 
@@ -255,8 +265,10 @@ void sn_reduce_units(const sn_kernel_run *run, int64_t begin, int64_t end, void 
     }
     const int64_t first = u * w.p->unit, left = w.p->outputs - first;
     const int64_t n = left < w.p->unit ? left : w.p->unit;
-    if (combining) combine_blocks(&w, first, n);
-    else reduce_outputs(&w, first, n);
+    if (combining)
+      combine_blocks(&w, first, n);
+    else
+      reduce_outputs(&w, first, n);
     sn_vm_strip(&w.k->post, w.post, run->values, first, n, w.result);
   }
 }

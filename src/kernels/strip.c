@@ -6,18 +6,18 @@
 
 void sn_strip_fill(sn_dtype dtype, void *strip, double value, int64_t n) {
   switch (dtype) {
-    case SN_F32:
-      for (int64_t i = 0; i < n; i++) ((float *)strip)[i] = (float)value;
-      break;
-    case SN_F64:
-      for (int64_t i = 0; i < n; i++) ((double *)strip)[i] = value;
-      break;
-    case SN_I32:
-      for (int64_t i = 0; i < n; i++) ((int32_t *)strip)[i] = sn_i32_from_f64(value);
-      break;
-    case SN_BOOL:
-      for (int64_t i = 0; i < n; i++) ((int32_t *)strip)[i] = -(int32_t)(value != 0);
-      break;
+  case SN_F32:
+    for (int64_t i = 0; i < n; i++) ((float *)strip)[i] = (float)value;
+    break;
+  case SN_F64:
+    for (int64_t i = 0; i < n; i++) ((double *)strip)[i] = value;
+    break;
+  case SN_I32:
+    for (int64_t i = 0; i < n; i++) ((int32_t *)strip)[i] = sn_i32_from_f64(value);
+    break;
+  case SN_BOOL:
+    for (int64_t i = 0; i < n; i++) ((int32_t *)strip)[i] = -(int32_t)(value != 0);
+    break;
   }
 }
 
@@ -26,9 +26,10 @@ double sn_reduce_identity(sn_op op, sn_dtype dtype) {
 #define X_IC(c) (c)
   switch ((int)op) {
 #define REDUCE(id, f, c, d, idf, idi, xf, xi) \
-  case SN_OP_##id: return sn_dtype_is_float(dtype) ? (double)(idf) : (double)(idi);
+  case SN_OP_##id:                            \
+    return sn_dtype_is_float(dtype) ? (double)(idf) : (double)(idi);
 #include "graph/ops.def"
-    default: return 0;
+  default: return 0;
   }
 #undef X_C
 #undef X_IC

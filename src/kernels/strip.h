@@ -1,9 +1,10 @@
-/* strip.h - the SIMD kernels of the strip VM: each computes one op over a strip of up to SN_STRIP elements
- * in L1. One table per instruction set, all made from the same text (strip_kernels.inc) and the rows of
- * ops.def, so every set computes the same bits.
+/* strip.h - the SIMD kernels of the strip VM: each computes one op over a strip of up to SN_STRIP
+ * elements in L1. One table per instruction set, all made from the same text (strip_kernels.inc)
+ * and the rows of ops.def, so every set computes the same bits.
  *
- * In a strip, float32, float64 and int32 lie as in memory; a bool is an int32 mask, 0 or -1. dst may equal
- * an input; otherwise strips do not overlap. Nothing is read or written past n elements. */
+ * In a strip, float32, float64 and int32 lie as in memory; a bool is an int32 mask, 0 or -1. dst
+ * may equal an input; otherwise strips do not overlap. Nothing is read or written past n elements.
+ */
 #ifndef SN_KERNELS_STRIP_H
 #define SN_KERNELS_STRIP_H
 
@@ -15,17 +16,17 @@
 
 typedef void sn_strip_fn(void *dst, const void *a, const void *b, const void *c, int64_t n);
 
-/* *out = all n >= 0 elements of a combined in one fixed tree: 64 bytes of accumulators, lane j takes
- * elements j, j + 16 (j + 8 for float64) ..., then the lanes are folded in halves. */
+/* *out = all n >= 0 elements of a combined in one fixed tree: 64 bytes of accumulators, lane j
+ * takes elements j, j + 16 (j + 8 for float64) ..., then the lanes are folded in halves. */
 typedef void sn_fold_fn(void *out, const void *a, int64_t n);
 
 typedef struct sn_strips {
-  sn_strip_fn *op[SN_OP_COUNT][SN_DTYPE_COUNT];        /* by the last input's dtype; NULL: no such op */
-  sn_strip_fn *combine[SN_OP_COUNT][SN_DTYPE_COUNT];   /* of a reduction: dst = a op b */
-  sn_fold_fn *fold[SN_OP_COUNT][SN_DTYPE_COUNT];       /* of a reduction */
-  sn_strip_fn *cast[SN_DTYPE_COUNT][SN_DTYPE_COUNT];   /* [from][to] */
-  sn_strip_fn *mask_load;  /* bytes -> masks */
-  sn_strip_fn *mask_store; /* masks -> bytes 0, 1 */
+  sn_strip_fn *op[SN_OP_COUNT][SN_DTYPE_COUNT]; /* by the last input's dtype; NULL: no such op */
+  sn_strip_fn *combine[SN_OP_COUNT][SN_DTYPE_COUNT]; /* of a reduction: dst = a op b */
+  sn_fold_fn *fold[SN_OP_COUNT][SN_DTYPE_COUNT];     /* of a reduction */
+  sn_strip_fn *cast[SN_DTYPE_COUNT][SN_DTYPE_COUNT]; /* [from][to] */
+  sn_strip_fn *mask_load;                            /* bytes -> masks */
+  sn_strip_fn *mask_store;                           /* masks -> bytes 0, 1 */
 } sn_strips;
 
 /* The table for an instruction set the machine has. */

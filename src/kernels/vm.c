@@ -4,7 +4,7 @@
 
 #include "kernels/gather.h"
 
-/* ---- assembling ---------------------------------------------------------------------------------------- */
+/* ---- assembling ------------------------------------------------------------------------------ */
 
 static sn_access access_of(const sn_operand *o, const int64_t *dims, int rank) {
   if (o->value == SN_NONE) return SN_ACCESS_INDEX;
@@ -29,30 +29,29 @@ static sn_strip_fn *kernel_for(const sn_strips *strips, const sn_insn *insn) {
 static sn_status assemble_insn(sn_env *env, sn_vm_code *code, const sn_body *body, uint32_t i) {
   const sn_insn *insn = &body->insns[i];
   switch (insn->kind) {
-    case SN_INSN_CONST:
-      code->consts[code->n_consts++] = (sn_vm_const){i, insn->dtype, insn->value};
-      return SN_OK;
-    case SN_INSN_HEAD: code->head_slot = i; return SN_OK;
-    case SN_INSN_LOAD: {
-      const sn_operand *o = &body->operands[insn->args[0]];
-      code->loads[code->n_loads++] =
-          (sn_vm_operand){*o, access_of(o, code->dims, code->rank), i};
-      return SN_OK;
-    }
-    case SN_INSN_OP: {
-      sn_strip_fn *run = kernel_for(code->strips, insn);
-      SN_CHECK(env, run != NULL);
-      const uint32_t a = insn->args[0];
-      code->ops[code->n_ops++] = (sn_vm_op){run, i, a, insn->n_args > 1 ? insn->args[1] : a,
-                                            insn->n_args > 2 ? insn->args[2] : a};
-      return SN_OK;
-    }
+  case SN_INSN_CONST:
+    code->consts[code->n_consts++] = (sn_vm_const){i, insn->dtype, insn->value};
+    return SN_OK;
+  case SN_INSN_HEAD: code->head_slot = i; return SN_OK;
+  case SN_INSN_LOAD: {
+    const sn_operand *o = &body->operands[insn->args[0]];
+    code->loads[code->n_loads++] = (sn_vm_operand){*o, access_of(o, code->dims, code->rank), i};
+    return SN_OK;
+  }
+  case SN_INSN_OP: {
+    sn_strip_fn *run = kernel_for(code->strips, insn);
+    SN_CHECK(env, run != NULL);
+    const uint32_t a = insn->args[0];
+    code->ops[code->n_ops++] = (sn_vm_op){run, i, a, insn->n_args > 1 ? insn->args[1] : a,
+                                          insn->n_args > 2 ? insn->args[2] : a};
+    return SN_OK;
+  }
   }
   return SN_OK;
 }
 
-/* The last op writes its strip straight to memory if that is all it is for. A copy of a loaded value may
- * still have to read what that memory held, so then nothing is written early. */
+/* The last op writes its strip straight to memory if that is all it is for. A copy of a loaded
+ * value may still have to read what that memory held, so then nothing is written early. */
 static void find_direct_store(sn_vm_code *code, const sn_body *body) {
   code->direct_store = -1;
   if (!code->n_ops) return;
@@ -68,8 +67,8 @@ static void find_direct_store(sn_vm_code *code, const sn_body *body) {
   }
 }
 
-/* Strips whose contents live from sn_vm_begin on keep their place; those of ops and gathers are given back
- * after their last reader and taken again: bodies of a hundred ops stay in L1. */
+/* Strips whose contents live from sn_vm_begin on keep their place; those of ops and gathers are
+ * given back after their last reader and taken again: bodies of a hundred ops stay in L1. */
 static sn_status place_strips(sn_arena *arena, sn_vm_code *code, const sn_body *body) {
   const uint32_t n = code->n_slots;
   uint32_t *last_use, *free_places, n_free = 0, n_places = 0;
@@ -87,7 +86,8 @@ static sn_status place_strips(sn_arena *arena, sn_vm_code *code, const sn_body *
   for (uint32_t i = 0; i < code->n_stores; i++) last_use[code->stores[i].slot] = n;
   if (code->result_slot != SN_NONE) last_use[code->result_slot] = n;
   const size_t table = ((size_t)n * sizeof(void *) + 63) & ~(size_t)63;
-  for (uint32_t i = 0; i < n; i++) { /* loads fill before any op runs: their places are never shared */
+  for (uint32_t i = 0; i < n;
+       i++) { /* loads fill before any op runs: their places are never shared */
     code->place[i] = SN_NONE;
     const sn_insn_kind kind = body->insns[i].kind;
     if (kind == SN_INSN_LOAD || kind == SN_INSN_CONST)
@@ -111,8 +111,11 @@ static sn_status place_strips(sn_arena *arena, sn_vm_code *code, const sn_body *
 sn_status sn_vm_assemble(sn_arena *arena, const sn_strips *strips, const sn_body *body,
                          const sn_store *stores, uint32_t n_stores, const int64_t *dims, int rank,
                          uint32_t result, sn_vm_code *code) {
-  *code = (sn_vm_code){.strips = strips, .rank = rank, .n_slots = body->n_insns,
-                       .head_slot = SN_NONE, .result_slot = result};
+  *code = (sn_vm_code){.strips = strips,
+                       .rank = rank,
+                       .n_slots = body->n_insns,
+                       .head_slot = SN_NONE,
+                       .result_slot = result};
   memcpy(code->dims, dims, (size_t)rank * sizeof *dims);
   const uint32_t n = body->n_insns;
   SN_TRY(sn_arena_alloc(arena, n, sizeof *code->loads, (void **)&code->loads));
@@ -121,13 +124,13 @@ sn_status sn_vm_assemble(sn_arena *arena, const sn_strips *strips, const sn_body
   SN_TRY(sn_arena_alloc(arena, n_stores, sizeof *code->stores, (void **)&code->stores));
   for (uint32_t i = 0; i < n; i++) SN_TRY(assemble_insn(arena->env, code, body, i));
   for (uint32_t i = 0; i < n_stores; i++)
-    code->stores[code->n_stores++] = (sn_vm_operand){
-        stores[i].target, access_of(&stores[i].target, dims, rank), stores[i].insn};
+    code->stores[code->n_stores++] =
+        (sn_vm_operand){stores[i].target, access_of(&stores[i].target, dims, rank), stores[i].insn};
   find_direct_store(code, body);
   return place_strips(arena, code, body);
 }
 
-/* ---- running ------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 void sn_vm_begin(const sn_vm_code *code, void *lane, void *const *values) {
   void **slots = lane;

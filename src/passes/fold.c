@@ -1,5 +1,6 @@
-/* fold.c - constant folding: an elementwise op whose inputs are each one value everywhere becomes that
- * one value, computed by the reference kernel, so folding cannot change a bit of the result. */
+/* fold.c - constant folding: an elementwise op whose inputs are each one value everywhere becomes
+ * that one value, computed by the reference kernel, so folding cannot change a bit of the result.
+ */
 #include "graph/reference.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"

@@ -1,4 +1,5 @@
-/* rewrite.h - how a pass walks: every node of the old graph in order, its inputs mapped to the new graph.
+/* rewrite.h - how a pass walks: every node of the old graph in order, its inputs mapped to the new
+ * graph.
  *
  *   old  %0 %1 %2 ...        map[%i] = node of the new graph that stands for it
  *   new  %0 %1 ...           one visit per node, never back: linear
@@ -15,11 +16,12 @@ typedef struct sn_rewrite {
   void *user; /* the rule's own state */
 } sn_rewrite;
 
-/* Returns the node of the new graph that replaces old node id, or SN_NONE to copy it. inputs are the
- * replacements of its inputs. */
+/* Returns the node of the new graph that replaces old node id, or SN_NONE to copy it. inputs are
+ * the replacements of its inputs. */
 typedef sn_id sn_rewrite_fn(sn_rewrite *r, sn_id id, const sn_id *inputs);
 
-/* Builds *to, in arena, from *from. rule may be NULL: a plain copy. keep (or NULL): only nodes marked. */
+/* Builds *to, in arena, from *from. rule may be NULL: a plain copy. keep (or NULL): only nodes
+ * marked. */
 sn_status sn_rewrite_graph(const sn_graph *from, sn_graph *to, sn_arena *arena, bool share,
                            const uint8_t *keep, sn_rewrite_fn *rule, void *user);
 

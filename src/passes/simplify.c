@@ -79,18 +79,18 @@ static sn_id simplify_transpose(const site *s) {
 static sn_id simplify(sn_rewrite *r, sn_id id, const sn_id *inputs) {
   const site s = {r, sn_graph_node(r->from, id), sn_graph_attrs(r->from, id), inputs};
   switch (s.node->op) {
-    case SN_OP_mul: return simplify_mul(&s);
-    case SN_OP_add: return simplify_add(&s);
-    case SN_OP_sub: return simplify_sub(&s);
-    case SN_OP_div: return simplify_div(&s);
-    case SN_OP_neg: return simplify_neg(&s);
-    case SN_OP_identity:
-    case SN_OP_stop_gradient: return simplify_identity(&s);
-    case SN_OP_reshape: return simplify_reshape(&s);
-    case SN_OP_transpose: return simplify_transpose(&s);
-    case SN_OP_broadcast:
-    case SN_OP_astype: return simplify_same_type(&s);
-    default: return SN_NONE;
+  case SN_OP_mul: return simplify_mul(&s);
+  case SN_OP_add: return simplify_add(&s);
+  case SN_OP_sub: return simplify_sub(&s);
+  case SN_OP_div: return simplify_div(&s);
+  case SN_OP_neg: return simplify_neg(&s);
+  case SN_OP_identity:
+  case SN_OP_stop_gradient: return simplify_identity(&s);
+  case SN_OP_reshape: return simplify_reshape(&s);
+  case SN_OP_transpose: return simplify_transpose(&s);
+  case SN_OP_broadcast:
+  case SN_OP_astype: return simplify_same_type(&s);
+  default: return SN_NONE;
   }
 }
 

@@ -35,8 +35,10 @@ sn_status sn_blocks_give(sn_blocks *b, size_t offset, size_t bytes) {
   size_t low = 0, high = b->n_free; /* first block behind the new one */
   while (low < high) {
     const size_t mid = (low + high) / 2;
-    if (b->free[mid].offset < offset) low = mid + 1;
-    else high = mid;
+    if (b->free[mid].offset < offset)
+      low = mid + 1;
+    else
+      high = mid;
   }
   memmove(b->free + low + 1, b->free + low, (b->n_free - low) * sizeof *b->free);
   b->free[low] = (sn_free_block){offset, bytes};

@@ -1,5 +1,5 @@
-/* blocks.h - best-fit allocation of offsets in one block that is still to be sized. Free blocks are kept in
- * order of their offsets; neighbours are merged when one is given back. */
+/* blocks.h - best-fit allocation of offsets in one block that is still to be sized. Free blocks are
+ * kept in order of their offsets; neighbours are merged when one is given back. */
 #ifndef SN_PLAN_BLOCKS_H
 #define SN_PLAN_BLOCKS_H
 
@@ -16,7 +16,8 @@ typedef struct sn_blocks {
   size_t end; /* bytes the block needs so far */
 } sn_blocks;
 
-/* The smallest free block that holds bytes, else the end grows (by less when the last block is free). */
+/* The smallest free block that holds bytes, else the end grows (by less when the last block is
+ * free). */
 sn_status sn_blocks_take(sn_blocks *blocks, size_t bytes, size_t *offset);
 
 sn_status sn_blocks_give(sn_blocks *blocks, size_t offset, size_t bytes);

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "plan/blocks.h"
 
-/* ---- lives ------------------------------------------------------------------------------------------------ */
+/* ---- lives ----------------------------------------------------------------------------------- */
 
 static void touch(sn_plan *plan, const sn_operand *o, uint32_t group) {
   if (o->value == SN_NONE) return;
@@ -26,7 +26,7 @@ static void find_lives(const sn_groups *groups, sn_plan *plan) {
   }
 }
 
-/* ---- in place ----------------------------------------------------------------------------------------------- */
+/* ---- in place -------------------------------------------------------------------------------- */
 
 static bool same_access(const sn_operand *a, const sn_operand *b, int rank) {
   bool same = a->offset == b->offset && a->dtype == b->dtype;
@@ -46,14 +46,14 @@ static bool reads_in_step(const sn_group *g, const sn_operand *target, uint32_t 
   return true;
 }
 
-/* ---- placing ------------------------------------------------------------------------------------------------ */
+/* ---- placing --------------------------------------------------------------------------------- */
 
 typedef struct placer {
   const sn_groups *groups;
   sn_plan *plan;
   const bool *donate;
   size_t n_arguments;
-  uint8_t *taken;          /* per value: an argument or intermediate whose memory went to another value */
+  uint8_t *taken; /* per value: an argument or intermediate whose memory went to another value */
   uint32_t *argument_value; /* per argument: its value, or SN_NONE */
   sn_blocks blocks;
 } placer;
@@ -67,7 +67,8 @@ static bool can_donate(const placer *p, uint32_t argument) {
   return p->donate && p->donate[argument];
 }
 
-/* The argument whose memory output v, written by group i, may have: read in step there, or dead before. */
+/* The argument whose memory output v, written by group i, may have: read in step there, or dead
+ * before. */
 static uint32_t find_donor(const placer *p, uint32_t v, uint32_t i, const sn_operand *target) {
   const sn_group *g = &p->groups->groups[i];
   uint32_t dead = SN_NONE;
@@ -122,8 +123,10 @@ static sn_status place_group(placer *p, uint32_t i, const uint32_t *dying, size_
   for (uint32_t k = 0; k < g->n_stores; k++) {
     const uint32_t v = g->stores[k].target.value;
     if (p->plan->places[v].kind != SN_PLACE_NONE) continue; /* written in parts: placed already */
-    if (p->groups->values[v].kind == SN_VALUE_OUTPUT) place_output(p, v, i, &g->stores[k].target);
-    else SN_TRY(place_temp(p, v, i, &g->stores[k].target));
+    if (p->groups->values[v].kind == SN_VALUE_OUTPUT)
+      place_output(p, v, i, &g->stores[k].target);
+    else
+      SN_TRY(place_temp(p, v, i, &g->stores[k].target));
   }
   for (size_t k = 0; k < n_dying; k++) {
     const sn_place *place = &p->plan->places[dying[k]];
@@ -143,8 +146,10 @@ static sn_status list_dying(sn_arena *arena, const sn_groups *groups, const sn_p
     for (uint32_t v = 0; v < groups->n_values; v++) {
       if (plan->places[v].first == SN_NONE) continue;
       const uint32_t last = plan->places[v].last;
-      if (fill) (*dying)[end[last]++] = v;
-      else end[last + 1]++;
+      if (fill)
+        (*dying)[end[last]++] = v;
+      else
+        end[last + 1]++;
     }
     for (size_t i = 0; !fill && i < groups->n_groups; i++) end[i + 1] += end[i];
   }
@@ -162,7 +167,8 @@ static sn_status place_arguments(placer *p, sn_arena *arena) {
     p->plan->places[v].index = value->argument;
     p->argument_value[value->argument] = v;
   }
-  for (size_t i = 0; i < p->groups->n_outputs; i++) { /* an argument that is returned stays as it is */
+  for (size_t i = 0; i < p->groups->n_outputs;
+       i++) { /* an argument that is returned stays as it is */
     const uint32_t v = p->groups->outputs[i];
     if (p->groups->values[v].kind == SN_VALUE_ARGUMENT) p->taken[v] = 1;
   }
@@ -176,7 +182,8 @@ sn_status sn_plan_memory(sn_arena *arena, const sn_groups *groups, const bool *d
   for (size_t v = 0; v < groups->n_values; v++) {
     sn_place *place = &plan->places[v];
     place->first = place->last = SN_NONE;
-    SN_CHECK(arena->env, sn_size_round_up(sn_type_bytes(&groups->values[v].type), 64, &place->bytes));
+    SN_CHECK(arena->env,
+             sn_size_round_up(sn_type_bytes(&groups->values[v].type), 64, &place->bytes));
   }
   find_lives(groups, plan);
   placer p = {.groups = groups, .plan = plan, .donate = donate, .n_arguments = n_arguments};
@@ -191,7 +198,7 @@ sn_status sn_plan_memory(sn_arena *arena, const sn_groups *groups, const bool *d
   return SN_OK;
 }
 
-/* ---- checking and printing ---------------------------------------------------------------------------------- */
+/* ---- checking and printing ------------------------------------------------------------------- */
 
 static bool same_memory(const sn_place *a, const sn_place *b) {
   if (!a->bytes || !b->bytes) return false;
@@ -209,7 +216,8 @@ static bool taken_over(const sn_groups *groups, const sn_plan *plan, uint32_t u,
   if (to->kind == SN_PLACE_DONATED && !same_size(groups, u, v)) return false;
   if (from->last > to->first) return false;
   if (from->last < to->first) return true;
-  if (from->kind != SN_PLACE_ARGUMENT && from->first == to->first) return false; /* both written there */
+  if (from->kind != SN_PLACE_ARGUMENT && from->first == to->first)
+    return false; /* both written there */
   const sn_group *g = &groups->groups[to->first];
   for (uint32_t k = 0; k < g->n_stores; k++)
     if (g->stores[k].target.value == v && !reads_in_step(g, &g->stores[k].target, u)) return false;
@@ -221,8 +229,8 @@ bool sn_plan_is_sound(const sn_groups *groups, const sn_plan *plan) {
     for (uint32_t v = u + 1; v < plan->n_values; v++) {
       const sn_place *a = &plan->places[u], *b = &plan->places[v];
       if (a->first == SN_NONE || b->first == SN_NONE || !same_memory(a, b)) continue;
-      const bool u_first = a->kind == SN_PLACE_ARGUMENT ||
-                           (b->kind != SN_PLACE_ARGUMENT && a->first <= b->first);
+      const bool u_first =
+          a->kind == SN_PLACE_ARGUMENT || (b->kind != SN_PLACE_ARGUMENT && a->first <= b->first);
       if (!taken_over(groups, plan, u_first ? u : v, u_first ? v : u)) return false;
     }
   }
@@ -239,8 +247,10 @@ sn_status sn_plan_text(const sn_groups *groups, const sn_plan *plan, sn_arena *a
     sn_text_add(&t, "b%u = %%%u %s%s %s", v, groups->values[v].node,
                 sn_dtype_name(groups->values[v].type.dtype),
                 sn_shape_text(&groups->values[v].type, shape), kinds[place->kind]);
-    if (place->kind == SN_PLACE_ARENA) sn_text_add(&t, " at %zu", place->offset);
-    else if (place->kind != SN_PLACE_NONE) sn_text_add(&t, " %u", place->index);
+    if (place->kind == SN_PLACE_ARENA)
+      sn_text_add(&t, " at %zu", place->offset);
+    else if (place->kind != SN_PLACE_NONE)
+      sn_text_add(&t, " %u", place->index);
     if (place->first != SN_NONE) sn_text_add(&t, ", k%u..k%u", place->first, place->last);
     sn_text_add(&t, "\n");
   }

@@ -1,11 +1,15 @@
-/* plan.h - where every buffer of a program lies: one arena for all intermediates, outputs in fresh memory or
- * in that of a donated argument.
+/* plan.h - where every buffer of a program lies: one arena for all intermediates, outputs in fresh
+ * memory or in that of a donated argument.
  *
- *   bytes                                    a value lives from the group that writes it to the last that
- *    ^  +--v3--+   +-----v7------+           reads it; values whose lives overlap never share bytes, except
- *    |  +------+   |             |           that an output may take over the memory of an input that dies in
- *    |  +----v4----+---v5---+----+           the same group and is read at the same places (in place).
+ *   bytes
+ *    ^  +--v3--+   +-----v7------+
+ *    |  +------+   |             |
+ *    |  +----v4----+---v5---+----+
  *    +-----------------------------> groups in order
+ *
+ * A value lives from the group that writes it to the last that reads it; values whose lives overlap
+ * never share bytes, except that an output may take over the memory of an input that dies in the
+ * same group and is read at the same places (in place).
  */
 #ifndef SN_PLAN_PLAN_H
 #define SN_PLAN_PLAN_H
@@ -39,8 +43,8 @@ typedef struct sn_plan {
 sn_status sn_plan_memory(sn_arena *arena, const sn_groups *groups, const bool *donate,
                          size_t n_arguments, sn_plan *out);
 
-/* Whether no two values that live at the same time share bytes, in-place pairs excepted. For tests and
- * debug builds: quadratic. */
+/* Whether no two values that live at the same time share bytes, in-place pairs excepted. For tests
+ * and debug builds: quadratic. */
 bool sn_plan_is_sound(const sn_groups *groups, const sn_plan *plan);
 
 sn_status sn_plan_text(const sn_groups *groups, const sn_plan *plan, sn_arena *arena,

@@ -3,11 +3,12 @@
 #include "base/host.h"
 #include "base/log.h"
 
-/* Work worth less than this many nanoseconds per lane stays on fewer lanes: waking one and waiting for it costs
- * about a microsecond, and far more when the machine is busy. */
+/* Work worth less than this many nanoseconds per lane stays on fewer lanes: waking one and waiting
+ * for it costs about a microsecond, and far more when the machine is busy. */
 #define NS_PER_LANE 10000.0
 #define CHUNKS_PER_LANE 4
-/* Smaller chunks than CHUNKS_PER_LANE asks for share out better, and from here on cost nothing to hand out. */
+/* Smaller chunks than CHUNKS_PER_LANE asks for share out better, and from here on cost nothing to
+ * hand out. */
 #define NS_PER_CHUNK 10000.0
 
 size_t sn_executable_workspace_bytes(const sn_executable *exe, int lanes) {
@@ -56,11 +57,11 @@ static void bind_values(sn_executable *exe, const sn_run_args *args) {
   for (size_t v = 0; v < exe->plan.n_values; v++) {
     const sn_place *place = &exe->plan.places[v];
     switch (place->kind) {
-      case SN_PLACE_NONE: exe->values[v] = NULL; break;
-      case SN_PLACE_ARGUMENT:
-      case SN_PLACE_DONATED: exe->values[v] = args->arguments[place->index]; break;
-      case SN_PLACE_OUTPUT: exe->values[v] = args->fresh[place->index]; break;
-      case SN_PLACE_ARENA: exe->values[v] = (char *)args->workspace + place->offset; break;
+    case SN_PLACE_NONE: exe->values[v] = NULL; break;
+    case SN_PLACE_ARGUMENT:
+    case SN_PLACE_DONATED: exe->values[v] = args->arguments[place->index]; break;
+    case SN_PLACE_OUTPUT: exe->values[v] = args->fresh[place->index]; break;
+    case SN_PLACE_ARENA: exe->values[v] = (char *)args->workspace + place->offset; break;
     }
   }
 }
@@ -68,7 +69,9 @@ static void bind_values(sn_executable *exe, const sn_run_args *args) {
 static sn_status run_stage(const sn_executable *exe, size_t k, int stage, const sn_run_args *args,
                            int *lanes) {
   const sn_stage *s = &exe->kernels[k].stages[stage];
-  timed_run t = {.run = {.kernel = &exe->kernels[k], .stage = stage, .values = exe->values,
+  timed_run t = {.run = {.kernel = &exe->kernels[k],
+                         .stage = stage,
+                         .values = exe->values,
                          .shared = (char *)args->workspace + exe->shared_offset,
                          .lanes = (char *)args->workspace + exe->lanes_offset,
                          .lane_stride = exe->lane_stride}};
@@ -87,7 +90,8 @@ static void record(const sn_executable *exe, size_t k, const sn_run_args *args, 
   const sn_group *group = &exe->groups.groups[k];
   if (args->debug >= SN_LOG_TIMES)
     sn_log_printf("%-40s %9.4f ms %8.2f GFLOP/s %8.2f GB/s %d threads\n", group->name, ms,
-                  ms > 0 ? group->flops / ms * 1e-6 : 0, ms > 0 ? group->bytes / ms * 1e-6 : 0, lanes);
+                  ms > 0 ? group->flops / ms * 1e-6 : 0, ms > 0 ? group->bytes / ms * 1e-6 : 0,
+                  lanes);
   if (!args->profiler || !args->profiler->on) return;
   sn_kernel_profile *row = &args->profiler->kernels[exe->profile_rows[k]];
   row->ms += ms;

@@ -1,7 +1,8 @@
-/* executable.h - a compiled graph: kernels in order, the plan of their memory, and the walk over them.
+/* executable.h - a compiled graph: kernels in order, the plan of their memory, and the walk over
+ * them.
  *
- * A run touches the executable, the workspace and the buffers it is given, and allocates nothing. Runs that share a
- * workspace follow each other; the contents of a workspace do not outlive a run.
+ * A run touches the executable, the workspace and the buffers it is given, and allocates nothing.
+ * Runs that share a workspace follow each other; the contents of a workspace do not outlive a run.
  *
  *   workspace: [ arena: intermediates | shared: partials | lane 0 | lane 1 | ... ]
  */

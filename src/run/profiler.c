@@ -8,11 +8,10 @@ sn_status sn_profiler_start(sn_profiler *p, sn_env *env, int lanes, size_t max_s
   *p = (sn_profiler){.session = session, .n_lanes = lanes};
   sn_arena_init(&p->arena, env);
   p->spans_per_lane = max_spans / (size_t)lanes + 1;
-  sn_status status =
-      sn_arena_alloc(&p->arena, (size_t)lanes, sizeof *p->lanes, (void **)&p->lanes);
+  sn_status status = sn_arena_alloc(&p->arena, (size_t)lanes, sizeof *p->lanes, (void **)&p->lanes);
   for (int l = 0; l < lanes && !status; l++)
-    status = sn_arena_alloc(&p->arena, p->spans_per_lane, sizeof(sn_span),
-                            (void **)&p->lanes[l].spans);
+    status =
+        sn_arena_alloc(&p->arena, p->spans_per_lane, sizeof(sn_span), (void **)&p->lanes[l].spans);
   if (!status)
     status = sn_arena_alloc(&p->arena, p->spans_per_lane * (size_t)lanes, sizeof(sn_span),
                             (void **)&p->merged);

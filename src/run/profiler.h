@@ -1,7 +1,8 @@
 /* profiler.h - where the time of programs goes: per kernel sums, and spans per lane.
  *
- * Everything is allocated at start and at registration, on the API thread; while programs run, each lane
- * appends to its own spans and the driving thread alone updates the sums, so nothing is shared. */
+ * Everything is allocated at start and at registration, on the API thread; while programs run, each
+ * lane appends to its own spans and the driving thread alone updates the sums, so nothing is
+ * shared. */
 #ifndef SN_RUN_PROFILER_H
 #define SN_RUN_PROFILER_H
 

@@ -4,9 +4,9 @@
 #include "graph/reference.h"
 #include "tensor/eval.h"
 
-/* A lazy chain of this many ops is evaluated by itself: a loop that never reads must not grow without end. So is a
- * shorter one, once this many bytes of new values may be waiting for it; not before the given depth, as a piece of
- * what will be one kernel would then be computed apart. */
+/* A lazy chain of this many ops is evaluated by itself: a loop that never reads must not grow
+ * without end. So is a shorter one, once this many bytes of new values may be waiting for it; not
+ * before the given depth, as a piece of what will be one kernel would then be computed apart. */
 #define MAX_DEPTH 2000
 #define MAX_WAITING_BYTES ((size_t)64 << 20)
 #define MIN_WAITING_DEPTH 64
@@ -41,8 +41,7 @@ sn_tensor *sn_node_of(sn_context *ctx, sn_op op, sn_tensor *const *inputs, size_
   sn_arena arena;
   sn_arena_init(&arena, &ctx->env);
   sn_status status = SN_OK;
-  if (n_inputs > SN_MAX_ARITY)
-    status = sn_arena_alloc(&arena, n_inputs, sizeof *in, (void **)&in);
+  if (n_inputs > SN_MAX_ARITY) status = sn_arena_alloc(&arena, n_inputs, sizeof *in, (void **)&in);
   for (size_t k = 0; k < n_inputs && !status; k++) in[k] = &inputs[k]->type;
   if (!status) status = sn_infer(&ctx->env, op, in, n_inputs, attrs, n_attrs, &type);
   sn_tensor *t = NULL;
@@ -51,7 +50,7 @@ sn_tensor *sn_node_of(sn_context *ctx, sn_op op, sn_tensor *const *inputs, size_
   return status ? fail(ctx, status) : limit_depth(t);
 }
 
-/* ---- dtypes ------------------------------------------------------------------------------------------------- */
+/* ---- dtypes ---------------------------------------------------------------------------------- */
 
 static bool is_integral(const sn_tensor *number) {
   const double value = sn_attr_double(number->attrs[0]);
@@ -80,8 +79,7 @@ sn_tensor *sn_as_dtype(sn_tensor *x, sn_dtype dtype) {
   type.dtype = dtype;
   if (is_weak(x) || (x->state == SN_TENSOR_LAZY && x->op == SN_OP_constant)) {
     const double value = sn_attr_double(x->attrs[0]); /* a weak one is not float32 yet */
-    const int64_t bits =
-        sn_double_attr(is_weak(x) ? value : sn_ref_convert(x->type.dtype, value));
+    const int64_t bits = sn_double_attr(is_weak(x) ? value : sn_ref_convert(x->type.dtype, value));
     return sn_node_of(x->ctx, SN_OP_constant, NULL, 0, &bits, 1, &type);
   }
   return sn_node_of(x->ctx, SN_OP_astype, &x, 1, NULL, 0, &type);
@@ -99,7 +97,7 @@ sn_tensor *sn_as_op_dtype(sn_op op, sn_tensor *x) {
   return x ? sn_as_dtype(x, op_dtype(op, x->type.dtype)) : NULL;
 }
 
-/* ---- shapes ------------------------------------------------------------------------------------------------- */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
 sn_tensor *sn_as_dims(sn_tensor *x, const sn_type *type) {
   if (!x) return NULL;
@@ -113,7 +111,7 @@ sn_tensor *sn_as_reshaped(sn_tensor *x, const sn_type *type) {
   return sn_node_of(x->ctx, SN_OP_reshape, &x, 1, NULL, 0, type);
 }
 
-/* ---- elementwise -------------------------------------------------------------------------------------------- */
+/* ---- elementwise ----------------------------------------------------------------------------- */
 
 static sn_status common_dims(sn_op op, sn_tensor *const *x, size_t n, sn_type *out) {
   *out = x[0]->type;

@@ -1,21 +1,23 @@
 /* apply.h - building canonical nodes from what users write: dtypes promoted, shapes broadcast.
  *
- * Every function returns a new reference or NULL with the context's error set; a NULL argument returns NULL
- * and leaves the first error as it is. Results are not noted in scopes: public functions do that last. */
+ * Every function returns a new reference or NULL with the context's error set; a NULL argument
+ * returns NULL and leaves the first error as it is. Results are not noted in scopes: public
+ * functions do that last. */
 #ifndef SN_TENSOR_APPLY_H
 #define SN_TENSOR_APPLY_H
 
 #include "tensor/tensor.h"
 
-/* A node whose inputs are canonical already. type: proposed for leaves, views, pad, cast; else NULL. */
+/* A node whose inputs are canonical already. type: proposed for leaves, views, pad, cast; else
+ * NULL. */
 sn_tensor *sn_node_of(sn_context *ctx, sn_op op, sn_tensor *const *inputs, size_t n_inputs,
                       const int64_t *attrs, size_t n_attrs, const sn_type *type);
 
 /* An elementwise op of the table on any inputs. */
 sn_tensor *sn_elementwise(sn_op op, sn_tensor *const *inputs, size_t n);
 
-/* x in a dtype that op takes: integers as float32 where op is for floats only, bool as int32 where it is for
- * numbers, anything as bool where it is for bools. */
+/* x in a dtype that op takes: integers as float32 where op is for floats only, bool as int32 where
+ * it is for numbers, anything as bool where it is for bools. */
 sn_tensor *sn_as_op_dtype(sn_op op, sn_tensor *x);
 
 /* x as dtype / with the dims of type; x itself, retained, when it is so already. */
@@ -26,7 +28,8 @@ sn_tensor *sn_as_reshaped(sn_tensor *x, const sn_type *type);
 /* A reduction over axes (bits; SN_ALL_AXES: all), integers and bools first made fit for op. */
 sn_tensor *sn_reduce(sn_op op, sn_tensor *x, uint32_t axes, bool keepdims);
 
-/* The dtype two operands meet in: bool < int32 < float32 < float64; a weak one gives way within its kind. */
+/* The dtype two operands meet in: bool < int32 < float32 < float64; a weak one gives way within its
+ * kind. */
 sn_dtype sn_promote(const sn_tensor *a, const sn_tensor *b);
 
 #endif

@@ -1,5 +1,5 @@
-/* cache.c - compiled graphs by their normal form: an eager loop that builds the same graph again, with other
- * values, finds its program. Bounded; the least recently used one goes first. */
+/* cache.c - compiled graphs by their normal form: an eager loop that builds the same graph again,
+ * with other values, finds its program. Bounded; the least recently used one goes first. */
 #include <string.h>
 
 #include "tensor/tensor.h"
@@ -47,15 +47,18 @@ static sn_status copy_block(sn_arena *arena, const void *from, size_t bytes, voi
 
 static sn_status copy_key(sn_compiled *c, const sn_graph *g, const bool *donate) {
   sn_arena *a = &c->key_arena;
-  c->key = (sn_graph){.arena = a, .env = g->env, .n_nodes = g->n_nodes, .n_edges = g->n_edges,
-                      .n_attrs = g->n_attrs, .n_outputs = g->n_outputs,
+  c->key = (sn_graph){.arena = a,
+                      .env = g->env,
+                      .n_nodes = g->n_nodes,
+                      .n_edges = g->n_edges,
+                      .n_attrs = g->n_attrs,
+                      .n_outputs = g->n_outputs,
                       .n_arguments = g->n_arguments};
   SN_TRY(copy_block(a, g->nodes, g->n_nodes * sizeof *g->nodes, (void **)&c->key.nodes));
   SN_TRY(copy_block(a, g->edges, g->n_edges * sizeof *g->edges, (void **)&c->key.edges));
   SN_TRY(copy_block(a, g->attrs, g->n_attrs * sizeof *g->attrs, (void **)&c->key.attrs));
   SN_TRY(copy_block(a, g->outputs, g->n_outputs * sizeof *g->outputs, (void **)&c->key.outputs));
-  if (donate)
-    SN_TRY(copy_block(a, donate, g->n_arguments * sizeof *donate, (void **)&c->donate));
+  if (donate) SN_TRY(copy_block(a, donate, g->n_arguments * sizeof *donate, (void **)&c->donate));
   return SN_OK;
 }
 
@@ -73,8 +76,10 @@ void sn_cache_clear(sn_context *ctx) {
 bool sn_cache_trim(sn_context *ctx) {
   size_t kept = 0;
   for (size_t i = 0; i < ctx->n_cached; i++) {
-    if (ctx->cache[i]->refs > 1) ctx->cache[kept++] = ctx->cache[i];
-    else sn_compiled_release(ctx, ctx->cache[i]);
+    if (ctx->cache[i]->refs > 1)
+      ctx->cache[kept++] = ctx->cache[i];
+    else
+      sn_compiled_release(ctx, ctx->cache[i]);
   }
   const bool any = kept < ctx->n_cached;
   ctx->n_cached = kept;

@@ -1,9 +1,9 @@
-/* compose.c - public functions that are graphs of ops of the table. Derivatives, fusion and every backend come
- * from these ops. Formulas stand above. */
+/* compose.c - public functions that are graphs of ops of the table. Derivatives, fusion and every
+ * backend come from these ops. Formulas stand above. */
 #include "tensor/apply.h"
 
-/* Owns the temporaries of one composition: every result goes through T(), all are released at its end but the
- * one that is handed out. */
+/* Owns the temporaries of one composition: every result goes through T(), all are released at its
+ * end but the one that is handed out. */
 #define MAX_TEMPORARIES 24
 typedef struct temporaries {
   sn_tensor *list[MAX_TEMPORARIES];
@@ -92,7 +92,8 @@ static sn_status check_labels(const sn_tensor *logits, const sn_tensor *labels) 
   SN_FAIL_IF(env, x->rank < 1 || x->dims[x->rank - 1] == 0, SN_ERR_SHAPE,
              "softmaxCrossEntropy: logits need classes, not shape %s", sn_shape_text(x, tx));
   SN_FAIL_IF(env, !sn_same_dims(y, &rows) && !sn_same_dims(y, x), SN_ERR_SHAPE,
-             "softmaxCrossEntropy: labels fit neither as classes nor as a distribution: logits %s, labels %s",
+             "softmaxCrossEntropy: labels fit neither as classes nor as a distribution: logits %s, "
+             "labels %s",
              sn_shape_text(x, tx), sn_shape_text(y, ty));
   SN_FAIL_IF(env, !sn_same_dims(y, x) && y->dtype != SN_I32, SN_ERR_DTYPE,
              "softmaxCrossEntropy: classes must be int32, not %s", sn_dtype_name(y->dtype));
@@ -101,16 +102,16 @@ static sn_status check_labels(const sn_tensor *logits, const sn_tensor *labels) 
   return SN_OK;
 }
 
-/* z = x - max x, the maximum as a constant: it cancels in n_c = log sum e^z - z_c, the loss of class c;
- * loss = n_class, or sum_c p_c n_c for a distribution p (whatever p sums to) */
+/* z = x - max x, the maximum as a constant: it cancels in n_c = log sum e^z - z_c, the loss of
+ * class c; loss = n_class, or sum_c p_c n_c for a distribution p (whatever p sums to) */
 sn_tensor *sn_softmax_cross_entropy(sn_tensor *logits, sn_tensor *labels) {
   if (!logits || !labels) return NULL;
   sn_context *ctx = logits->ctx;
   const sn_status status = check_labels(logits, labels);
   if (status) return refuse(ctx, status);
   temporaries t = {0};
-  sn_tensor *x = T(sn_dtype_is_float(logits->type.dtype) ? sn_retain(logits)
-                                                         : sn_as_dtype(logits, SN_F32));
+  sn_tensor *x =
+      T(sn_dtype_is_float(logits->type.dtype) ? sn_retain(logits) : sn_as_dtype(logits, SN_F32));
   const int last = logits->type.rank - 1;
   const uint32_t classes = 1u << last;
   sn_tensor *top = UNARY(stop_gradient, REDUCE(max, x, classes, true));

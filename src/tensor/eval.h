@@ -4,7 +4,8 @@
 
 #include "tensor/tensor.h"
 
-/* Makes the tensors VALUEs: one program for all that are lazy. ticket NULL: run now, else by the driver. */
+/* Makes the tensors VALUEs: one program for all that are lazy. ticket NULL: run now, else by the
+ * driver. */
 sn_status sn_eval_tensors(sn_context *ctx, sn_tensor *const *tensors, size_t n, uint32_t *ticket);
 
 /* The value is in memory and valid: evaluates, waits for its run, reports a lost one. */

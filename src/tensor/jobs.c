@@ -1,8 +1,8 @@
 /* jobs.c - runs of executables, on this thread or the driver's.
  *
- * A job is collected on the API thread, where alone memory is allocated and freed: while it is under way it holds
- * its storages (job_refs) and its program. Jobs run in the order of submission; a run on this thread first
- * waits for the driver, so that a workspace serves one run at a time.
+ * A job is collected on the API thread, where alone memory is allocated and freed: while it is
+ * under way it holds its storages (job_refs) and its program. Jobs run in the order of submission;
+ * a run on this thread first waits for the driver, so that a workspace serves one run at a time.
  *
  *   API thread   new -> submit ------------------------------> collect (free)
  *   driver               \-> run kernels -> completed ticket -/
@@ -10,7 +10,7 @@
 #include "base/size.h"
 #include "tensor/tensor.h"
 
-/* ---- making ------------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 sn_status sn_job_new(sn_context *ctx, sn_compiled *compiled, sn_job **out) {
   const size_t n_args = compiled->exe->n_arguments, n_fresh = compiled->exe->plan.n_fresh;
@@ -71,16 +71,19 @@ sn_status sn_job_outputs(sn_job *job, sn_storage *const *arguments, sn_storage *
   return SN_OK;
 }
 
-/* ---- running ---------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static sn_status execute(void *arg) {
   sn_job *job = arg;
   sn_context *ctx = job->ctx;
   for (size_t i = 0; i < job->exe->n_arguments; i++)
     if (job->reads[i]->failed) return SN_ERR_WORKER;
-  const sn_run_args args = {.arguments = job->arguments, .fresh = job->fresh,
-                            .workspace = ctx->workspace, .pool = ctx->pool,
-                            .profiler = &ctx->profiler, .debug = ctx->env.debug};
+  const sn_run_args args = {.arguments = job->arguments,
+                            .fresh = job->fresh,
+                            .workspace = ctx->workspace,
+                            .pool = ctx->pool,
+                            .profiler = &ctx->profiler,
+                            .debug = ctx->env.debug};
   return sn_executable_run(job->exe, &args);
 }
 
@@ -135,7 +138,8 @@ static void collect_first(sn_context *ctx) {
 
 static void await_first(sn_context *ctx) {
   if (completed(ctx, ctx->jobs->ticket)) return;
-  if (sn_driver_wait(ctx->pool, ctx->jobs->ticket)) sn_pool_revive(ctx->pool); /* completes it, failed */
+  if (sn_driver_wait(ctx->pool, ctx->jobs->ticket))
+    sn_pool_revive(ctx->pool); /* completes it, failed */
 }
 
 void sn_jobs_collect(sn_context *ctx, bool wait) {

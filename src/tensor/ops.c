@@ -11,7 +11,7 @@ static sn_tensor *fail(sn_context *ctx, sn_status status) {
 
 #define REFUSE(ctx, status, ...) fail((ctx), sn_fail(&(ctx)->env, (status), __VA_ARGS__))
 
-/* ---- elementwise: one function per row of the table ------------------------------------------------------- */
+/* ---- elementwise: one function per row of the table ------------------------------------------ */
 
 #define UNARY(id) \
   sn_tensor *sn_##id(sn_tensor *x) { return sn_hand_out(sn_elementwise(SN_OP_##id, &x, 1)); }
@@ -19,10 +19,9 @@ static sn_tensor *fail(sn_context *ctx, sn_status status) {
   sn_tensor *sn_##id(sn_tensor *x, sn_tensor *y) {                            \
     return sn_hand_out(sn_elementwise(SN_OP_##id, (sn_tensor *[]){x, y}, 2)); \
   }
-#define TERNARY(id)                                                              \
-  sn_tensor *sn_##id(sn_tensor *condition, sn_tensor *x, sn_tensor *y) {         \
-    return sn_hand_out(                                                          \
-        sn_elementwise(SN_OP_##id, (sn_tensor *[]){condition, x, y}, 3));        \
+#define TERNARY(id)                                                                      \
+  sn_tensor *sn_##id(sn_tensor *condition, sn_tensor *x, sn_tensor *y) {                 \
+    return sn_hand_out(sn_elementwise(SN_OP_##id, (sn_tensor *[]){condition, x, y}, 3)); \
   }
 SN_UNARY_OPS(UNARY)
 SN_BINARY_OPS(BINARY)
@@ -46,7 +45,7 @@ sn_tensor *sn_bitcast(sn_tensor *x, sn_dtype dtype) {
   return sn_hand_out(sn_node_of(x->ctx, SN_OP_bitcast, &x, 1, NULL, 0, &type));
 }
 
-/* ---- reductions -------------------------------------------------------------------------------------------- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
 /* The bits of axes that x has; SN_ALL_AXES means them all. */
 static uint64_t axes_of(const sn_tensor *x, uint32_t axes) {
@@ -85,7 +84,7 @@ sn_tensor *sn_min(sn_tensor *x, uint32_t axes, bool keepdims) {
   return sn_hand_out(sn_reduce(SN_OP_min, x, axes, keepdims));
 }
 
-/* ---- matmul --------------------------------------------------------------------------------------------------- */
+/* ---- matmul ---------------------------------------------------------------------------------- */
 
 typedef struct product { /* both operands on their way to equal rank and batch */
   sn_tensor *a, *b;
@@ -111,7 +110,8 @@ static void promote_rank(product *p) {
   }
 }
 
-/* (x..., m, k) x (k, n): all rows of a batch against one matrix are one product (x m, k) x (k, n). */
+/* (x..., m, k) x (k, n): all rows of a batch against one matrix are one product (x m, k) x (k, n).
+ */
 static sn_tensor *flat_product(const product *p) {
   const sn_type *a = &p->a->type;
   const int r = a->rank;
@@ -119,9 +119,9 @@ static sn_tensor *flat_product(const product *p) {
   for (int i = 0; i < r - 1; i++) flat.dims[0] *= a->dims[i];
   full.dims[r - 1] = p->b->type.dims[1];
   sn_tensor *rows = sn_as_reshaped(p->a, &flat);
-  sn_tensor *y = rows ? sn_node_of(rows->ctx, SN_OP_matmul, (sn_tensor *[]){rows, p->b}, 2, NULL, 0,
-                                   NULL)
-                      : NULL;
+  sn_tensor *y =
+      rows ? sn_node_of(rows->ctx, SN_OP_matmul, (sn_tensor *[]){rows, p->b}, 2, NULL, 0, NULL)
+           : NULL;
   sn_tensor *result = sn_as_reshaped(y, &full);
   sn_release(rows);
   sn_release(y);
@@ -190,7 +190,7 @@ sn_tensor *sn_matmul(sn_tensor *a, sn_tensor *b) {
   return sn_hand_out(y);
 }
 
-/* ---- shapes ------------------------------------------------------------------------------------------------- */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
 static sn_status type_of(sn_context *ctx, const char *what, sn_dtype dtype, int rank,
                          const int64_t *dims, sn_type *out) {
@@ -255,8 +255,7 @@ sn_tensor *sn_transpose(sn_tensor *x, const int *perm) {
   const int rank = x->type.rank;
   for (int i = 0; i < rank; i++)
     attrs[i] = !perm ? rank - 1 - i : perm[i] < 0 ? perm[i] + rank : perm[i];
-  return sn_hand_out(
-      sn_node_of(x->ctx, SN_OP_transpose, &x, 1, attrs, (size_t)rank, &x->type));
+  return sn_hand_out(sn_node_of(x->ctx, SN_OP_transpose, &x, 1, attrs, (size_t)rank, &x->type));
 }
 
 sn_tensor *sn_broadcast_to(sn_tensor *x, int rank, const int64_t *dims) {

@@ -1,4 +1,5 @@
-/* program.c - functions compiled once and called often: sn_compile, sn_program_run, sn_gradients. */
+/* program.c - functions compiled once and called often: sn_compile, sn_program_run, sn_gradients.
+ */
 #include <string.h>
 
 #include "autodiff/grad.h"
@@ -15,7 +16,7 @@ struct sn_program {
   bool *donate;
 };
 
-/* ---- compiling -------------------------------------------------------------------------------------------- */
+/* ---- compiling ------------------------------------------------------------------------------- */
 
 void sn_program_release(sn_program *p) {
   if (!p) return;
@@ -85,7 +86,7 @@ sn_status sn_compile(sn_context *ctx, sn_tensor *const *inputs, size_t n_inputs,
   return SN_OK;
 }
 
-/* ---- running ---------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 typedef struct call { /* what one run of a program collects, in a block of its own */
   sn_storage **arguments, **results;
@@ -113,8 +114,8 @@ static sn_status check_inputs(sn_program *p, sn_tensor *const *inputs) {
   return SN_OK;
 }
 
-/* A donated value that others hold too - another tensor, or a lazy expression that still has to read it - is
- * copied: they must not see it change. */
+/* A donated value that others hold too - another tensor, or a lazy expression that still has to
+ * read it - is copied: they must not see it change. */
 static sn_status own_donated(sn_program *p, size_t i, const sn_tensor *input, call *c) {
   sn_storage *storage = c->arguments[i];
   if (!p->donate[i] || (storage->refs == 1 && input->refs == 1)) return SN_OK;
@@ -176,8 +177,10 @@ static sn_status run_in(sn_program *p, sn_arena *arena, sn_tensor *const *inputs
   for (size_t i = 0; i < p->n_inputs; i++)
     if (c.copies[i]) sn_storage_release(&ctx->storages, c.copies[i]); /* the job holds it */
   uint32_t number = 0;
-  if (status) sn_job_free(job);
-  else status = ticket ? sn_job_submit(job, &number) : sn_job_run(job);
+  if (status)
+    sn_job_free(job);
+  else
+    status = ticket ? sn_job_submit(job, &number) : sn_job_run(job);
   if (status) {
     abandon_call(p, &c);
     return status;
@@ -213,9 +216,11 @@ sn_status sn_program_run_async(sn_program *p, sn_tensor *const *inputs, sn_tenso
 
 void sn_program_describe(const sn_program *p, sn_program_info *out) {
   const sn_executable *exe = p->compiled->exe;
-  *out = (sn_program_info){.nodes = exe->graph.n_nodes, .kernels = exe->n_kernels,
+  *out = (sn_program_info){.nodes = exe->graph.n_nodes,
+                           .kernels = exe->n_kernels,
                            .arena_bytes = exe->plan.arena_bytes,
-                           .naive_bytes = exe->plan.naive_bytes, .flops = exe->flops,
+                           .naive_bytes = exe->plan.naive_bytes,
+                           .flops = exe->flops,
                            .bytes = exe->bytes};
 }
 
@@ -226,9 +231,10 @@ const char *sn_program_text(const sn_program *p, const char *stage) {
   return NULL;
 }
 
-/* ---- derivatives ---------------------------------------------------------------------------------------- */
+/* ---- derivatives ----------------------------------------------------------------------------- */
 
-/* Lazy tensors for the nodes that sn_grad appended and the results need. Forward nodes have theirs. */
+/* Lazy tensors for the nodes that sn_grad appended and the results need. Forward nodes have theirs.
+ */
 static sn_status import_nodes(sn_context *ctx, sn_arena *arena, sn_trace *trace, size_t n_forward,
                               sn_tensor **made) {
   sn_graph *g = &trace->graph;
@@ -251,8 +257,8 @@ static sn_status import_nodes(sn_context *ctx, sn_arena *arena, sn_trace *trace,
   return SN_OK;
 }
 
-static sn_status gradients_in(sn_context *ctx, sn_arena *arena, sn_tensor *y,
-                              sn_tensor *const *wrt, size_t n, sn_tensor **out) {
+static sn_status gradients_in(sn_context *ctx, sn_arena *arena, sn_tensor *y, sn_tensor *const *wrt,
+                              size_t n, sn_tensor **out) {
   sn_trace trace;
   sn_id *at, *dx;
   for (size_t i = 0; i < n; i++)

@@ -48,8 +48,7 @@ static void destroy(sn_storage_pool *pool, sn_storage *storage) {
 static void retire(sn_storage_pool *pool, sn_storage *storage) {
   if (storage->refs || storage->job_refs) return;
   pool->live_bytes -= storage->bytes;
-  if (storage->bytes < SMALLEST_CACHED ||
-      pool->cached_bytes + storage->bytes > CACHE_LIMIT_BYTES) {
+  if (storage->bytes < SMALLEST_CACHED || pool->cached_bytes + storage->bytes > CACHE_LIMIT_BYTES) {
     destroy(pool, storage);
     return;
   }

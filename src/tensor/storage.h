@@ -1,8 +1,8 @@
 /* storage.h - reference-counted memory of tensor values, with a cache of freed blocks.
  *
- * A training step frees and asks for the same sizes again and again; handing back a warm block of exactly the
- * asked size spares page faults, zeroing and heap searches. The cache is bounded and is emptied before any
- * allocation of the context is allowed to fail. */
+ * A training step frees and asks for the same sizes again and again; handing back a warm block of
+ * exactly the asked size spares page faults, zeroing and heap searches. The cache is bounded and is
+ * emptied before any allocation of the context is allowed to fail. */
 #ifndef SN_TENSOR_STORAGE_H
 #define SN_TENSOR_STORAGE_H
 
@@ -12,10 +12,10 @@ typedef struct sn_storage sn_storage;
 struct sn_storage {
   void *data; /* 64-byte aligned */
   size_t bytes;
-  uint32_t refs;     /* tensors and programs that hold it */
-  uint32_t job_refs; /* runs under way that read or write it */
+  uint32_t refs;       /* tensors and programs that hold it */
+  uint32_t job_refs;   /* runs under way that read or write it */
   _Atomic bool failed; /* the run that was to write it was lost; set by one thread, asked by two */
-  sn_storage *next;  /* in the cache */
+  sn_storage *next;    /* in the cache */
 };
 
 typedef struct sn_storage_pool {

@@ -14,7 +14,7 @@ sn_status sn_context_missing(sn_context *ctx) {
   return sn_context_report(ctx, sn_fail(&ctx->env, SN_ERR_ARGUMENT, "a tensor is NULL"));
 }
 
-/* ---- making ------------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 static void free_tensor(sn_tensor *t) {
   sn_env *env = &t->ctx->env;
@@ -80,10 +80,10 @@ sn_status sn_tensor_from_storage(sn_context *ctx, const sn_type *type, sn_storag
   return SN_OK;
 }
 
-/* ---- letting go ----------------------------------------------------------------------------------------- */
+/* ---- letting go ------------------------------------------------------------------------------ */
 
-/* Drops one reference of each input; those that reach zero are chained onto *dead, so that a chain of a
- * million nodes is freed in a loop. */
+/* Drops one reference of each input; those that reach zero are chained onto *dead, so that a chain
+ * of a million nodes is freed in a loop. */
 static void drop_inputs(sn_tensor *t, sn_tensor **dead) {
   for (uint32_t k = 0; k < t->n_inputs; k++) {
     sn_tensor *x = t->inputs[k];
@@ -116,8 +116,7 @@ sn_tensor *sn_retain(sn_tensor *t) {
 
 static void let_go_of_inputs(sn_tensor *t, sn_tensor **dead) {
   drop_inputs(t, dead);
-  if (t->inputs != t->few_inputs)
-    sn_free(&t->ctx->env, t->inputs, t->n_inputs * sizeof *t->inputs);
+  if (t->inputs != t->few_inputs) sn_free(&t->ctx->env, t->inputs, t->n_inputs * sizeof *t->inputs);
   t->inputs = t->few_inputs;
   t->n_inputs = 0;
 }
@@ -133,8 +132,8 @@ void sn_tensor_settle(sn_tensor *t, sn_storage *storage, uint32_t ticket) {
   destroy_all(dead);
 }
 
-/* Visits each tracked ancestor once: the flag is cleared when it is chained onto the list (by next). Inputs are
- * held while the walk goes on, so that nothing on the list is freed under it. */
+/* Visits each tracked ancestor once: the flag is cleared when it is chained onto the list (by
+ * next). Inputs are held while the walk goes on, so that nothing on the list is freed under it. */
 void sn_untrack(sn_tensor *root) {
   if (!root || !root->tracked) return;
   sn_tensor *list = root, *done = NULL, *dead = NULL;
@@ -166,7 +165,7 @@ void sn_untrack(sn_tensor *root) {
   destroy_all(dead);
 }
 
-/* ---- scopes --------------------------------------------------------------------------------------------- */
+/* ---- scopes ---------------------------------------------------------------------------------- */
 
 sn_status sn_scope_begin(sn_context *ctx) {
   SN_TRY(sn_context_report(ctx, sn_grow(&ctx->env, (void **)&ctx->scope, &ctx->cap_scope,

@@ -1,8 +1,8 @@
 /* tensor.h - what stands behind the public handles.
  *
- * A tensor is a lazy node (op, type, inputs, attributes) until it is evaluated; then it holds a storage and lets go of
- * its inputs. So the lazy graph is the tensors themselves, kept alive by reference counts, and evaluation
- * copies the part it needs into a dense graph (trace.h).
+ * A tensor is a lazy node (op, type, inputs, attributes) until it is evaluated; then it holds a
+ * storage and lets go of its inputs. So the lazy graph is the tensors themselves, kept alive by
+ * reference counts, and evaluation copies the part it needs into a dense graph (trace.h).
  *
  *   state        storage  inputs
  *   LAZY         -        yes
@@ -30,9 +30,9 @@ struct sn_tensor {
   sn_tensor_state state;
   sn_op op;
   sn_type type;
-  bool weak;    /* a bare number: takes the dtype of what it meets */
-  bool tracked; /* depends on an sn_variable: keeps its inputs after evaluation */
-  bool traced;  /* depends on a placeholder: cannot be evaluated by itself */
+  bool weak;      /* a bare number: takes the dtype of what it meets */
+  bool tracked;   /* depends on an sn_variable: keeps its inputs after evaluation */
+  bool traced;    /* depends on a placeholder: cannot be evaluated by itself */
   uint32_t depth; /* longest way to a leaf, for automatic evaluation */
   uint32_t n_inputs, n_attrs;
   sn_tensor **inputs; /* = few_inputs, or a block of its own */
@@ -40,19 +40,20 @@ struct sn_tensor {
   sn_tensor *few_inputs[SN_MAX_ARITY];
   int64_t few_attrs[2];
   sn_storage *storage;
-  uint32_t ticket;   /* of the run under way that writes storage; 0: the value is there */
-  uint64_t mark;     /* = ctx->mark: visited in the present traversal, as node id */
+  uint32_t ticket; /* of the run under way that writes storage; 0: the value is there */
+  uint64_t mark;   /* = ctx->mark: visited in the present traversal, as node id */
   sn_id id;
-  sn_tensor *next;   /* while being destroyed */
+  sn_tensor *next; /* while being destroyed */
 };
 
-/* One run: what it needs is collected beforehand, so that it can go on any thread without allocating. */
+/* One run: what it needs is collected beforehand, so that it can go on any thread without
+ * allocating. */
 typedef struct sn_job sn_job;
 struct sn_job {
   sn_context *ctx;
   sn_executable *exe;
   struct sn_compiled *compiled; /* retained */
-  size_t bytes;   /* of this block */
+  size_t bytes;                 /* of this block */
   void **arguments, **fresh;
   sn_storage **reads;  /* per argument */
   sn_storage **writes; /* per fresh output */
@@ -102,8 +103,7 @@ sn_status sn_context_report(sn_context *ctx, sn_status status);
 
 /* A new tensor with one reference; its inputs are retained. */
 sn_status sn_tensor_new(sn_context *ctx, sn_op op, sn_tensor *const *inputs, size_t n_inputs,
-                        const int64_t *attrs, size_t n_attrs, const sn_type *type,
-                        sn_tensor **out);
+                        const int64_t *attrs, size_t n_attrs, const sn_type *type, sn_tensor **out);
 
 /* A tensor with a value in storage, whose reference it takes over. */
 sn_status sn_tensor_from_storage(sn_context *ctx, const sn_type *type, sn_storage *storage,
@@ -118,21 +118,23 @@ sn_status sn_context_missing(sn_context *ctx);
 /* Room for the notes of n more references, so that handing them out cannot fail. */
 sn_status sn_scope_reserve(sn_context *ctx, size_t n);
 
-/* The last step of every public function that returns a tensor: notes the reference in the open scope. NULL
- * stays NULL; without memory for the note the tensor is released and NULL returned. */
+/* The last step of every public function that returns a tensor: notes the reference in the open
+ * scope. NULL stays NULL; without memory for the note the tensor is released and NULL returned. */
 sn_tensor *sn_hand_out(sn_tensor *t);
 
-/* ---- jobs.c --------------------------------------------------------------------------------------------- */
+/* ---- jobs.c ---------------------------------------------------------------------------------- */
 
-/* A job for one run of compiled, with room for its pointers; arguments are still to be filled in. */
+/* A job for one run of compiled, with room for its pointers; arguments are still to be filled in.
+ */
 sn_status sn_job_new(sn_context *ctx, sn_compiled *compiled, sn_job **out);
 void sn_job_free(sn_job *job);
 
-/* Allocates the fresh outputs; out[i] = storage of graph output i with a new reference each. arguments: the
- * storages of the arguments. */
+/* Allocates the fresh outputs; out[i] = storage of graph output i with a new reference each.
+ * arguments: the storages of the arguments. */
 sn_status sn_job_outputs(sn_job *job, sn_storage *const *arguments, sn_storage **out);
 
-/* Runs the job now on this thread, or queues it for the driver; takes the job over. *ticket: 0 when done. */
+/* Runs the job now on this thread, or queues it for the driver; takes the job over. *ticket: 0 when
+ * done. */
 sn_status sn_job_run(sn_job *job);
 sn_status sn_job_submit(sn_job *job, uint32_t *ticket);
 
@@ -142,9 +144,10 @@ void sn_jobs_collect(sn_context *ctx, bool wait);
 /* Waits for the run with this ticket, and those before it. */
 void sn_jobs_wait(sn_context *ctx, uint32_t ticket);
 
-/* ---- cache.c ---------------------------------------------------------------------------------------------- */
+/* ---- cache.c --------------------------------------------------------------------------------- */
 
-/* The compiled form of *traced, from the cache or made now; one reference for the caller. donate may be NULL. */
+/* The compiled form of *traced, from the cache or made now; one reference for the caller. donate
+ * may be NULL. */
 sn_status sn_compile_cached(sn_context *ctx, const sn_graph *traced, const bool *donate,
                             sn_compiled **out);
 void sn_compiled_release(sn_context *ctx, sn_compiled *compiled);

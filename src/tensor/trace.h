@@ -18,14 +18,15 @@ typedef struct sn_trace {
   size_t cap_tensor_of;
 } sn_trace;
 
-/* Walks from outputs to values, placeholders and `stops` (tensors that become arguments 0 .. n_stops - 1
- * whatever they are). A placeholder outside of stops is SN_ERR_ARGUMENT. Memory comes from arena. */
+/* Walks from outputs to values, placeholders and `stops` (tensors that become arguments 0 ..
+ * n_stops - 1 whatever they are). A placeholder outside of stops is SN_ERR_ARGUMENT. Memory comes
+ * from arena. */
 sn_status sn_trace_tensors(sn_context *ctx, sn_arena *arena, sn_trace_mode mode,
                            sn_tensor *const *stops, size_t n_stops, sn_tensor *const *outputs,
                            size_t n_outputs, sn_trace *out);
 
-/* Whether a lazy number is an argument of the program in EVAL mode: a changing learning rate must not
- * compile anew. 0, 1, -1, 2 and 1/2 stay constants, for they simplify. */
+/* Whether a lazy number is an argument of the program in EVAL mode: a changing learning rate must
+ * not compile anew. 0, 1, -1, 2 and 1/2 stay constants, for they simplify. */
 bool sn_trace_is_free_number(const sn_tensor *t);
 
 #endif
