@@ -10,7 +10,7 @@ export interface Settings {
 
 export type SettingName = keyof Settings;
 
-export const DEFAULTS: Settings = { seed: 42, learningRate: 0.001, hidden: [256, 128], batch: 128 };
+export const DEFAULTS: Settings = { seed: 0, learningRate: 0.001, hidden: [256, 128], batch: 128 };
 
 const MAX_LAYERS = 6;
 const MAX_WIDTH = 2048;

@@ -89,6 +89,7 @@ async function open(command: Extract<ToTrainer, { type: 'open' }>): Promise<void
     const [data] = await Promise.all([loadData(command.dataUrl, abort.signal), startLibrary()]);
     const session = new Session(data, command.settings);
     const evaluator = new Evaluator(data.test, post);
+    evaluator.rehearse(session);
     shop = { data, session, evaluator, reporter: new Reporter(new Meter(), post) };
     post({ type: 'ready', sample: evaluator.sample() });
     setPhase('paused');
@@ -101,6 +102,7 @@ async function open(command: Extract<ToTrainer, { type: 'open' }>): Promise<void
 /** The new network is made before the old one goes: if it does not fit, the old one stays. */
 function reset(place: Workshop, command: Extract<ToTrainer, { type: 'reset' }>): void {
   const session = new Session(place.data, command.settings);
+  place.evaluator.rehearse(session);
   place.session.dispose();
   place.session = session;
   place.reporter = new Reporter(new Meter(), post);
