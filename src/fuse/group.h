@@ -1,11 +1,14 @@
 /* group.h - the heart: one structure for every fused kernel. A group is a loop nest over an index
  * space with named parts; the strip VM, and every further backend, reads this and nothing else.
  *
- *   for p in space (parallel)
- *     for r in reduced                      kind        reduced / head
- *       head = op(head, pre(p, r))          map         no head
- *     post(p, head), stores                 reduce      head = reduction of pre over `reduced`
- *                                           contraction head = sum over k of a(p, k) b(k, p)
+ *   for p in space (parallel)               kind         phases
+ *     for each phase                        map          none
+ *       for r in reduced                    reduce       one, that ends in one reduction
+ *         body(p, r, heads, kept), stores   row          several over one inner axis: softmax,
+ * norms heads = op(heads, ...)            contraction  none; head 0 = sum over k of a(p, k) b(k, p)
+ *     post(p, heads), stores                ready        none, no post: one op with its own kernel
+ *
+ * A scalar program is a map over a space of one point.
  *
  * A body is straight-line SSA over the ops of the table; its loads are operands: a buffer, an
  * offset and one stride per dimension (0 broadcasts, negative flips). Dims that are contiguous in
@@ -16,7 +19,14 @@
 
 #include "graph/graph.h"
 
-typedef enum sn_group_kind { SN_GROUP_MAP, SN_GROUP_REDUCE, SN_GROUP_CONTRACTION } sn_group_kind;
+typedef enum sn_group_kind {
+  SN_GROUP_MAP,
+  SN_GROUP_REDUCE,
+  SN_GROUP_ROW,
+  SN_GROUP_CONTRACTION,
+  SN_GROUP_READY,
+  SN_GROUP_KIND_COUNT
+} sn_group_kind;
 
 /* A buffer of the program. */
 typedef enum sn_value_kind { SN_VALUE_ARGUMENT, SN_VALUE_OUTPUT, SN_VALUE_TEMP } sn_value_kind;
@@ -38,7 +48,8 @@ typedef struct sn_operand {
 typedef enum sn_insn_kind {
   SN_INSN_LOAD,  /* operand args[0] */
   SN_INSN_CONST, /* value */
-  SN_INSN_HEAD,  /* result of the reduction or contraction */
+  SN_INSN_HEAD,  /* head args[0]: result of a reduction or of the contraction */
+  SN_INSN_KEPT,  /* what an earlier phase put into slot args[0], at the same point of the row */
   SN_INSN_OP     /* op(args...) */
 } sn_insn_kind;
 
@@ -48,7 +59,7 @@ typedef struct sn_insn {
   sn_dtype dtype;    /* of the result */
   sn_dtype in_dtype; /* of the last argument */
   uint32_t n_args;
-  uint32_t args[SN_MAX_ARITY]; /* earlier instructions; of a load: the operand */
+  uint32_t args[SN_MAX_ARITY]; /* earlier instructions; of a load: the operand; head, kept: which */
   double value;
 } sn_insn;
 
@@ -60,9 +71,35 @@ typedef struct sn_body {
 } sn_body;
 
 typedef struct sn_store {
-  uint32_t insn; /* of post */
+  uint32_t insn; /* of the body it follows */
   sn_operand target;
 } sn_store;
+
+typedef struct sn_reduction {
+  sn_op op; /* sum, max, min ... */
+  sn_dtype dtype;
+  uint32_t insn; /* of the phase's body: what is reduced */
+} sn_reduction;
+
+#define SN_MAX_HEADS 16 /* of a row group */
+#define SN_MAX_KEPT 16
+
+/* A value that is costly to make again: later phases read it as SN_INSN_KEPT `slot`. */
+typedef struct sn_kept {
+  uint32_t insn, slot;
+} sn_kept;
+
+/* One walk over the reduced points. Strides of its operands and stores cover space then reduced. */
+typedef struct sn_phase {
+  sn_body body; /* may read heads of earlier phases */
+  sn_reduction *reductions;
+  uint32_t n_reductions;
+  uint32_t first_head; /* its reductions make heads first_head, first_head + 1 ... */
+  sn_kept *keeps;
+  uint32_t n_keeps;
+  sn_store *stores;
+  uint32_t n_stores;
+} sn_phase;
 
 typedef struct sn_group {
   sn_group_kind kind;
@@ -71,12 +108,14 @@ typedef struct sn_group {
   int64_t space[SN_MAX_RANK];
   int64_t reduced[SN_MAX_RANK];
 
-  sn_op head_op; /* reduce: sum, max, min; contraction: matmul */
-  sn_dtype head_dtype;
-  sn_body pre; /* reduce only; strides cover space then reduced */
-  uint32_t pre_result;
+  sn_phase *phases;
+  uint32_t n_phases;
+  uint32_t n_heads; /* a contraction has one */
+  sn_dtype *kept;   /* row: dtype of each slot */
+  uint32_t n_kept;
 
   /* contraction: space is (batch..., m, n); operand strides cover (batch..., row, column) */
+  sn_dtype head_dtype;
   sn_operand a, b;
   int64_t k;
 
@@ -112,6 +151,9 @@ typedef struct sn_groups {
   sn_cut_record *cuts;
   size_t n_cuts;
 } sn_groups;
+
+/* The name of a kind; "scalar" for a map over one point. */
+const char *sn_group_kind_name(const sn_group *group);
 
 static inline int64_t sn_group_points(const sn_group *g) {
   int64_t n = 1;

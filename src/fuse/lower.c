@@ -182,8 +182,6 @@ static sn_status lower_reduce(lowering *l, size_t set, sn_group *group) {
   const sn_type *type = &l->g->nodes[x].type;
   const uint64_t mask = (uint64_t)sn_graph_attrs(l->g, head)[0];
   group->kind = SN_GROUP_REDUCE;
-  group->head_op = l->g->nodes[head].op;
-  group->head_dtype = l->g->nodes[head].type.dtype;
   space_of(group, &l->g->nodes[head].type);
   body_builder b = {.l = l, .rank = type->rank};
   int at = 0;
@@ -199,8 +197,15 @@ static sn_status lower_reduce(lowering *l, size_t set, sn_group *group) {
   for (size_t i = 0; i < n; i++)
     if (l->p->owner[nodes[i]] == head) SN_TRY(add_compute(&b, nodes[i]));
   if (l->insn_of[x] == SN_NONE) SN_TRY(add_source(&b, x));
-  group->pre = b.body;
-  group->pre_result = l->insn_of[x];
+  sn_phase *phase;
+  SN_TRY(sn_arena_alloc(l->arena, 1, sizeof *phase, (void **)&phase));
+  SN_TRY(sn_arena_alloc(l->arena, 1, sizeof *phase->reductions, (void **)&phase->reductions));
+  phase->reductions[0] =
+      (sn_reduction){l->g->nodes[head].op, l->g->nodes[head].type.dtype, l->insn_of[x]};
+  phase->n_reductions = 1;
+  phase->body = b.body;
+  group->phases = phase;
+  group->n_phases = group->n_heads = 1;
   forget(l, nodes, n);
   return lower_post(l, set, group);
 }
@@ -211,7 +216,7 @@ static sn_status lower_contraction(lowering *l, size_t set, sn_group *group) {
   int perm[SN_MAX_RANK];
   for (int i = 0; i < rank; i++) perm[i] = i;
   group->kind = SN_GROUP_CONTRACTION;
-  group->head_op = SN_OP_matmul;
+  group->n_heads = 1;
   group->head_dtype = l->g->nodes[head].type.dtype;
   space_of(group, &l->g->nodes[head].type);
   group->a = operand_of(l, x[0], rank, perm);
@@ -308,6 +313,19 @@ static double operand_bytes(const sn_operand *operand, const int64_t *dims, int 
   return elements * (double)sn_dtype_bytes(operand->dtype);
 }
 
+static void count_phase(sn_group *group, const sn_phase *phase) {
+  const int rank = group->space_rank + group->reduced_rank;
+  int64_t dims[SN_MAX_RANK];
+  memcpy(dims, group->space, sizeof dims);
+  memcpy(dims + group->space_rank, group->reduced, (size_t)group->reduced_rank * sizeof *dims);
+  group->flops += (double)sn_group_points(group) * (double)sn_group_reduced_points(group) *
+                  (body_flops(&phase->body) + phase->n_reductions);
+  for (uint32_t i = 0; i < phase->body.n_operands; i++)
+    group->bytes += operand_bytes(&phase->body.operands[i], dims, rank);
+  for (uint32_t i = 0; i < phase->n_stores; i++)
+    group->bytes += operand_bytes(&phase->stores[i].target, dims, rank);
+}
+
 static void count_work(sn_group *group) {
   const double points = (double)sn_group_points(group);
   group->flops = points * body_flops(&group->post);
@@ -315,15 +333,7 @@ static void count_work(sn_group *group) {
     group->bytes += operand_bytes(&group->post.operands[i], group->space, group->space_rank);
   for (uint32_t i = 0; i < group->n_stores; i++)
     group->bytes += operand_bytes(&group->stores[i].target, group->space, group->space_rank);
-  if (group->kind == SN_GROUP_REDUCE) {
-    int64_t dims[SN_MAX_RANK];
-    memcpy(dims, group->space, sizeof dims);
-    memcpy(dims + group->space_rank, group->reduced, (size_t)group->reduced_rank * sizeof *dims);
-    group->flops += points * (double)sn_group_reduced_points(group) * (body_flops(&group->pre) + 1);
-    for (uint32_t i = 0; i < group->pre.n_operands; i++)
-      group->bytes +=
-          operand_bytes(&group->pre.operands[i], dims, group->space_rank + group->reduced_rank);
-  }
+  for (uint32_t p = 0; p < group->n_phases; p++) count_phase(group, &group->phases[p]);
   if (group->kind == SN_GROUP_CONTRACTION) {
     const int r = group->space_rank;
     int64_t dims[SN_MAX_RANK];

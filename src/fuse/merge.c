@@ -7,7 +7,13 @@ typedef bool operand_fn(sn_operand *operand, int i, int64_t dim);
 
 static bool each_operand(sn_group *g, bool reduced, operand_fn *fn, int i, int64_t dim) {
   bool all = true;
-  for (uint32_t k = 0; k < g->pre.n_operands; k++) all = fn(&g->pre.operands[k], i, dim) && all;
+  for (uint32_t p = 0; p < g->n_phases; p++) {
+    sn_phase *phase = &g->phases[p];
+    for (uint32_t k = 0; k < phase->body.n_operands; k++)
+      all = fn(&phase->body.operands[k], i, dim) && all;
+    for (uint32_t k = 0; k < phase->n_stores; k++)
+      all = fn(&phase->stores[k].target, i, dim) && all;
+  }
   if (reduced) return all;
   for (uint32_t k = 0; k < g->post.n_operands; k++) all = fn(&g->post.operands[k], i, dim) && all;
   for (uint32_t k = 0; k < g->n_stores; k++) all = fn(&g->stores[k].target, i, dim) && all;
@@ -47,7 +53,8 @@ static void merge(sn_group *g, int64_t *dims, int *rank, int base, bool reduced)
 }
 
 void sn_merge_dims(sn_group *g) {
-  if (g->kind == SN_GROUP_CONTRACTION) return; /* (batch..., m, n) is its form */
+  /* a contraction's form is (batch..., m, n); a ready kernel knows its dimensions */
+  if (g->kind == SN_GROUP_CONTRACTION || g->kind == SN_GROUP_READY) return;
   merge(g, g->reduced, &g->reduced_rank, g->space_rank, true);
   merge(g, g->space, &g->space_rank, 0, false);
 }

@@ -9,6 +9,16 @@ static const char *const cut_reasons[] = {[SN_CUT_VIEW] = "read through a view",
                                           [SN_CUT_LIMIT] = "the group would get too large",
                                           [SN_CUT_KIND] = "made by pad or concat"};
 
+const char *sn_group_kind_name(const sn_group *group) {
+  static const char *const names[SN_GROUP_KIND_COUNT] = {[SN_GROUP_MAP] = "map",
+                                                         [SN_GROUP_REDUCE] = "reduce",
+                                                         [SN_GROUP_ROW] = "row",
+                                                         [SN_GROUP_CONTRACTION] = "contraction",
+                                                         [SN_GROUP_READY] = "ready"};
+  if (group->kind == SN_GROUP_MAP && sn_group_points(group) == 1) return "scalar";
+  return names[group->kind];
+}
+
 static void print_operand(sn_text *t, const sn_operand *o, int rank) {
   if (o->value == SN_NONE)
     sn_text_add(t, "index");
@@ -24,7 +34,8 @@ static void print_body(sn_text *t, const sn_body *body, int rank) {
     const sn_insn *insn = &body->insns[i];
     sn_text_add(t, "    v%u = ", i);
     if (insn->kind == SN_INSN_CONST) sn_text_add(t, "%.9g", insn->value);
-    if (insn->kind == SN_INSN_HEAD) sn_text_add(t, "head");
+    if (insn->kind == SN_INSN_HEAD) sn_text_add(t, "head%u", insn->args[0]);
+    if (insn->kind == SN_INSN_KEPT) sn_text_add(t, "kept%u", insn->args[0]);
     if (insn->kind == SN_INSN_LOAD) print_operand(t, &body->operands[insn->args[0]], rank);
     if (insn->kind == SN_INSN_OP) {
       sn_text_add(t, "%s", sn_op_describe(insn->op)->name);
@@ -40,31 +51,44 @@ static void print_dims(sn_text *t, const char *what, const int64_t *dims, int ra
   sn_text_add(t, ")");
 }
 
+static void print_stores(sn_text *t, const sn_store *stores, uint32_t n, int rank) {
+  for (uint32_t k = 0; k < n; k++) {
+    sn_text_add(t, "    ");
+    print_operand(t, &stores[k].target, rank);
+    sn_text_add(t, " = v%u\n", stores[k].insn);
+  }
+}
+
+static void print_phase(sn_text *t, const sn_group *g, uint32_t p) {
+  const sn_phase *phase = &g->phases[p];
+  const int rank = g->space_rank + g->reduced_rank;
+  sn_text_add(t, "  phase %u\n", p);
+  print_body(t, &phase->body, rank);
+  for (uint32_t k = 0; k < phase->n_keeps; k++)
+    sn_text_add(t, "    kept%u = v%u\n", phase->keeps[k].slot, phase->keeps[k].insn);
+  print_stores(t, phase->stores, phase->n_stores, rank);
+  for (uint32_t k = 0; k < phase->n_reductions; k++)
+    sn_text_add(t, "    head%u = %s v%u\n", phase->first_head + k,
+                sn_op_describe(phase->reductions[k].op)->name, phase->reductions[k].insn);
+}
+
 static void print_group(sn_text *t, size_t i, const sn_group *g) {
-  static const char *const kinds[] = {"map", "reduce", "contraction"};
-  sn_text_add(t, "k%zu %s %s", i, kinds[g->kind], g->name);
+  sn_text_add(t, "k%zu %s %s", i, sn_group_kind_name(g), g->name);
   print_dims(t, "space", g->space, g->space_rank);
-  if (g->kind == SN_GROUP_REDUCE) print_dims(t, "reduced", g->reduced, g->reduced_rank);
+  if (g->n_phases) print_dims(t, "reduced", g->reduced, g->reduced_rank);
   if (g->kind == SN_GROUP_CONTRACTION) sn_text_add(t, " k(%lld)", (long long)g->k);
   sn_text_add(t, "\n");
-  if (g->kind == SN_GROUP_REDUCE) {
-    sn_text_add(t, "  before\n");
-    print_body(t, &g->pre, g->space_rank + g->reduced_rank);
-    sn_text_add(t, "  head = %s v%u\n", sn_op_describe(g->head_op)->name, g->pre_result);
-  }
+  for (uint32_t p = 0; p < g->n_phases; p++) print_phase(t, g, p);
   if (g->kind == SN_GROUP_CONTRACTION) {
-    sn_text_add(t, "  head = matmul ");
+    sn_text_add(t, "  head0 = matmul ");
     print_operand(t, &g->a, g->space_rank);
     sn_text_add(t, " ");
     print_operand(t, &g->b, g->space_rank);
     sn_text_add(t, "\n");
   }
+  if (g->n_phases && g->post.n_insns) sn_text_add(t, "  then\n");
   print_body(t, &g->post, g->space_rank);
-  for (uint32_t k = 0; k < g->n_stores; k++) {
-    sn_text_add(t, "    ");
-    print_operand(t, &g->stores[k].target, g->space_rank);
-    sn_text_add(t, " = v%u\n", g->stores[k].insn);
-  }
+  print_stores(t, g->stores, g->n_stores, g->space_rank);
 }
 
 sn_status sn_groups_text(const sn_groups *groups, sn_arena *arena, const char **out) {

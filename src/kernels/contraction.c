@@ -7,8 +7,6 @@
 
 #include "kernels/kernel.h"
 
-static size_t align64(size_t bytes) { return (bytes + 63) & ~(size_t)63; }
-
 sn_status sn_contraction_make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
   (void)arena;
   const sn_group *g = kernel->group;
@@ -24,9 +22,9 @@ sn_status sn_contraction_make(sn_arena *arena, const sn_machine *machine, sn_ker
   for (int i = 0; i < r - 2; i++) kernel->batch *= g->space[i];
   kernel->n_stages = 1;
   kernel->stages[0] = (sn_stage){.units = kernel->batch * gemm->tasks};
-  kernel->pre_offset =
-      align64(kernel->post.lane_bytes); /* the product's scratch lies behind the strips */
-  kernel->lane_bytes = kernel->pre_offset + gemm->scratch_bytes;
+  kernel->scratch_offset =
+      sn_align64(kernel->post.lane_bytes); /* the product's scratch lies behind the strips */
+  kernel->lane_bytes = kernel->scratch_offset + gemm->scratch_bytes;
   return SN_OK;
 }
 
@@ -56,8 +54,9 @@ static void finish_tile(void *user, void *lane, int64_t row, int64_t col, int64_
     const int64_t flat = t->first + (row + i) * k->gemm.n + col;
     for (int64_t j = 0; j < cols; j += SN_STRIP) {
       const int64_t left = cols - j;
+      const void *head = from + (size_t)j * item;
       sn_vm_strip(&k->post, lane, t->run->values, flat + j, left < SN_STRIP ? left : SN_STRIP,
-                  from + (size_t)j * item);
+                  &(sn_vm_inputs){.heads = &head});
     }
   }
 }
@@ -85,7 +84,7 @@ void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, 
   const sn_kernel *k = run->kernel;
   const sn_group *g = k->group;
   const sn_gemm *gemm = &k->gemm;
-  void *scratch = (char *)lane + k->pre_offset;
+  void *scratch = (char *)lane + k->scratch_offset;
   const bool plain = is_plain(k);
   if (!plain) sn_vm_begin(&k->post, lane, run->values);
   for (int64_t u = begin; u < end; u++) {

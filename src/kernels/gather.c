@@ -88,12 +88,12 @@ void sn_gather(const sn_operand *o, const int64_t *dims, int rank, int64_t flat,
   }
 }
 
-void sn_gather_single(const sn_operand *o, const void *base, void *strip) {
+void sn_gather_single(const sn_operand *o, const void *base, void *strip, int64_t n) {
   switch (o->dtype) {
   case SN_F32:
-  case SN_I32: read_run32(strip, (const uint32_t *)base + o->offset, 0, SN_STRIP); break;
-  case SN_F64: read_run64(strip, (const uint64_t *)base + o->offset, 0, SN_STRIP); break;
-  case SN_BOOL: read_mask_run(strip, (const uint8_t *)base + o->offset, 0, SN_STRIP); break;
+  case SN_I32: read_run32(strip, (const uint32_t *)base + o->offset, 0, n); break;
+  case SN_F64: read_run64(strip, (const uint64_t *)base + o->offset, 0, n); break;
+  case SN_BOOL: read_mask_run(strip, (const uint8_t *)base + o->offset, 0, n); break;
   }
 }
 

@@ -10,8 +10,8 @@
 void sn_gather(const sn_operand *o, const int64_t *dims, int rank, int64_t flat, int64_t n,
                const void *base, void *strip);
 
-/* A whole strip of the operand's first element. */
-void sn_gather_single(const sn_operand *o, const void *base, void *strip);
+/* The operand's first element n times. */
+void sn_gather_single(const sn_operand *o, const void *base, void *strip, int64_t n);
 
 /* strip[i] = offset + sum of index times stride, in the operand's dtype. */
 void sn_gather_index(const sn_operand *o, const int64_t *dims, int rank, int64_t flat, int64_t n,

@@ -1,5 +1,7 @@
 #include "kernels/kernel.h"
 
+#include <string.h>
+
 /* Rough costs in nanoseconds, only to tell work that is worth a second thread from work that is
  * not. */
 #define NS_PER_BYTE 0.08
@@ -20,7 +22,8 @@ static void map_units(const sn_kernel_run *run, int64_t begin, int64_t end, void
   sn_vm_begin(&k->post, lane, run->values);
   for (int64_t u = begin; u < end; u++) {
     const int64_t flat = u * SN_STRIP, left = points - flat;
-    sn_vm_strip(&k->post, lane, run->values, flat, left < SN_STRIP ? left : SN_STRIP, NULL);
+    sn_vm_strip(&k->post, lane, run->values, flat, left < SN_STRIP ? left : SN_STRIP,
+                &(sn_vm_inputs){0});
   }
 }
 
@@ -37,12 +40,23 @@ sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_gr
                          sn_kernel *kernel) {
   const sn_strips *strips = sn_strips_for(machine->isa);
   *kernel = (sn_kernel){.group = group};
-  SN_TRY(sn_vm_assemble(arena, strips, &group->post, group->stores, group->n_stores, group->space,
-                        group->space_rank, SN_NONE, &kernel->post));
+  const sn_vm_source post = {.body = &group->post,
+                             .stores = group->stores,
+                             .n_stores = group->n_stores,
+                             .result = SN_NONE};
+  sn_vm_nest nest = {.rank = group->space_rank};
+  memcpy(nest.dims, group->space, sizeof nest.dims);
+  SN_TRY(sn_vm_assemble(arena, strips, &post, &nest, &kernel->post));
+  SN_TRY(sn_arena_alloc(arena, group->n_phases, sizeof *kernel->phases, (void **)&kernel->phases));
+  SN_TRY(sn_arena_alloc(arena, group->n_phases, sizeof *kernel->phase_offset,
+                        (void **)&kernel->phase_offset));
   switch (group->kind) {
   case SN_GROUP_MAP: SN_TRY(make_map(kernel)); break;
   case SN_GROUP_REDUCE: SN_TRY(sn_reduce_make(arena, strips, kernel)); break;
+  case SN_GROUP_ROW: SN_TRY(sn_row_make(arena, strips, kernel)); break;
   case SN_GROUP_CONTRACTION: SN_TRY(sn_contraction_make(arena, machine, kernel)); break;
+  case SN_GROUP_READY:
+  case SN_GROUP_KIND_COUNT: SN_CHECK(arena->env, false);
   }
   estimate_costs(kernel);
   return SN_OK;
@@ -54,6 +68,9 @@ void sn_kernel_units(void *arg, int64_t begin, int64_t end, int lane) {
   switch (run->kernel->group->kind) {
   case SN_GROUP_MAP: map_units(run, begin, end, memory); break;
   case SN_GROUP_REDUCE: sn_reduce_units(run, begin, end, memory); break;
+  case SN_GROUP_ROW: sn_row_units(run, begin, end, memory); break;
   case SN_GROUP_CONTRACTION: sn_contraction_units(run, begin, end, memory); break;
+  case SN_GROUP_READY:
+  case SN_GROUP_KIND_COUNT: break;
   }
 }

@@ -1,10 +1,11 @@
-/* kernel.h - a group made ready to run: the macro-kernels of the three kinds.
+/* kernel.h - a group made ready to run: the macro-kernels of the kinds.
  *
  * A kernel runs in stages, one dispatch each; a stage is a number of independent units. How the
  * work is cut into units, and the order of every sum, follow from sizes alone, so 1..N threads give
  * the same bits.
  *
  *   map          1 stage   unit: one strip of the space
+ *   row          1 stage   unit: some rows, each through all phases, then `post`
  *   contraction  1 stage   unit: one tile of one matrix of the batch; its rows go through `post`
  *   reduce       1 stage   unit: some outputs, wholly reduced, then `post`
  *             or 2 stages  unit: one block of one reduction -> partials in shared memory;
@@ -13,6 +14,7 @@
 #ifndef SN_KERNELS_KERNEL_H
 #define SN_KERNELS_KERNEL_H
 
+#include "kernels/fold.h"
 #include "kernels/gemm.h"
 #include "kernels/vm.h"
 
@@ -27,16 +29,23 @@ typedef enum sn_reduce_mode {
 typedef struct sn_reduce_plan {
   sn_reduce_mode mode;
   int64_t outputs, length; /* points of the space, points reduced for each */
-  int64_t block;           /* reduced points in a block (rows: strips of them) */
+  int64_t block;           /* reduced points of a unit's share when there are two stages */
   int64_t blocks;          /* per output; > 1: two stages */
   int64_t unit;            /* outputs of a unit that runs the post body; at most a strip */
-  sn_dtype dtype;
-  sn_fold_fn *fold;
-  sn_strip_fn *combine;
-  double identity;
-  size_t item_bytes;
+  sn_fold_plan fold;
   size_t accumulator_offset; /* in lane memory, behind the bodies' strips */
 } sn_reduce_plan;
+
+/* How a row group runs: rows one after the other, their heads gathered for `post`. */
+typedef struct sn_row_plan {
+  int64_t rows, length;
+  int64_t unit;        /* rows of a unit; at most a strip */
+  sn_fold_plan *folds; /* per head */
+  /* in lane memory, behind the bodies' strips */
+  size_t fold_offset;  /* per head SN_FOLD_SCRATCH_BYTES, for the phase under way */
+  size_t heads_offset; /* per head a strip: its values in the unit's rows */
+  size_t *kept_offset; /* per kept slot: a row of it */
+} sn_row_plan;
 
 typedef struct sn_stage {
   int64_t units;
@@ -45,15 +54,18 @@ typedef struct sn_stage {
 
 typedef struct sn_kernel {
   const sn_group *group;
-  sn_vm_code pre, post;
+  sn_vm_code *phases; /* per phase of the group */
+  sn_vm_code post;
+  size_t *phase_offset; /* of each phase's strips in lane memory */
   sn_reduce_plan reduce;
+  sn_row_plan row;
   sn_gemm gemm;
   int64_t batch;
   sn_stage stages[SN_MAX_STAGES];
   int n_stages;
-  size_t lane_bytes;   /* private memory of each lane */
-  size_t pre_offset;   /* of the pre body's strips in lane memory */
-  size_t shared_bytes; /* partials between stages */
+  size_t lane_bytes;     /* private memory of each lane */
+  size_t scratch_offset; /* of the contraction's panels in lane memory */
+  size_t shared_bytes;   /* partials between stages */
 } sn_kernel;
 
 typedef struct sn_machine { /* what a kernel is made for */
@@ -80,9 +92,13 @@ typedef struct sn_kernel_run {
 /* An sn_pool_fn: arg is an sn_kernel_run. */
 void sn_kernel_units(void *run, int64_t begin, int64_t end, int lane);
 
+static inline size_t sn_align64(size_t bytes) { return (bytes + 63) & ~(size_t)63; }
+
 /* Of the kinds; see the files of the same names. */
 sn_status sn_reduce_make(sn_arena *arena, const sn_strips *strips, sn_kernel *kernel);
 void sn_reduce_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane);
+sn_status sn_row_make(sn_arena *arena, const sn_strips *strips, sn_kernel *kernel);
+void sn_row_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane);
 sn_status sn_contraction_make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel);
 void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane);
 

@@ -12,14 +12,15 @@ static void print_operands(sn_text *t, const char *what, const sn_vm_operand *li
   }
 }
 
-static void print_code(sn_text *t, const char *part, const sn_group *group, const sn_vm_code *code,
-                       const sn_body *body) {
+static void print_code(sn_text *t, const char *part, const sn_vm_code *code, const sn_body *body) {
   sn_text_add(t, "  %s: %zu bytes of strips\n", part, code->lane_bytes);
   print_operands(t, "load ", code->loads, code->n_loads);
   for (uint32_t i = 0; i < code->n_consts; i++)
     sn_text_add(t, "    const s%u %.9g\n", code->consts[i].slot, code->consts[i].value);
-  if (code->head_slot != SN_NONE)
-    sn_text_add(t, "    head  s%u %s\n", code->head_slot, sn_op_describe(group->head_op)->name);
+  for (uint32_t i = 0; i < code->n_heads; i++)
+    sn_text_add(t, "    head%u s%u\n", code->heads[i].number, code->heads[i].slot);
+  for (uint32_t i = 0; i < code->n_reads; i++)
+    sn_text_add(t, "    kept%u s%u\n", code->reads[i].slot, code->reads[i].insn);
   for (uint32_t i = 0; i < code->n_ops; i++) {
     const sn_insn *insn = &body->insns[code->ops[i].dst];
     sn_text_add(t, "    s%u = %s", code->ops[i].dst, sn_op_describe(insn->op)->name);
@@ -37,13 +38,13 @@ sn_status sn_kernels_text(const sn_kernel *kernels, size_t n, sn_arena *arena, c
     for (int s = 0; s < k->n_stages; s++)
       sn_text_add(&t, "%s%lld units", s ? ", then " : ": ", (long long)k->stages[s].units);
     sn_text_add(&t, ", %zu bytes a lane, %zu shared\n", k->lane_bytes, k->shared_bytes);
-    if (k->group->kind == SN_GROUP_REDUCE)
-      print_code(&t, "before", k->group, &k->pre, &k->group->pre);
+    for (uint32_t p = 0; p < k->group->n_phases; p++)
+      print_code(&t, "phase", &k->phases[p], &k->group->phases[p].body);
     if (k->group->kind == SN_GROUP_CONTRACTION)
       sn_text_add(&t, "  product %lld x %lld x %lld, %lld tiles, kc %lld%s\n", (long long)k->gemm.m,
                   (long long)k->gemm.n, (long long)k->gemm.k, (long long)k->gemm.tasks,
                   (long long)k->gemm.kc, k->gemm.direct ? ", direct" : "");
-    print_code(&t, "strips", k->group, &k->post, &k->group->post);
+    print_code(&t, "strips", &k->post, &k->group->post);
   }
   *out = t.data ? t.data : "";
   return t.status;

@@ -21,6 +21,13 @@ void sn_strip_fill(sn_dtype dtype, void *strip, double value, int64_t n) {
   }
 }
 
+void sn_strip_spread(sn_dtype dtype, void *strip, int64_t n) {
+  if (dtype == SN_F64)
+    for (int64_t i = 1; i < n; i++) ((double *)strip)[i] = *(const double *)strip;
+  else
+    for (int64_t i = 1; i < n; i++) ((int32_t *)strip)[i] = *(const int32_t *)strip;
+}
+
 double sn_reduce_identity(sn_op op, sn_dtype dtype) {
 #define X_C(c) (c)
 #define X_IC(c) (c)

@@ -16,14 +16,22 @@
 
 typedef void sn_strip_fn(void *dst, const void *a, const void *b, const void *c, int64_t n);
 
-/* *out = all n >= 0 elements of a combined in one fixed tree: 64 bytes of accumulators, lane j
- * takes elements j, j + 16 (j + 8 for float64) ..., then the lanes are folded in halves. */
-typedef void sn_fold_fn(void *out, const void *a, int64_t n);
+/* Reductions run in lanes: SN_FOLD_BYTES of accumulators, 32 lanes (16 of float64), whatever the
+ * width of the machine's vectors. See kernels/reduce.c for the order of a whole sum. */
+#define SN_FOLD_BYTES 128
+#define SN_FOLD_BLOCK 8192 /* points that meet lane by lane before the lanes do */
+
+/* lanes[j] = the identity combined with elements j, j + 32, j + 64 ... of a strip of n >= 0. */
+typedef void sn_fold_fn(void *lanes, const void *strip, int64_t n);
+
+/* *out = all lanes combined: lane j with lane j + half, until one is left. */
+typedef void sn_collapse_fn(void *out, const void *lanes);
 
 typedef struct sn_strips {
   sn_strip_fn *op[SN_OP_COUNT][SN_DTYPE_COUNT]; /* by the last input's dtype; NULL: no such op */
   sn_strip_fn *combine[SN_OP_COUNT][SN_DTYPE_COUNT]; /* of a reduction: dst = a op b */
   sn_fold_fn *fold[SN_OP_COUNT][SN_DTYPE_COUNT];     /* of a reduction */
+  sn_collapse_fn *collapse[SN_OP_COUNT][SN_DTYPE_COUNT];
   sn_strip_fn *cast[SN_DTYPE_COUNT][SN_DTYPE_COUNT]; /* [from][to] */
   sn_strip_fn *mask_load;                            /* bytes -> masks */
   sn_strip_fn *mask_store;                           /* masks -> bytes 0, 1 */
@@ -34,6 +42,14 @@ const sn_strips *sn_strips_for(sn_isa_id isa);
 
 /* Bytes of an element inside a strip. */
 static inline size_t sn_strip_bytes(sn_dtype dtype) { return dtype == SN_F64 ? 8 : 4; }
+
+/* Accumulators of a reduction. */
+static inline int64_t sn_fold_lanes(sn_dtype dtype) {
+  return (int64_t)(SN_FOLD_BYTES / sn_strip_bytes(dtype));
+}
+
+/* Copies element 0 of a strip to all n. */
+void sn_strip_spread(sn_dtype dtype, void *strip, int64_t n);
 
 /* Writes one value, converted, to n elements of a strip. */
 void sn_strip_fill(sn_dtype dtype, void *strip, double value, int64_t n);

@@ -21,32 +21,86 @@ static sn_access access_of(const sn_operand *o, const int64_t *dims, int rank) {
   return single ? SN_ACCESS_SINGLE : linear ? SN_ACCESS_LINEAR : SN_ACCESS_STRIDED;
 }
 
+/* Operands of a body cover outer dims, then those that strips walk. */
+static sn_vm_operand operand_of(const sn_vm_nest *nest, const sn_operand *o, uint32_t slot) {
+  sn_vm_operand out = {.at = *o, .slot = slot};
+  memset(out.at.strides, 0, sizeof out.at.strides);
+  for (int i = 0; i < nest->outer_rank; i++) out.outer[i] = o->strides[i];
+  for (int i = 0; i < nest->rank; i++) out.at.strides[i] = o->strides[nest->outer_rank + i];
+  out.access = access_of(&out.at, nest->dims, nest->rank);
+  return out;
+}
+
 static sn_strip_fn *kernel_for(const sn_strips *strips, const sn_insn *insn) {
   if (insn->op == SN_OP_astype) return strips->cast[insn->in_dtype][insn->dtype];
   return strips->op[insn->op][insn->in_dtype];
 }
 
-static sn_status assemble_insn(sn_env *env, sn_vm_code *code, const sn_body *body, uint32_t i) {
+static sn_vm_op op_of(const sn_vm_code *code, const sn_insn *insn, uint32_t slot) {
+  const uint32_t a = insn->args[0];
+  return (sn_vm_op){kernel_for(code->strips, insn), slot, a, insn->n_args > 1 ? insn->args[1] : a,
+                    insn->n_args > 2 ? insn->args[2] : a};
+}
+
+/* Marks what is the same along a row: 1, and 2 where something that changes reads it. */
+static sn_status find_invariants(sn_arena *arena, const sn_vm_code *code,
+                                 const sn_vm_source *source, uint8_t **out) {
+  const sn_body *body = source->body;
+  uint8_t *same;
+  SN_TRY(sn_arena_alloc(arena, body->n_insns, 1, (void **)&same));
+  *out = same;
+  if (!code->nest.per_row) return SN_OK;
+  for (uint32_t i = 0; i < body->n_insns; i++) {
+    const sn_insn *insn = &body->insns[i];
+    same[i] = insn->kind == SN_INSN_HEAD || insn->kind == SN_INSN_CONST;
+    if (insn->kind == SN_INSN_LOAD)
+      same[i] =
+          operand_of(&code->nest, &body->operands[insn->args[0]], i).access == SN_ACCESS_SINGLE;
+    if (insn->kind != SN_INSN_OP) continue;
+    same[i] = 1;
+    for (uint32_t k = 0; k < insn->n_args; k++) same[i] = same[i] && same[insn->args[k]];
+    for (uint32_t k = 0; k < insn->n_args && !same[i]; k++)
+      if (same[insn->args[k]]) same[insn->args[k]] = 2;
+  }
+  for (uint32_t k = 0; k < source->n_keeps; k++)
+    if (same[source->keeps[k].insn]) same[source->keeps[k].insn] = 2;
+  for (uint32_t k = 0; k < source->n_stores; k++)
+    if (same[source->stores[k].insn]) same[source->stores[k].insn] = 2;
+  return SN_OK;
+}
+
+static void assemble_leaf(sn_vm_code *code, const sn_body *body, uint32_t i) {
   const sn_insn *insn = &body->insns[i];
   switch (insn->kind) {
   case SN_INSN_CONST:
     code->consts[code->n_consts++] = (sn_vm_const){i, insn->dtype, insn->value};
-    return SN_OK;
-  case SN_INSN_HEAD: code->head_slot = i; return SN_OK;
-  case SN_INSN_LOAD: {
-    const sn_operand *o = &body->operands[insn->args[0]];
-    code->loads[code->n_loads++] = (sn_vm_operand){*o, access_of(o, code->dims, code->rank), i};
-    return SN_OK;
+    break;
+  case SN_INSN_HEAD:
+    code->heads[code->n_heads++] = (sn_vm_head){i, insn->args[0], insn->dtype};
+    break;
+  case SN_INSN_KEPT: code->reads[code->n_reads++] = (sn_kept){i, insn->args[0]}; break;
+  case SN_INSN_LOAD:
+    code->loads[code->n_loads++] = operand_of(&code->nest, &body->operands[insn->args[0]], i);
+    break;
+  case SN_INSN_OP: break;
   }
-  case SN_INSN_OP: {
-    sn_strip_fn *run = kernel_for(code->strips, insn);
-    SN_CHECK(env, run != NULL);
-    const uint32_t a = insn->args[0];
-    code->ops[code->n_ops++] = (sn_vm_op){run, i, a, insn->n_args > 1 ? insn->args[1] : a,
-                                          insn->n_args > 2 ? insn->args[2] : a};
-    return SN_OK;
+}
+
+/* Ops of a row's entry come first: they read no others. */
+static sn_status assemble_ops(sn_env *env, sn_vm_code *code, const sn_body *body,
+                              const uint8_t *same) {
+  for (int lead = 1; lead >= 0; lead--) {
+    for (uint32_t i = 0; i < body->n_insns; i++) {
+      if (body->insns[i].kind != SN_INSN_OP || (same[i] != 0) != (lead != 0)) continue;
+      code->ops[code->n_ops] = op_of(code, &body->insns[i], i);
+      SN_CHECK(env, code->ops[code->n_ops].run != NULL);
+      code->n_ops++;
+    }
+    if (lead) code->n_lead = code->n_ops;
   }
-  }
+  for (uint32_t i = 0; i < body->n_insns; i++)
+    if (same[i] == 2 && body->insns[i].kind != SN_INSN_CONST)
+      code->spread[code->n_spread++] = (sn_vm_head){i, 0, body->insns[i].dtype};
   return SN_OK;
 }
 
@@ -54,7 +108,7 @@ static sn_status assemble_insn(sn_env *env, sn_vm_code *code, const sn_body *bod
  * value may still have to read what that memory held, so then nothing is written early. */
 static void find_direct_store(sn_vm_code *code, const sn_body *body) {
   code->direct_store = -1;
-  if (!code->n_ops) return;
+  if (code->n_ops == code->n_lead || code->n_keeps) return;
   const uint32_t last = code->ops[code->n_ops - 1].dst;
   for (uint32_t i = 0; i < code->n_stores; i++) {
     const sn_vm_operand *s = &code->stores[i];
@@ -67,39 +121,47 @@ static void find_direct_store(sn_vm_code *code, const sn_body *body) {
   }
 }
 
-/* Strips whose contents live from sn_vm_begin on keep their place; those of ops and gathers are
+/* After which instruction a strip is free again; n: never. */
+static void find_last_uses(const sn_vm_code *code, const sn_body *body, uint32_t *last_use) {
+  const uint32_t n = code->n_slots;
+  for (uint32_t i = 0; i < n; i++)
+    for (uint32_t k = 0; body->insns[i].kind == SN_INSN_OP && k < body->insns[i].n_args; k++)
+      last_use[body->insns[i].args[k]] = i;
+  for (uint32_t i = 0; i < code->n_stores; i++) last_use[code->stores[i].slot] = n;
+  if (code->result_slot != SN_NONE) last_use[code->result_slot] = n;
+}
+
+/* Strips whose contents live from the beginning on keep their place; those of ops and gathers are
  * given back after their last reader and taken again: bodies of a hundred ops stay in L1. */
-static sn_status place_strips(sn_arena *arena, sn_vm_code *code, const sn_body *body) {
+static sn_status place_strips(sn_arena *arena, sn_vm_code *code, const sn_body *body,
+                              const uint8_t *same) {
   const uint32_t n = code->n_slots;
   uint32_t *last_use, *free_places, n_free = 0, n_places = 0;
   SN_TRY(sn_arena_alloc(arena, n, sizeof *last_use, (void **)&last_use));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *free_places, (void **)&free_places));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *code->place, (void **)&code->place));
   size_t bytes = 4;
-  for (uint32_t i = 0; i < n; i++) {
-    const sn_insn *insn = &body->insns[i];
-    if (sn_strip_bytes(insn->dtype) > bytes) bytes = sn_strip_bytes(insn->dtype);
-    for (uint32_t k = 0; insn->kind == SN_INSN_OP && k < insn->n_args; k++)
-      last_use[insn->args[k]] = i;
-  }
+  for (uint32_t i = 0; i < n; i++)
+    if (sn_strip_bytes(body->insns[i].dtype) > bytes) bytes = sn_strip_bytes(body->insns[i].dtype);
   bytes *= SN_STRIP;
-  for (uint32_t i = 0; i < code->n_stores; i++) last_use[code->stores[i].slot] = n;
-  if (code->result_slot != SN_NONE) last_use[code->result_slot] = n;
-  const size_t table = ((size_t)n * sizeof(void *) + 63) & ~(size_t)63;
-  for (uint32_t i = 0; i < n;
-       i++) { /* loads fill before any op runs: their places are never shared */
-    code->place[i] = SN_NONE;
+  find_last_uses(code, body, last_use);
+  code->shift_offset = ((size_t)n * sizeof(void *) + 63) & ~(size_t)63;
+  const size_t shifts =
+      ((size_t)(code->n_loads + code->n_stores) * sizeof(int64_t) + 63) & ~(size_t)63;
+  const size_t table = code->shift_offset + (code->nest.per_row ? shifts : 0);
+  /* loads fill before any op runs: their places are never shared */
+  for (uint32_t i = 0; i < n; i++) {
     const sn_insn_kind kind = body->insns[i].kind;
-    if (kind == SN_INSN_LOAD || kind == SN_INSN_CONST)
-      code->place[i] = (uint32_t)(table + bytes * n_places++);
+    const bool own = kind == SN_INSN_LOAD || kind == SN_INSN_CONST || same[i];
+    code->place[i] = own ? (uint32_t)(table + bytes * n_places++) : SN_NONE;
   }
   for (uint32_t i = 0; i < n; i++) {
     const sn_insn *insn = &body->insns[i];
-    if (insn->kind != SN_INSN_OP) continue;
+    if (insn->kind != SN_INSN_OP || same[i]) continue;
     code->place[i] = n_free ? free_places[--n_free] : (uint32_t)(table + bytes * n_places++);
     for (uint32_t k = 0; k < insn->n_args; k++) {
       const uint32_t x = insn->args[k];
-      if (last_use[x] != i || body->insns[x].kind != SN_INSN_OP) continue;
+      if (last_use[x] != i || body->insns[x].kind != SN_INSN_OP || same[x]) continue;
       last_use[x] = n; /* an op may read one value twice: give it back once */
       free_places[n_free++] = code->place[x];
     }
@@ -108,26 +170,33 @@ static sn_status place_strips(sn_arena *arena, sn_vm_code *code, const sn_body *
   return SN_OK;
 }
 
-sn_status sn_vm_assemble(sn_arena *arena, const sn_strips *strips, const sn_body *body,
-                         const sn_store *stores, uint32_t n_stores, const int64_t *dims, int rank,
-                         uint32_t result, sn_vm_code *code) {
-  *code = (sn_vm_code){.strips = strips,
-                       .rank = rank,
-                       .n_slots = body->n_insns,
-                       .head_slot = SN_NONE,
-                       .result_slot = result};
-  memcpy(code->dims, dims, (size_t)rank * sizeof *dims);
+sn_status sn_vm_assemble(sn_arena *arena, const sn_strips *strips, const sn_vm_source *source,
+                         const sn_vm_nest *nest, sn_vm_code *code) {
+  const sn_body *body = source->body;
   const uint32_t n = body->n_insns;
+  *code = (sn_vm_code){.strips = strips,
+                       .nest = *nest,
+                       .n_slots = n,
+                       .keeps = source->keeps,
+                       .n_keeps = source->n_keeps,
+                       .kept_dtypes = source->kept_dtypes,
+                       .result_slot = source->result};
   SN_TRY(sn_arena_alloc(arena, n, sizeof *code->loads, (void **)&code->loads));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *code->consts, (void **)&code->consts));
+  SN_TRY(sn_arena_alloc(arena, n, sizeof *code->heads, (void **)&code->heads));
+  SN_TRY(sn_arena_alloc(arena, n, sizeof *code->reads, (void **)&code->reads));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *code->ops, (void **)&code->ops));
-  SN_TRY(sn_arena_alloc(arena, n_stores, sizeof *code->stores, (void **)&code->stores));
-  for (uint32_t i = 0; i < n; i++) SN_TRY(assemble_insn(arena->env, code, body, i));
-  for (uint32_t i = 0; i < n_stores; i++)
+  SN_TRY(sn_arena_alloc(arena, n, sizeof *code->spread, (void **)&code->spread));
+  SN_TRY(sn_arena_alloc(arena, source->n_stores, sizeof *code->stores, (void **)&code->stores));
+  uint8_t *same;
+  SN_TRY(find_invariants(arena, code, source, &same));
+  for (uint32_t i = 0; i < n; i++) assemble_leaf(code, body, i);
+  SN_TRY(assemble_ops(arena->env, code, body, same));
+  for (uint32_t i = 0; i < source->n_stores; i++)
     code->stores[code->n_stores++] =
-        (sn_vm_operand){stores[i].target, access_of(&stores[i].target, dims, rank), stores[i].insn};
+        operand_of(nest, &source->stores[i].target, source->stores[i].insn);
   find_direct_store(code, body);
-  return place_strips(arena, code, body);
+  return place_strips(arena, code, body, same);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -140,27 +209,75 @@ void sn_vm_begin(const sn_vm_code *code, void *lane, void *const *values) {
     const sn_vm_const *c = &code->consts[i];
     sn_strip_fill(c->dtype, slots[c->slot], c->value, SN_STRIP);
   }
-  for (uint32_t i = 0; i < code->n_loads; i++) {
+  for (uint32_t i = 0; i < code->n_loads && !code->nest.per_row; i++) {
     const sn_vm_operand *o = &code->loads[i];
     if (o->access == SN_ACCESS_SINGLE)
-      sn_gather_single(&o->at, values[o->at.value], slots[o->slot]);
+      sn_gather_single(&o->at, values[o->at.value], slots[o->slot], SN_STRIP);
   }
 }
 
-static void load_strip(const sn_vm_code *code, void **slots, void *lane, const sn_vm_operand *o,
+static int64_t row_shift(const sn_vm_nest *nest, const sn_vm_operand *o, int64_t row) {
+  int64_t shift = 0;
+  for (int i = nest->outer_rank - 1; i >= 0; i--) {
+    shift += row % nest->outer[i] * o->outer[i];
+    row /= nest->outer[i];
+  }
+  return shift;
+}
+
+/* The operand in the row that was entered. */
+static sn_operand shifted(const sn_vm_code *code, const void *lane, const sn_vm_operand *o,
+                          uint32_t number) {
+  sn_operand at = o->at;
+  if (code->nest.per_row)
+    at.offset += ((const int64_t *)(const void *)((const char *)lane + code->shift_offset))[number];
+  return at;
+}
+
+void sn_vm_enter(const sn_vm_code *code, void *lane, void *const *values, int64_t row,
+                 const void *const *heads) {
+  void **slots = lane;
+  int64_t *shifts = (int64_t *)(void *)((char *)lane + code->shift_offset);
+  for (uint32_t i = 0; i < code->n_loads; i++) {
+    const sn_vm_operand *o = &code->loads[i];
+    shifts[i] = row_shift(&code->nest, o, row);
+    if (o->access != SN_ACCESS_SINGLE) continue;
+    const sn_operand at = shifted(code, lane, o, i);
+    sn_gather_single(&at, values[at.value], slots[o->slot], 1);
+  }
+  for (uint32_t i = 0; i < code->n_stores; i++)
+    shifts[code->n_loads + i] = row_shift(&code->nest, &code->stores[i], row);
+  for (uint32_t i = 0; i < code->n_heads; i++) {
+    const sn_vm_head *head = &code->heads[i];
+    memcpy(slots[head->slot], heads[head->number], sn_strip_bytes(head->dtype));
+  }
+  for (uint32_t i = 0; i < code->n_lead; i++) {
+    const sn_vm_op *op = &code->ops[i];
+    op->run(slots[op->dst], slots[op->a], slots[op->b], slots[op->c], 1);
+  }
+  int64_t length = 1;
+  for (int i = 0; i < code->nest.rank; i++) length *= code->nest.dims[i];
+  for (uint32_t i = 0; i < code->n_spread; i++)
+    sn_strip_spread(code->spread[i].dtype, slots[code->spread[i].slot],
+                    length < SN_STRIP ? length : SN_STRIP);
+}
+
+static void load_strip(const sn_vm_code *code, void **slots, void *lane, uint32_t number,
                        void *const *values, int64_t flat, int64_t n) {
+  const sn_vm_operand *o = &code->loads[number];
   if (o->access == SN_ACCESS_SINGLE) return;
+  const sn_operand at = shifted(code, lane, o, number);
   if (o->access == SN_ACCESS_INDEX) {
-    sn_gather_index(&o->at, code->dims, code->rank, flat, n, slots[o->slot]);
+    sn_gather_index(&at, code->nest.dims, code->nest.rank, flat, n, slots[o->slot]);
     return;
   }
-  char *base = values[o->at.value];
+  char *base = values[at.value];
   if (o->access == SN_ACCESS_STRIDED) {
-    sn_gather(&o->at, code->dims, code->rank, flat, n, base, slots[o->slot]);
+    sn_gather(&at, code->nest.dims, code->nest.rank, flat, n, base, slots[o->slot]);
     return;
   }
-  char *from = base + (size_t)(o->at.offset + flat) * sn_dtype_bytes(o->at.dtype);
-  if (o->at.dtype != SN_BOOL) {
+  char *from = base + (size_t)(at.offset + flat) * sn_dtype_bytes(at.dtype);
+  if (at.dtype != SN_BOOL) {
     slots[o->slot] = from;
     return;
   }
@@ -168,26 +285,37 @@ static void load_strip(const sn_vm_code *code, void **slots, void *lane, const s
   code->strips->mask_load(slots[o->slot], from, from, from, n);
 }
 
-const void *sn_vm_strip(const sn_vm_code *code, void *lane, void *const *values, int64_t flat,
-                        int64_t n, const void *head) {
+/* Kept values are read, and written by the op that makes them, where the row keeps them. */
+static void bind_kept(const sn_vm_code *code, void **slots, const sn_kept *kept, uint32_t n,
+                      int64_t flat, const sn_vm_inputs *inputs) {
+  for (uint32_t i = 0; i < n; i++)
+    slots[kept[i].insn] =
+        inputs->kept[kept[i].slot] + (size_t)flat * sn_strip_bytes(code->kept_dtypes[kept[i].slot]);
+}
+
+void sn_vm_strip(const sn_vm_code *code, void *lane, void *const *values, int64_t flat, int64_t n,
+                 const sn_vm_inputs *inputs) {
   void **slots = lane;
-  for (uint32_t i = 0; i < code->n_loads; i++)
-    load_strip(code, slots, lane, &code->loads[i], values, flat, n);
-  if (code->head_slot != SN_NONE) memcpy(&slots[code->head_slot], &head, sizeof head);
+  for (uint32_t i = 0; i < code->n_loads; i++) load_strip(code, slots, lane, i, values, flat, n);
+  for (uint32_t i = 0; i < code->n_heads && !code->nest.per_row; i++)
+    memcpy(&slots[code->heads[i].slot], &inputs->heads[code->heads[i].number], sizeof(void *));
+  bind_kept(code, slots, code->reads, code->n_reads, flat, inputs);
+  bind_kept(code, slots, code->keeps, code->n_keeps, flat, inputs);
   if (code->direct_store >= 0) {
-    const sn_operand *to = &code->stores[code->direct_store].at;
-    slots[code->stores[code->direct_store].slot] =
-        (char *)values[to->value] + (size_t)(to->offset + flat) * sn_dtype_bytes(to->dtype);
+    const sn_vm_operand *s = &code->stores[code->direct_store];
+    const sn_operand to = shifted(code, lane, s, code->n_loads + (uint32_t)code->direct_store);
+    slots[s->slot] =
+        (char *)values[to.value] + (size_t)(to.offset + flat) * sn_dtype_bytes(to.dtype);
   }
-  for (uint32_t i = 0; i < code->n_ops; i++) {
+  for (uint32_t i = code->n_lead; i < code->n_ops; i++) {
     const sn_vm_op *op = &code->ops[i];
     op->run(slots[op->dst], slots[op->a], slots[op->b], slots[op->c], n);
   }
   for (uint32_t i = 0; i < code->n_stores; i++) {
     if ((int32_t)i == code->direct_store) continue;
     const sn_vm_operand *s = &code->stores[i];
-    sn_scatter(code->strips, &s->at, s->access == SN_ACCESS_LINEAR, code->dims, code->rank, flat, n,
-               slots[s->slot], values[s->at.value]);
+    const sn_operand to = shifted(code, lane, s, code->n_loads + i);
+    sn_scatter(code->strips, &to, s->access == SN_ACCESS_LINEAR, code->nest.dims, code->nest.rank,
+               flat, n, slots[s->slot], values[to.value]);
   }
-  return code->result_slot == SN_NONE ? NULL : slots[code->result_slot];
 }

@@ -8,6 +8,10 @@
  * run, everything else is gathered run by run along the innermost dimension. All loads of a strip
  * come before its stores, so an output may share memory with an input that is read at the same
  * places.
+ *
+ * The phases of a row group walk one row at a time: the body's space is the row, and what does not
+ * change along it (heads, loads of one element, what is made of these alone) is computed once when
+ * a row is entered and spread over a strip.
  */
 #ifndef SN_KERNELS_VM_H
 #define SN_KERNELS_VM_H
@@ -23,7 +27,8 @@ typedef enum sn_access {
 } sn_access;
 
 typedef struct sn_vm_operand {
-  sn_operand at;
+  sn_operand at; /* strides over the dims that a strip walks */
+  int64_t outer[SN_MAX_RANK];
   sn_access access;
   uint32_t slot; /* instruction whose value it is */
 } sn_vm_operand;
@@ -39,38 +44,80 @@ typedef struct sn_vm_const {
   double value;
 } sn_vm_const;
 
+typedef struct sn_vm_head {
+  uint32_t slot, number;
+  sn_dtype dtype;
+} sn_vm_head;
+
+/* What a body runs over: strips walk dims; a row group's phases enter each point of outer. */
+typedef struct sn_vm_nest {
+  bool per_row;
+  int outer_rank, rank;
+  int64_t outer[SN_MAX_RANK], dims[SN_MAX_RANK];
+} sn_vm_nest;
+
 typedef struct sn_vm_code {
   const sn_strips *strips;
-  int rank;
-  int64_t dims[SN_MAX_RANK];
+  sn_vm_nest nest;
   sn_vm_operand *loads, *stores;
   uint32_t n_loads, n_stores;
   sn_vm_const *consts;
   uint32_t n_consts;
-  sn_vm_op *ops;
-  uint32_t n_ops;
+  sn_vm_head *heads;
+  uint32_t n_heads;
+  const sn_kept *keeps; /* of the phase; slot: kept slot, insn: VM slot */
+  uint32_t n_keeps;
+  sn_kept *reads; /* kept slots that are read */
+  uint32_t n_reads;
+  sn_vm_op *ops; /* the first n_lead ones once per row, for one element */
+  uint32_t n_ops, n_lead;
+  sn_vm_head *spread; /* slots to be spread when a row is entered */
+  uint32_t n_spread;
   uint32_t n_slots;
-  uint32_t head_slot;   /* SN_NONE: none */
-  uint32_t result_slot; /* of a pre body: its result; else SN_NONE */
+  const sn_dtype *kept_dtypes;
+  uint32_t result_slot; /* of a reduce's phase: what is reduced; else SN_NONE */
   int32_t
       direct_store; /* this store's value is written by the last op straight to memory; -1: none */
   uint32_t *place; /* per slot: where its strip lies in lane memory, in bytes; SN_NONE: elsewhere */
-  size_t lane_bytes; /* slot pointers and strips */
+  size_t shift_offset; /* in lane memory: per load, then per store, the row's offset */
+  size_t lane_bytes;   /* slot pointers, shifts and strips */
 } sn_vm_code;
 
-/* Translates a body over the given dims; stores may be none. result: slot whose value is asked, or
- * SN_NONE. */
-sn_status sn_vm_assemble(sn_arena *arena, const sn_strips *strips, const sn_body *body,
-                         const sn_store *stores, uint32_t n_stores, const int64_t *dims, int rank,
-                         uint32_t result, sn_vm_code *out);
+/* Values that a strip reads beside memory. */
+typedef struct sn_vm_inputs {
+  const void *const *heads; /* not per row: per head its strip */
+  char *const *kept;        /* per kept slot the row's values */
+} sn_vm_inputs;
 
-/* Prepares lane memory (64-byte aligned, code->lane_bytes): constants and single values. values:
- * base pointer of every buffer. */
+/* Body to code: stores, keeps (may be none) and the slot whose value is asked, or SN_NONE. */
+typedef struct sn_vm_source {
+  const sn_body *body;
+  const sn_store *stores;
+  uint32_t n_stores;
+  const sn_kept *keeps;
+  uint32_t n_keeps;
+  const sn_dtype *kept_dtypes;
+  uint32_t result;
+} sn_vm_source;
+
+sn_status sn_vm_assemble(sn_arena *arena, const sn_strips *strips, const sn_vm_source *source,
+                         const sn_vm_nest *nest, sn_vm_code *out);
+
+/* Prepares lane memory (64-byte aligned, code->lane_bytes): constants and, unless the code runs per
+ * row, single values. values: base pointer of every buffer. */
 void sn_vm_begin(const sn_vm_code *code, void *lane, void *const *values);
 
-/* Runs the strip [flat, flat + n), n <= SN_STRIP; head: its strip of the head's values, or NULL.
- * Returns the strip of the result slot, or NULL. */
-const void *sn_vm_strip(const sn_vm_code *code, void *lane, void *const *values, int64_t flat,
-                        int64_t n, const void *head);
+/* Per row: enters point `row` of the outer dims; heads[number] points to one value each. */
+void sn_vm_enter(const sn_vm_code *code, void *lane, void *const *values, int64_t row,
+                 const void *const *heads);
+
+/* Runs the strip [flat, flat + n), n <= SN_STRIP. */
+void sn_vm_strip(const sn_vm_code *code, void *lane, void *const *values, int64_t flat, int64_t n,
+                 const sn_vm_inputs *inputs);
+
+/* The strip that slot holds since the last sn_vm_strip. */
+static inline const void *sn_vm_slot(const void *lane, uint32_t slot) {
+  return ((void *const *)lane)[slot];
+}
 
 #endif

@@ -13,10 +13,16 @@ static void touch(sn_plan *plan, const sn_operand *o, uint32_t group) {
   place->last = group;
 }
 
+static void touch_phase(sn_plan *plan, const sn_phase *phase, uint32_t group) {
+  for (uint32_t k = 0; k < phase->body.n_operands; k++)
+    touch(plan, &phase->body.operands[k], group);
+  for (uint32_t k = 0; k < phase->n_stores; k++) touch(plan, &phase->stores[k].target, group);
+}
+
 static void find_lives(const sn_groups *groups, sn_plan *plan) {
   for (uint32_t i = 0; i < groups->n_groups; i++) {
     const sn_group *g = &groups->groups[i];
-    for (uint32_t k = 0; k < g->pre.n_operands; k++) touch(plan, &g->pre.operands[k], i);
+    for (uint32_t p = 0; p < g->n_phases; p++) touch_phase(plan, &g->phases[p], i);
     for (uint32_t k = 0; k < g->post.n_operands; k++) touch(plan, &g->post.operands[k], i);
     if (g->kind == SN_GROUP_CONTRACTION) {
       touch(plan, &g->a, i);
@@ -36,8 +42,9 @@ static bool same_access(const sn_operand *a, const sn_operand *b, int rank) {
 
 /* Whether group g, which writes `target`, reads value `from` only at the places it writes. */
 static bool reads_in_step(const sn_group *g, const sn_operand *target, uint32_t from) {
-  for (uint32_t k = 0; k < g->pre.n_operands; k++)
-    if (g->pre.operands[k].value == from) return false;
+  for (uint32_t p = 0; p < g->n_phases; p++)
+    for (uint32_t k = 0; k < g->phases[p].body.n_operands; k++)
+      if (g->phases[p].body.operands[k].value == from) return false;
   if (g->kind == SN_GROUP_CONTRACTION && (g->a.value == from || g->b.value == from)) return false;
   for (uint32_t k = 0; k < g->post.n_operands; k++)
     if (g->post.operands[k].value == from &&

@@ -16,11 +16,11 @@ size_t sn_executable_workspace_bytes(const sn_executable *exe, int lanes) {
 }
 
 sn_status sn_executable_register(sn_executable *exe, sn_profiler *profiler) {
-  static const char *const kinds[] = {"map", "reduce", "contraction"};
   if (exe->profile_session == profiler->session) return SN_OK;
   for (size_t i = 0; i < exe->n_kernels; i++)
     SN_TRY(sn_profiler_register(profiler, exe->groups.groups[i].name,
-                                kinds[exe->groups.groups[i].kind], &exe->profile_rows[i]));
+                                sn_group_kind_name(&exe->groups.groups[i]),
+                                &exe->profile_rows[i]));
   exe->profile_session = profiler->session;
   return SN_OK;
 }

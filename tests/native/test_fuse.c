@@ -144,9 +144,10 @@ static void no_cycles(void **state) {
   uint8_t written[64] = {0};
   for (size_t i = 0; i < groups.n_groups; i++) {
     const sn_group *g = &groups.groups[i];
-    for (uint32_t k = 0; k < g->pre.n_operands + g->post.n_operands; k++) {
+    const sn_body *pre = g->n_phases ? &g->phases[0].body : &g->post;
+    for (uint32_t k = 0; k < pre->n_operands + g->post.n_operands; k++) {
       const sn_operand *o =
-          k < g->pre.n_operands ? &g->pre.operands[k] : &g->post.operands[k - g->pre.n_operands];
+          k < pre->n_operands ? &pre->operands[k] : &g->post.operands[k - pre->n_operands];
       if (o->value != SN_NONE && groups.values[o->value].kind != SN_VALUE_ARGUMENT)
         assert_true(written[o->value]);
     }
@@ -187,8 +188,8 @@ static void text_of_a_contraction(void **state) {
   const sn_id m = sn_build_matmul(&l.b, a, sn_build_swap_last(&l.b, b));
   OUTPUTS(&l, BINARY(add, m, sn_build_broadcast(&l.b, bias, &type)));
   expect_groups(&l, "k0 contraction matmul+add space(4, 5) k(8)\n"
-                    "  head = matmul b0[0, 8, 1] b1[0, 1, 8]\n"
-                    "    v0 = head : float32\n"
+                    "  head0 = matmul b0[0, 8, 1] b1[0, 1, 8]\n"
+                    "    v0 = head0 : float32\n"
                     "    v1 = b2[0, 0, 1] : float32\n"
                     "    v2 = add v0 v1 : float32\n"
                     "    b3[0, 5, 1] = v2\n"
@@ -204,12 +205,13 @@ static void text_of_a_reduction(void **state) {
   const sn_id s = SUM(BINARY(mul, x, y), 1);
   OUTPUTS(&l, UNARY(neg, s), s);
   expect_groups(&l, "k0 reduce mul+sum+neg space(16) reduced(4)\n"
-                    "  before\n"
+                    "  phase 0\n"
                     "    v0 = b0[0, 1, 16] : float32\n"
                     "    v1 = b1[0, 1, 16] : float32\n"
                     "    v2 = mul v0 v1 : float32\n"
-                    "  head = sum v2\n"
-                    "    v0 = head : float32\n"
+                    "    head0 = sum v2\n"
+                    "  then\n"
+                    "    v0 = head0 : float32\n"
                     "    v1 = neg v0 : float32\n"
                     "    b2[0, 1] = v0\n"
                     "    b3[0, 1] = v1\n"
