@@ -64,6 +64,8 @@ static sn_status find_invariants(sn_arena *arena, const sn_vm_code *code,
   }
   for (uint32_t k = 0; k < source->n_keeps; k++)
     if (same[source->keeps[k].insn]) same[source->keeps[k].insn] = 2;
+  for (uint32_t k = 0; k < source->n_reductions; k++)
+    if (same[source->reductions[k].insn]) same[source->reductions[k].insn] = 2;
   for (uint32_t k = 0; k < source->n_stores; k++)
     if (same[source->stores[k].insn]) same[source->stores[k].insn] = 2;
   return SN_OK;
@@ -122,19 +124,21 @@ static void find_direct_store(sn_vm_code *code, const sn_body *body) {
 }
 
 /* After which instruction a strip is free again; n: never. */
-static void find_last_uses(const sn_vm_code *code, const sn_body *body, uint32_t *last_use) {
+static void find_last_uses(const sn_vm_code *code, const sn_vm_source *source, uint32_t *last_use) {
+  const sn_body *body = source->body;
   const uint32_t n = code->n_slots;
   for (uint32_t i = 0; i < n; i++)
     for (uint32_t k = 0; body->insns[i].kind == SN_INSN_OP && k < body->insns[i].n_args; k++)
       last_use[body->insns[i].args[k]] = i;
   for (uint32_t i = 0; i < code->n_stores; i++) last_use[code->stores[i].slot] = n;
-  if (code->result_slot != SN_NONE) last_use[code->result_slot] = n;
+  for (uint32_t i = 0; i < source->n_reductions; i++) last_use[source->reductions[i].insn] = n;
 }
 
 /* Strips whose contents live from the beginning on keep their place; those of ops and gathers are
  * given back after their last reader and taken again: bodies of a hundred ops stay in L1. */
-static sn_status place_strips(sn_arena *arena, sn_vm_code *code, const sn_body *body,
+static sn_status place_strips(sn_arena *arena, sn_vm_code *code, const sn_vm_source *source,
                               const uint8_t *same) {
+  const sn_body *body = source->body;
   const uint32_t n = code->n_slots;
   uint32_t *last_use, *free_places, n_free = 0, n_places = 0;
   SN_TRY(sn_arena_alloc(arena, n, sizeof *last_use, (void **)&last_use));
@@ -144,7 +148,7 @@ static sn_status place_strips(sn_arena *arena, sn_vm_code *code, const sn_body *
   for (uint32_t i = 0; i < n; i++)
     if (sn_strip_bytes(body->insns[i].dtype) > bytes) bytes = sn_strip_bytes(body->insns[i].dtype);
   bytes *= SN_STRIP;
-  find_last_uses(code, body, last_use);
+  find_last_uses(code, source, last_use);
   code->shift_offset = ((size_t)n * sizeof(void *) + 63) & ~(size_t)63;
   const size_t shifts =
       ((size_t)(code->n_loads + code->n_stores) * sizeof(int64_t) + 63) & ~(size_t)63;
@@ -179,8 +183,7 @@ sn_status sn_vm_assemble(sn_arena *arena, const sn_strips *strips, const sn_vm_s
                        .n_slots = n,
                        .keeps = source->keeps,
                        .n_keeps = source->n_keeps,
-                       .kept_dtypes = source->kept_dtypes,
-                       .result_slot = source->result};
+                       .kept_dtypes = source->kept_dtypes};
   SN_TRY(sn_arena_alloc(arena, n, sizeof *code->loads, (void **)&code->loads));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *code->consts, (void **)&code->consts));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *code->heads, (void **)&code->heads));
@@ -196,7 +199,7 @@ sn_status sn_vm_assemble(sn_arena *arena, const sn_strips *strips, const sn_vm_s
     code->stores[code->n_stores++] =
         operand_of(nest, &source->stores[i].target, source->stores[i].insn);
   find_direct_store(code, body);
-  return place_strips(arena, code, body, same);
+  return place_strips(arena, code, source, same);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
