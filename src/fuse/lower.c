@@ -73,13 +73,18 @@ sn_operand sn_lower_operand(const sn_lowering *l, sn_id id, int rank, const int 
   return operand;
 }
 
-sn_status sn_lower_insn(sn_body_builder *b, sn_id id, const sn_insn *insn) {
-  SN_TRY(sn_arena_grow(b->l->arena, (void **)&b->body.insns, &b->cap_insns, b->body.n_insns,
-                       sizeof *insn));
+static sn_status give_insn(sn_body_builder *b, sn_id id, uint32_t insn) {
   SN_TRY(sn_arena_grow(b->l->arena, (void **)&b->touched, &b->cap_touched, b->n_touched,
                        sizeof *b->touched));
   b->touched[b->n_touched++] = id;
-  b->l->insn_of[id] = b->body.n_insns;
+  b->l->insn_of[id] = insn;
+  return SN_OK;
+}
+
+sn_status sn_lower_insn(sn_body_builder *b, sn_id id, const sn_insn *insn) {
+  SN_TRY(sn_arena_grow(b->l->arena, (void **)&b->body.insns, &b->cap_insns, b->body.n_insns,
+                       sizeof *insn));
+  SN_TRY(give_insn(b, id, b->body.n_insns));
   b->body.insns[b->body.n_insns++] = *insn;
   return SN_OK;
 }
@@ -102,12 +107,21 @@ sn_status sn_lower_source(sn_body_builder *b, sn_id id) {
   return sn_lower_insn(b, id, &insn);
 }
 
+/* What id reads as x: a value of the same kernel, whatever view of it, or a source. */
+static sn_status add_input(sn_body_builder *b, sn_id id, sn_id x) {
+  const sn_lowering *l = b->l;
+  const sn_id base = l->views[x].base;
+  if (l->insn_of[x] != SN_NONE) return SN_OK;
+  const bool here = l->p->set[id] != SN_NONE && l->p->set[base] == l->p->set[id];
+  if (here && l->insn_of[base] != SN_NONE) return give_insn(b, x, l->insn_of[base]);
+  return sn_lower_source(b, x);
+}
+
 sn_status sn_lower_compute(sn_body_builder *b, sn_id id) {
   sn_lowering *l = b->l;
   const sn_node *node = sn_graph_node(l->g, id);
   const sn_id *x = sn_graph_inputs(l->g, id);
-  for (uint32_t k = 0; k < node->n_inputs; k++)
-    if (l->insn_of[x[k]] == SN_NONE) SN_TRY(sn_lower_source(b, x[k]));
+  for (uint32_t k = 0; k < node->n_inputs; k++) SN_TRY(add_input(b, id, x[k]));
   sn_insn insn = {
       .kind = SN_INSN_OP, .op = node->op, .dtype = node->type.dtype, .n_args = node->n_inputs};
   for (uint32_t k = 0; k < node->n_inputs; k++) insn.args[k] = l->insn_of[x[k]];
@@ -132,6 +146,26 @@ static void space_of(sn_group *group, const sn_type *type) {
   memcpy(group->space, type->dims, sizeof group->space);
 }
 
+static sn_status add_store(sn_group *group, sn_arena *arena, size_t *capacity, uint32_t insn,
+                           const sn_operand *target) {
+  SN_TRY(sn_arena_grow(arena, (void **)&group->stores, capacity, group->n_stores,
+                       sizeof *group->stores));
+  group->stores[group->n_stores++] = (sn_store){insn, *target};
+  return SN_OK;
+}
+
+/* A stack of scalars: each goes to its place. */
+static sn_status store_stack(sn_body_builder *b, sn_group *group, size_t *capacity, sn_id id) {
+  sn_lowering *l = b->l;
+  const sn_id *x = sn_graph_inputs(l->g, id);
+  sn_operand target = {.value = l->value_of[id], .dtype = l->g->nodes[id].type.dtype};
+  for (uint32_t k = 0; k < l->g->nodes[id].n_inputs; k++, target.offset++) {
+    SN_TRY(add_input(b, id, x[k]));
+    SN_TRY(add_store(group, l->arena, capacity, l->insn_of[x[k]], &target));
+  }
+  return SN_OK;
+}
+
 static sn_status lower_post(sn_lowering *l, size_t set, sn_group *group) {
   size_t n;
   const sn_id *nodes = sn_lower_members(l, set, &n);
@@ -139,6 +173,7 @@ static sn_status lower_post(sn_lowering *l, size_t set, sn_group *group) {
   for (int i = 0; i < b.rank; i++) b.perm[i] = i;
   for (size_t i = 0; i < n; i++) {
     if (l->p->owner[nodes[i]] != SN_NONE) continue;
+    if (l->g->nodes[nodes[i]].op == SN_OP_concat) continue;
     if (nodes[i] != l->p->head[set]) {
       SN_TRY(sn_lower_compute(&b, nodes[i]));
       continue;
@@ -150,12 +185,13 @@ static sn_status lower_post(sn_lowering *l, size_t set, sn_group *group) {
   for (size_t i = 0; i < n; i++) {
     const uint32_t value = l->value_of[nodes[i]];
     if (value == SN_NONE) continue;
-    SN_TRY(sn_arena_grow(l->arena, (void **)&group->stores, &cap_stores, group->n_stores,
-                         sizeof *group->stores));
-    sn_store *store = &group->stores[group->n_stores++];
-    *store = (sn_store){.insn = l->insn_of[nodes[i]]};
-    store->target = (sn_operand){.value = value, .dtype = l->g->nodes[nodes[i]].type.dtype};
-    sn_row_major(&l->g->nodes[nodes[i]].type, store->target.strides);
+    if (l->g->nodes[nodes[i]].op == SN_OP_concat) {
+      SN_TRY(store_stack(&b, group, &cap_stores, nodes[i]));
+      continue;
+    }
+    sn_operand target = {.value = value, .dtype = l->g->nodes[nodes[i]].type.dtype};
+    sn_row_major(&l->g->nodes[nodes[i]].type, target.strides);
+    SN_TRY(add_store(group, l->arena, &cap_stores, l->insn_of[nodes[i]], &target));
   }
   group->post = b.body;
   sn_lower_end_body(&b);
@@ -346,7 +382,9 @@ static sn_status lower_set(sn_lowering *l, size_t set) {
   if (l->p->row[set] != SN_NONE) return sn_lower_row(l, set, group);
   if (kind == SN_CLASS_REDUCE) return lower_reduce(l, set, group);
   if (kind == SN_CLASS_MATMUL) return lower_contraction(l, set, group);
-  space_of(group, &l->g->nodes[sn_lower_members(l, set, &(size_t){0})[0]].type);
+  const sn_node *first = &l->g->nodes[*sn_lower_members(l, set, &(size_t){0})];
+  const sn_type point = sn_type_scalar(first->type.dtype);
+  space_of(group, first->op == SN_OP_concat ? &point : &first->type);
   return lower_post(l, set, group);
 }
 

@@ -165,16 +165,6 @@ static void point_at(const row_set *r, sn_body_builder *b, const sn_type *type) 
   for (int i = 0; i < type->rank; i++) b->perm[i] = i;
 }
 
-/* A view of a member has the member's instruction. */
-static sn_status share_insn(sn_body_builder *b, sn_id view, sn_id member) {
-  if (view == member || b->l->insn_of[view] != SN_NONE) return SN_OK;
-  SN_TRY(sn_arena_grow(b->l->arena, (void **)&b->touched, &b->cap_touched, b->n_touched,
-                       sizeof *b->touched));
-  b->touched[b->n_touched++] = view;
-  b->l->insn_of[view] = b->l->insn_of[member];
-  return SN_OK;
-}
-
 static sn_status add_member(row_set *r, sn_body_builder *b, const row_member *m, uint32_t phase) {
   const sn_node *node = node_of(r, m);
   sn_insn leaf = {.dtype = node->type.dtype, .n_args = 1};
@@ -187,11 +177,6 @@ static sn_status add_member(row_set *r, sn_body_builder *b, const row_member *m,
     leaf.kind = SN_INSN_KEPT;
     leaf.args[0] = m->slot;
     return sn_lower_insn(b, m->id, &leaf);
-  }
-  const sn_id *x = sn_graph_inputs(r->l->g, m->id);
-  for (uint32_t k = 0; k < node->n_inputs; k++) {
-    const row_member *in = member_of(r, x[k]);
-    if (in) SN_TRY(share_insn(b, x[k], in->id));
   }
   point_at(r, b, &node->type);
   return sn_lower_compute(b, m->id);

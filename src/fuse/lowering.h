@@ -40,7 +40,7 @@ sn_status sn_lower_insn(sn_body_builder *b, sn_id id, const sn_insn *insn);
 /* A value that the body does not compute: a constant, or a load. */
 sn_status sn_lower_source(sn_body_builder *b, sn_id id);
 
-/* The node's op; inputs without an instruction become sources. */
+/* The node's op. Inputs of the same kernel have an instruction; the others become sources. */
 sn_status sn_lower_compute(sn_body_builder *b, sn_id id);
 
 /* Forgets the nodes' instructions, so that the next body can begin. */

@@ -14,6 +14,9 @@
  *
  *   x -> max -> broadcast -> sub -> exp -> sum -> broadcast -> div
  *
+ * Scalars. Values of one element may read each other through any view, and a stack (concat) of
+ * them is stored element by element from where they are computed.
+ *
  * Elementwise nodes whose every user ends in one other reduction are computed inside it ("owned").
  */
 #include <string.h>
@@ -22,6 +25,9 @@
 
 #define MAX_SET_NODES 96
 #define MAX_SET_INPUTS 48
+/* Of one point: a scalar program is one function, however long. */
+#define MAX_SCALAR_NODES 20000
+#define MAX_STACK 16 /* inputs of a stack of scalars */
 
 typedef struct set {
   uint32_t parent; /* union-find */
@@ -139,6 +145,18 @@ static bool is_row_reduction(const state *s, sn_id id) {
   return s->fusion && s->owner[id] == SN_NONE && sn_row_of(s->g, id, &(sn_row_domain){0});
 }
 
+static bool is_point(const state *s, sn_id id) { return sn_type_size(&s->g->nodes[id].type) == 1; }
+
+/* A concat of values of one element each. */
+static bool is_stack(const state *s, sn_id id) {
+  const sn_node *node = sn_graph_node(s->g, id);
+  if (!s->fusion || node->op != SN_OP_concat || node->n_inputs > MAX_STACK) return false;
+  bool points = true;
+  for (uint32_t k = 0; k < node->n_inputs; k++)
+    points = points && is_point(s, sn_graph_inputs(s->g, id)[k]);
+  return points;
+}
+
 /* The node whose value id takes straight from its kernel when it reads x: x itself, or what x shows
  * of a value per row; SN_NONE if it has to come from memory. */
 static sn_id direct_source(state *s, sn_id id, sn_id x) {
@@ -151,6 +169,7 @@ static sn_id direct_source(state *s, sn_id id, sn_id x) {
   const sn_id base = s->views[x].base;
   if (!joinable(s, base)) return SN_NONE;
   const sn_id row = s->sets[find(s, s->set_of[base])].row;
+  if (is_point(s, x) && is_point(s, base)) return row == SN_NONE ? base : SN_NONE;
   sn_row_domain domain;
   if (row == SN_NONE || !sn_row_of(g, row, &domain)) return SN_NONE;
   return sn_row_shows(&domain, &g->nodes[base].type, &s->views[x], &g->nodes[x].type) ? base
@@ -167,7 +186,8 @@ static bool same_domain(const state *s, sn_id a, sn_id b) {
 
 /* What the union of sets, and of node id with them, would be. */
 typedef struct merger {
-  uint32_t joined[SN_MAX_ARITY], n_joined;
+  uint32_t joined[MAX_STACK], n_joined;
+  bool points; /* everything in it has one element */
   uint32_t nodes, inputs, heads;
   sn_id head, row;
 } merger;
@@ -184,8 +204,9 @@ static bool adds_up(const state *s, merger *m, uint32_t i, sn_cut *why) {
   m->nodes += t->n_nodes;
   m->inputs += t->n_inputs;
   m->heads += t->n_heads;
-  if (m->nodes > MAX_SET_NODES || m->inputs > MAX_SET_INPUTS || m->heads > SN_MAX_HEADS)
-    return false;
+  const uint32_t most = m->points ? MAX_SCALAR_NODES : MAX_SET_NODES;
+  const bool wide = m->inputs > MAX_SET_INPUTS && !m->points;
+  if (m->nodes > most || wide || m->heads > SN_MAX_HEADS) return false;
   m->head = head;
   m->row = row;
   return true;
@@ -193,7 +214,8 @@ static bool adds_up(const state *s, merger *m, uint32_t i, sn_cut *why) {
 
 static merger merger_of(const state *s, sn_id id) {
   const bool row = is_row_reduction(s, id);
-  return (merger){.nodes = 1,
+  return (merger){.points = is_point(s, id) || is_stack(s, id),
+                  .nodes = 1,
                   .inputs = s->g->nodes[id].n_inputs,
                   .heads = row,
                   .head = SN_NONE,
@@ -250,7 +272,7 @@ static uint32_t join_reader(state *s, sn_id id, uint32_t level) {
   return SN_NONE;
 }
 
-/* Elementwise nodes, and reductions over short rows. */
+/* Elementwise nodes, reductions over short rows, stacks of scalars. */
 static sn_status place_in_step(state *s, sn_id id) {
   const sn_id *x = sn_graph_inputs(s->g, id);
   const uint32_t n = s->g->nodes[id].n_inputs;
@@ -295,7 +317,8 @@ static sn_status place(state *s, sn_id id) {
   s->level[id] = level;
   const sn_op_class kind = class_of(s, id);
   if (kind == SN_CLASS_LEAF || kind == SN_CLASS_VIEW || s->owner[id] != SN_NONE) return SN_OK;
-  if (sn_op_is_elementwise(node->op) || is_row_reduction(s, id)) return place_in_step(s, id);
+  if (sn_op_is_elementwise(node->op) || is_row_reduction(s, id) || is_stack(s, id))
+    return place_in_step(s, id);
   s->level[id] = level + 1;
   s->set_of[id] = new_set(s, id, id, level + 1);
   return SN_OK;
@@ -336,7 +359,8 @@ static sn_status sink_sets(state *s) {
     if (find(s, i) != i || user[i] >= (uint32_t)SEVERAL) continue;
     const uint32_t to = find(s, user[i]);
     const set *b = &s->sets[to];
-    merger m = {.nodes = b->n_nodes,
+    merger m = {.points = is_point(s, b->first),
+                .nodes = b->n_nodes,
                 .inputs = b->n_inputs,
                 .heads = b->n_heads,
                 .head = b->head,

@@ -147,7 +147,7 @@ static sn_status place_strips(sn_arena *arena, sn_vm_code *code, const sn_vm_sou
   size_t bytes = 4;
   for (uint32_t i = 0; i < n; i++)
     if (sn_strip_bytes(body->insns[i].dtype) > bytes) bytes = sn_strip_bytes(body->insns[i].dtype);
-  bytes *= SN_STRIP;
+  bytes = (bytes * (size_t)code->width + 63) & ~(size_t)63;
   find_last_uses(code, source, last_use);
   code->shift_offset = ((size_t)n * sizeof(void *) + 63) & ~(size_t)63;
   const size_t shifts =
@@ -174,6 +174,15 @@ static sn_status place_strips(sn_arena *arena, sn_vm_code *code, const sn_vm_sou
   return SN_OK;
 }
 
+static int64_t width_of(const sn_vm_nest *nest) {
+  int64_t points = 1;
+  for (int i = 0; i < nest->rank; i++) {
+    points *= nest->dims[i];
+    if (points > SN_STRIP) points = SN_STRIP;
+  }
+  return points;
+}
+
 sn_status sn_vm_assemble(sn_arena *arena, const sn_strips *strips, const sn_vm_source *source,
                          const sn_vm_nest *nest, sn_vm_code *code) {
   const sn_body *body = source->body;
@@ -181,6 +190,7 @@ sn_status sn_vm_assemble(sn_arena *arena, const sn_strips *strips, const sn_vm_s
   *code = (sn_vm_code){.strips = strips,
                        .nest = *nest,
                        .n_slots = n,
+                       .width = width_of(nest),
                        .keeps = source->keeps,
                        .n_keeps = source->n_keeps,
                        .kept_dtypes = source->kept_dtypes};
@@ -210,12 +220,12 @@ void sn_vm_begin(const sn_vm_code *code, void *lane, void *const *values) {
     slots[i] = code->place[i] == SN_NONE ? NULL : (char *)lane + code->place[i];
   for (uint32_t i = 0; i < code->n_consts; i++) {
     const sn_vm_const *c = &code->consts[i];
-    sn_strip_fill(c->dtype, slots[c->slot], c->value, SN_STRIP);
+    sn_strip_fill(c->dtype, slots[c->slot], c->value, code->width);
   }
   for (uint32_t i = 0; i < code->n_loads && !code->nest.per_row; i++) {
     const sn_vm_operand *o = &code->loads[i];
     if (o->access == SN_ACCESS_SINGLE)
-      sn_gather_single(&o->at, values[o->at.value], slots[o->slot], SN_STRIP);
+      sn_gather_single(&o->at, values[o->at.value], slots[o->slot], code->width);
   }
 }
 
@@ -258,11 +268,8 @@ void sn_vm_enter(const sn_vm_code *code, void *lane, void *const *values, int64_
     const sn_vm_op *op = &code->ops[i];
     op->run(slots[op->dst], slots[op->a], slots[op->b], slots[op->c], 1);
   }
-  int64_t length = 1;
-  for (int i = 0; i < code->nest.rank; i++) length *= code->nest.dims[i];
   for (uint32_t i = 0; i < code->n_spread; i++)
-    sn_strip_spread(code->spread[i].dtype, slots[code->spread[i].slot],
-                    length < SN_STRIP ? length : SN_STRIP);
+    sn_strip_spread(code->spread[i].dtype, slots[code->spread[i].slot], code->width);
 }
 
 static void load_strip(const sn_vm_code *code, void **slots, void *lane, uint32_t number,

@@ -74,6 +74,7 @@ typedef struct sn_vm_code {
   sn_vm_head *spread; /* slots to be spread when a row is entered */
   uint32_t n_spread;
   uint32_t n_slots;
+  int64_t width; /* elements of its strips: SN_STRIP, or fewer over a small space */
   const sn_dtype *kept_dtypes;
   int32_t
       direct_store; /* this store's value is written by the last op straight to memory; -1: none */
