@@ -165,10 +165,11 @@ static sn_id direct_source(state *s, sn_id id, sn_id x) {
     const bool fits = joinable(s, x) && sn_op_is_elementwise(g->nodes[x].op);
     return fits && s->sets[find(s, s->set_of[x])].head == SN_NONE ? x : SN_NONE;
   }
-  if (class_of(s, x) != SN_CLASS_VIEW) return joinable(s, x) ? x : SN_NONE;
   const sn_id base = s->views[x].base;
   if (!joinable(s, base)) return SN_NONE;
   const sn_id row = s->sets[find(s, s->set_of[base])].row;
+  if (is_stack(s, id) && row != SN_NONE) return SN_NONE;
+  if (x == base) return x;
   if (is_point(s, x) && is_point(s, base)) return row == SN_NONE ? base : SN_NONE;
   sn_row_domain domain;
   if (row == SN_NONE || !sn_row_of(g, row, &domain)) return SN_NONE;

@@ -75,6 +75,17 @@ static bool body_reads(const sn_body *body, uint32_t from) {
   return false;
 }
 
+/* Whether a reduction takes the elements of `from` as they lie in memory: it does so after the
+ * phase's stores. */
+static bool reduces_memory(const sn_phase *phase, uint32_t from) {
+  for (uint32_t k = 0; k < phase->n_reductions; k++) {
+    const sn_insn *insn = &phase->body.insns[phase->reductions[k].insn];
+    if (insn->kind == SN_INSN_LOAD && phase->body.operands[insn->args[0]].value == from)
+      return true;
+  }
+  return false;
+}
+
 /* Whether nothing reads value `from` after the write has taken its place: the same phase and, row
  * by row, earlier ones may read it where it is written. */
 static bool reads_in_step(const sn_write *w, uint32_t from) {
@@ -88,6 +99,7 @@ static bool reads_in_step(const sn_write *w, uint32_t from) {
                : body_reads(body, from))
       return false;
   }
+  if (!in_post && reduces_memory(&g->phases[w->phase], from)) return false;
   return in_post ? body_in_step(&g->post, w->target, from, g->space_rank)
                  : !body_reads(&g->post, from);
 }
