@@ -22,6 +22,7 @@ const LAYERS = {
   fuse: ['base', 'graph', 'passes'],
   plan: ['base', 'graph', 'fuse'],
   kernels: ['base', 'graph', 'fuse'],
+  jit: ['base', 'graph', 'fuse', 'kernels'],
   run: ['base', 'threads', 'graph', 'fuse', 'plan', 'kernels'],
   pipeline: ['base', 'threads', 'graph', 'autodiff', 'passes', 'fuse', 'plan', 'kernels', 'run'],
   tensor: ['base', 'threads', 'graph', 'autodiff', 'passes', 'fuse', 'plan', 'kernels', 'run', 'pipeline'],

@@ -72,8 +72,8 @@ static void push(sn_wasm *w, char type) {
 
 static void enter(sn_wasm *w) {
   if (w->status) return;
-  w->status = sn_arena_grow(w->arena, (void **)&w->frames, &w->cap_frames, w->n_frames,
-                            sizeof *w->frames);
+  w->status =
+      sn_arena_grow(w->arena, (void **)&w->frames, &w->cap_frames, w->n_frames, sizeof *w->frames);
   if (!w->status) w->frames[w->n_frames++] = (sn_wasm_frame){.height = (uint32_t)w->stack.used};
 }
 

@@ -31,8 +31,8 @@ typedef enum sn_lane_kind {
   SN_LANE_SHIFT,    /* instruction `code` by imm bits */
   SN_LANE_SHIFTV,   /* i32 instruction `code` lane by lane */
   SN_LANE_SHUFFLE,  /* code: sn_lane_shuffle */
-  SN_LANE_RARE,     /* args[0]: mask */
-  SN_LANE_RARE_END, /* args: a, b, mask */
+  SN_LANE_RARE,     /* args[0]: mask; imm: its RARE_END */
+  SN_LANE_RARE_END, /* args: a, b, mask; imm: its RARE; code: width of the mask's lanes */
 } sn_lane_kind;
 
 typedef enum sn_lane_shuffle {
