@@ -43,6 +43,7 @@ static sn_status find_values(sn_lowering *l) {
     const bool is_view = sn_op_describe(g->nodes[id].op)->kind == SN_CLASS_VIEW;
     if (l->live[id] && !is_view) mark_read(l, id, stored);
   }
+  SN_TRY(sn_lower_recompute(l, stored, l->again));
   for (sn_id id = 0; id < g->n_nodes; id++) {
     if (!l->live[id]) continue;
     const sn_op op = g->nodes[id].op;
@@ -93,6 +94,7 @@ sn_status sn_lower_source(sn_body_builder *b, sn_id id) {
   const sn_lowering *l = b->l;
   const sn_node *base = sn_graph_node(l->g, l->views[id].base);
   sn_insn insn = {.dtype = base->type.dtype};
+  if (l->again[id]) return sn_lower_compute(b, id);
   if (base->op == SN_OP_constant) {
     insn.kind = SN_INSN_CONST;
     insn.value = sn_attr_double(sn_graph_attrs(l->g, l->views[id].base)[0]);
@@ -431,11 +433,12 @@ sn_status sn_lower_groups(const sn_graph *g, const sn_view *views, const sn_part
   *out = (sn_groups){.graph = g, .cuts = p->cuts, .n_cuts = p->n_cuts};
   SN_TRY(sn_arena_alloc(l.arena, g->n_nodes, 1, (void **)&l.live));
   SN_TRY(sn_arena_alloc(l.arena, g->n_nodes, sizeof *l.value_of, (void **)&l.value_of));
+  SN_TRY(sn_arena_alloc(l.arena, g->n_nodes, 1, (void **)&l.again));
   SN_TRY(sn_arena_alloc(l.arena, g->n_nodes, sizeof *l.insn_of, (void **)&l.insn_of));
   sn_graph_live(g, l.live);
   for (sn_id id = 0; id < g->n_nodes; id++) l.insn_of[id] = SN_NONE;
-  SN_TRY(find_values(&l));
   SN_TRY(list_members(&l));
+  SN_TRY(find_values(&l));
   SN_TRY(sn_arena_alloc(l.arena, count_groups(&l), sizeof *out->groups, (void **)&out->groups));
   for (size_t set = 0; set < p->n_sets; set++) SN_TRY(lower_set(&l, set));
   for (size_t i = 0; i < out->n_groups; i++) {

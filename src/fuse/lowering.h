@@ -1,4 +1,4 @@
-/* lowering.h - what lower.c and lower_row.c share: the state of sets becoming groups, and building
+/* lowering.h - what the files of lowering share: the state of sets becoming groups, and building
  * a body node by node. */
 #ifndef SN_FUSE_LOWERING_H
 #define SN_FUSE_LOWERING_H
@@ -15,6 +15,7 @@ typedef struct sn_lowering {
   sn_id *members;     /* nodes of all sets, by set, ascending */
   size_t *first_member;
   uint8_t *live;
+  uint8_t *again; /* per node: whether readers in other kernels compute it themselves */
   sn_groups *out;
 } sn_lowering;
 
@@ -45,6 +46,9 @@ sn_status sn_lower_compute(sn_body_builder *b, sn_id id);
 
 /* Forgets the nodes' instructions, so that the next body can begin. */
 void sn_lower_end_body(sn_body_builder *b);
+
+/* Decides which of the stored nodes (1: intermediates) are made again by their readers. */
+sn_status sn_lower_recompute(const sn_lowering *l, uint8_t *stored, uint8_t *again);
 
 /* The set's row domain as a reduce or row group. */
 sn_status sn_lower_row(sn_lowering *l, size_t set, sn_group *group);

@@ -42,7 +42,14 @@ static sn_vm_op op_of(const sn_vm_code *code, const sn_insn *insn, uint32_t slot
                     insn->n_args > 2 ? insn->args[2] : a};
 }
 
-/* Marks what is the same along a row: 1, and 2 where something that changes reads it. */
+static bool is_kept(const sn_vm_source *source, uint32_t insn) {
+  for (uint32_t k = 0; k < source->n_keeps; k++)
+    if (source->keeps[k].insn == insn) return true;
+  return false;
+}
+
+/* Marks what is the same along a row: 1, and 2 where something that changes reads it. A kept value
+ * is written strip by strip, whatever it is made of. */
 static sn_status find_invariants(sn_arena *arena, const sn_vm_code *code,
                                  const sn_vm_source *source, uint8_t **out) {
   const sn_body *body = source->body;
@@ -57,13 +64,11 @@ static sn_status find_invariants(sn_arena *arena, const sn_vm_code *code,
       same[i] =
           operand_of(&code->nest, &body->operands[insn->args[0]], i).access == SN_ACCESS_SINGLE;
     if (insn->kind != SN_INSN_OP) continue;
-    same[i] = 1;
+    same[i] = !is_kept(source, i);
     for (uint32_t k = 0; k < insn->n_args; k++) same[i] = same[i] && same[insn->args[k]];
     for (uint32_t k = 0; k < insn->n_args && !same[i]; k++)
       if (same[insn->args[k]]) same[insn->args[k]] = 2;
   }
-  for (uint32_t k = 0; k < source->n_keeps; k++)
-    if (same[source->keeps[k].insn]) same[source->keeps[k].insn] = 2;
   for (uint32_t k = 0; k < source->n_reductions; k++)
     if (same[source->reductions[k].insn]) same[source->reductions[k].insn] = 2;
   for (uint32_t k = 0; k < source->n_stores; k++)

@@ -239,6 +239,38 @@ static void rows_that_cannot_be_one_kernel(void **state) {
   }
 }
 
+/* ---- made again ------------------------------------------------------------------------------ */
+
+static void cheap_masks_are_made_again(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  const sn_id x = input(&l, F32(8, 64)), w = input(&l, F32(64, 64)), g = input(&l, F32(8, 64));
+  const sn_id zero = sn_build_like(&l.b, x, 0), mask = BINARY(greater, x, zero);
+  const sn_id y = sn_build_where(&l.b, mask, x, zero);
+  const sn_id back = sn_build_matmul(&l.b, sn_build_matmul(&l.b, g, w), w);
+  OUTPUTS(&l, sn_build_matmul(&l.b, y, w), sn_build_where(&l.b, mask, back, x));
+  const sn_groups groups = cut_graph(&l, true);
+  for (size_t v = 0; v < groups.n_values; v++)
+    assert_int_not_equal(groups.values[v].type.dtype, SN_BOOL);
+  lab_close(&l);
+}
+
+static void costly_values_are_stored(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  const sn_id x = input(&l, F32(8, 64)), w = input(&l, F32(64, 64)), g = input(&l, F32(8, 64));
+  const sn_id e = UNARY(exp, x);
+  OUTPUTS(&l, sn_build_matmul(&l.b, BINARY(add, e, x), w),
+          BINARY(mul, e, sn_build_matmul(&l.b, sn_build_matmul(&l.b, g, w), w)));
+  const sn_groups groups = cut_graph(&l, true);
+  size_t temps = 0;
+  for (size_t v = 0; v < groups.n_values; v++) temps += groups.values[v].kind == SN_VALUE_TEMP;
+  assert_int_equal(temps, 3);
+  lab_close(&l);
+}
+
 static void fusion_can_be_off(void **state) {
   (void)state;
   lab l;
@@ -515,6 +547,8 @@ int main(void) {
       cmocka_unit_test(layer_norm_is_one_row_kernel),
       cmocka_unit_test(results_per_row_are_part_of_it),
       cmocka_unit_test(rows_that_cannot_be_one_kernel),
+      cmocka_unit_test(cheap_masks_are_made_again),
+      cmocka_unit_test(costly_values_are_stored),
       cmocka_unit_test(fusion_can_be_off),
       cmocka_unit_test(text_of_a_contraction),
       cmocka_unit_test(text_of_a_reduction),
