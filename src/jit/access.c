@@ -118,7 +118,7 @@ static void load_lanes(const sn_walk *k, const sn_leaf *leaf, uint32_t half, uin
 static void load_index(const sn_walk *k, const sn_leaf *leaf, uint32_t half, uint32_t local) {
   sn_wasm *w = k->w;
   const sn_walker *walker = &k->walkers[leaf->walker];
-  if (walker->fixed)
+  if (walker->fixed && walker->base.kind == SN_BASE_NUMBER)
     sn_emit_i32(w, walker->offset);
   else
     sn_emit_get(w, walker->pointer);

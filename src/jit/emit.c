@@ -102,6 +102,10 @@ static void check(sn_wasm *w, sn_wasm_op op, uint32_t number) {
     if (op != SN_WASM_local_get) pop(w, op, type);
     if (op != SN_WASM_local_set) push(w, type);
   }
+  if (row->immediate == SN_WASM_CALL) {
+    if (number >= w->n_functions) misuse(w, op, "no such function yet");
+    for (uint32_t i = 0; !w->status && i < w->signatures.data[number]; i++) pop(w, op, 'i');
+  }
   if (row->immediate == SN_WASM_LABEL && number >= w->n_frames) misuse(w, op, "no such label");
   if (row->immediate == SN_WASM_BLOCK) enter(w);
   if (op == SN_WASM_br || op == SN_WASM_return) w->frames[w->n_frames - 1].dead = true;

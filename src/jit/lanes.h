@@ -36,9 +36,10 @@ typedef enum sn_lane_kind {
 } sn_lane_kind;
 
 typedef enum sn_lane_shuffle {
-  SN_SHUFFLE_HIGH, /* the upper half of a in both halves */
-  SN_SHUFFLE_LOWS, /* lower half of a, lower half of b */
-  SN_SHUFFLE_EVEN, /* 32-bit lanes 0, 2 of a, 0, 2 of b: 64-bit masks to 32-bit ones */
+  SN_SHUFFLE_HIGH,   /* the upper half of a in both halves */
+  SN_SHUFFLE_SECOND, /* 32-bit lane 1 of a in all lanes */
+  SN_SHUFFLE_LOWS,   /* lower half of a, lower half of b */
+  SN_SHUFFLE_EVEN,   /* 32-bit lanes 0, 2 of a, 0, 2 of b: 64-bit masks to 32-bit ones */
   SN_SHUFFLE_FLIP_32,
   SN_SHUFFLE_FLIP_64,
   SN_SHUFFLE_COUNT

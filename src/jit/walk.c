@@ -6,7 +6,7 @@
 
 sn_status sn_walk_begin(sn_walk *k, sn_arena *arena, sn_wasm *w, bool relaxed, int rank,
                         const int64_t *dims, size_t n_values) {
-  *k = (sn_walk){.arena = arena, .w = w, .rank = rank};
+  *k = (sn_walk){.arena = arena, .w = w, .rank = rank, .most_copies = SN_WALK_COPIES};
   memcpy(k->dims, dims, (size_t)rank * sizeof *dims);
   if (rank == 0) k->dims[k->rank++] = 1;
   sn_lanes_init(&k->lanes, arena, relaxed);
@@ -17,7 +17,8 @@ sn_status sn_walk_begin(sn_walk *k, sn_arena *arena, sn_wasm *w, bool relaxed, i
 
 static bool same_walk(const sn_walker *a, const sn_walker *b) {
   return a->base.kind == b->base.kind && a->base.number == b->base.number &&
-         a->base.follows == b->base.follows && a->offset == b->offset && a->section == b->section &&
+         a->base.follows == b->base.follows && a->base.restarts == b->base.restarts &&
+         a->offset == b->offset && a->section == b->section &&
          memcmp(a->strides, b->strides, sizeof a->strides) == 0;
 }
 
@@ -63,6 +64,13 @@ uint32_t sn_walk_leaf(sn_walk *k, sn_dtype dtype, sn_walk_base base, int64_t off
                   .step = walker.strides[k->rank - 1]};
   leaf.level = leaf.step ? 2 : walker.fixed ? 0 : 1;
   if (base.level > leaf.level) leaf.level = base.level;
+  if (!k->status) leaf.walker = find_walker(k, &walker);
+  return add_leaf(k, &leaf);
+}
+
+uint32_t sn_walk_number(sn_walk *k, uint32_t param) {
+  const sn_walker walker = {.base = {.kind = SN_BASE_PARAM, .number = param}, .fixed = true};
+  sn_leaf leaf = {.kind = SN_LEAF_INDEX, .dtype = SN_I32};
   if (!k->status) leaf.walker = find_walker(k, &walker);
   return add_leaf(k, &leaf);
 }
@@ -207,7 +215,8 @@ uint32_t sn_walk_length(const sn_walk *k, uint32_t section) {
 static int32_t copies_of(const sn_walk *k, uint32_t section) {
   const uint32_t n = sn_walk_length(k, section);
   const int32_t copies = n <= 8 ? 4 : n <= 20 ? 2 : 1;
-  return k->dims[k->rank - 1] < 8 * copies ? 1 : copies;
+  if (k->dims[k->rank - 1] < 8 * copies) return 1;
+  return copies < k->most_copies ? copies : k->most_copies;
 }
 
 static void vector_loop(sn_walk *k, uint32_t section, int32_t copies) {

@@ -23,8 +23,9 @@ typedef enum sn_base_kind {
 typedef struct sn_walk_base {
   sn_base_kind kind;
   uint32_t number;
-  bool follows; /* starts at the base wherever the walk does: heads of a strip, accumulators */
-  int level;    /* least level of what is read there: contents that change */
+  bool follows;  /* starts at the base wherever the walk does: heads of a strip, accumulators */
+  bool restarts; /* and is set back during a run */
+  int level;     /* least level of what is read there: contents that change */
 } sn_walk_base;
 
 typedef struct sn_walker {
@@ -54,6 +55,8 @@ typedef struct sn_walk_store {
   sn_lane_value value;
 } sn_walk_store;
 
+#define SN_WALK_COPIES 4 /* at most, of a short body in a loop */
+
 /* How a copy of a loop's body is written. */
 typedef enum sn_copy {
   SN_COPY_FULL,    /* four elements */
@@ -80,9 +83,10 @@ typedef struct sn_walk {
   uint32_t *bases; /* per value: a local, or SN_NONE */
   /* the copy being written */
   sn_copy copy;
-  uint32_t count; /* local */
-  uint32_t shift; /* elements behind the pointers */
-  uint32_t turn;  /* number of the copy: which registers */
+  uint32_t count;      /* local */
+  uint32_t shift;      /* elements behind the pointers */
+  uint32_t turn;       /* number of the copy: which registers */
+  int32_t most_copies; /* of a body in a loop */
 } sn_walk;
 
 /* n_values: buffers of the program. */
@@ -93,6 +97,7 @@ sn_status sn_walk_begin(sn_walk *k, sn_arena *arena, sn_wasm *w, bool relaxed, i
  * (offset, strides in elements). Returns its number. */
 uint32_t sn_walk_leaf(sn_walk *k, sn_dtype dtype, sn_walk_base base, int64_t offset,
                       const int64_t *strides);
+uint32_t sn_walk_number(sn_walk *k, uint32_t param);   /* a parameter's own number */
 sn_lane_value sn_walk_read(sn_walk *k, uint32_t leaf); /* its elements, as nodes */
 void sn_walk_write(sn_walk *k, uint32_t leaf, const sn_lane_value *value);
 

@@ -208,6 +208,112 @@ static bool make_map(jit_case *c, int number) {
   return make_post(c, number, false);
 }
 
+static const int64_t lengths[] = {1,   2,   3,   5,   16,  31,   32,   33,   63,  64,
+                                  100, 255, 256, 257, 300, 1000, 1100, 2500, 8192};
+
+static sn_op any_reduction(case_random *r) {
+  for (;;) {
+    const sn_op op = (sn_op)case_below(r, SN_OP_COUNT);
+    if (sn_op_describe(op)->kind == SN_CLASS_REDUCE) return op;
+  }
+}
+
+/* A body over (space, reduced) with a value of dtype to reduce, which is its last. */
+static bool make_summand(jit_case *c, sn_phase *phase, body_maker *m) {
+  static const sn_dtype dtypes[] = {SN_F32, SN_F64, SN_I32};
+  const sn_dtype dtype = dtypes[case_below(&c->random, 3)];
+  for (int64_t n = case_below(&c->random, 5); n > 0; n--) add_random_op(m);
+  if (case_one_in(&c->random, 2)) add_op(m, SN_OP_add, dtype, dtype);
+  phase->reductions[0] = (sn_reduction){
+      .op = any_reduction(&c->random), .dtype = dtype, .insn = any_value(m, dtype, false)};
+  phase->n_reductions = 1;
+  phase->body = m->body;
+  return true;
+}
+
+static void whole_dims(const sn_group *g, int64_t *dims) {
+  for (int i = 0; i < g->space_rank; i++) dims[i] = g->space[i];
+  for (int i = 0; i < g->reduced_rank; i++) dims[g->space_rank + i] = g->reduced[i];
+}
+
+static bool make_reduce(jit_case *c) {
+  sn_group *g = &c->group;
+  g->kind = SN_GROUP_REDUCE;
+  g->space_rank = (int)case_below(&c->random, 3);
+  g->reduced_rank = 1;
+  random_dims(&c->random, g->space_rank, 300, g->space);
+  g->reduced[0] = lengths[case_below(&c->random, case_one_in(&c->random, 4) ? 19 : 15)];
+  g->n_phases = g->n_heads = 1;
+  int64_t dims[SN_MAX_RANK];
+  whole_dims(g, dims);
+  body_maker m;
+  if (!allocate(c, 1, sizeof *g->phases, &g->phases) ||
+      !allocate(c, 1, sizeof *g->phases->reductions, &g->phases->reductions) ||
+      !begin_body(&m, c, g->space_rank + 1, dims))
+    return false;
+  snprintf(c->name, sizeof c->name, "reduce");
+  return make_summand(c, &g->phases[0], &m) && make_post(c, 0, true);
+}
+
+/* A phase that may read what earlier ones reduced and kept. */
+static bool make_phase(jit_case *c, uint32_t number, const int64_t *dims) {
+  sn_group *g = &c->group;
+  sn_phase *phase = &g->phases[number];
+  case_random *r = &c->random;
+  body_maker m;
+  if (!begin_body(&m, c, g->space_rank + 1, dims) ||
+      !allocate(c, 2, sizeof *phase->reductions, &phase->reductions) ||
+      !allocate(c, 2, sizeof *phase->keeps, &phase->keeps) ||
+      !allocate(c, 2, sizeof *phase->stores, &phase->stores))
+    return false;
+  for (uint32_t i = 0; i < number; i++)
+    for (uint32_t k = 0; k < g->phases[i].n_reductions; k++)
+      add_insn(&m, (sn_insn){.kind = SN_INSN_HEAD,
+                             .dtype = g->phases[i].reductions[k].dtype,
+                             .n_args = 1,
+                             .args = {g->phases[i].first_head + k}});
+  for (uint32_t i = 0; i < g->n_kept; i++)
+    add_insn(&m, (sn_insn){.kind = SN_INSN_KEPT, .dtype = g->kept[i], .n_args = 1, .args = {i}});
+  phase->first_head = g->n_heads;
+  const bool last = number + 1 == g->n_phases;
+  for (int64_t n = case_below(r, 6); n > 0; n--) add_random_op(&m);
+  const sn_dtype dtype = case_one_in(r, 4) ? SN_F64 : case_one_in(r, 4) ? SN_I32 : SN_F32;
+  for (int64_t n = last ? case_below(r, 2) : 1 + case_below(r, 2); n > 0; n--)
+    phase->reductions[phase->n_reductions++] =
+        (sn_reduction){.op = any_reduction(r), .dtype = dtype, .insn = any_value(&m, dtype, false)};
+  g->n_heads += phase->n_reductions;
+  if (!last && case_one_in(r, 2)) {
+    add_random_op(&m);
+    g->kept[g->n_kept] = m.body.insns[m.body.n_insns - 1].dtype;
+    phase->keeps[phase->n_keeps++] = (sn_kept){m.body.n_insns - 1, g->n_kept++};
+  }
+  if (last || case_one_in(r, 3)) {
+    add_random_op(&m);
+    add_store(&m, m.body.n_insns - 1, &phase->stores[phase->n_stores++]);
+  }
+  phase->body = m.body;
+  return true;
+}
+
+static bool make_row(jit_case *c) {
+  sn_group *g = &c->group;
+  g->kind = SN_GROUP_ROW;
+  g->space_rank = (int)case_below(&c->random, 3);
+  g->reduced_rank = 1;
+  random_dims(&c->random, g->space_rank, 20, g->space);
+  g->reduced[0] = lengths[case_below(&c->random, case_one_in(&c->random, 4) ? 18 : 15)];
+  g->n_phases = (uint32_t)(1 + case_below(&c->random, 3));
+  snprintf(c->name, sizeof c->name, "row of %u phases", g->n_phases);
+  int64_t dims[SN_MAX_RANK];
+  whole_dims(g, dims);
+  if (!allocate(c, g->n_phases, sizeof *g->phases, &g->phases) ||
+      !allocate(c, SN_MAX_KEPT, sizeof *g->kept, &g->kept))
+    return false;
+  for (uint32_t i = 0; i < g->n_phases; i++)
+    if (!make_phase(c, i, dims)) return false;
+  return !g->phases[0].n_reductions || make_post(c, 0, true);
+}
+
 /* ---- the image ------------------------------------------------------------------------------- */
 
 static void fill_buffers(jit_case *c) {
@@ -295,6 +401,107 @@ static bool run_strip(jit_case *c, const void *heads) {
   return true;
 }
 
+/* Points [from, from + n) of the nest of one output, as reduce.c folds a block. */
+static void vm_fold(vm_state *s, int64_t from, int64_t n, void *item) {
+  const sn_kernel *k = &s->c->kernel;
+  uint64_t scratch[SN_FOLD_SCRATCH_BYTES / 8];
+  sn_block_fold f;
+  sn_block_begin(&f, &k->reduce.fold, scratch);
+  for (int64_t i = 0; i < n; i += SN_STRIP) {
+    const int64_t part = n - i < SN_STRIP ? n - i : SN_STRIP;
+    sn_vm_strip(&k->phases[0], s->lane, s->values, from + i, part, &(sn_vm_inputs){0});
+    sn_block_strip(&f, sn_vm_slot(s->lane, k->group->phases[0].reductions[0].insn), part);
+  }
+  sn_block_end(&f, item);
+}
+
+static bool run_fold(jit_case *c) {
+  vm_state s;
+  if (!vm_begin(&s, c)) return false;
+  case_random *r = &c->random;
+  const sn_kernel *k = &c->kernel;
+  const int64_t outputs = k->reduce.outputs, length = k->reduce.length;
+  const size_t item = k->reduce.fold.item_bytes;
+  sn_vm_begin(&k->phases[0], s.lane, s.values);
+  c->extra_elements = 6;
+  for (int i = 0; i < 6; i++) {
+    const bool whole = case_one_in(r, 2) && length <= SN_FOLD_BLOCK;
+    const int64_t row = case_below(r, outputs) * length, from = whole ? 0 : case_below(r, length);
+    int64_t n = whole ? length : case_below(r, length - from + 1);
+    if (n > SN_FOLD_BLOCK) n = SN_FOLD_BLOCK;
+    const uint32_t at = c->extra + (uint32_t)(item * (size_t)i);
+    add_call(c, SN_JIT_FOLD, 5,
+             (int32_t[]){(int32_t)c->values, (int32_t)c->lane, (int32_t)at, (int32_t)(row + from),
+                         (int32_t)n});
+    vm_fold(&s, row + from, n, c->after + at);
+  }
+  return true;
+}
+
+static bool run_columns(jit_case *c) {
+  vm_state s;
+  if (!vm_begin(&s, c)) return false;
+  case_random *r = &c->random;
+  const sn_kernel *k = &c->kernel;
+  const sn_fold_plan *p = &k->reduce.fold;
+  const int64_t outputs = k->reduce.outputs, length = k->reduce.length;
+  sn_vm_begin(&k->phases[0], s.lane, s.values);
+  c->extra_elements = 3 * SN_STRIP;
+  for (int i = 0; i < 3; i++) {
+    const int64_t first = case_one_in(r, 2) ? 0 : case_below(r, outputs);
+    int64_t n = case_one_in(r, 2) ? outputs - first : case_below(r, outputs - first + 1);
+    if (n > SN_STRIP) n = SN_STRIP;
+    const int64_t from = case_below(r, length);
+    int64_t to = from + 1 + case_below(r, length - from);
+    if (to > from + 16) to = from + 16;
+    const uint32_t at = c->extra + (uint32_t)(p->item_bytes * SN_STRIP * (size_t)i);
+    char *acc = c->after + at;
+    add_call(c, SN_JIT_COLUMNS, 7,
+             (int32_t[]){(int32_t)c->values, (int32_t)c->lane, (int32_t)at, (int32_t)first,
+                         (int32_t)n, (int32_t)from, (int32_t)to});
+    for (int64_t j = from; j < to && n; j++) {
+      sn_vm_strip(&k->phases[0], s.lane, s.values, j * outputs + first, n, &(sn_vm_inputs){0});
+      const void *x = sn_vm_slot(s.lane, k->group->phases[0].reductions[0].insn);
+      if (j == from)
+        memcpy(acc, x, (size_t)n * p->item_bytes);
+      else
+        p->combine(acc, acc, x, x, n);
+    }
+  }
+  return true;
+}
+
+static bool run_rows(jit_case *c) {
+  vm_state s;
+  if (!vm_begin(&s, c)) return false;
+  const sn_kernel_run run = {.kernel = &c->kernel, .values = s.values, .lanes = s.lane};
+  sn_kernel_units((void *)(uintptr_t)&run, 0, c->kernel.stages[0].units, 0);
+  for (int64_t first = 0; first < c->kernel.row.rows;) {
+    const int64_t n = piece(&c->random, c->kernel.row.rows - first, c->n_calls == 3);
+    add_call(c, SN_JIT_ROWS, 4,
+             (int32_t[]){(int32_t)c->values, (int32_t)c->lane, (int32_t)first, (int32_t)n});
+    first += n;
+  }
+  return true;
+}
+
+/* Heads of all outputs, made up: they lie where the strip's calls say. */
+static bool run_post(jit_case *c) {
+  const size_t at = c->extra + 64;
+  c->extra = (uint32_t)at;
+  const int64_t outputs = c->kernel.reduce.outputs;
+  case_fill(&c->random, SN_OP_add, 0, c->extra_dtype, CASE_MIXED, outputs, c->before + at);
+  memcpy(c->after + at, c->before + at, (size_t)outputs * c->kernel.reduce.fold.item_bytes);
+  c->extra_elements = 0;
+  return run_strip(c, c->after + at);
+}
+
+static bool run_reduce(jit_case *c) {
+  c->extra_dtype = c->group.phases[0].reductions[0].dtype;
+  if (case_one_in(&c->random, 3)) return run_post(c);
+  return c->kernel.reduce.mode == SN_REDUCE_ROWS ? run_fold(c) : run_columns(c);
+}
+
 /* ---- a case ---------------------------------------------------------------------------------- */
 
 static void *allocate_raw(void *user, size_t bytes, size_t alignment) {
@@ -309,9 +516,18 @@ static void release_raw(void *user, void *block, size_t bytes) {
   free(block);
 }
 
-static bool make_group(jit_case *c, int number) { return make_map(c, number); }
+#define FIRST_CASES 200 /* maps: one of each op and dtype */
 
-static bool run_case(jit_case *c) { return run_strip(c, NULL); }
+static bool make_group(jit_case *c, int number) {
+  if (number < FIRST_CASES || case_one_in(&c->random, 3)) return make_map(c, number);
+  return case_one_in(&c->random, 2) ? make_reduce(c) : make_row(c);
+}
+
+static bool run_case(jit_case *c) {
+  return c->group.kind == SN_GROUP_REDUCE ? run_reduce(c)
+         : c->group.kind == SN_GROUP_ROW  ? run_rows(c)
+                                          : run_strip(c, NULL);
+}
 
 bool jit_case_make(jit_case *c, uint64_t seed, int number, bool relaxed) {
   *c = (jit_case){
