@@ -151,7 +151,7 @@ static void write_node(sn_writer *writer, sn_lane number) {
   const sn_lane_node *node = &writer->lanes->nodes[number];
   sn_wasm *w = writer->w;
   switch ((sn_lane_kind)node->kind) {
-  case SN_LANE_CONST: write_const(w, node); break;
+  case SN_LANE_CONST: return; /* written before */
   case SN_LANE_INPUT:
     flush(writer);
     writer->load(writer->user, (uint32_t)node->imm, local_of(writer, number));
@@ -176,14 +176,26 @@ static void write_node(sn_writer *writer, sn_lane number) {
   writer->pending = number;
 }
 
-void sn_write_pass(sn_writer *writer, uint32_t section, int level) {
+/* Before everything else: a constant is seen from everywhere, even if it was first wanted behind a
+ * RARE. */
+static void write_consts(sn_writer *writer) {
   const sn_lanes *lanes = writer->lanes;
   for (sn_lane i = 1; i < lanes->n_nodes; i++) {
     const sn_lane_node *node = &lanes->nodes[i];
-    if (!node->uses || node->level != level || is_inline(node)) continue;
+    if (node->kind != SN_LANE_CONST || !node->uses || is_inline(node)) continue;
+    write_const(writer->w, node);
+    sn_emit_set(writer->w, local_of(writer, i));
+  }
+}
+
+void sn_write_pass(sn_writer *writer, uint32_t section, int level) {
+  const sn_lanes *lanes = writer->lanes;
+  if (level == 0) write_consts(writer);
+  for (sn_lane i = 1; i < lanes->n_nodes; i++) {
+    const sn_lane_node *node = &lanes->nodes[i];
+    if (!node->uses || node->level != level || node->kind == SN_LANE_CONST) continue;
     if (level > 0 && node->section != section) continue;
     writer->left[i] = node->uses;
-    if (node->kind == SN_LANE_CONST) flush(writer);
     write_node(writer, i);
   }
   flush(writer);

@@ -19,7 +19,7 @@ typedef struct body_maker {
   jit_case *c;
   int rank;
   int64_t dims[SN_MAX_RANK];
-  int free_rank; /* operands may change along the first free_rank dims only */
+  int outermost; /* this dim lies outermost in memory, mostly */
   sn_body body;
 } body_maker;
 
@@ -37,9 +37,9 @@ static uint32_t add_buffer(jit_case *c, sn_dtype dtype, int64_t elements, bool o
  * returns the elements it needs. */
 static int64_t random_walk(body_maker *m, bool repeat, sn_operand *o) {
   case_random *r = &m->c->random;
-  const int64_t way = case_below(r, 4); /* 0, 1: row-major */
+  const int64_t way = case_below(r, 4); /* 0, 1: in order */
   int order[SN_MAX_RANK];
-  for (int i = 0; i < m->rank; i++) order[i] = i;
+  for (int i = 0; i < m->rank; i++) order[i] = (i + m->outermost) % m->rank;
   for (int i = m->rank - 1; way > 1 && i > 0; i--) {
     const int k = (int)case_below(r, i + 1), swap = order[i];
     order[i] = order[k];
@@ -51,7 +51,7 @@ static int64_t random_walk(body_maker *m, bool repeat, sn_operand *o) {
   int64_t elements = o->offset + 1;
   for (int i = m->rank - 1; i >= 0; i--) {
     const int dim = order[i];
-    const bool still = single || dim >= m->free_rank || (repeat && case_one_in(r, 4));
+    const bool still = single || (repeat && case_one_in(r, 4));
     if (still || m->dims[dim] == 0) continue;
     o->strides[dim] = step;
     const int64_t reach = (m->dims[dim] - 1) * step;
@@ -153,7 +153,7 @@ static bool add_numbered_op(body_maker *m, int number) {
 }
 
 static bool begin_body(body_maker *m, jit_case *c, int rank, const int64_t *dims) {
-  *m = (body_maker){.c = c, .rank = rank, .free_rank = rank};
+  *m = (body_maker){.c = c, .rank = rank};
   memcpy(m->dims, dims, (size_t)rank * sizeof *dims);
   return allocate(c, MAX_INSNS, sizeof *m->body.insns, &m->body.insns) &&
          allocate(c, MAX_INSNS, sizeof *m->body.operands, &m->body.operands);
@@ -251,6 +251,7 @@ static bool make_reduce(jit_case *c) {
       !allocate(c, 1, sizeof *g->phases->reductions, &g->phases->reductions) ||
       !begin_body(&m, c, g->space_rank + 1, dims))
     return false;
+  if (case_one_in(&c->random, 2)) m.outermost = g->space_rank; /* columns */
   snprintf(c->name, sizeof c->name, "reduce");
   return make_summand(c, &g->phases[0], &m) && make_post(c, 0, true);
 }
