@@ -10,6 +10,7 @@ import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
 import binaryen from 'binaryen';
+import makeWabt from 'wabt';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const TOOL = join(ROOT, 'build/native/tests/native/jit_modules');
@@ -24,7 +25,7 @@ const records = (bytes) => {
     const header = JSON.parse(bytes.toString('utf8', at + 4, at + 4 + length));
     at += 4 + length;
     const take = (n) => bytes.subarray(at, (at += n));
-    out.push({ ...header, module: take(header.module), before: take(header.bytes), after: take(header.bytes) });
+    out.push({ ...header, module: take(header.module), text: take(header.text), before: take(header.bytes), after: take(header.bytes) });
   }
   return out;
 };
@@ -88,6 +89,18 @@ const validate = (module) => {
   }
 };
 
+const wabt = await makeWabt();
+
+/** The module's text, assembled by somebody else. */
+const assembled = (text) => {
+  const module = wabt.parseWat('module.wat', text, { simd: true, relaxed_simd: true, threads: true });
+  try {
+    return Buffer.from(module.toBinary({}).buffer);
+  } finally {
+    module.destroy();
+  }
+};
+
 const relaxedRuns = () => {
   const text = '(module (func (result v128) (f32x4.relaxed_madd (v128.const i32x4 0 0 0 0) (v128.const i32x4 0 0 0 0) (v128.const i32x4 0 0 0 0))))';
   const module = binaryen.parseText(text);
@@ -106,6 +119,7 @@ for (const relaxed of [false, true]) {
     cases.forEach((record, i) => {
       try {
         assert.equal(validate(record.module), 1, 'not a valid module');
+        if (i % 20 === 0) assert.ok(assembled(record.text.toString()).equals(record.module), 'its text makes another module');
         runCase(record);
       } catch (error) {
         wrong.push(`seed ${SEED} case ${i} ${record.name}: ${error.message}`);

@@ -544,6 +544,7 @@ bool jit_case_make(jit_case *c, uint64_t seed, int number, bool relaxed) {
   if (ok && case_one_in(&c->random, 2)) sn_merge_dims(&c->group);
   ok = ok && sn_kernel_make(&c->arena, &machine, &c->group, &c->kernel) == SN_OK &&
        place_buffers(c) && sn_jit_emit(&c->arena, &target, &c->kernel, 1, &c->module) == SN_OK &&
+       sn_wasm_text(&c->arena, c->module.bytes, c->module.n_bytes, &c->text) == SN_OK &&
        run_case(c);
   if (!ok)
     fprintf(stderr, "jit_modules: seed %llu case %d: %s\n", (unsigned long long)seed, number,
@@ -551,8 +552,7 @@ bool jit_case_make(jit_case *c, uint64_t seed, int number, bool relaxed) {
   return ok;
 }
 
-static void write_calls(const jit_case *c, FILE *out, char *line, size_t size) {
-  (void)out;
+static void write_calls(const jit_case *c, char *line, size_t size) {
   size_t at = strlen(line);
   for (int i = 0; i < c->n_calls; i++) {
     const jit_call *call = &c->calls[i];
@@ -574,16 +574,18 @@ static void write_regions(const jit_case *c, char *line, size_t size) {
 
 bool jit_case_write(const jit_case *c, FILE *out) {
   char line[4096];
-  snprintf(line, sizeof line,
-           "{\"name\":\"%s\",\"module\":%zu,\"bytes\":%zu,\"lane\":[%u,%zu],\"calls\":[", c->name,
-           c->module.n_bytes, c->bytes, c->lane, c->kernel.lane_bytes);
-  write_calls(c, out, line, sizeof line);
+  snprintf(
+      line, sizeof line,
+      "{\"name\":\"%s\",\"module\":%zu,\"text\":%zu,\"bytes\":%zu,\"lane\":[%u,%zu],\"calls\":[",
+      c->name, c->module.n_bytes, strlen(c->text), c->bytes, c->lane, c->kernel.lane_bytes);
+  write_calls(c, line, sizeof line);
   strncat(line, "],\"regions\":[", sizeof line - strlen(line) - 1);
   write_regions(c, line, sizeof line);
   strncat(line, "]}\n", sizeof line - strlen(line) - 1);
   const uint32_t length = (uint32_t)strlen(line);
   return fwrite(&length, 4, 1, out) == 1 && fwrite(line, length, 1, out) == 1 &&
          fwrite(c->module.bytes, c->module.n_bytes, 1, out) == 1 &&
+         fwrite(c->text, strlen(c->text), 1, out) == 1 &&
          fwrite(c->before, c->bytes, 1, out) == 1 && fwrite(c->after, c->bytes, 1, out) == 1;
 }
 

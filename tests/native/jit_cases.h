@@ -34,6 +34,7 @@ typedef struct jit_case {
   sn_group group;
   sn_kernel kernel;
   sn_jit_module module;
+  const char *text; /* of the module */
   jit_buffer buffers[JIT_MAX_BUFFERS];
   uint32_t n_buffers;
   size_t bytes; /* of the image */
