@@ -315,7 +315,7 @@ void sn_jit_sum_run(sn_jit *j, uint32_t section, sn_jit_sum *sums, uint32_t n, u
   }
   const uint32_t points = sn_wasm_local(w, SN_WASM_TYPE_I32);
   const uint32_t strips = sn_wasm_local(w, SN_WASM_TYPE_I32);
-  k->most_copies = 1;
+  if (registers) k->most_copies = 1; /* what is left of a strip is less than a round */
   sn_emit_i32(w, 0);
   sn_emit_set(w, strips);
   sn_emit_block(w, SN_WASM_block);

@@ -169,6 +169,11 @@ void sn_walk_reset(sn_walk *k, uint32_t leaf) {
   set_pointer(k, &k->walkers[k->leaves[leaf].walker]);
 }
 
+/* In nodes per vector. */
+#define LONG_BODY 24
+#define LONGEST_BODY 250
+#define PART 24
+
 /* ---- loops ----------------------------------------------------------------------------------- */
 
 void sn_walk_copy(sn_walk *k, uint32_t section, sn_copy copy, uint32_t turn) {
@@ -206,31 +211,54 @@ uint32_t sn_walk_length(const sn_walk *k, uint32_t section) {
   uint32_t n = 0;
   for (sn_lane i = 1; i < k->lanes.n_nodes; i++) {
     const sn_lane_node *node = &k->lanes.nodes[i];
-    n += node->uses && node->level == 2 && node->section == section;
+    n += node->uses && node->level == 2 && node->section == section && !node->region;
   }
   return n;
 }
 
 /* Short bodies are mostly pointers and branches: several copies share those. */
-static int32_t copies_of(const sn_walk *k, uint32_t section) {
-  const uint32_t n = sn_walk_length(k, section);
-  const int32_t copies = n <= 8 ? 4 : n <= 20 ? 2 : 1;
-  if (k->dims[k->rank - 1] < 8 * copies) return 1;
+static int32_t copies_of(const sn_walk *k, uint32_t length) {
+  const int32_t copies = length <= 8 ? 4 : length <= 20 ? 2 : length < LONG_BODY ? 1 : 4;
+  if (length > LONGEST_BODY || k->dims[k->rank - 1] < 8 * copies) return 1;
   return copies < k->most_copies ? copies : k->most_copies;
 }
 
-static void vector_loop(sn_walk *k, uint32_t section, int32_t copies) {
+/* A long body is one long chain of operations that wait for each other, and a processor looks only
+ * two or three bodies ahead. So the copies are written in parts, each beside an earlier part of the
+ * next copy: A0, A1 B0, A2 B1, A3 B2, B3. What is looked at then waits for half as much. */
+static void staggered_copies(sn_walk *k, uint32_t section, uint32_t copies, uint32_t parts) {
+  k->copy = SN_COPY_FULL;
+  for (uint32_t step = 0; step < copies + parts - 1; step++) {
+    for (uint32_t part = 0; part < parts; part++) {
+      if (part > step || step - part >= copies) continue;
+      k->writer.copy = k->turn = step - part;
+      k->shift = 4 * k->turn;
+      sn_write_part(&k->writer, section, 2, sn_write_cut(&k->writer, section, part, parts),
+                    sn_write_cut(&k->writer, section, part + 1, parts));
+      for (size_t i = 0; i < k->n_stores && part + 1 == parts; i++)
+        if (k->stores[i].section == section) sn_access_store(k, &k->stores[i]);
+    }
+  }
+  k->writer.copy = 0;
+}
+
+static void vector_loop(sn_walk *k, uint32_t section, int32_t copies, uint32_t length) {
+  const uint32_t parts = length < LONG_BODY ? 1 : length / PART + 1;
   sn_emit_while(k->w, k->count, 4 * copies);
-  for (int32_t i = 0; i < copies; i++) sn_walk_copy(k, section, SN_COPY_FULL, (uint32_t)i);
+  if (copies > 1 && parts > 1)
+    staggered_copies(k, section, (uint32_t)copies, parts < 4 ? parts : 4);
+  else
+    for (int32_t i = 0; i < copies; i++) sn_walk_copy(k, section, SN_COPY_FULL, (uint32_t)i);
   sn_walk_advance(k, section, 4 * copies);
   sn_emit_add(k->w, k->count, -4 * copies);
   sn_emit_repeat(k->w, k->count, 4 * copies);
 }
 
 void sn_walk_run(sn_walk *k, uint32_t section) {
-  const int32_t copies = copies_of(k, section);
-  if (copies > 1) vector_loop(k, section, copies);
-  if (k->dims[k->rank - 1] >= 4) vector_loop(k, section, 1);
+  const uint32_t length = sn_walk_length(k, section);
+  const int32_t copies = copies_of(k, length);
+  if (copies > 1) vector_loop(k, section, copies, length);
+  if (k->dims[k->rank - 1] >= 4) vector_loop(k, section, 1, length);
   sn_emit_get(k->w, k->count);
   sn_emit_block(k->w, SN_WASM_if);
   sn_walk_copy(k, section, SN_COPY_PARTIAL, 0);

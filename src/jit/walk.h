@@ -55,7 +55,7 @@ typedef struct sn_walk_store {
   sn_lane_value value;
 } sn_walk_store;
 
-#define SN_WALK_COPIES 4 /* at most, of a short body in a loop */
+#define SN_WALK_COPIES SN_WRITE_COPIES /* at most, of a body in a loop */
 
 /* How a copy of a loop's body is written. */
 typedef enum sn_copy {
@@ -123,7 +123,7 @@ void sn_walk_points(sn_walk *k, uint32_t section, int first, uint32_t left);
 void sn_walk_copy(sn_walk *k, uint32_t section, sn_copy copy, uint32_t turn);
 void sn_walk_advance(sn_walk *k, uint32_t section, int32_t elements);
 
-/* Nodes per vector: how long the body is. */
+/* Nodes per vector, but for rare ones: how long the body is. */
 uint32_t sn_walk_length(const sn_walk *k, uint32_t section);
 
 /* ---- small words of emitted code ------------------------------------------------------------- */

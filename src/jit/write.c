@@ -3,13 +3,18 @@
 sn_status sn_writer_begin(sn_writer *writer, sn_arena *arena, sn_wasm *w, const sn_lanes *lanes,
                           sn_load_fn *load, void *user) {
   *writer = (sn_writer){.w = w, .lanes = lanes, .load = load, .user = user};
-  const size_t n = lanes->n_nodes;
+  const size_t n = lanes->n_nodes * SN_WRITE_COPIES;
   SN_TRY(lanes->status);
   SN_TRY(sn_arena_alloc(arena, n, sizeof *writer->local, (void **)&writer->local));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *writer->left, (void **)&writer->left));
   for (size_t i = 0; i < n; i++) writer->local[i] = SN_NONE;
   /* every local is some node's, or one of the few that are taken for a moment */
   return sn_arena_alloc(arena, n + 16, sizeof *writer->free, (void **)&writer->free);
+}
+
+static size_t slot_of(const sn_writer *writer, sn_lane node) {
+  const bool own = writer->lanes->nodes[node].level == 2;
+  return node + (own ? writer->copy * writer->lanes->n_nodes : 0);
 }
 
 /* ---- locals ---------------------------------------------------------------------------------- */
@@ -22,15 +27,17 @@ uint32_t sn_writer_take(sn_writer *writer) {
 void sn_writer_give(sn_writer *writer, uint32_t local) { writer->free[writer->n_free++] = local; }
 
 static uint32_t local_of(sn_writer *writer, sn_lane node) {
-  if (writer->local[node] == SN_NONE) writer->local[node] = sn_writer_take(writer);
-  return writer->local[node];
+  uint32_t *local = &writer->local[slot_of(writer, node)];
+  if (*local == SN_NONE) *local = sn_writer_take(writer);
+  return *local;
 }
 
 static void used(sn_writer *writer, sn_lane node) {
-  if (--writer->left[node] || writer->lanes->nodes[node].held) return;
-  if (writer->local[node] == SN_NONE) return;
-  sn_writer_give(writer, writer->local[node]);
-  writer->local[node] = SN_NONE;
+  const size_t slot = slot_of(writer, node);
+  if (--writer->left[slot] || writer->lanes->nodes[node].held) return;
+  if (writer->local[slot] == SN_NONE) return;
+  sn_writer_give(writer, writer->local[slot]);
+  writer->local[slot] = SN_NONE;
 }
 
 static void flush(sn_writer *writer) {
@@ -87,7 +94,7 @@ static bool commutes(sn_wasm_op op) {
 static void keep_pending(sn_writer *writer) {
   const sn_lane node = writer->pending;
   writer->pending = 0;
-  if (writer->left[node] > 1 || writer->lanes->nodes[node].held)
+  if (writer->left[slot_of(writer, node)] > 1 || writer->lanes->nodes[node].held)
     sn_emit_index(writer->w, SN_WASM_local_tee, local_of(writer, node));
   used(writer, node);
 }
@@ -188,15 +195,35 @@ static void write_consts(sn_writer *writer) {
   }
 }
 
-void sn_write_pass(sn_writer *writer, uint32_t section, int level) {
-  const sn_lanes *lanes = writer->lanes;
-  if (level == 0) write_consts(writer);
-  for (sn_lane i = 1; i < lanes->n_nodes; i++) {
-    const sn_lane_node *node = &lanes->nodes[i];
+void sn_write_part(sn_writer *writer, uint32_t section, int level, sn_lane from, sn_lane to) {
+  for (sn_lane i = from; i < to; i++) {
+    const sn_lane_node *node = &writer->lanes->nodes[i];
     if (!node->uses || node->level != level || node->kind == SN_LANE_CONST) continue;
     if (level > 0 && node->section != section) continue;
-    writer->left[i] = node->uses;
+    writer->left[slot_of(writer, i)] = node->uses;
     write_node(writer, i);
   }
   flush(writer);
+}
+
+void sn_write_pass(sn_writer *writer, uint32_t section, int level) {
+  if (level == 0) write_consts(writer);
+  sn_write_part(writer, section, level, 1, (sn_lane)writer->lanes->n_nodes);
+}
+
+sn_lane sn_write_cut(const sn_writer *writer, uint32_t section, uint32_t part, uint32_t parts) {
+  const sn_lanes *lanes = writer->lanes;
+  uint32_t n = 0, seen = 0, depth = 0;
+  for (sn_lane i = 1; i < lanes->n_nodes; i++)
+    n += lanes->nodes[i].uses && lanes->nodes[i].level == 2 && lanes->nodes[i].section == section &&
+         !lanes->nodes[i].region;
+  for (sn_lane i = 1; i < lanes->n_nodes; i++) {
+    const sn_lane_node *node = &lanes->nodes[i];
+    if (!node->uses || node->level != 2 || node->section != section) continue;
+    if (depth == 0 && (uint64_t)seen * parts >= (uint64_t)n * part) return i;
+    seen += !node->region;
+    depth += node->kind == SN_LANE_RARE;
+    depth -= node->kind == SN_LANE_RARE_END;
+  }
+  return (sn_lane)lanes->n_nodes;
 }

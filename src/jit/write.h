@@ -13,13 +13,16 @@
 /* Writes instructions that load input `number` into a local. */
 typedef void sn_load_fn(void *user, uint32_t number, uint32_t local);
 
+#define SN_WRITE_COPIES 4 /* that may be under way at once */
+
 typedef struct sn_writer {
   sn_wasm *w;
   const sn_lanes *lanes;
   sn_load_fn *load;
   void *user;
-  uint32_t *local; /* per node, SN_NONE: none yet */
-  uint32_t *left;  /* per node: uses to come in this pass */
+  uint32_t copy;   /* which is being written */
+  uint32_t *local; /* per copy and node, SN_NONE: none yet; copy 0 has those below level 2 */
+  uint32_t *left;  /* likewise: uses to come in this pass */
   uint32_t *free;  /* locals of type v128 */
   uint32_t n_free;
   sn_lane pending; /* its value is on the stack; 0: none */
@@ -31,6 +34,12 @@ sn_status sn_writer_begin(sn_writer *writer, sn_arena *arena, sn_wasm *w, const 
 
 /* Level 0: the nodes of all sections. */
 void sn_write_pass(sn_writer *writer, uint32_t section, int level);
+
+/* Nodes [from, to) of such a pass; a part must not begin or end behind a RARE. */
+void sn_write_part(sn_writer *writer, uint32_t section, int level, sn_lane from, sn_lane to);
+
+/* Where part `part` of `parts` about equal ones of level 2 begins. */
+sn_lane sn_write_cut(const sn_writer *writer, uint32_t section, uint32_t part, uint32_t parts);
 
 /* The node's value onto the stack: one of its uses. */
 void sn_write_get(sn_writer *writer, sn_lane node);
