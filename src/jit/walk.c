@@ -170,9 +170,9 @@ void sn_walk_reset(sn_walk *k, uint32_t leaf) {
 }
 
 /* In nodes per vector. */
-#define LONG_BODY 24
+#define LONG_BODY 16
 #define LONGEST_BODY 250
-#define PART 24
+#define PART 16
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
@@ -218,7 +218,7 @@ uint32_t sn_walk_length(const sn_walk *k, uint32_t section) {
 
 /* Short bodies are mostly pointers and branches: several copies share those. */
 static int32_t copies_of(const sn_walk *k, uint32_t length) {
-  const int32_t copies = length <= 8 ? 4 : length <= 20 ? 2 : length < LONG_BODY ? 1 : 4;
+  const int32_t copies = length > 8 && length < LONG_BODY ? 2 : 4;
   if (length > LONGEST_BODY || k->dims[k->rank - 1] < 8 * copies) return 1;
   return copies < k->most_copies ? copies : k->most_copies;
 }

@@ -13,7 +13,7 @@
 
 /* ---- bodies ---------------------------------------------------------------------------------- */
 
-#define MAX_INSNS 64
+#define MAX_INSNS 1024
 
 typedef struct body_maker {
   jit_case *c;
@@ -177,6 +177,11 @@ static void random_dims(case_random *r, int rank, int64_t most, int64_t *dims) {
   }
 }
 
+/* A program over one point may be long. */
+static int64_t count_ops(case_random *r, const sn_group *g) {
+  return case_below(r, g->space_rank == 0 && case_one_in(r, 4) ? 600 : 12);
+}
+
 static bool make_post(jit_case *c, int number, bool heads) {
   sn_group *g = &c->group;
   body_maker m;
@@ -188,7 +193,7 @@ static bool make_post(jit_case *c, int number, bool heads) {
     snprintf(c->name, sizeof c->name, "%s",
              sn_op_describe(m.body.insns[m.body.n_insns - 1].op)->name);
   else
-    for (int64_t n = case_below(&c->random, 12); n >= 0; n--) add_random_op(&m);
+    for (int64_t n = count_ops(&c->random, g); n >= 0; n--) add_random_op(&m);
   const uint32_t n_stores = (uint32_t)(1 + case_below(&c->random, 3));
   if (!allocate(c, n_stores, sizeof *g->stores, &g->stores)) return false;
   g->n_stores = n_stores;
