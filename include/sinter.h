@@ -189,6 +189,18 @@ SN_API sn_tensor *sn_sum(sn_tensor *x, uint32_t axes, bool keepdims);
 SN_API sn_tensor *sn_mean(sn_tensor *x, uint32_t axes, bool keepdims);
 SN_API sn_tensor *sn_max(sn_tensor *x, uint32_t axes, bool keepdims);
 SN_API sn_tensor *sn_min(sn_tensor *x, uint32_t axes, bool keepdims);
+/* Whether any, or all, are not 0; bool. Of nothing: false, true. */
+SN_API sn_tensor *sn_any(sn_tensor *x, uint32_t axes, bool keepdims);
+SN_API sn_tensor *sn_all(sn_tensor *x, uint32_t axes, bool keepdims);
+/* sum (x - mean)^2 / max(n - correction, 0), and its square root. The derivative of the root at 0
+ * is taken to be 0, in sn_norm too. */
+SN_API sn_tensor *sn_var(sn_tensor *x, uint32_t axes, double correction, bool keepdims);
+SN_API sn_tensor *sn_std(sn_tensor *x, uint32_t axes, double correction, bool keepdims);
+/* log sum e^x, stable for large x. */
+SN_API sn_tensor *sn_logsumexp(sn_tensor *x, uint32_t axes, bool keepdims);
+/* (sum |x|^order)^(1 / order); order +-INFINITY: the largest, smallest |x|; 0: how many are not 0.
+ */
+SN_API sn_tensor *sn_norm(sn_tensor *x, double order, uint32_t axes, bool keepdims);
 /* Index of the first largest (smallest) element along axis; the first NaN wins. int32. */
 SN_API sn_tensor *sn_argmax(sn_tensor *x, int axis, bool keepdims);
 SN_API sn_tensor *sn_argmin(sn_tensor *x, int axis, bool keepdims);
@@ -208,6 +220,15 @@ SN_API sn_tensor *sn_pad(sn_tensor *x, const int64_t *before, const int64_t *aft
 SN_API sn_tensor *sn_concat(sn_tensor *const *inputs, size_t count, int axis);
 SN_API sn_tensor *sn_astype(sn_tensor *x, sn_dtype dtype);
 SN_API sn_tensor *sn_bitcast(sn_tensor *x, sn_dtype dtype); /* float32 <-> int32, same bits */
+
+/* e^x / sum e^x along axis, and its logarithm; stable for large x. [new, m s d] */
+SN_API sn_tensor *sn_softmax(sn_tensor *x, int axis);
+SN_API sn_tensor *sn_log_softmax(sn_tensor *x, int axis);
+
+/* Over the last axis: (x - mean) / sqrt(var + eps) * weight + bias, and x / sqrt(mean x^2 + eps) *
+ * weight. weight and bias have the length of that axis; NULL: none. [new, m s d] */
+SN_API sn_tensor *sn_layer_norm(sn_tensor *x, sn_tensor *weight, sn_tensor *bias, double eps);
+SN_API sn_tensor *sn_rms_norm(sn_tensor *x, sn_tensor *weight, double eps);
 
 /* logits (..., classes), labels int32 (...) or a distribution (..., classes): one loss per row
  * (...), logsumexp(logits) - logits[label], or that weighted by the distribution; stable for large

@@ -173,6 +173,24 @@ sn_tensor *sinter_max(sn_tensor *x, uint32_t axes, bool keepdims) {
 sn_tensor *sinter_min(sn_tensor *x, uint32_t axes, bool keepdims) {
   return sn_min(x, axes, keepdims);
 }
+sn_tensor *sinter_any(sn_tensor *x, uint32_t axes, bool keepdims) {
+  return sn_any(x, axes, keepdims);
+}
+sn_tensor *sinter_all(sn_tensor *x, uint32_t axes, bool keepdims) {
+  return sn_all(x, axes, keepdims);
+}
+sn_tensor *sinter_logsumexp(sn_tensor *x, uint32_t axes, bool keepdims) {
+  return sn_logsumexp(x, axes, keepdims);
+}
+sn_tensor *sinter_var(sn_tensor *x, uint32_t axes, bool keepdims, double correction) {
+  return sn_var(x, axes, correction, keepdims);
+}
+sn_tensor *sinter_std(sn_tensor *x, uint32_t axes, bool keepdims, double correction) {
+  return sn_std(x, axes, correction, keepdims);
+}
+sn_tensor *sinter_norm(sn_tensor *x, uint32_t axes, bool keepdims, double order) {
+  return sn_norm(x, order, axes, keepdims);
+}
 sn_tensor *sinter_argmax(sn_tensor *x, int axis, bool keepdims) {
   return sn_argmax(x, axis, keepdims);
 }
@@ -180,6 +198,14 @@ sn_tensor *sinter_argmin(sn_tensor *x, int axis, bool keepdims) {
   return sn_argmin(x, axis, keepdims);
 }
 sn_tensor *sinter_matmul(sn_tensor *x, sn_tensor *y) { return sn_matmul(x, y); }
+sn_tensor *sinter_softmax(sn_tensor *x, int axis) { return sn_softmax(x, axis); }
+sn_tensor *sinter_log_softmax(sn_tensor *x, int axis) { return sn_log_softmax(x, axis); }
+sn_tensor *sinter_layer_norm(sn_tensor *x, sn_tensor *weight, sn_tensor *bias, double eps) {
+  return sn_layer_norm(x, weight, bias, eps);
+}
+sn_tensor *sinter_rms_norm(sn_tensor *x, sn_tensor *weight, double eps) {
+  return sn_rms_norm(x, weight, eps);
+}
 sn_tensor *sinter_softmax_cross_entropy(sn_tensor *logits, sn_tensor *labels) {
   return sn_softmax_cross_entropy(logits, labels);
 }

@@ -65,9 +65,21 @@ sn_tensor *SN_EXPORT(sinter_sum)(sn_tensor *x, uint32_t axes, bool keepdims);
 sn_tensor *SN_EXPORT(sinter_mean)(sn_tensor *x, uint32_t axes, bool keepdims);
 sn_tensor *SN_EXPORT(sinter_max)(sn_tensor *x, uint32_t axes, bool keepdims);
 sn_tensor *SN_EXPORT(sinter_min)(sn_tensor *x, uint32_t axes, bool keepdims);
+sn_tensor *SN_EXPORT(sinter_any)(sn_tensor *x, uint32_t axes, bool keepdims);
+sn_tensor *SN_EXPORT(sinter_all)(sn_tensor *x, uint32_t axes, bool keepdims);
+sn_tensor *SN_EXPORT(sinter_logsumexp)(sn_tensor *x, uint32_t axes, bool keepdims);
+sn_tensor *SN_EXPORT(sinter_var)(sn_tensor *x, uint32_t axes, bool keepdims, double correction);
+sn_tensor *SN_EXPORT(sinter_std)(sn_tensor *x, uint32_t axes, bool keepdims, double correction);
+sn_tensor *SN_EXPORT(sinter_norm)(sn_tensor *x, uint32_t axes, bool keepdims, double order);
 sn_tensor *SN_EXPORT(sinter_argmax)(sn_tensor *x, int axis, bool keepdims);
 sn_tensor *SN_EXPORT(sinter_argmin)(sn_tensor *x, int axis, bool keepdims);
 sn_tensor *SN_EXPORT(sinter_matmul)(sn_tensor *x, sn_tensor *y);
+sn_tensor *SN_EXPORT(sinter_softmax)(sn_tensor *x, int axis);
+sn_tensor *SN_EXPORT(sinter_log_softmax)(sn_tensor *x, int axis);
+/* weight and bias may be 0: none */
+sn_tensor *SN_EXPORT(sinter_layer_norm)(sn_tensor *x, sn_tensor *weight, sn_tensor *bias,
+                                        double eps);
+sn_tensor *SN_EXPORT(sinter_rms_norm)(sn_tensor *x, sn_tensor *weight, double eps);
 sn_tensor *SN_EXPORT(sinter_softmax_cross_entropy)(sn_tensor *logits, sn_tensor *labels);
 sn_tensor *SN_EXPORT(sinter_reshape)(sn_tensor *x, int rank);   /* in: dims */
 sn_tensor *SN_EXPORT(sinter_broadcast)(sn_tensor *x, int rank); /* in: dims */
