@@ -173,6 +173,9 @@ sn_tensor *sinter_max(sn_tensor *x, uint32_t axes, bool keepdims) {
 sn_tensor *sinter_min(sn_tensor *x, uint32_t axes, bool keepdims) {
   return sn_min(x, axes, keepdims);
 }
+sn_tensor *sinter_prod(sn_tensor *x, uint32_t axes, bool keepdims) {
+  return sn_prod(x, axes, keepdims);
+}
 sn_tensor *sinter_any(sn_tensor *x, uint32_t axes, bool keepdims) {
   return sn_any(x, axes, keepdims);
 }
@@ -228,6 +231,29 @@ sn_tensor *sinter_pad(sn_tensor *x, double value) {
 
 sn_tensor *sinter_concat(uint32_t count, int axis) {
   return sn_concat(scratch_tensors(), count, axis);
+}
+sn_tensor *sinter_take(sn_tensor *x, sn_tensor *indices, int axis) {
+  return sn_take(x, indices, axis);
+}
+sn_tensor *sinter_take_along_axis(sn_tensor *x, sn_tensor *indices, int axis) {
+  return sn_take_along_axis(x, indices, axis);
+}
+sn_tensor *sinter_scatter(sn_tensor *x, sn_tensor *indices, sn_tensor *updates, int axis,
+                          bool add) {
+  return add ? sn_scatter_add(x, indices, updates, axis)
+             : sn_scatter_set(x, indices, updates, axis);
+}
+sn_tensor *sinter_one_hot(sn_tensor *indices, int classes, int dtype) {
+  return sn_one_hot(indices, classes, (sn_dtype)dtype);
+}
+sn_tensor *sinter_sort(sn_tensor *x, int axis, bool descending, bool places) {
+  return places ? sn_argsort(x, axis, descending) : sn_sort(x, axis, descending);
+}
+sn_tensor *sinter_cumsum(sn_tensor *x, int axis, bool reverse, bool exclusive) {
+  return sn_cumsum(x, axis, reverse, exclusive);
+}
+sn_tensor *sinter_cumprod(sn_tensor *x, int axis, bool reverse, bool exclusive) {
+  return sn_cumprod(x, axis, reverse, exclusive);
 }
 sn_tensor *sinter_astype(sn_tensor *x, int dtype) { return sn_astype(x, (sn_dtype)dtype); }
 sn_tensor *sinter_bitcast(sn_tensor *x, int dtype) { return sn_bitcast(x, (sn_dtype)dtype); }

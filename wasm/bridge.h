@@ -65,6 +65,7 @@ sn_tensor *SN_EXPORT(sinter_sum)(sn_tensor *x, uint32_t axes, bool keepdims);
 sn_tensor *SN_EXPORT(sinter_mean)(sn_tensor *x, uint32_t axes, bool keepdims);
 sn_tensor *SN_EXPORT(sinter_max)(sn_tensor *x, uint32_t axes, bool keepdims);
 sn_tensor *SN_EXPORT(sinter_min)(sn_tensor *x, uint32_t axes, bool keepdims);
+sn_tensor *SN_EXPORT(sinter_prod)(sn_tensor *x, uint32_t axes, bool keepdims);
 sn_tensor *SN_EXPORT(sinter_any)(sn_tensor *x, uint32_t axes, bool keepdims);
 sn_tensor *SN_EXPORT(sinter_all)(sn_tensor *x, uint32_t axes, bool keepdims);
 sn_tensor *SN_EXPORT(sinter_logsumexp)(sn_tensor *x, uint32_t axes, bool keepdims);
@@ -87,6 +88,14 @@ sn_tensor *SN_EXPORT(sinter_transpose)(sn_tensor *x);           /* in: permutati
 sn_tensor *SN_EXPORT(sinter_slice)(sn_tensor *x);               /* in: begins, sizes, strides */
 sn_tensor *SN_EXPORT(sinter_pad)(sn_tensor *x, double value);   /* in: befores, afters */
 sn_tensor *SN_EXPORT(sinter_concat)(uint32_t count, int axis);  /* in: tensors */
+sn_tensor *SN_EXPORT(sinter_take)(sn_tensor *x, sn_tensor *indices, int axis);
+sn_tensor *SN_EXPORT(sinter_take_along_axis)(sn_tensor *x, sn_tensor *indices, int axis);
+sn_tensor *SN_EXPORT(sinter_scatter)(sn_tensor *x, sn_tensor *indices, sn_tensor *updates, int axis,
+                                     bool add);
+sn_tensor *SN_EXPORT(sinter_one_hot)(sn_tensor *indices, int classes, int dtype);
+sn_tensor *SN_EXPORT(sinter_sort)(sn_tensor *x, int axis, bool descending, bool places);
+sn_tensor *SN_EXPORT(sinter_cumsum)(sn_tensor *x, int axis, bool reverse, bool exclusive);
+sn_tensor *SN_EXPORT(sinter_cumprod)(sn_tensor *x, int axis, bool reverse, bool exclusive);
 sn_tensor *SN_EXPORT(sinter_astype)(sn_tensor *x, int dtype);
 sn_tensor *SN_EXPORT(sinter_bitcast)(sn_tensor *x, int dtype);
 

@@ -3,6 +3,7 @@
  *
  * A node lives in memory when somebody outside its kernel needs it: another set, a view, or the
  * caller. */
+#include <math.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -225,6 +226,41 @@ static sn_status lower_contraction(lowering *l, size_t set, sn_group *group) {
   return lower_post(l, set, group);
 }
 
+/* The axis is the last dimension of the operands, the others are the space. */
+static sn_status lower_ready(lowering *l, size_t set, sn_group *group) {
+  const sn_id head = l->p->head[set], *x = sn_graph_inputs(l->g, head);
+  const sn_node *node = sn_graph_node(l->g, head);
+  const int64_t *attrs = sn_graph_attrs(l->g, head);
+  const int rank = node->type.rank, axis = (int)attrs[0];
+  int perm[SN_MAX_RANK];
+  int64_t strides[SN_MAX_RANK];
+  group->kind = SN_GROUP_READY;
+  for (int i = 0; i < rank; i++) {
+    if (i == axis) continue;
+    group->space[group->space_rank] = node->type.dims[i];
+    perm[group->space_rank++] = i;
+  }
+  perm[rank - 1] = axis;
+  sn_ready *ready;
+  SN_TRY(sn_arena_alloc(l->arena, 1, sizeof *ready, (void **)&ready));
+  *ready = (sn_ready){.op = node->op,
+                      .n_operands = node->n_inputs,
+                      .length = node->type.dims[axis],
+                      .options = attrs + 1};
+  for (uint32_t k = 0; k < node->n_inputs; k++) {
+    ready->operands[k] = operand_of(l, x[k], rank, perm);
+    ready->lengths[k] = l->g->nodes[x[k]].type.dims[axis];
+  }
+  SN_TRY(sn_arena_alloc(l->arena, 1, sizeof *group->stores, (void **)&group->stores));
+  sn_operand *target = &group->stores[0].target;
+  group->stores[0] = (sn_store){.target = {.value = l->value_of[head], .dtype = node->type.dtype}};
+  sn_row_major(&node->type, strides);
+  for (int i = 0; i < rank; i++) target->strides[i] = strides[perm[i]];
+  group->ready = ready;
+  group->n_stores = 1;
+  return SN_OK;
+}
+
 static sn_status new_group(lowering *l, sn_group **out) {
   *out = &l->out->groups[l->out->n_groups++];
   **out = (sn_group){.kind = SN_GROUP_MAP};
@@ -326,7 +362,30 @@ static void count_phase(sn_group *group, const sn_phase *phase) {
     group->bytes += operand_bytes(&phase->stores[i].target, dims, rank);
 }
 
+/* What a gather reads of x is as much as it writes. */
+static void count_ready(sn_group *group) {
+  const sn_ready *ready = group->ready;
+  const double points = (double)sn_group_points(group), n = (double)ready->length;
+  int64_t dims[SN_MAX_RANK];
+  memcpy(dims, group->space, sizeof dims);
+  for (uint32_t k = 0; k < ready->n_operands; k++) {
+    const bool gathered = k == 0 && ready->op == SN_OP_gather;
+    dims[group->space_rank] = gathered ? ready->length : ready->lengths[k];
+    group->bytes += operand_bytes(&ready->operands[k], dims, group->space_rank + 1);
+  }
+  dims[group->space_rank] = ready->length;
+  group->bytes += operand_bytes(&group->stores[0].target, dims, group->space_rank + 1);
+  const sn_op_class kind = sn_op_describe(ready->op)->kind;
+  if (kind == SN_CLASS_SORT) group->flops = points * n * log2(n + 1);
+  if (kind == SN_CLASS_SCAN) group->flops = points * n;
+  if (ready->op == SN_OP_scatter_add) group->flops = points * (double)ready->lengths[1];
+}
+
 static void count_work(sn_group *group) {
+  if (group->ready) {
+    count_ready(group);
+    return;
+  }
   const double points = (double)sn_group_points(group);
   group->flops = points * body_flops(&group->post);
   for (uint32_t i = 0; i < group->post.n_operands; i++)
@@ -360,6 +419,7 @@ static sn_status lower_set(lowering *l, size_t set) {
   SN_TRY(name_group(l, set, group));
   if (kind == SN_CLASS_REDUCE) return lower_reduce(l, set, group);
   if (kind == SN_CLASS_MATMUL) return lower_contraction(l, set, group);
+  if (head != SN_NONE && sn_op_is_ready(l->g->nodes[head].op)) return lower_ready(l, set, group);
   space_of(group, &l->g->nodes[members(l, set, &(size_t){0})[0]].type);
   return lower_post(l, set, group);
 }

@@ -182,7 +182,7 @@ static sn_status place_elementwise(state *s, sn_id id) {
     if (least > level) level = least;
     const sn_op_class kind = class_of(s, x[k]);
     if (kind == SN_CLASS_VIEW && s->level[x[k]]) SN_TRY(record_cut(s, x[k], id, SN_CUT_VIEW));
-    if (kind == SN_CLASS_PAD || kind == SN_CLASS_CONCAT)
+    if (kind == SN_CLASS_PAD || kind == SN_CLASS_CONCAT || sn_op_is_ready(s->g->nodes[x[k]].op))
       SN_TRY(record_cut(s, x[k], id, SN_CUT_KIND));
   }
   bool has_peer = false;

@@ -25,4 +25,7 @@ double sn_ref_scalar(sn_op op, sn_dtype in_dtype, const double *in, sn_dtype dty
  * own buffer is the caller's business. */
 void sn_ref_node(const sn_graph *graph, sn_id id, const void *const *in, void *out);
 
+/* reference_axis.c: sn_ref_node for gather, scatter, sort and scan. */
+void sn_ref_along_axis(const sn_graph *graph, sn_id id, const void *const *in, void *out);
+
 #endif

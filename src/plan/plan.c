@@ -28,6 +28,8 @@ static void find_lives(const sn_groups *groups, sn_plan *plan) {
       touch(plan, &g->a, i);
       touch(plan, &g->b, i);
     }
+    for (uint32_t k = 0; g->ready && k < g->ready->n_operands; k++)
+      touch(plan, &g->ready->operands[k], i);
     for (uint32_t k = 0; k < g->n_stores; k++) touch(plan, &g->stores[k].target, i);
   }
 }
@@ -46,6 +48,8 @@ static bool reads_in_step(const sn_group *g, const sn_operand *target, uint32_t 
     for (uint32_t k = 0; k < g->phases[p].body.n_operands; k++)
       if (g->phases[p].body.operands[k].value == from) return false;
   if (g->kind == SN_GROUP_CONTRACTION && (g->a.value == from || g->b.value == from)) return false;
+  for (uint32_t k = 0; g->ready && k < g->ready->n_operands; k++)
+    if (g->ready->operands[k].value == from) return false;
   for (uint32_t k = 0; k < g->post.n_operands; k++)
     if (g->post.operands[k].value == from &&
         !same_access(&g->post.operands[k], target, g->space_rank))

@@ -44,6 +44,7 @@ export interface Exports {
   sinter_mean(x: number, axes: number, keepdims: number): number;
   sinter_max(x: number, axes: number, keepdims: number): number;
   sinter_min(x: number, axes: number, keepdims: number): number;
+  sinter_prod(x: number, axes: number, keepdims: number): number;
   sinter_any(x: number, axes: number, keepdims: number): number;
   sinter_all(x: number, axes: number, keepdims: number): number;
   sinter_logsumexp(x: number, axes: number, keepdims: number): number;
@@ -64,6 +65,13 @@ export interface Exports {
   sinter_slice(x: number): number;
   sinter_pad(x: number, value: number): number;
   sinter_concat(count: number, axis: number): number;
+  sinter_take(x: number, indices: number, axis: number): number;
+  sinter_take_along_axis(x: number, indices: number, axis: number): number;
+  sinter_scatter(x: number, indices: number, updates: number, axis: number, add: number): number;
+  sinter_one_hot(indices: number, classes: number, dtype: number): number;
+  sinter_sort(x: number, axis: number, descending: number, places: number): number;
+  sinter_cumsum(x: number, axis: number, reverse: number, exclusive: number): number;
+  sinter_cumprod(x: number, axis: number, reverse: number, exclusive: number): number;
   sinter_astype(x: number, dtype: number): number;
   sinter_bitcast(x: number, dtype: number): number;
 
