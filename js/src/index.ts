@@ -46,6 +46,7 @@ export {
   mean,
   min,
   norm,
+  prod,
   std,
   sum,
   var,
@@ -72,6 +73,23 @@ export {
   transpose,
 } from './shape.js';
 export { repeat, roll, split, tile, tril, triu, type TriangleOptions } from './arrange.js';
+export {
+  argsort,
+  at,
+  cumprod,
+  cumsum,
+  oneHot,
+  scatterAdd,
+  sort,
+  take,
+  takeAlongAxis,
+  topk,
+  type RowIndex,
+  type RowRange,
+  type Rows,
+  type ScanOptions,
+  type SortOptions,
+} from './indexing.js';
 export { dot, matmul, outer } from './linalg.js';
 export {
   layerNorm,

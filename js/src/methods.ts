@@ -5,6 +5,7 @@ import type { TensorLike } from './apply.js';
 import type { Axes } from './axes.js';
 import type { DTypeName } from './dtype.js';
 import { repeat, roll, split, tile } from './arrange.js';
+import * as indexing from './indexing.js';
 import { dot, matmul, outer } from './linalg.js';
 import { logSoftmax, softmax, type SoftmaxOptions } from './normalize.js';
 import { elementwiseMethods } from './ops.gen.js';
@@ -15,6 +16,7 @@ import { Tensor } from './tensor.js';
 
 export interface FrontMethods {
   sum(options?: ReduceOptions | Axes): Tensor;
+  prod(options?: ReduceOptions | Axes): Tensor;
   mean(options?: ReduceOptions | Axes): Tensor;
   max(options?: ReduceOptions | Axes): Tensor;
   min(options?: ReduceOptions | Axes): Tensor;
@@ -31,6 +33,15 @@ export interface FrontMethods {
   outer(y: TensorLike): Tensor;
   softmax(options?: SoftmaxOptions): Tensor;
   logSoftmax(options?: SoftmaxOptions): Tensor;
+  take(indices: TensorLike, options?: shapes.AxisOptions): Tensor;
+  takeAlongAxis(indices: TensorLike, options?: shapes.AxisOptions): Tensor;
+  scatterAdd(indices: TensorLike, updates: TensorLike, options?: shapes.AxisOptions): Tensor;
+  at(index: indexing.RowIndex): indexing.Rows;
+  sort(options?: indexing.SortOptions): Tensor;
+  argsort(options?: indexing.SortOptions): Tensor;
+  topk(k: number, options?: shapes.AxisOptions): { values: Tensor; indices: Tensor };
+  cumsum(options?: indexing.ScanOptions | number): Tensor;
+  cumprod(options?: indexing.ScanOptions | number): Tensor;
   reshape(shape: readonly number[]): Tensor;
   transpose(perm?: readonly number[]): Tensor;
   swapaxes(a: number, b: number): Tensor;
@@ -64,6 +75,7 @@ const fronts: {
   mean: reductions.mean,
   min: reductions.min,
   norm: reductions.norm,
+  prod: reductions.prod,
   std: reductions.std,
   sum: reductions.sum,
   var: reductions.var,
@@ -72,6 +84,15 @@ const fronts: {
   outer,
   softmax,
   logSoftmax,
+  argsort: indexing.argsort,
+  at: indexing.at,
+  cumprod: indexing.cumprod,
+  cumsum: indexing.cumsum,
+  scatterAdd: indexing.scatterAdd,
+  sort: indexing.sort,
+  take: indexing.take,
+  takeAlongAxis: indexing.takeAlongAxis,
+  topk: indexing.topk,
   astype: shapes.astype,
   broadcastTo: shapes.broadcastTo,
   expandDims: shapes.expandDims,

@@ -43,6 +43,10 @@ function reduce<O extends ReduceOptions>(
 export const sum = (x: TensorLike, options: ReduceOptions | Axes = {}): Tensor =>
   reduce('sum', x, options, (rt, t, axes, keep) => rt.exports.sinter_sum(t, axes, keep));
 
+/** Product; of nothing 1. */
+export const prod = (x: TensorLike, options: ReduceOptions | Axes = {}): Tensor =>
+  reduce('prod', x, options, (rt, t, axes, keep) => rt.exports.sinter_prod(t, axes, keep));
+
 /** Mean; of integers float32. */
 export const mean = (x: TensorLike, options: ReduceOptions | Axes = {}): Tensor =>
   reduce('mean', x, options, (rt, t, axes, keep) => rt.exports.sinter_mean(t, axes, keep));
