@@ -1,36 +1,16 @@
 /* test_axis.c - the ops along one axis (gather, scatter, sort, scan) against the reference: equal
  * bits for every axis of every shape, every dtype, views, indices that repeat, count from the end
  * and lie outside, NaN and ties in sorts; and the same on 1 to 4 threads. */
+#include "case_support.h"
 #include "twin.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "graph/reference.h"
 
 enum { DTYPES = 4, MOST_SORTED = 1500 };
-
-static sn_context *ctx;
-static case_random rng;
-
-static int setup(void **state) {
-  (void)state;
-  ctx = case_context(1, sn_isa_detect());
-  rng.state = case_seed();
-  print_message("seed %llu\n", (unsigned long long)case_seed());
-  return 0;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  case_context_end(ctx);
-  return 0;
-}
 
 /* ---- one application ------------------------------------------------------------------------- */
 
@@ -227,5 +207,5 @@ int main(void) {
       cmocka_unit_test(sorts_of_all_lengths),      cmocka_unit_test(inputs_of_all_kinds),
       cmocka_unit_test(same_bits_for_any_threads),
   };
-  return cmocka_run_group_tests(tests, setup, teardown);
+  return cmocka_run_group_tests(tests, open_cases, close_cases);
 }

@@ -6,25 +6,18 @@
  * rtol 1e-4 the same way, and the float32 gradient to the float64 one. Inputs keep a distance from
  * kinks: from every multiple of 1/4, and from each other. Rows of the op table are all taken;
  * structured ops have a case each below. */
-#include "op_cases.h"
+#include "case_support.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "tensor/apply.h"
 
 enum { MAX_INPUTS = 3, MAX_ELEMENTS = 64, TEXT = 512 };
 
 static const double EPS = 1e-6, ATOL = 1e-7, RTOL = 1e-5, RTOL_SECOND = 1e-4;
-
-static sn_context *ctx;
-static case_random rng;
 
 /* What is differentiated: a tensor of any shape and dtype made from n float inputs. */
 typedef struct grad_case {
@@ -600,19 +593,6 @@ static void planted_errors_are_caught(void **state) {
   sn_scope_end(ctx);
 }
 
-static int setup(void **state) {
-  (void)state;
-  ctx = case_context(1, sn_isa_detect());
-  rng.state = case_seed();
-  return 0;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  case_context_end(ctx);
-  return 0;
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(planted_errors_are_caught),
@@ -623,5 +603,5 @@ int main(void) {
       cmocka_unit_test(intermediate_variables),
       cmocka_unit_test(long_chains),
   };
-  return cmocka_run_group_tests(tests, setup, teardown);
+  return cmocka_run_group_tests(tests, open_cases, close_cases);
 }

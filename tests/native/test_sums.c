@@ -7,38 +7,27 @@
  * it holds for terms that are drawn independently, and operands that repeat are whole numbers.)
  * Everything else - max, min, integers, what a fused map makes of its operands - has the bits of
  * the reference. */
+#include "case_support.h"
 #include "twin.h"
 
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "graph/reference.h"
 
-static sn_context *ctx;    /* of one lane, or */
-static sn_context *shared; /* of two, for what is large */
-static case_random rng;
+static sn_context *shared; /* of two lanes, for what is large */
 
 static int setup(void **state) {
-  (void)state;
-  ctx = case_context(1, sn_isa_detect());
   shared = case_context(2, sn_isa_detect());
-  rng.state = case_seed();
-  print_message("seed %llu\n", (unsigned long long)case_seed());
-  return 0;
+  return open_cases(state);
 }
 
 static int teardown(void **state) {
-  (void)state;
-  case_context_end(ctx);
   case_context_end(shared);
-  return 0;
+  return close_cases(state);
 }
 
 static void swap_contexts(void) {
