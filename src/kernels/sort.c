@@ -107,6 +107,7 @@ static void by_digits(entry *e, entry *spare, int64_t n) {
   enum { PASSES = 32 / DIGIT_BITS };
   uint32_t counts[PASSES][DIGITS] = {{0}};
   for (int64_t i = 0; i < n; i++)
+#pragma GCC unroll 4
     for (int p = 0; p < PASSES; p++) counts[p][KEY(e[i]) >> (p * DIGIT_BITS) & (DIGITS - 1)]++;
   entry *from = e, *to = spare;
   for (int p = 0; p < PASSES; p++) {
