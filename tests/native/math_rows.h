@@ -74,8 +74,6 @@ static inline bool math_row_is_function(const math_row *row) {
 
 /* ---- arguments ---- */
 
-static inline float float_of(uint32_t bits) { return sn_f32_from_bits(bits); }
-
 /* Well mixed bits of a counter (splitmix64). */
 static inline uint64_t mixed(uint64_t counter) {
   uint64_t z = counter + UINT64_C(0x9e3779b97f4a7c15);
@@ -100,7 +98,8 @@ static inline double sample_f64(uint64_t i) {
 static inline double second_argument(sn_op op, double x, bool single, uint64_t counter) {
   const uint64_t random = mixed(counter);
   if ((random & 3) == 0)
-    return single ? (double)float_of((uint32_t)(random >> 32)) : sn_f64_from_bits(mixed(random));
+    return single ? (double)sn_f32_from_bits((uint32_t)(random >> 32))
+                  : sn_f64_from_bits(mixed(random));
   const double unit = (double)(random >> 32) * 0x1p-32;
   double y;
   if (op == SN_OP_pow) {

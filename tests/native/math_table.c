@@ -36,7 +36,7 @@ static worst sweep_f32(const math_row *row, uint64_t step) {
   for (uint64_t bits = 0; bits < UINT64_C(1) << 32;) {
     float x[SN_LANES_F32], y[SN_LANES_F32] = {0}, got[SN_LANES_F32];
     for (int lane = 0; lane < SN_LANES_F32; lane++, bits += step) {
-      x[lane] = float_of((uint32_t)bits);
+      x[lane] = sn_f32_from_bits((uint32_t)bits);
       if (pairs) y[lane] = (float)second_argument(row->op, (double)x[lane], true, bits);
     }
     row->vf32(x, y, got);
