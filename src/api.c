@@ -36,6 +36,8 @@ static sn_status start(sn_context *ctx, const sn_options *options) {
   ctx->options.fusion = true;
   ctx->options.machine.isa = sn_isa_detect();
   ctx->options.machine.deterministic = options && options->deterministic;
+  ctx->options.machine.jit = !(options && options->no_jit);
+  ctx->options.machine.relaxed_simd = options && options->relaxed_simd;
   ctx->jobs_end = &ctx->jobs;
   ctx->storages.env = &ctx->env;
   ctx->env.heap.reclaim = reclaim;

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/size.h"
 #include "fuse/fuse.h"
+#include "jit/jit.h"
 
 #define MAX_TEXTS (SN_PASS_COUNT + 5)
 
@@ -46,9 +47,7 @@ static sn_status run_passes(sn_executable *exe, const sn_graph *traced,
 }
 
 static sn_status cut_into_groups(sn_executable *exe, bool fusion) {
-  sn_partition partition;
-  SN_TRY(sn_partition_graph(&exe->graph, fusion, &partition));
-  SN_TRY(sn_lower_groups(&exe->graph, &partition, &exe->groups));
+  SN_TRY(sn_fuse_graph(&exe->graph, fusion, &exe->groups));
   if (exe->arena.env->debug < SN_LOG_GROUPS) return SN_OK;
   const char *text;
   SN_TRY(sn_groups_text(&exe->groups, &exe->arena, &text));
@@ -83,6 +82,7 @@ static sn_status make_kernels(sn_executable *exe, const sn_machine *machine) {
     exe->bytes += group->bytes;
   }
   exe->n_kernels = n;
+  SN_TRY(sn_jit_kernels(&exe->arena, machine, exe->kernels, n, &exe->code));
   exe->shared_offset = exe->plan.arena_bytes;
   SN_CHECK(env, sn_size_round_up(shared, 64, &shared) && sn_size_round_up(lane, 64, &lane));
   SN_FAIL_IF(env, sn_size_add_overflows(exe->shared_offset, shared, &exe->lanes_offset),
@@ -127,6 +127,7 @@ sn_status sn_compile_graph(const sn_graph *traced, const sn_compile_options *opt
 
 void sn_executable_free(sn_env *env, sn_executable *exe) {
   if (!exe) return;
+  sn_code_release(exe->code);
   sn_arena_free(&exe->arena);
   sn_free(env, exe, sizeof *exe);
 }

@@ -22,8 +22,9 @@ const LAYERS = {
   fuse: ['base', 'graph', 'passes'],
   plan: ['base', 'graph', 'fuse'],
   kernels: ['base', 'graph', 'fuse'],
+  jit: ['base', 'graph', 'fuse', 'kernels'],
   run: ['base', 'threads', 'graph', 'fuse', 'plan', 'kernels'],
-  pipeline: ['base', 'threads', 'graph', 'autodiff', 'passes', 'fuse', 'plan', 'kernels', 'run'],
+  pipeline: ['base', 'threads', 'graph', 'autodiff', 'passes', 'fuse', 'plan', 'kernels', 'jit', 'run'],
   tensor: ['base', 'threads', 'graph', 'autodiff', 'passes', 'fuse', 'plan', 'kernels', 'run', 'pipeline'],
   api: ['base', 'threads', 'graph', 'passes', 'kernels', 'run', 'pipeline', 'tensor'],
 };

@@ -19,6 +19,13 @@ static sn_status make_map(sn_kernel *kernel) {
 static void map_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane) {
   const sn_kernel *k = run->kernel;
   const int64_t points = sn_group_points(k->group);
+  const sn_code *code = sn_code_ready(&k->code);
+  if (code && code->strip) {
+    const int64_t first = begin * SN_STRIP, last = end * SN_STRIP;
+    code->strip(run->values, lane, NULL, (int32_t)first,
+                (int32_t)((last < points ? last : points) - first));
+    return;
+  }
   sn_vm_begin(&k->post, lane, run->values);
   for (int64_t u = begin; u < end; u++) {
     const int64_t flat = u * SN_STRIP, left = points - flat;
@@ -40,10 +47,8 @@ sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_gr
                          sn_kernel *kernel) {
   const sn_strips *strips = sn_strips_for(machine->isa);
   *kernel = (sn_kernel){.group = group};
-  const sn_vm_source post = {.body = &group->post,
-                             .stores = group->stores,
-                             .n_stores = group->n_stores,
-                             .result = SN_NONE};
+  const sn_vm_source post = {
+      .body = &group->post, .stores = group->stores, .n_stores = group->n_stores};
   sn_vm_nest nest = {.rank = group->space_rank};
   memcpy(nest.dims, group->space, sizeof nest.dims);
   SN_TRY(sn_vm_assemble(arena, strips, &post, &nest, &kernel->post));
