@@ -8,6 +8,7 @@
 
 #define X (s->x[0])
 #define X1 (s->x[1])
+#define X2 (s->x[2])
 #define Y (s->y)
 #define DY (s->dy)
 #define ADD(p, q) sn_build_binary(s->b, SN_OP_add, (p), (q))
@@ -50,6 +51,7 @@ static void grad_none(const sn_rule_site *s) { (void)s; }
 #define grad_bitwise_xor grad_none
 #define grad_shift_left grad_none
 #define grad_shift_right_logical grad_none
+#define grad_argsort grad_none
 
 /* -- views and structure: each is linear, dx is its transpose applied to dy -------------------- */
 
@@ -133,6 +135,94 @@ GRAD(astype) {
     s->dx[0] = sn_build_cast(s->b, SN_OP_astype, DY, from);
 }
 
+/* -- along one axis ---------------------------------------------------------------------------- */
+
+/* y[i] = x[index[i]]: dx = 0 with dy[i] added at index[i] */
+GRAD(gather) {
+  const int64_t axis[] = {s->attrs[0]};
+  const sn_id none = sn_build_like(s->b, X, 0);
+  s->dx[0] = sn_build_along(s->b, SN_OP_scatter_add, axis, none, X1, DY);
+}
+
+/* y = x with u[i] added at index[i]: dx = dy, du[i] = dy[index[i]] */
+GRAD(scatter_add) {
+  const int64_t axis[] = {s->attrs[0]};
+  s->dx[0] = DY;
+  if (s->wanted[2]) s->dx[2] = sn_build_along(s->b, SN_OP_gather, axis, DY, X1);
+}
+
+/* y = x with u[i] set at index[i]: dx = dy with 0 set there, du[i] = dy[index[i]] if i was the last
+ * to be set there: the number of the last is what setting all i there leaves */
+GRAD(scatter_set) {
+  const int64_t axis[] = {s->attrs[0]};
+  if (s->wanted[0]) {
+    const sn_id none = sn_build_like(s->b, X2, 0);
+    s->dx[0] = sn_build_along(s->b, SN_OP_scatter_set, axis, DY, X1, none);
+  }
+  if (!s->wanted[2] || s->b->status) return;
+  sn_type places = *sn_build_type(s->b, X), numbers = *sn_build_type(s->b, X1);
+  places.dtype = SN_I32;
+  const sn_id mine = sn_build_op(s->b, SN_OP_iota, NULL, 0, axis, 1, &numbers);
+  const sn_id start = sn_build_full(s->b, &places, -1);
+  const sn_id last = sn_build_along(s->b, SN_OP_scatter_set, axis, start, X1, mine);
+  const sn_id stays = BINARY(equal, sn_build_along(s->b, SN_OP_gather, axis, last, X1), mine);
+  const sn_id du = sn_build_along(s->b, SN_OP_gather, axis, DY, X1);
+  s->dx[2] = WHERE(stays, du, sn_build_like(s->b, du, 0));
+}
+
+/* y[i] = x[p[i]] for p = argsort x: dx[p[i]] = dy[i] */
+GRAD(sort) {
+  const int64_t order[] = {s->attrs[0], s->attrs[1]}, axis[] = {s->attrs[0]};
+  const sn_id p = sn_build_along(s->b, SN_OP_argsort, order, X);
+  s->dx[0] = sn_build_along(s->b, SN_OP_scatter_add, axis, sn_build_like(s->b, X, 0), p, DY);
+}
+
+/* v'[i] = v[i + 1] (by 1) or v[i - 1] (by -1) along an axis, 0 where there is none */
+static sn_id shift(sn_build *b, sn_id v, int64_t axis, int by) {
+  if (b->status) return SN_NONE;
+  const sn_type full = *sn_build_type(b, v);
+  const int rank = full.rank;
+  sn_type part = full;
+  if (!full.dims[axis]) return v;
+  part.dims[axis]--;
+  int64_t slice[2 * SN_MAX_RANK], pad[SN_MAX_ATTRS];
+  for (int i = 0; i < rank; i++) {
+    slice[i] = i == axis && by > 0 && part.dims[axis] ? 1 : 0;
+    pad[i] = i == axis && by < 0 ? 1 : 0;
+    slice[rank + i] = pad[rank + i] = 1;
+  }
+  pad[2 * rank] = sn_double_attr(0);
+  v = sn_build_op(b, SN_OP_slice, &v, 1, slice, 2 * (size_t)rank, &part);
+  return sn_build_op(b, SN_OP_pad, &v, 1, pad, 2 * (size_t)rank + 1, &full);
+}
+
+/* y[i] = sum of x[j], j <= i (exclusive: j < i): dx[j] = sum of dy[i], i >= j (i > j) */
+GRAD(cumsum) {
+  const int64_t back[] = {s->attrs[0], !s->attrs[1], s->attrs[2]};
+  s->dx[0] = sn_build_along(s->b, SN_OP_cumsum, back, DY);
+}
+
+/* y[i] = product of x[j], j <= i: dx[k] = before[k] t[k] with before[k] = product of x[j], j < k,
+ * and t[k] = sum over i >= k of dy[i] x[k + 1] ... x[i] = dy[k] + x[k + 1] t[k + 1]: nothing is
+ * divided, so zeros are exact. exclusive: t[k] = dy[k + 1] + x[k + 1] t[k + 1] */
+GRAD(cumprod) {
+  const int64_t axis = s->attrs[0], reverse = s->attrs[1], exclusive = s->attrs[2];
+  const int64_t so_far[] = {axis, reverse, 1}, back[] = {axis, !reverse, 0};
+  const int on = reverse ? -1 : 1;
+  const sn_id before = sn_build_along(s->b, SN_OP_cumprod, so_far, X);
+  const sn_id dy = exclusive ? shift(s->b, DY, axis, on) : DY;
+  const sn_id t = sn_build_along(s->b, SN_OP_recurrence, back, shift(s->b, X, axis, on), dy);
+  s->dx[0] = MUL(before, t);
+}
+
+/* y[i] = a[i] y[i - 1] + b[i]: db[i] = dy[i] + a[i + 1] db[i + 1], da[i] = db[i] y[i - 1] */
+GRAD(recurrence) {
+  const int64_t axis = s->attrs[0], reverse = s->attrs[1], back[] = {axis, !reverse, 0};
+  const int on = reverse ? -1 : 1;
+  s->dx[1] = sn_build_along(s->b, SN_OP_recurrence, back, shift(s->b, X, axis, on), DY);
+  if (s->wanted[0]) s->dx[0] = MUL(s->dx[1], shift(s->b, Y, axis, -on));
+}
+
 /* -- reductions -------------------------------------------------------------------------------- */
 
 /* y = sum x: dx = dy everywhere */
@@ -151,6 +241,32 @@ GRAD(max) {
   s->dx[0] = MUL(sn_build_spread(s->b, share, &x, axes), ones);
 }
 #define grad_min grad_max
+
+/* y = product of x: dx[k] = dy times the product of those before and of those behind x[k]; nothing
+ * is divided, so zeros are exact */
+GRAD(prod) {
+  const sn_type x = *sn_build_type(s->b, X);
+  const uint64_t axes = (uint64_t)s->attrs[0];
+  int64_t perm[SN_MAX_RANK], inverse[SN_MAX_RANK];
+  sn_type flat = {.dtype = x.dtype}, order = x; /* kept axes, then all reduced ones as one */
+  int at = 0;
+  for (int i = 0; i < x.rank; i++)
+    if (!(axes >> i & 1)) flat.dims[flat.rank++] = x.dims[perm[at++] = i];
+  const int64_t last = flat.rank++;
+  flat.dims[last] = 1;
+  for (int i = 0; i < x.rank; i++)
+    if (axes >> i & 1) flat.dims[last] *= x.dims[perm[at++] = i];
+  for (int i = 0; i < x.rank; i++) {
+    inverse[perm[i]] = i;
+    order.dims[i] = x.dims[perm[i]];
+  }
+  const int64_t ahead[] = {last, 0, 1}, behind[] = {last, 1, 1};
+  const sn_id line = sn_build_reshape(s->b, sn_build_transpose(s->b, X, perm), &flat);
+  const sn_id others = MUL(sn_build_along(s->b, SN_OP_cumprod, ahead, line),
+                           sn_build_along(s->b, SN_OP_cumprod, behind, line));
+  const sn_id placed = sn_build_transpose(s->b, sn_build_reshape(s->b, others, &order), inverse);
+  s->dx[0] = MUL(placed, sn_build_spread(s->b, DY, &x, axes));
+}
 
 /* -- elementwise, one input -------------------------------------------------------------------- */
 

@@ -38,6 +38,7 @@ sn_status sn_kernels_text(const sn_kernel *kernels, size_t n, sn_arena *arena, c
     for (int s = 0; s < k->n_stages; s++)
       sn_text_add(&t, "%s%lld units", s ? ", then " : ": ", (long long)k->stages[s].units);
     sn_text_add(&t, ", %zu bytes a lane, %zu shared\n", k->lane_bytes, k->shared_bytes);
+    if (k->group->ready) continue;
     for (uint32_t p = 0; p < k->group->n_phases; p++)
       print_code(&t, "phase", &k->phases[p], &k->group->phases[p].body);
     if (k->group->kind == SN_GROUP_CONTRACTION)
