@@ -1,9 +1,11 @@
 /* math_table.c - how far Sinter's functions are from the exact results, and whether that is within
  * the ULP their rows of ops.def state.
  *
- *   math_table [step [function]]     prints docs/accuracy.md's table: float32 over every step-th of
- *                                    all 2^32 arguments (default 1; of two arguments as many
- *                                    pairs), float64 on samples. Exit status 1: a bound is broken.
+ * math_table --names prints the functions. math_table STEP FUNCTION prints a line of
+ * docs/accuracy.md: float32 over every STEP-th of all 2^32 arguments (of two arguments as many
+ * pairs), float64 on samples; exit status 1: a bound is broken.
+ *
+ * scripts/accuracy.mjs makes the document of it.
  *
  * Exact means: the meanings of math_reference.h in double for float32, in long double for float64.
  */
@@ -78,19 +80,19 @@ static bool print_row(const math_row *row, uint64_t step) {
 }
 
 int main(int argc, char **argv) {
-  const uint64_t step = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
-  const char *only = argc > 2 ? argv[2] : NULL;
-  bool kept = true;
-  if (step == 0) {
-    fprintf(stderr, "usage: math_table [step [function]]\n");
+  const bool names = argc == 2 && strcmp(argv[1], "--names") == 0;
+  const uint64_t step = argc == 3 ? strtoull(argv[1], NULL, 10) : 0;
+  if (!names && step == 0) {
+    fprintf(stderr, "usage: math_table step function | --names\n");
     return 2;
   }
-  if (!only)
-    printf("| function | bound | float32: max error, ULP | correctly rounded | worst at | float64: "
-           "max error on samples |\n|---|---|---|---|---|---|\n");
-  for (size_t i = 0; i < MATH_ROW_COUNT; i++)
-    if (math_row_is_function(&math_rows[i]) &&
-        (!only || strcmp(only, sn_op_describe(math_rows[i].op)->name) == 0))
-      kept &= print_row(&math_rows[i], step);
-  return kept ? 0 : 1;
+  for (size_t i = 0; i < MATH_ROW_COUNT; i++) {
+    const char *name = sn_op_describe(math_rows[i].op)->name;
+    if (!math_row_is_function(&math_rows[i])) continue;
+    if (names)
+      puts(name);
+    else if (strcmp(argv[2], name) == 0)
+      return print_row(&math_rows[i], step) ? 0 : 1;
+  }
+  return names ? 0 : 2;
 }
