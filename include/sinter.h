@@ -224,6 +224,18 @@ SN_API sn_tensor *sn_concat(sn_tensor *const *inputs, size_t count, int axis);
 SN_API sn_tensor *sn_astype(sn_tensor *x, sn_dtype dtype);
 SN_API sn_tensor *sn_bitcast(sn_tensor *x, sn_dtype dtype); /* float32 <-> int32, same bits */
 
+/* x kept between lo and hi, which broadcast; NULL: no bound on that side. [new, m s d] */
+SN_API sn_tensor *sn_clip(sn_tensor *x, sn_tensor *lo, sn_tensor *hi);
+
+/* x where x > 0; elsewhere alpha x (leaky_relu), alpha (e^x - 1) (elu). selu: elu with the parameters
+ * that keep mean 0 and variance 1, scaled. hardswish: x min(max(x + 3, 0), 6) / 6. gelu_tanh: gelu
+ * by a tanh, within 5e-4. Integers become float32. [new, m s d] */
+SN_API sn_tensor *sn_leaky_relu(sn_tensor *x, double alpha);
+SN_API sn_tensor *sn_elu(sn_tensor *x, double alpha);
+SN_API sn_tensor *sn_selu(sn_tensor *x);
+SN_API sn_tensor *sn_hardswish(sn_tensor *x);
+SN_API sn_tensor *sn_gelu_tanh(sn_tensor *x);
+
 /* e^x / sum e^x along axis, and its logarithm; stable for large x. [new, m s d] */
 SN_API sn_tensor *sn_softmax(sn_tensor *x, int axis);
 SN_API sn_tensor *sn_log_softmax(sn_tensor *x, int axis);

@@ -216,6 +216,12 @@ sn_tensor *sinter_argmin(sn_tensor *x, int axis, bool keepdims) {
   return sn_argmin(x, axis, keepdims);
 }
 sn_tensor *sinter_matmul(sn_tensor *x, sn_tensor *y) { return sn_matmul(x, y); }
+sn_tensor *sinter_clip(sn_tensor *x, sn_tensor *lo, sn_tensor *hi) { return sn_clip(x, lo, hi); }
+sn_tensor *sinter_leaky_relu(sn_tensor *x, double alpha) { return sn_leaky_relu(x, alpha); }
+sn_tensor *sinter_elu(sn_tensor *x, double alpha) { return sn_elu(x, alpha); }
+sn_tensor *sinter_selu(sn_tensor *x) { return sn_selu(x); }
+sn_tensor *sinter_hardswish(sn_tensor *x) { return sn_hardswish(x); }
+sn_tensor *sinter_gelu_tanh(sn_tensor *x) { return sn_gelu_tanh(x); }
 sn_tensor *sinter_softmax(sn_tensor *x, int axis) { return sn_softmax(x, axis); }
 sn_tensor *sinter_log_softmax(sn_tensor *x, int axis) { return sn_log_softmax(x, axis); }
 sn_tensor *sinter_layer_norm(sn_tensor *x, sn_tensor *weight, sn_tensor *bias, double eps) {

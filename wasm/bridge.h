@@ -78,6 +78,12 @@ sn_tensor *SN_EXPORT(sinter_norm)(sn_tensor *x, uint32_t axes, bool keepdims, do
 sn_tensor *SN_EXPORT(sinter_argmax)(sn_tensor *x, int axis, bool keepdims);
 sn_tensor *SN_EXPORT(sinter_argmin)(sn_tensor *x, int axis, bool keepdims);
 sn_tensor *SN_EXPORT(sinter_matmul)(sn_tensor *x, sn_tensor *y);
+sn_tensor *SN_EXPORT(sinter_clip)(sn_tensor *x, sn_tensor *lo, sn_tensor *hi); /* 0: no bound */
+sn_tensor *SN_EXPORT(sinter_leaky_relu)(sn_tensor *x, double alpha);
+sn_tensor *SN_EXPORT(sinter_elu)(sn_tensor *x, double alpha);
+sn_tensor *SN_EXPORT(sinter_selu)(sn_tensor *x);
+sn_tensor *SN_EXPORT(sinter_hardswish)(sn_tensor *x);
+sn_tensor *SN_EXPORT(sinter_gelu_tanh)(sn_tensor *x);
 sn_tensor *SN_EXPORT(sinter_softmax)(sn_tensor *x, int axis);
 sn_tensor *SN_EXPORT(sinter_log_softmax)(sn_tensor *x, int axis);
 /* weight and bias may be 0: none */

@@ -37,6 +37,16 @@ export {
 
 export * from './ops.gen.js';
 export {
+  clip,
+  elu,
+  gelu,
+  hardswish,
+  leakyRelu,
+  selu,
+  type AlphaOptions,
+  type GeluOptions,
+} from './activations.js'; // its gelu, which takes options, before that of the table
+export {
   all,
   any,
   argmax,

@@ -61,6 +61,12 @@ export interface Exports {
   sinter_argmax(x: number, axis: number, keepdims: number): number;
   sinter_argmin(x: number, axis: number, keepdims: number): number;
   sinter_matmul(x: number, y: number): number;
+  sinter_clip(x: number, lo: number, hi: number): number;
+  sinter_leaky_relu(x: number, alpha: number): number;
+  sinter_elu(x: number, alpha: number): number;
+  sinter_selu(x: number): number;
+  sinter_hardswish(x: number): number;
+  sinter_gelu_tanh(x: number): number;
   sinter_softmax(x: number, axis: number): number;
   sinter_log_softmax(x: number, axis: number): number;
   sinter_layer_norm(x: number, weight: number, bias: number, eps: number): number;
