@@ -150,6 +150,7 @@ typedef struct sn_groups {
   size_t n_outputs;
   sn_cut_record *cuts;
   size_t n_cuts;
+  uint32_t *kernel_of; /* per node: the (last) group that computes it, or SN_NONE */
 } sn_groups;
 
 /* The name of a kind; "scalar" for a map over one point. */
