@@ -9,16 +9,20 @@ typedef struct explainer {
   uint8_t *stored; /* per node: whether it has a buffer */
 } explainer;
 
+static bool has_heads(const explainer *e, sn_id id) {
+  return e->groups->groups[e->groups->kernel_of[id]].n_heads > 0;
+}
+
 /* Why the kernel of `to`, where no cut was noted, does not compute `from` (no view) itself. */
 static const char *rule(const explainer *e, sn_id from, sn_id to) {
   const sn_op_class kind = sn_op_describe(e->g->nodes[to].op)->kind;
-  const sn_op_class made_by = sn_op_describe(e->g->nodes[from].op)->kind;
+  if (!e->groups->fusion) return "fusion is off";
   if (!e->stored[from]) return "computed again: that moves fewer bytes than storing it";
   if (kind == SN_CLASS_MATMUL) return "a contraction reads its inputs from memory";
   if (kind == SN_CLASS_PAD || kind == SN_CLASS_CONCAT) return "copied into a part of the result";
-  if (kind == SN_CLASS_REDUCE)
-    return made_by == SN_CLASS_REDUCE ? "reduced twice over different axes"
-                                      : "others need it too, and the reduction walks another space";
+  if (has_heads(e, from) && has_heads(e, to))
+    return "both kernels have a reduction or contraction of their own";
+  if (kind == SN_CLASS_REDUCE) return "others need it too, and the reduction walks another space";
   if (sn_op_is_elementwise(e->g->nodes[to].op)) return "other kernels have to come between";
   return "a ready kernel reads its inputs from memory";
 }

@@ -142,6 +142,7 @@ typedef struct sn_cut_record {
 /* The graph cut into groups, in an order in which they can run. */
 typedef struct sn_groups {
   const sn_graph *graph;
+  bool fusion; /* false: one kernel per op */
   sn_group *groups;
   size_t n_groups;
   sn_value *values;

@@ -461,5 +461,7 @@ sn_status sn_fuse_graph(const sn_graph *g, bool fusion, sn_groups *out) {
   for (sn_id id = 0; id < g->n_nodes; id++) SN_CHECK(g->env, sn_view_of(g, views, id, &views[id]));
   sn_partition partition;
   SN_TRY(sn_partition_graph(g, views, fusion, &partition));
-  return sn_lower_groups(g, views, &partition, out);
+  SN_TRY(sn_lower_groups(g, views, &partition, out));
+  out->fusion = fusion;
+  return SN_OK;
 }
