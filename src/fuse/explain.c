@@ -27,17 +27,17 @@ static const char *rule(const explainer *e, sn_id from, sn_id to) {
   return "a ready kernel reads its inputs from memory";
 }
 
-static const char *explain(const explainer *e, sn_id x, sn_id to, const sn_cut_record *cut) {
+static sn_edge_note explain(const explainer *e, sn_id x, sn_id to, const sn_cut_record *cut) {
   const sn_id from = e->base[x];
-  if (sn_op_describe(e->g->nodes[to].op)->kind == SN_CLASS_VIEW) return "a view moves nothing";
+  if (sn_op_describe(e->g->nodes[to].op)->kind == SN_CLASS_VIEW) return (sn_edge_note){"a view moves nothing", false};
   switch (e->g->nodes[from].op) {
-  case SN_OP_input: return "an argument";
-  case SN_OP_constant: return "a constant";
-  case SN_OP_iota: return "counted, not stored";
+  case SN_OP_input: return (sn_edge_note){"an argument", false};
+  case SN_OP_constant: return (sn_edge_note){"a constant", false};
+  case SN_OP_iota: return (sn_edge_note){"counted, not stored", false};
   default: break;
   }
-  if (e->groups->kernel_of[to] == e->groups->kernel_of[from]) return "fused";
-  return cut ? sn_cut_reason(cut->why) : rule(e, from, to);
+  if (e->groups->kernel_of[to] == e->groups->kernel_of[from]) return (sn_edge_note){"fused", false};
+  return (sn_edge_note){cut ? sn_cut_reason(cut->why) : rule(e, from, to), e->stored[from]};
 }
 
 /* The note on the edge x -> to among those from *next on, which are in the order of `to`. */
@@ -48,11 +48,11 @@ static const sn_cut_record *find_cut(const sn_groups *groups, size_t *next, sn_i
   return NULL;
 }
 
-sn_status sn_explain_edges(const sn_groups *groups, sn_arena *arena, const char *const **out) {
+sn_status sn_explain_edges(const sn_groups *groups, sn_arena *arena, const sn_edge_note **out) {
   const sn_graph *g = groups->graph;
   explainer e = {.groups = groups, .g = g};
-  const char **reasons;
-  SN_TRY(sn_arena_alloc(arena, g->n_edges, sizeof *reasons, (void **)&reasons));
+  sn_edge_note *notes;
+  SN_TRY(sn_arena_alloc(arena, g->n_edges, sizeof *notes, (void **)&notes));
   SN_TRY(sn_arena_alloc(arena, g->n_nodes, sizeof *e.base, (void **)&e.base));
   SN_TRY(sn_arena_alloc(arena, g->n_nodes, 1, (void **)&e.stored));
   for (size_t v = 0; v < groups->n_values; v++) e.stored[groups->values[v].node] = 1;
@@ -62,8 +62,8 @@ sn_status sn_explain_edges(const sn_groups *groups, sn_arena *arena, const char 
     const sn_id *x = sn_graph_inputs(g, id);
     e.base[id] = sn_op_describe(node->op)->kind == SN_CLASS_VIEW ? e.base[x[0]] : id;
     for (uint32_t k = 0; k < node->n_inputs; k++)
-      reasons[node->first_input + k] = explain(&e, x[k], id, find_cut(groups, &next, x[k], id));
+      notes[node->first_input + k] = explain(&e, x[k], id, find_cut(groups, &next, x[k], id));
   }
-  *out = reasons;
+  *out = notes;
   return SN_OK;
 }

@@ -41,9 +41,14 @@ sn_status sn_fuse_graph(const sn_graph *graph, bool fusion, sn_groups *out);
 /* Merges dimensions that are contiguous in all operands, and drops those of size 1. */
 void sn_merge_dims(sn_group *group);
 
-/* explain.c: per edge of the graph (as in graph->edges) why the value goes through memory, or
- * "fused". Linear. */
-sn_status sn_explain_edges(const sn_groups *groups, sn_arena *arena, const char *const **out);
+/* explain.c: what becomes of an edge of the graph. */
+typedef struct sn_edge_note {
+  const char *reason; /* "fused", or why not */
+  bool cut;           /* one kernel reads from memory what another computes */
+} sn_edge_note;
+
+/* Notes on all edges, as in graph->edges. Linear. */
+sn_status sn_explain_edges(const sn_groups *groups, sn_arena *arena, const sn_edge_note **out);
 
 /* print.c: one group, and all, as stable text. */
 struct sn_text;

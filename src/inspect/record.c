@@ -57,7 +57,7 @@ static void add_node(sn_text *t, const sn_graph *g, sn_id id, const sn_groups *g
 }
 
 static void add_nodes_and_edges(sn_text *t, const sn_graph *g, const sn_groups *groups,
-                                const char *const *reasons) {
+                                const sn_edge_note *notes) {
   sn_text_add(t, ",\"nodes\":[");
   for (sn_id id = 0; id < g->n_nodes; id++) add_node(t, g, id, groups);
   sn_text_add(t, "],\"edges\":[");
@@ -66,7 +66,7 @@ static void add_nodes_and_edges(sn_text *t, const sn_graph *g, const sn_groups *
     const sn_node *node = sn_graph_node(g, id);
     for (uint32_t k = 0; k < node->n_inputs; k++) {
       sn_text_add(t, "%s{\"from\":%u,\"to\":%u,\"reason\":\"%s\"}", comma, sn_graph_inputs(g, id)[k],
-                  id, reasons ? reasons[node->first_input + k] : "");
+                  id, notes ? notes[node->first_input + k].reason : "");
       comma = ",";
     }
   }
@@ -95,11 +95,12 @@ static sn_status graph_dot(sn_arena *arena, const sn_graph *g, const sn_groups *
 void sn_record_graph(sn_record *r, const char *stage, const char *text, const sn_graph *g,
                      const sn_groups *groups) {
   sn_arena *arena = r->json.arena;
-  const char *dot = "", *const *reasons = NULL;
+  const char *dot = "";
+  const sn_edge_note *notes = NULL;
   sn_status status = graph_dot(arena, g, groups, &dot);
-  if (!status && groups) status = sn_explain_edges(groups, arena, &reasons);
+  if (!status && groups) status = sn_explain_edges(groups, arena, &notes);
   begin_stage(r, stage, text, dot);
-  if (!status) add_nodes_and_edges(&r->json, g, groups, reasons);
+  if (!status) add_nodes_and_edges(&r->json, g, groups, notes);
   end_stage(r, status);
 }
 
@@ -206,32 +207,39 @@ void sn_record_kernels(sn_record *r, const char *stage, const char *text,
 
 /* ---- kernels and memory ---------------------------------------------------------------------- */
 
-/* The notes of partition.c on inputs of kernel k; they are in the order of nodes, not of kernels,
- * so each kernel's are threaded into a list beforehand. */
+/* The edges by which each kernel reads what others computed, threaded into a list per kernel. */
 typedef struct cut_lists {
-  uint32_t *first, *next; /* per kernel, per cut: place of a cut, or SN_NONE */
+  const sn_edge_note *notes;
+  uint32_t *first, *next; /* per kernel, per edge: an edge, or SN_NONE */
+  sn_id *to;              /* per edge: its user */
 } cut_lists;
 
 static sn_status list_cuts(sn_arena *arena, const sn_groups *groups, cut_lists *lists) {
+  const sn_graph *g = groups->graph;
+  SN_TRY(sn_explain_edges(groups, arena, &lists->notes));
   SN_TRY(sn_arena_alloc(arena, groups->n_groups, sizeof *lists->first, (void **)&lists->first));
-  SN_TRY(sn_arena_alloc(arena, groups->n_cuts, sizeof *lists->next, (void **)&lists->next));
+  SN_TRY(sn_arena_alloc(arena, g->n_edges, sizeof *lists->next, (void **)&lists->next));
+  SN_TRY(sn_arena_alloc(arena, g->n_edges, sizeof *lists->to, (void **)&lists->to));
   for (size_t k = 0; k < groups->n_groups; k++) lists->first[k] = SN_NONE;
-  for (uint32_t i = (uint32_t)groups->n_cuts; i-- > 0;) {
-    const uint32_t k = groups->kernel_of[groups->cuts[i].to];
-    if (k == SN_NONE || k == groups->kernel_of[groups->cuts[i].from]) continue; /* joined later */
-    lists->next[i] = lists->first[k];
-    lists->first[k] = i;
+  for (sn_id id = (sn_id)g->n_nodes; id-- > 0;) {
+    const sn_node *node = sn_graph_node(g, id);
+    for (uint32_t k = node->n_inputs; k-- > 0;) {
+      const uint32_t edge = node->first_input + k, kernel = groups->kernel_of[id];
+      if (kernel == SN_NONE || !lists->notes[edge].cut) continue;
+      lists->to[edge] = id;
+      lists->next[edge] = lists->first[kernel];
+      lists->first[kernel] = edge;
+    }
   }
   return SN_OK;
 }
 
-static void add_cuts(sn_text *t, const sn_groups *groups, const cut_lists *lists, size_t k) {
+static void add_cuts(sn_text *t, const sn_graph *g, const cut_lists *lists, size_t k) {
   const char *comma = "";
   sn_text_add(t, "\"cuts\":[");
-  for (uint32_t i = lists->first[k]; i != SN_NONE; i = lists->next[i]) {
-    const sn_cut_record *cut = &groups->cuts[i];
-    sn_text_add(t, "%s{\"from\":%u,\"to\":%u,\"reason\":\"%s\"}", comma, cut->from, cut->to,
-                sn_cut_reason(cut->why));
+  for (uint32_t edge = lists->first[k]; edge != SN_NONE; edge = lists->next[edge]) {
+    sn_text_add(t, "%s{\"from\":%u,\"to\":%u,\"reason\":\"%s\"}", comma, g->edges[edge],
+                lists->to[edge], lists->notes[edge].reason);
     comma = ",";
   }
   sn_text_add(t, "],");
@@ -252,7 +260,7 @@ static sn_status add_kernel(sn_text *t, const sn_executable *exe, const cut_list
   sn_text_add(t, ",\"code\":");
   sn_text_add_json(t, code.data);
   sn_text_add(t, ",");
-  add_cuts(t, &exe->groups, cuts, k);
+  add_cuts(t, &exe->graph, cuts, k);
   collect_reads(g, set);
   add_ids(t, "reads", set->ids, set->n);
   sn_text_add(t, ",");
