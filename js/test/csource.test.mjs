@@ -136,6 +136,22 @@ test('batched and transposed products, in float64 and int32', () => {
     [ramp([2, 3, 5], 1, 'float64'), ramp([2, 5, 3], 1, 'float64')]);
 });
 
+test('every elementwise op that the table gives to JavaScript, on each of its dtypes', () => {
+  const table = readFileSync(new URL('../src/ops.gen.ts', import.meta.url), 'utf8');
+  const row = /Takes ([\w, ]+)\. \*\/\nexport function (\w+)\(([^)]*)\)/g;
+  const rows = [...table.matchAll(row)].map(([, dtypes, name, parameters]) =>
+    ({ name, dtypes: dtypes.split(', '), arity: parameters.split(',').length }));
+  assert.ok(rows.length > 40, `${rows.length} rows`);
+  for (const dtype of Object.keys(C_TYPES)) {
+    const ops = rows.filter(({ dtypes, name }) => dtypes.includes(dtype) && name !== 'where');
+    const values = { bool: [1, 0, 1, 0], int32: [3, -2, 31, 0] }[dtype] ?? [0.4, 0.9, -0.3, 0];
+    const others = { bool: [1, 1, 0, 0], int32: [2, 5, -1, 9] }[dtype] ?? [2, 0.9, 0.5, -0];
+    const args = [values, others].map((list) => sn.tensor(list, { dtype }));
+    const results = ops.map(({ name, arity }) => (x, y) => (arity === 1 ? sn[name](x) : sn[name](x, y)));
+    check((x, y) => results.map((f) => f(x, y)), args);
+  }
+});
+
 /** The building simulation, as scalars. */
 function simulation(startingTemp, spacing, thickness, slabCp, tankTemp) {
   const tube = { diameter: 0.019, resistivity: 2.43 };

@@ -303,16 +303,22 @@ void sn_c_add_kernel_name(sn_text *t, size_t number, const sn_group *g) {
   }
 }
 
+static void add_dims(sn_text *t, const int64_t *dims, int rank) {
+  for (int i = 0; i < rank; i++) sn_text_add(t, i ? " x %lld" : " %lld", (long long)dims[i]);
+}
+
 static void add_signature(sn_text *t, const sn_groups *groups, size_t number, sn_value_set *set) {
   const sn_group *g = &groups->groups[number];
   const size_t n_writes = sn_group_buffers(g, set);
   const size_t named = strcspn(g->name, "("); /* behind it: how many ops there are */
   sn_text_add(t, "/* %s %.*s%s:", sn_group_kind_name(g), (int)named, g->name,
               g->name[named] ? " ..." : "");
-  for (int i = 0; i < g->space_rank; i++) sn_text_add(t, " %lld", (long long)g->space[i]);
+  add_dims(t, g->space, g->space_rank);
   sn_text_add(t, "%s", g->space_rank ? " points" : " one point");
-  if (g->n_phases) sn_text_add(t, ", each over");
-  for (int i = 0; i < g->reduced_rank; i++) sn_text_add(t, " %lld", (long long)g->reduced[i]);
+  if (g->n_phases) {
+    sn_text_add(t, ", each over");
+    add_dims(t, g->reduced, g->reduced_rank);
+  }
   sn_text_add(t, " */\nstatic void ");
   sn_c_add_kernel_name(t, number, g);
   for (size_t i = 0; i < set->n; i++)

@@ -110,6 +110,10 @@ void sn_c_add_expression(sn_text *text, const char *expression, const char *cons
   }
   for (const char *at = expression, *end = expression + n; at < end;) {
     const size_t word = word_length(at);
+    if (*at == ' ' && at > expression && at[-1] == '(') { /* left by an empty word */
+      at++;
+      continue;
+    }
     if (word == 1 && *at >= 'a' && *at <= 'c')
       sn_text_add(text, "%s", arguments[*at - 'a']);
     else
