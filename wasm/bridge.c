@@ -8,7 +8,7 @@
 
 /* JS reads these structs where they are. */
 _Static_assert(sizeof(void *) == 4 && sizeof(size_t) == 4, "tensors and sizes are 32-bit words");
-_Static_assert(sizeof(sn_kernel_profile) == 40, "layout known to js/src/profile.ts");
+_Static_assert(sizeof(sn_kernel_profile) == 48, "layout known to js/src/profile.ts");
 _Static_assert(sizeof(sn_span) == 24, "layout known to js/src/profile.ts");
 
 enum { SCRATCH_WORDS = 1024 };

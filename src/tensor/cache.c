@@ -2,6 +2,7 @@
  * with other values, finds its program. Bounded; the least recently used one goes first. */
 #include <string.h>
 
+#include "base/host.h"
 #include "tensor/tensor.h"
 
 static uint32_t hash_graph(const sn_graph *g) {
@@ -119,7 +120,10 @@ static sn_status ensure_workspace(sn_context *ctx, const sn_executable *exe) {
 static sn_status compile_new(sn_context *ctx, const sn_graph *traced,
                              const sn_compile_options *options, sn_compiled *c) {
   SN_TRY(copy_key(c, traced, options->donate));
+  const double begin = ctx->profiler.on ? sn_host_now_ms() : 0;
   SN_TRY(sn_compile_graph(traced, options, &c->exe));
+  if (ctx->profiler.on)
+    sn_profiler_interval(&ctx->profiler, SN_SPAN_COMPILE, begin, sn_host_now_ms());
   return ensure_workspace(ctx, c->exe);
 }
 
