@@ -81,6 +81,8 @@ typedef struct sn_options {
   int threads;                   /* lanes that compute, caller included; 0: one per core */
   size_t memory_limit_bytes;     /* 0: none */
   bool deterministic;            /* drop FMA: the same bits natively and in WebAssembly */
+  bool no_jit;                   /* WebAssembly: make no code at run time; the same results */
+  bool relaxed_simd;             /* WebAssembly: the engine knows relaxed SIMD */
 } sn_options;
 
 /* Creates a context with *options (NULL: defaults) in *out. [new, m a] */
