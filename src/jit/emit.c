@@ -72,8 +72,8 @@ static void push(sn_wasm *w, char type) {
 
 static void enter(sn_wasm *w) {
   if (w->status) return;
-  w->status = sn_arena_grow(w->arena, (void **)&w->frames, &w->cap_frames, w->n_frames,
-                            sizeof *w->frames);
+  w->status =
+      sn_arena_grow(w->arena, (void **)&w->frames, &w->cap_frames, w->n_frames, sizeof *w->frames);
   if (!w->status) w->frames[w->n_frames++] = (sn_wasm_frame){.height = (uint32_t)w->stack.used};
 }
 
@@ -101,6 +101,10 @@ static void check(sn_wasm *w, sn_wasm_op op, uint32_t number) {
     const char type = letter_of(w->locals.data[number]);
     if (op != SN_WASM_local_get) pop(w, op, type);
     if (op != SN_WASM_local_set) push(w, type);
+  }
+  if (row->immediate == SN_WASM_CALL) {
+    if (number >= w->n_functions) misuse(w, op, "no such function yet");
+    for (uint32_t i = 0; !w->status && i < w->signatures.data[number]; i++) pop(w, op, 'i');
   }
   if (row->immediate == SN_WASM_LABEL && number >= w->n_frames) misuse(w, op, "no such label");
   if (row->immediate == SN_WASM_BLOCK) enter(w);

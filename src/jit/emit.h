@@ -30,7 +30,8 @@ typedef enum sn_wasm_immediate {
   SN_WASM_MEMORY,
   SN_WASM_LANE_MEMORY,
   SN_WASM_BLOCK,
-  SN_WASM_LABEL
+  SN_WASM_LABEL,
+  SN_WASM_CALL
 } sn_wasm_immediate;
 
 typedef struct sn_wasm_row {
@@ -90,7 +91,7 @@ sn_status sn_wasm_finish(sn_wasm *w, const uint8_t **bytes, size_t *n);
 /* ---- instructions, by their kind of immediate ------------------------------------------------ */
 
 void sn_emit(sn_wasm *w, sn_wasm_op op);                        /* NONE */
-void sn_emit_index(sn_wasm *w, sn_wasm_op op, uint32_t number); /* LOCAL, LABEL, LANE */
+void sn_emit_index(sn_wasm *w, sn_wasm_op op, uint32_t number); /* LOCAL, LABEL, LANE, CALL */
 void sn_emit_i32(sn_wasm *w, int32_t value);
 void sn_emit_f32(sn_wasm *w, float value);
 void sn_emit_f64(sn_wasm *w, double value);

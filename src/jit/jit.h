@@ -5,8 +5,8 @@
 #include "jit/modules.h"
 #include "kernels/kernel.h"
 
-/* Gives the kernels code where this platform makes any and the machine asks for it. *out: the module
- * they share, to be released after their last run; NULL where the VM does everything. */
+/* Gives the kernels code where this platform makes any and the machine asks for it. *out: the
+ * module they share, to be released after their last run; NULL where the VM does everything. */
 sn_status sn_jit_kernels(sn_arena *arena, const sn_machine *machine, sn_kernel *kernels, size_t n,
                          sn_code_module **out);
 

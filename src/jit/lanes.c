@@ -2,6 +2,7 @@
 
 const uint8_t sn_lane_shuffles[SN_SHUFFLE_COUNT][16] = {
     [SN_SHUFFLE_HIGH] = {8, 9, 10, 11, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15},
+    [SN_SHUFFLE_SECOND] = {4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7},
     [SN_SHUFFLE_LOWS] = {0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23},
     [SN_SHUFFLE_EVEN] = {0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27},
     [SN_SHUFFLE_FLIP_32] = {12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3},
@@ -102,11 +103,9 @@ sn_lane sn_lane_op(sn_lanes *l, sn_wasm_op op, sn_lane a, sn_lane b, sn_lane c) 
 }
 
 sn_lane sn_lane_shift(sn_lanes *l, sn_wasm_op op, sn_lane a, uint32_t bits) {
-  return add(l, (sn_lane_node){.kind = SN_LANE_SHIFT,
-                               .code = (uint16_t)op,
-                               .n_args = 1,
-                               .args = {a},
-                               .imm = bits});
+  return add(
+      l, (sn_lane_node){
+             .kind = SN_LANE_SHIFT, .code = (uint16_t)op, .n_args = 1, .args = {a}, .imm = bits});
 }
 
 sn_lane sn_lane_shiftv(sn_lanes *l, sn_wasm_op op, sn_lane a, sn_lane bits) {
@@ -114,21 +113,13 @@ sn_lane sn_lane_shiftv(sn_lanes *l, sn_wasm_op op, sn_lane a, sn_lane bits) {
   if (n->kind == SN_LANE_CONST && n->code == 32)
     return sn_lane_shift(l, op == SN_WASM_i32_shl ? SN_WASM_i32x4_shl : SN_WASM_i32x4_shr_u, a,
                          (uint32_t)n->imm & 31);
-  return add(l, (sn_lane_node){.kind = SN_LANE_SHIFTV,
-                               .code = (uint16_t)op,
-                               .n_args = 2,
-                               .args = {a, bits}});
-}
-
-static bool is_shuffle(const sn_lanes *l, sn_lane node, sn_lane_shuffle which) {
-  return l->nodes[node].kind == SN_LANE_SHUFFLE && l->nodes[node].code == (uint16_t)which;
+  return add(l, (sn_lane_node){
+                    .kind = SN_LANE_SHIFTV, .code = (uint16_t)op, .n_args = 2, .args = {a, bits}});
 }
 
 sn_lane sn_lane_shuffled(sn_lanes *l, sn_lane_shuffle which, sn_lane a, sn_lane b) {
-  return add(l, (sn_lane_node){.kind = SN_LANE_SHUFFLE,
-                               .code = (uint16_t)which,
-                               .n_args = 2,
-                               .args = {a, b}});
+  return add(l, (sn_lane_node){
+                    .kind = SN_LANE_SHUFFLE, .code = (uint16_t)which, .n_args = 2, .args = {a, b}});
 }
 
 /* ---- small strength reductions, all exact ---------------------------------------------------- */
@@ -183,10 +174,8 @@ sn_lane sn_lane_neg(sn_lanes *l, uint32_t width, sn_lane a) {
 
 /* A region is entered anew each time: its marker has no equal. */
 sn_lane sn_lane_rare(sn_lanes *l, sn_lane mask) {
-  const sn_lane rare = add(l, (sn_lane_node){.kind = SN_LANE_RARE,
-                                             .n_args = 1,
-                                             .args = {mask},
-                                             .imm = l->n_nodes});
+  const sn_lane rare =
+      add(l, (sn_lane_node){.kind = SN_LANE_RARE, .n_args = 1, .args = {mask}, .imm = l->n_nodes});
   l->region = rare;
   return rare;
 }
@@ -201,7 +190,9 @@ sn_lane sn_lane_rare_end(sn_lanes *l, uint32_t width, sn_lane mask, sn_lane a, s
                                             .n_args = 3,
                                             .args = {a, b, mask},
                                             .imm = rare});
-  if (!l->status) l->nodes[rare].level = l->nodes[end].level;
+  if (l->status) return 0;
+  l->nodes[rare].level = l->nodes[end].level;
+  l->nodes[rare].imm = end;
   return end;
 }
 
@@ -210,7 +201,7 @@ sn_lane sn_lane_rare_end(sn_lanes *l, uint32_t width, sn_lane mask, sn_lane a, s
 static void use(sn_lanes *l, sn_lane node, int level, uint16_t section) {
   sn_lane_node *n = &l->nodes[node];
   n->uses++;
-  if (n->level < level || n->section != section) n->held = true;
+  if (n->level < level || (n->level == 1 && n->section != section)) n->held = true;
 }
 
 void sn_lane_root(sn_lanes *l, sn_lane node) {

@@ -31,14 +31,15 @@ typedef enum sn_lane_kind {
   SN_LANE_SHIFT,    /* instruction `code` by imm bits */
   SN_LANE_SHIFTV,   /* i32 instruction `code` lane by lane */
   SN_LANE_SHUFFLE,  /* code: sn_lane_shuffle */
-  SN_LANE_RARE,     /* args[0]: mask */
-  SN_LANE_RARE_END, /* args: a, b, mask */
+  SN_LANE_RARE,     /* args[0]: mask; imm: its RARE_END */
+  SN_LANE_RARE_END, /* args: a, b, mask; imm: its RARE; code: width of the mask's lanes */
 } sn_lane_kind;
 
 typedef enum sn_lane_shuffle {
-  SN_SHUFFLE_HIGH, /* the upper half of a in both halves */
-  SN_SHUFFLE_LOWS, /* lower half of a, lower half of b */
-  SN_SHUFFLE_EVEN, /* 32-bit lanes 0, 2 of a, 0, 2 of b: 64-bit masks to 32-bit ones */
+  SN_SHUFFLE_HIGH,   /* the upper half of a in both halves */
+  SN_SHUFFLE_SECOND, /* 32-bit lane 1 of a in all lanes */
+  SN_SHUFFLE_LOWS,   /* lower half of a, lower half of b */
+  SN_SHUFFLE_EVEN,   /* 32-bit lanes 0, 2 of a, 0, 2 of b: 64-bit masks to 32-bit ones */
   SN_SHUFFLE_FLIP_32,
   SN_SHUFFLE_FLIP_64,
   SN_SHUFFLE_COUNT

@@ -17,7 +17,7 @@ static uint32_t hash_bytes(const uint8_t *bytes, size_t n) {
 }
 
 static sn_code_module *find_equal(const sn_env *env, const uint8_t *bytes, size_t size,
-                                 uint32_t hash) {
+                                  uint32_t hash) {
   for (uint32_t i = 0; i < n_live; i++) {
     sn_code_module *m = live[i];
     if (m->env == env && m->hash == hash && m->size == size && !memcmp(m->bytes, bytes, size))
@@ -41,7 +41,7 @@ static uint32_t free_slot(void) {
 }
 
 sn_status sn_code_register(sn_env *env, const uint8_t *bytes, size_t size, uint32_t n_functions,
-                          sn_code_module **out) {
+                           sn_code_module **out) {
   *out = NULL;
   const uint32_t hash = hash_bytes(bytes, size);
   sn_code_module *m = find_equal(env, bytes, size, hash);
@@ -65,14 +65,14 @@ sn_status sn_code_register(sn_env *env, const uint8_t *bytes, size_t size, uint3
   memcpy(copy, bytes, size);
   uint32_t at;
   *m = (sn_code_module){.env = env,
-                       .bytes = copy,
-                       .size = size,
-                       .hash = hash,
-                       .refs = 1,
-                       .first = find_places(n_functions, &at),
-                       .n_functions = n_functions,
-                       .slot = free_slot(),
-                       .serial = ++last_serial};
+                        .bytes = copy,
+                        .size = size,
+                        .hash = hash,
+                        .refs = 1,
+                        .first = find_places(n_functions, &at),
+                        .n_functions = n_functions,
+                        .slot = free_slot(),
+                        .serial = ++last_serial};
   memmove(live + at + 1, live + at, (n_live - at) * sizeof *live);
   live[at] = m;
   n_live++;

@@ -4,9 +4,9 @@
  *   table of every thread:  [ the core's functions | module a | module b | free | module c ... ]
  *
  * A module's range of places is the same on all threads; a thread fills its own table when it first
- * needs the module (sn_code_is_ready). Equal bytes are one module. Bounded: beyond SN_CODE_MAX_MODULES
- * or where the host refuses, there is no code and the strip VM runs. Registering and releasing
- * happen on the thread of the API only. */
+ * needs the module (sn_code_is_ready). Equal bytes are one module. Bounded: beyond
+ * SN_CODE_MAX_MODULES or where the host refuses, there is no code and the strip VM runs.
+ * Registering and releasing happen on the thread of the API only. */
 #ifndef SN_JIT_MODULES_H
 #define SN_JIT_MODULES_H
 
@@ -26,7 +26,7 @@ typedef struct sn_code_module {
 /* A module of these bytes, copied, with a reference for the caller; *out is NULL where there is no
  * room for one. */
 sn_status sn_code_register(sn_env *env, const uint8_t *bytes, size_t size, uint32_t n_functions,
-                          sn_code_module **out);
+                           sn_code_module **out);
 void sn_code_release(sn_code_module *module);
 
 /* Whether this thread can call the module's functions; installs them if need be. */
@@ -50,8 +50,8 @@ bool sn_code_memory_is_shared(void);
 
 typedef enum sn_code_answer { SN_CODE_REFUSED, SN_CODE_INSTALLED, SN_CODE_LATER } sn_code_answer;
 
-/* Fills the module's places in this thread's table with its exports "0", "1" ... SN_CODE_LATER: it is
- * being compiled in the background, to be asked for again. */
+/* Fills the module's places in this thread's table with its exports "0", "1" ... SN_CODE_LATER: it
+ * is being compiled in the background, to be asked for again. */
 sn_code_answer sn_code_install(const sn_code_module *module);
 
 #endif

@@ -18,6 +18,7 @@
 #define SN_KERNELS_CODE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef void sn_strip_code(void *const *values, void *lane, const void *head, int32_t flat,
