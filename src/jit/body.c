@@ -29,13 +29,21 @@ sn_status sn_jit_nest(sn_jit *j, int rank, const int *pick, const int64_t *dims)
 /* A dim that was dropped because it has size 1 has stride 0 wherever that is read. */
 sn_status sn_jit_space_then_reduced(sn_jit *j) {
   const sn_group *g = j->kernel->group;
-  int pick[SN_MAX_RANK + 1];
-  int64_t dims[SN_MAX_RANK + 1];
-  for (int i = 0; i < g->space_rank; i++) dims[i] = g->space[i];
-  for (int i = 0; i <= g->space_rank && i < SN_MAX_RANK; i++) pick[i] = i;
-  dims[g->space_rank] = g->reduced_rank ? g->reduced[0] : 1;
-  if (g->space_rank == SN_MAX_RANK) j->unable = true;
-  return sn_jit_nest(j, j->unable ? 0 : g->space_rank + 1, pick, dims);
+  const int reduced = g->reduced_rank ? g->reduced_rank : 1;
+  int pick[SN_MAX_RANK];
+  int64_t dims[SN_MAX_RANK];
+  if (g->space_rank + reduced > SN_MAX_RANK) j->unable = true;
+  for (int i = 0; i < g->space_rank + reduced && !j->unable; i++) {
+    pick[i] = i;
+    dims[i] = i < g->space_rank + g->reduced_rank ? dim_of(g, i) : 1;
+  }
+  return sn_jit_nest(j, j->unable ? 0 : g->space_rank + reduced, pick, dims);
+}
+
+void sn_jit_reduced_strides(const sn_jit *j, int64_t *strides) {
+  int64_t step = 1;
+  for (int i = j->walk.rank - 1; i >= 0; step *= j->walk.dims[i--])
+    strides[i] = i < j->kernel->group->space_rank ? 0 : step;
 }
 
 static bool walks_as_one(const sn_operand *o, int i, int next, int64_t dim) {
@@ -82,7 +90,8 @@ static bool fits(const sn_jit *j, const sn_operand *o) {
 uint32_t sn_jit_operand(sn_jit *j, const sn_operand *o) {
   int64_t strides[SN_MAX_RANK];
   for (int i = 0; i < j->walk.rank; i++) strides[i] = o->strides[j->pick[i]];
-  if (j->once_per_run) strides[j->walk.rank - 1] = 0;
+  for (int i = j->kernel->group->space_rank; j->once_per_run && i < j->walk.rank; i++)
+    strides[i] = 0;
   if (o->value == SN_NONE && !fits(j, o)) j->unable = true;
   const sn_walk_base base = {.kind = o->value == SN_NONE ? SN_BASE_NUMBER : SN_BASE_VALUE,
                              .number = o->value};

@@ -22,7 +22,7 @@ typedef struct sn_jit {
   int pick[SN_MAX_RANK]; /* dim of the nest -> dim of the operands' strides */
   sn_lane_value *heads;  /* per head its value, if there is one to read */
   sn_lane_value *insns;  /* of the body described last */
-  bool once_per_run;     /* operands do not walk the nest's last dim */
+  bool once_per_run;     /* operands do not walk the reduced dims */
   bool unable;           /* something that is not lowered was met */
 } sn_jit;
 
@@ -30,9 +30,10 @@ typedef struct sn_jit {
  * reduced). */
 sn_status sn_jit_nest(sn_jit *j, int rank, const int *pick, const int64_t *dims);
 
-/* The nest of space, then reduced: its last dim is the reduced one, of which there is at most one.
- */
+/* The nest of space, then reduced, of which there is at least one dim; strides of what lies in
+ * order along the reduced ones. */
 sn_status sn_jit_space_then_reduced(sn_jit *j);
+void sn_jit_reduced_strides(const sn_jit *j, int64_t *strides);
 
 /* The space's dims, those that all of post's operands walk as one merged: its rank. */
 int sn_jit_merge_space(const sn_group *group, int *pick, int64_t *dims);
@@ -60,8 +61,8 @@ sn_status sn_jit_sum_helpers(sn_jit *j, const sn_reduction *reduction);
 /* After the body: one more point goes into the sum's accumulators. */
 void sn_jit_sum_describe(sn_jit *j, sn_jit_sum *sum);
 
-/* The next `left` (a local, changed; at most SN_FOLD_BLOCK) points of a run, folded as fold.h says;
- * sums: all of one width. */
+/* The next `left` (a local, changed; at most SN_FOLD_BLOCK) points of the reduced dims, from the
+ * index on, folded as fold.h says; sums: all of one width. */
 void sn_jit_sum_run(sn_jit *j, uint32_t section, sn_jit_sum *sums, uint32_t n, uint32_t left);
 
 /* Writes a role's function. SN_NONE into *number where it cannot. */

@@ -190,7 +190,7 @@ void sn_jit_sum_describe(sn_jit *j, sn_jit_sum *sum) {
   const sn_reduction *r = sum->reduction;
   sn_walk *k = &j->walk;
   int64_t strides[SN_MAX_RANK] = {0};
-  strides[k->rank - 1] = 1;
+  sn_jit_reduced_strides(j, strides);
   const sn_walk_base base = {
       .kind = SN_BASE_PARAM, .number = sum->lane, .follows = true, .restarts = true, .level = 2};
   sum->leaf =
@@ -278,6 +278,31 @@ static void take(sn_wasm *w, uint32_t to, uint32_t from, int32_t most) {
   sn_emit_set(w, from);
 }
 
+static void smaller(sn_wasm *w, uint32_t local, uint32_t most) {
+  sn_emit_get(w, local);
+  sn_emit_get(w, most);
+  sn_emit(w, SN_WASM_i32_gt_s);
+  sn_emit_block(w, SN_WASM_if);
+  sn_emit_get(w, most);
+  sn_emit_set(w, local);
+  sn_emit(w, SN_WASM_end);
+}
+
+/* to = whole - part */
+static void set_rest(sn_wasm *w, uint32_t to, int32_t whole, uint32_t part) {
+  sn_emit_i32(w, whole);
+  sn_emit_get(w, part);
+  sn_emit(w, SN_WASM_i32_sub);
+  sn_emit_set(w, to);
+}
+
+static void add_locals(sn_wasm *w, uint32_t to, uint32_t amount, sn_wasm_op op) {
+  sn_emit_get(w, to);
+  sn_emit_get(w, amount);
+  sn_emit(w, op);
+  sn_emit_set(w, to);
+}
+
 /* The strip's points, accumulators in memory. */
 static void write_rest(sn_jit *j, uint32_t section, const sn_jit_sum *sums, uint32_t n,
                        uint32_t points) {
@@ -286,6 +311,45 @@ static void write_rest(sn_jit *j, uint32_t section, const sn_jit_sum *sums, uint
   for (uint32_t i = 0; i < n; i++) sn_walk_reset(&j->walk, sums[i].leaf);
   sn_walk_run(&j->walk, section);
   sn_emit_repeat(j->w, points, 1);
+}
+
+/* The same where the reduced points are several runs: a piece ends with its round or its run, and
+ * begins at any lane. */
+static void write_pieces(sn_jit *j, uint32_t section, const sn_jit_sum *sums, uint32_t n,
+                         uint32_t points) {
+  sn_wasm *w = j->w;
+  sn_walk *k = &j->walk;
+  const uint32_t lane = sn_wasm_local(w, SN_WASM_TYPE_I32);
+  const uint32_t most = sn_wasm_local(w, SN_WASM_TYPE_I32);
+  const uint32_t index = k->index[k->rank - 1];
+  const int32_t round = round_points(sums[0].reduction->dtype);
+  sn_emit_i32(w, 0);
+  sn_emit_set(w, lane);
+  sn_emit_while(w, points, 1);
+  sn_walk_wrap(k, section, j->kernel->group->space_rank);
+  set_rest(w, k->count, round, lane);
+  set_rest(w, most, (int32_t)k->dims[k->rank - 1], index);
+  smaller(w, k->count, most);
+  smaller(w, k->count, points);
+  add_locals(w, points, k->count, SN_WASM_i32_sub);
+  add_locals(w, index, k->count, SN_WASM_i32_add);
+  for (uint32_t i = 0; i < n; i++) {
+    const uint32_t pointer = k->walkers[k->leaves[sums[i].leaf].walker].pointer;
+    sn_walk_reset(k, sums[i].leaf);
+    sn_emit_get(w, pointer);
+    sn_emit_get(w, lane);
+    sn_emit_i32(w, SN_FOLD_BYTES / round);
+    sn_emit(w, SN_WASM_i32_mul);
+    sn_emit(w, SN_WASM_i32_add);
+    sn_emit_set(w, pointer);
+  }
+  add_locals(w, lane, k->count, SN_WASM_i32_add);
+  sn_emit_get(w, lane);
+  sn_emit_i32(w, round - 1);
+  sn_emit(w, SN_WASM_i32_and);
+  sn_emit_set(w, lane);
+  sn_walk_run(k, section);
+  sn_emit_repeat(w, points, 1);
 }
 
 static void call_push(sn_jit *j, const sn_jit_sum *sum, uint32_t strips) {
@@ -307,8 +371,9 @@ void sn_jit_sum_run(sn_jit *j, uint32_t section, sn_jit_sum *sums, uint32_t n, u
   sn_wasm *w = j->w;
   sn_walk *k = &j->walk;
   const int32_t round = round_points(sums[0].reduction->dtype);
+  const bool one_run = k->rank - 1 == j->kernel->group->space_rank;
   const bool registers =
-      n * sn_walk_length(k, section) <= SHORT_BODY && k->dims[k->rank - 1] >= round;
+      one_run && n * sn_walk_length(k, section) <= SHORT_BODY && k->dims[k->rank - 1] >= round;
   for (uint32_t i = 0; i < n && registers; i++) {
     k->leaves[sums[i].leaf].registers = sn_wasm_local(w, SN_WASM_TYPE_V128);
     for (int v = 1; v < LANE_VECTORS; v++) sn_wasm_local(w, SN_WASM_TYPE_V128);
@@ -323,7 +388,7 @@ void sn_jit_sum_run(sn_jit *j, uint32_t section, sn_jit_sum *sums, uint32_t n, u
   take(w, points, left, SN_STRIP);
   for (uint32_t i = 0; i < n; i++) set_identity(j, &sums[i], registers);
   if (registers) write_rounds(j, section, sums, n, points);
-  write_rest(j, section, sums, n, points);
+  (one_run ? write_rest : write_pieces)(j, section, sums, n, points);
   /* a strip that is the first and the last needs no counter */
   sn_emit_get(w, left);
   sn_emit_get(w, strips);
@@ -353,7 +418,6 @@ sn_status sn_jit_fold(sn_jit *j, uint32_t *number) {
   const sn_group *g = j->kernel->group;
   const sn_phase *phase = &g->phases[0];
   sn_walk *k = &j->walk;
-  if (g->reduced_rank > 1) return SN_OK;
   SN_TRY(sn_jit_space_then_reduced(j));
   SN_TRY(sn_jit_body(j, &phase->body, NULL));
   sn_jit_sum sum = {.reduction = &phase->reductions[0], .lane = LANE, .item = ITEM};

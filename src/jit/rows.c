@@ -24,7 +24,7 @@ static sn_status describe_kept(rows *r) {
   for (uint32_t i = 0; i < g->n_kept; i++) {
     const sn_dtype dtype = g->kept[i] == SN_BOOL ? SN_I32 : g->kept[i];
     int64_t strides[SN_MAX_RANK] = {0};
-    strides[k->rank - 1] = 1;
+    sn_jit_reduced_strides(r->j, strides);
     const sn_walk_base base = {.kind = SN_BASE_PARAM, .number = LANE, .follows = true, .level = 2};
     const size_t at = r->j->kernel->row.kept_offset[i];
     r->kept[i] = sn_walk_leaf(k, dtype, base, (int64_t)(at / sn_dtype_bytes(dtype)), strides);
@@ -84,23 +84,25 @@ static void write_phase(rows *r, uint32_t section, uint32_t left) {
   sn_jit *j = r->j;
   sn_walk *k = &j->walk;
   const sn_phase *phase = &j->kernel->group->phases[section];
+  const int space_rank = j->kernel->group->space_rank;
+  for (int i = space_rank; i < k->rank; i++) {
+    sn_emit_i32(j->w, 0);
+    sn_emit_set(j->w, k->index[i]);
+  }
+  sn_emit_i32(j->w, (int32_t)j->kernel->row.length);
+  sn_emit_set(j->w, left);
   sn_walk_point(k, section);
   sn_write_pass(&k->writer, section, 1);
-  const uint32_t points = phase->n_reductions ? left : k->count;
-  sn_emit_i32(j->w, (int32_t)k->dims[k->rank - 1]);
-  sn_emit_set(j->w, points);
   if (phase->n_reductions)
     sn_jit_sum_run(j, section, &r->sums[phase->first_head], phase->n_reductions, left);
   else
-    sn_walk_run(k, section);
+    sn_walk_points(k, section, space_rank, left);
 }
 
 static void write_row(rows *r, uint32_t row, uint32_t left) {
   sn_walk *k = &r->j->walk;
   const sn_group *g = r->j->kernel->group;
-  sn_walk_locate(k, 0, k->rank - 1, row);
-  sn_emit_i32(k->w, 0);
-  sn_emit_set(k->w, k->index[k->rank - 1]);
+  sn_walk_locate(k, 0, g->space_rank, row);
   for (uint32_t i = 0; i < g->n_phases; i++) write_phase(r, i, left);
   sn_walk_point(k, g->n_phases);
   sn_write_pass(&k->writer, g->n_phases, 1);
@@ -110,7 +112,6 @@ static void write_row(rows *r, uint32_t row, uint32_t left) {
 sn_status sn_jit_rows(sn_jit *j, uint32_t *number) {
   const sn_group *g = j->kernel->group;
   rows r = {.j = j};
-  if (g->reduced_rank > 1) return SN_OK;
   SN_TRY(sn_jit_space_then_reduced(j));
   SN_TRY(describe(&r));
   if (j->unable) return SN_OK;

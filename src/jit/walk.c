@@ -290,6 +290,19 @@ static void next_index(sn_walk *k, uint32_t section, int i, int first) {
   while (opened--) sn_emit(k->w, SN_WASM_end);
 }
 
+void sn_walk_wrap(sn_walk *k, uint32_t section, int first) {
+  const int last = k->rank - 1;
+  sn_emit_get(k->w, k->index[last]);
+  sn_emit_i32(k->w, (int32_t)k->dims[last]);
+  sn_emit(k->w, SN_WASM_i32_eq);
+  sn_emit_block(k->w, SN_WASM_if);
+  sn_emit_i32(k->w, 0);
+  sn_emit_set(k->w, k->index[last]);
+  next_index(k, section, last - 1, first);
+  sn_write_pass(&k->writer, section, 1);
+  sn_emit(k->w, SN_WASM_end);
+}
+
 /* count = min(left, what is left of the innermost dim) */
 static void take_run(sn_walk *k, uint32_t left) {
   const int last = k->rank - 1;

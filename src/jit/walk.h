@@ -119,6 +119,9 @@ void sn_walk_run(sn_walk *k, uint32_t section);
 /* `left` (a local, changed) points of dims first.. of the nest, from the index on. */
 void sn_walk_points(sn_walk *k, uint32_t section, int first, uint32_t left);
 
+/* Where a run of the innermost dim is at its end: on to the next one of dims first.. . */
+void sn_walk_wrap(sn_walk *k, uint32_t section, int first);
+
 /* One copy of the body, `turn` vectors behind the pointers. */
 void sn_walk_copy(sn_walk *k, uint32_t section, sn_copy copy, uint32_t turn);
 void sn_walk_advance(sn_walk *k, uint32_t section, int32_t elements);

@@ -241,20 +241,31 @@ static void whole_dims(const sn_group *g, int64_t *dims) {
   for (int i = 0; i < g->reduced_rank; i++) dims[g->space_rank + i] = g->reduced[i];
 }
 
+/* One run, or now and then several. */
+static void make_reduced(jit_case *c, int64_t n_lengths) {
+  sn_group *g = &c->group;
+  g->reduced_rank = 1;
+  if (case_one_in(&c->random, 4)) {
+    g->reduced_rank = 2 + (int)case_below(&c->random, 2);
+    random_dims(&c->random, g->reduced_rank, 1500, g->reduced);
+  } else {
+    g->reduced[0] = lengths[case_below(&c->random, case_one_in(&c->random, 4) ? n_lengths : 15)];
+  }
+}
+
 static bool make_reduce(jit_case *c) {
   sn_group *g = &c->group;
   g->kind = SN_GROUP_REDUCE;
   g->space_rank = (int)case_below(&c->random, 3);
-  g->reduced_rank = 1;
   random_dims(&c->random, g->space_rank, 300, g->space);
-  g->reduced[0] = lengths[case_below(&c->random, case_one_in(&c->random, 4) ? 19 : 15)];
+  make_reduced(c, 19);
   g->n_phases = g->n_heads = 1;
   int64_t dims[SN_MAX_RANK];
   whole_dims(g, dims);
   body_maker m;
   if (!allocate(c, 1, sizeof *g->phases, &g->phases) ||
       !allocate(c, 1, sizeof *g->phases->reductions, &g->phases->reductions) ||
-      !begin_body(&m, c, g->space_rank + 1, dims))
+      !begin_body(&m, c, g->space_rank + g->reduced_rank, dims))
     return false;
   if (case_one_in(&c->random, 2)) m.outermost = g->space_rank; /* columns */
   snprintf(c->name, sizeof c->name, "reduce");
@@ -267,7 +278,7 @@ static bool make_phase(jit_case *c, uint32_t number, const int64_t *dims) {
   sn_phase *phase = &g->phases[number];
   case_random *r = &c->random;
   body_maker m;
-  if (!begin_body(&m, c, g->space_rank + 1, dims) ||
+  if (!begin_body(&m, c, g->space_rank + g->reduced_rank, dims) ||
       !allocate(c, 2, sizeof *phase->reductions, &phase->reductions) ||
       !allocate(c, 2, sizeof *phase->keeps, &phase->keeps) ||
       !allocate(c, 2, sizeof *phase->stores, &phase->stores))
@@ -305,9 +316,8 @@ static bool make_row(jit_case *c) {
   sn_group *g = &c->group;
   g->kind = SN_GROUP_ROW;
   g->space_rank = (int)case_below(&c->random, 3);
-  g->reduced_rank = 1;
   random_dims(&c->random, g->space_rank, 20, g->space);
-  g->reduced[0] = lengths[case_below(&c->random, case_one_in(&c->random, 4) ? 18 : 15)];
+  make_reduced(c, 18);
   g->n_phases = (uint32_t)(1 + case_below(&c->random, 3));
   snprintf(c->name, sizeof c->name, "row of %u phases", g->n_phases);
   int64_t dims[SN_MAX_RANK];
