@@ -1,0 +1,124 @@
+// What the canvas draws: boxes and lines with places. Made from a stage, node by node, or - where
+// that is too much to look at - kernel by kernel.
+
+import type { Kernel, Report, Stage } from '../report.ts';
+import type { Layout, LayoutRequest } from '../protocol.ts';
+
+/** Above this many nodes only kernels are drawn. */
+export const MAX_NODES = 1500;
+
+export interface Box {
+  /** Its node or kernel. */
+  id: number;
+  title: string;
+  subtitle: string;
+  /** The kernel that gives it its colour; null for what belongs to none. */
+  kernel: number | null;
+  mark: 'none' | 'fresh' | 'gone';
+  /** An input or a result of the program. */
+  end: boolean;
+}
+
+export interface Line {
+  /** Places in `boxes`. */
+  from: number;
+  to: number;
+  /** True where the value goes through memory, from one kernel to another. */
+  cut: boolean;
+}
+
+export interface Drawing {
+  boxes: Box[];
+  lines: Line[];
+  /** What the ids of the boxes mean. */
+  of: 'nodes' | 'kernels';
+}
+
+const CHAR_WIDTH = 6.7;
+const PADDING = 22;
+const HEIGHT = 36;
+const MIN_WIDTH = 52;
+/** A longer text is cut off in the box. */
+const MAX_CHARS = 26;
+
+export const shorten = (text: string): string =>
+  text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS - 1)}…` : text;
+
+export function shapeText(shape: readonly number[]): string {
+  return shape.length === 0 ? 'scalar' : shape.join(' × ');
+}
+
+export function drawNodes(
+  stage: Stage,
+  marks: { ids: ReadonlySet<number>; mark: 'fresh' | 'gone' } | null,
+): Drawing {
+  const place = new Map(stage.nodes.map(({ id }, i) => [id, i]));
+  const outputs = new Set(stage.outputs);
+  const boxes = stage.nodes.map(({ id, op, dtype, shape, detail, kernel }): Box => {
+    const constant = op === 'constant' && shape.length === 0;
+    return {
+      id,
+      title: constant ? detail : op,
+      subtitle: constant ? dtype : `${shapeText(shape)}${dtype === 'float32' ? '' : ` ${dtype}`}`,
+      kernel,
+      mark: marks !== null && marks.ids.has(id) ? marks.mark : 'none',
+      end: op === 'input' || outputs.has(id),
+    };
+  });
+  const lines = stage.edges.flatMap(({ from, to }): Line[] => {
+    const [a, b] = [place.get(from), place.get(to)];
+    if (a === undefined || b === undefined) return [];
+    const [source, target] = [stage.nodes[a].kernel, stage.nodes[b].kernel];
+    return [{ from: a, to: b, cut: source !== null && target !== null && source !== target }];
+  });
+  return { boxes, lines, of: 'nodes' };
+}
+
+/** One box per kernel, one line per pair of kernels of which one reads what the other wrote. */
+export function drawKernels({ kernels, stages }: Report, subtitle: (kernel: Kernel) => string): Drawing {
+  const place = new Map(kernels.map(({ id }, i) => [id, i]));
+  const boxes = kernels.map((kernel): Box => ({
+    id: kernel.id,
+    title: kernel.name,
+    subtitle: subtitle(kernel),
+    kernel: kernel.id,
+    mark: 'none',
+    end: false,
+  }));
+  const lines = new Map<number, Line>();
+  const stage = stages.at(-1);
+  const kernelOf = new Map(stage?.nodes.map(({ id, kernel }) => [id, kernel]));
+  const link = (from: number | null | undefined, to: number | null | undefined): void => {
+    const [a, b] = [place.get(from ?? -1), place.get(to ?? -1)];
+    if (a !== undefined && b !== undefined && a !== b)
+      lines.set(a * kernels.length + b, { from: a, to: b, cut: true });
+  };
+  for (const { from, to } of stage?.edges ?? []) link(kernelOf.get(from), kernelOf.get(to));
+  return { boxes, lines: [...lines.values()], of: 'kernels' };
+}
+
+export function boxWidth({ title, subtitle }: Box): number {
+  const chars = Math.max(shorten(title).length, 0.88 * shorten(subtitle).length);
+  return Math.max(MIN_WIDTH, Math.round(CHAR_WIDTH * chars + PADDING));
+}
+
+export function layoutRequest({ boxes, lines }: Drawing): LayoutRequest {
+  const edges = new Uint32Array(2 * lines.length);
+  lines.forEach(({ from, to }, i) => edges.set([from, to], 2 * i));
+  return {
+    widths: Float32Array.from(boxes, boxWidth),
+    heights: Float32Array.from(boxes, () => HEIGHT),
+    edges,
+  };
+}
+
+/** A drawing with the place of everything in it. */
+export interface Scene extends Drawing {
+  layout: Layout;
+  widths: Float32Array;
+  height: number;
+}
+
+export function scene(drawing: Drawing, { widths }: LayoutRequest, layout: Layout): Scene {
+  return { ...drawing, layout, widths, height: HEIGHT };
+}

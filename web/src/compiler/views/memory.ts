@@ -1,0 +1,86 @@
+// The memory plan: every block of the arena as a box, time to the right (one column per kernel), address
+// upwards. Blocks that share an address at different times are what the plan saves.
+
+import { create, element, setText } from '../../views/dom.ts';
+import { bytes, plural } from '../../views/format.ts';
+import type { Block, Report } from '../report.ts';
+
+const SVG = 'http://www.w3.org/2000/svg';
+const WIDTH = 1000;
+const HEIGHT = 420;
+/** Thinner than this a block could not be seen or hit. */
+const MIN_HEIGHT = 3;
+const LABEL_HEIGHT = 15;
+const LABEL_WIDTH = 60;
+
+type Placed = Block & { offset: number };
+
+function svg(tag: string, attributes: Record<string, string | number>): SVGElement {
+  const made = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
+  return made;
+}
+
+function sayBlock({ name, value, bytes: size, offset, first, last }: Placed): string {
+  const when = first === last ? `during k${first}` : `from k${first} to k${last}`;
+  return `${name} = ${value}, ${bytes(size)} at ${offset}, ${when}`;
+}
+
+export class MemoryView {
+  private readonly frame = element('memory');
+  private readonly details = element('memory-details');
+
+  show({ memory, kernels }: Report): void {
+    const placed = memory.blocks.filter((block): block is Placed => block.offset !== null);
+    const { arenaBytes, naiveBytes } = memory;
+    const share = naiveBytes > 0 ? ` (${Math.round((100 * arenaBytes) / naiveBytes)} %)` : '';
+    setText(
+      element('memory-note'),
+      placed.length === 0
+        ? 'No intermediate value needs memory: there is nothing to plan.'
+        : `${plural(placed.length, 'value')} in an arena of ${bytes(arenaBytes)}; each in a block of its own they would take ${bytes(naiveBytes)}${share}.`,
+    );
+    this.frame.dataset.blocks = String(placed.length);
+    this.details.replaceChildren(create('p', 'muted', placed.length === 0 ? '' : 'Point at a block to see what it holds.'));
+    this.frame.replaceChildren(...(placed.length === 0 ? [] : [this.picture(placed, arenaBytes, kernels.length)]));
+  }
+
+  private picture(blocks: Placed[], arenaBytes: number, steps: number): SVGElement {
+    const picture = svg('svg', {
+      viewBox: `0 0 ${WIDTH} ${HEIGHT + 18}`,
+      preserveAspectRatio: 'none',
+      role: 'img',
+      'aria-label': 'Blocks of the arena over the steps of the program',
+    });
+    const column = WIDTH / Math.max(1, steps);
+    const every = Math.ceil(40 / column);
+    for (let step = 0; step < steps; step += every) {
+      picture.append(svg('line', { x1: step * column, x2: step * column, y1: 0, y2: HEIGHT, class: 'rule' }));
+      const label = svg('text', { x: step * column + 3, y: HEIGHT + 14, class: 'axis' });
+      label.textContent = `k${step}`;
+      picture.append(label);
+    }
+    for (const block of blocks) picture.append(...this.block(block, column, HEIGHT / Math.max(1, arenaBytes)));
+    return picture;
+  }
+
+  private block(block: Placed, column: number, perByte: number): SVGElement[] {
+    const x = block.first * column;
+    const width = (block.last - block.first + 1) * column;
+    const height = Math.max(MIN_HEIGHT, block.bytes * perByte);
+    const y = Math.max(0, HEIGHT - block.offset * perByte - height);
+    const box = svg('rect', { x: x + 1, y: y + 0.5, width: Math.max(2, width - 2), height: Math.max(2, height - 1), rx: 3, tabindex: 0 });
+    // A block has the colour of the kernel that writes it, here as in the graph.
+    box.style.setProperty('--hue', String((40 + block.first * 137.508) % 360));
+    const say = (): void => this.details.replaceChildren(create('p', '', sayBlock(block)));
+    box.addEventListener('pointerenter', say);
+    box.addEventListener('focus', say);
+    const title = svg('title', {});
+    title.textContent = sayBlock(block);
+    box.append(title);
+    if (height < LABEL_HEIGHT || width < LABEL_WIDTH) return [box];
+    const label = svg('text', { x: x + 8, y: y + Math.min(height / 2 + 4, 16), class: 'label' });
+    label.textContent = `${block.name} ${bytes(block.bytes)}`;
+    return [box, label];
+  }
+}
