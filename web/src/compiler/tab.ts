@@ -119,14 +119,13 @@ export class CompilerTab {
 
   private showReport(report: Report): void {
     this.report = report;
-    this.sayProblem(null);
+    this.sayProblem(null, `Compiled in ${significant(report.compileMs, 2)} ms. Edit it: everything follows.`);
     const [first, last] = [report.stages[0], report.stages.at(-1)];
     const parts = [
       `${count(first?.nodes.length ?? 0)} → ${plural(last?.nodes.length ?? 0, 'node')}`,
       plural(report.kernels.length, 'kernel'),
       `${scaled(report.flops)}FLOP`,
       bytes(report.bytes),
-      `compiled in ${significant(report.compileMs, 2)} ms`,
     ];
     setText(element('compile-summary'), parts.join(' · '));
     this.stages.show(report);
@@ -148,12 +147,12 @@ export class CompilerTab {
     this.measureButton.disabled = true;
   }
 
-  private sayProblem(problem: Problem | null): void {
+  private sayProblem(problem: Problem | null, otherwise = ''): void {
     const line = element('program-problem');
     line.classList.toggle('problem', problem !== null);
     this.editor.mark(problem);
     if (problem === null) {
-      setText(line, 'Edit it: stages and kernels follow.');
+      setText(line, otherwise);
       return;
     }
     const where = problem.line === null ? '' : `Line ${problem.line}: `;

@@ -14,6 +14,9 @@ const MAX_SCALE = 2.5;
 /** A small graph is not blown up beyond this when it is fitted into the view. */
 const FIT_SCALE = 1;
 const MARGIN = 24;
+/** A graph that is smaller than this when fitted is first shown in part, at the other scale. */
+const READABLE = 0.28;
+const READING = 0.75;
 
 export class Camera {
   x = 0;
@@ -27,6 +30,14 @@ export class Camera {
     this.scale = Math.min(FIT_SCALE, this.whole);
     this.x = this.world.width / 2;
     this.y = this.world.height / 2;
+  }
+
+  /** The whole if it can be read, else the part around and below a place. */
+  begin(at: Place): void {
+    if (this.whole >= READABLE) return this.fit();
+    this.scale = READING;
+    this.x = at.x;
+    this.y = at.y + (0.5 - 0.12) * (this.view.height / this.scale);
   }
 
   /** The scale at which everything is seen at once. */

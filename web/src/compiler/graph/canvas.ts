@@ -25,7 +25,7 @@ export class GraphCanvas {
   private scene: Scene | null = null;
   private hovered: number | null = null;
   private selected: number | null = null;
-  /** Fitted until the user moves it. */
+  /** Seen as it was first until the user moves it. */
   private untouched = true;
   private readonly draw = perFrame(() => {
     this.painter.paint(this.camera, devicePixelRatio, {
@@ -61,7 +61,7 @@ export class GraphCanvas {
     if (!keep) this.selected = null;
     if (scene !== null) {
       this.camera.world = { width: scene.layout.width, height: scene.layout.height };
-      if (!keep || this.untouched) this.fit();
+      if (!keep || this.untouched) this.begin();
     }
     this.draw();
   }
@@ -73,9 +73,16 @@ export class GraphCanvas {
   }
 
   fit(): void {
-    this.untouched = true;
+    this.untouched = false;
     this.camera.fit();
     this.draw();
+  }
+
+  /** What is seen first: all, or - of a large graph - what a pass changed, or else its beginning. */
+  private begin(): void {
+    this.untouched = true;
+    const marked = this.scene?.boxes.findIndex(({ mark }) => mark !== 'none') ?? -1;
+    if (this.scene !== null && this.scene.boxes.length > 0) this.camera.begin(this.centreOf(Math.max(0, marked)));
   }
 
   zoom(factor: number, at?: Place): void {
@@ -90,7 +97,7 @@ export class GraphCanvas {
     this.canvas.width = Math.round(width * devicePixelRatio);
     this.canvas.height = Math.round(height * devicePixelRatio);
     this.camera.view = { width, height };
-    if (this.untouched) this.camera.fit();
+    if (this.untouched) this.begin();
     // At once: a canvas is empty after a change of its size.
     this.painter.paint(this.camera, devicePixelRatio, {
       hovered: this.hovered,

@@ -7,6 +7,7 @@ import type { Camera } from './camera.ts';
 /** Below these scales there are no second lines, and no texts at all. */
 const SUBTITLES = 0.55;
 const TITLES = 0.3;
+const DOTS = 0.15;
 const RADIUS = 8;
 
 export interface Highlight {
@@ -106,16 +107,22 @@ export class Painter {
     const x = (p: number): number => points[2 * p];
     const y = (p: number): number => points[2 * p + 1];
     path.moveTo(x(first), y(first));
+    if (end - first === 2) {
+      // A far line: it leaves and arrives upright.
+      const bend = Math.min(80, Math.abs(y(first + 1) - y(first)) / 2);
+      path.bezierCurveTo(x(first), y(first) + bend, x(first + 1), y(first + 1) - bend, x(first + 1), y(first + 1));
+      return;
+    }
     for (let p = first + 1; p < end - 1; p++)
       path.quadraticCurveTo(x(p), y(p), (x(p) + x(p + 1)) / 2, (y(p) + y(p + 1)) / 2);
     path.lineTo(x(end - 1), y(end - 1));
   }
 
   private paintLines(context: CanvasRenderingContext2D, scale: number): void {
-    context.lineWidth = Math.min(1.2, 0.9 / scale);
+    context.lineWidth = 0.9 / Math.max(scale, 0.02);
     context.strokeStyle = this.colours.line;
     context.stroke(this.plain);
-    context.lineWidth = Math.min(2, 1.4 / scale);
+    context.lineWidth = 1.2 / Math.max(scale, 0.02);
     context.strokeStyle = this.colours.cut;
     context.stroke(this.cuts);
   }
@@ -160,9 +167,10 @@ export class Painter {
     const [fill, edge] = this.fillOf(box);
     context.beginPath();
     context.roundRect(cx - width / 2, cy - height / 2, width, height, box.end ? height / 2 : RADIUS);
-    context.fillStyle = fill;
+    // From far away a box is a dot, and its edge is all that one could see of it.
+    context.fillStyle = scale < DOTS ? edge : fill;
     context.fill();
-    context.lineWidth = selected ? 3 / scale : hovered ? 2 / scale : Math.min(1.2, 1 / scale);
+    context.lineWidth = (selected ? 3 : hovered ? 2 : 1) / scale;
     context.strokeStyle = selected ? colours.accent : edge;
     context.stroke();
     if (scale < TITLES) return;

@@ -1,7 +1,7 @@
 // What the canvas draws: boxes and lines with places. Made from a stage, node by node, or - where
 // that is too much to look at - kernel by kernel.
 
-import type { Kernel, Report, Stage } from '../report.ts';
+import type { GraphNode, Kernel, Report, Stage } from '../report.ts';
 import type { Layout, LayoutRequest } from '../protocol.ts';
 
 /** Above this many nodes only kernels are drawn. */
@@ -48,29 +48,62 @@ export function shapeText(shape: readonly number[]): string {
   return shape.length === 0 ? 'scalar' : shape.join(' × ');
 }
 
+/** What every node reads, as places in stage.nodes. */
+function inputsOf(stage: Stage, place: ReadonlyMap<number, number>): number[][] {
+  const inputs: number[][] = stage.nodes.map(() => []);
+  for (const { from, to } of stage.edges) {
+    const [a, b] = [place.get(from), place.get(to)];
+    if (a !== undefined && b !== undefined) inputs[b].push(a);
+  }
+  return inputs;
+}
+
+/**
+ * A number is written into the boxes that read it: mul(·, 0.5). A box of its own would have lines to
+ * everywhere. Those that a pass made or removed are what one looks for, so they keep theirs.
+ */
+function isWrittenOut({ id, op, shape }: GraphNode, ends: ReadonlySet<number>): boolean {
+  return op === 'constant' && shape.length === 0 && !ends.has(id);
+}
+
 export function drawNodes(
   stage: Stage,
   marks: { ids: ReadonlySet<number>; mark: 'fresh' | 'gone' } | null,
 ): Drawing {
-  const place = new Map(stage.nodes.map(({ id }, i) => [id, i]));
+  const { nodes } = stage;
+  const place = new Map(nodes.map(({ id }, i) => [id, i]));
+  const inputs = inputsOf(stage, place);
   const outputs = new Set(stage.outputs);
-  const boxes = stage.nodes.map(({ id, op, dtype, shape, detail, kernel }): Box => {
-    const constant = op === 'constant' && shape.length === 0;
-    return {
+  const ends = new Set([...outputs, ...(marks?.ids ?? [])]);
+  const written = nodes.map((node) => isWrittenOut(node, ends));
+  const titleOf = (i: number): string => {
+    const { op, detail, shape } = nodes[i];
+    if (op === 'constant' && shape.length === 0) return detail;
+    if (!inputs[i].some((input) => written[input])) return op;
+    return `${op}(${inputs[i].map((input) => (written[input] ? nodes[input].detail : '·')).join(', ')})`;
+  };
+  const boxes: Box[] = [];
+  const boxOf = new Map<number, number>();
+  nodes.forEach(({ id, op, dtype, shape, kernel }, i) => {
+    if (written[i]) return;
+    boxOf.set(i, boxes.length);
+    boxes.push({
       id,
-      title: constant ? detail : op,
-      subtitle: constant ? dtype : `${shapeText(shape)}${dtype === 'float32' ? '' : ` ${dtype}`}`,
+      title: titleOf(i),
+      subtitle: `${shapeText(shape)}${dtype === 'float32' ? '' : ` ${dtype}`}`,
       kernel,
       mark: marks !== null && marks.ids.has(id) ? marks.mark : 'none',
       end: op === 'input' || outputs.has(id),
-    };
+    });
   });
-  const lines = stage.edges.flatMap(({ from, to }): Line[] => {
-    const [a, b] = [place.get(from), place.get(to)];
-    if (a === undefined || b === undefined) return [];
-    const [source, target] = [stage.nodes[a].kernel, stage.nodes[b].kernel];
-    return [{ from: a, to: b, cut: source !== null && target !== null && source !== target }];
-  });
+  const lines = inputs.flatMap((from, to): Line[] =>
+    from.flatMap((input) => {
+      const [a, b] = [boxOf.get(input), boxOf.get(to)];
+      if (a === undefined || b === undefined) return [];
+      const [source, target] = [nodes[input].kernel, nodes[to].kernel];
+      return [{ from: a, to: b, cut: source !== null && target !== null && source !== target }];
+    }),
+  );
   return { boxes, lines, of: 'nodes' };
 }
 

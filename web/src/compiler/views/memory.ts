@@ -3,11 +3,13 @@
 
 import { create, element, setText } from '../../views/dom.ts';
 import { bytes, plural } from '../../views/format.ts';
+import { kernelHue } from '../graph/painter.ts';
 import type { Block, Report } from '../report.ts';
 
 const SVG = 'http://www.w3.org/2000/svg';
-const WIDTH = 1000;
-const HEIGHT = 420;
+/** Room around the picture, and for the names of the steps below it. */
+const INSET = 8;
+const AXIS = 20;
 /** Thinner than this a block could not be seen or hit. */
 const MIN_HEIGHT = 3;
 const LABEL_HEIGHT = 15;
@@ -29,8 +31,16 @@ function sayBlock({ name, value, bytes: size, offset, first, last }: Placed): st
 export class MemoryView {
   private readonly frame = element('memory');
   private readonly details = element('memory-details');
+  private report: Report | null = null;
 
-  show({ memory, kernels }: Report): void {
+  constructor() {
+    // Drawn for the size it has, so that texts keep theirs.
+    new ResizeObserver(() => this.draw()).observe(this.frame);
+  }
+
+  show(report: Report): void {
+    const { memory } = report;
+    this.report = report;
     const placed = memory.blocks.filter((block): block is Placed => block.offset !== null);
     const { arenaBytes, naiveBytes } = memory;
     const share = naiveBytes > 0 ? ` (${Math.round((100 * arenaBytes) / naiveBytes)} %)` : '';
@@ -42,36 +52,46 @@ export class MemoryView {
     );
     this.frame.dataset.blocks = String(placed.length);
     this.details.replaceChildren(create('p', 'muted', placed.length === 0 ? '' : 'Point at a block to see what it holds.'));
-    this.frame.replaceChildren(...(placed.length === 0 ? [] : [this.picture(placed, arenaBytes, kernels.length)]));
+    this.draw();
   }
 
-  private picture(blocks: Placed[], arenaBytes: number, steps: number): SVGElement {
+  private draw(): void {
+    const width = this.frame.clientWidth - 2 * INSET;
+    const height = this.frame.clientHeight - 2 * INSET - AXIS;
+    if (this.report === null || width <= 0 || height <= 0) return;
+    const { memory, kernels } = this.report;
+    const placed = memory.blocks.filter((block): block is Placed => block.offset !== null);
     const picture = svg('svg', {
-      viewBox: `0 0 ${WIDTH} ${HEIGHT + 18}`,
-      preserveAspectRatio: 'none',
-      role: 'img',
+      width,
+      height: height + AXIS,
+      role: 'group',
       'aria-label': 'Blocks of the arena over the steps of the program',
     });
-    const column = WIDTH / Math.max(1, steps);
-    const every = Math.ceil(40 / column);
+    const column = width / Math.max(1, kernels.length);
+    this.drawSteps(picture, kernels.length, column, height);
+    const perByte = height / Math.max(1, memory.arenaBytes);
+    for (const block of placed) picture.append(...this.block(block, column, height, perByte));
+    this.frame.replaceChildren(...(placed.length === 0 ? [] : [picture]));
+  }
+
+  private drawSteps(picture: SVGElement, steps: number, column: number, height: number): void {
+    const every = Math.ceil(36 / column);
     for (let step = 0; step < steps; step += every) {
-      picture.append(svg('line', { x1: step * column, x2: step * column, y1: 0, y2: HEIGHT, class: 'rule' }));
-      const label = svg('text', { x: step * column + 3, y: HEIGHT + 14, class: 'axis' });
+      picture.append(svg('line', { x1: step * column, x2: step * column, y1: 0, y2: height, class: 'rule' }));
+      const label = svg('text', { x: step * column + 3, y: height + 15, class: 'axis' });
       label.textContent = `k${step}`;
       picture.append(label);
     }
-    for (const block of blocks) picture.append(...this.block(block, column, HEIGHT / Math.max(1, arenaBytes)));
-    return picture;
   }
 
-  private block(block: Placed, column: number, perByte: number): SVGElement[] {
+  private block(block: Placed, column: number, bottom: number, perByte: number): SVGElement[] {
     const x = block.first * column;
     const width = (block.last - block.first + 1) * column;
     const height = Math.max(MIN_HEIGHT, block.bytes * perByte);
-    const y = Math.max(0, HEIGHT - block.offset * perByte - height);
+    const y = Math.max(0, bottom - block.offset * perByte - height);
     const box = svg('rect', { x: x + 1, y: y + 0.5, width: Math.max(2, width - 2), height: Math.max(2, height - 1), rx: 3, tabindex: 0 });
     // A block has the colour of the kernel that writes it, here as in the graph.
-    box.style.setProperty('--hue', String((40 + block.first * 137.508) % 360));
+    box.style.setProperty('--hue', String(kernelHue(block.first)));
     const say = (): void => this.details.replaceChildren(create('p', '', sayBlock(block)));
     box.addEventListener('pointerenter', say);
     box.addEventListener('focus', say);

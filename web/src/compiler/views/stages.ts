@@ -12,6 +12,9 @@ import { describeBox, type Line } from './box-details.ts';
 import { Choice } from './choice.ts';
 import type { CodeView } from './code-view.ts';
 
+/** From here on a picture by kernels is the better first look. */
+const MANY_NODES = 120;
+
 /** A layout that is there sooner is not announced: a notice that flashes is worse than none. */
 const ANNOUNCE_MS = 200;
 
@@ -22,14 +25,21 @@ export class StagesView {
   private report: Report | null = null;
   private chosen = '';
   private readonly changes = new Map<number, Change>();
-  private readonly scenes = new Map<string, Scene>();
+  private scenes = new Map<string, Scene>();
+  /** The newest drawing that was asked for. */
+  private turn = 0;
   private shown: Scene | null = null;
   private readonly layouter = new Layouter();
   private readonly list = element('stages');
   private readonly tip = element('graph-tip');
   private readonly details = element('node-details');
   private readonly moment = new Choice('moment', () => void this.draw());
-  private readonly grain = new Choice('grain', () => void this.draw());
+  private readonly grain = new Choice('grain', () => {
+    this.grainChosen = true;
+    void this.draw();
+  });
+  /** False as long as the number of nodes decides. */
+  private grainChosen = false;
   private readonly form = new Choice('show-graph', () => void this.draw());
   private readonly canvas: GraphCanvas;
 
@@ -48,8 +58,10 @@ export class StagesView {
   show(report: Report): void {
     this.report = report;
     this.changes.clear();
-    this.scenes.clear();
+    this.scenes = new Map();
     if (!report.stages.some(({ name }) => name === this.chosen)) this.chosen = report.stages.at(-1)?.name ?? '';
+    if (!this.grainChosen)
+      this.grain.value = (report.stages.at(-1)?.nodes.length ?? 0) > MANY_NODES ? 'show-kernels' : 'show-nodes';
     this.list.replaceChildren(...report.stages.map((_, i) => this.stageButton(report, i)));
     void this.draw();
   }
@@ -148,29 +160,37 @@ export class StagesView {
   private async drawGraph(drawing: Drawing, key: string): Promise<void> {
     const known = this.scenes.get(key);
     if (known !== undefined) {
+      this.turn++;
       this.layouter.cancel();
       return this.present(known);
     }
     if (drawing.of === 'nodes' && drawing.boxes.length > MAX_NODES)
       return this.refuse(`${plural(drawing.boxes.length, 'node')} are too many for a picture: the text shows them all.`);
+    const turn = ++this.turn;
     const { scenes } = this;
-    const announce = setTimeout(() => this.wait(`Placing ${plural(drawing.boxes.length, 'node')}…`, true), ANNOUNCE_MS);
+    const stopSaying = this.sayPlacing(drawing.boxes.length);
     try {
       const placed = await this.layouter.place(drawing);
-      if (placed === null) return;
-      // A report that came meanwhile has cleared the scenes and asked anew.
-      scenes.set(key, placed);
-      this.present(placed);
+      // A report that came meanwhile has other scenes.
+      if (placed !== null && scenes === this.scenes) scenes.set(key, placed);
+      if (turn !== this.turn) return;
+      if (placed === null) this.refuse('No picture: cancelled.');
+      else this.present(placed);
     } catch (error) {
-      this.refuse(`No picture: ${error instanceof Error ? error.message : String(error)}`);
+      if (turn === this.turn) this.refuse(`No picture: ${error instanceof Error ? error.message : String(error)}`);
     } finally {
-      clearTimeout(announce);
-      if (this.waiting && this.shown !== null) this.wait(null);
+      stopSaying();
     }
   }
 
-  private get waiting(): boolean {
-    return !element('graph-wait').hidden;
+  /** Says what takes its time, once it does. */
+  private sayPlacing(boxes: number): () => void {
+    const begin = performance.now();
+    const timer = setInterval(() => {
+      const seconds = Math.floor((performance.now() - begin) / 1000);
+      this.wait(`Placing ${plural(boxes, 'box', 'boxes')}…${seconds === 0 ? '' : ` ${seconds} s`}`, true);
+    }, ANNOUNCE_MS);
+    return () => clearInterval(timer);
   }
 
   private wait(text: string | null, mayCancel = false): void {
@@ -188,9 +208,9 @@ export class StagesView {
   }
 
   private present(scene: Scene): void {
+    this.wait(null);
     if (this.shown === scene) return;
     this.shown = scene;
-    this.wait(null);
     const canvas = element('graph');
     canvas.dataset.boxes = String(scene.boxes.length);
     canvas.dataset.lines = String(scene.lines.length);

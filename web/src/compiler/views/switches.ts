@@ -5,7 +5,7 @@ import type { Effect, Setting } from '../experiment.ts';
 import type { Engine, Opened } from '../protocol.ts';
 
 /** The bars end at this ratio, to either side. */
-const BAR_END = 8;
+const BAR_END = 4;
 
 interface Row {
   box: HTMLInputElement;
@@ -38,13 +38,6 @@ export class Switches {
   /** The rows that this version of the engine has; those that it cannot grant say why. */
   show(opened: Opened): void {
     if (this.rows.size > 0) return;
-    for (const pass of opened.passes) {
-      const title = pass === 'fuse' ? 'fusion' : pass;
-      this.add(pass, title, 'pass', true, (on) => {
-        const off = this.setting.off.filter((name) => name !== pass);
-        return { ...this.setting, off: on ? off : [...off, pass] };
-      });
-    }
     const engine = (change: Partial<Engine>): Setting => ({
       ...this.setting,
       engine: { ...this.setting.engine, ...change },
@@ -53,6 +46,14 @@ export class Switches {
     this.add('jit', 'JIT', 'kernels as WebAssembly made at run time', opened.jit, (jit) => engine({ jit }), why('jit'));
     this.add('relaxed', 'relaxed SIMD', 'fused multiply-add', opened.relaxedSimd, (relaxedSimd) => engine({ relaxedSimd }), why('relaxed'));
     this.add('threads', `${Math.max(opened.threads, 1)} threads`, 'all cores, or one', opened.threads > 1, (on) => engine({ threads: on ? 0 : 1 }), why('thread'));
+      // Fusion, the last pass, is what most others are for: it stands first.
+    for (const pass of [...opened.passes].reverse()) {
+      const title = pass === 'fuse' ? 'fusion' : pass;
+      this.add(pass, title, 'pass', true, (on) => {
+        const off = this.setting.off.filter((name) => name !== pass);
+        return { ...this.setting, off: on ? off : [...off, pass] };
+      });
+    }
   }
 
   /** The switches that can be flipped, each with both its sides. */
@@ -107,7 +108,7 @@ export class Switches {
     ratio.dataset.testid = `effect-${name}`;
     const bar = create('i', 'gain');
     const cell = create('td', 'ratio', bar, ratio);
-    if (!available) cell.append(create('span', 'muted', reason));
+    if (!available) cell.replaceChildren(create('span', 'muted', reason));
     const compile = create('td', 'number');
     this.body.append(create('tr', '', head, cell, compile));
     this.rows.set(name, { box, ratio, bar, compile, with: change });
