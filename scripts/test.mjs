@@ -5,7 +5,7 @@
 //   asan           ctest, ASan + UBSan, SINTER_TEST  js-newer    the same on the npm package `node`
 //   tsan           ctest, TSan, SINTER_TEST          cross       equal results natively and in wasm
 //   readme         the programs in README.md         browser     playground and package in browsers
-//   metrics        bench/metrics.csv
+//   metrics        bench/metrics.csv           differential  random programs on every engine
 //
 // All builds start at once, in the order in which the suites want them; a suite waits only for its
 // own. Suites run one after another. A suite prints one line, and its output when something failed.
@@ -76,6 +76,8 @@ const SUITES = [
   { name: 'metrics', needs: ['js'], parts: ['wasm'], run: () => nodeTests(systemNode(), 'tests/metrics') },
   { name: 'cross', needs: ['native', 'js'], parts: ['native', 'wasm'],
     run: () => nodeTests(newerNode(), 'tests/cross') },
+  { name: 'differential', needs: ['wasm'], parts: ['wasm'],
+    run: () => nodeTests(newerNode(), 'tests/differential') },
   { name: 'readme', needs: ['native', 'js'], parts: ['native', 'wasm'],
     run: () => nodeTests(systemNode(), 'tests/readme') },
   { name: 'browser', needs: ['web'], parts: ['wasm', 'browsers'],
@@ -97,7 +99,7 @@ const report = ({ name }, { passed, failed, output }, seconds) => {
   mkdirSync(join(root, 'build/logs'), { recursive: true });
   writeFileSync(log, output);
   if (failed) console.log(output);
-  console.log(`${name.padEnd(9)} ${failed ? 'FAILED' : 'ok    '} ${String(passed).padStart(5)} passed ` +
+  console.log(`${name.padEnd(12)} ${failed ? 'FAILED' : 'ok    '} ${String(passed).padStart(5)} passed ` +
     `${String(failed).padStart(3)} failed ${seconds.toFixed(1).padStart(7)} s`);
 };
 

@@ -46,9 +46,7 @@ static sn_status run_passes(sn_executable *exe, const sn_graph *traced,
 }
 
 static sn_status cut_into_groups(sn_executable *exe, bool fusion) {
-  sn_partition partition;
-  SN_TRY(sn_partition_graph(&exe->graph, fusion, &partition));
-  SN_TRY(sn_lower_groups(&exe->graph, &partition, &exe->groups));
+  SN_TRY(sn_fuse_graph(&exe->graph, fusion, &exe->groups));
   if (exe->arena.env->debug < SN_LOG_GROUPS) return SN_OK;
   const char *text;
   SN_TRY(sn_groups_text(&exe->groups, &exe->arena, &text));

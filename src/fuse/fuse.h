@@ -8,6 +8,7 @@
 #define SN_FUSE_FUSE_H
 
 #include "fuse/group.h"
+#include "fuse/row.h"
 #include "fuse/view.h"
 
 /* After it: every reshape is free, matmul reads memory, outputs are computed nodes or arguments. An
@@ -21,15 +22,21 @@ typedef struct sn_partition {
   uint32_t *set;
   sn_id *owner; /* SN_NONE, or the reduction that computes this node on the fly */
   sn_id *head;  /* per set: its reduction, contraction, pad or concat; or SN_NONE */
+  sn_id *row;   /* per set: a reduction that tells its row domain, or SN_NONE */
   size_t n_sets;
   sn_cut_record *cuts;
   size_t n_cuts;
 } sn_partition;
 
-/* fusion false: a set for every node. */
-sn_status sn_partition_graph(const sn_graph *graph, bool fusion, sn_partition *out);
+/* fusion false: a set for every node. views: of all nodes. */
+sn_status sn_partition_graph(const sn_graph *graph, const sn_view *views, bool fusion,
+                             sn_partition *out);
 
-sn_status sn_lower_groups(const sn_graph *graph, const sn_partition *partition, sn_groups *out);
+sn_status sn_lower_groups(const sn_graph *graph, const sn_view *views,
+                          const sn_partition *partition, sn_groups *out);
+
+/* All steps after prepare: the prepared graph cut into groups. */
+sn_status sn_fuse_graph(const sn_graph *graph, bool fusion, sn_groups *out);
 
 /* Merges dimensions that are contiguous in all operands, and drops those of size 1. */
 void sn_merge_dims(sn_group *group);

@@ -6,36 +6,33 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "fuse/fuse.h"
-
-typedef struct lowering {
-  const sn_graph *g;
-  const sn_partition *p;
-  sn_arena *arena;
-  sn_view *views;
-  uint32_t *value_of; /* per node: its buffer, or SN_NONE */
-  uint32_t *insn_of;  /* per node: its instruction in the body being built */
-  sn_id *members;     /* nodes of all sets, by set, ascending */
-  size_t *first_member;
-  uint8_t *live;
-  sn_groups *out;
-} lowering;
+#include "fuse/lowering.h"
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static sn_status add_value(lowering *l, sn_id id, sn_value_kind kind, uint32_t argument) {
+static sn_status add_value(sn_lowering *l, sn_id id, sn_value_kind kind, uint32_t argument) {
   const uint32_t v = (uint32_t)l->out->n_values++;
   l->out->values[v] = (sn_value){kind, argument, id, l->g->nodes[id].type};
   l->value_of[id] = v;
   return SN_OK;
 }
 
-static bool same_kernel(const lowering *l, sn_id user, sn_id id) {
-  return l->p->owner[user] == SN_NONE && l->p->set[user] == l->p->set[id] &&
-         sn_op_is_elementwise(l->g->nodes[user].op);
+/* Whether the user reads the node in registers: both in one kernel, in step. */
+static bool same_kernel(const sn_lowering *l, sn_id user, sn_id id) {
+  return l->p->owner[user] == SN_NONE && l->p->set[user] == l->p->set[id];
 }
 
-static sn_status find_values(lowering *l) {
+/* Marks the nodes that others need in memory. A view is looked through by whoever reads it. */
+static void mark_read(const sn_lowering *l, sn_id user, uint8_t *stored) {
+  const sn_id *x = sn_graph_inputs(l->g, user);
+  for (uint32_t k = 0; k < l->g->nodes[user].n_inputs; k++) {
+    const sn_id base = l->views[x[k]].base;
+    if (!stored[base] && l->p->set[base] != SN_NONE && !same_kernel(l, user, base))
+      stored[base] = 1;
+  }
+}
+
+static sn_status find_values(sn_lowering *l) {
   const sn_graph *g = l->g;
   uint8_t *stored;
   SN_TRY(sn_arena_alloc(l->arena, g->n_nodes, 1, (void **)&stored));
@@ -43,12 +40,10 @@ static sn_status find_values(lowering *l) {
   for (size_t i = 0; i < g->n_outputs; i++) stored[g->outputs[i]] = 2;
   for (sn_id id = 0; id < g->n_nodes; id++) {
     l->value_of[id] = SN_NONE;
-    if (!l->live[id]) continue;
-    const sn_id *x = sn_graph_inputs(g, id);
-    for (uint32_t k = 0; k < g->nodes[id].n_inputs; k++)
-      if (!stored[x[k]] && l->p->set[x[k]] != SN_NONE && !same_kernel(l, id, x[k]))
-        stored[x[k]] = 1;
+    const bool is_view = sn_op_describe(g->nodes[id].op)->kind == SN_CLASS_VIEW;
+    if (l->live[id] && !is_view) mark_read(l, id, stored);
   }
+  SN_TRY(sn_lower_recompute(l, stored, l->again));
   for (sn_id id = 0; id < g->n_nodes; id++) {
     if (!l->live[id]) continue;
     const sn_op op = g->nodes[id].op;
@@ -69,75 +64,81 @@ static sn_status find_values(lowering *l) {
 
 /* ---- bodies ---------------------------------------------------------------------------------- */
 
-typedef struct body_builder {
-  lowering *l;
-  sn_body body;
-  size_t cap_insns, cap_operands;
-  int rank;
-  int perm[SN_MAX_RANK]; /* dimension of the loop nest -> dimension of the nodes */
-} body_builder;
-
-static sn_operand operand_of(const lowering *l, sn_id id, int rank, const int *perm) {
+sn_operand sn_lower_operand(const sn_lowering *l, sn_id id, int rank, const int *perm) {
   const sn_view *view = &l->views[id];
   sn_operand operand = {.value = l->value_of[view->base],
                         .dtype = l->g->nodes[id].type.dtype,
                         .offset = view->offset};
-  for (int i = 0; i < rank; i++) operand.strides[i] = view->strides[perm[i]];
+  for (int i = 0; i < rank; i++)
+    operand.strides[i] = perm[i] == SN_MAX_RANK ? 0 : view->strides[perm[i]];
   return operand;
 }
 
-static sn_status add_insn(body_builder *b, sn_id id, const sn_insn *insn) {
+static sn_status give_insn(sn_body_builder *b, sn_id id, uint32_t insn) {
+  SN_TRY(sn_arena_grow(b->l->arena, (void **)&b->touched, &b->cap_touched, b->n_touched,
+                       sizeof *b->touched));
+  b->touched[b->n_touched++] = id;
+  b->l->insn_of[id] = insn;
+  return SN_OK;
+}
+
+sn_status sn_lower_insn(sn_body_builder *b, sn_id id, const sn_insn *insn) {
   SN_TRY(sn_arena_grow(b->l->arena, (void **)&b->body.insns, &b->cap_insns, b->body.n_insns,
                        sizeof *insn));
-  b->l->insn_of[id] = b->body.n_insns;
+  SN_TRY(give_insn(b, id, b->body.n_insns));
   b->body.insns[b->body.n_insns++] = *insn;
   return SN_OK;
 }
 
-/* A value that the body does not compute: a constant, or a load. */
-static sn_status add_source(body_builder *b, sn_id id) {
-  const lowering *l = b->l;
+sn_status sn_lower_source(sn_body_builder *b, sn_id id) {
+  const sn_lowering *l = b->l;
   const sn_node *base = sn_graph_node(l->g, l->views[id].base);
   sn_insn insn = {.dtype = base->type.dtype};
+  if (l->again[id]) return sn_lower_compute(b, id);
   if (base->op == SN_OP_constant) {
     insn.kind = SN_INSN_CONST;
     insn.value = sn_attr_double(sn_graph_attrs(l->g, l->views[id].base)[0]);
-    return add_insn(b, id, &insn);
+    return sn_lower_insn(b, id, &insn);
   }
   insn.kind = SN_INSN_LOAD;
   insn.n_args = 1;
   insn.args[0] = b->body.n_operands;
   SN_TRY(sn_arena_grow(l->arena, (void **)&b->body.operands, &b->cap_operands, b->body.n_operands,
                        sizeof *b->body.operands));
-  b->body.operands[b->body.n_operands++] = operand_of(l, id, b->rank, b->perm);
-  return add_insn(b, id, &insn);
+  b->body.operands[b->body.n_operands++] = sn_lower_operand(l, id, b->rank, b->perm);
+  return sn_lower_insn(b, id, &insn);
 }
 
-static sn_status add_compute(body_builder *b, sn_id id) {
-  lowering *l = b->l;
+/* What id reads as x: a value of the same kernel, whatever view of it, or a source. */
+static sn_status add_input(sn_body_builder *b, sn_id id, sn_id x) {
+  const sn_lowering *l = b->l;
+  const sn_id base = l->views[x].base;
+  if (l->insn_of[x] != SN_NONE) return SN_OK;
+  const bool here = l->p->set[id] != SN_NONE && l->p->set[base] == l->p->set[id];
+  if (here && l->insn_of[base] != SN_NONE) return give_insn(b, x, l->insn_of[base]);
+  return sn_lower_source(b, x);
+}
+
+sn_status sn_lower_compute(sn_body_builder *b, sn_id id) {
+  sn_lowering *l = b->l;
   const sn_node *node = sn_graph_node(l->g, id);
   const sn_id *x = sn_graph_inputs(l->g, id);
-  for (uint32_t k = 0; k < node->n_inputs; k++)
-    if (l->insn_of[x[k]] == SN_NONE) SN_TRY(add_source(b, x[k]));
+  for (uint32_t k = 0; k < node->n_inputs; k++) SN_TRY(add_input(b, id, x[k]));
   sn_insn insn = {
       .kind = SN_INSN_OP, .op = node->op, .dtype = node->type.dtype, .n_args = node->n_inputs};
   for (uint32_t k = 0; k < node->n_inputs; k++) insn.args[k] = l->insn_of[x[k]];
   insn.in_dtype = l->g->nodes[x[node->n_inputs - 1]].type.dtype;
-  return add_insn(b, id, &insn);
+  return sn_lower_insn(b, id, &insn);
 }
 
-/* insn_of is valid for one body at a time; only nodes of this body are reset. */
-static void forget(lowering *l, const sn_id *nodes, size_t n) {
-  for (size_t i = 0; i < n; i++) {
-    l->insn_of[nodes[i]] = SN_NONE;
-    const sn_id *x = sn_graph_inputs(l->g, nodes[i]);
-    for (uint32_t k = 0; k < l->g->nodes[nodes[i]].n_inputs; k++) l->insn_of[x[k]] = SN_NONE;
-  }
+void sn_lower_end_body(sn_body_builder *b) {
+  for (size_t i = 0; i < b->n_touched; i++) b->l->insn_of[b->touched[i]] = SN_NONE;
+  b->n_touched = 0;
 }
 
 /* ---- one group ------------------------------------------------------------------------------- */
 
-static const sn_id *members(const lowering *l, size_t set, size_t *n) {
+const sn_id *sn_lower_members(const sn_lowering *l, size_t set, size_t *n) {
   *n = l->first_member[set + 1] - l->first_member[set];
   return l->members + l->first_member[set];
 }
@@ -147,43 +148,65 @@ static void space_of(sn_group *group, const sn_type *type) {
   memcpy(group->space, type->dims, sizeof group->space);
 }
 
-static sn_status lower_post(lowering *l, size_t set, sn_group *group) {
+static sn_status add_store(sn_group *group, sn_arena *arena, size_t *capacity, uint32_t insn,
+                           const sn_operand *target) {
+  SN_TRY(sn_arena_grow(arena, (void **)&group->stores, capacity, group->n_stores,
+                       sizeof *group->stores));
+  group->stores[group->n_stores++] = (sn_store){insn, *target};
+  return SN_OK;
+}
+
+/* A stack of scalars: each goes to its place. */
+static sn_status store_stack(sn_body_builder *b, sn_group *group, size_t *capacity, sn_id id) {
+  sn_lowering *l = b->l;
+  const sn_id *x = sn_graph_inputs(l->g, id);
+  sn_operand target = {.value = l->value_of[id], .dtype = l->g->nodes[id].type.dtype};
+  for (uint32_t k = 0; k < l->g->nodes[id].n_inputs; k++, target.offset++) {
+    SN_TRY(add_input(b, id, x[k]));
+    SN_TRY(add_store(group, l->arena, capacity, l->insn_of[x[k]], &target));
+  }
+  return SN_OK;
+}
+
+static sn_status lower_post(sn_lowering *l, size_t set, sn_group *group) {
   size_t n;
-  const sn_id *nodes = members(l, set, &n);
-  body_builder b = {.l = l, .rank = group->space_rank};
+  const sn_id *nodes = sn_lower_members(l, set, &n);
+  sn_body_builder b = {.l = l, .rank = group->space_rank};
   for (int i = 0; i < b.rank; i++) b.perm[i] = i;
   for (size_t i = 0; i < n; i++) {
     if (l->p->owner[nodes[i]] != SN_NONE) continue;
+    if (l->g->nodes[nodes[i]].op == SN_OP_concat) continue;
     if (nodes[i] != l->p->head[set]) {
-      SN_TRY(add_compute(&b, nodes[i]));
+      SN_TRY(sn_lower_compute(&b, nodes[i]));
       continue;
     }
     const sn_insn head = {.kind = SN_INSN_HEAD, .dtype = l->g->nodes[nodes[i]].type.dtype};
-    SN_TRY(add_insn(&b, nodes[i], &head));
+    SN_TRY(sn_lower_insn(&b, nodes[i], &head));
   }
   size_t cap_stores = 0;
   for (size_t i = 0; i < n; i++) {
     const uint32_t value = l->value_of[nodes[i]];
     if (value == SN_NONE) continue;
-    SN_TRY(sn_arena_grow(l->arena, (void **)&group->stores, &cap_stores, group->n_stores,
-                         sizeof *group->stores));
-    sn_store *store = &group->stores[group->n_stores++];
-    *store = (sn_store){.insn = l->insn_of[nodes[i]]};
-    store->target = (sn_operand){.value = value, .dtype = l->g->nodes[nodes[i]].type.dtype};
-    sn_row_major(&l->g->nodes[nodes[i]].type, store->target.strides);
+    if (l->g->nodes[nodes[i]].op == SN_OP_concat) {
+      SN_TRY(store_stack(&b, group, &cap_stores, nodes[i]));
+      continue;
+    }
+    sn_operand target = {.value = value, .dtype = l->g->nodes[nodes[i]].type.dtype};
+    sn_row_major(&l->g->nodes[nodes[i]].type, target.strides);
+    SN_TRY(add_store(group, l->arena, &cap_stores, l->insn_of[nodes[i]], &target));
   }
   group->post = b.body;
-  forget(l, nodes, n);
+  sn_lower_end_body(&b);
   return SN_OK;
 }
 
-static sn_status lower_reduce(lowering *l, size_t set, sn_group *group) {
+static sn_status lower_reduce(sn_lowering *l, size_t set, sn_group *group) {
   const sn_id head = l->p->head[set], x = *sn_graph_inputs(l->g, head);
   const sn_type *type = &l->g->nodes[x].type;
   const uint64_t mask = (uint64_t)sn_graph_attrs(l->g, head)[0];
   group->kind = SN_GROUP_REDUCE;
   space_of(group, &l->g->nodes[head].type);
-  body_builder b = {.l = l, .rank = type->rank};
+  sn_body_builder b = {.l = l, .rank = type->rank};
   int at = 0;
   for (int i = 0; i < type->rank; i++)
     if (!(mask >> i & 1)) b.perm[at++] = i;
@@ -193,10 +216,10 @@ static sn_status lower_reduce(lowering *l, size_t set, sn_group *group) {
     b.perm[at++] = i;
   }
   size_t n;
-  const sn_id *nodes = members(l, set, &n);
+  const sn_id *nodes = sn_lower_members(l, set, &n);
   for (size_t i = 0; i < n; i++)
-    if (l->p->owner[nodes[i]] == head) SN_TRY(add_compute(&b, nodes[i]));
-  if (l->insn_of[x] == SN_NONE) SN_TRY(add_source(&b, x));
+    if (l->p->owner[nodes[i]] == head) SN_TRY(sn_lower_compute(&b, nodes[i]));
+  if (l->insn_of[x] == SN_NONE) SN_TRY(sn_lower_source(&b, x));
   sn_phase *phase;
   SN_TRY(sn_arena_alloc(l->arena, 1, sizeof *phase, (void **)&phase));
   SN_TRY(sn_arena_alloc(l->arena, 1, sizeof *phase->reductions, (void **)&phase->reductions));
@@ -206,11 +229,11 @@ static sn_status lower_reduce(lowering *l, size_t set, sn_group *group) {
   phase->body = b.body;
   group->phases = phase;
   group->n_phases = group->n_heads = 1;
-  forget(l, nodes, n);
+  sn_lower_end_body(&b);
   return lower_post(l, set, group);
 }
 
-static sn_status lower_contraction(lowering *l, size_t set, sn_group *group) {
+static sn_status lower_contraction(sn_lowering *l, size_t set, sn_group *group) {
   const sn_id head = l->p->head[set], *x = sn_graph_inputs(l->g, head);
   const int rank = l->g->nodes[head].type.rank;
   int perm[SN_MAX_RANK];
@@ -219,30 +242,30 @@ static sn_status lower_contraction(lowering *l, size_t set, sn_group *group) {
   group->n_heads = 1;
   group->head_dtype = l->g->nodes[head].type.dtype;
   space_of(group, &l->g->nodes[head].type);
-  group->a = operand_of(l, x[0], rank, perm);
-  group->b = operand_of(l, x[1], rank, perm);
+  group->a = sn_lower_operand(l, x[0], rank, perm);
+  group->b = sn_lower_operand(l, x[1], rank, perm);
   group->k = l->g->nodes[x[0]].type.dims[rank - 1];
   return lower_post(l, set, group);
 }
 
-static sn_status new_group(lowering *l, sn_group **out) {
+static sn_status new_group(sn_lowering *l, sn_group **out) {
   *out = &l->out->groups[l->out->n_groups++];
   **out = (sn_group){.kind = SN_GROUP_MAP};
   return SN_OK;
 }
 
 /* A copy of `from` (or, when it is SN_NONE, of a constant) into a part of node's buffer. */
-static sn_status lower_copy(lowering *l, sn_id node, sn_id from, double value,
+static sn_status lower_copy(sn_lowering *l, sn_id node, sn_id from, double value,
                             const sn_operand *target, const sn_type *space) {
   sn_group *group;
   SN_TRY(new_group(l, &group));
   space_of(group, space);
-  body_builder b = {.l = l, .rank = space->rank};
+  sn_body_builder b = {.l = l, .rank = space->rank};
   for (int i = 0; i < b.rank; i++) b.perm[i] = i;
   const sn_insn fill = {
       .kind = SN_INSN_CONST, .dtype = l->g->nodes[node].type.dtype, .value = value};
-  SN_TRY(from == SN_NONE ? add_insn(&b, node, &fill) : add_source(&b, from));
-  l->insn_of[from == SN_NONE ? node : from] = SN_NONE;
+  SN_TRY(from == SN_NONE ? sn_lower_insn(&b, node, &fill) : sn_lower_source(&b, from));
+  sn_lower_end_body(&b);
   group->post = b.body;
   SN_TRY(sn_arena_alloc(l->arena, 1, sizeof *group->stores, (void **)&group->stores));
   group->stores[0] = (sn_store){.insn = 0, .target = *target};
@@ -252,7 +275,7 @@ static sn_status lower_copy(lowering *l, sn_id node, sn_id from, double value,
 }
 
 /* pad: the value everywhere, then the input into its places */
-static sn_status lower_pad(lowering *l, sn_id id) {
+static sn_status lower_pad(sn_lowering *l, sn_id id) {
   const sn_type *type = &l->g->nodes[id].type;
   const sn_id x = *sn_graph_inputs(l->g, id);
   const int64_t *attrs = sn_graph_attrs(l->g, id);
@@ -266,7 +289,7 @@ static sn_status lower_pad(lowering *l, sn_id id) {
   return lower_copy(l, id, x, 0, &target, &l->g->nodes[x].type);
 }
 
-static sn_status lower_concat(lowering *l, sn_id id) {
+static sn_status lower_concat(sn_lowering *l, sn_id id) {
   const sn_type *type = &l->g->nodes[id].type;
   const int64_t axis = sn_graph_attrs(l->g, id)[0];
   sn_operand target = {.value = l->value_of[id], .dtype = type->dtype};
@@ -281,10 +304,10 @@ static sn_status lower_concat(lowering *l, sn_id id) {
 
 /* ---- names and costs ------------------------------------------------------------------------- */
 
-static sn_status name_group(lowering *l, size_t set, sn_group *group) {
+static sn_status name_group(sn_lowering *l, size_t set, sn_group *group) {
   enum { MAX_NAMES = 5 };
   size_t n, named = 0, last = SN_OP_COUNT;
-  const sn_id *nodes = members(l, set, &n);
+  const sn_id *nodes = sn_lower_members(l, set, &n);
   sn_text text = sn_text_in(l->arena);
   for (size_t i = 0; i < n; i++) {
     const sn_op op = l->g->nodes[nodes[i]].op;
@@ -349,7 +372,7 @@ static void count_work(sn_group *group) {
 
 /* ---- all groups ------------------------------------------------------------------------------ */
 
-static sn_status lower_set(lowering *l, size_t set) {
+static sn_status lower_set(sn_lowering *l, size_t set) {
   const sn_id head = l->p->head[set];
   const sn_op_class kind =
       head == SN_NONE ? SN_CLASS_MAP : sn_op_describe(l->g->nodes[head].op)->kind;
@@ -358,14 +381,17 @@ static sn_status lower_set(lowering *l, size_t set) {
   sn_group *group;
   SN_TRY(new_group(l, &group));
   SN_TRY(name_group(l, set, group));
+  if (l->p->row[set] != SN_NONE) return sn_lower_row(l, set, group);
   if (kind == SN_CLASS_REDUCE) return lower_reduce(l, set, group);
   if (kind == SN_CLASS_MATMUL) return lower_contraction(l, set, group);
-  space_of(group, &l->g->nodes[members(l, set, &(size_t){0})[0]].type);
+  const sn_node *first = &l->g->nodes[*sn_lower_members(l, set, &(size_t){0})];
+  const sn_type point = sn_type_scalar(first->type.dtype);
+  space_of(group, first->op == SN_OP_concat ? &point : &first->type);
   return lower_post(l, set, group);
 }
 
 /* Lists the nodes of each set, those computed inside a reduction with it. */
-static sn_status list_members(lowering *l) {
+static sn_status list_members(sn_lowering *l) {
   const sn_graph *g = l->g;
   const size_t n_sets = l->p->n_sets;
   SN_TRY(sn_arena_alloc(l->arena, g->n_nodes, sizeof *l->members, (void **)&l->members));
@@ -388,7 +414,7 @@ static sn_status list_members(lowering *l) {
 }
 
 /* A pad makes two groups, a concat one per input, everything else one. */
-static size_t count_groups(const lowering *l) {
+static size_t count_groups(const sn_lowering *l) {
   size_t n = 0;
   for (size_t set = 0; set < l->p->n_sets; set++) {
     const sn_id head = l->p->head[set];
@@ -401,20 +427,18 @@ static size_t count_groups(const lowering *l) {
   return n;
 }
 
-sn_status sn_lower_groups(const sn_graph *g, const sn_partition *p, sn_groups *out) {
-  lowering l = {.g = g, .p = p, .arena = g->arena, .out = out};
+sn_status sn_lower_groups(const sn_graph *g, const sn_view *views, const sn_partition *p,
+                          sn_groups *out) {
+  sn_lowering l = {.g = g, .p = p, .arena = g->arena, .views = views, .out = out};
   *out = (sn_groups){.graph = g, .cuts = p->cuts, .n_cuts = p->n_cuts};
   SN_TRY(sn_arena_alloc(l.arena, g->n_nodes, 1, (void **)&l.live));
-  SN_TRY(sn_arena_alloc(l.arena, g->n_nodes, sizeof *l.views, (void **)&l.views));
   SN_TRY(sn_arena_alloc(l.arena, g->n_nodes, sizeof *l.value_of, (void **)&l.value_of));
+  SN_TRY(sn_arena_alloc(l.arena, g->n_nodes, 1, (void **)&l.again));
   SN_TRY(sn_arena_alloc(l.arena, g->n_nodes, sizeof *l.insn_of, (void **)&l.insn_of));
   sn_graph_live(g, l.live);
-  for (sn_id id = 0; id < g->n_nodes; id++) {
-    l.insn_of[id] = SN_NONE;
-    SN_CHECK(g->env, sn_view_of(g, l.views, id, &l.views[id]));
-  }
-  SN_TRY(find_values(&l));
+  for (sn_id id = 0; id < g->n_nodes; id++) l.insn_of[id] = SN_NONE;
   SN_TRY(list_members(&l));
+  SN_TRY(find_values(&l));
   SN_TRY(sn_arena_alloc(l.arena, count_groups(&l), sizeof *out->groups, (void **)&out->groups));
   for (size_t set = 0; set < p->n_sets; set++) SN_TRY(lower_set(&l, set));
   for (size_t i = 0; i < out->n_groups; i++) {
@@ -422,4 +446,13 @@ sn_status sn_lower_groups(const sn_graph *g, const sn_partition *p, sn_groups *o
     sn_merge_dims(&out->groups[i]);
   }
   return SN_OK;
+}
+
+sn_status sn_fuse_graph(const sn_graph *g, bool fusion, sn_groups *out) {
+  sn_view *views;
+  SN_TRY(sn_arena_alloc(g->arena, g->n_nodes, sizeof *views, (void **)&views));
+  for (sn_id id = 0; id < g->n_nodes; id++) SN_CHECK(g->env, sn_view_of(g, views, id, &views[id]));
+  sn_partition partition;
+  SN_TRY(sn_partition_graph(g, views, fusion, &partition));
+  return sn_lower_groups(g, views, &partition, out);
 }

@@ -8,7 +8,16 @@
  *   matmul(1) -> add(1) -> relu(1)      one set: a head and what follows it in the same index space
  *                  \-> reshape -> mul(2)       read through a view: next level
  *
- * Elementwise nodes whose every user ends in one reduction are computed inside it ("owned").
+ * Rows. A reduction over trailing axes of short length gives its set a row domain: members of the
+ * full shape are computed per element, those of the outer shape per row, and a value per row that
+ * is broadcast along the row is read without memory. So softmax is one set:
+ *
+ *   x -> max -> broadcast -> sub -> exp -> sum -> broadcast -> div
+ *
+ * Scalars. Values of one element may read each other through any view, and a stack (concat) of
+ * them is stored element by element from where they are computed.
+ *
+ * Elementwise nodes whose every user ends in one other reduction are computed inside it ("owned").
  */
 #include <string.h>
 
@@ -16,13 +25,17 @@
 
 #define MAX_SET_NODES 96
 #define MAX_SET_INPUTS 48
+/* Of one point: a scalar program is one function, however long. */
+#define MAX_SCALAR_NODES 20000
+#define MAX_STACK 16 /* inputs of a stack of scalars */
 
 typedef struct set {
   uint32_t parent; /* union-find */
   uint32_t level;
   sn_id head;
   sn_id first; /* smallest node */
-  uint32_t n_nodes, n_inputs;
+  sn_id row;   /* SN_NONE, or a reduction that tells the set's row domain */
+  uint32_t n_nodes, n_inputs, n_heads;
 } set;
 
 typedef struct state {
@@ -30,6 +43,7 @@ typedef struct state {
   sn_arena *arena;
   bool fusion;
   const uint8_t *live;
+  const sn_view *views;
   uint32_t *level;
   uint32_t *set_of;
   sn_id *owner;
@@ -64,7 +78,8 @@ static sn_status find_owned(state *s) {
   for (sn_id id = (sn_id)g->n_nodes; id-- > 0;) {
     if (!s->live[id]) continue;
     sn_id by = (sn_id)SHARED;
-    if (s->fusion && class_of(s, id) == SN_CLASS_REDUCE) by = id;
+    if (s->fusion && class_of(s, id) == SN_CLASS_REDUCE && !sn_row_of(g, id, &(sn_row_domain){0}))
+      by = id;
     if (s->fusion && sn_op_is_elementwise(g->nodes[id].op) && claim[id] < (sn_id)SHARED &&
         count[claim[id]] < MAX_SET_NODES) {
       s->owner[id] = by = claim[id];
@@ -91,6 +106,7 @@ static uint32_t new_set(state *s, sn_id id, sn_id head, uint32_t level) {
                      .level = level,
                      .head = head,
                      .first = id,
+                     .row = SN_NONE,
                      .n_nodes = 1,
                      .n_inputs = s->g->nodes[id].n_inputs};
   return i;
@@ -106,6 +122,8 @@ static uint32_t unite(state *s, uint32_t a, uint32_t b) {
   set *to = &s->sets[a], *from = &s->sets[b];
   from->parent = a;
   if (to->head == SN_NONE) to->head = from->head;
+  if (to->row == SN_NONE) to->row = from->row;
+  to->n_heads += from->n_heads;
   to->n_nodes += from->n_nodes;
   to->n_inputs += from->n_inputs;
   return a;
@@ -117,40 +135,125 @@ static sn_status record_cut(state *s, sn_id from, sn_id to, sn_cut why) {
   return SN_OK;
 }
 
-/* Whether an elementwise user may sit in the kernel of node p, reading it without memory. */
+/* Whether a user may sit in the kernel of node p, reading it without memory. */
 static bool joinable(const state *s, sn_id p) {
-  if (!s->fusion || s->owner[p] != SN_NONE) return false;
+  if (!s->fusion || s->owner[p] != SN_NONE || s->set_of[p] == SN_NONE) return false;
   return sn_op_is_elementwise(s->g->nodes[p].op) || has_epilogue(class_of(s, p));
+}
+
+static bool is_row_reduction(const state *s, sn_id id) {
+  return s->fusion && s->owner[id] == SN_NONE && sn_row_of(s->g, id, &(sn_row_domain){0});
+}
+
+static bool is_point(const state *s, sn_id id) { return sn_type_size(&s->g->nodes[id].type) == 1; }
+
+/* A concat of values of one element each. */
+static bool is_stack(const state *s, sn_id id) {
+  const sn_node *node = sn_graph_node(s->g, id);
+  if (!s->fusion || node->op != SN_OP_concat || node->n_inputs > MAX_STACK) return false;
+  bool points = true;
+  for (uint32_t k = 0; k < node->n_inputs; k++)
+    points = points && is_point(s, sn_graph_inputs(s->g, id)[k]);
+  return points;
+}
+
+/* The node whose value id takes straight from its kernel when it reads x: x itself, or what x shows
+ * of a value per row; SN_NONE if it has to come from memory. */
+static sn_id direct_source(state *s, sn_id id, sn_id x) {
+  const sn_graph *g = s->g;
+  if (is_row_reduction(s, id)) {
+    const bool fits = joinable(s, x) && sn_op_is_elementwise(g->nodes[x].op);
+    return fits && s->sets[find(s, s->set_of[x])].head == SN_NONE ? x : SN_NONE;
+  }
+  const sn_id base = s->views[x].base;
+  if (!joinable(s, base)) return SN_NONE;
+  const sn_id row = s->sets[find(s, s->set_of[base])].row;
+  if (is_stack(s, id) && row != SN_NONE) return SN_NONE;
+  if (x == base) return x;
+  if (is_point(s, x) && is_point(s, base)) return row == SN_NONE ? base : SN_NONE;
+  sn_row_domain domain;
+  if (row == SN_NONE || !sn_row_of(g, row, &domain)) return SN_NONE;
+  return sn_row_shows(&domain, &g->nodes[base].type, &s->views[x], &g->nodes[x].type) ? base
+                                                                                      : SN_NONE;
+}
+
+/* Whether two sets' domains, or a set's and that of reduction id, let them be one. */
+static bool same_domain(const state *s, sn_id a, sn_id b) {
+  sn_row_domain x, y;
+  if (a == SN_NONE || b == SN_NONE || a == b) return true;
+  return sn_row_of(s->g, a, &x) && sn_row_of(s->g, b, &y) && x.outer_rank == y.outer_rank &&
+         sn_same_dims(&x.shape, &y.shape);
+}
+
+/* What the union of sets, and of node id with them, would be. */
+typedef struct merger {
+  uint32_t joined[MAX_STACK], n_joined;
+  bool points; /* everything in it has one element */
+  uint32_t nodes, inputs, heads;
+  sn_id head, row;
+} merger;
+
+static bool adds_up(const state *s, merger *m, uint32_t i, sn_cut *why) {
+  const set *t = &s->sets[i];
+  *why = SN_CUT_TWO_HEADS;
+  if (m->head != SN_NONE && t->head != SN_NONE) return false;
+  if (!same_domain(s, m->row, t->row)) return false;
+  const sn_id head = m->head != SN_NONE ? m->head : t->head;
+  const sn_id row = m->row != SN_NONE ? m->row : t->row;
+  if (head != SN_NONE && row != SN_NONE) return false;
+  *why = SN_CUT_LIMIT;
+  m->nodes += t->n_nodes;
+  m->inputs += t->n_inputs;
+  m->heads += t->n_heads;
+  const uint32_t most = m->points ? MAX_SCALAR_NODES : MAX_SET_NODES;
+  const bool wide = m->inputs > MAX_SET_INPUTS && !m->points;
+  if (m->nodes > most || wide || m->heads > SN_MAX_HEADS) return false;
+  m->head = head;
+  m->row = row;
+  return true;
+}
+
+static merger merger_of(const state *s, sn_id id) {
+  const bool row = is_row_reduction(s, id);
+  return (merger){.points = is_point(s, id) || is_stack(s, id),
+                  .nodes = 1,
+                  .inputs = s->g->nodes[id].n_inputs,
+                  .heads = row,
+                  .head = SN_NONE,
+                  .row = row ? id : SN_NONE};
+}
+
+/* Adds node id to set i. */
+static void enter(state *s, uint32_t i, sn_id id) {
+  set *t = &s->sets[i];
+  t->n_nodes++;
+  t->n_inputs += s->g->nodes[id].n_inputs;
+  if (!is_row_reduction(s, id)) return;
+  t->n_heads++;
+  if (t->row == SN_NONE) t->row = id;
 }
 
 /* Unites the kernels of id's inputs of level `level`; SN_NONE if there are none or they do not fit.
  */
 static sn_status join_inputs(state *s, sn_id id, uint32_t level, uint32_t *out) {
   const sn_id *x = sn_graph_inputs(s->g, id);
-  const uint32_t n = s->g->nodes[id].n_inputs;
-  uint32_t joined[SN_MAX_ARITY], n_joined = 0, nodes = 1, inputs = n;
-  sn_id head = SN_NONE;
+  merger m = merger_of(s, id);
   *out = SN_NONE;
-  for (uint32_t k = 0; k < n; k++) {
-    if (!joinable(s, x[k]) || s->level[x[k]] != level) continue;
-    const uint32_t i = find(s, s->set_of[x[k]]);
+  for (uint32_t k = 0; k < s->g->nodes[id].n_inputs; k++) {
+    const sn_id from = direct_source(s, id, x[k]);
+    if (from == SN_NONE || s->level[from] != level) continue;
+    const uint32_t i = find(s, s->set_of[from]);
     bool known = false;
-    for (uint32_t j = 0; j < n_joined; j++) known = known || joined[j] == i;
+    for (uint32_t j = 0; j < m.n_joined; j++) known = known || m.joined[j] == i;
     if (known) continue;
-    joined[n_joined++] = i;
-    nodes += s->sets[i].n_nodes;
-    inputs += s->sets[i].n_inputs;
-    const bool clash = head != SN_NONE && s->sets[i].head != SN_NONE;
-    if (clash) return record_cut(s, x[k], id, SN_CUT_TWO_HEADS);
-    if (nodes > MAX_SET_NODES || inputs > MAX_SET_INPUTS)
-      return record_cut(s, x[k], id, SN_CUT_LIMIT);
-    if (s->sets[i].head != SN_NONE) head = s->sets[i].head;
+    m.joined[m.n_joined++] = i;
+    sn_cut why;
+    if (!adds_up(s, &m, i, &why)) return record_cut(s, x[k], id, why);
   }
-  if (!n_joined) return SN_OK;
-  uint32_t root = joined[0];
-  for (uint32_t j = 1; j < n_joined; j++) root = unite(s, root, joined[j]);
-  s->sets[root].n_nodes++;
-  s->sets[root].n_inputs += n;
+  if (!m.n_joined) return SN_OK;
+  uint32_t root = m.joined[0];
+  for (uint32_t j = 1; j < m.n_joined; j++) root = unite(s, root, m.joined[j]);
+  enter(s, root, id);
   *out = root;
   return SN_OK;
 }
@@ -162,39 +265,43 @@ static uint32_t join_reader(state *s, sn_id id, uint32_t level) {
   for (uint32_t k = 0; s->fusion && k < s->g->nodes[id].n_inputs; k++) {
     if (s->reader[x[k]] == SN_NONE) continue;
     const uint32_t i = find(s, s->reader[x[k]]);
-    set *t = &s->sets[i];
-    if (t->level != level || t->n_nodes >= MAX_SET_NODES ||
-        t->n_inputs + s->g->nodes[id].n_inputs > MAX_SET_INPUTS)
-      continue;
-    t->n_nodes++;
-    t->n_inputs += s->g->nodes[id].n_inputs;
+    merger m = merger_of(s, id);
+    if (s->sets[i].level != level || !adds_up(s, &m, i, &(sn_cut){0})) continue;
+    enter(s, i, id);
     return i;
   }
   return SN_NONE;
 }
 
-static sn_status place_elementwise(state *s, sn_id id) {
+/* Elementwise nodes, reductions over short rows, stacks of scalars. */
+static sn_status place_in_step(state *s, sn_id id) {
   const sn_id *x = sn_graph_inputs(s->g, id);
   const uint32_t n = s->g->nodes[id].n_inputs;
   uint32_t level = 1;
+  bool has_peer = false;
   for (uint32_t k = 0; k < n; k++) {
-    const uint32_t least = s->level[x[k]] + (joinable(s, x[k]) ? 0 : 1);
+    const bool direct = direct_source(s, id, x[k]) != SN_NONE;
+    const uint32_t least = s->level[x[k]] + (direct ? 0 : 1);
     if (least > level) level = least;
     const sn_op_class kind = class_of(s, x[k]);
-    if (kind == SN_CLASS_VIEW && s->level[x[k]]) SN_TRY(record_cut(s, x[k], id, SN_CUT_VIEW));
+    if (kind == SN_CLASS_VIEW && s->level[x[k]] && !direct)
+      SN_TRY(record_cut(s, x[k], id, SN_CUT_VIEW));
     if (kind == SN_CLASS_PAD || kind == SN_CLASS_CONCAT)
       SN_TRY(record_cut(s, x[k], id, SN_CUT_KIND));
   }
-  bool has_peer = false;
   for (uint32_t k = 0; k < n; k++)
-    has_peer = has_peer || (joinable(s, x[k]) && s->level[x[k]] == level);
+    has_peer = has_peer || (direct_source(s, id, x[k]) != SN_NONE && s->level[x[k]] == level);
   uint32_t i;
   SN_TRY(join_inputs(s, id, level, &i));
   if (i == SN_NONE) {
     if (has_peer) level++; /* the peers did not fit: read them from memory */
     i = join_reader(s, id, level);
   }
-  if (i == SN_NONE) i = new_set(s, id, SN_NONE, level);
+  if (i == SN_NONE) {
+    i = new_set(s, id, SN_NONE, level);
+    s->sets[i].n_nodes = s->sets[i].n_inputs = 0;
+    enter(s, i, id);
+  }
   s->level[id] = level;
   s->set_of[id] = i;
   for (uint32_t k = 0; k < n; k++) s->reader[x[k]] = i;
@@ -211,7 +318,8 @@ static sn_status place(state *s, sn_id id) {
   s->level[id] = level;
   const sn_op_class kind = class_of(s, id);
   if (kind == SN_CLASS_LEAF || kind == SN_CLASS_VIEW || s->owner[id] != SN_NONE) return SN_OK;
-  if (sn_op_is_elementwise(node->op)) return place_elementwise(s, id);
+  if (sn_op_is_elementwise(node->op) || is_row_reduction(s, id) || is_stack(s, id))
+    return place_in_step(s, id);
   s->level[id] = level + 1;
   s->set_of[id] = new_set(s, id, id, level + 1);
   return SN_OK;
@@ -221,6 +329,11 @@ static sn_status place(state *s, sn_id id) {
  * of its own long before its result is used. A set that one other set alone reads, element by
  * element, joins that set: it is computed there and needs no memory. Nothing else waits for it, so
  * moving it later makes no cycle. */
+static bool reads_in_step(state *s, sn_id id, sn_id x) {
+  const bool user = sn_op_is_elementwise(s->g->nodes[id].op) || is_row_reduction(s, id);
+  return user && direct_source(s, id, x) == x;
+}
+
 static sn_status sink_sets(state *s) {
   enum { NOBODY = SN_NONE, SEVERAL = SN_NONE - 1 };
   const sn_graph *g = s->g;
@@ -231,24 +344,29 @@ static sn_status sink_sets(state *s) {
        id-- > 0;) { /* users have larger ids: seen before what they use */
     if (!s->live[id]) continue;
     const uint32_t mine = s->set_of[id] == SN_NONE ? (uint32_t)SEVERAL : find(s, s->set_of[id]);
-    const bool in_step = mine != (uint32_t)SEVERAL && sn_op_is_elementwise(g->nodes[id].op);
+    const bool in_step = mine != (uint32_t)SEVERAL;
     const sn_id *x = sn_graph_inputs(g, id);
     for (uint32_t k = 0; k < g->nodes[id].n_inputs; k++) {
       if (s->set_of[x[k]] == SN_NONE) continue;
       const uint32_t theirs = find(s, s->set_of[x[k]]);
       if (theirs == mine) continue;
       const bool known = user[theirs] == (uint32_t)NOBODY || user[theirs] == mine;
-      user[theirs] = in_step && joinable(s, x[k]) && known ? mine : (uint32_t)SEVERAL;
+      const bool joins = in_step && reads_in_step(s, id, x[k]);
+      user[theirs] = joins && known ? mine : (uint32_t)SEVERAL;
     }
   }
   /* later sets first, so that a chain of sets sinks as a whole */
   for (uint32_t i = (uint32_t)s->n_sets; i-- > 0;) {
     if (find(s, i) != i || user[i] >= (uint32_t)SEVERAL) continue;
     const uint32_t to = find(s, user[i]);
-    const set *a = &s->sets[i], *b = &s->sets[to];
-    if (to == i || (a->head != SN_NONE && b->head != SN_NONE) ||
-        a->n_nodes + b->n_nodes > MAX_SET_NODES || a->n_inputs + b->n_inputs > MAX_SET_INPUTS)
-      continue;
+    const set *b = &s->sets[to];
+    merger m = {.points = is_point(s, b->first),
+                .nodes = b->n_nodes,
+                .inputs = b->n_inputs,
+                .heads = b->n_heads,
+                .head = b->head,
+                .row = b->row};
+    if (to == i || !adds_up(s, &m, i, &(sn_cut){0})) continue;
     const uint32_t level = b->level, onward = user[to], root = unite(s, i, to);
     s->sets[root].level = level;
     user[root] = onward;
@@ -268,11 +386,13 @@ static sn_status number_sets(state *s, sn_partition *out) {
   for (uint32_t l = 1; l <= deepest + 1; l++) at[l] += at[l - 1];
   out->n_sets = at[deepest + 1];
   SN_TRY(sn_arena_alloc(s->arena, out->n_sets, sizeof *out->head, (void **)&out->head));
+  SN_TRY(sn_arena_alloc(s->arena, out->n_sets, sizeof *out->row, (void **)&out->row));
   for (sn_id id = 0; id < s->g->n_nodes; id++) { /* ascending ids: first nodes come in order */
     if (s->set_of[id] == SN_NONE) continue;
     const uint32_t i = find(s, s->set_of[id]);
     if (s->sets[i].first == id) {
       number[i] = at[s->sets[i].level]++;
+      out->row[number[i]] = s->sets[i].row;
       out->head[number[i]] = s->sets[i].head;
     }
     s->set_of[id] = number[i];
@@ -280,8 +400,9 @@ static sn_status number_sets(state *s, sn_partition *out) {
   return SN_OK;
 }
 
-sn_status sn_partition_graph(const sn_graph *g, bool fusion, sn_partition *out) {
-  state s = {.g = g, .arena = g->arena, .fusion = fusion};
+sn_status sn_partition_graph(const sn_graph *g, const sn_view *views, bool fusion,
+                             sn_partition *out) {
+  state s = {.g = g, .arena = g->arena, .fusion = fusion, .views = views};
   const size_t n = g->n_nodes;
   uint8_t *live;
   SN_TRY(sn_arena_alloc(g->arena, n, 1, (void **)&live));

@@ -112,39 +112,25 @@ double sn_ref_scalar(sn_op op, sn_dtype in_dtype, const double *in, sn_dtype dty
 
 /* ---- structured ops: index arithmetic over the output ---------------------------------------- */
 
-static void unravel(const sn_type *type, int64_t flat, int64_t *index) {
-  for (int i = type->rank - 1; i >= 0; i--) {
-    index[i] = flat % type->dims[i];
-    flat /= type->dims[i];
-  }
-}
-
-static int64_t ravel(const sn_type *type, const int64_t *index) {
-  int64_t flat = 0;
-  for (int i = 0; i < type->rank; i++) flat = flat * type->dims[i] + index[i];
-  return flat;
-}
-
 static void copy_element(sn_dtype dtype, void *out, int64_t to, const void *in, int64_t from) {
   const size_t bytes = sn_dtype_bytes(dtype);
   memcpy((char *)out + (size_t)to * bytes, (const char *)in + (size_t)from * bytes, bytes);
 }
 
-/* Where element `at` of a view lies in its input. */
-static int64_t view_source(const sn_graph *g, sn_id id, int64_t flat) {
+int64_t sn_ref_view_source(const sn_graph *g, sn_id id, int64_t flat) {
   const sn_node *node = sn_graph_node(g, id);
   const sn_type *x = &g->nodes[*sn_graph_inputs(g, id)].type;
   const int64_t *attrs = sn_graph_attrs(g, id);
   int64_t at[SN_MAX_RANK], from[SN_MAX_RANK] = {0};
   if (node->op == SN_OP_reshape) return flat;
-  unravel(&node->type, flat, at);
+  sn_unravel(&node->type, flat, at);
   for (int i = 0; i < x->rank; i++) {
     if (node->op == SN_OP_transpose) from[attrs[i]] = at[i];
     if (node->op == SN_OP_slice) from[i] = attrs[i] + at[i] * attrs[x->rank + i];
     if (node->op == SN_OP_broadcast)
       from[i] = x->dims[i] == 1 ? 0 : at[node->type.rank - x->rank + i];
   }
-  return ravel(x, from);
+  return sn_ravel(x, from);
 }
 
 static void ref_reduce(const sn_graph *g, sn_id id, const void *in, void *out) {
@@ -155,11 +141,11 @@ static void ref_reduce(const sn_graph *g, sn_id id, const void *in, void *out) {
   for (int64_t i = 0; i < sn_type_size(y); i++) sn_ref_store(y->dtype, out, i, start);
   for (int64_t i = 0; i < sn_type_size(x); i++) {
     int64_t at[SN_MAX_RANK], kept[SN_MAX_RANK] = {0};
-    unravel(x, i, at);
+    sn_unravel(x, i, at);
     int rank = 0;
     for (int d = 0; d < x->rank; d++)
       if (!(mask >> d & 1)) kept[rank++] = at[d];
-    const int64_t to = ravel(y, kept);
+    const int64_t to = sn_ravel(y, kept);
     const double pair[SN_MAX_ARITY] = {sn_ref_load(y->dtype, out, to),
                                        sn_ref_load(x->dtype, in, i)};
     sn_ref_store(y->dtype, out, to, sn_ref_scalar(node->op, x->dtype, pair, y->dtype));
@@ -186,9 +172,9 @@ static void ref_pad(const sn_graph *g, sn_id id, const void *in, void *out) {
     sn_ref_store(y->dtype, out, i, sn_attr_double(attrs[2 * y->rank]));
   for (int64_t i = 0; i < sn_type_size(x); i++) {
     int64_t at[SN_MAX_RANK];
-    unravel(x, i, at);
+    sn_unravel(x, i, at);
     for (int d = 0; d < x->rank; d++) at[d] = attrs[d] + at[d] * attrs[x->rank + d];
-    copy_element(y->dtype, out, ravel(y, at), in, i);
+    copy_element(y->dtype, out, sn_ravel(y, at), in, i);
   }
 }
 
@@ -200,9 +186,9 @@ static void ref_concat(const sn_graph *g, sn_id id, const void *const *in, void 
     const sn_type *x = &g->nodes[sn_graph_inputs(g, id)[k]].type;
     for (int64_t i = 0; i < sn_type_size(x); i++) {
       int64_t at[SN_MAX_RANK];
-      unravel(x, i, at);
+      sn_unravel(x, i, at);
       at[axis] += shift;
-      copy_element(y->dtype, out, ravel(y, at), in[k], i);
+      copy_element(y->dtype, out, sn_ravel(y, at), in[k], i);
     }
     shift += x->dims[axis];
   }
@@ -230,7 +216,7 @@ static void ref_leaf(const sn_graph *g, sn_id id, void *out) {
   const int64_t attr = *sn_graph_attrs(g, id);
   for (int64_t i = 0; i < sn_type_size(&node->type); i++) {
     int64_t at[SN_MAX_RANK];
-    unravel(&node->type, i, at);
+    sn_unravel(&node->type, i, at);
     const double value = node->op == SN_OP_iota ? (double)at[attr] : sn_attr_double(attr);
     sn_ref_store(node->type.dtype, out, i, value);
   }
@@ -242,7 +228,7 @@ void sn_ref_node(const sn_graph *g, sn_id id, const void *const *in, void *out) 
   case SN_CLASS_LEAF: ref_leaf(g, id, out); break;
   case SN_CLASS_VIEW:
     for (int64_t i = 0; i < sn_type_size(&node->type); i++)
-      copy_element(node->type.dtype, out, i, in[0], view_source(g, id, i));
+      copy_element(node->type.dtype, out, i, in[0], sn_ref_view_source(g, id, i));
     break;
   case SN_CLASS_PAD: ref_pad(g, id, in[0], out); break;
   case SN_CLASS_CONCAT: ref_concat(g, id, in, out); break;

@@ -21,6 +21,9 @@ double sn_ref_convert(sn_dtype dtype, double value);
  * dtype: of the result. */
 double sn_ref_scalar(sn_op op, sn_dtype in_dtype, const double *in, sn_dtype dtype);
 
+/* Which element of a view's input its element `flat` is. */
+int64_t sn_ref_view_source(const sn_graph *graph, sn_id id, int64_t flat);
+
 /* Computes node id from its inputs' buffers into out. Leaves need no inputs, but an input node's
  * own buffer is the caller's business. */
 void sn_ref_node(const sn_graph *graph, sn_id id, const void *const *in, void *out);

@@ -63,6 +63,19 @@ void sn_row_major(const sn_type *type, int64_t strides[SN_MAX_RANK]) {
   }
 }
 
+void sn_unravel(const sn_type *type, int64_t flat, int64_t *index) {
+  for (int i = type->rank - 1; i >= 0; i--) {
+    index[i] = flat % type->dims[i];
+    flat /= type->dims[i];
+  }
+}
+
+int64_t sn_ravel(const sn_type *type, const int64_t *index) {
+  int64_t flat = 0;
+  for (int i = 0; i < type->rank; i++) flat = flat * type->dims[i] + index[i];
+  return flat;
+}
+
 const char *sn_shape_text(const sn_type *type, char buffer[SN_SHAPE_TEXT]) {
   size_t at = 0;
   buffer[at++] = '(';

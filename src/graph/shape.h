@@ -34,6 +34,10 @@ sn_status sn_type_check(sn_env *env, const sn_type *type, const char *what);
 /* Row-major strides in elements. */
 void sn_row_major(const sn_type *type, int64_t strides[SN_MAX_RANK]);
 
+/* Row-major number of an element -> its index, and back. */
+void sn_unravel(const sn_type *type, int64_t flat, int64_t *index);
+int64_t sn_ravel(const sn_type *type, const int64_t *index);
+
 /* Writes "(2, 3)" for error texts; returns buffer. */
 #define SN_SHAPE_TEXT 160
 const char *sn_shape_text(const sn_type *type, char buffer[SN_SHAPE_TEXT]);

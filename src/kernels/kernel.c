@@ -40,10 +40,8 @@ sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_gr
                          sn_kernel *kernel) {
   const sn_strips *strips = sn_strips_for(machine->isa);
   *kernel = (sn_kernel){.group = group};
-  const sn_vm_source post = {.body = &group->post,
-                             .stores = group->stores,
-                             .n_stores = group->n_stores,
-                             .result = SN_NONE};
+  const sn_vm_source post = {
+      .body = &group->post, .stores = group->stores, .n_stores = group->n_stores};
   sn_vm_nest nest = {.rank = group->space_rank};
   memcpy(nest.dims, group->space, sizeof nest.dims);
   SN_TRY(sn_vm_assemble(arena, strips, &post, &nest, &kernel->post));

@@ -61,7 +61,7 @@ static sn_status assemble_pre(sn_arena *arena, const sn_strips *strips, sn_kerne
   }
   sn_vm_nest nest = {.rank = rank};
   memcpy(nest.dims, dims, sizeof nest.dims);
-  const sn_vm_source source = {.body = &body, .result = phase->reductions[0].insn};
+  const sn_vm_source source = {.body = &body, .reductions = phase->reductions, .n_reductions = 1};
   return sn_vm_assemble(arena, strips, &source, &nest, &kernel->phases[0]);
 }
 
@@ -140,7 +140,7 @@ static worker worker_in(const sn_kernel_run *run, void *lane) {
 static const void *pre_strip(const worker *w, int64_t flat, int64_t n) {
   const sn_vm_code *phase = &w->k->phases[0];
   sn_vm_strip(phase, w->pre, w->run->values, flat, n, &(sn_vm_inputs){0});
-  return sn_vm_slot(w->pre, phase->result_slot);
+  return sn_vm_slot(w->pre, w->k->group->phases[0].reductions[0].insn);
 }
 
 static sn_counter counter_of(const worker *w, int64_t width) {

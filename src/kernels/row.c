@@ -6,10 +6,13 @@
  * stores; its reduced values fold into the heads post, once for all rows of the unit, over the
  * strips of their heads
  *
- * A row has at most SN_FOLD_BLOCK points, so a head is one block of fold.h. */
+ * A row has at most SN_ROW_LIMIT points, so a head is one block of fold.h. */
 #include <string.h>
 
+#include "fuse/row.h"
 #include "kernels/kernel.h"
+
+_Static_assert(SN_ROW_LIMIT <= SN_FOLD_BLOCK, "a row is one block");
 
 /* Work of a unit, in points: enough to outweigh its dispatch. */
 #define UNIT_POINTS 8192
@@ -38,7 +41,8 @@ static sn_status assemble_phases(sn_arena *arena, const sn_strips *strips, sn_ke
                                  .keeps = phase->keeps,
                                  .n_keeps = phase->n_keeps,
                                  .kept_dtypes = g->kept,
-                                 .result = SN_NONE};
+                                 .reductions = phase->reductions,
+                                 .n_reductions = phase->n_reductions};
     SN_TRY(sn_vm_assemble(arena, strips, &source, &nest, &kernel->phases[i]));
     for (uint32_t k = 0; k < phase->n_reductions; k++) {
       const sn_reduction *r = &phase->reductions[k];

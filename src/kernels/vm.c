@@ -42,7 +42,14 @@ static sn_vm_op op_of(const sn_vm_code *code, const sn_insn *insn, uint32_t slot
                     insn->n_args > 2 ? insn->args[2] : a};
 }
 
-/* Marks what is the same along a row: 1, and 2 where something that changes reads it. */
+static bool is_kept(const sn_vm_source *source, uint32_t insn) {
+  for (uint32_t k = 0; k < source->n_keeps; k++)
+    if (source->keeps[k].insn == insn) return true;
+  return false;
+}
+
+/* Marks what is the same along a row: 1, and 2 where something that changes reads it. A kept value
+ * is written strip by strip, whatever it is made of. */
 static sn_status find_invariants(sn_arena *arena, const sn_vm_code *code,
                                  const sn_vm_source *source, uint8_t **out) {
   const sn_body *body = source->body;
@@ -57,13 +64,13 @@ static sn_status find_invariants(sn_arena *arena, const sn_vm_code *code,
       same[i] =
           operand_of(&code->nest, &body->operands[insn->args[0]], i).access == SN_ACCESS_SINGLE;
     if (insn->kind != SN_INSN_OP) continue;
-    same[i] = 1;
+    same[i] = !is_kept(source, i);
     for (uint32_t k = 0; k < insn->n_args; k++) same[i] = same[i] && same[insn->args[k]];
     for (uint32_t k = 0; k < insn->n_args && !same[i]; k++)
       if (same[insn->args[k]]) same[insn->args[k]] = 2;
   }
-  for (uint32_t k = 0; k < source->n_keeps; k++)
-    if (same[source->keeps[k].insn]) same[source->keeps[k].insn] = 2;
+  for (uint32_t k = 0; k < source->n_reductions; k++)
+    if (same[source->reductions[k].insn]) same[source->reductions[k].insn] = 2;
   for (uint32_t k = 0; k < source->n_stores; k++)
     if (same[source->stores[k].insn]) same[source->stores[k].insn] = 2;
   return SN_OK;
@@ -122,19 +129,21 @@ static void find_direct_store(sn_vm_code *code, const sn_body *body) {
 }
 
 /* After which instruction a strip is free again; n: never. */
-static void find_last_uses(const sn_vm_code *code, const sn_body *body, uint32_t *last_use) {
+static void find_last_uses(const sn_vm_code *code, const sn_vm_source *source, uint32_t *last_use) {
+  const sn_body *body = source->body;
   const uint32_t n = code->n_slots;
   for (uint32_t i = 0; i < n; i++)
     for (uint32_t k = 0; body->insns[i].kind == SN_INSN_OP && k < body->insns[i].n_args; k++)
       last_use[body->insns[i].args[k]] = i;
   for (uint32_t i = 0; i < code->n_stores; i++) last_use[code->stores[i].slot] = n;
-  if (code->result_slot != SN_NONE) last_use[code->result_slot] = n;
+  for (uint32_t i = 0; i < source->n_reductions; i++) last_use[source->reductions[i].insn] = n;
 }
 
 /* Strips whose contents live from the beginning on keep their place; those of ops and gathers are
  * given back after their last reader and taken again: bodies of a hundred ops stay in L1. */
-static sn_status place_strips(sn_arena *arena, sn_vm_code *code, const sn_body *body,
+static sn_status place_strips(sn_arena *arena, sn_vm_code *code, const sn_vm_source *source,
                               const uint8_t *same) {
+  const sn_body *body = source->body;
   const uint32_t n = code->n_slots;
   uint32_t *last_use, *free_places, n_free = 0, n_places = 0;
   SN_TRY(sn_arena_alloc(arena, n, sizeof *last_use, (void **)&last_use));
@@ -143,8 +152,8 @@ static sn_status place_strips(sn_arena *arena, sn_vm_code *code, const sn_body *
   size_t bytes = 4;
   for (uint32_t i = 0; i < n; i++)
     if (sn_strip_bytes(body->insns[i].dtype) > bytes) bytes = sn_strip_bytes(body->insns[i].dtype);
-  bytes *= SN_STRIP;
-  find_last_uses(code, body, last_use);
+  bytes = (bytes * (size_t)code->width + 63) & ~(size_t)63;
+  find_last_uses(code, source, last_use);
   code->shift_offset = ((size_t)n * sizeof(void *) + 63) & ~(size_t)63;
   const size_t shifts =
       ((size_t)(code->n_loads + code->n_stores) * sizeof(int64_t) + 63) & ~(size_t)63;
@@ -170,6 +179,15 @@ static sn_status place_strips(sn_arena *arena, sn_vm_code *code, const sn_body *
   return SN_OK;
 }
 
+static int64_t width_of(const sn_vm_nest *nest) {
+  int64_t points = 1;
+  for (int i = 0; i < nest->rank; i++) {
+    points *= nest->dims[i];
+    if (points > SN_STRIP) points = SN_STRIP;
+  }
+  return points;
+}
+
 sn_status sn_vm_assemble(sn_arena *arena, const sn_strips *strips, const sn_vm_source *source,
                          const sn_vm_nest *nest, sn_vm_code *code) {
   const sn_body *body = source->body;
@@ -177,10 +195,10 @@ sn_status sn_vm_assemble(sn_arena *arena, const sn_strips *strips, const sn_vm_s
   *code = (sn_vm_code){.strips = strips,
                        .nest = *nest,
                        .n_slots = n,
+                       .width = width_of(nest),
                        .keeps = source->keeps,
                        .n_keeps = source->n_keeps,
-                       .kept_dtypes = source->kept_dtypes,
-                       .result_slot = source->result};
+                       .kept_dtypes = source->kept_dtypes};
   SN_TRY(sn_arena_alloc(arena, n, sizeof *code->loads, (void **)&code->loads));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *code->consts, (void **)&code->consts));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *code->heads, (void **)&code->heads));
@@ -196,7 +214,7 @@ sn_status sn_vm_assemble(sn_arena *arena, const sn_strips *strips, const sn_vm_s
     code->stores[code->n_stores++] =
         operand_of(nest, &source->stores[i].target, source->stores[i].insn);
   find_direct_store(code, body);
-  return place_strips(arena, code, body, same);
+  return place_strips(arena, code, source, same);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -207,12 +225,12 @@ void sn_vm_begin(const sn_vm_code *code, void *lane, void *const *values) {
     slots[i] = code->place[i] == SN_NONE ? NULL : (char *)lane + code->place[i];
   for (uint32_t i = 0; i < code->n_consts; i++) {
     const sn_vm_const *c = &code->consts[i];
-    sn_strip_fill(c->dtype, slots[c->slot], c->value, SN_STRIP);
+    sn_strip_fill(c->dtype, slots[c->slot], c->value, code->width);
   }
   for (uint32_t i = 0; i < code->n_loads && !code->nest.per_row; i++) {
     const sn_vm_operand *o = &code->loads[i];
     if (o->access == SN_ACCESS_SINGLE)
-      sn_gather_single(&o->at, values[o->at.value], slots[o->slot], SN_STRIP);
+      sn_gather_single(&o->at, values[o->at.value], slots[o->slot], code->width);
   }
 }
 
@@ -255,11 +273,8 @@ void sn_vm_enter(const sn_vm_code *code, void *lane, void *const *values, int64_
     const sn_vm_op *op = &code->ops[i];
     op->run(slots[op->dst], slots[op->a], slots[op->b], slots[op->c], 1);
   }
-  int64_t length = 1;
-  for (int i = 0; i < code->nest.rank; i++) length *= code->nest.dims[i];
   for (uint32_t i = 0; i < code->n_spread; i++)
-    sn_strip_spread(code->spread[i].dtype, slots[code->spread[i].slot],
-                    length < SN_STRIP ? length : SN_STRIP);
+    sn_strip_spread(code->spread[i].dtype, slots[code->spread[i].slot], code->width);
 }
 
 static void load_strip(const sn_vm_code *code, void **slots, void *lane, uint32_t number,

@@ -74,8 +74,8 @@ typedef struct sn_vm_code {
   sn_vm_head *spread; /* slots to be spread when a row is entered */
   uint32_t n_spread;
   uint32_t n_slots;
+  int64_t width; /* elements of its strips: SN_STRIP, or fewer over a small space */
   const sn_dtype *kept_dtypes;
-  uint32_t result_slot; /* of a reduce's phase: what is reduced; else SN_NONE */
   int32_t
       direct_store; /* this store's value is written by the last op straight to memory; -1: none */
   uint32_t *place; /* per slot: where its strip lies in lane memory, in bytes; SN_NONE: elsewhere */
@@ -89,7 +89,7 @@ typedef struct sn_vm_inputs {
   char *const *kept;        /* per kept slot the row's values */
 } sn_vm_inputs;
 
-/* Body to code: stores, keeps (may be none) and the slot whose value is asked, or SN_NONE. */
+/* Body to code, and what becomes of its values: stores, kept values, reductions. */
 typedef struct sn_vm_source {
   const sn_body *body;
   const sn_store *stores;
@@ -97,7 +97,8 @@ typedef struct sn_vm_source {
   const sn_kept *keeps;
   uint32_t n_keeps;
   const sn_dtype *kept_dtypes;
-  uint32_t result;
+  const sn_reduction *reductions; /* their values stay readable by sn_vm_slot */
+  uint32_t n_reductions;
 } sn_vm_source;
 
 sn_status sn_vm_assemble(sn_arena *arena, const sn_strips *strips, const sn_vm_source *source,

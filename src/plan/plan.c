@@ -40,17 +40,68 @@ static bool same_access(const sn_operand *a, const sn_operand *b, int rank) {
   return same;
 }
 
-/* Whether group g, which writes `target`, reads value `from` only at the places it writes. */
-static bool reads_in_step(const sn_group *g, const sn_operand *target, uint32_t from) {
-  for (uint32_t p = 0; p < g->n_phases; p++)
-    for (uint32_t k = 0; k < g->phases[p].body.n_operands; k++)
-      if (g->phases[p].body.operands[k].value == from) return false;
-  if (g->kind == SN_GROUP_CONTRACTION && (g->a.value == from || g->b.value == from)) return false;
-  for (uint32_t k = 0; k < g->post.n_operands; k++)
-    if (g->post.operands[k].value == from &&
-        !same_access(&g->post.operands[k], target, g->space_rank))
+/* A place where a group writes: from a phase, or (phase == n_phases) from post. */
+typedef struct sn_write {
+  const sn_group *group;
+  uint32_t phase;
+  const sn_operand *target;
+} sn_write;
+
+static sn_write write_of(const sn_group *g, uint32_t number) {
+  for (uint32_t p = 0; p < g->n_phases; p++) {
+    if (number < g->phases[p].n_stores)
+      return (sn_write){g, p, &g->phases[p].stores[number].target};
+    number -= g->phases[p].n_stores;
+  }
+  return (sn_write){g, g->n_phases, &g->stores[number].target};
+}
+
+static uint32_t count_writes(const sn_group *g) {
+  uint32_t n = g->n_stores;
+  for (uint32_t p = 0; p < g->n_phases; p++) n += g->phases[p].n_stores;
+  return n;
+}
+
+static bool body_in_step(const sn_body *body, const sn_operand *target, uint32_t from, int rank) {
+  for (uint32_t k = 0; k < body->n_operands; k++)
+    if (body->operands[k].value == from && !same_access(&body->operands[k], target, rank))
       return false;
   return true;
+}
+
+static bool body_reads(const sn_body *body, uint32_t from) {
+  for (uint32_t k = 0; k < body->n_operands; k++)
+    if (body->operands[k].value == from) return true;
+  return false;
+}
+
+/* Whether a reduction takes the elements of `from` as they lie in memory: it does so after the
+ * phase's stores. */
+static bool reduces_memory(const sn_phase *phase, uint32_t from) {
+  for (uint32_t k = 0; k < phase->n_reductions; k++) {
+    const sn_insn *insn = &phase->body.insns[phase->reductions[k].insn];
+    if (insn->kind == SN_INSN_LOAD && phase->body.operands[insn->args[0]].value == from)
+      return true;
+  }
+  return false;
+}
+
+/* Whether nothing reads value `from` after the write has taken its place: the same phase and, row
+ * by row, earlier ones may read it where it is written. */
+static bool reads_in_step(const sn_write *w, uint32_t from) {
+  const sn_group *g = w->group;
+  const bool in_post = w->phase == g->n_phases;
+  if (g->kind == SN_GROUP_CONTRACTION && (g->a.value == from || g->b.value == from)) return false;
+  for (uint32_t p = 0; p < g->n_phases; p++) {
+    const sn_body *body = &g->phases[p].body;
+    const bool before = !in_post && p <= w->phase;
+    if (before ? !body_in_step(body, w->target, from, g->space_rank + g->reduced_rank)
+               : body_reads(body, from))
+      return false;
+  }
+  if (!in_post && reduces_memory(&g->phases[w->phase], from)) return false;
+  return in_post ? body_in_step(&g->post, w->target, from, g->space_rank)
+                 : !body_reads(&g->post, from);
 }
 
 /* ---- placing --------------------------------------------------------------------------------- */
@@ -76,8 +127,7 @@ static bool can_donate(const placer *p, uint32_t argument) {
 
 /* The argument whose memory output v, written by group i, may have: read in step there, or dead
  * before. */
-static uint32_t find_donor(const placer *p, uint32_t v, uint32_t i, const sn_operand *target) {
-  const sn_group *g = &p->groups->groups[i];
+static uint32_t find_donor(const placer *p, uint32_t v, uint32_t i, const sn_write *w) {
   uint32_t dead = SN_NONE;
   for (uint32_t a = 0; a < p->n_arguments; a++) {
     const uint32_t u = p->argument_value[a];
@@ -86,15 +136,15 @@ static uint32_t find_donor(const placer *p, uint32_t v, uint32_t i, const sn_ope
     if (!same_size(p->groups, u, v)) continue;
     if (p->groups->values[u].type.dtype != p->groups->values[v].type.dtype) continue;
     if (donor->first == SN_NONE) continue;
-    if (donor->last == i && reads_in_step(g, target, u)) return u;
+    if (donor->last == i && reads_in_step(w, u)) return u;
     if (donor->last < i && dead == SN_NONE) dead = u;
   }
   return dead;
 }
 
-static void place_output(placer *p, uint32_t v, uint32_t i, const sn_operand *target) {
+static void place_output(placer *p, uint32_t v, uint32_t i, const sn_write *w) {
   sn_place *place = &p->plan->places[v];
-  const uint32_t u = find_donor(p, v, i, target);
+  const uint32_t u = find_donor(p, v, i, w);
   if (u != SN_NONE) {
     p->taken[u] = 1;
     place->kind = SN_PLACE_DONATED;
@@ -105,19 +155,16 @@ static void place_output(placer *p, uint32_t v, uint32_t i, const sn_operand *ta
   place->index = p->plan->n_fresh++;
 }
 
-static sn_status place_temp(placer *p, uint32_t v, uint32_t i, const sn_operand *target) {
+static sn_status place_temp(placer *p, uint32_t v, const sn_write *w, const uint32_t *dying,
+                            size_t n_dying) {
   sn_place *place = &p->plan->places[v];
-  const sn_group *g = &p->groups->groups[i];
   place->kind = SN_PLACE_ARENA;
-  SN_FAIL_IF(p->blocks.arena->env,
-             sn_size_add_overflows(p->plan->naive_bytes, place->bytes, &p->plan->naive_bytes),
-             SN_ERR_MEMORY, "plan: intermediates are too large");
-  for (uint32_t k = 0; k < g->post.n_operands; k++) {
-    const uint32_t u = g->post.operands[k].value;
-    if (u == SN_NONE || p->taken[u]) continue;
+  for (size_t k = 0; k < n_dying; k++) {
+    const uint32_t u = dying[k];
     const sn_place *old = &p->plan->places[u];
-    if (old->kind != SN_PLACE_ARENA || old->last != i || old->bytes != place->bytes) continue;
-    if (!reads_in_step(g, target, u)) continue;
+    if (p->taken[u] || old->kind != SN_PLACE_ARENA || old->first == old->last ||
+        old->bytes != place->bytes || !reads_in_step(w, u))
+      continue;
     p->taken[u] = 1;
     place->offset = old->offset;
     return SN_OK;
@@ -127,13 +174,15 @@ static sn_status place_temp(placer *p, uint32_t v, uint32_t i, const sn_operand 
 
 static sn_status place_group(placer *p, uint32_t i, const uint32_t *dying, size_t n_dying) {
   const sn_group *g = &p->groups->groups[i];
-  for (uint32_t k = 0; k < g->n_stores; k++) {
-    const uint32_t v = g->stores[k].target.value;
+  const uint32_t n = count_writes(g);
+  for (uint32_t k = 0; k < n; k++) {
+    const sn_write w = write_of(g, k);
+    const uint32_t v = w.target->value;
     if (p->plan->places[v].kind != SN_PLACE_NONE) continue; /* written in parts: placed already */
     if (p->groups->values[v].kind == SN_VALUE_OUTPUT)
-      place_output(p, v, i, &g->stores[k].target);
+      place_output(p, v, i, &w);
     else
-      SN_TRY(place_temp(p, v, i, &g->stores[k].target));
+      SN_TRY(place_temp(p, v, &w, dying, n_dying));
   }
   for (size_t k = 0; k < n_dying; k++) {
     const sn_place *place = &p->plan->places[dying[k]];
@@ -159,6 +208,21 @@ static sn_status list_dying(sn_arena *arena, const sn_groups *groups, const sn_p
         end[last + 1]++;
     }
     for (size_t i = 0; !fill && i < groups->n_groups; i++) end[i + 1] += end[i];
+  }
+  return SN_OK;
+}
+
+/* What an op-by-op library takes: each value that is computed and not returned in a buffer of its
+ * own. */
+static sn_status count_naive(sn_arena *arena, const sn_graph *g, size_t *bytes) {
+  uint8_t *returned;
+  SN_TRY(sn_arena_alloc(arena, g->n_nodes, 1, (void **)&returned));
+  for (size_t i = 0; i < g->n_outputs; i++) returned[g->outputs[i]] = 1;
+  for (sn_id id = 0; id < g->n_nodes; id++) {
+    const sn_op_class kind = sn_op_describe(g->nodes[id].op)->kind;
+    if (returned[id] || kind == SN_CLASS_LEAF || kind == SN_CLASS_VIEW) continue;
+    SN_FAIL_IF(arena->env, sn_size_add_overflows(*bytes, sn_type_bytes(&g->nodes[id].type), bytes),
+               SN_ERR_MEMORY, "plan: intermediates are too large");
   }
   return SN_OK;
 }
@@ -193,6 +257,7 @@ sn_status sn_plan_memory(sn_arena *arena, const sn_groups *groups, const bool *d
              sn_size_round_up(sn_type_bytes(&groups->values[v].type), 64, &place->bytes));
   }
   find_lives(groups, plan);
+  SN_TRY(count_naive(arena, groups->graph, &plan->naive_bytes));
   placer p = {.groups = groups, .plan = plan, .donate = donate, .n_arguments = n_arguments};
   SN_TRY(sn_arena_alloc(arena, groups->n_values, 1, (void **)&p.taken));
   SN_TRY(place_arguments(&p, arena));
@@ -226,8 +291,11 @@ static bool taken_over(const sn_groups *groups, const sn_plan *plan, uint32_t u,
   if (from->kind != SN_PLACE_ARGUMENT && from->first == to->first)
     return false; /* both written there */
   const sn_group *g = &groups->groups[to->first];
-  for (uint32_t k = 0; k < g->n_stores; k++)
-    if (g->stores[k].target.value == v && !reads_in_step(g, &g->stores[k].target, u)) return false;
+  const uint32_t n = count_writes(g);
+  for (uint32_t k = 0; k < n; k++) {
+    const sn_write w = write_of(g, k);
+    if (w.target->value == v && !reads_in_step(&w, u)) return false;
+  }
   return true;
 }
 
@@ -261,7 +329,7 @@ sn_status sn_plan_text(const sn_groups *groups, const sn_plan *plan, sn_arena *a
     if (place->first != SN_NONE) sn_text_add(&t, ", k%u..k%u", place->first, place->last);
     sn_text_add(&t, "\n");
   }
-  sn_text_add(&t, "arena %zu bytes, without reuse %zu\n", plan->arena_bytes, plan->naive_bytes);
+  sn_text_add(&t, "arena %zu bytes, op by op %zu\n", plan->arena_bytes, plan->naive_bytes);
   *out = t.data;
   return t.status;
 }

@@ -29,7 +29,7 @@ static int close_fixture(void **state) {
     expect_error(f.ctx, status, message); \
   } while (0)
 
-static void expect_values(sn_tensor *t, const float *expected, size_t n) {
+static inline void expect_values(sn_tensor *t, const float *expected, size_t n) {
   float values[64];
   assert_non_null(t);
   assert_int_equal(sn_size(t), n);

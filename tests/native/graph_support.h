@@ -71,14 +71,12 @@ static inline void expect_text(lab *l, const sn_graph *graph, const char *expect
 /* The lab's graph as groups. */
 static inline sn_groups cut_graph(lab *l, bool fusion) {
   sn_graph *prepared;
-  sn_partition partition;
   sn_groups groups;
   assert_int_equal(l->b.status, SN_OK);
   assert_int_equal(sn_arena_alloc(&l->arena, 1, sizeof *prepared, (void **)&prepared), SN_OK);
   assert_int_equal(sn_prepare(&l->graph, &l->arena, prepared), SN_OK);
   assert_int_equal(sn_graph_verify(prepared), SN_OK);
-  assert_int_equal(sn_partition_graph(prepared, fusion, &partition), SN_OK);
-  assert_int_equal(sn_lower_groups(prepared, &partition, &groups), SN_OK);
+  assert_int_equal(sn_fuse_graph(prepared, fusion, &groups), SN_OK);
   return groups;
 }
 

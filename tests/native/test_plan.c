@@ -174,7 +174,7 @@ static void text_of_a_plan(void **state) {
                             "b1 = %1 float32(2, 3) argument 1, k1..k1\n"
                             "b2 = %4 float32(3, 2) arena at 0, k0..k1\n"
                             "b3 = %7 float32(2, 3) donated argument 1, k1..k1\n"
-                            "arena 64 bytes, without reuse 64\n");
+                            "arena 64 bytes, op by op 48\n");
   lab_close(&l);
 }
 
@@ -402,7 +402,7 @@ static void random_graphs_have_sound_plans(void **state) {
     for (size_t v = 0; v < plan.n_values; v++) donated += plan.places[v].kind == SN_PLACE_DONATED;
     lab_close(&l);
   }
-  print_message("arenas of %zu bytes, %zu without reuse, %zu donations\n", arena, naive, donated);
+  print_message("arenas of %zu bytes, %zu op by op, %zu donations\n", arena, naive, donated);
   assert_true(arena * 4 < naive * 3);
   assert_true(donated > 10);
 }

@@ -1,0 +1,279 @@
+/* lower_row.c - a set with a row domain -> phases.
+ *
+ *   member        per element: its phase      per row: available from phase
+ *   x             0
+ *   m = max x                                 1   (a reduction over phase p: from p + 1)
+ *   e = exp(x-m)  1
+ *   s = sum e                                 2
+ *   y = e / s     2
+ *
+ * Each phase computes what its reductions and stores need. What an earlier phase had computed is
+ * made again where that is about as cheap as reading it, and kept in the row's scratch otherwise.
+ * Values per row are computed in the bodies that read them: backends do so once per row. */
+#include <string.h>
+
+#include "fuse/lowering.h"
+
+/* Flops and loads up to which an element is rather computed again than kept. */
+#define CHEAP 4
+
+typedef struct row_member {
+  sn_id id;
+  bool element;
+  uint32_t phase; /* of an element; of a value per row: from which phase on it is there */
+  uint32_t head;  /* of a reduction: its number; SN_NONE */
+  uint32_t slot;  /* where it is kept; SN_NONE */
+  uint32_t cost;
+  bool needed; /* by the body being built */
+} row_member;
+
+typedef struct row_set {
+  sn_lowering *l;
+  sn_group *group;
+  sn_row_domain domain;
+  row_member *members;
+  uint32_t n;
+} row_set;
+
+static const sn_node *node_of(const row_set *r, const row_member *m) {
+  return &r->l->g->nodes[m->id];
+}
+
+/* The member that x is, or shows a view of; NULL: x comes from memory. */
+static row_member *member_of(const row_set *r, sn_id x) {
+  const sn_id id = r->l->views[x].base;
+  uint32_t low = 0, high = r->n;
+  while (low < high) {
+    const uint32_t mid = (low + high) / 2;
+    if (r->members[mid].id < id)
+      low = mid + 1;
+    else
+      high = mid;
+  }
+  return low < r->n && r->members[low].id == id ? &r->members[low] : NULL;
+}
+
+/* ---- which phase ----------------------------------------------------------------------------- */
+
+static void classify(row_set *r, row_member *m) {
+  const sn_node *node = node_of(r, m);
+  const sn_op_info *op = sn_op_describe(node->op);
+  const sn_id *x = sn_graph_inputs(r->l->g, m->id);
+  m->element = sn_row_is_element(&r->domain, &node->type);
+  m->head = m->slot = SN_NONE;
+  m->cost = op->cost;
+  for (uint32_t k = 0; k < node->n_inputs; k++) {
+    const row_member *in = member_of(r, x[k]);
+    m->cost += in && in->element ? in->cost : 1;
+    if (in && in->phase > m->phase) m->phase = in->phase;
+  }
+  if (op->kind == SN_CLASS_REDUCE) m->phase++;
+}
+
+/* Numbers the heads phase by phase. */
+static sn_status number_heads(row_set *r) {
+  sn_group *g = r->group;
+  sn_arena *arena = r->l->arena;
+  SN_TRY(sn_arena_alloc(arena, g->n_phases, sizeof *g->phases, (void **)&g->phases));
+  for (uint32_t p = 0; p < g->n_phases; p++) {
+    sn_phase *phase = &g->phases[p];
+    phase->first_head = g->n_heads;
+    for (uint32_t i = 0; i < r->n; i++) {
+      row_member *m = &r->members[i];
+      if (sn_op_describe(node_of(r, m)->op)->kind != SN_CLASS_REDUCE || m->phase != p + 1) continue;
+      m->head = g->n_heads++;
+      phase->n_reductions++;
+    }
+    SN_TRY(sn_arena_alloc(arena, phase->n_reductions, sizeof *phase->reductions,
+                          (void **)&phase->reductions));
+  }
+  return SN_OK;
+}
+
+static bool is_stored(const row_set *r, const row_member *m) {
+  return r->l->value_of[m->id] != SN_NONE;
+}
+
+static sn_status find_phases(row_set *r, size_t set) {
+  size_t n;
+  const sn_id *nodes = sn_lower_members(r->l, set, &n);
+  SN_TRY(sn_arena_alloc(r->l->arena, n, sizeof *r->members, (void **)&r->members));
+  for (size_t i = 0; i < n; i++) {
+    row_member *m = &r->members[i];
+    m->id = nodes[i];
+    r->n = (uint32_t)i; /* inputs have smaller ids */
+    classify(r, m);
+    const uint32_t ends = m->element ? m->phase + 1 : m->phase;
+    const bool target =
+        m->element ? is_stored(r, m) : sn_op_describe(node_of(r, m)->op)->kind == SN_CLASS_REDUCE;
+    if (target && ends > r->group->n_phases) r->group->n_phases = ends;
+  }
+  r->n = (uint32_t)n;
+  return number_heads(r);
+}
+
+/* ---- what a body needs ----------------------------------------------------------------------- */
+
+static bool from_earlier(const row_member *m, uint32_t phase) {
+  return m->element && m->phase < phase && m->slot != SN_NONE;
+}
+
+/* From the marked members down to what is there already; decides what earlier phases keep. */
+static void mark_needed(row_set *r, uint32_t phase) {
+  for (uint32_t i = r->n; i-- > 0;) {
+    row_member *m = &r->members[i];
+    if (!m->needed || m->head != SN_NONE) continue;
+    if (m->element && m->phase < phase && m->cost > CHEAP && m->slot == SN_NONE &&
+        r->group->n_kept < SN_MAX_KEPT)
+      m->slot = r->group->n_kept++;
+    if (from_earlier(m, phase)) continue;
+    const sn_id *x = sn_graph_inputs(r->l->g, m->id);
+    for (uint32_t k = 0; k < node_of(r, m)->n_inputs; k++) {
+      row_member *in = member_of(r, x[k]);
+      if (in) in->needed = true;
+    }
+  }
+}
+
+/* Marks what phase p ends in; last phases come first, so all that later ones keep is known. */
+static void mark_phase(row_set *r, uint32_t p) {
+  const sn_phase *phase = &r->group->phases[p];
+  for (uint32_t i = 0; i < r->n; i++) {
+    row_member *m = &r->members[i];
+    m->needed = m->element && m->phase == p && (is_stored(r, m) || m->slot != SN_NONE);
+  }
+  for (uint32_t i = 0; i < r->n; i++) {
+    const row_member *m = &r->members[i];
+    if (m->head == SN_NONE || m->head < phase->first_head ||
+        m->head >= phase->first_head + phase->n_reductions)
+      continue;
+    row_member *in = member_of(r, *sn_graph_inputs(r->l->g, m->id));
+    if (in) in->needed = true;
+  }
+  mark_needed(r, p);
+}
+
+/* ---- bodies ---------------------------------------------------------------------------------- */
+
+/* How the nest runs over a node: elements in step, values per row along the outer dims only. */
+static void point_at(const row_set *r, sn_body_builder *b, const sn_type *type) {
+  for (int i = 0; i < SN_MAX_RANK; i++) b->perm[i] = SN_MAX_RANK;
+  if (!sn_row_is_element(&r->domain, type)) {
+    sn_row_map(&r->domain, type, b->perm);
+    return;
+  }
+  for (int i = 0; i < type->rank; i++) b->perm[i] = i;
+}
+
+static sn_status add_member(row_set *r, sn_body_builder *b, const row_member *m, uint32_t phase) {
+  const sn_node *node = node_of(r, m);
+  sn_insn leaf = {.dtype = node->type.dtype, .n_args = 1};
+  if (m->head != SN_NONE) {
+    leaf.kind = SN_INSN_HEAD;
+    leaf.args[0] = m->head;
+    return sn_lower_insn(b, m->id, &leaf);
+  }
+  if (from_earlier(m, phase)) {
+    leaf.kind = SN_INSN_KEPT;
+    leaf.args[0] = m->slot;
+    return sn_lower_insn(b, m->id, &leaf);
+  }
+  point_at(r, b, &node->type);
+  return sn_lower_compute(b, m->id);
+}
+
+static sn_status add_store(row_set *r, sn_body_builder *b, const row_member *m, sn_store *store) {
+  const sn_type *type = &node_of(r, m)->type;
+  sn_operand *target = &store->target;
+  int64_t strides[SN_MAX_RANK];
+  *store = (sn_store){.insn = r->l->insn_of[m->id]};
+  *target = (sn_operand){.value = r->l->value_of[m->id], .dtype = type->dtype};
+  sn_row_major(type, strides);
+  point_at(r, b, type);
+  for (int i = 0; i < b->rank; i++)
+    target->strides[i] = b->perm[i] == SN_MAX_RANK ? 0 : strides[b->perm[i]];
+  return SN_OK;
+}
+
+static sn_status end_phase(row_set *r, sn_body_builder *b, uint32_t p) {
+  sn_phase *phase = &r->group->phases[p];
+  sn_arena *arena = r->l->arena;
+  SN_TRY(sn_arena_alloc(arena, r->n, sizeof *phase->keeps, (void **)&phase->keeps));
+  SN_TRY(sn_arena_alloc(arena, r->n, sizeof *phase->stores, (void **)&phase->stores));
+  for (uint32_t i = 0; i < r->n; i++) {
+    const row_member *m = &r->members[i];
+    if (m->head != SN_NONE && m->phase == p + 1) {
+      const sn_id x = *sn_graph_inputs(r->l->g, m->id);
+      point_at(r, b, &r->domain.shape);
+      if (r->l->insn_of[x] == SN_NONE) SN_TRY(sn_lower_source(b, x));
+      phase->reductions[m->head - phase->first_head] =
+          (sn_reduction){node_of(r, m)->op, node_of(r, m)->type.dtype, r->l->insn_of[x]};
+    }
+    if (!m->element || m->phase != p) continue;
+    if (m->slot != SN_NONE)
+      phase->keeps[phase->n_keeps++] = (sn_kept){r->l->insn_of[m->id], m->slot};
+    if (is_stored(r, m)) SN_TRY(add_store(r, b, m, &phase->stores[phase->n_stores++]));
+  }
+  return SN_OK;
+}
+
+static sn_status build_phase(row_set *r, uint32_t p) {
+  sn_body_builder b = {.l = r->l, .rank = r->domain.shape.rank};
+  mark_phase(r, p);
+  for (uint32_t i = 0; i < r->n; i++)
+    if (r->members[i].needed) SN_TRY(add_member(r, &b, &r->members[i], p));
+  SN_TRY(end_phase(r, &b, p));
+  r->group->phases[p].body = b.body;
+  sn_lower_end_body(&b);
+  return SN_OK;
+}
+
+static sn_status build_post(row_set *r) {
+  sn_group *g = r->group;
+  sn_body_builder b = {.l = r->l, .rank = g->space_rank};
+  SN_TRY(sn_arena_alloc(r->l->arena, r->n, sizeof *g->stores, (void **)&g->stores));
+  for (uint32_t i = 0; i < r->n; i++)
+    r->members[i].needed = !r->members[i].element && is_stored(r, &r->members[i]);
+  mark_needed(r, 0);
+  for (uint32_t i = 0; i < r->n; i++)
+    if (r->members[i].needed) SN_TRY(add_member(r, &b, &r->members[i], 0));
+  for (uint32_t i = 0; i < r->n; i++) {
+    const row_member *m = &r->members[i];
+    if (!m->element && is_stored(r, m)) SN_TRY(add_store(r, &b, m, &g->stores[g->n_stores++]));
+  }
+  g->post = b.body;
+  sn_lower_end_body(&b);
+  return SN_OK;
+}
+
+static void describe_nest(row_set *r) {
+  sn_group *g = r->group;
+  const sn_type *shape = &r->domain.shape;
+  g->space_rank = r->domain.outer_rank;
+  g->reduced_rank = shape->rank - g->space_rank;
+  memcpy(g->space, shape->dims, (size_t)g->space_rank * sizeof *g->space);
+  memcpy(g->reduced, shape->dims + g->space_rank, (size_t)g->reduced_rank * sizeof *g->reduced);
+}
+
+static sn_status list_kept(row_set *r) {
+  sn_group *g = r->group;
+  SN_TRY(sn_arena_alloc(r->l->arena, g->n_kept, sizeof *g->kept, (void **)&g->kept));
+  for (uint32_t i = 0; i < r->n; i++)
+    if (r->members[i].slot != SN_NONE)
+      g->kept[r->members[i].slot] = node_of(r, &r->members[i])->type.dtype;
+  return SN_OK;
+}
+
+sn_status sn_lower_row(sn_lowering *l, size_t set, sn_group *group) {
+  row_set r = {.l = l, .group = group};
+  SN_CHECK(l->g->env, sn_row_of(l->g, l->p->row[set], &r.domain));
+  describe_nest(&r);
+  SN_TRY(find_phases(&r, set));
+  for (uint32_t p = group->n_phases; p-- > 0;) SN_TRY(build_phase(&r, p));
+  SN_TRY(build_post(&r));
+  SN_TRY(list_kept(&r));
+  const sn_phase *first = group->phases;
+  const bool plain = group->n_phases == 1 && group->n_heads == 1 && first->n_stores == 0;
+  group->kind = plain ? SN_GROUP_REDUCE : SN_GROUP_ROW;
+  return SN_OK;
+}

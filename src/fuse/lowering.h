@@ -1,0 +1,56 @@
+/* lowering.h - what the files of lowering share: the state of sets becoming groups, and building
+ * a body node by node. */
+#ifndef SN_FUSE_LOWERING_H
+#define SN_FUSE_LOWERING_H
+
+#include "fuse/fuse.h"
+
+typedef struct sn_lowering {
+  const sn_graph *g;
+  const sn_partition *p;
+  sn_arena *arena;
+  const sn_view *views;
+  uint32_t *value_of; /* per node: its buffer, or SN_NONE */
+  uint32_t *insn_of;  /* per node: its instruction in the body being built */
+  sn_id *members;     /* nodes of all sets, by set, ascending */
+  size_t *first_member;
+  uint8_t *live;
+  uint8_t *again; /* per node: whether readers in other kernels compute it themselves */
+  sn_groups *out;
+} sn_lowering;
+
+typedef struct sn_body_builder {
+  sn_lowering *l;
+  sn_body body;
+  size_t cap_insns, cap_operands;
+  int rank;
+  int perm[SN_MAX_RANK]; /* dim of the loop nest -> dim of the nodes; SN_MAX_RANK: none, stride 0 */
+  sn_id *touched;        /* nodes that have an instruction in this body */
+  size_t n_touched, cap_touched;
+} sn_body_builder;
+
+/* Nodes of a set, ascending. */
+const sn_id *sn_lower_members(const sn_lowering *l, size_t set, size_t *n);
+
+/* Where node id's elements lie, seen from a nest of `rank` dims. */
+sn_operand sn_lower_operand(const sn_lowering *l, sn_id id, int rank, const int *perm);
+
+/* Gives node id the instruction. */
+sn_status sn_lower_insn(sn_body_builder *b, sn_id id, const sn_insn *insn);
+
+/* A value that the body does not compute: a constant, or a load. */
+sn_status sn_lower_source(sn_body_builder *b, sn_id id);
+
+/* The node's op. Inputs of the same kernel have an instruction; the others become sources. */
+sn_status sn_lower_compute(sn_body_builder *b, sn_id id);
+
+/* Forgets the nodes' instructions, so that the next body can begin. */
+void sn_lower_end_body(sn_body_builder *b);
+
+/* Decides which of the stored nodes (1: intermediates) are made again by their readers. */
+sn_status sn_lower_recompute(const sn_lowering *l, uint8_t *stored, uint8_t *again);
+
+/* The set's row domain as a reduce or row group. */
+sn_status sn_lower_row(sn_lowering *l, size_t set, sn_group *group);
+
+#endif

@@ -1,0 +1,38 @@
+/* row.h - the row domain of a set of nodes: reductions over the same trailing axes, and what is
+ * computed per element and per row between them.
+ *
+ *   shape (outer..., inner...)      per element: nodes of this shape
+ *                                   per row: nodes with one element per outer index, whatever
+ *                                   sizes of 1 their shape has
+ */
+#ifndef SN_FUSE_ROW_H
+#define SN_FUSE_ROW_H
+
+#include "fuse/view.h"
+
+#define SN_ROW_LIMIT 8192 /* points of a row at most: it stays in cache between phases */
+
+typedef struct sn_row_domain {
+  sn_type shape;
+  int outer_rank; /* the dims from here on are the row */
+} sn_row_domain;
+
+/* The domain of a reduction that can be part of a row group: over trailing axes, of at most
+ * SN_ROW_LIMIT points. False for all other nodes. */
+bool sn_row_of(const sn_graph *graph, sn_id reduction, sn_row_domain *out);
+
+/* Whether view, of type `type`, shows the elements of a value per row (its base, of base_type) in
+ * step with the domain: one per row, or each repeated along its row. */
+bool sn_row_shows(const sn_row_domain *domain, const sn_type *base_type, const sn_view *view,
+                  const sn_type *type);
+
+/* Which dim of a node per row runs over outer dim i: map[i], or SN_MAX_RANK where that has size 1.
+ */
+void sn_row_map(const sn_row_domain *domain, const sn_type *type, int map[SN_MAX_RANK]);
+
+/* Whether a member of the set is computed per element. */
+static inline bool sn_row_is_element(const sn_row_domain *domain, const sn_type *type) {
+  return sn_same_dims(&domain->shape, type);
+}
+
+#endif

@@ -1,0 +1,43 @@
+// Random programs on every engine in WebAssembly against the reference interpreter, bit for bit; the
+// native engines run the same recipes in tests/native/test_fuzz_graph.c.
+//
+//   SINTER_TEST_GRAPHS=100000 SINTER_TEST_SEED=7 npm test -- differential
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { test } from 'node:test';
+import { Worker } from 'node:worker_threads';
+import { ENGINES, instantiate } from './engine.mjs';
+
+const file = new URL('../../build/wasm/tests/differential/differential.wasm', import.meta.url);
+const module = new WebAssembly.Module(readFileSync(file));
+const graphs = Number(process.env.SINTER_TEST_GRAPHS ?? 20000);
+const firstSeed = Number(process.env.SINTER_TEST_SEED ?? 1);
+
+const share = (first, count) =>
+  new Promise((resolve, reject) => {
+    const worker = new Worker(new URL('engine.mjs', import.meta.url), {
+      workerData: { module, first, count },
+    });
+    worker.once('message', resolve);
+    worker.once('error', reject);
+  });
+
+test('a fault planted into programs is found on every engine', () => {
+  const { exports } = instantiate(module);
+  ENGINES.forEach((name, engine) => {
+    exports.differential_open(engine);
+    assert.ok(exports.differential_planted(engine), name);
+  });
+});
+
+test(`${graphs} random programs agree with the reference on ${ENGINES.join(', ')}`, async () => {
+  const workers = Math.max(1, availableParallelism());
+  const each = Math.ceil(graphs / workers);
+  const shares = await Promise.all(
+    Array.from({ length: workers }, (_, i) => share(firstSeed + i * each, Math.min(each, graphs - i * each))),
+  );
+  const failures = shares.flatMap((result) => result.failures);
+  assert.equal(failures.length, 0, failures.map(({ engine, text }) => `${engine}: ${text}`).join('\n\n'));
+  assert.equal(shares.reduce((sum, result) => sum + result.graphs, 0), graphs);
+});

@@ -1,0 +1,47 @@
+// engine.mjs - a worker: one instance of the differential module, running recipes on every engine.
+//
+// workerData: { module, first, count }; posts { failures: [{ engine, text }], graphs } when done.
+import { parentPort, workerData } from 'node:worker_threads';
+
+export const ENGINES = ['strip VM', 'emitted SIMD128', 'emitted relaxed SIMD'];
+
+const text = (memory, address) => {
+  const bytes = new Uint8Array(memory.buffer, address >>> 0);
+  return new TextDecoder().decode(bytes.slice(0, bytes.indexOf(0)));
+};
+
+/** An instance; every module it emits goes through check(bytes) before it is installed. */
+export const instantiate = (module, check = () => {}) => {
+  const memory = new WebAssembly.Memory({ initial: 256, maximum: 32768 });
+  const messages = [];
+  const host = {
+    now: () => performance.now(),
+    log: (address) => messages.push(text(memory, address)),
+    job_done: () => {},
+  };
+  const instance = new WebAssembly.Instance(module, {
+    env: { memory, emscripten_notify_memory_growth: () => {} },
+    host,
+  });
+  instance.exports._initialize?.();
+  return { exports: instance.exports, memory, messages, text: (address) => text(memory, address) };
+};
+
+const run = ({ module, first, count }) => {
+  const { exports, messages, text: read } = instantiate(module);
+  const failures = [];
+  ENGINES.forEach((_, engine) => exports.differential_open(engine));
+  for (let seed = first; seed < first + count && failures.length < 3; seed += 1) {
+    ENGINES.forEach((engine, number) => {
+      try {
+        if (exports.differential_run(number, seed)) return;
+        failures.push({ engine, text: read(exports.differential_text()) });
+      } catch (error) {
+        failures.push({ engine, text: `seed ${seed}: ${error.message} ${messages.join('\n')}` });
+      }
+    });
+  }
+  return { failures, graphs: count };
+};
+
+if (parentPort && workerData?.module) parentPort.postMessage(run(workerData));

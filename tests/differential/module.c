@@ -1,0 +1,64 @@
+/* module.c - the random recipes of tests/native/recipes.c inside WebAssembly: each one on a context
+ * without and with code made at run time, against the reference interpreter, bit for bit.
+ *
+ *   differential_open(engine)         0: strip VM, 1: emitted SIMD128, 2: emitted relaxed SIMD
+ *   differential_run(engine, seed)    true if the recipe agrees; else differential_text tells where
+ *   differential_planted(engine)      whether a fault put into programs is found and shrunk */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "cmocka.h"
+#include "native/recipes.h"
+#include "tensor/tensor.h"
+
+#define EXPORT(name) __attribute__((export_name(#name))) name
+
+__attribute__((import_module("host"), import_name("log"))) void host_log(const char *text);
+
+enum { ENGINES = 3, TEXT = 32768 };
+
+static sn_context *contexts[ENGINES];
+static char text[TEXT], shown[TEXT / 2];
+
+void differential_fail(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  host_log(text);
+  __builtin_trap();
+}
+
+bool EXPORT(differential_open)(int engine);
+bool differential_open(int engine) {
+  contexts[engine] = case_context(1, sn_isa_detect());
+  return contexts[engine] != NULL;
+}
+
+const char *EXPORT(differential_text)(void);
+const char *differential_text(void) { return text; }
+
+bool EXPORT(differential_run)(int engine, double seed);
+bool differential_run(int engine, double seed) {
+  recipe tried = recipe_of((uint64_t)seed);
+  char why[TWIN_TEXT];
+  if (recipe_cook(&tried, contexts[engine], why, NULL, 0)) return true;
+  const size_t left = recipe_shrink(&tried, contexts[engine]);
+  recipe_cook(&tried, contexts[engine], why, shown, sizeof shown);
+  snprintf(text, sizeof text, "seed %.0f, shrunk to %zu steps: %s\n%s", seed, left, why, shown);
+  return false;
+}
+
+/* sub for add in what the compiler gets: the first recipe with an add must fail. */
+bool EXPORT(differential_planted)(int engine);
+bool differential_planted(int engine) {
+  for (uint64_t seed = 1000; seed < 2000; seed++) {
+    recipe tried = recipe_of(seed);
+    tried.planted = SN_OP_add;
+    tried.planted_as = SN_OP_sub;
+    char why[TWIN_TEXT];
+    if (!recipe_cook(&tried, contexts[engine], why, NULL, 0))
+      return recipe_shrink(&tried, contexts[engine]) <= 3;
+  }
+  return false;
+}

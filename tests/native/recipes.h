@@ -1,0 +1,27 @@
+/* recipes.h - random valid programs of up to 40 steps, each made from a seed; compiled or eager,
+ * with passes on and off, against the reference interpreter: equal bits of every output. */
+#ifndef SN_TESTS_RECIPES_H
+#define SN_TESTS_RECIPES_H
+
+#include "twin.h"
+
+#define RECIPE_STEPS 40
+
+typedef struct recipe {
+  uint64_t seed;
+  size_t n_steps;
+  bool dropped[RECIPE_STEPS];
+  sn_op planted, planted_as; /* a fault to be found; equal: none */
+} recipe;
+
+recipe recipe_of(uint64_t seed);
+
+/* Whether the program agrees with the reference; if not, text says where. shown (or NULL): how it
+ * ran and its graph. */
+bool recipe_cook(const recipe *given, sn_context *ctx, char text[TWIN_TEXT], char *shown,
+                 size_t shown_bytes);
+
+/* Drops steps, last first, as long as the recipe still fails; returns how many are left. */
+size_t recipe_shrink(recipe *given, sn_context *ctx);
+
+#endif
