@@ -7,8 +7,9 @@ import type { Source } from './source.ts';
 
 /** A sample of calls takes about this long. */
 const SAMPLE_MS = 12;
-const WARM_UP_MS = 60;
-const MAX_WARM_UP_CALLS = 200;
+/** Engines compile what runs often a second time; a side that is warmer than the other would win. */
+const WARM_UP_MS = 300;
+const WARM_UP_CALLS = 3;
 
 export class Timing {
   private readonly run: sn.Jitted<unknown[], unknown>;
@@ -23,11 +24,11 @@ export class Timing {
   warmUp(): number {
     const begin = performance.now();
     let calls = 0;
-    let call = 0;
-    while (calls < MAX_WARM_UP_CALLS && (calls < 3 || performance.now() - begin < WARM_UP_MS)) {
-      call = this.calls(1);
+    do {
+      this.calls(1);
       calls++;
-    }
+    } while (calls < WARM_UP_CALLS || performance.now() - begin < WARM_UP_MS);
+    const call = this.calls(Math.max(1, Math.min(calls, WARM_UP_CALLS)));
     this.callsPerSample = Math.max(1, Math.floor(SAMPLE_MS / Math.max(call, 1e-4)));
     return this.calls(this.callsPerSample);
   }
