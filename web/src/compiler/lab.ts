@@ -7,7 +7,7 @@ import { Rpc } from './rpc.ts';
 
 const OPEN_MS = 30_000;
 /** A program that takes longer to trace and compile is taken for one that never ends. */
-const INSPECT_MS = 20_000;
+const INSPECT_MS = 10_000;
 const PREPARE_MS = 60_000;
 
 export class Lab {

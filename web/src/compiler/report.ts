@@ -1,37 +1,38 @@
-// What a compile tells: the shape in which the page draws it. Plain data, so it can be posted.
+// What a compile tells: an inspection of the package as plain data, so that it can be posted.
 
 export interface GraphNode {
-  /** Its name within the stage. */
+  /** Its name within the stage: %id in the text. */
   id: number;
   op: string;
   dtype: string;
-  shape: readonly number[];
-  /** Attributes: axes, a permutation, the value of a constant; '' for none. */
-  detail: string;
-  /** The kernel that computes it; null before there are kernels and for what needs none. */
-  kernel: number | null;
+  shape: number[];
+  /** Axes, a permutation, the value of a constant; '' for none. */
+  attrs: string;
+  /** The kernel that computes it; null before there are kernels, and for what needs none. */
+  group: number | null;
 }
 
 export interface GraphEdge {
   from: number;
   to: number;
+  /** 'fused', or why the value goes through memory; '' before there are kernels. */
+  reason: string;
 }
 
-/** The graph after one stage. */
 export interface Stage {
   name: string;
   text: string;
+  compileMs: number;
   nodes: GraphNode[];
   edges: GraphEdge[];
   /** Results of the program, in order. */
   outputs: number[];
 }
 
-/** Two groups that stayed apart, and why. */
+/** Two values in different kernels that could have been in one. */
 export interface Cut {
-  /** The group whose result is read, and the one that reads it; null where it has no kernel. */
-  from: number | null;
-  to: number | null;
+  from: number;
+  to: number;
   reason: string;
 }
 
@@ -39,36 +40,43 @@ export interface Kernel {
   id: number;
   kind: string;
   name: string;
+  /** Its loop nest. */
   text: string;
+  /** The strip program that runs where there is no emitted code. */
+  code: string;
+  /** What runs it: 'vm', 'jit' or 'ready'. */
+  engine: string;
   flops: number;
   bytes: number;
+  /** Why its inputs were not computed in it. */
   cuts: Cut[];
 }
 
 export interface Block {
-  name: string;
-  /** What it holds, for people. */
-  value: string;
-  /** Place in the arena, in bytes; null for arguments and results, which live outside it. */
+  /** Its number: b0, b1 ... in the texts. */
+  value: number;
+  /** The value it holds: %node. */
+  node: number;
+  dtype: string;
+  shape: number[];
+  /** Place in the arena in bytes; null for what lies outside of it. */
   offset: number | null;
   bytes: number;
-  /** The first and the last step that use it. */
+  /** The kernels between which it is in use. */
   first: number;
   last: number;
-}
-
-export interface Memory {
-  arenaBytes: number;
-  naiveBytes: number;
-  blocks: Block[];
 }
 
 export interface Report {
   stages: Stage[];
   kernels: Kernel[];
-  memory: Memory;
+  memory: { arenaBytes: number; naiveBytes: number; blocks: Block[] };
   flops: number;
   bytes: number;
-  /** Trace to program, ms. */
   compileMs: number;
 }
+
+/** The stage in which nodes know their kernels; the ones after it have other nodes. */
+export const GROUPS = 'groups';
+
+export const isCut = ({ reason }: GraphEdge): boolean => reason !== '' && reason !== 'fused';

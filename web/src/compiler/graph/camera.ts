@@ -15,7 +15,7 @@ const MAX_SCALE = 2.5;
 const FIT_SCALE = 1;
 const MARGIN = 24;
 /** A graph that is smaller than this when fitted is first shown in part, at the other scale. */
-const READABLE = 0.4;
+const READABLE = 0.33;
 const READING = 0.75;
 
 export class Camera {

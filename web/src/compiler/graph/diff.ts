@@ -16,8 +16,8 @@ export interface Change {
 /** A comparison that finds more changes than this is not worth its time: then all is new. */
 const MAX_CHANGES = 4000;
 
-const signature = ({ op, dtype, shape, detail }: GraphNode): string =>
-  `${op} ${dtype} ${shape.join()} ${detail}`;
+const signature = ({ op, dtype, shape, attrs }: GraphNode): string =>
+  `${op} ${dtype} ${shape.join()} ${attrs}`;
 
 export function diff(before: Stage, after: Stage): Change {
   const change: Change = { gone: new Set(), fresh: new Set() };

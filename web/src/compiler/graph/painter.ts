@@ -6,7 +6,7 @@ import type { Camera } from './camera.ts';
 
 /** Below these scales there are no second lines, and no texts at all. */
 const SUBTITLES = 0.55;
-const TITLES = 0.36;
+const TITLES = 0.32;
 const DOTS = 0.15;
 const RADIUS = 8;
 

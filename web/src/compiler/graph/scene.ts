@@ -1,7 +1,7 @@
 // What the canvas draws: boxes and lines with places. Made from a stage, node by node, or - where
 // that is too much to look at - kernel by kernel.
 
-import type { GraphNode, Kernel, Report, Stage } from '../report.ts';
+import { GROUPS, isCut, type GraphNode, type Kernel, type Report, type Stage } from '../report.ts';
 import type { Layout, LayoutRequest } from '../protocol.ts';
 
 /** Above this many nodes only kernels are drawn. */
@@ -48,16 +48,6 @@ export function shapeText(shape: readonly number[]): string {
   return shape.length === 0 ? 'scalar' : shape.join(' × ');
 }
 
-/** What every node reads, as places in stage.nodes. */
-function inputsOf(stage: Stage, place: ReadonlyMap<number, number>): number[][] {
-  const inputs: number[][] = stage.nodes.map(() => []);
-  for (const { from, to } of stage.edges) {
-    const [a, b] = [place.get(from), place.get(to)];
-    if (a !== undefined && b !== undefined) inputs[b].push(a);
-  }
-  return inputs;
-}
-
 /**
  * A number is written into the boxes that read it: mul(·, 0.5). A box of its own would have lines to
  * everywhere. Those that a pass made or removed are what one looks for, so they keep theirs.
@@ -72,38 +62,35 @@ export function drawNodes(
 ): Drawing {
   const { nodes } = stage;
   const place = new Map(nodes.map(({ id }, i) => [id, i]));
-  const inputs = inputsOf(stage, place);
+  const inputs: number[][] = nodes.map(() => []);
+  for (const { from, to } of stage.edges) inputs[place.get(to) ?? -1]?.push(place.get(from) ?? -1);
   const outputs = new Set(stage.outputs);
   const ends = new Set([...outputs, ...(marks?.ids ?? [])]);
   const written = nodes.map((node) => isWrittenOut(node, ends));
   const titleOf = (i: number): string => {
-    const { op, detail, shape } = nodes[i];
-    if (op === 'constant' && shape.length === 0) return detail;
+    const { op, attrs, shape } = nodes[i];
+    if (op === 'constant' && shape.length === 0) return attrs;
     if (!inputs[i].some((input) => written[input])) return op;
-    return `${op}(${inputs[i].map((input) => (written[input] ? nodes[input].detail : '·')).join(', ')})`;
+    return `${op}(${inputs[i].map((input) => (written[input] ? nodes[input].attrs : '·')).join(', ')})`;
   };
   const boxes: Box[] = [];
   const boxOf = new Map<number, number>();
-  nodes.forEach(({ id, op, dtype, shape, kernel }, i) => {
+  nodes.forEach(({ id, op, dtype, shape, group }, i) => {
     if (written[i]) return;
     boxOf.set(i, boxes.length);
     boxes.push({
       id,
       title: titleOf(i),
       subtitle: `${shapeText(shape)}${dtype === 'float32' ? '' : ` ${dtype}`}`,
-      kernel,
+      kernel: group,
       mark: marks !== null && marks.ids.has(id) ? marks.mark : 'none',
       end: op === 'input' || outputs.has(id),
     });
   });
-  const lines = inputs.flatMap((from, to): Line[] =>
-    from.flatMap((input) => {
-      const [a, b] = [boxOf.get(input), boxOf.get(to)];
-      if (a === undefined || b === undefined) return [];
-      const [source, target] = [nodes[input].kernel, nodes[to].kernel];
-      return [{ from: a, to: b, cut: source !== null && target !== null && source !== target }];
-    }),
-  );
+  const lines = stage.edges.flatMap((edge): Line[] => {
+    const [from, to] = [edge.from, edge.to].map((id) => boxOf.get(place.get(id) ?? -1));
+    return from === undefined || to === undefined ? [] : [{ from, to, cut: isCut(edge) }];
+  });
   return { boxes, lines, of: 'nodes' };
 }
 
@@ -119,8 +106,8 @@ export function drawKernels({ kernels, stages }: Report, subtitle: (kernel: Kern
     end: false,
   }));
   const lines = new Map<number, Line>();
-  const stage = stages.at(-1);
-  const kernelOf = new Map(stage?.nodes.map(({ id, kernel }) => [id, kernel]));
+  const stage = stages.find(({ name }) => name === GROUPS);
+  const kernelOf = new Map(stage?.nodes.map(({ id, group }) => [id, group]));
   const link = (from: number | null | undefined, to: number | null | undefined): void => {
     const [a, b] = [place.get(from ?? -1), place.get(to ?? -1)];
     if (a !== undefined && b !== undefined && a !== b)

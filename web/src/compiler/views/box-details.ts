@@ -2,7 +2,7 @@
 
 import { bytes, count } from '../../views/format.ts';
 import { shapeText, type Scene } from '../graph/scene.ts';
-import type { Kernel, Report, Stage } from '../report.ts';
+import { isCut, type Kernel, type Report, type Stage } from '../report.ts';
 
 export interface Line {
   label: string;
@@ -16,34 +16,37 @@ function list(names: string[]): string {
   return more > 0 ? `${names.slice(0, MAX_NAMED).join(', ')} and ${more} more` : names.join(', ');
 }
 
-function cutsOf({ kernels }: Report, kernel: Kernel): string[] {
-  const texts = kernels.flatMap(({ cuts }) =>
-    cuts
-      .filter(({ from, to }) => from === kernel.id || to === kernel.id)
-      .map(({ from, to, reason }) => `k${from ?? '–'} → k${to ?? '–'}: ${reason}`),
-  );
-  return [...new Set(texts)];
+/** The values that go through memory to or from one of these nodes, and why. */
+function cutsOf(stage: Stage, name: (id: number) => string, isOne: (id: number) => boolean): string[] {
+  return stage.edges
+    .filter((edge) => isCut(edge) && isOne(edge.from) !== isOne(edge.to))
+    .map(({ from, to, reason }) => `${name(from)} → ${name(to)}: ${reason}`);
 }
 
-function describeKernel(report: Report, kernel: Kernel): Line[] {
+function namesOf({ nodes }: Stage): (id: number) => string {
+  const ops = new Map(nodes.map(({ id, op }) => [id, op]));
+  return (id) => `%${id} ${ops.get(id) ?? ''}`;
+}
+
+function describeKernel(stage: Stage, kernel: Kernel): Line[] {
+  const mine = new Set(stage.nodes.filter(({ group }) => group === kernel.id).map(({ id }) => id));
   const lines = [
     { label: '', value: `k${kernel.id} · ${kernel.kind} · ${kernel.name}` },
     { label: 'work', value: `${count(kernel.flops)} FLOP, ${bytes(kernel.bytes)} read and written` },
   ];
-  const cuts = cutsOf(report, kernel);
-  if (cuts.length > 0) lines.push({ label: 'cut', value: list(cuts) });
+  const cuts = cutsOf(stage, namesOf(stage), (id) => mine.has(id));
+  if (cuts.length > 0) lines.push({ label: 'through memory', value: list(cuts) });
   return lines;
 }
 
 function describeNode(report: Report, stage: Stage, id: number): Line[] {
-  const nodes = new Map(stage.nodes.map((node) => [node.id, node]));
-  const node = nodes.get(id);
+  const node = stage.nodes.find((each) => each.id === id);
   if (node === undefined) return [{ label: '', value: `%${id}` }];
-  const name = (of: number): string => `%${of} ${nodes.get(of)?.op ?? ''}`;
-  const kernel = report.kernels.find((each) => each.id === node.kernel);
+  const name = namesOf(stage);
+  const kernel = report.kernels.find((each) => each.id === node.group);
   const reads = stage.edges.filter(({ to }) => to === id).map(({ from }) => name(from));
   const readers = stage.edges.filter(({ from }) => from === id).map(({ to }) => name(to));
-  const detail = node.detail === '' ? '' : ` {${node.detail}}`;
+  const detail = node.attrs === '' ? '' : ` {${node.attrs}}`;
   const lines = [
     { label: '', value: `%${id} ${node.op}${detail} · ${node.dtype} · ${shapeText(node.shape)}` },
     { label: 'kernel', value: kernel === undefined ? '' : `k${kernel.id} ${kernel.kind} ${kernel.name}` },
@@ -51,10 +54,7 @@ function describeNode(report: Report, stage: Stage, id: number): Line[] {
     { label: 'read by', value: list(readers) },
   ];
   if (stage.outputs.includes(id)) lines.push({ label: '', value: 'a result of the program' });
-  if (kernel !== undefined) {
-    const cuts = readers.length === 0 ? [] : cutsOf(report, kernel);
-    lines.push({ label: 'cut', value: list(cuts) });
-  }
+  lines.push({ label: 'through memory', value: list(cutsOf(stage, name, (each) => each === id)) });
   return lines.filter(({ value }) => value !== '');
 }
 
@@ -62,5 +62,5 @@ export function describeBox(report: Report, stage: Stage, scene: Scene, box: num
   const { id } = scene.boxes[box];
   if (scene.of === 'nodes') return describeNode(report, stage, id);
   const kernel = report.kernels.find((each) => each.id === id);
-  return kernel === undefined ? [] : describeKernel(report, kernel);
+  return kernel === undefined ? [] : describeKernel(stage, kernel);
 }

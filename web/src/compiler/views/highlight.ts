@@ -22,7 +22,7 @@ const theme = EditorView.theme({
   '&': { height: '100%', fontSize: '12.5px', backgroundColor: 'transparent', color: 'var(--ink)' },
   '&.cm-focused': { outline: 'none' },
   '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '1.55' },
-  '.cm-gutters': { backgroundColor: 'transparent', border: 'none', color: 'var(--muted)' },
+  '.cm-gutters': { backgroundColor: 'var(--well)', border: 'none', color: 'var(--muted)' },
   '.cm-activeLine, .cm-activeLineGutter': { backgroundColor: 'transparent' },
   '&.cm-focused .cm-activeLine': { backgroundColor: 'color-mix(in srgb, var(--ink) 4%, transparent)' },
   '.cm-cursor': { borderLeftColor: 'var(--ink)' },

@@ -4,11 +4,12 @@
 import { create, element, setText } from '../../views/dom.ts';
 import { bytes, NONE, significant } from '../../views/format.ts';
 import { kernelHue } from '../graph/painter.ts';
-import type { Kernel, Report } from '../report.ts';
+import { GROUPS, type Kernel, type Report } from '../report.ts';
 import { Choice } from './choice.ts';
 import type { CodeView } from './code-view.ts';
 
-const NO_WAT = 'This kernel has no code of its own: it is run by the strip machine or by a ready kernel.';
+const NO_WAT = 'No code was made for this kernel: the strip machine or a ready kernel runs it.';
+const NO_CODE = 'This kernel needs no strip program.';
 
 /** 1,234 -> 1.2 k; for people, who compare sizes. */
 export function scaled(value: number): string {
@@ -60,6 +61,7 @@ export class KernelsView {
       create('td', 'id', swatch, `k${kernel.id}`),
       name,
       cell('kind', kernel.kind),
+      cell('engine', kernel.engine),
       cell('number', scaled(kernel.flops)),
       cell('number', bytes(kernel.bytes)),
       cell('number', perByte),
@@ -85,27 +87,31 @@ export class KernelsView {
   private async showPart(): Promise<void> {
     const { report, chosen } = this;
     const kernel = report?.kernels[chosen];
-    setText(element('kernel-title'), kernel === undefined ? '' : `k${kernel.id} · ${kernel.kind} · ${kernel.name}`);
+    setText(element('kernel-title'), kernel === undefined ? '' : [`k${kernel.id}`, kernel.kind, kernel.engine, kernel.name].filter(Boolean).join(' · '));
     const part = this.part.value;
     element('kernel-code').hidden = part === 'kernel-cuts';
     this.cuts.hidden = part !== 'kernel-cuts';
     if (report === null || kernel === undefined) return this.code.show('', 'plain');
     if (part === 'kernel-cuts') return this.showCuts(report, kernel);
+    if (part === 'kernel-strips') return this.code.show(kernel.code || NO_CODE, 'plain');
     if (part === 'kernel-loops') return this.code.show(kernel.text, 'plain');
     const text = await this.wat(kernel.id).catch((error: unknown) => String(error));
     if (this.report === report && this.chosen === chosen && this.part.value === part)
       this.code.show(text ?? NO_WAT, text === null ? 'plain' : 'wat');
   }
 
-  private showCuts({ kernels }: Report, { id }: Kernel): void {
-    const name = (of: number | null): string => (of === null ? 'a value' : `k${of} ${kernels[of]?.name ?? ''}`);
-    const items = kernels
-      .flatMap(({ cuts }) => cuts)
-      .filter(({ from, to }) => from === id || to === id)
-      .map(({ from, to, reason }) =>
-        create('li', '', create('strong', '', from === id ? `→ ${name(to)}` : `← ${name(from)}`), ` ${reason}`),
-      );
-    const none = create('li', 'muted', 'Nothing was cut off here: all that could join is in this kernel.');
+  private showCuts({ stages }: Report, { cuts }: Kernel): void {
+    const nodes = stages.find(({ name }) => name === GROUPS)?.nodes ?? [];
+    const known = new Map(nodes.map((node) => [node.id, node]));
+    const name = (id: number): string => {
+      const node = known.get(id);
+      const kernel = node?.group == null ? '' : ` (k${node.group})`;
+      return `%${id} ${node?.op ?? ''}${kernel}`;
+    };
+    const items = cuts.map(({ from, to, reason }) =>
+      create('li', '', create('strong', '', `${name(from)} → ${name(to)}`), ` ${reason}`),
+    );
+    const none = create('li', 'muted', 'Nothing was cut off here: what it reads are arguments of the program.');
     this.cuts.replaceChildren(...(items.length > 0 ? items : [none]));
   }
 }

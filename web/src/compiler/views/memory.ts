@@ -3,6 +3,7 @@
 
 import { create, element, setText } from '../../views/dom.ts';
 import { bytes, plural } from '../../views/format.ts';
+import { shapeText } from '../graph/scene.ts';
 import { kernelHue } from '../graph/painter.ts';
 import type { Block, Report } from '../report.ts';
 
@@ -23,9 +24,9 @@ function svg(tag: string, attributes: Record<string, string | number>): SVGEleme
   return made;
 }
 
-function sayBlock({ name, value, bytes: size, offset, first, last }: Placed): string {
+function sayBlock({ value, node, dtype, shape, bytes: size, offset, first, last }: Placed): string {
   const when = first === last ? `during k${first}` : `from k${first} to k${last}`;
-  return `${name} = ${value}, ${bytes(size)} at ${offset}, ${when}`;
+  return `b${value} = %${node} ${dtype} ${shapeText(shape)}, ${bytes(size)} at ${offset}, ${when}`;
 }
 
 export class MemoryView {
@@ -100,7 +101,7 @@ export class MemoryView {
     box.append(title);
     if (height < LABEL_HEIGHT || width < LABEL_WIDTH) return [box];
     const label = svg('text', { x: x + 8, y: y + Math.min(height / 2 + 4, 16), class: 'label' });
-    label.textContent = `${block.name} ${bytes(block.bytes)}`;
+    label.textContent = `b${block.value} ${bytes(block.bytes)}`;
     return [box, label];
   }
 }

@@ -7,7 +7,7 @@ import { diff, type Change } from '../graph/diff.ts';
 import { GraphCanvas } from '../graph/canvas.ts';
 import { drawKernels, drawNodes, MAX_NODES, type Drawing, type Scene } from '../graph/scene.ts';
 import { Layouter } from '../layouter.ts';
-import type { Kernel, Report, Stage } from '../report.ts';
+import { GROUPS, type Kernel, type Report, type Stage } from '../report.ts';
 import { describeBox, type Line } from './box-details.ts';
 import { Choice } from './choice.ts';
 import type { CodeView } from './code-view.ts';
@@ -71,7 +71,7 @@ export class StagesView {
   }
 
   private isGroups(i: number): boolean {
-    return this.report?.stages[i]?.name === 'groups';
+    return this.report?.stages[i]?.name === GROUPS;
   }
 
   private change(i: number): Change | null {
@@ -85,8 +85,8 @@ export class StagesView {
   private stageButton({ stages, kernels }: Report, i: number): HTMLElement {
     const { name, nodes } = stages[i];
     const change = this.change(i);
-    const size = this.isGroups(i) ? plural(kernels.length, 'kernel') : count(nodes.length);
-    const button = create('button', 'stage', create('strong', '', name), create('span', '', size));
+    const shown = this.isGroups(i) ? plural(kernels.length, 'kernel') : count(nodes.length);
+    const button = create('button', 'stage', create('strong', '', name), create('span', '', shown));
     button.type = 'button';
     button.dataset.testid = 'stage';
     button.dataset.name = name;

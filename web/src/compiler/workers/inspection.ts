@@ -21,12 +21,12 @@ function readStage(name: string, text: string): Stage {
       op,
       dtype,
       shape: shape.split(',').filter((size) => size.trim() !== '').map(Number),
-      detail,
-      kernel: null,
+      attrs: detail,
+      group: null,
     });
-    for (const from of ids(inputs)) edges.push({ from, to });
+    for (const from of ids(inputs)) edges.push({ from, to, reason: '' });
   }
-  return { name, text, nodes, edges, outputs };
+  return { name, text, nodes, edges, outputs, compileMs: 0 };
 }
 
 function readKernels(text: string): Kernel[] {
@@ -35,7 +35,7 @@ function readKernels(text: string): Kernel[] {
     .filter((part) => /^k\d+ /.test(part))
     .map((part) => {
       const [, id, kind, name] = /^k(\d+) (\w+) (\S+)/.exec(part) ?? [];
-      return { id: Number(id), kind, name, text: part.trimEnd(), flops: 0, bytes: 0, cuts: [] };
+      return { id: Number(id), kind, name, text: part.trimEnd(), code: '', engine: '', flops: 0, bytes: 0, cuts: [] };
     });
 }
 
@@ -52,8 +52,10 @@ function readBlocks(text: string): { blocks: Block[]; nodeOf: Map<number, number
     const sizes = shape.split(',').filter((size) => size.trim() !== '').map(Number);
     const at = /arena at (\d+)/.exec(where);
     blocks.push({
-      name: `b${id}`,
-      value: `%${node} ${dtype}(${sizes.join(', ')})`,
+      value: Number(id),
+      node: Number(node),
+      dtype,
+      shape: sizes,
       offset: at === null ? null : Number(at[1]),
       bytes: sizes.reduce((a, b) => a * b, 1) * (SIZE[dtype] ?? 4),
       first: Number(first),
@@ -69,7 +71,7 @@ function assignKernels(stage: Stage, kernels: Kernel[], nodeOf: Map<number, numb
   for (const { id, text } of kernels)
     for (const [, block] of text.matchAll(/^ +b(\d+)\[[^\]]*\] = /gm)) {
       const node = nodes.get(nodeOf.get(Number(block)) ?? -1);
-      if (node !== undefined) node.kernel = id;
+      if (node !== undefined) node.group = id;
     }
   const users = new Map<number, GraphNode[]>();
   for (const { from, to } of stage.edges) {
@@ -77,9 +79,9 @@ function assignKernels(stage: Stage, kernels: Kernel[], nodeOf: Map<number, numb
     if (user !== undefined) users.set(from, [...(users.get(from) ?? []), user]);
   }
   for (const node of [...stage.nodes].reverse()) {
-    if (node.kernel !== null || node.op === 'input') continue;
-    const of = new Set((users.get(node.id) ?? []).map(({ kernel }) => kernel));
-    if (of.size === 1) node.kernel = [...of][0];
+    if (node.group !== null || node.op === 'input') continue;
+    const of = new Set((users.get(node.id) ?? []).map(({ group }) => group));
+    if (of.size === 1) node.group = [...of][0];
   }
 }
 
@@ -98,6 +100,11 @@ export function readInspection(found: Inspection, compileMs: number): Report {
       nodes: last.nodes.map((node) => ({ ...node })),
     };
     assignKernels(groups, kernels, nodeOf);
+    const groupOf = new Map(groups.nodes.map(({ id, group }) => [id, group]));
+    groups.edges = last.edges.map(({ from, to }) => {
+      const [a, b] = [groupOf.get(from), groupOf.get(to)];
+      return { from, to, reason: a === b ? 'fused' : a == null || b == null ? '' : 'another kernel' };
+    });
     stages.push(groups);
   }
   return {
