@@ -115,7 +115,8 @@ SN_API const char *sn_isa(const sn_context *ctx);
 SN_API void sn_set_debug(sn_context *ctx, int level);
 
 /* Switches a compiler pass of programs compiled from now on; SN_ERR_ARGUMENT for an unknown name.
- * Passes by number, 0 .. sn_pass_count() - 1, in the order they run. [-, a] */
+ * Passes by number, 0 .. sn_pass_count() - 1, in the order they run; the last two are "fuse" and
+ * "jit". [-, a] */
 SN_API sn_status sn_pass_enable(sn_context *ctx, const char *name, bool on);
 SN_API int sn_pass_count(void);
 SN_API const char *sn_pass_name(int index);
@@ -242,6 +243,18 @@ SN_API sn_status sn_compile(sn_context *ctx, sn_tensor *const *inputs, size_t n_
                             sn_tensor *const *outputs, size_t n_outputs, const bool *donate,
                             sn_program **out);
 
+/* How a program is compiled where that differs from its context. All zero: not at all. */
+typedef struct sn_program_options {
+  const bool *donate;                /* as in sn_compile */
+  uint32_t passes_off, passes_on;    /* bit i: pass number i */
+  bool record;                       /* keep what the compiler did, for sn_program_inspection */
+} sn_program_options;
+
+/* As sn_compile. options may be NULL. [new, m a] */
+SN_API sn_status sn_compile_with(sn_context *ctx, sn_tensor *const *inputs, size_t n_inputs,
+                                 sn_tensor *const *outputs, size_t n_outputs,
+                                 const sn_program_options *options, sn_program **out);
+
 /* Runs the program; outputs receives new tensors. Inputs are evaluated first when lazy and must
  * have the placeholders' shapes and dtypes. Donated inputs must not be read afterwards; one that
  * others hold or lazily depend on is copied first and stays theirs. [new, m s d w] */
@@ -263,10 +276,24 @@ typedef struct sn_program_info {
 SN_API void sn_program_describe(const sn_program *program, sn_program_info *out);
 SN_API void sn_program_release(sn_program *program);
 
-/* The graph after a stage ("trace", a pass name, "groups", "plan") as stable text or DOT; NULL for
- * an unknown stage. The text belongs to the program. Recorded only while sn_set_debug is >= 5. [-,
- * -] */
+/* The graph after a stage ("trace", a pass name, "groups", "plan", "kernels") as stable text; NULL
+ * for an unknown stage. The text belongs to the program. Recorded only for programs compiled with
+ * `record` or while sn_set_debug is >= 5. [-, -] */
 SN_API const char *sn_program_text(const sn_program *program, const char *stage);
+
+/* What the compiler did, as one JSON text: the graph after every stage as text, DOT, nodes and
+ * edges, the kernels, the plan of memory. It belongs to the program; NULL unless compiled with
+ * `record`. [-, -] */
+SN_API const char *sn_program_inspection(const sn_program *program);
+
+/* The WebAssembly emitted for a kernel as text, or a comment that says that there is none; NULL for
+ * a kernel that does not exist. Belongs to the program; listed only with `record`. [-, -] */
+SN_API const char *sn_program_wat(const sn_program *program, size_t kernel);
+
+/* The program as standalone C11: one function per kernel, and
+ *   void name(const float *a0, ..., float *out0, ...)
+ * which calls them. *out belongs to the program and lives until the next call. [-, m] */
+SN_API sn_status sn_program_c_source(sn_program *program, const char *name, const char **out);
 
 /* ---- profile --------------------------------------------------------------------------------- */
 

@@ -23,8 +23,13 @@ const LAYERS = {
   plan: ['base', 'graph', 'fuse'],
   kernels: ['base', 'graph', 'fuse'],
   run: ['base', 'threads', 'graph', 'fuse', 'plan', 'kernels'],
-  pipeline: ['base', 'threads', 'graph', 'autodiff', 'passes', 'fuse', 'plan', 'kernels', 'run'],
-  tensor: ['base', 'threads', 'graph', 'autodiff', 'passes', 'fuse', 'plan', 'kernels', 'run', 'pipeline'],
+  csource: ['base', 'graph', 'fuse', 'plan'],
+  inspect: ['base', 'graph', 'fuse', 'plan', 'kernels', 'run'],
+  pipeline: ['base', 'threads', 'graph', 'autodiff', 'passes', 'fuse', 'plan', 'kernels', 'run', 'inspect'],
+  tensor: [
+    ...['base', 'threads', 'graph', 'autodiff', 'passes', 'fuse', 'plan', 'kernels', 'csource'],
+    ...['run', 'inspect', 'pipeline'],
+  ],
   api: ['base', 'threads', 'graph', 'passes', 'kernels', 'run', 'pipeline', 'tensor'],
 };
 const PUBLIC = new Set(['sinter.h', 'sinter_ops.h']);

@@ -219,12 +219,17 @@ sn_status sinter_gradients(sn_tensor *y, uint32_t count) {
 
 sn_program *sinter_compile(uint32_t n_inputs, uint32_t n_outputs) {
   sn_tensor **inputs = scratch_tensors();
+  const int32_t *flags = scratch + n_inputs + n_outputs, *switches = flags + n_inputs;
   bool *donate = malloc(n_inputs + 1);
   if (!donate) return NULL;
-  for (uint32_t i = 0; i < n_inputs; i++) donate[i] = scratch[n_inputs + n_outputs + i] != 0;
+  for (uint32_t i = 0; i < n_inputs; i++) donate[i] = flags[i] != 0;
   sn_program *program = NULL;
-  const sn_status status =
-      sn_compile(context, inputs, n_inputs, inputs + n_inputs, n_outputs, donate, &program);
+  const sn_program_options options = {.donate = donate,
+                                      .passes_off = (uint32_t)switches[0],
+                                      .passes_on = (uint32_t)switches[1],
+                                      .record = switches[2] != 0};
+  const sn_status status = sn_compile_with(context, inputs, n_inputs, inputs + n_inputs, n_outputs,
+                                           &options, &program);
   free(donate);
   return status ? NULL : program;
 }
@@ -243,16 +248,18 @@ sn_status sinter_program_run_async(sn_program *program, uint32_t n_inputs, uint3
 
 void sinter_program_release(sn_program *program) { sn_program_release(program); }
 
-void sinter_program_describe(const sn_program *program) {
-  sn_program_info info;
-  sn_program_describe(program, &info);
-  const double fields[] = {(double)info.nodes,       (double)info.kernels, (double)info.arena_bytes,
-                           (double)info.naive_bytes, info.flops,           info.bytes};
-  memcpy(scratch, fields, sizeof fields);
+const char *sinter_program_inspection(const sn_program *program) {
+  return sn_program_inspection(program);
 }
 
-const char *sinter_program_text(const sn_program *program) {
-  return sn_program_text(program, (const char *)scratch);
+const char *sinter_program_wat(const sn_program *program, uint32_t kernel) {
+  return sn_program_wat(program, kernel);
+}
+
+const char *sinter_program_c_source(sn_program *program) {
+  const char *source = NULL;
+  sn_program_c_source(program, (const char *)scratch, &source);
+  return source;
 }
 
 /* ---- profile --------------------------------------------------------------------------------- */

@@ -85,7 +85,8 @@ sn_tensor *SN_EXPORT(sinter_variable)(sn_tensor *x);
 void SN_EXPORT(sinter_untrack)(sn_tensor *t);
 /* in: count tensors; out, behind them: as many derivatives */
 sn_status SN_EXPORT(sinter_gradients)(sn_tensor *y, uint32_t count);
-/* in: n_inputs placeholders, n_outputs tensors, n_inputs donation flags */
+/* in: n_inputs placeholders, n_outputs tensors, n_inputs donation flags, bits of passes to switch
+ * off, and on, whether to record */
 sn_program *SN_EXPORT(sinter_compile)(uint32_t n_inputs, uint32_t n_outputs);
 /* in: n_inputs tensors; out, behind them: the program's outputs, and of the async one the ticket.
  */
@@ -93,9 +94,10 @@ sn_status SN_EXPORT(sinter_program_run)(sn_program *program, uint32_t n_inputs);
 sn_status SN_EXPORT(sinter_program_run_async)(sn_program *program, uint32_t n_inputs,
                                               uint32_t n_outputs);
 void SN_EXPORT(sinter_program_release)(sn_program *program);
-void SN_EXPORT(sinter_program_describe)(
-    const sn_program *program); /* out: sn_program_info as doubles */
-const char *SN_EXPORT(sinter_program_text)(const sn_program *program); /* in: name of the stage */
+const char *SN_EXPORT(sinter_program_inspection)(const sn_program *program);
+const char *SN_EXPORT(sinter_program_wat)(const sn_program *program, uint32_t kernel);
+/* in: name of the function */
+const char *SN_EXPORT(sinter_program_c_source)(sn_program *program);
 
 /* ---- profile ---- */
 sn_status SN_EXPORT(sinter_profile_start)(uint32_t max_spans);

@@ -63,7 +63,18 @@ export { evaluate as eval, memory, passes, setDebug, setPass, type MemoryInfo } 
 export { grad, valueAndGrad, type GradOf, type GradOptions, type Grads } from './transforms.js';
 export { jit, type JitOptions, type Jitted } from './jit.js';
 export { trainStep, type TrainState, type TrainStep } from './train.js';
-export { inspect, type Inspection, type Stage } from './inspect.js';
+export type { CompileOptions } from './program.js';
+export {
+  inspect,
+  type Cut,
+  type InspectedKernel,
+  type InspectedMemory,
+  type Inspection,
+  type MemoryBlock,
+  type Stage,
+  type StageEdge,
+  type StageNode,
+} from './inspect.js';
 export {
   profile,
   type ChromeTrace,

@@ -41,7 +41,19 @@ sn_status sn_fuse_graph(const sn_graph *graph, bool fusion, sn_groups *out);
 /* Merges dimensions that are contiguous in all operands, and drops those of size 1. */
 void sn_merge_dims(sn_group *group);
 
-/* The groups as stable text. */
+/* explain.c: what becomes of an edge of the graph. */
+typedef struct sn_edge_note {
+  const char *reason; /* "fused", or why not */
+  bool cut;           /* one kernel reads from memory what another computes */
+} sn_edge_note;
+
+/* Notes on all edges, as in graph->edges. Linear. */
+sn_status sn_explain_edges(const sn_groups *groups, sn_arena *arena, const sn_edge_note **out);
+
+/* print.c: one group, and all, as stable text. */
+struct sn_text;
+void sn_group_print(struct sn_text *text, size_t number, const sn_group *group);
+const char *sn_cut_reason(sn_cut why);
 sn_status sn_groups_text(const sn_groups *groups, sn_arena *arena, const char **out);
 
 #endif

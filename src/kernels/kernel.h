@@ -76,7 +76,12 @@ typedef struct sn_machine { /* what a kernel is made for */
 sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_group *group,
                          sn_kernel *out);
 
-/* print.c: the kernels as text. */
+/* What runs it: "vm", "jit" or "ready". */
+const char *sn_kernel_engine(const sn_kernel *kernel);
+
+/* print.c: one kernel, and all, as text. */
+struct sn_text;
+void sn_kernel_print(struct sn_text *text, size_t number, const sn_kernel *kernel);
 sn_status sn_kernels_text(const sn_kernel *kernels, size_t n, sn_arena *arena, const char **out);
 
 /* Everything a unit touches. */

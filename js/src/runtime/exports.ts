@@ -64,8 +64,9 @@ export interface Exports {
   sinter_program_run(program: number, inputs: number): number;
   sinter_program_run_async(program: number, inputs: number, outputs: number): number;
   sinter_program_release(program: number): void;
-  sinter_program_describe(program: number): void;
-  sinter_program_text(program: number): number;
+  sinter_program_inspection(program: number): number;
+  sinter_program_wat(program: number, kernel: number): number;
+  sinter_program_c_source(program: number): number;
 
   sinter_profile_start(maxSpans: number): number;
   sinter_profile_stop(): void;
