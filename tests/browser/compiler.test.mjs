@@ -186,7 +186,7 @@ for (const { name, open, there } of BROWSERS) {
       const { jit } = await page.evaluate(read);
       assert.match(await page.evaluate(readCode, 'kernel-code'), /matmul/);
       await page.click(get('kernel-wat'));
-      const wat = jit ? /\(module/ : /No code was made/;
+      const wat = jit ? /\(module/ : /no code was made/;
       const deadline = performance.now() + PATIENCE_MS;
       let text;
       do text = await page.evaluate(readCode, 'kernel-code');

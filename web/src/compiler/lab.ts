@@ -28,11 +28,11 @@ export class Lab {
     return this.rpc.ask('inspect', [source, off], INSPECT_MS);
   }
 
-  wat(kernel: number): Promise<string | null> {
+  wat(kernel: number): Promise<string> {
     return this.rpc.ask('wat', [kernel], INSPECT_MS);
   }
 
-  c(): Promise<string | null> {
+  c(): Promise<string> {
     return this.rpc.ask('c', [], INSPECT_MS);
   }
 

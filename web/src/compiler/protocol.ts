@@ -42,10 +42,10 @@ export interface Problem {
 export interface LabMethods {
   open(engine: Engine): Opened;
   inspect(source: string, off: PassesOff): Report;
-  /** WebAssembly text of a kernel of the last report; null where it has none. */
-  wat(kernel: number): string | null;
-  /** The last program as C; null where this version cannot write it. */
-  c(): string | null;
+  /** WebAssembly text of a kernel of the last report, or why it has none. */
+  wat(kernel: number): string;
+  /** The program of the last report as C. */
+  c(): string;
   /** Compiles the program for `sample`; returns the time of one call, ms. */
   prepare(source: string, off: PassesOff): number;
   sample(): Sample;

@@ -169,10 +169,14 @@ export class CompilerTab {
     const { report } = this;
     if (report === null || this.cIsOf === report) return;
     this.cIsOf = report;
-    const text = await this.lab.c().catch((error: unknown) => `/* ${String(error)} */`);
-    if (this.report !== report) return;
-    this.c.show(text ?? '/* This version does not write C. */', 'c');
+    let text: string | null = null;
+    try {
+      text = await this.lab.c();
+    } catch (error) {
+      if (this.report === report) this.c.show(`/* ${error instanceof Error ? error.message : String(error)} */`, 'c');
+    }
     element<HTMLButtonElement>('c-save').disabled = text === null;
+    if (text !== null && this.report === report) this.c.show(text, 'c');
   }
 
   private forgetMeasurements(): void {

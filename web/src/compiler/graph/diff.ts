@@ -4,7 +4,7 @@
 // line, a line being what a node does without what it reads.
 
 import { diffArrays } from 'diff';
-import type { GraphNode, Stage } from '../report.ts';
+import type { StageNode, Stage } from '../report.ts';
 
 export interface Change {
   /** In the stage before. */
@@ -16,7 +16,7 @@ export interface Change {
 /** A comparison that finds more changes than this is not worth its time: then all is new. */
 const MAX_CHANGES = 4000;
 
-const signature = ({ op, dtype, shape, attrs }: GraphNode): string =>
+const signature = ({ op, dtype, shape, attrs }: StageNode): string =>
   `${op} ${dtype} ${shape.join()} ${attrs}`;
 
 export function diff(before: Stage, after: Stage): Change {

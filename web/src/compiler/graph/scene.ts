@@ -1,7 +1,7 @@
 // What the canvas draws: boxes and lines with places. Made from a stage, node by node, or - where
 // that is too much to look at - kernel by kernel.
 
-import { GROUPS, isCut, type GraphNode, type Kernel, type Report, type Stage } from '../report.ts';
+import { GROUPS, isCut, type StageNode, type Kernel, type Report, type Stage } from '../report.ts';
 import type { Layout, LayoutRequest } from '../protocol.ts';
 
 /** Above this many nodes only kernels are drawn. */
@@ -52,7 +52,7 @@ export function shapeText(shape: readonly number[]): string {
  * A number is written into the boxes that read it: mul(·, 0.5). A box of its own would have lines to
  * everywhere. Those that a pass made or removed are what one looks for, so they keep theirs.
  */
-function isWrittenOut({ id, op, shape }: GraphNode, ends: ReadonlySet<number>): boolean {
+function isWrittenOut({ id, op, shape }: StageNode, ends: ReadonlySet<number>): boolean {
   return op === 'constant' && shape.length === 0 && !ends.has(id);
 }
 

@@ -8,7 +8,6 @@ import { GROUPS, type Kernel, type Report } from '../report.ts';
 import { Choice } from './choice.ts';
 import type { CodeView } from './code-view.ts';
 
-const NO_WAT = 'No code was made for this kernel: the strip machine or a ready kernel runs it.';
 const NO_CODE = 'This kernel needs no strip program.';
 
 /** 1,234 -> 1.2 k; for people, who compare sizes. */
@@ -33,7 +32,7 @@ export class KernelsView {
   /** `wat`: asks for the WebAssembly of a kernel of the last report. */
   constructor(
     private readonly code: CodeView,
-    private readonly wat: (kernel: number) => Promise<string | null>,
+    private readonly wat: (kernel: number) => Promise<string>,
   ) {
     this.rows.addEventListener('keydown', (event) => this.key(event));
   }
@@ -80,7 +79,7 @@ export class KernelsView {
 
   private choose(i: number): void {
     this.chosen = i;
-    [...this.rows.children].forEach((row, at) => row.setAttribute('aria-selected', String(at === i)));
+    [...this.rows.children].forEach((row, at) => row.setAttribute('aria-current', String(at === i)));
     void this.showPart();
   }
 
@@ -97,7 +96,7 @@ export class KernelsView {
     if (part === 'kernel-loops') return this.code.show(kernel.text, 'plain');
     const text = await this.wat(kernel.id).catch((error: unknown) => String(error));
     if (this.report === report && this.chosen === chosen && this.part.value === part)
-      this.code.show(text ?? NO_WAT, text === null ? 'plain' : 'wat');
+      this.code.show(text, 'wat');
   }
 
   private showCuts({ stages }: Report, { cuts }: Kernel): void {

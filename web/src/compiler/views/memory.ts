@@ -5,7 +5,7 @@ import { create, element, setText } from '../../views/dom.ts';
 import { bytes, plural } from '../../views/format.ts';
 import { shapeText } from '../graph/scene.ts';
 import { kernelHue } from '../graph/painter.ts';
-import type { Block, Report } from '../report.ts';
+import type { MemoryBlock, Report } from '../report.ts';
 
 const SVG = 'http://www.w3.org/2000/svg';
 /** Room around the picture, and for the names of the steps below it. */
@@ -16,7 +16,7 @@ const MIN_HEIGHT = 3;
 const LABEL_HEIGHT = 15;
 const LABEL_WIDTH = 60;
 
-type Placed = Block & { offset: number };
+type Placed = MemoryBlock & { offset: number };
 
 function svg(tag: string, attributes: Record<string, string | number>): SVGElement {
   const made = document.createElementNS(SVG, tag);

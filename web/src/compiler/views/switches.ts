@@ -46,9 +46,11 @@ export class Switches {
     this.add('jit', 'JIT', 'kernels as WebAssembly made at run time', opened.jit, (jit) => engine({ jit }), why('jit'));
     this.add('relaxed', 'relaxed SIMD', 'fused multiply-add', opened.relaxedSimd, (relaxedSimd) => engine({ relaxedSimd }), why('relaxed'));
     this.add('threads', `${Math.max(opened.threads, 1)} threads`, 'all cores, or one', opened.threads > 1, (on) => engine({ threads: on ? 0 : 1 }), why('thread'));
-      // Fusion, the last pass, is what most others are for: it stands first.
-    for (const pass of [...opened.passes].reverse()) {
-      const title = pass === 'fuse' ? 'fusion' : pass;
+    const isFusion = (name: string): boolean => name === 'fuse';
+    // JIT is a switch of the engine here; fusion is what most passes are for, so it stands before them.
+    const passes = opened.passes.filter((name) => name !== 'jit');
+    for (const pass of [...passes.filter(isFusion), ...passes.filter((name) => !isFusion(name))]) {
+      const title = isFusion(pass) ? 'fusion' : pass;
       this.add(pass, title, 'pass', true, (on) => {
         const off = this.setting.off.filter((name) => name !== pass);
         return { ...this.setting, off: on ? off : [...off, pass] };

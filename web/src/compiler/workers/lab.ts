@@ -2,13 +2,13 @@
 
 import * as sn from 'sinter';
 import type { Engine, LabMethods, Opened, PassesOff, Sample } from '../protocol.ts';
-import type { Report } from '../report.ts';
+import { GROUPS, type Report } from '../report.ts';
 import { answer } from './answer.ts';
-import { readInspection } from './inspection.ts';
 import { describe, evaluate, SourceError } from './source.ts';
 import { Timing } from './timing.ts';
 
 let timing: Timing | null = null;
+let inspection: sn.Inspection | null = null;
 
 async function open({ threads, jit, relaxedSimd }: Engine): Promise<Opened> {
   await sn.init({ threads: threads === 0 ? 'auto' : threads, jit, relaxedSimd });
@@ -23,32 +23,43 @@ async function open({ threads, jit, relaxedSimd }: Engine): Promise<Opened> {
   };
 }
 
-function setPasses(off: PassesOff): void {
-  for (const name of sn.passes()) sn.setPass(name, !off.includes(name));
+function passes(off: PassesOff): sn.CompileOptions {
+  return { passes: Object.fromEntries(off.map((name) => [name, false])) };
+}
+
+/** Only what can be posted, and of the stages those whose nodes are values. */
+function plain({ cSource: _c, dispose: _d, kernels, stages, ...rest }: sn.Inspection): Report {
+  const end = stages.findIndex(({ name }) => name === GROUPS) + 1;
+  return {
+    ...rest,
+    stages: stages.slice(0, end),
+    kernels: kernels.map(({ wat: _wat, ...kernel }) => kernel),
+  };
 }
 
 function inspect(source: string, off: PassesOff): Report {
-  setPasses(off);
-  return sn.tidy(() => {
+  inspection?.dispose();
+  inspection = null;
+  const found = sn.tidy(() => {
     const { program, inputs } = evaluate(source);
-    const begin = performance.now();
-    const found = sn.inspect(program)(...inputs);
-    return readInspection(found, performance.now() - begin);
+    return sn.inspect(program, passes(off))(...inputs);
   });
+  inspection = found;
+  return plain(found);
 }
 
-function wat(_kernel: number): string | null {
-  return null;
+function inspected(): sn.Inspection {
+  if (inspection === null) throw new SourceError('no program was compiled');
+  return inspection;
 }
 
-function c(): string | null {
-  return null;
-}
+const wat = (kernel: number): string => inspected().kernels[kernel].wat();
+
+const c = (): string => inspected().cSource();
 
 function prepare(source: string, off: PassesOff): number {
-  setPasses(off);
   timing?.dispose();
-  timing = new Timing(evaluate(source));
+  timing = new Timing(evaluate(source), passes(off));
   return timing.warmUp();
 }
 

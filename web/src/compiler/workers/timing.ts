@@ -14,10 +14,12 @@ const WARM_UP_CALLS = 3;
 export class Timing {
   private readonly run: sn.Jitted<unknown[], unknown>;
   private callsPerSample = 1;
-  private compiles = 0;
 
-  constructor(private readonly source: Source) {
-    this.run = sn.jit(source.program);
+  constructor(
+    private readonly source: Source,
+    private readonly options: sn.CompileOptions,
+  ) {
+    this.run = sn.jit(source.program, options);
   }
 
   /** Lets the engine settle on its code; returns the time of one call, ms. */
@@ -49,21 +51,10 @@ export class Timing {
     return (performance.now() - begin) / count;
   }
 
-  /**
-   * Trace to program. Equal graphs share one program, so each time the graph gets one more result,
-   * a number that it never had before.
-   */
+  /** Trace to program. Inspected programs are compiled each time, and never run. */
   private compile(): number {
-    const mark = 0.5 + ++this.compiles * 2 ** -20;
-    const fresh = sn.jit((...args: unknown[]) => [this.source.program(...args), sn.full([], mark)]);
-    const begin = performance.now();
-    const results = fresh(...this.source.inputs);
-    const withCall = performance.now() - begin;
-    sn.dispose(results);
-    const again = performance.now();
-    sn.dispose(fresh(...this.source.inputs));
-    const call = performance.now() - again;
-    fresh.dispose();
-    return Math.max(0, withCall - call);
+    const found = sn.inspect(this.source.program, this.options)(...this.source.inputs);
+    found.dispose();
+    return found.compileMs;
   }
 }
