@@ -37,6 +37,7 @@ const read = () => {
     problem: by('program-problem')?.classList.contains('problem') ? by('program-problem').textContent : '',
     compiled: by('program-problem')?.textContent.startsWith('Compiled') ?? false,
     summary: by('compile-summary')?.textContent ?? '',
+    turn: Number(by('compile-summary')?.dataset.turn ?? 0),
     blocks: all('[data-testid=memory] rect').length,
     jit: by('switch-jit') !== null && !by('switch-jit').disabled,
     note: by('measure-note')?.textContent ?? '',
@@ -80,11 +81,10 @@ for (const { name, open, there } of BROWSERS) {
       return assert.fail(`never ${what}: ${JSON.stringify(seen)}`);
     };
     const compiled = (state) => state.compiled && state.problem === '' && state.stages.length > 0;
-    /** A program that was just chosen is known by its summary changing. */
     const example = async (id) => {
-      const { summary } = await page.evaluate(read);
+      const { turn } = await page.evaluate(read);
       await page.evaluate(chooseExample, id);
-      return until((state) => compiled(state) && state.summary !== summary, `compiled ${id}`);
+      return until((state) => compiled(state) && state.turn > turn, `compiled ${id}`);
     };
     const write = async (source) => {
       await page.click(`${get('program-editor')} .cm-content`);
@@ -168,12 +168,14 @@ for (const { name, open, there } of BROWSERS) {
 
     test('a pass that is switched off changes the graph, and fusion the kernels', async () => {
       const all = await example('mlp');
+      const last = ({ stages }) => stages.findLast(({ name: stage }) => stage === 'dce').nodes;
       const flip = async (pass, wanted, what) => {
+        const { turn } = await page.evaluate(read);
         await page.evaluate((id) => document.querySelector(`[data-testid=${id}]`).click(), `switch-${pass}`);
-        return until((state) => compiled(state) && wanted(state), what);
+        return until((state) => compiled(state) && state.turn > turn && wanted(state), what);
       };
-      await flip('simplify', (state) => nodes(state) > nodes(all), 'more nodes without simplify');
-      await flip('simplify', (state) => nodes(state) === nodes(all), 'as many nodes as before');
+      await flip('simplify', (state) => last(state) > last(all), 'more nodes without simplify');
+      await flip('simplify', (state) => last(state) === last(all), 'as many nodes as before');
       await flip('fuse', ({ kernels }) => kernels.length > 2 * all.kernels.length, 'more kernels without fusion');
       await flip('fuse', ({ kernels }) => kernels.length === all.kernels.length, 'as many kernels as before');
     });
@@ -225,20 +227,21 @@ for (const { name, open, there } of BROWSERS) {
     });
 
     test('the effect of each switch is measured', async (t) => {
-      await example('gelu');
+      // One kernel of hundreds of operations, or hundreds of kernels.
+      await example('building');
       await page.click(get('measure'));
       const { effect, note } = await until((state) => /Medians of \d+ rounds/.test(state.note), 'measured', 2 * PATIENCE_MS);
-      assert.ok(effect > 1, `without fusion the time of a run is × ${effect}`);
+      assert.ok(effect > 1.2, `without fusion the time of a run is × ${effect}`);
       t.diagnostic(`fusion: × ${effect}; ${note}`);
       if (name === 'Chromium') await screenshot(page, 'compiler-measured');
     });
 
     test('nothing overflows, on a phone neither; no errors, no requests to elsewhere', async () => {
-      assert.equal((await page.evaluate(read)).overflow, 0);
+      assert.ok((await page.evaluate(read)).overflow <= 0);
       await (page.setViewportSize ?? page.setViewport).call(page, { width: 390, height: 844 });
       for (const tab of ['kernels', 'memory', 'c', 'stages']) {
         await page.click(get(`tab-${tab}`));
-        assert.equal((await page.evaluate(read)).overflow, 0, tab);
+        assert.ok((await page.evaluate(read)).overflow <= 0, tab);
       }
       if (name === 'Chromium') await screenshot(page, 'compiler-phone');
       assert.deepEqual(faults, []);

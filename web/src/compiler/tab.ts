@@ -112,6 +112,7 @@ export class CompilerTab {
       const report = await lab.inspect(this.editor.text, this.switches.current.off);
       if (turn !== this.asked) return;
       this.showReport(report);
+      element('compile-summary').dataset.turn = String(turn);
     } catch (error) {
       if (turn === this.asked) this.showProblem(error);
     }

@@ -4,7 +4,7 @@
 import { GROUPS, isCut, type StageNode, type Kernel, type Report, type Stage } from '../report.ts';
 import type { Layout, LayoutRequest } from '../protocol.ts';
 
-/** Above this many nodes only kernels are drawn. */
+/** More boxes than this are not drawn: nodes are then looked at by kernel, or as text. */
 export const MAX_NODES = 1500;
 
 export interface Box {

@@ -116,7 +116,7 @@ export class StagesView {
     const change = this.change(i);
     const before = change !== null && this.moment.value === 'show-before';
     const stage = report.stages[before ? i - 1 : i];
-    const byKernel = this.isGroups(i) && (this.grain.value === 'show-kernels' || stage.nodes.length > MAX_NODES);
+    const byKernel = this.isGroups(i) && this.grain.value === 'show-kernels';
     if (byKernel) return { stage, drawing: drawKernels(report, kernelSubtitle), key: 'kernels' };
     const marks =
       change === null
@@ -164,8 +164,8 @@ export class StagesView {
       this.layouter.cancel();
       return this.present(known);
     }
-    if (drawing.of === 'nodes' && drawing.boxes.length > MAX_NODES)
-      return this.refuse(`${plural(drawing.boxes.length, 'node')} are too many for a picture: the text shows them all.`);
+    if (drawing.boxes.length > MAX_NODES)
+      return this.refuse(`${count(drawing.boxes.length)} boxes are too many for a picture: the text has them all.`);
     const turn = ++this.turn;
     const { scenes } = this;
     const stopSaying = this.sayPlacing(drawing.boxes.length);
