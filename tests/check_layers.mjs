@@ -23,7 +23,7 @@ const LAYERS = {
   plan: ['base', 'graph', 'fuse'],
   kernels: ['base', 'graph', 'fuse'],
   run: ['base', 'threads', 'graph', 'fuse', 'plan', 'kernels'],
-  csource: ['base', 'graph', 'fuse', 'plan'],
+  csource: ['base', 'graph', 'fuse'],
   inspect: ['base', 'graph', 'fuse', 'plan', 'kernels', 'run'],
   pipeline: ['base', 'threads', 'graph', 'autodiff', 'passes', 'fuse', 'plan', 'kernels', 'run', 'inspect'],
   tensor: [

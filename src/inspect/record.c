@@ -104,50 +104,6 @@ void sn_record_graph(sn_record *r, const char *stage, const char *text, const sn
   end_stage(r, status);
 }
 
-/* ---- what kernels read and write ------------------------------------------------------------- */
-
-typedef struct value_set {
-  uint32_t *ids; /* in order of first use */
-  size_t n;
-  uint32_t *seen, stamp; /* per value: the stamp of the last set it was put into */
-} value_set;
-
-static void use(value_set *set, const sn_operand *operands, size_t n) {
-  for (size_t i = 0; i < n; i++) {
-    const uint32_t v = operands[i].value;
-    if (v == SN_NONE || set->seen[v] == set->stamp) continue;
-    set->seen[v] = set->stamp;
-    set->ids[set->n++] = v;
-  }
-}
-
-static void collect_reads(const sn_group *g, value_set *set) {
-  set->n = 0;
-  set->stamp++;
-  for (uint32_t p = 0; p < g->n_phases; p++)
-    use(set, g->phases[p].body.operands, g->phases[p].body.n_operands);
-  if (g->kind == SN_GROUP_CONTRACTION) {
-    use(set, &g->a, 1);
-    use(set, &g->b, 1);
-  }
-  use(set, g->post.operands, g->post.n_operands);
-}
-
-static void collect_writes(const sn_group *g, value_set *set) {
-  set->n = 0;
-  set->stamp++;
-  for (uint32_t p = 0; p < g->n_phases; p++)
-    for (uint32_t k = 0; k < g->phases[p].n_stores; k++)
-      use(set, &g->phases[p].stores[k].target, 1);
-  for (uint32_t k = 0; k < g->n_stores; k++) use(set, &g->stores[k].target, 1);
-}
-
-static sn_status new_value_set(sn_arena *arena, const sn_groups *groups, value_set *set) {
-  *set = (value_set){0};
-  SN_TRY(sn_arena_alloc(arena, groups->n_values, sizeof *set->ids, (void **)&set->ids));
-  return sn_arena_alloc(arena, groups->n_values, sizeof *set->seen, (void **)&set->seen);
-}
-
 /* ---- the graph of kernels -------------------------------------------------------------------- */
 
 static void add_kernel_nodes(sn_text *t, sn_text *dot, const sn_groups *groups) {
@@ -163,14 +119,14 @@ static void add_kernel_nodes(sn_text *t, sn_text *dot, const sn_groups *groups) 
 
 /* An edge per value a kernel reads that an earlier one has written. */
 static sn_status add_kernel_edges(sn_text *t, sn_text *dot, const sn_groups *groups) {
-  value_set set;
+  sn_value_set set;
   uint32_t *writer;
-  SN_TRY(new_value_set(t->arena, groups, &set));
+  SN_TRY(sn_value_set_init(&set, t->arena, groups));
   SN_TRY(sn_arena_alloc(t->arena, groups->n_values, sizeof *writer, (void **)&writer));
   for (size_t v = 0; v < groups->n_values; v++) writer[v] = SN_NONE;
   const char *comma = "";
   for (uint32_t k = 0; k < groups->n_groups; k++) {
-    collect_reads(&groups->groups[k], &set);
+    sn_group_reads(&groups->groups[k], &set);
     for (size_t i = 0; i < set.n; i++) {
       const uint32_t v = set.ids[i];
       char shape[SN_SHAPE_TEXT];
@@ -181,7 +137,7 @@ static sn_status add_kernel_edges(sn_text *t, sn_text *dot, const sn_groups *gro
       sn_text_add(dot, "  k%u -> k%u [label=\"b%u\"];\n", writer[v], k, v);
       comma = ",";
     }
-    collect_writes(&groups->groups[k], &set);
+    sn_group_writes(&groups->groups[k], &set);
     for (size_t i = 0; i < set.n; i++) writer[set.ids[i]] = k;
   }
   return SN_OK;
@@ -246,7 +202,7 @@ static void add_cuts(sn_text *t, const sn_graph *g, const cut_lists *lists, size
 }
 
 static sn_status add_kernel(sn_text *t, const sn_executable *exe, const cut_lists *cuts,
-                            value_set *set, size_t k) {
+                            sn_value_set *set, size_t k) {
   const sn_group *g = &exe->groups.groups[k];
   sn_text nest = sn_text_in(t->arena), code = nest;
   sn_group_print(&nest, k, g);
@@ -261,10 +217,10 @@ static sn_status add_kernel(sn_text *t, const sn_executable *exe, const cut_list
   sn_text_add_json(t, code.data);
   sn_text_add(t, ",");
   add_cuts(t, &exe->graph, cuts, k);
-  collect_reads(g, set);
+  sn_group_reads(g, set);
   add_ids(t, "reads", set->ids, set->n);
   sn_text_add(t, ",");
-  collect_writes(g, set);
+  sn_group_writes(g, set);
   add_ids(t, "writes", set->ids, set->n);
   sn_text_add(t, "}");
   return SN_OK;
@@ -303,9 +259,9 @@ static void add_memory(sn_text *t, const sn_executable *exe) {
 
 sn_status sn_record_end(sn_record *r, sn_executable *exe) {
   sn_text *t = &r->json;
-  value_set set;
+  sn_value_set set;
   cut_lists cuts;
-  SN_TRY(new_value_set(t->arena, &exe->groups, &set));
+  SN_TRY(sn_value_set_init(&set, t->arena, &exe->groups));
   SN_TRY(list_cuts(t->arena, &exe->groups, &cuts));
   sn_text_add(t, "],\"kernels\":[");
   for (size_t k = 0; k < exe->n_kernels; k++) SN_TRY(add_kernel(t, exe, &cuts, &set, k));

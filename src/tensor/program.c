@@ -265,7 +265,7 @@ sn_status sn_program_c_source(sn_program *p, const char *name, const char **out)
   sn_arena_free(&p->listing);
   sn_arena_init(&p->listing, &p->ctx->env);
   const sn_executable *exe = p->compiled->exe;
-  return sn_context_report(p->ctx, sn_c_source(&exe->groups, &exe->plan, name, &p->listing, out));
+  return sn_context_report(p->ctx, sn_c_source(&exe->groups, exe->n_arguments, name, &p->listing, out));
 }
 
 /* ---- derivatives ----------------------------------------------------------------------------- */
