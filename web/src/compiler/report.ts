@@ -1,8 +1,8 @@
 // What a compile tells: an inspection of the package as plain data, so that it can be posted.
 
-import type { InspectedKernel, Inspection, StageEdge } from 'sinter';
+import type { InspectedKernel, Inspection } from 'sinter';
 
-export type { MemoryBlock, Stage, StageNode } from 'sinter';
+export type { MemoryBlock, Stage, StageEdge, StageNode } from 'sinter';
 
 export type Kernel = Omit<InspectedKernel, 'wat'>;
 
@@ -12,6 +12,3 @@ export interface Report extends Omit<Inspection, 'kernels' | 'cSource' | 'dispos
 
 /** The last stage whose nodes are values, and the one in which they know their kernels. */
 export const GROUPS = 'groups';
-
-/** Whether a value goes through memory. */
-export const isCut = ({ reason }: StageEdge): boolean => reason !== '' && reason !== 'fused';

@@ -1,7 +1,8 @@
 // What the canvas draws: boxes and lines with places. Made from a stage, node by node, or - where
 // that is too much to look at - kernel by kernel.
 
-import { GROUPS, isCut, type StageNode, type Kernel, type Report, type Stage } from '../report.ts';
+import { GROUPS, type StageNode, type Kernel, type Report, type Stage } from '../report.ts';
+import { cutsOf } from './cuts.ts';
 import type { Layout, LayoutRequest } from '../protocol.ts';
 
 /** More boxes than this are not drawn: nodes are then looked at by kernel, or as text. */
@@ -87,9 +88,10 @@ export function drawNodes(
       end: op === 'input' || outputs.has(id),
     });
   });
+  const cut = new Set(cutsOf(stage).map(({ edge }) => edge));
   const lines = stage.edges.flatMap((edge): Line[] => {
     const [from, to] = [edge.from, edge.to].map((id) => boxOf.get(place.get(id) ?? -1));
-    return from === undefined || to === undefined ? [] : [{ from, to, cut: isCut(edge) }];
+    return from === undefined || to === undefined ? [] : [{ from, to, cut: cut.has(edge) }];
   });
   return { boxes, lines, of: 'nodes' };
 }
@@ -107,13 +109,11 @@ export function drawKernels({ kernels, stages }: Report, subtitle: (kernel: Kern
   }));
   const lines = new Map<number, Line>();
   const stage = stages.find(({ name }) => name === GROUPS);
-  const kernelOf = new Map(stage?.nodes.map(({ id, group }) => [id, group]));
-  const link = (from: number | null | undefined, to: number | null | undefined): void => {
-    const [a, b] = [place.get(from ?? -1), place.get(to ?? -1)];
-    if (a !== undefined && b !== undefined && a !== b)
-      lines.set(a * kernels.length + b, { from: a, to: b, cut: true });
-  };
-  for (const { from, to } of stage?.edges ?? []) link(kernelOf.get(from), kernelOf.get(to));
+  for (const cut of stage === undefined ? [] : cutsOf(stage)) {
+    const [from, to] = [place.get(cut.from), place.get(cut.to)];
+    if (from !== undefined && to !== undefined)
+      lines.set(from * kernels.length + to, { from, to, cut: true });
+  }
   return { boxes, lines: [...lines.values()], of: 'kernels' };
 }
 

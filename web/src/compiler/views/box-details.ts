@@ -1,8 +1,9 @@
 // What there is to say about a box of the graph: a node, or a kernel.
 
 import { bytes, count } from '../../views/format.ts';
+import { cutsOf } from '../graph/cuts.ts';
 import { shapeText, type Scene } from '../graph/scene.ts';
-import { isCut, type Kernel, type Report, type Stage } from '../report.ts';
+import type { Kernel, Report, Stage } from '../report.ts';
 
 export interface Line {
   label: string;
@@ -11,16 +12,11 @@ export interface Line {
 
 const MAX_NAMED = 8;
 
-function list(names: string[]): string {
-  const more = names.length - MAX_NAMED;
-  return more > 0 ? `${names.slice(0, MAX_NAMED).join(', ')} and ${more} more` : names.join(', ');
-}
-
-/** The values that go through memory to or from one of these nodes, and why. */
-function cutsOf(stage: Stage, name: (id: number) => string, isOne: (id: number) => boolean): string[] {
-  return stage.edges
-    .filter((edge) => isCut(edge) && isOne(edge.from) !== isOne(edge.to))
-    .map(({ from, to, reason }) => `${name(from)} → ${name(to)}: ${reason}`);
+function list(items: string[], between = ', '): string {
+  const distinct = [...new Set(items)];
+  const named = distinct.slice(0, MAX_NAMED).join(between);
+  const more = distinct.length - MAX_NAMED;
+  return more > 0 ? `${named} and ${more} more` : named;
 }
 
 function namesOf({ nodes }: Stage): (id: number) => string {
@@ -29,13 +25,14 @@ function namesOf({ nodes }: Stage): (id: number) => string {
 }
 
 function describeKernel(stage: Stage, kernel: Kernel): Line[] {
-  const mine = new Set(stage.nodes.filter(({ group }) => group === kernel.id).map(({ id }) => id));
   const lines = [
     { label: '', value: `k${kernel.id} · ${kernel.kind} · ${kernel.name}` },
     { label: 'work', value: `${count(kernel.flops)} FLOP, ${bytes(kernel.bytes)} read and written` },
   ];
-  const cuts = cutsOf(stage, namesOf(stage), (id) => mine.has(id));
-  if (cuts.length > 0) lines.push({ label: 'through memory', value: list(cuts) });
+  const cuts = cutsOf(stage).filter(({ from, to }) => from === kernel.id || to === kernel.id);
+  const name = namesOf(stage);
+  const said = cuts.map(({ edge, from, to }) => `k${from} → k${to}, ${name(edge.from)}: ${edge.reason}`);
+  if (said.length > 0) lines.push({ label: 'through memory', value: list(said, '; ') });
   return lines;
 }
 
@@ -54,7 +51,10 @@ function describeNode(report: Report, stage: Stage, id: number): Line[] {
     { label: 'read by', value: list(readers) },
   ];
   if (stage.outputs.includes(id)) lines.push({ label: '', value: 'a result of the program' });
-  lines.push({ label: 'through memory', value: list(cutsOf(stage, name, (each) => each === id)) });
+  const cuts = cutsOf(stage)
+    .filter(({ edge }) => edge.from === id || edge.to === id)
+    .map(({ edge }) => `${name(edge.from)} → ${name(edge.to)}: ${edge.reason}`);
+  lines.push({ label: 'through memory', value: list(cuts, '; ') });
   return lines.filter(({ value }) => value !== '');
 }
 

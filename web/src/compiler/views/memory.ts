@@ -51,7 +51,7 @@ export class MemoryView {
         ? 'No intermediate value needs memory: there is nothing to plan.'
         : `${plural(placed.length, 'value')} in an arena of ${bytes(arenaBytes)}; each in a block of its own they would take ${bytes(naiveBytes)}${share}.`,
     );
-    this.frame.dataset.blocks = String(placed.length);
+    this.frame.hidden = placed.length === 0;
     this.details.replaceChildren(create('p', 'muted', placed.length === 0 ? '' : 'Point at a block to see what it holds.'));
     this.draw();
   }
