@@ -81,6 +81,8 @@ typedef struct sn_options {
   int threads;                   /* lanes that compute, caller included; 0: one per core */
   size_t memory_limit_bytes;     /* 0: none */
   bool deterministic;            /* drop FMA: the same bits natively and in WebAssembly */
+  bool no_jit;                   /* WebAssembly: make no code at run time; the same results */
+  bool relaxed_simd;             /* WebAssembly: the engine knows relaxed SIMD */
 } sn_options;
 
 /* Creates a context with *options (NULL: defaults) in *out. [new, m a] */
@@ -299,7 +301,8 @@ SN_API sn_status sn_program_c_source(sn_program *program, const char *name, cons
 
 typedef struct sn_kernel_profile {
   const char *name; /* e.g. "matmul+add+relu" */
-  const char *kind; /* "map", "reduce", "contraction" */
+  const char *kind; /* "map", "scalar", "reduce", "row", "contraction", "ready" */
+  const char *engine; /* of the last call: "vm", "jit", "ready" */
   double ms;        /* summed over calls: from first start to last end over the lanes */
   double flops;     /* summed over calls */
   double bytes;     /* summed over calls */
@@ -309,9 +312,15 @@ typedef struct sn_kernel_profile {
 
 typedef struct sn_span {
   double begin_ms, end_ms; /* on the clock of sn_profile_now */
-  uint32_t kernel;         /* index into the kernel profiles */
+  uint32_t kernel;         /* index into the kernel profiles, or one of SN_SPAN_* */
   uint32_t lane;           /* 0: the caller or driver */
 } sn_span;
+
+/* Spans that are no kernel's: a whole run of a program, and compiling one. What a lane does not
+ * spend in kernels is within a run (waiting for other lanes, or handing out work), in the compiler,
+ * or outside of the library. */
+#define SN_SPAN_RUN UINT32_MAX
+#define SN_SPAN_COMPILE (UINT32_MAX - 1)
 
 /* Starts recording at most max_spans spans (more are counted, not kept). [-, m] */
 SN_API sn_status sn_profile_start(sn_context *ctx, size_t max_spans);

@@ -33,9 +33,11 @@ static bool reclaim(void *user) {
 static sn_status start(sn_context *ctx, const sn_options *options) {
   const int threads = options && options->threads > 0 ? options->threads : sn_pool_cores();
   for (int i = 0; i < SN_PASS_COUNT; i++) ctx->options.pass_on[i] = sn_pass_table[i].on;
-  ctx->options.fusion = ctx->options.jit = true;
+  ctx->options.fusion = true;
   ctx->options.machine.isa = sn_isa_detect();
   ctx->options.machine.deterministic = options && options->deterministic;
+  ctx->options.machine.jit = !(options && options->no_jit);
+  ctx->options.machine.relaxed_simd = options && options->relaxed_simd;
   ctx->jobs_end = &ctx->jobs;
   ctx->storages.env = &ctx->env;
   ctx->env.heap.reclaim = reclaim;

@@ -9,6 +9,7 @@
 #include "base/size.h"
 #include "fuse/fuse.h"
 #include "inspect/record.h"
+#include "jit/jit.h"
 
 #define MAX_TEXTS (SN_PASS_COUNT + 5)
 
@@ -105,6 +106,7 @@ static sn_status make_kernels(compiling *c) {
     exe->bytes += group->bytes;
   }
   exe->n_kernels = n;
+  SN_TRY(sn_jit_kernels(&exe->arena, machine, exe->kernels, n, &exe->code));
   exe->shared_offset = exe->plan.arena_bytes;
   SN_CHECK(env, sn_size_round_up(shared, 64, &shared) && sn_size_round_up(lane, 64, &lane));
   SN_FAIL_IF(env, sn_size_add_overflows(exe->shared_offset, shared, &exe->lanes_offset),
@@ -154,6 +156,7 @@ sn_status sn_compile_graph(const sn_graph *traced, const sn_compile_options *opt
 
 void sn_executable_free(sn_env *env, sn_executable *exe) {
   if (!exe) return;
+  sn_code_release(exe->code);
   sn_arena_free(&exe->arena);
   sn_free(env, exe, sizeof *exe);
 }
@@ -166,5 +169,5 @@ const char *sn_switch_name(int number) {
 
 bool *sn_switch(sn_compile_options *options, int number) {
   if (number == SN_PASS_COUNT) return &options->fusion;
-  return number < SN_PASS_COUNT ? &options->pass_on[number] : &options->jit;
+  return number < SN_PASS_COUNT ? &options->pass_on[number] : &options->machine.jit;
 }

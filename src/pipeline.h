@@ -9,7 +9,6 @@ typedef struct sn_compile_options {
   sn_machine machine;
   bool pass_on[SN_PASS_COUNT];
   bool fusion;        /* off: one kernel per op */
-  bool jit;           /* off: no code is made at run time */
   bool record;        /* keep what the stages did: see inspect/record.h */
   const bool *donate; /* per argument, or NULL */
 } sn_compile_options;

@@ -22,13 +22,14 @@ const LAYERS = {
   fuse: ['base', 'graph', 'passes'],
   plan: ['base', 'graph', 'fuse'],
   kernels: ['base', 'graph', 'fuse'],
+  jit: ['base', 'graph', 'fuse', 'kernels'],
   run: ['base', 'threads', 'graph', 'fuse', 'plan', 'kernels'],
   csource: ['base', 'graph', 'fuse'],
   inspect: ['base', 'graph', 'fuse', 'plan', 'kernels', 'run'],
-  pipeline: ['base', 'threads', 'graph', 'autodiff', 'passes', 'fuse', 'plan', 'kernels', 'run', 'inspect'],
+  pipeline: ['base', 'threads', 'graph', 'autodiff', 'passes', 'fuse', 'plan', 'kernels', 'jit', 'run', 'inspect'],
   tensor: [
-    ...['base', 'threads', 'graph', 'autodiff', 'passes', 'fuse', 'plan', 'kernels', 'csource'],
-    ...['run', 'inspect', 'pipeline'],
+    ...['base', 'threads', 'graph', 'autodiff', 'passes', 'fuse', 'plan', 'kernels', 'jit'],
+    ...['csource', 'run', 'inspect', 'pipeline'],
   ],
   api: ['base', 'threads', 'graph', 'passes', 'kernels', 'run', 'pipeline', 'tensor'],
 };

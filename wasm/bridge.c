@@ -4,11 +4,12 @@
 #include <string.h>
 
 #include "api.h"
+#include "jit/modules.h"
 #include "tensor/tensor.h"
 
 /* JS reads these structs where they are. */
 _Static_assert(sizeof(void *) == 4 && sizeof(size_t) == 4, "tensors and sizes are 32-bit words");
-_Static_assert(sizeof(sn_kernel_profile) == 40, "layout known to js/src/profile.ts");
+_Static_assert(sizeof(sn_kernel_profile) == 48, "layout known to js/src/profile.ts");
 _Static_assert(sizeof(sn_span) == 24, "layout known to js/src/profile.ts");
 
 enum { SCRATCH_WORDS = 1024 };
@@ -42,10 +43,15 @@ void *sinter_worker_memory(uint32_t bytes) {
 
 /* ---- context --------------------------------------------------------------------------------- */
 
-sn_status sinter_create(int threads, bool deterministic, uint32_t memory_limit_bytes) {
+sn_status sinter_create(int threads, bool deterministic, bool jit, bool relaxed_simd,
+                        uint32_t memory_limit_bytes) {
   if (context) return SN_ERR_ARGUMENT;
   const sn_options options = {
-      .threads = threads, .deterministic = deterministic, .memory_limit_bytes = memory_limit_bytes};
+      .threads = threads,
+      .deterministic = deterministic,
+      .no_jit = !jit,
+      .relaxed_simd = relaxed_simd,
+      .memory_limit_bytes = memory_limit_bytes};
   return sn_context_create(&options, &context);
 }
 
@@ -61,6 +67,15 @@ void sinter_memory(void) {
   sn_memory_info info;
   sn_memory(context, &info);
   memcpy(scratch, &info, sizeof info);
+}
+
+void sinter_caches(void) {
+  sn_memory_info info;
+  sn_memory(context, &info);
+  const sn_code_counts code = sn_code_count();
+  const size_t counts[] = {info.programs, info.program_hits, info.program_misses, code.live,
+                           code.bytes,    code.hits,         code.refused};
+  memcpy(scratch, counts, sizeof counts);
 }
 
 void sinter_set_debug(int level) { sn_set_debug(context, level); }

@@ -24,7 +24,8 @@ int32_t *SN_EXPORT(sinter_scratch)(uint32_t words);
 void *SN_EXPORT(sinter_worker_memory)(uint32_t bytes);
 
 /* ---- context ---- */
-sn_status SN_EXPORT(sinter_create)(int threads, bool deterministic, uint32_t memory_limit_bytes);
+sn_status SN_EXPORT(sinter_create)(int threads, bool deterministic, bool jit, bool relaxed_simd,
+                                   uint32_t memory_limit_bytes);
 void *SN_EXPORT(sinter_pool)(void);  /* the sn_pool that workers enter, or NULL */
 void SN_EXPORT(sinter_revive)(void); /* after dead workers were marked: see sn_pool_revive */
 const char *SN_EXPORT(sinter_isa)(void);
@@ -33,6 +34,8 @@ sn_status SN_EXPORT(sinter_error_status)(void);
 const char *SN_EXPORT(sinter_error_message)(void);
 void SN_EXPORT(sinter_error_clear)(void);
 void SN_EXPORT(sinter_memory)(void); /* out: the fields of sn_memory_info */
+/* out: programs cached, hits, misses; modules of run-time code alive, their bytes, shared, refused */
+void SN_EXPORT(sinter_caches)(void);
 void SN_EXPORT(sinter_set_debug)(int level);
 int SN_EXPORT(sinter_pass_count)(void);
 const char *SN_EXPORT(sinter_pass_name)(int index);

@@ -78,6 +78,8 @@ export {
 export {
   profile,
   type ChromeTrace,
+  type Gaps,
+  type Interval,
   type KernelProfile,
   type LaneProfile,
   type Profile,

@@ -14,6 +14,7 @@
 #ifndef SN_KERNELS_KERNEL_H
 #define SN_KERNELS_KERNEL_H
 
+#include "kernels/code.h"
 #include "kernels/fold.h"
 #include "kernels/gemm.h"
 #include "kernels/vm.h"
@@ -60,6 +61,7 @@ typedef struct sn_kernel {
   sn_reduce_plan reduce;
   sn_row_plan row;
   sn_gemm gemm;
+  sn_code code;
   int64_t batch;
   sn_stage stages[SN_MAX_STAGES];
   int n_stages;
@@ -71,6 +73,8 @@ typedef struct sn_kernel {
 typedef struct sn_machine { /* what a kernel is made for */
   sn_isa_id isa;
   bool deterministic; /* no FMA */
+  bool jit;           /* make code at run time where the platform can */
+  bool relaxed_simd;  /* it may use relaxed SIMD */
 } sn_machine;
 
 sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_group *group,

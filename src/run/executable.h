@@ -25,6 +25,7 @@ typedef struct sn_executable {
   sn_plan plan;
   sn_kernel *kernels;
   size_t n_kernels;
+  struct sn_code_module *code; /* that the kernels call, or NULL */
   size_t n_arguments;
   void **values; /* base pointers of the run under way */
   size_t shared_offset, lanes_offset, lane_stride;

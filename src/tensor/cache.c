@@ -2,6 +2,7 @@
  * with other values, finds its program. Bounded; the least recently used one goes first. */
 #include <string.h>
 
+#include "base/host.h"
 #include "tensor/tensor.h"
 
 static uint32_t hash_graph(const sn_graph *g) {
@@ -37,7 +38,7 @@ static uint32_t switches_of(const sn_context *ctx, const sn_compile_options *opt
   uint32_t mask = 0;
   for (int i = 0; i < SN_PASS_COUNT; i++)
     if (options->pass_on[i]) mask |= 1u << i;
-  mask |= (uint32_t)options->fusion << 24 | (uint32_t)options->jit << 25;
+  mask |= (uint32_t)options->fusion << 24 | (uint32_t)options->machine.jit << 25;
   /* dumps are recorded at compile time: programs made with and without them are told apart */
   return mask | (uint32_t)options->record << 26 | (uint32_t)ctx->env.debug << 27;
 }
@@ -119,7 +120,10 @@ static sn_status ensure_workspace(sn_context *ctx, const sn_executable *exe) {
 static sn_status compile_new(sn_context *ctx, const sn_graph *traced,
                              const sn_compile_options *options, sn_compiled *c) {
   SN_TRY(copy_key(c, traced, options->donate));
+  const double begin = ctx->profiler.on ? sn_host_now_ms() : 0;
   SN_TRY(sn_compile_graph(traced, options, &c->exe));
+  if (ctx->profiler.on)
+    sn_profiler_interval(&ctx->profiler, SN_SPAN_COMPILE, begin, sn_host_now_ms());
   return ensure_workspace(ctx, c->exe);
 }
 

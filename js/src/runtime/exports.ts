@@ -6,7 +6,13 @@ export interface Exports {
   sinter_scratch(words: number): number;
   sinter_worker_memory(bytes: number): number;
 
-  sinter_create(threads: number, deterministic: number, memoryLimitBytes: number): number;
+  sinter_create(
+    threads: number,
+    deterministic: number,
+    jit: number,
+    relaxedSimd: number,
+    memoryLimitBytes: number,
+  ): number;
   sinter_pool(): number;
   sinter_revive(): void;
   sinter_isa(): number;
@@ -15,6 +21,7 @@ export interface Exports {
   sinter_error_message(): number;
   sinter_error_clear(): void;
   sinter_memory(): void;
+  sinter_caches(): void;
   sinter_set_debug(level: number): void;
   sinter_pass_count(): number;
   sinter_pass_name(index: number): number;
