@@ -25,8 +25,8 @@ const LAYERS = {
   jit: ['base', 'graph', 'fuse', 'kernels'],
   run: ['base', 'threads', 'graph', 'fuse', 'plan', 'kernels'],
   pipeline: ['base', 'threads', 'graph', 'autodiff', 'passes', 'fuse', 'plan', 'kernels', 'jit', 'run'],
-  tensor: ['base', 'threads', 'graph', 'autodiff', 'passes', 'fuse', 'plan', 'kernels', 'run', 'pipeline'],
-  api: ['base', 'threads', 'graph', 'passes', 'kernels', 'run', 'pipeline', 'tensor'],
+  tensor: ['base', 'threads', 'graph', 'autodiff', 'passes', 'fuse', 'plan', 'kernels', 'jit', 'run', 'pipeline'],
+  api: ['base', 'threads', 'graph', 'passes', 'kernels', 'jit', 'run', 'pipeline', 'tensor'],
 };
 const PUBLIC = new Set(['sinter.h', 'sinter_ops.h']);
 

@@ -70,7 +70,7 @@ static double more_bytes(const again_state *s, uint32_t set, sn_id id) {
 static void count_reader(again_state *s, sn_id user, sn_id x) {
   const sn_lowering *l = s->l;
   const sn_id base = l->views[x].base;
-  if (!s->saved[base] || kernel_of(l, user) == kernel_of(l, base)) return;
+  if (s->saved[base] == 0 || kernel_of(l, user) == kernel_of(l, base)) return;
   if (x != base || !takes_elements(l, user)) {
     s->saved[base] = 0;
     return;

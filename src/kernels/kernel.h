@@ -61,6 +61,7 @@ typedef struct sn_kernel {
   sn_reduce_plan reduce;
   sn_row_plan row;
   sn_gemm gemm;
+  const sn_gemm_run_time *gemm_run_time; /* whose kernel gemm has, or NULL */
   sn_code code;
   int64_t batch;
   sn_stage stages[SN_MAX_STAGES];
@@ -72,9 +73,10 @@ typedef struct sn_kernel {
 
 typedef struct sn_machine { /* what a kernel is made for */
   sn_isa_id isa;
-  bool deterministic; /* no FMA */
-  bool jit;           /* make code at run time where the platform can */
-  bool relaxed_simd;  /* it may use relaxed SIMD */
+  bool deterministic;           /* no FMA */
+  bool jit;                     /* make code at run time where the platform can */
+  bool relaxed_simd;            /* it may use relaxed SIMD */
+  const sn_gemm_run_time *gemm; /* micro-kernels made at run time, or NULL */
 } sn_machine;
 
 sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_group *group,
