@@ -81,6 +81,8 @@ typedef struct sn_options {
   int threads;                   /* lanes that compute, caller included; 0: one per core */
   size_t memory_limit_bytes;     /* 0: none */
   bool deterministic;            /* drop FMA: the same bits natively and in WebAssembly */
+  bool no_jit;                   /* WebAssembly: make no code at run time; the same results */
+  bool relaxed_simd;             /* WebAssembly: the engine knows relaxed SIMD */
 } sn_options;
 
 /* Creates a context with *options (NULL: defaults) in *out. [new, m a] */
@@ -115,7 +117,8 @@ SN_API const char *sn_isa(const sn_context *ctx);
 SN_API void sn_set_debug(sn_context *ctx, int level);
 
 /* Switches a compiler pass of programs compiled from now on; SN_ERR_ARGUMENT for an unknown name.
- * Passes by number, 0 .. sn_pass_count() - 1, in the order they run. [-, a] */
+ * Passes by number, 0 .. sn_pass_count() - 1, in the order they run; the last two are "fuse" and
+ * "jit". [-, a] */
 SN_API sn_status sn_pass_enable(sn_context *ctx, const char *name, bool on);
 SN_API int sn_pass_count(void);
 SN_API const char *sn_pass_name(int index);
@@ -222,6 +225,18 @@ SN_API sn_tensor *sn_concat(sn_tensor *const *inputs, size_t count, int axis);
 SN_API sn_tensor *sn_astype(sn_tensor *x, sn_dtype dtype);
 SN_API sn_tensor *sn_bitcast(sn_tensor *x, sn_dtype dtype); /* float32 <-> int32, same bits */
 
+/* x kept between lo and hi, which broadcast; NULL: no bound on that side. [new, m s d] */
+SN_API sn_tensor *sn_clip(sn_tensor *x, sn_tensor *lo, sn_tensor *hi);
+
+/* x where x > 0; elsewhere alpha x (leaky_relu), alpha (e^x - 1) (elu). selu: elu with the parameters
+ * that keep mean 0 and variance 1, scaled. hardswish: x min(max(x + 3, 0), 6) / 6. gelu_tanh: gelu
+ * by a tanh, within 5e-4. Integers become float32. [new, m s d] */
+SN_API sn_tensor *sn_leaky_relu(sn_tensor *x, double alpha);
+SN_API sn_tensor *sn_elu(sn_tensor *x, double alpha);
+SN_API sn_tensor *sn_selu(sn_tensor *x);
+SN_API sn_tensor *sn_hardswish(sn_tensor *x);
+SN_API sn_tensor *sn_gelu_tanh(sn_tensor *x);
+
 /* e^x / sum e^x along axis, and its logarithm; stable for large x. [new, m s d] */
 SN_API sn_tensor *sn_softmax(sn_tensor *x, int axis);
 SN_API sn_tensor *sn_log_softmax(sn_tensor *x, int axis);
@@ -289,6 +304,18 @@ SN_API sn_status sn_compile(sn_context *ctx, sn_tensor *const *inputs, size_t n_
                             sn_tensor *const *outputs, size_t n_outputs, const bool *donate,
                             sn_program **out);
 
+/* How a program is compiled where that differs from its context. All zero: not at all. */
+typedef struct sn_program_options {
+  const bool *donate;                /* as in sn_compile */
+  uint32_t passes_off, passes_on;    /* bit i: pass number i */
+  bool record;                       /* keep what the compiler did, for sn_program_inspection */
+} sn_program_options;
+
+/* As sn_compile. options may be NULL. [new, m a] */
+SN_API sn_status sn_compile_with(sn_context *ctx, sn_tensor *const *inputs, size_t n_inputs,
+                                 sn_tensor *const *outputs, size_t n_outputs,
+                                 const sn_program_options *options, sn_program **out);
+
 /* Runs the program; outputs receives new tensors. Inputs are evaluated first when lazy and must
  * have the placeholders' shapes and dtypes. Donated inputs must not be read afterwards; one that
  * others hold or lazily depend on is copied first and stays theirs. [new, m s d w] */
@@ -310,16 +337,31 @@ typedef struct sn_program_info {
 SN_API void sn_program_describe(const sn_program *program, sn_program_info *out);
 SN_API void sn_program_release(sn_program *program);
 
-/* The graph after a stage ("trace", a pass name, "groups", "plan") as stable text or DOT; NULL for
- * an unknown stage. The text belongs to the program. Recorded only while sn_set_debug is >= 5. [-,
- * -] */
+/* The graph after a stage ("trace", a pass name, "groups", "plan", "kernels") as stable text; NULL
+ * for an unknown stage. The text belongs to the program. Recorded only for programs compiled with
+ * `record` or while sn_set_debug is >= 5. [-, -] */
 SN_API const char *sn_program_text(const sn_program *program, const char *stage);
+
+/* What the compiler did, as one JSON text: the graph after every stage as text, DOT, nodes and
+ * edges, the kernels, the plan of memory. It belongs to the program; NULL unless compiled with
+ * `record`. [-, -] */
+SN_API const char *sn_program_inspection(const sn_program *program);
+
+/* The WebAssembly emitted for a kernel as text, or a comment that says that there is none; NULL for
+ * a kernel that does not exist. Belongs to the program; listed only with `record`. [-, -] */
+SN_API const char *sn_program_wat(const sn_program *program, size_t kernel);
+
+/* The program as standalone C11: one function per kernel, and
+ *   void name(const float *a0, ..., float *out0, ...)
+ * which calls them. *out belongs to the program and lives until the next call. [-, m] */
+SN_API sn_status sn_program_c_source(sn_program *program, const char *name, const char **out);
 
 /* ---- profile --------------------------------------------------------------------------------- */
 
 typedef struct sn_kernel_profile {
   const char *name; /* e.g. "matmul+add+relu" */
-  const char *kind; /* "map", "reduce", "contraction" */
+  const char *kind; /* "map", "scalar", "reduce", "row", "contraction", "ready" */
+  const char *engine; /* of the last call: "vm", "jit", "ready" */
   double ms;        /* summed over calls: from first start to last end over the lanes */
   double flops;     /* summed over calls */
   double bytes;     /* summed over calls */
@@ -329,9 +371,15 @@ typedef struct sn_kernel_profile {
 
 typedef struct sn_span {
   double begin_ms, end_ms; /* on the clock of sn_profile_now */
-  uint32_t kernel;         /* index into the kernel profiles */
+  uint32_t kernel;         /* index into the kernel profiles, or one of SN_SPAN_* */
   uint32_t lane;           /* 0: the caller or driver */
 } sn_span;
+
+/* Spans that are no kernel's: a whole run of a program, and compiling one. What a lane does not
+ * spend in kernels is within a run (waiting for other lanes, or handing out work), in the compiler,
+ * or outside of the library. */
+#define SN_SPAN_RUN UINT32_MAX
+#define SN_SPAN_COMPILE (UINT32_MAX - 1)
 
 /* Starts recording at most max_spans spans (more are counted, not kept). [-, m] */
 SN_API sn_status sn_profile_start(sn_context *ctx, size_t max_spans);

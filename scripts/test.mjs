@@ -5,7 +5,8 @@
 //   asan           ctest, ASan + UBSan, SINTER_TEST  js-newer    the same on the npm package `node`
 //   tsan           ctest, TSan, SINTER_TEST          cross       equal results natively and in wasm
 //   readme         the programs in README.md         browser     playground and package in browsers
-//   metrics        bench/metrics.csv           differential  random programs on every engine
+//   metrics        bench/metrics.csv                 differential   random programs on every engine
+//   jit            emitted modules against the VM
 //
 // All builds start at once, in the order in which the suites want them; a suite waits only for its
 // own. Suites run one after another. A suite prints one line, and its output when something failed.
@@ -74,6 +75,7 @@ const SUITES = [
   { name: 'js', needs: ['js'], parts: ['wasm'], run: () => nodeTests(systemNode(), 'js/test') },
   { name: 'js-newer', needs: ['js'], parts: ['wasm'], run: () => nodeTests(newerNode(), 'js/test') },
   { name: 'metrics', needs: ['js'], parts: ['wasm'], run: () => nodeTests(systemNode(), 'tests/metrics') },
+  { name: 'jit', needs: ['native'], parts: ['native'], run: () => nodeTests(newerNode(), 'tests/jit') },
   { name: 'cross', needs: ['native', 'js'], parts: ['native', 'wasm'],
     run: () => nodeTests(newerNode(), 'tests/cross') },
   { name: 'differential', needs: ['wasm'], parts: ['wasm'],

@@ -30,16 +30,28 @@ static bool reclaim(void *user) {
   return sn_storage_trim(&ctx->storages) || sn_cache_trim(ctx);
 }
 
+/* Micro-kernels of its own, if the engine takes them. */
+static sn_status make_gemm(sn_context *ctx) {
+  sn_machine *machine = &ctx->options.machine;
+  if (!machine->jit || !machine->relaxed_simd || machine->deterministic) return SN_OK;
+  SN_TRY(sn_jit_gemm_make(&ctx->env, &ctx->gemm));
+  if (ctx->gemm.module && sn_code_is_ready(ctx->gemm.module)) machine->gemm = &ctx->gemm.kernels;
+  return SN_OK;
+}
+
 static sn_status start(sn_context *ctx, const sn_options *options) {
   const int threads = options && options->threads > 0 ? options->threads : sn_pool_cores();
   for (int i = 0; i < SN_PASS_COUNT; i++) ctx->options.pass_on[i] = sn_pass_table[i].on;
   ctx->options.fusion = true;
   ctx->options.machine.isa = sn_isa_detect();
   ctx->options.machine.deterministic = options && options->deterministic;
+  ctx->options.machine.jit = !(options && options->no_jit);
+  ctx->options.machine.relaxed_simd = options && options->relaxed_simd;
   ctx->jobs_end = &ctx->jobs;
   ctx->storages.env = &ctx->env;
   ctx->env.heap.reclaim = reclaim;
   ctx->env.heap.reclaim_user = ctx;
+  SN_TRY(make_gemm(ctx));
   return sn_pool_create(&ctx->env, threads < SN_POOL_MAX_LANES ? threads : SN_POOL_MAX_LANES,
                         &ctx->pool);
 }
@@ -70,6 +82,7 @@ void sn_context_destroy(sn_context *ctx) {
   if (ctx->pool) sn_jobs_collect(ctx, true);
   sn_pool_destroy(env, ctx->pool);
   sn_cache_clear(ctx);
+  sn_jit_gemm_free(&ctx->gemm);
   sn_storage_trim(&ctx->storages);
   sn_profiler_free(&ctx->profiler);
   sn_free(env, ctx->scope, ctx->cap_scope * sizeof(sn_tensor *));
@@ -105,18 +118,14 @@ void sn_set_debug(sn_context *ctx, int level) {
   ctx->env.debug = level < 0 ? 0 : level > SN_LOG_REWRITES ? SN_LOG_REWRITES : level;
 }
 
-int sn_pass_count(void) { return SN_PASS_COUNT + 1; }
+int sn_pass_count(void) { return SN_SWITCH_COUNT; }
 
-/* The passes of the table, and fusion behind them. */
-const char *sn_pass_name(int index) {
-  if (index == SN_PASS_COUNT) return "fuse";
-  return index >= 0 && index < SN_PASS_COUNT ? sn_pass_table[index].name : NULL;
-}
+const char *sn_pass_name(int index) { return sn_switch_name(index); }
 
 sn_status sn_pass_enable(sn_context *ctx, const char *name, bool on) {
-  for (int i = 0; i < sn_pass_count(); i++) {
-    if (strcmp(sn_pass_name(i), name) != 0) continue;
-    *(i < SN_PASS_COUNT ? &ctx->options.pass_on[i] : &ctx->options.fusion) = on;
+  for (int i = 0; i < SN_SWITCH_COUNT; i++) {
+    if (strcmp(sn_switch_name(i), name) != 0) continue;
+    *sn_switch(&ctx->options, i) = on;
     return SN_OK;
   }
   return sn_context_report(ctx, sn_fail(&ctx->env, SN_ERR_ARGUMENT, "no pass is called %s", name));

@@ -4,11 +4,12 @@
 #include <string.h>
 
 #include "api.h"
+#include "jit/modules.h"
 #include "tensor/tensor.h"
 
 /* JS reads these structs where they are. */
 _Static_assert(sizeof(void *) == 4 && sizeof(size_t) == 4, "tensors and sizes are 32-bit words");
-_Static_assert(sizeof(sn_kernel_profile) == 40, "layout known to js/src/profile.ts");
+_Static_assert(sizeof(sn_kernel_profile) == 48, "layout known to js/src/profile.ts");
 _Static_assert(sizeof(sn_span) == 24, "layout known to js/src/profile.ts");
 
 enum { SCRATCH_WORDS = 1024 };
@@ -42,10 +43,15 @@ void *sinter_worker_memory(uint32_t bytes) {
 
 /* ---- context --------------------------------------------------------------------------------- */
 
-sn_status sinter_create(int threads, bool deterministic, uint32_t memory_limit_bytes) {
+sn_status sinter_create(int threads, bool deterministic, bool jit, bool relaxed_simd,
+                        uint32_t memory_limit_bytes) {
   if (context) return SN_ERR_ARGUMENT;
   const sn_options options = {
-      .threads = threads, .deterministic = deterministic, .memory_limit_bytes = memory_limit_bytes};
+      .threads = threads,
+      .deterministic = deterministic,
+      .no_jit = !jit,
+      .relaxed_simd = relaxed_simd,
+      .memory_limit_bytes = memory_limit_bytes};
   return sn_context_create(&options, &context);
 }
 
@@ -61,6 +67,15 @@ void sinter_memory(void) {
   sn_memory_info info;
   sn_memory(context, &info);
   memcpy(scratch, &info, sizeof info);
+}
+
+void sinter_caches(void) {
+  sn_memory_info info;
+  sn_memory(context, &info);
+  const sn_code_counts code = sn_code_count();
+  const size_t counts[] = {info.programs, info.program_hits, info.program_misses, code.live,
+                           code.bytes,    code.hits,         code.refused};
+  memcpy(scratch, counts, sizeof counts);
 }
 
 void sinter_set_debug(int level) { sn_set_debug(context, level); }
@@ -201,6 +216,12 @@ sn_tensor *sinter_argmin(sn_tensor *x, int axis, bool keepdims) {
   return sn_argmin(x, axis, keepdims);
 }
 sn_tensor *sinter_matmul(sn_tensor *x, sn_tensor *y) { return sn_matmul(x, y); }
+sn_tensor *sinter_clip(sn_tensor *x, sn_tensor *lo, sn_tensor *hi) { return sn_clip(x, lo, hi); }
+sn_tensor *sinter_leaky_relu(sn_tensor *x, double alpha) { return sn_leaky_relu(x, alpha); }
+sn_tensor *sinter_elu(sn_tensor *x, double alpha) { return sn_elu(x, alpha); }
+sn_tensor *sinter_selu(sn_tensor *x) { return sn_selu(x); }
+sn_tensor *sinter_hardswish(sn_tensor *x) { return sn_hardswish(x); }
+sn_tensor *sinter_gelu_tanh(sn_tensor *x) { return sn_gelu_tanh(x); }
 sn_tensor *sinter_softmax(sn_tensor *x, int axis) { return sn_softmax(x, axis); }
 sn_tensor *sinter_log_softmax(sn_tensor *x, int axis) { return sn_log_softmax(x, axis); }
 sn_tensor *sinter_layer_norm(sn_tensor *x, sn_tensor *weight, sn_tensor *bias, double eps) {
@@ -271,12 +292,17 @@ sn_status sinter_gradients(sn_tensor *y, uint32_t count) {
 
 sn_program *sinter_compile(uint32_t n_inputs, uint32_t n_outputs) {
   sn_tensor **inputs = scratch_tensors();
+  const int32_t *flags = scratch + n_inputs + n_outputs, *switches = flags + n_inputs;
   bool *donate = malloc(n_inputs + 1);
   if (!donate) return NULL;
-  for (uint32_t i = 0; i < n_inputs; i++) donate[i] = scratch[n_inputs + n_outputs + i] != 0;
+  for (uint32_t i = 0; i < n_inputs; i++) donate[i] = flags[i] != 0;
   sn_program *program = NULL;
-  const sn_status status =
-      sn_compile(context, inputs, n_inputs, inputs + n_inputs, n_outputs, donate, &program);
+  const sn_program_options options = {.donate = donate,
+                                      .passes_off = (uint32_t)switches[0],
+                                      .passes_on = (uint32_t)switches[1],
+                                      .record = switches[2] != 0};
+  const sn_status status = sn_compile_with(context, inputs, n_inputs, inputs + n_inputs, n_outputs,
+                                           &options, &program);
   free(donate);
   return status ? NULL : program;
 }
@@ -295,16 +321,18 @@ sn_status sinter_program_run_async(sn_program *program, uint32_t n_inputs, uint3
 
 void sinter_program_release(sn_program *program) { sn_program_release(program); }
 
-void sinter_program_describe(const sn_program *program) {
-  sn_program_info info;
-  sn_program_describe(program, &info);
-  const double fields[] = {(double)info.nodes,       (double)info.kernels, (double)info.arena_bytes,
-                           (double)info.naive_bytes, info.flops,           info.bytes};
-  memcpy(scratch, fields, sizeof fields);
+const char *sinter_program_inspection(const sn_program *program) {
+  return sn_program_inspection(program);
 }
 
-const char *sinter_program_text(const sn_program *program) {
-  return sn_program_text(program, (const char *)scratch);
+const char *sinter_program_wat(const sn_program *program, uint32_t kernel) {
+  return sn_program_wat(program, kernel);
+}
+
+const char *sinter_program_c_source(sn_program *program) {
+  const char *source = NULL;
+  sn_program_c_source(program, (const char *)scratch, &source);
+  return source;
 }
 
 /* ---- profile --------------------------------------------------------------------------------- */

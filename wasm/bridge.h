@@ -24,7 +24,8 @@ int32_t *SN_EXPORT(sinter_scratch)(uint32_t words);
 void *SN_EXPORT(sinter_worker_memory)(uint32_t bytes);
 
 /* ---- context ---- */
-sn_status SN_EXPORT(sinter_create)(int threads, bool deterministic, uint32_t memory_limit_bytes);
+sn_status SN_EXPORT(sinter_create)(int threads, bool deterministic, bool jit, bool relaxed_simd,
+                                   uint32_t memory_limit_bytes);
 void *SN_EXPORT(sinter_pool)(void);  /* the sn_pool that workers enter, or NULL */
 void SN_EXPORT(sinter_revive)(void); /* after dead workers were marked: see sn_pool_revive */
 const char *SN_EXPORT(sinter_isa)(void);
@@ -33,6 +34,8 @@ sn_status SN_EXPORT(sinter_error_status)(void);
 const char *SN_EXPORT(sinter_error_message)(void);
 void SN_EXPORT(sinter_error_clear)(void);
 void SN_EXPORT(sinter_memory)(void); /* out: the fields of sn_memory_info */
+/* out: programs cached, hits, misses; modules of run-time code alive, their bytes, shared, refused */
+void SN_EXPORT(sinter_caches)(void);
 void SN_EXPORT(sinter_set_debug)(int level);
 int SN_EXPORT(sinter_pass_count)(void);
 const char *SN_EXPORT(sinter_pass_name)(int index);
@@ -75,6 +78,12 @@ sn_tensor *SN_EXPORT(sinter_norm)(sn_tensor *x, uint32_t axes, bool keepdims, do
 sn_tensor *SN_EXPORT(sinter_argmax)(sn_tensor *x, int axis, bool keepdims);
 sn_tensor *SN_EXPORT(sinter_argmin)(sn_tensor *x, int axis, bool keepdims);
 sn_tensor *SN_EXPORT(sinter_matmul)(sn_tensor *x, sn_tensor *y);
+sn_tensor *SN_EXPORT(sinter_clip)(sn_tensor *x, sn_tensor *lo, sn_tensor *hi); /* 0: no bound */
+sn_tensor *SN_EXPORT(sinter_leaky_relu)(sn_tensor *x, double alpha);
+sn_tensor *SN_EXPORT(sinter_elu)(sn_tensor *x, double alpha);
+sn_tensor *SN_EXPORT(sinter_selu)(sn_tensor *x);
+sn_tensor *SN_EXPORT(sinter_hardswish)(sn_tensor *x);
+sn_tensor *SN_EXPORT(sinter_gelu_tanh)(sn_tensor *x);
 sn_tensor *SN_EXPORT(sinter_softmax)(sn_tensor *x, int axis);
 sn_tensor *SN_EXPORT(sinter_log_softmax)(sn_tensor *x, int axis);
 /* weight and bias may be 0: none */
@@ -106,7 +115,8 @@ sn_tensor *SN_EXPORT(sinter_variable)(sn_tensor *x);
 void SN_EXPORT(sinter_untrack)(sn_tensor *t);
 /* in: count tensors; out, behind them: as many derivatives */
 sn_status SN_EXPORT(sinter_gradients)(sn_tensor *y, uint32_t count);
-/* in: n_inputs placeholders, n_outputs tensors, n_inputs donation flags */
+/* in: n_inputs placeholders, n_outputs tensors, n_inputs donation flags, bits of passes to switch
+ * off, and on, whether to record */
 sn_program *SN_EXPORT(sinter_compile)(uint32_t n_inputs, uint32_t n_outputs);
 /* in: n_inputs tensors; out, behind them: the program's outputs, and of the async one the ticket.
  */
@@ -114,9 +124,10 @@ sn_status SN_EXPORT(sinter_program_run)(sn_program *program, uint32_t n_inputs);
 sn_status SN_EXPORT(sinter_program_run_async)(sn_program *program, uint32_t n_inputs,
                                               uint32_t n_outputs);
 void SN_EXPORT(sinter_program_release)(sn_program *program);
-void SN_EXPORT(sinter_program_describe)(
-    const sn_program *program); /* out: sn_program_info as doubles */
-const char *SN_EXPORT(sinter_program_text)(const sn_program *program); /* in: name of the stage */
+const char *SN_EXPORT(sinter_program_inspection)(const sn_program *program);
+const char *SN_EXPORT(sinter_program_wat)(const sn_program *program, uint32_t kernel);
+/* in: name of the function */
+const char *SN_EXPORT(sinter_program_c_source)(sn_program *program);
 
 /* ---- profile ---- */
 sn_status SN_EXPORT(sinter_profile_start)(uint32_t max_spans);

@@ -37,6 +37,16 @@ export {
 
 export * from './ops.gen.js';
 export {
+  clip,
+  elu,
+  gelu,
+  hardswish,
+  leakyRelu,
+  selu,
+  type AlphaOptions,
+  type GeluOptions,
+} from './activations.js'; // its gelu, which takes options, before that of the table
+export {
   all,
   any,
   argmax,
@@ -109,10 +119,23 @@ export { evaluate as eval, memory, passes, setDebug, setPass, type MemoryInfo } 
 export { grad, valueAndGrad, type GradOf, type GradOptions, type Grads } from './transforms.js';
 export { jit, type JitOptions, type Jitted } from './jit.js';
 export { trainStep, type TrainState, type TrainStep } from './train.js';
-export { inspect, type Inspection, type Stage } from './inspect.js';
+export type { CompileOptions } from './program.js';
+export {
+  inspect,
+  type Cut,
+  type InspectedKernel,
+  type InspectedMemory,
+  type Inspection,
+  type MemoryBlock,
+  type Stage,
+  type StageEdge,
+  type StageNode,
+} from './inspect.js';
 export {
   profile,
   type ChromeTrace,
+  type Gaps,
+  type Interval,
   type KernelProfile,
   type LaneProfile,
   type Profile,

@@ -1,6 +1,7 @@
 // init: picks a module, makes its memory and its workers, and says what it chose and why.
 
 import { SinterError, UnsupportedError, errorFromStatus } from './errors.js';
+import { CodeTable } from './runtime/code.js';
 import { clockOrigin, hostImports } from './runtime/host.js';
 import { awaitAlive, cores, isPage, isolation } from './runtime/environment.js';
 import { isThreaded, type Exports, type ThreadExports } from './runtime/exports.js';
@@ -16,9 +17,11 @@ export interface InitOptions {
   wasm?: WasmSource;
   /** Lanes that compute, the caller included. 'auto' (default): one per core. */
   threads?: 'auto' | number;
-  /** Kernels emitted at run time; this version has none and says so in info().reasons. */
+  /** Kernels are WebAssembly emitted at run time for their shapes (default true); without, and where
+   *  the engine refuses, an interpreter computes the same. */
   jit?: boolean;
-  /** Relaxed SIMD instructions; this version uses none and says so in info().reasons. */
+  /** Relaxed SIMD instructions in them, where the engine has any (default true); never if
+   *  deterministic. */
   relaxedSimd?: boolean;
   /** The same bits on every machine, natively and in WebAssembly, at the price of fused multiply-add. */
   deterministic?: boolean;
@@ -39,13 +42,20 @@ export interface Info {
   crossOriginIsolated: boolean;
   /** Why something is off. */
   reasons: string[];
+  /** Compiled programs that are kept, and how often one was found there. */
+  programs: { cached: number; hits: number; misses: number };
+  /** Modules of run-time code: alive, their bytes, how often equal ones were shared, and how many the
+   *  engine refused. */
+  modules: { live: number; bytes: number; hits: number; refused: number };
 }
+
+type CacheCounts = [number, number, number, number, number, number, number];
 
 const MAX_LANES = 64;
 
 let started: { options: InitOptions; done: Promise<void> } | null = null;
 /** What does not change after init, and the reasons known then. */
-type Facts = Omit<Info, 'threads'>;
+type Facts = Omit<Info, 'threads' | 'programs' | 'modules'>;
 let facts: Facts | null = null;
 
 const OPTION_NAMES: readonly (keyof InitOptions)[] = [
@@ -90,12 +100,18 @@ export async function init(options: InitOptions = {}): Promise<Info> {
 
 /** What is in use, and the reasons for what is off. */
 export function info(): Info {
-  const { workers } = runtime();
+  const rt = runtime();
   const known = facts as Facts;
+  const failures = [...(rt.workers?.failures ?? [])];
+  rt.exports.sinter_caches();
+  const [cached, hits, misses, live, bytes, shared, refused] = rt.receive(0, 7) as CacheCounts;
+  if (refused > 0) failures.push(`jit: ${refused} modules of run-time code were refused`);
   return {
     ...known,
-    threads: workers?.lanes ?? 1,
-    reasons: [...known.reasons, ...(workers?.failures ?? [])],
+    threads: rt.workers?.lanes ?? 1,
+    reasons: [...known.reasons, ...failures],
+    programs: { cached, hits, misses },
+    modules: { live, bytes, hits: shared, refused },
   };
 }
 
@@ -145,13 +161,16 @@ async function choose(source: WasmSource | undefined): Promise<Choice> {
   return { module, memory: shared ?? ownMemory(), shared: shared !== null, reasons };
 }
 
-function instantiate({ module, memory }: Choice, clockBase: number): Promise<WebAssembly.Instance> {
-  return WebAssembly.instantiate(
+async function instantiate({ module, memory }: Choice, clockBase: number): Promise<WebAssembly.Instance> {
+  const code = new CodeTable(memory);
+  const instance = await WebAssembly.instantiate(
     module,
-    hostImports(memory, clockBase, () => {}),
+    hostImports(memory, clockBase, code, () => {}),
   ).catch((cause: unknown) => {
     throw new SinterError('load', `init: the module does not fit this version: ${String(cause)}`, { cause });
   });
+  code.attach(instance);
+  return instance;
 }
 
 /** Sends the workers that were started into the pool of the context. */
@@ -165,9 +184,18 @@ async function enterPool(
   await workers.enter({ module, memory, exports, pool: exports.sinter_pool(), clockBase });
 }
 
+const usesRelaxedSimd = ({ relaxedSimd = true, deterministic = false }: InitOptions): boolean =>
+  relaxedSimd && !deterministic && hasRelaxedSimd();
+
 function createContext(exports: Exports, lanes: number, options: InitOptions): void {
   const limit = Math.min(options.maxMemory ?? 0, 0xffffffff);
-  const status = exports.sinter_create(lanes, options.deterministic ? 1 : 0, limit);
+  const status = exports.sinter_create(
+    lanes,
+    options.deterministic ? 1 : 0,
+    options.jit === false ? 0 : 1,
+    usesRelaxedSimd(options) ? 1 : 0,
+    limit,
+  );
   if (status !== 0) throw errorFromStatus(status, 'init: the core could not be created');
 }
 
@@ -211,15 +239,14 @@ async function start(options: InitOptions): Promise<void> {
 
 function describe(ready: Runtime, { shared, reasons }: Choice, options: InitOptions): Facts {
   if (!shared && options.wasm === undefined) console.info(`sinter: ${reasons.join('; ')}`);
-  if (options.jit) reasons.push('jit: not in this version');
-  if (options.relaxedSimd) {
-    reasons.push(hasRelaxedSimd() ? 'relaxedSimd: not in this version' : 'relaxedSimd: not in this engine');
-  }
+  if (options.jit === false) reasons.push('jit: switched off');
+  if (!hasRelaxedSimd()) reasons.push('relaxedSimd: not in this engine');
+  else if (!usesRelaxedSimd(options)) reasons.push('relaxedSimd: switched off');
   return {
     version: ready.text(ready.exports.sinter_version()),
     simd: true,
-    relaxedSimd: false,
-    jit: false,
+    relaxedSimd: usesRelaxedSimd(options) && options.jit !== false,
+    jit: options.jit !== false,
     isa: ready.text(ready.exports.sinter_isa()),
     deterministic: options.deterministic ?? false,
     crossOriginIsolated: isolation().isolated,

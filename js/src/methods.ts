@@ -1,6 +1,8 @@
 // Functions with a hand-written front as methods of Tensor. The elementwise methods come from the op
 // table; both are put on the prototype here, so that tensor.ts needs to know neither.
 
+import * as activations from './activations.js';
+import type { AlphaOptions, GeluOptions } from './activations.js';
 import type { TensorLike } from './apply.js';
 import type { Axes } from './axes.js';
 import type { DTypeName } from './dtype.js';
@@ -15,6 +17,12 @@ import * as shapes from './shape.js';
 import { Tensor } from './tensor.js';
 
 export interface FrontMethods {
+  clip(lo: TensorLike | null, hi?: TensorLike | null): Tensor;
+  leakyRelu(options?: AlphaOptions): Tensor;
+  elu(options?: AlphaOptions): Tensor;
+  selu(): Tensor;
+  hardswish(): Tensor;
+  gelu(options?: GeluOptions): Tensor;
   sum(options?: ReduceOptions | Axes): Tensor;
   prod(options?: ReduceOptions | Axes): Tensor;
   mean(options?: ReduceOptions | Axes): Tensor;
@@ -66,6 +74,12 @@ const fronts: {
     ...args: Parameters<FrontMethods[K]>
   ) => ReturnType<FrontMethods[K]>;
 } = {
+  clip: activations.clip,
+  elu: activations.elu,
+  gelu: activations.gelu,
+  hardswish: activations.hardswish,
+  leakyRelu: activations.leakyRelu,
+  selu: activations.selu,
   all: reductions.all,
   any: reductions.any,
   argmax: reductions.argmax,

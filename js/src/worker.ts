@@ -2,6 +2,7 @@
 // thread-local block, and stays in the loop of its lane (or of the driver) until the pool ends or a
 // trap throws it out. Runs as a module worker and in Node's worker_threads.
 
+import { CodeTable } from './runtime/code.js';
 import { DRIVER_LANE, type ThreadExports } from './runtime/exports.js';
 import { nodeModule } from './runtime/environment.js';
 import { hostImports } from './runtime/host.js';
@@ -25,10 +26,12 @@ function enter(exports: ThreadExports, { pool, lane, stack, tls }: StartMessage)
 function start(message: StartMessage): void {
   let exports: ThreadExports | null = null;
   try {
-    const imports = hostImports(message.memory, message.clockBase, (ticket) =>
+    const code = new CodeTable(message.memory);
+    const imports = hostImports(message.memory, message.clockBase, code, (ticket) =>
       report({ kind: 'done', ticket }),
     );
     const instance = new WebAssembly.Instance(message.module, imports);
+    code.attach(instance);
     exports = instance.exports as unknown as ThreadExports;
     enter(exports, message);
   } catch (error) {

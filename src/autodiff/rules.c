@@ -45,6 +45,7 @@ static void grad_none(const sn_rule_site *s) { (void)s; }
 #define grad_logical_not grad_none
 #define grad_logical_and grad_none
 #define grad_logical_or grad_none
+#define grad_logical_xor grad_none
 #define grad_bitwise_and grad_none
 #define grad_bitwise_or grad_none
 #define grad_bitwise_xor grad_none
@@ -316,6 +317,69 @@ GRAD(erf) {
   s->dx[0] = MUL(MUL(NUM(1.1283791670955126), UNARY(exp, UNARY(neg, UNARY(square, X)))), DY);
 }
 
+/* y = 2^x: dx = ln 2 y dy */
+GRAD(exp2) { s->dx[0] = MUL(MUL(NUM(0.6931471805599453), Y), DY); }
+
+/* y = e^x - 1: dx = (y + 1) dy */
+GRAD(expm1) { s->dx[0] = MUL(ADD(Y, NUM(1)), DY); }
+
+/* y = log2 x: dx = dy / (ln 2 x) */
+GRAD(log2) { s->dx[0] = DIV(MUL(NUM(1.4426950408889634), DY), X); }
+
+/* y = tan x: dx = (1 + y^2) dy */
+GRAD(tan) { s->dx[0] = MUL(ADD(NUM(1), UNARY(square, Y)), DY); }
+
+/* 1 - x^2, without cancellation near 1 */
+static sn_id one_minus_square(const sn_rule_site *s) { return MUL(SUB(NUM(1), X), ADD(NUM(1), X)); }
+
+/* y = asin x: dx = dy / sqrt(1 - x^2) */
+GRAD(asin) { s->dx[0] = DIV(DY, UNARY(sqrt, one_minus_square(s))); }
+
+/* y = acos x: dx = -dy / sqrt(1 - x^2) */
+GRAD(acos) { s->dx[0] = DIV(UNARY(neg, DY), UNARY(sqrt, one_minus_square(s))); }
+
+/* y = atan x: dx = dy / (1 + x^2) */
+GRAD(atan) { s->dx[0] = DIV(DY, ADD(NUM(1), UNARY(square, X))); }
+
+/* y = sinh x: dx = cosh x dy */
+GRAD(sinh) { s->dx[0] = MUL(UNARY(cosh, X), DY); }
+
+/* y = cosh x: dx = sinh x dy */
+GRAD(cosh) { s->dx[0] = MUL(UNARY(sinh, X), DY); }
+
+/* y = asinh x: dx = dy / sqrt(x^2 + 1) */
+GRAD(asinh) { s->dx[0] = DIV(DY, UNARY(sqrt, ADD(UNARY(square, X), NUM(1)))); }
+
+/* y = acosh x: dx = dy / sqrt((x - 1) (x + 1)) */
+GRAD(acosh) { s->dx[0] = DIV(DY, UNARY(sqrt, MUL(SUB(X, NUM(1)), ADD(X, NUM(1))))); }
+
+/* y = atanh x: dx = dy / (1 - x^2) */
+GRAD(atanh) { s->dx[0] = DIV(DY, one_minus_square(s)); }
+
+/* y = x s with s = sigmoid x: dx = (s + y (1 - s)) dy */
+GRAD(silu) {
+  const sn_id sigmoid = UNARY(sigmoid, X);
+  s->dx[0] = MUL(ADD(sigmoid, MUL(Y, SUB(NUM(1), sigmoid))), DY);
+}
+
+/* y = ln(1 + e^x): dx = sigmoid x dy */
+GRAD(softplus) { s->dx[0] = MUL(UNARY(sigmoid, X), DY); }
+
+/* y = x Phi(x): dx = (Phi(x) + x phi(x)) dy, phi(x) = e^(-x^2/2) / sqrt(2 pi), Phi(x) = (1 + erf(x
+ * / sqrt 2)) / 2 */
+GRAD(gelu) {
+  const sn_id phi = MUL(NUM(0.3989422804014327), UNARY(exp, MUL(NUM(-0.5), UNARY(square, X))));
+  const sn_id twice = ADD(NUM(1), UNARY(erf, MUL(NUM(0.7071067811865476), X)));
+  s->dx[0] = MUL(ADD(MUL(NUM(0.5), twice), MUL(X, phi)), DY);
+}
+
+/* y = x t with t = tanh(softplus x): dx = (t + x (1 - t^2) sigmoid x) dy */
+GRAD(mish) {
+  const sn_id t = UNARY(tanh, UNARY(softplus, X));
+  const sn_id slope = MUL(SUB(NUM(1), UNARY(square, t)), UNARY(sigmoid, X));
+  s->dx[0] = MUL(ADD(t, MUL(X, slope)), DY);
+}
+
 /* y = max(x, 0): dx = dy where y > 0 */
 GRAD(relu) { s->dx[0] = WHERE(BINARY(greater, Y, NUM(0)), DY, NUM(0)); }
 
@@ -351,6 +415,19 @@ GRAD(pow) {
     const sn_id zero = BINARY(equal, X, NUM(0));
     s->dx[1] = MUL(MUL(UNARY(log, WHERE(zero, NUM(1), X)), Y), DY);
   }
+}
+
+/* y = u - n v with whole n: du = dy, dv = -n dy */
+GRAD(mod) {
+  s->dx[0] = DY;
+  if (s->wanted[1]) s->dx[1] = MUL(UNARY(round, DIV(SUB(Y, X), X1)), DY);
+}
+
+/* y = atan2(u, v): du = v dy / (u^2 + v^2), dv = -u dy / (u^2 + v^2) */
+GRAD(atan2) {
+  const sn_id share = DIV(DY, ADD(UNARY(square, X), UNARY(square, X1)));
+  if (s->wanted[0]) s->dx[0] = MUL(X1, share);
+  if (s->wanted[1]) s->dx[1] = MUL(UNARY(neg, X), share);
 }
 
 /* y = max(u, v): the larger one gets dy; a tie is shared half and half (as JAX and PyTorch do) */

@@ -42,7 +42,32 @@ sn_status sn_fuse_graph(const sn_graph *graph, bool fusion, sn_groups *out);
 /* Merges dimensions that are contiguous in all operands, and drops those of size 1. */
 void sn_merge_dims(sn_group *group);
 
-/* The groups as stable text. */
+/* values.c: buffers, each once, in order of first use. One set serves many groups. */
+typedef struct sn_value_set {
+  uint32_t *ids;
+  size_t n;
+  uint32_t *seen, stamp; /* per value: the stamp of the last collection that met it */
+} sn_value_set;
+
+sn_status sn_value_set_init(sn_value_set *set, sn_arena *arena, const sn_groups *groups);
+void sn_group_reads(const sn_group *group, sn_value_set *set);
+void sn_group_writes(const sn_group *group, sn_value_set *set);
+/* First what it writes (the result says how many), then what it only reads. */
+size_t sn_group_buffers(const sn_group *group, sn_value_set *set);
+
+/* explain.c: what becomes of an edge of the graph. */
+typedef struct sn_edge_note {
+  const char *reason; /* "fused", or why not */
+  bool cut;           /* one kernel reads from memory what another computes */
+} sn_edge_note;
+
+/* Notes on all edges, as in graph->edges. Linear. */
+sn_status sn_explain_edges(const sn_groups *groups, sn_arena *arena, const sn_edge_note **out);
+
+/* print.c: one group, and all, as stable text. */
+struct sn_text;
+void sn_group_print(struct sn_text *text, size_t number, const sn_group *group);
+const char *sn_cut_reason(sn_cut why);
 sn_status sn_groups_text(const sn_groups *groups, sn_arena *arena, const char **out);
 
 #endif

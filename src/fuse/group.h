@@ -155,6 +155,7 @@ typedef struct sn_cut_record {
 /* The graph cut into groups, in an order in which they can run. */
 typedef struct sn_groups {
   const sn_graph *graph;
+  bool fusion; /* false: one kernel per op */
   sn_group *groups;
   size_t n_groups;
   sn_value *values;
@@ -163,6 +164,7 @@ typedef struct sn_groups {
   size_t n_outputs;
   sn_cut_record *cuts;
   size_t n_cuts;
+  uint32_t *kernel_of; /* per node: the (last) group that computes it, or SN_NONE */
 } sn_groups;
 
 /* The name of a kind; "scalar" for a map over one point. */

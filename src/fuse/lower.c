@@ -444,7 +444,14 @@ sn_status sn_lower_groups(const sn_graph *g, const sn_view *views, const sn_part
   SN_TRY(list_members(&l));
   SN_TRY(find_values(&l));
   SN_TRY(sn_arena_alloc(l.arena, count_groups(&l), sizeof *out->groups, (void **)&out->groups));
-  for (size_t set = 0; set < p->n_sets; set++) SN_TRY(lower_set(&l, set));
+  SN_TRY(sn_arena_alloc(l.arena, g->n_nodes, sizeof *out->kernel_of, (void **)&out->kernel_of));
+  for (sn_id id = 0; id < g->n_nodes; id++) out->kernel_of[id] = SN_NONE;
+  for (size_t set = 0; set < p->n_sets; set++) {
+    size_t n;
+    const sn_id *nodes = sn_lower_members(&l, set, &n);
+    SN_TRY(lower_set(&l, set));
+    for (size_t i = 0; i < n; i++) out->kernel_of[nodes[i]] = (uint32_t)out->n_groups - 1;
+  }
   for (size_t i = 0; i < out->n_groups; i++) {
     count_work(&out->groups[i]);
     sn_merge_dims(&out->groups[i]);
@@ -458,5 +465,7 @@ sn_status sn_fuse_graph(const sn_graph *g, bool fusion, sn_groups *out) {
   for (sn_id id = 0; id < g->n_nodes; id++) SN_CHECK(g->env, sn_view_of(g, views, id, &views[id]));
   sn_partition partition;
   SN_TRY(sn_partition_graph(g, views, fusion, &partition));
-  return sn_lower_groups(g, views, &partition, out);
+  SN_TRY(sn_lower_groups(g, views, &partition, out));
+  out->fusion = fusion;
+  return SN_OK;
 }

@@ -3,11 +3,14 @@
 #include "base/text.h"
 #include "fuse/fuse.h"
 
-static const char *const cut_reasons[] = {
-    [SN_CUT_VIEW] = "read through a view",
-    [SN_CUT_TWO_HEADS] = "its inputs come from two reductions or contractions",
-    [SN_CUT_LIMIT] = "the group would get too large",
-    [SN_CUT_KIND] = "made by pad, concat or a kernel of its own"};
+const char *sn_cut_reason(sn_cut why) {
+  static const char *const reasons[] = {
+      [SN_CUT_VIEW] = "read through a view",
+      [SN_CUT_TWO_HEADS] = "its inputs come from two reductions or contractions",
+      [SN_CUT_LIMIT] = "the group would get too large",
+      [SN_CUT_KIND] = "made by pad, concat or a kernel of its own"};
+  return reasons[why];
+}
 
 const char *sn_group_kind_name(const sn_group *group) {
   static const char *const names[SN_GROUP_KIND_COUNT] = {[SN_GROUP_MAP] = "map",
@@ -85,7 +88,7 @@ static void print_ready(sn_text *t, const sn_group *g) {
   sn_text_add(t, "\n");
 }
 
-static void print_group(sn_text *t, size_t i, const sn_group *g) {
+void sn_group_print(sn_text *t, size_t i, const sn_group *g) {
   sn_text_add(t, "k%zu %s %s", i, sn_group_kind_name(g), g->name);
   print_dims(t, "space", g->space, g->space_rank);
   if (g->n_phases) print_dims(t, "reduced", g->reduced, g->reduced_rank);
@@ -110,10 +113,10 @@ static void print_group(sn_text *t, size_t i, const sn_group *g) {
 
 sn_status sn_groups_text(const sn_groups *groups, sn_arena *arena, const char **out) {
   sn_text t = sn_text_in(arena);
-  for (size_t i = 0; i < groups->n_groups; i++) print_group(&t, i, &groups->groups[i]);
+  for (size_t i = 0; i < groups->n_groups; i++) sn_group_print(&t, i, &groups->groups[i]);
   for (size_t i = 0; i < groups->n_cuts; i++)
     sn_text_add(&t, "cut %%%u -> %%%u: %s\n", groups->cuts[i].from, groups->cuts[i].to,
-                cut_reasons[groups->cuts[i].why]);
+                sn_cut_reason(groups->cuts[i].why));
   sn_text_add(&t, "return");
   for (size_t i = 0; i < groups->n_outputs; i++) sn_text_add(&t, " b%u", groups->outputs[i]);
   sn_text_add(&t, "\n");

@@ -17,7 +17,12 @@ sn_status sn_contraction_make(sn_arena *arena, const sn_machine *machine, sn_ker
   gemm->cs_a = (ptrdiff_t)g->a.strides[r - 1];
   gemm->rs_b = (ptrdiff_t)g->b.strides[r - 2];
   gemm->cs_b = (ptrdiff_t)g->b.strides[r - 1];
-  sn_gemm_plan(gemm, machine->isa, machine->deterministic);
+  const sn_gemm_run_time *run_time = machine->deterministic ? NULL : machine->gemm;
+  kernel->gemm_run_time = run_time;
+  if (run_time)
+    sn_gemm_plan_with(gemm, &run_time->ukr[gemm->dtype]);
+  else
+    sn_gemm_plan(gemm, machine->isa, machine->deterministic);
   kernel->batch = 1;
   for (int i = 0; i < r - 2; i++) kernel->batch *= g->space[i];
   kernel->n_stages = 1;
@@ -31,6 +36,7 @@ sn_status sn_contraction_make(sn_arena *arena, const sn_machine *machine, sn_ker
 typedef struct tile_context {
   const sn_kernel_run *run;
   int64_t first; /* flat index of this matrix's first element in the space */
+  const sn_code *code;
 } tile_context;
 
 /* Rows one behind the other, without the gaps between them. */
@@ -52,6 +58,10 @@ static void finish_tile(void *user, void *lane, int64_t row, int64_t col, int64_
   for (int64_t i = 0; i < rows; i++) {
     const char *from = (const char *)tile + (size_t)(i * ld) * item;
     const int64_t flat = t->first + (row + i) * k->gemm.n + col;
+    if (t->code) {
+      t->code->strip(t->run->values, lane, from, (int32_t)flat, (int32_t)cols);
+      continue;
+    }
     for (int64_t j = 0; j < cols; j += SN_STRIP) {
       const int64_t left = cols - j;
       const void *head = from + (size_t)j * item;
@@ -83,15 +93,24 @@ static char *address(const sn_kernel_run *run, const sn_operand *o, int64_t offs
 void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane) {
   const sn_kernel *k = run->kernel;
   const sn_group *g = k->group;
+  const sn_gemm_run_time *run_time = k->gemm_run_time;
   const sn_gemm *gemm = &k->gemm;
+  sn_gemm stand_in;
+  if (run_time && !run_time->ready(run_time->module)) {
+    stand_in = k->gemm;
+    stand_in.ukr = sn_gemm_ukr_stand_in(k->gemm.dtype);
+    gemm = &stand_in;
+  }
   void *scratch = (char *)lane + k->scratch_offset;
   const bool plain = is_plain(k);
-  if (!plain) sn_vm_begin(&k->post, lane, run->values);
+  const sn_code *code = plain ? NULL : sn_code_ready(&k->code);
+  if (code && !code->strip) code = NULL;
+  if (!plain && !code) sn_vm_begin(&k->post, lane, run->values);
   for (int64_t u = begin; u < end; u++) {
     const int64_t batch = u / gemm->tasks, task = u % gemm->tasks;
     const char *a = address(run, &g->a, batch_offset(g, &g->a, batch));
     const char *b = address(run, &g->b, batch_offset(g, &g->b, batch));
-    tile_context t = {run, batch * gemm->m * gemm->n};
+    tile_context t = {run, batch * gemm->m * gemm->n, code};
     if (plain) {
       const sn_operand *to = &k->post.stores[0].at;
       sn_gemm_tile_to(gemm, a, b, address(run, to, to->offset + t.first), (ptrdiff_t)gemm->n, task,

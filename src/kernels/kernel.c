@@ -19,6 +19,13 @@ static sn_status make_map(sn_kernel *kernel) {
 static void map_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane) {
   const sn_kernel *k = run->kernel;
   const int64_t points = sn_group_points(k->group);
+  const sn_code *code = sn_code_ready(&k->code);
+  if (code && code->strip) {
+    const int64_t first = begin * SN_STRIP, last = end * SN_STRIP;
+    code->strip(run->values, lane, NULL, (int32_t)first,
+                (int32_t)((last < points ? last : points) - first));
+    return;
+  }
   sn_vm_begin(&k->post, lane, run->values);
   for (int64_t u = begin; u < end; u++) {
     const int64_t flat = u * SN_STRIP, left = points - flat;

@@ -15,6 +15,7 @@
 #ifndef SN_KERNELS_KERNEL_H
 #define SN_KERNELS_KERNEL_H
 
+#include "kernels/code.h"
 #include "kernels/fold.h"
 #include "kernels/gemm.h"
 #include "kernels/ready.h"
@@ -62,6 +63,8 @@ typedef struct sn_kernel {
   sn_reduce_plan reduce;
   sn_row_plan row;
   sn_gemm gemm;
+  const sn_gemm_run_time *gemm_run_time; /* whose kernel gemm has, or NULL */
+  sn_code code;
   int64_t batch;
   sn_ready_plan ready;
   sn_stage stages[SN_MAX_STAGES];
@@ -73,13 +76,21 @@ typedef struct sn_kernel {
 
 typedef struct sn_machine { /* what a kernel is made for */
   sn_isa_id isa;
-  bool deterministic; /* no FMA */
+  bool deterministic;           /* no FMA */
+  bool jit;                     /* make code at run time where the platform can */
+  bool relaxed_simd;            /* it may use relaxed SIMD */
+  const sn_gemm_run_time *gemm; /* micro-kernels made at run time, or NULL */
 } sn_machine;
 
 sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_group *group,
                          sn_kernel *out);
 
-/* print.c: the kernels as text. */
+/* What runs it: "vm", "jit" or "ready". */
+const char *sn_kernel_engine(const sn_kernel *kernel);
+
+/* print.c: one kernel, and all, as text. */
+struct sn_text;
+void sn_kernel_print(struct sn_text *text, size_t number, const sn_kernel *kernel);
 sn_status sn_kernels_text(const sn_kernel *kernels, size_t n, sn_arena *arena, const char **out);
 
 /* Everything a unit touches. */

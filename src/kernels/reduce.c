@@ -118,6 +118,7 @@ typedef struct worker {
   const sn_kernel_run *run;
   const sn_kernel *k;
   const sn_reduce_plan *p;
+  const sn_code *code; /* or NULL */
   void *pre, *post;
   char *result, *chunk, *fold, *levels;
 } worker;
@@ -129,6 +130,7 @@ static worker worker_in(const sn_kernel_run *run, void *lane) {
   return (worker){.run = run,
                   .k = k,
                   .p = &k->reduce,
+                  .code = sn_code_ready(&k->code),
                   .pre = (char *)lane + k->phase_offset[0],
                   .post = lane,
                   .result = accumulators,
@@ -152,6 +154,10 @@ static sn_counter counter_of(const worker *w, int64_t width) {
 
 /* Points [from, to) of the nest, at most SN_FOLD_BLOCK, into one item. */
 static void fold_block(const worker *w, int64_t from, int64_t to, void *item) {
+  if (w->code && w->code->fold) {
+    w->code->fold(w->run->values, w->fold, item, (int32_t)from, (int32_t)(to - from));
+    return;
+  }
   sn_block_fold f;
   sn_block_begin(&f, &w->p->fold, w->fold);
   for (int64_t i = from; i < to; i += SN_STRIP) {
@@ -176,6 +182,10 @@ static void reduce_row(const worker *w, int64_t output, int64_t from, int64_t to
 static void reduce_short_rows(const worker *w, int64_t first, int64_t n, char *items) {
   const int64_t length = w->p->length, most = SN_STRIP / length;
   const sn_fold_plan *p = &w->p->fold;
+  for (int64_t i = 0; w->code && w->code->fold && i < n; i++)
+    fold_block(w, (first + i) * length, (first + i + 1) * length,
+               items + (size_t)i * p->item_bytes);
+  if (w->code && w->code->fold) return;
   for (int64_t i = 0; i < n; i += most) {
     const int64_t rows = n - i < most ? n - i : most;
     const char *strip = pre_strip(w, (first + i) * length, rows * length);
@@ -186,17 +196,28 @@ static void reduce_short_rows(const worker *w, int64_t first, int64_t n, char *i
   }
 }
 
+/* chunk = points [from, to) of outputs [first, first + n), one after the other. */
+static void combine_points(const worker *w, int64_t first, int64_t n, int64_t from, int64_t to) {
+  if (w->code && w->code->columns) {
+    w->code->columns(w->run->values, w->fold, w->chunk, (int32_t)first, (int32_t)n, (int32_t)from,
+                     (int32_t)to);
+    return;
+  }
+  memcpy(w->chunk, pre_strip(w, from * w->p->outputs + first, n),
+         (size_t)n * w->p->fold.item_bytes);
+  for (int64_t j = from + 1; j < to; j++) {
+    const void *strip = pre_strip(w, j * w->p->outputs + first, n);
+    w->p->fold.combine(w->chunk, w->chunk, strip, strip, n);
+  }
+}
+
 /* Points [from, to) of outputs [first, first + n), columns mode. */
 static void reduce_columns(const worker *w, int64_t first, int64_t n, int64_t from, int64_t to,
                            void *items) {
   sn_counter c = counter_of(w, n);
   for (int64_t i = from; i < to; i += CHUNK) {
     const int64_t end = to - i < CHUNK ? to : i + CHUNK;
-    memcpy(w->chunk, pre_strip(w, i * w->p->outputs + first, n), (size_t)n * w->p->fold.item_bytes);
-    for (int64_t j = i + 1; j < end; j++) {
-      const void *strip = pre_strip(w, j * w->p->outputs + first, n);
-      w->p->fold.combine(w->chunk, w->chunk, strip, strip, n);
-    }
+    combine_points(w, first, n, i, end);
     sn_counter_push(&c, w->chunk);
   }
   sn_counter_finish(&c, items);
@@ -240,12 +261,22 @@ static void combine_blocks(const worker *w, int64_t first, int64_t n) {
   sn_counter_finish(&c, w->result);
 }
 
+static void finish_outputs(const worker *w, int64_t first, int64_t n) {
+  const void *head = w->result;
+  if (w->code && w->code->strip)
+    w->code->strip(w->run->values, w->post, head, (int32_t)first, (int32_t)n);
+  else
+    sn_vm_strip(&w->k->post, w->post, w->run->values, first, n, &(sn_vm_inputs){.heads = &head});
+}
+
 void sn_reduce_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane) {
   const worker w = worker_in(run, lane);
   const bool partial = run->kernel->n_stages == 2 && run->stage == 0;
   const bool combining = run->kernel->n_stages == 2 && run->stage == 1;
-  if (!combining) sn_vm_begin(&w.k->phases[0], w.pre, run->values);
-  if (!partial) sn_vm_begin(&w.k->post, w.post, run->values);
+  const bool folds =
+      w.code && (w.p->mode == SN_REDUCE_ROWS ? w.code->fold != NULL : w.code->columns != NULL);
+  if (!combining && !folds) sn_vm_begin(&w.k->phases[0], w.pre, run->values);
+  if (!partial && !(w.code && w.code->strip)) sn_vm_begin(&w.k->post, w.post, run->values);
   for (int64_t u = begin; u < end; u++) {
     if (partial) {
       reduce_block(&w, u);
@@ -257,7 +288,6 @@ void sn_reduce_units(const sn_kernel_run *run, int64_t begin, int64_t end, void 
       combine_blocks(&w, first, n);
     else
       reduce_outputs(&w, first, n);
-    const void *head = w.result;
-    sn_vm_strip(&w.k->post, w.post, run->values, first, n, &(sn_vm_inputs){.heads = &head});
+    finish_outputs(&w, first, n);
   }
 }

@@ -125,6 +125,13 @@ static void run_rows(row_worker *w, int64_t first, int64_t n) {
 
 void sn_row_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane) {
   const sn_kernel *k = run->kernel;
+  const sn_code *code = sn_code_ready(&k->code);
+  if (code && code->rows) {
+    const int64_t first = begin * k->row.unit, last = end * k->row.unit;
+    code->rows(run->values, lane, (int32_t)first,
+               (int32_t)((last < k->row.rows ? last : k->row.rows) - first));
+    return;
+  }
   row_worker w = {.run = run, .k = k, .lane = lane};
   for (uint32_t i = 0; i < k->group->n_kept; i++) w.kept[i] = w.lane + k->row.kept_offset[i];
   for (uint32_t i = 0; i < k->group->n_phases; i++)

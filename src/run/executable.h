@@ -25,12 +25,15 @@ typedef struct sn_executable {
   sn_plan plan;
   sn_kernel *kernels;
   size_t n_kernels;
+  struct sn_code_module *code; /* that the kernels call, or NULL */
   size_t n_arguments;
   void **values; /* base pointers of the run under way */
   size_t shared_offset, lanes_offset, lane_stride;
   double flops, bytes;
   sn_stage_text *texts; /* dumps of the stages, when asked for */
   size_t n_texts;
+  const char *inspection; /* what the compiler did, as JSON; NULL unless recorded */
+  const char **listings;  /* per kernel: the code emitted for it, or NULL; NULL unless recorded */
   uint32_t *profile_rows; /* per kernel, valid in profile_session */
   uint32_t profile_session;
 } sn_executable;

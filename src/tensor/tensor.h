@@ -13,6 +13,7 @@
 #ifndef SN_TENSOR_TENSOR_H
 #define SN_TENSOR_TENSOR_H
 
+#include "jit/gemm.h"
 #include "pipeline.h"
 #include "tensor/storage.h"
 #include "threads/driver.h"
@@ -69,7 +70,7 @@ typedef struct sn_compiled {
   sn_arena key_arena;
   sn_graph key;
   bool *donate; /* per argument; NULL: none */
-  uint32_t passes;
+  uint32_t switches;
   uint64_t last_use;
 } sn_compiled;
 
@@ -79,6 +80,7 @@ struct sn_context {
   sn_env env;
   sn_pool *pool;
   sn_compile_options options;
+  sn_jit_gemm gemm;
   sn_storage_pool storages;
   sn_error_info first_error; /* since the last clear */
   void *workspace;
@@ -146,10 +148,9 @@ void sn_jobs_wait(sn_context *ctx, uint32_t ticket);
 
 /* ---- cache.c --------------------------------------------------------------------------------- */
 
-/* The compiled form of *traced, from the cache or made now; one reference for the caller. donate
- * may be NULL. */
-sn_status sn_compile_cached(sn_context *ctx, const sn_graph *traced, const bool *donate,
-                            sn_compiled **out);
+/* The compiled form of *traced, from the cache or made now; one reference for the caller. */
+sn_status sn_compile_cached(sn_context *ctx, const sn_graph *traced,
+                            const sn_compile_options *options, sn_compiled **out);
 void sn_compiled_release(sn_context *ctx, sn_compiled *compiled);
 void sn_cache_clear(sn_context *ctx);
 

@@ -345,6 +345,16 @@ BUILD(softmax) { return (void)c, sn_square(sn_softmax(X, 0)); }
 BUILD(log_softmax) { return (void)c, sn_mul(sn_log_softmax(X, 1), X); }
 BUILD(layer_norm) { return (void)c, sn_square(sn_layer_norm(X, Y, x[2], 0.1)); }
 BUILD(rms_norm) { return (void)c, sn_square(sn_rms_norm(X, Y, 0.1)); }
+BUILD(clip) {
+  (void)c;
+  sn_tensor *above = sn_clip(X, sn_scalar(ctx, -1), NULL);
+  return sn_mul(above, sn_clip(X, sn_scalar(ctx, -1.5), sn_scalar(ctx, 1)));
+}
+BUILD(leaky_relu) { return (void)c, sn_square(sn_leaky_relu(X, 0.2)); }
+BUILD(elu) { return (void)c, sn_elu(X, 1.5); }
+BUILD(selu) { return (void)c, sn_selu(X); }
+BUILD(hardswish) { return (void)c, sn_hardswish(sn_mul(X, sn_scalar(ctx, 2))); }
+BUILD(gelu_tanh) { return (void)c, sn_gelu_tanh(X); }
 BUILD(unused) { return (void)c, sn_square(Y); }
 
 #undef X
@@ -420,6 +430,12 @@ static const grad_case structured[] = {
     CASE(layer_norm, 3, IN(2, 2, 4), IN(1, 4), IN(1, 4)),
     CASE(rms_norm, 2, IN(2, 2, 4), IN(1, 4)),
     CASE(used_often, 1, IN(1, 4)),
+    CASE(clip, 1, IN(2, 3, 4)),
+    CASE(leaky_relu, 1, IN(2, 3, 4)),
+    CASE(elu, 1, IN(2, 3, 4)),
+    CASE(selu, 1, IN(1, 12)),
+    CASE(hardswish, 1, IN(1, 12)),
+    CASE(gelu_tanh, 1, IN(1, 12)),
     CASE(unused, 2, IN(1, 4), IN(1, 2)),
 };
 #undef CASE
@@ -448,6 +464,10 @@ static sn_tensor *relu_of(sn_tensor *x, sn_tensor *y) { return (void)y, sn_relu(
 static sn_tensor *abs_of(sn_tensor *x, sn_tensor *y) { return (void)y, sn_abs(x); }
 static sn_tensor *max_of(sn_tensor *x, sn_tensor *y) { return (void)y, sn_max(x, 1, false); }
 static sn_tensor *min_of(sn_tensor *x, sn_tensor *y) { return (void)y, sn_min(x, 1, false); }
+static sn_tensor *elu_of(sn_tensor *x, sn_tensor *y) { return (void)y, sn_elu(x, 1); }
+static sn_tensor *leaky_of(sn_tensor *x, sn_tensor *y) { return (void)y, sn_leaky_relu(x, 0.25); }
+static sn_tensor *softplus_of_x(sn_tensor *x, sn_tensor *y) { return (void)y, sn_softplus(x); }
+static sn_tensor *gelu_of(sn_tensor *x, sn_tensor *y) { return (void)y, sn_gelu(x); }
 static sn_tensor *sqrt_of(sn_tensor *x, sn_tensor *y) { return (void)y, sn_sqrt(x); }
 static sn_tensor *float32_of(sn_tensor *x, sn_tensor *y) { return (void)y, sn_astype(x, SN_F32); }
 static sn_tensor *int32_of(sn_tensor *x, sn_tensor *y) { return (void)y, sn_astype(x, SN_I32); }
@@ -492,6 +512,12 @@ static void special_points(void **state) {
       {"maximum, ties share", sn_maximum, {1, 2, 3}, {1, 3, 2}, {0.5, 0, 1}, {0.5, 1, 0}},
       {"minimum, ties share", sn_minimum, {1, 2, 3}, {1, 3, 2}, {0.5, 1, 0}, {0.5, 0, 1}},
       {"sqrt", sqrt_of, {0, 4, 1}, {0}, {INFINITY, 0.25, 0.5}, {0}},
+      {"elu at 0 and far", elu_of, {0, 1000, -1000}, {0}, {1, 1, 0}, {0}},
+      {"leakyRelu", leaky_of, {0, 5, -5}, {0}, {0.25, 1, 0.25}, {0}},
+      {"softplus far", softplus_of_x, {0, 1000, -1000}, {0}, {0.5, 1, 0}, {0}},
+      {"gelu far", gelu_of, {0, 100, -100}, {0}, {0.5, 1, 0}, {0}},
+      {"atan2 on the axes", sn_atan2, {0, 2, 0}, {1, 0, -4}, {1, 0, -0.25}, {0, -0.5, 0}},
+      {"mod", sn_mod, {5, -5, 7}, {3, 3, -4}, {1, 1, 1}, {-1, 2, 2}},
       {"pow of 0", sn_pow, {0, 0, 0}, {0, 1, 2}, {0, 1, 0}, {0, 0, 0}},
       {"pow, whole",
        sn_pow,

@@ -6,7 +6,13 @@ export interface Exports {
   sinter_scratch(words: number): number;
   sinter_worker_memory(bytes: number): number;
 
-  sinter_create(threads: number, deterministic: number, memoryLimitBytes: number): number;
+  sinter_create(
+    threads: number,
+    deterministic: number,
+    jit: number,
+    relaxedSimd: number,
+    memoryLimitBytes: number,
+  ): number;
   sinter_pool(): number;
   sinter_revive(): void;
   sinter_isa(): number;
@@ -15,6 +21,7 @@ export interface Exports {
   sinter_error_message(): number;
   sinter_error_clear(): void;
   sinter_memory(): void;
+  sinter_caches(): void;
   sinter_set_debug(level: number): void;
   sinter_pass_count(): number;
   sinter_pass_name(index: number): number;
@@ -54,6 +61,12 @@ export interface Exports {
   sinter_argmax(x: number, axis: number, keepdims: number): number;
   sinter_argmin(x: number, axis: number, keepdims: number): number;
   sinter_matmul(x: number, y: number): number;
+  sinter_clip(x: number, lo: number, hi: number): number;
+  sinter_leaky_relu(x: number, alpha: number): number;
+  sinter_elu(x: number, alpha: number): number;
+  sinter_selu(x: number): number;
+  sinter_hardswish(x: number): number;
+  sinter_gelu_tanh(x: number): number;
   sinter_softmax(x: number, axis: number): number;
   sinter_log_softmax(x: number, axis: number): number;
   sinter_layer_norm(x: number, weight: number, bias: number, eps: number): number;
@@ -82,8 +95,9 @@ export interface Exports {
   sinter_program_run(program: number, inputs: number): number;
   sinter_program_run_async(program: number, inputs: number, outputs: number): number;
   sinter_program_release(program: number): void;
-  sinter_program_describe(program: number): void;
-  sinter_program_text(program: number): number;
+  sinter_program_inspection(program: number): number;
+  sinter_program_wat(program: number, kernel: number): number;
+  sinter_program_c_source(program: number): number;
 
   sinter_profile_start(maxSpans: number): number;
   sinter_profile_stop(): void;

@@ -1,6 +1,8 @@
 // What the module imports: its memory and the functions of module "host". The same on the main
 // thread and in every worker, so that all lanes share one clock.
 
+import type { CodeTable } from './code.js';
+
 /** Milliseconds since a common origin of all threads. */
 const sharedNow = (): number => performance.timeOrigin + performance.now();
 
@@ -31,6 +33,7 @@ export function quietly<T>(f: () => T): T {
 export function hostImports(
   memory: WebAssembly.Memory,
   clockBase: number,
+  code: CodeTable,
   jobDone: (ticket: number) => void,
 ): WebAssembly.Imports {
   return {
@@ -45,6 +48,8 @@ export function hostImports(
         if (!isQuiet) console.debug(readText(memory, address));
       },
       job_done: jobDone,
+      code_first: code.first,
+      code_install: code.install,
     },
   };
 }

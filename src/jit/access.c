@@ -1,0 +1,211 @@
+/* access.c - one vector of four elements between memory and registers, whole, in part or element by
+ * element. Nothing is touched but the elements themselves. */
+#include "jit/access.h"
+
+static int32_t item_bytes(const sn_leaf *leaf) { return (int32_t)sn_dtype_bytes(leaf->dtype); }
+
+/* Pushes the address of the element `delta` bytes on, but for the immediate that is returned. */
+static uint32_t push_address(const sn_walk *k, const sn_leaf *leaf, int32_t delta) {
+  sn_emit_get(k->w, k->walkers[leaf->walker].pointer);
+  if (delta >= 0) return leaf->offset + (uint32_t)delta;
+  sn_emit_i32(k->w, delta);
+  sn_emit(k->w, SN_WASM_i32_add);
+  return leaf->offset;
+}
+
+static int32_t delta_of(const sn_walk *k, const sn_leaf *leaf, uint32_t lane) {
+  return (int32_t)(k->shift + lane) * leaf->step;
+}
+
+/* Of a partial vector's lane: whether it is there. Returns the blocks that are opened. */
+static int open_lane(const sn_walk *k, uint32_t lane) {
+  if (k->copy != SN_COPY_PARTIAL || lane == 0) return 0;
+  sn_emit_get(k->w, k->count);
+  sn_emit_i32(k->w, (int32_t)lane);
+  sn_emit(k->w, SN_WASM_i32_gt_s);
+  sn_emit_block(k->w, SN_WASM_if);
+  return 1;
+}
+
+static void close_lanes(const sn_walk *k, int opened) {
+  while (opened--) sn_emit(k->w, SN_WASM_end);
+}
+
+static const uint64_t zeros[2], byte_ones[2] = {0x0101010101010101u, 0x0101010101010101u};
+static const uint8_t low_bytes[16] = {0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12};
+
+/* ---- loads ----------------------------------------------------------------------------------- */
+
+/* Bytes in the low 32 bits, or in all lanes, to masks. */
+static void bytes_to_masks(sn_wasm *w, bool splat) {
+  if (!splat) {
+    sn_emit(w, SN_WASM_i16x8_extend_low_i8x16_u);
+    sn_emit(w, SN_WASM_i32x4_extend_low_i16x8_u);
+  }
+  sn_emit_16(w, SN_WASM_v128_const, zeros);
+  sn_emit(w, splat ? SN_WASM_i8x16_ne : SN_WASM_i32x4_ne);
+}
+
+static void load_splat(const sn_walk *k, const sn_leaf *leaf, uint32_t local) {
+  const uint32_t offset = push_address(k, leaf, 0);
+  if (leaf->dtype == SN_BOOL) {
+    sn_emit_memory(k->w, SN_WASM_v128_load8_splat, offset);
+    bytes_to_masks(k->w, true);
+  } else {
+    sn_emit_memory(k->w,
+                   leaf->dtype == SN_F64 ? SN_WASM_v128_load64_splat : SN_WASM_v128_load32_splat,
+                   offset);
+  }
+  sn_emit_set(k->w, local);
+}
+
+static void load_whole(const sn_walk *k, const sn_leaf *leaf, uint32_t half, uint32_t local) {
+  const uint32_t offset = push_address(k, leaf, delta_of(k, leaf, 2 * half));
+  sn_emit_memory(k->w, leaf->dtype == SN_BOOL ? SN_WASM_v128_load32_zero : SN_WASM_v128_load,
+                 offset);
+  if (leaf->dtype == SN_BOOL) bytes_to_masks(k->w, false);
+  sn_emit_set(k->w, local);
+}
+
+static void load_flipped(const sn_walk *k, const sn_leaf *leaf, uint32_t half, uint32_t local) {
+  const bool wide = leaf->dtype == SN_F64;
+  const uint32_t lowest = wide ? 2 * half + 1 : 3;
+  const uint32_t offset = push_address(k, leaf, delta_of(k, leaf, lowest));
+  sn_emit_memory(k->w, SN_WASM_v128_load, offset);
+  sn_emit_index(k->w, SN_WASM_local_tee, local);
+  sn_emit_get(k->w, local);
+  sn_emit_16(k->w, SN_WASM_i8x16_shuffle,
+             sn_lane_shuffles[wide ? SN_SHUFFLE_FLIP_64 : SN_SHUFFLE_FLIP_32]);
+  sn_emit_set(k->w, local);
+}
+
+static void load_lane(const sn_walk *k, const sn_leaf *leaf, uint32_t lane, uint32_t local) {
+  const bool wide = leaf->dtype == SN_F64, bytes = leaf->dtype == SN_BOOL;
+  const uint32_t place = wide ? lane % 2 : lane;
+  const uint32_t offset = push_address(k, leaf, delta_of(k, leaf, lane));
+  if (place == 0 && !bytes) {
+    sn_emit_memory(k->w, wide ? SN_WASM_v128_load64_zero : SN_WASM_v128_load32_zero, offset);
+  } else {
+    sn_emit_get(k->w, local);
+    sn_emit_lane_memory(k->w,
+                        wide    ? SN_WASM_v128_load64_lane
+                        : bytes ? SN_WASM_v128_load8_lane
+                                : SN_WASM_v128_load32_lane,
+                        offset, place);
+  }
+  sn_emit_set(k->w, local);
+}
+
+static void load_lanes(const sn_walk *k, const sn_leaf *leaf, uint32_t half, uint32_t local) {
+  const uint32_t first = 2 * half, end = leaf->dtype == SN_F64 ? first + 2 : 4;
+  if (leaf->dtype == SN_BOOL) {
+    sn_emit_16(k->w, SN_WASM_v128_const, zeros);
+    sn_emit_set(k->w, local);
+  }
+  int opened = 0;
+  for (uint32_t lane = first; lane < end; lane++) {
+    opened += open_lane(k, lane);
+    load_lane(k, leaf, lane, local);
+  }
+  close_lanes(k, opened);
+  if (leaf->dtype != SN_BOOL) return;
+  sn_emit_get(k->w, local);
+  bytes_to_masks(k->w, false);
+  sn_emit_set(k->w, local);
+}
+
+/* The numbers pointer + step * (shift + 0, 1, 2, 3). */
+static void load_index(const sn_walk *k, const sn_leaf *leaf, uint32_t half, uint32_t local) {
+  sn_wasm *w = k->w;
+  const sn_walker *walker = &k->walkers[leaf->walker];
+  if (walker->fixed && walker->base.kind == SN_BASE_NUMBER)
+    sn_emit_i32(w, walker->offset);
+  else
+    sn_emit_get(w, walker->pointer);
+  sn_emit(w, SN_WASM_i32x4_splat);
+  if (leaf->level == 2) {
+    int32_t steps[4];
+    for (uint32_t lane = 0; lane < 4; lane++) steps[lane] = delta_of(k, leaf, lane + 2 * half);
+    sn_emit_16(w, SN_WASM_v128_const, steps);
+    sn_emit(w, SN_WASM_i32x4_add);
+  }
+  if (leaf->dtype == SN_F32) sn_emit(w, SN_WASM_f32x4_convert_i32x4_s);
+  if (leaf->dtype == SN_F64) sn_emit(w, SN_WASM_f64x2_convert_low_i32x4_s);
+  sn_emit_set(w, local);
+}
+
+void sn_access_load(void *user, uint32_t number, uint32_t local) {
+  const sn_walk *k = user;
+  const sn_leaf *leaf = &k->leaves[number / 2];
+  const uint32_t half = number % 2;
+  if (leaf->kind == SN_LEAF_REGISTERS) {
+    sn_emit_get(k->w, leaf->registers + k->turn * (uint32_t)sn_lane_halves(leaf->dtype) + half);
+    sn_emit_set(k->w, local);
+  } else if (leaf->kind == SN_LEAF_INDEX) {
+    load_index(k, leaf, half, local);
+  } else if (leaf->step == 0) {
+    load_splat(k, leaf, local);
+  } else if (k->copy == SN_COPY_FULL && leaf->step == item_bytes(leaf)) {
+    load_whole(k, leaf, half, local);
+  } else if (k->copy == SN_COPY_FULL && leaf->step == -item_bytes(leaf) && leaf->dtype != SN_BOOL) {
+    load_flipped(k, leaf, half, local);
+  } else {
+    load_lanes(k, leaf, half, local);
+  }
+}
+
+/* ---- stores ---------------------------------------------------------------------------------- */
+
+static void store_whole(sn_walk *k, const sn_leaf *leaf, uint32_t half, sn_lane node) {
+  const uint32_t offset = push_address(k, leaf, delta_of(k, leaf, 2 * half));
+  sn_write_peek(&k->writer, node);
+  if (leaf->dtype == SN_BOOL) {
+    sn_write_peek(&k->writer, node);
+    sn_emit_16(k->w, SN_WASM_i8x16_shuffle, low_bytes);
+    sn_emit_16(k->w, SN_WASM_v128_const, byte_ones);
+    sn_emit(k->w, SN_WASM_v128_and);
+    sn_emit_lane_memory(k->w, SN_WASM_v128_store32_lane, offset, 0);
+  } else {
+    sn_emit_memory(k->w, SN_WASM_v128_store, offset);
+  }
+}
+
+static void store_lane(sn_walk *k, const sn_leaf *leaf, uint32_t lane, sn_lane node) {
+  const uint32_t offset = push_address(k, leaf, delta_of(k, leaf, lane));
+  sn_write_peek(&k->writer, node);
+  if (leaf->dtype == SN_BOOL) {
+    sn_emit_16(k->w, SN_WASM_v128_const, byte_ones);
+    sn_emit(k->w, SN_WASM_v128_and);
+    sn_emit_lane_memory(k->w, SN_WASM_v128_store8_lane, offset, 4 * lane);
+  } else if (leaf->dtype == SN_F64) {
+    sn_emit_lane_memory(k->w, SN_WASM_v128_store64_lane, offset, lane % 2);
+  } else {
+    sn_emit_lane_memory(k->w, SN_WASM_v128_store32_lane, offset, lane);
+  }
+}
+
+static void store_half(sn_walk *k, const sn_leaf *leaf, uint32_t half, sn_lane node) {
+  const uint32_t first = 2 * half, end = leaf->dtype == SN_F64 ? first + 2 : 4;
+  if (leaf->kind == SN_LEAF_REGISTERS) {
+    sn_write_peek(&k->writer, node);
+    sn_emit_set(k->w, leaf->registers + k->turn * (uint32_t)sn_lane_halves(leaf->dtype) + half);
+  } else if (k->copy == SN_COPY_ONE) {
+    if (half == 0) store_lane(k, leaf, 0, node);
+  } else if (k->copy == SN_COPY_FULL && leaf->step == item_bytes(leaf)) {
+    store_whole(k, leaf, half, node);
+  } else {
+    int opened = 0;
+    for (uint32_t lane = first; lane < end; lane++) {
+      opened += open_lane(k, lane);
+      store_lane(k, leaf, lane, node);
+    }
+    close_lanes(k, opened);
+  }
+  sn_write_done(&k->writer, node);
+}
+
+void sn_access_store(sn_walk *k, const sn_walk_store *store) {
+  const sn_leaf *leaf = &k->leaves[store->leaf];
+  for (int half = 0; half < sn_lane_halves(leaf->dtype); half++)
+    store_half(k, leaf, (uint32_t)half, store->value.half[half]);
+}

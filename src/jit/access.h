@@ -1,0 +1,11 @@
+/* access.h - a vector of four elements between memory and registers; see walk.h. */
+#ifndef SN_JIT_ACCESS_H
+#define SN_JIT_ACCESS_H
+
+#include "jit/walk.h"
+
+/* An sn_load_fn; user is an sn_walk. Input 2 * leaf + half. */
+void sn_access_load(void *user, uint32_t number, uint32_t local);
+void sn_access_store(sn_walk *k, const sn_walk_store *store);
+
+#endif

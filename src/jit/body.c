@@ -1,0 +1,140 @@
+#include "jit/body.h"
+
+static int64_t dim_of(const sn_group *g, int i) {
+  return i < g->space_rank ? g->space[i] : g->reduced[i - g->space_rank];
+}
+
+static size_t count_values(const sn_group *g) {
+  size_t n = 0;
+#define COUNT(operand) \
+  if ((operand).value != SN_NONE && (operand).value >= n) n = (operand).value + 1
+  for (uint32_t i = 0; i < g->post.n_operands; i++) COUNT(g->post.operands[i]);
+  for (uint32_t i = 0; i < g->n_stores; i++) COUNT(g->stores[i].target);
+  for (uint32_t p = 0; p < g->n_phases; p++) {
+    for (uint32_t i = 0; i < g->phases[p].body.n_operands; i++)
+      COUNT(g->phases[p].body.operands[i]);
+    for (uint32_t i = 0; i < g->phases[p].n_stores; i++) COUNT(g->phases[p].stores[i].target);
+  }
+#undef COUNT
+  return n;
+}
+
+sn_status sn_jit_nest(sn_jit *j, int rank, const int *pick, const int64_t *dims) {
+  const sn_group *g = j->kernel->group;
+  memcpy(j->pick, pick, (size_t)rank * sizeof *pick);
+  SN_TRY(sn_walk_begin(&j->walk, j->arena, j->w, j->target->relaxed, rank, dims, count_values(g)));
+  return sn_arena_alloc(j->arena, g->n_heads, sizeof *j->heads, (void **)&j->heads);
+}
+
+/* A dim that was dropped because it has size 1 has stride 0 wherever that is read. */
+sn_status sn_jit_space_then_reduced(sn_jit *j) {
+  const sn_group *g = j->kernel->group;
+  const int reduced = g->reduced_rank ? g->reduced_rank : 1;
+  int pick[SN_MAX_RANK];
+  int64_t dims[SN_MAX_RANK];
+  if (g->space_rank + reduced > SN_MAX_RANK) j->unable = true;
+  for (int i = 0; i < g->space_rank + reduced && !j->unable; i++) {
+    pick[i] = i;
+    dims[i] = i < g->space_rank + g->reduced_rank ? dim_of(g, i) : 1;
+  }
+  return sn_jit_nest(j, j->unable ? 0 : g->space_rank + reduced, pick, dims);
+}
+
+void sn_jit_reduced_strides(const sn_jit *j, int64_t *strides) {
+  int64_t step = 1;
+  for (int i = j->walk.rank - 1; i >= 0; step *= j->walk.dims[i--])
+    strides[i] = i < j->kernel->group->space_rank ? 0 : step;
+}
+
+static bool walks_as_one(const sn_operand *o, int i, int next, int64_t dim) {
+  return o->strides[i] == o->strides[next] * dim;
+}
+
+static bool all_walk_as_one(const sn_group *g, int i, int next, int64_t dim) {
+  for (uint32_t k = 0; k < g->post.n_operands; k++)
+    if (!walks_as_one(&g->post.operands[k], i, next, dim)) return false;
+  for (uint32_t k = 0; k < g->n_stores; k++)
+    if (!walks_as_one(&g->stores[k].target, i, next, dim)) return false;
+  return true;
+}
+
+int sn_jit_merge_space(const sn_group *g, int *pick, int64_t *dims) {
+  int rank = 0, order[SN_MAX_RANK];
+  int64_t sizes[SN_MAX_RANK];
+  for (int i = g->space_rank - 1; i >= 0; i--) { /* from the innermost outwards */
+    if (g->space[i] == 1) continue;
+    if (rank && all_walk_as_one(g, i, order[rank - 1], sizes[rank - 1])) {
+      sizes[rank - 1] *= g->space[i];
+      continue;
+    }
+    order[rank] = i;
+    sizes[rank++] = g->space[i];
+  }
+  for (int i = 0; i < rank; i++) {
+    pick[i] = order[rank - 1 - i];
+    dims[i] = sizes[rank - 1 - i];
+  }
+  return rank;
+}
+
+/* Numbers of an index are int32 in emitted code. */
+static bool fits(const sn_jit *j, const sn_operand *o) {
+  int64_t low = o->offset, high = o->offset;
+  for (int i = 0; i < j->kernel->group->space_rank + j->kernel->group->reduced_rank; i++) {
+    const int64_t reach = (dim_of(j->kernel->group, i) - 1) * o->strides[i];
+    *(reach < 0 ? &low : &high) += reach;
+  }
+  return low >= INT32_MIN && high <= INT32_MAX;
+}
+
+uint32_t sn_jit_operand(sn_jit *j, const sn_operand *o) {
+  int64_t strides[SN_MAX_RANK];
+  for (int i = 0; i < j->walk.rank; i++) strides[i] = o->strides[j->pick[i]];
+  for (int i = j->kernel->group->space_rank; j->once_per_run && i < j->walk.rank; i++)
+    strides[i] = 0;
+  if (o->value == SN_NONE && !fits(j, o)) j->unable = true;
+  const sn_walk_base base = {.kind = o->value == SN_NONE ? SN_BASE_NUMBER : SN_BASE_VALUE,
+                             .number = o->value};
+  return sn_walk_leaf(&j->walk, o->dtype, base, o->offset, strides);
+}
+
+static sn_lane_value describe_op(sn_jit *j, const sn_body *body, const sn_insn *insn) {
+  sn_lane_value args[SN_MAX_ARITY] = {0};
+  sn_dtype dtypes[SN_MAX_ARITY] = {0};
+  for (uint32_t k = 0; k < insn->n_args; k++) {
+    args[k] = j->insns[insn->args[k]];
+    dtypes[k] = body->insns[insn->args[k]].dtype;
+  }
+  return sn_expand_op(&j->walk.lanes, insn, args, dtypes);
+}
+
+sn_status sn_jit_body(sn_jit *j, const sn_body *body, const uint32_t *kept) {
+  SN_TRY(sn_arena_alloc(j->arena, body->n_insns, sizeof *j->insns, (void **)&j->insns));
+  for (uint32_t i = 0; i < body->n_insns && !j->unable; i++) {
+    const sn_insn *insn = &body->insns[i];
+    sn_lane_value *value = &j->insns[i];
+    switch (insn->kind) {
+    case SN_INSN_LOAD:
+      *value = sn_walk_read(&j->walk, sn_jit_operand(j, &body->operands[insn->args[0]]));
+      break;
+    case SN_INSN_CONST:
+      value->half[0] = sn_expand_const(&j->walk.lanes, insn->dtype, insn->value);
+      value->half[1] = value->half[0];
+      break;
+    case SN_INSN_HEAD: *value = j->heads[insn->args[0]]; break;
+    case SN_INSN_KEPT: *value = sn_walk_read(&j->walk, kept[insn->args[0]]); break;
+    case SN_INSN_OP:
+      if (sn_expand_knows(insn))
+        *value = describe_op(j, body, insn);
+      else
+        j->unable = true;
+    }
+  }
+  SN_TRY(j->walk.status);
+  return j->walk.lanes.status;
+}
+
+void sn_jit_stores(sn_jit *j, const sn_store *stores, uint32_t n) {
+  for (uint32_t i = 0; i < n; i++)
+    sn_walk_write(&j->walk, sn_jit_operand(j, &stores[i].target), &j->insns[stores[i].insn]);
+}

@@ -1,0 +1,74 @@
+/* body.h - a group's bodies described on a walk, and the state of lowering a kernel. */
+#ifndef SN_JIT_BODY_H
+#define SN_JIT_BODY_H
+
+#include "jit/lower.h"
+#include "jit/walk.h"
+
+/* Functions of the module that others call, by reduction: their number + 1, 0: not there yet. */
+typedef struct sn_jit_helpers {
+  uint32_t push[SN_OP_COUNT][SN_DTYPE_COUNT]; /* lanes, count: a strip's lanes into the counter */
+  uint32_t end[SN_OP_COUNT][SN_DTYPE_COUNT];  /* lanes, count, item: the block's end */
+} sn_jit_helpers;
+
+/* One role of one kernel under way. */
+typedef struct sn_jit {
+  sn_arena *arena;
+  sn_wasm *w;
+  const sn_jit_target *target;
+  sn_jit_helpers *helpers;
+  const sn_kernel *kernel;
+  sn_walk walk;
+  int pick[SN_MAX_RANK]; /* dim of the nest -> dim of the operands' strides */
+  sn_lane_value *heads;  /* per head its value, if there is one to read */
+  sn_lane_value *insns;  /* of the body described last */
+  bool once_per_run;     /* operands do not walk the reduced dims */
+  bool unable;           /* something that is not lowered was met */
+} sn_jit;
+
+/* Begins a nest: dims[i] is walked by stride pick[i] of operands, whose strides cover (space,
+ * reduced). */
+sn_status sn_jit_nest(sn_jit *j, int rank, const int *pick, const int64_t *dims);
+
+/* The nest of space, then reduced, of which there is at least one dim; strides of what lies in
+ * order along the reduced ones. */
+sn_status sn_jit_space_then_reduced(sn_jit *j);
+void sn_jit_reduced_strides(const sn_jit *j, int64_t *strides);
+
+/* The space's dims, those that all of post's operands walk as one merged: its rank. */
+int sn_jit_merge_space(const sn_group *group, int *pick, int64_t *dims);
+
+uint32_t sn_jit_operand(sn_jit *j, const sn_operand *operand); /* a leaf */
+
+/* Describes a body; its values are then in j->insns. keeps: leaves of kept slots, or NULL. */
+sn_status sn_jit_body(sn_jit *j, const sn_body *body, const uint32_t *kept);
+void sn_jit_stores(sn_jit *j, const sn_store *stores, uint32_t n);
+
+/* ---- sums (fold.c) --------------------------------------------------------------------------- */
+
+typedef struct sn_jit_sum {
+  const sn_reduction *reduction;
+  uint32_t leaf;    /* its accumulators */
+  uint32_t lane;    /* local: where its scratch and item are */
+  uint32_t scratch; /* bytes behind lane */
+  uint32_t item;    /* local of an address; bytes behind it: */
+  uint32_t item_offset;
+} sn_jit_sum;
+
+/* The functions a sum calls; written before the function that has it is begun. */
+sn_status sn_jit_sum_helpers(sn_jit *j, const sn_reduction *reduction);
+
+/* After the body: one more point goes into the sum's accumulators. */
+void sn_jit_sum_describe(sn_jit *j, sn_jit_sum *sum);
+
+/* The next `left` (a local, changed; at most SN_FOLD_BLOCK) points of the reduced dims, from the
+ * index on, folded as fold.h says; sums: all of one width. */
+void sn_jit_sum_run(sn_jit *j, uint32_t section, sn_jit_sum *sums, uint32_t n, uint32_t left);
+
+/* Writes a role's function. SN_NONE into *number where it cannot. */
+sn_status sn_jit_strip(sn_jit *j, uint32_t *number);
+sn_status sn_jit_fold(sn_jit *j, uint32_t *number);
+sn_status sn_jit_columns(sn_jit *j, uint32_t *number);
+sn_status sn_jit_rows(sn_jit *j, uint32_t *number);
+
+#endif

@@ -1,0 +1,34 @@
+#include "jit/jit.h"
+
+#include "jit/lower.h"
+
+/* A place in the function table is what C calls a function pointer here. */
+static void *function_at(const sn_code_module *module, uint32_t number) {
+  return number == SN_NONE ? NULL : (void *)(uintptr_t)(module->first + number);
+}
+
+static void hang_in(sn_kernel *kernel, const sn_code_module *module,
+                    const sn_jit_functions *functions) {
+  kernel->code = (sn_code){
+      .module = module,
+      .ready = sn_code_is_ready,
+      .strip = (sn_strip_code *)function_at(module, functions->of[SN_JIT_STRIP]),
+      .fold = (sn_fold_code *)function_at(module, functions->of[SN_JIT_FOLD]),
+      .columns = (sn_columns_code *)function_at(module, functions->of[SN_JIT_COLUMNS]),
+      .rows = (sn_rows_code *)function_at(module, functions->of[SN_JIT_ROWS]),
+  };
+}
+
+sn_status sn_jit_kernels(sn_arena *arena, const sn_machine *machine, sn_kernel *kernels, size_t n,
+                         sn_code_module **out) {
+  *out = NULL;
+  if (!machine->jit || !sn_code_first_place()) return SN_OK;
+  const sn_jit_target target = {.relaxed = machine->relaxed_simd && !machine->deterministic,
+                                .shared_memory = sn_code_memory_is_shared()};
+  sn_jit_module emitted;
+  SN_TRY(sn_jit_emit(arena, &target, kernels, n, &emitted));
+  if (!emitted.n_functions) return SN_OK;
+  SN_TRY(sn_code_register(arena->env, emitted.bytes, emitted.n_bytes, emitted.n_functions, out));
+  for (size_t i = 0; *out && i < n; i++) hang_in(&kernels[i], *out, &emitted.functions[i]);
+  return SN_OK;
+}

@@ -1,0 +1,13 @@
+/* jit.h - code for the kernels of a program: emitted, registered, and hung into the kernels. */
+#ifndef SN_JIT_JIT_H
+#define SN_JIT_JIT_H
+
+#include "jit/modules.h"
+#include "kernels/kernel.h"
+
+/* Gives the kernels code where this platform makes any and the machine asks for it. *out: the
+ * module they share, to be released after their last run; NULL where the VM does everything. */
+sn_status sn_jit_kernels(sn_arena *arena, const sn_machine *machine, sn_kernel *kernels, size_t n,
+                         sn_code_module **out);
+
+#endif

@@ -1,0 +1,172 @@
+#include "jit/lower.h"
+
+#include "jit/body.h"
+
+const char *const sn_jit_role_names[SN_JIT_ROLE_COUNT] = {"strip", "fold", "columns", "rows"};
+
+/* ---- strip ----------------------------------------------------------------------------------- */
+
+/* Head values of the strip lie together, whatever the space. */
+static void describe_head(sn_jit *j, uint32_t param) {
+  const sn_group *g = j->kernel->group;
+  sn_walk *k = &j->walk;
+  int64_t strides[SN_MAX_RANK], step = 1;
+  for (int i = k->rank - 1; i >= 0; step *= k->dims[i--]) strides[i] = step;
+  const sn_dtype dtype =
+      g->kind == SN_GROUP_CONTRACTION ? g->head_dtype : g->phases[0].reductions[0].dtype;
+  const sn_walk_base base = {.kind = SN_BASE_PARAM, .number = param, .follows = true};
+  j->heads[0] = sn_walk_read(k, sn_walk_leaf(k, dtype, base, 0, strides));
+}
+
+sn_status sn_jit_strip(sn_jit *j, uint32_t *number) {
+  enum { VALUES, LANE, HEAD, FLAT, N, N_PARAMS };
+  const sn_group *g = j->kernel->group;
+  sn_walk *k = &j->walk;
+  int pick[SN_MAX_RANK];
+  int64_t dims[SN_MAX_RANK];
+  const int rank = sn_jit_merge_space(g, pick, dims);
+  SN_TRY(sn_jit_nest(j, rank, pick, dims));
+  if (g->n_heads) describe_head(j, HEAD);
+  SN_TRY(sn_jit_body(j, &g->post, NULL));
+  if (j->unable) return SN_OK;
+  sn_jit_stores(j, g->stores, g->n_stores);
+  sn_wasm_function(j->w, N_PARAMS);
+  k->values = VALUES;
+  SN_TRY(sn_walk_start(k));
+  if (rank == 0) {
+    sn_write_pass(&k->writer, 0, 1);
+    sn_walk_copy(k, 0, SN_COPY_ONE, 0);
+  } else {
+    sn_walk_locate(k, 0, k->rank, FLAT);
+    sn_walk_point(k, 0);
+    sn_walk_points(k, 0, 0, N);
+  }
+  *number = sn_wasm_function_end(j->w);
+  return SN_OK;
+}
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+/* The accumulators walk along with the outputs; the first point replaces what is there. */
+static void describe_columns(sn_jit *j, uint32_t acc, uint32_t from) {
+  const sn_reduction *r = &j->kernel->group->phases[0].reductions[0];
+  sn_walk *k = &j->walk;
+  const int reduced = j->kernel->group->reduced_rank;
+  int64_t along[SN_MAX_RANK] = {0}, down[SN_MAX_RANK] = {0}, step = 1;
+  for (int i = k->rank - 1; i >= reduced; step *= k->dims[i--]) along[i] = step;
+  step = 1;
+  for (int i = reduced - 1; i >= 0; step *= k->dims[i--]) down[i] = step;
+  const sn_walk_base point = {.kind = SN_BASE_NUMBER};
+  const sn_lane at = sn_walk_read(k, sn_walk_leaf(k, SN_I32, point, 0, down)).half[0];
+  const sn_lane start = sn_walk_read(k, sn_walk_number(k, from)).half[0];
+  const sn_lane is_first = sn_lane_op(&k->lanes, SN_WASM_i32x4_eq, at, start, 0);
+  const sn_walk_base base = {.kind = SN_BASE_PARAM, .number = acc, .follows = true, .level = 2};
+  const uint32_t leaf = sn_walk_leaf(k, r->dtype, base, 0, along);
+  const sn_lane_value before = sn_walk_read(k, leaf), *x = &j->insns[r->insn];
+  sn_lane_value after = {{0, 0}};
+  for (int h = 0; h < sn_lane_halves(r->dtype); h++) {
+    const sn_lane both = sn_expand_combine(&k->lanes, r->op, r->dtype, before.half[h], x->half[h]);
+    after.half[h] = sn_lane_select(&k->lanes, 32, is_first, x->half[h], both);
+  }
+  sn_walk_write(k, leaf, &after);
+}
+
+sn_status sn_jit_columns(sn_jit *j, uint32_t *number) {
+  enum { VALUES, LANE, ACC, FIRST, N_OUTPUTS, FROM, TO, N_PARAMS };
+  const sn_group *g = j->kernel->group;
+  sn_walk *k = &j->walk;
+  int pick[SN_MAX_RANK];
+  int64_t dims[SN_MAX_RANK];
+  const int reduced = g->reduced_rank, rank = g->space_rank + reduced;
+  for (int i = 0; i < rank; i++) {
+    pick[i] = i < reduced ? g->space_rank + i : i - reduced;
+    dims[i] = i < reduced ? g->reduced[i] : g->space[i - reduced];
+  }
+  SN_TRY(sn_jit_nest(j, rank, pick, dims));
+  SN_TRY(sn_jit_body(j, &g->phases[0].body, NULL));
+  if (j->unable) return SN_OK;
+  describe_columns(j, ACC, FROM);
+  sn_wasm_function(j->w, N_PARAMS);
+  k->values = VALUES;
+  SN_TRY(sn_walk_start(k));
+  const uint32_t point = sn_wasm_local(j->w, SN_WASM_TYPE_I32);
+  const uint32_t to_come = sn_wasm_local(j->w, SN_WASM_TYPE_I32);
+  const uint32_t left = sn_wasm_local(j->w, SN_WASM_TYPE_I32);
+  sn_emit_get(j->w, FROM);
+  sn_emit_set(j->w, point);
+  sn_emit_get(j->w, TO);
+  sn_emit_get(j->w, FROM);
+  sn_emit(j->w, SN_WASM_i32_sub);
+  sn_emit_set(j->w, to_come);
+  sn_emit_while(j->w, to_come, 1);
+  sn_walk_locate(k, 0, reduced, point);
+  sn_walk_locate(k, reduced, rank, FIRST);
+  sn_walk_point(k, 0);
+  sn_emit_get(j->w, N_OUTPUTS);
+  sn_emit_set(j->w, left);
+  sn_walk_points(k, 0, reduced, left);
+  sn_emit_add(j->w, point, 1);
+  sn_emit_add(j->w, to_come, -1);
+  sn_emit_repeat(j->w, to_come, 1);
+  *number = sn_wasm_function_end(j->w);
+  return SN_OK;
+}
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+typedef sn_status role_fn(sn_jit *j, uint32_t *number);
+
+static bool has_role(const sn_kernel *kernel, sn_jit_role role) {
+  const sn_group *g = kernel->group;
+  const int64_t points = sn_group_points(g) * (g->reduced_rank ? sn_group_reduced_points(g) : 1);
+  if (points <= 0 || points > INT32_MAX) return false;
+  const bool reduce = g->kind == SN_GROUP_REDUCE;
+  switch (role) {
+  case SN_JIT_STRIP:
+    return (g->kind == SN_GROUP_MAP || reduce || g->kind == SN_GROUP_CONTRACTION) &&
+           g->n_stores > 0;
+  case SN_JIT_FOLD: return reduce && kernel->reduce.mode == SN_REDUCE_ROWS;
+  case SN_JIT_COLUMNS: return reduce && kernel->reduce.mode == SN_REDUCE_COLUMNS;
+  case SN_JIT_ROWS: return g->kind == SN_GROUP_ROW;
+  case SN_JIT_ROLE_COUNT: break;
+  }
+  return false;
+}
+
+/* start: what all roles of all kernels begin with. */
+static sn_status emit_kernel(const sn_jit *start, const sn_kernel *kernel, sn_jit_functions *out) {
+  static role_fn *const roles[SN_JIT_ROLE_COUNT] = {[SN_JIT_STRIP] = sn_jit_strip,
+                                                    [SN_JIT_FOLD] = sn_jit_fold,
+                                                    [SN_JIT_COLUMNS] = sn_jit_columns,
+                                                    [SN_JIT_ROWS] = sn_jit_rows};
+  for (int role = 0; role < SN_JIT_ROLE_COUNT; role++) {
+    out->of[role] = SN_NONE;
+    if (!has_role(kernel, (sn_jit_role)role)) continue;
+    sn_jit j = *start;
+    j.kernel = kernel;
+    SN_TRY(roles[role](&j, &out->of[role]));
+    SN_TRY(start->w->status);
+  }
+  return SN_OK;
+}
+
+static uint64_t hash_bytes(const uint8_t *bytes, size_t n) {
+  uint64_t h = 14695981039346656037u;
+  for (size_t i = 0; i < n; i++) h = (h ^ bytes[i]) * 1099511628211u;
+  return h;
+}
+
+sn_status sn_jit_emit(sn_arena *arena, const sn_jit_target *target, const sn_kernel *kernels,
+                      size_t n, sn_jit_module *out) {
+  *out = (sn_jit_module){0};
+  SN_TRY(sn_arena_alloc(arena, n, sizeof *out->functions, (void **)&out->functions));
+  sn_wasm w;
+  sn_wasm_begin(&w, arena, target->shared_memory);
+  sn_jit start = {.arena = arena, .w = &w, .target = target};
+  SN_TRY(sn_arena_alloc(arena, 1, sizeof *start.helpers, (void **)&start.helpers));
+  for (size_t i = 0; i < n; i++) SN_TRY(emit_kernel(&start, &kernels[i], &out->functions[i]));
+  SN_TRY(sn_wasm_finish(&w, &out->bytes, &out->n_bytes));
+  out->n_functions = w.n_functions;
+  out->hash = hash_bytes(out->bytes, out->n_bytes);
+  return SN_OK;
+}

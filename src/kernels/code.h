@@ -1,0 +1,44 @@
+/* code.h - code made at run time for one group, which stands in for loops of the strip VM and gives
+ * the same bits. The kernels keep their control: how work is cut and what is combined in which
+ * order stays in C; only what happens to the points of a range is taken over.
+ *
+ *   strip     post over points [flat, flat + n) of the space, any n; head: the n values of the
+ *             contraction or reduction there, or NULL
+ *   fold      one block of fold.h: points [flat, flat + n) of a reduce's nest (space then reduced,
+ *             row-major), n <= SN_FOLD_BLOCK, into *item; lane: SN_FOLD_SCRATCH_BYTES
+ *   columns   acc[0 .. n) = reduced points from .. to - 1 of outputs first .. first + n - 1
+ * combined one after the other, from < to rows      rows [first, first + n) of a row group through
+ * all phases and post; lane: laid out as in row.c
+ *
+ * values: base pointer of every buffer. In WebAssembly a function pointer is a place in the
+ * function table of the thread's own instance, so each lane asks `ready` before it calls: that
+ * installs the module where it is missing, and says no where it cannot be. */
+#ifndef SN_KERNELS_CODE_H
+#define SN_KERNELS_CODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef void sn_strip_code(void *const *values, void *lane, const void *head, int32_t flat,
+                           int32_t n);
+typedef void sn_fold_code(void *const *values, void *lane, void *item, int32_t flat, int32_t n);
+typedef void sn_columns_code(void *const *values, void *lane, void *acc, int32_t first, int32_t n,
+                             int32_t from, int32_t to);
+typedef void sn_rows_code(void *const *values, void *lane, int32_t first, int32_t n);
+
+typedef struct sn_code {
+  const void *module; /* NULL: there is none */
+  bool (*ready)(const void *module);
+  sn_strip_code *strip; /* NULL: the VM does this part */
+  sn_fold_code *fold;
+  sn_columns_code *columns;
+  sn_rows_code *rows;
+} sn_code;
+
+/* The code if this lane can call it, else NULL. */
+static inline const sn_code *sn_code_ready(const sn_code *code) {
+  return code->module && code->ready(code->module) ? code : NULL;
+}
+
+#endif

@@ -1,0 +1,607 @@
+#include "jit_cases.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "fuse/fuse.h"
+
+#define PAGE 65536
+#define POISON 0xA7
+#define TABLE_AT 1024
+#define LANE_AT 4096
+#define GAP 64
+
+/* ---- bodies ---------------------------------------------------------------------------------- */
+
+#define MAX_INSNS 1024
+
+typedef struct body_maker {
+  jit_case *c;
+  int rank;
+  int64_t dims[SN_MAX_RANK];
+  int outermost; /* this dim lies outermost in memory, mostly */
+  sn_body body;
+} body_maker;
+
+static bool allocate(jit_case *c, size_t count, size_t size, void *out) {
+  return sn_arena_alloc(&c->arena, count, size, (void **)out) == SN_OK;
+}
+
+static uint32_t add_buffer(jit_case *c, sn_dtype dtype, int64_t elements, bool output) {
+  c->buffers[c->n_buffers] =
+      (jit_buffer){.dtype = dtype, .elements = elements > 0 ? elements : 1, .output = output};
+  return c->n_buffers++;
+}
+
+/* Strides of an operand that sees every element at most once along the dims it does not repeat;
+ * returns the elements it needs. */
+static int64_t random_walk(body_maker *m, bool repeat, sn_operand *o) {
+  case_random *r = &m->c->random;
+  const int64_t way = case_below(r, 4); /* 0, 1: in order */
+  int order[SN_MAX_RANK];
+  for (int i = 0; i < m->rank; i++) order[i] = (i + m->outermost) % m->rank;
+  for (int i = m->rank - 1; way > 1 && i > 0; i--) {
+    const int k = (int)case_below(r, i + 1), swap = order[i];
+    order[i] = order[k];
+    order[k] = swap;
+  }
+  int64_t step = way == 3 ? 1 + case_below(r, 3) : 1;
+  const bool single = repeat && case_one_in(r, 6);
+  o->offset = case_below(r, 3);
+  int64_t elements = o->offset + 1;
+  for (int i = m->rank - 1; i >= 0; i--) {
+    const int dim = order[i];
+    const bool still = single || (repeat && case_one_in(r, 4));
+    if (still || m->dims[dim] == 0) continue;
+    o->strides[dim] = step;
+    const int64_t reach = (m->dims[dim] - 1) * step;
+    elements += reach;
+    step *= m->dims[dim];
+    if (way > 1 && case_one_in(r, 3)) {
+      o->offset += reach;
+      o->strides[dim] = -o->strides[dim];
+    }
+  }
+  return elements;
+}
+
+static uint32_t add_insn(body_maker *m, sn_insn insn) {
+  m->body.insns[m->body.n_insns] = insn;
+  return m->body.n_insns++;
+}
+
+static uint32_t add_load(body_maker *m, sn_dtype dtype) {
+  sn_operand *o = &m->body.operands[m->body.n_operands];
+  *o = (sn_operand){.dtype = dtype};
+  const int64_t elements = random_walk(m, true, o);
+  if (dtype != SN_BOOL && case_one_in(&m->c->random, 8))
+    o->value = SN_NONE;
+  else
+    o->value = add_buffer(m->c, dtype, elements, false);
+  return add_insn(
+      m,
+      (sn_insn){.kind = SN_INSN_LOAD, .dtype = dtype, .n_args = 1, .args = {m->body.n_operands++}});
+}
+
+static uint32_t add_const(body_maker *m, sn_dtype dtype) {
+  static const double values[] = {0, -0.0, 1, -1, 0.5, 3, 1e30, 7};
+  return add_insn(m, (sn_insn){.kind = SN_INSN_CONST,
+                               .dtype = dtype,
+                               .value = values[case_below(&m->c->random, 8)]});
+}
+
+/* A value of the body so far, or a new one. */
+static uint32_t any_value(body_maker *m, sn_dtype dtype, bool loaded) {
+  case_random *r = &m->c->random;
+  uint32_t found[MAX_INSNS], n = 0;
+  for (uint32_t i = 0; i < m->body.n_insns; i++)
+    if (m->body.insns[i].dtype == dtype && (!loaded || m->body.insns[i].kind == SN_INSN_LOAD))
+      found[n++] = i;
+  if (n && !case_one_in(r, 4)) return found[case_below(r, n)];
+  if (!loaded && case_one_in(r, 5)) return add_const(m, dtype);
+  if (m->c->n_buffers < JIT_MAX_BUFFERS - 6) return add_load(m, dtype);
+  return n ? found[0] : add_const(m, dtype);
+}
+
+/* The bits of a computed NaN are free, so only loaded floats are reinterpreted. */
+static void add_op(body_maker *m, sn_op op, sn_dtype in_dtype, sn_dtype out_dtype) {
+  const sn_op_info *info = sn_op_describe(op);
+  sn_insn insn = {.kind = SN_INSN_OP, .op = op, .in_dtype = in_dtype, .n_args = info->arity};
+  insn.dtype = info->kind == SN_CLASS_COMPARE ? SN_BOOL
+               : info->kind == SN_CLASS_CAST  ? out_dtype
+                                              : in_dtype;
+  for (uint32_t k = 0; k < insn.n_args; k++) {
+    const bool mask = info->kind == SN_CLASS_SELECT && k == 0;
+    insn.args[k] = any_value(m, mask ? SN_BOOL : in_dtype, op == SN_OP_bitcast);
+  }
+  add_insn(m, insn);
+}
+
+static bool usable(sn_op op, sn_dtype dtype) {
+  const sn_op_info *info = sn_op_describe(op);
+  if (op == SN_OP_bitcast) return dtype == SN_F32 || dtype == SN_I32;
+  return info->arity > 0 && case_takes(op, dtype) &&
+         (info->kind == SN_CLASS_MAP || info->kind == SN_CLASS_COMPARE ||
+          info->kind == SN_CLASS_SELECT || info->kind == SN_CLASS_CAST);
+}
+
+static sn_dtype cast_target(case_random *r, sn_op op, sn_dtype from) {
+  if (op == SN_OP_bitcast) return from == SN_F32 ? SN_I32 : SN_F32;
+  return (sn_dtype)case_below(r, 4);
+}
+
+static void add_random_op(body_maker *m) {
+  for (;;) {
+    const sn_op op = (sn_op)case_below(&m->c->random, SN_OP_COUNT);
+    const sn_dtype dtype = (sn_dtype)case_below(&m->c->random, 4);
+    if (!usable(op, dtype)) continue;
+    add_op(m, op, dtype, cast_target(&m->c->random, op, dtype));
+    return;
+  }
+}
+
+/* Op `number` of all (op, dtype) there are; false beyond the last. */
+static bool add_numbered_op(body_maker *m, int number) {
+  for (int op = 0; op < SN_OP_COUNT; op++)
+    for (int dtype = 0; dtype < 4; dtype++)
+      if (usable((sn_op)op, (sn_dtype)dtype) && number-- == 0) {
+        add_op(m, (sn_op)op, (sn_dtype)dtype,
+               cast_target(&m->c->random, (sn_op)op, (sn_dtype)dtype));
+        return true;
+      }
+  return false;
+}
+
+static bool begin_body(body_maker *m, jit_case *c, int rank, const int64_t *dims) {
+  *m = (body_maker){.c = c, .rank = rank};
+  memcpy(m->dims, dims, (size_t)rank * sizeof *dims);
+  return allocate(c, MAX_INSNS, sizeof *m->body.insns, &m->body.insns) &&
+         allocate(c, MAX_INSNS, sizeof *m->body.operands, &m->body.operands);
+}
+
+static void add_store(body_maker *m, uint32_t insn, sn_store *store) {
+  *store = (sn_store){.insn = insn, .target = {.dtype = m->body.insns[insn].dtype}};
+  const int64_t elements = random_walk(m, false, &store->target);
+  store->target.value = add_buffer(m->c, store->target.dtype, elements, true);
+}
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+static const int64_t sizes[] = {1, 2, 3, 4, 5, 7, 8, 12, 16, 31, 33, 64, 100, 257, 1000};
+
+static void random_dims(case_random *r, int rank, int64_t most, int64_t *dims) {
+  for (int i = 0; i < rank; i++) {
+    do dims[i] = sizes[case_below(r, 15)];
+    while (dims[i] > most);
+    most /= dims[i];
+  }
+}
+
+/* A program over one point may be long. */
+static int64_t count_ops(case_random *r, const sn_group *g) {
+  return case_below(r, g->space_rank == 0 && case_one_in(r, 4) ? 600 : 12);
+}
+
+static bool make_post(jit_case *c, int number, bool heads) {
+  sn_group *g = &c->group;
+  body_maker m;
+  if (!begin_body(&m, c, g->space_rank, g->space)) return false;
+  if (heads)
+    add_insn(&m, (sn_insn){
+                     .kind = SN_INSN_HEAD, .dtype = g->phases[0].reductions[0].dtype, .n_args = 1});
+  if (!heads && add_numbered_op(&m, number))
+    snprintf(c->name, sizeof c->name, "%s",
+             sn_op_describe(m.body.insns[m.body.n_insns - 1].op)->name);
+  else
+    for (int64_t n = count_ops(&c->random, g); n >= 0; n--) add_random_op(&m);
+  const uint32_t n_stores = (uint32_t)(1 + case_below(&c->random, 3));
+  if (!allocate(c, n_stores, sizeof *g->stores, &g->stores)) return false;
+  g->n_stores = n_stores;
+  for (uint32_t i = 0; i < n_stores; i++) {
+    const int64_t n = m.body.n_insns;
+    add_store(&m, (uint32_t)(i ? case_below(&c->random, n) : n - 1), &g->stores[i]);
+  }
+  g->post = m.body;
+  return true;
+}
+
+static bool make_map(jit_case *c, int number) {
+  sn_group *g = &c->group;
+  g->kind = SN_GROUP_MAP;
+  g->space_rank = (int)case_below(&c->random, 4);
+  random_dims(&c->random, g->space_rank, 1500, g->space);
+  return make_post(c, number, false);
+}
+
+static const int64_t lengths[] = {1,   2,   3,   5,   16,  31,   32,   33,   63,  64,
+                                  100, 255, 256, 257, 300, 1000, 1100, 2500, 8192};
+
+static sn_op any_reduction(case_random *r) {
+  for (;;) {
+    const sn_op op = (sn_op)case_below(r, SN_OP_COUNT);
+    if (sn_op_describe(op)->kind == SN_CLASS_REDUCE) return op;
+  }
+}
+
+/* A body over (space, reduced) with a value of dtype to reduce, which is its last. */
+static bool make_summand(jit_case *c, sn_phase *phase, body_maker *m) {
+  static const sn_dtype dtypes[] = {SN_F32, SN_F64, SN_I32};
+  const sn_dtype dtype = dtypes[case_below(&c->random, 3)];
+  for (int64_t n = case_below(&c->random, 5); n > 0; n--) add_random_op(m);
+  if (case_one_in(&c->random, 2)) add_op(m, SN_OP_add, dtype, dtype);
+  phase->reductions[0] = (sn_reduction){
+      .op = any_reduction(&c->random), .dtype = dtype, .insn = any_value(m, dtype, false)};
+  phase->n_reductions = 1;
+  phase->body = m->body;
+  return true;
+}
+
+static void whole_dims(const sn_group *g, int64_t *dims) {
+  for (int i = 0; i < g->space_rank; i++) dims[i] = g->space[i];
+  for (int i = 0; i < g->reduced_rank; i++) dims[g->space_rank + i] = g->reduced[i];
+}
+
+/* One run, or now and then several. */
+static void make_reduced(jit_case *c, int64_t n_lengths) {
+  sn_group *g = &c->group;
+  g->reduced_rank = 1;
+  if (case_one_in(&c->random, 4)) {
+    g->reduced_rank = 2 + (int)case_below(&c->random, 2);
+    random_dims(&c->random, g->reduced_rank, 1500, g->reduced);
+  } else {
+    g->reduced[0] = lengths[case_below(&c->random, case_one_in(&c->random, 4) ? n_lengths : 15)];
+  }
+}
+
+static bool make_reduce(jit_case *c) {
+  sn_group *g = &c->group;
+  g->kind = SN_GROUP_REDUCE;
+  g->space_rank = (int)case_below(&c->random, 3);
+  random_dims(&c->random, g->space_rank, 300, g->space);
+  make_reduced(c, 19);
+  g->n_phases = g->n_heads = 1;
+  int64_t dims[SN_MAX_RANK];
+  whole_dims(g, dims);
+  body_maker m;
+  if (!allocate(c, 1, sizeof *g->phases, &g->phases) ||
+      !allocate(c, 1, sizeof *g->phases->reductions, &g->phases->reductions) ||
+      !begin_body(&m, c, g->space_rank + g->reduced_rank, dims))
+    return false;
+  if (case_one_in(&c->random, 2)) m.outermost = g->space_rank; /* columns */
+  snprintf(c->name, sizeof c->name, "reduce");
+  return make_summand(c, &g->phases[0], &m) && make_post(c, 0, true);
+}
+
+/* A phase that may read what earlier ones reduced and kept. */
+static bool make_phase(jit_case *c, uint32_t number, const int64_t *dims) {
+  sn_group *g = &c->group;
+  sn_phase *phase = &g->phases[number];
+  case_random *r = &c->random;
+  body_maker m;
+  if (!begin_body(&m, c, g->space_rank + g->reduced_rank, dims) ||
+      !allocate(c, 2, sizeof *phase->reductions, &phase->reductions) ||
+      !allocate(c, 2, sizeof *phase->keeps, &phase->keeps) ||
+      !allocate(c, 2, sizeof *phase->stores, &phase->stores))
+    return false;
+  for (uint32_t i = 0; i < number; i++)
+    for (uint32_t k = 0; k < g->phases[i].n_reductions; k++)
+      add_insn(&m, (sn_insn){.kind = SN_INSN_HEAD,
+                             .dtype = g->phases[i].reductions[k].dtype,
+                             .n_args = 1,
+                             .args = {g->phases[i].first_head + k}});
+  for (uint32_t i = 0; i < g->n_kept; i++)
+    add_insn(&m, (sn_insn){.kind = SN_INSN_KEPT, .dtype = g->kept[i], .n_args = 1, .args = {i}});
+  phase->first_head = g->n_heads;
+  const bool last = number + 1 == g->n_phases;
+  for (int64_t n = case_below(r, 6); n > 0; n--) add_random_op(&m);
+  const sn_dtype dtype = case_one_in(r, 4) ? SN_F64 : case_one_in(r, 4) ? SN_I32 : SN_F32;
+  for (int64_t n = last ? case_below(r, 2) : 1 + case_below(r, 2); n > 0; n--)
+    phase->reductions[phase->n_reductions++] =
+        (sn_reduction){.op = any_reduction(r), .dtype = dtype, .insn = any_value(&m, dtype, false)};
+  g->n_heads += phase->n_reductions;
+  if (!last && case_one_in(r, 2)) {
+    add_random_op(&m);
+    g->kept[g->n_kept] = m.body.insns[m.body.n_insns - 1].dtype;
+    phase->keeps[phase->n_keeps++] = (sn_kept){m.body.n_insns - 1, g->n_kept++};
+  }
+  if (last || case_one_in(r, 3)) {
+    add_random_op(&m);
+    add_store(&m, m.body.n_insns - 1, &phase->stores[phase->n_stores++]);
+  }
+  phase->body = m.body;
+  return true;
+}
+
+static bool make_row(jit_case *c) {
+  sn_group *g = &c->group;
+  g->kind = SN_GROUP_ROW;
+  g->space_rank = (int)case_below(&c->random, 3);
+  random_dims(&c->random, g->space_rank, 20, g->space);
+  make_reduced(c, 18);
+  g->n_phases = (uint32_t)(1 + case_below(&c->random, 3));
+  snprintf(c->name, sizeof c->name, "row of %u phases", g->n_phases);
+  int64_t dims[SN_MAX_RANK];
+  whole_dims(g, dims);
+  if (!allocate(c, g->n_phases, sizeof *g->phases, &g->phases) ||
+      !allocate(c, SN_MAX_KEPT, sizeof *g->kept, &g->kept))
+    return false;
+  for (uint32_t i = 0; i < g->n_phases; i++)
+    if (!make_phase(c, i, dims)) return false;
+  return !g->phases[0].n_reductions || make_post(c, 0, true);
+}
+
+/* ---- the image ------------------------------------------------------------------------------- */
+
+static void fill_buffers(jit_case *c) {
+  for (uint32_t i = 0; i < c->n_buffers; i++) {
+    const jit_buffer *b = &c->buffers[i];
+    if (b->output) continue;
+    sn_op op = (sn_op)case_below(&c->random, SN_OP_COUNT);
+    while (!usable(op, b->dtype)) op = (sn_op)case_below(&c->random, SN_OP_COUNT);
+    case_fill(&c->random, op, 0, b->dtype, (case_values)case_below(&c->random, 4), b->elements,
+              c->before + b->at);
+  }
+}
+
+/* From the end downwards, in a random turn, so that any buffer may be the last. */
+static bool place_buffers(jit_case *c) {
+  size_t bytes = LANE_AT + c->kernel.lane_bytes + GAP + 16 * 1024;
+  for (uint32_t i = 0; i < c->n_buffers; i++)
+    bytes += (size_t)c->buffers[i].elements * sn_dtype_bytes(c->buffers[i].dtype) + GAP + 8;
+  c->bytes = (bytes + PAGE - 1) / PAGE * PAGE;
+  if (!allocate(c, c->bytes, 1, &c->before) || !allocate(c, c->bytes, 1, &c->after)) return false;
+  memset(c->before, POISON, c->bytes);
+  const uint32_t turn = (uint32_t)case_below(&c->random, c->n_buffers);
+  size_t end = c->bytes;
+  for (uint32_t i = 0; i < c->n_buffers; i++) {
+    jit_buffer *b = &c->buffers[(i + turn) % c->n_buffers];
+    const size_t item = sn_dtype_bytes(b->dtype);
+    b->at = (uint32_t)((end - (size_t)b->elements * item) / item * item);
+    end = b->at - GAP;
+  }
+  c->values = TABLE_AT;
+  c->lane = LANE_AT;
+  c->extra = (uint32_t)((LANE_AT + c->kernel.lane_bytes + GAP + 63) & ~(size_t)63);
+  fill_buffers(c);
+  for (uint32_t i = 0; i < c->n_buffers; i++)
+    memcpy(c->before + TABLE_AT + 4 * i, &c->buffers[i].at, 4);
+  memcpy(c->after, c->before, c->bytes);
+  return true;
+}
+
+/* ---- running by the VM ----------------------------------------------------------------------- */
+
+typedef struct vm_state {
+  jit_case *c;
+  char *lane;
+  void *values[JIT_MAX_BUFFERS];
+} vm_state;
+
+static bool vm_begin(vm_state *s, jit_case *c) {
+  s->c = c;
+  for (uint32_t i = 0; i < c->n_buffers; i++) s->values[i] = c->after + c->buffers[i].at;
+  char *memory;
+  if (!allocate(c, c->kernel.lane_bytes + 64, 1, &memory)) return false;
+  s->lane = (char *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
+  return true;
+}
+
+static void add_call(jit_case *c, sn_jit_role role, int n_args, const int32_t *args) {
+  jit_call *call = &c->calls[c->n_calls++];
+  *call = (jit_call){.function = c->module.functions[0].of[role], .n_args = n_args};
+  memcpy(call->args, args, (size_t)n_args * sizeof *args);
+}
+
+static int64_t piece(case_random *r, int64_t left, bool last) {
+  return last || case_one_in(r, 2) ? left : case_below(r, left + 1);
+}
+
+static bool run_strip(jit_case *c, const void *heads) {
+  vm_state s;
+  if (!vm_begin(&s, c)) return false;
+  const int64_t points = sn_group_points(&c->group);
+  const size_t item = heads ? c->kernel.reduce.fold.item_bytes : 0;
+  sn_vm_begin(&c->kernel.post, s.lane, s.values);
+  for (int64_t flat = 0; flat < points;) {
+    const int64_t n = piece(&c->random, points - flat, c->n_calls == 3);
+    const int32_t head = heads ? (int32_t)(c->extra + (size_t)flat * item) : 0;
+    add_call(c, SN_JIT_STRIP, 5,
+             (int32_t[]){(int32_t)c->values, (int32_t)c->lane, head, (int32_t)flat, (int32_t)n});
+    for (int64_t i = 0; i < n; i += SN_STRIP) {
+      const void *at = heads ? (const char *)heads + (size_t)(flat + i) * item : NULL;
+      sn_vm_strip(&c->kernel.post, s.lane, s.values, flat + i, n - i < SN_STRIP ? n - i : SN_STRIP,
+                  &(sn_vm_inputs){.heads = &at});
+    }
+    flat += n;
+  }
+  return true;
+}
+
+/* Points [from, from + n) of the nest of one output, as reduce.c folds a block. */
+static void vm_fold(vm_state *s, int64_t from, int64_t n, void *item) {
+  const sn_kernel *k = &s->c->kernel;
+  uint64_t scratch[SN_FOLD_SCRATCH_BYTES / 8];
+  sn_block_fold f;
+  sn_block_begin(&f, &k->reduce.fold, scratch);
+  for (int64_t i = 0; i < n; i += SN_STRIP) {
+    const int64_t part = n - i < SN_STRIP ? n - i : SN_STRIP;
+    sn_vm_strip(&k->phases[0], s->lane, s->values, from + i, part, &(sn_vm_inputs){0});
+    sn_block_strip(&f, sn_vm_slot(s->lane, k->group->phases[0].reductions[0].insn), part);
+  }
+  sn_block_end(&f, item);
+}
+
+static bool run_fold(jit_case *c) {
+  vm_state s;
+  if (!vm_begin(&s, c)) return false;
+  case_random *r = &c->random;
+  const sn_kernel *k = &c->kernel;
+  const int64_t outputs = k->reduce.outputs, length = k->reduce.length;
+  const size_t item = k->reduce.fold.item_bytes;
+  sn_vm_begin(&k->phases[0], s.lane, s.values);
+  c->extra_elements = 6;
+  for (int i = 0; i < 6; i++) {
+    const bool whole = case_one_in(r, 2) && length <= SN_FOLD_BLOCK;
+    const int64_t row = case_below(r, outputs) * length, from = whole ? 0 : case_below(r, length);
+    int64_t n = whole ? length : case_below(r, length - from + 1);
+    if (n > SN_FOLD_BLOCK) n = SN_FOLD_BLOCK;
+    const uint32_t at = c->extra + (uint32_t)(item * (size_t)i);
+    add_call(c, SN_JIT_FOLD, 5,
+             (int32_t[]){(int32_t)c->values, (int32_t)c->lane, (int32_t)at, (int32_t)(row + from),
+                         (int32_t)n});
+    vm_fold(&s, row + from, n, c->after + at);
+  }
+  return true;
+}
+
+static bool run_columns(jit_case *c) {
+  vm_state s;
+  if (!vm_begin(&s, c)) return false;
+  case_random *r = &c->random;
+  const sn_kernel *k = &c->kernel;
+  const sn_fold_plan *p = &k->reduce.fold;
+  const int64_t outputs = k->reduce.outputs, length = k->reduce.length;
+  sn_vm_begin(&k->phases[0], s.lane, s.values);
+  c->extra_elements = 3 * SN_STRIP;
+  for (int i = 0; i < 3; i++) {
+    const int64_t first = case_one_in(r, 2) ? 0 : case_below(r, outputs);
+    int64_t n = case_one_in(r, 2) ? outputs - first : case_below(r, outputs - first + 1);
+    if (n > SN_STRIP) n = SN_STRIP;
+    const int64_t from = case_below(r, length);
+    int64_t to = from + 1 + case_below(r, length - from);
+    if (to > from + 16) to = from + 16;
+    const uint32_t at = c->extra + (uint32_t)(p->item_bytes * SN_STRIP * (size_t)i);
+    char *acc = c->after + at;
+    add_call(c, SN_JIT_COLUMNS, 7,
+             (int32_t[]){(int32_t)c->values, (int32_t)c->lane, (int32_t)at, (int32_t)first,
+                         (int32_t)n, (int32_t)from, (int32_t)to});
+    for (int64_t j = from; j < to && n; j++) {
+      sn_vm_strip(&k->phases[0], s.lane, s.values, j * outputs + first, n, &(sn_vm_inputs){0});
+      const void *x = sn_vm_slot(s.lane, k->group->phases[0].reductions[0].insn);
+      if (j == from)
+        memcpy(acc, x, (size_t)n * p->item_bytes);
+      else
+        p->combine(acc, acc, x, x, n);
+    }
+  }
+  return true;
+}
+
+static bool run_rows(jit_case *c) {
+  vm_state s;
+  if (!vm_begin(&s, c)) return false;
+  const sn_kernel_run run = {.kernel = &c->kernel, .values = s.values, .lanes = s.lane};
+  sn_kernel_units((void *)(uintptr_t)&run, 0, c->kernel.stages[0].units, 0);
+  for (int64_t first = 0; first < c->kernel.row.rows;) {
+    const int64_t n = piece(&c->random, c->kernel.row.rows - first, c->n_calls == 3);
+    add_call(c, SN_JIT_ROWS, 4,
+             (int32_t[]){(int32_t)c->values, (int32_t)c->lane, (int32_t)first, (int32_t)n});
+    first += n;
+  }
+  return true;
+}
+
+/* Heads of all outputs, made up: they lie where the strip's calls say. */
+static bool run_post(jit_case *c) {
+  const size_t at = c->extra + 64;
+  c->extra = (uint32_t)at;
+  const int64_t outputs = c->kernel.reduce.outputs;
+  case_fill(&c->random, SN_OP_add, 0, c->extra_dtype, CASE_MIXED, outputs, c->before + at);
+  memcpy(c->after + at, c->before + at, (size_t)outputs * c->kernel.reduce.fold.item_bytes);
+  c->extra_elements = 0;
+  return run_strip(c, c->after + at);
+}
+
+static bool run_reduce(jit_case *c) {
+  c->extra_dtype = c->group.phases[0].reductions[0].dtype;
+  if (case_one_in(&c->random, 3)) return run_post(c);
+  return c->kernel.reduce.mode == SN_REDUCE_ROWS ? run_fold(c) : run_columns(c);
+}
+
+/* ---- a case ---------------------------------------------------------------------------------- */
+
+static void *allocate_raw(void *user, size_t bytes, size_t alignment) {
+  (void)user;
+  void *block;
+  return posix_memalign(&block, alignment, bytes) ? NULL : block;
+}
+
+static void release_raw(void *user, void *block, size_t bytes) {
+  (void)user;
+  (void)bytes;
+  free(block);
+}
+
+#define FIRST_CASES 200 /* maps: one of each op and dtype */
+
+static bool make_group(jit_case *c, int number) {
+  if (number < FIRST_CASES || case_one_in(&c->random, 3)) return make_map(c, number);
+  return case_one_in(&c->random, 2) ? make_reduce(c) : make_row(c);
+}
+
+static bool run_case(jit_case *c) {
+  return c->group.kind == SN_GROUP_REDUCE ? run_reduce(c)
+         : c->group.kind == SN_GROUP_ROW  ? run_rows(c)
+                                          : run_strip(c, NULL);
+}
+
+bool jit_case_make(jit_case *c, uint64_t seed, int number, bool relaxed) {
+  *c = (jit_case){
+      .env = {.heap = {.allocator = {NULL, allocate_raw, release_raw},
+                       .limit_bytes = SIZE_MAX,
+                       .fail_countdown = -1}},
+      .random = {seed * 1000003 + (uint64_t)number * 7919 + 1},
+  };
+  sn_arena_init(&c->arena, &c->env);
+  const sn_machine machine = {.isa = sn_isa_detect(), .deterministic = true};
+  const sn_jit_target target = {.relaxed = relaxed};
+  bool ok = make_group(c, number);
+  if (ok && case_one_in(&c->random, 2)) sn_merge_dims(&c->group);
+  ok = ok && sn_kernel_make(&c->arena, &machine, &c->group, &c->kernel) == SN_OK &&
+       place_buffers(c) && sn_jit_emit(&c->arena, &target, &c->kernel, 1, &c->module) == SN_OK &&
+       sn_wasm_text(&c->arena, c->module.bytes, c->module.n_bytes, &c->text) == SN_OK &&
+       run_case(c);
+  if (!ok)
+    fprintf(stderr, "jit_modules: seed %llu case %d: %s\n", (unsigned long long)seed, number,
+            c->env.error.message);
+  return ok;
+}
+
+static void write_calls(const jit_case *c, char *line, size_t size) {
+  size_t at = strlen(line);
+  for (int i = 0; i < c->n_calls; i++) {
+    const jit_call *call = &c->calls[i];
+    at += (size_t)snprintf(line + at, size - at, "%s[%d", i ? "," : "", (int)call->function);
+    for (int k = 0; k < call->n_args; k++)
+      at += (size_t)snprintf(line + at, size - at, ",%d", (int)call->args[k]);
+    at += (size_t)snprintf(line + at, size - at, "]");
+  }
+}
+
+static void write_regions(const jit_case *c, char *line, size_t size) {
+  size_t at = strlen(line);
+  for (uint32_t i = 0; i < c->n_buffers; i++)
+    at += (size_t)snprintf(line + at, size - at, "[%u,%lld,\"%s\"],", c->buffers[i].at,
+                           (long long)c->buffers[i].elements, sn_dtype_name(c->buffers[i].dtype));
+  snprintf(line + at, size - at, "[%u,%lld,\"%s\"]", c->extra, (long long)c->extra_elements,
+           sn_dtype_name(c->extra_dtype));
+}
+
+bool jit_case_write(const jit_case *c, FILE *out) {
+  char line[4096];
+  snprintf(
+      line, sizeof line,
+      "{\"name\":\"%s\",\"module\":%zu,\"text\":%zu,\"bytes\":%zu,\"lane\":[%u,%zu],\"calls\":[",
+      c->name, c->module.n_bytes, strlen(c->text), c->bytes, c->lane, c->kernel.lane_bytes);
+  write_calls(c, line, sizeof line);
+  strncat(line, "],\"regions\":[", sizeof line - strlen(line) - 1);
+  write_regions(c, line, sizeof line);
+  strncat(line, "]}\n", sizeof line - strlen(line) - 1);
+  const uint32_t length = (uint32_t)strlen(line);
+  return fwrite(&length, 4, 1, out) == 1 && fwrite(line, length, 1, out) == 1 &&
+         fwrite(c->module.bytes, c->module.n_bytes, 1, out) == 1 &&
+         fwrite(c->text, strlen(c->text), 1, out) == 1 &&
+         fwrite(c->before, c->bytes, 1, out) == 1 && fwrite(c->after, c->bytes, 1, out) == 1;
+}
+
+void jit_case_free(jit_case *c) { sn_arena_free(&c->arena); }
