@@ -51,7 +51,8 @@ uint32_t sn_walk_leaf(sn_walk *k, sn_dtype dtype, sn_walk_base base, int64_t off
   sn_walker walker = {.base = base, .section = k->lanes.section, .fixed = true};
   bool backward = false;
   for (int i = 0; i < k->rank; i++) {
-    if (k->dims[i] == 1 || strides[i] == 0) continue;
+    const bool goes_on = base.follows && i == k->rank - 1; /* from run to run, however short */
+    if (strides[i] == 0 || (k->dims[i] == 1 && !goes_on)) continue;
     walker.strides[i] = (int32_t)(strides[i] * bytes);
     walker.fixed = false;
     backward = backward || strides[i] < 0;
