@@ -54,8 +54,10 @@ const GRAPHS = {
 
 const graphRows = (name, make) => sn.tidy(() => {
   const [f, args] = make();
-  const { nodes, kernels, flops, bytes, memory: { arenaBytes, naiveBytes } } = sn.inspect(f)(...args);
-  return Object.entries({ nodes, kernels, arenaBytes, naiveBytes, flops, bytes })
+  const seen = sn.inspect(f)(...args);
+  const { nodes, flops, bytes, memory: { arenaBytes, naiveBytes } } = seen;
+  seen.dispose();
+  return Object.entries({ nodes, kernels: seen.kernels.length, arenaBytes, naiveBytes, flops, bytes })
     .map(([figure, value]) => ({ subject: name, figure, value, exact: true }));
 });
 

@@ -118,18 +118,14 @@ void sn_set_debug(sn_context *ctx, int level) {
   ctx->env.debug = level < 0 ? 0 : level > SN_LOG_REWRITES ? SN_LOG_REWRITES : level;
 }
 
-int sn_pass_count(void) { return SN_PASS_COUNT + 1; }
+int sn_pass_count(void) { return SN_SWITCH_COUNT; }
 
-/* The passes of the table, and fusion behind them. */
-const char *sn_pass_name(int index) {
-  if (index == SN_PASS_COUNT) return "fuse";
-  return index >= 0 && index < SN_PASS_COUNT ? sn_pass_table[index].name : NULL;
-}
+const char *sn_pass_name(int index) { return sn_switch_name(index); }
 
 sn_status sn_pass_enable(sn_context *ctx, const char *name, bool on) {
-  for (int i = 0; i < sn_pass_count(); i++) {
-    if (strcmp(sn_pass_name(i), name) != 0) continue;
-    *(i < SN_PASS_COUNT ? &ctx->options.pass_on[i] : &ctx->options.fusion) = on;
+  for (int i = 0; i < SN_SWITCH_COUNT; i++) {
+    if (strcmp(sn_switch_name(i), name) != 0) continue;
+    *sn_switch(&ctx->options, i) = on;
     return SN_OK;
   }
   return sn_context_report(ctx, sn_fail(&ctx->env, SN_ERR_ARGUMENT, "no pass is called %s", name));

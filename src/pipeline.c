@@ -8,64 +8,88 @@
 #include "base/log.h"
 #include "base/size.h"
 #include "fuse/fuse.h"
+#include "inspect/record.h"
 #include "jit/jit.h"
 
 #define MAX_TEXTS (SN_PASS_COUNT + 5)
 
-static sn_status keep_text(sn_executable *exe, const char *stage, const char *text) {
-  sn_log_printf("--- %s\n", stage);
-  sn_log_write(text);
-  exe->texts[exe->n_texts++] = (sn_stage_text){stage, text};
-  return SN_OK;
+/* Everything about the compile under way. */
+typedef struct compiling {
+  sn_executable *exe;
+  const sn_compile_options *options;
+  sn_record *record; /* NULL: off */
+} compiling;
+
+/* Whether somebody wants to see a stage of this level. */
+static bool is_watched(const compiling *c, int level) {
+  return c->record || c->exe->arena.env->debug >= level;
+}
+
+static void keep_text(compiling *c, int level, const char *stage, const char *text) {
+  if (c->exe->arena.env->debug >= level) {
+    sn_log_printf("--- %s\n", stage);
+    sn_log_write(text);
+  }
+  c->exe->texts[c->exe->n_texts++] = (sn_stage_text){stage, text};
 }
 
 /* After every stage: the grammar is checked, and the IR shown to whoever asked for it. */
-static sn_status finish_stage(sn_executable *exe, const char *stage, const sn_graph *graph) {
-  sn_env *env = exe->arena.env;
+static sn_status finish_stage(compiling *c, const char *stage, const sn_graph *graph) {
 #ifdef SINTER_TEST
   SN_TRY(sn_graph_verify(graph));
 #endif
-  sn_log(env, SN_LOG_EVENTS, "%s: %zu nodes\n", stage, graph->n_nodes);
-  if (env->debug < SN_LOG_IR) return SN_OK;
+  sn_log(c->exe->arena.env, SN_LOG_EVENTS, "%s: %zu nodes\n", stage, graph->n_nodes);
+  if (!is_watched(c, SN_LOG_IR)) return SN_OK;
   const char *text;
-  SN_TRY(sn_graph_text(graph, &exe->arena, &text));
-  return keep_text(exe, stage, text);
+  SN_TRY(sn_graph_text(graph, &c->exe->arena, &text));
+  keep_text(c, SN_LOG_IR, stage, text);
+  if (c->record) sn_record_graph(c->record, stage, text, graph, NULL);
+  return SN_OK;
 }
 
-static sn_status run_passes(sn_executable *exe, const sn_graph *traced,
-                            const sn_compile_options *options, sn_graph *out) {
+static sn_status run_passes(compiling *c, const sn_graph *traced, sn_graph *out) {
+  const sn_compile_options *options = c->options;
   const bool share = options->pass_on[SN_PASS_cse];
   *out = *traced;
-  SN_TRY(finish_stage(exe, "trace", out));
+  SN_TRY(finish_stage(c, "trace", out));
   for (int i = 0; i < SN_PASS_COUNT; i++) {
     if (!options->pass_on[i]) continue;
     const sn_graph from = *out;
     SN_TRY(sn_pass_table[i].run(&from, out, share));
-    SN_TRY(finish_stage(exe, sn_pass_table[i].name, out));
+    SN_TRY(finish_stage(c, sn_pass_table[i].name, out));
   }
   return SN_OK;
 }
 
-static sn_status cut_into_groups(sn_executable *exe, bool fusion) {
-  SN_TRY(sn_fuse_graph(&exe->graph, fusion, &exe->groups));
-  if (exe->arena.env->debug < SN_LOG_GROUPS) return SN_OK;
+static sn_status cut_into_groups(compiling *c) {
+  sn_executable *exe = c->exe;
+  SN_TRY(sn_fuse_graph(&exe->graph, c->options->fusion, &exe->groups));
+  if (!is_watched(c, SN_LOG_GROUPS)) return SN_OK;
   const char *text;
   SN_TRY(sn_groups_text(&exe->groups, &exe->arena, &text));
-  return keep_text(exe, "groups", text);
+  keep_text(c, SN_LOG_GROUPS, "groups", text);
+  if (c->record) sn_record_graph(c->record, "groups", text, &exe->graph, &exe->groups);
+  return SN_OK;
 }
 
-static sn_status plan_memory(sn_executable *exe, const bool *donate) {
-  SN_TRY(sn_plan_memory(&exe->arena, &exe->groups, donate, exe->n_arguments, &exe->plan));
+static sn_status plan_memory(compiling *c) {
+  sn_executable *exe = c->exe;
+  SN_TRY(sn_plan_memory(&exe->arena, &exe->groups, c->options->donate, exe->n_arguments,
+                        &exe->plan));
 #ifdef SINTER_TEST
   SN_CHECK(exe->arena.env, sn_plan_is_sound(&exe->groups, &exe->plan));
 #endif
-  if (exe->arena.env->debug < SN_LOG_GROUPS) return SN_OK;
+  if (!is_watched(c, SN_LOG_GROUPS)) return SN_OK;
   const char *text;
   SN_TRY(sn_plan_text(&exe->groups, &exe->plan, &exe->arena, &text));
-  return keep_text(exe, "plan", text);
+  keep_text(c, SN_LOG_GROUPS, "plan", text);
+  if (c->record) sn_record_kernels(c->record, "plan", text, &exe->groups);
+  return SN_OK;
 }
 
-static sn_status make_kernels(sn_executable *exe, const sn_machine *machine) {
+static sn_status make_kernels(compiling *c) {
+  sn_executable *exe = c->exe;
+  const sn_machine *machine = &c->options->machine;
   sn_env *env = exe->arena.env;
   const size_t n = exe->groups.n_groups;
   SN_TRY(sn_arena_alloc(&exe->arena, n, sizeof *exe->kernels, (void **)&exe->kernels));
@@ -88,26 +112,28 @@ static sn_status make_kernels(sn_executable *exe, const sn_machine *machine) {
   SN_FAIL_IF(env, sn_size_add_overflows(exe->shared_offset, shared, &exe->lanes_offset),
              SN_ERR_MEMORY, "plan: intermediates are too large");
   exe->lane_stride = lane;
-  if (env->debug < SN_LOG_CODE) return SN_OK;
+  if (!is_watched(c, SN_LOG_CODE)) return SN_OK;
   const char *text;
   SN_TRY(sn_kernels_text(exe->kernels, n, &exe->arena, &text));
-  return keep_text(exe, "kernels", text);
+  keep_text(c, SN_LOG_CODE, "kernels", text);
+  if (c->record) sn_record_kernels(c->record, "kernels", text, &exe->groups);
+  return SN_OK;
 }
 
-static sn_status compile_stages(const sn_graph *traced, const sn_compile_options *options,
-                                sn_executable *exe) {
+static sn_status compile_stages(compiling *c, const sn_graph *traced) {
+  sn_executable *exe = c->exe;
   sn_graph graph;
   exe->n_arguments = traced->n_arguments;
   SN_TRY(sn_arena_alloc(&exe->arena, MAX_TEXTS, sizeof *exe->texts, (void **)&exe->texts));
-  SN_TRY(run_passes(exe, traced, options, &graph));
+  SN_TRY(run_passes(c, traced, &graph));
   SN_TRY(sn_prepare(&graph, &exe->arena, &exe->graph));
-  SN_TRY(finish_stage(exe, "prepare", &exe->graph));
-  SN_TRY(cut_into_groups(exe, options->fusion));
-  SN_TRY(plan_memory(exe, options->donate));
-  SN_TRY(make_kernels(exe, &options->machine));
+  SN_TRY(finish_stage(c, "prepare", &exe->graph));
+  SN_TRY(cut_into_groups(c));
+  SN_TRY(plan_memory(c));
+  SN_TRY(make_kernels(c));
   sn_log(exe->arena.env, SN_LOG_EVENTS, "compiled: %zu kernels, arena %zu of %zu bytes\n",
          exe->n_kernels, exe->plan.arena_bytes, exe->plan.naive_bytes);
-  return SN_OK;
+  return c->record ? sn_record_end(c->record, exe) : SN_OK;
 }
 
 sn_status sn_compile_graph(const sn_graph *traced, const sn_compile_options *options,
@@ -116,7 +142,10 @@ sn_status sn_compile_graph(const sn_graph *traced, const sn_compile_options *opt
   sn_executable *exe;
   SN_TRY(sn_alloc_zeroed(env, 1, sizeof *exe, (void **)&exe));
   sn_arena_init(&exe->arena, env);
-  const sn_status status = compile_stages(traced, options, exe);
+  sn_record record;
+  if (options->record) sn_record_begin(&record, traced->arena);
+  compiling c = {.exe = exe, .options = options, .record = options->record ? &record : NULL};
+  const sn_status status = compile_stages(&c, traced);
   if (status) {
     sn_executable_free(env, exe);
     return status;
@@ -130,4 +159,15 @@ void sn_executable_free(sn_env *env, sn_executable *exe) {
   sn_code_release(exe->code);
   sn_arena_free(&exe->arena);
   sn_free(env, exe, sizeof *exe);
+}
+
+const char *sn_switch_name(int number) {
+  if (number == SN_PASS_COUNT) return "fuse";
+  if (number == SN_PASS_COUNT + 1) return "jit";
+  return number >= 0 && number < SN_PASS_COUNT ? sn_pass_table[number].name : NULL;
+}
+
+bool *sn_switch(sn_compile_options *options, int number) {
+  if (number == SN_PASS_COUNT) return &options->fusion;
+  return number < SN_PASS_COUNT ? &options->pass_on[number] : &options->machine.jit;
 }

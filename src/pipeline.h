@@ -9,6 +9,7 @@ typedef struct sn_compile_options {
   sn_machine machine;
   bool pass_on[SN_PASS_COUNT];
   bool fusion;        /* off: one kernel per op */
+  bool record;        /* keep what the stages did: see inspect/record.h */
   const bool *donate; /* per argument, or NULL */
 } sn_compile_options;
 
@@ -16,6 +17,12 @@ typedef struct sn_compile_options {
  * owns an arena of its own and is given back with sn_executable_free. */
 sn_status sn_compile_graph(const sn_graph *traced, const sn_compile_options *options,
                            sn_executable **out);
+
+/* What of the options can be switched by number and name: the passes in their order, then "fuse"
+ * and "jit". */
+#define SN_SWITCH_COUNT (SN_PASS_COUNT + 2)
+const char *sn_switch_name(int number); /* NULL: there is none */
+bool *sn_switch(sn_compile_options *options, int number);
 
 void sn_executable_free(sn_env *env, sn_executable *exe);
 

@@ -24,8 +24,13 @@ const LAYERS = {
   kernels: ['base', 'graph', 'fuse'],
   jit: ['base', 'graph', 'fuse', 'kernels'],
   run: ['base', 'threads', 'graph', 'fuse', 'plan', 'kernels'],
-  pipeline: ['base', 'threads', 'graph', 'autodiff', 'passes', 'fuse', 'plan', 'kernels', 'jit', 'run'],
-  tensor: ['base', 'threads', 'graph', 'autodiff', 'passes', 'fuse', 'plan', 'kernels', 'jit', 'run', 'pipeline'],
+  csource: ['base', 'graph', 'fuse'],
+  inspect: ['base', 'graph', 'fuse', 'plan', 'kernels', 'run'],
+  pipeline: ['base', 'threads', 'graph', 'autodiff', 'passes', 'fuse', 'plan', 'kernels', 'jit', 'run', 'inspect'],
+  tensor: [
+    ...['base', 'threads', 'graph', 'autodiff', 'passes', 'fuse', 'plan', 'kernels', 'jit'],
+    ...['csource', 'run', 'inspect', 'pipeline'],
+  ],
   api: ['base', 'threads', 'graph', 'passes', 'kernels', 'jit', 'run', 'pipeline', 'tensor'],
 };
 const PUBLIC = new Set(['sinter.h', 'sinter_ops.h']);

@@ -9,7 +9,7 @@
 
 /* JS reads these structs where they are. */
 _Static_assert(sizeof(void *) == 4 && sizeof(size_t) == 4, "tensors and sizes are 32-bit words");
-_Static_assert(sizeof(sn_kernel_profile) == 40, "layout known to js/src/profile.ts");
+_Static_assert(sizeof(sn_kernel_profile) == 48, "layout known to js/src/profile.ts");
 _Static_assert(sizeof(sn_span) == 24, "layout known to js/src/profile.ts");
 
 enum { SCRATCH_WORDS = 1024 };
@@ -188,6 +188,27 @@ sn_tensor *sinter_max(sn_tensor *x, uint32_t axes, bool keepdims) {
 sn_tensor *sinter_min(sn_tensor *x, uint32_t axes, bool keepdims) {
   return sn_min(x, axes, keepdims);
 }
+sn_tensor *sinter_prod(sn_tensor *x, uint32_t axes, bool keepdims) {
+  return sn_prod(x, axes, keepdims);
+}
+sn_tensor *sinter_any(sn_tensor *x, uint32_t axes, bool keepdims) {
+  return sn_any(x, axes, keepdims);
+}
+sn_tensor *sinter_all(sn_tensor *x, uint32_t axes, bool keepdims) {
+  return sn_all(x, axes, keepdims);
+}
+sn_tensor *sinter_logsumexp(sn_tensor *x, uint32_t axes, bool keepdims) {
+  return sn_logsumexp(x, axes, keepdims);
+}
+sn_tensor *sinter_var(sn_tensor *x, uint32_t axes, bool keepdims, double correction) {
+  return sn_var(x, axes, correction, keepdims);
+}
+sn_tensor *sinter_std(sn_tensor *x, uint32_t axes, bool keepdims, double correction) {
+  return sn_std(x, axes, correction, keepdims);
+}
+sn_tensor *sinter_norm(sn_tensor *x, uint32_t axes, bool keepdims, double order) {
+  return sn_norm(x, order, axes, keepdims);
+}
 sn_tensor *sinter_argmax(sn_tensor *x, int axis, bool keepdims) {
   return sn_argmax(x, axis, keepdims);
 }
@@ -195,6 +216,20 @@ sn_tensor *sinter_argmin(sn_tensor *x, int axis, bool keepdims) {
   return sn_argmin(x, axis, keepdims);
 }
 sn_tensor *sinter_matmul(sn_tensor *x, sn_tensor *y) { return sn_matmul(x, y); }
+sn_tensor *sinter_clip(sn_tensor *x, sn_tensor *lo, sn_tensor *hi) { return sn_clip(x, lo, hi); }
+sn_tensor *sinter_leaky_relu(sn_tensor *x, double alpha) { return sn_leaky_relu(x, alpha); }
+sn_tensor *sinter_elu(sn_tensor *x, double alpha) { return sn_elu(x, alpha); }
+sn_tensor *sinter_selu(sn_tensor *x) { return sn_selu(x); }
+sn_tensor *sinter_hardswish(sn_tensor *x) { return sn_hardswish(x); }
+sn_tensor *sinter_gelu_tanh(sn_tensor *x) { return sn_gelu_tanh(x); }
+sn_tensor *sinter_softmax(sn_tensor *x, int axis) { return sn_softmax(x, axis); }
+sn_tensor *sinter_log_softmax(sn_tensor *x, int axis) { return sn_log_softmax(x, axis); }
+sn_tensor *sinter_layer_norm(sn_tensor *x, sn_tensor *weight, sn_tensor *bias, double eps) {
+  return sn_layer_norm(x, weight, bias, eps);
+}
+sn_tensor *sinter_rms_norm(sn_tensor *x, sn_tensor *weight, double eps) {
+  return sn_rms_norm(x, weight, eps);
+}
 sn_tensor *sinter_softmax_cross_entropy(sn_tensor *logits, sn_tensor *labels) {
   return sn_softmax_cross_entropy(logits, labels);
 }
@@ -218,6 +253,29 @@ sn_tensor *sinter_pad(sn_tensor *x, double value) {
 sn_tensor *sinter_concat(uint32_t count, int axis) {
   return sn_concat(scratch_tensors(), count, axis);
 }
+sn_tensor *sinter_take(sn_tensor *x, sn_tensor *indices, int axis) {
+  return sn_take(x, indices, axis);
+}
+sn_tensor *sinter_take_along_axis(sn_tensor *x, sn_tensor *indices, int axis) {
+  return sn_take_along_axis(x, indices, axis);
+}
+sn_tensor *sinter_scatter(sn_tensor *x, sn_tensor *indices, sn_tensor *updates, int axis,
+                          bool add) {
+  return add ? sn_scatter_add(x, indices, updates, axis)
+             : sn_scatter_set(x, indices, updates, axis);
+}
+sn_tensor *sinter_one_hot(sn_tensor *indices, int classes, int dtype) {
+  return sn_one_hot(indices, classes, (sn_dtype)dtype);
+}
+sn_tensor *sinter_sort(sn_tensor *x, int axis, bool descending, bool places) {
+  return places ? sn_argsort(x, axis, descending) : sn_sort(x, axis, descending);
+}
+sn_tensor *sinter_cumsum(sn_tensor *x, int axis, bool reverse, bool exclusive) {
+  return sn_cumsum(x, axis, reverse, exclusive);
+}
+sn_tensor *sinter_cumprod(sn_tensor *x, int axis, bool reverse, bool exclusive) {
+  return sn_cumprod(x, axis, reverse, exclusive);
+}
 sn_tensor *sinter_astype(sn_tensor *x, int dtype) { return sn_astype(x, (sn_dtype)dtype); }
 sn_tensor *sinter_bitcast(sn_tensor *x, int dtype) { return sn_bitcast(x, (sn_dtype)dtype); }
 
@@ -234,12 +292,17 @@ sn_status sinter_gradients(sn_tensor *y, uint32_t count) {
 
 sn_program *sinter_compile(uint32_t n_inputs, uint32_t n_outputs) {
   sn_tensor **inputs = scratch_tensors();
+  const int32_t *flags = scratch + n_inputs + n_outputs, *switches = flags + n_inputs;
   bool *donate = malloc(n_inputs + 1);
   if (!donate) return NULL;
-  for (uint32_t i = 0; i < n_inputs; i++) donate[i] = scratch[n_inputs + n_outputs + i] != 0;
+  for (uint32_t i = 0; i < n_inputs; i++) donate[i] = flags[i] != 0;
   sn_program *program = NULL;
-  const sn_status status =
-      sn_compile(context, inputs, n_inputs, inputs + n_inputs, n_outputs, donate, &program);
+  const sn_program_options options = {.donate = donate,
+                                      .passes_off = (uint32_t)switches[0],
+                                      .passes_on = (uint32_t)switches[1],
+                                      .record = switches[2] != 0};
+  const sn_status status = sn_compile_with(context, inputs, n_inputs, inputs + n_inputs, n_outputs,
+                                           &options, &program);
   free(donate);
   return status ? NULL : program;
 }
@@ -258,16 +321,18 @@ sn_status sinter_program_run_async(sn_program *program, uint32_t n_inputs, uint3
 
 void sinter_program_release(sn_program *program) { sn_program_release(program); }
 
-void sinter_program_describe(const sn_program *program) {
-  sn_program_info info;
-  sn_program_describe(program, &info);
-  const double fields[] = {(double)info.nodes,       (double)info.kernels, (double)info.arena_bytes,
-                           (double)info.naive_bytes, info.flops,           info.bytes};
-  memcpy(scratch, fields, sizeof fields);
+const char *sinter_program_inspection(const sn_program *program) {
+  return sn_program_inspection(program);
 }
 
-const char *sinter_program_text(const sn_program *program) {
-  return sn_program_text(program, (const char *)scratch);
+const char *sinter_program_wat(const sn_program *program, uint32_t kernel) {
+  return sn_program_wat(program, kernel);
+}
+
+const char *sinter_program_c_source(sn_program *program) {
+  const char *source = NULL;
+  sn_program_c_source(program, (const char *)scratch, &source);
+  return source;
 }
 
 /* ---- profile --------------------------------------------------------------------------------- */

@@ -48,14 +48,15 @@ export function passes(): string[] {
   );
 }
 
+/** The number of a pass, for the core; an error that names them all where there is none. */
+export function passNumber(name: string): number {
+  const index = passes().indexOf(name);
+  if (index >= 0) return index;
+  throw new SinterError('argument', `there is no pass ${name}`, { hint: `there are ${passes().join(', ')}` });
+}
+
 /** Switches a compiler pass for programs compiled from now on. */
 export function setPass(name: string, on: boolean): void {
   const rt = runtime();
-  const index = passes().indexOf(name);
-  if (index < 0) {
-    throw new SinterError('argument', `setPass: there is no pass ${name}`, {
-      hint: `there are ${passes().join(', ')}`,
-    });
-  }
-  rt.ok(rt.exports.sinter_pass_enable(index, on ? 1 : 0));
+  rt.ok(rt.exports.sinter_pass_enable(passNumber(name), on ? 1 : 0));
 }

@@ -36,7 +36,35 @@ export {
 } from './creation.js';
 
 export * from './ops.gen.js';
-export { argmax, argmin, max, mean, min, sum, type ArgOptions, type ReduceOptions } from './reduce.js';
+export {
+  clip,
+  elu,
+  gelu,
+  hardswish,
+  leakyRelu,
+  selu,
+  type AlphaOptions,
+  type GeluOptions,
+} from './activations.js'; // its gelu, which takes options, before that of the table
+export {
+  all,
+  any,
+  argmax,
+  argmin,
+  logsumexp,
+  max,
+  mean,
+  min,
+  norm,
+  prod,
+  std,
+  sum,
+  var,
+  type ArgOptions,
+  type NormOptions,
+  type ReduceOptions,
+  type VarianceOptions,
+} from './reduce.js';
 export {
   astype,
   bitcast,
@@ -54,7 +82,35 @@ export {
   swapaxes,
   transpose,
 } from './shape.js';
-export { logSoftmax, matmul, softmax, softmaxCrossEntropy } from './linalg.js';
+export { repeat, roll, split, tile, tril, triu, type TriangleOptions } from './arrange.js';
+export {
+  argsort,
+  at,
+  cumprod,
+  cumsum,
+  oneHot,
+  scatterAdd,
+  sort,
+  take,
+  takeAlongAxis,
+  topk,
+  type RowIndex,
+  type RowRange,
+  type Rows,
+  type ScanOptions,
+  type SortOptions,
+} from './indexing.js';
+export { dot, matmul, outer } from './linalg.js';
+export {
+  layerNorm,
+  logSoftmax,
+  rmsNorm,
+  softmax,
+  softmaxCrossEntropy,
+  type LayerNormOptions,
+  type RmsNormOptions,
+  type SoftmaxOptions,
+} from './normalize.js';
 
 export { keep, scope, tidy, type Scope } from './scope.js';
 export { dispose } from './pytree.js';
@@ -63,10 +119,23 @@ export { evaluate as eval, memory, passes, setDebug, setPass, type MemoryInfo } 
 export { grad, valueAndGrad, type GradOf, type GradOptions, type Grads } from './transforms.js';
 export { jit, type JitOptions, type Jitted } from './jit.js';
 export { trainStep, type TrainState, type TrainStep } from './train.js';
-export { inspect, type Inspection, type Stage } from './inspect.js';
+export type { CompileOptions } from './program.js';
+export {
+  inspect,
+  type Cut,
+  type InspectedKernel,
+  type InspectedMemory,
+  type Inspection,
+  type MemoryBlock,
+  type Stage,
+  type StageEdge,
+  type StageNode,
+} from './inspect.js';
 export {
   profile,
   type ChromeTrace,
+  type Gaps,
+  type Interval,
   type KernelProfile,
   type LaneProfile,
   type Profile,

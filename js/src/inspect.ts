@@ -1,50 +1,151 @@
-// inspect(f): compiles f as jit does and shows what became of it.
+// inspect(f): compiles f as jit does, with everything the compiler did on record: the graph after every
+// stage, the kernels and why they stayed apart, the plan of their memory, and the program as C.
+//
+// The core writes one JSON text while it compiles a program on record; programs that are only run carry
+// none. The types below are that text's form, but for the functions.
 
-import { passes, setDebug } from './core.js';
 import { compile } from './jit.js';
+import type { CompileOptions, Program } from './program.js';
 import { flatten } from './pytree.js';
-import { quietly } from './runtime/host.js';
 
+/** A value of the graph. */
+export interface StageNode {
+  /** Its name within the stage: %id in the text. */
+  id: number;
+  op: string;
+  dtype: string;
+  shape: number[];
+  /** Axes, a permutation, the value of a constant; '' for none. */
+  attrs: string;
+  /** The kernel that computes it; null before there are kernels, and for what needs none. */
+  group: number | null;
+}
+
+export interface StageEdge {
+  from: number;
+  to: number;
+  /** 'fused', or why the value goes through memory; '' before there are kernels. */
+  reason: string;
+}
+
+/** The graph after one stage of compiling. From 'plan' on its nodes are the kernels. */
 export interface Stage {
   name: string;
-  /** The graph after this stage. */
+  /** One value a line; kernels, buffers or strip programs in the later stages. */
   text: string;
+  /** For Graphviz. */
+  dot: string;
+  /** What the stage took. */
+  compileMs: number;
+  nodes: StageNode[];
+  edges: StageEdge[];
+  /** Results of the program, in order. */
+  outputs: number[];
+}
+
+/** Two values in different kernels that could have been in one. */
+export interface Cut {
+  from: number;
+  to: number;
+  reason: string;
+}
+
+export interface InspectedKernel {
+  id: number;
+  /** 'map', 'scalar', 'reduce', 'row', 'contraction' or 'ready'. */
+  kind: string;
+  /** The ops in it, e.g. 'matmul+add+relu'. */
+  name: string;
+  /** Its loop nest: index space, phases, what is loaded, computed and stored. */
+  text: string;
+  /** How it is cut into units of work, and the strip program that runs where there is no emitted code. */
+  code: string;
+  /** What runs it: 'vm', 'jit' or 'ready'. */
+  engine: string;
+  /** Of one run. */
+  flops: number;
+  bytes: number;
+  /** Why its inputs were not computed in it. */
+  cuts: Cut[];
+  /** Buffers, as in memory.blocks. */
+  reads: number[];
+  writes: number[];
+  /** The WebAssembly emitted for it as text; a comment that says why where there is none. */
+  wat(): string;
+}
+
+/** A buffer of the program. */
+export interface MemoryBlock {
+  /** Its number: b0, b1 ... in the texts. */
+  value: number;
+  /** The value it holds: %node of the prepared graph. */
+  node: number;
+  dtype: string;
+  shape: number[];
+  /** Place in the arena in bytes; null for what lies outside of it. */
+  offset: number | null;
+  bytes: number;
+  /** The kernels between which it is in use. */
+  first: number;
+  last: number;
+  /** 'donated': a result in the memory of an argument. */
+  kind: 'argument' | 'donated' | 'output' | 'arena';
+}
+
+export interface InspectedMemory {
+  /** Bytes of all intermediates, and what a library that runs op by op would take for them. */
+  arenaBytes: number;
+  naiveBytes: number;
+  blocks: MemoryBlock[];
 }
 
 export interface Inspection {
   stages: Stage[];
+  kernels: InspectedKernel[];
+  memory: InspectedMemory;
   /** Nodes of the graph after all passes. */
   nodes: number;
-  /** Kernels of one run. */
-  kernels: number;
+  /** Of one run. */
   flops: number;
   bytes: number;
-  memory: { arenaBytes: number; naiveBytes: number };
+  /** Tracing and all stages; includes the work of recording them. */
+  compileMs: number;
+  /** The program as standalone C11, one function per kernel. name: of the function to call. */
+  cSource(name?: string): string;
+  /** Gives the program back; wat and cSource then fail. Otherwise that happens some time after use. */
+  dispose(): void;
 }
 
-/** At this level of debug output the core keeps the text of every stage. */
-const RECORDING = 5;
+/** What the core writes. */
+type Recorded = Pick<Inspection, 'stages' | 'memory' | 'nodes' | 'flops' | 'bytes'> & {
+  kernels: Omit<InspectedKernel, 'wat'>[];
+};
 
-/** inspect(f)(...args): the stages of compiling f for these arguments. Nothing is run. */
+const collected = new FinalizationRegistry<Program>((program) => program.release());
+
+/** inspect(f)(...args): how f compiles for these arguments. Nothing is run. */
 export function inspect<A extends readonly unknown[]>(
   f: (...args: A) => unknown,
+  options: CompileOptions = {},
 ): (...args: A) => Inspection {
   return (...args) => {
     const { tensors, shape } = flatten(args);
-    const notDonated = tensors.map(() => false);
-    setDebug(RECORDING);
-    try {
-      const { program } = quietly(() =>
-        compile((list) => f(...(list as unknown as A)), tensors, shape, notDonated),
-      );
-      const { nodes, kernels, flops, bytes, arenaBytes, naiveBytes } = program.describe();
-      const stages = ['trace', ...passes(), 'groups', 'plan']
-        .map((name) => ({ name, text: program.text(name) }))
-        .filter(({ text }) => text !== '');
-      program.release();
-      return { stages, nodes, kernels, flops, bytes, memory: { arenaBytes, naiveBytes } };
-    } finally {
-      setDebug(0);
-    }
+    const begin = performance.now();
+    const { program } = compile((list) => f(...(list as unknown as A)), tensors, shape, {
+      ...options,
+      donate: tensors.map(() => false),
+      record: true,
+    });
+    const compileMs = performance.now() - begin;
+    const { kernels, ...recorded } = JSON.parse(program.inspection()) as Recorded;
+    const inspection: Inspection = {
+      ...recorded,
+      kernels: kernels.map((kernel) => ({ ...kernel, wat: () => program.wat(kernel.id) })),
+      compileMs,
+      cSource: (name = 'program') => program.cSource(name),
+      dispose: () => program.release(),
+    };
+    collected.register(inspection, program);
+    return inspection;
   };
 }

@@ -6,12 +6,12 @@
 
 import { SinterError } from './errors.js';
 import { flatten, rebuild, shapeKey, type TreeShape } from './pytree.js';
-import { Program, placeholder } from './program.js';
+import { Program, placeholder, type CompileOptions, type ProgramOptions } from './program.js';
 import { refusePromise, tidy } from './scope.js';
 import type { Tensor } from './tensor.js';
 import { compiling, isTracing } from './trace.js';
 
-export interface JitOptions {
+export interface JitOptions extends CompileOptions {
   /** Arguments whose tensors the call uses up: their memory is taken for the results. */
   donate?: number | readonly number[];
 }
@@ -70,7 +70,7 @@ export function compile(
   f: (args: unknown[]) => unknown,
   tensors: readonly Tensor[],
   shape: TreeShape,
-  donate: readonly boolean[],
+  options: ProgramOptions,
 ): Compiled {
   let compiled: Compiled | undefined;
   tidy(() => {
@@ -78,7 +78,7 @@ export function compile(
     const result = compiling(() => f(rebuild(shape, inputs) as unknown[]));
     refusePromise('jit', result, 'the function to compile must be synchronous');
     const { tensors: outputs, shape: resultShape } = flatten(result);
-    compiled = { program: new Program(inputs, outputs, donate), result: resultShape };
+    compiled = { program: new Program(inputs, outputs, options), result: resultShape };
   });
   return compiled!;
 }
@@ -100,7 +100,7 @@ function checkDonation(tensors: readonly Tensor[], flags: readonly boolean[]): v
 /** Compiles f at its first call with arguments of a kind; see the head of this file. */
 export function jit<A extends readonly unknown[], R>(
   f: (...args: A) => R,
-  { donate = [] }: JitOptions = {},
+  { donate = [], ...options }: JitOptions = {},
 ): Jitted<A, R> {
   const cache = new ProgramCache();
   const donated = new Set(typeof donate === 'number' ? [donate] : donate);
@@ -112,7 +112,7 @@ export function jit<A extends readonly unknown[], R>(
     if (donated.size > 0) checkDonation(tensors, flags);
     const key = `${shapeKey(shape)}${tensors.map((t) => t.meta.key).join()}`;
     const { program, result } = cache.get(key, () =>
-      compile((list) => f(...(list as unknown as A)), tensors, shape, flags),
+      compile((list) => f(...(list as unknown as A)), tensors, shape, { ...options, donate: flags }),
     );
     const outputs = program.run(tensors);
     tensors.forEach((t, i) => flags[i] && t.donated());

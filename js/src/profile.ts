@@ -5,8 +5,10 @@ import { runtime, type Runtime } from './runtime/runtime.js';
 export interface KernelProfile {
   /** The ops in it, e.g. 'matmul+add+relu'. */
   name: string;
-  /** 'map', 'reduce' or 'contraction'. */
+  /** 'map', 'scalar', 'reduce', 'row', 'contraction' or 'ready'. */
   kind: string;
+  /** What ran it the last time: 'vm' (strip interpreter), 'jit' (emitted code) or 'ready'. */
+  engine: string;
   calls: number;
   /** Summed over calls, from the first lane's start to the last one's end. */
   ms: number;
@@ -16,6 +18,11 @@ export interface KernelProfile {
   gbps: number;
   /** Most lanes that took part in a call. */
   threads: number;
+}
+
+export interface Interval {
+  begin: number;
+  end: number;
 }
 
 /** One lane at work on one kernel. */
@@ -29,11 +36,24 @@ export interface Span {
   end: number;
 }
 
-/** What a lane did of the whole time: work in kernels, and the gaps between. */
+/** Where the time goes that a lane is not in a kernel. */
+export interface Gaps {
+  /** Other lanes are in a kernel, and there is no part of it for this one. */
+  waiting: number;
+  /** A program runs, but no lane is in a kernel: work is being handed out. */
+  dispatch: number;
+  /** The core compiles. */
+  compile: number;
+  /** Nothing runs: JavaScript, tracing, and building lazy graphs. */
+  host: number;
+}
+
+/** What a lane did of the whole time: totalMs = busyMs + gapMs, and gapMs is the sum of gaps. */
 export interface LaneProfile {
   lane: number;
   busyMs: number;
   gapMs: number;
+  gaps: Gaps;
 }
 
 export interface ChromeTrace {
@@ -49,6 +69,9 @@ export interface Profile {
   /** Longest first. */
   kernels: KernelProfile[];
   spans: Span[];
+  /** Whole runs of programs, and compiles, in milliseconds since the profile began. */
+  runs: Interval[];
+  compiles: Interval[];
   /** Spans that found no room. */
   lostSpans: number;
   lanes: LaneProfile[];
@@ -61,64 +84,99 @@ export interface ProfileOptions {
   maxSpans?: number;
 }
 
-/** Layout of sn_kernel_profile: two addresses, three doubles, two words. */
-const KERNEL_BYTES = 40;
+/** Layout of sn_kernel_profile: three addresses, padding, three doubles, two words. */
+const KERNEL_BYTES = 48;
 /** Layout of sn_span: two doubles, two words. */
 const SPAN_BYTES = 24;
+/** SN_SPAN_RUN and SN_SPAN_COMPILE, in the place of a kernel's number. */
+const RUN = 0xffffffff;
+const COMPILE = 0xfffffffe;
 
 function readKernels(rt: Runtime): KernelProfile[] {
   const address = rt.exports.sinter_profile_kernels() >>> 0;
   const view = new DataView(rt.memory.buffer);
   return Array.from({ length: rt.word(0) }, (_, i) => {
     const at = address + i * KERNEL_BYTES;
-    const ms = view.getFloat64(at + 8, true);
-    const flops = view.getFloat64(at + 16, true);
-    const bytes = view.getFloat64(at + 24, true);
+    const ms = view.getFloat64(at + 16, true);
+    const flops = view.getFloat64(at + 24, true);
+    const bytes = view.getFloat64(at + 32, true);
     return {
       name: rt.text(view.getUint32(at, true)),
       kind: rt.text(view.getUint32(at + 4, true)),
-      calls: view.getUint32(at + 32, true),
+      engine: rt.text(view.getUint32(at + 8, true)),
+      calls: view.getUint32(at + 40, true),
       ms,
       flops,
       bytes,
       gflops: ms > 0 ? flops / ms / 1e6 : 0,
       gbps: ms > 0 ? bytes / ms / 1e6 : 0,
-      threads: view.getUint32(at + 36, true),
+      threads: view.getUint32(at + 44, true),
     };
   });
 }
 
-function readSpans(
-  rt: Runtime,
-  kernels: readonly KernelProfile[],
-  origin: number,
-): { spans: Span[]; lost: number } {
+interface Recorded {
+  spans: Span[];
+  runs: Interval[];
+  compiles: Interval[];
+  lost: number;
+}
+
+function readSpans(rt: Runtime, kernels: readonly KernelProfile[], origin: number): Recorded {
   const address = rt.exports.sinter_profile_spans() >>> 0;
-  const lost = rt.word(1);
+  const recorded: Recorded = { spans: [], runs: [], compiles: [], lost: rt.word(1) };
   const view = new DataView(rt.memory.buffer);
-  const spans = Array.from({ length: rt.word(0) }, (_, i) => {
-    const at = address + i * SPAN_BYTES;
-    const kernel = kernels[view.getUint32(at + 16, true)];
+  for (let i = 0, at = address; i < rt.word(0); i++, at += SPAN_BYTES) {
+    const begin = view.getFloat64(at, true) - origin;
+    const end = view.getFloat64(at + 8, true) - origin;
+    const number = view.getUint32(at + 16, true);
+    if (number === RUN) recorded.runs.push({ begin, end });
+    else if (number === COMPILE) recorded.compiles.push({ begin, end });
+    else {
+      const { name = '', kind = '' } = kernels[number] ?? {};
+      recorded.spans.push({ name, kind, lane: view.getUint32(at + 20, true), begin, end });
+    }
+  }
+  return recorded;
+}
+
+/** Milliseconds that at least one of the intervals covers. */
+function covered(intervals: readonly Interval[], totalMs: number): number {
+  let [sum, until] = [0, 0];
+  for (const { begin, end } of [...intervals].sort((a, b) => a.begin - b.begin)) {
+    const [from, to] = [Math.max(begin, until), Math.min(end, totalMs)];
+    if (to <= from) continue;
+    sum += to - from;
+    until = to;
+  }
+  return sum;
+}
+
+/** Each moment that a lane is not in a kernel has the first name of Gaps that fits. */
+function laneProfiles({ spans, runs, compiles }: Recorded, lanes: number, totalMs: number): LaneProfile[] {
+  const anyBusy = covered(spans, totalMs);
+  const running = covered([...spans, ...runs], totalMs);
+  const inCore = covered([...spans, ...runs, ...compiles], totalMs);
+  return Array.from({ length: lanes }, (_, lane) => {
+    const busyMs = covered(spans.filter((span) => span.lane === lane), totalMs);
     return {
-      name: kernel?.name ?? '',
-      kind: kernel?.kind ?? '',
-      lane: view.getUint32(at + 20, true),
-      begin: view.getFloat64(at, true) - origin,
-      end: view.getFloat64(at + 8, true) - origin,
+      lane,
+      busyMs,
+      gapMs: totalMs - busyMs,
+      gaps: {
+        waiting: anyBusy - busyMs,
+        dispatch: running - anyBusy,
+        compile: inCore - running,
+        host: totalMs - inCore,
+      },
     };
   });
-  return { spans, lost };
 }
 
-function laneProfiles(spans: readonly Span[], totalMs: number): LaneProfile[] {
-  const busy = new Map<number, number>();
-  for (const { lane, begin, end } of spans) busy.set(lane, (busy.get(lane) ?? 0) + (end - begin));
-  return [...busy]
-    .sort(([a], [b]) => a - b)
-    .map(([lane, busyMs]) => ({ lane, busyMs, gapMs: Math.max(0, totalMs - busyMs) }));
-}
-
-function chromeTrace(spans: readonly Span[], lanes: readonly LaneProfile[]): ChromeTrace {
+function chromeTrace({ spans, runs, compiles }: Recorded, lanes: readonly LaneProfile[]): ChromeTrace {
+  const core = lanes.length; // a track of its own, below the lanes
+  const interval = (name: string, { begin, end }: Interval) =>
+    ({ name, cat: 'core', ph: 'X', pid: 1, tid: core, ts: begin * 1000, dur: (end - begin) * 1000 });
   const names = lanes.map(({ lane }) => ({
     name: 'thread_name',
     ph: 'M',
@@ -135,7 +193,12 @@ function chromeTrace(spans: readonly Span[], lanes: readonly LaneProfile[]): Chr
     ts: begin * 1000,
     dur: (end - begin) * 1000,
   }));
-  return { displayTimeUnit: 'ms', traceEvents: [...names, ...events] };
+  const around = [
+    { name: 'thread_name', ph: 'M', pid: 1, tid: core, args: { name: 'runs and compiles' } },
+    ...runs.map((run) => interval('run', run)),
+    ...compiles.map((compile) => interval('compile', compile)),
+  ];
+  return { displayTimeUnit: 'ms', traceEvents: [...names, ...around, ...events] };
 }
 
 /** Runs f, awaits it, waits for what it started, and reports every kernel that ran meanwhile. */
@@ -152,15 +215,17 @@ export async function profile(f: () => unknown, { maxSpans = 65536 }: ProfileOpt
     rt.exports.sinter_profile_stop();
   }
   const kernels = readKernels(rt);
-  const { spans, lost } = readSpans(rt, kernels, origin);
-  const lanes = laneProfiles(spans, totalMs);
+  const recorded = readSpans(rt, kernels, origin);
+  const lanes = laneProfiles(recorded, rt.workers?.lanes ?? 1, totalMs);
   return {
     totalMs,
     steps: kernels.reduce((steps, { calls }) => steps + calls, 0),
     kernels: [...kernels].sort((a, b) => b.ms - a.ms),
-    spans,
-    lostSpans: lost,
+    spans: recorded.spans,
+    runs: recorded.runs,
+    compiles: recorded.compiles,
+    lostSpans: recorded.lost,
     lanes,
-    toChromeTrace: () => chromeTrace(spans, lanes),
+    toChromeTrace: () => chromeTrace(recorded, lanes),
   };
 }

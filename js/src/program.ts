@@ -1,7 +1,9 @@
 // A compiled graph and how to call it. Placeholders stand for the inputs while the function is traced.
 
+import { passNumber } from './core.js';
 import { dtypeNumber } from './dtype.js';
-import { runtime, runtimeOrNull } from './runtime/runtime.js';
+import { DisposedError, SinterError } from './errors.js';
+import { runtime, runtimeOrNull, type Runtime } from './runtime/runtime.js';
 import { Tensor, wrap, type Meta } from './tensor.js';
 
 /** An argument of a program that is being traced. */
@@ -11,24 +13,52 @@ export function placeholder({ dtype, shape, key }: Meta): Tensor {
   return wrap(rt.exports.sinter_placeholder(dtypeNumber(dtype), shape.length), { dtype, shape, key });
 }
 
-/** What sn_program_describe tells. */
-export interface ProgramInfo {
-  nodes: number;
-  kernels: number;
-  arenaBytes: number;
-  naiveBytes: number;
-  flops: number;
-  bytes: number;
+/** How one program is compiled, where it differs from setPass and init. */
+export interface CompileOptions {
+  /** Passes on or off, by name: see passes(). */
+  passes?: Readonly<Record<string, boolean>>;
+  /** false: one kernel per op. */
+  fusion?: boolean;
+  /** false: no code is emitted for it; results are equal. */
+  jit?: boolean;
+}
+
+export interface ProgramOptions extends CompileOptions {
+  /** Inputs whose memory the program may take for its results. */
+  donate: readonly boolean[];
+  /** Whether what the compiler does is kept, for inspection(). */
+  record?: boolean;
+}
+
+/** The compile switches of the core: bits of the passes to turn off and on. */
+function switches({ passes: wanted = {}, fusion, jit }: CompileOptions): { off: number; on: number } {
+  const named: Record<string, boolean | undefined> = { ...wanted, fuse: fusion ?? wanted['fuse'], jit };
+  let [off, on] = [0, 0];
+  for (const [name, value] of Object.entries(named)) {
+    if (value === undefined) continue;
+    const bit = 1 << passNumber(name);
+    if (value) on |= bit;
+    else off |= bit;
+  }
+  return { off, on };
 }
 
 export class Program {
   readonly #outputs: readonly Meta[];
   #address: number;
 
-  /** Compiles outputs as a function of placeholders. donate: inputs whose memory it may take. */
-  constructor(inputs: readonly Tensor[], outputs: readonly Tensor[], donate: readonly boolean[]) {
+  /** Compiles outputs as a function of placeholders. */
+  constructor(inputs: readonly Tensor[], outputs: readonly Tensor[], options: ProgramOptions) {
     const rt = runtime();
-    rt.send([...inputs.map((t) => t.use('jit')), ...outputs.map((t) => t.use('jit')), ...donate.map(Number)]);
+    const { off, on } = switches(options);
+    rt.send([
+      ...inputs.map((t) => t.use('jit')),
+      ...outputs.map((t) => t.use('jit')),
+      ...options.donate.map(Number),
+      off,
+      on,
+      Number(options.record ?? false),
+    ]);
     this.#address = rt.check(rt.exports.sinter_compile(inputs.length, outputs.length));
     this.#outputs = outputs.map((t) => t.meta);
   }
@@ -47,28 +77,33 @@ export class Program {
     return rt.receive(inputs.length, count).map((address, i) => wrap(address, this.#outputs[i]!));
   }
 
-  describe(): ProgramInfo {
-    const rt = runtime();
-    rt.exports.sinter_program_describe(this.#address);
-    const at = rt.scratch(12) * 4;
-    const [nodes, kernels, arenaBytes, naiveBytes, flops, bytes] = new Float64Array(rt.memory.buffer, at, 6);
-    return {
-      nodes: nodes!,
-      kernels: kernels!,
-      arenaBytes: arenaBytes!,
-      naiveBytes: naiveBytes!,
-      flops: flops!,
-      bytes: bytes!,
-    };
+  /** What the compiler did, as JSON; of a program compiled with `record`. */
+  inspection(): string {
+    return this.#text((rt, address) => rt.exports.sinter_program_inspection(address));
   }
 
-  /** The graph after a stage; '' for one that was not recorded. */
-  text(stage: string): string {
+  /** The code emitted for a kernel as WebAssembly text. */
+  wat(kernel: number): string {
+    return this.#text((rt, address) => rt.exports.sinter_program_wat(address, kernel));
+  }
+
+  /** The program as C, in a function called name. */
+  cSource(name: string): string {
+    if (!/^[A-Za-z_]\w*$/.test(name)) {
+      throw new SinterError('argument', `cSource: ${JSON.stringify(name)} cannot name a C function`);
+    }
+    return this.#text((rt, address) => {
+      const bytes = new TextEncoder().encode(`${name}\0`);
+      const at = rt.scratch(Math.ceil(bytes.length / 4));
+      new Uint8Array(rt.memory.buffer).set(bytes, at * 4);
+      return rt.check(rt.exports.sinter_program_c_source(address));
+    });
+  }
+
+  #text(address: (rt: Runtime, program: number) => number): string {
+    if (this.#address === 0) throw new DisposedError('inspect: the program was disposed of');
     const rt = runtime();
-    const bytes = new TextEncoder().encode(`${stage}\0`);
-    const at = rt.scratch(Math.ceil(bytes.length / 4));
-    new Uint8Array(rt.memory.buffer).set(bytes, at * 4);
-    return rt.text(rt.exports.sinter_program_text(this.#address));
+    return rt.text(address(rt, this.#address));
   }
 
   release(): void {

@@ -26,9 +26,25 @@ test('a profile names the kernels and adds up', async () => {
     assert.ok(begin >= -0.5 && end >= begin && end <= profile.totalMs + 0.5);
     assert.ok(lane >= 0 && lane < sn.info().threads);
   }
-  for (const { busyMs, gapMs } of profile.lanes) {
-    assert.ok(busyMs >= 0 && Math.abs(busyMs + gapMs - profile.totalMs) < 1);
+  assert.equal(product.engine, 'ready');
+  assert.equal(profile.lanes.length, sn.info().threads);
+  for (const { busyMs, gapMs, gaps } of profile.lanes) {
+    assert.ok(busyMs >= 0 && Math.abs(busyMs + gapMs - profile.totalMs) < 1e-6);
+    assert.ok(Object.values(gaps).every((ms) => ms >= 0), JSON.stringify(gaps));
+    assert.ok(Math.abs(Object.values(gaps).reduce((a, b) => a + b) - gapMs) < 1e-6);
   }
+  assert.ok(profile.lanes[0].busyMs > 0);
+});
+
+test('time outside of kernels has a name', async () => {
+  const x = sn.ones([64]);
+  x.dataSync();
+  const rest = await sn.profile(() => new Promise((resolve) => { setTimeout(resolve, 30); }));
+  assert.ok(rest.lanes[0].gaps.host >= 25 && rest.compiles.length === 0 && rest.runs.length === 0);
+  const first = await sn.profile(() => sn.jit((t) => t.mul(1.375).exp())(x).dispose());
+  assert.ok(first.compiles.length === 1 && first.lanes[0].gaps.compile > 0, JSON.stringify(first.lanes));
+  assert.ok(first.runs.length === 1 && first.runs[0].begin >= first.compiles[0].end);
+  assert.ok(first.toChromeTrace().traceEvents.some(({ name }) => name === 'compile'));
 });
 
 test('a profile exports a Chrome trace', async () => {

@@ -20,3 +20,21 @@ void sn_text_add(sn_text *text, const char *format, ...) {
     if (text->status || need < 0) return;
   }
 }
+
+void sn_text_add_json(sn_text *text, const char *string) {
+  sn_text_add(text, "\"");
+  while (*string) {
+    size_t plain = 0;
+    while ((unsigned char)string[plain] >= ' ' && string[plain] != '"' && string[plain] != '\\')
+      plain++;
+    if (plain) sn_text_add(text, "%.*s", (int)plain, string);
+    string += plain;
+    if (*string == '\n') {
+      sn_text_add(text, "\\n");
+      string++;
+    } else if (*string) {
+      sn_text_add(text, "\\u%04x", (unsigned char)*string++);
+    }
+  }
+  sn_text_add(text, "\"");
+}

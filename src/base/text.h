@@ -16,4 +16,7 @@ static inline sn_text sn_text_in(sn_arena *arena) { return (sn_text){.arena = ar
 
 void sn_text_add(sn_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Adds string as a JSON string, quotes included. */
+void sn_text_add_json(sn_text *text, const char *string);
+
 #endif

@@ -11,8 +11,9 @@
 #include "fuse/row.h"
 #include "fuse/view.h"
 
-/* After it: every reshape is free, matmul reads memory, outputs are computed nodes or arguments. An
- * identity node is from here on a copy. The new graph lives in arena, that of the program. */
+/* After it: every reshape is free, matmul and ready ops read memory, outputs are computed nodes or
+ * arguments. An identity node is from here on a copy. The new graph lives in arena, that of the
+ * program. */
 sn_status sn_prepare(const sn_graph *from, sn_arena *arena, sn_graph *to);
 
 /* Sets of nodes: set[i] for node i, SN_NONE for nodes that make no kernel of their own (leaves,
@@ -21,7 +22,7 @@ sn_status sn_prepare(const sn_graph *from, sn_arena *arena, sn_graph *to);
 typedef struct sn_partition {
   uint32_t *set;
   sn_id *owner; /* SN_NONE, or the reduction that computes this node on the fly */
-  sn_id *head;  /* per set: its reduction, contraction, pad or concat; or SN_NONE */
+  sn_id *head;  /* per set: its reduction, contraction, pad, concat or ready op; or SN_NONE */
   sn_id *row;   /* per set: a reduction that tells its row domain, or SN_NONE */
   size_t n_sets;
   sn_cut_record *cuts;
@@ -41,7 +42,32 @@ sn_status sn_fuse_graph(const sn_graph *graph, bool fusion, sn_groups *out);
 /* Merges dimensions that are contiguous in all operands, and drops those of size 1. */
 void sn_merge_dims(sn_group *group);
 
-/* The groups as stable text. */
+/* values.c: buffers, each once, in order of first use. One set serves many groups. */
+typedef struct sn_value_set {
+  uint32_t *ids;
+  size_t n;
+  uint32_t *seen, stamp; /* per value: the stamp of the last collection that met it */
+} sn_value_set;
+
+sn_status sn_value_set_init(sn_value_set *set, sn_arena *arena, const sn_groups *groups);
+void sn_group_reads(const sn_group *group, sn_value_set *set);
+void sn_group_writes(const sn_group *group, sn_value_set *set);
+/* First what it writes (the result says how many), then what it only reads. */
+size_t sn_group_buffers(const sn_group *group, sn_value_set *set);
+
+/* explain.c: what becomes of an edge of the graph. */
+typedef struct sn_edge_note {
+  const char *reason; /* "fused", or why not */
+  bool cut;           /* one kernel reads from memory what another computes */
+} sn_edge_note;
+
+/* Notes on all edges, as in graph->edges. Linear. */
+sn_status sn_explain_edges(const sn_groups *groups, sn_arena *arena, const sn_edge_note **out);
+
+/* print.c: one group, and all, as stable text. */
+struct sn_text;
+void sn_group_print(struct sn_text *text, size_t number, const sn_group *group);
+const char *sn_cut_reason(sn_cut why);
 sn_status sn_groups_text(const sn_groups *groups, sn_arena *arena, const char **out);
 
 #endif

@@ -328,8 +328,7 @@ static double body_flops(const sn_body *body) {
   return flops;
 }
 
-/* Distinct bytes an operand touches over an index space. */
-static double operand_bytes(const sn_operand *operand, const int64_t *dims, int rank) {
+double sn_operand_bytes(const sn_operand *operand, const int64_t *dims, int rank) {
   double elements = operand->value == SN_NONE ? 0 : 1;
   for (int i = 0; i < rank; i++)
     if (operand->strides[i]) elements *= (double)dims[i];
@@ -344,18 +343,22 @@ static void count_phase(sn_group *group, const sn_phase *phase) {
   group->flops += (double)sn_group_points(group) * (double)sn_group_reduced_points(group) *
                   (body_flops(&phase->body) + phase->n_reductions);
   for (uint32_t i = 0; i < phase->body.n_operands; i++)
-    group->bytes += operand_bytes(&phase->body.operands[i], dims, rank);
+    group->bytes += sn_operand_bytes(&phase->body.operands[i], dims, rank);
   for (uint32_t i = 0; i < phase->n_stores; i++)
-    group->bytes += operand_bytes(&phase->stores[i].target, dims, rank);
+    group->bytes += sn_operand_bytes(&phase->stores[i].target, dims, rank);
 }
 
 static void count_work(sn_group *group) {
+  if (group->ready) {
+    sn_count_ready(group);
+    return;
+  }
   const double points = (double)sn_group_points(group);
   group->flops = points * body_flops(&group->post);
   for (uint32_t i = 0; i < group->post.n_operands; i++)
-    group->bytes += operand_bytes(&group->post.operands[i], group->space, group->space_rank);
+    group->bytes += sn_operand_bytes(&group->post.operands[i], group->space, group->space_rank);
   for (uint32_t i = 0; i < group->n_stores; i++)
-    group->bytes += operand_bytes(&group->stores[i].target, group->space, group->space_rank);
+    group->bytes += sn_operand_bytes(&group->stores[i].target, group->space, group->space_rank);
   for (uint32_t p = 0; p < group->n_phases; p++) count_phase(group, &group->phases[p]);
   if (group->kind == SN_GROUP_CONTRACTION) {
     const int r = group->space_rank;
@@ -363,10 +366,10 @@ static void count_work(sn_group *group) {
     memcpy(dims, group->space, sizeof dims);
     group->flops += 2 * points * (double)group->k;
     dims[r - 1] = group->k;
-    group->bytes += operand_bytes(&group->a, dims, r);
+    group->bytes += sn_operand_bytes(&group->a, dims, r);
     dims[r - 1] = group->space[r - 1];
     dims[r - 2] = group->k;
-    group->bytes += operand_bytes(&group->b, dims, r);
+    group->bytes += sn_operand_bytes(&group->b, dims, r);
   }
 }
 
@@ -384,6 +387,7 @@ static sn_status lower_set(sn_lowering *l, size_t set) {
   if (l->p->row[set] != SN_NONE) return sn_lower_row(l, set, group);
   if (kind == SN_CLASS_REDUCE) return lower_reduce(l, set, group);
   if (kind == SN_CLASS_MATMUL) return lower_contraction(l, set, group);
+  if (head != SN_NONE && sn_op_is_ready(l->g->nodes[head].op)) return sn_lower_ready(l, set, group);
   const sn_node *first = &l->g->nodes[*sn_lower_members(l, set, &(size_t){0})];
   const sn_type point = sn_type_scalar(first->type.dtype);
   space_of(group, first->op == SN_OP_concat ? &point : &first->type);
@@ -440,7 +444,14 @@ sn_status sn_lower_groups(const sn_graph *g, const sn_view *views, const sn_part
   SN_TRY(list_members(&l));
   SN_TRY(find_values(&l));
   SN_TRY(sn_arena_alloc(l.arena, count_groups(&l), sizeof *out->groups, (void **)&out->groups));
-  for (size_t set = 0; set < p->n_sets; set++) SN_TRY(lower_set(&l, set));
+  SN_TRY(sn_arena_alloc(l.arena, g->n_nodes, sizeof *out->kernel_of, (void **)&out->kernel_of));
+  for (sn_id id = 0; id < g->n_nodes; id++) out->kernel_of[id] = SN_NONE;
+  for (size_t set = 0; set < p->n_sets; set++) {
+    size_t n;
+    const sn_id *nodes = sn_lower_members(&l, set, &n);
+    SN_TRY(lower_set(&l, set));
+    for (size_t i = 0; i < n; i++) out->kernel_of[nodes[i]] = (uint32_t)out->n_groups - 1;
+  }
   for (size_t i = 0; i < out->n_groups; i++) {
     count_work(&out->groups[i]);
     sn_merge_dims(&out->groups[i]);
@@ -454,5 +465,7 @@ sn_status sn_fuse_graph(const sn_graph *g, bool fusion, sn_groups *out) {
   for (sn_id id = 0; id < g->n_nodes; id++) SN_CHECK(g->env, sn_view_of(g, views, id, &views[id]));
   sn_partition partition;
   SN_TRY(sn_partition_graph(g, views, fusion, &partition));
-  return sn_lower_groups(g, views, &partition, out);
+  SN_TRY(sn_lower_groups(g, views, &partition, out));
+  out->fusion = fusion;
+  return SN_OK;
 }

@@ -3,20 +3,18 @@
 #include "base/text.h"
 #include "graph/graph.h"
 
-static void print_attrs(sn_text *text, const sn_graph *g, sn_id id) {
+void sn_graph_print_attrs(sn_text *text, const sn_graph *g, sn_id id) {
   const sn_node *node = sn_graph_node(g, id);
   const int64_t *attrs = sn_graph_attrs(g, id);
   if (!node->n_attrs) return;
   if (node->op == SN_OP_constant) {
-    sn_text_add(text, " {%.9g}", sn_attr_double(attrs[0]));
+    sn_text_add(text, "%.9g", sn_attr_double(attrs[0]));
     return;
   }
   const uint32_t last_is_value = node->op == SN_OP_pad;
-  sn_text_add(text, " {");
   for (uint32_t i = 0; i + last_is_value < node->n_attrs; i++)
     sn_text_add(text, i ? ", %lld" : "%lld", (long long)attrs[i]);
   if (last_is_value) sn_text_add(text, "; %.9g", sn_attr_double(attrs[node->n_attrs - 1]));
-  sn_text_add(text, "}");
 }
 
 static void print_head(sn_text *text, const sn_graph *g, sn_id id) {
@@ -24,7 +22,10 @@ static void print_head(sn_text *text, const sn_graph *g, sn_id id) {
   char shape[SN_SHAPE_TEXT];
   sn_text_add(text, "%s %s%s", sn_op_describe(node->op)->name, sn_dtype_name(node->type.dtype),
               sn_shape_text(&node->type, shape));
-  print_attrs(text, g, id);
+  if (!node->n_attrs) return;
+  sn_text_add(text, " {");
+  sn_graph_print_attrs(text, g, id);
+  sn_text_add(text, "}");
 }
 
 sn_status sn_graph_text(const sn_graph *g, sn_arena *arena, const char **out) {

@@ -30,22 +30,31 @@ static void print_code(sn_text *t, const char *part, const sn_vm_code *code, con
   print_operands(t, "store", code->stores, code->n_stores);
 }
 
+void sn_kernel_print(sn_text *t, size_t number, const sn_kernel *k) {
+  sn_text_add(t, "k%zu %s", number, k->group->name);
+  for (int s = 0; s < k->n_stages; s++)
+    sn_text_add(t, "%s%lld units", s ? ", then " : ": ", (long long)k->stages[s].units);
+  sn_text_add(t, ", %zu bytes a lane, %zu shared\n", k->lane_bytes, k->shared_bytes);
+  if (k->group->ready) return;
+  for (uint32_t p = 0; p < k->group->n_phases; p++)
+    print_code(t, "phase", &k->phases[p], &k->group->phases[p].body);
+  if (k->group->kind == SN_GROUP_CONTRACTION)
+    sn_text_add(t, "  product %lld x %lld x %lld, %lld tiles, kc %lld%s\n", (long long)k->gemm.m,
+                (long long)k->gemm.n, (long long)k->gemm.k, (long long)k->gemm.tasks,
+                (long long)k->gemm.kc, k->gemm.direct ? ", direct" : "");
+  print_code(t, "strips", &k->post, &k->group->post);
+}
+
+const char *sn_kernel_engine(const sn_kernel *kernel) {
+  const sn_code *c = &kernel->code;
+  if (kernel->group->kind == SN_GROUP_READY) return "ready";
+  if (kernel->group->kind == SN_GROUP_CONTRACTION) return kernel->gemm_run_time ? "jit" : "ready";
+  return c->strip || c->fold || c->columns || c->rows ? "jit" : "vm";
+}
+
 sn_status sn_kernels_text(const sn_kernel *kernels, size_t n, sn_arena *arena, const char **out) {
   sn_text t = sn_text_in(arena);
-  for (size_t i = 0; i < n; i++) {
-    const sn_kernel *k = &kernels[i];
-    sn_text_add(&t, "k%zu %s", i, k->group->name);
-    for (int s = 0; s < k->n_stages; s++)
-      sn_text_add(&t, "%s%lld units", s ? ", then " : ": ", (long long)k->stages[s].units);
-    sn_text_add(&t, ", %zu bytes a lane, %zu shared\n", k->lane_bytes, k->shared_bytes);
-    for (uint32_t p = 0; p < k->group->n_phases; p++)
-      print_code(&t, "phase", &k->phases[p], &k->group->phases[p].body);
-    if (k->group->kind == SN_GROUP_CONTRACTION)
-      sn_text_add(&t, "  product %lld x %lld x %lld, %lld tiles, kc %lld%s\n", (long long)k->gemm.m,
-                  (long long)k->gemm.n, (long long)k->gemm.k, (long long)k->gemm.tasks,
-                  (long long)k->gemm.kc, k->gemm.direct ? ", direct" : "");
-    print_code(&t, "strips", &k->post, &k->group->post);
-  }
+  for (size_t i = 0; i < n; i++) sn_kernel_print(&t, i, &kernels[i]);
   *out = t.data ? t.data : "";
   return t.status;
 }

@@ -97,6 +97,7 @@ static void record(const sn_executable *exe, size_t k, const sn_run_args *args, 
   row->ms += ms;
   row->flops += group->flops;
   row->bytes += group->bytes;
+  row->engine = sn_kernel_engine(&exe->kernels[k]);
   row->calls++;
   if ((uint32_t)lanes > row->threads) row->threads = (uint32_t)lanes;
 }
@@ -116,7 +117,10 @@ static sn_status run_kernel(const sn_executable *exe, size_t k, const sn_run_arg
 }
 
 sn_status sn_executable_run(sn_executable *exe, const sn_run_args *args) {
+  const bool profiled = args->profiler && args->profiler->on;
+  const double begin = profiled ? sn_host_now_ms() : 0;
   bind_values(exe, args);
   for (size_t k = 0; k < exe->n_kernels; k++) SN_TRY(run_kernel(exe, k, args));
+  if (profiled) sn_profiler_interval(args->profiler, SN_SPAN_RUN, begin, sn_host_now_ms());
   return SN_OK;
 }

@@ -32,6 +32,8 @@ typedef struct sn_executable {
   double flops, bytes;
   sn_stage_text *texts; /* dumps of the stages, when asked for */
   size_t n_texts;
+  const char *inspection; /* what the compiler did, as JSON; NULL unless recorded */
+  const char **listings;  /* per kernel: the code emitted for it, or NULL; NULL unless recorded */
   uint32_t *profile_rows; /* per kernel, valid in profile_session */
   uint32_t profile_session;
 } sn_executable;

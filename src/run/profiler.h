@@ -1,8 +1,8 @@
 /* profiler.h - where the time of programs goes: per kernel sums, and spans per lane.
  *
  * Everything is allocated at start and at registration, on the API thread; while programs run, each
- * lane appends to its own spans and the driving thread alone updates the sums, so nothing is
- * shared. */
+ * lane appends to its own spans, the driving thread alone updates the sums and the spans of runs,
+ * and the API thread alone those of compiles, so nothing is shared. */
 #ifndef SN_RUN_PROFILER_H
 #define SN_RUN_PROFILER_H
 
@@ -20,7 +20,7 @@ typedef struct sn_profiler {
   sn_arena arena;
   sn_kernel_profile *kernels;
   size_t n_kernels, cap_kernels;
-  sn_lane_spans *lanes;
+  sn_lane_spans *lanes; /* n_lanes, then one for runs and one for compiles */
   int n_lanes;
   size_t spans_per_lane;
   uint64_t dispatch;
@@ -34,6 +34,9 @@ void sn_profiler_free(sn_profiler *p);
 
 /* The row of the kernel with this name and kind. */
 sn_status sn_profiler_register(sn_profiler *p, const char *name, const char *kind, uint32_t *row);
+
+/* A run (SN_SPAN_RUN) or a compile (SN_SPAN_COMPILE) took from begin to end. */
+void sn_profiler_interval(sn_profiler *p, uint32_t what, double begin, double end);
 
 /* A lane was busy with kernel row from begin to end, as part of the current dispatch. */
 void sn_profiler_span(sn_profiler *p, int lane, uint32_t row, double begin, double end);

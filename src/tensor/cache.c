@@ -2,6 +2,7 @@
  * with other values, finds its program. Bounded; the least recently used one goes first. */
 #include <string.h>
 
+#include "base/host.h"
 #include "tensor/tensor.h"
 
 static uint32_t hash_graph(const sn_graph *g) {
@@ -31,12 +32,15 @@ static bool same_donation(const sn_compiled *c, const bool *donate) {
   return sn_same_bytes(c->donate, donate, c->key.n_arguments * sizeof *donate);
 }
 
-static uint32_t pass_mask(const sn_context *ctx) {
-  uint32_t mask = ctx->options.fusion ? 1 : 0;
+/* What of the options makes another program of the same graph. */
+static uint32_t switches_of(const sn_context *ctx, const sn_compile_options *options) {
+  _Static_assert(SN_PASS_COUNT <= 24, "one bit each");
+  uint32_t mask = 0;
   for (int i = 0; i < SN_PASS_COUNT; i++)
-    if (ctx->options.pass_on[i]) mask |= 2u << i;
+    if (options->pass_on[i]) mask |= 1u << i;
+  mask |= (uint32_t)options->fusion << 24 | (uint32_t)options->machine.jit << 25;
   /* dumps are recorded at compile time: programs made with and without them are told apart */
-  return mask | (uint32_t)ctx->env.debug << 24;
+  return mask | (uint32_t)options->record << 26 | (uint32_t)ctx->env.debug << 27;
 }
 
 static sn_status copy_block(sn_arena *arena, const void *from, size_t bytes, void **out) {
@@ -113,21 +117,22 @@ static sn_status ensure_workspace(sn_context *ctx, const sn_executable *exe) {
   return SN_OK;
 }
 
-static sn_status compile_new(sn_context *ctx, const sn_graph *traced, const bool *donate,
-                             sn_compiled *c) {
-  sn_compile_options options = ctx->options;
-  options.donate = donate;
-  SN_TRY(copy_key(c, traced, donate));
-  SN_TRY(sn_compile_graph(traced, &options, &c->exe));
+static sn_status compile_new(sn_context *ctx, const sn_graph *traced,
+                             const sn_compile_options *options, sn_compiled *c) {
+  SN_TRY(copy_key(c, traced, options->donate));
+  const double begin = ctx->profiler.on ? sn_host_now_ms() : 0;
+  SN_TRY(sn_compile_graph(traced, options, &c->exe));
+  if (ctx->profiler.on)
+    sn_profiler_interval(&ctx->profiler, SN_SPAN_COMPILE, begin, sn_host_now_ms());
   return ensure_workspace(ctx, c->exe);
 }
 
-sn_status sn_compile_cached(sn_context *ctx, const sn_graph *traced, const bool *donate,
-                            sn_compiled **out) {
-  const uint32_t hash = hash_graph(traced), passes = pass_mask(ctx);
+sn_status sn_compile_cached(sn_context *ctx, const sn_graph *traced,
+                            const sn_compile_options *options, sn_compiled **out) {
+  const uint32_t hash = hash_graph(traced), switches = switches_of(ctx, options);
   for (size_t i = 0; i < ctx->n_cached; i++) {
     sn_compiled *c = ctx->cache[i];
-    if (c->hash != hash || c->passes != passes || !same_donation(c, donate) ||
+    if (c->hash != hash || c->switches != switches || !same_donation(c, options->donate) ||
         !same_graph(&c->key, traced))
       continue;
     c->last_use = ++ctx->clock;
@@ -138,9 +143,9 @@ sn_status sn_compile_cached(sn_context *ctx, const sn_graph *traced, const bool 
   }
   sn_compiled *c;
   SN_TRY(sn_alloc_zeroed(&ctx->env, 1, sizeof *c, (void **)&c));
-  *c = (sn_compiled){.refs = 1, .hash = hash, .passes = passes, .last_use = ++ctx->clock};
+  *c = (sn_compiled){.refs = 1, .hash = hash, .switches = switches, .last_use = ++ctx->clock};
   sn_arena_init(&c->key_arena, &ctx->env);
-  const sn_status status = compile_new(ctx, traced, donate, c);
+  const sn_status status = compile_new(ctx, traced, options, c);
   if (status) {
     sn_compiled_release(ctx, c);
     return status;

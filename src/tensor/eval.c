@@ -87,7 +87,7 @@ static sn_status eval_in(sn_context *ctx, sn_arena *arena, sn_tensor *const *ten
   sn_trace trace;
   SN_TRY(sn_trace_tensors(ctx, arena, SN_TRACE_EVAL, NULL, 0, lazy, n_lazy, &trace));
   sn_compiled *compiled;
-  SN_TRY(sn_compile_cached(ctx, &trace.graph, NULL, &compiled));
+  SN_TRY(sn_compile_cached(ctx, &trace.graph, &ctx->options, &compiled));
   const sn_status status = run_trace(ctx, arena, &trace, compiled, lazy, ticket);
   sn_compiled_release(ctx, compiled);
   return status;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "autodiff/grad.h"
+#include "csource/csource.h"
 #include "tensor/eval.h"
 #include "tensor/trace.h"
 
@@ -14,6 +15,7 @@ struct sn_program {
   sn_tensor **captured;
   sn_type *types; /* of the inputs */
   bool *donate;
+  sn_arena listing; /* of the C source asked for last */
 };
 
 /* ---- compiling ------------------------------------------------------------------------------- */
@@ -23,6 +25,7 @@ void sn_program_release(sn_program *p) {
   sn_env *env = &p->ctx->env;
   for (size_t i = 0; i < p->n_captured; i++) sn_release(p->captured[i]);
   sn_compiled_release(p->ctx, p->compiled);
+  sn_arena_free(&p->listing);
   sn_free(env, p->captured, p->n_captured * sizeof(sn_tensor *));
   sn_free(env, p->types, p->n_inputs * sizeof *p->types);
   sn_free(env, p->donate, p->n_inputs * sizeof *p->donate);
@@ -38,7 +41,8 @@ static sn_status capture(sn_program *p, const sn_trace *trace) {
 }
 
 static sn_status compile_in(sn_program *p, sn_arena *arena, sn_tensor *const *inputs,
-                            sn_tensor *const *outputs, const bool *donate) {
+                            sn_tensor *const *outputs, const sn_program_options *wanted) {
+  const bool *donate = wanted->donate;
   sn_env *env = &p->ctx->env;
   for (size_t i = 0; i < p->n_inputs; i++) {
     SN_FAIL_IF(env, inputs[i]->ctx != p->ctx, SN_ERR_ARGUMENT,
@@ -60,23 +64,32 @@ static sn_status compile_in(sn_program *p, sn_arena *arena, sn_tensor *const *in
     SN_TRY(sn_arena_alloc(arena, trace.n_arguments, sizeof *all, (void **)&all));
     memcpy(all, p->donate, p->n_inputs * sizeof *all);
   }
-  return sn_compile_cached(p->ctx, &trace.graph, all, &p->compiled);
+  sn_compile_options options = p->ctx->options;
+  _Static_assert(SN_SWITCH_COUNT <= 32, "one bit each");
+  for (int i = 0; i < SN_SWITCH_COUNT; i++)
+    if ((wanted->passes_off | wanted->passes_on) >> i & 1)
+      *sn_switch(&options, i) = wanted->passes_on >> i & 1;
+  options.record = wanted->record;
+  options.donate = all;
+  return sn_compile_cached(p->ctx, &trace.graph, &options, &p->compiled);
 }
 
-sn_status sn_compile(sn_context *ctx, sn_tensor *const *inputs, size_t n_inputs,
-                     sn_tensor *const *outputs, size_t n_outputs, const bool *donate,
-                     sn_program **out) {
+sn_status sn_compile_with(sn_context *ctx, sn_tensor *const *inputs, size_t n_inputs,
+                          sn_tensor *const *outputs, size_t n_outputs,
+                          const sn_program_options *options, sn_program **out) {
   sn_env *env = &ctx->env;
+  const sn_program_options none = {0};
   for (size_t i = 0; i < n_inputs + n_outputs; i++)
     if (!(i < n_inputs ? inputs[i] : outputs[i - n_inputs])) return sn_context_missing(ctx);
   sn_program *p;
   SN_TRY(sn_context_report(ctx, sn_alloc_zeroed(env, 1, sizeof *p, (void **)&p)));
   *p = (sn_program){.ctx = ctx, .n_inputs = n_inputs, .n_outputs = n_outputs};
+  sn_arena_init(&p->listing, env);
   sn_arena arena;
   sn_arena_init(&arena, env);
   sn_status status = sn_alloc_zeroed(env, n_inputs, sizeof *p->types, (void **)&p->types);
   if (!status) status = sn_alloc_zeroed(env, n_inputs, sizeof *p->donate, (void **)&p->donate);
-  if (!status) status = compile_in(p, &arena, inputs, outputs, donate);
+  if (!status) status = compile_in(p, &arena, inputs, outputs, options ? options : &none);
   sn_arena_free(&arena);
   if (status) {
     sn_program_release(p);
@@ -84,6 +97,13 @@ sn_status sn_compile(sn_context *ctx, sn_tensor *const *inputs, size_t n_inputs,
   }
   *out = p;
   return SN_OK;
+}
+
+sn_status sn_compile(sn_context *ctx, sn_tensor *const *inputs, size_t n_inputs,
+                     sn_tensor *const *outputs, size_t n_outputs, const bool *donate,
+                     sn_program **out) {
+  const sn_program_options options = {.donate = donate};
+  return sn_compile_with(ctx, inputs, n_inputs, outputs, n_outputs, &options, out);
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -229,6 +249,23 @@ const char *sn_program_text(const sn_program *p, const char *stage) {
   for (size_t i = 0; i < exe->n_texts; i++)
     if (!strcmp(exe->texts[i].stage, stage)) return exe->texts[i].text;
   return NULL;
+}
+
+const char *sn_program_inspection(const sn_program *p) { return p->compiled->exe->inspection; }
+
+const char *sn_program_wat(const sn_program *p, size_t kernel) {
+  const sn_executable *exe = p->compiled->exe;
+  if (kernel >= exe->n_kernels) return NULL;
+  if (exe->listings && exe->listings[kernel]) return exe->listings[kernel];
+  return ";; no code was made for this kernel: it runs in the strip interpreter or as a ready "
+         "kernel\n";
+}
+
+sn_status sn_program_c_source(sn_program *p, const char *name, const char **out) {
+  sn_arena_free(&p->listing);
+  sn_arena_init(&p->listing, &p->ctx->env);
+  const sn_executable *exe = p->compiled->exe;
+  return sn_context_report(p->ctx, sn_c_source(&exe->groups, exe->n_arguments, name, &p->listing, out));
 }
 
 /* ---- derivatives ----------------------------------------------------------------------------- */

@@ -70,7 +70,7 @@ typedef struct sn_compiled {
   sn_arena key_arena;
   sn_graph key;
   bool *donate; /* per argument; NULL: none */
-  uint32_t passes;
+  uint32_t switches;
   uint64_t last_use;
 } sn_compiled;
 
@@ -148,10 +148,9 @@ void sn_jobs_wait(sn_context *ctx, uint32_t ticket);
 
 /* ---- cache.c --------------------------------------------------------------------------------- */
 
-/* The compiled form of *traced, from the cache or made now; one reference for the caller. donate
- * may be NULL. */
-sn_status sn_compile_cached(sn_context *ctx, const sn_graph *traced, const bool *donate,
-                            sn_compiled **out);
+/* The compiled form of *traced, from the cache or made now; one reference for the caller. */
+sn_status sn_compile_cached(sn_context *ctx, const sn_graph *traced,
+                            const sn_compile_options *options, sn_compiled **out);
 void sn_compiled_release(sn_context *ctx, sn_compiled *compiled);
 void sn_cache_clear(sn_context *ctx);
 

@@ -84,6 +84,10 @@ static void expect_spans_in_order(const sn_span *spans, size_t n, size_t n_kerne
   for (int lane = 0; lane < 16; lane++) end[lane] = from;
   for (size_t i = 0; i < n; i++) {
     const sn_span *s = &spans[i];
+    if (s->kernel == SN_SPAN_RUN || s->kernel == SN_SPAN_COMPILE) {
+      assert_true(s->begin_ms >= from && s->end_ms >= s->begin_ms && s->end_ms <= to);
+      continue;
+    }
     assert_true(s->lane < 16 && s->kernel < n_kernels);
     assert_true(s->begin_ms >= end[s->lane]); /* of one lane: one after the other */
     assert_true(s->end_ms >= s->begin_ms && s->end_ms <= to);
@@ -142,7 +146,10 @@ static void profiles_add_up(void **state) {
   assert_non_null(sn_data(y));
   sn_profile_stop(f.ctx);
   sn_profile_stop(f.ctx);
-  assert_true(sn_profile_spans(f.ctx, &spans, &lost) <= 3);
+  size_t of_kernels = 0;
+  for (size_t i = sn_profile_spans(f.ctx, &spans, &lost); i-- > 0;)
+    of_kernels += spans[i].kernel < SN_SPAN_COMPILE;
+  assert_true(of_kernels <= 3);
   assert_true(lost > 0); /* counted, not kept */
   sn_release(x);
   sn_release(y);

@@ -51,9 +51,26 @@ export interface Exports {
   sinter_mean(x: number, axes: number, keepdims: number): number;
   sinter_max(x: number, axes: number, keepdims: number): number;
   sinter_min(x: number, axes: number, keepdims: number): number;
+  sinter_prod(x: number, axes: number, keepdims: number): number;
+  sinter_any(x: number, axes: number, keepdims: number): number;
+  sinter_all(x: number, axes: number, keepdims: number): number;
+  sinter_logsumexp(x: number, axes: number, keepdims: number): number;
+  sinter_var(x: number, axes: number, keepdims: number, correction: number): number;
+  sinter_std(x: number, axes: number, keepdims: number, correction: number): number;
+  sinter_norm(x: number, axes: number, keepdims: number, order: number): number;
   sinter_argmax(x: number, axis: number, keepdims: number): number;
   sinter_argmin(x: number, axis: number, keepdims: number): number;
   sinter_matmul(x: number, y: number): number;
+  sinter_clip(x: number, lo: number, hi: number): number;
+  sinter_leaky_relu(x: number, alpha: number): number;
+  sinter_elu(x: number, alpha: number): number;
+  sinter_selu(x: number): number;
+  sinter_hardswish(x: number): number;
+  sinter_gelu_tanh(x: number): number;
+  sinter_softmax(x: number, axis: number): number;
+  sinter_log_softmax(x: number, axis: number): number;
+  sinter_layer_norm(x: number, weight: number, bias: number, eps: number): number;
+  sinter_rms_norm(x: number, weight: number, eps: number): number;
   sinter_softmax_cross_entropy(logits: number, labels: number): number;
   sinter_reshape(x: number, rank: number): number;
   sinter_broadcast(x: number, rank: number): number;
@@ -61,6 +78,13 @@ export interface Exports {
   sinter_slice(x: number): number;
   sinter_pad(x: number, value: number): number;
   sinter_concat(count: number, axis: number): number;
+  sinter_take(x: number, indices: number, axis: number): number;
+  sinter_take_along_axis(x: number, indices: number, axis: number): number;
+  sinter_scatter(x: number, indices: number, updates: number, axis: number, add: number): number;
+  sinter_one_hot(indices: number, classes: number, dtype: number): number;
+  sinter_sort(x: number, axis: number, descending: number, places: number): number;
+  sinter_cumsum(x: number, axis: number, reverse: number, exclusive: number): number;
+  sinter_cumprod(x: number, axis: number, reverse: number, exclusive: number): number;
   sinter_astype(x: number, dtype: number): number;
   sinter_bitcast(x: number, dtype: number): number;
 
@@ -71,8 +95,9 @@ export interface Exports {
   sinter_program_run(program: number, inputs: number): number;
   sinter_program_run_async(program: number, inputs: number, outputs: number): number;
   sinter_program_release(program: number): void;
-  sinter_program_describe(program: number): void;
-  sinter_program_text(program: number): number;
+  sinter_program_inspection(program: number): number;
+  sinter_program_wat(program: number, kernel: number): number;
+  sinter_program_c_source(program: number): number;
 
   sinter_profile_start(maxSpans: number): number;
   sinter_profile_stop(): void;

@@ -1,0 +1,194 @@
+// cSource: the C of a program, compiled by the C compiler of this machine, gives the program's numbers.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import * as sn from '../dist/index.js';
+
+await sn.init();
+
+const folder = mkdtempSync(join(tmpdir(), 'sinter-c-'));
+after(() => rmSync(folder, { recursive: true }));
+
+const C_TYPES = { float32: 'float', float64: 'double', int32: 'int32_t', bool: 'bool' };
+const ARRAYS = { float32: Float32Array, float64: Float64Array, int32: Int32Array, bool: Uint8Array };
+const bytesOf = (t) => {
+  const array = ARRAYS[t.dtype].from(t.dataSync(), Number);
+  return new Uint8Array(array.buffer);
+};
+
+/** A main that reads the arguments from a file one after the other, and writes the results. */
+const mainFor = (name, inputs, outputs) => {
+  const array = (prefix) => (t, i) => `  static ${C_TYPES[t.dtype]} ${prefix}${i}[${Math.max(t.size, 1)}];`;
+  const names = [...inputs.map((_, i) => `a${i}`), ...outputs.map((_, i) => `out${i}`)];
+  return `#include <stdio.h>
+int main(void) {
+${inputs.map(array('a')).join('\n')}
+${outputs.map(array('out')).join('\n')}
+${inputs.map((t, i) => `  if (fread(a${i}, sizeof *a${i}, ${t.size}, stdin) != ${t.size}) return 1;`).join('\n')}
+  ${name}(${names.join(', ')});
+${outputs.map((t, i) => `  fwrite(out${i}, sizeof *out${i}, ${t.size}, stdout);`).join('\n')}
+  return 0;
+}
+`;
+};
+
+let count = 0;
+
+/** Runs f's C on the arguments; returns an array per result. f takes tensors, returns an array of them. */
+function runAsC(f, args, results) {
+  const name = `program${count++}`;
+  const seen = sn.inspect(f)(...args);
+  const source = seen.cSource(name);
+  seen.dispose();
+  const file = join(folder, `${name}.c`);
+  writeFileSync(file, source + mainFor(name, args, results));
+  const flags = ['-std=c11', '-O1', '-Wall', '-Wextra', '-Wno-unused-parameter', '-Werror'];
+  execFileSync('cc', [...flags, file, '-o', `${file}.out`, '-lm'], { stdio: 'pipe' });
+  const written = execFileSync(`${file}.out`, { input: Buffer.concat(args.map(bytesOf)), maxBuffer: 1 << 28 });
+  let at = 0;
+  return { source, values: results.map((t) => {
+    const bytes = t.size * ARRAYS[t.dtype].BYTES_PER_ELEMENT;
+    const values = new ARRAYS[t.dtype](Uint8Array.from(written.subarray(at, at + bytes)).buffer);
+    at += bytes;
+    return values;
+  }) };
+}
+
+const TOLERANCE = { float32: 2e-5, float64: 1e-12, int32: 0, bool: 0 };
+
+/** Holds the C of f against the program; a difference counts relative to the largest value. */
+function check(f, args) {
+  const results = [sn.jit(f)(...args)].flat();
+  const { source, values } = runAsC(f, args, results);
+  results.forEach((t, i) => {
+    const want = Array.from(t.dataSync(), Number);
+    const got = Array.from(values[i], Number);
+    assert.equal(got.length, want.length);
+    const scale = Math.max(1e-30, ...want.filter(Number.isFinite).map(Math.abs));
+    want.forEach((w, k) => {
+      const same = Object.is(w, got[k]) || w === got[k] || Math.abs(w - got[k]) <= TOLERANCE[t.dtype] * scale;
+      assert.ok(same, `result ${i}[${k}]: C ${got[k]}, program ${w}\n${source}`);
+    });
+  });
+  return source;
+}
+
+const ramp = (shape, scale = 1, dtype = 'float32') => {
+  const n = shape.reduce((a, b) => a * b, 1);
+  return sn.tensor(Array.from({ length: n }, (_, i) => scale * Math.sin(i * 1.7 + 0.3)), { shape, dtype });
+};
+
+test('loss and gradient of an MLP', () => {
+  const loss = (w1, b1, w2, b2, x, y) =>
+    sn.softmaxCrossEntropy(sn.relu(x.matmul(w1).add(b1)).matmul(w2).add(b2), y).mean();
+  const args = [ramp([12, 16], 0.3), ramp([16], 0.1), ramp([16, 5], 0.4), ramp([5], 0.1), ramp([7, 12])];
+  const labels = sn.tensor([0, 1, 2, 3, 4, 0, 1], { dtype: 'int32' });
+  const step = (...all) => {
+    const [value, grads] = sn.valueAndGrad(loss, { argnums: [0, 1, 2, 3] })(...all);
+    return [value, ...grads];
+  };
+  const source = check(step, [...args, labels]);
+  assert.match(source, /static void k0_matmul/);
+  assert.match(source, /\/\* relu \*\//);
+});
+
+test('softmax, layer norm and a variance over rows', () => {
+  const norm = (x) => {
+    const centred = x.sub(x.mean({ axis: 1, keepdims: true }));
+    return centred.div(centred.square().mean({ axis: 1, keepdims: true }).add(1e-5).sqrt());
+  };
+  check((x) => [sn.softmax(x), sn.logSoftmax(x), norm(x), x.max({ axis: 0 }), x.min()], [ramp([9, 33], 4)]);
+  check((x) => sn.grad((z) => norm(z).mul(sn.softmax(z)).sum())(x), [ramp([5, 17], 2, 'float64')]);
+});
+
+test('views, pad, concat, broadcasts and numbers counted on the fly', () => {
+  check((x, y) => {
+    const wide = sn.concat([x, y.mul(2), sn.flip(x, { axis: 1 })], { axis: 1 });
+    return [
+      sn.pad(wide.slice([1, 0], [3, 9], { strides: [1, 2] }).transpose(), [[1, 2], [0, 3]], { value: 7 }),
+      wide.reshape([6, 12]).add(sn.arange(12)).sum({ axis: 1 }),
+      y.broadcastTo([3, 4, 6]).sum({ axis: [0, 2] }),
+      x,
+    ];
+  }, [ramp([4, 6]), ramp([4, 6], 3)]);
+});
+
+test('integers, booleans and conversions', () => {
+  const big = sn.tensor([2147483647, -2147483648, 5, -7, 0], { dtype: 'int32' });
+  const odd = sn.tensor([NaN, 1e20, -1e20, -2.7, 2.5]);
+  check((i, x) => [
+    i.add(i), i.mul(3), i.neg(), i.sum(), i.maximum(2), i.less(1), i.astype('float32').div(2),
+    x.astype('int32'), x.astype('bool'), sn.isnan(x).logicalOr(x.greater(0)), sn.where(i.greater(0), x, 1),
+    sn.sign(x), x.maximum(0), sn.round(x), sn.floor(x), sn.bitcast(x, 'int32'), sn.bitcast(i, 'float32'),
+  ], [big, odd]);
+});
+
+test('empty and single results, and a result given twice', () => {
+  check((x) => [x.sum({ axis: 1 }), x.add(1), x.sum()], [sn.zeros([3, 0])]);
+  check((x) => { const y = x.exp(); return [y, y, x]; }, [ramp([5])]);
+});
+
+test('batched and transposed products, in float64 and int32', () => {
+  check((a, b) => [a.matmul(b), a.swapaxes(1, 2).matmul(b.swapaxes(1, 2))],
+    [ramp([2, 3, 5], 1, 'float64'), ramp([2, 5, 3], 1, 'float64')]);
+});
+
+test('every elementwise op that the table gives to JavaScript, on each of its dtypes', () => {
+  const table = readFileSync(new URL('../src/ops.gen.ts', import.meta.url), 'utf8');
+  const row = /Takes ([\w, ]+)\. \*\/\nexport function (\w+)\(([^)]*)\)/g;
+  const rows = [...table.matchAll(row)].map(([, dtypes, name, parameters]) =>
+    ({ name, dtypes: dtypes.split(', '), arity: parameters.split(',').length }));
+  assert.ok(rows.length > 40, `${rows.length} rows`);
+  for (const dtype of Object.keys(C_TYPES)) {
+    const ops = rows.filter(({ dtypes, name }) => dtypes.includes(dtype) && name !== 'where');
+    const values = { bool: [1, 0, 1, 0], int32: [3, -2, 31, 0] }[dtype] ?? [0.4, 0.9, -0.3, 0];
+    const others = { bool: [1, 1, 0, 0], int32: [2, 5, -1, 9] }[dtype] ?? [2, 0.9, 0.5, -0];
+    const args = [values, others].map((list) => sn.tensor(list, { dtype }));
+    const results = ops.map(({ name, arity }) => (x, y) => (arity === 1 ? sn[name](x) : sn[name](x, y)));
+    check((x, y) => results.map((f) => f(x, y)), args);
+  }
+});
+
+/** The building simulation, as scalars. */
+function simulation(startingTemp, spacing, thickness, slabCp, tankTemp) {
+  const tube = { diameter: 0.019, resistivity: 2.43 };
+  const slab = { area: 100, density: 2242.58, thickness: 0.101 };
+  const q = { flow: 0.0006309, density: 1000, Cp: 4180 };
+  const tank = { volume: 0.0757082, Cp: 4180, density: 1000 };
+  const dt = 0.1;
+  let [slabT, quanta, tankT] = [startingTemp, sn.full([], 60, { dtype: 'float64' }), tankTemp];
+  const update = (power) => { quanta = quanta.add(power.mul(dt / q.Cp / (q.flow * dt * q.density))); };
+  for (let step = 0; step < 20; step++) {
+    const gained = tankT.sub(quanta).mul(q.flow * q.density * q.Cp);
+    tankT = tankT.add(gained.mul(dt / tank.Cp / (tank.volume * tank.density)));
+    update(gained);
+    const area = sn.full([], slab.area * Math.PI * tube.diameter, { dtype: 'float64' }).div(spacing);
+    const resistance = thickness.mul(10 * tube.resistivity).div(area);
+    const power = slabT.sub(quanta).div(resistance);
+    update(power);
+    slabT = slabT.add(power.neg().mul(dt).div(slabCp).mul(1 / (slab.area * slab.thickness * slab.density)));
+  }
+  return slabT.sub(27.344767).abs();
+}
+
+test('the building simulation and its gradient', () => {
+  const args = [33.3, 0.50292, 0.001588, 0.2, 70].map((v) => sn.tensor(v, { dtype: 'float64' }));
+  const both = (...all) => {
+    const [value, grads] = sn.valueAndGrad(simulation, { argnums: [0, 1, 2, 3, 4] })(...all);
+    return [value, ...grads];
+  };
+  const results = both(...args);
+  const { values } = runAsC(both, args, results);
+  const want = [10.634975130093931, 0.8725142030644532, -8.722791744336112, -2762.510342608008,
+    -21.9151195589128, 0.12758713519148412];
+  want.forEach((w, i) => assert.ok(Math.abs(values[i][0] / w - 1) <= 1e-10, `${i}: ${values[i][0]}, expected ${w}`));
+});
+
+test('a name that C does not take is refused', () => {
+  const seen = sn.inspect((x) => x.add(1))(sn.ones([2]));
+  assert.throws(() => seen.cSource('two words'), { code: 'argument' });
+  assert.match(seen.cSource(), /^\/\* program:/);
+});

@@ -1,0 +1,120 @@
+// inspect: the stages of a compile, its kernels and memory, and what the switches do to them.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as sn from '../dist/index.js';
+
+await sn.init();
+
+const layer = (x, w, b) => sn.relu(x.matmul(w).add(b));
+const loss = (x, w, b) => sn.softmax(layer(x, w, b)).square().mean();
+const layerArgs = () => [sn.ones([8, 16]), sn.ones([16, 4]), sn.zeros([4])];
+const stageOf = (seen, name) => seen.stages.find((stage) => stage.name === name);
+
+test('every stage tells its graph, from the trace to the kernels', () => {
+  const seen = sn.inspect(layer)(...layerArgs());
+  assert.deepEqual(
+    seen.stages.map(({ name }) => name),
+    ['trace', ...sn.passes().filter((name) => !['fuse', 'jit'].includes(name)), 'prepare', 'groups', 'plan', 'kernels'],
+  );
+  for (const { name, text, dot, nodes, edges, outputs, compileMs } of seen.stages) {
+    assert.ok(text.length > 0 && dot.startsWith('digraph'), name);
+    assert.ok(compileMs >= 0 && compileMs < 10_000, name);
+    const ids = new Set(nodes.map(({ id }) => id));
+    assert.equal(ids.size, nodes.length, name);
+    for (const { from, to } of edges) assert.ok(ids.has(from) && ids.has(to), `${name}: ${from} -> ${to}`);
+    for (const id of outputs) assert.ok(ids.has(id), name);
+  }
+  const product = stageOf(seen, 'trace').nodes.find(({ op }) => op === 'matmul');
+  assert.deepEqual([product.dtype, product.shape, product.group], ['float32', [8, 4], null]);
+  assert.equal(stageOf(seen, 'dce').nodes.length, seen.nodes);
+});
+
+test('nodes and edges say the same as the text', () => {
+  const { text, nodes, edges } = stageOf(sn.inspect(loss)(...layerArgs()), 'simplify');
+  const lines = text.trim().split('\n').slice(0, -1);
+  assert.equal(lines.length, nodes.length);
+  lines.forEach((line, i) => {
+    const [, id, op, dtype, attrs = ''] = /^%(\d+) = (\w+) (\w+)\([^)]*\)(?: \{([^}]*)\})?/.exec(line);
+    assert.deepEqual([nodes[i].id, nodes[i].op, nodes[i].dtype, nodes[i].attrs], [Number(id), op, dtype, attrs]);
+    const inputs = [...line.slice(line.indexOf(')')).matchAll(/ %(\d+)/g)].map((found) => Number(found[1]));
+    assert.deepEqual(edges.filter(({ to }) => to === Number(id)).map(({ from }) => from), inputs);
+  });
+});
+
+test('an edge of the groups stage is fused or says why not', () => {
+  const seen = sn.inspect(loss)(...layerArgs());
+  const { nodes, edges, dot } = stageOf(seen, 'groups');
+  const groupOf = new Map(nodes.map(({ id, group }) => [id, group]));
+  assert.ok(edges.some(({ reason }) => reason === 'fused'));
+  for (const { from, to, reason } of edges) {
+    assert.ok(reason.length > 0);
+    if (reason === 'fused' && groupOf.get(from) !== null) assert.equal(groupOf.get(from), groupOf.get(to));
+  }
+  const kernels = seen.kernels.map(({ id }) => id);
+  for (const { group } of nodes) assert.ok(group === null || kernels.includes(group));
+  assert.match(dot, /subgraph cluster_k0/);
+});
+
+test('kernels tell their work, their buffers and why their inputs stayed apart', () => {
+  const seen = sn.inspect(loss)(...layerArgs());
+  const product = seen.kernels.find(({ kind }) => kind === 'contraction');
+  assert.match(product.name, /matmul.*relu/);
+  assert.ok(product.flops >= 2 * 8 * 16 * 4 && product.bytes >= 4 * (8 * 16 + 16 * 4));
+  assert.match(product.text, /head0 = matmul/);
+  assert.match(product.code, /product 8 x 4 x 16/);
+  assert.equal(typeof product.wat(), 'string');
+  assert.equal(seen.flops, seen.kernels.reduce((sum, { flops }) => sum + flops, 0));
+  const values = new Set(seen.memory.blocks.map(({ value }) => value));
+  for (const { id, reads, writes, engine } of seen.kernels) {
+    assert.ok(writes.length > 0 && ['vm', 'jit', 'ready'].includes(engine), `kernel ${id}`);
+    for (const value of [...reads, ...writes]) assert.ok(values.has(value), `kernel ${id}: b${value}`);
+  }
+  const twice = sn.inspect((x, w) => x.matmul(w).add(w.matmul(x)))(sn.ones([5, 5]), sn.ones([5, 5]));
+  const cuts = twice.kernels.flatMap((kernel) => kernel.cuts);
+  assert.ok(cuts.some(({ reason }) => /contraction of their own/.test(reason)), JSON.stringify(cuts));
+});
+
+test('memory blocks that live at the same time do not overlap in the arena', () => {
+  const { memory, kernels } = sn.inspect(sn.grad(loss, { argnums: 1 }))(...layerArgs());
+  const inArena = memory.blocks.filter(({ kind }) => kind === 'arena');
+  assert.ok(inArena.length > 0 && memory.arenaBytes <= memory.naiveBytes);
+  for (const { offset, bytes, first, last, kind } of memory.blocks) {
+    assert.equal(offset === null, kind !== 'arena');
+    assert.ok(first <= last && last < kernels.length && bytes > 0);
+    if (offset !== null) assert.ok(offset + bytes <= memory.arenaBytes);
+  }
+  for (const a of inArena)
+    for (const b of inArena) {
+      if (a.value >= b.value || a.last < b.first || b.last < a.first) continue;
+      const inPlace = a.last === b.first || b.last === a.first;
+      assert.ok(inPlace || a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset);
+    }
+});
+
+test('passes and fusion can be switched for one program, with equal results', () => {
+  const args = layerArgs();
+  const fused = sn.inspect(loss)(...args);
+  const apart = sn.inspect(loss, { fusion: false, passes: { cse: false } })(...args);
+  assert.ok(apart.kernels.length > fused.kernels.length);
+  assert.equal(stageOf(apart, 'cse'), undefined);
+  assert.ok(stageOf(apart, 'groups').edges.some(({ reason }) => reason === 'fusion is off'));
+  const plain = sn.jit(loss)(...args).item();
+  for (const options of [{ fusion: false }, { jit: false }, { passes: { simplify: false, cse: false } }])
+    assert.ok(Math.abs(sn.jit(loss, options)(...args).item() - plain) <= 1e-6 * Math.abs(plain));
+  assert.equal(sn.inspect(loss)(...args).kernels.length, fused.kernels.length);
+  assert.throws(() => sn.jit(loss, { passes: { vectorise: true } })(...args), /no pass vectorise/);
+});
+
+test('only inspected programs are recorded, and their programs go back', () => {
+  const f = (x) => x.mul(3.25).sin();
+  const x = sn.tensor([1, 2, 3]);
+  const { programs } = sn.memory();
+  const seen = sn.inspect(f)(x);
+  const run = sn.jit(f);
+  run(x).dispose();
+  assert.equal(sn.memory().programs, programs + 2);
+  seen.dispose();
+  assert.throws(() => seen.cSource(), { name: 'DisposedError' });
+  assert.throws(() => seen.kernels[0].wat(), { name: 'DisposedError' });
+  run.dispose();
+});

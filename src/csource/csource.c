@@ -1,0 +1,136 @@
+#include "csource/csource.h"
+
+#include "csource/kernel.h"
+#include "csource/spell.h"
+
+typedef struct source {
+  sn_text *t;
+  const sn_groups *groups;
+  uint32_t *argument; /* per argument of the program: its value, or SN_NONE */
+  size_t n_arguments;
+  uint32_t *output; /* per value: the first output that it is, or SN_NONE */
+} source;
+
+static sn_status find_parameters(source *s, sn_arena *arena) {
+  const sn_groups *groups = s->groups;
+  SN_TRY(sn_arena_alloc(arena, s->n_arguments, sizeof *s->argument, (void **)&s->argument));
+  SN_TRY(sn_arena_alloc(arena, groups->n_values, sizeof *s->output, (void **)&s->output));
+  for (size_t a = 0; a < s->n_arguments; a++) s->argument[a] = SN_NONE;
+  for (uint32_t v = 0; v < groups->n_values; v++) {
+    s->output[v] = SN_NONE;
+    if (groups->values[v].kind == SN_VALUE_ARGUMENT) s->argument[groups->values[v].argument] = v;
+  }
+  for (size_t i = groups->n_outputs; i-- > 0;) s->output[groups->outputs[i]] = (uint32_t)i;
+  return SN_OK;
+}
+
+static const sn_type *type_of(const source *s, uint32_t value) {
+  return &s->groups->values[value].type;
+}
+
+/* How the function that calls the kernels names a buffer. */
+static void add_buffer(const source *s, uint32_t v) {
+  const sn_value *value = &s->groups->values[v];
+  if (value->kind == SN_VALUE_ARGUMENT)
+    sn_text_add(s->t, "a%u", value->argument);
+  else if (s->output[v] != SN_NONE)
+    sn_text_add(s->t, "out%u", s->output[v]);
+  else
+    sn_text_add(s->t, "b%u", v);
+}
+
+static void add_comment(const source *s, const char *name) {
+  char shape[SN_SHAPE_TEXT];
+  sn_text_add(s->t, "/* %s: written by Sinter as C11; link with -lm. Arrays are row-major.\n *\n", name);
+  for (size_t a = 0; a < s->n_arguments; a++) {
+    if (s->argument[a] == SN_NONE) {
+      sn_text_add(s->t, " *   a%zu: not used\n", a);
+      continue;
+    }
+    const sn_type *type = type_of(s, s->argument[a]);
+    sn_text_add(s->t, " *   a%zu: %s%s\n", a, sn_dtype_name(type->dtype), sn_shape_text(type, shape));
+  }
+  for (size_t i = 0; i < s->groups->n_outputs; i++) {
+    const sn_type *type = type_of(s, s->groups->outputs[i]);
+    sn_text_add(s->t, " *   out%zu: %s%s\n", i, sn_dtype_name(type->dtype),
+                sn_shape_text(type, shape));
+  }
+  sn_text_add(s->t, " */\n");
+}
+
+static void add_signature(const source *s, const char *name) {
+  const char *comma = "";
+  sn_text_add(s->t, "void %s(", name);
+  for (size_t a = 0; a < s->n_arguments; a++, comma = ", ") {
+    const uint32_t v = s->argument[a];
+    sn_text_add(s->t, "%sconst %s *a%zu", comma, v == SN_NONE ? "void" : sn_c_type(type_of(s, v)->dtype),
+                a);
+  }
+  for (size_t i = 0; i < s->groups->n_outputs; i++, comma = ", ")
+    sn_text_add(s->t, "%s%s *out%zu", comma, sn_c_type(type_of(s, s->groups->outputs[i])->dtype), i);
+  sn_text_add(s->t, *comma ? ")" : "void)");
+}
+
+static void add_temporaries(const source *s) {
+  for (uint32_t v = 0; v < s->groups->n_values; v++) {
+    const sn_value *value = &s->groups->values[v];
+    char shape[SN_SHAPE_TEXT];
+    if (value->kind == SN_VALUE_ARGUMENT || s->output[v] != SN_NONE) continue;
+    const int64_t size = sn_type_size(&value->type);
+    sn_text_add(s->t, "  static %s b%u[%lld]; /* %s */\n", sn_c_type(value->type.dtype), v,
+                (long long)(size ? size : 1), sn_shape_text(&value->type, shape));
+  }
+}
+
+/* Outputs that are arguments, or the same as an earlier output. */
+static void add_copies(const source *s) {
+  for (size_t i = 0; i < s->groups->n_outputs; i++) {
+    const uint32_t v = s->groups->outputs[i];
+    if (s->groups->values[v].kind != SN_VALUE_ARGUMENT && s->output[v] == i) continue;
+    sn_text_add(s->t, "  memcpy(out%zu, ", i);
+    add_buffer(s, v);
+    sn_text_add(s->t, ", %zu);\n", sn_type_bytes(type_of(s, v)));
+  }
+}
+
+static sn_status add_program(const source *s, const char *name, sn_value_set *set) {
+  add_signature(s, name);
+  sn_text_add(s->t, " {\n");
+  add_temporaries(s);
+  for (size_t k = 0; k < s->groups->n_groups; k++) {
+    const sn_group *g = &s->groups->groups[k];
+    sn_group_buffers(g, set);
+    sn_text_add(s->t, "  ");
+    sn_c_add_kernel_name(s->t, k, g);
+    for (size_t i = 0; i < set->n; i++) {
+      sn_text_add(s->t, i ? ", " : "(");
+      add_buffer(s, set->ids[i]);
+    }
+    sn_text_add(s->t, ");\n");
+  }
+  add_copies(s);
+  sn_text_add(s->t, "}\n");
+  return s->t->status;
+}
+
+sn_status sn_c_source(const sn_groups *groups, size_t n_arguments, const char *name,
+                      sn_arena *arena, const char **out) {
+  sn_text kernels = sn_text_in(arena), all = kernels;
+  source s = {.t = &all, .groups = groups, .n_arguments = n_arguments};
+  sn_value_set set;
+  SN_TRY(find_parameters(&s, arena));
+  SN_TRY(sn_value_set_init(&set, arena, groups));
+  sn_text_add(&kernels, "%s", "");
+  for (size_t k = 0; k < groups->n_groups; k++) SN_TRY(sn_c_add_kernel(&kernels, groups, k, &set));
+  SN_TRY(kernels.status);
+  add_comment(&s, name);
+  sn_text_add(&all, "#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n"
+                    "#include <string.h>\n\n");
+  add_signature(&s, name); /* so that -Wmissing-prototypes is content */
+  sn_text_add(&all, ";\n\n");
+  sn_c_add_helpers(&all, kernels.data);
+  sn_text_add(&all, "\n%s", kernels.data);
+  SN_TRY(add_program(&s, name, &set));
+  *out = all.data;
+  return all.status;
+}

@@ -1,0 +1,355 @@
+#include "csource/kernel.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "csource/spell.h"
+
+/* Where in a function the next line goes. */
+typedef struct writer {
+  sn_text *t;
+  const sn_group *g;
+  sn_env *env;
+  int depth; /* of loops around it */
+} writer;
+
+static void begin_line(writer *w) { sn_text_add(w->t, "%*s", 2 * (w->depth + 1), ""); }
+
+/* ---- loops and indices ----------------------------------------------------------------------- */
+
+static void open_loops(writer *w, char name, const int64_t *dims, int rank) {
+  for (int i = 0; i < rank; i++) {
+    begin_line(w);
+    sn_text_add(w->t, "for (long %c%d = 0; %c%d < %lld; %c%d++) {\n", name, i, name, i,
+                (long long)dims[i], name, i);
+    w->depth++;
+  }
+}
+
+static void close_loops(writer *w, int rank) {
+  for (int i = 0; i < rank; i++) {
+    w->depth--;
+    begin_line(w);
+    sn_text_add(w->t, "}\n");
+  }
+}
+
+/* One term of an index: stride * variable. */
+static void add_term(sn_text *t, bool *any, int64_t stride, const char *variable) {
+  if (!stride) return;
+  if (*any)
+    sn_text_add(t, stride < 0 ? " - " : " + ");
+  else if (stride < 0)
+    sn_text_add(t, "-");
+  const long long size = stride < 0 ? -stride : stride;
+  if (size != 1 || !*variable) sn_text_add(t, "%lld", size);
+  if (*variable) sn_text_add(t, size == 1 ? "%s" : " * %s", variable);
+  *any = true;
+}
+
+/* The element's place: strides cover i0, i1 ... and then, up to rank, j0, j1 ... */
+static void add_index(const writer *w, const sn_operand *o, int rank) {
+  bool any = false;
+  for (int i = 0; i < rank; i++) {
+    const bool inner = i >= w->g->space_rank;
+    char variable[16];
+    snprintf(variable, sizeof variable, "%c%d", inner ? 'j' : 'i',
+             inner ? i - w->g->space_rank : i);
+    add_term(w->t, &any, o->strides[i], variable);
+  }
+  add_term(w->t, &any, o->offset, "");
+  if (!any) sn_text_add(w->t, "0");
+}
+
+static void add_element(const writer *w, const sn_operand *o, int rank) {
+  sn_text_add(w->t, "b%u[", o->value);
+  add_index(w, o, rank);
+  sn_text_add(w->t, "]");
+}
+
+/* The place in a row that is kept. */
+static void add_row_index(const writer *w) {
+  const sn_group *g = w->g;
+  for (int i = 1; i < g->reduced_rank; i++) sn_text_add(w->t, "(");
+  sn_text_add(w->t, g->reduced_rank ? "j0" : "0");
+  for (int i = 1; i < g->reduced_rank; i++)
+    sn_text_add(w->t, " * %lld + j%d)", (long long)g->reduced[i], i);
+}
+
+/* ---- bodies ---------------------------------------------------------------------------------- */
+
+enum { NAME_SIZE = 64 };
+
+/* How an instruction is named by its users: constants and heads stand for themselves. */
+static sn_status name_of(const writer *w, const sn_body *body, uint32_t i, char name[NAME_SIZE]) {
+  const sn_insn *insn = &body->insns[i];
+  if (insn->kind == SN_INSN_CONST) {
+    sn_text literal = sn_text_in(w->t->arena);
+    sn_c_add_literal(&literal, insn->value, insn->dtype);
+    SN_TRY(literal.status);
+    snprintf(name, NAME_SIZE, "%s", literal.data);
+  } else if (insn->kind == SN_INSN_HEAD) {
+    snprintf(name, NAME_SIZE, "head%u", insn->args[0]);
+  } else {
+    snprintf(name, NAME_SIZE, "v%u", i);
+  }
+  return SN_OK;
+}
+
+static void add_cast(sn_text *t, const sn_insn *insn, const char *x) {
+  if (insn->op == SN_OP_bitcast)
+    sn_text_add(t, insn->dtype == SN_I32 ? "bits_of_float(%s)" : "float_of_bits(%s)", x);
+  else if (insn->dtype == SN_BOOL)
+    sn_text_add(t, "%s != 0", x);
+  else if (insn->dtype == SN_I32 && sn_dtype_is_float(insn->in_dtype))
+    sn_text_add(t, "to_int32(%s)", x);
+  else
+    sn_text_add(t, "(%s)%s", sn_c_type(insn->dtype), x);
+}
+
+static sn_status add_op(writer *w, const sn_body *body, const sn_insn *insn) {
+  char names[SN_MAX_ARITY][NAME_SIZE];
+  const char *arguments[SN_MAX_ARITY] = {names[0], names[0], names[0]};
+  for (uint32_t k = 0; k < insn->n_args; k++) {
+    SN_TRY(name_of(w, body, insn->args[k], names[k]));
+    arguments[k] = names[k];
+  }
+  if (sn_op_describe(insn->op)->kind == SN_CLASS_CAST) {
+    add_cast(w->t, insn, names[0]);
+    return SN_OK;
+  }
+  const char *expression = sn_c_expression(insn->op, insn->in_dtype);
+  SN_FAIL_IF(w->env, !expression, SN_ERR_UNSUPPORTED, "c source: %s of %s has no C",
+             sn_op_describe(insn->op)->name, sn_dtype_name(insn->in_dtype));
+  sn_c_add_expression(w->t, expression, arguments);
+  return SN_OK;
+}
+
+/* Marks what stores, reductions and keeps need; the rest would be unused variables. */
+static void mark_args(const sn_body *body, uint8_t *needed) {
+  for (uint32_t i = body->n_insns; i-- > 0;) {
+    const sn_insn *insn = &body->insns[i];
+    if (!needed[i] || insn->kind != SN_INSN_OP) continue;
+    for (uint32_t k = 0; k < insn->n_args; k++) needed[insn->args[k]] = 1;
+  }
+}
+
+/* The names of ops that their C does not show. */
+static void add_comment(writer *w, const sn_insn *insn) {
+  enum { PLAIN = 9 }; /* characters of "(a + b)" and the like */
+  if (insn->kind != SN_INSN_OP || sn_op_describe(insn->op)->kind != SN_CLASS_MAP) return;
+  const char *e = sn_c_expression(insn->op, insn->in_dtype), *name = sn_op_describe(insn->op)->name;
+  if (strlen(e) > PLAIN && !strstr(e, name)) sn_text_add(w->t, " /* %s */", name);
+}
+
+static sn_status add_body(writer *w, const sn_body *body, uint8_t *needed, int rank) {
+  mark_args(body, needed);
+  for (uint32_t i = 0; i < body->n_insns; i++) {
+    const sn_insn *insn = &body->insns[i];
+    if (!needed[i] || insn->kind == SN_INSN_CONST || insn->kind == SN_INSN_HEAD) continue;
+    begin_line(w);
+    sn_text_add(w->t, "%s v%u = ", sn_c_type(insn->dtype), i);
+    if (insn->kind == SN_INSN_OP) SN_TRY(add_op(w, body, insn));
+    if (insn->kind == SN_INSN_KEPT) {
+      sn_text_add(w->t, "kept%u[", insn->args[0]);
+      add_row_index(w);
+      sn_text_add(w->t, "]");
+    }
+    if (insn->kind == SN_INSN_LOAD) {
+      const sn_operand *o = &body->operands[insn->args[0]];
+      if (o->value == SN_NONE) {
+        sn_text_add(w->t, "(%s)(", sn_c_type(insn->dtype));
+        add_index(w, o, rank);
+        sn_text_add(w->t, ")");
+      } else {
+        add_element(w, o, rank);
+      }
+    }
+    sn_text_add(w->t, ";");
+    add_comment(w, insn);
+    sn_text_add(w->t, "\n");
+  }
+  return SN_OK;
+}
+
+static sn_status add_stores(writer *w, const sn_body *body, const sn_store *stores, uint32_t n,
+                            int rank) {
+  for (uint32_t k = 0; k < n; k++) {
+    char name[NAME_SIZE];
+    SN_TRY(name_of(w, body, stores[k].insn, name));
+    begin_line(w);
+    add_element(w, &stores[k].target, rank);
+    sn_text_add(w->t, " = %s;\n", name);
+  }
+  return SN_OK;
+}
+
+/* ---- reductions ------------------------------------------------------------------------------ */
+
+/* float32 is summed in double: a plain loop would lose digits that Sinter's blocks of sums keep. */
+static bool is_widened(sn_op op, sn_dtype dtype) {
+  return dtype == SN_F32 && op != SN_OP_max && op != SN_OP_min;
+}
+
+static void declare_head(writer *w, uint32_t number, sn_op op, sn_dtype dtype) {
+  begin_line(w);
+  if (is_widened(op, dtype))
+    sn_text_add(w->t, "double total%u = %s;\n", number, sn_c_identity(op, dtype));
+  else
+    sn_text_add(w->t, "%s head%u = %s;\n", sn_c_type(dtype), number, sn_c_identity(op, dtype));
+}
+
+static void narrow_head(writer *w, uint32_t number, sn_op op, sn_dtype dtype) {
+  if (!is_widened(op, dtype)) return;
+  begin_line(w);
+  sn_text_add(w->t, "float head%u = (float)total%u;\n", number, number);
+}
+
+/* head = op(head, value) */
+static void add_combine(writer *w, uint32_t number, sn_op op, sn_dtype dtype, const char *value) {
+  char head[NAME_SIZE];
+  snprintf(head, sizeof head, is_widened(op, dtype) ? "total%u" : "head%u", number);
+  begin_line(w);
+  sn_text_add(w->t, "%s = ", head);
+  sn_c_add_expression(w->t, sn_c_expression(op, dtype), (const char *[]){head, value, value});
+  sn_text_add(w->t, ";\n");
+}
+
+static sn_status add_phase(writer *w, const sn_phase *phase) {
+  const sn_group *g = w->g;
+  const int rank = g->space_rank + g->reduced_rank;
+  uint8_t *needed;
+  SN_TRY(sn_arena_alloc(w->t->arena, phase->body.n_insns, 1, (void **)&needed));
+  for (uint32_t k = 0; k < phase->n_keeps; k++) needed[phase->keeps[k].insn] = 1;
+  for (uint32_t k = 0; k < phase->n_stores; k++) needed[phase->stores[k].insn] = 1;
+  for (uint32_t k = 0; k < phase->n_reductions; k++) {
+    const sn_reduction *r = &phase->reductions[k];
+    needed[r->insn] = 1;
+    declare_head(w, phase->first_head + k, r->op, r->dtype);
+  }
+  open_loops(w, 'j', g->reduced, g->reduced_rank);
+  SN_TRY(add_body(w, &phase->body, needed, rank));
+  char name[NAME_SIZE];
+  for (uint32_t k = 0; k < phase->n_keeps; k++) {
+    SN_TRY(name_of(w, &phase->body, phase->keeps[k].insn, name));
+    begin_line(w);
+    sn_text_add(w->t, "kept%u[", phase->keeps[k].slot);
+    add_row_index(w);
+    sn_text_add(w->t, "] = %s;\n", name);
+  }
+  SN_TRY(add_stores(w, &phase->body, phase->stores, phase->n_stores, rank));
+  for (uint32_t k = 0; k < phase->n_reductions; k++) {
+    const sn_reduction *r = &phase->reductions[k];
+    SN_TRY(name_of(w, &phase->body, r->insn, name));
+    add_combine(w, phase->first_head + k, r->op, r->dtype, name);
+  }
+  close_loops(w, g->reduced_rank);
+  for (uint32_t k = 0; k < phase->n_reductions; k++)
+    narrow_head(w, phase->first_head + k, phase->reductions[k].op, phase->reductions[k].dtype);
+  return SN_OK;
+}
+
+/* An operand of the product at (batch..., row, column), one of which is k. */
+static void add_factor(writer *w, const sn_operand *o, const char *row, const char *column) {
+  const int batch = w->g->space_rank - 2;
+  bool any = false;
+  sn_text_add(w->t, "b%u[", o->value);
+  for (int i = 0; i < batch; i++) {
+    char variable[16];
+    snprintf(variable, sizeof variable, "i%d", i);
+    add_term(w->t, &any, o->strides[i], variable);
+  }
+  add_term(w->t, &any, o->strides[batch], row);
+  add_term(w->t, &any, o->strides[batch + 1], column);
+  add_term(w->t, &any, o->offset, "");
+  sn_text_add(w->t, any ? "]" : "0]");
+}
+
+static void add_product(writer *w) {
+  const sn_group *g = w->g;
+  const sn_dtype dtype = g->head_dtype;
+  char row[16], column[16];
+  snprintf(row, sizeof row, "i%d", g->space_rank - 2);
+  snprintf(column, sizeof column, "i%d", g->space_rank - 1);
+  declare_head(w, 0, SN_OP_sum, dtype);
+  begin_line(w);
+  sn_text_add(w->t, "for (long k = 0; k < %lld; k++) {\n", (long long)g->k);
+  w->depth++;
+  const char *type = is_widened(SN_OP_sum, dtype) ? "double" : sn_c_type(dtype);
+  begin_line(w);
+  sn_text_add(w->t, "%s x = ", type);
+  add_factor(w, &g->a, row, "k");
+  sn_text_add(w->t, ", y = ");
+  add_factor(w, &g->b, "k", column);
+  sn_text_add(w->t, ";\n");
+  sn_text product = sn_text_in(w->t->arena);
+  sn_text_add(&product, "(");
+  sn_c_add_expression(&product, sn_c_expression(SN_OP_mul, dtype), (const char *[]){"x", "y", "y"});
+  sn_text_add(&product, ")");
+  if (product.status && !w->t->status) w->t->status = product.status;
+  if (!product.status) add_combine(w, 0, SN_OP_sum, dtype, product.data);
+  close_loops(w, 1);
+  narrow_head(w, 0, SN_OP_sum, dtype);
+}
+
+/* ---- the function ---------------------------------------------------------------------------- */
+
+void sn_c_add_kernel_name(sn_text *t, size_t number, const sn_group *g) {
+  sn_text_add(t, "k%zu", number);
+  for (const char *at = g->name, *last = "+"; *at && *at != '('; last = at++) {
+    if (!isalnum((unsigned char)*at)) continue;
+    sn_text_add(t, isalnum((unsigned char)*last) ? "%c" : "_%c", *at);
+  }
+}
+
+static void add_dims(sn_text *t, const int64_t *dims, int rank) {
+  for (int i = 0; i < rank; i++) sn_text_add(t, i ? " x %lld" : " %lld", (long long)dims[i]);
+}
+
+static void add_signature(sn_text *t, const sn_groups *groups, size_t number, sn_value_set *set) {
+  const sn_group *g = &groups->groups[number];
+  const size_t n_writes = sn_group_buffers(g, set);
+  const size_t named = strcspn(g->name, "("); /* behind it: how many ops there are */
+  sn_text_add(t, "/* %s %.*s%s:", sn_group_kind_name(g), (int)named, g->name,
+              g->name[named] ? " ..." : "");
+  add_dims(t, g->space, g->space_rank);
+  sn_text_add(t, "%s", g->space_rank ? " points" : " one point");
+  if (g->n_phases) {
+    sn_text_add(t, ", each over");
+    add_dims(t, g->reduced, g->reduced_rank);
+  }
+  sn_text_add(t, " */\nstatic void ");
+  sn_c_add_kernel_name(t, number, g);
+  for (size_t i = 0; i < set->n; i++)
+    sn_text_add(t, "%s%s%s *b%u", i ? ", " : "(", i < n_writes ? "" : "const ",
+                sn_c_type(groups->values[set->ids[i]].type.dtype), set->ids[i]);
+  sn_text_add(t, ") {\n");
+}
+
+static sn_status add_post(writer *w) {
+  const sn_group *g = w->g;
+  uint8_t *needed;
+  SN_TRY(sn_arena_alloc(w->t->arena, g->post.n_insns, 1, (void **)&needed));
+  for (uint32_t k = 0; k < g->n_stores; k++) needed[g->stores[k].insn] = 1;
+  SN_TRY(add_body(w, &g->post, needed, g->space_rank));
+  return add_stores(w, &g->post, g->stores, g->n_stores, g->space_rank);
+}
+
+sn_status sn_c_add_kernel(sn_text *t, const sn_groups *groups, size_t number, sn_value_set *set) {
+  const sn_group *g = &groups->groups[number];
+  writer w = {.t = t, .g = g, .env = t->arena->env};
+  SN_FAIL_IF(w.env, g->kind == SN_GROUP_READY, SN_ERR_UNSUPPORTED, "c source: %s has no C",
+             g->name);
+  add_signature(t, groups, number, set);
+  for (uint32_t k = 0; k < g->n_kept; k++)
+    sn_text_add(t, "  static %s kept%u[%lld];\n", sn_c_type(g->kept[k]), k,
+                (long long)sn_group_reduced_points(g));
+  open_loops(&w, 'i', g->space, g->space_rank);
+  for (uint32_t p = 0; p < g->n_phases; p++) SN_TRY(add_phase(&w, &g->phases[p]));
+  if (g->kind == SN_GROUP_CONTRACTION) add_product(&w);
+  SN_TRY(add_post(&w));
+  close_loops(&w, g->space_rank);
+  sn_text_add(t, "}\n\n");
+  return t->status;
+}

@@ -1,0 +1,219 @@
+#include "csource/spell.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Left as they are in the spelling. */
+#undef INFINITY
+#undef INT32_MIN
+#undef INT32_MAX
+
+#define C_TEXT_(...) #__VA_ARGS__
+#define C_TEXT(...) C_TEXT_(__VA_ARGS__)
+
+#include "csource/words.h"
+
+#define ROW(op, expression) [SN_OP_##op] = C_TEXT(expression),
+
+#define C_F(name) name##f
+static const char *const in_f32[SN_OP_COUNT] = {
+#define EW_F(n, ar, f, co, lo, hi, u, d, xf) ROW(n, xf)
+#define EW_FI(n, ar, f, co, lo, hi, u, d, xf, xi) ROW(n, xf)
+#define EW_FIB(n, ar, f, co, lo, hi, u, d, xf, xi, xb) ROW(n, xf)
+#define CMP_F(n, ar, f, co, d, xf) ROW(n, xf)
+#define CMP_FIB(n, ar, f, co, d, xf, xi, xb) ROW(n, xf)
+#define REDUCE(n, f, co, d, idf, idi, xf, xi) ROW(n, xf)
+#include "graph/ops.def"
+};
+#undef C_F
+
+#define C_F(name) name
+static const char *const in_f64[SN_OP_COUNT] = {
+#define EW_F(n, ar, f, co, lo, hi, u, d, xf) ROW(n, xf)
+#define EW_FI(n, ar, f, co, lo, hi, u, d, xf, xi) ROW(n, xf)
+#define EW_FIB(n, ar, f, co, lo, hi, u, d, xf, xi, xb) ROW(n, xf)
+#define CMP_F(n, ar, f, co, d, xf) ROW(n, xf)
+#define CMP_FIB(n, ar, f, co, d, xf, xi, xb) ROW(n, xf)
+#define REDUCE(n, f, co, d, idf, idi, xf, xi) ROW(n, xf)
+#include "graph/ops.def"
+};
+
+static const char *const in_i32[SN_OP_COUNT] = {
+#define EW_FI(n, ar, f, co, lo, hi, u, d, xf, xi) ROW(n, xi)
+#define EW_FIB(n, ar, f, co, lo, hi, u, d, xf, xi, xb) ROW(n, xi)
+#define EW_I(n, ar, f, co, d, xi) ROW(n, xi)
+#define CMP_FIB(n, ar, f, co, d, xf, xi, xb) ROW(n, xi)
+#define REDUCE(n, f, co, d, idf, idi, xf, xi) ROW(n, xi)
+#include "graph/ops.def"
+};
+
+static const char *const in_bool[SN_OP_COUNT] = {
+#define EW_FIB(n, ar, f, co, lo, hi, u, d, xf, xi, xb) ROW(n, xb)
+#define EW_B(n, ar, f, co, d, xb) ROW(n, xb)
+#define CMP_FIB(n, ar, f, co, d, xf, xi, xb) ROW(n, xb)
+#include "graph/ops.def"
+};
+
+static const char *const identity_float[SN_OP_COUNT] = {
+#define REDUCE(n, f, co, d, idf, idi, xf, xi) ROW(n, idf)
+#include "graph/ops.def"
+};
+
+static const char *const identity_int[SN_OP_COUNT] = {
+#define REDUCE(n, f, co, d, idf, idi, xf, xi) ROW(n, idi)
+#include "graph/ops.def"
+};
+#undef C_F
+
+const char *sn_c_expression(sn_op op, sn_dtype dtype) {
+  static const char *const *const tables[] = {
+      [SN_F32] = in_f32, [SN_F64] = in_f64, [SN_I32] = in_i32, [SN_BOOL] = in_bool};
+  if (sn_op_describe(op)->kind == SN_CLASS_SELECT) return "(a ? b : c)";
+  return tables[dtype][op];
+}
+
+const char *sn_c_identity(sn_op op, sn_dtype dtype) {
+  return sn_dtype_is_float(dtype) ? identity_float[op] : identity_int[op];
+}
+
+const char *sn_c_type(sn_dtype dtype) {
+  static const char *const names[] = {
+      [SN_F32] = "float", [SN_F64] = "double", [SN_I32] = "int32_t", [SN_BOOL] = "bool"};
+  return names[dtype];
+}
+
+/* ---- expressions ----------------------------------------------------------------------------- */
+
+/* Whether the first parenthesis closes at the very end. */
+static bool is_enclosed(const char *e, size_t n) {
+  int depth = 0;
+  if (n < 2 || e[0] != '(') return false;
+  for (size_t i = 0; i < n; i++) {
+    depth += (e[i] == '(') - (e[i] == ')');
+    if (!depth) return i == n - 1;
+  }
+  return false;
+}
+
+static size_t word_length(const char *s) {
+  size_t n = 0;
+  while (isalnum((unsigned char)s[n]) || s[n] == '_' || s[n] == '.') n++;
+  return n;
+}
+
+void sn_c_add_expression(sn_text *text, const char *expression, const char *const *arguments) {
+  size_t n = strlen(expression);
+  while (is_enclosed(expression, n)) {
+    expression++;
+    n -= 2;
+  }
+  for (const char *at = expression, *end = expression + n; at < end;) {
+    const size_t word = word_length(at);
+    if (*at == ' ' && at > expression && at[-1] == '(') { /* left by an empty word */
+      at++;
+      continue;
+    }
+    if (word == 1 && *at >= 'a' && *at <= 'c')
+      sn_text_add(text, "%s", arguments[*at - 'a']);
+    else
+      sn_text_add(text, "%.*s", word ? (int)word : 1, at);
+    at += word ? word : 1;
+  }
+}
+
+static void add_digits(sn_text *text, double value, int digits, const char *suffix) {
+  char number[40];
+  snprintf(number, sizeof number, "%.*g", digits, value);
+  const char *fraction = strpbrk(number, ".e") ? "" : ".0"; /* or it would be an integer */
+  sn_text_add(text, value < 0 ? "(%s%s%s)" : "%s%s%s", number, fraction, suffix);
+}
+
+void sn_c_add_literal(sn_text *text, double value, sn_dtype dtype) {
+  const char *suffix = dtype == SN_F32 ? "f" : "";
+  if (dtype == SN_BOOL)
+    sn_text_add(text, "%s", value != 0 ? "true" : "false");
+  else if (dtype == SN_I32)
+    sn_text_add(text, value == -0x1p31 ? "INT32_MIN" : value < 0 ? "(%.0f)" : "%.0f", value);
+  else if (value != value)
+    sn_text_add(text, "%s", dtype == SN_F32 ? "NAN" : "(double)NAN");
+  else if (value - value != 0)
+    sn_text_add(text, value < 0 ? "(-%sINFINITY)" : "%sINFINITY", dtype == SN_F32 ? "" : "(double)");
+  else if (value == (double)(long long)value && value < 1e6 && value > -1e6)
+    sn_text_add(text, __builtin_signbit(value) ? "(%.1f%s)" : "%.1f%s", value, suffix);
+  else
+    add_digits(text, value, dtype == SN_F32 ? 9 : 17, suffix);
+}
+
+/* ---- helpers --------------------------------------------------------------------------------- */
+
+/* What C's library lacks. $T is the type, $F the ending of its functions; each stands behind those
+ * it calls. */
+typedef struct helper {
+  const char *name, *code;
+} helper;
+
+static const helper float_helpers[] = {
+    {"maximum", "/* the larger one; NaN if one is NaN */\n"
+                "static $T maximum$F($T a, $T b) {\n"
+                "  if (a == b) return signbit(a) ? b : a;\n"
+                "  return a > b || a != a ? a : b;\n"
+                "}\n"},
+    {"minimum", "/* the smaller one; NaN if one is NaN */\n"
+                "static $T minimum$F($T a, $T b) {\n"
+                "  if (a == b) return signbit(a) ? a : b;\n"
+                "  return a < b || a != a ? a : b;\n"
+                "}\n"},
+    {"sign", "static $T sign$F($T a) { return a > 0 ? 1 : a < 0 ? -1 : a; }\n"},
+    {"sigmoid", "static $T sigmoid$F($T a) { return 1 / (1 + exp$F(-a)); }\n"},
+};
+
+static const helper helpers[] = {
+    {"to_int32", "/* toward zero; what is too large becomes the largest, NaN becomes 0 */\n"
+                 "static int32_t to_int32(double a) {\n"
+                 "  if (a != a) return 0;\n"
+                 "  if (a >= 2147483648.0) return INT32_MAX;\n"
+                 "  if (a <= -2147483649.0) return INT32_MIN;\n"
+                 "  return (int32_t)a;\n"
+                 "}\n"},
+    {"bits_of_float", "static int32_t bits_of_float(float a) {\n"
+                      "  int32_t bits;\n"
+                      "  memcpy(&bits, &a, sizeof bits);\n"
+                      "  return bits;\n"
+                      "}\n"},
+    {"float_of_bits", "static float float_of_bits(int32_t a) {\n"
+                      "  float value;\n"
+                      "  memcpy(&value, &a, sizeof value);\n"
+                      "  return value;\n"
+                      "}\n"},
+};
+
+/* Whether code calls name + suffix. */
+static bool calls(const char *code, const char *name, const char *suffix) {
+  const size_t n = strlen(name), m = strlen(suffix);
+  for (const char *at = code; (at = strstr(at, name)); at += n) {
+    const bool begins = at == code || !(isalnum((unsigned char)at[-1]) || at[-1] == '_');
+    if (begins && !strncmp(at + n, suffix, m) && at[n + m] == '(') return true;
+  }
+  return false;
+}
+
+static void add_helper(sn_text *text, const char *code, const char *type, const char *suffix) {
+  for (; *code; code++) {
+    if (*code != '$')
+      sn_text_add(text, "%c", *code);
+    else
+      sn_text_add(text, "%s", *++code == 'T' ? type : suffix);
+  }
+}
+
+void sn_c_add_helpers(sn_text *text, const char *code) {
+  for (size_t i = 0; i < sizeof float_helpers / sizeof *float_helpers; i++) {
+    if (calls(code, float_helpers[i].name, "f"))
+      add_helper(text, float_helpers[i].code, "float", "f");
+    if (calls(code, float_helpers[i].name, ""))
+      add_helper(text, float_helpers[i].code, "double", "");
+  }
+  for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++)
+    if (calls(code, helpers[i].name, "")) add_helper(text, helpers[i].code, "", "");
+}

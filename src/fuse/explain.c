@@ -1,0 +1,70 @@
+/* explain.c - why a value goes through memory, for every edge of the graph: what partition.c noted
+ * where it had a choice, and the rule where it had none. */
+#include "fuse/fuse.h"
+
+typedef struct explainer {
+  const sn_groups *groups;
+  const sn_graph *g;
+  sn_id *base;     /* per node: itself, or what it is a view of */
+  uint8_t *stored; /* per node: whether it has a buffer */
+} explainer;
+
+static bool has_heads(const explainer *e, sn_id id) {
+  return e->groups->groups[e->groups->kernel_of[id]].n_heads > 0;
+}
+
+/* Why the kernel of `to`, where no cut was noted, does not compute `from` (no view) itself. */
+static const char *rule(const explainer *e, sn_id from, sn_id to) {
+  const sn_op_class kind = sn_op_describe(e->g->nodes[to].op)->kind;
+  if (!e->groups->fusion) return "fusion is off";
+  if (!e->stored[from]) return "computed again: that moves fewer bytes than storing it";
+  if (kind == SN_CLASS_MATMUL) return "a contraction reads its inputs from memory";
+  if (kind == SN_CLASS_PAD || kind == SN_CLASS_CONCAT) return "copied into a part of the result";
+  if (has_heads(e, from) && has_heads(e, to))
+    return "both kernels have a reduction or contraction of their own";
+  if (kind == SN_CLASS_REDUCE) return "others need it too, and the reduction walks another space";
+  if (sn_op_is_elementwise(e->g->nodes[to].op)) return "other kernels have to come between";
+  return "a ready kernel reads its inputs from memory";
+}
+
+static sn_edge_note explain(const explainer *e, sn_id x, sn_id to, const sn_cut_record *cut) {
+  const sn_id from = e->base[x];
+  if (sn_op_describe(e->g->nodes[to].op)->kind == SN_CLASS_VIEW) return (sn_edge_note){"a view moves nothing", false};
+  if (e->groups->kernel_of[to] == SN_NONE) return (sn_edge_note){"no result needs it", false};
+  switch (e->g->nodes[from].op) {
+  case SN_OP_input: return (sn_edge_note){"an argument", false};
+  case SN_OP_constant: return (sn_edge_note){"a constant", false};
+  case SN_OP_iota: return (sn_edge_note){"counted, not stored", false};
+  default: break;
+  }
+  if (e->groups->kernel_of[to] == e->groups->kernel_of[from]) return (sn_edge_note){"fused", false};
+  return (sn_edge_note){cut ? sn_cut_reason(cut->why) : rule(e, from, to), e->stored[from]};
+}
+
+/* The note on the edge x -> to among those from *next on, which are in the order of `to`. */
+static const sn_cut_record *find_cut(const sn_groups *groups, size_t *next, sn_id x, sn_id to) {
+  while (*next < groups->n_cuts && groups->cuts[*next].to < to) ++*next;
+  for (size_t i = *next; i < groups->n_cuts && groups->cuts[i].to == to; i++)
+    if (groups->cuts[i].from == x) return &groups->cuts[i];
+  return NULL;
+}
+
+sn_status sn_explain_edges(const sn_groups *groups, sn_arena *arena, const sn_edge_note **out) {
+  const sn_graph *g = groups->graph;
+  explainer e = {.groups = groups, .g = g};
+  sn_edge_note *notes;
+  SN_TRY(sn_arena_alloc(arena, g->n_edges, sizeof *notes, (void **)&notes));
+  SN_TRY(sn_arena_alloc(arena, g->n_nodes, sizeof *e.base, (void **)&e.base));
+  SN_TRY(sn_arena_alloc(arena, g->n_nodes, 1, (void **)&e.stored));
+  for (size_t v = 0; v < groups->n_values; v++) e.stored[groups->values[v].node] = 1;
+  size_t next = 0;
+  for (sn_id id = 0; id < g->n_nodes; id++) {
+    const sn_node *node = sn_graph_node(g, id);
+    const sn_id *x = sn_graph_inputs(g, id);
+    e.base[id] = sn_op_describe(node->op)->kind == SN_CLASS_VIEW ? e.base[x[0]] : id;
+    for (uint32_t k = 0; k < node->n_inputs; k++)
+      notes[node->first_input + k] = explain(&e, x[k], id, find_cut(groups, &next, x[k], id));
+  }
+  *out = notes;
+  return SN_OK;
+}

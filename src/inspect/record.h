@@ -1,0 +1,34 @@
+/* record.h - what the compiler does, written down as one JSON text while it does it, for
+ * sn_program_inspection and sn.inspect (js/src/inspect.ts has the form as types).
+ *
+ *   {"stages": [{name, text, dot, compileMs, nodes, edges, outputs} ...],
+ *    "kernels": [...], "memory": {...}, "nodes": ..., "flops": ..., "bytes": ...}
+ *
+ * Only compiles that ask for it are recorded; the others never come here.
+ */
+#ifndef SN_INSPECT_RECORD_H
+#define SN_INSPECT_RECORD_H
+
+#include "base/text.h"
+#include "run/executable.h"
+
+typedef struct sn_record {
+  sn_text json;
+  double began; /* when the stage under way began */
+} sn_record;
+
+/* arena: of temporaries. */
+void sn_record_begin(sn_record *record, sn_arena *arena);
+
+/* A stage ends that made graph; groups: NULL before there are kernels. */
+void sn_record_graph(sn_record *record, const char *stage, const char *text, const sn_graph *graph,
+                     const sn_groups *groups);
+
+/* A stage ends in which the nodes are the kernels. */
+void sn_record_kernels(sn_record *record, const char *stage, const char *text,
+                       const sn_groups *groups);
+
+/* The rest, and the whole text into the executable. */
+sn_status sn_record_end(sn_record *record, sn_executable *exe);
+
+#endif
