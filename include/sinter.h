@@ -288,13 +288,15 @@ SN_API const char *sn_program_text(const sn_program *program, const char *stage)
  * `record`. [-, -] */
 SN_API const char *sn_program_inspection(const sn_program *program);
 
-/* The WebAssembly emitted for a kernel as text, or a comment that says that there is none; NULL for
- * a kernel that does not exist. Belongs to the program; listed only with `record`. [-, -] */
-SN_API const char *sn_program_wat(const sn_program *program, size_t kernel);
+/* The WebAssembly emitted for kernel number `kernel` as text (natively: what would be), or a comment
+ * that says why there is none. *out belongs to the program and lives until the next call of this
+ * function or of sn_program_c_source. [-, m a] */
+SN_API sn_status sn_program_wat(sn_program *program, size_t kernel, const char **out);
 
 /* The program as standalone C11: one function per kernel, and
  *   void name(const float *a0, ..., float *out0, ...)
- * which calls them. *out belongs to the program and lives until the next call. [-, m] */
+ * which calls them. *out belongs to the program and lives until the next call of
+ * this function or of sn_program_wat. [-, m] */
 SN_API sn_status sn_program_c_source(sn_program *program, const char *name, const char **out);
 
 /* ---- profile --------------------------------------------------------------------------------- */

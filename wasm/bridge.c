@@ -267,8 +267,10 @@ const char *sinter_program_inspection(const sn_program *program) {
   return sn_program_inspection(program);
 }
 
-const char *sinter_program_wat(const sn_program *program, uint32_t kernel) {
-  return sn_program_wat(program, kernel);
+const char *sinter_program_wat(sn_program *program, uint32_t kernel) {
+  const char *text = NULL;
+  sn_program_wat(program, kernel, &text);
+  return text;
 }
 
 const char *sinter_program_c_source(sn_program *program) {

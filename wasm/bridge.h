@@ -98,7 +98,7 @@ sn_status SN_EXPORT(sinter_program_run_async)(sn_program *program, uint32_t n_in
                                               uint32_t n_outputs);
 void SN_EXPORT(sinter_program_release)(sn_program *program);
 const char *SN_EXPORT(sinter_program_inspection)(const sn_program *program);
-const char *SN_EXPORT(sinter_program_wat)(const sn_program *program, uint32_t kernel);
+const char *SN_EXPORT(sinter_program_wat)(sn_program *program, uint32_t kernel);
 /* in: name of the function */
 const char *SN_EXPORT(sinter_program_c_source)(sn_program *program);
 

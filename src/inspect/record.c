@@ -210,7 +210,7 @@ static sn_status add_kernel(sn_text *t, const sn_executable *exe, const cut_list
   SN_TRY(nest.status);
   SN_TRY(code.status);
   sn_text_add(t, "%s{\"id\":%zu,\"kind\":\"%s\",\"name\":\"%s\",\"engine\":\"%s\",", k ? "," : "", k,
-              sn_group_kind_name(g), g->name, sn_kernel_engine(&exe->kernels[k]));
+              sn_group_kind_name(g), g->name, sn_kernel_engine(&exe->kernels[k], true));
   sn_text_add(t, "\"flops\":%.17g,\"bytes\":%.17g,\"text\":", g->flops, g->bytes);
   sn_text_add_json(t, nest.data);
   sn_text_add(t, ",\"code\":");

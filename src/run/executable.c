@@ -97,7 +97,7 @@ static void record(const sn_executable *exe, size_t k, const sn_run_args *args, 
   row->ms += ms;
   row->flops += group->flops;
   row->bytes += group->bytes;
-  row->engine = sn_kernel_engine(&exe->kernels[k]);
+  row->engine = sn_kernel_engine(&exe->kernels[k], sn_code_ready(&exe->kernels[k].code));
   row->calls++;
   if ((uint32_t)lanes > row->threads) row->threads = (uint32_t)lanes;
 }
