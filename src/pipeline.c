@@ -75,8 +75,8 @@ static sn_status cut_into_groups(compiling *c) {
 
 static sn_status plan_memory(compiling *c) {
   sn_executable *exe = c->exe;
-  SN_TRY(sn_plan_memory(&exe->arena, &exe->groups, c->options->donate, exe->n_arguments,
-                        &exe->plan));
+  SN_TRY(
+      sn_plan_memory(&exe->arena, &exe->groups, c->options->donate, exe->n_arguments, &exe->plan));
 #ifdef SINTER_TEST
   SN_CHECK(exe->arena.env, sn_plan_is_sound(&exe->groups, &exe->plan));
 #endif

@@ -4,11 +4,11 @@
 #include "fuse/fuse.h"
 
 const char *sn_cut_reason(sn_cut why) {
-  static const char *const reasons[] = {
-      [SN_CUT_VIEW] = "read through a view",
-      [SN_CUT_TWO_HEADS] = "its inputs come from two reductions or contractions",
-      [SN_CUT_LIMIT] = "the group would get too large",
-      [SN_CUT_KIND] = "made by pad or concat"};
+  static const char *const reasons[] = {[SN_CUT_VIEW] = "read through a view",
+                                        [SN_CUT_TWO_HEADS] =
+                                            "its inputs come from two reductions or contractions",
+                                        [SN_CUT_LIMIT] = "the group would get too large",
+                                        [SN_CUT_KIND] = "made by pad or concat"};
   return reasons[why];
 }
 

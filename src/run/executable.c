@@ -19,8 +19,7 @@ sn_status sn_executable_register(sn_executable *exe, sn_profiler *profiler) {
   if (exe->profile_session == profiler->session) return SN_OK;
   for (size_t i = 0; i < exe->n_kernels; i++)
     SN_TRY(sn_profiler_register(profiler, exe->groups.groups[i].name,
-                                sn_group_kind_name(&exe->groups.groups[i]),
-                                &exe->profile_rows[i]));
+                                sn_group_kind_name(&exe->groups.groups[i]), &exe->profile_rows[i]));
   exe->profile_session = profiler->session;
   return SN_OK;
 }

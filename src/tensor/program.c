@@ -264,8 +264,9 @@ sn_status sn_program_wat(sn_program *p, size_t kernel, const char **out) {
   sn_context *ctx = p->ctx;
   const sn_executable *exe = p->compiled->exe;
   if (kernel >= exe->n_kernels)
-    return sn_context_report(ctx, sn_fail(&ctx->env, SN_ERR_ARGUMENT, "wat: there is no kernel %zu of %zu",
-                                          kernel, exe->n_kernels));
+    return sn_context_report(ctx,
+                             sn_fail(&ctx->env, SN_ERR_ARGUMENT,
+                                     "wat: there is no kernel %zu of %zu", kernel, exe->n_kernels));
   return sn_context_report(
       ctx, sn_jit_listing(fresh_listing(p), &ctx->options.machine, &exe->kernels[kernel], out));
 }
