@@ -84,7 +84,7 @@ export class Program {
 
   /** The code emitted for a kernel as WebAssembly text. */
   wat(kernel: number): string {
-    return this.#text((rt, address) => rt.exports.sinter_program_wat(address, kernel));
+    return this.#text((rt, address) => rt.check(rt.exports.sinter_program_wat(address, kernel)));
   }
 
   /** The program as C, in a function called name. */

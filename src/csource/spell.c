@@ -138,7 +138,8 @@ void sn_c_add_literal(sn_text *text, double value, sn_dtype dtype) {
   else if (value != value)
     sn_text_add(text, "%s", dtype == SN_F32 ? "NAN" : "(double)NAN");
   else if (value - value != 0)
-    sn_text_add(text, value < 0 ? "(-%sINFINITY)" : "%sINFINITY", dtype == SN_F32 ? "" : "(double)");
+    sn_text_add(text, value < 0 ? "(-%sINFINITY)" : "%sINFINITY",
+                dtype == SN_F32 ? "" : "(double)");
   else if (value == (double)(long long)value && value < 1e6 && value > -1e6)
     sn_text_add(text, __builtin_signbit(value) ? "(%.1f%s)" : "%.1f%s", value, suffix);
   else

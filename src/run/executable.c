@@ -19,8 +19,7 @@ sn_status sn_executable_register(sn_executable *exe, sn_profiler *profiler) {
   if (exe->profile_session == profiler->session) return SN_OK;
   for (size_t i = 0; i < exe->n_kernels; i++)
     SN_TRY(sn_profiler_register(profiler, exe->groups.groups[i].name,
-                                sn_group_kind_name(&exe->groups.groups[i]),
-                                &exe->profile_rows[i]));
+                                sn_group_kind_name(&exe->groups.groups[i]), &exe->profile_rows[i]));
   exe->profile_session = profiler->session;
   return SN_OK;
 }
@@ -97,7 +96,7 @@ static void record(const sn_executable *exe, size_t k, const sn_run_args *args, 
   row->ms += ms;
   row->flops += group->flops;
   row->bytes += group->bytes;
-  row->engine = sn_kernel_engine(&exe->kernels[k]);
+  row->engine = sn_kernel_engine(&exe->kernels[k], sn_code_ready(&exe->kernels[k].code));
   row->calls++;
   if ((uint32_t)lanes > row->threads) row->threads = (uint32_t)lanes;
 }

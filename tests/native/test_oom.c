@@ -210,6 +210,19 @@ static void in_the_background(run *r) {
   note_values(r, x);
 }
 
+static void recorded(run *r) {
+  sn_context *ctx = r->ctx;
+  sn_tensor *p = H(sn_placeholder(ctx, SN_F32, DIMS(4, 5)));
+  sn_tensor *y = H(sn_sum(H(sn_exp(H(sn_matmul(p, data(r, DIMS(5, 2), 0.1f))))), 1, false));
+  const char *text;
+  if (!p || sn_compile_with(ctx, &p, 1, &y, 1, &(sn_program_options){.record = true}, &r->program))
+    return;
+  if (sn_program_c_source(r->program, "f", &text) || sn_program_wat(r->program, 0, &text)) return;
+  assert_non_null(sn_program_inspection(r->program));
+  sn_tensor *x = data(r, DIMS(4, 5), 0.1f), *out;
+  if (x && !sn_program_run(r->program, &x, &out)) note_values(r, H(out));
+}
+
 static void profiles(run *r) {
   if (sn_profile_start(r->ctx, 100)) return;
   sn_tensor *x = data(r, DIMS(3, 4), 0.1f);
@@ -474,6 +487,7 @@ int main(void) {
       SCENARIO(donated_steps),
       SCENARIO(several_at_once),
       SCENARIO(in_the_background),
+      SCENARIO(recorded),
       SCENARIO(profiles),
       SCENARIO(in_scopes),
       SCENARIO(without_passes),
