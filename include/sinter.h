@@ -186,12 +186,25 @@ SN_API sn_status sn_synchronize(sn_context *ctx);
 
 #define SN_ALL_AXES ((uint32_t)0xffffffff)
 
-/* axes: bit i set = axis i is reduced. keepdims leaves them with size 1. Empty sum is 0; max, min
- * and argmax of nothing are SN_ERR_SHAPE. mean of integers is float32. [new, m s d] */
+/* axes: bit i set = axis i is reduced. keepdims leaves them with size 1. Empty sum is 0, prod 1;
+ * max, min and argmax of nothing are SN_ERR_SHAPE. mean of integers is float32. [new, m s d] */
 SN_API sn_tensor *sn_sum(sn_tensor *x, uint32_t axes, bool keepdims);
+SN_API sn_tensor *sn_prod(sn_tensor *x, uint32_t axes, bool keepdims);
 SN_API sn_tensor *sn_mean(sn_tensor *x, uint32_t axes, bool keepdims);
 SN_API sn_tensor *sn_max(sn_tensor *x, uint32_t axes, bool keepdims);
 SN_API sn_tensor *sn_min(sn_tensor *x, uint32_t axes, bool keepdims);
+/* Whether any, or all, are not 0; bool. Of nothing: false, true. */
+SN_API sn_tensor *sn_any(sn_tensor *x, uint32_t axes, bool keepdims);
+SN_API sn_tensor *sn_all(sn_tensor *x, uint32_t axes, bool keepdims);
+/* sum (x - mean)^2 / max(n - correction, 0), and its square root. The derivative of the root at 0
+ * is taken to be 0, in sn_norm too. */
+SN_API sn_tensor *sn_var(sn_tensor *x, uint32_t axes, double correction, bool keepdims);
+SN_API sn_tensor *sn_std(sn_tensor *x, uint32_t axes, double correction, bool keepdims);
+/* log sum e^x, stable for large x. */
+SN_API sn_tensor *sn_logsumexp(sn_tensor *x, uint32_t axes, bool keepdims);
+/* (sum |x|^order)^(1 / order); order +-INFINITY: the largest, smallest |x|; 0: how many are not 0.
+ */
+SN_API sn_tensor *sn_norm(sn_tensor *x, double order, uint32_t axes, bool keepdims);
 /* Index of the first largest (smallest) element along axis; the first NaN wins. int32. */
 SN_API sn_tensor *sn_argmax(sn_tensor *x, int axis, bool keepdims);
 SN_API sn_tensor *sn_argmin(sn_tensor *x, int axis, bool keepdims);
@@ -212,10 +225,56 @@ SN_API sn_tensor *sn_concat(sn_tensor *const *inputs, size_t count, int axis);
 SN_API sn_tensor *sn_astype(sn_tensor *x, sn_dtype dtype);
 SN_API sn_tensor *sn_bitcast(sn_tensor *x, sn_dtype dtype); /* float32 <-> int32, same bits */
 
+/* x kept between lo and hi, which broadcast; NULL: no bound on that side. [new, m s d] */
+SN_API sn_tensor *sn_clip(sn_tensor *x, sn_tensor *lo, sn_tensor *hi);
+
+/* x where x > 0; elsewhere alpha x (leaky_relu), alpha (e^x - 1) (elu). selu: elu with the parameters
+ * that keep mean 0 and variance 1, scaled. hardswish: x min(max(x + 3, 0), 6) / 6. gelu_tanh: gelu
+ * by a tanh, within 5e-4. Integers become float32. [new, m s d] */
+SN_API sn_tensor *sn_leaky_relu(sn_tensor *x, double alpha);
+SN_API sn_tensor *sn_elu(sn_tensor *x, double alpha);
+SN_API sn_tensor *sn_selu(sn_tensor *x);
+SN_API sn_tensor *sn_hardswish(sn_tensor *x);
+SN_API sn_tensor *sn_gelu_tanh(sn_tensor *x);
+
+/* e^x / sum e^x along axis, and its logarithm; stable for large x. [new, m s d] */
+SN_API sn_tensor *sn_softmax(sn_tensor *x, int axis);
+SN_API sn_tensor *sn_log_softmax(sn_tensor *x, int axis);
+
+/* Over the last axis: (x - mean) / sqrt(var + eps) * weight + bias, and x / sqrt(mean x^2 + eps) *
+ * weight. weight and bias have the length of that axis; NULL: none. [new, m s d] */
+SN_API sn_tensor *sn_layer_norm(sn_tensor *x, sn_tensor *weight, sn_tensor *bias, double eps);
+SN_API sn_tensor *sn_rms_norm(sn_tensor *x, sn_tensor *weight, double eps);
+
 /* logits (..., classes), labels int32 (...) or a distribution (..., classes): one loss per row
  * (...), logsumexp(logits) - logits[label], or that weighted by the distribution; stable for large
  * logits. [new, m s d] */
 SN_API sn_tensor *sn_softmax_cross_entropy(sn_tensor *logits, sn_tensor *labels);
+
+/* Indices are int32; negative ones count from the end, and what is still outside is clamped, as a
+ * program has nowhere to report it.
+ *
+ * take: the elements at indices along axis, (x before axis, indices, x behind axis).
+ * take_along_axis: an index for each element of the result; x and indices differ along axis only.
+ * scatter_add, scatter_set: x with updates, which broadcast to the shape that take has, added to or
+ * put in the place of those elements. One after the other in the order of the indices: sums have
+ * the same bits on any number of threads, and the last one set stays. [new, m s d] */
+SN_API sn_tensor *sn_take(sn_tensor *x, sn_tensor *indices, int axis);
+SN_API sn_tensor *sn_take_along_axis(sn_tensor *x, sn_tensor *indices, int axis);
+SN_API sn_tensor *sn_scatter_add(sn_tensor *x, sn_tensor *indices, sn_tensor *updates, int axis);
+SN_API sn_tensor *sn_scatter_set(sn_tensor *x, sn_tensor *indices, sn_tensor *updates, int axis);
+
+/* (indices..., classes): 1 where the index is the class, 0 elsewhere; no 1 for one outside. */
+SN_API sn_tensor *sn_one_hot(sn_tensor *indices, int64_t classes, sn_dtype dtype);
+
+/* Stable; NaN comes last in either order. argsort: where the elements come from, int32. */
+SN_API sn_tensor *sn_sort(sn_tensor *x, int axis, bool descending);
+SN_API sn_tensor *sn_argsort(sn_tensor *x, int axis, bool descending);
+
+/* Sums (products) of the elements up to each, from the end when reverse, without itself when
+ * exclusive. Floats are carried as float64. */
+SN_API sn_tensor *sn_cumsum(sn_tensor *x, int axis, bool reverse, bool exclusive);
+SN_API sn_tensor *sn_cumprod(sn_tensor *x, int axis, bool reverse, bool exclusive);
 
 /* ---- derivatives ----------------------------------------------------------------------------- */
 

@@ -173,6 +173,17 @@ In JS each is a function and a method: \`sn.add(x, y)\`, \`x.add(y)\`.
 
 ${table(rows.filter(isPublic))}
 
+Compositions of these rows, with the same derivatives, fusion and accuracy:
+
+| JS | C | result |
+|---|---|---|
+| \`clip(x, lo, hi)\` | \`sn_clip\` | min(max(x, lo), hi); null: no bound |
+| \`leakyRelu(x, {alpha = 0.01})\` | \`sn_leaky_relu\` | x where x > 0, else alpha x |
+| \`elu(x, {alpha = 1})\` | \`sn_elu\` | x where x > 0, else alpha (e^x - 1) |
+| \`selu(x)\` | \`sn_selu\` | elu with the parameters that keep mean 0 and variance 1, scaled |
+| \`hardswish(x)\` | \`sn_hardswish\` | x min(max(x + 3, 0), 6) / 6 |
+| \`gelu(x, {approximate: true})\` | \`sn_gelu_tanh\` | gelu by a tanh, within 5e-4 |
+
 ## Structured and internal
 
 Reached through functions of their own (\`sum\`, \`matmul\`, \`reshape\`, ...).

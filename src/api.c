@@ -30,6 +30,15 @@ static bool reclaim(void *user) {
   return sn_storage_trim(&ctx->storages) || sn_cache_trim(ctx);
 }
 
+/* Micro-kernels of its own, if the engine takes them. */
+static sn_status make_gemm(sn_context *ctx) {
+  sn_machine *machine = &ctx->options.machine;
+  if (!machine->jit || !machine->relaxed_simd || machine->deterministic) return SN_OK;
+  SN_TRY(sn_jit_gemm_make(&ctx->env, &ctx->gemm));
+  if (ctx->gemm.module && sn_code_is_ready(ctx->gemm.module)) machine->gemm = &ctx->gemm.kernels;
+  return SN_OK;
+}
+
 static sn_status start(sn_context *ctx, const sn_options *options) {
   const int threads = options && options->threads > 0 ? options->threads : sn_pool_cores();
   for (int i = 0; i < SN_PASS_COUNT; i++) ctx->options.pass_on[i] = sn_pass_table[i].on;
@@ -42,6 +51,7 @@ static sn_status start(sn_context *ctx, const sn_options *options) {
   ctx->storages.env = &ctx->env;
   ctx->env.heap.reclaim = reclaim;
   ctx->env.heap.reclaim_user = ctx;
+  SN_TRY(make_gemm(ctx));
   return sn_pool_create(&ctx->env, threads < SN_POOL_MAX_LANES ? threads : SN_POOL_MAX_LANES,
                         &ctx->pool);
 }
@@ -72,6 +82,7 @@ void sn_context_destroy(sn_context *ctx) {
   if (ctx->pool) sn_jobs_collect(ctx, true);
   sn_pool_destroy(env, ctx->pool);
   sn_cache_clear(ctx);
+  sn_jit_gemm_free(&ctx->gemm);
   sn_storage_trim(&ctx->storages);
   sn_profiler_free(&ctx->profiler);
   sn_free(env, ctx->scope, ctx->cap_scope * sizeof(sn_tensor *));

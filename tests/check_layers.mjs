@@ -31,7 +31,7 @@ const LAYERS = {
     ...['base', 'threads', 'graph', 'autodiff', 'passes', 'fuse', 'plan', 'kernels', 'jit'],
     ...['csource', 'run', 'inspect', 'pipeline'],
   ],
-  api: ['base', 'threads', 'graph', 'passes', 'kernels', 'run', 'pipeline', 'tensor'],
+  api: ['base', 'threads', 'graph', 'passes', 'kernels', 'jit', 'run', 'pipeline', 'tensor'],
 };
 const PUBLIC = new Set(['sinter.h', 'sinter_ops.h']);
 

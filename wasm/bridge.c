@@ -187,6 +187,27 @@ sn_tensor *sinter_max(sn_tensor *x, uint32_t axes, bool keepdims) {
 sn_tensor *sinter_min(sn_tensor *x, uint32_t axes, bool keepdims) {
   return sn_min(x, axes, keepdims);
 }
+sn_tensor *sinter_prod(sn_tensor *x, uint32_t axes, bool keepdims) {
+  return sn_prod(x, axes, keepdims);
+}
+sn_tensor *sinter_any(sn_tensor *x, uint32_t axes, bool keepdims) {
+  return sn_any(x, axes, keepdims);
+}
+sn_tensor *sinter_all(sn_tensor *x, uint32_t axes, bool keepdims) {
+  return sn_all(x, axes, keepdims);
+}
+sn_tensor *sinter_logsumexp(sn_tensor *x, uint32_t axes, bool keepdims) {
+  return sn_logsumexp(x, axes, keepdims);
+}
+sn_tensor *sinter_var(sn_tensor *x, uint32_t axes, bool keepdims, double correction) {
+  return sn_var(x, axes, correction, keepdims);
+}
+sn_tensor *sinter_std(sn_tensor *x, uint32_t axes, bool keepdims, double correction) {
+  return sn_std(x, axes, correction, keepdims);
+}
+sn_tensor *sinter_norm(sn_tensor *x, uint32_t axes, bool keepdims, double order) {
+  return sn_norm(x, order, axes, keepdims);
+}
 sn_tensor *sinter_argmax(sn_tensor *x, int axis, bool keepdims) {
   return sn_argmax(x, axis, keepdims);
 }
@@ -194,6 +215,20 @@ sn_tensor *sinter_argmin(sn_tensor *x, int axis, bool keepdims) {
   return sn_argmin(x, axis, keepdims);
 }
 sn_tensor *sinter_matmul(sn_tensor *x, sn_tensor *y) { return sn_matmul(x, y); }
+sn_tensor *sinter_clip(sn_tensor *x, sn_tensor *lo, sn_tensor *hi) { return sn_clip(x, lo, hi); }
+sn_tensor *sinter_leaky_relu(sn_tensor *x, double alpha) { return sn_leaky_relu(x, alpha); }
+sn_tensor *sinter_elu(sn_tensor *x, double alpha) { return sn_elu(x, alpha); }
+sn_tensor *sinter_selu(sn_tensor *x) { return sn_selu(x); }
+sn_tensor *sinter_hardswish(sn_tensor *x) { return sn_hardswish(x); }
+sn_tensor *sinter_gelu_tanh(sn_tensor *x) { return sn_gelu_tanh(x); }
+sn_tensor *sinter_softmax(sn_tensor *x, int axis) { return sn_softmax(x, axis); }
+sn_tensor *sinter_log_softmax(sn_tensor *x, int axis) { return sn_log_softmax(x, axis); }
+sn_tensor *sinter_layer_norm(sn_tensor *x, sn_tensor *weight, sn_tensor *bias, double eps) {
+  return sn_layer_norm(x, weight, bias, eps);
+}
+sn_tensor *sinter_rms_norm(sn_tensor *x, sn_tensor *weight, double eps) {
+  return sn_rms_norm(x, weight, eps);
+}
 sn_tensor *sinter_softmax_cross_entropy(sn_tensor *logits, sn_tensor *labels) {
   return sn_softmax_cross_entropy(logits, labels);
 }
@@ -216,6 +251,29 @@ sn_tensor *sinter_pad(sn_tensor *x, double value) {
 
 sn_tensor *sinter_concat(uint32_t count, int axis) {
   return sn_concat(scratch_tensors(), count, axis);
+}
+sn_tensor *sinter_take(sn_tensor *x, sn_tensor *indices, int axis) {
+  return sn_take(x, indices, axis);
+}
+sn_tensor *sinter_take_along_axis(sn_tensor *x, sn_tensor *indices, int axis) {
+  return sn_take_along_axis(x, indices, axis);
+}
+sn_tensor *sinter_scatter(sn_tensor *x, sn_tensor *indices, sn_tensor *updates, int axis,
+                          bool add) {
+  return add ? sn_scatter_add(x, indices, updates, axis)
+             : sn_scatter_set(x, indices, updates, axis);
+}
+sn_tensor *sinter_one_hot(sn_tensor *indices, int classes, int dtype) {
+  return sn_one_hot(indices, classes, (sn_dtype)dtype);
+}
+sn_tensor *sinter_sort(sn_tensor *x, int axis, bool descending, bool places) {
+  return places ? sn_argsort(x, axis, descending) : sn_sort(x, axis, descending);
+}
+sn_tensor *sinter_cumsum(sn_tensor *x, int axis, bool reverse, bool exclusive) {
+  return sn_cumsum(x, axis, reverse, exclusive);
+}
+sn_tensor *sinter_cumprod(sn_tensor *x, int axis, bool reverse, bool exclusive) {
+  return sn_cumprod(x, axis, reverse, exclusive);
 }
 sn_tensor *sinter_astype(sn_tensor *x, int dtype) { return sn_astype(x, (sn_dtype)dtype); }
 sn_tensor *sinter_bitcast(sn_tensor *x, int dtype) { return sn_bitcast(x, (sn_dtype)dtype); }

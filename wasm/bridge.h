@@ -69,9 +69,28 @@ sn_tensor *SN_EXPORT(sinter_sum)(sn_tensor *x, uint32_t axes, bool keepdims);
 sn_tensor *SN_EXPORT(sinter_mean)(sn_tensor *x, uint32_t axes, bool keepdims);
 sn_tensor *SN_EXPORT(sinter_max)(sn_tensor *x, uint32_t axes, bool keepdims);
 sn_tensor *SN_EXPORT(sinter_min)(sn_tensor *x, uint32_t axes, bool keepdims);
+sn_tensor *SN_EXPORT(sinter_prod)(sn_tensor *x, uint32_t axes, bool keepdims);
+sn_tensor *SN_EXPORT(sinter_any)(sn_tensor *x, uint32_t axes, bool keepdims);
+sn_tensor *SN_EXPORT(sinter_all)(sn_tensor *x, uint32_t axes, bool keepdims);
+sn_tensor *SN_EXPORT(sinter_logsumexp)(sn_tensor *x, uint32_t axes, bool keepdims);
+sn_tensor *SN_EXPORT(sinter_var)(sn_tensor *x, uint32_t axes, bool keepdims, double correction);
+sn_tensor *SN_EXPORT(sinter_std)(sn_tensor *x, uint32_t axes, bool keepdims, double correction);
+sn_tensor *SN_EXPORT(sinter_norm)(sn_tensor *x, uint32_t axes, bool keepdims, double order);
 sn_tensor *SN_EXPORT(sinter_argmax)(sn_tensor *x, int axis, bool keepdims);
 sn_tensor *SN_EXPORT(sinter_argmin)(sn_tensor *x, int axis, bool keepdims);
 sn_tensor *SN_EXPORT(sinter_matmul)(sn_tensor *x, sn_tensor *y);
+sn_tensor *SN_EXPORT(sinter_clip)(sn_tensor *x, sn_tensor *lo, sn_tensor *hi); /* 0: no bound */
+sn_tensor *SN_EXPORT(sinter_leaky_relu)(sn_tensor *x, double alpha);
+sn_tensor *SN_EXPORT(sinter_elu)(sn_tensor *x, double alpha);
+sn_tensor *SN_EXPORT(sinter_selu)(sn_tensor *x);
+sn_tensor *SN_EXPORT(sinter_hardswish)(sn_tensor *x);
+sn_tensor *SN_EXPORT(sinter_gelu_tanh)(sn_tensor *x);
+sn_tensor *SN_EXPORT(sinter_softmax)(sn_tensor *x, int axis);
+sn_tensor *SN_EXPORT(sinter_log_softmax)(sn_tensor *x, int axis);
+/* weight and bias may be 0: none */
+sn_tensor *SN_EXPORT(sinter_layer_norm)(sn_tensor *x, sn_tensor *weight, sn_tensor *bias,
+                                        double eps);
+sn_tensor *SN_EXPORT(sinter_rms_norm)(sn_tensor *x, sn_tensor *weight, double eps);
 sn_tensor *SN_EXPORT(sinter_softmax_cross_entropy)(sn_tensor *logits, sn_tensor *labels);
 sn_tensor *SN_EXPORT(sinter_reshape)(sn_tensor *x, int rank);   /* in: dims */
 sn_tensor *SN_EXPORT(sinter_broadcast)(sn_tensor *x, int rank); /* in: dims */
@@ -79,6 +98,14 @@ sn_tensor *SN_EXPORT(sinter_transpose)(sn_tensor *x);           /* in: permutati
 sn_tensor *SN_EXPORT(sinter_slice)(sn_tensor *x);               /* in: begins, sizes, strides */
 sn_tensor *SN_EXPORT(sinter_pad)(sn_tensor *x, double value);   /* in: befores, afters */
 sn_tensor *SN_EXPORT(sinter_concat)(uint32_t count, int axis);  /* in: tensors */
+sn_tensor *SN_EXPORT(sinter_take)(sn_tensor *x, sn_tensor *indices, int axis);
+sn_tensor *SN_EXPORT(sinter_take_along_axis)(sn_tensor *x, sn_tensor *indices, int axis);
+sn_tensor *SN_EXPORT(sinter_scatter)(sn_tensor *x, sn_tensor *indices, sn_tensor *updates, int axis,
+                                     bool add);
+sn_tensor *SN_EXPORT(sinter_one_hot)(sn_tensor *indices, int classes, int dtype);
+sn_tensor *SN_EXPORT(sinter_sort)(sn_tensor *x, int axis, bool descending, bool places);
+sn_tensor *SN_EXPORT(sinter_cumsum)(sn_tensor *x, int axis, bool reverse, bool exclusive);
+sn_tensor *SN_EXPORT(sinter_cumprod)(sn_tensor *x, int axis, bool reverse, bool exclusive);
 sn_tensor *SN_EXPORT(sinter_astype)(sn_tensor *x, int dtype);
 sn_tensor *SN_EXPORT(sinter_bitcast)(sn_tensor *x, int dtype);
 

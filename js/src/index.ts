@@ -36,7 +36,35 @@ export {
 } from './creation.js';
 
 export * from './ops.gen.js';
-export { argmax, argmin, max, mean, min, sum, type ArgOptions, type ReduceOptions } from './reduce.js';
+export {
+  clip,
+  elu,
+  gelu,
+  hardswish,
+  leakyRelu,
+  selu,
+  type AlphaOptions,
+  type GeluOptions,
+} from './activations.js'; // its gelu, which takes options, before that of the table
+export {
+  all,
+  any,
+  argmax,
+  argmin,
+  logsumexp,
+  max,
+  mean,
+  min,
+  norm,
+  prod,
+  std,
+  sum,
+  var,
+  type ArgOptions,
+  type NormOptions,
+  type ReduceOptions,
+  type VarianceOptions,
+} from './reduce.js';
 export {
   astype,
   bitcast,
@@ -54,7 +82,35 @@ export {
   swapaxes,
   transpose,
 } from './shape.js';
-export { logSoftmax, matmul, softmax, softmaxCrossEntropy } from './linalg.js';
+export { repeat, roll, split, tile, tril, triu, type TriangleOptions } from './arrange.js';
+export {
+  argsort,
+  at,
+  cumprod,
+  cumsum,
+  oneHot,
+  scatterAdd,
+  sort,
+  take,
+  takeAlongAxis,
+  topk,
+  type RowIndex,
+  type RowRange,
+  type Rows,
+  type ScanOptions,
+  type SortOptions,
+} from './indexing.js';
+export { dot, matmul, outer } from './linalg.js';
+export {
+  layerNorm,
+  logSoftmax,
+  rmsNorm,
+  softmax,
+  softmaxCrossEntropy,
+  type LayerNormOptions,
+  type RmsNormOptions,
+  type SoftmaxOptions,
+} from './normalize.js';
 
 export { keep, scope, tidy, type Scope } from './scope.js';
 export { dispose } from './pytree.js';

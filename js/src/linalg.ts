@@ -1,8 +1,8 @@
-// Products and the functions built on them that networks end with.
+// Products.
 
 import { asTensor, withAddresses, type TensorLike } from './apply.js';
-import { exp, log, stopGradient, sub } from './ops.gen.js';
-import { max, sum } from './reduce.js';
+import { mul } from './ops.gen.js';
+import { moveaxis, reshape } from './shape.js';
 import { tidy } from './scope.js';
 import type { Tensor } from './tensor.js';
 
@@ -11,39 +11,20 @@ export function matmul(x: TensorLike, y: TensorLike): Tensor {
   return withAddresses('matmul', [x, y], (rt, [a, b]) => rt.exports.sinter_matmul(a!, b!));
 }
 
-/**
- * One loss per row: logsumexp(logits) - logits[label], stable for large logits. labels are int32
- * classes (...), or a distribution (..., classes).
- */
-export function softmaxCrossEntropy(logits: TensorLike, labels: TensorLike): Tensor {
-  return withAddresses('softmaxCrossEntropy', [logits, labels], (rt, [a, b]) =>
-    rt.exports.sinter_softmax_cross_entropy(a!, b!),
-  );
-}
-
-export interface SoftmaxOptions {
-  /** Default: the last. */
-  axis?: number;
-}
-
-/** x minus its largest element along the axis; the shift cancels out, so it has no derivative. */
-function centred(x: TensorLike, op: string, axis: number): Tensor {
-  const t = asTensor(x, op);
-  return sub(t, stopGradient(max(t, { axis, keepdims: true })));
-}
-
-/** e^x / sum(e^x) along an axis. */
-export function softmax(x: TensorLike, { axis = -1 }: SoftmaxOptions = {}): Tensor {
+/** Sum over the last axis of x and the last but one of y (its only one at rank 1); of a scalar x * y. */
+export function dot(x: TensorLike, y: TensorLike): Tensor {
   return tidy(() => {
-    const weights = exp(centred(x, 'softmax', axis));
-    return weights.div(sum(weights, { axis, keepdims: true }));
+    const [a, b] = [asTensor(x, 'dot'), asTensor(y, 'dot')];
+    if (a.ndim === 0 || b.ndim === 0) return mul(a, b);
+    if (a.ndim === 1 && b.ndim === 1) return matmul(a, b);
+    if (b.ndim <= 2) return matmul(a, b);
+    const columns = moveaxis(b, -2, 0);
+    const product = matmul(a, reshape(columns, [columns.shape[0]!, -1]));
+    return reshape(product, [...a.shape.slice(0, -1), ...columns.shape.slice(1)]);
   });
 }
 
-/** log(softmax(x)), accurate where softmax is 0. */
-export function logSoftmax(x: TensorLike, { axis = -1 }: SoftmaxOptions = {}): Tensor {
-  return tidy(() => {
-    const shifted = centred(x, 'logSoftmax', axis);
-    return shifted.sub(log(sum(exp(shifted), { axis, keepdims: true })));
-  });
+/** x_i y_j for the elements of both, in row-major order. */
+export function outer(x: TensorLike, y: TensorLike): Tensor {
+  return tidy(() => mul(reshape(asTensor(x, 'outer'), [-1, 1]), reshape(asTensor(y, 'outer'), [1, -1])));
 }

@@ -1,28 +1,63 @@
 // Functions with a hand-written front as methods of Tensor. The elementwise methods come from the op
 // table; both are put on the prototype here, so that tensor.ts needs to know neither.
 
+import * as activations from './activations.js';
+import type { AlphaOptions, GeluOptions } from './activations.js';
 import type { TensorLike } from './apply.js';
 import type { Axes } from './axes.js';
 import type { DTypeName } from './dtype.js';
-import { matmul, logSoftmax, softmax, type SoftmaxOptions } from './linalg.js';
+import { repeat, roll, split, tile } from './arrange.js';
+import * as indexing from './indexing.js';
+import { dot, matmul, outer } from './linalg.js';
+import { logSoftmax, softmax, type SoftmaxOptions } from './normalize.js';
 import { elementwiseMethods } from './ops.gen.js';
-import { argmax, argmin, max, mean, min, sum, type ArgOptions, type ReduceOptions } from './reduce.js';
+import * as reductions from './reduce.js';
+import type { ArgOptions, NormOptions, ReduceOptions, VarianceOptions } from './reduce.js';
 import * as shapes from './shape.js';
 import { Tensor } from './tensor.js';
 
 export interface FrontMethods {
+  clip(lo: TensorLike | null, hi?: TensorLike | null): Tensor;
+  leakyRelu(options?: AlphaOptions): Tensor;
+  elu(options?: AlphaOptions): Tensor;
+  selu(): Tensor;
+  hardswish(): Tensor;
+  gelu(options?: GeluOptions): Tensor;
   sum(options?: ReduceOptions | Axes): Tensor;
+  prod(options?: ReduceOptions | Axes): Tensor;
   mean(options?: ReduceOptions | Axes): Tensor;
   max(options?: ReduceOptions | Axes): Tensor;
   min(options?: ReduceOptions | Axes): Tensor;
   argmax(options?: ArgOptions | number): Tensor;
   argmin(options?: ArgOptions | number): Tensor;
   matmul(y: TensorLike): Tensor;
+  any(options?: ReduceOptions | Axes): Tensor;
+  all(options?: ReduceOptions | Axes): Tensor;
+  var(options?: VarianceOptions | Axes): Tensor;
+  std(options?: VarianceOptions | Axes): Tensor;
+  logsumexp(options?: ReduceOptions | Axes): Tensor;
+  norm(options?: NormOptions | Axes): Tensor;
+  dot(y: TensorLike): Tensor;
+  outer(y: TensorLike): Tensor;
   softmax(options?: SoftmaxOptions): Tensor;
   logSoftmax(options?: SoftmaxOptions): Tensor;
+  take(indices: TensorLike, options?: shapes.AxisOptions): Tensor;
+  takeAlongAxis(indices: TensorLike, options?: shapes.AxisOptions): Tensor;
+  scatterAdd(indices: TensorLike, updates: TensorLike, options?: shapes.AxisOptions): Tensor;
+  at(index: indexing.RowIndex): indexing.Rows;
+  sort(options?: indexing.SortOptions): Tensor;
+  argsort(options?: indexing.SortOptions): Tensor;
+  topk(k: number, options?: shapes.AxisOptions): { values: Tensor; indices: Tensor };
+  cumsum(options?: indexing.ScanOptions | number): Tensor;
+  cumprod(options?: indexing.ScanOptions | number): Tensor;
   reshape(shape: readonly number[]): Tensor;
   transpose(perm?: readonly number[]): Tensor;
   swapaxes(a: number, b: number): Tensor;
+  moveaxis(from: number, to: number): Tensor;
+  roll(shift: number | readonly number[], options?: { axis?: Axes }): Tensor;
+  split(parts: number | readonly number[], options?: shapes.AxisOptions): Tensor[];
+  tile(reps: number | readonly number[]): Tensor;
+  repeat(count: number, options?: shapes.AxisOptions): Tensor;
   expandDims(axis: Axes): Tensor;
   squeeze(axis?: Axes): Tensor;
   broadcastTo(shape: readonly number[]): Tensor;
@@ -32,66 +67,70 @@ export interface FrontMethods {
   astype(dtype: DTypeName): Tensor;
 }
 
-const frontMethods: FrontMethods & ThisType<Tensor> = {
-  sum(options) {
-    return sum(this, options);
-  },
-  mean(options) {
-    return mean(this, options);
-  },
-  max(options) {
-    return max(this, options);
-  },
-  min(options) {
-    return min(this, options);
-  },
-  argmax(options) {
-    return argmax(this, options);
-  },
-  argmin(options) {
-    return argmin(this, options);
-  },
-  matmul(y) {
-    return matmul(this, y);
-  },
-  softmax(options) {
-    return softmax(this, options);
-  },
-  logSoftmax(options) {
-    return logSoftmax(this, options);
-  },
-  reshape(shape) {
-    return shapes.reshape(this, shape);
-  },
-  transpose(perm) {
-    return shapes.transpose(this, perm);
-  },
-  swapaxes(a, b) {
-    return shapes.swapaxes(this, a, b);
-  },
-  expandDims(axis) {
-    return shapes.expandDims(this, axis);
-  },
-  squeeze(axis) {
-    return shapes.squeeze(this, axis);
-  },
-  broadcastTo(shape) {
-    return shapes.broadcastTo(this, shape);
-  },
-  slice(begin, size, options) {
-    return shapes.slice(this, begin, size, options);
-  },
-  flip(axis) {
-    return shapes.flip(this, axis);
-  },
-  pad(widths, options) {
-    return shapes.pad(this, widths, options);
-  },
-  astype(dtype) {
-    return shapes.astype(this, dtype);
-  },
+/** The functions themselves: this tensor is their first argument. */
+const fronts: {
+  [K in keyof FrontMethods]: (
+    x: Tensor,
+    ...args: Parameters<FrontMethods[K]>
+  ) => ReturnType<FrontMethods[K]>;
+} = {
+  clip: activations.clip,
+  elu: activations.elu,
+  gelu: activations.gelu,
+  hardswish: activations.hardswish,
+  leakyRelu: activations.leakyRelu,
+  selu: activations.selu,
+  all: reductions.all,
+  any: reductions.any,
+  argmax: reductions.argmax,
+  argmin: reductions.argmin,
+  logsumexp: reductions.logsumexp,
+  max: reductions.max,
+  mean: reductions.mean,
+  min: reductions.min,
+  norm: reductions.norm,
+  prod: reductions.prod,
+  std: reductions.std,
+  sum: reductions.sum,
+  var: reductions.var,
+  dot,
+  matmul,
+  outer,
+  softmax,
+  logSoftmax,
+  argsort: indexing.argsort,
+  at: indexing.at,
+  cumprod: indexing.cumprod,
+  cumsum: indexing.cumsum,
+  scatterAdd: indexing.scatterAdd,
+  sort: indexing.sort,
+  take: indexing.take,
+  takeAlongAxis: indexing.takeAlongAxis,
+  topk: indexing.topk,
+  astype: shapes.astype,
+  broadcastTo: shapes.broadcastTo,
+  expandDims: shapes.expandDims,
+  flip: shapes.flip,
+  moveaxis: shapes.moveaxis,
+  pad: shapes.pad,
+  reshape: shapes.reshape,
+  slice: shapes.slice,
+  squeeze: shapes.squeeze,
+  swapaxes: shapes.swapaxes,
+  transpose: shapes.transpose,
+  repeat,
+  roll,
+  split,
+  tile,
 };
 
-for (const [name, value] of Object.entries({ ...elementwiseMethods, ...frontMethods })) {
+const define = (name: string, value: unknown): void => {
   Object.defineProperty(Tensor.prototype, name, { value, configurable: true, writable: true });
+};
+
+for (const [name, method] of Object.entries(elementwiseMethods)) define(name, method);
+for (const [name, front] of Object.entries(fronts) as [string, (x: Tensor, ...args: unknown[]) => unknown][]) {
+  define(name, function (this: Tensor, ...args: unknown[]) {
+    return front(this, ...args);
+  });
 }

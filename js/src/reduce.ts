@@ -19,37 +19,89 @@ export interface ArgOptions {
   keepdims?: boolean;
 }
 
-type Reduce = (rt: Runtime, x: number, axes: number, keepdims: number) => number;
+type Along = (rt: Runtime, x: number, axis: number, keepdims: number) => number;
 
 const optionsOf = <O extends object>(options: O | Axes): O | { axis: Axes } =>
   typeof options === 'number' || Array.isArray(options) ? { axis: options as Axes } : (options as O);
 
-function reduce(op: string, x: TensorLike, options: ReduceOptions | Axes, call: Reduce): Tensor {
-  const { axis, keepdims = false }: ReduceOptions = optionsOf(options);
+function reduce<O extends ReduceOptions>(
+  op: string,
+  x: TensorLike,
+  options: O | Axes,
+  call: (rt: Runtime, x: number, axes: number, keepdims: number, options: O) => number,
+): Tensor {
+  const given = optionsOf<O>(options) as O;
+  const { axis, keepdims = false } = given;
   const rt = runtime();
   return tidy(() => {
     const t = asTensor(x, op);
-    return wrap(call(rt, t.use(op), axisMask(op, t, axis), keepdims ? 1 : 0));
+    return wrap(call(rt, t.use(op), axisMask(op, t, axis), keepdims ? 1 : 0, given));
   });
 }
 
 /** Sum; of nothing 0. */
 export const sum = (x: TensorLike, options: ReduceOptions | Axes = {}): Tensor =>
-  reduce('sum', x, options, (rt, ...args) => rt.exports.sinter_sum(...args));
+  reduce('sum', x, options, (rt, t, axes, keep) => rt.exports.sinter_sum(t, axes, keep));
+
+/** Product; of nothing 1. */
+export const prod = (x: TensorLike, options: ReduceOptions | Axes = {}): Tensor =>
+  reduce('prod', x, options, (rt, t, axes, keep) => rt.exports.sinter_prod(t, axes, keep));
 
 /** Mean; of integers float32. */
 export const mean = (x: TensorLike, options: ReduceOptions | Axes = {}): Tensor =>
-  reduce('mean', x, options, (rt, ...args) => rt.exports.sinter_mean(...args));
+  reduce('mean', x, options, (rt, t, axes, keep) => rt.exports.sinter_mean(t, axes, keep));
 
 /** Largest element; NaN if there is one. */
 export const max = (x: TensorLike, options: ReduceOptions | Axes = {}): Tensor =>
-  reduce('max', x, options, (rt, ...args) => rt.exports.sinter_max(...args));
+  reduce('max', x, options, (rt, t, axes, keep) => rt.exports.sinter_max(t, axes, keep));
 
 /** Smallest element; NaN if there is one. */
 export const min = (x: TensorLike, options: ReduceOptions | Axes = {}): Tensor =>
-  reduce('min', x, options, (rt, ...args) => rt.exports.sinter_min(...args));
+  reduce('min', x, options, (rt, t, axes, keep) => rt.exports.sinter_min(t, axes, keep));
 
-function arg(op: string, x: TensorLike, options: ArgOptions | number, call: Reduce): Tensor {
+/** Whether any element is not 0. */
+export const any = (x: TensorLike, options: ReduceOptions | Axes = {}): Tensor =>
+  reduce('any', x, options, (rt, t, axes, keep) => rt.exports.sinter_any(t, axes, keep));
+
+/** Whether all elements are not 0. */
+export const all = (x: TensorLike, options: ReduceOptions | Axes = {}): Tensor =>
+  reduce('all', x, options, (rt, t, axes, keep) => rt.exports.sinter_all(t, axes, keep));
+
+/** log(sum(exp(x))), stable for large x. */
+export const logsumexp = (x: TensorLike, options: ReduceOptions | Axes = {}): Tensor =>
+  reduce('logsumexp', x, options, (rt, t, axes, keep) => rt.exports.sinter_logsumexp(t, axes, keep));
+
+export interface VarianceOptions extends ReduceOptions {
+  /** The sum of squares is divided by the number of elements minus this. Default 0. */
+  correction?: number;
+}
+
+const variance = (x: TensorLike, options: VarianceOptions | Axes = {}): Tensor =>
+  reduce('var', x, options, (rt, t, axes, keep, { correction = 0 }) =>
+    rt.exports.sinter_var(t, axes, keep, correction),
+  );
+
+/** Variance; exported as var. */
+export { variance as var };
+
+/** Square root of the variance; its derivative where that is 0 is taken to be 0. */
+export const std = (x: TensorLike, options: VarianceOptions | Axes = {}): Tensor =>
+  reduce('std', x, options, (rt, t, axes, keep, { correction = 0 }) =>
+    rt.exports.sinter_std(t, axes, keep, correction),
+  );
+
+export interface NormOptions extends ReduceOptions {
+  /** p of (sum |x|^p)^(1/p); Infinity and -Infinity: the largest, smallest |x|; 0: how many are not 0. Default 2. */
+  ord?: number;
+}
+
+/** Vector norm over the given axes; its derivative at 0 is taken to be 0. */
+export const norm = (x: TensorLike, options: NormOptions | Axes = {}): Tensor =>
+  reduce('norm', x, options, (rt, t, axes, keep, { ord = 2 }) =>
+    rt.exports.sinter_norm(t, axes, keep, ord),
+  );
+
+function arg(op: string, x: TensorLike, options: ArgOptions | number, call: Along): Tensor {
   const { axis = null, keepdims = false } = typeof options === 'number' ? { axis: options } : options;
   const rt = runtime();
   return tidy(() => {

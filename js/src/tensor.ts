@@ -41,7 +41,7 @@ const disposeSymbol: typeof Symbol.dispose =
   (Symbol.for('Symbol.dispose') as typeof Symbol.dispose);
 
 // The methods of the op table and of the fronts are put on the prototype by methods.ts.
-export interface Tensor extends ElementwiseMethods, FrontMethods {
+export interface Tensor extends Omit<ElementwiseMethods, keyof FrontMethods>, FrontMethods {
   /** dispose, for `using`. */
   [Symbol.dispose](): void;
 }

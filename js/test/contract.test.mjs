@@ -6,15 +6,19 @@ import * as sn from '../dist/index.js';
 
 await sn.init();
 
-const FUNCTIONS = `init info tensor zeros ones full arange linspace eye tidy scope keep eval memory dispose
+const FUNCTIONS = `init info mod atan2 exp2 expm1 log2 tan asin acos atan sinh cosh asinh acosh atanh softplus leakyRelu elu
+  selu gelu silu mish hardswish clip logicalXor tensor zeros ones full arange linspace eye tidy scope keep eval memory dispose
   add sub mul div pow maximum minimum neg abs sign floor ceil round trunc sqrt rsqrt square reciprocal exp log log1p
   sin cos tanh erf sigmoid relu where equal notEqual less lessEqual greater greaterEqual logicalAnd logicalOr
-  logicalNot isnan isfinite astype stopGradient sum mean max min argmax argmin reshape transpose permuteDims swapaxes
-  moveaxis expandDims squeeze broadcastTo slice pad flip concat stack matmul softmax logSoftmax softmaxCrossEntropy
+  logicalNot isnan isfinite astype stopGradient sum prod mean max min any all argmax argmin var std logsumexp
+  norm cumsum cumprod reshape transpose permuteDims swapaxes moveaxis expandDims squeeze broadcastTo slice pad flip
+  roll concat stack split tile repeat take takeAlongAxis scatterAdd at oneHot tril triu sort argsort topk matmul dot
+  outer softmax logSoftmax layerNorm rmsNorm softmaxCrossEntropy
   grad valueAndGrad jit trainStep profile inspect`.split(/\s+/);
 
-const METHODS = `add sub mul div pow neg exp log tanh sigmoid relu where equal less greater astype sum mean max min
-  argmax argmin reshape transpose slice pad matmul data dataSync item toArray dispose`.split(/\s+/);
+const METHODS = `mod atan2 exp2 expm1 log2 tan asin acos atan sinh cosh asinh acosh atanh softplus leakyRelu elu selu gelu silu
+  mish hardswish clip logicalXor add sub mul div pow neg exp log tanh sigmoid relu where equal less greater astype sum prod mean max min
+  any all var std argmax argmin cumsum cumprod take at sort argsort topk roll split tile repeat reshape transpose slice pad matmul data dataSync item toArray dispose`.split(/\s+/);
 
 test('every function of the contract is exported', () => {
   for (const name of FUNCTIONS) assert.equal(typeof sn[name], 'function', name);

@@ -8,6 +8,7 @@
 
 #define X (s->x[0])
 #define X1 (s->x[1])
+#define X2 (s->x[2])
 #define Y (s->y)
 #define DY (s->dy)
 #define ADD(p, q) sn_build_binary(s->b, SN_OP_add, (p), (q))
@@ -44,11 +45,13 @@ static void grad_none(const sn_rule_site *s) { (void)s; }
 #define grad_logical_not grad_none
 #define grad_logical_and grad_none
 #define grad_logical_or grad_none
+#define grad_logical_xor grad_none
 #define grad_bitwise_and grad_none
 #define grad_bitwise_or grad_none
 #define grad_bitwise_xor grad_none
 #define grad_shift_left grad_none
 #define grad_shift_right_logical grad_none
+#define grad_argsort grad_none
 
 /* -- views and structure: each is linear, dx is its transpose applied to dy -------------------- */
 
@@ -132,6 +135,94 @@ GRAD(astype) {
     s->dx[0] = sn_build_cast(s->b, SN_OP_astype, DY, from);
 }
 
+/* -- along one axis ---------------------------------------------------------------------------- */
+
+/* y[i] = x[index[i]]: dx = 0 with dy[i] added at index[i] */
+GRAD(gather) {
+  const int64_t axis[] = {s->attrs[0]};
+  const sn_id none = sn_build_like(s->b, X, 0);
+  s->dx[0] = sn_build_along(s->b, SN_OP_scatter_add, axis, none, X1, DY);
+}
+
+/* y = x with u[i] added at index[i]: dx = dy, du[i] = dy[index[i]] */
+GRAD(scatter_add) {
+  const int64_t axis[] = {s->attrs[0]};
+  s->dx[0] = DY;
+  if (s->wanted[2]) s->dx[2] = sn_build_along(s->b, SN_OP_gather, axis, DY, X1);
+}
+
+/* y = x with u[i] set at index[i]: dx = dy with 0 set there, du[i] = dy[index[i]] if i was the last
+ * to be set there: the number of the last is what setting all i there leaves */
+GRAD(scatter_set) {
+  const int64_t axis[] = {s->attrs[0]};
+  if (s->wanted[0]) {
+    const sn_id none = sn_build_like(s->b, X2, 0);
+    s->dx[0] = sn_build_along(s->b, SN_OP_scatter_set, axis, DY, X1, none);
+  }
+  if (!s->wanted[2] || s->b->status) return;
+  sn_type places = *sn_build_type(s->b, X), numbers = *sn_build_type(s->b, X1);
+  places.dtype = SN_I32;
+  const sn_id mine = sn_build_op(s->b, SN_OP_iota, NULL, 0, axis, 1, &numbers);
+  const sn_id start = sn_build_full(s->b, &places, -1);
+  const sn_id last = sn_build_along(s->b, SN_OP_scatter_set, axis, start, X1, mine);
+  const sn_id stays = BINARY(equal, sn_build_along(s->b, SN_OP_gather, axis, last, X1), mine);
+  const sn_id du = sn_build_along(s->b, SN_OP_gather, axis, DY, X1);
+  s->dx[2] = WHERE(stays, du, sn_build_like(s->b, du, 0));
+}
+
+/* y[i] = x[p[i]] for p = argsort x: dx[p[i]] = dy[i] */
+GRAD(sort) {
+  const int64_t order[] = {s->attrs[0], s->attrs[1]}, axis[] = {s->attrs[0]};
+  const sn_id p = sn_build_along(s->b, SN_OP_argsort, order, X);
+  s->dx[0] = sn_build_along(s->b, SN_OP_scatter_add, axis, sn_build_like(s->b, X, 0), p, DY);
+}
+
+/* v'[i] = v[i + 1] (by 1) or v[i - 1] (by -1) along an axis, 0 where there is none */
+static sn_id shift(sn_build *b, sn_id v, int64_t axis, int by) {
+  if (b->status) return SN_NONE;
+  const sn_type full = *sn_build_type(b, v);
+  const int rank = full.rank;
+  sn_type part = full;
+  if (!full.dims[axis]) return v;
+  part.dims[axis]--;
+  int64_t slice[2 * SN_MAX_RANK], pad[SN_MAX_ATTRS];
+  for (int i = 0; i < rank; i++) {
+    slice[i] = i == axis && by > 0 && part.dims[axis] ? 1 : 0;
+    pad[i] = i == axis && by < 0 ? 1 : 0;
+    slice[rank + i] = pad[rank + i] = 1;
+  }
+  pad[2 * rank] = sn_double_attr(0);
+  v = sn_build_op(b, SN_OP_slice, &v, 1, slice, 2 * (size_t)rank, &part);
+  return sn_build_op(b, SN_OP_pad, &v, 1, pad, 2 * (size_t)rank + 1, &full);
+}
+
+/* y[i] = sum of x[j], j <= i (exclusive: j < i): dx[j] = sum of dy[i], i >= j (i > j) */
+GRAD(cumsum) {
+  const int64_t back[] = {s->attrs[0], !s->attrs[1], s->attrs[2]};
+  s->dx[0] = sn_build_along(s->b, SN_OP_cumsum, back, DY);
+}
+
+/* y[i] = product of x[j], j <= i: dx[k] = before[k] t[k] with before[k] = product of x[j], j < k,
+ * and t[k] = sum over i >= k of dy[i] x[k + 1] ... x[i] = dy[k] + x[k + 1] t[k + 1]: nothing is
+ * divided, so zeros are exact. exclusive: t[k] = dy[k + 1] + x[k + 1] t[k + 1] */
+GRAD(cumprod) {
+  const int64_t axis = s->attrs[0], reverse = s->attrs[1], exclusive = s->attrs[2];
+  const int64_t so_far[] = {axis, reverse, 1}, back[] = {axis, !reverse, 0};
+  const int on = reverse ? -1 : 1;
+  const sn_id before = sn_build_along(s->b, SN_OP_cumprod, so_far, X);
+  const sn_id dy = exclusive ? shift(s->b, DY, axis, on) : DY;
+  const sn_id t = sn_build_along(s->b, SN_OP_recurrence, back, shift(s->b, X, axis, on), dy);
+  s->dx[0] = MUL(before, t);
+}
+
+/* y[i] = a[i] y[i - 1] + b[i]: db[i] = dy[i] + a[i + 1] db[i + 1], da[i] = db[i] y[i - 1] */
+GRAD(recurrence) {
+  const int64_t axis = s->attrs[0], reverse = s->attrs[1], back[] = {axis, !reverse, 0};
+  const int on = reverse ? -1 : 1;
+  s->dx[1] = sn_build_along(s->b, SN_OP_recurrence, back, shift(s->b, X, axis, on), DY);
+  if (s->wanted[0]) s->dx[0] = MUL(s->dx[1], shift(s->b, Y, axis, -on));
+}
+
 /* -- reductions -------------------------------------------------------------------------------- */
 
 /* y = sum x: dx = dy everywhere */
@@ -150,6 +241,32 @@ GRAD(max) {
   s->dx[0] = MUL(sn_build_spread(s->b, share, &x, axes), ones);
 }
 #define grad_min grad_max
+
+/* y = product of x: dx[k] = dy times the product of those before and of those behind x[k]; nothing
+ * is divided, so zeros are exact */
+GRAD(prod) {
+  const sn_type x = *sn_build_type(s->b, X);
+  const uint64_t axes = (uint64_t)s->attrs[0];
+  int64_t perm[SN_MAX_RANK], inverse[SN_MAX_RANK];
+  sn_type flat = {.dtype = x.dtype}, order = x; /* kept axes, then all reduced ones as one */
+  int at = 0;
+  for (int i = 0; i < x.rank; i++)
+    if (!(axes >> i & 1)) flat.dims[flat.rank++] = x.dims[perm[at++] = i];
+  const int64_t last = flat.rank++;
+  flat.dims[last] = 1;
+  for (int i = 0; i < x.rank; i++)
+    if (axes >> i & 1) flat.dims[last] *= x.dims[perm[at++] = i];
+  for (int i = 0; i < x.rank; i++) {
+    inverse[perm[i]] = i;
+    order.dims[i] = x.dims[perm[i]];
+  }
+  const int64_t ahead[] = {last, 0, 1}, behind[] = {last, 1, 1};
+  const sn_id line = sn_build_reshape(s->b, sn_build_transpose(s->b, X, perm), &flat);
+  const sn_id others = MUL(sn_build_along(s->b, SN_OP_cumprod, ahead, line),
+                           sn_build_along(s->b, SN_OP_cumprod, behind, line));
+  const sn_id placed = sn_build_transpose(s->b, sn_build_reshape(s->b, others, &order), inverse);
+  s->dx[0] = MUL(placed, sn_build_spread(s->b, DY, &x, axes));
+}
 
 /* -- elementwise, one input -------------------------------------------------------------------- */
 
@@ -200,6 +317,69 @@ GRAD(erf) {
   s->dx[0] = MUL(MUL(NUM(1.1283791670955126), UNARY(exp, UNARY(neg, UNARY(square, X)))), DY);
 }
 
+/* y = 2^x: dx = ln 2 y dy */
+GRAD(exp2) { s->dx[0] = MUL(MUL(NUM(0.6931471805599453), Y), DY); }
+
+/* y = e^x - 1: dx = (y + 1) dy */
+GRAD(expm1) { s->dx[0] = MUL(ADD(Y, NUM(1)), DY); }
+
+/* y = log2 x: dx = dy / (ln 2 x) */
+GRAD(log2) { s->dx[0] = DIV(MUL(NUM(1.4426950408889634), DY), X); }
+
+/* y = tan x: dx = (1 + y^2) dy */
+GRAD(tan) { s->dx[0] = MUL(ADD(NUM(1), UNARY(square, Y)), DY); }
+
+/* 1 - x^2, without cancellation near 1 */
+static sn_id one_minus_square(const sn_rule_site *s) { return MUL(SUB(NUM(1), X), ADD(NUM(1), X)); }
+
+/* y = asin x: dx = dy / sqrt(1 - x^2) */
+GRAD(asin) { s->dx[0] = DIV(DY, UNARY(sqrt, one_minus_square(s))); }
+
+/* y = acos x: dx = -dy / sqrt(1 - x^2) */
+GRAD(acos) { s->dx[0] = DIV(UNARY(neg, DY), UNARY(sqrt, one_minus_square(s))); }
+
+/* y = atan x: dx = dy / (1 + x^2) */
+GRAD(atan) { s->dx[0] = DIV(DY, ADD(NUM(1), UNARY(square, X))); }
+
+/* y = sinh x: dx = cosh x dy */
+GRAD(sinh) { s->dx[0] = MUL(UNARY(cosh, X), DY); }
+
+/* y = cosh x: dx = sinh x dy */
+GRAD(cosh) { s->dx[0] = MUL(UNARY(sinh, X), DY); }
+
+/* y = asinh x: dx = dy / sqrt(x^2 + 1) */
+GRAD(asinh) { s->dx[0] = DIV(DY, UNARY(sqrt, ADD(UNARY(square, X), NUM(1)))); }
+
+/* y = acosh x: dx = dy / sqrt((x - 1) (x + 1)) */
+GRAD(acosh) { s->dx[0] = DIV(DY, UNARY(sqrt, MUL(SUB(X, NUM(1)), ADD(X, NUM(1))))); }
+
+/* y = atanh x: dx = dy / (1 - x^2) */
+GRAD(atanh) { s->dx[0] = DIV(DY, one_minus_square(s)); }
+
+/* y = x s with s = sigmoid x: dx = (s + y (1 - s)) dy */
+GRAD(silu) {
+  const sn_id sigmoid = UNARY(sigmoid, X);
+  s->dx[0] = MUL(ADD(sigmoid, MUL(Y, SUB(NUM(1), sigmoid))), DY);
+}
+
+/* y = ln(1 + e^x): dx = sigmoid x dy */
+GRAD(softplus) { s->dx[0] = MUL(UNARY(sigmoid, X), DY); }
+
+/* y = x Phi(x): dx = (Phi(x) + x phi(x)) dy, phi(x) = e^(-x^2/2) / sqrt(2 pi), Phi(x) = (1 + erf(x
+ * / sqrt 2)) / 2 */
+GRAD(gelu) {
+  const sn_id phi = MUL(NUM(0.3989422804014327), UNARY(exp, MUL(NUM(-0.5), UNARY(square, X))));
+  const sn_id twice = ADD(NUM(1), UNARY(erf, MUL(NUM(0.7071067811865476), X)));
+  s->dx[0] = MUL(ADD(MUL(NUM(0.5), twice), MUL(X, phi)), DY);
+}
+
+/* y = x t with t = tanh(softplus x): dx = (t + x (1 - t^2) sigmoid x) dy */
+GRAD(mish) {
+  const sn_id t = UNARY(tanh, UNARY(softplus, X));
+  const sn_id slope = MUL(SUB(NUM(1), UNARY(square, t)), UNARY(sigmoid, X));
+  s->dx[0] = MUL(ADD(t, MUL(X, slope)), DY);
+}
+
 /* y = max(x, 0): dx = dy where y > 0 */
 GRAD(relu) { s->dx[0] = WHERE(BINARY(greater, Y, NUM(0)), DY, NUM(0)); }
 
@@ -235,6 +415,19 @@ GRAD(pow) {
     const sn_id zero = BINARY(equal, X, NUM(0));
     s->dx[1] = MUL(MUL(UNARY(log, WHERE(zero, NUM(1), X)), Y), DY);
   }
+}
+
+/* y = u - n v with whole n: du = dy, dv = -n dy */
+GRAD(mod) {
+  s->dx[0] = DY;
+  if (s->wanted[1]) s->dx[1] = MUL(UNARY(round, DIV(SUB(Y, X), X1)), DY);
+}
+
+/* y = atan2(u, v): du = v dy / (u^2 + v^2), dv = -u dy / (u^2 + v^2) */
+GRAD(atan2) {
+  const sn_id share = DIV(DY, ADD(UNARY(square, X), UNARY(square, X1)));
+  if (s->wanted[0]) s->dx[0] = MUL(X1, share);
+  if (s->wanted[1]) s->dx[1] = MUL(UNARY(neg, X), share);
 }
 
 /* y = max(u, v): the larger one gets dy; a tie is shared half and half (as JAX and PyTorch do) */

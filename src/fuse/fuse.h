@@ -11,8 +11,9 @@
 #include "fuse/row.h"
 #include "fuse/view.h"
 
-/* After it: every reshape is free, matmul reads memory, outputs are computed nodes or arguments. An
- * identity node is from here on a copy. The new graph lives in arena, that of the program. */
+/* After it: every reshape is free, matmul and ready ops read memory, outputs are computed nodes or
+ * arguments. An identity node is from here on a copy. The new graph lives in arena, that of the
+ * program. */
 sn_status sn_prepare(const sn_graph *from, sn_arena *arena, sn_graph *to);
 
 /* Sets of nodes: set[i] for node i, SN_NONE for nodes that make no kernel of their own (leaves,
@@ -21,7 +22,7 @@ sn_status sn_prepare(const sn_graph *from, sn_arena *arena, sn_graph *to);
 typedef struct sn_partition {
   uint32_t *set;
   sn_id *owner; /* SN_NONE, or the reduction that computes this node on the fly */
-  sn_id *head;  /* per set: its reduction, contraction, pad or concat; or SN_NONE */
+  sn_id *head;  /* per set: its reduction, contraction, pad, concat or ready op; or SN_NONE */
   sn_id *row;   /* per set: a reduction that tells its row domain, or SN_NONE */
   size_t n_sets;
   sn_cut_record *cuts;

@@ -101,6 +101,17 @@ typedef struct sn_phase {
   uint32_t n_stores;
 } sn_phase;
 
+/* One op along one axis, for every point of the space: strides of its operands and of stores[0]
+ * cover the space, then the axis. */
+typedef struct sn_ready {
+  sn_op op;
+  sn_operand operands[SN_MAX_ARITY]; /* the op's inputs, in their order */
+  int64_t lengths[SN_MAX_ARITY];     /* of the axis in each */
+  uint32_t n_operands;
+  int64_t length;         /* of the axis in the result */
+  const int64_t *options; /* the op's attributes behind the axis */
+} sn_ready;
+
 typedef struct sn_group {
   sn_group_kind kind;
   const char *name;             /* "matmul+add+relu" */
@@ -119,6 +130,8 @@ typedef struct sn_group {
   sn_operand a, b;
   int64_t k;
 
+  sn_ready *ready; /* NULL but in a ready group */
+
   sn_body post; /* strides cover space */
   sn_store *stores;
   uint32_t n_stores;
@@ -131,7 +144,7 @@ typedef enum sn_cut {
   SN_CUT_VIEW,      /* the input is read through a view: another index space */
   SN_CUT_TWO_HEADS, /* the inputs come from two reductions or contractions */
   SN_CUT_LIMIT,     /* the group would get too large */
-  SN_CUT_KIND       /* the input is made by pad or concat */
+  SN_CUT_KIND       /* the input is made by pad, concat or a ready kernel */
 } sn_cut;
 
 typedef struct sn_cut_record {

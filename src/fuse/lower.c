@@ -328,8 +328,7 @@ static double body_flops(const sn_body *body) {
   return flops;
 }
 
-/* Distinct bytes an operand touches over an index space. */
-static double operand_bytes(const sn_operand *operand, const int64_t *dims, int rank) {
+double sn_operand_bytes(const sn_operand *operand, const int64_t *dims, int rank) {
   double elements = operand->value == SN_NONE ? 0 : 1;
   for (int i = 0; i < rank; i++)
     if (operand->strides[i]) elements *= (double)dims[i];
@@ -344,18 +343,22 @@ static void count_phase(sn_group *group, const sn_phase *phase) {
   group->flops += (double)sn_group_points(group) * (double)sn_group_reduced_points(group) *
                   (body_flops(&phase->body) + phase->n_reductions);
   for (uint32_t i = 0; i < phase->body.n_operands; i++)
-    group->bytes += operand_bytes(&phase->body.operands[i], dims, rank);
+    group->bytes += sn_operand_bytes(&phase->body.operands[i], dims, rank);
   for (uint32_t i = 0; i < phase->n_stores; i++)
-    group->bytes += operand_bytes(&phase->stores[i].target, dims, rank);
+    group->bytes += sn_operand_bytes(&phase->stores[i].target, dims, rank);
 }
 
 static void count_work(sn_group *group) {
+  if (group->ready) {
+    sn_count_ready(group);
+    return;
+  }
   const double points = (double)sn_group_points(group);
   group->flops = points * body_flops(&group->post);
   for (uint32_t i = 0; i < group->post.n_operands; i++)
-    group->bytes += operand_bytes(&group->post.operands[i], group->space, group->space_rank);
+    group->bytes += sn_operand_bytes(&group->post.operands[i], group->space, group->space_rank);
   for (uint32_t i = 0; i < group->n_stores; i++)
-    group->bytes += operand_bytes(&group->stores[i].target, group->space, group->space_rank);
+    group->bytes += sn_operand_bytes(&group->stores[i].target, group->space, group->space_rank);
   for (uint32_t p = 0; p < group->n_phases; p++) count_phase(group, &group->phases[p]);
   if (group->kind == SN_GROUP_CONTRACTION) {
     const int r = group->space_rank;
@@ -363,10 +366,10 @@ static void count_work(sn_group *group) {
     memcpy(dims, group->space, sizeof dims);
     group->flops += 2 * points * (double)group->k;
     dims[r - 1] = group->k;
-    group->bytes += operand_bytes(&group->a, dims, r);
+    group->bytes += sn_operand_bytes(&group->a, dims, r);
     dims[r - 1] = group->space[r - 1];
     dims[r - 2] = group->k;
-    group->bytes += operand_bytes(&group->b, dims, r);
+    group->bytes += sn_operand_bytes(&group->b, dims, r);
   }
 }
 
@@ -384,6 +387,7 @@ static sn_status lower_set(sn_lowering *l, size_t set) {
   if (l->p->row[set] != SN_NONE) return sn_lower_row(l, set, group);
   if (kind == SN_CLASS_REDUCE) return lower_reduce(l, set, group);
   if (kind == SN_CLASS_MATMUL) return lower_contraction(l, set, group);
+  if (head != SN_NONE && sn_op_is_ready(l->g->nodes[head].op)) return sn_lower_ready(l, set, group);
   const sn_node *first = &l->g->nodes[*sn_lower_members(l, set, &(size_t){0})];
   const sn_type point = sn_type_scalar(first->type.dtype);
   space_of(group, first->op == SN_OP_concat ? &point : &first->type);

@@ -16,6 +16,8 @@ static bool each_operand(sn_group *g, bool reduced, operand_fn *fn, int i, int64
   }
   if (reduced) return all;
   for (uint32_t k = 0; k < g->post.n_operands; k++) all = fn(&g->post.operands[k], i, dim) && all;
+  for (uint32_t k = 0; g->ready && k < g->ready->n_operands; k++)
+    all = fn(&g->ready->operands[k], i, dim) && all;
   for (uint32_t k = 0; k < g->n_stores; k++) all = fn(&g->stores[k].target, i, dim) && all;
   return all;
 }
@@ -53,8 +55,7 @@ static void merge(sn_group *g, int64_t *dims, int *rank, int base, bool reduced)
 }
 
 void sn_merge_dims(sn_group *g) {
-  /* a contraction's form is (batch..., m, n); a ready kernel knows its dimensions */
-  if (g->kind == SN_GROUP_CONTRACTION || g->kind == SN_GROUP_READY) return;
+  if (g->kind == SN_GROUP_CONTRACTION) return; /* its form is (batch..., m, n) */
   merge(g, g->reduced, &g->reduced_rank, g->space_rank, true);
   merge(g, g->space, &g->space_rank, 0, false);
 }

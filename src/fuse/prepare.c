@@ -40,6 +40,31 @@ static sn_id prepare_matmul(sn_rewrite *r, const sn_id *x) {
   return sn_build_matmul(&r->to, a, b);
 }
 
+/* What is broadcast needs memory for what it is made of only: one element for a constant. */
+static sn_id bring_into_memory(sn_rewrite *r, sn_id x) {
+  double value;
+  if (in_memory(r, x)) return x;
+  const sn_type type = *sn_build_type(&r->to, x), scalar = sn_type_scalar(type.dtype);
+  if (!sn_graph_uniform(r->to.graph, x, &value)) {
+    if (r->to.graph->nodes[x].op != SN_OP_broadcast) return copy(r, x);
+    return sn_build_broadcast(&r->to, copy(r, *sn_graph_inputs(r->to.graph, x)), &type);
+  }
+  return sn_build_broadcast(&r->to, copy(r, sn_build_full(&r->to, &scalar, value)), &type);
+}
+
+static sn_id prepare_ready(sn_rewrite *r, sn_id id, const sn_id *x) {
+  const sn_node *node = sn_graph_node(r->from, id);
+  sn_id ready[SN_MAX_ARITY];
+  bool changed = false;
+  for (uint32_t k = 0; k < node->n_inputs; k++) {
+    ready[k] = bring_into_memory(r, x[k]);
+    changed = changed || ready[k] != x[k];
+  }
+  if (!changed) return SN_NONE;
+  return sn_build_op(&r->to, node->op, ready, node->n_inputs, sn_graph_attrs(r->from, id),
+                     node->n_attrs, &node->type);
+}
+
 static sn_id prepare_node(sn_rewrite *r, sn_id id, const sn_id *inputs) {
   r->to.status = update_views(r);
   if (r->to.status) return SN_NONE;
@@ -49,7 +74,7 @@ static sn_id prepare_node(sn_rewrite *r, sn_id id, const sn_id *inputs) {
   case SN_OP_stop_gradient: return inputs[0];
   case SN_OP_reshape: return prepare_reshape(r, inputs[0], &node->type);
   case SN_OP_matmul: return prepare_matmul(r, inputs);
-  default: return SN_NONE;
+  default: return sn_op_is_ready(node->op) ? prepare_ready(r, id, inputs) : SN_NONE;
   }
 }
 

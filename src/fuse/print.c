@@ -4,11 +4,11 @@
 #include "fuse/fuse.h"
 
 const char *sn_cut_reason(sn_cut why) {
-  static const char *const reasons[] = {[SN_CUT_VIEW] = "read through a view",
-                                        [SN_CUT_TWO_HEADS] =
-                                            "its inputs come from two reductions or contractions",
-                                        [SN_CUT_LIMIT] = "the group would get too large",
-                                        [SN_CUT_KIND] = "made by pad or concat"};
+  static const char *const reasons[] = {
+      [SN_CUT_VIEW] = "read through a view",
+      [SN_CUT_TWO_HEADS] = "its inputs come from two reductions or contractions",
+      [SN_CUT_LIMIT] = "the group would get too large",
+      [SN_CUT_KIND] = "made by pad, concat or a kernel of its own"};
   return reasons[why];
 }
 
@@ -75,12 +75,29 @@ static void print_phase(sn_text *t, const sn_group *g, uint32_t p) {
                 sn_op_describe(phase->reductions[k].op)->name, phase->reductions[k].insn);
 }
 
+static void print_ready(sn_text *t, const sn_group *g) {
+  const sn_ready *ready = g->ready;
+  sn_text_add(t, "    ");
+  print_operand(t, &g->stores[0].target, g->space_rank + 1);
+  sn_text_add(t, "(%lld) = %s", (long long)ready->length, sn_op_describe(ready->op)->name);
+  for (uint32_t k = 0; k < ready->n_operands; k++) {
+    sn_text_add(t, " ");
+    print_operand(t, &ready->operands[k], g->space_rank + 1);
+    sn_text_add(t, "(%lld)", (long long)ready->lengths[k]);
+  }
+  sn_text_add(t, "\n");
+}
+
 void sn_group_print(sn_text *t, size_t i, const sn_group *g) {
   sn_text_add(t, "k%zu %s %s", i, sn_group_kind_name(g), g->name);
   print_dims(t, "space", g->space, g->space_rank);
   if (g->n_phases) print_dims(t, "reduced", g->reduced, g->reduced_rank);
   if (g->kind == SN_GROUP_CONTRACTION) sn_text_add(t, " k(%lld)", (long long)g->k);
   sn_text_add(t, "\n");
+  if (g->ready) {
+    print_ready(t, g);
+    return;
+  }
   for (uint32_t p = 0; p < g->n_phases; p++) print_phase(t, g, p);
   if (g->kind == SN_GROUP_CONTRACTION) {
     sn_text_add(t, "  head0 = matmul ");

@@ -29,6 +29,11 @@ sn_id sn_build_transpose(sn_build *b, sn_id x, const int64_t *perm);
 sn_id sn_build_reduce(sn_build *b, sn_op op, sn_id x, uint64_t axes);
 /* The result of a reduction over axes spread over type's shape again: a reshape and a broadcast. */
 sn_id sn_build_spread(sn_build *b, sn_id x, const sn_type *type, uint64_t axes);
+/* An op along one axis: gather, scatter, sort, scan; attrs begins with the axis. */
+#define sn_build_along(b, op, attrs, ...)                              \
+  sn_build_op((b), (op), (const sn_id[]){__VA_ARGS__},                 \
+              sizeof((sn_id[]){__VA_ARGS__}) / sizeof(sn_id), (attrs), \
+              sizeof(attrs) / sizeof *(attrs), NULL)
 sn_id sn_build_matmul(sn_build *b, sn_id x, sn_id y);
 sn_id sn_build_swap_last(sn_build *b, sn_id x); /* transpose of the last two axes */
 

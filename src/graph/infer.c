@@ -58,7 +58,7 @@ static sn_status infer_reduce(const site *s, sn_type *type) {
       continue;
     }
     char text[SN_SHAPE_TEXT];
-    SN_FAIL_IF(s->env, a->dims[i] == 0 && s->op != SN_OP_sum, SN_ERR_SHAPE,
+    SN_FAIL_IF(s->env, a->dims[i] == 0 && s->op != SN_OP_sum && s->op != SN_OP_prod, SN_ERR_SHAPE,
                "%s: no elements along axis %d of %s", s->name, i, sn_shape_text(a, text));
   }
   return SN_OK;
@@ -192,6 +192,73 @@ static sn_status check_leaf(const site *s, const sn_type *type) {
   return SN_OK;
 }
 
+/* ---- along one axis -------------------------------------------------------------------------- */
+
+static sn_status check_axis(const site *s, const sn_type *a) {
+  char text[SN_SHAPE_TEXT];
+  SN_CHECK(s->env, s->n_attrs >= 1);
+  SN_FAIL_IF(s->env, s->attrs[0] < 0 || s->attrs[0] >= a->rank, SN_ERR_SHAPE,
+             "%s: axis %lld is out of range: a %s", s->name, (long long)s->attrs[0],
+             sn_shape_text(a, text));
+  return SN_OK;
+}
+
+/* Indices have a place for every element that is moved: equal shapes but along the axis. */
+static sn_status check_indices(const site *s) {
+  const sn_type *x = s->in[0], *index = s->in[1];
+  SN_TRY(check_axis(s, x));
+  const int64_t axis = s->attrs[0];
+  SN_FAIL_IF(s->env, index->dtype != SN_I32, SN_ERR_DTYPE, "%s: indices must be int32, not %s",
+             s->name, sn_dtype_name(index->dtype));
+  bool fits = index->rank == x->rank;
+  for (int d = 0; fits && d < x->rank; d++) fits = d == axis || index->dims[d] == x->dims[d];
+  if (!fits) return fail_shapes(s, x, index, "indices differ outside the axis");
+  if (x->dims[axis] == 0 && sn_type_size(index) != 0)
+    return fail_shapes(s, x, index, "no elements to index");
+  return SN_OK;
+}
+
+static sn_status infer_gather(const site *s, sn_type *type) {
+  SN_TRY(check_indices(s));
+  *type = *s->in[0];
+  type->dims[s->attrs[0]] = s->in[1]->dims[s->attrs[0]];
+  return SN_OK;
+}
+
+static sn_status infer_scatter(const site *s, sn_type *type) {
+  const sn_type *x = s->in[0], *updates = s->in[2];
+  SN_TRY(check_indices(s));
+  SN_FAIL_IF(s->env, updates->dtype != x->dtype, SN_ERR_DTYPE, "%s: dtypes differ: a %s, b %s",
+             s->name, sn_dtype_name(x->dtype), sn_dtype_name(updates->dtype));
+  SN_FAIL_IF(s->env, x->dtype == SN_BOOL && s->op == SN_OP_scatter_add, SN_ERR_DTYPE,
+             "%s: not defined for bool", s->name);
+  if (!sn_same_dims(s->in[1], updates))
+    return fail_shapes(s, s->in[1], updates, "indices and updates differ");
+  *type = *x;
+  return SN_OK;
+}
+
+static sn_status infer_sort(const site *s, sn_type *type) {
+  const sn_type *x = s->in[0];
+  char text[SN_SHAPE_TEXT];
+  SN_TRY(check_axis(s, x));
+  SN_FAIL_IF(s->env, x->dims[s->attrs[0]] > INT32_MAX, SN_ERR_UNSUPPORTED,
+             "%s: more than 2^31 - 1 elements: a %s", s->name, sn_shape_text(x, text));
+  *type = *x;
+  if (s->op == SN_OP_argsort) type->dtype = SN_I32;
+  return SN_OK;
+}
+
+static sn_status infer_scan(const site *s, sn_type *type) {
+  SN_TRY(check_axis(s, s->in[0]));
+  SN_FAIL_IF(s->env, s->in[0]->dtype == SN_BOOL, SN_ERR_DTYPE, "%s: not defined for bool", s->name);
+  if (s->n_in > 1 && !sn_type_equal(s->in[0], s->in[1]))
+    return fail_shapes(s, s->in[0], s->in[1], "inputs differ");
+  SN_CHECK(s->env, s->op != SN_OP_recurrence || !s->attrs[2]);
+  *type = *s->in[0];
+  return SN_OK;
+}
+
 sn_status sn_infer(sn_env *env, sn_op op, const sn_type *const *in, size_t n_in,
                    const int64_t *attrs, size_t n_attrs, sn_type *type) {
   const sn_op_info *info = sn_op_describe(op);
@@ -208,6 +275,10 @@ sn_status sn_infer(sn_env *env, sn_op op, const sn_type *const *in, size_t n_in,
   case SN_CLASS_CONCAT: SN_TRY(infer_concat(&s, type)); return sn_type_check(env, type, info->name);
   case SN_CLASS_MATMUL: SN_TRY(infer_matmul(&s, type)); return sn_type_check(env, type, info->name);
   case SN_CLASS_REDUCE: return infer_reduce(&s, type);
+  case SN_CLASS_GATHER: SN_TRY(infer_gather(&s, type)); return sn_type_check(env, type, info->name);
+  case SN_CLASS_SCATTER: return infer_scatter(&s, type);
+  case SN_CLASS_SORT: SN_TRY(infer_sort(&s, type)); return sn_type_check(env, type, info->name);
+  case SN_CLASS_SCAN: return infer_scan(&s, type);
   case SN_CLASS_MAP:
   case SN_CLASS_COMPARE:
   case SN_CLASS_SELECT: return infer_elementwise(&s, type);

@@ -13,6 +13,10 @@ typedef enum sn_op_class {
   SN_CLASS_CONCAT,
   SN_CLASS_MATMUL,
   SN_CLASS_CAST,
+  SN_CLASS_GATHER, /* along one axis, with a kernel of its own; and the next three */
+  SN_CLASS_SCATTER,
+  SN_CLASS_SORT,
+  SN_CLASS_SCAN,
   SN_CLASS_REDUCE,
   SN_CLASS_MAP,     /* elementwise, result dtype = input dtype */
   SN_CLASS_COMPARE, /* elementwise, result bool */
@@ -54,6 +58,13 @@ static inline bool sn_op_is_elementwise(sn_op op) {
   const sn_op_class kind = sn_op_table[op].kind;
   return kind == SN_CLASS_MAP || kind == SN_CLASS_COMPARE || kind == SN_CLASS_SELECT ||
          kind == SN_CLASS_CAST;
+}
+
+/* Run by a kernel of its own (kernels/ready.c) along one axis, attribute 0. */
+static inline bool sn_op_is_ready(sn_op op) {
+  const sn_op_class kind = sn_op_table[op].kind;
+  return kind == SN_CLASS_GATHER || kind == SN_CLASS_SCATTER || kind == SN_CLASS_SORT ||
+         kind == SN_CLASS_SCAN;
 }
 
 #endif

@@ -133,11 +133,25 @@ int64_t sn_ref_view_source(const sn_graph *g, sn_id id, int64_t flat) {
   return sn_ravel(x, from);
 }
 
+static double identity_of(sn_op op, sn_dtype dtype) {
+#define X_C(c) (c)
+#define X_IC(c) (c)
+  switch ((int)op) {
+#define REDUCE(id, f, c, d, idf, idi, xf, xi) \
+  case SN_OP_##id:                            \
+    return sn_dtype_is_float(dtype) ? (double)(idf) : (double)(idi);
+#include "graph/ops.def"
+  default: return NAN;
+  }
+#undef X_C
+#undef X_IC
+}
+
 static void ref_reduce(const sn_graph *g, sn_id id, const void *in, void *out) {
   const sn_node *node = sn_graph_node(g, id);
   const sn_type *x = &g->nodes[*sn_graph_inputs(g, id)].type, *y = &node->type;
   const uint64_t mask = (uint64_t)*sn_graph_attrs(g, id);
-  const double start = node->op == SN_OP_sum ? 0 : node->op == SN_OP_max ? -INFINITY : INFINITY;
+  const double start = identity_of(node->op, y->dtype);
   for (int64_t i = 0; i < sn_type_size(y); i++) sn_ref_store(y->dtype, out, i, start);
   for (int64_t i = 0; i < sn_type_size(x); i++) {
     int64_t at[SN_MAX_RANK], kept[SN_MAX_RANK] = {0};
@@ -234,6 +248,10 @@ void sn_ref_node(const sn_graph *g, sn_id id, const void *const *in, void *out) 
   case SN_CLASS_CONCAT: ref_concat(g, id, in, out); break;
   case SN_CLASS_MATMUL: ref_matmul(g, id, in, out); break;
   case SN_CLASS_REDUCE: ref_reduce(g, id, in[0], out); break;
+  case SN_CLASS_GATHER:
+  case SN_CLASS_SCATTER:
+  case SN_CLASS_SORT:
+  case SN_CLASS_SCAN: sn_ref_along_axis(g, id, in, out); break;
   case SN_CLASS_CAST:
   case SN_CLASS_MAP:
   case SN_CLASS_COMPARE:

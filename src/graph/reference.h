@@ -28,4 +28,7 @@ int64_t sn_ref_view_source(const sn_graph *graph, sn_id id, int64_t flat);
  * own buffer is the caller's business. */
 void sn_ref_node(const sn_graph *graph, sn_id id, const void *const *in, void *out);
 
+/* reference_axis.c: sn_ref_node for gather, scatter, sort and scan. */
+void sn_ref_along_axis(const sn_graph *graph, sn_id id, const void *const *in, void *out);
+
 #endif

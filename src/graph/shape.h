@@ -48,7 +48,8 @@ sn_status sn_broadcast_dims(sn_env *env, const char *what, const sn_type *a, con
 
 /* Attributes, all int64: input {number}; constant {bits of a double}; iota {axis}; transpose
  * {perm..}; slice {begin.., stride..}; pad {low.., step.., bits of the value}; concat {axis};
- * sum/max/min {mask}. */
+ * sum, max ... {mask}; gather, scatter {axis}; sort, argsort {axis, descending}; cumsum, cumprod,
+ * recurrence {axis, reverse, exclusive}, the last of recurrence 0. */
 #define SN_MAX_ATTRS (2 * SN_MAX_RANK + 1)
 
 double sn_attr_double(int64_t bits);

@@ -8,7 +8,11 @@ static uint32_t expected_attrs(const sn_graph *g, const sn_node *node) {
   switch (sn_op_describe(node->op)->kind) {
   case SN_CLASS_LEAF:
   case SN_CLASS_CONCAT:
+  case SN_CLASS_GATHER:
+  case SN_CLASS_SCATTER:
   case SN_CLASS_REDUCE: return 1;
+  case SN_CLASS_SORT: return 2;
+  case SN_CLASS_SCAN: return 3;
   case SN_CLASS_PAD: return 2 * rank + 1;
   case SN_CLASS_VIEW:
     if (node->op == SN_OP_slice) return 2 * rank;

@@ -10,8 +10,8 @@
  * of. They instantiate Sinter's functions this way; kernels use it to give ops.def a meaning.
  *
  * Masks are int 0 or 1 for scalars, lanes of all or no bits for vectors. Beyond what the expansions
- * use there are X_SQRT, X_ILT (signed), X_MXOR, shifts by lanes X_ISHLV, X_ISHRV (count modulo the
- * width) and the constants X_SIGN_BIT and X_INTEGRAL (from which on every value is an integer). */
+ * use there are X_MXOR, shifts by lanes X_ISHLV, X_ISHRV (count modulo the width) and the constant
+ * X_SIGN_BIT. */
 #undef X_F
 #undef X_I
 #undef X_M
@@ -57,7 +57,6 @@
 #undef X_SEL_RARE
 #undef X_TOP_BIT
 #undef X_SIGN_BIT
-#undef X_INTEGRAL
 
 /* ---- what differs: types, constants, reinterpretation, selection ---- */
 #if defined(SN_WORDS_F32)
@@ -123,12 +122,10 @@
 #if defined(SN_WORDS_F32) || defined(SN_WORDS_VF32)
 #define X_TOP_BIT 31
 #define X_SIGN_BIT 0x80000000u
-#define X_INTEGRAL 0x1p23
 #define X_IMUL(a, b) ((a) * (b))
 #elif defined(SN_WORDS_F64) || defined(SN_WORDS_VF64)
 #define X_TOP_BIT 63
 #define X_SIGN_BIT 0x8000000000000000u
-#define X_INTEGRAL 0x1p52
 #endif
 
 #if defined(SN_WORDS_F32) || defined(SN_WORDS_F64)

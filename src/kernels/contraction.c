@@ -17,7 +17,12 @@ sn_status sn_contraction_make(sn_arena *arena, const sn_machine *machine, sn_ker
   gemm->cs_a = (ptrdiff_t)g->a.strides[r - 1];
   gemm->rs_b = (ptrdiff_t)g->b.strides[r - 2];
   gemm->cs_b = (ptrdiff_t)g->b.strides[r - 1];
-  sn_gemm_plan(gemm, machine->isa, machine->deterministic);
+  const sn_gemm_run_time *run_time = machine->deterministic ? NULL : machine->gemm;
+  kernel->gemm_run_time = run_time;
+  if (run_time)
+    sn_gemm_plan_with(gemm, &run_time->ukr[gemm->dtype]);
+  else
+    sn_gemm_plan(gemm, machine->isa, machine->deterministic);
   kernel->batch = 1;
   for (int i = 0; i < r - 2; i++) kernel->batch *= g->space[i];
   kernel->n_stages = 1;
@@ -88,7 +93,14 @@ static char *address(const sn_kernel_run *run, const sn_operand *o, int64_t offs
 void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane) {
   const sn_kernel *k = run->kernel;
   const sn_group *g = k->group;
+  const sn_gemm_run_time *run_time = k->gemm_run_time;
   const sn_gemm *gemm = &k->gemm;
+  sn_gemm stand_in;
+  if (run_time && !run_time->ready(run_time->module)) {
+    stand_in = k->gemm;
+    stand_in.ukr = sn_gemm_ukr_stand_in(k->gemm.dtype);
+    gemm = &stand_in;
+  }
   void *scratch = (char *)lane + k->scratch_offset;
   const bool plain = is_plain(k);
   const sn_code *code = plain ? NULL : sn_code_ready(&k->code);

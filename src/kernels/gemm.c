@@ -179,14 +179,14 @@ static void run_block(const sn_gemm *g, int64_t k, const void *left, const void 
   void *c = at_mutable(out->at, i * out->ld + j, bytes);
   const int64_t rows = least(ukr->mr, out->rows - i), cols = least(ukr->nr, out->cols - j);
   if (rows == ukr->mr && cols == ukr->nr) {
-    ukr->run(k, left, right, c, out->ld, first);
+    ukr->run((ptrdiff_t)k, left, right, c, out->ld, first);
     return;
   }
   const size_t row_bytes = (size_t)cols * bytes;
   if (!first)
     for (int64_t r = 0; r < rows; r++)
       memcpy(at_mutable(edge, r * ukr->nr, bytes), at(c, r * out->ld, bytes), row_bytes);
-  ukr->run(k, left, right, edge, ukr->nr, first);
+  ukr->run((ptrdiff_t)k, left, right, edge, ukr->nr, first);
   for (int64_t r = 0; r < rows; r++)
     memcpy(at_mutable(c, r * out->ld, bytes), at(edge, r * ukr->nr, bytes), row_bytes);
 }

@@ -47,6 +47,11 @@ sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_gr
                          sn_kernel *kernel) {
   const sn_strips *strips = sn_strips_for(machine->isa);
   *kernel = (sn_kernel){.group = group};
+  if (group->kind == SN_GROUP_READY) { /* it has no bodies */
+    SN_TRY(sn_ready_make(arena, kernel));
+    estimate_costs(kernel);
+    return SN_OK;
+  }
   const sn_vm_source post = {
       .body = &group->post, .stores = group->stores, .n_stores = group->n_stores};
   sn_vm_nest nest = {.rank = group->space_rank};
@@ -75,7 +80,7 @@ void sn_kernel_units(void *arg, int64_t begin, int64_t end, int lane) {
   case SN_GROUP_REDUCE: sn_reduce_units(run, begin, end, memory); break;
   case SN_GROUP_ROW: sn_row_units(run, begin, end, memory); break;
   case SN_GROUP_CONTRACTION: sn_contraction_units(run, begin, end, memory); break;
-  case SN_GROUP_READY:
+  case SN_GROUP_READY: sn_ready_units(run, begin, end, memory); break;
   case SN_GROUP_KIND_COUNT: break;
   }
 }

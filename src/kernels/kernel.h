@@ -10,6 +10,7 @@
  *   reduce       1 stage   unit: some outputs, wholly reduced, then `post`
  *             or 2 stages  unit: one block of one reduction -> partials in shared memory;
  *                          then unit: some outputs: their partials combined, then `post`
+ *   ready        1 stage   unit: some lines along the axis, or pieces of long ones; see ready.h
  */
 #ifndef SN_KERNELS_KERNEL_H
 #define SN_KERNELS_KERNEL_H
@@ -17,6 +18,7 @@
 #include "kernels/code.h"
 #include "kernels/fold.h"
 #include "kernels/gemm.h"
+#include "kernels/ready.h"
 #include "kernels/vm.h"
 
 #define SN_MAX_STAGES 2
@@ -61,8 +63,10 @@ typedef struct sn_kernel {
   sn_reduce_plan reduce;
   sn_row_plan row;
   sn_gemm gemm;
+  const sn_gemm_run_time *gemm_run_time; /* whose kernel gemm has, or NULL */
   sn_code code;
   int64_t batch;
+  sn_ready_plan ready;
   sn_stage stages[SN_MAX_STAGES];
   int n_stages;
   size_t lane_bytes;     /* private memory of each lane */
@@ -72,9 +76,10 @@ typedef struct sn_kernel {
 
 typedef struct sn_machine { /* what a kernel is made for */
   sn_isa_id isa;
-  bool deterministic; /* no FMA */
-  bool jit;           /* make code at run time where the platform can */
-  bool relaxed_simd;  /* it may use relaxed SIMD */
+  bool deterministic;           /* no FMA */
+  bool jit;                     /* make code at run time where the platform can */
+  bool relaxed_simd;            /* it may use relaxed SIMD */
+  const sn_gemm_run_time *gemm; /* micro-kernels made at run time, or NULL */
 } sn_machine;
 
 sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_group *group,
@@ -108,6 +113,8 @@ sn_status sn_reduce_make(sn_arena *arena, const sn_strips *strips, sn_kernel *ke
 void sn_reduce_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane);
 sn_status sn_row_make(sn_arena *arena, const sn_strips *strips, sn_kernel *kernel);
 void sn_row_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane);
+sn_status sn_ready_make(sn_arena *arena, sn_kernel *kernel);
+void sn_ready_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane);
 sn_status sn_contraction_make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel);
 void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane);
 

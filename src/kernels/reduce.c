@@ -273,8 +273,8 @@ void sn_reduce_units(const sn_kernel_run *run, int64_t begin, int64_t end, void 
   const worker w = worker_in(run, lane);
   const bool partial = run->kernel->n_stages == 2 && run->stage == 0;
   const bool combining = run->kernel->n_stages == 2 && run->stage == 1;
-  const bool folds = w.code && (w.p->mode == SN_REDUCE_ROWS ? w.code->fold != NULL
-                                                           : w.code->columns != NULL);
+  const bool folds =
+      w.code && (w.p->mode == SN_REDUCE_ROWS ? w.code->fold != NULL : w.code->columns != NULL);
   if (!combining && !folds) sn_vm_begin(&w.k->phases[0], w.pre, run->values);
   if (!partial && !(w.code && w.code->strip)) sn_vm_begin(&w.k->post, w.post, run->values);
   for (int64_t u = begin; u < end; u++) {

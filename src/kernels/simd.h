@@ -127,6 +127,49 @@ static inline vf64 sn_vf64_pmin(vf64 a, vf64 b) { return sn_vf64_select(b < a, b
 static inline vf64 sn_vf64_pmax(vf64 a, vf64 b) { return sn_vf64_select(a < b, b, a); }
 #endif
 
+/* ---- to integers: ties to even, down, toward zero; -0 and what is an integer stay ---- */
+
+#if defined(__wasm_simd128__) && SN_SIMD_BYTES == 16
+#define SN_DEFINE_ROUNDING(V, shape)                                                \
+  static inline V sn_##V##_round(V a) { return __builtin_wasm_nearest_##shape(a); } \
+  static inline V sn_##V##_floor(V a) { return __builtin_wasm_floor_##shape(a); }   \
+  static inline V sn_##V##_trunc(V a) { return __builtin_wasm_trunc_##shape(a); }
+SN_DEFINE_ROUNDING(vf32, f32x4)
+SN_DEFINE_ROUNDING(vf64, f64x2)
+#elif defined(__AVX512F__) && SN_SIMD_BYTES == 64
+static inline vf32 sn_vf32_round(vf32 a) { return (vf32)_mm512_roundscale_ps((__m512)a, 8); }
+static inline vf32 sn_vf32_floor(vf32 a) { return (vf32)_mm512_roundscale_ps((__m512)a, 9); }
+static inline vf32 sn_vf32_trunc(vf32 a) { return (vf32)_mm512_roundscale_ps((__m512)a, 11); }
+static inline vf64 sn_vf64_round(vf64 a) { return (vf64)_mm512_roundscale_pd((__m512d)a, 8); }
+static inline vf64 sn_vf64_floor(vf64 a) { return (vf64)_mm512_roundscale_pd((__m512d)a, 9); }
+static inline vf64 sn_vf64_trunc(vf64 a) { return (vf64)_mm512_roundscale_pd((__m512d)a, 11); }
+#elif defined(__AVX__) && SN_SIMD_BYTES == 32
+static inline vf32 sn_vf32_round(vf32 a) { return __builtin_ia32_roundps256(a, 8); }
+static inline vf32 sn_vf32_floor(vf32 a) { return __builtin_ia32_roundps256(a, 9); }
+static inline vf32 sn_vf32_trunc(vf32 a) { return __builtin_ia32_roundps256(a, 11); }
+static inline vf64 sn_vf64_round(vf64 a) { return __builtin_ia32_roundpd256(a, 8); }
+static inline vf64 sn_vf64_floor(vf64 a) { return __builtin_ia32_roundpd256(a, 9); }
+static inline vf64 sn_vf64_trunc(vf64 a) { return __builtin_ia32_roundpd256(a, 11); }
+#else
+/* From WHOLE on every number is an integer; adding it leaves no fraction bits. */
+#define SN_DEFINE_ROUNDING(V, I, WHOLE, SIGN)                                      \
+  static inline V sn_##V##_round(V a) {                                            \
+    const V magnitude = (V)((I)a & ~SIGN), rounded = (magnitude + WHOLE) - WHOLE;  \
+    return sn_##V##_select(magnitude < WHOLE, (V)((I)rounded | ((I)a & SIGN)), a); \
+  }                                                                                \
+  static inline V sn_##V##_floor(V a) {                                            \
+    const V rounded = sn_##V##_round(a);                                           \
+    return sn_##V##_select(a < rounded, rounded - 1, rounded);                     \
+  }                                                                                \
+  static inline V sn_##V##_trunc(V a) {                                            \
+    const V down = sn_##V##_floor((V)((I)a & ~SIGN));                              \
+    return (V)((I)down | ((I)a & SIGN));                                           \
+  }
+SN_DEFINE_ROUNDING(vf32, vi32, 0x1p23f, INT32_MIN)
+SN_DEFINE_ROUNDING(vf64, vi64, 0x1p52, INT64_MIN)
+#endif
+#undef SN_DEFINE_ROUNDING
+
 /* ---- conversions ---- */
 
 static inline vf32 sn_vf32_from_vi32(vi32 a) { return __builtin_convertvector(a, vf32); }

@@ -28,6 +28,8 @@ static void find_lives(const sn_groups *groups, sn_plan *plan) {
       touch(plan, &g->a, i);
       touch(plan, &g->b, i);
     }
+    for (uint32_t k = 0; g->ready && k < g->ready->n_operands; k++)
+      touch(plan, &g->ready->operands[k], i);
     for (uint32_t k = 0; k < g->n_stores; k++) touch(plan, &g->stores[k].target, i);
   }
 }
@@ -92,6 +94,8 @@ static bool reads_in_step(const sn_write *w, uint32_t from) {
   const sn_group *g = w->group;
   const bool in_post = w->phase == g->n_phases;
   if (g->kind == SN_GROUP_CONTRACTION && (g->a.value == from || g->b.value == from)) return false;
+  for (uint32_t k = 0; g->ready && k < g->ready->n_operands; k++)
+    if (g->ready->operands[k].value == from) return false;
   for (uint32_t p = 0; p < g->n_phases; p++) {
     const sn_body *body = &g->phases[p].body;
     const bool before = !in_post && p <= w->phase;

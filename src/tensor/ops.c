@@ -84,6 +84,10 @@ sn_tensor *sn_min(sn_tensor *x, uint32_t axes, bool keepdims) {
   return sn_hand_out(sn_reduce(SN_OP_min, x, axes, keepdims));
 }
 
+sn_tensor *sn_prod(sn_tensor *x, uint32_t axes, bool keepdims) {
+  return sn_hand_out(sn_reduce(SN_OP_prod, x, axes, keepdims));
+}
+
 /* ---- matmul ---------------------------------------------------------------------------------- */
 
 typedef struct product { /* both operands on their way to equal rank and batch */

@@ -13,6 +13,7 @@
 #ifndef SN_TENSOR_TENSOR_H
 #define SN_TENSOR_TENSOR_H
 
+#include "jit/gemm.h"
 #include "pipeline.h"
 #include "tensor/storage.h"
 #include "threads/driver.h"
@@ -79,6 +80,7 @@ struct sn_context {
   sn_env env;
   sn_pool *pool;
   sn_compile_options options;
+  sn_jit_gemm gemm;
   sn_storage_pool storages;
   sn_error_info first_error; /* since the last clear */
   void *workspace;

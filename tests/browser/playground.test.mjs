@@ -107,13 +107,14 @@ for (const { name, isolation, viewport, colorScheme } of PLACES) {
       await rows.first().waitFor();
       const cells = await rows.evaluateAll((list) => list.map((row) => [...row.children].map((cell) => cell.textContent)));
       assert.ok(cells.length >= 5);
-      for (const [kernel, kind, calls, ms, share, gbps, gflops] of cells) {
+      for (const [kernel, kind, engine, calls, ms, share, gbps, gflops] of cells) {
         assert.ok(kernel.length > 0);
-        assert.match(kind, /^(map|reduce|contraction)$/);
+        assert.match(kind, /^(map|scalar|reduce|row|contraction|ready)$/);
+        assert.match(engine, /^(|vm|jit|ready)$/);
         for (const number of [calls, ms, parseFloat(share), gbps, gflops]) assert.ok(Number(number) >= 0, `${kernel}: ${number}`);
       }
-      assert.ok(cells.some(([kernel, , , ms]) => kernel.includes('matmul') && Number(ms) > 0));
-      const shares = cells.reduce((sum, row) => sum + parseFloat(row[4]), 0);
+      assert.ok(cells.some(([kernel, , , , ms]) => kernel.includes('matmul') && Number(ms) > 0));
+      const shares = cells.reduce((sum, row) => sum + parseFloat(row[5]), 0);
       assert.ok(Math.abs(shares - 100) < 2, `shares add up to ${shares}`);
       const [download] = await Promise.all([page.waitForEvent('download'), get('trace').click()]);
       const trace = JSON.parse(await readFile(await download.path(), 'utf8'));

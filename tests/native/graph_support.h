@@ -80,4 +80,22 @@ static inline sn_groups cut_graph(lab *l, bool fusion) {
   return groups;
 }
 
+/* Lets the first, second ... allocation of attempt fail until it succeeds: each time it reports
+ * that and what it took is given back. write makes the lab's graph and what else attempt is given.
+ */
+static inline void fail_each_allocation(void (*write)(lab *l, void *made),
+                                        sn_status (*attempt)(lab *l, void *made), void *made) {
+  sn_status status = SN_ERR_MEMORY;
+  for (int64_t k = 0; status; k++) {
+    lab l;
+    lab_open(&l, true);
+    write(&l, made);
+    l.env.heap.fail_countdown = k;
+    status = attempt(&l, made);
+    l.env.heap.fail_countdown = -1;
+    if (status) assert_int_equal(status, SN_ERR_MEMORY);
+    lab_close(&l);
+  }
+}
+
 #endif

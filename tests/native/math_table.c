@@ -1,26 +1,28 @@
-/* math_table.c - prints, as a markdown table, the largest error in ULP of each of Sinter's own
- * float32 functions over all 2^32 arguments, against float64 libm; pow: as many pairs.
+/* math_table.c - how far Sinter's functions are from the exact results, and whether that is within
+ * the ULP their rows of ops.def state.
  *
- *   math_table [step [function]]     every step-th argument (default 1), one function (default:
- * all) */
-#include "kernels/simd.h"
-#include "math_reference.h"
+ * math_table --names prints the functions. math_table STEP FUNCTION prints a line of
+ * docs/accuracy.md: float32 over every STEP-th of all 2^32 arguments (of two arguments as many
+ * pairs), float64 on samples; exit status 1: a bound is broken.
+ *
+ * scripts/accuracy.mjs makes the document of it.
+ *
+ * Exact means: the meanings of math_reference.h in double for float32, in long double for float64.
+ */
+#include "math_rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-typedef vf32 (*vector_function)(vf32 x);
-typedef double (*exact_function)(double x);
+enum { F64_SAMPLES = 1 << 21 };
 
-typedef struct {
-  double ulp;
-  float x, y;
+typedef struct worst {
+  double ulp, x, y;
   uint64_t over_half; /* results that are not the correctly rounded ones have an error above 0.5 */
   uint64_t count;
 } worst;
 
-static void note(worst *w, float got, double exact, float x, float y) {
-  const double ulp = ulp_f32(got, exact);
+static void note(worst *w, double ulp, double x, double y) {
   w->count++;
   w->over_half += ulp > 0.5;
   if (ulp > w->ulp) {
@@ -30,56 +32,67 @@ static void note(worst *w, float got, double exact, float x, float y) {
   }
 }
 
-static worst sweep(vector_function ours, exact_function exact, uint64_t step) {
+static worst sweep_f32(const math_row *row, uint64_t step) {
   worst w = {0};
+  const bool pairs = sn_op_describe(row->op)->arity == 2;
   for (uint64_t bits = 0; bits < UINT64_C(1) << 32;) {
-    float x[SN_LANES_F32], got[SN_LANES_F32];
-    for (int lane = 0; lane < SN_LANES_F32; lane++, bits += step)
-      x[lane] = float_of((uint32_t)bits);
-    sn_vf32_store(got, ours(sn_vf32_load(x)));
-    for (int lane = 0; lane < SN_LANES_F32; lane++)
-      note(&w, got[lane], exact((double)x[lane]), x[lane], 0);
-  }
-  return w;
-}
-
-static worst sweep_pow(uint64_t step) {
-  worst w = {0};
-  for (uint64_t bits = 0; bits < UINT64_C(1) << 32;) {
-    float x[SN_LANES_F32], y[SN_LANES_F32], got[SN_LANES_F32];
+    float x[SN_LANES_F32], y[SN_LANES_F32] = {0}, got[SN_LANES_F32];
     for (int lane = 0; lane < SN_LANES_F32; lane++, bits += step) {
-      x[lane] = float_of((uint32_t)bits);
-      y[lane] = pow_exponent(x[lane], bits);
+      x[lane] = sn_f32_from_bits((uint32_t)bits);
+      if (pairs) y[lane] = (float)second_argument(row->op, (double)x[lane], true, bits);
     }
-    sn_vf32_store(got, sn_vf32_pow(sn_vf32_load(x), sn_vf32_load(y)));
-    for (int lane = 0; lane < SN_LANES_F32; lane++)
-      note(&w, got[lane], pow((double)x[lane], (double)y[lane]), x[lane], y[lane]);
+    row->vf32(x, y, got);
+    for (int i = 0; i < SN_LANES_F32; i++)
+      if (reference_has_meaning((int)row->op, true, (double)x[i], (double)y[i]))
+        note(&w, ulp_f32(got[i], row->exact_f32((double)x[i], (double)y[i])), (double)x[i],
+             (double)y[i]);
   }
   return w;
 }
 
-static void print_row(const char *name, int arity, worst w) {
-  printf("| %s | %.4f | %.4f %% | ", name, w.ulp,
-         100 * (1 - (double)w.over_half / (double)w.count));
-  if (arity == 1)
-    printf("%a |\n", (double)w.x);
-  else
-    printf("%a, %a |\n", (double)w.x, (double)w.y);
+static worst sweep_f64(const math_row *row) {
+  worst w = {0};
+  const bool pairs = sn_op_describe(row->op)->arity == 2;
+  for (uint64_t at = 0; at < F64_SAMPLES;) {
+    double x[SN_LANES_F64], y[SN_LANES_F64] = {0}, got[SN_LANES_F64];
+    for (int lane = 0; lane < SN_LANES_F64; lane++, at++) {
+      x[lane] = sample_f64(at);
+      if (pairs) y[lane] = second_argument(row->op, x[lane], false, at);
+    }
+    row->vf64(x, y, got);
+    for (int i = 0; i < SN_LANES_F64; i++)
+      if (reference_has_meaning((int)row->op, false, x[i], y[i]))
+        note(&w, ulp_f64(got[i], row->exact_f64((long double)x[i], (long double)y[i])), x[i], y[i]);
+  }
+  return w;
+}
+
+/* True if the row keeps its bound in both types. */
+static bool print_row(const math_row *row, uint64_t step) {
+  const sn_op_info *op = sn_op_describe(row->op);
+  const worst single = sweep_f32(row, step), wide = sweep_f64(row);
+  printf("| %s | %g | %.4f | %.3f %% | %a", op->name, op->ulp, single.ulp,
+         100 * (1 - (double)single.over_half / (double)single.count), single.x);
+  if (op->arity == 2) printf(", %a", single.y);
+  printf(" | %.4f |\n", wide.ulp);
   fflush(stdout);
+  return single.ulp <= op->ulp && wide.ulp <= op->ulp;
 }
 
 int main(int argc, char **argv) {
-  const uint64_t step = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
-  const char *only = argc > 2 ? argv[2] : NULL;
-  if (step == 0) {
-    fprintf(stderr, "usage: math_table [step [function]]\n");
+  const bool names = argc == 2 && strcmp(argv[1], "--names") == 0;
+  const uint64_t step = argc == 3 ? strtoull(argv[1], NULL, 10) : 0;
+  if (!names && step == 0) {
+    fprintf(stderr, "usage: math_table step function | --names\n");
     return 2;
   }
-  printf("| function | max error, ULP | correctly rounded | worst at |\n|---|---|---|---|\n");
-#define ROW(name, exact, exactl, bound, bound64) \
-  if (!only || !strcmp(only, #name)) print_row(#name, 1, sweep(sn_vf32_##name, exact, step));
-  MATH_UNARY(ROW)
-#undef ROW
-  if (!only || !strcmp(only, "pow")) print_row("pow", 2, sweep_pow(step));
-  return 0;
+  for (size_t i = 0; i < MATH_ROW_COUNT; i++) {
+    const char *name = sn_op_describe(math_rows[i].op)->name;
+    if (!math_row_is_function(&math_rows[i])) continue;
+    if (names)
+      puts(name);
+    else if (strcmp(argv[2], name) == 0)
+      return print_row(&math_rows[i], step) ? 0 : 1;
+  }
+  return names ? 0 : 2;
 }

@@ -282,13 +282,42 @@ static void step_matmul(kitchen *k) {
   add(k, twin_matmul(&k->w, a, b));
 }
 
+/* int32 in the shape of like: numbers that other steps have made, or counts. */
+static twin any_indices(kitchen *k, const sn_type *like, int axis) {
+  const twin y = pick(k);
+  if (sn_same_dims(type_of(k, y), like)) return as(k, y, SN_I32);
+  sn_type type = *like;
+  type.dtype = SN_I32;
+  return apply1(k, SN_OP_neg, twin_iota(&k->w, &type, axis));
+}
+
+static void step_along(kitchen *k) {
+  static const sn_op ops[] = {SN_OP_gather,  SN_OP_scatter_add, SN_OP_scatter_set,
+                              SN_OP_sort,    SN_OP_argsort,     SN_OP_cumsum,
+                              SN_OP_cumprod, SN_OP_recurrence};
+  const sn_op op = ops[case_below(&k->r, sizeof ops / sizeof *ops)];
+  const sn_op_class kind = sn_op_describe(op)->kind;
+  twin x[SN_MAX_ARITY] = {pick(k)};
+  if (!type_of(k, x[0])->rank) return;
+  if (type_of(k, x[0])->dtype == SN_BOOL && kind != SN_CLASS_SORT) x[0] = as(k, x[0], SN_I32);
+  const sn_type type = *type_of(k, x[0]);
+  const int64_t attrs[3] = {case_below(&k->r, type.rank), case_below(&k->r, 2),
+                            op == SN_OP_recurrence ? 0 : case_below(&k->r, 2)};
+  const int axis = (int)attrs[0];
+  if (kind == SN_CLASS_SORT && type.dims[axis] > 300) return; /* the reference is quadratic */
+  x[1] = kind == SN_CLASS_SCAN ? apply1(k, SN_OP_neg, x[0]) : any_indices(k, &type, axis);
+  x[2] = case_one_in(&k->r, 2) ? x[0] : twin_full(&k->w, &type, 2);
+  add(k, twin_along(&k->w, op, x, attrs));
+}
+
 static void take_step(kitchen *k) {
   static const struct {
     void (*fn)(kitchen *);
     int weight;
   } steps[] = {{step_elementwise, 50}, {step_input, 14}, {step_leaf, 4},    {step_cast, 5},
                {step_transpose, 6},    {step_slice, 8},  {step_reshape, 8}, {step_broadcast, 4},
-               {step_pad, 3},          {step_concat, 4}, {step_reduce, 9},  {step_matmul, 6}};
+               {step_pad, 3},          {step_concat, 4}, {step_reduce, 9},  {step_matmul, 6},
+               {step_along, 6}};
   int total = 0;
   for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) total += steps[i].weight;
   int64_t at = case_below(&k->r, total);

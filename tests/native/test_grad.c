@@ -6,23 +6,18 @@
  * rtol 1e-4 the same way, and the float32 gradient to the float64 one. Inputs keep a distance from
  * kinks: from every multiple of 1/4, and from each other. Rows of the op table are all taken;
  * structured ops have a case each below. */
-#include "op_cases.h"
+#include "case_support.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tensor/apply.h"
 
 enum { MAX_INPUTS = 3, MAX_ELEMENTS = 64, TEXT = 512 };
 
 static const double EPS = 1e-6, ATOL = 1e-7, RTOL = 1e-5, RTOL_SECOND = 1e-4;
-
-static sn_context *ctx;
-static case_random rng;
 
 /* What is differentiated: a tensor of any shape and dtype made from n float inputs. */
 typedef struct grad_case {
@@ -300,6 +295,66 @@ BUILD(used_often) {
   for (int i = 0; i < 20; i++) y = sn_mul(sn_add(sn_sin(y), X), sn_scalar(ctx, 0.7));
   return y;
 }
+/* indices below 0, twice, and outside */
+static const int32_t places[] = {1, -1, 0, 1, 9};
+BUILD(take) {
+  (void)c;
+  return sn_square(sn_take(X, sn_from_data(ctx, SN_I32, 2, DIMS(5, 1), places), 0));
+}
+BUILD(take_last) {
+  return (void)c, sn_mul(sn_take(X, sn_from_data(ctx, SN_I32, 1, DIMS(5), places), -1), Y);
+}
+BUILD(scatter_add) {
+  (void)c;
+  return sn_square(sn_scatter_add(X, sn_from_data(ctx, SN_I32, 1, DIMS(5), places), Y, 1));
+}
+BUILD(scatter_set) {
+  (void)c;
+  return sn_square(sn_scatter_set(X, sn_from_data(ctx, SN_I32, 1, DIMS(5), places), Y, 1));
+}
+BUILD(sort) { return (void)c, sn_mul(sn_sort(X, 0, false), Y); }
+BUILD(sort_down) { return (void)c, sn_square(sn_sort(sn_sin(X), 1, true)); }
+BUILD(take_along) { return (void)c, sn_square(sn_take_along_axis(X, sn_argsort(Y, 1, false), 1)); }
+BUILD(cumsum) { return (void)c, sn_square(sn_cumsum(X, 0, false, false)); }
+BUILD(cumsum_back) { return (void)c, sn_square(sn_cumsum(X, 1, true, true)); }
+BUILD(cumprod) { return (void)c, sn_square(sn_cumprod(X, 1, false, false)); }
+BUILD(cumprod_before) { return (void)c, sn_square(sn_cumprod(X, 0, false, true)); }
+BUILD(cumprod_back) { return (void)c, sn_square(sn_cumprod(X, 1, true, false)); }
+BUILD(cumprod_behind) { return (void)c, sn_square(sn_cumprod(X, 1, true, true)); }
+BUILD(recurrence) {
+  (void)c;
+  sn_tensor *y[2];
+  for (int reverse = 0; reverse < 2; reverse++)
+    y[reverse] = sn_hand_out(sn_node_of(ctx, SN_OP_recurrence, (sn_tensor *[]){X, Y}, 2,
+                                        (int64_t[]){1, reverse, 0}, 3, NULL));
+  return sn_mul(y[0], y[1]);
+}
+BUILD(prod) { return (void)c, sn_square(sn_prod(X, SN_ALL_AXES, false)); }
+BUILD(prod_axes) { return (void)c, sn_mul(sn_prod(X, 5, true), X); }
+BUILD(std) { return (void)c, sn_mul(sn_std(X, 2, 1, true), X); }
+BUILD(logsumexp) { return (void)c, sn_square(sn_logsumexp(X, 1, false)); }
+BUILD(norms) {
+  (void)c;
+  sn_tensor *y = sn_norm(X, 2, 2, true);
+  static const double orders[] = {1, 3, 0.5, INFINITY, -INFINITY};
+  for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
+    y = sn_mul(y, sn_norm(X, orders[i], 2, true));
+  return y;
+}
+BUILD(softmax) { return (void)c, sn_square(sn_softmax(X, 0)); }
+BUILD(log_softmax) { return (void)c, sn_mul(sn_log_softmax(X, 1), X); }
+BUILD(layer_norm) { return (void)c, sn_square(sn_layer_norm(X, Y, x[2], 0.1)); }
+BUILD(rms_norm) { return (void)c, sn_square(sn_rms_norm(X, Y, 0.1)); }
+BUILD(clip) {
+  (void)c;
+  sn_tensor *above = sn_clip(X, sn_scalar(ctx, -1), NULL);
+  return sn_mul(above, sn_clip(X, sn_scalar(ctx, -1.5), sn_scalar(ctx, 1)));
+}
+BUILD(leaky_relu) { return (void)c, sn_square(sn_leaky_relu(X, 0.2)); }
+BUILD(elu) { return (void)c, sn_elu(X, 1.5); }
+BUILD(selu) { return (void)c, sn_selu(X); }
+BUILD(hardswish) { return (void)c, sn_hardswish(sn_mul(X, sn_scalar(ctx, 2))); }
+BUILD(gelu_tanh) { return (void)c, sn_gelu_tanh(X); }
 BUILD(unused) { return (void)c, sn_square(Y); }
 
 #undef X
@@ -344,7 +399,43 @@ static const grad_case structured[] = {
     CASE(labels, 1, IN(2, 3, 4)),
     CASE(distribution, 2, IN(2, 3, 4), IN(2, 3, 4)),
     CASE(two_layers, 3, IN(2, 3, 4), IN(2, 4, 3), IN(1, 3)),
+    CASE(take, 1, IN(2, 3, 2)),
+    CASE(take, 1, IN(1, 2)),
+    CASE(take_last, 2, IN(2, 2, 3), IN(1, 5)),
+    CASE(scatter_add, 2, IN(2, 2, 3), IN(2, 2, 5)),
+    CASE(scatter_add, 2, IN(3, 2, 3, 2), IN(0)),
+    CASE(scatter_set, 2, IN(2, 2, 3), IN(2, 2, 5)),
+    CASE(scatter_set, 2, IN(3, 2, 3, 2), IN(3, 1, 5, 2)),
+    CASE(sort, 2, IN(2, 4, 3), IN(2, 4, 3)),
+    CASE(sort_down, 1, IN(2, 2, 4)),
+    CASE(take_along, 2, IN(2, 2, 4), IN(2, 2, 3)),
+    CASE(cumsum, 1, IN(2, 4, 2)),
+    CASE(cumsum_back, 1, IN(2, 2, 4)),
+    CASE(cumsum_back, 1, IN(2, 2, 0)),
+    CASE(cumprod, 1, IN(2, 2, 4)),
+    CASE(cumprod, 1, IN(2, 3, 1)),
+    CASE(cumprod, 1, IN(2, 2, 0)),
+    CASE(cumprod_before, 1, IN(2, 4, 2)),
+    CASE(cumprod_back, 1, IN(2, 2, 4)),
+    CASE(cumprod_behind, 1, IN(2, 2, 4)),
+    CASE(recurrence, 2, IN(2, 2, 4), IN(2, 2, 4)),
+    CASE(prod, 1, IN(2, 2, 3)),
+    CASE(prod, 1, IN(2, 2, 0)),
+    CASE(prod_axes, 1, IN(3, 2, 3, 2)),
+    CASE(std, 1, IN(2, 2, 4)),
+    CASE(logsumexp, 1, IN(2, 3, 2)),
+    CASE(norms, 1, IN(2, 2, 3)),
+    CASE(softmax, 1, IN(2, 4, 2)),
+    CASE(log_softmax, 1, IN(2, 2, 4)),
+    CASE(layer_norm, 3, IN(2, 2, 4), IN(1, 4), IN(1, 4)),
+    CASE(rms_norm, 2, IN(2, 2, 4), IN(1, 4)),
     CASE(used_often, 1, IN(1, 4)),
+    CASE(clip, 1, IN(2, 3, 4)),
+    CASE(leaky_relu, 1, IN(2, 3, 4)),
+    CASE(elu, 1, IN(2, 3, 4)),
+    CASE(selu, 1, IN(1, 12)),
+    CASE(hardswish, 1, IN(1, 12)),
+    CASE(gelu_tanh, 1, IN(1, 12)),
     CASE(unused, 2, IN(1, 4), IN(1, 2)),
 };
 #undef CASE
@@ -373,9 +464,33 @@ static sn_tensor *relu_of(sn_tensor *x, sn_tensor *y) { return (void)y, sn_relu(
 static sn_tensor *abs_of(sn_tensor *x, sn_tensor *y) { return (void)y, sn_abs(x); }
 static sn_tensor *max_of(sn_tensor *x, sn_tensor *y) { return (void)y, sn_max(x, 1, false); }
 static sn_tensor *min_of(sn_tensor *x, sn_tensor *y) { return (void)y, sn_min(x, 1, false); }
+static sn_tensor *elu_of(sn_tensor *x, sn_tensor *y) { return (void)y, sn_elu(x, 1); }
+static sn_tensor *leaky_of(sn_tensor *x, sn_tensor *y) { return (void)y, sn_leaky_relu(x, 0.25); }
+static sn_tensor *softplus_of_x(sn_tensor *x, sn_tensor *y) { return (void)y, sn_softplus(x); }
+static sn_tensor *gelu_of(sn_tensor *x, sn_tensor *y) { return (void)y, sn_gelu(x); }
 static sn_tensor *sqrt_of(sn_tensor *x, sn_tensor *y) { return (void)y, sn_sqrt(x); }
 static sn_tensor *float32_of(sn_tensor *x, sn_tensor *y) { return (void)y, sn_astype(x, SN_F32); }
 static sn_tensor *int32_of(sn_tensor *x, sn_tensor *y) { return (void)y, sn_astype(x, SN_I32); }
+static sn_tensor *prod_of(sn_tensor *x, sn_tensor *y) { return (void)y, sn_prod(x, 1, false); }
+static sn_tensor *cumprod_of(sn_tensor *x, sn_tensor *y) {
+  return (void)y, sn_cumprod(x, 0, false, false);
+}
+static sn_tensor *slope_of_prod(sn_tensor *x, sn_tensor *y) {
+  (void)y;
+  sn_tensor *slope;
+  return sn_gradients(sn_prod(x, 1, false), &x, 1, &slope) ? NULL : slope;
+}
+static sn_tensor *slope_of_cumprod(sn_tensor *x, sn_tensor *y) {
+  (void)y;
+  sn_tensor *slope, *sum = sn_sum(sn_cumprod(x, 0, false, false), 1, false);
+  return sn_gradients(sum, &x, 1, &slope) ? NULL : slope;
+}
+static sn_tensor *norm_of(sn_tensor *x, sn_tensor *y) { return (void)y, sn_norm(x, 2, 1, false); }
+static sn_tensor *std_of(sn_tensor *x, sn_tensor *y) { return (void)y, sn_std(x, 1, 0, false); }
+static sn_tensor *set_of(sn_tensor *x, sn_tensor *y) {
+  const int32_t twice[] = {2, 0, 2};
+  return sn_scatter_set(x, sn_from_data(ctx, SN_I32, 1, (int64_t[]){3}, twice), y, 0);
+}
 /* log where it is defined: both the value and what it is taken of have to be masked */
 static sn_tensor *safe_log_of(sn_tensor *x, sn_tensor *y) {
   sn_tensor *positive = sn_greater(x, y);
@@ -397,6 +512,12 @@ static void special_points(void **state) {
       {"maximum, ties share", sn_maximum, {1, 2, 3}, {1, 3, 2}, {0.5, 0, 1}, {0.5, 1, 0}},
       {"minimum, ties share", sn_minimum, {1, 2, 3}, {1, 3, 2}, {0.5, 1, 0}, {0.5, 0, 1}},
       {"sqrt", sqrt_of, {0, 4, 1}, {0}, {INFINITY, 0.25, 0.5}, {0}},
+      {"elu at 0 and far", elu_of, {0, 1000, -1000}, {0}, {1, 1, 0}, {0}},
+      {"leakyRelu", leaky_of, {0, 5, -5}, {0}, {0.25, 1, 0.25}, {0}},
+      {"softplus far", softplus_of_x, {0, 1000, -1000}, {0}, {0.5, 1, 0}, {0}},
+      {"gelu far", gelu_of, {0, 100, -100}, {0}, {0.5, 1, 0}, {0}},
+      {"atan2 on the axes", sn_atan2, {0, 2, 0}, {1, 0, -4}, {1, 0, -0.25}, {0, -0.5, 0}},
+      {"mod", sn_mod, {5, -5, 7}, {3, 3, -4}, {1, 1, 1}, {-1, 2, 2}},
       {"pow of 0", sn_pow, {0, 0, 0}, {0, 1, 2}, {0, 1, 0}, {0, 0, 0}},
       {"pow, whole",
        sn_pow,
@@ -405,6 +526,14 @@ static void special_points(void **state) {
        {-4, 1, 0},
        {NAN, 3.295836866004329, 1.6094379124341003}},
       {"where masks", safe_log_of, {-1, 0, 2}, {0, 0, 0}, {0, 0, 0.5}, {0}},
+      {"prod with a zero", prod_of, {0, 2, 3}, {0}, {6, 0, 0}, {0}},
+      {"prod with two zeros", prod_of, {0, 0, 3}, {0}, {0, 0, 0}, {0}},
+      {"slope of prod", slope_of_prod, {0, 0, 3}, {0}, {3, 3, 0}, {0}},
+      {"cumprod with a zero", cumprod_of, {2, 0, 3}, {0}, {1, 8, 0}, {0}},
+      {"slope of cumprod", slope_of_cumprod, {2, 0, 3}, {0}, {4, 6, 2}, {0}},
+      {"norm of 0", norm_of, {0, 0, 0}, {0}, {0, 0, 0}, {0}},
+      {"std of equals", std_of, {2, 2, 2}, {0}, {0, 0, 0}, {0}},
+      {"the last set stays", set_of, {1, 2, 3}, {4, 5, 6}, {0, 1, 0}, {0, 1, 1}},
       {"astype float32", float32_of, {1, 2, 3}, {0}, {1, 1, 1}, {0}},
       {"astype int32", int32_of, {1, 2, 3}, {0}, {0, 0, 0}, {0}},
   };
@@ -490,19 +619,6 @@ static void planted_errors_are_caught(void **state) {
   sn_scope_end(ctx);
 }
 
-static int setup(void **state) {
-  (void)state;
-  ctx = case_context(1, sn_isa_detect());
-  rng.state = case_seed();
-  return 0;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  case_context_end(ctx);
-  return 0;
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(planted_errors_are_caught),
@@ -513,5 +629,5 @@ int main(void) {
       cmocka_unit_test(intermediate_variables),
       cmocka_unit_test(long_chains),
   };
-  return cmocka_run_group_tests(tests, setup, teardown);
+  return cmocka_run_group_tests(tests, open_cases, close_cases);
 }

@@ -2,34 +2,14 @@
  * dtype it takes, over shapes of all ranks, special values, broadcasting, views, every pass off,
  * and 1 to 4 threads. The cases come from the rows; a new row is tested without a line here. Sums
  * and products of matrices, whose order is the kernel's own, are in test_sums.c. */
+#include "case_support.h"
 #include "twin.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 enum { DTYPES = 4 };
-
-static sn_context *ctx;
-static case_random rng;
-
-static int setup(void **state) {
-  (void)state;
-  ctx = case_context(1, sn_isa_detect()); /* small work: lanes have a test of their own below */
-  rng.state = case_seed();
-  print_message("seed %llu\n", (unsigned long long)case_seed());
-  return 0;
-}
-
-static int teardown(void **state) {
-  (void)state;
-  case_context_end(ctx);
-  return 0;
-}
 
 /* ---- walking the table ----------------------------------------------------------------------- */
 
@@ -522,5 +502,5 @@ int main(void) {
       cmocka_unit_test(donated_arguments),
       cmocka_unit_test(same_bits_for_any_threads),
   };
-  return cmocka_run_group_tests(tests, setup, teardown);
+  return cmocka_run_group_tests(tests, open_cases, close_cases);
 }

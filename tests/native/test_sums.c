@@ -7,38 +7,27 @@
  * it holds for terms that are drawn independently, and operands that repeat are whole numbers.)
  * Everything else - max, min, integers, what a fused map makes of its operands - has the bits of
  * the reference. */
+#include "case_support.h"
 #include "twin.h"
 
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "graph/reference.h"
 
-static sn_context *ctx;    /* of one lane, or */
-static sn_context *shared; /* of two, for what is large */
-static case_random rng;
+static sn_context *shared; /* of two lanes, for what is large */
 
 static int setup(void **state) {
-  (void)state;
-  ctx = case_context(1, sn_isa_detect());
   shared = case_context(2, sn_isa_detect());
-  rng.state = case_seed();
-  print_message("seed %llu\n", (unsigned long long)case_seed());
-  return 0;
+  return open_cases(state);
 }
 
 static int teardown(void **state) {
-  (void)state;
-  case_context_end(ctx);
   case_context_end(shared);
-  return 0;
+  return close_cases(state);
 }
 
 static void swap_contexts(void) {
@@ -99,6 +88,33 @@ static exact_sum *sums_over(const sn_type *type, const void *data, uint32_t axes
   return sums;
 }
 
+/* ---- products -------------------------------------------------------------------------------- */
+
+/* Powers of two, whose products are exact in whatever order, now and then negative, 0 or NaN. */
+static void products_of_floats(void **state) {
+  (void)state;
+  for (size_t i = 0; i < case_shape_count; i++)
+    for (int dtype = SN_F32; dtype <= SN_F64; dtype++)
+      for (uint32_t axes = 1; axes < 1u << case_shapes[i].rank && axes < 8; axes++) {
+        sn_type type = case_shapes[i];
+        type.dtype = (sn_dtype)dtype;
+        const int64_t n = sn_type_size(&type);
+        void *data = malloc(sn_type_bytes(&type) + 1);
+        for (int64_t k = 0; k < n; k++) {
+          const double power = case_one_in(&rng, 2) ? 2 : 0.5;
+          const double rare = case_one_in(&rng, 900) ? NAN : case_one_in(&rng, 90) ? 0 : power;
+          sn_ref_store(type.dtype, data, k, case_one_in(&rng, 2) ? rare : -rare);
+        }
+        twins w;
+        char text[TWIN_TEXT];
+        twins_begin(&w, ctx, axes & 1);
+        twins_output(&w, twin_reduce(&w, SN_OP_prod, twin_input(&w, &type, data), axes));
+        if (!twins_agree(&w, text)) fail_msg("shape %zu, axes %x: %s", i, axes, text);
+        twins_end(&w);
+        free(data);
+      }
+}
+
 /* ---- reductions ------------------------------------------------------------------------------ */
 
 static bool is_empty_along(const sn_type *type, uint32_t axes) {
@@ -140,9 +156,10 @@ static void reduce_cases(const sn_type *dims, uint32_t axes, twin_view view) {
   for (int dtype = SN_F32; dtype <= SN_I32; dtype++) {
     sn_type type = *dims;
     type.dtype = (sn_dtype)dtype;
-    if (dtype == SN_I32)
+    if (dtype == SN_I32) {
       ordered_case(SN_OP_sum, &type, axes, view);
-    else
+      ordered_case(SN_OP_prod, &type, axes, view);
+    } else
       sum_case(&type, axes, view, view == TWIN_CHAIN ? CASE_MIXED : CASE_DOMAIN);
     if (is_empty_along(&type, axes)) continue;
     ordered_case(SN_OP_max, &type, axes, view);
@@ -441,6 +458,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(planted_errors_are_caught),
       cmocka_unit_test(reductions),
+      cmocka_unit_test(products_of_floats),
       cmocka_unit_test(long_reductions),
       cmocka_unit_test(fused_reductions),
       cmocka_unit_test(products),

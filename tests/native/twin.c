@@ -235,10 +235,23 @@ twin twin_concat(twins *w, const twin *x, size_t n, int axis) {
 
 twin twin_reduce(twins *w, sn_op op, twin x, uint32_t axes) {
   const int64_t mask = axes;
-  sn_tensor *t = op == SN_OP_sum   ? sn_sum(x.t, axes, false)
-                 : op == SN_OP_max ? sn_max(x.t, axes, false)
-                                   : sn_min(x.t, axes, false);
+  sn_tensor *t = sn_hand_out(sn_reduce(op, x.t, axes, false));
   return pair(w, t, evaluate(w, op, &x.id, 1, &mask, 1, NULL));
+}
+
+twin twin_along(twins *w, sn_op op, const twin *x, const int64_t *attrs) {
+  const sn_op_class kind = sn_op_describe(op)->kind;
+  const size_t n = sn_op_describe(op)->arity;
+  const size_t n_attrs = kind == SN_CLASS_SCAN ? 3 : kind == SN_CLASS_SORT ? 2 : 1;
+  sn_tensor *t[SN_MAX_ARITY];
+  sn_id ids[SN_MAX_ARITY];
+  for (size_t k = 0; k < n; k++) {
+    t[k] = x[k].t;
+    ids[k] = x[k].id;
+  }
+  sn_tensor *y =
+      sn_node_of(w->ctx, op == w->planted ? w->planted_as : op, t, n, attrs, n_attrs, NULL);
+  return pair(w, sn_hand_out(y), evaluate(w, op, ids, n, attrs, n_attrs, NULL));
 }
 
 twin twin_matmul(twins *w, twin a, twin b) {

@@ -65,6 +65,8 @@ twin twin_pad(twins *w, twin x, const int64_t *before, const int64_t *after, con
               double value);
 twin twin_concat(twins *w, const twin *x, size_t n, int axis);
 twin twin_reduce(twins *w, sn_op op, twin x, uint32_t axes);
+/* gather, scatter, sort, scan with their attributes; inputs as the op wants them */
+twin twin_along(twins *w, sn_op op, const twin *x, const int64_t *attrs);
 twin twin_matmul(twins *w, twin a,
                  twin b); /* equal ranks of at least 2; batch dimensions broadcast */
 

@@ -20,6 +20,7 @@ import { FailureBar } from './views/failure-bar.ts';
 import { bindKeys } from './views/keys.ts';
 import { LossChart } from './views/loss-chart.ts';
 import { OpTable } from './views/op-table.ts';
+import { Places } from './views/places.ts';
 import { PredictionView } from './views/prediction.ts';
 import { Story } from './views/story.ts';
 import { Tiles } from './views/tiles.ts';
@@ -135,7 +136,16 @@ new DrawPad((pixels) => {
   if (pixels === null) prediction.clear();
   else classify();
 });
-bindKeys({ toggle: () => controls.toggle(), step: () => controls.stepOnce() });
+const places = new Places({
+  quiet: () => controls.rest(),
+  fail: (message) =>
+    failureBar.show({ name: 'LoadError', message, hint: 'Reload the page to try again.' }),
+});
+bindKeys({
+  enabled: () => places.training,
+  toggle: () => controls.toggle(),
+  step: () => controls.stepOnce(),
+});
 traceButton.addEventListener('click', () => trainer.send({ type: 'trace' }));
 trainer.send({
   type: 'open',

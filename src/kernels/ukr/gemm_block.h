@@ -10,13 +10,13 @@
  */
 sn_gemm_ukr_fn NAME;
 
-void NAME(int64_t k, const void *a_panel, const void *b_panel, void *c_block, ptrdiff_t ldc,
+void NAME(ptrdiff_t k, const void *a_panel, const void *b_panel, void *c_block, ptrdiff_t ldc,
           bool first) {
   typedef VEC unaligned_vec __attribute__((aligned(sizeof(REAL)), may_alias));
   const REAL *a = a_panel, *b = b_panel;
   REAL *c = c_block;
   VEC acc[MR][NV] = {0};
-  for (int64_t p = 0; p < k; p++) {
+  for (ptrdiff_t p = 0; p < k; p++) {
     VEC row[NV];
 #pragma GCC unroll 8
     for (int v = 0; v < NV; v++) row[v] = *(const VEC *)(b + v * LANES);

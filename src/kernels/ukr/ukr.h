@@ -27,7 +27,7 @@
 #include "kernels/isa.h"
 #include "sinter.h"
 
-typedef void sn_gemm_ukr_fn(int64_t k, const void *a, const void *b, void *c, ptrdiff_t ldc,
+typedef void sn_gemm_ukr_fn(ptrdiff_t k, const void *a, const void *b, void *c, ptrdiff_t ldc,
                             bool first);
 
 typedef struct sn_gemm_ukr {
@@ -38,6 +38,17 @@ typedef struct sn_gemm_ukr {
   int mr, nr;
   bool fused; /* multiply-add with one rounding: not for deterministic programs */
 } sn_gemm_ukr;
+
+/* Kernels made at run time, by dtype. A lane that cannot install their module (`ready` says no)
+ * runs sn_gemm_ukr_stand_in of the same shape instead. */
+typedef struct sn_gemm_run_time {
+  sn_gemm_ukr ukr[2]; /* SN_F32, SN_F64 */
+  const void *module;
+  bool (*ready)(const void *module);
+} sn_gemm_run_time;
+
+/* A plain kernel of 6 x 8 float32 or 6 x 4 float64. */
+const sn_gemm_ukr *sn_gemm_ukr_stand_in(sn_dtype dtype);
 
 /* Reference rows first, later rows are faster: registry_*.c, one file per platform. */
 extern const sn_gemm_ukr sn_gemm_ukrs[];

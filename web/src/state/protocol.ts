@@ -49,6 +49,8 @@ export interface Evaluation {
 export interface KernelTiming {
   name: string;
   kind: string;
+  /** What runs it: code made for it, or the strip machine; '' where the profile does not say. */
+  engine: string;
   /** Per training step. */
   calls: number;
   ms: number;

@@ -75,6 +75,11 @@ export class Controls {
     else if (this.phase === 'running') this.run('paused');
   }
 
+  /** Training stands still, if it was not so already. */
+  rest(): void {
+    if (this.phase === 'running') this.run('paused');
+  }
+
   stepOnce(): void {
     if (this.phase === 'paused') this.actions.step();
   }

@@ -34,6 +34,6 @@ export function bytes(value: number): string {
   return `${size.toFixed(1)} ${units[unit]}`;
 }
 
-export function plural(amount: number, noun: string): string {
-  return `${count(amount)} ${noun}${amount === 1 ? '' : 's'}`;
+export function plural(amount: number, noun: string, nouns = `${noun}s`): string {
+  return `${count(amount)} ${amount === 1 ? noun : nouns}`;
 }

@@ -3,6 +3,8 @@
 // bar goes on meaning the same.
 
 export interface KeyActions {
+  /** Whether the keys mean training now. */
+  enabled(): boolean;
   toggle(): void;
   step(): void;
 }
@@ -10,14 +12,14 @@ export interface KeyActions {
 function keepsKey(target: EventTarget | null, key: string): boolean {
   if (!(target instanceof Element)) return false;
   return (
-    target.matches('input, textarea, select') || (key === ' ' && target.matches('button, summary'))
+    target.matches('input, textarea, select, [contenteditable], [role=tab]') || (key === ' ' && target.matches('button, summary'))
   );
 }
 
 export function bindKeys(actions: KeyActions): void {
   document.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (keepsKey(event.target, event.key)) return;
+    if (!actions.enabled() || keepsKey(event.target, event.key)) return;
     if (event.key === ' ') {
       event.preventDefault();
       if (!event.repeat) actions.toggle();

@@ -12,6 +12,7 @@ interface Row {
   element: HTMLTableRowElement;
   name: HTMLElement;
   kind: HTMLElement;
+  engine: HTMLElement;
   calls: HTMLElement;
   ms: HTMLElement;
   share: HTMLElement;
@@ -24,18 +25,20 @@ function makeRow(): Row {
   const cell = (className: string): HTMLElement => create('td', className);
   const name = create('th', 'name');
   name.scope = 'row';
-  const [kind, calls, ms, gbps, gflops] = ['kind', 'calls', 'ms', 'gbps', 'gflops'].map(cell);
+  const names = ['kind', 'engine', 'calls', 'ms', 'gbps', 'gflops'];
+  const [kind, engine, calls, ms, gbps, gflops] = names.map(cell);
   const fill = create('i', '');
   const share = create('span', '');
   const bar = create('td', 'share', fill, share);
   return {
-    element: create('tr', '', name, kind, calls, ms, bar, gbps, gflops),
-    ...{ name, kind, calls, ms, share, fill, gbps, gflops },
+    element: create('tr', '', name, kind, engine, calls, ms, bar, gbps, gflops),
+    ...{ name, kind, engine, calls, ms, share, fill, gbps, gflops },
   };
 }
 
 export class OpTable {
-  private readonly body = inside(element('op-timings'), 'tbody');
+  private readonly table = element('op-timings');
+  private readonly body = inside(this.table, 'tbody');
   private readonly empty = element('ops-empty');
   private readonly foot = element('ops-foot');
   private readonly rows: Row[] = [];
@@ -58,6 +61,7 @@ export class OpTable {
       this.write(this.row(i), kernel, kernel.ms / total, kernel.ms / most),
     );
     this.empty.hidden = true;
+    this.table.classList.toggle('no-engine', sorted.every(({ engine }) => engine === ''));
     const between = Math.max(0, msPerStep - kernels.reduce((sum, { ms }) => sum + ms, 0));
     setText(
       this.foot,
@@ -100,6 +104,7 @@ export class OpTable {
     setText(row.name, kernel.name);
     row.name.title = `${kernel.name} (${kernel.kind})`;
     setText(row.kind, kernel.kind);
+    setText(row.engine, kernel.engine);
     setText(row.calls, significant(kernel.calls, kernel.calls % 1 === 0 ? 1 : 2));
     setValue(row.ms, kernel.ms.toFixed(kernel.ms < 10 ? 3 : 2), kernel.ms);
     setText(row.share, `${(100 * (share || 0)).toFixed(1)} %`);

@@ -1,0 +1,236 @@
+// Elements by index, and the order and running sums of elements along an axis.
+//
+// Indices are int32. Negative ones count from the end; what is still outside is clamped to the first or
+// last element, as a compiled program has nowhere to report it. Numbers that are known here are checked.
+
+import { asTensor, withAddresses, type TensorLike } from './apply.js';
+import { resolveAxis } from './axes.js';
+import { iota, tensor, type CreationOptions } from './creation.js';
+import { dtypeNumber, parseDType } from './dtype.js';
+import { DTypeError, ShapeError, SinterError, shapeText } from './errors.js';
+import { runtime } from './runtime/runtime.js';
+import { tidy } from './scope.js';
+import { reshape, slice, type AxisOptions } from './shape.js';
+import { Tensor, wrap } from './tensor.js';
+
+/** int32; arrays of numbers become so when all are whole. */
+function asIndices(x: TensorLike, op: string): Tensor {
+  if (x instanceof Tensor) return asTensor(x, op);
+  const numbers: unknown[] = Array.isArray(x) ? x.flat(Infinity) : typeof x === 'number' ? [x] : Array.from(x as ArrayLike<number>);
+  if (!numbers.every(Number.isInteger)) throw new DTypeError(`${op}: indices must be whole numbers`);
+  return tensor(x, { dtype: 'int32' });
+}
+
+function axisOf(t: Tensor, op: string, axis: number): number {
+  return resolveAxis(op, axis, t.ndim, t.shape);
+}
+
+/** The elements at indices along an axis (default 0): indices may have any shape, which takes the axis's place. */
+export function take(x: TensorLike, indices: TensorLike, { axis = 0 }: AxisOptions = {}): Tensor {
+  return tidy(() => {
+    const t = asTensor(x, 'take');
+    const at = axisOf(t, 'take', axis);
+    return withAddresses('take', [t, asIndices(indices, 'take')], (rt, [a, i]) =>
+      rt.exports.sinter_take(a!, i!, at),
+    );
+  });
+}
+
+/** An index for each element of the result; x and indices differ in size along the axis (default the last) only. */
+export function takeAlongAxis(
+  x: TensorLike,
+  indices: TensorLike,
+  { axis = -1 }: AxisOptions = {},
+): Tensor {
+  return tidy(() => {
+    const t = asTensor(x, 'takeAlongAxis');
+    const at = axisOf(t, 'takeAlongAxis', axis);
+    return withAddresses('takeAlongAxis', [t, asIndices(indices, 'takeAlongAxis')], (rt, [a, i]) =>
+      rt.exports.sinter_take_along_axis(a!, i!, at),
+    );
+  });
+}
+
+function scatter(
+  op: string,
+  x: TensorLike,
+  indices: TensorLike,
+  updates: TensorLike,
+  axis: number,
+  add: boolean,
+): Tensor {
+  return tidy(() => {
+    const t = asTensor(x, op);
+    const at = axisOf(t, op, axis);
+    return withAddresses(op, [t, asIndices(indices, op), updates], (rt, [a, i, u]) =>
+      rt.exports.sinter_scatter(a!, i!, u!, at, add ? 1 : 0),
+    );
+  });
+}
+
+/**
+ * x with updates added to the elements that take(x, indices, { axis }) would give, whose shape they broadcast
+ * to; one after the other in the order of the indices, so that sums have the same bits on any number of threads.
+ */
+export const scatterAdd = (
+  x: TensorLike,
+  indices: TensorLike,
+  updates: TensorLike,
+  { axis = 0 }: AxisOptions = {},
+): Tensor => scatter('scatterAdd', x, indices, updates, axis, true);
+
+/** Rows from begin to before end in steps of stride, as slices of arrays count. */
+export interface RowRange {
+  /** Default: the first, or the last when stride is below 0. */
+  begin?: number;
+  /** Default: past the last, or before the first. */
+  end?: number;
+  /** Default 1. */
+  stride?: number;
+}
+
+/** What at takes: one row, some rows, a range. */
+export type RowIndex = TensorLike | RowRange;
+
+/** Rows of a tensor, that is what lies at indices along its first axis. */
+export interface Rows {
+  /** The rows. */
+  get(): Tensor;
+  /** The tensor with values, which broadcast to the rows, in their place; of repeated ones the last stays. */
+  set(values: TensorLike): Tensor;
+  /** The tensor with values added to the rows. */
+  add(values: TensorLike): Tensor;
+}
+
+const isRange = (index: RowIndex): index is RowRange =>
+  typeof index === 'object' && !(index instanceof Tensor) && !Array.isArray(index) && !ArrayBuffer.isView(index);
+
+function rangeIndices({ begin, end, stride = 1 }: RowRange, rows: number): Tensor {
+  if (!Number.isInteger(stride) || stride === 0) {
+    throw new SinterError('argument', `at: stride ${stride}, expected a whole number that is not 0`);
+  }
+  const [low, high] = stride > 0 ? [0, rows] : [-1, rows - 1];
+  const bound = (at: number | undefined, otherwise: number): number =>
+    at === undefined ? otherwise : Math.min(high, Math.max(low, at < 0 ? at + rows : at));
+  const first = bound(begin, stride > 0 ? low : high);
+  const count = Math.max(0, Math.ceil((bound(end, stride > 0 ? high : low) - first) / stride));
+  const index = iota([count], 0);
+  const stepped = stride === 1 ? index : index.mul(stride);
+  return first === 0 ? stepped : stepped.add(first);
+}
+
+function rowIndices(t: Tensor, index: RowIndex): Tensor {
+  const rows = t.shape[axisOf(t, 'at', 0)]!;
+  if (isRange(index)) return rangeIndices(index, rows);
+  if (typeof index === 'number' && !(index >= -rows && index < rows)) {
+    throw new ShapeError(`at: row ${index} is out of range: a ${shapeText(t.shape)}`);
+  }
+  return asIndices(index, 'at');
+}
+
+/** Rows of x: at(x, 3).set(v), at(x, { begin: 1, end: 4 }).add(v), at(x, indices).get(). x itself never changes. */
+export function at(x: TensorLike, index: RowIndex): Rows {
+  const change = (values: TensorLike, add: boolean): Tensor =>
+    tidy(() => {
+      const t = asTensor(x, 'at');
+      return scatter('at', t, rowIndices(t, index), values, 0, add);
+    });
+  return {
+    get: () =>
+      tidy(() => {
+        const t = asTensor(x, 'at');
+        return take(t, rowIndices(t, index));
+      }),
+    set: (values) => change(values, false),
+    add: (values) => change(values, true),
+  };
+}
+
+/** (indices..., classes): 1 where the index is the class, 0 elsewhere; all 0 for an index outside. */
+export function oneHot(
+  indices: TensorLike,
+  classes: number,
+  { dtype = 'float32' }: CreationOptions = {},
+): Tensor {
+  if (!Number.isInteger(classes) || classes < 0) {
+    throw new SinterError('argument', `oneHot: ${classes} classes, expected a whole number from 0 on`);
+  }
+  const number = dtypeNumber(parseDType(dtype, 'oneHot'));
+  return tidy(() =>
+    wrap(runtime().exports.sinter_one_hot(asIndices(indices, 'oneHot').use('oneHot'), classes, number)),
+  );
+}
+
+export interface SortOptions {
+  /** Default: the last. */
+  axis?: number;
+  /** Largest first; NaN comes last in either order. Default false. */
+  descending?: boolean;
+}
+
+function sorted(op: string, x: TensorLike, { axis = -1, descending = false }: SortOptions): Tensor {
+  return tidy(() => {
+    const t = asTensor(x, op);
+    const along = axisOf(t, op, axis);
+    return wrap(
+      runtime().exports.sinter_sort(t.use(op), along, descending ? 1 : 0, op === 'argsort' ? 1 : 0),
+    );
+  });
+}
+
+/** The elements in order along an axis. */
+export const sort = (x: TensorLike, options: SortOptions = {}): Tensor => sorted('sort', x, options);
+
+/** Where the elements of sort come from, int32; equal ones keep their order. */
+export const argsort = (x: TensorLike, options: SortOptions = {}): Tensor => sorted('argsort', x, options);
+
+/** The k largest elements along an axis (default the last), largest first, and where they are. */
+export function topk(
+  x: TensorLike,
+  k: number,
+  { axis = -1 }: AxisOptions = {},
+): { values: Tensor; indices: Tensor } {
+  return tidy(() => {
+    const t = asTensor(x, 'topk');
+    const along = axisOf(t, 'topk', axis);
+    if (!Number.isInteger(k) || k < 0 || k > t.shape[along]!) {
+      throw new ShapeError(`topk: no ${k} elements along axis ${along}: a ${shapeText(t.shape)}`);
+    }
+    const indices = slice(
+      argsort(t, { axis: along, descending: true }),
+      t.shape.map(() => 0),
+      t.shape.map((dim, i) => (i === along ? k : dim)),
+    );
+    return { values: takeAlongAxis(t, indices, { axis: along }), indices };
+  });
+}
+
+export interface ScanOptions {
+  /** Default: the elements in row-major order. */
+  axis?: number;
+  /** From the end. Default false. */
+  reverse?: boolean;
+  /** Without the element itself. Default false. */
+  exclusive?: boolean;
+}
+
+function scanned(op: 'cumsum' | 'cumprod', x: TensorLike, options: ScanOptions | number): Tensor {
+  const { axis, reverse = false, exclusive = false } =
+    typeof options === 'number' ? { axis: options } : options;
+  return tidy(() => {
+    const given = asTensor(x, op);
+    const t = axis === undefined ? reshape(given, [-1]) : given;
+    const along = axisOf(t, op, axis ?? 0);
+    return wrap(
+      runtime().exports[`sinter_${op}`](t.use(op), along, reverse ? 1 : 0, exclusive ? 1 : 0),
+    );
+  });
+}
+
+/** Sums of the elements up to each along an axis; floats are carried as float64. */
+export const cumsum = (x: TensorLike, options: ScanOptions | number = {}): Tensor =>
+  scanned('cumsum', x, options);
+
+/** Products of the elements up to each along an axis; floats are carried as float64. */
+export const cumprod = (x: TensorLike, options: ScanOptions | number = {}): Tensor =>
+  scanned('cumprod', x, options);

@@ -1,0 +1,79 @@
+// Softmax and its losses, and the norms that networks use. Each is one call into the core, which
+// writes the formula as graph; fusion makes few kernels of it.
+
+import { asTensor, withAddresses, type TensorLike } from './apply.js';
+import { resolveAxis } from './axes.js';
+import { runtime, type Runtime } from './runtime/runtime.js';
+import { tidy } from './scope.js';
+import { wrap, type Tensor } from './tensor.js';
+
+export interface SoftmaxOptions {
+  /** Default: the last. */
+  axis?: number;
+}
+
+function along(
+  op: string,
+  x: TensorLike,
+  { axis = -1 }: SoftmaxOptions,
+  call: (rt: Runtime, x: number, axis: number) => number,
+): Tensor {
+  return tidy(() => {
+    const t = asTensor(x, op);
+    return wrap(call(runtime(), t.use(op), resolveAxis(op, axis, t.ndim, t.shape)));
+  });
+}
+
+/** e^x / sum(e^x) along an axis, stable for large x. */
+export const softmax = (x: TensorLike, options: SoftmaxOptions = {}): Tensor =>
+  along('softmax', x, options, (rt, t, axis) => rt.exports.sinter_softmax(t, axis));
+
+/** log(softmax(x)), accurate where softmax is 0. */
+export const logSoftmax = (x: TensorLike, options: SoftmaxOptions = {}): Tensor =>
+  along('logSoftmax', x, options, (rt, t, axis) => rt.exports.sinter_log_softmax(t, axis));
+
+/**
+ * One loss per row: logsumexp(logits) - logits[label], stable for large logits. labels are int32
+ * classes (...), or a distribution (..., classes).
+ */
+export function softmaxCrossEntropy(logits: TensorLike, labels: TensorLike): Tensor {
+  return withAddresses('softmaxCrossEntropy', [logits, labels], (rt, [a, b]) =>
+    rt.exports.sinter_softmax_cross_entropy(a!, b!),
+  );
+}
+
+export interface RmsNormOptions {
+  /** Factor for each element of the last axis. */
+  weight?: TensorLike;
+  /** Added before the root. Default 1e-5. */
+  eps?: number;
+}
+
+export interface LayerNormOptions extends RmsNormOptions {
+  /** Added to each element of the last axis. */
+  bias?: TensorLike;
+}
+
+/** The addresses of x and of those of the others that are given, 0 for those that are not. */
+function withOptional(
+  op: string,
+  x: TensorLike,
+  others: readonly (TensorLike | undefined)[],
+  call: (rt: Runtime, addresses: readonly number[]) => number,
+): Tensor {
+  const given = others.filter((other) => other !== undefined);
+  return withAddresses(op, [x, ...given], (rt, [first, ...rest]) => {
+    const left = rest.values();
+    return call(rt, [first!, ...others.map((other) => (other === undefined ? 0 : left.next().value!))]);
+  });
+}
+
+/** (x - mean) / sqrt(var + eps) over the last axis, times weight, plus bias. */
+export const layerNorm = (x: TensorLike, { weight, bias, eps = 1e-5 }: LayerNormOptions = {}): Tensor =>
+  withOptional('layerNorm', x, [weight, bias], (rt, [a, w, b]) =>
+    rt.exports.sinter_layer_norm(a!, w!, b!, eps),
+  );
+
+/** x / sqrt(mean(x^2) + eps) over the last axis, times weight. */
+export const rmsNorm = (x: TensorLike, { weight, eps = 1e-5 }: RmsNormOptions = {}): Tensor =>
+  withOptional('rmsNorm', x, [weight], (rt, [a, w]) => rt.exports.sinter_rms_norm(a!, w!, eps));

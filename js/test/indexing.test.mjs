@@ -1,0 +1,161 @@
+// Elements by index, sorting and running sums, against plain loops.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as sn from '../dist/index.js';
+import { assertClose, assertThrows } from './support.mjs';
+
+await sn.init();
+
+/** Numbers that look random and are the same in every run. */
+const numbers = (count, seed = 1) => {
+  let state = seed;
+  return Array.from({ length: count }, () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return Math.fround(state / 2 ** 31 - 1);
+  });
+};
+
+const matrix = (rows, columns, seed) =>
+  Array.from({ length: rows }, (_, i) => numbers(columns, (seed ?? 7) * 100 + i));
+const place = (i, n) => Math.min(n - 1, Math.max(0, i < 0 ? i + n : i));
+
+test('take along each axis, with indices of any shape', () => {
+  const rows = matrix(5, 3);
+  const x = sn.tensor(rows);
+  const indices = [4, 0, -1, 2, 2, 99, -99];
+  assertClose(sn.take(x, indices), indices.map((i) => rows[place(i, 5)]), 0);
+  assertClose(x.take(indices, { axis: 1 }), rows.map((row) => indices.map((i) => row[place(i, 3)])), 0);
+  assert.deepEqual([...x.take([[0, 1], [2, 3]]).shape], [2, 2, 3]);
+  assert.deepEqual([...x.take(1, { axis: -1 }).shape], [5]);
+  assert.deepEqual([...x.take(sn.zeros([0], { dtype: 'int32' })).shape], [0, 3]);
+  assertClose(x.transpose().take([1], { axis: 1 }), rows[1].map((value) => [value]), 0);
+  assert.deepEqual(sn.takeAlongAxis([[1, 2], [3, 4]], [[1], [0]]).toArray(), [[2], [3]]);
+  assert.deepEqual(sn.take([true, false], [1, 1, 0]).toArray(), [false, false, true]);
+});
+
+test('scatterAdd adds in the order of the indices', () => {
+  const table = matrix(4, 3);
+  const updates = matrix(6, 3, 3);
+  const indices = [1, 3, 1, -1, 0, 1];
+  const want = table.map((row) => [...row]);
+  indices.forEach((i, k) => updates[k].forEach((u, c) => {
+    const row = want[place(i, 4)];
+    row[c] = Math.fround(row[c] + u);
+  }));
+  const x = sn.tensor(table);
+  assertClose(sn.scatterAdd(x, indices, updates), want, 0);
+  assertClose(x.transpose().scatterAdd(indices, sn.tensor(updates).transpose(), { axis: 1 }).transpose(), want, 0);
+  assert.deepEqual(sn.scatterAdd(sn.zeros([3], { dtype: 'int32' }), [2, 2, 0], 1).toArray(), [1, 0, 2]);
+});
+
+test('at takes rows, ranges and indices', () => {
+  const x = sn.arange(6).reshape([3, 2]);
+  assert.deepEqual(x.at(1).get().toArray(), [2, 3]);
+  assert.deepEqual(x.at(-1).set(9).toArray(), [[0, 1], [2, 3], [9, 9]]);
+  assert.deepEqual(x.at({ begin: 1 }).add([[10], [20]]).toArray(), [[0, 1], [12, 13], [24, 25]]);
+  assert.deepEqual(x.at({ stride: -2 }).get().toArray(), [[4, 5], [0, 1]]);
+  assert.deepEqual(x.at({ begin: -2, end: -1 }).get().toArray(), [[2, 3]]);
+  assert.deepEqual([...x.at({ begin: 2, end: 1 }).get().shape], [0, 2]);
+  assert.deepEqual(x.at([2, 2]).set([[1, 1], [7, 8]]).toArray(), [[0, 1], [2, 3], [7, 8]]);
+  assert.deepEqual(x.at(sn.tensor([0], { dtype: 'int32' })).add(1).toArray(), [[1, 2], [2, 3], [4, 5]]);
+  assert.deepEqual(x.toArray(), [[0, 1], [2, 3], [4, 5]]);
+});
+
+test('oneHot', () => {
+  assert.deepEqual(sn.oneHot([2, 0, -1, 3], 3).toArray(), [[0, 0, 1], [1, 0, 0], [0, 0, 0], [0, 0, 0]]);
+  assert.equal(sn.oneHot(1, 3, { dtype: 'bool' }).dtype, 'bool');
+});
+
+test('sort, argsort and topk are stable and put NaN last', () => {
+  for (const count of [0, 1, 2, 7, 24, 25, 100, 600, 3000]) {
+    const values = numbers(count).map((x, i) => (i % 11 === 3 ? NaN : i % 5 === 0 ? 0.5 : x));
+    const down = [false, true];
+    for (const descending of down) {
+      const order = values.map((_, i) => i).sort((a, b) => {
+        const [x, y] = [values[a], values[b]];
+        if (Number.isNaN(x) || Number.isNaN(y)) return Number.isNaN(x) - Number.isNaN(y) || a - b;
+        return (descending ? y - x : x - y) || a - b;
+      });
+      const x = sn.tensor(Float64Array.from(values));
+      assert.deepEqual(x.argsort({ descending }).toArray(), order);
+      assert.deepEqual(x.sort({ descending }).toArray(), order.map((i) => values[i]));
+      assert.deepEqual(x.astype('float32').argsort({ descending }).toArray(), order);
+    }
+  }
+  const x = sn.tensor([[3, 1, 2], [4, 6, 5]]);
+  assert.deepEqual(x.sort({ axis: 0, descending: true }).toArray(), [[4, 6, 5], [3, 1, 2]]);
+  const { values, indices } = x.topk(2);
+  assert.deepEqual(values.toArray(), [[3, 2], [6, 5]]);
+  assert.deepEqual(indices.toArray(), [[0, 2], [1, 2]]);
+  const limits = [-(2 ** 31), -7, 3, 2 ** 31 - 1];
+  assert.deepEqual(sn.sort(Int32Array.from([3, -7, limits[3], limits[0]])).toArray(), limits);
+  assert.deepEqual(sn.sort([true, false, true]).toArray(), [false, true, true]);
+});
+
+test('cumsum and cumprod along any axis, backwards and exclusive', () => {
+  const rows = matrix(3, 4);
+  const scan = (line, start, step, { reverse, exclusive }) => {
+    const out = [...line];
+    const order = line.map((_, i) => (reverse ? line.length - 1 - i : i));
+    let state = start;
+    for (const i of order) {
+      const before = state;
+      state = step(state, line[i]);
+      out[i] = exclusive ? before : state;
+    }
+    return out;
+  };
+  const flip = (m) => m[0].map((_, i) => m.map((row) => row[i]));
+  const x = sn.tensor(rows);
+  for (const reverse of [false, true]) {
+    for (const exclusive of [false, true]) {
+      const options = { reverse, exclusive };
+      const sums = (m) => m.map((line) => scan(line, 0, (a, b) => a + b, options));
+      const products = (m) => m.map((line) => scan(line, 1, (a, b) => a * b, options));
+      assertClose(sn.cumsum(x, { axis: 1, ...options }), sums(rows), 1e-7);
+      assertClose(sn.cumsum(x, { axis: 0, ...options }), flip(sums(flip(rows))), 1e-7);
+      assertClose(sn.cumprod(x, { axis: -1, ...options }), products(rows), 1e-7);
+      assertClose(x.cumprod({ axis: 0, ...options }), flip(products(flip(rows))), 1e-7);
+    }
+  }
+  assert.deepEqual(sn.cumsum([[1, 2], [3, 4]]).toArray(), [1, 3, 6, 10]);
+  assert.deepEqual(sn.cumsum([true, true], 0).toArray(), [1, 2]);
+  assert.deepEqual(sn.zeros([2, 0]).cumsum(1).toArray(), [[], []]);
+});
+
+test('gradients', () => {
+  const pick = sn.grad((t) => sn.take(t, [1, 1, 0]).mul([[1], [2], [4]]).sum());
+  assert.deepEqual(pick(sn.zeros([3, 2])).toArray(), [[4, 4], [3, 3], [0, 0]]);
+  const replaced = sn.grad((t) => t.at(0).set(t.at(1).get()).mul([[1, 1], [10, 10]]).sum());
+  assert.deepEqual(replaced(sn.zeros([2, 2])).toArray(), [[0, 0], [11, 11]]);
+  assert.deepEqual(sn.grad((t) => t.sort().mul([1, 2, 3]).sum())(sn.tensor([5, 1, 3])).toArray(), [3, 1, 2]);
+  assert.deepEqual(sn.grad((t) => t.topk(1).values.sum())(sn.tensor([5, 1, 7])).toArray(), [0, 0, 1]);
+  assert.deepEqual(sn.grad((t) => t.cumsum(0).sum())(sn.zeros([3])).toArray(), [3, 2, 1]);
+  assert.deepEqual(sn.grad((t) => t.prod())(sn.tensor([0, 2, 3])).toArray(), [6, 0, 0]);
+  assert.deepEqual(sn.grad((t) => t.cumprod(0).sum())(sn.tensor([2, 0, 3])).toArray(), [1, 8, 0]);
+});
+
+test('inside jit, as outside', () => {
+  const f = (t, i) => t.take(i).cumsum(0).sort({ axis: 1 });
+  const x = sn.tensor(matrix(6, 5));
+  const i = sn.tensor([5, -1, 0, 3], { dtype: 'int32' });
+  assert.deepEqual(sn.jit(f)(x, i).toArray(), f(x, i).toArray());
+});
+
+test('what is refused', () => {
+  const x = sn.zeros([2, 3]);
+  assertThrows(() => x.take([0.5]), sn.DTypeError, { op: 'take' });
+  assertThrows(() => x.take(sn.tensor([1])), sn.DTypeError, { message: /indices must be int32, not float32/ });
+  assertThrows(() => x.take([0], { axis: 2 }), sn.ShapeError, { message: 'take: axis 2 is out of range: a (2, 3)' });
+  assertThrows(() => sn.zeros([0, 3]).take([0]), sn.ShapeError, { op: 'take' });
+  assertThrows(() => x.scatterAdd([0], sn.zeros([4])), sn.ShapeError, { shapes: [[1, 3], [4]] });
+  assertThrows(() => sn.zeros([2], { dtype: 'int32' }).scatterAdd([0], sn.ones([1])), sn.DTypeError);
+  assertThrows(() => x.at(2).get(), sn.ShapeError, { message: 'at: row 2 is out of range: a (2, 3)' });
+  assertThrows(() => x.at({ stride: 0 }).get(), sn.SinterError, { code: 'argument' });
+  assertThrows(() => sn.tensor(1).at(0).get(), sn.ShapeError);
+  assertThrows(() => x.takeAlongAxis([0]), sn.ShapeError, { shapes: [[2, 3], [1]] });
+  assertThrows(() => x.topk(4), sn.ShapeError, { op: 'topk' });
+  assertThrows(() => x.sort({ axis: 0.5 }), sn.ShapeError);
+  assertThrows(() => x.cumsum(2), sn.ShapeError, { op: 'cumsum' });
+  assertThrows(() => sn.oneHot([0], 1.5), sn.SinterError, { code: 'argument' });
+});

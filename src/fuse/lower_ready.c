@@ -1,0 +1,60 @@
+/* lower_ready.c - an op along one axis becomes a group of its own: its inputs and its result as
+ * operands over the same space, run by the kernel of its class. */
+#include <math.h>
+#include <string.h>
+
+#include "fuse/lowering.h"
+
+/* The axis is the last dimension of the operands, the others are the space. */
+sn_status sn_lower_ready(sn_lowering *l, size_t set, sn_group *group) {
+  const sn_id head = l->p->head[set], *x = sn_graph_inputs(l->g, head);
+  const sn_node *node = sn_graph_node(l->g, head);
+  const int64_t *attrs = sn_graph_attrs(l->g, head);
+  const int rank = node->type.rank, axis = (int)attrs[0];
+  int perm[SN_MAX_RANK];
+  int64_t strides[SN_MAX_RANK];
+  group->kind = SN_GROUP_READY;
+  for (int i = 0; i < rank; i++) {
+    if (i == axis) continue;
+    group->space[group->space_rank] = node->type.dims[i];
+    perm[group->space_rank++] = i;
+  }
+  perm[rank - 1] = axis;
+  sn_ready *ready;
+  SN_TRY(sn_arena_alloc(l->arena, 1, sizeof *ready, (void **)&ready));
+  *ready = (sn_ready){.op = node->op,
+                      .n_operands = node->n_inputs,
+                      .length = node->type.dims[axis],
+                      .options = attrs + 1};
+  for (uint32_t k = 0; k < node->n_inputs; k++) {
+    ready->operands[k] = sn_lower_operand(l, x[k], rank, perm);
+    ready->lengths[k] = l->g->nodes[x[k]].type.dims[axis];
+  }
+  SN_TRY(sn_arena_alloc(l->arena, 1, sizeof *group->stores, (void **)&group->stores));
+  sn_operand *target = &group->stores[0].target;
+  group->stores[0] = (sn_store){.target = {.value = l->value_of[head], .dtype = node->type.dtype}};
+  sn_row_major(&node->type, strides);
+  for (int i = 0; i < rank; i++) target->strides[i] = strides[perm[i]];
+  group->ready = ready;
+  group->n_stores = 1;
+  return SN_OK;
+}
+
+/* What a gather reads of x is as much as it writes. */
+void sn_count_ready(sn_group *group) {
+  const sn_ready *ready = group->ready;
+  const double points = (double)sn_group_points(group), n = (double)ready->length;
+  int64_t dims[SN_MAX_RANK];
+  memcpy(dims, group->space, sizeof dims);
+  for (uint32_t k = 0; k < ready->n_operands; k++) {
+    const bool gathered = k == 0 && ready->op == SN_OP_gather;
+    dims[group->space_rank] = gathered ? ready->length : ready->lengths[k];
+    group->bytes += sn_operand_bytes(&ready->operands[k], dims, group->space_rank + 1);
+  }
+  dims[group->space_rank] = ready->length;
+  group->bytes += sn_operand_bytes(&group->stores[0].target, dims, group->space_rank + 1);
+  const sn_op_class kind = sn_op_describe(ready->op)->kind;
+  if (kind == SN_CLASS_SORT) group->flops = points * n * log2(n + 1);
+  if (kind == SN_CLASS_SCAN) group->flops = points * n;
+  if (ready->op == SN_OP_scatter_add) group->flops = points * (double)ready->lengths[1];
+}

@@ -1,0 +1,124 @@
+/* ready.c - how the work of a ready kernel is cut into units, and where each unit's lines lie. */
+#include "kernels/ready.h"
+
+#include "base/size.h"
+#include "kernels/kernel.h"
+
+/* Elements of a unit: enough to outweigh its dispatch. */
+#define UNIT_ELEMENTS 16384
+/* Scratch of so few lines lies in shared memory: one long line must not cost every lane its room.
+ */
+#define SHARED_LINES 4
+/* A unit of a scatter reads all indices, so rows are shared out only where they are long. */
+#define SCATTER_SHARES 16
+#define SCATTER_WIDE 16
+
+static int64_t at_least_1(int64_t n) { return n > 1 ? n : 1; }
+
+static int64_t pieces(int64_t n, int64_t piece) { return (n + piece - 1) / piece; }
+
+/* Lines lie side by side when the result's innermost dimension is not the axis. */
+static int64_t inner_lines(const sn_group *g) {
+  const int last = g->space_rank - 1;
+  const sn_operand *target = &g->stores[0].target;
+  return last >= 0 && target->strides[last] == 1 ? g->space[last] : 1;
+}
+
+static void plan_units(const sn_group *g, sn_ready_plan *p) {
+  const sn_ready *ready = g->ready;
+  const sn_op_class kind = sn_op_describe(ready->op)->kind;
+  const int64_t n = ready->length;
+  p->inner = inner_lines(g);
+  p->points = p->inner ? sn_group_points(g) / p->inner : 0;
+  p->lines = kind == SN_CLASS_SCAN ? SN_SCAN_WIDTH : kind == SN_CLASS_SORT ? 1 : UNIT_ELEMENTS;
+  if (p->lines > p->inner) p->lines = at_least_1(p->inner);
+  p->blocks = pieces(p->inner, p->lines);
+  p->share = at_least_1(n);
+  if (kind == SN_CLASS_GATHER && n > UNIT_ELEMENTS / p->lines)
+    p->share = at_least_1(UNIT_ELEMENTS / p->lines);
+  if (kind == SN_CLASS_SCATTER && p->lines >= SCATTER_WIDE) {
+    p->share = at_least_1(UNIT_ELEMENTS / p->lines);
+    if (p->share < pieces(n, SCATTER_SHARES)) p->share = pieces(n, SCATTER_SHARES);
+  }
+  p->shares = pieces(at_least_1(n), p->share);
+  const bool whole = p->blocks == 1 && p->shares == 1;
+  p->unit = whole ? at_least_1(UNIT_ELEMENTS / at_least_1(n * p->lines)) : 1;
+}
+
+sn_status sn_ready_make(sn_arena *arena, sn_kernel *kernel) {
+  const sn_group *g = kernel->group;
+  sn_ready_plan *p = &kernel->ready;
+  plan_units(g, p);
+  kernel->n_stages = 1;
+  kernel->stages[0] = (sn_stage){.units = pieces(p->points, p->unit) * p->blocks * p->shares};
+  if (sn_op_describe(g->ready->op)->kind != SN_CLASS_SORT) return SN_OK;
+  const size_t lines = (size_t)(p->points * p->inner);
+  p->shared_scratch = lines <= SHARED_LINES;
+  SN_FAIL_IF(
+      arena->env,
+      sn_size_mul_overflows((size_t)g->ready->length, sn_sort_entry_bytes(), &p->scratch_bytes) ||
+          !sn_size_round_up(p->scratch_bytes, 64, &p->scratch_bytes) ||
+          sn_size_mul_overflows(p->scratch_bytes, p->shared_scratch ? lines : 1,
+                                &kernel->shared_bytes),
+      SN_ERR_MEMORY, "%s: lines are too long", sn_op_describe(g->ready->op)->name);
+  if (!p->shared_scratch) {
+    kernel->lane_bytes = p->scratch_bytes;
+    kernel->shared_bytes = 0;
+  }
+  return SN_OK;
+}
+
+/* Lines [line, ...) of an operand at a point; the last space dimension is that of the inner lines,
+ * if there are any. */
+static sn_lines lines_at(const sn_kernel_run *run, const sn_operand *o, int64_t n, int64_t point,
+                         int64_t line) {
+  const sn_kernel *k = run->kernel;
+  const sn_group *g = k->group;
+  const int rank = g->space_rank;
+  const bool side_by_side = k->ready.inner != 1;
+  int64_t at = o->offset;
+  for (int i = rank - (side_by_side ? 2 : 1); i >= 0; i--) {
+    at += point % g->space[i] * o->strides[i];
+    point /= g->space[i];
+  }
+  sn_lines lines = {.along = o->strides[rank], .n = n};
+  if (side_by_side) lines.across = o->strides[rank - 1];
+  at += line * lines.across;
+  lines.data = (char *)run->values[o->value] + at * (int64_t)sn_dtype_bytes(o->dtype);
+  return lines;
+}
+
+static void run_lines(const sn_ready_site *site) {
+  switch (sn_op_describe(site->ready->op)->kind) {
+  case SN_CLASS_GATHER: sn_gather_lines(site); break;
+  case SN_CLASS_SCATTER: sn_scatter_lines(site); break;
+  case SN_CLASS_SORT: sn_sort_line(site); break;
+  default: sn_scan_lines(site); break;
+  }
+}
+
+static void run_point(const sn_kernel_run *run, sn_ready_site *site, int64_t point, int64_t block) {
+  const sn_ready_plan *p = &run->kernel->ready;
+  const sn_ready *ready = site->ready;
+  const int64_t line = block * p->lines, left = p->inner - line;
+  site->width = left < p->lines ? left : p->lines;
+  for (uint32_t i = 0; i < ready->n_operands; i++)
+    site->in[i] = lines_at(run, &ready->operands[i], ready->lengths[i], point, line);
+  site->out = lines_at(run, &run->kernel->group->stores[0].target, ready->length, point, line);
+  if (p->shared_scratch)
+    site->scratch = (char *)run->shared + (size_t)(point * p->inner + line) * p->scratch_bytes;
+  run_lines(site);
+}
+
+void sn_ready_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane) {
+  const sn_ready_plan *p = &run->kernel->ready;
+  const sn_ready *ready = run->kernel->group->ready;
+  sn_ready_site site = {.ready = ready, .dtype = ready->operands[0].dtype, .scratch = lane};
+  for (int64_t u = begin; u < end; u++) {
+    const int64_t share = u % p->shares, block = u / p->shares % p->blocks;
+    const int64_t first = u / p->shares / p->blocks * p->unit, left = p->points - first;
+    site.from = share * p->share;
+    site.to = site.from + p->share < ready->length ? site.from + p->share : ready->length;
+    for (int64_t i = 0; i < p->unit && i < left; i++) run_point(run, &site, first + i, block);
+  }
+}

@@ -1,0 +1,133 @@
+/* take.c - gather and scatter: elements moved to or from the positions that int32 indices name. An
+ * index below 0 counts from the end; what is still outside is clamped.
+ *
+ * Where one index serves all lines (a table's rows), rows are copied whole. Updates are applied in
+ * the order of their indices, whoever owns the rows they go to: the same bits for any number of
+ * units. */
+#include <string.h>
+
+#include "kernels/ready.h"
+
+static inline int64_t position(int32_t index, int64_t n) {
+  const int64_t at = index < 0 ? index + n : index;
+  return at < 0 ? 0 : at >= n ? n - 1 : at;
+}
+
+static inline int64_t position_at(const sn_lines *indices, int64_t i, int64_t line, int64_t n) {
+  return position(((const int32_t *)indices->data)[i * indices->along + line * indices->across], n);
+}
+
+/* ---- copies, by the size of an element ------------------------------------------------------- */
+
+typedef uint8_t bits8;
+typedef uint32_t bits32;
+typedef uint64_t bits64;
+
+/* to[k] = from[k across] for the lines of a row; to is contiguous. */
+#define DEFINE_COPIES(T)                                                                      \
+  static inline void copy_row_##T(T *restrict to, const T *restrict from, int64_t across,     \
+                                  int64_t width) {                                            \
+    if (across == 1)                                                                          \
+      memcpy(to, from, (size_t)width * sizeof(T));                                            \
+    else if (across == 0)                                                                     \
+      for (int64_t k = 0; k < width; k++) to[k] = *from;                                      \
+    else                                                                                      \
+      for (int64_t k = 0; k < width; k++) to[k] = from[k * across];                           \
+  }                                                                                           \
+                                                                                              \
+  static void gather_##T(const sn_ready_site *s) {                                            \
+    const sn_lines *x = &s->in[0], *indices = &s->in[1], *y = &s->out;                        \
+    const T *from = (const T *)x->data;                                                       \
+    T *to = (T *)y->data;                                                                     \
+    if (s->width == 1) {                                                                      \
+      for (int64_t i = s->from; i < s->to; i++)                                               \
+        to[i * y->along] = from[position_at(indices, i, 0, x->n) * x->along];                 \
+    } else if (indices->across == 0) {                                                        \
+      for (int64_t i = s->from; i < s->to; i++)                                               \
+        copy_row_##T(to + i * y->along, from + position_at(indices, i, 0, x->n) * x->along,   \
+                     x->across, s->width);                                                    \
+    } else {                                                                                  \
+      for (int64_t i = s->from; i < s->to; i++)                                               \
+        for (int64_t k = 0; k < s->width; k++)                                                \
+          to[i * y->along + k] =                                                              \
+              from[position_at(indices, i, k, x->n) * x->along + k * x->across];              \
+    }                                                                                         \
+  }                                                                                           \
+                                                                                              \
+  static void copy_rows_##T(const sn_ready_site *s) {                                         \
+    const sn_lines *x = &s->in[0], *y = &s->out;                                              \
+    if (s->width == 1 && y->along == 1) {                                                     \
+      copy_row_##T((T *)y->data + s->from, (const T *)x->data + s->from * x->along, x->along, \
+                   s->to - s->from);                                                          \
+      return;                                                                                 \
+    }                                                                                         \
+    for (int64_t i = s->from; i < s->to; i++)                                                 \
+      copy_row_##T((T *)y->data + i * y->along, (const T *)x->data + i * x->along, x->across, \
+                   s->width);                                                                 \
+  }
+
+DEFINE_COPIES(bits8)
+DEFINE_COPIES(bits32)
+DEFINE_COPIES(bits64)
+
+void sn_gather_lines(const sn_ready_site *site) {
+  switch (sn_dtype_bytes(site->dtype)) {
+  case 1: gather_bits8(site); break;
+  case 4: gather_bits32(site); break;
+  default: gather_bits64(site); break;
+  }
+}
+
+/* ---- updates --------------------------------------------------------------------------------- */
+
+/* to[k] = old op update[k] for the updates whose position is this unit's. */
+#define DEFINE_UPDATE(name, T, expression)                                      \
+  static void name(const sn_ready_site *s) {                                    \
+    const sn_lines *indices = &s->in[1], *updates = &s->in[2], *y = &s->out;    \
+    for (int64_t i = 0; i < indices->n; i++) {                                  \
+      const T *restrict update = (const T *)updates->data + i * updates->along; \
+      if (indices->across == 0) {                                               \
+        const int64_t at = position_at(indices, i, 0, y->n);                    \
+        if (at < s->from || at >= s->to) continue;                              \
+        T *restrict to = (T *)y->data + at * y->along;                          \
+        for (int64_t k = 0; k < s->width; k++) {                                \
+          const T old = to[k], new = update[k * updates->across];               \
+          to[k] = (T)(expression);                                              \
+        }                                                                       \
+        continue;                                                               \
+      }                                                                         \
+      for (int64_t k = 0; k < s->width; k++) {                                  \
+        const int64_t at = position_at(indices, i, k, y->n);                    \
+        if (at < s->from || at >= s->to) continue;                              \
+        T *to = (T *)y->data + at * y->along + k;                               \
+        const T old = *to, new = update[k * updates->across];                   \
+        *to = (T)(expression);                                                  \
+      }                                                                         \
+    }                                                                           \
+  }
+
+DEFINE_UPDATE(set8, uint8_t, ((void)old, new))
+DEFINE_UPDATE(set32, uint32_t, ((void)old, new))
+DEFINE_UPDATE(set64, uint64_t, ((void)old, new))
+DEFINE_UPDATE(add_f32, float, old + new)
+DEFINE_UPDATE(add_f64, double, old + new)
+DEFINE_UPDATE(add_i32, uint32_t, old + new)
+
+static void copy_rows(const sn_ready_site *site) {
+  switch (sn_dtype_bytes(site->dtype)) {
+  case 1: copy_rows_bits8(site); break;
+  case 4: copy_rows_bits32(site); break;
+  default: copy_rows_bits64(site); break;
+  }
+}
+
+void sn_scatter_lines(const sn_ready_site *site) {
+  copy_rows(site);
+  const bool set = site->ready->op == SN_OP_scatter_set;
+  switch (site->dtype) {
+  case SN_F32: set ? set32(site) : add_f32(site); break;
+  case SN_I32: set ? set32(site) : add_i32(site); break;
+  case SN_F64: set ? set64(site) : add_f64(site); break;
+  case SN_BOOL: set8(site); break;
+  }
+}

@@ -1,0 +1,171 @@
+/* indexing.c - the public ops along one axis: indices of any shape brought to one per element
+ * moved, as gather and scatter take them. What is shared by many elements is a view and takes no
+ * memory. */
+#include <string.h>
+
+#include "tensor/compose.h"
+
+/* x[:axis] + indices + x[axis + 1:] as the shape users see, and with the indices in one dimension.
+ */
+typedef struct places {
+  sn_type seen, flat, column; /* column: the flat indices in a shape that broadcasts to flat */
+} places;
+
+static sn_status find_places(const sn_tensor *x, const sn_tensor *indices, const char *what,
+                             int *axis, places *out) {
+  sn_env *env = &x->ctx->env;
+  const sn_type *a = &x->type, *i = &indices->type;
+  char ta[SN_SHAPE_TEXT], ti[SN_SHAPE_TEXT];
+  SN_FAIL_IF(env, x->ctx != indices->ctx, SN_ERR_ARGUMENT, "%s: inputs of two contexts", what);
+  SN_TRY(sn_resolve_axis(x, what, axis));
+  SN_FAIL_IF(env, i->dtype != SN_I32, SN_ERR_DTYPE, "%s: indices must be int32, not %s", what,
+             sn_dtype_name(i->dtype));
+  SN_FAIL_IF(env, a->rank - 1 + i->rank > SN_MAX_RANK, SN_ERR_SHAPE,
+             "%s: the result has more than %d dimensions: a %s, indices %s", what, SN_MAX_RANK,
+             sn_shape_text(a, ta), sn_shape_text(i, ti));
+  const int64_t count = sn_type_size(i);
+  SN_FAIL_IF(env, a->dims[*axis] == 0 && count, SN_ERR_SHAPE,
+             "%s: no elements along axis %d: a %s, indices %s", what, *axis, sn_shape_text(a, ta),
+             sn_shape_text(i, ti));
+  *out = (places){.flat = *a, .column = {SN_I32, a->rank, {0}}};
+  out->flat.dims[*axis] = count;
+  for (int d = 0; d < a->rank; d++) out->column.dims[d] = d == *axis ? count : 1;
+  out->seen = (sn_type){a->dtype, a->rank - 1 + i->rank, {0}};
+  const int64_t behind = a->rank - 1 - *axis;
+  memcpy(out->seen.dims, a->dims, (size_t)*axis * sizeof *a->dims);
+  memcpy(out->seen.dims + *axis, i->dims, (size_t)i->rank * sizeof *i->dims);
+  memcpy(out->seen.dims + *axis + i->rank, a->dims + *axis + 1, (size_t)behind * sizeof *a->dims);
+  return SN_OK;
+}
+
+static sn_tensor *spread_indices(temporaries *t, sn_tensor *indices, const places *p) {
+  return note(t, sn_as_dims(note(t, sn_as_reshaped(indices, &p->column)), &p->flat));
+}
+
+static sn_tensor *along(sn_op op, sn_tensor *const *inputs, size_t n, const int64_t *attrs,
+                        size_t n_attrs) {
+  for (size_t k = 0; k < n; k++)
+    if (!inputs[k]) return NULL;
+  return sn_node_of(inputs[0]->ctx, op, inputs, n, attrs, n_attrs, NULL);
+}
+
+sn_tensor *sn_take(sn_tensor *x, sn_tensor *indices, int axis) {
+  if (!x || !indices) return NULL;
+  places p;
+  const sn_status status = find_places(x, indices, "take", &axis, &p);
+  if (status) return sn_refuse(x->ctx, status);
+  temporaries t = {0};
+  const int64_t attr = axis;
+  sn_tensor *full = spread_indices(&t, indices, &p);
+  sn_tensor *y = T(along(SN_OP_gather, (sn_tensor *[]){x, full}, 2, &attr, 1));
+  return sn_finish(&t, T(sn_as_reshaped(y, &p.seen)));
+}
+
+sn_tensor *sn_take_along_axis(sn_tensor *x, sn_tensor *indices, int axis) {
+  if (!x || !indices) return NULL;
+  const sn_status status = sn_resolve_axis(x, "takeAlongAxis", &axis);
+  if (status) return sn_refuse(x->ctx, status);
+  const int64_t attr = axis;
+  return sn_hand_out(along(SN_OP_gather, (sn_tensor *[]){x, indices}, 2, &attr, 1));
+}
+
+static bool broadcasts(const sn_type *from, const sn_type *to) {
+  bool fits = from->rank <= to->rank;
+  for (int i = 1; fits && i <= from->rank; i++) {
+    const int64_t dim = from->dims[from->rank - i];
+    fits = dim == 1 || dim == to->dims[to->rank - i];
+  }
+  return fits;
+}
+
+static sn_status check_updates(const sn_tensor *x, const sn_tensor *updates, const char *what,
+                               const places *p) {
+  sn_env *env = &x->ctx->env;
+  char ta[SN_SHAPE_TEXT], tu[SN_SHAPE_TEXT];
+  SN_FAIL_IF(env, x->ctx != updates->ctx, SN_ERR_ARGUMENT, "%s: inputs of two contexts", what);
+  SN_FAIL_IF(env, sn_promote(x, updates) != x->type.dtype, SN_ERR_DTYPE,
+             "%s: updates of %s do not fit into %s", what, sn_dtype_name(updates->type.dtype),
+             sn_dtype_name(x->type.dtype));
+  SN_FAIL_IF(env, !broadcasts(&updates->type, &p->seen), SN_ERR_SHAPE,
+             "%s: updates do not broadcast to what is indexed: a %s, updates %s", what,
+             sn_shape_text(&p->seen, ta), sn_shape_text(&updates->type, tu));
+  return SN_OK;
+}
+
+static sn_tensor *scatter(sn_op op, const char *what, sn_tensor *x, sn_tensor *indices,
+                          sn_tensor *updates, int axis) {
+  if (!x || !indices || !updates) return NULL;
+  places p;
+  sn_status status = find_places(x, indices, what, &axis, &p);
+  if (!status) status = check_updates(x, updates, what, &p);
+  if (status) return sn_refuse(x->ctx, status);
+  temporaries t = {0};
+  const int64_t attr = axis;
+  sn_tensor *full = spread_indices(&t, indices, &p), *own = T(sn_as_dtype(x, x->type.dtype));
+  sn_tensor *shaped = T(sn_as_dims(T(sn_as_dtype(updates, x->type.dtype)), &p.seen));
+  sn_tensor *flat = T(sn_as_reshaped(shaped, &p.flat));
+  return sn_finish(&t, T(along(op, (sn_tensor *[]){own, full, flat}, 3, &attr, 1)));
+}
+
+sn_tensor *sn_scatter_add(sn_tensor *x, sn_tensor *indices, sn_tensor *updates, int axis) {
+  return scatter(SN_OP_scatter_add, "scatterAdd", x, indices, updates, axis);
+}
+
+sn_tensor *sn_scatter_set(sn_tensor *x, sn_tensor *indices, sn_tensor *updates, int axis) {
+  return scatter(SN_OP_scatter_set, "scatterSet", x, indices, updates, axis);
+}
+
+/* oneHot i = [c = i for c in 0 .. classes - 1] */
+sn_tensor *sn_one_hot(sn_tensor *indices, int64_t classes, sn_dtype dtype) {
+  if (!indices) return NULL;
+  sn_context *ctx = indices->ctx;
+  char text[SN_SHAPE_TEXT];
+  sn_type type = indices->type, column = indices->type;
+  if (type.dtype != SN_I32)
+    return sn_refuse(ctx, sn_fail(&ctx->env, SN_ERR_DTYPE, "oneHot: indices must be int32, not %s",
+                                  sn_dtype_name(type.dtype)));
+  if (type.rank == SN_MAX_RANK)
+    return sn_refuse(ctx, sn_fail(&ctx->env, SN_ERR_SHAPE,
+                                  "oneHot: the result has more than %d dimensions: indices %s",
+                                  SN_MAX_RANK, sn_shape_text(&type, text)));
+  temporaries t = {0};
+  column.dims[column.rank++] = 1;
+  type.dims[type.rank++] = classes;
+  sn_tensor *class_ = T(sn_index_along(ctx, &type, type.rank - 1));
+  sn_tensor *hit = BINARY(equal, class_, T(sn_as_reshaped(indices, &column)));
+  return sn_finish(&t, T(sn_as_dtype(hit, dtype)));
+}
+
+/* ---- order and running sums ------------------------------------------------------------------ */
+
+static sn_tensor *sorted(sn_op op, sn_tensor *x, int axis, bool descending) {
+  if (!x) return NULL;
+  const sn_status status = sn_resolve_axis(x, sn_op_describe(op)->name, &axis);
+  if (status) return sn_refuse(x->ctx, status);
+  return sn_hand_out(along(op, &x, 1, (int64_t[]){axis, descending}, 2));
+}
+
+sn_tensor *sn_sort(sn_tensor *x, int axis, bool descending) {
+  return sorted(SN_OP_sort, x, axis, descending);
+}
+
+sn_tensor *sn_argsort(sn_tensor *x, int axis, bool descending) {
+  return sorted(SN_OP_argsort, x, axis, descending);
+}
+
+static sn_tensor *scanned(sn_op op, sn_tensor *x, int axis, bool reverse, bool exclusive) {
+  if (!x) return NULL;
+  const sn_status status = sn_resolve_axis(x, sn_op_describe(op)->name, &axis);
+  if (status) return sn_refuse(x->ctx, status);
+  temporaries t = {0};
+  sn_tensor *numbers = T(sn_as_dtype(x, x->type.dtype == SN_BOOL ? SN_I32 : x->type.dtype));
+  return sn_finish(&t, T(along(op, &numbers, 1, (int64_t[]){axis, reverse, exclusive}, 3)));
+}
+
+sn_tensor *sn_cumsum(sn_tensor *x, int axis, bool reverse, bool exclusive) {
+  return scanned(SN_OP_cumsum, x, axis, reverse, exclusive);
+}
+
+sn_tensor *sn_cumprod(sn_tensor *x, int axis, bool reverse, bool exclusive) {
+  return scanned(SN_OP_cumprod, x, axis, reverse, exclusive);
+}

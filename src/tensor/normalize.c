@@ -1,0 +1,146 @@
+/* normalize.c - softmax and its losses, layer and RMS norm: graphs of reductions along one axis and
+ * what lies between them, which fusion makes one kernel of. Formulas stand above. */
+#include "tensor/compose.h"
+
+/* z = x - max x along axis; the maximum is a constant, as it cancels in everything made from z */
+static sn_tensor *centre(temporaries *t, sn_tensor *x, int axis) {
+  sn_tensor *f = note(t, sn_as_float(x));
+  sn_tensor *top = note(t, sn_reduce(SN_OP_max, f, 1u << axis, true));
+  sn_tensor *fixed = note(t, sn_elementwise(SN_OP_stop_gradient, &top, 1));
+  return note(t, sn_elementwise(SN_OP_sub, (sn_tensor *[]){f, fixed}, 2));
+}
+
+/* softmax x = e^z / sum e^z */
+sn_tensor *sn_softmax(sn_tensor *x, int axis) {
+  if (!x) return NULL;
+  const sn_status status = sn_resolve_axis(x, "softmax", &axis);
+  if (status) return sn_refuse(x->ctx, status);
+  temporaries t = {0};
+  sn_tensor *e = UNARY(exp, centre(&t, x, axis));
+  return sn_finish(&t, BINARY(div, e, REDUCE(sum, e, 1u << axis, true)));
+}
+
+/* logSoftmax x = z - log sum e^z */
+sn_tensor *sn_log_softmax(sn_tensor *x, int axis) {
+  if (!x) return NULL;
+  const sn_status status = sn_resolve_axis(x, "logSoftmax", &axis);
+  if (status) return sn_refuse(x->ctx, status);
+  temporaries t = {0};
+  sn_tensor *z = centre(&t, x, axis);
+  sn_tensor *sum = REDUCE(sum, UNARY(exp, z), 1u << axis, true);
+  return sn_finish(&t, BINARY(sub, z, UNARY(log, sum)));
+}
+
+/* ---- norms over the last axis ---------------------------------------------------------------- */
+
+static sn_status check_scale(const sn_tensor *x, const sn_tensor *scale, const char *what,
+                             const char *name) {
+  sn_env *env = &x->ctx->env;
+  char tx[SN_SHAPE_TEXT], ts[SN_SHAPE_TEXT];
+  if (!scale) return SN_OK;
+  SN_FAIL_IF(env, scale->ctx != x->ctx, SN_ERR_ARGUMENT, "%s: inputs of two contexts", what);
+  SN_FAIL_IF(env, scale->type.rank != 1 || scale->type.dims[0] != x->type.dims[x->type.rank - 1],
+             SN_ERR_SHAPE, "%s: %s is not as long as the last axis: a %s, %s %s", what, name,
+             sn_shape_text(&x->type, tx), name, sn_shape_text(&scale->type, ts));
+  return SN_OK;
+}
+
+static sn_status check_norm(const sn_tensor *x, const sn_tensor *weight, const sn_tensor *bias,
+                            const char *what) {
+  char text[SN_SHAPE_TEXT];
+  SN_FAIL_IF(&x->ctx->env, x->type.rank < 1, SN_ERR_SHAPE, "%s: needs at least one axis: a %s",
+             what, sn_shape_text(&x->type, text));
+  SN_TRY(check_scale(x, weight, what, "weight"));
+  return check_scale(x, bias, what, "bias");
+}
+
+/* x / sqrt(mean x^2 + eps) over the last axis */
+static sn_tensor *scale_to_one(temporaries *t, sn_tensor *x, double eps) {
+  if (!x) return NULL;
+  const int last = x->type.rank - 1;
+  sn_tensor *n = note(t, sn_number(x->ctx, x->type.dtype, (double)x->type.dims[last]));
+  sn_tensor *least = note(t, sn_number(x->ctx, x->type.dtype, eps));
+  sn_tensor *squares = note(t, sn_elementwise(SN_OP_square, &x, 1));
+  sn_tensor *sum = note(t, sn_reduce(SN_OP_sum, squares, 1u << last, true));
+  sn_tensor *mean = note(t, sn_elementwise(SN_OP_div, (sn_tensor *[]){sum, n}, 2));
+  sn_tensor *raised = note(t, sn_elementwise(SN_OP_add, (sn_tensor *[]){mean, least}, 2));
+  sn_tensor *factor = note(t, sn_elementwise(SN_OP_rsqrt, &raised, 1));
+  return note(t, sn_elementwise(SN_OP_mul, (sn_tensor *[]){x, factor}, 2));
+}
+
+/* layerNorm x = c / sqrt(mean c^2 + eps) weight + bias, c = x - mean x: the mean is taken out
+ * before anything is squared, so large values with a small spread lose nothing */
+sn_tensor *sn_layer_norm(sn_tensor *x, sn_tensor *weight, sn_tensor *bias, double eps) {
+  if (!x) return NULL;
+  const sn_status status = check_norm(x, weight, bias, "layerNorm");
+  if (status) return sn_refuse(x->ctx, status);
+  temporaries t = {0};
+  const int last = x->type.rank - 1;
+  sn_tensor *f = FLOAT(x), *sum = REDUCE(sum, f, 1u << last, true);
+  if (!sum) return sn_finish(&t, NULL);
+  sn_tensor *mean = BINARY(div, sum, NUMBER_LIKE(sum, (double)x->type.dims[last]));
+  sn_tensor *y = scale_to_one(&t, BINARY(sub, f, mean), eps);
+  if (weight) y = BINARY(mul, y, weight);
+  return sn_finish(&t, bias ? BINARY(add, y, bias) : y);
+}
+
+/* rmsNorm x = x / sqrt(mean x^2 + eps) weight */
+sn_tensor *sn_rms_norm(sn_tensor *x, sn_tensor *weight, double eps) {
+  if (!x) return NULL;
+  const sn_status status = check_norm(x, weight, NULL, "rmsNorm");
+  if (status) return sn_refuse(x->ctx, status);
+  temporaries t = {0};
+  sn_tensor *y = scale_to_one(&t, FLOAT(x), eps);
+  return sn_finish(&t, weight ? BINARY(mul, y, weight) : y);
+}
+
+/* ---- cross-entropy --------------------------------------------------------------------------- */
+
+static sn_status check_labels(const sn_tensor *logits, const sn_tensor *labels) {
+  sn_env *env = &logits->ctx->env;
+  const sn_type *x = &logits->type, *y = &labels->type;
+  char tx[SN_SHAPE_TEXT], ty[SN_SHAPE_TEXT];
+  sn_type rows = *x;
+  rows.rank--;
+  SN_FAIL_IF(env, logits->ctx != labels->ctx, SN_ERR_ARGUMENT,
+             "softmaxCrossEntropy: inputs of two contexts");
+  SN_FAIL_IF(env, x->rank < 1 || x->dims[x->rank - 1] == 0, SN_ERR_SHAPE,
+             "softmaxCrossEntropy: logits need classes, not shape %s", sn_shape_text(x, tx));
+  SN_FAIL_IF(env, !sn_same_dims(y, &rows) && !sn_same_dims(y, x), SN_ERR_SHAPE,
+             "softmaxCrossEntropy: labels fit neither as classes nor as a distribution: logits %s, "
+             "labels %s",
+             sn_shape_text(x, tx), sn_shape_text(y, ty));
+  SN_FAIL_IF(env, !sn_same_dims(y, x) && y->dtype != SN_I32, SN_ERR_DTYPE,
+             "softmaxCrossEntropy: classes must be int32, not %s", sn_dtype_name(y->dtype));
+  SN_FAIL_IF(env, sn_same_dims(y, x) && !sn_dtype_is_float(y->dtype), SN_ERR_DTYPE,
+             "softmaxCrossEntropy: a distribution must be float, not %s", sn_dtype_name(y->dtype));
+  return SN_OK;
+}
+
+/* z = x - max x, the maximum as a constant: it cancels in n_c = log sum e^z - z_c, the loss of
+ * class c; loss = n_class, or sum_c p_c n_c for a distribution p (whatever p sums to) */
+sn_tensor *sn_softmax_cross_entropy(sn_tensor *logits, sn_tensor *labels) {
+  if (!logits || !labels) return NULL;
+  sn_context *ctx = logits->ctx;
+  const sn_status status = check_labels(logits, labels);
+  if (status) return sn_refuse(ctx, status);
+  temporaries t = {0};
+  sn_tensor *x = FLOAT(logits);
+  const int last = logits->type.rank - 1;
+  const uint32_t classes = 1u << last;
+  sn_tensor *top = UNARY(stop_gradient, REDUCE(max, x, classes, true));
+  sn_tensor *z = BINARY(sub, x, top);
+  const bool distribution = labels->type.rank == logits->type.rank;
+  sn_tensor *norm = UNARY(log, REDUCE(sum, UNARY(exp, z), classes, distribution));
+  if (distribution) {
+    sn_tensor *losses = BINARY(mul, labels, BINARY(sub, norm, z));
+    return sn_finish(&t, REDUCE(sum, losses, classes, false));
+  }
+  sn_type column = labels->type;
+  column.dims[column.rank++] = 1;
+  sn_tensor *class_ = T(sn_as_reshaped(labels, &column));
+  sn_tensor *zero = T(sn_number(ctx, x ? x->type.dtype : SN_F32, 0));
+  sn_tensor *picked =
+      WHERE(BINARY(equal, T(sn_index_along(ctx, &logits->type, last)), class_), z, zero);
+  return sn_finish(&t, BINARY(sub, norm, REDUCE(sum, picked, classes, false)));
+}

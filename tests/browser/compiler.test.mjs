@@ -1,0 +1,250 @@
+// The Compiler tab as a visitor uses it, in both browsers: programs become stages, kernels and a memory
+// plan; switches change them; mistakes are shown and mended. Pictures: build/screenshots.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { hasFirefox, openChromium, openFirefox, screenshot, watch } from './browsers.mjs';
+import { serve } from '../../scripts/serve.mjs';
+
+const BROWSERS = [
+  { name: 'Chromium', open: openChromium, there: true },
+  { name: 'Firefox', open: openFirefox, there: hasFirefox },
+];
+const PATIENCE_MS = 60_000;
+
+const DENSE = `function program(x, w) {
+  return sn.relu(sn.matmul(x, w).add(1));
+}
+const inputs = [sn.ones([4, 8]), sn.ones([8, 3])];
+`;
+
+/** In the page: what the tab shows, as data. */
+const read = () => {
+  const by = (id) => document.querySelector(`[data-testid=${id}]`);
+  const all = (selector) => [...document.querySelectorAll(selector)];
+  const canvas = by('graph');
+  return {
+    stages: all('[data-testid=stage]').map((stage) => ({
+      name: stage.dataset.name,
+      nodes: Number(stage.dataset.nodes),
+      current: stage.getAttribute('aria-current') === 'true',
+    })),
+    kernels: all('[data-testid=kernels] tbody tr').map((row) => ({
+      name: row.querySelector('th').textContent,
+      kind: row.querySelector('.kind').textContent,
+    })),
+    boxes: Number(canvas?.dataset.boxes ?? 0),
+    marked: Number(canvas?.dataset.marked ?? 0),
+    problem: by('program-problem')?.classList.contains('problem') ? by('program-problem').textContent : '',
+    compiled: by('program-problem')?.textContent.startsWith('Compiled') ?? false,
+    summary: by('compile-summary')?.textContent ?? '',
+    turn: Number(by('compile-summary')?.dataset.turn ?? 0),
+    blocks: all('[data-testid=memory] rect').length,
+    jit: by('switch-jit') !== null && !by('switch-jit').disabled,
+    note: by('measure-note')?.textContent ?? '',
+    effect: Number(by('effect-fuse')?.dataset.value ?? NaN),
+    overflow: document.documentElement.scrollWidth - innerWidth,
+  };
+};
+
+/** In the page: the text of a view of code, of which only the lines in sight exist. */
+const readCode = (id) => document.querySelector(`[data-testid=${id}] .cm-content`).textContent;
+
+/** In the page: how many pixels of the graph are painted. */
+const painted = () => {
+  const canvas = document.querySelector('[data-testid=graph]');
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  let count = 0;
+  for (let i = 3; i < data.length; i += 4) if (data[i] > 0) count++;
+  return count;
+};
+
+const chooseExample = (id) => {
+  const select = document.querySelector('[data-testid=example]');
+  select.value = id;
+  select.dispatchEvent(new Event('change'));
+};
+
+for (const { name, open, there } of BROWSERS) {
+  describe(`the Compiler tab in ${name}`, { skip: there ? false : 'not in this machine' }, () => {
+    let server, browser, page, faults;
+    const get = (id) => `[data-testid=${id}]`;
+
+    /** Asks the page until what it shows is as wanted. */
+    const until = async (wanted, what, limitMs = PATIENCE_MS) => {
+      const deadline = performance.now() + limitMs;
+      let seen;
+      do {
+        seen = await page.evaluate(read);
+        if (wanted(seen)) return seen;
+        await new Promise((wake) => setTimeout(wake, 50));
+      } while (performance.now() < deadline);
+      return assert.fail(`never ${what}: ${JSON.stringify(seen)}`);
+    };
+    const compiled = (state) => state.compiled && state.problem === '' && state.stages.length > 0;
+    const example = async (id) => {
+      const { turn } = await page.evaluate(read);
+      await page.evaluate(chooseExample, id);
+      return until((state) => compiled(state) && state.turn > turn, `compiled ${id}`);
+    };
+    const write = async (source) => {
+      await page.click(`${get('program-editor')} .cm-content`);
+      await page.keyboard.down('Control');
+      await page.keyboard.press('a');
+      await page.keyboard.up('Control');
+      // Typed line by line, as an editor that indents would otherwise indent twice.
+      await page.keyboard.press('Delete');
+      await page.evaluate((text) => navigator.clipboard === undefined || document.execCommand('insertText', false, text), source);
+    };
+    const nodes = ({ stages }) => stages.at(-1).nodes;
+
+    before(async () => {
+      server = await serve({ port: 0 });
+      browser = await open();
+      page = await browser.newPage();
+      await (page.setViewportSize ?? page.setViewport).call(page, { width: 1280, height: 800 });
+      faults = watch(page, server.url);
+    });
+    after(async () => {
+      await browser?.close();
+      await server?.close();
+    });
+
+    test('the training page loads without it; the tab opens it, and the address keeps it', async () => {
+      const asked = [];
+      page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+      await page.goto(server.url);
+      await page.waitForSelector(get('tab-compiler'));
+      await page.waitForSelector(`${get('start')}:not([disabled])`);
+      assert.deepEqual(asked.filter((path) => /\/(tab|lab|layout)-/.test(path)), []);
+      await page.click(get('tab-compiler'));
+      await until(compiled, 'compiled');
+      assert.ok(asked.some((path) => /\/tab-/.test(path)));
+      assert.match(page.url(), /#compiler$/);
+    });
+
+    test('every example compiles: stages, fewer nodes at the end than at the start, kernels', async (t) => {
+      const ids = await page.evaluate(() => [...document.querySelector('[data-testid=example]').options].map(({ value }) => value));
+      assert.ok(ids.length >= 6, ids.join());
+      for (const id of [...ids.slice(1), ids[0]]) {
+        const state = await example(id);
+        const counts = state.stages.map((stage) => stage.nodes);
+        assert.equal(state.stages[0].name, 'trace');
+        assert.equal(state.stages.at(-1).name, 'groups');
+        assert.ok(counts.at(-1) <= counts[0], `${id}: ${counts}`);
+        assert.ok(state.kernels.length >= 1 && state.kernels.length < counts.at(-1), `${id}: ${state.kernels.length} kernels`);
+        for (const { name: kernel, kind } of state.kernels) {
+          assert.ok(kernel.length > 0);
+          assert.match(kind, /^(map|scalar|reduce|row|contraction|ready)$/);
+        }
+        t.diagnostic(`${id}: ${state.summary}`);
+      }
+      const mlp = await example('mlp');
+      assert.ok(nodes(mlp) < mlp.stages[0].nodes, 'the passes have something to do in a training step');
+    });
+
+    test('the graph of a stage is drawn, before and after', async () => {
+      await example('dense');
+      await until(({ boxes }) => boxes > 0, 'a graph was drawn');
+      assert.ok(await page.evaluate(painted) > 1000);
+      await example('mlp');
+      await page.click('[data-testid=stage][data-name=simplify]');
+      const after_ = await until(({ stages, marked, boxes }) => boxes > 50 && marked === 0 && stages.some(({ name: stage, current }) => stage === 'simplify' && current), 'drew the stage');
+      await page.click(get('show-before'));
+      const before_ = await until(({ marked }) => marked > 0, 'marked what the pass removes');
+      assert.ok(before_.boxes > after_.boxes);
+      if (name === 'Chromium') await screenshot(page, 'compiler-simplify');
+      await page.click(get('show-after'));
+      await page.click('[data-testid=stage][data-name=groups]');
+    });
+
+    test('a box can be chosen with the keyboard, and says what it is', async () => {
+      await example('softmax');
+      await until(({ boxes, stages }) => boxes > 0 && boxes <= nodes({ stages }), 'drew softmax');
+      await page.focus(get('graph'));
+      await page.keyboard.press('n');
+      assert.match(await page.evaluate(() => document.querySelector('[data-testid=node-details]').textContent), /float32/);
+      await page.keyboard.press('Escape');
+    });
+
+    test('a pass that is switched off changes the graph, and fusion the kernels', async () => {
+      const all = await example('mlp');
+      const last = ({ stages }) => stages.findLast(({ name: stage }) => stage === 'dce').nodes;
+      const flip = async (pass, wanted, what) => {
+        const { turn } = await page.evaluate(read);
+        await page.evaluate((id) => document.querySelector(`[data-testid=${id}]`).click(), `switch-${pass}`);
+        return until((state) => compiled(state) && state.turn > turn && wanted(state), what);
+      };
+      await flip('simplify', (state) => last(state) > last(all), 'more nodes without simplify');
+      await flip('simplify', (state) => last(state) === last(all), 'as many nodes as before');
+      await flip('fuse', ({ kernels }) => kernels.length > 2 * all.kernels.length, 'more kernels without fusion');
+      await flip('fuse', ({ kernels }) => kernels.length === all.kernels.length, 'as many kernels as before');
+    });
+
+    test('the tabs go by arrow keys: kernels, their code, memory, C', async () => {
+      await page.focus(get('tab-stages'));
+      await page.keyboard.press('ArrowRight');
+      const chosen = await page.evaluate(() => [document.activeElement.dataset.testid, document.activeElement.getAttribute('aria-selected'), document.getElementById('view-stages').hidden, document.getElementById('view-kernels').hidden]);
+      assert.deepEqual(chosen, ['tab-kernels', 'true', true, false]);
+      const { jit } = await page.evaluate(read);
+      assert.match(await page.evaluate(readCode, 'kernel-code'), /matmul/);
+      await page.click(get('kernel-wat'));
+      const wat = jit ? /\(module/ : /no code was made/;
+      const deadline = performance.now() + PATIENCE_MS;
+      let text;
+      do text = await page.evaluate(readCode, 'kernel-code');
+      while (!wat.test(text) && performance.now() < deadline);
+      assert.match(text, wat);
+      if (name === 'Chromium') await screenshot(page, 'compiler-kernels');
+      await page.click(get('kernel-loops'));
+      await page.click(get('tab-memory'));
+      await until(({ blocks }) => blocks >= 5, 'showed the blocks of the arena');
+      if (name === 'Chromium') await screenshot(page, 'compiler-memory');
+      await page.click(get('tab-stages'));
+    });
+
+    test('a mistake is shown where it is, and goes when it is mended', async () => {
+      await example('dense');
+      await write(DENSE);
+      const good = await until((state) => compiled(state) && state.stages[0].nodes < 12, 'compiled what was written');
+      await write(DENSE.replace('sn.relu(', 'sn.relu(('));
+      const broken = await until(({ problem }) => problem !== '', 'said what is wrong');
+      assert.match(broken.problem, /^Line \d+: SyntaxError/);
+      assert.equal(broken.kernels.length, good.kernels.length, 'what was shown last stays');
+      await write(DENSE.replace('[8, 3]', '[7, 3]'));
+      const { problem } = await until((state) => /matmul/.test(state.problem), 'said which op');
+      assert.match(problem, /^Line 2: ShapeError: matmul: inner dimensions differ/);
+      await write(DENSE.replace('const inputs', 'const imputs'));
+      await until((state) => /no array called inputs/.test(state.problem), 'said what is missing');
+      await write(DENSE);
+      await until((state) => compiled(state) && nodes(state) === nodes(good), 'recovered');
+    });
+
+    test('a program that never ends is stopped, and the next one compiles', async () => {
+      await write(DENSE.replace('return', 'for (;;); return'));
+      await until(({ problem }) => /^Stopped: no answer/.test(problem), 'was stopped');
+      await write(DENSE);
+      await until(compiled, 'compiled the next one');
+    });
+
+    test('the effect of each switch is measured', async (t) => {
+      // One kernel of hundreds of operations, or hundreds of kernels.
+      await example('building');
+      await page.click(get('measure'));
+      const { effect, note } = await until((state) => /Medians of \d+ rounds/.test(state.note), 'measured', 2 * PATIENCE_MS);
+      assert.ok(effect > 1.2, `without fusion the time of a run is × ${effect}`);
+      t.diagnostic(`fusion: × ${effect}; ${note}`);
+      if (name === 'Chromium') await screenshot(page, 'compiler-measured');
+    });
+
+    test('nothing overflows, on a phone neither; no errors, no requests to elsewhere', async () => {
+      assert.ok((await page.evaluate(read)).overflow <= 0);
+      await (page.setViewportSize ?? page.setViewport).call(page, { width: 390, height: 844 });
+      for (const tab of ['kernels', 'memory', 'c', 'stages']) {
+        await page.click(get(`tab-${tab}`));
+        assert.ok((await page.evaluate(read)).overflow <= 0, tab);
+      }
+      if (name === 'Chromium') await screenshot(page, 'compiler-phone');
+      assert.deepEqual(faults, []);
+    });
+  });
+}

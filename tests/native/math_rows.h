@@ -1,0 +1,116 @@
+/* math_rows.h - the functions among the rows of ops.def, those with a bound in ULP that are more
+ * than an instruction, as C functions: scalar, a vector at a time, and their exact counterparts. */
+#ifndef SN_TESTS_MATH_ROWS_H
+#define SN_TESTS_MATH_ROWS_H
+
+#include "graph/ops.h"
+#include "graph/vocabulary.h"
+#include "kernels/simd.h"
+#include "math_reference.h"
+
+/* Vectors of the two types are filled and emptied through memory: lanes of x and y to lanes of out.
+ */
+typedef struct math_row {
+  sn_op op;
+  float (*f32)(float x, float y);
+  void (*vf32)(const float *x, const float *y, float *out);
+  double (*exact_f32)(double x, double y);
+  double (*f64)(double x, double y);
+  void (*vf64)(const double *x, const double *y, double *out);
+  long double (*exact_f64)(long double x, long double y);
+} math_row;
+
+#define SCALAR(id, T, dtype, expr)                  \
+  static inline T scalar_##dtype##_##id(T a, T b) { \
+    (void)a, (void)b;                               \
+    return (expr);                                  \
+  }
+#define VECTOR(id, T, dtype, expr)                                           \
+  static inline void vector_##dtype##_##id(const T *x, const T *y, T *out) { \
+    const v##dtype a = sn_v##dtype##_load(x), b = sn_v##dtype##_load(y);     \
+    (void)a, (void)b;                                                        \
+    sn_v##dtype##_store(out, (expr));                                        \
+  }
+
+#define SN_WORDS_F32
+#include "graph/words.h"
+#define EW_F(id, n, f, c, lo, hi, u, d, xf) SCALAR(id, float, f32, xf)
+#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi) SCALAR(id, float, f32, xf)
+#include "graph/ops.def"
+
+#define SN_WORDS_F64
+#include "graph/words.h"
+#define EW_F(id, n, f, c, lo, hi, u, d, xf) SCALAR(id, double, f64, xf)
+#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi) SCALAR(id, double, f64, xf)
+#include "graph/ops.def"
+
+#define SN_WORDS_VF32
+#include "graph/words.h"
+#define EW_F(id, n, f, c, lo, hi, u, d, xf) VECTOR(id, float, f32, xf)
+#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi) VECTOR(id, float, f32, xf)
+#include "graph/ops.def"
+
+#define SN_WORDS_VF64
+#include "graph/words.h"
+#define EW_F(id, n, f, c, lo, hi, u, d, xf) VECTOR(id, double, f64, xf)
+#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi) VECTOR(id, double, f64, xf)
+#include "graph/ops.def"
+#include "graph/words.h" /* removes them */
+
+static const math_row math_rows[] = {
+#define MATH_ROW(id)                                                  \
+  {SN_OP_##id,      scalar_f32_##id, vector_f32_##id, exact_f32_##id, \
+   scalar_f64_##id, vector_f64_##id, exact_f64_##id},
+#define EW_F(id, ...) MATH_ROW(id)
+#define EW_FI(id, ...) MATH_ROW(id)
+#include "graph/ops.def"
+};
+#define MATH_ROW_COUNT (sizeof math_rows / sizeof *math_rows)
+
+static inline bool math_row_is_function(const math_row *row) {
+  const sn_op_info *op = sn_op_describe(row->op);
+  return op->ulp > 0 && op->cost >= SN_COSTLY;
+}
+
+/* ---- arguments ---- */
+
+/* Well mixed bits of a counter (splitmix64). */
+static inline uint64_t mixed(uint64_t counter) {
+  uint64_t z = counter + UINT64_C(0x9e3779b97f4a7c15);
+  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+  return z ^ (z >> 31);
+}
+
+/* A third each: any bit pattern; |x| up to 30; |x| below 2^30 with all exponents down to 2^-34. */
+static inline double sample_f64(uint64_t i) {
+  const uint64_t random = mixed(i);
+  if (i % 3 == 0) return sn_f64_from_bits(random);
+  const double unit = (double)(random >> 11) * 0x1p-53;
+  const double sign = random & 1 ? -1 : 1;
+  if (i % 3 == 1) return sign * unit * 30;
+  return sign * ldexp(1 + unit, (int)(random & 63) - 34);
+}
+
+/* The second argument for x: an exponent for which x^y is anywhere in the type's range, or a number
+ * within 2^+-30 of x (in float64 as well: that is where angles and remainders are of interest); one
+ * time of four any number. */
+static inline double second_argument(sn_op op, double x, bool single, uint64_t counter) {
+  const uint64_t random = mixed(counter);
+  if ((random & 3) == 0)
+    return single ? (double)sn_f32_from_bits((uint32_t)(random >> 32))
+                  : sn_f64_from_bits(mixed(random));
+  const double unit = (double)(random >> 32) * 0x1p-32;
+  double y;
+  if (op == SN_OP_pow) {
+    const double range = single ? 284 : 2110, target = unit * range - range * 0.54;
+    y = target / log2(fabs(x));
+    if ((random & 3) == 1) y = nearbyint(y);
+  } else {
+    const int shift = (int)(random >> 8 & 63) - 32;
+    y = ldexp(x * (1 + unit), -shift) * ((random & 3) == 1 ? 1 : -1);
+  }
+  return single ? (double)(float)y : y;
+}
+
+#endif

@@ -1,0 +1,83 @@
+// What a switch is worth: the same program in two labs that differ in nothing else, sampled in turn, so
+// that whatever else the machine does falls on both. The figure is the median of the ratios of rounds.
+
+import { Lab } from './lab.ts';
+import type { Engine, PassesOff } from './protocol.ts';
+
+export interface Setting {
+  engine: Engine;
+  off: PassesOff;
+}
+
+export interface Effect {
+  /** Time of the second setting over that of the first. */
+  run: number;
+  compile: number;
+}
+
+const ROUNDS = 9;
+/** Not counted: the caches get used to two labs in turn. */
+const FIRST_ROUNDS = 2;
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const half = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
+}
+
+export class Experiment {
+  private readonly labs = new Set<Lab>();
+  private readonly first: Lab;
+  private readonly runs: number[] = [];
+  private readonly compiles: number[] = [];
+  private stopped = false;
+
+  constructor(
+    private readonly source: string,
+    private readonly base: Setting,
+  ) {
+    this.first = this.lab(base.engine);
+  }
+
+  /** Prepares the program as it is. */
+  async open(): Promise<void> {
+    await this.first.prepare(this.source, this.base.off);
+  }
+
+  /** Median times of the program as it is, ms. */
+  get times(): { runMs: number; compileMs: number; rounds: number } {
+    return { runMs: median(this.runs), compileMs: median(this.compiles), rounds: this.runs.length };
+  }
+
+  async compare({ engine, off }: Setting): Promise<Effect> {
+    const second = this.lab(engine);
+    try {
+      await second.prepare(this.source, off);
+      const ratios: Effect[] = [];
+      for (let round = -FIRST_ROUNDS; round < ROUNDS && !this.stopped; round++) {
+        const a = await this.first.sample();
+        const b = await second.sample();
+        if (round < 0) continue;
+        this.runs.push(a.runMs);
+        this.compiles.push(a.compileMs);
+        ratios.push({ run: b.runMs / a.runMs, compile: b.compileMs / a.compileMs });
+      }
+      return { run: median(ratios.map(({ run }) => run)), compile: median(ratios.map(({ compile }) => compile)) };
+    } finally {
+      second.close();
+      this.labs.delete(second);
+    }
+  }
+
+  /** Ends all labs; what was under way rejects. */
+  stop(): void {
+    this.stopped = true;
+    for (const lab of this.labs) lab.close();
+  }
+
+  private lab(engine: Engine): Lab {
+    const lab = new Lab(engine);
+    this.labs.add(lab);
+    return lab;
+  }
+}

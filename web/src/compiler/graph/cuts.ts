@@ -1,0 +1,38 @@
+// Which values go through memory from one kernel to another. A view stands for the value it looks at, so
+// what a kernel reads through one comes from the kernel that wrote that value.
+
+import type { Stage, StageEdge } from '../report.ts';
+
+/** A value that one kernel wrote and another reads. */
+export interface Cut {
+  edge: StageEdge;
+  from: number;
+  to: number;
+}
+
+/** The kernel that wrote what a node is or looks at; null: nobody did, as for arguments. */
+function writers({ nodes, edges }: Stage): Map<number, number | null> {
+  const inputs = new Map<number, number[]>();
+  for (const { from, to } of edges) {
+    const list = inputs.get(to);
+    if (list === undefined) inputs.set(to, [from]);
+    else list.push(from);
+  }
+  const found = new Map<number, number | null>();
+  // Stages list a node after what it reads.
+  for (const { id, group } of nodes) {
+    const [seen, ...others] = inputs.get(id) ?? [];
+    const isView = group === null && seen !== undefined && others.length === 0;
+    found.set(id, isView ? (found.get(seen) ?? null) : group);
+  }
+  return found;
+}
+
+export function cutsOf(stage: Stage): Cut[] {
+  const writer = writers(stage);
+  const group = new Map(stage.nodes.map((node) => [node.id, node.group]));
+  return stage.edges.flatMap((edge) => {
+    const [from, to] = [writer.get(edge.from) ?? null, group.get(edge.to) ?? null];
+    return from === null || to === null || from === to ? [] : [{ edge, from, to }];
+  });
+}

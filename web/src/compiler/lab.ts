@@ -1,0 +1,52 @@
+// The page's end of a lab: a core of one configuration in a worker of its own. A lab that was ended or
+// got stuck starts again with the next question.
+
+import type { Engine, LabMethods, Opened, PassesOff, Sample } from './protocol.ts';
+import type { Report } from './report.ts';
+import { Rpc } from './rpc.ts';
+
+const OPEN_MS = 30_000;
+/** A program that takes longer to trace and compile is taken for one that never ends. */
+const INSPECT_MS = 10_000;
+const PREPARE_MS = 60_000;
+
+export class Lab {
+  private readonly rpc = new Rpc<LabMethods>(
+    () => new Worker(new URL('./workers/lab.ts', import.meta.url), { type: 'module', name: 'lab' }),
+  );
+  private opened: Promise<Opened> | null = null;
+
+  constructor(private readonly engine: Engine) {}
+
+  open(): Promise<Opened> {
+    if (this.opened === null || !this.rpc.alive) this.opened = this.rpc.ask('open', [this.engine], OPEN_MS);
+    return this.opened;
+  }
+
+  async inspect(source: string, off: PassesOff): Promise<Report> {
+    await this.open();
+    return this.rpc.ask('inspect', [source, off], INSPECT_MS);
+  }
+
+  wat(kernel: number): Promise<string> {
+    return this.rpc.ask('wat', [kernel], INSPECT_MS);
+  }
+
+  c(): Promise<string> {
+    return this.rpc.ask('c', [], INSPECT_MS);
+  }
+
+  async prepare(source: string, off: PassesOff): Promise<number> {
+    await this.open();
+    return this.rpc.ask('prepare', [source, off], PREPARE_MS);
+  }
+
+  sample(): Promise<Sample> {
+    return this.rpc.ask('sample', [], PREPARE_MS);
+  }
+
+  close(): void {
+    this.rpc.end();
+    this.opened = null;
+  }
+}

@@ -1,0 +1,36 @@
+// Asks the layout worker, one layout at a time: a new request cancels the one before. Layouts are
+// kept with the drawing they belong to, so going back to a stage is immediate.
+
+import { layoutRequest, scene, type Drawing, type Scene } from './graph/scene.ts';
+import type { LayoutMethods } from './protocol.ts';
+import { Rpc } from './rpc.ts';
+
+const LIMIT_MS = 60_000;
+
+export class Layouter {
+  private readonly rpc = new Rpc<LayoutMethods>(
+    () => new Worker(new URL('./workers/layout.ts', import.meta.url), { type: 'module', name: 'layout' }),
+  );
+  private busy = false;
+
+  /** Null when another request came in between. */
+  async place(drawing: Drawing): Promise<Scene | null> {
+    if (this.busy) this.rpc.end();
+    this.busy = true;
+    const request = layoutRequest(drawing);
+    try {
+      const layout = await this.rpc.ask('layout', [request], LIMIT_MS);
+      this.busy = false;
+      return scene(drawing, request, layout);
+    } catch (error) {
+      if (error instanceof Error && error.name === 'Cancelled') return null;
+      this.busy = false;
+      throw error;
+    }
+  }
+
+  cancel(): void {
+    if (this.busy) this.rpc.end();
+    this.busy = false;
+  }
+}

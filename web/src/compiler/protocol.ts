@@ -1,0 +1,87 @@
+// Questions to the lab and to the layouter, each with its answer. Every question has a number, under
+// which its answer comes back.
+
+import type { Report } from './report.ts';
+
+/** What needs a core of its own: these cannot change after init. */
+export interface Engine {
+  /** Lanes; 0: one per core. */
+  threads: number;
+  jit: boolean;
+  relaxedSimd: boolean;
+}
+
+/** Passes that are off, by name; all others run. */
+export type PassesOff = readonly string[];
+
+export interface Opened {
+  threads: number;
+  jit: boolean;
+  relaxedSimd: boolean;
+  isa: string;
+  reasons: string[];
+  passes: string[];
+}
+
+export interface Sample {
+  /** Trace to program, ms. */
+  compileMs: number;
+  /** One call, ms. */
+  runMs: number;
+}
+
+/** What went wrong in a program, and where in its text (from 1) if that is known. */
+export interface Problem {
+  name: string;
+  message: string;
+  hint: string;
+  line: number | null;
+  column: number | null;
+}
+
+export interface LabMethods {
+  open(engine: Engine): Opened;
+  inspect(source: string, off: PassesOff): Report;
+  /** WebAssembly text of a kernel of the last report, or why it has none. */
+  wat(kernel: number): string;
+  /** The program of the last report as C. */
+  c(): string;
+  /** Compiles the program for `sample`; returns the time of one call, ms. */
+  prepare(source: string, off: PassesOff): number;
+  sample(): Sample;
+}
+
+export interface LayoutRequest {
+  widths: Float32Array;
+  heights: Float32Array;
+  /** Pairs of places in widths: from, to. */
+  edges: Uint32Array;
+}
+
+export interface Layout {
+  /** Centres of the nodes: x, y. */
+  centres: Float32Array;
+  /** Points of all edges: x, y. */
+  points: Float32Array;
+  /** Where in `points` each edge begins (in points), and one more for the end. */
+  starts: Uint32Array;
+  width: number;
+  height: number;
+}
+
+export interface LayoutMethods {
+  layout(request: LayoutRequest): Layout;
+}
+
+type Methods<M> = { [K in keyof M]: (...args: never[]) => unknown };
+
+export interface Question<M extends Methods<M>> {
+  id: number;
+  method: keyof M;
+  args: unknown[];
+}
+
+export type Answer = { id: number } & (
+  | { ok: true; value: unknown }
+  | { ok: false; problem: Problem }
+);

@@ -1,0 +1,14 @@
+// What a compile tells: an inspection of the package as plain data, so that it can be posted.
+
+import type { InspectedKernel, Inspection } from 'sinter';
+
+export type { MemoryBlock, Stage, StageEdge, StageNode } from 'sinter';
+
+export type Kernel = Omit<InspectedKernel, 'wat'>;
+
+export interface Report extends Omit<Inspection, 'kernels' | 'cSource' | 'dispose'> {
+  kernels: Kernel[];
+}
+
+/** The last stage whose nodes are values, and the one in which they know their kernels. */
+export const GROUPS = 'groups';

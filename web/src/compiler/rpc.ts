@@ -1,0 +1,85 @@
+// The page's end of a worker that answers questions. A worker that stays silent for too long is
+// ended, and so is one whose answer nobody wants any more; the next question starts a new one.
+
+import type { Answer, Problem } from './protocol.ts';
+
+export class ProblemError extends Error {
+  constructor(readonly problem: Problem) {
+    super(problem.message);
+    this.name = problem.name;
+  }
+}
+
+const problem = (name: string, message: string, hint = ''): ProblemError =>
+  new ProblemError({ name, message, hint, line: null, column: null });
+
+interface Waiting {
+  resolve(value: unknown): void;
+  reject(error: ProblemError): void;
+  timer: number;
+}
+
+type Call<M, K extends keyof M> = M[K] extends (...args: infer A) => infer R
+  ? { args: A; result: R }
+  : never;
+
+export class Rpc<M> {
+  private worker: Worker | null = null;
+  private readonly waiting = new Map<number, Waiting>();
+  private next = 0;
+
+  constructor(private readonly start: () => Worker) {}
+
+  /** True once a worker was started and not ended. */
+  get alive(): boolean {
+    return this.worker !== null;
+  }
+
+  ask<K extends keyof M & string>(
+    method: K,
+    args: Call<M, K>['args'],
+    limitMs: number,
+  ): Promise<Call<M, K>['result']> {
+    this.worker ??= this.open();
+    const id = this.next++;
+    return new Promise((resolve, reject) => {
+      const timer = window.setTimeout(() => {
+        const seconds = Math.round(limitMs / 1000);
+        this.end(problem('Stopped', `no answer after ${seconds} s`, 'Is there a loop that never ends?'));
+      }, limitMs);
+      this.waiting.set(id, { resolve: resolve as (value: unknown) => void, reject, timer });
+      this.worker?.postMessage({ id, method, args });
+    });
+  }
+
+  /** Ends the worker; what was asked is rejected. */
+  end(reason = problem('Cancelled', 'cancelled')): void {
+    this.worker?.terminate();
+    this.worker = null;
+    const given = [...this.waiting.values()];
+    this.waiting.clear();
+    for (const { reject, timer } of given) {
+      clearTimeout(timer);
+      reject(reason);
+    }
+  }
+
+  private open(): Worker {
+    const worker = this.start();
+    worker.addEventListener('message', (event: MessageEvent<Answer>) => this.receive(event.data));
+    worker.addEventListener('error', (event) => {
+      event.preventDefault();
+      this.end(problem('WorkerError', event.message || 'the worker could not be loaded'));
+    });
+    return worker;
+  }
+
+  private receive(answer: Answer): void {
+    const waiting = this.waiting.get(answer.id);
+    if (waiting === undefined) return;
+    this.waiting.delete(answer.id);
+    clearTimeout(waiting.timer);
+    if (answer.ok) waiting.resolve(answer.value);
+    else waiting.reject(new ProblemError(answer.problem));
+  }
+}

@@ -1,0 +1,219 @@
+// The Compiler tab: a program, its stages, kernels, memory and C, and switches. Loaded when it is first
+// opened, so that the training page starts without it.
+
+import '../style/compiler.css';
+import { download } from '../views/download.ts';
+import { create, element, inside, setText } from '../views/dom.ts';
+import { bytes, count, plural, significant } from '../views/format.ts';
+import { Tabs } from '../views/tabs.ts';
+import { Experiment } from './experiment.ts';
+import { Lab } from './lab.ts';
+import panel from './panel.html?raw';
+import { EXAMPLES } from './programs.ts';
+import type { Problem } from './protocol.ts';
+import type { Report } from './report.ts';
+import { ProblemError } from './rpc.ts';
+import { CodeView } from './views/code-view.ts';
+import { Editor } from './views/editor.ts';
+import { KernelsView, scaled } from './views/kernels.ts';
+import { MemoryView } from './views/memory.ts';
+import { StagesView } from './views/stages.ts';
+import { Switches } from './views/switches.ts';
+
+/** Waits for the end of a word, not for that of a thought. */
+const TYPING_MS = 350;
+
+export interface Surroundings {
+  /** Something is about to be timed: nothing else should use the cores. */
+  quiet(): void;
+}
+
+export class CompilerTab {
+  private readonly editor: Editor;
+  private readonly stages: StagesView;
+  private readonly kernels: KernelsView;
+  private readonly memory: MemoryView;
+  private readonly c: CodeView;
+  private readonly switches: Switches;
+  private readonly measureButton: HTMLButtonElement;
+  private lab: Lab;
+  private typing: number | undefined;
+  /** The newest compile that was asked for; older answers are dropped. */
+  private asked = 0;
+  private report: Report | null = null;
+  private experiment: Experiment | null = null;
+  private cIsOf: Report | null = null;
+  private view = 'view-stages';
+
+  constructor(
+    root: HTMLElement,
+    private readonly surroundings: Surroundings,
+  ) {
+    root.innerHTML = panel;
+    this.editor = new Editor(element('program-editor'), () => this.edited());
+    this.stages = new StagesView(new CodeView(element('stage-text'), 'The stage as text'));
+    this.kernels = new KernelsView(new CodeView(element('kernel-code'), 'Code of the kernel'), (kernel) => this.lab.wat(kernel));
+    this.memory = new MemoryView();
+    this.c = new CodeView(element('c-code'), 'The program as C');
+    this.switches = new Switches(({ engine }) => {
+      this.forgetMeasurements();
+      this.changeEngine(engine);
+    });
+    this.lab = new Lab(this.switches.current.engine);
+    this.measureButton = element<HTMLButtonElement>('measure');
+    this.measureButton.addEventListener('click', () => void this.measure());
+    element('c-save').addEventListener('click', () => download('program.c', 'text/x-c', this.c.text));
+    const tabs = new Tabs(inside(root, '[role=tablist]'), (view) => this.chooseView(view));
+    tabs.show(this.view);
+    this.fillExamples();
+  }
+
+  private fillExamples(): void {
+    const select = element<HTMLSelectElement>('example');
+    for (const { id, title } of EXAMPLES) {
+      const option = create('option', '', title);
+      option.value = id;
+      select.append(option);
+    }
+    const open = (): void => {
+      this.editor.text = EXAMPLES.find(({ id }) => id === select.value)?.source ?? '';
+      this.forgetMeasurements();
+      void this.compile();
+    };
+    select.addEventListener('change', open);
+    open();
+  }
+
+  private edited(): void {
+    clearTimeout(this.typing);
+    this.forgetMeasurements();
+    this.typing = window.setTimeout(() => void this.compile(), TYPING_MS);
+  }
+
+  private engineKey = JSON.stringify({ threads: 0, jit: true, relaxedSimd: true });
+
+  /** A core keeps its engine for life: another engine is another lab. */
+  private changeEngine(engine: typeof this.switches.current.engine): void {
+    const key = JSON.stringify(engine);
+    if (key !== this.engineKey) {
+      this.engineKey = key;
+      this.lab.close();
+      this.lab = new Lab(engine);
+    }
+    void this.compile();
+  }
+
+  private async compile(): Promise<void> {
+    clearTimeout(this.typing);
+    const turn = ++this.asked;
+    const { lab } = this;
+    try {
+      this.switches.show(await lab.open());
+      const report = await lab.inspect(this.editor.text, this.switches.current.off);
+      if (turn !== this.asked) return;
+      this.showReport(report);
+      element('compile-summary').dataset.turn = String(turn);
+    } catch (error) {
+      if (turn === this.asked) this.showProblem(error);
+    }
+  }
+
+  private showReport(report: Report): void {
+    this.report = report;
+    this.sayProblem(null, `Compiled in ${significant(report.compileMs, 2)} ms. Edit it: everything follows.`);
+    const [first, last] = [report.stages[0], report.stages.at(-1)];
+    const parts = [
+      `${count(first?.nodes.length ?? 0)} → ${plural(last?.nodes.length ?? 0, 'node')}`,
+      plural(report.kernels.length, 'kernel'),
+      `${scaled(report.flops)}FLOP`,
+      bytes(report.bytes),
+    ];
+    setText(element('compile-summary'), parts.join(' · '));
+    this.stages.show(report);
+    this.kernels.show(report);
+    this.memory.show(report);
+    this.measureButton.disabled = false;
+    if (this.view === 'view-c') void this.showC();
+  }
+
+  /** What was shown last stays, so that a slip of the pen does not empty the page. */
+  private showProblem(error: unknown): void {
+    const problem: Problem =
+      error instanceof ProblemError
+        ? error.problem
+        : { name: 'Error', message: String(error), hint: '', line: null, column: null };
+    if (problem.name === 'Cancelled') return;
+    const at = problem.name === 'SyntaxError' ? this.editor.syntaxError() : null;
+    this.sayProblem({ ...problem, line: at?.line ?? problem.line, column: at?.column ?? problem.column });
+    this.measureButton.disabled = true;
+  }
+
+  private sayProblem(problem: Problem | null, otherwise = ''): void {
+    const line = element('program-problem');
+    line.classList.toggle('problem', problem !== null);
+    this.editor.mark(problem);
+    if (problem === null) {
+      setText(line, otherwise);
+      return;
+    }
+    const where = problem.line === null ? '' : `Line ${problem.line}: `;
+    const hint = problem.hint === '' ? '' : ` (${problem.hint})`;
+    setText(line, `${where}${problem.name}: ${problem.message}${hint}`);
+  }
+
+  private chooseView(view: string): void {
+    this.view = view;
+    if (view === 'view-c') void this.showC();
+  }
+
+  private async showC(): Promise<void> {
+    const { report } = this;
+    if (report === null || this.cIsOf === report) return;
+    this.cIsOf = report;
+    let text: string | null = null;
+    try {
+      text = await this.lab.c();
+    } catch (error) {
+      if (this.report === report) this.c.show(`/* ${error instanceof Error ? error.message : String(error)} */`, 'c');
+    }
+    element<HTMLButtonElement>('c-save').disabled = text === null;
+    if (text !== null && this.report === report) this.c.show(text, 'c');
+  }
+
+  private forgetMeasurements(): void {
+    this.experiment?.stop();
+    this.experiment = null;
+    this.switches.clearEffects();
+    setText(this.measureButton, 'Measure each');
+    setText(element('measure-note'), 'Each switch alone, against all the others as they are.');
+  }
+
+  private async measure(): Promise<void> {
+    if (this.experiment !== null) return this.forgetMeasurements();
+    this.surroundings.quiet();
+    this.switches.clearEffects();
+    const comparisons = this.switches.comparisons();
+    const experiment = new Experiment(this.editor.text, this.switches.current);
+    this.experiment = experiment;
+    setText(this.measureButton, 'Stop');
+    const note = element('measure-note');
+    try {
+      setText(note, 'Getting warm…');
+      await experiment.open();
+      for (const [i, comparison] of comparisons.entries()) {
+        setText(note, `Measuring ${comparison.name}, ${i + 1} of ${comparisons.length}…`);
+        const effect = await experiment.compare(comparison.other);
+        if (this.experiment !== experiment) return;
+        this.switches.setEffect(comparison, effect);
+      }
+      const { runMs, compileMs, rounds } = experiment.times;
+      setText(note, `As it is: a run takes ${significant(runMs)} ms, compiling ${significant(compileMs)} ms. Medians of ${rounds} rounds, both sides in turn.`);
+    } catch (error) {
+      if (this.experiment !== experiment) return;
+      setText(note, `Stopped: ${error instanceof Error ? error.message : String(error)}`);
+    }
+    experiment.stop();
+    this.experiment = null;
+    setText(this.measureButton, 'Measure each');
+  }
+}

@@ -1,0 +1,66 @@
+// What there is to say about a box of the graph: a node, or a kernel.
+
+import { bytes, count } from '../../views/format.ts';
+import { cutsOf } from '../graph/cuts.ts';
+import { shapeText, type Scene } from '../graph/scene.ts';
+import type { Kernel, Report, Stage } from '../report.ts';
+
+export interface Line {
+  label: string;
+  value: string;
+}
+
+const MAX_NAMED = 8;
+
+function list(items: string[], between = ', '): string {
+  const distinct = [...new Set(items)];
+  const named = distinct.slice(0, MAX_NAMED).join(between);
+  const more = distinct.length - MAX_NAMED;
+  return more > 0 ? `${named} and ${more} more` : named;
+}
+
+function namesOf({ nodes }: Stage): (id: number) => string {
+  const ops = new Map(nodes.map(({ id, op }) => [id, op]));
+  return (id) => `%${id} ${ops.get(id) ?? ''}`;
+}
+
+function describeKernel(stage: Stage, kernel: Kernel): Line[] {
+  const lines = [
+    { label: '', value: `k${kernel.id} · ${kernel.kind} · ${kernel.name}` },
+    { label: 'work', value: `${count(kernel.flops)} FLOP, ${bytes(kernel.bytes)} read and written` },
+  ];
+  const cuts = cutsOf(stage).filter(({ from, to }) => from === kernel.id || to === kernel.id);
+  const name = namesOf(stage);
+  const said = cuts.map(({ edge, from, to }) => `k${from} → k${to}, ${name(edge.from)}: ${edge.reason}`);
+  if (said.length > 0) lines.push({ label: 'through memory', value: list(said, '; ') });
+  return lines;
+}
+
+function describeNode(report: Report, stage: Stage, id: number): Line[] {
+  const node = stage.nodes.find((each) => each.id === id);
+  if (node === undefined) return [{ label: '', value: `%${id}` }];
+  const name = namesOf(stage);
+  const kernel = report.kernels.find((each) => each.id === node.group);
+  const reads = stage.edges.filter(({ to }) => to === id).map(({ from }) => name(from));
+  const readers = stage.edges.filter(({ from }) => from === id).map(({ to }) => name(to));
+  const detail = node.attrs === '' ? '' : ` {${node.attrs}}`;
+  const lines = [
+    { label: '', value: `%${id} ${node.op}${detail} · ${node.dtype} · ${shapeText(node.shape)}` },
+    { label: 'kernel', value: kernel === undefined ? '' : `k${kernel.id} ${kernel.kind} ${kernel.name}` },
+    { label: 'reads', value: list(reads) },
+    { label: 'read by', value: list(readers) },
+  ];
+  if (stage.outputs.includes(id)) lines.push({ label: '', value: 'a result of the program' });
+  const cuts = cutsOf(stage)
+    .filter(({ edge }) => edge.from === id || edge.to === id)
+    .map(({ edge }) => `${name(edge.from)} → ${name(edge.to)}: ${edge.reason}`);
+  lines.push({ label: 'through memory', value: list(cuts, '; ') });
+  return lines.filter(({ value }) => value !== '');
+}
+
+export function describeBox(report: Report, stage: Stage, scene: Scene, box: number): Line[] {
+  const { id } = scene.boxes[box];
+  if (scene.of === 'nodes') return describeNode(report, stage, id);
+  const kernel = report.kernels.find((each) => each.id === id);
+  return kernel === undefined ? [] : describeKernel(stage, kernel);
+}

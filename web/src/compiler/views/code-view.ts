@@ -1,0 +1,56 @@
+// Text to read: the IR of a stage, a kernel's WebAssembly, C. Only the lines in sight are in the page,
+// so a kernel of ten thousand lines costs no more than one of ten.
+
+import { StreamLanguage, foldGutter, indentUnit } from '@codemirror/language';
+import { c } from '@codemirror/legacy-modes/mode/clike';
+import { wast } from '@codemirror/legacy-modes/mode/wast';
+import { Compartment, EditorState, type Extension } from '@codemirror/state';
+import { EditorView, drawSelection, lineNumbers } from '@codemirror/view';
+import { codeStyle } from './highlight.ts';
+
+export type Language = 'plain' | 'wat' | 'c';
+
+const LANGUAGES: { [L in Language]: Extension } = {
+  plain: [],
+  wat: StreamLanguage.define(wast),
+  c: StreamLanguage.define(c),
+};
+
+export class CodeView {
+  private readonly view: EditorView;
+  private readonly language = new Compartment();
+  private shown: Language = 'plain';
+
+  constructor(parent: HTMLElement, label: string) {
+    this.view = new EditorView({
+      parent,
+      state: EditorState.create({
+        extensions: [
+          lineNumbers(),
+          foldGutter(),
+          drawSelection(),
+          indentUnit.of('  '),
+          this.language.of([]),
+          codeStyle,
+          EditorState.readOnly.of(true),
+          EditorView.editable.of(false),
+          EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
+        ],
+      }),
+    });
+  }
+
+  get text(): string {
+    return this.view.state.doc.toString();
+  }
+
+  show(text: string, language: Language): void {
+    if (language === this.shown && text === this.text) return;
+    this.view.dispatch({
+      changes: { from: 0, to: this.view.state.doc.length, insert: text },
+      effects: language === this.shown ? [] : this.language.reconfigure(LANGUAGES[language]),
+    });
+    this.shown = language;
+    this.view.scrollDOM.scrollTop = 0;
+  }
+}

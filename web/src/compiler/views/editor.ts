@@ -1,0 +1,86 @@
+// The program's editor. Tab leaves it, as it leaves any field; errors stand at their place in the text.
+
+import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
+import { javascript } from '@codemirror/lang-javascript';
+import { bracketMatching, indentOnInput, indentUnit, syntaxTree } from '@codemirror/language';
+import { setDiagnostics, type Diagnostic } from '@codemirror/lint';
+import { EditorState } from '@codemirror/state';
+import {
+  drawSelection,
+  EditorView,
+  highlightActiveLine,
+  highlightActiveLineGutter,
+  keymap,
+  lineNumbers,
+} from '@codemirror/view';
+import type { Problem } from '../protocol.ts';
+import { codeStyle } from './highlight.ts';
+
+export class Editor {
+  private readonly view: EditorView;
+  private replacing = false;
+
+  /** `onEdit`: the user changed the text. */
+  constructor(parent: HTMLElement, onEdit: () => void) {
+    this.view = new EditorView({
+      parent,
+      state: EditorState.create({
+        extensions: [
+          lineNumbers(),
+          history(),
+          drawSelection(),
+          indentUnit.of('  '),
+          indentOnInput(),
+          bracketMatching(),
+          highlightActiveLine(),
+          highlightActiveLineGutter(),
+          javascript(),
+          codeStyle,
+          keymap.of([...defaultKeymap, ...historyKeymap]),
+          EditorView.contentAttributes.of({ 'aria-label': 'Program', spellcheck: 'false' }),
+          EditorView.updateListener.of((update) => {
+            if (update.docChanged && !this.replacing) onEdit();
+          }),
+        ],
+      }),
+    });
+  }
+
+  get text(): string {
+    return this.view.state.doc.toString();
+  }
+
+  set text(text: string) {
+    this.replacing = true;
+    this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: text } });
+    this.view.scrollDOM.scrollTop = 0;
+    this.replacing = false;
+  }
+
+  /** Where the text stops being JavaScript, from 1; null where it is, as far as a parser can tell. */
+  syntaxError(): { line: number; column: number } | null {
+    let at: number | null = null;
+    syntaxTree(this.view.state).iterate({
+      enter: ({ type, from }) => {
+        if (type.isError) at ??= from;
+      },
+    });
+    if (at === null) return null;
+    const line = this.view.state.doc.lineAt(at);
+    return { line: line.number, column: at - line.from + 1 };
+  }
+
+  /** Underlines the place of a problem; null: there is none. */
+  mark(problem: Problem | null): void {
+    const { doc } = this.view.state;
+    const diagnostics: Diagnostic[] = [];
+    if (problem !== null && problem.line !== null && problem.line <= doc.lines) {
+      const line = doc.line(problem.line);
+      const from = Math.min(line.to, line.from + (problem.column ?? 1) - 1);
+      const word = this.view.state.wordAt(from);
+      const to = word === null ? Math.min(line.to, from + 1) : word.to;
+      diagnostics.push({ from: from === to ? line.from : from, to, severity: 'error', message: problem.message });
+    }
+    this.view.dispatch(setDiagnostics(this.view.state, diagnostics));
+  }
+}

@@ -1,0 +1,116 @@
+// The kernels of the program, and of the chosen one: its loops, its WebAssembly, and why its neighbours
+// are kernels of their own.
+
+import { create, element, setText } from '../../views/dom.ts';
+import { bytes, NONE, significant } from '../../views/format.ts';
+import { kernelHue } from '../graph/painter.ts';
+import { GROUPS, type Kernel, type Report } from '../report.ts';
+import { Choice } from './choice.ts';
+import type { CodeView } from './code-view.ts';
+
+const NO_CODE = 'This kernel needs no strip program.';
+
+/** 1,234 -> 1.2 k; for people, who compare sizes. */
+export function scaled(value: number): string {
+  const units = ['', 'k', 'M', 'G', 'T'];
+  let unit = 0;
+  let size = value;
+  while (size >= 1000 && unit < units.length - 1) {
+    size /= 1000;
+    unit++;
+  }
+  return `${unit === 0 ? String(Math.round(size)) : significant(size)} ${units[unit]}`.trim();
+}
+
+export class KernelsView {
+  private report: Report | null = null;
+  private chosen = 0;
+  private readonly rows = element('kernel-rows');
+  private readonly cuts = element('kernel-cut-list');
+  private readonly part = new Choice('kernel-loops', () => void this.showPart());
+
+  /** `wat`: asks for the WebAssembly of a kernel of the last report. */
+  constructor(
+    private readonly code: CodeView,
+    private readonly wat: (kernel: number) => Promise<string>,
+  ) {
+    this.rows.addEventListener('keydown', (event) => this.key(event));
+  }
+
+  show(report: Report): void {
+    this.report = report;
+    this.chosen = Math.min(this.chosen, Math.max(0, report.kernels.length - 1));
+    this.rows.replaceChildren(...report.kernels.map((kernel, i) => this.row(kernel, i)));
+    this.choose(this.chosen);
+  }
+
+  private row(kernel: Kernel, i: number): HTMLElement {
+    const cell = (className: string, text: string): HTMLElement => create('td', className, text);
+    const swatch = create('i', 'swatch');
+    swatch.style.setProperty('--hue', String(kernelHue(kernel.id)));
+    const choose = create('button', 'link', kernel.name);
+    choose.type = 'button';
+    choose.title = kernel.name;
+    const name = create('th', 'name', choose);
+    name.scope = 'row';
+    const perByte = kernel.bytes > 0 ? significant(kernel.flops / kernel.bytes, 2) : NONE;
+    const row = create(
+      'tr',
+      '',
+      create('td', 'id', swatch, `k${kernel.id}`),
+      name,
+      cell('kind', kernel.kind),
+      cell('engine', kernel.engine),
+      cell('number', scaled(kernel.flops)),
+      cell('number', bytes(kernel.bytes)),
+      cell('number', perByte),
+    );
+    row.addEventListener('click', () => this.choose(i));
+    return row;
+  }
+
+  private key(event: KeyboardEvent): void {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (by === undefined || this.report?.kernels[this.chosen + by] === undefined) return;
+    event.preventDefault();
+    this.choose(this.chosen + by);
+    this.rows.children[this.chosen].querySelector('button')?.focus();
+  }
+
+  private choose(i: number): void {
+    this.chosen = i;
+    [...this.rows.children].forEach((row, at) => row.setAttribute('aria-current', String(at === i)));
+    void this.showPart();
+  }
+
+  private async showPart(): Promise<void> {
+    const { report, chosen } = this;
+    const kernel = report?.kernels[chosen];
+    setText(element('kernel-title'), kernel === undefined ? '' : [`k${kernel.id}`, kernel.kind, kernel.engine, kernel.name].filter(Boolean).join(' · '));
+    const part = this.part.value;
+    element('kernel-code').hidden = part === 'kernel-cuts';
+    this.cuts.hidden = part !== 'kernel-cuts';
+    if (report === null || kernel === undefined) return this.code.show('', 'plain');
+    if (part === 'kernel-cuts') return this.showCuts(report, kernel);
+    if (part === 'kernel-strips') return this.code.show(kernel.code || NO_CODE, 'plain');
+    if (part === 'kernel-loops') return this.code.show(kernel.text, 'plain');
+    const text = await this.wat(kernel.id).catch((error: unknown) => String(error));
+    if (this.report === report && this.chosen === chosen && this.part.value === part)
+      this.code.show(text, 'wat');
+  }
+
+  private showCuts({ stages }: Report, { cuts }: Kernel): void {
+    const nodes = stages.find(({ name }) => name === GROUPS)?.nodes ?? [];
+    const known = new Map(nodes.map((node) => [node.id, node]));
+    const name = (id: number): string => {
+      const node = known.get(id);
+      const kernel = node?.group == null ? '' : ` (k${node.group})`;
+      return `%${id} ${node?.op ?? ''}${kernel}`;
+    };
+    const items = cuts.map(({ from, to, reason }) =>
+      create('li', '', create('strong', '', `${name(from)} → ${name(to)}`), ` ${reason}`),
+    );
+    const none = create('li', 'muted', 'Nothing was cut off here: what it reads are arguments of the program.');
+    this.cuts.replaceChildren(...(items.length > 0 ? items : [none]));
+  }
+}

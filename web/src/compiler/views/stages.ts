@@ -1,0 +1,263 @@
+// The stages of a compile in a row, and the graph of the chosen one: before and after it, by nodes or
+// by kernels, as a picture or as text.
+
+import { create, element, setText } from '../../views/dom.ts';
+import { bytes, count, plural } from '../../views/format.ts';
+import { diff, type Change } from '../graph/diff.ts';
+import { GraphCanvas } from '../graph/canvas.ts';
+import { drawKernels, drawNodes, MAX_NODES, type Drawing, type Scene } from '../graph/scene.ts';
+import { Layouter } from '../layouter.ts';
+import { GROUPS, type Kernel, type Report, type Stage } from '../report.ts';
+import { describeBox, type Line } from './box-details.ts';
+import { Choice } from './choice.ts';
+import type { CodeView } from './code-view.ts';
+
+/** From here on a picture by kernels is the better first look. */
+const MANY_NODES = 120;
+
+/** A layout that is there sooner is not announced: a notice that flashes is worse than none. */
+const ANNOUNCE_MS = 200;
+
+const kernelSubtitle = ({ id, kind, bytes: moved }: Kernel): string =>
+  `k${id} ${kind}${moved > 0 ? ` ${bytes(moved)}` : ''}`;
+
+export class StagesView {
+  private report: Report | null = null;
+  private chosen = '';
+  private readonly changes = new Map<number, Change>();
+  private scenes = new Map<string, Scene>();
+  /** The newest drawing that was asked for. */
+  private turn = 0;
+  private shown: Scene | null = null;
+  private readonly layouter = new Layouter();
+  private readonly list = element('stages');
+  private readonly tip = element('graph-tip');
+  private readonly details = element('node-details');
+  private readonly moment = new Choice('moment', () => void this.draw());
+  private readonly grain = new Choice('grain', () => {
+    this.grainChosen = true;
+    void this.draw();
+  });
+  /** False as long as the number of nodes decides. */
+  private grainChosen = false;
+  private readonly form = new Choice('show-graph', () => void this.draw());
+  private readonly canvas: GraphCanvas;
+
+  constructor(private readonly text: CodeView) {
+    this.canvas = new GraphCanvas(element<HTMLCanvasElement>('graph'), {
+      hover: (box, at) => this.hover(box, at),
+      select: (box) => this.describe(box),
+    });
+    element('zoom-in').addEventListener('click', () => this.canvas.zoom(1.4));
+    element('zoom-out').addEventListener('click', () => this.canvas.zoom(1 / 1.4));
+    element('zoom-fit').addEventListener('click', () => this.canvas.fit());
+    element('graph-wait').querySelector('button')?.addEventListener('click', () => this.layouter.cancel());
+    this.list.addEventListener('keydown', (event) => this.key(event));
+  }
+
+  show(report: Report): void {
+    this.report = report;
+    this.changes.clear();
+    this.scenes = new Map();
+    if (!report.stages.some(({ name }) => name === this.chosen)) this.chosen = report.stages.at(-1)?.name ?? '';
+    if (!this.grainChosen)
+      this.grain.value = (report.stages.at(-1)?.nodes.length ?? 0) > MANY_NODES ? 'show-kernels' : 'show-nodes';
+    this.list.replaceChildren(...report.stages.map((_, i) => this.stageButton(report, i)));
+    void this.draw();
+  }
+
+  private get place(): number {
+    return this.report?.stages.findIndex(({ name }) => name === this.chosen) ?? -1;
+  }
+
+  private isGroups(i: number): boolean {
+    return this.report?.stages[i]?.name === GROUPS;
+  }
+
+  private change(i: number): Change | null {
+    const { stages } = this.report as Report;
+    if (i === 0 || this.isGroups(i)) return null;
+    let change = this.changes.get(i);
+    if (change === undefined) this.changes.set(i, (change = diff(stages[i - 1], stages[i])));
+    return change;
+  }
+
+  private stageButton({ stages, kernels }: Report, i: number): HTMLElement {
+    const { name, nodes } = stages[i];
+    const change = this.change(i);
+    const shown = this.isGroups(i) ? plural(kernels.length, 'kernel') : count(nodes.length);
+    const button = create('button', 'stage', create('strong', '', name), create('span', '', shown));
+    button.type = 'button';
+    button.dataset.testid = 'stage';
+    button.dataset.name = name;
+    button.dataset.nodes = String(nodes.length);
+    button.classList.toggle('idle', change !== null && change.gone.size + change.fresh.size === 0);
+    button.addEventListener('click', () => this.choose(name));
+    return create('li', '', button);
+  }
+
+  private choose(name: string): void {
+    this.chosen = name;
+    void this.draw();
+  }
+
+  private key(event: KeyboardEvent): void {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    const stage = this.report?.stages[this.place + (by ?? 0)];
+    if (by === undefined || stage === undefined) return;
+    event.preventDefault();
+    this.choose(stage.name);
+    this.list.querySelectorAll('button')[this.place]?.focus();
+  }
+
+  /** What the choices come to: the stage that is drawn, and its drawing. */
+  private drawing(i: number): { stage: Stage; drawing: Drawing; key: string } {
+    const report = this.report as Report;
+    const change = this.change(i);
+    const before = change !== null && this.moment.value === 'show-before';
+    const stage = report.stages[before ? i - 1 : i];
+    const byKernel = this.isGroups(i) && this.grain.value === 'show-kernels';
+    if (byKernel) return { stage, drawing: drawKernels(report, kernelSubtitle), key: 'kernels' };
+    const marks =
+      change === null
+        ? null
+        : { ids: before ? change.gone : change.fresh, mark: before ? ('gone' as const) : ('fresh' as const) };
+    return { stage, drawing: drawNodes(stage, marks), key: `${stage.name} ${marks?.mark ?? ''}` };
+  }
+
+  private async draw(): Promise<void> {
+    const i = this.place;
+    if (this.report === null || i < 0) return;
+    this.list.querySelectorAll('button').forEach((button, at) => {
+      button.setAttribute('aria-current', String(at === i));
+      button.tabIndex = at === i ? 0 : -1;
+    });
+    const change = this.change(i);
+    this.moment.setShown(change !== null);
+    this.grain.setShown(this.isGroups(i));
+    const asText = this.form.value === 'show-text';
+    const { stage, drawing, key } = this.drawing(i);
+    setText(element('stage-note'), this.note(i, change));
+    element('graph-frame').hidden = asText;
+    element('stage-text').hidden = !asText;
+    if (asText) {
+      this.details.replaceChildren();
+      this.text.show(stage.text, 'plain');
+      return;
+    }
+    await this.drawGraph(drawing, key);
+  }
+
+  private note(i: number, change: Change | null): string {
+    const { stages, kernels } = this.report as Report;
+    const { nodes } = stages[i];
+    if (this.isGroups(i)) return `${plural(nodes.length, 'node')} in ${plural(kernels.length, 'kernel')}.`;
+    if (change === null) return `The graph as it was traced: ${plural(nodes.length, 'node')}.`;
+    if (change.gone.size + change.fresh.size === 0) return 'Nothing to do for this pass here.';
+    return `${count(stages[i - 1].nodes.length)} → ${plural(nodes.length, 'node')}: ${count(change.gone.size)} gone, ${count(change.fresh.size)} new.`;
+  }
+
+  private async drawGraph(drawing: Drawing, key: string): Promise<void> {
+    const known = this.scenes.get(key);
+    if (known !== undefined) {
+      this.turn++;
+      this.layouter.cancel();
+      return this.present(known);
+    }
+    if (drawing.boxes.length > MAX_NODES)
+      return this.refuse(`${count(drawing.boxes.length)} boxes are too many for a picture: the text has them all.`);
+    const turn = ++this.turn;
+    const { scenes } = this;
+    const stopSaying = this.sayPlacing(drawing.boxes.length);
+    try {
+      const placed = await this.layouter.place(drawing);
+      // A report that came meanwhile has other scenes.
+      if (placed !== null && scenes === this.scenes) scenes.set(key, placed);
+      if (turn !== this.turn) return;
+      if (placed === null) this.refuse('No picture: cancelled.');
+      else this.present(placed);
+    } catch (error) {
+      if (turn === this.turn) this.refuse(`No picture: ${error instanceof Error ? error.message : String(error)}`);
+    } finally {
+      stopSaying();
+    }
+  }
+
+  /** Says what takes its time, once it does. */
+  private sayPlacing(boxes: number): () => void {
+    const begin = performance.now();
+    const timer = setInterval(() => {
+      const seconds = Math.floor((performance.now() - begin) / 1000);
+      this.wait(`Placing ${plural(boxes, 'box', 'boxes')}…${seconds === 0 ? '' : ` ${seconds} s`}`, true);
+    }, ANNOUNCE_MS);
+    return () => clearInterval(timer);
+  }
+
+  private wait(text: string | null, mayCancel = false): void {
+    const box = element('graph-wait');
+    box.hidden = text === null;
+    if (text === null) return;
+    setText(box.querySelector('p') as Element, text);
+    (box.querySelector('button') as HTMLElement).hidden = !mayCancel;
+  }
+
+  private refuse(text: string): void {
+    this.shown = null;
+    this.canvas.show(null, false);
+    this.wait(text);
+  }
+
+  private present(scene: Scene): void {
+    this.wait(null);
+    if (this.shown === scene) return;
+    this.shown = scene;
+    const canvas = element('graph');
+    canvas.dataset.boxes = String(scene.boxes.length);
+    canvas.dataset.lines = String(scene.lines.length);
+    canvas.dataset.marked = String(scene.boxes.filter(({ mark }) => mark !== 'none').length);
+    this.canvas.show(scene, false);
+    this.legend(scene);
+    this.describe(null);
+  }
+
+  private legend(scene: Scene): void {
+    const entry = (className: string, text: string): HTMLElement =>
+      create('span', '', create('i', className), text);
+    const entries: HTMLElement[] = [];
+    const marks = new Set(scene.boxes.map(({ mark }) => mark));
+    if (marks.has('gone')) entries.push(entry('gone', 'gone after this pass'));
+    if (marks.has('fresh')) entries.push(entry('fresh', 'new'));
+    if (scene.lines.some(({ cut }) => cut)) entries.push(entry('cut', 'through memory'));
+    if (scene.of === 'nodes' && scene.boxes.some(({ kernel }) => kernel !== null))
+      entries.push(entry('tint', 'one colour per kernel'));
+    element('graph-legend').replaceChildren(...entries);
+  }
+
+  private lines(box: number): Line[] {
+    return describeBox(this.report as Report, this.drawing(this.place).stage, this.shown as Scene, box);
+  }
+
+  private hover(box: number | null, { x, y }: { x: number; y: number }): void {
+    this.tip.hidden = box === null;
+    if (box === null || this.shown === null) return;
+    const [title, ...rest] = this.lines(box);
+    const shown = rest.slice(0, 3).map(({ label, value }) => create('p', '', `${label} ${value}`));
+    this.tip.replaceChildren(create('strong', '', title.value), ...shown);
+    const frame = element('graph-frame');
+    const left = Math.min(x + 14, frame.clientWidth - this.tip.offsetWidth - 8);
+    const below = y + 18 + this.tip.offsetHeight < frame.clientHeight;
+    this.tip.style.transform = `translate(${Math.max(8, left)}px, ${below ? y + 18 : y - this.tip.offsetHeight - 10}px)`;
+  }
+
+  private describe(box: number | null): void {
+    if (box === null || this.shown === null) {
+      const hint = 'Choose a box to see what it is. Scroll to zoom once the graph has the focus, drag to move.';
+      this.details.replaceChildren(create('p', 'muted', hint));
+      return;
+    }
+    const parts = this.lines(box).map(({ label, value }) =>
+      create('p', '', create('span', 'muted', label === '' ? '' : `${label} `), value),
+    );
+    this.details.replaceChildren(...parts);
+  }
+}

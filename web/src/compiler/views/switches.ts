@@ -1,0 +1,122 @@
+// What can be switched, and what each switch is worth: a row per pass, and three for the engine.
+
+import { create, element, setText, setValue } from '../../views/dom.ts';
+import type { Effect, Setting } from '../experiment.ts';
+import type { Engine, Opened } from '../protocol.ts';
+
+/** The bars end at this ratio, to either side. */
+const BAR_END = 4;
+
+interface Row {
+  box: HTMLInputElement;
+  ratio: HTMLElement;
+  bar: HTMLElement;
+  compile: HTMLElement;
+  /** The settings with this switch on and off, everything else as it is. */
+  with(on: boolean): Setting;
+}
+
+export interface Comparison {
+  name: string;
+  base: Setting;
+  other: Setting;
+  /** Whether the switch is on in `base`. */
+  on: boolean;
+}
+
+export class Switches {
+  private setting: Setting = { engine: { threads: 0, jit: true, relaxedSimd: true }, off: [] };
+  private readonly body = element('switch-rows');
+  private readonly rows = new Map<string, Row>();
+
+  constructor(private readonly onChange: (setting: Setting) => void) {}
+
+  get current(): Setting {
+    return this.setting;
+  }
+
+  /** The rows that this version of the engine has; those that it cannot grant say why. */
+  show(opened: Opened): void {
+    if (this.rows.size > 0) return;
+    const engine = (change: Partial<Engine>): Setting => ({
+      ...this.setting,
+      engine: { ...this.setting.engine, ...change },
+    });
+    const why = (word: string): string => opened.reasons.find((reason) => reason.includes(word)) ?? 'not available here';
+    this.add('jit', 'JIT', 'kernels as WebAssembly made at run time', opened.jit, (jit) => engine({ jit }), why('jit'));
+    this.add('relaxed', 'relaxed SIMD', 'fused multiply-add', opened.relaxedSimd, (relaxedSimd) => engine({ relaxedSimd }), why('relaxed'));
+    this.add('threads', `${Math.max(opened.threads, 1)} threads`, 'all cores, or one', opened.threads > 1, (on) => engine({ threads: on ? 0 : 1 }), why('thread'));
+    const isFusion = (name: string): boolean => name === 'fuse';
+    // JIT is a switch of the engine here; fusion is what most passes are for, so it stands before them.
+    const passes = opened.passes.filter((name) => name !== 'jit');
+    for (const pass of [...passes.filter(isFusion), ...passes.filter((name) => !isFusion(name))]) {
+      const title = isFusion(pass) ? 'fusion' : pass;
+      this.add(pass, title, 'pass', true, (on) => {
+        const off = this.setting.off.filter((name) => name !== pass);
+        return { ...this.setting, off: on ? off : [...off, pass] };
+      });
+    }
+  }
+
+  /** The switches that can be flipped, each with both its sides. */
+  comparisons(): Comparison[] {
+    return [...this.rows].flatMap(([name, row]) =>
+      row.box.disabled
+        ? []
+        : [{ name, base: this.setting, other: row.with(!row.box.checked), on: row.box.checked }],
+    );
+  }
+
+  clearEffects(): void {
+    for (const row of this.rows.values()) {
+      setValue(row.ratio, '', null);
+      setText(row.compile, '');
+      row.bar.style.removeProperty('--gain');
+    }
+  }
+
+  setEffect({ name, on }: Comparison, effect: Effect): void {
+    const row = this.rows.get(name);
+    if (row === undefined) return;
+    // Always time without the switch over time with it.
+    const gain = (ratio: number): number => (on ? ratio : 1 / ratio);
+    const run = gain(effect.run);
+    setValue(row.ratio, `× ${run.toFixed(2)}`, run);
+    setText(row.compile, `× ${gain(effect.compile).toFixed(2)}`);
+    const length = Math.log(Math.min(BAR_END, Math.max(1 / BAR_END, run))) / Math.log(BAR_END);
+    row.bar.style.setProperty('--gain', String(length));
+    row.bar.classList.toggle('loss', length < 0);
+  }
+
+  private add(
+    name: string,
+    title: string,
+    about: string,
+    available: boolean,
+    change: (on: boolean) => Setting,
+    reason = '',
+  ): void {
+    const box = create('input', '');
+    box.type = 'checkbox';
+    box.checked = available;
+    box.disabled = !available;
+    box.dataset.testid = `switch-${name}`;
+    box.setAttribute('role', 'switch');
+    const label = create('label', 'toggle', box, create('span', 'knob'), create('span', '', title));
+    label.title = available ? about : reason;
+    const head = create('th', 'name', label);
+    head.scope = 'row';
+    const ratio = create('output', '');
+    ratio.dataset.testid = `effect-${name}`;
+    const bar = create('i', 'gain');
+    const cell = create('td', 'ratio', bar, ratio);
+    if (!available) cell.replaceChildren(create('span', 'muted', reason));
+    const compile = create('td', 'number');
+    this.body.append(create('tr', '', head, cell, compile));
+    this.rows.set(name, { box, ratio, bar, compile, with: change });
+    box.addEventListener('change', () => {
+      this.setting = change(box.checked);
+      this.onChange(this.setting);
+    });
+  }
+}

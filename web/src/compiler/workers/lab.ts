@@ -1,0 +1,71 @@
+// The lab: one core, set up as asked, that compiles programs, shows what became of them, and times them.
+
+import * as sn from 'sinter';
+import type { Engine, LabMethods, Opened, PassesOff, Sample } from '../protocol.ts';
+import { GROUPS, type Report } from '../report.ts';
+import { answer } from './answer.ts';
+import { describe, evaluate, SourceError } from './source.ts';
+import { Timing } from './timing.ts';
+
+let timing: Timing | null = null;
+let inspection: sn.Inspection | null = null;
+
+async function open({ threads, jit, relaxedSimd }: Engine): Promise<Opened> {
+  await sn.init({ threads: threads === 0 ? 'auto' : threads, jit, relaxedSimd });
+  const { reasons, isa, ...on } = sn.info();
+  return {
+    threads: on.threads,
+    jit: on.jit,
+    relaxedSimd: on.relaxedSimd,
+    isa,
+    reasons,
+    passes: sn.passes(),
+  };
+}
+
+function passes(off: PassesOff): sn.CompileOptions {
+  return { passes: Object.fromEntries(off.map((name) => [name, false])) };
+}
+
+/** Only what can be posted, and of the stages those whose nodes are values. */
+function plain({ cSource: _c, dispose: _d, kernels, stages, ...rest }: sn.Inspection): Report {
+  const end = stages.findIndex(({ name }) => name === GROUPS) + 1;
+  return {
+    ...rest,
+    stages: stages.slice(0, end),
+    kernels: kernels.map(({ wat: _wat, ...kernel }) => kernel),
+  };
+}
+
+function inspect(source: string, off: PassesOff): Report {
+  inspection?.dispose();
+  inspection = null;
+  const found = sn.tidy(() => {
+    const { program, inputs } = evaluate(source);
+    return sn.inspect(program, passes(off))(...inputs);
+  });
+  inspection = found;
+  return plain(found);
+}
+
+function inspected(): sn.Inspection {
+  if (inspection === null) throw new SourceError('no program was compiled');
+  return inspection;
+}
+
+const wat = (kernel: number): string => inspected().kernels[kernel].wat();
+
+const c = (): string => inspected().cSource();
+
+function prepare(source: string, off: PassesOff): number {
+  timing?.dispose();
+  timing = new Timing(evaluate(source), passes(off));
+  return timing.warmUp();
+}
+
+function sample(): Sample {
+  if (timing === null) throw new SourceError('no program was prepared');
+  return timing.sample();
+}
+
+answer<LabMethods>({ open, inspect, wat, c, prepare, sample }, describe);

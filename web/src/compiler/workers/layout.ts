@@ -1,0 +1,90 @@
+// Places the nodes of a graph in layers, from inputs to results. In a worker, because a large graph
+// takes seconds; the page ends the worker to cancel.
+//
+// A line that goes far costs a helper node in every layer on its way, and there it pushes everything
+// aside. So far lines are left out of the layout and drawn straight - but for the nearest one of each
+// node to either side, which keep every node below what it reads.
+
+import { graphlib, layout as place } from '@dagrejs/dagre';
+import type { Layout, LayoutMethods, LayoutRequest } from '../protocol.ts';
+import { answer } from './answer.ts';
+
+/** A line over more layers than this is far. */
+const FAR = 6;
+
+interface Point {
+  x: number;
+  y: number;
+}
+
+/** The layer of every node: below all that it reads. Nodes come after what they read. */
+function layers(count: number, edges: Uint32Array): Uint32Array {
+  const layer = new Uint32Array(count);
+  const order = Array.from({ length: edges.length / 2 }, (_, e) => e);
+  order.sort((a, b) => edges[2 * a + 1] - edges[2 * b + 1]);
+  for (const e of order) layer[edges[2 * e + 1]] = Math.max(layer[edges[2 * e + 1]], layer[edges[2 * e]] + 1);
+  return layer;
+}
+
+/** Which edges shape the layout; the others are far. */
+function near(count: number, edges: Uint32Array): boolean[] {
+  const layer = layers(count, edges);
+  const span = (e: number): number => layer[edges[2 * e + 1]] - layer[edges[2 * e]];
+  const nearest = new Map<string, number>();
+  const note = (key: string, e: number): void => {
+    const known = nearest.get(key);
+    if (known === undefined || span(e) < span(known)) nearest.set(key, e);
+  };
+  for (let e = 0; 2 * e < edges.length; e++) {
+    note(`from ${edges[2 * e]}`, e);
+    note(`to ${edges[2 * e + 1]}`, e);
+  }
+  const kept = new Set(nearest.values());
+  return Array.from({ length: edges.length / 2 }, (_, e) => span(e) <= FAR || kept.has(e));
+}
+
+function buildGraph({ widths, heights, edges }: LayoutRequest, isNear: boolean[]): graphlib.Graph {
+  const graph = new graphlib.Graph({ multigraph: true });
+  graph.setGraph({ rankdir: 'TB', nodesep: 16, edgesep: 8, ranksep: 30 });
+  graph.setDefaultEdgeLabel(() => ({}));
+  widths.forEach((width, i) => graph.setNode(String(i), { width, height: heights[i] }));
+  isNear.forEach((kept, e) => {
+    if (kept) graph.setEdge(String(edges[2 * e]), String(edges[2 * e + 1]), {}, String(e));
+  });
+  return graph;
+}
+
+function layout(request: LayoutRequest): Layout {
+  const { widths, heights, edges } = request;
+  const isNear = near(widths.length, edges);
+  const graph = buildGraph(request, isNear);
+  place(graph);
+  const centres = new Float32Array(2 * widths.length);
+  widths.forEach((_, i) => {
+    const { x, y } = graph.node(String(i)) as Point;
+    centres.set([x, y], 2 * i);
+  });
+  const starts = new Uint32Array(edges.length / 2 + 1);
+  const points: number[] = [];
+  isNear.forEach((kept, e) => {
+    const [from, to] = [edges[2 * e], edges[2 * e + 1]];
+    const label: unknown = kept ? graph.edge(String(from), String(to), String(e)) : null;
+    const far = [
+      { x: centres[2 * from], y: centres[2 * from + 1] + heights[from] / 2 },
+      { x: centres[2 * to], y: centres[2 * to + 1] - heights[to] / 2 },
+    ];
+    const way = label === null ? far : (label as { points: Point[] }).points;
+    for (const { x, y } of way) points.push(x, y);
+    starts[e + 1] = points.length / 2;
+  });
+  const { width = 0, height = 0 } = graph.graph() as { width?: number; height?: number };
+  return { centres, points: Float32Array.from(points), starts, width, height };
+}
+
+answer<LayoutMethods>({ layout }, (error) => ({
+  name: 'LayoutError',
+  message: String(error),
+  hint: '',
+  line: null,
+  column: null,
+}));

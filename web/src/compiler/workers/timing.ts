@@ -1,0 +1,66 @@
+// Times of a program: of compiling it, and of one call. Samples are short, so that two workers can
+// take theirs in turn and share whatever else the machine does.
+
+import * as sn from 'sinter';
+import type { Sample } from '../protocol.ts';
+import type { Source } from './source.ts';
+
+/** A sample of calls takes about this long. */
+const SAMPLE_MS = 12;
+/** Engines compile what runs often a second time; a side that is warmer than the other would win. */
+const WARM_UP_MS = 300;
+const WARM_UP_CALLS = 3;
+
+export class Timing {
+  private readonly run: sn.Jitted<unknown[], unknown>;
+  private callsPerSample = 1;
+  private compiles = 0;
+
+  constructor(
+    private readonly source: Source,
+    private readonly options: sn.CompileOptions,
+  ) {
+    this.run = sn.jit(source.program, options);
+  }
+
+  /** Lets the engine settle on its code; returns the time of one call, ms. */
+  warmUp(): number {
+    const begin = performance.now();
+    let calls = 0;
+    do {
+      this.calls(1);
+      calls++;
+    } while (calls < WARM_UP_CALLS || performance.now() - begin < WARM_UP_MS);
+    const call = this.calls(Math.max(1, Math.min(calls, WARM_UP_CALLS)));
+    this.callsPerSample = Math.max(1, Math.floor(SAMPLE_MS / Math.max(call, 1e-4)));
+    return this.calls(this.callsPerSample);
+  }
+
+  sample(): Sample {
+    return { compileMs: this.compile(), runMs: this.calls(this.callsPerSample) };
+  }
+
+  dispose(): void {
+    this.run.dispose();
+    sn.dispose(this.source.inputs);
+  }
+
+  /** ms per call */
+  private calls(count: number): number {
+    const begin = performance.now();
+    for (let i = 0; i < count; i++) sn.dispose(this.run(...this.source.inputs));
+    return (performance.now() - begin) / count;
+  }
+
+  /**
+   * Trace to program; nothing is run. Equal graphs share one program, so each time the graph gets one
+   * more result, a number that it never had before.
+   */
+  private compile(): number {
+    const mark = 0.5 + ++this.compiles * 2 ** -20;
+    const fresh = (...args: unknown[]): unknown[] => [this.source.program(...args), sn.full([], mark)];
+    const found = sn.inspect(fresh, this.options)(...this.source.inputs);
+    found.dispose();
+    return found.compileMs;
+  }
+}
