@@ -51,7 +51,7 @@ const char *sn_kernel_engine(const sn_kernel *kernel, bool code) {
   case SN_GROUP_MAP: return code && c->strip ? "jit" : "vm";
   case SN_GROUP_REDUCE: return code && (c->fold || c->columns) ? "jit" : "vm";
   case SN_GROUP_ROW: return code && c->rows ? "jit" : "vm";
-  case SN_GROUP_CONTRACTION: return kernel->gemm_run_time ? "jit" : "ready";
+  case SN_GROUP_CONTRACTION: return code && kernel->gemm_run_time ? "jit" : "ready";
   default: return "ready";
   }
 }
