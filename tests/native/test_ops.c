@@ -165,6 +165,7 @@ static void all_numbers(sn_op op, sn_dtype dtype) {
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
     for (int side = 0; side < 4; side++) {
       if (dtype == SN_I32 && numbers[i] != (double)(int)numbers[i]) continue;
+      if (op == SN_OP_pow && numbers[i] == 2 && !(side & 1)) continue; /* see squares_by_pow */
       const sn_type type = {.dtype = dtype, .rank = 1, .dims = {40}};
       twins w;
       twins_begin(&w, ctx, side & 2);
@@ -180,6 +181,23 @@ static void all_numbers(sn_op op, sn_dtype dtype) {
 static void bare_numbers(void **state) {
   (void)state;
   each_row(all_numbers);
+}
+
+/* x^2 is compiled to x * x, which rounds once: the bits of square, within one ULP of pow. */
+static void squares_by_pow(void **state) {
+  (void)state;
+  for (int dtype = SN_F32; dtype <= SN_F64; dtype++) {
+    const sn_type type = {.dtype = (sn_dtype)dtype, .rank = 1, .dims = {1000}};
+    twins w;
+    twins_begin(&w, ctx, false);
+    const twin x = twin_viewed_input(&w, &rng, TWIN_PLAIN, SN_OP_square, 0, CASE_SPECIALS, &type);
+    sn_tensor *two = sn_scalar(ctx, 2), *power = sn_pow(x.t, two), *square = sn_square(x.t);
+    const void *a = sn_data(power), *b = sn_data(square);
+    int64_t where;
+    assert_true(a && b &&
+                case_same((sn_dtype)dtype, a, b, 1000, &where)); /* the scope frees them */
+    twins_end(&w);
+  }
 }
 
 /* ---- dtypes ---------------------------------------------------------------------------------- */
@@ -493,6 +511,7 @@ int main(void) {
       cmocka_unit_test(views),
       cmocka_unit_test(broadcasting),
       cmocka_unit_test(bare_numbers),
+      cmocka_unit_test(squares_by_pow),
       cmocka_unit_test(casts),
       cmocka_unit_test(casts_of_numbers),
       cmocka_unit_test(pads),
