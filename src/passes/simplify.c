@@ -289,7 +289,7 @@ RULE(choice_is_condition) {
 RULE(reduce_nothing) {
   const sn_type *x = &sn_site_node(s, s->x[0])->type;
   if (sn_type_size(x) != sn_type_size(&s->type) || sn_type_size(x) == 0) return SN_NONE;
-  const sn_id y = sn_build_reshape(s->b, s->x[0], &s->type);
+  const sn_id y = sn_build_reshape(s->b, IS(0, reshape) ? IN(0) : s->x[0], &s->type);
   if (s->op != SN_OP_sum || s->b->status || sn_site_never_minus_zero(s, y)) return y;
   return BINARY(add, y, sn_site_full(s, 0));
 }

@@ -1,6 +1,7 @@
-/* strength.c - cheaper forms of the same function that round differently, but no worse, with the
- * same NaN, infinities and signs of zero: strength reduction, and what reverse mode leaves of sums
- * over broadcasts. Programs that need the rounding of the ops as written switch this pass off. */
+/* strength.c - cheaper forms of the same function that round differently, but no worse: strength
+ * reduction, and what reverse mode leaves of sums over broadcasts. NaN, infinities and signs of
+ * zero are those of the exact result, too. Programs that need the rounding of the ops as written
+ * switch this pass off. */
 #include "passes/passes.h"
 #include "passes/rules.h"
 
