@@ -306,9 +306,9 @@ SN_API sn_status sn_compile(sn_context *ctx, sn_tensor *const *inputs, size_t n_
 
 /* How a program is compiled where that differs from its context. All zero: not at all. */
 typedef struct sn_program_options {
-  const bool *donate;                /* as in sn_compile */
-  uint32_t passes_off, passes_on;    /* bit i: pass number i */
-  bool record;                       /* keep what the compiler did, for sn_program_inspection */
+  const bool *donate;             /* as in sn_compile */
+  uint32_t passes_off, passes_on; /* bit i: pass number i */
+  bool record;                    /* keep what the compiler did, for sn_program_inspection */
 } sn_program_options;
 
 /* As sn_compile. options may be NULL. [new, m a] */
@@ -347,24 +347,26 @@ SN_API const char *sn_program_text(const sn_program *program, const char *stage)
  * `record`. [-, -] */
 SN_API const char *sn_program_inspection(const sn_program *program);
 
-/* The WebAssembly emitted for a kernel as text, or a comment that says that there is none; NULL for
- * a kernel that does not exist. Belongs to the program; listed only with `record`. [-, -] */
-SN_API const char *sn_program_wat(const sn_program *program, size_t kernel);
+/* The WebAssembly emitted for kernel number `kernel` as text (natively: what would be), or a
+ * comment that says why there is none. *out belongs to the program and lives until the next call of
+ * this function or of sn_program_c_source. [-, m a] */
+SN_API sn_status sn_program_wat(sn_program *program, size_t kernel, const char **out);
 
 /* The program as standalone C11: one function per kernel, and
  *   void name(const float *a0, ..., float *out0, ...)
- * which calls them. *out belongs to the program and lives until the next call. [-, m] */
+ * which calls them. *out belongs to the program and lives until the next call of
+ * this function or of sn_program_wat. [-, m] */
 SN_API sn_status sn_program_c_source(sn_program *program, const char *name, const char **out);
 
 /* ---- profile --------------------------------------------------------------------------------- */
 
 typedef struct sn_kernel_profile {
-  const char *name; /* e.g. "matmul+add+relu" */
-  const char *kind; /* "map", "scalar", "reduce", "row", "contraction", "ready" */
+  const char *name;   /* e.g. "matmul+add+relu" */
+  const char *kind;   /* "map", "scalar", "reduce", "row", "contraction", "ready" */
   const char *engine; /* of the last call: "vm", "jit", "ready" */
-  double ms;        /* summed over calls: from first start to last end over the lanes */
-  double flops;     /* summed over calls */
-  double bytes;     /* summed over calls */
+  double ms;          /* summed over calls: from first start to last end over the lanes */
+  double flops;       /* summed over calls */
+  double bytes;       /* summed over calls */
   uint32_t calls;
   uint32_t threads; /* most lanes that took part in a call */
 } sn_kernel_profile;

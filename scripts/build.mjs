@@ -6,9 +6,10 @@
 //
 // A target is built at most once per process and never before what it needs; two are built at
 // a time.
-import { copyFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { basename, join } from 'node:path';
+import { minifySync } from 'rolldown/utils';
 import { buildUnlessFresh } from './lib/fresh.mjs';
 import { main, root, runOrStop, systemNode } from './lib/proc.mjs';
 import { setup } from './setup.mjs';
@@ -28,6 +29,18 @@ const preset = async (name) => {
   await runOrStop('cmake', ['--build', '--preset', name, '-j', String(availableParallelism())]);
 };
 
+/** A page downloads the package's modules: names stay readable, comments and blanks go (the types keep
+ *  theirs). */
+const stripModules = (folder) => {
+  for (const file of readdirSync(folder, { recursive: true }).filter((name) => name.endsWith('.js'))) {
+    const path = join(folder, file);
+    const options = { module: true, compress: false, mangle: false };
+    const { code, errors } = minifySync(file, readFileSync(path, 'utf8'), options);
+    if (errors.length) throw new Error(`${file}: ${errors[0].message}`);
+    writeFileSync(path, code);
+  }
+};
+
 const workspace = (name) => runOrStop('npm', ['run', 'build', '-w', name]);
 
 const TARGETS = {
@@ -44,6 +57,7 @@ const TARGETS = {
       outputs: MODULES.map(inDist),
       build: async () => {
         await workspace('js');
+        stripModules(join(root, 'js/dist'));
         for (const module of MODULES) copyFileSync(join(root, module), join(root, inDist(module)));
       },
     }),

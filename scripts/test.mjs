@@ -78,7 +78,7 @@ const SUITES = [
   { name: 'jit', needs: ['native'], parts: ['native'], run: () => nodeTests(newerNode(), 'tests/jit') },
   { name: 'cross', needs: ['native', 'js'], parts: ['native', 'wasm'],
     run: () => nodeTests(newerNode(), 'tests/cross') },
-  { name: 'differential', needs: ['wasm'], parts: ['wasm'],
+  { name: 'differential', needs: ['js'], parts: ['wasm'],
     run: () => nodeTests(newerNode(), 'tests/differential') },
   { name: 'readme', needs: ['native', 'js'], parts: ['native', 'wasm'],
     run: () => nodeTests(systemNode(), 'tests/readme') },

@@ -10,6 +10,7 @@
 #include "fuse/fuse.h"
 #include "inspect/record.h"
 #include "jit/jit.h"
+#include "jit/listing.h"
 
 #define MAX_TEXTS (SN_PASS_COUNT + 5)
 
@@ -74,8 +75,8 @@ static sn_status cut_into_groups(compiling *c) {
 
 static sn_status plan_memory(compiling *c) {
   sn_executable *exe = c->exe;
-  SN_TRY(sn_plan_memory(&exe->arena, &exe->groups, c->options->donate, exe->n_arguments,
-                        &exe->plan));
+  SN_TRY(
+      sn_plan_memory(&exe->arena, &exe->groups, c->options->donate, exe->n_arguments, &exe->plan));
 #ifdef SINTER_TEST
   SN_CHECK(exe->arena.env, sn_plan_is_sound(&exe->groups, &exe->plan));
 #endif
@@ -117,6 +118,11 @@ static sn_status make_kernels(compiling *c) {
   SN_TRY(sn_kernels_text(exe->kernels, n, &exe->arena, &text));
   keep_text(c, SN_LOG_CODE, "kernels", text);
   if (c->record) sn_record_kernels(c->record, "kernels", text, &exe->groups);
+  for (size_t i = 0; i < n && env->debug >= SN_LOG_CODE; i++) {
+    SN_TRY(sn_jit_listing(&exe->arena, machine, &exe->kernels[i], &text));
+    sn_log_printf("--- k%zu %s\n", i, exe->groups.groups[i].name);
+    sn_log_write(text);
+  }
   return SN_OK;
 }
 

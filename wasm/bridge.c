@@ -46,12 +46,11 @@ void *sinter_worker_memory(uint32_t bytes) {
 sn_status sinter_create(int threads, bool deterministic, bool jit, bool relaxed_simd,
                         uint32_t memory_limit_bytes) {
   if (context) return SN_ERR_ARGUMENT;
-  const sn_options options = {
-      .threads = threads,
-      .deterministic = deterministic,
-      .no_jit = !jit,
-      .relaxed_simd = relaxed_simd,
-      .memory_limit_bytes = memory_limit_bytes};
+  const sn_options options = {.threads = threads,
+                              .deterministic = deterministic,
+                              .no_jit = !jit,
+                              .relaxed_simd = relaxed_simd,
+                              .memory_limit_bytes = memory_limit_bytes};
   return sn_context_create(&options, &context);
 }
 
@@ -301,8 +300,8 @@ sn_program *sinter_compile(uint32_t n_inputs, uint32_t n_outputs) {
                                       .passes_off = (uint32_t)switches[0],
                                       .passes_on = (uint32_t)switches[1],
                                       .record = switches[2] != 0};
-  const sn_status status = sn_compile_with(context, inputs, n_inputs, inputs + n_inputs, n_outputs,
-                                           &options, &program);
+  const sn_status status =
+      sn_compile_with(context, inputs, n_inputs, inputs + n_inputs, n_outputs, &options, &program);
   free(donate);
   return status ? NULL : program;
 }
@@ -325,8 +324,10 @@ const char *sinter_program_inspection(const sn_program *program) {
   return sn_program_inspection(program);
 }
 
-const char *sinter_program_wat(const sn_program *program, uint32_t kernel) {
-  return sn_program_wat(program, kernel);
+const char *sinter_program_wat(sn_program *program, uint32_t kernel) {
+  const char *text = NULL;
+  sn_program_wat(program, kernel, &text);
+  return text;
 }
 
 const char *sinter_program_c_source(sn_program *program) {

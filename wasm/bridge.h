@@ -34,7 +34,8 @@ sn_status SN_EXPORT(sinter_error_status)(void);
 const char *SN_EXPORT(sinter_error_message)(void);
 void SN_EXPORT(sinter_error_clear)(void);
 void SN_EXPORT(sinter_memory)(void); /* out: the fields of sn_memory_info */
-/* out: programs cached, hits, misses; modules of run-time code alive, their bytes, shared, refused */
+/* out: programs cached, hits, misses; modules of run-time code alive, their bytes, shared, refused
+ */
 void SN_EXPORT(sinter_caches)(void);
 void SN_EXPORT(sinter_set_debug)(int level);
 int SN_EXPORT(sinter_pass_count)(void);
@@ -125,7 +126,7 @@ sn_status SN_EXPORT(sinter_program_run_async)(sn_program *program, uint32_t n_in
                                               uint32_t n_outputs);
 void SN_EXPORT(sinter_program_release)(sn_program *program);
 const char *SN_EXPORT(sinter_program_inspection)(const sn_program *program);
-const char *SN_EXPORT(sinter_program_wat)(const sn_program *program, uint32_t kernel);
+const char *SN_EXPORT(sinter_program_wat)(sn_program *program, uint32_t kernel);
 /* in: name of the function */
 const char *SN_EXPORT(sinter_program_c_source)(sn_program *program);
 

@@ -67,14 +67,16 @@ export class Program {
   run(inputs: readonly Tensor[]): Tensor[] {
     const rt = runtime();
     const count = this.#outputs.length;
-    rt.scratch(inputs.length + count + 1);
-    rt.send(inputs.map((t) => t.use('jit')));
+    const at = rt.scratch(inputs.length + count + 1);
+    const words = rt.words();
+    for (let i = 0; i < inputs.length; i++) words[at + i] = inputs[i]!.use('jit');
     rt.ok(
       rt.runsAsync
         ? rt.exports.sinter_program_run_async(this.#address, inputs.length, count)
         : rt.exports.sinter_program_run(this.#address, inputs.length),
     );
-    return rt.receive(inputs.length, count).map((address, i) => wrap(address, this.#outputs[i]!));
+    const made = rt.words();
+    return this.#outputs.map((meta, i) => wrap(made[at + inputs.length + i]!, meta));
   }
 
   /** What the compiler did, as JSON; of a program compiled with `record`. */
@@ -84,7 +86,7 @@ export class Program {
 
   /** The code emitted for a kernel as WebAssembly text. */
   wat(kernel: number): string {
-    return this.#text((rt, address) => rt.exports.sinter_program_wat(address, kernel));
+    return this.#text((rt, address) => rt.check(rt.exports.sinter_program_wat(address, kernel)));
   }
 
   /** The program as C, in a function called name. */

@@ -53,6 +53,7 @@ export function flatten(tree: unknown): Flat {
 
 /** The tree of a shape around other leaves, taken in order. */
 export function rebuild<L>(shape: TreeShape, leaves: readonly L[]): unknown {
+  if (shape.kind === 'tensor') return leaves[0];
   let next = 0;
   const make = (node: Node): unknown => {
     switch (node.kind) {

@@ -52,7 +52,8 @@ test('info says what is in use', () => {
   assert.equal(info.version, JSON.parse(readFileSync(new URL('../package.json', import.meta.url))).version);
   assert.ok(info.threads >= 1);
   assert.equal(info.simd, true);
-  assert.equal(info.jit, false);
+  assert.equal(info.jit, true);
+  assert.ok(info.modules.live >= 0 && info.modules.refused === 0);
   assert.ok(Array.isArray(info.reasons));
 });
 

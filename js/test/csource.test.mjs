@@ -136,6 +136,18 @@ test('batched and transposed products, in float64 and int32', () => {
     [ramp([2, 3, 5], 1, 'float64'), ramp([2, 5, 3], 1, 'float64')]);
 });
 
+test('ops along an axis: take, scatter, sort, sums so far', () => {
+  const index = sn.tensor([2, -1, 0, 9], { dtype: 'int32' });
+  const holes = sn.tensor([[3, NaN, -1], [2, 2, 2], [0, -5, NaN], [1, 7, 1]]);
+  check((x, i) => [
+    sn.take(x, i, { axis: 0 }), sn.grad((t) => sn.take(t, i, { axis: 0 }).square().sum())(x),
+    sn.sort(x, { axis: 0 }), sn.sort(x, { axis: 1, descending: true }), sn.argsort(x, { axis: 1 }),
+    sn.cumsum(x, { axis: 0 }), sn.cumprod(x, { axis: 1 }),
+  ], [holes, index]);
+  check((x) => [sn.grad((t) => sn.cumsum(t, { axis: 1 }).square().sum())(x), sn.cumsum(x.astype('int32'), { axis: 0 }),
+    sn.grad((t) => sn.cumprod(t, { axis: 1 }).sum())(x)], [ramp([3, 5])]);
+});
+
 test('every elementwise op that the table gives to JavaScript, on each of its dtypes', () => {
   const table = readFileSync(new URL('../src/ops.gen.ts', import.meta.url), 'utf8');
   const row = /Takes ([\w, ]+)\. \*\/\nexport function (\w+)\(([^)]*)\)/g;

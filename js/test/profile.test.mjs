@@ -26,7 +26,7 @@ test('a profile names the kernels and adds up', async () => {
     assert.ok(begin >= -0.5 && end >= begin && end <= profile.totalMs + 0.5);
     assert.ok(lane >= 0 && lane < sn.info().threads);
   }
-  assert.equal(product.engine, 'ready');
+  assert.ok(['ready', 'jit'].includes(product.engine)); // the latter where relaxed SIMD is there
   assert.equal(profile.lanes.length, sn.info().threads);
   for (const { busyMs, gapMs, gaps } of profile.lanes) {
     assert.ok(busyMs >= 0 && Math.abs(busyMs + gapMs - profile.totalMs) < 1e-6);
@@ -45,6 +45,18 @@ test('time outside of kernels has a name', async () => {
   assert.ok(first.compiles.length === 1 && first.lanes[0].gaps.compile > 0, JSON.stringify(first.lanes));
   assert.ok(first.runs.length === 1 && first.runs[0].begin >= first.compiles[0].end);
   assert.ok(first.toChromeTrace().traceEvents.some(({ name }) => name === 'compile'));
+});
+
+test('a profile says which engine ran a kernel', async () => {
+  const x = sn.tensor([1, 2, 3]);
+  const engineOf = async (options) => {
+    const f = sn.jit((t) => t.mul(0.625).tanh(), options);
+    f(x).dispose();
+    const { kernels } = await sn.profile(() => f(x).dispose());
+    return kernels.map(({ engine }) => engine);
+  };
+  assert.deepEqual(await engineOf({ jit: false }), ['vm']);
+  assert.deepEqual(await engineOf({}), [sn.info().jit ? 'jit' : 'vm']);
 });
 
 test('a profile exports a Chrome trace', async () => {

@@ -41,14 +41,16 @@ static void add_buffer(const source *s, uint32_t v) {
 
 static void add_comment(const source *s, const char *name) {
   char shape[SN_SHAPE_TEXT];
-  sn_text_add(s->t, "/* %s: written by Sinter as C11; link with -lm. Arrays are row-major.\n *\n", name);
+  sn_text_add(s->t, "/* %s: written by Sinter as C11; link with -lm. Arrays are row-major.\n *\n",
+              name);
   for (size_t a = 0; a < s->n_arguments; a++) {
     if (s->argument[a] == SN_NONE) {
       sn_text_add(s->t, " *   a%zu: not used\n", a);
       continue;
     }
     const sn_type *type = type_of(s, s->argument[a]);
-    sn_text_add(s->t, " *   a%zu: %s%s\n", a, sn_dtype_name(type->dtype), sn_shape_text(type, shape));
+    sn_text_add(s->t, " *   a%zu: %s%s\n", a, sn_dtype_name(type->dtype),
+                sn_shape_text(type, shape));
   }
   for (size_t i = 0; i < s->groups->n_outputs; i++) {
     const sn_type *type = type_of(s, s->groups->outputs[i]);
@@ -63,11 +65,12 @@ static void add_signature(const source *s, const char *name) {
   sn_text_add(s->t, "void %s(", name);
   for (size_t a = 0; a < s->n_arguments; a++, comma = ", ") {
     const uint32_t v = s->argument[a];
-    sn_text_add(s->t, "%sconst %s *a%zu", comma, v == SN_NONE ? "void" : sn_c_type(type_of(s, v)->dtype),
-                a);
+    sn_text_add(s->t, "%sconst %s *a%zu", comma,
+                v == SN_NONE ? "void" : sn_c_type(type_of(s, v)->dtype), a);
   }
   for (size_t i = 0; i < s->groups->n_outputs; i++, comma = ", ")
-    sn_text_add(s->t, "%s%s *out%zu", comma, sn_c_type(type_of(s, s->groups->outputs[i])->dtype), i);
+    sn_text_add(s->t, "%s%s *out%zu", comma, sn_c_type(type_of(s, s->groups->outputs[i])->dtype),
+                i);
   sn_text_add(s->t, *comma ? ")" : "void)");
 }
 

@@ -5,71 +5,30 @@
 #include <string.h>
 
 #include "csource/spell.h"
-
-/* Where in a function the next line goes. */
-typedef struct writer {
-  sn_text *t;
-  const sn_group *g;
-  sn_env *env;
-  int depth; /* of loops around it */
-} writer;
-
-static void begin_line(writer *w) { sn_text_add(w->t, "%*s", 2 * (w->depth + 1), ""); }
-
-/* ---- loops and indices ----------------------------------------------------------------------- */
-
-static void open_loops(writer *w, char name, const int64_t *dims, int rank) {
-  for (int i = 0; i < rank; i++) {
-    begin_line(w);
-    sn_text_add(w->t, "for (long %c%d = 0; %c%d < %lld; %c%d++) {\n", name, i, name, i,
-                (long long)dims[i], name, i);
-    w->depth++;
-  }
-}
-
-static void close_loops(writer *w, int rank) {
-  for (int i = 0; i < rank; i++) {
-    w->depth--;
-    begin_line(w);
-    sn_text_add(w->t, "}\n");
-  }
-}
-
-/* One term of an index: stride * variable. */
-static void add_term(sn_text *t, bool *any, int64_t stride, const char *variable) {
-  if (!stride) return;
-  if (*any)
-    sn_text_add(t, stride < 0 ? " - " : " + ");
-  else if (stride < 0)
-    sn_text_add(t, "-");
-  const long long size = stride < 0 ? -stride : stride;
-  if (size != 1 || !*variable) sn_text_add(t, "%lld", size);
-  if (*variable) sn_text_add(t, size == 1 ? "%s" : " * %s", variable);
-  *any = true;
-}
+#include "csource/writer.h"
 
 /* The element's place: strides cover i0, i1 ... and then, up to rank, j0, j1 ... */
-static void add_index(const writer *w, const sn_operand *o, int rank) {
+static void add_index(const sn_c_writer *w, const sn_operand *o, int rank) {
   bool any = false;
   for (int i = 0; i < rank; i++) {
     const bool inner = i >= w->g->space_rank;
     char variable[16];
     snprintf(variable, sizeof variable, "%c%d", inner ? 'j' : 'i',
              inner ? i - w->g->space_rank : i);
-    add_term(w->t, &any, o->strides[i], variable);
+    sn_c_add_term(w->t, &any, o->strides[i], variable);
   }
-  add_term(w->t, &any, o->offset, "");
+  sn_c_add_term(w->t, &any, o->offset, "");
   if (!any) sn_text_add(w->t, "0");
 }
 
-static void add_element(const writer *w, const sn_operand *o, int rank) {
+static void add_element(const sn_c_writer *w, const sn_operand *o, int rank) {
   sn_text_add(w->t, "b%u[", o->value);
   add_index(w, o, rank);
   sn_text_add(w->t, "]");
 }
 
 /* The place in a row that is kept. */
-static void add_row_index(const writer *w) {
+static void add_row_index(const sn_c_writer *w) {
   const sn_group *g = w->g;
   for (int i = 1; i < g->reduced_rank; i++) sn_text_add(w->t, "(");
   sn_text_add(w->t, g->reduced_rank ? "j0" : "0");
@@ -82,7 +41,8 @@ static void add_row_index(const writer *w) {
 enum { NAME_SIZE = 64 };
 
 /* How an instruction is named by its users: constants and heads stand for themselves. */
-static sn_status name_of(const writer *w, const sn_body *body, uint32_t i, char name[NAME_SIZE]) {
+static sn_status name_of(const sn_c_writer *w, const sn_body *body, uint32_t i,
+                         char name[NAME_SIZE]) {
   const sn_insn *insn = &body->insns[i];
   if (insn->kind == SN_INSN_CONST) {
     sn_text literal = sn_text_in(w->t->arena);
@@ -108,7 +68,7 @@ static void add_cast(sn_text *t, const sn_insn *insn, const char *x) {
     sn_text_add(t, "(%s)%s", sn_c_type(insn->dtype), x);
 }
 
-static sn_status add_op(writer *w, const sn_body *body, const sn_insn *insn) {
+static sn_status add_op(sn_c_writer *w, const sn_body *body, const sn_insn *insn) {
   char names[SN_MAX_ARITY][NAME_SIZE];
   const char *arguments[SN_MAX_ARITY] = {names[0], names[0], names[0]};
   for (uint32_t k = 0; k < insn->n_args; k++) {
@@ -136,19 +96,19 @@ static void mark_args(const sn_body *body, uint8_t *needed) {
 }
 
 /* The names of ops that their C does not show. */
-static void add_comment(writer *w, const sn_insn *insn) {
+static void add_comment(sn_c_writer *w, const sn_insn *insn) {
   enum { PLAIN = 9 }; /* characters of "(a + b)" and the like */
   if (insn->kind != SN_INSN_OP || sn_op_describe(insn->op)->kind != SN_CLASS_MAP) return;
   const char *e = sn_c_expression(insn->op, insn->in_dtype), *name = sn_op_describe(insn->op)->name;
   if (strlen(e) > PLAIN && !strstr(e, name)) sn_text_add(w->t, " /* %s */", name);
 }
 
-static sn_status add_body(writer *w, const sn_body *body, uint8_t *needed, int rank) {
+static sn_status add_body(sn_c_writer *w, const sn_body *body, uint8_t *needed, int rank) {
   mark_args(body, needed);
   for (uint32_t i = 0; i < body->n_insns; i++) {
     const sn_insn *insn = &body->insns[i];
     if (!needed[i] || insn->kind == SN_INSN_CONST || insn->kind == SN_INSN_HEAD) continue;
-    begin_line(w);
+    sn_c_begin_line(w);
     sn_text_add(w->t, "%s v%u = ", sn_c_type(insn->dtype), i);
     if (insn->kind == SN_INSN_OP) SN_TRY(add_op(w, body, insn));
     if (insn->kind == SN_INSN_KEPT) {
@@ -173,12 +133,12 @@ static sn_status add_body(writer *w, const sn_body *body, uint8_t *needed, int r
   return SN_OK;
 }
 
-static sn_status add_stores(writer *w, const sn_body *body, const sn_store *stores, uint32_t n,
+static sn_status add_stores(sn_c_writer *w, const sn_body *body, const sn_store *stores, uint32_t n,
                             int rank) {
   for (uint32_t k = 0; k < n; k++) {
     char name[NAME_SIZE];
     SN_TRY(name_of(w, body, stores[k].insn, name));
-    begin_line(w);
+    sn_c_begin_line(w);
     add_element(w, &stores[k].target, rank);
     sn_text_add(w->t, " = %s;\n", name);
   }
@@ -192,31 +152,32 @@ static bool is_widened(sn_op op, sn_dtype dtype) {
   return dtype == SN_F32 && op != SN_OP_max && op != SN_OP_min;
 }
 
-static void declare_head(writer *w, uint32_t number, sn_op op, sn_dtype dtype) {
-  begin_line(w);
+static void declare_head(sn_c_writer *w, uint32_t number, sn_op op, sn_dtype dtype) {
+  sn_c_begin_line(w);
   if (is_widened(op, dtype))
     sn_text_add(w->t, "double total%u = %s;\n", number, sn_c_identity(op, dtype));
   else
     sn_text_add(w->t, "%s head%u = %s;\n", sn_c_type(dtype), number, sn_c_identity(op, dtype));
 }
 
-static void narrow_head(writer *w, uint32_t number, sn_op op, sn_dtype dtype) {
+static void narrow_head(sn_c_writer *w, uint32_t number, sn_op op, sn_dtype dtype) {
   if (!is_widened(op, dtype)) return;
-  begin_line(w);
+  sn_c_begin_line(w);
   sn_text_add(w->t, "float head%u = (float)total%u;\n", number, number);
 }
 
 /* head = op(head, value) */
-static void add_combine(writer *w, uint32_t number, sn_op op, sn_dtype dtype, const char *value) {
+static void add_combine(sn_c_writer *w, uint32_t number, sn_op op, sn_dtype dtype,
+                        const char *value) {
   char head[NAME_SIZE];
   snprintf(head, sizeof head, is_widened(op, dtype) ? "total%u" : "head%u", number);
-  begin_line(w);
+  sn_c_begin_line(w);
   sn_text_add(w->t, "%s = ", head);
   sn_c_add_expression(w->t, sn_c_expression(op, dtype), (const char *[]){head, value, value});
   sn_text_add(w->t, ";\n");
 }
 
-static sn_status add_phase(writer *w, const sn_phase *phase) {
+static sn_status add_phase(sn_c_writer *w, const sn_phase *phase) {
   const sn_group *g = w->g;
   const int rank = g->space_rank + g->reduced_rank;
   uint8_t *needed;
@@ -228,12 +189,12 @@ static sn_status add_phase(writer *w, const sn_phase *phase) {
     needed[r->insn] = 1;
     declare_head(w, phase->first_head + k, r->op, r->dtype);
   }
-  open_loops(w, 'j', g->reduced, g->reduced_rank);
+  sn_c_open_loops(w, 'j', g->reduced, g->reduced_rank);
   SN_TRY(add_body(w, &phase->body, needed, rank));
   char name[NAME_SIZE];
   for (uint32_t k = 0; k < phase->n_keeps; k++) {
     SN_TRY(name_of(w, &phase->body, phase->keeps[k].insn, name));
-    begin_line(w);
+    sn_c_begin_line(w);
     sn_text_add(w->t, "kept%u[", phase->keeps[k].slot);
     add_row_index(w);
     sn_text_add(w->t, "] = %s;\n", name);
@@ -244,40 +205,40 @@ static sn_status add_phase(writer *w, const sn_phase *phase) {
     SN_TRY(name_of(w, &phase->body, r->insn, name));
     add_combine(w, phase->first_head + k, r->op, r->dtype, name);
   }
-  close_loops(w, g->reduced_rank);
+  sn_c_close_loops(w, g->reduced_rank);
   for (uint32_t k = 0; k < phase->n_reductions; k++)
     narrow_head(w, phase->first_head + k, phase->reductions[k].op, phase->reductions[k].dtype);
   return SN_OK;
 }
 
 /* An operand of the product at (batch..., row, column), one of which is k. */
-static void add_factor(writer *w, const sn_operand *o, const char *row, const char *column) {
+static void add_factor(sn_c_writer *w, const sn_operand *o, const char *row, const char *column) {
   const int batch = w->g->space_rank - 2;
   bool any = false;
   sn_text_add(w->t, "b%u[", o->value);
   for (int i = 0; i < batch; i++) {
     char variable[16];
     snprintf(variable, sizeof variable, "i%d", i);
-    add_term(w->t, &any, o->strides[i], variable);
+    sn_c_add_term(w->t, &any, o->strides[i], variable);
   }
-  add_term(w->t, &any, o->strides[batch], row);
-  add_term(w->t, &any, o->strides[batch + 1], column);
-  add_term(w->t, &any, o->offset, "");
+  sn_c_add_term(w->t, &any, o->strides[batch], row);
+  sn_c_add_term(w->t, &any, o->strides[batch + 1], column);
+  sn_c_add_term(w->t, &any, o->offset, "");
   sn_text_add(w->t, any ? "]" : "0]");
 }
 
-static void add_product(writer *w) {
+static void add_product(sn_c_writer *w) {
   const sn_group *g = w->g;
   const sn_dtype dtype = g->head_dtype;
   char row[16], column[16];
   snprintf(row, sizeof row, "i%d", g->space_rank - 2);
   snprintf(column, sizeof column, "i%d", g->space_rank - 1);
   declare_head(w, 0, SN_OP_sum, dtype);
-  begin_line(w);
+  sn_c_begin_line(w);
   sn_text_add(w->t, "for (long k = 0; k < %lld; k++) {\n", (long long)g->k);
   w->depth++;
   const char *type = is_widened(SN_OP_sum, dtype) ? "double" : sn_c_type(dtype);
-  begin_line(w);
+  sn_c_begin_line(w);
   sn_text_add(w->t, "%s x = ", type);
   add_factor(w, &g->a, row, "k");
   sn_text_add(w->t, ", y = ");
@@ -289,7 +250,7 @@ static void add_product(writer *w) {
   sn_text_add(&product, ")");
   if (product.status && !w->t->status) w->t->status = product.status;
   if (!product.status) add_combine(w, 0, SN_OP_sum, dtype, product.data);
-  close_loops(w, 1);
+  sn_c_close_loops(w, 1);
   narrow_head(w, 0, SN_OP_sum, dtype);
 }
 
@@ -327,8 +288,9 @@ static void add_signature(sn_text *t, const sn_groups *groups, size_t number, sn
   sn_text_add(t, ") {\n");
 }
 
-static sn_status add_post(writer *w) {
+static sn_status add_post(sn_c_writer *w) {
   const sn_group *g = w->g;
+  if (g->ready) return SN_OK;
   uint8_t *needed;
   SN_TRY(sn_arena_alloc(w->t->arena, g->post.n_insns, 1, (void **)&needed));
   for (uint32_t k = 0; k < g->n_stores; k++) needed[g->stores[k].insn] = 1;
@@ -338,18 +300,17 @@ static sn_status add_post(writer *w) {
 
 sn_status sn_c_add_kernel(sn_text *t, const sn_groups *groups, size_t number, sn_value_set *set) {
   const sn_group *g = &groups->groups[number];
-  writer w = {.t = t, .g = g, .env = t->arena->env};
-  SN_FAIL_IF(w.env, g->kind == SN_GROUP_READY, SN_ERR_UNSUPPORTED, "c source: %s has no C",
-             g->name);
+  sn_c_writer w = {.t = t, .g = g, .env = t->arena->env};
   add_signature(t, groups, number, set);
   for (uint32_t k = 0; k < g->n_kept; k++)
     sn_text_add(t, "  static %s kept%u[%lld];\n", sn_c_type(g->kept[k]), k,
                 (long long)sn_group_reduced_points(g));
-  open_loops(&w, 'i', g->space, g->space_rank);
+  sn_c_open_loops(&w, 'i', g->space, g->space_rank);
   for (uint32_t p = 0; p < g->n_phases; p++) SN_TRY(add_phase(&w, &g->phases[p]));
   if (g->kind == SN_GROUP_CONTRACTION) add_product(&w);
+  if (g->ready) SN_TRY(sn_c_add_ready(&w));
   SN_TRY(add_post(&w));
-  close_loops(&w, g->space_rank);
+  sn_c_close_loops(&w, g->space_rank);
   sn_text_add(t, "}\n\n");
   return t->status;
 }

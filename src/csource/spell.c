@@ -102,6 +102,12 @@ static size_t word_length(const char *s) {
   return n;
 }
 
+/* C's modf is another function. */
+static const char *rename_word(const char *word, size_t n) {
+  if (n == 3 && !strncmp(word, "mod", n)) return "floor_mod";
+  return n == 4 && !strncmp(word, "modf", n) ? "floor_modf" : NULL;
+}
+
 void sn_c_add_expression(sn_text *text, const char *expression, const char *const *arguments) {
   size_t n = strlen(expression);
   while (is_enclosed(expression, n)) {
@@ -116,6 +122,8 @@ void sn_c_add_expression(sn_text *text, const char *expression, const char *cons
     }
     if (word == 1 && *at >= 'a' && *at <= 'c')
       sn_text_add(text, "%s", arguments[*at - 'a']);
+    else if (rename_word(at, word))
+      sn_text_add(text, "%s", rename_word(at, word));
     else
       sn_text_add(text, "%.*s", word ? (int)word : 1, at);
     at += word ? word : 1;
@@ -138,7 +146,8 @@ void sn_c_add_literal(sn_text *text, double value, sn_dtype dtype) {
   else if (value != value)
     sn_text_add(text, "%s", dtype == SN_F32 ? "NAN" : "(double)NAN");
   else if (value - value != 0)
-    sn_text_add(text, value < 0 ? "(-%sINFINITY)" : "%sINFINITY", dtype == SN_F32 ? "" : "(double)");
+    sn_text_add(text, value < 0 ? "(-%sINFINITY)" : "%sINFINITY",
+                dtype == SN_F32 ? "" : "(double)");
   else if (value == (double)(long long)value && value < 1e6 && value > -1e6)
     sn_text_add(text, __builtin_signbit(value) ? "(%.1f%s)" : "%.1f%s", value, suffix);
   else
@@ -166,9 +175,43 @@ static const helper float_helpers[] = {
                 "}\n"},
     {"sign", "static $T sign$F($T a) { return a > 0 ? 1 : a < 0 ? -1 : a; }\n"},
     {"sigmoid", "static $T sigmoid$F($T a) { return 1 / (1 + exp$F(-a)); }\n"},
+    {"rsqrt", "static $T rsqrt$F($T a) { return 1 / sqrt$F(a); }\n"},
+    {"silu", "static $T silu$F($T a) { return a == -INFINITY ? -0.0$F : a / (1 + exp$F(-a)); }\n"},
+    {"softplus",
+     "/* log(1 + e^a) */\n"
+     "static $T softplus$F($T a) { return (a > 0 ? a : 0) + log1p$F(exp$F(-fabs$F(a))); }\n"},
+    {"mish", "/* a tanh(log(1 + e^a)) */\n"
+             "static $T mish$F($T a) {\n"
+             "  if (a == -INFINITY) return -0.0$F;\n"
+             "  return a * tanh$F((a > 0 ? a : 0) + log1p$F(exp$F(-fabs$F(a))));\n"
+             "}\n"},
+    {"gelu", "/* a times the normal distribution's share below a */\n"
+             "static $T gelu$F($T a) {\n"
+             "  return a == -INFINITY ? -0.0$F : a * erfc$F(a * -0.70710678118654752$F) / 2;\n"
+             "}\n"},
+    {"floor_mod", "/* a - floor(a / b) b, with the sign of b */\n"
+                  "static $T floor_mod$F($T a, $T b) {\n"
+                  "  $T rest = fmod$F(fabs$F(a), fabs$F(b));\n"
+                  "  if (rest > 0 && !signbit(a) != !signbit(b)) rest = fabs$F(b) - rest;\n"
+                  "  return copysign$F(rest, b);\n"
+                  "}\n"},
 };
 
 static const helper helpers[] = {
+    {"mod_int", "/* with the sign of b; 0 for b = 0 */\n"
+                "static int32_t mod_int(int32_t a, int32_t b) {\n"
+                "  if (b == 0 || b == -1) return 0;\n"
+                "  return a % b != 0 && (a < 0) != (b < 0) ? a % b + b : a % b;\n"
+                "}\n"},
+    {"position_of", "/* below 0 it counts from the end; what is still outside is clamped */\n"
+                    "static long position_of(long index, long n) {\n"
+                    "  if (index < 0) index += n;\n"
+                    "  return index < 0 ? 0 : index >= n ? n - 1 : index;\n"
+                    "}\n"},
+    {"precedes", "/* NaN comes last */\n"
+                 "static bool precedes(double a, double b) {\n"
+                 "  return a < b || (a == a && b != b);\n"
+                 "}\n"},
     {"to_int32", "/* toward zero; what is too large becomes the largest, NaN becomes 0 */\n"
                  "static int32_t to_int32(double a) {\n"
                  "  if (a != a) return 0;\n"

@@ -29,7 +29,8 @@ static const char *rule(const explainer *e, sn_id from, sn_id to) {
 
 static sn_edge_note explain(const explainer *e, sn_id x, sn_id to, const sn_cut_record *cut) {
   const sn_id from = e->base[x];
-  if (sn_op_describe(e->g->nodes[to].op)->kind == SN_CLASS_VIEW) return (sn_edge_note){"a view moves nothing", false};
+  if (sn_op_describe(e->g->nodes[to].op)->kind == SN_CLASS_VIEW)
+    return (sn_edge_note){"a view moves nothing", false};
   if (e->groups->kernel_of[to] == SN_NONE) return (sn_edge_note){"no result needs it", false};
   switch (e->g->nodes[from].op) {
   case SN_OP_input: return (sn_edge_note){"an argument", false};

@@ -28,6 +28,7 @@ static void add_reads(sn_value_set *set, const sn_group *g) {
     use(set, &g->a);
     use(set, &g->b);
   }
+  for (uint32_t k = 0; g->ready && k < g->ready->n_operands; k++) use(set, &g->ready->operands[k]);
   use_body(set, &g->post);
 }
 

@@ -10,7 +10,6 @@ const sn_op_info sn_op_table[SN_OP_COUNT] = {
                   .cost = cost_,                                               \
                   .lo = lo_,                                                   \
                   .hi = hi_,                                                   \
-                  .ulp = ulp_,                                                 \
-                  .doc = doc_},
+                  .ulp = ulp_},
 #include "graph/ops.def"
 };

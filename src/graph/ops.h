@@ -46,7 +46,6 @@ typedef struct sn_op_info {
   uint16_t cost; /* flops per element */
   double lo, hi; /* test domain */
   double ulp;    /* bound on the float32 error */
-  const char *doc;
 } sn_op_info;
 
 extern const sn_op_info sn_op_table[SN_OP_COUNT];

@@ -65,8 +65,8 @@ static void add_nodes_and_edges(sn_text *t, const sn_graph *g, const sn_groups *
   for (sn_id id = 0; id < g->n_nodes; id++) {
     const sn_node *node = sn_graph_node(g, id);
     for (uint32_t k = 0; k < node->n_inputs; k++) {
-      sn_text_add(t, "%s{\"from\":%u,\"to\":%u,\"reason\":\"%s\"}", comma, sn_graph_inputs(g, id)[k],
-                  id, notes ? notes[node->first_input + k].reason : "");
+      sn_text_add(t, "%s{\"from\":%u,\"to\":%u,\"reason\":\"%s\"}", comma,
+                  sn_graph_inputs(g, id)[k], id, notes ? notes[node->first_input + k].reason : "");
       comma = ",";
     }
   }
@@ -143,8 +143,7 @@ static sn_status add_kernel_edges(sn_text *t, sn_text *dot, const sn_groups *gro
   return SN_OK;
 }
 
-void sn_record_kernels(sn_record *r, const char *stage, const char *text,
-                       const sn_groups *groups) {
+void sn_record_kernels(sn_record *r, const char *stage, const char *text, const sn_groups *groups) {
   sn_text graph = sn_text_in(r->json.arena), dot = graph;
   sn_text_add(&graph, ",\"nodes\":[");
   sn_text_add(&dot, "digraph sinter {\n  node [shape=box];\n");
@@ -209,8 +208,8 @@ static sn_status add_kernel(sn_text *t, const sn_executable *exe, const cut_list
   sn_kernel_print(&code, k, &exe->kernels[k]);
   SN_TRY(nest.status);
   SN_TRY(code.status);
-  sn_text_add(t, "%s{\"id\":%zu,\"kind\":\"%s\",\"name\":\"%s\",\"engine\":\"%s\",", k ? "," : "", k,
-              sn_group_kind_name(g), g->name, sn_kernel_engine(&exe->kernels[k]));
+  sn_text_add(t, "%s{\"id\":%zu,\"kind\":\"%s\",\"name\":\"%s\",\"engine\":\"%s\",", k ? "," : "",
+              k, sn_group_kind_name(g), g->name, sn_kernel_engine(&exe->kernels[k], true));
   sn_text_add(t, "\"flops\":%.17g,\"bytes\":%.17g,\"text\":", g->flops, g->bytes);
   sn_text_add_json(t, nest.data);
   sn_text_add(t, ",\"code\":");

@@ -189,10 +189,15 @@ static sn_lane op_bool(sn_lanes *lanes, sn_op op, sn_lane a, sn_lane b) {
 
 #include "graph/expand_f64.inc"
 
+/* The functions of float64 would be a tenth of what a page downloads, and hardly a page computes
+ * with them: their bodies are left to the VM, except for what is a few instructions. */
+#define CHEAP(id, cost, expr) \
+  case SN_OP_##id: return (cost) < SN_COSTLY ? (expr) : 0;
+
 static sn_lane op_f64(sn_lanes *lanes, sn_op op, sn_lane a, sn_lane b) {
   switch ((int)op) {
-#define EW_F(id, n, f, c, lo, hi, u, d, xf) ROW(id, xf)
-#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi) ROW(id, xf)
+#define EW_F(id, n, f, c, lo, hi, u, d, xf) CHEAP(id, c, xf)
+#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi) CHEAP(id, c, xf)
 #define EW_FIB(id, n, f, c, lo, hi, u, d, xf, xi, xb) ROW(id, xf)
 #define CMP_F(id, n, f, c, d, xf) ROW(id, xf)
 #define CMP_FIB(id, n, f, c, d, xf, xi, xb) ROW(id, xf)
@@ -305,6 +310,7 @@ bool sn_expand_knows(const sn_insn *insn) {
   const sn_op_info *info = sn_op_describe(insn->op);
   if (insn->op == SN_OP_astype || insn->op == SN_OP_where) return true;
   if (insn->op == SN_OP_bitcast) return insn->dtype != SN_F64 && insn->in_dtype != SN_F64;
+  if (insn->in_dtype == SN_F64 && info->kind == SN_CLASS_MAP && info->cost >= SN_COSTLY) return false;
   return (info->kind == SN_CLASS_MAP || info->kind == SN_CLASS_COMPARE) && info->arity <= 2 &&
          (info->types & 1 << insn->in_dtype);
 }

@@ -372,8 +372,8 @@ void sn_jit_sum_run(sn_jit *j, uint32_t section, sn_jit_sum *sums, uint32_t n, u
   sn_walk *k = &j->walk;
   const int32_t round = round_points(sums[0].reduction->dtype);
   const bool one_run = k->rank - 1 == j->kernel->group->space_rank;
-  const bool registers =
-      one_run && n * sn_walk_length(k, section) <= SHORT_BODY && k->dims[k->rank - 1] >= round;
+  const bool registers = one_run && n * sn_walk_length(k, section, true) <= SHORT_BODY &&
+                         k->dims[k->rank - 1] >= round;
   for (uint32_t i = 0; i < n && registers; i++) {
     k->leaves[sums[i].leaf].registers = sn_wasm_local(w, SN_WASM_TYPE_V128);
     for (int v = 1; v < LANE_VECTORS; v++) sn_wasm_local(w, SN_WASM_TYPE_V128);

@@ -19,16 +19,26 @@ static void hang_in(sn_kernel *kernel, const sn_code_module *module,
   };
 }
 
+static sn_status make_module(sn_arena *scratch, const sn_machine *machine, sn_kernel *kernels,
+                             size_t n, sn_code_module **out) {
+  const sn_jit_target target = {.relaxed = machine->relaxed_simd && !machine->deterministic,
+                                .shared_memory = sn_code_memory_is_shared()};
+  sn_jit_module emitted;
+  SN_TRY(sn_jit_emit(scratch, &target, kernels, n, &emitted));
+  if (!emitted.n_functions) return SN_OK;
+  SN_TRY(sn_code_register(scratch->env, emitted.bytes, emitted.n_bytes, emitted.n_functions, out));
+  for (size_t i = 0; *out && i < n; i++) hang_in(&kernels[i], *out, &emitted.functions[i]);
+  return SN_OK;
+}
+
+/* What emitting takes, megabytes for a long program, is not the program's to keep. */
 sn_status sn_jit_kernels(sn_arena *arena, const sn_machine *machine, sn_kernel *kernels, size_t n,
                          sn_code_module **out) {
   *out = NULL;
   if (!machine->jit || !sn_code_first_place()) return SN_OK;
-  const sn_jit_target target = {.relaxed = machine->relaxed_simd && !machine->deterministic,
-                                .shared_memory = sn_code_memory_is_shared()};
-  sn_jit_module emitted;
-  SN_TRY(sn_jit_emit(arena, &target, kernels, n, &emitted));
-  if (!emitted.n_functions) return SN_OK;
-  SN_TRY(sn_code_register(arena->env, emitted.bytes, emitted.n_bytes, emitted.n_functions, out));
-  for (size_t i = 0; *out && i < n; i++) hang_in(&kernels[i], *out, &emitted.functions[i]);
-  return SN_OK;
+  sn_arena scratch;
+  sn_arena_init(&scratch, arena->env);
+  const sn_status status = make_module(&scratch, machine, kernels, n, out);
+  sn_arena_free(&scratch);
+  return status;
 }

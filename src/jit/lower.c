@@ -7,11 +7,11 @@ const char *const sn_jit_role_names[SN_JIT_ROLE_COUNT] = {"strip", "fold", "colu
 /* ---- strip ----------------------------------------------------------------------------------- */
 
 /* Head values of the strip lie together, whatever the space. */
-static void describe_head(sn_jit *j, uint32_t param) {
+static void describe_head(sn_jit *j, int rank, uint32_t param) {
   const sn_group *g = j->kernel->group;
   sn_walk *k = &j->walk;
-  int64_t strides[SN_MAX_RANK], step = 1;
-  for (int i = k->rank - 1; i >= 0; step *= k->dims[i--]) strides[i] = step;
+  int64_t strides[SN_MAX_RANK] = {0}, step = 1;
+  for (int i = rank - 1; i >= 0; step *= k->dims[i--]) strides[i] = step;
   const sn_dtype dtype =
       g->kind == SN_GROUP_CONTRACTION ? g->head_dtype : g->phases[0].reductions[0].dtype;
   const sn_walk_base base = {.kind = SN_BASE_PARAM, .number = param, .follows = true};
@@ -26,7 +26,7 @@ sn_status sn_jit_strip(sn_jit *j, uint32_t *number) {
   int64_t dims[SN_MAX_RANK];
   const int rank = sn_jit_merge_space(g, pick, dims);
   SN_TRY(sn_jit_nest(j, rank, pick, dims));
-  if (g->n_heads) describe_head(j, HEAD);
+  if (g->n_heads) describe_head(j, rank, HEAD);
   SN_TRY(sn_jit_body(j, &g->post, NULL));
   if (j->unable) return SN_OK;
   sn_jit_stores(j, g->stores, g->n_stores);
@@ -150,12 +150,6 @@ static sn_status emit_kernel(const sn_jit *start, const sn_kernel *kernel, sn_ji
   return SN_OK;
 }
 
-static uint64_t hash_bytes(const uint8_t *bytes, size_t n) {
-  uint64_t h = 14695981039346656037u;
-  for (size_t i = 0; i < n; i++) h = (h ^ bytes[i]) * 1099511628211u;
-  return h;
-}
-
 sn_status sn_jit_emit(sn_arena *arena, const sn_jit_target *target, const sn_kernel *kernels,
                       size_t n, sn_jit_module *out) {
   *out = (sn_jit_module){0};
@@ -167,6 +161,5 @@ sn_status sn_jit_emit(sn_arena *arena, const sn_jit_target *target, const sn_ker
   for (size_t i = 0; i < n; i++) SN_TRY(emit_kernel(&start, &kernels[i], &out->functions[i]));
   SN_TRY(sn_wasm_finish(&w, &out->bytes, &out->n_bytes));
   out->n_functions = w.n_functions;
-  out->hash = hash_bytes(out->bytes, out->n_bytes);
   return SN_OK;
 }

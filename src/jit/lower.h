@@ -43,7 +43,6 @@ typedef struct sn_jit_module {
   size_t n_bytes;
   uint32_t n_functions;        /* 0: nothing could be lowered */
   sn_jit_functions *functions; /* per kernel */
-  uint64_t hash;               /* of the bytes */
 } sn_jit_module;
 
 sn_status sn_jit_emit(sn_arena *arena, const sn_jit_target *target, const sn_kernel *kernels,

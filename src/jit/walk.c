@@ -51,7 +51,8 @@ uint32_t sn_walk_leaf(sn_walk *k, sn_dtype dtype, sn_walk_base base, int64_t off
   sn_walker walker = {.base = base, .section = k->lanes.section, .fixed = true};
   bool backward = false;
   for (int i = 0; i < k->rank; i++) {
-    if (k->dims[i] == 1 || strides[i] == 0) continue;
+    const bool goes_on = base.follows && i == k->rank - 1; /* from run to run, however short */
+    if (strides[i] == 0 || (k->dims[i] == 1 && !goes_on)) continue;
     walker.strides[i] = (int32_t)(strides[i] * bytes);
     walker.fixed = false;
     backward = backward || strides[i] < 0;
@@ -171,8 +172,8 @@ void sn_walk_reset(sn_walk *k, uint32_t leaf) {
 
 /* In nodes per vector. */
 #define LONG_BODY 16
-#define LONGEST_BODY 250
 #define PART 16
+#define MOST_NODES 800 /* of all copies: engines take long for more */
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
@@ -207,20 +208,24 @@ static void advance_by_count(sn_walk *k, uint32_t section) {
   }
 }
 
-uint32_t sn_walk_length(const sn_walk *k, uint32_t section) {
+uint32_t sn_walk_length(const sn_walk *k, uint32_t section, bool rare) {
   uint32_t n = 0;
   for (sn_lane i = 1; i < k->lanes.n_nodes; i++) {
     const sn_lane_node *node = &k->lanes.nodes[i];
-    n += node->uses && node->level == 2 && node->section == section && !node->region;
+    n += node->uses && node->level == 2 && node->section == section && (rare || !node->region);
   }
   return n;
 }
 
-/* Short bodies are mostly pointers and branches: several copies share those. */
-static int32_t copies_of(const sn_walk *k, uint32_t length) {
-  const int32_t copies = length > 8 && length < LONG_BODY ? 2 : 4;
-  if (length > LONGEST_BODY || k->dims[k->rank - 1] < 8 * copies) return 1;
-  return copies < k->most_copies ? copies : k->most_copies;
+/* Short bodies are mostly pointers and branches: several copies share those. Long ones: see below.
+ */
+static int32_t copies_of(const sn_walk *k, uint32_t section, uint32_t length) {
+  int32_t copies = length > 8 && length < LONG_BODY ? 2 : 4;
+  if (copies > k->most_copies) copies = k->most_copies;
+  if (k->dims[k->rank - 1] < 8 * copies) return 1;
+  while (copies > 1 && (uint32_t)copies * sn_walk_length(k, section, true) > MOST_NODES)
+    copies /= 2;
+  return copies;
 }
 
 /* A long body is one long chain of operations that wait for each other, and a processor looks only
@@ -255,8 +260,8 @@ static void vector_loop(sn_walk *k, uint32_t section, int32_t copies, uint32_t l
 }
 
 void sn_walk_run(sn_walk *k, uint32_t section) {
-  const uint32_t length = sn_walk_length(k, section);
-  const int32_t copies = copies_of(k, length);
+  const uint32_t length = sn_walk_length(k, section, false);
+  const int32_t copies = copies_of(k, section, length);
   if (copies > 1) vector_loop(k, section, copies, length);
   if (k->dims[k->rank - 1] >= 4) vector_loop(k, section, 1, length);
   sn_emit_get(k->w, k->count);

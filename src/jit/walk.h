@@ -126,8 +126,8 @@ void sn_walk_wrap(sn_walk *k, uint32_t section, int first);
 void sn_walk_copy(sn_walk *k, uint32_t section, sn_copy copy, uint32_t turn);
 void sn_walk_advance(sn_walk *k, uint32_t section, int32_t elements);
 
-/* Nodes per vector, but for rare ones: how long the body is. */
-uint32_t sn_walk_length(const sn_walk *k, uint32_t section);
+/* Nodes per vector: how long the body is; with rare ones, how much code. */
+uint32_t sn_walk_length(const sn_walk *k, uint32_t section, bool rare);
 
 /* ---- small words of emitted code ------------------------------------------------------------- */
 

@@ -85,8 +85,8 @@ typedef struct sn_machine { /* what a kernel is made for */
 sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_group *group,
                          sn_kernel *out);
 
-/* What runs it: "vm", "jit" or "ready". */
-const char *sn_kernel_engine(const sn_kernel *kernel);
+/* What runs its points: "jit" if it has code (code: and that is called), "vm", or "ready". */
+const char *sn_kernel_engine(const sn_kernel *kernel, bool code);
 
 /* print.c: one kernel, and all, as text. */
 struct sn_text;

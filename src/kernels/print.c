@@ -45,11 +45,15 @@ void sn_kernel_print(sn_text *t, size_t number, const sn_kernel *k) {
   print_code(t, "strips", &k->post, &k->group->post);
 }
 
-const char *sn_kernel_engine(const sn_kernel *kernel) {
+const char *sn_kernel_engine(const sn_kernel *kernel, bool code) {
   const sn_code *c = &kernel->code;
-  if (kernel->group->kind == SN_GROUP_READY) return "ready";
-  if (kernel->group->kind == SN_GROUP_CONTRACTION) return kernel->gemm_run_time ? "jit" : "ready";
-  return c->strip || c->fold || c->columns || c->rows ? "jit" : "vm";
+  switch (kernel->group->kind) {
+  case SN_GROUP_MAP: return code && c->strip ? "jit" : "vm";
+  case SN_GROUP_REDUCE: return code && (c->fold || c->columns) ? "jit" : "vm";
+  case SN_GROUP_ROW: return code && c->rows ? "jit" : "vm";
+  case SN_GROUP_CONTRACTION: return code && kernel->gemm_run_time ? "jit" : "ready";
+  default: return "ready";
+  }
 }
 
 sn_status sn_kernels_text(const sn_kernel *kernels, size_t n, sn_arena *arena, const char **out) {

@@ -19,8 +19,7 @@ sn_status sn_executable_register(sn_executable *exe, sn_profiler *profiler) {
   if (exe->profile_session == profiler->session) return SN_OK;
   for (size_t i = 0; i < exe->n_kernels; i++)
     SN_TRY(sn_profiler_register(profiler, exe->groups.groups[i].name,
-                                sn_group_kind_name(&exe->groups.groups[i]),
-                                &exe->profile_rows[i]));
+                                sn_group_kind_name(&exe->groups.groups[i]), &exe->profile_rows[i]));
   exe->profile_session = profiler->session;
   return SN_OK;
 }
@@ -85,6 +84,13 @@ static sn_status run_stage(const sn_executable *exe, size_t k, int stage, const 
   return sn_pool_run(args->pool, timed_units, &t, s->units, grain, *lanes);
 }
 
+/* Whether this lane can call the code that was made for the kernel: it may still be on its way. */
+static bool calls_code(const sn_kernel *kernel) {
+  const sn_gemm_run_time *gemm = kernel->gemm_run_time;
+  if (kernel->group->kind == SN_GROUP_CONTRACTION) return gemm && gemm->ready(gemm->module);
+  return sn_code_ready(&kernel->code);
+}
+
 static void record(const sn_executable *exe, size_t k, const sn_run_args *args, double ms,
                    int lanes) {
   const sn_group *group = &exe->groups.groups[k];
@@ -97,7 +103,7 @@ static void record(const sn_executable *exe, size_t k, const sn_run_args *args, 
   row->ms += ms;
   row->flops += group->flops;
   row->bytes += group->bytes;
-  row->engine = sn_kernel_engine(&exe->kernels[k]);
+  row->engine = sn_kernel_engine(&exe->kernels[k], calls_code(&exe->kernels[k]));
   row->calls++;
   if ((uint32_t)lanes > row->threads) row->threads = (uint32_t)lanes;
 }

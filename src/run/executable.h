@@ -33,7 +33,6 @@ typedef struct sn_executable {
   sn_stage_text *texts; /* dumps of the stages, when asked for */
   size_t n_texts;
   const char *inspection; /* what the compiler did, as JSON; NULL unless recorded */
-  const char **listings;  /* per kernel: the code emitted for it, or NULL; NULL unless recorded */
   uint32_t *profile_rows; /* per kernel, valid in profile_session */
   uint32_t profile_session;
 } sn_executable;

@@ -4,6 +4,7 @@
 
 #include "autodiff/grad.h"
 #include "csource/csource.h"
+#include "jit/listing.h"
 #include "tensor/eval.h"
 #include "tensor/trace.h"
 
@@ -15,7 +16,7 @@ struct sn_program {
   sn_tensor **captured;
   sn_type *types; /* of the inputs */
   bool *donate;
-  sn_arena listing; /* of the C source asked for last */
+  sn_arena listing; /* of the code asked for last */
 };
 
 /* ---- compiling ------------------------------------------------------------------------------- */
@@ -253,19 +254,27 @@ const char *sn_program_text(const sn_program *p, const char *stage) {
 
 const char *sn_program_inspection(const sn_program *p) { return p->compiled->exe->inspection; }
 
-const char *sn_program_wat(const sn_program *p, size_t kernel) {
+static sn_arena *fresh_listing(sn_program *p) {
+  sn_arena_free(&p->listing);
+  sn_arena_init(&p->listing, &p->ctx->env);
+  return &p->listing;
+}
+
+sn_status sn_program_wat(sn_program *p, size_t kernel, const char **out) {
+  sn_context *ctx = p->ctx;
   const sn_executable *exe = p->compiled->exe;
-  if (kernel >= exe->n_kernels) return NULL;
-  if (exe->listings && exe->listings[kernel]) return exe->listings[kernel];
-  return ";; no code was made for this kernel: it runs in the strip interpreter or as a ready "
-         "kernel\n";
+  if (kernel >= exe->n_kernels)
+    return sn_context_report(ctx,
+                             sn_fail(&ctx->env, SN_ERR_ARGUMENT,
+                                     "wat: there is no kernel %zu of %zu", kernel, exe->n_kernels));
+  return sn_context_report(
+      ctx, sn_jit_listing(fresh_listing(p), &ctx->options.machine, &exe->kernels[kernel], out));
 }
 
 sn_status sn_program_c_source(sn_program *p, const char *name, const char **out) {
-  sn_arena_free(&p->listing);
-  sn_arena_init(&p->listing, &p->ctx->env);
   const sn_executable *exe = p->compiled->exe;
-  return sn_context_report(p->ctx, sn_c_source(&exe->groups, exe->n_arguments, name, &p->listing, out));
+  return sn_context_report(
+      p->ctx, sn_c_source(&exe->groups, exe->n_arguments, name, fresh_listing(p), out));
 }
 
 /* ---- derivatives ----------------------------------------------------------------------------- */

@@ -110,7 +110,7 @@ for (const { name, isolation, viewport, colorScheme } of PLACES) {
       for (const [kernel, kind, engine, calls, ms, share, gbps, gflops] of cells) {
         assert.ok(kernel.length > 0);
         assert.match(kind, /^(map|scalar|reduce|row|contraction|ready)$/);
-        assert.match(engine, /^(|vm|jit|ready)$/);
+        assert.match(engine, /^(vm|jit|ready)$/);
         for (const number of [calls, ms, parseFloat(share), gbps, gflops]) assert.ok(Number(number) >= 0, `${kernel}: ${number}`);
       }
       assert.ok(cells.some(([kernel, , , , ms]) => kernel.includes('matmul') && Number(ms) > 0));

@@ -165,6 +165,28 @@ const shapeOps = () => {
   return lines;
 };
 
+/** Elements by index, order and running sums along each axis, and gradients through them. */
+const alongAxes = () => {
+  const lines = [];
+  const indices = literal('int32', [9], [3, -1, 0, 3, 99, -99, 2, 2, -4]);
+  for (const dtype of ['float32', 'float64', 'int32']) {
+    const wild = specials[dtype];
+    lines.push(`case axis.${dtype}`, `x data ${drawn(dtype, [7, 40], -9, 9)}`, `i data ${indices}`);
+    lines.push('r take x i 0', 'out r', 'r take x i 1', 'out r', 'u take x i 1', 'r scatter_add x i u 1', 'out r');
+    for (const axis of [0, 1]) {
+      lines.push(`r sort x ${axis} ${axis}`, 'out r', `r argsort x ${axis} 0`, 'out r', `r prod x [${axis}] 0`, 'out r');
+      lines.push(`r cumsum x ${axis} 0 1`, 'out r', `r cumprod x ${axis} 1 0`, 'out r');
+    }
+    lines.push(`s data ${literal(dtype, [wild.length], wild)}`);
+    lines.push('r sort s 0 0', 'out r', 'r argsort s 0 1', 'out r', 'r cumsum s 0 0 0', 'out r');
+    if (dtype === 'int32') continue;
+    lines.push('begin x', 'a take x i 0', 'a sort a 1 0', 'b cumprod x 1 0 0', 'b softmax b 0', 'c prod x [1] 0');
+    lines.push('a cumsum a 0 0 0', 'a mul a a', 'l sum a [0,1] 0', 'm logsumexp b [0,1] 0', 'n sum c [0] 0');
+    lines.push('l add l m', 'l add l n', 'end l dx', 'out l', 'out dx');
+  }
+  return lines;
+};
+
 const entropy = () => [
   'case softmax_cross_entropy',
   `x data ${drawn('float32', [33, 10], -30, 30)}`,
@@ -251,6 +273,7 @@ export const writeCases = (ops) => [
   ...reductions(),
   ...products(),
   ...shapeOps(),
+  ...alongAxes(),
   ...entropy(),
   ...large(),
   ...training(),

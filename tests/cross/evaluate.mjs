@@ -17,14 +17,26 @@ const calls = {
   concat: ([axis, ...names], operand) => sn.concat(names.map(operand), { axis: Number(axis) }),
   slice: ([x, begin, size, strides], operand) =>
     sn.slice(operand(x), JSON.parse(begin), JSON.parse(size), { strides: JSON.parse(strides) }),
+  softmax: ([x, axis], operand) => sn.softmax(operand(x), { axis: Number(axis) }),
+  take: ([x, indices, axis], operand) => sn.take(operand(x), operand(indices), { axis: Number(axis) }),
+  scatter_add: ([x, indices, updates, axis], operand) =>
+    sn.scatterAdd(operand(x), operand(indices), operand(updates), { axis: Number(axis) }),
   pad: ([x, before, after, value], operand) => {
     const afters = JSON.parse(after);
     return sn.pad(operand(x), JSON.parse(before).map((n, i) => [n, afters[i]]), { value: Number(value) });
   },
 };
-for (const op of ['sum', 'mean', 'max', 'min', 'argmax', 'argmin']) {
+for (const op of ['sum', 'mean', 'max', 'min', 'prod', 'logsumexp', 'argmax', 'argmin']) {
   calls[op] = ([x, axis, keepdims], operand) =>
     sn[op](operand(x), { axis: JSON.parse(axis), keepdims: keepdims === '1' });
+}
+for (const op of ['sort', 'argsort']) {
+  calls[op] = ([x, axis, descending], operand) =>
+    sn[op](operand(x), { axis: Number(axis), descending: descending === '1' });
+}
+for (const op of ['cumsum', 'cumprod']) {
+  calls[op] = ([x, axis, reverse, exclusive], operand) =>
+    sn[op](operand(x), { axis: Number(axis), reverse: reverse === '1', exclusive: exclusive === '1' });
 }
 for (const op of ['reshape', 'broadcast_to', 'transpose']) {
   calls[op] = ([x, list], operand) => sn[camelCase(op)](operand(x), JSON.parse(list));

@@ -26,9 +26,25 @@ const share = (first, count) =>
 test('a fault planted into programs is found on every engine', () => {
   const { exports } = instantiate(module);
   ENGINES.forEach((name, engine) => {
-    exports.differential_open(engine);
+    assert.ok(exports.differential_open(engine), name);
     assert.ok(exports.differential_planted(engine), name);
   });
+});
+
+test('emitted modules are valid to another validator', async () => {
+  const wabt = await (await import('wabt')).default();
+  let modules = 0;
+  const { exports } = instantiate(module, (bytes) => {
+    const read = wabt.readWasm(bytes, { simd: true, relaxed_simd: true, check: true });
+    read.validate();
+    read.destroy();
+    modules += 1;
+  });
+  [1, 2].forEach((engine) => exports.differential_open(engine));
+  for (let seed = firstSeed; seed < firstSeed + 300; seed += 1) {
+    [1, 2].forEach((engine) => assert.ok(exports.differential_run(engine, seed), `seed ${seed}`));
+  }
+  assert.ok(modules > 300, `${modules} modules`);
 });
 
 test(`${graphs} random programs agree with the reference on ${ENGINES.join(', ')}`, async () => {

@@ -2,6 +2,7 @@
 //
 // workerData: { module, first, count }; posts { failures: [{ engine, text }], graphs } when done.
 import { parentPort, workerData } from 'node:worker_threads';
+import { CodeTable } from '../../js/dist/runtime/code.js';
 
 export const ENGINES = ['strip VM', 'emitted SIMD128', 'emitted relaxed SIMD'];
 
@@ -14,15 +15,22 @@ const text = (memory, address) => {
 export const instantiate = (module, check = () => {}) => {
   const memory = new WebAssembly.Memory({ initial: 256, maximum: 32768 });
   const messages = [];
+  const code = new CodeTable(memory);
   const host = {
     now: () => performance.now(),
     log: (address) => messages.push(text(memory, address)),
     job_done: () => {},
+    code_first: code.first,
+    code_install: (address, size, ...rest) => {
+      check(new Uint8Array(memory.buffer, address >>> 0, size).slice());
+      return code.install(address, size, ...rest);
+    },
   };
   const instance = new WebAssembly.Instance(module, {
     env: { memory, emscripten_notify_memory_growth: () => {} },
     host,
   });
+  code.attach(instance);
   instance.exports._initialize?.();
   return { exports: instance.exports, memory, messages, text: (address) => text(memory, address) };
 };

@@ -31,9 +31,18 @@ void differential_fail(const char *format, ...) {
 
 bool EXPORT(differential_open)(int engine);
 bool differential_open(int engine) {
-  contexts[engine] = case_context(1, sn_isa_detect());
-  return contexts[engine] != NULL;
+  sn_context *ctx = contexts[engine] = case_context(1, sn_isa_detect());
+  sn_machine *machine = &ctx->options.machine;
+  machine->jit = engine > 0;
+  machine->relaxed_simd = engine > 1;
+  if (engine < 2) return true;
+  if (sn_jit_gemm_make(&ctx->env, &ctx->gemm) || !ctx->gemm.module) return false;
+  machine->gemm = &ctx->gemm.kernels;
+  return true;
 }
+
+uint32_t EXPORT(differential_modules)(void);
+uint32_t differential_modules(void) { return sn_code_count().live; }
 
 const char *EXPORT(differential_text)(void);
 const char *differential_text(void) { return text; }

@@ -141,7 +141,19 @@ static const struct {
 static const struct {
   const char *name;
   sn_tensor *(*call)(sn_tensor *, uint32_t, bool);
-} reductions[] = {{"sum", sn_sum}, {"mean", sn_mean}, {"max", sn_max}, {"min", sn_min}};
+} reductions[] = {{"sum", sn_sum}, {"mean", sn_mean}, {"max", sn_max},
+                  {"min", sn_min}, {"prod", sn_prod}, {"logsumexp", sn_logsumexp}};
+
+static const struct {
+  const char *name;
+  sn_tensor *(*call)(sn_tensor *, int, bool);
+} orders[] = {
+    {"sort", sn_sort}, {"argsort", sn_argsort}, {"argmax", sn_argmax}, {"argmin", sn_argmin}};
+
+static const struct {
+  const char *name;
+  sn_tensor *(*call)(sn_tensor *, int, bool, bool);
+} scans[] = {{"cumsum", sn_cumsum}, {"cumprod", sn_cumprod}};
 
 #define EACH(table) (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
 
@@ -170,8 +182,10 @@ static sn_tensor *call_shape_op(machine *m, const char *op, const char *const *a
   }
   if (strcmp(op, "astype") == 0) return sn_astype(x, read_dtype(args[1]));
   if (strcmp(op, "bitcast") == 0) return sn_bitcast(x, read_dtype(args[1]));
-  if (strcmp(op, "argmax") == 0) return sn_argmax(x, atoi(args[1]), atoi(args[2]));
-  if (strcmp(op, "argmin") == 0) return sn_argmin(x, atoi(args[1]), atoi(args[2]));
+  if (strcmp(op, "softmax") == 0) return sn_softmax(x, atoi(args[1]));
+  if (strcmp(op, "take") == 0) return sn_take(x, operand(m, args[1]), atoi(args[2]));
+  if (strcmp(op, "scatter_add") == 0)
+    return sn_scatter_add(x, operand(m, args[1]), operand(m, args[2]), atoi(args[3]));
   if (strcmp(op, "slice") == 0) {
     read_list(args[2], b);
     read_list(args[3], c);
@@ -212,6 +226,14 @@ static sn_tensor *call(machine *m, const char *op, const char *const *args, size
     EACH(reductions)
   if (strcmp(op, reductions[i].name) == 0)
     return reductions[i].call(operand(m, args[0]), read_axes(args[1]), atoi(args[2]));
+  for
+    EACH(orders)
+  if (strcmp(op, orders[i].name) == 0)
+    return orders[i].call(operand(m, args[0]), atoi(args[1]), atoi(args[2]));
+  for
+    EACH(scans)
+  if (strcmp(op, scans[i].name) == 0)
+    return scans[i].call(operand(m, args[0]), atoi(args[1]), atoi(args[2]), atoi(args[3]));
   return call_shape_op(m, op, args);
 }
 

@@ -532,7 +532,7 @@ static void release_raw(void *user, void *block, size_t bytes) {
   free(block);
 }
 
-#define FIRST_CASES 200 /* maps: one of each op and dtype */
+#define FIRST_CASES 400 /* maps: one of each op and dtype, then any */
 
 static bool make_group(jit_case *c, int number) {
   if (number < FIRST_CASES || case_one_in(&c->random, 3)) return make_map(c, number);

@@ -1,4 +1,4 @@
-/* jit_modules.c FILE SEED COUNT RELAXED - writes random kernels as the JIT's modules, each with a
+/* jit_modules.c FILE SEED FIRST COUNT RELAXED - writes random kernels as the JIT's modules, each with a
  * memory to run it in, calls to make and the memory that the strip VM leaves: tests/jit runs them.
  *
  * A record is the length of a JSON line, the line, then module, its text, memory before,
@@ -14,19 +14,19 @@
 #include "jit_cases.h"
 
 int main(int argc, char **argv) {
-  if (argc != 5) {
-    fprintf(stderr, "use: jit_modules FILE SEED COUNT RELAXED\n");
+  if (argc != 6) {
+    fprintf(stderr, "use: jit_modules FILE SEED FIRST COUNT RELAXED\n");
     return 2;
   }
   FILE *out = fopen(argv[1], "wb");
   if (!out) return 1;
   const uint64_t seed = strtoull(argv[2], NULL, 0);
-  const int count = atoi(argv[3]);
-  const bool relaxed = atoi(argv[4]) != 0;
+  const int first = atoi(argv[3]), count = atoi(argv[4]);
+  const bool relaxed = atoi(argv[5]) != 0;
   int failed = 0;
   for (int i = 0; i < count && !failed; i++) {
     jit_case c;
-    failed = !jit_case_make(&c, seed, i, relaxed) || !jit_case_write(&c, out);
+    failed = !jit_case_make(&c, seed, first + i, relaxed) || !jit_case_write(&c, out);
     jit_case_free(&c);
   }
   if (fclose(out)) failed = 1;

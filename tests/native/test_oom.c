@@ -107,6 +107,30 @@ static void shapes(run *r) {
   note_values(r, H(sn_bitcast(lazy, SN_I32)));
 }
 
+static void along_axes(run *r) {
+  sn_tensor *x = data(r, DIMS(3, 4), 0.1f), *i = H(sn_iota(r->ctx, SN_I32, DIMS(2, 2), 0));
+  sn_tensor *v = H(sn_variable(x)), *u = H(sn_take(v, i, 1)), *g;
+  note_values(r, H(sn_scatter_add(x, i, u, 1)));
+  note_values(r, H(sn_scatter_set(x, i, H(sn_scalar(r->ctx, 2)), 1)));
+  note_values(r, H(sn_one_hot(i, 3, SN_F32)));
+  note_values(r, H(sn_argsort(x, 0, true)));
+  sn_tensor *sums = H(sn_cumsum(H(sn_sort(u, 0, false)), 1, false, false));
+  sn_tensor *y =
+      H(sn_add(H(sn_prod(v, SN_ALL_AXES, false)), H(sn_norm(sums, 2, SN_ALL_AXES, false))));
+  if (sn_gradients(y, &v, 1, &g)) return;
+  note_values(r, H(g));
+}
+
+static void norms(run *r) {
+  sn_tensor *x = data(r, DIMS(3, 4), 0.1f), *w = data(r, DIMS(4), 0.2f);
+  note_values(r, H(sn_layer_norm(x, w, w, 1e-5)));
+  note_values(r, H(sn_rms_norm(x, w, 1e-5)));
+  note_values(r, H(sn_log_softmax(x, 0)));
+  note_values(r, H(sn_logsumexp(x, 2, true)));
+  note_values(r, H(sn_std(x, 1, 1, false)));
+  note_values(r, H(sn_all(x, 1, false)));
+}
+
 static void loss(run *r) {
   sn_tensor *x = data(r, DIMS(3, 4), 0.1f), *classes = H(sn_iota(r->ctx, SN_I32, DIMS(3), 0));
   note_values(r, H(sn_softmax_cross_entropy(x, classes)));
@@ -184,6 +208,19 @@ static void in_the_background(run *r) {
   }
   sn_synchronize(r->ctx);
   note_values(r, x);
+}
+
+static void recorded(run *r) {
+  sn_context *ctx = r->ctx;
+  sn_tensor *p = H(sn_placeholder(ctx, SN_F32, DIMS(4, 5)));
+  sn_tensor *y = H(sn_sum(H(sn_exp(H(sn_matmul(p, data(r, DIMS(5, 2), 0.1f))))), 1, false));
+  const char *text;
+  if (!p || sn_compile_with(ctx, &p, 1, &y, 1, &(sn_program_options){.record = true}, &r->program))
+    return;
+  if (sn_program_c_source(r->program, "f", &text) || sn_program_wat(r->program, 0, &text)) return;
+  assert_non_null(sn_program_inspection(r->program));
+  sn_tensor *x = data(r, DIMS(4, 5), 0.1f), *out;
+  if (x && !sn_program_run(r->program, &x, &out)) note_values(r, H(out));
 }
 
 static void profiles(run *r) {
@@ -442,12 +479,15 @@ int main(void) {
       SCENARIO(reductions),
       SCENARIO(products),
       SCENARIO(shapes),
+      SCENARIO(along_axes),
+      SCENARIO(norms),
       SCENARIO(loss),
       SCENARIO(derivatives),
       SCENARIO(compile_and_run),
       SCENARIO(donated_steps),
       SCENARIO(several_at_once),
       SCENARIO(in_the_background),
+      SCENARIO(recorded),
       SCENARIO(profiles),
       SCENARIO(in_scopes),
       SCENARIO(without_passes),

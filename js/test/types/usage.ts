@@ -14,6 +14,11 @@ export async function usage(): Promise<void> {
   const data: Float32Array | Float64Array | Int32Array | Uint8Array = await y.data();
   const value: number = y.item();
 
+  const row: sn.Tensor = x.at(0).set(1).at({ begin: 1 }).get().take([0, 1], { axis: 1 });
+  const { values, indices }: { values: sn.Tensor; indices: sn.Tensor } = x.sort({ descending: true }).topk(1);
+  const halves: sn.Tensor[] = sn.split(x.cumsum(0).var({ correction: 1 }).tile(2), 2);
+  const normed: sn.Tensor = sn.layerNorm(x, { weight: [1, 1], eps: 1e-3 });
+
   const g: sn.Tensor = sn.grad((t: sn.Tensor) => t.sum())(x);
   const [loss, both] = sn.valueAndGrad((p: Params, t: sn.Tensor) => t.matmul(p.w).add(p.b).sum())({ w: x, b: y }, x);
   const gw: sn.Tensor = both.w;
@@ -40,10 +45,12 @@ export async function usage(): Promise<void> {
   using scope = sn.scope();
   scope.track(x);
   sn.eval(x, y);
-  void [info, shape, data, value, g, loss, gw, parts, scaled, compiled, weight, trained, names];
+  void [row, values, indices, halves, normed, info, shape, data, value, g, loss, gw, parts, scaled, compiled, weight, trained, names];
 
   // @ts-expect-error: not a dtype
   sn.zeros([1], { dtype: 'f8' });
+  // @ts-expect-error: not an option of sort
+  x.sort({ reverse: true });
   // @ts-expect-error: text is no tensor
   x.add('1');
   // @ts-expect-error: the batch of the step is one tensor

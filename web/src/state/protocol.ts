@@ -49,7 +49,7 @@ export interface Evaluation {
 export interface KernelTiming {
   name: string;
   kind: string;
-  /** What runs it: code made for it, or the strip machine; '' where the profile does not say. */
+  /** What ran it: 'jit', 'vm' or 'ready'. */
   engine: string;
   /** Per training step. */
   calls: number;

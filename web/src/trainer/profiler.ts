@@ -19,7 +19,7 @@ export class Profiler {
       kernels: profile.kernels.map((kernel) => ({
         name: kernel.name,
         kind: kernel.kind,
-        engine: 'engine' in kernel ? String(kernel.engine) : '',
+        engine: kernel.engine,
         calls: kernel.calls / steps,
         ms: kernel.ms / steps,
         gflops: kernel.gflops,

@@ -37,8 +37,7 @@ function makeRow(): Row {
 }
 
 export class OpTable {
-  private readonly table = element('op-timings');
-  private readonly body = inside(this.table, 'tbody');
+  private readonly body = inside(element('op-timings'), 'tbody');
   private readonly empty = element('ops-empty');
   private readonly foot = element('ops-foot');
   private readonly rows: Row[] = [];
@@ -61,7 +60,6 @@ export class OpTable {
       this.write(this.row(i), kernel, kernel.ms / total, kernel.ms / most),
     );
     this.empty.hidden = true;
-    this.table.classList.toggle('no-engine', sorted.every(({ engine }) => engine === ''));
     const between = Math.max(0, msPerStep - kernels.reduce((sum, { ms }) => sum + ms, 0));
     setText(
       this.foot,
