@@ -1,24 +1,109 @@
-/* fold.c - constant folding: an elementwise op whose inputs are each one value everywhere becomes
- * that one value, computed by the reference kernel, so folding cannot change a bit of the result.
- */
+/* fold.c - what is known at compile time is computed: an op whose result is one value everywhere
+ * becomes that value. Arithmetic is that of the reference, so folding cannot change a bit. Tensors
+ * of several known values have no node of their own; views of them are taken apart by layout.c. */
+#include <math.h>
+
 #include "graph/reference.h"
 #include "passes/passes.h"
-#include "passes/rewrite.h"
+#include "passes/rules.h"
 
-static sn_id fold(sn_rewrite *r, sn_id id, const sn_id *inputs) {
-  const sn_node *node = sn_graph_node(r->from, id);
-  if (!sn_op_is_elementwise(node->op) || node->n_inputs == 0 || node->op == SN_OP_bitcast)
-    return SN_NONE;
-  double values[SN_MAX_ARITY];
-  sn_dtype last = node->type.dtype;
-  for (uint32_t i = 0; i < node->n_inputs; i++) {
-    if (!sn_graph_uniform(r->to.graph, inputs[i], &values[i])) return SN_NONE;
-    last = sn_build_type(&r->to, inputs[i])->dtype;
-  }
-  const double result = sn_ref_scalar(node->op, last, values, node->type.dtype);
-  return sn_build_full(&r->to, &node->type, result);
+#define RULE(name) static sn_id name(const sn_site *s)
+
+static bool uniform(const sn_site *s, uint32_t i, double *value) {
+  return sn_graph_uniform(sn_site_graph(s), s->x[i], value);
 }
 
+/* f(c, d) for an elementwise f */
+RULE(arithmetic) {
+  if (!sn_op_is_elementwise(s->op) || s->n == 0 || s->op == SN_OP_bitcast) return SN_NONE;
+  double values[SN_MAX_ARITY];
+  for (uint32_t i = 0; i < s->n; i++)
+    if (!uniform(s, i, &values[i])) return SN_NONE;
+  const sn_dtype last = sn_site_dtype(s, (int)s->n - 1);
+  return sn_site_full(s, sn_ref_scalar(s->op, last, values, s->type.dtype));
+}
+
+/* the index along an axis of size 1 */
+RULE(iota_of_one) { return s->type.dims[s->attrs[0]] == 1 ? sn_site_full(s, 0) : SN_NONE; }
+
+/* padding with what is inside */
+RULE(pad_with_same) {
+  double value;
+  if (!uniform(s, 0, &value)) return SN_NONE;
+  const double around = sn_ref_convert(s->type.dtype, sn_attr_double(s->attrs[s->n_attrs - 1]));
+  return sn_double_attr(value) == sn_double_attr(around) ? sn_site_full(s, value) : SN_NONE;
+}
+
+/* equal values one after the other */
+RULE(concat_of_same) {
+  double value, other;
+  if (!uniform(s, 0, &value)) return SN_NONE;
+  for (uint32_t i = 1; i < s->n; i++)
+    if (!uniform(s, i, &other) || sn_double_attr(other) != sn_double_attr(value)) return SN_NONE;
+  return sn_site_full(s, value);
+}
+
+/* What a reduction puts together from n equal values, n > 0. */
+static double points(const sn_site *s) {
+  const int64_t kept = sn_type_size(&s->type);
+  return kept ? (double)(sn_type_size(&sn_site_node(s, s->x[0])->type) / kept) : 0;
+}
+
+RULE(extremum_of_same) {
+  double value;
+  return uniform(s, 0, &value) && points(s) > 0 ? sn_site_full(s, value) : SN_NONE;
+}
+
+/* n c, where every partial sum in whatever order is exact: the significand of c times n fits. Sums
+ * begin at +0, so that of -0 is +0. */
+RULE(sum_of_same) {
+  double c;
+  const double n = points(s);
+  if (!uniform(s, 0, &c)) return SN_NONE;
+  if (n == 0 || c == 0) return sn_site_full(s, 0);
+  if (!isfinite(c)) return sn_site_full(s, c);
+  if (s->type.dtype == SN_I32) {
+    const double modulus = 0x1p32, wrapped = fmod(c * fmod(n, modulus), modulus);
+    if (fabs(c) * n > 0x1p53) return SN_NONE;
+    return sn_site_full(s, wrapped >= 0x1p31   ? wrapped - modulus
+                           : wrapped < -0x1p31 ? wrapped + modulus
+                                               : wrapped);
+  }
+  int exponent;
+  double odd = fabs(frexp(c, &exponent));
+  while (odd != floor(odd)) odd *= 2;
+  const double most = s->type.dtype == SN_F32 ? 0x1p24 : 0x1p53;
+  const double biggest = s->type.dtype == SN_F32 ? 0x1p127 : 0x1p1000;
+  return odd * n <= most && fabs(c) * n < biggest ? sn_site_full(s, c * n) : SN_NONE;
+}
+
+RULE(product_of_same) {
+  double c;
+  if (!uniform(s, 0, &c)) return SN_NONE;
+  const bool known = points(s) == 0 || c == 1 || sn_double_attr(c) == sn_double_attr(0);
+  return known ? sn_site_full(s, points(s) == 0 ? 1 : c) : SN_NONE;
+}
+
+/* All elements are equal, whichever are taken. */
+RULE(gather_of_same) {
+  double value;
+  return uniform(s, 0, &value) ? sn_site_full(s, value) : SN_NONE;
+}
+
+static const sn_rule rules[] = {
+    {SN_OP_COUNT, "arithmetic", arithmetic},
+    {SN_OP_iota, "iota_of_one", iota_of_one},
+    {SN_OP_pad, "pad_with_same", pad_with_same},
+    {SN_OP_concat, "concat_of_same", concat_of_same},
+    {SN_OP_max, "extremum_of_same", extremum_of_same},
+    {SN_OP_min, "extremum_of_same", extremum_of_same},
+    {SN_OP_sum, "sum_of_same", sum_of_same},
+    {SN_OP_prod, "product_of_same", product_of_same},
+    {SN_OP_gather, "gather_of_same", gather_of_same},
+    {SN_OP_sort, "gather_of_same", gather_of_same},
+    {SN_OP_COUNT, NULL, NULL},
+};
+
 sn_status sn_pass_fold(const sn_graph *from, sn_graph *to, bool share) {
-  return sn_rewrite_graph(from, to, from->arena, share, NULL, fold, NULL);
+  return sn_rewrite_by_rules(from, to, share, rules);
 }

@@ -1,99 +1,409 @@
-/* simplify.c - algebraic identities, one line each, that hold bit for bit for every IEEE value (NaN
- * payloads aside), infinities and signed zeros included. */
-#include <string.h>
+/* simplify.c - identities of arithmetic, one row each, that hold bit for bit for every value (which
+ * NaN it is aside), infinities and signed zeros included. Those of views stand in layout.c; forms
+ * that round differently in strength.c. */
+#include <math.h>
 
 #include "passes/passes.h"
-#include "passes/rewrite.h"
+#include "passes/rules.h"
 
-typedef struct site {
-  sn_rewrite *r;
-  const sn_node *node;
-  const int64_t *attrs;
-  const sn_id *x; /* inputs in the new graph */
-} site;
+#define RULE(name) static sn_id name(const sn_site *s)
+#define IS(i, what) sn_site_is(s, s->x[i], SN_OP_##what)
+#define IN(i) sn_site_input(s, s->x[i], 0) /* the input of input i */
+#define UNARY(op, x) sn_build_unary(s->b, SN_OP_##op, (x))
+#define BINARY(op, x, y) sn_build_binary(s->b, SN_OP_##op, (x), (y))
+#define IF(condition, made) return (condition) ? (made) : SN_NONE
 
-static const sn_node *input_node(const site *s, int i) { return &s->r->to.graph->nodes[s->x[i]]; }
+static bool same_inputs(const sn_site *s) { return s->x[0] == s->x[1]; }
+static bool is_int(const sn_site *s) { return sn_site_dtype(s, 0) == SN_I32; }
 
-static bool is_value(const site *s, int i, double value) {
-  double found;
-  return sn_graph_uniform(s->r->to.graph, s->x[i], &found) &&
-         sn_double_attr(found) == sn_double_attr(value);
+/* The other input of a commutative op where one has this value; SN_NONE where none has. */
+static sn_id other_than(const sn_site *s, double value) {
+  if (sn_site_value(s, 1, value)) return s->x[0];
+  return sn_site_value(s, 0, value) ? s->x[1] : SN_NONE;
 }
 
-static sn_id input_of(const site *s, int i) { return *sn_graph_inputs(s->r->to.graph, s->x[i]); }
-
-/* x * 1 = 1 * x = x */
-static sn_id simplify_mul(const site *s) {
-  if (is_value(s, 1, 1)) return s->x[0];
-  return is_value(s, 0, 1) ? s->x[1] : SN_NONE;
+/* The number of an input that op made, 0 or 1; -1: neither. */
+static int which(const sn_site *s, sn_op op) {
+  if (sn_site_is(s, s->x[1], op)) return 1;
+  return sn_site_is(s, s->x[0], op) ? 0 : -1;
 }
 
-/* x + (-0) = x, and x - 0 = x; (x + 0 is not: -0 + 0 = +0) */
-static sn_id simplify_add(const site *s) {
-  if (is_value(s, 1, -0.0)) return s->x[0];
-  return is_value(s, 0, -0.0) ? s->x[1] : SN_NONE;
-}
-static sn_id simplify_sub(const site *s) { return is_value(s, 1, 0) ? s->x[0] : SN_NONE; }
+/* ---- products -------------------------------------------------------------------------------- */
 
-/* x / 1 = x */
-static sn_id simplify_div(const site *s) { return is_value(s, 1, 1) ? s->x[0] : SN_NONE; }
+/* x * 1 = x */
+RULE(times_one) { return other_than(s, 1); }
+
+/* x * -1 = -x */
+RULE(times_minus_one) {
+  const sn_id x = other_than(s, -1);
+  IF(x != SN_NONE, UNARY(neg, x));
+}
+
+/* x * 0 = 0 of integers; of floats not: NaN, infinity and -1 times 0 */
+RULE(times_zero) { IF(is_int(s) && other_than(s, 0) != SN_NONE, sn_site_full(s, 0)); }
+
+/* (-x) (-y) = x y */
+RULE(negated_factors) { IF(IS(0, neg) && IS(1, neg), BINARY(mul, IN(0), IN(1))); }
+
+/* (-x) c = x (-c), (-x) y = -(x y): signs come out where sums can take them in */
+RULE(negated_factor) {
+  const int i = which(s, SN_OP_neg);
+  double c;
+  if (i < 0) return SN_NONE;
+  const sn_id x = IN(i), y = s->x[1 - i];
+  if (sn_graph_uniform(sn_site_graph(s), y, &c) && sn_site_is_float(s))
+    return BINARY(mul, x, sn_build_like(s->b, y, -c));
+  return UNARY(neg, BINARY(mul, x, y));
+}
+
+/* x x = square x */
+RULE(same_factors) { IF(same_inputs(s), UNARY(square, s->x[0])); }
+
+/* x / 1 = x, x / -1 = -x */
+RULE(over_one) { IF(sn_site_value(s, 1, 1), s->x[0]); }
+RULE(over_minus_one) { IF(sn_site_value(s, 1, -1), UNARY(neg, s->x[0])); }
+
+/* x / 2^k = x 2^-k: both are the same number, rounded once. 2^-k must be a normal number. */
+RULE(over_power_of_two) {
+  double c;
+  int k;
+  if (!sn_graph_uniform(sn_site_graph(s), s->x[1], &c) || !isfinite(c)) return SN_NONE;
+  const int most = s->type.dtype == SN_F32 ? 120 : 1000;
+  IF(fabs(frexp(c, &k)) == 0.5 && k < most && k > -most,
+     BINARY(mul, s->x[0], sn_build_like(s->b, s->x[1], 1 / c)));
+}
+
+/* 1 / x = reciprocal x */
+RULE(one_over) { IF(sn_site_value(s, 0, 1), UNARY(reciprocal, s->x[1])); }
+
+/* (-x) / (-y) = x / y */
+RULE(negated_quotient) { IF(IS(0, neg) && IS(1, neg), BINARY(div, IN(0), IN(1))); }
+
+/* ---- sums ------------------------------------------------------------------------------------ */
+
+/* x + -0 = x; x + 0 = x where x is never -0, as -0 + 0 = +0 */
+RULE(plus_zero) {
+  const sn_id x = other_than(s, -0.0);
+  if (x != SN_NONE) return x;
+  const sn_id y = other_than(s, 0);
+  IF(y != SN_NONE && sn_site_never_minus_zero(s, y), y);
+}
+
+/* (x + 0) + y = x + y where y is never -0: only the sum of two -0 could tell */
+RULE(plus_zero_inside) {
+  const int i = which(s, SN_OP_add);
+  if (i < 0 || !sn_site_never_minus_zero(s, s->x[1 - i])) return SN_NONE;
+  for (int k = 0; k < 2; k++) {
+    double zero;
+    if (sn_graph_uniform(sn_site_graph(s), sn_site_input(s, s->x[i], k), &zero) && zero == 0)
+      return BINARY(add, sn_site_input(s, s->x[i], 1 - k), s->x[1 - i]);
+  }
+  return SN_NONE;
+}
+
+/* x + (-y) = x - y */
+RULE(plus_negated) {
+  const int i = which(s, SN_OP_neg);
+  IF(i >= 0, BINARY(sub, s->x[1 - i], IN(i)));
+}
+
+/* x - 0 = x; x - (-0) = x where x is never -0 */
+RULE(minus_zero) {
+  IF(sn_site_value(s, 1, 0) || (sn_site_value(s, 1, -0.0) && sn_site_never_minus_zero(s, s->x[0])),
+     s->x[0]);
+}
+
+/* x - (-y) = x + y */
+RULE(minus_negated) { IF(IS(1, neg), BINARY(add, s->x[0], IN(1))); }
+
+/* -0 - x = -x; 0 - x = -x of integers (of floats not: 0 - 0 = +0) */
+RULE(zero_minus) {
+  IF(sn_site_value(s, 0, -0.0) || (is_int(s) && sn_site_value(s, 0, 0)), UNARY(neg, s->x[1]));
+}
+
+/* x - x = 0 of integers; of floats not: NaN and infinity */
+RULE(minus_itself) { IF(same_inputs(s) && is_int(s), sn_site_full(s, 0)); }
+
+/* ---- one input ------------------------------------------------------------------------------- */
 
 /* -(-x) = x */
-static sn_id simplify_neg(const site *s) {
-  return input_node(s, 0)->op == SN_OP_neg ? input_of(s, 0) : SN_NONE;
-}
+RULE(neg_neg) { IF(IS(0, neg), IN(0)); }
 
 /* identity(x) = x: its work, telling x from x, is done once derivatives are taken */
-static sn_id simplify_identity(const site *s) { return s->x[0]; }
+RULE(marker) { return s->x[0]; }
 
-/* a view that changes nothing */
-static sn_id simplify_same_type(const site *s) {
-  return sn_type_equal(&input_node(s, 0)->type, &s->node->type) ? s->x[0] : SN_NONE;
+/* |-x| = |x|, (-x)^2 = |x|^2 = x^2 */
+RULE(sign_lost) {
+  const bool sign = IS(0, neg) || (s->op == SN_OP_square && IS(0, abs));
+  IF(sign, sn_build_unary(s->b, s->op, IN(0)));
 }
 
-/* reshape(reshape(x)) = reshape(x) */
-static sn_id simplify_reshape(const site *s) {
-  if (input_node(s, 0)->op == SN_OP_reshape)
-    return sn_build_reshape(&s->r->to, input_of(s, 0), &s->node->type);
-  return simplify_same_type(s);
+/* f(f(x)) = f(x) */
+RULE(twice) { IF(sn_site_is(s, s->x[0], s->op), s->x[0]); }
+
+/* Nothing is below +0, so |x| = relu x = x. Integers not: squares wrap. */
+RULE(not_negative) {
+  const bool known = IS(0, abs) || IS(0, square) || IS(0, exp) || IS(0, exp2) || IS(0, sigmoid) ||
+                     IS(0, cosh) || IS(0, relu);
+  IF(known && sn_site_is_float(s), s->x[0]);
 }
 
-/* transpose(transpose(x, p), q) = transpose(x, p[q]); the identical permutation is nothing */
-static sn_id simplify_transpose(const site *s) {
-  const int rank = s->node->type.rank;
-  int64_t perm[SN_MAX_RANK];
-  memcpy(perm, s->attrs, sizeof *perm * (size_t)rank);
-  sn_id x = s->x[0];
-  const bool nested = input_node(s, 0)->op == SN_OP_transpose;
-  if (nested) {
-    const int64_t *inner = sn_graph_attrs(s->r->to.graph, x);
-    for (int i = 0; i < rank; i++) perm[i] = inner[s->attrs[i]];
-    x = input_of(s, 0);
+/* floor(round x) = round x, and all other pairs of them; whole numbers cast are whole */
+RULE(whole_already) {
+  const sn_node *x = sn_site_node(s, s->x[0]);
+  const bool whole = IS(0, floor) || IS(0, ceil) || IS(0, trunc) || IS(0, round) || IS(0, iota);
+  IF(whole || (x->op == SN_OP_astype && !sn_dtype_is_float(sn_site_node(s, IN(0))->type.dtype)),
+     s->x[0]);
+}
+
+/* x^0 = 1, of NaN too, as C99 says */
+RULE(power_zero) {
+  double y;
+  IF(sn_graph_uniform(sn_site_graph(s), s->x[1], &y) && y == 0, sn_site_full(s, 1));
+}
+
+/* ---- casts ----------------------------------------------------------------------------------- */
+
+RULE(cast_to_same) { IF(sn_site_dtype(s, 0) == s->type.dtype, s->x[0]); }
+
+/* A cast that loses nothing, and one after it: the second alone. */
+RULE(cast_of_cast) {
+  if (!IS(0, astype)) return SN_NONE;
+  const sn_dtype from = sn_site_node(s, IN(0))->type.dtype, by = sn_site_dtype(s, 0);
+  const bool lossless = from == SN_BOOL || (by == SN_F64 && from != SN_F64);
+  IF(lossless, sn_build_cast(s->b, SN_OP_astype, IN(0), s->type.dtype));
+}
+
+/* bitcast(bitcast x) = x */
+RULE(bitcast_back) { IF(IS(0, bitcast), IN(0)); }
+
+/* ---- comparisons ----------------------------------------------------------------------------- */
+
+/* x < x is false, of NaN too; x == x and x <= x are true only where there is no NaN */
+RULE(below_itself) { IF(same_inputs(s), sn_site_full(s, 0)); }
+RULE(equal_to_itself) { IF(same_inputs(s) && !sn_site_is_float(s), sn_site_full(s, 1)); }
+RULE(unequal_to_itself) { IF(same_inputs(s) && !sn_site_is_float(s), sn_site_full(s, 0)); }
+
+/* The bool that input i is a cast of, or is. SN_NONE: of none. */
+static sn_id bool_behind(const sn_site *s, int i) {
+  if (sn_site_dtype(s, i) == SN_BOOL) return s->x[i];
+  if (!IS(i, astype)) return SN_NONE;
+  const sn_id x = IN(i);
+  IF(sn_site_node(s, x)->type.dtype == SN_BOOL, x);
+}
+
+/* A mask compared with 0 or 1 is the mask or its opposite. */
+static sn_id compared_mask(const sn_site *s, bool equal) {
+  for (int i = 0; i < 2; i++) {
+    const sn_id mask = bool_behind(s, i);
+    if (mask == SN_NONE) continue;
+    if (sn_site_value(s, 1 - i, 1)) return equal ? mask : UNARY(logical_not, mask);
+    if (sn_site_value(s, 1 - i, 0)) return equal ? UNARY(logical_not, mask) : mask;
   }
-  bool same = true;
-  for (int i = 0; i < rank; i++) same = same && perm[i] == i;
-  if (same) return x;
-  return nested ? sn_build_transpose(&s->r->to, x, perm) : SN_NONE;
+  return SN_NONE;
+}
+RULE(mask_equal) { return compared_mask(s, true); }
+RULE(mask_unequal) { return compared_mask(s, false); }
+RULE(mask_above_zero) {
+  const sn_id mask = bool_behind(s, 0);
+  IF(mask != SN_NONE && sn_site_value(s, 1, 0), mask);
 }
 
-static sn_id simplify(sn_rewrite *r, sn_id id, const sn_id *inputs) {
-  const site s = {r, sn_graph_node(r->from, id), sn_graph_attrs(r->from, id), inputs};
-  switch (s.node->op) {
-  case SN_OP_mul: return simplify_mul(&s);
-  case SN_OP_add: return simplify_add(&s);
-  case SN_OP_sub: return simplify_sub(&s);
-  case SN_OP_div: return simplify_div(&s);
-  case SN_OP_neg: return simplify_neg(&s);
-  case SN_OP_identity:
-  case SN_OP_stop_gradient: return simplify_identity(&s);
-  case SN_OP_reshape: return simplify_reshape(&s);
-  case SN_OP_transpose: return simplify_transpose(&s);
-  case SN_OP_broadcast:
-  case SN_OP_astype: return simplify_same_type(&s);
-  default: return SN_NONE;
+/* ---- bools and bits -------------------------------------------------------------------------- */
+
+RULE(not_not) { IF(IS(0, logical_not), IN(0)); }
+
+/* not (x == y) is x != y, of NaN too; that of x < y is x >= y only where there is no NaN */
+RULE(not_comparison) {
+  static const struct {
+    sn_op op, opposite;
+  } pairs[] = {
+      {SN_OP_equal, SN_OP_not_equal},    {SN_OP_not_equal, SN_OP_equal},
+      {SN_OP_less, SN_OP_greater_equal}, {SN_OP_greater_equal, SN_OP_less},
+      {SN_OP_greater, SN_OP_less_equal}, {SN_OP_less_equal, SN_OP_greater},
+  };
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+    if (!sn_site_is(s, s->x[0], pairs[i].op)) continue;
+    const sn_id a = sn_site_input(s, s->x[0], 0), b = sn_site_input(s, s->x[0], 1);
+    const bool floats = sn_dtype_is_float(sn_site_node(s, a)->type.dtype);
+    IF(i < 2 || !floats, sn_build_binary(s->b, pairs[i].opposite, a, b));
   }
+  return SN_NONE;
 }
+
+/* x and x = x or x = max(x, x) = min(x, x) = x */
+RULE(with_itself) { IF(same_inputs(s), s->x[0]); }
+RULE(xor_itself) { IF(same_inputs(s), sn_site_full(s, 0)); }
+RULE(with_zero) { return other_than(s, 0); } /* or, xor */
+RULE(and_zero) { IF(other_than(s, 0) != SN_NONE, sn_site_full(s, 0)); }
+RULE(and_true) { return other_than(s, 1); }
+RULE(or_true) { IF(other_than(s, 1) != SN_NONE, sn_site_full(s, 1)); }
+RULE(xor_true) {
+  const sn_id x = other_than(s, 1);
+  IF(x != SN_NONE, UNARY(logical_not, x));
+}
+RULE(and_ones) { return other_than(s, -1); }
+RULE(shift_by_zero) { IF(sn_site_value(s, 1, 0), s->x[0]); }
+
+/* ---- choices --------------------------------------------------------------------------------- */
+
+/* max(x, -inf) = x = min(x, inf) */
+RULE(above_nothing) { return sn_site_is_float(s) ? other_than(s, -INFINITY) : SN_NONE; }
+RULE(below_nothing) { return sn_site_is_float(s) ? other_than(s, INFINITY) : SN_NONE; }
+
+/* max(x, 0) = relu x */
+RULE(above_zero) {
+  const sn_id x = other_than(s, 0);
+  IF(x != SN_NONE, UNARY(relu, x));
+}
+
+/* c ? x : x = x */
+RULE(no_choice) { IF(s->x[1] == s->x[2], s->x[1]); }
+RULE(known_choice) {
+  double c;
+  IF(sn_graph_uniform(sn_site_graph(s), s->x[0], &c), c != 0 ? s->x[1] : s->x[2]);
+}
+
+/* (not c) ? x : y = c ? y : x */
+RULE(opposite_choice) { IF(IS(0, logical_not), sn_build_where(s->b, IN(0), s->x[2], s->x[1])); }
+
+/* c ? (c ? x : y) : z = c ? x : z, and the same on the other side */
+RULE(same_choice) {
+  const sn_id c = s->x[0];
+  sn_id x = s->x[1], y = s->x[2];
+  if (IS(1, where) && sn_site_input(s, x, 0) == c) x = sn_site_input(s, x, 1);
+  if (IS(2, where) && sn_site_input(s, y, 0) == c) y = sn_site_input(s, y, 2);
+  IF(x != s->x[1] || y != s->x[2], sn_build_where(s->b, c, x, y));
+}
+
+/* c ? true : false = c */
+RULE(choice_is_condition) {
+  if (s->type.dtype != SN_BOOL) return SN_NONE;
+  if (sn_site_value(s, 1, 1) && sn_site_value(s, 2, 0)) return s->x[0];
+  IF(sn_site_value(s, 1, 0) && sn_site_value(s, 2, 1), UNARY(logical_not, s->x[0]));
+}
+
+/* ---- reductions ------------------------------------------------------------------------------ */
+
+/* Over axes of size 1 nothing is combined but the identity: 0 + x, which of -0 is +0. */
+RULE(reduce_nothing) {
+  const sn_type *x = &sn_site_node(s, s->x[0])->type;
+  if (sn_type_size(x) != sn_type_size(&s->type) || sn_type_size(x) == 0) return SN_NONE;
+  const sn_id y = sn_build_reshape(s->b, IS(0, reshape) ? IN(0) : s->x[0], &s->type);
+  if (s->op != SN_OP_sum || s->b->status || sn_site_never_minus_zero(s, y)) return y;
+  return BINARY(add, y, sn_site_full(s, 0));
+}
+
+/* The axes of input i's input that a reduction over `outer` of input i, a reduction itself, takes
+ * together. */
+static uint64_t both_axes(const sn_site *s, uint64_t outer) {
+  const sn_id inner = s->x[0];
+  uint64_t axes = (uint64_t)*sn_graph_attrs(sn_site_graph(s), inner);
+  int kept = 0;
+  for (int i = 0; i < sn_site_node(s, IN(0))->type.rank; i++) {
+    if (axes >> i & 1) continue;
+    if (outer >> kept & 1) axes |= (uint64_t)1 << i;
+    kept++;
+  }
+  return axes;
+}
+
+/* max(max(x)) over all axes at once: no order matters. Integers' sums and products: nor there. */
+RULE(reduce_twice) {
+  const bool any_order = s->op == SN_OP_max || s->op == SN_OP_min || is_int(s);
+  if (!any_order || !sn_site_is(s, s->x[0], s->op) || !sn_site_single_use(s, 0)) return SN_NONE;
+  return sn_build_reduce(s->b, s->op, IN(0), both_axes(s, (uint64_t)s->attrs[0]));
+}
+
+/* clang-format off */
+static const sn_rule rules[] = {
+    {SN_OP_mul, "times_one", times_one},
+    {SN_OP_mul, "times_minus_one", times_minus_one},
+    {SN_OP_mul, "times_zero", times_zero},
+    {SN_OP_mul, "negated_factors", negated_factors},
+    {SN_OP_mul, "negated_factor", negated_factor},
+    {SN_OP_mul, "same_factors", same_factors},
+    {SN_OP_div, "over_one", over_one},
+    {SN_OP_div, "over_minus_one", over_minus_one},
+    {SN_OP_div, "over_power_of_two", over_power_of_two},
+    {SN_OP_div, "one_over", one_over},
+    {SN_OP_div, "negated_quotient", negated_quotient},
+    {SN_OP_add, "plus_zero", plus_zero},
+    {SN_OP_add, "plus_zero_inside", plus_zero_inside},
+    {SN_OP_add, "plus_negated", plus_negated},
+    {SN_OP_sub, "minus_zero", minus_zero},
+    {SN_OP_sub, "minus_negated", minus_negated},
+    {SN_OP_sub, "zero_minus", zero_minus},
+    {SN_OP_sub, "minus_itself", minus_itself},
+    {SN_OP_neg, "neg_neg", neg_neg},
+    {SN_OP_identity, "marker", marker},
+    {SN_OP_stop_gradient, "marker", marker},
+    {SN_OP_abs, "sign_lost", sign_lost},
+    {SN_OP_square, "sign_lost", sign_lost},
+    {SN_OP_abs, "twice", twice},
+    {SN_OP_relu, "twice", twice},
+    {SN_OP_sign, "twice", twice},
+    {SN_OP_abs, "not_negative", not_negative},
+    {SN_OP_relu, "not_negative", not_negative},
+    {SN_OP_floor, "whole_already", whole_already},
+    {SN_OP_ceil, "whole_already", whole_already},
+    {SN_OP_trunc, "whole_already", whole_already},
+    {SN_OP_round, "whole_already", whole_already},
+    {SN_OP_pow, "power_zero", power_zero},
+    {SN_OP_astype, "cast_to_same", cast_to_same},
+    {SN_OP_astype, "cast_of_cast", cast_of_cast},
+    {SN_OP_bitcast, "bitcast_back", bitcast_back},
+    {SN_OP_less, "below_itself", below_itself},
+    {SN_OP_greater, "below_itself", below_itself},
+    {SN_OP_equal, "equal_to_itself", equal_to_itself},
+    {SN_OP_less_equal, "equal_to_itself", equal_to_itself},
+    {SN_OP_greater_equal, "equal_to_itself", equal_to_itself},
+    {SN_OP_not_equal, "unequal_to_itself", unequal_to_itself},
+    {SN_OP_equal, "mask_equal", mask_equal},
+    {SN_OP_not_equal, "mask_unequal", mask_unequal},
+    {SN_OP_greater, "mask_above_zero", mask_above_zero},
+    {SN_OP_logical_not, "not_not", not_not},
+    {SN_OP_logical_not, "not_comparison", not_comparison},
+    {SN_OP_logical_and, "with_itself", with_itself},
+    {SN_OP_logical_or, "with_itself", with_itself},
+    {SN_OP_bitwise_and, "with_itself", with_itself},
+    {SN_OP_bitwise_or, "with_itself", with_itself},
+    {SN_OP_maximum, "with_itself", with_itself},
+    {SN_OP_minimum, "with_itself", with_itself},
+    {SN_OP_logical_xor, "xor_itself", xor_itself},
+    {SN_OP_bitwise_xor, "xor_itself", xor_itself},
+    {SN_OP_logical_or, "with_zero", with_zero},
+    {SN_OP_logical_xor, "with_zero", with_zero},
+    {SN_OP_bitwise_or, "with_zero", with_zero},
+    {SN_OP_bitwise_xor, "with_zero", with_zero},
+    {SN_OP_logical_and, "and_zero", and_zero},
+    {SN_OP_bitwise_and, "and_zero", and_zero},
+    {SN_OP_logical_and, "and_true", and_true},
+    {SN_OP_logical_or, "or_true", or_true},
+    {SN_OP_logical_xor, "xor_true", xor_true},
+    {SN_OP_bitwise_and, "and_ones", and_ones},
+    {SN_OP_shift_left, "shift_by_zero", shift_by_zero},
+    {SN_OP_shift_right_logical, "shift_by_zero", shift_by_zero},
+    {SN_OP_maximum, "above_nothing", above_nothing},
+    {SN_OP_minimum, "below_nothing", below_nothing},
+    {SN_OP_maximum, "above_zero", above_zero},
+    {SN_OP_where, "no_choice", no_choice},
+    {SN_OP_where, "known_choice", known_choice},
+    {SN_OP_where, "opposite_choice", opposite_choice},
+    {SN_OP_where, "same_choice", same_choice},
+    {SN_OP_where, "choice_is_condition", choice_is_condition},
+    {SN_OP_sum, "reduce_nothing", reduce_nothing},
+    {SN_OP_prod, "reduce_nothing", reduce_nothing},
+    {SN_OP_max, "reduce_nothing", reduce_nothing},
+    {SN_OP_min, "reduce_nothing", reduce_nothing},
+    {SN_OP_sum, "reduce_twice", reduce_twice},
+    {SN_OP_prod, "reduce_twice", reduce_twice},
+    {SN_OP_max, "reduce_twice", reduce_twice},
+    {SN_OP_min, "reduce_twice", reduce_twice},
+    {SN_OP_COUNT, NULL, NULL},
+};
+/* clang-format on */
 
 sn_status sn_pass_simplify(const sn_graph *from, sn_graph *to, bool share) {
-  return sn_rewrite_graph(from, to, from->arena, share, NULL, simplify, NULL);
+  return sn_rewrite_by_rules(from, to, share, rules);
 }

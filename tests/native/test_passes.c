@@ -49,8 +49,8 @@ static void identities(void **state) {
       {SN_OP_add, SN_F32, X, -0.0, false},
       {SN_OP_add, SN_F32, -0.0, X, false},
       {SN_OP_sub, SN_F32, X, 0, false},
-      {SN_OP_mul, SN_F32, X, 0, true}, /* NaN, infinity and -1 times 0 */
-      {SN_OP_mul, SN_F32, X, -1, true},
+      {SN_OP_mul, SN_F32, X, 0, true},  /* NaN, infinity and -1 times 0 */
+      {SN_OP_mul, SN_F32, X, -1, true}, /* -x */
       {SN_OP_mul, SN_F32, X, 2, true},
       {SN_OP_add, SN_F32, X, 0, true},    /* -0 + 0 = +0 */
       {SN_OP_sub, SN_F32, X, -0.0, true}, /* -0 - (-0) = +0 */
@@ -59,7 +59,7 @@ static void identities(void **state) {
       {SN_OP_div, SN_F32, 0, X, true},
       {SN_OP_div, SN_F32, X, -1, true},
       {SN_OP_pow, SN_F32, X, 1, true},
-      {SN_OP_maximum, SN_F32, X, -INFINITY, true},
+      {SN_OP_maximum, SN_F32, X, -INFINITY, false},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const identity_case *c = &cases[i];
@@ -102,15 +102,15 @@ static void views_are_composed(void **state) {
   const sn_id c = sn_build_transpose(&l.b, r, swap);
   const sn_id d = sn_build_op(&l.b, SN_OP_broadcast, &x, 1, NULL, 0, &same);
   const sn_id n = sn_build_unary(&l.b, SN_OP_neg, x);
-  OUTPUTS(&l, a, b, c, d, sn_build_unary(&l.b, SN_OP_neg, n));
-  assert_string_equal(text_after(&l, sn_pass_simplify),
+  OUTPUTS(&l, a, b, c, d, n);
+  assert_string_equal(text_after(&l, sn_pass_layout),
                       "%0 = input float32(2, 3, 4) {0}\n"
                       "%1 = reshape float32(6, 4) %0\n"
                       "%2 = reshape float32(24,) %0\n"
                       "%3 = transpose float32(3, 4, 2) {1, 2, 0} %0\n"
                       "%4 = transpose float32(3, 2, 4) {1, 0, 2} %0\n"
                       "%5 = neg float32(2, 3, 4) %0\n"
-                      "return %2 %0 %4 %0 %0\n");
+                      "return %2 %0 %4 %0 %5\n");
   lab_close(&l);
 }
 
@@ -127,8 +127,7 @@ static void casts_and_markers_vanish(void **state) {
   OUTPUTS(&l, same, back, mark, sn_build_unary(&l.b, SN_OP_stop_gradient, x));
   assert_string_equal(text_after(&l, sn_pass_simplify), "%0 = input float32(4,) {0}\n"
                                                         "%1 = astype float64(4,) %0\n"
-                                                        "%2 = astype float32(4,) %1\n"
-                                                        "return %0 %2 %0 %0\n");
+                                                        "return %0 %0 %0 %0\n");
   lab_close(&l);
 }
 
@@ -295,14 +294,15 @@ static void passes_have_names(void **state) {
   (void)state;
   fixture f;
   fixture_open(&f, (sn_options){.threads = 1});
-  const char *const names[] = {"scalars", "fold", "simplify", "cse", "dce", "fuse"};
-  assert_int_equal(sn_pass_count(), 6);
-  for (int i = 0; i < 6; i++) {
+  const char *const names[] = {"scalars",  "fold", "layout", "simplify",
+                               "strength", "cse",  "dce",    "fuse", "jit"};
+  assert_int_equal(sn_pass_count(), 9);
+  for (int i = 0; i < 9; i++) {
     assert_string_equal(sn_pass_name(i), names[i]);
     assert_int_equal(sn_pass_enable(f.ctx, names[i], i % 2), SN_OK);
   }
   assert_null(sn_pass_name(-1));
-  assert_null(sn_pass_name(6));
+  assert_null(sn_pass_name(9));
   assert_int_equal(sn_pass_enable(f.ctx, "vectorise", true), SN_ERR_ARGUMENT);
   expect_error(f.ctx, SN_ERR_ARGUMENT, "no pass is called vectorise");
   assert_int_equal(sn_pass_enable(f.ctx, "", true), SN_ERR_ARGUMENT);
@@ -336,13 +336,13 @@ static void every_set_of_switches_gives_the_same_bits(void **state) {
   data[3] = -0.0f;
   data[10] = INFINITY;
   data[20] = NAN;
-  for (int set = (1 << 5) - 1; set >= 0; set--) {
-    for (int i = 0; i < 5; i++)
+  for (int set = (1 << 8) - 1; set >= 0; set--) {
+    for (int i = 0; i < 8; i++)
       assert_int_equal(sn_pass_enable(f.ctx, sn_pass_name(i), set >> i & 1), SN_OK);
     sn_tensor *x = sn_from_data(f.ctx, SN_F32, 2, (int64_t[]){4, 6}, data);
     sn_tensor *y = mixture(f.ctx, x);
     assert_int_equal(sn_read(y, values, sizeof values), SN_OK);
-    if (set == (1 << 5) - 1) memcpy(expected, values, sizeof values);
+    if (set == (1 << 8) - 1) memcpy(expected, values, sizeof values);
     for (int i = 0; i < 8; i++)
       if (memcmp(&values[i], &expected[i], 4) != 0 && !(isnan(values[i]) && isnan(expected[i])))
         fail_msg("switches %d: element %d is %.9g, not %.9g", set, i, (double)values[i],

@@ -1,0 +1,332 @@
+/* layout.c - views go where they are free: chains become one, a view of what was put together reads
+ * the part it wants, and an op on repeated values runs once for each and repeats the result. Views
+ * do no arithmetic, so every rule here is exact by construction. */
+#include <string.h>
+
+#include "passes/passes.h"
+#include "passes/rules.h"
+
+#define RULE(name) static sn_id name(const sn_site *s)
+#define IF(condition, made) return (condition) ? (made) : SN_NONE
+
+static const sn_type *in_type(const sn_site *s) { return &sn_site_node(s, s->x[0])->type; }
+static sn_id inner(const sn_site *s) { return sn_site_input(s, s->x[0], 0); }
+static const sn_type *inner_type(const sn_site *s) { return &sn_site_node(s, inner(s))->type; }
+static const int64_t *in_attrs(const sn_site *s) {
+  return sn_graph_attrs(sn_site_graph(s), s->x[0]);
+}
+static bool is_view_of(const sn_site *s, sn_op op) { return sn_site_is(s, s->x[0], op); }
+
+static sn_id slice_of(const sn_site *s, sn_id x, const int64_t *begin, const int64_t *stride,
+                      const sn_type *type) {
+  int64_t attrs[2 * SN_MAX_RANK];
+  memcpy(attrs, begin, sizeof *attrs * (size_t)type->rank);
+  memcpy(attrs + type->rank, stride, sizeof *attrs * (size_t)type->rank);
+  return sn_site_view(s, SN_OP_slice, x, attrs, 2 * (uint32_t)type->rank, type);
+}
+
+/* ---- one view -------------------------------------------------------------------------------- */
+
+/* a reshape or broadcast to the same shape */
+RULE(same_shape) { IF(sn_same_dims(in_type(s), &s->type), s->x[0]); }
+
+/* a slice of everything */
+RULE(whole_slice) {
+  for (int i = 0; i < s->type.rank; i++)
+    if (s->attrs[i] != 0 || s->attrs[s->type.rank + i] != 1 ||
+        s->type.dims[i] != in_type(s)->dims[i])
+      return SN_NONE;
+  return s->x[0];
+}
+
+/* a permutation that moves nothing is nothing, one that moves sizes of 1 only is a reshape */
+RULE(idle_transpose) {
+  int64_t last = -1;
+  bool same = true, idle = true;
+  for (int i = 0; i < s->type.rank; i++) {
+    same = same && s->attrs[i] == i;
+    if (s->type.dims[i] == 1) continue;
+    idle = idle && s->attrs[i] > last;
+    last = s->attrs[i];
+  }
+  if (same) return s->x[0];
+  IF(idle, sn_site_view(s, SN_OP_reshape, s->x[0], NULL, 0, &s->type));
+}
+
+/* any view of one value repeated is that value repeated */
+RULE(view_of_one_value) {
+  if (!is_view_of(s, SN_OP_broadcast) || sn_type_size(inner_type(s)) != 1) return SN_NONE;
+  const sn_type scalar = sn_type_scalar(s->type.dtype);
+  return sn_build_broadcast(s->b, sn_build_reshape(s->b, inner(s), &scalar), &s->type);
+}
+
+/* ---- views of views -------------------------------------------------------------------------- */
+
+RULE(reshape_of_reshape) {
+  IF(is_view_of(s, SN_OP_reshape), sn_build_reshape(s->b, inner(s), &s->type));
+}
+
+RULE(broadcast_of_broadcast) {
+  IF(is_view_of(s, SN_OP_broadcast), sn_build_broadcast(s->b, inner(s), &s->type));
+}
+
+/* transpose(transpose(x, p), q) = transpose(x, p[q]) */
+RULE(transpose_of_transpose) {
+  if (!is_view_of(s, SN_OP_transpose)) return SN_NONE;
+  int64_t perm[SN_MAX_RANK];
+  for (int i = 0; i < s->type.rank; i++) perm[i] = in_attrs(s)[s->attrs[i]];
+  return sn_site_view(s, SN_OP_transpose, inner(s), perm, (uint32_t)s->type.rank, &s->type);
+}
+
+/* x[b + i s][c + j t] = x[b + c s + j s t] */
+RULE(slice_of_slice) {
+  const int rank = s->type.rank;
+  if (!is_view_of(s, SN_OP_slice) || sn_type_size(&s->type) == 0) return SN_NONE;
+  int64_t begin[SN_MAX_RANK], stride[SN_MAX_RANK];
+  for (int i = 0; i < rank; i++) {
+    const int64_t b = in_attrs(s)[i], step = in_attrs(s)[rank + i];
+    begin[i] = b + s->attrs[i] * step;
+    /* a stride that is never taken could be any number, and overflow */
+    stride[i] = s->type.dims[i] > 1 ? s->attrs[rank + i] * step : 1;
+  }
+  return slice_of(s, inner(s), begin, stride, &s->type);
+}
+
+/* A slice of repeats is a slice of what is repeated, as many times. */
+RULE(slice_of_broadcast) {
+  if (!is_view_of(s, SN_OP_broadcast)) return SN_NONE;
+  sn_type part = *inner_type(s);
+  const int lead = s->type.rank - part.rank;
+  int64_t begin[SN_MAX_RANK], stride[SN_MAX_RANK];
+  for (int i = 0; i < part.rank; i++) {
+    const bool repeated = part.dims[i] != in_type(s)->dims[lead + i];
+    begin[i] = repeated ? 0 : s->attrs[lead + i];
+    stride[i] = repeated ? 1 : s->attrs[s->type.rank + lead + i];
+    if (!repeated) part.dims[i] = s->type.dims[lead + i];
+  }
+  const sn_type type = s->type;
+  return sn_build_broadcast(s->b, slice_of(s, inner(s), begin, stride, &part), &type);
+}
+
+/* ---- parts of what was put together ---------------------------------------------------------- */
+
+/* The first and last place that slice s takes on an axis, in order. */
+static void reach(const sn_site *s, int axis, int64_t *low, int64_t *high) {
+  const int64_t first = s->attrs[axis];
+  const int64_t last = first + (s->type.dims[axis] - 1) * s->attrs[s->type.rank + axis];
+  *low = first < last ? first : last;
+  *high = first < last ? last : first;
+}
+
+/* A slice inside one input of a concat is a slice of that input. */
+RULE(slice_of_concat) {
+  if (!is_view_of(s, SN_OP_concat) || sn_type_size(&s->type) == 0) return SN_NONE;
+  const int64_t axis = *in_attrs(s);
+  int64_t low, high, at = 0;
+  reach(s, (int)axis, &low, &high);
+  for (uint32_t k = 0; k < sn_site_node(s, s->x[0])->n_inputs; k++) {
+    const sn_id x = sn_site_input(s, s->x[0], (int)k);
+    const int64_t n = sn_site_node(s, x)->type.dims[axis];
+    if (low >= at && high < at + n) {
+      int64_t begin[SN_MAX_RANK];
+      memcpy(begin, s->attrs, sizeof *begin * (size_t)s->type.rank);
+      begin[axis] -= at;
+      return slice_of(s, x, begin, s->attrs + s->type.rank, &s->type);
+    }
+    at += n;
+    if (low < at) return SN_NONE;
+  }
+  return SN_NONE;
+}
+
+/* A slice of a pad that takes elements of x only is a slice of x; one that meets none is the
+ * padding. */
+RULE(slice_of_pad) {
+  if (!is_view_of(s, SN_OP_pad) || sn_type_size(&s->type) == 0) return SN_NONE;
+  const int rank = s->type.rank;
+  int64_t begin[SN_MAX_RANK], stride[SN_MAX_RANK];
+  bool inside = true, outside = sn_type_size(inner_type(s)) == 0;
+  for (int i = 0; i < rank; i++) {
+    const int64_t first = in_attrs(s)[i], step = in_attrs(s)[rank + i];
+    const int64_t end = first + (inner_type(s)->dims[i] - 1) * step;
+    int64_t low, high;
+    reach(s, i, &low, &high);
+    outside = outside || high < first || low > end;
+    const bool one = s->type.dims[i] == 1;
+    inside = inside && low >= first && high <= end && (s->attrs[i] - first) % step == 0 &&
+             (one || s->attrs[rank + i] % step == 0);
+    begin[i] = (s->attrs[i] - first) / step;
+    stride[i] = one ? 1 : s->attrs[rank + i] / step;
+  }
+  if (outside) return sn_site_full(s, sn_attr_double(in_attrs(s)[2 * rank]));
+  IF(inside, slice_of(s, inner(s), begin, stride, &s->type));
+}
+
+/* a pad of nothing */
+RULE(idle_pad) { IF(sn_same_dims(in_type(s), &s->type) && sn_type_size(&s->type), s->x[0]); }
+
+/* one input, or one that holds all elements */
+RULE(concat_of_one) {
+  for (uint32_t k = 0; k < s->n; k++)
+    if (sn_same_dims(&sn_site_node(s, s->x[k])->type, &s->type)) return s->x[k];
+  return SN_NONE;
+}
+
+/* Whether slice y of a base goes on along axis where slice x ends, and is like it elsewhere. */
+static bool goes_on(const sn_site *s, sn_id x, sn_id y, int64_t axis) {
+  const sn_graph *g = sn_site_graph(s);
+  if (!sn_site_is(s, y, SN_OP_slice) || sn_site_input(s, x, 0) != sn_site_input(s, y, 0))
+    return false;
+  const int rank = s->type.rank;
+  const int64_t *a = sn_graph_attrs(g, x), *b = sn_graph_attrs(g, y);
+  for (int i = 0; i < rank; i++) {
+    if (a[rank + i] != b[rank + i]) return false;
+    const int64_t next = i == axis ? a[i] + g->nodes[x].type.dims[i] * a[rank + i] : a[i];
+    if (b[i] != next) return false;
+  }
+  return true;
+}
+
+/* [x[0:2] | x[2:5] | ...] = x[0:...] */
+RULE(concat_of_slices) {
+  if (s->n < 2 || !sn_site_is(s, s->x[0], SN_OP_slice) || sn_type_size(&s->type) == 0)
+    return SN_NONE;
+  for (uint32_t k = 1; k < s->n; k++)
+    if (!goes_on(s, s->x[k - 1], s->x[k], s->attrs[0])) return SN_NONE;
+  return slice_of(s, inner(s), in_attrs(s), in_attrs(s) + s->type.rank, &s->type);
+}
+
+/* ---- views and arithmetic -------------------------------------------------------------------- */
+
+static bool is_uniform(const sn_site *s, sn_id x) {
+  double value;
+  return sn_graph_uniform(sn_site_graph(s), x, &value);
+}
+
+/* Whether this very view of elementwise input x costs nothing: it takes back another one. */
+static bool takes_back(const sn_site *s, sn_id x) {
+  const sn_graph *g = sn_site_graph(s);
+  if (!sn_site_is(s, x, s->op)) return false;
+  const sn_id base = sn_site_input(s, x, 0);
+  if (!sn_same_dims(&g->nodes[base].type, &s->type)) return false;
+  for (int i = 0; s->op == SN_OP_transpose && i < s->type.rank; i++)
+    if (sn_graph_attrs(g, x)[s->attrs[i]] != i) return false;
+  return true;
+}
+
+/* reshape(f(reshape x, c)) = f(x, c) where the outer one takes the inner one back; so transpose. */
+RULE(view_around_arithmetic) {
+  const sn_id y = s->x[0];
+  const sn_node node = *sn_site_node(s, y);
+  if (!sn_op_is_elementwise(node.op) || !sn_site_single_use(s, 0)) return SN_NONE;
+  bool any = false;
+  for (uint32_t k = 0; k < node.n_inputs; k++) {
+    const sn_id x = sn_site_input(s, y, (int)k);
+    if (!takes_back(s, x) && !is_uniform(s, x)) return SN_NONE;
+    any = any || takes_back(s, x);
+  }
+  if (!any) return SN_NONE;
+  sn_id in[SN_MAX_ARITY];
+  for (uint32_t k = 0; k < node.n_inputs; k++) {
+    const sn_id x = sn_site_input(s, y, (int)k);
+    in[k] = takes_back(s, x) ? sn_site_input(s, x, 0)
+                             : sn_site_view(s, s->op, x, s->attrs, s->n_attrs, &s->type);
+  }
+  const sn_type type = s->type;
+  return sn_build_op(s->b, node.op, in, node.n_inputs, NULL, 0, &type);
+}
+
+/* The smallest shape that holds all the elements that differ, of inputs that are all repeated.
+ * False where one is not. */
+static bool shape_before_repeat(const sn_site *s, sn_type *small) {
+  *small = s->type;
+  int rank = 0;
+  for (int i = 0; i < s->type.rank; i++) small->dims[i] = s->type.dims[i] ? 1 : 0;
+  for (uint32_t k = 0; k < s->n; k++) {
+    if (!sn_site_is(s, s->x[k], SN_OP_broadcast)) return false;
+    const sn_type *x = &sn_site_node(s, sn_site_input(s, s->x[k], 0))->type;
+    for (int i = 0; i < x->rank; i++)
+      if (x->dims[i] != 1) small->dims[s->type.rank - x->rank + i] = x->dims[i];
+    if (x->rank > rank) rank = x->rank;
+  }
+  memmove(small->dims, small->dims + (small->rank - rank), sizeof *small->dims * (size_t)rank);
+  for (int i = rank; i < SN_MAX_RANK; i++) small->dims[i] = 0;
+  small->rank = rank;
+  return true;
+}
+
+/* Whether some input is computed where it is small: then the op runs in that kernel. */
+static bool joins_a_kernel(const sn_site *s) {
+  for (uint32_t k = 0; k < s->n; k++) {
+    sn_id x = s->x[k];
+    while (sn_op_describe(sn_site_node(s, x)->op)->kind == SN_CLASS_VIEW)
+      x = sn_site_input(s, x, 0);
+    if (sn_op_describe(sn_site_node(s, x)->op)->kind > SN_CLASS_VIEW) return true;
+  }
+  return false;
+}
+
+/* f(repeat x, repeat y) = repeat f(x, y): fewer elements. A cheap op on arguments stays with its
+ * reader, as it would need a kernel of its own. */
+RULE(repeat_after_arithmetic) {
+  sn_type small;
+  if (!sn_op_is_elementwise(s->op) || !s->n || !shape_before_repeat(s, &small)) return SN_NONE;
+  if (sn_type_size(&small) >= sn_type_size(&s->type)) return SN_NONE;
+  if (sn_op_describe(s->op)->cost < SN_COSTLY && !joins_a_kernel(s)) return SN_NONE;
+  sn_id in[SN_MAX_ARITY];
+  for (uint32_t k = 0; k < s->n; k++)
+    in[k] = sn_build_broadcast(s->b, sn_site_input(s, s->x[k], 0), &small);
+  return sn_build_broadcast(s->b, sn_build_op(s->b, s->op, in, s->n, NULL, 0, &small), &s->type);
+}
+
+/* max over repeats is max over what is repeated */
+RULE(extremum_of_repeated) {
+  if (!is_view_of(s, SN_OP_broadcast) || sn_type_size(in_type(s)) == 0) return SN_NONE;
+  const sn_type from = *inner_type(s);
+  const int lead = in_type(s)->rank - from.rank;
+  sn_type left = {.dtype = from.dtype};
+  uint64_t axes = 0;
+  bool fewer = false;
+  for (int i = 0; i < in_type(s)->rank; i++) {
+    const bool reduced = (uint64_t)s->attrs[0] >> i & 1;
+    const bool repeated = i < lead || from.dims[i - lead] != in_type(s)->dims[i];
+    if (i >= lead && reduced) axes |= (uint64_t)1 << (i - lead);
+    if (i >= lead && !reduced) left.dims[left.rank++] = from.dims[i - lead];
+    fewer = fewer || (reduced && repeated);
+  }
+  if (!fewer) return SN_NONE;
+  const sn_id made = sn_build_reduce(s->b, s->op, inner(s), axes);
+  return sn_build_broadcast(s->b, sn_build_reshape(s->b, made, &left), &s->type);
+}
+
+/* clang-format off */
+static const sn_rule rules[] = {
+    {SN_OP_reshape, "same_shape", same_shape},
+    {SN_OP_broadcast, "same_shape", same_shape},
+    {SN_OP_slice, "whole_slice", whole_slice},
+    {SN_OP_transpose, "idle_transpose", idle_transpose},
+    {SN_OP_reshape, "view_of_one_value", view_of_one_value},
+    {SN_OP_transpose, "view_of_one_value", view_of_one_value},
+    {SN_OP_slice, "view_of_one_value", view_of_one_value},
+    {SN_OP_reshape, "reshape_of_reshape", reshape_of_reshape},
+    {SN_OP_broadcast, "broadcast_of_broadcast", broadcast_of_broadcast},
+    {SN_OP_transpose, "transpose_of_transpose", transpose_of_transpose},
+    {SN_OP_slice, "slice_of_slice", slice_of_slice},
+    {SN_OP_slice, "slice_of_broadcast", slice_of_broadcast},
+    {SN_OP_slice, "slice_of_concat", slice_of_concat},
+    {SN_OP_slice, "slice_of_pad", slice_of_pad},
+    {SN_OP_pad, "idle_pad", idle_pad},
+    {SN_OP_concat, "concat_of_one", concat_of_one},
+    {SN_OP_concat, "concat_of_slices", concat_of_slices},
+    {SN_OP_reshape, "view_around_arithmetic", view_around_arithmetic},
+    {SN_OP_transpose, "view_around_arithmetic", view_around_arithmetic},
+    {SN_OP_max, "extremum_of_repeated", extremum_of_repeated},
+    {SN_OP_min, "extremum_of_repeated", extremum_of_repeated},
+    {SN_OP_COUNT, "repeat_after_arithmetic", repeat_after_arithmetic},
+    {SN_OP_COUNT, NULL, NULL},
+};
+/* clang-format on */
+
+sn_status sn_pass_layout(const sn_graph *from, sn_graph *to, bool share) {
+  return sn_rewrite_by_rules(from, to, share, rules);
+}

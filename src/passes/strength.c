@@ -1,0 +1,108 @@
+/* strength.c - cheaper forms of the same function that round differently, but no worse: strength
+ * reduction, and what reverse mode leaves of sums over broadcasts. NaN, infinities and signs of
+ * zero are those of the exact result, too. Programs that need the rounding of the ops as written
+ * switch this pass off. */
+#include "passes/passes.h"
+#include "passes/rules.h"
+
+#define RULE(name) static sn_id name(const sn_site *s)
+#define IF(condition, made) return (condition) ? (made) : SN_NONE
+
+/* x^2 = x x, x^3 = x^2 x, x^1 = x, x^-1 = 1/x: at most one unit in the last place from pow's two */
+RULE(small_power) {
+  const sn_id x = s->x[0];
+  if (sn_site_value(s, 1, 1)) return x;
+  if (sn_site_value(s, 1, 2)) return sn_build_unary(s->b, SN_OP_square, x);
+  if (sn_site_value(s, 1, 3))
+    return sn_build_binary(s->b, SN_OP_mul, sn_build_unary(s->b, SN_OP_square, x), x);
+  IF(sn_site_value(s, 1, -1), sn_build_unary(s->b, SN_OP_reciprocal, x));
+}
+
+/* Sum over repeated axes: x n, one rounding instead of many. Where n x overflows so does the sum,
+ * as its partial sums grow steadily; + 0 because a sum of -0 is +0. n has to be exact. */
+RULE(sum_of_repeated) {
+  const sn_graph *g = sn_site_graph(s);
+  if (!sn_site_is(s, s->x[0], SN_OP_broadcast)) return SN_NONE;
+  const sn_id x = sn_site_input(s, s->x[0], 0);
+  const sn_type from = g->nodes[x].type, to = g->nodes[s->x[0]].type;
+  const uint64_t axes = (uint64_t)s->attrs[0];
+  const int lead = to.rank - from.rank;
+  const double most = from.dtype == SN_F32 ? 0x1p24 : from.dtype == SN_F64 ? 0x1p53 : 0x1p31;
+  double n = 1;
+  uint64_t left = 0;
+  for (int i = 0; i < to.rank; i++) {
+    if (!(axes >> i & 1)) continue;
+    if (i >= lead && from.dims[i - lead] == to.dims[i])
+      left |= (uint64_t)1 << (i - lead);
+    else
+      n *= (double)to.dims[i];
+  }
+  if (n < 2 || n > most || sn_type_size(&from) == 0) return SN_NONE;
+  sn_id sum = sn_build_reduce(s->b, SN_OP_sum, x, left);
+  if (s->b->status) return SN_NONE;
+  /* what is left of x: kept axes, some of them repeated */
+  sn_type spread = {.dtype = s->type.dtype};
+  for (int i = lead < 0 ? 0 : lead; i < to.rank; i++)
+    if (!(axes >> i & 1)) spread.dims[spread.rank++] = from.dims[i - lead];
+  sum = sn_build_reshape(s->b, sum, &spread);
+  sum = sn_build_binary(s->b, SN_OP_mul, sum, sn_build_like(s->b, sum, n));
+  if (!s->b->status && !left && sn_dtype_is_float(from.dtype) && !sn_site_never_minus_zero(s, x))
+    sum = sn_build_binary(s->b, SN_OP_add, sum, sn_build_like(s->b, sum, 0));
+  return sn_build_broadcast(s->b, sum, &s->type);
+}
+
+/* The sum of sums is one sum, in the order that its own size says. */
+RULE(sum_of_sums) {
+  const sn_id inner = s->x[0];
+  if (!sn_site_is(s, inner, SN_OP_sum) || !sn_site_single_use(s, 0)) return SN_NONE;
+  const sn_id x = sn_site_input(s, inner, 0);
+  uint64_t axes = (uint64_t)*sn_graph_attrs(sn_site_graph(s), inner);
+  int kept = 0;
+  for (int i = 0; i < sn_site_node(s, x)->type.rank; i++) {
+    if (axes >> i & 1) continue;
+    if ((uint64_t)s->attrs[0] >> kept++ & 1) axes |= (uint64_t)1 << i;
+  }
+  return sn_build_reduce(s->b, SN_OP_sum, x, axes);
+}
+
+/* What x is a view of. */
+static sn_id behind_views(const sn_site *s, sn_id x) {
+  while (sn_op_describe(sn_site_node(s, x)->op)->kind == SN_CLASS_VIEW) x = sn_site_input(s, x, 0);
+  return x;
+}
+
+/* log(e^z / sum e^z) = z - log(sum e^z) where z = x - max x, as softmax makes it: z <= 0 and the
+ * sum is at least 1, so nothing overflows, and what softmax rounds to 0 keeps its logarithm. */
+RULE(log_of_softmax) {
+  if (!sn_site_is(s, s->x[0], SN_OP_div)) return SN_NONE;
+  const sn_id e = sn_site_input(s, s->x[0], 0), below = sn_site_input(s, s->x[0], 1);
+  const sn_id sum = behind_views(s, below);
+  if (!sn_site_is(s, e, SN_OP_exp) || !sn_site_is(s, sum, SN_OP_sum) ||
+      sn_site_input(s, sum, 0) != e)
+    return SN_NONE;
+  const sn_id z = sn_site_input(s, e, 0);
+  if (!sn_site_is(s, z, SN_OP_sub)) return SN_NONE;
+  const sn_id top = behind_views(s, sn_site_input(s, z, 1));
+  const sn_graph *g = sn_site_graph(s);
+  if (!sn_site_is(s, top, SN_OP_max) || sn_site_input(s, top, 0) != sn_site_input(s, z, 0) ||
+      *sn_graph_attrs(g, top) != *sn_graph_attrs(g, sum))
+    return SN_NONE;
+  const uint64_t axes = (uint64_t)*sn_graph_attrs(g, sum);
+  const sn_type type = s->type;
+  const sn_id log = sn_build_unary(s->b, SN_OP_log, sum);
+  /* only if the divisor is the sum of its own row, spread */
+  if (below != sn_build_spread(s->b, sum, &type, axes)) return SN_NONE;
+  return sn_build_binary(s->b, SN_OP_sub, z, sn_build_spread(s->b, log, &type, axes));
+}
+
+static const sn_rule rules[] = {
+    {SN_OP_pow, "small_power", small_power},
+    {SN_OP_sum, "sum_of_repeated", sum_of_repeated},
+    {SN_OP_sum, "sum_of_sums", sum_of_sums},
+    {SN_OP_log, "log_of_softmax", log_of_softmax},
+    {SN_OP_COUNT, NULL, NULL},
+};
+
+sn_status sn_pass_strength(const sn_graph *from, sn_graph *to, bool share) {
+  return sn_rewrite_by_rules(from, to, share, rules);
+}
