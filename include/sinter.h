@@ -106,6 +106,7 @@ typedef struct sn_memory_info {
   size_t programs;     /* compiled programs in the cache */
   size_t program_hits; /* evaluations that found their program in the cache */
   size_t program_misses;
+  size_t program_evictions; /* programs that the cache gave up for others, or for their memory */
 } sn_memory_info;
 SN_API void sn_memory(const sn_context *ctx, sn_memory_info *out);
 

@@ -107,7 +107,8 @@ void sn_memory(const sn_context *ctx, sn_memory_info *out) {
                           .tensors = ctx->n_tensors,
                           .programs = ctx->n_cached,
                           .program_hits = ctx->hits,
-                          .program_misses = ctx->misses};
+                          .program_misses = ctx->misses,
+                          .program_evictions = ctx->evictions};
 }
 
 int sn_threads(const sn_context *ctx) { return sn_pool_lanes(ctx->pool); }

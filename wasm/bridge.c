@@ -72,8 +72,9 @@ void sinter_caches(void) {
   sn_memory_info info;
   sn_memory(context, &info);
   const sn_code_counts code = sn_code_count();
-  const size_t counts[] = {info.programs, info.program_hits, info.program_misses, code.live,
-                           code.bytes,    code.hits,         code.refused};
+  const size_t counts[] = {
+      info.programs, info.program_hits, info.program_misses, info.program_evictions,
+      code.live,     code.bytes,        code.hits,           code.refused};
   memcpy(scratch, counts, sizeof counts);
 }
 

@@ -34,8 +34,8 @@ sn_status SN_EXPORT(sinter_error_status)(void);
 const char *SN_EXPORT(sinter_error_message)(void);
 void SN_EXPORT(sinter_error_clear)(void);
 void SN_EXPORT(sinter_memory)(void); /* out: the fields of sn_memory_info */
-/* out: programs cached, hits, misses; modules of run-time code alive, their bytes, shared, refused
- */
+/* out: programs cached, hits, misses, evictions; modules of run-time code alive, their bytes, shared,
+ * refused */
 void SN_EXPORT(sinter_caches)(void);
 void SN_EXPORT(sinter_set_debug)(int level);
 int SN_EXPORT(sinter_pass_count)(void);

@@ -42,14 +42,14 @@ export interface Info {
   crossOriginIsolated: boolean;
   /** Why something is off. */
   reasons: string[];
-  /** Compiled programs that are kept, and how often one was found there. */
-  programs: { cached: number; hits: number; misses: number };
+  /** Compiled programs that are kept, how often one was found there, and how many went for others. */
+  programs: { cached: number; hits: number; misses: number; evicted: number };
   /** Modules of run-time code: alive, their bytes, how often equal ones were shared, and how many the
    *  engine refused. */
   modules: { live: number; bytes: number; hits: number; refused: number };
 }
 
-type CacheCounts = [number, number, number, number, number, number, number];
+type CacheCounts = [number, number, number, number, number, number, number, number];
 
 const MAX_LANES = 64;
 
@@ -104,13 +104,13 @@ export function info(): Info {
   const known = facts as Facts;
   const failures = [...(rt.workers?.failures ?? [])];
   rt.exports.sinter_caches();
-  const [cached, hits, misses, live, bytes, shared, refused] = rt.receive(0, 7) as CacheCounts;
+  const [cached, hits, misses, evicted, live, bytes, shared, refused] = rt.receive(0, 8) as CacheCounts;
   if (refused > 0) failures.push(`jit: ${refused} modules of run-time code were refused`);
   return {
     ...known,
     threads: rt.workers?.lanes ?? 1,
     reasons: [...known.reasons, ...failures],
-    programs: { cached, hits, misses },
+    programs: { cached, hits, misses, evicted },
     modules: { live, bytes, hits: shared, refused },
   };
 }

@@ -38,6 +38,7 @@ for (const [name, [f, ...shapes]] of Object.entries(programs)) {
 
 test('released programs leave no module behind', () => {
   const live = sn.info().modules.live;
+  const { evicted } = sn.info().programs;
   for (let n = 1; n < 300; n += 1) {
     const f = sn.jit((x) => sn.tanh(x.mul(n)).add(n));
     f(ramp([n])).dispose();
@@ -46,6 +47,7 @@ test('released programs leave no module behind', () => {
   // The core's own cache keeps a bounded number of programs.
   assert.ok(sn.info().modules.live <= live + 130, `${sn.info().modules.live} modules`);
   assert.ok(sn.info().programs.cached <= 128);
+  assert.ok(sn.info().programs.evicted >= evicted + 299 - 128, `${sn.info().programs.evicted} evicted`);
 });
 
 test('equal programs are found again, in eager use too', () => {
@@ -120,6 +122,40 @@ test('an engine that refuses run-time code gets the same results from the interp
   assert.deepEqual(refusing.y, plain.y);
   assert.deepEqual(coded.y, plain.y);
   assert.equal(coded.again, plain.again);
+});
+
+test('the function table grows to what lives at a time, not with every program', () => {
+  const lengths = alone(`
+    import * as sn from 'sinter';
+    const { grow } = WebAssembly.Table.prototype;
+    let places = 0;
+    WebAssembly.Table.prototype.grow = function (n) { places += n; return grow.call(this, n); };
+    await sn.init({ threads: 1 });
+    const x = sn.tensor([1, 2, 3]);
+    const run = (from, to) => {
+      for (let n = from; n < to; n += 1) {
+        const f = sn.jit((v) => v.mul(n).add(1));
+        f(x).dispose();
+        f.dispose();
+      }
+      return places;
+    };
+    console.log(JSON.stringify([run(1, 200), run(200, 800)]));
+    process.exit(0);`);
+  assert.ok(lengths[0] > 0);
+  assert.equal(lengths[1], lengths[0]);
+});
+
+test('a table that may not grow: the interpreter runs', () => {
+  const result = alone(`
+    import * as sn from 'sinter';
+    WebAssembly.Table.prototype.grow = () => { throw new RangeError('no'); };
+    await sn.init({ threads: 1 });
+    const values = sn.jit((v) => v.mul(2).sum())(sn.tensor([1, 2, 3])).item();
+    console.log(JSON.stringify({ values, refused: sn.info().modules.refused }));
+    process.exit(0);`);
+  assert.equal(result.values, 12);
+  assert.ok(result.refused > 0);
 });
 
 test('a module whose bytes are broken is refused, and the next program runs', () => {

@@ -6,9 +6,10 @@
  *             contraction or reduction there, or NULL
  *   fold      one block of fold.h: points [flat, flat + n) of a reduce's nest (space then reduced,
  *             row-major), n <= SN_FOLD_BLOCK, into *item; lane: SN_FOLD_SCRATCH_BYTES
- *   columns   acc[0 .. n) = reduced points from .. to - 1 of outputs first .. first + n - 1
- * combined one after the other, from < to rows      rows [first, first + n) of a row group through
- * all phases and post; lane: laid out as in row.c
+ *   columns   acc[0 .. n) = reduced points from .. to - 1, from < to, of outputs first .. first +
+ *             n - 1, combined one after the other
+ *   rows      rows [first, first + n) of a row group through all phases and post; lane: laid out as
+ *             in row.c
  *
  * values: base pointer of every buffer. In WebAssembly a function pointer is a place in the
  * function table of the thread's own instance, so each lane asks `ready` before it calls: that

@@ -86,6 +86,7 @@ bool sn_cache_trim(sn_context *ctx) {
       sn_compiled_release(ctx, ctx->cache[i]);
   }
   const bool any = kept < ctx->n_cached;
+  ctx->evictions += ctx->n_cached - kept;
   ctx->n_cached = kept;
   return any;
 }
@@ -97,6 +98,7 @@ static void insert(sn_context *ctx, sn_compiled *c) {
     for (size_t i = 1; i < SN_CACHE_ENTRIES; i++)
       if (ctx->cache[i]->last_use < ctx->cache[at]->last_use) at = i;
     sn_compiled_release(ctx, ctx->cache[at]);
+    ctx->evictions++;
   } else {
     ctx->n_cached++;
   }

@@ -88,7 +88,7 @@ struct sn_context {
   sn_compiled *cache[SN_CACHE_ENTRIES];
   size_t n_cached;
   uint64_t clock;
-  size_t hits, misses;
+  size_t hits, misses, evictions;
   sn_job *jobs, **jobs_end; /* submitted and not yet collected */
   size_t n_jobs;
   sn_status lost; /* of the first failed run not yet reported by sn_synchronize */

@@ -54,6 +54,22 @@ const ticksDuringData = async () => {
   return { ms, ticks: gaps.length, worst: Math.max(...gaps), finite: data.every(Number.isFinite), size: data.length };
 };
 
+/** Many programs in one turn, on the page's own thread; what they give, and what runs the last one a little later. */
+const manyProgramsAtOnce = async () => {
+  const { sn } = window;
+  await sn.init();
+  const x = sn.random.normal(sn.random.key(1), [1001]);
+  x.dataSync();
+  const functions = Array.from({ length: 60 }, (_, n) => (v) => sn.gelu(sn.tanh(v.mul(n + 1))).add(sn.erf(v)).sum());
+  const compiled = functions.map((f) => sn.jit(f));
+  const values = compiled.map((f) => f(x).item());
+  const plain = functions.map((f) => sn.jit(f, { jit: false })(x).item());
+  const engineOfLast = async () => (await sn.profile(() => compiled.at(-1)(x))).kernels[0].engine;
+  const deadline = performance.now() + 5000;
+  while (await engineOfLast() !== 'jit' && performance.now() < deadline) await new Promise((wake) => setTimeout(wake, 20));
+  return { values, plain, engine: await engineOfLast(), refused: sn.info().modules.refused };
+};
+
 const initAndAdd = async (options) => {
   const { sn } = window;
   try {
@@ -136,6 +152,14 @@ for (const { name, open, there } of BROWSERS) {
       assert.ok(result.finite && result.size === 1100 * 1100);
       assert.ok(result.ms > 2 * MOST_GAP_MS, 'enough work to tell');
       assert.ok(result.worst < MOST_GAP_MS, `a gap of ${result.worst} ms`);
+      assert.deepEqual(faults, []);
+    });
+
+    test('code for many programs in one turn: equal results, and code for all of them in the end', async () => {
+      const { faults, result } = await inPage({ isolation: false }, manyProgramsAtOnce);
+      assert.deepEqual(result.values, result.plain);
+      assert.equal(result.engine, 'jit');
+      assert.equal(result.refused, 0);
       assert.deepEqual(faults, []);
     });
 

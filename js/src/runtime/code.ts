@@ -8,15 +8,23 @@ const REFUSED = 0;
 const INSTALLED = 1;
 const LATER = 2;
 
-/** A page's main thread compiles larger modules in the background: until they are there the core
- *  interprets. Everywhere else a thread may stop for them. */
+/** A page's main thread stops for small modules only, and for few of them in one turn of its event loop:
+ *  the others are compiled in the background, and until they are there the core interprets. Everywhere else
+ *  a thread may stop for them. */
 const MOST_BYTES_ON_PAGE = 64 * 1024;
+const MOST_MS_PER_TURN = 4;
 
-type Arrival = WebAssembly.Module | 'pending' | 'refused';
+/** A module on its way. A released one's places in the table are the next one's: it takes the entry. */
+interface Arrival {
+  serial: number;
+  module: WebAssembly.Module | 'pending' | 'refused';
+}
 
 export class CodeTable {
   readonly #memory: WebAssembly.Memory;
+  /** By the first place. */
   readonly #arrivals = new Map<number, Arrival>();
+  #msThisTurn = 0;
   #table: WebAssembly.Table | null = null;
   #first = 0;
 
@@ -40,7 +48,7 @@ export class CodeTable {
     const table = this.#table;
     if (!table) return REFUSED;
     try {
-      const module = this.#compile(address >>> 0, size, serial);
+      const module = isPage ? this.#arrive(address >>> 0, size, first, serial) : this.#compile(address >>> 0, size);
       if (!(module instanceof WebAssembly.Module)) return module === 'pending' ? LATER : REFUSED;
       const { exports } = new WebAssembly.Instance(module, { env: { memory: this.#memory } });
       if (table.length < first + count) table.grow(first + count - table.length);
@@ -51,20 +59,45 @@ export class CodeTable {
     }
   };
 
-  #compile(begin: number, size: number, serial: number): Arrival {
-    const arrived = this.#arrivals.get(serial);
-    if (arrived !== undefined) {
-      if (arrived !== 'pending') this.#arrivals.delete(serial);
-      return arrived;
+  /** A copy: compilers refuse views of shared memory. */
+  #copy(begin: number, size: number): Uint8Array<ArrayBuffer> {
+    return new Uint8Array(this.#memory.buffer, begin, size).slice();
+  }
+
+  #compile(begin: number, size: number): WebAssembly.Module {
+    return new WebAssembly.Module(this.#copy(begin, size));
+  }
+
+  #arrive(begin: number, size: number, first: number, serial: number): Arrival['module'] {
+    const known = this.#arrivals.get(first);
+    if (known?.serial === serial) {
+      if (known.module !== 'pending') this.#arrivals.delete(first);
+      return known.module;
     }
-    // A copy: compilers refuse views of shared memory.
-    const bytes = new Uint8Array(this.#memory.buffer, begin, size).slice();
-    if (!isPage || size <= MOST_BYTES_ON_PAGE) return new WebAssembly.Module(bytes);
-    this.#arrivals.set(serial, 'pending');
-    WebAssembly.compile(bytes).then(
-      (module) => this.#arrivals.set(serial, module),
-      () => this.#arrivals.set(serial, 'refused'),
+    if (size <= MOST_BYTES_ON_PAGE && this.#msThisTurn < MOST_MS_PER_TURN) {
+      const module = this.#compileNow(begin, size);
+      if (module) return module;
+    }
+    const arrival: Arrival = { serial, module: 'pending' };
+    this.#arrivals.set(first, arrival);
+    WebAssembly.compile(this.#copy(begin, size)).then(
+      (module) => (arrival.module = module),
+      () => (arrival.module = 'refused'),
     );
     return 'pending';
+  }
+
+  /** Null where the engine lets no page stop for a module of this size. */
+  #compileNow(begin: number, size: number): WebAssembly.Module | null {
+    const start = performance.now();
+    if (this.#msThisTurn === 0) setTimeout(() => (this.#msThisTurn = 0));
+    try {
+      return this.#compile(begin, size);
+    } catch (error) {
+      if (error instanceof RangeError) return null;
+      throw error;
+    } finally {
+      this.#msThisTurn += performance.now() - start;
+    }
   }
 }
