@@ -9,8 +9,9 @@
  *      driver while completed < ticket <= submitted, else to the producer.
  *   2. While no driver is up (ABSENT) the ring is empty and the producer writes completed too,
  *      before submitted: a driver that comes up meanwhile never sees work where there is none.
- *   3. progress counts whatever may end a wait. A waiter reads it before it tests what it waits for
- *      and sleeps only while it is unchanged, so neither a completion nor a death is missed.
+ *   3. progress counts whatever may end a wait for the driver, calls whatever may end a wait of the
+ *      driver. A waiter reads the count before it tests what it waits for and sleeps only while the
+ *      count is unchanged, so neither a job, a completion nor a death is missed.
  *   4. A driver marked dead completes nothing more; its jobs are completed by sn_driver_revive.
  */
 #include "threads/driver.h"
@@ -38,10 +39,14 @@ static uint32_t pending(const sn_driver *driver) {
   return jobs > 0 ? (uint32_t)jobs : 0;
 }
 
-static void announce(sn_driver *driver) {
-  atomic_fetch_add_explicit(&driver->progress, 1, memory_order_acq_rel);
-  sn_wait_wake(&driver->progress);
+static void count(sn_word *events) {
+  atomic_fetch_add_explicit(events, 1, memory_order_acq_rel);
+  sn_wait_wake(events);
 }
+
+static void announce(sn_driver *driver) { count(&driver->progress); }
+
+static void call(sn_driver *driver) { count(&driver->calls); }
 
 /* ---- the driver's thread --------------------------------------------------------------------- */
 
@@ -63,12 +68,13 @@ void sn_driver_main(sn_pool *pool) {
   sn_driver *driver = &pool->driver;
   if (!move_state(driver, ABSENT, UP)) return;
   sn_wait_wake(&driver->state);
-  for (bool going = true; going && acquire(&driver->state) == UP;) {
-    const uint32_t seen = acquire(&driver->submitted);
+  for (bool going = true; going;) {
+    const uint32_t seen = acquire(&driver->calls);
+    if (acquire(&driver->state) != UP) break;
     if (pending(driver))
       going = run_next(driver);
     else
-      sn_wait_change(&driver->submitted, seen);
+      sn_wait_change(&driver->calls, seen);
   }
   if (move_state(driver, UP, ABSENT)) sn_wait_wake(&driver->state);
 }
@@ -110,7 +116,7 @@ static void push(sn_driver *driver, sn_job_fn *fn, void *arg) {
   const uint32_t ticket = acquire(&driver->submitted) + 1;
   *slot(driver, ticket) = (sn_job){.fn = fn, .arg = arg};
   atomic_store_explicit(&driver->submitted, ticket, memory_order_release);
-  sn_wait_wake(&driver->submitted);
+  call(driver);
 }
 
 static void run_here(sn_driver *driver, sn_job_fn *fn, void *arg) {
@@ -147,7 +153,7 @@ void sn_driver_mark_dead(sn_pool *pool) {
   if (!move_state(driver, UP, DEAD)) return;
   announce(driver);
   /* One that lives on after all ends at its next look at the state. */
-  sn_wait_wake(&driver->submitted);
+  call(driver);
 }
 
 void sn_driver_revive(sn_pool *pool) {

@@ -30,7 +30,8 @@ typedef struct sn_job {
 
 /* The ring holds jobs completed + 1 .. submitted; job t lies in slot t % SN_DRIVER_RING. */
 typedef struct sn_driver {
-  _Alignas(SN_CACHE_LINE) sn_word submitted; /* last ticket given out; the driver sleeps on it */
+  _Alignas(SN_CACHE_LINE) sn_word submitted; /* last ticket given out */
+  sn_word calls;                             /* jobs and deaths; the driver sleeps on it */
   _Alignas(SN_CACHE_LINE) sn_word completed; /* last ticket completed */
   sn_word progress;                          /* completions and deaths; waiters sleep on it */
   _Alignas(SN_CACHE_LINE) sn_word state;     /* enum driver_state of driver_threads.c */
