@@ -147,10 +147,10 @@ for (const { name, open, there } of BROWSERS) {
       assert.ok(await page.evaluate(painted) > 1000);
       await example('mlp');
       await page.click('[data-testid=stage][data-name=simplify]');
-      const after_ = await until(({ stages, marked, boxes }) => boxes > 50 && marked === 0 && stages.some(({ name: stage, current }) => stage === 'simplify' && current), 'drew the stage');
+      const after_ = await until(({ stages, boxes }) => boxes > 50 && stages.some(({ name: stage, current }) => stage === 'simplify' && current), 'drew the stage');
       await page.click(get('show-before'));
-      const before_ = await until(({ marked }) => marked > 0, 'marked what the pass removes');
-      assert.ok(before_.boxes > after_.boxes);
+      const before_ = await until(({ boxes }) => boxes > after_.boxes, 'drew what the pass was given');
+      assert.ok(before_.marked > 0, 'what the pass removes is marked');
       if (name === 'Chromium') await screenshot(page, 'compiler-simplify');
       await page.click(get('show-after'));
       await page.click('[data-testid=stage][data-name=groups]');

@@ -117,8 +117,10 @@ static void add_op(body_maker *m, sn_op op, sn_dtype in_dtype, sn_dtype out_dtyp
   add_insn(m, insn);
 }
 
+/* What there is code for: all but the costly functions of float64, which are left to the VM. */
 static bool usable(sn_op op, sn_dtype dtype) {
   const sn_op_info *info = sn_op_describe(op);
+  if (dtype == SN_F64 && info->kind == SN_CLASS_MAP && info->cost >= SN_COSTLY) return false;
   if (op == SN_OP_bitcast) return dtype == SN_F32 || dtype == SN_I32;
   return info->arity > 0 && case_takes(op, dtype) &&
          (info->kind == SN_CLASS_MAP || info->kind == SN_CLASS_COMPARE ||

@@ -14,6 +14,7 @@ typedef struct kitchen {
   case_random r; /* of the present step */
   int64_t most_elements;
   size_t step;
+  bool powers; /* a step has made a power */
   twin made[RECIPE_STEPS]; /* by each step before this one; t is NULL where it made nothing */
 } kitchen;
 
@@ -111,6 +112,7 @@ static void step_elementwise(kitchen *k) {
   sn_dtype dtype = dims.dtype;
   while (!case_takes(op, dtype)) dtype = (sn_dtype)case_below(&k->r, 4);
   const bool select = row->kind == SN_CLASS_SELECT;
+  k->powers = k->powers || op == SN_OP_pow;
   x[0] = as(k, x[0], select ? SN_BOOL : dtype);
   for (size_t i = 1; i < row->arity; i++) x[i] = beside(k, &dims, dtype);
   if (row->arity == 2 && case_one_in(&k->r, 2)) {
@@ -360,6 +362,8 @@ bool recipe_cook(const recipe *given, sn_context *ctx, char text[TWIN_TEXT], cha
   k->r = choices;
   const size_t n_outputs = is_empty(k) ? 0 : 1 + (size_t)case_below(&k->r, 4);
   for (size_t i = 0; i < n_outputs; i++) twins_output(&k->w, pick(k));
+  /* x^2 as x * x, and its like, rounds otherwise than pow; sums of whole numbers do not. */
+  if (k->powers) sn_pass_enable(ctx, "strength", false);
   const bool agree = twins_agree(&k->w, text) && (!compiled || twins_agree(&k->w, text));
   if (shown) describe(k, compiled, off, shown, shown_bytes);
   case_passes_off(ctx, 0);
