@@ -1,5 +1,5 @@
-"""numpy_workloads.py - the workloads that NumPy has, as a variant of bench/run.mjs: --variants native,wasm,numpy.
-Answers the commands info and time; values of the arguments do not matter here."""
+"""numpy_workloads.py - the workloads that NumPy has, as a variant of bench/run.mjs: --variants native,wasm,numpy,
+and of bench/ops-vs-numpy.mjs. Answers the commands info and time; values of the arguments do not matter here."""
 import json
 import sys
 import time
@@ -30,7 +30,38 @@ def add(n):
     return lambda: x + y
 
 
+# Rows of the op table under the names they have here; the others have the same name or none.
+NAMES = {
+    "neg": "negative", "round": "rint", "asin": "arcsin", "acos": "arccos", "atan": "arctan",
+    "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "div": "divide", "sub": "subtract",
+    "mul": "multiply", "pow": "power", "atan2": "arctan2", "shift_left": "left_shift",
+}
+# What users of NumPy write where it has no function.
+WRITTEN = {
+    "relu": lambda x: np.maximum(x, 0),
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "silu": lambda x: x / (1 + np.exp(-x)),
+    "softplus": lambda x: np.logaddexp(x, np.float32(0)),
+    "mish": lambda x: x * np.tanh(np.logaddexp(x, np.float32(0))),
+}
+
+
+def op(_number, n, name, arity, dtype, lo, hi):
+    f = WRITTEN.get(name) or getattr(np, NAMES.get(name, name), None)
+    if f is None or name == "identity":
+        return None
+    r = np.random.default_rng(0)
+    kind = np.dtype(dtype)
+    xs = [r.uniform(lo, hi, n) for _ in range(arity)]
+    xs = [x < (lo + hi) / 2 if kind == bool else x.astype(kind) for x in xs]
+    if name == "where":
+        xs[0] = xs[0] < (lo + hi) / 2
+    return lambda: f(*xs)
+
+
 KINDS = {
+    "op": op,
     "matmul": matmul,
     "relu": unary(lambda x: np.maximum(x, 0)),
     "eager_relu": unary(lambda x: np.maximum(x, 0)),
@@ -39,6 +70,15 @@ KINDS = {
     "sum": unary(np.sum),
 }
 kept = {}
+
+
+def value(word):
+    for kind in (int, float):
+        try:
+            return kind(word)
+        except ValueError:
+            pass
+    return word
 
 
 def run(call, ms, per_sample):
@@ -63,7 +103,9 @@ def answer(line):
     if words[1] not in KINDS:
         return {"ms": []}
     if text not in kept:
-        call = KINDS[words[1]](*map(int, words[2:]))
+        call = KINDS[words[1]](*map(value, words[2:]))
+        if call is None:
+            return {"ms": []}
         warm = sorted(run(call, WARM_UP_MS, 1))
         kept[text] = call, int(SAMPLE_MS / warm[len(warm) // 2]) + 1
     call, per_sample = kept[text]
