@@ -1,7 +1,7 @@
 /* pipeline.c - the way from a traced graph to something that runs, as a table of contents. The
  * names of the stages are those of dumps, switches and the playground:
  *
- *   trace -> fold -> simplify -> cse -> dce -> prepare -> groups -> plan -> kernels
+ *   trace -> the passes of passes.def -> prepare -> groups -> plan -> kernels -> code
  */
 #include "pipeline.h"
 

@@ -1,0 +1,61 @@
+// TensorFlow.js on its WebAssembly backend. Its ops are eager and end before they return.
+import * as tf from '@tensorflow/tfjs-core';
+import '@tensorflow/tfjs-core/dist/register_all_gradients';
+import { setThreadsCount, setWasmPaths } from '@tensorflow/tfjs-backend-wasm';
+import { numbers, operandShapes, trainingData } from './cases.mjs';
+
+const FUNCTIONS = {
+  relu: (x) => tf.relu(x),
+  add: (x, y) => tf.add(x, y),
+  tanh: (x) => tf.tanh(x),
+  gelu: (x) => tf.mul(tf.mul(x, 0.5), tf.add(1, tf.erf(tf.mul(x, Math.SQRT1_2)))),
+  sum: (x) => tf.sum(x),
+  softmax: (x) => tf.softmax(x),
+  layernorm: (x) => {
+    const { mean, variance } = tf.moments(x, -1, true);
+    return tf.mul(tf.sub(x, mean), tf.rsqrt(tf.add(variance, 1e-5)));
+  },
+  fused: (x, y, z) => tf.sub(tf.mul(tf.sigmoid(tf.add(tf.mul(x, y), z)), x), tf.div(tf.square(y), 2)),
+  matmul: (x, y) => tf.matMul(x, y),
+};
+
+export const open = async () => {
+  setWasmPaths('/bench/peers/node_modules/@tensorflow/tfjs-backend-wasm/dist/');
+  setThreadsCount(2);
+  await tf.setBackend('wasm');
+  await tf.ready();
+  return { info: tf.version_core ?? '', prepare };
+};
+
+const prepare = (given) => {
+  if (given.op === 'train') return train(given);
+  const f = FUNCTIONS[given.op];
+  const inputs = operandShapes(given).map((shape, i) => tf.tensor(numbers(shape, i + 1), shape));
+  return {
+    call: () => tf.tidy(() => f(...inputs)).dispose(),
+    result: () => tf.tidy(() => f(...inputs)).dataSync(),
+    release: () => tf.dispose(inputs),
+  };
+};
+
+const train = (given) => {
+  const { images, classes, layers } = trainingData(given);
+  const weights = layers.map(({ shape, weight }) => tf.variable(tf.tensor(weight, shape)));
+  const biases = layers.map(({ shape }) => tf.variable(tf.zeros([shape[1]])));
+  const x = tf.tensor(images, [given.batch, given.widths[0]]);
+  const y = tf.oneHot(tf.tensor1d(classes, 'int32'), given.widths.at(-1)).toFloat();
+  const optimizer = tf.train.adam(1e-3);
+  const call = () => {
+    const loss = optimizer.minimize(() => {
+      const logits = weights.reduce((h, w, i) => {
+        const sum = tf.add(tf.matMul(h, w), biases[i]);
+        return i + 1 < weights.length ? tf.relu(sum) : sum;
+      }, x);
+      return tf.neg(tf.mean(tf.sum(tf.mul(y, tf.logSoftmax(logits)), 1)));
+    }, true);
+    const value = loss.dataSync()[0];
+    loss.dispose();
+    return value;
+  };
+  return { call, result: () => [call()], release: () => {} };
+};
