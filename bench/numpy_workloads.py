@@ -1,12 +1,8 @@
 """numpy_workloads.py - the workloads that NumPy has, as a variant of bench/run.mjs: --variants native,wasm,numpy,
 and of bench/ops-vs-numpy.mjs. Answers the commands info and time; values of the arguments do not matter here."""
-import json
-import sys
-import time
-
 import numpy as np
 
-WARM_UP_MS, SAMPLE_MS = 100, 1
+from line_workloads import serve
 
 
 def rand(*shape):
@@ -60,8 +56,34 @@ def op(_number, n, name, arity, dtype, lo, hi):
     return lambda: f(*xs)
 
 
+def softmax(m, n):
+    x = rand(m, n)
+
+    def call():
+        e = np.exp(x - x.max(1, keepdims=True))
+        return e / e.sum(1, keepdims=True)
+    return call
+
+
+def layer_norm(m, n):
+    x = rand(m, n)
+
+    def call():
+        centred = x - x.mean(1, keepdims=True)
+        return centred / np.sqrt((centred * centred).mean(1, keepdims=True) + np.float32(1e-5))
+    return call
+
+
+def fused(n):
+    x, y, z = rand(n), rand(n), rand(n)
+    return lambda: x / (1 + np.exp(-(x * y + z))) - y * y / 2
+
+
 KINDS = {
     "op": op,
+    "softmax": softmax,
+    "layer_norm": layer_norm,
+    "fused": fused,
     "matmul": matmul,
     "relu": unary(lambda x: np.maximum(x, 0)),
     "eager_relu": unary(lambda x: np.maximum(x, 0)),
@@ -69,48 +91,4 @@ KINDS = {
     "add": add,
     "sum": unary(np.sum),
 }
-kept = {}
-
-
-def value(word):
-    for kind in (int, float):
-        try:
-            return kind(word)
-        except ValueError:
-            pass
-    return word
-
-
-def run(call, ms, per_sample):
-    samples, begin = [], time.perf_counter()
-    start = begin
-    while len(samples) < 3 or (start - begin) * 1e3 < ms:
-        for _ in range(per_sample):
-            call()
-        end = time.perf_counter()
-        samples.append((end - start) * 1e3 / per_sample)
-        start = end
-    return samples
-
-
-def answer(line):
-    command, *words = line.split()
-    if command == "info":
-        return {"isa": "numpy " + np.__version__}
-    if command != "time":
-        return {"error": "no such command"}
-    text = " ".join(words[1:])
-    if words[1] not in KINDS:
-        return {"ms": []}
-    if text not in kept:
-        call = KINDS[words[1]](*map(value, words[2:]))
-        if call is None:
-            return {"ms": []}
-        warm = sorted(run(call, WARM_UP_MS, 1))
-        kept[text] = call, int(SAMPLE_MS / warm[len(warm) // 2]) + 1
-    call, per_sample = kept[text]
-    return {"ms": run(call, float(words[0]), per_sample)}
-
-
-for request in sys.stdin:
-    print(json.dumps(answer(request)), flush=True)
+serve("numpy " + np.__version__, KINDS)

@@ -7,8 +7,8 @@
 //
 // A figure is Sinter's median over NumPy's: a call of a compiled function, in turns with NumPy's. In
 // WebAssembly below CALLED elements it is the kernels' own time, with the clock's two readings (in Chromium
-// about a microsecond). More than LIMIT is marked with *; what
-// NumPy has no function for is listed in milliseconds, with a dash. The ops come from the core's table.
+// about a microsecond). More than LIMIT is marked with *; what NumPy has no function for is listed in
+// milliseconds, with a dash. The ops come from the core's table.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { dirname, join } from 'node:path';

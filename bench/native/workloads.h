@@ -109,6 +109,27 @@ static sn_status make_add(workload *w, const int64_t *sizes) {
   return compile(w, (sn_tensor *[]){sn_add(x, y)}, 1, NULL);
 }
 
+static sn_status make_gelu(workload *w, const int64_t *sizes) {
+  return compile(w, (sn_tensor *[]){sn_gelu(floats(w, 2, sizes, 4))}, 1, NULL);
+}
+
+static sn_status make_softmax(workload *w, const int64_t *sizes) {
+  return compile(w, (sn_tensor *[]){sn_softmax(floats(w, 2, sizes, 4), -1)}, 1, NULL);
+}
+
+static sn_status make_layer_norm(workload *w, const int64_t *sizes) {
+  sn_tensor *y = sn_layer_norm(floats(w, 2, sizes, 1), NULL, NULL, 1e-5);
+  return compile(w, (sn_tensor *[]){y}, 1, NULL);
+}
+
+/* sigmoid(x y + z) x - y^2 / 2 */
+static sn_status make_fused(workload *w, const int64_t *sizes) {
+  sn_tensor *x = floats(w, 1, sizes, 1), *y = floats(w, 1, sizes, 1), *z = floats(w, 1, sizes, 1);
+  sn_tensor *gate = sn_mul(sn_sigmoid(sn_add(sn_mul(x, y), z)), x);
+  sn_tensor *half = sn_div(sn_square(y), sn_scalar(w->ctx, 2));
+  return compile(w, (sn_tensor *[]){sn_sub(gate, half)}, 1, NULL);
+}
+
 static sn_status make_sum(workload *w, const int64_t *sizes) {
   sn_tensor *y = sn_sum(floats(w, 1, sizes, 1), SN_ALL_AXES, false);
   return compile(w, (sn_tensor *[]){y}, 1, NULL);
@@ -267,6 +288,10 @@ static const workload_kind kinds[] = {
     {"tanh", make_tanh},
     {"add", make_add},
     {"sum", make_sum},
+    {"gelu", make_gelu},
+    {"softmax", make_softmax},
+    {"layer_norm", make_layer_norm},
+    {"fused", make_fused},
     {"cross_entropy", make_cross_entropy},
     {"eager_relu", make_eager_relu},
 };
