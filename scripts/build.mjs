@@ -9,7 +9,6 @@
 import { copyFileSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { basename, join } from 'node:path';
-import { minifySync } from 'rolldown/utils';
 import { buildUnlessFresh } from './lib/fresh.mjs';
 import { main, root, runOrStop, systemNode } from './lib/proc.mjs';
 import { setup } from './setup.mjs';
@@ -31,7 +30,8 @@ const preset = async (name) => {
 
 /** A page downloads the package's modules: names stay readable, comments and blanks go (the types keep
  *  theirs). */
-const stripModules = (folder) => {
+const stripModules = async (folder) => {
+  const { minifySync } = await import('rolldown/utils'); // set-up may only just have installed it
   for (const file of readdirSync(folder, { recursive: true }).filter((name) => name.endsWith('.js'))) {
     const path = join(folder, file);
     const options = { module: true, compress: false, mangle: false };
@@ -57,7 +57,7 @@ const TARGETS = {
       outputs: MODULES.map(inDist),
       build: async () => {
         await workspace('js');
-        stripModules(join(root, 'js/dist'));
+        await stripModules(join(root, 'js/dist'));
         for (const module of MODULES) copyFileSync(join(root, module), join(root, inDist(module)));
       },
     }),
