@@ -24,10 +24,9 @@ export const EXPECTED = {
   tankTemp: 0.12758713519148412,
 };
 
-/** The loss, from scalars. */
-export const simulate = ({ tube, slab, quanta, tank, start }) => {
-  const at = (v, i) => v.slice([i], [1]).reshape([]);
-  const [t, s, q, k] = [tube, slab, quanta, tank].map((v) => Array.from({ length: 5 }, (_, i) => at(v, i)));
+/** The loss, from scalars with the methods add, sub, mul, div, neg and abs: five each of tube, slab, quanta
+ *  and tank, and the slab's first temperature. */
+export const lossOf = ([t, s, q, k], start) => {
   const dt = 0.1;
   const heat = (temp, power) =>
     temp.add(power.mul(dt).div(q[QUANTA_CP]).div(q[FLOW].mul(dt).mul(q[QUANTA_DENSITY])));
@@ -44,6 +43,12 @@ export const simulate = ({ tube, slab, quanta, tank, start }) => {
     floor = floor.add(load.neg().mul(dt).div(s[SLAB_CP]).div(mass));
   }
   return floor.sub(27.344767).abs();
+};
+
+/** The same from vectors of five and a scalar. */
+export const simulate = ({ tube, slab, quanta, tank, start }) => {
+  const split = (v) => Array.from({ length: 5 }, (_, i) => v.slice([i], [1]).reshape([]));
+  return lossOf([tube, slab, quanta, tank].map(split), start);
 };
 
 export const arguments_ = (dtype) =>

@@ -2,7 +2,7 @@
 // commands, so that the measurements of all of them can alternate.
 //
 //   { name, title, limit, ask(line) -> object, close() }     limit: the peak its arithmetic is compared with
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { join } from 'node:path';
@@ -10,6 +10,7 @@ import { chromium } from 'playwright-core';
 import { Stop, newerNode, root, which } from '../scripts/lib/proc.mjs';
 import { serve } from '../scripts/serve.mjs';
 
+const PYTHON = '/usr/bin/python3';
 const CHROMIUM_ARGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
   '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 
@@ -102,8 +103,14 @@ const VARIANTS = [
   { name: 'wasm1', title: 'wasm, one thread', limit: 'muladd128',
     open: (name, options) => node(name, { ...options, single: true }) },
   { name: 'numpy', title: 'NumPy', limit: 'fma', foreign: true,
-    open: (name) => lineProcess(name, '/usr/bin/python3', ['bench/numpy_workloads.py']) },
+    open: (name) => lineProcess(name, PYTHON, ['bench/numpy_workloads.py']) },
+  { name: 'torch', title: 'PyTorch', limit: 'fma', foreign: true,
+    open: (name) => lineProcess(name, PYTHON, ['bench/torch_workloads.py']) },
 ];
+
+/** Which of the foreign variants the system's Python has. */
+export const installedForeign = () => VARIANTS.filter(({ name, foreign }) =>
+  foreign && spawnSync(PYTHON, ['-c', `import ${name}`]).status === 0).map(({ name }) => name);
 
 export const variantNames = VARIANTS.map(({ name }) => name);
 const ours = VARIANTS.filter(({ foreign }) => !foreign).map(({ name }) => name);

@@ -20,6 +20,10 @@ const KINDS = {
   tanh: { bytes: ([n]) => 2 * FLOAT * n },
   add: { bytes: ([n]) => 3 * FLOAT * n },
   sum: { bytes: ([n]) => FLOAT * n },
+  gelu: { bytes: ([m, n]) => 2 * FLOAT * m * n },
+  softmax: { bytes: ([m, n]) => 2 * FLOAT * m * n },
+  layer_norm: { bytes: ([m, n]) => 2 * FLOAT * m * n },
+  fused: { bytes: ([n]) => 4 * FLOAT * n },
   cross_entropy: { bytes: ([rows, classes]) => FLOAT * rows * (classes + 2) },
   eager_relu: { bytes: ([n]) => 2 * FLOAT * n },
 };
@@ -41,6 +45,10 @@ const LIST = [
   ['add 100K', 'add', 100_000],
   ['add 1M', 'add', 1_000_000],
   ['sum 1M', 'sum', 1_000_000],
+  ['gelu 4096x1024', 'gelu', 4096, 1024],
+  ['softmax 1024x1024', 'softmax', 1024, 1024],
+  ['layernorm 1024x1024', 'layer_norm', 1024, 1024],
+  ['sigmoid(xy+z)x - y^2/2 1M', 'fused', 1_000_000],
   ['cross-entropy 128x10', 'cross_entropy', 128, 10],
 ];
 

@@ -1,18 +1,32 @@
-// bench.mjs - npm run bench: set up, build, run bench/run.mjs with the same arguments; with --peers the
-// comparison with other libraries, bench/peers/run.mjs.
+// bench.mjs - npm run bench: set up, build, and measure. Without arguments everything; with --peers only the
+// comparison with other libraries, in a page and natively; with others bench/run.mjs with these.
 // On the newer Node: the system's may be without relaxed SIMD.
 import { main, newerNode, runOrStop } from './lib/proc.mjs';
 import { build } from './build.mjs';
 import { setup } from './setup.mjs';
 
-await main(import.meta.url, async (args) => {
-  if (args.includes('--peers')) {
-    await setup(['wasm', 'browsers']);
-    await build(['js']);
-    await runOrStop(newerNode(), ['bench/peers/run.mjs', ...args.filter((arg) => arg !== '--peers')], { show: true });
-    return;
+const measure = (file, ...args) => runOrStop(newerNode(), [file, ...args], { show: true });
+
+const againstNative = async () => {
+  const { installedForeign } = await import('../bench/variants.mjs');
+  const names = installedForeign();
+  if (names.length) {
+    await measure('bench/run.mjs', '--variants', ['native', ...names].join(), '--json', 'build/peers-native.json');
   }
-  await setup(['wasm', 'native']);
+  const missing = ['numpy', 'torch'].filter((name) => !names.includes(name));
+  if (missing.length) console.log(`not compared with ${missing.join(' and ')}: the system's Python does not have it`);
+};
+
+const againstPeers = async (args) => {
+  await measure('bench/peers/run.mjs', ...args);
+  if (!args.includes('--only')) await againstNative();
+};
+
+await main(import.meta.url, async (args) => {
+  const peers = args.includes('--peers');
+  await setup(['wasm', 'native', ...(peers || !args.length ? ['browsers'] : [])]);
   await build(['native', 'js']);
-  await runOrStop(newerNode(), ['bench/run.mjs', ...args], { show: true });
+  if (peers) return againstPeers(args.filter((arg) => arg !== '--peers'));
+  await measure('bench/run.mjs', ...args);
+  return args.length ? undefined : againstPeers(['--optional']);
 });

@@ -4,12 +4,12 @@
  *
  *   bench_workloads THREADS [deterministic]          THREADS 0: one per core
  *
- *   info                           {"isa": "avx2", "threads": 2}
- *   peak THREADS                   {"fma": GFLOP/s, "muladd128": GFLOP/s, "copy": GB/s}
- *   check KIND SIZES...            {"checksum": "9c3f0a12"}    of the results of CHECKED_CALLS
- * calls time MS KIND SIZES...          {"ms": [...]}               a number per sample profile
- * CALLS KIND SIZES...    {"kernels": [{...}]}        as of sn.profile anything that fails {"error":
- * "..."}
+ *   info                       {"isa": "avx2", "threads": 2}
+ *   ops                        {"ops": [{...}]}            rows of the table that the kind "op"
+ * takes peak THREADS               {"fma": GFLOP/s, "muladd128": GFLOP/s, "copy": GB/s} check KIND
+ * SIZES...        {"checksum": "9c3f0a12"}    of the results of CHECKED_CALLS calls time MS KIND
+ * SIZES...      {"ms": [...]}               a number per sample profile CALLS KIND SIZES...
+ * {"kernels": [{...}]}    as of sn.profile anything that fails        {"error": "..."}
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 #define WARM_UP_MS 200.0
 #define SAMPLE_MS 1.0
 enum { CHECKED_CALLS = 3, SETTLING_CALLS = 3, MIN_SAMPLES = 3 };
-enum { MAX_SAMPLES = 4096, MAX_KNOWN = 64, MAX_LINE = 256 };
+enum { MAX_SAMPLES = 4096, MAX_KNOWN = 1024, MAX_LINE = 256 };
 
 typedef struct pace { /* of a workload that was measured before */
   char text[MAX_LINE];
@@ -163,6 +163,25 @@ static bool peak(int threads) {
   return true;
 }
 
+/* The rows that the kind "op" takes. */
+static bool list_ops(void) {
+  static const char *const dtypes[] = {"float32", "float64", "int32", "bool"};
+  const char *between = "";
+  printf("{\"ops\": [");
+  for (int op = 0; op < SN_OP_COUNT; op++) {
+    const sn_op_info *info = sn_op_describe((sn_op)op);
+    const bool listed = info->kind == SN_CLASS_REDUCE ||
+                        (sn_op_is_elementwise((sn_op)op) && info->kind != SN_CLASS_CAST);
+    if (!listed) continue;
+    printf("%s{\"number\": %d, \"name\": \"%s\", \"arity\": %d, \"dtype\": \"%s\", \"lo\": %g, "
+           "\"hi\": %g}",
+           between, op, info->name, info->arity, dtypes[op_dtype(info)], info->lo, info->hi);
+    between = ", ";
+  }
+  printf("]}\n");
+  return true;
+}
+
 static bool answer(bench *b, const char *line) {
   char command[16];
   int used = 0;
@@ -172,6 +191,7 @@ static bool answer(bench *b, const char *line) {
     printf("{\"isa\": \"%s\", \"threads\": %d}\n", sn_isa(b->ctx), sn_threads(b->ctx));
     return true;
   }
+  if (!strcmp(command, "ops")) return list_ops();
   if (!strcmp(command, "check")) return check(b, text);
   char *rest;
   const double number = strtod(text, &rest);

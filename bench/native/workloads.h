@@ -9,7 +9,9 @@
 
 #include <string.h>
 
+#include "graph/ops.h"
 #include "sinter.h"
+#include "tensor/apply.h"
 
 enum { MAX_LAYERS = 6, MAX_SIZES = MAX_LAYERS + 2, MAX_TENSORS = 8 * MAX_LAYERS };
 
@@ -70,6 +72,11 @@ static sn_tensor *labels(workload *w, int64_t rows, int64_t classes) {
   return x;
 }
 
+/* The dtype a row is measured in: float32 where it takes that. */
+static sn_dtype op_dtype(const sn_op_info *info) {
+  return info->types & 1 << SN_F32 ? SN_F32 : info->types & 1 << SN_I32 ? SN_I32 : SN_BOOL;
+}
+
 /* ---- programs -------------------------------------------------------------------------------- */
 
 static sn_status run_program(workload *w, sn_tensor **outputs) {
@@ -102,6 +109,27 @@ static sn_status make_add(workload *w, const int64_t *sizes) {
   return compile(w, (sn_tensor *[]){sn_add(x, y)}, 1, NULL);
 }
 
+static sn_status make_gelu(workload *w, const int64_t *sizes) {
+  return compile(w, (sn_tensor *[]){sn_gelu(floats(w, 2, sizes, 4))}, 1, NULL);
+}
+
+static sn_status make_softmax(workload *w, const int64_t *sizes) {
+  return compile(w, (sn_tensor *[]){sn_softmax(floats(w, 2, sizes, 4), -1)}, 1, NULL);
+}
+
+static sn_status make_layer_norm(workload *w, const int64_t *sizes) {
+  sn_tensor *y = sn_layer_norm(floats(w, 2, sizes, 1), NULL, NULL, 1e-5);
+  return compile(w, (sn_tensor *[]){y}, 1, NULL);
+}
+
+/* sigmoid(x y + z) x - y^2 / 2 */
+static sn_status make_fused(workload *w, const int64_t *sizes) {
+  sn_tensor *x = floats(w, 1, sizes, 1), *y = floats(w, 1, sizes, 1), *z = floats(w, 1, sizes, 1);
+  sn_tensor *gate = sn_mul(sn_sigmoid(sn_add(sn_mul(x, y), z)), x);
+  sn_tensor *half = sn_div(sn_square(y), sn_scalar(w->ctx, 2));
+  return compile(w, (sn_tensor *[]){sn_sub(gate, half)}, 1, NULL);
+}
+
 static sn_status make_sum(workload *w, const int64_t *sizes) {
   sn_tensor *y = sn_sum(floats(w, 1, sizes, 1), SN_ALL_AXES, false);
   return compile(w, (sn_tensor *[]){y}, 1, NULL);
@@ -123,6 +151,38 @@ static sn_status make_eager_relu(workload *w, const int64_t *sizes) {
   w->run = run_eager_relu;
   w->n_outputs = 1;
   return sn_error_status(w->ctx);
+}
+
+/* Operand `which` of a row of the table: numbers of its test domain; the condition of a selection.
+ */
+static sn_tensor *operand(workload *w, sn_op op, int which, int64_t n) {
+  const sn_op_info *info = sn_op_describe(op);
+  const bool condition = info->kind == SN_CLASS_SELECT && which == 0;
+  const sn_dtype dtype = condition ? SN_BOOL : op_dtype(info);
+  const uint32_t seed = (uint32_t)w->n_inputs;
+  void *data = NULL;
+  sn_tensor *x = add_input(w, dtype, 1, &n, &data);
+  for (int64_t i = 0; data && i < n; i++) {
+    const double at = (1 + (double)hash_float((uint32_t)i, seed, 1)) / 2;
+    const double value = info->lo + (info->hi - info->lo) * at;
+    if (dtype == SN_F32) ((float *)data)[i] = (float)value;
+    if (dtype == SN_I32) ((int32_t *)data)[i] = (int32_t)value;
+    if (dtype == SN_BOOL) ((uint8_t *)data)[i] = at < 0.5;
+  }
+  return x;
+}
+
+/* sizes: the number of an elementwise op or reduction, elements */
+static sn_status make_op(workload *w, const int64_t *sizes) {
+  const sn_op op = (sn_op)sizes[0];
+  const sn_op_info *info = sn_op_describe(op);
+  sn_tensor *x[SN_MAX_ARITY];
+  for (int i = 0; i < info->arity; i++) x[i] = operand(w, op, i, sizes[1]);
+  sn_tensor *y = info->kind == SN_CLASS_REDUCE ? sn_reduce(op, x[0], SN_ALL_AXES, false)
+                                               : sn_elementwise(op, x, info->arity);
+  const sn_status status = compile(w, &y, 1, NULL);
+  sn_release(y);
+  return status;
 }
 
 /* ---- a training step: linear layers with relu between, Adam ------------------------------- */
@@ -222,11 +282,16 @@ typedef struct workload_kind {
 
 static const workload_kind kinds[] = {
     {"mlp", make_mlp},
+    {"op", make_op},
     {"matmul", make_matmul},
     {"relu", make_relu},
     {"tanh", make_tanh},
     {"add", make_add},
     {"sum", make_sum},
+    {"gelu", make_gelu},
+    {"softmax", make_softmax},
+    {"layer_norm", make_layer_norm},
+    {"fused", make_fused},
     {"cross_entropy", make_cross_entropy},
     {"eager_relu", make_eager_relu},
 };

@@ -1,6 +1,7 @@
 // jax-js on its WebAssembly backend: jit, and a wait for the result.
 import { defaultDevice, init, jit, nn, numpy as np, valueAndGrad } from '@jax-js/jax';
-import { numbers, operandShapes, trainingData } from './cases.mjs';
+import { numbers, operandShapes, simulationData, trainingData } from './cases.mjs';
+import { lossWith } from './chained.mjs';
 
 const FUNCTIONS = {
   relu: (x) => nn.relu(x),
@@ -19,8 +20,10 @@ export const open = async () => {
   return { info: '', prepare };
 };
 
+const SPECIAL = { train: (given) => train(given), simulate: () => simulation() };
+
 const prepare = (given) => {
-  if (given.op === 'train') return train(given);
+  if (SPECIAL[given.op]) return SPECIAL[given.op](given);
   if (!FUNCTIONS[given.op]) return null;
   const f = jit(FUNCTIONS[given.op]);
   const inputs = operandShapes(given).map((shape, i) => np.array(numbers(shape, i + 1), { shape }));
@@ -37,15 +40,12 @@ const prepare = (given) => {
 };
 
 const train = (given) => {
-  const { images, classes, layers } = trainingData(given);
+  const { images, distributions, layers } = trainingData(given);
   const zeros = () => layers.flatMap(({ shape }) => [np.zeros(shape), np.zeros([shape[1]])]);
   let [m, v] = [zeros(), zeros()];
   let p = layers.flatMap(({ shape, weight }) => [np.array(weight, { shape }), np.zeros([shape[1]])]);
-  const width = given.widths.at(-1);
-  const hot = new Float32Array(given.batch * width);
-  classes.forEach((c, i) => (hot[i * width + c] = 1));
   const x = np.array(images, { shape: [given.batch, given.widths[0]] });
-  const y = np.array(hot, { shape: [given.batch, width] });
+  const y = np.array(distributions, { shape: [given.batch, given.widths.at(-1)] });
   const loss = (params, input, labels) => {
     let h = input;
     for (let i = 0; i < params.length; i += 2) {
@@ -73,4 +73,27 @@ const train = (given) => {
     return (await value.data())[0];
   };
   return { call, result: async () => [await call()], release: () => {} };
+};
+
+const simulation = () => {
+  // Functions consume their arguments; what is read again is passed as another reference.
+  const again = (x) => (typeof x === 'number' ? x : x.ref);
+  const method = (name) => [name, (x, ...others) => x.ref[name](...others.map(again))];
+  const ops = Object.fromEntries(['add', 'sub', 'mul', 'div', 'neg'].map(method));
+  const loss = lossWith({ ...ops, abs: (x) => np.abs(x.ref) });
+  const inputs = simulationData().map((x) => np.array(x));
+  const both = jit(valueAndGrad(loss));
+  const run = async () => {
+    const [value, grads] = both(inputs.map((x) => x.ref));
+    await value.blockUntilReady();
+    return [value, ...grads];
+  };
+  return {
+    call: async () => (await run()).forEach((x) => x.dispose()),
+    result: async () => {
+      const all = await run();
+      return [(await all[0].data())[0], (await all.at(-1).data())[0]];
+    },
+    release: () => inputs.forEach((x) => x.dispose()),
+  };
 };

@@ -1,5 +1,6 @@
 // The package, as its users call it: a compiled function.
-import * as sn from '../../js/dist/index.js';
+import * as sn from 'sinter';
+import { arguments_, simulate } from '../simulation.mjs';
 import { numbers, operandShapes, trainingData } from './cases.mjs';
 
 const FUNCTIONS = {
@@ -19,8 +20,10 @@ export const open = async () => {
   return { info: `${threads} threads, relaxed SIMD ${relaxedSimd}`, prepare };
 };
 
+const SPECIAL = { train: (given) => train(given), simulate: () => simulation() };
+
 const prepare = (given) => {
-  if (given.op === 'train') return train(given);
+  if (SPECIAL[given.op]) return SPECIAL[given.op](given);
   const f = sn.jit(FUNCTIONS[given.op]);
   const inputs = operandShapes(given).map((shape, i) => sn.tensor(numbers(shape, i + 1), { shape }));
   return {
@@ -48,4 +51,17 @@ const train = (given) => {
     return value;
   };
   return { call, result: () => [call()], release: () => {} };
+};
+
+const simulation = () => {
+  const args = arguments_('float32');
+  const gradient = sn.jit(sn.valueAndGrad(simulate));
+  return {
+    call: () => sn.tidy(() => void gradient(args)),
+    result: () => sn.tidy(() => {
+      const [loss, { start }] = gradient(args);
+      return [loss.item(), start.item()];
+    }),
+    release: () => sn.dispose([args, gradient]),
+  };
 };

@@ -2,7 +2,8 @@
 import * as tf from '@tensorflow/tfjs-core';
 import '@tensorflow/tfjs-core/dist/register_all_gradients';
 import { setThreadsCount, setWasmPaths } from '@tensorflow/tfjs-backend-wasm';
-import { numbers, operandShapes, trainingData } from './cases.mjs';
+import { numbers, operandShapes, simulationData, trainingData } from './cases.mjs';
+import { lossWith } from './chained.mjs';
 
 const FUNCTIONS = {
   relu: (x) => tf.relu(x),
@@ -27,8 +28,10 @@ export const open = async () => {
   return { info: tf.version_core ?? '', prepare };
 };
 
+const SPECIAL = { train: (given) => train(given), simulate: () => simulation() };
+
 const prepare = (given) => {
-  if (given.op === 'train') return train(given);
+  if (SPECIAL[given.op]) return SPECIAL[given.op](given);
   const f = FUNCTIONS[given.op];
   const inputs = operandShapes(given).map((shape, i) => tf.tensor(numbers(shape, i + 1), shape));
   return {
@@ -39,11 +42,11 @@ const prepare = (given) => {
 };
 
 const train = (given) => {
-  const { images, classes, layers } = trainingData(given);
+  const { images, distributions, layers } = trainingData(given);
   const weights = layers.map(({ shape, weight }) => tf.variable(tf.tensor(weight, shape)));
   const biases = layers.map(({ shape }) => tf.variable(tf.zeros([shape[1]])));
   const x = tf.tensor(images, [given.batch, given.widths[0]]);
-  const y = tf.oneHot(tf.tensor1d(classes, 'int32'), given.widths.at(-1)).toFloat();
+  const y = tf.tensor(distributions, [given.batch, given.widths.at(-1)]);
   const optimizer = tf.train.adam(1e-3);
   const call = () => {
     const loss = optimizer.minimize(() => {
@@ -58,4 +61,17 @@ const train = (given) => {
     return value;
   };
   return { call, result: () => [call()], release: () => {} };
+};
+
+const simulation = () => {
+  const { add, sub, mul, div, neg, abs } = tf;
+  const loss = lossWith({ add, sub, mul, div, neg, abs });
+  const inputs = simulationData().map((x) => tf.scalar(x));
+  // Four of the parameters are not used; a gradient with respect to them is an error here.
+  const both = tf.valueAndGrads((...scalars) => tf.add(loss(scalars), tf.mul(0, tf.addN(scalars))));
+  const run = (read) => tf.tidy(() => {
+    const { value, grads } = both(inputs);
+    return read ? [value, grads.at(-1)].map((x) => x.dataSync()[0]) : undefined;
+  });
+  return { call: () => run(false), result: () => run(true), release: () => tf.dispose(inputs) };
 };

@@ -11,9 +11,9 @@ const SETTLING_CALLS = 3;
 const MIN_SAMPLES = 3;
 
 const make = (text) => {
-  const [name, ...sizes] = text.split(' ');
+  const [name, ...words] = text.split(' ');
   if (!Object.hasOwn(kinds, name)) throw new Error(`no such kind: ${name}`);
-  return kinds[name](...sizes.map(Number));
+  return kinds[name](...words.map((word) => (Number.isNaN(Number(word)) ? word : Number(word))));
 };
 
 const callsPerSample = new Map();

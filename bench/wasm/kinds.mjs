@@ -84,12 +84,37 @@ const mlp = (batch, ...widths) => {
   };
 };
 
+/** Operand `which` of a row of the op table, as in workloads.h. */
+const operand = (which, n, { name, dtype, lo, hi }) => {
+  const condition = name === 'where' && which === 0;
+  const unit = (i) => ((hashWord(i, which) >>> 8) * 2 ** -23) / 2;
+  const value = condition || dtype === 'bool'
+    ? (i) => Number(unit(i) < 0.5)
+    : (i) => lo + (hi - lo) * unit(i);
+  const type = condition ? 'bool' : dtype;
+  const Typed = { float32: Float32Array, int32: Int32Array, bool: Uint8Array }[type];
+  return sn.tensor(new Typed(n).map((_, i) => value(i)), { dtype: type });
+};
+
+/** The words behind a row's number and the size come from the command "ops". */
+const op = (_number, n, name, arity, dtype, lo, hi) => {
+  const f = sn[name.replace(/_(.)/g, (_match, letter) => letter.toUpperCase())];
+  const inputs = Array.from({ length: arity }, (_, i) => operand(i, n, { name, dtype, lo, hi }));
+  return compiled(f ? (...xs) => f(...xs) : (x) => x, inputs);
+};
+
 export const kinds = {
   mlp,
+  op,
   matmul: (m, k, n) => compiled((a, b) => a.matmul(b), [floats(0, [m, k], 1), floats(1, [k, n], 1)]),
   relu: (n) => compiled(sn.relu, [floats(0, [n], 1)]),
   tanh: (n) => compiled(sn.tanh, [floats(0, [n], 4)]),
   add: (n) => compiled(sn.add, [floats(0, [n], 1), floats(1, [n], 1)]),
+  gelu: (m, n) => compiled(sn.gelu, [floats(0, [m, n], 4)]),
+  softmax: (m, n) => compiled((x) => sn.softmax(x), [floats(0, [m, n], 4)]),
+  layer_norm: (m, n) => compiled((x) => sn.layerNorm(x), [floats(0, [m, n], 1)]),
+  fused: (n) => compiled((x, y, z) => sn.sigmoid(x.mul(y).add(z)).mul(x).sub(y.square().div(2)),
+    [floats(0, [n], 1), floats(1, [n], 1), floats(2, [n], 1)]),
   sum: (n) => compiled((x) => sn.sum(x), [floats(0, [n], 1)]),
   cross_entropy: (rows, classes) => compiled(sn.softmaxCrossEntropy,
     [floats(0, [rows, classes], 4), labels(1, rows, classes)]),

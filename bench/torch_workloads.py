@@ -1,0 +1,71 @@
+"""torch_workloads.py - the workloads in PyTorch, on 2 threads, as a variant of bench/run.mjs: --variants native,torch.
+Values of the arguments do not matter here."""
+import torch
+from torch.nn import functional
+
+from line_workloads import serve
+
+THREADS = 2
+torch.set_num_threads(THREADS)
+
+
+def rand(*shape):
+    return torch.rand(*shape) * 2 - 1
+
+
+def unary(f):
+    def make(*shape):
+        x = rand(*shape)
+        return lambda: f(x)
+    return make
+
+
+def matmul(m, k, n):
+    a, b = rand(m, k), rand(k, n)
+    return lambda: a @ b
+
+
+def add(n):
+    x, y = rand(n), rand(n)
+    return lambda: x + y
+
+
+def fused(n):
+    x, y, z = rand(n), rand(n), rand(n)
+    return lambda: torch.sigmoid(x * y + z) * x - y * y / 2
+
+
+def mlp(batch, *widths):
+    layers = []
+    for before, after in zip(widths, widths[1:]):
+        layers += [torch.nn.Linear(before, after), torch.nn.ReLU()]
+    net = torch.nn.Sequential(*layers[:-1])
+    optimizer = torch.optim.Adam(net.parameters(), 1e-3)
+    x, y = rand(batch, widths[0]), torch.arange(batch) % widths[-1]
+
+    def step():
+        optimizer.zero_grad()
+        functional.cross_entropy(net(x), y).backward()
+        optimizer.step()
+    return step
+
+
+def cross_entropy(rows, classes):
+    logits, labels = rand(rows, classes), torch.arange(rows) % classes
+    return lambda: functional.cross_entropy(logits, labels, reduction="none")
+
+
+serve("torch " + torch.__version__, {
+    "mlp": mlp,
+    "matmul": matmul,
+    "relu": unary(torch.relu),
+    "eager_relu": unary(torch.relu),
+    "tanh": unary(torch.tanh),
+    "add": add,
+    "sum": unary(torch.sum),
+    "gelu": unary(functional.gelu),
+    "softmax": unary(lambda x: torch.softmax(x, -1)),
+    "layer_norm": unary(lambda x: functional.layer_norm(x, x.shape[-1:])),
+    "fused": fused,
+    "cross_entropy": cross_entropy,
+}, THREADS)
