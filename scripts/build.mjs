@@ -28,13 +28,13 @@ const preset = async (name) => {
   await runOrStop('cmake', ['--build', '--preset', name, '-j', String(availableParallelism())]);
 };
 
-/** A page downloads the package's modules: names stay readable, comments and blanks go (the types keep
- *  theirs). */
+/** A page downloads the package's modules: comments, blanks and the long names of local variables go
+ *  (the types keep theirs); a stack trace still names functions. */
 const stripModules = async (folder) => {
   const { minifySync } = await import('rolldown/utils'); // set-up may only just have installed it
   for (const file of readdirSync(folder, { recursive: true }).filter((name) => name.endsWith('.js'))) {
     const path = join(folder, file);
-    const options = { module: true, compress: false, mangle: false };
+    const options = { module: true, compress: true, mangle: { toplevel: false, keepNames: true } };
     const { code, errors } = minifySync(file, readFileSync(path, 'utf8'), options);
     if (errors.length) throw new Error(`${file}: ${errors[0].message}`);
     writeFileSync(path, code);

@@ -12,7 +12,7 @@ const FEATURES = ['simd', 'threads', 'bulk-memory', 'mutable-globals', 'sign-ext
 const [input, output] = process.argv.slice(2);
 const optimised = `${output}.tmp`;
 const wasmOpt = fileURLToPath(new URL('../node_modules/binaryen/bin/wasm-opt', import.meta.url));
-execFileSync(process.execPath, [wasmOpt, input, '-o', optimised, '-O3', '--strip-debug',
+execFileSync(process.execPath, [wasmOpt, input, '-o', optimised, '-Os', '--converge', '--strip-debug',
   '--strip-producers', '--strip-target-features', ...FEATURES.map((f) => `--enable-${f}`)],
 { stdio: 'inherit' });
 

@@ -310,7 +310,8 @@ bool sn_expand_knows(const sn_insn *insn) {
   const sn_op_info *info = sn_op_describe(insn->op);
   if (insn->op == SN_OP_astype || insn->op == SN_OP_where) return true;
   if (insn->op == SN_OP_bitcast) return insn->dtype != SN_F64 && insn->in_dtype != SN_F64;
-  if (insn->in_dtype == SN_F64 && info->kind == SN_CLASS_MAP && info->cost >= SN_COSTLY) return false;
+  if (insn->in_dtype == SN_F64 && info->kind == SN_CLASS_MAP && info->cost >= SN_COSTLY)
+    return false;
   return (info->kind == SN_CLASS_MAP || info->kind == SN_CLASS_COMPARE) && info->arity <= 2 &&
          (info->types & 1 << insn->in_dtype);
 }

@@ -39,6 +39,7 @@ sn_status sn_jit_strip(sn_jit *j, uint32_t *number) {
   } else {
     sn_walk_locate(k, 0, k->rank, FLAT);
     sn_walk_point(k, 0);
+    if (g->kind == SN_GROUP_MAP) k->unit = SN_STRIP;
     sn_walk_points(k, 0, 0, N);
   }
   *number = sn_wasm_function_end(j->w);

@@ -6,7 +6,7 @@
 
 sn_status sn_walk_begin(sn_walk *k, sn_arena *arena, sn_wasm *w, bool relaxed, int rank,
                         const int64_t *dims, size_t n_values) {
-  *k = (sn_walk){.arena = arena, .w = w, .rank = rank, .most_copies = SN_WALK_COPIES};
+  *k = (sn_walk){.arena = arena, .w = w, .rank = rank, .most_copies = SN_WALK_COPIES, .unit = 1};
   memcpy(k->dims, dims, (size_t)rank * sizeof *dims);
   if (rank == 0) k->dims[k->rank++] = 1;
   sn_lanes_init(&k->lanes, arena, relaxed);
@@ -173,7 +173,9 @@ void sn_walk_reset(sn_walk *k, uint32_t leaf) {
 /* In nodes per vector. */
 #define LONG_BODY 16
 #define PART 16
-#define MOST_NODES 800 /* of all copies: engines take long for more */
+#define MOST_PARTS 4
+#define MOST_NODES 800     /* of all copies: engines take long for more */
+#define RARELY_WRITTEN 100 /* from here on a body is not written once more for one whole vector */
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
@@ -232,14 +234,16 @@ static int32_t copies_of(const sn_walk *k, uint32_t section, uint32_t length) {
  * two or three bodies ahead. So the copies are written in parts, each beside an earlier part of the
  * next copy: A0, A1 B0, A2 B1, A3 B2, B3. What is looked at then waits for half as much. */
 static void staggered_copies(sn_walk *k, uint32_t section, uint32_t copies, uint32_t parts) {
+  sn_lane cuts[MOST_PARTS + 1];
+  for (uint32_t part = 0; part <= parts; part++)
+    cuts[part] = sn_write_cut(&k->writer, section, part, parts);
   k->copy = SN_COPY_FULL;
   for (uint32_t step = 0; step < copies + parts - 1; step++) {
     for (uint32_t part = 0; part < parts; part++) {
       if (part > step || step - part >= copies) continue;
       k->writer.copy = k->turn = step - part;
       k->shift = 4 * k->turn;
-      sn_write_part(&k->writer, section, 2, sn_write_cut(&k->writer, section, part, parts),
-                    sn_write_cut(&k->writer, section, part + 1, parts));
+      sn_write_part(&k->writer, section, 2, cuts[part], cuts[part + 1]);
       for (size_t i = 0; i < k->n_stores && part + 1 == parts; i++)
         if (k->stores[i].section == section) sn_access_store(k, &k->stores[i]);
     }
@@ -251,7 +255,7 @@ static void vector_loop(sn_walk *k, uint32_t section, int32_t copies, uint32_t l
   const uint32_t parts = length < LONG_BODY ? 1 : length / PART + 1;
   sn_emit_while(k->w, k->count, 4 * copies);
   if (copies > 1 && parts > 1)
-    staggered_copies(k, section, (uint32_t)copies, parts < 4 ? parts : 4);
+    staggered_copies(k, section, (uint32_t)copies, parts < MOST_PARTS ? parts : MOST_PARTS);
   else
     for (int32_t i = 0; i < copies; i++) sn_walk_copy(k, section, SN_COPY_FULL, (uint32_t)i);
   sn_walk_advance(k, section, 4 * copies);
@@ -259,17 +263,39 @@ static void vector_loop(sn_walk *k, uint32_t section, int32_t copies, uint32_t l
   sn_emit_repeat(k->w, k->count, 4 * copies);
 }
 
-void sn_walk_run(sn_walk *k, uint32_t section) {
-  const uint32_t length = sn_walk_length(k, section, false);
-  const int32_t copies = copies_of(k, section, length);
-  if (copies > 1) vector_loop(k, section, copies, length);
-  if (k->dims[k->rank - 1] >= 4) vector_loop(k, section, 1, length);
+static void partial_vector(sn_walk *k, uint32_t section) {
   sn_emit_get(k->w, k->count);
   sn_emit_block(k->w, SN_WASM_if);
   sn_walk_copy(k, section, SN_COPY_PARTIAL, 0);
   advance_by_count(k, section);
   sn_emit(k->w, SN_WASM_end);
 }
+
+/* All that is left: whole vectors as partial ones, too, and the last step goes too far and back. */
+static void partial_loop(sn_walk *k, uint32_t section) {
+  sn_emit_while(k->w, k->count, 1);
+  sn_walk_copy(k, section, SN_COPY_PARTIAL, 0);
+  sn_walk_advance(k, section, 4);
+  sn_emit_add(k->w, k->count, -4);
+  sn_emit_repeat(k->w, k->count, 1);
+  advance_by_count(k, section);
+}
+
+/* A run of k->count elements, a multiple of `unit`: what can never be left over is not written. */
+static void run_of(sn_walk *k, uint32_t section, int64_t unit) {
+  const uint32_t length = sn_walk_length(k, section, false);
+  const int32_t copies = copies_of(k, section, length);
+  if (copies > 1) vector_loop(k, section, copies, length);
+  if (unit % (4 * copies) == 0 && copies > 1) return;
+  if (unit % 4 && copies == 2 && length >= RARELY_WRITTEN) {
+    partial_loop(k, section);
+    return;
+  }
+  if (k->dims[k->rank - 1] >= 4) vector_loop(k, section, 1, length);
+  if (unit % 4) partial_vector(k, section);
+}
+
+void sn_walk_run(sn_walk *k, uint32_t section) { run_of(k, section, 1); }
 
 /* The pointers stand behind a whole run along dim i + 1: on to the next index of dim i. */
 static void next_index(sn_walk *k, uint32_t section, int i, int first) {
@@ -324,13 +350,17 @@ static void take_run(sn_walk *k, uint32_t left) {
   sn_emit(k->w, SN_WASM_end);
 }
 
+/* The largest power of two that divides both. */
+static int64_t common_unit(int64_t a, int64_t b) { return (a | b) & -(a | b); }
+
 void sn_walk_points(sn_walk *k, uint32_t section, int first, uint32_t left) {
   const int last = k->rank - 1;
+  const int64_t unit = common_unit(k->unit, k->dims[last]);
   if (last == first) {
     sn_emit_get(k->w, left);
     sn_emit_set(k->w, k->count);
     sn_write_pass(&k->writer, section, 1);
-    sn_walk_run(k, section);
+    run_of(k, section, unit);
     return;
   }
   sn_emit_while(k->w, left, 1);
@@ -340,7 +370,7 @@ void sn_walk_points(sn_walk *k, uint32_t section, int first, uint32_t left) {
   sn_emit(k->w, SN_WASM_i32_sub);
   sn_emit_set(k->w, left);
   sn_write_pass(&k->writer, section, 1);
-  sn_walk_run(k, section);
+  run_of(k, section, unit);
   sn_emit_i32(k->w, 0);
   sn_emit_set(k->w, k->index[last]);
   next_index(k, section, last - 1, first);

@@ -87,6 +87,7 @@ typedef struct sn_walk {
   uint32_t shift;      /* elements behind the pointers */
   uint32_t turn;       /* number of the copy: which registers */
   int32_t most_copies; /* of a body in a loop */
+  int64_t unit;        /* see sn_walk_points */
 } sn_walk;
 
 /* n_values: buffers of the program. */
@@ -116,7 +117,8 @@ void sn_walk_reset(sn_walk *k, uint32_t leaf); /* only this one's, which follows
 /* Body and stores of k->count (a local, changed) elements of a run; pointers end behind them. */
 void sn_walk_run(sn_walk *k, uint32_t section);
 
-/* `left` (a local, changed) points of dims first.. of the nest, from the index on. */
+/* `left` (a local, changed) points of dims first.. of the nest, from the index on. Where both are
+ * always multiples of some number, or end with the nest, k->unit says so. */
 void sn_walk_points(sn_walk *k, uint32_t section, int first, uint32_t left);
 
 /* Where a run of the innermost dim is at its end: on to the next one of dims first.. . */

@@ -2,8 +2,9 @@
  * the same bits. The kernels keep their control: how work is cut and what is combined in which
  * order stays in C; only what happens to the points of a range is taken over.
  *
- *   strip     post over points [flat, flat + n) of the space, any n; head: the n values of the
- *             contraction or reduction there, or NULL
+ *   strip     post over points [flat, flat + n) of the space; of a map flat and n are multiples of
+ *             SN_STRIP or reach the end, else any; head: the n values of the contraction or
+ *             reduction there, or NULL
  *   fold      one block of fold.h: points [flat, flat + n) of a reduce's nest (space then reduced,
  *             row-major), n <= SN_FOLD_BLOCK, into *item; lane: SN_FOLD_SCRATCH_BYTES
  *   columns   acc[0 .. n) = reduced points from .. to - 1, from < to, of outputs first .. first +

@@ -405,7 +405,8 @@ static bool run_strip(jit_case *c, const void *heads) {
   const size_t item = heads ? c->kernel.reduce.fold.item_bytes : 0;
   sn_vm_begin(&c->kernel.post, s.lane, s.values);
   for (int64_t flat = 0; flat < points;) {
-    const int64_t n = piece(&c->random, points - flat, c->n_calls == 3);
+    int64_t n = piece(&c->random, points - flat, c->n_calls == 3);
+    if (c->group.kind == SN_GROUP_MAP && n < points - flat) n -= n % SN_STRIP;
     const int32_t head = heads ? (int32_t)(c->extra + (size_t)flat * item) : 0;
     add_call(c, SN_JIT_STRIP, 5,
              (int32_t[]){(int32_t)c->values, (int32_t)c->lane, head, (int32_t)flat, (int32_t)n});
