@@ -50,7 +50,7 @@ typedef struct sn_operand {
 /* An operand of a contraction, a matrix per point of the batch. */
 typedef struct sn_factor {
   uint32_t value;
-  int64_t offset; /* elements */
+  int64_t offset;               /* elements */
   sn_nest batch, across, along; /* over the batch, the rows of a or the columns of b, and k */
 } sn_factor;
 

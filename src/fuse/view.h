@@ -19,8 +19,8 @@ typedef struct sn_view {
   sn_nest *nests; /* NULL, or one per dimension in place of the strides */
 } sn_view;
 
-/* Can a view of type `from` be seen as shape `to` without a copy? Writes a nest per dimension; false
- * if not. */
+/* Can a view of type `from` be seen as shape `to` without a copy? Writes a nest per dimension;
+ * false if not. */
 bool sn_view_reshape(const sn_type *from, const sn_view *view, const sn_type *to,
                      sn_nest axes[SN_MAX_RANK]);
 

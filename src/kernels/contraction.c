@@ -109,8 +109,8 @@ void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, 
     tile_context t = {run, batch * gemm->m * gemm->n, code};
     if (plain) {
       const sn_operand *to = &k->post.stores[0].at;
-      sn_gemm_tile_to(gemm, a, b, address(run, to->value, to->offset + t.first), (ptrdiff_t)gemm->n, task,
-                      scratch);
+      sn_gemm_tile_to(gemm, a, b, address(run, to->value, to->offset + t.first), (ptrdiff_t)gemm->n,
+                      task, scratch);
     } else {
       sn_gemm_tile(gemm, a, b, task, scratch, finish_tile, &t, lane);
     }

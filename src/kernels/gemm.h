@@ -1,8 +1,9 @@
 /* gemm.h - matrix product C(m, n) = A(m, k) * B(k, n), in tiles that lanes compute on their own.
  *
  * Rows, columns and k of A and B are nests of any strides (fuse/nest.h), so transposes, views and
- * the windows of a convolution are not copied: packing walks them. The plan is made once from sizes alone, never from the number of threads; then each of
- * its tasks is one tile of C over the whole of k, computed by one lane in its private scratch:
+ * the windows of a convolution are not copied: packing walks them. The plan is made once from sizes
+ * alone, never from the number of threads; then each of its tasks is one tile of C over the whole
+ * of k, computed by one lane in its private scratch:
  *
  *           n                     for each block of kc along k
  *     +-----------+                 pack A's rows of the tile: mc x kc in panels of MR      (L2)
@@ -24,7 +25,8 @@
 #include "fuse/nest.h"
 #include "kernels/ukr/ukr.h"
 
-/* Where element (w, p) of an operand lies: across the rows of A or the columns of B, and along k. */
+/* Where element (w, p) of an operand lies: across the rows of A or the columns of B, and along k.
+ */
 typedef struct sn_gemm_walk {
   sn_nest across, along;
 } sn_gemm_walk;

@@ -14,7 +14,8 @@ static sn_nest nest_of(int rank, const int64_t *dims, const int64_t *strides) {
   return nest;
 }
 #define NEST(n, dims, strides) nest_of(n, (const int64_t[])dims, (const int64_t[])strides)
-#define L(...) {__VA_ARGS__}
+#define L(...) \
+  { __VA_ARGS__ }
 
 static void expect_nest(const sn_nest *nest, const sn_nest *expected) {
   assert_int_equal(nest->rank, expected->rank);
@@ -122,9 +123,8 @@ static void widen(const sn_nest *nest, int64_t *low, int64_t *high) {
 }
 
 static operand random_operand(case_random *r, sn_dtype dtype, int64_t across, int64_t along) {
-  operand x = {.walk = {random_nest(r, across), random_nest(r, along)},
-               .across = across,
-               .along = along};
+  operand x = {
+      .walk = {random_nest(r, across), random_nest(r, along)}, .across = across, .along = along};
   const size_t bytes = bytes_of(dtype);
   int64_t low = 0, high = 0;
   widen(&x.walk.across, &low, &high);
