@@ -132,6 +132,11 @@ static bool is_zero(const sn_lanes *l, sn_lane node) {
   return l->nodes[node].kind == SN_LANE_CONST && l->nodes[node].imm == 0;
 }
 
+sn_lane sn_lane_madd(sn_lanes *l, sn_lane a, sn_lane b, sn_lane c) {
+  if (l->relaxed) return sn_lane_op(l, SN_WASM_f32x4_relaxed_madd, a, b, c);
+  return sn_lane_op(l, SN_WASM_f32x4_add, sn_lane_op(l, SN_WASM_f32x4_mul, a, b, 0), c, 0);
+}
+
 sn_lane sn_lane_select(sn_lanes *l, uint32_t width, sn_lane mask, sn_lane a, sn_lane b) {
   if (a == b) return a;
   if (is_op(l, mask, SN_WASM_v128_not)) {

@@ -61,7 +61,7 @@ typedef struct sn_lane_node {
 typedef struct sn_lanes {
   sn_arena *arena;
   sn_status status;
-  bool relaxed; /* relaxed SIMD may be used */
+  bool relaxed; /* relaxed SIMD may be used, and functions are the fused ones */
   sn_lane_node *nodes;
   size_t n_nodes, cap_nodes;
   sn_lane *table; /* by hash, 0: empty */
@@ -85,6 +85,8 @@ sn_lane sn_lane_shuffled(sn_lanes *l, sn_lane_shuffle which, sn_lane a, sn_lane 
 
 /* a where the mask (lanes of `width` bits, all or none set) is set, else b. */
 sn_lane sn_lane_select(sn_lanes *l, uint32_t width, sn_lane mask, sn_lane a, sn_lane b);
+/* f32: a b + c, rounded once with relaxed SIMD. */
+sn_lane sn_lane_madd(sn_lanes *l, sn_lane a, sn_lane b, sn_lane c);
 sn_lane sn_lane_not(sn_lanes *l, sn_lane mask);
 sn_lane sn_lane_neg(sn_lanes *l, uint32_t width, sn_lane a);
 sn_lane sn_lane_rare(sn_lanes *l, sn_lane mask);

@@ -20,7 +20,7 @@
 #include "kernels/kernel.h"
 
 typedef struct sn_jit_target {
-  bool relaxed;       /* relaxed SIMD may be used: same bits, fewer instructions */
+  bool relaxed;       /* relaxed SIMD may be used; functions are the fused ones */
   bool shared_memory; /* the memory is shared */
 } sn_jit_target;
 
