@@ -163,7 +163,8 @@ static void ref_reduce(const sn_graph *g, sn_id id, const void *in, void *out) {
     const int64_t to = sn_ravel(y, kept);
     const double pair[SN_MAX_ARITY] = {sn_ref_load(y->dtype, out, to),
                                        sn_ref_load(x->dtype, in, i)};
-    sn_ref_store(y->dtype, out, to, sn_ref_scalar(g->env->fused, node->op, x->dtype, pair, y->dtype));
+    sn_ref_store(y->dtype, out, to,
+                 sn_ref_scalar(g->env->fused, node->op, x->dtype, pair, y->dtype));
   }
 }
 
@@ -222,7 +223,8 @@ static void ref_elementwise(const sn_graph *g, sn_id id, const void *const *in, 
     double values[SN_MAX_ARITY];
     for (uint32_t k = 0; k < node->n_inputs; k++)
       values[k] = sn_ref_load(g->nodes[x[k]].type.dtype, in[k], i);
-    sn_ref_store(node->type.dtype, out, i, sn_ref_scalar(g->env->fused, node->op, last, values, node->type.dtype));
+    sn_ref_store(node->type.dtype, out, i,
+                 sn_ref_scalar(g->env->fused, node->op, last, values, node->type.dtype));
   }
 }
 

@@ -560,7 +560,8 @@ bool jit_case_make(jit_case *c, uint64_t seed, int number, bool relaxed) {
   };
   sn_arena_init(&c->arena, &c->env);
   const sn_machine machine = {.isa = sn_isa_detect(), .deterministic = true};
-  const sn_jit_target target = {.relaxed = relaxed};
+  const sn_jit_target target = {
+      .lanes = {.relaxed = relaxed, .split_minmax = case_one_in(&c->random, 2)}};
   bool ok = make_group(c, number);
   if (ok && case_one_in(&c->random, 2)) sn_merge_dims(&c->group);
   ok = ok && sn_kernel_make(&c->arena, &machine, &c->group, &c->kernel) == SN_OK &&

@@ -26,8 +26,8 @@ typedef struct math_row {
     (void)a, (void)b, (void)fused;                  \
     return (expr);                                  \
   }
-#define SCALAR_F32(id, expr)                       \
-  SCALAR(id, float, f32, scalar, false, expr)      \
+#define SCALAR_F32(id, expr)                  \
+  SCALAR(id, float, f32, scalar, false, expr) \
   SCALAR(id, float, f32, scalar_fused, true, expr)
 #define VECTOR(id, T, dtype, expr)                                           \
   static inline void vector_##dtype##_##id(const T *x, const T *y, T *out) { \
@@ -62,9 +62,9 @@ typedef struct math_row {
 #include "graph/words.h" /* removes them */
 
 static const math_row math_rows[] = {
-#define MATH_ROW(id)                                                  \
-  {SN_OP_##id,      scalar_f32_##id, scalar_fused_f32_##id, vector_f32_##id, exact_f32_##id, \
-   scalar_f64_##id, vector_f64_##id, exact_f64_##id},
+#define MATH_ROW(id)                                                        \
+  {SN_OP_##id,     scalar_f32_##id, scalar_fused_f32_##id, vector_f32_##id, \
+   exact_f32_##id, scalar_f64_##id, vector_f64_##id,       exact_f64_##id},
 #define EW_F(id, ...) MATH_ROW(id)
 #define EW_FI(id, ...) MATH_ROW(id)
 #include "graph/ops.def"
