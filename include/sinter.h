@@ -252,6 +252,36 @@ SN_API sn_tensor *sn_rms_norm(sn_tensor *x, sn_tensor *weight, double eps);
  * logits. [new, m s d] */
 SN_API sn_tensor *sn_softmax_cross_entropy(sn_tensor *logits, sn_tensor *labels);
 
+/* How windows lie along the spatial axes of x, which is (n, spatial..., channels). {0}: stride 1 (of
+ * a pool the window's sizes), no dilation, no padding, one group. Arrays have a number per axis. */
+typedef enum sn_padding {
+  SN_PADDING_VALID,   /* windows inside of x */
+  SN_PADDING_SAME,    /* as much as makes ceil(n / stride) windows; the odd one behind */
+  SN_PADDING_EXPLICIT /* before and after, each smaller than the window */
+} sn_padding;
+typedef struct sn_window_options {
+  const int64_t *strides, *dilation; /* NULL: the defaults */
+  sn_padding padding;
+  const int64_t *before, *after;
+  int64_t groups;      /* of a convolution: channels of one do not meet those of others */
+  bool channels_first; /* x and the result are (n, channels, spatial...) */
+} sn_window_options;
+
+/* Convolution over 1 to 3 spatial axes (cross-correlation: the filter is not flipped). filter is
+ * (window..., channels / groups, filters). options may be NULL. [new, m s d] */
+SN_API sn_tensor *sn_conv(sn_tensor *x, sn_tensor *filter, int axes,
+                          const sn_window_options *options);
+/* The transpose of sn_conv with these options and this filter, (window..., channels of the result /
+ * groups, channels of x): what takes its result's gradient back to its input. The result is the
+ * smallest input, or with SN_PADDING_SAME n * stride. [new, m s d] */
+SN_API sn_tensor *sn_conv_transpose(sn_tensor *x, sn_tensor *filter, int axes,
+                                    const sn_window_options *options);
+/* The largest element, and the mean, of each window. Padding does not count. [new, m s d] */
+SN_API sn_tensor *sn_max_pool(sn_tensor *x, const int64_t *window, int axes,
+                              const sn_window_options *options);
+SN_API sn_tensor *sn_avg_pool(sn_tensor *x, const int64_t *window, int axes,
+                              const sn_window_options *options);
+
 /* Indices are int32; negative ones count from the end, and what is still outside is clamped, as a
  * program has nowhere to report it.
  *

@@ -1,7 +1,7 @@
 /* pipeline.c - the way from a traced graph to something that runs, as a table of contents. The
  * names of the stages are those of dumps, switches and the playground:
  *
- *   trace -> the passes of passes.def -> prepare -> groups -> plan -> kernels
+ *   trace -> (expand) -> the passes of passes.def -> prepare -> groups -> plan -> kernels
  */
 #include "pipeline.h"
 
@@ -12,7 +12,7 @@
 #include "jit/jit.h"
 #include "jit/listing.h"
 
-#define MAX_TEXTS (SN_PASS_COUNT + 5)
+#define MAX_TEXTS (SN_PASS_COUNT + 6)
 
 /* Everything about the compile under way. */
 typedef struct compiling {
@@ -53,6 +53,10 @@ static sn_status run_passes(compiling *c, const sn_graph *traced, sn_graph *out)
   const bool share = options->pass_on[SN_PASS_cse];
   *out = *traced;
   SN_TRY(finish_stage(c, "trace", out));
+  if (sn_needs_expanding(traced)) {
+    SN_TRY(sn_expand(traced, out, share));
+    SN_TRY(finish_stage(c, "expand", out));
+  }
   for (int i = 0; i < SN_PASS_COUNT; i++) {
     if (!options->pass_on[i]) continue;
     const sn_graph from = *out;

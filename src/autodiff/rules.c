@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "graph/conv.h"
+
 #define X (s->x[0])
 #define X1 (s->x[1])
 #define X2 (s->x[2])
@@ -99,6 +101,52 @@ GRAD(slice) {
   s->dx[0] = sn_build_op(s->b, SN_OP_pad, &dy, 1, pad, 2 * (size_t)rank + 1, &x);
 }
 
+/* Columns k .. k + n of windows dy, laid along the axis of x from `at` on, `step` apart; zeros
+ * elsewhere. n <= step. */
+static sn_id put_back(sn_build *b, sn_id dy, const sn_type *x, int axis, int64_t k, int64_t n,
+                      int64_t step, int64_t at) {
+  if (b->status) return SN_NONE;
+  sn_type part = *sn_build_type(b, dy), flat = *x;
+  const int rank = part.rank;
+  const int64_t out = part.dims[axis];
+  int64_t slice[2 * SN_MAX_RANK] = {0}, pad[SN_MAX_ATTRS] = {0};
+  for (int i = 0; i < rank; i++) slice[rank + i] = pad[rank + i] = 1;
+  slice[axis + 1] = k;
+  part.dims[axis + 1] = n;
+  sn_id v = sn_build_op(b, SN_OP_slice, &dy, 1, slice, 2 * (size_t)rank, &part);
+  if (n > 1) { /* each window's columns and a gap: one after the other they are the axis */
+    part.dims[axis + 1] = step;
+    v = sn_build_op(b, SN_OP_pad, &v, 1, pad, 2 * (size_t)rank + 1, &part);
+  }
+  flat.dims[axis] = n > 1 ? out * step : out;
+  v = sn_build_reshape(b, v, &flat);
+  if (flat.dims[axis] > x->dims[axis] - at) { /* the last gap sticks out */
+    int64_t front[2 * SN_MAX_RANK] = {0};
+    for (int i = 0; i < x->rank; i++) front[x->rank + i] = 1;
+    flat.dims[axis] = x->dims[axis] - at;
+    v = sn_build_op(b, SN_OP_slice, &v, 1, front, 2 * (size_t)x->rank, &flat);
+  }
+  int64_t places[SN_MAX_ATTRS] = {0};
+  for (int i = 0; i < x->rank; i++) places[x->rank + i] = 1;
+  places[axis] = at;
+  places[x->rank + axis] = n > 1 ? 1 : step;
+  return sn_build_op(b, SN_OP_pad, &v, 1, places, 2 * (size_t)x->rank + 1, x);
+}
+
+/* y[o, k] = x[o step + k dilation]: dx = the sum of dy[., k], for each k, put back to its places.
+ * Offsets that cannot meet, as many as fit into a step, go back at once. */
+GRAD(windows) {
+  const sn_type x = *sn_build_type(s->b, X), y = *sn_build_type(s->b, Y);
+  const int axis = (int)s->attrs[0];
+  const int64_t step = s->attrs[1], dilation = s->attrs[2], size = y.dims[axis + 1];
+  const int64_t together = dilation > 1 ? 1 : step < size ? step : size;
+  for (int64_t k = 0; k < size; k += together) {
+    const int64_t n = k + together < size ? together : size - k;
+    const sn_id part = put_back(s->b, DY, &x, axis, k, n, step, k * dilation);
+    s->dx[0] = k ? ADD(s->dx[0], part) : part;
+  }
+}
+
 /* y[low + i step] = x[i], a constant elsewhere: dx = dy at these places */
 GRAD(pad) {
   const sn_type x = *sn_build_type(s->b, X);
@@ -126,6 +174,18 @@ GRAD(concat) {
 GRAD(matmul) {
   if (s->wanted[0]) s->dx[0] = sn_build_matmul(s->b, DY, sn_build_swap_last(s->b, X1));
   if (s->wanted[1]) s->dx[1] = sn_build_matmul(s->b, sn_build_swap_last(s->b, X), DY);
+}
+
+/* The input's cotangent is the convolution back. */
+GRAD(conv) {
+  const sn_type x = *sn_build_type(s->b, X), w = *sn_build_type(s->b, X1);
+  int64_t back[SN_CONV_ATTRS(SN_CONV_AXES)];
+  const int axes = x.rank - 2;
+  sn_conv_reverse(s->attrs, axes, w.dims, back);
+  if (s->wanted[0])
+    s->dx[0] = sn_build_op(s->b, SN_OP_conv, (sn_id[]){DY, X1}, 2, back,
+                           SN_CONV_ATTRS((size_t)axes), &x);
+  if (s->wanted[1]) s->dx[1] = sn_build_conv_filter_grad(s->b, X, DY, s->attrs, &w);
 }
 
 /* y = x in another float type: dx = dy cast back */

@@ -90,6 +90,13 @@ sn_status sn_view_of(const sn_graph *g, const sn_view *views, sn_id id, sn_view 
       out->strides[i] = attrs[from->rank + i] * in.strides[i];
     }
     return SN_OK;
+  case SN_OP_windows: {
+    const int64_t axis = attrs[0], stride = in.strides[axis];
+    for (int i = 0; i < from->rank; i++) out->strides[i < axis ? i : i + 1] = in.strides[i];
+    out->strides[axis] = attrs[1] * stride;
+    out->strides[axis + 1] = attrs[2] * stride;
+    return SN_OK;
+  }
   default: return view_reshape(g, from, &in, &node->type, out);
   }
 }

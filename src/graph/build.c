@@ -69,6 +69,15 @@ sn_id sn_build_spread(sn_build *b, sn_id x, const sn_type *type, uint64_t axes) 
   return sn_build_broadcast(b, sn_build_reshape(b, x, &kept), type);
 }
 
+sn_id sn_build_windows(sn_build *b, sn_id x, int axis, int64_t out, int64_t size, int64_t step,
+                       int64_t dilation) {
+  if (b->status) return SN_NONE;
+  const sn_type from = *sn_build_type(b, x);
+  sn_type type;
+  sn_windows_type(&from, axis, out, size, &type);
+  return sn_build_op(b, SN_OP_windows, &x, 1, (int64_t[]){axis, step, dilation}, 3, &type);
+}
+
 sn_id sn_build_matmul(sn_build *b, sn_id x, sn_id y) {
   return sn_build_op(b, SN_OP_matmul, (sn_id[]){x, y}, 2, NULL, 0, NULL);
 }

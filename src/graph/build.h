@@ -34,6 +34,9 @@ sn_id sn_build_spread(sn_build *b, sn_id x, const sn_type *type, uint64_t axes);
   sn_build_op((b), (op), (const sn_id[]){__VA_ARGS__},                 \
               sizeof((sn_id[]){__VA_ARGS__}) / sizeof(sn_id), (attrs), \
               sizeof(attrs) / sizeof *(attrs), NULL)
+/* Windows along an axis (see ops.def); `out` of them, of `size` positions. */
+sn_id sn_build_windows(sn_build *b, sn_id x, int axis, int64_t out, int64_t size, int64_t step,
+                       int64_t dilation);
 sn_id sn_build_matmul(sn_build *b, sn_id x, sn_id y);
 sn_id sn_build_swap_last(sn_build *b, sn_id x); /* transpose of the last two axes */
 

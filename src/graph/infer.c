@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "graph/conv.h"
 #include "graph/shape.h"
 
 typedef struct site { /* one application of an op, for the rules below */
@@ -142,6 +143,23 @@ static sn_status check_slice(const site *s, const sn_type *type) {
   return SN_OK;
 }
 
+static sn_status check_windows(const site *s, const sn_type *type) {
+  const sn_type *a = s->in[0];
+  const int64_t axis = s->attrs[0], step = s->attrs[1], dilation = s->attrs[2];
+  SN_CHECK(s->env, s->n_attrs == 3 && type->rank == a->rank + 1 && axis >= 0 && axis < a->rank);
+  sn_type expected;
+  const int64_t out = type->dims[axis], size = type->dims[axis + 1];
+  sn_windows_type(a, (int)axis, out, size, &expected);
+  int64_t last = 0, reach = 0;
+  const bool overflow = out > 0 && (sn_int_mul_overflows(out - 1, step, &last) ||
+                                    sn_int_mul_overflows(size - 1, dilation, &reach) ||
+                                    sn_int_add_overflows(last, reach, &last));
+  if (size < 1 || step < 1 || dilation < 1 || overflow || (out > 0 && last >= a->dims[axis]) ||
+      !sn_same_dims(&expected, type))
+    return fail_shapes(s, a, type, "windows leave the input");
+  return SN_OK;
+}
+
 static sn_status check_pad(const site *s, const sn_type *type) {
   const sn_type *a = s->in[0];
   SN_CHECK(s->env, s->n_attrs == 2 * (size_t)a->rank + 1 && type->rank == a->rank);
@@ -163,6 +181,7 @@ static sn_status check_view(const site *s, sn_type *type) {
   case SN_OP_broadcast: return check_broadcast(s, type);
   case SN_OP_transpose: return check_transpose(s, type);
   case SN_OP_slice: return check_slice(s, type);
+  case SN_OP_windows: return check_windows(s, type);
   default:
     if (sn_type_size(a) != sn_type_size(type))
       return fail_shapes(s, a, type, "number of elements differs");
@@ -274,6 +293,9 @@ sn_status sn_infer(sn_env *env, sn_op op, const sn_type *const *in, size_t n_in,
   case SN_CLASS_CAST: return check_cast(&s, type);
   case SN_CLASS_CONCAT: SN_TRY(infer_concat(&s, type)); return sn_type_check(env, type, info->name);
   case SN_CLASS_MATMUL: SN_TRY(infer_matmul(&s, type)); return sn_type_check(env, type, info->name);
+  case SN_CLASS_CONV:
+    SN_TRY(sn_conv_infer(env, attrs, n_attrs, in[0], in[1], type));
+    return sn_type_check(env, type, info->name);
   case SN_CLASS_REDUCE: return infer_reduce(&s, type);
   case SN_CLASS_GATHER: SN_TRY(infer_gather(&s, type)); return sn_type_check(env, type, info->name);
   case SN_CLASS_SCATTER: return infer_scatter(&s, type);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "graph/conv.h"
 #include "graph/convert.h"
 #include "graph/scalar_math.h"
 #include "graph/vocabulary.h"
@@ -125,6 +126,13 @@ int64_t sn_ref_view_source(const sn_graph *g, sn_id id, int64_t flat) {
   int64_t at[SN_MAX_RANK], from[SN_MAX_RANK] = {0};
   if (node->op == SN_OP_reshape) return flat;
   sn_unravel(&node->type, flat, at);
+  if (node->op == SN_OP_windows) {
+    const int64_t axis = attrs[0];
+    memcpy(from, at, sizeof *at * (size_t)axis);
+    from[axis] = at[axis] * attrs[1] + at[axis + 1] * attrs[2];
+    memcpy(from + axis + 1, at + axis + 2, sizeof *at * (size_t)(x->rank - axis - 1));
+    return sn_ravel(x, from);
+  }
   for (int i = 0; i < x->rank; i++) {
     if (node->op == SN_OP_transpose) from[attrs[i]] = at[i];
     if (node->op == SN_OP_slice) from[i] = attrs[i] + at[i] * attrs[x->rank + i];
@@ -178,6 +186,47 @@ static void ref_matmul(const sn_graph *g, sn_id id, const void *const *in, void 
       sum += sn_ref_load(a->dtype, in[0], (batch * m + row) * k + p) *
              sn_ref_load(a->dtype, in[1], (batch * k + p) * n + col);
     sn_ref_store(c->dtype, out, i, sum);
+  }
+}
+
+/* Which element of x along spatial axis i meets position k of window o; -1: none, which counts 0.
+ */
+static int64_t meets(const sn_conv_attrs *c, int i, int64_t o, int64_t k, int64_t n) {
+  const int64_t at = o * c->step[i] + k * c->dilation[i] - c->low[i];
+  return at >= 0 && at % c->spread[i] == 0 && at / c->spread[i] < n ? at / c->spread[i] : -1;
+}
+
+static void ref_conv(const sn_graph *g, sn_id id, const void *const *in, void *out) {
+  const sn_type *x = &g->nodes[sn_graph_inputs(g, id)[0]].type, *y = &g->nodes[id].type;
+  const sn_type *w = &g->nodes[sn_graph_inputs(g, id)[1]].type;
+  const int last = x->rank - 1, axes = last - 1;
+  const sn_conv_attrs c = sn_conv_of(sn_graph_attrs(g, id), axes);
+  const int64_t inputs = x->dims[last] / c.groups, outputs = y->dims[last] / c.groups;
+  sn_type terms = *w; /* (k.., c) */
+  terms.dims[axes] = inputs;
+  terms.dims[--terms.rank] = 0;
+  for (int64_t i = 0; i < sn_type_size(y); i++) {
+    int64_t o[SN_MAX_RANK], k[SN_MAX_RANK], from[SN_MAX_RANK], tap[SN_MAX_RANK];
+    double sum = 0;
+    sn_unravel(y, i, o);
+    const int64_t group = o[last] / outputs;
+    from[0] = o[0];
+    for (int64_t t = 0; t < sn_type_size(&terms); t++) {
+      bool inside = true;
+      sn_unravel(&terms, t, k);
+      from[last] = group * inputs + k[axes];
+      for (int a = 0; a < axes; a++) {
+        from[a + 1] = meets(&c, a, o[a + 1], k[a], x->dims[a + 1]);
+        inside = inside && from[a + 1] >= 0;
+        tap[a] = c.turned ? w->dims[a] - 1 - k[a] : k[a];
+      }
+      tap[axes] = c.turned ? o[last] % outputs : k[axes];
+      tap[last] = c.turned ? from[last] : o[last];
+      if (inside)
+        sum += sn_ref_load(x->dtype, in[0], sn_ravel(x, from)) *
+               sn_ref_load(w->dtype, in[1], sn_ravel(w, tap));
+    }
+    sn_ref_store(y->dtype, out, i, sum);
   }
 }
 
@@ -250,6 +299,7 @@ void sn_ref_node(const sn_graph *g, sn_id id, const void *const *in, void *out) 
   case SN_CLASS_PAD: ref_pad(g, id, in[0], out); break;
   case SN_CLASS_CONCAT: ref_concat(g, id, in, out); break;
   case SN_CLASS_MATMUL: ref_matmul(g, id, in, out); break;
+  case SN_CLASS_CONV: ref_conv(g, id, in, out); break;
   case SN_CLASS_REDUCE: ref_reduce(g, id, in[0], out); break;
   case SN_CLASS_GATHER:
   case SN_CLASS_SCATTER:

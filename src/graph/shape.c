@@ -55,6 +55,14 @@ sn_status sn_type_check(sn_env *env, const sn_type *type, const char *what) {
   return SN_OK;
 }
 
+void sn_windows_type(const sn_type *x, int axis, int64_t out, int64_t size, sn_type *type) {
+  *type = *x;
+  type->rank++;
+  for (int i = axis + 2; i < type->rank; i++) type->dims[i] = x->dims[i - 1];
+  type->dims[axis] = out;
+  type->dims[axis + 1] = size;
+}
+
 void sn_row_major(const sn_type *type, int64_t strides[SN_MAX_RANK]) {
   int64_t stride = 1;
   for (int i = type->rank - 1; i >= 0; i--) {

@@ -1,5 +1,6 @@
 /* verify.c - is this graph a sentence of the IR? Run between stages; a violation is a bug of a
  * pass. */
+#include "graph/conv.h"
 #include "graph/graph.h"
 
 static uint32_t expected_attrs(const sn_graph *g, const sn_node *node) {
@@ -14,8 +15,10 @@ static uint32_t expected_attrs(const sn_graph *g, const sn_node *node) {
   case SN_CLASS_SORT: return 2;
   case SN_CLASS_SCAN: return 3;
   case SN_CLASS_PAD: return 2 * rank + 1;
+  case SN_CLASS_CONV: return SN_CONV_ATTRS(rank - 2);
   case SN_CLASS_VIEW:
     if (node->op == SN_OP_slice) return 2 * rank;
+    if (node->op == SN_OP_windows) return 3;
     return node->op == SN_OP_transpose ? rank : 0;
   default: return 0;
   }

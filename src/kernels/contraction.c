@@ -7,6 +7,25 @@
 
 #include "kernels/kernel.h"
 
+/* Rows of a batch that all meet the same b are rows of one product. */
+static void join_rows(sn_kernel *kernel) {
+  sn_nest *a = &kernel->batch_a, *b = &kernel->batch_b, *across = &kernel->gemm.a.across;
+  const int64_t same = b->dims[b->rank - 1], others = sn_nest_size(b) / (same ? same : 1);
+  sn_nest parts[2], joined;
+  if (sn_nest_stride(b) || same <= 1 || !sn_nest_size(b)) return;
+  if (!sn_nest_split(a, (int64_t[]){others, same}, 2, parts)) return;
+  joined = parts[1];
+  for (int i = 0; i < across->rank; i++)
+    if (!sn_nest_add(&joined, across->dims[i], across->strides[i])) return;
+  *across = joined;
+  *a = parts[0];
+  if (b->rank == 1)
+    *b = sn_nest_line(1, 0);
+  else
+    b->rank--;
+  kernel->gemm.m *= same;
+}
+
 sn_status sn_contraction_make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
   (void)arena;
   const sn_group *g = kernel->group;
@@ -18,16 +37,17 @@ sn_status sn_contraction_make(sn_arena *arena, const sn_machine *machine, sn_ker
                     .k = g->k,
                     .a = {g->a.across, g->a.along},
                     .b = {g->b.across, g->b.along}};
+  kernel->batch_a = g->a.batch;
+  kernel->batch_b = g->b.batch;
+  join_rows(kernel);
   const sn_gemm_run_time *run_time = machine->deterministic ? NULL : machine->gemm;
   kernel->gemm_run_time = run_time;
   if (run_time)
     sn_gemm_plan_with(gemm, &run_time->ukr[gemm->dtype]);
   else
     sn_gemm_plan(gemm, machine->isa, machine->deterministic);
-  kernel->batch = 1;
-  for (int i = 0; i < r - 2; i++) kernel->batch *= g->space[i];
   kernel->n_stages = 1;
-  kernel->stages[0] = (sn_stage){.units = kernel->batch * gemm->tasks};
+  kernel->stages[0] = (sn_stage){.units = sn_nest_size(&kernel->batch_a) * gemm->tasks};
   kernel->scratch_offset =
       sn_align64(kernel->post.lane_bytes); /* the product's scratch lies behind the strips */
   kernel->lane_bytes = kernel->scratch_offset + gemm->scratch_bytes;
@@ -83,8 +103,9 @@ static char *address(const sn_kernel_run *run, uint32_t value, int64_t offset) {
   return (char *)run->values[value] + (size_t)offset * item;
 }
 
-static const char *matrix(const sn_kernel_run *run, const sn_factor *f, int64_t batch) {
-  return address(run, f->value, f->offset + sn_nest_seek(&f->batch, batch).offset);
+static const char *matrix(const sn_kernel_run *run, const sn_factor *f, const sn_nest *batch,
+                          int64_t number) {
+  return address(run, f->value, f->offset + sn_nest_seek(batch, number).offset);
 }
 
 void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane) {
@@ -105,7 +126,8 @@ void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, 
   if (!plain && !code) sn_vm_begin(&k->post, lane, run->values);
   for (int64_t u = begin; u < end; u++) {
     const int64_t batch = u / gemm->tasks, task = u % gemm->tasks;
-    const char *a = matrix(run, &g->a, batch), *b = matrix(run, &g->b, batch);
+    const char *a = matrix(run, &g->a, &k->batch_a, batch);
+    const char *b = matrix(run, &g->b, &k->batch_b, batch);
     tile_context t = {run, batch * gemm->m * gemm->n, code};
     if (plain) {
       const sn_operand *to = &k->post.stores[0].at;

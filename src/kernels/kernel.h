@@ -65,7 +65,7 @@ typedef struct sn_kernel {
   sn_gemm gemm;
   const sn_gemm_run_time *gemm_run_time; /* whose kernel gemm has, or NULL */
   sn_code code;
-  int64_t batch;
+  sn_nest batch_a, batch_b; /* of a contraction: where each matrix begins */
   sn_ready_plan ready;
   sn_stage stages[SN_MAX_STAGES];
   int n_stages;

@@ -1,0 +1,59 @@
+/* conv.h - convolution over 1 to SN_CONV_AXES spatial axes, and what it is made of. Per axis
+ *
+ *   y[n, o, f] = sum over k, c of  x[n, (o step + k dilation - low) / spread, c]  w[k, c, f]
+ *
+ * where terms whose index is not whole or lies outside of x are 0. Channels come last; with groups,
+ * output f reads the channels of its own group only. Spread is what a gradient or a transposed
+ * convolution does to its input: the same op with step and spread exchanged and the filter turned
+ * (flipped along the window, w[k, f, c] in place of w[k, c, f]).
+ *
+ * A convolution is an op until derivatives have been taken, so that these are convolutions too and
+ * not sums over windows that overlap. Then, before the passes, it becomes
+ *
+ *   pad -> windows -> transpose -> reshape -> matmul
+ *
+ * whose views packing walks: im2col never stands in memory. Depthwise ones (one channel a group)
+ * become windows times filter, summed over the window. */
+#ifndef SN_GRAPH_CONV_H
+#define SN_GRAPH_CONV_H
+
+#include "graph/build.h"
+
+#define SN_CONV_AXES 3
+
+/* Attributes {low.., step.., dilation.., spread.., groups, turned}, the first four per axis. */
+#define SN_CONV_ATTRS(axes) (4 * (axes) + 2)
+
+typedef struct sn_conv_attrs {
+  int axes;
+  const int64_t *low, *step, *dilation, *spread;
+  int64_t groups;
+  bool turned;
+} sn_conv_attrs;
+
+static inline sn_conv_attrs sn_conv_of(const int64_t *attrs, int axes) {
+  return (sn_conv_attrs){axes,
+                         attrs,
+                         attrs + axes,
+                         attrs + 2 * axes,
+                         attrs + 3 * axes,
+                         attrs[4 * axes],
+                         attrs[4 * axes + 1] != 0};
+}
+
+/* The attributes of the convolution that takes the result's cotangent back to x: windows are of the
+ * filter's sizes. */
+void sn_conv_reverse(const int64_t *attrs, int axes, const int64_t *window, int64_t *out);
+
+/* The shape rule; *y has the wanted spatial sizes. */
+sn_status sn_conv_infer(sn_env *env, const int64_t *attrs, size_t n_attrs, const sn_type *x,
+                        const sn_type *w, sn_type *y);
+
+/* y in terms of other ops. */
+sn_id sn_build_conv(sn_build *b, sn_id x, sn_id w, const int64_t *attrs, const sn_type *y);
+
+/* The cotangent of the filter, of type w, for that of y. */
+sn_id sn_build_conv_filter_grad(sn_build *b, sn_id x, sn_id dy, const int64_t *attrs,
+                                const sn_type *w);
+
+#endif

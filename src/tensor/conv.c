@@ -1,0 +1,290 @@
+/* conv.c - convolution and pooling: arguments checked, padding made explicit. A convolution is one
+ * node (graph/conv.h); a pool is windows reduced. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "graph/conv.h"
+#include "tensor/compose.h"
+
+enum { MOST = SN_CONV_AXES };
+
+/* One call: x, and the filter or the pool's window, along `axes` spatial axes of x from `first`. */
+typedef struct layer {
+  sn_context *ctx;
+  char name[24];
+  int axes, first;
+  const sn_type *x;
+  sn_type window; /* filter, or the pool's window */
+  const char *kind;
+  sn_window_options options;
+  int64_t size[MOST], stride[MOST], dilation[MOST], low[MOST], out[MOST];
+  int64_t groups;
+  bool padded;
+} layer;
+
+/* Every error names all there is to know. */
+static sn_status fail(const layer *l, const char *why) {
+  char x[SN_SHAPE_TEXT], w[SN_SHAPE_TEXT], s[SN_SHAPE_TEXT], d[SN_SHAPE_TEXT], b[SN_SHAPE_TEXT],
+      a[SN_SHAPE_TEXT];
+  sn_type strides = {.rank = l->axes}, dilation = strides, before = strides, after = strides;
+  for (int i = 0; i < l->axes; i++) {
+    strides.dims[i] = l->stride[i];
+    dilation.dims[i] = l->dilation[i];
+    before.dims[i] = l->options.before ? l->options.before[i] : 0;
+    after.dims[i] = l->options.after ? l->options.after[i] : 0;
+  }
+  const bool given = l->options.padding == SN_PADDING_EXPLICIT;
+  return sn_fail(&l->ctx->env, SN_ERR_SHAPE,
+                 "%s: %s: x %s, %s %s, strides %s, dilation %s, padding %s%s%s, groups %lld",
+                 l->name, why, sn_shape_text(l->x, x), l->kind, sn_shape_text(&l->window, w),
+                 sn_shape_text(&strides, s), sn_shape_text(&dilation, d),
+                 given ? sn_shape_text(&before, b)
+                       : (l->options.padding == SN_PADDING_SAME ? "same" : "valid"),
+                 given ? " and " : "", given ? sn_shape_text(&after, a) : "", (long long)l->groups);
+}
+
+#define REFUSE_IF(condition, why)         \
+  do {                                    \
+    if (condition) return fail(l, (why)); \
+  } while (0)
+
+static sn_status begin(layer *l, sn_tensor *x, const char *name, int axes,
+                       const sn_window_options *options) {
+  l->ctx = x->ctx;
+  l->x = &x->type;
+  l->axes = axes;
+  snprintf(l->name, sizeof l->name, "%s%dd", name, axes);
+  SN_FAIL_IF(&x->ctx->env, axes < 1 || axes > MOST, SN_ERR_ARGUMENT,
+             "%s: spatial axes must be 1 to %d", l->name, MOST);
+  if (options) l->options = *options;
+  l->first = l->options.channels_first ? 2 : 1;
+  l->groups = l->options.groups ? l->options.groups : 1;
+  for (int i = 0; i < axes; i++) {
+    l->dilation[i] = l->options.dilation ? l->options.dilation[i] : 1;
+    l->stride[i] = l->options.strides ? l->options.strides[i] : 1;
+  }
+  return SN_OK;
+}
+
+/* Positions the window spans along axis i. */
+static sn_status span_of(const layer *l, int i, int64_t *span) {
+  REFUSE_IF(l->stride[i] < 1, "strides must be 1 or more");
+  REFUSE_IF(l->dilation[i] < 1, "dilation must be 1 or more");
+  REFUSE_IF(l->size[i] < 1, "the window has no elements");
+  REFUSE_IF(sn_int_mul_overflows(l->size[i] - 1, l->dilation[i], span) || *span > INT64_MAX / 4,
+            "the window is too large");
+  ++*span;
+  return SN_OK;
+}
+
+static sn_status explicit_padding(const layer *l, int i, int64_t span, int64_t *before,
+                                  int64_t *after) {
+  *before = l->options.before ? l->options.before[i] : 0;
+  *after = l->options.after ? l->options.after[i] : 0;
+  REFUSE_IF(*before < 0 || *after < 0, "padding is negative");
+  REFUSE_IF(*before >= span || *after >= span, "padding is larger than the window");
+  return SN_OK;
+}
+
+/* Where windows begin along axis i, and how many there are. */
+static sn_status place(layer *l, int i) {
+  const int64_t n = l->x->dims[l->first + i];
+  int64_t span = 0, before = 0, after = 0, padded;
+  SN_TRY(span_of(l, i, &span));
+  if (l->options.padding == SN_PADDING_SAME) {
+    l->out[i] = n / l->stride[i] + (n % l->stride[i] != 0);
+    const int64_t missing = n ? (l->out[i] - 1) * l->stride[i] + span - n : 0;
+    l->low[i] = missing > 0 ? missing / 2 : 0;
+    l->padded = l->padded || missing > 0;
+    return SN_OK;
+  }
+  if (l->options.padding == SN_PADDING_EXPLICIT)
+    SN_TRY(explicit_padding(l, i, span, &before, &after));
+  REFUSE_IF(sn_int_add_overflows(n, before + after, &padded), "the result is too large");
+  REFUSE_IF(padded < span, "the window is larger than the input");
+  l->low[i] = before;
+  l->out[i] = (padded - span) / l->stride[i] + 1;
+  l->padded = l->padded || before || after;
+  return SN_OK;
+}
+
+/* The same of a transposed convolution: x has a position per window of the result. */
+static sn_status place_back(layer *l, int i) {
+  const int64_t n = l->x->dims[l->first + i];
+  int64_t span = 0, before = 0, after = 0, out;
+  SN_TRY(span_of(l, i, &span));
+  const bool same = l->options.padding == SN_PADDING_SAME;
+  REFUSE_IF(sn_int_mul_overflows(n - (n > 0 && !same), l->stride[i], &out) ||
+                sn_int_add_overflows(out, same || !n ? 0 : span, &out),
+            "the result is too large");
+  if (l->options.padding == SN_PADDING_EXPLICIT)
+    SN_TRY(explicit_padding(l, i, span, &before, &after));
+  if (same && span > l->stride[i]) before = (span - l->stride[i]) / 2;
+  l->out[i] = out - (n ? before * !same + after : 0);
+  REFUSE_IF(l->out[i] < 0, "padding is larger than the result");
+  l->low[i] = span - 1 - before;
+  return SN_OK;
+}
+
+/* ---- convolution ----------------------------------------------------------------------------- */
+
+static sn_status check_filter(layer *l, sn_tensor *x, sn_tensor *filter, bool transposed) {
+  const int axes = l->axes, rank = axes + 2;
+  l->window = filter->type;
+  l->kind = "filter";
+  SN_FAIL_IF(&x->ctx->env, x->ctx != filter->ctx, SN_ERR_ARGUMENT, "%s: inputs of two contexts",
+             l->name);
+  REFUSE_IF(l->x->rank != rank || l->window.rank != rank, "ranks do not fit");
+  memcpy(l->size, l->window.dims, sizeof *l->size * (size_t)axes);
+  const int64_t channels = l->x->dims[l->options.channels_first ? 1 : rank - 1];
+  const int64_t p = l->window.dims[axes], q = l->window.dims[axes + 1];
+  int64_t grouped;
+  REFUSE_IF(l->groups < 1, "groups must be 1 or more");
+  REFUSE_IF(channels % l->groups || q % l->groups, "groups do not divide the channels");
+  REFUSE_IF(sn_int_mul_overflows(p, l->groups, &grouped), "the result is too large");
+  REFUSE_IF(channels != (transposed ? q : grouped), "channels differ");
+  for (int i = 0; i < axes; i++) SN_TRY(transposed ? place_back(l, i) : place(l, i));
+  return SN_OK;
+}
+
+static sn_tensor *move_axis(sn_tensor *x, int from, int to) {
+  int64_t perm[SN_MAX_RANK];
+  if (!x) return NULL;
+  for (int i = 0, next = 0; i < x->type.rank; i++) {
+    if (next == from) next++;
+    perm[i] = i == to ? from : next++;
+  }
+  return sn_node_of(x->ctx, SN_OP_transpose, &x, 1, perm, (size_t)x->type.rank, &x->type);
+}
+
+static sn_tensor *convolve(const char *name, sn_tensor *x, sn_tensor *filter, int axes,
+                           const sn_window_options *options, bool transposed) {
+  if (!x || !filter) return NULL;
+  layer l = {0};
+  sn_status status = begin(&l, x, name, axes, options);
+  if (!status) status = check_filter(&l, x, filter, transposed);
+  if (status) return sn_refuse(x->ctx, status);
+  temporaries t = {0};
+  sn_dtype dtype = sn_promote(x, filter);
+  if (!sn_dtype_is_float(dtype)) dtype = SN_F32;
+  const bool moved = l.options.channels_first;
+  sn_tensor *in = T(sn_as_dtype(x, dtype)), *w = T(sn_as_dtype(filter, dtype));
+  if (moved) in = T(move_axis(in, 1, axes + 1));
+  if (!in || !w) return sn_finish(&t, NULL);
+  int64_t attrs[SN_CONV_ATTRS(MOST)];
+  sn_type type = in->type;
+  for (int i = 0; i < axes; i++) {
+    type.dims[i + 1] = l.out[i];
+    attrs[i] = l.low[i];
+    attrs[axes + i] = transposed ? 1 : l.stride[i];
+    attrs[2 * axes + i] = l.dilation[i];
+    attrs[3 * axes + i] = transposed ? l.stride[i] : 1;
+  }
+  attrs[4 * axes] = l.groups;
+  attrs[4 * axes + 1] = transposed;
+  sn_tensor *y = T(sn_node_of(x->ctx, SN_OP_conv, (sn_tensor *[]){in, w}, 2, attrs,
+                              SN_CONV_ATTRS((size_t)axes), &type));
+  return sn_finish(&t, moved ? T(move_axis(y, axes + 1, 1)) : y);
+}
+
+sn_tensor *sn_conv(sn_tensor *x, sn_tensor *filter, int axes, const sn_window_options *options) {
+  return convolve("conv", x, filter, axes, options, false);
+}
+
+sn_tensor *sn_conv_transpose(sn_tensor *x, sn_tensor *filter, int axes,
+                             const sn_window_options *options) {
+  return convolve("convTranspose", x, filter, axes, options, true);
+}
+
+/* ---- pooling --------------------------------------------------------------------------------- */
+
+static sn_status check_pool(layer *l, const int64_t *window) {
+  l->kind = "window";
+  l->window.rank = l->axes;
+  for (int i = 0; i < l->axes; i++) {
+    l->size[i] = l->window.dims[i] = window[i];
+    if (!l->options.strides) l->stride[i] = window[i];
+  }
+  REFUSE_IF(l->x->rank != l->axes + 2, "ranks do not fit");
+  for (int i = 0; i < l->axes; i++) SN_TRY(place(l, i));
+  return SN_OK;
+}
+
+/* Windows along spatial axis i, which is axis `at` of x, padded with value. */
+static sn_tensor *windows(temporaries *t, const layer *l, sn_tensor *x, int i, int at,
+                          double value) {
+  if (!x) return NULL;
+  sn_type type = x->type;
+  const int64_t n = type.dims[at], span = (l->size[i] - 1) * l->dilation[i];
+  const int64_t needed = l->out[i] ? (l->out[i] - 1) * l->stride[i] + span + 1 : 0;
+  int64_t attrs[SN_MAX_ATTRS] = {0};
+  for (int k = 0; k < type.rank; k++) attrs[type.rank + k] = 1;
+  attrs[at] = l->low[i];
+  attrs[2 * type.rank] = sn_double_attr(value);
+  type.dims[at] = needed > n + l->low[i] ? needed : n + l->low[i];
+  if (type.dims[at] != n)
+    x = note(t, sn_node_of(l->ctx, SN_OP_pad, &x, 1, attrs, 2 * (size_t)type.rank + 1, &type));
+  if (!x) return NULL;
+  sn_windows_type(&x->type, at, l->out[i], l->size[i], &type);
+  return note(t, sn_node_of(l->ctx, SN_OP_windows, &x, 1,
+                            (int64_t[]){at, l->stride[i], l->dilation[i]}, 3, &type));
+}
+
+/* The reduction over all windows of x; what stands outside is value. */
+static sn_tensor *reduce_windows(temporaries *t, const layer *l, sn_op op, sn_tensor *x,
+                                 double value) {
+  uint32_t axes = 0;
+  for (int i = 0; i < l->axes; i++) {
+    x = windows(t, l, x, i, l->first + 2 * i, value);
+    axes |= 1u << (l->first + 2 * i + 1);
+  }
+  return note(t, sn_reduce(op, x, axes, false));
+}
+
+/* How many elements of x each window holds: a product of counts along each axis. */
+static sn_tensor *count_elements(temporaries *list, const layer *l, sn_dtype dtype) {
+  temporaries t = *list;
+  sn_tensor *all = NULL;
+  for (int i = 0; i < l->axes; i++) {
+    const sn_type line = {.dtype = dtype, .rank = 1, .dims = {l->x->dims[l->first + i]}};
+    sn_type column = {.dtype = dtype, .rank = l->axes - i + !l->options.channels_first};
+    for (int k = 1; k < column.rank; k++) column.dims[k] = 1;
+    column.dims[0] = l->out[i];
+    sn_tensor *ones = T(sn_as_dims(T(sn_number(l->ctx, dtype, 1)), &line));
+    sn_tensor *count = REDUCE(sum, windows(&t, l, ones, i, 0, 0), 2, false);
+    count = T(sn_as_reshaped(count, &column));
+    all = all ? BINARY(mul, all, count) : count;
+  }
+  *list = t;
+  return all;
+}
+
+static sn_tensor *pool(const char *name, sn_tensor *given, const int64_t *window, int axes,
+                       const sn_window_options *options, bool mean) {
+  if (!given) return NULL;
+  layer l = {0};
+  sn_status status = begin(&l, given, name, axes, options);
+  if (!status) status = check_pool(&l, window);
+  if (status) return sn_refuse(given->ctx, status);
+  temporaries t = {0};
+  sn_tensor *x = mean ? FLOAT(given) : T(sn_as_op_dtype(SN_OP_max, given));
+  if (!x) return sn_finish(&t, NULL);
+  if (!mean) return sn_finish(&t, reduce_windows(&t, &l, SN_OP_max, x, -INFINITY));
+  double elements = 1;
+  for (int i = 0; i < axes; i++) elements *= (double)l.size[i];
+  sn_tensor *sum = reduce_windows(&t, &l, SN_OP_sum, x, 0);
+  sn_tensor *count = l.padded ? count_elements(&t, &l, x->type.dtype) : NUMBER_LIKE(x, elements);
+  return sn_finish(&t, BINARY(div, sum, count));
+}
+
+sn_tensor *sn_max_pool(sn_tensor *x, const int64_t *window, int axes,
+                       const sn_window_options *options) {
+  return pool("maxPool", x, window, axes, options, false);
+}
+
+sn_tensor *sn_avg_pool(sn_tensor *x, const int64_t *window, int axes,
+                       const sn_window_options *options) {
+  return pool("avgPool", x, window, axes, options, true);
+}
