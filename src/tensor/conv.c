@@ -36,13 +36,18 @@ static sn_status fail(const layer *l, const char *why) {
     after.dims[i] = l->options.after ? l->options.after[i] : 0;
   }
   const bool given = l->options.padding == SN_PADDING_EXPLICIT;
+  char padding[2 * SN_SHAPE_TEXT + 8] = "valid", groups[32] = "";
+  if (given)
+    snprintf(padding, sizeof padding, "%s and %s", sn_shape_text(&before, b),
+             sn_shape_text(&after, a));
+  else if (l->options.padding == SN_PADDING_SAME)
+    strcpy(padding, "same");
+  if (l->window.rank > l->axes) /* a filter */
+    snprintf(groups, sizeof groups, ", groups %lld", (long long)l->groups);
   return sn_fail(&l->ctx->env, SN_ERR_SHAPE,
-                 "%s: %s: x %s, %s %s, strides %s, dilation %s, padding %s%s%s, groups %lld",
-                 l->name, why, sn_shape_text(l->x, x), l->kind, sn_shape_text(&l->window, w),
-                 sn_shape_text(&strides, s), sn_shape_text(&dilation, d),
-                 given ? sn_shape_text(&before, b)
-                       : (l->options.padding == SN_PADDING_SAME ? "same" : "valid"),
-                 given ? " and " : "", given ? sn_shape_text(&after, a) : "", (long long)l->groups);
+                 "%s: %s: x %s, %s %s, strides %s, dilation %s, padding %s%s", l->name, why,
+                 sn_shape_text(l->x, x), l->kind, sn_shape_text(&l->window, w),
+                 sn_shape_text(&strides, s), sn_shape_text(&dilation, d), padding, groups);
 }
 
 #define REFUSE_IF(condition, why)         \

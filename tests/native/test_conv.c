@@ -240,16 +240,240 @@ static void random_convolutions_are_plain_loops(void **state) {
   const int n = test_short() ? 60 : 600;
   uint64_t seed = 7;
   for (int i = 0; i < n; i++) {
-    const uint64_t start = seed;
     spec s = draw_spec(&seed);
-    print_message(i % 100 ? "" : "configuration %d, seed %llu\n", i, (unsigned long long)start);
     check(&s, &seed, i % 4 ? SN_F64 : SN_F32, i % 5 != 0);
   }
 }
 
+/* ---- pooling --------------------------------------------------------------------------------- */
+
+/* One channel's windows: the elements of each are called back in order of the windows. */
+typedef struct window_of {
+  int64_t y, x[27], n;
+} window_of;
+
+static window_of elements_of(const spec *s, int64_t n, int64_t o, int64_t c) {
+  int64_t from[AXES], tap[AXES], at[AXES];
+  digits(o, s->out, s->axes, from);
+  window_of w = {.y = element(s, n, from, s->out, c, s->channels)};
+  for (int64_t k = 0; k < product(s->window, s->axes); k++) {
+    digits(k, s->window, s->axes, tap);
+    if (meet(s, from, tap, s->size, at)) w.x[w.n++] = element(s, n, at, s->size, c, s->channels);
+  }
+  return w;
+}
+
+/* The mean of a window and what each element gets of its cotangent r; of the largest element, which
+ * ties share. */
+static void pool_window(const window_of *w, bool mean, const double *x, double r, double *y,
+                        double *dx) {
+  double sum = 0, largest = -INFINITY, ties = 0;
+  for (int64_t i = 0; i < w->n; i++) {
+    sum += x[w->x[i]];
+    ties = x[w->x[i]] > largest ? 1 : ties + (x[w->x[i]] == largest);
+    largest = fmax(largest, x[w->x[i]]);
+  }
+  *y = mean ? sum / (double)w->n : largest;
+  for (int64_t i = 0; i < w->n; i++)
+    dx[w->x[i]] += mean ? r / (double)w->n : x[w->x[i]] == largest ? r / ties : 0;
+}
+
+static void check_pool(spec *s, uint64_t *seed, bool mean) {
+  int64_t dims[AXES + 2], out[AXES + 2];
+  const int rank = shape_of(s, s->size, s->channels, dims);
+  shape_of(s, s->out, s->channels, out);
+  const int64_t nx = product(dims, rank), ny = product(out, rank);
+  double *x = zeros(nx), *r = zeros(ny), *y = zeros(ny), *dx = zeros(nx);
+  sn_tensor *in = sn_variable(noise(seed, SN_F64, rank, dims, x)), *d;
+  sn_tensor *weight = noise(seed, SN_F64, rank, out, r);
+  sn_tensor *pooled = (mean ? sn_avg_pool : sn_max_pool)(in, s->window, s->axes, options_of(s));
+  if (!pooled) fail_msg("%s", sn_error_message(f.ctx));
+  expect_shape(pooled, rank, out);
+  for (int64_t n = 0; n < s->n; n++)
+    for (int64_t o = 0; o < product(s->out, s->axes); o++)
+      for (int64_t c = 0; c < s->channels; c++) {
+        const window_of w = elements_of(s, n, o, c);
+        pool_window(&w, mean, x, r[w.y], &y[w.y], dx);
+      }
+  expect_close("pooled", pooled, y, 1e-13);
+  sn_tensor *loss = sn_sum(sn_mul(pooled, weight), SN_ALL_AXES, false);
+  assert_int_equal(sn_gradients(loss, &in, 1, &d), SN_OK);
+  expect_close("slope of pooled", d, dx, 1e-13);
+  free(x);
+  free(r);
+  free(y);
+  free(dx);
+}
+
+/* Every window of a pool has an element: padding is smaller than the window, but dilation can skip
+ * over an input that is smaller still. */
+static bool has_empty_windows(const spec *s) {
+  for (int64_t o = 0; o < product(s->out, s->axes); o++)
+    if (!elements_of(s, 0, o, 0).n) return true;
+  return false;
+}
+
+static void random_pools_are_plain_loops(void **state) {
+  (void)state;
+  const int n = test_short() ? 60 : 400;
+  uint64_t seed = 3;
+  for (int i = 0; i < n;) {
+    spec s = draw_spec(&seed);
+    if (s.transposed || has_empty_windows(&s)) continue;
+    assert_int_equal(sn_scope_begin(f.ctx), SN_OK);
+    check_pool(&s, &seed, i % 2);
+    sn_scope_end(f.ctx);
+    i++;
+  }
+}
+
+static void pools_step_by_their_window(void **state) {
+  (void)state;
+  sn_tensor *x = ramp(f.ctx, DIMS(1, 5, 1), 1);
+  EXPECT(sn_max_pool(x, (int64_t[]){2}, 1, NULL), 2, 4);
+  EXPECT(sn_avg_pool(x, (int64_t[]){2}, 1, &(sn_window_options){.padding = SN_PADDING_SAME}), 1.5,
+         3.5, 5);
+  const int32_t whole[] = {3, -7, 5, 2};
+  sn_tensor *i = sn_from_data(f.ctx, SN_I32, DIMS(1, 4, 1), whole);
+  const int32_t *largest = sn_data(sn_max_pool(i, (int64_t[]){2}, 1, NULL));
+  assert_int_equal(largest[0], 3);
+  assert_int_equal(largest[1], 5);
+}
+
+/* ---- special values and sizes ---------------------------------------------------------------- */
+
+static void not_a_number_reaches_its_windows_only(void **state) {
+  (void)state;
+  const float data[] = {1, NAN, 2, 3, INFINITY, 4};
+  sn_tensor *x = sn_from_data(f.ctx, SN_F32, DIMS(1, 6, 1), data);
+  sn_tensor *w = ramp(f.ctx, DIMS(2, 1, 1), 1);
+  const float *y = sn_data(sn_conv(x, w, 1, NULL));
+  assert_true(isnan(y[0]) && isnan(y[1]) && y[2] == 8 && y[3] == INFINITY && y[4] == INFINITY);
+  const float *m = sn_data(sn_max_pool(x, (int64_t[]){2}, 1, NULL));
+  assert_true(isnan(m[0]) && m[1] == 3 && m[2] == INFINITY);
+}
+
+static void empty_batches_and_channels(void **state) {
+  (void)state;
+  sn_tensor *none = sn_conv(sn_full(f.ctx, SN_F32, DIMS(0, 4, 4, 2), 0),
+                            sn_full(f.ctx, SN_F32, DIMS(3, 3, 2, 5), 0), 2, NULL);
+  expect_shape(none, DIMS(0, 2, 2, 5));
+  assert_int_equal(sn_eval(&none, 1), SN_OK);
+  sn_tensor *zeros_of = sn_conv(sn_full(f.ctx, SN_F32, DIMS(1, 3, 0), 0),
+                                sn_full(f.ctx, SN_F32, DIMS(2, 0, 1), 0), 1, NULL);
+  EXPECT(zeros_of, 0, 0);
+}
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+static size_t kernels_of(sn_tensor *const *in, size_t n_in, sn_tensor *y, size_t *arena) {
+  sn_program *program;
+  sn_program_info info;
+  assert_int_equal(sn_compile(f.ctx, in, n_in, &y, 1, NULL, &program), SN_OK);
+  sn_program_describe(program, &info);
+  sn_program_release(program);
+  *arena = info.arena_bytes;
+  return info.kernels;
+}
+
+/* The padded input is all that stands in memory: windows are read by packing. */
+static void windows_are_never_copied(void **state) {
+  (void)state;
+  enum { SIZE = 16, C = 8, F = 4, PADDED = (SIZE + 2) * (SIZE + 2) };
+  size_t arena;
+  const sn_window_options same = {.padding = SN_PADDING_SAME};
+  sn_tensor *in[] = {sn_placeholder(f.ctx, SN_F32, DIMS(1, SIZE, SIZE, C)),
+                     sn_placeholder(f.ctx, SN_F32, DIMS(3, 3, C, F)),
+                     sn_placeholder(f.ctx, SN_F32, DIMS(F))};
+  sn_tensor *d[2], *y = sn_conv(in[0], in[1], 2, &same);
+  sn_tensor *weighted = sn_mul(y, sn_broadcast_to(in[2], DIMS(1, SIZE, SIZE, F)));
+  assert_int_equal(kernels_of(in, 3, sn_relu(sn_add(y, in[2])), &arena), 3);
+  assert_int_equal(arena, PADDED * C * sizeof(float));
+  assert_int_equal(kernels_of(in, 3, sn_conv(in[0], in[1], 2, NULL), &arena), 1);
+  assert_int_equal(arena, 0);
+  assert_int_equal(sn_gradients(sn_sum(weighted, SN_ALL_AXES, false), in, 2, d), SN_OK);
+  assert_int_equal(kernels_of(in, 3, d[0], &arena), 3);
+  assert_int_equal(arena, PADDED * F * sizeof(float));
+  assert_int_equal(kernels_of(in, 3, d[1], &arena), 3);
+  assert_int_equal(arena, PADDED * C * sizeof(float));
+}
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+static void what_does_not_fit_is_named(void **state) {
+  (void)state;
+  sn_tensor *x = sn_full(f.ctx, SN_F32, DIMS(1, 5, 6, 4), 0);
+  sn_tensor *w = sn_full(f.ctx, SN_F32, DIMS(3, 3, 4, 8), 0);
+  sn_tensor *flat = sn_full(f.ctx, SN_F32, DIMS(3, 4, 8), 0);
+#define SPEC "x (1, 5, 6, 4), filter (3, 3, 4, 8), strides "
+#define CONV(...) sn_conv(x, w, 2, &(sn_window_options){__VA_ARGS__})
+#define PER_AXIS(...) ((const int64_t[]){__VA_ARGS__})
+  REFUSED(CONV(.strides = PER_AXIS(0, 1)), SN_ERR_SHAPE,
+          "conv2d: strides must be 1 or more: " SPEC
+          "(0, 1), dilation (1, 1), padding valid, groups 1");
+  REFUSED(CONV(.dilation = PER_AXIS(1, -1)), SN_ERR_SHAPE,
+          "conv2d: dilation must be 1 or more: " SPEC
+          "(1, 1), dilation (1, -1), padding valid, groups 1");
+  REFUSED(CONV(.groups = 3), SN_ERR_SHAPE,
+          "conv2d: groups do not divide the channels: " SPEC
+          "(1, 1), dilation (1, 1), padding valid, groups 3");
+  REFUSED(CONV(.groups = -1), SN_ERR_SHAPE,
+          "conv2d: groups must be 1 or more: " SPEC
+          "(1, 1), dilation (1, 1), padding valid, groups -1");
+  REFUSED(CONV(.groups = 2), SN_ERR_SHAPE,
+          "conv2d: channels differ: " SPEC "(1, 1), dilation (1, 1), padding valid, groups 2");
+  REFUSED(CONV(.padding = SN_PADDING_EXPLICIT, .before = PER_AXIS(1, 3)), SN_ERR_SHAPE,
+          "conv2d: padding is larger than the window: " SPEC
+          "(1, 1), dilation (1, 1), padding (1, 3) and (0, 0), groups 1");
+  REFUSED(CONV(.padding = SN_PADDING_EXPLICIT, .after = PER_AXIS(1, -2)), SN_ERR_SHAPE,
+          "conv2d: padding is negative: " SPEC
+          "(1, 1), dilation (1, 1), padding (0, 0) and (1, -2), groups 1");
+  REFUSED(CONV(.dilation = PER_AXIS(3, 1)), SN_ERR_SHAPE,
+          "conv2d: the window is larger than the input: " SPEC
+          "(1, 1), dilation (3, 1), padding valid, groups 1");
+  REFUSED(CONV(.dilation = PER_AXIS(INT64_MAX, 1), .padding = SN_PADDING_SAME), SN_ERR_SHAPE,
+          "conv2d: the window is too large: " SPEC
+          "(1, 1), dilation (9223372036854775807, 1), padding same, groups 1");
+  REFUSED(sn_conv(x, flat, 2, NULL), SN_ERR_SHAPE,
+          "conv2d: ranks do not fit: x (1, 5, 6, 4), filter (3, 4, 8), strides (1, 1), dilation "
+          "(1, 1), padding valid, groups 1");
+  REFUSED(sn_conv(x, w, 4, NULL), SN_ERR_ARGUMENT, "conv4d: spatial axes must be 1 to 3");
+  REFUSED(sn_conv_transpose(x, w, 2, NULL), SN_ERR_SHAPE,
+          "convTranspose2d: channels differ: " SPEC
+          "(1, 1), dilation (1, 1), padding valid, groups 1");
+  REFUSED(sn_max_pool(x, PER_AXIS(2, 0), 2, NULL), SN_ERR_SHAPE,
+          "maxPool2d: strides must be 1 or more: x (1, 5, 6, 4), window (2, 0), strides (2, 0), "
+          "dilation (1, 1), padding valid");
+  REFUSED(sn_avg_pool(x, PER_AXIS(6, 2), 2, NULL), SN_ERR_SHAPE,
+          "avgPool2d: the window is larger than the input: x (1, 5, 6, 4), window (6, 2), strides "
+          "(6, 2), dilation (1, 1), padding valid");
+  REFUSED(sn_avg_pool(x, PER_AXIS(2), 1, NULL), SN_ERR_SHAPE,
+          "avgPool1d: ranks do not fit: x (1, 5, 6, 4), window (2,), strides (2,), dilation (1,), "
+          "padding valid");
+  assert_null(sn_conv(NULL, w, 2, NULL));
+  assert_null(sn_max_pool(NULL, PER_AXIS(2), 1, NULL));
+}
+
+/* Sizes are refused before anything of theirs is asked for. */
+static void sizes_that_overflow_are_refused_at_once(void **state) {
+  (void)state;
+  const int64_t far = (int64_t)1 << 40;
+  sn_tensor *x = sn_full(f.ctx, SN_F32, DIMS(1, 3, 1), 0),
+            *w = sn_full(f.ctx, SN_F32, DIMS(2, 1, 1), 0);
+  const sn_window_options apart = {.strides = &far};
+  f.ledger.largest = 0;
+  sn_tensor *wide = sn_broadcast_to(x, DIMS(far, 3, 1));
+  assert_null(sn_conv_transpose(wide, w, 1, &apart));
+  expect_error(f.ctx, SN_ERR_MEMORY, "conv: shape (1099511627776, 2199023255555, 1) is too large");
+  assert_true(f.ledger.largest < 1 << 20);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(random_convolutions_are_plain_loops),
+      TEST(random_convolutions_are_plain_loops), TEST(random_pools_are_plain_loops),
+      TEST(pools_step_by_their_window),          TEST(not_a_number_reaches_its_windows_only),
+      TEST(empty_batches_and_channels),          TEST(windows_are_never_copied),
+      TEST(what_does_not_fit_is_named),          TEST(sizes_that_overflow_are_refused_at_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

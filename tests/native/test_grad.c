@@ -272,6 +272,21 @@ BUILD(matmul_transposed) {
   return (void)c, sn_matmul(sn_transpose(X, NULL), sn_transpose(Y, NULL));
 }
 BUILD(matmul_with_itself) { return (void)c, sn_matmul(X, sn_transpose(X, NULL)); }
+static const sn_window_options strided = {
+    .strides = DIMS(2, 1), .dilation = DIMS(1, 2), .padding = SN_PADDING_SAME};
+static const sn_window_options grouped = {.strides = DIMS(1, 2), .groups = 2};
+BUILD(conv) { return (void)c, sn_square(sn_conv(X, Y, 2, &strided)); }
+BUILD(conv_transpose) { return (void)c, sn_square(sn_conv_transpose(X, Y, 2, &strided)); }
+BUILD(conv_grouped) { return (void)c, sn_square(sn_conv(X, Y, 2, &grouped)); }
+/* The slopes of a loss that is of third degree: their own slopes have all parts. */
+BUILD(conv_slopes) {
+  (void)c;
+  sn_tensor *in[] = {X, Y}, *d[2], *y = sn_conv(X, Y, 1, NULL);
+  if (sn_gradients(sn_sum(sn_mul(sn_square(y), y), SN_ALL_AXES, false), in, 2, d)) return NULL;
+  return sn_mul(sn_sum(d[0], SN_ALL_AXES, false), sn_sum(sn_square(d[1]), SN_ALL_AXES, false));
+}
+BUILD(max_pool) { return (void)c, sn_square(sn_max_pool(X, DIMS(2, 3), 2, &strided)); }
+BUILD(avg_pool) { return (void)c, sn_square(sn_avg_pool(X, DIMS(3, 2), 2, &strided)); }
 BUILD(where_mask) {
   (void)c;
   return sn_where(sn_less(X, Y), sn_mul(X, Y), sn_sub(X, Y));
@@ -395,6 +410,13 @@ static const grad_case structured[] = {
     CASE(matmul_squared, 2, IN(3, 2, 2, 3), IN(3, 1, 3, 2)),
     CASE(matmul_transposed, 2, IN(2, 4, 3), IN(2, 2, 4)),
     CASE(matmul_with_itself, 1, IN(2, 3, 2)),
+    CASE(conv, 2, IN(4, 1, 3, 4, 2), IN(4, 2, 2, 2, 3)),
+    CASE(conv_transpose, 2, IN(4, 1, 2, 3, 2), IN(4, 3, 2, 1, 2)),
+    CASE(conv_grouped, 2, IN(4, 2, 2, 5, 4), IN(4, 2, 1, 2, 2)),
+    CASE(conv_grouped, 2, IN(4, 1, 3, 3, 2), IN(4, 2, 3, 1, 4)),
+    CASE(conv_slopes, 2, IN(3, 1, 4, 1), IN(3, 2, 1, 2)),
+    CASE(max_pool, 1, IN(4, 1, 4, 5, 2)),
+    CASE(avg_pool, 1, IN(4, 1, 4, 5, 1)),
     CASE(where_mask, 2, IN(2, 3, 2), IN(1, 2)),
     CASE(labels, 1, IN(2, 3, 4)),
     CASE(distribution, 2, IN(2, 3, 4), IN(2, 3, 4)),

@@ -131,6 +131,17 @@ static void norms(run *r) {
   note_values(r, H(sn_all(x, 1, false)));
 }
 
+static void convolutions(run *r) {
+  const sn_window_options same = {.padding = SN_PADDING_SAME, .channels_first = true};
+  sn_tensor *x = H(sn_variable(data(r, DIMS(1, 2, 4), 0.1f))), *g;
+  sn_tensor *y = H(sn_conv(x, data(r, DIMS(3, 2, 4), 0.2f), 1, &same));
+  note_values(r, H(sn_conv_transpose(y, data(r, DIMS(2, 1, 4), 0.3f), 1, &same)));
+  sn_tensor *p = H(sn_max_pool(H(sn_avg_pool(y, (const int64_t[]){3}, 1, &same)),
+                               (const int64_t[]){2}, 1, NULL));
+  if (sn_gradients(H(sn_sum(p, SN_ALL_AXES, false)), &x, 1, &g)) return;
+  note_values(r, H(g));
+}
+
 static void loss(run *r) {
   sn_tensor *x = data(r, DIMS(3, 4), 0.1f), *classes = H(sn_iota(r->ctx, SN_I32, DIMS(3), 0));
   note_values(r, H(sn_softmax_cross_entropy(x, classes)));
@@ -481,6 +492,7 @@ int main(void) {
       SCENARIO(shapes),
       SCENARIO(along_axes),
       SCENARIO(norms),
+      SCENARIO(convolutions),
       SCENARIO(loss),
       SCENARIO(derivatives),
       SCENARIO(compile_and_run),
