@@ -216,6 +216,31 @@ sn_tensor *sinter_argmin(sn_tensor *x, int axis, bool keepdims) {
   return sn_argmin(x, axis, keepdims);
 }
 sn_tensor *sinter_matmul(sn_tensor *x, sn_tensor *y) { return sn_matmul(x, y); }
+/* The five words per axis into wide, and the options that refer to them. */
+static sn_window_options window_options(int64_t wide[5 * 3], int axes) {
+  const int32_t *last = scratch + 5 * axes;
+  dims_from(wide, scratch, 5 * axes);
+  return (sn_window_options){.strides = wide,
+                             .dilation = wide + axes,
+                             .padding = (sn_padding)last[0],
+                             .before = wide + 2 * axes,
+                             .after = wide + 3 * axes,
+                             .groups = last[1],
+                             .channels_first = last[2]};
+}
+
+sn_tensor *sinter_conv(sn_tensor *x, sn_tensor *filter, int axes, bool transposed) {
+  int64_t wide[5 * 3];
+  const sn_window_options options = window_options(wide, axes);
+  return (transposed ? sn_conv_transpose : sn_conv)(x, filter, axes, &options);
+}
+
+sn_tensor *sinter_pool_windows(sn_tensor *x, int axes, bool mean) {
+  int64_t wide[5 * 3];
+  const sn_window_options options = window_options(wide, axes);
+  return (mean ? sn_avg_pool : sn_max_pool)(x, wide + 4 * axes, axes, &options);
+}
+
 sn_tensor *sinter_clip(sn_tensor *x, sn_tensor *lo, sn_tensor *hi) { return sn_clip(x, lo, hi); }
 sn_tensor *sinter_leaky_relu(sn_tensor *x, double alpha) { return sn_leaky_relu(x, alpha); }
 sn_tensor *sinter_elu(sn_tensor *x, double alpha) { return sn_elu(x, alpha); }

@@ -34,8 +34,8 @@ sn_status SN_EXPORT(sinter_error_status)(void);
 const char *SN_EXPORT(sinter_error_message)(void);
 void SN_EXPORT(sinter_error_clear)(void);
 void SN_EXPORT(sinter_memory)(void); /* out: the fields of sn_memory_info */
-/* out: programs cached, hits, misses, evictions; modules of run-time code alive, their bytes, shared,
- * refused */
+/* out: programs cached, hits, misses, evictions; modules of run-time code alive, their bytes,
+ * shared, refused */
 void SN_EXPORT(sinter_caches)(void);
 void SN_EXPORT(sinter_set_debug)(int level);
 int SN_EXPORT(sinter_pass_count)(void);
@@ -79,6 +79,9 @@ sn_tensor *SN_EXPORT(sinter_norm)(sn_tensor *x, uint32_t axes, bool keepdims, do
 sn_tensor *SN_EXPORT(sinter_argmax)(sn_tensor *x, int axis, bool keepdims);
 sn_tensor *SN_EXPORT(sinter_argmin)(sn_tensor *x, int axis, bool keepdims);
 sn_tensor *SN_EXPORT(sinter_matmul)(sn_tensor *x, sn_tensor *y);
+/* in: strides, dilation, before, after, window, per axis; padding, groups, channels first */
+sn_tensor *SN_EXPORT(sinter_conv)(sn_tensor *x, sn_tensor *filter, int axes, bool transposed);
+sn_tensor *SN_EXPORT(sinter_pool_windows)(sn_tensor *x, int axes, bool mean);
 sn_tensor *SN_EXPORT(sinter_clip)(sn_tensor *x, sn_tensor *lo, sn_tensor *hi); /* 0: no bound */
 sn_tensor *SN_EXPORT(sinter_leaky_relu)(sn_tensor *x, double alpha);
 sn_tensor *SN_EXPORT(sinter_elu)(sn_tensor *x, double alpha);

@@ -100,6 +100,19 @@ export {
   type ScanOptions,
   type SortOptions,
 } from './indexing.js';
+export {
+  avgPool2d,
+  conv1d,
+  conv2d,
+  conv3d,
+  convTranspose2d,
+  maxPool2d,
+  type ConvOptions,
+  type Padding,
+  type PerAxis,
+  type PoolOptions,
+  type WindowOptions,
+} from './conv.js';
 export { dot, matmul, outer } from './linalg.js';
 export {
   layerNorm,

@@ -8,6 +8,8 @@ import type { Axes } from './axes.js';
 import type { DTypeName } from './dtype.js';
 import { repeat, roll, split, tile } from './arrange.js';
 import * as indexing from './indexing.js';
+import * as convolutions from './conv.js';
+import type { ConvOptions, PoolOptions } from './conv.js';
 import { dot, matmul, outer } from './linalg.js';
 import { logSoftmax, softmax, type SoftmaxOptions } from './normalize.js';
 import { elementwiseMethods } from './ops.gen.js';
@@ -39,6 +41,12 @@ export interface FrontMethods {
   norm(options?: NormOptions | Axes): Tensor;
   dot(y: TensorLike): Tensor;
   outer(y: TensorLike): Tensor;
+  conv1d(filter: TensorLike, options?: ConvOptions): Tensor;
+  conv2d(filter: TensorLike, options?: ConvOptions): Tensor;
+  conv3d(filter: TensorLike, options?: ConvOptions): Tensor;
+  convTranspose2d(filter: TensorLike, options?: ConvOptions): Tensor;
+  maxPool2d(options: PoolOptions): Tensor;
+  avgPool2d(options: PoolOptions): Tensor;
   softmax(options?: SoftmaxOptions): Tensor;
   logSoftmax(options?: SoftmaxOptions): Tensor;
   take(indices: TensorLike, options?: shapes.AxisOptions): Tensor;
@@ -96,6 +104,7 @@ const fronts: {
   dot,
   matmul,
   outer,
+  ...convolutions,
   softmax,
   logSoftmax,
   argsort: indexing.argsort,

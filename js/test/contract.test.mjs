@@ -13,12 +13,12 @@ const FUNCTIONS = `init info mod atan2 exp2 expm1 log2 tan asin acos atan sinh c
   logicalNot isnan isfinite astype stopGradient sum prod mean max min any all argmax argmin var std logsumexp
   norm cumsum cumprod reshape transpose permuteDims swapaxes moveaxis expandDims squeeze broadcastTo slice pad flip
   roll concat stack split tile repeat take takeAlongAxis scatterAdd at oneHot tril triu sort argsort topk matmul dot
-  outer softmax logSoftmax layerNorm rmsNorm softmaxCrossEntropy
+  outer conv1d conv2d conv3d convTranspose2d maxPool2d avgPool2d softmax logSoftmax layerNorm rmsNorm softmaxCrossEntropy
   grad valueAndGrad jit trainStep profile inspect`.split(/\s+/);
 
 const METHODS = `mod atan2 exp2 expm1 log2 tan asin acos atan sinh cosh asinh acosh atanh softplus leakyRelu elu selu gelu silu
   mish hardswish clip logicalXor add sub mul div pow neg exp log tanh sigmoid relu where equal less greater astype sum prod mean max min
-  any all var std argmax argmin cumsum cumprod take at sort argsort topk roll split tile repeat reshape transpose slice pad matmul data dataSync item toArray dispose`.split(/\s+/);
+  any all var std argmax argmin cumsum cumprod take at sort argsort topk roll split tile repeat reshape transpose slice pad matmul conv1d conv2d convTranspose2d maxPool2d avgPool2d data dataSync item toArray dispose`.split(/\s+/);
 
 test('every function of the contract is exported', () => {
   for (const name of FUNCTIONS) assert.equal(typeof sn[name], 'function', name);

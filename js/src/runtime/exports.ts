@@ -61,6 +61,8 @@ export interface Exports {
   sinter_argmax(x: number, axis: number, keepdims: number): number;
   sinter_argmin(x: number, axis: number, keepdims: number): number;
   sinter_matmul(x: number, y: number): number;
+  sinter_conv(x: number, filter: number, axes: number, transposed: number): number;
+  sinter_pool_windows(x: number, axes: number, mean: number): number;
   sinter_clip(x: number, lo: number, hi: number): number;
   sinter_leaky_relu(x: number, alpha: number): number;
   sinter_elu(x: number, alpha: number): number;
