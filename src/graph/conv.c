@@ -26,37 +26,29 @@ static bool padded_size(const sn_conv_attrs *c, int i, int64_t n, int64_t window
   return true;
 }
 
+/* Callers with words for users have looked first (tensor/conv.c). */
 sn_status sn_conv_infer(sn_env *env, const int64_t *attrs, size_t n_attrs, const sn_type *x,
                         const sn_type *w, sn_type *y) {
   const int axes = x->rank - 2;
-  char tx[SN_SHAPE_TEXT], tw[SN_SHAPE_TEXT];
-  sn_shape_text(x, tx);
-  sn_shape_text(w, tw);
-  SN_FAIL_IF(env, axes < 1 || axes > SN_CONV_AXES || w->rank != x->rank, SN_ERR_SHAPE,
-             "conv: ranks do not fit: x %s, filter %s", tx, tw);
-  SN_CHECK(env, n_attrs == SN_CONV_ATTRS((size_t)axes));
+  SN_CHECK(env, axes >= 1 && axes <= SN_CONV_AXES && w->rank == x->rank && y->rank == x->rank);
+  SN_CHECK(env, n_attrs == SN_CONV_ATTRS((size_t)axes) && x->dtype == w->dtype);
+  SN_CHECK(env, sn_dtype_is_float(x->dtype));
   const sn_conv_attrs c = sn_conv_of(attrs, axes);
-  SN_FAIL_IF(env, x->dtype != w->dtype || !sn_dtype_is_float(x->dtype), SN_ERR_DTYPE,
-             "conv: needs two floats of one dtype: x %s, filter %s", sn_dtype_name(x->dtype),
-             sn_dtype_name(w->dtype));
-  SN_CHECK(env, y->rank == x->rank);
-  const int64_t in = x->dims[axes + 1], g = c.groups, p = w->dims[axes], q = w->dims[axes + 1];
-  int64_t grouped = 0; /* the filter's channels of one group, times groups */
-  const bool fits = g >= 1 && !sn_int_mul_overflows(p, g, &grouped) && q % g == 0 &&
-                    in == (c.turned ? q : grouped);
-  SN_FAIL_IF(env, !fits, SN_ERR_SHAPE, "conv: channels do not fit: x %s, filter %s, %lld groups",
-             tx, tw, (long long)g);
+  const int64_t in = x->dims[axes + 1], q = w->dims[axes + 1];
+  int64_t grouped; /* the filter's channels of one group, times groups */
+  SN_CHECK(env, c.groups >= 1 && !sn_int_mul_overflows(w->dims[axes], c.groups, &grouped));
+  SN_CHECK(env, q % c.groups == 0 && in == (c.turned ? q : grouped));
   y->dtype = x->dtype;
   y->dims[0] = x->dims[0];
   y->dims[axes + 1] = c.turned ? grouped : q;
   sn_type padded = *x, patches = *y; /* what no size of may overflow */
   patches.dims[axes + 1] = in;
   for (int i = 0; i < axes; i++) {
-    SN_FAIL_IF(
-        env,
-        !padded_size(&c, i, x->dims[i + 1], w->dims[i], y->dims[i + 1], &padded.dims[i + 1]) ||
-            sn_int_mul_overflows(patches.dims[axes + 1], w->dims[i], &patches.dims[axes + 1]),
-        SN_ERR_SHAPE, "conv: windows do not fit along axis %d: x %s, filter %s", i + 1, tx, tw);
+    SN_CHECK(env,
+             padded_size(&c, i, x->dims[i + 1], w->dims[i], y->dims[i + 1], &padded.dims[i + 1]));
+    SN_FAIL_IF(env,
+               sn_int_mul_overflows(patches.dims[axes + 1], w->dims[i], &patches.dims[axes + 1]),
+               SN_ERR_MEMORY, "conv: the windows are too large");
   }
   SN_TRY(sn_type_check(env, &padded, "conv"));
   return sn_type_check(env, &patches, "conv");
@@ -76,12 +68,12 @@ void sn_conv_reverse(const int64_t *attrs, int axes, const int64_t *window, int6
 
 /* ---- building -------------------------------------------------------------------------------- */
 
-/* One convolution under way. Names of dims: g groups, n images, o.. positions of windows, k..
- * positions in one, c channels of a group that come in, f that go out. */
+/* One convolution under way: the sizes that shapes are made of. */
 typedef struct layer {
   sn_build *b;
   sn_conv_attrs conv;
-  int64_t n, g, c, f, windows; /* windows: all o together */
+  sn_dtype dtype;
+  int64_t n, g, c, f; /* images, groups, and of a group the channels that come in and go out */
   int64_t out[SN_CONV_AXES], window[SN_CONV_AXES];
   bool depthwise;
 } layer;
@@ -89,35 +81,74 @@ typedef struct layer {
 static layer layer_of(sn_build *b, const int64_t *attrs, const sn_type *x, const int64_t *window,
                       const sn_type *y) {
   const int axes = x->rank - 2;
-  layer l = {.b = b, .conv = sn_conv_of(attrs, axes), .n = x->dims[0], .windows = 1};
+  layer l = {.b = b, .conv = sn_conv_of(attrs, axes), .dtype = x->dtype, .n = x->dims[0]};
   l.g = l.conv.groups;
   l.c = x->dims[axes + 1] / l.g;
   l.f = y->dims[axes + 1] / l.g;
-  for (int i = 0; i < axes; i++) {
-    l.out[i] = y->dims[i + 1];
-    l.windows *= l.out[i];
-    l.window[i] = window[i];
-  }
+  memcpy(l.out, y->dims + 1, sizeof *l.out * (size_t)axes);
+  memcpy(l.window, window, sizeof *l.window * (size_t)axes);
   l.depthwise = l.g > 1 && l.c == 1 && 2 * axes + 2 + (l.f > 1) <= SN_MAX_RANK;
   return l;
 }
 
-static void add_dim(sn_type *type, int64_t dim) { type->dims[type->rank++] = dim; }
+static int64_t product(const int64_t *sizes, int n) {
+  int64_t p = 1;
+  for (int i = 0; i < n; i++) p *= sizes[i];
+  return p;
+}
 
-static void add_dims(sn_type *type, const int64_t *dims, int n) {
-  for (int i = 0; i < n; i++) add_dim(type, dims[i]);
+/* A shape, a letter per dim or per kind of dims:
+ *   n g c f   as in the layer             1   a single one
+ *   o   positions of windows, per axis    p   all of them but the last
+ *   k   positions in a window, per axis   i   a 1 per axis
+ * and several as one: G g n, P n p.., N n o.., K k.. c */
+static sn_type shape(const layer *l, const char *letters) {
+  const int axes = l->conv.axes;
+  sn_type type = {.dtype = l->dtype};
+  for (; *letters; letters++) {
+    int64_t dim = 1, ones[SN_CONV_AXES] = {1, 1, 1};
+    const int64_t *dims = &dim;
+    int n = 1;
+    switch (*letters) {
+    case 'n': dim = l->n; break;
+    case 'g': dim = l->g; break;
+    case 'c': dim = l->c; break;
+    case 'f': dim = l->f; break;
+    case 'G': dim = l->g * l->n; break;
+    case 'P': dim = l->n * product(l->out, axes - 1); break;
+    case 'N': dim = l->n * product(l->out, axes); break;
+    case 'K': dim = l->c * product(l->window, axes); break;
+    case 'o': dims = l->out, n = axes; break;
+    case 'p': dims = l->out, n = axes - 1; break;
+    case 'k': dims = l->window, n = axes; break;
+    case 'i': dims = ones, n = axes; break;
+    }
+    memcpy(type.dims + type.rank, dims, sizeof *dims * (size_t)n);
+    type.rank += n;
+  }
+  return type;
+}
+
+static sn_id reshape(const layer *l, sn_id x, const char *letters) {
+  const sn_type type = shape(l, letters);
+  return sn_build_reshape(l->b, x, &type);
+}
+
+static sn_id repeat(const layer *l, sn_id x, const char *letters) {
+  const sn_type type = shape(l, letters);
+  return sn_build_broadcast(l->b, x, &type);
 }
 
 /* Moves axis `from` to place `to`, the others in their order. */
-static sn_id move_axis(sn_build *b, sn_id x, int from, int to) {
-  if (b->status) return SN_NONE;
+static sn_id move_axis(const layer *l, sn_id x, int from, int to) {
+  if (l->b->status) return SN_NONE;
   int64_t perm[SN_MAX_RANK];
-  const int rank = sn_build_type(b, x)->rank;
+  const int rank = sn_build_type(l->b, x)->rank;
   for (int i = 0, next = 0; i < rank; i++) {
     if (next == from) next++;
     perm[i] = i == to ? from : next++;
   }
-  return sn_build_transpose(b, x, perm);
+  return sn_build_transpose(l->b, x, perm);
 }
 
 /* Spread and padded along the spatial axes, which begin at `first`. */
@@ -127,42 +158,39 @@ static sn_id pad(const layer *l, sn_id x, int first) {
   int64_t attrs[SN_MAX_ATTRS] = {0};
   for (int i = 0; i < type.rank; i++) attrs[type.rank + i] = 1;
   for (int i = 0; i < l->conv.axes; i++) {
+    int64_t *dim = &type.dims[first + i];
     attrs[first + i] = l->conv.low[i];
     attrs[type.rank + first + i] = l->conv.spread[i];
-    if (!padded_size(&l->conv, i, type.dims[first + i], l->window[i], l->out[i],
-                     &type.dims[first + i]))
-      return SN_NONE; /* sn_conv_infer has seen to it */
+    padded_size(&l->conv, i, *dim, l->window[i], l->out[i], dim); /* sn_conv_infer saw that it is */
   }
   if (sn_same_dims(&type, sn_build_type(l->b, x))) return x;
-  attrs[2 * type.rank] = sn_double_attr(0);
   return sn_build_op(l->b, SN_OP_pad, &x, 1, attrs, 2 * (size_t)type.rank + 1, &type);
 }
 
-/* (n, spatial.., c) -> (n, o.., k.., c) */
-static sn_id cut(const layer *l, sn_id x) {
+/* What all windows read: (g n, o.., k.., c), of a depthwise one (n, o.., k.., g). Groups are taken
+ * apart before padding, whose copy puts each group's channels side by side. */
+static sn_id patches(const layer *l, sn_id x) {
   const int axes = l->conv.axes;
+  if (l->b->status) return SN_NONE;
+  if (l->g == 1 || l->depthwise) {
+    x = pad(l, x, 1);
+  } else {
+    sn_type split = *sn_build_type(l->b, x), joined;
+    split.dims[split.rank - 1] = l->g;
+    split.dims[split.rank++] = l->c;
+    x = pad(l, move_axis(l, sn_build_reshape(l->b, x, &split), axes + 1, 0), 2);
+    if (l->b->status) return SN_NONE;
+    joined = *sn_build_type(l->b, x);
+    joined.rank--;
+    joined.dims[0] = l->g * l->n;
+    memmove(joined.dims + 1, joined.dims + 2, sizeof *joined.dims * (SN_MAX_RANK - 2));
+    x = sn_build_reshape(l->b, x, &joined);
+  }
   for (int i = 0; i < axes; i++)
     x = sn_build_windows(l->b, x, 1 + 2 * i, l->out[i], l->window[i], l->conv.step[i],
                          l->conv.dilation[i]);
-  for (int i = 1; i < axes; i++) x = move_axis(l->b, x, 1 + 2 * i, 1 + i);
+  for (int i = 1; i < axes; i++) x = move_axis(l, x, 1 + 2 * i, 1 + i);
   return x;
-}
-
-/* (g n, o.., k.., c); of a depthwise one (n, o.., k.., g). Groups are taken apart before padding,
- * whose copy puts each group's channels side by side. */
-static sn_id patches(const layer *l, sn_id x) {
-  if (l->g == 1 || l->depthwise) return cut(l, pad(l, x, 1));
-  if (l->b->status) return SN_NONE;
-  sn_type split = *sn_build_type(l->b, x);
-  split.dims[split.rank - 1] = l->g;
-  add_dim(&split, l->c);
-  x = pad(l, move_axis(l->b, sn_build_reshape(l->b, x, &split), split.rank - 2, 0), 2);
-  if (l->b->status) return SN_NONE;
-  sn_type joined = *sn_build_type(l->b, x);
-  memmove(joined.dims + 1, joined.dims + 2, sizeof *joined.dims * (SN_MAX_RANK - 2));
-  joined.dims[0] = l->g * l->n;
-  joined.dims[--joined.rank] = 0;
-  return cut(l, sn_build_reshape(l->b, x, &joined));
 }
 
 /* (g, k.., c, f) as it is read: turned ones flipped, with c and f exchanged. */
@@ -170,136 +198,56 @@ static sn_id grouped_filter(const layer *l, sn_id w) {
   if (l->b->status) return SN_NONE;
   const int axes = l->conv.axes;
   const sn_type type = *sn_build_type(l->b, w);
-  if (l->conv.turned) {
-    int64_t flip[2 * SN_MAX_RANK] = {0};
-    for (int i = 0; i < type.rank; i++) {
-      flip[i] = i < axes ? type.dims[i] - 1 : 0;
-      flip[type.rank + i] = i < axes && type.dims[i] > 1 ? -1 : 1;
-    }
-    w = sn_build_op(l->b, SN_OP_slice, &w, 1, flip, 2 * (size_t)type.rank, &type);
+  if (!l->conv.turned) return move_axis(l, reshape(l, w, "kcgf"), axes + 1, 0);
+  int64_t flip[2 * SN_MAX_RANK] = {0};
+  for (int i = 0; i < type.rank; i++) {
+    flip[i] = i < axes ? type.dims[i] - 1 : 0;
+    flip[type.rank + i] = i < axes && type.dims[i] > 1 ? -1 : 1;
   }
-  sn_type split = type;
-  split.dims[axes + 1] = l->g;
-  add_dim(&split, l->conv.turned ? l->c : l->f);
-  w = move_axis(l->b, sn_build_reshape(l->b, w, &split), axes + 1, 0);
-  return l->conv.turned ? sn_build_swap_last(l->b, w) : w;
+  w = sn_build_op(l->b, SN_OP_slice, &w, 1, flip, 2 * (size_t)type.rank, &type);
+  return sn_build_swap_last(l->b, move_axis(l, reshape(l, w, "kfgc"), axes + 1, 0));
 }
 
-/* (..., g) -> (..., g, f), each channel once per filter of its group; nothing to do for one. */
-static sn_id per_filter(const layer *l, sn_id x) {
-  if (l->b->status || l->f == 1) return l->b->status ? SN_NONE : x;
-  sn_type type = *sn_build_type(l->b, x);
-  add_dim(&type, 1);
-  x = sn_build_reshape(l->b, x, &type);
-  type.dims[type.rank - 1] = l->f;
-  return sn_build_broadcast(l->b, x, &type);
-}
-
-static sn_id multiply(const layer *l, sn_id x, sn_id y) {
-  if (l->b->status) return SN_NONE;
-  const sn_type type = *sn_build_type(l->b, x);
-  return sn_build_binary(l->b, SN_OP_mul, x, sn_build_broadcast(l->b, y, &type));
-}
-
-static uint64_t axes_mask(int first, int n) { return (((uint64_t)1 << n) - 1) << first; }
-
-/* y = sum over k of patches (n, o.., k.., g, f) times filter (k.., g, f) */
-static sn_id depthwise(const layer *l, sn_id x, sn_id w, const sn_type *y) {
-  const int axes = l->conv.axes;
-  const sn_id p = per_filter(l, patches(l, x));
-  sn_type type = {.dtype = y->dtype};
-  add_dims(&type, l->window, axes);
-  add_dim(&type, l->g);
-  if (l->f > 1) add_dim(&type, l->f);
-  const sn_id by_window = move_axis(l->b, grouped_filter(l, w), 0, axes);
-  const sn_id product = multiply(l, p, sn_build_reshape(l->b, by_window, &type));
-  const sn_id sum = sn_build_reduce(l->b, SN_OP_sum, product, axes_mask(1 + axes, axes));
-  return sn_build_reshape(l->b, sum, y);
+/* Sums of patches times what is left after repeating y (of the given shape), over n axes. */
+static sn_id sum_products(const layer *l, sn_id x, sn_id y, const char *letters, int first, int n) {
+  x = patches(l, x);
+  if (l->f > 1) x = repeat(l, reshape(l, x, "nokg1"), "nokgf");
+  y = repeat(l, reshape(l, y, letters), l->f > 1 ? "nokgf" : "nokg");
+  const sn_id products = sn_build_binary(l->b, SN_OP_mul, x, y);
+  return sn_build_reduce(l->b, SN_OP_sum, products, (((uint64_t)1 << n) - 1) << first);
 }
 
 sn_id sn_build_conv(sn_build *b, sn_id x, sn_id w, const int64_t *attrs, const sn_type *y) {
   if (b->status) return SN_NONE;
   const sn_type x_type = *sn_build_type(b, x), w_type = *sn_build_type(b, w);
   const layer l = layer_of(b, attrs, &x_type, w_type.dims, y);
-  const int axes = l.conv.axes, rows = axes - 1; /* the last o is the product's m */
-  if (l.depthwise) return depthwise(&l, x, w, y);
-  int64_t depth = l.c;
-  for (int i = 0; i < axes; i++) depth *= l.window[i];
-  sn_type a = {.dtype = y->dtype}, one = a, many, right = a;
-  add_dim(&a, l.g * l.n); /* (g n, o.., k.. c) */
-  add_dims(&a, l.out, axes);
-  add_dim(&a, depth);
-  const sn_id left = sn_build_reshape(b, patches(&l, x), &a);
-  add_dim(&one, l.g); /* (g, 1, k.., c, f), then repeated for all n and o.. but the last */
-  add_dim(&one, 1);
-  add_dims(&one, l.window, axes);
-  add_dim(&one, l.c);
-  add_dim(&one, l.f);
-  many = one;
-  many.dims[1] = l.n;
-  for (int i = 0; i < rows; i++) many.dims[1] *= l.out[i];
-  add_dims(&right, a.dims, 1 + rows); /* (g n, o.., k.. c, f) */
-  add_dim(&right, depth);
-  add_dim(&right, l.f);
-  const sn_id filter = sn_build_reshape(b, grouped_filter(&l, w), &one);
-  const sn_id repeated = sn_build_reshape(b, sn_build_broadcast(b, filter, &many), &right);
-  const sn_id product = sn_build_matmul(b, left, repeated);
-  if (l.g == 1) return product;
-  sn_type apart = {.dtype = y->dtype}; /* (g, n, o.., f) */
-  add_dim(&apart, l.g);
-  add_dim(&apart, l.n);
-  add_dims(&apart, l.out, axes);
-  add_dim(&apart, l.f);
-  const sn_id beside = move_axis(b, sn_build_reshape(b, product, &apart), 0, axes + 1);
-  return sn_build_reshape(b, beside, y);
-}
-
-/* dw (k.., g, f) = sum over n, o.. of patches (n, o.., k.., g, f) times dy (n, o.., 1.., g, f) */
-static sn_id depthwise_filter_grad(const layer *l, sn_id x, sn_id dy, const sn_type *w) {
-  const int axes = l->conv.axes;
-  const sn_id p = per_filter(l, patches(l, x));
-  sn_type type = {.dtype = w->dtype};
-  add_dim(&type, l->n);
-  add_dims(&type, l->out, axes);
-  for (int i = 0; i < axes; i++) add_dim(&type, 1);
-  add_dim(&type, l->g);
-  if (l->f > 1) add_dim(&type, l->f);
-  const sn_id product = multiply(l, p, sn_build_reshape(l->b, dy, &type));
-  const sn_id sum = sn_build_reduce(l->b, SN_OP_sum, product, axes_mask(0, 1 + axes));
-  return sn_build_reshape(l->b, sum, w);
-}
-
-/* dw (g, k.., c, f) = patches (g, k.., c, n o..) times dy (g, n o.., f): a matmul whose m is k and
- * c. */
-static sn_id filter_grad(const layer *l, sn_id x, sn_id dy, const sn_type *w) {
-  sn_build *b = l->b;
-  const int axes = l->conv.axes, lead = l->g > 1;
-  if (l->depthwise) return depthwise_filter_grad(l, x, dy, w);
-  const int64_t count = l->n * l->windows;
-  sn_type a = {.dtype = w->dtype}, by_group = a, one = a, right = a;
-  if (lead) add_dim(&a, l->g);
-  add_dim(&a, count);
-  add_dims(&a, l->window, axes);
-  add_dim(&a, l->c);
-  const sn_id left = move_axis(b, sn_build_reshape(b, patches(l, x), &a), lead, a.rank - 1);
-  add_dim(&by_group, count);
-  if (lead) add_dim(&by_group, l->g);
-  add_dim(&by_group, l->f);
-  sn_id rows = sn_build_reshape(b, dy, &by_group);
-  if (lead) rows = move_axis(b, rows, 1, 0);
-  if (lead) {
-    add_dim(&one, l->g);
-    add_dim(&right, l->g);
+  const int axes = l.conv.axes;
+  sn_id filter = grouped_filter(&l, w);
+  if (l.depthwise) {
+    filter = move_axis(&l, filter, 0, axes);
+    const sn_id sums = sum_products(&l, x, filter, l.f > 1 ? "kgf" : "kg", 1 + axes, axes);
+    return sn_build_reshape(b, sums, y);
   }
-  for (int i = 0; i < axes; i++) add_dim(&one, 1);
-  add_dims(&right, l->window, axes);
-  add_dim(&one, count);
-  add_dim(&right, count);
-  add_dim(&one, l->f);
-  add_dim(&right, l->f);
-  const sn_id repeated = sn_build_broadcast(b, sn_build_reshape(b, rows, &one), &right);
-  const sn_id product = sn_build_matmul(b, left, repeated);
-  return lead ? sn_build_reshape(b, move_axis(b, product, 0, axes + 1), w) : product;
+  /* The last o is the product's m; its other axes are one batch, in which the filter repeats. */
+  filter = reshape(&l, repeat(&l, reshape(&l, filter, "g1kcf"), "gPkcf"), "GpKf");
+  const sn_id result = sn_build_matmul(b, reshape(&l, patches(&l, x), "GoK"), filter);
+  if (l.g == 1) return result;
+  return sn_build_reshape(b, move_axis(&l, reshape(&l, result, "gnof"), 0, axes + 1), y);
+}
+
+/* dw (g, k.., c, f) = patches (g, k.., c, N) times dy (g, N, f): a matmul whose m is c. */
+static sn_id filter_grad(const layer *l, sn_id x, sn_id dy, const sn_type *w) {
+  const int axes = l->conv.axes, lead = l->g > 1;
+  if (l->depthwise) {
+    const sn_id sums = sum_products(l, x, dy, l->f > 1 ? "noigf" : "noig", 0, 1 + axes);
+    return sn_build_reshape(l->b, sums, w);
+  }
+  x = move_axis(l, reshape(l, patches(l, x), &"gNkc"[!lead]), lead, lead + axes + 1);
+  dy = reshape(l, dy, lead ? "Ngf" : "Nf");
+  if (lead) dy = move_axis(l, dy, 1, 0);
+  dy = repeat(l, reshape(l, dy, &"giNf"[!lead]), &"gkNf"[!lead]);
+  const sn_id dw = sn_build_matmul(l->b, x, dy);
+  return lead ? sn_build_reshape(l->b, move_axis(l, dw, 0, axes + 1), w) : dw;
 }
 
 sn_id sn_build_conv_filter_grad(sn_build *b, sn_id x, sn_id dy, const int64_t *attrs,
