@@ -95,6 +95,15 @@ test('loss and gradient of an MLP', () => {
   assert.match(source, /\/\* relu \*\//);
 });
 
+test('convolutions, pools and their gradients', () => {
+  const net = (x, w, v) => {
+    const y = sn.conv2d(x, w, { padding: 'same', strides: 2 }).relu();
+    return sn.conv2d(sn.maxPool2d(y, { window: 2, strides: 1 }), v, { groups: 3, dilation: 2, padding: 'same' });
+  };
+  const args = [ramp([2, 7, 6, 2]), ramp([3, 3, 2, 3]), ramp([2, 3, 1, 6])];
+  check((...all) => [net(...all), ...sn.grad((x, w, v) => net(x, w, v).square().sum(), { argnums: [0, 1, 2] })(...all)], args);
+});
+
 test('softmax, layer norm and a variance over rows', () => {
   const norm = (x) => {
     const centred = x.sub(x.mean({ axis: 1, keepdims: true }));

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/conv.h"
+
 typedef struct kitchen {
   twins w;
   case_random r; /* of the present step */
@@ -302,6 +304,58 @@ static void step_matmul(kitchen *k) {
   add(k, twin_matmul(&k->w, a, b));
 }
 
+/* Sizes of 0 count as 1: a sum over them would leave the others. */
+static bool is_small(const kitchen *k, const sn_type *type) {
+  int64_t size = 1;
+  for (int i = 0; i < type->rank; i++) size *= type->dims[i] ? type->dims[i] : 1;
+  return size <= k->most_elements;
+}
+
+static void step_windows(kitchen *k) {
+  const twin x = pick(k);
+  const sn_type from = *type_of(k, x);
+  if (!from.rank || from.rank == SN_MAX_RANK) return;
+  const int axis = (int)case_below(&k->r, from.rank);
+  const int64_t attrs[] = {axis, 1 + case_below(&k->r, 3), 1 + case_below(&k->r, 2)};
+  const int64_t n = from.dims[axis], size = 1 + case_below(&k->r, 4);
+  const int64_t room = n - (size - 1) * attrs[2];
+  sn_type type;
+  sn_windows_type(&from, axis, room > 0 ? (room - 1) / attrs[1] + 1 : 0, size, &type);
+  if (is_small(k, &type)) add(k, twin_proposed(&k->w, SN_OP_windows, &x, attrs, 3, &type));
+}
+
+/* x, its last axis as channels, with a filter of whole numbers. */
+static void step_conv(kitchen *k) {
+  twin x[2] = {pick(k)};
+  const int axes = type_of(k, x[0])->rank - 2;
+  if (axes < 1 || axes > SN_CONV_AXES || k->w.n_inputs == TWIN_MAX_INPUTS) return;
+  x[0] = whole(k, as(k, x[0], type_of(k, x[0])->dtype == SN_F64 ? SN_F64 : SN_F32));
+  sn_type y = *type_of(k, x[0]), w = y;
+  const int64_t channels = y.dims[axes + 1], filters = 1 + case_below(&k->r, 3);
+  const int64_t groups = channels % 2 == 0 && case_one_in(&k->r, 3) ? 2
+                         : channels && case_one_in(&k->r, 3)        ? channels
+                                                                    : 1;
+  const bool turned = case_one_in(&k->r, 3);
+  int64_t attrs[SN_CONV_ATTRS(SN_CONV_AXES)];
+  for (int i = 0; i < axes; i++) {
+    w.dims[i] = 1 + case_below(&k->r, 3);
+    y.dims[i + 1] = case_below(&k->r, 7);
+    attrs[axes + i] = 1 + case_below(&k->r, 2);
+    attrs[2 * axes + i] = 1 + case_below(&k->r, 2);
+    attrs[3 * axes + i] = 1 + case_below(&k->r, 2);
+    attrs[i] = case_below(&k->r, (w.dims[i] - 1) * attrs[2 * axes + i] + 1);
+  }
+  attrs[4 * axes] = groups;
+  attrs[4 * axes + 1] = turned;
+  y.dims[axes + 1] = groups * filters;
+  w.dims[axes] = turned ? filters : channels / groups;
+  w.dims[axes + 1] = turned ? channels : groups * filters;
+  if (!is_small(k, &y) || !is_small(k, &w)) return;
+  x[1] = twin_viewed_input(&k->w, &k->r, (twin_view)case_below(&k->r, TWIN_VIEWS), SN_OP_matmul, 1,
+                           CASE_WHOLE, &w);
+  add(k, twin_proposed(&k->w, SN_OP_conv, x, attrs, SN_CONV_ATTRS((size_t)axes), &y));
+}
+
 /* int32 in the shape of like: numbers that other steps have made, or counts. */
 static twin any_indices(kitchen *k, const sn_type *like, int axis) {
   const twin y = pick(k);
@@ -334,10 +388,10 @@ static void take_step(kitchen *k) {
   static const struct {
     void (*fn)(kitchen *);
     int weight;
-  } steps[] = {{step_elementwise, 50}, {step_input, 14}, {step_leaf, 4},    {step_cast, 5},
-               {step_transpose, 6},    {step_slice, 8},  {step_reshape, 8}, {step_broadcast, 4},
-               {step_pad, 3},          {step_concat, 4}, {step_reduce, 9},  {step_matmul, 6},
-               {step_along, 6}};
+  } steps[] = {{step_elementwise, 50}, {step_input, 14},  {step_leaf, 4},    {step_cast, 5},
+               {step_transpose, 6},    {step_slice, 8},   {step_reshape, 8}, {step_broadcast, 4},
+               {step_pad, 3},          {step_concat, 4},  {step_reduce, 9},  {step_matmul, 6},
+               {step_along, 6},        {step_windows, 4}, {step_conv, 4}};
   int total = 0;
   for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) total += steps[i].weight;
   int64_t at = case_below(&k->r, total);

@@ -255,6 +255,19 @@ twin twin_along(twins *w, sn_op op, const twin *x, const int64_t *attrs) {
   return pair(w, sn_hand_out(y), evaluate(w, op, ids, n, attrs, n_attrs, NULL));
 }
 
+twin twin_proposed(twins *w, sn_op op, const twin *x, const int64_t *attrs, size_t n_attrs,
+                   const sn_type *type) {
+  const size_t n = sn_op_describe(op)->arity;
+  sn_tensor *t[SN_MAX_ARITY];
+  sn_id ids[SN_MAX_ARITY];
+  for (size_t k = 0; k < n; k++) {
+    t[k] = x[k].t;
+    ids[k] = x[k].id;
+  }
+  return pair(w, sn_hand_out(sn_node_of(w->ctx, op, t, n, attrs, n_attrs, type)),
+              evaluate(w, op, ids, n, attrs, n_attrs, type));
+}
+
 twin twin_matmul(twins *w, twin a, twin b) {
   sn_type ta = *twin_type(w, a), tb = *twin_type(w, b), batch, batch_a = ta, batch_b = tb;
   const int r = ta.rank;

@@ -70,6 +70,10 @@ twin twin_along(twins *w, sn_op op, const twin *x, const int64_t *attrs);
 twin twin_matmul(twins *w, twin a,
                  twin b); /* equal ranks of at least 2; batch dimensions broadcast */
 
+/* Any op whose type is proposed, such as windows and conv. */
+twin twin_proposed(twins *w, sn_op op, const twin *x, const int64_t *attrs, size_t n_attrs,
+                   const sn_type *type);
+
 /* ---- views ----------------------------------------------------------------------------------- */
 
 typedef enum twin_view {
