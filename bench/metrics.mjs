@@ -27,6 +27,20 @@ const { linear, relu, tanh } = sn.nn;
 const mlpLayers = () => [linear(784, 256), relu(), linear(256, 128), relu(), linear(128, 10)];
 const gelu = (x) => x.mul(0.5).mul(sn.erf(x.mul(Math.SQRT1_2)).add(1));
 
+/** A training step of conv3x3 16, pool, conv3x3 32, pool, dense 10 on images of 28 x 28. */
+const convolutionalStep = (batch) => {
+  const layer = (x, { w, b }) =>
+    sn.maxPool2d(sn.conv2d(x, w, { padding: 'same' }).add(b).relu(), { window: 2 });
+  const loss = ({ convolutions, dense }, x, y) => {
+    const features = convolutions.reduce(layer, x).reshape([batch, -1]);
+    return sn.softmaxCrossEntropy(features.matmul(dense.w).add(dense.b), y).mean();
+  };
+  const convolutions = [{ w: zeros(3, 3, 1, 16), b: zeros(16) }, { w: zeros(3, 3, 16, 32), b: zeros(32) }];
+  const train = sn.trainStep(loss, sn.optim.sgd({ lr: 0.1 }));
+  const params = { convolutions, dense: { w: zeros(7 * 7 * 32, 10), b: zeros(10) } };
+  return [train, [train.init(params), zeros(batch, 28, 28, 1), classes(batch)]];
+};
+
 /** Name -> [function, arguments]. */
 const GRAPHS = {
   'mlp-forward': () => {
@@ -48,6 +62,12 @@ const GRAPHS = {
   }, [zeros(1024, 1024)]],
   'linear-relu': () =>
     [(x, w, b) => x.matmul(w).add(b).relu(), [zeros(256, 768), zeros(768, 1024), zeros(1024)]],
+  'conv-relu': () => [(x, w, b) => sn.conv2d(x, w, { padding: 'same' }).add(b).relu(),
+    [zeros(1, 56, 56, 64), zeros(3, 3, 64, 64), zeros(64)]],
+  'conv-gradients': () => [
+    sn.grad((x, w, r) => sn.conv2d(x, w, { padding: 'same' }).mul(r).sum(), { argnums: [0, 1] }),
+    [zeros(1, 56, 56, 64), zeros(3, 3, 64, 64), zeros(1, 56, 56, 64)]],
+  'cnn-sgd-step': () => convolutionalStep(64),
   views: () =>
     [(x) => x.transpose().slice([0, 1], [64, 62]).pad([[1, 1], [0, 0]]).add(1), [zeros(64, 64)]],
 };
