@@ -229,9 +229,9 @@ SN_API sn_tensor *sn_bitcast(sn_tensor *x, sn_dtype dtype); /* float32 <-> int32
 /* x kept between lo and hi, which broadcast; NULL: no bound on that side. [new, m s d] */
 SN_API sn_tensor *sn_clip(sn_tensor *x, sn_tensor *lo, sn_tensor *hi);
 
-/* x where x > 0; elsewhere alpha x (leaky_relu), alpha (e^x - 1) (elu). selu: elu with the parameters
- * that keep mean 0 and variance 1, scaled. hardswish: x min(max(x + 3, 0), 6) / 6. gelu_tanh: gelu
- * by a tanh, within 5e-4. Integers become float32. [new, m s d] */
+/* x where x > 0; elsewhere alpha x (leaky_relu), alpha (e^x - 1) (elu). selu: elu with the
+ * parameters that keep mean 0 and variance 1, scaled. hardswish: x min(max(x + 3, 0), 6) / 6.
+ * gelu_tanh: gelu by a tanh, within 5e-4. Integers become float32. [new, m s d] */
 SN_API sn_tensor *sn_leaky_relu(sn_tensor *x, double alpha);
 SN_API sn_tensor *sn_elu(sn_tensor *x, double alpha);
 SN_API sn_tensor *sn_selu(sn_tensor *x);
@@ -246,6 +246,16 @@ SN_API sn_tensor *sn_log_softmax(sn_tensor *x, int axis);
  * weight. weight and bias have the length of that axis; NULL: none. [new, m s d] */
 SN_API sn_tensor *sn_layer_norm(sn_tensor *x, sn_tensor *weight, sn_tensor *bias, double eps);
 SN_API sn_tensor *sn_rms_norm(sn_tensor *x, sn_tensor *weight, double eps);
+
+/* Over all axes but `axis` (channels; < 0: from the end): (x - mean) / sqrt(variance + eps) *
+ * weight + bias, of x itself (stats NULL: training) or as given (inference; in training, to keep
+ * running ones: those computed from x, through which gradients go). All have the length of axis;
+ * weight, bias NULL: none. [new, m s d] */
+typedef struct sn_batch_stats {
+  sn_tensor *mean, *variance;
+} sn_batch_stats;
+SN_API sn_tensor *sn_batch_norm(sn_tensor *x, int axis, const sn_batch_stats *stats,
+                                sn_tensor *weight, sn_tensor *bias, double eps);
 
 /* logits (..., classes), labels int32 (...) or a distribution (..., classes): one loss per row
  * (...), logsumexp(logits) - logits[label], or that weighted by the distribution; stable for large

@@ -227,6 +227,12 @@ sn_tensor *sinter_log_softmax(sn_tensor *x, int axis) { return sn_log_softmax(x,
 sn_tensor *sinter_layer_norm(sn_tensor *x, sn_tensor *weight, sn_tensor *bias, double eps) {
   return sn_layer_norm(x, weight, bias, eps);
 }
+/* mean and variance: both or none */
+sn_tensor *sinter_batch_norm(sn_tensor *x, int axis, sn_tensor *mean, sn_tensor *variance,
+                             sn_tensor *weight, sn_tensor *bias, double eps) {
+  const sn_batch_stats stats = {mean, variance};
+  return sn_batch_norm(x, axis, mean || variance ? &stats : NULL, weight, bias, eps);
+}
 sn_tensor *sinter_rms_norm(sn_tensor *x, sn_tensor *weight, double eps) {
   return sn_rms_norm(x, weight, eps);
 }

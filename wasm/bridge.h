@@ -90,6 +90,9 @@ sn_tensor *SN_EXPORT(sinter_log_softmax)(sn_tensor *x, int axis);
 /* weight and bias may be 0: none */
 sn_tensor *SN_EXPORT(sinter_layer_norm)(sn_tensor *x, sn_tensor *weight, sn_tensor *bias,
                                         double eps);
+sn_tensor *SN_EXPORT(sinter_batch_norm)(sn_tensor *x, int axis, sn_tensor *mean,
+                                        sn_tensor *variance, sn_tensor *weight, sn_tensor *bias,
+                                        double eps);
 sn_tensor *SN_EXPORT(sinter_rms_norm)(sn_tensor *x, sn_tensor *weight, double eps);
 sn_tensor *SN_EXPORT(sinter_softmax_cross_entropy)(sn_tensor *logits, sn_tensor *labels);
 sn_tensor *SN_EXPORT(sinter_reshape)(sn_tensor *x, int rank);   /* in: dims */

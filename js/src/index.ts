@@ -102,6 +102,7 @@ export {
 } from './indexing.js';
 export { dot, matmul, outer } from './linalg.js';
 export {
+  batchNorm,
   layerNorm,
   logSoftmax,
   rmsNorm,

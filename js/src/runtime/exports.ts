@@ -70,6 +70,15 @@ export interface Exports {
   sinter_softmax(x: number, axis: number): number;
   sinter_log_softmax(x: number, axis: number): number;
   sinter_layer_norm(x: number, weight: number, bias: number, eps: number): number;
+  sinter_batch_norm(
+    x: number,
+    axis: number,
+    mean: number,
+    variance: number,
+    weight: number,
+    bias: number,
+    eps: number,
+  ): number;
   sinter_rms_norm(x: number, weight: number, eps: number): number;
   sinter_softmax_cross_entropy(logits: number, labels: number): number;
   sinter_reshape(x: number, rank: number): number;
