@@ -38,7 +38,8 @@ typedef struct sn_einsum_step {
 } sn_einsum_step;
 
 /* The n - 1 steps that leave one result: fewest operations, then smallest intermediates, for up to
- * SN_EINSUM_OPTIMAL operands; of more, pairs that shrink most are joined until so many are left. */
+ * SN_EINSUM_OPTIMAL operands; of more, pairs that are cheap for their size are joined until so many
+ * are left. */
 #define SN_EINSUM_OPTIMAL 6
 sn_status sn_einsum_order(sn_arena *arena, const sn_letters *sets, size_t n, sn_letters output,
                           const int64_t size[SN_LETTERS], sn_einsum_step *steps);
