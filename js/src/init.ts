@@ -7,7 +7,7 @@ import { awaitAlive, cores, isPage, isolation } from './runtime/environment.js';
 import { isThreaded, type Exports, type ThreadExports } from './runtime/exports.js';
 import { loadModule, singleUrl, threadedUrl, type WasmSource } from './runtime/loader.js';
 import { ownMemory, sharedMemory } from './runtime/memory.js';
-import { hasRelaxedSimd, hasSimd } from './runtime/probe.js';
+import { fuses, hasRelaxedSimd, hasSimd } from './runtime/probe.js';
 import { Runtime, runtime, setRuntime } from './runtime/runtime.js';
 import { Workers } from './runtime/workers.js';
 
@@ -185,7 +185,7 @@ async function enterPool(
 }
 
 const usesRelaxedSimd = ({ relaxedSimd = true, deterministic = false }: InitOptions): boolean =>
-  relaxedSimd && !deterministic && hasRelaxedSimd();
+  relaxedSimd && !deterministic && hasRelaxedSimd() && fuses();
 
 function createContext(exports: Exports, lanes: number, options: InitOptions): void {
   const limit = Math.min(options.maxMemory ?? 0, 0xffffffff);
@@ -241,6 +241,7 @@ function describe(ready: Runtime, { shared, reasons }: Choice, options: InitOpti
   if (!shared && options.wasm === undefined) console.info(`sinter: ${reasons.join('; ')}`);
   if (options.jit === false) reasons.push('jit: switched off');
   if (!hasRelaxedSimd()) reasons.push('relaxedSimd: not in this engine');
+  else if (!fuses()) reasons.push('relaxedSimd: no fused multiply-add');
   else if (!usesRelaxedSimd(options)) reasons.push('relaxedSimd: switched off');
   return {
     version: ready.text(ready.exports.sinter_version()),

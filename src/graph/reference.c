@@ -34,7 +34,7 @@ void sn_ref_store(sn_dtype dtype, void *buffer, int64_t i, double value) {
 
 #define SN_WORDS_F32
 #include "graph/words.h"
-static double scalar_f32(sn_op op, float a, float b) {
+static double scalar_f32(sn_op op, float a, float b, bool fused) {
   switch ((int)op) {
 #define EW_F(id, n, f, c, lo, hi, u, d, xf) CASE(id, xf)
 #define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi) CASE(id, xf)
@@ -49,6 +49,7 @@ static double scalar_f32(sn_op op, float a, float b) {
 
 static double scalar_i32(sn_op op, int32_t sa, int32_t sb) {
   const uint32_t a = (uint32_t)sa, b = (uint32_t)sb;
+  const bool fused = false;
 #define INT_CASE(id, expr) \
   case SN_OP_##id: return (double)(int32_t)(expr);
   switch ((int)op) {
@@ -94,7 +95,7 @@ double sn_ref_convert(sn_dtype dtype, double value) {
   return sn_ref_load(dtype, &slot, 0);
 }
 
-double sn_ref_scalar(sn_op op, sn_dtype in_dtype, const double *in, sn_dtype dtype) {
+double sn_ref_scalar(bool fused, sn_op op, sn_dtype in_dtype, const double *in, sn_dtype dtype) {
   if (op == SN_OP_astype) return sn_ref_convert(dtype, in[0]);
   if (op == SN_OP_where) return in[0] != 0 ? in[1] : in[2];
   const double a = sn_ref_convert(in_dtype, in[0]);
@@ -102,7 +103,7 @@ double sn_ref_scalar(sn_op op, sn_dtype in_dtype, const double *in, sn_dtype dty
                        ? sn_ref_convert(in_dtype, in[1])
                        : 0;
   switch (in_dtype) {
-  case SN_F32: return scalar_f32(op, (float)a, (float)b);
+  case SN_F32: return scalar_f32(op, (float)a, (float)b, fused);
   case SN_F64: return scalar_f64(op, a, b);
   case SN_I32: return scalar_i32(op, (int32_t)a, (int32_t)b);
   case SN_BOOL: return scalar_bool(op, a != 0, b != 0);
@@ -162,7 +163,8 @@ static void ref_reduce(const sn_graph *g, sn_id id, const void *in, void *out) {
     const int64_t to = sn_ravel(y, kept);
     const double pair[SN_MAX_ARITY] = {sn_ref_load(y->dtype, out, to),
                                        sn_ref_load(x->dtype, in, i)};
-    sn_ref_store(y->dtype, out, to, sn_ref_scalar(node->op, x->dtype, pair, y->dtype));
+    sn_ref_store(y->dtype, out, to,
+                 sn_ref_scalar(g->env->fused, node->op, x->dtype, pair, y->dtype));
   }
 }
 
@@ -221,7 +223,8 @@ static void ref_elementwise(const sn_graph *g, sn_id id, const void *const *in, 
     double values[SN_MAX_ARITY];
     for (uint32_t k = 0; k < node->n_inputs; k++)
       values[k] = sn_ref_load(g->nodes[x[k]].type.dtype, in[k], i);
-    sn_ref_store(node->type.dtype, out, i, sn_ref_scalar(node->op, last, values, node->type.dtype));
+    sn_ref_store(node->type.dtype, out, i,
+                 sn_ref_scalar(g->env->fused, node->op, last, values, node->type.dtype));
   }
 }
 

@@ -17,9 +17,9 @@ void sn_ref_store(sn_dtype dtype, void *buffer, int64_t i, double value);
 /* The value that dtype holds when given this one. */
 double sn_ref_convert(sn_dtype dtype, double value);
 
-/* An elementwise op (astype included, bitcast not) on single values. in_dtype: of the last input;
- * dtype: of the result. */
-double sn_ref_scalar(sn_op op, sn_dtype in_dtype, const double *in, sn_dtype dtype);
+/* An elementwise op (astype included, bitcast not) on single values. fused: see expand_f32.inc;
+ * in_dtype: of the last input; dtype: of the result. */
+double sn_ref_scalar(bool fused, sn_op op, sn_dtype in_dtype, const double *in, sn_dtype dtype);
 
 /* Which element of a view's input its element `flat` is. */
 int64_t sn_ref_view_source(const sn_graph *graph, sn_id id, int64_t flat);

@@ -5,6 +5,7 @@
 #ifndef SN_KERNELS_SCALAR_MATH_H
 #define SN_KERNELS_SCALAR_MATH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -27,6 +28,22 @@ static inline double sn_f64_from_bits(uint64_t bits) {
   double x;
   memcpy(&x, &bits, sizeof x);
   return x;
+}
+
+/* a b + c rounded once, where the machine may have no instruction for it: the product is exact in
+ * float64; the sum is rounded to odd, so that rounding it again to float32 rounds as if once. */
+static inline float sn_f32_fused_madd(float a, float b, float c) {
+  const double product = (double)a * (double)b, addend = (double)c, sum = product + addend;
+  const double back = sum - product;
+  const double error = (product - (sum - back)) + (addend - back);
+  uint64_t bits = sn_f64_to_bits(sum);
+  const bool even = !(bits & 1);
+  if (even && error > 0) bits += sum > 0 ? 1 : -UINT64_C(1);
+  if (even && error < 0) bits += sum > 0 ? -UINT64_C(1) : 1;
+  return (float)sn_f64_from_bits(bits);
+}
+static inline float sn_f32_madd(bool fused, float a, float b, float c) {
+  return fused ? sn_f32_fused_madd(a, b, c) : a * b + c;
 }
 
 static inline float sn_f32_round(float x) { return __builtin_rintf(x); }

@@ -9,6 +9,9 @@
  * simd.h has to be included before, for the types and for the small functions the words are made
  * of. They instantiate Sinter's functions this way; kernels use it to give ops.def a meaning.
  *
+ * Scalars of float32 take `fused` from the function they stand in; vectors fuse where
+ * SN_VECTORS_FUSED is defined, which only the tests do.
+ *
  * Masks are int 0 or 1 for scalars, lanes of all or no bits for vectors. Beyond what the expansions
  * use there are X_MXOR, shifts by lanes X_ISHLV, X_ISHRV (count modulo the width) and the constant
  * X_SIGN_BIT. */
@@ -29,6 +32,8 @@
 #undef X_PMIN
 #undef X_PMAX
 #undef X_SQRT
+#undef X_FMA
+#undef X_FUSED
 #undef X_BITS
 #undef X_FLOAT
 #undef X_IADD
@@ -72,6 +77,10 @@
 #define X_TOI(a) ((uint32_t)(int32_t)(a))
 #define X_TOF(a) ((float)(int32_t)(a))
 #define X_ILT(a, b) ((int32_t)(a) < (int32_t)(b))
+#define X_PARAM __attribute__((unused)) const bool fused,
+#define X_ARG fused,
+#define X_FUSED fused
+#define X_FMA(a, b, c) sn_f32_madd(fused, a, b, c)
 #elif defined(SN_WORDS_F64)
 #define X_F double
 #define X_I uint64_t
@@ -101,6 +110,10 @@
 #define X_SEL(m, a, b) sn_vf32_select(m, a, b)
 #define X_ISEL(m, a, b) sn_vu32_select(m, a, b)
 #define X_SEL_RARE(m, a, b) (sn_vi32_any(m) ? sn_vf32_select(m, a, b) : (b))
+#ifdef SN_VECTORS_FUSED
+#define X_FUSED true
+#define X_FMA(a, b, c) sn_vf32_fused_madd(a, b, c)
+#endif
 #elif defined(SN_WORDS_VF64)
 #define X_F vf64
 #define X_I vu64
@@ -141,8 +154,14 @@
 
 /* ---- what C writes the same way for all ---- */
 #ifdef X_SIGN_BIT
+#ifndef X_PARAM
 #define X_PARAM
 #define X_ARG
+#endif
+#ifndef X_FMA
+#define X_FUSED false
+#define X_FMA(a, b, c) ((a) * (b) + (c))
+#endif
 #define X_ADD(a, b) ((a) + (b))
 #define X_SUB(a, b) ((a) - (b))
 #define X_MUL(a, b) ((a) * (b))

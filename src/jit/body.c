@@ -22,7 +22,7 @@ static size_t count_values(const sn_group *g) {
 sn_status sn_jit_nest(sn_jit *j, int rank, const int *pick, const int64_t *dims) {
   const sn_group *g = j->kernel->group;
   memcpy(j->pick, pick, (size_t)rank * sizeof *pick);
-  SN_TRY(sn_walk_begin(&j->walk, j->arena, j->w, j->target->relaxed, rank, dims, count_values(g)));
+  SN_TRY(sn_walk_begin(&j->walk, j->arena, j->w, j->target->lanes, rank, dims, count_values(g)));
   return sn_arena_alloc(j->arena, g->n_heads, sizeof *j->heads, (void **)&j->heads);
 }
 

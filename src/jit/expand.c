@@ -40,6 +40,7 @@ static uint64_t bits_of_f64(double x) {
 #define X_SEL(m, a, b) sn_lane_select(lanes, WIDTH, m, a, b)
 #define X_ISEL(m, a, b) sn_lane_select(lanes, WIDTH, m, a, b)
 #define X_SEL_RARE(m, a, b) (sn_lane_rare(lanes, m), sn_lane_rare_end(lanes, WIDTH, m, a, b))
+#define X_FUSED (lanes->target.relaxed)
 #undef X_NE
 #undef X_MAX
 #undef X_MIN
@@ -60,10 +61,11 @@ static uint64_t bits_of_f64(double x) {
 #define X_DIV(a, b) OP2(f32x4_div, a, b)
 #define X_ABS(a) OP1(f32x4_abs, a)
 #define X_SQRT(a) OP1(f32x4_sqrt, a)
+#define X_FMA(a, b, c) sn_lane_madd(lanes, a, b, c)
 #define X_PMIN(a, b) OP2(f32x4_pmin, a, b)
 #define X_PMAX(a, b) OP2(f32x4_pmax, a, b)
-#define X_MIN(a, b) OP2(f32x4_min, a, b)
-#define X_MAX(a, b) OP2(f32x4_max, a, b)
+#define X_MIN(a, b) sn_lane_min(lanes, a, b)
+#define X_MAX(a, b) sn_lane_max(lanes, a, b)
 #define X_ROUND(a) OP1(f32x4_nearest, a)
 #define X_FLOOR(a) OP1(f32x4_floor, a)
 #define X_TRUNC(a) OP1(f32x4_trunc, a)

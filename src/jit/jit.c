@@ -21,7 +21,7 @@ static void hang_in(sn_kernel *kernel, const sn_code_module *module,
 
 static sn_status make_module(sn_arena *scratch, const sn_machine *machine, sn_kernel *kernels,
                              size_t n, sn_code_module **out) {
-  const sn_jit_target target = {.relaxed = machine->relaxed_simd && !machine->deterministic,
+  const sn_jit_target target = {.lanes = sn_lane_target_here(machine->relaxed_simd),
                                 .shared_memory = sn_code_memory_is_shared()};
   sn_jit_module emitted;
   SN_TRY(sn_jit_emit(scratch, &target, kernels, n, &emitted));

@@ -1,5 +1,7 @@
 #include "jit/lanes.h"
 
+#include <math.h>
+
 const uint8_t sn_lane_shuffles[SN_SHUFFLE_COUNT][16] = {
     [SN_SHUFFLE_HIGH] = {8, 9, 10, 11, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15},
     [SN_SHUFFLE_SECOND] = {4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7},
@@ -10,8 +12,15 @@ const uint8_t sn_lane_shuffles[SN_SHUFFLE_COUNT][16] = {
 };
 
 /* Node 0 is nobody's: an empty place of the table, an unused argument. */
-void sn_lanes_init(sn_lanes *l, sn_arena *arena, bool relaxed) {
-  *l = (sn_lanes){.arena = arena, .relaxed = relaxed};
+/* Only x86 processors make negative NaNs, and their min and max know neither NaN nor -0. */
+sn_lane_target sn_lane_target_here(bool relaxed) {
+  const volatile float zero = 0;
+  const float nan = zero / zero;
+  return (sn_lane_target){.relaxed = relaxed, .split_minmax = signbit(nan)};
+}
+
+void sn_lanes_init(sn_lanes *l, sn_arena *arena, sn_lane_target target) {
+  *l = (sn_lanes){.arena = arena, .target = target};
   l->status = sn_arena_grow(arena, (void **)&l->nodes, &l->cap_nodes, 0, sizeof *l->nodes);
   l->n_nodes = 1;
 }
@@ -132,6 +141,28 @@ static bool is_zero(const sn_lanes *l, sn_lane node) {
   return l->nodes[node].kind == SN_LANE_CONST && l->nodes[node].imm == 0;
 }
 
+/* a < b ? b : a and b < a ? a : b differ where one is NaN, which then is one of the two, and for
+ * zeros of two signs. Their bits together are NaN or right, but for the zero's sign under max. */
+sn_lane sn_lane_min(sn_lanes *l, sn_lane a, sn_lane b) {
+  if (!l->target.split_minmax) return sn_lane_op(l, SN_WASM_f32x4_min, a, b, 0);
+  const sn_lane p = sn_lane_op(l, SN_WASM_f32x4_pmin, a, b, 0);
+  const sn_lane q = sn_lane_op(l, SN_WASM_f32x4_pmin, b, a, 0);
+  return sn_lane_op(l, SN_WASM_v128_or, p, q, 0);
+}
+
+sn_lane sn_lane_max(sn_lanes *l, sn_lane a, sn_lane b) {
+  if (!l->target.split_minmax) return sn_lane_op(l, SN_WASM_f32x4_max, a, b, 0);
+  const sn_lane p = sn_lane_op(l, SN_WASM_f32x4_pmax, a, b, 0);
+  const sn_lane q = sn_lane_op(l, SN_WASM_f32x4_pmax, b, a, 0);
+  const sn_lane both = sn_lane_op(l, SN_WASM_v128_or, p, q, 0);
+  return sn_lane_op(l, SN_WASM_f32x4_sub, both, sn_lane_op(l, SN_WASM_v128_xor, p, q, 0), 0);
+}
+
+sn_lane sn_lane_madd(sn_lanes *l, sn_lane a, sn_lane b, sn_lane c) {
+  if (l->target.relaxed) return sn_lane_op(l, SN_WASM_f32x4_relaxed_madd, a, b, c);
+  return sn_lane_op(l, SN_WASM_f32x4_add, sn_lane_op(l, SN_WASM_f32x4_mul, a, b, 0), c, 0);
+}
+
 sn_lane sn_lane_select(sn_lanes *l, uint32_t width, sn_lane mask, sn_lane a, sn_lane b) {
   if (a == b) return a;
   if (is_op(l, mask, SN_WASM_v128_not)) {
@@ -144,7 +175,7 @@ sn_lane sn_lane_select(sn_lanes *l, uint32_t width, sn_lane mask, sn_lane a, sn_
   if (is_zero(l, b)) return sn_lane_op(l, SN_WASM_v128_and, a, mask, 0);
   const sn_wasm_op relaxed =
       width == 64 ? SN_WASM_i64x2_relaxed_laneselect : SN_WASM_i32x4_relaxed_laneselect;
-  return sn_lane_op(l, l->relaxed ? relaxed : SN_WASM_v128_bitselect, a, b, mask);
+  return sn_lane_op(l, l->target.relaxed ? relaxed : SN_WASM_v128_bitselect, a, b, mask);
 }
 
 sn_lane sn_lane_not(sn_lanes *l, sn_lane mask) {

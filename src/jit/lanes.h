@@ -58,10 +58,19 @@ typedef struct sn_lane_node {
   bool held;     /* used at a higher level or in a later section than its own */
 } sn_lane_node;
 
+/* What the instructions may be and cost. */
+typedef struct sn_lane_target {
+  bool relaxed;      /* relaxed SIMD may be used, and functions are the fused ones */
+  bool split_minmax; /* f32x4.min and .max are many of the processor's instructions, pmin one */
+} sn_lane_target;
+
+/* Of the processor that runs this. */
+sn_lane_target sn_lane_target_here(bool relaxed);
+
 typedef struct sn_lanes {
   sn_arena *arena;
   sn_status status;
-  bool relaxed; /* relaxed SIMD may be used */
+  sn_lane_target target;
   sn_lane_node *nodes;
   size_t n_nodes, cap_nodes;
   sn_lane *table; /* by hash, 0: empty */
@@ -70,7 +79,7 @@ typedef struct sn_lanes {
   uint16_t section;
 } sn_lanes;
 
-void sn_lanes_init(sn_lanes *l, sn_arena *arena, bool relaxed);
+void sn_lanes_init(sn_lanes *l, sn_arena *arena, sn_lane_target target);
 
 /* From here on a new section. */
 void sn_lanes_section(sn_lanes *l);
@@ -85,6 +94,11 @@ sn_lane sn_lane_shuffled(sn_lanes *l, sn_lane_shuffle which, sn_lane a, sn_lane 
 
 /* a where the mask (lanes of `width` bits, all or none set) is set, else b. */
 sn_lane sn_lane_select(sn_lanes *l, uint32_t width, sn_lane mask, sn_lane a, sn_lane b);
+/* f32: a b + c, rounded once with relaxed SIMD. */
+sn_lane sn_lane_madd(sn_lanes *l, sn_lane a, sn_lane b, sn_lane c);
+/* f32: as f32x4.min and .max. */
+sn_lane sn_lane_min(sn_lanes *l, sn_lane a, sn_lane b);
+sn_lane sn_lane_max(sn_lanes *l, sn_lane a, sn_lane b);
 sn_lane sn_lane_not(sn_lanes *l, sn_lane mask);
 sn_lane sn_lane_neg(sn_lanes *l, uint32_t width, sn_lane a);
 sn_lane sn_lane_rare(sn_lanes *l, sn_lane mask);

@@ -14,7 +14,7 @@ static const char *no_code(const sn_kernel *kernel) {
 
 sn_status sn_jit_listing(sn_arena *arena, const sn_machine *machine, const sn_kernel *kernel,
                          const char **out) {
-  const sn_jit_target target = {.relaxed = machine->relaxed_simd && !machine->deterministic,
+  const sn_jit_target target = {.lanes = sn_lane_target_here(machine->relaxed_simd),
                                 .shared_memory = sn_code_memory_is_shared()};
   sn_jit_module module;
   const char *code;

@@ -17,10 +17,11 @@
 #ifndef SN_JIT_LOWER_H
 #define SN_JIT_LOWER_H
 
+#include "jit/lanes.h"
 #include "kernels/kernel.h"
 
 typedef struct sn_jit_target {
-  bool relaxed;       /* relaxed SIMD may be used: same bits, fewer instructions */
+  sn_lane_target lanes;
   bool shared_memory; /* the memory is shared */
 } sn_jit_target;
 

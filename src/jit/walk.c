@@ -4,12 +4,12 @@
 
 /* ---- describing ------------------------------------------------------------------------------ */
 
-sn_status sn_walk_begin(sn_walk *k, sn_arena *arena, sn_wasm *w, bool relaxed, int rank,
+sn_status sn_walk_begin(sn_walk *k, sn_arena *arena, sn_wasm *w, sn_lane_target target, int rank,
                         const int64_t *dims, size_t n_values) {
   *k = (sn_walk){.arena = arena, .w = w, .rank = rank, .most_copies = SN_WALK_COPIES, .unit = 1};
   memcpy(k->dims, dims, (size_t)rank * sizeof *dims);
   if (rank == 0) k->dims[k->rank++] = 1;
-  sn_lanes_init(&k->lanes, arena, relaxed);
+  sn_lanes_init(&k->lanes, arena, target);
   SN_TRY(sn_arena_alloc(arena, n_values, sizeof *k->bases, (void **)&k->bases));
   for (size_t i = 0; i < n_values; i++) k->bases[i] = SN_NONE;
   return SN_OK;

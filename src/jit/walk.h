@@ -91,7 +91,7 @@ typedef struct sn_walk {
 } sn_walk;
 
 /* n_values: buffers of the program. */
-sn_status sn_walk_begin(sn_walk *k, sn_arena *arena, sn_wasm *w, bool relaxed, int rank,
+sn_status sn_walk_begin(sn_walk *k, sn_arena *arena, sn_wasm *w, sn_lane_target target, int rank,
                         const int64_t *dims, size_t n_values);
 
 /* A leaf of the section under way: elements of dtype at base + offset + sum index * strides

@@ -78,7 +78,7 @@ typedef struct sn_machine { /* what a kernel is made for */
   sn_isa_id isa;
   bool deterministic;           /* no FMA */
   bool jit;                     /* make code at run time where the platform can */
-  bool relaxed_simd;            /* it may use relaxed SIMD */
+  bool relaxed_simd;            /* it may use relaxed SIMD, and functions are the fused ones */
   const sn_gemm_run_time *gemm; /* micro-kernels made at run time, or NULL */
 } sn_machine;
 

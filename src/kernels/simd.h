@@ -204,6 +204,14 @@ static inline vf32 sn_vf32_from_vf64(vf64 low, vf64 high) {
 
 /* ---- functions ---- */
 
+#ifdef SN_VECTORS_FUSED
+static inline vf32 sn_vf32_fused_madd(vf32 a, vf32 b, vf32 c) {
+  vf32 r;
+  for (int i = 0; i < SN_LANES_F32; i++) r[i] = __builtin_fmaf(a[i], b[i], c[i]);
+  return r;
+}
+#endif
+
 #define SN_WORDS_VF32
 #include "graph/words.h"
 

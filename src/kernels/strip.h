@@ -37,8 +37,9 @@ typedef struct sn_strips {
   sn_strip_fn *mask_store;                           /* masks -> bytes 0, 1 */
 } sn_strips;
 
-/* The table for an instruction set the machine has. */
-const sn_strips *sn_strips_for(sn_isa_id isa);
+/* The table for an instruction set the machine has; fused (WebAssembly only): see
+ * graph/expand_f32.inc. */
+const sn_strips *sn_strips_for(sn_isa_id isa, bool fused);
 
 /* Bytes of an element inside a strip. */
 static inline size_t sn_strip_bytes(sn_dtype dtype) { return dtype == SN_F64 ? 8 : 4; }

@@ -20,7 +20,8 @@ RULE(arithmetic) {
   for (uint32_t i = 0; i < s->n; i++)
     if (!uniform(s, i, &values[i])) return SN_NONE;
   const sn_dtype last = sn_site_dtype(s, (int)s->n - 1);
-  return sn_site_full(s, sn_ref_scalar(s->op, last, values, s->type.dtype));
+  return sn_site_full(
+      s, sn_ref_scalar(sn_site_graph(s)->env->fused, s->op, last, values, s->type.dtype));
 }
 
 /* the index along an axis of size 1 */

@@ -34,7 +34,7 @@ bool differential_open(int engine) {
   sn_context *ctx = contexts[engine] = case_context(1, sn_isa_detect());
   sn_machine *machine = &ctx->options.machine;
   machine->jit = engine > 0;
-  machine->relaxed_simd = engine > 1;
+  machine->relaxed_simd = ctx->env.fused = engine > 1;
   if (engine < 2) return true;
   if (sn_jit_gemm_make(&ctx->env, &ctx->gemm) || !ctx->gemm.module) return false;
   machine->gemm = &ctx->gemm.kernels;

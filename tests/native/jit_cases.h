@@ -30,6 +30,7 @@ typedef struct jit_case {
   sn_env env;
   sn_arena arena;
   case_random random;
+  bool relaxed;
   char name[200];
   sn_group group;
   sn_kernel kernel;

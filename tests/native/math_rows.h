@@ -12,7 +12,7 @@
  */
 typedef struct math_row {
   sn_op op;
-  float (*f32)(float x, float y);
+  float (*f32)(float x, float y), (*fused_f32)(float x, float y);
   void (*vf32)(const float *x, const float *y, float *out);
   double (*exact_f32)(double x, double y);
   double (*f64)(double x, double y);
@@ -20,11 +20,15 @@ typedef struct math_row {
   long double (*exact_f64)(long double x, long double y);
 } math_row;
 
-#define SCALAR(id, T, dtype, expr)                  \
-  static inline T scalar_##dtype##_##id(T a, T b) { \
-    (void)a, (void)b;                               \
+#define SCALAR(id, T, dtype, name, is_fused, expr)  \
+  static inline T name##_##dtype##_##id(T a, T b) { \
+    const bool fused = is_fused;                    \
+    (void)a, (void)b, (void)fused;                  \
     return (expr);                                  \
   }
+#define SCALAR_F32(id, expr)                  \
+  SCALAR(id, float, f32, scalar, false, expr) \
+  SCALAR(id, float, f32, scalar_fused, true, expr)
 #define VECTOR(id, T, dtype, expr)                                           \
   static inline void vector_##dtype##_##id(const T *x, const T *y, T *out) { \
     const v##dtype a = sn_v##dtype##_load(x), b = sn_v##dtype##_load(y);     \
@@ -34,14 +38,14 @@ typedef struct math_row {
 
 #define SN_WORDS_F32
 #include "graph/words.h"
-#define EW_F(id, n, f, c, lo, hi, u, d, xf) SCALAR(id, float, f32, xf)
-#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi) SCALAR(id, float, f32, xf)
+#define EW_F(id, n, f, c, lo, hi, u, d, xf) SCALAR_F32(id, xf)
+#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi) SCALAR_F32(id, xf)
 #include "graph/ops.def"
 
 #define SN_WORDS_F64
 #include "graph/words.h"
-#define EW_F(id, n, f, c, lo, hi, u, d, xf) SCALAR(id, double, f64, xf)
-#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi) SCALAR(id, double, f64, xf)
+#define EW_F(id, n, f, c, lo, hi, u, d, xf) SCALAR(id, double, f64, scalar, false, xf)
+#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi) SCALAR(id, double, f64, scalar, false, xf)
 #include "graph/ops.def"
 
 #define SN_WORDS_VF32
@@ -58,9 +62,9 @@ typedef struct math_row {
 #include "graph/words.h" /* removes them */
 
 static const math_row math_rows[] = {
-#define MATH_ROW(id)                                                  \
-  {SN_OP_##id,      scalar_f32_##id, vector_f32_##id, exact_f32_##id, \
-   scalar_f64_##id, vector_f64_##id, exact_f64_##id},
+#define MATH_ROW(id)                                                        \
+  {SN_OP_##id,     scalar_f32_##id, scalar_fused_f32_##id, vector_f32_##id, \
+   exact_f32_##id, scalar_f64_##id, vector_f64_##id,       exact_f64_##id},
 #define EW_F(id, ...) MATH_ROW(id)
 #define EW_FI(id, ...) MATH_ROW(id)
 #include "graph/ops.def"

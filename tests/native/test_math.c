@@ -52,6 +52,7 @@ static void row_f32(const math_row *row) {
     for (int lane = 0; lane < SN_LANES_F32; lane++) {
       check_f32(row, x[lane], y[lane], vector[lane]);
       if (i & 0xf0) continue; /* scalars are slow: a part of them */
+      check_f32(row, x[lane], y[lane], row->fused_f32(x[lane], y[lane]));
       const float scalar = row->f32(x[lane], y[lane]);
       if (!same_f32(scalar, vector[lane]))
         fail_msg("%s(%a, %a): scalar %a, vector %a", sn_op_describe(row->op)->name, (double)x[lane],
@@ -76,8 +77,8 @@ static void f32_sin_mixed_lanes(void **state) {
     sn_vf32_store(sine, sn_vf32_sin(sn_vf32_load(x)));
     sn_vf32_store(cosine, sn_vf32_cos(sn_vf32_load(x)));
     for (int lane = 0; lane < SN_LANES_F32; lane++) {
-      assert_true(same_f32(sine[lane], sn_f32_sin(x[lane])));
-      assert_true(same_f32(cosine[lane], sn_f32_cos(x[lane])));
+      assert_true(same_f32(sine[lane], sn_f32_sin(false, x[lane])));
+      assert_true(same_f32(cosine[lane], sn_f32_cos(false, x[lane])));
     }
   }
 }
@@ -125,7 +126,7 @@ static void all_f64(void **state) {
 
 typedef struct {
   const char *name;
-  float (*f32)(float);
+  float (*f32)(bool fused, float);
   double (*f64)(double);
   double x, expected;
 } special;
@@ -289,8 +290,9 @@ static void special_values(void **state) {
   };
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
     const special *s = &table[i];
-    if (!same_f32(s->f32((float)s->x), (float)s->expected))
-      fail_msg("f32 %s(%a) = %a", s->name, s->x, (double)s->f32((float)s->x));
+    for (int fused = 0; fused < 2; fused++)
+      if (!same_f32(s->f32(fused, (float)s->x), (float)s->expected))
+        fail_msg("f32 %s(%a) = %a", s->name, s->x, (double)s->f32(fused, (float)s->x));
     if (!same_f64(s->f64(s->x), s->expected))
       fail_msg("f64 %s(%a) = %a", s->name, s->x, s->f64(s->x));
   }
@@ -338,6 +340,7 @@ static void special_values_of_pairs(void **state) {
         const double x = values[i], y = values[j];
         const float single = row->f32((float)x, (float)y);
         check_f32(row, (float)x, (float)y, single);
+        check_f32(row, (float)x, (float)y, row->fused_f32((float)x, (float)y));
         check_f64(row, x, y, row->f64(x, y));
         const double exact = row->exact_f32((double)(float)x, (double)(float)y);
         if (!isnan(exact) && reference_has_meaning((int)row->op, true, x, y))

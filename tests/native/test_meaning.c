@@ -72,7 +72,7 @@ static void check_row(sn_op op, sn_dtype dtype, case_values values, int64_t n) {
   case_fill(&rng, op, 1, dtype, values, n, y);
   for (int64_t i = 0; i < n; i++) {
     const double in[SN_MAX_ARITY] = {sn_ref_load(dtype, x, i), sn_ref_load(dtype, y, i), 0};
-    const double got = sn_ref_scalar(op, dtype, in, result);
+    const double got = sn_ref_scalar(false, op, dtype, in, result);
     if (sn_dtype_is_float(dtype))
       check_floats(op, dtype, in, got);
     else
@@ -109,7 +109,7 @@ static void where_selects(void **state) {
   (void)state;
   for (int condition = 0; condition < 2; condition++) {
     const double in[SN_MAX_ARITY] = {condition, NAN, 7};
-    const double got = sn_ref_scalar(SN_OP_where, SN_F32, in, SN_F32);
+    const double got = sn_ref_scalar(false, SN_OP_where, SN_F32, in, SN_F32);
     assert_true(condition ? isnan(got) : got == 7);
   }
 }
@@ -141,7 +141,7 @@ static void casts(void **state) {
       {SN_F32, 0.1, 0x1.99999ap-4},
   };
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-    const double got = sn_ref_scalar(SN_OP_astype, SN_F64, &table[i].value, table[i].to);
+    const double got = sn_ref_scalar(false, SN_OP_astype, SN_F64, &table[i].value, table[i].to);
     if (got != table[i].expected)
       fail_msg("%g as %s = %g", table[i].value, sn_dtype_name(table[i].to), got);
   }

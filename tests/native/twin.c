@@ -38,6 +38,7 @@ void twins_begin(twins *w, sn_context *ctx, bool compiled) {
   w->env.heap = (sn_heap){.allocator = {NULL, reference_allocate, reference_release},
                           .limit_bytes = SIZE_MAX,
                           .fail_countdown = -1};
+  w->env.fused = ctx->env.fused; /* the same bits are asked for */
   sn_arena_init(&w->arena, &w->env);
   sn_graph_init(&w->graph, &w->arena, false);
   sn_error_clear(ctx);
