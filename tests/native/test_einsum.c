@@ -759,7 +759,7 @@ static void products_are_one_kernel(void **state) {
     const char *groups = sn_program_text(program, "groups");
     if (info.kernels != rows[i].kernels ||
         count_of(groups, " contraction ") != rows[i].contractions)
-      print_message("%s:\n%s", c.spec, groups);
+      fail_msg("%s:\n%s", c.spec, groups);
     sn_program_release(program);
   }
 }
