@@ -3,8 +3,8 @@
  * product of matrices:
  *
  *   letters of      both, kept   left   right   both, summed
- *   left operand    batch...     rows           cols           (batch..., m, k)
- *   right operand   batch...            cols    rows           (batch..., k, n)
+ *   left operand    batch...     rows           inner          (batch..., m, k)
+ *   right operand   batch...            cols    inner          (batch..., k, n)
  *
  * Rows and columns that are several letters are merged by a reshape, which is free where they lie
  * next to each other in memory in that order. Dimensions of size 1 are left out from the beginning
@@ -15,15 +15,20 @@
 
 typedef struct factor { /* a tensor whose axes are letters, each once */
   sn_tensor *x;         /* NULL: failed */
-  int rank;
-  uint8_t letter[SN_MAX_RANK]; /* of each axis */
-  uint8_t memory[SN_MAX_RANK]; /* the same ones, outermost in memory first */
+  sn_term axes;
 } factor;
 
-typedef struct letter_list {
-  int n;
-  uint8_t letter[SN_MAX_RANK];
-} letter_list;
+typedef struct job {
+  sn_context *ctx;
+  sn_einsum_spec spec;
+  sn_dtype dtype;
+  sn_term output; /* without those of size 1 */
+  sn_letters output_set;
+  sn_letters *sets; /* of the operands, as factors */
+  sn_einsum_step *steps;
+  factor *factors; /* operands, then results */
+  size_t n;
+} job;
 
 static void put(factor *f, sn_tensor *x) {
   sn_release(f->x);
@@ -32,336 +37,221 @@ static void put(factor *f, sn_tensor *x) {
 
 static bool has(sn_letters set, int letter) { return set & sn_letter_bit(letter); }
 
-static int axis_of(const factor *f, int letter) {
-  for (int i = 0; i < f->rank; i++)
-    if (f->letter[i] == letter) return i;
-  return -1;
-}
-
-static sn_letters set_of(const factor *f) {
+static sn_letters set_of(const sn_term *term) {
   sn_letters set = 0;
-  for (int i = 0; i < f->rank; i++) set |= sn_letter_bit(f->letter[i]);
+  for (int i = 0; i < term->rank; i++) set |= sn_letter_bit(term->letter[i]);
   return set;
 }
+
+/* Appends the letters of `from` that are in set, in that order. */
+static void append(sn_term *to, const sn_term *from, sn_letters set) {
+  for (int i = 0; i < from->rank; i++)
+    if (has(set, from->letter[i])) to->letter[to->rank++] = from->letter[i];
+}
+
+static const sn_letters ALL = ~(sn_letters)0;
 
 /* ---- views ----------------------------------------------------------------------------------- */
 
 static void reshape(factor *f, int rank, const int64_t *dims) {
   if (!f->x) return;
   sn_type type = {.dtype = f->x->type.dtype, .rank = rank};
-  if (rank) memcpy(type.dims, dims, (size_t)rank * sizeof *dims);
+  for (int i = 0; i < rank; i++) type.dims[i] = dims[i];
   put(f, sn_as_reshaped(f->x, &type));
+}
+
+/* f with the given axes, of which those outside of `present` are of size 1. */
+static void show(const job *j, factor *f, const sn_term *axes, sn_letters present) {
+  int64_t dims[SN_MAX_RANK];
+  for (int i = 0; i < axes->rank; i++)
+    dims[i] = has(present, axes->letter[i]) ? j->spec.size[axes->letter[i]] : 1;
+  f->axes = *axes;
+  reshape(f, axes->rank, dims);
 }
 
 /* Axis i becomes what axis perm[i] was. */
 static void permute(factor *f, const int64_t *perm) {
   bool moves = false;
-  const factor was = *f;
-  for (int i = 0; i < f->rank; i++) {
-    f->letter[i] = was.letter[perm[i]];
+  const sn_term was = f->axes;
+  for (int i = 0; i < was.rank; i++) {
+    f->axes.letter[i] = was.letter[perm[i]];
     moves = moves || perm[i] != i;
   }
   if (f->x && moves)
-    put(f, sn_node_of(f->x->ctx, SN_OP_transpose, &f->x, 1, perm, (size_t)f->rank, &f->x->type));
+    put(f, sn_node_of(f->x->ctx, SN_OP_transpose, &f->x, 1, perm, (size_t)was.rank, &f->x->type));
 }
 
-/* Axes in the order of the list, which has all of them. */
-static void arrange(factor *f, const letter_list *order) {
-  int64_t perm[SN_MAX_RANK];
-  for (int i = 0; i < order->n; i++) perm[i] = axis_of(f, order->letter[i]);
+/* The axes of f that are in the order, in that order. It has all of them. */
+static void arrange(factor *f, const sn_term *order) {
+  int64_t perm[SN_MAX_RANK], at = 0;
+  for (int i = 0; i < order->rank; i++)
+    for (int k = 0; k < f->axes.rank; k++)
+      if (f->axes.letter[k] == order->letter[i]) perm[at++] = k;
   permute(f, perm);
-}
-
-/* The letters of `from` that are in set, in that order, behind those in the list. */
-static void append(letter_list *list, const uint8_t *from, int n, sn_letters set) {
-  for (int i = 0; i < n; i++)
-    if (has(set, from[i])) list->letter[list->n++] = from[i];
-}
-
-/* Only those of set stay, each once. */
-static void keep_letters(uint8_t *letters, int n, sn_letters set) {
-  int at = 0;
-  for (int i = 0; i < n; i++) {
-    if (!has(set, letters[i])) continue;
-    set &= ~sn_letter_bit(letters[i]);
-    letters[at++] = letters[i];
-  }
-}
-
-/* A letter on count axes, the first of which is `first`: they are brought together, become one, and
- * every (1 + n + n^2 + ...)-th element of that is taken. */
-static void take_diagonal(factor *f, int first, int count) {
-  const int letter = f->letter[first], rank = f->rank - count + 1;
-  int64_t perm[SN_MAX_RANK], dims[SN_MAX_RANK], attrs[2 * SN_MAX_RANK], step = 0, power = 1;
-  int at = 0;
-  for (int i = 0; i < first; i++) perm[at++] = i;
-  for (int i = first; i < f->rank; i++)
-    if (f->letter[i] == letter) perm[at++] = i;
-  for (int i = first + 1; i < f->rank; i++)
-    if (f->letter[i] != letter) perm[at++] = i;
-  permute(f, perm);
-  if (!f->x) return;
-  const int64_t n = f->x->type.dims[first];
-  for (int i = 0; i < count; i++) {
-    step += power;
-    power *= n;
-  }
-  for (int i = 0; i < rank; i++) {
-    const int from = i <= first ? i : i + count - 1;
-    dims[i] = i == first ? power : f->x->type.dims[from];
-    f->letter[i] = f->letter[from];
-    attrs[i] = 0;
-    attrs[rank + i] = i == first && n ? step : 1;
-  }
-  f->rank = rank;
-  reshape(f, rank, dims);
-  if (!f->x) return;
-  sn_type type = f->x->type;
-  type.dims[first] = n;
-  put(f, sn_node_of(f->x->ctx, SN_OP_slice, &f->x, 1, attrs, 2 * (size_t)rank, &type));
 }
 
 /* ---- one operand ----------------------------------------------------------------------------- */
 
-/* The order in memory of the axes of a tensor that is, as far as one sees, another one transposed.
- */
-static void find_memory_order(factor *f) {
-  int64_t place[SN_MAX_RANK];
-  for (int i = 0; i < f->rank; i++) place[i] = i;
+/* Where a tensor is, as far as one sees, another one transposed: the axes as they lie in memory.
+ * Both transposes then go. */
+static void take_memory_order(factor *f) {
+  int64_t place[SN_MAX_RANK], perm[SN_MAX_RANK];
+  for (int i = 0; i < f->axes.rank; i++) place[i] = i;
   for (const sn_tensor *x = f->x; x->state == SN_TENSOR_LAZY && x->op == SN_OP_transpose;
        x = x->inputs[0])
-    for (int i = 0; i < f->rank; i++) place[i] = x->attrs[place[i]];
-  for (int i = 0; i < f->rank; i++) f->memory[place[i]] = f->letter[i];
+    for (int i = 0; i < f->axes.rank; i++) place[i] = x->attrs[place[i]];
+  for (int i = 0; i < f->axes.rank; i++) perm[place[i]] = i;
+  permute(f, perm);
 }
 
-static void drop_size_one(factor *f) {
-  int64_t dims[SN_MAX_RANK];
-  int rank = 0;
-  uint8_t from[SN_MAX_RANK];
-  sn_letters used = 0;
-  for (int i = 0; i < f->rank; i++) {
-    if (f->x->type.dims[i] == 1) continue;
-    used |= sn_letter_bit(f->letter[i]);
-    dims[rank] = f->x->type.dims[i];
-    from[rank++] = f->letter[i];
-  }
-  keep_letters(f->memory, f->rank, used);
-  memcpy(f->letter, from, (size_t)rank);
-  f->rank = rank;
-  reshape(f, rank, dims);
+/* Axes i < k of one letter and size become one: they are brought to the front, become one of size
+ * n n, and every (n + 1)-th element of that is taken. */
+static void take_diagonal(factor *f, int i, int k) {
+  int64_t perm[SN_MAX_RANK] = {i, k}, attrs[2 * SN_MAX_RANK] = {0};
+  int rank = 2;
+  for (int axis = 0; axis < f->axes.rank; axis++)
+    if (axis != i && axis != k) perm[rank++] = axis;
+  permute(f, perm);
+  rank = --f->axes.rank;
+  memmove(f->axes.letter, f->axes.letter + 1, (size_t)rank);
+  if (!f->x) return;
+  sn_type type = f->x->type;
+  const int64_t n = type.dims[0];
+  type.dims[1] *= n;
+  reshape(f, rank, type.dims + 1);
+  if (!f->x) return;
+  type = f->x->type;
+  type.dims[0] = n;
+  for (int axis = 0; axis < rank; axis++) attrs[rank + axis] = axis ? 1 : n + 1;
+  put(f, sn_node_of(f->x->ctx, SN_OP_slice, &f->x, 1, attrs, 2 * (size_t)rank, &type));
 }
 
 static void take_diagonals(factor *f) {
-  for (int i = 0; i < f->rank; i++) {
-    int count = 0;
-    for (int j = i; j < f->rank; j++) count += f->letter[j] == f->letter[i];
-    if (count > 1) take_diagonal(f, i, count);
-  }
+  for (int k = 1; k < f->axes.rank; k++)
+    for (int i = 0; i < k; i++)
+      if (f->axes.letter[i] == f->axes.letter[k]) {
+        take_diagonal(f, i, k);
+        k = 0; /* all places have changed */
+      }
 }
 
 static void sum_out(factor *f, sn_letters set) {
   uint32_t axes = 0;
-  for (int i = 0; i < f->rank; i++) axes |= (uint32_t)has(set, f->letter[i]) << i;
+  sn_term left = {0};
+  for (int i = 0; i < f->axes.rank; i++) axes |= (uint32_t)has(set, f->axes.letter[i]) << i;
   if (!axes) return;
   put(f, f->x ? sn_reduce(SN_OP_sum, f->x, axes, false) : NULL);
-  keep_letters(f->letter, f->rank, ~set);
-  f->rank -= __builtin_popcount(axes);
-  memcpy(f->memory, f->letter, (size_t)f->rank);
+  append(&left, &f->axes, ~set);
+  f->axes = left;
 }
 
-static factor operand_as_factor(sn_tensor *x, sn_dtype dtype, const sn_term *term,
-                                sn_letters needed) {
-  factor f = {.x = sn_retain(x), .rank = term->rank};
-  memcpy(f.letter, term->letter, sizeof f.letter);
-  put(&f, sn_as_dtype(x, dtype));
+static factor factor_of(const job *j, sn_tensor *x, size_t k) {
+  factor f = {sn_as_dtype(x, j->dtype), j->spec.terms[k]};
+  sn_term large = {0};
   if (!f.x) return f;
-  find_memory_order(&f);
-  drop_size_one(&f);
+  take_memory_order(&f);
+  for (int i = 0; i < f.axes.rank; i++)
+    if (f.x->type.dims[i] != 1) large.letter[large.rank++] = f.axes.letter[i];
+  show(j, &f, &large, ALL);
   take_diagonals(&f);
-  sum_out(&f, ~needed);
+  sum_out(&f, ~j->sets[k]);
   return f;
 }
 
 /* ---- two operands ---------------------------------------------------------------------------- */
 
-typedef struct split { /* letters of a pair by what becomes of them */
-  sn_letters batch, left, right, summed;
-} split;
-
-static split split_letters(const factor *a, const factor *b, sn_letters keep) {
-  const sn_letters x = set_of(a), y = set_of(b);
-  return (split){x & y & keep, x & ~y, y & ~x, x & y & ~keep};
+/* Appends the letters of the set: those of the output in its order, then by a and b. */
+static void append_in_order(const job *j, sn_term *to, const factor *a, const factor *b,
+                            sn_letters set) {
+  append(to, &j->output, set);
+  append(to, &a->axes, set & ~j->output_set);
+  append(to, &b->axes, set & ~j->output_set & ~set_of(&a->axes));
 }
 
-/* Whether merging these letters of f, in this order, moves nothing. */
-static bool is_adjacent(const factor *f, const letter_list *list) {
-  int at = 0;
-  while (list->n && f->memory[at] != list->letter[0]) at++;
-  return at + list->n <= f->rank && memcmp(f->memory + at, list->letter, (size_t)list->n) == 0;
-}
-
-/* Elements that are copied when the summed letters are merged in this order. */
-static int64_t copied(const factor *f, const letter_list *own, const letter_list *summed) {
-  return is_adjacent(f, own) && is_adjacent(f, summed) ? 0 : sn_type_size(&f->x->type);
-}
-
-static int64_t merged_size(const factor *f, const letter_list *list) {
+static int64_t merged_size(const job *j, const sn_term *term) {
   int64_t size = 1;
-  for (int i = 0; i < list->n; i++) size *= f->x->type.dims[axis_of(f, list->letter[i])];
+  for (int i = 0; i < term->rank; i++) size *= j->spec.size[term->letter[i]];
   return size;
 }
 
 /* f as (batch..., rows, cols); several batch letters become one where there is no room for them. */
-static void as_matrices(factor *f, const letter_list *batch, const letter_list *rows,
-                        const letter_list *cols) {
-  int64_t dims[SN_MAX_RANK];
-  int rank = 0;
-  letter_list order = *batch;
-  append(&order, rows->letter, rows->n, ~(sn_letters)0);
-  append(&order, cols->letter, cols->n, ~(sn_letters)0);
-  if (batch->n + 2 > SN_MAX_RANK)
-    dims[rank++] = merged_size(f, batch);
-  else
-    for (int i = 0; i < batch->n; i++) dims[rank++] = f->x->type.dims[axis_of(f, batch->letter[i])];
-  dims[rank++] = merged_size(f, rows);
-  dims[rank++] = merged_size(f, cols);
+static void as_matrices(const job *j, factor *f, const sn_term *batch, const sn_term *rows,
+                        const sn_term *cols) {
+  int64_t dims[SN_MAX_RANK] = {merged_size(j, batch)};
+  int rank = 1;
+  if (batch->rank + 2 <= SN_MAX_RANK)
+    for (rank = 0; rank < batch->rank; rank++) dims[rank] = j->spec.size[batch->letter[rank]];
+  dims[rank++] = merged_size(j, rows);
+  dims[rank++] = merged_size(j, cols);
+  sn_term order = *batch;
+  append(&order, rows, ALL);
+  append(&order, cols, ALL);
   arrange(f, &order);
   reshape(f, rank, dims);
 }
 
-/* The result takes the letters of the list, which are in memory in that order. */
-static void label(factor *f, const letter_list *list, const int64_t *size) {
-  int64_t dims[SN_MAX_RANK];
-  for (int i = 0; i < list->n; i++) dims[i] = size[list->letter[i]];
-  f->rank = list->n;
-  memcpy(f->letter, list->letter, sizeof f->letter);
-  memcpy(f->memory, list->letter, sizeof f->memory);
-  reshape(f, list->n, dims);
-}
-
-/* One product of matrices. Takes both operands over. */
-static factor multiply_matrices(factor *a, factor *b, const split *s, const letter_list *batch,
-                                const int64_t *size) {
-  letter_list rows = {0}, cols = {0}, by_a = {0}, by_b = {0}, out = *batch;
-  append(&rows, a->memory, a->rank, s->left);
-  append(&cols, b->memory, b->rank, s->right);
-  append(&by_a, a->memory, a->rank, s->summed);
-  append(&by_b, b->memory, b->rank, s->summed);
-  const int64_t cost_a = copied(a, &rows, &by_a) + copied(b, &cols, &by_a);
-  const int64_t cost_b = copied(a, &rows, &by_b) + copied(b, &cols, &by_b);
-  const letter_list *summed = cost_b < cost_a ? &by_b : &by_a;
-  append(&out, rows.letter, rows.n, s->left);
-  append(&out, cols.letter, cols.n, s->right);
-  as_matrices(a, batch, &rows, summed);
-  as_matrices(b, batch, summed, &cols);
-  factor y = {0};
-  if (a->x && b->x)
-    y.x = sn_node_of(a->x->ctx, SN_OP_matmul, (sn_tensor *[]){a->x, b->x}, 2, NULL, 0, NULL);
-  label(&y, &out, size);
-  return y;
-}
-
 /* f with all letters of the list as axes, of size 1 where it has none of them. */
-static void align(factor *f, const letter_list *list) {
-  letter_list own = {0};
-  int64_t dims[SN_MAX_RANK];
-  append(&own, list->letter, list->n, set_of(f));
-  for (int i = 0; i < list->n; i++) {
-    const int axis = axis_of(f, list->letter[i]);
-    dims[i] = axis < 0 ? 1 : f->x->type.dims[axis];
+static void align(const job *j, factor *f, const sn_term *list) {
+  const sn_letters own = set_of(&f->axes);
+  arrange(f, list);
+  show(j, f, list, own);
+}
+
+static sn_tensor *pair(sn_op op, const factor *a, const factor *b) {
+  if (!a->x || !b->x) return NULL;
+  return sn_node_of(a->x->ctx, op, (sn_tensor *[]){a->x, b->x}, 2, NULL, 0, NULL);
+}
+
+/* One product of matrices; the order of what is summed is that of the larger one. */
+static void multiply_matrices(const job *j, factor *a, factor *b, sn_letters keep, factor *y) {
+  const sn_letters left = set_of(&a->axes), right = set_of(&b->axes);
+  sn_term rows = {0}, cols = {0}, inner = {0}, batch = {0};
+  const bool by_a = sn_type_size(&a->x->type) >= sn_type_size(&b->x->type);
+  append_in_order(j, &batch, a, b, left & right & keep);
+  append(&rows, &a->axes, left & ~right);
+  append(&cols, &b->axes, right & ~left);
+  append(&inner, by_a ? &a->axes : &b->axes, left & right & ~keep);
+  as_matrices(j, a, &batch, &rows, &inner);
+  as_matrices(j, b, &batch, &inner, &cols);
+  put(y, pair(SN_OP_matmul, a, b));
+  append(&batch, &rows, ALL);
+  append(&batch, &cols, ALL);
+  show(j, y, &batch, ALL);
+}
+
+/* Elementwise, then summed: where no element is used twice. */
+static void multiply_elements(const job *j, factor *a, factor *b, sn_letters keep, factor *y) {
+  const sn_letters summed = set_of(&a->axes) & ~keep;
+  sn_term all = {0};
+  append_in_order(j, &all, a, b, keep);
+  append(&all, &a->axes, summed);
+  align(j, a, &all);
+  align(j, b, &all);
+  sn_tensor *in[] = {a->x, b->x};
+  y->axes = all;
+  put(y, a->x && b->x ? sn_elementwise(SN_OP_mul, in, 2) : NULL);
+  sum_out(y, summed);
+}
+
+/* a and b are used up. */
+static void multiply(const job *j, factor *a, factor *b, sn_letters keep, factor *y) {
+  const sn_letters left = set_of(&a->axes), right = set_of(&b->axes);
+  const sn_term *output = &j->output;
+  if (a->x && b->x) {
+    if (!(left & right & ~keep) || left == right)
+      multiply_elements(j, a, b, keep, y);
+    else if (output->rank && has(left & ~right, output->letter[output->rank - 1]))
+      multiply_matrices(j, b, a, keep, y); /* what ends the output comes out last */
+    else
+      multiply_matrices(j, a, b, keep, y);
   }
-  arrange(f, &own);
-  reshape(f, list->n, dims);
-}
-
-/* Elementwise, then summed: where no element is used twice, and for dtypes without matmul. */
-static factor multiply_elements(factor *a, factor *b, const split *s, const letter_list *out,
-                                const int64_t *size) {
-  letter_list all = *out;
-  factor y = {0};
-  uint32_t axes = 0;
-  append(&all, a->memory, a->rank, s->summed);
-  for (int i = out->n; i < all.n; i++) axes |= 1u << i;
-  align(a, &all);
-  align(b, &all);
-  if (a->x && b->x) y.x = sn_elementwise(SN_OP_mul, (sn_tensor *[]){a->x, b->x}, 2);
-  if (y.x && axes) put(&y, sn_reduce(SN_OP_sum, y.x, axes, false));
-  label(&y, out, size);
-  return y;
-}
-
-/* As above where that would have too many dimensions: (batch, m, 1, k) times (batch, 1, n, k). */
-static factor multiply_merged(factor *a, factor *b, const split *s, const letter_list *batch,
-                              const int64_t *size) {
-  letter_list rows = {0}, cols = {0}, summed = {0}, out = *batch;
-  append(&rows, a->memory, a->rank, s->left);
-  append(&cols, b->memory, b->rank, s->right);
-  append(&summed, a->memory, a->rank, s->summed);
-  append(&out, rows.letter, rows.n, s->left);
-  append(&out, cols.letter, cols.n, s->right);
-  const int64_t nb = merged_size(a, batch), m = merged_size(a, &rows), n = merged_size(b, &cols),
-                k = merged_size(a, &summed);
-  as_matrices(a, batch, &rows, &summed);
-  as_matrices(b, batch, &cols, &summed);
-  reshape(a, 4, (const int64_t[]){nb, m, 1, k});
-  reshape(b, 4, (const int64_t[]){nb, 1, n, k});
-  factor y = {0};
-  if (a->x && b->x) y.x = sn_elementwise(SN_OP_mul, (sn_tensor *[]){a->x, b->x}, 2);
-  put(&y, y.x ? sn_reduce(SN_OP_sum, y.x, 1u << 3, false) : NULL);
-  label(&y, &out, size);
-  return y;
+  put(a, NULL);
+  put(b, NULL);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-typedef struct job {
-  sn_context *ctx;
-  sn_einsum_spec spec;
-  sn_dtype dtype;
-  letter_list output; /* without those of size 1 */
-  sn_letters output_set;
-  sn_letters *sets; /* of the operands, as factors */
-  sn_einsum_step *steps;
-  factor *factors; /* operands, then results */
-  size_t n;
-} job;
-
-/* The letters of a set as axes: of the output in its order, then by a and b. */
-static letter_list in_order(const job *j, const factor *a, const factor *b, sn_letters set) {
-  letter_list list = {0};
-  append(&list, j->output.letter, j->output.n, set);
-  append(&list, a->memory, a->rank, set & ~j->output_set);
-  append(&list, b->memory, b->rank, set & ~j->output_set & ~set_of(a));
-  return list;
-}
-
-/* a and b are used up. */
-static factor multiply(const job *j, factor *a, factor *b, sn_letters keep) {
-  factor y = {0};
-  const int64_t *size = j->spec.size;
-  if (a->x && b->x) {
-    /* what ends the output comes out last when it belongs to the right operand */
-    const int last = j->output.n ? j->output.letter[j->output.n - 1] : -1;
-    if (last >= 0 && has(set_of(a) & ~set_of(b), last)) {
-      factor *left = a;
-      a = b;
-      b = left;
-    }
-    const split s = split_letters(a, b, keep);
-    const letter_list out = in_order(j, a, b, keep), batch = in_order(j, a, b, s.batch);
-    if (sn_dtype_is_float(j->dtype) && s.summed && (s.left || s.right))
-      y = multiply_matrices(a, b, &s, &batch, size);
-    else if (out.n + __builtin_popcountll(s.summed) <= SN_MAX_RANK)
-      y = multiply_elements(a, b, &s, &out, size);
-    else
-      y = multiply_merged(a, b, &s, &batch, size);
-  }
-  put(a, NULL);
-  put(b, NULL);
-  return y;
-}
-
-/* Promotes two at a time, as matmul does; bools count. */
+/* Promotes two at a time, and what is not a float as matmul does. */
 static sn_status common_dtype(job *j, sn_tensor *const *operands) {
   const sn_tensor *best = operands[0];
   for (size_t k = 0; k < j->n; k++) {
@@ -370,7 +260,7 @@ static sn_status common_dtype(job *j, sn_tensor *const *operands) {
     j->dtype = sn_promote(best, operands[k]);
     if (j->dtype == operands[k]->type.dtype) best = operands[k];
   }
-  if (j->dtype == SN_BOOL) j->dtype = SN_I32;
+  if (!sn_dtype_is_float(j->dtype)) j->dtype = SN_F32;
   return SN_OK;
 }
 
@@ -385,8 +275,8 @@ static sn_status find_sets(job *j, sn_arena *arena, sn_tensor *const *operands) 
     twice |= once & j->sets[k];
     once |= j->sets[k];
   }
-  append(&j->output, j->spec.output.letter, j->spec.output.rank, once);
-  for (int i = 0; i < j->output.n; i++) j->output_set |= sn_letter_bit(j->output.letter[i]);
+  append(&j->output, &j->spec.output, once);
+  j->output_set = set_of(&j->output);
   for (size_t k = 0; k < j->n; k++) j->sets[k] &= twice | j->output_set;
   return SN_OK;
 }
@@ -403,8 +293,8 @@ static sn_status check_sizes(const job *j) {
 }
 
 static sn_status prepare(job *j, sn_arena *arena, const char *text, sn_tensor *const *operands) {
-  SN_TRY(sn_einsum_parse(arena, text, operands, j->n, &j->spec));
   SN_TRY(common_dtype(j, operands));
+  SN_TRY(sn_einsum_parse(arena, text, operands, j->n, &j->spec));
   SN_TRY(find_sets(j, arena, operands));
   SN_TRY(sn_arena_alloc(arena, j->n, sizeof *j->steps, (void **)&j->steps));
   SN_TRY(sn_arena_alloc(arena, 2 * j->n, sizeof *j->factors, (void **)&j->factors));
@@ -413,18 +303,14 @@ static sn_status prepare(job *j, sn_arena *arena, const char *text, sn_tensor *c
 }
 
 static sn_tensor *build(job *j, sn_tensor *const *operands) {
-  for (size_t k = 0; k < j->n; k++)
-    j->factors[k] = operand_as_factor(operands[k], j->dtype, &j->spec.terms[k], j->sets[k]);
+  for (size_t k = 0; k < j->n; k++) j->factors[k] = factor_of(j, operands[k], k);
+  factor *y = j->factors + j->n - 1;
   for (size_t k = 0; k + 1 < j->n; k++) {
     const sn_einsum_step *s = &j->steps[k];
-    j->factors[j->n + k] = multiply(j, &j->factors[s->left], &j->factors[s->right], s->keep);
+    multiply(j, &j->factors[s->left], &j->factors[s->right], s->keep, ++y);
   }
-  factor *y = &j->factors[2 * j->n - 2];
-  int64_t dims[SN_MAX_RANK];
-  const sn_term *output = &j->spec.output;
-  for (int i = 0; i < output->rank; i++) dims[i] = j->spec.size[output->letter[i]];
   if (y->x) arrange(y, &j->output);
-  reshape(y, output->rank, dims);
+  show(j, y, &j->spec.output, ALL);
   return y->x;
 }
 

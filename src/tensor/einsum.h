@@ -21,7 +21,6 @@ typedef struct sn_term { /* an operand, or the output: the letter of each axis *
 } sn_term;
 
 typedef struct sn_einsum_spec {
-  const char *text;
   sn_term *terms; /* one for each operand */
   sn_term output;
   int64_t size[SN_LETTERS]; /* of the letters that occur, after broadcasting */
@@ -37,7 +36,7 @@ typedef struct sn_einsum_step {
   sn_letters keep; /* of the result: those of either that the output or the rest needs */
 } sn_einsum_step;
 
-/* The n - 1 steps that leave one result: fewest operations, then smallest intermediates, for up to
+/* The n - 1 steps that leave one result: fewest operations for up to
  * SN_EINSUM_OPTIMAL operands; of more, pairs that are cheap for their size are joined until so many
  * are left. */
 #define SN_EINSUM_OPTIMAL 6

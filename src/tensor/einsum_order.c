@@ -10,22 +10,19 @@
 
 #include "tensor/einsum.h"
 
-enum { SUBSETS = 1 << SN_EINSUM_OPTIMAL };
-
-typedef struct cost {
-  double operations;
-  double elements; /* of all intermediates together; where operations are equal */
-} cost;
+enum {
+  SUBSETS = 1 << SN_EINSUM_OPTIMAL, /* as many as a word has bits */
+  REACH = 32 /* how far apart two may stand, so that a thousand operands take no time */
+};
 
 typedef struct plan {
   sn_env *env;
   const int64_t *size;
   sn_letters output;
   sn_letters *sets; /* of every operand and result */
-  size_t *alive;    /* numbers of what is left */
+  size_t *alive;    /* numbers of what is left, in order */
   size_t n_alive, next;
   sn_einsum_step *steps;
-  size_t n_steps;
   size_t users[SN_LETTERS]; /* how many of those left have a letter */
 } plan;
 
@@ -35,98 +32,62 @@ static double elements_of(const plan *p, sn_letters set) {
   return product;
 }
 
-static bool fits(sn_letters set) { return __builtin_popcountll(set) <= SN_MAX_RANK; }
-
-/* The letters of x and y together that something else needs. */
-static sn_letters kept(const plan *p, sn_letters x, sn_letters y) {
-  sn_letters keep = (x | y) & p->output;
-  for (sn_letters rest = (x | y) & ~keep; rest; rest &= rest - 1) {
-    const int letter = __builtin_ctzll(rest);
-    const sn_letters bit = sn_letter_bit(letter);
-    if (p->users[letter] > (size_t) !!(x & bit) + (size_t) !!(y & bit)) keep |= bit;
-  }
-  return keep;
+static double operations(const plan *p, sn_letters both, sn_letters keep) {
+  if (__builtin_popcountll(keep) > SN_MAX_RANK) return INFINITY;
+  return elements_of(p, both) * (keep == both ? 1 : 2);
 }
 
-static double operations(const plan *p, sn_letters x, sn_letters y, sn_letters keep) {
-  return elements_of(p, x | y) * (keep == (x | y) ? 1 : 2);
-}
-
-static void count_users(plan *p, sn_letters set, size_t change) {
-  for (; set; set &= set - 1) p->users[__builtin_ctzll(set)] += change;
-}
-
-/* Appends the step; the number of its result. */
 static size_t emit(plan *p, size_t left, size_t right, sn_letters keep) {
-  p->steps[p->n_steps++] = (sn_einsum_step){left, right, keep};
+  *p->steps++ = (sn_einsum_step){left, right, keep};
   p->sets[p->next] = keep;
   return p->next++;
 }
 
 static sn_status no_order(const plan *p) {
-  return sn_fail(p->env, SN_ERR_UNSUPPORTED,
-                 "einsum: every order of multiplication has a result of more than %d dimensions",
+  return sn_fail(p->env, SN_ERR_UNSUPPORTED, "einsum: found no order with results of rank 0..%d",
                  SN_MAX_RANK);
 }
 
 /* ---- many ------------------------------------------------------------------------------------ */
 
-typedef struct partner { /* the best one that stands behind in alive[] */
-  size_t at;
-  cost cost;
-} partner;
-
-static bool is_less(cost a, cost b) {
-  return a.operations != b.operations ? a.operations < b.operations : a.elements < b.elements;
+static void count_users(plan *p, sn_letters set, size_t change) {
+  for (; set; set &= set - 1) p->users[__builtin_ctzll(set)] += change;
 }
 
-/* Operations for each element that need not be looked at again: on chains of random matrices that
- * comes within a quarter of the best order, where fewest operations or smallest result first take
- * five times as many. */
-static cost price(const plan *p, size_t i, size_t j) {
-  const sn_letters x = p->sets[p->alive[i]], y = p->sets[p->alive[j]], keep = kept(p, x, y);
-  if (!fits(keep)) return (cost){INFINITY, INFINITY};
-  const double gone = elements_of(p, x) + elements_of(p, y);
-  return (cost){operations(p, x, y, keep) / fmax(gone, 1), elements_of(p, keep)};
-}
-
-static void find_partner(const plan *p, size_t i, partner *best) {
-  best[i] = (partner){i, {INFINITY, INFINITY}};
-  for (size_t j = i + 1; j < p->n_alive; j++) {
-    const cost c = price(p, i, j);
-    if (is_less(c, best[i].cost)) best[i] = (partner){j, c};
+/* The letters of x and y together that something else needs. */
+static sn_letters kept(const plan *p, sn_letters x, sn_letters y) {
+  sn_letters keep = (x | y) & p->output;
+  for (sn_letters rest = (x | y) & ~keep; rest; rest &= rest - 1) {
+    const size_t mine = (x & y & rest & -rest) ? 2 : 1;
+    if (p->users[__builtin_ctzll(rest)] > mine) keep |= rest & -rest;
   }
+  return keep;
 }
 
-/* Joining two others changes no pair's price, as what they needed their result needs. So a partner
- * is searched anew only where it was one of the two. */
-static sn_status join_best(plan *p, partner *best) {
-  size_t i = 0;
-  for (size_t k = 1; k < p->n_alive; k++)
-    if (is_less(best[k].cost, best[i].cost)) i = k;
-  const size_t j = best[i].at, last = p->n_alive - 1;
-  if (j == i) return no_order(p);
+/* Joins the pair with the fewest operations for each element that need not be looked at again: on
+ * chains of random matrices that comes within a quarter of the best order, where fewest operations
+ * or smallest result first take five times as many. */
+static sn_status join_cheapest(plan *p) {
+  double least = INFINITY;
+  size_t i = 0, j = 0;
+  for (size_t a = 0; a < p->n_alive; a++)
+    for (size_t b = a + 1; b < p->n_alive && b <= a + REACH; b++) {
+      const sn_letters x = p->sets[p->alive[a]], y = p->sets[p->alive[b]];
+      const double gone = elements_of(p, x) + elements_of(p, y);
+      const double price = operations(p, x | y, kept(p, x, y)) / fmax(gone, 1);
+      if (price >= least) continue;
+      least = price;
+      i = a;
+      j = b;
+    }
+  if (!j) return no_order(p);
   const sn_letters x = p->sets[p->alive[i]], y = p->sets[p->alive[j]], keep = kept(p, x, y);
   p->alive[i] = emit(p, p->alive[i], p->alive[j], keep);
   count_users(p, x, (size_t)-1);
   count_users(p, y, (size_t)-1);
   count_users(p, keep, 1);
-  p->alive[j] = p->alive[last];
-  p->n_alive = last;
-  best[j] = best[last];
-  for (size_t k = 0; k < last; k++) {
-    const size_t at = best[k].at;
-    if (k == i || k == j || at == i || at == j || at == last) {
-      find_partner(p, k, best);
-      continue;
-    }
-    for (size_t moved = 0; moved < 2; moved++) {
-      const size_t other = moved ? j : i;
-      if (other <= k || other >= last) continue;
-      const cost c = price(p, k, other);
-      if (is_less(c, best[k].cost)) best[k] = (partner){other, c};
-    }
-  }
+  p->n_alive--;
+  memmove(p->alive + j, p->alive + j + 1, (p->n_alive - j) * sizeof *p->alive);
   return SN_OK;
 }
 
@@ -135,8 +96,7 @@ static sn_status join_best(plan *p, partner *best) {
 typedef struct subset {
   sn_letters letters;
   unsigned part; /* one of the two it is best made of; 0: a single one */
-  cost cost;
-  bool wanted;
+  double cost;
   size_t number; /* of its result */
 } subset;
 
@@ -149,17 +109,12 @@ static sn_letters letters_of(const plan *p, unsigned members) {
 
 static void find_parts(const plan *p, subset *table, unsigned whole) {
   subset *s = &table[whole];
-  s->cost = (cost){INFINITY, INFINITY};
-  if (!fits(s->letters)) return;
-  const unsigned first = whole & -whole;
-  for (unsigned part = (whole - 1) & whole; part; part = (part - 1) & whole) {
-    if (!(part & first)) continue; /* the other half is the same pair */
+  s->cost = INFINITY;
+  for (unsigned part = (whole - 1) & whole; 2 * part >= whole; part = (part - 1) & whole) {
     const subset *a = &table[part], *b = &table[whole ^ part];
-    const cost c = {a->cost.operations + b->cost.operations +
-                        operations(p, a->letters, b->letters, s->letters),
-                    a->cost.elements + b->cost.elements + elements_of(p, s->letters)};
-    if (!is_less(c, s->cost)) continue;
-    s->cost = c;
+    const double cost = a->cost + b->cost + operations(p, a->letters | b->letters, s->letters);
+    if (cost >= s->cost) continue;
+    s->cost = cost;
     s->part = part;
   }
 }
@@ -175,35 +130,29 @@ static sn_status join_optimally(plan *p) {
     else
       table[s].number = p->alive[__builtin_ctz(s)];
   }
-  if (isinf(table[all].cost.operations)) return no_order(p);
-  table[all].wanted = true;
+  if (isinf(table[all].cost)) return no_order(p);
+  uint64_t wanted = (uint64_t)1 << all;
   for (unsigned s = all; s; s--)
-    if (table[s].wanted && table[s].part)
-      table[table[s].part].wanted = table[s ^ table[s].part].wanted = true;
+    if (wanted >> s & 1 && table[s].part)
+      wanted |= (uint64_t)1 << table[s].part | (uint64_t)1 << (s ^ table[s].part);
   for (unsigned s = 1; s <= all; s++) {
-    if (!table[s].wanted || !table[s].part) continue;
-    const subset *a = &table[table[s].part], *b = &table[s ^ table[s].part];
-    table[s].number = emit(p, a->number, b->number, table[s].letters);
+    const unsigned part = table[s].part;
+    if (wanted >> s & 1 && part)
+      table[s].number = emit(p, table[part].number, table[s ^ part].number, table[s].letters);
   }
   return SN_OK;
 }
 
 sn_status sn_einsum_order(sn_arena *arena, const sn_letters *sets, size_t n, sn_letters output,
                           const int64_t size[SN_LETTERS], sn_einsum_step *steps) {
-  if (n < 2) return SN_OK;
   plan p = {.env = arena->env, .size = size, .output = output, .steps = steps, .next = n};
-  partner *best = NULL;
   SN_TRY(sn_arena_alloc(arena, 2 * n, sizeof *p.sets, (void **)&p.sets));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *p.alive, (void **)&p.alive));
-  memcpy(p.sets, sets, n * sizeof *sets);
   for (; p.n_alive < n; p.n_alive++) {
+    p.sets[p.n_alive] = sets[p.n_alive];
     p.alive[p.n_alive] = p.n_alive;
     count_users(&p, sets[p.n_alive], 1);
   }
-  if (n > SN_EINSUM_OPTIMAL) {
-    SN_TRY(sn_arena_alloc(arena, n, sizeof *best, (void **)&best));
-    for (size_t i = 0; i < n; i++) find_partner(&p, i, best);
-    while (p.n_alive > SN_EINSUM_OPTIMAL) SN_TRY(join_best(&p, best));
-  }
+  while (p.n_alive > SN_EINSUM_OPTIMAL) SN_TRY(join_cheapest(&p));
   return join_optimally(&p);
 }

@@ -1,7 +1,7 @@
 /* einsum_parse.c - "ij,jk->ik" against the shapes of the operands. Blanks mean nothing. A term is
  * read without its operand first: letters, and where an ellipsis stands among them; then the rank
  * says how many dimensions the ellipsis has. */
-#include <ctype.h>
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "tensor/einsum.h"
@@ -14,52 +14,19 @@ typedef struct parser {
   sn_einsum_spec *spec;
 } parser;
 
-/* ---- errors ---------------------------------------------------------------------------------- */
-
-enum { MAX_QUOTED = 100, MAX_DETAIL = 120, MAX_NAME = 40 };
-
-static const char *operand_name(size_t index, char buffer[MAX_NAME]) {
-  if (index < 26)
-    snprintf(buffer, MAX_NAME, "%c", (char)('a' + index));
-  else
-    snprintf(buffer, MAX_NAME, "operand %zu", index);
-  return buffer;
-}
-
-/* einsum: <detail> in "<spec>": a (2, 3), b (4, 5). Shapes are those of the operands first, and so
- * many after it as there is room for; only: of operands first and last alone. */
-static sn_status refuse_shapes(const parser *p, const char *detail, size_t first, size_t last,
-                               bool only) {
-  char shapes[sizeof p->env->error.message], shape[SN_SHAPE_TEXT], name[MAX_NAME];
+/* einsum: <what> in "<spec>": a (2, 3), b (4, 5); as many shapes as there is room for. */
+__attribute__((format(printf, 2, 3))) static sn_status refuse(const parser *p, const char *what,
+                                                              ...) {
+  char detail[80], shapes[sizeof p->env->error.message] = "", shape[SN_SHAPE_TEXT];
+  va_list args;
+  va_start(args, what);
+  vsnprintf(detail, sizeof detail, what, args);
+  va_end(args);
   size_t used = 0;
-  shapes[0] = '\0';
-  for (size_t i = first; i <= last && used < sizeof shapes; i += only ? last - first : 1) {
-    used += (size_t)snprintf(shapes + used, sizeof shapes - used, "%s%s %s", used ? ", " : "",
-                             operand_name(i, name), sn_shape_text(&p->operands[i]->type, shape));
-    if (first == last) break;
-  }
-  const int quoted = (int)strnlen(p->text, MAX_QUOTED);
-  return sn_fail(p->env, SN_ERR_SHAPE, "einsum: %s in \"%.*s%s\": %s", detail, quoted, p->text,
-                 p->text[quoted] ? "..." : "", shapes);
-}
-
-static sn_status refuse(const parser *p, const char *detail) {
-  return refuse_shapes(p, detail, 0, p->n - 1, false);
-}
-
-#define REFUSE_IF(p, condition, ...)             \
-  do {                                           \
-    if (condition) {                             \
-      char detail[MAX_DETAIL];                   \
-      snprintf(detail, MAX_DETAIL, __VA_ARGS__); \
-      return refuse((p), detail);                \
-    }                                            \
-  } while (0)
-
-static const char *letter_name(int letter, char buffer[MAX_NAME]) {
-  if (letter >= SN_NAMED_LETTERS) return "a dimension of '...'";
-  snprintf(buffer, MAX_NAME, "letter '%c'", letter < 26 ? 'A' + letter : 'a' + letter - 26);
-  return buffer;
+  for (size_t i = 0; i < p->n && i < 26 && used < sizeof shapes; i++)
+    used += (size_t)snprintf(shapes + used, sizeof shapes - used, "%s%c %s", i ? ", " : "",
+                             (int)('a' + i), sn_shape_text(&p->operands[i]->type, shape));
+  return sn_fail(p->env, SN_ERR_SHAPE, "einsum: %s in \"%.120s\": %s", detail, p->text, shapes);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -70,13 +37,13 @@ typedef struct written { /* a term as it stands there */
   uint8_t letter[SN_MAX_RANK];
 } written;
 
-static char peek(parser *p) {
-  while (*p->at == ' ') p->at++;
-  return *p->at;
+static void add_letter(written *w, int letter) {
+  if (w->count < SN_MAX_RANK) w->letter[w->count] = (uint8_t)letter;
+  w->count++;
 }
 
 static bool accept(parser *p, const char *token) {
-  peek(p);
+  while (*p->at == ' ') p->at++;
   const size_t length = strlen(token);
   if (strncmp(p->at, token, length) != 0) return false;
   p->at += length;
@@ -88,140 +55,120 @@ static int letter_of(char c) {
   return c >= 'a' && c <= 'z' ? c - 'a' + 26 : -1;
 }
 
-static sn_status refuse_character(const parser *p, char c) {
-  REFUSE_IF(p, c == '.', "a '.' that is not part of '...'");
-  REFUSE_IF(p, c == '-' || c == '>', "a '%c' that is not part of '->'", c);
-  REFUSE_IF(p, isprint((unsigned char)c), "'%c' is not a letter", c);
-  REFUSE_IF(p, true, "byte 0x%02x is not a letter", (unsigned)(unsigned char)c);
-  return SN_OK;
+static char name_of(int letter) {
+  if (letter >= SN_NAMED_LETTERS) return '.';
+  return (char)(letter < 26 ? 'A' + letter : 'a' + letter - 26);
 }
 
-/* Up to ',' or '->' or the end. */
-static sn_status read_term(parser *p, written *out) {
+/* Up to what is neither a letter nor an ellipsis. */
+static void read_term(parser *p, written *out) {
   *out = (written){.ellipsis = -1};
   for (;;) {
-    const char c = peek(p);
-    if (!c || c == ',' || (c == '-' && p->at[1] == '>')) return SN_OK;
-    if (accept(p, "...")) {
-      REFUSE_IF(p, out->ellipsis >= 0, "more than one '...' in a term");
-      out->ellipsis = out->count;
-      continue;
-    }
-    const int letter = letter_of(c);
-    if (letter < 0) return refuse_character(p, c);
-    if (out->count < SN_MAX_RANK) out->letter[out->count] = (uint8_t)letter;
-    out->count++;
+    if (out->ellipsis < 0 && accept(p, "...")) out->ellipsis = out->count;
+    accept(p, "");
+    const int letter = letter_of(*p->at);
+    if (letter < 0) return;
+    add_letter(out, letter);
     p->at++;
   }
+}
+
+static sn_status unexpected(const parser *p) {
+  return refuse(p, "unexpected character %d", (int)(p->at - p->text) + 1);
 }
 
 /* The letters with `dims` dimensions in the place of the ellipsis; they fit. */
 static sn_term spread(const written *w, int dims) {
   sn_term term = {0};
-  const int before = w->ellipsis < 0 ? w->count : w->ellipsis;
-  for (int i = 0; i < before; i++) term.letter[term.rank++] = w->letter[i];
-  for (int i = dims; i > 0; i--) term.letter[term.rank++] = (uint8_t)(SN_LETTERS - i);
-  for (int i = before; i < w->count; i++) term.letter[term.rank++] = w->letter[i];
-  return term;
-}
-
-/* ---- sizes ----------------------------------------------------------------------------------- */
-
-/* Operand k has size `dim` along letter; first[] is the operand that gave the letter its size. */
-static sn_status meet_size(const parser *p, size_t k, int letter, int64_t dim, size_t *first) {
-  int64_t *size = &p->spec->size[letter];
-  if (*size < 0 || (*size == 1 && dim != 1)) {
-    *size = dim;
-    first[letter] = k;
+  for (int i = 0; i <= w->count; i++) {
+    for (int d = i == w->ellipsis ? dims : 0; d > 0; d--)
+      term.letter[term.rank++] = (uint8_t)(SN_LETTERS - d);
+    if (i < w->count) term.letter[term.rank++] = w->letter[i];
   }
-  if (dim == 1 || dim == *size) return SN_OK;
-  char name[MAX_NAME], detail[MAX_DETAIL];
-  snprintf(detail, sizeof detail, "%s is both %lld and %lld", letter_name(letter, name),
-           (long long)*size, (long long)dim);
-  return refuse_shapes(p, detail, first[letter], k, true);
-}
-
-static sn_status meet_sizes(const parser *p) {
-  size_t first[SN_LETTERS] = {0};
-  for (int i = 0; i < SN_LETTERS; i++) p->spec->size[i] = -1;
-  for (size_t k = 0; k < p->n; k++)
-    for (int i = 0; i < p->spec->terms[k].rank; i++)
-      SN_TRY(meet_size(p, k, p->spec->terms[k].letter[i], p->operands[k]->type.dims[i], first));
-  return SN_OK;
+  return term;
 }
 
 /* ---- operands and output --------------------------------------------------------------------- */
 
+/* Sizes of 1 broadcast, but not along a diagonal. */
+static sn_status meet_sizes(const parser *p, const sn_term *term, const int64_t *dims) {
+  sn_letters seen = 0;
+  int64_t own[SN_LETTERS];
+  for (int i = 0; i < term->rank; i++) {
+    const int letter = term->letter[i];
+    const bool again = seen & sn_letter_bit(letter);
+    int64_t *size = again ? &own[letter] : &p->spec->size[letter];
+    if (!again && (*size < 0 || *size == 1)) *size = dims[i];
+    if (dims[i] != *size && (again || dims[i] != 1))
+      return refuse(p, "sizes %lld and %lld of '%c' differ", (long long)*size, (long long)dims[i],
+                    name_of(letter));
+    own[letter] = dims[i];
+    seen |= sn_letter_bit(letter);
+  }
+  return SN_OK;
+}
+
 /* *dims: of the largest ellipsis. */
 static sn_status read_operands(parser *p, int *dims) {
   size_t terms = 1;
-  for (const char *c = p->text; *c && *c != '-' && *c != '>'; c++) terms += *c == ',';
-  REFUSE_IF(p, terms != p->n, "%zu term%s for %zu operand%s", terms, terms == 1 ? "" : "s", p->n,
-            p->n == 1 ? "" : "s");
+  for (const char *c = p->text; *c && *c != '-'; c++) terms += *c == ',';
+  if (terms != p->n) return refuse(p, "terms: %zu, operands: %zu", terms, p->n);
   for (size_t k = 0; k < p->n; k++) {
-    if (k) accept(p, ",");
     written w;
-    char name[MAX_NAME];
-    SN_TRY(read_term(p, &w));
-    const int left = p->operands[k]->type.rank - w.count;
-    REFUSE_IF(p, left < 0 || (left > 0 && w.ellipsis < 0), "%d letter%s for rank %d of %s", w.count,
-              w.count == 1 ? "" : "s", (int)p->operands[k]->type.rank, operand_name(k, name));
+    if (k && !accept(p, ",")) return unexpected(p);
+    read_term(p, &w);
+    const sn_type *type = &p->operands[k]->type;
+    const int left = type->rank - w.count;
+    if (left < 0 || (left > 0 && w.ellipsis < 0))
+      return refuse(p, "term %zu does not fit rank %d", k + 1, (int)type->rank);
     p->spec->terms[k] = spread(&w, left);
     if (left > *dims) *dims = left;
+    SN_TRY(meet_sizes(p, &p->spec->terms[k], type->dims));
   }
   return SN_OK;
 }
 
-/* The dimensions of the ellipsis, then what occurs once. */
-static sn_status implicit_output(const parser *p, int dims) {
-  sn_letters once = 0, twice = 0;
+/* Letters that occur once. */
+static written implicit_output(const parser *p) {
+  int uses[SN_LETTERS] = {0};
+  written w = {.ellipsis = 0};
   for (size_t k = 0; k < p->n; k++)
-    for (int i = 0; i < p->spec->terms[k].rank; i++) {
-      const sn_letters bit = sn_letter_bit(p->spec->terms[k].letter[i]);
-      twice |= once & bit;
-      once |= bit;
-    }
-  once &= ~twice & (sn_letter_bit(SN_NAMED_LETTERS) - 1);
-  const int rank = dims + __builtin_popcountll(once);
-  REFUSE_IF(p, rank > SN_MAX_RANK, "rank %d of the output is not in 0..%d", rank, SN_MAX_RANK);
-  p->spec->output = spread(&(written){.ellipsis = 0}, dims);
+    for (int i = 0; i < p->spec->terms[k].rank; i++) uses[p->spec->terms[k].letter[i]]++;
   for (int letter = 0; letter < SN_NAMED_LETTERS; letter++)
-    if (once & sn_letter_bit(letter))
-      p->spec->output.letter[p->spec->output.rank++] = (uint8_t)letter;
-  return SN_OK;
+    if (uses[letter] == 1) add_letter(&w, letter);
+  return w;
 }
 
-static sn_status explicit_output(parser *p, int dims) {
+static sn_status read_output(parser *p, int dims) {
   written w;
-  char name[MAX_NAME];
-  SN_TRY(read_term(p, &w));
-  const char c = peek(p);
-  REFUSE_IF(p, c == ',', "more than one output");
-  REFUSE_IF(p, c, "more than one '->'");
-  REFUSE_IF(p, dims && w.ellipsis < 0, "no '...' in the output for that of the operands");
+  if (accept(p, "->"))
+    read_term(p, &w);
+  else
+    w = implicit_output(p);
+  accept(p, "");
+  if (*p->at) return unexpected(p);
   const int rank = w.count + (w.ellipsis < 0 ? 0 : dims);
-  REFUSE_IF(p, rank > SN_MAX_RANK, "rank %d of the output is not in 0..%d", rank, SN_MAX_RANK);
+  if (dims && w.ellipsis < 0) return refuse(p, "the output lacks '...'");
+  if (rank > SN_MAX_RANK)
+    return refuse(p, "rank %d of the output is not in 0..%d", rank, SN_MAX_RANK);
   sn_letters seen = 0;
   for (int i = 0; i < w.count; i++) {
     const int letter = w.letter[i];
-    REFUSE_IF(p, seen & sn_letter_bit(letter), "%s occurs twice in the output",
-              letter_name(letter, name));
-    REFUSE_IF(p, p->spec->size[letter] < 0, "output %s occurs in no operand",
-              letter_name(letter, name));
+    const bool again = seen & sn_letter_bit(letter);
+    if (again || p->spec->size[letter] < 0)
+      return refuse(p, "output '%c' is %s", name_of(letter), again ? "repeated" : "in no operand");
     seen |= sn_letter_bit(letter);
   }
-  p->spec->output = spread(&w, w.ellipsis < 0 ? 0 : dims);
+  p->spec->output = spread(&w, dims);
   return SN_OK;
 }
 
 sn_status sn_einsum_parse(sn_arena *arena, const char *text, sn_tensor *const *operands, size_t n,
                           sn_einsum_spec *out) {
-  *out = (sn_einsum_spec){.text = text};
-  SN_TRY(sn_arena_alloc(arena, n, sizeof *out->terms, (void **)&out->terms));
-  parser p = {.env = arena->env, .text = text, .at = text, .operands = operands, .n = n};
-  p.spec = out;
   int dims = 0;
+  parser p = {arena->env, text, text, operands, n, out};
+  memset(out->size, -1, sizeof out->size);
+  SN_TRY(sn_arena_alloc(arena, n, sizeof *out->terms, (void **)&out->terms));
   SN_TRY(read_operands(&p, &dims));
-  SN_TRY(meet_sizes(&p));
-  return accept(&p, "->") ? explicit_output(&p, dims) : implicit_output(&p, dims);
+  return read_output(&p, dims);
 }
