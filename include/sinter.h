@@ -217,9 +217,9 @@ SN_API sn_tensor *sn_matmul(sn_tensor *a, sn_tensor *b);
 /* Sums of products of n >= 1 operands, by letters for their axes: "ij,jk->ik". Letters that the
  * output lacks are summed; a letter twice in an operand is its diagonal; "..." stands for
  * dimensions that broadcast; a size of 1 broadcasts. Without "->" the output has the dimensions of
- * "...", then, in the order of ASCII, the letters that occur once. Dtypes promote; bools count as
- * int32. Multiplied in the order of fewest operations up to 6 operands, a good one beyond.
- * [new, m s] */
+ * "...", then, in the order of ASCII, the letters that occur once. Dtypes promote, integers and
+ * bools to float32, as in matmul. Multiplied in the order of fewest operations up to 6 operands, a
+ * good one beyond. [new, m s] */
 SN_API sn_tensor *sn_einsum(const char *spec, sn_tensor *const *operands, size_t n);
 
 SN_API sn_tensor *sn_reshape(sn_tensor *x, int rank, const int64_t *dims); /* one -1: inferred */

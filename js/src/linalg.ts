@@ -36,7 +36,7 @@ export function einsum(spec: string, ...operands: TensorLike[]): Tensor {
   if (typeof spec !== 'string' || operands.length === 0)
     throw new SinterError('argument', 'einsum: expected a spec and operands');
   return withAddresses('einsum', operands, (rt, addresses) => {
-    rt.sendText(spec, addresses);
+    rt.sendText(spec.replaceAll('\0', '?'), addresses);
     return rt.exports.sinter_einsum(addresses.length);
   });
 }

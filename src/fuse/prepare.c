@@ -82,8 +82,8 @@ static sn_op_class class_of(const sn_graph *g, sn_id id) {
   return sn_op_describe(g->nodes[id].op)->kind;
 }
 
-/* What the caller gets is an argument or what a kernel makes, in full: its reshape too, as the bytes
- * are the same, but not two of one node, which has one type in memory. All else is copied. */
+/* What the caller gets is an argument or what a kernel makes, in full: its reshape too, as the
+ * bytes are the same, but not two of one node, which has one type in memory. All else is copied. */
 static sn_status prepare_outputs(sn_graph *g) {
   uint8_t *taken;
   SN_TRY(sn_arena_alloc(g->arena, g->n_nodes, 1, (void **)&taken));

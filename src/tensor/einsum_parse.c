@@ -92,18 +92,16 @@ static sn_term spread(const written *w, int dims) {
 
 /* Sizes of 1 broadcast, but not along a diagonal. */
 static sn_status meet_sizes(const parser *p, const sn_term *term, const int64_t *dims) {
-  sn_letters seen = 0;
-  int64_t own[SN_LETTERS];
   for (int i = 0; i < term->rank; i++) {
     const int letter = term->letter[i];
-    const bool again = seen & sn_letter_bit(letter);
-    int64_t *size = again ? &own[letter] : &p->spec->size[letter];
-    if (!again && (*size < 0 || *size == 1)) *size = dims[i];
-    if (dims[i] != *size && (again || dims[i] != 1))
-      return refuse(p, "sizes %lld and %lld of '%c' differ", (long long)*size, (long long)dims[i],
+    int64_t *size = &p->spec->size[letter];
+    if (*size < 0 || *size == 1) *size = dims[i];
+    int64_t other = dims[i] == 1 ? 1 : *size;
+    for (int k = 0; k < i; k++)
+      if (term->letter[k] == letter) other = dims[k];
+    if (other != dims[i])
+      return refuse(p, "sizes %lld and %lld of '%c' differ", (long long)other, (long long)dims[i],
                     name_of(letter));
-    own[letter] = dims[i];
-    seen |= sn_letter_bit(letter);
   }
   return SN_OK;
 }
