@@ -24,7 +24,6 @@ typedef struct job {
   sn_dtype dtype;
   sn_term output; /* without those of size 1 */
   sn_letters output_set;
-  sn_letters *sets; /* of the operands, as factors */
   sn_einsum_step *steps;
   factor *factors; /* operands, then results */
   size_t n;
@@ -154,7 +153,7 @@ static factor factor_of(const job *j, sn_tensor *x, size_t k) {
     if (f.x->type.dims[i] != 1) large.letter[large.rank++] = f.axes.letter[i];
   show(j, &f, &large, ALL);
   take_diagonals(&f);
-  sum_out(&f, ~j->sets[k]);
+  sum_out(&f, ~j->spec.sets[k]);
   return f;
 }
 
@@ -264,21 +263,16 @@ static sn_status common_dtype(job *j, sn_tensor *const *operands) {
   return SN_OK;
 }
 
-/* Which letters each operand has when its own are summed: those of the output or of another. */
-static sn_status find_sets(job *j, sn_arena *arena, sn_tensor *const *operands) {
+/* Leaves of each operand what the output or another one needs; the rest it can sum by itself. */
+static void find_needed(job *j) {
   sn_letters once = 0, twice = 0;
-  SN_TRY(sn_arena_alloc(arena, j->n, sizeof *j->sets, (void **)&j->sets));
   for (size_t k = 0; k < j->n; k++) {
-    const sn_term *term = &j->spec.terms[k];
-    for (int i = 0; i < term->rank; i++)
-      if (operands[k]->type.dims[i] != 1) j->sets[k] |= sn_letter_bit(term->letter[i]);
-    twice |= once & j->sets[k];
-    once |= j->sets[k];
+    twice |= once & j->spec.sets[k];
+    once |= j->spec.sets[k];
   }
   append(&j->output, &j->spec.output, once);
   j->output_set = set_of(&j->output);
-  for (size_t k = 0; k < j->n; k++) j->sets[k] &= twice | j->output_set;
-  return SN_OK;
+  for (size_t k = 0; k < j->n; k++) j->spec.sets[k] &= twice | j->output_set;
 }
 
 /* Every result, before any is built. */
@@ -295,10 +289,10 @@ static sn_status check_sizes(const job *j) {
 static sn_status prepare(job *j, sn_arena *arena, const char *text, sn_tensor *const *operands) {
   SN_TRY(common_dtype(j, operands));
   SN_TRY(sn_einsum_parse(arena, text, operands, j->n, &j->spec));
-  SN_TRY(find_sets(j, arena, operands));
+  find_needed(j);
   SN_TRY(sn_arena_alloc(arena, j->n, sizeof *j->steps, (void **)&j->steps));
   SN_TRY(sn_arena_alloc(arena, 2 * j->n, sizeof *j->factors, (void **)&j->factors));
-  SN_TRY(sn_einsum_order(arena, j->sets, j->n, j->output_set, j->spec.size, j->steps));
+  SN_TRY(sn_einsum_order(arena, j->spec.sets, j->n, j->output_set, j->spec.size, j->steps));
   return check_sizes(j);
 }
 

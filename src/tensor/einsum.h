@@ -21,7 +21,8 @@ typedef struct sn_term { /* an operand, or the output: the letter of each axis *
 } sn_term;
 
 typedef struct sn_einsum_spec {
-  sn_term *terms; /* one for each operand */
+  sn_term *terms;   /* one for each operand */
+  sn_letters *sets; /* of each operand: the letters that are not of size 1 there */
   sn_term output;
   int64_t size[SN_LETTERS]; /* of the letters that occur, after broadcasting */
 } sn_einsum_spec;

@@ -23,7 +23,6 @@ typedef struct plan {
   size_t *alive;    /* numbers of what is left, in order */
   size_t n_alive, next;
   sn_einsum_step *steps;
-  size_t users[SN_LETTERS]; /* how many of those left have a letter */
 } plan;
 
 static double elements_of(const plan *p, sn_letters set) {
@@ -50,42 +49,33 @@ static sn_status no_order(const plan *p) {
 
 /* ---- many ------------------------------------------------------------------------------------ */
 
-static void count_users(plan *p, sn_letters set, size_t change) {
-  for (; set; set &= set - 1) p->users[__builtin_ctzll(set)] += change;
-}
-
-/* The letters of x and y together that something else needs. */
-static sn_letters kept(const plan *p, sn_letters x, sn_letters y) {
-  sn_letters keep = (x | y) & p->output;
-  for (sn_letters rest = (x | y) & ~keep; rest; rest &= rest - 1) {
-    const size_t mine = (x & y & rest & -rest) ? 2 : 1;
-    if (p->users[__builtin_ctzll(rest)] > mine) keep |= rest & -rest;
-  }
-  return keep;
-}
-
 /* Joins the pair with the fewest operations for each element that need not be looked at again: on
  * chains of random matrices that comes within a quarter of the best order, where fewest operations
  * or smallest result first take five times as many. */
 static sn_status join_cheapest(plan *p) {
   double least = INFINITY;
   size_t i = 0, j = 0;
+  sn_letters one = p->output, two = p->output, three = p->output, keep = 0;
+  for (size_t a = 0; a < p->n_alive; a++) { /* letters that so many have, or need to be there */
+    const sn_letters set = p->sets[p->alive[a]];
+    three |= two & set;
+    two |= one & set;
+    one |= set;
+  }
   for (size_t a = 0; a < p->n_alive; a++)
     for (size_t b = a + 1; b < p->n_alive && b <= a + REACH; b++) {
       const sn_letters x = p->sets[p->alive[a]], y = p->sets[p->alive[b]];
       const double gone = elements_of(p, x) + elements_of(p, y);
-      const double price = operations(p, x | y, kept(p, x, y)) / fmax(gone, 1);
+      const sn_letters needed = (x | y) & (three | (two & ~(x & y)));
+      const double price = operations(p, x | y, needed) / fmax(gone, 1);
       if (price >= least) continue;
       least = price;
+      keep = needed;
       i = a;
       j = b;
     }
   if (!j) return no_order(p);
-  const sn_letters x = p->sets[p->alive[i]], y = p->sets[p->alive[j]], keep = kept(p, x, y);
   p->alive[i] = emit(p, p->alive[i], p->alive[j], keep);
-  count_users(p, x, (size_t)-1);
-  count_users(p, y, (size_t)-1);
-  count_users(p, keep, 1);
   p->n_alive--;
   memmove(p->alive + j, p->alive + j + 1, (p->n_alive - j) * sizeof *p->alive);
   return SN_OK;
@@ -151,7 +141,6 @@ sn_status sn_einsum_order(sn_arena *arena, const sn_letters *sets, size_t n, sn_
   for (; p.n_alive < n; p.n_alive++) {
     p.sets[p.n_alive] = sets[p.n_alive];
     p.alive[p.n_alive] = p.n_alive;
-    count_users(&p, sets[p.n_alive], 1);
   }
   while (p.n_alive > SN_EINSUM_OPTIMAL) SN_TRY(join_cheapest(&p));
   return join_optimally(&p);

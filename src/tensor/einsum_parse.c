@@ -91,14 +91,17 @@ static sn_term spread(const written *w, int dims) {
 /* ---- operands and output --------------------------------------------------------------------- */
 
 /* Sizes of 1 broadcast, but not along a diagonal. */
-static sn_status meet_sizes(const parser *p, const sn_term *term, const int64_t *dims) {
+static sn_status meet_sizes(const parser *p, size_t k) {
+  const sn_term *term = &p->spec->terms[k];
+  const int64_t *dims = p->operands[k]->type.dims;
   for (int i = 0; i < term->rank; i++) {
     const int letter = term->letter[i];
     int64_t *size = &p->spec->size[letter];
     if (*size < 0 || *size == 1) *size = dims[i];
     int64_t other = dims[i] == 1 ? 1 : *size;
-    for (int k = 0; k < i; k++)
-      if (term->letter[k] == letter) other = dims[k];
+    for (int j = 0; j < i; j++)
+      if (term->letter[j] == letter) other = dims[j];
+    if (dims[i] != 1) p->spec->sets[k] |= sn_letter_bit(letter);
     if (other != dims[i])
       return refuse(p, "sizes %lld and %lld of '%c' differ", (long long)other, (long long)dims[i],
                     name_of(letter));
@@ -121,7 +124,7 @@ static sn_status read_operands(parser *p, int *dims) {
       return refuse(p, "term %zu does not fit rank %d", k + 1, (int)type->rank);
     p->spec->terms[k] = spread(&w, left);
     if (left > *dims) *dims = left;
-    SN_TRY(meet_sizes(p, &p->spec->terms[k], type->dims));
+    SN_TRY(meet_sizes(p, k));
   }
   return SN_OK;
 }
@@ -167,6 +170,7 @@ sn_status sn_einsum_parse(sn_arena *arena, const char *text, sn_tensor *const *o
   parser p = {arena->env, text, text, operands, n, out};
   memset(out->size, -1, sizeof out->size);
   SN_TRY(sn_arena_alloc(arena, n, sizeof *out->terms, (void **)&out->terms));
+  SN_TRY(sn_arena_alloc(arena, n, sizeof *out->sets, (void **)&out->sets));
   SN_TRY(read_operands(&p, &dims));
   return read_output(&p, dims);
 }
