@@ -12,7 +12,7 @@
 
 enum {
   SUBSETS = 1 << SN_EINSUM_OPTIMAL, /* as many as a word has bits */
-  REACH = 32 /* how far apart two may stand, so that a thousand operands take no time */
+  REACH = 32 /* how far apart two may stand: a thousand operands take a second, not a minute */
 };
 
 typedef struct plan {
