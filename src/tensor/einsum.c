@@ -3,12 +3,12 @@
  * product of matrices:
  *
  *   letters of      both, kept   left   right   both, summed
- *   left operand    batch...     rows           inner          (batch..., m, k)
- *   right operand   batch...            cols    inner          (batch..., k, n)
+ *   left operand    batch        rows           inner          (batch, m, k)
+ *   right operand   batch               cols    inner          (batch, k, n)
  *
- * Rows and columns that are several letters are merged by a reshape, which is free where they lie
- * next to each other in memory in that order. Dimensions of size 1 are left out from the beginning
- * and put back at the end, so that broadcasting is no case of its own. */
+ * Rows and columns that are several letters are merged by a reshape, which products read in place.
+ * Dimensions of size 1 are left out from the beginning and put back at the end, so that
+ * broadcasting is no case of its own. */
 #include "tensor/einsum.h"
 
 #include "tensor/compose.h"
@@ -91,18 +91,6 @@ static void arrange(factor *f, const sn_term *order) {
 
 /* ---- one operand ----------------------------------------------------------------------------- */
 
-/* Where a tensor is, as far as one sees, another one transposed: the axes as they lie in memory.
- * Both transposes then go. */
-static void take_memory_order(factor *f) {
-  int64_t place[SN_MAX_RANK], perm[SN_MAX_RANK];
-  for (int i = 0; i < f->axes.rank; i++) place[i] = i;
-  for (const sn_tensor *x = f->x; x->state == SN_TENSOR_LAZY && x->op == SN_OP_transpose;
-       x = x->inputs[0])
-    for (int i = 0; i < f->axes.rank; i++) place[i] = x->attrs[place[i]];
-  for (int i = 0; i < f->axes.rank; i++) perm[place[i]] = i;
-  permute(f, perm);
-}
-
 /* Axes i < k of one letter and size become one: they are brought to the front, become one of size
  * n n, and every (n + 1)-th element of that is taken. */
 static void take_diagonal(factor *f, int i, int k) {
@@ -148,7 +136,6 @@ static factor factor_of(const job *j, sn_tensor *x, size_t k) {
   factor f = {sn_as_dtype(x, j->dtype), j->spec.terms[k]};
   sn_term large = {0};
   if (!f.x) return f;
-  take_memory_order(&f);
   for (int i = 0; i < f.axes.rank; i++)
     if (f.x->type.dims[i] != 1) large.letter[large.rank++] = f.axes.letter[i];
   show(j, &f, &large, ALL);
@@ -159,34 +146,27 @@ static factor factor_of(const job *j, sn_tensor *x, size_t k) {
 
 /* ---- two operands ---------------------------------------------------------------------------- */
 
-/* Appends the letters of the set: those of the output in its order, then by a and b. */
-static void append_in_order(const job *j, sn_term *to, const factor *a, const factor *b,
-                            sn_letters set) {
-  append(to, &j->output, set);
-  append(to, &a->axes, set & ~j->output_set);
-  append(to, &b->axes, set & ~j->output_set & ~set_of(&a->axes));
+/* The letters of the set: those of the output in its order, then by a and b. */
+static sn_term in_order(const job *j, const factor *a, const factor *b, sn_letters set) {
+  sn_term term = {0};
+  append(&term, &j->output, set);
+  append(&term, &a->axes, set & ~j->output_set);
+  append(&term, &b->axes, set & ~j->output_set & ~set_of(&a->axes));
+  return term;
 }
 
-static int64_t merged_size(const job *j, const sn_term *term) {
-  int64_t size = 1;
-  for (int i = 0; i < term->rank; i++) size *= j->spec.size[term->letter[i]];
-  return size;
-}
-
-/* f as (batch..., rows, cols); several batch letters become one where there is no room for them. */
+/* f as (batch, rows, cols), without batch where it is of no letters. */
 static void as_matrices(const job *j, factor *f, const sn_term *batch, const sn_term *rows,
                         const sn_term *cols) {
-  int64_t dims[SN_MAX_RANK] = {merged_size(j, batch)};
-  int rank = 1;
-  if (batch->rank + 2 <= SN_MAX_RANK)
-    for (rank = 0; rank < batch->rank; rank++) dims[rank] = j->spec.size[batch->letter[rank]];
-  dims[rank++] = merged_size(j, rows);
-  dims[rank++] = merged_size(j, cols);
-  sn_term order = *batch;
-  append(&order, rows, ALL);
-  append(&order, cols, ALL);
+  const sn_term *terms[] = {batch, rows, cols};
+  int64_t dims[] = {1, 1, 1};
+  sn_term order = {0};
+  for (int t = 0; t < 3; t++) {
+    append(&order, terms[t], ALL);
+    for (int i = 0; i < terms[t]->rank; i++) dims[t] *= j->spec.size[terms[t]->letter[i]];
+  }
   arrange(f, &order);
-  reshape(f, rank, dims);
+  reshape(f, batch->rank ? 3 : 2, batch->rank ? dims : dims + 1);
 }
 
 /* f with all letters of the list as axes, of size 1 where it has none of them. */
@@ -196,23 +176,14 @@ static void align(const job *j, factor *f, const sn_term *list) {
   show(j, f, list, own);
 }
 
-static sn_tensor *pair(sn_op op, const factor *a, const factor *b) {
-  if (!a->x || !b->x) return NULL;
-  return sn_node_of(a->x->ctx, op, (sn_tensor *[]){a->x, b->x}, 2, NULL, 0, NULL);
-}
-
-/* One product of matrices; the order of what is summed is that of the larger one. */
 static void multiply_matrices(const job *j, factor *a, factor *b, sn_letters keep, factor *y) {
   const sn_letters left = set_of(&a->axes), right = set_of(&b->axes);
-  sn_term rows = {0}, cols = {0}, inner = {0}, batch = {0};
-  const bool by_a = sn_type_size(&a->x->type) >= sn_type_size(&b->x->type);
-  append_in_order(j, &batch, a, b, left & right & keep);
-  append(&rows, &a->axes, left & ~right);
-  append(&cols, &b->axes, right & ~left);
-  append(&inner, by_a ? &a->axes : &b->axes, left & right & ~keep);
+  sn_term batch = in_order(j, a, b, left & right & keep), rows = in_order(j, a, b, left & ~right),
+          cols = in_order(j, a, b, right & ~left), inner = in_order(j, a, b, left & right & ~keep);
   as_matrices(j, a, &batch, &rows, &inner);
   as_matrices(j, b, &batch, &inner, &cols);
-  put(y, pair(SN_OP_matmul, a, b));
+  if (a->x && b->x)
+    y->x = sn_node_of(j->ctx, SN_OP_matmul, (sn_tensor *[]){a->x, b->x}, 2, NULL, 0, NULL);
   append(&batch, &rows, ALL);
   append(&batch, &cols, ALL);
   show(j, y, &batch, ALL);
@@ -221,14 +192,11 @@ static void multiply_matrices(const job *j, factor *a, factor *b, sn_letters kee
 /* Elementwise, then summed: where no element is used twice. */
 static void multiply_elements(const job *j, factor *a, factor *b, sn_letters keep, factor *y) {
   const sn_letters summed = set_of(&a->axes) & ~keep;
-  sn_term all = {0};
-  append_in_order(j, &all, a, b, keep);
-  append(&all, &a->axes, summed);
-  align(j, a, &all);
-  align(j, b, &all);
-  sn_tensor *in[] = {a->x, b->x};
-  y->axes = all;
-  put(y, a->x && b->x ? sn_elementwise(SN_OP_mul, in, 2) : NULL);
+  y->axes = in_order(j, a, b, keep);
+  append(&y->axes, &a->axes, summed);
+  align(j, a, &y->axes);
+  align(j, b, &y->axes);
+  if (a->x && b->x) y->x = sn_elementwise(SN_OP_mul, (sn_tensor *[]){a->x, b->x}, 2);
   sum_out(y, summed);
 }
 
