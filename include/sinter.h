@@ -214,6 +214,14 @@ SN_API sn_tensor *sn_argmin(sn_tensor *x, int axis, bool keepdims);
  * (left) or a column (right) and its dimension is dropped again, as in NumPy. [new, m s d] */
 SN_API sn_tensor *sn_matmul(sn_tensor *a, sn_tensor *b);
 
+/* Sums of products of n >= 1 operands, by letters for their axes: "ij,jk->ik". Letters that the
+ * output lacks are summed; a letter twice in an operand is its diagonal; "..." stands for
+ * dimensions that broadcast; a size of 1 broadcasts. Without "->" the output has the dimensions of
+ * "...", then, in the order of ASCII, the letters that occur once. Dtypes promote, integers and
+ * bools to float32, as in matmul. Multiplied in the order of fewest operations up to 6 operands, a
+ * good one beyond. [new, m s] */
+SN_API sn_tensor *sn_einsum(const char *spec, sn_tensor *const *operands, size_t n);
+
 SN_API sn_tensor *sn_reshape(sn_tensor *x, int rank, const int64_t *dims); /* one -1: inferred */
 SN_API sn_tensor *sn_transpose(sn_tensor *x, const int *perm);             /* NULL: all reversed */
 SN_API sn_tensor *sn_broadcast_to(sn_tensor *x, int rank, const int64_t *dims);

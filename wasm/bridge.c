@@ -216,6 +216,9 @@ sn_tensor *sinter_argmin(sn_tensor *x, int axis, bool keepdims) {
   return sn_argmin(x, axis, keepdims);
 }
 sn_tensor *sinter_matmul(sn_tensor *x, sn_tensor *y) { return sn_matmul(x, y); }
+sn_tensor *sinter_einsum(uint32_t count) {
+  return sn_einsum((const char *)(scratch + count), scratch_tensors(), count);
+}
 sn_tensor *sinter_clip(sn_tensor *x, sn_tensor *lo, sn_tensor *hi) { return sn_clip(x, lo, hi); }
 sn_tensor *sinter_leaky_relu(sn_tensor *x, double alpha) { return sn_leaky_relu(x, alpha); }
 sn_tensor *sinter_elu(sn_tensor *x, double alpha) { return sn_elu(x, alpha); }

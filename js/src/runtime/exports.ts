@@ -61,6 +61,7 @@ export interface Exports {
   sinter_argmax(x: number, axis: number, keepdims: number): number;
   sinter_argmin(x: number, axis: number, keepdims: number): number;
   sinter_matmul(x: number, y: number): number;
+  sinter_einsum(count: number): number;
   sinter_clip(x: number, lo: number, hi: number): number;
   sinter_leaky_relu(x: number, alpha: number): number;
   sinter_elu(x: number, alpha: number): number;
