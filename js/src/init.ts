@@ -20,8 +20,9 @@ export interface InitOptions {
   /** Kernels are WebAssembly emitted at run time for their shapes (default true); without, and where
    *  the engine refuses, an interpreter computes the same. */
   jit?: boolean;
-  /** Relaxed SIMD instructions in them, where the engine has any (default true); never if
-   *  deterministic. */
+  /** Relaxed SIMD instructions in them, where the engine has any and they fuse a multiply with an
+   *  add (default true); never if deterministic. Functions such as exp then round differently in
+   *  the last place (docs/accuracy.md has both). */
   relaxedSimd?: boolean;
   /** The same bits on every machine, natively and in WebAssembly, at the price of fused multiply-add. */
   deterministic?: boolean;

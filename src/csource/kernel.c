@@ -211,20 +211,49 @@ static sn_status add_phase(sn_c_writer *w, const sn_phase *phase) {
   return SN_OK;
 }
 
-/* An operand of the product at (batch..., row, column), one of which is k. */
-static void add_factor(sn_c_writer *w, const sn_operand *o, const char *row, const char *column) {
-  const int batch = w->g->space_rank - 2;
+/* The terms of an axis at position `index`, a variable. */
+static void add_axis(sn_c_writer *w, bool *any, const sn_nest *axis, const char *index) {
+  char term[NAME_SIZE], modulo[NAME_SIZE] = "";
+  int64_t inner = 1;
+  if (axis->rank == 1) {
+    sn_c_add_term(w->t, any, axis->strides[0], index);
+    return;
+  }
+  for (int i = axis->rank - 1; i >= 0; inner *= axis->dims[i--]) {
+    if (i) sn_format(modulo, sizeof modulo, " %% %lld", (long long)axis->dims[i]);
+    if (inner == 1)
+      sn_format(term, sizeof term, "(%s%s)", index, modulo);
+    else
+      sn_format(term, sizeof term, "(%s / %lld%s)", index, (long long)inner, i ? modulo : "");
+    sn_c_add_term(w->t, any, axis->strides[i], term);
+  }
+}
+
+/* An operand of the product, in the row or column `across`. */
+static void add_factor(sn_c_writer *w, const sn_factor *f, const char *across) {
   bool any = false;
-  sn_text_add(w->t, "b%u[", o->value);
-  for (int i = 0; i < batch; i++) {
+  sn_text_add(w->t, "b%u[", f->value);
+  if (w->g->space_rank > 2) add_axis(w, &any, &f->batch, w->g->space_rank == 3 ? "i0" : "batch");
+  add_axis(w, &any, &f->across, across);
+  add_axis(w, &any, &f->along, "k");
+  sn_c_add_term(w->t, &any, f->offset, "");
+  sn_text_add(w->t, any ? "]" : "0]");
+}
+
+/* The number of the matrix, where several loops count it: i0 * 3 + i1 */
+static void declare_batch(sn_c_writer *w) {
+  const sn_group *g = w->g;
+  int64_t stride = 1;
+  bool any = false;
+  if (g->space_rank <= 3) return;
+  sn_c_begin_line(w);
+  sn_text_add(w->t, "const long batch = ");
+  for (int i = g->space_rank - 3; i >= 0; stride *= g->space[i--]) {
     char variable[16];
     sn_format(variable, sizeof variable, "i%d", i);
-    sn_c_add_term(w->t, &any, o->strides[i], variable);
+    sn_c_add_term(w->t, &any, stride, variable);
   }
-  sn_c_add_term(w->t, &any, o->strides[batch], row);
-  sn_c_add_term(w->t, &any, o->strides[batch + 1], column);
-  sn_c_add_term(w->t, &any, o->offset, "");
-  sn_text_add(w->t, any ? "]" : "0]");
+  sn_text_add(w->t, ";\n");
 }
 
 static void add_product(sn_c_writer *w) {
@@ -233,6 +262,7 @@ static void add_product(sn_c_writer *w) {
   char row[16], column[16];
   sn_format(row, sizeof row, "i%d", g->space_rank - 2);
   sn_format(column, sizeof column, "i%d", g->space_rank - 1);
+  declare_batch(w);
   declare_head(w, 0, SN_OP_sum, dtype);
   sn_c_begin_line(w);
   sn_text_add(w->t, "for (long k = 0; k < %lld; k++) {\n", (long long)g->k);
@@ -240,9 +270,9 @@ static void add_product(sn_c_writer *w) {
   const char *type = is_widened(SN_OP_sum, dtype) ? "double" : sn_c_type(dtype);
   sn_c_begin_line(w);
   sn_text_add(w->t, "%s x = ", type);
-  add_factor(w, &g->a, row, "k");
+  add_factor(w, &g->a, row);
   sn_text_add(w->t, ", y = ");
-  add_factor(w, &g->b, "k", column);
+  add_factor(w, &g->b, column);
   sn_text_add(w->t, ";\n");
   sn_text product = sn_text_in(w->t->arena);
   sn_text_add(&product, "(");

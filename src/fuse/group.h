@@ -12,11 +12,13 @@
  *
  * A body is straight-line SSA over the ops of the table; its loads are operands: a buffer, an
  * offset and one stride per dimension (0 broadcasts, negative flips). Dims that are contiguous in
- * every operand are merged.
+ * every operand are merged. The operands of a contraction have a nest (nest.h) per axis, so that
+ * several axes of a view, im2col's among them, can be the m, n or k of a product.
  */
 #ifndef SN_FUSE_GROUP_H
 #define SN_FUSE_GROUP_H
 
+#include "fuse/nest.h"
 #include "graph/graph.h"
 
 typedef enum sn_group_kind {
@@ -44,6 +46,13 @@ typedef struct sn_operand {
   int64_t offset; /* elements */
   int64_t strides[SN_MAX_RANK];
 } sn_operand;
+
+/* An operand of a contraction, a matrix per point of the batch. */
+typedef struct sn_factor {
+  uint32_t value;
+  int64_t offset;               /* elements */
+  sn_nest batch, across, along; /* over the batch, the rows of a or the columns of b, and k */
+} sn_factor;
 
 typedef enum sn_insn_kind {
   SN_INSN_LOAD,  /* operand args[0] */
@@ -125,9 +134,9 @@ typedef struct sn_group {
   sn_dtype *kept;   /* row: dtype of each slot */
   uint32_t n_kept;
 
-  /* contraction: space is (batch..., m, n); operand strides cover (batch..., row, column) */
-  sn_dtype head_dtype;
-  sn_operand a, b;
+  /* contraction: space is (batch..., m, n) */
+  sn_dtype head_dtype; /* and of a and b */
+  sn_factor a, b;
   int64_t k;
 
   sn_ready *ready; /* NULL but in a ready group */

@@ -233,17 +233,32 @@ static sn_status lower_reduce(sn_lowering *l, size_t set, sn_group *group) {
   return lower_post(l, set, group);
 }
 
+/* x as a matrix with `across` rows or columns; rank: of the product. */
+static sn_factor factor_of(const sn_lowering *l, sn_id x, int rank, int across, int along) {
+  const sn_view *view = &l->views[x];
+  const sn_type *type = &l->g->nodes[x].type;
+  sn_factor factor = {.value = l->value_of[view->base],
+                      .offset = view->offset,
+                      .across = sn_view_axis(type, view, across),
+                      .along = sn_view_axis(type, view, along)};
+  for (int i = 0; i < rank - 2; i++) {
+    const sn_nest axis = sn_view_axis(type, view, i);
+    for (int k = 0; k < axis.rank; k++)
+      sn_nest_add(&factor.batch, axis.dims[k], axis.strides[k]); /* a view has few enough dims */
+  }
+  if (!factor.batch.rank) factor.batch = sn_nest_line(1, 0);
+  return factor;
+}
+
 static sn_status lower_contraction(sn_lowering *l, size_t set, sn_group *group) {
   const sn_id head = l->p->head[set], *x = sn_graph_inputs(l->g, head);
   const int rank = l->g->nodes[head].type.rank;
-  int perm[SN_MAX_RANK];
-  for (int i = 0; i < rank; i++) perm[i] = i;
   group->kind = SN_GROUP_CONTRACTION;
   group->n_heads = 1;
   group->head_dtype = l->g->nodes[head].type.dtype;
   space_of(group, &l->g->nodes[head].type);
-  group->a = sn_lower_operand(l, x[0], rank, perm);
-  group->b = sn_lower_operand(l, x[1], rank, perm);
+  group->a = factor_of(l, x[0], rank, rank - 2, rank - 1);
+  group->b = factor_of(l, x[1], rank, rank - 1, rank - 2);
   group->k = l->g->nodes[x[0]].type.dims[rank - 1];
   return lower_post(l, set, group);
 }
@@ -348,7 +363,19 @@ static void count_phase(sn_group *group, const sn_phase *phase) {
     group->bytes += sn_operand_bytes(&phase->stores[i].target, dims, rank);
 }
 
-static void count_work(sn_group *group) {
+/* Of the elements it reads; windows that overlap read some of their buffer's again. */
+static double factor_bytes(const sn_group *group, const sn_factor *factor, const sn_value *values) {
+  const sn_nest *nests[] = {&factor->batch, &factor->across, &factor->along};
+  const double most = (double)sn_type_bytes(&values[factor->value].type);
+  double elements = 1;
+  for (int n = 0; n < 3; n++)
+    for (int i = 0; i < nests[n]->rank; i++)
+      if (nests[n]->strides[i]) elements *= (double)nests[n]->dims[i];
+  const double bytes = elements * (double)sn_dtype_bytes(group->head_dtype);
+  return bytes < most ? bytes : most;
+}
+
+static void count_work(sn_group *group, const sn_value *values) {
   if (group->ready) {
     sn_count_ready(group);
     return;
@@ -361,15 +388,8 @@ static void count_work(sn_group *group) {
     group->bytes += sn_operand_bytes(&group->stores[i].target, group->space, group->space_rank);
   for (uint32_t p = 0; p < group->n_phases; p++) count_phase(group, &group->phases[p]);
   if (group->kind == SN_GROUP_CONTRACTION) {
-    const int r = group->space_rank;
-    int64_t dims[SN_MAX_RANK];
-    memcpy(dims, group->space, sizeof dims);
     group->flops += 2 * points * (double)group->k;
-    dims[r - 1] = group->k;
-    group->bytes += sn_operand_bytes(&group->a, dims, r);
-    dims[r - 1] = group->space[r - 1];
-    dims[r - 2] = group->k;
-    group->bytes += sn_operand_bytes(&group->b, dims, r);
+    group->bytes += factor_bytes(group, &group->a, values) + factor_bytes(group, &group->b, values);
   }
 }
 
@@ -453,7 +473,7 @@ sn_status sn_lower_groups(const sn_graph *g, const sn_view *views, const sn_part
     for (size_t i = 0; i < n; i++) out->kernel_of[nodes[i]] = (uint32_t)out->n_groups - 1;
   }
   for (size_t i = 0; i < out->n_groups; i++) {
-    count_work(&out->groups[i]);
+    count_work(&out->groups[i], out->values);
     sn_merge_dims(&out->groups[i]);
   }
   return SN_OK;
@@ -462,7 +482,7 @@ sn_status sn_lower_groups(const sn_graph *g, const sn_view *views, const sn_part
 sn_status sn_fuse_graph(const sn_graph *g, bool fusion, sn_groups *out) {
   sn_view *views;
   SN_TRY(sn_arena_alloc(g->arena, g->n_nodes, sizeof *views, (void **)&views));
-  for (sn_id id = 0; id < g->n_nodes; id++) SN_CHECK(g->env, sn_view_of(g, views, id, &views[id]));
+  for (sn_id id = 0; id < g->n_nodes; id++) SN_TRY(sn_view_of(g, views, id, &views[id]));
   sn_partition partition;
   SN_TRY(sn_partition_graph(g, views, fusion, &partition));
   SN_TRY(sn_lower_groups(g, views, &partition, out));

@@ -1,8 +1,18 @@
+#include <string.h>
+
 #include "fuse/fuse.h"
 #include "passes/rewrite.h"
 
+/* prepare.c - copies where a view cannot be read in place. A reshape needs one when a dimension
+ * would be a nest (view.h), unless contractions alone read it: their packing walks nests.
+ *
+ *   x -> transpose -> reshape -> matmul           none
+ *                        |-----> transpose -> matmul    none
+ *                        `-----> add                    one, which all three read
+ */
 typedef struct prepare {
-  sn_view *views; /* of the new graph's nodes */
+  uint8_t *packed; /* per node of the old graph: contractions alone read it, maybe transposed */
+  sn_view *views;  /* of the new graph's nodes */
   size_t n_views, capacity;
 } prepare;
 
@@ -12,7 +22,7 @@ static sn_status update_views(sn_rewrite *r) {
   sn_graph *g = r->to.graph;
   for (; p->n_views < g->n_nodes; p->n_views++) {
     SN_TRY(sn_arena_grow(g->arena, (void **)&p->views, &p->capacity, p->n_views, sizeof *p->views));
-    SN_CHECK(g->env, sn_view_of(g, p->views, (sn_id)p->n_views, &p->views[p->n_views]));
+    SN_TRY(sn_view_of(g, p->views, (sn_id)p->n_views, &p->views[p->n_views]));
   }
   return SN_OK;
 }
@@ -26,10 +36,14 @@ static bool in_memory(const sn_rewrite *r, sn_id x) {
   return base != SN_OP_constant && base != SN_OP_iota;
 }
 
-static sn_id prepare_reshape(sn_rewrite *r, sn_id x, const sn_type *type) {
+static sn_id prepare_reshape(sn_rewrite *r, sn_id id, sn_id x) {
   const prepare *p = r->user;
-  int64_t strides[SN_MAX_RANK];
-  if (sn_view_reshape(sn_build_type(&r->to, x), p->views[x].strides, type, strides)) return SN_NONE;
+  const sn_type *type = &r->from->nodes[id].type;
+  sn_nest axes[SN_MAX_RANK];
+  if (sn_view_reshape(sn_build_type(&r->to, x), &p->views[x], type, axes)) {
+    if (sn_nests_are_plain(axes, type->rank)) return SN_NONE;
+    if (p->packed[id] && in_memory(r, x)) return SN_NONE;
+  }
   return sn_build_reshape(&r->to, copy(r, x), type);
 }
 
@@ -72,14 +86,28 @@ static sn_id prepare_node(sn_rewrite *r, sn_id id, const sn_id *inputs) {
   switch (node->op) {
   case SN_OP_identity:
   case SN_OP_stop_gradient: return inputs[0];
-  case SN_OP_reshape: return prepare_reshape(r, inputs[0], &node->type);
+  case SN_OP_reshape: return prepare_reshape(r, id, inputs[0]);
   case SN_OP_matmul: return prepare_matmul(r, inputs);
   default: return sn_op_is_ready(node->op) ? prepare_ready(r, id, inputs) : SN_NONE;
   }
 }
 
+static sn_status find_packed(const sn_graph *g, prepare *p) {
+  SN_TRY(sn_arena_alloc(g->arena, g->n_nodes, 1, (void **)&p->packed));
+  memset(p->packed, 1, g->n_nodes);
+  for (size_t i = 0; i < g->n_outputs; i++) p->packed[g->outputs[i]] = 0;
+  for (sn_id id = (sn_id)g->n_nodes; id-- > 0;) { /* users before what they use */
+    const sn_op op = g->nodes[id].op;
+    const bool reads = op == SN_OP_matmul || (op == SN_OP_transpose && p->packed[id]);
+    const sn_id *x = sn_graph_inputs(g, id);
+    for (uint32_t k = 0; k < g->nodes[id].n_inputs; k++) p->packed[x[k]] &= reads;
+  }
+  return SN_OK;
+}
+
 sn_status sn_prepare(const sn_graph *from, sn_arena *arena, sn_graph *to) {
   prepare p = {0};
+  SN_TRY(find_packed(from, &p));
   SN_TRY(sn_rewrite_graph(from, to, arena, true, NULL, prepare_node, &p));
   for (size_t i = 0; i < to->n_outputs; i++) {
     const sn_op op = to->nodes[to->outputs[i]].op;

@@ -32,6 +32,27 @@ static void print_operand(sn_text *t, const sn_operand *o, int rank) {
   sn_text_add(t, "]");
 }
 
+/* An evenly spaced axis as its stride, another one as (dim x stride, dim x stride ...). */
+static void print_axis(sn_text *t, const sn_nest *axis) {
+  if (axis->rank == 1) {
+    sn_text_add(t, ", %lld", (long long)axis->strides[0]);
+    return;
+  }
+  for (int i = 0; i < axis->rank; i++)
+    sn_text_add(t, i ? ", %lld x %lld" : ", (%lld x %lld", (long long)axis->dims[i],
+                (long long)axis->strides[i]);
+  sn_text_add(t, ")");
+}
+
+static void print_factor(sn_text *t, const sn_group *g, const sn_factor *f, const sn_nest *row,
+                         const sn_nest *column) {
+  sn_text_add(t, " b%u[%lld", f->value, (long long)f->offset);
+  if (g->space_rank > 2) print_axis(t, &f->batch);
+  print_axis(t, row);
+  print_axis(t, column);
+  sn_text_add(t, "]");
+}
+
 static void print_body(sn_text *t, const sn_body *body, int rank) {
   for (uint32_t i = 0; i < body->n_insns; i++) {
     const sn_insn *insn = &body->insns[i];
@@ -100,10 +121,9 @@ void sn_group_print(sn_text *t, size_t i, const sn_group *g) {
   }
   for (uint32_t p = 0; p < g->n_phases; p++) print_phase(t, g, p);
   if (g->kind == SN_GROUP_CONTRACTION) {
-    sn_text_add(t, "  head0 = matmul ");
-    print_operand(t, &g->a, g->space_rank);
-    sn_text_add(t, " ");
-    print_operand(t, &g->b, g->space_rank);
+    sn_text_add(t, "  head0 = matmul");
+    print_factor(t, g, &g->a, &g->a.across, &g->a.along);
+    print_factor(t, g, &g->b, &g->b.along, &g->b.across);
     sn_text_add(t, "\n");
   }
   if (g->n_phases && g->post.n_insns) sn_text_add(t, "  then\n");

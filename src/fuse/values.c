@@ -11,12 +11,13 @@ static void begin(sn_value_set *set) {
   set->stamp++;
 }
 
-static void use(sn_value_set *set, const sn_operand *operand) {
-  const uint32_t v = operand->value;
+static void use_value(sn_value_set *set, uint32_t v) {
   if (v == SN_NONE || set->seen[v] == set->stamp) return;
   set->seen[v] = set->stamp;
   set->ids[set->n++] = v;
 }
+
+static void use(sn_value_set *set, const sn_operand *operand) { use_value(set, operand->value); }
 
 static void use_body(sn_value_set *set, const sn_body *body) {
   for (uint32_t i = 0; i < body->n_operands; i++) use(set, &body->operands[i]);
@@ -25,8 +26,8 @@ static void use_body(sn_value_set *set, const sn_body *body) {
 static void add_reads(sn_value_set *set, const sn_group *g) {
   for (uint32_t p = 0; p < g->n_phases; p++) use_body(set, &g->phases[p].body);
   if (g->kind == SN_GROUP_CONTRACTION) {
-    use(set, &g->a);
-    use(set, &g->b);
+    use_value(set, g->a.value);
+    use_value(set, g->b.value);
   }
   for (uint32_t k = 0; g->ready && k < g->ready->n_operands; k++) use(set, &g->ready->operands[k]);
   use_body(set, &g->post);

@@ -1,43 +1,58 @@
 #include "fuse/view.h"
 
-/* Walks both shapes from the left in blocks of equal size: dims from[i..i2) against to[j..j2).
- * Inside a block the old dims must follow on each other (stride[i] = stride[i+1] dim[i+1]). Sizes
- * of 1 match anything. */
-bool sn_view_reshape(const sn_type *from, const int64_t *strides, const sn_type *to,
-                     int64_t out[SN_MAX_RANK]) {
+#include <string.h>
+
+/* All positions of a view as one nest; false if it has too many dims. */
+static bool as_one_nest(const sn_type *type, const sn_view *view, sn_nest *out) {
+  *out = (sn_nest){.rank = 0};
+  bool fits = true;
+  for (int i = 0; i < type->rank; i++) {
+    if (!view->nests) fits = fits && sn_nest_add(out, type->dims[i], view->strides[i]);
+    for (int k = 0; view->nests && k < view->nests[i].rank; k++)
+      fits = fits && sn_nest_add(out, view->nests[i].dims[k], view->nests[i].strides[k]);
+  }
+  if (!out->rank) *out = sn_nest_line(1, 0);
+  return fits;
+}
+
+bool sn_view_reshape(const sn_type *from, const sn_view *view, const sn_type *to,
+                     sn_nest axes[SN_MAX_RANK]) {
+  sn_nest whole;
   if (sn_type_size(to) == 0) {
-    for (int j = 0; j < to->rank; j++) out[j] = 0;
+    for (int i = 0; i < to->rank; i++) axes[i] = sn_nest_line(to->dims[i], 0);
     return true;
   }
-  sn_type old = sn_type_scalar(from->dtype);
-  int64_t old_strides[SN_MAX_RANK];
-  for (int i = 0; i < from->rank; i++) {
-    if (from->dims[i] == 1) continue;
-    old_strides[old.rank] = strides[i];
-    old.dims[old.rank++] = from->dims[i];
+  return as_one_nest(from, view, &whole) && sn_nest_split(&whole, to->dims, to->rank, axes);
+}
+
+bool sn_nests_are_plain(const sn_nest *axes, int rank) {
+  bool plain = true;
+  for (int i = 0; i < rank; i++) plain = plain && axes[i].rank == 1;
+  return plain;
+}
+
+static sn_status view_reshape(const sn_graph *g, const sn_type *from, const sn_view *in,
+                              const sn_type *to, sn_view *out) {
+  sn_nest axes[SN_MAX_RANK];
+  SN_CHECK(g->env, sn_view_reshape(from, in, to, axes));
+  if (sn_nests_are_plain(axes, to->rank)) {
+    for (int i = 0; i < to->rank; i++) out->strides[i] = axes[i].strides[0];
+    return SN_OK;
   }
-  int i = 0, j = 0;
-  while (i < old.rank && j < to->rank) {
-    int i2 = i + 1, j2 = j + 1;
-    int64_t left = old.dims[i], right = to->dims[j];
-    while (left != right) {
-      if (left < right)
-        left *= old.dims[i2++];
-      else
-        right *= to->dims[j2++];
-    }
-    for (int k = i; k + 1 < i2; k++)
-      if (old_strides[k] != old_strides[k + 1] * old.dims[k + 1]) return false;
-    int64_t stride = old_strides[i2 - 1];
-    for (int k = j2 - 1; k >= j; k--) {
-      out[k] = stride;
-      stride *= to->dims[k];
-    }
-    i = i2;
-    j = j2;
+  SN_TRY(sn_arena_alloc(g->arena, (size_t)to->rank, sizeof *axes, (void **)&out->nests));
+  memcpy(out->nests, axes, (size_t)to->rank * sizeof *axes);
+  return SN_OK;
+}
+
+static sn_status view_transpose(const sn_graph *g, const sn_view *in, const int64_t *perm, int rank,
+                                sn_view *out) {
+  if (in->nests)
+    SN_TRY(sn_arena_alloc(g->arena, (size_t)rank, sizeof *in->nests, (void **)&out->nests));
+  for (int i = 0; i < rank; i++) {
+    out->strides[i] = in->strides[perm[i]];
+    if (in->nests) out->nests[i] = in->nests[perm[i]];
   }
-  for (; j < to->rank; j++) out[j] = 0; /* only sizes of 1 are left */
-  return true;
+  return SN_OK;
 }
 
 static void view_self(const sn_graph *g, sn_id id, sn_view *out) {
@@ -49,33 +64,32 @@ static void view_self(const sn_graph *g, sn_id id, sn_view *out) {
     sn_row_major(&node->type, out->strides);
 }
 
-bool sn_view_of(const sn_graph *g, const sn_view *views, sn_id id, sn_view *out) {
+sn_status sn_view_of(const sn_graph *g, const sn_view *views, sn_id id, sn_view *out) {
   const sn_node *node = sn_graph_node(g, id);
   if (sn_op_describe(node->op)->kind != SN_CLASS_VIEW) {
     view_self(g, id, out);
-    return true;
+    return SN_OK;
   }
   const sn_id x = *sn_graph_inputs(g, id);
   const sn_type *from = &g->nodes[x].type;
   const int64_t *attrs = sn_graph_attrs(g, id);
   const sn_view in = views[x];
   *out = (sn_view){.base = in.base, .offset = in.offset};
+  SN_CHECK(g->env, !in.nests || node->op == SN_OP_transpose || node->op == SN_OP_reshape);
   switch (node->op) {
-  case SN_OP_transpose:
-    for (int i = 0; i < from->rank; i++) out->strides[i] = in.strides[attrs[i]];
-    return true;
+  case SN_OP_transpose: return view_transpose(g, &in, attrs, from->rank, out);
   case SN_OP_broadcast: {
     const int lead = node->type.rank - from->rank;
     for (int i = 0; i < from->rank; i++)
       out->strides[lead + i] = from->dims[i] == node->type.dims[lead + i] ? in.strides[i] : 0;
-    return true;
+    return SN_OK;
   }
   case SN_OP_slice:
     for (int i = 0; i < from->rank; i++) {
       out->offset += attrs[i] * in.strides[i];
       out->strides[i] = attrs[from->rank + i] * in.strides[i];
     }
-    return true;
-  default: return sn_view_reshape(from, in.strides, &node->type, out->strides);
+    return SN_OK;
+  default: return view_reshape(g, from, &in, &node->type, out);
   }
 }

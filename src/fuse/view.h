@@ -2,25 +2,38 @@
  *
  * A view op never copies; it changes these numbers. A node that is not a view is its own base,
  * row-major. An iota has no memory: its "strides" say how its value grows, 1 along its axis and 0
- * elsewhere, so a view of it is again offset + sum of index times stride. */
+ * elsewhere, so a view of it is again offset + sum of index times stride.
+ *
+ * A reshape that makes one dimension of several that do not follow on each other in memory has a
+ * nest per dimension instead. Only contractions read such a view (see prepare.c). */
 #ifndef SN_FUSE_VIEW_H
 #define SN_FUSE_VIEW_H
 
+#include "fuse/nest.h"
 #include "graph/graph.h"
 
 typedef struct sn_view {
   sn_id base;
   int64_t offset;
   int64_t strides[SN_MAX_RANK];
+  sn_nest *nests; /* NULL, or one per dimension in place of the strides */
 } sn_view;
 
-/* Can a view with these dims and strides be seen as shape `to` without a copy? Writes its strides.
- */
-bool sn_view_reshape(const sn_type *from, const int64_t *strides, const sn_type *to,
-                     int64_t out[SN_MAX_RANK]);
+/* Can a view of type `from` be seen as shape `to` without a copy? Writes a nest per dimension;
+ * false if not. */
+bool sn_view_reshape(const sn_type *from, const sn_view *view, const sn_type *to,
+                     sn_nest axes[SN_MAX_RANK]);
 
-/* The view of node id, given those of all smaller ids. A reshape that needs a copy must have got
- * one in its input before (see prepare.h); false if not. */
-bool sn_view_of(const sn_graph *graph, const sn_view *views, sn_id id, sn_view *out);
+/* Whether one stride per dimension tells it all, so that everybody can read it. */
+bool sn_nests_are_plain(const sn_nest *axes, int rank);
+
+/* The view of node id, given those of all smaller ids. Where a view needs a copy, its input must be
+ * one already (see prepare.c). */
+sn_status sn_view_of(const sn_graph *graph, const sn_view *views, sn_id id, sn_view *out);
+
+/* How positions lie along one dimension of a view of the given type. */
+static inline sn_nest sn_view_axis(const sn_type *type, const sn_view *view, int i) {
+  return view->nests ? view->nests[i] : sn_nest_line(type->dims[i], view->strides[i]);
+}
 
 #endif

@@ -12,11 +12,12 @@ sn_status sn_contraction_make(sn_arena *arena, const sn_machine *machine, sn_ker
   const sn_group *g = kernel->group;
   const int r = g->space_rank;
   sn_gemm *gemm = &kernel->gemm;
-  *gemm = (sn_gemm){.dtype = g->head_dtype, .m = g->space[r - 2], .n = g->space[r - 1], .k = g->k};
-  gemm->rs_a = (ptrdiff_t)g->a.strides[r - 2];
-  gemm->cs_a = (ptrdiff_t)g->a.strides[r - 1];
-  gemm->rs_b = (ptrdiff_t)g->b.strides[r - 2];
-  gemm->cs_b = (ptrdiff_t)g->b.strides[r - 1];
+  *gemm = (sn_gemm){.dtype = g->head_dtype,
+                    .m = g->space[r - 2],
+                    .n = g->space[r - 1],
+                    .k = g->k,
+                    .a = {g->a.across, g->a.along},
+                    .b = {g->b.across, g->b.along}};
   const sn_gemm_run_time *run_time = machine->deterministic ? NULL : machine->gemm;
   kernel->gemm_run_time = run_time;
   if (run_time)
@@ -77,17 +78,13 @@ static bool is_plain(const sn_kernel *k) {
          k->post.stores[0].access == SN_ACCESS_LINEAR;
 }
 
-static int64_t batch_offset(const sn_group *g, const sn_operand *o, int64_t index) {
-  int64_t offset = o->offset;
-  for (int i = g->space_rank - 3; i >= 0; i--) {
-    offset += index % g->space[i] * o->strides[i];
-    index /= g->space[i];
-  }
-  return offset;
+static char *address(const sn_kernel_run *run, uint32_t value, int64_t offset) {
+  const size_t item = sn_dtype_bytes(run->kernel->gemm.dtype);
+  return (char *)run->values[value] + (size_t)offset * item;
 }
 
-static char *address(const sn_kernel_run *run, const sn_operand *o, int64_t offset) {
-  return (char *)run->values[o->value] + (size_t)offset * sn_dtype_bytes(o->dtype);
+static const char *matrix(const sn_kernel_run *run, const sn_factor *f, int64_t batch) {
+  return address(run, f->value, f->offset + sn_nest_seek(&f->batch, batch).offset);
 }
 
 void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane) {
@@ -108,13 +105,12 @@ void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, 
   if (!plain && !code) sn_vm_begin(&k->post, lane, run->values);
   for (int64_t u = begin; u < end; u++) {
     const int64_t batch = u / gemm->tasks, task = u % gemm->tasks;
-    const char *a = address(run, &g->a, batch_offset(g, &g->a, batch));
-    const char *b = address(run, &g->b, batch_offset(g, &g->b, batch));
+    const char *a = matrix(run, &g->a, batch), *b = matrix(run, &g->b, batch);
     tile_context t = {run, batch * gemm->m * gemm->n, code};
     if (plain) {
       const sn_operand *to = &k->post.stores[0].at;
-      sn_gemm_tile_to(gemm, a, b, address(run, to, to->offset + t.first), (ptrdiff_t)gemm->n, task,
-                      scratch);
+      sn_gemm_tile_to(gemm, a, b, address(run, to->value, to->offset + t.first), (ptrdiff_t)gemm->n,
+                      task, scratch);
     } else {
       sn_gemm_tile(gemm, a, b, task, scratch, finish_tile, &t, lane);
     }

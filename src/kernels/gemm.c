@@ -121,9 +121,16 @@ static void lay_out_scratch(sn_gemm *g) {
   g->scratch_bytes = end;
 }
 
+static sn_gemm_side side_of(int64_t width, const sn_gemm_walk *walk) {
+  return (sn_gemm_side){.width = width,
+                        .walk = *walk,
+                        .even = walk->across.rank == 1 && walk->along.rank == 1,
+                        .ws = (ptrdiff_t)sn_nest_stride(&walk->across),
+                        .ks = (ptrdiff_t)sn_nest_stride(&walk->along)};
+}
+
 void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr) {
-  const sn_gemm_side a = {.width = g->m, .ws = g->rs_a, .ks = g->cs_a};
-  const sn_gemm_side b = {.width = g->n, .ws = g->cs_b, .ks = g->rs_b};
+  const sn_gemm_side a = side_of(g->m, &g->a), b = side_of(g->n, &g->b);
   g->ukr = ukr;
   g->flops = 2.0 * (double)g->m * (double)g->n * (double)g->k;
   g->tasks = 0;
@@ -162,12 +169,15 @@ typedef struct area {
   int64_t rows, cols;
 } area;
 
-static void pack_left(const sn_gemm *g, void *packed, const void *left, int64_t rows, int64_t k) {
-  const size_t bytes = element_bytes(g);
-  const int mr = g->ukr->mr;
-  for (int64_t i = 0; i < rows; i += mr)
-    sn_pack_panel(g->dtype, at_mutable(packed, i * k, bytes), at(left, i * g->left.ws, bytes),
-                  least(mr, rows - i), k, g->left.ws, g->left.ks, mr);
+/* Positions w .. w + width and p .. p + k of a side, as a panel. */
+static void pack(const sn_gemm *g, const sn_gemm_side *s, void *panel_out, const void *base,
+                 int64_t w, int64_t width, int64_t p, int64_t k, int panel) {
+  if (s->even)
+    sn_pack_panel(g->dtype, panel_out, at(base, w * s->ws + p * s->ks, element_bytes(g)), width, k,
+                  s->ws, s->ks, panel);
+  else
+    sn_pack_nests(g->dtype, panel_out, base, &s->walk.across, w, width, &s->walk.along, p, k,
+                  panel);
 }
 
 /* One MR x NR block at (i, j) of out. Where the block sticks out of the result it is computed in a
@@ -191,31 +201,31 @@ static void run_block(const sn_gemm *g, int64_t k, const void *left, const void 
     memcpy(at_mutable(c, r * out->ld, bytes), at(edge, r * ukr->nr, bytes), row_bytes);
 }
 
-/* The loops of gemm.h's drawing: out = left (rows x k) * right (k x cols). */
-static void compute_packed(const sn_gemm *g, const void *left, const void *right, int64_t rows,
-                           int64_t cols, const area *out, char *scratch) {
+/* Where a task stands, in terms of left and right. */
+typedef struct place_of_tile {
+  int64_t l, r, rows, cols;
+} place_of_tile;
+
+/* The loops of gemm.h's drawing. */
+static void compute_packed(const sn_gemm *g, const void *left, const void *right,
+                           const place_of_tile *t, const area *out, char *scratch) {
   const size_t bytes = element_bytes(g);
   const int mr = g->ukr->mr, nr = g->ukr->nr;
-  const sn_gemm_side *r = &g->right;
   void *packed = scratch, *panel = scratch + g->panel_offset, *edge = scratch + g->edge_offset;
   int64_t p = 0;
   do { /* also once for k = 0, which writes zeros */
     const int64_t k = least(g->kc, g->k - p);
-    pack_left(g, packed, at(left, p * g->left.ks, bytes), rows, k);
-    for (int64_t j = 0; j < cols; j += nr) {
-      sn_pack_panel(g->dtype, panel, at(right, p * r->ks + j * r->ws, bytes), least(nr, cols - j),
-                    k, r->ws, r->ks, nr);
-      for (int64_t i = 0; i < rows; i += mr)
+    for (int64_t i = 0; i < t->rows; i += mr)
+      pack(g, &g->left, at_mutable(packed, i * k, bytes), left, t->l + i, least(mr, t->rows - i), p,
+           k, mr);
+    for (int64_t j = 0; j < t->cols; j += nr) {
+      pack(g, &g->right, panel, right, t->r + j, least(nr, t->cols - j), p, k, nr);
+      for (int64_t i = 0; i < t->rows; i += mr)
         run_block(g, k, at(packed, i * k, bytes), panel, out, i, j, p == 0, edge);
     }
     p += g->kc;
   } while (p < g->k);
 }
-
-/* Where a task stands, in terms of left and right. */
-typedef struct place_of_tile {
-  int64_t l, r, rows, cols;
-} place_of_tile;
 
 static place_of_tile locate(const sn_gemm *g, int64_t task) {
   const int64_t l = task / g->right.blocks * g->left.block;
@@ -228,13 +238,11 @@ static place_of_tile locate(const sn_gemm *g, int64_t task) {
 
 static void compute(const sn_gemm *g, const void *a, const void *b, const place_of_tile *t,
                     const area *out, char *scratch) {
-  const size_t bytes = element_bytes(g);
-  const void *left = at(g->swapped ? b : a, t->l * g->left.ws, bytes);
-  const void *right = at(g->swapped ? a : b, t->r * g->right.ws, bytes);
+  const void *left = g->swapped ? b : a, *right = g->swapped ? a : b;
   if (g->direct)
-    sn_gemm_direct(g, left, right, t->rows, t->cols, out->at, out->ld, scratch);
+    sn_gemm_direct(g, left, right, t->l, t->rows, t->r, t->cols, out->at, out->ld, scratch);
   else
-    compute_packed(g, left, right, t->rows, t->cols, out, scratch);
+    compute_packed(g, left, right, t, out, scratch);
 }
 
 void sn_gemm_tile(const sn_gemm *g, const void *a, const void *b, int64_t task, void *scratch,

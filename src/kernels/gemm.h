@@ -1,8 +1,9 @@
 /* gemm.h - matrix product C(m, n) = A(m, k) * B(k, n), in tiles that lanes compute on their own.
  *
- * A and B have any strides (in elements, also negative or 0), so transposes and views are not
- * copied. The plan is made once from sizes alone, never from the number of threads; then each of
- * its tasks is one tile of C over the whole of k, computed by one lane in its private scratch:
+ * Rows, columns and k of A and B are nests of any strides (fuse/nest.h), so transposes, views and
+ * the windows of a convolution are not copied: packing walks them. The plan is made once from sizes
+ * alone, never from the number of threads; then each of its tasks is one tile of C over the whole
+ * of k, computed by one lane in its private scratch:
  *
  *           n                     for each block of kc along k
  *     +-----------+                 pack A's rows of the tile: mc x kc in panels of MR      (L2)
@@ -21,12 +22,21 @@
 #ifndef SN_KERNELS_GEMM_H
 #define SN_KERNELS_GEMM_H
 
+#include "fuse/nest.h"
 #include "kernels/ukr/ukr.h"
+
+/* Where element (w, p) of an operand lies: across the rows of A or the columns of B, and along k.
+ */
+typedef struct sn_gemm_walk {
+  sn_nest across, along;
+} sn_gemm_walk;
 
 /* One operand, as width x k: width is m for A, n for B. */
 typedef struct sn_gemm_side {
   int64_t width;
-  ptrdiff_t ws, ks; /* strides across the width and along k */
+  sn_gemm_walk walk;
+  bool even;        /* one stride each, ws and ks */
+  ptrdiff_t ws, ks; /* innermost strides across the width and along k */
   int64_t block;    /* width of a tile on this side */
   int64_t blocks;   /* ceil(width / block) */
 } sn_gemm_side;
@@ -35,8 +45,7 @@ typedef struct sn_gemm {
   /* set by the caller */
   sn_dtype dtype; /* SN_F32 or SN_F64 */
   int64_t m, n, k;
-  ptrdiff_t rs_a, cs_a; /* A(i, p) = a[i * rs_a + p * cs_a] */
-  ptrdiff_t rs_b, cs_b;
+  sn_gemm_walk a, b;
   int64_t kc_limit; /* 0: the usual one; tests shrink it */
   bool always_pack; /* tests: small sizes too go through the micro-kernel */
 

@@ -9,10 +9,10 @@
 #include "kernels/gemm_direct_type.h"
 #undef TYPE
 
-void sn_gemm_direct(const sn_gemm *g, const void *left, const void *right, int64_t rows,
-                    int64_t cols, void *c, ptrdiff_t ldc, void *sums) {
+void sn_gemm_direct(const sn_gemm *g, const void *left, const void *right, int64_t l, int64_t rows,
+                    int64_t r, int64_t cols, void *c, ptrdiff_t ldc, void *sums) {
   if (g->dtype == SN_F64)
-    direct_f64(g, left, right, rows, cols, c, ldc, sums);
+    direct_f64(g, left, right, l, rows, r, cols, c, ldc, sums);
   else
-    direct_f32(g, left, right, rows, cols, c, ldc, sums);
+    direct_f32(g, left, right, l, rows, r, cols, c, ldc, sums);
 }

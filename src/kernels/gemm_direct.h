@@ -1,6 +1,7 @@
 /* gemm_direct.h - products without packing, for one row times a matrix and for tiny sizes.
  *
- * rows x cols of C (rows ldc elements apart) = left * right over k, in the order of sums of gemm.h.
+ * C (rows ldc elements apart) = left's rows l .. l + rows times right's columns r .. r + cols, over
+ * k in the order of sums of gemm.h.
  * sums: cols elements of scratch, used when k > kc. C is written, never read before that.
  */
 #ifndef SN_KERNELS_GEMM_DIRECT_H
@@ -8,7 +9,7 @@
 
 #include "kernels/gemm.h"
 
-void sn_gemm_direct(const sn_gemm *g, const void *left, const void *right, int64_t rows,
-                    int64_t cols, void *c, ptrdiff_t ldc, void *sums);
+void sn_gemm_direct(const sn_gemm *g, const void *left, const void *right, int64_t l, int64_t rows,
+                    int64_t r, int64_t cols, void *c, ptrdiff_t ldc, void *sums);
 
 #endif

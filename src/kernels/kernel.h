@@ -85,6 +85,9 @@ typedef struct sn_machine { /* what a kernel is made for */
 sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_group *group,
                          sn_kernel *out);
 
+/* *group as it is best run, in bool_words.c: the same, or another one in arena. */
+sn_status sn_bool_words(sn_arena *arena, const sn_group **group);
+
 /* What runs its points: "jit" if it has code (code: and that is called), "vm", or "ready". */
 const char *sn_kernel_engine(const sn_kernel *kernel, bool code);
 

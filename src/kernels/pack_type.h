@@ -20,50 +20,56 @@ ALWAYS_INLINE void T(copy_rows)(T(real) *restrict to, const T(real) *restrict fr
  * is not a multiple of the vector the last rows overlap those before and write the same values
  * again. */
 ALWAYS_INLINE void T(transpose_rows)(T(real) *restrict to, const T(real) *restrict from,
-                                     ptrdiff_t k, ptrdiff_t ws, const int width) {
+                                     const ptrdiff_t *offsets, ptrdiff_t k, ptrdiff_t ws,
+                                     const int width) {
   for (int next = 0; next < width; next += T(LANES)) {
     const int w = next + T(LANES) <= width ? next : width - T(LANES);
-    const T(real) *row = from + w * ws;
+    const T(real) * row[T(LANES)];
+    for (int r = 0; r < T(LANES); r++) row[r] = from + (offsets ? offsets[w + r] : (w + r) * ws);
     T(real) *out = to + w;
     ptrdiff_t p = 0;
     for (; p + T(LANES) <= k; p += T(LANES)) {
       T(vec) square[T(LANES)];
-      for (int r = 0; r < T(LANES); r++) square[r] = T(sn_load)(row + r * ws + p);
+      for (int r = 0; r < T(LANES); r++) square[r] = T(sn_load)(row[r] + p);
       T(sn_transpose)(square);
       for (int r = 0; r < T(LANES); r++) T(sn_store)(out + r * width, square[r]);
       out += T(LANES) * width;
     }
     for (; p < k; p++, out += width)
-      for (int r = 0; r < T(LANES); r++) out[r] = row[r * ws + p];
+      for (int r = 0; r < T(LANES); r++) out[r] = row[r][p];
   }
 }
 
 /* Any strides, and the last panel of a matrix, padded with zeros. */
-static void T(gather)(T(real) *restrict to, const T(real) *restrict from, ptrdiff_t width,
-                      ptrdiff_t k, ptrdiff_t ws, ptrdiff_t ks, int panel) {
+static void T(gather)(T(real) *restrict to, const T(real) *restrict from, const ptrdiff_t *offsets,
+                      ptrdiff_t width, ptrdiff_t k, ptrdiff_t ws, ptrdiff_t ks, int panel) {
   for (ptrdiff_t p = 0; p < k; p++) {
-    for (ptrdiff_t w = 0; w < width; w++) to[w] = from[w * ws];
+    if (offsets)
+      for (ptrdiff_t w = 0; w < width; w++) to[w] = from[offsets[w]];
+    else
+      for (ptrdiff_t w = 0; w < width; w++) to[w] = from[w * ws];
     for (ptrdiff_t w = width; w < panel; w++) to[w] = 0;
     to += panel;
     from += ks;
   }
 }
 
-static void T(pack_panel)(T(real) * to, const T(real) * from, ptrdiff_t width, ptrdiff_t k,
-                          ptrdiff_t ws, ptrdiff_t ks, int panel) {
+static void T(pack_panel)(T(real) * to, const T(real) * from, const ptrdiff_t *offsets,
+                          ptrdiff_t width, ptrdiff_t k, ptrdiff_t ws, ptrdiff_t ks, int panel) {
+  const bool rows = ws == 1 && !offsets;
 /* The widths of the SIMD micro-kernels, for speed; every other one goes the general way. */
-#define WIDTH(n)                             \
-  case n:                                    \
-    if (ws == 1)                             \
-      T(copy_rows)(to, from, k, ks, n);      \
-    else                                     \
-      T(transpose_rows)(to, from, k, ws, n); \
+#define WIDTH(n)                                      \
+  case n:                                             \
+    if (rows)                                         \
+      T(copy_rows)(to, from, k, ks, n);               \
+    else                                              \
+      T(transpose_rows)(to, from, offsets, k, ws, n); \
     return;
-  if (width == panel && (ws == 1 || ks == 1)) {
+  if (width == panel && (rows || ks == 1)) {
     switch (panel) { WIDTH(4) WIDTH(6) WIDTH(8) WIDTH(14) WIDTH(16) WIDTH(32) default : break; }
   }
 #undef WIDTH
-  T(gather)(to, from, width, k, ws, ks, panel);
+  T(gather)(to, from, offsets, width, k, ws, ks, panel);
 }
 
 #undef ALWAYS_INLINE

@@ -6,11 +6,15 @@
 
 /* ---- lives ----------------------------------------------------------------------------------- */
 
-static void touch(sn_plan *plan, const sn_operand *o, uint32_t group) {
-  if (o->value == SN_NONE) return;
-  sn_place *place = &plan->places[o->value];
+static void touch_value(sn_plan *plan, uint32_t value, uint32_t group) {
+  if (value == SN_NONE) return;
+  sn_place *place = &plan->places[value];
   if (place->first == SN_NONE) place->first = group;
   place->last = group;
+}
+
+static void touch(sn_plan *plan, const sn_operand *o, uint32_t group) {
+  touch_value(plan, o->value, group);
 }
 
 static void touch_phase(sn_plan *plan, const sn_phase *phase, uint32_t group) {
@@ -25,8 +29,8 @@ static void find_lives(const sn_groups *groups, sn_plan *plan) {
     for (uint32_t p = 0; p < g->n_phases; p++) touch_phase(plan, &g->phases[p], i);
     for (uint32_t k = 0; k < g->post.n_operands; k++) touch(plan, &g->post.operands[k], i);
     if (g->kind == SN_GROUP_CONTRACTION) {
-      touch(plan, &g->a, i);
-      touch(plan, &g->b, i);
+      touch_value(plan, g->a.value, i);
+      touch_value(plan, g->b.value, i);
     }
     for (uint32_t k = 0; g->ready && k < g->ready->n_operands; k++)
       touch(plan, &g->ready->operands[k], i);

@@ -14,7 +14,7 @@ typedef struct kitchen {
   case_random r; /* of the present step */
   int64_t most_elements;
   size_t step;
-  bool powers; /* a step has made a power */
+  bool powers;             /* a step has made a power */
   twin made[RECIPE_STEPS]; /* by each step before this one; t is NULL where it made nothing */
 } kitchen;
 
@@ -139,8 +139,7 @@ static void step_cast(kitchen *k) {
 
 /* ---- views ----------------------------------------------------------------------------------- */
 
-static void step_transpose(kitchen *k) {
-  const twin x = pick(k);
+static twin shuffled(kitchen *k, twin x) {
   const int rank = type_of(k, x)->rank;
   int perm[SN_MAX_RANK];
   for (int i = 0; i < rank; i++) perm[i] = i;
@@ -149,8 +148,10 @@ static void step_transpose(kitchen *k) {
     perm[i] = perm[j];
     perm[j] = t;
   }
-  add(k, twin_transpose(&k->w, x, perm));
+  return twin_transpose(&k->w, x, perm);
 }
+
+static void step_transpose(kitchen *k) { add(k, shuffled(k, pick(k))); }
 
 static void step_slice(kitchen *k) {
   const twin x = pick(k);
@@ -257,16 +258,40 @@ static void step_reduce(kitchen *k) {
   add(k, twin_reduce(&k->w, op, op == SN_OP_sum ? whole(k, x) : x, axes));
 }
 
+/* The axes in another order, neighbours merged into a batch, rows and columns; sometimes turned. */
+static twin merged(kitchen *k, twin x) {
+  const twin t = shuffled(k, x);
+  const sn_type from = *type_of(k, t);
+  sn_type to = {.dtype = from.dtype, .rank = 2 + (int)case_below(&k->r, from.rank - 2)};
+  int at = 0;
+  for (int i = 0; i < to.rank; i++) { /* leaves an axis for each dim to come */
+    const int left = from.rank - at - (to.rank - 1 - i);
+    const int n = i == to.rank - 1 ? left : 1 + (int)case_below(&k->r, left);
+    to.dims[i] = 1;
+    for (int d = 0; d < n; d++) to.dims[i] *= from.dims[at++];
+  }
+  const twin y = twin_reshape(&k->w, t, &to);
+  return case_one_in(&k->r, 3) ? shuffled(k, y) : y;
+}
+
+/* Of a matrix product that has `cols` columns; x may be empty and its product not. */
+static bool product_fits(const kitchen *k, const sn_type *x, int64_t cols) {
+  sn_type out = *x;
+  out.dims[x->rank - 1] = cols;
+  return sn_type_size(&out) <= k->most_elements;
+}
+
 /* x times another matrix, a new one, or its own transpose. */
 static void step_matmul(kitchen *k) {
   twin a = pick(k);
+  if (type_of(k, a)->rank < 2 || k->w.n_inputs == TWIN_MAX_INPUTS) return;
+  a = whole(k, as(k, a, type_of(k, a)->dtype == SN_F64 ? SN_F64 : SN_F32));
+  if (type_of(k, a)->rank > 2 && case_one_in(&k->r, 2)) a = merged(k, a);
   const sn_type type = *type_of(k, a);
   const int r = type.rank;
-  if (r < 2 || k->w.n_inputs == TWIN_MAX_INPUTS) return;
   const int64_t rows = type.dims[r - 2], cols = type.dims[r - 1];
-  a = whole(k, as(k, a, type.dtype == SN_F64 ? SN_F64 : SN_F32));
   twin b = a;
-  if (case_one_in(&k->r, 2) && sn_type_size(&type) * rows <= k->most_elements * (cols ? cols : 1)) {
+  if (case_one_in(&k->r, 2) && product_fits(k, &type, rows)) {
     int perm[SN_MAX_RANK];
     for (int i = 0; i < r; i++) perm[i] = i < r - 2 ? i : 2 * r - 3 - i;
     b = twin_transpose(&k->w, a, perm);
@@ -277,7 +302,7 @@ static void step_matmul(kitchen *k) {
     other.dims[r - 2] = cols;
     other.dims[r - 1] = 1 + case_below(&k->r, 20);
     if (sn_type_size(&other) > k->most_elements) return;
-    if (sn_type_size(&type) / (cols ? cols : 1) * other.dims[r - 1] > k->most_elements) return;
+    if (!product_fits(k, &type, other.dims[r - 1])) return;
     b = twin_viewed_input(&k->w, &k->r, (twin_view)case_below(&k->r, TWIN_VIEWS), SN_OP_matmul, 1,
                           CASE_WHOLE, &other);
   }

@@ -490,6 +490,72 @@ static void a_matmul_of_numbers_reads_memory(void **state) {
   lab_close(&l);
 }
 
+/* ---- axes of a contraction ------------------------------------------------------------------- */
+
+static void merged_axes_are_read_in_place(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  /* (2, 3, 4, 5) -> (2, 4, 3, 5): rows of two dims, k of two */
+  const int64_t perm[] = {0, 2, 1, 3};
+  const sn_type flat = F32(8, 15);
+  const sn_id x = input(&l, F32(2, 3, 4, 5)), w = input(&l, F32(15, 6)), dy = input(&l, F32(8, 6));
+  const sn_id m = sn_build_reshape(&l.b, sn_build_transpose(&l.b, x, perm), &flat);
+  OUTPUTS(&l, UNARY(relu, sn_build_matmul(&l.b, m, w)),
+          sn_build_matmul(&l.b, sn_build_swap_last(&l.b, m), dy));
+  expect_groups(&l, "k0 contraction matmul+relu space(8, 6) k(15)\n"
+                    "  head0 = matmul b0[0, (2 x 60, 4 x 5), (3 x 20, 5 x 1)] b1[0, 6, 1]\n"
+                    "    v0 = head0 : float32\n"
+                    "    v1 = relu v0 : float32\n"
+                    "    b3[0, 6, 1] = v1\n"
+                    "k1 contraction matmul space(15, 6) k(8)\n"
+                    "  head0 = matmul b0[0, (3 x 20, 5 x 1), (2 x 60, 4 x 5)] b2[0, 6, 1]\n"
+                    "    v0 = head0 : float32\n"
+                    "    b4[0, 6, 1] = v0\n"
+                    "return b3 b4\n");
+  lab_close(&l);
+}
+
+static void merged_batches_are_read_in_place(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  /* heads: (2, 7, 3 * 5) -> (2, 3, 7, 5) -> (6, 7, 5) */
+  const int64_t perm[] = {0, 2, 1, 3};
+  const sn_type split = F32(2, 7, 3, 5), heads = F32(6, 7, 5);
+  const sn_id x = input(&l, F32(2, 7, 15));
+  const sn_id q = sn_build_reshape(
+      &l.b, sn_build_transpose(&l.b, sn_build_reshape(&l.b, x, &split), perm), &heads);
+  OUTPUTS(&l, sn_build_matmul(&l.b, q, sn_build_swap_last(&l.b, q)));
+  expect_kernels(&l, 0, 0, 1);
+  lab_close(&l);
+}
+
+/* A copy serves all readers; what does not divide, or is no memory, has to be copied. */
+static void merged_axes_that_are_copied(void **state) {
+  (void)state;
+  const sn_type flat = F32(12, 10), odd = F32(8, 15), ones = F32(4, 3, 2, 5);
+  const int64_t perm[] = {1, 0, 3, 2};
+  for (int which = 0; which < 4; which++) {
+    lab l;
+    lab_open(&l, true);
+    const sn_id x = which == 2
+                        ? sn_build_op(&l.b, SN_OP_iota, NULL, 0, (const int64_t[]){1}, 1, &ones)
+                        : input(&l, ones);
+    const sn_id t = sn_build_transpose(&l.b, x, perm);
+    const sn_id m = sn_build_reshape(&l.b, t, which == 1 ? &odd : &flat);
+    const sn_id y = sn_build_matmul(&l.b, m, input(&l, which == 1 ? F32(15, 2) : F32(10, 2)));
+    if (which == 0)
+      OUTPUTS(&l, y, UNARY(exp, m));
+    else if (which == 3)
+      OUTPUTS(&l, y, m);
+    else
+      OUTPUTS(&l, y);
+    expect_kernels(&l, which == 0 || which == 3 ? 2 : 1, 0, 1); /* an output of its own */
+    lab_close(&l);
+  }
+}
+
 /* 100,000 nodes: linear, and nothing recurses. */
 static void large_graphs(void **state) {
   (void)state;
@@ -519,6 +585,10 @@ static void write_deep(lab *l, void *made) {
   sn_id x = input(l, F32(6, 6));
   for (int i = 0; i < 60; i++)
     x = i % 9 ? sn_build_unary(&l->b, SN_OP_exp, x) : sn_build_swap_last(&l->b, x);
+  const sn_type split = F32(2, 3, 6), flat = F32(6, 6);
+  const sn_id m =
+      sn_build_transpose(&l->b, sn_build_reshape(&l->b, x, &split), (const int64_t[]){1, 0, 2});
+  x = sn_build_matmul(&l->b, x, sn_build_swap_last(&l->b, sn_build_reshape(&l->b, m, &flat)));
   OUTPUTS(l, sn_build_reduce(&l->b, SN_OP_sum, x, 1), x);
 }
 
@@ -560,6 +630,9 @@ int main(void) {
       cmocka_unit_test(outputs_that_nobody_computes),
       cmocka_unit_test(a_reshape_that_cannot_be_a_view_is_a_copy),
       cmocka_unit_test(a_matmul_of_numbers_reads_memory),
+      cmocka_unit_test(merged_axes_are_read_in_place),
+      cmocka_unit_test(merged_batches_are_read_in_place),
+      cmocka_unit_test(merged_axes_that_are_copied),
       cmocka_unit_test(large_graphs),
       cmocka_unit_test(failures_give_back_what_they_took),
   };

@@ -168,10 +168,8 @@ static void plan_product(product *x, const sn_gemm_ukr *ukr, int64_t m, int64_t 
                        .m = m,
                        .n = n,
                        .k = k,
-                       .rs_a = a->rs,
-                       .cs_a = a->cs,
-                       .rs_b = b->rs,
-                       .cs_b = b->cs,
+                       .a = {sn_nest_line(m, a->rs), sn_nest_line(k, a->cs)},
+                       .b = {sn_nest_line(n, b->cs), sn_nest_line(k, b->rs)},
                        .kc_limit = kc_limit,
                        .always_pack = always_pack}};
   sn_gemm_plan_with(&x->g, ukr);
@@ -428,10 +426,8 @@ static void test_plan(void **state) {
                  .m = sizes[s].m,
                  .n = sizes[s].n,
                  .k = sizes[s].k,
-                 .rs_a = sizes[s].k,
-                 .cs_a = 1,
-                 .rs_b = sizes[s].n,
-                 .cs_b = 1};
+                 .a = {sn_nest_line(sizes[s].m, sizes[s].k), sn_nest_line(sizes[s].k, 1)},
+                 .b = {sn_nest_line(sizes[s].n, 1), sn_nest_line(sizes[s].k, sizes[s].n)}};
     sn_gemm_plan(&g, sn_isa_detect(), false);
     assert_true(g.tasks == g.left.blocks * g.right.blocks);
     assert_true(g.tasks >= 4);

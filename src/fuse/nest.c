@@ -1,0 +1,55 @@
+#include "fuse/nest.h"
+
+bool sn_nest_add(sn_nest *nest, int64_t dim, int64_t stride) {
+  const int last = nest->rank - 1;
+  if (last >= 0 && dim == 1) return true;
+  if (last == 0 && nest->dims[0] == 1) {
+    *nest = sn_nest_line(dim, stride);
+    return true;
+  }
+  if (last >= 0 && nest->strides[last] == stride * dim) {
+    nest->dims[last] *= dim;
+    nest->strides[last] = stride;
+    return true;
+  }
+  if (nest->rank == SN_MAX_RANK) return false;
+  nest->dims[nest->rank] = dim;
+  nest->strides[nest->rank++] = stride;
+  return true;
+}
+
+int64_t sn_nest_size(const sn_nest *nest) {
+  int64_t size = 1;
+  for (int i = 0; i < nest->rank; i++) size *= nest->dims[i];
+  return size;
+}
+
+/* The innermost `size` positions of the nest as *axis; the nest keeps the others. */
+static bool take_axis(sn_nest *nest, int64_t size, sn_nest *axis) {
+  sn_nest turned = {.rank = 0}; /* innermost dim first */
+  while (size > 1) {
+    const int last = nest->rank - 1;
+    const int64_t dim = nest->dims[last], stride = nest->strides[last];
+    const int64_t part = dim < size ? dim : size;
+    if (size % part || dim % part) return false;
+    turned.dims[turned.rank] = part;
+    turned.strides[turned.rank++] = stride;
+    size /= part;
+    nest->dims[last] = dim / part;
+    nest->strides[last] = stride * part;
+    if (part == dim) nest->rank--;
+  }
+  *axis = turned.rank ? (sn_nest){.rank = 0} : sn_nest_line(1, 0);
+  for (int i = turned.rank - 1; i >= 0; i--) sn_nest_add(axis, turned.dims[i], turned.strides[i]);
+  return true;
+}
+
+bool sn_nest_split(const sn_nest *nest, const int64_t *sizes, int n, sn_nest *axes) {
+  sn_nest left = *nest;
+  int dims = 0;
+  for (int i = n - 1; i >= 0; i--) {
+    if (!take_axis(&left, sizes[i], &axes[i])) return false;
+    dims += sizes[i] > 1 ? axes[i].rank : 0;
+  }
+  return dims <= SN_MAX_RANK;
+}
