@@ -113,8 +113,9 @@ export {
   type PoolOptions,
   type WindowOptions,
 } from './conv.js';
-export { dot, matmul, outer } from './linalg.js';
+export { dot, einsum, matmul, outer } from './linalg.js';
 export {
+  batchNorm,
   layerNorm,
   logSoftmax,
   rmsNorm,

@@ -1,9 +1,9 @@
 /* conv.c - convolution and pooling: arguments checked, padding made explicit. A convolution is one
  * node (graph/conv.h); a pool is windows reduced. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "base/format.h"
 #include "base/size.h"
 #include "graph/conv.h"
 #include "tensor/compose.h"
@@ -38,12 +38,12 @@ static sn_status fail(const layer *l, const char *why) {
   const bool given = l->options.padding == SN_PADDING_EXPLICIT;
   char padding[2 * SN_SHAPE_TEXT + 8] = "valid", groups[32] = "";
   if (given)
-    snprintf(padding, sizeof padding, "%s and %s", sn_shape_text(&before, b),
-             sn_shape_text(&after, a));
+    sn_format(padding, sizeof padding, "%s and %s", sn_shape_text(&before, b),
+              sn_shape_text(&after, a));
   else if (l->options.padding == SN_PADDING_SAME)
     strcpy(padding, "same");
   if (l->window.rank > l->axes) /* a filter */
-    snprintf(groups, sizeof groups, ", groups %lld", (long long)l->groups);
+    sn_format(groups, sizeof groups, ", groups %lld", (long long)l->groups);
   return sn_fail(&l->ctx->env, SN_ERR_SHAPE,
                  "%s: %s: x %s, %s %s, strides %s, dilation %s, padding %s%s", l->name, why,
                  sn_shape_text(l->x, x), l->kind, sn_shape_text(&l->window, w),
@@ -60,7 +60,7 @@ static sn_status begin(layer *l, sn_tensor *x, const char *name, int axes,
   l->ctx = x->ctx;
   l->x = &x->type;
   l->axes = axes;
-  snprintf(l->name, sizeof l->name, "%s%dd", name, axes);
+  sn_format(l->name, sizeof l->name, "%s%dd", name, axes);
   SN_FAIL_IF(&x->ctx->env, axes < 1 || axes > MOST, SN_ERR_ARGUMENT,
              "%s: spatial axes must be 1 to %d", l->name, MOST);
   if (options) l->options = *options;
