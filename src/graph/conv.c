@@ -30,26 +30,28 @@ static bool padded_size(const sn_conv_attrs *c, int i, int64_t n, int64_t window
 sn_status sn_conv_infer(sn_env *env, const int64_t *attrs, size_t n_attrs, const sn_type *x,
                         const sn_type *w, sn_type *y) {
   const int axes = x->rank - 2;
-  SN_CHECK(env, axes >= 1 && axes <= SN_CONV_AXES && w->rank == x->rank && y->rank == x->rank);
-  SN_CHECK(env, n_attrs == SN_CONV_ATTRS((size_t)axes) && x->dtype == w->dtype);
-  SN_CHECK(env, sn_dtype_is_float(x->dtype));
+  SN_CHECK(env, axes >= 1 && axes <= SN_CONV_AXES && w->rank == x->rank && y->rank == x->rank &&
+                    n_attrs == SN_CONV_ATTRS((size_t)axes) && x->dtype == w->dtype &&
+                    sn_dtype_is_float(x->dtype));
   const sn_conv_attrs c = sn_conv_of(attrs, axes);
   const int64_t in = x->dims[axes + 1], q = w->dims[axes + 1];
-  int64_t grouped; /* the filter's channels of one group, times groups */
-  SN_CHECK(env, c.groups >= 1 && !sn_int_mul_overflows(w->dims[axes], c.groups, &grouped));
-  SN_CHECK(env, q % c.groups == 0 && in == (c.turned ? q : grouped));
+  int64_t grouped = 0; /* the filter's channels of one group, times groups */
+  int64_t depth = in;  /* elements of a window, all channels */
+  bool fits = c.groups >= 1 && !sn_int_mul_overflows(w->dims[axes], c.groups, &grouped) &&
+              q % c.groups == 0 && in == (c.turned ? q : grouped);
+  sn_type padded = *x;
+  for (int i = 0; i < axes; i++)
+    fits =
+        fits && padded_size(&c, i, x->dims[i + 1], w->dims[i], y->dims[i + 1], &padded.dims[i + 1]);
+  SN_CHECK(env, fits);
   y->dtype = x->dtype;
   y->dims[0] = x->dims[0];
+  sn_type patches = *y; /* as little as padded may its size overflow */
   y->dims[axes + 1] = c.turned ? grouped : q;
-  sn_type padded = *x, patches = *y; /* what no size of may overflow */
-  patches.dims[axes + 1] = in;
-  for (int i = 0; i < axes; i++) {
-    SN_CHECK(env,
-             padded_size(&c, i, x->dims[i + 1], w->dims[i], y->dims[i + 1], &padded.dims[i + 1]));
-    SN_FAIL_IF(env,
-               sn_int_mul_overflows(patches.dims[axes + 1], w->dims[i], &patches.dims[axes + 1]),
-               SN_ERR_MEMORY, "conv: the windows are too large");
-  }
+  for (int i = 0; i < axes; i++)
+    SN_FAIL_IF(env, sn_int_mul_overflows(depth, w->dims[i], &depth), SN_ERR_MEMORY,
+               "conv: the windows are too large");
+  patches.dims[axes + 1] = depth;
   SN_TRY(sn_type_check(env, &padded, "conv"));
   return sn_type_check(env, &patches, "conv");
 }
@@ -139,15 +141,10 @@ static sn_id repeat(const layer *l, sn_id x, const char *letters) {
   return sn_build_broadcast(l->b, x, &type);
 }
 
-/* Moves axis `from` to place `to`, the others in their order. */
 static sn_id move_axis(const layer *l, sn_id x, int from, int to) {
   if (l->b->status) return SN_NONE;
   int64_t perm[SN_MAX_RANK];
-  const int rank = sn_build_type(l->b, x)->rank;
-  for (int i = 0, next = 0; i < rank; i++) {
-    if (next == from) next++;
-    perm[i] = i == to ? from : next++;
-  }
+  sn_move_axis(sn_build_type(l->b, x)->rank, from, to, perm);
   return sn_build_transpose(l->b, x, perm);
 }
 

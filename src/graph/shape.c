@@ -55,6 +55,13 @@ sn_status sn_type_check(sn_env *env, const sn_type *type, const char *what) {
   return SN_OK;
 }
 
+void sn_move_axis(int rank, int from, int to, int64_t *perm) {
+  for (int i = 0, next = 0; i < rank; i++) {
+    if (next == from) next++;
+    perm[i] = i == to ? from : next++;
+  }
+}
+
 void sn_windows_type(const sn_type *x, int axis, int64_t out, int64_t size, sn_type *type) {
   *type = *x;
   type->rank++;
@@ -88,8 +95,8 @@ const char *sn_shape_text(const sn_type *type, char buffer[SN_SHAPE_TEXT]) {
   size_t at = 0;
   buffer[at++] = '(';
   for (int i = 0; i < type->rank; i++)
-    at += sn_format(buffer + at, SN_SHAPE_TEXT - at, i ? ", %lld" : "%lld",
-                           (long long)type->dims[i]);
+    at +=
+        sn_format(buffer + at, SN_SHAPE_TEXT - at, i ? ", %lld" : "%lld", (long long)type->dims[i]);
   sn_format(buffer + at, SN_SHAPE_TEXT - at, type->rank == 1 ? ",)" : ")");
   return buffer;
 }

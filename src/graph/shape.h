@@ -38,6 +38,9 @@ void sn_row_major(const sn_type *type, int64_t strides[SN_MAX_RANK]);
 void sn_unravel(const sn_type *type, int64_t flat, int64_t *index);
 int64_t sn_ravel(const sn_type *type, const int64_t *index);
 
+/* The permutation that moves axis `from` to place `to`, the others in their order. */
+void sn_move_axis(int rank, int from, int to, int64_t *perm);
+
 /* The type of windows along an axis, which must have room for one more dimension. */
 void sn_windows_type(const sn_type *x, int axis, int64_t out, int64_t size, sn_type *type);
 
@@ -50,17 +53,18 @@ sn_status sn_broadcast_dims(sn_env *env, const char *what, const sn_type *a, con
                             sn_type *out);
 
 /* Attributes, all int64: input {number}; constant {bits of a double}; iota {axis}; transpose
- * {perm..}; slice {begin.., stride..}; windows {axis, step, dilation}; conv: see conv.h; pad {low.., step.., bits of the value}; concat {axis};
- * sum, max ... {mask}; gather, scatter {axis}; sort, argsort {axis, descending}; cumsum, cumprod,
- * recurrence {axis, reverse, exclusive}, the last of recurrence 0. */
+ * {perm..}; slice {begin.., stride..}; windows {axis, step, dilation}; conv: see conv.h; pad
+ * {low.., step.., bits of the value}; concat {axis}; sum, max ... {mask}; gather, scatter {axis};
+ * sort, argsort {axis, descending}; cumsum, cumprod, recurrence {axis, reverse, exclusive}, the
+ * last of recurrence 0. */
 #define SN_MAX_ATTRS (2 * SN_MAX_RANK + 1)
 
 double sn_attr_double(int64_t bits);
 int64_t sn_double_attr(double value);
 
 /* The grammar of the IR: checks the inputs of one op and gives its type. Leaves, views, pad,
- * conv and cast have a type that does not follow from the inputs: the caller proposes it in *type and it is
- * checked. */
+ * conv and cast have a type that does not follow from the inputs: the caller proposes it in *type
+ * and it is checked. */
 sn_status sn_infer(sn_env *env, sn_op op, const sn_type *const *in, size_t n_in,
                    const int64_t *attrs, size_t n_attrs, sn_type *type);
 

@@ -24,30 +24,28 @@ typedef struct layer {
   bool padded;
 } layer;
 
+/* One number per axis; 0 where none are given. */
+static const char *numbers_text(const layer *l, const int64_t *numbers, char *buffer) {
+  sn_type type = {.rank = l->axes};
+  if (numbers) memcpy(type.dims, numbers, sizeof *numbers * (size_t)l->axes);
+  return sn_shape_text(&type, buffer);
+}
+
 /* Every error names all there is to know. */
 static sn_status fail(const layer *l, const char *why) {
-  char x[SN_SHAPE_TEXT], w[SN_SHAPE_TEXT], s[SN_SHAPE_TEXT], d[SN_SHAPE_TEXT], b[SN_SHAPE_TEXT],
-      a[SN_SHAPE_TEXT];
-  sn_type strides = {.rank = l->axes}, dilation = strides, before = strides, after = strides;
-  for (int i = 0; i < l->axes; i++) {
-    strides.dims[i] = l->stride[i];
-    dilation.dims[i] = l->dilation[i];
-    before.dims[i] = l->options.before ? l->options.before[i] : 0;
-    after.dims[i] = l->options.after ? l->options.after[i] : 0;
-  }
-  const bool given = l->options.padding == SN_PADDING_EXPLICIT;
-  char padding[2 * SN_SHAPE_TEXT + 8] = "valid", groups[32] = "";
-  if (given)
-    sn_format(padding, sizeof padding, "%s and %s", sn_shape_text(&before, b),
-              sn_shape_text(&after, a));
-  else if (l->options.padding == SN_PADDING_SAME)
-    strcpy(padding, "same");
+  char x[SN_SHAPE_TEXT], w[SN_SHAPE_TEXT], s[SN_SHAPE_TEXT], d[SN_SHAPE_TEXT], a[SN_SHAPE_TEXT];
+  char padding[2 * SN_SHAPE_TEXT], groups[32] = "";
+  sn_format(padding, sizeof padding, "%s",
+            l->options.padding == SN_PADDING_SAME ? "same" : "valid");
+  if (l->options.padding == SN_PADDING_EXPLICIT)
+    sn_format(padding, sizeof padding, "%s and %s", numbers_text(l, l->options.before, x),
+              numbers_text(l, l->options.after, a));
   if (l->window.rank > l->axes) /* a filter */
     sn_format(groups, sizeof groups, ", groups %lld", (long long)l->groups);
   return sn_fail(&l->ctx->env, SN_ERR_SHAPE,
                  "%s: %s: x %s, %s %s, strides %s, dilation %s, padding %s%s", l->name, why,
                  sn_shape_text(l->x, x), l->kind, sn_shape_text(&l->window, w),
-                 sn_shape_text(&strides, s), sn_shape_text(&dilation, d), padding, groups);
+                 numbers_text(l, l->stride, s), numbers_text(l, l->dilation, d), padding, groups);
 }
 
 #define REFUSE_IF(condition, why)         \
@@ -157,10 +155,7 @@ static sn_status check_filter(layer *l, sn_tensor *x, sn_tensor *filter, bool tr
 static sn_tensor *move_axis(sn_tensor *x, int from, int to) {
   int64_t perm[SN_MAX_RANK];
   if (!x) return NULL;
-  for (int i = 0, next = 0; i < x->type.rank; i++) {
-    if (next == from) next++;
-    perm[i] = i == to ? from : next++;
-  }
+  sn_move_axis(x->type.rank, from, to, perm);
   return sn_node_of(x->ctx, SN_OP_transpose, &x, 1, perm, (size_t)x->type.rank, &x->type);
 }
 
