@@ -1,4 +1,4 @@
-/* pack_type.h - packing for one element type; pack.c includes it per TYPE. */
+/* pack_type.h - packing for one element type; pack.inc includes it per TYPE. */
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
@@ -66,7 +66,7 @@ static void T(pack_panel)(T(real) * to, const T(real) * from, const ptrdiff_t *o
       T(transpose_rows)(to, from, offsets, k, ws, n); \
     return;
   if (width == panel && (rows || ks == 1)) {
-    switch (panel) { WIDTH(4) WIDTH(6) WIDTH(8) WIDTH(14) WIDTH(16) WIDTH(32) default : break; }
+    switch (panel) { SN_PACK_WIDTHS(WIDTH) default : break; }
   }
 #undef WIDTH
   T(gather)(to, from, offsets, width, k, ws, ks, panel);
