@@ -214,6 +214,14 @@ SN_API sn_tensor *sn_argmin(sn_tensor *x, int axis, bool keepdims);
  * (left) or a column (right) and its dimension is dropped again, as in NumPy. [new, m s d] */
 SN_API sn_tensor *sn_matmul(sn_tensor *a, sn_tensor *b);
 
+/* Sums of products of n >= 1 operands, by letters for their axes: "ij,jk->ik". Letters that the
+ * output lacks are summed; a letter twice in an operand is its diagonal; "..." stands for
+ * dimensions that broadcast; a size of 1 broadcasts. Without "->" the output has the dimensions of
+ * "...", then, in the order of ASCII, the letters that occur once. Dtypes promote, integers and
+ * bools to float32, as in matmul. Multiplied in the order of fewest operations up to 6 operands, a
+ * good one beyond. [new, m s] */
+SN_API sn_tensor *sn_einsum(const char *spec, sn_tensor *const *operands, size_t n);
+
 SN_API sn_tensor *sn_reshape(sn_tensor *x, int rank, const int64_t *dims); /* one -1: inferred */
 SN_API sn_tensor *sn_transpose(sn_tensor *x, const int *perm);             /* NULL: all reversed */
 SN_API sn_tensor *sn_broadcast_to(sn_tensor *x, int rank, const int64_t *dims);
@@ -229,9 +237,9 @@ SN_API sn_tensor *sn_bitcast(sn_tensor *x, sn_dtype dtype); /* float32 <-> int32
 /* x kept between lo and hi, which broadcast; NULL: no bound on that side. [new, m s d] */
 SN_API sn_tensor *sn_clip(sn_tensor *x, sn_tensor *lo, sn_tensor *hi);
 
-/* x where x > 0; elsewhere alpha x (leaky_relu), alpha (e^x - 1) (elu). selu: elu with the parameters
- * that keep mean 0 and variance 1, scaled. hardswish: x min(max(x + 3, 0), 6) / 6. gelu_tanh: gelu
- * by a tanh, within 5e-4. Integers become float32. [new, m s d] */
+/* x where x > 0; elsewhere alpha x (leaky_relu), alpha (e^x - 1) (elu). selu: elu with the
+ * parameters that keep mean 0 and variance 1, scaled. hardswish: x min(max(x + 3, 0), 6) / 6.
+ * gelu_tanh: gelu by a tanh, within 5e-4. Integers become float32. [new, m s d] */
 SN_API sn_tensor *sn_leaky_relu(sn_tensor *x, double alpha);
 SN_API sn_tensor *sn_elu(sn_tensor *x, double alpha);
 SN_API sn_tensor *sn_selu(sn_tensor *x);
@@ -246,6 +254,16 @@ SN_API sn_tensor *sn_log_softmax(sn_tensor *x, int axis);
  * weight. weight and bias have the length of that axis; NULL: none. [new, m s d] */
 SN_API sn_tensor *sn_layer_norm(sn_tensor *x, sn_tensor *weight, sn_tensor *bias, double eps);
 SN_API sn_tensor *sn_rms_norm(sn_tensor *x, sn_tensor *weight, double eps);
+
+/* Over all axes but `axis` (channels; < 0: from the end): (x - mean) / sqrt(variance + eps) *
+ * weight + bias, of x itself (stats NULL: training) or as given (inference; in training, to keep
+ * running ones: those computed from x, through which gradients go). All have the length of axis;
+ * weight, bias NULL: none. [new, m s d] */
+typedef struct sn_batch_stats {
+  sn_tensor *mean, *variance;
+} sn_batch_stats;
+SN_API sn_tensor *sn_batch_norm(sn_tensor *x, int axis, const sn_batch_stats *stats,
+                                sn_tensor *weight, sn_tensor *bias, double eps);
 
 /* logits (..., classes), labels int32 (...) or a distribution (..., classes): one loss per row
  * (...), logsumexp(logits) - logits[label], or that weighted by the distribution; stable for large

@@ -100,8 +100,9 @@ export {
   type ScanOptions,
   type SortOptions,
 } from './indexing.js';
-export { dot, matmul, outer } from './linalg.js';
+export { dot, einsum, matmul, outer } from './linalg.js';
 export {
+  batchNorm,
   layerNorm,
   logSoftmax,
   rmsNorm,

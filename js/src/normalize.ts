@@ -77,3 +77,24 @@ export const layerNorm = (x: TensorLike, { weight, bias, eps = 1e-5 }: LayerNorm
 /** x / sqrt(mean(x^2) + eps) over the last axis, times weight. */
 export const rmsNorm = (x: TensorLike, { weight, eps = 1e-5 }: RmsNormOptions = {}): Tensor =>
   withOptional('rmsNorm', x, [weight], (rt, [a, w]) => rt.exports.sinter_rms_norm(a!, w!, eps));
+
+export interface BatchNormOptions extends LayerNormOptions {
+  /** That of the channels. Default: the last. */
+  axis?: number;
+  /** One for each channel, given together; default: those of x. */
+  mean?: TensorLike;
+  variance?: TensorLike;
+}
+
+/**
+ * (x - mean) / sqrt(variance + eps) for each channel, over all other axes, times weight, plus bias, which have an
+ * element per channel. To keep running statistics while training, compute mean and variance of x
+ * (sn.mean, sn.var) and give them: gradients go through them, and compiled they cost nothing twice.
+ */
+export const batchNorm = (
+  x: TensorLike,
+  { axis = -1, mean, variance, weight, bias, eps = 1e-5 }: BatchNormOptions = {},
+): Tensor =>
+  withOptional('batchNorm', x, [mean, variance, weight, bias], (rt, [a, m, v, w, b]) =>
+    rt.exports.sinter_batch_norm(a!, axis, m!, v!, w!, b!, eps),
+  );
