@@ -2,8 +2,8 @@
  * read without its operand first: letters, and where an ellipsis stands among them; then the rank
  * says how many dimensions the ellipsis has. */
 #include <stdarg.h>
-#include <stdio.h>
 
+#include "base/format.h"
 #include "tensor/einsum.h"
 
 typedef struct parser {
@@ -20,12 +20,12 @@ __attribute__((format(printf, 2, 3))) static sn_status refuse(const parser *p, c
   char detail[80], shapes[sizeof p->env->error.message] = "", shape[SN_SHAPE_TEXT];
   va_list args;
   va_start(args, what);
-  vsnprintf(detail, sizeof detail, what, args);
+  sn_format_list(detail, sizeof detail, what, args);
   va_end(args);
   size_t used = 0;
   for (size_t i = 0; i < p->n && i < 26 && used < sizeof shapes; i++)
-    used += (size_t)snprintf(shapes + used, sizeof shapes - used, "%s%c %s", i ? ", " : "",
-                             (int)('a' + i), sn_shape_text(&p->operands[i]->type, shape));
+    used += sn_format(shapes + used, sizeof shapes - used, "%s%c %s", i ? ", " : "", (int)('a' + i),
+                      sn_shape_text(&p->operands[i]->type, shape));
   return sn_fail(p->env, SN_ERR_SHAPE, "einsum: %s in \"%.120s\": %s", detail, p->text, shapes);
 }
 
