@@ -5,8 +5,8 @@ import type { Engine, LabMethods, Opened, PassesOff, Sample } from './protocol.t
 import type { Report } from './report.ts';
 import { ProblemError, Rpc } from './rpc.ts';
 
-/** Of each attempt. In Firefox, watched by developer tools or a driver of tests, making a worker within a
- *  worker sometimes never returns; another attempt then works. */
+/** Of each attempt. In Firefox under a driver of tests, making a worker within a worker sometimes never
+ *  returns; another attempt then works. */
 const OPEN_MS = [5000, 10_000, 30_000];
 /** A program that takes longer to trace and compile is taken for one that never ends. */
 const INSPECT_MS = 10_000;

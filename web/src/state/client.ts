@@ -2,8 +2,8 @@
 // like any other; the page stays usable and says what happened.
 //
 // Until the library runs, the worker is asked now and then whether it still answers. It does so at once,
-// also while it loads, unless it is stuck: in Firefox, watched by developer tools or a driver of tests,
-// making a worker within a worker sometimes never returns. Then another one takes its place.
+// also while it loads, unless it is stuck: in Firefox under a driver of tests, making a worker within a worker
+// sometimes never returns. Then another one takes its place.
 
 import type { Failure, FromTrainer, ToTrainer } from './protocol.ts';
 
