@@ -8,6 +8,7 @@
 import type { Failure, FromTrainer, ToTrainer } from './protocol.ts';
 
 const PAUSE_MS = 500;
+/** Before the first restart; twice as long before each further one, as a script may load slowly. */
 const SILENCE_MS = 5000;
 const MOST_RESTARTS = 5;
 
@@ -64,7 +65,7 @@ export class TrainerClient {
 
   private ask(): void {
     this.worker.postMessage({ type: 'ping' } satisfies ToTrainer);
-    this.timer = window.setTimeout(() => this.restart(), SILENCE_MS);
+    this.timer = window.setTimeout(() => this.restart(), SILENCE_MS * 2 ** this.restarts);
   }
 
   private restart(): void {
