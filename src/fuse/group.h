@@ -1,12 +1,12 @@
 /* group.h - the heart: one structure for every fused kernel. A group is a loop nest over an index
  * space with named parts; the strip VM, and every further backend, reads this and nothing else.
  *
- *   for p in space (parallel)               kind         phases
- *     for each phase                        map          none
- *       for r in reduced                    reduce       one, that ends in one reduction
- *         body(p, r, heads, kept), stores   row          several over one inner axis: softmax,
- * norms heads = op(heads, ...)            contraction  none; head 0 = sum over k of a(p, k) b(k, p)
- *     post(p, heads), stores                ready        none, no post: one op with its own kernel
+ *   for p in space (parallel)              kind         phases
+ *     for each phase                       map          none
+ *       for r in reduced                   reduce       one, that ends in one reduction
+ *         body(p, r, heads, kept), stores  row          several over one inner axis: softmax, norms
+ *       heads = op(heads, ...)             contraction  none; head 0 = sum a(p, k) b(k, p) over k
+ *     post(p, heads), stores               ready        none, no post: one op with its own kernel
  *
  * A scalar program is a map over a space of one point.
  *

@@ -11,7 +11,6 @@ const uint8_t sn_lane_shuffles[SN_SHUFFLE_COUNT][16] = {
     [SN_SHUFFLE_FLIP_64] = {8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7},
 };
 
-/* Node 0 is nobody's: an empty place of the table, an unused argument. */
 /* Only x86 processors make negative NaNs, and their min and max know neither NaN nor -0. */
 sn_lane_target sn_lane_target_here(bool relaxed) {
   const volatile float zero = 0;
@@ -19,6 +18,7 @@ sn_lane_target sn_lane_target_here(bool relaxed) {
   return (sn_lane_target){.relaxed = relaxed, .split_minmax = signbit(nan)};
 }
 
+/* Node 0 is nobody's: an empty place of the table, an unused argument. */
 void sn_lanes_init(sn_lanes *l, sn_arena *arena, sn_lane_target target) {
   *l = (sn_lanes){.arena = arena, .target = target};
   l->status = sn_arena_grow(arena, (void **)&l->nodes, &l->cap_nodes, 0, sizeof *l->nodes);

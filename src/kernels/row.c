@@ -1,10 +1,12 @@
 /* row.c - row groups: every row goes through all phases while it is in the first-level cache.
  *
- *   for each row of the unit              lane memory
- *     for each phase                      post strips | strips of each phase | per head: fold |
- * heads enter: what is the same along     strips | kept rows the row, once for each strip: body,
- * stores; its reduced values fold into the heads post, once for all rows of the unit, over the
- * strips of their heads
+ *   for each row of the unit
+ *     for each phase
+ *       heads enter: what is the same along the row is computed once
+ *       for each strip of the row: body, stores; its reduced values fold into the heads
+ *   post, once for all rows of the unit, over the strips of their heads
+ *
+ *   lane memory: post strips | strips of each phase | per head: fold | per head: strip | kept rows
  *
  * A row has at most SN_ROW_LIMIT points, so a head is one block of fold.h. */
 #include <string.h>

@@ -3,9 +3,11 @@
 
 import type { Engine, LabMethods, Opened, PassesOff, Sample } from './protocol.ts';
 import type { Report } from './report.ts';
-import { Rpc } from './rpc.ts';
+import { ProblemError, Rpc } from './rpc.ts';
 
-const OPEN_MS = 30_000;
+/** Of each attempt. In Firefox under a driver of tests, making a worker within a worker sometimes never
+ *  returns; another attempt then works. */
+const OPEN_MS = [5000, 10_000, 30_000];
 /** A program that takes longer to trace and compile is taken for one that never ends. */
 const INSPECT_MS = 10_000;
 const PREPARE_MS = 60_000;
@@ -19,8 +21,18 @@ export class Lab {
   constructor(private readonly engine: Engine) {}
 
   open(): Promise<Opened> {
-    if (this.opened === null || !this.rpc.alive) this.opened = this.rpc.ask('open', [this.engine], OPEN_MS);
+    if (this.opened === null || !this.rpc.alive) this.opened = this.start();
     return this.opened;
+  }
+
+  private async start(attempt = 0): Promise<Opened> {
+    try {
+      return await this.rpc.ask('open', [this.engine], OPEN_MS[attempt]);
+    } catch (error) {
+      const stuck = error instanceof ProblemError && error.name === 'Stopped';
+      if (!stuck || attempt + 1 === OPEN_MS.length) throw error;
+      return this.start(attempt + 1);
+    }
   }
 
   async inspect(source: string, off: PassesOff): Promise<Report> {

@@ -86,9 +86,11 @@ export type ToTrainer =
   | { type: 'reset'; settings: Settings }
   | { type: 'learningRate'; value: number }
   | { type: 'classify'; pixels: Float32Array }
-  | { type: 'trace' };
+  | { type: 'trace' }
+  | { type: 'ping' };
 
 export type FromTrainer =
+  | { type: 'alive' }
   | { type: 'loading'; received: number; total: number }
   | { type: 'capabilities'; capabilities: Capabilities }
   | { type: 'ready'; sample: DigitSample }

@@ -220,6 +220,10 @@ async function pump(): Promise<void> {
 }
 
 self.onmessage = (event: MessageEvent<ToTrainer>) => {
+  if (event.data.type === 'ping') {
+    post({ type: 'alive' });
+    return;
+  }
   inbox.push(event.data);
   void pump();
 };
