@@ -298,8 +298,8 @@ static void add_dims(sn_text *t, const int64_t *dims, int rank) {
   for (int i = 0; i < rank; i++) sn_text_add(t, i ? " x %lld" : " %lld", (long long)dims[i]);
 }
 
-static void add_signature(sn_text *t, const sn_groups *groups, size_t number, sn_value_set *set) {
-  const sn_group *g = &groups->groups[number];
+static void add_signature(sn_text *t, const sn_value *values, size_t number, const sn_group *g,
+                          sn_value_set *set) {
   const size_t n_writes = sn_group_buffers(g, set);
   const size_t named = strcspn(g->name, "("); /* behind it: how many ops there are */
   sn_text_add(t, "/* %s %.*s%s:", sn_group_kind_name(g), (int)named, g->name,
@@ -314,7 +314,7 @@ static void add_signature(sn_text *t, const sn_groups *groups, size_t number, sn
   sn_c_add_kernel_name(t, number, g);
   for (size_t i = 0; i < set->n; i++)
     sn_text_add(t, "%s%s%s *b%u", i ? ", " : "(", i < n_writes ? "" : "const ",
-                sn_c_type(groups->values[set->ids[i]].type.dtype), set->ids[i]);
+                sn_c_type(values[set->ids[i]].type.dtype), set->ids[i]);
   sn_text_add(t, ") {\n");
 }
 
@@ -328,10 +328,10 @@ static sn_status add_post(sn_c_writer *w) {
   return add_stores(w, &g->post, g->stores, g->n_stores, g->space_rank);
 }
 
-sn_status sn_c_add_kernel(sn_text *t, const sn_groups *groups, size_t number, sn_value_set *set) {
-  const sn_group *g = &groups->groups[number];
+sn_status sn_c_add_kernel(sn_text *t, const sn_value *values, size_t number, const sn_group *g,
+                          sn_value_set *set) {
   sn_c_writer w = {.t = t, .g = g, .env = t->arena->env};
-  add_signature(t, groups, number, set);
+  add_signature(t, values, number, g, set);
   for (uint32_t k = 0; k < g->n_kept; k++)
     sn_text_add(t, "  static %s kept%u[%lld];\n", sn_c_type(g->kept[k]), k,
                 (long long)sn_group_reduced_points(g));

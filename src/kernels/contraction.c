@@ -20,10 +20,16 @@ sn_status sn_contraction_make(sn_arena *arena, const sn_machine *machine, sn_ker
                     .b = {g->b.across, g->b.along}};
   const sn_gemm_run_time *run_time = machine->deterministic ? NULL : machine->gemm;
   kernel->gemm_run_time = run_time;
-  if (run_time)
-    sn_gemm_plan_with(gemm, &run_time->ukr[gemm->dtype]);
-  else
-    sn_gemm_plan(gemm, machine->isa, machine->deterministic);
+  const sn_gemm_ukr *ukr = run_time ? &run_time->ukr[gemm->dtype]
+                                    : sn_gemm_ukr_for(gemm->dtype, machine->isa,
+                                                      machine->deterministic);
+  if (g->whole_m) { /* as the whole does it: the direct path never fuses multiply-adds */
+    gemm->m = g->whole_m;
+    sn_gemm_plan_with(gemm, ukr);
+    gemm->always_pack = !gemm->direct;
+    gemm->m = g->space[r - 2];
+  }
+  sn_gemm_plan_with(gemm, ukr);
   kernel->batch = 1;
   for (int i = 0; i < r - 2; i++) kernel->batch *= g->space[i];
   kernel->n_stages = 1;
