@@ -94,6 +94,9 @@ static inline sn_kernel *sn_kernel_parts(const sn_kernel *kernel, uint32_t *n) {
   return kernel->n_members ? kernel->members : (sn_kernel *)(uintptr_t)kernel;
 }
 
+/* *group as it is best run, in bool_words.c: the same, or another one in arena. */
+sn_status sn_bool_words(sn_arena *arena, const sn_group **group);
+
 /* What runs its points: "jit" if it has code (code: and that is called), "vm", or "ready". */
 const char *sn_kernel_engine(const sn_kernel *kernel, bool code);
 

@@ -274,6 +274,13 @@ static twin merged(kitchen *k, twin x) {
   return case_one_in(&k->r, 3) ? shuffled(k, y) : y;
 }
 
+/* Of a matrix product that has `cols` columns; x may be empty and its product not. */
+static bool product_fits(const kitchen *k, const sn_type *x, int64_t cols) {
+  sn_type out = *x;
+  out.dims[x->rank - 1] = cols;
+  return sn_type_size(&out) <= k->most_elements;
+}
+
 /* x times another matrix, a new one, or its own transpose. */
 static void step_matmul(kitchen *k) {
   twin a = pick(k);
@@ -284,7 +291,7 @@ static void step_matmul(kitchen *k) {
   const int r = type.rank;
   const int64_t rows = type.dims[r - 2], cols = type.dims[r - 1];
   twin b = a;
-  if (case_one_in(&k->r, 2) && sn_type_size(&type) * rows <= k->most_elements * (cols ? cols : 1)) {
+  if (case_one_in(&k->r, 2) && product_fits(k, &type, rows)) {
     int perm[SN_MAX_RANK];
     for (int i = 0; i < r; i++) perm[i] = i < r - 2 ? i : 2 * r - 3 - i;
     b = twin_transpose(&k->w, a, perm);
@@ -295,7 +302,7 @@ static void step_matmul(kitchen *k) {
     other.dims[r - 2] = cols;
     other.dims[r - 1] = 1 + case_below(&k->r, 20);
     if (sn_type_size(&other) > k->most_elements) return;
-    if (sn_type_size(&type) / (cols ? cols : 1) * other.dims[r - 1] > k->most_elements) return;
+    if (!product_fits(k, &type, other.dims[r - 1])) return;
     b = twin_viewed_input(&k->w, &k->r, (twin_view)case_below(&k->r, TWIN_VIEWS), SN_OP_matmul, 1,
                           CASE_WHOLE, &other);
   }
