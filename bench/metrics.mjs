@@ -48,6 +48,11 @@ const GRAPHS = {
   }, [zeros(1024, 1024)]],
   'linear-relu': () =>
     [(x, w, b) => x.matmul(w).add(b).relu(), [zeros(256, 768), zeros(768, 1024), zeros(1024)]],
+  attention: () => [(q, k, v) => sn.attention(q, k, v, { causal: true }),
+    [zeros(1, 8, 512, 64), zeros(1, 8, 512, 64), zeros(1, 8, 512, 64)]],
+  'attention-gradient': () => [
+    sn.grad((q, k, v) => sn.attention(q, k, v, { causal: true }).sum(), { argnums: [0, 1, 2] }),
+    [zeros(1, 8, 512, 64), zeros(1, 8, 512, 64), zeros(1, 8, 512, 64)]],
   views: () =>
     [(x) => x.transpose().slice([0, 1], [64, 62]).pad([[1, 1], [0, 0]]).add(1), [zeros(64, 64)]],
 };

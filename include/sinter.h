@@ -229,9 +229,9 @@ SN_API sn_tensor *sn_bitcast(sn_tensor *x, sn_dtype dtype); /* float32 <-> int32
 /* x kept between lo and hi, which broadcast; NULL: no bound on that side. [new, m s d] */
 SN_API sn_tensor *sn_clip(sn_tensor *x, sn_tensor *lo, sn_tensor *hi);
 
-/* x where x > 0; elsewhere alpha x (leaky_relu), alpha (e^x - 1) (elu). selu: elu with the parameters
- * that keep mean 0 and variance 1, scaled. hardswish: x min(max(x + 3, 0), 6) / 6. gelu_tanh: gelu
- * by a tanh, within 5e-4. Integers become float32. [new, m s d] */
+/* x where x > 0; elsewhere alpha x (leaky_relu), alpha (e^x - 1) (elu). selu: elu with the
+ * parameters that keep mean 0 and variance 1, scaled. hardswish: x min(max(x + 3, 0), 6) / 6.
+ * gelu_tanh: gelu by a tanh, within 5e-4. Integers become float32. [new, m s d] */
 SN_API sn_tensor *sn_leaky_relu(sn_tensor *x, double alpha);
 SN_API sn_tensor *sn_elu(sn_tensor *x, double alpha);
 SN_API sn_tensor *sn_selu(sn_tensor *x);
@@ -241,6 +241,14 @@ SN_API sn_tensor *sn_gelu_tanh(sn_tensor *x);
 /* e^x / sum e^x along axis, and its logarithm; stable for large x. [new, m s d] */
 SN_API sn_tensor *sn_softmax(sn_tensor *x, int axis);
 SN_API sn_tensor *sn_log_softmax(sn_tensor *x, int axis);
+
+/* softmax(scale q k^T) v, in blocks of rows: no matrix of all scores lies in memory. q (..., heads,
+ * tokens, size), k (..., shared, sources, size), v (..., shared, sources, width); shared divides
+ * heads. scale NaN: 1 / sqrt(size). causal: token i sees sources 0 .. i. mask, which broadcasts to
+ * (..., heads, tokens, sources), or NULL: bools tell what is seen, floats are added to the scores.
+ * A token that sees nothing becomes NaN. [new, m s d] */
+SN_API sn_tensor *sn_attention(sn_tensor *q, sn_tensor *k, sn_tensor *v, sn_tensor *mask,
+                               bool causal, double scale);
 
 /* Over the last axis: (x - mean) / sqrt(var + eps) * weight + bias, and x / sqrt(mean x^2 + eps) *
  * weight. weight and bias have the length of that axis; NULL: none. [new, m s d] */

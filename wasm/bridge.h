@@ -34,8 +34,8 @@ sn_status SN_EXPORT(sinter_error_status)(void);
 const char *SN_EXPORT(sinter_error_message)(void);
 void SN_EXPORT(sinter_error_clear)(void);
 void SN_EXPORT(sinter_memory)(void); /* out: the fields of sn_memory_info */
-/* out: programs cached, hits, misses, evictions; modules of run-time code alive, their bytes, shared,
- * refused */
+/* out: programs cached, hits, misses, evictions; modules of run-time code alive, their bytes,
+ * shared, refused */
 void SN_EXPORT(sinter_caches)(void);
 void SN_EXPORT(sinter_set_debug)(int level);
 int SN_EXPORT(sinter_pass_count)(void);
@@ -88,6 +88,8 @@ sn_tensor *SN_EXPORT(sinter_gelu_tanh)(sn_tensor *x);
 sn_tensor *SN_EXPORT(sinter_softmax)(sn_tensor *x, int axis);
 sn_tensor *SN_EXPORT(sinter_log_softmax)(sn_tensor *x, int axis);
 /* weight and bias may be 0: none */
+sn_tensor *SN_EXPORT(sinter_attention)(sn_tensor *q, sn_tensor *k, sn_tensor *v, sn_tensor *mask,
+                                       bool causal, double scale);
 sn_tensor *SN_EXPORT(sinter_layer_norm)(sn_tensor *x, sn_tensor *weight, sn_tensor *bias,
                                         double eps);
 sn_tensor *SN_EXPORT(sinter_rms_norm)(sn_tensor *x, sn_tensor *weight, double eps);

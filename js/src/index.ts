@@ -105,6 +105,7 @@ export {
   layerNorm,
   logSoftmax,
   rmsNorm,
+  attention,
   softmax,
   softmaxCrossEntropy,
   type LayerNormOptions,

@@ -77,3 +77,26 @@ export const layerNorm = (x: TensorLike, { weight, bias, eps = 1e-5 }: LayerNorm
 /** x / sqrt(mean(x^2) + eps) over the last axis, times weight. */
 export const rmsNorm = (x: TensorLike, { weight, eps = 1e-5 }: RmsNormOptions = {}): Tensor =>
   withOptional('rmsNorm', x, [weight], (rt, [a, w]) => rt.exports.sinter_rms_norm(a!, w!, eps));
+
+export interface AttentionOptions {
+  /** Token i sees sources 0 .. i only. */
+  causal?: boolean;
+  /** Broadcasts to (batch, heads, tokens, sources): bools tell what is seen, numbers are added to the scores. */
+  mask?: TensorLike;
+  /** Default 1 / sqrt(size). */
+  scale?: number;
+}
+
+/**
+ * softmax(scale q kᵀ) v of q (batch, heads, tokens, size), k and v (batch, heads, sources, size), in blocks of
+ * rows: no matrix of all scores lies in memory. k and v may have fewer heads, each shared by as many of q.
+ */
+export const attention = (
+  q: TensorLike,
+  k: TensorLike,
+  v: TensorLike,
+  { causal = false, mask, scale = NaN }: AttentionOptions = {},
+): Tensor =>
+  withAddresses('attention', mask === undefined ? [q, k, v] : [q, k, v, mask], (rt, [a, b, c, m = 0]) =>
+    rt.exports.sinter_attention(a!, b!, c!, m, Number(causal), scale),
+  );

@@ -9,7 +9,7 @@ typedef struct source {
   const sn_groups *groups;
   uint32_t *argument; /* per argument of the program: its value, or SN_NONE */
   size_t n_arguments;
-  uint32_t *output; /* per value: the first output that it is, or SN_NONE */
+  uint32_t *output;         /* per value: the first output that it is, or SN_NONE */
   const sn_group **kernels; /* plain C runs the members of a chain one by one */
   size_t n_kernels;
 } source;

@@ -213,7 +213,7 @@ static sn_status add_phase(sn_c_writer *w, const sn_phase *phase) {
 
 /* The terms of an axis at position `index`, a variable. */
 static void add_axis(sn_c_writer *w, bool *any, const sn_nest *axis, const char *index) {
-  char term[NAME_SIZE], modulo[NAME_SIZE] = "";
+  char term[3 * NAME_SIZE], modulo[NAME_SIZE] = "";
   int64_t inner = 1;
   if (axis->rank == 1) {
     sn_c_add_term(w->t, any, axis->strides[0], index);

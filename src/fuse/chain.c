@@ -145,8 +145,8 @@ static sn_status check_fit(void *user, const sn_access_note *access) {
 
 static bool factor_in_step(const finder *f, const sn_factor *a) {
   const int64_t size = row_elements(f, a->value), rows = f->dims[f->outer - 1];
-  const bool batch = outer_points(f) == rows ||
-                     (a->batch.rank == 1 && a->batch.strides[0] == rows * size);
+  const bool batch =
+      outer_points(f) == rows || (a->batch.rank == 1 && a->batch.strides[0] == rows * size);
   return batch && a->across.strides[0] == size &&
          stays_within(a->offset, a->along.dims, a->along.strides, a->along.rank, size);
 }
@@ -181,8 +181,8 @@ static sn_status look_at(finder *f, size_t at) {
   bool reads[3] = {false};
   SN_TRY(each_value(f, g, note_reads, reads));
   const bool first = at == f->first;
-  const bool joins = (first || reads[INSIDE]) && !reads[LATE] && f->n_members < SN_CHAIN_MEMBERS &&
-                     fits(f, g);
+  const bool joins =
+      (first || reads[INSIDE]) && !reads[LATE] && f->n_members < SN_CHAIN_MEMBERS && fits(f, g);
   if (!joins && !reads[INSIDE] && !reads[LATE]) return SN_OK;
   uint8_t state = joins ? INSIDE : LATE;
   if (joins) f->members[f->n_members++] = at;

@@ -28,11 +28,11 @@ typedef enum sn_link_kind {
 typedef struct sn_link {
   sn_link_kind kind;
   uint32_t value;
-  size_t element;   /* bytes */
-  sn_nest batch;    /* where a matrix of the batch begins, in elements; of an index: its number */
-  int64_t row;      /* from a row to the next */
-  int64_t first;    /* index: the number at the very beginning */
-  size_t at;        /* local, index: place in the lane's own memory */
+  size_t element; /* bytes */
+  sn_nest batch;  /* where a matrix of the batch begins, in elements; of an index: its number */
+  int64_t row;    /* from a row to the next */
+  int64_t first;  /* index: the number at the very beginning */
+  size_t at;      /* local, index: place in the lane's own memory */
 } sn_link;
 
 typedef struct sn_chain {
@@ -56,8 +56,8 @@ sn_status sn_chain_groups(sn_groups *groups, sn_arena *arena);
 
 #define SN_NOT_LOCAL SIZE_MAX
 
-/* chain_block.c: links and blocks of a chain whose other parts are set. local_at: per value, where in
- * the lane's own memory it is handed on, or SN_NOT_LOCAL. */
+/* chain_block.c: links and blocks of a chain whose other parts are set. local_at: per value, where
+ * in the lane's own memory it is handed on, or SN_NOT_LOCAL. */
 sn_status sn_chain_cut(sn_chain *chain, sn_arena *arena, const sn_value *values,
                        const size_t *local_at);
 
@@ -73,8 +73,8 @@ typedef struct sn_access_note {
 
 typedef sn_status sn_access_fn(void *user, const sn_access_note *access);
 
-/* Every operand and target of bodies, in a fixed order; not the factors of a contraction. outer: how
- * many dims are outer ones. */
+/* Every operand and target of bodies, in a fixed order; not the factors of a contraction. outer:
+ * how many dims are outer ones. */
 sn_status sn_chain_visit(sn_group *group, int outer, sn_access_fn *fn, void *user);
 
 #endif

@@ -26,8 +26,8 @@ sn_status sn_chain_visit(sn_group *g, int outer, sn_access_fn *fn, void *user) {
   SN_TRY(visit_body(&g->post, g->stores, g->n_stores, &at, fn, user));
   for (int i = 0; i < g->reduced_rank; i++) at.inner[at.inner_rank++] = g->reduced[i];
   for (uint32_t p = 0; p < g->n_phases; p++)
-    SN_TRY(visit_body(&g->phases[p].body, g->phases[p].stores, g->phases[p].n_stores, &at, fn,
-                      user));
+    SN_TRY(
+        visit_body(&g->phases[p].body, g->phases[p].stores, g->phases[p].n_stores, &at, fn, user));
   return SN_OK;
 }
 

@@ -12,8 +12,8 @@ sn_status sn_chain_make(sn_arena *arena, const sn_machine *machine, sn_kernel *k
   const sn_chain *c = kernel->group->chain;
   size_t most = 0;
   kernel->n_members = c->rest ? 2 * c->n_members : c->n_members;
-  SN_TRY(sn_arena_alloc(arena, kernel->n_members, sizeof *kernel->members,
-                        (void **)&kernel->members));
+  SN_TRY(
+      sn_arena_alloc(arena, kernel->n_members, sizeof *kernel->members, (void **)&kernel->members));
   for (uint32_t m = 0; m < kernel->n_members; m++) {
     SN_TRY(sn_kernel_make(arena, machine, &c->blocks[m], &kernel->members[m]));
     if (kernel->members[m].lane_bytes > most) most = kernel->members[m].lane_bytes;

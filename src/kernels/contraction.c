@@ -20,9 +20,9 @@ sn_status sn_contraction_make(sn_arena *arena, const sn_machine *machine, sn_ker
                     .b = {g->b.across, g->b.along}};
   const sn_gemm_run_time *run_time = machine->deterministic ? NULL : machine->gemm;
   kernel->gemm_run_time = run_time;
-  const sn_gemm_ukr *ukr = run_time ? &run_time->ukr[gemm->dtype]
-                                    : sn_gemm_ukr_for(gemm->dtype, machine->isa,
-                                                      machine->deterministic);
+  const sn_gemm_ukr *ukr = run_time
+                               ? &run_time->ukr[gemm->dtype]
+                               : sn_gemm_ukr_for(gemm->dtype, machine->isa, machine->deterministic);
   if (g->whole_m) { /* as the whole does it: the direct path never fuses multiply-adds */
     gemm->m = g->whole_m;
     sn_gemm_plan_with(gemm, ukr);

@@ -69,6 +69,7 @@ export interface Exports {
   sinter_gelu_tanh(x: number): number;
   sinter_softmax(x: number, axis: number): number;
   sinter_log_softmax(x: number, axis: number): number;
+  sinter_attention(q: number, k: number, v: number, mask: number, causal: number, scale: number): number;
   sinter_layer_norm(x: number, weight: number, bias: number, eps: number): number;
   sinter_rms_norm(x: number, weight: number, eps: number): number;
   sinter_softmax_cross_entropy(logits: number, labels: number): number;
