@@ -102,12 +102,13 @@ export {
 } from './indexing.js';
 export { dot, matmul, outer } from './linalg.js';
 export {
+  attention,
   layerNorm,
   logSoftmax,
   rmsNorm,
-  attention,
   softmax,
   softmaxCrossEntropy,
+  type AttentionOptions,
   type LayerNormOptions,
   type RmsNormOptions,
   type SoftmaxOptions,

@@ -20,7 +20,7 @@ enum { LEAST_BYTES = 64 * 1024 };
 #endif
 /* Intermediates of a block: they should stay in the second-level cache; but the right sides of
  * products are packed for each block, so it has some rows. */
-enum { BLOCK_BYTES = 256 * 1024, LEAST_ROWS = 32, ROW_UNIT = 8, WANTED_UNITS = 16 };
+enum { BLOCK_BYTES = 256 * 1024, LEAST_ROWS = 64, ROW_UNIT = 8, WANTED_UNITS = 16 };
 /* Groups that are looked at from the first member on. */
 enum { SPAN = 64 };
 

@@ -108,6 +108,17 @@ static sn_tensor *gated(sn_tensor *const *x) {
   return sn_sum(sn_square(sn_matmul(sn_softmax(s, -1), x[2])), 1u << 3, true);
 }
 
+/* Of a loss of attention, by q, k or v. */
+static sn_tensor *slope(sn_tensor *const *x, int which) {
+  sn_tensor *in[3], *out;
+  for (int i = 0; i < 3; i++) in[i] = sn_variable(x[i]);
+  sn_tensor *loss = sn_sum(sn_square(causal(in)), SN_ALL_AXES, false);
+  return sn_gradients(loss, &in[which], 1, &out) ? NULL : out;
+}
+static sn_tensor *slope_q(sn_tensor *const *x) { return slope(x, 0); }
+static sn_tensor *slope_k(sn_tensor *const *x) { return slope(x, 1); }
+static sn_tensor *slope_v(sn_tensor *const *x) { return slope(x, 2); }
+
 /* ---- tests ----------------------------------------------------------------------------------- */
 
 static sample sample_of(sn_context *ctx, case_random *r, sn_dtype dtype, int64_t batch,
@@ -157,6 +168,21 @@ static void attention_is_one_kernel(void **state) {
     const sn_program_info info = expect_same_bits(&s, formulas[i]);
     assert_int_equal(info.kernels, formulas[i] == of_views ? 2 : 1); /* and the transposed copy */
     assert_true(info.arena_bytes <= (formulas[i] == of_views ? 4u * 2 * 4 * 150 * 19 + 64 : 0));
+    give_back(&s);
+  }
+  case_context_end(ctx);
+}
+
+/* What the gradient needs again lies in memory; the rest of the forward pass is a chain as before.
+ */
+static void gradients_have_the_bits_of_single_kernels(void **state) {
+  (void)state;
+  static formula *const formulas[] = {slope_q, slope_k, slope_v};
+  case_random r = {.state = case_seed()};
+  sn_context *ctx = case_context(2, sn_isa_detect());
+  for (int64_t tokens = 64; tokens <= 130; tokens += 33) {
+    sample s = sample_of(ctx, &r, tokens % 2 ? SN_F64 : SN_F32, 2, 4, 2, tokens, tokens, 8);
+    for (int i = 0; i < 3; i++) expect_same_bits(&s, formulas[i]);
     give_back(&s);
   }
   case_context_end(ctx);
@@ -278,6 +304,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(all_sizes_have_the_bits_of_single_kernels),
       cmocka_unit_test(attention_is_one_kernel),
+      cmocka_unit_test(gradients_have_the_bits_of_single_kernels),
       cmocka_unit_test(heads_share_keys),
       cmocka_unit_test(special_values_pass_through),
       cmocka_unit_test(long_sequences_take_little_memory),
