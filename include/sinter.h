@@ -214,6 +214,14 @@ SN_API sn_tensor *sn_argmin(sn_tensor *x, int axis, bool keepdims);
  * (left) or a column (right) and its dimension is dropped again, as in NumPy. [new, m s d] */
 SN_API sn_tensor *sn_matmul(sn_tensor *a, sn_tensor *b);
 
+/* Sums of products of n >= 1 operands, by letters for their axes: "ij,jk->ik". Letters that the
+ * output lacks are summed; a letter twice in an operand is its diagonal; "..." stands for
+ * dimensions that broadcast; a size of 1 broadcasts. Without "->" the output has the dimensions of
+ * "...", then, in the order of ASCII, the letters that occur once. Dtypes promote, integers and
+ * bools to float32, as in matmul. Multiplied in the order of fewest operations up to 6 operands, a
+ * good one beyond. [new, m s] */
+SN_API sn_tensor *sn_einsum(const char *spec, sn_tensor *const *operands, size_t n);
+
 SN_API sn_tensor *sn_reshape(sn_tensor *x, int rank, const int64_t *dims); /* one -1: inferred */
 SN_API sn_tensor *sn_transpose(sn_tensor *x, const int *perm);             /* NULL: all reversed */
 SN_API sn_tensor *sn_broadcast_to(sn_tensor *x, int rank, const int64_t *dims);
@@ -254,6 +262,16 @@ SN_API sn_tensor *sn_attention(sn_tensor *q, sn_tensor *k, sn_tensor *v, sn_tens
  * weight. weight and bias have the length of that axis; NULL: none. [new, m s d] */
 SN_API sn_tensor *sn_layer_norm(sn_tensor *x, sn_tensor *weight, sn_tensor *bias, double eps);
 SN_API sn_tensor *sn_rms_norm(sn_tensor *x, sn_tensor *weight, double eps);
+
+/* Over all axes but `axis` (channels; < 0: from the end): (x - mean) / sqrt(variance + eps) *
+ * weight + bias, of x itself (stats NULL: training) or as given (inference; in training, to keep
+ * running ones: those computed from x, through which gradients go). All have the length of axis;
+ * weight, bias NULL: none. [new, m s d] */
+typedef struct sn_batch_stats {
+  sn_tensor *mean, *variance;
+} sn_batch_stats;
+SN_API sn_tensor *sn_batch_norm(sn_tensor *x, int axis, const sn_batch_stats *stats,
+                                sn_tensor *weight, sn_tensor *bias, double eps);
 
 /* logits (..., classes), labels int32 (...) or a distribution (..., classes): one loss per row
  * (...), logsumexp(logits) - logits[label], or that weighted by the distribution; stable for large

@@ -1,12 +1,12 @@
 // build.mjs - everything that is built, incrementally: npm run build.
 //
 //   native asan tsan wasm wasm-mt   CMake presets                    -> build/<preset>
-//   js    after wasm, wasm-mt       the npm package, modules in it   -> js/dist
+//   js    after wasm, wasm-mt       the npm package, modules in it   -> js/dist (unbundled: build/js)
 //   web   after js                  the static playground            -> web/dist
 //
 // A target is built at most once per process and never before what it needs; two are built at
 // a time.
-import { copyFileSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { copyFileSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { basename, join } from 'node:path';
 import { buildUnlessFresh } from './lib/fresh.mjs';
@@ -28,17 +28,23 @@ const preset = async (name) => {
   await runOrStop('cmake', ['--build', '--preset', name, '-j', String(availableParallelism())]);
 };
 
-/** A page downloads the package's modules: comments, blanks and the long names of local variables go
- *  (the types keep theirs); a stack trace still names functions. */
-const stripModules = async (folder) => {
-  const { minifySync } = await import('rolldown/utils'); // set-up may only just have installed it
-  for (const file of readdirSync(folder, { recursive: true }).filter((name) => name.endsWith('.js'))) {
-    const path = join(folder, file);
-    const options = { module: true, compress: true, mangle: { toplevel: false, keepNames: true } };
-    const { code, errors } = minifySync(file, readFileSync(path, 'utf8'), options);
-    if (errors.length) throw new Error(`${file}: ${errors[0].message}`);
-    writeFileSync(path, code);
-  }
+/** A page downloads the package, so its modules become two, index.js and worker.js, and shared.js, what both
+ *  need; comments, blanks and the names of variables go. A stack trace still names functions. */
+const bundle = async () => {
+  const { rolldown } = await import('rolldown'); // set-up may only just have installed it
+  const entry = (name) => join(root, `build/js/${name}.js`);
+  const modules = await rolldown({
+    input: { index: entry('index'), worker: entry('worker') },
+    external: /^node:/,
+    platform: 'neutral',
+  });
+  await modules.write({
+    dir: join(root, 'js/dist'),
+    chunkFileNames: '[name].js',
+    codeSplitting: { groups: [{ name: 'shared', minShareCount: 2 }] },
+    minify: { compress: true, mangle: { toplevel: true, keepNames: true } },
+  });
+  await modules.close();
 };
 
 const workspace = (name) => runOrStop('npm', ['run', 'build', '-w', name]);
@@ -53,11 +59,12 @@ const TARGETS = {
     needs: ['wasm', 'wasm-mt'],
     build: () => buildUnlessFresh({
       name: 'js',
-      inputs: ['js', 'src/graph/ops.def', 'scripts/gen-ops.mjs', 'package-lock.json', ...MODULES],
-      outputs: MODULES.map(inDist),
+      inputs: ['js', 'src/graph/ops.def', 'scripts/gen-ops.mjs', 'scripts/build.mjs', 'package-lock.json', ...MODULES],
+      outputs: ['build/js/index.js', ...MODULES.map(inDist)],
       build: async () => {
+        rmSync(join(root, 'js/dist'), { recursive: true, force: true });
         await workspace('js');
-        await stripModules(join(root, 'js/dist'));
+        await bundle();
         for (const module of MODULES) copyFileSync(join(root, module), join(root, inDist(module)));
       },
     }),

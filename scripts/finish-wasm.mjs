@@ -12,7 +12,10 @@ const FEATURES = ['simd', 'threads', 'bulk-memory', 'mutable-globals', 'sign-ext
 const [input, output] = process.argv.slice(2);
 const optimised = `${output}.tmp`;
 const wasmOpt = fileURLToPath(new URL('../node_modules/binaryen/bin/wasm-opt', import.meta.url));
-execFileSync(process.execPath, [wasmOpt, input, '-o', optimised, '-Os', '--converge', '--strip-debug',
+// Low memory: only the far end of the stack lies there. What counts is the size after compression, so zeroes
+// in the data are cheaper than the pieces that memory packing makes of it.
+execFileSync(process.execPath, [wasmOpt, input, '-o', optimised, '--low-memory-unused',
+  '--skip-pass=memory-packing', '-Oz', '--flatten', '--rereloop', '-Oz', '-Oz', '--strip-debug',
   '--strip-producers', '--strip-target-features', ...FEATURES.map((f) => `--enable-${f}`)],
 { stdio: 'inherit' });
 

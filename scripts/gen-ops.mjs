@@ -117,10 +117,9 @@ const tsModule = (rows) => {
   const ops = rows.filter(isPublic);
   const doc = (row) => `${row.doc}.${row.result ? ` Result: ${row.result}.` : ''} Takes ${row.types.join(', ')}.`;
   const parameters = (names) => names.map((x) => `${x}: TensorLike`).join(', ');
-  const apply = (row, names) => `${APPLY[row.arity]}(Op.${camelCase(row.name)}, '${row.name}', ${names.join(', ')})`;
   const fn = (row) => `/** ${doc(row)} */
 export function ${camelCase(row.name)}(${parameters(inputs(row))}): Tensor {
-  return ${apply(row, inputs(row))};
+  return ${APPLY[row.arity]}(${rows.indexOf(row)}, '${row.name}', ${inputs(row).join(', ')});
 }`;
   const method = (row) => {
     const [self, ...others] = inputs(row);
@@ -130,19 +129,16 @@ export function ${camelCase(row.name)}(${parameters(inputs(row))}): Tensor {
   const body = (row) => {
     const others = inputs(row).slice(1);
     return `  ${camelCase(row.name)}(this: Tensor${others.map((x) => `, ${x}: TensorLike`).join('')}): Tensor {
-    return ${apply(row, ['this', ...others])};
+    return ${camelCase(row.name)}(${['this', ...others].join(', ')});
   },`;
   };
-  return `// The ops by number, and the elementwise ones as functions and methods. Generated from
+  return `// The elementwise ops as functions and methods. Generated from
 // src/graph/ops.def by scripts/gen-ops.mjs.
 
 import { binary, ternary, unary, type TensorLike } from './apply.js';
 import type { Tensor } from './tensor.js';
 
-/** Number of each op in the interface to wasm. */
-const Op = {
-${rows.map((row, i) => (isPublic(row) ? `  ${camelCase(row.name)}: ${i},\n` : '')).join('').trimEnd()}
-} as const;
+// The first argument is the op's number in the interface to wasm.
 
 ${ops.map(fn).join('\n\n')}
 

@@ -84,6 +84,11 @@ test('nothing in the library ends the process, and the environment is read in ba
   assert.deepEqual(wrong.map(({ path }) => path), []);
 });
 
+test('texts are made by base/format.c, not by the printf that a page would have to download', () => {
+  const wrong = sources.filter(({ path, text }) => !path.endsWith('_posix.c') && /#\s*include\s+<stdio\.h>/.test(text));
+  assert.deepEqual(wrong.map(({ path }) => path), []);
+});
+
 test('files are short enough to hold one idea', (t) => {
   const folders = ['src', 'include', 'wasm', 'js/src', 'web/src', 'tests', 'bench', 'scripts'];
   const long = [];

@@ -216,6 +216,9 @@ sn_tensor *sinter_argmin(sn_tensor *x, int axis, bool keepdims) {
   return sn_argmin(x, axis, keepdims);
 }
 sn_tensor *sinter_matmul(sn_tensor *x, sn_tensor *y) { return sn_matmul(x, y); }
+sn_tensor *sinter_einsum(uint32_t count) {
+  return sn_einsum((const char *)(scratch + count), scratch_tensors(), count);
+}
 sn_tensor *sinter_clip(sn_tensor *x, sn_tensor *lo, sn_tensor *hi) { return sn_clip(x, lo, hi); }
 sn_tensor *sinter_leaky_relu(sn_tensor *x, double alpha) { return sn_leaky_relu(x, alpha); }
 sn_tensor *sinter_elu(sn_tensor *x, double alpha) { return sn_elu(x, alpha); }
@@ -230,6 +233,12 @@ sn_tensor *sinter_attention(sn_tensor *q, sn_tensor *k, sn_tensor *v, sn_tensor 
 }
 sn_tensor *sinter_layer_norm(sn_tensor *x, sn_tensor *weight, sn_tensor *bias, double eps) {
   return sn_layer_norm(x, weight, bias, eps);
+}
+/* mean and variance: both or none */
+sn_tensor *sinter_batch_norm(sn_tensor *x, int axis, sn_tensor *mean, sn_tensor *variance,
+                             sn_tensor *weight, sn_tensor *bias, double eps) {
+  const sn_batch_stats stats = {mean, variance};
+  return sn_batch_norm(x, axis, mean || variance ? &stats : NULL, weight, bias, eps);
 }
 sn_tensor *sinter_rms_norm(sn_tensor *x, sn_tensor *weight, double eps) {
   return sn_rms_norm(x, weight, eps);

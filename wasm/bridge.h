@@ -79,6 +79,7 @@ sn_tensor *SN_EXPORT(sinter_norm)(sn_tensor *x, uint32_t axes, bool keepdims, do
 sn_tensor *SN_EXPORT(sinter_argmax)(sn_tensor *x, int axis, bool keepdims);
 sn_tensor *SN_EXPORT(sinter_argmin)(sn_tensor *x, int axis, bool keepdims);
 sn_tensor *SN_EXPORT(sinter_matmul)(sn_tensor *x, sn_tensor *y);
+sn_tensor *SN_EXPORT(sinter_einsum)(uint32_t count); /* in: tensors, spec */
 sn_tensor *SN_EXPORT(sinter_clip)(sn_tensor *x, sn_tensor *lo, sn_tensor *hi); /* 0: no bound */
 sn_tensor *SN_EXPORT(sinter_leaky_relu)(sn_tensor *x, double alpha);
 sn_tensor *SN_EXPORT(sinter_elu)(sn_tensor *x, double alpha);
@@ -91,6 +92,9 @@ sn_tensor *SN_EXPORT(sinter_log_softmax)(sn_tensor *x, int axis);
 sn_tensor *SN_EXPORT(sinter_attention)(sn_tensor *q, sn_tensor *k, sn_tensor *v, sn_tensor *mask,
                                        bool causal, double scale);
 sn_tensor *SN_EXPORT(sinter_layer_norm)(sn_tensor *x, sn_tensor *weight, sn_tensor *bias,
+                                        double eps);
+sn_tensor *SN_EXPORT(sinter_batch_norm)(sn_tensor *x, int axis, sn_tensor *mean,
+                                        sn_tensor *variance, sn_tensor *weight, sn_tensor *bias,
                                         double eps);
 sn_tensor *SN_EXPORT(sinter_rms_norm)(sn_tensor *x, sn_tensor *weight, double eps);
 sn_tensor *SN_EXPORT(sinter_softmax_cross_entropy)(sn_tensor *logits, sn_tensor *labels);

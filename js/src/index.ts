@@ -100,15 +100,15 @@ export {
   type ScanOptions,
   type SortOptions,
 } from './indexing.js';
-export { dot, matmul, outer } from './linalg.js';
+export { attention, type AttentionOptions } from './attention.js';
+export { dot, einsum, matmul, outer } from './linalg.js';
 export {
-  attention,
+  batchNorm,
   layerNorm,
   logSoftmax,
   rmsNorm,
   softmax,
   softmaxCrossEntropy,
-  type AttentionOptions,
   type LayerNormOptions,
   type RmsNormOptions,
   type SoftmaxOptions,

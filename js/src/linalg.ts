@@ -1,6 +1,7 @@
 // Products.
 
 import { asTensor, withAddresses, type TensorLike } from './apply.js';
+import { SinterError } from './errors.js';
 import { mul } from './ops.gen.js';
 import { moveaxis, reshape } from './shape.js';
 import { tidy } from './scope.js';
@@ -21,6 +22,22 @@ export function dot(x: TensorLike, y: TensorLike): Tensor {
     const columns = moveaxis(b, -2, 0);
     const product = matmul(a, reshape(columns, [columns.shape[0]!, -1]));
     return reshape(product, [...a.shape.slice(0, -1), ...columns.shape.slice(1)]);
+  });
+}
+
+/**
+ * Sum of products: one term of letters per operand, an axis each, then '->' and those of the result; the
+ * other letters are summed. Without '->' the result has the letters that occur once, in alphabetical order.
+ * '...' stands for further axes. A letter twice in a term takes the diagonal.
+ *
+ *     einsum('bij,bjk->bik', x, y)    einsum('ii', x)    einsum('bqhd,bkhd->bhqk', q, k)
+ */
+export function einsum(spec: string, ...operands: TensorLike[]): Tensor {
+  if (typeof spec !== 'string' || operands.length === 0)
+    throw new SinterError('argument', 'einsum: expected a spec and operands');
+  return withAddresses('einsum', operands, (rt, addresses) => {
+    rt.sendText(spec.replaceAll('\0', '?'), addresses);
+    return rt.exports.sinter_einsum(addresses.length);
   });
 }
 

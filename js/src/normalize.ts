@@ -78,25 +78,23 @@ export const layerNorm = (x: TensorLike, { weight, bias, eps = 1e-5 }: LayerNorm
 export const rmsNorm = (x: TensorLike, { weight, eps = 1e-5 }: RmsNormOptions = {}): Tensor =>
   withOptional('rmsNorm', x, [weight], (rt, [a, w]) => rt.exports.sinter_rms_norm(a!, w!, eps));
 
-export interface AttentionOptions {
-  /** Token i sees sources 0 .. i only. */
-  causal?: boolean;
-  /** Broadcasts to (batch, heads, tokens, sources): bools tell what is seen, numbers are added to the scores. */
-  mask?: TensorLike;
-  /** Default 1 / sqrt(size). */
-  scale?: number;
+export interface BatchNormOptions extends LayerNormOptions {
+  /** That of the channels. Default: the last. */
+  axis?: number;
+  /** One for each channel, given together; default: those of x. */
+  mean?: TensorLike;
+  variance?: TensorLike;
 }
 
 /**
- * softmax(scale q kᵀ) v of q (batch, heads, tokens, size), k and v (batch, heads, sources, size), in blocks of
- * rows: no matrix of all scores lies in memory. k and v may have fewer heads, each shared by as many of q.
+ * (x - mean) / sqrt(variance + eps) for each channel, over all other axes, times weight, plus bias, which have an
+ * element per channel. To keep running statistics while training, compute mean and variance of x
+ * (sn.mean, sn.var) and give them: gradients go through them, and compiled they cost nothing twice.
  */
-export const attention = (
-  q: TensorLike,
-  k: TensorLike,
-  v: TensorLike,
-  { causal = false, mask, scale = NaN }: AttentionOptions = {},
+export const batchNorm = (
+  x: TensorLike,
+  { axis = -1, mean, variance, weight, bias, eps = 1e-5 }: BatchNormOptions = {},
 ): Tensor =>
-  withAddresses('attention', mask === undefined ? [q, k, v] : [q, k, v, mask], (rt, [a, b, c, m = 0]) =>
-    rt.exports.sinter_attention(a!, b!, c!, m, Number(causal), scale),
+  withOptional('batchNorm', x, [mean, variance, weight, bias], (rt, [a, m, v, w, b]) =>
+    rt.exports.sinter_batch_norm(a!, axis, m!, v!, w!, b!, eps),
   );

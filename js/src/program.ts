@@ -95,9 +95,7 @@ export class Program {
       throw new SinterError('argument', `cSource: ${JSON.stringify(name)} cannot name a C function`);
     }
     return this.#text((rt, address) => {
-      const bytes = new TextEncoder().encode(`${name}\0`);
-      const at = rt.scratch(Math.ceil(bytes.length / 4));
-      new Uint8Array(rt.memory.buffer).set(bytes, at * 4);
+      rt.sendText(name);
       return rt.check(rt.exports.sinter_program_c_source(address));
     });
   }

@@ -64,7 +64,29 @@ test('layerNorm and rmsNorm, also of large values', () => {
   const rms = X.map((row) => row.map((v, i) => (v / Math.sqrt(mean(row.map((w) => w * w)) + 1e-3)) * weight[i]));
   assertClose(sn.rmsNorm(x, { weight, eps: 1e-3 }), rms, 1e-5);
   assertThrows(() => sn.layerNorm(x, { bias: [1, 2] }), sn.ShapeError, {
-    message: 'layerNorm: bias is not as long as the last axis: a (3, 4), bias (2,)',
+    message: 'layerNorm: bias is not as long as axis 1: a (3, 4), bias (2,)',
+  });
+});
+
+test('batchNorm: of x itself, of given statistics, along any axis', () => {
+  const [weight, bias, eps] = [[1, 2, 3, 4], [0.5, 0, 0, -1], 1e-3];
+  const column = (i) => X.map((row) => row[i]);
+  const normed = X.map((row) => row.map((v, i) =>
+    ((v - mean(column(i))) / Math.sqrt(variance(column(i)) + eps)) * weight[i] + bias[i]));
+  assertClose(sn.batchNorm(x, { weight, bias, eps }), normed, 1e-5);
+  assertClose(sn.batchNorm(x.transpose(), { axis: 0, weight, bias, eps }).transpose(), normed, 1e-5);
+  const statistics = { mean: sn.mean(x, { axis: 0 }), variance: sn.var(x, { axis: 0 }) };
+  assertClose(sn.batchNorm(x, { ...statistics, weight, bias, eps }), normed, 1e-5);
+  const images = x.reshape([3, 1, 2, 2]);
+  const pixels = [0, 1].map((channel) => X.flatMap((row) => row.filter((_, i) => i % 2 === channel)));
+  assertClose(sn.batchNorm(images, { eps }).reshape([3, 4]), X.map((row) => row.map((v, i) =>
+    (v - mean(pixels[i % 2])) / Math.sqrt(variance(pixels[i % 2]) + eps))), 1e-5);
+  assertClose(sn.batchNorm([[3], [3]], { mean: [1], variance: [4], eps: 0 }), [[1], [1]]);
+  assertThrows(() => sn.batchNorm(x, { weight: [1, 2] }), sn.ShapeError, {
+    message: 'batchNorm: weight is not as long as axis 1: a (3, 4), weight (2,)',
+  });
+  assertThrows(() => sn.batchNorm(x, { mean: [1, 2, 3, 4] }), sn.SinterError, {
+    message: 'batchNorm: a mean and a variance are needed together',
   });
 });
 

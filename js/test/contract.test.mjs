@@ -13,7 +13,7 @@ const FUNCTIONS = `init info mod atan2 exp2 expm1 log2 tan asin acos atan sinh c
   logicalNot isnan isfinite astype stopGradient sum prod mean max min any all argmax argmin var std logsumexp
   norm cumsum cumprod reshape transpose permuteDims swapaxes moveaxis expandDims squeeze broadcastTo slice pad flip
   roll concat stack split tile repeat take takeAlongAxis scatterAdd at oneHot tril triu sort argsort topk matmul dot
-  outer softmax logSoftmax layerNorm rmsNorm softmaxCrossEntropy attention
+  einsum outer softmax logSoftmax layerNorm rmsNorm batchNorm softmaxCrossEntropy attention
   grad valueAndGrad jit trainStep profile inspect`.split(/\s+/);
 
 const METHODS = `mod atan2 exp2 expm1 log2 tan asin acos atan sinh cosh asinh acosh atanh softplus leakyRelu elu selu gelu silu

@@ -1,9 +1,9 @@
 // Parts of the runtime that the machine at hand never asks for.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SinterError, ShapeError, errorFromStatus } from '../dist/errors.js';
-import { ownMemory, sharedMemory } from '../dist/runtime/memory.js';
-import { hasRelaxedSimd, hasSimd } from '../dist/runtime/probe.js';
+import { SinterError, ShapeError, errorFromStatus } from '../../build/js/errors.js';
+import { ownMemory, sharedMemory } from '../../build/js/runtime/memory.js';
+import { hasRelaxedSimd, hasSimd } from '../../build/js/runtime/probe.js';
 import { assertThrows } from './support.mjs';
 
 const GIB = (1 << 30) / 65536;

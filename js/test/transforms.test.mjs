@@ -139,6 +139,19 @@ test('jit captures tensors from outside as they are', () => {
   assert.equal(f(sn.tensor(3)).item(), 30);
 });
 
+test('reshaped results of one value have their own shapes', () => {
+  const f = sn.jit((x) => {
+    const y = x.matmul(x).exp();
+    return [y.reshape([4]), y, y.reshape([1, 4]), y.reshape([4]).neg(), y.reshape([4])];
+  });
+  for (const scale of [0, 1]) {
+    const results = f(sn.tensor([[0, scale], [0, 0]]));
+    assert.deepEqual(results.map(({ shape }) => shape), [[4], [2, 2], [1, 4], [4], [4]]);
+    assert.deepEqual(results.map((y) => y.toArray()),
+      [[1, 1, 1, 1], [[1, 1], [1, 1]], [[1, 1, 1, 1]], [-1, -1, -1, -1], [1, 1, 1, 1]]);
+  }
+});
+
 test('jit of grad, grad of jit, jit in jit', () => {
   const g = sn.jit(sn.grad(cube));
   assertClose(g(sn.tensor([1, 2])), [3, 12]);

@@ -1,15 +1,15 @@
 #include "base/env.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 
+#include "base/format.h"
 #include "base/log.h"
 
 sn_status sn_fail(sn_env *env, sn_status status, const char *format, ...) {
   va_list args;
   va_start(args, format);
   env->error.status = status;
-  vsnprintf(env->error.message, sizeof env->error.message, format, args);
+  sn_format_list(env->error.message, sizeof env->error.message, format, args);
   va_end(args);
   sn_log(env, SN_LOG_EVENTS, "error %d: %s\n", (int)status, env->error.message);
   return status;

@@ -1,9 +1,9 @@
 #include "base/log.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
+#include "base/format.h"
 #include "base/host.h"
 
 int sn_log_level_from_environment(void) {
@@ -18,7 +18,7 @@ void sn_log_printf(const char *format, ...) {
   char line[1024];
   va_list args;
   va_start(args, format);
-  vsnprintf(line, sizeof line, format, args);
+  sn_format_list(line, sizeof line, format, args);
   va_end(args);
   sn_host_log(line);
 }

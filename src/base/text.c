@@ -1,7 +1,9 @@
 #include "base/text.h"
 
 #include <stdarg.h>
-#include <stdio.h>
+#include <string.h>
+
+#include "base/format.h"
 
 void sn_text_add(sn_text *text, const char *format, ...) {
   if (text->status) return;
@@ -9,15 +11,16 @@ void sn_text_add(sn_text *text, const char *format, ...) {
     va_list args;
     va_start(args, format);
     const size_t room = text->capacity - text->used;
-    const int need = vsnprintf(text->data ? text->data + text->used : NULL, room, format, args);
+    const size_t need =
+        sn_format_list(text->data ? text->data + text->used : NULL, room, format, args);
     va_end(args);
-    if (need >= 0 && (size_t)need < room) {
-      text->used += (size_t)need;
+    if (need < room) {
+      text->used += need;
       return;
     }
     text->status =
         sn_arena_grow(text->arena, (void **)&text->data, &text->capacity, text->capacity, 1);
-    if (text->status || need < 0) return;
+    if (text->status) return;
   }
 }
 
@@ -37,4 +40,10 @@ void sn_text_add_json(sn_text *text, const char *string) {
     }
   }
   sn_text_add(text, "\"");
+}
+
+const char *sn_text_find(const char *text, const char *part) {
+  const size_t n = strlen(part);
+  while (*text && strncmp(text, part, n) != 0) text++;
+  return *text ? text : NULL;
 }

@@ -1,9 +1,9 @@
 #include "csource/kernel.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "base/format.h"
 #include "csource/spell.h"
 #include "csource/writer.h"
 
@@ -13,8 +13,8 @@ static void add_index(const sn_c_writer *w, const sn_operand *o, int rank) {
   for (int i = 0; i < rank; i++) {
     const bool inner = i >= w->g->space_rank;
     char variable[16];
-    snprintf(variable, sizeof variable, "%c%d", inner ? 'j' : 'i',
-             inner ? i - w->g->space_rank : i);
+    sn_format(variable, sizeof variable, "%c%d", inner ? 'j' : 'i',
+              inner ? i - w->g->space_rank : i);
     sn_c_add_term(w->t, &any, o->strides[i], variable);
   }
   sn_c_add_term(w->t, &any, o->offset, "");
@@ -48,11 +48,11 @@ static sn_status name_of(const sn_c_writer *w, const sn_body *body, uint32_t i,
     sn_text literal = sn_text_in(w->t->arena);
     sn_c_add_literal(&literal, insn->value, insn->dtype);
     SN_TRY(literal.status);
-    snprintf(name, NAME_SIZE, "%s", literal.data);
+    sn_format(name, NAME_SIZE, "%s", literal.data);
   } else if (insn->kind == SN_INSN_HEAD) {
-    snprintf(name, NAME_SIZE, "head%u", insn->args[0]);
+    sn_format(name, NAME_SIZE, "head%u", insn->args[0]);
   } else {
-    snprintf(name, NAME_SIZE, "v%u", i);
+    sn_format(name, NAME_SIZE, "v%u", i);
   }
   return SN_OK;
 }
@@ -100,7 +100,7 @@ static void add_comment(sn_c_writer *w, const sn_insn *insn) {
   enum { PLAIN = 9 }; /* characters of "(a + b)" and the like */
   if (insn->kind != SN_INSN_OP || sn_op_describe(insn->op)->kind != SN_CLASS_MAP) return;
   const char *e = sn_c_expression(insn->op, insn->in_dtype), *name = sn_op_describe(insn->op)->name;
-  if (strlen(e) > PLAIN && !strstr(e, name)) sn_text_add(w->t, " /* %s */", name);
+  if (strlen(e) > PLAIN && !sn_text_find(e, name)) sn_text_add(w->t, " /* %s */", name);
 }
 
 static sn_status add_body(sn_c_writer *w, const sn_body *body, uint8_t *needed, int rank) {
@@ -170,7 +170,7 @@ static void narrow_head(sn_c_writer *w, uint32_t number, sn_op op, sn_dtype dtyp
 static void add_combine(sn_c_writer *w, uint32_t number, sn_op op, sn_dtype dtype,
                         const char *value) {
   char head[NAME_SIZE];
-  snprintf(head, sizeof head, is_widened(op, dtype) ? "total%u" : "head%u", number);
+  sn_format(head, sizeof head, is_widened(op, dtype) ? "total%u" : "head%u", number);
   sn_c_begin_line(w);
   sn_text_add(w->t, "%s = ", head);
   sn_c_add_expression(w->t, sn_c_expression(op, dtype), (const char *[]){head, value, value});
@@ -220,11 +220,11 @@ static void add_axis(sn_c_writer *w, bool *any, const sn_nest *axis, const char 
     return;
   }
   for (int i = axis->rank - 1; i >= 0; inner *= axis->dims[i--]) {
-    if (i) snprintf(modulo, sizeof modulo, " %% %lld", (long long)axis->dims[i]);
+    if (i) sn_format(modulo, sizeof modulo, " %% %lld", (long long)axis->dims[i]);
     if (inner == 1)
-      snprintf(term, sizeof term, "(%s%s)", index, modulo);
+      sn_format(term, sizeof term, "(%s%s)", index, modulo);
     else
-      snprintf(term, sizeof term, "(%s / %lld%s)", index, (long long)inner, i ? modulo : "");
+      sn_format(term, sizeof term, "(%s / %lld%s)", index, (long long)inner, i ? modulo : "");
     sn_c_add_term(w->t, any, axis->strides[i], term);
   }
 }
@@ -250,7 +250,7 @@ static void declare_batch(sn_c_writer *w) {
   sn_text_add(w->t, "const long batch = ");
   for (int i = g->space_rank - 3; i >= 0; stride *= g->space[i--]) {
     char variable[16];
-    snprintf(variable, sizeof variable, "i%d", i);
+    sn_format(variable, sizeof variable, "i%d", i);
     sn_c_add_term(w->t, &any, stride, variable);
   }
   sn_text_add(w->t, ";\n");
@@ -260,8 +260,8 @@ static void add_product(sn_c_writer *w) {
   const sn_group *g = w->g;
   const sn_dtype dtype = g->head_dtype;
   char row[16], column[16];
-  snprintf(row, sizeof row, "i%d", g->space_rank - 2);
-  snprintf(column, sizeof column, "i%d", g->space_rank - 1);
+  sn_format(row, sizeof row, "i%d", g->space_rank - 2);
+  sn_format(column, sizeof column, "i%d", g->space_rank - 1);
   declare_batch(w);
   declare_head(w, 0, SN_OP_sum, dtype);
   sn_c_begin_line(w);
@@ -301,7 +301,8 @@ static void add_dims(sn_text *t, const int64_t *dims, int rank) {
 static void add_signature(sn_text *t, const sn_value *values, size_t number, const sn_group *g,
                           sn_value_set *set) {
   const size_t n_writes = sn_group_buffers(g, set);
-  const size_t named = strcspn(g->name, "("); /* behind it: how many ops there are */
+  size_t named = 0; /* behind it, in parentheses: how many ops there are */
+  while (g->name[named] && g->name[named] != '(') named++;
   sn_text_add(t, "/* %s %.*s%s:", sn_group_kind_name(g), (int)named, g->name,
               g->name[named] ? " ..." : "");
   add_dims(t, g->space, g->space_rank);

@@ -1,7 +1,7 @@
 /* ready.c - ops along one axis as plain loops, one line after the other. Sorting is by insertion:
  * short to read, slow for long lines. */
-#include <stdio.h>
 
+#include "base/format.h"
 #include "csource/spell.h"
 #include "csource/writer.h"
 
@@ -11,7 +11,7 @@ static void add_element(sn_c_writer *w, const sn_operand *o, const char *positio
   sn_text_add(w->t, "b%u[", o->value);
   for (int i = 0; i < w->g->space_rank; i++) {
     char variable[16];
-    snprintf(variable, sizeof variable, "i%d", i);
+    sn_format(variable, sizeof variable, "i%d", i);
     sn_c_add_term(w->t, &any, o->strides[i], variable);
   }
   sn_c_add_term(w->t, &any, o->strides[w->g->space_rank], position);

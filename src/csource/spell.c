@@ -1,8 +1,9 @@
 #include "csource/spell.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
+
+#include "base/format.h"
 
 /* Left as they are in the spelling. */
 #undef INFINITY
@@ -132,8 +133,9 @@ void sn_c_add_expression(sn_text *text, const char *expression, const char *cons
 
 static void add_digits(sn_text *text, double value, int digits, const char *suffix) {
   char number[40];
-  snprintf(number, sizeof number, "%.*g", digits, value);
-  const char *fraction = strpbrk(number, ".e") ? "" : ".0"; /* or it would be an integer */
+  sn_format(number, sizeof number, "%.*g", digits, value);
+  /* Without point and exponent it would be an integer. */
+  const char *fraction = sn_text_find(number, ".") || sn_text_find(number, "e") ? "" : ".0";
   sn_text_add(text, value < 0 ? "(%s%s%s)" : "%s%s%s", number, fraction, suffix);
 }
 
@@ -234,7 +236,7 @@ static const helper helpers[] = {
 /* Whether code calls name + suffix. */
 static bool calls(const char *code, const char *name, const char *suffix) {
   const size_t n = strlen(name), m = strlen(suffix);
-  for (const char *at = code; (at = strstr(at, name)); at += n) {
+  for (const char *at = code; (at = sn_text_find(at, name)); at += n) {
     const bool begins = at == code || !(isalnum((unsigned char)at[-1]) || at[-1] == '_');
     if (begins && !strncmp(at + n, suffix, m) && at[n + m] == '(') return true;
   }

@@ -38,7 +38,7 @@ static sn_status find_values(sn_lowering *l) {
   uint8_t *stored;
   SN_TRY(sn_arena_alloc(l->arena, g->n_nodes, 1, (void **)&stored));
   SN_TRY(sn_arena_alloc(l->arena, g->n_nodes, sizeof *l->out->values, (void **)&l->out->values));
-  for (size_t i = 0; i < g->n_outputs; i++) stored[g->outputs[i]] = 2;
+  for (size_t i = 0; i < g->n_outputs; i++) stored[l->views[g->outputs[i]].base] = 2;
   for (sn_id id = 0; id < g->n_nodes; id++) {
     l->value_of[id] = SN_NONE;
     const bool is_view = sn_op_describe(g->nodes[id].op)->kind == SN_CLASS_VIEW;
@@ -57,8 +57,10 @@ static sn_status find_values(sn_lowering *l) {
       sn_arena_alloc(l->arena, g->n_outputs, sizeof *l->out->outputs, (void **)&l->out->outputs));
   l->out->n_outputs = g->n_outputs;
   for (size_t i = 0; i < g->n_outputs; i++) {
-    l->out->outputs[i] = l->value_of[g->outputs[i]];
-    SN_CHECK(g->env, l->out->outputs[i] != SN_NONE);
+    const uint32_t v = l->value_of[l->views[g->outputs[i]].base];
+    SN_CHECK(g->env, v != SN_NONE);
+    l->out->values[v].type = g->nodes[g->outputs[i]].type; /* a reshape of it, see prepare.c */
+    l->out->outputs[i] = v;
   }
   return SN_OK;
 }

@@ -1,6 +1,5 @@
 /* lower_ready.c - an op along one axis becomes a group of its own: its inputs and its result as
  * operands over the same space, run by the kernel of its class. */
-#include <math.h>
 #include <string.h>
 
 #include "fuse/lowering.h"
@@ -54,7 +53,9 @@ void sn_count_ready(sn_group *group) {
   dims[group->space_rank] = ready->length;
   group->bytes += sn_operand_bytes(&group->stores[0].target, dims, group->space_rank + 1);
   const sn_op_class kind = sn_op_describe(ready->op)->kind;
-  if (kind == SN_CLASS_SORT) group->flops = points * n * log2(n + 1);
+  int levels = 0; /* of a merge sort */
+  while (ready->length >> levels) levels++;
+  if (kind == SN_CLASS_SORT) group->flops = points * n * levels;
   if (kind == SN_CLASS_SCAN) group->flops = points * n;
   if (ready->op == SN_OP_scatter_add) group->flops = points * (double)ready->lengths[1];
 }

@@ -105,15 +105,32 @@ static sn_status find_packed(const sn_graph *g, prepare *p) {
   return SN_OK;
 }
 
+static sn_op_class class_of(const sn_graph *g, sn_id id) {
+  return sn_op_describe(g->nodes[id].op)->kind;
+}
+
+/* What the caller gets is an argument or what a kernel makes, in full: its reshape too, as the
+ * bytes are the same, but not two of one node, which has one type in memory. All else is copied. */
+static sn_status prepare_outputs(sn_graph *g) {
+  uint8_t *taken;
+  SN_TRY(sn_arena_alloc(g->arena, g->n_nodes, 1, (void **)&taken));
+  for (size_t i = 0; i < g->n_outputs; i++) taken[g->outputs[i]] = 1;
+  for (size_t i = 0; i < g->n_outputs; i++) {
+    sn_id *output = &g->outputs[i];
+    const sn_op op = g->nodes[*output].op;
+    if (class_of(g, *output) > SN_CLASS_VIEW || op == SN_OP_input) continue;
+    if (op == SN_OP_reshape) {
+      const sn_id x = *sn_graph_inputs(g, *output);
+      if (class_of(g, x) > SN_CLASS_VIEW && !taken[x]++) continue;
+    }
+    SN_TRY(sn_graph_add(g, SN_OP_identity, output, 1, NULL, 0, NULL, output));
+  }
+  return SN_OK;
+}
+
 sn_status sn_prepare(const sn_graph *from, sn_arena *arena, sn_graph *to) {
   prepare p = {0};
   SN_TRY(find_packed(from, &p));
   SN_TRY(sn_rewrite_graph(from, to, arena, true, NULL, prepare_node, &p));
-  for (size_t i = 0; i < to->n_outputs; i++) {
-    const sn_op op = to->nodes[to->outputs[i]].op;
-    const sn_op_class kind = sn_op_describe(op)->kind;
-    if (kind != SN_CLASS_VIEW && op != SN_OP_constant && op != SN_OP_iota) continue;
-    SN_TRY(sn_graph_add(to, SN_OP_identity, &to->outputs[i], 1, NULL, 0, NULL, &to->outputs[i]));
-  }
-  return SN_OK;
+  return prepare_outputs(to);
 }

@@ -1,8 +1,8 @@
 #include "graph/shape.h"
 
-#include <stdio.h>
 #include <string.h>
 
+#include "base/format.h"
 #include "base/size.h"
 
 static const struct {
@@ -80,9 +80,9 @@ const char *sn_shape_text(const sn_type *type, char buffer[SN_SHAPE_TEXT]) {
   size_t at = 0;
   buffer[at++] = '(';
   for (int i = 0; i < type->rank; i++)
-    at += (size_t)snprintf(buffer + at, SN_SHAPE_TEXT - at, i ? ", %lld" : "%lld",
+    at += sn_format(buffer + at, SN_SHAPE_TEXT - at, i ? ", %lld" : "%lld",
                            (long long)type->dims[i]);
-  snprintf(buffer + at, SN_SHAPE_TEXT - at, type->rank == 1 ? ",)" : ")");
+  sn_format(buffer + at, SN_SHAPE_TEXT - at, type->rank == 1 ? ",)" : ")");
   return buffer;
 }
 

@@ -1,7 +1,8 @@
 #include "jit/emit.h"
 
-#include <stdio.h>
 #include <string.h>
+
+#include "base/format.h"
 
 const sn_wasm_row sn_wasm_rows[SN_WASM_OP_COUNT] = {
 #define W(id, text, prefix, code, immediate, align, pops, pushes) \
@@ -259,7 +260,7 @@ static void put_exports(sn_wasm *w, sn_wasm_bytes *to) {
   put_u32(w, to, w->n_functions);
   for (uint32_t i = 0; i < w->n_functions; i++) {
     char name[16];
-    snprintf(name, sizeof name, "%u", i);
+    sn_format(name, sizeof name, "%u", i);
     put_name(w, to, name);
     put_byte(w, to, 0);
     put_u32(w, to, i);

@@ -81,7 +81,7 @@ static void text_float(reader *r, sn_text *t, bool wide) {
   if (value != value)
     sn_text_add(t, " nan");
   else
-    sn_text_add(t, " %a", value);
+    sn_text_add(t, " %.*g", wide ? 17 : 9, value);
 }
 
 static void text_memory(reader *r, sn_text *t, bool lane) {

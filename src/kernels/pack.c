@@ -2,6 +2,13 @@
 
 #include "kernels/vec128.h"
 
+/* Widths of the SIMD micro-kernels in ukr/, for speed; every other one goes the general way. */
+#ifdef __wasm__
+#define PANELS(X) X(4) X(6) X(8)
+#else
+#define PANELS(X) X(4) X(6) X(8) X(14) X(16) X(32)
+#endif
+
 #define TYPE f32
 #include "kernels/pack_type.h"
 #undef TYPE

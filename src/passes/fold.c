@@ -64,11 +64,8 @@ RULE(sum_of_same) {
   if (n == 0 || c == 0) return sn_site_full(s, 0);
   if (!isfinite(c)) return sn_site_full(s, c);
   if (s->type.dtype == SN_I32) {
-    const double modulus = 0x1p32, wrapped = fmod(c * fmod(n, modulus), modulus);
     if (fabs(c) * n > 0x1p53) return SN_NONE;
-    return sn_site_full(s, wrapped >= 0x1p31   ? wrapped - modulus
-                           : wrapped < -0x1p31 ? wrapped + modulus
-                                               : wrapped);
+    return sn_site_full(s, (double)(int32_t)(int64_t)(c * n)); /* wraps */
   }
   int exponent;
   double odd = fabs(frexp(c, &exponent));

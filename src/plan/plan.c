@@ -226,7 +226,11 @@ static sn_status list_dying(sn_arena *arena, const sn_groups *groups, const sn_p
 static sn_status count_naive(sn_arena *arena, const sn_graph *g, size_t *bytes) {
   uint8_t *returned;
   SN_TRY(sn_arena_alloc(arena, g->n_nodes, 1, (void **)&returned));
-  for (size_t i = 0; i < g->n_outputs; i++) returned[g->outputs[i]] = 1;
+  for (size_t i = 0; i < g->n_outputs; i++) {
+    const sn_id id = g->outputs[i];
+    const bool is_view = sn_op_describe(g->nodes[id].op)->kind == SN_CLASS_VIEW;
+    returned[is_view ? *sn_graph_inputs(g, id) : id] = 1;
+  }
   for (sn_id id = 0; id < g->n_nodes; id++) {
     const sn_op_class kind = sn_op_describe(g->nodes[id].op)->kind;
     if (returned[id] || kind == SN_CLASS_LEAF || kind == SN_CLASS_VIEW) continue;

@@ -1,5 +1,5 @@
-/* normalize.c - softmax and its losses, layer and RMS norm: graphs of reductions along one axis and
- * what lies between them, which fusion makes one kernel of. Formulas stand above. */
+/* normalize.c - softmax and its losses, layer, RMS and batch norm: graphs of reductions and what
+ * lies between them, which fusion makes few kernels of. Formulas stand above. */
 #include "tensor/compose.h"
 
 /* z = x - max x along axis; the maximum is a constant, as it cancels in everything made from z */
@@ -31,16 +31,19 @@ sn_tensor *sn_log_softmax(sn_tensor *x, int axis) {
   return sn_finish(&t, BINARY(sub, z, UNARY(log, sum)));
 }
 
-/* ---- norms over the last axis ---------------------------------------------------------------- */
+/* ---- norms ----------------------------------------------------------------------------------- */
 
-static sn_status check_scale(const sn_tensor *x, const sn_tensor *scale, const char *what,
+static int last_axis(const sn_tensor *x) { return x->type.rank - 1; }
+
+/* scale: NULL, or a number for each position along axis. */
+static sn_status check_scale(const sn_tensor *x, int axis, const sn_tensor *scale, const char *what,
                              const char *name) {
   sn_env *env = &x->ctx->env;
   char tx[SN_SHAPE_TEXT], ts[SN_SHAPE_TEXT];
   if (!scale) return SN_OK;
   SN_FAIL_IF(env, scale->ctx != x->ctx, SN_ERR_ARGUMENT, "%s: inputs of two contexts", what);
-  SN_FAIL_IF(env, scale->type.rank != 1 || scale->type.dims[0] != x->type.dims[x->type.rank - 1],
-             SN_ERR_SHAPE, "%s: %s is not as long as the last axis: a %s, %s %s", what, name,
+  SN_FAIL_IF(env, scale->type.rank != 1 || scale->type.dims[0] != x->type.dims[axis], SN_ERR_SHAPE,
+             "%s: %s is not as long as axis %d: a %s, %s %s", what, name, axis,
              sn_shape_text(&x->type, tx), name, sn_shape_text(&scale->type, ts));
   return SN_OK;
 }
@@ -50,22 +53,42 @@ static sn_status check_norm(const sn_tensor *x, const sn_tensor *weight, const s
   char text[SN_SHAPE_TEXT];
   SN_FAIL_IF(&x->ctx->env, x->type.rank < 1, SN_ERR_SHAPE, "%s: needs at least one axis: a %s",
              what, sn_shape_text(&x->type, text));
-  SN_TRY(check_scale(x, weight, what, "weight"));
-  return check_scale(x, bias, what, "bias");
+  SN_TRY(check_scale(x, last_axis(x), weight, what, "weight"));
+  return check_scale(x, last_axis(x), bias, what, "bias");
 }
 
-/* x / sqrt(mean x^2 + eps) over the last axis */
-static sn_tensor *scale_to_one(temporaries *t, sn_tensor *x, double eps) {
+/* Over the given axes, which stay with size 1. */
+static sn_tensor *mean_over(temporaries *t, sn_tensor *x, uint32_t axes) {
   if (!x) return NULL;
-  const int last = x->type.rank - 1;
-  sn_tensor *n = note(t, sn_number(x->ctx, x->type.dtype, (double)x->type.dims[last]));
-  sn_tensor *least = note(t, sn_number(x->ctx, x->type.dtype, eps));
-  sn_tensor *squares = note(t, sn_elementwise(SN_OP_square, &x, 1));
-  sn_tensor *sum = note(t, sn_reduce(SN_OP_sum, squares, 1u << last, true));
-  sn_tensor *mean = note(t, sn_elementwise(SN_OP_div, (sn_tensor *[]){sum, n}, 2));
-  sn_tensor *raised = note(t, sn_elementwise(SN_OP_add, (sn_tensor *[]){mean, least}, 2));
+  double n = 1;
+  for (int i = 0; i < x->type.rank; i++)
+    if (axes >> i & 1) n *= (double)x->type.dims[i];
+  sn_tensor *sum = note(t, sn_reduce(SN_OP_sum, x, axes, true));
+  if (!sum) return NULL;
+  sn_tensor *count = note(t, sn_number(sum->ctx, sum->type.dtype, n));
+  return note(t, sn_elementwise(SN_OP_div, (sn_tensor *[]){sum, count}, 2));
+}
+
+/* x / sqrt(variance + eps) */
+static sn_tensor *scale_by(temporaries *t, sn_tensor *x, sn_tensor *variance, double eps) {
+  if (!x || !variance) return NULL;
+  sn_tensor *least = note(t, sn_number(x->ctx, variance->type.dtype, eps));
+  sn_tensor *raised = note(t, sn_elementwise(SN_OP_add, (sn_tensor *[]){variance, least}, 2));
   sn_tensor *factor = note(t, sn_elementwise(SN_OP_rsqrt, &raised, 1));
   return note(t, sn_elementwise(SN_OP_mul, (sn_tensor *[]){x, factor}, 2));
+}
+
+/* x / sqrt(mean x^2 + eps) over the given axes */
+static sn_tensor *scale_to_one(temporaries *t, sn_tensor *x, uint32_t axes, double eps) {
+  sn_tensor *squares = note(t, sn_elementwise(SN_OP_square, &x, 1));
+  return scale_by(t, x, mean_over(t, squares, axes), eps);
+}
+
+/* y weight + bias, of those that are given */
+static sn_tensor *weigh(temporaries *t, sn_tensor *y, sn_tensor *weight, sn_tensor *bias) {
+  if (weight) y = note(t, sn_elementwise(SN_OP_mul, (sn_tensor *[]){y, weight}, 2));
+  if (bias) y = note(t, sn_elementwise(SN_OP_add, (sn_tensor *[]){y, bias}, 2));
+  return y;
 }
 
 /* layerNorm x = c / sqrt(mean c^2 + eps) weight + bias, c = x - mean x: the mean is taken out
@@ -75,13 +98,9 @@ sn_tensor *sn_layer_norm(sn_tensor *x, sn_tensor *weight, sn_tensor *bias, doubl
   const sn_status status = check_norm(x, weight, bias, "layerNorm");
   if (status) return sn_refuse(x->ctx, status);
   temporaries t = {0};
-  const int last = x->type.rank - 1;
-  sn_tensor *f = FLOAT(x), *sum = REDUCE(sum, f, 1u << last, true);
-  if (!sum) return sn_finish(&t, NULL);
-  sn_tensor *mean = BINARY(div, sum, NUMBER_LIKE(sum, (double)x->type.dims[last]));
-  sn_tensor *y = scale_to_one(&t, BINARY(sub, f, mean), eps);
-  if (weight) y = BINARY(mul, y, weight);
-  return sn_finish(&t, bias ? BINARY(add, y, bias) : y);
+  const uint32_t axes = 1u << last_axis(x);
+  sn_tensor *f = FLOAT(x), *centred = BINARY(sub, f, mean_over(&t, f, axes));
+  return sn_finish(&t, weigh(&t, scale_to_one(&t, centred, axes, eps), weight, bias));
 }
 
 /* rmsNorm x = x / sqrt(mean x^2 + eps) weight */
@@ -90,8 +109,46 @@ sn_tensor *sn_rms_norm(sn_tensor *x, sn_tensor *weight, double eps) {
   const sn_status status = check_norm(x, weight, NULL, "rmsNorm");
   if (status) return sn_refuse(x->ctx, status);
   temporaries t = {0};
-  sn_tensor *y = scale_to_one(&t, FLOAT(x), eps);
-  return sn_finish(&t, weight ? BINARY(mul, y, weight) : y);
+  sn_tensor *y = scale_to_one(&t, FLOAT(x), 1u << last_axis(x), eps);
+  return sn_finish(&t, weigh(&t, y, weight, NULL));
+}
+
+static sn_status check_batch_norm(const sn_tensor *x, int *axis, const sn_batch_stats *stats,
+                                  const sn_tensor *weight, const sn_tensor *bias) {
+  static const char what[] = "batchNorm";
+  SN_TRY(sn_resolve_axis(x, what, axis));
+  SN_FAIL_IF(&x->ctx->env, stats && (!stats->mean || !stats->variance), SN_ERR_ARGUMENT,
+             "%s: a mean and a variance are needed together", what);
+  SN_TRY(check_scale(x, *axis, stats ? stats->mean : NULL, what, "mean"));
+  SN_TRY(check_scale(x, *axis, stats ? stats->variance : NULL, what, "variance"));
+  SN_TRY(check_scale(x, *axis, weight, what, "weight"));
+  return check_scale(x, *axis, bias, what, "bias");
+}
+
+/* A number for each position along axis, in the rank of x; NULL stays. */
+static sn_tensor *along_axis(temporaries *t, const sn_tensor *x, int axis, sn_tensor *scale) {
+  if (!scale || axis == last_axis(x)) return scale;
+  sn_type type = {.dtype = scale->type.dtype, .rank = x->type.rank};
+  for (int i = 0; i < type.rank; i++) type.dims[i] = i == axis ? x->type.dims[i] : 1;
+  return note(t, sn_as_reshaped(scale, &type));
+}
+
+/* batchNorm x = c / sqrt(variance + eps) weight + bias, c = x - mean: of all axes but one, as those
+ * of x itself or as given */
+sn_tensor *sn_batch_norm(sn_tensor *x, int axis, const sn_batch_stats *stats, sn_tensor *weight,
+                         sn_tensor *bias, double eps) {
+  if (!x) return NULL;
+  const sn_status status = check_batch_norm(x, &axis, stats, weight, bias);
+  if (status) return sn_refuse(x->ctx, status);
+  temporaries t = {0};
+  const uint32_t axes = ((1u << x->type.rank) - 1) & ~(1u << axis);
+  sn_tensor *f = FLOAT(x);
+  sn_tensor *mean = stats ? along_axis(&t, x, axis, stats->mean) : mean_over(&t, f, axes);
+  sn_tensor *c = BINARY(sub, f, mean);
+  sn_tensor *y = stats ? scale_by(&t, c, along_axis(&t, x, axis, stats->variance), eps)
+                       : scale_to_one(&t, c, axes, eps);
+  return sn_finish(&t,
+                   weigh(&t, y, along_axis(&t, x, axis, weight), along_axis(&t, x, axis, bias)));
 }
 
 /* ---- cross-entropy --------------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
 //
 // workerData: { module, first, count }; posts { failures: [{ engine, text }], graphs } when done.
 import { parentPort, workerData } from 'node:worker_threads';
-import { CodeTable } from '../../js/dist/runtime/code.js';
+import { CodeTable } from '../../build/js/runtime/code.js';
 
 export const ENGINES = ['strip VM', 'emitted SIMD128', 'emitted relaxed SIMD'];
 

@@ -4,9 +4,13 @@
 
 #include "graph_support.h"
 
+#include <float.h>
+#include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/format.h"
 #include "base/log.h"
 #include "base/size.h"
 #include "base/text.h"
@@ -231,6 +235,73 @@ static void a_text_keeps_its_first_failure(void **state) {
   lab_close(&l);
 }
 
+/* The same text and length as the C library's, in whatever room. */
+#define EXPECT_FORMAT(...)                                                 \
+  do {                                                                     \
+    char expected[2000], text[2000];                                       \
+    const int length = snprintf(expected, sizeof expected, __VA_ARGS__);   \
+    assert_int_equal(sn_format(text, sizeof text, __VA_ARGS__), length);   \
+    assert_string_equal(text, expected);                                   \
+    for (size_t room = 0; room <= 3; room++) {                             \
+      memset(text, 'x', sizeof text);                                      \
+      assert_int_equal(sn_format(text, room, __VA_ARGS__), length);        \
+      if (room) assert_int_equal(text[strnlen(expected, room - 1)], '\0'); \
+      if (room) assert_memory_equal(text, expected, strlen(text));         \
+      assert_int_equal(text[room], 'x');                                   \
+    }                                                                      \
+  } while (0)
+
+static void formats_are_those_of_printf(void **state) {
+  (void)state;
+  EXPECT_FORMAT("plain, 100%%");
+  EXPECT_FORMAT("%s|%8s|%-8s|%.2s|%.*s|%*s|", "abc", "abc", "abc", "abc", 1, "abc", 5, "");
+  EXPECT_FORMAT("%c%c %-40s|", 'a', 'b', "left");
+  EXPECT_FORMAT("%d %d %i %d %5d|%-5d|", 0, -1, INT32_MIN, INT32_MAX, -42, -42);
+  EXPECT_FORMAT("%u %u %x %04x %04x", 0u, UINT32_MAX, 0xabcdu, 7u, 0x12345u);
+  EXPECT_FORMAT("%lld %lld %llx", LLONG_MIN, LLONG_MAX, 0x123456789abcdefULL);
+  EXPECT_FORMAT("%zu %zu", (size_t)0, SIZE_MAX);
+}
+
+static void expect_number(double x) {
+  EXPECT_FORMAT("%g %.9g %.17g %.0g %.1g %.3g", x, x, x, x, x, x);
+  EXPECT_FORMAT("%.0f %.1f %.4f %9.4f %f", x, x, x, x, x);
+}
+
+static void numbers_are_those_of_printf(void **state) {
+  (void)state;
+  static const double values[] = {
+      0,       1,       0.5,           1.5,      2.5,       9.5,  0.05,    0.25,     0.75,
+      0.96,    0.095,   99.95,         999999.5, 9.9999995, 1e5,  1e6,     123456,   1234567,
+      1e-4,    1e-5,    0.00012345678, 1e15,     1e16,      1e17, 1e22,    1e23,     5e-324,
+      DBL_MIN, DBL_MAX, 0x1p-13,       0x1p53,   0x1p62,    0.1,  1.0 / 3, INFINITY, NAN};
+  for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+    expect_number(values[i]);
+    expect_number(-values[i]);
+  }
+  uint64_t bits = 0x9e3779b97f4a7c15;
+  for (int i = 0; i < 5000; i++) { /* all exponents, then halves, hundredths and floats */
+    bits = bits * 6364136223846793005 + 1442695040888963407;
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    const double whole = (double)(int32_t)(bits >> 40);
+    expect_number(i % 4 == 0   ? x
+                  : i % 4 == 1 ? whole / 2
+                  : i % 4 == 2 ? whole / 100
+                               : (double)(float)(whole * 0x1p-30));
+  }
+}
+
+/* Where the whole part stands, if at all. */
+static void parts_are_found(void **state) {
+  (void)state;
+  const char *text = "aab, aabb";
+  assert_ptr_equal(sn_text_find(text, "aab"), text);
+  assert_ptr_equal(sn_text_find(text, "aabb"), text + 5);
+  assert_ptr_equal(sn_text_find(text, "b"), text + 2);
+  assert_null(sn_text_find(text, "aabbb"));
+  assert_null(sn_text_find("", "a"));
+}
+
 /* ---- errors and log -------------------------------------------------------------------------- */
 
 static sn_status halve(sn_env *env, int x, int *out) {
@@ -345,6 +416,9 @@ int main(void) {
       cmocka_unit_test(sizes_are_checked),
       cmocka_unit_test(texts_grow),
       cmocka_unit_test(a_text_keeps_its_first_failure),
+      cmocka_unit_test(formats_are_those_of_printf),
+      cmocka_unit_test(numbers_are_those_of_printf),
+      cmocka_unit_test(parts_are_found),
       cmocka_unit_test(errors_are_values),
       cmocka_unit_test(status_numbers_are_pinned),
       cmocka_unit_test(the_log_has_levels),

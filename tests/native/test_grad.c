@@ -344,6 +344,12 @@ BUILD(norms) {
 BUILD(softmax) { return (void)c, sn_square(sn_softmax(X, 0)); }
 BUILD(log_softmax) { return (void)c, sn_mul(sn_log_softmax(X, 1), X); }
 BUILD(layer_norm) { return (void)c, sn_square(sn_layer_norm(X, Y, x[2], 0.1)); }
+BUILD(batch_norm) { return (void)c, sn_square(sn_batch_norm(X, 1, NULL, Y, x[2], 0.1)); }
+BUILD(batch_norm_of_statistics) {
+  (void)c;
+  const sn_batch_stats stats = {sn_mean(X, 1, false), sn_var(X, 1, 0, false)};
+  return sn_square(sn_batch_norm(X, -1, &stats, NULL, NULL, 0.1));
+}
 BUILD(rms_norm) { return (void)c, sn_square(sn_rms_norm(X, Y, 0.1)); }
 BUILD(clip) {
   (void)c;
@@ -428,6 +434,8 @@ static const grad_case structured[] = {
     CASE(softmax, 1, IN(2, 4, 2)),
     CASE(log_softmax, 1, IN(2, 2, 4)),
     CASE(layer_norm, 3, IN(2, 2, 4), IN(1, 4), IN(1, 4)),
+    CASE(batch_norm, 3, IN(3, 2, 3, 2), IN(1, 3), IN(1, 3)),
+    CASE(batch_norm_of_statistics, 1, IN(2, 4, 3)),
     CASE(rms_norm, 2, IN(2, 2, 4), IN(1, 4)),
     CASE(used_often, 1, IN(1, 4)),
     CASE(clip, 1, IN(2, 3, 4)),

@@ -141,7 +141,7 @@ static void refusals(void **state) {
           "cumsum: axis -3 is out of range: a (2, 3)");
   REFUSED(sn_softmax(x, 2), SN_ERR_SHAPE, "softmax: axis 2 is out of range: a (2, 3)");
   REFUSED(sn_layer_norm(x, NULL, u, 0), SN_ERR_SHAPE,
-          "layerNorm: bias is not as long as the last axis: a (2, 3), bias (4,)");
+          "layerNorm: bias is not as long as axis 1: a (2, 3), bias (4,)");
   REFUSED(sn_rms_norm(sn_scalar(f.ctx, 1), NULL, 0), SN_ERR_SHAPE,
           "rmsNorm: needs at least one axis: a ()");
   assert_null(sn_take(NULL, i, 0));

@@ -125,6 +125,7 @@ static void norms(run *r) {
   sn_tensor *x = data(r, DIMS(3, 4), 0.1f), *w = data(r, DIMS(4), 0.2f);
   note_values(r, H(sn_layer_norm(x, w, w, 1e-5)));
   note_values(r, H(sn_rms_norm(x, w, 1e-5)));
+  note_values(r, H(sn_batch_norm(x, 1, NULL, w, w, 1e-5)));
   note_values(r, H(sn_log_softmax(x, 0)));
   note_values(r, H(sn_logsumexp(x, 2, true)));
   note_values(r, H(sn_std(x, 1, 1, false)));

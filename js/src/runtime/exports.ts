@@ -61,6 +61,7 @@ export interface Exports {
   sinter_argmax(x: number, axis: number, keepdims: number): number;
   sinter_argmin(x: number, axis: number, keepdims: number): number;
   sinter_matmul(x: number, y: number): number;
+  sinter_einsum(count: number): number;
   sinter_clip(x: number, lo: number, hi: number): number;
   sinter_leaky_relu(x: number, alpha: number): number;
   sinter_elu(x: number, alpha: number): number;
@@ -71,6 +72,15 @@ export interface Exports {
   sinter_log_softmax(x: number, axis: number): number;
   sinter_attention(q: number, k: number, v: number, mask: number, causal: number, scale: number): number;
   sinter_layer_norm(x: number, weight: number, bias: number, eps: number): number;
+  sinter_batch_norm(
+    x: number,
+    axis: number,
+    mean: number,
+    variance: number,
+    weight: number,
+    bias: number,
+    eps: number,
+  ): number;
   sinter_rms_norm(x: number, weight: number, eps: number): number;
   sinter_softmax_cross_entropy(logits: number, labels: number): number;
   sinter_reshape(x: number, rank: number): number;

@@ -1,4 +1,5 @@
 // A worker, the same way in browsers and in Node: post to it, hear its reports, learn of its death.
+// Its script lies beside the bundle that this file becomes a part of.
 
 import { nodeModule } from './environment.js';
 import type { Report, StartMessage } from './messages.js';
@@ -23,7 +24,7 @@ function nodeLink(events: LinkEvents): Link | null {
   if (!threads) return null;
   // Not written as one literal expression: a bundler for the browser would take it for an asset.
   const here = import.meta.url;
-  const worker = new threads.Worker(new URL('../worker.js', here), { name: 'sinter' });
+  const worker = new threads.Worker(new URL('./worker.js', here), { name: 'sinter' });
   worker.on('message', (message) => events.report(message as Report));
   worker.on('error', (error) => events.death(String(error)));
   worker.on('exit', (code) => events.death(`it exited with code ${code}`));
@@ -36,7 +37,7 @@ function nodeLink(events: LinkEvents): Link | null {
 }
 
 function webLink(events: LinkEvents): Link {
-  const worker = new Worker(new URL('../worker.js', import.meta.url), { type: 'module' });
+  const worker = new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
   // A terminated worker sends no event at all, but it loses the lock it holds.
   const lock = globalThis.navigator?.locks ? lifeLock() : '';
   worker.onmessage = ({ data }: MessageEvent<Report>) => {

@@ -7,9 +7,9 @@ import { isNode, nodeModule } from './environment.js';
 /** Where the wasm module comes from. */
 export type WasmSource = URL | string | BufferSource | Response | WebAssembly.Module;
 
-/** Both modules lie beside the compiled JS. Bundlers find them by these literal expressions. */
-export const threadedUrl = (): URL => new URL('../sinter-mt.wasm', import.meta.url);
-export const singleUrl = (): URL => new URL('../sinter.wasm', import.meta.url);
+/** Both modules lie beside the bundle that this file becomes a part of. Bundlers find them by these literal expressions. */
+export const threadedUrl = (): URL => new URL('./sinter-mt.wasm', import.meta.url);
+export const singleUrl = (): URL => new URL('./sinter.wasm', import.meta.url);
 
 const COPY_HINT = 'serve sinter.wasm and sinter-mt.wasm of the package, or pass init({ wasm: url })';
 

@@ -87,6 +87,14 @@ export class Runtime {
     for (let i = 0; i < values.length; i++) words[at + i] = values[i]!;
   }
 
+  /** Writes a text, with its NUL, into the scratch block behind the given words. */
+  sendText(text: string, words: readonly number[] = []): void {
+    const bytes = new TextEncoder().encode(`${text}\0`);
+    const at = this.scratch(words.length + Math.ceil(bytes.length / 4));
+    this.send(words);
+    new Uint8Array(this.memory.buffer).set(bytes, (at + words.length) * 4);
+  }
+
   /** count words of the scratch block from index first on. */
   receive(first: number, count: number): number[] {
     const at = this.scratch(first + count) + first;

@@ -1,0 +1,242 @@
+#include "base/format.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef struct sink {
+  char *out;
+  size_t room, used;
+} sink;
+
+static void put(sink *s, char c) {
+  if (s->used < s->room) s->out[s->used] = c;
+  s->used++;
+}
+
+static void put_times(sink *s, char c, int times) {
+  for (int i = 0; i < times; i++) put(s, c);
+}
+
+typedef struct field {
+  bool left, zeros;
+  int width, precision; /* precision < 0: none is given */
+} field;
+
+static void put_field(sink *s, const field *f, const char *text, size_t n) {
+  const int fill = f->width - (int)n;
+  if (!f->left) put_times(s, f->zeros ? '0' : ' ', fill);
+  for (size_t i = 0; i < n; i++) put(s, text[i]);
+  if (f->left) put_times(s, ' ', fill);
+}
+
+static void put_integer(sink *s, const field *f, bool negative, uint64_t value, unsigned base) {
+  char digits[24];
+  size_t at = sizeof digits;
+  const uint64_t magnitude = negative ? -value : value;
+  for (uint64_t rest = magnitude; rest || at == sizeof digits; rest /= base)
+    digits[--at] = "0123456789abcdef"[rest % base];
+  if (negative) digits[--at] = '-';
+  put_field(s, f, digits + at, sizeof digits - at);
+}
+
+/* ---- floating point -------------------------------------------------------------------------- */
+
+enum {
+  WORD_DIGITS = 9,
+  BILLION = 1000000000,
+  POINT = 36,         /* words before the decimal point: 2^1024 has 309 digits */
+  WORDS = POINT + 121 /* a bit of the fraction is a digit: 1074 of them, 9 to a word */
+};
+
+/* 0.d1 d2 d3 ... 10^point, the digits at `first`. */
+typedef struct decimal {
+  char *first;
+  int n, point;
+  char room[1 + WORDS * WORD_DIGITS]; /* one before the first, for a carry */
+} decimal;
+
+/* All digits of value, which is finite and not negative. */
+static void expand(decimal *d, double value) {
+  uint32_t words[WORDS];
+  int first = POINT - 2, end = POINT;
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  const int biased = (int)(bits >> 52 & 0x7ff);
+  const uint64_t whole = (bits & ((UINT64_C(1) << 52) - 1)) | (uint64_t)(biased > 0) << 52;
+  words[first] = (uint32_t)(whole / BILLION);
+  words[first + 1] = (uint32_t)(whole % BILLION);
+  int exponent = (biased ? biased : 1) - 1075;
+  for (; exponent > 0; exponent--) {
+    uint32_t carry = 0;
+    for (int i = end; i-- > first;) {
+      const uint32_t doubled = words[i] * 2 + carry;
+      carry = doubled >= BILLION;
+      words[i] = doubled - carry * BILLION;
+    }
+    if (carry) words[--first] = carry;
+  }
+  /* 2^9 divides a billion: up to nine halvings of a word leave whole units to the next. */
+  while (exponent < 0) {
+    const int step = exponent < -WORD_DIGITS ? WORD_DIGITS : -exponent;
+    uint32_t carry = 0;
+    for (int i = first; i < end; i++) {
+      const uint32_t word = words[i];
+      words[i] = (word >> step) + carry;
+      carry = (word & ((1u << step) - 1)) * (BILLION >> step);
+    }
+    if (carry) words[end++] = carry;
+    exponent += step;
+  }
+  *d = (decimal){.first = d->room + 1, .point = (POINT - first) * WORD_DIGITS};
+  for (int i = first; i < end; i++)
+    for (uint32_t unit = BILLION / 10; unit; unit /= 10) {
+      const char digit = (char)('0' + words[i] / unit % 10);
+      if (d->n || digit != '0')
+        d->first[d->n++] = digit;
+      else
+        d->point--;
+    }
+  if (!d->n) d->point = 1;
+}
+
+/* Keeps so many digits, rounded half to even. */
+static void round_digits(decimal *d, int keep) {
+  if (keep >= d->n) return;
+  const char *rest = d->first + keep;
+  bool up = keep >= 0 && *rest >= '5';
+  if (up && *rest == '5' && (keep == 0 || !(rest[-1] & 1))) {
+    int more = 1;
+    while (keep + more < d->n && rest[more] == '0') more++;
+    up = keep + more < d->n;
+  }
+  d->n = keep < 0 ? 0 : keep;
+  if (!up) return;
+  int at = keep - 1;
+  d->first[-1] = '0';
+  while (d->first[at] == '9') d->first[at--] = '0';
+  d->first[at]++;
+  if (at >= 0) return;
+  d->first--;
+  d->n++;
+  d->point++;
+}
+
+static char digit_at(const decimal *d, int i) { return i < 0 || i >= d->n ? '0' : d->first[i]; }
+
+static void put_digits(sink *s, const decimal *d, int from, int to) {
+  for (int i = from; i < to; i++) put(s, digit_at(d, i));
+}
+
+/* %g: without zeros at the end, with an exponent where that is shorter. */
+static void put_shortest(sink *s, decimal *d, int precision) {
+  round_digits(d, precision);
+  while (d->n && d->first[d->n - 1] == '0') d->n--;
+  const int exponent = d->point - 1;
+  const bool scientific = exponent < -4 || exponent >= precision;
+  const int whole = scientific ? 1 : d->point;
+  put_digits(s, d, whole < 1 ? whole - 1 : 0, whole);
+  if (d->n > whole) put(s, '.');
+  put_digits(s, d, whole, d->n);
+  if (!scientific) return;
+  put(s, 'e');
+  put(s, exponent < 0 ? '-' : '+');
+  const field two = {.zeros = true, .width = 2};
+  put_integer(s, &two, false, (uint64_t)(exponent < 0 ? -exponent : exponent), 10);
+}
+
+static void put_fixed(sink *s, decimal *d, int precision) {
+  round_digits(d, d->point + precision);
+  put_digits(s, d, d->point < 1 ? d->point - 1 : 0, d->point);
+  if (precision) put(s, '.');
+  put_digits(s, d, d->point, d->point + precision);
+}
+
+static void put_number(sink *s, const field *f, double value, char conversion) {
+  char text[400]; /* 309 digits, a sign and a point, a precision of 40 */
+  sink number = {.out = text, .room = sizeof text};
+  if (__builtin_signbit(value)) put(&number, '-');
+  const double magnitude = __builtin_fabs(value);
+  if (magnitude - magnitude == 0) {
+    decimal d;
+    expand(&d, magnitude);
+    const int precision = f->precision < 0 ? 6 : f->precision;
+    if (conversion == 'f')
+      put_fixed(&number, &d, precision);
+    else
+      put_shortest(&number, &d, precision ? precision : 1);
+  } else {
+    for (const char *at = value != value ? "nan" : "inf"; *at; at++) put(&number, *at);
+  }
+  put_field(s, f, text, number.used);
+}
+
+/* ---- the format ------------------------------------------------------------------------------ */
+
+static int next_size(const char **format, va_list *args) {
+  int size = 0;
+  if (**format == '*') {
+    ++*format;
+    return va_arg(*args, int);
+  }
+  while (**format >= '0' && **format <= '9') size = size * 10 + *(*format)++ - '0';
+  return size;
+}
+
+static void put_converted(sink *s, const field *f, char conversion, bool is_long, va_list *args) {
+  if (conversion == 'f' || conversion == 'g') {
+    put_number(s, f, va_arg(*args, double), conversion);
+  } else if (conversion == 's') {
+    const char *text = va_arg(*args, const char *);
+    size_t n = 0;
+    while ((f->precision < 0 || n < (size_t)f->precision) && text[n]) n++;
+    put_field(s, f, text, n);
+  } else if (conversion == 'd' || conversion == 'i') {
+    const int64_t value = is_long ? va_arg(*args, int64_t) : va_arg(*args, int);
+    put_integer(s, f, value < 0, (uint64_t)value, 10);
+  } else if (conversion == 'u' || conversion == 'x') {
+    const uint64_t value = is_long ? va_arg(*args, uint64_t) : va_arg(*args, unsigned);
+    put_integer(s, f, false, value, conversion == 'x' ? 16 : 10);
+  } else {
+    put(s, conversion == 'c' ? (char)va_arg(*args, int) : conversion);
+  }
+}
+
+static void put_all(sink *s, const char *format, va_list *args) {
+  for (; *format; format++) {
+    if (*format != '%') {
+      put(s, *format);
+      continue;
+    }
+    field f = {.precision = -1};
+    for (format++; *format == '-' || *format == '0'; format++)
+      *(*format == '-' ? &f.left : &f.zeros) = true;
+    f.width = next_size(&format, args);
+    if (*format == '.') {
+      format++;
+      f.precision = next_size(&format, args);
+    }
+    bool is_long = *format == 'z' && sizeof(size_t) == sizeof(int64_t);
+    if (*format == 'z') format++;
+    for (; *format == 'l'; format++) is_long = true;
+    put_converted(s, &f, *format, is_long, args);
+  }
+}
+
+size_t sn_format_list(char *out, size_t room, const char *format, va_list args) {
+  sink s = {.out = out, .room = room};
+  va_list mine; /* its address can be handed on: a parameter of this type may be a pointer */
+  va_copy(mine, args);
+  put_all(&s, format, &mine);
+  va_end(mine);
+  if (room) out[s.used < room ? s.used : room - 1] = '\0';
+  return s.used;
+}
+
+size_t sn_format(char *out, size_t room, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  const size_t used = sn_format_list(out, room, format, args);
+  va_end(args);
+  return used;
+}

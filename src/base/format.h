@@ -1,0 +1,21 @@
+/* format.h - printf's texts without the C library's printf, which a page would have to download: it
+ * brings all of printf, with arithmetic on long double, for the little that is used here.
+ *
+ *   %s %c   %d %i %u %x with ll and z   %f %g   %%     width, precision (or *), flags - and 0
+ *
+ * The text is the C library's, to the last digit: numbers are expanded exactly and rounded half to
+ * even. A precision is at most 40. 0 fills up unsigned numbers only. */
+#ifndef SN_BASE_FORMAT_H
+#define SN_BASE_FORMAT_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+/* Writes at most room bytes, the NUL at the end included (none if room is 0), and returns the
+ * length that the whole text has. */
+size_t sn_format(char *out, size_t room, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+size_t sn_format_list(char *out, size_t room, const char *format, va_list args)
+    __attribute__((format(printf, 3, 0)));
+
+#endif
