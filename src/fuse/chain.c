@@ -19,8 +19,10 @@ enum { LEAST_BYTES = 4 * 1024 };
 enum { LEAST_BYTES = 64 * 1024 };
 #endif
 /* Intermediates of a block: they should stay in the second-level cache; but the right sides of
- * products are packed for each block, so it has some rows. */
-enum { BLOCK_BYTES = 256 * 1024, LEAST_ROWS = 64, ROW_UNIT = 8, WANTED_UNITS = 16 };
+ * products are packed for each block, so it has some rows. Few blocks are no work for many lanes,
+ * and no less memory. */
+enum { BLOCK_BYTES = 256 * 1024, LEAST_ROWS = 64, ROW_UNIT = 8 };
+enum { WANTED_UNITS = 16, LEAST_UNITS = 8, FEWEST_ROWS = 16 };
 /* Groups that are looked at from the first member on. */
 enum { SPAN = 64 };
 
@@ -238,26 +240,27 @@ static sn_status find_local(finder *f, uint32_t n, worth *w) {
   return SN_OK;
 }
 
-static int64_t block_rows(const finder *f, int64_t row_bytes) {
-  const int64_t rows = f->dims[f->outer - 1], batch = outer_points(f) / rows;
+static int64_t blocks_of(int64_t rows, int64_t block) { return (rows + block - 1) / block; }
+
+static int64_t block_rows(int64_t batch, int64_t rows, int64_t row_bytes) {
   int64_t block = BLOCK_BYTES / row_bytes / ROW_UNIT * ROW_UNIT;
-  while (block > LEAST_ROWS && batch * ((rows + block - 1) / block) < WANTED_UNITS)
-    block -= ROW_UNIT;
   if (block < LEAST_ROWS) block = LEAST_ROWS;
+  while (block > FEWEST_ROWS && batch * blocks_of(rows, block) < WANTED_UNITS) block -= ROW_UNIT;
   return block < rows ? block : rows;
 }
 
 static bool is_worth(const finder *f, uint32_t n, const worth *w, int64_t *block) {
-  const int64_t points = outer_points(f), rows = f->dims[f->outer - 1];
+  const int64_t points = outer_points(f), rows = f->dims[f->outer - 1], batch = points / rows;
   if (w->row_bytes * points < LEAST_BYTES) return false;
-  *block = block_rows(f, w->row_bytes);
+  *block = block_rows(batch, rows, w->row_bytes);
+  if (batch * blocks_of(rows, *block) < LEAST_UNITS) return false;
   double again = 0; /* read again by contractions */
   for (uint32_t m = 0; m < n; m++) {
     const sn_group *g = member(f, m);
     if (g->kind == SN_GROUP_CONTRACTION)
       again += (double)g->k * (double)g->space[f->outer] * (double)sn_dtype_bytes(g->head_dtype);
   }
-  again *= (double)(points / rows) * (double)((rows + *block - 1) / *block);
+  again *= (double)batch * (double)blocks_of(rows, *block);
   return again <= 8.0 * (double)w->row_bytes * (double)points;
 }
 

@@ -144,7 +144,7 @@ static void all_sizes_have_the_bits_of_single_kernels(void **state) {
       const int64_t sources = case_one_in(&r, 2) ? tokens : 1 + case_below(&r, 90);
       const int64_t heads = 1 + case_below(&r, 3);
       const sn_dtype dtype = case_one_in(&r, 3) ? SN_F64 : SN_F32;
-      sample s = sample_of(ctx, &r, dtype, 1 + case_below(&r, 3), heads, heads, tokens, sources,
+      sample s = sample_of(ctx, &r, dtype, 1 + case_below(&r, 4), heads, heads, tokens, sources,
                            1 + case_below(&r, 12));
       expect_same_bits(&s, formulas[case_below(&r, 5)]);
       expect_same_bits(&s, formulas[tokens % 5]);
