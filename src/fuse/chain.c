@@ -342,42 +342,37 @@ static bool is_member(const finder *f, size_t at) {
   return false;
 }
 
-static sn_status is_late(finder *f, sn_group *g, bool *late) {
-  bool reads[3] = {false};
-  SN_TRY(each_value(f, g, note_reads, reads));
-  *late = reads[INSIDE] || reads[LATE];
-  return SN_OK;
-}
-
 static bool is_hole(const sn_group *g) { return g->kind == SN_GROUP_KIND_COUNT; }
 
 /* From the first to the last member: holes, what does not need the chain, the chain, the rest. */
 static sn_status replace(finder *f, const sn_group *chain, size_t *place) {
-  const size_t last = f->members[f->n_members - 1], n = last + 1 - f->first;
-  sn_group *list = f->groups->groups + f->first, before[SPAN], after[SPAN];
-  uint32_t *id = f->id + f->first, id_before[SPAN], id_after[SPAN];
-  const uint32_t chain_id = f->id[f->members[0]];
-  size_t n_before = 0, n_after = 0;
+  const size_t n = f->members[f->n_members - 1] + 1 - f->first;
+  sn_group *list = f->groups->groups + f->first, *sorted;
+  uint32_t *id = f->id + f->first, ids[SPAN];
+  const uint32_t chain_id = id[0];
+  size_t at = 0;
+  SN_TRY(sn_arena_alloc(f->arena, n, sizeof *sorted, (void **)&sorted));
   for (size_t i = 0; i < n; i++) {
-    bool late;
-    if (is_hole(&list[i])) continue;
-    if (is_member(f, f->first + i)) {
-      f->chained_to[id[i]] = chain_id;
-      continue;
-    }
-    SN_TRY(is_late(f, &list[i], &late));
-    (late ? after : before)[late ? n_after : n_before] = list[i];
-    (late ? id_after : id_before)[late ? n_after++ : n_before++] = id[i];
+    if (!is_member(f, f->first + i)) continue;
+    f->chained_to[id[i]] = chain_id;
+    if (i) sorted[at++] = (sn_group){.kind = SN_GROUP_KIND_COUNT};
   }
-  const size_t holes = n - n_before - n_after - 1;
-  for (size_t i = 0; i < holes; i++) list[i] = (sn_group){.kind = SN_GROUP_KIND_COUNT};
-  memcpy(list + holes, before, n_before * sizeof *list);
-  memcpy(id + holes, id_before, n_before * sizeof *id);
-  list[holes + n_before] = *chain;
-  id[holes + n_before] = chain_id;
-  memcpy(list + holes + n_before + 1, after, n_after * sizeof *list);
-  memcpy(id + holes + n_before + 1, id_after, n_after * sizeof *id);
-  *place = f->first + holes + n_before;
+  for (int late = 0; late < 2; late++) {
+    for (size_t i = 0; i < n; i++) {
+      bool reads[3] = {false};
+      if (is_member(f, f->first + i)) continue;
+      SN_TRY(each_value(f, &list[i], note_reads, reads));
+      if ((reads[INSIDE] || reads[LATE]) != late) continue;
+      ids[at] = id[i];
+      sorted[at++] = list[i];
+    }
+    if (late) continue;
+    *place = f->first + at;
+    ids[at] = chain_id;
+    sorted[at++] = *chain;
+  }
+  memcpy(list, sorted, n * sizeof *list);
+  memcpy(id + f->n_members - 1, ids + f->n_members - 1, (n - f->n_members + 1) * sizeof *id);
   return SN_OK;
 }
 
