@@ -48,13 +48,15 @@ void sn_kernel_print(sn_text *t, size_t number, const sn_kernel *k) {
 
 const char *sn_kernel_engine(const sn_kernel *kernel, bool code) {
   const sn_code *c = &kernel->code;
+  const char *engine = "ready";
+  for (uint32_t m = 0; m < kernel->n_members && *engine != 'j'; m++)
+    engine = sn_kernel_engine(&kernel->members[m], code);
   switch (kernel->group->kind) {
   case SN_GROUP_MAP: return code && c->strip ? "jit" : "vm";
   case SN_GROUP_REDUCE: return code && (c->fold || c->columns) ? "jit" : "vm";
   case SN_GROUP_ROW: return code && c->rows ? "jit" : "vm";
   case SN_GROUP_CONTRACTION: return code && kernel->gemm_run_time ? "jit" : "ready";
-  case SN_GROUP_CHAIN: return sn_kernel_engine(kernel->members, code);
-  default: return "ready";
+  default: return engine;
   }
 }
 
