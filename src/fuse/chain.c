@@ -21,7 +21,7 @@ enum { LEAST_BYTES = 64 * 1024 };
 /* Intermediates of a block: they should stay in the second-level cache; but the right sides of
  * products are packed for each block, so it has some rows. Few blocks are no work for many lanes,
  * and no less memory. */
-enum { BLOCK_BYTES = 256 * 1024, LEAST_ROWS = 64, ROW_UNIT = 8 };
+enum { BLOCK_BYTES = 512 * 1024, LEAST_ROWS = 96, ROW_UNIT = 8 };
 enum { WANTED_UNITS = 16, LEAST_UNITS = 8, FEWEST_ROWS = 16 };
 /* Groups that are looked at from the first member on. */
 enum { SPAN = 64 };

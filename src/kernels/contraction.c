@@ -28,6 +28,7 @@ sn_status sn_contraction_make(sn_arena *arena, const sn_machine *machine, sn_ker
     sn_gemm_plan_with(gemm, ukr);
     gemm->always_pack = !gemm->direct;
     gemm->m = g->space[r - 2];
+    gemm->one_lane = true;
   }
   sn_gemm_plan_with(gemm, ukr);
   kernel->batch = 1;
