@@ -1,4 +1,4 @@
-/* pack_type.h - packing for one element type; pack.c includes it per TYPE. */
+/* pack_type.h - packing for one element type; pack.inc includes it per TYPE. */
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
@@ -57,6 +57,7 @@ static void T(gather)(T(real) *restrict to, const T(real) *restrict from, const 
 static void T(pack_panel)(T(real) * to, const T(real) * from, const ptrdiff_t *offsets,
                           ptrdiff_t width, ptrdiff_t k, ptrdiff_t ws, ptrdiff_t ks, int panel) {
   const bool rows = ws == 1 && !offsets;
+/* The widths of the SIMD micro-kernels, for speed; every other one goes the general way. */
 #define WIDTH(n)                                      \
   case n:                                             \
     if (rows)                                         \
@@ -65,7 +66,7 @@ static void T(pack_panel)(T(real) * to, const T(real) * from, const ptrdiff_t *o
       T(transpose_rows)(to, from, offsets, k, ws, n); \
     return;
   if (width == panel && (rows || ks == 1)) {
-    switch (panel) { PANELS(WIDTH) default : break; }
+    switch (panel) { SN_PACK_WIDTHS(WIDTH) default : break; }
   }
 #undef WIDTH
   T(gather)(to, from, offsets, width, k, ws, ks, panel);

@@ -1,6 +1,8 @@
 /* einsum_parse.c - "ij,jk->ik" against the shapes of the operands. Blanks mean nothing. A term is
  * read without its operand first: letters, and where an ellipsis stands among them; then the rank
  * says how many dimensions the ellipsis has. */
+#include <stdarg.h>
+
 #include "base/format.h"
 #include "tensor/einsum.h"
 

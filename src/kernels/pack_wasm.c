@@ -1,0 +1,3 @@
+/* 4 x 8, 4 x 4 and, made at run time, 6 x 8, 6 x 4 */
+#define SN_PACK_WIDTHS(WIDTH) WIDTH(4) WIDTH(6) WIDTH(8)
+#include "kernels/pack.inc"
