@@ -142,8 +142,9 @@ typedef struct sn_group {
   int64_t k;
   int64_t whole_m; /* rows of the product that this one is a block of, or 0 */
 
-  sn_ready *ready;        /* NULL but in a ready group */
-  struct sn_chain *chain; /* NULL but in a chain; its post and stores list what it reads and writes */
+  sn_ready *ready; /* NULL but in a ready group */
+  struct sn_chain
+      *chain; /* NULL but in a chain; its post and stores list what it reads and writes */
 
   sn_body post; /* strides cover space */
   sn_store *stores;
