@@ -14,12 +14,10 @@ const char *sn_cut_reason(sn_cut why) {
 }
 
 const char *sn_group_kind_name(const sn_group *group) {
-  static const char *const names[SN_GROUP_KIND_COUNT] = {[SN_GROUP_MAP] = "map",
-                                                         [SN_GROUP_REDUCE] = "reduce",
-                                                         [SN_GROUP_ROW] = "row",
-                                                         [SN_GROUP_CONTRACTION] = "contraction",
-                                                         [SN_GROUP_READY] = "ready",
-                                                         [SN_GROUP_CHAIN] = "chain"};
+  static const char *const names[SN_GROUP_KIND_COUNT] = {
+      [SN_GROUP_MAP] = "map",     [SN_GROUP_REDUCE] = "reduce",
+      [SN_GROUP_ROW] = "row",     [SN_GROUP_CONTRACTION] = "contraction",
+      [SN_GROUP_READY] = "ready", [SN_GROUP_CHAIN] = "chain"};
   if (group->kind == SN_GROUP_MAP && sn_group_points(group) == 1) return "scalar";
   return names[group->kind];
 }

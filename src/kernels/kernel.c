@@ -35,7 +35,8 @@ static void map_units(const sn_kernel_run *run, int64_t begin, int64_t end, void
 }
 
 static void estimate_costs(sn_kernel *kernel) {
-  const double flop_ns = kernel->group->kind == SN_GROUP_CONTRACTION || kernel->n_members ? 0.02 : NS_PER_FLOP;
+  const double flop_ns =
+      kernel->group->kind == SN_GROUP_CONTRACTION || kernel->n_members ? 0.02 : NS_PER_FLOP;
   const double total = kernel->group->bytes * NS_PER_BYTE + kernel->group->flops * flop_ns;
   for (int s = 0; s < kernel->n_stages; s++)
     if (kernel->stages[s].units)
