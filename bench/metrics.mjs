@@ -68,6 +68,11 @@ const GRAPHS = {
     sn.grad((x, w, r) => sn.conv2d(x, w, { padding: 'same' }).mul(r).sum(), { argnums: [0, 1] }),
     [zeros(1, 56, 56, 64), zeros(3, 3, 64, 64), zeros(1, 56, 56, 64)]],
   'cnn-sgd-step': () => convolutionalStep(64),
+  attention: () => [(q, k, v) => sn.attention(q, k, v, { causal: true }),
+    [zeros(1, 8, 512, 64), zeros(1, 8, 512, 64), zeros(1, 8, 512, 64)]],
+  'attention-gradient': () => [
+    sn.grad((q, k, v) => sn.attention(q, k, v, { causal: true }).sum(), { argnums: [0, 1, 2] }),
+    [zeros(1, 8, 512, 64), zeros(1, 8, 512, 64), zeros(1, 8, 512, 64)]],
   views: () =>
     [(x) => x.transpose().slice([0, 1], [64, 62]).pad([[1, 1], [0, 0]]).add(1), [zeros(64, 64)]],
 };

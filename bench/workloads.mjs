@@ -16,6 +16,7 @@ const FLOAT = 4;
 const KINDS = {
   mlp: { flops: mlpFlops },
   matmul: { flops: ([m, k, n]) => 2 * m * k * n },
+  attention: { flops: ([heads, tokens, size]) => 4 * heads * tokens * tokens * size },
   relu: { bytes: ([n]) => 2 * FLOAT * n },
   tanh: { bytes: ([n]) => 2 * FLOAT * n },
   add: { bytes: ([n]) => 3 * FLOAT * n },
@@ -34,6 +35,7 @@ const LIST = [
   ['matmul 512', 'matmul', 512, 512, 512],
   ['matmul 1000', 'matmul', 1000, 1000, 1000],
   ['matmul 128x784x512', 'matmul', 128, 784, 512],
+  ['attention 8x512x64', 'attention', 8, 512, 64],
   ['relu 1K (a jit call)', 'relu', 1000],
   ['relu 1K (eager)', 'eager_relu', 1000],
   ['relu 100K', 'relu', 100_000],

@@ -250,6 +250,14 @@ SN_API sn_tensor *sn_gelu_tanh(sn_tensor *x);
 SN_API sn_tensor *sn_softmax(sn_tensor *x, int axis);
 SN_API sn_tensor *sn_log_softmax(sn_tensor *x, int axis);
 
+/* softmax(scale q k^T) v, in blocks of rows: no matrix of all scores lies in memory. q (..., heads,
+ * tokens, size), k (..., shared, sources, size), v (..., shared, sources, width); shared divides
+ * heads. scale NaN: 1 / sqrt(size). causal: token i sees sources 0 .. i. mask, which broadcasts to
+ * (..., heads, tokens, sources), or NULL: bools tell what is seen, floats are added to the scores.
+ * A token that sees nothing becomes NaN. [new, m s d] */
+SN_API sn_tensor *sn_attention(sn_tensor *q, sn_tensor *k, sn_tensor *v, sn_tensor *mask,
+                               bool causal, double scale);
+
 /* Over the last axis: (x - mean) / sqrt(var + eps) * weight + bias, and x / sqrt(mean x^2 + eps) *
  * weight. weight and bias have the length of that axis; NULL: none. [new, m s d] */
 SN_API sn_tensor *sn_layer_norm(sn_tensor *x, sn_tensor *weight, sn_tensor *bias, double eps);

@@ -252,6 +252,10 @@ sn_tensor *sinter_hardswish(sn_tensor *x) { return sn_hardswish(x); }
 sn_tensor *sinter_gelu_tanh(sn_tensor *x) { return sn_gelu_tanh(x); }
 sn_tensor *sinter_softmax(sn_tensor *x, int axis) { return sn_softmax(x, axis); }
 sn_tensor *sinter_log_softmax(sn_tensor *x, int axis) { return sn_log_softmax(x, axis); }
+sn_tensor *sinter_attention(sn_tensor *q, sn_tensor *k, sn_tensor *v, sn_tensor *mask, bool causal,
+                            double scale) {
+  return sn_attention(q, k, v, mask, causal, scale);
+}
 sn_tensor *sinter_layer_norm(sn_tensor *x, sn_tensor *weight, sn_tensor *bias, double eps) {
   return sn_layer_norm(x, weight, bias, eps);
 }

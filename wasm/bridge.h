@@ -92,6 +92,8 @@ sn_tensor *SN_EXPORT(sinter_gelu_tanh)(sn_tensor *x);
 sn_tensor *SN_EXPORT(sinter_softmax)(sn_tensor *x, int axis);
 sn_tensor *SN_EXPORT(sinter_log_softmax)(sn_tensor *x, int axis);
 /* weight and bias may be 0: none */
+sn_tensor *SN_EXPORT(sinter_attention)(sn_tensor *q, sn_tensor *k, sn_tensor *v, sn_tensor *mask,
+                                       bool causal, double scale);
 sn_tensor *SN_EXPORT(sinter_layer_norm)(sn_tensor *x, sn_tensor *weight, sn_tensor *bias,
                                         double eps);
 sn_tensor *SN_EXPORT(sinter_batch_norm)(sn_tensor *x, int axis, sn_tensor *mean,

@@ -96,6 +96,13 @@ static sn_status make_matmul(workload *w, const int64_t *sizes) {
   return compile(w, (sn_tensor *[]){sn_matmul(a, b)}, 1, NULL);
 }
 
+/* heads, tokens, size */
+static sn_status make_attention(workload *w, const int64_t *sizes) {
+  const int64_t dims[] = {1, sizes[0], sizes[1], sizes[2]};
+  sn_tensor *q = floats(w, 4, dims, 1), *k = floats(w, 4, dims, 1), *v = floats(w, 4, dims, 1);
+  return compile(w, (sn_tensor *[]){sn_attention(q, k, v, NULL, false, 0.125)}, 1, NULL);
+}
+
 static sn_status make_relu(workload *w, const int64_t *sizes) {
   return compile(w, (sn_tensor *[]){sn_relu(floats(w, 1, sizes, 1))}, 1, NULL);
 }
@@ -284,6 +291,7 @@ static const workload_kind kinds[] = {
     {"mlp", make_mlp},
     {"op", make_op},
     {"matmul", make_matmul},
+    {"attention", make_attention},
     {"relu", make_relu},
     {"tanh", make_tanh},
     {"add", make_add},

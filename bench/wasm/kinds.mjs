@@ -107,6 +107,8 @@ export const kinds = {
   mlp,
   op,
   matmul: (m, k, n) => compiled((a, b) => a.matmul(b), [floats(0, [m, k], 1), floats(1, [k, n], 1)]),
+  attention: (heads, tokens, size) => compiled((q, k, v) => sn.attention(q, k, v, { scale: 0.125 }),
+    [0, 1, 2].map((i) => floats(i, [1, heads, tokens, size], 1))),
   relu: (n) => compiled(sn.relu, [floats(0, [n], 1)]),
   tanh: (n) => compiled(sn.tanh, [floats(0, [n], 4)]),
   add: (n) => compiled(sn.add, [floats(0, [n], 1), floats(1, [n], 1)]),

@@ -52,7 +52,7 @@ export interface Cut {
 
 export interface InspectedKernel {
   id: number;
-  /** 'map', 'scalar', 'reduce', 'row', 'contraction' or 'ready'. */
+  /** 'map', 'scalar', 'reduce', 'row', 'contraction', 'chain' or 'ready'. */
   kind: string;
   /** The ops in it, e.g. 'matmul+add+relu'. */
   name: string;

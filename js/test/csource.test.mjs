@@ -145,6 +145,14 @@ test('batched and transposed products, in float64 and int32', () => {
     [ramp([2, 3, 5], 1, 'float64'), ramp([2, 5, 3], 1, 'float64')]);
 });
 
+test('attention and its gradient: the kernels of a chain one by one', () => {
+  const source = check((q, k, v) => sn.attention(q, k, v, { causal: true }),
+    [0, 1, 2].map((i) => ramp([4, 80, 8], 1 + i)));
+  assert.equal(source.match(/static void k\d/g).length, 3);
+  check((q, k, v) => sn.grad((...x) => sn.attention(...x).square().sum(), { argnums: [0, 1, 2] })(q, k, v),
+    [0, 1, 2].map((i) => ramp([2, 100, 8], 1 + i, 'float64')));
+});
+
 test('ops along an axis: take, scatter, sort, sums so far', () => {
   const index = sn.tensor([2, -1, 0, 9], { dtype: 'int32' });
   const holes = sn.tensor([[3, NaN, -1], [2, 2, 2], [0, -5, NaN], [1, 7, 1]]);

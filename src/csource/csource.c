@@ -2,14 +2,34 @@
 
 #include "csource/kernel.h"
 #include "csource/spell.h"
+#include "fuse/chain.h"
 
 typedef struct source {
   sn_text *t;
   const sn_groups *groups;
   uint32_t *argument; /* per argument of the program: its value, or SN_NONE */
   size_t n_arguments;
-  uint32_t *output; /* per value: the first output that it is, or SN_NONE */
+  uint32_t *output;         /* per value: the first output that it is, or SN_NONE */
+  const sn_group **kernels; /* plain C runs the members of a chain one by one */
+  size_t n_kernels;
 } source;
+
+static void add_kernels(source *s, const sn_group *list, size_t n) {
+  for (size_t i = 0; i < n; i++) s->kernels[s->n_kernels++] = &list[i];
+}
+
+static sn_status list_kernels(source *s, sn_arena *arena) {
+  const sn_groups *groups = s->groups;
+  size_t n = 0;
+  for (size_t i = 0; i < groups->n_groups; i++)
+    n += groups->groups[i].chain ? groups->groups[i].chain->n_members : 1;
+  SN_TRY(sn_arena_alloc(arena, n, sizeof *s->kernels, (void **)&s->kernels));
+  for (size_t i = 0; i < groups->n_groups; i++) {
+    const sn_chain *chain = groups->groups[i].chain;
+    add_kernels(s, chain ? chain->whole : &groups->groups[i], chain ? chain->n_members : 1);
+  }
+  return SN_OK;
+}
 
 static sn_status find_parameters(source *s, sn_arena *arena) {
   const sn_groups *groups = s->groups;
@@ -100,8 +120,8 @@ static sn_status add_program(const source *s, const char *name, sn_value_set *se
   add_signature(s, name);
   sn_text_add(s->t, " {\n");
   add_temporaries(s);
-  for (size_t k = 0; k < s->groups->n_groups; k++) {
-    const sn_group *g = &s->groups->groups[k];
+  for (size_t k = 0; k < s->n_kernels; k++) {
+    const sn_group *g = s->kernels[k];
     sn_group_buffers(g, set);
     sn_text_add(s->t, "  ");
     sn_c_add_kernel_name(s->t, k, g);
@@ -122,9 +142,11 @@ sn_status sn_c_source(const sn_groups *groups, size_t n_arguments, const char *n
   source s = {.t = &all, .groups = groups, .n_arguments = n_arguments};
   sn_value_set set;
   SN_TRY(find_parameters(&s, arena));
+  SN_TRY(list_kernels(&s, arena));
   SN_TRY(sn_value_set_init(&set, arena, groups));
   sn_text_add(&kernels, "%s", "");
-  for (size_t k = 0; k < groups->n_groups; k++) SN_TRY(sn_c_add_kernel(&kernels, groups, k, &set));
+  for (size_t k = 0; k < s.n_kernels; k++)
+    SN_TRY(sn_c_add_kernel(&kernels, groups->values, k, s.kernels[k], &set));
   SN_TRY(kernels.status);
   add_comment(&s, name);
   sn_text_add(&all, "#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n"

@@ -213,7 +213,7 @@ static sn_status add_phase(sn_c_writer *w, const sn_phase *phase) {
 
 /* The terms of an axis at position `index`, a variable. */
 static void add_axis(sn_c_writer *w, bool *any, const sn_nest *axis, const char *index) {
-  char term[NAME_SIZE], modulo[NAME_SIZE] = "";
+  char term[3 * NAME_SIZE], modulo[NAME_SIZE] = "";
   int64_t inner = 1;
   if (axis->rank == 1) {
     sn_c_add_term(w->t, any, axis->strides[0], index);
@@ -298,8 +298,8 @@ static void add_dims(sn_text *t, const int64_t *dims, int rank) {
   for (int i = 0; i < rank; i++) sn_text_add(t, i ? " x %lld" : " %lld", (long long)dims[i]);
 }
 
-static void add_signature(sn_text *t, const sn_groups *groups, size_t number, sn_value_set *set) {
-  const sn_group *g = &groups->groups[number];
+static void add_signature(sn_text *t, const sn_value *values, size_t number, const sn_group *g,
+                          sn_value_set *set) {
   const size_t n_writes = sn_group_buffers(g, set);
   size_t named = 0; /* behind it, in parentheses: how many ops there are */
   while (g->name[named] && g->name[named] != '(') named++;
@@ -315,7 +315,7 @@ static void add_signature(sn_text *t, const sn_groups *groups, size_t number, sn
   sn_c_add_kernel_name(t, number, g);
   for (size_t i = 0; i < set->n; i++)
     sn_text_add(t, "%s%s%s *b%u", i ? ", " : "(", i < n_writes ? "" : "const ",
-                sn_c_type(groups->values[set->ids[i]].type.dtype), set->ids[i]);
+                sn_c_type(values[set->ids[i]].type.dtype), set->ids[i]);
   sn_text_add(t, ") {\n");
 }
 
@@ -329,10 +329,10 @@ static sn_status add_post(sn_c_writer *w) {
   return add_stores(w, &g->post, g->stores, g->n_stores, g->space_rank);
 }
 
-sn_status sn_c_add_kernel(sn_text *t, const sn_groups *groups, size_t number, sn_value_set *set) {
-  const sn_group *g = &groups->groups[number];
+sn_status sn_c_add_kernel(sn_text *t, const sn_value *values, size_t number, const sn_group *g,
+                          sn_value_set *set) {
   sn_c_writer w = {.t = t, .g = g, .env = t->arena->env};
-  add_signature(t, groups, number, set);
+  add_signature(t, values, number, g, set);
   for (uint32_t k = 0; k < g->n_kept; k++)
     sn_text_add(t, "  static %s kept%u[%lld];\n", sn_c_type(g->kept[k]), k,
                 (long long)sn_group_reduced_points(g));

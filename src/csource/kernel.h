@@ -10,6 +10,7 @@ void sn_c_add_kernel_name(sn_text *text, size_t number, const sn_group *group);
 
 /* Adds the function. Its parameters are the group's buffers as sn_group_buffers lists them, each
  * called b<value>. */
-sn_status sn_c_add_kernel(sn_text *text, const sn_groups *groups, size_t number, sn_value_set *set);
+sn_status sn_c_add_kernel(sn_text *text, const sn_value *values, size_t number,
+                          const sn_group *group, sn_value_set *set);
 
 #endif

@@ -1,7 +1,8 @@
-/* fuse.h - graph -> groups, one kernel each. Four steps, a file each:
+/* fuse.h - graph -> groups, one kernel each. Five steps, a file each:
  *   prepare    makes copies explicit where a view cannot be read in place
  *   partition  which nodes share a kernel
  *   lower      nodes -> loop nest with bodies
+ *   chain      groups whose intermediates stay with a block of rows become one
  *   merge      contiguous dimensions become one
  */
 #ifndef SN_FUSE_FUSE_H

@@ -8,7 +8,8 @@
  *       heads = op(heads, ...)             contraction  none; head 0 = sum a(p, k) b(k, p) over k
  *     post(p, heads), stores               ready        none, no post: one op with its own kernel
  *
- * A scalar program is a map over a space of one point.
+ * A scalar program is a map over a space of one point. A chain is a run of map, row and contraction
+ * groups that go together through one block of rows after the other (chain.h).
  *
  * A body is straight-line SSA over the ops of the table; its loads are operands: a buffer, an
  * offset and one stride per dimension (0 broadcasts, negative flips). Dims that are contiguous in
@@ -27,6 +28,7 @@ typedef enum sn_group_kind {
   SN_GROUP_ROW,
   SN_GROUP_CONTRACTION,
   SN_GROUP_READY,
+  SN_GROUP_CHAIN,
   SN_GROUP_KIND_COUNT
 } sn_group_kind;
 
@@ -138,8 +140,11 @@ typedef struct sn_group {
   sn_dtype head_dtype; /* and of a and b */
   sn_factor a, b;
   int64_t k;
+  int64_t whole_m; /* rows of the product that this one is a block of, or 0 */
 
   sn_ready *ready; /* NULL but in a ready group */
+  struct sn_chain
+      *chain; /* NULL but in a chain; its post and stores list what it reads and writes */
 
   sn_body post; /* strides cover space */
   sn_store *stores;

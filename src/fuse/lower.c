@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "fuse/chain.h"
 #include "fuse/lowering.h"
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -474,10 +475,7 @@ sn_status sn_lower_groups(const sn_graph *g, const sn_view *views, const sn_part
     SN_TRY(lower_set(&l, set));
     for (size_t i = 0; i < n; i++) out->kernel_of[nodes[i]] = (uint32_t)out->n_groups - 1;
   }
-  for (size_t i = 0; i < out->n_groups; i++) {
-    count_work(&out->groups[i], out->values);
-    sn_merge_dims(&out->groups[i]);
-  }
+  for (size_t i = 0; i < out->n_groups; i++) count_work(&out->groups[i], out->values);
   return SN_OK;
 }
 
@@ -489,5 +487,7 @@ sn_status sn_fuse_graph(const sn_graph *g, bool fusion, sn_groups *out) {
   SN_TRY(sn_partition_graph(g, views, fusion, &partition));
   SN_TRY(sn_lower_groups(g, views, &partition, out));
   out->fusion = fusion;
+  if (fusion) SN_TRY(sn_chain_groups(out, g->arena));
+  for (size_t i = 0; i < out->n_groups; i++) sn_merge_dims(&out->groups[i]);
   return SN_OK;
 }

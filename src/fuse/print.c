@@ -1,6 +1,7 @@
 /* print.c - groups as stable text: kernel by kernel its space, bodies and stores, then why edges
  * were cut. */
 #include "base/text.h"
+#include "fuse/chain.h"
 #include "fuse/fuse.h"
 
 const char *sn_cut_reason(sn_cut why) {
@@ -13,11 +14,10 @@ const char *sn_cut_reason(sn_cut why) {
 }
 
 const char *sn_group_kind_name(const sn_group *group) {
-  static const char *const names[SN_GROUP_KIND_COUNT] = {[SN_GROUP_MAP] = "map",
-                                                         [SN_GROUP_REDUCE] = "reduce",
-                                                         [SN_GROUP_ROW] = "row",
-                                                         [SN_GROUP_CONTRACTION] = "contraction",
-                                                         [SN_GROUP_READY] = "ready"};
+  static const char *const names[SN_GROUP_KIND_COUNT] = {
+      [SN_GROUP_MAP] = "map",     [SN_GROUP_REDUCE] = "reduce",
+      [SN_GROUP_ROW] = "row",     [SN_GROUP_CONTRACTION] = "contraction",
+      [SN_GROUP_READY] = "ready", [SN_GROUP_CHAIN] = "chain"};
   if (group->kind == SN_GROUP_MAP && sn_group_points(group) == 1) return "scalar";
   return names[group->kind];
 }
@@ -109,9 +109,18 @@ static void print_ready(sn_text *t, const sn_group *g) {
   sn_text_add(t, "\n");
 }
 
+static void print_chain(sn_text *t, size_t i, const sn_chain *c) {
+  sn_text_add(t, " block(%lld)\n", (long long)c->block);
+  for (uint32_t m = 0; m < c->n_members; m++) sn_group_print(t, i, &c->whole[m]);
+}
+
 void sn_group_print(sn_text *t, size_t i, const sn_group *g) {
   sn_text_add(t, "k%zu %s %s", i, sn_group_kind_name(g), g->name);
   print_dims(t, "space", g->space, g->space_rank);
+  if (g->chain) {
+    print_chain(t, i, g->chain);
+    return;
+  }
   if (g->n_phases) print_dims(t, "reduced", g->reduced, g->reduced_rank);
   if (g->kind == SN_GROUP_CONTRACTION) sn_text_add(t, " k(%lld)", (long long)g->k);
   sn_text_add(t, "\n");

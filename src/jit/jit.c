@@ -27,7 +27,12 @@ static sn_status make_module(sn_arena *scratch, const sn_machine *machine, sn_ke
   SN_TRY(sn_jit_emit(scratch, &target, kernels, n, &emitted));
   if (!emitted.n_functions) return SN_OK;
   SN_TRY(sn_code_register(scratch->env, emitted.bytes, emitted.n_bytes, emitted.n_functions, out));
-  for (size_t i = 0; *out && i < n; i++) hang_in(&kernels[i], *out, &emitted.functions[i]);
+  const sn_jit_functions *functions = emitted.functions;
+  for (size_t i = 0; *out && i < n; i++) {
+    uint32_t parts;
+    sn_kernel *part = sn_kernel_parts(&kernels[i], &parts);
+    for (uint32_t p = 0; p < parts; p++) hang_in(&part[p], *out, functions++);
+  }
   return SN_OK;
 }
 

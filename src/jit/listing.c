@@ -23,11 +23,14 @@ sn_status sn_jit_listing(sn_arena *arena, const sn_machine *machine, const sn_ke
   if (!module.n_functions) return SN_OK;
   SN_TRY(sn_wasm_text(arena, module.bytes, module.n_bytes, &code));
   sn_text t = sn_text_in(arena);
-  for (int role = 0; role < SN_JIT_ROLE_COUNT; role++)
-    if (module.functions[0].of[role] != SN_NONE)
-      sn_text_add(&t, ";; export \"%u\" takes the place of: %s\n", module.functions[0].of[role],
-                  sn_jit_role_names[role]);
-  if (!kernel->code.module) sn_text_add(&t, ";; not in use here: the strip interpreter runs\n");
+  for (size_t i = 0; i < module.n_parts; i++)
+    for (int role = 0; role < SN_JIT_ROLE_COUNT; role++)
+      if (module.functions[i].of[role] != SN_NONE)
+        sn_text_add(&t, ";; export \"%u\" takes the place of: %s\n", module.functions[i].of[role],
+                    sn_jit_role_names[role]);
+  uint32_t parts;
+  if (!sn_kernel_parts(kernel, &parts)[parts - 1].code.module)
+    sn_text_add(&t, ";; not in use here: the strip interpreter runs\n");
   sn_text_add(&t, "%s", code);
   *out = t.data;
   return t.status;

@@ -154,12 +154,18 @@ static sn_status emit_kernel(const sn_jit *start, const sn_kernel *kernel, sn_ji
 sn_status sn_jit_emit(sn_arena *arena, const sn_jit_target *target, const sn_kernel *kernels,
                       size_t n, sn_jit_module *out) {
   *out = (sn_jit_module){0};
-  SN_TRY(sn_arena_alloc(arena, n, sizeof *out->functions, (void **)&out->functions));
+  uint32_t parts;
+  for (size_t i = 0; i < n; i++, out->n_parts += parts) sn_kernel_parts(&kernels[i], &parts);
+  SN_TRY(sn_arena_alloc(arena, out->n_parts, sizeof *out->functions, (void **)&out->functions));
   sn_wasm w;
   sn_wasm_begin(&w, arena, target->shared_memory);
   sn_jit start = {.arena = arena, .w = &w, .target = target};
   SN_TRY(sn_arena_alloc(arena, 1, sizeof *start.helpers, (void **)&start.helpers));
-  for (size_t i = 0; i < n; i++) SN_TRY(emit_kernel(&start, &kernels[i], &out->functions[i]));
+  sn_jit_functions *functions = out->functions;
+  for (size_t i = 0; i < n; i++) {
+    const sn_kernel *part = sn_kernel_parts(&kernels[i], &parts);
+    for (uint32_t p = 0; p < parts; p++) SN_TRY(emit_kernel(&start, &part[p], functions++));
+  }
   SN_TRY(sn_wasm_finish(&w, &out->bytes, &out->n_bytes));
   out->n_functions = w.n_functions;
   return SN_OK;

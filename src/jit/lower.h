@@ -43,7 +43,8 @@ typedef struct sn_jit_module {
   const uint8_t *bytes; /* exports are the functions' numbers in decimal */
   size_t n_bytes;
   uint32_t n_functions;        /* 0: nothing could be lowered */
-  sn_jit_functions *functions; /* per kernel */
+  sn_jit_functions *functions; /* per kernel, or per member of it */
+  size_t n_parts;              /* of these */
 } sn_jit_module;
 
 sn_status sn_jit_emit(sn_arena *arena, const sn_jit_target *target, const sn_kernel *kernels,

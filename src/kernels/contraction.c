@@ -42,10 +42,18 @@ sn_status sn_contraction_make(sn_arena *arena, const sn_machine *machine, sn_ker
   join_rows(kernel);
   const sn_gemm_run_time *run_time = machine->deterministic ? NULL : machine->gemm;
   kernel->gemm_run_time = run_time;
-  if (run_time)
-    sn_gemm_plan_with(gemm, &run_time->ukr[gemm->dtype]);
-  else
-    sn_gemm_plan(gemm, machine->isa, machine->deterministic);
+  const sn_gemm_ukr *ukr = run_time
+                               ? &run_time->ukr[gemm->dtype]
+                               : sn_gemm_ukr_for(gemm->dtype, machine->isa, machine->deterministic);
+  if (g->whole_m) { /* as the whole does it: the direct path never fuses multiply-adds */
+    const int64_t m = gemm->m;
+    gemm->m = g->whole_m;
+    sn_gemm_plan_with(gemm, ukr);
+    gemm->always_pack = !gemm->direct;
+    gemm->m = m;
+    gemm->one_lane = true;
+  }
+  sn_gemm_plan_with(gemm, ukr);
   kernel->n_stages = 1;
   kernel->stages[0] = (sn_stage){.units = sn_nest_size(&kernel->batch_a) * gemm->tasks};
   kernel->scratch_offset =

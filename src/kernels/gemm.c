@@ -68,7 +68,7 @@ static void choose_tiles(sn_gemm *g, int64_t left_most, int64_t right_most, int6
                          int64_t right_unit, double task_flops) {
   int64_t left_parts = ceil_div(g->left.width, left_most);
   int64_t right_parts = ceil_div(g->right.width, right_most);
-  const int64_t wanted = wanted_tasks(g->flops, task_flops);
+  const int64_t wanted = g->one_lane ? 1 : wanted_tasks(g->flops, task_flops);
   divide(&g->left, left_parts, left_unit);
   divide(&g->right, right_parts, right_unit);
   while (g->left.blocks * g->right.blocks < wanted) {

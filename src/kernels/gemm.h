@@ -47,7 +47,8 @@ typedef struct sn_gemm {
   int64_t m, n, k;
   sn_gemm_walk a, b;
   int64_t kc_limit; /* 0: the usual one; tests shrink it */
-  bool always_pack; /* tests: small sizes too go through the micro-kernel */
+  bool always_pack; /* small sizes too go through the micro-kernel */
+  bool one_lane;    /* runs all tasks: they are as large as suits the caches */
 
   /* set by sn_gemm_plan */
   int64_t tasks;        /* tiles; 0 when C is empty */

@@ -35,7 +35,8 @@ static void map_units(const sn_kernel_run *run, int64_t begin, int64_t end, void
 }
 
 static void estimate_costs(sn_kernel *kernel) {
-  const double flop_ns = kernel->group->kind == SN_GROUP_CONTRACTION ? 0.02 : NS_PER_FLOP;
+  const double flop_ns =
+      kernel->group->kind == SN_GROUP_CONTRACTION || kernel->n_members ? 0.02 : NS_PER_FLOP;
   const double total = kernel->group->bytes * NS_PER_BYTE + kernel->group->flops * flop_ns;
   for (int s = 0; s < kernel->n_stages; s++)
     if (kernel->stages[s].units)
@@ -53,6 +54,11 @@ sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_gr
     estimate_costs(kernel);
     return SN_OK;
   }
+  if (group->chain) {
+    SN_TRY(sn_chain_make(arena, machine, kernel));
+    estimate_costs(kernel);
+    return SN_OK;
+  }
   const sn_vm_source post = {
       .body = &group->post, .stores = group->stores, .n_stores = group->n_stores};
   sn_vm_nest nest = {.rank = group->space_rank};
@@ -67,6 +73,7 @@ sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_gr
   case SN_GROUP_ROW: SN_TRY(sn_row_make(arena, strips, kernel)); break;
   case SN_GROUP_CONTRACTION: SN_TRY(sn_contraction_make(arena, machine, kernel)); break;
   case SN_GROUP_READY:
+  case SN_GROUP_CHAIN:
   case SN_GROUP_KIND_COUNT: SN_CHECK(arena->env, false);
   }
   estimate_costs(kernel);
@@ -82,6 +89,7 @@ void sn_kernel_units(void *arg, int64_t begin, int64_t end, int lane) {
   case SN_GROUP_ROW: sn_row_units(run, begin, end, memory); break;
   case SN_GROUP_CONTRACTION: sn_contraction_units(run, begin, end, memory); break;
   case SN_GROUP_READY: sn_ready_units(run, begin, end, memory); break;
+  case SN_GROUP_CHAIN: sn_chain_units(run, begin, end, memory); break;
   case SN_GROUP_KIND_COUNT: break;
   }
 }

@@ -11,6 +11,7 @@
  *             or 2 stages  unit: one block of one reduction -> partials in shared memory;
  *                          then unit: some outputs: their partials combined, then `post`
  *   ready        1 stage   unit: some lines along the axis, or pieces of long ones; see ready.h
+ *   chain        1 stage   unit: a block of rows, through all members; see chain.c
  */
 #ifndef SN_KERNELS_KERNEL_H
 #define SN_KERNELS_KERNEL_H
@@ -67,6 +68,8 @@ typedef struct sn_kernel {
   sn_code code;
   sn_nest batch_a, batch_b; /* of a contraction: where each matrix begins */
   sn_ready_plan ready;
+  struct sn_kernel *members; /* of a chain: for a block, then for the last one */
+  uint32_t n_members;
   sn_stage stages[SN_MAX_STAGES];
   int n_stages;
   size_t lane_bytes;     /* private memory of each lane */
@@ -84,6 +87,12 @@ typedef struct sn_machine { /* what a kernel is made for */
 
 sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_group *group,
                          sn_kernel *out);
+
+/* The kernels with points of their own: a chain's members, or the kernel itself. */
+static inline sn_kernel *sn_kernel_parts(const sn_kernel *kernel, uint32_t *n) {
+  *n = kernel->n_members ? kernel->n_members : 1;
+  return kernel->n_members ? kernel->members : (sn_kernel *)(uintptr_t)kernel;
+}
 
 /* *group as it is best run, in bool_words.c: the same, or another one in arena. */
 sn_status sn_bool_words(sn_arena *arena, const sn_group **group);
@@ -120,5 +129,7 @@ sn_status sn_ready_make(sn_arena *arena, sn_kernel *kernel);
 void sn_ready_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane);
 sn_status sn_contraction_make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel);
 void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane);
+sn_status sn_chain_make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel);
+void sn_chain_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane);
 
 #endif

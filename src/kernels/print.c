@@ -35,7 +35,8 @@ void sn_kernel_print(sn_text *t, size_t number, const sn_kernel *k) {
   for (int s = 0; s < k->n_stages; s++)
     sn_text_add(t, "%s%lld units", s ? ", then " : ": ", (long long)k->stages[s].units);
   sn_text_add(t, ", %zu bytes a lane, %zu shared\n", k->lane_bytes, k->shared_bytes);
-  if (k->group->ready) return;
+  for (uint32_t m = 0; m < k->n_members; m++) sn_kernel_print(t, number, &k->members[m]);
+  if (k->group->ready || k->n_members) return;
   for (uint32_t p = 0; p < k->group->n_phases; p++)
     print_code(t, "phase", &k->phases[p], &k->group->phases[p].body);
   if (k->group->kind == SN_GROUP_CONTRACTION)
@@ -47,12 +48,15 @@ void sn_kernel_print(sn_text *t, size_t number, const sn_kernel *k) {
 
 const char *sn_kernel_engine(const sn_kernel *kernel, bool code) {
   const sn_code *c = &kernel->code;
+  const char *engine = "ready";
+  for (uint32_t m = 0; m < kernel->n_members && *engine != 'j'; m++)
+    engine = sn_kernel_engine(&kernel->members[m], code);
   switch (kernel->group->kind) {
   case SN_GROUP_MAP: return code && c->strip ? "jit" : "vm";
   case SN_GROUP_REDUCE: return code && (c->fold || c->columns) ? "jit" : "vm";
   case SN_GROUP_ROW: return code && c->rows ? "jit" : "vm";
   case SN_GROUP_CONTRACTION: return code && kernel->gemm_run_time ? "jit" : "ready";
-  default: return "ready";
+  default: return engine;
   }
 }
 

@@ -97,6 +97,7 @@ static bool reduces_memory(const sn_phase *phase, uint32_t from) {
 static bool reads_in_step(const sn_write *w, uint32_t from) {
   const sn_group *g = w->group;
   const bool in_post = w->phase == g->n_phases;
+  if (g->chain) return false; /* a block's rows read all of what is beside them */
   if (g->kind == SN_GROUP_CONTRACTION && (g->a.value == from || g->b.value == from)) return false;
   for (uint32_t k = 0; g->ready && k < g->ready->n_operands; k++)
     if (g->ready->operands[k].value == from) return false;

@@ -86,6 +86,10 @@ static sn_status run_stage(const sn_executable *exe, size_t k, int stage, const 
 
 /* Whether this lane can call the code that was made for the kernel: it may still be on its way. */
 static bool calls_code(const sn_kernel *kernel) {
+  uint32_t n;
+  const sn_kernel *part = sn_kernel_parts(kernel, &n);
+  for (uint32_t i = 0; n > 1 && i < n; i++)
+    if (calls_code(&part[i])) return true;
   const sn_gemm_run_time *gemm = kernel->gemm_run_time;
   if (kernel->group->kind == SN_GROUP_CONTRACTION) return gemm && gemm->ready(gemm->module);
   return sn_code_ready(&kernel->code);

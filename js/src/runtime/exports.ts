@@ -72,6 +72,7 @@ export interface Exports {
   sinter_gelu_tanh(x: number): number;
   sinter_softmax(x: number, axis: number): number;
   sinter_log_softmax(x: number, axis: number): number;
+  sinter_attention(q: number, k: number, v: number, mask: number, causal: number, scale: number): number;
   sinter_layer_norm(x: number, weight: number, bias: number, eps: number): number;
   sinter_batch_norm(
     x: number,

@@ -1,0 +1,97 @@
+// attention: values against plain loops, gradients against finite differences, memory, shared heads, errors.
+import assert from 'node:assert/strict';
+import { before, test } from 'node:test';
+import * as sn from 'sinter';
+import { assertClose, assertThrows } from './support.mjs';
+
+before(() => sn.init({ threads: 2 }));
+
+const KEY = 7;
+const random = (shape, seed, dtype) => sn.random.normal(sn.random.key(KEY + seed), shape).astype(dtype ?? 'float32');
+
+/** Plain loops over nested arrays: softmax(scale q kᵀ + mask) v of each head. */
+const plain = (q, k, v, scale, score = (s) => s) => q.map((heads, b) => heads.map((rows, h) => {
+  const shared = Math.floor(h * k[b].length / heads.length);
+  return rows.map((row, i) => {
+    const s = k[b][shared].map((key, j) => score(scale * key.reduce((sum, x, d) => sum + x * row[d], 0), i, j, b, h));
+    const top = Math.max(...s);
+    const e = s.map((x) => Math.exp(x - top));
+    const total = e.reduce((x, y) => x + y, 0);
+    return v[b][shared][0].map((_, d) => e.reduce((sum, x, j) => sum + x * v[b][shared][j][d], 0) / total);
+  });
+}));
+
+const SHAPES = [[1, 1, 1, 1, 1, 1], [2, 3, 3, 5, 7, 4], [1, 2, 1, 70, 70, 8], [2, 4, 2, 129, 129, 16]];
+
+for (const [batch, heads, shared, tokens, sources, size] of SHAPES)
+  test(`values of ${[batch, heads, shared, tokens, sources, size].join(' ')}`, () => sn.tidy(() => {
+    const q = random([batch, heads, tokens, size], 0);
+    const k = random([batch, shared, sources, size], 1);
+    const v = random([batch, shared, sources, size + 1], 2);
+    const arrays = [q, k, v].map((x) => x.toArray());
+    const scale = 1 / Math.sqrt(size);
+    assertClose(sn.attention(q, k, v), plain(...arrays, scale), 2e-6);
+    assertClose(sn.jit(sn.attention)(q, k, v), plain(...arrays, scale), 2e-6);
+    assertClose(sn.attention(q, k, v, { causal: true }),
+      plain(...arrays, scale, (s, i, j) => (j <= i ? s : -Infinity)), 2e-6);
+    const bias = random([heads, tokens, sources], 3);
+    const added = bias.toArray();
+    assertClose(sn.attention(q, k, v, { mask: bias, scale: 0.5 }),
+      plain(...arrays, 0.5, (s, i, j, b, h) => s + added[h][i][j]), 2e-6);
+    const seen = sn.greater(bias, -0.5).logicalOr(sn.equal(sn.arange(sources), 0));
+    const flags = seen.toArray();
+    assertClose(sn.attention(q, k, v, { mask: seen }),
+      plain(...arrays, scale, (s, i, j, b, h) => (flags[h][i][j] ? s : -Infinity)), 2e-6);
+  }));
+
+test('gradients are those of finite differences', () => sn.tidy(() => {
+  const [heads, shared, tokens, size] = [4, 2, 5, 3];
+  const inputs = [
+    random([1, heads, tokens, size], 0, 'float64'),
+    random([1, shared, tokens, size], 1, 'float64'),
+    random([1, shared, tokens, size], 2, 'float64'),
+  ];
+  const weight = random([1, heads, tokens, size], 3, 'float64');
+  const loss = (q, k, v) => sn.attention(q, k, v, { causal: true }).mul(weight).sum();
+  const gradients = sn.grad(loss, { argnums: [0, 1, 2] })(...inputs);
+  const step = 1e-6;
+  inputs.forEach((x, which) => {
+    const values = x.reshape([-1]).toArray();
+    const expected = values.map((_, i) => {
+      const at = (delta) => {
+        const moved = sn.tensor(values.map((y, j) => (i === j ? y + delta : y)), { dtype: 'float64' }).reshape(x.shape);
+        return loss(...inputs.map((y, j) => (j === which ? moved : y))).item();
+      };
+      return (at(step) - at(-step)) / (2 * step);
+    });
+    assertClose(gradients[which].reshape([-1]), expected, 1e-8);
+  });
+}));
+
+test('written by hand it is one kernel too', () => sn.tidy(() => {
+  const x = [0, 1, 2].map((seed) => random([8, 200, 32], seed));
+  const seen = sn.inspect((q, k, v) => q.matmul(k.transpose([0, 2, 1])).div(8).softmax().matmul(v))(...x);
+  assert.deepEqual(seen.kernels.map((kernel) => kernel.kind), ['chain']);
+  assert.match(seen.kernels[0].text, /^k0 chain .*block\(\d+\)\nk0 contraction [^]*\nk0 row [^]*\nk0 contraction /);
+  assert.equal(seen.memory.arenaBytes, 0);
+  assert.ok(seen.memory.naiveBytes >= 8 * 200 * 200 * 4 * 3);
+  seen.dispose();
+}));
+
+test('4,096 tokens take no matrix of all scores', () => sn.tidy(() => {
+  const x = [0, 1, 2].map((seed) => random([1, 4, 4096, 64], seed));
+  const seen = sn.inspect((q, k, v) => sn.attention(q, k, v, { causal: true }))(...x);
+  assert.equal(seen.kernels.length, 1);
+  assert.ok(seen.memory.arenaBytes < 64 * 2 ** 20);
+  seen.dispose();
+  const y = sn.attention(...x, { causal: true });
+  assertClose(y.slice([0, 0, 0, 0], [1, 4, 1, 64]), x[2].slice([0, 0, 0, 0], [1, 4, 1, 64]).toArray(), 1e-6);
+}));
+
+test('wrong shapes name the op and all shapes', () => sn.tidy(() => {
+  const q = sn.zeros([1, 4, 5, 8]);
+  assertThrows(() => sn.attention(q, sn.zeros([1, 3, 5, 8]), sn.zeros([1, 3, 5, 8])), sn.ShapeError, {
+    message: /attention: heads of k do not divide those of q: q \(1, 4, 5, 8\), k \(1, 3, 5, 8\), v \(1, 3, 5, 8\)/,
+  });
+  assertThrows(() => sn.attention(q, q, q, { mask: sn.zeros([4, 4]) }), sn.ShapeError, { message: /\(4, 4\)/ });
+}));

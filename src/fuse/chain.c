@@ -1,0 +1,436 @@
+/* chain.c - which groups go together through blocks of rows.
+ *
+ * From a contraction on, the next few groups are looked at in order: one that reads what a member
+ * wrote joins if it has the members' outer dims and reads it in step, at the same outer index; else
+ * it, and all that needs it, comes after the chain. What only members read stays in the lanes' own
+ * memory. A chain is made where that is much, beside what its contractions read again for every
+ * block. */
+#include "fuse/chain.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "fuse/fuse.h"
+
+/* Bytes of intermediates from which a chain is worth while. */
+#ifdef SINTER_TEST
+enum { LEAST_BYTES = 4 * 1024 };
+#else
+enum { LEAST_BYTES = 64 * 1024 };
+#endif
+/* Intermediates of a block: they should stay in the second-level cache; but the right sides of
+ * products are packed for each block, so it has some rows. Few blocks are no work for many lanes,
+ * and no less memory. */
+enum { BLOCK_BYTES = 512 * 1024, LEAST_ROWS = 96, ROW_UNIT = 8 };
+enum { WANTED_UNITS = 16, LEAST_UNITS = 8, FEWEST_ROWS = 16 };
+/* Groups that are looked at from the first member on. */
+enum { SPAN = 64 };
+
+/* What a value is to the chain being looked for. */
+enum { OUTSIDE, INSIDE, LATE };
+
+typedef struct finder {
+  sn_groups *groups;
+  sn_arena *arena;
+  uint32_t *n_reads, *n_writes; /* per value: operands of all groups */
+  uint8_t *state;               /* per value */
+  size_t *local_at;             /* per value */
+  uint32_t *id, *chained_to;    /* per place: the group's first number; per that: its chain's */
+  /* the chain being looked for */
+  size_t members[SN_CHAIN_MEMBERS], first;
+  uint32_t n_members;
+  int outer;
+  int64_t dims[SN_MAX_RANK];
+} finder;
+
+/* ---- what a group touches -------------------------------------------------------------------- */
+
+typedef sn_status value_fn(finder *f, uint32_t value, bool write, void *user);
+
+typedef struct value_visit {
+  finder *f;
+  value_fn *fn;
+  void *user;
+} value_visit;
+
+static sn_status visit_operand(void *user, const sn_access_note *access) {
+  const value_visit *v = user;
+  const uint32_t value = access->operand->value;
+  return value == SN_NONE ? SN_OK : v->fn(v->f, value, access->write, v->user);
+}
+
+static sn_status each_value(finder *f, sn_group *g, value_fn *fn, void *user) {
+  value_visit v = {f, fn, user};
+  if (g->kind == SN_GROUP_CONTRACTION) {
+    SN_TRY(fn(f, g->a.value, false, user));
+    SN_TRY(fn(f, g->b.value, false, user));
+  }
+  for (uint32_t k = 0; g->ready && k < g->ready->n_operands; k++)
+    if (g->ready->operands[k].value != SN_NONE)
+      SN_TRY(fn(f, g->ready->operands[k].value, false, user));
+  return sn_chain_visit(g, f->outer, visit_operand, &v);
+}
+
+static sn_status count_use(finder *f, uint32_t value, bool write, void *user) {
+  (void)user;
+  (write ? f->n_writes : f->n_reads)[value]++;
+  return SN_OK;
+}
+
+static sn_status note_reads(finder *f, uint32_t value, bool write, void *user) {
+  bool *reads = user; /* of INSIDE, of LATE */
+  if (!write) reads[f->state[value]] = true;
+  return SN_OK;
+}
+
+static sn_status mark_writes(finder *f, uint32_t value, bool write, void *user) {
+  if (write) f->state[value] = *(uint8_t *)user;
+  return SN_OK;
+}
+
+/* ---- in step --------------------------------------------------------------------------------- */
+
+static int64_t outer_points(const finder *f) {
+  int64_t n = 1;
+  for (int i = 0; i < f->outer; i++) n *= f->dims[i];
+  return n;
+}
+
+/* Elements of the value at one outer index. */
+static int64_t row_elements(const finder *f, uint32_t value) {
+  return sn_type_size(&f->groups->values[value].type) / outer_points(f);
+}
+
+/* Whether walking dims by strides from offset on stays in [0, size). */
+static bool stays_within(int64_t offset, const int64_t *dims, const int64_t *strides, int rank,
+                         int64_t size) {
+  int64_t low = offset, high = offset;
+  for (int i = 0; i < rank; i++) *(strides[i] < 0 ? &low : &high) += (dims[i] - 1) * strides[i];
+  return low >= 0 && high < size;
+}
+
+static bool in_step(const finder *f, const sn_access_note *access) {
+  const sn_operand *o = access->operand;
+  const int64_t size = row_elements(f, o->value);
+  int64_t stride = size;
+  for (int i = f->outer - 1; i >= 0; stride *= f->dims[i--])
+    if (f->dims[i] > 1 && o->strides[i] != stride) return false;
+  return stays_within(o->offset, access->inner, o->strides + f->outer, access->inner_rank, size);
+}
+
+/* Numbers that change along the outer dims alone can be listed for a block. */
+static bool index_fits(const finder *f, const sn_access_note *access) {
+  const sn_operand *o = access->operand;
+  bool outer = false, inner = false;
+  for (int i = 0; i < f->outer; i++) outer = outer || o->strides[i];
+  for (int i = 0; i < access->inner_rank; i++) inner = inner || o->strides[f->outer + i];
+  return !outer || (!inner && o->dtype == SN_I32);
+}
+
+typedef struct fit {
+  finder *f;
+  bool all;
+} fit;
+
+static sn_status check_fit(void *user, const sn_access_note *access) {
+  fit *t = user;
+  const finder *f = t->f;
+  const uint32_t v = access->operand->value;
+  if (v == SN_NONE)
+    t->all = t->all && index_fits(f, access);
+  else if (access->write)
+    t->all = t->all && f->n_writes[v] == 1 && in_step(f, access);
+  else if (f->state[v] == INSIDE)
+    t->all = t->all && in_step(f, access);
+  return SN_OK;
+}
+
+static bool factor_in_step(const finder *f, const sn_factor *a) {
+  const int64_t size = row_elements(f, a->value), rows = f->dims[f->outer - 1];
+  const bool batch =
+      outer_points(f) == rows || (a->batch.rank == 1 && a->batch.strides[0] == rows * size);
+  return batch && a->across.strides[0] == size &&
+         stays_within(a->offset, a->along.dims, a->along.strides, a->along.rank, size);
+}
+
+static bool fits(finder *f, sn_group *g) {
+  const bool product = g->kind == SN_GROUP_CONTRACTION;
+  if (!product && g->kind != SN_GROUP_MAP && g->kind != SN_GROUP_ROW) return false;
+  if (product ? g->space_rank != f->outer + 1 : g->space_rank < f->outer) return false;
+  for (int i = 0; i < f->outer; i++)
+    if (g->space[i] != f->dims[i]) return false;
+  if (product && (g->a.across.rank != 1 || f->state[g->b.value] == INSIDE)) return false;
+  if (product && f->state[g->a.value] == INSIDE && !factor_in_step(f, &g->a)) return false;
+  fit t = {f, true};
+  return sn_chain_visit(g, f->outer, check_fit, &t) == SN_OK && t.all;
+}
+
+/* ---- members --------------------------------------------------------------------------------- */
+
+static sn_group *member(const finder *f, uint32_t m) { return &f->groups->groups[f->members[m]]; }
+
+static sn_status begin_chain(finder *f, size_t first) {
+  const sn_group *g = &f->groups->groups[first];
+  f->first = first;
+  f->n_members = 0;
+  f->outer = g->space_rank - 1;
+  memcpy(f->dims, g->space, sizeof f->dims);
+  return SN_OK;
+}
+
+static sn_status look_at(finder *f, size_t at) {
+  sn_group *g = &f->groups->groups[at];
+  bool reads[3] = {false};
+  SN_TRY(each_value(f, g, note_reads, reads));
+  const bool first = at == f->first;
+  const bool joins =
+      (first || reads[INSIDE]) && !reads[LATE] && f->n_members < SN_CHAIN_MEMBERS && fits(f, g);
+  if (!joins && !reads[INSIDE] && !reads[LATE]) return SN_OK;
+  uint8_t state = joins ? INSIDE : LATE;
+  if (joins) f->members[f->n_members++] = at;
+  return each_value(f, g, mark_writes, &state);
+}
+
+static sn_status forget(finder *f, size_t end) {
+  uint8_t state = OUTSIDE;
+  for (size_t i = f->first; i < end; i++)
+    SN_TRY(each_value(f, &f->groups->groups[i], mark_writes, &state));
+  return SN_OK;
+}
+
+/* ---- worth ----------------------------------------------------------------------------------- */
+
+typedef struct worth {
+  uint32_t reads[SN_CHAIN_MEMBERS * 4]; /* of each value, by members */
+  uint32_t values[SN_CHAIN_MEMBERS * 4];
+  uint32_t n;
+  int64_t row_bytes; /* of local values */
+} worth;
+
+static sn_status list_writes(finder *f, uint32_t value, bool write, void *user) {
+  worth *w = user;
+  (void)f;
+  if (write && w->n < sizeof w->values / sizeof *w->values) {
+    w->reads[w->n] = 0;
+    w->values[w->n++] = value;
+  }
+  return SN_OK;
+}
+
+static sn_status count_reads(finder *f, uint32_t value, bool write, void *user) {
+  worth *w = user;
+  (void)f;
+  for (uint32_t i = 0; i < w->n && !write; i++) w->reads[i] += w->values[i] == value;
+  return SN_OK;
+}
+
+/* What the first n members hand on among themselves alone is left in w->values. */
+static sn_status find_local(finder *f, uint32_t n, worth *w) {
+  *w = (worth){.n = 0};
+  for (uint32_t m = 0; m < n; m++) SN_TRY(each_value(f, member(f, m), list_writes, w));
+  for (uint32_t m = 0; m < n; m++) SN_TRY(each_value(f, member(f, m), count_reads, w));
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < w->n; i++) {
+    const sn_value *value = &f->groups->values[w->values[i]];
+    if (value->kind != SN_VALUE_TEMP || w->reads[i] != f->n_reads[w->values[i]]) continue;
+    w->values[kept++] = w->values[i];
+    w->row_bytes += row_elements(f, w->values[i]) * (int64_t)sn_dtype_bytes(value->type.dtype);
+  }
+  w->n = kept;
+  return SN_OK;
+}
+
+static int64_t blocks_of(int64_t rows, int64_t block) { return (rows + block - 1) / block; }
+
+static int64_t block_rows(int64_t batch, int64_t rows, int64_t row_bytes) {
+  int64_t block = BLOCK_BYTES / row_bytes / ROW_UNIT * ROW_UNIT;
+  if (block < LEAST_ROWS) block = LEAST_ROWS;
+  while (block > FEWEST_ROWS && batch * blocks_of(rows, block) < WANTED_UNITS) block -= ROW_UNIT;
+  return block < rows ? block : rows;
+}
+
+static bool is_worth(const finder *f, uint32_t n, const worth *w, int64_t *block) {
+  const int64_t points = outer_points(f), rows = f->dims[f->outer - 1], batch = points / rows;
+  if (w->row_bytes * points < LEAST_BYTES) return false;
+  *block = block_rows(batch, rows, w->row_bytes);
+  if (batch * blocks_of(rows, *block) < LEAST_UNITS) return false;
+  double again = 0; /* read again by contractions */
+  for (uint32_t m = 0; m < n; m++) {
+    const sn_group *g = member(f, m);
+    if (g->kind == SN_GROUP_CONTRACTION)
+      again += (double)g->k * (double)g->space[f->outer] * (double)sn_dtype_bytes(g->head_dtype);
+  }
+  again *= (double)batch * (double)blocks_of(rows, *block);
+  return again <= 8.0 * (double)w->row_bytes * (double)points;
+}
+
+/* ---- the group of a chain -------------------------------------------------------------------- */
+
+typedef struct outside {
+  sn_group *chain;
+  size_t cap_operands, cap_stores;
+  const size_t *local_at;
+  sn_arena *arena;
+} outside;
+
+static double passed_on(const finder *f, uint32_t value) {
+  return (double)sn_type_bytes(&f->groups->values[value].type);
+}
+
+static sn_status list_outside(finder *f, uint32_t value, bool write, void *user) {
+  outside *o = user;
+  sn_group *g = o->chain;
+  const sn_operand operand = {.value = value, .dtype = f->groups->values[value].type.dtype};
+  if (o->local_at[value] != SN_NOT_LOCAL) {
+    g->bytes -= passed_on(f, value);
+    return SN_OK;
+  }
+  if (write) {
+    SN_TRY(sn_arena_grow(o->arena, (void **)&g->stores, &o->cap_stores, g->n_stores,
+                         sizeof *g->stores));
+    g->stores[g->n_stores++] = (sn_store){.target = operand};
+    return SN_OK;
+  }
+  if (f->state[value] == INSIDE) return SN_OK;
+  SN_TRY(sn_arena_grow(o->arena, (void **)&g->post.operands, &o->cap_operands, g->post.n_operands,
+                       sizeof *g->post.operands));
+  g->post.operands[g->post.n_operands++] = operand;
+  return SN_OK;
+}
+
+static sn_status describe(finder *f, sn_group *g, sn_chain *c) {
+  sn_text name = sn_text_in(f->arena);
+  outside o = {.chain = g, .local_at = f->local_at, .arena = f->arena};
+  *g = (sn_group){.kind = SN_GROUP_CHAIN, .space_rank = f->outer, .n_heads = 1, .chain = c};
+  memcpy(g->space, f->dims, (size_t)f->outer * sizeof *g->space);
+  for (uint32_t m = 0; m < c->n_members; m++) {
+    sn_text_add(&name, m ? ", %s" : "%s", c->whole[m].name);
+    g->flops += c->whole[m].flops;
+    g->bytes += c->whole[m].bytes;
+    SN_TRY(each_value(f, &c->whole[m], list_outside, &o));
+  }
+  g->name = name.data;
+  return name.status;
+}
+
+static sn_status make_chain(finder *f, const worth *w, int64_t block, sn_group *out) {
+  sn_chain *c;
+  SN_TRY(sn_arena_alloc(f->arena, 1, sizeof *c, (void **)&c));
+  SN_TRY(sn_arena_alloc(f->arena, f->n_members, sizeof *c->whole, (void **)&c->whole));
+  for (uint32_t m = 0; m < f->n_members; m++) c->whole[m] = *member(f, m);
+  c->n_members = f->n_members;
+  c->rows = f->dims[f->outer - 1];
+  c->batch = outer_points(f) / c->rows;
+  c->block = block;
+  for (uint32_t i = 0; i < w->n; i++) {
+    const size_t item = sn_dtype_bytes(f->groups->values[w->values[i]].type.dtype);
+    f->local_at[w->values[i]] = c->local_bytes;
+    c->local_bytes += ((size_t)(row_elements(f, w->values[i]) * block) * item + 63) & ~(size_t)63;
+  }
+  SN_TRY(sn_chain_cut(c, f->arena, f->groups->values, f->local_at));
+  SN_TRY(describe(f, out, c));
+  for (uint32_t m = 0; m < c->n_members; m++) sn_merge_dims(&c->whole[m]);
+  for (uint32_t i = 0; i < w->n; i++) f->local_at[w->values[i]] = SN_NOT_LOCAL;
+  return SN_OK;
+}
+
+/* ---- putting it into its place --------------------------------------------------------------- */
+
+static bool is_member(const finder *f, size_t at) {
+  for (uint32_t m = 0; m < f->n_members; m++)
+    if (f->members[m] == at) return true;
+  return false;
+}
+
+static bool is_hole(const sn_group *g) { return g->kind == SN_GROUP_KIND_COUNT; }
+
+/* From the first to the last member: holes, what does not need the chain, the chain, the rest. */
+static sn_status replace(finder *f, const sn_group *chain, size_t *place) {
+  const size_t n = f->members[f->n_members - 1] + 1 - f->first;
+  sn_group *list = f->groups->groups + f->first, *sorted;
+  uint32_t *id = f->id + f->first, ids[SPAN];
+  const uint32_t chain_id = id[0];
+  size_t at = 0;
+  SN_TRY(sn_arena_alloc(f->arena, n, sizeof *sorted, (void **)&sorted));
+  for (size_t i = 0; i < n; i++) {
+    if (!is_member(f, f->first + i)) continue;
+    f->chained_to[id[i]] = chain_id;
+    if (i) sorted[at++] = (sn_group){.kind = SN_GROUP_KIND_COUNT};
+  }
+  for (int late = 0; late < 2; late++) {
+    for (size_t i = 0; i < n; i++) {
+      bool reads[3] = {false};
+      if (is_member(f, f->first + i)) continue;
+      SN_TRY(each_value(f, &list[i], note_reads, reads));
+      if ((reads[INSIDE] || reads[LATE]) != late) continue;
+      ids[at] = id[i];
+      sorted[at++] = list[i];
+    }
+    if (late) continue;
+    *place = f->first + at;
+    ids[at] = chain_id;
+    sorted[at++] = *chain;
+  }
+  memcpy(list, sorted, n * sizeof *list);
+  memcpy(id + f->n_members - 1, ids + f->n_members - 1, (n - f->n_members + 1) * sizeof *id);
+  return SN_OK;
+}
+
+static sn_status find_chain(finder *f, size_t *at) {
+  sn_groups *groups = f->groups;
+  const sn_group *g = &groups->groups[*at];
+  const size_t end = *at + SPAN < groups->n_groups ? *at + SPAN : groups->n_groups;
+  worth w;
+  int64_t block;
+  SN_TRY(begin_chain(f, *at));
+  if (f->dims[f->outer - 1] < 2 || sn_group_points(g) == 0 || g->k >= g->space[f->outer])
+    return SN_OK;
+  for (size_t i = *at; i < end; i++)
+    if (!is_hole(&groups->groups[i])) SN_TRY(look_at(f, i));
+  for (; f->n_members > 1; f->n_members--) {
+    SN_TRY(find_local(f, f->n_members, &w));
+    if (is_worth(f, f->n_members, &w, &block)) break;
+  }
+  if (f->n_members > 1) {
+    sn_group chain;
+    SN_TRY(make_chain(f, &w, block, &chain));
+    SN_TRY(replace(f, &chain, at));
+  }
+  return forget(f, end);
+}
+
+static void close_holes(finder *f) {
+  sn_groups *groups = f->groups;
+  uint32_t *number = f->n_reads; /* per id: the place in the end; counts are done with */
+  size_t n = 0;
+  for (size_t i = 0; i < groups->n_groups; i++) {
+    if (is_hole(&groups->groups[i])) continue;
+    number[f->id[i]] = (uint32_t)n;
+    groups->groups[n++] = groups->groups[i];
+  }
+  groups->n_groups = n;
+  for (sn_id id = 0; id < groups->graph->n_nodes; id++)
+    if (groups->kernel_of[id] != SN_NONE)
+      groups->kernel_of[id] = number[f->chained_to[groups->kernel_of[id]]];
+}
+
+sn_status sn_chain_groups(sn_groups *groups, sn_arena *arena) {
+  finder f = {.groups = groups, .arena = arena};
+  const size_t n = groups->n_values > groups->n_groups ? groups->n_values : groups->n_groups;
+  SN_TRY(sn_arena_alloc(arena, n, sizeof *f.n_reads, (void **)&f.n_reads));
+  SN_TRY(sn_arena_alloc(arena, n, sizeof *f.n_writes, (void **)&f.n_writes));
+  SN_TRY(sn_arena_alloc(arena, n, 1, (void **)&f.state));
+  SN_TRY(sn_arena_alloc(arena, n, sizeof *f.local_at, (void **)&f.local_at));
+  SN_TRY(sn_arena_alloc(arena, n, sizeof *f.id, (void **)&f.id));
+  SN_TRY(sn_arena_alloc(arena, n, sizeof *f.chained_to, (void **)&f.chained_to));
+  for (size_t i = 0; i < n; i++) {
+    f.local_at[i] = SN_NOT_LOCAL;
+    f.id[i] = f.chained_to[i] = (uint32_t)i;
+  }
+  for (size_t i = 0; i < groups->n_groups; i++)
+    SN_TRY(each_value(&f, &groups->groups[i], count_use, NULL));
+  for (size_t i = 0; i < groups->n_groups; i++)
+    if (groups->groups[i].kind == SN_GROUP_CONTRACTION) SN_TRY(find_chain(&f, &i));
+  close_holes(&f);
+  return SN_OK;
+}

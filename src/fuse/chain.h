@@ -1,0 +1,80 @@
+/* chain.h - groups that follow each other through a block of rows, so that what they hand on never
+ * lies in memory as a whole. Attention is one:
+ *
+ *   for each matrix of the batch, for each block of its rows (parallel)
+ *     S = q k^T scale, mask        contraction     S and P: a block of rows of the lane's own
+ *     P = softmax S                row
+ *     O = P v                      contraction
+ *
+ * All members have the same outer dims (batch..., rows) and read what an earlier one wrote at the
+ * same outer index only. A member's sums run over its inner dims, so it has the same bits as when
+ * it runs alone.
+ *
+ * For a block the members are groups of their own, over (rows of the block, inner dims); their
+ * operands' values are links, one for each operand, bound anew for each block. */
+#ifndef SN_FUSE_CHAIN_H
+#define SN_FUSE_CHAIN_H
+
+#include "fuse/group.h"
+
+#define SN_CHAIN_MEMBERS 8
+
+typedef enum sn_link_kind {
+  SN_LINK_VALUE, /* rows of a buffer of the program */
+  SN_LINK_LOCAL, /* of the lane's own memory */
+  SN_LINK_INDEX  /* numbers counted along the rows, as int32, in the lane's own memory */
+} sn_link_kind;
+
+typedef struct sn_link {
+  sn_link_kind kind;
+  uint32_t value;
+  size_t element; /* bytes */
+  sn_nest batch;  /* where a matrix of the batch begins, in elements; of an index: its number */
+  int64_t row;    /* from a row to the next */
+  int64_t first;  /* index: the number at the very beginning */
+  size_t at;      /* local, index: place in the lane's own memory */
+} sn_link;
+
+typedef struct sn_chain {
+  sn_group *whole; /* the members as they would run one by one */
+  uint32_t n_members;
+  sn_group *blocks; /* the members for `block` rows, then, if there is a rest, for that */
+  sn_link *links;
+  uint32_t n_links;
+  int64_t batch, rows;
+  int64_t block, rest; /* rows of a block, and of the last one if it has fewer, or 0 */
+  size_t local_bytes;
+} sn_chain;
+
+static inline int64_t sn_chain_blocks(const sn_chain *c) {
+  return (c->rows + c->block - 1) / c->block;
+}
+
+/* Finds chains where they keep large intermediates out of memory, and puts each in the place of its
+ * last member. Dims must not be merged yet. */
+sn_status sn_chain_groups(sn_groups *groups, sn_arena *arena);
+
+#define SN_NOT_LOCAL SIZE_MAX
+
+/* chain_block.c: links and blocks of a chain whose other parts are set. local_at: per value, where
+ * in the lane's own memory it is handed on, or SN_NOT_LOCAL. */
+sn_status sn_chain_cut(sn_chain *chain, sn_arena *arena, const sn_value *values,
+                       const size_t *local_at);
+
+/* ---- walking over what a group reads and writes ---------------------------------------------- */
+
+/* An operand, with what it walks over behind the outer dims. */
+typedef struct sn_access_note {
+  sn_operand *operand; /* outer strides first, then these */
+  int64_t inner[SN_MAX_RANK];
+  int inner_rank;
+  bool write;
+} sn_access_note;
+
+typedef sn_status sn_access_fn(void *user, const sn_access_note *access);
+
+/* Every operand and target of bodies, in a fixed order; not the factors of a contraction. outer:
+ * how many dims are outer ones. */
+sn_status sn_chain_visit(sn_group *group, int outer, sn_access_fn *fn, void *user);
+
+#endif

@@ -1,0 +1,149 @@
+/* chain_block.c - the members of a chain for a block of rows: outer dims but the rows are gone,
+ * every operand has a link. */
+#include <string.h>
+
+#include "fuse/chain.h"
+#include "fuse/fuse.h"
+
+static sn_status visit_body(sn_body *body, sn_store *stores, uint32_t n_stores, sn_access_note *at,
+                            sn_access_fn *fn, void *user) {
+  at->write = false;
+  for (uint32_t i = 0; i < body->n_operands; i++) {
+    at->operand = &body->operands[i];
+    SN_TRY(fn(user, at));
+  }
+  at->write = true;
+  for (uint32_t i = 0; i < n_stores; i++) {
+    at->operand = &stores[i].target;
+    SN_TRY(fn(user, at));
+  }
+  return SN_OK;
+}
+
+sn_status sn_chain_visit(sn_group *g, int outer, sn_access_fn *fn, void *user) {
+  sn_access_note at = {.inner_rank = g->space_rank > outer ? g->space_rank - outer : 0};
+  for (int i = 0; i < at.inner_rank; i++) at.inner[i] = g->space[outer + i];
+  SN_TRY(visit_body(&g->post, g->stores, g->n_stores, &at, fn, user));
+  for (int i = 0; i < g->reduced_rank; i++) at.inner[at.inner_rank++] = g->reduced[i];
+  for (uint32_t p = 0; p < g->n_phases; p++)
+    SN_TRY(
+        visit_body(&g->phases[p].body, g->phases[p].stores, g->phases[p].n_stores, &at, fn, user));
+  return SN_OK;
+}
+
+typedef struct cutter {
+  sn_chain *chain;
+  sn_arena *arena;
+  const sn_value *values;
+  const size_t *local_at;
+  size_t capacity;
+  uint32_t at; /* the next link; the blocks of a rest meet the same ones again */
+  bool again;
+  const sn_group *whole; /* the member being cut */
+  int outer;
+} cutter;
+
+/* The link's number; its kind and place follow from the value. */
+static sn_status add_link(cutter *c, sn_link link, uint32_t *number) {
+  sn_chain *chain = c->chain;
+  *number = c->at++;
+  if (c->again) return SN_OK;
+  if (link.kind == SN_LINK_INDEX) {
+    link.element = sizeof(int32_t);
+    link.at = chain->local_bytes;
+    chain->local_bytes += ((size_t)chain->block * sizeof(int32_t) + 63) & ~(size_t)63;
+  } else {
+    link.element = sn_dtype_bytes(c->values[link.value].type.dtype);
+    link.at = c->local_at[link.value];
+    if (link.at != SN_NOT_LOCAL) link.kind = SN_LINK_LOCAL;
+  }
+  SN_TRY(sn_arena_grow(c->arena, (void **)&chain->links, &c->capacity, chain->n_links,
+                       sizeof *chain->links));
+  chain->links[chain->n_links++] = link;
+  return SN_OK;
+}
+
+static sn_status cut_operand(void *user, const sn_access_note *access) {
+  cutter *c = user;
+  sn_operand *o = access->operand;
+  sn_link link = {.value = o->value, .row = o->strides[c->outer - 1], .first = o->offset};
+  bool still = o->strides[c->outer - 1] == 0;
+  for (int i = 0; i < c->outer - 1; i++) {
+    still = still && o->strides[i] == 0;
+    sn_nest_add(&link.batch, c->whole->space[i], o->strides[i]);
+  }
+  if (!link.batch.rank) link.batch = sn_nest_line(1, 0);
+  memmove(o->strides, o->strides + c->outer - 1,
+          (SN_MAX_RANK - (size_t)c->outer + 1) * sizeof *o->strides);
+  memset(o->strides + SN_MAX_RANK - c->outer + 1, 0, ((size_t)c->outer - 1) * sizeof *o->strides);
+  if (o->value == SN_NONE) {
+    if (still) return SN_OK;
+    link.kind = SN_LINK_INDEX;
+    o->offset = 0;
+    o->strides[0] = 1;
+  }
+  return add_link(c, link, &o->value);
+}
+
+static sn_status cut_factor(cutter *c, sn_factor *f, bool rows, int64_t n) {
+  const sn_link link = {
+      .value = f->value, .batch = f->batch, .row = rows ? f->across.strides[0] : 0};
+  f->batch = sn_nest_line(1, 0);
+  if (rows) f->across = sn_nest_line(n, f->across.strides[0]);
+  return add_link(c, link, &f->value);
+}
+
+static sn_status copy(sn_arena *arena, void *list, uint32_t n, size_t size) {
+  void **at = list, *to;
+  SN_TRY(sn_arena_alloc(arena, n, size, &to));
+  if (n) memcpy(to, *at, n * size);
+  *at = to;
+  return SN_OK;
+}
+
+static sn_status copy_operands(sn_arena *arena, sn_body *body, sn_store **stores, uint32_t n) {
+  SN_TRY(copy(arena, &body->operands, body->n_operands, sizeof *body->operands));
+  return copy(arena, stores, n, sizeof **stores);
+}
+
+/* A copy of the member that walks over n rows. */
+static sn_status cut_member(cutter *c, const sn_group *whole, int64_t n, sn_group *out) {
+  c->whole = whole;
+  *out = *whole;
+  SN_TRY(copy(c->arena, &out->phases, out->n_phases, sizeof *out->phases));
+  for (uint32_t p = 0; p < out->n_phases; p++)
+    SN_TRY(copy_operands(c->arena, &out->phases[p].body, &out->phases[p].stores,
+                         out->phases[p].n_stores));
+  SN_TRY(copy_operands(c->arena, &out->post, &out->stores, out->n_stores));
+  SN_TRY(sn_chain_visit(out, c->outer, cut_operand, c));
+  if (out->kind == SN_GROUP_CONTRACTION) {
+    SN_TRY(cut_factor(c, &out->a, true, n));
+    SN_TRY(cut_factor(c, &out->b, false, n));
+    out->whole_m = c->chain->rows;
+  }
+  out->space_rank -= c->outer - 1;
+  memmove(out->space, out->space + c->outer - 1, (size_t)out->space_rank * sizeof *out->space);
+  out->space[0] = n;
+  sn_merge_dims(out);
+  return SN_OK;
+}
+
+sn_status sn_chain_cut(sn_chain *chain, sn_arena *arena, const sn_value *values,
+                       const size_t *local_at) {
+  const uint32_t n = chain->n_members;
+  const sn_group *first = &chain->whole[0];
+  cutter c = {.chain = chain,
+              .arena = arena,
+              .values = values,
+              .local_at = local_at,
+              .outer = first->space_rank - 1};
+  chain->rest = chain->rows % chain->block;
+  SN_TRY(sn_arena_alloc(arena, 2 * n, sizeof *chain->blocks, (void **)&chain->blocks));
+  for (uint32_t m = 0; m < n; m++)
+    SN_TRY(cut_member(&c, &chain->whole[m], chain->block, &chain->blocks[m]));
+  c.again = true;
+  c.at = 0;
+  for (uint32_t m = 0; m < n && chain->rest; m++)
+    SN_TRY(cut_member(&c, &chain->whole[m], chain->rest, &chain->blocks[n + m]));
+  return SN_OK;
+}

@@ -1,0 +1,124 @@
+/* attention.c - attention = softmax(scale q k^T, masked) v, as a graph of matrix products and a
+ * softmax. Fusion makes a chain of it: no matrix of all scores lies in memory. */
+#include <math.h>
+
+#include "tensor/compose.h"
+
+static bool same_but(const sn_type *a, const sn_type *b, int axis) {
+  for (int i = 0; i < a->rank - 2; i++)
+    if (i != axis && a->dims[i] != b->dims[i]) return false;
+  return true;
+}
+
+/* q (..., heads, tokens, size), k (..., shared, sources, size), v (..., shared, sources, width) */
+static sn_status check_attention(const sn_tensor *q, const sn_tensor *k, const sn_tensor *v) {
+  sn_env *env = &q->ctx->env;
+  const sn_type *tq = &q->type, *tk = &k->type, *tv = &v->type;
+  const int rank = tq->rank, heads = rank - 3;
+  char sq[SN_SHAPE_TEXT], sk[SN_SHAPE_TEXT], sv[SN_SHAPE_TEXT];
+  SN_FAIL_IF(env, q->ctx != k->ctx || q->ctx != v->ctx, SN_ERR_ARGUMENT,
+             "attention: inputs of two contexts");
+  sn_shape_text(tq, sq);
+  sn_shape_text(tk, sk);
+  sn_shape_text(tv, sv);
+  SN_FAIL_IF(env, rank < 2 || rank >= SN_MAX_RANK || tk->rank != rank || tv->rank != rank,
+             SN_ERR_SHAPE, "attention: needs (..., heads, tokens, size): q %s, k %s, v %s", sq, sk,
+             sv);
+  SN_FAIL_IF(env, tq->dims[rank - 1] != tk->dims[rank - 1], SN_ERR_SHAPE,
+             "attention: q and k differ in size: q %s, k %s, v %s", sq, sk, sv);
+  SN_FAIL_IF(env, tk->dims[rank - 2] != tv->dims[rank - 2], SN_ERR_SHAPE,
+             "attention: k and v differ in tokens: q %s, k %s, v %s", sq, sk, sv);
+  SN_FAIL_IF(env, !same_but(tq, tk, heads) || !same_but(tk, tv, -1), SN_ERR_SHAPE,
+             "attention: batch dimensions differ: q %s, k %s, v %s", sq, sk, sv);
+  SN_FAIL_IF(env,
+             heads >= 0 && tq->dims[heads] != tk->dims[heads] &&
+                 (!tk->dims[heads] || tq->dims[heads] % tk->dims[heads]),
+             SN_ERR_SHAPE, "attention: heads of k do not divide those of q: q %s, k %s, v %s", sq,
+             sk, sv);
+  return SN_OK;
+}
+
+/* Heads that share keys, side by side: axis (heads) becomes (shared, heads / shared). */
+static sn_type split_heads(const sn_type *type, int64_t shared) {
+  sn_type split = *type;
+  const int heads = type->rank - 3;
+  for (int i = split.rank++; i > heads; i--) split.dims[i] = type->dims[i - 1];
+  split.dims[heads] = shared;
+  split.dims[heads + 1] = shared ? type->dims[heads] / shared : 0;
+  return split;
+}
+
+/* Notes what a public function returned, which a scope has noted as its own. */
+static sn_tensor *own(temporaries *t, sn_tensor *x) { return note(t, sn_keep(x)); }
+
+/* The mask in the shape of all scores, which `scores` is before heads are split. */
+static sn_tensor *spread_mask(temporaries *t, sn_tensor *mask, const sn_type *scores,
+                              const sn_type *split) {
+  sn_type full = *scores;
+  full.dtype = mask->type.dtype;
+  sn_tensor *spread = own(t, sn_broadcast_to(mask, full.rank, full.dims));
+  if (!spread || split->rank == full.rank) return spread;
+  full = *split;
+  full.dtype = mask->type.dtype;
+  return note(t, sn_as_reshaped(spread, &full));
+}
+
+static sn_tensor *flip(temporaries *t, sn_tensor *x) {
+  int perm[SN_MAX_RANK];
+  if (!x) return NULL;
+  for (int i = 0; i < x->type.rank; i++) perm[i] = i;
+  perm[x->type.rank - 1]--;
+  perm[x->type.rank - 2]++;
+  return own(t, sn_transpose(x, perm));
+}
+
+/* s where the mask, or the token's number, allows it, else -infinity; a mask of floats is added. */
+static sn_tensor *apply_masks(temporaries *t, sn_tensor *s, const sn_type *scores, sn_tensor *mask,
+                              bool causal) {
+  if (!s) return NULL;
+  const sn_type type = s->type;
+  sn_tensor *never = note(t, sn_number(s->ctx, type.dtype, -INFINITY));
+  if (mask) {
+    sn_tensor *m = spread_mask(t, mask, scores, &type);
+    if (!m) return NULL;
+    s = m->type.dtype == SN_BOOL
+            ? note(t, sn_elementwise(SN_OP_where, (sn_tensor *[]){m, s, never}, 3))
+            : note(t, sn_elementwise(SN_OP_add, (sn_tensor *[]){s, m}, 2));
+  }
+  if (!causal) return s;
+  sn_tensor *row = note(t, sn_index_along(never->ctx, &type, type.rank - 2));
+  sn_tensor *column = note(t, sn_index_along(never->ctx, &type, type.rank - 1));
+  sn_tensor *seen = note(t, sn_elementwise(SN_OP_less_equal, (sn_tensor *[]){column, row}, 2));
+  return note(t, sn_elementwise(SN_OP_where, (sn_tensor *[]){seen, s, never}, 3));
+}
+
+sn_tensor *sn_attention(sn_tensor *q, sn_tensor *k, sn_tensor *v, sn_tensor *mask, bool causal,
+                        double scale) {
+  if (!q || !k || !v) return NULL;
+  const sn_status status = check_attention(q, k, v);
+  if (status) return sn_refuse(q->ctx, status);
+  temporaries t = {0};
+  const int rank = q->type.rank;
+  sn_type scores = q->type, out = q->type;
+  scores.dims[rank - 1] = k->type.dims[rank - 2];
+  out.dims[rank - 1] = v->type.dims[rank - 1];
+  if (isnan(scale)) scale = 1 / sqrt((double)q->type.dims[rank - 1]);
+  const bool grouped = rank > 2 && q->type.dims[rank - 3] != k->type.dims[rank - 3];
+  if (grouped) {
+    const int64_t shared = k->type.dims[rank - 3];
+    const sn_type tq = split_heads(&q->type, shared), tk = split_heads(&k->type, shared),
+                  tv = split_heads(&v->type, shared);
+    q = T(sn_as_reshaped(q, &tq));
+    k = T(sn_as_reshaped(k, &tk));
+    v = T(sn_as_reshaped(v, &tv));
+  }
+  sn_tensor *s = own(&t, sn_matmul(q, flip(&t, k)));
+  if (!s) return sn_finish(&t, NULL);
+  s = BINARY(mul, s, NUMBER_LIKE(s, scale));
+  s = apply_masks(&t, s, &scores, mask, causal);
+  if (!s) return sn_finish(&t, NULL);
+  sn_tensor *y = own(&t, sn_matmul(own(&t, sn_softmax(s, -1)), v));
+  if (!y || !grouped) return sn_finish(&t, y);
+  out.dtype = y->type.dtype;
+  return sn_finish(&t, T(sn_as_reshaped(y, &out)));
+}

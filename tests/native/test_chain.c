@@ -1,0 +1,313 @@
+/* test_chain.c - groups that go together through blocks of rows: the bits of the same groups one by
+ * one, for any sizes, views and threads; one kernel and little memory for attention. */
+#include "support.h"
+
+#include "op_cases.h"
+
+#include <math.h>
+#include <stdio.h>
+
+typedef sn_tensor *formula(sn_tensor *const *x);
+
+typedef struct sample {
+  sn_context *ctx;
+  sn_tensor *x[4];
+  int n;
+} sample;
+
+static sn_tensor *random_tensor(sn_context *ctx, case_random *r, sn_dtype dtype, int rank,
+                                const int64_t *dims) {
+  void *data;
+  sn_tensor *t = sn_empty(ctx, dtype, rank, dims, &data);
+  assert_non_null(t);
+  for (int64_t i = 0; i < sn_size(t); i++) {
+    const double value = case_between(r, -2, 2);
+    if (dtype == SN_F64)
+      ((double *)data)[i] = value;
+    else if (dtype == SN_F32)
+      ((float *)data)[i] = (float)value;
+    else
+      ((uint8_t *)data)[i] = value > 0;
+  }
+  return t;
+}
+
+/* f compiled and run; fused: with fusion or op by op. The values go to *out. */
+static sn_program_info run(const sample *s, formula *f, bool fused, void **out, int64_t *n) {
+  sn_tensor *in[4], *y, *result;
+  sn_program *program;
+  sn_program_info info;
+  const uint32_t fuse = 1u << (sn_pass_count() - 2);
+  assert_int_equal(sn_scope_begin(s->ctx), SN_OK);
+  for (int i = 0; i < s->n; i++)
+    in[i] = sn_placeholder(s->ctx, sn_dtype_of(s->x[i]), sn_rank(s->x[i]), sn_dims(s->x[i]));
+  y = f(in);
+  const sn_program_options options = {.passes_off = fused ? 0 : fuse};
+  assert_int_equal(sn_compile_with(s->ctx, in, (size_t)s->n, &y, 1, &options, &program), SN_OK);
+  assert_int_equal(sn_program_run(program, s->x, &result), SN_OK);
+  sn_program_describe(program, &info);
+  *n = sn_size(result);
+  *out = malloc(sn_size_bytes(result) + 1);
+  assert_int_equal(sn_read(result, *out, sn_size_bytes(result)), SN_OK);
+  sn_program_release(program);
+  sn_scope_end(s->ctx);
+  return info;
+}
+
+/* The kernels of the fused form. */
+static sn_program_info expect_same_bits(const sample *s, formula *f) {
+  void *fused, *apart;
+  int64_t n, m, where;
+  const sn_program_info info = run(s, f, true, &fused, &n);
+  run(s, f, false, &apart, &m);
+  assert_int_equal(n, m);
+  if (!case_same(sn_dtype_of(s->x[0]), fused, apart, n, &where))
+    fail_msg("element %lld of %lld differs", (long long)where, (long long)n);
+  free(fused);
+  free(apart);
+  return info;
+}
+
+static void give_back(sample *s) {
+  for (int i = 0; i < s->n; i++) sn_release(s->x[i]);
+}
+
+/* ---- formulas -------------------------------------------------------------------------------- */
+
+static sn_tensor *flipped(sn_tensor *x) {
+  const int rank = sn_rank(x);
+  int perm[SN_MAX_RANK];
+  for (int i = 0; i < rank; i++) perm[i] = i;
+  perm[rank - 1]--;
+  perm[rank - 2]++;
+  return sn_transpose(x, perm);
+}
+
+static sn_tensor *by_hand(sn_tensor *const *x) {
+  return sn_matmul(sn_softmax(sn_matmul(x[0], flipped(x[1])), -1), x[2]);
+}
+static sn_tensor *plain(sn_tensor *const *x) {
+  return sn_attention(x[0], x[1], x[2], NULL, false, NAN);
+}
+static sn_tensor *causal(sn_tensor *const *x) {
+  return sn_attention(x[0], x[1], x[2], NULL, true, NAN);
+}
+static sn_tensor *masked(sn_tensor *const *x) {
+  return sn_attention(x[0], x[1], x[2], x[3], false, 0.3);
+}
+/* q (batch, tokens, heads, size): heads are views */
+static sn_tensor *of_views(sn_tensor *const *x) {
+  const int perm[] = {0, 2, 1, 3};
+  return sn_transpose(sn_attention(sn_transpose(x[0], perm), sn_transpose(x[1], perm),
+                                   sn_transpose(x[2], perm), NULL, true, NAN),
+                      perm);
+}
+/* scores are returned too, so they lie in memory, and rows go through two norms */
+static sn_tensor *gated(sn_tensor *const *x) {
+  sn_tensor *s = sn_layer_norm(sn_tanh(sn_matmul(x[0], flipped(x[1]))), NULL, NULL, 1e-5);
+  return sn_sum(sn_square(sn_matmul(sn_softmax(s, -1), x[2])), 1u << 3, true);
+}
+
+/* Of a loss of attention, by q, k or v. */
+static sn_tensor *slope(sn_tensor *const *x, int which) {
+  sn_tensor *in[3], *out;
+  for (int i = 0; i < 3; i++) in[i] = sn_variable(x[i]);
+  sn_tensor *loss = sn_sum(sn_square(causal(in)), SN_ALL_AXES, false);
+  return sn_gradients(loss, &in[which], 1, &out) ? NULL : out;
+}
+static sn_tensor *slope_q(sn_tensor *const *x) { return slope(x, 0); }
+static sn_tensor *slope_k(sn_tensor *const *x) { return slope(x, 1); }
+static sn_tensor *slope_v(sn_tensor *const *x) { return slope(x, 2); }
+
+/* ---- tests ----------------------------------------------------------------------------------- */
+
+static sample sample_of(sn_context *ctx, case_random *r, sn_dtype dtype, int64_t batch,
+                        int64_t heads, int64_t shared, int64_t tokens, int64_t sources,
+                        int64_t size) {
+  const int64_t q[] = {batch, heads, tokens, size}, k[] = {batch, shared, sources, size};
+  const int64_t v[] = {batch, shared, sources, size + 3},
+                m[] = {tokens > 1000 ? 1 : tokens, sources};
+  return (sample){ctx,
+                  {random_tensor(ctx, r, dtype, 4, q), random_tensor(ctx, r, dtype, 4, k),
+                   random_tensor(ctx, r, dtype, 4, v),
+                   random_tensor(ctx, r, case_one_in(r, 2) ? SN_BOOL : dtype, 2, m)},
+                  4};
+}
+
+static void all_sizes_have_the_bits_of_single_kernels(void **state) {
+  (void)state;
+  static formula *const formulas[] = {by_hand, plain, causal, masked, gated};
+  for (int threads = 1; threads <= 3; threads += 2) {
+    case_random r = {.state = case_seed()};
+    sn_context *ctx = case_context(threads, sn_isa_detect());
+    for (int64_t tokens = 1; tokens <= 70; tokens += case_short() ? 7 : 1) {
+      const int64_t sources = case_one_in(&r, 2) ? tokens : 1 + case_below(&r, 90);
+      const int64_t heads = 1 + case_below(&r, 3);
+      const sn_dtype dtype = case_one_in(&r, 3) ? SN_F64 : SN_F32;
+      sample s = sample_of(ctx, &r, dtype, 1 + case_below(&r, 4), heads, heads, tokens, sources,
+                           1 + case_below(&r, 12));
+      expect_same_bits(&s, formulas[case_below(&r, 5)]);
+      expect_same_bits(&s, formulas[tokens % 5]);
+      give_back(&s);
+    }
+    case_context_end(ctx);
+  }
+}
+
+static void attention_is_one_kernel(void **state) {
+  (void)state;
+  static formula *const formulas[] = {by_hand, plain, causal, masked, of_views};
+  case_random r = {.state = case_seed()};
+  sn_context *ctx = case_context(2, sn_isa_detect());
+  for (int i = 0; i < 5; i++) {
+    sample s = sample_of(ctx, &r, SN_F32, 2, 4, 4, 150, 150, 16);
+    if (formulas[i] == of_views) {
+      give_back(&s);
+      s = sample_of(ctx, &r, SN_F32, 2, 150, 150, 4, 4, 16);
+    }
+    const sn_program_info info = expect_same_bits(&s, formulas[i]);
+    assert_int_equal(info.kernels, formulas[i] == of_views ? 2 : 1); /* and the transposed copy */
+    assert_true(info.arena_bytes <= (formulas[i] == of_views ? 4u * 2 * 4 * 150 * 19 + 64 : 0));
+    give_back(&s);
+  }
+  case_context_end(ctx);
+}
+
+/* What the gradient needs again lies in memory; the rest of the forward pass is a chain as before.
+ */
+static void gradients_have_the_bits_of_single_kernels(void **state) {
+  (void)state;
+  static formula *const formulas[] = {slope_q, slope_k, slope_v};
+  case_random r = {.state = case_seed()};
+  sn_context *ctx = case_context(2, sn_isa_detect());
+  for (int64_t tokens = 64; tokens <= 130; tokens += 33) {
+    sample s = sample_of(ctx, &r, tokens % 2 ? SN_F64 : SN_F32, 2, 4, 2, tokens, tokens, 8);
+    for (int i = 0; i < 3; i++) expect_same_bits(&s, formulas[i]);
+    give_back(&s);
+  }
+  case_context_end(ctx);
+}
+
+static void heads_share_keys(void **state) {
+  (void)state;
+  case_random r = {.state = case_seed()};
+  sn_context *ctx = case_context(2, sn_isa_detect());
+  for (int64_t shared = 1; shared <= 6; shared++) {
+    if (6 % shared) continue;
+    sample s = sample_of(ctx, &r, SN_F32, 2, 6, shared, 65, 67, 8);
+    assert_int_equal(expect_same_bits(&s, masked).kernels, 1);
+    assert_int_equal(expect_same_bits(&s, causal).kernels, 1);
+    give_back(&s);
+  }
+  case_context_end(ctx);
+}
+
+/* NaN and infinities go where single kernels let them go; a token that sees nothing is NaN. */
+static void special_values_pass_through(void **state) {
+  (void)state;
+  case_random r = {.state = case_seed()};
+  sn_context *ctx = case_context(1, sn_isa_detect());
+  sample s = sample_of(ctx, &r, SN_F32, 1, 2, 2, 90, 90, 8);
+  const int64_t dims[] = {1, 2, 90, 8}, mask_dims[] = {90, 90};
+  for (int which = 0; which < 3; which++) {
+    float *data;
+    sn_release(s.x[which]);
+    if (which == 2) {
+      const int64_t wide[] = {1, 2, 90, 11};
+      s.x[2] = random_tensor(ctx, &r, SN_F32, 4, wide);
+    } else {
+      s.x[which] = sn_empty(ctx, SN_F32, 4, dims, (void **)&data);
+      case_fill(&r, SN_OP_add, 0, SN_F32, CASE_SPECIALS, sn_size(s.x[which]), data);
+    }
+    expect_same_bits(&s, plain);
+    expect_same_bits(&s, causal);
+  }
+  give_back(&s);
+  s = sample_of(ctx, &r, SN_F32, 1, 2, 2, 90, 90, 8);
+  sn_release(s.x[3]);
+  bool *seen;
+  s.x[3] = sn_empty(ctx, SN_BOOL, 2, mask_dims, (void **)&seen);
+  for (int i = 0; i < 90 * 90; i++) seen[i] = i / 90 != 40;
+  void *values;
+  int64_t n;
+  run(&s, masked, true, &values, &n);
+  for (int64_t i = 0; i < n; i++)
+    assert_int_equal(isnan(((float *)values)[i]) != 0, i / 11 % 90 == 40);
+  free(values);
+  give_back(&s);
+  case_context_end(ctx);
+}
+
+static void long_sequences_take_little_memory(void **state) {
+  (void)state;
+  const int64_t tokens = case_short() ? 1024 : 4096;
+  case_random r = {.state = case_seed()};
+  sn_context *ctx = case_context(2, sn_isa_detect());
+  sample s = sample_of(ctx, &r, SN_F32, 1, 1, 1, tokens, tokens, 16);
+  sn_release(s.x[--s.n]);
+  sn_memory_info before, after;
+  void *values;
+  int64_t n;
+  sn_memory(ctx, &before);
+  const sn_program_info info = run(&s, causal, true, &values, &n);
+  sn_memory(ctx, &after);
+  assert_int_equal(info.kernels, 1);
+  assert_int_equal(info.arena_bytes, 0);
+  assert_true(info.naive_bytes > (size_t)(tokens * tokens) * 8);
+  assert_true(after.bytes_peak < before.bytes_in_use + (12u << 20));
+  free(values);
+  give_back(&s);
+  case_context_end(ctx);
+}
+
+static void bad_shapes_are_refused(void **state) {
+  (void)state;
+  fixture f;
+  fixture_open(&f, (sn_options){.threads = 1});
+  assert_int_equal(sn_scope_begin(f.ctx), SN_OK);
+  sn_tensor *q = sn_full(f.ctx, SN_F32, 4, (int64_t[]){2, 4, 5, 8}, 1);
+  const struct {
+    int64_t k[4], v[4];
+    const char *message;
+  } cases[] = {
+      {{2, 4, 5, 7},
+       {2, 4, 5, 8},
+       "q and k differ in size: q (2, 4, 5, 8), k (2, 4, 5, 7), v (2, 4, 5, 8)"},
+      {{2, 4, 5, 8},
+       {2, 4, 6, 8},
+       "k and v differ in tokens: q (2, 4, 5, 8), k (2, 4, 5, 8), v (2, 4, 6, 8)"},
+      {{3, 4, 5, 8},
+       {3, 4, 5, 8},
+       "batch dimensions differ: q (2, 4, 5, 8), k (3, 4, 5, 8), v (3, 4, 5, 8)"},
+      {{2, 3, 5, 8},
+       {2, 3, 5, 8},
+       "heads of k do not divide those of q: q (2, 4, 5, 8), k (2, 3, 5, 8), v (2, 3, 5, 8)"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char message[200];
+    snprintf(message, sizeof message, "attention: %s", cases[i].message);
+    assert_null(sn_attention(q, sn_full(f.ctx, SN_F32, 4, cases[i].k, 1),
+                             sn_full(f.ctx, SN_F32, 4, cases[i].v, 1), NULL, false, NAN));
+    expect_error(f.ctx, SN_ERR_SHAPE, message);
+  }
+  assert_null(
+      sn_attention(q, q, sn_full(f.ctx, SN_F32, 2, (int64_t[]){5, 8}, 1), NULL, false, NAN));
+  expect_error(
+      f.ctx, SN_ERR_SHAPE,
+      "attention: needs (..., heads, tokens, size): q (2, 4, 5, 8), k (2, 4, 5, 8), v (5, 8)");
+  sn_scope_end(f.ctx);
+  fixture_close(&f);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(all_sizes_have_the_bits_of_single_kernels),
+      cmocka_unit_test(attention_is_one_kernel),
+      cmocka_unit_test(gradients_have_the_bits_of_single_kernels),
+      cmocka_unit_test(heads_share_keys),
+      cmocka_unit_test(special_values_pass_through),
+      cmocka_unit_test(long_sequences_take_little_memory),
+      cmocka_unit_test(bad_shapes_are_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
