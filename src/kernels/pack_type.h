@@ -66,7 +66,7 @@ static void T(pack_panel)(T(real) * to, const T(real) * from, const ptrdiff_t *o
       T(transpose_rows)(to, from, offsets, k, ws, n); \
     return;
   if (width == panel && (rows || ks == 1)) {
-    switch (panel) { SN_PACK_WIDTHS(WIDTH) default : break; }
+    switch (panel) { T(SN_PACK_WIDTHS)(WIDTH) default : break; }
   }
 #undef WIDTH
   T(gather)(to, from, offsets, width, k, ws, ks, panel);
