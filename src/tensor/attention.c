@@ -10,31 +10,28 @@ static bool same_but(const sn_type *a, const sn_type *b, int axis) {
   return true;
 }
 
-/* q (..., heads, tokens, size), k (..., shared, sources, size), v (..., shared, sources, width) */
+/* What is wrong with q (..., heads, tokens, size), k (..., shared, sources, size) and v (...,
+ * shared, sources, width); NULL: nothing. */
+static const char *misfit(const sn_type *q, const sn_type *k, const sn_type *v) {
+  const int rank = q->rank, heads = rank - 3;
+  if (rank < 2 || rank >= SN_MAX_RANK || k->rank != rank || v->rank != rank)
+    return "needs (..., heads, tokens, size)";
+  if (q->dims[rank - 1] != k->dims[rank - 1]) return "q and k differ in size";
+  if (k->dims[rank - 2] != v->dims[rank - 2]) return "k and v differ in tokens";
+  if (!same_but(q, k, heads) || !same_but(k, v, -1)) return "batch dimensions differ";
+  const bool grouped = heads >= 0 && q->dims[heads] != k->dims[heads];
+  return grouped && (!k->dims[heads] || q->dims[heads] % k->dims[heads])
+             ? "heads of k do not divide those of q"
+             : NULL;
+}
+
 static sn_status check_attention(const sn_tensor *q, const sn_tensor *k, const sn_tensor *v) {
-  sn_env *env = &q->ctx->env;
-  const sn_type *tq = &q->type, *tk = &k->type, *tv = &v->type;
-  const int rank = tq->rank, heads = rank - 3;
   char sq[SN_SHAPE_TEXT], sk[SN_SHAPE_TEXT], sv[SN_SHAPE_TEXT];
-  SN_FAIL_IF(env, q->ctx != k->ctx || q->ctx != v->ctx, SN_ERR_ARGUMENT,
-             "attention: inputs of two contexts");
-  sn_shape_text(tq, sq);
-  sn_shape_text(tk, sk);
-  sn_shape_text(tv, sv);
-  SN_FAIL_IF(env, rank < 2 || rank >= SN_MAX_RANK || tk->rank != rank || tv->rank != rank,
-             SN_ERR_SHAPE, "attention: needs (..., heads, tokens, size): q %s, k %s, v %s", sq, sk,
-             sv);
-  SN_FAIL_IF(env, tq->dims[rank - 1] != tk->dims[rank - 1], SN_ERR_SHAPE,
-             "attention: q and k differ in size: q %s, k %s, v %s", sq, sk, sv);
-  SN_FAIL_IF(env, tk->dims[rank - 2] != tv->dims[rank - 2], SN_ERR_SHAPE,
-             "attention: k and v differ in tokens: q %s, k %s, v %s", sq, sk, sv);
-  SN_FAIL_IF(env, !same_but(tq, tk, heads) || !same_but(tk, tv, -1), SN_ERR_SHAPE,
-             "attention: batch dimensions differ: q %s, k %s, v %s", sq, sk, sv);
-  SN_FAIL_IF(env,
-             heads >= 0 && tq->dims[heads] != tk->dims[heads] &&
-                 (!tk->dims[heads] || tq->dims[heads] % tk->dims[heads]),
-             SN_ERR_SHAPE, "attention: heads of k do not divide those of q: q %s, k %s, v %s", sq,
-             sk, sv);
+  const char *why = misfit(&q->type, &k->type, &v->type);
+  SN_TRY(sn_same_context(q, k, "attention"));
+  SN_TRY(sn_same_context(q, v, "attention"));
+  SN_FAIL_IF(&q->ctx->env, why, SN_ERR_SHAPE, "attention: %s: q %s, k %s, v %s", why,
+             sn_shape_text(&q->type, sq), sn_shape_text(&k->type, sk), sn_shape_text(&v->type, sv));
   return SN_OK;
 }
 
@@ -49,7 +46,7 @@ static sn_type split_heads(const sn_type *type, int64_t shared) {
 }
 
 /* Notes what a public function returned, which a scope has noted as its own. */
-static sn_tensor *own(temporaries *t, sn_tensor *x) { return note(t, sn_keep(x)); }
+static sn_tensor *own(temporaries *t, sn_tensor *x) { return sn_note(t, sn_keep(x)); }
 
 /* The mask in the shape of all scores, which `scores` is before heads are split. */
 static sn_tensor *spread_mask(temporaries *t, sn_tensor *mask, const sn_type *scores,
@@ -60,7 +57,7 @@ static sn_tensor *spread_mask(temporaries *t, sn_tensor *mask, const sn_type *sc
   if (!spread || split->rank == full.rank) return spread;
   full = *split;
   full.dtype = mask->type.dtype;
-  return note(t, sn_as_reshaped(spread, &full));
+  return sn_note(t, sn_as_reshaped(spread, &full));
 }
 
 static sn_tensor *flip(temporaries *t, sn_tensor *x) {
@@ -76,20 +73,20 @@ static sn_tensor *flip(temporaries *t, sn_tensor *x) {
 static sn_tensor *apply_masks(temporaries *t, sn_tensor *s, const sn_type *scores, sn_tensor *mask,
                               bool causal) {
   if (!s) return NULL;
+  sn_context *ctx = s->ctx;
   const sn_type type = s->type;
-  sn_tensor *never = note(t, sn_number(s->ctx, type.dtype, -INFINITY));
+  sn_tensor *never = sn_compose_number(t, s, -INFINITY);
   if (mask) {
     sn_tensor *m = spread_mask(t, mask, scores, &type);
     if (!m) return NULL;
-    s = m->type.dtype == SN_BOOL
-            ? note(t, sn_elementwise(SN_OP_where, (sn_tensor *[]){m, s, never}, 3))
-            : note(t, sn_elementwise(SN_OP_add, (sn_tensor *[]){s, m}, 2));
+    s = m->type.dtype == SN_BOOL ? sn_compose_where(t, m, s, never)
+                                 : sn_compose_binary(t, SN_OP_add, s, m);
   }
   if (!causal) return s;
-  sn_tensor *row = note(t, sn_index_along(never->ctx, &type, type.rank - 2));
-  sn_tensor *column = note(t, sn_index_along(never->ctx, &type, type.rank - 1));
-  sn_tensor *seen = note(t, sn_elementwise(SN_OP_less_equal, (sn_tensor *[]){column, row}, 2));
-  return note(t, sn_elementwise(SN_OP_where, (sn_tensor *[]){seen, s, never}, 3));
+  sn_tensor *row = sn_note(t, sn_index_along(ctx, &type, type.rank - 2));
+  sn_tensor *column = sn_note(t, sn_index_along(ctx, &type, type.rank - 1));
+  sn_tensor *seen = sn_compose_binary(t, SN_OP_less_equal, column, row);
+  return sn_compose_where(t, seen, s, never);
 }
 
 sn_tensor *sn_attention(sn_tensor *q, sn_tensor *k, sn_tensor *v, sn_tensor *mask, bool causal,
