@@ -53,8 +53,8 @@ const checkProduct = (what, product, a, b, [m, n, k], dtype) => {
   assert.deepEqual(product.shape, [m, n]);
 };
 
-// The widest tile of WebAssembly's kernels is 8 x 8, of the wide ones 6 x 16: one size beyond each. All layouts
-// meet at odd sizes of k; that a size and a layout go together is tests/native/test_gemm.c.
+// Tiles are at most 8 rows of 8 columns, one size beyond each. A product of fewer than 2,048 multiply-adds is not
+// packed, so each size comes with a small odd k, and with odd ones whose packed panels end 1 and 3 rows after 4.
 test('products of every m, n and odd k around a tile, in all layouts', () => {
   const random = generator(1);
   const names = Object.keys(LAYOUTS);
@@ -67,7 +67,11 @@ test('products of every m, n and odd k around a tile, in all layouts', () => {
     const product = sn.matmul(LAYOUTS[left](a, m, k, dtype), LAYOUTS[right](b, k, n, dtype));
     checkProduct(`${left} ${right} ${dtype}`, product, a, b, [m, n, k], dtype);
   });
-  for (let m = 1; m <= 9; m++) for (let n = 1; n <= 17; n++) each(m, n, 2 * ((m * n) % 5) + 1);
+  for (let m = 1; m <= 9; m++)
+    for (let n = 1; n <= 17; n++) {
+      const packed = 4 * Math.ceil(2048 / (4 * m * n));
+      for (const k of [2 * ((m * n) % 5) + 1, packed + 1, packed + 3]) each(m, n, k);
+    }
   for (const k of [1, 3, 257]) for (let i = 0; i < 16; i++) each(33, 19, k);
 });
 
