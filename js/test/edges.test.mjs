@@ -75,19 +75,42 @@ test('products of every m, n and odd k around a tile, in all layouts', () => {
   for (const k of [1, 3, 257]) for (let i = 0; i < 16; i++) each(33, 19, k);
 });
 
-test('bias and relu on the tile, at every edge', () => {
+// Sums of k products and a bias, in float32, of numbers below 1: (8 + log2 k) u (k + 1).
+const roughly = (k) => (8 + Math.log2(k)) * 2 ** -24 * (k + 1);
+
+test('bias and relu once on every tile, at every edge', () => {
   const random = generator(2);
   const f = sn.jit((a, b, bias) => sn.matmul(a, b).add(bias).relu());
-  for (const [m, n, k] of [[1, 1, 1], [1, 17, 5], [9, 1, 3], [7, 9, 11], [8, 16, 300], [13, 33, 4]]) sn.tidy(() => {
-    const [a, b, bias] = [noise(random, [m, k]), noise(random, [k, n]), noise(random, [n])];
-    const got = f(...[[a, m, k], [b, k, n]].map(([x, ...shape]) => sn.tensor(x, { shape, dtype: 'float32' })),
-      sn.tensor(bias, { dtype: 'float32' }));
-    got.dataSync().forEach((value, at) => {
-      const [i, j] = [Math.floor(at / n), at % n];
-      let sum = bias[j];
-      for (let p = 0; p < k; p++) sum += a[i * k + p] * b[p * n + j];
-      assert.ok(Math.abs(value - Math.max(0, sum)) <= 20 * 2 ** -24 * (k + 1), `${m} ${n} ${k}: ${at}`);
+  for (const [m, n, k] of [[1, 1, 1], [1, 17, 5], [9, 1, 3], [7, 9, 11], [8, 16, 300], [13, 33, 4], [150, 90, 70], [90, 150, 270]])
+    sn.tidy(() => {
+      const [a, b, bias] = [noise(random, [m, k]), noise(random, [k, n]), noise(random, [n])];
+      const got = f(...[[a, m, k], [b, k, n]].map(([x, ...shape]) => sn.tensor(x, { shape, dtype: 'float32' })),
+        sn.tensor(bias, { dtype: 'float32' }));
+      got.dataSync().forEach((value, at) => {
+        const [i, j] = [Math.floor(at / n), at % n];
+        let sum = bias[j];
+        for (let p = 0; p < k; p++) sum += a[i * k + p] * b[p * n + j];
+        assert.ok(Math.abs(value - Math.max(0, sum)) <= roughly(k), `${m} ${n} ${k}: ${at} is ${value}, not ${sum}`);
+      });
     });
+});
+
+test('windows of more elements than a block of k has', () => {
+  const [h, w, c, o, kh, kw] = [7, 6, 40, 9, 3, 3];
+  const random = generator(4);
+  const [x, filter] = [noise(random, [1, h, w, c]), noise(random, [kh, kw, c, o])];
+  const got = sn.conv2d(sn.tensor(x, { shape: [1, h, w, c], dtype: 'float32' }),
+    sn.tensor(filter, { shape: [kh, kw, c, o], dtype: 'float32' }));
+  assert.deepEqual(got.shape, [1, h - 2, w - 2, o]);
+  got.dataSync().forEach((value, at) => {
+    const [y, f] = [Math.floor(at / o), at % o];
+    let sum = 0;
+    for (let p = 0; p < kh * kw * c; p++) {
+      const [tap, channel] = [Math.floor(p / c), p % c];
+      const row = Math.floor(y / (w - 2)) + Math.floor(tap / kw);
+      sum += x[(row * w + (y % (w - 2)) + (tap % kw)) * c + channel] * filter[p * o + f];
+    }
+    assert.ok(Math.abs(value - sum) <= roughly(kh * kw * c), `${at} is ${value}, not ${sum}`);
   });
 });
 
