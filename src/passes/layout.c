@@ -331,8 +331,7 @@ static sn_id base_of_reshape(const sn_site *s, sn_id x) {
   const sn_id base = sn_site_input(s, x, 0);
   const sn_op op = sn_site_node(s, base)->op;
   const sn_op_class kind = sn_op_describe(op)->kind;
-  const bool joins =
-      kind == SN_CLASS_MATMUL || kind == SN_CLASS_REDUCE || sn_op_is_elementwise(op);
+  const bool joins = kind == SN_CLASS_MATMUL || kind == SN_CLASS_REDUCE || sn_op_is_elementwise(op);
   return joins ? base : SN_NONE;
 }
 
@@ -369,8 +368,7 @@ static sn_id move_along(const sn_site *s, sn_id x, const sn_type *to) {
   sn_type small;
   if (!sn_site_is(s, x, SN_OP_broadcast)) return sn_site_view(s, SN_OP_reshape, x, NULL, 0, to);
   reshape_repeated(s, x, to, &small);
-  const sn_id part =
-      sn_site_view(s, SN_OP_reshape, sn_site_input(s, x, 0), NULL, 0, &small);
+  const sn_id part = sn_site_view(s, SN_OP_reshape, sn_site_input(s, x, 0), NULL, 0, &small);
   sn_type whole = *to;
   whole.dtype = small.dtype;
   return sn_build_broadcast(s->b, part, &whole);
