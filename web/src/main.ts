@@ -75,7 +75,7 @@ function classify(): void {
 
 function clear(about: string, weights: number): void {
   history.clear();
-  lossChart.draw();
+  lossChart.clear(example().chartLoss);
   accuracyChart.clear(example().chartTop);
   tiles.clear(example());
   table.clear();

@@ -22,6 +22,8 @@ export interface Example {
   answers: string;
   /** Accuracy up to which the chart reaches at least. */
   chartTop: number;
+  /** Loss down to which the chart reaches at least. */
+  chartLoss: number;
   ready: string;
 }
 
@@ -38,6 +40,7 @@ const digits = {
   epoch: '60,000 images each',
   answers: 'digits',
   chartTop: 0.996,
+  chartLoss: 1,
   ready: 'Ready: 60,000 images to learn from, 10,000 to be tested on.',
 } as const;
 
@@ -84,7 +87,8 @@ export const EXAMPLES: Record<ExampleName, Example> = {
     unit: 'line',
     epoch: "Shakespeare's sonnets",
     answers: 'letters',
-    chartTop: 0.7,
+    chartTop: 0.6,
+    chartLoss: 2,
     ready: "Ready: Shakespeare's sonnets to learn from, the last of them to be tested on.",
   },
 };

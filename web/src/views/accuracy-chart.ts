@@ -5,7 +5,10 @@ import type { Evaluation } from '../state/protocol.ts';
 import { Chart } from './chart.ts';
 import { element, perFrame } from './dom.ts';
 
-const MARKS = [0, 0.2, 0.4, 0.5, 0.6, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995];
+const MARKS = [
+  [0, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995],
+  [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995],
+];
 /** Half a mistake in 10,000: a perfect score must still have a place. */
 const LEAST_WRONG = 0.5e-4;
 
@@ -25,7 +28,7 @@ export class AccuracyChart {
   private readonly chart = new Chart(element('accuracy-chart'), {
     x: { min: 0 },
     y: { range: (_, _min, max) => [0, Math.max(max ?? 0, this.top)] },
-    marks: MARKS.map(position),
+    marks: MARKS.map((list) => list.map(position)),
     mark: write,
     value: write,
     lines: [
