@@ -18,6 +18,7 @@ const SETTLED_STEPS = 10;
 const TEST_PART = 1000;
 
 const { linear, relu, conv2d, maxPool2d, flatten, sequential } = sn.nn;
+const SAME = { padding: 'same' };
 /** image: the shape of one for the network; goal: accuracy after GOAL_EPOCHS. */
 const MODELS = {
   mlp: {
@@ -26,8 +27,8 @@ const MODELS = {
   },
   cnn: {
     title: 'conv 3x3 16 - pool - conv 3x3 32 - pool - 10', batch: 64, image: [28, 28, 1], goal: 0.988,
-    network: () => sequential(conv2d(1, 16, 3), relu(), maxPool2d(2), conv2d(16, 32, 3), relu(), maxPool2d(2),
-      flatten(), linear(5 * 5 * 32, 10)),
+    network: () => sequential(conv2d(1, 16, 3, SAME), relu(), maxPool2d(2), conv2d(16, 32, 3, SAME), relu(), maxPool2d(2),
+      flatten(), linear(7 * 7 * 32, 10)),
   },
 };
 

@@ -85,7 +85,7 @@ export class BenchTab {
         this.progress(`${each.title}, ${i + 1} of ${CASES.length}…`, (i + 1) / (CASES.length + 1));
         this.add(await measurement.measure(each, machine));
       }
-      if (this.measurement === measurement) this.end('Done: medians of short runs. On a busy machine figures are lower.', 1);
+      if (this.measurement === measurement) this.end('Done: the best of short runs each. On a busy machine figures are lower.', 1);
     } catch (error) {
       if (this.measurement !== measurement) return;
       this.end(`Stopped: ${error instanceof Error ? error.message : String(error)}`);

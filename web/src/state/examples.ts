@@ -46,8 +46,8 @@ const digits = {
 
 /** Heads of the transformer's attention. */
 export const HEADS = 4;
-/** 28 pixels, less a border of 1 at both sides and halved, three times. */
-const MOST_CONVOLUTIONS = 3;
+/** 28 pixels can be halved as often. */
+const MOST_CONVOLUTIONS = 4;
 
 export const EXAMPLES: Record<ExampleName, Example> = {
   mlp: {

@@ -31,11 +31,11 @@ const POOL = 2;
 
 export function cnn(channels: readonly number[]): DigitNetwork {
   const layers = channels.flatMap((count, i) => [
-    sn.nn.conv2d(i === 0 ? 1 : channels[i - 1], count, FILTER),
+    sn.nn.conv2d(i === 0 ? 1 : channels[i - 1], count, FILTER, { padding: 'same' }),
     sn.nn.relu(),
     sn.nn.maxPool2d(POOL),
   ]);
-  const side = channels.reduce((size) => Math.floor((size - FILTER + 1) / POOL), SIDE);
+  const side = channels.reduce((size) => Math.floor(size / POOL), SIDE);
   const features = side * side * channels[channels.length - 1];
   const steps = channels.map((count) => `convolution ${FILTER}×${FILTER} to ${count} – pool`);
   return {
