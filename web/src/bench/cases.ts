@@ -53,7 +53,7 @@ export const CASES: readonly Case[] = [
   },
   {
     id: 'conv',
-    title: `convolution 3×3, ${CONV.channels} → ${CONV.channels}, ${CONV.side} × ${CONV.side}, bias, ReLU`,
+    title: `conv 3×3 ${CONV.channels} → ${CONV.channels}, ${CONV.side} × ${CONV.side}, bias, ReLU`,
     short: 'conv 3×3',
     flops: product(CONV.side ** 2, CONV.filter ** 2 * CONV.channels, CONV.channels),
     fuses: true,

@@ -52,7 +52,7 @@ const MOST_CONVOLUTIONS = 4;
 export const EXAMPLES: Record<ExampleName, Example> = {
   mlp: {
     ...digits,
-    title: 'Dense network',
+    title: 'Dense',
     purpose: 'A network learns to read digits, here in your browser.',
     sizesLabel: 'Hidden sizes',
     refuse: (sizes) => rule(sizes.length <= 6 && sizes.every(within(1, 2048)), 'at most 6 layers of 1 to 2048'),
@@ -61,7 +61,7 @@ export const EXAMPLES: Record<ExampleName, Example> = {
   },
   cnn: {
     ...digits,
-    title: 'Convolutions',
+    title: 'Convolutional',
     purpose: 'A convolutional network learns to read digits, here in your browser.',
     sizesLabel: 'Channels',
     refuse: (sizes) =>

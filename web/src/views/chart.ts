@@ -66,6 +66,11 @@ function axis(side: 'x' | 'y', options: ChartOptions): uPlot.Axis {
   };
 }
 
+/** A line of one point would not be seen. */
+function isAlone(plot: uPlot, place: number): boolean {
+  return Array.from<unknown>(plot.data[place]).filter((y) => y !== null).length === 1;
+}
+
 function series({ label, colour, width, points }: Line): uPlot.Series {
   return {
     label,
@@ -75,7 +80,7 @@ function series({ label, colour, width, points }: Line): uPlot.Series {
     paths: points ? () => null : undefined,
     points: points
       ? { show: true, size: 8, stroke: () => css(colour), fill: () => css(colour) }
-      : { show: false },
+      : { show: isAlone, size: 5, fill: () => css(colour) },
   };
 }
 
