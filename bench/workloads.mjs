@@ -13,8 +13,8 @@ const mlpFlops = ([batch, ...widths]) => {
 const matmulFlops = ([m, k, n]) => 2 * m * k * n;
 
 /** As of mlp: 3x3 on 28x28 to 16 channels, on 14x14 to 32, and a linear layer from 7x7. */
-const cnnFlops = ([batch]) =>
-  batch * (2 * matmulFlops([28 * 28, 9, 16]) + 3 * matmulFlops([14 * 14, 9 * 16, 32]) + 3 * matmulFlops([1, 7 * 7 * 32, 10]));
+const cnnFlops = ([batch]) => batch * (2 * matmulFlops([28 * 28, 9, 16]) +
+  3 * matmulFlops([14 * 14, 9 * 16, 32]) + 3 * matmulFlops([1, 7 * 7 * 32, 10]));
 
 const FLOAT = 4;
 
