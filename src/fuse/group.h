@@ -140,6 +140,7 @@ typedef struct sn_group {
   sn_dtype head_dtype; /* and of a and b */
   sn_factor a, b;
   int64_t k;
+  int64_t spans;   /* parts of k that are summed apart and then together, where k is long */
   int64_t whole_m; /* rows of the product that this one is a block of, or 0 */
 
   sn_ready *ready; /* NULL but in a ready group */

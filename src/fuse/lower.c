@@ -253,6 +253,26 @@ static sn_factor factor_of(const sn_lowering *l, sn_id x, int rank, int across, 
   return factor;
 }
 
+/* A long sum of few results: tiles of the whole sum would be small, and small tiles pack each factor
+ * many times. */
+#ifdef SINTER_TEST
+enum { SPAN = 32, SPANNED_POINTS = 400, MOST_SPANS = 8 };
+static const double SPAN_WORK = 1e3;
+#else
+enum { SPAN = 512, SPANNED_POINTS = 65536, MOST_SPANS = 8 };
+static const double SPAN_WORK = 1e6; /* multiply-adds that are worth a task */
+#endif
+
+static int64_t spans_of(const sn_group *group) {
+  const int64_t points = sn_group_points(group);
+  const double work = (double)points * (double)group->k;
+  int64_t spans = group->k / SPAN;
+  if (points > SPANNED_POINTS) return 1;
+  if (spans > MOST_SPANS) spans = MOST_SPANS;
+  if (work < SPAN_WORK * (double)spans) spans = (int64_t)(work / SPAN_WORK);
+  return spans > 1 ? spans : 1;
+}
+
 static sn_status lower_contraction(sn_lowering *l, size_t set, sn_group *group) {
   const sn_id head = l->p->head[set], *x = sn_graph_inputs(l->g, head);
   const int rank = l->g->nodes[head].type.rank;
@@ -263,6 +283,7 @@ static sn_status lower_contraction(sn_lowering *l, size_t set, sn_group *group) 
   group->a = factor_of(l, x[0], rank, rank - 2, rank - 1);
   group->b = factor_of(l, x[1], rank, rank - 1, rank - 2);
   group->k = l->g->nodes[x[0]].type.dims[rank - 1];
+  group->spans = spans_of(group);
   return lower_post(l, set, group);
 }
 

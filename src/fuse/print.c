@@ -133,6 +133,7 @@ void sn_group_print(sn_text *t, size_t i, const sn_group *g) {
     sn_text_add(t, "  head0 = matmul");
     print_factor(t, g, &g->a, &g->a.across, &g->a.along);
     print_factor(t, g, &g->b, &g->b.along, &g->b.across);
+    if (g->spans > 1) sn_text_add(t, " in %lld spans", (long long)g->spans);
     sn_text_add(t, "\n");
   }
   if (g->n_phases && g->post.n_insns) sn_text_add(t, "  then\n");

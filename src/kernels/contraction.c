@@ -2,7 +2,8 @@
  * in cache.
  *
  *   unit = batch index * tiles + tile     tile rows -> post strips (bias, activation, optimizer)
- */
+ *
+ * In spans of k: tile sums lie in shared memory as [span][batch][m][n] between the stages. */
 #include <string.h>
 
 #include "kernels/kernel.h"
@@ -26,8 +27,16 @@ static void join_rows(sn_kernel *kernel) {
   kernel->gemm.m *= same;
 }
 
-sn_status sn_contraction_make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
-  (void)arena;
+/* Strips of the space, one at a time: enough for a lane. */
+static void add_stage(const sn_strips *strips, sn_kernel *kernel) {
+  const int64_t points = sn_group_points(kernel->group);
+  const size_t item = sn_dtype_bytes(kernel->gemm.dtype);
+  kernel->add = strips->combine[SN_OP_sum][kernel->gemm.dtype];
+  kernel->stages[kernel->n_stages++] = (sn_stage){.units = (points + SN_STRIP - 1) / SN_STRIP};
+  kernel->shared_bytes = sn_align64((size_t)(kernel->gemm.spans * points) * item);
+}
+
+void sn_contraction_make(const sn_strips *strips, const sn_machine *machine, sn_kernel *kernel) {
   const sn_group *g = kernel->group;
   const int r = g->space_rank;
   sn_gemm *gemm = &kernel->gemm;
@@ -35,6 +44,7 @@ sn_status sn_contraction_make(sn_arena *arena, const sn_machine *machine, sn_ker
                     .m = g->space[r - 2],
                     .n = g->space[r - 1],
                     .k = g->k,
+                    .spans = g->spans,
                     .a = {g->a.across, g->a.along},
                     .b = {g->b.across, g->b.along}};
   kernel->batch_a = g->a.batch;
@@ -59,7 +69,7 @@ sn_status sn_contraction_make(sn_arena *arena, const sn_machine *machine, sn_ker
   kernel->scratch_offset =
       sn_align64(kernel->post.lane_bytes); /* the product's scratch lies behind the strips */
   kernel->lane_bytes = kernel->scratch_offset + gemm->scratch_bytes;
-  return SN_OK;
+  if (gemm->tasks && gemm->spans > 1) add_stage(strips, kernel);
 }
 
 typedef struct tile_context {
@@ -116,6 +126,24 @@ static const char *matrix(const sn_kernel_run *run, const sn_factor *f, const sn
   return address(run, f->value, f->offset + sn_nest_seek(batch, number).offset);
 }
 
+/* One strip: its partials, added up in order of k, go through the post body. */
+static void finish_strip(const sn_kernel_run *run, const sn_code *code, int64_t unit, void *lane) {
+  const sn_kernel *k = run->kernel;
+  const int64_t points = sn_group_points(k->group), flat = unit * SN_STRIP, left = points - flat;
+  const int64_t n = left < SN_STRIP ? left : SN_STRIP;
+  const size_t item = sn_dtype_bytes(k->gemm.dtype);
+  char *sums = (char *)run->shared + (size_t)flat * item;
+  for (int64_t s = 1; s < k->gemm.spans; s++) {
+    const char *more = sums + (size_t)(s * points) * item;
+    k->add(sums, sums, more, more, n);
+  }
+  const void *head = sums;
+  if (code)
+    code->strip(run->values, lane, head, (int32_t)flat, (int32_t)n);
+  else
+    sn_vm_strip(&k->post, lane, run->values, flat, n, &(sn_vm_inputs){.heads = &head});
+}
+
 void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane) {
   const sn_kernel *k = run->kernel;
   const sn_group *g = k->group;
@@ -128,16 +156,25 @@ void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, 
     gemm = &stand_in;
   }
   void *scratch = (char *)lane + k->scratch_offset;
-  const bool plain = is_plain(k);
+  const bool partial = k->n_stages == 2 && run->stage == 0, finishing = run->stage == 1;
+  const bool plain = partial || (is_plain(k) && !finishing);
   const sn_code *code = plain ? NULL : sn_code_ready(&k->code);
   if (code && !code->strip) code = NULL;
   if (!plain && !code) sn_vm_begin(&k->post, lane, run->values);
   for (int64_t u = begin; u < end; u++) {
+    if (finishing) {
+      finish_strip(run, code, u, lane);
+      continue;
+    }
     const int64_t batch = u / gemm->tasks, task = u % gemm->tasks;
     const char *a = matrix(run, &g->a, &k->batch_a, batch);
     const char *b = matrix(run, &g->b, &k->batch_b, batch);
     tile_context t = {run, batch * gemm->m * gemm->n, code};
-    if (plain) {
+    if (partial) {
+      const int64_t first = task / (gemm->tasks / gemm->spans) * sn_group_points(g) + t.first;
+      sn_gemm_tile_to(gemm, a, b, (char *)run->shared + (size_t)first * sn_dtype_bytes(gemm->dtype),
+                      (ptrdiff_t)gemm->n, task, scratch);
+    } else if (plain) {
       const sn_operand *to = &k->post.stores[0].at;
       sn_gemm_tile_to(gemm, a, b, address(run, to->value, to->offset + t.first), (ptrdiff_t)gemm->n,
                       task, scratch);

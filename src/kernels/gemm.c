@@ -9,10 +9,10 @@
  * second-level cache (192 KB); a right panel of 256 x 16 floats fills half of a small first-level
  * cache. The tile is only streamed, once per block of k. */
 #ifdef SINTER_TEST
-enum { KC = 16, LEFT_BYTES = 2048, RIGHT_BYTES = 128, DIRECT_COLUMNS = 64 };
+enum { KC = 16, LEFT_BYTES = 2048, TILE_BYTES = 1024, RIGHT_BYTES = 128, DIRECT_COLUMNS = 64 };
 static const double TASK_FLOPS = 2e4, DIRECT_TASK_FLOPS = 2e3;
 #else
-enum { KC = 256, LEFT_BYTES = 192 * 1024, RIGHT_BYTES = 2048, DIRECT_COLUMNS = 4096 };
+enum { KC = 256, LEFT_BYTES = 192 * 1024, TILE_BYTES = 64 * 1024, RIGHT_BYTES = 2048, DIRECT_COLUMNS = 4096 };
 /* A task should outweigh its dispatch and the packing that it does not share with its neighbours.
  */
 static const double TASK_FLOPS = 6e6, DIRECT_TASK_FLOPS = 5e5;
@@ -71,7 +71,7 @@ static void choose_tiles(sn_gemm *g, int64_t left_most, int64_t right_most, int6
   const int64_t wanted = g->one_lane ? 1 : wanted_tasks(g->flops, task_flops);
   divide(&g->left, left_parts, left_unit);
   divide(&g->right, right_parts, right_unit);
-  while (g->left.blocks * g->right.blocks < wanted) {
+  while (g->spans * g->left.blocks * g->right.blocks < wanted) {
     const bool cut_left = g->left.block > left_unit;
     const bool cut_right = g->right.block > right_unit;
     if (cut_left && (!cut_right || g->left.block >= g->right.block))
@@ -81,7 +81,7 @@ static void choose_tiles(sn_gemm *g, int64_t left_most, int64_t right_most, int6
     else
       break;
   }
-  g->tasks = g->left.blocks * g->right.blocks;
+  g->tasks = g->spans * g->left.blocks * g->right.blocks;
 }
 
 /* Whether computing C^T wastes clearly less of the blocks' rows and columns. */
@@ -99,6 +99,14 @@ static bool suits_direct(const sn_gemm *g) {
   if (g->always_pack) return false;
   if (g->left.width == 1 && (right->width == 1 || right->ws == 1 || right->ks == 1)) return true;
   return g->k > 0 && g->flops <= 2 * TINY;
+}
+
+/* Of a tile: more than usual where k is short, as each tile packs the right side again, but not so
+ * many that the tile leaves the cache before it is handed on. */
+static int64_t left_rows(const sn_gemm *g) {
+  const int64_t bytes = (int64_t)element_bytes(g), most = TILE_BYTES / bytes / g->right.width;
+  const int64_t fit = LEFT_BYTES / bytes / g->kc, usual = LEFT_BYTES / bytes / KC;
+  return most < usual ? usual : least(fit, most);
 }
 
 static size_t place(size_t *end, int64_t elements, size_t bytes) {
@@ -145,14 +153,17 @@ void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr) {
   const int64_t limit = g->kc_limit ? g->kc_limit : KC;
   const int64_t k = g->k ? g->k : 1;
   g->kc = least(limit, round_up(ceil_div(k, ceil_div(k, limit)), 4));
+  g->spans = g->direct || g->spans < 1 ? 1 : g->spans;
+  g->span = round_up(ceil_div(k, g->spans), g->kc);
+  g->spans = ceil_div(k, g->span);
 
   const int64_t bytes = (int64_t)element_bytes(g);
   const int64_t mr = ukr->mr, nr = ukr->nr;
   if (g->direct)
     choose_tiles(g, g->left.width, DIRECT_COLUMNS, g->left.width, 16, DIRECT_TASK_FLOPS);
   else
-    choose_tiles(g, round_up(LEFT_BYTES / bytes / KC, mr), round_up(RIGHT_BYTES / bytes, nr), mr,
-                 nr, TASK_FLOPS);
+    choose_tiles(g, round_up(left_rows(g), mr), round_up(RIGHT_BYTES / bytes, nr), mr, nr,
+                 TASK_FLOPS);
   lay_out_scratch(g);
 }
 
@@ -204,6 +215,7 @@ static void run_block(const sn_gemm *g, int64_t k, const void *left, const void 
 /* Where a task stands, in terms of left and right. */
 typedef struct place_of_tile {
   int64_t l, r, rows, cols;
+  int64_t p, end; /* of the sum */
 } place_of_tile;
 
 /* The loops of gemm.h's drawing. */
@@ -212,26 +224,29 @@ static void compute_packed(const sn_gemm *g, const void *left, const void *right
   const size_t bytes = element_bytes(g);
   const int mr = g->ukr->mr, nr = g->ukr->nr;
   void *packed = scratch, *panel = scratch + g->panel_offset, *edge = scratch + g->edge_offset;
-  int64_t p = 0;
+  int64_t p = t->p;
   do { /* also once for k = 0, which writes zeros */
-    const int64_t k = least(g->kc, g->k - p);
+    const int64_t k = least(g->kc, t->end - p);
     for (int64_t i = 0; i < t->rows; i += mr)
       pack(g, &g->left, at_mutable(packed, i * k, bytes), left, t->l + i, least(mr, t->rows - i), p,
            k, mr);
     for (int64_t j = 0; j < t->cols; j += nr) {
       pack(g, &g->right, panel, right, t->r + j, least(nr, t->cols - j), p, k, nr);
       for (int64_t i = 0; i < t->rows; i += mr)
-        run_block(g, k, at(packed, i * k, bytes), panel, out, i, j, p == 0, edge);
+        run_block(g, k, at(packed, i * k, bytes), panel, out, i, j, p == t->p, edge);
     }
     p += g->kc;
-  } while (p < g->k);
+  } while (p < t->end);
 }
 
 static place_of_tile locate(const sn_gemm *g, int64_t task) {
-  const int64_t l = task / g->right.blocks * g->left.block;
+  const int64_t l = task / g->right.blocks % g->left.blocks * g->left.block;
   const int64_t r = task % g->right.blocks * g->right.block;
+  const int64_t p = task / (g->right.blocks * g->left.blocks) * g->span;
   return (place_of_tile){.l = l,
                          .r = r,
+                         .p = p,
+                         .end = least(p + g->span, g->k),
                          .rows = least(g->left.block, g->left.width - l),
                          .cols = least(g->right.block, g->right.width - r)};
 }
