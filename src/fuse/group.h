@@ -54,6 +54,7 @@ typedef struct sn_factor {
   uint32_t value;
   int64_t offset;               /* elements */
   sn_nest batch, across, along; /* over the batch, the rows of a or the columns of b, and k */
+  sn_bounds bounds;             /* where there is no element it is 0 */
 } sn_factor;
 
 typedef enum sn_insn_kind {

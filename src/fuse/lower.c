@@ -236,23 +236,6 @@ static sn_status lower_reduce(sn_lowering *l, size_t set, sn_group *group) {
   return lower_post(l, set, group);
 }
 
-/* x as a matrix with `across` rows or columns; rank: of the product. */
-static sn_factor factor_of(const sn_lowering *l, sn_id x, int rank, int across, int along) {
-  const sn_view *view = &l->views[x];
-  const sn_type *type = &l->g->nodes[x].type;
-  sn_factor factor = {.value = l->value_of[view->base],
-                      .offset = view->offset,
-                      .across = sn_view_axis(type, view, across),
-                      .along = sn_view_axis(type, view, along)};
-  for (int i = 0; i < rank - 2; i++) {
-    const sn_nest axis = sn_view_axis(type, view, i);
-    for (int k = 0; k < axis.rank; k++)
-      sn_nest_add(&factor.batch, axis.dims[k], axis.strides[k]); /* a view has few enough dims */
-  }
-  if (!factor.batch.rank) factor.batch = sn_nest_line(1, 0);
-  return factor;
-}
-
 /* A long sum of few results: tiles of the whole sum would be small, and small tiles pack each factor
  * many times. */
 #ifdef SINTER_TEST
@@ -273,6 +256,13 @@ static int64_t spans_of(const sn_group *group) {
   return spans > 1 ? spans : 1;
 }
 
+static sn_factor factor_of(const sn_lowering *l, sn_id x, int rank, int side) {
+  sn_factor factor = sn_factor_of(l->g, l->views, x, rank, side);
+  sn_factor_leave_frame(l->g, l->views, l->views[x].frame, &factor);
+  factor.value = l->value_of[l->views[x].base];
+  return factor;
+}
+
 static sn_status lower_contraction(sn_lowering *l, size_t set, sn_group *group) {
   const sn_id head = l->p->head[set], *x = sn_graph_inputs(l->g, head);
   const int rank = l->g->nodes[head].type.rank;
@@ -280,8 +270,8 @@ static sn_status lower_contraction(sn_lowering *l, size_t set, sn_group *group) 
   group->n_heads = 1;
   group->head_dtype = l->g->nodes[head].type.dtype;
   space_of(group, &l->g->nodes[head].type);
-  group->a = factor_of(l, x[0], rank, rank - 2, rank - 1);
-  group->b = factor_of(l, x[1], rank, rank - 1, rank - 2);
+  group->a = factor_of(l, x[0], rank, 0);
+  group->b = factor_of(l, x[1], rank, 1);
   group->k = l->g->nodes[x[0]].type.dims[rank - 1];
   group->spans = spans_of(group);
   return lower_post(l, set, group);
@@ -504,6 +494,7 @@ sn_status sn_fuse_graph(const sn_graph *g, bool fusion, sn_groups *out) {
   sn_view *views;
   SN_TRY(sn_arena_alloc(g->arena, g->n_nodes, sizeof *views, (void **)&views));
   for (sn_id id = 0; id < g->n_nodes; id++) SN_TRY(sn_view_of(g, views, id, &views[id]));
+  if (fusion) SN_TRY(sn_view_padding(g, views));
   sn_partition partition;
   SN_TRY(sn_partition_graph(g, views, fusion, &partition));
   SN_TRY(sn_lower_groups(g, views, &partition, out));

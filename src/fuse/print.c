@@ -50,7 +50,7 @@ static void print_factor(sn_text *t, const sn_group *g, const sn_factor *f, cons
   if (g->space_rank > 2) print_axis(t, &f->batch);
   print_axis(t, row);
   print_axis(t, column);
-  sn_text_add(t, "]");
+  sn_text_add(t, f->bounds.guards ? "] padded" : "]");
 }
 
 static void print_body(sn_text *t, const sn_body *body, int rank) {

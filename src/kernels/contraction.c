@@ -17,7 +17,8 @@ static void join_rows(sn_kernel *kernel) {
   if (!sn_nest_split(a, (int64_t[]){others, same}, 2, parts)) return;
   joined = parts[1];
   for (int i = 0; i < across->rank; i++)
-    if (!sn_nest_add(&joined, across->dims[i], across->strides[i])) return;
+    
+    if (!sn_nest_add_marked(&joined, across->dims[i], across->strides[i], across->marks[i])) return;
   *across = joined;
   *a = parts[0];
   if (b->rank == 1)
@@ -45,8 +46,8 @@ void sn_contraction_make(const sn_strips *strips, const sn_machine *machine, sn_
                     .n = g->space[r - 1],
                     .k = g->k,
                     .spans = g->spans,
-                    .a = {g->a.across, g->a.along},
-                    .b = {g->b.across, g->b.along}};
+                    .a = {g->a.across, g->a.along, g->a.bounds},
+                    .b = {g->b.across, g->b.along, g->b.bounds}};
   kernel->batch_a = g->a.batch;
   kernel->batch_b = g->b.batch;
   join_rows(kernel);
@@ -121,9 +122,21 @@ static char *address(const sn_kernel_run *run, uint32_t value, int64_t offset) {
   return (char *)run->values[value] + (size_t)offset * item;
 }
 
-static const char *matrix(const sn_kernel_run *run, const sn_factor *f, const sn_nest *batch,
-                          int64_t number) {
-  return address(run, f->value, f->offset + sn_nest_seek(batch, number).offset);
+static const char *matrix(const sn_kernel_run *run, const sn_factor *f, const sn_nest_place *at) {
+  return address(run, f->value, f->offset + at->offset);
+}
+
+/* The product of one matrix of the batch: its marks count from where the matrix begins. */
+static const sn_gemm *in_batch(const sn_gemm *g, sn_gemm *copy, int64_t mark_a, int64_t mark_b) {
+  if (!mark_a && !mark_b) return g;
+  *copy = *g;
+  sn_bounds *a = g->swapped ? &copy->right.walk.bounds : &copy->left.walk.bounds;
+  sn_bounds *b = g->swapped ? &copy->left.walk.bounds : &copy->right.walk.bounds;
+  a->low = copy->a.bounds.low + mark_a;
+  a->high = copy->a.bounds.high - mark_a;
+  b->low = copy->b.bounds.low + mark_b;
+  b->high = copy->b.bounds.high - mark_b;
+  return copy;
 }
 
 /* One strip: its partials, added up in order of k, go through the post body. */
@@ -148,12 +161,12 @@ void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, 
   const sn_kernel *k = run->kernel;
   const sn_group *g = k->group;
   const sn_gemm_run_time *run_time = k->gemm_run_time;
-  const sn_gemm *gemm = &k->gemm;
-  sn_gemm stand_in;
+  const sn_gemm *whole = &k->gemm;
+  sn_gemm stand_in, copy;
   if (run_time && !run_time->ready(run_time->module)) {
     stand_in = k->gemm;
     stand_in.ukr = sn_gemm_ukr_stand_in(k->gemm.dtype);
-    gemm = &stand_in;
+    whole = &stand_in;
   }
   void *scratch = (char *)lane + k->scratch_offset;
   const bool partial = k->n_stages == 2 && run->stage == 0, finishing = run->stage == 1;
@@ -166,9 +179,11 @@ void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, 
       finish_strip(run, code, u, lane);
       continue;
     }
-    const int64_t batch = u / gemm->tasks, task = u % gemm->tasks;
-    const char *a = matrix(run, &g->a, &k->batch_a, batch);
-    const char *b = matrix(run, &g->b, &k->batch_b, batch);
+    const int64_t batch = u / whole->tasks, task = u % whole->tasks;
+    const sn_nest_place at_a = sn_nest_seek(&k->batch_a, batch);
+    const sn_nest_place at_b = sn_nest_seek(&k->batch_b, batch);
+    const sn_gemm *gemm = in_batch(whole, &copy, at_a.mark, at_b.mark);
+    const char *a = matrix(run, &g->a, &at_a), *b = matrix(run, &g->b, &at_b);
     tile_context t = {run, batch * gemm->m * gemm->n, code};
     if (partial) {
       const int64_t first = task / (gemm->tasks / gemm->spans) * sn_group_points(g) + t.first;

@@ -96,7 +96,7 @@ static bool better_swapped(const sn_gemm *g) {
 
 static bool suits_direct(const sn_gemm *g) {
   const sn_gemm_side *right = &g->right;
-  if (g->always_pack) return false;
+  if (g->always_pack || g->a.bounds.guards || g->b.bounds.guards) return false;
   if (g->left.width == 1 && (right->width == 1 || right->ws == 1 || right->ks == 1)) return true;
   return g->k > 0 && g->flops <= 2 * TINY;
 }
@@ -132,7 +132,8 @@ static void lay_out_scratch(sn_gemm *g) {
 static sn_gemm_side side_of(int64_t width, const sn_gemm_walk *walk) {
   return (sn_gemm_side){.width = width,
                         .walk = *walk,
-                        .even = walk->across.rank == 1 && walk->along.rank == 1,
+                        .even = walk->across.rank == 1 && walk->along.rank == 1 &&
+                                !walk->bounds.guards,
                         .ws = (ptrdiff_t)sn_nest_stride(&walk->across),
                         .ks = (ptrdiff_t)sn_nest_stride(&walk->along)};
 }
@@ -188,7 +189,7 @@ static void pack(const sn_gemm *g, const sn_gemm_side *s, void *panel_out, const
                   s->ws, s->ks, panel);
   else
     sn_pack_nests(g->dtype, panel_out, base, &s->walk.across, w, width, &s->walk.along, p, k,
-                  panel);
+                  &s->walk.bounds, panel);
 }
 
 /* One MR x NR block at (i, j) of out. Where the block sticks out of the result it is computed in a

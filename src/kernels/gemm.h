@@ -30,6 +30,7 @@
  */
 typedef struct sn_gemm_walk {
   sn_nest across, along;
+  sn_bounds bounds; /* outside of them it is 0, and a product is packed always */
 } sn_gemm_walk;
 
 /* One operand, as width x k: width is m for A, n for B. */

@@ -23,11 +23,12 @@
 void sn_pack_panel(sn_dtype dtype, void *panel_out, const void *source, int64_t width, int64_t k,
                    ptrdiff_t ws, ptrdiff_t ks, int panel);
 
-/* The same from nests: positions w .. w + width across and p .. p + k along. Runs of evenly spaced
- * positions along k go the ways of the above, with an offset per position across. panel <=
- * SN_PACK_MOST. */
+/* The same from nests: positions w .. w + width across and p .. p + k along; 0 outside the bounds.
+ * Runs of evenly spaced positions along k go the ways of the above, with an offset per position
+ * across. panel <= SN_PACK_MOST. */
 #define SN_PACK_MOST 64
 void sn_pack_nests(sn_dtype dtype, void *panel_out, const void *source, const sn_nest *across,
-                   int64_t w, int64_t width, const sn_nest *along, int64_t p, int64_t k, int panel);
+                   int64_t w, int64_t width, const sn_nest *along, int64_t p, int64_t k,
+                   const sn_bounds *bounds, int panel);
 
 #endif
