@@ -236,8 +236,8 @@ static sn_status lower_reduce(sn_lowering *l, size_t set, sn_group *group) {
   return lower_post(l, set, group);
 }
 
-/* A long sum of few results: tiles of the whole sum would be small, and small tiles pack each factor
- * many times. */
+/* A long sum of few results: tiles of the whole sum would be small, and small tiles pack each
+ * factor many times. */
 #ifdef SINTER_TEST
 enum { SPAN = 32, SPANNED_POINTS = 400, MOST_SPANS = 8 };
 static const double SPAN_WORK = 1e3;

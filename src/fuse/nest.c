@@ -46,7 +46,7 @@ static bool take_axis(sn_nest *nest, int64_t size, sn_nest *axis) {
     if (part == dim) nest->rank--;
   }
   *axis = turned.rank ? (sn_nest){.rank = 0} : sn_nest_line(1, 0);
-  for (int i = turned.rank - 1; i >= 0; i--) 
+  for (int i = turned.rank - 1; i >= 0; i--)
     sn_nest_add_marked(axis, turned.dims[i], turned.strides[i], turned.marks[i]);
   return true;
 }

@@ -5,9 +5,9 @@
  *   position  0  1     2          3             4 ...
  *   offset    0  step  2 * step   step * width  step * width + step
  *
- * Marks. Positions of a padded view are also coordinates along up to SN_MARKS padded axes, which say
- * whether there is an element. They go along as offsets do: every dim has a second stride, in which
- * each axis has a field of its own, and one comparison of all fields tells (sn_bounds).
+ * Marks. Positions of a padded view are also coordinates along up to SN_MARKS padded axes, which
+ * say whether there is an element. They go along as offsets do: every dim has a second stride, in
+ * which each axis has a field of its own, and one comparison of all fields tells (sn_bounds).
  *
  * Merged: a dim of one position stands only alone, and no dim continues the next one outwards. So
  * one dim means evenly spaced positions, and every axis of a plain matrix has one. */

@@ -1,6 +1,7 @@
 /* contraction.c - a matrix product per point of the batch, its tiles handed to the post body while
  * in cache.
  *
+ *   [unit = batch index * parts + part     packs a part of what tiles share, before the others]
  *   unit = batch index * tiles + tile     tile rows -> post strips (bias, activation, optimizer)
  *
  * In spans of k: tile sums lie in shared memory as [span][batch][m][n] between the stages. */
@@ -17,7 +18,7 @@ static void join_rows(sn_kernel *kernel) {
   if (!sn_nest_split(a, (int64_t[]){others, same}, 2, parts)) return;
   joined = parts[1];
   for (int i = 0; i < across->rank; i++)
-    
+
     if (!sn_nest_add_marked(&joined, across->dims[i], across->strides[i], across->marks[i])) return;
   *across = joined;
   *a = parts[0];
@@ -35,6 +36,13 @@ static void add_stage(const sn_strips *strips, sn_kernel *kernel) {
   kernel->add = strips->combine[SN_OP_sum][kernel->gemm.dtype];
   kernel->stages[kernel->n_stages++] = (sn_stage){.units = (points + SN_STRIP - 1) / SN_STRIP};
   kernel->shared_bytes = sn_align64((size_t)(kernel->gemm.spans * points) * item);
+}
+
+/* No matrix of the batch is met twice: packing each on its own repeats nothing. */
+static bool all_differ(const sn_nest *batch) {
+  for (int i = 0; i < batch->rank; i++)
+    if (batch->dims[i] > 1 && !batch->strides[i]) return false;
+  return true;
 }
 
 void sn_contraction_make(const sn_strips *strips, const sn_machine *machine, sn_kernel *kernel) {
@@ -56,6 +64,7 @@ void sn_contraction_make(const sn_strips *strips, const sn_machine *machine, sn_
   const sn_gemm_ukr *ukr = run_time
                                ? &run_time->ukr[gemm->dtype]
                                : sn_gemm_ukr_for(gemm->dtype, machine->isa, machine->deterministic);
+  gemm->may_share = !g->whole_m && all_differ(&kernel->batch_a) && all_differ(&kernel->batch_b);
   if (g->whole_m) { /* as the whole does it: the direct path never fuses multiply-adds */
     const int64_t m = gemm->m;
     gemm->m = g->whole_m;
@@ -65,8 +74,10 @@ void sn_contraction_make(const sn_strips *strips, const sn_machine *machine, sn_
     gemm->one_lane = true;
   }
   sn_gemm_plan_with(gemm, ukr);
-  kernel->n_stages = 1;
-  kernel->stages[0] = (sn_stage){.units = sn_nest_size(&kernel->batch_a) * gemm->tasks};
+  const int64_t batch = sn_nest_size(&kernel->batch_a);
+  kernel->shared_bytes = gemm->shared_bytes * (size_t)batch; /* about as large as the operands */
+  if (gemm->pack_units) kernel->stages[kernel->n_stages++].units = batch * gemm->pack_units;
+  kernel->stages[kernel->n_stages++].units = batch * gemm->tasks;
   kernel->scratch_offset =
       sn_align64(kernel->post.lane_bytes); /* the product's scratch lies behind the strips */
   kernel->lane_bytes = kernel->scratch_offset + gemm->scratch_bytes;
@@ -157,11 +168,28 @@ static void finish_strip(const sn_kernel_run *run, const sn_code *code, int64_t 
     sn_vm_strip(&k->post, lane, run->values, flat, n, &(sn_vm_inputs){.heads = &head});
 }
 
+static void pack_units(const sn_kernel_run *run, int64_t begin, int64_t end) {
+  const sn_kernel *k = run->kernel;
+  const sn_gemm *gemm = &k->gemm;
+  for (int64_t u = begin; u < end; u++) {
+    const int64_t batch = u / gemm->pack_units;
+    const sn_nest_place a = sn_nest_seek(&k->batch_a, batch), b = sn_nest_seek(&k->batch_b, batch);
+    sn_gemm_pack(gemm, matrix(run, &k->group->a, &a), matrix(run, &k->group->b, &b),
+                 u % gemm->pack_units, (char *)run->shared + (size_t)batch * gemm->shared_bytes);
+  }
+}
+
 void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane) {
   const sn_kernel *k = run->kernel;
   const sn_group *g = k->group;
   const sn_gemm_run_time *run_time = k->gemm_run_time;
   const sn_gemm *whole = &k->gemm;
+  const bool spans = whole->spans > 1, partial = spans && run->stage == 0;
+  const bool finishing = spans && run->stage == 1;
+  if (!spans && run->stage + 1 < k->n_stages) {
+    pack_units(run, begin, end);
+    return;
+  }
   sn_gemm stand_in, copy;
   if (run_time && !run_time->ready(run_time->module)) {
     stand_in = k->gemm;
@@ -169,7 +197,6 @@ void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, 
     whole = &stand_in;
   }
   void *scratch = (char *)lane + k->scratch_offset;
-  const bool partial = k->n_stages == 2 && run->stage == 0, finishing = run->stage == 1;
   const bool plain = partial || (is_plain(k) && !finishing);
   const sn_code *code = plain ? NULL : sn_code_ready(&k->code);
   if (code && !code->strip) code = NULL;
@@ -184,17 +211,18 @@ void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, 
     const sn_nest_place at_b = sn_nest_seek(&k->batch_b, batch);
     const sn_gemm *gemm = in_batch(whole, &copy, at_a.mark, at_b.mark);
     const char *a = matrix(run, &g->a, &at_a), *b = matrix(run, &g->b, &at_b);
+    const char *shared = (const char *)run->shared + (size_t)batch * gemm->shared_bytes;
     tile_context t = {run, batch * gemm->m * gemm->n, code};
     if (partial) {
       const int64_t first = task / (gemm->tasks / gemm->spans) * sn_group_points(g) + t.first;
       sn_gemm_tile_to(gemm, a, b, (char *)run->shared + (size_t)first * sn_dtype_bytes(gemm->dtype),
-                      (ptrdiff_t)gemm->n, task, scratch);
+                      (ptrdiff_t)gemm->n, task, NULL, scratch);
     } else if (plain) {
       const sn_operand *to = &k->post.stores[0].at;
       sn_gemm_tile_to(gemm, a, b, address(run, to->value, to->offset + t.first), (ptrdiff_t)gemm->n,
-                      task, scratch);
+                      task, shared, scratch);
     } else {
-      sn_gemm_tile(gemm, a, b, task, scratch, finish_tile, &t, lane);
+      sn_gemm_tile(gemm, a, b, task, shared, scratch, finish_tile, &t, lane);
     }
   }
 }

@@ -377,8 +377,8 @@ static size_t kernels_of(sn_tensor *const *in, size_t n_in, sn_tensor *y, size_t
   return info.kernels;
 }
 
-/* Packing reads windows, and puts in the zeros around the input. Of the filter's gradient, whose long
- * sums run across the padding, the padded input stands in memory. */
+/* Packing reads windows, and puts in the zeros around the input. Of the filter's gradient, whose
+ * long sums run across the padding, the padded input stands in memory. */
 static void windows_are_never_copied(void **state) {
   (void)state;
   enum { SIZE = 16, C = 32, F = 16, PADDED = (SIZE + 2) * (SIZE + 2) };
@@ -400,8 +400,8 @@ static void windows_are_never_copied(void **state) {
   assert_int_equal(arena, PADDED * C * sizeof(float));
 }
 
-/* A convolution, its bias, normalisation by given statistics and an activation are one kernel, but for
- * the factors of the few channels. */
+/* A convolution, its bias, normalisation by given statistics and an activation are one kernel, but
+ * for the factors of the few channels. */
 static void normalised_layers_are_one_kernel(void **state) {
   (void)state;
   enum { SIZE = 9, C = 16, F = 24 };
@@ -421,7 +421,8 @@ static void normalised_layers_are_one_kernel(void **state) {
 static void padded_batches(void **state) {
   (void)state;
   enum { N = 3, M = 2, K = 16, PADDED = N + 2, COLUMNS = 3 };
-  float data[PADDED][K][COLUMNS], expected[PADDED][M + 2][COLUMNS] = {0}, got[PADDED][M + 2][COLUMNS];
+  float data[PADDED][K][COLUMNS], expected[PADDED][M + 2][COLUMNS] = {0},
+                                                       got[PADDED][M + 2][COLUMNS];
   float *flat = &data[0][0][0];
   for (int i = 0; i < PADDED * K * COLUMNS; i++) flat[i] = (float)(i % 7);
   sn_tensor *x = ramp(f.ctx, DIMS(N, M, K), 1);
