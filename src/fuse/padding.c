@@ -12,11 +12,12 @@
 
 #include "fuse/fuse.h"
 
-/* Shorter runs along k of a factor that is padded are packed too slowly. */
+/* Packing looks twice at the positions next to the padding. Elements of a row of x, in runs along
+ * k, that pay for its two ends: */
 #ifdef SINTER_TEST
-enum { LEAST_RUN = 1 };
+enum { LEAST_RUN = 1, LEAST_ROW = 1 };
 #else
-enum { LEAST_RUN = 16 };
+enum { LEAST_RUN = 16, LEAST_ROW = 512 };
 #endif
 
 sn_factor sn_factor_of(const sn_graph *g, const sn_view *views, sn_id x, int rank, int side) {
@@ -125,8 +126,10 @@ static bool is_frame(const sn_graph *g, const sn_view *views, sn_id id) {
 static bool suits(const sn_graph *g, const sn_view *views, sn_id x, int rank, int side) {
   sn_factor factor = sn_factor_of(g, views, x, rank, side);
   if (!sn_factor_leave_frame(g, views, views[x].base, &factor)) return false;
-  const sn_nest *along = &factor.along;
-  return along->dims[along->rank - 1] >= LEAST_RUN && !along->marks[along->rank - 1];
+  const sn_nest *across = &factor.across, *along = &factor.along;
+  const int64_t run = along->dims[along->rank - 1];
+  return !along->marks[along->rank - 1] && run >= LEAST_RUN &&
+         across->dims[across->rank - 1] >= LEAST_ROW / run;
 }
 
 sn_status sn_view_padding(const sn_graph *g, sn_view *views) {

@@ -53,8 +53,8 @@ static spec draw_spec(uint64_t *seed) {
   do {
     s = (spec){.axes = (int)draw(seed, AXES), .n = draw(seed, 2)};
     s.transposed = draw(seed, 3) == 1;
-    const int64_t groups = draw(seed, 3), many = draw(seed, 4) == 1 ? 16 : 1;
-    const int64_t c = draw(seed, 3) * many, per = draw(seed, 3) * many;
+    const int64_t groups = draw(seed, 3), many = draw(seed, 4) == 1 ? 64 : 1;
+    const int64_t c = draw(seed, 3) * many, per = draw(seed, 3);
     s.channels = groups * c;
     s.filters = groups * per;
     s.options = (sn_window_options){.padding = (sn_padding)(draw(seed, 3) - 1),
@@ -381,7 +381,7 @@ static size_t kernels_of(sn_tensor *const *in, size_t n_in, sn_tensor *y, size_t
  * long sums run across the padding, the padded input stands in memory. */
 static void windows_are_never_copied(void **state) {
   (void)state;
-  enum { SIZE = 16, C = 32, F = 16, PADDED = (SIZE + 2) * (SIZE + 2) };
+  enum { SIZE = 16, C = 64, F = 32, PADDED = (SIZE + 2) * (SIZE + 2) };
   size_t arena;
   const sn_window_options same = {.padding = SN_PADDING_SAME};
   sn_tensor *in[] = {sn_placeholder(f.ctx, SN_F32, DIMS(1, SIZE, SIZE, C)),
@@ -404,7 +404,7 @@ static void windows_are_never_copied(void **state) {
  * for the factors of the few channels. */
 static void normalised_layers_are_one_kernel(void **state) {
   (void)state;
-  enum { SIZE = 9, C = 16, F = 24 };
+  enum { SIZE = 16, C = 32, F = 24 };
   size_t arena;
   sn_tensor *x = sn_placeholder(f.ctx, SN_F32, DIMS(2, SIZE, SIZE, C));
   sn_tensor *w = sn_placeholder(f.ctx, SN_F32, DIMS(3, 3, C, F)), *v[5];
@@ -420,7 +420,7 @@ static void normalised_layers_are_one_kernel(void **state) {
 /* A matrix of its own per position of a padded axis: batches begin outside, too. */
 static void padded_batches(void **state) {
   (void)state;
-  enum { N = 3, M = 2, K = 16, PADDED = N + 2, COLUMNS = 3 };
+  enum { N = 3, M = 2, K = 128, PADDED = N + 2, COLUMNS = 3 };
   float data[PADDED][K][COLUMNS], expected[PADDED][M + 2][COLUMNS] = {0},
                                                        got[PADDED][M + 2][COLUMNS];
   float *flat = &data[0][0][0];
