@@ -79,7 +79,8 @@ bool sn_factor_leave_frame(const sn_graph *g, const sn_view *views, sn_id pad, s
   const sn_type *inner = &g->nodes[x].type, *type = &g->nodes[pad].type;
   const int64_t *low = sn_graph_attrs(g, pad);
   frame f = {.rank = type->rank};
-  int64_t place = factor->offset, offset = views[x].offset, unit = 1;
+  int64_t place = factor->offset, offset = views[x].offset;
+  int field = 0;
   sn_bounds *bounds = &factor->bounds;
   sn_row_major(type, f.steps);
   for (int i = 0; i < f.rank; i++) {
@@ -88,11 +89,11 @@ bool sn_factor_leave_frame(const sn_graph *g, const sn_view *views, sn_id pad, s
     f.reach[i] = place / f.steps[i] % f.dims[i];
     offset += (f.reach[i] - low[i]) * f.strides[i];
     if (inner->dims[i] == f.dims[i]) continue;
+    const int64_t unit = (int64_t)1 << SN_MARK_BITS * field++;
     f.mark[i] = unit;
     bounds->guards += unit * SN_MARK_GUARD;
     bounds->low += unit * (SN_MARK_GUARD + f.reach[i] - low[i]);
     bounds->high += unit * (SN_MARK_GUARD + low[i] + inner->dims[i] - 1 - f.reach[i]);
-    unit <<= SN_MARK_BITS;
   }
   factor->offset = offset;
   bool fits = leave(&f, &factor->batch, &factor->batch) &&
