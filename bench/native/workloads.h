@@ -164,6 +164,7 @@ static sn_status make_eager_relu(workload *w, const int64_t *sizes) {
  */
 static sn_tensor *operand(workload *w, sn_op op, int which, int64_t n) {
   const sn_op_info *info = sn_op_describe(op);
+  const sn_op_bounds *domain = &sn_op_bounds_table[op];
   const bool condition = info->kind == SN_CLASS_SELECT && which == 0;
   const sn_dtype dtype = condition ? SN_BOOL : op_dtype(info);
   const uint32_t seed = (uint32_t)w->n_inputs;
@@ -171,7 +172,7 @@ static sn_tensor *operand(workload *w, sn_op op, int which, int64_t n) {
   sn_tensor *x = add_input(w, dtype, 1, &n, &data);
   for (int64_t i = 0; data && i < n; i++) {
     const double at = (1 + (double)hash_float((uint32_t)i, seed, 1)) / 2;
-    const double value = info->lo + (info->hi - info->lo) * at;
+    const double value = domain->lo + (domain->hi - domain->lo) * at;
     if (dtype == SN_F32) ((float *)data)[i] = (float)value;
     if (dtype == SN_I32) ((int32_t *)data)[i] = (int32_t)value;
     if (dtype == SN_BOOL) ((uint8_t *)data)[i] = at < 0.5;

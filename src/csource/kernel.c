@@ -79,10 +79,10 @@ static sn_status add_op(sn_c_writer *w, const sn_body *body, const sn_insn *insn
     add_cast(w->t, insn, names[0]);
     return SN_OK;
   }
-  const char *expression = sn_c_expression(insn->op, insn->in_dtype);
-  SN_FAIL_IF(w->env, !expression, SN_ERR_UNSUPPORTED, "c source: %s of %s has no C",
-             sn_op_describe(insn->op)->name, sn_dtype_name(insn->in_dtype));
-  sn_c_add_expression(w->t, expression, arguments);
+  SN_FAIL_IF(w->env, !sn_c_expression(insn->op, insn->in_dtype), SN_ERR_UNSUPPORTED,
+             "c source: %s of %s has no C", sn_op_describe(insn->op)->name,
+             sn_dtype_name(insn->in_dtype));
+  sn_c_add_expression(w->t, insn->op, insn->in_dtype, arguments);
   return SN_OK;
 }
 
@@ -173,7 +173,7 @@ static void add_combine(sn_c_writer *w, uint32_t number, sn_op op, sn_dtype dtyp
   sn_format(head, sizeof head, is_widened(op, dtype) ? "total%u" : "head%u", number);
   sn_c_begin_line(w);
   sn_text_add(w->t, "%s = ", head);
-  sn_c_add_expression(w->t, sn_c_expression(op, dtype), (const char *[]){head, value, value});
+  sn_c_add_expression(w->t, op, dtype, (const char *[]){head, value, value});
   sn_text_add(w->t, ";\n");
 }
 
@@ -307,7 +307,7 @@ static void add_product(sn_c_writer *w) {
   sn_text_add(w->t, ";\n");
   sn_text product = sn_text_in(w->t->arena);
   sn_text_add(&product, "(");
-  sn_c_add_expression(&product, sn_c_expression(SN_OP_mul, dtype), (const char *[]){"x", "y", "y"});
+  sn_c_add_expression(&product, SN_OP_mul, dtype, (const char *[]){"x", "y", "y"});
   sn_text_add(&product, ")");
   if (product.status && !w->t->status) w->t->status = product.status;
   if (!product.status) add_combine(w, 0, SN_OP_sum, dtype, product.data);

@@ -73,8 +73,8 @@ static void T(pack_panels)(T(real) * to, const T(real) * from, const ptrdiff_t *
       T(transpose_rows)(to, from, offsets, k, ws, w); \
     break;
     switch (panels && (rows || ks == 1) ? panel : 0) {
-      SN_PACK_WIDTHS(WIDTH)
-    default: n = n < panel ? n : panel; T(gather)(to, from, offsets, n, k, ws, ks, panel);
+      T(SN_PACK_WIDTHS)(WIDTH) default : n = n < panel ? n : panel;
+      T(gather)(to, from, offsets, n, k, ws, ks, panel);
     }
 #undef WIDTH
     to += (n + panel - 1) / panel * panel * k;
