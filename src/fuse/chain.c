@@ -159,7 +159,8 @@ static bool fits(finder *f, sn_group *g) {
   if (product ? g->space_rank != f->outer + 1 : g->space_rank < f->outer) return false;
   for (int i = 0; i < f->outer; i++)
     if (g->space[i] != f->dims[i]) return false;
-  if (product && (g->a.across.rank != 1 || f->state[g->b.value] == INSIDE)) return false;
+  if (product && (g->spans > 1 || g->a.across.rank != 1 || f->state[g->b.value] == INSIDE))
+    return false;
   if (product && f->state[g->a.value] == INSIDE && !factor_in_step(f, &g->a)) return false;
   fit t = {f, true};
   return sn_chain_visit(g, f->outer, check_fit, &t) == SN_OK && t.all;
