@@ -20,7 +20,7 @@ static const double TASK_FLOPS = 6e6, SHARED_TASK_FLOPS = 4e6, DIRECT_TASK_FLOPS
 /* More tasks than any usual number of lanes, so that the last ones end together; but a product too
  * small for that still gets a few, each a quarter as large, so that not all lanes but one stand
  * idle. */
-enum { WANTED_TASKS = 16, WANTED_SHARED_TASKS = 32, WANTED_SMALL_TASKS = 4 };
+enum { WANTED_TASKS = 16, WANTED_SHARED_TASKS = 48, WANTED_SMALL_TASKS = 4 };
 /* Multiply-adds under which two panels cost more to pack than they save (about 12 cubed). */
 static const double TINY = 2048;
 
