@@ -185,7 +185,7 @@ void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr) {
                           .right_most = round_up(RIGHT_BYTES / bytes / (shared ? 2 : 1), nr),
                           .left_unit = mr,
                           .right_unit = nr,
-                          .flatness = shared && !g->swapped ? 4 : 1,
+                          .flatness = shared && !g->swapped ? 10 : 1,
                           .most = shared ? WANTED_SHARED_TASKS : WANTED_TASKS,
                           .task_flops = shared ? SHARED_TASK_FLOPS : TASK_FLOPS};
   choose_tiles(g, g->direct ? &direct : &packed);
