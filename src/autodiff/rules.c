@@ -57,6 +57,9 @@ static void grad_none(const sn_rule_site *s) { (void)s; }
 
 /* -- views and structure: each is linear, dx is its transpose applied to dy -------------------- */
 
+/* y = x, later: dx = dy */
+GRAD(barrier) { s->dx[0] = DY; }
+
 /* y[i] = x[i] in another shape: dx = dy in the old shape */
 GRAD(reshape) { s->dx[0] = sn_build_reshape(s->b, DY, sn_build_type(s->b, X)); }
 

@@ -454,6 +454,15 @@ static size_t count_groups(const sn_lowering *l) {
   return n;
 }
 
+/* Whether nobody needs a kernel for the set: its readers compute it themselves. */
+static bool is_made_again(const sn_lowering *l, size_t set) {
+  size_t n;
+  const sn_id *nodes = sn_lower_members(l, set, &n);
+  bool all = true;
+  for (size_t i = 0; i < n; i++) all = all && l->again[nodes[i]];
+  return all;
+}
+
 sn_status sn_lower_groups(const sn_graph *g, const sn_view *views, const sn_partition *p,
                           sn_groups *out) {
   sn_lowering l = {.g = g, .p = p, .arena = g->arena, .views = views, .out = out};
@@ -472,6 +481,7 @@ sn_status sn_lower_groups(const sn_graph *g, const sn_view *views, const sn_part
   for (size_t set = 0; set < p->n_sets; set++) {
     size_t n;
     const sn_id *nodes = sn_lower_members(&l, set, &n);
+    if (is_made_again(&l, set)) continue;
     SN_TRY(lower_set(&l, set));
     for (size_t i = 0; i < n; i++) out->kernel_of[nodes[i]] = (uint32_t)out->n_groups - 1;
   }
