@@ -191,6 +191,14 @@ GRAD(conv) {
   if (s->wanted[1]) s->dx[1] = sn_build_conv_filter_grad(s->b, X, DY, s->attrs, &w);
 }
 
+/* y = e^x / sum e^x: dx = y (dy - sum y dy) */
+GRAD(softmax) {
+  const sn_type x = *sn_build_type(s->b, X);
+  const uint64_t axis = (uint64_t)1 << s->attrs[0];
+  const sn_id mean = sn_build_reduce(s->b, SN_OP_sum, MUL(Y, DY), axis);
+  s->dx[0] = MUL(Y, SUB(DY, sn_build_spread(s->b, mean, &x, axis)));
+}
+
 /* y = x in another float type: dx = dy cast back */
 GRAD(astype) {
   const sn_dtype from = sn_build_type(s->b, X)->dtype;

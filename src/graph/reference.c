@@ -230,6 +230,24 @@ static void ref_conv(const sn_graph *g, sn_id id, const void *const *in, void *o
   }
 }
 
+static void ref_softmax(const sn_graph *g, sn_id id, const void *in, void *out) {
+  const sn_type *x = &g->nodes[id].type;
+  const int64_t axis = *sn_graph_attrs(g, id), length = x->dims[axis];
+  int64_t step = 1;
+  for (int i = x->rank - 1; i > axis; i--) step *= x->dims[i];
+  for (int64_t i = 0; i < sn_type_size(x); i++) {
+    const int64_t first = i - i / step % length * step;
+    double top = -INFINITY, sum = 0;
+    for (int64_t k = 0; k < length; k++) {
+      const double value = sn_ref_load(x->dtype, in, first + k * step);
+      if (!(value <= top)) top = value; /* NaN stays */
+    }
+    for (int64_t k = 0; k < length; k++)
+      sum += exp(sn_ref_load(x->dtype, in, first + k * step) - top);
+    sn_ref_store(x->dtype, out, i, exp(sn_ref_load(x->dtype, in, i) - top) / sum);
+  }
+}
+
 static void ref_pad(const sn_graph *g, sn_id id, const void *in, void *out) {
   const sn_type *x = &g->nodes[*sn_graph_inputs(g, id)].type, *y = &g->nodes[id].type;
   const int64_t *attrs = sn_graph_attrs(g, id);
@@ -299,6 +317,7 @@ void sn_ref_node(const sn_graph *g, sn_id id, const void *const *in, void *out) 
   case SN_CLASS_PAD: ref_pad(g, id, in[0], out); break;
   case SN_CLASS_CONCAT: ref_concat(g, id, in, out); break;
   case SN_CLASS_MATMUL: ref_matmul(g, id, in, out); break;
+  case SN_CLASS_SOFTMAX: ref_softmax(g, id, in[0], out); break;
   case SN_CLASS_CONV: ref_conv(g, id, in, out); break;
   case SN_CLASS_REDUCE: ref_reduce(g, id, in[0], out); break;
   case SN_CLASS_GATHER:
