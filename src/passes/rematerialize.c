@@ -12,13 +12,14 @@
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
-/* From how many bytes on, and how long a sum may be, beside the matrix's sides too. */
+/* Making it again takes up to half as long again, so it must be large: from how many bytes on, and
+ * how long a sum may be, beside the matrix's sides too. */
 #ifdef SINTER_TEST
 enum { LEAST_BYTES = 4 * 1024 };
 #else
-enum { LEAST_BYTES = 1024 * 1024 };
+enum { LEAST_BYTES = 16 * 1024 * 1024 };
 #endif
-enum { MOST_TERMS = 128, SIDES_TO_TERMS = 4 };
+enum { MOST_TERMS = 256, SIDES_TO_TERMS = 4 };
 
 typedef enum kind { LATER, TURNED, KINDS } kind;
 
