@@ -62,6 +62,16 @@ const GRAPHS = {
   }, [zeros(1024, 1024)]],
   'linear-relu': () =>
     [(x, w, b) => x.matmul(w).add(b).relu(), [zeros(256, 768), zeros(768, 1024), zeros(1024)]],
+  'batched-linear-gelu': () => [(x, w, b, r) => gelu(x.matmul(w).add(b)).add(r),
+    [zeros(4, 128, 256), zeros(256, 512), zeros(512), zeros(4, 128, 512)]],
+  'batched-linear-gradients': () => [
+    sn.grad((w, b, x) => gelu(x.matmul(w).add(b)).sum(), { argnums: [0, 1] }),
+    [zeros(256, 512), zeros(512), zeros(4, 128, 256)]],
+  'batched-block': () => [(x, { w1, b1, w2, b2, scale, shift }) => { // of a transformer: norm, linear, gelu, linear, residual
+    const norm = sn.layerNorm(x, { weight: scale, bias: shift });
+    return gelu(norm.matmul(w1).add(b1)).matmul(w2).add(b2).add(x);
+  }, [zeros(4, 128, 256), { w1: zeros(256, 1024), b1: zeros(1024), w2: zeros(1024, 256), b2: zeros(256),
+    scale: zeros(256), shift: zeros(256) }]],
   'conv-relu': () => [(x, w, b) => sn.conv2d(x, w, { padding: 'same' }).add(b).relu(),
     [zeros(1, 56, 56, 64), zeros(3, 3, 64, 64), zeros(64)]],
   'conv-gradients': () => [

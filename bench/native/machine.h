@@ -78,7 +78,7 @@ static double copy_once(void) {
   return 2.0 * COPY_BYTES;
 }
 
-static double copy_bandwidth(void) {
+static inline double copy_bandwidth(void) {
   copy_from = malloc(COPY_BYTES);
   copy_to = malloc(COPY_BYTES);
   double rate = 0;

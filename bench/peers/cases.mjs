@@ -10,7 +10,22 @@ const flat = { '1K': [1, 1000], '100K': [100, 1000], '1M': [1000, 1000], '999,99
 const of = (label) => [label, flat[label]];
 const by = (m, n) => [`${m}x${n}`, [m, n]];
 const UNASKED = true;
-const product = (m, k, n) => ({ name: `matmul ${m}x${k}x${n}`, op: 'matmul', sizes: [m, k, n] });
+const flopsOf = (m, k, n) => 2 * m * k * n;
+const product = (asked, m, k, n) =>
+  ({ name: `matmul ${m}x${k}x${n}`, op: 'matmul', sizes: [m, k, n], flops: flopsOf(m, k, n), asked });
+const linear = (m, k, n) =>
+  ({ name: `linear+gelu ${m}x${k}x${n}`, op: 'linear', sizes: [m, k, n], flops: flopsOf(m, k, n), asked: 1.7 });
+const conv = (side, channels) => ({
+  name: `conv 3x3 ${channels}->${channels} ${side}x${side}`, op: 'conv', side, channels,
+  flops: flopsOf(side * side, 9 * channels, channels), asked: 1.7,
+});
+const attention = (heads, tokens, size) => ({
+  name: `attention ${heads}x${tokens}x${size}`, op: 'attention', shape: [1, heads, tokens, size],
+  flops: 2 * heads * flopsOf(tokens, size, tokens), asked: 1.7,
+});
+/** Forward and back to the weights; back to the input but for the first. */
+const cnnFlops = (batch) => batch * (2 * flopsOf(28 * 28, 9, 16) + 3 * flopsOf(14 * 14, 9 * 16, 32) + 3 * flopsOf(1, 7 * 7 * 32, 10));
+const cnn = (batch) => ({ name: `CNN training step, ${batch}`, op: 'cnn', batch, flops: cnnFlops(batch), asked: 50 });
 const training = (batch, ...widths) =>
   ({ name: `training step ${widths.join('-')}, ${batch}`, op: 'train', widths, batch, asked: 4 });
 
@@ -23,11 +38,17 @@ export const CASES = [
   ...rows('softmax', 1.5, by(1024, 1024), by(1023, 1025), by(999, 257)),
   ...rows('layernorm', 10, by(1024, 1024), by(1023, 1025), by(999, 257)),
   ...rows('fused', 8, of('1M'), of('999,999')),
-  product(256, 256, 256),
-  product(512, 512, 512),
-  product(1000, 1000, 1000),
-  product(128, 784, 512),
-  product(127, 785, 511),
+  product(1.3, 256, 256, 256),
+  product(1.3, 512, 512, 512),
+  product(1.3, 1000, 1000, 1000),
+  product(1.5, 128, 784, 512),
+  product(1.5, 127, 785, 511),
+  linear(512, 1024, 2048),
+  conv(56, 64),
+  conv(55, 63),
+  attention(8, 512, 64),
+  attention(7, 511, 65),
+  cnn(64),
   training(128, 784, 256, 128, 10),
   training(100, 784, 300, 100, 10),
   { name: 'building simulation', op: 'simulate', askedMs: 0.01 },
@@ -41,9 +62,11 @@ export const simulationData = () => {
 export const SIMULATED = [EXPECTED.loss, EXPECTED.start];
 
 /** Operand `which` of a case: its shape, and numbers of a fixed sequence in [-1, 1). */
-export const operandShapes = ({ op, shape, sizes }) => {
+export const operandShapes = ({ op, shape, sizes, side, channels }) => {
   if (op === 'matmul') return [sizes.slice(0, 2), sizes.slice(1)];
-  const count = { add: 2, fused: 3 }[op] ?? 1;
+  if (op === 'linear') return [sizes.slice(0, 2), sizes.slice(1), sizes.slice(2)];
+  if (op === 'conv') return [[1, side, side, channels], [3, 3, channels, channels]];
+  const count = { add: 2, fused: 3, attention: 3 }[op] ?? 1;
   return Array.from({ length: count }, () => shape);
 };
 
@@ -54,6 +77,38 @@ export const numbers = (shape, seed) => {
     return state / 2 ** 31 - 1;
   });
 };
+
+/** Row-major data of a shape with its axes in another order. */
+export const permuted = (data, shape, order) => {
+  const strides = shape.map((_, axis) => shape.slice(axis + 1).reduce((a, b) => a * b, 1));
+  const sizes = order.map((axis) => shape[axis]);
+  const steps = order.map((axis) => strides[axis]);
+  return Float32Array.from({ length: data.length }, (_, i) => {
+    let [rest, from] = [i, 0];
+    for (let axis = sizes.length - 1; axis >= 0; axis -= 1) {
+      from += (rest % sizes[axis]) * steps[axis];
+      rest = Math.floor(rest / sizes[axis]);
+    }
+    return data[from];
+  });
+};
+/** Orders of axes for libraries with channels first: images, filters, and results back. */
+export const [TO_NCHW, TO_OIHW, TO_NHWC] = [[0, 3, 1, 2], [3, 2, 0, 1], [0, 2, 3, 1]];
+
+/** Images (batch, 28, 28, 1), labels as classes and as distributions; filters, (kh, kw, in, out), of two
+ *  convolutions, each with a pool behind it, and the weight of the last layer with rows in the order (h, w, channel). */
+export const cnnData = ({ batch }) => {
+  const scaled = (shape, seed, factor) => ({ shape, data: numbers(shape, seed).map((x) => x * factor) });
+  return {
+    images: scaled([batch, 28, 28, 1], 1, 1),
+    classes: Int32Array.from({ length: batch }, (_, i) => i % 10),
+    distributions: Float32Array.from({ length: batch * 10 }, (_, i) => Number(i % 10 === Math.floor(i / 10) % 10)),
+    filters: [scaled([3, 3, 1, 16], 2, 0.5), scaled([3, 3, 16, 32], 3, 0.14)],
+    dense: scaled([7 * 7 * 32, 10], 4, 0.04),
+  };
+};
+/** Of plain gradient descent. */
+export const CNN_RATE = 1e-3;
 
 /** Images, labels as classes and as distributions, and the layers' first parameters of a training case. */
 export const trainingData = ({ widths, batch }) => ({

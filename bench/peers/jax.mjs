@@ -1,6 +1,8 @@
 // jax-js on its WebAssembly backend: jit, and a wait for the result.
-import { defaultDevice, init, jit, nn, numpy as np, valueAndGrad } from '@jax-js/jax';
-import { numbers, operandShapes, simulationData, trainingData } from './cases.mjs';
+import { defaultDevice, init, jit, lax, nn, numpy as np, valueAndGrad } from '@jax-js/jax';
+import {
+  CNN_RATE, TO_NCHW, TO_NHWC, TO_OIHW, cnnData, numbers, operandShapes, permuted, simulationData, trainingData,
+} from './cases.mjs';
 import { lossWith } from './chained.mjs';
 
 const FUNCTIONS = {
@@ -12,7 +14,20 @@ const FUNCTIONS = {
   softmax: (x) => nn.softmax(x),
   fused: (x, y, z) => nn.sigmoid(x.ref.mul(y.ref).add(z)).mul(x).sub(y.ref.mul(y).mul(0.5)),
   matmul: (x, y) => np.matmul(x, y),
+  linear: (x, w, b) => nn.gelu(np.matmul(x, w).add(b), { approximate: false }),
+  conv: (x, w) => lax.convGeneralDilated(x, w, [1, 1], 'SAME'),
+  attention: (q, k, v) => nn.dotProductAttention(q, k, v),
 };
+
+/** Where its axes are in another order: those of the operands, and of the result back. */
+const SWAP_HEADS = [0, 2, 1, 3];
+const ORDERS = {
+  conv: { operands: [TO_NCHW, TO_OIHW], result: TO_NHWC },
+  attention: { operands: [SWAP_HEADS, SWAP_HEADS, SWAP_HEADS], result: SWAP_HEADS },
+};
+/** An array of the same numbers, its axes in this order (undefined: as they are). */
+const array = (data, shape, order) =>
+  (order ? np.array(permuted(data, shape, order), { shape: order.map((axis) => shape[axis]) }) : np.array(data, { shape }));
 
 export const open = async () => {
   await init('wasm');
@@ -20,13 +35,14 @@ export const open = async () => {
   return { info: '', prepare };
 };
 
-const SPECIAL = { train: (given) => train(given), simulate: () => simulation() };
+const SPECIAL = { train: (given) => train(given), cnn: (given) => cnn(given), simulate: () => simulation() };
 
 const prepare = (given) => {
   if (SPECIAL[given.op]) return SPECIAL[given.op](given);
   if (!FUNCTIONS[given.op]) return null;
   const f = jit(FUNCTIONS[given.op]);
-  const inputs = operandShapes(given).map((shape, i) => np.array(numbers(shape, i + 1), { shape }));
+  const orders = ORDERS[given.op];
+  const inputs = operandShapes(given).map((shape, i) => array(numbers(shape, i + 1), shape, orders?.operands[i]));
   const run = () => f(...inputs.map((x) => x.ref));
   return {
     call: async () => {
@@ -34,9 +50,45 @@ const prepare = (given) => {
       await y.blockUntilReady();
       y.dispose();
     },
-    result: () => run().data(),
+    result: async () => {
+      const y = run();
+      const shape = [...y.shape];
+      const data = await y.data();
+      return orders ? permuted(data, shape, orders.result) : data;
+    },
     release: () => inputs.forEach((x) => x.dispose()),
   };
+};
+
+const cnn = (given) => {
+  const { images, distributions, filters, dense } = cnnData(given);
+  const { batch } = given;
+  const [w1, w2] = filters.map(({ shape, data }) => array(data, shape, TO_OIHW));
+  // Features come out as (channel, h, w), and so have the rows of the last layer.
+  const rows = permuted(dense.data, [7, 7, 32, 10], [2, 0, 1, 3]);
+  let params = [w1, np.zeros([16, 1, 1]), w2, np.zeros([32, 1, 1]), array(rows, dense.shape), np.zeros([10])];
+  const x = array(images.data, images.shape, TO_NCHW);
+  const y = array(distributions, [batch, 10]);
+  const layer = (h, w, b) => {
+    const sums = nn.relu(lax.convGeneralDilated(h, w, [1, 1], 'SAME').add(b));
+    const [, channels, side] = sums.shape;
+    return np.max(sums.reshape([batch, channels, side / 2, 2, side / 2, 2]), [3, 5]);
+  };
+  const loss = ([c1, b1, c2, b2, w, b], input, labels) => {
+    const features = layer(layer(input, c1, b1), c2, b2).reshape([batch, -1]);
+    return np.mean(np.sum(nn.logSoftmax(np.matmul(features, w).add(b)).mul(labels), 1)).neg();
+  };
+  const both = valueAndGrad(loss);
+  const step = jit((old, input, labels) => {
+    const [value, grads] = both(old.map((a) => a.ref), input, labels);
+    return [value, old.map((param, i) => param.sub(grads[i].mul(CNN_RATE)))];
+  });
+  const call = async () => {
+    let value;
+    [value, params] = step(params, x.ref, y.ref);
+    return (await value.data())[0];
+  };
+  return { call, result: async () => [await call()], release: () => {} };
 };
 
 const train = (given) => {

@@ -14,6 +14,10 @@ const string = (field, value) => block(field, text.encode(value));
 /** An integer attribute of a node. */
 export const attribute = (name, value) => block(5, [...string(1, name), ...int(3, value), ...int(20, 2)]);
 
+/** An attribute of several integers. */
+export const attributes = (name, values) =>
+  block(5, [...string(1, name), ...values.flatMap((value) => int(8, value)), ...int(20, 7)]);
+
 export const node = (op, inputs, outputs, attributes = []) => [
   ...inputs.flatMap((name) => string(1, name)),
   ...outputs.flatMap((name) => string(2, name)),

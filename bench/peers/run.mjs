@@ -4,7 +4,8 @@
 //   --optional     without the other libraries say so, and succeed
 //
 // The ratio is the best median of those others whose result is right over Sinter's; the figures asked for
-// stand beside it. build/peers.json holds everything. Sinter's result wrong: exit code 1.
+// stand beside it. Of products also Sinter's GFLOP/s, by medians, and the share of what fused 128-bit multiply-adds
+// reach on 2 threads in the same page. build/peers.json holds everything. Sinter's result wrong: exit code 1.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
@@ -15,6 +16,8 @@ import { CASES } from './cases.mjs';
 import { serve } from './serve.mjs';
 
 const here = join(root, 'bench/peers');
+const THREADS = 2;
+const PEAK_MS = 500;
 const LIBRARIES = ['sinter', 'tfjs', 'ort', 'jax'];
 
 /** The package is not bundled: the page loads it as a bare page would. */
@@ -33,14 +36,27 @@ const install = async () => {
 const bundle = async () => {
   const { build } = await import('esbuild');
   await build({
-    entryPoints: [join(here, 'worker.mjs')],
-    outfile: join(root, 'build/peers/worker.js'),
+    entryPoints: ['worker', 'peak'].map((name) => join(here, `${name}.mjs`)),
+    outdir: join(root, 'build/peers'),
     bundle: true,
     format: 'esm',
     plugins: [withoutSinter],
     logLevel: 'error',
   });
 };
+
+/** In the page: GFLOP/s of all threads together. */
+const peakOf = (page) => page.evaluate(async ({ threads, ms: forMs }) => {
+  const rates = Array.from({ length: threads }, () => new Promise((resolve) => {
+    const worker = new Worker('/build/peers/peak.js', { type: 'module' });
+    worker.onmessage = ({ data }) => {
+      resolve(data);
+      worker.terminate();
+    };
+    worker.postMessage(forMs);
+  }));
+  return (await Promise.all(rates)).reduce((sum, rate) => sum + rate, 0);
+}, { threads: THREADS, ms: PEAK_MS });
 
 const measure = async (cases, onMessage) => {
   const server = await serve();
@@ -49,6 +65,7 @@ const measure = async (cases, onMessage) => {
     const page = await browser.newPage();
     await page.exposeFunction('tell', onMessage);
     await page.goto(`${server.url}/bench/peers/page.html`);
+    onMessage({ peak: await peakOf(page) });
     await page.evaluate((list) => new Promise((resolve, reject) => {
       const worker = new Worker('/build/peers/worker.js', { type: 'module' });
       worker.onmessage = ({ data }) => {
@@ -59,6 +76,7 @@ const measure = async (cases, onMessage) => {
       worker.onerror = (event) => reject(new Error(event.message));
       worker.postMessage({ cases: list });
     }), cases);
+    onMessage({ peak: await peakOf(page) });
   } finally {
     await browser.close();
     server.close();
@@ -78,29 +96,42 @@ const ratioOf = ({ times: all, wrong }, figure) => {
 const isMissed = ({ asked, askedMs, ratio, times: all }) =>
   !(askedMs ? all.sinter?.median <= askedMs : ratio >= (asked ?? 0));
 
-const line = (result) => {
+const line = (result, peak) => {
   const notes = [
     ...(isMissed(result) ? ['missed'] : []),
     ...result.wrong.map((name) => `${name} is wrong`),
     ...Object.entries(result.failed).map(([name, why]) => `${name} failed: ${why.slice(0, 60)}`),
   ];
   return result.case.padEnd(34) + LIBRARIES.map((name) => ms(result.times[name])).join('') +
-    times(result.ratio) + times(result.ratioOfMinima) + wanted(result) + (notes.length ? `  ${notes.join(', ')}` : '');
+    times(result.ratio) + times(result.ratioOfMinima) + wanted(result) + rate(result, peak) + (notes.length ? `  ${notes.join(', ')}` : '');
 };
 
-const head = ['ratio', 'of minima'].map((text) => text.padStart(10)).join('') + 'asked'.padStart(9);
+/** Of Sinter, by its median. */
+const rate = ({ flops, times: { sinter } }, peak) => {
+  if (!flops || !sinter) return ''.padStart(15);
+  const gflops = flops / sinter.median / 1e6;
+  return gflops.toFixed(1).padStart(9) + `${Math.round((100 * gflops) / peak)}%`.padStart(6);
+};
+
+const head = ['ratio', 'of minima'].map((text) => text.padStart(10)).join('') + 'asked'.padStart(9) +
+  'GFLOP/s'.padStart(9) + 'peak'.padStart(6);
 
 const compareOnPage = async (cases) => {
   await bundle();
   const results = [];
+  let peak = 0;
   console.log(`load ${loadavg()[0].toFixed(1)}`);
   console.log(`${'ms, median'.padEnd(34)}${LIBRARIES.map((name) => name.padStart(10)).join('')}${head}`);
   await measure(cases, (message) => {
+    if (message.peak) {
+      peak = Math.max(peak, message.peak);
+      return console.log(`peak: ${message.peak.toFixed(0)} GFLOP/s, ${THREADS} threads`);
+    }
     if (message.library) return console.log(`${message.library}: ${message.info}`);
     results.push({ ...message, ratio: ratioOf(message, 'median'), ratioOfMinima: ratioOf(message, 'min') });
-    return console.log(line(results.at(-1)));
+    return console.log(line(results.at(-1), peak));
   });
-  return results;
+  return { peak, results };
 };
 
 await main(import.meta.url, async (args) => {
@@ -117,9 +148,9 @@ await main(import.meta.url, async (args) => {
     console.log('no comparison with other libraries: they cannot be installed');
     return;
   }
-  const page = await compareOnPage(cases);
+  const { peak, results: page } = await compareOnPage(cases);
   mkdirSync(join(root, 'build'), { recursive: true });
-  writeFileSync(join(root, 'build/peers.json'), `${JSON.stringify({ page }, null, 1)}\n`);
+  writeFileSync(join(root, 'build/peers.json'), `${JSON.stringify({ peak, page }, null, 1)}\n`);
   const wrong = page.filter((result) => result.wrong.includes('sinter') || !result.times.sinter);
   if (wrong.length) throw new Stop(`peers: Sinter is wrong or fails: ${wrong.map((result) => result.case).join(', ')}`);
 });

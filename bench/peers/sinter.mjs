@@ -1,7 +1,7 @@
 // The package, as its users call it: a compiled function.
 import * as sn from 'sinter';
 import { arguments_, simulate } from '../simulation.mjs';
-import { numbers, operandShapes, trainingData } from './cases.mjs';
+import { CNN_RATE, cnnData, numbers, operandShapes, trainingData } from './cases.mjs';
 
 const FUNCTIONS = {
   relu: (x) => sn.relu(x),
@@ -13,6 +13,9 @@ const FUNCTIONS = {
   layernorm: (x) => sn.layerNorm(x),
   fused: (x, y, z) => sn.sigmoid(x.mul(y).add(z)).mul(x).sub(y.square().div(2)),
   matmul: (x, y) => sn.matmul(x, y),
+  linear: (x, w, b) => sn.gelu(x.matmul(w).add(b)),
+  conv: (x, w) => sn.conv2d(x, w, { padding: 'same' }),
+  attention: (q, k, v) => sn.attention(q, k, v),
 };
 
 export const open = async () => {
@@ -20,7 +23,7 @@ export const open = async () => {
   return { info: `${threads} threads, relaxed SIMD ${relaxedSimd}`, prepare };
 };
 
-const SPECIAL = { train: (given) => train(given), simulate: () => simulation() };
+const SPECIAL = { train: (given) => train(given), cnn: (given) => cnn(given), simulate: () => simulation() };
 
 const prepare = (given) => {
   if (SPECIAL[given.op]) return SPECIAL[given.op](given);
@@ -41,8 +44,27 @@ const train = (given) => {
       (h, [w, b], i) => (i + 1 < params.length ? sn.relu(h.matmul(w).add(b)) : h.matmul(w).add(b)), input);
     return sn.mean(sn.softmaxCrossEntropy(logits, labels));
   };
-  const step = sn.trainStep(loss, sn.optim.adam({ lr: 1e-3 }));
-  let state = step.init(layers.map(({ shape, weight }) => [sn.tensor(weight, { shape }), sn.zeros([shape[1]])]));
+  const params = layers.map(({ shape, weight }) => [sn.tensor(weight, { shape }), sn.zeros([shape[1]])]);
+  return stepping(loss, sn.optim.adam({ lr: 1e-3 }), params, x, y);
+};
+
+const cnn = (given) => {
+  const { images, classes, filters, dense } = cnnData(given);
+  const made = ({ shape, data }) => sn.tensor(data, { shape });
+  const loss = ({ convs, last }, input, labels) => {
+    const features = convs.reduce((h, [w, b]) =>
+      sn.maxPool2d(sn.relu(sn.conv2d(h, w, { padding: 'same' }).add(b)), { window: 2 }), input);
+    return sn.mean(sn.softmaxCrossEntropy(features.reshape([given.batch, -1]).matmul(last[0]).add(last[1]), labels));
+  };
+  const withBias = (weight) => [made(weight), sn.zeros([weight.shape.at(-1)])];
+  const params = { convs: filters.map(withBias), last: withBias(dense) };
+  return stepping(loss, sn.optim.sgd({ lr: CNN_RATE }), params, made(images), sn.tensor(classes));
+};
+
+/** A call is a step on always the same batch. */
+const stepping = (loss, optimizer, params, x, y) => {
+  const step = sn.trainStep(loss, optimizer);
+  let state = step.init(params);
   const call = () => {
     const next = step(state, x, y);
     state = next.state;

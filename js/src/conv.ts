@@ -51,13 +51,14 @@ function words(
     need(list.length === axes && list.every((n) => n === (n | 0)), `expected ${name} as ${axes} whole numbers`);
     return list;
   };
-  const given = typeof padding === 'string' ? [] : padding;
-  const kind = typeof padding === 'string' ? KINDS.indexOf(padding) : EXPLICIT;
+  const given: readonly (readonly number[] | null)[] = Array.isArray(padding) ? padding : [];
+  const kind = Array.isArray(padding) ? EXPLICIT : KINDS.indexOf(padding);
   need(kind >= VALID, `no padding '${String(padding)}'`);
   const dims = 'DHW'.slice(-axes);
   const first = layout === `NC${dims}`;
   need(layout === undefined || first || layout === `N${dims}C`, `no layout '${layout}'`);
-  const side = (i: number): number[] => each('padding', kind === EXPLICIT ? given.map((pair) => pair[i]!) : 0);
+  const side = (i: number): number[] =>
+    each('padding', kind === EXPLICIT ? given.map((pair) => pair?.[i] ?? NaN) : 0);
   need(groups > 0 && groups === (groups | 0), `no ${groups} groups`);
   return [
     ...each('strides', strides ?? (window || 1)),
@@ -88,7 +89,7 @@ const pool =
   (x: TensorLike, options: PoolOptions): Tensor =>
     tidy(() => {
       const [t, rt] = [asTensor(x, op), runtime()];
-      rt.send(words(op, `x ${shapeText(t.shape)}`, axes, options));
+      rt.send(words(op, `x ${shapeText(t.shape)}`, axes, options ?? {}));
       return wrap(rt.exports.sinter_pool_windows(t.use(op), axes, mean));
     });
 

@@ -68,6 +68,53 @@ test('gradients are those of finite differences', () => sn.tidy(() => {
   });
 }));
 
+/** Every step lies in memory: y, dq, dk, dv for the cotangent r, as pairs of values and of the sums of
+ *  the absolute values of what was added; and the largest such sum of the scores. */
+const composed = (q, k, v, r, causal) => {
+  const [T, S] = [q.shape[2], k.shape[2]];
+  const scale = 1 / Math.sqrt(q.shape[3]);
+  const done = (x) => (sn.eval(x), x);
+  const turn = (x) => x.transpose([0, 1, 3, 2]);
+  const rows = (x) => sn.sum(x, { axis: -1, keepdims: true });
+  const size = (x, y) => sn.matmul(sn.abs(x), sn.abs(y));
+  let scores = sn.matmul(q, turn(k)).mul(scale);
+  if (causal) scores = sn.where(sn.lessEqual(sn.arange(S), sn.arange(T).reshape([T, 1])), scores, -Infinity);
+  const p = done(sn.softmax(done(scores)));
+  const [dp, dpSize] = [done(sn.matmul(r, turn(v))), done(size(r, turn(v)))];
+  const ds = done(p.mul(dp.sub(rows(p.mul(dp)))).mul(scale));
+  const dsSize = done(p.mul(dpSize.add(rows(p.mul(dpSize)))).mul(scale));
+  const results = [
+    [sn.matmul(p, v), size(p, v)],
+    [sn.matmul(ds, k), size(dsSize, k)],
+    [sn.matmul(turn(ds), q), size(turn(dsSize), q)],
+    [sn.matmul(turn(p), r), size(turn(p), r)],
+  ];
+  return { results: results.map((pair) => pair.map((x) => x.dataSync())), score: size(q, turn(k)).max().item() * scale };
+};
+
+// A score is off by (8 + log2 size) u times its sum|terms|, e^s relatively by as much, and so is the sum it is
+// divided by: twice. Sums over tokens add (8 + log2 tokens) u, once in y and three times in gradients. The composed
+// form is off as much where it has the same dtype; that of float32 is in float64 but for the largest, to be fast.
+for (const [tokens, causal] of [[1, true], [2, false], [63, true], [65, false], [257, true], [600, false], [4096, true]])
+  test(`${tokens} tokens: values and gradients of the composed form`, () => sn.tidy(() => {
+    const size = 16;
+    const shape = [1, tokens > 1000 ? 1 : 2, tokens, size];
+    const exact = tokens > 1000 ? 'float32' : 'float64';
+    const wide = [0, 1, 2, 3].map((seed) => sn.tensor(random(shape, seed).dataSync(), { shape, dtype: exact }));
+    const { results, score } = composed(...wide, causal);
+    for (const dtype of new Set(['float32', exact])) {
+      const [q, k, v, r] = wide.map((x) => x.astype(dtype));
+      const unit = (dtype === exact ? 2 : 1) * (dtype === 'float64' ? 2 ** -53 : 2 ** -24);
+      const slopes = sn.jit(sn.grad((...x) => sn.attention(...x, { causal }).mul(r).sum(), { argnums: [0, 1, 2] }));
+      [sn.attention(q, k, v, { causal }), ...slopes(q, k, v)].forEach((got, which) => {
+        const [want, sizes] = results[which];
+        const factor = (2 * (8 + Math.log2(size)) * score + (which ? 3 : 1) * (8 + Math.log2(tokens))) * unit;
+        got.dataSync().forEach((x, i) => assert.ok(Math.abs(x - want[i]) <= factor * sizes[i],
+          `${dtype}, result ${which}, element ${i}: ${x}, composed ${want[i]}, bound ${factor * sizes[i]}`));
+      });
+    }
+  }));
+
 test('written by hand it is one kernel too', () => sn.tidy(() => {
   const x = [0, 1, 2].map((seed) => random([8, 200, 32], seed));
   const seen = sn.inspect((q, k, v) => q.matmul(k.transpose([0, 2, 1])).div(8).softmax().matmul(v))(...x);

@@ -23,8 +23,9 @@ const lettersOf = (term, rank) => {
   return [...term.replaceAll(' ', '').replace('...', '01234567'.slice(8 - (rank - named)))];
 };
 
-/** { shape, data } of a spec with terms, given as arrays of letters, and a result, on flat data. */
-const loops = (terms, result, operands) => {
+/** { shape, data } of a spec with terms, given as arrays of letters, and a result, on flat data; with weights r
+ *  of the result also the gradients of sum(y r) by each operand. */
+const loops = (terms, result, operands, r) => {
   const size = {};
   terms.forEach((term, k) => term.forEach((l, i) => {
     if (operands[k].shape[i] !== 1 || !(l in size)) size[l] = operands[k].shape[i];
@@ -32,13 +33,15 @@ const loops = (terms, result, operands) => {
   const all = [...result, ...Object.keys(size).filter((l) => !result.includes(l))];
   const shape = result.map((l) => size[l]);
   const data = new Float64Array(shape.reduce((a, b) => a * b, 1));
+  const slopes = operands.map((x) => new Float64Array(x.data.length));
   const index = {};
   const walk = (depth, at) => {
     if (depth === all.length) {
-      data[at] += operands.reduce((product, { shape: dims, data: x }, k) => {
-        const flat = terms[k].reduce((sum, l, i) => sum * dims[i] + (dims[i] === 1 ? 0 : index[l]), 0);
-        return product * x[flat];
-      }, 1);
+      const places = operands.map(({ shape: dims }, k) =>
+        terms[k].reduce((sum, l, i) => sum * dims[i] + (dims[i] === 1 ? 0 : index[l]), 0));
+      const factors = operands.map(({ data: x }, k) => x[places[k]]);
+      data[at] += factors.reduce((a, b) => a * b, 1);
+      if (r) slopes.forEach((d, k) => (d[places[k]] += factors.reduce((a, b, j) => (j === k ? a : a * b), r[at])));
       return;
     }
     const l = all[depth];
@@ -46,10 +49,10 @@ const loops = (terms, result, operands) => {
       walk(depth + 1, depth < result.length ? at * size[l] + index[l] : at);
   };
   walk(0, 0);
-  return { shape, data };
+  return { shape, data, slopes };
 };
 
-const expected = (spec, operands) => {
+const expected = (spec, operands, r) => {
   const [left, right] = spec.split('->');
   const terms = left.split(',').map((term, k) => lettersOf(term, operands[k].shape.length));
   const letters = terms.flat();
@@ -58,7 +61,7 @@ const expected = (spec, operands) => {
     letters.indexOf(l) === letters.lastIndexOf(l)).sort()];
   const result = right === undefined ? once()
     : lettersOf(right, right.replace(/[ .]/g, '').length + (right.includes('...') ? dims : 0));
-  return loops(terms, result, operands);
+  return loops(terms, result, operands, r);
 };
 
 const draw = (random, shape) => ({
@@ -74,6 +77,18 @@ const check = (spec, operands, einsum = (...x) => sn.einsum(spec, ...x)) => sn.t
   assert.equal(got.dtype, 'float64', spec);
   assert.deepEqual(got.shape, want.shape, spec);
   assertClose([...got.dataSync()], [...want.data], 1e-12);
+});
+
+/** Gradients too, each of as many operands. */
+const checkSlopes = (spec, operands, random) => sn.tidy(() => {
+  const r = draw(random, expected(spec, operands).shape);
+  const want = expected(spec, operands, r.data).slopes;
+  const loss = (...x) => sn.einsum(spec, ...x).mul(tensorOf(r)).sum();
+  const got = sn.grad(loss, { argnums: operands.map((_, k) => k) })(...operands.map(tensorOf));
+  got.forEach((slope, k) => {
+    assert.deepEqual(slope.shape, operands[k].shape, spec);
+    assertClose([...slope.dataSync()], [...want[k]], 1e-12);
+  });
 });
 
 // ---- values ----------------------------------------------------------------------------------------
@@ -101,7 +116,7 @@ test('blanks mean nothing', () => {
   for (const spec of ['  i j , j k  -> i k ', 'ij,jk ->ik', ' ij,jk']) check(spec, operands);
 });
 
-test('random specs agree with plain loops', () => {
+test('random specs and their gradients agree with plain loops', () => {
   const random = generator(3);
   const below = (n) => Math.floor(random() * n);
   for (let done = 0; done < 250; done++) {
@@ -125,7 +140,9 @@ test('random specs agree with plain loops', () => {
     });
     const kept = [...used].filter(() => below(2)).sort(() => random() - 0.5);
     kept.splice(below(kept.length + 1), 0, '...');
-    check(`${terms}${below(3) ? `->${kept.join('')}` : ''}`, operands);
+    const spec = `${terms}${below(3) ? `->${kept.join('')}` : ''}`;
+    check(spec, operands);
+    if (done % 2) checkSlopes(spec, operands, random);
   }
 });
 

@@ -5,8 +5,7 @@
 
 #include "graph/conv.h"
 #include "graph/convert.h"
-#include "graph/scalar_math.h"
-#include "graph/vocabulary.h"
+#include "graph/scalar.h"
 
 double sn_ref_load(sn_dtype dtype, const void *buffer, int64_t i) {
   switch (dtype) {
@@ -27,69 +26,6 @@ void sn_ref_store(sn_dtype dtype, void *buffer, int64_t i, double value) {
   }
 }
 
-/* ---- elementwise: each row of the table as a case, one function per dtype -------------------- */
-
-#define CASE(id, expr) \
-  case SN_OP_##id:     \
-    return (double)(expr);
-
-#define SN_WORDS_F32
-#include "graph/words.h"
-static double scalar_f32(sn_op op, float a, float b, bool fused) {
-  switch ((int)op) {
-#define EW_F(id, n, f, c, lo, hi, u, d, xf) CASE(id, xf)
-#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi) CASE(id, xf)
-#define EW_FIB(id, n, f, c, lo, hi, u, d, xf, xi, xb) CASE(id, xf)
-#define CMP_F(id, n, f, c, d, xf) CASE(id, xf)
-#define CMP_FIB(id, n, f, c, d, xf, xi, xb) CASE(id, xf)
-#define REDUCE(id, f, c, d, idf, idi, xf, xi) CASE(id, xf)
-#include "graph/ops.def"
-  default: return NAN;
-  }
-}
-
-static double scalar_i32(sn_op op, int32_t sa, int32_t sb) {
-  const uint32_t a = (uint32_t)sa, b = (uint32_t)sb;
-  const bool fused = false;
-#define INT_CASE(id, expr) \
-  case SN_OP_##id: return (double)(int32_t)(expr);
-  switch ((int)op) {
-#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi) INT_CASE(id, xi)
-#define EW_FIB(id, n, f, c, lo, hi, u, d, xf, xi, xb) INT_CASE(id, xi)
-#define EW_I(id, n, f, c, d, xi) INT_CASE(id, xi)
-#define CMP_FIB(id, n, f, c, d, xf, xi, xb) CASE(id, xi)
-#define REDUCE(id, f, c, d, idf, idi, xf, xi) INT_CASE(id, xi)
-#include "graph/ops.def"
-  default: return NAN;
-  }
-}
-
-static double scalar_bool(sn_op op, int a, int b) {
-  switch ((int)op) {
-#define EW_FIB(id, n, f, c, lo, hi, u, d, xf, xi, xb) CASE(id, xb)
-#define EW_B(id, n, f, c, d, xb) CASE(id, xb)
-#define CMP_FIB(id, n, f, c, d, xf, xi, xb) CASE(id, xb)
-#include "graph/ops.def"
-  default: return NAN;
-  }
-}
-
-#define SN_WORDS_F64
-#include "graph/words.h"
-static double scalar_f64(sn_op op, double a, double b) {
-  switch ((int)op) {
-#define EW_F(id, n, f, c, lo, hi, u, d, xf) CASE(id, xf)
-#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi) CASE(id, xf)
-#define EW_FIB(id, n, f, c, lo, hi, u, d, xf, xi, xb) CASE(id, xf)
-#define CMP_F(id, n, f, c, d, xf) CASE(id, xf)
-#define CMP_FIB(id, n, f, c, d, xf, xi, xb) CASE(id, xf)
-#define REDUCE(id, f, c, d, idf, idi, xf, xi) CASE(id, xf)
-#include "graph/ops.def"
-  default: return NAN;
-  }
-}
-#include "graph/words.h"
-
 double sn_ref_convert(sn_dtype dtype, double value) {
   double slot = 0;
   sn_ref_store(dtype, &slot, 0, value);
@@ -103,13 +39,7 @@ double sn_ref_scalar(bool fused, sn_op op, sn_dtype in_dtype, const double *in, 
   const double b = sn_op_describe(op)->arity > 1 || sn_op_describe(op)->kind == SN_CLASS_REDUCE
                        ? sn_ref_convert(in_dtype, in[1])
                        : 0;
-  switch (in_dtype) {
-  case SN_F32: return scalar_f32(op, (float)a, (float)b, fused);
-  case SN_F64: return scalar_f64(op, a, b);
-  case SN_I32: return scalar_i32(op, (int32_t)a, (int32_t)b);
-  case SN_BOOL: return scalar_bool(op, a != 0, b != 0);
-  }
-  return 0;
+  return sn_op_scalar(op, in_dtype, fused, a, b);
 }
 
 /* ---- structured ops: index arithmetic over the output ---------------------------------------- */

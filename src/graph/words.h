@@ -5,7 +5,7 @@
  *   SN_WORDS_VF32, SN_WORDS_VF64              vectors of simd.h: vf32 with vu32, vf64 with vu64
  *   none of them                              only removes
  *
- * (the definition itself is removed here, so the next inclusion starts clean). scalar_math.h or
+ * (the definition itself is removed here, so the next inclusion starts clean). scalar_words.h or
  * simd.h has to be included before, for the types and for the small functions the words are made
  * of. They instantiate Sinter's functions this way; kernels use it to give ops.def a meaning.
  *

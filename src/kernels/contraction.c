@@ -1,6 +1,7 @@
 /* contraction.c - a matrix product per point of the batch, its tiles handed to the post body while
  * in cache.
  *
+ *   [unit = batch index * parts + part     packs a part of what tiles share, before the others]
  *   unit = batch index * tiles + tile     tile rows -> post strips (bias, activation, optimizer)
  */
 #include <string.h>
@@ -26,6 +27,13 @@ static void join_rows(sn_kernel *kernel) {
   kernel->gemm.m *= same;
 }
 
+/* No matrix of the batch is met twice: packing each on its own repeats nothing. */
+static bool all_differ(const sn_nest *batch) {
+  for (int i = 0; i < batch->rank; i++)
+    if (batch->dims[i] > 1 && !batch->strides[i]) return false;
+  return true;
+}
+
 sn_status sn_contraction_make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
   (void)arena;
   const sn_group *g = kernel->group;
@@ -45,6 +53,7 @@ sn_status sn_contraction_make(sn_arena *arena, const sn_machine *machine, sn_ker
   const sn_gemm_ukr *ukr = run_time
                                ? &run_time->ukr[gemm->dtype]
                                : sn_gemm_ukr_for(gemm->dtype, machine->isa, machine->deterministic);
+  gemm->may_share = !g->whole_m && all_differ(&kernel->batch_a) && all_differ(&kernel->batch_b);
   if (g->whole_m) { /* as the whole does it: the direct path never fuses multiply-adds */
     const int64_t m = gemm->m;
     gemm->m = g->whole_m;
@@ -54,8 +63,10 @@ sn_status sn_contraction_make(sn_arena *arena, const sn_machine *machine, sn_ker
     gemm->one_lane = true;
   }
   sn_gemm_plan_with(gemm, ukr);
-  kernel->n_stages = 1;
-  kernel->stages[0] = (sn_stage){.units = sn_nest_size(&kernel->batch_a) * gemm->tasks};
+  const int64_t batch = sn_nest_size(&kernel->batch_a);
+  kernel->shared_bytes = gemm->shared_bytes * (size_t)batch; /* about as large as the operands */
+  if (gemm->pack_units) kernel->stages[kernel->n_stages++].units = batch * gemm->pack_units;
+  kernel->stages[kernel->n_stages++].units = batch * gemm->tasks;
   kernel->scratch_offset =
       sn_align64(kernel->post.lane_bytes); /* the product's scratch lies behind the strips */
   kernel->lane_bytes = kernel->scratch_offset + gemm->scratch_bytes;
@@ -116,11 +127,26 @@ static const char *matrix(const sn_kernel_run *run, const sn_factor *f, const sn
   return address(run, f->value, f->offset + sn_nest_seek(batch, number).offset);
 }
 
+static void pack_units(const sn_kernel_run *run, int64_t begin, int64_t end) {
+  const sn_kernel *k = run->kernel;
+  const sn_gemm *gemm = &k->gemm;
+  for (int64_t u = begin; u < end; u++) {
+    const int64_t batch = u / gemm->pack_units;
+    sn_gemm_pack(gemm, matrix(run, &k->group->a, &k->batch_a, batch),
+                 matrix(run, &k->group->b, &k->batch_b, batch), u % gemm->pack_units,
+                 (char *)run->shared + (size_t)batch * gemm->shared_bytes);
+  }
+}
+
 void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane) {
   const sn_kernel *k = run->kernel;
   const sn_group *g = k->group;
   const sn_gemm_run_time *run_time = k->gemm_run_time;
   const sn_gemm *gemm = &k->gemm;
+  if (run->stage + 1 < k->n_stages) {
+    pack_units(run, begin, end);
+    return;
+  }
   sn_gemm stand_in;
   if (run_time && !run_time->ready(run_time->module)) {
     stand_in = k->gemm;
@@ -136,13 +162,14 @@ void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, 
     const int64_t batch = u / gemm->tasks, task = u % gemm->tasks;
     const char *a = matrix(run, &g->a, &k->batch_a, batch);
     const char *b = matrix(run, &g->b, &k->batch_b, batch);
+    const char *shared = (const char *)run->shared + (size_t)batch * gemm->shared_bytes;
     tile_context t = {run, batch * gemm->m * gemm->n, code};
     if (plain) {
       const sn_operand *to = &k->post.stores[0].at;
       sn_gemm_tile_to(gemm, a, b, address(run, to->value, to->offset + t.first), (ptrdiff_t)gemm->n,
-                      task, scratch);
+                      task, shared, scratch);
     } else {
-      sn_gemm_tile(gemm, a, b, task, scratch, finish_tile, &t, lane);
+      sn_gemm_tile(gemm, a, b, task, shared, scratch, finish_tile, &t, lane);
     }
   }
 }

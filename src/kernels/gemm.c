@@ -7,20 +7,20 @@
 
 /* Blocking. The packed left block is read once per right panel, so it should stay in the
  * second-level cache (192 KB); a right panel of 256 x 16 floats fills half of a small first-level
- * cache. The tile is only streamed, once per block of k. */
+ * cache. The tile is only streamed, once per block of k; what follows it reads it once more. */
 #ifdef SINTER_TEST
 enum { KC = 16, LEFT_BYTES = 2048, RIGHT_BYTES = 128, DIRECT_COLUMNS = 64 };
-static const double TASK_FLOPS = 2e4, DIRECT_TASK_FLOPS = 2e3;
+static const double TASK_FLOPS = 2e4, SHARED_TASK_FLOPS = 1e4, DIRECT_TASK_FLOPS = 2e3;
 #else
 enum { KC = 256, LEFT_BYTES = 192 * 1024, RIGHT_BYTES = 2048, DIRECT_COLUMNS = 4096 };
 /* A task should outweigh its dispatch and the packing that it does not share with its neighbours.
  */
-static const double TASK_FLOPS = 6e6, DIRECT_TASK_FLOPS = 5e5;
+static const double TASK_FLOPS = 6e6, SHARED_TASK_FLOPS = 4e6, DIRECT_TASK_FLOPS = 5e5;
 #endif
 /* More tasks than any usual number of lanes, so that the last ones end together; but a product too
  * small for that still gets a few, each a quarter as large, so that not all lanes but one stand
  * idle. */
-enum { WANTED_TASKS = 16, WANTED_SMALL_TASKS = 4 };
+enum { WANTED_TASKS = 16, WANTED_SHARED_TASKS = 32, WANTED_SMALL_TASKS = 4 };
 /* Multiply-adds under which two panels cost more to pack than they save (about 12 cubed). */
 static const double TINY = 2048;
 
@@ -51,30 +51,43 @@ const sn_gemm_ukr *sn_gemm_ukr_for(sn_dtype dtype, sn_isa_id isa, bool determini
   return best;
 }
 
+/* Only what takes no more memory packed than it does: not the windows of a convolution, which
+ * overlap. */
+static bool can_share(const sn_gemm *g, const sn_gemm_side *side) {
+  return g->may_share && !g->direct && side->even && side->ws && side->ks;
+}
+
 static void divide(sn_gemm_side *side, int64_t parts, int64_t unit) {
   side->block = round_up(ceil_div(side->width, parts), unit);
   side->blocks = ceil_div(side->width, side->block);
 }
 
-static int64_t wanted_tasks(double flops, double task_flops) {
+static int64_t wanted_tasks(double flops, double task_flops, int64_t most) {
   const int64_t full = (int64_t)(flops / task_flops), small = (int64_t)(flops / task_flops * 4);
   const int64_t few = least(small, WANTED_SMALL_TASKS);
-  return full > few ? least(full, WANTED_TASKS) : few;
+  return full > few ? least(full, most) : few;
 }
+
+typedef struct cutting {
+  int64_t left_most, right_most, left_unit, right_unit;
+  int64_t flatness; /* of a tile: columns per row */
+  int64_t most;     /* tasks */
+  double task_flops;
+} cutting;
 
 /* Starts from the largest tile that suits the caches and cuts the longer side until there are
  * enough tasks. */
-static void choose_tiles(sn_gemm *g, int64_t left_most, int64_t right_most, int64_t left_unit,
-                         int64_t right_unit, double task_flops) {
-  int64_t left_parts = ceil_div(g->left.width, left_most);
-  int64_t right_parts = ceil_div(g->right.width, right_most);
-  const int64_t wanted = g->one_lane ? 1 : wanted_tasks(g->flops, task_flops);
+static void choose_tiles(sn_gemm *g, const cutting *how) {
+  const int64_t left_unit = how->left_unit, right_unit = how->right_unit;
+  int64_t left_parts = ceil_div(g->left.width, how->left_most);
+  int64_t right_parts = ceil_div(g->right.width, how->right_most);
+  const int64_t wanted = g->one_lane ? 1 : wanted_tasks(g->flops, how->task_flops, how->most);
   divide(&g->left, left_parts, left_unit);
   divide(&g->right, right_parts, right_unit);
   while (g->left.blocks * g->right.blocks < wanted) {
     const bool cut_left = g->left.block > left_unit;
     const bool cut_right = g->right.block > right_unit;
-    if (cut_left && (!cut_right || g->left.block >= g->right.block))
+    if (cut_left && (!cut_right || g->left.block * how->flatness >= g->right.block))
       divide(&g->left, ++left_parts, left_unit);
     else if (cut_right)
       divide(&g->right, ++right_parts, right_unit);
@@ -107,14 +120,22 @@ static size_t place(size_t *end, int64_t elements, size_t bytes) {
   return offset;
 }
 
+static void share(sn_gemm *g, sn_gemm_side *side, const sn_gemm_side *other) {
+  side->shared = can_share(g, side) && other->blocks > 1;
+  if (!side->shared) return;
+  side->shared_offset =
+      place(&g->shared_bytes, round_up(side->width, side->panel) * g->k, element_bytes(g));
+  g->pack_units += side->blocks * ceil_div(g->k, g->kc);
+}
+
 static void lay_out_scratch(sn_gemm *g) {
   const size_t bytes = element_bytes(g);
   const int64_t tile = g->left.block * g->right.block;
   const int64_t mr = g->ukr->mr, nr = g->ukr->nr;
   size_t end = 0;
   /* Direct: the sums of one block of k stand where the packed left block would. */
-  place(&end, g->direct ? g->right.block : g->left.block * g->kc, bytes);
-  g->panel_offset = place(&end, g->direct ? 0 : g->kc * nr, bytes);
+  place(&end, g->direct ? g->right.block : g->left.shared ? 0 : g->left.block * g->kc, bytes);
+  g->panel_offset = place(&end, g->direct || g->right.shared ? 0 : g->kc * nr, bytes);
   g->edge_offset = place(&end, g->direct ? 0 : mr * nr, bytes);
   g->tile_offset = place(&end, tile, bytes);
   g->turned_offset = place(&end, g->swapped ? tile : 0, bytes);
@@ -133,12 +154,14 @@ void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr) {
   const sn_gemm_side a = side_of(g->m, &g->a), b = side_of(g->n, &g->b);
   g->ukr = ukr;
   g->flops = 2.0 * (double)g->m * (double)g->n * (double)g->k;
-  g->tasks = 0;
-  g->scratch_bytes = 0;
+  g->tasks = g->pack_units = 0;
+  g->scratch_bytes = g->shared_bytes = 0;
   if (g->m == 0 || g->n == 0) return;
   g->swapped = better_swapped(g);
   g->left = g->swapped ? b : a;
   g->right = g->swapped ? a : b;
+  g->left.panel = ukr->mr;
+  g->right.panel = ukr->nr;
   g->direct = suits_direct(g);
 
   /* Blocks of k of about equal length; a multiple of 4 suits the packing in registers. */
@@ -148,11 +171,26 @@ void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr) {
 
   const int64_t bytes = (int64_t)element_bytes(g);
   const int64_t mr = ukr->mr, nr = ukr->nr;
-  if (g->direct)
-    choose_tiles(g, g->left.width, DIRECT_COLUMNS, g->left.width, 16, DIRECT_TASK_FLOPS);
-  else
-    choose_tiles(g, round_up(LEFT_BYTES / bytes / KC, mr), round_up(RIGHT_BYTES / bytes, nr), mr,
-                 nr, TASK_FLOPS);
+  /* Where nothing is packed twice tiles may be small and flat: the rows of whatever follows are
+   * long then. */
+  const bool shared = can_share(g, &g->left) && can_share(g, &g->right);
+  const cutting direct = {.left_most = g->left.width,
+                          .right_most = DIRECT_COLUMNS,
+                          .left_unit = g->left.width,
+                          .right_unit = 16,
+                          .flatness = 1,
+                          .most = WANTED_TASKS,
+                          .task_flops = DIRECT_TASK_FLOPS};
+  const cutting packed = {.left_most = round_up(LEFT_BYTES / bytes / KC, mr),
+                          .right_most = round_up(RIGHT_BYTES / bytes / (shared ? 2 : 1), nr),
+                          .left_unit = mr,
+                          .right_unit = nr,
+                          .flatness = shared && !g->swapped ? 4 : 1,
+                          .most = shared ? WANTED_SHARED_TASKS : WANTED_TASKS,
+                          .task_flops = shared ? SHARED_TASK_FLOPS : TASK_FLOPS};
+  choose_tiles(g, g->direct ? &direct : &packed);
+  share(g, &g->left, &g->right);
+  share(g, &g->right, &g->left);
   lay_out_scratch(g);
 }
 
@@ -169,15 +207,35 @@ typedef struct area {
   int64_t rows, cols;
 } area;
 
-/* Positions w .. w + width and p .. p + k of a side, as a panel. */
-static void pack(const sn_gemm *g, const sn_gemm_side *s, void *panel_out, const void *base,
-                 int64_t w, int64_t width, int64_t p, int64_t k, int panel) {
-  if (s->even)
-    sn_pack_panel(g->dtype, panel_out, at(base, w * s->ws + p * s->ks, element_bytes(g)), width, k,
-                  s->ws, s->ks, panel);
-  else
-    sn_pack_nests(g->dtype, panel_out, base, &s->walk.across, w, width, &s->walk.along, p, k,
-                  panel);
+/* Positions w .. w + width and p .. p + k of a side, as panels one behind the other. */
+static void pack(const sn_gemm *g, const sn_gemm_side *s, void *panels, const void *base, int64_t w,
+                 int64_t width, int64_t p, int64_t k) {
+  const size_t bytes = element_bytes(g);
+  if (s->even) {
+    sn_pack_panels(g->dtype, panels, at(base, w * s->ws + p * s->ks, bytes), width, k, s->ws, s->ks,
+                   s->panel);
+    return;
+  }
+  for (int64_t i = 0; i < width; i += s->panel)
+    sn_pack_nests(g->dtype, at_mutable(panels, i * k, bytes), base, &s->walk.across, w + i,
+                  least(s->panel, width - i), &s->walk.along, p, k, s->panel);
+}
+
+/* Where panels from position w on begin in what is shared: block of k by block of k. */
+static int64_t shared_place(const sn_gemm_side *s, int64_t w, int64_t p, int64_t k) {
+  return p * round_up(s->width, s->panel) + w * k;
+}
+
+void sn_gemm_pack(const sn_gemm *g, const void *a, const void *b, int64_t unit, void *shared) {
+  const int64_t steps = ceil_div(g->k, g->kc), lefts = g->left.shared ? g->left.blocks * steps : 0;
+  const bool left = unit < lefts;
+  const sn_gemm_side *s = left ? &g->left : &g->right;
+  if (!left) unit -= lefts;
+  const int64_t p = unit / s->blocks * g->kc, w = unit % s->blocks * s->block;
+  const int64_t k = least(g->kc, g->k - p);
+  pack(g, s,
+       at_mutable((char *)shared + s->shared_offset, shared_place(s, w, p, k), element_bytes(g)),
+       left != g->swapped ? a : b, w, least(s->block, s->width - w), p, k);
 }
 
 /* One MR x NR block at (i, j) of out. Where the block sticks out of the result it is computed in a
@@ -206,22 +264,37 @@ typedef struct place_of_tile {
   int64_t l, r, rows, cols;
 } place_of_tile;
 
+typedef struct memories {
+  const void *shared;
+  char *scratch;
+} memories;
+
+/* Panels from position w on: those that are shared, or else packed now. */
+static const void *panels_of(const sn_gemm *g, const sn_gemm_side *s, const void *base,
+                             const memories *m, void *own, int64_t w, int64_t width, int64_t p,
+                             int64_t k) {
+  if (s->shared)
+    return at((const char *)m->shared + s->shared_offset, shared_place(s, w, p, k),
+              element_bytes(g));
+  pack(g, s, own, base, w, width, p, k);
+  return own;
+}
+
 /* The loops of gemm.h's drawing. */
 static void compute_packed(const sn_gemm *g, const void *left, const void *right,
-                           const place_of_tile *t, const area *out, char *scratch) {
+                           const place_of_tile *t, const area *out, const memories *m) {
   const size_t bytes = element_bytes(g);
   const int mr = g->ukr->mr, nr = g->ukr->nr;
-  void *packed = scratch, *panel = scratch + g->panel_offset, *edge = scratch + g->edge_offset;
+  void *edge = m->scratch + g->edge_offset;
   int64_t p = 0;
   do { /* also once for k = 0, which writes zeros */
     const int64_t k = least(g->kc, g->k - p);
-    for (int64_t i = 0; i < t->rows; i += mr)
-      pack(g, &g->left, at_mutable(packed, i * k, bytes), left, t->l + i, least(mr, t->rows - i), p,
-           k, mr);
+    const void *lefts = panels_of(g, &g->left, left, m, m->scratch, t->l, t->rows, p, k);
     for (int64_t j = 0; j < t->cols; j += nr) {
-      pack(g, &g->right, panel, right, t->r + j, least(nr, t->cols - j), p, k, nr);
+      const void *panel = panels_of(g, &g->right, right, m, m->scratch + g->panel_offset, t->r + j,
+                                    least(nr, t->cols - j), p, k);
       for (int64_t i = 0; i < t->rows; i += mr)
-        run_block(g, k, at(packed, i * k, bytes), panel, out, i, j, p == 0, edge);
+        run_block(g, k, at(lefts, i * k, bytes), panel, out, i, j, p == 0, edge);
     }
     p += g->kc;
   } while (p < g->k);
@@ -237,29 +310,29 @@ static place_of_tile locate(const sn_gemm *g, int64_t task) {
 }
 
 static void compute(const sn_gemm *g, const void *a, const void *b, const place_of_tile *t,
-                    const area *out, char *scratch) {
+                    const area *out, const memories *m) {
   const void *left = g->swapped ? b : a, *right = g->swapped ? a : b;
   if (g->direct)
-    sn_gemm_direct(g, left, right, t->l, t->rows, t->r, t->cols, out->at, out->ld, scratch);
+    sn_gemm_direct(g, left, right, t->l, t->rows, t->r, t->cols, out->at, out->ld, m->scratch);
   else
-    compute_packed(g, left, right, t, out, scratch);
+    compute_packed(g, left, right, t, out, m);
 }
 
-void sn_gemm_tile(const sn_gemm *g, const void *a, const void *b, int64_t task, void *scratch,
-                  sn_tile_fn *store, void *user, void *lane_scratch) {
+void sn_gemm_tile(const sn_gemm *g, const void *a, const void *b, int64_t task, const void *shared,
+                  void *scratch, sn_tile_fn *store, void *user, void *lane_scratch) {
   const place_of_tile t = locate(g, task);
   char *tile = (char *)scratch + g->tile_offset;
   /* The private tile has room for whole blocks, so no block needs the edge buffer. */
   const area out = {
       .at = tile, .ld = (ptrdiff_t)g->right.block, .rows = g->left.block, .cols = g->right.block};
-  compute(g, a, b, &t, &out, scratch);
+  compute(g, a, b, &t, &out, &(memories){shared, scratch});
   if (!g->swapped) {
     store(user, lane_scratch, t.l, t.r, t.rows, t.cols, tile, out.ld);
     return;
   }
   if (t.rows > 1) { /* a single row is its own transpose */
     char *turned = (char *)scratch + g->turned_offset;
-    sn_pack_panel(g->dtype, turned, tile, t.rows, t.cols, out.ld, 1, (int)t.rows);
+    sn_pack_panels(g->dtype, turned, tile, t.rows, t.cols, out.ld, 1, (int)t.rows);
     tile = turned;
   }
   store(user, lane_scratch, t.r, t.l, t.cols, t.rows, tile, (ptrdiff_t)t.rows);
@@ -281,12 +354,12 @@ static void copy_tile(void *user, void *lane_scratch, int64_t row, int64_t col, 
 }
 
 void sn_gemm_tile_to(const sn_gemm *g, const void *a, const void *b, void *c, ptrdiff_t rs_c,
-                     int64_t task, void *scratch) {
+                     int64_t task, const void *shared, void *scratch) {
   const size_t bytes = element_bytes(g);
   const bool column = g->swapped && g->n == 1 && rs_c == 1; /* C^T is a row of C's memory */
   if (g->swapped && !column) {
     plain_result to = {.c = c, .rs_c = rs_c, .element_bytes = bytes};
-    sn_gemm_tile(g, a, b, task, scratch, copy_tile, &to, NULL);
+    sn_gemm_tile(g, a, b, task, shared, scratch, copy_tile, &to, NULL);
     return;
   }
   const place_of_tile t = locate(g, task);
@@ -294,5 +367,5 @@ void sn_gemm_tile_to(const sn_gemm *g, const void *a, const void *b, void *c, pt
                     .ld = rs_c,
                     .rows = t.rows,
                     .cols = t.cols};
-  compute(g, a, b, &t, &out, scratch);
+  compute(g, a, b, &t, &out, &(memories){shared, scratch});
 }

@@ -12,6 +12,9 @@
  *     | mc| T |   |                   for each panel of MR rows: micro-kernel, MR x NR of T
  *     +-----------+                 T is written by the first block and added to by the others
  *
+ * An operand that several tiles read is packed once, before them all, into memory that the lanes
+ * share (`shared`): a first stage of the kernel, whose units are a tile's width of a block of k.
+ *
  * Order of a sum (the same bits on every path, tile, thread count): products are added in order of
  * k inside a block of kc from +0, block sums are added in order. kc depends on k alone. With
  * kernels that do not fuse (deterministic) the bits are also the same for every instruction set.
@@ -39,6 +42,9 @@ typedef struct sn_gemm_side {
   ptrdiff_t ws, ks; /* innermost strides across the width and along k */
   int64_t block;    /* width of a tile on this side */
   int64_t blocks;   /* ceil(width / block) */
+  int panel;        /* MR or NR */
+  bool shared;      /* packed before the tiles, at shared_offset */
+  size_t shared_offset;
 } sn_gemm_side;
 
 typedef struct sn_gemm {
@@ -49,10 +55,13 @@ typedef struct sn_gemm {
   int64_t kc_limit; /* 0: the usual one; tests shrink it */
   bool always_pack; /* small sizes too go through the micro-kernel */
   bool one_lane;    /* runs all tasks: they are as large as suits the caches */
+  bool may_share;   /* pack units will run before the tasks */
 
   /* set by sn_gemm_plan */
   int64_t tasks;        /* tiles; 0 when C is empty */
   size_t scratch_bytes; /* of each lane, 64-byte aligned */
+  int64_t pack_units;   /* to run before the tasks */
+  size_t shared_bytes;  /* of what they pack, 64-byte aligned */
   double flops;         /* 2 m n k */
   sn_gemm_side left, right;
   int64_t kc;
@@ -71,19 +80,24 @@ void sn_gemm_plan(sn_gemm *g, sn_isa_id isa, bool deterministic);
 /* The same with a given micro-kernel of g->dtype (tests, benchmarks). */
 void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr);
 
+/* Packs part `unit` (0 .. g->pack_units - 1) of what tiles share. Units may run at the same time.
+ */
+void sn_gemm_pack(const sn_gemm *g, const void *a, const void *b, int64_t unit, void *shared);
+
 /* Receives the finished tile C(row .. row + rows, col .. col + cols) in the lane's cache, its rows
  * ld elements apart; it may overwrite it. */
 typedef void sn_tile_fn(void *user, void *lane_scratch, int64_t row, int64_t col, int64_t rows,
                         int64_t cols, void *tile, ptrdiff_t ld);
 
 /* Computes tile `task` (0 .. g->tasks - 1) and hands it to store. Tasks may run in any order, at
- * the same time, each with its own scratch (g->scratch_bytes) and lane_scratch (passed through). */
-void sn_gemm_tile(const sn_gemm *g, const void *a, const void *b, int64_t task, void *scratch,
-                  sn_tile_fn *store, void *user, void *lane_scratch);
+ * the same time, each with its own scratch (g->scratch_bytes) and lane_scratch (passed through),
+ * when all pack units have filled shared (g->shared_bytes). */
+void sn_gemm_tile(const sn_gemm *g, const void *a, const void *b, int64_t task, const void *shared,
+                  void *scratch, sn_tile_fn *store, void *user, void *lane_scratch);
 
 /* As sn_gemm_tile, straight into C with rows rs_c elements apart and columns adjacent. C is written
  * only (its contents before do not matter) and overlaps neither A nor B. */
 void sn_gemm_tile_to(const sn_gemm *g, const void *a, const void *b, void *c, ptrdiff_t rs_c,
-                     int64_t task, void *scratch);
+                     int64_t task, const void *shared, void *scratch);
 
 #endif

@@ -41,7 +41,12 @@ static void estimate_costs(sn_kernel *kernel) {
   for (int s = 0; s < kernel->n_stages; s++)
     if (kernel->stages[s].units)
       kernel->stages[s].unit_cost = total / (double)kernel->stages[s].units;
-  if (kernel->n_stages == 2) kernel->stages[1].unit_cost = 0; /* combines few partials */
+  if (kernel->n_stages < 2) return;
+  if (kernel->group->kind == SN_GROUP_CONTRACTION) /* operands are read and written */
+    kernel->stages[0].unit_cost =
+        2 * NS_PER_BYTE * (double)kernel->shared_bytes / (double)kernel->stages[0].units;
+  else
+    kernel->stages[1].unit_cost = 0; /* combines few partials */
 }
 
 sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_group *group,

@@ -7,6 +7,7 @@
  *   map          1 stage   unit: one strip of the space
  *   row          1 stage   unit: some rows, each through all phases, then `post`
  *   contraction  1 stage   unit: one tile of one matrix of the batch; its rows go through `post`
+ *             or 2 stages  unit: a part of the operands, packed into shared memory; then as above
  *   reduce       1 stage   unit: some outputs, wholly reduced, then `post`
  *             or 2 stages  unit: one block of one reduction -> partials in shared memory;
  *                          then unit: some outputs: their partials combined, then `post`
@@ -74,7 +75,7 @@ typedef struct sn_kernel {
   int n_stages;
   size_t lane_bytes;     /* private memory of each lane */
   size_t scratch_offset; /* of the contraction's panels in lane memory */
-  size_t shared_bytes;   /* partials between stages */
+  size_t shared_bytes;   /* partials, packed operands: what one stage makes for the next */
 } sn_kernel;
 
 typedef struct sn_machine { /* what a kernel is made for */

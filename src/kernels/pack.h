@@ -8,8 +8,9 @@
  *          +---------+                                      +--------------+----+
  *
  * The left operand's panels run over its rows (ws = row stride), the right operand's over its
- * columns (ws = column stride); both are one function. Elements beyond width are zero, so the
- * micro-kernel always computes a full block. 1 <= width <= panel; source and panel do not overlap.
+ * columns (ws = column stride); both are one function. A larger width goes into panels one behind
+ * the other. Elements beyond width are zero, so the micro-kernel always computes a full block. 1 <=
+ * width; source and panels do not overlap.
  */
 #ifndef SN_KERNELS_PACK_H
 #define SN_KERNELS_PACK_H
@@ -20,12 +21,15 @@
 #include "fuse/nest.h"
 #include "sinter.h"
 
-void sn_pack_panel(sn_dtype dtype, void *panel_out, const void *source, int64_t width, int64_t k,
-                   ptrdiff_t ws, ptrdiff_t ks, int panel);
+/* Panels whose rows are read together where they lie together: that many streams are written. */
+#define SN_PACK_TOGETHER 4
+
+void sn_pack_panels(sn_dtype dtype, void *panels_out, const void *source, int64_t width, int64_t k,
+                    ptrdiff_t ws, ptrdiff_t ks, int panel);
 
 /* The same from nests: positions w .. w + width across and p .. p + k along. Runs of evenly spaced
- * positions along k go the ways of the above, with an offset per position across. panel <=
- * SN_PACK_MOST. */
+ * positions along k go the ways of the above, with an offset per position across. One panel, of
+ * at most SN_PACK_MOST. */
 #define SN_PACK_MOST 64
 void sn_pack_nests(sn_dtype dtype, void *panel_out, const void *source, const sn_nest *across,
                    int64_t w, int64_t width, const sn_nest *along, int64_t p, int64_t k, int panel);

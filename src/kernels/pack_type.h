@@ -2,16 +2,19 @@
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-/* Adjacent elements across (ws = 1): rows are copied. width is a constant at every call, so that a
- * row becomes a few loads and stores without a loop. */
+/* Adjacent elements across (ws = 1): rows are copied, on into the next panels, so that memory is
+ * read along. width is a constant at every call, so that a panel's row becomes a few loads and
+ * stores without a loop. */
 ALWAYS_INLINE void T(copy_rows)(T(real) *restrict to, const T(real) *restrict from, ptrdiff_t k,
-                                ptrdiff_t ks, const int width) {
-  for (ptrdiff_t p = 0; p < k; p++) {
-    int w = 0;
-    for (; w + T(LANES) <= width; w += T(LANES)) T(sn_store)(to + w, T(sn_load)(from + w));
-    for (; w < width; w++) to[w] = from[w];
-    to += width;
-    from += ks;
+                                ptrdiff_t ks, ptrdiff_t panels, const int width) {
+  for (ptrdiff_t p = 0; p < k; p++, to += width, from += ks) {
+    T(real) *out = to;
+    const T(real) *in = from;
+    for (ptrdiff_t q = 0; q < panels; q++, out += k * width, in += width) {
+      int w = 0;
+      for (; w + T(LANES) <= width; w += T(LANES)) T(sn_store)(out + w, T(sn_load)(in + w));
+      for (; w < width; w++) out[w] = in[w];
+    }
   }
 }
 
@@ -54,22 +57,29 @@ static void T(gather)(T(real) *restrict to, const T(real) *restrict from, const 
   }
 }
 
-static void T(pack_panel)(T(real) * to, const T(real) * from, const ptrdiff_t *offsets,
-                          ptrdiff_t width, ptrdiff_t k, ptrdiff_t ws, ptrdiff_t ks, int panel) {
+static void T(pack_panels)(T(real) * to, const T(real) * from, const ptrdiff_t *offsets,
+                           ptrdiff_t width, ptrdiff_t k, ptrdiff_t ws, ptrdiff_t ks, int panel) {
   const bool rows = ws == 1 && !offsets;
+  for (ptrdiff_t n; width > 0; width -= n) {
+    const ptrdiff_t most = rows ? SN_PACK_TOGETHER : 1, whole = width / panel;
+    const ptrdiff_t panels = whole < most ? whole : most;
+    n = panels ? panels * panel : width;
 /* The widths of the SIMD micro-kernels, for speed; every other one goes the general way. */
-#define WIDTH(n)                                      \
-  case n:                                             \
+#define WIDTH(w)                                      \
+  case w:                                             \
     if (rows)                                         \
-      T(copy_rows)(to, from, k, ks, n);               \
+      T(copy_rows)(to, from, k, ks, panels, w);       \
     else                                              \
-      T(transpose_rows)(to, from, offsets, k, ws, n); \
-    return;
-  if (width == panel && (rows || ks == 1)) {
-    switch (panel) { SN_PACK_WIDTHS(WIDTH) default : break; }
-  }
+      T(transpose_rows)(to, from, offsets, k, ws, w); \
+    break;
+    switch (panels && (rows || ks == 1) ? panel : 0) {
+      SN_PACK_WIDTHS(WIDTH)
+    default: n = n < panel ? n : panel; T(gather)(to, from, offsets, n, k, ws, ks, panel);
+    }
 #undef WIDTH
-  T(gather)(to, from, offsets, width, k, ws, ks, panel);
+    to += (n + panel - 1) / panel * panel * k;
+    from += n * ws;
+  }
 }
 
 #undef ALWAYS_INLINE

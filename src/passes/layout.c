@@ -299,6 +299,115 @@ RULE(extremum_of_repeated) {
   return sn_build_broadcast(s->b, sn_build_reshape(s->b, made, &left), &s->type);
 }
 
+/* ---- reshapes after what reads them ------------------------------------------------------------
+ * reshape x lies in memory as x does: what reads it runs in the index space of x, in whose kernel
+ * (a product's above all) it then has a place. Only where x is computed: for an argument any space
+ * will do, and its reader's own is the better one. */
+
+/* Walks two shapes of the same elements in pairs of runs of dims that hold as many, the shortest
+ * there are: (2, 3, 20) and (6, 4, 5) meet as 2 3 | 6 and 20 | 4 5. */
+typedef struct dims_walk {
+  const sn_type *a, *b;
+  int a_begin, a_end, b_begin, b_end;
+} dims_walk;
+
+static bool next_runs(dims_walk *w) {
+  int64_t in_a = 1, in_b = 1;
+  w->a_begin = w->a_end;
+  w->b_begin = w->b_end;
+  if (w->a_end == w->a->rank && w->b_end == w->b->rank) return false;
+  do {
+    if (w->a_end < w->a->rank && in_a <= in_b)
+      in_a *= w->a->dims[w->a_end++];
+    else
+      in_b *= w->b->dims[w->b_end++];
+  } while (in_a != in_b);
+  return true;
+}
+
+/* Reshape x where something was computed in the shape that it shows; SN_NONE if it is not. */
+static sn_id base_of_reshape(const sn_site *s, sn_id x) {
+  if (!sn_site_is(s, x, SN_OP_reshape) || !sn_type_size(&sn_site_node(s, x)->type)) return SN_NONE;
+  const sn_id base = sn_site_input(s, x, 0);
+  const sn_op op = sn_site_node(s, base)->op;
+  const sn_op_class kind = sn_op_describe(op)->kind;
+  const bool joins = kind == SN_CLASS_MATMUL || kind == SN_CLASS_REDUCE || sn_op_is_elementwise(op);
+  return joins ? base : SN_NONE;
+}
+
+/* The repeated x in another shape, if its dims are repeated in whole runs: *small is what there is
+ * to repeat, in that shape. */
+static bool reshape_repeated(const sn_site *s, sn_id x, const sn_type *to, sn_type *small) {
+  const sn_type *from = &sn_site_node(s, x)->type;
+  const sn_type *base = &sn_site_node(s, sn_site_input(s, x, 0))->type;
+  const int lead = from->rank - base->rank;
+  *small = *to;
+  small->dtype = from->dtype;
+  for (dims_walk w = {.a = from, .b = to}; next_runs(&w);) {
+    bool some = false, all = true;
+    for (int i = w.a_begin; i < w.a_end; i++) {
+      const bool repeated = from->dims[i] > 1 && (i < lead || base->dims[i - lead] == 1);
+      some = some || repeated;
+      all = all && (repeated || from->dims[i] == 1);
+    }
+    if (some && !all) return false;
+    for (int k = w.b_begin; some && k < w.b_end; k++) small->dims[k] = 1;
+  }
+  return true;
+}
+
+/* x in the shape `to`, where that moves nothing and takes nothing from the kernel that makes it. */
+static bool moves_along(const sn_site *s, sn_id x, const sn_type *to) {
+  const sn_node *node = sn_site_node(s, x);
+  if (node->op == SN_OP_broadcast) return reshape_repeated(s, x, to, &(sn_type){0});
+  if (node->op == SN_OP_reshape) return true;
+  return node->op == SN_OP_input || is_uniform(s, x);
+}
+
+static sn_id move_along(const sn_site *s, sn_id x, const sn_type *to) {
+  sn_type small;
+  if (!sn_site_is(s, x, SN_OP_broadcast)) return sn_site_view(s, SN_OP_reshape, x, NULL, 0, to);
+  reshape_repeated(s, x, to, &small);
+  const sn_id part = sn_site_view(s, SN_OP_reshape, sn_site_input(s, x, 0), NULL, 0, &small);
+  sn_type whole = *to;
+  whole.dtype = small.dtype;
+  return sn_build_broadcast(s->b, part, &whole);
+}
+
+/* f(reshape x, c) = reshape f(x, c) */
+RULE(reshape_after_arithmetic) {
+  if (!sn_op_is_elementwise(s->op)) return SN_NONE;
+  sn_id base = SN_NONE, in[SN_MAX_ARITY];
+  for (uint32_t k = 0; k < s->n && base == SN_NONE; k++) base = base_of_reshape(s, s->x[k]);
+  if (base == SN_NONE) return SN_NONE;
+  const sn_type type = s->type;
+  sn_type to = sn_site_node(s, base)->type;
+  to.dtype = type.dtype;
+  for (uint32_t k = 0; k < s->n; k++)
+    if (!moves_along(s, s->x[k], &to)) return SN_NONE;
+  for (uint32_t k = 0; k < s->n; k++) in[k] = move_along(s, s->x[k], &to);
+  return sn_build_reshape(s->b, sn_build_op(s->b, s->op, in, s->n, NULL, 0, &to), &type);
+}
+
+/* sum(reshape x) = reshape sum(x): the same elements in the same order */
+RULE(reshape_after_reduction) {
+  const sn_id base = base_of_reshape(s, s->x[0]);
+  if (base == SN_NONE) return SN_NONE;
+  uint64_t axes = 0;
+  for (dims_walk w = {.a = in_type(s), .b = inner_type(s)}; next_runs(&w);) {
+    bool some = false, all = true;
+    for (int i = w.a_begin; i < w.a_end; i++) {
+      const bool reduced = (uint64_t)s->attrs[0] >> i & 1;
+      some = some || (reduced && in_type(s)->dims[i] > 1);
+      all = all && (reduced || in_type(s)->dims[i] == 1);
+    }
+    if (some && !all) return SN_NONE;
+    for (int k = w.b_begin; some && k < w.b_end; k++) axes |= (uint64_t)1 << k;
+  }
+  const sn_type type = s->type;
+  IF(axes, sn_build_reshape(s->b, sn_build_reduce(s->b, s->op, base, axes), &type));
+}
+
 /* clang-format off */
 static const sn_rule rules[] = {
     {SN_OP_reshape, "same_shape", same_shape},
@@ -323,6 +432,10 @@ static const sn_rule rules[] = {
     {SN_OP_max, "extremum_of_repeated", extremum_of_repeated},
     {SN_OP_min, "extremum_of_repeated", extremum_of_repeated},
     {SN_OP_COUNT, "repeat_after_arithmetic", repeat_after_arithmetic},
+    {SN_OP_COUNT, "reshape_after_arithmetic", reshape_after_arithmetic},
+    {SN_OP_sum, "reshape_after_reduction", reshape_after_reduction},
+    {SN_OP_max, "reshape_after_reduction", reshape_after_reduction},
+    {SN_OP_min, "reshape_after_reduction", reshape_after_reduction},
     {SN_OP_COUNT, NULL, NULL},
 };
 /* clang-format on */

@@ -10,31 +10,42 @@ static bool same_but(const sn_type *a, const sn_type *b, int axis) {
   return true;
 }
 
-/* q (..., heads, tokens, size), k (..., shared, sources, size), v (..., shared, sources, width) */
-static sn_status check_attention(const sn_tensor *q, const sn_tensor *k, const sn_tensor *v) {
+static bool broadcasts(const sn_type *mask, const sn_type *scores) {
+  const int lead = scores->rank - mask->rank;
+  for (int i = 0; i < mask->rank; i++)
+    if (lead < 0 || (mask->dims[i] != 1 && mask->dims[i] != scores->dims[lead + i])) return false;
+  return true;
+}
+
+/* What is wrong with q (..., heads, tokens, size), k (..., shared, sources, size), v (..., shared,
+ * sources, width) and a mask, or NULL. */
+static const char *misfit(const sn_type *q, const sn_type *k, const sn_type *v,
+                          const sn_type *mask) {
+  const int rank = q->rank, heads = rank - 3;
+  if (rank < 2 || rank >= SN_MAX_RANK || k->rank != rank || v->rank != rank)
+    return "needs (..., heads, tokens, size)";
+  if (q->dims[rank - 1] != k->dims[rank - 1]) return "q and k differ in size";
+  if (k->dims[rank - 2] != v->dims[rank - 2]) return "k and v differ in tokens";
+  if (!k->dims[rank - 2]) return "k has no tokens";
+  if (!same_but(q, k, heads) || !same_but(k, v, -1)) return "batch dimensions differ";
+  if (heads >= 0 && q->dims[heads] != k->dims[heads] &&
+      (!k->dims[heads] || q->dims[heads] % k->dims[heads]))
+    return "heads of k do not divide those of q";
+  sn_type scores = *q;
+  scores.dims[rank - 1] = k->dims[rank - 2];
+  return mask && !broadcasts(mask, &scores) ? "the mask does not fit the scores" : NULL;
+}
+
+static sn_status check_attention(const sn_tensor *q, const sn_tensor *k, const sn_tensor *v,
+                                 const sn_tensor *mask) {
   sn_env *env = &q->ctx->env;
-  const sn_type *tq = &q->type, *tk = &k->type, *tv = &v->type;
-  const int rank = tq->rank, heads = rank - 3;
-  char sq[SN_SHAPE_TEXT], sk[SN_SHAPE_TEXT], sv[SN_SHAPE_TEXT];
-  SN_FAIL_IF(env, q->ctx != k->ctx || q->ctx != v->ctx, SN_ERR_ARGUMENT,
-             "attention: inputs of two contexts");
-  sn_shape_text(tq, sq);
-  sn_shape_text(tk, sk);
-  sn_shape_text(tv, sv);
-  SN_FAIL_IF(env, rank < 2 || rank >= SN_MAX_RANK || tk->rank != rank || tv->rank != rank,
-             SN_ERR_SHAPE, "attention: needs (..., heads, tokens, size): q %s, k %s, v %s", sq, sk,
-             sv);
-  SN_FAIL_IF(env, tq->dims[rank - 1] != tk->dims[rank - 1], SN_ERR_SHAPE,
-             "attention: q and k differ in size: q %s, k %s, v %s", sq, sk, sv);
-  SN_FAIL_IF(env, tk->dims[rank - 2] != tv->dims[rank - 2], SN_ERR_SHAPE,
-             "attention: k and v differ in tokens: q %s, k %s, v %s", sq, sk, sv);
-  SN_FAIL_IF(env, !same_but(tq, tk, heads) || !same_but(tk, tv, -1), SN_ERR_SHAPE,
-             "attention: batch dimensions differ: q %s, k %s, v %s", sq, sk, sv);
-  SN_FAIL_IF(env,
-             heads >= 0 && tq->dims[heads] != tk->dims[heads] &&
-                 (!tk->dims[heads] || tq->dims[heads] % tk->dims[heads]),
-             SN_ERR_SHAPE, "attention: heads of k do not divide those of q: q %s, k %s, v %s", sq,
-             sk, sv);
+  char sq[SN_SHAPE_TEXT], sk[SN_SHAPE_TEXT], sv[SN_SHAPE_TEXT], sm[SN_SHAPE_TEXT] = "";
+  SN_FAIL_IF(env, q->ctx != k->ctx || q->ctx != v->ctx || (mask && q->ctx != mask->ctx),
+             SN_ERR_ARGUMENT, "attention: inputs of two contexts");
+  const char *why = misfit(&q->type, &k->type, &v->type, mask ? &mask->type : NULL);
+  SN_FAIL_IF(env, why, SN_ERR_SHAPE, "attention: %s: q %s, k %s, v %s%s%s", why,
+             sn_shape_text(&q->type, sq), sn_shape_text(&k->type, sk), sn_shape_text(&v->type, sv),
+             mask ? ", mask " : "", mask ? sn_shape_text(&mask->type, sm) : sm);
   return SN_OK;
 }
 
@@ -95,7 +106,7 @@ static sn_tensor *apply_masks(temporaries *t, sn_tensor *s, const sn_type *score
 sn_tensor *sn_attention(sn_tensor *q, sn_tensor *k, sn_tensor *v, sn_tensor *mask, bool causal,
                         double scale) {
   if (!q || !k || !v) return NULL;
-  const sn_status status = check_attention(q, k, v);
+  const sn_status status = check_attention(q, k, v, mask);
   if (status) return sn_refuse(q->ctx, status);
   temporaries t = {0};
   const int rank = q->type.rank;

@@ -150,15 +150,27 @@ static sn_tensor *batch_product(product *p) {
   return sn_node_of(ctx, SN_OP_matmul, (sn_tensor *[]){p->a, p->b}, 2, NULL, 0, NULL);
 }
 
+static bool batches_fit(const sn_type *a, const sn_type *b) {
+  for (int i = 3; i <= a->rank && i <= b->rank; i++) {
+    const int64_t da = a->dims[a->rank - i], db = b->dims[b->rank - i];
+    if (da != db && da != 1 && db != 1) return false;
+  }
+  return true;
+}
+
 static sn_status check_product(const sn_tensor *a, const sn_tensor *b) {
   sn_env *env = &a->ctx->env;
   char ta[SN_SHAPE_TEXT], tb[SN_SHAPE_TEXT];
   const int ra = a->type.rank, rb = b->type.rank;
+  const char *why = NULL;
   SN_FAIL_IF(env, a->ctx != b->ctx, SN_ERR_ARGUMENT, "matmul: inputs of two contexts");
-  SN_FAIL_IF(env, !ra || !rb, SN_ERR_SHAPE, "matmul: needs at least one dimension: a %s, b %s",
-             sn_shape_text(&a->type, ta), sn_shape_text(&b->type, tb));
-  SN_FAIL_IF(env, a->type.dims[ra - 1] != b->type.dims[rb == 1 ? 0 : rb - 2], SN_ERR_SHAPE,
-             "matmul: inner dimensions differ: a %s, b %s", sn_shape_text(&a->type, ta),
+  if (!ra || !rb)
+    why = "needs at least one dimension";
+  else if (a->type.dims[ra - 1] != b->type.dims[rb == 1 ? 0 : rb - 2])
+    why = "inner dimensions differ";
+  else if (!batches_fit(&a->type, &b->type))
+    why = "batch dimensions do not broadcast";
+  SN_FAIL_IF(env, why, SN_ERR_SHAPE, "matmul: %s: a %s, b %s", why, sn_shape_text(&a->type, ta),
              sn_shape_text(&b->type, tb));
   return SN_OK;
 }

@@ -175,8 +175,8 @@ for (const { name, isolation, viewport, colorScheme } of PLACES) {
     });
 
     test('a setting makes a new network; a bad one is refused and training goes on', async () => {
-      await get('hidden').fill('32');
-      await get('hidden').press('Enter');
+      await get('sizes').fill('32');
+      await get('sizes').press('Enter');
       await page.waitForFunction(() => document.querySelector('[data-testid=story]').textContent.includes('784 – 32 – 10'));
       await get('batch').fill('none');
       await get('batch').press('Enter');

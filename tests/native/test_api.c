@@ -48,7 +48,8 @@ static void product_errors(void **state) {
   REFUSED(sn_matmul(a, b), SN_ERR_SHAPE, "matmul: inner dimensions differ: a (2, 3), b (4, 5)");
   REFUSED(sn_matmul(v, a), SN_ERR_SHAPE, "matmul: inner dimensions differ: a (3,), b (2, 3)");
   REFUSED(sn_matmul(a, s), SN_ERR_SHAPE, "matmul: needs at least one dimension: a (2, 3), b ()");
-  REFUSED(sn_matmul(x, y), SN_ERR_SHAPE, "matmul: shapes do not broadcast: a (2,), b (3,)");
+  REFUSED(sn_matmul(x, y), SN_ERR_SHAPE,
+          "matmul: batch dimensions do not broadcast: a (2, 2, 3), b (3, 3, 2)");
   sn_tensor *dot = sn_matmul(v, v);
   EXPECT(dot, 14);
 }

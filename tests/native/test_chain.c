@@ -282,6 +282,9 @@ static void bad_shapes_are_refused(void **state) {
       {{2, 3, 5, 8},
        {2, 3, 5, 8},
        "heads of k do not divide those of q: q (2, 4, 5, 8), k (2, 3, 5, 8), v (2, 3, 5, 8)"},
+      {{2, 4, 0, 8},
+       {2, 4, 0, 8},
+       "k has no tokens: q (2, 4, 5, 8), k (2, 4, 0, 8), v (2, 4, 0, 8)"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char message[200];
@@ -295,6 +298,10 @@ static void bad_shapes_are_refused(void **state) {
   expect_error(
       f.ctx, SN_ERR_SHAPE,
       "attention: needs (..., heads, tokens, size): q (2, 4, 5, 8), k (2, 4, 5, 8), v (5, 8)");
+  assert_null(sn_attention(q, q, q, sn_full(f.ctx, SN_BOOL, 2, (int64_t[]){4, 5}, 1), false, NAN));
+  expect_error(f.ctx, SN_ERR_SHAPE,
+               "attention: the mask does not fit the scores: q (2, 4, 5, 8), k (2, 4, 5, 8), v (2, "
+               "4, 5, 8), mask (4, 5)");
   sn_scope_end(f.ctx);
   fixture_close(&f);
 }

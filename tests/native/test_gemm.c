@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "kernels/gemm.h"
+#include "kernels/pack.h"
 
 enum { SIZE = 80, LARGE = 600, SCRATCH_GUARD = 64 };
 
@@ -162,7 +163,8 @@ static void free_scratch(void *scratch, size_t bytes) {
 }
 
 static void plan_product(product *x, const sn_gemm_ukr *ukr, int64_t m, int64_t n, int64_t k,
-                         const matrix *a, const matrix *b, int64_t kc_limit, bool always_pack) {
+                         const matrix *a, const matrix *b, int64_t kc_limit, bool always_pack,
+                         bool may_share) {
   *x = (product){.ld = n + PAD,
                  .g = {.dtype = ukr->dtype,
                        .m = m,
@@ -171,7 +173,8 @@ static void plan_product(product *x, const sn_gemm_ukr *ukr, int64_t m, int64_t 
                        .a = {sn_nest_line(m, a->rs), sn_nest_line(k, a->cs)},
                        .b = {sn_nest_line(n, b->cs), sn_nest_line(k, b->rs)},
                        .kc_limit = kc_limit,
-                       .always_pack = always_pack}};
+                       .always_pack = always_pack,
+                       .may_share = may_share}};
   sn_gemm_plan_with(&x->g, ukr);
   x->c = malloc((size_t)(m * x->ld + 1) * bytes_of(ukr->dtype));
   assert_non_null(x->c);
@@ -180,11 +183,20 @@ static void plan_product(product *x, const sn_gemm_ukr *ukr, int64_t m, int64_t 
       set(ukr->dtype, x->c, i * x->ld + j, j < n ? (double)NAN : UNTOUCHED);
 }
 
+/* What tiles share, packed last part first. */
+static void *packed(const product *x, const matrix *a, const matrix *b) {
+  void *shared = lane_scratch(x->g.shared_bytes);
+  for (int64_t u = x->g.pack_units - 1; u >= 0; u--)
+    sn_gemm_pack(&x->g, a->start, b->start, u, shared);
+  return shared;
+}
+
 static void run_to(product *x, const matrix *a, const matrix *b) {
-  void *scratch = lane_scratch(x->g.scratch_bytes);
+  void *scratch = lane_scratch(x->g.scratch_bytes), *shared = packed(x, a, b);
   for (int64_t t = x->g.tasks - 1; t >= 0; t--)
-    sn_gemm_tile_to(&x->g, a->start, b->start, x->c, x->ld, t, scratch);
+    sn_gemm_tile_to(&x->g, a->start, b->start, x->c, x->ld, t, shared, scratch);
   free_scratch(scratch, x->g.scratch_bytes);
+  free_scratch(shared, x->g.shared_bytes);
   for (int64_t i = 0; i < x->g.m; i++)
     for (int64_t j = x->g.n; j < x->ld; j++)
       assert_true(get(x->g.dtype, x->c, i * x->ld + j) == UNTOUCHED);
@@ -206,10 +218,11 @@ static void store_once(void *user, void *lane, int64_t row, int64_t col, int64_t
 }
 
 static void run_stored(product *x, const matrix *a, const matrix *b) {
-  void *scratch = lane_scratch(x->g.scratch_bytes);
+  void *scratch = lane_scratch(x->g.scratch_bytes), *shared = packed(x, a, b);
   for (int64_t t = 0; t < x->g.tasks; t++)
-    sn_gemm_tile(&x->g, a->start, b->start, t, scratch, store_once, x, x);
+    sn_gemm_tile(&x->g, a->start, b->start, t, shared, scratch, store_once, x, x);
   free_scratch(scratch, x->g.scratch_bytes);
+  free_scratch(shared, x->g.shared_bytes);
 }
 
 static void check_close(const product *x, const exact *e, int64_t size, const char *what) {
@@ -249,7 +262,7 @@ static void sweep_kernel(const sn_gemm_ukr *ukr) {
       for (int64_t n = m % step; n <= 2 * ukr->nr + 1; n += step)
         for (int l = 0; l < PLAIN_LAYOUTS * PLAIN_LAYOUTS; l++) {
           product x;
-          plan_product(&x, ukr, m, n, ks[t], &a[l / 2], &b[l % 2], KC, true);
+          plan_product(&x, ukr, m, n, ks[t], &a[l / 2], &b[l % 2], KC, true, false);
           run_to(&x, &a[l / 2], &b[l % 2]);
           check_close(&x, &e, SIZE, layouts[l / 2].name);
           free(x.c);
@@ -287,8 +300,8 @@ static void check_shape(const sn_gemm_ukr *ukr, const shape *s, const exact *e, 
   for (int l = 0; l < LAYOUTS * LAYOUTS; l++) {
     const matrix *al = &a[l / LAYOUTS], *bl = &b[l % LAYOUTS];
     product x, y;
-    plan_product(&x, ukr, s->m, s->n, s->k, al, bl, 0, false);
-    plan_product(&y, ukr, s->m, s->n, s->k, al, bl, 0, false);
+    plan_product(&x, ukr, s->m, s->n, s->k, al, bl, 0, false, false);
+    plan_product(&y, ukr, s->m, s->n, s->k, al, bl, 0, false, true);
     run_to(&x, al, bl);
     run_stored(&y, al, bl);
     assert_memory_equal(x.c, y.c, (size_t)(s->m * x.ld) * bytes_of(ukr->dtype));
@@ -342,7 +355,7 @@ static void test_bits_do_not_depend_on_place(void **state) {
     const matrix a = store_matrix(ukr->dtype, va, SIZE, &layouts[0]);
     const matrix b = store_matrix(ukr->dtype, vb, SIZE, &layouts[1]);
     product whole;
-    plan_product(&whole, ukr, SIZE, SIZE, K, &a, &b, KC, true);
+    plan_product(&whole, ukr, SIZE, SIZE, K, &a, &b, KC, true, false);
     run_to(&whole, &a, &b);
     for (int64_t from = 0; from < 20; from++) {
       const size_t bytes = bytes_of(ukr->dtype);
@@ -350,7 +363,7 @@ static void test_bits_do_not_depend_on_place(void **state) {
       sa.start = (const char *)a.start + from * a.rs * (ptrdiff_t)bytes;
       sb.start = (const char *)b.start + 2 * from * b.cs * (ptrdiff_t)bytes;
       product part;
-      plan_product(&part, ukr, 17 + from, SIZE - 2 * from, K, &sa, &sb, KC, true);
+      plan_product(&part, ukr, 17 + from, SIZE - 2 * from, K, &sa, &sb, KC, true, false);
       run_to(&part, &sa, &sb);
       for (int64_t i = 0; i < part.g.m; i++)
         for (int64_t j = 0; j < part.g.n; j++)
@@ -382,7 +395,7 @@ static void test_special_values(void **state) {
       const matrix a = store_matrix(ukr->dtype, va, SIZE, &layouts[0]);
       const matrix b = store_matrix(ukr->dtype, vb, SIZE, &layouts[0]);
       product x;
-      plan_product(&x, ukr, sizes[s].m, sizes[s].n, sizes[s].k, &a, &b, 8, false);
+      plan_product(&x, ukr, sizes[s].m, sizes[s].n, sizes[s].k, &a, &b, 8, false, false);
       run_to(&x, &a, &b);
       for (int64_t i = 0; i < x.g.m; i++)
         for (int64_t j = 0; j < x.g.n; j++) {
@@ -435,7 +448,12 @@ static void test_plan(void **state) {
     assert_true(g.right.block * (g.right.blocks - 1) < g.right.width);
     assert_true(g.left.block * g.left.blocks >= g.left.width);
     assert_true(g.right.block * g.right.blocks >= g.right.width);
-    assert_true(g.kc <= g.k && g.scratch_bytes <= 2 << 20);
+    assert_true(g.kc <= g.k && g.scratch_bytes <= 2 << 20 && !g.pack_units);
+    g.may_share = true;
+    sn_gemm_plan(&g, sn_isa_detect(), false);
+    const int64_t most = g.k * (g.m + g.n + 2 * SN_PACK_MOST) * 4;
+    assert_true((int64_t)g.shared_bytes <= most &&
+                (g.pack_units > 0) == (g.tasks > 1 && !g.direct));
   }
 }
 

@@ -159,7 +159,7 @@ static void *run(const sn_gemm *g, const void *a, const void *b) {
   void *scratch = aligned_alloc(64, g->scratch_bytes + 64);
   assert_true(c && scratch);
   memset(scratch, 0xff, g->scratch_bytes);
-  for (int64_t t = 0; t < g->tasks; t++) sn_gemm_tile_to(g, a, b, c, g->n, t, scratch);
+  for (int64_t t = 0; t < g->tasks; t++) sn_gemm_tile_to(g, a, b, c, g->n, t, NULL, scratch);
   free(scratch);
   return c;
 }

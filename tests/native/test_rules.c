@@ -107,6 +107,7 @@ static sn_id shaped(lab *l, sn_op op, sn_id a, int rank, const int64_t *dims) {
   return sn_build_op(&l->b, op, &a, 1, NULL, 0, &type);
 }
 #define RESHAPE(a, ...) shaped(l, SN_OP_reshape, (a), DIMS(__VA_ARGS__))
+#define CUBE(a) RESHAPE(a, 4, 6, S) /* the matrix, its rows in 4 x 6 */
 #define REPEAT(a, ...) shaped(l, SN_OP_broadcast, (a), DIMS(__VA_ARGS__))
 
 /* rows [begin, begin + n step) of a matrix */
@@ -258,6 +259,18 @@ static sn_id softmax_of(lab *l, sn_id x) {
       "broadcast(sub(max(x), min(y)))")                                                \
   ROW(layout, F32, U(neg, REPEAT(x, 3, S, S)), LEAVE)                                  \
   ROW(layout, F32, RED(max, REPEAT(x, 3, S, S), 3), "max(x)")                          \
+  ROW(layout, F32, U(neg, CUBE(U(exp, x))), "reshape(neg(exp(x)))")                    \
+  ROW(layout, F32, U(neg, CUBE(x)), LEAVE)                                             \
+  ROW(layout, F32, B(add, CUBE(y), CUBE(U(exp, x))), "reshape(add(y, exp(x)))")        \
+  ROW(layout, F32, B(add, CUBE(U(exp, x)), U(neg, CUBE(y))), LEAVE)                    \
+  ROW(layout, F32, W(B(less, CUBE(U(exp, x)), CUBE(y)), CUBE(N(1)), CUBE(N(2))),       \
+      "reshape(where(less(exp(x), y), 1, 2))")                                         \
+  ROW(layout, F32, B(add, CUBE(U(exp, x)), REPEAT(RED(max, y, 1), 4, 6, S)),           \
+      "reshape(add(exp(x), broadcast(reshape(max(y)))))")                              \
+  ROW(layout, F32, B(add, CUBE(U(exp, x)), REPEAT(ROWS(y, 0, 6, 1), 4, 6, S)), LEAVE)  \
+  ROW(layout, F32, RED(sum, CUBE(U(exp, x)), 3), "sum(exp(x))")                        \
+  ROW(layout, F32, RED(max, CUBE(U(exp, x)), 4), "reshape(max(exp(x)))")               \
+  ROW(layout, F32, RED(sum, CUBE(U(exp, x)), 1), LEAVE)                                \
   ROW(fold, F32, B(mul, N(3), U(exp, N(0))), "3")                                      \
   ROW(fold, F32, RED(sum, N(0.5), 3), "288")                                           \
   ROW(fold, F32, RED(sum, N(-0.0), 3), "0")                                            \

@@ -8,10 +8,11 @@ import './style/panels.css';
 import { TrainerClient } from './state/client.ts';
 import { LossHistory } from './state/history.ts';
 import type { Evaluation, FromTrainer, Progress } from './state/protocol.ts';
-import { DEFAULTS } from './state/settings.ts';
+import { EXAMPLES, isExample, type Example } from './state/examples.ts';
 import { AccuracyChart } from './views/accuracy-chart.ts';
 import { CapabilitiesBadge } from './views/capabilities.ts';
 import { Controls } from './views/controls.ts';
+import { ExampleChoice } from './views/example-choice.ts';
 import { DigitGrid } from './views/digits.ts';
 import { download } from './views/download.ts';
 import { element } from './views/dom.ts';
@@ -24,6 +25,7 @@ import { Places } from './views/places.ts';
 import { PredictionView } from './views/prediction.ts';
 import { Story } from './views/story.ts';
 import { Tiles } from './views/tiles.ts';
+import { WritingView } from './views/writing.ts';
 
 const RECLASSIFY_MS = 250;
 
@@ -36,17 +38,31 @@ const table = new OpTable();
 const digits = new DigitGrid();
 const prediction = new PredictionView();
 const story = new Story();
+const writing = new WritingView();
 const failureBar = new FailureBar();
 const traceButton = element<HTMLButtonElement>('trace');
 
+// ?example=cnn opens that one.
+const asked = new URLSearchParams(location.search).get('example');
+const first = isExample(asked) ? asked : 'mlp';
+
 const trainer = new TrainerClient(receive);
-const controls = new Controls({
+const controls = new Controls(first, {
   start: () => trainer.send({ type: 'start' }),
   pause: () => trainer.send({ type: 'pause' }),
   step: () => trainer.send({ type: 'step' }),
   reset: (settings) => trainer.send({ type: 'reset', settings }),
   learningRate: (value) => trainer.send({ type: 'learningRate', value }),
 });
+
+const examples = new ExampleChoice((example) => {
+  window.history.replaceState(null, '', `?example=${example}${location.hash}`);
+  controls.choose(example);
+  controls.say(EXAMPLES[example].ready);
+});
+examples.show(first);
+
+const example = (): Example => EXAMPLES[controls.settings.example];
 
 let drawn: Float32Array | null = null;
 let classifiedAt = 0;
@@ -57,14 +73,15 @@ function classify(): void {
   trainer.send({ type: 'classify', pixels: drawn });
 }
 
-function clear(): void {
+function clear(about: string, weights: number): void {
   history.clear();
-  lossChart.draw();
-  accuracyChart.clear();
-  tiles.clear();
+  lossChart.clear(example().chartLoss);
+  accuracyChart.clear(example().chartTop);
+  tiles.clear(example());
   table.clear();
   digits.setPredictions(null);
-  story.clear(controls.settings);
+  writing.clear();
+  story.clear(about, weights, controls.settings.batch);
   traceButton.disabled = true;
   classify();
 }
@@ -77,7 +94,7 @@ function showProgress(progress: Progress): void {
   tiles.progress(progress, history.mean);
   if (wasFinite && !Number.isFinite(history.mean))
     controls.say('The loss is no longer a number: reset, and try a lower learning rate.', true);
-  story.show(progress, controls.settings.batch);
+  story.show(progress, controls.settings.batch, example().unit);
   // The network has learnt since: look at the drawing again.
   if (performance.now() - classifiedAt > RECLASSIFY_MS) classify();
 }
@@ -85,7 +102,7 @@ function showProgress(progress: Progress): void {
 function showEvaluation(evaluation: Evaluation): void {
   tiles.evaluation(evaluation);
   accuracyChart.add(evaluation);
-  digits.setPredictions(evaluation.sample);
+  if (evaluation.sample !== null) digits.setPredictions(evaluation.sample);
 }
 
 function receive(message: FromTrainer): void {
@@ -96,16 +113,18 @@ function receive(message: FromTrainer): void {
     case 'capabilities':
       badge.show(message.capabilities);
       break;
-    case 'ready':
+    case 'digits':
       digits.setSample(message.sample);
-      controls.say('Ready: 60,000 images to learn from, 10,000 to be tested on.');
-      clear();
       break;
     case 'phase':
       controls.setPhase(message.phase);
       break;
     case 'fresh':
-      clear();
+      if (!controls.ready) controls.say(example().ready);
+      clear(message.about, message.weights);
+      break;
+    case 'writing':
+      writing.show(message.text, message.step, message.done);
       break;
     case 'progress':
       showProgress(message.progress);
@@ -149,6 +168,6 @@ bindKeys({
 traceButton.addEventListener('click', () => trainer.send({ type: 'trace' }));
 trainer.send({
   type: 'open',
-  dataUrl: new URL('mnist/', document.baseURI).href,
-  settings: DEFAULTS,
+  mnistUrl: new URL('mnist/', document.baseURI).href,
+  settings: controls.settings,
 });

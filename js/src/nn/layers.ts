@@ -1,15 +1,24 @@
-import * as ops from '../ops.gen.js';
-import { SinterError } from '../errors.js';
-import { matmul } from '../linalg.js';
-import { zeros } from '../creation.js';
-import * as random from '../random.js';
-import { tidy } from '../scope.js';
+// Layers. Weights start uniform with variance 1 / fan, fan being the terms of one output's sum (LeCun et al.
+// 1998, Efficient BackProp, section 4.6); biases at 0.
+
+import { gelu as geluOf } from '../activations.js';
 import { asTensor, type TensorLike } from '../apply.js';
+import { attention, type AttentionOptions } from '../attention.js';
+import * as conv from '../conv.js';
+import { ones, zeros } from '../creation.js';
+import { SinterError } from '../errors.js';
+import { take } from '../indexing.js';
+import { matmul } from '../linalg.js';
+import { layerNorm as layerNormOf } from '../normalize.js';
+import * as ops from '../ops.gen.js';
+import * as random from '../random.js';
+import { permuteDims, reshape } from '../shape.js';
+import { tidy } from '../scope.js';
 import type { Tensor } from '../tensor.js';
 import { stateless, type Module } from './module.js';
 
 export interface LinearParams {
-  /** (in, out) */
+  /** (in, out); of a convolution (kh, kw, in / groups, out) */
   weight: Tensor;
   /** (out) */
   bias?: Tensor;
@@ -20,40 +29,116 @@ export interface LinearOptions {
   bias?: boolean;
 }
 
-/**
- * x (..., in) -> x * weight + bias (..., out). Weights start uniform within sqrt(3 / in), so that they have
- * variance 1 / in (LeCun et al. 1998, Efficient BackProp, section 4.6); biases at 0.
- */
-export function linear(
-  inputs: number,
-  outputs: number,
-  { bias = true }: LinearOptions = {},
+export interface Conv2dOptions extends conv.ConvOptions, LinearOptions {}
+
+function fresh(key: Tensor, shape: readonly number[], fan: number): Tensor {
+  const bound = Math.sqrt(3 / fan);
+  return random.uniform(key, shape, { minval: -bound, maxval: bound });
+}
+
+/** A product of x with a weight of this shape, whose last size is that of the bias. */
+function weighted(
+  op: string,
+  shape: readonly number[],
+  bias: boolean,
+  product: (x: TensorLike, weight: Tensor) => Tensor,
 ): Module<LinearParams> {
-  if (!(Number.isInteger(inputs) && Number.isInteger(outputs) && inputs > 0 && outputs > 0)) {
-    throw new SinterError(
-      'argument',
-      `nn.linear: sizes ${inputs} and ${outputs}, expected whole numbers above 0`,
-    );
+  if (!shape.every((n) => Number.isInteger(n) && n > 0)) {
+    throw new SinterError('argument', `nn.${op}: sizes ${shape.join(', ')}: expected whole numbers above 0`);
   }
-  const bound = Math.sqrt(3 / inputs);
-  const range = { minval: -bound, maxval: bound };
+  const outputs = shape.at(-1)!;
+  const fan = shape.slice(0, -1).reduce((size, n) => size * n);
   return {
     init: (key) =>
       tidy(() => {
-        const weight = random.uniform(key, [inputs, outputs], range);
+        const weight = fresh(key, shape, fan);
         return bias ? { weight, bias: zeros([outputs]) } : { weight };
       }),
     apply: (params, x) =>
       tidy(() => {
-        const product = matmul(x, params.weight);
-        return params.bias ? product.add(params.bias) : product;
+        const y = product(x, params.weight);
+        return params.bias ? y.add(params.bias) : y;
       }),
   };
 }
 
+/** x (..., in) -> x * weight + bias (..., out). */
+export const linear = (inputs: number, outputs: number, { bias = true }: LinearOptions = {}): Module<LinearParams> =>
+  weighted('linear', [inputs, outputs], bias, matmul);
+
+/** x (n, h, w, in) -> (n, h', w', out) through windows of size, a number or [kh, kw]. */
+export const conv2d = (
+  inputs: number,
+  outputs: number,
+  size: conv.PerAxis,
+  { bias = true, ...options }: Conv2dOptions = {},
+): Module<LinearParams> =>
+  weighted(
+    'conv2d',
+    [...(typeof size === 'number' ? [size, size] : size), inputs / (options.groups ?? 1), outputs],
+    bias,
+    (x, weight) => conv.conv2d(x, weight, options),
+  );
+
 export const relu = () => stateless(ops.relu);
 export const tanh = () => stateless(ops.tanh);
 export const sigmoid = () => stateless(ops.sigmoid);
+export const gelu = () => stateless((x) => geluOf(x));
+
+export const maxPool2d = (window: conv.PerAxis, options: conv.WindowOptions = {}) =>
+  stateless((x) => conv.maxPool2d(x, { ...options, window }));
+export const avgPool2d = (window: conv.PerAxis, options: conv.WindowOptions = {}) =>
+  stateless((x) => conv.avgPool2d(x, { ...options, window }));
+
+/** x (n, ...) -> (n, all elements of one). */
+export const flatten = () =>
+  stateless((x) =>
+    tidy(() => {
+      const t = asTensor(x, 'nn.flatten');
+      return reshape(t, [t.shape[0]!, -1]);
+    }),
+  );
+
+export interface NormParams {
+  /** (size) */
+  weight: Tensor;
+  bias: Tensor;
+}
+
+/** Over the last axis, of that size. */
+export const layerNorm = (size: number): Module<NormParams> => ({
+  init: () => ({ weight: ones([size]), bias: zeros([size]) }),
+  apply: (params, x) => layerNormOf(x, params),
+});
+
+/** x int32 (...) in 0 .. count - 1 -> (..., size), rows of weight (count, size), whose length is about 1. */
+export const embedding = (count: number, size: number): Module<LinearParams> => ({
+  init: (key) => ({ weight: fresh(key, [count, size], size) }),
+  apply: ({ weight }, x) => take(weight, x),
+});
+
+/** x (n, tokens, size) -> the same, each token of itself and the others: heads of size / heads numbers each.
+ *  Parameters are those of queries, keys, values and results. */
+export function selfAttention(
+  size: number,
+  heads: number,
+  options: AttentionOptions = {},
+): Module<LinearParams[]> {
+  const part = linear(size, size, { bias: false });
+  return {
+    init: (key) => tidy(() => random.splitKeys(key, 4).map(part.init)),
+    apply: (params, x) =>
+      tidy(() => {
+        const given = asTensor(x, 'nn.selfAttention');
+        const [batch, tokens] = given.shape as readonly [number, number];
+        const [q, k, v] = params.slice(0, 3).map((each) =>
+          permuteDims(reshape(part.apply(each, given), [batch, tokens, heads, -1]), [0, 2, 1, 3]),
+        ) as [Tensor, Tensor, Tensor];
+        const mixed = permuteDims(attention(q, k, v, options), [0, 2, 1, 3]);
+        return part.apply(params[3]!, reshape(mixed, given.shape));
+      }),
+  };
+}
 
 type ParamsOf<L extends readonly Module[]> = {
   -readonly [K in keyof L]: L[K] extends Module<infer P> ? P : never;
@@ -71,6 +156,19 @@ export function sequential<L extends readonly Module[]>(...layers: L): Module<Pa
       tidy(() => {
         const all = params as readonly unknown[];
         return layers.reduce((value, layer, i) => layer.apply(all[i], value), asTensor(x, 'nn.sequential'));
+      }),
+  };
+}
+
+/** x plus what modules one after the other make of it. */
+export function residual<L extends readonly Module[]>(...layers: L): Module<ParamsOf<L>> {
+  const inner: Module<ParamsOf<L>> = sequential(...layers);
+  return {
+    init: inner.init,
+    apply: (params, x) =>
+      tidy(() => {
+        const given = asTensor(x, 'nn.residual');
+        return given.add(inner.apply(params, given));
       }),
   };
 }

@@ -16,6 +16,8 @@ void NAME(ptrdiff_t k, const void *a_panel, const void *b_panel, void *c_block, 
   const REAL *a = a_panel, *b = b_panel;
   REAL *c = c_block;
   VEC acc[MR][NV] = {0};
+#pragma GCC unroll 16
+  for (int i = 0; i < MR; i++) __builtin_prefetch(c + i * ldc, 1);
   for (ptrdiff_t p = 0; p < k; p++) {
     VEC row[NV];
 #pragma GCC unroll 8

@@ -26,7 +26,7 @@ export interface Progress {
   stepsPerSecond: number;
   /** Time inside the training steps alone. */
   msPerStep: number;
-  /** Floating-point operations of one step's matrix products. */
+  /** Floating-point operations of one step's products, as its kernels count them; 0 before they are measured. */
   flopsPerStep: number;
   bytesInUse: number;
   bytesPeak: number;
@@ -42,8 +42,10 @@ export interface Evaluation {
   count: number;
   /** True when the whole test set was used. */
   whole: boolean;
-  /** Predicted digits of the sample, in its order. */
-  sample: Uint8Array;
+  /** Predicted digits of the sample, in its order; null where there are no digits. */
+  sample: Uint8Array | null;
+  /** On what was tested; null where it is not known. */
+  loss: number | null;
 }
 
 export interface KernelTiming {
@@ -63,6 +65,8 @@ export interface ProfileReport {
   steps: number;
   /** Wall time of one step, ms. */
   msPerStep: number;
+  /** Of one step, in products. */
+  flops: number;
   kernels: KernelTiming[];
 }
 
@@ -79,7 +83,7 @@ export interface Failure {
 }
 
 export type ToTrainer =
-  | { type: 'open'; dataUrl: string; settings: Settings }
+  | { type: 'open'; mnistUrl: string; settings: Settings }
   | { type: 'start' }
   | { type: 'pause' }
   | { type: 'step' }
@@ -93,12 +97,15 @@ export type FromTrainer =
   | { type: 'alive' }
   | { type: 'loading'; received: number; total: number }
   | { type: 'capabilities'; capabilities: Capabilities }
-  | { type: 'ready'; sample: DigitSample }
+  | { type: 'digits'; sample: DigitSample }
   | { type: 'phase'; phase: Phase }
-  | { type: 'fresh' }
+  /** A network that has not learnt anything yet: in words, and how many numbers it can learn. */
+  | { type: 'fresh'; about: string; weights: number }
   | { type: 'progress'; progress: Progress }
   | { type: 'evaluation'; evaluation: Evaluation }
   | { type: 'profile'; profile: ProfileReport }
   | { type: 'probabilities'; values: Float32Array }
+  /** What a network writes, as far as it is. */
+  | { type: 'writing'; text: string; step: number; done: boolean }
   | { type: 'trace'; json: string }
   | { type: 'failure'; failure: Failure };

@@ -1,20 +1,22 @@
 // What the user can set, with its limits. The only place that knows how a setting is written,
 // read and checked; a parsed Settings is always valid.
 
+import { EXAMPLES, type ExampleName } from './examples.ts';
+
 export interface Settings {
+  example: ExampleName;
   seed: number;
   learningRate: number;
-  hidden: number[];
+  sizes: number[];
   batch: number;
 }
 
-export type SettingName = keyof Settings;
+/** The settings that have a field. */
+export type SettingName = Exclude<keyof Settings, 'example'>;
 
-export const DEFAULTS: Settings = { seed: 0, learningRate: 0.001, hidden: [256, 128], batch: 128 };
-
-const MAX_LAYERS = 6;
-const MAX_WIDTH = 2048;
-const MAX_BATCH = 2048;
+export function defaults(example: ExampleName): Settings {
+  return { example, seed: 0, ...EXAMPLES[example].defaults };
+}
 
 /** A value out of range, in words for the user. */
 export class SettingError extends Error {}
@@ -32,18 +34,19 @@ function learningRate(text: string): number {
   return value;
 }
 
-function hidden(text: string): number[] {
-  const parts = text.split(/[\s,]+/).filter((part) => part !== '');
-  if (parts.length > MAX_LAYERS)
-    throw new SettingError(`Hidden sizes: at most ${MAX_LAYERS} layers`);
-  return parts.map((part) => integer(part, 1, MAX_WIDTH, 'Hidden sizes'));
+function sizes(text: string, example: ExampleName): number[] {
+  const { sizesLabel, refuse } = EXAMPLES[example];
+  const list = text.split(/[\s,]+/).filter((part) => part !== '').map(Number);
+  const refused = list.every(Number.isInteger) ? refuse(list) : 'whole numbers';
+  if (refused !== null) throw new SettingError(`${sizesLabel}: ${refused}`);
+  return list;
 }
 
-const READ: { [K in SettingName]: (text: string) => Settings[K] } = {
+const READ: { [K in SettingName]: (text: string, example: ExampleName) => Settings[K] } = {
   seed: (text) => integer(text, 0, 0xffffffff, 'Seed'),
   learningRate,
-  hidden,
-  batch: (text) => integer(text, 1, MAX_BATCH, 'Batch size'),
+  sizes,
+  batch: (text, example) => integer(text, 1, EXAMPLES[example].mostBatch, 'Batch size'),
 };
 
 export function formatSetting(settings: Settings, name: SettingName): string {
@@ -53,5 +56,5 @@ export function formatSetting(settings: Settings, name: SettingName): string {
 
 /** A copy of `settings` with one value read from text; throws SettingError. */
 export function withSetting(settings: Settings, name: SettingName, text: string): Settings {
-  return { ...settings, [name]: READ[name](text) };
+  return { ...settings, [name]: READ[name](text, settings.example) };
 }

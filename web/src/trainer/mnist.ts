@@ -1,6 +1,8 @@
 // Loads MNIST: four gzipped idx files, fetched and unpacked as streams, in parallel.
 
-export const PIXELS = 28 * 28;
+/** Of an image. */
+export const SIDE = 28;
+export const PIXELS = SIDE * SIDE;
 
 export interface Digits {
   count: number;

@@ -3,6 +3,9 @@
 import * as sn from 'sinter';
 import type { ProfileReport } from '../state/protocol.ts';
 
+/** Kinds of kernels that multiply matrices. */
+const PRODUCTS = ['contraction', 'chain'];
+
 export class Profiler {
   private trace: unknown = null;
 
@@ -16,6 +19,7 @@ export class Profiler {
     return {
       steps,
       msPerStep: profile.totalMs / steps,
+      flops: profile.kernels.reduce((sum, { kind, flops }) => sum + (PRODUCTS.includes(kind) ? flops : 0), 0) / steps,
       kernels: profile.kernels.map((kernel) => ({
         name: kernel.name,
         kind: kernel.kind,

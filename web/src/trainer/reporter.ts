@@ -13,6 +13,8 @@ export class Reporter {
   private reportedAt = -Infinity;
   private bytes = -1;
   private bytesSince = 0;
+  /** Of one step; 0 until it is measured. */
+  flopsPerStep = 0;
 
   constructor(
     readonly meter: Meter,
@@ -42,7 +44,7 @@ export class Reporter {
         losses: Float32Array.from(this.losses),
         stepsPerSecond: this.meter.stepsPerSecond,
         msPerStep: this.meter.msPerStep,
-        flopsPerStep: session.flopsPerStep,
+        flopsPerStep: this.flopsPerStep,
         bytesInUse,
         bytesPeak,
         tensors,

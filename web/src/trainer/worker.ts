@@ -4,26 +4,24 @@
 
 import * as sn from 'sinter';
 import type { Failure, FromTrainer, Phase, ToTrainer } from '../state/protocol.ts';
-import { Evaluator } from './evaluator.ts';
-import { loadMnist, type Mnist } from './mnist.ts';
+import type { Settings } from '../state/settings.ts';
+import { Lessons, type Lesson } from './lessons.ts';
 import { Meter } from './meter.ts';
 import { Profiler } from './profiler.ts';
 import { Reporter } from './reporter.ts';
-import { Session } from './session.ts';
 
 declare const self: DedicatedWorkerGlobalScope;
 
 const SLICE_MS = 30;
-const LOADING_REPORT_MS = 50;
+/** Of what an examiner shows between slices. */
+const SHOW_MS = 10;
 const PROFILE_EVERY_MS = 2000;
 const PROFILE_STEPS = 20;
 const PROFILE_MS = 60;
 
 /** What exists once the library and the data are loaded. */
-interface Workshop {
-  data: Mnist;
-  session: Session;
-  evaluator: Evaluator;
+interface Workshop extends Lesson {
+  lessons: Lessons;
   reporter: Reporter;
 }
 
@@ -73,25 +71,21 @@ async function startLibrary(): Promise<void> {
   });
 }
 
-function loadData(folder: string, signal: AbortSignal): Promise<Mnist> {
-  let reportedAt = 0;
-  return loadMnist(folder, signal, (received, total) => {
-    const now = performance.now();
-    if (now - reportedAt < LOADING_REPORT_MS) return;
-    reportedAt = now;
-    post({ type: 'loading', received, total });
-  });
+/** From now on the network of the settings is the one that is trained. */
+function take(lessons: Lessons, settings: Settings): void {
+  const lesson = lessons.make(settings);
+  shop = { ...lesson, lessons, reporter: new Reporter(new Meter(), post) };
+  profiledAt = 0;
+  const { about, session } = lesson;
+  post({ type: 'fresh', about, weights: session.weights });
 }
 
-async function open(command: Extract<ToTrainer, { type: 'open' }>): Promise<void> {
+async function open({ mnistUrl, settings }: Extract<ToTrainer, { type: 'open' }>): Promise<void> {
   const abort = new AbortController();
+  const lessons = new Lessons(mnistUrl, post);
   try {
-    const [data] = await Promise.all([loadData(command.dataUrl, abort.signal), startLibrary()]);
-    const session = new Session(data, command.settings);
-    const evaluator = new Evaluator(data.test, post);
-    evaluator.rehearse(session);
-    shop = { data, session, evaluator, reporter: new Reporter(new Meter(), post) };
-    post({ type: 'ready', sample: evaluator.sample() });
+    await Promise.all([lessons.load(settings, abort.signal), startLibrary()]);
+    take(lessons, settings);
     setPhase('paused');
   } catch (error) {
     abort.abort();
@@ -100,14 +94,15 @@ async function open(command: Extract<ToTrainer, { type: 'open' }>): Promise<void
 }
 
 /** The new network is made before the old one goes: if it does not fit, the old one stays. */
-function reset(place: Workshop, command: Extract<ToTrainer, { type: 'reset' }>): void {
-  const session = new Session(place.data, command.settings);
-  place.evaluator.rehearse(session);
-  place.session.dispose();
-  place.session = session;
-  place.reporter = new Reporter(new Meter(), post);
-  place.evaluator.reset();
-  post({ type: 'fresh' });
+async function reset({ lessons, ...old }: Workshop, settings: Settings): Promise<void> {
+  if (!lessons.has(settings)) {
+    setPhase('loading');
+    await lessons.load(settings, new AbortController().signal);
+    setPhase('paused');
+  }
+  take(lessons, settings);
+  old.examiner.dispose();
+  old.session.dispose();
 }
 
 function trainOnce({ session, reporter }: Workshop): void {
@@ -125,36 +120,39 @@ function slice(place: Workshop, budgetMs: number, maxSteps: number): number {
     steps++;
   } while (
     steps < maxSteps &&
-    !place.evaluator.due(place.session) &&
+    !place.examiner.due &&
     performance.now() - begin < budgetMs
   );
   return steps;
 }
 
-/** One turn of training: a part of an evaluation, some measured steps, or a slice of steps. */
+/** One turn of training: a part of an examination, some measured steps, or a slice of steps. */
 async function train(place: Workshop): Promise<void> {
-  const { session, evaluator, reporter } = place;
+  const { session, examiner, reporter } = place;
   reporter.meter.resume(performance.now());
-  if (evaluator.due(session)) {
-    evaluator.advance(session);
+  if (examiner.due) {
+    examiner.advance();
   } else if (session.steps > 0 && performance.now() - profiledAt >= PROFILE_EVERY_MS) {
     const profile = await profiler.measure(() => slice(place, PROFILE_MS, PROFILE_STEPS));
+    reporter.flopsPerStep = profile.flops;
     post({ type: 'profile', profile });
     profiledAt = performance.now();
   } else {
     slice(place, SLICE_MS, Infinity);
+    examiner.show(SHOW_MS);
   }
   reporter.meter.mark(performance.now());
   reporter.report(session, false);
 }
 
 function stepOnce(place: Workshop): void {
-  const { session, evaluator, reporter } = place;
+  const { session, examiner, reporter } = place;
   reporter.meter.resume(performance.now());
   trainOnce(place);
   reporter.meter.mark(performance.now());
   reporter.meter.pause();
-  evaluator.quick(session);
+  examiner.quick();
+  examiner.show(SHOW_MS);
   reporter.report(session, true);
 }
 
@@ -178,14 +176,16 @@ async function carryOut(command: ToTrainer): Promise<void> {
       if (phase === 'paused') stepOnce(shop);
       break;
     case 'reset':
-      reset(shop, command);
+      await reset(shop, command.settings);
       break;
     case 'learningRate':
       shop.session.setLearningRate(command.value);
       break;
-    case 'classify':
-      post({ type: 'probabilities', values: shop.session.probabilities(command.pixels) });
+    case 'classify': {
+      const values = shop.examiner.classify(command.pixels);
+      if (values !== null) post({ type: 'probabilities', values });
       break;
+    }
     case 'trace': {
       const json = profiler.traceJson();
       if (json !== null) post({ type: 'trace', json });

@@ -5,10 +5,12 @@ import type { Evaluation } from '../state/protocol.ts';
 import { Chart } from './chart.ts';
 import { element, perFrame } from './dom.ts';
 
-const MARKS = [0, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995];
+const MARKS = [
+  [0, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995],
+  [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995],
+];
 /** Half a mistake in 10,000: a perfect score must still have a place. */
 const LEAST_WRONG = 0.5e-4;
-const TOP = position(0.996);
 
 function position(accuracy: number): number {
   return -Math.log10(Math.max(1 - accuracy, LEAST_WRONG));
@@ -21,20 +23,24 @@ function write(place: number): string {
 
 export class AccuracyChart {
   private readonly columns: [number[], (number | null)[], (number | null)[]] = [[], [], []];
+  /** The axis reaches at least so far. */
+  private top = 0;
   private readonly chart = new Chart(element('accuracy-chart'), {
     x: { min: 0 },
-    y: { range: (_, _min, max) => [0, Math.max(max ?? 0, TOP)] },
-    marks: MARKS.map(position),
+    y: { range: (_, _min, max) => [0, Math.max(max ?? 0, this.top)] },
+    marks: MARKS.map((list) => list.map(position)),
     mark: write,
     value: write,
     lines: [
-      { label: '1,000 digits', colour: '--accuracy', width: 2, points: false },
-      { label: 'all 10,000', colour: '--accuracy', width: 2, points: true },
+      { label: 'sample', colour: '--accuracy', width: 2, points: false },
+      { label: 'all', colour: '--accuracy', width: 2, points: true },
     ],
   });
   private readonly draw = perFrame(() => this.chart.show(this.columns));
 
-  clear(): void {
+  /** `top`: an accuracy to which the axis reaches at least. */
+  clear(top: number): void {
+    this.top = position(top);
     for (const column of this.columns) column.length = 0;
     this.draw();
   }

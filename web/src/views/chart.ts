@@ -17,8 +17,8 @@ export interface Line {
 export interface ChartOptions {
   x: { min: number };
   y: uPlot.Scale;
-  /** Where the y axis may be marked; those in range are. */
-  marks: readonly number[];
+  /** Where the y axis may be marked, from few marks to many: as many are as have room. */
+  marks: readonly (readonly number[])[];
   /** How a mark of the y axis is written, and how a value at the pointer. */
   mark: (value: number) => string;
   value: (value: number) => string;
@@ -35,9 +35,18 @@ function css(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name);
 }
 
-function inRange(marks: readonly number[]) {
-  return (_plot: uPlot, _axis: number, min: number, max: number): number[] =>
-    marks.filter((mark) => mark >= min && mark <= max);
+/** Pixels between two marks of the y axis at least. */
+const ROOM = 18;
+
+/** Those in range of the last list in which none is too close to its neighbour. */
+function inRange(lists: readonly (readonly number[])[]) {
+  return (plot: uPlot, _axis: number, min: number, max: number): number[] => {
+    const shown = lists.map((marks) => marks.filter((mark) => mark >= min && mark <= max));
+    const at = (mark: number): number => plot.valToPos(mark, 'y');
+    const hasRoom = (marks: number[]): boolean =>
+      marks.every((mark, i) => i === 0 || Math.abs(at(mark) - at(marks[i - 1])) >= ROOM);
+    return shown.reverse().find(hasRoom) ?? shown[shown.length - 1];
+  };
 }
 
 function axis(side: 'x' | 'y', options: ChartOptions): uPlot.Axis {
@@ -57,6 +66,11 @@ function axis(side: 'x' | 'y', options: ChartOptions): uPlot.Axis {
   };
 }
 
+/** A line of one point would not be seen. */
+function isAlone(plot: uPlot, place: number): boolean {
+  return Array.from<unknown>(plot.data[place]).filter((y) => y !== null).length === 1;
+}
+
 function series({ label, colour, width, points }: Line): uPlot.Series {
   return {
     label,
@@ -66,7 +80,7 @@ function series({ label, colour, width, points }: Line): uPlot.Series {
     paths: points ? () => null : undefined,
     points: points
       ? { show: true, size: 8, stroke: () => css(colour), fill: () => css(colour) }
-      : { show: false },
+      : { show: isAlone, size: 5, fill: () => css(colour) },
   };
 }
 

@@ -2,9 +2,10 @@
 // changes while training goes on; every other setting makes a new network.
 
 import type { Phase } from '../state/protocol.ts';
+import { EXAMPLES, type ExampleName } from '../state/examples.ts';
 import {
-  DEFAULTS,
   SettingError,
+  defaults,
   formatSetting,
   withSetting,
   type SettingName,
@@ -20,25 +21,32 @@ export interface ControlActions {
   learningRate(value: number): void;
 }
 
-const NAMES: { [K in SettingName]: string } = {
-  learningRate: 'Learning rate',
-  hidden: 'Hidden sizes',
-  batch: 'Batch size',
-  seed: 'Seed',
+const NAMES: { [K in SettingName]: (settings: Settings) => string } = {
+  learningRate: () => 'Learning rate',
+  sizes: ({ example }) => EXAMPLES[example].sizesLabel,
+  batch: () => 'Batch size',
+  seed: () => 'Seed',
 };
 
 export class Controls {
-  settings: Settings = DEFAULTS;
+  settings: Settings;
+
+  /** Those of the other examples, as they were left. */
+  private readonly others = new Map<ExampleName, Settings>();
 
   private readonly start = element<HTMLButtonElement>('start');
   private readonly pause = element<HTMLButtonElement>('pause');
   private readonly step = element<HTMLButtonElement>('step');
   private readonly reset = element<HTMLButtonElement>('reset');
   private readonly notice = element('notice');
-  private readonly inputs: HTMLInputElement[];
+  private readonly inputs = new Map<SettingName, HTMLInputElement>();
   private phase: Phase = 'loading';
 
-  constructor(private readonly actions: ControlActions) {
+  constructor(
+    example: ExampleName,
+    private readonly actions: ControlActions,
+  ) {
+    this.settings = defaults(example);
     this.start.addEventListener('click', () => this.run('running'));
     this.pause.addEventListener('click', () => this.run('paused'));
     this.step.addEventListener('click', () => this.stepOnce());
@@ -47,7 +55,7 @@ export class Controls {
       actions.reset(this.settings);
       this.say('A fresh network, ready to start.');
     });
-    this.inputs = (Object.keys(NAMES) as SettingName[]).map((name) => this.bind(name));
+    for (const name of Object.keys(NAMES) as SettingName[]) this.inputs.set(name, this.bind(name));
   }
 
   /** Shown at once, before the trainer has answered; the trainer has the last word. */
@@ -59,7 +67,7 @@ export class Controls {
     this.start.disabled = phase !== 'paused';
     this.pause.disabled = phase !== 'running';
     this.step.disabled = phase !== 'paused';
-    for (const control of [this.reset, ...this.inputs]) control.disabled = phase === 'loading';
+    for (const control of [this.reset, ...this.inputs.values()]) control.disabled = phase === 'loading';
     // A disabled button loses the focus; hand it to the one that takes its place.
     if (wasStart && phase === 'running') this.pause.focus();
     if (wasPause && phase === 'paused') this.start.focus();
@@ -82,6 +90,18 @@ export class Controls {
 
   stepOnce(): void {
     if (this.phase === 'paused') this.actions.step();
+  }
+
+  /** Another network, with its settings as they were left. */
+  choose(example: ExampleName): void {
+    this.run('paused');
+    this.others.set(this.settings.example, this.settings);
+    this.settings = this.others.get(example) ?? defaults(example);
+    for (const [name, input] of this.inputs) {
+      input.value = formatSetting(this.settings, name);
+      input.removeAttribute('aria-invalid');
+    }
+    this.actions.reset(this.settings);
   }
 
   say(text: string, problem = false): void {
@@ -125,7 +145,7 @@ export class Controls {
     const after = formatSetting(this.settings, name);
     input.value = after;
     if (after === before || this.phase === 'loading') return;
-    const changed = `${NAMES[name]}: ${before || 'none'} → ${after || 'none'}`;
+    const changed = `${NAMES[name](this.settings)}: ${before || 'none'} → ${after || 'none'}`;
     if (name === 'learningRate') {
       this.actions.learningRate(this.settings.learningRate);
       this.say(`${changed}. Training goes on.`);

@@ -1,5 +1,5 @@
-// The two places of the page, training and compiler, as tabs and in the address (#compiler). The
-// compiler's code is loaded when it is first gone to.
+// The places of the page - training, compiler, bench - as tabs and in the address (#compiler, #bench). The code of the
+// others than training is loaded when they are first gone to.
 
 import { element } from './dom.ts';
 import { Tabs } from './tabs.ts';
@@ -10,20 +10,26 @@ export interface PlaceActions {
   fail(message: string): void;
 }
 
-const COMPILER = 'compiler';
 const TRAINING = 'training';
+
+const LOAD: Record<string, (root: HTMLElement, actions: PlaceActions) => Promise<unknown>> = {
+  compiler: async (root, actions) => new (await import('../compiler/tab.ts')).CompilerTab(root, actions),
+  bench: async (root, actions) => new (await import('../bench/tab.ts')).BenchTab(root, actions),
+};
 
 export class Places {
   private readonly tabs: Tabs;
-  private loading = false;
+  /** Places whose code is here or under way. */
+  private readonly loaded = new Set([TRAINING]);
 
   constructor(private readonly actions: PlaceActions) {
     this.tabs = new Tabs(element('places'), (place) => {
-      history.pushState(null, '', place === COMPILER ? `#${COMPILER}` : location.pathname + location.search);
+      history.pushState(null, '', place === TRAINING ? location.pathname + location.search : `#${place}`);
       this.open(place);
     });
     const follow = (): void => {
-      const place = location.hash === `#${COMPILER}` ? COMPILER : TRAINING;
+      const asked = location.hash.slice(1);
+      const place = Object.hasOwn(LOAD, asked) ? asked : TRAINING;
       this.tabs.show(place);
       this.open(place);
     };
@@ -36,16 +42,11 @@ export class Places {
   }
 
   private open(place: string): void {
-    if (place !== COMPILER || this.loading) return;
-    this.loading = true;
-    this.load().catch((error: unknown) => {
-      this.loading = false;
-      this.actions.fail(`the compiler view could not be loaded: ${String(error)}`);
+    if (this.loaded.has(place)) return;
+    this.loaded.add(place);
+    LOAD[place](element(place), this.actions).catch((error: unknown) => {
+      this.loaded.delete(place);
+      this.actions.fail(`the ${place} view could not be loaded: ${String(error)}`);
     });
-  }
-
-  private async load(): Promise<void> {
-    const { CompilerTab } = await import('../compiler/tab.ts');
-    new CompilerTab(element(COMPILER), this.actions);
   }
 }

@@ -1,6 +1,7 @@
 // The row of figures above the charts, and the progress bar: loading first, then the epoch.
 
 import type { Evaluation, Progress } from '../state/protocol.ts';
+import type { Example } from '../state/examples.ts';
 import { element, inside, setText, setValue } from './dom.ts';
 import { NONE, bytes, count, percent, significant } from './format.ts';
 
@@ -16,19 +17,21 @@ export class Tiles {
   private readonly bar = element('bar');
   private readonly fill = inside(this.bar, 'i');
   private whole = '';
+  private answers = '';
 
   loading(received: number, total: number): string {
     this.setBar('Loading MNIST', total > 0 ? received / total : 0);
     return `Loading MNIST: ${bytes(received)} of ${bytes(total)}`;
   }
 
-  clear(): void {
+  clear({ answers, epoch }: Example): void {
+    this.answers = answers;
     for (const tile of [this.loss, this.accuracy, this.stepsPerSecond, this.msPerStep, this.gflops])
       setValue(tile, NONE, null);
     setValue(this.epoch, '0.00', 0);
     setText(this.accuracyOf, 'not tested yet');
     this.epoch.dataset.step = '0';
-    setText(this.epochOf, '60,000 images each');
+    setText(this.epochOf, epoch);
     this.whole = '';
     this.setBar('Epoch', 0);
   }
@@ -39,6 +42,8 @@ export class Tiles {
     if (stepsPerSecond > 0) {
       setValue(this.stepsPerSecond, significant(stepsPerSecond), stepsPerSecond);
       setValue(this.msPerStep, significant(msPerStep), msPerStep);
+    }
+    if (flopsPerStep > 0 && msPerStep > 0) {
       const gflops = flopsPerStep / msPerStep / 1e6;
       setValue(this.gflops, significant(gflops), gflops);
     }
@@ -48,12 +53,14 @@ export class Tiles {
     this.setBar('Epoch', (step % stepsPerEpoch) / stepsPerEpoch);
   }
 
-  /** Says on how many digits the number stands; the last whole-set result stays in sight. */
-  evaluation({ accuracy, count: size, whole }: Evaluation): void {
+  /** Says on how many answers the number stands; the last result of a whole set stays in sight. */
+  evaluation({ accuracy, count: size, whole, loss }: Evaluation): void {
     setValue(this.accuracy, percent(accuracy), 100 * accuracy);
     this.accuracy.dataset.count = String(size);
     if (whole) this.whole = ` · all: ${percent(accuracy)}`;
-    setText(this.accuracyOf, whole ? `of all ${count(size)}` : `of ${count(size)}${this.whole}`);
+    const of = `of ${count(size)} ${this.answers}`;
+    if (loss !== null) setText(this.accuracyOf, `${of}, loss ${loss.toFixed(2)}`);
+    else setText(this.accuracyOf, whole ? `of all ${count(size)}` : `of ${count(size)}${this.whole}`);
   }
 
   private setBar(label: string, share: number): void {

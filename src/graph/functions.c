@@ -1,0 +1,106 @@
+/* functions.c - reads the data of scripts/gen-functions.mjs. A function, or a row's expression, is
+ *
+ *   number of parameters, then instructions; its values are numbered in order, parameters first:
+ *     RETURN      args                  as many as the caller takes
+ *     CALL        function, args        its results become values
+ *     CALL_FUSED  function where X_FUSED, function where not, args
+ *     POLYNOMIAL  p, x, n, n constants  X_HORNER(p, x, c) for each c, p the one before
+ *     others      args                  a word of words.def
+ *
+ * An argument below FARTHEST says how many values ago it was made, others number a constant; the
+ * count of a shift stands for itself. Calls nest as deep as the text has them; a callee has a lower
+ * number. */
+#include "graph/functions.h"
+
+#include <string.h>
+
+#include "functions.inc"
+
+enum { RETURN, CALL, CALL_FUSED, POLYNOMIAL, FIRST_WORD };
+enum { FARTHEST = 160, FAR_CONSTANT = 255 };
+
+typedef struct reader {
+  const sn_word_user *user;
+  const uint8_t *at;
+  bool wide; /* float64 */
+  int n_values;
+  uint64_t values[SN_FUNCTION_VALUES];
+} reader;
+
+static const uint8_t arities[] = {
+#define WORD1(...) 1,
+#define WORD2(...) 2,
+#define WORD3(...) 3,
+#define WORD1_32(...) 1,
+#define WORD2_32(...) 2,
+#define WORD3_32(...) 3,
+#include "graph/words.def"
+};
+
+static uint64_t use(const reader *r, sn_word word, uint64_t a, uint64_t b, uint64_t c) {
+  return r->user->word(r->user->self, word, (const uint64_t[]){a, b, c});
+}
+
+static uint64_t argument(reader *r) {
+  int at = *r->at++;
+  if (at < FARTHEST) return r->values[r->n_values - at];
+  if (at == FAR_CONSTANT) at += *r->at++;
+  at -= FARTHEST;
+  return use(r, SN_WORD_CONSTANT, r->wide ? constants_64[at] : constants_32[at], 0, 0);
+}
+
+static uint64_t polynomial(reader *r) {
+  uint64_t p = argument(r);
+  const uint64_t x = argument(r);
+  const size_t bytes = r->wide ? 8 : 4;
+  for (int n = *r->at++; n > 0; n--, r->at += bytes) {
+    uint64_t bits = 0;
+    memcpy(&bits, r->at, bytes);
+    const uint64_t c = use(r, SN_WORD_CONSTANT, bits, 0, 0);
+    p = r->wide ? use(r, SN_WORD_ADD, use(r, SN_WORD_MUL, p, x, 0), c, 0)
+                : use(r, SN_WORD_FMA, p, x, c);
+  }
+  return p;
+}
+
+static uint64_t word(reader *r, sn_word word) {
+  uint64_t args[3] = {0};
+  const bool shift = word == SN_WORD_ISHL || word == SN_WORD_ISHR;
+  for (int i = 0; i < arities[word]; i++) args[i] = shift && i ? *r->at++ : argument(r);
+  return r->user->word(r->user->self, word, args);
+}
+
+/* The arguments of function `number` from the caller's text; its results become values there. */
+static void call(reader *caller, int number) {
+  reader r = {.user = caller->user, .wide = caller->wide};
+  r.at = r.wide ? code_64 + starts_64[number] : code_32 + starts_32[number];
+  const int n_params = *r.at++;
+  while (r.n_values < n_params) {
+    const uint64_t value = argument(caller); /* which counts the caller's values */
+    r.values[r.n_values++] = value;
+  }
+  for (;;) {
+    const int code = *r.at++;
+    if (code == RETURN) break;
+    if (code == CALL || code == CALL_FUSED) {
+      const int chosen = r.at[code == CALL_FUSED && !r.user->fused];
+      r.at += code == CALL_FUSED ? 2 : 1;
+      call(&r, chosen);
+    } else {
+      r.values[r.n_values] =
+          code == POLYNOMIAL ? polynomial(&r) : word(&r, (sn_word)(code - FIRST_WORD));
+      r.n_values++;
+    }
+  }
+  for (int n = *r.at++; n > 0; n--) caller->values[caller->n_values++] = argument(&r);
+}
+
+uint64_t sn_function_apply(const sn_word_user *user, sn_op op, sn_dtype dtype, uint64_t a,
+                           uint64_t b) {
+  static const uint8_t first_and_second[] = {2, 1}; /* how long ago they were values */
+  reader r = {.user = user, .wide = dtype == SN_F64, .at = first_and_second};
+  r.values[r.n_values++] = a;
+  r.values[r.n_values++] = b;
+  call(&r, numbers[dtype][op]);
+  return r.values[r.n_values - 1];
+}

@@ -1,0 +1,78 @@
+/* scalar_posix.c - the rows as C: each a case, one function per dtype. */
+#include "graph/scalar.h"
+
+#include <math.h>
+
+#include "graph/scalar_math.h"
+#include "graph/vocabulary.h"
+
+#define CASE(id, expr) \
+  case SN_OP_##id:     \
+    return (double)(expr);
+
+#define SN_WORDS_F32
+#include "graph/words.h"
+static double scalar_f32(sn_op op, float a, float b, bool fused) {
+  switch ((int)op) {
+#define EW_F(id, n, f, c, lo, hi, u, d, xf) CASE(id, xf)
+#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi) CASE(id, xf)
+#define EW_FIB(id, n, f, c, lo, hi, u, d, xf, xi, xb) CASE(id, xf)
+#define CMP_F(id, n, f, c, d, xf) CASE(id, xf)
+#define CMP_FIB(id, n, f, c, d, xf, xi, xb) CASE(id, xf)
+#define REDUCE(id, f, c, d, idf, idi, xf, xi) CASE(id, xf)
+#include "graph/ops.def"
+  default: return NAN;
+  }
+}
+
+static double scalar_i32(sn_op op, int32_t sa, int32_t sb) {
+  const uint32_t a = (uint32_t)sa, b = (uint32_t)sb;
+  const bool fused = false;
+#define INT_CASE(id, expr) \
+  case SN_OP_##id: return (double)(int32_t)(expr);
+  switch ((int)op) {
+#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi) INT_CASE(id, xi)
+#define EW_FIB(id, n, f, c, lo, hi, u, d, xf, xi, xb) INT_CASE(id, xi)
+#define EW_I(id, n, f, c, d, xi) INT_CASE(id, xi)
+#define CMP_FIB(id, n, f, c, d, xf, xi, xb) CASE(id, xi)
+#define REDUCE(id, f, c, d, idf, idi, xf, xi) INT_CASE(id, xi)
+#include "graph/ops.def"
+  default: return NAN;
+  }
+}
+
+static double scalar_bool(sn_op op, int a, int b) {
+  switch ((int)op) {
+#define EW_FIB(id, n, f, c, lo, hi, u, d, xf, xi, xb) CASE(id, xb)
+#define EW_B(id, n, f, c, d, xb) CASE(id, xb)
+#define CMP_FIB(id, n, f, c, d, xf, xi, xb) CASE(id, xb)
+#include "graph/ops.def"
+  default: return NAN;
+  }
+}
+
+#define SN_WORDS_F64
+#include "graph/words.h"
+static double scalar_f64(sn_op op, double a, double b) {
+  switch ((int)op) {
+#define EW_F(id, n, f, c, lo, hi, u, d, xf) CASE(id, xf)
+#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi) CASE(id, xf)
+#define EW_FIB(id, n, f, c, lo, hi, u, d, xf, xi, xb) CASE(id, xf)
+#define CMP_F(id, n, f, c, d, xf) CASE(id, xf)
+#define CMP_FIB(id, n, f, c, d, xf, xi, xb) CASE(id, xf)
+#define REDUCE(id, f, c, d, idf, idi, xf, xi) CASE(id, xf)
+#include "graph/ops.def"
+  default: return NAN;
+  }
+}
+#include "graph/words.h"
+
+double sn_op_scalar(sn_op op, sn_dtype dtype, bool fused, double a, double b) {
+  switch (dtype) {
+  case SN_F32: return scalar_f32(op, (float)a, (float)b, fused);
+  case SN_F64: return scalar_f64(op, a, b);
+  case SN_I32: return scalar_i32(op, (int32_t)a, (int32_t)b);
+  case SN_BOOL: return scalar_bool(op, a != 0, b != 0);
+  }
+  return NAN;
+}

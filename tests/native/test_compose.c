@@ -1,0 +1,154 @@
+/* test_compose.c - what is made of products, through the public API against plain loops: values of
+ * attention with every kind of mask, and epilogues over products of many tiles. Numbers are below 1
+ * and sums have k terms, so an error is below (8 + log2 k) 2^-24 k. */
+#include <math.h>
+
+#include "api_support.h"
+
+static float *noise(uint64_t *seed, int rank, const int64_t *dims, sn_tensor **out) {
+  void *data;
+  *out = sn_empty(f.ctx, SN_F32, rank, dims, &data);
+  assert_non_null(*out);
+  float *values = data;
+  for (int64_t i = 0; i < sn_size(*out); i++) values[i] = (float)(next_random(seed) % 64) / 32 - 1;
+  return values;
+}
+
+static void expect_near(const char *what, const float *got, const double *expected, int64_t n,
+                        double bound) {
+  assert_non_null(got);
+  for (int64_t i = 0; i < n; i++)
+    if (!(fabs((double)got[i] - expected[i]) <= bound))
+      fail_msg("%s: element %lld is %.9g, not %.9g", what, (long long)i, (double)got[i],
+               expected[i]);
+}
+
+/* ---- attention ------------------------------------------------------------------------------- */
+
+enum { HEADS = 4, SHARED = 2, TOKENS = 70, SOURCES = 75, SIZE = 5 };
+
+typedef struct inputs {
+  sn_tensor *q, *k, *v, *mask;
+  const float *q_data, *k_data, *v_data, *mask_data;
+} inputs;
+
+/* Row i of head h: weights of all sources, then their mean of v. */
+static void plain_row(const inputs *in, int h, int i, bool masked, bool causal, double scale,
+                      double *out) {
+  double e[SOURCES], total = 0, largest = -INFINITY;
+  const int shared = h / (HEADS / SHARED);
+  for (int j = 0; j < SOURCES; j++) {
+    e[j] = 0;
+    for (int d = 0; d < SIZE; d++)
+      e[j] += (double)in->q_data[(h * TOKENS + i) * SIZE + d] *
+              (double)in->k_data[(shared * SOURCES + j) * SIZE + d];
+    e[j] *= scale;
+    if (masked) e[j] += (double)in->mask_data[i * SOURCES + j];
+    if (causal && j > i) e[j] = -INFINITY;
+    largest = fmax(largest, e[j]);
+  }
+  for (int j = 0; j < SOURCES; j++) total += e[j] = exp(e[j] - largest);
+  for (int d = 0; d < SIZE; d++) {
+    out[d] = 0;
+    for (int j = 0; j < SOURCES; j++)
+      out[d] += e[j] / total * (double)in->v_data[(shared * SOURCES + j) * SIZE + d];
+  }
+}
+
+static void attention_is_plain_loops(void **state) {
+  (void)state;
+  uint64_t seed = 11;
+  inputs in;
+  in.q_data = noise(&seed, DIMS(1, HEADS, TOKENS, SIZE), &in.q);
+  in.k_data = noise(&seed, DIMS(1, SHARED, SOURCES, SIZE), &in.k);
+  in.v_data = noise(&seed, DIMS(1, SHARED, SOURCES, SIZE), &in.v);
+  in.mask_data = noise(&seed, DIMS(TOKENS, SOURCES), &in.mask);
+  for (int kind = 0; kind < 8; kind++) {
+    const bool masked = kind & 1, causal = kind & 2;
+    const double scale = kind & 4 ? 0.25 : 1 / sqrt((double)SIZE);
+    static double want[HEADS * TOKENS * SIZE];
+    for (int row = 0; row < HEADS * TOKENS; row++)
+      plain_row(&in, row / TOKENS, row % TOKENS, masked, causal, scale, want + row * SIZE);
+    sn_tensor *y = sn_attention(in.q, in.k, in.v, masked ? in.mask : NULL, causal,
+                                kind & 4 ? scale : (double)NAN);
+    /* scores below SIZE are off by (8 + log2 SIZE) u SIZE each, which counts twice in the weights
+     */
+    const double bound = (2 * (8 + log2(SIZE)) * SIZE + 8 + log2(SOURCES)) * 0x1p-24;
+    expect_near("attention", sn_data(y), want, HEADS * TOKENS * SIZE, bound);
+  }
+}
+
+/* ---- epilogues ------------------------------------------------------------------------------- */
+
+/* relu(a b + bias); a bias added twice would show. */
+static void epilogues_run_once_on_every_tile(void **state) {
+  (void)state;
+  static const int64_t sizes[][3] = {{1, 1, 1},       {13, 33, 4},   {300, 210, 90},
+                                     {210, 300, 290}, {1, 900, 700}, {900, 1, 700}};
+  uint64_t seed = 5;
+  for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+    const int64_t m = sizes[s][0], n = sizes[s][1], k = sizes[s][2];
+    assert_int_equal(sn_scope_begin(f.ctx), SN_OK);
+    sn_tensor *a, *b, *bias;
+    const float *av = noise(&seed, DIMS(m, k), &a), *bv = noise(&seed, DIMS(k, n), &b),
+                *cv = noise(&seed, DIMS(n), &bias);
+    double *want = calloc((size_t)(m * n), sizeof *want);
+    assert_non_null(want);
+    for (int64_t i = 0; i < m; i++)
+      for (int64_t p = 0; p < k; p++)
+        for (int64_t j = 0; j < n; j++)
+          want[i * n + j] += (double)av[i * k + p] * (double)bv[p * n + j];
+    for (int64_t i = 0; i < m * n; i++) want[i] = fmax(want[i] + (double)cv[i % n], 0);
+    sn_tensor *y = sn_relu(sn_add(sn_matmul(a, b), bias));
+    const double bound = (8 + log2((double)k)) * 0x1p-24 * (double)(k + 1);
+    expect_near("relu(a b + bias)", sn_data(y), want, m * n, bound);
+    free(want);
+    sn_scope_end(f.ctx);
+  }
+}
+
+/* ---- sizes ----------------------------------------------------------------------------------- */
+
+/* Sizes whose product overflows are refused before anything of theirs is asked for. */
+static void sizes_that_overflow_take_no_memory(void **state) {
+  (void)state;
+  const int64_t far = (int64_t)1 << 31;
+  sn_tensor *one = sn_full(f.ctx, SN_F32, 0, NULL, 1);
+  sn_tensor *column = sn_broadcast_to(one, DIMS(far, 1)), *row = sn_broadcast_to(one, DIMS(1, far)),
+            *long_q = sn_broadcast_to(one, DIMS(1, far, 1)),
+            *image = sn_broadcast_to(one, DIMS(far, 1 << 16, 1 << 12, 1));
+  sn_tensor *batch = sn_broadcast_to(one, DIMS(far, 2, 1)),
+            *other = sn_broadcast_to(one, DIMS(far, 1, 1, 2));
+  assert_int_equal(sn_error_status(f.ctx), SN_OK);
+  f.ledger.largest = 0;
+  const size_t before = f.ledger.live_bytes;
+  const int64_t window[] = {1 << 12, 1 << 12}, step[] = {1, 1};
+  const sn_window_options same = {.strides = step, .padding = SN_PADDING_SAME};
+  /* What a call had made before it found out goes with its scope. */
+#define TOO_LARGE(expr)                                            \
+  do {                                                             \
+    assert_int_equal(sn_scope_begin(f.ctx), SN_OK);                \
+    assert_null(expr);                                             \
+    sn_scope_end(f.ctx);                                           \
+    assert_int_equal(sn_error_status(f.ctx), SN_ERR_MEMORY);       \
+    assert_non_null(strstr(sn_error_message(f.ctx), "too large")); \
+    sn_error_clear(f.ctx);                                         \
+    assert_int_equal(f.ledger.live_bytes, before);                 \
+  } while (0)
+  TOO_LARGE(sn_matmul(column, row));
+  TOO_LARGE(sn_matmul(batch, other));
+  TOO_LARGE(sn_attention(long_q, long_q, long_q, NULL, true, NAN));
+  TOO_LARGE(sn_max_pool(image, window, 2, &same));
+  TOO_LARGE(sn_avg_pool(image, window, 2, &same));
+  TOO_LARGE(sn_einsum("ax,xb->ab", (sn_tensor *[]){column, row}, 2));
+  assert_true(f.ledger.largest < 1 << 16);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(attention_is_plain_loops),
+      TEST(epilogues_run_once_on_every_tile),
+      TEST(sizes_that_overflow_take_no_memory),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

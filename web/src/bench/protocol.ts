@@ -1,0 +1,25 @@
+// Questions to the two kinds of workers of a measurement.
+
+export interface Engine {
+  threads: number;
+  relaxedSimd: boolean;
+  jit: boolean;
+}
+
+/** Milliseconds of one call: as compiled, and with fusion off where that is of interest. */
+export interface Times {
+  fused: number;
+  plain: number | null;
+}
+
+export interface BenchMethods {
+  open(): Engine;
+  /** Compiles a case, lets the engine settle on its code, and gives first times. */
+  prepare(id: string): Times;
+  sample(): Times;
+}
+
+export interface PeakMethods {
+  /** GFLOP/s of one core with multiply-adds of 128 bits. */
+  peak(fused: boolean, forMs: number): number;
+}

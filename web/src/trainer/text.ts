@@ -1,0 +1,170 @@
+// The example that writes: its text as numbers of letters, cut anywhere into lines of a context's length; test
+// accuracy, the share of letters guessed right in the end of the text, which is not learnt from; and between the
+// slices of training a text that the network writes letter by letter, as it is at that moment.
+
+import * as sn from 'sinter';
+import type { FromTrainer } from '../state/protocol.ts';
+import type { Examiner } from './examiner.ts';
+import type { Network } from './networks.ts';
+import { generator } from './random.ts';
+import { meanLoss, type Params, type Session, type Task } from './session.ts';
+
+const TEST_SHARE = 0.1;
+const EVERY_STEPS = 100;
+/** Lines in one call of an examination. */
+const PART = 16;
+const EXCERPT_LETTERS = 400;
+/** Below 1: likely letters become likelier. */
+const TEMPERATURE = 0.8;
+
+export interface Corpus {
+  /** All letters that occur, in order. */
+  letters: string[];
+  train: Int32Array;
+  test: Int32Array;
+}
+
+export async function loadCorpus(url: string, signal: AbortSignal): Promise<Corpus> {
+  const response = await fetch(url, { signal });
+  if (!response.ok) throw new Error(`the text: the server answered ${response.status} ${response.statusText}`);
+  const text = await response.text();
+  const letters = [...new Set(text)].sort();
+  const number = new Map(letters.map((letter, i) => [letter, i]));
+  const codes = Int32Array.from(text, (letter) => number.get(letter) ?? 0);
+  const end = Math.floor(codes.length * (1 - TEST_SHARE));
+  return { letters, train: codes.subarray(0, end), test: codes.subarray(end) };
+}
+
+/** Lines from the given places on, and the letters after each of theirs. */
+function lines(codes: Int32Array, places: readonly number[], context: number): [sn.Tensor, sn.Tensor] {
+  const cut = (shift: number): sn.Tensor => {
+    const all = new Int32Array(places.length * context);
+    places.forEach((place, i) => all.set(codes.subarray(place + shift, place + shift + context), i * context));
+    return sn.tensor(all, { shape: [places.length, context] });
+  };
+  return [cut(0), cut(1)];
+}
+
+export function textTask(
+  { module }: Network,
+  { train }: Corpus,
+  { batch, seed, context }: { batch: number; seed: number; context: number },
+): Task {
+  const random = generator(seed);
+  const room = train.length - context;
+  return {
+    module,
+    stepsPerEpoch: Math.floor(train.length / (batch * context)),
+    next: () => lines(train, Array.from({ length: batch }, () => random() % room), context),
+  };
+}
+
+export class TextExaminer implements Examiner {
+  private readonly examine: sn.Jitted<[Params, sn.Tensor, sn.Tensor], sn.Tensor[]>;
+  private readonly chances: sn.Jitted<[Params, sn.Tensor, sn.Tensor], sn.Tensor>;
+  private readonly random: () => number;
+  private examinedAt = 0;
+  private nextAt = 0;
+  /** Numbers of the letters of the excerpt under way. */
+  private written: number[] = [];
+
+  constructor(
+    private readonly session: Session,
+    { module }: Network,
+    private readonly corpus: Corpus,
+    private readonly setting: { context: number; seed: number },
+    private readonly post: (message: FromTrainer) => void,
+  ) {
+    this.random = generator(setting.seed);
+    this.examine = sn.jit((params: Params, x: sn.Tensor, answers: sn.Tensor) => {
+      const scores = module.apply(params, x);
+      const right = sn.equal(sn.argmax(scores, { axis: -1 }), answers);
+      return [meanLoss(scores, answers), sn.mean(right.astype('float32'))];
+    });
+    this.chances = sn.jit((params: Params, x: sn.Tensor, place: sn.Tensor) => {
+      const scores = sn.take(module.apply(params, x), place, { axis: 1 });
+      return sn.softmax(scores.div(TEMPERATURE));
+    });
+  }
+
+  rehearse(): void {
+    this.measure();
+    this.append();
+    this.written = [];
+  }
+
+  get due(): boolean {
+    const { steps } = this.session;
+    return steps !== this.examinedAt && steps % EVERY_STEPS === 0;
+  }
+
+  advance(): void {
+    this.quick();
+  }
+
+  quick(): void {
+    const { steps: step } = this.session;
+    this.examinedAt = step;
+    const { loss, accuracy, count } = this.measure();
+    this.post({ type: 'evaluation', evaluation: { step, accuracy, count, whole: false, sample: null, loss } });
+  }
+
+  show(forMs: number): void {
+    const { steps: step } = this.session;
+    if (this.written.length === 0 && step < this.nextAt) return;
+    const begin = performance.now();
+    do this.append();
+    while (this.written.length < EXCERPT_LETTERS && performance.now() - begin < forMs);
+    const text = this.written.map((code) => this.corpus.letters[code]).join('');
+    const done = this.written.length >= EXCERPT_LETTERS;
+    this.post({ type: 'writing', text, step, done });
+    if (!done) return;
+    this.written = [];
+    this.nextAt = step + EVERY_STEPS;
+  }
+
+  classify(): null {
+    return null;
+  }
+
+  dispose(): void {
+    this.examine.dispose();
+    this.chances.dispose();
+  }
+
+  /** On all full lines of the test, in parts of equal size. */
+  private measure(): { loss: number; accuracy: number; count: number } {
+    const { context } = this.setting;
+    const { test } = this.corpus;
+    const parts = Math.floor((test.length - 1) / (context * PART));
+    let [loss, accuracy] = [0, 0];
+    for (let part = 0; part < parts; part++) {
+      const places = Array.from({ length: PART }, (_, i) => (part * PART + i) * context);
+      sn.tidy(() => {
+        const found = this.examine(this.session.params, ...lines(test, places, context));
+        loss += found[0].item() / parts;
+        accuracy += found[1].item() / parts;
+      });
+    }
+    return { loss, accuracy, count: parts * PART * context };
+  }
+
+  /** One more letter, drawn by the chances that the network gives it. An excerpt begins as a new line does. */
+  private append(): void {
+    const { context } = this.setting;
+    const { letters } = this.corpus;
+    const seen = [letters.indexOf('\n'), ...this.written].slice(-context);
+    const chances = sn.tidy(() => {
+      const x = Int32Array.from({ length: context }, (_, i) => seen[i] ?? 0);
+      const place = Int32Array.of(seen.length - 1);
+      return this.chances(
+        this.session.params,
+        sn.tensor(x, { shape: [1, context] }),
+        sn.tensor(place),
+      ).dataSync() as Float32Array;
+    });
+    let left = this.random() / 2 ** 32;
+    const drawn = chances.findIndex((chance) => (left -= chance) < 0);
+    this.written.push(drawn < 0 ? letters.length - 1 : drawn);
+  }
+}

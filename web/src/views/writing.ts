@@ -1,0 +1,28 @@
+// What the network writes, letter by letter, as it is at that moment: the text before stays faint until its place is
+// taken, so the card never empties while training runs.
+
+import { element, setText } from './dom.ts';
+import { count } from './format.ts';
+
+const HINT = 'Here stands what the network writes, letter by letter, while it is trained.';
+
+export class WritingView {
+  private readonly fresh = element('written');
+  private readonly before = element('written-before');
+  private readonly foot = element('writing-foot');
+  private last = '';
+
+  clear(): void {
+    this.last = '';
+    setText(this.fresh, '');
+    setText(this.before, HINT);
+    setText(this.foot, '');
+  }
+
+  show(text: string, step: number, done: boolean): void {
+    setText(this.fresh, text);
+    setText(this.before, done ? '' : this.last.slice(text.length));
+    setText(this.foot, `Written at step ${count(step)}.`);
+    if (done) this.last = text;
+  }
+}
