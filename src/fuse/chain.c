@@ -198,8 +198,7 @@ static sn_status take_in(finder *f, uint32_t value, bool write, void *user) {
   if (write || f->state[value] != BESIDE) return SN_OK;
   uint8_t outside = OUTSIDE;
   const size_t at = f->writer[value];
-  return *(bool *)user ? join(f, at)
-                       : each_value(f, &f->groups->groups[at], mark_writes, &outside);
+  return *(bool *)user ? join(f, at) : each_value(f, &f->groups->groups[at], mark_writes, &outside);
 }
 
 static sn_status note_writer(finder *f, uint32_t value, bool write, void *user) {

@@ -167,14 +167,19 @@ static void ref_softmax(const sn_graph *g, sn_id id, const void *in, void *out) 
   for (int i = x->rank - 1; i > axis; i--) step *= x->dims[i];
   for (int64_t i = 0; i < sn_type_size(x); i++) {
     const int64_t first = i - i / step % length * step;
-    double top = -INFINITY, sum = 0;
+    double top = -INFINITY, sum = 0, e = 0;
     for (int64_t k = 0; k < length; k++) {
       const double value = sn_ref_load(x->dtype, in, first + k * step);
-      if (!(value <= top)) top = value; /* NaN stays */
+      if (top == top && !(value <= top)) top = value; /* NaN stays */
     }
-    for (int64_t k = 0; k < length; k++)
-      sum += exp(sn_ref_load(x->dtype, in, first + k * step) - top);
-    sn_ref_store(x->dtype, out, i, exp(sn_ref_load(x->dtype, in, i) - top) / sum);
+    for (int64_t k = 0; k < length; k++) {
+      const int64_t at = first + k * step;
+      const double z[SN_MAX_ARITY] = {sn_ref_load(x->dtype, in, at) - top};
+      const double term = sn_ref_scalar(g->env->fused, SN_OP_exp, x->dtype, z, x->dtype);
+      if (at == i) e = term;
+      sum += term;
+    }
+    sn_ref_store(x->dtype, out, i, e / sum);
   }
 }
 

@@ -1,5 +1,6 @@
 /* rematerialize.c - a matrix far larger than what it is made of, as the scores of attention are, is
- * made again for a use that cannot share one walk over blocks of rows (fuse/chain.h) with the first:
+ * made again for a use that cannot share one walk over blocks of rows (fuse/chain.h) with the
+ * first:
  *
  *   s = q k^T,  p = e^(s - m) / l,  o = p v
  *   later    ds = p (do v^T - d)     waits for o, which is made of p: p of another q k^T
