@@ -216,11 +216,11 @@ test('rope turns pairs of elements by the position', () => sn.tidy(() => {
   assertClose(sn.rope(x), x.toArray().map((a) => a.map((rows) => turned(rows, 10_000, 0))), 1e-13);
 }));
 
-test('rope is one kernel, keeps lengths, takes its offset as a tensor, and turns gradients back', () => sn.tidy(() => {
+test('rope copies nothing, takes its offset as a tensor, and turns gradients back', () => sn.tidy(() => {
   const x = random([4, 8, 16], 0, 'float64');
   const step = sn.jit((y, offset) => sn.rope(y, { offset }));
   const seen = sn.inspect((y) => sn.rope(y))(random([8, 512, 64], 1));
-  assert.equal(seen.kernels.length, 1);
+  assert.ok(seen.memory.arenaBytes <= 4 * 512 * 64 * 3); // tables of angles, not x
   seen.dispose();
   for (const offset of [0, 3, 1000])
     assertClose(step(x, sn.tensor(offset)), sn.rope(x, { offset }).toArray(), 1e-12);

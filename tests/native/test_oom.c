@@ -121,6 +121,16 @@ static void along_axes(run *r) {
   note_values(r, H(g));
 }
 
+/* Scores are made again in a hostile build, and go through chains. */
+static void attention(run *r) {
+  sn_tensor *x = data(r, DIMS(1, 1, 36, 3), 0.1f), *q = H(sn_variable(x)), *k = H(sn_variable(x));
+  sn_tensor *y = H(sn_tanh(H(sn_attention(q, k, x, NULL, true, NAN)))), *slopes[2];
+  sn_tensor *loss = H(sn_sum(y, SN_ALL_AXES, false));
+  if (sn_gradients(loss, (sn_tensor *[]){q, k}, 2, slopes)) return;
+  note_values(r, H(slopes[0]));
+  note_values(r, H(slopes[1]));
+}
+
 static void norms(run *r) {
   sn_tensor *x = data(r, DIMS(3, 4), 0.1f), *w = data(r, DIMS(4), 0.2f);
   note_values(r, H(sn_layer_norm(x, w, w, 1e-5)));
@@ -493,6 +503,7 @@ int main(void) {
       SCENARIO(shapes),
       SCENARIO(along_axes),
       SCENARIO(norms),
+      SCENARIO(attention),
       SCENARIO(convolutions),
       SCENARIO(loss),
       SCENARIO(derivatives),
