@@ -6,6 +6,8 @@
  * context and on one that has run it before. After every failure: the error is SN_ERR_MEMORY, no
  * tensor is left, not a byte more is in use than before, and the same scenario then gives the same
  * bits. */
+#include <math.h>
+
 #include "support.h"
 
 enum { MAX_HELD = 64, MAX_VALUES = 256 };
