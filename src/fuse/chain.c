@@ -192,13 +192,18 @@ static sn_status join(finder *f, size_t at) {
   return each_value(f, &f->groups->groups[at], mark_writes, &state);
 }
 
-/* Contractions beside the chain that write what a member reads join it; others' readers leave them
- * where they are. */
-static sn_status take_in(finder *f, uint32_t value, bool write, void *user) {
+/* Groups beside the chain that write what a group reads. */
+typedef struct beside {
+  uint32_t places[SPAN], n;
+} beside;
+
+static sn_status list_beside(finder *f, uint32_t value, bool write, void *user) {
+  beside *b = user;
   if (write || f->state[value] != BESIDE) return SN_OK;
-  uint8_t outside = OUTSIDE;
-  const size_t at = f->writer[value];
-  return *(bool *)user ? join(f, at) : each_value(f, &f->groups->groups[at], mark_writes, &outside);
+  for (uint32_t i = 0; i < b->n; i++)
+    if (b->places[i] == f->writer[value]) return SN_OK;
+  b->places[b->n++] = f->writer[value];
+  return SN_OK;
 }
 
 static sn_status note_writer(finder *f, uint32_t value, bool write, void *user) {
@@ -208,20 +213,23 @@ static sn_status note_writer(finder *f, uint32_t value, bool write, void *user) 
   return SN_OK;
 }
 
+/* A group beside the chain joins with its first reader, or that leaves it where it is. */
 static sn_status look_at(finder *f, size_t at) {
   sn_group *g = &f->groups->groups[at];
   bool reads[STATES] = {false};
-  SN_TRY(each_value(f, g, note_reads, reads));
-  const bool first = at == f->first, needs = reads[INSIDE] || reads[LATE];
-  bool joins = (first || reads[INSIDE]) && !reads[LATE] && fits(f, g);
-  joins = joins && f->n_members + (reads[BESIDE] ? 3 : 1) <= SN_CHAIN_MEMBERS;
-  if (reads[BESIDE]) SN_TRY(each_value(f, g, take_in, &joins));
-  if (joins) return join(f, at);
-  uint8_t late = LATE;
-  if (needs) return each_value(f, g, mark_writes, &late);
+  uint8_t late = LATE, outside = OUTSIDE;
   uint32_t place = (uint32_t)at;
-  const bool beside = g->kind == SN_GROUP_CONTRACTION && fits(f, g);
-  return beside ? each_value(f, g, note_writer, &place) : SN_OK;
+  beside b = {.n = 0};
+  SN_TRY(each_value(f, g, note_reads, reads));
+  SN_TRY(each_value(f, g, list_beside, &b));
+  const bool suits = f->n_members + b.n < SN_CHAIN_MEMBERS && fits(f, g);
+  const bool joins = (at == f->first || reads[INSIDE]) && !reads[LATE] && suits;
+  for (uint32_t i = 0; i < b.n; i++)
+    SN_TRY(joins ? join(f, b.places[i])
+                 : each_value(f, &f->groups->groups[b.places[i]], mark_writes, &outside));
+  if (joins) return join(f, at);
+  if (reads[INSIDE] || reads[LATE]) return each_value(f, g, mark_writes, &late);
+  return suits && g->kind == SN_GROUP_CONTRACTION ? each_value(f, g, note_writer, &place) : SN_OK;
 }
 
 static sn_status forget(finder *f, size_t end) {
