@@ -318,6 +318,7 @@ static sn_status place(state *s, sn_id id) {
   s->level[id] = level;
   const sn_op_class kind = class_of(s, id);
   if (kind == SN_CLASS_LEAF || kind == SN_CLASS_VIEW || s->owner[id] != SN_NONE) return SN_OK;
+  if (s->views[id].frame != SN_NONE) return SN_OK;
   if (sn_op_is_elementwise(node->op) || is_row_reduction(s, id) || is_stack(s, id))
     return place_in_step(s, id);
   s->level[id] = level + 1;
