@@ -236,8 +236,10 @@ static sn_status lower_reduce(sn_lowering *l, size_t set, sn_group *group) {
   return lower_post(l, set, group);
 }
 
-/* A sum much longer than the result has rows or columns, of few results: tiles of the whole sum would
- * be small, and small tiles pack each factor many times. */
+/* A long sum of few results: tiles of the whole sum would be small, and small tiles pack each
+ * factor many times. Not where rows are nearly as many as terms: such a left side may come from a
+ * chain (chain.h), block of rows by block of rows. */
+enum { TERMS_TO_ROWS = 4 };
 #ifdef SINTER_TEST
 enum { SPAN = 32, SPANNED_POINTS = 400, MOST_SPANS = 8 };
 static const double SPAN_WORK = 1e3;
@@ -249,9 +251,9 @@ static const double SPAN_WORK = 1e6; /* multiply-adds that are worth a task */
 static int64_t spans_of(const sn_group *group) {
   const int64_t points = sn_group_points(group);
   const double work = (double)points * (double)group->k;
-  const int64_t *sides = group->space + group->space_rank - 2;
   int64_t spans = group->k / SPAN;
-  if (points > SPANNED_POINTS || group->k / 4 < sides[0] || group->k / 4 < sides[1]) return 1;
+  if (points > SPANNED_POINTS || group->k < TERMS_TO_ROWS * group->space[group->space_rank - 2])
+    return 1;
   if (spans > MOST_SPANS) spans = MOST_SPANS;
   if (work < SPAN_WORK * (double)spans) spans = (int64_t)(work / SPAN_WORK);
   return spans > 1 ? spans : 1;

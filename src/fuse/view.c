@@ -78,8 +78,8 @@ sn_status sn_view_of(const sn_graph *g, const sn_view *views, sn_id id, sn_view 
     *out = in;
     return SN_OK;
   }
-  SN_CHECK(g->env, !in.nests || node->op == SN_OP_transpose || node->op == SN_OP_reshape);
   *out = (sn_view){.base = in.base, .offset = in.offset, .frame = SN_NONE};
+  SN_CHECK(g->env, !in.nests || node->op == SN_OP_transpose || node->op == SN_OP_reshape);
   switch (node->op) {
   case SN_OP_transpose: return view_transpose(g, &in, attrs, from->rank, out);
   case SN_OP_broadcast: {
