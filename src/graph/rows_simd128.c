@@ -29,40 +29,58 @@ static vf32 fused_madd(vf32 a, vf32 b, vf32 c) {
   return a;
 }
 
-#define LOAD_F(i) X_LOAD((const void *)((uintptr_t)args[i] + at))
-#define LOAD_I(i) X_BITS(LOAD_F(i))
-#define LOAD_M(i) ((X_M)LOAD_F(i))
-#define LOAD_N(i) ((int)args[i])
-#define STORE(value)                \
-  do {                              \
-    const __auto_type v = (value);  \
-    memcpy(out + at, &v, sizeof v); \
-  } while (0)
+/* Where the arguments lie; what is none may be read, too, and means nothing. */
+typedef struct sources {
+  const char *a, *b, *c;
+} sources;
+
+enum { HIGHEST_NUMBER = 63 }; /* in the text: the count of a shift */
+
+static const char *source(const char *spare, sn_word word, uint64_t argument) {
+  const bool none = word == SN_WORD_CONSTANT || argument <= HIGHEST_NUMBER;
+  return none ? spare : (const char *)(uintptr_t)argument;
+}
+
+static sources sources_of(arrays *r, sn_word word, const uint64_t *args) {
+  const char *spare = r->next;
+  r->next += r->block;
+  return (sources){source(spare, word, args[0]), source(spare, word, args[1]),
+                   source(spare, word, args[2])};
+}
+
+#define AS_F(x) (x)
+#define AS_I(x) X_BITS(x)
+#define AS_M(x) ((X_M)(x))
+#define AS_N(x) ((int)args[1])
 #define X_RARE(m) (m)
 #define X_RARE_END(m, a, b) X_SEL(m, a, b)
-#define CASE1(name, to, a)        \
+#define CASE1(name, result, x)    \
   case SN_WORD_##name:            \
-    STORE(X_##name(LOAD_##a(0))); \
+    v = (X_I)X_##name(AS_##x(a)); \
     break;
-#define CASE2(name, to, a, b)                  \
-  case SN_WORD_##name:                         \
-    STORE(X_##name(LOAD_##a(0), LOAD_##b(1))); \
+#define CASE2(name, result, x, y)            \
+  case SN_WORD_##name:                       \
+    v = (X_I)X_##name(AS_##x(a), AS_##y(b)); \
     break;
-#define CASE3(name, to, a, b, c)                            \
-  case SN_WORD_##name:                                      \
-    STORE(X_##name(LOAD_##a(0), LOAD_##b(1), LOAD_##c(2))); \
+#define CASE3(name, result, x, y, z)                    \
+  case SN_WORD_##name:                                  \
+    v = (X_I)X_##name(AS_##x(a), AS_##y(b), AS_##z(c)); \
     break;
 
 #define SN_WORDS_VF32
 #include "graph/words.h"
 #undef X_FMA
 #define X_FMA(a, b, c) (r->fused ? fused_madd(a, b, c) : (a) * (b) + (c))
-#define X_LOAD(from) sn_vf32_load(from)
 static uint64_t word_32(void *self, sn_word word, const uint64_t *args) {
   arrays *r = self;
   char *out = r->next;
-  r->next += r->block;
-  for (size_t at = 0; at < r->block; at += SN_SIMD_BYTES) switch ((int)word) {
+  const sources from = sources_of(r, word, args);
+  for (size_t at = 0; at < r->block; at += SN_SIMD_BYTES) {
+    const vf32 a = sn_vf32_load((const void *)(from.a + at));
+    const vf32 b = sn_vf32_load((const void *)(from.b + at));
+    const vf32 c = sn_vf32_load((const void *)(from.c + at));
+    vu32 v;
+    switch ((int)word) {
 #define WORD1 CASE1
 #define WORD2 CASE2
 #define WORD3 CASE3
@@ -70,20 +88,25 @@ static uint64_t word_32(void *self, sn_word word, const uint64_t *args) {
 #define WORD2_32 CASE2
 #define WORD3_32 CASE3
 #include "graph/words.def"
-    default: STORE(sn_vu32_splat((uint32_t)args[0]));
+    default: v = sn_vu32_splat((uint32_t)args[0]);
     }
+    memcpy(out + at, &v, sizeof v);
+  }
   return (uintptr_t)out;
 }
-#undef X_LOAD
 
 #define SN_WORDS_VF64
 #include "graph/words.h"
-#define X_LOAD(from) sn_vf64_load(from)
 static uint64_t word_64(void *self, sn_word word, const uint64_t *args) {
   arrays *r = self;
   char *out = r->next;
-  r->next += r->block;
-  for (size_t at = 0; at < r->block; at += SN_SIMD_BYTES) switch ((int)word) {
+  const sources from = sources_of(r, word, args);
+  for (size_t at = 0; at < r->block; at += SN_SIMD_BYTES) {
+    const vf64 a = sn_vf64_load((const void *)(from.a + at));
+    const vf64 b = sn_vf64_load((const void *)(from.b + at));
+    const vf64 c = sn_vf64_load((const void *)(from.c + at));
+    vu64 v;
+    switch ((int)word) {
 #define WORD1 CASE1
 #define WORD2 CASE2
 #define WORD3 CASE3
@@ -91,11 +114,12 @@ static uint64_t word_64(void *self, sn_word word, const uint64_t *args) {
 #define WORD2_32(...)
 #define WORD3_32(...)
 #include "graph/words.def"
-    default: STORE(sn_vu64_splat(args[0]));
+    default: v = sn_vu64_splat(args[0]);
     }
+    memcpy(out + at, &v, sizeof v);
+  }
   return (uintptr_t)out;
 }
-#undef X_LOAD
 
 static size_t whole_vectors(size_t bytes) {
   return (bytes + SN_SIMD_BYTES - 1) / SN_SIMD_BYTES * SN_SIMD_BYTES;

@@ -61,7 +61,7 @@ static void T(add_products)(T(real) *restrict out, const T(real) * x, ptrdiff_t 
     return;
   }
   ptrdiff_t j = 0;
-  if (ks == 1)
+  if (ks == 1 && T(SQUARES))
     for (; j + T(GROUP_COLUMNS) <= cols; j += T(GROUP_COLUMNS))
       T(add_columns)(out + j, x, xs, y + j * ws, ws, k);
   for (; j < cols; j++) {
