@@ -165,7 +165,9 @@ static bool fits(finder *f, sn_group *g) {
   if (product ? g->space_rank != f->outer + 1 : g->space_rank < f->outer) return false;
   for (int i = 0; i < f->outer; i++)
     if (g->space[i] != f->dims[i]) return false;
-  if (product && (g->spans > 1 || g->a.across.rank != 1 || is_inside(f, g->b.value))) return false;
+  const bool padded = g->a.bounds.guards || g->b.bounds.guards;
+  if (product && (padded || g->spans > 1 || g->a.across.rank != 1 || is_inside(f, g->b.value)))
+    return false;
   if (product && is_inside(f, g->a.value) && !factor_in_step(f, &g->a)) return false;
   fit t = {f, true};
   return sn_chain_visit(g, f->outer, check_fit, &t) == SN_OK && t.all;

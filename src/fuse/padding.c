@@ -47,7 +47,7 @@ typedef struct frame {
 /* A merged dim is taken apart again where it goes through several axes, innermost part first. */
 static bool leave(frame *f, const sn_nest *in, sn_nest *out) {
   sn_nest parts = {.rank = 0}, nest = {.rank = 0};
-  bool fits = true;
+  bool fits = sn_nest_size(in) > 0;
   for (int d = in->rank - 1; d >= 0 && fits; d--) {
     int64_t n = in->dims[d], stride = n > 1 ? in->strides[d] : 0;
     while (fits && n > 0) {
@@ -70,7 +70,7 @@ static bool leave(frame *f, const sn_nest *in, sn_nest *out) {
   for (int i = parts.rank - 1; i >= 0; i--)
     fits = fits && sn_nest_add_marked(&nest, parts.dims[i], parts.strides[i], parts.marks[i]);
   *out = nest;
-  return fits && sn_nest_size(in);
+  return fits;
 }
 
 bool sn_factor_leave_frame(const sn_graph *g, const sn_view *views, sn_id pad, sn_factor *factor) {

@@ -302,7 +302,9 @@ static void load_strip(const sn_vm_code *code, void **slots, void *lane, uint32_
   }
   char *base = values[at.value];
   if (o->access == SN_ACCESS_STRIDED) {
-    sn_gather(&at, code->nest.dims, code->nest.rank, flat, n, base, slots[o->slot]);
+    const void *there = sn_gather_in_place(&at, code->nest.dims, code->nest.rank, flat, n, base);
+    slots[o->slot] = there ? (void *)(uintptr_t)there : (char *)lane + code->place[o->slot];
+    if (!there) sn_gather(&at, code->nest.dims, code->nest.rank, flat, n, base, slots[o->slot]);
     return;
   }
   char *from = base + (size_t)(at.offset + flat) * sn_dtype_bytes(at.dtype);
