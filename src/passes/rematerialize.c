@@ -13,8 +13,8 @@
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
-/* Making it again takes up to half as long again, so it must be large: from how many bytes on, and
- * how long a sum may be, beside the matrix's sides too. */
+/* Forward and backward take about 1.6 times as long with it made again, so it must be large: from
+ * how many bytes on, and how long a sum may be, beside the matrix's sides too. */
 #ifdef SINTER_TEST
 enum { LEAST_BYTES = 4 * 1024 };
 #else
