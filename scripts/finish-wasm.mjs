@@ -17,8 +17,8 @@ const wasmOpt = fileURLToPath(new URL('../node_modules/binaryen/bin/wasm-opt', i
 // from its only caller, where its locals would have rarer numbers.
 execFileSync(process.execPath, [wasmOpt, input, '-o', optimised, '--low-memory-unused',
   '--skip-pass=memory-packing', '--one-caller-inline-max-function-size=100', '-Oz', '--flatten',
-  '--rereloop', '-Oz', '-Oz', '--strip-debug', '--strip-producers', '--strip-target-features',
-  ...FEATURES.map((f) => `--enable-${f}`)],
+  '--rereloop', '-Oz', '--flatten', '--rereloop', '-Oz', '-Oz', '--strip-debug', '--strip-producers',
+  '--strip-target-features', ...FEATURES.map((f) => `--enable-${f}`)],
 { stdio: 'inherit' });
 
 const strangers = WebAssembly.Module.imports(new WebAssembly.Module(readFileSync(optimised)))

@@ -21,6 +21,7 @@ sn_status sn_prepare(const sn_graph *from, sn_arena *arena, sn_graph *to);
  * views, and elementwise nodes computed inside the reduction owner[i]). Sets are numbered in an
  * order in which they can run. */
 typedef struct sn_partition {
+  bool fusion; /* false: a set for every node */
   uint32_t *set;
   sn_id *owner; /* SN_NONE, or the reduction that computes this node on the fly */
   sn_id *head;  /* per set: its reduction, contraction, pad, concat or ready op; or SN_NONE */
@@ -30,7 +31,7 @@ typedef struct sn_partition {
   size_t n_cuts;
 } sn_partition;
 
-/* fusion false: a set for every node. views: of all nodes. */
+/* views: of all nodes. */
 sn_status sn_partition_graph(const sn_graph *graph, const sn_view *views, bool fusion,
                              sn_partition *out);
 

@@ -44,7 +44,7 @@ static sn_status find_values(sn_lowering *l) {
     const bool is_view = sn_op_describe(g->nodes[id].op)->kind == SN_CLASS_VIEW;
     if (l->live[id] && !is_view) mark_read(l, id, stored);
   }
-  SN_TRY(sn_lower_recompute(l, stored, l->again));
+  if (l->p->fusion) SN_TRY(sn_lower_recompute(l, stored, l->again));
   for (sn_id id = 0; id < g->n_nodes; id++) {
     if (!l->live[id]) continue;
     const sn_op op = g->nodes[id].op;
@@ -237,7 +237,9 @@ static sn_status lower_reduce(sn_lowering *l, size_t set, sn_group *group) {
 }
 
 /* A long sum of few results: tiles of the whole sum would be small, and small tiles pack each
- * factor many times. */
+ * factor many times. Not where rows are nearly as many as terms: such a left side may come from a
+ * chain (chain.h), block of rows by block of rows. */
+enum { TERMS_TO_ROWS = 4 };
 #ifdef SINTER_TEST
 enum { SPAN = 32, SPANNED_POINTS = 400, MOST_SPANS = 8 };
 static const double SPAN_WORK = 1e3;
@@ -250,7 +252,8 @@ static int64_t spans_of(const sn_group *group) {
   const int64_t points = sn_group_points(group);
   const double work = (double)points * (double)group->k;
   int64_t spans = group->k / SPAN;
-  if (points > SPANNED_POINTS) return 1;
+  if (points > SPANNED_POINTS || group->k < TERMS_TO_ROWS * group->space[group->space_rank - 2])
+    return 1;
   if (spans > MOST_SPANS) spans = MOST_SPANS;
   if (work < SPAN_WORK * (double)spans) spans = (int64_t)(work / SPAN_WORK);
   return spans > 1 ? spans : 1;
@@ -465,10 +468,19 @@ static size_t count_groups(const sn_lowering *l) {
   return n;
 }
 
+/* Whether nobody needs a kernel for the set: its readers compute it themselves. */
+static bool is_made_again(const sn_lowering *l, size_t set) {
+  size_t n;
+  const sn_id *nodes = sn_lower_members(l, set, &n);
+  bool all = true;
+  for (size_t i = 0; i < n; i++) all = all && l->again[nodes[i]];
+  return all;
+}
+
 sn_status sn_lower_groups(const sn_graph *g, const sn_view *views, const sn_partition *p,
                           sn_groups *out) {
   sn_lowering l = {.g = g, .p = p, .arena = g->arena, .views = views, .out = out};
-  *out = (sn_groups){.graph = g, .cuts = p->cuts, .n_cuts = p->n_cuts};
+  *out = (sn_groups){.graph = g, .fusion = p->fusion, .cuts = p->cuts, .n_cuts = p->n_cuts};
   SN_TRY(sn_arena_alloc(l.arena, g->n_nodes, 1, (void **)&l.live));
   SN_TRY(sn_arena_alloc(l.arena, g->n_nodes, sizeof *l.value_of, (void **)&l.value_of));
   SN_TRY(sn_arena_alloc(l.arena, g->n_nodes, 1, (void **)&l.again));
@@ -483,6 +495,7 @@ sn_status sn_lower_groups(const sn_graph *g, const sn_view *views, const sn_part
   for (size_t set = 0; set < p->n_sets; set++) {
     size_t n;
     const sn_id *nodes = sn_lower_members(&l, set, &n);
+    if (is_made_again(&l, set)) continue;
     SN_TRY(lower_set(&l, set));
     for (size_t i = 0; i < n; i++) out->kernel_of[nodes[i]] = (uint32_t)out->n_groups - 1;
   }
@@ -498,7 +511,6 @@ sn_status sn_fuse_graph(const sn_graph *g, bool fusion, sn_groups *out) {
   sn_partition partition;
   SN_TRY(sn_partition_graph(g, views, fusion, &partition));
   SN_TRY(sn_lower_groups(g, views, &partition, out));
-  out->fusion = fusion;
   if (fusion) SN_TRY(sn_chain_groups(out, g->arena));
   for (size_t i = 0; i < out->n_groups; i++) sn_merge_dims(&out->groups[i]);
   return SN_OK;

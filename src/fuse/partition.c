@@ -419,7 +419,7 @@ sn_status sn_partition_graph(const sn_graph *g, const sn_view *views, bool fusio
   for (sn_id id = 0; id < n; id++)
     if (live[id]) SN_TRY(place(&s, id));
   if (fusion) SN_TRY(sink_sets(&s));
-  *out = (sn_partition){.set = s.set_of, .owner = s.owner};
+  *out = (sn_partition){.fusion = fusion, .set = s.set_of, .owner = s.owner};
   SN_TRY(number_sets(&s, out));
   out->cuts = s.cuts;
   out->n_cuts = s.n_cuts;

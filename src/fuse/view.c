@@ -74,6 +74,10 @@ sn_status sn_view_of(const sn_graph *g, const sn_view *views, sn_id id, sn_view 
   const sn_type *from = &g->nodes[x].type;
   const int64_t *attrs = sn_graph_attrs(g, id);
   const sn_view in = views[x];
+  if (node->op == SN_OP_barrier) {
+    *out = in;
+    return SN_OK;
+  }
   *out = (sn_view){.base = in.base, .offset = in.offset, .frame = SN_NONE};
   SN_CHECK(g->env, !in.nests || node->op == SN_OP_transpose || node->op == SN_OP_reshape);
   switch (node->op) {

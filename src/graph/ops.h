@@ -12,7 +12,8 @@ typedef enum sn_op_class {
   SN_CLASS_PAD,
   SN_CLASS_CONCAT,
   SN_CLASS_MATMUL,
-  SN_CLASS_CONV, /* windows and a matmul from the stage "expand" on: graph/conv.c */
+  SN_CLASS_SOFTMAX, /* reductions, e^x and a quotient from the stage "expand" on */
+  SN_CLASS_CONV,    /* windows and a matmul from the stage "expand" on: graph/conv.c */
   SN_CLASS_CAST,
   SN_CLASS_GATHER, /* along one axis, with a kernel of its own; and the next three */
   SN_CLASS_SCATTER,

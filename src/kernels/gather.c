@@ -50,6 +50,8 @@ static void advance(cursor *c, int64_t steps) {
 static void read_run32(uint32_t *to, const uint32_t *from, int64_t stride, int64_t n) {
   if (stride == 1)
     memcpy(to, from, (size_t)n * sizeof *to);
+  else if (stride == 0) /* a loop of its own, as it becomes vectors */
+    for (int64_t i = 0; i < n; i++) to[i] = *from;
   else
     for (int64_t i = 0; i < n; i++) to[i] = from[i * stride];
 }
@@ -63,6 +65,21 @@ static void read_run64(uint64_t *to, const uint64_t *from, int64_t stride, int64
 
 static void read_mask_run(int32_t *to, const uint8_t *from, int64_t stride, int64_t n) {
   for (int64_t i = 0; i < n; i++) to[i] = -(int32_t)(from[i * stride] != 0);
+}
+
+const void *sn_gather_in_place(const sn_operand *o, const int64_t *dims, int rank, int64_t flat,
+                               int64_t n, const void *base) {
+  int i = rank - 1;
+  int64_t at = o->offset;
+  if (i < 0 || o->strides[i] != 1 || o->dtype == SN_BOOL) return NULL;
+  const int64_t first = flat % dims[i];
+  if (first + n > dims[i]) return NULL;
+  flat /= dims[i];
+  for (at += first; i-- > 0;) {
+    if (o->strides[i]) at += flat % dims[i] * o->strides[i];
+    if (i) flat /= dims[i];
+  }
+  return (const char *)base + at * (ptrdiff_t)sn_dtype_bytes(o->dtype);
 }
 
 void sn_gather(const sn_operand *o, const int64_t *dims, int rank, int64_t flat, int64_t n,

@@ -10,6 +10,10 @@
 void sn_gather(const sn_operand *o, const int64_t *dims, int rank, int64_t flat, int64_t n,
                const void *base, void *strip);
 
+/* Where the same elements lie one behind the other in memory, or NULL: a bias along its row. */
+const void *sn_gather_in_place(const sn_operand *o, const int64_t *dims, int rank, int64_t flat,
+                               int64_t n, const void *base);
+
 /* The operand's first element n times. */
 void sn_gather_single(const sn_operand *o, const void *base, void *strip, int64_t n);
 

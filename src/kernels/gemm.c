@@ -20,7 +20,7 @@ static const double TASK_FLOPS = 6e6, SHARED_TASK_FLOPS = 4e6, DIRECT_TASK_FLOPS
 /* More tasks than any usual number of lanes, so that the last ones end together; but a product too
  * small for that still gets a few, each a quarter as large, so that not all lanes but one stand
  * idle. */
-enum { WANTED_TASKS = 16, WANTED_SHARED_TASKS = 32, WANTED_SMALL_TASKS = 4 };
+enum { WANTED_TASKS = 16, WANTED_SHARED_TASKS = 48, WANTED_SMALL_TASKS = 4 };
 /* Multiply-adds under which two panels cost more to pack than they save (about 12 cubed). */
 static const double TINY = 2048;
 /* From here on there are tiles enough without spans of k, where nothing is packed twice. */
@@ -192,7 +192,7 @@ void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr) {
                           .right_most = round_up(RIGHT_BYTES / bytes / (shared ? 2 : 1), nr),
                           .left_unit = mr,
                           .right_unit = nr,
-                          .flatness = shared && !g->swapped ? 4 : 1,
+                          .flatness = shared && !g->swapped ? 10 : 1,
                           .most = shared ? WANTED_SHARED_TASKS : WANTED_TASKS,
                           .task_flops = shared ? SHARED_TASK_FLOPS : TASK_FLOPS};
   choose_tiles(g, g->direct ? &direct : &packed);

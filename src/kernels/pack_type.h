@@ -12,6 +12,7 @@ ALWAYS_INLINE void T(copy_rows)(T(real) *restrict to, const T(real) *restrict fr
     const T(real) *in = from;
     for (ptrdiff_t q = 0; q < panels; q++, out += k * width, in += width) {
       int w = 0;
+#pragma GCC unroll 8
       for (; w + T(LANES) <= width; w += T(LANES)) T(sn_store)(out + w, T(sn_load)(in + w));
       for (; w < width; w++) out[w] = in[w];
     }
@@ -28,17 +29,21 @@ ALWAYS_INLINE void T(transpose_rows)(T(real) *restrict to, const T(real) *restri
   for (int next = 0; next < width; next += T(LANES)) {
     const int w = next + T(LANES) <= width ? next : width - T(LANES);
     const T(real) * row[T(LANES)];
+#pragma GCC unroll 4
     for (int r = 0; r < T(LANES); r++) row[r] = from + (offsets ? offsets[w + r] : (w + r) * ws);
     T(real) *out = to + w;
     ptrdiff_t p = 0;
     for (; p + T(LANES) <= k; p += T(LANES)) {
       T(vec) square[T(LANES)];
+#pragma GCC unroll 4
       for (int r = 0; r < T(LANES); r++) square[r] = T(sn_load)(row[r] + p);
       T(sn_transpose)(square);
+#pragma GCC unroll 4
       for (int r = 0; r < T(LANES); r++) T(sn_store)(out + r * width, square[r]);
       out += T(LANES) * width;
     }
     for (; p < k; p++, out += width)
+#pragma GCC unroll 4
       for (int r = 0; r < T(LANES); r++) out[r] = row[r][p];
   }
 }
@@ -73,8 +78,11 @@ static void T(pack_panels)(T(real) * to, const T(real) * from, const ptrdiff_t *
       T(transpose_rows)(to, from, offsets, k, ws, w); \
     break;
     switch (panels && (rows || ks == 1) ? panel : 0) {
-      T(SN_PACK_WIDTHS)(WIDTH) default : n = n < panel ? n : panel;
+    default:
+      n = n < panel ? n : panel;
       T(gather)(to, from, offsets, n, k, ws, ks, panel);
+      break;
+      T(SN_PACK_WIDTHS)(WIDTH)
     }
 #undef WIDTH
     to += (n + panel - 1) / panel * panel * k;

@@ -16,8 +16,9 @@ sn_tensor *sn_softmax(sn_tensor *x, int axis) {
   const sn_status status = sn_resolve_axis(x, "softmax", &axis);
   if (status) return sn_refuse(x->ctx, status);
   temporaries t = {0};
-  sn_tensor *e = UNARY(exp, centre(&t, x, axis));
-  return sn_finish(&t, BINARY(div, e, REDUCE(sum, e, 1u << axis, true)));
+  sn_tensor *f = FLOAT(x);
+  if (!f) return sn_finish(&t, NULL);
+  return sn_finish(&t, T(sn_node_of(x->ctx, SN_OP_softmax, &f, 1, (int64_t[]){axis}, 1, NULL)));
 }
 
 /* logSoftmax x = z - log sum e^z */

@@ -1,5 +1,6 @@
 /* memory.c - the C library's allocation for the tests, out of the core's heap: both would think
  * that all memory behind the data is theirs. The size of a block stands before it. */
+#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +16,9 @@ void *malloc(size_t bytes) {
   return block + HEAD;
 }
 
-void *aligned_alloc(size_t alignment, size_t bytes) {
-  return alignment > HEAD ? NULL : malloc(bytes);
+int posix_memalign(void **out, size_t alignment, size_t bytes) {
+  *out = alignment > HEAD ? NULL : malloc(bytes);
+  return *out ? 0 : ENOMEM;
 }
 
 void *calloc(size_t count, size_t size) {
@@ -26,4 +28,13 @@ void *calloc(size_t count, size_t size) {
 
 void free(void *block) {
   if (block) sn_host_release((char *)block - HEAD, *(size_t *)(void *)((char *)block - HEAD));
+}
+
+void *realloc(void *block, size_t bytes) {
+  void *moved = malloc(bytes);
+  if (!moved || !block) return moved;
+  const size_t old = *(size_t *)(void *)((char *)block - HEAD) - HEAD;
+  memcpy(moved, block, old < bytes ? old : bytes);
+  free(block);
+  return moved;
 }

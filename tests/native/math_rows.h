@@ -5,7 +5,7 @@
 
 #include "graph/ops.h"
 #include "graph/vocabulary.h"
-#include "kernels/simd.h"
+#include "graph/simd.h"
 #include "math_reference.h"
 
 /* Vectors of the two types are filled and emptied through memory: lanes of x and y to lanes of out.

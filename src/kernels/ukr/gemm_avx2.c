@@ -4,6 +4,8 @@
 
 #include "kernels/ukr/ukr.h"
 
+#define UNROLL 4
+
 #define NAME sn_gemm_f32_6x16__avx2
 #define REAL float
 #define VEC __m256

@@ -8,6 +8,12 @@
  * The MR * NV sums, one row of B and one splat of A must fit the vector registers: the loops over
  * them have constant bounds and vanish when compiled. The names are undefined again at the end.
  */
+#ifndef UNROLL /* steps of k, 1: for compilers that do better themselves */
+#define UNROLL 1
+#endif
+#define SN_PRAGMA_(x) _Pragma(#x)
+#define SN_PRAGMA(x) SN_PRAGMA_(x)
+
 sn_gemm_ukr_fn NAME;
 
 void NAME(ptrdiff_t k, const void *a_panel, const void *b_panel, void *c_block, ptrdiff_t ldc,
@@ -16,8 +22,7 @@ void NAME(ptrdiff_t k, const void *a_panel, const void *b_panel, void *c_block, 
   const REAL *a = a_panel, *b = b_panel;
   REAL *c = c_block;
   VEC acc[MR][NV] = {0};
-#pragma GCC unroll 16
-  for (int i = 0; i < MR; i++) __builtin_prefetch(c + i * ldc, 1);
+  SN_PRAGMA(GCC unroll UNROLL)
   for (ptrdiff_t p = 0; p < k; p++) {
     VEC row[NV];
 #pragma GCC unroll 8
@@ -52,3 +57,5 @@ void NAME(ptrdiff_t k, const void *a_panel, const void *b_panel, void *c_block, 
 #undef NV
 #undef SPLAT
 #undef MADD
+#undef SN_PRAGMA_
+#undef SN_PRAGMA
