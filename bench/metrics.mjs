@@ -74,6 +74,10 @@ const GRAPHS = {
     scale: zeros(256), shift: zeros(256) }]],
   'conv-relu': () => [(x, w, b) => sn.conv2d(x, w, { padding: 'same' }).add(b).relu(),
     [zeros(1, 56, 56, 64), zeros(3, 3, 64, 64), zeros(64)]],
+  'conv-norm-relu': () => [
+    (x, w, b, mean, variance) =>
+      sn.batchNorm(sn.conv2d(x, w, { padding: 'same' }).add(b), { mean, variance }).relu(),
+    [zeros(1, 56, 56, 64), zeros(3, 3, 64, 64), zeros(64), zeros(64), zeros(64)]],
   'conv-gradients': () => [
     sn.grad((x, w, r) => sn.conv2d(x, w, { padding: 'same' }).mul(r).sum(), { argnums: [0, 1] }),
     [zeros(1, 56, 56, 64), zeros(3, 3, 64, 64), zeros(1, 56, 56, 64)]],
