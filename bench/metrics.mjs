@@ -83,6 +83,9 @@ const GRAPHS = {
   'attention-gradient': () => [
     sn.grad((q, k, v) => sn.attention(q, k, v, { causal: true }).sum(), { argnums: [0, 1, 2] }),
     [zeros(1, 8, 512, 64), zeros(1, 8, 512, 64), zeros(1, 8, 512, 64)]],
+  'attention-4096-step': () => [
+    sn.valueAndGrad((q, k, v) => sn.attention(q, k, v, { causal: true }).tanh().sum(), { argnums: [0, 1, 2] }),
+    [zeros(1, 8, 4096, 64), zeros(1, 8, 4096, 64), zeros(1, 8, 4096, 64)]],
   views: () =>
     [(x) => x.transpose().slice([0, 1], [64, 62]).pad([[1, 1], [0, 0]]).add(1), [zeros(64, 64)]],
 };

@@ -40,14 +40,39 @@ def mlp(batch, *widths):
     for before, after in zip(widths, widths[1:]):
         layers += [torch.nn.Linear(before, after), torch.nn.ReLU()]
     net = torch.nn.Sequential(*layers[:-1])
-    optimizer = torch.optim.Adam(net.parameters(), 1e-3)
-    x, y = rand(batch, widths[0]), torch.arange(batch) % widths[-1]
+    return trained(net, torch.optim.Adam(net.parameters(), 1e-3), rand(batch, widths[0]), widths[-1])
+
+
+def trained(net, optimizer, x, classes):
+    y = torch.arange(len(x)) % classes
 
     def step():
         optimizer.zero_grad()
         functional.cross_entropy(net(x), y).backward()
         optimizer.step()
     return step
+
+
+def linear_gelu(m, k, n):
+    x, weight, bias = rand(m, k), rand(n, k), rand(n)
+    return lambda: functional.gelu(functional.linear(x, weight, bias))
+
+
+def conv(side, channels):
+    x, weight = rand(1, channels, side, side), rand(channels, channels, 3, 3)
+    return lambda: functional.conv2d(x, weight, padding=1)
+
+
+def attention(heads, tokens, size):
+    q, k, v = (rand(1, heads, tokens, size) for _ in range(3))
+    return lambda: torch.softmax(q @ k.transpose(-1, -2) / 8, -1) @ v
+
+
+def cnn(batch):
+    nn = torch.nn
+    net = nn.Sequential(nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(16, 32, 3, padding=1),
+                        nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(7 * 7 * 32, 10))
+    return trained(net, torch.optim.SGD(net.parameters(), 1e-3), rand(batch, 1, 28, 28), 10)
 
 
 def cross_entropy(rows, classes):
@@ -58,6 +83,10 @@ def cross_entropy(rows, classes):
 serve("torch " + torch.__version__, {
     "mlp": mlp,
     "matmul": matmul,
+    "linear_gelu": linear_gelu,
+    "conv": conv,
+    "attention": attention,
+    "cnn": cnn,
     "relu": unary(torch.relu),
     "eager_relu": unary(torch.relu),
     "tanh": unary(torch.tanh),

@@ -10,12 +10,21 @@ const mlpFlops = ([batch, ...widths]) => {
   return flops;
 };
 
+const matmulFlops = ([m, k, n]) => 2 * m * k * n;
+
+/** As of mlp: 3x3 on 28x28 to 16 channels, on 14x14 to 32, and a linear layer from 7x7. */
+const cnnFlops = ([batch]) => batch * (2 * matmulFlops([28 * 28, 9, 16]) +
+  3 * matmulFlops([14 * 14, 9 * 16, 32]) + 3 * matmulFlops([1, 7 * 7 * 32, 10]));
+
 const FLOAT = 4;
 
 /** flops: of one call; bytes: read and written at least. A row shows the rate that limits it. */
 const KINDS = {
   mlp: { flops: mlpFlops },
-  matmul: { flops: ([m, k, n]) => 2 * m * k * n },
+  cnn: { flops: cnnFlops },
+  matmul: { flops: matmulFlops },
+  linear_gelu: { flops: matmulFlops },
+  conv: { flops: ([side, channels]) => matmulFlops([side * side, 9 * channels, channels]) },
   attention: { flops: ([heads, tokens, size]) => 4 * heads * tokens * tokens * size },
   relu: { bytes: ([n]) => 2 * FLOAT * n },
   tanh: { bytes: ([n]) => 2 * FLOAT * n },
@@ -31,10 +40,13 @@ const KINDS = {
 
 const LIST = [
   ['MLP 784-256-128-10 step', 'mlp', 128, 784, 256, 128, 10],
+  ['CNN step, 64 images', 'cnn', 64],
   ['matmul 256', 'matmul', 256, 256, 256],
   ['matmul 512', 'matmul', 512, 512, 512],
   ['matmul 1000', 'matmul', 1000, 1000, 1000],
   ['matmul 128x784x512', 'matmul', 128, 784, 512],
+  ['linear+gelu 512x1024x2048', 'linear_gelu', 512, 1024, 2048],
+  ['conv 3x3 64->64 56x56', 'conv', 56, 64],
   ['attention 8x512x64', 'attention', 8, 512, 64],
   ['relu 1K (a jit call)', 'relu', 1000],
   ['relu 1K (eager)', 'eager_relu', 1000],

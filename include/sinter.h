@@ -387,7 +387,7 @@ typedef struct sn_program_info {
   size_t nodes;       /* of the graph after all passes */
   size_t kernels;     /* steps of one run */
   size_t arena_bytes; /* planned block for intermediates */
-  size_t naive_bytes; /* what they would take without reuse */
+  uint64_t naive_bytes; /* what they would take without reuse */
   double flops;       /* of one run */
   double bytes;       /* read and written by the kernels of one run */
 } sn_program_info;

@@ -2,7 +2,6 @@
  */
 #include "api.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/host.h"
@@ -14,14 +13,13 @@
 
 static void *default_allocate(void *user, size_t bytes, size_t alignment) {
   (void)user;
-  if (bytes > SIZE_MAX - alignment) return NULL;
-  return aligned_alloc(alignment, (bytes + alignment - 1) & ~(alignment - 1));
+  (void)alignment;
+  return sn_host_allocate(bytes);
 }
 
 static void default_release(void *user, void *block, size_t bytes) {
   (void)user;
-  (void)bytes;
-  free(block);
+  sn_host_release(block, bytes);
 }
 
 /* When memory is short: what is only kept for later goes, the cheap to make again first. */

@@ -141,8 +141,8 @@ static sn_status compile_stages(compiling *c, const sn_graph *traced) {
   SN_TRY(cut_into_groups(c));
   SN_TRY(plan_memory(c));
   SN_TRY(make_kernels(c));
-  sn_log(exe->arena.env, SN_LOG_EVENTS, "compiled: %zu kernels, arena %zu of %zu bytes\n",
-         exe->n_kernels, exe->plan.arena_bytes, exe->plan.naive_bytes);
+  sn_log(exe->arena.env, SN_LOG_EVENTS, "compiled: %zu kernels, arena %zu of %llu bytes\n",
+         exe->n_kernels, exe->plan.arena_bytes, (unsigned long long)exe->plan.naive_bytes);
   return c->record ? sn_record_end(c->record, exe) : SN_OK;
 }
 

@@ -1,11 +1,11 @@
 #include "bridge.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "api.h"
+#include "base/host.h"
 #include "jit/modules.h"
-#include "tensor/tensor.h"
+#include "tensor/apply.h"
 
 /* JS reads these structs where they are. */
 _Static_assert(sizeof(void *) == 4 && sizeof(size_t) == 4, "tensors and sizes are 32-bit words");
@@ -29,17 +29,15 @@ int32_t *sinter_scratch(uint32_t words) {
     if (grown > UINT32_MAX / 8) return NULL;
     grown *= 2;
   }
-  int32_t *block = malloc(grown * sizeof *block);
+  int32_t *block = sn_host_allocate(grown * sizeof *block);
   if (!block) return NULL;
-  if (scratch != first_scratch) free(scratch);
+  if (scratch != first_scratch) sn_host_release(scratch, scratch_words * sizeof *scratch);
   scratch = block;
   scratch_words = grown;
   return scratch;
 }
 
-void *sinter_worker_memory(uint32_t bytes) {
-  return bytes > UINT32_MAX - 63 ? NULL : aligned_alloc(64, (bytes + 63) & ~(uint32_t)63);
-}
+void *sinter_worker_memory(uint32_t bytes) { return sn_host_allocate(bytes); }
 
 /* ---- context --------------------------------------------------------------------------------- */
 
@@ -148,32 +146,34 @@ sn_status sinter_synchronize(void) { return sn_synchronize(context); }
 
 /* ---- ops ------------------------------------------------------------------------------------- */
 
-#define ROW(name) [SN_OP_##name] = sn_##name,
-static sn_tensor *(*const unary_ops[SN_OP_COUNT])(sn_tensor *) = {SN_UNARY_OPS(ROW)};
-static sn_tensor *(*const binary_ops[SN_OP_COUNT])(sn_tensor *, sn_tensor *) = {SN_BINARY_OPS(ROW)};
-static sn_tensor *(*const ternary_ops[SN_OP_COUNT])(sn_tensor *, sn_tensor *,
-                                                    sn_tensor *) = {SN_TERNARY_OPS(ROW)};
+/* By number: the public functions, one per op, would each be code and a place in the function
+ * table. */
+static sn_tensor *elementwise(uint32_t op, sn_tensor *const *inputs, size_t n) {
+  return sn_hand_out(sn_elementwise((sn_op)op, inputs, n));
+}
 
-sn_tensor *sinter_unary(uint32_t op, sn_tensor *x) { return unary_ops[op](x); }
+sn_tensor *sinter_unary(uint32_t op, sn_tensor *x) { return elementwise(op, &x, 1); }
 
-sn_tensor *sinter_binary(uint32_t op, sn_tensor *x, sn_tensor *y) { return binary_ops[op](x, y); }
+sn_tensor *sinter_binary(uint32_t op, sn_tensor *x, sn_tensor *y) {
+  return elementwise(op, (sn_tensor *[]){x, y}, 2);
+}
 
 sn_tensor *sinter_binary_scalar(uint32_t op, sn_tensor *x, double y) {
   sn_tensor *scalar = sn_scalar(context, y);
-  sn_tensor *result = binary_ops[op](x, scalar);
+  sn_tensor *result = sinter_binary(op, x, scalar);
   sn_release(scalar);
   return result;
 }
 
 sn_tensor *sinter_scalar_binary(uint32_t op, double x, sn_tensor *y) {
   sn_tensor *scalar = sn_scalar(context, x);
-  sn_tensor *result = binary_ops[op](scalar, y);
+  sn_tensor *result = sinter_binary(op, scalar, y);
   sn_release(scalar);
   return result;
 }
 
 sn_tensor *sinter_ternary(uint32_t op, sn_tensor *x, sn_tensor *y, sn_tensor *z) {
-  return ternary_ops[op](x, y, z);
+  return elementwise(op, (sn_tensor *[]){x, y, z}, 3);
 }
 
 sn_tensor *sinter_sum(sn_tensor *x, uint32_t axes, bool keepdims) {
@@ -331,7 +331,7 @@ sn_status sinter_gradients(sn_tensor *y, uint32_t count) {
 sn_program *sinter_compile(uint32_t n_inputs, uint32_t n_outputs) {
   sn_tensor **inputs = scratch_tensors();
   const int32_t *flags = scratch + n_inputs + n_outputs, *switches = flags + n_inputs;
-  bool *donate = malloc(n_inputs + 1);
+  bool *donate = sn_host_allocate(n_inputs + 1);
   if (!donate) return NULL;
   for (uint32_t i = 0; i < n_inputs; i++) donate[i] = flags[i] != 0;
   sn_program *program = NULL;
@@ -341,7 +341,7 @@ sn_program *sinter_compile(uint32_t n_inputs, uint32_t n_outputs) {
                                       .record = switches[2] != 0};
   const sn_status status =
       sn_compile_with(context, inputs, n_inputs, inputs + n_inputs, n_outputs, &options, &program);
-  free(donate);
+  sn_host_release(donate, n_inputs + 1);
   return status ? NULL : program;
 }
 

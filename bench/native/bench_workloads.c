@@ -175,7 +175,8 @@ static bool list_ops(void) {
     if (!listed) continue;
     printf("%s{\"number\": %d, \"name\": \"%s\", \"arity\": %d, \"dtype\": \"%s\", \"lo\": %g, "
            "\"hi\": %g}",
-           between, op, info->name, info->arity, dtypes[op_dtype(info)], info->lo, info->hi);
+           between, op, info->name, info->arity, dtypes[op_dtype(info)], sn_op_bounds_table[op].lo,
+           sn_op_bounds_table[op].hi);
     between = ", ";
   }
   printf("]}\n");

@@ -96,6 +96,25 @@ static sn_status make_matmul(workload *w, const int64_t *sizes) {
   return compile(w, (sn_tensor *[]){sn_matmul(a, b)}, 1, NULL);
 }
 
+static sn_status make_linear_gelu(workload *w, const int64_t *sizes) {
+  sn_tensor *x = floats(w, 2, (int64_t[]){sizes[0], sizes[1]}, 1);
+  sn_tensor *weight = floats(w, 2, (int64_t[]){sizes[1], sizes[2]}, 0x1p-4f);
+  sn_tensor *bias = floats(w, 1, sizes + 2, 1);
+  return compile(w, (sn_tensor *[]){sn_gelu(sn_add(sn_matmul(x, weight), bias))}, 1, NULL);
+}
+
+static sn_tensor *conv_same(sn_tensor *x, sn_tensor *filter) {
+  return sn_conv(x, filter, 2, &(sn_window_options){.padding = SN_PADDING_SAME});
+}
+
+/* side, channels: 3x3, as many filters as channels */
+static sn_status make_conv(workload *w, const int64_t *sizes) {
+  const int64_t side = sizes[0], channels = sizes[1];
+  sn_tensor *x = floats(w, 4, (int64_t[]){1, side, side, channels}, 1);
+  sn_tensor *filter = floats(w, 4, (int64_t[]){3, 3, channels, channels}, 0x1p-4f);
+  return compile(w, (sn_tensor *[]){conv_same(x, filter)}, 1, NULL);
+}
+
 /* heads, tokens, size */
 static sn_status make_attention(workload *w, const int64_t *sizes) {
   const int64_t dims[] = {1, sizes[0], sizes[1], sizes[2]};
@@ -164,6 +183,7 @@ static sn_status make_eager_relu(workload *w, const int64_t *sizes) {
  */
 static sn_tensor *operand(workload *w, sn_op op, int which, int64_t n) {
   const sn_op_info *info = sn_op_describe(op);
+  const sn_op_bounds *domain = &sn_op_bounds_table[op];
   const bool condition = info->kind == SN_CLASS_SELECT && which == 0;
   const sn_dtype dtype = condition ? SN_BOOL : op_dtype(info);
   const uint32_t seed = (uint32_t)w->n_inputs;
@@ -171,7 +191,7 @@ static sn_tensor *operand(workload *w, sn_op op, int which, int64_t n) {
   sn_tensor *x = add_input(w, dtype, 1, &n, &data);
   for (int64_t i = 0; data && i < n; i++) {
     const double at = (1 + (double)hash_float((uint32_t)i, seed, 1)) / 2;
-    const double value = info->lo + (info->hi - info->lo) * at;
+    const double value = domain->lo + (domain->hi - domain->lo) * at;
     if (dtype == SN_F32) ((float *)data)[i] = (float)value;
     if (dtype == SN_I32) ((int32_t *)data)[i] = (int32_t)value;
     if (dtype == SN_BOOL) ((uint8_t *)data)[i] = at < 0.5;
@@ -279,6 +299,45 @@ static sn_status make_mlp(workload *w, const int64_t *sizes) {
   return compile(w, outputs, k, donate);
 }
 
+/* ---- a training step: two convolutions 3x3 with pools behind, a linear layer, descent -------- */
+
+enum { CNN_SIDE = 28, CNN_FIRST = 16, CNN_SECOND = 32, CNN_CLASSES = 10, CNN_PARAMETERS = 6 };
+
+static sn_tensor *pooled_layer(sn_tensor *x, sn_tensor *filter, sn_tensor *bias) {
+  sn_tensor *y = sn_relu(sn_add(conv_same(x, filter), bias));
+  return sn_max_pool(y, (int64_t[]){2, 2}, 2, NULL);
+}
+
+/* batch */
+static sn_status make_cnn(workload *w, const int64_t *sizes) {
+  const int64_t batch = sizes[0], first = CNN_FIRST, second = CNN_SECOND, classes = CNN_CLASSES;
+  const int64_t features = second * (CNN_SIDE / 4) * (CNN_SIDE / 4);
+  sn_tensor *now[CNN_PARAMETERS], *v[CNN_PARAMETERS], *grads[CNN_PARAMETERS];
+  now[0] = floats(w, 4, (int64_t[]){3, 3, 1, first}, 0x1p-1f);
+  now[1] = zeros(w, SN_F32, 1, &first);
+  now[2] = floats(w, 4, (int64_t[]){3, 3, first, second}, 0x1p-3f);
+  now[3] = zeros(w, SN_F32, 1, &second);
+  now[4] = floats(w, 2, (int64_t[]){features, classes}, 0x1p-5f);
+  now[5] = zeros(w, SN_F32, 1, &classes);
+  w->n_state = CNN_PARAMETERS;
+  sn_tensor *x = floats(w, 4, (int64_t[]){batch, CNN_SIDE, CNN_SIDE, 1}, 1);
+  sn_tensor *y = labels(w, batch, classes);
+  for (int i = 0; i < CNN_PARAMETERS; i++) v[i] = sn_variable(now[i]);
+  sn_tensor *h = pooled_layer(pooled_layer(x, v[0], v[1]), v[2], v[3]);
+  h = sn_add(sn_matmul(sn_reshape(h, 2, (int64_t[]){batch, features}), v[4]), v[5]);
+  sn_tensor *loss = sn_mean(sn_softmax_cross_entropy(h, y), SN_ALL_AXES, false);
+  const sn_status status = sn_gradients(loss, v, CNN_PARAMETERS, grads);
+  if (status) return status;
+  sn_tensor *outputs[CNN_PARAMETERS + 1];
+  bool donate[MAX_TENSORS] = {false};
+  for (int i = 0; i < CNN_PARAMETERS; i++) {
+    outputs[i] = sn_sub(now[i], sn_mul(grads[i], sn_scalar(w->ctx, 1e-3)));
+    donate[i] = true;
+  }
+  outputs[CNN_PARAMETERS] = loss;
+  return compile(w, outputs, CNN_PARAMETERS + 1, donate);
+}
+
 /* ---- making, calling, releasing ----------------------------------------------------------------
  */
 
@@ -291,6 +350,9 @@ static const workload_kind kinds[] = {
     {"mlp", make_mlp},
     {"op", make_op},
     {"matmul", make_matmul},
+    {"linear_gelu", make_linear_gelu},
+    {"conv", make_conv},
+    {"cnn", make_cnn},
     {"attention", make_attention},
     {"relu", make_relu},
     {"tanh", make_tanh},

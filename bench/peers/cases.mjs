@@ -24,7 +24,8 @@ const attention = (heads, tokens, size) => ({
   flops: 2 * heads * flopsOf(tokens, size, tokens), asked: 1.7,
 });
 /** Forward and back to the weights; back to the input but for the first. */
-const cnnFlops = (batch) => batch * (2 * flopsOf(28 * 28, 9, 16) + 3 * flopsOf(14 * 14, 9 * 16, 32) + 3 * flopsOf(1, 7 * 7 * 32, 10));
+const cnnFlops = (batch) =>
+  batch * (2 * flopsOf(28 * 28, 9, 16) + 3 * flopsOf(14 * 14, 9 * 16, 32) + 3 * flopsOf(1, 7 * 7 * 32, 10));
 const cnn = (batch) => ({ name: `CNN training step, ${batch}`, op: 'cnn', batch, flops: cnnFlops(batch), asked: 50 });
 const training = (batch, ...widths) =>
   ({ name: `training step ${widths.join('-')}, ${batch}`, op: 'train', widths, batch, asked: 4 });

@@ -84,6 +84,38 @@ const mlp = (batch, ...widths) => {
   };
 };
 
+/** Two convolutions 3x3 with pools behind, a linear layer, plain descent. */
+const cnn = (batch) => {
+  const pooled = (x, filter, bias) =>
+    sn.maxPool2d(sn.relu(sn.conv2d(x, filter, { padding: 'same' }).add(bias)), { window: 2 });
+  const loss = ([f1, b1, f2, b2, weight, bias], x, y) => {
+    const features = pooled(pooled(x, f1, b1), f2, b2).reshape([batch, -1]);
+    return sn.mean(sn.softmaxCrossEntropy(features.matmul(weight).add(bias), y));
+  };
+  const both = sn.valueAndGrad(loss);
+  const step = sn.jit((params, x, y) => {
+    const [value, grads] = both(params, x, y);
+    return [params.map((param, i) => param.sub(grads[i].mul(1e-3))), value];
+  }, { donate: 0 });
+  let state = [
+    floats(0, [3, 3, 1, 16], 2 ** -1), sn.zeros([16]), floats(2, [3, 3, 16, 32], 2 ** -3), sn.zeros([32]),
+    floats(4, [7 * 7 * 32, 10], 2 ** -5), sn.zeros([10]),
+  ];
+  const [x, y] = [floats(6, [batch, 28, 28, 1], 1), labels(7, batch, 10)];
+  let last = null;
+  return {
+    call: () => {
+      last?.dispose();
+      [state, last] = step(state, x, y);
+      return [...state, last];
+    },
+    dispose: () => {
+      step.dispose();
+      sn.dispose([state, last, x, y]);
+    },
+  };
+};
+
 /** Operand `which` of a row of the op table, as in workloads.h. */
 const operand = (which, n, { name, dtype, lo, hi }) => {
   const condition = name === 'where' && which === 0;
@@ -105,8 +137,13 @@ const op = (_number, n, name, arity, dtype, lo, hi) => {
 
 export const kinds = {
   mlp,
+  cnn,
   op,
   matmul: (m, k, n) => compiled((a, b) => a.matmul(b), [floats(0, [m, k], 1), floats(1, [k, n], 1)]),
+  linear_gelu: (m, k, n) => compiled((x, w, b) => sn.gelu(x.matmul(w).add(b)),
+    [floats(0, [m, k], 1), floats(1, [k, n], 2 ** -4), floats(2, [n], 1)]),
+  conv: (side, channels) => compiled((x, filter) => sn.conv2d(x, filter, { padding: 'same' }),
+    [floats(0, [1, side, side, channels], 1), floats(1, [3, 3, channels, channels], 2 ** -4)]),
   attention: (heads, tokens, size) => compiled((q, k, v) => sn.attention(q, k, v, { scale: 0.125 }),
     [0, 1, 2].map((i) => floats(i, [1, heads, tokens, size], 1))),
   relu: (n) => compiled(sn.relu, [floats(0, [n], 1)]),

@@ -113,7 +113,7 @@ export {
   type PoolOptions,
   type WindowOptions,
 } from './conv.js';
-export { attention, type AttentionOptions } from './attention.js';
+export { attention, rope, type AttentionOptions, type RopeOptions } from './attention.js';
 export { dot, einsum, matmul, outer } from './linalg.js';
 export {
   batchNorm,

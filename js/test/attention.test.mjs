@@ -135,6 +135,103 @@ test('4,096 tokens take no matrix of all scores', () => sn.tidy(() => {
   assertClose(y.slice([0, 0, 0, 0], [1, 4, 1, 64]), x[2].slice([0, 0, 0, 0], [1, 4, 1, 64]).toArray(), 1e-6);
 }));
 
+/** Loss and all gradients of a formula of q, k, v behind a nonlinearity. */
+const trained = (formula) => (...x) => {
+  const [loss, slopes] = sn.valueAndGrad((...args) => formula(...args).tanh().square().sum(),
+    { argnums: [0, 1, 2] })(...x);
+  return [loss, ...slopes];
+};
+const swapped = (x) => x.transpose([0, 2, 1, 3]);
+
+const FORMS = {
+  plain: sn.attention,
+  causal: (q, k, v) => sn.attention(q, k, v, { causal: true }),
+  masked: (q, k, v) => sn.attention(q, k, v, { mask: sn.greater(v.sum({ axis: [0, 1, 3] }), 0), scale: 0.5 }),
+  'by hand': (q, k, v) => sn.softmax(q.matmul(k.transpose([0, 1, 3, 2])).div(8)).matmul(v),
+  einsum: (q, k, v) =>
+    sn.einsum('bhij,bhjd->bhid', sn.softmax(sn.einsum('bhid,bhjd->bhij', q, k).div(8)), v),
+  'of views': (q, k, v) => swapped(sn.attention(swapped(q), swapped(k), swapped(v), { causal: true })),
+};
+
+for (const [name, formula] of Object.entries(FORMS))
+  test(`8 heads of 4,096 tokens, forward and backward: ${name}`, () => sn.tidy(() => {
+    const shape = name === 'of views' ? [1, 4096, 8, 64] : [1, 8, 4096, 64];
+    const seen = sn.inspect(trained(formula))(sn.zeros(shape), sn.zeros(shape), sn.zeros(shape));
+    assert.ok(seen.memory.arenaBytes < 64 * 2 ** 20, `${seen.memory.arenaBytes}`);
+    assert.ok(seen.memory.naiveBytes > 2 ** 32);
+    seen.dispose();
+  }));
+
+test('a second layer, a projection between, shared heads: still no matrix of all scores', () => sn.tidy(() => {
+  const [tokens, heads, shared, size] = [4096, 8, 2, 64];
+  const split = (x, n) => swapped(x.reshape([1, tokens, n, size]));
+  const layer = (x, { q, k, v }) => {
+    const y = sn.layerNorm(x);
+    const scores = sn.attention(sn.rope(split(y.matmul(q), heads)), sn.rope(split(y.matmul(k), shared)),
+      split(y.matmul(v), shared), { causal: true });
+    return x.add(swapped(scores).reshape(x.shape));
+  };
+  const weights = () => ({ q: sn.zeros([512, 512]), k: sn.zeros([512, 128]), v: sn.zeros([512, 128]) });
+  const loss = (layers, x) => layers.reduce(layer, x).square().mean();
+  const seen = sn.inspect((layers, x) => sn.grad(loss)(layers, x))([weights(), weights()], sn.zeros([tokens, 512]));
+  assert.ok(seen.memory.arenaBytes < 192 * 2 ** 20, `${seen.memory.arenaBytes}`);
+  seen.dispose();
+}));
+
+test('scores made again have the bits of scores kept', () => sn.tidy(() => {
+  const x = [0, 1, 2].map((seed) => random([1, 2, 1500, 8], seed));
+  for (const formula of [FORMS.causal, FORMS['by hand']]) {
+    const [again, kept] = [true, false].map((rematerialize) =>
+      sn.jit(trained(formula), { passes: { rematerialize } })(...x).map((y) => y.dataSync()));
+    assert.deepEqual(again, kept);
+  }
+}));
+
+test('gradients of many tokens are those of differences along a direction', () => sn.tidy(() => {
+  const x = [0, 1, 2].map((seed) => random([1, 1, 1500, 2], seed, 'float64'));
+  const way = [3, 4, 5].map((seed) => random([1, 1, 1500, 2], seed, 'float64'));
+  const gradients = sn.jit(trained(FORMS.causal))(...x).slice(1);
+  const loss = sn.jit((...args) => FORMS.causal(...args).tanh().square().sum());
+  const at = (step) => loss(...x.map((y, i) => y.add(way[i].mul(step)))).item();
+  const slope = gradients.reduce((sum, g, i) => sum + g.mul(way[i]).sum().item(), 0);
+  const difference = (at(1e-5) - at(-1e-5)) / 2e-5;
+  assert.ok(Math.abs(slope - difference) < 1e-7 * Math.abs(slope), `${slope} ${difference}`);
+}));
+
+test('rope turns pairs of elements by the position', () => sn.tidy(() => {
+  const [tokens, size] = [5, 6];
+  const x = random([2, 3, tokens, size], 0, 'float64');
+  const turned = (rows, base, offset) => rows.map((row, position) => row.map((value, i) => {
+    const half = size / 2;
+    const pair = i % half;
+    const angle = (position + offset) * base ** ((-2 * pair) / size);
+    const other = i < half ? -row[i + half] : row[pair];
+    return value * Math.cos(angle) + other * Math.sin(angle);
+  }));
+  for (const [base, offset] of [[10_000, 0], [100, 7]]) {
+    const expected = x.toArray().map((a) => a.map((rows) => turned(rows, base, offset)));
+    assertClose(sn.rope(x, { base, offset }), expected, 1e-13);
+    assertClose(sn.rope(x.astype('float32'), { base, offset }), expected, 1e-5);
+  }
+  assertClose(sn.rope(x), x.toArray().map((a) => a.map((rows) => turned(rows, 10_000, 0))), 1e-13);
+}));
+
+test('rope copies nothing, takes its offset as a tensor, and turns gradients back', () => sn.tidy(() => {
+  const x = random([4, 8, 16], 0, 'float64');
+  const step = sn.jit((y, offset) => sn.rope(y, { offset }));
+  const seen = sn.inspect((y) => sn.rope(y))(random([8, 512, 64], 1));
+  assert.ok(seen.memory.arenaBytes <= 4 * 512 * 64 * 3); // tables of angles, not x
+  seen.dispose();
+  for (const offset of [0, 3, 1000])
+    assertClose(step(x, sn.tensor(offset)), sn.rope(x, { offset }).toArray(), 1e-12);
+  assert.equal(step.cacheSize, 1);
+  assertClose(sn.grad((y) => sn.rope(y).square().sum())(x), x.mul(2).toArray(), 1e-12);
+  assert.deepEqual(sn.rope(sn.zeros([0, 4])).shape, [0, 4]);
+  assertThrows(() => sn.rope(sn.zeros([4, 5])), sn.ShapeError,
+    { message: /rope: needs \(\.\.\., tokens, size\) with an even size: a \(4, 5\)/ });
+  assertThrows(() => sn.rope(sn.zeros([4])), sn.ShapeError, { message: /a \(4,\)/ });
+}));
+
 test('wrong shapes name the op and all shapes', () => sn.tidy(() => {
   const q = sn.zeros([1, 4, 5, 8]);
   assertThrows(() => sn.attention(q, sn.zeros([1, 3, 5, 8]), sn.zeros([1, 3, 5, 8])), sn.ShapeError, {

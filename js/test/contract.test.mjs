@@ -14,7 +14,7 @@ const FUNCTIONS = `init info mod atan2 exp2 expm1 log2 tan asin acos atan sinh c
   norm cumsum cumprod reshape transpose permuteDims swapaxes moveaxis expandDims squeeze broadcastTo slice pad flip
   roll concat stack split tile repeat take takeAlongAxis scatterAdd at oneHot tril triu sort argsort topk matmul dot
   einsum outer conv1d conv2d conv3d convTranspose2d maxPool2d avgPool2d softmax logSoftmax layerNorm rmsNorm batchNorm
-  softmaxCrossEntropy attention
+  softmaxCrossEntropy attention rope
   grad valueAndGrad jit trainStep profile inspect`.split(/\s+/);
 
 const METHODS = `mod atan2 exp2 expm1 log2 tan asin acos atan sinh cosh asinh acosh atanh softplus leakyRelu elu selu gelu silu

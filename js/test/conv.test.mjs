@@ -139,13 +139,23 @@ test('pools: largest element, mean without padding, gradients', () => {
   assert.deepEqual(slope((a) => sn.avgPool2d(a, { window: 2, padding: 'same' })), [0.25, 0.25, 0.5, 0.25, 0.25, 0.5, 0.5, 0.5, 1]);
 });
 
-test('a convolution with bias and relu is one kernel beside the padding, and nothing is copied', () => {
-  const run = sn.inspect((x, w, b) => sn.conv2d(x, w, { padding: 'same' }).add(b).relu());
-  const { kernels, memory } = run(sn.ones([2, 8, 8, 4]), sn.ones([3, 3, 4, 8]), sn.ones([8]));
-  assert.deepEqual(kernels.map(({ kind }) => kind), ['map', 'map', 'contraction']);
-  assert.equal(memory.arenaBytes, 2 * 10 * 10 * 4 * 4);
-  const valid = sn.inspect((x, w, b) => sn.conv2d(x, w).add(b).relu())(sn.ones([2, 8, 8, 4]), sn.ones([3, 3, 4, 8]), sn.ones([8]));
-  assert.equal(valid.kernels.length, 1);
+test('a convolution with bias and relu is one kernel, and nothing is copied', () => {
+  for (const padding of ['same', 'valid']) {
+    const run = sn.inspect((x, w, b) => sn.conv2d(x, w, { padding }).add(b).relu());
+    const { kernels, memory } = run(sn.ones([2, 16, 16, 32]), sn.ones([3, 3, 32, 8]), sn.ones([8]));
+    assert.deepEqual(kernels.map(({ kind }) => kind), ['contraction']);
+    assert.equal(memory.arenaBytes, 0);
+  }
+});
+
+test('so is one with a normalisation by given statistics, beside the factors of its channels', () => {
+  const layer = (x, w, b, mean, variance, weight, bias) => sn.batchNorm(sn.conv2d(x, w, { padding: 'same' }).add(b),
+    { mean, variance, weight, bias }).relu();
+  const channels = () => sn.ones([24]);
+  const args = [sn.ones([2, 16, 16, 32]), sn.ones([3, 3, 32, 24]), ...Array.from({ length: 5 }, channels)];
+  const { kernels, memory } = sn.inspect(layer)(...args);
+  assert.deepEqual(kernels.map(({ kind }) => kind), ['map', 'contraction']);
+  assert.ok(memory.arenaBytes <= 128);
 });
 
 test('what does not fit is named', () => {

@@ -100,6 +100,8 @@ test('convolutions, pools and their gradients', () => {
     const y = sn.conv2d(x, w, { padding: 'same', strides: 2 }).relu();
     return sn.conv2d(sn.maxPool2d(y, { window: 2, strides: 1 }), v, { groups: 3, dilation: 2, padding: 'same' });
   };
+  check((x, w) => [sn.conv2d(x, w, { padding: [[1, 0], [2, 1]], strides: 2, dilation: [1, 2] })],
+    [ramp([1, 5, 32, 32]), ramp([2, 3, 32, 3])]);
   const args = [ramp([2, 7, 6, 2]), ramp([3, 3, 2, 3]), ramp([2, 3, 1, 6])];
   check((...all) => [net(...all), ...sn.grad((x, w, v) => net(x, w, v).square().sum(), { argnums: [0, 1, 2] })(...all)], args);
 });

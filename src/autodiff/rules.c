@@ -57,6 +57,9 @@ static void grad_none(const sn_rule_site *s) { (void)s; }
 
 /* -- views and structure: each is linear, dx is its transpose applied to dy -------------------- */
 
+/* y = x, later: dx = dy */
+GRAD(barrier) { s->dx[0] = DY; }
+
 /* y[i] = x[i] in another shape: dx = dy in the old shape */
 GRAD(reshape) { s->dx[0] = sn_build_reshape(s->b, DY, sn_build_type(s->b, X)); }
 
@@ -186,6 +189,14 @@ GRAD(conv) {
     s->dx[0] = sn_build_op(s->b, SN_OP_conv, (sn_id[]){DY, X1}, 2, back,
                            SN_CONV_ATTRS((size_t)axes), &x);
   if (s->wanted[1]) s->dx[1] = sn_build_conv_filter_grad(s->b, X, DY, s->attrs, &w);
+}
+
+/* y = e^x / sum e^x: dx = y (dy - sum y dy) */
+GRAD(softmax) {
+  const sn_type x = *sn_build_type(s->b, X);
+  const uint64_t axis = (uint64_t)1 << s->attrs[0];
+  const sn_id mean = sn_build_reduce(s->b, SN_OP_sum, MUL(Y, DY), axis);
+  s->dx[0] = MUL(Y, SUB(DY, sn_build_spread(s->b, mean, &x, axis)));
 }
 
 /* y = x in another float type: dx = dy cast back */

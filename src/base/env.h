@@ -61,6 +61,6 @@ sn_status sn_fail(sn_env *env, sn_status status, const char *format, ...)
 
 /* Broken invariant of our own: reported like any other error, never an abort. */
 #define SN_CHECK(env, cond) \
-  SN_FAIL_IF(env, !(cond), SN_ERR_INTERNAL, "internal: %s:%d: %s", __FILE__, __LINE__, #cond)
+  SN_FAIL_IF(env, !(cond), SN_ERR_INTERNAL, "internal: %s:%d", __FILE__, __LINE__)
 
 #endif

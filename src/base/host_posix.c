@@ -1,4 +1,6 @@
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "base/host.h"
@@ -10,3 +12,15 @@ double sn_host_now_ms(void) {
 }
 
 void sn_host_log(const char *text) { fputs(text, stderr); }
+
+enum { ALIGNMENT = 64 };
+
+void *sn_host_allocate(size_t bytes) {
+  if (bytes > SIZE_MAX - ALIGNMENT) return NULL;
+  return aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1));
+}
+
+void sn_host_release(void *block, size_t bytes) {
+  (void)bytes;
+  free(block);
+}

@@ -79,10 +79,10 @@ static sn_status add_op(sn_c_writer *w, const sn_body *body, const sn_insn *insn
     add_cast(w->t, insn, names[0]);
     return SN_OK;
   }
-  const char *expression = sn_c_expression(insn->op, insn->in_dtype);
-  SN_FAIL_IF(w->env, !expression, SN_ERR_UNSUPPORTED, "c source: %s of %s has no C",
-             sn_op_describe(insn->op)->name, sn_dtype_name(insn->in_dtype));
-  sn_c_add_expression(w->t, expression, arguments);
+  SN_FAIL_IF(w->env, !sn_c_expression(insn->op, insn->in_dtype), SN_ERR_UNSUPPORTED,
+             "c source: %s of %s has no C", sn_op_describe(insn->op)->name,
+             sn_dtype_name(insn->in_dtype));
+  sn_c_add_expression(w->t, insn->op, insn->in_dtype, arguments);
   return SN_OK;
 }
 
@@ -173,7 +173,7 @@ static void add_combine(sn_c_writer *w, uint32_t number, sn_op op, sn_dtype dtyp
   sn_format(head, sizeof head, is_widened(op, dtype) ? "total%u" : "head%u", number);
   sn_c_begin_line(w);
   sn_text_add(w->t, "%s = ", head);
-  sn_c_add_expression(w->t, sn_c_expression(op, dtype), (const char *[]){head, value, value});
+  sn_c_add_expression(w->t, op, dtype, (const char *[]){head, value, value});
   sn_text_add(w->t, ";\n");
 }
 
@@ -211,12 +211,13 @@ static sn_status add_phase(sn_c_writer *w, const sn_phase *phase) {
   return SN_OK;
 }
 
-/* The terms of an axis at position `index`, a variable. */
-static void add_axis(sn_c_writer *w, bool *any, const sn_nest *axis, const char *index) {
+/* The terms of an axis at position `index`, a variable, with these strides. */
+static void add_axis(sn_c_writer *w, bool *any, const sn_nest *axis, const int64_t *strides,
+                     const char *index) {
   char term[3 * NAME_SIZE], modulo[NAME_SIZE] = "";
   int64_t inner = 1;
   if (axis->rank == 1) {
-    sn_c_add_term(w->t, any, axis->strides[0], index);
+    sn_c_add_term(w->t, any, strides[0], index);
     return;
   }
   for (int i = axis->rank - 1; i >= 0; inner *= axis->dims[i--]) {
@@ -225,19 +226,49 @@ static void add_axis(sn_c_writer *w, bool *any, const sn_nest *axis, const char 
       sn_format(term, sizeof term, "(%s%s)", index, modulo);
     else
       sn_format(term, sizeof term, "(%s / %lld%s)", index, (long long)inner, i ? modulo : "");
-    sn_c_add_term(w->t, any, axis->strides[i], term);
+    sn_c_add_term(w->t, any, strides[i], term);
   }
+}
+
+/* The field's share of all marks. */
+static void field_of(const sn_nest *axis, int field, int64_t *strides) {
+  for (int i = 0; i < axis->rank; i++)
+    strides[i] = axis->marks[i] >> field * SN_MARK_BITS & ((1 << SN_MARK_BITS) - 1);
+}
+
+/* Where a factor reads, or (field >= 0) a coordinate there. */
+static void add_place(sn_c_writer *w, const sn_factor *f, const char *across, int field,
+                      int64_t first) {
+  const sn_nest *axes[] = {&f->batch, &f->across, &f->along};
+  const char *index[] = {w->g->space_rank == 3 ? "i0" : "batch", across, "k"};
+  bool any = false;
+  for (int i = w->g->space_rank > 2 ? 0 : 1; i < 3; i++) {
+    int64_t strides[SN_MAX_RANK];
+    if (field >= 0)
+      field_of(axes[i], field, strides);
+    else
+      memcpy(strides, axes[i]->strides, sizeof strides);
+    add_axis(w, &any, axes[i], strides, index[i]);
+  }
+  sn_c_add_term(w->t, &any, first, "");
+  if (!any) sn_text_add(w->t, "0");
 }
 
 /* An operand of the product, in the row or column `across`. */
 static void add_factor(sn_c_writer *w, const sn_factor *f, const char *across) {
-  bool any = false;
+  const sn_bounds *b = &f->bounds;
+  const int64_t ones = (1 << SN_MARK_BITS) - 1;
+  for (int field = 0; field < SN_MARKS && b->guards >> field * SN_MARK_BITS; field++) {
+    const int64_t low = (b->low >> field * SN_MARK_BITS & ones) - SN_MARK_GUARD;
+    const int64_t high = (b->high >> field * SN_MARK_BITS & ones) - SN_MARK_GUARD;
+    sn_text_add(w->t, field ? " && (unsigned long)(" : "(unsigned long)(");
+    add_place(w, f, across, field, low);
+    sn_text_add(w->t, ") < %lld", (long long)(low + high + 1));
+  }
+  if (b->guards) sn_text_add(w->t, " ? ");
   sn_text_add(w->t, "b%u[", f->value);
-  if (w->g->space_rank > 2) add_axis(w, &any, &f->batch, w->g->space_rank == 3 ? "i0" : "batch");
-  add_axis(w, &any, &f->across, across);
-  add_axis(w, &any, &f->along, "k");
-  sn_c_add_term(w->t, &any, f->offset, "");
-  sn_text_add(w->t, any ? "]" : "0]");
+  add_place(w, f, across, -1, f->offset);
+  sn_text_add(w->t, b->guards ? "] : 0" : "]");
 }
 
 /* The number of the matrix, where several loops count it: i0 * 3 + i1 */
@@ -276,7 +307,7 @@ static void add_product(sn_c_writer *w) {
   sn_text_add(w->t, ";\n");
   sn_text product = sn_text_in(w->t->arena);
   sn_text_add(&product, "(");
-  sn_c_add_expression(&product, sn_c_expression(SN_OP_mul, dtype), (const char *[]){"x", "y", "y"});
+  sn_c_add_expression(&product, SN_OP_mul, dtype, (const char *[]){"x", "y", "y"});
   sn_text_add(&product, ")");
   if (product.status && !w->t->status) w->t->status = product.status;
   if (!product.status) add_combine(w, 0, SN_OP_sum, dtype, product.data);

@@ -1,9 +1,19 @@
-/* ready.c - ops along one axis as plain loops, one line after the other. Sorting is by insertion:
- * short to read, slow for long lines. */
+/* ready.c - ops along one axis as plain loops, one line after the other. The loops stand here as
+ * they are written, with a $ before what depends on the kernel:
+ *
+ *   $a[j] $b[j] $c[j] $y[j]   the element in place j of its line, of an input or the result
+ *   $n $0 $1                  the length of the result's line, of an input's, of that of the
+ * indices $t $w                     the result's type, and the one for sums: float32 is summed in
+ * double
+ *   $+ $*                     state + x, state * x
+ */
+#include <string.h>
 
 #include "base/format.h"
 #include "csource/spell.h"
 #include "csource/writer.h"
+
+enum { POSITION_SIZE = 24 };
 
 /* The element of an operand at the present point, in place `position` of its line. */
 static void add_element(sn_c_writer *w, const sn_operand *o, const char *position) {
@@ -19,152 +29,117 @@ static void add_element(sn_c_writer *w, const sn_operand *o, const char *positio
   sn_text_add(w->t, any ? "]" : "0]");
 }
 
-static void begin_loop(sn_c_writer *w, const char *variable, int64_t n) {
-  sn_c_begin_line(w);
-  sn_text_add(w->t, "for (long %s = 0; %s < %lld; %s++) {\n", variable, variable, (long long)n,
-              variable);
-  w->depth++;
+/* What stands between the bracket at `open` and its partner, which is returned. */
+static const char *read_position(const char *open, char position[POSITION_SIZE]) {
+  const char *at = open;
+  for (int depth = 0; (depth += (*at == '[') - (*at == ']')) > 0;) at++;
+  sn_format(position, POSITION_SIZE, "%.*s", (int)(at - open) - 1, open + 1);
+  return at;
 }
 
-/* to[at] = from[position]; */
-static void add_copy(sn_c_writer *w, const sn_operand *to, const char *at, const sn_operand *from,
-                     const char *position) {
-  sn_c_begin_line(w);
-  add_element(w, to, at);
-  sn_text_add(w->t, " = ");
-  add_element(w, from, position);
-  sn_text_add(w->t, ";\n");
+static void add_step(sn_c_writer *w, sn_op op, sn_dtype dtype) {
+  sn_c_add_expression(w->t, op, dtype, (const char *[]){"state", "x", "x"});
 }
 
-static void add_position(sn_c_writer *w, const sn_operand *indices, int64_t n) {
-  sn_c_begin_line(w);
-  sn_text_add(w->t, "long at = position_of(");
-  add_element(w, indices, "j");
-  sn_text_add(w->t, ", %lld);\n", (long long)n);
-}
-
-static void add_gather(sn_c_writer *w, const sn_operand *y) {
+/* Adds what the $ before `at` asks for and returns its last character. */
+static const char *add_part(sn_c_writer *w, const char *at) {
   const sn_ready *r = w->g->ready;
-  begin_loop(w, "j", r->length);
-  add_position(w, &r->operands[1], r->lengths[0]);
-  add_copy(w, y, "j", &r->operands[0], "at");
-  sn_c_close_loops(w, 1);
-}
-
-static void add_scatter(sn_c_writer *w, const sn_operand *y) {
-  const sn_ready *r = w->g->ready;
-  begin_loop(w, "j", r->length);
-  add_copy(w, y, "j", &r->operands[0], "j");
-  sn_c_close_loops(w, 1);
-  begin_loop(w, "j", r->lengths[1]);
-  add_position(w, &r->operands[1], r->length);
-  if (r->op == SN_OP_scatter_set) {
-    add_copy(w, y, "at", &r->operands[2], "j");
-  } else {
-    const char *type = sn_c_type(y->dtype);
-    sn_c_begin_line(w);
-    sn_text_add(w->t, "%s old = ", type);
-    add_element(w, y, "at");
-    sn_text_add(w->t, ", more = ");
-    add_element(w, &r->operands[2], "j");
-    sn_text_add(w->t, ";\n");
-    sn_c_begin_line(w);
-    add_element(w, y, "at");
-    sn_text_add(w->t, " = ");
-    sn_c_add_expression(w->t, sn_c_expression(SN_OP_add, y->dtype),
-                        (const char *[]){"old", "more", "more"});
-    sn_text_add(w->t, ";\n");
+  const sn_operand *y = &w->g->stores[0].target;
+  const sn_dtype wide = y->dtype == SN_F32 && r->op != SN_OP_scatter_add ? SN_F64 : y->dtype;
+  char position[POSITION_SIZE];
+  switch (*at) {
+  case 't': sn_text_add(w->t, "%s", sn_c_type(y->dtype)); return at;
+  case 'w': sn_text_add(w->t, "%s", sn_c_type(wide)); return at;
+  case '+': add_step(w, SN_OP_add, wide); return at;
+  case '*': add_step(w, SN_OP_mul, wide); return at;
+  case 'n': sn_text_add(w->t, "%lld", (long long)r->length); return at;
+  case '0':
+  case '1': sn_text_add(w->t, "%lld", (long long)r->lengths[*at - '0']); return at;
+  default: {
+    const char *end = read_position(at + 1, position);
+    add_element(w, *at == 'y' ? y : &r->operands[*at - 'a'], position);
+    return end;
   }
-  sn_c_close_loops(w, 1);
-}
-
-/* state = op(state, x) */
-static void add_step(sn_c_writer *w, sn_op op, sn_dtype dtype, const char *state, const char *x) {
-  sn_c_begin_line(w);
-  sn_text_add(w->t, "%s = ", state);
-  sn_c_add_expression(w->t, sn_c_expression(op, dtype), (const char *[]){state, x, x});
-  sn_text_add(w->t, ";\n");
-}
-
-static void add_scan(sn_c_writer *w, const sn_operand *y) {
-  const sn_ready *r = w->g->ready;
-  const sn_dtype dtype = y->dtype, wide = sn_dtype_is_float(dtype) ? SN_F64 : dtype;
-  const char *type = sn_c_type(wide);
-  sn_c_begin_line(w);
-  sn_text_add(w->t, "%s state = %d;\n", type, r->op == SN_OP_cumprod);
-  begin_loop(w, "step", r->length);
-  sn_c_begin_line(w);
-  if (r->options[0])
-    sn_text_add(w->t, "long j = %lld - step;\n", (long long)r->length - 1);
-  else
-    sn_text_add(w->t, "long j = step;\n");
-  sn_c_begin_line(w);
-  sn_text_add(w->t, r->options[1] ? "%s before = state, x = " : "%s x = ", type);
-  add_element(w, &r->operands[0], "j");
-  if (r->op == SN_OP_recurrence) {
-    sn_text_add(w->t, ", b = ");
-    add_element(w, &r->operands[1], "j");
   }
-  sn_text_add(w->t, ";\n");
-  add_step(w, r->op == SN_OP_cumsum ? SN_OP_add : SN_OP_mul, wide, "state", "x");
-  if (r->op == SN_OP_recurrence) add_step(w, SN_OP_add, wide, "state", "b");
-  sn_c_begin_line(w);
-  add_element(w, y, "j");
-  sn_text_add(w->t, " = (%s)(%s);\n", sn_c_type(dtype), r->options[1] ? "before" : "state");
-  sn_c_close_loops(w, 1);
 }
 
-/* Stable insertion: places hold where elements come from; an element moves before those it must
- * precede. */
-static void add_sort(sn_c_writer *w, const sn_operand *y) {
-  const sn_ready *r = w->g->ready;
-  const sn_operand *x = &r->operands[0];
-  const bool descending = r->options[0] != 0;
-  sn_c_begin_line(w);
-  sn_text_add(w->t, "static int32_t from[%lld];\n", (long long)(r->length ? r->length : 1));
-  begin_loop(w, "j", r->length);
-  sn_c_begin_line(w);
-  sn_text_add(w->t, "double value = ");
-  add_element(w, x, "j");
-  sn_text_add(w->t, ";\n");
-  sn_c_begin_line(w);
-  sn_text_add(w->t, "long at = j;\n");
-  sn_c_begin_line(w);
-  sn_text_add(w->t, descending ? "while (at > 0 && precedes(-value, -(double)"
-                               : "while (at > 0 && precedes(value, ");
-  add_element(w, x, "from[at - 1]");
-  sn_text_add(w->t, ")) {\n");
-  w->depth++;
-  sn_c_begin_line(w);
-  sn_text_add(w->t, "from[at] = from[at - 1];\n");
-  sn_c_begin_line(w);
-  sn_text_add(w->t, "at--;\n");
-  sn_c_close_loops(w, 1);
-  sn_c_begin_line(w);
-  sn_text_add(w->t, "from[at] = (int32_t)j;\n");
-  sn_c_close_loops(w, 1);
-  begin_loop(w, "j", r->length);
-  if (r->op == SN_OP_argsort) {
-    sn_c_begin_line(w);
-    add_element(w, y, "j");
-    sn_text_add(w->t, " = from[j];\n");
-  } else {
-    add_copy(w, y, "j", x, "from[j]");
+static void add_lines(sn_c_writer *w, const char *lines) {
+  for (const char *at = lines; *at; at++) {
+    if (at == lines || at[-1] == '\n') sn_c_begin_line(w);
+    if (*at == '$')
+      at = add_part(w, at + 1);
+    else
+      sn_text_add(w->t, "%c", *at);
   }
-  sn_c_close_loops(w, 1);
+}
+
+static void add_gather(sn_c_writer *w) {
+  add_lines(w, "for (long j = 0; j < $n; j++) {\n"
+               "  long at = position_of($b[j], $0);\n"
+               "  $y[j] = $a[at];\n"
+               "}\n");
+}
+
+static void add_scatter(sn_c_writer *w) {
+  add_lines(w, "for (long j = 0; j < $n; j++) {\n"
+               "  $y[j] = $a[j];\n"
+               "}\n"
+               "for (long j = 0; j < $1; j++) {\n"
+               "  long at = position_of($b[j], $n);\n");
+  add_lines(w, w->g->ready->op == SN_OP_scatter_set ? "  $y[at] = $c[j];\n"
+                                                    : "  $t state = $y[at], x = $c[j];\n"
+                                                      "  $y[at] = $+;\n");
+  add_lines(w, "}\n");
+}
+
+static void add_scan(sn_c_writer *w) {
+  const sn_ready *r = w->g->ready;
+  const bool reverse = r->options[0] != 0, exclusive = r->options[1] != 0;
+  add_lines(w, r->op == SN_OP_cumprod ? "$w state = 1;\n" : "$w state = 0;\n");
+  add_lines(w, "for (long step = 0; step < $n; step++) {\n");
+  add_lines(w, reverse ? "  long j = $n - 1 - step;\n" : "  long j = step;\n");
+  add_lines(w, exclusive ? "  $w before = state, x = $a[j];\n" : "  $w x = $a[j];\n");
+  add_lines(w, r->op == SN_OP_cumsum ? "  state = $+;\n" : "  state = $*;\n");
+  if (r->op == SN_OP_recurrence)
+    add_lines(w, "  x = $b[j];\n"
+                 "  state = $+;\n");
+  add_lines(w, exclusive ? "  $y[j] = ($t)before;\n"
+                           "}\n"
+                         : "  $y[j] = ($t)state;\n"
+                           "}\n");
+}
+
+/* Stable insertion, short to read and slow for long lines: `from` holds where elements come from;
+ * an element moves before those it must precede. */
+static void add_sort(sn_c_writer *w) {
+  const sn_ready *r = w->g->ready;
+  add_lines(w, "static int32_t from[$n + 1];\n"
+               "for (long j = 0; j < $n; j++) {\n"
+               "  double value = $a[j];\n"
+               "  long at = j;\n");
+  add_lines(w, r->options[0] ? "  while (at > 0 && precedes(-value, -(double)$a[from[at - 1]])) {\n"
+                             : "  while (at > 0 && precedes(value, $a[from[at - 1]])) {\n");
+  add_lines(w, "    from[at] = from[at - 1];\n"
+               "    at--;\n"
+               "  }\n"
+               "  from[at] = (int32_t)j;\n"
+               "}\n"
+               "for (long j = 0; j < $n; j++) {\n");
+  add_lines(w, r->op == SN_OP_argsort ? "  $y[j] = from[j];\n"
+                                        "}\n"
+                                      : "  $y[j] = $a[from[j]];\n"
+                                        "}\n");
 }
 
 sn_status sn_c_add_ready(sn_c_writer *w) {
-  const sn_ready *r = w->g->ready;
-  const sn_operand *y = &w->g->stores[0].target;
-  switch (sn_op_describe(r->op)->kind) {
-  case SN_CLASS_GATHER: add_gather(w, y); break;
-  case SN_CLASS_SCATTER: add_scatter(w, y); break;
-  case SN_CLASS_SORT: add_sort(w, y); break;
-  case SN_CLASS_SCAN: add_scan(w, y); break;
+  const sn_op op = w->g->ready->op;
+  switch (sn_op_describe(op)->kind) {
+  case SN_CLASS_GATHER: add_gather(w); break;
+  case SN_CLASS_SCATTER: add_scatter(w); break;
+  case SN_CLASS_SORT: add_sort(w); break;
+  case SN_CLASS_SCAN: add_scan(w); break;
   default:
-    return sn_fail(w->env, SN_ERR_UNSUPPORTED, "c source: %s has no C",
-                   sn_op_describe(r->op)->name);
+    return sn_fail(w->env, SN_ERR_UNSUPPORTED, "c source: %s has no C", sn_op_describe(op)->name);
   }
   return SN_OK;
 }

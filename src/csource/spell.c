@@ -17,20 +17,7 @@
 
 #define ROW(op, expression) [SN_OP_##op] = C_TEXT(expression),
 
-#define C_F(name) name##f
-static const char *const in_f32[SN_OP_COUNT] = {
-#define EW_F(n, ar, f, co, lo, hi, u, d, xf) ROW(n, xf)
-#define EW_FI(n, ar, f, co, lo, hi, u, d, xf, xi) ROW(n, xf)
-#define EW_FIB(n, ar, f, co, lo, hi, u, d, xf, xi, xb) ROW(n, xf)
-#define CMP_F(n, ar, f, co, d, xf) ROW(n, xf)
-#define CMP_FIB(n, ar, f, co, d, xf, xi, xb) ROW(n, xf)
-#define REDUCE(n, f, co, d, idf, idi, xf, xi) ROW(n, xf)
-#include "graph/ops.def"
-};
-#undef C_F
-
-#define C_F(name) name
-static const char *const in_f64[SN_OP_COUNT] = {
+static const char *const in_float[SN_OP_COUNT] = {
 #define EW_F(n, ar, f, co, lo, hi, u, d, xf) ROW(n, xf)
 #define EW_FI(n, ar, f, co, lo, hi, u, d, xf, xi) ROW(n, xf)
 #define EW_FIB(n, ar, f, co, lo, hi, u, d, xf, xi, xb) ROW(n, xf)
@@ -65,11 +52,10 @@ static const char *const identity_int[SN_OP_COUNT] = {
 #define REDUCE(n, f, co, d, idf, idi, xf, xi) ROW(n, idi)
 #include "graph/ops.def"
 };
-#undef C_F
 
 const char *sn_c_expression(sn_op op, sn_dtype dtype) {
   static const char *const *const tables[] = {
-      [SN_F32] = in_f32, [SN_F64] = in_f64, [SN_I32] = in_i32, [SN_BOOL] = in_bool};
+      [SN_F32] = in_float, [SN_F64] = in_float, [SN_I32] = in_i32, [SN_BOOL] = in_bool};
   if (sn_op_describe(op)->kind == SN_CLASS_SELECT) return "(a ? b : c)";
   return tables[dtype][op];
 }
@@ -103,13 +89,8 @@ static size_t word_length(const char *s) {
   return n;
 }
 
-/* C's modf is another function. */
-static const char *rename_word(const char *word, size_t n) {
-  if (n == 3 && !strncmp(word, "mod", n)) return "floor_mod";
-  return n == 4 && !strncmp(word, "modf", n) ? "floor_modf" : NULL;
-}
-
-void sn_c_add_expression(sn_text *text, const char *expression, const char *const *arguments) {
+void sn_c_add_expression(sn_text *text, sn_op op, sn_dtype dtype, const char *const *arguments) {
+  const char *expression = sn_c_expression(op, dtype);
   size_t n = strlen(expression);
   while (is_enclosed(expression, n)) {
     expression++;
@@ -121,13 +102,14 @@ void sn_c_add_expression(sn_text *text, const char *expression, const char *cons
       at++;
       continue;
     }
+    if (word == 3 && !strncmp(at, "mod", word))
+      sn_text_add(text, "floor_"); /* C's modf is another */
     if (word == 1 && *at >= 'a' && *at <= 'c')
       sn_text_add(text, "%s", arguments[*at - 'a']);
-    else if (rename_word(at, word))
-      sn_text_add(text, "%s", rename_word(at, word));
     else
       sn_text_add(text, "%.*s", word ? (int)word : 1, at);
     at += word ? word : 1;
+    if (word && *at == '(' && dtype == SN_F32) sn_text_add(text, "f");
   }
 }
 

@@ -15,8 +15,9 @@ const char *sn_c_expression(sn_op op, sn_dtype dtype);
 /* What a reduction starts with. */
 const char *sn_c_identity(sn_op op, sn_dtype dtype);
 
-/* Adds the expression with a, b and c replaced, without parentheses around it. */
-void sn_c_add_expression(sn_text *text, const char *expression, const char *const *arguments);
+/* Adds the expression with a, b and c replaced, without parentheses around it. float32 calls the
+ * functions that end in f. */
+void sn_c_add_expression(sn_text *text, sn_op op, sn_dtype dtype, const char *const *arguments);
 
 /* Adds a value as a literal of the dtype. */
 void sn_c_add_literal(sn_text *text, double value, sn_dtype dtype);

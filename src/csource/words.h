@@ -1,12 +1,12 @@
 /* words.h - the X_ vocabulary of ops.def as readable C, for spelling rows out as text. No include
- * guard: C_F(name) is the function of C's library, or the helper, for the dtype in force.
+ * guard: X_FN(name) is the function of C's library, or the helper, for float64.
  *
  * The result of a word is put into a string after all words are expanded, so what is left standing
  * here is what the reader sees: a, b and c for the inputs, `INFINITY`, and functions by name. */
 #undef X_ARG
 #undef X_FN
 #define X_ARG
-#define X_FN(name) C_F(name)
+#define X_FN(name) name
 
 #define X_C(c) c
 #define X_ADD(x, y) (x + y)
@@ -14,15 +14,15 @@
 #define X_MUL(x, y) (x * y)
 #define X_DIV(x, y) (x / y)
 #define X_NEG(x) (-x)
-#define X_ABS(x) C_F(fabs)(x)
-#define X_SQRT(x) C_F(sqrt)(x)
-#define X_FLOOR(x) C_F(floor)(x)
-#define X_TRUNC(x) C_F(trunc)(x)
-#define X_ROUND(x) C_F(rint)(x)
-#define X_COPYSIGN(x, y) C_F(copysign)(x, y)
-#define X_SIGN(x) C_F(sign)(x)
-#define X_MAX(x, y) C_F(maximum)(x, y)
-#define X_MIN(x, y) C_F(minimum)(x, y)
+#define X_ABS(x) fabs(x)
+#define X_SQRT(x) sqrt(x)
+#define X_FLOOR(x) floor(x)
+#define X_TRUNC(x) trunc(x)
+#define X_ROUND(x) rint(x)
+#define X_COPYSIGN(x, y) copysign(x, y)
+#define X_SIGN(x) sign(x)
+#define X_MAX(x, y) maximum(x, y)
+#define X_MIN(x, y) minimum(x, y)
 #define X_LT(x, y) (x < y)
 #define X_LE(x, y) (x <= y)
 #define X_EQ(x, y) (x == y)

@@ -2,9 +2,9 @@
  *
  * From a contraction on, the next few groups are looked at in order: one that reads what a member
  * wrote joins if it has the members' outer dims and reads it in step, at the same outer index; else
- * it, and all that needs it, comes after the chain. What only members read stays in the lanes' own
- * memory. A chain is made where that is much, beside what its contractions read again for every
- * block. */
+ * it, and all that needs it, comes after the chain. A contraction that needs no member joins with
+ * its first reader. What only members read stays in the lanes' own memory. A chain is made where
+ * that is much, beside what its contractions read again for every block. */
 #include "fuse/chain.h"
 
 #include <string.h>
@@ -26,14 +26,15 @@ enum { WANTED_UNITS = 16, LEAST_UNITS = 8, FEWEST_ROWS = 16 };
 /* Groups that are looked at from the first member on. */
 enum { SPAN = 64 };
 
-/* What a value is to the chain being looked for. */
-enum { OUTSIDE, INSIDE, LATE };
+/* What a value is to the chain being looked for: of a contraction BESIDE it, nobody has read. */
+enum { OUTSIDE, INSIDE, LATE, BESIDE, STATES };
 
 typedef struct finder {
   sn_groups *groups;
   sn_arena *arena;
   uint32_t *n_reads, *n_writes; /* per value: operands of all groups */
   uint8_t *state;               /* per value */
+  uint32_t *writer;             /* per value BESIDE: its group's place */
   size_t *local_at;             /* per value */
   uint32_t *id, *chained_to;    /* per place: the group's first number; per that: its chain's */
   /* the chain being looked for */
@@ -78,7 +79,7 @@ static sn_status count_use(finder *f, uint32_t value, bool write, void *user) {
 }
 
 static sn_status note_reads(finder *f, uint32_t value, bool write, void *user) {
-  bool *reads = user; /* of INSIDE, of LATE */
+  bool *reads = user; /* per state */
   if (!write) reads[f->state[value]] = true;
   return SN_OK;
 }
@@ -127,6 +128,11 @@ static bool index_fits(const finder *f, const sn_access_note *access) {
   return !outer || (!inner && o->dtype == SN_I32);
 }
 
+/* Or will be, once a reader has joined. */
+static bool is_inside(const finder *f, uint32_t value) {
+  return f->state[value] == INSIDE || f->state[value] == BESIDE;
+}
+
 typedef struct fit {
   finder *f;
   bool all;
@@ -140,7 +146,7 @@ static sn_status check_fit(void *user, const sn_access_note *access) {
     t->all = t->all && index_fits(f, access);
   else if (access->write)
     t->all = t->all && f->n_writes[v] == 1 && in_step(f, access);
-  else if (f->state[v] == INSIDE)
+  else if (is_inside(f, v))
     t->all = t->all && in_step(f, access);
   return SN_OK;
 }
@@ -159,8 +165,10 @@ static bool fits(finder *f, sn_group *g) {
   if (product ? g->space_rank != f->outer + 1 : g->space_rank < f->outer) return false;
   for (int i = 0; i < f->outer; i++)
     if (g->space[i] != f->dims[i]) return false;
-  if (product && (g->a.across.rank != 1 || f->state[g->b.value] == INSIDE)) return false;
-  if (product && f->state[g->a.value] == INSIDE && !factor_in_step(f, &g->a)) return false;
+  const bool padded = g->a.bounds.guards || g->b.bounds.guards;
+  if (product && (padded || g->spans > 1 || g->a.across.rank != 1 || is_inside(f, g->b.value)))
+    return false;
+  if (product && is_inside(f, g->a.value) && !factor_in_step(f, &g->a)) return false;
   fit t = {f, true};
   return sn_chain_visit(g, f->outer, check_fit, &t) == SN_OK && t.all;
 }
@@ -178,17 +186,52 @@ static sn_status begin_chain(finder *f, size_t first) {
   return SN_OK;
 }
 
+static sn_status join(finder *f, size_t at) {
+  uint8_t state = INSIDE;
+  uint32_t m = f->n_members++;
+  for (; m && f->members[m - 1] > at; m--) f->members[m] = f->members[m - 1];
+  f->members[m] = at;
+  return each_value(f, &f->groups->groups[at], mark_writes, &state);
+}
+
+/* Groups beside the chain that write what a group reads. */
+typedef struct beside {
+  uint32_t places[SPAN], n;
+} beside;
+
+static sn_status list_beside(finder *f, uint32_t value, bool write, void *user) {
+  beside *b = user;
+  if (write || f->state[value] != BESIDE) return SN_OK;
+  for (uint32_t i = 0; i < b->n; i++)
+    if (b->places[i] == f->writer[value]) return SN_OK;
+  b->places[b->n++] = f->writer[value];
+  return SN_OK;
+}
+
+static sn_status note_writer(finder *f, uint32_t value, bool write, void *user) {
+  if (!write) return SN_OK;
+  f->writer[value] = *(uint32_t *)user;
+  f->state[value] = BESIDE;
+  return SN_OK;
+}
+
+/* A group beside the chain joins with its first reader, or that leaves it where it is. */
 static sn_status look_at(finder *f, size_t at) {
   sn_group *g = &f->groups->groups[at];
-  bool reads[3] = {false};
+  bool reads[STATES] = {false};
+  uint8_t late = LATE, outside = OUTSIDE;
+  uint32_t place = (uint32_t)at;
+  beside b = {.n = 0};
   SN_TRY(each_value(f, g, note_reads, reads));
-  const bool first = at == f->first;
-  const bool joins =
-      (first || reads[INSIDE]) && !reads[LATE] && f->n_members < SN_CHAIN_MEMBERS && fits(f, g);
-  if (!joins && !reads[INSIDE] && !reads[LATE]) return SN_OK;
-  uint8_t state = joins ? INSIDE : LATE;
-  if (joins) f->members[f->n_members++] = at;
-  return each_value(f, g, mark_writes, &state);
+  SN_TRY(each_value(f, g, list_beside, &b));
+  const bool suits = f->n_members + b.n < SN_CHAIN_MEMBERS && fits(f, g);
+  const bool joins = (at == f->first || reads[INSIDE]) && !reads[LATE] && suits;
+  for (uint32_t i = 0; i < b.n; i++)
+    SN_TRY(joins ? join(f, b.places[i])
+                 : each_value(f, &f->groups->groups[b.places[i]], mark_writes, &outside));
+  if (joins) return join(f, at);
+  if (reads[INSIDE] || reads[LATE]) return each_value(f, g, mark_writes, &late);
+  return suits && g->kind == SN_GROUP_CONTRACTION ? each_value(f, g, note_writer, &place) : SN_OK;
 }
 
 static sn_status forget(finder *f, size_t end) {
@@ -345,7 +388,7 @@ static bool is_member(const finder *f, size_t at) {
 static bool is_hole(const sn_group *g) { return g->kind == SN_GROUP_KIND_COUNT; }
 
 /* From the first to the last member: holes, what does not need the chain, the chain, the rest. */
-static sn_status replace(finder *f, const sn_group *chain, size_t *place) {
+static sn_status replace(finder *f, const sn_group *chain) {
   const size_t n = f->members[f->n_members - 1] + 1 - f->first;
   sn_group *list = f->groups->groups + f->first, *sorted;
   uint32_t *id = f->id + f->first, ids[SPAN];
@@ -359,7 +402,7 @@ static sn_status replace(finder *f, const sn_group *chain, size_t *place) {
   }
   for (int late = 0; late < 2; late++) {
     for (size_t i = 0; i < n; i++) {
-      bool reads[3] = {false};
+      bool reads[STATES] = {false};
       if (is_member(f, f->first + i)) continue;
       SN_TRY(each_value(f, &list[i], note_reads, reads));
       if ((reads[INSIDE] || reads[LATE]) != late) continue;
@@ -367,7 +410,6 @@ static sn_status replace(finder *f, const sn_group *chain, size_t *place) {
       sorted[at++] = list[i];
     }
     if (late) continue;
-    *place = f->first + at;
     ids[at] = chain_id;
     sorted[at++] = *chain;
   }
@@ -376,25 +418,35 @@ static sn_status replace(finder *f, const sn_group *chain, size_t *place) {
   return SN_OK;
 }
 
-static sn_status find_chain(finder *f, size_t *at) {
+/* The most members, from the first on, that are worth it: the last one too reads what is handed on.
+ */
+static sn_status choose_members(finder *f, worth *w, int64_t *block) {
+  for (; f->n_members > 1; f->n_members--) {
+    worth fewer;
+    SN_TRY(find_local(f, f->n_members - 1, &fewer));
+    SN_TRY(find_local(f, f->n_members, w));
+    if (w->row_bytes > fewer.row_bytes && is_worth(f, f->n_members, w, block)) break;
+  }
+  return SN_OK;
+}
+
+static sn_status find_chain(finder *f, size_t at, bool *found) {
   sn_groups *groups = f->groups;
-  const sn_group *g = &groups->groups[*at];
-  const size_t end = *at + SPAN < groups->n_groups ? *at + SPAN : groups->n_groups;
+  const sn_group *g = &groups->groups[at];
+  const size_t end = at + SPAN < groups->n_groups ? at + SPAN : groups->n_groups;
   worth w;
   int64_t block;
-  SN_TRY(begin_chain(f, *at));
+  SN_TRY(begin_chain(f, at));
   if (f->dims[f->outer - 1] < 2 || sn_group_points(g) == 0 || g->k >= g->space[f->outer])
     return SN_OK;
-  for (size_t i = *at; i < end; i++)
+  for (size_t i = at; i < end; i++)
     if (!is_hole(&groups->groups[i])) SN_TRY(look_at(f, i));
-  for (; f->n_members > 1; f->n_members--) {
-    SN_TRY(find_local(f, f->n_members, &w));
-    if (is_worth(f, f->n_members, &w, &block)) break;
-  }
-  if (f->n_members > 1) {
+  SN_TRY(choose_members(f, &w, &block));
+  *found = f->n_members > 1;
+  if (*found) {
     sn_group chain;
     SN_TRY(make_chain(f, &w, block, &chain));
-    SN_TRY(replace(f, &chain, at));
+    SN_TRY(replace(f, &chain));
   }
   return forget(f, end);
 }
@@ -420,6 +472,7 @@ sn_status sn_chain_groups(sn_groups *groups, sn_arena *arena) {
   SN_TRY(sn_arena_alloc(arena, n, sizeof *f.n_reads, (void **)&f.n_reads));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *f.n_writes, (void **)&f.n_writes));
   SN_TRY(sn_arena_alloc(arena, n, 1, (void **)&f.state));
+  SN_TRY(sn_arena_alloc(arena, n, sizeof *f.writer, (void **)&f.writer));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *f.local_at, (void **)&f.local_at));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *f.id, (void **)&f.id));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *f.chained_to, (void **)&f.chained_to));
@@ -429,8 +482,11 @@ sn_status sn_chain_groups(sn_groups *groups, sn_arena *arena) {
   }
   for (size_t i = 0; i < groups->n_groups; i++)
     SN_TRY(each_value(&f, &groups->groups[i], count_use, NULL));
-  for (size_t i = 0; i < groups->n_groups; i++)
-    if (groups->groups[i].kind == SN_GROUP_CONTRACTION) SN_TRY(find_chain(&f, &i));
+  for (size_t i = 0; i < groups->n_groups;) {
+    bool found = false; /* then other groups stand here now */
+    if (groups->groups[i].kind == SN_GROUP_CONTRACTION) SN_TRY(find_chain(&f, i, &found));
+    i += !found;
+  }
   close_holes(&f);
   return SN_OK;
 }

@@ -21,6 +21,7 @@ sn_status sn_prepare(const sn_graph *from, sn_arena *arena, sn_graph *to);
  * views, and elementwise nodes computed inside the reduction owner[i]). Sets are numbered in an
  * order in which they can run. */
 typedef struct sn_partition {
+  bool fusion; /* false: a set for every node */
   uint32_t *set;
   sn_id *owner; /* SN_NONE, or the reduction that computes this node on the fly */
   sn_id *head;  /* per set: its reduction, contraction, pad, concat or ready op; or SN_NONE */
@@ -30,7 +31,7 @@ typedef struct sn_partition {
   size_t n_cuts;
 } sn_partition;
 
-/* fusion false: a set for every node. views: of all nodes. */
+/* views: of all nodes. */
 sn_status sn_partition_graph(const sn_graph *graph, const sn_view *views, bool fusion,
                              sn_partition *out);
 
@@ -42,6 +43,12 @@ sn_status sn_fuse_graph(const sn_graph *graph, bool fusion, sn_groups *out);
 
 /* Merges dimensions that are contiguous in all operands, and drops those of size 1. */
 void sn_merge_dims(sn_group *group);
+
+/* padding.c: input x of a product of the given rank, side 0 or 1, as the matrix it is; where its
+ * view is in the frame of a pad, so are the numbers, until it has left that (false: it cannot). */
+sn_factor sn_factor_of(const sn_graph *graph, const sn_view *views, sn_id x, int rank, int side);
+bool sn_factor_leave_frame(const sn_graph *graph, const sn_view *views, sn_id frame,
+                           sn_factor *factor);
 
 /* values.c: buffers, each once, in order of first use. One set serves many groups. */
 typedef struct sn_value_set {

@@ -54,6 +54,7 @@ typedef struct sn_factor {
   uint32_t value;
   int64_t offset;               /* elements */
   sn_nest batch, across, along; /* over the batch, the rows of a or the columns of b, and k */
+  sn_bounds bounds;             /* where there is no element it is 0 */
 } sn_factor;
 
 typedef enum sn_insn_kind {
@@ -140,6 +141,7 @@ typedef struct sn_group {
   sn_dtype head_dtype; /* and of a and b */
   sn_factor a, b;
   int64_t k;
+  int64_t spans;   /* parts of k that are summed apart and then together, where k is long */
   int64_t whole_m; /* rows of the product that this one is a block of, or 0 */
 
   sn_ready *ready; /* NULL but in a ready group */

@@ -44,7 +44,7 @@ static sn_status find_values(sn_lowering *l) {
     const bool is_view = sn_op_describe(g->nodes[id].op)->kind == SN_CLASS_VIEW;
     if (l->live[id] && !is_view) mark_read(l, id, stored);
   }
-  SN_TRY(sn_lower_recompute(l, stored, l->again));
+  if (l->p->fusion) SN_TRY(sn_lower_recompute(l, stored, l->again));
   for (sn_id id = 0; id < g->n_nodes; id++) {
     if (!l->live[id]) continue;
     const sn_op op = g->nodes[id].op;
@@ -236,20 +236,33 @@ static sn_status lower_reduce(sn_lowering *l, size_t set, sn_group *group) {
   return lower_post(l, set, group);
 }
 
-/* x as a matrix with `across` rows or columns; rank: of the product. */
-static sn_factor factor_of(const sn_lowering *l, sn_id x, int rank, int across, int along) {
-  const sn_view *view = &l->views[x];
-  const sn_type *type = &l->g->nodes[x].type;
-  sn_factor factor = {.value = l->value_of[view->base],
-                      .offset = view->offset,
-                      .across = sn_view_axis(type, view, across),
-                      .along = sn_view_axis(type, view, along)};
-  for (int i = 0; i < rank - 2; i++) {
-    const sn_nest axis = sn_view_axis(type, view, i);
-    for (int k = 0; k < axis.rank; k++)
-      sn_nest_add(&factor.batch, axis.dims[k], axis.strides[k]); /* a view has few enough dims */
-  }
-  if (!factor.batch.rank) factor.batch = sn_nest_line(1, 0);
+/* A long sum of few results: tiles of the whole sum would be small, and small tiles pack each
+ * factor many times. Not where rows are nearly as many as terms: such a left side may come from a
+ * chain (chain.h), block of rows by block of rows. */
+enum { TERMS_TO_ROWS = 4 };
+#ifdef SINTER_TEST
+enum { SPAN = 32, SPANNED_POINTS = 400, MOST_SPANS = 8 };
+static const double SPAN_WORK = 1e3;
+#else
+enum { SPAN = 512, SPANNED_POINTS = 65536, MOST_SPANS = 8 };
+static const double SPAN_WORK = 1e6; /* multiply-adds that are worth a task */
+#endif
+
+static int64_t spans_of(const sn_group *group) {
+  const int64_t points = sn_group_points(group);
+  const double work = (double)points * (double)group->k;
+  int64_t spans = group->k / SPAN;
+  if (points > SPANNED_POINTS || group->k < TERMS_TO_ROWS * group->space[group->space_rank - 2])
+    return 1;
+  if (spans > MOST_SPANS) spans = MOST_SPANS;
+  if (work < SPAN_WORK * (double)spans) spans = (int64_t)(work / SPAN_WORK);
+  return spans > 1 ? spans : 1;
+}
+
+static sn_factor factor_of(const sn_lowering *l, sn_id x, int rank, int side) {
+  sn_factor factor = sn_factor_of(l->g, l->views, x, rank, side);
+  sn_factor_leave_frame(l->g, l->views, l->views[x].frame, &factor);
+  factor.value = l->value_of[l->views[x].base];
   return factor;
 }
 
@@ -260,9 +273,10 @@ static sn_status lower_contraction(sn_lowering *l, size_t set, sn_group *group) 
   group->n_heads = 1;
   group->head_dtype = l->g->nodes[head].type.dtype;
   space_of(group, &l->g->nodes[head].type);
-  group->a = factor_of(l, x[0], rank, rank - 2, rank - 1);
-  group->b = factor_of(l, x[1], rank, rank - 1, rank - 2);
+  group->a = factor_of(l, x[0], rank, 0);
+  group->b = factor_of(l, x[1], rank, 1);
   group->k = l->g->nodes[x[0]].type.dims[rank - 1];
+  group->spans = spans_of(group);
   return lower_post(l, set, group);
 }
 
@@ -454,10 +468,19 @@ static size_t count_groups(const sn_lowering *l) {
   return n;
 }
 
+/* Whether nobody needs a kernel for the set: its readers compute it themselves. */
+static bool is_made_again(const sn_lowering *l, size_t set) {
+  size_t n;
+  const sn_id *nodes = sn_lower_members(l, set, &n);
+  bool all = true;
+  for (size_t i = 0; i < n; i++) all = all && l->again[nodes[i]];
+  return all;
+}
+
 sn_status sn_lower_groups(const sn_graph *g, const sn_view *views, const sn_partition *p,
                           sn_groups *out) {
   sn_lowering l = {.g = g, .p = p, .arena = g->arena, .views = views, .out = out};
-  *out = (sn_groups){.graph = g, .cuts = p->cuts, .n_cuts = p->n_cuts};
+  *out = (sn_groups){.graph = g, .fusion = p->fusion, .cuts = p->cuts, .n_cuts = p->n_cuts};
   SN_TRY(sn_arena_alloc(l.arena, g->n_nodes, 1, (void **)&l.live));
   SN_TRY(sn_arena_alloc(l.arena, g->n_nodes, sizeof *l.value_of, (void **)&l.value_of));
   SN_TRY(sn_arena_alloc(l.arena, g->n_nodes, 1, (void **)&l.again));
@@ -472,6 +495,7 @@ sn_status sn_lower_groups(const sn_graph *g, const sn_view *views, const sn_part
   for (size_t set = 0; set < p->n_sets; set++) {
     size_t n;
     const sn_id *nodes = sn_lower_members(&l, set, &n);
+    if (is_made_again(&l, set)) continue;
     SN_TRY(lower_set(&l, set));
     for (size_t i = 0; i < n; i++) out->kernel_of[nodes[i]] = (uint32_t)out->n_groups - 1;
   }
@@ -483,10 +507,10 @@ sn_status sn_fuse_graph(const sn_graph *g, bool fusion, sn_groups *out) {
   sn_view *views;
   SN_TRY(sn_arena_alloc(g->arena, g->n_nodes, sizeof *views, (void **)&views));
   for (sn_id id = 0; id < g->n_nodes; id++) SN_TRY(sn_view_of(g, views, id, &views[id]));
+  if (fusion) SN_TRY(sn_view_padding(g, views));
   sn_partition partition;
   SN_TRY(sn_partition_graph(g, views, fusion, &partition));
   SN_TRY(sn_lower_groups(g, views, &partition, out));
-  out->fusion = fusion;
   if (fusion) SN_TRY(sn_chain_groups(out, g->arena));
   for (size_t i = 0; i < out->n_groups; i++) sn_merge_dims(&out->groups[i]);
   return SN_OK;

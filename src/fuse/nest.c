@@ -1,19 +1,22 @@
 #include "fuse/nest.h"
 
-bool sn_nest_add(sn_nest *nest, int64_t dim, int64_t stride) {
+bool sn_nest_add_marked(sn_nest *nest, int64_t dim, int64_t stride, int64_t mark) {
   const int last = nest->rank - 1;
   if (last >= 0 && dim == 1) return true;
   if (last == 0 && nest->dims[0] == 1) {
     *nest = sn_nest_line(dim, stride);
+    nest->marks[0] = mark;
     return true;
   }
-  if (last >= 0 && nest->strides[last] == stride * dim) {
+  if (last >= 0 && nest->strides[last] == stride * dim && nest->marks[last] == mark * dim) {
     nest->dims[last] *= dim;
     nest->strides[last] = stride;
+    nest->marks[last] = mark;
     return true;
   }
   if (nest->rank == SN_MAX_RANK) return false;
   nest->dims[nest->rank] = dim;
+  nest->marks[nest->rank] = mark;
   nest->strides[nest->rank++] = stride;
   return true;
 }
@@ -30,17 +33,21 @@ static bool take_axis(sn_nest *nest, int64_t size, sn_nest *axis) {
   while (size > 1) {
     const int last = nest->rank - 1;
     const int64_t dim = nest->dims[last], stride = nest->strides[last];
+    const int64_t mark = nest->marks[last];
     const int64_t part = dim < size ? dim : size;
     if (size % part || dim % part) return false;
     turned.dims[turned.rank] = part;
+    turned.marks[turned.rank] = mark;
     turned.strides[turned.rank++] = stride;
     size /= part;
     nest->dims[last] = dim / part;
     nest->strides[last] = stride * part;
+    nest->marks[last] = mark * part;
     if (part == dim) nest->rank--;
   }
   *axis = turned.rank ? (sn_nest){.rank = 0} : sn_nest_line(1, 0);
-  for (int i = turned.rank - 1; i >= 0; i--) sn_nest_add(axis, turned.dims[i], turned.strides[i]);
+  for (int i = turned.rank - 1; i >= 0; i--)
+    sn_nest_add_marked(axis, turned.dims[i], turned.strides[i], turned.marks[i]);
   return true;
 }
 

@@ -5,6 +5,10 @@
  *   position  0  1     2          3             4 ...
  *   offset    0  step  2 * step   step * width  step * width + step
  *
+ * Marks. Positions of a padded view are also coordinates along up to SN_MARKS padded axes, which
+ * say whether there is an element. They go along as offsets do: every dim has a second stride, in
+ * which each axis has a field of its own, and one comparison of all fields tells (sn_bounds).
+ *
  * Merged: a dim of one position stands only alone, and no dim continues the next one outwards. So
  * one dim means evenly spaced positions, and every axis of a plain matrix has one. */
 #ifndef SN_FUSE_NEST_H
@@ -17,8 +21,21 @@
 
 typedef struct sn_nest {
   int32_t rank; /* 0 only while it is being built */
-  int64_t dims[SN_MAX_RANK], strides[SN_MAX_RANK];
+  int64_t dims[SN_MAX_RANK], strides[SN_MAX_RANK], marks[SN_MAX_RANK];
 } sn_nest;
+
+/* A field of a mark has a coordinate below SN_MARK_LIMIT, and room for a guard above it. */
+enum { SN_MARKS = 3, SN_MARK_BITS = 21, SN_MARK_LIMIT = 1 << 19, SN_MARK_GUARD = 1 << 20 };
+
+/* Field by field: low + mark has its guard bit set unless mark is too small, high - mark unless it
+ * is too large. guards 0: there is an element everywhere. */
+typedef struct sn_bounds {
+  int64_t low, high, guards;
+} sn_bounds;
+
+static inline bool sn_inside(const sn_bounds *b, int64_t mark) {
+  return ((b->low + mark) & (b->high - mark) & b->guards) == b->guards;
+}
 
 /* n positions, stride apart. */
 static inline sn_nest sn_nest_line(int64_t n, int64_t stride) {
@@ -26,7 +43,11 @@ static inline sn_nest sn_nest_line(int64_t n, int64_t stride) {
 }
 
 /* Adds an innermost dim; false if there is no room. */
-bool sn_nest_add(sn_nest *nest, int64_t dim, int64_t stride);
+bool sn_nest_add_marked(sn_nest *nest, int64_t dim, int64_t stride, int64_t mark);
+
+static inline bool sn_nest_add(sn_nest *nest, int64_t dim, int64_t stride) {
+  return sn_nest_add_marked(nest, dim, stride, 0);
+}
 
 int64_t sn_nest_size(const sn_nest *nest);
 
@@ -39,19 +60,21 @@ bool sn_nest_split(const sn_nest *nest, const int64_t *sizes, int n, sn_nest *ax
 
 typedef struct sn_nest_place {
   int64_t digits[SN_MAX_RANK]; /* the position, a digit per dim */
-  int64_t offset;
+  int64_t offset, mark;
 } sn_nest_place;
 
 static inline sn_nest_place sn_nest_seek(const sn_nest *nest, int64_t position) {
   sn_nest_place at;
-  at.offset = 0;
+  at.offset = at.mark = 0;
   for (int i = nest->rank - 1; i > 0; i--) { /* no division where there is one dim */
     at.digits[i] = position % nest->dims[i];
     at.offset += at.digits[i] * nest->strides[i];
+    at.mark += at.digits[i] * nest->marks[i];
     position /= nest->dims[i];
   }
   at.digits[0] = position;
   at.offset += position * nest->strides[0];
+  at.mark += position * nest->marks[0];
   return at;
 }
 
@@ -65,8 +88,10 @@ static inline void sn_nest_advance(const sn_nest *nest, sn_nest_place *at, int64
   int i = nest->rank - 1;
   at->digits[i] += n;
   at->offset += n * nest->strides[i];
+  at->mark += n * nest->marks[i];
   for (; i > 0 && at->digits[i] == nest->dims[i]; i--) {
     at->offset += nest->strides[i - 1] - nest->dims[i] * nest->strides[i];
+    at->mark += nest->marks[i - 1] - nest->dims[i] * nest->marks[i];
     at->digits[i] = 0;
     at->digits[i - 1]++;
   }

@@ -318,6 +318,7 @@ static sn_status place(state *s, sn_id id) {
   s->level[id] = level;
   const sn_op_class kind = class_of(s, id);
   if (kind == SN_CLASS_LEAF || kind == SN_CLASS_VIEW || s->owner[id] != SN_NONE) return SN_OK;
+  if (s->views[id].frame != SN_NONE) return SN_OK;
   if (sn_op_is_elementwise(node->op) || is_row_reduction(s, id) || is_stack(s, id))
     return place_in_step(s, id);
   s->level[id] = level + 1;
@@ -418,7 +419,7 @@ sn_status sn_partition_graph(const sn_graph *g, const sn_view *views, bool fusio
   for (sn_id id = 0; id < n; id++)
     if (live[id]) SN_TRY(place(&s, id));
   if (fusion) SN_TRY(sink_sets(&s));
-  *out = (sn_partition){.set = s.set_of, .owner = s.owner};
+  *out = (sn_partition){.fusion = fusion, .set = s.set_of, .owner = s.owner};
   SN_TRY(number_sets(&s, out));
   out->cuts = s.cuts;
   out->n_cuts = s.n_cuts;

@@ -98,7 +98,8 @@ static sn_status find_packed(const sn_graph *g, prepare *p) {
   for (size_t i = 0; i < g->n_outputs; i++) p->packed[g->outputs[i]] = 0;
   for (sn_id id = (sn_id)g->n_nodes; id-- > 0;) { /* users before what they use */
     const sn_op op = g->nodes[id].op;
-    const bool reads = op == SN_OP_matmul || (op == SN_OP_transpose && p->packed[id]);
+    const bool view = op == SN_OP_transpose || op == SN_OP_barrier;
+    const bool reads = op == SN_OP_matmul || (view && p->packed[id]);
     const sn_id *x = sn_graph_inputs(g, id);
     for (uint32_t k = 0; k < g->nodes[id].n_inputs; k++) p->packed[x[k]] &= reads;
   }

@@ -50,7 +50,7 @@ static void print_factor(sn_text *t, const sn_group *g, const sn_factor *f, cons
   if (g->space_rank > 2) print_axis(t, &f->batch);
   print_axis(t, row);
   print_axis(t, column);
-  sn_text_add(t, "]");
+  sn_text_add(t, f->bounds.guards ? "] padded" : "]");
 }
 
 static void print_body(sn_text *t, const sn_body *body, int rank) {
@@ -133,6 +133,7 @@ void sn_group_print(sn_text *t, size_t i, const sn_group *g) {
     sn_text_add(t, "  head0 = matmul");
     print_factor(t, g, &g->a, &g->a.across, &g->a.along);
     print_factor(t, g, &g->b, &g->b.along, &g->b.across);
+    if (g->spans > 1) sn_text_add(t, " in %lld spans", (long long)g->spans);
     sn_text_add(t, "\n");
   }
   if (g->n_phases && g->post.n_insns) sn_text_add(t, "  then\n");

@@ -57,7 +57,7 @@ static sn_status view_transpose(const sn_graph *g, const sn_view *in, const int6
 
 static void view_self(const sn_graph *g, sn_id id, sn_view *out) {
   const sn_node *node = sn_graph_node(g, id);
-  *out = (sn_view){.base = id};
+  *out = (sn_view){.base = id, .frame = SN_NONE};
   if (node->op == SN_OP_iota)
     out->strides[sn_graph_attrs(g, id)[0]] = 1;
   else if (node->op != SN_OP_constant)
@@ -74,7 +74,11 @@ sn_status sn_view_of(const sn_graph *g, const sn_view *views, sn_id id, sn_view 
   const sn_type *from = &g->nodes[x].type;
   const int64_t *attrs = sn_graph_attrs(g, id);
   const sn_view in = views[x];
-  *out = (sn_view){.base = in.base, .offset = in.offset};
+  if (node->op == SN_OP_barrier) {
+    *out = in;
+    return SN_OK;
+  }
+  *out = (sn_view){.base = in.base, .offset = in.offset, .frame = SN_NONE};
   SN_CHECK(g->env, !in.nests || node->op == SN_OP_transpose || node->op == SN_OP_reshape);
   switch (node->op) {
   case SN_OP_transpose: return view_transpose(g, &in, attrs, from->rank, out);

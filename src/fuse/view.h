@@ -17,6 +17,8 @@ typedef struct sn_view {
   int64_t offset;
   int64_t strides[SN_MAX_RANK];
   sn_nest *nests; /* NULL, or one per dimension in place of the strides */
+  sn_id frame;    /* SN_NONE, or a pad: offset and strides are in its result, which nobody makes,
+                   * and base is what it reads (padding.c) */
 } sn_view;
 
 /* Can a view of type `from` be seen as shape `to` without a copy? Writes a nest per dimension;
@@ -30,6 +32,9 @@ bool sn_nests_are_plain(const sn_nest *axes, int rank);
 /* The view of node id, given those of all smaller ids. Where a view needs a copy, its input must be
  * one already (see prepare.c). */
 sn_status sn_view_of(const sn_graph *graph, const sn_view *views, sn_id id, sn_view *out);
+
+/* padding.c: pads that products alone read become views, their copies never made. */
+sn_status sn_view_padding(const sn_graph *graph, sn_view *views);
 
 /* How positions lie along one dimension of a view of the given type. */
 static inline sn_nest sn_view_axis(const sn_type *type, const sn_view *view, int i) {

@@ -2,7 +2,7 @@
  * expand_f32.inc and expand_f64.inc, as scripts/gen-functions.mjs wrote them down, for whoever makes
  * something of them at run time - the emitter instructions, WebAssembly its reference values. Machine
  * code of each would be a tenth of what a page downloads. Where C is compiled for the machine that runs
- * it, the texts are code (scalar_posix.c, kernels/simd.h). */
+ * it, the texts are code (scalar_posix.c, graph/simd.h). */
 #ifndef SN_GRAPH_FUNCTIONS_H
 #define SN_GRAPH_FUNCTIONS_H
 

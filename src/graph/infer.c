@@ -182,6 +182,7 @@ static sn_status check_view(const site *s, sn_type *type) {
   case SN_OP_transpose: return check_transpose(s, type);
   case SN_OP_slice: return check_slice(s, type);
   case SN_OP_windows: return check_windows(s, type);
+  case SN_OP_barrier: *type = *a; return SN_OK;
   default:
     if (sn_type_size(a) != sn_type_size(type))
       return fail_shapes(s, a, type, "number of elements differs");
@@ -278,6 +279,19 @@ static sn_status infer_scan(const site *s, sn_type *type) {
   return SN_OK;
 }
 
+static sn_status infer_softmax(const site *s, sn_type *type) {
+  const sn_type *x = s->in[0];
+  char text[SN_SHAPE_TEXT];
+  SN_TRY(check_axis(s, x));
+  SN_FAIL_IF(s->env, !sn_dtype_is_float(x->dtype), SN_ERR_DTYPE, "softmax: needs floats, not %s",
+             sn_dtype_name(x->dtype));
+  SN_FAIL_IF(s->env, x->dims[s->attrs[0]] == 0, SN_ERR_SHAPE,
+             "softmax: no elements along axis %lld of %s", (long long)s->attrs[0],
+             sn_shape_text(x, text));
+  *type = *x;
+  return SN_OK;
+}
+
 sn_status sn_infer(sn_env *env, sn_op op, const sn_type *const *in, size_t n_in,
                    const int64_t *attrs, size_t n_attrs, sn_type *type) {
   const sn_op_info *info = sn_op_describe(op);
@@ -293,6 +307,7 @@ sn_status sn_infer(sn_env *env, sn_op op, const sn_type *const *in, size_t n_in,
   case SN_CLASS_CAST: return check_cast(&s, type);
   case SN_CLASS_CONCAT: SN_TRY(infer_concat(&s, type)); return sn_type_check(env, type, info->name);
   case SN_CLASS_MATMUL: SN_TRY(infer_matmul(&s, type)); return sn_type_check(env, type, info->name);
+  case SN_CLASS_SOFTMAX: return infer_softmax(&s, type);
   case SN_CLASS_CONV:
     SN_TRY(sn_conv_infer(env, attrs, n_attrs, in[0], in[1], type));
     return sn_type_check(env, type, info->name);

@@ -7,9 +7,12 @@ const sn_op_info sn_op_table[SN_OP_COUNT] = {
                   .arity = arity_,                                             \
                   .types = SN_TYPES_##types_,                                  \
                   .commutative = #flags_[0] == 'C',                            \
-                  .cost = cost_,                                               \
-                  .lo = lo_,                                                   \
-                  .hi = hi_,                                                   \
-                  .ulp = ulp_},
+                  .cost = cost_},
+#include "graph/ops.def"
+};
+
+const sn_op_bounds sn_op_bounds_table[SN_OP_COUNT] = {
+#define SN_OP(id, class_, arity_, types_, flags_, cost_, lo_, hi_, ulp_, doc_) \
+  [SN_OP_##id] = {lo_, hi_, ulp_},
 #include "graph/ops.def"
 };

@@ -12,7 +12,8 @@ typedef enum sn_op_class {
   SN_CLASS_PAD,
   SN_CLASS_CONCAT,
   SN_CLASS_MATMUL,
-  SN_CLASS_CONV, /* windows and a matmul from the stage "expand" on: graph/conv.c */
+  SN_CLASS_SOFTMAX, /* reductions, e^x and a quotient from the stage "expand" on */
+  SN_CLASS_CONV,    /* windows and a matmul from the stage "expand" on: graph/conv.c */
   SN_CLASS_CAST,
   SN_CLASS_GATHER, /* along one axis, with a kernel of its own; and the next three */
   SN_CLASS_SCATTER,
@@ -44,12 +45,18 @@ typedef struct sn_op_info {
   uint8_t arity; /* 0 for leaves and for concat, which takes any number */
   uint8_t types; /* SN_TYPES_*: dtypes of the (last) input */
   bool commutative;
-  uint16_t cost; /* flops per element */
-  double lo, hi; /* test domain */
-  double ulp;    /* bound on the float32 error */
+  uint8_t cost; /* flops per element */
 } sn_op_info;
 
 extern const sn_op_info sn_op_table[SN_OP_COUNT];
+
+/* What only tests and measurements ask, so a page does not download it. */
+typedef struct sn_op_bounds {
+  double lo, hi; /* test domain */
+  double ulp;    /* bound on the float32 error */
+} sn_op_bounds;
+
+extern const sn_op_bounds sn_op_bounds_table[SN_OP_COUNT];
 
 static inline const sn_op_info *sn_op_describe(sn_op op) { return &sn_op_table[op]; }
 

@@ -54,7 +54,7 @@ int64_t sn_ref_view_source(const sn_graph *g, sn_id id, int64_t flat) {
   const sn_type *x = &g->nodes[*sn_graph_inputs(g, id)].type;
   const int64_t *attrs = sn_graph_attrs(g, id);
   int64_t at[SN_MAX_RANK], from[SN_MAX_RANK] = {0};
-  if (node->op == SN_OP_reshape) return flat;
+  if (node->op == SN_OP_reshape || node->op == SN_OP_barrier) return flat;
   sn_unravel(&node->type, flat, at);
   if (node->op == SN_OP_windows) {
     const int64_t axis = attrs[0];
@@ -160,6 +160,29 @@ static void ref_conv(const sn_graph *g, sn_id id, const void *const *in, void *o
   }
 }
 
+static void ref_softmax(const sn_graph *g, sn_id id, const void *in, void *out) {
+  const sn_type *x = &g->nodes[id].type;
+  const int64_t axis = *sn_graph_attrs(g, id), length = x->dims[axis];
+  int64_t step = 1;
+  for (int i = x->rank - 1; i > axis; i--) step *= x->dims[i];
+  for (int64_t i = 0; i < sn_type_size(x); i++) {
+    const int64_t first = i - i / step % length * step;
+    double top = -INFINITY, sum = 0, e = 0;
+    for (int64_t k = 0; k < length; k++) {
+      const double value = sn_ref_load(x->dtype, in, first + k * step);
+      if (top == top && !(value <= top)) top = value; /* NaN stays */
+    }
+    for (int64_t k = 0; k < length; k++) {
+      const int64_t at = first + k * step;
+      const double z[SN_MAX_ARITY] = {sn_ref_load(x->dtype, in, at) - top};
+      const double term = sn_ref_scalar(g->env->fused, SN_OP_exp, x->dtype, z, x->dtype);
+      if (at == i) e = term;
+      sum += term;
+    }
+    sn_ref_store(x->dtype, out, i, e / sum);
+  }
+}
+
 static void ref_pad(const sn_graph *g, sn_id id, const void *in, void *out) {
   const sn_type *x = &g->nodes[*sn_graph_inputs(g, id)].type, *y = &g->nodes[id].type;
   const int64_t *attrs = sn_graph_attrs(g, id);
@@ -229,6 +252,7 @@ void sn_ref_node(const sn_graph *g, sn_id id, const void *const *in, void *out) 
   case SN_CLASS_PAD: ref_pad(g, id, in[0], out); break;
   case SN_CLASS_CONCAT: ref_concat(g, id, in, out); break;
   case SN_CLASS_MATMUL: ref_matmul(g, id, in, out); break;
+  case SN_CLASS_SOFTMAX: ref_softmax(g, id, in[0], out); break;
   case SN_CLASS_CONV: ref_conv(g, id, in, out); break;
   case SN_CLASS_REDUCE: ref_reduce(g, id, in[0], out); break;
   case SN_CLASS_GATHER:

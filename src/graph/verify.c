@@ -9,6 +9,7 @@ static uint32_t expected_attrs(const sn_graph *g, const sn_node *node) {
   switch (sn_op_describe(node->op)->kind) {
   case SN_CLASS_LEAF:
   case SN_CLASS_CONCAT:
+  case SN_CLASS_SOFTMAX:
   case SN_CLASS_GATHER:
   case SN_CLASS_SCATTER:
   case SN_CLASS_REDUCE: return 1;

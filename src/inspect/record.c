@@ -244,8 +244,8 @@ static void add_block(sn_text *t, const sn_executable *exe, uint32_t v) {
 }
 
 static void add_memory(sn_text *t, const sn_executable *exe) {
-  sn_text_add(t, "\"memory\":{\"arenaBytes\":%zu,\"naiveBytes\":%zu,\"blocks\":[",
-              exe->plan.arena_bytes, exe->plan.naive_bytes);
+  sn_text_add(t, "\"memory\":{\"arenaBytes\":%zu,\"naiveBytes\":%llu,\"blocks\":[",
+              exe->plan.arena_bytes, (unsigned long long)exe->plan.naive_bytes);
   const char *comma = "";
   for (uint32_t v = 0; v < exe->plan.n_values; v++) {
     if (exe->plan.places[v].first == SN_NONE) continue;

@@ -6,7 +6,7 @@
 
 const sn_wasm_row sn_wasm_rows[SN_WASM_OP_COUNT] = {
 #define W(id, text, prefix, code, immediate, align, pops, pushes) \
-  [SN_WASM_##id] = {text, prefix, code, SN_WASM_##immediate, align, pops, pushes},
+  [SN_WASM_##id] = {code, prefix, SN_WASM_##immediate, align, pops},
 #include "jit/wasm_ops.def"
 };
 
@@ -42,82 +42,10 @@ static void put_s32(sn_wasm *w, sn_wasm_bytes *b, int32_t value) {
   }
 }
 
-/* ---- the check ------------------------------------------------------------------------------- */
-
-static void misuse(sn_wasm *w, sn_wasm_op op, const char *what) {
-  if (!w->status)
-    w->status = sn_fail(w->arena->env, SN_ERR_INTERNAL, "internal: wasm %s: %s",
-                        sn_wasm_rows[op].text, what);
-}
-
-static char letter_of(uint8_t type) {
-  return type == SN_WASM_TYPE_I32   ? 'i'
-         : type == SN_WASM_TYPE_F32 ? 'f'
-         : type == SN_WASM_TYPE_F64 ? 'd'
-                                    : 'v';
-}
-
-static void pop(sn_wasm *w, sn_wasm_op op, char type) {
-  const sn_wasm_frame *frame = &w->frames[w->n_frames - 1];
-  if (frame->dead) return;
-  if (w->stack.used == frame->height) {
-    misuse(w, op, "too few operands");
-  } else if (w->stack.data[--w->stack.used] != (uint8_t)type) {
-    misuse(w, op, "operand of another type");
-  }
-}
-
-static void push(sn_wasm *w, char type) {
-  if (!w->frames[w->n_frames - 1].dead) put_byte(w, &w->stack, (uint8_t)type);
-}
-
-static void enter(sn_wasm *w) {
-  if (w->status) return;
-  w->status =
-      sn_arena_grow(w->arena, (void **)&w->frames, &w->cap_frames, w->n_frames, sizeof *w->frames);
-  if (!w->status) w->frames[w->n_frames++] = (sn_wasm_frame){.height = (uint32_t)w->stack.used};
-}
-
-static void leave(sn_wasm *w, sn_wasm_op op) {
-  const sn_wasm_frame *frame = &w->frames[w->n_frames - 1];
-  if (!frame->dead && w->stack.used != frame->height) misuse(w, op, "operands left behind");
-  w->stack.used = frame->height;
-  w->n_frames--;
-}
-
-static void check(sn_wasm *w, sn_wasm_op op, uint32_t number) {
-  if (!w->check || w->status) return;
-  if (!w->open || w->n_frames == 0) {
-    misuse(w, op, "outside of a function");
-    return;
-  }
-  const sn_wasm_row *row = &sn_wasm_rows[op];
-  for (size_t i = strlen(row->pops); i-- && !w->status;) pop(w, op, row->pops[i]);
-  for (const char *type = row->pushes; *type; type++) push(w, *type);
-  if (row->immediate == SN_WASM_LOCAL) {
-    if (number >= w->locals.used) {
-      misuse(w, op, "no such local");
-      return;
-    }
-    const char type = letter_of(w->locals.data[number]);
-    if (op != SN_WASM_local_get) pop(w, op, type);
-    if (op != SN_WASM_local_set) push(w, type);
-  }
-  if (row->immediate == SN_WASM_CALL) {
-    if (number >= w->n_functions) misuse(w, op, "no such function yet");
-    for (uint32_t i = 0; !w->status && i < w->signatures.data[number]; i++) pop(w, op, 'i');
-  }
-  if (row->immediate == SN_WASM_LABEL && number >= w->n_frames) misuse(w, op, "no such label");
-  if (row->immediate == SN_WASM_BLOCK) enter(w);
-  if (op == SN_WASM_br || op == SN_WASM_return) w->frames[w->n_frames - 1].dead = true;
-  if (op == SN_WASM_end || op == SN_WASM_else) leave(w, op);
-  if (op == SN_WASM_else) enter(w);
-}
-
 /* ---- instructions ---------------------------------------------------------------------------- */
 
 static void put_op(sn_wasm *w, sn_wasm_op op, uint32_t number) {
-  check(w, op, number);
+  if (w->check) w->check(w, op, number);
   const sn_wasm_row *row = &sn_wasm_rows[op];
   if (row->prefix) {
     put_byte(w, &w->body, row->prefix);
@@ -178,17 +106,15 @@ void sn_emit_lane_memory(sn_wasm *w, sn_wasm_op op, uint32_t offset, uint32_t la
 void sn_wasm_begin(sn_wasm *w, sn_arena *arena, bool shared_memory) {
   *w = (sn_wasm){.arena = arena, .shared_memory = shared_memory};
 #if defined(SINTER_TEST) || !defined(NDEBUG)
-  w->check = true;
+  w->check = sn_wasm_check;
 #endif
 }
 
 void sn_wasm_function(sn_wasm *w, uint32_t n_params) {
-  if (w->open || n_params > SN_WASM_MAX_PARAMS) misuse(w, SN_WASM_return, "begin of a function");
-  w->open = true;
-  w->body.used = w->locals.used = w->stack.used = w->n_frames = 0;
+  if (w->check) w->check(w, SN_WASM_FUNCTION, n_params);
+  w->body.used = w->locals.used = 0;
   w->n_params = n_params;
   for (uint32_t i = 0; i < n_params; i++) put_byte(w, &w->locals, SN_WASM_TYPE_I32);
-  if (w->check) enter(w);
 }
 
 uint32_t sn_wasm_local(sn_wasm *w, sn_wasm_type type) {
@@ -210,7 +136,6 @@ static uint32_t put_locals(sn_wasm *w, sn_wasm_bytes *to) {
 
 uint32_t sn_wasm_function_end(sn_wasm *w) {
   sn_emit(w, SN_WASM_end);
-  if (w->check && w->n_frames) misuse(w, SN_WASM_end, "blocks left open");
   sn_wasm_bytes runs = {0}, head = {0};
   const uint32_t n_runs = put_locals(w, &runs);
   put_u32(w, &head, n_runs);
@@ -219,7 +144,6 @@ uint32_t sn_wasm_function_end(sn_wasm *w) {
   put(w, &w->code, head.data, head.used);
   put(w, &w->code, w->body.data, w->body.used);
   put_byte(w, &w->signatures, w->n_params);
-  w->open = false;
   return w->n_functions++;
 }
 
@@ -269,7 +193,7 @@ static void put_exports(sn_wasm *w, sn_wasm_bytes *to) {
 
 sn_status sn_wasm_finish(sn_wasm *w, const uint8_t **bytes, size_t *n) {
   sn_wasm_bytes out = {0}, types = {0}, imports = {0}, functions = {0}, exports = {0}, code = {0};
-  if (w->open) misuse(w, SN_WASM_end, "function left open");
+  if (w->check) w->check(w, SN_WASM_FINISH, 0);
   put(w, &out, "\0asm\1\0\0\0", 8);
   put_types(w, &types);
   put_import(w, &imports);

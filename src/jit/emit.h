@@ -6,7 +6,7 @@
  * The module imports the memory "env" "memory" and nothing else. Functions take int32 parameters
  * and return nothing. Emitting never fails: the first failure is kept in status, returned by
  * sn_wasm_finish. With `check` every instruction's operand types are held against its row in
- * wasm_ops.def, and a misuse is such a failure. */
+ * wasm_ops.def (check.c), and a misuse is such a failure. */
 #ifndef SN_JIT_EMIT_H
 #define SN_JIT_EMIT_H
 
@@ -35,11 +35,9 @@ typedef enum sn_wasm_immediate {
 } sn_wasm_immediate;
 
 typedef struct sn_wasm_row {
-  const char *text;
-  uint8_t prefix;
   uint16_t code;
-  uint8_t immediate, align;
-  const char *pops, *pushes;
+  uint8_t prefix, immediate, align;
+  char pops[4];
 } sn_wasm_row;
 
 extern const sn_wasm_row sn_wasm_rows[SN_WASM_OP_COUNT];
@@ -66,17 +64,24 @@ typedef struct sn_wasm_frame { /* an open block */
 typedef struct sn_wasm {
   sn_arena *arena;
   sn_status status;
-  bool shared_memory, check;
+  bool shared_memory;
   sn_wasm_bytes code, signatures; /* finished functions; their numbers of parameters */
   uint32_t n_functions;
   /* the function under way */
-  bool open;
   sn_wasm_bytes body, locals; /* locals: a type each, parameters first */
   uint32_t n_params;
-  sn_wasm_bytes stack; /* checked: types as letters */
+  /* told of every instruction and its number, or of one of sn_wasm_event; NULL: nothing is checked
+   */
+  void (*check)(struct sn_wasm *w, uint32_t event, uint32_t number);
+  sn_wasm_bytes stack; /* of the check: types as letters */
   sn_wasm_frame *frames;
   size_t n_frames, cap_frames;
 } sn_wasm;
+
+/* Beside the instructions: a function begins, with so many parameters; the module is finished. */
+enum sn_wasm_event { SN_WASM_FUNCTION = SN_WASM_OP_COUNT, SN_WASM_FINISH };
+
+void sn_wasm_check(sn_wasm *w, uint32_t event, uint32_t number);
 
 void sn_wasm_begin(sn_wasm *w, sn_arena *arena, bool shared_memory);
 
@@ -110,6 +115,8 @@ static inline void sn_emit_set(sn_wasm *w, uint32_t local) {
 }
 
 /* ---- reading (wat.c) ------------------------------------------------------------------------- */
+
+const char *sn_wasm_op_text(sn_wasm_op op);
 
 /* The module, or one of its functions, as WebAssembly text. */
 sn_status sn_wasm_text(sn_arena *arena, const uint8_t *bytes, size_t n, const char **out);

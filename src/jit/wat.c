@@ -52,6 +52,18 @@ static const uint8_t *read_bytes(reader *r, size_t n) {
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
+/* One after the other: pointers to them would take more room than they do. */
+static const char op_texts[] =
+#define W(id, text, prefix, code, immediate, align, pops, pushes) text "\0"
+#include "jit/wasm_ops.def"
+    ;
+
+const char *sn_wasm_op_text(sn_wasm_op op) {
+  const char *text = op_texts;
+  for (; op; op--) text += strlen(text) + 1;
+  return text;
+}
+
 static sn_wasm_op read_op(reader *r) {
   const uint32_t first = read_byte(r);
   const uint32_t code = first == 0xfd ? read_u32(r) : first;
@@ -120,7 +132,7 @@ static void text_code(reader *r, sn_text *t) {
     const sn_wasm_op op = read_op(r);
     if (op == SN_WASM_end && r->at == r->end) return;
     if (op == SN_WASM_end || op == SN_WASM_else) depth--;
-    sn_text_add(t, "%*s%s", 2 * depth, "", sn_wasm_rows[op].text);
+    sn_text_add(t, "%*s%s", 2 * depth, "", sn_wasm_op_text(op));
     if (op == SN_WASM_else || sn_wasm_rows[op].immediate == SN_WASM_BLOCK) depth++;
     text_immediate(r, t, op);
     sn_text_add(t, "\n");

@@ -3,7 +3,8 @@
  *
  *   [unit = batch index * parts + part     packs a part of what tiles share, before the others]
  *   unit = batch index * tiles + tile     tile rows -> post strips (bias, activation, optimizer)
- */
+ *
+ * In spans of k: tile sums lie in shared memory as [span][batch][m][n] between the stages. */
 #include <string.h>
 
 #include "kernels/kernel.h"
@@ -17,7 +18,8 @@ static void join_rows(sn_kernel *kernel) {
   if (!sn_nest_split(a, (int64_t[]){others, same}, 2, parts)) return;
   joined = parts[1];
   for (int i = 0; i < across->rank; i++)
-    if (!sn_nest_add(&joined, across->dims[i], across->strides[i])) return;
+
+    if (!sn_nest_add_marked(&joined, across->dims[i], across->strides[i], across->marks[i])) return;
   *across = joined;
   *a = parts[0];
   if (b->rank == 1)
@@ -27,6 +29,15 @@ static void join_rows(sn_kernel *kernel) {
   kernel->gemm.m *= same;
 }
 
+/* Strips of the space, one at a time: enough for a lane. */
+static void add_stage(const sn_strips *strips, sn_kernel *kernel) {
+  const int64_t points = sn_group_points(kernel->group);
+  const size_t item = sn_dtype_bytes(kernel->gemm.dtype);
+  kernel->add = strips->combine[SN_OP_sum][kernel->gemm.dtype];
+  kernel->stages[kernel->n_stages++] = (sn_stage){.units = (points + SN_STRIP - 1) / SN_STRIP};
+  kernel->shared_bytes = sn_align64((size_t)(kernel->gemm.spans * points) * item);
+}
+
 /* No matrix of the batch is met twice: packing each on its own repeats nothing. */
 static bool all_differ(const sn_nest *batch) {
   for (int i = 0; i < batch->rank; i++)
@@ -34,8 +45,7 @@ static bool all_differ(const sn_nest *batch) {
   return true;
 }
 
-sn_status sn_contraction_make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
-  (void)arena;
+void sn_contraction_make(const sn_strips *strips, const sn_machine *machine, sn_kernel *kernel) {
   const sn_group *g = kernel->group;
   const int r = g->space_rank;
   sn_gemm *gemm = &kernel->gemm;
@@ -43,8 +53,9 @@ sn_status sn_contraction_make(sn_arena *arena, const sn_machine *machine, sn_ker
                     .m = g->space[r - 2],
                     .n = g->space[r - 1],
                     .k = g->k,
-                    .a = {g->a.across, g->a.along},
-                    .b = {g->b.across, g->b.along}};
+                    .spans = g->spans,
+                    .a = {g->a.across, g->a.along, g->a.bounds},
+                    .b = {g->b.across, g->b.along, g->b.bounds}};
   kernel->batch_a = g->a.batch;
   kernel->batch_b = g->b.batch;
   join_rows(kernel);
@@ -70,7 +81,7 @@ sn_status sn_contraction_make(sn_arena *arena, const sn_machine *machine, sn_ker
   kernel->scratch_offset =
       sn_align64(kernel->post.lane_bytes); /* the product's scratch lies behind the strips */
   kernel->lane_bytes = kernel->scratch_offset + gemm->scratch_bytes;
-  return SN_OK;
+  if (gemm->tasks && gemm->spans > 1) add_stage(strips, kernel);
 }
 
 typedef struct tile_context {
@@ -122,9 +133,39 @@ static char *address(const sn_kernel_run *run, uint32_t value, int64_t offset) {
   return (char *)run->values[value] + (size_t)offset * item;
 }
 
-static const char *matrix(const sn_kernel_run *run, const sn_factor *f, const sn_nest *batch,
-                          int64_t number) {
-  return address(run, f->value, f->offset + sn_nest_seek(batch, number).offset);
+static const char *matrix(const sn_kernel_run *run, const sn_factor *f, const sn_nest_place *at) {
+  return address(run, f->value, f->offset + at->offset);
+}
+
+/* The product of one matrix of the batch: its marks count from where the matrix begins. */
+static const sn_gemm *in_batch(const sn_gemm *g, sn_gemm *copy, int64_t mark_a, int64_t mark_b) {
+  if (!mark_a && !mark_b) return g;
+  *copy = *g;
+  sn_bounds *a = g->swapped ? &copy->right.walk.bounds : &copy->left.walk.bounds;
+  sn_bounds *b = g->swapped ? &copy->left.walk.bounds : &copy->right.walk.bounds;
+  a->low = copy->a.bounds.low + mark_a;
+  a->high = copy->a.bounds.high - mark_a;
+  b->low = copy->b.bounds.low + mark_b;
+  b->high = copy->b.bounds.high - mark_b;
+  return copy;
+}
+
+/* One strip: its partials, added up in order of k, go through the post body. */
+static void finish_strip(const sn_kernel_run *run, const sn_code *code, int64_t unit, void *lane) {
+  const sn_kernel *k = run->kernel;
+  const int64_t points = sn_group_points(k->group), flat = unit * SN_STRIP, left = points - flat;
+  const int64_t n = left < SN_STRIP ? left : SN_STRIP;
+  const size_t item = sn_dtype_bytes(k->gemm.dtype);
+  char *sums = (char *)run->shared + (size_t)flat * item;
+  for (int64_t s = 1; s < k->gemm.spans; s++) {
+    const char *more = sums + (size_t)(s * points) * item;
+    k->add(sums, sums, more, more, n);
+  }
+  const void *head = sums;
+  if (code)
+    code->strip(run->values, lane, head, (int32_t)flat, (int32_t)n);
+  else
+    sn_vm_strip(&k->post, lane, run->values, flat, n, &(sn_vm_inputs){.heads = &head});
 }
 
 static void pack_units(const sn_kernel_run *run, int64_t begin, int64_t end) {
@@ -132,9 +173,9 @@ static void pack_units(const sn_kernel_run *run, int64_t begin, int64_t end) {
   const sn_gemm *gemm = &k->gemm;
   for (int64_t u = begin; u < end; u++) {
     const int64_t batch = u / gemm->pack_units;
-    sn_gemm_pack(gemm, matrix(run, &k->group->a, &k->batch_a, batch),
-                 matrix(run, &k->group->b, &k->batch_b, batch), u % gemm->pack_units,
-                 (char *)run->shared + (size_t)batch * gemm->shared_bytes);
+    const sn_nest_place a = sn_nest_seek(&k->batch_a, batch), b = sn_nest_seek(&k->batch_b, batch);
+    sn_gemm_pack(gemm, matrix(run, &k->group->a, &a), matrix(run, &k->group->b, &b),
+                 u % gemm->pack_units, (char *)run->shared + (size_t)batch * gemm->shared_bytes);
   }
 }
 
@@ -142,29 +183,41 @@ void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, 
   const sn_kernel *k = run->kernel;
   const sn_group *g = k->group;
   const sn_gemm_run_time *run_time = k->gemm_run_time;
-  const sn_gemm *gemm = &k->gemm;
-  if (run->stage + 1 < k->n_stages) {
+  const sn_gemm *whole = &k->gemm;
+  const bool spans = whole->spans > 1, partial = spans && run->stage == 0;
+  const bool finishing = spans && run->stage == 1;
+  if (!spans && run->stage + 1 < k->n_stages) {
     pack_units(run, begin, end);
     return;
   }
-  sn_gemm stand_in;
+  sn_gemm stand_in, copy;
   if (run_time && !run_time->ready(run_time->module)) {
     stand_in = k->gemm;
     stand_in.ukr = sn_gemm_ukr_stand_in(k->gemm.dtype);
-    gemm = &stand_in;
+    whole = &stand_in;
   }
   void *scratch = (char *)lane + k->scratch_offset;
-  const bool plain = is_plain(k);
+  const bool plain = partial || (is_plain(k) && !finishing);
   const sn_code *code = plain ? NULL : sn_code_ready(&k->code);
   if (code && !code->strip) code = NULL;
   if (!plain && !code) sn_vm_begin(&k->post, lane, run->values);
   for (int64_t u = begin; u < end; u++) {
-    const int64_t batch = u / gemm->tasks, task = u % gemm->tasks;
-    const char *a = matrix(run, &g->a, &k->batch_a, batch);
-    const char *b = matrix(run, &g->b, &k->batch_b, batch);
+    if (finishing) {
+      finish_strip(run, code, u, lane);
+      continue;
+    }
+    const int64_t batch = u / whole->tasks, task = u % whole->tasks;
+    const sn_nest_place at_a = sn_nest_seek(&k->batch_a, batch);
+    const sn_nest_place at_b = sn_nest_seek(&k->batch_b, batch);
+    const sn_gemm *gemm = in_batch(whole, &copy, at_a.mark, at_b.mark);
+    const char *a = matrix(run, &g->a, &at_a), *b = matrix(run, &g->b, &at_b);
     const char *shared = (const char *)run->shared + (size_t)batch * gemm->shared_bytes;
     tile_context t = {run, batch * gemm->m * gemm->n, code};
-    if (plain) {
+    if (partial) {
+      const int64_t first = task / (gemm->tasks / gemm->spans) * sn_group_points(g) + t.first;
+      sn_gemm_tile_to(gemm, a, b, (char *)run->shared + (size_t)first * sn_dtype_bytes(gemm->dtype),
+                      (ptrdiff_t)gemm->n, task, NULL, scratch);
+    } else if (plain) {
       const sn_operand *to = &k->post.stores[0].at;
       sn_gemm_tile_to(gemm, a, b, address(run, to->value, to->offset + t.first), (ptrdiff_t)gemm->n,
                       task, shared, scratch);

@@ -50,6 +50,8 @@ static void advance(cursor *c, int64_t steps) {
 static void read_run32(uint32_t *to, const uint32_t *from, int64_t stride, int64_t n) {
   if (stride == 1)
     memcpy(to, from, (size_t)n * sizeof *to);
+  else if (stride == 0) /* a loop of its own, as it becomes vectors */
+    for (int64_t i = 0; i < n; i++) to[i] = *from;
   else
     for (int64_t i = 0; i < n; i++) to[i] = from[i * stride];
 }

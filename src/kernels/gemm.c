@@ -23,6 +23,8 @@ static const double TASK_FLOPS = 6e6, SHARED_TASK_FLOPS = 4e6, DIRECT_TASK_FLOPS
 enum { WANTED_TASKS = 16, WANTED_SHARED_TASKS = 48, WANTED_SMALL_TASKS = 4 };
 /* Multiply-adds under which two panels cost more to pack than they save (about 12 cubed). */
 static const double TINY = 2048;
+/* From here on there are tiles enough without spans of k, where nothing is packed twice. */
+static const double WHOLE_POINTS = 4096;
 
 static size_t element_bytes(const sn_gemm *g) { return g->dtype == SN_F64 ? 8 : 4; }
 
@@ -84,7 +86,7 @@ static void choose_tiles(sn_gemm *g, const cutting *how) {
   const int64_t wanted = g->one_lane ? 1 : wanted_tasks(g->flops, how->task_flops, how->most);
   divide(&g->left, left_parts, left_unit);
   divide(&g->right, right_parts, right_unit);
-  while (g->left.blocks * g->right.blocks < wanted) {
+  while (g->spans * g->left.blocks * g->right.blocks < wanted) {
     const bool cut_left = g->left.block > left_unit;
     const bool cut_right = g->right.block > right_unit;
     if (cut_left && (!cut_right || g->left.block * how->flatness >= g->right.block))
@@ -94,7 +96,7 @@ static void choose_tiles(sn_gemm *g, const cutting *how) {
     else
       break;
   }
-  g->tasks = g->left.blocks * g->right.blocks;
+  g->tasks = g->spans * g->left.blocks * g->right.blocks;
 }
 
 /* Whether computing C^T wastes clearly less of the blocks' rows and columns. */
@@ -109,7 +111,7 @@ static bool better_swapped(const sn_gemm *g) {
 
 static bool suits_direct(const sn_gemm *g) {
   const sn_gemm_side *right = &g->right;
-  if (g->always_pack) return false;
+  if (g->always_pack || g->a.bounds.guards || g->b.bounds.guards) return false;
   if (g->left.width == 1 && (right->width == 1 || right->ws == 1 || right->ks == 1)) return true;
   return g->k > 0 && g->flops <= 2 * TINY;
 }
@@ -145,7 +147,8 @@ static void lay_out_scratch(sn_gemm *g) {
 static sn_gemm_side side_of(int64_t width, const sn_gemm_walk *walk) {
   return (sn_gemm_side){.width = width,
                         .walk = *walk,
-                        .even = walk->across.rank == 1 && walk->along.rank == 1,
+                        .even =
+                            walk->across.rank == 1 && walk->along.rank == 1 && !walk->bounds.guards,
                         .ws = (ptrdiff_t)sn_nest_stride(&walk->across),
                         .ks = (ptrdiff_t)sn_nest_stride(&walk->along)};
 }
@@ -174,6 +177,10 @@ void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr) {
   /* Where nothing is packed twice tiles may be small and flat: the rows of whatever follows are
    * long then. */
   const bool shared = can_share(g, &g->left) && can_share(g, &g->right);
+  const bool whole = g->direct || (shared && (double)g->m * (double)g->n >= WHOLE_POINTS);
+  g->spans = whole || g->spans < 1 ? 1 : g->spans;
+  g->span = round_up(ceil_div(k, g->spans), g->kc);
+  g->spans = ceil_div(k, g->span);
   const cutting direct = {.left_most = g->left.width,
                           .right_most = DIRECT_COLUMNS,
                           .left_unit = g->left.width,
@@ -189,8 +196,10 @@ void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr) {
                           .most = shared ? WANTED_SHARED_TASKS : WANTED_TASKS,
                           .task_flops = shared ? SHARED_TASK_FLOPS : TASK_FLOPS};
   choose_tiles(g, g->direct ? &direct : &packed);
-  share(g, &g->left, &g->right);
-  share(g, &g->right, &g->left);
+  if (g->spans == 1) { /* or else little is packed twice */
+    share(g, &g->left, &g->right);
+    share(g, &g->right, &g->left);
+  }
   lay_out_scratch(g);
 }
 
@@ -218,7 +227,7 @@ static void pack(const sn_gemm *g, const sn_gemm_side *s, void *panels, const vo
   }
   for (int64_t i = 0; i < width; i += s->panel)
     sn_pack_nests(g->dtype, at_mutable(panels, i * k, bytes), base, &s->walk.across, w + i,
-                  least(s->panel, width - i), &s->walk.along, p, k, s->panel);
+                  least(s->panel, width - i), &s->walk.along, p, k, &s->walk.bounds, s->panel);
 }
 
 /* Where panels from position w on begin in what is shared: block of k by block of k. */
@@ -262,6 +271,7 @@ static void run_block(const sn_gemm *g, int64_t k, const void *left, const void 
 /* Where a task stands, in terms of left and right. */
 typedef struct place_of_tile {
   int64_t l, r, rows, cols;
+  int64_t p, end; /* of the sum */
 } place_of_tile;
 
 typedef struct memories {
@@ -286,25 +296,28 @@ static void compute_packed(const sn_gemm *g, const void *left, const void *right
   const size_t bytes = element_bytes(g);
   const int mr = g->ukr->mr, nr = g->ukr->nr;
   void *edge = m->scratch + g->edge_offset;
-  int64_t p = 0;
+  int64_t p = t->p;
   do { /* also once for k = 0, which writes zeros */
-    const int64_t k = least(g->kc, g->k - p);
+    const int64_t k = least(g->kc, t->end - p);
     const void *lefts = panels_of(g, &g->left, left, m, m->scratch, t->l, t->rows, p, k);
     for (int64_t j = 0; j < t->cols; j += nr) {
       const void *panel = panels_of(g, &g->right, right, m, m->scratch + g->panel_offset, t->r + j,
                                     least(nr, t->cols - j), p, k);
       for (int64_t i = 0; i < t->rows; i += mr)
-        run_block(g, k, at(lefts, i * k, bytes), panel, out, i, j, p == 0, edge);
+        run_block(g, k, at(lefts, i * k, bytes), panel, out, i, j, p == t->p, edge);
     }
     p += g->kc;
-  } while (p < g->k);
+  } while (p < t->end);
 }
 
 static place_of_tile locate(const sn_gemm *g, int64_t task) {
-  const int64_t l = task / g->right.blocks * g->left.block;
+  const int64_t l = task / g->right.blocks % g->left.blocks * g->left.block;
   const int64_t r = task % g->right.blocks * g->right.block;
+  const int64_t p = task / (g->right.blocks * g->left.blocks) * g->span;
   return (place_of_tile){.l = l,
                          .r = r,
+                         .p = p,
+                         .end = least(p + g->span, g->k),
                          .rows = least(g->left.block, g->left.width - l),
                          .cols = least(g->right.block, g->right.width - r)};
 }

@@ -16,8 +16,9 @@
  * share (`shared`): a first stage of the kernel, whose units are a tile's width of a block of k.
  *
  * Order of a sum (the same bits on every path, tile, thread count): products are added in order of
- * k inside a block of kc from +0, block sums are added in order. kc depends on k alone. With
- * kernels that do not fuse (deterministic) the bits are also the same for every instruction set.
+ * k inside a block of kc from +0, block sums are added in order. kc depends on k alone. A product
+ * in spans has a task per tile and span, each the sum over the blocks of its span. With kernels
+ * that do not fuse (deterministic) the bits are also the same for every instruction set.
  *
  * Narrow results (few columns) are computed as C^T = B^T * A^T, because the right side's panels are
  * the wide ones; "left" and "right" below are the sides after that choice.
@@ -32,6 +33,7 @@
  */
 typedef struct sn_gemm_walk {
   sn_nest across, along;
+  sn_bounds bounds; /* outside of them it is 0, and a product is packed always */
 } sn_gemm_walk;
 
 /* One operand, as width x k: width is m for A, n for B. */
@@ -52,19 +54,20 @@ typedef struct sn_gemm {
   sn_dtype dtype; /* SN_F32 or SN_F64 */
   int64_t m, n, k;
   sn_gemm_walk a, b;
+  int64_t spans;    /* 0, or about how many parts of k are to be summed apart */
   int64_t kc_limit; /* 0: the usual one; tests shrink it */
   bool always_pack; /* small sizes too go through the micro-kernel */
   bool one_lane;    /* runs all tasks: they are as large as suits the caches */
   bool may_share;   /* pack units will run before the tasks */
 
   /* set by sn_gemm_plan */
-  int64_t tasks;        /* tiles; 0 when C is empty */
+  int64_t tasks;        /* tiles times spans, span by span; 0 when C is empty */
   size_t scratch_bytes; /* of each lane, 64-byte aligned */
   int64_t pack_units;   /* to run before the tasks */
   size_t shared_bytes;  /* of what they pack, 64-byte aligned */
   double flops;         /* 2 m n k */
   sn_gemm_side left, right;
-  int64_t kc;
+  int64_t kc, span; /* blocks of k, and whole blocks of a task; spans is how many there are */
   const sn_gemm_ukr *ukr;
   bool swapped; /* left is B, right is A */
   bool direct;  /* no packing: a single row, or tiny */

@@ -76,7 +76,7 @@ sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_gr
   case SN_GROUP_MAP: SN_TRY(make_map(kernel)); break;
   case SN_GROUP_REDUCE: SN_TRY(sn_reduce_make(arena, strips, kernel)); break;
   case SN_GROUP_ROW: SN_TRY(sn_row_make(arena, strips, kernel)); break;
-  case SN_GROUP_CONTRACTION: SN_TRY(sn_contraction_make(arena, machine, kernel)); break;
+  case SN_GROUP_CONTRACTION: sn_contraction_make(strips, machine, kernel); break;
   case SN_GROUP_READY:
   case SN_GROUP_CHAIN:
   case SN_GROUP_KIND_COUNT: SN_CHECK(arena->env, false);

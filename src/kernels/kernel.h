@@ -8,6 +8,8 @@
  *   row          1 stage   unit: some rows, each through all phases, then `post`
  *   contraction  1 stage   unit: one tile of one matrix of the batch; its rows go through `post`
  *             or 2 stages  unit: a part of the operands, packed into shared memory; then as above
+ *             or 2 stages  unit: one tile summed over a span of k -> partials in shared memory;
+ *                          then unit: a strip of the space: its partials added up, then `post`
  *   reduce       1 stage   unit: some outputs, wholly reduced, then `post`
  *             or 2 stages  unit: one block of one reduction -> partials in shared memory;
  *                          then unit: some outputs: their partials combined, then `post`
@@ -75,6 +77,7 @@ typedef struct sn_kernel {
   int n_stages;
   size_t lane_bytes;     /* private memory of each lane */
   size_t scratch_offset; /* of the contraction's panels in lane memory */
+  sn_strip_fn *add;      /* a contraction's partials */
   size_t shared_bytes;   /* partials, packed operands: what one stage makes for the next */
 } sn_kernel;
 
@@ -128,7 +131,7 @@ sn_status sn_row_make(sn_arena *arena, const sn_strips *strips, sn_kernel *kerne
 void sn_row_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane);
 sn_status sn_ready_make(sn_arena *arena, sn_kernel *kernel);
 void sn_ready_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane);
-sn_status sn_contraction_make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel);
+void sn_contraction_make(const sn_strips *strips, const sn_machine *machine, sn_kernel *kernel);
 void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane);
 sn_status sn_chain_make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel);
 void sn_chain_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane);

@@ -32,6 +32,7 @@ void sn_pack_panels(sn_dtype dtype, void *panels_out, const void *source, int64_
  * at most SN_PACK_MOST. */
 #define SN_PACK_MOST 64
 void sn_pack_nests(sn_dtype dtype, void *panel_out, const void *source, const sn_nest *across,
-                   int64_t w, int64_t width, const sn_nest *along, int64_t p, int64_t k, int panel);
+                   int64_t w, int64_t width, const sn_nest *along, int64_t p, int64_t k,
+                   const sn_bounds *bounds, int panel);
 
 #endif

@@ -78,8 +78,11 @@ static void T(pack_panels)(T(real) * to, const T(real) * from, const ptrdiff_t *
       T(transpose_rows)(to, from, offsets, k, ws, w); \
     break;
     switch (panels && (rows || ks == 1) ? panel : 0) {
-      SN_PACK_WIDTHS(WIDTH)
-    default: n = n < panel ? n : panel; T(gather)(to, from, offsets, n, k, ws, ks, panel);
+    default:
+      n = n < panel ? n : panel;
+      T(gather)(to, from, offsets, n, k, ws, ks, panel);
+      break;
+      T(SN_PACK_WIDTHS)(WIDTH)
     }
 #undef WIDTH
     to += (n + panel - 1) / panel * panel * k;

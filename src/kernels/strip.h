@@ -27,8 +27,14 @@ typedef void sn_fold_fn(void *lanes, const void *strip, int64_t n);
 /* *out = all lanes combined: lane j with lane j + half, until one is left. */
 typedef void sn_collapse_fn(void *out, const void *lanes);
 
+/* Any elementwise op of one or two inputs of a dtype. */
+typedef void sn_rows_fn(sn_op op, sn_dtype dtype, void *dst, const void *a, const void *b,
+                        int64_t n);
+
 typedef struct sn_strips {
-  sn_strip_fn *op[SN_OP_COUNT][SN_DTYPE_COUNT]; /* by the last input's dtype; NULL: no such op */
+  sn_strip_fn
+      *op[SN_OP_COUNT][SN_DTYPE_COUNT]; /* by the last input's dtype; NULL: `rows` does it */
+  sn_rows_fn *rows;                     /* NULL: all ops have kernels */
   sn_strip_fn *combine[SN_OP_COUNT][SN_DTYPE_COUNT]; /* of a reduction: dst = a op b */
   sn_fold_fn *fold[SN_OP_COUNT][SN_DTYPE_COUNT];     /* of a reduction */
   sn_collapse_fn *collapse[SN_OP_COUNT][SN_DTYPE_COUNT];

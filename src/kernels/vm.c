@@ -38,8 +38,13 @@ static sn_strip_fn *kernel_for(const sn_strips *strips, const sn_insn *insn) {
 
 static sn_vm_op op_of(const sn_vm_code *code, const sn_insn *insn, uint32_t slot) {
   const uint32_t a = insn->args[0];
-  return (sn_vm_op){kernel_for(code->strips, insn), slot, a, insn->n_args > 1 ? insn->args[1] : a,
-                    insn->n_args > 2 ? insn->args[2] : a};
+  return (sn_vm_op){.run = kernel_for(code->strips, insn),
+                    .op = insn->op,
+                    .dtype = insn->in_dtype,
+                    .dst = slot,
+                    .a = a,
+                    .b = insn->n_args > 1 ? insn->args[1] : a,
+                    .c = insn->n_args > 2 ? insn->args[2] : a};
 }
 
 static bool is_kept(const sn_vm_source *source, uint32_t insn) {
@@ -252,6 +257,18 @@ static sn_operand shifted(const sn_vm_code *code, const void *lane, const sn_vm_
   return at;
 }
 
+static void run_ops(const sn_vm_code *code, void *const *slots, uint32_t from, uint32_t to,
+                    int64_t n) {
+  for (uint32_t i = from; i < to; i++) {
+    const sn_vm_op *op = &code->ops[i];
+    void *dst = slots[op->dst];
+    if (op->run)
+      op->run(dst, slots[op->a], slots[op->b], slots[op->c], n);
+    else
+      code->strips->rows(op->op, op->dtype, dst, slots[op->a], slots[op->b], n);
+  }
+}
+
 void sn_vm_enter(const sn_vm_code *code, void *lane, void *const *values, int64_t row,
                  const void *const *heads) {
   void **slots = lane;
@@ -269,10 +286,7 @@ void sn_vm_enter(const sn_vm_code *code, void *lane, void *const *values, int64_
     const sn_vm_head *head = &code->heads[i];
     memcpy(slots[head->slot], heads[head->number], sn_strip_bytes(head->dtype));
   }
-  for (uint32_t i = 0; i < code->n_lead; i++) {
-    const sn_vm_op *op = &code->ops[i];
-    op->run(slots[op->dst], slots[op->a], slots[op->b], slots[op->c], 1);
-  }
+  run_ops(code, slots, 0, code->n_lead, 1);
   for (uint32_t i = 0; i < code->n_spread; i++)
     sn_strip_spread(code->spread[i].dtype, slots[code->spread[i].slot], code->width);
 }
@@ -324,10 +338,7 @@ void sn_vm_strip(const sn_vm_code *code, void *lane, void *const *values, int64_
     slots[s->slot] =
         (char *)values[to.value] + (size_t)(to.offset + flat) * sn_dtype_bytes(to.dtype);
   }
-  for (uint32_t i = code->n_lead; i < code->n_ops; i++) {
-    const sn_vm_op *op = &code->ops[i];
-    op->run(slots[op->dst], slots[op->a], slots[op->b], slots[op->c], n);
-  }
+  run_ops(code, slots, code->n_lead, code->n_ops, n);
   for (uint32_t i = 0; i < code->n_stores; i++) {
     if ((int32_t)i == code->direct_store) continue;
     const sn_vm_operand *s = &code->stores[i];

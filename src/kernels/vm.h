@@ -34,7 +34,9 @@ typedef struct sn_vm_operand {
 } sn_vm_operand;
 
 typedef struct sn_vm_op {
-  sn_strip_fn *run;
+  sn_strip_fn *run; /* NULL: the strips' `rows` does op on inputs of dtype */
+  sn_op op;
+  sn_dtype dtype;
   uint32_t dst, a, b, c; /* slots; unused ones repeat a */
 } sn_vm_op;
 

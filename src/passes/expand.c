@@ -1,18 +1,34 @@
-/* expand.c - convolutions become views and products (graph/conv.h). Not a pass that can be switched
- * off: nothing behind it knows them. */
+/* expand.c - ops that stay whole until derivatives have been taken, as these are simpler of the
+ * whole: convolutions become views and products (graph/conv.h), softmax what it is made of. Not a
+ * pass that can be switched off: nothing behind it knows them. */
 #include "graph/conv.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
+/* e^z over its sum, z = x - max x: no e^z is infinite */
+static sn_id expand_softmax(sn_build *b, sn_id x, int64_t axis, const sn_type *type) {
+  const uint64_t axes = (uint64_t)1 << axis;
+  const sn_id top = sn_build_reduce(b, SN_OP_max, x, axes);
+  const sn_id z = sn_build_binary(b, SN_OP_sub, x, sn_build_spread(b, top, type, axes));
+  const sn_id e = sn_build_unary(b, SN_OP_exp, z), sum = sn_build_reduce(b, SN_OP_sum, e, axes);
+  return sn_build_binary(b, SN_OP_div, e, sn_build_spread(b, sum, type, axes));
+}
+
+static bool is_whole(const sn_node *node) {
+  return node->op == SN_OP_conv || node->op == SN_OP_softmax;
+}
+
 static sn_id expand_node(sn_rewrite *r, sn_id id, const sn_id *inputs) {
   const sn_node *node = sn_graph_node(r->from, id);
-  if (node->op != SN_OP_conv) return SN_NONE;
+  if (!is_whole(node)) return SN_NONE;
+  if (node->op == SN_OP_softmax)
+    return expand_softmax(&r->to, *inputs, *sn_graph_attrs(r->from, id), &node->type);
   return sn_build_conv(&r->to, inputs[0], inputs[1], sn_graph_attrs(r->from, id), &node->type);
 }
 
 bool sn_needs_expanding(const sn_graph *graph) {
   for (size_t i = 0; i < graph->n_nodes; i++)
-    if (graph->nodes[i].op == SN_OP_conv) return true;
+    if (is_whole(&graph->nodes[i])) return true;
   return false;
 }
 

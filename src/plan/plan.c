@@ -113,6 +113,16 @@ static bool reads_in_step(const sn_write *w, uint32_t from) {
                  : !body_reads(&g->post, from);
 }
 
+/* The same of all the group's writes of v: a stack of scalars is written element by element. */
+static bool takes_over_in_step(const sn_group *g, uint32_t v, uint32_t from) {
+  const uint32_t n = count_writes(g);
+  for (uint32_t k = 0; k < n; k++) {
+    const sn_write w = write_of(g, k);
+    if (w.target->value == v && !reads_in_step(&w, from)) return false;
+  }
+  return true;
+}
+
 /* ---- placing --------------------------------------------------------------------------------- */
 
 typedef struct placer {
@@ -136,7 +146,7 @@ static bool can_donate(const placer *p, uint32_t argument) {
 
 /* The argument whose memory output v, written by group i, may have: read in step there, or dead
  * before. */
-static uint32_t find_donor(const placer *p, uint32_t v, uint32_t i, const sn_write *w) {
+static uint32_t find_donor(const placer *p, uint32_t v, uint32_t i) {
   uint32_t dead = SN_NONE;
   for (uint32_t a = 0; a < p->n_arguments; a++) {
     const uint32_t u = p->argument_value[a];
@@ -145,15 +155,15 @@ static uint32_t find_donor(const placer *p, uint32_t v, uint32_t i, const sn_wri
     if (!same_size(p->groups, u, v)) continue;
     if (p->groups->values[u].type.dtype != p->groups->values[v].type.dtype) continue;
     if (donor->first == SN_NONE) continue;
-    if (donor->last == i && reads_in_step(w, u)) return u;
+    if (donor->last == i && takes_over_in_step(&p->groups->groups[i], v, u)) return u;
     if (donor->last < i && dead == SN_NONE) dead = u;
   }
   return dead;
 }
 
-static void place_output(placer *p, uint32_t v, uint32_t i, const sn_write *w) {
+static void place_output(placer *p, uint32_t v, uint32_t i) {
   sn_place *place = &p->plan->places[v];
-  const uint32_t u = find_donor(p, v, i, w);
+  const uint32_t u = find_donor(p, v, i);
   if (u != SN_NONE) {
     p->taken[u] = 1;
     place->kind = SN_PLACE_DONATED;
@@ -164,7 +174,7 @@ static void place_output(placer *p, uint32_t v, uint32_t i, const sn_write *w) {
   place->index = p->plan->n_fresh++;
 }
 
-static sn_status place_temp(placer *p, uint32_t v, const sn_write *w, const uint32_t *dying,
+static sn_status place_temp(placer *p, uint32_t v, const sn_group *g, const uint32_t *dying,
                             size_t n_dying) {
   sn_place *place = &p->plan->places[v];
   place->kind = SN_PLACE_ARENA;
@@ -172,7 +182,7 @@ static sn_status place_temp(placer *p, uint32_t v, const sn_write *w, const uint
     const uint32_t u = dying[k];
     const sn_place *old = &p->plan->places[u];
     if (p->taken[u] || old->kind != SN_PLACE_ARENA || old->first == old->last ||
-        old->bytes != place->bytes || !reads_in_step(w, u))
+        old->bytes != place->bytes || !takes_over_in_step(g, v, u))
       continue;
     p->taken[u] = 1;
     place->offset = old->offset;
@@ -185,13 +195,12 @@ static sn_status place_group(placer *p, uint32_t i, const uint32_t *dying, size_
   const sn_group *g = &p->groups->groups[i];
   const uint32_t n = count_writes(g);
   for (uint32_t k = 0; k < n; k++) {
-    const sn_write w = write_of(g, k);
-    const uint32_t v = w.target->value;
+    const uint32_t v = write_of(g, k).target->value;
     if (p->plan->places[v].kind != SN_PLACE_NONE) continue; /* written in parts: placed already */
     if (p->groups->values[v].kind == SN_VALUE_OUTPUT)
-      place_output(p, v, i, &w);
+      place_output(p, v, i);
     else
-      SN_TRY(place_temp(p, v, &w, dying, n_dying));
+      SN_TRY(place_temp(p, v, g, dying, n_dying));
   }
   for (size_t k = 0; k < n_dying; k++) {
     const sn_place *place = &p->plan->places[dying[k]];
@@ -223,7 +232,7 @@ static sn_status list_dying(sn_arena *arena, const sn_groups *groups, const sn_p
 
 /* What an op-by-op library takes: each value that is computed and not returned in a buffer of its
  * own. */
-static sn_status count_naive(sn_arena *arena, const sn_graph *g, size_t *bytes) {
+static sn_status count_naive(sn_arena *arena, const sn_graph *g, uint64_t *bytes) {
   uint8_t *returned;
   SN_TRY(sn_arena_alloc(arena, g->n_nodes, 1, (void **)&returned));
   for (size_t i = 0; i < g->n_outputs; i++) {
@@ -234,8 +243,7 @@ static sn_status count_naive(sn_arena *arena, const sn_graph *g, size_t *bytes) 
   for (sn_id id = 0; id < g->n_nodes; id++) {
     const sn_op_class kind = sn_op_describe(g->nodes[id].op)->kind;
     if (returned[id] || kind == SN_CLASS_LEAF || kind == SN_CLASS_VIEW) continue;
-    SN_FAIL_IF(arena->env, sn_size_add_overflows(*bytes, sn_type_bytes(&g->nodes[id].type), bytes),
-               SN_ERR_MEMORY, "plan: intermediates are too large");
+    *bytes += sn_type_bytes(&g->nodes[id].type); /* only told: may be more than fits in memory */
   }
   return SN_OK;
 }
@@ -303,13 +311,7 @@ static bool taken_over(const sn_groups *groups, const sn_plan *plan, uint32_t u,
   if (from->last < to->first) return true;
   if (from->kind != SN_PLACE_ARGUMENT && from->first == to->first)
     return false; /* both written there */
-  const sn_group *g = &groups->groups[to->first];
-  const uint32_t n = count_writes(g);
-  for (uint32_t k = 0; k < n; k++) {
-    const sn_write w = write_of(g, k);
-    if (w.target->value == v && !reads_in_step(&w, u)) return false;
-  }
-  return true;
+  return takes_over_in_step(&groups->groups[to->first], v, u);
 }
 
 bool sn_plan_is_sound(const sn_groups *groups, const sn_plan *plan) {
@@ -342,7 +344,8 @@ sn_status sn_plan_text(const sn_groups *groups, const sn_plan *plan, sn_arena *a
     if (place->first != SN_NONE) sn_text_add(&t, ", k%u..k%u", place->first, place->last);
     sn_text_add(&t, "\n");
   }
-  sn_text_add(&t, "arena %zu bytes, op by op %zu\n", plan->arena_bytes, plan->naive_bytes);
+  sn_text_add(&t, "arena %zu bytes, op by op %llu\n", plan->arena_bytes,
+              (unsigned long long)plan->naive_bytes);
   *out = t.data;
   return t.status;
 }

@@ -36,7 +36,7 @@ typedef struct sn_plan {
   size_t n_values;
   uint32_t n_fresh; /* output buffers to allocate */
   size_t arena_bytes;
-  size_t naive_bytes; /* every computed value that is not returned in a buffer of its own */
+  uint64_t naive_bytes; /* every computed value that is not returned in a buffer of its own */
 } sn_plan;
 
 /* donate: per argument, whether outputs may take its memory (NULL: none). */

@@ -15,20 +15,16 @@ sn_tensor *sn_clip(sn_tensor *x, sn_tensor *lo, sn_tensor *hi) {
 
 /* y = x where x > 0, else alpha x */
 sn_tensor *sn_leaky_relu(sn_tensor *x, double alpha) {
-  if (!x) return NULL;
   temporaries t = {0};
   sn_tensor *v = FLOAT(x);
-  if (!v) return NULL;
   sn_tensor *positive = BINARY(greater, v, NUMBER_LIKE(v, 0));
   return sn_finish(&t, WHERE(positive, v, BINARY(mul, NUMBER_LIKE(v, alpha), v)));
 }
 
 /* y = scale x where x > 0, else scale alpha (e^x - 1) */
 static sn_tensor *scaled_elu(sn_tensor *x, double alpha, double scale) {
-  if (!x) return NULL;
   temporaries t = {0};
   sn_tensor *v = FLOAT(x);
-  if (!v) return NULL;
   sn_tensor *zero = NUMBER_LIKE(v, 0), *positive = BINARY(greater, v, zero);
   sn_tensor *curve = UNARY(expm1, WHERE(positive, zero, v));
   sn_tensor *below = BINARY(mul, NUMBER_LIKE(v, scale * alpha), curve);
@@ -43,10 +39,8 @@ sn_tensor *sn_selu(sn_tensor *x) { return scaled_elu(x, 1.6732632423543772, 1.05
 
 /* y = x min(max(x + 3, 0), 6) / 6 */
 sn_tensor *sn_hardswish(sn_tensor *x) {
-  if (!x) return NULL;
   temporaries t = {0};
   sn_tensor *v = FLOAT(x);
-  if (!v) return NULL;
   sn_tensor *shifted = BINARY(add, v, NUMBER_LIKE(v, 3));
   sn_tensor *gate = BINARY(minimum, UNARY(relu, shifted), NUMBER_LIKE(v, 6));
   return sn_finish(&t, BINARY(mul, v, BINARY(div, gate, NUMBER_LIKE(v, 6))));
@@ -54,10 +48,8 @@ sn_tensor *sn_hardswish(sn_tensor *x) {
 
 /* y = x (1 + tanh u) / 2 = x sigmoid(2u), u = sqrt(2/pi) (x + 0.044715 x^3) */
 sn_tensor *sn_gelu_tanh(sn_tensor *x) {
-  if (!x) return NULL;
   temporaries t = {0};
   sn_tensor *v = FLOAT(x);
-  if (!v) return NULL;
   sn_tensor *cubic = BINARY(mul, NUMBER_LIKE(v, 0.07135481627260025), UNARY(square, v));
   sn_tensor *slope = BINARY(add, NUMBER_LIKE(v, 1.5957691216057308), cubic);
   return sn_finish(&t, BINARY(mul, v, UNARY(sigmoid, BINARY(mul, v, slope))));

@@ -16,6 +16,11 @@ static sn_tensor *fail(sn_context *ctx, sn_status status) {
   return NULL;
 }
 
+sn_status sn_same_context(const sn_tensor *x, const sn_tensor *y, const char *what) {
+  SN_FAIL_IF(&x->ctx->env, x->ctx != y->ctx, SN_ERR_ARGUMENT, "%s: inputs of two contexts", what);
+  return SN_OK;
+}
+
 static bool has_much_waiting(const sn_tensor *t) {
   sn_context *ctx = t->ctx;
   const size_t live = ctx->storages.live_bytes;
@@ -114,10 +119,12 @@ sn_tensor *sn_as_reshaped(sn_tensor *x, const sn_type *type) {
 /* ---- elementwise ----------------------------------------------------------------------------- */
 
 static sn_status common_dims(sn_op op, sn_tensor *const *x, size_t n, sn_type *out) {
+  const char *name = sn_op_describe(op)->name;
   *out = x[0]->type;
   for (size_t k = 1; k < n; k++) {
     const sn_type a = *out;
-    SN_TRY(sn_broadcast_dims(&x[0]->ctx->env, sn_op_describe(op)->name, &a, &x[k]->type, out));
+    SN_TRY(sn_same_context(x[0], x[k], name));
+    SN_TRY(sn_broadcast_dims(&x[0]->ctx->env, name, &a, &x[k]->type, out));
   }
   return SN_OK;
 }
@@ -126,10 +133,6 @@ sn_tensor *sn_elementwise(sn_op op, sn_tensor *const *x, size_t n) {
   for (size_t k = 0; k < n; k++)
     if (!x[k]) return NULL;
   sn_context *ctx = x[0]->ctx;
-  for (size_t k = 1; k < n; k++)
-    if (x[k]->ctx != ctx)
-      return fail(ctx, sn_fail(&ctx->env, SN_ERR_ARGUMENT, "%s: inputs of two contexts",
-                               sn_op_describe(op)->name));
   sn_type dims;
   const sn_status status = common_dims(op, x, n, &dims);
   if (status) return fail(ctx, status);

@@ -40,8 +40,9 @@ static sn_status check_attention(const sn_tensor *q, const sn_tensor *k, const s
                                  const sn_tensor *mask) {
   sn_env *env = &q->ctx->env;
   char sq[SN_SHAPE_TEXT], sk[SN_SHAPE_TEXT], sv[SN_SHAPE_TEXT], sm[SN_SHAPE_TEXT] = "";
-  SN_FAIL_IF(env, q->ctx != k->ctx || q->ctx != v->ctx || (mask && q->ctx != mask->ctx),
-             SN_ERR_ARGUMENT, "attention: inputs of two contexts");
+  SN_TRY(sn_same_context(q, k, "attention"));
+  SN_TRY(sn_same_context(q, v, "attention"));
+  if (mask) SN_TRY(sn_same_context(q, mask, "attention"));
   const char *why = misfit(&q->type, &k->type, &v->type, mask ? &mask->type : NULL);
   SN_FAIL_IF(env, why, SN_ERR_SHAPE, "attention: %s: q %s, k %s, v %s%s%s", why,
              sn_shape_text(&q->type, sq), sn_shape_text(&k->type, sk), sn_shape_text(&v->type, sv),
@@ -60,7 +61,7 @@ static sn_type split_heads(const sn_type *type, int64_t shared) {
 }
 
 /* Notes what a public function returned, which a scope has noted as its own. */
-static sn_tensor *own(temporaries *t, sn_tensor *x) { return note(t, sn_keep(x)); }
+static sn_tensor *own(temporaries *t, sn_tensor *x) { return sn_note(t, sn_keep(x)); }
 
 /* The mask in the shape of all scores, which `scores` is before heads are split. */
 static sn_tensor *spread_mask(temporaries *t, sn_tensor *mask, const sn_type *scores,
@@ -71,7 +72,7 @@ static sn_tensor *spread_mask(temporaries *t, sn_tensor *mask, const sn_type *sc
   if (!spread || split->rank == full.rank) return spread;
   full = *split;
   full.dtype = mask->type.dtype;
-  return note(t, sn_as_reshaped(spread, &full));
+  return sn_note(t, sn_as_reshaped(spread, &full));
 }
 
 static sn_tensor *flip(temporaries *t, sn_tensor *x) {
@@ -87,20 +88,20 @@ static sn_tensor *flip(temporaries *t, sn_tensor *x) {
 static sn_tensor *apply_masks(temporaries *t, sn_tensor *s, const sn_type *scores, sn_tensor *mask,
                               bool causal) {
   if (!s) return NULL;
+  sn_context *ctx = s->ctx;
   const sn_type type = s->type;
-  sn_tensor *never = note(t, sn_number(s->ctx, type.dtype, -INFINITY));
+  sn_tensor *never = sn_compose_number(t, s, -INFINITY);
   if (mask) {
     sn_tensor *m = spread_mask(t, mask, scores, &type);
     if (!m) return NULL;
-    s = m->type.dtype == SN_BOOL
-            ? note(t, sn_elementwise(SN_OP_where, (sn_tensor *[]){m, s, never}, 3))
-            : note(t, sn_elementwise(SN_OP_add, (sn_tensor *[]){s, m}, 2));
+    s = m->type.dtype == SN_BOOL ? sn_compose_where(t, m, s, never)
+                                 : sn_compose_binary(t, SN_OP_add, s, m);
   }
   if (!causal) return s;
-  sn_tensor *row = note(t, sn_index_along(never->ctx, &type, type.rank - 2));
-  sn_tensor *column = note(t, sn_index_along(never->ctx, &type, type.rank - 1));
-  sn_tensor *seen = note(t, sn_elementwise(SN_OP_less_equal, (sn_tensor *[]){column, row}, 2));
-  return note(t, sn_elementwise(SN_OP_where, (sn_tensor *[]){seen, s, never}, 3));
+  sn_tensor *row = sn_note(t, sn_index_along(ctx, &type, type.rank - 2));
+  sn_tensor *column = sn_note(t, sn_index_along(ctx, &type, type.rank - 1));
+  sn_tensor *seen = sn_compose_binary(t, SN_OP_less_equal, column, row);
+  return sn_compose_where(t, seen, s, never);
 }
 
 sn_tensor *sn_attention(sn_tensor *q, sn_tensor *k, sn_tensor *v, sn_tensor *mask, bool causal,

@@ -1,6 +1,8 @@
 /* compose.c - what compositions share, and the index of an extremum. */
 #include "tensor/compose.h"
 
+sn_tensor *sn_note(temporaries *t, sn_tensor *x) { return t->list[t->n++] = x; }
+
 sn_tensor *sn_finish(temporaries *t, sn_tensor *result) {
   sn_retain(result);
   for (int i = 0; i < t->n; i++) sn_release(t->list[i]);
@@ -13,9 +15,29 @@ sn_tensor *sn_number(sn_context *ctx, sn_dtype dtype, double value) {
   return sn_node_of(ctx, SN_OP_constant, NULL, 0, &bits, 1, &type);
 }
 
-sn_tensor *sn_as_float(sn_tensor *x) {
-  if (!x) return NULL;
-  return sn_dtype_is_float(x->type.dtype) ? sn_retain(x) : sn_as_dtype(x, SN_F32);
+sn_tensor *sn_compose_unary(temporaries *t, sn_op op, sn_tensor *x) {
+  return sn_note(t, sn_elementwise(op, &x, 1));
+}
+
+sn_tensor *sn_compose_binary(temporaries *t, sn_op op, sn_tensor *x, sn_tensor *y) {
+  return sn_note(t, sn_elementwise(op, (sn_tensor *[]){x, y}, 2));
+}
+
+sn_tensor *sn_compose_where(temporaries *t, sn_tensor *condition, sn_tensor *x, sn_tensor *y) {
+  return sn_note(t, sn_elementwise(SN_OP_where, (sn_tensor *[]){condition, x, y}, 3));
+}
+
+sn_tensor *sn_compose_reduce(temporaries *t, sn_op op, sn_tensor *x, uint32_t axes, bool keepdims) {
+  return sn_note(t, sn_reduce(op, x, axes, keepdims));
+}
+
+sn_tensor *sn_compose_float(temporaries *t, sn_tensor *x) {
+  const bool is_float = x && sn_dtype_is_float(x->type.dtype);
+  return sn_note(t, is_float ? sn_retain(x) : sn_as_dtype(x, SN_F32));
+}
+
+sn_tensor *sn_compose_number(temporaries *t, const sn_tensor *x, double value) {
+  return sn_note(t, x ? sn_number(x->ctx, x->type.dtype, value) : NULL);
 }
 
 sn_tensor *sn_index_along(sn_context *ctx, const sn_type *type, int axis) {

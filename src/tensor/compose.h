@@ -16,24 +16,29 @@ typedef struct temporaries {
   int n;
 } temporaries;
 
-static inline sn_tensor *note(temporaries *t, sn_tensor *x) { return t->list[t->n++] = x; }
+sn_tensor *sn_note(temporaries *t, sn_tensor *x);
+
+/* Noted results; NULL where an input is. */
+sn_tensor *sn_compose_unary(temporaries *t, sn_op op, sn_tensor *x);
+sn_tensor *sn_compose_binary(temporaries *t, sn_op op, sn_tensor *x, sn_tensor *y);
+sn_tensor *sn_compose_where(temporaries *t, sn_tensor *condition, sn_tensor *x, sn_tensor *y);
+sn_tensor *sn_compose_reduce(temporaries *t, sn_op op, sn_tensor *x, uint32_t axes, bool keepdims);
+sn_tensor *sn_compose_float(temporaries *t, sn_tensor *x); /* as it is, or as float32 */
+/* A constant of the dtype of x. */
+sn_tensor *sn_compose_number(temporaries *t, const sn_tensor *x, double value);
 
 /* Releases them; the result belongs to the caller. */
 sn_tensor *sn_finish(temporaries *t, sn_tensor *result);
 
-#define T(x) note(&t, (x))
-#define UNARY(op, x) T(sn_elementwise(SN_OP_##op, (sn_tensor *[]){x}, 1))
-#define BINARY(op, x, y) T(sn_elementwise(SN_OP_##op, (sn_tensor *[]){x, y}, 2))
-#define WHERE(c, x, y) T(sn_elementwise(SN_OP_where, (sn_tensor *[]){c, x, y}, 3))
-#define REDUCE(op, x, axes, keep) T(sn_reduce(SN_OP_##op, x, axes, keep))
-#define FLOAT(x) T(sn_as_float(x))
-/* A constant of the dtype of x, which must not be NULL. */
-#define NUMBER_LIKE(x, value) T(sn_number((x)->ctx, (x)->type.dtype, value))
+#define T(x) sn_note(&t, (x))
+#define UNARY(op, x) sn_compose_unary(&t, SN_OP_##op, x)
+#define BINARY(op, x, y) sn_compose_binary(&t, SN_OP_##op, x, y)
+#define WHERE(c, x, y) sn_compose_where(&t, c, x, y)
+#define REDUCE(op, x, axes, keep) sn_compose_reduce(&t, SN_OP_##op, x, axes, keep)
+#define FLOAT(x) sn_compose_float(&t, x)
+#define NUMBER_LIKE(x, value) sn_compose_number(&t, x, value)
 
 sn_tensor *sn_number(sn_context *ctx, sn_dtype dtype, double value);
-
-/* x as it is, or, where it is not a float, as float32. */
-sn_tensor *sn_as_float(sn_tensor *x);
 
 /* The index along axis as int32, in the shape of type. */
 sn_tensor *sn_index_along(sn_context *ctx, const sn_type *type, int axis);

@@ -137,8 +137,7 @@ static sn_status check_filter(layer *l, sn_tensor *x, sn_tensor *filter, bool tr
   const int axes = l->axes, rank = axes + 2;
   l->window = filter->type;
   l->kind = "filter";
-  SN_FAIL_IF(&x->ctx->env, x->ctx != filter->ctx, SN_ERR_ARGUMENT, "%s: inputs of two contexts",
-             l->name);
+  SN_TRY(sn_same_context(x, filter, l->name));
   REFUSE_IF(l->x->rank != rank || l->window.rank != rank, "ranks do not fit");
   memcpy(l->size, l->window.dims, sizeof *l->size * (size_t)axes);
   const int64_t channels = l->x->dims[l->options.channels_first ? 1 : rank - 1];
@@ -225,11 +224,11 @@ static sn_tensor *windows(temporaries *t, const layer *l, sn_tensor *x, int i, i
   attrs[2 * type.rank] = sn_double_attr(value);
   type.dims[at] = needed > n + l->low[i] ? needed : n + l->low[i];
   if (type.dims[at] != n)
-    x = note(t, sn_node_of(l->ctx, SN_OP_pad, &x, 1, attrs, 2 * (size_t)type.rank + 1, &type));
+    x = sn_note(t, sn_node_of(l->ctx, SN_OP_pad, &x, 1, attrs, 2 * (size_t)type.rank + 1, &type));
   if (!x) return NULL;
   sn_windows_type(&x->type, at, l->out[i], l->size[i], &type);
-  return note(t, sn_node_of(l->ctx, SN_OP_windows, &x, 1,
-                            (int64_t[]){at, l->stride[i], l->dilation[i]}, 3, &type));
+  return sn_note(t, sn_node_of(l->ctx, SN_OP_windows, &x, 1,
+                               (int64_t[]){at, l->stride[i], l->dilation[i]}, 3, &type));
 }
 
 /* The reduction over all windows of x; what stands outside is value. */
@@ -240,7 +239,7 @@ static sn_tensor *reduce_windows(temporaries *t, const layer *l, sn_op op, sn_te
     x = windows(t, l, x, i, l->first + 2 * i, value);
     axes |= 1u << (l->first + 2 * i + 1);
   }
-  return note(t, sn_reduce(op, x, axes, false));
+  return sn_compose_reduce(t, op, x, axes, false);
 }
 
 /* How many elements of x each window holds: a product of counts along each axis. */

@@ -222,8 +222,7 @@ static void multiply(const job *j, factor *a, factor *b, sn_letters keep, factor
 static sn_status common_dtype(job *j, sn_tensor *const *operands) {
   const sn_tensor *best = operands[0];
   for (size_t k = 0; k < j->n; k++) {
-    SN_FAIL_IF(&j->ctx->env, operands[k]->ctx != j->ctx, SN_ERR_ARGUMENT,
-               "einsum: inputs of two contexts");
+    SN_TRY(sn_same_context(operands[0], operands[k], "einsum"));
     j->dtype = sn_promote(best, operands[k]);
     if (j->dtype == operands[k]->type.dtype) best = operands[k];
   }

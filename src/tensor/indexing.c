@@ -16,7 +16,7 @@ static sn_status find_places(const sn_tensor *x, const sn_tensor *indices, const
   sn_env *env = &x->ctx->env;
   const sn_type *a = &x->type, *i = &indices->type;
   char ta[SN_SHAPE_TEXT], ti[SN_SHAPE_TEXT];
-  SN_FAIL_IF(env, x->ctx != indices->ctx, SN_ERR_ARGUMENT, "%s: inputs of two contexts", what);
+  SN_TRY(sn_same_context(x, indices, what));
   SN_TRY(sn_resolve_axis(x, what, axis));
   SN_FAIL_IF(env, i->dtype != SN_I32, SN_ERR_DTYPE, "%s: indices must be int32, not %s", what,
              sn_dtype_name(i->dtype));
@@ -39,7 +39,7 @@ static sn_status find_places(const sn_tensor *x, const sn_tensor *indices, const
 }
 
 static sn_tensor *spread_indices(temporaries *t, sn_tensor *indices, const places *p) {
-  return note(t, sn_as_dims(note(t, sn_as_reshaped(indices, &p->column)), &p->flat));
+  return sn_note(t, sn_as_dims(sn_note(t, sn_as_reshaped(indices, &p->column)), &p->flat));
 }
 
 static sn_tensor *along(sn_op op, sn_tensor *const *inputs, size_t n, const int64_t *attrs,
@@ -82,7 +82,7 @@ static sn_status check_updates(const sn_tensor *x, const sn_tensor *updates, con
                                const places *p) {
   sn_env *env = &x->ctx->env;
   char ta[SN_SHAPE_TEXT], tu[SN_SHAPE_TEXT];
-  SN_FAIL_IF(env, x->ctx != updates->ctx, SN_ERR_ARGUMENT, "%s: inputs of two contexts", what);
+  SN_TRY(sn_same_context(x, updates, what));
   SN_FAIL_IF(env, sn_promote(x, updates) != x->type.dtype, SN_ERR_DTYPE,
              "%s: updates of %s do not fit into %s", what, sn_dtype_name(updates->type.dtype),
              sn_dtype_name(x->type.dtype));

@@ -4,10 +4,10 @@
 
 /* z = x - max x along axis; the maximum is a constant, as it cancels in everything made from z */
 static sn_tensor *centre(temporaries *t, sn_tensor *x, int axis) {
-  sn_tensor *f = note(t, sn_as_float(x));
-  sn_tensor *top = note(t, sn_reduce(SN_OP_max, f, 1u << axis, true));
-  sn_tensor *fixed = note(t, sn_elementwise(SN_OP_stop_gradient, &top, 1));
-  return note(t, sn_elementwise(SN_OP_sub, (sn_tensor *[]){f, fixed}, 2));
+  sn_tensor *f = sn_compose_float(t, x);
+  sn_tensor *top = sn_compose_reduce(t, SN_OP_max, f, 1u << axis, true);
+  sn_tensor *fixed = sn_compose_unary(t, SN_OP_stop_gradient, top);
+  return sn_compose_binary(t, SN_OP_sub, f, fixed);
 }
 
 /* softmax x = e^z / sum e^z */
@@ -16,8 +16,9 @@ sn_tensor *sn_softmax(sn_tensor *x, int axis) {
   const sn_status status = sn_resolve_axis(x, "softmax", &axis);
   if (status) return sn_refuse(x->ctx, status);
   temporaries t = {0};
-  sn_tensor *e = UNARY(exp, centre(&t, x, axis));
-  return sn_finish(&t, BINARY(div, e, REDUCE(sum, e, 1u << axis, true)));
+  sn_tensor *f = FLOAT(x);
+  if (!f) return sn_finish(&t, NULL);
+  return sn_finish(&t, T(sn_node_of(x->ctx, SN_OP_softmax, &f, 1, (int64_t[]){axis}, 1, NULL)));
 }
 
 /* logSoftmax x = z - log sum e^z */
@@ -41,7 +42,7 @@ static sn_status check_scale(const sn_tensor *x, int axis, const sn_tensor *scal
   sn_env *env = &x->ctx->env;
   char tx[SN_SHAPE_TEXT], ts[SN_SHAPE_TEXT];
   if (!scale) return SN_OK;
-  SN_FAIL_IF(env, scale->ctx != x->ctx, SN_ERR_ARGUMENT, "%s: inputs of two contexts", what);
+  SN_TRY(sn_same_context(x, scale, what));
   SN_FAIL_IF(env, scale->type.rank != 1 || scale->type.dims[0] != x->type.dims[axis], SN_ERR_SHAPE,
              "%s: %s is not as long as axis %d: a %s, %s %s", what, name, axis,
              sn_shape_text(&x->type, tx), name, sn_shape_text(&scale->type, ts));
@@ -63,31 +64,29 @@ static sn_tensor *mean_over(temporaries *t, sn_tensor *x, uint32_t axes) {
   double n = 1;
   for (int i = 0; i < x->type.rank; i++)
     if (axes >> i & 1) n *= (double)x->type.dims[i];
-  sn_tensor *sum = note(t, sn_reduce(SN_OP_sum, x, axes, true));
-  if (!sum) return NULL;
-  sn_tensor *count = note(t, sn_number(sum->ctx, sum->type.dtype, n));
-  return note(t, sn_elementwise(SN_OP_div, (sn_tensor *[]){sum, count}, 2));
+  sn_tensor *sum = sn_compose_reduce(t, SN_OP_sum, x, axes, true);
+  sn_tensor *count = sn_compose_number(t, sum, n);
+  return sn_compose_binary(t, SN_OP_div, sum, count);
 }
 
 /* x / sqrt(variance + eps) */
 static sn_tensor *scale_by(temporaries *t, sn_tensor *x, sn_tensor *variance, double eps) {
-  if (!x || !variance) return NULL;
-  sn_tensor *least = note(t, sn_number(x->ctx, variance->type.dtype, eps));
-  sn_tensor *raised = note(t, sn_elementwise(SN_OP_add, (sn_tensor *[]){variance, least}, 2));
-  sn_tensor *factor = note(t, sn_elementwise(SN_OP_rsqrt, &raised, 1));
-  return note(t, sn_elementwise(SN_OP_mul, (sn_tensor *[]){x, factor}, 2));
+  sn_tensor *least = sn_compose_number(t, variance, eps);
+  sn_tensor *raised = sn_compose_binary(t, SN_OP_add, variance, least);
+  sn_tensor *factor = sn_compose_unary(t, SN_OP_rsqrt, raised);
+  return sn_compose_binary(t, SN_OP_mul, x, factor);
 }
 
 /* x / sqrt(mean x^2 + eps) over the given axes */
 static sn_tensor *scale_to_one(temporaries *t, sn_tensor *x, uint32_t axes, double eps) {
-  sn_tensor *squares = note(t, sn_elementwise(SN_OP_square, &x, 1));
+  sn_tensor *squares = sn_compose_unary(t, SN_OP_square, x);
   return scale_by(t, x, mean_over(t, squares, axes), eps);
 }
 
 /* y weight + bias, of those that are given */
 static sn_tensor *weigh(temporaries *t, sn_tensor *y, sn_tensor *weight, sn_tensor *bias) {
-  if (weight) y = note(t, sn_elementwise(SN_OP_mul, (sn_tensor *[]){y, weight}, 2));
-  if (bias) y = note(t, sn_elementwise(SN_OP_add, (sn_tensor *[]){y, bias}, 2));
+  if (weight) y = sn_compose_binary(t, SN_OP_mul, y, weight);
+  if (bias) y = sn_compose_binary(t, SN_OP_add, y, bias);
   return y;
 }
 
@@ -130,7 +129,7 @@ static sn_tensor *along_axis(temporaries *t, const sn_tensor *x, int axis, sn_te
   if (!scale || axis == last_axis(x)) return scale;
   sn_type type = {.dtype = scale->type.dtype, .rank = x->type.rank};
   for (int i = 0; i < type.rank; i++) type.dims[i] = i == axis ? x->type.dims[i] : 1;
-  return note(t, sn_as_reshaped(scale, &type));
+  return sn_note(t, sn_as_reshaped(scale, &type));
 }
 
 /* batchNorm x = c / sqrt(variance + eps) weight + bias, c = x - mean: of all axes but one, as those
@@ -154,23 +153,23 @@ sn_tensor *sn_batch_norm(sn_tensor *x, int axis, const sn_batch_stats *stats, sn
 /* ---- cross-entropy --------------------------------------------------------------------------- */
 
 static sn_status check_labels(const sn_tensor *logits, const sn_tensor *labels) {
+  static const char what[] = "softmaxCrossEntropy";
   sn_env *env = &logits->ctx->env;
   const sn_type *x = &logits->type, *y = &labels->type;
   char tx[SN_SHAPE_TEXT], ty[SN_SHAPE_TEXT];
   sn_type rows = *x;
   rows.rank--;
-  SN_FAIL_IF(env, logits->ctx != labels->ctx, SN_ERR_ARGUMENT,
-             "softmaxCrossEntropy: inputs of two contexts");
+  const bool distribution = sn_same_dims(y, x);
+  SN_TRY(sn_same_context(logits, labels, what));
   SN_FAIL_IF(env, x->rank < 1 || x->dims[x->rank - 1] == 0, SN_ERR_SHAPE,
-             "softmaxCrossEntropy: logits need classes, not shape %s", sn_shape_text(x, tx));
-  SN_FAIL_IF(env, !sn_same_dims(y, &rows) && !sn_same_dims(y, x), SN_ERR_SHAPE,
-             "softmaxCrossEntropy: labels fit neither as classes nor as a distribution: logits %s, "
-             "labels %s",
+             "%s: logits need classes, not shape %s", what, sn_shape_text(x, tx));
+  SN_FAIL_IF(env, !sn_same_dims(y, &rows) && !distribution, SN_ERR_SHAPE,
+             "%s: labels fit neither as classes nor as a distribution: logits %s, labels %s", what,
              sn_shape_text(x, tx), sn_shape_text(y, ty));
-  SN_FAIL_IF(env, !sn_same_dims(y, x) && y->dtype != SN_I32, SN_ERR_DTYPE,
-             "softmaxCrossEntropy: classes must be int32, not %s", sn_dtype_name(y->dtype));
-  SN_FAIL_IF(env, sn_same_dims(y, x) && !sn_dtype_is_float(y->dtype), SN_ERR_DTYPE,
-             "softmaxCrossEntropy: a distribution must be float, not %s", sn_dtype_name(y->dtype));
+  SN_FAIL_IF(env, distribution ? !sn_dtype_is_float(y->dtype) : y->dtype != SN_I32, SN_ERR_DTYPE,
+             "%s: %s, not %s", what,
+             distribution ? "a distribution must be float" : "classes must be int32",
+             sn_dtype_name(y->dtype));
   return SN_OK;
 }
 
@@ -196,7 +195,7 @@ sn_tensor *sn_softmax_cross_entropy(sn_tensor *logits, sn_tensor *labels) {
   sn_type column = labels->type;
   column.dims[column.rank++] = 1;
   sn_tensor *class_ = T(sn_as_reshaped(labels, &column));
-  sn_tensor *zero = T(sn_number(ctx, x ? x->type.dtype : SN_F32, 0));
+  sn_tensor *zero = NUMBER_LIKE(x, 0);
   sn_tensor *picked =
       WHERE(BINARY(equal, T(sn_index_along(ctx, &logits->type, last)), class_), z, zero);
   return sn_finish(&t, BINARY(sub, norm, REDUCE(sum, picked, classes, false)));

@@ -163,7 +163,7 @@ static sn_status check_product(const sn_tensor *a, const sn_tensor *b) {
   char ta[SN_SHAPE_TEXT], tb[SN_SHAPE_TEXT];
   const int ra = a->type.rank, rb = b->type.rank;
   const char *why = NULL;
-  SN_FAIL_IF(env, a->ctx != b->ctx, SN_ERR_ARGUMENT, "matmul: inputs of two contexts");
+  SN_TRY(sn_same_context(a, b, "matmul"));
   if (!ra || !rb)
     why = "needs at least one dimension";
   else if (a->type.dims[ra - 1] != b->type.dims[rb == 1 ? 0 : rb - 2])
@@ -316,10 +316,9 @@ sn_tensor *sn_pad(sn_tensor *x, const int64_t *before, const int64_t *after, dou
 }
 
 static sn_status common_dtype(sn_tensor *const *inputs, size_t count, sn_dtype *out) {
-  sn_context *ctx = inputs[0]->ctx;
   size_t best = 0;
   for (size_t i = 0; i < count; i++) {
-    SN_FAIL_IF(&ctx->env, inputs[i]->ctx != ctx, SN_ERR_ARGUMENT, "concat: inputs of two contexts");
+    SN_TRY(sn_same_context(inputs[0], inputs[i], "concat"));
     *out = sn_promote(inputs[best], inputs[i]);
     if (*out == inputs[i]->type.dtype) best = i;
   }

@@ -16,15 +16,14 @@ sn_tensor *sn_mean(sn_tensor *x, uint32_t axes, bool keepdims) {
   if (!x) return NULL;
   temporaries t = {0};
   sn_tensor *sum = REDUCE(sum, FLOAT(x), axes, keepdims);
-  sn_tensor *n = sum ? NUMBER_LIKE(sum, count_of(x, axes)) : NULL;
-  return sn_finish(&t, BINARY(div, sum, n));
+  return sn_finish(&t, BINARY(div, sum, NUMBER_LIKE(sum, count_of(x, axes))));
 }
 
 /* any x = max of x as 0 and 1; of nothing: false */
 static sn_tensor *any_of(temporaries *t, sn_tensor *flags, uint32_t axes, bool keepdims) {
   if (!flags) return NULL;
   const bool empty = count_of(flags, axes) == 0;
-  return note(t, sn_reduce(empty ? SN_OP_sum : SN_OP_max, flags, axes, keepdims));
+  return sn_compose_reduce(t, empty ? SN_OP_sum : SN_OP_max, flags, axes, keepdims);
 }
 
 sn_tensor *sn_any(sn_tensor *x, uint32_t axes, bool keepdims) {
@@ -43,29 +42,28 @@ sn_tensor *sn_all(sn_tensor *x, uint32_t axes, bool keepdims) {
 /* var x = sum (x - mean x)^2 / max(n - correction, 0) */
 static sn_tensor *variance(temporaries *t, sn_tensor *x, uint32_t axes, double correction,
                            bool keepdims) {
-  sn_tensor *f = note(t, sn_as_float(x));
+  sn_tensor *f = sn_compose_float(t, x);
   if (!f) return NULL;
   const double n = count_of(f, axes), left = n - correction;
-  sn_tensor *count = note(t, sn_number(f->ctx, f->type.dtype, n));
-  sn_tensor *share = note(t, sn_number(f->ctx, f->type.dtype, left > 0 ? left : 0));
-  sn_tensor *sum = note(t, sn_reduce(SN_OP_sum, f, axes, true));
-  sn_tensor *mean = note(t, sn_elementwise(SN_OP_div, (sn_tensor *[]){sum, count}, 2));
-  sn_tensor *centred = note(t, sn_elementwise(SN_OP_sub, (sn_tensor *[]){f, mean}, 2));
-  sn_tensor *squares = note(t, sn_elementwise(SN_OP_square, &centred, 1));
-  sn_tensor *total = note(t, sn_reduce(SN_OP_sum, squares, axes, keepdims));
-  return note(t, sn_elementwise(SN_OP_div, (sn_tensor *[]){total, share}, 2));
+  sn_tensor *count = sn_compose_number(t, f, n);
+  sn_tensor *share = sn_compose_number(t, f, left > 0 ? left : 0);
+  sn_tensor *sum = sn_compose_reduce(t, SN_OP_sum, f, axes, true);
+  sn_tensor *mean = sn_compose_binary(t, SN_OP_div, sum, count);
+  sn_tensor *centred = sn_compose_binary(t, SN_OP_sub, f, mean);
+  sn_tensor *squares = sn_compose_unary(t, SN_OP_square, centred);
+  sn_tensor *total = sn_compose_reduce(t, SN_OP_sum, squares, axes, keepdims);
+  return sn_compose_binary(t, SN_OP_div, total, share);
 }
 
 /* sqrt x, whose derivative at 0 is taken to be 0 and not infinite: of something that is constant in
  * a place, as most users of std and norm need it */
 static sn_tensor *root(temporaries *t, sn_tensor *x) {
-  if (!x) return NULL;
-  sn_tensor *zero = note(t, sn_number(x->ctx, x->type.dtype, 0));
-  sn_tensor *one = note(t, sn_number(x->ctx, x->type.dtype, 1));
-  sn_tensor *flat = note(t, sn_elementwise(SN_OP_equal, (sn_tensor *[]){x, zero}, 2));
-  sn_tensor *safe = note(t, sn_elementwise(SN_OP_where, (sn_tensor *[]){flat, one, x}, 3));
-  sn_tensor *y = note(t, sn_elementwise(SN_OP_sqrt, &safe, 1));
-  return note(t, sn_elementwise(SN_OP_where, (sn_tensor *[]){flat, zero, y}, 3));
+  sn_tensor *zero = sn_compose_number(t, x, 0);
+  sn_tensor *one = sn_compose_number(t, x, 1);
+  sn_tensor *flat = sn_compose_binary(t, SN_OP_equal, x, zero);
+  sn_tensor *safe = sn_compose_where(t, flat, one, x);
+  sn_tensor *y = sn_compose_unary(t, SN_OP_sqrt, safe);
+  return sn_compose_where(t, flat, zero, y);
 }
 
 sn_tensor *sn_var(sn_tensor *x, uint32_t axes, double correction, bool keepdims) {
@@ -83,7 +81,6 @@ sn_tensor *sn_std(sn_tensor *x, uint32_t axes, double correction, bool keepdims)
 sn_tensor *sn_logsumexp(sn_tensor *x, uint32_t axes, bool keepdims) {
   temporaries t = {0};
   sn_tensor *f = FLOAT(x);
-  if (!f) return sn_finish(&t, NULL);
   sn_tensor *top = UNARY(stop_gradient, REDUCE(max, f, axes, true));
   sn_tensor *shift = WHERE(UNARY(isfinite, top), top, NUMBER_LIKE(f, 0));
   sn_tensor *sum = REDUCE(sum, UNARY(exp, BINARY(sub, f, shift)), axes, keepdims);

@@ -119,3 +119,23 @@ describe('the examples of the playground', () => {
     assert.deepEqual(faults, []);
   });
 });
+
+test('an example whose data cannot be had says so, and another one can be chosen', async () => {
+  const server = await serve({ port: 0 });
+  const browser = await openChromium();
+  try {
+    const page = await browser.newPage();
+    await page.route(/train-images/, (route) => route.fulfill({ status: 404, body: 'Not found' }));
+    await page.goto(server.url);
+    const error = page.locator('[data-testid=error]');
+    await error.waitFor();
+    assert.match(await error.textContent(), /train-images.bin: the server answered 404/);
+    assert.equal(await page.locator('[data-testid=start]').isDisabled(), true);
+    await page.click('[data-testid=example-text]');
+    await page.waitForSelector('[data-testid=start]:not([disabled])', { timeout: READY_MS });
+    assert.match(await page.locator('[data-testid=story]').textContent(), /^A transformer of 2 blocks/);
+  } finally {
+    await browser.close();
+    await server.close();
+  }
+});

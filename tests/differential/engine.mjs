@@ -27,7 +27,7 @@ export const instantiate = (module, check = () => {}) => {
     },
   };
   const instance = new WebAssembly.Instance(module, {
-    env: { memory, emscripten_notify_memory_growth: () => {} },
+    env: { memory },
     host,
   });
   code.attach(instance);

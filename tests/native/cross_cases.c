@@ -322,18 +322,19 @@ static int run_cases(int threads, bool deterministic) {
 }
 
 static int print_ops(void) {
-#define PRINT(id) sn_op_describe(SN_OP_##id),
-  const sn_op_info *const rows[] = {SN_UNARY_OPS(PRINT) SN_BINARY_OPS(PRINT) SN_TERNARY_OPS(PRINT)};
+#define PRINT(id) SN_OP_##id,
+  static const sn_op rows[] = {SN_UNARY_OPS(PRINT) SN_BINARY_OPS(PRINT) SN_TERNARY_OPS(PRINT)};
   for
     EACH(rows) {
-      printf("%s %d ", rows[i]->name, rows[i]->arity);
+      const sn_op_info *row = sn_op_describe(rows[i]);
+      printf("%s %d ", row->name, row->arity);
       const char *separator = "";
       for (int dtype = 0; dtype < 4; dtype++) {
-        if (!(rows[i]->types >> dtype & 1)) continue;
+        if (!(row->types >> dtype & 1)) continue;
         printf("%s%s", separator, dtype_names[dtype]);
         separator = ",";
       }
-      printf(" %g %g\n", rows[i]->lo, rows[i]->hi);
+      printf(" %g %g\n", sn_op_bounds_table[rows[i]].lo, sn_op_bounds_table[rows[i]].hi);
     }
   return 0;
 }

@@ -5,7 +5,7 @@
 
 #include "graph/ops.h"
 #include "graph/vocabulary.h"
-#include "kernels/simd.h"
+#include "graph/simd.h"
 #include "math_reference.h"
 
 /* Vectors of the two types are filled and emptied through memory: lanes of x and y to lanes of out.
@@ -72,8 +72,7 @@ static const math_row math_rows[] = {
 #define MATH_ROW_COUNT (sizeof math_rows / sizeof *math_rows)
 
 static inline bool math_row_is_function(const math_row *row) {
-  const sn_op_info *op = sn_op_describe(row->op);
-  return op->ulp > 0 && op->cost >= SN_COSTLY;
+  return sn_op_bounds_table[row->op].ulp > 0 && sn_op_describe(row->op)->cost >= SN_COSTLY;
 }
 
 /* ---- arguments ---- */

@@ -174,9 +174,9 @@ static const struct {
 size_t case_special_count(sn_dtype dtype) { return specials[dtype].count; }
 
 static double in_domain(case_random *r, sn_op op, sn_dtype dtype, bool whole) {
-  const sn_op_info *row = sn_op_describe(op);
+  const sn_op_bounds *domain = &sn_op_bounds_table[op];
   if (dtype == SN_BOOL) return (double)case_below(r, 2);
-  const double value = case_between(r, row->lo, row->hi);
+  const double value = case_between(r, domain->lo, domain->hi);
   return whole || dtype == SN_I32 ? floor(value + 0.5) : value;
 }
 
@@ -222,6 +222,6 @@ sn_tensor *case_apply(sn_op op, sn_tensor *const *x, size_t n) {
     SN_UNARY_OPS(UNARY)
     SN_BINARY_OPS(BINARY)
     SN_TERNARY_OPS(TERNARY)
-    default: return sn_hand_out(sn_elementwise(op, x, n));
+  default: return sn_hand_out(sn_elementwise(op, x, n));
   }
 }

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 typedef sn_tensor *formula(sn_tensor *const *x);
 
@@ -32,17 +33,24 @@ static sn_tensor *random_tensor(sn_context *ctx, case_random *r, sn_dtype dtype,
   return t;
 }
 
-/* f compiled and run; fused: with fusion or op by op. The values go to *out. */
-static sn_program_info run(const sample *s, formula *f, bool fused, void **out, int64_t *n) {
+static uint32_t pass_bit(const char *name) {
+  for (int i = 0; i < sn_pass_count(); i++)
+    if (!strcmp(sn_pass_name(i), name)) return 1u << i;
+  fail_msg("no pass %s", name);
+  return 0;
+}
+
+/* f compiled, without a pass if one is named, and run. The values go to *out. */
+static sn_program_info run(const sample *s, formula *f, const char *without, void **out,
+                           int64_t *n) {
   sn_tensor *in[4], *y, *result;
   sn_program *program;
   sn_program_info info;
-  const uint32_t fuse = 1u << (sn_pass_count() - 2);
   assert_int_equal(sn_scope_begin(s->ctx), SN_OK);
   for (int i = 0; i < s->n; i++)
     in[i] = sn_placeholder(s->ctx, sn_dtype_of(s->x[i]), sn_rank(s->x[i]), sn_dims(s->x[i]));
   y = f(in);
-  const sn_program_options options = {.passes_off = fused ? 0 : fuse};
+  const sn_program_options options = {.passes_off = without ? pass_bit(without) : 0};
   assert_int_equal(sn_compile_with(s->ctx, in, (size_t)s->n, &y, 1, &options, &program), SN_OK);
   assert_int_equal(sn_program_run(program, s->x, &result), SN_OK);
   sn_program_describe(program, &info);
@@ -54,18 +62,22 @@ static sn_program_info run(const sample *s, formula *f, bool fused, void **out, 
   return info;
 }
 
-/* The kernels of the fused form. */
-static sn_program_info expect_same_bits(const sample *s, formula *f) {
+/* With the pass and without. What the first is. */
+static sn_program_info expect_same_bits_without(const char *pass, const sample *s, formula *f) {
   void *fused, *apart;
   int64_t n, m, where;
-  const sn_program_info info = run(s, f, true, &fused, &n);
-  run(s, f, false, &apart, &m);
+  const sn_program_info info = run(s, f, NULL, &fused, &n);
+  run(s, f, pass, &apart, &m);
   assert_int_equal(n, m);
   if (!case_same(sn_dtype_of(s->x[0]), fused, apart, n, &where))
     fail_msg("element %lld of %lld differs", (long long)where, (long long)n);
   free(fused);
   free(apart);
   return info;
+}
+
+static sn_program_info expect_same_bits(const sample *s, formula *f) {
+  return expect_same_bits_without("fuse", s, f);
 }
 
 static void give_back(sample *s) {
@@ -108,16 +120,27 @@ static sn_tensor *gated(sn_tensor *const *x) {
   return sn_sum(sn_square(sn_matmul(sn_softmax(s, -1), x[2])), 1u << 3, true);
 }
 
-/* Of a loss of attention, by q, k or v. */
-static sn_tensor *slope(sn_tensor *const *x, int which) {
-  sn_tensor *in[3], *out;
-  for (int i = 0; i < 3; i++) in[i] = sn_variable(x[i]);
-  sn_tensor *loss = sn_sum(sn_square(causal(in)), SN_ALL_AXES, false);
-  return sn_gradients(loss, &in[which], 1, &out) ? NULL : out;
+/* All cotangents of a loss of attention, one behind the other. */
+static sn_tensor *slopes(sn_tensor *const *x, formula *attention) {
+  sn_tensor *in[4], *out[3];
+  for (int i = 0; i < 4; i++) in[i] = i < 3 ? sn_variable(x[i]) : x[i];
+  sn_tensor *loss = sn_sum(sn_square(sn_tanh(attention(in))), SN_ALL_AXES, false);
+  if (sn_gradients(loss, in, 3, out)) return NULL;
+  for (int i = 0; i < 3; i++) out[i] = sn_reshape(out[i], 1, (int64_t[]){sn_size(out[i])});
+  return sn_concat(out, 3, 0);
 }
-static sn_tensor *slope_q(sn_tensor *const *x) { return slope(x, 0); }
-static sn_tensor *slope_k(sn_tensor *const *x) { return slope(x, 1); }
-static sn_tensor *slope_v(sn_tensor *const *x) { return slope(x, 2); }
+static sn_tensor *slopes_by_hand(sn_tensor *const *x) { return slopes(x, by_hand); }
+static sn_tensor *slopes_plain(sn_tensor *const *x) { return slopes(x, plain); }
+static sn_tensor *slopes_causal(sn_tensor *const *x) { return slopes(x, causal); }
+static sn_tensor *slopes_masked(sn_tensor *const *x) { return slopes(x, masked); }
+static sn_tensor *slopes_of_views(sn_tensor *const *x) { return slopes(x, of_views); }
+/* softmax of its rows, of its columns' sums, of both: scores read in many ways */
+static sn_tensor *crossed(sn_tensor *const *x) {
+  sn_tensor *s = sn_matmul(x[0], flipped(x[1])), *p = sn_softmax(s, -1), *g = sn_tanh(s);
+  sn_tensor *o = sn_matmul(p, x[1]), *t = sn_matmul(flipped(g), o);
+  return sn_matmul(sn_mul(p, g), sn_add(t, x[1]));
+}
+static sn_tensor *slopes_crossed(sn_tensor *const *x) { return slopes(x, crossed); }
 
 /* ---- tests ----------------------------------------------------------------------------------- */
 
@@ -173,18 +196,73 @@ static void attention_is_one_kernel(void **state) {
   case_context_end(ctx);
 }
 
-/* What the gradient needs again lies in memory; the rest of the forward pass is a chain as before.
- */
+/* Whether scores are made again (small ones are in a hostile build only) or kept. */
 static void gradients_have_the_bits_of_single_kernels(void **state) {
   (void)state;
-  static formula *const formulas[] = {slope_q, slope_k, slope_v};
+  static formula *const formulas[] = {slopes_by_hand, slopes_plain,    slopes_causal,
+                                      slopes_masked,  slopes_of_views, slopes_crossed};
+  for (int threads = 1; threads <= 3; threads += 2) {
+    case_random r = {.state = case_seed()};
+    sn_context *ctx = case_context(threads, sn_isa_detect());
+    for (int64_t tokens = 5; tokens <= 130; tokens += case_short() ? 41 : 11)
+      for (int i = 0; i < 6; i++) {
+        const bool alike = formulas[i] == slopes_by_hand || formulas[i] == slopes_crossed;
+        const int64_t sources =
+            alike || case_one_in(&r, 2) ? tokens : 1 + (int64_t)case_below(&r, 90);
+        const int64_t heads = formulas[i] == slopes_of_views ? tokens : alike ? 2 : 4;
+        const int64_t shared = heads == 4 ? 2 : heads;
+        sample s = formulas[i] == slopes_of_views
+                       ? sample_of(ctx, &r, SN_F32, 2, heads, heads, 3, 3, 8)
+                       : sample_of(ctx, &r, case_one_in(&r, 3) ? SN_F64 : SN_F32, 2, heads, shared,
+                                   tokens, sources, 1 + case_below(&r, 12));
+        expect_same_bits(&s, formulas[i]);
+        expect_same_bits_without("rematerialize", &s, formulas[i]);
+        give_back(&s);
+      }
+    case_context_end(ctx);
+  }
+}
+
+static void large_scores_are_made_again(void **state) {
+  (void)state;
+  static formula *const formulas[] = {slopes_by_hand, slopes_causal, slopes_masked};
   case_random r = {.state = case_seed()};
   sn_context *ctx = case_context(2, sn_isa_detect());
-  for (int64_t tokens = 64; tokens <= 130; tokens += 33) {
-    sample s = sample_of(ctx, &r, tokens % 2 ? SN_F64 : SN_F32, 2, 4, 2, tokens, tokens, 8);
-    for (int i = 0; i < 3; i++) expect_same_bits(&s, formulas[i]);
+  for (int i = 0; i < 3; i++) {
+    sample s =
+        sample_of(ctx, &r, SN_F32, 1, 2, formulas[i] == slopes_by_hand ? 2 : 1, 1500, 1450, 8);
+    const sn_program_info info = expect_same_bits_without("rematerialize", &s, formulas[i]);
+    assert_true(info.arena_bytes < 1u << 20);
+    if (!case_short()) expect_same_bits(&s, formulas[i]);
     give_back(&s);
   }
+  case_context_end(ctx);
+}
+
+/* 8 heads of 4,096 tokens: forward, backward, both. */
+static void no_matrix_of_all_scores_is_in_memory(void **state) {
+  (void)state;
+  static formula *const formulas[] = {by_hand,      plain,         causal,         masked,
+                                      slopes_plain, slopes_causal, slopes_by_hand, slopes_masked};
+  const int64_t dims[] = {1, 8, 4096, 64}, few[] = {1, 2, 4096, 64}, mask[] = {4096, 4096};
+  sn_context *ctx = case_context(2, sn_isa_detect());
+  assert_int_equal(sn_scope_begin(ctx), SN_OK);
+  for (int i = 0; i < 8; i++) {
+    const bool grouped = formulas[i] == slopes_causal;
+    sn_tensor *x[4] = {sn_placeholder(ctx, SN_F32, 4, dims),
+                       sn_placeholder(ctx, SN_F32, 4, grouped ? few : dims),
+                       sn_placeholder(ctx, SN_F32, 4, grouped ? few : dims),
+                       sn_placeholder(ctx, SN_BOOL, 2, mask)};
+    sn_tensor *y = formulas[i](x);
+    sn_program *program;
+    sn_program_info info;
+    assert_int_equal(sn_compile_with(ctx, x, 4, &y, 1, &(sn_program_options){0}, &program), SN_OK);
+    sn_program_describe(program, &info);
+    assert_true(info.arena_bytes < 48u << 20);
+    assert_true(info.kernels <= (i < 4 ? 1 : 8));
+    sn_program_release(program);
+  }
+  sn_scope_end(ctx);
   case_context_end(ctx);
 }
 
@@ -221,6 +299,8 @@ static void special_values_pass_through(void **state) {
     }
     expect_same_bits(&s, plain);
     expect_same_bits(&s, causal);
+    expect_same_bits(&s, slopes_causal);
+    expect_same_bits_without("rematerialize", &s, slopes_masked);
   }
   give_back(&s);
   s = sample_of(ctx, &r, SN_F32, 1, 2, 2, 90, 90, 8);
@@ -230,7 +310,7 @@ static void special_values_pass_through(void **state) {
   for (int i = 0; i < 90 * 90; i++) seen[i] = i / 90 != 40;
   void *values;
   int64_t n;
-  run(&s, masked, true, &values, &n);
+  run(&s, masked, NULL, &values, &n);
   for (int64_t i = 0; i < n; i++)
     assert_int_equal(isnan(((float *)values)[i]) != 0, i / 11 % 90 == 40);
   free(values);
@@ -249,7 +329,7 @@ static void long_sequences_take_little_memory(void **state) {
   void *values;
   int64_t n;
   sn_memory(ctx, &before);
-  const sn_program_info info = run(&s, causal, true, &values, &n);
+  const sn_program_info info = run(&s, causal, NULL, &values, &n);
   sn_memory(ctx, &after);
   assert_int_equal(info.kernels, 1);
   assert_int_equal(info.arena_bytes, 0);
@@ -311,6 +391,8 @@ int main(void) {
       cmocka_unit_test(all_sizes_have_the_bits_of_single_kernels),
       cmocka_unit_test(attention_is_one_kernel),
       cmocka_unit_test(gradients_have_the_bits_of_single_kernels),
+      cmocka_unit_test(large_scores_are_made_again),
+      cmocka_unit_test(no_matrix_of_all_scores_is_in_memory),
       cmocka_unit_test(heads_share_keys),
       cmocka_unit_test(special_values_pass_through),
       cmocka_unit_test(long_sequences_take_little_memory),

@@ -53,7 +53,8 @@ static spec draw_spec(uint64_t *seed) {
   do {
     s = (spec){.axes = (int)draw(seed, AXES), .n = draw(seed, 2)};
     s.transposed = draw(seed, 3) == 1;
-    const int64_t groups = draw(seed, 3), c = draw(seed, 3), per = draw(seed, 3);
+    const int64_t groups = draw(seed, 3), many = draw(seed, 4) == 1 ? 64 : 1;
+    const int64_t c = draw(seed, 3) * many, per = draw(seed, 3);
     s.channels = groups * c;
     s.filters = groups * per;
     s.options = (sn_window_options){.padding = (sn_padding)(draw(seed, 3) - 1),
@@ -376,10 +377,11 @@ static size_t kernels_of(sn_tensor *const *in, size_t n_in, sn_tensor *y, size_t
   return info.kernels;
 }
 
-/* The padded input is all that stands in memory: windows are read by packing. */
+/* Packing reads windows, and puts in the zeros around the input. Of the filter's gradient, whose
+ * long sums run across the padding, the padded input stands in memory. */
 static void windows_are_never_copied(void **state) {
   (void)state;
-  enum { SIZE = 16, C = 8, F = 4, PADDED = (SIZE + 2) * (SIZE + 2) };
+  enum { SIZE = 16, C = 64, F = 32, PADDED = (SIZE + 2) * (SIZE + 2) };
   size_t arena;
   const sn_window_options same = {.padding = SN_PADDING_SAME};
   sn_tensor *in[] = {sn_placeholder(f.ctx, SN_F32, DIMS(1, SIZE, SIZE, C)),
@@ -387,15 +389,53 @@ static void windows_are_never_copied(void **state) {
                      sn_placeholder(f.ctx, SN_F32, DIMS(F))};
   sn_tensor *d[2], *y = sn_conv(in[0], in[1], 2, &same);
   sn_tensor *weighted = sn_mul(y, sn_broadcast_to(in[2], DIMS(1, SIZE, SIZE, F)));
-  assert_int_equal(kernels_of(in, 3, sn_relu(sn_add(y, in[2])), &arena), 3);
-  assert_int_equal(arena, PADDED * C * sizeof(float));
+  assert_int_equal(kernels_of(in, 3, sn_relu(sn_add(y, in[2])), &arena), 1);
+  assert_int_equal(arena, 0);
   assert_int_equal(kernels_of(in, 3, sn_conv(in[0], in[1], 2, NULL), &arena), 1);
   assert_int_equal(arena, 0);
   assert_int_equal(sn_gradients(sn_sum(weighted, SN_ALL_AXES, false), in, 2, d), SN_OK);
-  assert_int_equal(kernels_of(in, 3, d[0], &arena), 3);
-  assert_int_equal(arena, PADDED * F * sizeof(float));
+  assert_int_equal(kernels_of(in, 3, d[0], &arena), 1);
+  assert_int_equal(arena, 0);
   assert_int_equal(kernels_of(in, 3, d[1], &arena), 3);
   assert_int_equal(arena, PADDED * C * sizeof(float));
+}
+
+/* A convolution, its bias, normalisation by given statistics and an activation are one kernel, but
+ * for the factors of the few channels. */
+static void normalised_layers_are_one_kernel(void **state) {
+  (void)state;
+  enum { SIZE = 16, C = 32, F = 24 };
+  size_t arena;
+  sn_tensor *x = sn_placeholder(f.ctx, SN_F32, DIMS(2, SIZE, SIZE, C));
+  sn_tensor *w = sn_placeholder(f.ctx, SN_F32, DIMS(3, 3, C, F)), *v[5];
+  for (int i = 0; i < 5; i++) v[i] = sn_placeholder(f.ctx, SN_F32, DIMS(F));
+  sn_tensor *in[] = {x, w, v[0], v[1], v[2], v[3], v[4]};
+  const sn_batch_stats stats = {.mean = v[1], .variance = v[2]};
+  sn_tensor *y = sn_add(sn_conv(x, w, 2, &(sn_window_options){.padding = SN_PADDING_SAME}), v[0]);
+  y = sn_relu(sn_batch_norm(y, 3, &stats, v[3], v[4], 1e-5));
+  assert_int_equal(kernels_of(in, 7, y, &arena), 2);
+  assert_in_range(arena, 1, 64 * ((F * sizeof(float) + 63) / 64));
+}
+
+/* A matrix of its own per position of a padded axis: batches begin outside, too. */
+static void padded_batches(void **state) {
+  (void)state;
+  enum { N = 3, M = 2, K = 128, PADDED = N + 2, COLUMNS = 3 };
+  float data[PADDED][K][COLUMNS], expected[PADDED][M + 2][COLUMNS] = {0},
+                                                       got[PADDED][M + 2][COLUMNS];
+  float *flat = &data[0][0][0];
+  for (int i = 0; i < PADDED * K * COLUMNS; i++) flat[i] = (float)(i % 7);
+  sn_tensor *x = ramp(f.ctx, DIMS(N, M, K), 1);
+  sn_tensor *w = sn_from_data(f.ctx, SN_F32, DIMS(PADDED, K, COLUMNS), data);
+  const int64_t one[] = {1, 1, 0};
+  sn_tensor *y = sn_matmul(sn_pad(x, one, one, 0), w);
+  for (int n = 0; n < N; n++)
+    for (int m = 0; m < M; m++)
+      for (int c = 0; c < COLUMNS; c++)
+        for (int k = 0; k < K; k++)
+          expected[n + 1][m + 1][c] += (float)((n * M + m) * K + k + 1) * data[n + 1][k][c];
+  assert_int_equal(sn_read(y, got, sizeof got), SN_OK);
+  assert_memory_equal(got, expected, sizeof got);
 }
 
 /* ---- errors ---------------------------------------------------------------------------------- */
@@ -473,6 +513,7 @@ int main(void) {
       TEST(random_convolutions_are_plain_loops), TEST(random_pools_are_plain_loops),
       TEST(pools_step_by_their_window),          TEST(not_a_number_reaches_its_windows_only),
       TEST(empty_batches_and_channels),          TEST(windows_are_never_copied),
+      TEST(normalised_layers_are_one_kernel),    TEST(padded_batches),
       TEST(what_does_not_fit_is_named),          TEST(sizes_that_overflow_are_refused_at_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,7 @@
 static void begin(lab *l, sn_wasm *w) {
   lab_open(l, true);
   sn_wasm_begin(w, &l->arena, false);
-  w->check = true;
+  w->check = sn_wasm_check;
 }
 
 static void expect_module(lab *l, sn_wasm *w, const uint8_t *bytes, size_t n) {
@@ -130,7 +130,7 @@ static void expect_misuse(misuse_fn *emit, const char *message) {
   begin(&l, &w);
   sn_wasm_function(&w, 1);
   emit(&w);
-  if (w.open) sn_wasm_function_end(&w);
+  sn_wasm_function_end(&w);
   const uint8_t *bytes;
   size_t n;
   assert_int_equal(sn_wasm_finish(&w, &bytes, &n), SN_ERR_INTERNAL);

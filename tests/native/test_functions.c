@@ -10,6 +10,7 @@
 
 double read_scalar(sn_op op, sn_dtype dtype, bool fused, double a, double b);
 #define sn_op_scalar read_scalar
+#include "graph/rows_simd128.c"
 #include "graph/scalar_wasm.c"
 #undef sn_op_scalar
 

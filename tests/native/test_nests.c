@@ -176,8 +176,8 @@ static void expect_same_bits(const sn_gemm_ukr *ukr, const operand *a, const ope
                .kc_limit = 12,
                .always_pack = always_pack};
   sn_gemm plain = g;
-  plain.a = (sn_gemm_walk){sn_nest_line(m, a->along), sn_nest_line(k, 1)};
-  plain.b = (sn_gemm_walk){sn_nest_line(n, b->along), sn_nest_line(k, 1)};
+  plain.a = (sn_gemm_walk){.across = sn_nest_line(m, a->along), .along = sn_nest_line(k, 1)};
+  plain.b = (sn_gemm_walk){.across = sn_nest_line(n, b->along), .along = sn_nest_line(k, 1)};
   plain.always_pack = true;
   sn_gemm_plan_with(&g, ukr);
   sn_gemm_plan_with(&plain, ukr);

@@ -6,6 +6,8 @@
  * context and on one that has run it before. After every failure: the error is SN_ERR_MEMORY, no
  * tensor is left, not a byte more is in use than before, and the same scenario then gives the same
  * bits. */
+#include <math.h>
+
 #include "support.h"
 
 enum { MAX_HELD = 64, MAX_VALUES = 256 };
@@ -119,6 +121,16 @@ static void along_axes(run *r) {
       H(sn_add(H(sn_prod(v, SN_ALL_AXES, false)), H(sn_norm(sums, 2, SN_ALL_AXES, false))));
   if (sn_gradients(y, &v, 1, &g)) return;
   note_values(r, H(g));
+}
+
+/* Scores are made again in a hostile build, and go through chains. */
+static void attention(run *r) {
+  sn_tensor *x = data(r, DIMS(1, 1, 36, 3), 0.1f), *q = H(sn_variable(x)), *k = H(sn_variable(x));
+  sn_tensor *y = H(sn_tanh(H(sn_attention(q, k, x, NULL, true, NAN)))), *slopes[2];
+  sn_tensor *loss = H(sn_sum(y, SN_ALL_AXES, false));
+  if (sn_gradients(loss, (sn_tensor *[]){q, k}, 2, slopes)) return;
+  note_values(r, H(slopes[0]));
+  note_values(r, H(slopes[1]));
 }
 
 static void norms(run *r) {
@@ -493,6 +505,7 @@ int main(void) {
       SCENARIO(shapes),
       SCENARIO(along_axes),
       SCENARIO(norms),
+      SCENARIO(attention),
       SCENARIO(convolutions),
       SCENARIO(loss),
       SCENARIO(derivatives),

@@ -158,6 +158,23 @@ static void what_is_read_elsewhere_is_not_overwritten(void **state) {
   lab_close(&l);
 }
 
+/* Several stores of one kernel go to the stack: it may be where none of them hurts. */
+static void a_stack_lies_beside_what_goes_into_it(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  const int64_t axis[] = {0}, order[] = {0, 0, 0};
+  const sn_id x = input(&l, F32(1));
+  const sn_id s = sn_build_along(&l.b, SN_OP_cumsum, order, x);
+  const sn_type four = F32(4);
+  const sn_id stack = sn_build_op(&l.b, SN_OP_concat, (sn_id[]){s, x, s, s}, 4, axis, 1, &four);
+  OUTPUTS(&l, sn_build_along(&l.b, SN_OP_cumsum, order, stack));
+  const sn_groups groups = cut_graph(&l, true);
+  const sn_plan plan = plan_of(&l, &groups, NULL); /* sound */
+  assert_int_equal(plan.arena_bytes, 128);
+  lab_close(&l);
+}
+
 static void text_of_a_plan(void **state) {
   (void)state;
   lab l;
@@ -430,6 +447,7 @@ int main(void) {
       cmocka_unit_test(blocks_by_hand),
       cmocka_unit_test(blocks_against_a_model),
       cmocka_unit_test(a_chain_needs_two_blocks),
+      cmocka_unit_test(a_stack_lies_beside_what_goes_into_it),
       cmocka_unit_test(elementwise_steps_run_in_place),
       cmocka_unit_test(what_is_read_elsewhere_is_not_overwritten),
       cmocka_unit_test(text_of_a_plan),

@@ -37,11 +37,7 @@ export function hostImports(
   jobDone: (ticket: number) => void,
 ): WebAssembly.Imports {
   return {
-    env: {
-      memory,
-      // Views are made anew whenever the buffer has changed, so growth needs no handling.
-      emscripten_notify_memory_growth: () => {},
-    },
+    env: { memory },
     host: {
       now: () => sharedNow() - clockBase,
       log: (address: number) => {

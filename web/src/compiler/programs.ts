@@ -75,6 +75,38 @@ const inputs = [
 `,
   },
   {
+    id: 'attention',
+    title: 'Attention, by hand',
+    source: raw`// Two products with a softmax between them: one kernel,
+// and the matrix of scores is never in memory.
+function program(q, k, v) {
+  const scores = sn.matmul(q, sn.swapaxes(k, 1, 2)).div(8);
+  return sn.matmul(sn.softmax(scores), v);
+}
+
+const inputs = [0, 1, 2].map((seed) =>
+  sn.random.normal(sn.random.key(seed), [8, 512, 64]));
+`,
+  },
+  {
+    id: 'convolution',
+    title: 'Convolution + batch norm + ReLU',
+    source: raw`// A convolution is a product of a view with the filter;
+// what follows is done while a tile is at hand.
+function program(x, filter, mean, variance) {
+  const y = sn.conv2d(x, filter, { padding: 'same' });
+  return sn.relu(sn.batchNorm(y, { mean, variance }));
+}
+
+const inputs = [
+  sn.random.normal(sn.random.key(0), [1, 56, 56, 64]),
+  sn.random.normal(sn.random.key(1), [3, 3, 64, 64]),
+  sn.zeros([64]),
+  sn.ones([64]),
+];
+`,
+  },
+  {
     id: 'mlp',
     title: 'MLP training step',
     source: raw`// Forward, backward and Adam's update as one program.

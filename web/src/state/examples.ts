@@ -27,7 +27,7 @@ export interface Example {
   ready: string;
 }
 
-/** The first that is wrong with them, as a rule for the list. */
+/** Null, or what the rule is that was broken. */
 function rule(ok: boolean, text: string): string | null {
   return ok ? null : text;
 }

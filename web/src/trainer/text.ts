@@ -13,7 +13,7 @@ const TEST_SHARE = 0.1;
 const EVERY_STEPS = 100;
 /** Lines in one call of an examination. */
 const PART = 16;
-const EXCERPT_LETTERS = 400;
+const EXCERPT_LETTERS = 500;
 /** Below 1: likely letters become likelier. */
 const TEMPERATURE = 0.8;
 

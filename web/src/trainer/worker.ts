@@ -21,12 +21,14 @@ const PROFILE_MS = 60;
 
 /** What exists once the library and the data are loaded. */
 interface Workshop extends Lesson {
-  lessons: Lessons;
   reporter: Reporter;
 }
 
 const inbox: ToTrainer[] = [];
 const profiler = new Profiler();
+/** Known once the library has started. */
+let lessons: Lessons | null = null;
+/** Null while data are loaded, and when that failed. */
 let shop: Workshop | null = null;
 let phase: Phase = 'loading';
 let pumping = false;
@@ -72,20 +74,26 @@ async function startLibrary(): Promise<void> {
 }
 
 /** From now on the network of the settings is the one that is trained. */
-function take(lessons: Lessons, settings: Settings): void {
-  const lesson = lessons.make(settings);
-  shop = { ...lesson, lessons, reporter: new Reporter(new Meter(), post) };
+function take(from: Lessons, settings: Settings): void {
+  const lesson = from.make(settings);
+  shop = { ...lesson, reporter: new Reporter(new Meter(), post) };
   profiledAt = 0;
   const { about, session } = lesson;
   post({ type: 'fresh', about, weights: session.weights });
 }
 
+function close(place: Workshop | null): void {
+  place?.examiner.dispose();
+  place?.session.dispose();
+}
+
 async function open({ mnistUrl, settings }: Extract<ToTrainer, { type: 'open' }>): Promise<void> {
   const abort = new AbortController();
-  const lessons = new Lessons(mnistUrl, post);
+  const first = new Lessons(mnistUrl, post);
   try {
-    await Promise.all([lessons.load(settings, abort.signal), startLibrary()]);
-    take(lessons, settings);
+    const library = startLibrary().then(() => void (lessons = first));
+    await Promise.all([first.load(settings, abort.signal), library]);
+    take(first, settings);
     setPhase('paused');
   } catch (error) {
     abort.abort();
@@ -93,16 +101,19 @@ async function open({ mnistUrl, settings }: Extract<ToTrainer, { type: 'open' }>
   }
 }
 
-/** The new network is made before the old one goes: if it does not fit, the old one stays. */
-async function reset({ lessons, ...old }: Workshop, settings: Settings): Promise<void> {
-  if (!lessons.has(settings)) {
+/** The new network is made before the old one goes: if it does not fit, the old one stays. But no network is there
+ *  while another's data are loaded. */
+async function reset(from: Lessons, settings: Settings): Promise<void> {
+  let old = shop;
+  if (!from.has(settings)) {
     setPhase('loading');
-    await lessons.load(settings, new AbortController().signal);
-    setPhase('paused');
+    close(old);
+    shop = old = null;
+    await from.load(settings, new AbortController().signal);
   }
-  take(lessons, settings);
-  old.examiner.dispose();
-  old.session.dispose();
+  take(from, settings);
+  close(old);
+  if (phase === 'loading') setPhase('paused');
 }
 
 function trainOnce({ session, reporter }: Workshop): void {
@@ -164,6 +175,7 @@ function pause(place: Workshop): void {
 
 async function carryOut(command: ToTrainer): Promise<void> {
   if (command.type === 'open') return open(command);
+  if (command.type === 'reset' && lessons !== null) return reset(lessons, command.settings);
   if (shop === null) return;
   switch (command.type) {
     case 'start':
@@ -174,9 +186,6 @@ async function carryOut(command: ToTrainer): Promise<void> {
       break;
     case 'step':
       if (phase === 'paused') stepOnce(shop);
-      break;
-    case 'reset':
-      await reset(shop, command.settings);
       break;
     case 'learningRate':
       shop.session.setLearningRate(command.value);

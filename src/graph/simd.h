@@ -7,8 +7,8 @@
  * flags to match; the same text serves SSE2, AVX2, AVX-512 and wasm SIMD128. Everything is static
  * inline, so the instances never meet in the linker. Arithmetic and comparisons are C's own
  * operators on the types; comparisons give masks (lanes of all or no bits) of type vi32 or vi64. */
-#ifndef SN_KERNELS_SIMD_H
-#define SN_KERNELS_SIMD_H
+#ifndef SN_GRAPH_SIMD_H
+#define SN_GRAPH_SIMD_H
 
 #include <stdint.h>
 #include <string.h>

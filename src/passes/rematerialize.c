@@ -1,0 +1,221 @@
+/* rematerialize.c - a matrix far larger than what it is made of, as the scores of attention are, is
+ * made again for a use that cannot share one walk over blocks of rows (fuse/chain.h) with the
+ * first:
+ *
+ *   s = q k^T,  p = e^(s - m) / l,  o = p v
+ *   later    ds = p (do v^T - d)     waits for o, which is made of p: p of another q k^T
+ *   turned   dv = p^T do             walks over columns of p: p^T of k q^T, row by row
+ *
+ * Then fusion keeps all of them to pieces in a lane's own memory. Products with short sums and
+ * elementwise ops are made again; what they read is in memory anyway. A barrier keeps a copy back
+ * until its user's other inputs are there. The bits are the same: in a turned product the same
+ * factors are multiplied and added in the same order. */
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+
+/* Making it again takes up to half as long again, so it must be large: from how many bytes on, and
+ * how long a sum may be, beside the matrix's sides too. */
+#ifdef SINTER_TEST
+enum { LEAST_BYTES = 4 * 1024 };
+#else
+enum { LEAST_BYTES = 16 * 1024 * 1024 };
+#endif
+enum { MOST_TERMS = 256, SIDES_TO_TERMS = 4 };
+
+typedef enum kind { LATER, TURNED, KINDS } kind;
+
+/* All lists are per old node. */
+typedef struct copies {
+  sn_id *user;         /* the first one of the copy; SN_NONE: there is no copy */
+  sn_id *first, *next; /* of those with this node as first user, in order */
+  sn_id *made;         /* the copy in the new graph */
+} copies;
+
+typedef struct remaker {
+  uint8_t *live;
+  uint8_t *wide;   /* such a matrix */
+  uint32_t *stage; /* how many wide matrices were used up, one after the other, before it */
+  sn_id *gate;     /* of its small inputs, or theirs, one of its stage */
+  copies of[KINDS];
+} remaker;
+
+/* A product that uses a wide matrix up: row by row, or column by column. */
+typedef struct wide_use {
+  int side;
+  sn_id x;
+  bool turned;
+} wide_use;
+
+static bool swaps_last(const sn_graph *g, sn_id id) {
+  const sn_node *node = sn_graph_node(g, id);
+  const int last = node->type.rank - 1;
+  if (node->op != SN_OP_transpose) return false;
+  for (int i = 0; i < last - 1; i++)
+    if (sn_graph_attrs(g, id)[i] != i) return false;
+  return last > 0 && sn_graph_attrs(g, id)[last] == last - 1;
+}
+
+static bool is_wide_product(const sn_graph *g, sn_id id) {
+  const sn_node *node = sn_graph_node(g, id);
+  if (node->op != SN_OP_matmul || sn_type_bytes(&node->type) < LEAST_BYTES) return false;
+  const int last = node->type.rank - 1;
+  const int64_t k = g->nodes[*sn_graph_inputs(g, id)].type.dims[last];
+  return k <= MOST_TERMS && node->type.dims[last] >= SIDES_TO_TERMS * k &&
+         node->type.dims[last - 1] >= SIDES_TO_TERMS * k;
+}
+
+static bool uses_wide(const remaker *m, const sn_graph *g, sn_id id, wide_use *use) {
+  if (g->nodes[id].op != SN_OP_matmul || m->wide[id]) return false;
+  for (int side = 0; side < 2; side++) {
+    const sn_id x = sn_graph_inputs(g, id)[side];
+    const bool swapped = swaps_last(g, x);
+    *use = (wide_use){side, swapped ? *sn_graph_inputs(g, x) : x, swapped != (side == 1)};
+    if (m->wide[use->x]) return true;
+  }
+  return false;
+}
+
+/* ---- which copies ---------------------------------------------------------------------------- */
+
+static bool is_in_step(const sn_graph *g, sn_id id) {
+  const sn_op op = g->nodes[id].op;
+  return sn_op_is_elementwise(op) || sn_op_describe(op)->kind == SN_CLASS_REDUCE;
+}
+
+static void look_at(remaker *m, const sn_graph *g, sn_id id) {
+  const sn_id *x = sn_graph_inputs(g, id);
+  bool wide = is_wide_product(g, id);
+  for (uint32_t k = 0; k < g->nodes[id].n_inputs; k++) {
+    wide_use use;
+    const uint32_t after = m->stage[x[k]] + uses_wide(m, g, x[k], &use);
+    if (m->gate[id] == SN_NONE || after > m->stage[id])
+      m->gate[id] = m->wide[x[k]] ? m->gate[x[k]] : x[k];
+    if (after > m->stage[id]) m->stage[id] = after;
+    wide = wide || (m->wide[x[k]] && sn_op_is_elementwise(g->nodes[id].op));
+  }
+  m->wide[id] = wide;
+}
+
+static bool is_later(const remaker *m, sn_id id, sn_id x) {
+  return m->wide[x] && m->stage[id] > m->stage[x];
+}
+
+static void want(copies *c, sn_id x, sn_id user) {
+  if (user < c->user[x]) c->user[x] = user; /* SN_NONE is the largest */
+}
+
+static void find_copies(remaker *m, const sn_graph *g, sn_id id) {
+  wide_use use;
+  if (uses_wide(m, g, id, &use)) {
+    if (use.turned || is_later(m, id, use.x)) want(&m->of[use.turned ? TURNED : LATER], use.x, id);
+    return;
+  }
+  for (uint32_t k = 0; k < g->nodes[id].n_inputs && is_in_step(g, id); k++) {
+    const sn_id x = sn_graph_inputs(g, id)[k];
+    if (is_later(m, id, x)) want(&m->of[LATER], x, id);
+    if (m->wide[x]) want(&m->of[LATER], x, m->of[LATER].user[id]);
+    if (m->wide[x] || sn_op_is_elementwise(g->nodes[x].op))
+      want(&m->of[TURNED], x, m->of[TURNED].user[id]);
+  }
+}
+
+/* ---- the new graph --------------------------------------------------------------------------- */
+
+static sn_id turn(sn_build *b, sn_id x) {
+  if (b->status) return SN_NONE;
+  return swaps_last(b->graph, x) ? *sn_graph_inputs(b->graph, x) : sn_build_swap_last(b, x);
+}
+
+/* Input x of a copy. */
+static sn_id input_of(sn_rewrite *r, kind which, sn_id x) {
+  const remaker *m = r->user;
+  if (m->of[which].user[x] != SN_NONE) return m->of[which].made[x];
+  return which == TURNED ? turn(&r->to, r->map[x]) : r->map[x];
+}
+
+static sn_id copy_product(sn_rewrite *r, kind which, sn_id id) {
+  const remaker *m = r->user;
+  const sn_id *x = sn_graph_inputs(r->from, id);
+  const sn_id held[] = {r->map[x[0]], r->map[m->gate[m->of[which].user[id]]]}, b = r->map[x[1]];
+  const sn_id a = sn_build_op(&r->to, SN_OP_barrier, held, 2, NULL, 0, NULL);
+  return which == LATER ? sn_build_matmul(&r->to, a, b)
+                        : sn_build_matmul(&r->to, turn(&r->to, b), turn(&r->to, a));
+}
+
+static sn_id copy_node(sn_rewrite *r, kind which, sn_id id) {
+  const sn_node *node = sn_graph_node(r->from, id);
+  if (node->op == SN_OP_matmul) return copy_product(r, which, id);
+  const int last = node->type.rank - 1;
+  sn_id in[SN_MAX_ARITY];
+  sn_type type = node->type;
+  for (uint32_t k = 0; k < node->n_inputs; k++)
+    in[k] = input_of(r, which, sn_graph_inputs(r->from, id)[k]);
+  if (which == TURNED) {
+    type.dims[last] = node->type.dims[last - 1];
+    type.dims[last - 1] = node->type.dims[last];
+  }
+  return sn_build_op(&r->to, node->op, in, node->n_inputs, sn_graph_attrs(r->from, id),
+                     node->n_attrs, &type);
+}
+
+static sn_id rewrite_use(sn_rewrite *r, sn_id id, const sn_id *inputs, const wide_use *use) {
+  const remaker *m = r->user;
+  const sn_id x = use->turned               ? m->of[TURNED].made[use->x]
+                  : is_later(m, id, use->x) ? m->of[LATER].made[use->x]
+                                            : r->map[use->x];
+  if (use->side == 0) return sn_build_matmul(&r->to, x, inputs[1]);
+  return turn(&r->to, sn_build_matmul(&r->to, x, turn(&r->to, inputs[0])));
+}
+
+static sn_id rewrite_node(sn_rewrite *r, sn_id id, const sn_id *inputs) {
+  const remaker *m = r->user;
+  const sn_node *node = sn_graph_node(r->from, id);
+  const sn_id *x = sn_graph_inputs(r->from, id);
+  sn_id in[SN_MAX_ARITY];
+  wide_use use;
+  for (kind which = 0; which < KINDS; which++)
+    for (sn_id i = m->of[which].first[id]; i != SN_NONE; i = m->of[which].next[i])
+      m->of[which].made[i] = copy_node(r, which, i);
+  if (uses_wide(m, r->from, id, &use)) return rewrite_use(r, id, inputs, &use);
+  if (swaps_last(r->from, id)) return turn(&r->to, inputs[0]);
+  if (!is_in_step(r->from, id)) return SN_NONE;
+  for (uint32_t k = 0; k < node->n_inputs; k++)
+    in[k] = is_later(m, id, x[k]) ? m->of[LATER].made[x[k]] : inputs[k];
+  return sn_build_op(&r->to, node->op, in, node->n_inputs, sn_graph_attrs(r->from, id),
+                     node->n_attrs, &node->type);
+}
+
+static sn_status new_list(const sn_graph *g, sn_id **list) {
+  SN_TRY(sn_arena_alloc(g->arena, g->n_nodes, sizeof **list, (void **)list));
+  for (size_t i = 0; i < g->n_nodes; i++) (*list)[i] = SN_NONE;
+  return SN_OK;
+}
+
+static void list_by_user(copies *c, size_t n) {
+  for (sn_id id = (sn_id)n; id-- > 0;) {
+    if (c->user[id] == SN_NONE) continue;
+    c->next[id] = c->first[c->user[id]];
+    c->first[c->user[id]] = id;
+  }
+}
+
+sn_status sn_pass_rematerialize(const sn_graph *g, sn_graph *to, bool share) {
+  remaker m;
+  const size_t n = g->n_nodes;
+  SN_TRY(sn_arena_alloc(g->arena, n, 1, (void **)&m.live));
+  SN_TRY(sn_arena_alloc(g->arena, n, 1, (void **)&m.wide));
+  SN_TRY(sn_arena_alloc(g->arena, n, sizeof *m.stage, (void **)&m.stage));
+  SN_TRY(new_list(g, &m.gate));
+  for (copies *c = m.of; c < m.of + KINDS; c++) {
+    SN_TRY(new_list(g, &c->user));
+    SN_TRY(new_list(g, &c->first));
+    SN_TRY(new_list(g, &c->next));
+    SN_TRY(new_list(g, &c->made));
+  }
+  sn_graph_live(g, m.live);
+  for (sn_id id = 0; id < n; id++) look_at(&m, g, id);
+  for (sn_id id = (sn_id)n; id-- > 0;)
+    if (m.live[id]) find_copies(&m, g, id);
+  for (kind which = 0; which < KINDS; which++) list_by_user(&m.of[which], n);
+  return sn_rewrite_graph(g, to, g->arena, share, m.live, rewrite_node, &m);
+}
