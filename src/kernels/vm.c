@@ -105,7 +105,7 @@ static sn_status assemble_ops(sn_env *env, sn_vm_code *code, const sn_body *body
     for (uint32_t i = 0; i < body->n_insns; i++) {
       if (body->insns[i].kind != SN_INSN_OP || (same[i] != 0) != (lead != 0)) continue;
       code->ops[code->n_ops] = op_of(code, &body->insns[i], i);
-      SN_CHECK(env, code->ops[code->n_ops].run != NULL);
+      SN_CHECK(env, code->ops[code->n_ops].run || code->strips->rows);
       code->n_ops++;
     }
     if (lead) code->n_lead = code->n_ops;
