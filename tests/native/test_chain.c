@@ -277,6 +277,10 @@ static void heads_share_keys(void **state) {
     assert_int_equal(expect_same_bits(&s, causal).kernels, 1);
     give_back(&s);
   }
+  /* Alone, the heads' rows together are one product, and no longer a tiny one. */
+  sample s = sample_of(ctx, &r, SN_F32, 64, 4, 2, 16, 20, 5);
+  assert_int_equal(expect_same_bits(&s, causal).kernels, 1);
+  give_back(&s);
   case_context_end(ctx);
 }
 
