@@ -21,6 +21,9 @@ enum { LEAST_BYTES = 4 * 1024 };
 enum { LEAST_BYTES = 16 * 1024 * 1024 };
 #endif
 enum { MOST_TERMS = 256, SIDES_TO_TERMS = 4 };
+/* From how many elements on each matrix of a batch: products of tiny ones are not packed, do not
+ * fuse multiply-adds then, and turned they may have rows to join, and so be packed. */
+enum { LEAST_MATRIX = 2048 };
 
 typedef enum kind { LATER, TURNED, KINDS } kind;
 
@@ -60,8 +63,9 @@ static bool is_wide_product(const sn_graph *g, sn_id id) {
   if (node->op != SN_OP_matmul || sn_type_bytes(&node->type) < LEAST_BYTES) return false;
   const int last = node->type.rank - 1;
   const int64_t k = g->nodes[*sn_graph_inputs(g, id)].type.dims[last];
-  return k <= MOST_TERMS && node->type.dims[last] >= SIDES_TO_TERMS * k &&
-         node->type.dims[last - 1] >= SIDES_TO_TERMS * k;
+  const int64_t rows = node->type.dims[last - 1], columns = node->type.dims[last];
+  return k <= MOST_TERMS && rows >= SIDES_TO_TERMS * k && columns >= SIDES_TO_TERMS * k &&
+         columns > LEAST_MATRIX / rows;
 }
 
 static bool uses_wide(const remaker *m, const sn_graph *g, sn_id id, wide_use *use) {
