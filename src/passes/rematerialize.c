@@ -9,7 +9,8 @@
  * Then fusion keeps all of them to pieces in a lane's own memory. Products with short sums and
  * elementwise ops are made again; what they read is in memory anyway. A barrier keeps a copy back
  * until its user's other inputs are there. The bits are the same: in a turned product the same
- * factors are multiplied and added in the same order. */
+ * factors are multiplied and added in the same order. Only a turned use of few columns may have had
+ * its long sum in spans (fuse/lower.c) while it had few rows, and has it in one now. */
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
