@@ -6,15 +6,17 @@
 //
 // A target is built at most once per process and never before what it needs; two are built at
 // a time.
-import { copyFileSync, rmSync } from 'node:fs';
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { basename, join } from 'node:path';
 import { buildUnlessFresh } from './lib/fresh.mjs';
+import { shortenNames } from './lib/short-names.mjs';
 import { main, root, runOrStop, systemNode } from './lib/proc.mjs';
 import { setup } from './setup.mjs';
 
 const AT_A_TIME = 2;
 const MODULES = ['build/wasm/sinter.wasm', 'build/wasm-mt/sinter-mt.wasm'];
+const SCRIPTS = ['index', 'worker', 'shared'];
 const inDist = (module) => `js/dist/${basename(module)}`;
 
 const preset = async (name) => {
@@ -29,9 +31,10 @@ const preset = async (name) => {
 };
 
 /** A page downloads the package, so its modules become two, index.js and worker.js, and shared.js, what both
- *  need; comments, blanks and the names of variables go. A stack trace still names functions. */
+ *  need, and comments, blanks and inner names go. */
 const bundle = async () => {
-  const { rolldown } = await import('rolldown'); // set-up may only just have installed it
+  // Set-up may only just have installed them.
+  const [{ rolldown }, { minify }] = await Promise.all([import('rolldown'), import('terser')]);
   const entry = (name) => join(root, `build/js/${name}.js`);
   const modules = await rolldown({
     input: { index: entry('index'), worker: entry('worker') },
@@ -42,9 +45,13 @@ const bundle = async () => {
     dir: join(root, 'js/dist'),
     chunkFileNames: '[name].js',
     codeSplitting: { groups: [{ name: 'shared', minShareCount: 2 }] },
-    minify: { compress: true, mangle: { toplevel: true, keepNames: true } },
+    minify: { compress: true, mangle: { toplevel: true } },
   });
   await modules.close();
+  for (const file of SCRIPTS.map((name) => join(root, inDist(`${name}.js`)))) {
+    const options = { module: true, ecma: 2022, compress: { passes: 3, unsafe_arrows: true, pure_getters: true } };
+    writeFileSync(file, (await minify(readFileSync(file, 'utf8'), options)).code);
+  }
 };
 
 const workspace = (name) => runOrStop('npm', ['run', 'build', '-w', name]);
@@ -59,13 +66,14 @@ const TARGETS = {
     needs: ['wasm', 'wasm-mt'],
     build: () => buildUnlessFresh({
       name: 'js',
-      inputs: ['js', 'src/graph/ops.def', 'scripts/gen-ops.mjs', 'scripts/build.mjs', 'package-lock.json', ...MODULES],
+      inputs: ['js', 'src/graph/ops.def', 'scripts', 'package-lock.json', ...MODULES],
       outputs: ['build/js/index.js', ...MODULES.map(inDist)],
       build: async () => {
         rmSync(join(root, 'js/dist'), { recursive: true, force: true });
         await workspace('js');
         await bundle();
         for (const module of MODULES) copyFileSync(join(root, module), join(root, inDist(module)));
+        shortenNames(SCRIPTS.map((name) => join(root, inDist(`${name}.js`))), MODULES.map((module) => join(root, inDist(module))));
       },
     }),
   },

@@ -176,29 +176,10 @@ sn_tensor *sinter_ternary(uint32_t op, sn_tensor *x, sn_tensor *y, sn_tensor *z)
   return elementwise(op, (sn_tensor *[]){x, y, z}, 3);
 }
 
-sn_tensor *sinter_sum(sn_tensor *x, uint32_t axes, bool keepdims) {
-  return sn_sum(x, axes, keepdims);
-}
-sn_tensor *sinter_mean(sn_tensor *x, uint32_t axes, bool keepdims) {
-  return sn_mean(x, axes, keepdims);
-}
-sn_tensor *sinter_max(sn_tensor *x, uint32_t axes, bool keepdims) {
-  return sn_max(x, axes, keepdims);
-}
-sn_tensor *sinter_min(sn_tensor *x, uint32_t axes, bool keepdims) {
-  return sn_min(x, axes, keepdims);
-}
-sn_tensor *sinter_prod(sn_tensor *x, uint32_t axes, bool keepdims) {
-  return sn_prod(x, axes, keepdims);
-}
-sn_tensor *sinter_any(sn_tensor *x, uint32_t axes, bool keepdims) {
-  return sn_any(x, axes, keepdims);
-}
-sn_tensor *sinter_all(sn_tensor *x, uint32_t axes, bool keepdims) {
-  return sn_all(x, axes, keepdims);
-}
-sn_tensor *sinter_logsumexp(sn_tensor *x, uint32_t axes, bool keepdims) {
-  return sn_logsumexp(x, axes, keepdims);
+sn_tensor *sinter_reduce(uint32_t which, sn_tensor *x, uint32_t axes, bool keepdims) {
+  static sn_tensor *(*const reductions[])(sn_tensor *, uint32_t, bool) = {
+      sn_sum, sn_prod, sn_mean, sn_max, sn_min, sn_any, sn_all, sn_logsumexp};
+  return reductions[which](x, axes, keepdims);
 }
 sn_tensor *sinter_var(sn_tensor *x, uint32_t axes, bool keepdims, double correction) {
   return sn_var(x, axes, correction, keepdims);

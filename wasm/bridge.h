@@ -65,14 +65,8 @@ sn_tensor *SN_EXPORT(sinter_binary)(uint32_t op, sn_tensor *x, sn_tensor *y);
 sn_tensor *SN_EXPORT(sinter_binary_scalar)(uint32_t op, sn_tensor *x, double y); /* x op y */
 sn_tensor *SN_EXPORT(sinter_scalar_binary)(uint32_t op, double x, sn_tensor *y);
 sn_tensor *SN_EXPORT(sinter_ternary)(uint32_t op, sn_tensor *x, sn_tensor *y, sn_tensor *z);
-sn_tensor *SN_EXPORT(sinter_sum)(sn_tensor *x, uint32_t axes, bool keepdims);
-sn_tensor *SN_EXPORT(sinter_mean)(sn_tensor *x, uint32_t axes, bool keepdims);
-sn_tensor *SN_EXPORT(sinter_max)(sn_tensor *x, uint32_t axes, bool keepdims);
-sn_tensor *SN_EXPORT(sinter_min)(sn_tensor *x, uint32_t axes, bool keepdims);
-sn_tensor *SN_EXPORT(sinter_prod)(sn_tensor *x, uint32_t axes, bool keepdims);
-sn_tensor *SN_EXPORT(sinter_any)(sn_tensor *x, uint32_t axes, bool keepdims);
-sn_tensor *SN_EXPORT(sinter_all)(sn_tensor *x, uint32_t axes, bool keepdims);
-sn_tensor *SN_EXPORT(sinter_logsumexp)(sn_tensor *x, uint32_t axes, bool keepdims);
+/* which: sum prod mean max min any all logsumexp, as js/src/reduce.ts numbers them */
+sn_tensor *SN_EXPORT(sinter_reduce)(uint32_t which, sn_tensor *x, uint32_t axes, bool keepdims);
 sn_tensor *SN_EXPORT(sinter_var)(sn_tensor *x, uint32_t axes, bool keepdims, double correction);
 sn_tensor *SN_EXPORT(sinter_std)(sn_tensor *x, uint32_t axes, bool keepdims, double correction);
 sn_tensor *SN_EXPORT(sinter_norm)(sn_tensor *x, uint32_t axes, bool keepdims, double order);

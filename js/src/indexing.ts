@@ -221,9 +221,9 @@ function scanned(op: 'cumsum' | 'cumprod', x: TensorLike, options: ScanOptions |
     const given = asTensor(x, op);
     const t = axis === undefined ? reshape(given, [-1]) : given;
     const along = axisOf(t, op, axis ?? 0);
-    return wrap(
-      runtime().exports[`sinter_${op}`](t.use(op), along, reverse ? 1 : 0, exclusive ? 1 : 0),
-    );
+    const { sinter_cumsum: sums, sinter_cumprod: products } = runtime().exports;
+    const run = op === 'cumsum' ? sums : products;
+    return wrap(run(t.use(op), along, reverse ? 1 : 0, exclusive ? 1 : 0));
   });
 }
 

@@ -39,37 +39,45 @@ function reduce<O extends ReduceOptions>(
   });
 }
 
+/** By their numbers in the interface to wasm. */
+const PLAIN = ['sum', 'prod', 'mean', 'max', 'min', 'any', 'all', 'logsumexp'];
+
+const plain = (op: string, x: TensorLike, options: ReduceOptions | Axes): Tensor =>
+  reduce(op, x, options, (rt, t, axes, keep) =>
+    rt.exports.sinter_reduce(PLAIN.indexOf(op), t, axes, keep),
+  );
+
 /** Sum; of nothing 0. */
 export const sum = (x: TensorLike, options: ReduceOptions | Axes = {}): Tensor =>
-  reduce('sum', x, options, (rt, t, axes, keep) => rt.exports.sinter_sum(t, axes, keep));
+  plain('sum', x, options);
 
 /** Product; of nothing 1. */
 export const prod = (x: TensorLike, options: ReduceOptions | Axes = {}): Tensor =>
-  reduce('prod', x, options, (rt, t, axes, keep) => rt.exports.sinter_prod(t, axes, keep));
+  plain('prod', x, options);
 
 /** Mean; of integers float32. */
 export const mean = (x: TensorLike, options: ReduceOptions | Axes = {}): Tensor =>
-  reduce('mean', x, options, (rt, t, axes, keep) => rt.exports.sinter_mean(t, axes, keep));
+  plain('mean', x, options);
 
 /** Largest element; NaN if there is one. */
 export const max = (x: TensorLike, options: ReduceOptions | Axes = {}): Tensor =>
-  reduce('max', x, options, (rt, t, axes, keep) => rt.exports.sinter_max(t, axes, keep));
+  plain('max', x, options);
 
 /** Smallest element; NaN if there is one. */
 export const min = (x: TensorLike, options: ReduceOptions | Axes = {}): Tensor =>
-  reduce('min', x, options, (rt, t, axes, keep) => rt.exports.sinter_min(t, axes, keep));
+  plain('min', x, options);
 
 /** Whether any element is not 0. */
 export const any = (x: TensorLike, options: ReduceOptions | Axes = {}): Tensor =>
-  reduce('any', x, options, (rt, t, axes, keep) => rt.exports.sinter_any(t, axes, keep));
+  plain('any', x, options);
 
 /** Whether all elements are not 0. */
 export const all = (x: TensorLike, options: ReduceOptions | Axes = {}): Tensor =>
-  reduce('all', x, options, (rt, t, axes, keep) => rt.exports.sinter_all(t, axes, keep));
+  plain('all', x, options);
 
 /** log(sum(exp(x))), stable for large x. */
 export const logsumexp = (x: TensorLike, options: ReduceOptions | Axes = {}): Tensor =>
-  reduce('logsumexp', x, options, (rt, t, axes, keep) => rt.exports.sinter_logsumexp(t, axes, keep));
+  plain('logsumexp', x, options);
 
 export interface VarianceOptions extends ReduceOptions {
   /** The sum of squares is divided by the number of elements minus this. Default 0. */

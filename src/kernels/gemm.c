@@ -221,8 +221,8 @@ static void pack(const sn_gemm *g, const sn_gemm_side *s, void *panels, const vo
                  int64_t width, int64_t p, int64_t k) {
   const size_t bytes = element_bytes(g);
   if (s->even) {
-    sn_pack_panels(g->dtype, panels, at(base, w * s->ws + p * s->ks, bytes), width, k, s->ws, s->ks,
-                   s->panel);
+    sn_pack_panels(g->dtype, panels, at(base, w * s->ws + p * s->ks, bytes), NULL, width, k, s->ws,
+                   s->ks, s->panel);
     return;
   }
   for (int64_t i = 0; i < width; i += s->panel)
@@ -345,7 +345,7 @@ void sn_gemm_tile(const sn_gemm *g, const void *a, const void *b, int64_t task, 
   }
   if (t.rows > 1) { /* a single row is its own transpose */
     char *turned = (char *)scratch + g->turned_offset;
-    sn_pack_panels(g->dtype, turned, tile, t.rows, t.cols, out.ld, 1, (int)t.rows);
+    sn_pack_panels(g->dtype, turned, tile, NULL, t.rows, t.cols, out.ld, 1, (int)t.rows);
     tile = turned;
   }
   store(user, lane_scratch, t.r, t.l, t.cols, t.rows, tile, (ptrdiff_t)t.rows);

@@ -26,33 +26,6 @@ static void T(add_rows)(T(real) *restrict out, const T(real) * x, ptrdiff_t xs, 
     for (ptrdiff_t j = 0; j < cols; j++) out[j] = out[j] + x[p * xs] * y[p * ks + j];
 }
 
-/* Adjacent along k (ks = 1): squares of four vectors of columns are transposed in registers, so
- * that lanes are columns and every column still sums in order of k. */
-enum { T(GROUPS) = 4, T(GROUP_COLUMNS) = 4 * T(LANES) };
-
-static void T(add_columns)(T(real) *restrict out, const T(real) * x, ptrdiff_t xs,
-                           const T(real) * y, ptrdiff_t ws, ptrdiff_t k) {
-  T(vec) sum[T(GROUPS)];
-#pragma GCC unroll 4
-  for (int g = 0; g < T(GROUPS); g++) sum[g] = T(sn_load)(out + g * T(LANES));
-  ptrdiff_t p = 0;
-  for (; p + T(LANES) <= k; p += T(LANES)) {
-#pragma GCC unroll 4
-    for (int g = 0; g < T(GROUPS); g++) {
-      T(vec) square[T(LANES)];
-#pragma GCC unroll 4
-      for (int r = 0; r < T(LANES); r++) square[r] = T(sn_load)(y + (g * T(LANES) + r) * ws + p);
-      T(sn_transpose)(square);
-#pragma GCC unroll 4
-      for (int r = 0; r < T(LANES); r++) sum[g] = sum[g] + T(sn_splat)(x[(p + r) * xs]) * square[r];
-    }
-  }
-#pragma GCC unroll 4
-  for (int g = 0; g < T(GROUPS); g++) T(sn_store)(out + g * T(LANES), sum[g]);
-  for (; p < k; p++)
-    for (int j = 0; j < T(GROUP_COLUMNS); j++) out[j] = out[j] + x[p * xs] * y[j * ws + p];
-}
-
 static void T(add_products)(T(real) *restrict out, const T(real) * x, ptrdiff_t xs,
                             const T(real) * y, ptrdiff_t ws, ptrdiff_t ks, ptrdiff_t cols,
                             ptrdiff_t k) {
@@ -61,9 +34,9 @@ static void T(add_products)(T(real) *restrict out, const T(real) * x, ptrdiff_t 
     return;
   }
   ptrdiff_t j = 0;
-  if (ks == 1 && T(SQUARES))
-    for (; j + T(GROUP_COLUMNS) <= cols; j += T(GROUP_COLUMNS))
-      T(add_columns)(out + j, x, xs, y + j * ws, ws, k);
+  if (ks == 1 && T(SQUARES)) /* adjacent along k */
+    for (; j + 4 * T(LANES) <= cols; j += 4 * T(LANES))
+      T(sn_gemm_add_columns)(out + j, x, xs, y + j * ws, ws, k);
   for (; j < cols; j++) {
     T(real) sum = out[j];
     for (ptrdiff_t p = 0; p < k; p++) sum = sum + x[p * xs] * y[j * ws + p * ks];

@@ -24,8 +24,9 @@
 /* Panels whose rows are read together where they lie together: that many streams are written. */
 #define SN_PACK_TOGETHER 4
 
-void sn_pack_panels(sn_dtype dtype, void *panels_out, const void *source, int64_t width, int64_t k,
-                    ptrdiff_t ws, ptrdiff_t ks, int panel);
+/* offsets: of each position across, or NULL where they are ws apart. */
+void sn_pack_panels(sn_dtype dtype, void *panels_out, const void *source, const ptrdiff_t *offsets,
+                    int64_t width, int64_t k, ptrdiff_t ws, ptrdiff_t ks, int panel);
 
 /* The same from nests: positions w .. w + width across and p .. p + k along. Runs of evenly spaced
  * positions along k go the ways of the above, with an offset per position across. One panel, of

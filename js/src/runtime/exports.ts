@@ -47,14 +47,7 @@ export interface Exports {
   sinter_binary_scalar(op: number, x: number, y: number): number;
   sinter_scalar_binary(op: number, x: number, y: number): number;
   sinter_ternary(op: number, x: number, y: number, z: number): number;
-  sinter_sum(x: number, axes: number, keepdims: number): number;
-  sinter_mean(x: number, axes: number, keepdims: number): number;
-  sinter_max(x: number, axes: number, keepdims: number): number;
-  sinter_min(x: number, axes: number, keepdims: number): number;
-  sinter_prod(x: number, axes: number, keepdims: number): number;
-  sinter_any(x: number, axes: number, keepdims: number): number;
-  sinter_all(x: number, axes: number, keepdims: number): number;
-  sinter_logsumexp(x: number, axes: number, keepdims: number): number;
+  sinter_reduce(which: number, x: number, axes: number, keepdims: number): number;
   sinter_var(x: number, axes: number, keepdims: number, correction: number): number;
   sinter_std(x: number, axes: number, keepdims: number, correction: number): number;
   sinter_norm(x: number, axes: number, keepdims: number, order: number): number;

@@ -1,0 +1,103 @@
+/* pack_nests.c - packing from nests: which positions across and along there are, run by run; what
+ * lies in a run is pack.inc's. */
+#include <string.h>
+
+#include "kernels/pack.h"
+
+/* The positions across of a panel: where each lies from the first one on, and its mark. */
+typedef struct places {
+  ptrdiff_t first, offsets[SN_PACK_MOST];
+  int64_t width, marks[SN_PACK_MOST];
+  bool even; /* ws apart */
+} places;
+
+static void find_places(places *to, const sn_nest *across, int64_t w, int64_t width) {
+  const int64_t ws = sn_nest_stride(across), mark = across->marks[across->rank - 1];
+  sn_nest_place at = sn_nest_seek(across, w);
+  to->first = (ptrdiff_t)at.offset;
+  to->width = width;
+  to->even = true;
+  for (int64_t i = 0; i < width;) {
+    const int64_t run = sn_nest_run(across, &at), n = run < width - i ? run : width - i;
+    to->even = to->even && at.offset == to->first + i * ws;
+    for (int64_t j = 0; j < n; j++) {
+      to->offsets[i + j] = (ptrdiff_t)(at.offset + j * ws) - to->first;
+      to->marks[i + j] = at.mark + j * mark;
+    }
+    sn_nest_advance(across, &at, n);
+    i += n;
+  }
+}
+
+static bool all_inside(const places *across, const sn_bounds *bounds, int64_t mark) {
+  bool all = true;
+  for (int64_t i = 0; i < across->width; i++)
+    all = all && sn_inside(bounds, across->marks[i] + mark);
+  return all;
+}
+
+/* Whether all positions along have an element: marks grow along every dim. */
+static bool is_interior(const places *across, const sn_nest *along, const sn_bounds *bounds) {
+  int64_t last = 0;
+  if (!bounds->guards) return true;
+  for (int i = 0; i < along->rank; i++) last += (along->dims[i] - 1) * along->marks[i];
+  return all_inside(across, bounds, 0) && all_inside(across, bounds, last);
+}
+
+/* How many of n positions from `at` on have elements at the same places across. */
+static int64_t same_places(const places *across, const sn_nest *along, const sn_bounds *bounds,
+                           const sn_nest_place *at, int64_t n) {
+  const int64_t mark = along->marks[along->rank - 1];
+  if (mark == 0) return n;
+  if (!all_inside(across, bounds, at->mark)) return 1;
+  while (!all_inside(across, bounds, at->mark + (n - 1) * mark)) n--;
+  return n;
+}
+
+/* Offsets with another position's where there is no element; false where no position has one. */
+static bool fill_in(const places *across, const sn_bounds *bounds, int64_t mark,
+                    ptrdiff_t *offsets) {
+  int64_t other = 0;
+  while (other < across->width && !sn_inside(bounds, across->marks[other] + mark)) other++;
+  for (int64_t i = 0; i < across->width && other < across->width; i++)
+    offsets[i] = across->offsets[sn_inside(bounds, across->marks[i] + mark) ? i : other];
+  return other < across->width;
+}
+
+void sn_pack_nests(sn_dtype dtype, void *panel_out, const void *source, const sn_nest *across,
+                   int64_t w, int64_t width, const sn_nest *along, int64_t p, int64_t k,
+                   const sn_bounds *bounds, int panel) {
+  const ptrdiff_t item = dtype == SN_F64 ? 8 : 4;
+  const ptrdiff_t ws = (ptrdiff_t)sn_nest_stride(across), ks = (ptrdiff_t)sn_nest_stride(along);
+  places all;
+  ptrdiff_t filled[SN_PACK_MOST];
+  find_places(&all, across, w, width);
+  const bool interior = is_interior(&all, along, bounds);
+  char *to = panel_out;
+  for (sn_nest_place at = sn_nest_seek(along, p); k > 0;) {
+    const int64_t run = sn_nest_run(along, &at), most = run < k ? run : k;
+    int64_t n = interior ? most : same_places(&all, along, bounds, &at, most);
+    sn_nest_place next = at;
+    sn_nest_advance(along, &next, n);
+    /* Marks keep runs apart that go on where nothing is padded. */
+    while (interior && n < k && next.offset == at.offset + n * ks) {
+      const int64_t further = sn_nest_run(along, &next), more = further < k - n ? further : k - n;
+      sn_nest_advance(along, &next, more);
+      n += more;
+    }
+    const char *from = (const char *)source + (all.first + (ptrdiff_t)at.offset) * item;
+    if (interior || all_inside(&all, bounds, at.mark)) {
+      sn_pack_panels(dtype, to, from, all.even ? NULL : all.offsets, width, n, ws, ks, panel);
+    } else if (!fill_in(&all, bounds, at.mark, filled)) {
+      memset(to, 0, (size_t)(n * panel * item));
+    } else {
+      sn_pack_panels(dtype, to, from, filled, width, n, ws, ks, panel);
+      for (int64_t i = 0; i < width; i++)
+        for (int64_t j = 0; j < n && !sn_inside(bounds, all.marks[i] + at.mark); j++)
+          memset(to + (j * panel + i) * item, 0, (size_t)item);
+    }
+    at = next;
+    to += n * panel * item;
+    k -= n;
+  }
+}
