@@ -106,6 +106,12 @@ static sn_status copy_operands(sn_arena *arena, sn_body *body, sn_store **stores
   return copy(arena, stores, n, sizeof **stores);
 }
 
+/* Rows of the product when it runs alone. */
+static int64_t rows_alone(const sn_chain *chain, const sn_group *whole) {
+  sn_nest a = whole->a.batch, b = whole->b.batch, across = whole->a.across;
+  return chain->rows * sn_nest_join_rows(&a, &b, &across);
+}
+
 /* A copy of the member that walks over n rows. */
 static sn_status cut_member(cutter *c, const sn_group *whole, int64_t n, sn_group *out) {
   c->whole = whole;
@@ -119,7 +125,7 @@ static sn_status cut_member(cutter *c, const sn_group *whole, int64_t n, sn_grou
   if (out->kind == SN_GROUP_CONTRACTION) {
     SN_TRY(cut_factor(c, &out->a, true, n));
     SN_TRY(cut_factor(c, &out->b, false, n));
-    out->whole_m = c->chain->rows;
+    out->whole_m = rows_alone(c->chain, whole);
   }
   out->space_rank -= c->outer - 1;
   memmove(out->space, out->space + c->outer - 1, (size_t)out->space_rank * sizeof *out->space);

@@ -60,3 +60,21 @@ bool sn_nest_split(const sn_nest *nest, const int64_t *sizes, int n, sn_nest *ax
   }
   return dims <= SN_MAX_RANK;
 }
+
+int64_t sn_nest_join_rows(sn_nest *a, sn_nest *b, sn_nest *across) {
+  const int64_t same = b->dims[b->rank - 1], others = sn_nest_size(b) / (same ? same : 1);
+  sn_nest parts[2], joined;
+  if (sn_nest_stride(b) || same <= 1 || !sn_nest_size(b)) return 1;
+  if (!sn_nest_split(a, (int64_t[]){others, same}, 2, parts)) return 1;
+  joined = parts[1];
+  for (int i = 0; i < across->rank; i++)
+    if (!sn_nest_add_marked(&joined, across->dims[i], across->strides[i], across->marks[i]))
+      return 1;
+  *across = joined;
+  *a = parts[0];
+  if (b->rank == 1)
+    *b = sn_nest_line(1, 0);
+  else
+    b->rank--;
+  return same;
+}

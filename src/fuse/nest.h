@@ -56,6 +56,11 @@ int64_t sn_nest_size(const sn_nest *nest);
  * or if the axes have more than SN_MAX_RANK dims together. */
 bool sn_nest_split(const sn_nest *nest, const int64_t *sizes, int n, sn_nest *axes);
 
+/* Rows of a batch that all meet the same b are rows of one product: from a and b, batches of the
+ * same size, that part goes to the rows of a, across. How many times as many rows there are then:
+ * 1 if all stays as it is. */
+int64_t sn_nest_join_rows(sn_nest *a, sn_nest *b, sn_nest *across);
+
 /* ---- walking --------------------------------------------------------------------------------- */
 
 typedef struct sn_nest_place {

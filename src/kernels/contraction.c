@@ -9,26 +9,6 @@
 
 #include "kernels/kernel.h"
 
-/* Rows of a batch that all meet the same b are rows of one product. */
-static void join_rows(sn_kernel *kernel) {
-  sn_nest *a = &kernel->batch_a, *b = &kernel->batch_b, *across = &kernel->gemm.a.across;
-  const int64_t same = b->dims[b->rank - 1], others = sn_nest_size(b) / (same ? same : 1);
-  sn_nest parts[2], joined;
-  if (sn_nest_stride(b) || same <= 1 || !sn_nest_size(b)) return;
-  if (!sn_nest_split(a, (int64_t[]){others, same}, 2, parts)) return;
-  joined = parts[1];
-  for (int i = 0; i < across->rank; i++)
-
-    if (!sn_nest_add_marked(&joined, across->dims[i], across->strides[i], across->marks[i])) return;
-  *across = joined;
-  *a = parts[0];
-  if (b->rank == 1)
-    *b = sn_nest_line(1, 0);
-  else
-    b->rank--;
-  kernel->gemm.m *= same;
-}
-
 /* Strips of the space, one at a time: enough for a lane. */
 static void add_stage(const sn_strips *strips, sn_kernel *kernel) {
   const int64_t points = sn_group_points(kernel->group);
@@ -58,7 +38,7 @@ void sn_contraction_make(const sn_strips *strips, const sn_machine *machine, sn_
                     .b = {g->b.across, g->b.along, g->b.bounds}};
   kernel->batch_a = g->a.batch;
   kernel->batch_b = g->b.batch;
-  join_rows(kernel);
+  gemm->m *= sn_nest_join_rows(&kernel->batch_a, &kernel->batch_b, &gemm->a.across);
   const sn_gemm_run_time *run_time = machine->deterministic ? NULL : machine->gemm;
   kernel->gemm_run_time = run_time;
   const sn_gemm_ukr *ukr = run_time

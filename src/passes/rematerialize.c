@@ -9,7 +9,8 @@
  * Then fusion keeps all of them to pieces in a lane's own memory. Products with short sums and
  * elementwise ops are made again; what they read is in memory anyway. A barrier keeps a copy back
  * until its user's other inputs are there. The bits are the same: in a turned product the same
- * factors are multiplied and added in the same order. */
+ * factors are multiplied and added in the same order. Only a turned use of few columns may have had
+ * its long sum in spans (fuse/lower.c) while it had few rows, and has it in one now. */
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
@@ -21,6 +22,9 @@ enum { LEAST_BYTES = 4 * 1024 };
 enum { LEAST_BYTES = 16 * 1024 * 1024 };
 #endif
 enum { MOST_TERMS = 256, SIDES_TO_TERMS = 4 };
+/* From how many elements on each matrix of a batch: products of tiny ones are not packed, do not
+ * fuse multiply-adds then, and turned they may have rows to join, and so be packed. */
+enum { LEAST_MATRIX = 2048 };
 
 typedef enum kind { LATER, TURNED, KINDS } kind;
 
@@ -60,8 +64,9 @@ static bool is_wide_product(const sn_graph *g, sn_id id) {
   if (node->op != SN_OP_matmul || sn_type_bytes(&node->type) < LEAST_BYTES) return false;
   const int last = node->type.rank - 1;
   const int64_t k = g->nodes[*sn_graph_inputs(g, id)].type.dims[last];
-  return k <= MOST_TERMS && node->type.dims[last] >= SIDES_TO_TERMS * k &&
-         node->type.dims[last - 1] >= SIDES_TO_TERMS * k;
+  const int64_t rows = node->type.dims[last - 1], columns = node->type.dims[last];
+  return k <= MOST_TERMS && rows >= SIDES_TO_TERMS * k && columns >= SIDES_TO_TERMS * k &&
+         columns > LEAST_MATRIX / rows;
 }
 
 static bool uses_wide(const remaker *m, const sn_graph *g, sn_id id, wide_use *use) {

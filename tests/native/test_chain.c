@@ -219,6 +219,10 @@ static void gradients_have_the_bits_of_single_kernels(void **state) {
         expect_same_bits_without("rematerialize", &s, formulas[i]);
         give_back(&s);
       }
+    /* Tiny once turned, though not where heads that share keys are one product. */
+    sample s = sample_of(ctx, &r, SN_F32, 2, 4, 2, 32, 32, 2);
+    expect_same_bits_without("rematerialize", &s, slopes_causal);
+    give_back(&s);
     case_context_end(ctx);
   }
 }
@@ -277,6 +281,10 @@ static void heads_share_keys(void **state) {
     assert_int_equal(expect_same_bits(&s, causal).kernels, 1);
     give_back(&s);
   }
+  /* Alone, the heads' rows together are one product, and no longer a tiny one. */
+  sample s = sample_of(ctx, &r, SN_F32, 64, 4, 2, 16, 20, 5);
+  assert_int_equal(expect_same_bits(&s, causal).kernels, 1);
+  give_back(&s);
   case_context_end(ctx);
 }
 
