@@ -402,7 +402,7 @@ static void windows_are_never_copied(void **state) {
 
 /* A convolution, its bias, normalisation by given statistics and an activation are one kernel, but
  * for the factors of the few channels. */
-static void normalised_layers_are_one_kernel(void **state) {
+static void a_normalised_layer_is_one_kernel_and_its_factors(void **state) {
   (void)state;
   enum { SIZE = 16, C = 32, F = 24 };
   size_t arena;
@@ -510,11 +510,16 @@ static void sizes_that_overflow_are_refused_at_once(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(random_convolutions_are_plain_loops), TEST(random_pools_are_plain_loops),
-      TEST(pools_step_by_their_window),          TEST(not_a_number_reaches_its_windows_only),
-      TEST(empty_batches_and_channels),          TEST(windows_are_never_copied),
-      TEST(normalised_layers_are_one_kernel),    TEST(padded_batches),
-      TEST(what_does_not_fit_is_named),          TEST(sizes_that_overflow_are_refused_at_once),
+      TEST(random_convolutions_are_plain_loops),
+      TEST(random_pools_are_plain_loops),
+      TEST(pools_step_by_their_window),
+      TEST(not_a_number_reaches_its_windows_only),
+      TEST(empty_batches_and_channels),
+      TEST(windows_are_never_copied),
+      TEST(a_normalised_layer_is_one_kernel_and_its_factors),
+      TEST(padded_batches),
+      TEST(what_does_not_fit_is_named),
+      TEST(sizes_that_overflow_are_refused_at_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
