@@ -278,8 +278,9 @@ SN_API sn_tensor *sn_batch_norm(sn_tensor *x, int axis, const sn_batch_stats *st
  * logits. [new, m s d] */
 SN_API sn_tensor *sn_softmax_cross_entropy(sn_tensor *logits, sn_tensor *labels);
 
-/* How windows lie along the spatial axes of x, which is (n, spatial..., channels). {0}: stride 1 (of
- * a pool the window's sizes), no dilation, no padding, one group. Arrays have a number per axis. */
+/* How windows lie along the spatial axes of x, which is (n, spatial..., channels). {0}: stride 1
+ * (of a pool the window's sizes), no dilation, no padding, one group. Arrays have a number per
+ * axis. */
 typedef enum sn_padding {
   SN_PADDING_VALID,   /* windows inside of x */
   SN_PADDING_SAME,    /* as much as makes ceil(n / stride) windows; the odd one behind */
@@ -384,12 +385,12 @@ SN_API sn_status sn_program_run_async(sn_program *program, sn_tensor *const *inp
                                       sn_tensor **outputs, uint32_t *ticket);
 
 typedef struct sn_program_info {
-  size_t nodes;       /* of the graph after all passes */
-  size_t kernels;     /* steps of one run */
-  size_t arena_bytes; /* planned block for intermediates */
+  size_t nodes;         /* of the graph after all passes */
+  size_t kernels;       /* steps of one run */
+  size_t arena_bytes;   /* planned block for intermediates */
   uint64_t naive_bytes; /* what they would take without reuse */
-  double flops;       /* of one run */
-  double bytes;       /* read and written by the kernels of one run */
+  double flops;         /* of one run */
+  double bytes;         /* read and written by the kernels of one run */
 } sn_program_info;
 SN_API void sn_program_describe(const sn_program *program, sn_program_info *out);
 SN_API void sn_program_release(sn_program *program);

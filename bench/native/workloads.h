@@ -368,7 +368,7 @@ static const workload_kind kinds[] = {
 
 /* sizes ends with 0. */
 static inline sn_status workload_make(workload *w, sn_context *ctx, const workload_kind *kind,
-                               const int64_t *sizes) {
+                                      const int64_t *sizes) {
   *w = (workload){.ctx = ctx};
   sn_status status = sn_scope_begin(ctx);
   if (status) return status;

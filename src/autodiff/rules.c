@@ -186,8 +186,8 @@ GRAD(conv) {
   const int axes = x.rank - 2;
   sn_conv_reverse(s->attrs, axes, w.dims, back);
   if (s->wanted[0])
-    s->dx[0] = sn_build_op(s->b, SN_OP_conv, (sn_id[]){DY, X1}, 2, back,
-                           SN_CONV_ATTRS((size_t)axes), &x);
+    s->dx[0] =
+        sn_build_op(s->b, SN_OP_conv, (sn_id[]){DY, X1}, 2, back, SN_CONV_ATTRS((size_t)axes), &x);
   if (s->wanted[1]) s->dx[1] = sn_build_conv_filter_grad(s->b, X, DY, s->attrs, &w);
 }
 

@@ -1,5 +1,5 @@
-/* host.h - what the core asks of the machine around it, beside threads. host_posix.c: the C library.
- * host_wasm.c: imports that the JS loader supplies, and the module's memory. */
+/* host.h - what the core asks of the machine around it, beside threads. host_posix.c: the C
+ * library. host_wasm.c: imports that the JS loader supplies, and the module's memory. */
 #ifndef SN_BASE_HOST_H
 #define SN_BASE_HOST_H
 

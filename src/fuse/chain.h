@@ -6,8 +6,8 @@
  *     P = softmax S                row
  *     O = P v                      contraction
  *
- * Its gradient is two, with scores made again (passes/rematerialize.c): S, dP = dO v^T, dS = P (dP -
- * sum P dP), dq = dS k by rows of q; P^T, dv = P^T dO, dS^T, dk = dS^T q by rows of k.
+ * Its gradient is two, with scores made again (passes/rematerialize.c): S, dP = dO v^T, dS = P (dP
+ * - sum P dP), dq = dS k by rows of q; P^T, dv = P^T dO, dS^T, dk = dS^T q by rows of k.
  *
  * All members have the same outer dims (batch..., rows) and read what an earlier one wrote at the
  * same outer index only. A member's sums run over its inner dims, so it has the same bits as when

@@ -1,8 +1,8 @@
 /* functions.h - what the rows of ops.def say as data: their expressions and the functions of
- * expand_f32.inc and expand_f64.inc, as scripts/gen-functions.mjs wrote them down, for whoever makes
- * something of them at run time - the emitter instructions, WebAssembly its reference values. Machine
- * code of each would be a tenth of what a page downloads. Where C is compiled for the machine that runs
- * it, the texts are code (scalar_posix.c, graph/simd.h). */
+ * expand_f32.inc and expand_f64.inc, as scripts/gen-functions.mjs wrote them down, for whoever
+ * makes something of them at run time - the emitter instructions, WebAssembly its reference values.
+ * Machine code of each would be a tenth of what a page downloads. Where C is compiled for the
+ * machine that runs it, the texts are code (scalar_posix.c, graph/simd.h). */
 #ifndef SN_GRAPH_FUNCTIONS_H
 #define SN_GRAPH_FUNCTIONS_H
 
@@ -27,8 +27,8 @@ typedef struct sn_word_user {
   bool fused; /* X_FUSED of float32 */
 } sn_word_user;
 
-/* The value of an elementwise op of the table, or of one step of a reduction, on inputs of a dtype. b:
- * of ops that have it. */
+/* The value of an elementwise op of the table, or of one step of a reduction, on inputs of a dtype.
+ * b: of ops that have it. */
 uint64_t sn_function_apply(const sn_word_user *user, sn_op op, sn_dtype dtype, uint64_t a,
                            uint64_t b);
 

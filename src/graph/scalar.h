@@ -1,5 +1,5 @@
-/* scalar.h - the elementwise rows of ops.def, and the steps of reductions, on single values: what they
- * mean. Bit for bit the same from all instances of the text (NaN payloads aside). */
+/* scalar.h - the elementwise rows of ops.def, and the steps of reductions, on single values: what
+ * they mean. Bit for bit the same from all instances of the text (NaN payloads aside). */
 #ifndef SN_GRAPH_SCALAR_H
 #define SN_GRAPH_SCALAR_H
 

@@ -1,6 +1,6 @@
-/* expand.h - bodies of groups as lane operations, by the data of graph/functions.h: its words become
- * calls of the builder, and where one instruction gives the same bits, that one. No op is named here but
- * where, astype and bitcast, which have no row with an expression. */
+/* expand.h - bodies of groups as lane operations, by the data of graph/functions.h: its words
+ * become calls of the builder, and where one instruction gives the same bits, that one. No op is
+ * named here but where, astype and bitcast, which have no row with an expression. */
 #ifndef SN_JIT_EXPAND_H
 #define SN_JIT_EXPAND_H
 

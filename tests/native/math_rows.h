@@ -4,8 +4,8 @@
 #define SN_TESTS_MATH_ROWS_H
 
 #include "graph/ops.h"
-#include "graph/vocabulary.h"
 #include "graph/simd.h"
+#include "graph/vocabulary.h"
 #include "math_reference.h"
 
 /* Vectors of the two types are filled and emptied through memory: lanes of x and y to lanes of out.
