@@ -435,7 +435,7 @@ static sn_status find_chain(finder *f, size_t at, bool *found) {
   const sn_group *g = &groups->groups[at];
   const size_t end = at + SPAN < groups->n_groups ? at + SPAN : groups->n_groups;
   worth w;
-  int64_t block;
+  int64_t block = 0;
   SN_TRY(begin_chain(f, at));
   if (f->dims[f->outer - 1] < 2 || sn_group_points(g) == 0 || g->k >= g->space[f->outer])
     return SN_OK;
