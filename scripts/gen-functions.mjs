@@ -8,13 +8,14 @@ import { readFileSync, writeFileSync } from 'node:fs';
 const graph = new URL('../src/graph/', import.meta.url);
 const read = (name) => readFileSync(new URL(name, graph), 'utf8').replace(/\/\*[^]*?\*\//g, ' ');
 
-const RETURN = 0, CALL = 1, CALL_FUSED = 2, POLYNOMIAL = 3, FIRST_WORD = 4;
-const FARTHEST = 160; // arguments from here on are constants
-const NEAR_CONSTANTS = 255 - FARTHEST; // that one byte can name
+const CODES = { RETURN: 0, CALL: 1, CALL_FUSED: 2, POLYNOMIAL: 3, FIRST_WORD: 4 };
+const ARGUMENTS = { FIRST_CONSTANT: 160, FAR_CONSTANT: 255 }; // the latter: a byte more says how far
+const { RETURN, CALL, CALL_FUSED, POLYNOMIAL, FIRST_WORD } = CODES;
+const { FIRST_CONSTANT, FAR_CONSTANT } = ARGUMENTS;
 
 /** Word -> its number and the kinds of its arguments: F I M, N a number in the text. */
-const words = new Map([...read('words.def').matchAll(/^WORD(\d)(?:_32)?\((\w+),([^)]*)\)/gm)]
-  .map(([, arity, name, types], number) => [`X_${name}`, { number, kinds: types.split(',').slice(1).map((t) => t.trim()), arity }]));
+const words = new Map([...read('words.def').matchAll(/^WORD\d(?:_32)?\((\w+),([^)]*)\)/gm)]
+  .map(([, name, types], number) => [`X_${name}`, { number, kinds: types.split(',').slice(1).map((t) => t.trim()) }]));
 
 // ---- text to functions -----------------------------------------------------------------------------------
 
@@ -256,11 +257,11 @@ class FunctionCompiler {
 
   reference(value) {
     if (value?.bits !== undefined) {
-      const c = this.owner.constant(value.bits);
-      return c < NEAR_CONSTANTS ? [FARTHEST + c] : [255, c - NEAR_CONSTANTS];
+      const c = FIRST_CONSTANT + this.owner.constant(value.bits);
+      return c < FAR_CONSTANT ? [c] : [FAR_CONSTANT, c - FAR_CONSTANT];
     }
     const distance = this.n - value?.slot;
-    if (value?.gone || !(distance > 0 && distance < FARTHEST)) throw new Error('an argument is too far away, or none');
+    if (value?.gone || !(distance > 0 && distance < FIRST_CONSTANT)) throw new Error('an argument is too far away, or none');
     return [distance];
   }
 
@@ -433,10 +434,14 @@ ${list([...constants.keys()].map((c) => `0x${c.toString(16)}${suffix}`), 6)}};
 `;
 };
 
+const members = (list) => Object.entries(list).map(([name, value]) => `${name} = ${value}`).join(', ');
+
 const f32 = new Compiler(32);
 const f64 = new Compiler(64);
 compileRows(f32, f64);
 writeFileSync(process.argv[2], `/* Generated from src/graph/ops.def and expand_*.inc by scripts/gen-functions.mjs. */
+enum { ${members(CODES)} };
+enum { ${members(ARGUMENTS)} };
 #define SN_FUNCTION_VALUES ${Math.max(f32.values, f64.values)} /* most of any function */
 ${section(f32)}${section(f64)}
 static const uint8_t numbers[][SN_OP_COUNT] = {

@@ -7,17 +7,14 @@
  *     POLYNOMIAL  p, x, n, n constants  X_HORNER(p, x, c) for each c, p the one before
  *     others      args                  a word of words.def
  *
- * An argument below FARTHEST says how many values ago it was made, others number a constant; the
- * count of a shift stands for itself. Calls nest as deep as the text has them; a callee has a lower
- * number. */
+ * An argument below FIRST_CONSTANT says how many values ago it was made, others number a constant;
+ * the count of a shift stands for itself. Calls nest as deep as the text has them; a callee has a
+ * lower number. */
 #include "graph/functions.h"
 
 #include <string.h>
 
 #include "functions.inc"
-
-enum { RETURN, CALL, CALL_FUSED, POLYNOMIAL, FIRST_WORD };
-enum { FARTHEST = 160, FAR_CONSTANT = 255 };
 
 typedef struct reader {
   const sn_word_user *user;
@@ -27,13 +24,18 @@ typedef struct reader {
   uint64_t values[SN_FUNCTION_VALUES];
 } reader;
 
-static const uint8_t arities[] = {
-#define WORD1(...) 1,
-#define WORD2(...) 2,
-#define WORD3(...) 3,
-#define WORD1_32(...) 1,
-#define WORD2_32(...) 2,
-#define WORD3_32(...) 3,
+/* Per word: how many arguments it has, and whether the last is a number in the text. */
+static const struct {
+  uint8_t arity;
+  bool number;
+} words[] = {
+#define IS_NUMBER_F false
+#define IS_NUMBER_I false
+#define IS_NUMBER_M false
+#define IS_NUMBER_N true
+#define WORD1(name, result, a) {1, IS_NUMBER_##a},
+#define WORD2(name, result, a, b) {2, IS_NUMBER_##b},
+#define WORD3(name, result, a, b, c) {3, IS_NUMBER_##c},
 #include "graph/words.def"
 };
 
@@ -43,9 +45,9 @@ static uint64_t use(const reader *r, sn_word word, uint64_t a, uint64_t b, uint6
 
 static uint64_t argument(reader *r) {
   int at = *r->at++;
-  if (at < FARTHEST) return r->values[r->n_values - at];
+  if (at < FIRST_CONSTANT) return r->values[r->n_values - at];
   if (at == FAR_CONSTANT) at += *r->at++;
-  at -= FARTHEST;
+  at -= FIRST_CONSTANT;
   return use(r, SN_WORD_CONSTANT, r->wide ? constants_64[at] : constants_32[at], 0, 0);
 }
 
@@ -65,8 +67,9 @@ static uint64_t polynomial(reader *r) {
 
 static uint64_t word(reader *r, sn_word word) {
   uint64_t args[3] = {0};
-  const bool shift = word == SN_WORD_ISHL || word == SN_WORD_ISHR;
-  for (int i = 0; i < arities[word]; i++) args[i] = shift && i ? *r->at++ : argument(r);
+  const int n = words[word].arity - words[word].number;
+  for (int i = 0; i < n; i++) args[i] = argument(r);
+  if (words[word].number) args[n] = *r->at++;
   return r->user->word(r->user->self, word, args);
 }
 

@@ -12,9 +12,6 @@ typedef enum sn_word {
 #define WORD1(name, ...) SN_WORD_##name,
 #define WORD2(name, ...) SN_WORD_##name,
 #define WORD3(name, ...) SN_WORD_##name,
-#define WORD1_32(name, ...) SN_WORD_##name,
-#define WORD2_32(name, ...) SN_WORD_##name,
-#define WORD3_32(name, ...) SN_WORD_##name,
 #include "graph/words.def"
   SN_WORD_COUNT,
   SN_WORD_CONSTANT = SN_WORD_COUNT /* args[0]: its bits */

@@ -84,9 +84,6 @@ static uint64_t word_32(void *self, sn_word word, const uint64_t *args) {
 #define WORD1 CASE1
 #define WORD2 CASE2
 #define WORD3 CASE3
-#define WORD1_32 CASE1
-#define WORD2_32 CASE2
-#define WORD3_32 CASE3
 #include "graph/words.def"
     default: v = sn_vu32_splat((uint32_t)args[0]);
     }

@@ -1,7 +1,7 @@
 /* scalar_math.h - Sinter's own functions for single values: sn_f32_exp(float), sn_f64_exp(double),
- * and likewise all that the expansions define. Used by the reference kernels and by constant
- * folding; bit for bit what simd.h computes (NaN payloads aside). Accuracy:
- * see the heads of graph/expand_f32.inc and expand_f64.inc. */
+ * and likewise all that the expansions define. Used by the reference of native builds
+ * (scalar_posix.c); bit for bit what simd.h computes (NaN payloads aside). Accuracy: see the heads of
+ * graph/expand_f32.inc and expand_f64.inc. */
 #ifndef SN_GRAPH_SCALAR_MATH_H
 #define SN_GRAPH_SCALAR_MATH_H
 

@@ -67,16 +67,6 @@ void sn_emit_i32(sn_wasm *w, int32_t value) {
   put_s32(w, &w->body, value);
 }
 
-void sn_emit_f32(sn_wasm *w, float value) {
-  put_op(w, SN_WASM_f32_const, 0);
-  put(w, &w->body, &value, sizeof value);
-}
-
-void sn_emit_f64(sn_wasm *w, double value) {
-  put_op(w, SN_WASM_f64_const, 0);
-  put(w, &w->body, &value, sizeof value);
-}
-
 void sn_emit_16(sn_wasm *w, sn_wasm_op op, const void *bytes) {
   put_op(w, op, 0);
   put(w, &w->body, bytes, 16);

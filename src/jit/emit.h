@@ -22,8 +22,6 @@ typedef enum sn_wasm_immediate {
   SN_WASM_NONE,
   SN_WASM_LOCAL,
   SN_WASM_I32,
-  SN_WASM_F32,
-  SN_WASM_F64,
   SN_WASM_V128,
   SN_WASM_SHUFFLE,
   SN_WASM_LANE,
@@ -98,8 +96,6 @@ sn_status sn_wasm_finish(sn_wasm *w, const uint8_t **bytes, size_t *n);
 void sn_emit(sn_wasm *w, sn_wasm_op op);                        /* NONE */
 void sn_emit_index(sn_wasm *w, sn_wasm_op op, uint32_t number); /* LOCAL, LABEL, LANE, CALL */
 void sn_emit_i32(sn_wasm *w, int32_t value);
-void sn_emit_f32(sn_wasm *w, float value);
-void sn_emit_f64(sn_wasm *w, double value);
 void sn_emit_16(sn_wasm *w, sn_wasm_op op, const void *bytes); /* V128, SHUFFLE */
 void sn_emit_block(sn_wasm *w, sn_wasm_op op); /* block, loop, if: no operands, no results */
 /* Elements are aligned to their size, vectors only to that of an element: the promise is 4 bytes at

@@ -1,22 +1,9 @@
 #include "jit/expand.h"
 
-#include <math.h>
-
 #include "graph/convert.h"
 #include "graph/functions.h"
 #include "graph/ops.h"
-
-static uint32_t bits_of_f32(float x) {
-  uint32_t bits;
-  memcpy(&bits, &x, sizeof bits);
-  return bits;
-}
-
-static uint64_t bits_of_f64(double x) {
-  uint64_t bits;
-  memcpy(&bits, &x, sizeof bits);
-  return bits;
-}
+#include "graph/scalar_words.h"
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
@@ -202,8 +189,8 @@ bool sn_expand_knows(const sn_insn *insn) {
 
 sn_lane sn_expand_const(sn_lanes *lanes, sn_dtype dtype, double value) {
   switch (dtype) {
-  case SN_F32: return sn_lane_const32(lanes, bits_of_f32((float)value));
-  case SN_F64: return sn_lane_const64(lanes, bits_of_f64(value));
+  case SN_F32: return sn_lane_const32(lanes, sn_f32_to_bits((float)value));
+  case SN_F64: return sn_lane_const64(lanes, sn_f64_to_bits(value));
   case SN_I32: return sn_lane_const32(lanes, (uint32_t)sn_i32_from_f64(value));
   case SN_BOOL: return sn_lane_const32(lanes, value != 0 ? UINT32_MAX : 0);
   }

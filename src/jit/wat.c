@@ -81,21 +81,6 @@ static void text_v128(reader *r, sn_text *t) {
   sn_text_add(t, " i32x4 0x%x 0x%x 0x%x 0x%x", lanes[0], lanes[1], lanes[2], lanes[3]);
 }
 
-static void text_float(reader *r, sn_text *t, bool wide) {
-  float single;
-  double value;
-  if (wide) {
-    memcpy(&value, read_bytes(r, 8), 8);
-  } else {
-    memcpy(&single, read_bytes(r, 4), 4);
-    value = single;
-  }
-  if (value != value)
-    sn_text_add(t, " nan");
-  else
-    sn_text_add(t, " %.*g", wide ? 17 : 9, value);
-}
-
 static void text_memory(reader *r, sn_text *t, bool lane) {
   const uint32_t align = read_u32(r) & 31, offset = read_u32(r);
   if (offset) sn_text_add(t, " offset=%u", offset);
@@ -111,8 +96,6 @@ static void text_immediate(reader *r, sn_text *t, sn_wasm_op op) {
   case SN_WASM_CALL: sn_text_add(t, " %u", read_u32(r)); break;
   case SN_WASM_LANE: sn_text_add(t, " %u", read_byte(r)); break;
   case SN_WASM_I32: sn_text_add(t, " %d", (int)read_s32(r)); break;
-  case SN_WASM_F32: text_float(r, t, false); break;
-  case SN_WASM_F64: text_float(r, t, true); break;
   case SN_WASM_V128: text_v128(r, t); break;
   case SN_WASM_SHUFFLE: {
     const uint8_t *lanes = read_bytes(r, 16);

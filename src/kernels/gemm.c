@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "graph/ops.h"
 #include "kernels/gemm_direct.h"
 #include "kernels/pack.h"
 
@@ -21,8 +22,6 @@ static const double TASK_FLOPS = 6e6, SHARED_TASK_FLOPS = 4e6, DIRECT_TASK_FLOPS
  * small for that still gets a few, each a quarter as large, so that not all lanes but one stand
  * idle. */
 enum { WANTED_TASKS = 16, WANTED_SHARED_TASKS = 48, WANTED_SMALL_TASKS = 4 };
-/* Multiply-adds under which two panels cost more to pack than they save (about 12 cubed). */
-static const double TINY = 2048;
 /* From here on there are tiles enough without spans of k, where nothing is packed twice. */
 static const double WHOLE_POINTS = 4096;
 
@@ -113,7 +112,7 @@ static bool suits_direct(const sn_gemm *g) {
   const sn_gemm_side *right = &g->right;
   if (g->always_pack || g->a.bounds.guards || g->b.bounds.guards) return false;
   if (g->left.width == 1 && (right->width == 1 || right->ws == 1 || right->ks == 1)) return true;
-  return g->k > 0 && g->flops <= 2 * TINY;
+  return g->k > 0 && g->flops <= 2.0 * SN_TINY_PRODUCT;
 }
 
 static size_t place(size_t *end, int64_t elements, size_t bytes) {

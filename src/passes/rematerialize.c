@@ -22,10 +22,6 @@ enum { LEAST_BYTES = 4 * 1024 };
 enum { LEAST_BYTES = 16 * 1024 * 1024 };
 #endif
 enum { MOST_TERMS = 256, SIDES_TO_TERMS = 4 };
-/* From how many elements on each matrix of a batch: products of tiny ones are not packed, do not
- * fuse multiply-adds then, and turned they may have rows to join, and so be packed. */
-enum { LEAST_MATRIX = 2048 };
-
 typedef enum kind { LATER, TURNED, KINDS } kind;
 
 /* All lists are per old node. */
@@ -65,8 +61,9 @@ static bool is_wide_product(const sn_graph *g, sn_id id) {
   const int last = node->type.rank - 1;
   const int64_t k = g->nodes[*sn_graph_inputs(g, id)].type.dims[last];
   const int64_t rows = node->type.dims[last - 1], columns = node->type.dims[last];
+  /* Each matrix of a batch by itself: turned, tiny ones may have rows to join. */
   return k <= MOST_TERMS && rows >= SIDES_TO_TERMS * k && columns >= SIDES_TO_TERMS * k &&
-         columns > LEAST_MATRIX / rows;
+         columns > SN_TINY_PRODUCT / rows;
 }
 
 static bool uses_wide(const remaker *m, const sn_graph *g, sn_id id, wide_use *use) {
