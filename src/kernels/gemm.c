@@ -11,9 +11,17 @@
  * cache. The tile is only streamed, once per block of k; what follows it reads it once more. */
 #ifdef SINTER_TEST
 enum { KC = 16, LEFT_BYTES = 2048, RIGHT_BYTES = 128, DIRECT_COLUMNS = 64 };
+enum { LEAST_RUN = 2, ROW_COLUMNS = 64 };
 static const double TASK_FLOPS = 2e4, SHARED_TASK_FLOPS = 1e4, DIRECT_TASK_FLOPS = 2e3;
 #else
-enum { KC = 256, LEFT_BYTES = 192 * 1024, RIGHT_BYTES = 2048, DIRECT_COLUMNS = 4096 };
+enum {
+  KC = SN_PACK_LONGEST_RUN,
+  LEFT_BYTES = 192 * 1024,
+  RIGHT_BYTES = 2048,
+  DIRECT_COLUMNS = 4096
+};
+/* Runs that pay for being listed, and the columns up to which packing does not pay for itself. */
+enum { LEAST_RUN = 8, ROW_COLUMNS = 128 };
 /* A task should outweigh its dispatch and the packing that it does not share with its neighbours.
  */
 static const double TASK_FLOPS = 6e6, SHARED_TASK_FLOPS = 4e6, DIRECT_TASK_FLOPS = 5e5;
@@ -22,6 +30,8 @@ static const double TASK_FLOPS = 6e6, SHARED_TASK_FLOPS = 4e6, DIRECT_TASK_FLOPS
  * small for that still gets a few, each a quarter as large, so that not all lanes but one stand
  * idle. */
 enum { WANTED_TASKS = 16, WANTED_SHARED_TASKS = 48, WANTED_SMALL_TASKS = 4 };
+/* Of a micro-kernel: more would not have a register each for where they lie. */
+enum { MOST_ROWS = 8 };
 /* From here on there are tiles enough without spans of k, where nothing is packed twice. */
 static const double WHOLE_POINTS = 4096;
 
@@ -55,7 +65,22 @@ const sn_gemm_ukr *sn_gemm_ukr_for(sn_dtype dtype, sn_isa_id isa, bool determini
 /* Only what takes no more memory packed than it does: not the windows of a convolution, which
  * overlap. */
 static bool can_share(const sn_gemm *g, const sn_gemm_side *side) {
-  return g->may_share && !g->direct && side->even && side->ws && side->ks;
+  return g->may_share && !g->direct && !side->run_bytes && side->even && side->ws && side->ks;
+}
+
+/* Whether the left side is read where it lies, row by row. */
+static bool suits_rows(const sn_gemm *g) {
+  const sn_nest *along = &g->left.walk.along;
+  const int last = along->rank - 1;
+  return !g->direct && along->strides[last] == 1 && along->dims[last] >= LEAST_RUN &&
+         !along->marks[last] && g->right.width <= ROW_COLUMNS && g->ukr->mr <= MOST_ROWS;
+}
+
+/* A block of k may begin and end inside a run. */
+static size_t run_bytes(const sn_gemm *g) {
+  const sn_nest *along = &g->left.walk.along;
+  const int64_t runs = g->kc / along->dims[along->rank - 1] + 2;
+  return (size_t)(runs * SN_GEMM_RUN_WORDS(g->ukr->mr) + 1) * sizeof(ptrdiff_t);
 }
 
 static void divide(sn_gemm_side *side, int64_t parts, int64_t unit) {
@@ -135,7 +160,10 @@ static void lay_out_scratch(sn_gemm *g) {
   const int64_t mr = g->ukr->mr, nr = g->ukr->nr;
   size_t end = 0;
   /* Direct: the sums of one block of k stand where the packed left block would. */
-  place(&end, g->direct ? g->right.block : g->left.shared ? 0 : g->left.block * g->kc, bytes);
+  if (g->left.run_bytes)
+    place(&end, g->left.block / mr, g->left.run_bytes);
+  else
+    place(&end, g->direct ? g->right.block : g->left.shared ? 0 : g->left.block * g->kc, bytes);
   g->panel_offset = place(&end, g->direct || g->right.shared ? 0 : g->kc * nr, bytes);
   g->edge_offset = place(&end, g->direct ? 0 : mr * nr, bytes);
   g->tile_offset = place(&end, tile, bytes);
@@ -175,7 +203,8 @@ void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr) {
   const int64_t mr = ukr->mr, nr = ukr->nr;
   /* Where nothing is packed twice tiles may be small and flat: the rows of whatever follows are
    * long then. */
-  const bool shared = can_share(g, &g->left) && can_share(g, &g->right);
+  g->left.run_bytes = suits_rows(g) ? run_bytes(g) : 0;
+  const bool shared = (g->left.run_bytes || can_share(g, &g->left)) && can_share(g, &g->right);
   const bool whole = g->direct || (shared && (double)g->m * (double)g->n >= WHOLE_POINTS);
   g->spans = whole || g->spans < 1 ? 1 : g->spans;
   g->span = round_up(ceil_div(k, g->spans), g->kc);
@@ -215,18 +244,41 @@ typedef struct area {
   int64_t rows, cols;
 } area;
 
-/* Positions w .. w + width and p .. p + k of a side, as panels one behind the other. */
+static size_t bytes_of_panel(const sn_gemm *g, const sn_gemm_side *s, int64_t k) {
+  return s->run_bytes ? s->run_bytes : (size_t)(s->panel * k) * element_bytes(g);
+}
+
+/* How many of n positions from w on are packed in one walk along k: the walk is the longer part
+ * where runs along k are short. */
+static int64_t together(const sn_gemm_side *s, int64_t w, int64_t n) {
+  const sn_nest *across = &s->walk.across;
+  const sn_nest_place at = sn_nest_seek(across, w);
+  const int64_t most = least(SN_PACK_TOGETHER, SN_PACK_MOST / s->panel) * s->panel;
+  const int64_t adjacent = sn_nest_stride(across) == 1 && !s->walk.bounds.guards && !s->run_bytes
+                               ? least(sn_nest_run(across, &at), most) / s->panel * s->panel
+                               : 0;
+  return least(n, adjacent ? adjacent : s->panel);
+}
+
+/* Positions w .. w + width and p .. p + k of a side, as panels one behind the other or as runs. */
 static void pack(const sn_gemm *g, const sn_gemm_side *s, void *panels, const void *base, int64_t w,
                  int64_t width, int64_t p, int64_t k) {
-  const size_t bytes = element_bytes(g);
-  if (s->even) {
+  const size_t bytes = element_bytes(g), panel_bytes = bytes_of_panel(g, s, k);
+  if (s->even && !s->run_bytes) {
     sn_pack_panels(g->dtype, panels, at(base, w * s->ws + p * s->ks, bytes), NULL, width, k, s->ws,
-                   s->ks, s->panel);
+                   s->ks, s->panel, s->panel * k);
     return;
   }
-  for (int64_t i = 0; i < width; i += s->panel)
-    sn_pack_nests(g->dtype, at_mutable(panels, i * k, bytes), base, &s->walk.across, w + i,
-                  least(s->panel, width - i), &s->walk.along, p, k, &s->walk.bounds, s->panel);
+  char *to = panels;
+  for (int64_t n, i = 0; i < width; i += n, to += (size_t)ceil_div(n, s->panel) * panel_bytes) {
+    n = together(s, w + i, width - i);
+    const sn_nest *across = &s->walk.across, *along = &s->walk.along;
+    if (s->run_bytes)
+      sn_pack_runs(g->dtype, (ptrdiff_t *)(void *)to, base, across, w + i, n, along, p, k,
+                   &s->walk.bounds, s->panel);
+    else
+      sn_pack_nests(g->dtype, to, base, across, w + i, n, along, p, k, &s->walk.bounds, s->panel);
+  }
 }
 
 /* Where panels from position w on begin in what is shared: block of k by block of k. */
@@ -251,18 +303,19 @@ void sn_gemm_pack(const sn_gemm *g, const void *a, const void *b, int64_t unit, 
 static void run_block(const sn_gemm *g, int64_t k, const void *left, const void *right,
                       const area *out, int64_t i, int64_t j, bool first, void *edge) {
   const sn_gemm_ukr *ukr = g->ukr;
+  sn_gemm_ukr_fn *run = g->left.run_bytes ? ukr->run_rows : ukr->run;
   const size_t bytes = element_bytes(g);
   void *c = at_mutable(out->at, i * out->ld + j, bytes);
   const int64_t rows = least(ukr->mr, out->rows - i), cols = least(ukr->nr, out->cols - j);
   if (rows == ukr->mr && cols == ukr->nr) {
-    ukr->run((ptrdiff_t)k, left, right, c, out->ld, first);
+    run((ptrdiff_t)k, left, right, c, out->ld, first);
     return;
   }
   const size_t row_bytes = (size_t)cols * bytes;
   if (!first)
     for (int64_t r = 0; r < rows; r++)
       memcpy(at_mutable(edge, r * ukr->nr, bytes), at(c, r * out->ld, bytes), row_bytes);
-  ukr->run((ptrdiff_t)k, left, right, edge, ukr->nr, first);
+  run((ptrdiff_t)k, left, right, edge, ukr->nr, first);
   for (int64_t r = 0; r < rows; r++)
     memcpy(at_mutable(c, r * out->ld, bytes), at(edge, r * ukr->nr, bytes), row_bytes);
 }
@@ -292,18 +345,19 @@ static const void *panels_of(const sn_gemm *g, const sn_gemm_side *s, const void
 /* The loops of gemm.h's drawing. */
 static void compute_packed(const sn_gemm *g, const void *left, const void *right,
                            const place_of_tile *t, const area *out, const memories *m) {
-  const size_t bytes = element_bytes(g);
   const int mr = g->ukr->mr, nr = g->ukr->nr;
   void *edge = m->scratch + g->edge_offset;
   int64_t p = t->p;
   do { /* also once for k = 0, which writes zeros */
     const int64_t k = least(g->kc, t->end - p);
+    const size_t left_bytes = bytes_of_panel(g, &g->left, k);
     const void *lefts = panels_of(g, &g->left, left, m, m->scratch, t->l, t->rows, p, k);
     for (int64_t j = 0; j < t->cols; j += nr) {
       const void *panel = panels_of(g, &g->right, right, m, m->scratch + g->panel_offset, t->r + j,
                                     least(nr, t->cols - j), p, k);
-      for (int64_t i = 0; i < t->rows; i += mr)
-        run_block(g, k, at(lefts, i * k, bytes), panel, out, i, j, p == t->p, edge);
+      const char *panel_of_left = lefts;
+      for (int64_t i = 0; i < t->rows; i += mr, panel_of_left += left_bytes)
+        run_block(g, k, panel_of_left, panel, out, i, j, p == t->p, edge);
     }
     p += g->kc;
   } while (p < t->end);
@@ -344,7 +398,7 @@ void sn_gemm_tile(const sn_gemm *g, const void *a, const void *b, int64_t task, 
   }
   if (t.rows > 1) { /* a single row is its own transpose */
     char *turned = (char *)scratch + g->turned_offset;
-    sn_pack_panels(g->dtype, turned, tile, NULL, t.rows, t.cols, out.ld, 1, (int)t.rows);
+    sn_pack_panels(g->dtype, turned, tile, NULL, t.rows, t.cols, out.ld, 1, (int)t.rows, 0);
     tile = turned;
   }
   store(user, lane_scratch, t.r, t.l, t.cols, t.rows, tile, (ptrdiff_t)t.rows);

@@ -12,6 +12,9 @@
  *     | mc| T |   |                   for each panel of MR rows: micro-kernel, MR x NR of T
  *     +-----------+                 T is written by the first block and added to by the others
  *
+ * A left side whose rows lie along k is not packed where it meets few columns: lists of runs
+ * (ukr.h) stand in the place of its panels.
+ *
  * An operand that several tiles read is packed once, before them all, into memory that the lanes
  * share (`shared`): a first stage of the kernel, whose units are a tile's width of a block of k.
  *
@@ -47,6 +50,7 @@ typedef struct sn_gemm_side {
   int panel;        /* MR or NR */
   bool shared;      /* packed before the tiles, at shared_offset */
   size_t shared_offset;
+  size_t run_bytes; /* 0, or of a panel's runs: it is not packed (ukr.h) */
 } sn_gemm_side;
 
 typedef struct sn_gemm {

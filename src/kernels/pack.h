@@ -24,16 +24,25 @@
 /* Panels whose rows are read together where they lie together: that many streams are written. */
 #define SN_PACK_TOGETHER 4
 
-/* offsets: of each position across, or NULL where they are ws apart. */
+/* offsets: of each position across, or NULL where they are ws apart. Panels are ld elements apart.
+ */
 void sn_pack_panels(sn_dtype dtype, void *panels_out, const void *source, const ptrdiff_t *offsets,
-                    int64_t width, int64_t k, ptrdiff_t ws, ptrdiff_t ks, int panel);
+                    int64_t width, int64_t k, ptrdiff_t ws, ptrdiff_t ks, int panel, int64_t ld);
 
 /* The same from nests: positions w .. w + width across and p .. p + k along. Runs of evenly spaced
- * positions along k go the ways of the above, with an offset per position across. One panel, of
- * at most SN_PACK_MOST. */
+ * positions along k go the ways of the above, with an offset per position across. One panel, or
+ * several where all positions across are adjacent and there are no bounds; at most SN_PACK_MOST
+ * positions. The panels lie one behind the other. */
 #define SN_PACK_MOST 64
 void sn_pack_nests(sn_dtype dtype, void *panel_out, const void *source, const sn_nest *across,
                    int64_t w, int64_t width, const sn_nest *along, int64_t p, int64_t k,
                    const sn_bounds *bounds, int panel);
+
+/* The same positions where they lie, as runs of a micro-kernel's rows (ukr/ukr.h); ks = 1. A
+ * position without an element has a zero there, and rows beyond width have those of the first. */
+#define SN_PACK_LONGEST_RUN 256
+void sn_pack_runs(sn_dtype dtype, ptrdiff_t *runs, const void *source, const sn_nest *across,
+                  int64_t w, int64_t width, const sn_nest *along, int64_t p, int64_t k,
+                  const sn_bounds *bounds, int panel);
 
 #endif

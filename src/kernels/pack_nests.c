@@ -64,34 +64,47 @@ static bool fill_in(const places *across, const sn_bounds *bounds, int64_t mark,
   return other < across->width;
 }
 
+/* How many positions along, at most k, lie one behind the other from `at` on; *next is behind them.
+ * Marks keep runs apart that go on where nothing is padded (interior). */
+static int64_t next_run(const sn_nest *along, bool interior, int64_t k, const sn_nest_place *at,
+                        sn_nest_place *next) {
+  const int64_t ks = sn_nest_stride(along);
+  int64_t n = 0;
+  *next = *at;
+  do {
+    const int64_t run = sn_nest_run(along, next), more = run < k - n ? run : k - n;
+    sn_nest_advance(along, next, more);
+    n += more;
+  } while (interior && n < k && next->offset == at->offset + n * ks);
+  return n;
+}
+
 void sn_pack_nests(sn_dtype dtype, void *panel_out, const void *source, const sn_nest *across,
                    int64_t w, int64_t width, const sn_nest *along, int64_t p, int64_t k,
                    const sn_bounds *bounds, int panel) {
   const ptrdiff_t item = dtype == SN_F64 ? 8 : 4;
   const ptrdiff_t ws = (ptrdiff_t)sn_nest_stride(across), ks = (ptrdiff_t)sn_nest_stride(along);
+  const int64_t ld = k * panel;
   places all;
   ptrdiff_t filled[SN_PACK_MOST];
   find_places(&all, across, w, width);
   const bool interior = is_interior(&all, along, bounds);
   char *to = panel_out;
   for (sn_nest_place at = sn_nest_seek(along, p); k > 0;) {
-    const int64_t run = sn_nest_run(along, &at), most = run < k ? run : k;
-    int64_t n = interior ? most : same_places(&all, along, bounds, &at, most);
-    sn_nest_place next = at;
-    sn_nest_advance(along, &next, n);
-    /* Marks keep runs apart that go on where nothing is padded. */
-    while (interior && n < k && next.offset == at.offset + n * ks) {
-      const int64_t further = sn_nest_run(along, &next), more = further < k - n ? further : k - n;
-      sn_nest_advance(along, &next, more);
-      n += more;
+    sn_nest_place next;
+    int64_t n = next_run(along, interior, k, &at, &next);
+    if (!interior) {
+      n = same_places(&all, along, bounds, &at, n);
+      next = at;
+      sn_nest_advance(along, &next, n);
     }
     const char *from = (const char *)source + (all.first + (ptrdiff_t)at.offset) * item;
     if (interior || all_inside(&all, bounds, at.mark)) {
-      sn_pack_panels(dtype, to, from, all.even ? NULL : all.offsets, width, n, ws, ks, panel);
+      sn_pack_panels(dtype, to, from, all.even ? NULL : all.offsets, width, n, ws, ks, panel, ld);
     } else if (!fill_in(&all, bounds, at.mark, filled)) {
       memset(to, 0, (size_t)(n * panel * item));
     } else {
-      sn_pack_panels(dtype, to, from, filled, width, n, ws, ks, panel);
+      sn_pack_panels(dtype, to, from, filled, width, n, ws, ks, panel, ld);
       for (int64_t i = 0; i < width; i++)
         for (int64_t j = 0; j < n && !sn_inside(bounds, all.marks[i] + at.mark); j++)
           memset(to + (j * panel + i) * item, 0, (size_t)item);
@@ -100,4 +113,26 @@ void sn_pack_nests(sn_dtype dtype, void *panel_out, const void *source, const sn
     to += n * panel * item;
     k -= n;
   }
+}
+
+void sn_pack_runs(sn_dtype dtype, ptrdiff_t *runs, const void *source, const sn_nest *across,
+                  int64_t w, int64_t width, const sn_nest *along, int64_t p, int64_t k,
+                  const sn_bounds *bounds, int panel) {
+  static double zeros[SN_PACK_LONGEST_RUN]; /* not const: then a module would have to hold them */
+  const ptrdiff_t item = dtype == SN_F64 ? 8 : 4;
+  places all;
+  find_places(&all, across, w, width);
+  const bool interior = is_interior(&all, along, bounds);
+  for (sn_nest_place next, at = sn_nest_seek(along, p); k > 0; at = next) {
+    const int64_t n = next_run(along, interior, k, &at, &next);
+    const char *from = (const char *)source + (all.first + (ptrdiff_t)at.offset) * item;
+    *runs++ = (ptrdiff_t)n;
+    for (int64_t i = 0; i < panel; i++) {
+      const int64_t row = i < width ? i : 0;
+      const bool inside = interior || sn_inside(bounds, all.marks[row] + at.mark);
+      *runs++ = inside ? (ptrdiff_t)(from + all.offsets[row] * item) : (ptrdiff_t)zeros;
+    }
+    k -= n;
+  }
+  *runs = 0;
 }

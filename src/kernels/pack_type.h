@@ -6,11 +6,11 @@
  * read along. width is a constant at every call, so that a panel's row becomes a few loads and
  * stores without a loop. */
 ALWAYS_INLINE void T(copy_rows)(T(real) *restrict to, const T(real) *restrict from, ptrdiff_t k,
-                                ptrdiff_t ks, ptrdiff_t panels, const int width) {
+                                ptrdiff_t ks, ptrdiff_t panels, ptrdiff_t ld, const int width) {
   for (ptrdiff_t p = 0; p < k; p++, to += width, from += ks) {
     T(real) *out = to;
     const T(real) *in = from;
-    for (ptrdiff_t q = 0; q < panels; q++, out += k * width, in += width) {
+    for (ptrdiff_t q = 0; q < panels; q++, out += ld, in += width) {
       int w = 0;
 #pragma GCC unroll 8
       for (; w + T(LANES) <= width; w += T(LANES)) T(sn_store)(out + w, T(sn_load)(in + w));
@@ -63,7 +63,8 @@ static void T(gather)(T(real) *restrict to, const T(real) *restrict from, const 
 }
 
 static void T(pack_panels)(T(real) * to, const T(real) * from, const ptrdiff_t *offsets,
-                           ptrdiff_t width, ptrdiff_t k, ptrdiff_t ws, ptrdiff_t ks, int panel) {
+                           ptrdiff_t width, ptrdiff_t k, ptrdiff_t ws, ptrdiff_t ks, int panel,
+                           ptrdiff_t ld) {
   const bool rows = ws == 1 && !offsets;
   for (ptrdiff_t n; width > 0; width -= n) {
     const ptrdiff_t most = rows ? SN_PACK_TOGETHER : 1, whole = width / panel;
@@ -73,7 +74,7 @@ static void T(pack_panels)(T(real) * to, const T(real) * from, const ptrdiff_t *
 #define WIDTH(w)                                      \
   case w:                                             \
     if (rows)                                         \
-      T(copy_rows)(to, from, k, ks, panels, w);       \
+      T(copy_rows)(to, from, k, ks, panels, ld, w);   \
     else                                              \
       T(transpose_rows)(to, from, offsets, k, ws, w); \
     break;
@@ -85,7 +86,7 @@ static void T(pack_panels)(T(real) * to, const T(real) * from, const ptrdiff_t *
       T(SN_PACK_WIDTHS)(WIDTH)
     }
 #undef WIDTH
-    to += (n + panel - 1) / panel * panel * k;
+    to += (n + panel - 1) / panel * ld;
     from += n * ws;
   }
 }

@@ -1,4 +1,4 @@
-/* gemm_block.h - body of every SIMD micro-kernel (contract in ukr.h). Included once per kernel,
+/* gemm_block.h - both forms of a SIMD micro-kernel (contract in ukr.h). Included once per kernel,
  * after definitions of
  *
  *   NAME        the function               MR, NV           rows, vectors per row (NR = NV * LANES)
@@ -13,31 +13,30 @@
 #endif
 #define SN_PRAGMA_(x) _Pragma(#x)
 #define SN_PRAGMA(x) SN_PRAGMA_(x)
+#define SN_JOIN_(a, b) a##b
+#define SN_JOIN(a, b) SN_JOIN_(a, b)
+#define FORM(suffix) SN_JOIN(NAME, suffix)
 
-sn_gemm_ukr_fn NAME;
+sn_gemm_ukr_fn NAME, FORM(_rows);
 
-void NAME(ptrdiff_t k, const void *a_panel, const void *b_panel, void *c_block, ptrdiff_t ldc,
-          bool first) {
+/* A step of k, where left(i) is A's element of row i. */
+#define STEP(left)                                                         \
+  do {                                                                     \
+    VEC row[NV];                                                           \
+    SN_PRAGMA(GCC unroll 8)                                                \
+    for (int v = 0; v < NV; v++) row[v] = *(const VEC *)(b + v * LANES);   \
+    SN_PRAGMA(GCC unroll 16)                                               \
+    for (int i = 0; i < MR; i++) {                                         \
+      const VEC x = SPLAT(left(i));                                        \
+      SN_PRAGMA(GCC unroll 8)                                              \
+      for (int v = 0; v < NV; v++) acc[i][v] = MADD(x, row[v], acc[i][v]); \
+    }                                                                      \
+    b += NV * LANES;                                                       \
+  } while (0)
+
+static inline __attribute__((always_inline)) void FORM(_finish)(VEC acc[MR][NV], REAL *c,
+                                                                ptrdiff_t ldc, bool first) {
   typedef VEC unaligned_vec __attribute__((aligned(sizeof(REAL)), may_alias));
-  const REAL *a = a_panel, *b = b_panel;
-  REAL *c = c_block;
-  VEC acc[MR][NV] = {0};
-  SN_PRAGMA(GCC unroll UNROLL)
-  for (ptrdiff_t p = 0; p < k; p++) {
-    VEC row[NV];
-#pragma GCC unroll 8
-    for (int v = 0; v < NV; v++) row[v] = *(const VEC *)(b + v * LANES);
-#pragma GCC unroll 16
-    for (int i = 0; i < MR; i++) {
-      const VEC left = SPLAT(a[i]);
-#pragma GCC unroll 8
-      for (int v = 0; v < NV; v++) acc[i][v] = MADD(left, row[v], acc[i][v]);
-    }
-    a += MR;
-    b += NV * LANES;
-    /* Pointers that move, not p scaled and added to their bases at each use: 7% in WebAssembly. */
-    __asm__("" : "+r"(a), "+r"(b));
-  }
 #pragma GCC unroll 16
   for (int i = 0; i < MR; i++) {
 #pragma GCC unroll 8
@@ -49,6 +48,43 @@ void NAME(ptrdiff_t k, const void *a_panel, const void *b_panel, void *c_block, 
   }
 }
 
+void NAME(ptrdiff_t k, const void *a_panel, const void *b_panel, void *c, ptrdiff_t ldc,
+          bool first) {
+  const REAL *a = a_panel, *b = b_panel;
+  VEC acc[MR][NV] = {0};
+  SN_PRAGMA(GCC unroll UNROLL)
+  for (ptrdiff_t p = 0; p < k; p++) {
+#define IN_PANEL(i) a[i]
+    STEP(IN_PANEL);
+    a += MR;
+    /* Pointers that move, not p scaled and added to their bases at each use: 7% in WebAssembly. */
+    __asm__("" : "+r"(a), "+r"(b));
+  }
+  FORM(_finish)(acc, c, ldc, first);
+}
+
+void FORM(_rows)(ptrdiff_t k, const void *runs, const void *b_panel, void *c, ptrdiff_t ldc,
+                 bool first) {
+  (void)k;
+  const REAL *b = b_panel;
+  VEC acc[MR][NV] = {0};
+  for (const ptrdiff_t *run = runs; run[0]; run += SN_GEMM_RUN_WORDS(MR)) {
+    const ptrdiff_t n = run[0];
+    SN_PRAGMA(GCC unroll UNROLL)
+    for (ptrdiff_t p = 0; p < n; p++) {
+#define IN_ROW(i) ((const REAL *)run[1 + (i)])[p]
+      STEP(IN_ROW);
+    }
+  }
+  FORM(_finish)(acc, c, ldc, first);
+}
+
+#undef IN_PANEL
+#undef IN_ROW
+#undef STEP
+#undef FORM
+#undef SN_JOIN
+#undef SN_JOIN_
 #undef NAME
 #undef REAL
 #undef VEC

@@ -15,6 +15,12 @@
  *   aliasing   none of a, b, c overlap
  *   edges      none here: callers pad panels with zeros and give a full MR x NR block for C
  *   k >= 0
+ *
+ * Rows. A left side whose rows lie along k need not be packed: run_rows is the same kernel with a
+ * list of runs of k in the place of A's panel, whose lengths add up to k. A run is
+ * SN_GEMM_RUN_WORDS(MR) words: its length, which is not 0, and the address of the run's first
+ * element in each of the MR rows. A word 0 ends the list.
+ *
  * Micro-kernels never allocate, lock or check.
  */
 #ifndef SN_KERNELS_UKR_H
@@ -30,9 +36,11 @@
 typedef void sn_gemm_ukr_fn(ptrdiff_t k, const void *a, const void *b, void *c, ptrdiff_t ldc,
                             bool first);
 
+#define SN_GEMM_RUN_WORDS(mr) ((mr) + 1)
+
 typedef struct sn_gemm_ukr {
   const char *name; /* function's name, the facts in it */
-  sn_gemm_ukr_fn *run;
+  sn_gemm_ukr_fn *run, *run_rows;
   sn_isa_id isa;
   sn_dtype dtype;
   int mr, nr;
@@ -54,11 +62,14 @@ const sn_gemm_ukr *sn_gemm_ukr_stand_in(sn_dtype dtype);
 extern const sn_gemm_ukr sn_gemm_ukrs[];
 extern const size_t sn_gemm_ukr_count;
 
-/* Registries list their rows once, as ROWS(ROW) with ROW(isa, dtype, mr, nr, fused, function). */
-#define SN_GEMM_UKR_DECLARE(isa_, dtype_, mr_, nr_, fused_, function) sn_gemm_ukr_fn function;
+/* Registries list their rows once, as ROWS(ROW) with ROW(isa, dtype, mr, nr, fused, function);
+ * function_rows is its run_rows. */
+#define SN_GEMM_UKR_DECLARE(isa_, dtype_, mr_, nr_, fused_, function) \
+  sn_gemm_ukr_fn function, function##_rows;
 #define SN_GEMM_UKR_ENTRY(isa_, dtype_, mr_, nr_, fused_, function) \
   {.name = #function,                                               \
    .run = function,                                                 \
+   .run_rows = function##_rows,                                     \
    .isa = SN_ISA_##isa_,                                            \
    .dtype = SN_##dtype_,                                            \
    .mr = (mr_),                                                     \
