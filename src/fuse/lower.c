@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "fuse/chain.h"
 #include "fuse/lowering.h"
+#include "fuse/space.h"
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
@@ -108,7 +109,11 @@ sn_status sn_lower_source(sn_body_builder *b, sn_id id) {
   insn.args[0] = b->body.n_operands;
   SN_TRY(sn_arena_grow(l->arena, (void **)&b->body.operands, &b->cap_operands, b->body.n_operands,
                        sizeof *b->body.operands));
-  b->body.operands[b->body.n_operands++] = sn_lower_operand(l, id, b->rank, b->perm);
+  sn_operand *operand = &b->body.operands[b->body.n_operands++];
+  *operand = sn_lower_operand(l, id, b->space ? 0 : b->rank, b->perm);
+  if (b->space)
+    SN_CHECK(l->g->env, sn_space_strides(b->space, &l->g->nodes[id].type, l->views[id].strides,
+                                         operand->strides));
   return sn_lower_insn(b, id, &insn);
 }
 
@@ -174,8 +179,9 @@ static sn_status store_stack(sn_body_builder *b, sn_group *group, size_t *capaci
 static sn_status lower_post(sn_lowering *l, size_t set, sn_group *group) {
   size_t n;
   const sn_id *nodes = sn_lower_members(l, set, &n);
-  sn_body_builder b = {.l = l, .rank = group->space_rank};
-  for (int i = 0; i < b.rank; i++) b.perm[i] = i;
+  sn_type space = {.rank = group->space_rank};
+  memcpy(space.dims, group->space, sizeof space.dims);
+  sn_body_builder b = {.l = l, .space = &space};
   for (size_t i = 0; i < n; i++) {
     if (l->p->owner[nodes[i]] != SN_NONE) continue;
     if (l->g->nodes[nodes[i]].op == SN_OP_concat) continue;
@@ -195,7 +201,7 @@ static sn_status lower_post(sn_lowering *l, size_t set, sn_group *group) {
       continue;
     }
     sn_operand target = {.value = value, .dtype = l->g->nodes[nodes[i]].type.dtype};
-    sn_row_major(&l->g->nodes[nodes[i]].type, target.strides);
+    sn_row_major(&space, target.strides);
     SN_TRY(add_store(group, l->arena, &cap_stores, l->insn_of[nodes[i]], &target));
   }
   group->post = b.body;
@@ -412,6 +418,18 @@ static void count_work(sn_group *group, const sn_value *values) {
 
 /* ---- all groups ------------------------------------------------------------------------------ */
 
+static sn_status lower_map(sn_lowering *l, size_t set, sn_group *group) {
+  size_t n;
+  const sn_id *nodes = sn_lower_members(l, set, &n);
+  sn_type space = l->g->nodes[nodes[0]].type;
+  for (size_t i = 0; i < n; i++) /* a stack has several points, its inputs one */
+    if (l->g->nodes[nodes[i]].op == SN_OP_concat) space = sn_type_scalar(space.dtype);
+  for (size_t i = 0; i < n && space.rank; i++)
+    SN_CHECK(l->g->env, sn_space_refine(&space, &l->g->nodes[nodes[i]].type));
+  space_of(group, &space);
+  return lower_post(l, set, group);
+}
+
 static sn_status lower_set(sn_lowering *l, size_t set) {
   const sn_id head = l->p->head[set];
   const sn_op_class kind =
@@ -425,10 +443,7 @@ static sn_status lower_set(sn_lowering *l, size_t set) {
   if (kind == SN_CLASS_REDUCE) return lower_reduce(l, set, group);
   if (kind == SN_CLASS_MATMUL) return lower_contraction(l, set, group);
   if (head != SN_NONE && sn_op_is_ready(l->g->nodes[head].op)) return sn_lower_ready(l, set, group);
-  const sn_node *first = &l->g->nodes[*sn_lower_members(l, set, &(size_t){0})];
-  const sn_type point = sn_type_scalar(first->type.dtype);
-  space_of(group, first->op == SN_OP_concat ? &point : &first->type);
-  return lower_post(l, set, group);
+  return lower_map(l, set, group);
 }
 
 /* Lists the nodes of each set, those computed inside a reduction with it. */

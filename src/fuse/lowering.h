@@ -25,6 +25,7 @@ typedef struct sn_body_builder {
   size_t cap_insns, cap_operands;
   int rank;
   int perm[SN_MAX_RANK]; /* dim of the loop nest -> dim of the nodes; SN_MAX_RANK: none, stride 0 */
+  const sn_type *space;  /* NULL, or instead: the loop nest, where nodes have shapes of their own */
   sn_id *touched;        /* nodes that have an instruction in this body */
   size_t n_touched, cap_touched;
 } sn_body_builder;

@@ -6,7 +6,10 @@
  * cycle.
  *
  *   matmul(1) -> add(1) -> relu(1)      one set: a head and what follows it in the same index space
- *                  \-> reshape -> mul(2)       read through a view: next level
+ *                  \-> transpose -> mul(2)     read through a view: next level
+ *
+ * Shapes. A reshape moves nothing: members may have the same elements in several shapes, where a
+ * nest has all of them (space.h).
  *
  * Rows. A reduction over trailing axes of short length gives its set a row domain: members of the
  * full shape are computed per element, those of the outer shape per row, and a value per row that
@@ -22,6 +25,7 @@
 #include <string.h>
 
 #include "fuse/fuse.h"
+#include "fuse/space.h"
 
 #define MAX_SET_NODES 96
 #define MAX_SET_INPUTS 48
@@ -36,6 +40,8 @@ typedef struct set {
   sn_id first; /* smallest node */
   sn_id row;   /* SN_NONE, or a reduction that tells the set's row domain */
   uint32_t n_nodes, n_inputs, n_heads;
+  sn_type space; /* of all members, but in rows and of scalars */
+  bool mixed;    /* they have several shapes */
 } set;
 
 typedef struct state {
@@ -108,7 +114,8 @@ static uint32_t new_set(state *s, sn_id id, sn_id head, uint32_t level) {
                      .first = id,
                      .row = SN_NONE,
                      .n_nodes = 1,
-                     .n_inputs = s->g->nodes[id].n_inputs};
+                     .n_inputs = s->g->nodes[id].n_inputs,
+                     .space = s->g->nodes[id].type};
   return i;
 }
 
@@ -157,8 +164,22 @@ static bool is_stack(const state *s, sn_id id) {
   return points;
 }
 
-/* The node whose value id takes straight from its kernel when it reads x: x itself, or what x shows
- * of a value per row; SN_NONE if it has to come from memory. */
+/* Whether x shows all of what is computed as its base, in its order. */
+static bool is_reshape(const state *s, sn_id x) {
+  const sn_view *view = &s->views[x];
+  const sn_type *type = &s->g->nodes[x].type;
+  int64_t expected = 1;
+  if (view->nests || view->offset || view->frame != SN_NONE) return false;
+  for (int i = type->rank - 1; i >= 0; i--) {
+    if (type->dims[i] == 1) continue;
+    if (view->strides[i] != expected) return false;
+    expected *= type->dims[i];
+  }
+  return expected == sn_type_size(&s->g->nodes[view->base].type);
+}
+
+/* The node whose value id takes straight from its kernel when it reads x: x itself or what it
+ * reshapes, or what x shows of a value per row; SN_NONE if it has to come from memory. */
 static sn_id direct_source(state *s, sn_id id, sn_id x) {
   const sn_graph *g = s->g;
   if (is_row_reduction(s, id)) {
@@ -171,6 +192,7 @@ static sn_id direct_source(state *s, sn_id id, sn_id x) {
   if (is_stack(s, id) && row != SN_NONE) return SN_NONE;
   if (x == base) return x;
   if (is_point(s, x) && is_point(s, base)) return row == SN_NONE ? base : SN_NONE;
+  if (row == SN_NONE && is_reshape(s, x)) return base;
   sn_row_domain domain;
   if (row == SN_NONE || !sn_row_of(g, row, &domain)) return SN_NONE;
   return sn_row_shows(&domain, &g->nodes[base].type, &s->views[x], &g->nodes[x].type) ? base
@@ -191,7 +213,22 @@ typedef struct merger {
   bool points; /* everything in it has one element */
   uint32_t nodes, inputs, heads;
   sn_id head, row;
+  sn_type space;
+  bool mixed;
 } merger;
+
+/* Makes the space one for set t's members, too. The one of a head stays as it is. */
+static bool share_space(merger *m, const set *t) {
+  const bool same = sn_same_dims(&m->space, &t->space);
+  if (m->points || same) return true;
+  int64_t strides[SN_MAX_RANK] = {0};
+  m->mixed = true;
+  if (m->head != SN_NONE) return sn_space_strides(&m->space, &t->space, strides, strides);
+  if (t->head == SN_NONE) return sn_space_refine(&m->space, &t->space);
+  const sn_type refined = m->space;
+  m->space = t->space;
+  return sn_space_strides(&m->space, &refined, strides, strides);
+}
 
 static bool adds_up(const state *s, merger *m, uint32_t i, sn_cut *why) {
   const set *t = &s->sets[i];
@@ -201,6 +238,10 @@ static bool adds_up(const state *s, merger *m, uint32_t i, sn_cut *why) {
   const sn_id head = m->head != SN_NONE ? m->head : t->head;
   const sn_id row = m->row != SN_NONE ? m->row : t->row;
   if (head != SN_NONE && row != SN_NONE) return false;
+  *why = SN_CUT_VIEW;
+  m->mixed = m->mixed || t->mixed;
+  if (row == SN_NONE && !share_space(m, t)) return false;
+  if (row != SN_NONE && m->mixed) return false;
   *why = SN_CUT_LIMIT;
   m->nodes += t->n_nodes;
   m->inputs += t->n_inputs;
@@ -220,7 +261,13 @@ static merger merger_of(const state *s, sn_id id) {
                   .inputs = s->g->nodes[id].n_inputs,
                   .heads = row,
                   .head = SN_NONE,
-                  .row = row ? id : SN_NONE};
+                  .row = row ? id : SN_NONE,
+                  .space = s->g->nodes[id].type};
+}
+
+static void take_space(set *t, const merger *m) {
+  t->space = m->space;
+  t->mixed = m->mixed;
 }
 
 /* Adds node id to set i. */
@@ -253,6 +300,7 @@ static sn_status join_inputs(state *s, sn_id id, uint32_t level, uint32_t *out) 
   if (!m.n_joined) return SN_OK;
   uint32_t root = m.joined[0];
   for (uint32_t j = 1; j < m.n_joined; j++) root = unite(s, root, m.joined[j]);
+  take_space(&s->sets[root], &m);
   enter(s, root, id);
   *out = root;
   return SN_OK;
@@ -267,6 +315,7 @@ static uint32_t join_reader(state *s, sn_id id, uint32_t level) {
     const uint32_t i = find(s, s->reader[x[k]]);
     merger m = merger_of(s, id);
     if (s->sets[i].level != level || !adds_up(s, &m, i, &(sn_cut){0})) continue;
+    take_space(&s->sets[i], &m);
     enter(s, i, id);
     return i;
   }
@@ -366,10 +415,13 @@ static sn_status sink_sets(state *s) {
                 .inputs = b->n_inputs,
                 .heads = b->n_heads,
                 .head = b->head,
-                .row = b->row};
+                .row = b->row,
+                .space = b->space,
+                .mixed = b->mixed};
     if (to == i || !adds_up(s, &m, i, &(sn_cut){0})) continue;
     const uint32_t level = b->level, onward = user[to], root = unite(s, i, to);
     s->sets[root].level = level;
+    take_space(&s->sets[root], &m);
     user[root] = onward;
   }
   return SN_OK;
