@@ -6,10 +6,12 @@
  *
  * A value is made again when that moves fewer bytes: it is not written, and each reader reads those
  * of its inputs that it does not read already. It must be cheap, its inputs must be in memory or
- * constant, and every reader must take it element by element. */
+ * constant, or made of such in its kernel for it (the comparison in astype(x == y)), and every
+ * reader must take it element by element. */
 #include "fuse/lowering.h"
 
 #define CHEAP 2 /* flops per element */
+#define MAX_SOURCES 8
 
 typedef struct again_state {
   const sn_lowering *l;
@@ -23,15 +25,41 @@ static bool in_memory(const again_state *s, sn_id x) {
   return s->stored[base] || op == SN_OP_input || op == SN_OP_constant || op == SN_OP_iota;
 }
 
-static bool is_candidate(const again_state *s, sn_id id) {
-  const sn_node *node = sn_graph_node(s->l->g, id);
-  if (s->stored[id] != 1 || !sn_op_is_elementwise(node->op) ||
-      sn_op_describe(node->op)->cost > CHEAP)
-    return false;
-  bool all = true;
-  for (uint32_t k = 0; k < node->n_inputs; k++)
-    all = all && in_memory(s, sn_graph_inputs(s->l->g, id)[k]);
-  return all;
+static bool is_cheap_map(const again_state *s, sn_id id, uint32_t *cost) {
+  const sn_op op = s->l->g->nodes[id].op;
+  *cost += sn_op_describe(op)->cost;
+  return sn_op_is_elementwise(op) && *cost <= CHEAP;
+}
+
+/* Whether x is nobody's but its kernel's. */
+static bool is_inner(const again_state *s, sn_id id, sn_id x) {
+  const sn_partition *p = s->l->p;
+  return p->set[x] != SN_NONE && p->set[x] == p->set[id] && !s->stored[x];
+}
+
+/* What id is made from, through one more op if need be. */
+typedef struct sources {
+  sn_id x[MAX_SOURCES];
+  uint32_t n;
+} sources;
+
+static bool add_sources(const again_state *s, sn_id id, sources *out, uint32_t *cost, bool inner) {
+  const sn_graph *g = s->l->g;
+  if (!is_cheap_map(s, id, cost)) return false;
+  for (uint32_t k = 0; k < g->nodes[id].n_inputs; k++) {
+    const sn_id x = sn_graph_inputs(g, id)[k];
+    if (in_memory(s, x) && out->n < MAX_SOURCES)
+      out->x[out->n++] = x;
+    else if (inner || !is_inner(s, id, x) || !add_sources(s, x, out, cost, true))
+      return false;
+  }
+  return true;
+}
+
+static bool is_candidate(const again_state *s, sn_id id, sources *out) {
+  uint32_t cost = 0;
+  out->n = 0;
+  return s->stored[id] == 1 && add_sources(s, id, out, &cost, false);
 }
 
 static uint32_t kernel_of(const sn_lowering *l, sn_id id) {
@@ -56,11 +84,15 @@ static bool kernel_reads(const sn_lowering *l, uint32_t set, sn_id x) {
 /* Bytes that kernel `set` would read beyond what it reads now, to make id again. */
 static double more_bytes(const again_state *s, uint32_t set, sn_id id) {
   const sn_lowering *l = s->l;
+  sources from;
   double bytes = 0;
-  for (uint32_t k = 0; k < l->g->nodes[id].n_inputs; k++) {
-    const sn_id x = sn_graph_inputs(l->g, id)[k];
-    if (s->stored[l->views[x].base] || l->g->nodes[l->views[x].base].op == SN_OP_input)
-      if (!kernel_reads(l, set, x)) bytes += (double)sn_type_bytes(&l->g->nodes[x].type);
+  is_candidate(s, id, &from);
+  for (uint32_t k = 0; k < from.n; k++) {
+    const sn_id base = l->views[from.x[k]].base;
+    if (!s->stored[base] && l->g->nodes[base].op != SN_OP_input) continue;
+    const double shown = (double)sn_type_bytes(&l->g->nodes[from.x[k]].type);
+    const double there = (double)sn_type_bytes(&l->g->nodes[base].type); /* fewer if repeated */
+    if (!kernel_reads(l, set, from.x[k])) bytes += shown < there ? shown : there;
   }
   return bytes;
 }
@@ -85,7 +117,7 @@ sn_status sn_lower_recompute(const sn_lowering *l, uint8_t *stored, uint8_t *aga
   SN_TRY(sn_arena_alloc(l->arena, g->n_nodes, sizeof *s.saved, (void **)&s.saved));
   bool any = false;
   for (sn_id id = 0; id < g->n_nodes; id++) {
-    if (!l->live[id] || !is_candidate(&s, id)) continue;
+    if (!l->live[id] || !is_candidate(&s, id, &(sources){0})) continue;
     s.saved[id] = (double)sn_type_bytes(&g->nodes[id].type); /* is not written */
     any = true;
   }
@@ -97,9 +129,11 @@ sn_status sn_lower_recompute(const sn_lowering *l, uint8_t *stored, uint8_t *aga
   }
   /* ascending: a value whose input is made again itself is stored */
   for (sn_id id = 0; id < g->n_nodes; id++) {
-    if (!(s.saved[id] > 0) || !is_candidate(&s, id)) continue;
+    if (!(s.saved[id] > 0) || !is_candidate(&s, id, &(sources){0})) continue;
     again[id] = 1;
     stored[id] = 0;
+    for (uint32_t k = 0; k < g->nodes[id].n_inputs; k++)
+      if (is_inner(&s, id, sn_graph_inputs(g, id)[k])) again[sn_graph_inputs(g, id)[k]] = 1;
   }
   return SN_OK;
 }
