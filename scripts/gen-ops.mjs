@@ -126,12 +126,6 @@ export function ${camelCase(row.name)}(${parameters(inputs(row))}): Tensor {
     return `  /** ${doc(row)} ${self} is this tensor. */
   ${camelCase(row.name)}(${parameters(others)}): Tensor;`;
   };
-  const body = (row) => {
-    const others = inputs(row).slice(1);
-    return `  ${camelCase(row.name)}(this: Tensor${others.map((x) => `, ${x}: TensorLike`).join('')}): Tensor {
-    return ${camelCase(row.name)}(${['this', ...others].join(', ')});
-  },`;
-  };
   return `// The elementwise ops as functions and methods. Generated from
 // src/graph/ops.def by scripts/gen-ops.mjs.
 
@@ -146,11 +140,6 @@ ${ops.map(fn).join('\n\n')}
 export interface ElementwiseMethods {
 ${ops.map(method).join('\n')}
 }
-
-/** @internal Put on the prototype by methods.ts. */
-export const elementwiseMethods: ElementwiseMethods & ThisType<Tensor> = {
-${ops.map(body).join('\n')}
-};
 `;
 };
 

@@ -12,7 +12,7 @@ import * as convolutions from './conv.js';
 import type { ConvOptions, PoolOptions } from './conv.js';
 import { dot, matmul, outer } from './linalg.js';
 import { logSoftmax, softmax, type SoftmaxOptions } from './normalize.js';
-import { elementwiseMethods } from './ops.gen.js';
+import * as elementwise from './ops.gen.js';
 import * as reductions from './reduce.js';
 import type { ArgOptions, NormOptions, ReduceOptions, VarianceOptions } from './reduce.js';
 import * as shapes from './shape.js';
@@ -133,13 +133,12 @@ const fronts: {
   tile,
 };
 
-const define = (name: string, value: unknown): void => {
-  Object.defineProperty(Tensor.prototype, name, { value, configurable: true, writable: true });
-};
+type Front = (x: Tensor, ...args: unknown[]) => unknown;
 
-for (const [name, method] of Object.entries(elementwiseMethods)) define(name, method);
-for (const [name, front] of Object.entries(fronts) as [string, (x: Tensor, ...args: unknown[]) => unknown][]) {
-  define(name, function (this: Tensor, ...args: unknown[]) {
-    return front(this, ...args);
-  });
+for (const [name, front] of Object.entries({ ...elementwise, ...fronts }) as [string, Front][]) {
+  // No front has more arguments; gathering them would cost as much as a small op.
+  const value = function (this: Tensor, a?: unknown, b?: unknown, c?: unknown) {
+    return front(this, a, b, c);
+  };
+  Object.defineProperty(Tensor.prototype, name, { value, configurable: true, writable: true });
 }

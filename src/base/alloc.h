@@ -41,8 +41,15 @@ typedef struct sn_arena {
 void sn_arena_init(sn_arena *arena, sn_env *env);
 void sn_arena_free(sn_arena *arena);
 
-/* count * size zeroed bytes from the arena, checked. */
-sn_status sn_arena_alloc(sn_arena *arena, size_t count, size_t size, void **out);
+/* count * size zeroed bytes from the arena, checked; NULL with the error set on failure. */
+void *sn_arena_take(sn_arena *arena, size_t count, size_t size);
+
+/* The same as a status. Inline, so that a caller's pointer need not lie in memory to be set. */
+__attribute__((always_inline)) static inline sn_status sn_arena_alloc(sn_arena *arena, size_t count,
+                                                                      size_t size, void **out) {
+  *out = sn_arena_take(arena, count, size);
+  return *out ? SN_OK : SN_ERR_MEMORY;
+}
 
 /* Doubles an array that lives in the arena; the old copy stays behind until the arena goes. */
 sn_status sn_arena_grow(sn_arena *arena, void **items, size_t *capacity, size_t used,

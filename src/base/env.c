@@ -14,3 +14,7 @@ sn_status sn_fail(sn_env *env, sn_status status, const char *format, ...) {
   sn_log(env, SN_LOG_EVENTS, "error %d: %s\n", (int)status, env->error.message);
   return status;
 }
+
+sn_status sn_fail_internal(sn_env *env, const char *file, int line) {
+  return sn_fail(env, SN_ERR_INTERNAL, "internal: %s:%d", file, line);
+}

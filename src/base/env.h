@@ -51,16 +51,17 @@ sn_status sn_fail(sn_env *env, sn_status status, const char *format, ...)
     if (sn_try_status_) return sn_try_status_; \
   } while (0)
 
-#define SN_FAIL_IF(env, cond, status, ...)   \
-  do {                                       \
-    if (cond) {                              \
-      sn_fail((env), (status), __VA_ARGS__); \
-      return (status);                       \
-    }                                        \
+#define SN_FAIL_IF(env, cond, status, ...)                  \
+  do {                                                      \
+    if (cond) return sn_fail((env), (status), __VA_ARGS__); \
   } while (0)
 
 /* Broken invariant of our own: reported like any other error, never an abort. */
-#define SN_CHECK(env, cond) \
-  SN_FAIL_IF(env, !(cond), SN_ERR_INTERNAL, "internal: %s:%d", __FILE__, __LINE__)
+#define SN_CHECK(env, cond)                                          \
+  do {                                                               \
+    if (!(cond)) return sn_fail_internal((env), __FILE__, __LINE__); \
+  } while (0)
+
+sn_status sn_fail_internal(sn_env *env, const char *file, int line);
 
 #endif

@@ -51,7 +51,7 @@ static void estimate_costs(sn_kernel *kernel) {
 
 sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_group *group,
                          sn_kernel *kernel) {
-  const sn_strips *strips = sn_strips_for(machine->isa, machine->relaxed_simd);
+  const sn_strips *strips = sn_strips_for(machine->isa);
   SN_TRY(sn_bool_words(arena, &group));
   *kernel = (sn_kernel){.group = group};
   if (group->kind == SN_GROUP_READY) { /* it has no bodies */

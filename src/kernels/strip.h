@@ -27,9 +27,9 @@ typedef void sn_fold_fn(void *lanes, const void *strip, int64_t n);
 /* *out = all lanes combined: lane j with lane j + half, until one is left. */
 typedef void sn_collapse_fn(void *out, const void *lanes);
 
-/* Any elementwise op of one or two inputs of a dtype. */
-typedef void sn_rows_fn(sn_op op, sn_dtype dtype, void *dst, const void *a, const void *b,
-                        int64_t n);
+/* Any elementwise op of one or two inputs of a dtype; fused: see graph/expand_f32.inc. */
+typedef void sn_rows_fn(sn_op op, sn_dtype dtype, bool fused, void *dst, const void *a,
+                        const void *b, int64_t n);
 
 typedef struct sn_strips {
   sn_strip_fn
@@ -43,9 +43,8 @@ typedef struct sn_strips {
   sn_strip_fn *mask_store;                           /* masks -> bytes 0, 1 */
 } sn_strips;
 
-/* The table for an instruction set the machine has; fused (WebAssembly only): see
- * graph/expand_f32.inc. */
-const sn_strips *sn_strips_for(sn_isa_id isa, bool fused);
+/* The table for an instruction set the machine has. */
+const sn_strips *sn_strips_for(sn_isa_id isa);
 
 /* Bytes of an element inside a strip. */
 static inline size_t sn_strip_bytes(sn_dtype dtype) { return dtype == SN_F64 ? 8 : 4; }

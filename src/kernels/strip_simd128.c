@@ -1,5 +1,4 @@
 #define SN_SIMD_BYTES 16
 #define SN_STRIPS_OF_WORDS
 #define SN_STRIPS_TABLE sn_strips_simd128
-#define SN_STRIPS_FUSED_TABLE sn_strips_simd128_fused
 #include "kernels/strip_kernels.inc"

@@ -2,8 +2,7 @@
 
 extern const sn_strips sn_strips_portable;
 
-const sn_strips *sn_strips_for(sn_isa_id isa, bool fused) {
+const sn_strips *sn_strips_for(sn_isa_id isa) {
   (void)isa;
-  (void)fused;
   return &sn_strips_portable;
 }

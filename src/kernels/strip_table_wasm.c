@@ -1,8 +1,8 @@
 #include "kernels/strip.h"
 
-extern const sn_strips sn_strips_simd128, sn_strips_simd128_fused;
+extern const sn_strips sn_strips_simd128;
 
-const sn_strips *sn_strips_for(sn_isa_id isa, bool fused) {
+const sn_strips *sn_strips_for(sn_isa_id isa) {
   (void)isa;
-  return fused ? &sn_strips_simd128_fused : &sn_strips_simd128;
+  return &sn_strips_simd128;
 }

@@ -198,6 +198,7 @@ sn_status sn_vm_assemble(sn_arena *arena, const sn_strips *strips, const sn_vm_s
   const sn_body *body = source->body;
   const uint32_t n = body->n_insns;
   *code = (sn_vm_code){.strips = strips,
+                       .fused = arena->env->fused,
                        .nest = *nest,
                        .n_slots = n,
                        .width = width_of(nest),
@@ -265,7 +266,7 @@ static void run_ops(const sn_vm_code *code, void *const *slots, uint32_t from, u
     if (op->run)
       op->run(dst, slots[op->a], slots[op->b], slots[op->c], n);
     else
-      code->strips->rows(op->op, op->dtype, dst, slots[op->a], slots[op->b], n);
+      code->strips->rows(op->op, op->dtype, code->fused, dst, slots[op->a], slots[op->b], n);
   }
 }
 

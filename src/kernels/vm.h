@@ -60,6 +60,7 @@ typedef struct sn_vm_nest {
 
 typedef struct sn_vm_code {
   const sn_strips *strips;
+  bool fused; /* for its `rows` */
   sn_vm_nest nest;
   sn_vm_operand *loads, *stores;
   uint32_t n_loads, n_stores;

@@ -3,4 +3,4 @@
  * quarter. */
 #include "kernels/ukr/ukr.h"
 
-SN_GEMM_UKR_TABLE(SN_GEMM_UKR_PORTABLE_ROWS)
+SN_GEMM_UKR_TABLE(SN_GEMM_UKR_VEC128_ROWS)

@@ -58,7 +58,7 @@ typedef struct sn_gemm_run_time {
 /* A plain kernel of 6 x 8 float32 or 6 x 4 float64. */
 const sn_gemm_ukr *sn_gemm_ukr_stand_in(sn_dtype dtype);
 
-/* Reference rows first, later rows are faster: registry_*.c, one file per platform. */
+/* Later rows are faster: registry_*.c, one file per platform. */
 extern const sn_gemm_ukr sn_gemm_ukrs[];
 extern const size_t sn_gemm_ukr_count;
 
@@ -79,12 +79,16 @@ extern const size_t sn_gemm_ukr_count;
   const sn_gemm_ukr sn_gemm_ukrs[] = {ROWS(SN_GEMM_UKR_ENTRY)}; \
   const size_t sn_gemm_ukr_count = sizeof sn_gemm_ukrs / sizeof sn_gemm_ukrs[0];
 
-/* Rows that every platform has: the definition, then compiler vectors of 16 bytes. */
-#define SN_GEMM_UKR_PORTABLE_ROWS(ROW)                    \
-  ROW(GENERIC, F32, 3, 5, false, sn_gemm_f32_3x5__ref)    \
-  ROW(GENERIC, F64, 3, 5, false, sn_gemm_f64_3x5__ref)    \
+/* Compiler vectors of 16 bytes: rows that every platform has. */
+#define SN_GEMM_UKR_VEC128_ROWS(ROW)                      \
   ROW(GENERIC, F32, 4, 8, false, sn_gemm_f32_4x8__vec128) \
   ROW(GENERIC, F64, 4, 4, false, sn_gemm_f64_4x4__vec128)
+
+/* With the definition before them, which is never chosen then: for tests. */
+#define SN_GEMM_UKR_PORTABLE_ROWS(ROW)                 \
+  ROW(GENERIC, F32, 3, 5, false, sn_gemm_f32_3x5__ref) \
+  ROW(GENERIC, F64, 3, 5, false, sn_gemm_f64_3x5__ref) \
+  SN_GEMM_UKR_VEC128_ROWS(ROW)
 
 SN_GEMM_UKR_PORTABLE_ROWS(SN_GEMM_UKR_DECLARE)
 
