@@ -1,8 +1,8 @@
 // build.mjs - everything that is built, incrementally: npm run build.
 //
-//   native asan tsan wasm wasm-mt   CMake presets                    -> build/<preset>
-//   js    after wasm, wasm-mt       the npm package, modules in it   -> js/dist (unbundled: build/js)
-//   web   after js                  the static playground            -> web/dist
+//   native asan tsan neon wasm wasm-mt   CMake presets                    -> build/<preset>
+//   js    after wasm, wasm-mt            the npm package, modules in it   -> js/dist (unbundled: build/js)
+//   web   after js                       the static playground            -> web/dist
 //
 // A target is built at most once per process and never before what it needs; two are built at
 // a time.
@@ -60,6 +60,7 @@ const TARGETS = {
   native: { needs: [], build: () => preset('native') },
   asan: { needs: [], build: () => preset('asan') },
   tsan: { needs: [], build: () => preset('tsan') },
+  neon: { needs: [], build: () => preset('neon') },
   wasm: { needs: [], build: () => preset('wasm') },
   'wasm-mt': { needs: [], build: () => preset('wasm-mt') },
   js: {

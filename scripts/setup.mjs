@@ -13,8 +13,8 @@ const OLDEST_NODE = 20;
 
 // What each part of the work calls, and the Debian package that brings it.
 const program = (...names) => () => names.some(which);
-const header = (name) => () =>
-  ['/usr/include', '/usr/local/include', '/opt/homebrew/include'].some((dir) => existsSync(join(dir, name)));
+const file = (name, ...dirs) => () => dirs.some((dir) => existsSync(join(dir, name)));
+const header = (name) => file(name, '/usr/include', '/usr/local/include', '/opt/homebrew/include');
 const NEEDS = {
   wasm: [
     [program('emcc'), 'emscripten'],
@@ -32,8 +32,16 @@ const NEEDS = {
     [program('chromium'), 'chromium'],
     [program('firefox-esr', 'firefox'), 'firefox-esr'],
   ],
+  neon: [
+    [program('aarch64-linux-gnu-gcc'), 'gcc-aarch64-linux-gnu'],
+    [program('aarch64-linux-gnu-g++'), 'g++-aarch64-linux-gnu'],
+    [program('qemu-aarch64'), 'qemu-user'],
+    [program('cmake'), 'cmake'],
+    [program('ninja'), 'ninja-build'],
+    [file('libcmocka.so', '/usr/lib/aarch64-linux-gnu'), 'libcmocka-dev:arm64'],
+  ],
 };
-export const ALL = Object.keys(NEEDS);
+const USUAL = ['wasm', 'native', 'browsers'];
 
 const missingPackages = (parts) => [...new Set(parts.flatMap((part) => NEEDS[part])
   .filter(([present]) => !present()).map(([, name]) => name))];
@@ -42,13 +50,15 @@ const systemPackages = async (parts) => {
   const missing = missingPackages(parts);
   if (!missing.length) return;
   const install = ['install', '--no-install-recommends', '-y', ...missing];
+  const foreign = missing.some((name) => name.endsWith(':arm64')) ? ['--add-architecture', 'arm64'] : null;
   if (!existsSync('/etc/debian_version') || !which('apt-get') || process.getuid?.() !== 0) {
     throw new Stop(`These system packages are missing. Install them and run this again:\n\n` +
-      `  sudo apt-get update && sudo apt-get ${install.join(' ')}\n\n` +
+      `  ${foreign ? `sudo dpkg ${foreign.join(' ')} && ` : ''}sudo apt-get update && sudo apt-get ${install.join(' ')}\n\n` +
       `(Debian's names; on other systems the packages that bring the same programs.)`);
   }
   console.log(`Installing system packages: ${missing.join(' ')}`);
   const env = { DEBIAN_FRONTEND: 'noninteractive' };
+  if (foreign) await runOrStop('dpkg', foreign);
   await runOrStop('apt-get', ['update'], { env });
   await runOrStop('apt-get', install, { env });
   const still = missingPackages(parts);
@@ -74,4 +84,4 @@ export const setup = async (parts) => {
   await npmPackages();
 };
 
-await main(import.meta.url, () => setup(ALL));
+await main(import.meta.url, () => setup(USUAL));

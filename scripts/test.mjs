@@ -8,6 +8,10 @@
 //   metrics        bench/metrics.csv                 differential   random programs on every engine
 //   jit            emitted modules against the VM
 //
+// And one that is run only by its whole name, since it needs a compiler for another machine:
+//
+//   neon           ctest for 64-bit ARM under qemu-user: the kernels and the C core of AArch64
+//
 // All builds start at once, in the order in which the suites want them; a suite waits only for its
 // own. Suites run one after another. A suite prints one line, and its output when something failed.
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
@@ -15,7 +19,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Stop, main, newerNode, root, run, systemNode, which } from './lib/proc.mjs';
 import { build } from './build.mjs';
-import { ALL, setup } from './setup.mjs';
+import { setup } from './setup.mjs';
 
 const SUITE_TIMEOUT_MS = 20 * 60_000;
 const TEST_TIMEOUT_MS = 3 * 60_000;
@@ -84,6 +88,7 @@ const SUITES = [
     run: () => nodeTests(systemNode(), 'tests/readme') },
   { name: 'browser', needs: ['web'], parts: ['wasm', 'browsers'],
     run: () => nodeTests(newerNode(), 'tests/browser', '--test-concurrency=1') },
+  { name: 'neon', needs: ['neon'], parts: ['neon'], byNameOnly: true, run: () => ctest('neon') },
 ];
 
 const runSuite = async (suite) => {
@@ -106,7 +111,8 @@ const report = ({ name }, { passed, failed, output }, seconds) => {
 };
 
 const chosenSuites = (names) => {
-  const chosen = SUITES.filter(({ name }) => !names.length || names.some((part) => name.includes(part)));
+  const chosen = SUITES.filter(({ name, byNameOnly }) =>
+    byNameOnly ? names.includes(name) : !names.length || names.some((part) => name.includes(part)));
   if (!chosen.length) {
     throw new Stop(`no suite is named so; there are: ${SUITES.map(({ name }) => name).join(' ')}`);
   }
@@ -115,7 +121,7 @@ const chosenSuites = (names) => {
 
 await main(import.meta.url, async (args) => {
   const suites = chosenSuites(parseArgs({ args, allowPositionals: true }).positionals);
-  await setup(suites.length === SUITES.length ? ALL : suites.flatMap(({ parts }) => parts));
+  await setup(suites.flatMap(({ parts }) => parts));
   // Failures are met again, and reported, by the suites that wait for them.
   for (const { needs } of suites) build(needs).catch(() => {});
 

@@ -4,8 +4,8 @@
  * computes.
  *
  * A translation unit is compiled once per instruction set, with SN_SIMD_BYTES and the compiler's
- * flags to match; the same text serves SSE2, AVX2, AVX-512 and wasm SIMD128. Everything is static
- * inline, so the instances never meet in the linker. Arithmetic and comparisons are C's own
+ * flags to match; the same text serves SSE2, AVX2, AVX-512, NEON and wasm SIMD128. Everything is
+ * static inline, so the instances never meet in the linker. Arithmetic and comparisons are C's own
  * operators on the types; comparisons give masks (lanes of all or no bits) of type vi32 or vi64. */
 #ifndef SN_GRAPH_SIMD_H
 #define SN_GRAPH_SIMD_H
@@ -150,6 +150,14 @@ static inline vf32 sn_vf32_trunc(vf32 a) { return __builtin_ia32_roundps256(a, 1
 static inline vf64 sn_vf64_round(vf64 a) { return __builtin_ia32_roundpd256(a, 8); }
 static inline vf64 sn_vf64_floor(vf64 a) { return __builtin_ia32_roundpd256(a, 9); }
 static inline vf64 sn_vf64_trunc(vf64 a) { return __builtin_ia32_roundpd256(a, 11); }
+#elif defined(__aarch64__) && SN_SIMD_BYTES == 16
+#include <arm_neon.h>
+static inline vf32 sn_vf32_round(vf32 a) { return (vf32)vrndnq_f32((float32x4_t)a); }
+static inline vf32 sn_vf32_floor(vf32 a) { return (vf32)vrndmq_f32((float32x4_t)a); }
+static inline vf32 sn_vf32_trunc(vf32 a) { return (vf32)vrndq_f32((float32x4_t)a); }
+static inline vf64 sn_vf64_round(vf64 a) { return (vf64)vrndnq_f64((float64x2_t)a); }
+static inline vf64 sn_vf64_floor(vf64 a) { return (vf64)vrndmq_f64((float64x2_t)a); }
+static inline vf64 sn_vf64_trunc(vf64 a) { return (vf64)vrndq_f64((float64x2_t)a); }
 #else
 /* From WHOLE on every number is an integer; adding it leaves no fraction bits. */
 #define SN_DEFINE_ROUNDING(V, I, WHOLE, SIGN)                                      \

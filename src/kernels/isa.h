@@ -4,7 +4,7 @@
  * build contains. Kernel tables hold one row per instruction set and take the last row that fits.
  *
  *   isa_sse2.c  x86-64: asked from the CPU     isa_wasm.c     fixed when the module is built
- *   isa_generic.c  other machines: only portable kernels (compiler vectors, so NEON on ARM)
+ *   isa_neon.c  AArch64: each one has NEON     isa_generic.c  other machines: compiler vectors
  */
 #ifndef SN_KERNELS_ISA_H
 #define SN_KERNELS_ISA_H
@@ -14,7 +14,8 @@ typedef enum sn_isa_id {
   SN_ISA_SSE2,
   SN_ISA_AVX2, /* with FMA */
   SN_ISA_AVX512,
-  SN_ISA_SIMD128 /* WebAssembly */
+  SN_ISA_SIMD128, /* WebAssembly */
+  SN_ISA_NEON     /* AArch64 */
 } sn_isa_id;
 
 /* The best instruction set of this machine. The environment is not asked; callers cache nothing. */

@@ -1,6 +1,7 @@
 /* test_compose.c - what is made of products, through the public API against plain loops: values of
- * attention with every kind of mask, and epilogues over products of many tiles. Numbers are below 1
- * and sums have k terms, so an error is below (8 + log2 k) 2^-24 k. */
+ * attention with every kind of mask, epilogues over products of many tiles, and what is divided by
+ * a deviation. Numbers are below 1 and sums have k terms, so an error is below (8 + log2 k) 2^-24
+ * k. */
 #include <math.h>
 
 #include "api_support.h"
@@ -107,6 +108,73 @@ static void epilogues_run_once_on_every_tile(void **state) {
   }
 }
 
+/* ---- normalization --------------------------------------------------------------------------- */
+
+enum { OUTER = 6, MIDDLE = 5, INNER = 7, ALL = OUTER * MIDDLE * INNER, MOST_GROUPS = 30 };
+typedef enum { BATCH, BATCH_OF_STATISTICS, LAYER, RMS, NORMS } norm;
+
+/* Over the elements of a group: 0 as the mean, and the mean square, for RMS. */
+static void plain_moments(const float *x, const int *group, norm kind, double *mean,
+                          double *variance) {
+  double n[MOST_GROUPS] = {0}, sum[MOST_GROUPS] = {0}, squares[MOST_GROUPS] = {0};
+  for (int i = 0; i < ALL; i++) {
+    n[group[i]]++;
+    sum[group[i]] += (double)x[i];
+    squares[group[i]] += (double)x[i] * (double)x[i];
+  }
+  for (int g = 0; g < MOST_GROUPS && n[g] > 0; g++) {
+    mean[g] = kind == RMS ? 0 : sum[g] / n[g];
+    variance[g] = squares[g] / n[g] - mean[g] * mean[g];
+  }
+}
+
+static void compare_norm(norm kind, int axis, double eps) {
+  static const char *const names[] = {"batchNorm", "batchNorm of statistics", "layerNorm",
+                                      "rmsNorm"};
+  uint64_t seed = 17;
+  const int64_t n = axis == 1 ? MIDDLE : INNER;
+  sn_tensor *x, *weight, *bias, *y;
+  sn_batch_stats stats;
+  const float *xv = noise(&seed, DIMS(OUTER, MIDDLE, INNER), &x),
+              *wv = noise(&seed, DIMS(n), &weight), *bv = noise(&seed, DIMS(n), &bias),
+              *mv = noise(&seed, DIMS(n), &stats.mean);
+  float *vv = noise(&seed, DIMS(n), &stats.variance);
+  for (int c = 0; c < n; c++) vv[c] = fabsf(vv[c]);
+
+  int channel[ALL], group[ALL];
+  for (int i = 0; i < ALL; i++) {
+    channel[i] = axis == 1 ? i / INNER % MIDDLE : i % INNER;
+    group[i] = kind == LAYER || kind == RMS ? i / INNER : channel[i];
+  }
+  double mean[MOST_GROUPS], variance[MOST_GROUPS], want[ALL];
+  plain_moments(xv, group, kind, mean, variance);
+  for (int c = 0; kind == BATCH_OF_STATISTICS && c < n; c++) {
+    mean[c] = (double)mv[c];
+    variance[c] = (double)vv[c];
+  }
+  for (int i = 0; i < ALL; i++)
+    want[i] =
+        ((double)xv[i] - mean[group[i]]) / sqrt(variance[group[i]] + eps) * (double)wv[channel[i]] +
+        (kind == RMS ? 0 : (double)bv[channel[i]]);
+
+  if (kind == LAYER)
+    y = sn_layer_norm(x, weight, bias, eps);
+  else if (kind == RMS)
+    y = sn_rms_norm(x, weight, eps);
+  else
+    y = sn_batch_norm(x, axis, kind == BATCH ? NULL : &stats, weight, bias, eps);
+  /* a value is at most 2 / sqrt(eps) + 1, and behind two means */
+  const double bound = 2 * (8 + log2(ALL)) * 0x1p-24 * (2 / sqrt(eps) + 1);
+  expect_near(names[kind], sn_data(y), want, ALL, bound);
+}
+
+/* With an eps as large as the variance, which would show if it was lost. */
+static void norms_are_plain_loops(void **state) {
+  (void)state;
+  for (norm kind = BATCH; kind < NORMS; kind++)
+    for (int axis = kind < LAYER ? 1 : 2; axis <= 2; axis++) compare_norm(kind, axis, 0.25);
+}
+
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
 /* Sizes whose product overflows are refused before anything of theirs is asked for. */
@@ -148,6 +216,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(attention_is_plain_loops),
       TEST(epilogues_run_once_on_every_tile),
+      TEST(norms_are_plain_loops),
       TEST(sizes_that_overflow_take_no_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,11 +5,18 @@
  *   REAL        float or double            SPLAT(x)         a VEC with x in every lane
  *   VEC, LANES  vector type, its length    MADD(x, y, sum)  sum + x * y: fused or not
  *
+ * and, where multiply-adds take a factor from a lane, of COLUMN, which loads a column of A's panel
+ * as (UNALIGNED) vectors, and LEFT(i), its element i.
+ *
  * The MR * NV sums, one row of B and one splat of A must fit the vector registers: the loops over
  * them have constant bounds and vanish when compiled. The names are undefined again at the end.
  */
 #ifndef UNROLL /* steps of k, 1: for compilers that do better themselves */
 #define UNROLL 1
+#endif
+#ifndef COLUMN
+#define COLUMN
+#define LEFT(i) a[i]
 #endif
 #define SN_PRAGMA_(x) _Pragma(#x)
 #define SN_PRAGMA(x) SN_PRAGMA_(x)
@@ -17,7 +24,11 @@
 #define SN_JOIN(a, b) SN_JOIN_(a, b)
 #define FORM(suffix) SN_JOIN(NAME, suffix)
 
+#define UNALIGNED FORM(_unaligned)
+
 sn_gemm_ukr_fn NAME, FORM(_rows);
+
+typedef VEC UNALIGNED __attribute__((aligned(sizeof(REAL)), may_alias));
 
 /* A step of k, where left(i) is A's element of row i. */
 #define STEP(left)                                                         \
@@ -36,12 +47,11 @@ sn_gemm_ukr_fn NAME, FORM(_rows);
 
 static inline __attribute__((always_inline)) void FORM(_finish)(VEC acc[MR][NV], REAL *c,
                                                                 ptrdiff_t ldc, bool first) {
-  typedef VEC unaligned_vec __attribute__((aligned(sizeof(REAL)), may_alias));
 #pragma GCC unroll 16
   for (int i = 0; i < MR; i++) {
 #pragma GCC unroll 8
     for (int v = 0; v < NV; v++) {
-      unaligned_vec *out = (unaligned_vec *)(c + i * ldc + v * LANES);
+      UNALIGNED *out = (UNALIGNED *)(c + i * ldc + v * LANES);
       if (!first) acc[i][v] = *out + acc[i][v];
       *out = acc[i][v];
     }
@@ -54,8 +64,8 @@ void NAME(ptrdiff_t k, const void *a_panel, const void *b_panel, void *c, ptrdif
   VEC acc[MR][NV] = {0};
   SN_PRAGMA(GCC unroll UNROLL)
   for (ptrdiff_t p = 0; p < k; p++) {
-#define IN_PANEL(i) a[i]
-    STEP(IN_PANEL);
+    COLUMN
+    STEP(LEFT);
     a += MR;
     /* Pointers that move, not p scaled and added to their bases at each use: 7% in WebAssembly. */
     __asm__("" : "+r"(a), "+r"(b));
@@ -79,9 +89,9 @@ void FORM(_rows)(ptrdiff_t k, const void *runs, const void *b_panel, void *c, pt
   FORM(_finish)(acc, c, ldc, first);
 }
 
-#undef IN_PANEL
 #undef IN_ROW
 #undef STEP
+#undef UNALIGNED
 #undef FORM
 #undef SN_JOIN
 #undef SN_JOIN_

@@ -1,0 +1,3 @@
+#define SN_SIMD_BYTES 16
+#define SN_STRIPS_TABLE sn_strips_neon
+#include "kernels/strip_kernels.inc"
