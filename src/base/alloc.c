@@ -66,7 +66,7 @@ void sn_free(sn_env *env, void *block, size_t bytes) {
 sn_status sn_grow(sn_env *env, void **items, size_t *capacity, size_t used, size_t item_bytes) {
   if (used < *capacity) return SN_OK;
   const size_t count = *capacity ? *capacity * 2 : 16;
-  void *grown;
+  void *grown = NULL; /* set, or the error is returned: not every compiler sees it */
   SN_TRY(sn_alloc_zeroed(env, count, item_bytes, &grown));
   if (used) memcpy(grown, *items, used * item_bytes);
   sn_free(env, *items, *capacity * item_bytes);
@@ -119,7 +119,7 @@ sn_status sn_arena_grow(sn_arena *arena, void **items, size_t *capacity, size_t 
                         size_t item_bytes) {
   if (used < *capacity) return SN_OK;
   const size_t count = *capacity ? *capacity * 2 : 16;
-  void *grown;
+  void *grown = NULL; /* set, or the error is returned: not every compiler sees it */
   SN_TRY(sn_arena_alloc(arena, count, item_bytes, &grown));
   if (used) memcpy(grown, *items, used * item_bytes);
   *items = grown;

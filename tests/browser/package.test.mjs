@@ -85,7 +85,34 @@ const initAndAdd = async (options) => {
   }
 };
 
-/** init waits for no worker that could do without; those that cannot come are known a little later. */
+/** A worker of the page's that computes at once after init and never comes back to its event loop meanwhile. */
+const BUSY_WORKER = {
+  type: 'text/javascript',
+  body: `import * as sn from '/dist/index.js';
+await sn.init({ threads: 2 });
+const profile = await sn.profile(() => {
+  const product = sn.jit((x) => sn.matmul(x, x));
+  const x = sn.ones([700, 700]);
+  for (const end = performance.now() + 500; performance.now() < end;) product(x).dataSync();
+});
+postMessage(profile.kernels[0].threads);`,
+};
+
+/** One worker after the other, since a later one's own workers start differently from the first one's. */
+const lanesOfBusyWorkers = async () => {
+  const lanes = [];
+  for (let i = 0; i < 3; i++) {
+    const worker = new Worker('/busy.js', { type: 'module' });
+    lanes.push(await new Promise((resolve, reject) => {
+      worker.onmessage = ({ data }) => resolve(data);
+      worker.onerror = ({ message }) => reject(new Error(message));
+    }));
+    worker.terminate();
+  }
+  return lanes;
+};
+
+/** init waits for workers for a while only; those that cannot come are known a little later. */
 const withoutWorkers = `(async () => {
   const result = await (${initAndAdd})();
   const deadline = performance.now() + 5000;
@@ -134,6 +161,11 @@ for (const { name, open, there } of BROWSERS) {
       assert.equal(result.info.threads, result.cores);
       assert.deepEqual(result.info.reasons, []);
       assert.deepEqual(faults, []);
+    });
+
+    test('all lanes compute at once after init', async () => {
+      const { result } = await inPage({ instead: { '/busy.js': BUSY_WORKER } }, lanesOfBusyWorkers);
+      assert.deepEqual(result, [2, 2, 2]);
     });
 
     test('not isolated: one thread, and why', async (t) => {

@@ -12,6 +12,8 @@ import { openLink, type Link } from './link.js';
 import type { Report } from './messages.js';
 
 const STACK_BYTES = 256 * 1024;
+/** How long a lane may keep init waiting once the driver is there; then it joins whenever it comes. */
+const LANES_MS = 1000;
 
 /** What a worker needs of the main thread's instance. */
 export interface Core {
@@ -37,6 +39,9 @@ interface Seat {
   isUp: boolean;
   /** Its worker has been up once, so another one will come up too. */
   isProven: boolean;
+  /** Resolves when its first worker is up or cannot come. */
+  readonly known: Promise<void>;
+  readonly settle: () => void;
 }
 
 const seatName = (lane: number): string => (lane === DRIVER_LANE ? 'the driver' : `lane ${lane}`);
@@ -45,27 +50,25 @@ export class Workers {
   #core: Core | null = null;
   readonly #seats: Seat[];
   readonly #pending = new Map<number, Pending>();
-  readonly #driverKnown: Promise<void>;
-  #settleDriver: () => void = () => {};
   /** Why seats stayed empty. */
   readonly failures: string[] = [];
 
   /** Starts loading a worker for the driver and for lanes 1 to lanes - 1; they wait for enter. */
   constructor(lanes: number) {
     const wanted = [DRIVER_LANE, ...Array.from({ length: lanes - 1 }, (_, i) => i + 1)];
-    this.#driverKnown = new Promise((resolve) => (this.#settleDriver = resolve));
-    this.#seats = wanted.map((lane) => ({
-      lane,
-      link: noLink,
-      stack: 0,
-      tls: 0,
-      isUp: false,
-      isProven: false,
-    }));
+    this.#seats = wanted.map((lane) => {
+      let settle = (): void => {};
+      const known = new Promise<void>((resolve) => (settle = resolve));
+      return { lane, link: noLink, stack: 0, tls: 0, isUp: false, isProven: false, known, settle };
+    });
     for (const seat of this.#seats) this.#open(seat);
   }
 
-  /** Sends the workers into their loops; resolves when the driver is in its, or cannot come. */
+  /**
+   * Sends the workers into their loops; resolves when they are there, or cannot come. Lanes as well: a browser
+   * may need the caller's event loop to start them, and a program that computes at once would not come
+   * back to it.
+   */
   async enter(core: Core): Promise<void> {
     this.#core = core;
     const tlsBytes = Number(core.exports.__tls_size.value);
@@ -75,7 +78,11 @@ export class Workers {
       seat.stack = seat.tls = block + STACK_BYTES;
       this.#send(seat, core);
     }
-    await this.#driverKnown;
+    const [driver, ...lanes] = this.#seats.map(({ known }) => known);
+    await driver;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    await Promise.race([Promise.all(lanes), new Promise((resolve) => (timer = setTimeout(resolve, LANES_MS)))]);
+    clearTimeout(timer);
   }
 
   /** Ends all workers; for when no pool came about. */
@@ -118,7 +125,7 @@ export class Workers {
     else {
       seat.isUp = true;
       seat.isProven = true;
-      if (seat.lane === DRIVER_LANE) this.#settleDriver();
+      seat.settle();
     }
   }
 
@@ -142,7 +149,7 @@ export class Workers {
     if (!seat.isProven) {
       // What kept the first worker out (a policy, a missing file) keeps out all: the pool goes on without.
       this.failures.push(`fewer threads: ${error.message}`);
-      if (lane === DRIVER_LANE) this.#settleDriver();
+      seat.settle();
       return;
     }
     this.#open(seat);
