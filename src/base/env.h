@@ -45,23 +45,31 @@ typedef struct sn_env {
 sn_status sn_fail(sn_env *env, sn_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* As sn_fail, for SN_CHECK. */
+sn_status sn_fail_internal(sn_env *env, const char *file, int line);
+
+/* status, which is not SN_OK: a compiler that knows this sees that what a failed call has not set
+ * is not used. */
+__attribute__((always_inline)) static inline sn_status sn_failed(sn_status status) {
+  if (status == SN_OK) __builtin_unreachable();
+  return status;
+}
+
 #define SN_TRY(expr)                           \
   do {                                         \
     const sn_status sn_try_status_ = (expr);   \
     if (sn_try_status_) return sn_try_status_; \
   } while (0)
 
-#define SN_FAIL_IF(env, cond, status, ...)                  \
-  do {                                                      \
-    if (cond) return sn_fail((env), (status), __VA_ARGS__); \
+#define SN_FAIL_IF(env, cond, status, ...)                             \
+  do {                                                                 \
+    if (cond) return sn_failed(sn_fail((env), (status), __VA_ARGS__)); \
   } while (0)
 
 /* Broken invariant of our own: reported like any other error, never an abort. */
-#define SN_CHECK(env, cond)                                          \
-  do {                                                               \
-    if (!(cond)) return sn_fail_internal((env), __FILE__, __LINE__); \
+#define SN_CHECK(env, cond)                                                     \
+  do {                                                                          \
+    if (!(cond)) return sn_failed(sn_fail_internal((env), __FILE__, __LINE__)); \
   } while (0)
-
-sn_status sn_fail_internal(sn_env *env, const char *file, int line);
 
 #endif
