@@ -44,11 +44,14 @@ void sn_arena_free(sn_arena *arena);
 /* count * size zeroed bytes from the arena, checked; NULL with the error set on failure. */
 void *sn_arena_take(sn_arena *arena, size_t count, size_t size);
 
-/* The same as a status. Inline, so that a caller's pointer need not lie in memory to be set. */
+/* The same as a status; *out untouched on failure. Inline: the pointer of a caller that is set here
+ * need not lie in memory. */
 __attribute__((always_inline)) static inline sn_status sn_arena_alloc(sn_arena *arena, size_t count,
                                                                       size_t size, void **out) {
-  *out = sn_arena_take(arena, count, size);
-  return *out ? SN_OK : SN_ERR_MEMORY;
+  void *block = sn_arena_take(arena, count, size);
+  if (!block) return SN_ERR_MEMORY;
+  *out = block;
+  return SN_OK;
 }
 
 /* Doubles an array that lives in the arena; the old copy stays behind until the arena goes. */
