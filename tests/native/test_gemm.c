@@ -170,8 +170,8 @@ static void plan_product(product *x, const sn_gemm_ukr *ukr, int64_t m, int64_t 
                        .m = m,
                        .n = n,
                        .k = k,
-                       .a = {sn_nest_line(m, a->rs), sn_nest_line(k, a->cs)},
-                       .b = {sn_nest_line(n, b->cs), sn_nest_line(k, b->rs)},
+                       .a = {.across = sn_nest_line(m, a->rs), .along = sn_nest_line(k, a->cs)},
+                       .b = {.across = sn_nest_line(n, b->cs), .along = sn_nest_line(k, b->rs)},
                        .kc_limit = kc_limit,
                        .always_pack = always_pack,
                        .may_share = may_share}};
@@ -435,12 +435,14 @@ static void test_plan(void **state) {
   (void)state;
   static const shape sizes[] = {{512, 512, 512}, {128, 256, 784}, {4096, 10, 512}, {1, 4096, 4096}};
   for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
-    sn_gemm g = {.dtype = SN_F32,
-                 .m = sizes[s].m,
-                 .n = sizes[s].n,
-                 .k = sizes[s].k,
-                 .a = {sn_nest_line(sizes[s].m, sizes[s].k), sn_nest_line(sizes[s].k, 1)},
-                 .b = {sn_nest_line(sizes[s].n, 1), sn_nest_line(sizes[s].k, sizes[s].n)}};
+    sn_gemm g = {
+        .dtype = SN_F32,
+        .m = sizes[s].m,
+        .n = sizes[s].n,
+        .k = sizes[s].k,
+        .a = {.across = sn_nest_line(sizes[s].m, sizes[s].k), .along = sn_nest_line(sizes[s].k, 1)},
+        .b = {.across = sn_nest_line(sizes[s].n, 1),
+              .along = sn_nest_line(sizes[s].k, sizes[s].n)}};
     sn_gemm_plan(&g, sn_isa_detect(), false);
     assert_true(g.tasks == g.left.blocks * g.right.blocks);
     assert_true(g.tasks >= 4);
