@@ -42,9 +42,10 @@ static void estimate_costs(sn_kernel *kernel) {
     if (kernel->stages[s].units)
       kernel->stages[s].unit_cost = total / (double)kernel->stages[s].units;
   if (kernel->n_stages < 2) return;
-  if (kernel->group->kind == SN_GROUP_CONTRACTION) /* operands are read and written */
+  const sn_gemm_side *l = &kernel->gemm.left, *r = &kernel->gemm.right;
+  if (l->units + r->units) /* operands are read and written */
     kernel->stages[0].unit_cost =
-        2 * NS_PER_BYTE * (double)kernel->shared_bytes / (double)kernel->stages[0].units;
+        2 * NS_PER_BYTE * (double)(l->bytes + r->bytes) / (double)(l->units + r->units);
   else
     kernel->stages[1].unit_cost = 0; /* combines few partials */
 }
