@@ -44,7 +44,7 @@ void sn_kernel_print(sn_text *t, size_t number, const sn_kernel *k) {
                 (long long)k->gemm.n, (long long)k->gemm.k, (long long)k->gemm.tasks,
                 (long long)k->gemm.kc,
                 k->gemm.direct     ? ", direct"
-                : k->packed.wanted ? ", keeps B packed"
+                : k->packed.wanted ? ", keeps B"
                                    : "");
   print_code(t, "strips", &k->post, &k->group->post);
 }
