@@ -107,6 +107,12 @@ static sn_status make_kernels(compiling *c) {
     SN_TRY(sn_kernel_make(&exe->arena, machine, group, &exe->kernels[i]));
     if (exe->kernels[i].shared_bytes > shared) shared = exe->kernels[i].shared_bytes;
     if (exe->kernels[i].lane_bytes > lane) lane = exe->kernels[i].lane_bytes;
+    sn_packed *packed = &exe->kernels[i].packed;
+    if (packed->wanted) {
+      const sn_place *b = &exe->plan.places[group->b.value];
+      packed->wanted = b->kind == SN_PLACE_ARGUMENT;
+      packed->argument = b->index;
+    }
     exe->flops += group->flops;
     exe->bytes += group->bytes;
   }
@@ -167,6 +173,7 @@ sn_status sn_compile_graph(const sn_graph *traced, const sn_compile_options *opt
 void sn_executable_free(sn_env *env, sn_executable *exe) {
   if (!exe) return;
   sn_code_release(exe->code);
+  sn_executable_forget(exe);
   sn_arena_free(&exe->arena);
   sn_free(env, exe, sizeof *exe);
 }

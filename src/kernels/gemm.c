@@ -147,11 +147,13 @@ static size_t place(size_t *end, int64_t elements, size_t bytes) {
 }
 
 static void share(sn_gemm *g, sn_gemm_side *side, const sn_gemm_side *other) {
-  side->shared = can_share(g, side) && other->blocks > 1;
+  if (!can_share(g, side)) return;
+  place(&side->bytes, round_up(side->width, side->panel) * g->k, element_bytes(g));
+  side->units = side->blocks * ceil_div(g->k, g->kc);
+  side->shared = other->blocks > 1;
   if (!side->shared) return;
-  side->shared_offset =
-      place(&g->shared_bytes, round_up(side->width, side->panel) * g->k, element_bytes(g));
-  g->pack_units += side->blocks * ceil_div(g->k, g->kc);
+  side->shared_offset = g->shared_bytes;
+  g->shared_bytes += side->bytes;
 }
 
 static void lay_out_scratch(sn_gemm *g) {
@@ -227,6 +229,7 @@ void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr) {
   if (g->spans == 1) { /* or else little is packed twice */
     share(g, &g->left, &g->right);
     share(g, &g->right, &g->left);
+    if (g->shared_bytes) g->pack_units = g->left.units + g->right.units;
   }
   lay_out_scratch(g);
 }
@@ -286,15 +289,20 @@ static int64_t shared_place(const sn_gemm_side *s, int64_t w, int64_t p, int64_t
   return p * round_up(s->width, s->panel) + w * k;
 }
 
+/* Where it is packed before the tiles; NULL: nowhere. */
+static char *home_of(const sn_gemm_side *s, const void *shared) {
+  return s->kept ? s->kept : s->shared ? (char *)(uintptr_t)shared + s->shared_offset : NULL;
+}
+
 void sn_gemm_pack(const sn_gemm *g, const void *a, const void *b, int64_t unit, void *shared) {
-  const int64_t steps = ceil_div(g->k, g->kc), lefts = g->left.shared ? g->left.blocks * steps : 0;
-  const bool left = unit < lefts;
+  const bool left = unit < g->left.units;
   const sn_gemm_side *s = left ? &g->left : &g->right;
-  if (!left) unit -= lefts;
+  char *home = home_of(s, shared);
+  if (!home || s->ready) return;
+  if (!left) unit -= g->left.units;
   const int64_t p = unit / s->blocks * g->kc, w = unit % s->blocks * s->block;
   const int64_t k = least(g->kc, g->k - p);
-  pack(g, s,
-       at_mutable((char *)shared + s->shared_offset, shared_place(s, w, p, k), element_bytes(g)),
+  pack(g, s, at_mutable(home, shared_place(s, w, p, k), element_bytes(g)),
        left != g->swapped ? a : b, w, least(s->block, s->width - w), p, k);
 }
 
@@ -331,13 +339,12 @@ typedef struct memories {
   char *scratch;
 } memories;
 
-/* Panels from position w on: those that are shared, or else packed now. */
+/* Panels from position w on: those that are there, or else packed now. */
 static const void *panels_of(const sn_gemm *g, const sn_gemm_side *s, const void *base,
                              const memories *m, void *own, int64_t w, int64_t width, int64_t p,
                              int64_t k) {
-  if (s->shared)
-    return at((const char *)m->shared + s->shared_offset, shared_place(s, w, p, k),
-              element_bytes(g));
+  const char *home = home_of(s, m->shared);
+  if (home) return at(home, shared_place(s, w, p, k), element_bytes(g));
   pack(g, s, own, base, w, width, p, k);
   return own;
 }

@@ -17,6 +17,7 @@
  *
  * An operand that several tiles read is packed once, before them all, into memory that the lanes
  * share (`shared`): a first stage of the kernel, whose units are a tile's width of a block of k.
+ * In the same form B may stay from run to run while its contents do (`kept`).
  *
  * Order of a sum (the same bits on every path, tile, thread count): products are added in order of
  * k inside a block of kc from +0, block sums are added in order. kc depends on k alone. A product
@@ -48,9 +49,13 @@ typedef struct sn_gemm_side {
   int64_t block;    /* width of a tile on this side */
   int64_t blocks;   /* ceil(width / block) */
   int panel;        /* MR or NR */
+  int64_t units;    /* of packing all of it before the tiles; 0: not possible */
+  size_t bytes;     /* all of it, packed; 64-byte aligned */
   bool shared;      /* packed before the tiles, at shared_offset */
   size_t shared_offset;
   size_t run_bytes; /* 0, or of a panel's runs: it is not packed (ukr.h) */
+  void *kept; /* where else it is packed before the tiles, or NULL; set between runs */
+  bool ready; /* it lies there already */
 } sn_gemm_side;
 
 typedef struct sn_gemm {
@@ -67,7 +72,7 @@ typedef struct sn_gemm {
   /* set by sn_gemm_plan */
   int64_t tasks;        /* tiles times spans, span by span; 0 when C is empty */
   size_t scratch_bytes; /* of each lane, 64-byte aligned */
-  int64_t pack_units;   /* to run before the tasks */
+  int64_t pack_units;   /* to run before the tasks: of left and right, or 0 */
   size_t shared_bytes;  /* of what they pack, 64-byte aligned */
   double flops;         /* 2 m n k */
   sn_gemm_side left, right;
@@ -86,6 +91,8 @@ void sn_gemm_plan(sn_gemm *g, sn_isa_id isa, bool deterministic);
 
 /* The same with a given micro-kernel of g->dtype (tests, benchmarks). */
 void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr);
+
+static inline sn_gemm_side *sn_gemm_side_b(sn_gemm *g) { return g->swapped ? &g->left : &g->right; }
 
 /* Packs part `unit` (0 .. g->pack_units - 1) of what tiles share. Units may run at the same time.
  */

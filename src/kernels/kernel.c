@@ -42,11 +42,14 @@ static void estimate_costs(sn_kernel *kernel) {
     if (kernel->stages[s].units)
       kernel->stages[s].unit_cost = total / (double)kernel->stages[s].units;
   if (kernel->n_stages < 2) return;
-  if (kernel->group->kind == SN_GROUP_CONTRACTION) /* operands are read and written */
-    kernel->stages[0].unit_cost =
-        2 * NS_PER_BYTE * (double)kernel->shared_bytes / (double)kernel->stages[0].units;
-  else
-    kernel->stages[1].unit_cost = 0; /* combines few partials */
+  const sn_gemm_side *l = &kernel->gemm.left, *r = &kernel->gemm.right;
+  const int64_t packs = l->units + r->units;
+  const double moved_ns =
+      2 * NS_PER_BYTE * (double)(packs ? l->bytes + r->bytes : kernel->shared_bytes);
+  if (packs)
+    kernel->stages[0].unit_cost = moved_ns / (double)packs;
+  else /* adds up partials */
+    kernel->stages[1].unit_cost = moved_ns / (double)kernel->stages[1].units;
 }
 
 sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_group *group,

@@ -7,7 +7,8 @@
  *   map          1 stage   unit: one strip of the space
  *   row          1 stage   unit: some rows, each through all phases, then `post`
  *   contraction  1 stage   unit: one tile of one matrix of the batch; its rows go through `post`
- *             or 2 stages  unit: a part of the operands, packed into shared memory; then as above
+ *             or 2 stages  unit: a part of the operands, packed into memory that is shared or
+ *                          kept; then as above
  *             or 2 stages  unit: one tile summed over a span of k -> partials in shared memory;
  *                          then unit: a strip of the space: its partials added up, then `post`
  *   reduce       1 stage   unit: some outputs, wholly reduced, then `post`
@@ -59,6 +60,16 @@ typedef struct sn_stage {
   double unit_cost; /* estimated nanoseconds on one lane, for the decision to use threads */
 } sn_stage;
 
+/* A product's B that may stay packed from run to run: an argument that was the same in the last
+ * call. A version names contents: memory that is written anew gets another one, never met before (a
+ * donated argument, too); 0 is none. */
+typedef struct sn_packed {
+  bool wanted;
+  uint32_t argument;
+  uint64_t met;     /* version when it was last asked whether to keep it */
+  uint64_t version; /* of what lies packed */
+} sn_packed;
+
 typedef struct sn_kernel {
   const sn_group *group;
   sn_vm_code *phases; /* per phase of the group */
@@ -68,6 +79,7 @@ typedef struct sn_kernel {
   sn_row_plan row;
   sn_gemm gemm;
   const sn_gemm_run_time *gemm_run_time; /* whose kernel gemm has, or NULL */
+  sn_packed packed;
   sn_code code;
   sn_nest batch_a, batch_b; /* of a contraction: where each matrix begins */
   sn_ready_plan ready;

@@ -42,7 +42,10 @@ void sn_kernel_print(sn_text *t, size_t number, const sn_kernel *k) {
   if (k->group->kind == SN_GROUP_CONTRACTION)
     sn_text_add(t, "  product %lld x %lld x %lld, %lld tiles, kc %lld%s\n", (long long)k->gemm.m,
                 (long long)k->gemm.n, (long long)k->gemm.k, (long long)k->gemm.tasks,
-                (long long)k->gemm.kc, k->gemm.direct ? ", direct" : "");
+                (long long)k->gemm.kc,
+                k->gemm.direct     ? ", direct"
+                : k->packed.wanted ? ", keeps B"
+                                   : "");
   print_code(t, "strips", &k->post, &k->group->post);
 }
 

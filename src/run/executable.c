@@ -24,6 +24,42 @@ sn_status sn_executable_register(sn_executable *exe, sn_profiler *profiler) {
   return SN_OK;
 }
 
+/* ---- operands that stay packed --------------------------------------------------------------- */
+
+/* For what is met again. Memory that cannot be had is asked for once. */
+static void make_room(sn_env *env, sn_kernel *kernel) {
+  sn_gemm *gemm = &kernel->gemm;
+  sn_gemm_side *b = sn_gemm_side_b(gemm);
+  if (b->kept || b->bytes > (env->heap.limit_bytes - env->heap.live_bytes) / 4) return;
+  kernel->packed.wanted = !sn_alloc(env, b->bytes, &b->kept);
+  kernel->packed.version = 0;
+  kernel->stages[0].units = gemm->pack_units = gemm->left.units + gemm->right.units;
+}
+
+void sn_executable_keep(sn_executable *exe, const uint64_t *versions) {
+  for (size_t k = 0; k < exe->n_kernels; k++) {
+    sn_packed *p = &exe->kernels[k].packed;
+    if (!p->wanted) continue;
+    const uint64_t version = versions[p->argument];
+    if (p->met == version) make_room(exe->arena.env, &exe->kernels[k]);
+    p->met = version;
+  }
+}
+
+bool sn_executable_forget(sn_executable *exe) {
+  bool any = false;
+  for (size_t k = 0; k < exe->n_kernels; k++) {
+    sn_gemm_side *b = sn_gemm_side_b(&exe->kernels[k].gemm);
+    if (!b->kept) continue;
+    sn_free(exe->arena.env, b->kept, b->bytes);
+    b->kept = NULL;
+    any = true;
+  }
+  return any;
+}
+
+/* ---- runs ------------------------------------------------------------------------------------ */
+
 typedef struct timed_run {
   sn_kernel_run run;
   sn_profiler *profiler;
@@ -113,6 +149,11 @@ static void record(const sn_executable *exe, size_t k, const sn_run_args *args, 
 }
 
 static sn_status run_kernel(const sn_executable *exe, size_t k, const sn_run_args *args) {
+  sn_packed *packed = &exe->kernels[k].packed;
+  sn_gemm_side *b = sn_gemm_side_b(&exe->kernels[k].gemm);
+  const uint64_t version = packed->wanted ? args->versions[packed->argument] : 0;
+  b->ready = b->kept && packed->version == version;
+  packed->version = 0; /* unless it ends well */
   const bool timed = args->debug >= SN_LOG_TIMES || (args->profiler && args->profiler->on);
   const double start = timed ? sn_host_now_ms() : 0;
   int most = 1;
@@ -122,6 +163,7 @@ static sn_status run_kernel(const sn_executable *exe, size_t k, const sn_run_arg
     SN_TRY(run_stage(exe, k, s, args, &lanes));
     if (lanes > most) most = lanes;
   }
+  packed->version = version;
   if (timed) record(exe, k, args, sn_host_now_ms() - start, most);
   return SN_OK;
 }

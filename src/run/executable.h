@@ -42,9 +42,17 @@ size_t sn_executable_workspace_bytes(const sn_executable *exe, int lanes);
 /* Before a run with profiling on: the kernels' rows. */
 sn_status sn_executable_register(sn_executable *exe, sn_profiler *profiler);
 
+/* Between runs: makes room to keep packed those arguments whose versions were given the last time,
+ * too, if there is plenty of memory. */
+void sn_executable_keep(sn_executable *exe, const uint64_t *versions);
+
+/* Between runs: gives that room back; false if there was none. */
+bool sn_executable_forget(sn_executable *exe);
+
 typedef struct sn_run_args {
-  void *const *arguments; /* per argument of the graph */
-  void *const *fresh;     /* per fresh output of the plan */
+  void *const *arguments;   /* per argument of the graph */
+  const uint64_t *versions; /* of their contents */
+  void *const *fresh;       /* per fresh output of the plan */
   void *workspace;
   sn_pool *pool;
   sn_profiler *profiler; /* NULL or off: nothing is recorded */

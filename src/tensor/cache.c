@@ -79,13 +79,17 @@ void sn_cache_clear(sn_context *ctx) {
 
 bool sn_cache_trim(sn_context *ctx) {
   size_t kept = 0;
+  bool forgot = false;
   for (size_t i = 0; i < ctx->n_cached; i++) {
-    if (ctx->cache[i]->refs > 1)
-      ctx->cache[kept++] = ctx->cache[i];
-    else
-      sn_compiled_release(ctx, ctx->cache[i]);
+    sn_compiled *c = ctx->cache[i];
+    if (c->refs > 1) {
+      ctx->cache[kept++] = c;
+      forgot = (!ctx->jobs && sn_executable_forget(c->exe)) || forgot;
+    } else {
+      sn_compiled_release(ctx, c);
+    }
   }
-  const bool any = kept < ctx->n_cached;
+  const bool any = forgot || kept < ctx->n_cached;
   ctx->evictions += ctx->n_cached - kept;
   ctx->n_cached = kept;
   return any;

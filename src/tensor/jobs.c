@@ -15,11 +15,13 @@
 sn_status sn_job_new(sn_context *ctx, sn_compiled *compiled, sn_job **out) {
   const size_t n_args = compiled->exe->n_arguments, n_fresh = compiled->exe->plan.n_fresh;
   const size_t pointers = 2 * n_args + 2 * n_fresh;
-  const size_t bytes = sizeof(sn_job) + pointers * sizeof(void *);
+  const size_t bytes = sizeof(sn_job) + n_args * sizeof(uint64_t) + pointers * sizeof(void *);
   sn_job *job;
   SN_TRY(sn_alloc_zeroed(&ctx->env, 1, bytes, (void **)&job));
-  void **at = (void **)(job + 1);
+  uint64_t *versions = (uint64_t *)(job + 1);
+  void **at = (void **)(versions + n_args);
   *job = (sn_job){.ctx = ctx, .exe = compiled->exe, .compiled = compiled, .bytes = bytes};
+  job->versions = versions;
   job->arguments = at;
   job->fresh = at + n_args;
   job->reads = (sn_storage **)(at + n_args + n_fresh);
@@ -60,12 +62,14 @@ sn_status sn_job_outputs(sn_job *job, sn_storage *const *arguments, sn_storage *
   const sn_groups *groups = &job->exe->groups;
   for (size_t a = 0; a < job->exe->n_arguments; a++) {
     job->reads[a] = arguments[a];
+    job->versions[a] = arguments[a]->version;
     sn_storage_job_begin(arguments[a]);
   }
   SN_TRY(allocate_fresh(job));
   for (size_t i = 0; i < groups->n_outputs; i++) {
     const sn_place *place = &plan->places[groups->outputs[i]];
     out[i] = place->kind == SN_PLACE_OUTPUT ? job->writes[place->index] : arguments[place->index];
+    if (place->kind == SN_PLACE_DONATED) out[i]->version = ++job->ctx->storages.versions;
     sn_storage_retain(out[i]);
   }
   return SN_OK;
@@ -79,6 +83,7 @@ static sn_status execute(void *arg) {
   for (size_t i = 0; i < job->exe->n_arguments; i++)
     if (job->reads[i]->failed) return SN_ERR_WORKER;
   const sn_run_args args = {.arguments = job->arguments,
+                            .versions = job->versions,
                             .fresh = job->fresh,
                             .workspace = ctx->workspace,
                             .pool = ctx->pool,

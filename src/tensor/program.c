@@ -25,6 +25,7 @@ void sn_program_release(sn_program *p) {
   if (!p) return;
   sn_env *env = &p->ctx->env;
   for (size_t i = 0; i < p->n_captured; i++) sn_release(p->captured[i]);
+  if (p->compiled && !p->ctx->jobs) sn_executable_forget(p->compiled->exe);
   sn_compiled_release(p->ctx, p->compiled);
   sn_arena_free(&p->listing);
   sn_free(env, p->captured, p->n_captured * sizeof(sn_tensor *));
@@ -198,6 +199,7 @@ static sn_status run_in(sn_program *p, sn_arena *arena, sn_tensor *const *inputs
   for (size_t i = 0; i < p->n_inputs; i++)
     if (c.copies[i]) sn_storage_release(&ctx->storages, c.copies[i]); /* the job holds it */
   uint32_t number = 0;
+  if (!status && !ctx->jobs) sn_executable_keep(job->exe, job->versions);
   if (status)
     sn_job_free(job);
   else

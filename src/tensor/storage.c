@@ -31,6 +31,7 @@ static sn_status allocate(sn_storage_pool *pool, size_t bytes, sn_storage **out)
 sn_status sn_storage_new(sn_storage_pool *pool, size_t bytes, sn_storage **out) {
   sn_storage *storage = bytes >= SMALLEST_CACHED ? take_cached(pool, bytes) : NULL;
   if (!storage) SN_TRY(allocate(pool, bytes, &storage));
+  storage->version = ++pool->versions;
   storage->refs = 1;
   storage->job_refs = 0;
   storage->failed = false;

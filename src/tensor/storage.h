@@ -12,6 +12,7 @@ typedef struct sn_storage sn_storage;
 struct sn_storage {
   void *data; /* 64-byte aligned */
   size_t bytes;
+  uint64_t version;    /* of its contents: another one for each, in all of a pool's memory */
   uint32_t refs;       /* tensors and programs that hold it */
   uint32_t job_refs;   /* runs under way that read or write it */
   _Atomic bool failed; /* the run that was to write it was lost; set by one thread, asked by two */
@@ -22,6 +23,7 @@ typedef struct sn_storage_pool {
   sn_env *env;
   sn_storage *cached; /* newest first */
   size_t cached_bytes, live_bytes;
+  uint64_t versions; /* so many there were */
 } sn_storage_pool;
 
 /* A block with one reference; its contents are undefined. */

@@ -51,10 +51,11 @@ struct sn_tensor {
  * allocating. */
 typedef struct sn_job sn_job;
 struct sn_job {
-  sn_context *ctx;
+  _Alignas(uint64_t) sn_context *ctx; /* as what lies behind the job */
   sn_executable *exe;
   struct sn_compiled *compiled; /* retained */
   size_t bytes;                 /* of this block */
+  uint64_t *versions;           /* of the arguments' contents when it was made */
   void **arguments, **fresh;
   sn_storage **reads;  /* per argument */
   sn_storage **writes; /* per fresh output */
@@ -154,7 +155,8 @@ sn_status sn_compile_cached(sn_context *ctx, const sn_graph *traced,
 void sn_compiled_release(sn_context *ctx, sn_compiled *compiled);
 void sn_cache_clear(sn_context *ctx);
 
-/* Drops the programs that nobody but the cache holds; false when there were none. */
+/* Drops the programs that nobody but the cache holds, and what others keep packed; false when there
+ * was nothing. */
 bool sn_cache_trim(sn_context *ctx);
 
 #endif

@@ -213,6 +213,20 @@ static void donated_steps(run *r) {
   for (int i = 0; i < 3; i++) note_values(r, out[i]);
 }
 
+/* Weights that stay packed where memory can be had. */
+static void weights_met_again(run *r) {
+  sn_tensor *in[] = {H(sn_placeholder(r->ctx, SN_F32, DIMS(4, 200))),
+                     H(sn_placeholder(r->ctx, SN_F32, DIMS(200, 12)))};
+  sn_tensor *y = H(sn_matmul(in[0], in[1]));
+  if (!y || sn_compile(r->ctx, in, 2, &y, 1, NULL, &r->program)) return;
+  sn_tensor *w = data(r, DIMS(200, 12), 0.1f);
+  for (int n = 1; n < 5; n++) {
+    sn_tensor *x[] = {data(r, DIMS(4, 200), 0.01f * (float)n), w};
+    if (!x[0] || !w || sn_program_run(r->program, x, &y)) return;
+    note_values(r, H(y));
+  }
+}
+
 static void several_at_once(run *r) {
   sn_tensor *x = data(r, DIMS(3, 4), 0.1f), *e = H(sn_exp(x));
   sn_tensor *all[] = {e, H(sn_sum(e, 1, false)), H(sn_scalar(r->ctx, 0.3)), H(sn_sub(x, e)), x, e};
@@ -511,6 +525,7 @@ int main(void) {
       SCENARIO(derivatives),
       SCENARIO(compile_and_run),
       SCENARIO(donated_steps),
+      SCENARIO(weights_met_again),
       SCENARIO(several_at_once),
       SCENARIO(in_the_background),
       SCENARIO(recorded),
