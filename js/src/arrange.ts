@@ -1,15 +1,13 @@
 // Ops that arrange elements anew: compositions of the ones in shape.ts.
 
 import { asTensor, type TensorLike } from './apply.js';
-import { resolveAxis, type Axes } from './axes.js';
+import { resolveAxis, sizeOf, type Axes } from './axes.js';
 import { iota, zeros } from './creation.js';
 import { ShapeError, SinterError, shapeText } from './errors.js';
 import { add, greaterEqual, where } from './ops.gen.js';
 import { tidy } from './scope.js';
 import { broadcastTo, concat, reshape, slice, type AxisOptions } from './shape.js';
 import type { Tensor } from './tensor.js';
-
-const product = (dims: readonly number[]): number => dims.reduce((size, dim) => size * dim, 1);
 
 /** size elements from begin on along one axis, all of the others. */
 function part(t: Tensor, axis: number, begin: number, size: number): Tensor {
@@ -37,7 +35,7 @@ export function roll(
     }
     let rolled = flat ? reshape(t, [-1]) : t;
     axes.forEach((given, i) => {
-      const at = resolveAxis('roll', given, rolled.ndim, rolled.shape);
+      const at = resolveAxis('roll', given, rolled.shape);
       const size = rolled.shape[at]!;
       const by = size ? (((shifts[i] ?? shifts[0]!) % size) + size) % size : 0;
       if (by) {
@@ -57,7 +55,7 @@ export function split(
 ): Tensor[] {
   return tidy(() => {
     const t = asTensor(x, 'split');
-    const at = resolveAxis('split', axis, t.ndim, t.shape);
+    const at = resolveAxis('split', axis, t.shape);
     const size = t.shape[at]!;
     const sizes = typeof parts === 'number' ? new Array<number>(parts).fill(size / parts) : parts;
     if (!sizes.every((n) => Number.isInteger(n) && n >= 0) || sizes.reduce((a, b) => a + b, 0) !== size) {
@@ -70,9 +68,9 @@ export function split(
 
 /** Each axis count times: whole blocks one after the other (inner false), or each element (inner true). */
 function multiply(t: Tensor, axis: number, count: number, inner: boolean): Tensor {
-  const before = product(t.shape.slice(0, axis));
+  const before = sizeOf(t.shape.slice(0, axis));
   const size = t.shape[axis]!;
-  const after = product(t.shape.slice(axis + 1));
+  const after = sizeOf(t.shape.slice(axis + 1));
   const [apart, together] = inner
     ? [[before, size, 1, after], [before, size, count, after]]
     : [[before, 1, size, after], [before, count, size, after]];
@@ -110,7 +108,7 @@ export function repeat(x: TensorLike, count: number, { axis }: AxisOptions = {})
     const given = asTensor(x, 'repeat');
     checkCounts('repeat', [count], given);
     const t = axis === undefined ? reshape(given, [-1]) : given;
-    return multiply(t, resolveAxis('repeat', axis ?? 0, t.ndim, t.shape), count, true);
+    return multiply(t, resolveAxis('repeat', axis ?? 0, t.shape), count, true);
   });
 }
 

@@ -21,15 +21,11 @@ function asIndices(x: TensorLike, op: string): Tensor {
   return tensor(x, { dtype: 'int32' });
 }
 
-function axisOf(t: Tensor, op: string, axis: number): number {
-  return resolveAxis(op, axis, t.ndim, t.shape);
-}
-
 /** The elements at indices along an axis (default 0): indices may have any shape, which takes the axis's place. */
 export function take(x: TensorLike, indices: TensorLike, { axis = 0 }: AxisOptions = {}): Tensor {
   return tidy(() => {
     const t = asTensor(x, 'take');
-    const at = axisOf(t, 'take', axis);
+    const at = resolveAxis('take', axis, t.shape);
     return withAddresses('take', [t, asIndices(indices, 'take')], (rt, [a, i]) =>
       rt.exports.sinter_take(a!, i!, at),
     );
@@ -44,7 +40,7 @@ export function takeAlongAxis(
 ): Tensor {
   return tidy(() => {
     const t = asTensor(x, 'takeAlongAxis');
-    const at = axisOf(t, 'takeAlongAxis', axis);
+    const at = resolveAxis('takeAlongAxis', axis, t.shape);
     return withAddresses('takeAlongAxis', [t, asIndices(indices, 'takeAlongAxis')], (rt, [a, i]) =>
       rt.exports.sinter_take_along_axis(a!, i!, at),
     );
@@ -61,7 +57,7 @@ function scatter(
 ): Tensor {
   return tidy(() => {
     const t = asTensor(x, op);
-    const at = axisOf(t, op, axis);
+    const at = resolveAxis(op, axis, t.shape);
     return withAddresses(op, [t, asIndices(indices, op), updates], (rt, [a, i, u]) =>
       rt.exports.sinter_scatter(a!, i!, u!, at, add ? 1 : 0),
     );
@@ -120,7 +116,7 @@ function rangeIndices({ begin, end, stride = 1 }: RowRange, rows: number): Tenso
 }
 
 function rowIndices(t: Tensor, index: RowIndex): Tensor {
-  const rows = t.shape[axisOf(t, 'at', 0)]!;
+  const rows = t.shape[resolveAxis('at', 0, t.shape)]!;
   if (isRange(index)) return rangeIndices(index, rows);
   if (typeof index === 'number' && !(index >= -rows && index < rows)) {
     throw new ShapeError(`at: row ${index} is out of range: a ${shapeText(t.shape)}`);
@@ -171,7 +167,7 @@ export interface SortOptions {
 function sorted(op: string, x: TensorLike, { axis = -1, descending = false }: SortOptions): Tensor {
   return tidy(() => {
     const t = asTensor(x, op);
-    const along = axisOf(t, op, axis);
+    const along = resolveAxis(op, axis, t.shape);
     return wrap(
       runtime().exports.sinter_sort(t.use(op), along, descending ? 1 : 0, op === 'argsort' ? 1 : 0),
     );
@@ -192,7 +188,7 @@ export function topk(
 ): { values: Tensor; indices: Tensor } {
   return tidy(() => {
     const t = asTensor(x, 'topk');
-    const along = axisOf(t, 'topk', axis);
+    const along = resolveAxis('topk', axis, t.shape);
     if (!Number.isInteger(k) || k < 0 || k > t.shape[along]!) {
       throw new ShapeError(`topk: no ${k} elements along axis ${along}: a ${shapeText(t.shape)}`);
     }
@@ -220,7 +216,7 @@ function scanned(op: 'cumsum' | 'cumprod', x: TensorLike, options: ScanOptions |
   return tidy(() => {
     const given = asTensor(x, op);
     const t = axis === undefined ? reshape(given, [-1]) : given;
-    const along = axisOf(t, op, axis ?? 0);
+    const along = resolveAxis(op, axis ?? 0, t.shape);
     const { sinter_cumsum: sums, sinter_cumprod: products } = runtime().exports;
     const run = op === 'cumsum' ? sums : products;
     return wrap(run(t.use(op), along, reverse ? 1 : 0, exclusive ? 1 : 0));

@@ -20,7 +20,7 @@ function along(
 ): Tensor {
   return tidy(() => {
     const t = asTensor(x, op);
-    return wrap(call(runtime(), t.use(op), resolveAxis(op, axis, t.ndim, t.shape)));
+    return wrap(call(runtime(), t.use(op), resolveAxis(op, axis, t.shape)));
   });
 }
 

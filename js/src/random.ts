@@ -4,6 +4,7 @@
 
 import { SinterError, ShapeError, shapeText } from './errors.js';
 import * as ops from './ops.gen.js';
+import { sizeOf } from './axes.js';
 import { full, iota, tensor } from './creation.js';
 import { bitcast, concat } from './shape.js';
 import { keep, tidy } from './scope.js';
@@ -53,11 +54,9 @@ function wordsOf(key: Tensor, op: string): Words {
   return [key.slice([0], [1]).reshape([]), key.slice([1], [1]).reshape([])];
 }
 
-const elements = (shape: readonly number[]): number => shape.reduce((count, dim) => count * dim, 1);
-
 /** One pair of words for each index of shape, counted in row-major order. */
 function draw(key: Tensor, shape: readonly number[], op: string): Words {
-  const count = elements(checkShape(op, shape));
+  const count = sizeOf(checkShape(op, shape));
   if (count > 2 ** 31) throw new ShapeError(`${op}: more than 2^31 numbers at once: ${shapeText(shape)}`);
   const [a, b] = threefry(wordsOf(key, op), [int(0), iota([count], 0)]);
   return [a.reshape(shape), b.reshape(shape)];

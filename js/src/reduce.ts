@@ -1,7 +1,7 @@
 // Reductions. The axis stands in the options object or, for short, in its place: sum(x, 0).
 
 import { asTensor, type TensorLike } from './apply.js';
-import { axisMask, resolveAxis, type Axes } from './axes.js';
+import { axisMask, axisOptions, resolveAxis, type Axes } from './axes.js';
 import { runtime, type Runtime } from './runtime/runtime.js';
 import { tidy } from './scope.js';
 import { wrap, type Tensor } from './tensor.js';
@@ -21,16 +21,13 @@ export interface ArgOptions {
 
 type Along = (rt: Runtime, x: number, axis: number, keepdims: number) => number;
 
-const optionsOf = <O extends object>(options: O | Axes): O | { axis: Axes } =>
-  typeof options === 'number' || Array.isArray(options) ? { axis: options as Axes } : (options as O);
-
 function reduce<O extends ReduceOptions>(
   op: string,
   x: TensorLike,
   options: O | Axes,
   call: (rt: Runtime, x: number, axes: number, keepdims: number, options: O) => number,
 ): Tensor {
-  const given = optionsOf<O>(options) as O;
+  const given = axisOptions<O>(options) as O;
   const { axis, keepdims = false } = given;
   const rt = runtime();
   return tidy(() => {
@@ -116,7 +113,7 @@ function arg(op: string, x: TensorLike, options: ArgOptions | number, call: Alon
     const t = asTensor(x, op);
     const along = axis === null ? t.reshape([-1]) : t;
     const index = wrap(
-      call(rt, along.use(op), resolveAxis(op, axis ?? 0, along.ndim, along.shape), keepdims ? 1 : 0),
+      call(rt, along.use(op), resolveAxis(op, axis ?? 0, along.shape), keepdims ? 1 : 0),
     );
     return axis === null && keepdims ? index.reshape(t.shape.map(() => 1)) : index;
   });

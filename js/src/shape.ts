@@ -2,7 +2,7 @@
 
 import { DTypeError, ShapeError, SinterError, shapeText } from './errors.js';
 import { asTensor, withAddresses, type TensorLike } from './apply.js';
-import { resolveAxes, resolveAxis, type Axes } from './axes.js';
+import { axisOptions, resolveAxes, resolveAxis, type Axes } from './axes.js';
 import { dtypeNumber, parseDType, type DTypeName } from './dtype.js';
 import { runtime, type Runtime } from './runtime/runtime.js';
 import { tidy } from './scope.js';
@@ -52,7 +52,7 @@ export { transpose as permuteDims };
 export function swapaxes(x: TensorLike, a: number, b: number): Tensor {
   return tidy(() => {
     const t = asTensor(x, 'swapaxes');
-    const [i, j] = [a, b].map((axis) => resolveAxis('swapaxes', axis, t.ndim, t.shape)) as [number, number];
+    const [i, j] = [a, b].map((axis) => resolveAxis('swapaxes', axis, t.shape)) as [number, number];
     return transpose(
       t,
       t.shape.map((_, k) => (k === i ? j : k === j ? i : k)),
@@ -64,9 +64,9 @@ export function swapaxes(x: TensorLike, a: number, b: number): Tensor {
 export function moveaxis(x: TensorLike, from: number, to: number): Tensor {
   return tidy(() => {
     const t = asTensor(x, 'moveaxis');
-    const source = resolveAxis('moveaxis', from, t.ndim, t.shape);
+    const source = resolveAxis('moveaxis', from, t.shape);
     const perm = t.shape.map((_, i) => i).filter((i) => i !== source);
-    perm.splice(resolveAxis('moveaxis', to, t.ndim, t.shape), 0, source);
+    perm.splice(resolveAxis('moveaxis', to, t.shape), 0, source);
     return transpose(t, perm);
   });
 }
@@ -79,7 +79,7 @@ export interface AxisOptions {
 export function expandDims(x: TensorLike, axis: Axes | { axis: Axes }): Tensor {
   return tidy(() => {
     const t = asTensor(x, 'expandDims');
-    const axes = typeof axis === 'object' && 'axis' in axis ? axis.axis : axis;
+    const { axis: axes } = axisOptions(axis) as { axis: Axes };
     const rank = t.ndim + (typeof axes === 'number' ? 1 : axes.length);
     const added = new Set(resolveAxes('expandDims', axes, t.shape, rank));
     const old = t.shape.values();
@@ -94,7 +94,7 @@ export function expandDims(x: TensorLike, axis: Axes | { axis: Axes }): Tensor {
 export function squeeze(x: TensorLike, axis?: Axes | { axis?: Axes }): Tensor {
   return tidy(() => {
     const t = asTensor(x, 'squeeze');
-    const axes = typeof axis === 'object' && 'axis' in axis ? axis.axis : (axis as Axes | undefined);
+    const { axis: axes } = axisOptions(axis);
     const dropped = new Set(axes === undefined ? [] : resolveAxes('squeeze', axes, t.shape));
     for (const i of dropped) {
       if (t.shape[i] !== 1)
@@ -158,7 +158,7 @@ export function slice(
 export function flip(x: TensorLike, axis?: Axes | { axis?: Axes }): Tensor {
   return tidy(() => {
     const t = asTensor(x, 'flip');
-    const axes = typeof axis === 'object' && 'axis' in axis ? axis.axis : (axis as Axes | undefined);
+    const { axis: axes } = axisOptions(axis);
     const flipped = new Set(axes === undefined ? t.shape.keys() : resolveAxes('flip', axes, t.shape));
     const turns = t.shape.map((dim, i) => flipped.has(i) && dim > 0);
     return slice(

@@ -5,6 +5,7 @@
 // scope, donation) and never comes back. A handle belongs to the innermost scope it was made in, or to
 // the garbage collector when there was none.
 
+import { sizeOf } from './axes.js';
 import { DisposedError, ShapeError, SinterError, shapeText } from './errors.js';
 import { dtypeFromNumber, newArray, viewOf, type DType, type TensorData } from './dtype.js';
 import { runtime, runtimeOrNull } from './runtime/runtime.js';
@@ -32,8 +33,6 @@ export const makeMeta = (dtype: DType, shape: readonly number[]): Meta => ({
   shape: Object.freeze([...shape]),
   key: `${dtype}${shapeText(shape)}`,
 });
-
-const sizeOf = (shape: readonly number[]): number => shape.reduce((size, dim) => size * dim, 1);
 
 /** Symbol.dispose where the engine has it; `using` as compiled by TypeScript looks for the same. */
 const disposeSymbol: typeof Symbol.dispose =

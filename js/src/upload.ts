@@ -1,5 +1,6 @@
 // Numbers from JS into the core's memory: one allocation there, written in place.
 
+import { sizeOf } from './axes.js';
 import { DTypeError, ShapeError, SinterError, shapeText } from './errors.js';
 import { dtypeNumber, viewOf, type DType } from './dtype.js';
 import { makeMeta, type Meta, type NestedArray } from './tensor.js';
@@ -34,8 +35,6 @@ export function checkShape(op: string, shape: readonly number[]): readonly numbe
   return shape;
 }
 
-const product = (shape: readonly number[]): number => shape.reduce((size, dim) => size * dim, 1);
-
 /** Room for a tensor whose elements fill is to write. */
 export function allocate(
   rt: Runtime,
@@ -44,7 +43,7 @@ export function allocate(
 ): number {
   rt.send(meta.shape);
   const address = rt.check(rt.exports.sinter_empty(dtypeNumber(meta.dtype), meta.shape.length));
-  fill(viewOf(meta.dtype, rt.memory.buffer, rt.word(0) >>> 0, product(meta.shape)));
+  fill(viewOf(meta.dtype, rt.memory.buffer, rt.word(0) >>> 0, sizeOf(meta.shape)));
   return address;
 }
 
@@ -120,7 +119,7 @@ export function upload(
 ): { address: number; meta: Meta } {
   const elements = readElements(op, data, options.dtype);
   const shape = options.shape ? checkShape(op, options.shape) : elements.shape;
-  if (product(shape) !== elements.values.length) {
+  if (sizeOf(shape) !== elements.values.length) {
     throw new ShapeError(`${op}: ${elements.values.length} elements do not fill ${shapeText(shape)}`);
   }
   const meta = makeMeta(elements.dtype, shape);
