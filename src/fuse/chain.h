@@ -47,9 +47,8 @@ typedef struct sn_chain {
   int64_t batch, rows;
   int64_t block, rest; /* rows of a block, and of the last one if it has fewer, or 0 */
   size_t local_bytes;
-  int64_t columns;     /* of scores: what the first member makes of a row */
-  int64_t side, limit; /* which count: column <= row - limit (side 1), row <= column - limit (-1) */
-  double share;        /* of all points of scores: in the columns of their blocks */
+  int64_t columns; /* of scores: what the first member makes of a row */
+  int side;        /* which count: column <= row (1), row <= column (-1), all (0) */
 } sn_chain;
 
 #define SN_LIMIT_UNIT 32 /* columns */
@@ -78,9 +77,11 @@ sn_status sn_chain_groups(sn_groups *groups, sn_arena *arena);
 sn_status sn_chain_cut(sn_chain *chain, sn_arena *arena, const sn_value *values,
                        const size_t *local_at);
 
-/* limit.c: the columns that count, and which members that limits. known: per value, for its use. */
-void sn_chain_limit(sn_chain *chain, int outer, const sn_value *values, const size_t *local_at,
-                    uint8_t *known);
+/* limit.c: what masks tell of each node; the columns of a chain that count, and which members that
+ * limits. */
+void sn_chain_know(sn_groups *groups, int8_t *known);
+void sn_chain_limit(sn_chain *chain, int outer, const int8_t *known, const sn_value *values,
+                    const size_t *local_at);
 
 /* ---- walking over what a group reads and writes ---------------------------------------------- */
 

@@ -151,6 +151,7 @@ typedef struct sn_group {
   int64_t spans;   /* parts of k that are summed apart and then together, where k is long */
   int64_t whole_m; /* rows of the product that this one is a block of, or 0 */
   sn_limited limited;
+  bool hears_all; /* reductions would miss masked points (limit.c) */
 
   sn_ready *ready; /* NULL but in a ready group */
   struct sn_chain

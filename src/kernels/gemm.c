@@ -202,17 +202,17 @@ void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr) {
   lay_out_scratch(g);
 }
 
-void sn_gemm_limit_columns(sn_gemm *g, int64_t from, int64_t to) {
+void sn_gemm_limit(sn_gemm *g, bool terms, int64_t from, int64_t to) {
   sn_gemm_side *side = g->swapped ? &g->left : &g->right;
+  if (terms) {
+    g->from = from;
+    g->k = to;
+    return;
+  }
   side->first = from;
   side->width = to;
   side->blocks = ceil_div(to - from, side->block);
   g->tasks = g->left.blocks * g->right.blocks;
-}
-
-void sn_gemm_limit_terms(sn_gemm *g, int64_t from, int64_t to) {
-  g->from = from;
-  g->k = to;
 }
 
 void sn_gemm_plan(sn_gemm *g, sn_isa_id isa, bool deterministic) {

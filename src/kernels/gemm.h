@@ -82,10 +82,9 @@ const sn_gemm_ukr *sn_gemm_ukr_for(sn_dtype dtype, sn_isa_id isa, bool determini
 /* Fills the second half of *g. deterministic: only kernels that round each multiply and add. */
 void sn_gemm_plan(sn_gemm *g, sn_isa_id isa, bool deterministic);
 
-/* Limits a copy of a plan without spans and what is shared to the columns, or to the terms of the
- * sums, in [from, to). */
-void sn_gemm_limit_columns(sn_gemm *g, int64_t from, int64_t to);
-void sn_gemm_limit_terms(sn_gemm *g, int64_t from, int64_t to);
+/* Limits a copy of a plan, one without spans and what is shared, to the columns in [from, to), or
+ * to those terms of its sums. */
+void sn_gemm_limit(sn_gemm *g, bool terms, int64_t from, int64_t to);
 
 /* The same with a given micro-kernel of g->dtype (tests, benchmarks). */
 void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr);
