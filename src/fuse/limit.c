@@ -17,6 +17,17 @@
 /* What a node has where column > row, or negative: where row > column. */
 enum { ANYTHING, ZERO, NEVER, UNHEARD }; /* 0 or false, -infinity; what no reduction hears */
 
+/* The dim whose numbers a node has, perhaps transposed, or less than any. */
+static int64_t axis_of(const sn_graph *g, const sn_node *node) {
+  const sn_node *in = node->op == SN_OP_transpose ? &g->nodes[g->edges[node->first_input]] : node;
+  if (in->op != SN_OP_iota) return -2 * SN_MAX_RANK;
+  const int64_t axis = g->attrs[in->first_attr];
+  if (in == node) return axis;
+  int64_t i = 0;
+  while (g->attrs[(int64_t)node->first_attr + i] != axis) i++;
+  return i;
+}
+
 static int known_of(const sn_graph *g, const int8_t *known, const sn_node *node) {
   const sn_id *in = g->edges + node->first_input;
   double value;
@@ -26,9 +37,8 @@ static int known_of(const sn_graph *g, const int8_t *known, const sn_node *node)
   const bool zero = x & 1; /* or -infinity, if x is not ANYTHING */
   switch (node->op) {
   case SN_OP_less_equal: {
-    const int64_t l = g->attrs[left->first_attr], r = g->attrs[right->first_attr];
-    const bool counted = left->op == SN_OP_iota && right->op == SN_OP_iota;
-    return counted && l + r == 2 * node->type.rank - 3 ? (int)(l - r) : ANYTHING;
+    const int64_t l = axis_of(g, left), r = axis_of(g, right);
+    return l + r == 2 * node->type.rank - 3 ? (int)(l - r) : ANYTHING;
   }
   case SN_OP_where:
     if (!zero || !sn_graph_uniform(g, in[2], &value)) return ANYTHING;

@@ -309,7 +309,10 @@ static void masked_columns_are_not_computed(void **state) {
       }
       /* turned scores, too, where they are made again */
       sample s = sample_of(ctx, &r, SN_F32, 1, 2, 1, 1500, 1450, 8);
-      if (cases[i].f == slopes_causal) expect_same_bits(&s, slopes_causal);
+      if (cases[i].f == slopes_causal) {
+        const double all = expect_same_bits(&s, slopes_plain).flops;
+        assert_true(expect_same_bits(&s, slopes_causal).flops < 0.65 * all);
+      }
       give_back(&s);
     }
     case_context_end(ctx);
