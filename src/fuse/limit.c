@@ -34,7 +34,7 @@ static int known_of(const sn_graph *g, const int8_t *known, const sn_node *node)
   if (!node->n_inputs) return ANYTHING;
   const sn_node *left = &g->nodes[in[0]], *right = &g->nodes[in[node->n_inputs > 1]];
   const int x = known[in[0]], y = known[in[node->n_inputs > 1]];
-  const bool zero = x & 1; /* or -infinity, if x is not ANYTHING */
+  const bool zero = x & 1; /* if not, x is NEVER or ANYTHING */
   switch (node->op) {
   case SN_OP_less_equal: {
     const int64_t l = axis_of(g, left), r = axis_of(g, right);
