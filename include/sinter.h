@@ -252,7 +252,8 @@ SN_API sn_tensor *sn_log_softmax(sn_tensor *x, int axis);
 
 /* softmax(scale q k^T) v, in blocks of rows: no matrix of all scores lies in memory. q (..., heads,
  * tokens, size), k (..., shared, sources, size), v (..., shared, sources, width); shared divides
- * heads. scale NaN: 1 / sqrt(size). causal: token i sees sources 0 .. i. mask, which broadcasts to
+ * heads. scale NaN: 1 / sqrt(size). causal: token i sees sources 0 .. i; whole blocks of later ones
+ * are not read, so a NaN there may not show. mask, which broadcasts to
  * (..., heads, tokens, sources), or NULL: bools tell what is seen, floats are added to the scores.
  * A token that sees nothing becomes NaN. [new, m s d] */
 SN_API sn_tensor *sn_attention(sn_tensor *q, sn_tensor *k, sn_tensor *v, sn_tensor *mask,

@@ -10,7 +10,7 @@ import { flip, reshape } from './shape.js';
 import type { Tensor } from './tensor.js';
 
 export interface AttentionOptions {
-  /** Token i sees sources 0 .. i only. */
+  /** Token i sees sources 0 .. i only. Whole blocks of later ones are not read, so a NaN there may not show. */
   causal?: boolean;
   /** Broadcasts to (batch, heads, tokens, sources): bools tell what is seen, numbers are added to the scores. */
   mask?: TensorLike;

@@ -95,7 +95,8 @@ const composed = (q, k, v, r, causal) => {
 // A score is off by (8 + log2 size) u times its sum|terms|, e^s relatively by as much, and so is the sum it is
 // divided by: twice. Sums over tokens add (8 + log2 tokens) u, once in y and three times in gradients. The composed
 // form is off as much where it has the same dtype; that of float32 is in float64 but for the largest, to be fast.
-for (const [tokens, causal] of [[1, true], [2, false], [63, true], [65, false], [257, true], [600, false], [4096, true]])
+for (const [tokens, causal] of
+  [[1, true], [2, false], [7, true], [63, true], [65, false], [257, true], [511, true], [600, false], [4096, true]])
   test(`${tokens} tokens: values and gradients of the composed form`, () => sn.tidy(() => {
     const size = 16;
     const shape = [1, tokens > 1000 ? 1 : 2, tokens, size];
@@ -123,6 +124,21 @@ test('written by hand it is one kernel too', () => sn.tidy(() => {
   assert.equal(seen.memory.arenaBytes, 0);
   assert.ok(seen.memory.naiveBytes >= 8 * 200 * 200 * 4 * 3);
   seen.dispose();
+}));
+
+test('what a causal mask hides is not computed, and flops say so', () => sn.tidy(() => {
+  const seen = [[8, 512], [1, 1000]].map(([heads, tokens]) => {
+    const x = [0, 1, 2].map((seed) => random([1, heads, tokens, 64], seed));
+    return [true, false].map((causal) => sn.inspect((...y) => sn.attention(...y, { causal }))(...x).kernels[0]);
+  });
+  for (const [causal, plain] of seen) {
+    assert.match(causal.text, /^k0 chain .* block\(\d+\) column <= row\n/);
+    assert.doesNotMatch(plain.text, /column <= row/);
+    assert.ok(causal.flops < 0.7 * plain.flops, `${causal.flops} of ${plain.flops}`);
+    assert.ok(causal.flops > 0.5 * plain.flops);
+  }
+  const slopes = sn.inspect(trained(FORMS.causal))(...[0, 1, 2].map(() => sn.zeros([1, 8, 4096, 64])));
+  assert.match(slopes.kernels.map(({ text }) => text).join(''), / column <= row\n[^]* row <= column\n/);
 }));
 
 test('4,096 tokens take no matrix of all scores', () => sn.tidy(() => {

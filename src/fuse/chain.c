@@ -36,6 +36,7 @@ typedef struct finder {
   uint8_t *state;               /* per value */
   uint32_t *writer;             /* per value BESIDE: its group's place */
   size_t *local_at;             /* per value */
+  int8_t *known;                /* per node, see limit.c */
   uint32_t *id, *chained_to;    /* per place: the group's first number; per that: its chain's */
   /* the chain being looked for */
   size_t members[SN_CHAIN_MEMBERS], first;
@@ -344,11 +345,18 @@ static sn_status list_outside(finder *f, uint32_t value, bool write, void *user)
 static sn_status describe(finder *f, sn_group *g, sn_chain *c) {
   sn_text name = sn_text_in(f->arena);
   outside o = {.chain = g, .local_at = f->local_at, .arena = f->arena};
+  double share = 0; /* of a member that is limited */
+  for (int64_t row = 0; row < c->rows; row += c->block) {
+    const sn_range columns = sn_chain_columns(c, row);
+    const int64_t left = c->rows - row;
+    share += (double)((columns.to - columns.from) * (left < c->block ? left : c->block)) /
+             (double)(c->rows * c->columns);
+  }
   *g = (sn_group){.kind = SN_GROUP_CHAIN, .space_rank = f->outer, .n_heads = 1, .chain = c};
   memcpy(g->space, f->dims, (size_t)f->outer * sizeof *g->space);
   for (uint32_t m = 0; m < c->n_members; m++) {
     sn_text_add(&name, m ? ", %s" : "%s", c->whole[m].name);
-    g->flops += c->whole[m].flops;
+    g->flops += c->whole[m].flops * (c->whole[m].limited ? share : 1);
     g->bytes += c->whole[m].bytes;
     SN_TRY(each_value(f, &c->whole[m], list_outside, &o));
   }
@@ -370,6 +378,7 @@ static sn_status make_chain(finder *f, const worth *w, int64_t block, sn_group *
     f->local_at[w->values[i]] = c->local_bytes;
     c->local_bytes += ((size_t)(row_elements(f, w->values[i]) * block) * item + 63) & ~(size_t)63;
   }
+  sn_chain_limit(c, f->outer, f->known, f->groups->values, f->local_at);
   SN_TRY(sn_chain_cut(c, f->arena, f->groups->values, f->local_at));
   SN_TRY(describe(f, out, c));
   for (uint32_t m = 0; m < c->n_members; m++) sn_merge_dims(&c->whole[m]);
@@ -472,6 +481,8 @@ sn_status sn_chain_groups(sn_groups *groups, sn_arena *arena) {
   SN_TRY(sn_arena_alloc(arena, n, sizeof *f.n_reads, (void **)&f.n_reads));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *f.n_writes, (void **)&f.n_writes));
   SN_TRY(sn_arena_alloc(arena, n, 1, (void **)&f.state));
+  SN_TRY(sn_arena_alloc(arena, groups->graph->n_nodes, 1, (void **)&f.known));
+  sn_chain_know(groups, f.known);
   SN_TRY(sn_arena_alloc(arena, n, sizeof *f.writer, (void **)&f.writer));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *f.local_at, (void **)&f.local_at));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *f.id, (void **)&f.id));

@@ -47,7 +47,20 @@ typedef struct sn_chain {
   int64_t batch, rows;
   int64_t block, rest; /* rows of a block, and of the last one if it has fewer, or 0 */
   size_t local_bytes;
+  int64_t columns; /* of scores: what the first member makes of a row */
+  int side;        /* which count: column <= row (1), row <= column (-1), all (0) */
 } sn_chain;
+
+#define SN_LIMIT_UNIT 32 /* columns */
+
+typedef struct sn_range {
+  int64_t from, to;
+} sn_range;
+
+/* The columns that count for the block of rows from `row` on, with some more so that vectors and
+ * panels are whole. What lies beyond is neither computed nor read: where a mask hides a NaN or an
+ * infinity there, it cannot be seen through 0 * NaN. */
+sn_range sn_chain_columns(const sn_chain *c, int64_t row);
 
 static inline int64_t sn_chain_blocks(const sn_chain *c) {
   return (c->rows + c->block - 1) / c->block;
@@ -63,6 +76,12 @@ sn_status sn_chain_groups(sn_groups *groups, sn_arena *arena);
  * in the lane's own memory it is handed on, or SN_NOT_LOCAL. */
 sn_status sn_chain_cut(sn_chain *chain, sn_arena *arena, const sn_value *values,
                        const size_t *local_at);
+
+/* limit.c: what masks tell of each node; the columns of a chain that count, and which members that
+ * limits. */
+void sn_chain_know(sn_groups *groups, int8_t *known);
+void sn_chain_limit(sn_chain *chain, int outer, const int8_t *known, const sn_value *values,
+                    const size_t *local_at);
 
 /* ---- walking over what a group reads and writes ---------------------------------------------- */
 

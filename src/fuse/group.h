@@ -93,6 +93,13 @@ typedef struct sn_reduction {
   uint32_t insn; /* of the phase's body: what is reduced */
 } sn_reduction;
 
+/* What a member of a chain does only for the columns that count there (chain.h). */
+typedef enum sn_limited {
+  SN_LIMITED_NONE,
+  SN_LIMITED_COLUMNS, /* its columns, or the points of its rows */
+  SN_LIMITED_TERMS    /* the terms of its sums, a contraction's k */
+} sn_limited;
+
 #define SN_MAX_HEADS 16 /* of a row group */
 #define SN_MAX_KEPT 16
 
@@ -143,6 +150,8 @@ typedef struct sn_group {
   int64_t k;
   int64_t spans;   /* parts of k that are summed apart and then together, where k is long */
   int64_t whole_m; /* rows of the product that this one is a block of, or 0 */
+  sn_limited limited;
+  bool hears_all; /* reductions would miss masked points (limit.c) */
 
   sn_ready *ready; /* NULL but in a ready group */
   struct sn_chain

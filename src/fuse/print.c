@@ -110,7 +110,9 @@ static void print_ready(sn_text *t, const sn_group *g) {
 }
 
 static void print_chain(sn_text *t, size_t i, const sn_chain *c) {
-  sn_text_add(t, " block(%lld)\n", (long long)c->block);
+  sn_text_add(t, " block(%lld)", (long long)c->block);
+  if (c->side) sn_text_add(t, c->side > 0 ? " column <= row" : " row <= column");
+  sn_text_add(t, "\n");
   for (uint32_t m = 0; m < c->n_members; m++) sn_group_print(t, i, &c->whole[m]);
 }
 

@@ -2,7 +2,7 @@
  * Heads and kept values lie in lane memory where the kernel's row plan puts them. */
 #include "jit/body.h"
 
-enum { VALUES, LANE, FIRST, N, N_PARAMS };
+enum { VALUES, LANE, FIRST, N, LENGTH, N_PARAMS };
 
 #define HEAD_BYTES 16 /* from one head of the row to the next */
 
@@ -89,7 +89,7 @@ static void write_phase(rows *r, uint32_t section, uint32_t left) {
     sn_emit_i32(j->w, 0);
     sn_emit_set(j->w, k->index[i]);
   }
-  sn_emit_i32(j->w, (int32_t)j->kernel->row.length);
+  sn_emit_get(j->w, LENGTH);
   sn_emit_set(j->w, left);
   sn_walk_point(k, section);
   sn_write_pass(&k->writer, section, 1);
@@ -119,7 +119,7 @@ sn_status sn_jit_rows(sn_jit *j, uint32_t *number) {
   sn_wasm *w = j->w;
   sn_wasm_function(w, N_PARAMS);
   j->walk.values = VALUES;
-  j->walk.unit = j->kernel->row.length; /* rows are walked from end to end */
+  j->walk.unit = g->limited ? SN_LIMIT_UNIT : j->kernel->row.length;
   SN_TRY(sn_walk_start(&j->walk));
   const uint32_t left = sn_wasm_local(w, SN_WASM_TYPE_I32);
   sn_emit_while(w, N, 1);

@@ -53,6 +53,7 @@ void sn_chain_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *
   for (int64_t u = begin; u < end; u++) {
     const int64_t row = u % blocks * c->block, left = c->rows - row;
     const bool rest = left < c->block;
+    part.columns = sn_chain_columns(c, row);
     bind(run, lane, local, u / blocks, row, rest ? left : c->block);
     for (uint32_t m = 0; m < c->n_members; m++) {
       part.kernel = &k->members[rest ? c->n_members + m : m];

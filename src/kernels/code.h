@@ -9,8 +9,9 @@
  *             row-major), n <= SN_FOLD_BLOCK, into *item; lane: SN_FOLD_SCRATCH_BYTES
  *   columns   acc[0 .. n) = reduced points from .. to - 1, from < to, of outputs first .. first +
  *             n - 1, combined one after the other
- *   rows      rows [first, first + n) of a row group through all phases and post; lane: laid out as
- *             in row.c
+ *   rows      rows [first, first + n) of a row group, `length` points of each, through all phases
+ *             and post; length: all, or if the group is limited a multiple of SN_LIMIT_UNIT; lane:
+ *             laid out as in row.c
  *
  * values: base pointer of every buffer. In WebAssembly a function pointer is a place in the
  * function table of the thread's own instance, so each lane asks `ready` before it calls: that
@@ -27,7 +28,8 @@ typedef void sn_strip_code(void *const *values, void *lane, const void *head, in
 typedef void sn_fold_code(void *const *values, void *lane, void *item, int32_t flat, int32_t n);
 typedef void sn_columns_code(void *const *values, void *lane, void *acc, int32_t first, int32_t n,
                              int32_t from, int32_t to);
-typedef void sn_rows_code(void *const *values, void *lane, int32_t first, int32_t n);
+typedef void sn_rows_code(void *const *values, void *lane, int32_t first, int32_t n,
+                          int32_t length);
 
 typedef struct sn_code {
   const void *module; /* NULL: there is none */

@@ -176,11 +176,16 @@ void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, 
     pack_units(run, begin, end);
     return;
   }
-  sn_gemm stand_in, copy;
-  if (run_time && !run_time->ready(run_time->module)) {
-    stand_in = k->gemm;
-    stand_in.ukr = sn_gemm_ukr_stand_in(k->gemm.dtype);
-    whole = &stand_in;
+  const bool stand_in = run_time && !run_time->ready(run_time->module);
+  sn_gemm own, copy;
+  if (stand_in || g->limited) {
+    own = k->gemm;
+    whole = &own;
+  }
+  if (stand_in) own.ukr = sn_gemm_ukr_stand_in(k->gemm.dtype);
+  if (g->limited) {
+    sn_gemm_limit(&own, g->limited == SN_LIMITED_TERMS, run->columns.from, run->columns.to);
+    end = own.tasks;
   }
   void *scratch = (char *)lane + k->scratch_offset;
   const bool plain = partial || (is_plain(k) && !finishing);

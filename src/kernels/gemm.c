@@ -234,6 +234,19 @@ void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr) {
   lay_out_scratch(g);
 }
 
+void sn_gemm_limit(sn_gemm *g, bool terms, int64_t from, int64_t to) {
+  sn_gemm_side *side = g->swapped ? &g->left : &g->right;
+  if (terms) {
+    g->from = from;
+    g->k = to;
+    return;
+  }
+  side->first = from;
+  side->width = to;
+  side->blocks = ceil_div(to - from, side->block);
+  g->tasks = g->left.blocks * g->right.blocks;
+}
+
 void sn_gemm_plan(sn_gemm *g, sn_isa_id isa, bool deterministic) {
   sn_gemm_plan_with(g, sn_gemm_ukr_for(g->dtype, isa, deterministic));
 }
@@ -356,7 +369,7 @@ static void compute_packed(const sn_gemm *g, const void *left, const void *right
   void *edge = m->scratch + g->edge_offset;
   int64_t p = t->p;
   do { /* also once for k = 0, which writes zeros */
-    const int64_t k = least(g->kc, t->end - p);
+    const int64_t k = least(g->kc - p % g->kc, t->end - p);
     const size_t left_bytes = bytes_of_panel(g, &g->left, k);
     const void *lefts = panels_of(g, &g->left, left, m, m->scratch, t->l, t->rows, p, k);
     for (int64_t j = 0; j < t->cols; j += nr) {
@@ -366,14 +379,14 @@ static void compute_packed(const sn_gemm *g, const void *left, const void *right
       for (int64_t i = 0; i < t->rows; i += mr, panel_of_left += left_bytes)
         run_block(g, k, panel_of_left, panel, out, i, j, p == t->p, edge);
     }
-    p += g->kc;
+    p += k;
   } while (p < t->end);
 }
 
 static place_of_tile locate(const sn_gemm *g, int64_t task) {
-  const int64_t l = task / g->right.blocks % g->left.blocks * g->left.block;
-  const int64_t r = task % g->right.blocks * g->right.block;
-  const int64_t p = task / (g->right.blocks * g->left.blocks) * g->span;
+  const int64_t l = g->left.first + task / g->right.blocks % g->left.blocks * g->left.block;
+  const int64_t r = g->right.first + task % g->right.blocks * g->right.block;
+  const int64_t p = g->from + task / (g->right.blocks * g->left.blocks) * g->span;
   return (place_of_tile){.l = l,
                          .r = r,
                          .p = p,

@@ -43,6 +43,7 @@ typedef struct sn_gemm_walk {
 /* One operand, as width x k: width is m for A, n for B. */
 typedef struct sn_gemm_side {
   int64_t width;
+  int64_t first; /* where its tiles begin: 0, or later where not all is needed */
   sn_gemm_walk walk;
   bool even;        /* one stride each, ws and ks */
   ptrdiff_t ws, ks; /* innermost strides across the width and along k */
@@ -70,6 +71,7 @@ typedef struct sn_gemm {
   bool may_share;   /* pack units will run before the tasks */
 
   /* set by sn_gemm_plan */
+  int64_t from;         /* sums begin with this term: 0, or where a caller limits a copy */
   int64_t tasks;        /* tiles times spans, span by span; 0 when C is empty */
   size_t scratch_bytes; /* of each lane, 64-byte aligned */
   int64_t pack_units;   /* to run before the tasks: of left and right, or 0 */
@@ -88,6 +90,10 @@ const sn_gemm_ukr *sn_gemm_ukr_for(sn_dtype dtype, sn_isa_id isa, bool determini
 
 /* Fills the second half of *g. deterministic: only kernels that round each multiply and add. */
 void sn_gemm_plan(sn_gemm *g, sn_isa_id isa, bool deterministic);
+
+/* Limits a copy of a plan, one without spans and what is shared, to the columns in [from, to), or
+ * to those terms of its sums. */
+void sn_gemm_limit(sn_gemm *g, bool terms, int64_t from, int64_t to);
 
 /* The same with a given micro-kernel of g->dtype (tests, benchmarks). */
 void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr);

@@ -79,15 +79,18 @@ static void T(direct)(const sn_gemm *g, const T(real) * left, const T(real) * ri
   const bool even = x->even && y->even;
   for (int64_t i = l; i < l + rows; i++, c += ldc) {
     memset(c, 0, (size_t)cols * sizeof *c);
-    for (int64_t p = 0; p < g->k; p += g->kc) {
-      const int64_t k = g->k - p < g->kc ? g->k - p : g->kc;
-      T(real) *out = p == 0 ? c : sums;
-      if (p != 0) memset(sums, 0, (size_t)cols * sizeof *sums);
+    int64_t k;
+    for (int64_t p = g->from; p < g->k; p += k) {
+      const int64_t block = g->kc - p % g->kc;
+      const bool first = p == g->from;
+      k = g->k - p < block ? g->k - p : block;
+      T(real) *out = first ? c : sums;
+      if (!first) memset(sums, 0, (size_t)cols * sizeof *sums);
       if (even) T(add_products)
       (out, left + i * x->ws + p * x->ks, x->ks, right + r * y->ws + p * y->ks, y->ws, y->ks,
        (ptrdiff_t)cols, (ptrdiff_t)k);
       else T(add_pieces)(g, out, left, i, right, r, cols, p, k);
-      if (p != 0)
+      if (!first)
         for (int64_t j = 0; j < cols; j++) c[j] = c[j] + sums[j];
     }
   }

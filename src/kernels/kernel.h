@@ -20,6 +20,7 @@
 #ifndef SN_KERNELS_KERNEL_H
 #define SN_KERNELS_KERNEL_H
 
+#include "fuse/chain.h"
 #include "kernels/code.h"
 #include "kernels/fold.h"
 #include "kernels/gemm.h"
@@ -129,6 +130,7 @@ typedef struct sn_kernel_run {
   void *shared;
   char *lanes; /* lane l's memory at lanes + l * lane_stride */
   size_t lane_stride;
+  sn_range columns; /* of a chain's member that is limited: those that count */
 } sn_kernel_run;
 
 /* An sn_pool_fn: arg is an sn_kernel_run. */

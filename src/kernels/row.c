@@ -84,6 +84,7 @@ typedef struct row_worker {
   const sn_kernel_run *run;
   const sn_kernel *k;
   char *lane;
+  int64_t length;                  /* of rows, as far as it counts */
   const void *heads[SN_MAX_HEADS]; /* of the row under way */
   char *kept[SN_MAX_KEPT];
 } row_worker;
@@ -102,8 +103,8 @@ static void run_phase(row_worker *w, uint32_t number, int64_t row) {
     sn_block_begin(&folds[i], &k->row.folds[phase->first_head + i],
                    w->lane + k->row.fold_offset + i * SN_FOLD_SCRATCH_BYTES);
   sn_vm_enter(code, lane, w->run->values, row, w->heads);
-  for (int64_t at = 0; at < k->row.length; at += SN_STRIP) {
-    const int64_t left = k->row.length - at, n = left < SN_STRIP ? left : SN_STRIP;
+  for (int64_t at = 0; at < w->length; at += SN_STRIP) {
+    const int64_t left = w->length - at, n = left < SN_STRIP ? left : SN_STRIP;
     sn_vm_strip(code, lane, w->run->values, at, n, &(sn_vm_inputs){.kept = w->kept});
     for (uint32_t i = 0; i < phase->n_reductions; i++)
       sn_block_strip(&folds[i], sn_vm_slot(lane, phase->reductions[i].insn), n);
@@ -128,13 +129,14 @@ static void run_rows(row_worker *w, int64_t first, int64_t n) {
 void sn_row_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane) {
   const sn_kernel *k = run->kernel;
   const sn_code *code = sn_code_ready(&k->code);
+  const int64_t length = k->group->limited ? run->columns.to : k->row.length;
   if (code && code->rows) {
     const int64_t first = begin * k->row.unit, last = end * k->row.unit;
     code->rows(run->values, lane, (int32_t)first,
-               (int32_t)((last < k->row.rows ? last : k->row.rows) - first));
+               (int32_t)((last < k->row.rows ? last : k->row.rows) - first), (int32_t)length);
     return;
   }
-  row_worker w = {.run = run, .k = k, .lane = lane};
+  row_worker w = {.run = run, .k = k, .lane = lane, .length = length};
   for (uint32_t i = 0; i < k->group->n_kept; i++) w.kept[i] = w.lane + k->row.kept_offset[i];
   for (uint32_t i = 0; i < k->group->n_phases; i++)
     sn_vm_begin(&k->phases[i], w.lane + k->phase_offset[i], run->values);

@@ -499,8 +499,9 @@ static bool run_rows(jit_case *c) {
   sn_kernel_units((void *)(uintptr_t)&run, 0, c->kernel.stages[0].units, 0);
   for (int64_t first = 0; first < c->kernel.row.rows;) {
     const int64_t n = piece(&c->random, c->kernel.row.rows - first, c->n_calls == 3);
-    add_call(c, SN_JIT_ROWS, 4,
-             (int32_t[]){(int32_t)c->values, (int32_t)c->lane, (int32_t)first, (int32_t)n});
+    add_call(c, SN_JIT_ROWS, 5,
+             (int32_t[]){(int32_t)c->values, (int32_t)c->lane, (int32_t)first, (int32_t)n,
+                         (int32_t)c->kernel.row.length});
     first += n;
   }
   return true;

@@ -10,6 +10,8 @@
 
 typedef sn_tensor *formula(sn_tensor *const *x);
 
+static sn_context *tracing; /* of the formula under way */
+
 typedef struct sample {
   sn_context *ctx;
   sn_tensor *x[4];
@@ -46,6 +48,7 @@ static sn_program_info run(const sample *s, formula *f, const char *without, voi
   sn_tensor *in[4], *y, *result;
   sn_program *program;
   sn_program_info info;
+  tracing = s->ctx;
   assert_int_equal(sn_scope_begin(s->ctx), SN_OK);
   for (int i = 0; i < s->n; i++)
     in[i] = sn_placeholder(s->ctx, sn_dtype_of(s->x[i]), sn_rank(s->x[i]), sn_dims(s->x[i]));
@@ -120,6 +123,38 @@ static sn_tensor *gated(sn_tensor *const *x) {
   return sn_sum(sn_square(sn_matmul(sn_softmax(s, -1), x[2])), 1u << 3, true);
 }
 
+/* The number of each row or column of scores. */
+static sn_tensor *number_of(sn_tensor *s, int from_last) {
+  return sn_iota(tracing, SN_I32, sn_rank(s), sn_dims(s), sn_rank(s) - 1 - from_last);
+}
+
+/* Masks written by hand: columns up to the row's number and some more, also where that is less than
+ * nothing, in both orders of a comparison. */
+static sn_tensor *up_to(sn_tensor *const *x, int64_t more, bool strict, bool turned) {
+  sn_tensor *s = sn_matmul(x[0], flipped(x[1])), *column = number_of(s, 0);
+  sn_tensor *never = sn_full(tracing, sn_dtype_of(s), 0, NULL, -INFINITY);
+  sn_tensor *row = sn_add(number_of(s, 1), sn_full(tracing, SN_I32, 0, NULL, (double)more));
+  sn_tensor *seen = turned ? (strict ? sn_greater : sn_greater_equal)(row, column)
+                           : (strict ? sn_less : sn_less_equal)(column, row);
+  return sn_matmul(sn_softmax(sn_where(seen, s, never), -1), x[2]);
+}
+static sn_tensor *shifted(sn_tensor *const *x) {
+  const int64_t tokens = sn_dims(x[0])[2], sources = sn_dims(x[1])[2];
+  return up_to(x, sources > tokens ? sources - tokens : 0, false, false);
+}
+static sn_tensor *one_behind(sn_tensor *const *x) { return up_to(x, 1, true, true); }
+static sn_tensor *strictly(sn_tensor *const *x) { return up_to(x, 0, true, false); }
+static sn_tensor *late(sn_tensor *const *x) { return up_to(x, -20, false, true); }
+/* what is masked is not what the maximum and the sum are used to */
+static sn_tensor *half_masked(sn_tensor *const *x) {
+  sn_tensor *s = sn_matmul(x[0], flipped(x[1]));
+  sn_tensor *seen = sn_less_equal(number_of(s, 0), number_of(s, 1));
+  return sn_matmul(sn_softmax(sn_where(seen, s, sn_mul(s, s)), -1), x[2]);
+}
+static sn_tensor *causal_masked(sn_tensor *const *x) {
+  return sn_attention(x[0], x[1], x[2], x[3], true, 0.3);
+}
+
 /* All cotangents of a loss of attention, one behind the other. */
 static sn_tensor *slopes(sn_tensor *const *x, formula *attention) {
   sn_tensor *in[4], *out[3];
@@ -132,6 +167,7 @@ static sn_tensor *slopes(sn_tensor *const *x, formula *attention) {
 static sn_tensor *slopes_by_hand(sn_tensor *const *x) { return slopes(x, by_hand); }
 static sn_tensor *slopes_plain(sn_tensor *const *x) { return slopes(x, plain); }
 static sn_tensor *slopes_causal(sn_tensor *const *x) { return slopes(x, causal); }
+static sn_tensor *slopes_shifted(sn_tensor *const *x) { return slopes(x, shifted); }
 static sn_tensor *slopes_masked(sn_tensor *const *x) { return slopes(x, masked); }
 static sn_tensor *slopes_of_views(sn_tensor *const *x) { return slopes(x, of_views); }
 /* softmax of its rows, of its columns' sums, of both: scores read in many ways */
@@ -238,6 +274,73 @@ static void large_scores_are_made_again(void **state) {
     const sn_program_info info = expect_same_bits_without("rematerialize", &s, formulas[i]);
     assert_true(info.arena_bytes < 1u << 20);
     if (!case_short()) expect_same_bits(&s, formulas[i]);
+    give_back(&s);
+  }
+  case_context_end(ctx);
+}
+
+/* Bits of masks are those of all columns, and fewer of them are computed. */
+static void masked_columns_are_not_computed(void **state) {
+  (void)state;
+  static const struct {
+    formula *f;
+    bool limited;
+  } cases[] = {{causal, true},        {shifted, true},       {one_behind, false},
+               {causal_masked, true}, {strictly, false},     {late, false},
+               {half_masked, false},  {slopes_causal, true}, {slopes_shifted, true}};
+  for (int threads = 1; threads <= 3; threads += 2) {
+    case_random r = {.state = case_seed()};
+    sn_context *ctx = case_context(threads, sn_isa_detect());
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+      static const int64_t sizes[][2] = {{1, 1},     {7, 9},     {65, 65},
+                                         {511, 511}, {511, 300}, {300, 511}};
+      for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++) {
+        const int64_t tokens = sizes[n][0], sources = sizes[n][1];
+        const bool grouped = cases[i].f == causal || cases[i].f == slopes_causal;
+        sample s =
+            sample_of(ctx, &r, n % 2 ? SN_F32 : SN_F64, 1, 4, grouped ? 2 : 4, tokens, sources, 11);
+        const sn_program_info info = expect_same_bits(&s, cases[i].f);
+        if (tokens >= 511 && i < 7) {
+          assert_int_equal(info.kernels, 1);
+          const bool fewer = info.flops < 0.9 * expect_same_bits(&s, plain).flops;
+          if (fewer != cases[i].limited) fail_msg("case %zu, sizes %zu", i, n);
+        }
+        give_back(&s);
+      }
+      /* turned scores, too, where they are made again */
+      sample s = sample_of(ctx, &r, SN_F32, 1, 2, 1, 1500, 1450, 8);
+      if (cases[i].f == slopes_causal) {
+        const double all = expect_same_bits(&s, slopes_plain).flops;
+        assert_true(expect_same_bits(&s, slopes_causal).flops < 0.65 * all);
+      }
+      give_back(&s);
+    }
+    case_context_end(ctx);
+  }
+}
+
+/* A token that many do not see is not read for them, whatever it holds; who sees it has it. */
+static void what_a_mask_hides_is_not_read(void **state) {
+  (void)state;
+  static const double hidden[] = {NAN, INFINITY, -INFINITY};
+  enum { TOKENS = 700, WIDTH = 11, BYTES = TOKENS * WIDTH * (int)sizeof(float) };
+  case_random r = {.state = case_seed()};
+  sn_context *ctx = case_context(1, sn_isa_detect());
+  for (int i = 0; i < 3; i++) {
+    sample s = sample_of(ctx, &r, SN_F32, 1, 1, 1, TOKENS, TOKENS, 8);
+    float *with, *clean, *v = malloc(BYTES);
+    int64_t n;
+    run(&s, causal, NULL, (void **)&clean, &n);
+    assert_int_equal(sn_read(s.x[2], v, BYTES), SN_OK);
+    sn_release(s.x[2]);
+    void *data;
+    s.x[2] = sn_empty(ctx, SN_F32, 4, (int64_t[]){1, 1, TOKENS, WIDTH}, &data);
+    memcpy(data, v, BYTES);
+    for (int j = 0; j < WIDTH; j++) ((float *)data)[600 * WIDTH + j] = (float)hidden[i];
+    run(&s, causal, NULL, (void **)&with, &n);
+    assert_memory_equal(with, clean, BYTES / 7 * 3);
+    for (int64_t j = 600 * WIDTH; j < n; j++) assert_true(!isfinite(with[j]));
+    free(v), free(with), free(clean);
     give_back(&s);
   }
   case_context_end(ctx);
@@ -400,6 +503,8 @@ int main(void) {
       cmocka_unit_test(attention_is_one_kernel),
       cmocka_unit_test(gradients_have_the_bits_of_single_kernels),
       cmocka_unit_test(large_scores_are_made_again),
+      cmocka_unit_test(masked_columns_are_not_computed),
+      cmocka_unit_test(what_a_mask_hides_is_not_read),
       cmocka_unit_test(no_matrix_of_all_scores_is_in_memory),
       cmocka_unit_test(heads_share_keys),
       cmocka_unit_test(special_values_pass_through),
