@@ -17,7 +17,7 @@ static case_random rng;
 
 /* The values of output `number`, in the lab's arena; data: those of the arguments. */
 static const void *evaluate(lab *l, const sn_graph *g, size_t number, void *const *data) {
-  void **values = NULL;
+  void **values;
   assert_int_equal(sn_arena_alloc(&l->arena, g->n_nodes, sizeof *values, (void **)&values), SN_OK);
   for (sn_id id = 0; id < g->n_nodes; id++) {
     const sn_node *node = sn_graph_node(g, id);
@@ -62,7 +62,7 @@ static void expect_same(lab *l, const sn_graph *before, const sn_graph *after, v
 }
 
 static sn_graph *run_pass(lab *l, const sn_graph *from, int pass) {
-  sn_graph *to = NULL;
+  sn_graph *to;
   assert_int_equal(sn_arena_alloc(&l->arena, 1, sizeof *to, (void **)&to), SN_OK);
   assert_int_equal(sn_pass_table[pass].run(from, to, true), SN_OK);
   assert_int_equal(sn_graph_verify(to), SN_OK);
