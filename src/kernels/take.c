@@ -80,10 +80,11 @@ void sn_gather_lines(const sn_ready_site *site) {
 
 /* ---- updates --------------------------------------------------------------------------------- */
 
-/* to[k] = old op update[k] for the updates whose position is this unit's. */
-#define DEFINE_UPDATE(name, T, expression)                                      \
+/* to[k] = update[k], or to[k] + update[k], for the updates whose position is this unit's. */
+#define DEFINE_UPDATE(name, T)                                                  \
   static void name(const sn_ready_site *s) {                                    \
     const sn_lines *indices = &s->in[1], *updates = &s->in[2], *y = &s->out;    \
+    const bool set = s->ready->op == SN_OP_scatter_set;                         \
     for (int64_t i = 0; i < indices->n; i++) {                                  \
       const T *restrict update = (const T *)updates->data + i * updates->along; \
       if (indices->across == 0) {                                               \
@@ -92,7 +93,7 @@ void sn_gather_lines(const sn_ready_site *site) {
         T *restrict to = (T *)y->data + at * y->along;                          \
         for (int64_t k = 0; k < s->width; k++) {                                \
           const T old = to[k], new = update[k * updates->across];               \
-          to[k] = (T)(expression);                                              \
+          to[k] = (T)(set ? new : old + new);                                   \
         }                                                                       \
         continue;                                                               \
       }                                                                         \
@@ -101,17 +102,15 @@ void sn_gather_lines(const sn_ready_site *site) {
         if (at < s->from || at >= s->to) continue;                              \
         T *to = (T *)y->data + at * y->along + k;                               \
         const T old = *to, new = update[k * updates->across];                   \
-        *to = (T)(expression);                                                  \
+        *to = (T)(set ? new : old + new);                                       \
       }                                                                         \
     }                                                                           \
   }
 
-DEFINE_UPDATE(set8, uint8_t, ((void)old, new))
-DEFINE_UPDATE(set32, uint32_t, ((void)old, new))
-DEFINE_UPDATE(set64, uint64_t, ((void)old, new))
-DEFINE_UPDATE(add_f32, float, old + new)
-DEFINE_UPDATE(add_f64, double, old + new)
-DEFINE_UPDATE(add_i32, uint32_t, old + new)
+DEFINE_UPDATE(update_bool, uint8_t)
+DEFINE_UPDATE(update_f32, float)
+DEFINE_UPDATE(update_f64, double)
+DEFINE_UPDATE(update_i32, uint32_t)
 
 static void copy_rows(const sn_ready_site *site) {
   switch (sn_dtype_bytes(site->dtype)) {
@@ -123,11 +122,10 @@ static void copy_rows(const sn_ready_site *site) {
 
 void sn_scatter_lines(const sn_ready_site *site) {
   copy_rows(site);
-  const bool set = site->ready->op == SN_OP_scatter_set;
   switch (site->dtype) {
-  case SN_F32: set ? set32(site) : add_f32(site); break;
-  case SN_I32: set ? set32(site) : add_i32(site); break;
-  case SN_F64: set ? set64(site) : add_f64(site); break;
-  case SN_BOOL: set8(site); break;
+  case SN_F32: update_f32(site); break;
+  case SN_I32: update_i32(site); break;
+  case SN_F64: update_f64(site); break;
+  case SN_BOOL: update_bool(site); break; /* set only */
   }
 }

@@ -3,34 +3,31 @@
  * SIMD kernel would show them. */
 #include "kernels/ukr/ukr.h"
 
-#define DEFINE_REFERENCE(function, real, MR, NR)                                                \
-  sn_gemm_ukr_fn function, function##_rows;                                                     \
-  void function(ptrdiff_t k, const void *a_panel, const void *b_panel, void *c_block,           \
-                ptrdiff_t ldc, bool first) {                                                    \
-    const real *a = a_panel, *b = b_panel;                                                      \
-    for (int i = 0; i < MR; i++) {                                                              \
-      for (int j = 0; j < NR; j++) {                                                            \
-        real *c = (real *)c_block + i * ldc + j;                                                \
-        real sum = 0;                                                                           \
-        for (ptrdiff_t p = 0; p < k; p++) sum = sum + a[p * MR + i] * b[p * NR + j];            \
-        *c = first ? sum : *c + sum;                                                            \
-      }                                                                                         \
-    }                                                                                           \
-  }                                                                                             \
-  void function##_rows(ptrdiff_t k, const void *runs, const void *b_panel, void *c_block,       \
-                       ptrdiff_t ldc, bool first) {                                             \
-    (void)k;                                                                                    \
-    for (int i = 0; i < MR; i++) {                                                              \
-      for (int j = 0; j < NR; j++) {                                                            \
-        const real *b = b_panel;                                                                \
-        real *c = (real *)c_block + i * ldc + j;                                                \
-        real sum = 0;                                                                           \
-        for (const ptrdiff_t *run = runs; run[0]; b += *run * NR, run += SN_GEMM_RUN_WORDS(MR)) \
-          for (ptrdiff_t p = 0; p < run[0]; p++)                                                \
-            sum = sum + ((const real *)run[1 + i])[p] * b[p * NR + j];                          \
-        *c = first ? sum : *c + sum;                                                            \
-      }                                                                                         \
-    }                                                                                           \
+/* Both forms: elements of a row are `step` apart in a run. */
+#define DEFINE_REFERENCE(function, real, MR, NR)                                                 \
+  sn_gemm_ukr_fn function, function##_rows;                                                      \
+  static void function##_sums(const ptrdiff_t *runs, ptrdiff_t step, const real *b, real *c,     \
+                              ptrdiff_t ldc, bool first) {                                       \
+    for (int i = 0; i < MR; i++) {                                                               \
+      for (int j = 0; j < NR; j++) {                                                             \
+        const real *right = b + j;                                                               \
+        real sum = 0;                                                                            \
+        for (const ptrdiff_t *run = runs; run[0]; run += SN_GEMM_RUN_WORDS(MR))                  \
+          for (ptrdiff_t p = 0; p < run[0]; p++, right += NR)                                    \
+            sum = sum + ((const real *)run[1 + i])[p * step] * *right;                           \
+        c[i * ldc + j] = first ? sum : c[i * ldc + j] + sum;                                     \
+      }                                                                                          \
+    }                                                                                            \
+  }                                                                                              \
+  void function(ptrdiff_t k, const void *a, const void *b, void *c, ptrdiff_t ldc, bool first) { \
+    ptrdiff_t run[SN_GEMM_RUN_WORDS(MR) + 1] = {k};                                              \
+    for (int i = 0; i < MR; i++) run[1 + i] = (ptrdiff_t)((const real *)a + i);                  \
+    function##_sums(run, MR, b, c, ldc, first);                                                  \
+  }                                                                                              \
+  void function##_rows(ptrdiff_t k, const void *runs, const void *b, void *c, ptrdiff_t ldc,     \
+                       bool first) {                                                             \
+    (void)k;                                                                                     \
+    function##_sums(runs, 1, b, c, ldc, first);                                                  \
   }
 
 DEFINE_REFERENCE(sn_gemm_f32_3x5__ref, float, 3, 5)
