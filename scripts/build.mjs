@@ -49,7 +49,7 @@ const bundle = async () => {
   });
   await modules.close();
   for (const file of SCRIPTS.map((name) => join(root, inDist(`${name}.js`)))) {
-    const options = { module: true, ecma: 2022, compress: { passes: 3, unsafe_arrows: true, pure_getters: true } };
+    const options = { module: true, ecma: 2022, compress: { passes: 3, unsafe_arrows: true, pure_getters: true, hoist_funs: true } };
     writeFileSync(file, (await minify(readFileSync(file, 'utf8'), options)).code);
   }
 };

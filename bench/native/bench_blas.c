@@ -138,6 +138,8 @@ static int compare(const bench *b, const product *p) {
 
 int main(int argc, char **argv) {
   bench b = {.threads = argc > 2 ? atoi(argv[2]) : 1, .rounds = argc > 3 ? atoi(argv[3]) : 10};
+  /* OpenBLAS's threads would spin on the cores of whoever is next, for longer than settle. */
+  setenv("OPENBLAS_THREAD_TIMEOUT", "4", 0);
   void *library = argc > 1 ? dlopen(argv[1], RTLD_NOW) : NULL;
   if (!library || b.rounds < 1 || b.rounds > MAX_ROUNDS)
     return fprintf(stderr, "bench_blas LIBRARY [THREADS [ROUNDS [FILTER]]]\n"), 1;

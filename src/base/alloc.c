@@ -101,19 +101,18 @@ static sn_status add_chunk(sn_arena *arena, size_t need) {
   return SN_OK;
 }
 
-sn_status sn_arena_alloc(sn_arena *arena, size_t count, size_t size, void **out) {
+void *sn_arena_take(sn_arena *arena, size_t count, size_t size) {
   size_t bytes;
-  SN_FAIL_IF(arena->env,
-             sn_size_mul_overflows(count, size, &bytes) ||
-                 !sn_size_round_up(bytes, SN_ARENA_ALIGNMENT, &bytes),
-             SN_ERR_MEMORY, "out of memory: %zu x %zu bytes", count, size);
-  if (!arena->chunk || arena->chunk->bytes - arena->chunk->used < bytes)
-    SN_TRY(add_chunk(arena, bytes));
+  if (sn_size_mul_overflows(count, size, &bytes) ||
+      !sn_size_round_up(bytes, SN_ARENA_ALIGNMENT, &bytes)) {
+    sn_fail(arena->env, SN_ERR_MEMORY, "out of memory: %zu x %zu bytes", count, size);
+    return NULL;
+  }
+  const bool room = arena->chunk && arena->chunk->bytes - arena->chunk->used >= bytes;
+  if (!room && add_chunk(arena, bytes)) return NULL;
   char *block = (char *)arena->chunk + arena->chunk->used;
   arena->chunk->used += bytes;
-  memset(block, 0, bytes);
-  *out = block;
-  return SN_OK;
+  return memset(block, 0, bytes);
 }
 
 sn_status sn_arena_grow(sn_arena *arena, void **items, size_t *capacity, size_t used,

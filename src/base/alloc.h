@@ -41,8 +41,18 @@ typedef struct sn_arena {
 void sn_arena_init(sn_arena *arena, sn_env *env);
 void sn_arena_free(sn_arena *arena);
 
-/* count * size zeroed bytes from the arena, checked. */
-sn_status sn_arena_alloc(sn_arena *arena, size_t count, size_t size, void **out);
+/* count * size zeroed bytes from the arena, checked; NULL with the error set on failure. */
+void *sn_arena_take(sn_arena *arena, size_t count, size_t size);
+
+/* The same as a status; *out untouched on failure. Inline: the pointer of a caller that is set here
+ * need not lie in memory. */
+__attribute__((always_inline)) static inline sn_status sn_arena_alloc(sn_arena *arena, size_t count,
+                                                                      size_t size, void **out) {
+  void *block = sn_arena_take(arena, count, size);
+  if (!block) return SN_ERR_MEMORY;
+  *out = block;
+  return SN_OK;
+}
 
 /* Doubles an array that lives in the arena; the old copy stays behind until the arena goes. */
 sn_status sn_arena_grow(sn_arena *arena, void **items, size_t *capacity, size_t used,

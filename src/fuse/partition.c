@@ -221,13 +221,12 @@ typedef struct merger {
 static bool share_space(merger *m, const set *t) {
   const bool same = sn_same_dims(&m->space, &t->space);
   if (m->points || same) return true;
-  int64_t strides[SN_MAX_RANK] = {0};
   m->mixed = true;
-  if (m->head != SN_NONE) return sn_space_strides(&m->space, &t->space, strides, strides);
+  if (m->head != SN_NONE) return sn_space_is_within(&m->space, &t->space);
   if (t->head == SN_NONE) return sn_space_refine(&m->space, &t->space);
   const sn_type refined = m->space;
   m->space = t->space;
-  return sn_space_strides(&m->space, &refined, strides, strides);
+  return sn_space_is_within(&m->space, &refined);
 }
 
 static bool adds_up(const state *s, merger *m, uint32_t i, sn_cut *why) {

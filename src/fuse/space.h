@@ -19,4 +19,10 @@ bool sn_space_refine(sn_type *space, const sn_type *type);
 bool sn_space_strides(const sn_type *space, const sn_type *type, const int64_t *strides,
                       int64_t out[SN_MAX_RANK]);
 
+/* Whether that is so for every operand of the type. */
+static inline bool sn_space_is_within(const sn_type *space, const sn_type *type) {
+  const int64_t any[SN_MAX_RANK] = {0};
+  return sn_space_strides(space, type, any, (int64_t[SN_MAX_RANK]){0});
+}
+
 #endif

@@ -268,12 +268,14 @@ static size_t bytes_of_panel(const sn_gemm *g, const sn_gemm_side *s, int64_t k)
  * where runs along k are short. */
 static int64_t together(const sn_gemm_side *s, int64_t w, int64_t n) {
   const sn_nest *across = &s->walk.across;
-  const sn_nest_place at = sn_nest_seek(across, w);
-  const int64_t most = least(SN_PACK_TOGETHER, SN_PACK_MOST / s->panel) * s->panel;
-  const int64_t adjacent = sn_nest_stride(across) == 1 && !s->walk.bounds.guards && !s->run_bytes
-                               ? least(sn_nest_run(across, &at), most) / s->panel * s->panel
-                               : 0;
-  return least(n, adjacent ? adjacent : s->panel);
+  int64_t width = s->panel;
+  if (!s->run_bytes && !s->walk.bounds.guards && sn_nest_stride(across) == 1) {
+    const sn_nest_place at = sn_nest_seek(across, w);
+    const int64_t most = least(SN_PACK_TOGETHER, SN_PACK_MOST / s->panel) * s->panel;
+    const int64_t adjacent = least(sn_nest_run(across, &at), most) / s->panel * s->panel;
+    if (adjacent) width = adjacent;
+  }
+  return least(n, width);
 }
 
 /* Positions w .. w + width and p .. p + k of a side, as panels one behind the other or as runs. */

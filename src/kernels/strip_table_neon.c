@@ -2,8 +2,7 @@
 
 extern const sn_strips sn_strips_neon;
 
-const sn_strips *sn_strips_for(sn_isa_id isa, bool fused) {
+const sn_strips *sn_strips_for(sn_isa_id isa) {
   (void)isa;
-  (void)fused;
   return &sn_strips_neon;
 }
