@@ -21,15 +21,29 @@ export function leave(rt: Runtime, x: TensorLike, address: number): void {
   if (!(x instanceof TensorClass)) rt.exports.sinter_release(address);
 }
 
-export function unary(op: number, name: string, x: TensorLike): Tensor {
-  const rt = runtime();
-  const a = enter(rt, x, name);
-  const result = rt.exports.sinter_unary(op, a);
-  leave(rt, x, a);
-  return wrap(result);
-}
+export type Unary = (x: TensorLike) => Tensor;
+export type Binary = (x: TensorLike, y: TensorLike) => Tensor;
+export type Ternary = (condition: TensorLike, x: TensorLike, y: TensorLike) => Tensor;
 
-export function binary(op: number, name: string, x: TensorLike, y: TensorLike): Tensor {
+/** N values of a type. */
+export type Tuple<T, N extends number, List extends T[] = []> = List['length'] extends N
+  ? List
+  : Tuple<T, N, [...List, T]>;
+
+/** A function for each of the names, whose ops are numbered on from `first`. */
+const family = <F>(first: number, names: string, make: (op: number, name: string) => F): F[] =>
+  names.split(' ').map((name, i) => make(first + i, name));
+
+export const unaryOps = (first: number, names: string): Unary[] =>
+  family(first, names, (op, name) => (x) => {
+    const rt = runtime();
+    const a = enter(rt, x, name);
+    const result = rt.exports.sinter_unary(op, a);
+    leave(rt, x, a);
+    return wrap(result);
+  });
+
+function binary(op: number, name: string, x: TensorLike, y: TensorLike): Tensor {
   const rt = runtime();
   if (x instanceof TensorClass) {
     if (y instanceof TensorClass) return wrap(rt.exports.sinter_binary(op, x.use(name), y.use(name)));
@@ -48,9 +62,16 @@ export function binary(op: number, name: string, x: TensorLike, y: TensorLike): 
   }
 }
 
-export function ternary(op: number, name: string, x: TensorLike, y: TensorLike, z: TensorLike): Tensor {
-  return withAddresses(name, [x, y, z], (rt, [a, b, c]) => rt.exports.sinter_ternary(op, a!, b!, c!));
-}
+export const binaryOps = (first: number, names: string): Binary[] =>
+  family(first, names, (op, name) => (x, y) => binary(op, name, x, y));
+
+export const ternaryOps = (first: number, names: string): Ternary[] =>
+  family(
+    first,
+    names,
+    (op, name) => (x, y, z) =>
+      withAddresses(name, [x, y, z], (rt, [a, b, c]) => rt.exports.sinter_ternary(op, a!, b!, c!)),
+  );
 
 /** Calls f with the addresses of arguments; f returns a new address or 0. */
 export function withAddresses(
