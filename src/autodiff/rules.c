@@ -110,30 +110,20 @@ static sn_id put_back(sn_build *b, sn_id dy, const sn_type *x, int axis, int64_t
                       int64_t step, int64_t at) {
   if (b->status) return SN_NONE;
   sn_type part = *sn_build_type(b, dy), flat = *x;
-  const int rank = part.rank;
-  const int64_t out = part.dims[axis];
-  int64_t slice[2 * SN_MAX_RANK] = {0}, pad[SN_MAX_ATTRS] = {0};
-  for (int i = 0; i < rank; i++) slice[rank + i] = pad[rank + i] = 1;
-  slice[axis + 1] = k;
+  const int64_t out = part.dims[axis], room = x->dims[axis] - at;
   part.dims[axis + 1] = n;
-  sn_id v = sn_build_op(b, SN_OP_slice, &dy, 1, slice, 2 * (size_t)rank, &part);
+  sn_id v = sn_build_part(b, SN_OP_slice, dy, axis + 1, k, 1, &part);
   if (n > 1) { /* each window's columns and a gap: one after the other they are the axis */
     part.dims[axis + 1] = step;
-    v = sn_build_op(b, SN_OP_pad, &v, 1, pad, 2 * (size_t)rank + 1, &part);
+    v = sn_build_part(b, SN_OP_pad, v, axis + 1, 0, 1, &part);
   }
   flat.dims[axis] = n > 1 ? out * step : out;
   v = sn_build_reshape(b, v, &flat);
-  if (flat.dims[axis] > x->dims[axis] - at) { /* the last gap sticks out */
-    int64_t front[2 * SN_MAX_RANK] = {0};
-    for (int i = 0; i < x->rank; i++) front[x->rank + i] = 1;
-    flat.dims[axis] = x->dims[axis] - at;
-    v = sn_build_op(b, SN_OP_slice, &v, 1, front, 2 * (size_t)x->rank, &flat);
+  if (flat.dims[axis] > room) { /* the last gap sticks out */
+    flat.dims[axis] = room;
+    v = sn_build_part(b, SN_OP_slice, v, axis, 0, 1, &flat);
   }
-  int64_t places[SN_MAX_ATTRS] = {0};
-  for (int i = 0; i < x->rank; i++) places[x->rank + i] = 1;
-  places[axis] = at;
-  places[x->rank + axis] = n > 1 ? 1 : step;
-  return sn_build_op(b, SN_OP_pad, &v, 1, places, 2 * (size_t)x->rank + 1, x);
+  return sn_build_part(b, SN_OP_pad, v, axis, at, n > 1 ? 1 : step, x);
 }
 
 /* y[o, k] = x[o step + k dilation]: dx = the sum of dy[., k], for each k, put back to its places.
@@ -162,13 +152,7 @@ GRAD(concat) {
   int64_t at = 0;
   for (size_t i = 0; i < s->n; i++) {
     const sn_type x = *sn_build_type(s->b, s->x[i]);
-    int64_t attrs[2 * SN_MAX_RANK];
-    for (int d = 0; d < x.rank; d++) {
-      attrs[d] = d == axis ? at : 0;
-      attrs[x.rank + d] = 1;
-    }
-    if (s->wanted[i])
-      s->dx[i] = sn_build_op(s->b, SN_OP_slice, &s->dy, 1, attrs, 2 * (size_t)x.rank, &x);
+    if (s->wanted[i]) s->dx[i] = sn_build_part(s->b, SN_OP_slice, DY, axis, at, 1, &x);
     at += x.dims[axis];
   }
 }
@@ -252,19 +236,11 @@ GRAD(sort) {
 static sn_id shift(sn_build *b, sn_id v, int64_t axis, int by) {
   if (b->status) return SN_NONE;
   const sn_type full = *sn_build_type(b, v);
-  const int rank = full.rank;
   sn_type part = full;
   if (!full.dims[axis]) return v;
   part.dims[axis]--;
-  int64_t slice[2 * SN_MAX_RANK], pad[SN_MAX_ATTRS];
-  for (int i = 0; i < rank; i++) {
-    slice[i] = i == axis && by > 0 && part.dims[axis] ? 1 : 0;
-    pad[i] = i == axis && by < 0 ? 1 : 0;
-    slice[rank + i] = pad[rank + i] = 1;
-  }
-  pad[2 * rank] = sn_double_attr(0);
-  v = sn_build_op(b, SN_OP_slice, &v, 1, slice, 2 * (size_t)rank, &part);
-  return sn_build_op(b, SN_OP_pad, &v, 1, pad, 2 * (size_t)rank + 1, &full);
+  v = sn_build_part(b, SN_OP_slice, v, axis, by > 0 && part.dims[axis], 1, &part);
+  return sn_build_part(b, SN_OP_pad, v, axis, by < 0, 1, &full);
 }
 
 /* y[i] = sum of x[j], j <= i (exclusive: j < i): dx[j] = sum of dy[i], i >= j (i > j) */

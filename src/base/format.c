@@ -43,78 +43,74 @@ static void put_integer(sink *s, const field *f, bool negative, uint64_t value, 
 /* ---- floating point -------------------------------------------------------------------------- */
 
 enum {
-  WORD_DIGITS = 9,
-  BILLION = 1000000000,
-  POINT = 36,         /* words before the decimal point: 2^1024 has 309 digits */
-  WORDS = POINT + 121 /* a bit of the fraction is a digit: 1074 of them, 9 to a word */
+  POINT = 1 + 310,            /* digits before the decimal point, of 2^1024 309, and one for a carry */
+  DIGITS = POINT + 1074 + 28, /* a bit of the fraction is a digit; all that a last step may append */
+  STEP = 28                   /* powers of two at once: ten times as much still fits a word */
 };
 
-/* 0.d1 d2 d3 ... 10^point, the digits at `first`. */
+/* 0.d1 d2 d3 ... 10^point, the digits from `first` on, as numbers. */
 typedef struct decimal {
-  char *first;
+  uint8_t *first;
   int n, point;
-  char room[1 + WORDS * WORD_DIGITS]; /* one before the first, for a carry */
+  uint8_t room[DIGITS];
 } decimal;
 
-/* All digits of value, which is finite and not negative. */
+/* All digits of value, which is finite and not negative: those of its mantissa, then times or by
+ * powers of two. */
 static void expand(decimal *d, double value) {
-  uint32_t words[WORDS];
-  int first = POINT - 2, end = POINT;
+  int first = POINT, end = POINT;
   uint64_t bits;
   memcpy(&bits, &value, sizeof bits);
   const int biased = (int)(bits >> 52 & 0x7ff);
-  const uint64_t whole = (bits & ((UINT64_C(1) << 52) - 1)) | (uint64_t)(biased > 0) << 52;
-  words[first] = (uint32_t)(whole / BILLION);
-  words[first + 1] = (uint32_t)(whole % BILLION);
+  *d = (decimal){0};
+  for (uint64_t whole = (bits & ((UINT64_C(1) << 52) - 1)) | (uint64_t)(biased > 0) << 52; whole;
+       whole /= 10)
+    d->room[--first] = (uint8_t)(whole % 10);
   int exponent = (biased ? biased : 1) - 1075;
-  for (; exponent > 0; exponent--) {
-    uint32_t carry = 0;
-    for (int i = end; i-- > first;) {
-      const uint32_t doubled = words[i] * 2 + carry;
-      carry = doubled >= BILLION;
-      words[i] = doubled - carry * BILLION;
+  while (exponent) {
+    const int distance = exponent < 0 ? -exponent : exponent, step = distance < STEP ? distance : STEP;
+    uint32_t rest = 0;
+    if (exponent > 0) {
+      int at = POINT;
+      while (at > first || rest) {
+        rest += (uint32_t)d->room[--at] << step;
+        d->room[at] = (uint8_t)(rest % 10);
+        rest /= 10;
+      }
+      first = at;
+      exponent -= step;
+    } else {
+      int at = first;
+      for (; at < end || rest; at++) {
+        rest = rest * 10 + d->room[at];
+        d->room[at] = (uint8_t)(rest >> step);
+        rest &= (1u << step) - 1;
+      }
+      end = at;
+      exponent += step;
     }
-    if (carry) words[--first] = carry;
   }
-  /* 2^9 divides a billion: up to nine halvings of a word leave whole units to the next. */
-  while (exponent < 0) {
-    const int step = exponent < -WORD_DIGITS ? WORD_DIGITS : -exponent;
-    uint32_t carry = 0;
-    for (int i = first; i < end; i++) {
-      const uint32_t word = words[i];
-      words[i] = (word >> step) + carry;
-      carry = (word & ((1u << step) - 1)) * (BILLION >> step);
-    }
-    if (carry) words[end++] = carry;
-    exponent += step;
-  }
-  *d = (decimal){.first = d->room + 1, .point = (POINT - first) * WORD_DIGITS};
-  for (int i = first; i < end; i++)
-    for (uint32_t unit = BILLION / 10; unit; unit /= 10) {
-      const char digit = (char)('0' + words[i] / unit % 10);
-      if (d->n || digit != '0')
-        d->first[d->n++] = digit;
-      else
-        d->point--;
-    }
-  if (!d->n) d->point = 1;
+  while (first < end && !d->room[first]) first++;
+  d->first = d->room + first;
+  d->n = end - first;
+  d->point = d->n ? POINT - first : 1;
 }
 
 /* Keeps so many digits, rounded half to even. */
 static void round_digits(decimal *d, int keep) {
   if (keep >= d->n) return;
-  const char *rest = d->first + keep;
-  bool up = keep >= 0 && *rest >= '5';
-  if (up && *rest == '5' && (keep == 0 || !(rest[-1] & 1))) {
+  const uint8_t *rest = d->first + keep;
+  bool up = keep >= 0 && *rest >= 5;
+  if (up && *rest == 5 && (keep == 0 || !(rest[-1] & 1))) {
     int more = 1;
-    while (keep + more < d->n && rest[more] == '0') more++;
+    while (keep + more < d->n && !rest[more]) more++;
     up = keep + more < d->n;
   }
   d->n = keep < 0 ? 0 : keep;
   if (!up) return;
   int at = keep - 1;
-  d->first[-1] = '0';
-  while (d->first[at] == '9') d->first[at--] = '0';
+  d->first[-1] = 0;
+  while (d->first[at] == 9) d->first[at--] = 0;
   d->first[at]++;
   if (at >= 0) return;
   d->first--;
@@ -122,16 +118,14 @@ static void round_digits(decimal *d, int keep) {
   d->point++;
 }
 
-static char digit_at(const decimal *d, int i) { return i < 0 || i >= d->n ? '0' : d->first[i]; }
-
 static void put_digits(sink *s, const decimal *d, int from, int to) {
-  for (int i = from; i < to; i++) put(s, digit_at(d, i));
+  for (int i = from; i < to; i++) put(s, (char)('0' + (i < 0 || i >= d->n ? 0 : d->first[i])));
 }
 
 /* %g: without zeros at the end, with an exponent where that is shorter. */
 static void put_shortest(sink *s, decimal *d, int precision) {
   round_digits(d, precision);
-  while (d->n && d->first[d->n - 1] == '0') d->n--;
+  while (d->n && !d->first[d->n - 1]) d->n--;
   const int exponent = d->point - 1;
   const bool scientific = exponent < -4 || exponent >= precision;
   const int whole = scientific ? 1 : d->point;

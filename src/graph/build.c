@@ -78,6 +78,16 @@ sn_id sn_build_windows(sn_build *b, sn_id x, int axis, int64_t out, int64_t size
   return sn_build_op(b, SN_OP_windows, &x, 1, (int64_t[]){axis, step, dilation}, 3, &type);
 }
 
+sn_id sn_build_part(sn_build *b, sn_op op, sn_id x, int64_t axis, int64_t at, int64_t step,
+                    const sn_type *type) {
+  int64_t attrs[SN_MAX_ATTRS] = {0}; /* the last one is a pad's value */
+  const int rank = type->rank;
+  for (int i = 0; i < rank; i++) attrs[rank + i] = 1;
+  attrs[axis] = at;
+  attrs[rank + axis] = step;
+  return sn_build_op(b, op, &x, 1, attrs, 2 * (size_t)rank + (op == SN_OP_pad), type);
+}
+
 sn_id sn_build_matmul(sn_build *b, sn_id x, sn_id y) {
   return sn_build_op(b, SN_OP_matmul, (sn_id[]){x, y}, 2, NULL, 0, NULL);
 }

@@ -37,6 +37,9 @@ sn_id sn_build_spread(sn_build *b, sn_id x, const sn_type *type, uint64_t axes);
 /* Windows along an axis (see ops.def); `out` of them, of `size` positions. */
 sn_id sn_build_windows(sn_build *b, sn_id x, int axis, int64_t out, int64_t size, int64_t step,
                        int64_t dilation);
+/* A slice or pad of one axis: x[at + i step], or 0 with x[i] at these places, as large as type. */
+sn_id sn_build_part(sn_build *b, sn_op op, sn_id x, int64_t axis, int64_t at, int64_t step,
+                    const sn_type *type);
 sn_id sn_build_matmul(sn_build *b, sn_id x, sn_id y);
 sn_id sn_build_swap_last(sn_build *b, sn_id x); /* transpose of the last two axes */
 
