@@ -30,9 +30,21 @@ export type Tuple<T, N extends number, List extends T[] = []> = List['length'] e
   ? List
   : Tuple<T, N, [...List, T]>;
 
+/** All functions that the lists below make, by their names in JavaScript: the methods of tensors. */
+export const elementwise: Record<string, Unary | Binary | Ternary> = {};
+
 /** A function for each of the names, whose ops are numbered on from `first`. */
-const family = <F>(first: number, names: string, make: (op: number, name: string) => F): F[] =>
-  names.split(' ').map((name, i) => make(first + i, name));
+const family = <F extends Unary | Binary | Ternary>(
+  first: number,
+  names: string,
+  make: (op: number, name: string) => F,
+): F[] =>
+  names.split(' ').map((name, i) => {
+    const camelCase = name.replace(/_./g, ([, letter]) => letter!.toUpperCase());
+    const f = make(first + i, name);
+    elementwise[camelCase] = f;
+    return f;
+  });
 
 export const unaryOps = (first: number, names: string): Unary[] =>
   family(first, names, (op, name) => (x) => {

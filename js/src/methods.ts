@@ -3,7 +3,7 @@
 
 import * as activations from './activations.js';
 import type { AlphaOptions, GeluOptions } from './activations.js';
-import type { TensorLike } from './apply.js';
+import { elementwise, type TensorLike } from './apply.js';
 import type { Axes } from './axes.js';
 import type { DTypeName } from './dtype.js';
 import { repeat, roll, split, tile } from './arrange.js';
@@ -12,7 +12,7 @@ import * as convolutions from './conv.js';
 import type { ConvOptions, PoolOptions } from './conv.js';
 import { dot, matmul, outer } from './linalg.js';
 import { logSoftmax, softmax, type SoftmaxOptions } from './normalize.js';
-import * as elementwise from './ops.gen.js';
+import './ops.gen.js'; // fills elementwise
 import * as reductions from './reduce.js';
 import type { ArgOptions, NormOptions, ReduceOptions, VarianceOptions } from './reduce.js';
 import * as shapes from './shape.js';
