@@ -43,9 +43,10 @@ static void put_integer(sink *s, const field *f, bool negative, uint64_t value, 
 /* ---- floating point -------------------------------------------------------------------------- */
 
 enum {
-  POINT = 1 + 310,            /* digits before the decimal point, of 2^1024 309, and one for a carry */
-  DIGITS = POINT + 1074 + 28, /* a bit of the fraction is a digit; all that a last step may append */
-  STEP = 28                   /* powers of two at once: ten times as much still fits a word */
+  POINT = 1 + 310, /* digits before the decimal point, of 2^1024 309, and one for a carry */
+  DIGITS =
+      POINT + 1074 + 28, /* a bit of the fraction is a digit; all that a last step may append */
+  STEP = 28              /* powers of two at once: ten times as much still fits a word */
 };
 
 /* 0.d1 d2 d3 ... 10^point, the digits from `first` on, as numbers. */
@@ -68,7 +69,8 @@ static void expand(decimal *d, double value) {
     d->room[--first] = (uint8_t)(whole % 10);
   int exponent = (biased ? biased : 1) - 1075;
   while (exponent) {
-    const int distance = exponent < 0 ? -exponent : exponent, step = distance < STEP ? distance : STEP;
+    const int distance = exponent < 0 ? -exponent : exponent,
+              step = distance < STEP ? distance : STEP;
     uint32_t rest = 0;
     if (exponent > 0) {
       int at = POINT;

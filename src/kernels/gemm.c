@@ -64,8 +64,10 @@ const sn_gemm_ukr *sn_gemm_ukr_for(sn_dtype dtype, sn_isa_id isa, bool determini
 
 /* Only what takes no more memory packed than it does: not the windows of a convolution, which
  * overlap. */
-static bool can_share(const sn_gemm *g, const sn_gemm_side *side) {
-  return g->may_share && !g->direct && !side->run_bytes && side->even && side->ws && side->ks;
+static bool can_share(sn_gemm *g, const sn_gemm_side *side) {
+  const bool may = g->sharing == SN_GEMM_SHARES_OPERANDS ||
+                   (g->sharing == SN_GEMM_SHARES_B && side == sn_gemm_side_b(g));
+  return may && !g->direct && !side->run_bytes && side->even && side->ws && side->ks;
 }
 
 /* Whether the left side is read where it lies, row by row. */
@@ -107,7 +109,7 @@ static void choose_tiles(sn_gemm *g, const cutting *how) {
   const int64_t left_unit = how->left_unit, right_unit = how->right_unit;
   int64_t left_parts = ceil_div(g->left.width, how->left_most);
   int64_t right_parts = ceil_div(g->right.width, how->right_most);
-  const int64_t wanted = g->one_lane ? 1 : wanted_tasks(g->flops, how->task_flops, how->most);
+  const int64_t wanted = g->whole_m ? 1 : wanted_tasks(g->flops, how->task_flops, how->most);
   divide(&g->left, left_parts, left_unit);
   divide(&g->right, right_parts, right_unit);
   while (g->spans * g->left.blocks * g->right.blocks < wanted) {
@@ -150,7 +152,7 @@ static void share(sn_gemm *g, sn_gemm_side *side, const sn_gemm_side *other) {
   if (!can_share(g, side)) return;
   place(&side->bytes, round_up(side->width, side->panel) * g->k, element_bytes(g));
   side->units = side->blocks * ceil_div(g->k, g->kc);
-  side->shared = other->blocks > 1;
+  side->shared = g->sharing == SN_GEMM_SHARES_B || other->blocks > 1;
   if (!side->shared) return;
   side->shared_offset = g->shared_bytes;
   g->shared_bytes += side->bytes;
@@ -175,6 +177,7 @@ static void lay_out_scratch(sn_gemm *g) {
 
 static sn_gemm_side side_of(int64_t width, const sn_gemm_walk *walk) {
   return (sn_gemm_side){.width = width,
+                        .end = width,
                         .walk = *walk,
                         .even =
                             walk->across.rank == 1 && walk->along.rank == 1 && !walk->bounds.guards,
@@ -182,19 +185,34 @@ static sn_gemm_side side_of(int64_t width, const sn_gemm_walk *walk) {
                         .ks = (ptrdiff_t)sn_nest_stride(&walk->along)};
 }
 
-void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr) {
+static void set_sides(sn_gemm *g) {
   const sn_gemm_side a = side_of(g->m, &g->a), b = side_of(g->n, &g->b);
-  g->ukr = ukr;
   g->flops = 2.0 * (double)g->m * (double)g->n * (double)g->k;
+  g->to = g->k;
+  g->left = g->swapped ? b : a;
+  g->right = g->swapped ? a : b;
+  g->left.panel = g->ukr->mr;
+  g->right.panel = g->ukr->nr;
+}
+
+/* Blocks of rows all go the way of the whole: the direct one never fuses multiply-adds, and they
+ * share B's panels. */
+static void choose_way(sn_gemm *g) {
+  const int64_t m = g->m;
+  if (g->whole_m) g->m = g->whole_m;
+  g->swapped = better_swapped(g);
+  set_sides(g);
+  g->direct = suits_direct(g);
+  g->m = m;
+  set_sides(g);
+}
+
+void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr) {
+  g->ukr = ukr;
   g->tasks = g->pack_units = 0;
   g->scratch_bytes = g->shared_bytes = 0;
   if (g->m == 0 || g->n == 0) return;
-  g->swapped = better_swapped(g);
-  g->left = g->swapped ? b : a;
-  g->right = g->swapped ? a : b;
-  g->left.panel = ukr->mr;
-  g->right.panel = ukr->nr;
-  g->direct = suits_direct(g);
+  choose_way(g);
 
   /* Blocks of k of about equal length; a multiple of 4 suits the packing in registers. */
   const int64_t limit = g->kc_limit ? g->kc_limit : KC;
@@ -235,15 +253,15 @@ void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr) {
 }
 
 void sn_gemm_limit(sn_gemm *g, bool terms, int64_t from, int64_t to) {
-  sn_gemm_side *side = g->swapped ? &g->left : &g->right;
+  sn_gemm_side *side = sn_gemm_side_b(g);
   if (terms) {
     g->from = from;
-    g->k = to;
+    g->to = to;
     return;
   }
-  side->first = from;
-  side->width = to;
-  side->blocks = ceil_div(to - from, side->block);
+  side->first = from / side->panel * side->panel;
+  side->end = to;
+  side->blocks = ceil_div(to - side->first, side->block);
   g->tasks = g->left.blocks * g->right.blocks;
 }
 
@@ -354,12 +372,18 @@ typedef struct memories {
   char *scratch;
 } memories;
 
-/* Panels from position w on: those that are there, or else packed now. */
+/* Panels from position w on, `apart` bytes from one to the next: those that are there, of a whole
+ * block of k, or else packed now. */
 static const void *panels_of(const sn_gemm *g, const sn_gemm_side *s, const void *base,
                              const memories *m, void *own, int64_t w, int64_t width, int64_t p,
-                             int64_t k) {
+                             int64_t k, size_t *apart) {
   const char *home = home_of(s, m->shared);
-  if (home) return at(home, shared_place(s, w, p, k), element_bytes(g));
+  if (home) {
+    const int64_t skipped = p % g->kc, block = least(g->kc, g->k - p + skipped);
+    *apart = bytes_of_panel(g, s, block);
+    return at(home, shared_place(s, w, p - skipped, block) + skipped * s->panel, element_bytes(g));
+  }
+  *apart = bytes_of_panel(g, s, k);
   pack(g, s, own, base, w, width, p, k);
   return own;
 }
@@ -372,11 +396,12 @@ static void compute_packed(const sn_gemm *g, const void *left, const void *right
   int64_t p = t->p;
   do { /* also once for k = 0, which writes zeros */
     const int64_t k = least(g->kc - p % g->kc, t->end - p);
-    const size_t left_bytes = bytes_of_panel(g, &g->left, k);
-    const void *lefts = panels_of(g, &g->left, left, m, m->scratch, t->l, t->rows, p, k);
+    size_t left_bytes, right_bytes;
+    const void *lefts =
+        panels_of(g, &g->left, left, m, m->scratch, t->l, t->rows, p, k, &left_bytes);
     for (int64_t j = 0; j < t->cols; j += nr) {
       const void *panel = panels_of(g, &g->right, right, m, m->scratch + g->panel_offset, t->r + j,
-                                    least(nr, t->cols - j), p, k);
+                                    least(nr, t->cols - j), p, k, &right_bytes);
       const char *panel_of_left = lefts;
       for (int64_t i = 0; i < t->rows; i += mr, panel_of_left += left_bytes)
         run_block(g, k, panel_of_left, panel, out, i, j, p == t->p, edge);
@@ -392,9 +417,9 @@ static place_of_tile locate(const sn_gemm *g, int64_t task) {
   return (place_of_tile){.l = l,
                          .r = r,
                          .p = p,
-                         .end = least(p + g->span, g->k),
-                         .rows = least(g->left.block, g->left.width - l),
-                         .cols = least(g->right.block, g->right.width - r)};
+                         .end = least(p + g->span, g->to),
+                         .rows = least(g->left.block, g->left.end - l),
+                         .cols = least(g->right.block, g->right.end - r)};
 }
 
 static void compute(const sn_gemm *g, const void *a, const void *b, const place_of_tile *t,

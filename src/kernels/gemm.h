@@ -43,7 +43,7 @@ typedef struct sn_gemm_walk {
 /* One operand, as width x k: width is m for A, n for B. */
 typedef struct sn_gemm_side {
   int64_t width;
-  int64_t first; /* where its tiles begin: 0, or later where not all is needed */
+  int64_t first, end; /* of the positions that tiles compute: all, unless a copy is limited */
   sn_gemm_walk walk;
   bool even;        /* one stride each, ws and ks */
   ptrdiff_t ws, ks; /* innermost strides across the width and along k */
@@ -55,9 +55,16 @@ typedef struct sn_gemm_side {
   bool shared;      /* packed before the tiles, at shared_offset */
   size_t shared_offset;
   size_t run_bytes; /* 0, or of a panel's runs: it is not packed (ukr.h) */
-  void *kept; /* where else it is packed before the tiles, or NULL; set between runs */
-  bool ready; /* it lies there already */
+  void *kept;       /* where else it is packed before the tiles, or NULL; set between runs */
+  bool ready;       /* it lies there already */
 } sn_gemm_side;
+
+/* What pack units, run before the tasks, may pack for all of them. */
+typedef enum sn_gemm_sharing {
+  SN_GEMM_SHARES_NOTHING,
+  SN_GEMM_SHARES_OPERANDS, /* each that more than one tile reads */
+  SN_GEMM_SHARES_B         /* B alone: other blocks of rows read it, too */
+} sn_gemm_sharing;
 
 typedef struct sn_gemm {
   /* set by the caller */
@@ -67,11 +74,12 @@ typedef struct sn_gemm {
   int64_t spans;    /* 0, or about how many parts of k are to be summed apart */
   int64_t kc_limit; /* 0: the usual one; tests shrink it */
   bool always_pack; /* small sizes too go through the micro-kernel */
-  bool one_lane;    /* runs all tasks: they are as large as suits the caches */
-  bool may_share;   /* pack units will run before the tasks */
+  int64_t whole_m;  /* 0, or rows of the product that this is a block of: it is computed as that
+                       would be, by one lane */
+  sn_gemm_sharing sharing;
 
   /* set by sn_gemm_plan */
-  int64_t from;         /* sums begin with this term: 0, or where a caller limits a copy */
+  int64_t from, to;     /* of the terms that are summed: all, unless a copy is limited */
   int64_t tasks;        /* tiles times spans, span by span; 0 when C is empty */
   size_t scratch_bytes; /* of each lane, 64-byte aligned */
   int64_t pack_units;   /* to run before the tasks: of left and right, or 0 */
@@ -91,8 +99,8 @@ const sn_gemm_ukr *sn_gemm_ukr_for(sn_dtype dtype, sn_isa_id isa, bool determini
 /* Fills the second half of *g. deterministic: only kernels that round each multiply and add. */
 void sn_gemm_plan(sn_gemm *g, sn_isa_id isa, bool deterministic);
 
-/* Limits a copy of a plan, one without spans and what is shared, to the columns in [from, to), or
- * to those terms of its sums. */
+/* Limits a copy of a plan without spans to the columns in [from, to), and so many before them that
+ * panels are whole, or to those terms of its sums. */
 void sn_gemm_limit(sn_gemm *g, bool terms, int64_t from, int64_t to);
 
 /* The same with a given micro-kernel of g->dtype (tests, benchmarks). */

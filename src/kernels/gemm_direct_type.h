@@ -80,10 +80,10 @@ static void T(direct)(const sn_gemm *g, const T(real) * left, const T(real) * ri
   for (int64_t i = l; i < l + rows; i++, c += ldc) {
     memset(c, 0, (size_t)cols * sizeof *c);
     int64_t k;
-    for (int64_t p = g->from; p < g->k; p += k) {
+    for (int64_t p = g->from; p < g->to; p += k) {
       const int64_t block = g->kc - p % g->kc;
       const bool first = p == g->from;
-      k = g->k - p < block ? g->k - p : block;
+      k = g->to - p < block ? g->to - p : block;
       T(real) *out = first ? c : sums;
       if (!first) memset(sums, 0, (size_t)cols * sizeof *sums);
       if (even) T(add_products)

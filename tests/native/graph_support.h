@@ -70,7 +70,7 @@ static inline void expect_text(lab *l, const sn_graph *graph, const char *expect
 
 /* The lab's graph as groups. */
 static inline sn_groups cut_graph(lab *l, bool fusion) {
-  sn_graph *prepared;
+  sn_graph *prepared = NULL;
   sn_groups groups;
   assert_int_equal(l->b.status, SN_OK);
   assert_int_equal(sn_arena_alloc(&l->arena, 1, sizeof *prepared, (void **)&prepared), SN_OK);

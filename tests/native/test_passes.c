@@ -8,7 +8,7 @@
 
 /* Runs one pass over the lab's graph; the text of the result. */
 static const char *text_after(lab *l, sn_pass_fn *pass) {
-  sn_graph *to;
+  sn_graph *to = NULL;
   const char *text;
   assert_int_equal(l->b.status, SN_OK);
   assert_int_equal(sn_graph_verify(&l->graph), SN_OK);
