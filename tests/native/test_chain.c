@@ -307,13 +307,13 @@ static void masked_columns_are_not_computed(void **state) {
         }
         give_back(&s);
       }
-      /* turned scores, too, where they are made again */
-      sample s = sample_of(ctx, &r, SN_F32, 1, 2, 1, 1500, 1450, 8);
-      if (cases[i].f == slopes_causal) {
+      /* turned scores, too, where they are made again; of 17 columns products are computed turned */
+      for (int64_t size = 8; cases[i].f == slopes_causal && size <= 17; size += 9) {
+        sample s = sample_of(ctx, &r, SN_F32, 1, 2, 1, 1500, 1450, size);
         const double all = expect_same_bits(&s, slopes_plain).flops;
         assert_true(expect_same_bits(&s, slopes_causal).flops < 0.65 * all);
+        give_back(&s);
       }
-      give_back(&s);
     }
     case_context_end(ctx);
   }
