@@ -37,7 +37,7 @@ typedef struct finder {
   uint8_t *state;               /* per value */
   uint32_t *writer;             /* per value BESIDE: its group's place */
   size_t *local_at;             /* per value */
-  int8_t *known;                /* per node, see limit.c */
+  uint8_t *hidden;              /* per node: sn_hidden */
   uint32_t *id, *chained_to;    /* per place: the group's first number; per that: its chain's */
   /* the chain being looked for */
   size_t members[SN_CHAIN_MEMBERS], first;
@@ -412,7 +412,7 @@ static sn_status make_chain(finder *f, const worth *w, int64_t block, sn_group *
     f->local_at[v->value] = first ? c->local_bytes : f->local_at[w->locals[v->slot].value];
     if (first) c->local_bytes += ((size_t)(v->row_bytes * block) + 63) & ~(size_t)63;
   }
-  sn_chain_limit(c, f->outer, f->known, f->groups->values, f->local_at);
+  sn_chain_limit(c, f->outer, f->hidden, f->groups->values, f->local_at);
   SN_TRY(sn_chain_cut(c, f->arena, f->groups->values, f->local_at));
   SN_TRY(describe(f, out, c));
   for (uint32_t m = 0; m < c->n_members; m++) sn_merge_dims(&c->whole[m]);
@@ -515,8 +515,8 @@ sn_status sn_chain_groups(sn_groups *groups, sn_arena *arena) {
   SN_TRY(sn_arena_alloc(arena, n, sizeof *f.n_reads, (void **)&f.n_reads));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *f.n_writes, (void **)&f.n_writes));
   SN_TRY(sn_arena_alloc(arena, n, 1, (void **)&f.state));
-  SN_TRY(sn_arena_alloc(arena, groups->graph->n_nodes, 1, (void **)&f.known));
-  sn_chain_know(groups, f.known);
+  SN_TRY(sn_arena_alloc(arena, groups->graph->n_nodes, 1, (void **)&f.hidden));
+  sn_chain_hide(groups, f.hidden);
   SN_TRY(sn_arena_alloc(arena, n, sizeof *f.writer, (void **)&f.writer));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *f.local_at, (void **)&f.local_at));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *f.id, (void **)&f.id));

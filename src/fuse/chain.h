@@ -77,10 +77,19 @@ sn_status sn_chain_groups(sn_groups *groups, sn_arena *arena);
 sn_status sn_chain_cut(sn_chain *chain, sn_arena *arena, const sn_value *values,
                        const size_t *local_at);
 
-/* limit.c: what masks tell of each node; the columns of a chain that count, and which members that
- * limits. */
-void sn_chain_know(sn_groups *groups, int8_t *known);
-void sn_chain_limit(sn_chain *chain, int outer, const int8_t *known, const sn_value *values,
+/* What a node may be known to be where a mask hides it: at all points above the diagonal of its
+ * last two axes, column > row, or at all below. A set of facts, one bit each. */
+typedef enum sn_hidden {
+  SN_ZERO_ABOVE = 1, /* or false */
+  SN_ZERO_BELOW = 2,
+  SN_NEVER_ABOVE = 4, /* -infinity */
+  SN_NEVER_BELOW = 8
+} sn_hidden;
+
+/* limit.c: the facts of each node, and which groups cannot do without it; the columns of a
+ * chain that count, and which members that limits. */
+void sn_chain_hide(sn_groups *groups, uint8_t *hidden);
+void sn_chain_limit(sn_chain *chain, int outer, const uint8_t *hidden, const sn_value *values,
                     const size_t *local_at);
 
 /* ---- walking over what a group reads and writes ---------------------------------------------- */

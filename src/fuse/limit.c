@@ -7,18 +7,24 @@
  *   p = e^(s - m) / sum e^(s - m)                           0
  *   o = p v                                                 o + 0
  *
- * What is so made is known of each node. All that read scores must be able to do without those
- * columns, and nothing else may read them. Every row has a column that counts, so where all is
- * finite the bits are the same. */
+ * Of each node the facts of this kind are noted (sn_hidden), as one such line follows from those
+ * above it. All that read scores must be able to do without those columns, and nothing else may
+ * read them. Every row has a column that counts, so where all is finite the bits are the same. */
 #include <math.h>
 
 #include "fuse/chain.h"
 
-/* What a node has where column > row, or negative: where row > column. */
-enum { ANYTHING, ZERO, NEVER, UNHEARD }; /* 0 or false, -infinity; what no reduction hears */
+/* ---- what nodes have where a mask hides them ------------------------------------------------- */
 
-/* The dim whose numbers a node has, perhaps transposed, or less than any. */
-static int64_t axis_of(const sn_graph *g, const sn_node *node) {
+enum {
+  ZERO = SN_ZERO_ABOVE | SN_ZERO_BELOW,
+  NEVER_BY_ZERO = SN_NEVER_ABOVE / SN_ZERO_ABOVE,
+  NEVER = ZERO * NEVER_BY_ZERO
+};
+
+/* The axis whose numbers a node has, perhaps transposed, or less than any. */
+static int64_t axis_of(const sn_graph *g, sn_id id) {
+  const sn_node *node = &g->nodes[id];
   const sn_node *in = node->op == SN_OP_transpose ? &g->nodes[g->edges[node->first_input]] : node;
   if (in->op != SN_OP_iota) return -2 * SN_MAX_RANK;
   const int64_t axis = g->attrs[in->first_attr];
@@ -28,42 +34,43 @@ static int64_t axis_of(const sn_graph *g, const sn_node *node) {
   return i;
 }
 
-static int known_of(const sn_graph *g, const int8_t *known, const sn_node *node) {
+static unsigned facts_of(const sn_graph *g, const uint8_t *hidden, const sn_node *node) {
   const sn_id *in = g->edges + node->first_input;
   double value;
-  if (!node->n_inputs) return ANYTHING;
-  const sn_node *left = &g->nodes[in[0]], *right = &g->nodes[in[node->n_inputs > 1]];
-  const int x = known[in[0]], y = known[in[node->n_inputs > 1]];
-  const bool zero = x & 1; /* if not, x is NEVER or ANYTHING */
+  if (!node->n_inputs) return 0;
+  const unsigned x = hidden[in[0]];
   switch (node->op) {
   case SN_OP_less_equal: {
-    const int64_t l = axis_of(g, left), r = axis_of(g, right);
-    return l + r == 2 * node->type.rank - 3 ? (int)(l - r) : ANYTHING;
+    const int64_t l = axis_of(g, in[0]), r = axis_of(g, in[1]);
+    if (l + r != 2 * node->type.rank - 3) return 0; /* they are not the last two */
+    return l > r ? SN_ZERO_ABOVE : SN_ZERO_BELOW;
   }
   case SN_OP_where:
-    if (!zero || !sn_graph_uniform(g, in[2], &value)) return ANYTHING;
-    return value == 0 ? x : value == -INFINITY ? x * NEVER : ANYTHING;
-  case SN_OP_exp: return zero ? ANYTHING : x / NEVER;
-  case SN_OP_sub: return zero ? ANYTHING : x;
-  case SN_OP_mul: return zero ? x : y & 1 ? y : ANYTHING;
-  case SN_OP_div: return zero ? x : ANYTHING;
-  default: return ANYTHING;
+    if (!(x & ZERO) || !sn_graph_uniform(g, in[2], &value)) return 0;
+    return value == 0 ? x & ZERO : value == -INFINITY ? (x & ZERO) * NEVER_BY_ZERO : 0;
+  case SN_OP_exp: return (x & NEVER) / NEVER_BY_ZERO;
+  case SN_OP_sub: return x & NEVER;
+  case SN_OP_mul: return (x | hidden[in[1]]) & ZERO;
+  case SN_OP_div: return x & ZERO;
+  default: return 0;
   }
 }
 
-void sn_chain_know(sn_groups *groups, int8_t *known) {
+void sn_chain_hide(sn_groups *groups, uint8_t *hidden) {
   const sn_graph *g = groups->graph;
   for (sn_id id = 0; id < g->n_nodes; id++) {
     const sn_node *node = &g->nodes[id];
     const uint32_t group = groups->kernel_of[id];
-    known[id] = (int8_t)known_of(g, known, node);
-    if (group != SN_NONE && sn_op_describe(node->op)->kind == SN_CLASS_REDUCE &&
-        known[g->edges[node->first_input]] != (node->op == SN_OP_sum   ? ZERO
-                                               : node->op == SN_OP_max ? NEVER
-                                                                       : UNHEARD))
-      groups->groups[group].hears_all = true;
+    hidden[id] = (uint8_t)facts_of(g, hidden, node);
+    if (group == SN_NONE || sn_op_describe(node->op)->kind != SN_CLASS_REDUCE) continue;
+    const unsigned unheard = node->op == SN_OP_sum   ? SN_ZERO_ABOVE
+                             : node->op == SN_OP_max ? SN_NEVER_ABOVE
+                                                     : 0;
+    if (!(hidden[g->edges[node->first_input]] & unheard)) groups->groups[group].hears_all = true;
   }
 }
+
+/* ---- what members of a chain do for columns -------------------------------------------------- */
 
 typedef struct limiter {
   sn_chain *chain;
@@ -97,27 +104,29 @@ static sn_status check_access(void *user, const sn_access_note *access) {
   return SN_OK;
 }
 
-static void limit_member(limiter *l, const int8_t *known, sn_group *g) {
+/* A product whose terms are columns can do without those that are zeros. */
+static void limit_terms(limiter *l, const uint8_t *hidden, sn_group *g) {
   sn_chain *c = l->chain;
-  l->member = g;
-  if (g->kind == SN_GROUP_CONTRACTION && is_scores(l, g->a.value)) {
-    const int side = known[l->values[g->a.value].node];
-    const sn_nest *terms = &g->a.along;
-    if (!c->side) c->side = side;
-    if (!(side & 1) || c->side != side || g->k != c->columns || terms->dims[0] != c->columns ||
-        terms->strides[0] != 1)
-      l->fits = false;
-    g->limited = SN_LIMITED_TERMS;
-  }
-  sn_chain_visit(g, l->column, check_access, l);
-  if (g->limited && g->n_phases && (g->hears_all || c->side < 0)) l->fits = false;
+  const unsigned facts = hidden[l->values[g->a.value].node];
+  const int side = (facts & SN_ZERO_ABOVE) != 0 ? 1 : -1;
+  const sn_nest *terms = &g->a.along;
+  if (!c->side) c->side = side;
+  if (!(facts & ZERO) || c->side != side || g->k != c->columns || terms->dims[0] != c->columns ||
+      terms->strides[0] != 1)
+    l->fits = false;
+  g->limited = SN_LIMITED_TERMS;
 }
 
-void sn_chain_limit(sn_chain *c, int outer, const int8_t *known, const sn_value *values,
+void sn_chain_limit(sn_chain *c, int outer, const uint8_t *hidden, const sn_value *values,
                     const size_t *local_at) {
   limiter l = {c, values, local_at, outer, NULL, true};
   c->columns = c->whole[0].space[outer];
-  for (uint32_t m = c->n_members; m-- > 0;) limit_member(&l, known, &c->whole[m]);
+  for (uint32_t m = c->n_members; m-- > 0;) {
+    sn_group *g = l.member = &c->whole[m];
+    if (g->kind == SN_GROUP_CONTRACTION && is_scores(&l, g->a.value)) limit_terms(&l, hidden, g);
+    sn_chain_visit(g, outer, check_access, &l);
+    if (g->limited && g->n_phases && (g->hears_all || c->side < 0)) l.fits = false;
+  }
   if (!l.fits) c->side = 0;
 }
 
