@@ -4,6 +4,7 @@
 // The core writes one JSON text while it compiles a program on record; programs that are only run carry
 // none. The types below are that text's form, but for the functions.
 
+import { shapeText } from './errors.js';
 import { compile } from './jit.js';
 import type { CompileOptions, Program } from './program.js';
 import { flatten } from './pytree.js';
@@ -26,6 +27,8 @@ export interface StageEdge {
   to: number;
   /** 'fused', or why the value goes through memory; '' before there are kernels. */
   reason: string;
+  /** In stage 'groups', where a kernel reads what another one computed. */
+  cut?: true;
 }
 
 /** The graph after one stage of compiling. From 'plan' on its nodes are the kernels. */
@@ -117,9 +120,22 @@ export interface Inspection {
 }
 
 /** What the core writes. */
-type Recorded = Pick<Inspection, 'stages' | 'memory' | 'nodes' | 'flops' | 'bytes'> & {
-  kernels: Omit<InspectedKernel, 'wat'>[];
+type Recorded = Pick<Inspection, 'memory' | 'nodes' | 'flops' | 'bytes'> & {
+  stages: Omit<Stage, 'dot'>[];
+  kernels: Omit<InspectedKernel, 'wat' | 'cuts'>[];
 };
+
+/** Graphviz draws subgraphs of one name as one box, so each node can name its kernel by itself. */
+function dotOf({ nodes, edges, outputs }: Recorded['stages'][0], kernels: Recorded['kernels']): string {
+  const boxes = nodes.map(({ id, op, dtype, shape, attrs, group }) => {
+    const label = `${op} ${dtype}${shapeText(shape)}${attrs && ` {${attrs}}`}`;
+    const box = `n${id} [label="${label}"];`;
+    return group === null ? box : `subgraph cluster_k${group} { label="k${group} ${kernels[group]!.kind}"; ${box} }`;
+  });
+  const lines = edges.map(({ from, to, reason }) => `n${from} -> n${to} [label="${reason}"];`);
+  const results = outputs.map((id, i) => `out${i} [shape=ellipse]; n${id} -> out${i};`);
+  return ['digraph sinter {', 'node [shape=box];', ...boxes, ...lines, ...results].join('\n  ') + '\n}\n';
+}
 
 const collected = new FinalizationRegistry<Program>((program) => program.release());
 
@@ -137,10 +153,18 @@ export function inspect<A extends readonly unknown[]>(
       record: true,
     });
     const compileMs = performance.now() - begin;
-    const { kernels, ...recorded } = JSON.parse(program.inspection()) as Recorded;
+    const { stages, kernels, ...recorded } = JSON.parse(program.inspection()) as Recorded;
+    const groups = stages.find(({ name }) => name === 'groups')!;
+    const cuts: Cut[][] = kernels.map(() => []);
+    for (const edge of groups.edges) if (edge.cut) cuts[groups.nodes[edge.to]!.group!]!.push(edge);
     const inspection: Inspection = {
       ...recorded,
-      kernels: kernels.map((kernel) => ({ ...kernel, wat: () => program.wat(kernel.id) })),
+      stages: stages.map((stage) => ({ ...stage, dot: dotOf(stage, kernels) })),
+      kernels: kernels.map((kernel) => ({
+        ...kernel,
+        cuts: cuts[kernel.id]!,
+        wat: () => program.wat(kernel.id),
+      })),
       compileMs,
       cSource: (name = 'program') => program.cSource(name),
       dispose: () => program.release(),

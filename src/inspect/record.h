@@ -1,8 +1,10 @@
 /* record.h - what the compiler does, written down as one JSON text while it does it, for
  * sn_program_inspection and sn.inspect (js/src/inspect.ts has the form as types).
  *
- *   {"stages": [{name, text, dot, compileMs, nodes, edges, outputs} ...],
+ *   {"stages": [{name, text, compileMs, nodes, edges, outputs, dot} ...],
  *    "kernels": [...], "memory": {...}, "nodes": ..., "flops": ..., "bytes": ...}
+ *
+ * An edge of the stage "groups" by which a kernel reads what another one computed has "cut": true.
  *
  * Only compiles that ask for it are recorded; the others never come here.
  */
