@@ -47,16 +47,11 @@ static sn_status compile_in(sn_program *p, sn_arena *arena, sn_tensor *const *in
   const bool *donate = wanted->donate;
   sn_env *env = &p->ctx->env;
   for (size_t i = 0; i < p->n_inputs; i++) {
-    SN_FAIL_IF(env, inputs[i]->ctx != p->ctx, SN_ERR_ARGUMENT,
-               "compile: input %zu is of another context", i);
     SN_FAIL_IF(env, inputs[i]->state != SN_TENSOR_PLACEHOLDER, SN_ERR_ARGUMENT,
                "compile: input %zu is not a placeholder", i);
     p->types[i] = inputs[i]->type;
     p->donate[i] = donate && donate[i];
   }
-  for (size_t i = 0; i < p->n_outputs; i++)
-    SN_FAIL_IF(env, outputs[i]->ctx != p->ctx, SN_ERR_ARGUMENT,
-               "compile: output %zu is of another context", i);
   sn_trace trace;
   SN_TRY(sn_trace_tensors(p->ctx, arena, SN_TRACE_PROGRAM, inputs, p->n_inputs, outputs,
                           p->n_outputs, &trace));
@@ -81,8 +76,8 @@ sn_status sn_compile_with(sn_context *ctx, sn_tensor *const *inputs, size_t n_in
                           const sn_program_options *options, sn_program **out) {
   sn_env *env = &ctx->env;
   const sn_program_options none = {0};
-  for (size_t i = 0; i < n_inputs + n_outputs; i++)
-    if (!(i < n_inputs ? inputs[i] : outputs[i - n_inputs])) return sn_context_missing(ctx);
+  SN_TRY(sn_context_accept(ctx, inputs, n_inputs, "compile: input"));
+  SN_TRY(sn_context_accept(ctx, outputs, n_outputs, "compile: output"));
   sn_program *p;
   SN_TRY(sn_context_report(ctx, sn_alloc_zeroed(env, 1, sizeof *p, (void **)&p)));
   *p = (sn_program){.ctx = ctx, .n_inputs = n_inputs, .n_outputs = n_outputs};
@@ -121,8 +116,6 @@ static sn_status check_inputs(sn_program *p, sn_tensor *const *inputs) {
   for (size_t i = 0; i < p->n_inputs; i++) {
     const sn_type *is = &inputs[i]->type, *want = &p->types[i];
     char ta[SN_SHAPE_TEXT], tb[SN_SHAPE_TEXT];
-    SN_FAIL_IF(env, inputs[i]->ctx != p->ctx, SN_ERR_ARGUMENT,
-               "program: argument %zu is of another context", i);
     SN_FAIL_IF(env, !sn_same_dims(is, want), SN_ERR_SHAPE,
                "program: argument %zu has shape %s, compiled for %s", i, sn_shape_text(is, ta),
                sn_shape_text(want, tb));
@@ -219,8 +212,7 @@ static sn_status run_in(sn_program *p, sn_arena *arena, sn_tensor *const *inputs
 
 static sn_status run(sn_program *p, sn_tensor *const *inputs, sn_tensor **outputs,
                      uint32_t *ticket) {
-  for (size_t i = 0; i < p->n_inputs; i++)
-    if (!inputs[i]) return sn_context_missing(p->ctx);
+  SN_TRY(sn_context_accept(p->ctx, inputs, p->n_inputs, "program: argument"));
   sn_arena arena;
   sn_arena_init(&arena, &p->ctx->env);
   const sn_status status = run_in(p, &arena, inputs, outputs, ticket);
@@ -309,9 +301,6 @@ static sn_status gradients_in(sn_context *ctx, sn_arena *arena, sn_tensor *y, sn
                               size_t n, sn_tensor **out) {
   sn_trace trace;
   sn_id *at, *dx;
-  for (size_t i = 0; i < n; i++)
-    SN_FAIL_IF(&ctx->env, wrt[i]->ctx != ctx, SN_ERR_ARGUMENT,
-               "grad: argument %zu is of another context", i);
   SN_TRY(sn_trace_tensors(ctx, arena, SN_TRACE_GRAD, wrt, n, &y, 1, &trace));
   const size_t n_forward = trace.graph.n_nodes;
   SN_TRY(sn_arena_alloc(arena, n, sizeof *at, (void **)&at));
@@ -338,8 +327,7 @@ static sn_status gradients_in(sn_context *ctx, sn_arena *arena, sn_tensor *y, sn
 sn_status sn_gradients(sn_tensor *y, sn_tensor *const *wrt, size_t count, sn_tensor **out) {
   if (!y) return count && wrt[0] ? sn_context_missing(wrt[0]->ctx) : SN_ERR_ARGUMENT;
   sn_context *ctx = y->ctx;
-  for (size_t i = 0; i < count; i++)
-    if (!wrt[i]) return sn_context_missing(ctx);
+  SN_TRY(sn_context_accept(ctx, wrt, count, "grad: argument"));
   sn_arena arena;
   sn_arena_init(&arena, &ctx->env);
   sn_status status = sn_scope_reserve(ctx, count);

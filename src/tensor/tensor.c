@@ -14,6 +14,17 @@ sn_status sn_context_missing(sn_context *ctx) {
   return sn_context_report(ctx, sn_fail(&ctx->env, SN_ERR_ARGUMENT, "a tensor is NULL"));
 }
 
+sn_status sn_context_accept(sn_context *ctx, sn_tensor *const *tensors, size_t n,
+                            const char *what) {
+  for (size_t i = 0; i < n; i++) {
+    if (!tensors[i]) return sn_context_missing(ctx);
+    if (tensors[i]->ctx != ctx)
+      return sn_context_report(
+          ctx, sn_fail(&ctx->env, SN_ERR_ARGUMENT, "%s %zu is of another context", what, i));
+  }
+  return SN_OK;
+}
+
 /* ---- making ---------------------------------------------------------------------------------- */
 
 static void free_tensor(sn_tensor *t) {

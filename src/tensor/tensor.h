@@ -118,6 +118,9 @@ void sn_tensor_settle(sn_tensor *t, sn_storage *storage, uint32_t ticket);
 /* What a function that was given a NULL tensor returns: the error the chain began with. */
 sn_status sn_context_missing(sn_context *ctx);
 
+/* Reports the first of tensors that is NULL or of another context; what: "eval: tensor". */
+sn_status sn_context_accept(sn_context *ctx, sn_tensor *const *tensors, size_t n, const char *what);
+
 /* Room for the notes of n more references, so that handing them out cannot fail. */
 sn_status sn_scope_reserve(sn_context *ctx, size_t n);
 
