@@ -30,27 +30,25 @@ export type Tuple<T, N extends number, List extends T[] = []> = List['length'] e
   ? List
   : Tuple<T, N, [...List, T]>;
 
-/** All functions that the lists below make, by their names in JavaScript: the methods of tensors. */
-export const elementwise: Record<string, Unary | Binary | Ternary> = {};
+/** A function that is a method, too: the tensor is its first argument. */
+export type Front = (x: Tensor, ...args: unknown[]) => unknown;
 
-/** A function for each of the names, whose ops are numbered on from `first`. */
-const family = <F extends Unary | Binary | Ternary>(
-  first: number,
-  names: string,
-  make: (op: number, name: string) => F,
-): F[] =>
-  names.split(' ').map((name, i) => {
-    const camelCase = name.replace(/_./g, ([, letter]) => letter!.toUpperCase());
-    const f = make(first + i, name);
-    elementwise[camelCase] = f;
+/** By their names in JavaScript, what comes from lists of names. */
+export const listed: Record<string, Front> = {};
+
+/** A function for each of the names, which together take less room than one by one. */
+export const named = <F>(names: string, make: (name: string, index: number) => F): F[] =>
+  names.split(' ').map((name, index) => {
+    const f = make(name, index);
+    listed[name.replace(/_./g, ([, letter]) => letter!.toUpperCase())] = f as Front;
     return f;
   });
 
 export const unaryOps = (first: number, names: string): Unary[] =>
-  family(first, names, (op, name) => (x) => {
+  named(names, (name, i) => (x) => {
     const rt = runtime();
     const a = enter(rt, x, name);
-    const result = rt.exports.sinter_unary(op, a);
+    const result = rt.exports.sinter_unary(first + i, a);
     leave(rt, x, a);
     return wrap(result);
   });
@@ -75,14 +73,13 @@ function binary(op: number, name: string, x: TensorLike, y: TensorLike): Tensor 
 }
 
 export const binaryOps = (first: number, names: string): Binary[] =>
-  family(first, names, (op, name) => (x, y) => binary(op, name, x, y));
+  named(names, (name, i) => (x, y) => binary(first + i, name, x, y));
 
 export const ternaryOps = (first: number, names: string): Ternary[] =>
-  family(
-    first,
+  named(
     names,
-    (op, name) => (x, y, z) =>
-      withAddresses(name, [x, y, z], (rt, [a, b, c]) => rt.exports.sinter_ternary(op, a!, b!, c!)),
+    (name, i) => (x, y, z) =>
+      withAddresses(name, [x, y, z], (rt, [a, b, c]) => rt.exports.sinter_ternary(first + i, a!, b!, c!)),
   );
 
 /** Calls f with the addresses of arguments; f returns a new address or 0. */
