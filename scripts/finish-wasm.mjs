@@ -25,7 +25,8 @@ const wasmOpt = fileURLToPath(new URL('../node_modules/binaryen/bin/wasm-opt', i
 // in the data are cheaper than the pieces that memory packing makes of it, and a large function stays apart
 // from its only caller, where its locals would have rarer numbers.
 execFileSync(process.execPath, [wasmOpt, optimised, '-o', optimised, '--low-memory-unused',
-  '--skip-pass=memory-packing', '--one-caller-inline-max-function-size=100', '--gufa', '-Oz', '--flatten',
+  '--skip-pass=memory-packing', '--skip-pass=merge-locals', '--always-inline-max-function-size=5',
+  '--one-caller-inline-max-function-size=100', '--gufa', '-Oz', '--flatten',
   '--rereloop', '-Oz', '--flatten', '--rereloop', '-Oz', '-Oz', '--strip-debug', '--strip-producers',
   '--strip-target-features', ...FEATURES.map((f) => `--enable-${f}`)],
 { stdio: 'inherit' });

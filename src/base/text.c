@@ -1,7 +1,6 @@
 #include "base/text.h"
 
 #include <stdarg.h>
-#include <string.h>
 
 #include "base/format.h"
 
@@ -42,8 +41,12 @@ void sn_text_add_json(sn_text *text, const char *string) {
   sn_text_add(text, "\"");
 }
 
+const char *sn_text_behind(const char *text, const char *part) {
+  while (*part && *text == *part) text++, part++;
+  return *part ? NULL : text;
+}
+
 const char *sn_text_find(const char *text, const char *part) {
-  const size_t n = strlen(part);
-  while (*text && strncmp(text, part, n) != 0) text++;
+  while (*text && !sn_text_behind(text, part)) text++;
   return *text ? text : NULL;
 }

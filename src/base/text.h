@@ -23,4 +23,7 @@ void sn_text_add_json(sn_text *text, const char *string);
  * library's is made for long parts, and a page would have to download it. */
 const char *sn_text_find(const char *text, const char *part);
 
+/* Where text goes on behind part, which it begins with; NULL if it does not. */
+const char *sn_text_behind(const char *text, const char *part);
+
 #endif

@@ -102,7 +102,7 @@ void sn_c_add_expression(sn_text *text, sn_op op, sn_dtype dtype, const char *co
       at++;
       continue;
     }
-    if (word == 3 && !strncmp(at, "mod", word))
+    if (word == 3 && sn_text_behind(at, "mod"))
       sn_text_add(text, "floor_"); /* C's modf is another */
     if (word == 1 && *at >= 'a' && *at <= 'c')
       sn_text_add(text, "%s", arguments[*at - 'a']);
@@ -217,10 +217,11 @@ static const helper helpers[] = {
 
 /* Whether code calls name + suffix. */
 static bool calls(const char *code, const char *name, const char *suffix) {
-  const size_t n = strlen(name), m = strlen(suffix);
+  const size_t n = strlen(name);
   for (const char *at = code; (at = sn_text_find(at, name)); at += n) {
     const bool begins = at == code || !(isalnum((unsigned char)at[-1]) || at[-1] == '_');
-    if (begins && !strncmp(at + n, suffix, m) && at[n + m] == '(') return true;
+    const char *behind = sn_text_behind(at + n, suffix);
+    if (begins && behind && *behind == '(') return true;
   }
   return false;
 }

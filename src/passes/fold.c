@@ -67,9 +67,9 @@ RULE(sum_of_same) {
     if (fabs(c) * n > 0x1p53) return SN_NONE;
     return sn_site_full(s, (double)(int32_t)(int64_t)(c * n)); /* wraps */
   }
-  int exponent;
-  double odd = fabs(frexp(c, &exponent));
+  double odd = fabs(c);
   while (odd != floor(odd)) odd *= 2;
+  while (odd / 2 == floor(odd / 2)) odd /= 2;
   const double most = s->type.dtype == SN_F32 ? 0x1p24 : 0x1p53;
   const double biggest = s->type.dtype == SN_F32 ? 0x1p127 : 0x1p1000;
   return odd * n <= most && fabs(c) * n < biggest ? sn_site_full(s, c * n) : SN_NONE;

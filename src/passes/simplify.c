@@ -66,10 +66,10 @@ RULE(over_minus_one) { IF(sn_site_value(s, 1, -1), UNARY(neg, s->x[0])); }
 /* x / 2^k = x 2^-k: both are the same number, rounded once. 2^-k must be a normal number. */
 RULE(over_power_of_two) {
   double c;
-  int k;
-  if (!sn_graph_uniform(sn_site_graph(s), s->x[1], &c) || !isfinite(c)) return SN_NONE;
-  const int most = s->type.dtype == SN_F32 ? 120 : 1000;
-  IF(fabs(frexp(c, &k)) == 0.5 && k < most && k > -most,
+  if (!sn_graph_uniform(sn_site_graph(s), s->x[1], &c)) return SN_NONE;
+  const double most = s->type.dtype == SN_F32 ? 0x1p120 : 0x1p1000;
+  const bool is_power = (uint64_t)sn_double_attr(c) << 12 == 0; /* the bits of its fraction */
+  IF(is_power && fabs(c) < most && fabs(c) > 1 / most,
      BINARY(mul, s->x[0], sn_build_like(s->b, s->x[1], 1 / c)));
 }
 

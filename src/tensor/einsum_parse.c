@@ -4,6 +4,7 @@
 #include <stdarg.h>
 
 #include "base/format.h"
+#include "base/text.h"
 #include "tensor/einsum.h"
 
 typedef struct parser {
@@ -44,10 +45,9 @@ static void add_letter(written *w, int letter) {
 
 static bool accept(parser *p, const char *token) {
   while (*p->at == ' ') p->at++;
-  const size_t length = strlen(token);
-  if (strncmp(p->at, token, length) != 0) return false;
-  p->at += length;
-  return true;
+  const char *behind = sn_text_behind(p->at, token);
+  if (behind) p->at = behind;
+  return behind;
 }
 
 static int letter_of(char c) {
