@@ -1,0 +1,76 @@
+/* matmul.c - products of tensors of any rank: vectors become matrices, batches equal ones. */
+#include "tensor/compose.h"
+
+static bool batches_fit(const sn_type *a, const sn_type *b) {
+  for (int i = 3; i <= a->rank && i <= b->rank; i++) {
+    const int64_t da = a->dims[a->rank - i], db = b->dims[b->rank - i];
+    if (da != db && da != 1 && db != 1) return false;
+  }
+  return true;
+}
+
+static sn_status check_product(const sn_tensor *a, const sn_tensor *b) {
+  sn_env *env = &a->ctx->env;
+  char ta[SN_SHAPE_TEXT], tb[SN_SHAPE_TEXT];
+  const int ra = a->type.rank, rb = b->type.rank;
+  const char *why = NULL;
+  SN_TRY(sn_same_context(a, b, "matmul"));
+  if (!ra || !rb)
+    why = "needs at least one dimension";
+  else if (a->type.dims[ra - 1] != b->type.dims[rb == 1 ? 0 : rb - 2])
+    why = "inner dimensions differ";
+  else if (!batches_fit(&a->type, &b->type))
+    why = "batch dimensions do not broadcast";
+  SN_FAIL_IF(env, why, SN_ERR_SHAPE, "matmul: %s: a %s, b %s", why, sn_shape_text(&a->type, ta),
+             sn_shape_text(&b->type, tb));
+  return SN_OK;
+}
+
+/* A vector as the only row, or the only column, of a matrix. */
+static sn_type as_matrices(const sn_type *x, sn_dtype dtype, int axis) {
+  sn_type type = *x;
+  type.dtype = dtype;
+  if (x->rank > 1) return type;
+  type.rank = 2;
+  type.dims[axis] = x->dims[0];
+  type.dims[1 - axis] = 1;
+  return type;
+}
+
+static sn_type matrices(const sn_type *batch, int64_t rows, int64_t columns) {
+  sn_type type = *batch;
+  type.dims[type.rank++] = rows;
+  type.dims[type.rank++] = columns;
+  return type;
+}
+
+sn_tensor *sn_matmul(sn_tensor *a, sn_tensor *b) {
+  if (!a || !b) return NULL;
+  sn_status status = check_product(a, b);
+  if (status) return sn_refuse(a->ctx, status);
+  sn_dtype dtype = sn_promote(a, b);
+  if (!sn_dtype_is_float(dtype)) dtype = SN_F32;
+  sn_type left = as_matrices(&a->type, dtype, 1), right = as_matrices(&b->type, dtype, 0);
+  sn_type batch_a = left, batch_b = right, batch = left;
+  batch_a.rank -= 2;
+  batch_b.rank -= 2;
+  status = sn_broadcast_dims(&a->ctx->env, "matmul", &batch_a, &batch_b, &batch);
+  if (status) return sn_refuse(a->ctx, status);
+  const int64_t m = left.dims[batch_a.rank], k = left.dims[batch_a.rank + 1];
+  const int64_t n = right.dims[batch_b.rank + 1];
+  sn_type to_left = matrices(&batch, m, k), to_right = matrices(&batch, k, n), seen = batch;
+  if (a->type.rank > 1) seen.dims[seen.rank++] = m;
+  if (b->type.rank > 1) seen.dims[seen.rank++] = n;
+  if (batch_a.rank && !batch_b.rank) { /* all rows of a batch against one matrix are one product */
+    left = to_left = (sn_type){dtype, 2, {m * sn_type_size(&batch), k}};
+    to_right = right;
+  }
+  temporaries t = {0};
+  sn_tensor *x = T(sn_as_dtype(a, dtype)), *y = T(sn_as_dtype(b, dtype));
+  x = T(sn_as_reshaped(x, &left));
+  y = T(sn_as_reshaped(y, &right));
+  x = T(sn_as_dims(x, &to_left));
+  y = T(sn_as_dims(y, &to_right));
+  if (x && y) y = T(sn_node_of(a->ctx, SN_OP_matmul, (sn_tensor *[]){x, y}, 2, NULL, 0, NULL));
+  return sn_finish(&t, x ? T(sn_as_reshaped(y, &seen)) : NULL);
+}
