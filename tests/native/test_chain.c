@@ -313,7 +313,7 @@ static void masked_columns_are_not_computed(void **state) {
         }
         give_back(&s);
       }
-      /* turned scores, too, where they are made again; of 17 columns products are computed turned */
+      /* turned scores, too, where they are made again; products of 17 columns run turned */
       for (int64_t size = 8; cases[i].f == slopes_causal && size <= 17; size += 9) {
         sample s = sample_of(ctx, &r, SN_F32, 1, 2, 1, 1500, 1450, size);
         const double all = expect_same_bits(&s, slopes_plain).flops;
