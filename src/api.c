@@ -145,10 +145,7 @@ static sn_tensor *fail(sn_context *ctx, sn_status status) {
 
 static sn_status make_type(sn_context *ctx, const char *what, sn_dtype dtype, int rank,
                            const int64_t *dims, sn_type *out) {
-  *out = (sn_type){.dtype = dtype, .rank = rank};
-  SN_FAIL_IF(&ctx->env, rank < 0 || rank > SN_MAX_RANK, SN_ERR_SHAPE, "%s: rank %d is not in 0..%d",
-             what, rank, SN_MAX_RANK);
-  if (rank) memcpy(out->dims, dims, (size_t)rank * sizeof *dims);
+  SN_TRY(sn_type_of(ctx, what, dtype, rank, dims, out));
   return sn_type_check(&ctx->env, out, what);
 }
 

@@ -111,7 +111,7 @@ static void limit_terms(limiter *l, const uint8_t *hidden, sn_group *g) {
   const int side = (facts & SN_ZERO_ABOVE) != 0 ? 1 : -1;
   const sn_nest *terms = &g->a.along;
   if (!c->side) c->side = side;
-  if (!(facts & ZERO) || c->side != side || g->k != c->columns || terms->dims[0] != c->columns ||
+  if (!(facts & ZERO) || c->side != side || g->k != c->columns || terms->rank != 1 ||
       terms->strides[0] != 1)
     l->fits = false;
   g->limited = SN_LIMITED_TERMS;

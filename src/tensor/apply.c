@@ -1,5 +1,7 @@
 #include "tensor/apply.h"
 
+#include <string.h>
+
 #include "graph/convert.h"
 #include "graph/reference.h"
 #include "tensor/eval.h"
@@ -102,7 +104,26 @@ sn_tensor *sn_as_op_dtype(sn_op op, sn_tensor *x) {
   return x ? sn_as_dtype(x, op_dtype(op, x->type.dtype)) : NULL;
 }
 
+sn_status sn_common_dtype(sn_tensor *const *x, size_t n, const char *what, sn_dtype *out) {
+  size_t best = 0;
+  for (size_t k = 0; k < n; k++) {
+    SN_TRY(sn_same_context(x[0], x[k], what));
+    *out = sn_promote(x[best], x[k]);
+    if (*out == x[k]->type.dtype) best = k;
+  }
+  return SN_OK;
+}
+
 /* ---- shapes ---------------------------------------------------------------------------------- */
+
+sn_status sn_type_of(sn_context *ctx, const char *what, sn_dtype dtype, int rank,
+                     const int64_t *dims, sn_type *out) {
+  *out = (sn_type){.dtype = dtype, .rank = rank};
+  SN_FAIL_IF(&ctx->env, rank < 0 || rank > SN_MAX_RANK, SN_ERR_SHAPE, "%s: rank %d is not in 0..%d",
+             what, rank, SN_MAX_RANK);
+  if (rank) memcpy(out->dims, dims, (size_t)rank * sizeof *dims);
+  return SN_OK;
+}
 
 sn_tensor *sn_as_dims(sn_tensor *x, const sn_type *type) {
   if (!x) return NULL;

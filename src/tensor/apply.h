@@ -35,4 +35,11 @@ sn_tensor *sn_reduce(sn_op op, sn_tensor *x, uint32_t axes, bool keepdims);
  * kind. */
 sn_dtype sn_promote(const sn_tensor *a, const sn_tensor *b);
 
+/* That of all of them, promoted one by one. */
+sn_status sn_common_dtype(sn_tensor *const *x, size_t n, const char *what, sn_dtype *out);
+
+/* Dims as the user gave them, sizes not checked yet. */
+sn_status sn_type_of(sn_context *ctx, const char *what, sn_dtype dtype, int rank,
+                     const int64_t *dims, sn_type *out);
+
 #endif

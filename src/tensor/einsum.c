@@ -218,18 +218,6 @@ static void multiply(const job *j, factor *a, factor *b, sn_letters keep, factor
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* Promotes two at a time, and what is not a float as matmul does. */
-static sn_status common_dtype(job *j, sn_tensor *const *operands) {
-  const sn_tensor *best = operands[0];
-  for (size_t k = 0; k < j->n; k++) {
-    SN_TRY(sn_same_context(operands[0], operands[k], "einsum"));
-    j->dtype = sn_promote(best, operands[k]);
-    if (j->dtype == operands[k]->type.dtype) best = operands[k];
-  }
-  if (!sn_dtype_is_float(j->dtype)) j->dtype = SN_F32;
-  return SN_OK;
-}
-
 /* Leaves of each operand what the output or another one needs; the rest it can sum by itself. */
 static void find_needed(job *j) {
   sn_letters once = 0, twice = 0;
@@ -254,7 +242,8 @@ static sn_status check_sizes(const job *j) {
 }
 
 static sn_status prepare(job *j, sn_arena *arena, const char *text, sn_tensor *const *operands) {
-  SN_TRY(common_dtype(j, operands));
+  SN_TRY(sn_common_dtype(operands, j->n, "einsum", &j->dtype));
+  if (!sn_dtype_is_float(j->dtype)) j->dtype = SN_F32; /* as matmul does */
   SN_TRY(sn_einsum_parse(arena, text, operands, j->n, &j->spec));
   find_needed(j);
   SN_TRY(sn_arena_alloc(arena, j->n, sizeof *j->steps, (void **)&j->steps));

@@ -90,15 +90,6 @@ sn_tensor *sn_prod(sn_tensor *x, uint32_t axes, bool keepdims) {
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
-static sn_status type_of(sn_context *ctx, const char *what, sn_dtype dtype, int rank,
-                         const int64_t *dims, sn_type *out) {
-  *out = (sn_type){.dtype = dtype, .rank = rank};
-  SN_FAIL_IF(&ctx->env, rank < 0 || rank > SN_MAX_RANK, SN_ERR_SHAPE, "%s: rank %d is not in 0..%d",
-             what, rank, SN_MAX_RANK);
-  if (rank) memcpy(out->dims, dims, (size_t)rank * sizeof *dims);
-  return SN_OK;
-}
-
 static sn_status infer_dim(sn_context *ctx, const sn_type *from, sn_type *to) {
   int unknown = -1;
   int64_t known = 1;
@@ -138,7 +129,7 @@ static sn_tensor *share_value(sn_tensor *x, const sn_type *type) {
 sn_tensor *sn_reshape(sn_tensor *x, int rank, const int64_t *dims) {
   if (!x) return NULL;
   sn_type type;
-  sn_status status = type_of(x->ctx, "reshape", x->type.dtype, rank, dims, &type);
+  sn_status status = sn_type_of(x->ctx, "reshape", x->type.dtype, rank, dims, &type);
   if (!status) status = infer_dim(x->ctx, &x->type, &type);
   if (!status) status = sn_type_check(&x->ctx->env, &type, "reshape");
   if (status) return fail(x->ctx, status);
@@ -159,7 +150,7 @@ sn_tensor *sn_transpose(sn_tensor *x, const int *perm) {
 sn_tensor *sn_broadcast_to(sn_tensor *x, int rank, const int64_t *dims) {
   if (!x) return NULL;
   sn_type type;
-  const sn_status status = type_of(x->ctx, "broadcast", x->type.dtype, rank, dims, &type);
+  const sn_status status = sn_type_of(x->ctx, "broadcast", x->type.dtype, rank, dims, &type);
   if (status) return fail(x->ctx, status);
   return sn_hand_out(sn_as_dims(x, &type));
 }
@@ -197,16 +188,6 @@ sn_tensor *sn_pad(sn_tensor *x, const int64_t *before, const int64_t *after, dou
   return sn_hand_out(sn_node_of(x->ctx, SN_OP_pad, &x, 1, attrs, 2 * (size_t)rank + 1, &type));
 }
 
-static sn_status common_dtype(sn_tensor *const *inputs, size_t count, sn_dtype *out) {
-  size_t best = 0;
-  for (size_t i = 0; i < count; i++) {
-    SN_TRY(sn_same_context(inputs[0], inputs[i], "concat"));
-    *out = sn_promote(inputs[best], inputs[i]);
-    if (*out == inputs[i]->type.dtype) best = i;
-  }
-  return SN_OK;
-}
-
 sn_tensor *sn_concat(sn_tensor *const *inputs, size_t count, int axis) {
   for (size_t i = 0; i < count; i++)
     if (!inputs[i]) return NULL;
@@ -215,7 +196,7 @@ sn_tensor *sn_concat(sn_tensor *const *inputs, size_t count, int axis) {
   const int64_t attr = axis < 0 ? axis + inputs[0]->type.rank : axis;
   sn_dtype dtype;
   sn_tensor **cast = NULL;
-  sn_status status = common_dtype(inputs, count, &dtype);
+  sn_status status = sn_common_dtype(inputs, count, "concat", &dtype);
   if (!status) status = sn_alloc_zeroed(&ctx->env, count, sizeof *cast, (void **)&cast);
   if (status) return fail(ctx, status);
   bool complete = true;
