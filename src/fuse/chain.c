@@ -378,13 +378,13 @@ static sn_status list_outside(finder *f, uint32_t value, bool write, void *user)
 static sn_status describe(finder *f, sn_group *g, sn_chain *c) {
   sn_text name = sn_text_in(f->arena);
   outside o = {.chain = g, .local_at = f->local_at, .arena = f->arena};
-  double share = 0; /* of a member that is limited */
+  int64_t points = 0; /* of scores that count */
   for (int64_t row = 0; row < c->rows; row += c->block) {
     const sn_range columns = sn_chain_columns(c, row);
     const int64_t left = c->rows - row;
-    share += (double)((columns.to - columns.from) * (left < c->block ? left : c->block)) /
-             (double)(c->rows * c->columns);
+    points += (columns.to - columns.from) * (left < c->block ? left : c->block);
   }
+  const double share = (double)points / ((double)c->rows * (double)c->columns);
   *g = (sn_group){.kind = SN_GROUP_CHAIN, .space_rank = f->outer, .n_heads = 1, .chain = c};
   memcpy(g->space, f->dims, (size_t)f->outer * sizeof *g->space);
   for (uint32_t m = 0; m < c->n_members; m++) {
