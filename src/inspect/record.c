@@ -29,20 +29,20 @@ static void end_stage(sn_record *r, sn_status status) {
 }
 
 static void add_dims(sn_text *t, const char *name, const int64_t *dims, int rank) {
-  sn_text_add(t, "\"%s\":[", name);
+  sn_text_add(t, ",\"%s\":[", name);
   for (int i = 0; i < rank; i++) sn_text_add(t, i ? ",%lld" : "%lld", (long long)dims[i]);
   sn_text_add(t, "]");
 }
 
 static void add_ids(sn_text *t, const char *name, const uint32_t *ids, size_t n) {
-  sn_text_add(t, "\"%s\":[", name);
+  sn_text_add(t, ",\"%s\":[", name);
   for (size_t i = 0; i < n; i++) sn_text_add(t, i ? ",%u" : "%u", ids[i]);
   sn_text_add(t, "]");
 }
 
 static void add_node(sn_text *t, const sn_graph *g, sn_id id, const sn_groups *groups) {
   const sn_node *node = sn_graph_node(g, id);
-  sn_text_add(t, "%s{\"id\":%u,\"op\":\"%s\",\"dtype\":\"%s\",", id ? "," : "", id,
+  sn_text_add(t, "%s{\"id\":%u,\"op\":\"%s\",\"dtype\":\"%s\"", id ? "," : "", id,
               sn_op_describe(node->op)->name, sn_dtype_name(node->type.dtype));
   add_dims(t, "shape", node->type.dims, node->type.rank);
   sn_text_add(t, ",\"attrs\":\"");
@@ -68,7 +68,7 @@ static void add_nodes_and_edges(sn_text *t, const sn_graph *g, const sn_groups *
       comma = ",";
     }
   }
-  sn_text_add(t, "],");
+  sn_text_add(t, "]");
   add_ids(t, "outputs", g->outputs, g->n_outputs);
 }
 
@@ -86,12 +86,12 @@ void sn_record_graph(sn_record *r, const char *stage, const char *text, const sn
 /* ---- the graph of kernels -------------------------------------------------------------------- */
 
 static void add_kernel_nodes(sn_text *t, const sn_groups *groups) {
-  for (size_t k = 0; k < groups->n_groups; k++) {
+  for (uint32_t k = 0; k < groups->n_groups; k++) {
     const sn_group *g = &groups->groups[k];
-    sn_text_add(t, "%s{\"id\":%zu,\"op\":\"%s\",\"dtype\":\"%s\",", k ? "," : "", k, g->name,
+    sn_text_add(t, "%s{\"id\":%u,\"op\":\"%s\",\"dtype\":\"%s\"", k ? "," : "", k, g->name,
                 g->n_stores ? sn_dtype_name(g->stores[0].target.dtype) : "");
     add_dims(t, "shape", g->space, g->space_rank);
-    sn_text_add(t, ",\"attrs\":\"%s\",\"group\":%zu}", sn_group_kind_name(g), k);
+    sn_text_add(t, ",\"attrs\":\"%s\",\"group\":%u}", sn_group_kind_name(g), k);
   }
 }
 
@@ -147,10 +147,8 @@ static sn_status add_kernel(sn_text *t, const sn_executable *exe, sn_value_set *
   sn_text_add_json(t, nest.data);
   sn_text_add(t, ",\"code\":");
   sn_text_add_json(t, code.data);
-  sn_text_add(t, ",");
   sn_group_reads(g, set);
   add_ids(t, "reads", set->ids, set->n);
-  sn_text_add(t, ",");
   sn_group_writes(g, set);
   add_ids(t, "writes", set->ids, set->n);
   sn_text_add(t, "}");
@@ -164,7 +162,7 @@ static void add_block(sn_text *t, const sn_executable *exe, uint32_t v) {
                                       [SN_PLACE_ARENA] = "arena"};
   const sn_place *place = &exe->plan.places[v];
   const sn_value *value = &exe->groups.values[v];
-  sn_text_add(t, "{\"value\":%u,\"node\":%u,\"dtype\":\"%s\",", v, value->node,
+  sn_text_add(t, "{\"value\":%u,\"node\":%u,\"dtype\":\"%s\"", v, value->node,
               sn_dtype_name(value->type.dtype));
   add_dims(t, "shape", value->type.dims, value->type.rank);
   if (place->kind == SN_PLACE_ARENA)
