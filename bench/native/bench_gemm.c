@@ -47,7 +47,7 @@ static double sample_peak(const sn_gemm_ukr *ukr) {
   enum { K = 64, CALLS = 1000 };
   static _Alignas(64) double a[K * 32], b[K * 64], c[32 * 64];
   const double begin = sn_host_now_ms();
-  for (int i = 0; i < CALLS; i++) ukr->run(K, a, b, c, ukr->nr, true);
+  for (int i = 0; i < CALLS; i++) ukr->run(K, a, b, c, ukr->nr, true, ukr->mr);
   return 2.0 * K * CALLS * ukr->mr * ukr->nr / (sn_host_now_ms() - begin) / 1e6;
 }
 

@@ -1,7 +1,10 @@
-/* gemm.h - micro-kernels with fused multiply-add, which WebAssembly knows as relaxed SIMD and the
- * core's own build may not: one module per context, made when the context is.
+/* gemm.h - the micro-kernels of WebAssembly: one module per context, made when the context is. Fused
+ * multiply-add is relaxed SIMD there, which the core's own build may not know; and an engine's own
+ * kernels need no room in the package.
  *
  *   float32: 6 x 8, float64: 6 x 4      12 sums, 2 vectors of B, 1 splat of A: 15 of 16 registers
+ *
+ * Of 1, 2 ... 6 rows 2, 4 or 6 are computed.
  *
  * Contract: kernels/ukr/ukr.h. */
 #ifndef SN_JIT_GEMM_H
@@ -16,7 +19,7 @@ typedef struct sn_jit_gemm {
 } sn_jit_gemm;
 
 /* module NULL where there is no run-time code: kernels are then not to be used. */
-sn_status sn_jit_gemm_make(sn_env *env, sn_jit_gemm *out);
+sn_status sn_jit_gemm_make(sn_env *env, bool fused, sn_jit_gemm *out);
 void sn_jit_gemm_free(sn_jit_gemm *gemm);
 
 #endif

@@ -35,8 +35,7 @@ bool differential_open(int engine) {
   sn_machine *machine = &ctx->options.machine;
   machine->jit = engine > 0;
   machine->relaxed_simd = ctx->env.fused = engine > 1;
-  if (engine < 2) return true;
-  if (sn_jit_gemm_make(&ctx->env, &ctx->gemm) || !ctx->gemm.module) return false;
+  if (sn_jit_gemm_make(&ctx->env, engine > 1, &ctx->gemm) || !ctx->gemm.module) return false;
   machine->gemm = &ctx->gemm.kernels;
   return true;
 }
