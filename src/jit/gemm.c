@@ -57,20 +57,17 @@ static void emit_step(const micro_kernel *m, int32_t p) {
 static void emit_loop(const micro_kernel *m, int32_t steps) {
   sn_wasm *w = m->w;
   sn_emit_block(w, SN_WASM_block);
+  sn_emit_block(w, SN_WASM_loop);
   sn_emit_get(w, K);
   sn_emit_i32(w, steps);
   sn_emit(w, SN_WASM_i32_lt_s);
-  sn_emit_index(w, SN_WASM_br_if, 0);
-  sn_emit_block(w, SN_WASM_loop);
+  sn_emit_index(w, SN_WASM_br_if, 1);
   for (int32_t p = 0; p < steps; p++) emit_step(m, p);
   for (int32_t i = 0; i < (m->lists ? m->rows : 1); i++)
     advance(w, m->lefts[i], steps * step_bytes(m));
   advance(w, B, steps * 16 * NV);
   advance(w, K, -steps);
-  sn_emit_get(w, K);
-  sn_emit_i32(w, steps);
-  sn_emit(w, SN_WASM_i32_ge_s);
-  sn_emit_index(w, SN_WASM_br_if, 0);
+  sn_emit_index(w, SN_WASM_br, 0);
   sn_emit(w, SN_WASM_end);
   sn_emit(w, SN_WASM_end);
 }
