@@ -14,7 +14,7 @@ ALWAYS_INLINE void T(copy_rows)(T(real) *restrict to, const T(real) *restrict fr
     for (ptrdiff_t q = 0; q < panels; q++, out += ld, in += width) {
 #pragma GCC unroll 8
       for (int next = 0; next < most; next += T(LANES)) {
-        const int w = next + T(LANES) <= width ? next : width - T(LANES);
+        const int w = next == 0 || next + T(LANES) <= width ? next : width - T(LANES);
         T(sn_store)(out + w, T(sn_load)(in + w));
       }
     }
