@@ -17,6 +17,7 @@
 
 #include "kernels/gemm.h"
 #include "kernels/pack.h"
+#include "kernel_cases.h"
 
 enum { SIZE = 80, LARGE = 600, SCRATCH_GUARD = 64 };
 
@@ -146,7 +147,7 @@ typedef struct product {
   ptrdiff_t ld;
 } product;
 
-enum { PAD = 3 }; /* columns of C's memory that nobody may touch */
+enum { PAD = 3, ROWS_BELOW = 2 }; /* of C's memory, that nobody may touch */
 static const double UNTOUCHED = 12345;
 
 static void *lane_scratch(size_t bytes) {
@@ -176,11 +177,11 @@ static void plan_product(product *x, const sn_gemm_ukr *ukr, int64_t m, int64_t 
                        .always_pack = always_pack,
                        .may_share = may_share}};
   sn_gemm_plan_with(&x->g, ukr);
-  x->c = malloc((size_t)(m * x->ld + 1) * bytes_of(ukr->dtype));
+  x->c = malloc((size_t)((m + ROWS_BELOW) * x->ld) * bytes_of(ukr->dtype));
   assert_non_null(x->c);
-  for (int64_t i = 0; i < m; i++)
+  for (int64_t i = 0; i < m + ROWS_BELOW; i++)
     for (int64_t j = 0; j < x->ld; j++)
-      set(ukr->dtype, x->c, i * x->ld + j, j < n ? (double)NAN : UNTOUCHED);
+      set(ukr->dtype, x->c, i * x->ld + j, i < m && j < n ? (double)NAN : UNTOUCHED);
 }
 
 /* What tiles share, packed last part first. */
@@ -197,8 +198,8 @@ static void run_to(product *x, const matrix *a, const matrix *b) {
     sn_gemm_tile_to(&x->g, a->start, b->start, x->c, x->ld, t, shared, scratch);
   free_scratch(scratch, x->g.scratch_bytes);
   free_scratch(shared, x->g.shared_bytes);
-  for (int64_t i = 0; i < x->g.m; i++)
-    for (int64_t j = x->g.n; j < x->ld; j++)
+  for (int64_t i = 0; i < x->g.m + ROWS_BELOW; i++)
+    for (int64_t j = i < x->g.m ? x->g.n : 0; j < x->ld; j++)
       assert_true(get(x->g.dtype, x->c, i * x->ld + j) == UNTOUCHED);
 }
 
@@ -243,6 +244,38 @@ static bool available(const sn_gemm_ukr *ukr) { return ukr->isa <= sn_isa_detect
 
 /* ---- tests ------------------------------------------------------------------------------------
  */
+
+static void test_micro_kernels(void **state) {
+  (void)state;
+  char why[200];
+  for (size_t i = 0; i < sn_gemm_ukr_count; i++)
+    if (available(&sn_gemm_ukrs[i]) && !kernel_cases(&sn_gemm_ukrs[i], why, sizeof why))
+      fail_msg("%s: %s", sn_gemm_ukrs[i].name, why);
+}
+
+/* Planted faults of a kernel: a row too many, and a k too short by one. */
+static void write_beyond(ptrdiff_t k, const void *a, const void *b, void *c, ptrdiff_t ldc,
+                         bool first, int rows) {
+  sn_gemm_ukrs[0].run(k, a, b, c, ldc, first, rows + 1);
+}
+
+static void stop_short(ptrdiff_t k, const void *a, const void *b, void *c, ptrdiff_t ldc,
+                       bool first, int rows) {
+  sn_gemm_ukrs[0].run(k > 5 ? k - 1 : k, a, b, c, ldc, first, rows);
+}
+
+static void test_faults_are_found(void **state) {
+  (void)state;
+  char why[200];
+  sn_gemm_ukr faulty = sn_gemm_ukrs[0];
+  faulty.run = write_beyond;
+  assert_false(kernel_cases(&faulty, why, sizeof why));
+  faulty.run = stop_short;
+  assert_false(kernel_cases(&faulty, why, sizeof why));
+  faulty = sn_gemm_ukrs[0];
+  faulty.fused = true;
+  assert_false(kernel_cases(&faulty, why, sizeof why));
+}
 
 /* Every m <= 2 MR + 1 and n <= 2 NR + 1, k around the block of k, both unit strides for A and B. */
 static void sweep_kernel(const sn_gemm_ukr *ukr) {
@@ -463,6 +496,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_registry),
       cmocka_unit_test(test_plan),
+      cmocka_unit_test(test_micro_kernels),
+      cmocka_unit_test(test_faults_are_found),
       cmocka_unit_test(test_every_edge),
       cmocka_unit_test(test_shapes_and_layouts),
       cmocka_unit_test(test_bits_do_not_depend_on_place),
