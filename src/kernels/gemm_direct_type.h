@@ -35,7 +35,7 @@ static void T(add_products)(T(real) *restrict out, const T(real) * x, ptrdiff_t 
   }
   ptrdiff_t j = 0;
   if (ks == 1 && T(SQUARES)) /* adjacent along k */
-    for (; j + 4 * T(LANES) <= cols; j += 4 * T(LANES))
+    for (; j + SN_GEMM_COLUMN_VECTORS * T(LANES) <= cols; j += SN_GEMM_COLUMN_VECTORS * T(LANES))
       T(sn_gemm_add_columns)(out + j, x, xs, y + j * ws, ws, k);
   for (; j < cols; j++) {
     T(real) sum = out[j];
