@@ -70,7 +70,7 @@ static void run_workload(const workload *w, sn_dtype dtype, bool deterministic) 
                      sn_nest_line(w->k, w->transposed_a ? w->m : 1)},
                .b = {sn_nest_line(w->n, w->transposed_b ? w->k : 1),
                      sn_nest_line(w->k, w->transposed_b ? 1 : w->n)},
-               .may_share = true};
+               .sharing = SN_GEMM_SHARES_OPERANDS};
   sn_gemm_plan(&g, sn_isa_detect(), deterministic);
   const size_t bytes = dtype == SN_F64 ? 8 : 4;
   void *a = buffer((size_t)(w->m * w->k) * bytes), *b = buffer((size_t)(w->k * w->n) * bytes);

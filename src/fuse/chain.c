@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "fuse/fuse.h"
+#include "fuse/in_place.h"
 
 /* Bytes of intermediates from which a chain is worth while. */
 #ifdef SINTER_TEST
@@ -18,10 +19,10 @@ enum { LEAST_BYTES = 4 * 1024 };
 #else
 enum { LEAST_BYTES = 64 * 1024 };
 #endif
-/* Intermediates of a block: they should stay in the second-level cache; but the right sides of
- * products are packed for each block, so it has some rows. Few blocks are no work for many lanes,
- * and no less memory. */
-enum { BLOCK_BYTES = 512 * 1024, LEAST_ROWS = 96, ROW_UNIT = 8 };
+/* Intermediates of a block: they should stay in the second-level cache, beside the packed right
+ * sides, which each block walks through; so it has some rows. Few blocks are no work for many
+ * lanes, and no less memory. */
+enum { BLOCK_BYTES = 256 * 1024, LEAST_ROWS = 48, ROW_UNIT = 8 };
 enum { WANTED_UNITS = 16, LEAST_UNITS = 8, FEWEST_ROWS = 16 };
 /* Groups that are looked at from the first member on. */
 enum { SPAN = 64 };
@@ -243,43 +244,75 @@ static sn_status forget(finder *f, size_t end) {
 
 /* ---- worth ----------------------------------------------------------------------------------- */
 
+typedef struct local {
+  uint32_t value;
+  uint32_t writer, last; /* members: the one that writes it, and its last reader */
+  uint32_t reads;        /* by members */
+  uint32_t slot;         /* the first value that has this memory: a place in the list */
+  int64_t row_bytes;
+} local;
+
 typedef struct worth {
-  uint32_t reads[SN_CHAIN_MEMBERS * 4]; /* of each value, by members */
-  uint32_t values[SN_CHAIN_MEMBERS * 4];
-  uint32_t n;
-  int64_t row_bytes; /* of local values */
+  local locals[SN_CHAIN_MEMBERS * 4];
+  uint32_t n, member; /* the one being looked at */
+  int64_t row_bytes;  /* of local values */
+  int64_t slot_bytes; /* of a row of the memory that they need */
 } worth;
 
 static sn_status list_writes(finder *f, uint32_t value, bool write, void *user) {
   worth *w = user;
   (void)f;
-  if (write && w->n < sizeof w->values / sizeof *w->values) {
-    w->reads[w->n] = 0;
-    w->values[w->n++] = value;
-  }
+  if (write && w->n < sizeof w->locals / sizeof *w->locals)
+    w->locals[w->n++] = (local){.value = value, .writer = w->member};
   return SN_OK;
 }
 
 static sn_status count_reads(finder *f, uint32_t value, bool write, void *user) {
   worth *w = user;
   (void)f;
-  for (uint32_t i = 0; i < w->n && !write; i++) w->reads[i] += w->values[i] == value;
+  for (uint32_t i = 0; i < w->n && !write; i++) {
+    if (w->locals[i].value != value) continue;
+    w->locals[i].reads++;
+    w->locals[i].last = w->member;
+  }
   return SN_OK;
 }
 
-/* What the first n members hand on among themselves alone is left in w->values. */
+/* Memory that nobody needs any more goes to the next value of that size. */
+static void choose_slots(finder *f, worth *w) {
+  for (uint32_t i = 0; i < w->n; i++) {
+    local *v = &w->locals[i], *last[SN_CHAIN_MEMBERS * 4]; /* per slot: who has it */
+    v->slot = i;
+    for (uint32_t u = 0; u < i; u++) last[w->locals[u].slot] = &w->locals[u];
+    for (uint32_t u = 0; u < i && v->slot == i; u++) {
+      const local *old = last[w->locals[u].slot];
+      const bool free = old->last < v->writer ||
+                        (old->last == v->writer &&
+                         sn_takes_over_in_step(member(f, v->writer), v->value, old->value));
+      if (old->row_bytes == v->row_bytes && free) v->slot = old->slot;
+    }
+    if (v->slot == i) w->slot_bytes += v->row_bytes;
+  }
+}
+
+/* What the first n members hand on among themselves alone is left in w->locals. */
 static sn_status find_local(finder *f, uint32_t n, worth *w) {
   *w = (worth){.n = 0};
-  for (uint32_t m = 0; m < n; m++) SN_TRY(each_value(f, member(f, m), list_writes, w));
-  for (uint32_t m = 0; m < n; m++) SN_TRY(each_value(f, member(f, m), count_reads, w));
+  for (w->member = 0; w->member < n; w->member++)
+    SN_TRY(each_value(f, member(f, w->member), list_writes, w));
+  for (w->member = 0; w->member < n; w->member++)
+    SN_TRY(each_value(f, member(f, w->member), count_reads, w));
   uint32_t kept = 0;
   for (uint32_t i = 0; i < w->n; i++) {
-    const sn_value *value = &f->groups->values[w->values[i]];
-    if (value->kind != SN_VALUE_TEMP || w->reads[i] != f->n_reads[w->values[i]]) continue;
-    w->values[kept++] = w->values[i];
-    w->row_bytes += row_elements(f, w->values[i]) * (int64_t)sn_dtype_bytes(value->type.dtype);
+    local *v = &w->locals[i];
+    const sn_value *value = &f->groups->values[v->value];
+    if (value->kind != SN_VALUE_TEMP || v->reads != f->n_reads[v->value]) continue;
+    v->row_bytes = row_elements(f, v->value) * (int64_t)sn_dtype_bytes(value->type.dtype);
+    w->row_bytes += v->row_bytes;
+    w->locals[kept++] = *v;
   }
   w->n = kept;
+  choose_slots(f, w);
   return SN_OK;
 }
 
@@ -295,7 +328,7 @@ static int64_t block_rows(int64_t batch, int64_t rows, int64_t row_bytes) {
 static bool is_worth(const finder *f, uint32_t n, const worth *w, int64_t *block) {
   const int64_t points = outer_points(f), rows = f->dims[f->outer - 1], batch = points / rows;
   if (w->row_bytes * points < LEAST_BYTES) return false;
-  *block = block_rows(batch, rows, w->row_bytes);
+  *block = block_rows(batch, rows, w->slot_bytes);
   if (batch * blocks_of(rows, *block) < LEAST_UNITS) return false;
   double again = 0; /* read again by contractions */
   for (uint32_t m = 0; m < n; m++) {
@@ -366,14 +399,15 @@ static sn_status make_chain(finder *f, const worth *w, int64_t block, sn_group *
   c->batch = outer_points(f) / c->rows;
   c->block = block;
   for (uint32_t i = 0; i < w->n; i++) {
-    const size_t item = sn_dtype_bytes(f->groups->values[w->values[i]].type.dtype);
-    f->local_at[w->values[i]] = c->local_bytes;
-    c->local_bytes += ((size_t)(row_elements(f, w->values[i]) * block) * item + 63) & ~(size_t)63;
+    const local *v = &w->locals[i];
+    const bool first = v->slot == i;
+    f->local_at[v->value] = first ? c->local_bytes : f->local_at[w->locals[v->slot].value];
+    if (first) c->local_bytes += ((size_t)(v->row_bytes * block) + 63) & ~(size_t)63;
   }
   SN_TRY(sn_chain_cut(c, f->arena, f->groups->values, f->local_at));
   SN_TRY(describe(f, out, c));
   for (uint32_t m = 0; m < c->n_members; m++) sn_merge_dims(&c->whole[m]);
-  for (uint32_t i = 0; i < w->n; i++) f->local_at[w->values[i]] = SN_NOT_LOCAL;
+  for (uint32_t i = 0; i < w->n; i++) f->local_at[w->locals[i].value] = SN_NOT_LOCAL;
   return SN_OK;
 }
 

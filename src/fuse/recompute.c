@@ -72,12 +72,20 @@ static bool takes_elements(const sn_lowering *l, sn_id user) {
          sn_op_describe(l->g->nodes[user].op)->kind == SN_CLASS_REDUCE;
 }
 
+static bool is_view_of(const sn_lowering *l, sn_id x, sn_id whole) {
+  return l->views[x].base == whole &&
+         sn_type_size(&l->g->nodes[x].type) >= sn_type_size(&l->g->nodes[whole].type);
+}
+
+/* Whether the kernel reads x, or all of its elements in another shape. */
 static bool kernel_reads(const sn_lowering *l, uint32_t set, sn_id x) {
   size_t n;
   const sn_id *nodes = sn_lower_members(l, set, &n);
   for (size_t i = 0; i < n; i++)
-    for (uint32_t k = 0; k < l->g->nodes[nodes[i]].n_inputs; k++)
-      if (sn_graph_inputs(l->g, nodes[i])[k] == x) return true;
+    for (uint32_t k = 0; k < l->g->nodes[nodes[i]].n_inputs; k++) {
+      const sn_id read = sn_graph_inputs(l->g, nodes[i])[k];
+      if (read == x || is_view_of(l, read, x)) return true;
+    }
   return false;
 }
 

@@ -38,6 +38,7 @@ void sn_contraction_make(const sn_strips *strips, const sn_machine *machine, sn_
                     .n = g->space[r - 1],
                     .k = g->k,
                     .spans = g->spans,
+                    .whole_m = g->whole_m,
                     .a = {g->a.across, g->a.along, g->a.bounds},
                     .b = {g->b.across, g->b.along, g->b.bounds}};
   kernel->batch_a = g->a.batch;
@@ -48,19 +49,15 @@ void sn_contraction_make(const sn_strips *strips, const sn_machine *machine, sn_
   const sn_gemm_ukr *ukr = run_time
                                ? &run_time->ukr[gemm->dtype]
                                : sn_gemm_ukr_for(gemm->dtype, machine->isa, machine->deterministic);
-  gemm->may_share = !g->whole_m && all_differ(&kernel->batch_a) && all_differ(&kernel->batch_b);
-  if (g->whole_m) { /* as the whole does it: the direct path never fuses multiply-adds */
-    const int64_t m = gemm->m;
-    gemm->m = g->whole_m;
-    sn_gemm_plan_with(gemm, ukr);
-    gemm->always_pack = !gemm->direct;
-    gemm->m = m;
-    gemm->one_lane = true;
-  }
+  if (g->whole_m > gemm->m)
+    gemm->sharing = SN_GEMM_SHARES_B;
+  else if (!g->whole_m && all_differ(&kernel->batch_a) && all_differ(&kernel->batch_b))
+    gemm->sharing = SN_GEMM_SHARES_OPERANDS;
   sn_gemm_plan_with(gemm, ukr);
   const int64_t batch = sn_nest_size(&kernel->batch_a);
   kernel->shared_bytes = gemm->shared_bytes * (size_t)batch; /* about as large as the operands */
-  kernel->packed.wanted = batch == 1 && gemm->m <= KEEP_ROWS && sn_gemm_side_b(gemm)->units;
+  kernel->packed.wanted =
+      batch == 1 && !g->whole_m && gemm->m <= KEEP_ROWS && sn_gemm_side_b(gemm)->units;
   if (kernel->packed.wanted || gemm->pack_units)
     kernel->stages[kernel->n_stages++].units = batch * gemm->pack_units;
   kernel->stages[kernel->n_stages++].units = batch * gemm->tasks;

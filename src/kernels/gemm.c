@@ -70,8 +70,10 @@ const sn_gemm_ukr *sn_gemm_ukr_stand_in(const sn_gemm_ukr *of) {
 
 /* Only what takes no more memory packed than it does: not the windows of a convolution, which
  * overlap. */
-static bool can_share(const sn_gemm *g, const sn_gemm_side *side) {
-  return g->may_share && !g->direct && !side->run_bytes && side->even && side->ws && side->ks;
+static bool can_share(sn_gemm *g, const sn_gemm_side *side) {
+  const bool may = g->sharing == SN_GEMM_SHARES_OPERANDS ||
+                   (g->sharing == SN_GEMM_SHARES_B && side == sn_gemm_side_b(g));
+  return may && !g->direct && !side->run_bytes && side->even && side->ws && side->ks;
 }
 
 /* Whether the left side is read where it lies, row by row. */
@@ -113,7 +115,7 @@ static void choose_tiles(sn_gemm *g, const cutting *how) {
   const int64_t left_unit = how->left_unit, right_unit = how->right_unit;
   int64_t left_parts = ceil_div(g->left.width, how->left_most);
   int64_t right_parts = ceil_div(g->right.width, how->right_most);
-  const int64_t wanted = g->one_lane ? 1 : wanted_tasks(g->flops, how->task_flops, how->most);
+  const int64_t wanted = g->whole_m ? 1 : wanted_tasks(g->flops, how->task_flops, how->most);
   divide(&g->left, left_parts, left_unit);
   divide(&g->right, right_parts, right_unit);
   while (g->spans * g->left.blocks * g->right.blocks < wanted) {
@@ -156,7 +158,7 @@ static void share(sn_gemm *g, sn_gemm_side *side, const sn_gemm_side *other) {
   if (!can_share(g, side)) return;
   place(&side->bytes, round_up(side->width, side->panel) * g->k, element_bytes(g));
   side->units = side->blocks * ceil_div(g->k, g->kc);
-  side->shared = other->blocks > 1;
+  side->shared = g->sharing == SN_GEMM_SHARES_B || other->blocks > 1;
   if (!side->shared) return;
   side->shared_offset = g->shared_bytes;
   g->shared_bytes += side->bytes;
@@ -188,19 +190,33 @@ static sn_gemm_side side_of(int64_t width, const sn_gemm_walk *walk) {
                         .ks = (ptrdiff_t)sn_nest_stride(&walk->along)};
 }
 
-void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr) {
+static void set_sides(sn_gemm *g) {
   const sn_gemm_side a = side_of(g->m, &g->a), b = side_of(g->n, &g->b);
-  g->ukr = ukr;
   g->flops = 2.0 * (double)g->m * (double)g->n * (double)g->k;
+  g->left = g->swapped ? b : a;
+  g->right = g->swapped ? a : b;
+  g->left.panel = g->ukr->mr;
+  g->right.panel = g->ukr->nr;
+}
+
+/* Blocks of rows all go the way of the whole: the direct one never fuses multiply-adds, and they
+ * share B's panels. */
+static void choose_way(sn_gemm *g) {
+  const int64_t m = g->m;
+  if (g->whole_m) g->m = g->whole_m;
+  g->swapped = better_swapped(g);
+  set_sides(g);
+  g->direct = suits_direct(g);
+  g->m = m;
+  set_sides(g);
+}
+
+void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr) {
+  g->ukr = ukr;
   g->tasks = g->pack_units = 0;
   g->scratch_bytes = g->shared_bytes = 0;
   if (g->m == 0 || g->n == 0) return;
-  g->swapped = better_swapped(g);
-  g->left = g->swapped ? b : a;
-  g->right = g->swapped ? a : b;
-  g->left.panel = ukr->mr;
-  g->right.panel = ukr->nr;
-  g->direct = suits_direct(g);
+  choose_way(g);
 
   /* Blocks of k of about equal length; a multiple of 4 suits the packing in registers. */
   const int64_t limit = g->kc_limit ? g->kc_limit : KC;

@@ -58,6 +58,13 @@ typedef struct sn_gemm_side {
   bool ready; /* it lies there already */
 } sn_gemm_side;
 
+/* What pack units, run before the tasks, may pack for all of them. */
+typedef enum sn_gemm_sharing {
+  SN_GEMM_SHARES_NOTHING,
+  SN_GEMM_SHARES_OPERANDS, /* each that more than one tile reads */
+  SN_GEMM_SHARES_B         /* B alone: other blocks of rows read it, too */
+} sn_gemm_sharing;
+
 typedef struct sn_gemm {
   /* set by the caller */
   sn_dtype dtype; /* SN_F32 or SN_F64 */
@@ -66,8 +73,9 @@ typedef struct sn_gemm {
   int64_t spans;    /* 0, or about how many parts of k are to be summed apart */
   int64_t kc_limit; /* 0: the usual one; tests shrink it */
   bool always_pack; /* small sizes too go through the micro-kernel */
-  bool one_lane;    /* runs all tasks: they are as large as suits the caches */
-  bool may_share;   /* pack units will run before the tasks */
+  int64_t whole_m;  /* 0, or rows of the product that this is a block of: it is computed as that
+                       would be, by one lane */
+  sn_gemm_sharing sharing;
 
   /* set by sn_gemm_plan */
   int64_t tasks;        /* tiles times spans, span by span; 0 when C is empty */

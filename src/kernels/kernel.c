@@ -46,8 +46,8 @@ static void estimate_costs(sn_kernel *kernel) {
   const int64_t packs = l->units + r->units;
   const double moved_ns =
       2 * NS_PER_BYTE * (double)(packs ? l->bytes + r->bytes : kernel->shared_bytes);
-  if (packs)
-    kernel->stages[0].unit_cost = moved_ns / (double)packs;
+  if (packs || kernel->n_members)
+    kernel->stages[0].unit_cost = moved_ns / (double)(packs ? packs : kernel->stages[0].units);
   else /* adds up partials */
     kernel->stages[1].unit_cost = moved_ns / (double)kernel->stages[1].units;
 }

@@ -16,6 +16,7 @@
  *                          then unit: some outputs: their partials combined, then `post`
  *   ready        1 stage   unit: some lines along the axis, or pieces of long ones; see ready.h
  *   chain        1 stage   unit: a block of rows, through all members; see chain.c
+ *             or 2 stages  unit: a part of what its products pack for all blocks; then as above
  */
 #ifndef SN_KERNELS_KERNEL_H
 #define SN_KERNELS_KERNEL_H
@@ -91,6 +92,7 @@ typedef struct sn_kernel {
   size_t scratch_offset; /* of the contraction's panels in lane memory */
   sn_strip_fn *add;      /* a contraction's partials */
   size_t shared_bytes;   /* partials, packed operands: what one stage makes for the next */
+  size_t shared_offset;  /* of a chain's member: where its part of the chain's begins */
 } sn_kernel;
 
 typedef struct sn_machine { /* what a kernel is made for */

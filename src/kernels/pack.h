@@ -21,8 +21,8 @@
 #include "fuse/nest.h"
 #include "sinter.h"
 
-/* Panels whose rows are read together where they lie together: that many streams are written. */
-#define SN_PACK_TOGETHER 4
+/* Panels whose rows are read together where they lie together: that many streams are written at once. */
+#define SN_PACK_TOGETHER 8
 
 /* offsets: of each position across, or NULL where they are ws apart. Panels are ld elements apart.
  */

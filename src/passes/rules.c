@@ -124,6 +124,7 @@ static bool never_minus_zero(const sn_graph *g, sn_id x, int depth) {
   case SN_OP_transpose:
   case SN_OP_broadcast:
   case SN_OP_slice:
+  case SN_OP_windows:
   case SN_OP_max:
   case SN_OP_min: return never_minus_zero(g, in[0], depth - 1);
   case SN_OP_maximum:

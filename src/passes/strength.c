@@ -2,6 +2,8 @@
  * reduction, and what reverse mode leaves of sums over broadcasts. NaN, infinities and signs of
  * zero are those of the exact result, too. Programs that need the rounding of the ops as written
  * switch this pass off. */
+#include <string.h>
+
 #include "passes/passes.h"
 #include "passes/rules.h"
 
@@ -95,12 +97,103 @@ RULE(log_of_softmax) {
   return sn_build_binary(s->b, SN_OP_sub, z, sn_build_spread(s->b, log, &type, axes));
 }
 
+/* ---- windows of few points ------------------------------------------------------------------- */
+
+/* Points of a window, neighbours that a vector takes together, ops between windows and reduction.
+ */
+enum { MOST_POINTS = 9, LEAST_RUN = 4, MOST_DEPTH = 3 };
+
+typedef struct window {
+  uint64_t axes;
+  int64_t begin[SN_MAX_RANK]; /* the point, as slices want it: 0 along the other axes */
+  sn_type type;               /* without the axes */
+} window;
+
+/* What x is a reshape of, where that is of this shape. */
+static sn_id behind_reshapes(const sn_site *s, sn_id x, const sn_type *type) {
+  sn_id from = x;
+  while (sn_site_is(s, from, SN_OP_reshape)) from = sn_site_input(s, from, 0);
+  return sn_same_dims(&sn_site_node(s, from)->type, type) ? from : x;
+}
+
+static sn_id point_of_repeated(const sn_site *s, sn_id x, const window *w, const sn_type *type) {
+  const sn_id from = sn_site_input(s, x, 0);
+  const sn_type *small = &sn_site_node(s, from)->type, *whole = &sn_site_node(s, x)->type;
+  if (small->rank == 0) return sn_build_broadcast(s->b, from, type);
+  for (int i = 0; i < whole->rank; i++)
+    if (small->rank != whole->rank || small->dims[i] != (w->axes >> i & 1 ? 1 : whole->dims[i]))
+      return SN_NONE;
+  return sn_build_reshape(s->b, behind_reshapes(s, from, type), type);
+}
+
+/* x at one point of each window; SN_NONE if it is not made of windows by a few elementwise ops. */
+static sn_id at_point(const sn_site *s, sn_id x, const window *w, int depth) {
+  const sn_node *node = sn_site_node(s, x);
+  sn_type type = w->type, one = node->type;
+  type.dtype = node->type.dtype;
+  if (node->op == SN_OP_broadcast) return point_of_repeated(s, x, w, &type);
+  if (node->op == SN_OP_windows) {
+    int64_t attrs[2 * SN_MAX_RANK];
+    for (int i = 0; i < one.rank; i++) {
+      attrs[i] = w->begin[i];
+      attrs[one.rank + i] = 1;
+      if (w->axes >> i & 1) one.dims[i] = 1;
+    }
+    x = sn_site_view(s, SN_OP_slice, x, attrs, 2 * (uint32_t)one.rank, &one);
+    return sn_build_reshape(s->b, x, &type);
+  }
+  sn_id inputs[3];
+  const sn_op op = node->op;
+  const uint32_t n = node->n_inputs;
+  if (!sn_op_is_elementwise(op) || n > 3 || depth == MOST_DEPTH) return SN_NONE;
+  for (uint32_t k = 0; k < n; k++) {
+    inputs[k] = at_point(s, sn_site_input(s, x, (int)k), w, depth + 1);
+    if (inputs[k] == SN_NONE) return SN_NONE;
+  }
+  return sn_build_op(s->b, op, inputs, n, NULL, 0, &type);
+}
+
+/* Pooling: its few points are so many loads in one walk, and what else is made of the windows joins
+ * it. In the order in which a reduction takes them. */
+static sn_id over_points(const sn_site *s, sn_op combine) {
+  const sn_type whole = sn_site_node(s, s->x[0])->type;
+  window w = {.axes = (uint64_t)s->attrs[0], .type = s->type};
+  int64_t points = 1;
+  for (int i = 0; i < whole.rank; i++)
+    if (w.axes >> i & 1) points = whole.dims[i] > MOST_POINTS ? 0 : points * whole.dims[i];
+  const int last = whole.rank - 1;
+  if (points < 1 || points > MOST_POINTS || w.axes >> last & 1 || whole.dims[last] < LEAST_RUN)
+    return SN_NONE;
+  sn_id all = SN_NONE;
+  for (int64_t p = 0; p < points; p++) {
+    int64_t rest = p;
+    for (int i = last; i >= 0; i--) {
+      if (!(w.axes >> i & 1)) continue;
+      w.begin[i] = rest % whole.dims[i];
+      rest /= whole.dims[i];
+    }
+    const sn_id x = at_point(s, s->x[0], &w, 0);
+    if (x == SN_NONE) return SN_NONE;
+    all = all == SN_NONE ? x : sn_build_binary(s->b, combine, all, x);
+  }
+  return all;
+}
+
+RULE(max_of_points) { return over_points(s, SN_OP_maximum); }
+RULE(min_of_points) { return over_points(s, SN_OP_minimum); }
+
+/* + 0 because a sum of -0 is +0 */
+RULE(sum_of_points) {
+  const sn_id sum = over_points(s, SN_OP_add);
+  if (sum == SN_NONE || sn_site_never_minus_zero(s, s->x[0])) return sum;
+  return sn_build_binary(s->b, SN_OP_add, sum, sn_build_like(s->b, sum, 0));
+}
+
 static const sn_rule rules[] = {
-    {SN_OP_pow, "small_power", small_power},
-    {SN_OP_sum, "sum_of_repeated", sum_of_repeated},
-    {SN_OP_sum, "sum_of_sums", sum_of_sums},
-    {SN_OP_log, "log_of_softmax", log_of_softmax},
-    {SN_OP_COUNT, NULL, NULL},
+    {SN_OP_pow, "small_power", small_power},       {SN_OP_sum, "sum_of_repeated", sum_of_repeated},
+    {SN_OP_sum, "sum_of_sums", sum_of_sums},       {SN_OP_sum, "sum_of_points", sum_of_points},
+    {SN_OP_max, "max_of_points", max_of_points},   {SN_OP_min, "min_of_points", min_of_points},
+    {SN_OP_log, "log_of_softmax", log_of_softmax}, {SN_OP_COUNT, NULL, NULL},
 };
 
 sn_status sn_pass_strength(const sn_graph *from, sn_graph *to, bool share) {

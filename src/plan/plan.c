@@ -2,6 +2,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "fuse/in_place.h"
 #include "plan/blocks.h"
 
 /* ---- lives ----------------------------------------------------------------------------------- */
@@ -38,91 +39,6 @@ static void find_lives(const sn_groups *groups, sn_plan *plan) {
   }
 }
 
-/* ---- in place -------------------------------------------------------------------------------- */
-
-static bool same_access(const sn_operand *a, const sn_operand *b, int rank) {
-  bool same = a->offset == b->offset && a->dtype == b->dtype;
-  for (int i = 0; i < rank; i++) same = same && a->strides[i] == b->strides[i];
-  return same;
-}
-
-/* A place where a group writes: from a phase, or (phase == n_phases) from post. */
-typedef struct sn_write {
-  const sn_group *group;
-  uint32_t phase;
-  const sn_operand *target;
-} sn_write;
-
-static sn_write write_of(const sn_group *g, uint32_t number) {
-  for (uint32_t p = 0; p < g->n_phases; p++) {
-    if (number < g->phases[p].n_stores)
-      return (sn_write){g, p, &g->phases[p].stores[number].target};
-    number -= g->phases[p].n_stores;
-  }
-  return (sn_write){g, g->n_phases, &g->stores[number].target};
-}
-
-static uint32_t count_writes(const sn_group *g) {
-  uint32_t n = g->n_stores;
-  for (uint32_t p = 0; p < g->n_phases; p++) n += g->phases[p].n_stores;
-  return n;
-}
-
-static bool body_in_step(const sn_body *body, const sn_operand *target, uint32_t from, int rank) {
-  for (uint32_t k = 0; k < body->n_operands; k++)
-    if (body->operands[k].value == from && !same_access(&body->operands[k], target, rank))
-      return false;
-  return true;
-}
-
-static bool body_reads(const sn_body *body, uint32_t from) {
-  for (uint32_t k = 0; k < body->n_operands; k++)
-    if (body->operands[k].value == from) return true;
-  return false;
-}
-
-/* Whether a reduction takes the elements of `from` as they lie in memory: it does so after the
- * phase's stores. */
-static bool reduces_memory(const sn_phase *phase, uint32_t from) {
-  for (uint32_t k = 0; k < phase->n_reductions; k++) {
-    const sn_insn *insn = &phase->body.insns[phase->reductions[k].insn];
-    if (insn->kind == SN_INSN_LOAD && phase->body.operands[insn->args[0]].value == from)
-      return true;
-  }
-  return false;
-}
-
-/* Whether nothing reads value `from` after the write has taken its place: the same phase and, row
- * by row, earlier ones may read it where it is written. */
-static bool reads_in_step(const sn_write *w, uint32_t from) {
-  const sn_group *g = w->group;
-  const bool in_post = w->phase == g->n_phases;
-  if (g->chain) return false; /* a block's rows read all of what is beside them */
-  if (g->kind == SN_GROUP_CONTRACTION && (g->a.value == from || g->b.value == from)) return false;
-  for (uint32_t k = 0; g->ready && k < g->ready->n_operands; k++)
-    if (g->ready->operands[k].value == from) return false;
-  for (uint32_t p = 0; p < g->n_phases; p++) {
-    const sn_body *body = &g->phases[p].body;
-    const bool before = !in_post && p <= w->phase;
-    if (before ? !body_in_step(body, w->target, from, g->space_rank + g->reduced_rank)
-               : body_reads(body, from))
-      return false;
-  }
-  if (!in_post && reduces_memory(&g->phases[w->phase], from)) return false;
-  return in_post ? body_in_step(&g->post, w->target, from, g->space_rank)
-                 : !body_reads(&g->post, from);
-}
-
-/* The same of all the group's writes of v: a stack of scalars is written element by element. */
-static bool takes_over_in_step(const sn_group *g, uint32_t v, uint32_t from) {
-  const uint32_t n = count_writes(g);
-  for (uint32_t k = 0; k < n; k++) {
-    const sn_write w = write_of(g, k);
-    if (w.target->value == v && !reads_in_step(&w, from)) return false;
-  }
-  return true;
-}
-
 /* ---- placing --------------------------------------------------------------------------------- */
 
 typedef struct placer {
@@ -155,7 +71,7 @@ static uint32_t find_donor(const placer *p, uint32_t v, uint32_t i) {
     if (!same_size(p->groups, u, v)) continue;
     if (p->groups->values[u].type.dtype != p->groups->values[v].type.dtype) continue;
     if (donor->first == SN_NONE) continue;
-    if (donor->last == i && takes_over_in_step(&p->groups->groups[i], v, u)) return u;
+    if (donor->last == i && sn_takes_over_in_step(&p->groups->groups[i], v, u)) return u;
     if (donor->last < i && dead == SN_NONE) dead = u;
   }
   return dead;
@@ -182,7 +98,7 @@ static sn_status place_temp(placer *p, uint32_t v, const sn_group *g, const uint
     const uint32_t u = dying[k];
     const sn_place *old = &p->plan->places[u];
     if (p->taken[u] || old->kind != SN_PLACE_ARENA || old->first == old->last ||
-        old->bytes != place->bytes || !takes_over_in_step(g, v, u))
+        old->bytes != place->bytes || !sn_takes_over_in_step(g, v, u))
       continue;
     p->taken[u] = 1;
     place->offset = old->offset;
@@ -193,9 +109,9 @@ static sn_status place_temp(placer *p, uint32_t v, const sn_group *g, const uint
 
 static sn_status place_group(placer *p, uint32_t i, const uint32_t *dying, size_t n_dying) {
   const sn_group *g = &p->groups->groups[i];
-  const uint32_t n = count_writes(g);
+  const uint32_t n = sn_count_writes(g);
   for (uint32_t k = 0; k < n; k++) {
-    const uint32_t v = write_of(g, k).target->value;
+    const uint32_t v = sn_write_of(g, k).target->value;
     if (p->plan->places[v].kind != SN_PLACE_NONE) continue; /* written in parts: placed already */
     if (p->groups->values[v].kind == SN_VALUE_OUTPUT)
       place_output(p, v, i);
@@ -311,7 +227,7 @@ static bool taken_over(const sn_groups *groups, const sn_plan *plan, uint32_t u,
   if (from->last < to->first) return true;
   if (from->kind != SN_PLACE_ARGUMENT && from->first == to->first)
     return false; /* both written there */
-  return takes_over_in_step(&groups->groups[to->first], v, u);
+  return sn_takes_over_in_step(&groups->groups[to->first], v, u);
 }
 
 bool sn_plan_is_sound(const sn_groups *groups, const sn_plan *plan) {

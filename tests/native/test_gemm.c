@@ -165,7 +165,7 @@ static void free_scratch(void *scratch, size_t bytes) {
 
 static void plan_product(product *x, const sn_gemm_ukr *ukr, int64_t m, int64_t n, int64_t k,
                          const matrix *a, const matrix *b, int64_t kc_limit, bool always_pack,
-                         bool may_share) {
+                         sn_gemm_sharing sharing) {
   *x = (product){.ld = n + PAD,
                  .g = {.dtype = ukr->dtype,
                        .m = m,
@@ -175,7 +175,7 @@ static void plan_product(product *x, const sn_gemm_ukr *ukr, int64_t m, int64_t 
                        .b = {.across = sn_nest_line(n, b->cs), .along = sn_nest_line(k, b->rs)},
                        .kc_limit = kc_limit,
                        .always_pack = always_pack,
-                       .may_share = may_share}};
+                       .sharing = sharing}};
   sn_gemm_plan_with(&x->g, ukr);
   x->c = malloc((size_t)((m + ROWS_BELOW) * x->ld) * bytes_of(ukr->dtype));
   assert_non_null(x->c);
@@ -295,7 +295,8 @@ static void sweep_kernel(const sn_gemm_ukr *ukr) {
       for (int64_t n = m % step; n <= 2 * ukr->nr + 1; n += step)
         for (int l = 0; l < PLAIN_LAYOUTS * PLAIN_LAYOUTS; l++) {
           product x;
-          plan_product(&x, ukr, m, n, ks[t], &a[l / 2], &b[l % 2], KC, true, false);
+          plan_product(&x, ukr, m, n, ks[t], &a[l / 2], &b[l % 2], KC, true,
+                       SN_GEMM_SHARES_NOTHING);
           run_to(&x, &a[l / 2], &b[l % 2]);
           check_close(&x, &e, SIZE, layouts[l / 2].name);
           free(x.c);
@@ -333,11 +334,14 @@ static void check_shape(const sn_gemm_ukr *ukr, const shape *s, const exact *e, 
   for (int l = 0; l < LAYOUTS * LAYOUTS; l++) {
     const matrix *al = &a[l / LAYOUTS], *bl = &b[l % LAYOUTS];
     product x, y;
-    plan_product(&x, ukr, s->m, s->n, s->k, al, bl, 0, false, false);
-    plan_product(&y, ukr, s->m, s->n, s->k, al, bl, 0, false, true);
+    plan_product(&x, ukr, s->m, s->n, s->k, al, bl, 0, false, SN_GEMM_SHARES_NOTHING);
     run_to(&x, al, bl);
-    run_stored(&y, al, bl);
-    assert_memory_equal(x.c, y.c, (size_t)(s->m * x.ld) * bytes_of(ukr->dtype));
+    for (int sharing = SN_GEMM_SHARES_OPERANDS; sharing <= SN_GEMM_SHARES_B; sharing++) {
+      plan_product(&y, ukr, s->m, s->n, s->k, al, bl, 0, false, (sn_gemm_sharing)sharing);
+      run_stored(&y, al, bl);
+      assert_memory_equal(x.c, y.c, (size_t)(s->m * x.ld) * bytes_of(ukr->dtype));
+      free(y.c);
+    }
     check_close(&x, e, LARGE, layouts[l / LAYOUTS].name);
     const int64_t step = s->m * s->n > 10000 ? 101 : 1;
     for (int64_t at = 0; !ukr->fused && at < s->m * s->n; at += step) {
@@ -348,7 +352,6 @@ static void check_shape(const sn_gemm_ukr *ukr, const shape *s, const exact *e, 
                  (int)s->n, (int)s->k, (int)i, (int)j);
     }
     free(x.c);
-    free(y.c);
   }
 }
 
@@ -388,7 +391,7 @@ static void test_bits_do_not_depend_on_place(void **state) {
     const matrix a = store_matrix(ukr->dtype, va, SIZE, &layouts[0]);
     const matrix b = store_matrix(ukr->dtype, vb, SIZE, &layouts[1]);
     product whole;
-    plan_product(&whole, ukr, SIZE, SIZE, K, &a, &b, KC, true, false);
+    plan_product(&whole, ukr, SIZE, SIZE, K, &a, &b, KC, true, SN_GEMM_SHARES_NOTHING);
     run_to(&whole, &a, &b);
     for (int64_t from = 0; from < 20; from++) {
       const size_t bytes = bytes_of(ukr->dtype);
@@ -396,7 +399,8 @@ static void test_bits_do_not_depend_on_place(void **state) {
       sa.start = (const char *)a.start + from * a.rs * (ptrdiff_t)bytes;
       sb.start = (const char *)b.start + 2 * from * b.cs * (ptrdiff_t)bytes;
       product part;
-      plan_product(&part, ukr, 17 + from, SIZE - 2 * from, K, &sa, &sb, KC, true, false);
+      plan_product(&part, ukr, 17 + from, SIZE - 2 * from, K, &sa, &sb, KC, true,
+                   SN_GEMM_SHARES_NOTHING);
       run_to(&part, &sa, &sb);
       for (int64_t i = 0; i < part.g.m; i++)
         for (int64_t j = 0; j < part.g.n; j++)
@@ -428,7 +432,8 @@ static void test_special_values(void **state) {
       const matrix a = store_matrix(ukr->dtype, va, SIZE, &layouts[0]);
       const matrix b = store_matrix(ukr->dtype, vb, SIZE, &layouts[0]);
       product x;
-      plan_product(&x, ukr, sizes[s].m, sizes[s].n, sizes[s].k, &a, &b, 8, false, false);
+      plan_product(&x, ukr, sizes[s].m, sizes[s].n, sizes[s].k, &a, &b, 8, false,
+                   SN_GEMM_SHARES_NOTHING);
       run_to(&x, &a, &b);
       for (int64_t i = 0; i < x.g.m; i++)
         for (int64_t j = 0; j < x.g.n; j++) {
@@ -484,7 +489,7 @@ static void test_plan(void **state) {
     assert_true(g.left.block * g.left.blocks >= g.left.width);
     assert_true(g.right.block * g.right.blocks >= g.right.width);
     assert_true(g.kc <= g.k && g.scratch_bytes <= 2 << 20 && !g.pack_units);
-    g.may_share = true;
+    g.sharing = SN_GEMM_SHARES_OPERANDS;
     sn_gemm_plan(&g, sn_isa_detect(), false);
     const int64_t most = g.k * (g.m + g.n + 2 * SN_PACK_MOST) * 4;
     assert_true((int64_t)g.shared_bytes <= most &&

@@ -347,6 +347,23 @@ static void every_rule(void **state) {
 
 /* ---- rules of other rounding ----------------------------------------------------------------- */
 
+/* pairs of rows, as windows (S / 2, 2, S), and as those along columns, (S, S / 2, 2) */
+#define PAIRS(a) sn_build_windows(&l->b, (a), 0, S / 2, 2, 2, 1)
+#define PAIRS_ALONG(a) sn_build_windows(&l->b, (a), 1, S / 2, 2, 2, 1)
+#define TENS(a) sn_build_windows(&l->b, (a), 0, 2, 10, 10, 1)
+#define AT(a) "reshape(slice(windows(" a ")))"
+
+/* How many of each pair are the larger one. */
+static sn_id largest(lab *l, sn_id x) {
+  const sn_id pairs = PAIRS(x);
+  const sn_type type = *sn_build_type(&l->b, pairs);
+  const sn_id most = sn_build_spread(&l->b, RED(max, pairs, 2), &type, 2);
+  return RED(sum, AS(F32, B(equal, pairs, most)), 2);
+}
+#define MOST_OF_PAIR "maximum(" AT("x") ", " AT("x") ")"
+#define ABS_AT AT("abs(x)")
+#define IS_MOST "astype(equal(" AT("x") ", " MOST_OF_PAIR "))"
+
 #define STRENGTHS(ROW)                                                                \
   ROW(strength, F32, B(pow, x, N(2)), "square(x)")                                    \
   ROW(strength, F64, B(pow, x, N(3)), "mul(x, square(x))")                            \
@@ -361,7 +378,16 @@ static void every_rule(void **state) {
   ROW(strength, F32, U(log, softmax_of(l, x)),                                        \
       "sub(sub(x, broadcast(reshape(max(x)))), broadcast(reshape(log(sum(exp(sub(x, " \
       "broadcast(reshape(max(x))))))))))")                                            \
-  ROW(strength, F32, U(log, B(div, U(exp, x), y)), LEAVE)
+  ROW(strength, F32, U(log, B(div, U(exp, x), y)), LEAVE)                             \
+  ROW(strength, F32, RED(max, PAIRS(x), 2), MOST_OF_PAIR)                             \
+  ROW(strength, I32, RED(min, PAIRS(x), 2), "minimum(" AT("x") ", " AT("x") ")")      \
+  ROW(strength, F64, RED(sum, PAIRS(x), 2), "add(add(" AT("x") ", " AT("x") "), 0)")  \
+  ROW(strength, F32, RED(sum, PAIRS(U(abs, x)), 2), "add(" ABS_AT ", " ABS_AT ")")    \
+  ROW(strength, F32, largest(l, x), "add(" IS_MOST ", " IS_MOST ")")                  \
+  ROW(strength, F32, RED(max, PAIRS_ALONG(x), 4), LEAVE)                              \
+  ROW(strength, F32, RED(max, TENS(x), 2), LEAVE)                                     \
+  ROW(strength, F32, RED(prod, PAIRS(x), 2), LEAVE)                                   \
+  ROW(strength, F32, RED(max, B(add, PAIRS(x), RESHAPE(y, S / 2, 2, S)), 2), LEAVE)
 
 static sn_id build_strength(lab *l, int i, sn_id x, sn_id y) {
   int row = 0;
