@@ -420,9 +420,9 @@ void sn_gemm_tile(const sn_gemm *g, const void *a, const void *b, int64_t task, 
                   void *scratch, sn_tile_fn *store, void *user, void *lane_scratch) {
   const place_of_tile t = locate(g, task);
   char *tile = (char *)scratch + g->tile_offset;
-  /* The private tile has room for whole blocks, so no block needs the edge buffer. */
+  /* The private tile has room for whole columns of panels, so no block needs the edge buffer. */
   const area out = {
-      .at = tile, .ld = (ptrdiff_t)g->right.block, .rows = g->left.block, .cols = g->right.block};
+      .at = tile, .ld = (ptrdiff_t)g->right.block, .rows = t.rows, .cols = g->right.block};
   compute(g, a, b, &t, &out, &(memories){shared, scratch});
   if (!g->swapped) {
     store(user, lane_scratch, t.l, t.r, t.rows, t.cols, tile, out.ld);
