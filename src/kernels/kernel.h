@@ -97,11 +97,10 @@ typedef struct sn_kernel {
 
 typedef struct sn_machine { /* what a kernel is made for */
   sn_isa_id isa;
-  bool deterministic; /* no FMA */
-  bool jit;           /* make code at run time where the platform can */
-  bool relaxed_simd;  /* it may use relaxed SIMD, and functions are the fused ones */
-  const sn_gemm_run_time
-      *gemm; /* micro-kernels made at run time, not fused if deterministic, or NULL */
+  bool deterministic;           /* no FMA */
+  bool jit;                     /* make code at run time where the platform can */
+  bool relaxed_simd;            /* it may use relaxed SIMD, and functions are the fused ones */
+  const sn_gemm_run_time *gemm; /* micro-kernels made at run time, or NULL */
 } sn_machine;
 
 sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_group *group,

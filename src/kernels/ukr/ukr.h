@@ -40,7 +40,7 @@ typedef void sn_gemm_ukr_fn(ptrdiff_t k, const void *a, const void *b, void *c, 
 #define SN_GEMM_RUN_WORDS(mr) ((mr) + 1)
 
 typedef struct sn_gemm_ukr {
-  const char *name; /* function's name, the facts in it */
+  const char *name; /* of the registry: the function's, the facts in it */
   sn_gemm_ukr_fn *run, *run_rows;
   sn_isa_id isa;
   sn_dtype dtype;
