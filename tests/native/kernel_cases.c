@@ -112,9 +112,10 @@ static bool try_case(operands *o, char *why, size_t size) {
                             : ukr->dtype == SN_F64 ? expected64(o, i, j)
                                                    : expected32(o, i, j);
       if (value == wanted) continue;
-      snprintf(why, size, "%d x %d%s%s%s, rows %d, k %d: C(%d, %d) = %.17g, not %.17g", ukr->mr,
-               ukr->nr, ukr->fused ? " fused" : "", o->lists ? " lists" : "",
-               o->first ? " first" : "", o->rows, o->k, i, j, value, wanted);
+      snprintf(why, size, "%s %d x %d%s%s%s, rows %d, k %d: C(%d, %d) = %.17g, not %.17g",
+               sn_isa_name(ukr->isa), ukr->mr, ukr->nr, ukr->fused ? " fused" : "",
+               o->lists ? " lists" : "", o->first ? " first" : "", o->rows, o->k, i, j, value,
+               wanted);
       return false;
     }
   return true;

@@ -15,9 +15,9 @@
 
 #include <cmocka.h>
 
+#include "kernel_cases.h"
 #include "kernels/gemm.h"
 #include "kernels/pack.h"
-#include "kernel_cases.h"
 
 enum { SIZE = 80, LARGE = 600, SCRATCH_GUARD = 64 };
 
@@ -226,6 +226,9 @@ static void run_stored(product *x, const matrix *a, const matrix *b) {
   free_scratch(shared, x->g.shared_bytes);
 }
 
+/* As "%s %d x %d". */
+#define SHAPE(ukr) sn_isa_name((ukr)->isa), (ukr)->mr, (ukr)->nr
+
 static void check_close(const product *x, const exact *e, int64_t size, const char *what) {
   const sn_gemm *g = &x->g;
   const double unit = g->dtype == SN_F64 ? 0x1p-53 : 0x1p-24;
@@ -235,7 +238,7 @@ static void check_close(const product *x, const exact *e, int64_t size, const ch
       const double value = get(g->dtype, x->c, i * x->ld + j);
       const long double error = fabsl((long double)value - e->sum[i * size + j]);
       if (!(error <= (long double)factor * e->magnitude[i * size + j]))
-        fail_msg("%s %s: m %d n %d k %d, C(%d, %d) = %.9g, not %.9Lg", g->ukr->name, what,
+        fail_msg("%s %d x %d %s: m %d n %d k %d, C(%d, %d) = %.9g, not %.9Lg", SHAPE(g->ukr), what,
                  (int)g->m, (int)g->n, (int)g->k, (int)i, (int)j, value, e->sum[i * size + j]);
     }
 }
@@ -250,7 +253,7 @@ static void test_micro_kernels(void **state) {
   char why[200];
   for (size_t i = 0; i < sn_gemm_ukr_count; i++)
     if (available(&sn_gemm_ukrs[i]) && !kernel_cases(&sn_gemm_ukrs[i], why, sizeof why))
-      fail_msg("%s: %s", sn_gemm_ukrs[i].name, why);
+      fail_msg("%s", why);
 }
 
 /* Planted faults of a kernel: a row too many, and a k too short by one. */
@@ -348,8 +351,8 @@ static void check_shape(const sn_gemm_ukr *ukr, const shape *s, const exact *e, 
       const int64_t i = at / s->n, j = at % s->n;
       const double sum = ordered_sum(ukr->dtype, va, vb, LARGE, i, j, s->k, x.g.kc);
       if (get(ukr->dtype, x.c, i * x.ld + j) != sum)
-        fail_msg("%s: m %d n %d k %d: C(%d, %d) is not summed in order", ukr->name, (int)s->m,
-                 (int)s->n, (int)s->k, (int)i, (int)j);
+        fail_msg("%s %d x %d: m %d n %d k %d: C(%d, %d) is not summed in order", SHAPE(ukr),
+                 (int)s->m, (int)s->n, (int)s->k, (int)i, (int)j);
     }
     free(x.c);
   }

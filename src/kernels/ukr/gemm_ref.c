@@ -5,41 +5,33 @@
  */
 #include "kernels/ukr/ukr.h"
 
-enum { MOST_ROWS = 6 };
-
-/* Elements of a row are `step` apart in a run. */
-#define DEFINE_SUMS(real)                                                                       \
-  static void sums_##real(const ptrdiff_t *runs, int mr, int nr, ptrdiff_t step, const real *b, \
-                          real *c, ptrdiff_t ldc, bool first, int rows) {                       \
-    for (int i = 0; i < rows; i++) {                                                            \
-      for (int j = 0; j < nr; j++) {                                                            \
-        const real *right = b + j;                                                              \
-        real sum = 0;                                                                           \
-        for (const ptrdiff_t *run = runs; run[0]; run += SN_GEMM_RUN_WORDS(mr))                 \
-          for (ptrdiff_t p = 0; p < run[0]; p++, right += nr)                                   \
-            sum = sum + ((const real *)run[1 + i])[p * step] * *right;                          \
-        c[i * ldc + j] = first ? sum : c[i * ldc + j] + sum;                                    \
-      }                                                                                         \
-    }                                                                                           \
-  }                                                                                             \
-  static void panel_##real(ptrdiff_t k, int mr, int nr, const real *a, const real *b, real *c,  \
-                           ptrdiff_t ldc, bool first, int rows) {                               \
-    ptrdiff_t run[SN_GEMM_RUN_WORDS(MOST_ROWS) + 1] = {k};                                      \
-    for (int i = 0; i < mr; i++) run[1 + i] = (ptrdiff_t)(a + i);                               \
-    run[SN_GEMM_RUN_WORDS(mr)] = 0;                                                             \
-    sums_##real(run, mr, nr, mr, b, c, ldc, first, rows);                                       \
+/* Both forms: a panel is one run of k elements in each row, mr apart. */
+#define DEFINE_SUMS(real)                                                                        \
+  static void sums_##real(int mr, int nr, bool lists, ptrdiff_t k, const void *a, const real *b, \
+                          real *c, ptrdiff_t ldc, bool first, int rows) {                        \
+    for (int i = 0; i < rows; i++) {                                                             \
+      for (int j = 0; j < nr; j++) {                                                             \
+        const ptrdiff_t *run = a;                                                                \
+        const real *right = b + j;                                                               \
+        real sum = 0;                                                                            \
+        for (ptrdiff_t n = lists ? run[0] : k; n; n = lists ? run[0] : 0) {                      \
+          const real *left = lists ? (const real *)run[1 + i] : (const real *)a + i;             \
+          for (; n; n--, left += lists ? 1 : mr, right += nr) sum = sum + *left * *right;        \
+          run += SN_GEMM_RUN_WORDS(mr);                                                          \
+        }                                                                                        \
+        c[i * ldc + j] = first ? sum : c[i * ldc + j] + sum;                                     \
+      }                                                                                          \
+    }                                                                                            \
   }
 
-#define DEFINE_REFERENCE(function, real, mr, nr)                                               \
+#define DEFINE_FORM(function, lists, real, mr, nr)                                             \
   void function(ptrdiff_t k, const void *a, const void *b, void *c, ptrdiff_t ldc, bool first, \
                 int rows) {                                                                    \
-    panel_##real(k, mr, nr, a, b, c, ldc, first, rows);                                        \
-  }                                                                                            \
-  void function##_rows(ptrdiff_t k, const void *runs, const void *b, void *c, ptrdiff_t ldc,   \
-                       bool first, int rows) {                                                 \
-    (void)k;                                                                                   \
-    sums_##real(runs, mr, nr, 1, b, c, ldc, first, rows);                                      \
+    sums_##real(mr, nr, lists, k, a, b, c, ldc, first, rows);                                  \
   }
+#define DEFINE_REFERENCE(function, real, mr, nr) \
+  DEFINE_FORM(function, false, real, mr, nr)     \
+  DEFINE_FORM(function##_rows, true, real, mr, nr)
 
 DEFINE_SUMS(float)
 DEFINE_SUMS(double)

@@ -40,7 +40,6 @@ typedef void sn_gemm_ukr_fn(ptrdiff_t k, const void *a, const void *b, void *c, 
 #define SN_GEMM_RUN_WORDS(mr) ((mr) + 1)
 
 typedef struct sn_gemm_ukr {
-  const char *name; /* of the registry: the function's, the facts in it */
   sn_gemm_ukr_fn *run, *run_rows;
   sn_isa_id isa;
   sn_dtype dtype;
@@ -68,8 +67,7 @@ extern const size_t sn_gemm_ukr_count;
 #define SN_GEMM_UKR_DECLARE(isa_, dtype_, mr_, nr_, fused_, function) \
   sn_gemm_ukr_fn function, function##_rows;
 #define SN_GEMM_UKR_ENTRY(isa_, dtype_, mr_, nr_, fused_, function) \
-  {.name = #function,                                               \
-   .run = function,                                                 \
+  {.run = function,                                                 \
    .run_rows = function##_rows,                                     \
    .isa = SN_ISA_##isa_,                                            \
    .dtype = SN_##dtype_,                                            \
