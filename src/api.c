@@ -28,16 +28,19 @@ static bool reclaim(void *user) {
   return sn_storage_trim(&ctx->storages) || sn_cache_trim(ctx);
 }
 
-/* Micro-kernels of its own, and functions with fused multiply-adds, if the engine takes them. */
-static sn_status use_relaxed_simd(sn_context *ctx) {
+/* Micro-kernels of its own. If the engine takes those with fused multiply-adds, functions have
+ * them, too: then the kernels have to be here before any of them is chosen. */
+static sn_status make_micro_kernels(sn_context *ctx) {
   sn_machine *machine = &ctx->options.machine;
-  const bool wanted = machine->jit && machine->relaxed_simd && !machine->deterministic;
-  machine->relaxed_simd = false;
-  if (!wanted) return SN_OK;
-  SN_TRY(sn_jit_gemm_make(&ctx->env, &ctx->gemm));
-  if (!ctx->gemm.module || !sn_code_is_ready(ctx->gemm.module)) return SN_OK;
-  machine->gemm = &ctx->gemm.kernels;
-  machine->relaxed_simd = ctx->env.fused = true;
+  bool fused = machine->jit && machine->relaxed_simd && !machine->deterministic;
+  SN_TRY(sn_jit_gemm_make(&ctx->env, fused, &ctx->gemm));
+  if (fused && !(ctx->gemm.module && sn_code_is_ready(ctx->gemm.module))) {
+    sn_jit_gemm_free(&ctx->gemm);
+    fused = false;
+    SN_TRY(sn_jit_gemm_make(&ctx->env, fused, &ctx->gemm));
+  }
+  if (ctx->gemm.module) machine->gemm = &ctx->gemm.kernels;
+  machine->relaxed_simd = ctx->env.fused = fused;
   return SN_OK;
 }
 
@@ -53,7 +56,7 @@ static sn_status start(sn_context *ctx, const sn_options *options) {
   ctx->storages.env = &ctx->env;
   ctx->env.heap.reclaim = reclaim;
   ctx->env.heap.reclaim_user = ctx;
-  SN_TRY(use_relaxed_simd(ctx));
+  SN_TRY(make_micro_kernels(ctx));
   return sn_pool_create(&ctx->env, threads < SN_POOL_MAX_LANES ? threads : SN_POOL_MAX_LANES,
                         &ctx->pool);
 }

@@ -47,7 +47,7 @@ static double sample_peak(const sn_gemm_ukr *ukr) {
   enum { K = 64, CALLS = 1000 };
   static _Alignas(64) double a[K * 32], b[K * 64], c[32 * 64];
   const double begin = sn_host_now_ms();
-  for (int i = 0; i < CALLS; i++) ukr->run(K, a, b, c, ukr->nr, true);
+  for (int i = 0; i < CALLS; i++) ukr->run(K, a, b, c, ukr->nr, true, ukr->mr);
   return 2.0 * K * CALLS * ukr->mr * ukr->nr / (sn_host_now_ms() - begin) / 1e6;
 }
 
@@ -100,7 +100,8 @@ int main(int argc, char **argv) {
   const bool deterministic = argc > 1 && strcmp(argv[1], "deterministic") == 0;
   for (sn_dtype dtype = SN_F32; dtype <= SN_F64; dtype++) {
     const sn_gemm_ukr *ukr = sn_gemm_ukr_for(dtype, sn_isa_detect(), deterministic);
-    printf("%s, one thread\n", ukr->name);
+    printf("%s float%d %d x %d, one thread\n", sn_isa_name(ukr->isa), dtype == SN_F64 ? 64 : 32,
+           ukr->mr, ukr->nr);
     for (size_t i = 0; i < sizeof workloads / sizeof workloads[0]; i++)
       run_workload(&workloads[i], dtype, deterministic);
   }

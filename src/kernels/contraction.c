@@ -44,7 +44,7 @@ void sn_contraction_make(const sn_strips *strips, const sn_machine *machine, sn_
   kernel->batch_a = g->a.batch;
   kernel->batch_b = g->b.batch;
   gemm->m *= sn_nest_join_rows(&kernel->batch_a, &kernel->batch_b, &gemm->a.across);
-  const sn_gemm_run_time *run_time = machine->deterministic ? NULL : machine->gemm;
+  const sn_gemm_run_time *run_time = machine->gemm;
   kernel->gemm_run_time = run_time;
   const sn_gemm_ukr *ukr = run_time
                                ? &run_time->ukr[gemm->dtype]
@@ -179,7 +179,7 @@ void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, 
     own = k->gemm;
     whole = &own;
   }
-  if (stand_in) own.ukr = sn_gemm_ukr_stand_in(k->gemm.dtype);
+  if (stand_in) own.ukr = sn_gemm_ukr_stand_in(k->gemm.ukr);
   if (g->limited) {
     sn_gemm_limit(&own, g->limited == SN_LIMITED_TERMS, run->columns.from, run->columns.to);
     end = own.tasks;

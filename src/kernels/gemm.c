@@ -62,6 +62,12 @@ const sn_gemm_ukr *sn_gemm_ukr_for(sn_dtype dtype, sn_isa_id isa, bool determini
   return best;
 }
 
+const sn_gemm_ukr *sn_gemm_ukr_stand_in(const sn_gemm_ukr *of) {
+  const sn_gemm_ukr *row = sn_gemm_ukrs;
+  while (row->dtype != of->dtype || row->mr != of->mr || row->nr != of->nr) row++;
+  return row;
+}
+
 /* Only what takes no more memory packed than it does: not the windows of a convolution, which
  * overlap. */
 static bool can_share(sn_gemm *g, const sn_gemm_side *side) {
@@ -339,8 +345,9 @@ void sn_gemm_pack(const sn_gemm *g, const void *a, const void *b, int64_t unit, 
        left != g->swapped ? a : b, w, least(s->block, s->width - w), p, k);
 }
 
-/* One MR x NR block at (i, j) of out. Where the block sticks out of the result it is computed in a
- * buffer; the buffer's part beyond holds numbers of earlier blocks, which nobody reads. */
+/* One block of MR rows, or how many there are, x NR at (i, j) of out. Where its columns stick out
+ * of the result it is computed in a buffer, whose part beyond holds numbers of earlier blocks,
+ * which nobody reads. */
 static void run_block(const sn_gemm *g, int64_t k, const void *left, const void *right,
                       const area *out, int64_t i, int64_t j, bool first, void *edge) {
   const sn_gemm_ukr *ukr = g->ukr;
@@ -348,15 +355,15 @@ static void run_block(const sn_gemm *g, int64_t k, const void *left, const void 
   const size_t bytes = element_bytes(g);
   void *c = at_mutable(out->at, i * out->ld + j, bytes);
   const int64_t rows = least(ukr->mr, out->rows - i), cols = least(ukr->nr, out->cols - j);
-  if (rows == ukr->mr && cols == ukr->nr) {
-    run((ptrdiff_t)k, left, right, c, out->ld, first);
+  if (cols == ukr->nr) {
+    run((ptrdiff_t)k, left, right, c, out->ld, first, (int)rows);
     return;
   }
   const size_t row_bytes = (size_t)cols * bytes;
   if (!first)
     for (int64_t r = 0; r < rows; r++)
       memcpy(at_mutable(edge, r * ukr->nr, bytes), at(c, r * out->ld, bytes), row_bytes);
-  run((ptrdiff_t)k, left, right, edge, ukr->nr, first);
+  run((ptrdiff_t)k, left, right, edge, ukr->nr, first, (int)rows);
   for (int64_t r = 0; r < rows; r++)
     memcpy(at_mutable(c, r * out->ld, bytes), at(edge, r * ukr->nr, bytes), row_bytes);
 }
@@ -435,9 +442,9 @@ void sn_gemm_tile(const sn_gemm *g, const void *a, const void *b, int64_t task, 
                   void *scratch, sn_tile_fn *store, void *user, void *lane_scratch) {
   const place_of_tile t = locate(g, task);
   char *tile = (char *)scratch + g->tile_offset;
-  /* The private tile has room for whole blocks, so no block needs the edge buffer. */
+  /* The private tile has room for whole columns of panels, so no block needs the edge buffer. */
   const area out = {
-      .at = tile, .ld = (ptrdiff_t)g->right.block, .rows = g->left.block, .cols = g->right.block};
+      .at = tile, .ld = (ptrdiff_t)g->right.block, .rows = t.rows, .cols = g->right.block};
   compute(g, a, b, &t, &out, &(memories){shared, scratch});
   if (!g->swapped) {
     store(user, lane_scratch, t.l, t.r, t.rows, t.cols, tile, out.ld);

@@ -1,4 +1,4 @@
-/* gemm_columns.h - four vectors of columns of a product: out[j] += x y_j, k products one after the
+/* gemm_columns.h - two vectors of columns of a product: out[j] += x y_j, k products one after the
  * other, where x has stride xs and column j of y lies along k from y + j * ws on. */
 #ifndef SN_KERNELS_GEMM_COLUMNS_H
 #define SN_KERNELS_GEMM_COLUMNS_H
@@ -6,6 +6,8 @@
 #include <stddef.h>
 
 #include "kernels/vec128.h"
+
+enum { SN_GEMM_COLUMN_VECTORS = 2 };
 
 void sn_gemm_add_columns_f32(float *restrict out, const float *x, ptrdiff_t xs, const float *y,
                              ptrdiff_t ws, ptrdiff_t k);

@@ -9,7 +9,7 @@
  *
  * The left operand's panels run over its rows (ws = row stride), the right operand's over its
  * columns (ws = column stride); both are one function. A larger width goes into panels one behind
- * the other. Elements beyond width are zero, so the micro-kernel always computes a full block. 1 <=
+ * the other. Elements beyond width are zero, because the micro-kernel may compute with them. 1 <=
  * width; source and panels do not overlap.
  */
 #ifndef SN_KERNELS_PACK_H

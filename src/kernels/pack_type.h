@@ -3,18 +3,20 @@
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 /* Adjacent elements across (ws = 1): rows are copied, on into the next panels, so that memory is
- * read along. width is a constant at every call, so that a panel's row becomes a few loads and
- * stores without a loop. */
+ * read along. `most` is a constant at every call and width not much less, so that a panel's row
+ * becomes a few loads and stores without a loop; the last ones overlap. */
 ALWAYS_INLINE void T(copy_rows)(T(real) *restrict to, const T(real) *restrict from, ptrdiff_t k,
-                                ptrdiff_t ks, ptrdiff_t panels, ptrdiff_t ld, const int width) {
+                                ptrdiff_t ks, ptrdiff_t panels, ptrdiff_t ld, const int width,
+                                const int most) {
   for (ptrdiff_t p = 0; p < k; p++, to += width, from += ks) {
     T(real) *out = to;
     const T(real) *in = from;
     for (ptrdiff_t q = 0; q < panels; q++, out += ld, in += width) {
-      int w = 0;
 #pragma GCC unroll 8
-      for (; w + T(LANES) <= width; w += T(LANES)) T(sn_store)(out + w, T(sn_load)(in + w));
-      for (; w < width; w++) out[w] = in[w];
+      for (int next = 0; next < most; next += T(LANES)) {
+        const int w = next == 0 || next + T(LANES) <= width ? next : width - T(LANES);
+        T(sn_store)(out + w, T(sn_load)(in + w));
+      }
     }
   }
 }
@@ -71,21 +73,25 @@ static void T(pack_panels)(T(real) * to, const T(real) * from, const ptrdiff_t *
     const ptrdiff_t panels = whole < most ? whole : most;
     n = panels ? panels * panel : width;
 /* The widths of the SIMD micro-kernels, for speed; every other one goes the general way. */
-#define WIDTH(w)                                      \
-  case w:                                             \
-    if (rows)                                         \
-      T(copy_rows)(to, from, k, ks, panels, ld, w);   \
-    else                                              \
-      T(transpose_rows)(to, from, offsets, k, ws, w); \
+#define CODE(widths, width, most)                             \
+  case widths:                                                \
+    if (rows)                                                 \
+      T(copy_rows)(to, from, k, ks, panels, ld, width, most); \
+    else                                                      \
+      T(transpose_rows)(to, from, offsets, k, ws, width);     \
     break;
+#define WIDTH(w) CODE(w, w, w)
+#define WIDTHS(least, most) CODE(least... most, panel, most)
     switch (panels && (rows || ks == 1) ? panel : 0) {
     default:
       n = n < panel ? n : panel;
       T(gather)(to, from, offsets, n, k, ws, ks, panel);
       break;
-      T(SN_PACK_WIDTHS)(WIDTH)
+      T(SN_PACK_WIDTHS)(WIDTH, WIDTHS)
     }
+#undef WIDTHS
 #undef WIDTH
+#undef CODE
     to += (n + panel - 1) / panel * ld;
     from += n * ws;
   }

@@ -31,6 +31,14 @@ test('a fault planted into programs is found on every engine', () => {
   });
 });
 
+test("every engine's micro-kernels keep their contract", () => {
+  const { exports, text } = instantiate(module);
+  ENGINES.forEach((name, engine) => {
+    assert.ok(exports.differential_open(engine), name);
+    assert.ok(exports.differential_kernels(engine), `${name}: ${text(exports.differential_text())}`);
+  });
+});
+
 test('emitted modules are valid to another validator', async () => {
   const wabt = await (await import('wabt')).default();
   let modules = 0;

@@ -3,11 +3,13 @@
  *
  *   differential_open(engine)         0: strip VM, 1: emitted SIMD128, 2: emitted relaxed SIMD
  *   differential_run(engine, seed)    true if the recipe agrees; else differential_text tells where
+ *   differential_kernels(engine)      whether its matrix products' micro-kernels keep their contract
  *   differential_planted(engine)      whether a fault put into programs is found and shrunk */
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "cmocka.h"
+#include "native/kernel_cases.h"
 #include "native/recipes.h"
 #include "tensor/tensor.h"
 
@@ -35,10 +37,16 @@ bool differential_open(int engine) {
   sn_machine *machine = &ctx->options.machine;
   machine->jit = engine > 0;
   machine->relaxed_simd = ctx->env.fused = engine > 1;
-  if (engine < 2) return true;
-  if (sn_jit_gemm_make(&ctx->env, &ctx->gemm) || !ctx->gemm.module) return false;
+  if (sn_jit_gemm_make(&ctx->env, engine > 1, &ctx->gemm) || !ctx->gemm.module) return false;
   machine->gemm = &ctx->gemm.kernels;
   return true;
+}
+
+bool EXPORT(differential_kernels)(int engine);
+bool differential_kernels(int engine) {
+  const sn_gemm_run_time *made = &contexts[engine]->gemm.kernels;
+  return made->ready(made->module) && kernel_cases(&made->ukr[SN_F32], text, sizeof text) &&
+         kernel_cases(&made->ukr[SN_F64], text, sizeof text);
 }
 
 uint32_t EXPORT(differential_modules)(void);

@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "kernel_cases.h"
 #include "kernels/gemm.h"
 #include "kernels/pack.h"
 
@@ -146,7 +147,7 @@ typedef struct product {
   ptrdiff_t ld;
 } product;
 
-enum { PAD = 3 }; /* columns of C's memory that nobody may touch */
+enum { PAD = 3, ROWS_BELOW = 2 }; /* of C's memory, that nobody may touch */
 static const double UNTOUCHED = 12345;
 
 static void *lane_scratch(size_t bytes) {
@@ -176,11 +177,11 @@ static void plan_product(product *x, const sn_gemm_ukr *ukr, int64_t m, int64_t 
                        .always_pack = always_pack,
                        .sharing = sharing}};
   sn_gemm_plan_with(&x->g, ukr);
-  x->c = malloc((size_t)(m * x->ld + 1) * bytes_of(ukr->dtype));
+  x->c = malloc((size_t)((m + ROWS_BELOW) * x->ld) * bytes_of(ukr->dtype));
   assert_non_null(x->c);
-  for (int64_t i = 0; i < m; i++)
+  for (int64_t i = 0; i < m + ROWS_BELOW; i++)
     for (int64_t j = 0; j < x->ld; j++)
-      set(ukr->dtype, x->c, i * x->ld + j, j < n ? (double)NAN : UNTOUCHED);
+      set(ukr->dtype, x->c, i * x->ld + j, i < m && j < n ? (double)NAN : UNTOUCHED);
 }
 
 /* What tiles share, packed last part first. */
@@ -197,8 +198,8 @@ static void run_to(product *x, const matrix *a, const matrix *b) {
     sn_gemm_tile_to(&x->g, a->start, b->start, x->c, x->ld, t, shared, scratch);
   free_scratch(scratch, x->g.scratch_bytes);
   free_scratch(shared, x->g.shared_bytes);
-  for (int64_t i = 0; i < x->g.m; i++)
-    for (int64_t j = x->g.n; j < x->ld; j++)
+  for (int64_t i = 0; i < x->g.m + ROWS_BELOW; i++)
+    for (int64_t j = i < x->g.m ? x->g.n : 0; j < x->ld; j++)
       assert_true(get(x->g.dtype, x->c, i * x->ld + j) == UNTOUCHED);
 }
 
@@ -225,6 +226,9 @@ static void run_stored(product *x, const matrix *a, const matrix *b) {
   free_scratch(shared, x->g.shared_bytes);
 }
 
+/* As "%s %d x %d". */
+#define SHAPE(ukr) sn_isa_name((ukr)->isa), (ukr)->mr, (ukr)->nr
+
 static void check_close(const product *x, const exact *e, int64_t size, const char *what) {
   const sn_gemm *g = &x->g;
   const double unit = g->dtype == SN_F64 ? 0x1p-53 : 0x1p-24;
@@ -234,7 +238,7 @@ static void check_close(const product *x, const exact *e, int64_t size, const ch
       const double value = get(g->dtype, x->c, i * x->ld + j);
       const long double error = fabsl((long double)value - e->sum[i * size + j]);
       if (!(error <= (long double)factor * e->magnitude[i * size + j]))
-        fail_msg("%s %s: m %d n %d k %d, C(%d, %d) = %.9g, not %.9Lg", g->ukr->name, what,
+        fail_msg("%s %d x %d %s: m %d n %d k %d, C(%d, %d) = %.9g, not %.9Lg", SHAPE(g->ukr), what,
                  (int)g->m, (int)g->n, (int)g->k, (int)i, (int)j, value, e->sum[i * size + j]);
     }
 }
@@ -243,6 +247,38 @@ static bool available(const sn_gemm_ukr *ukr) { return ukr->isa <= sn_isa_detect
 
 /* ---- tests ------------------------------------------------------------------------------------
  */
+
+static void test_micro_kernels(void **state) {
+  (void)state;
+  char why[200];
+  for (size_t i = 0; i < sn_gemm_ukr_count; i++)
+    if (available(&sn_gemm_ukrs[i]) && !kernel_cases(&sn_gemm_ukrs[i], why, sizeof why))
+      fail_msg("%s", why);
+}
+
+/* Planted faults of a kernel: a row too many, and a k too short by one. */
+static void write_beyond(ptrdiff_t k, const void *a, const void *b, void *c, ptrdiff_t ldc,
+                         bool first, int rows) {
+  sn_gemm_ukrs[0].run(k, a, b, c, ldc, first, rows + 1);
+}
+
+static void stop_short(ptrdiff_t k, const void *a, const void *b, void *c, ptrdiff_t ldc,
+                       bool first, int rows) {
+  sn_gemm_ukrs[0].run(k > 5 ? k - 1 : k, a, b, c, ldc, first, rows);
+}
+
+static void test_faults_are_found(void **state) {
+  (void)state;
+  char why[200];
+  sn_gemm_ukr faulty = sn_gemm_ukrs[0];
+  faulty.run = write_beyond;
+  assert_false(kernel_cases(&faulty, why, sizeof why));
+  faulty.run = stop_short;
+  assert_false(kernel_cases(&faulty, why, sizeof why));
+  faulty = sn_gemm_ukrs[0];
+  faulty.fused = true;
+  assert_false(kernel_cases(&faulty, why, sizeof why));
+}
 
 /* Every m <= 2 MR + 1 and n <= 2 NR + 1, k around the block of k, both unit strides for A and B. */
 static void sweep_kernel(const sn_gemm_ukr *ukr) {
@@ -315,8 +351,8 @@ static void check_shape(const sn_gemm_ukr *ukr, const shape *s, const exact *e, 
       const int64_t i = at / s->n, j = at % s->n;
       const double sum = ordered_sum(ukr->dtype, va, vb, LARGE, i, j, s->k, x.g.kc);
       if (get(ukr->dtype, x.c, i * x.ld + j) != sum)
-        fail_msg("%s: m %d n %d k %d: C(%d, %d) is not summed in order", ukr->name, (int)s->m,
-                 (int)s->n, (int)s->k, (int)i, (int)j);
+        fail_msg("%s %d x %d: m %d n %d k %d: C(%d, %d) is not summed in order", SHAPE(ukr),
+                 (int)s->m, (int)s->n, (int)s->k, (int)i, (int)j);
     }
     free(x.c);
   }
@@ -468,6 +504,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_registry),
       cmocka_unit_test(test_plan),
+      cmocka_unit_test(test_micro_kernels),
+      cmocka_unit_test(test_faults_are_found),
       cmocka_unit_test(test_every_edge),
       cmocka_unit_test(test_shapes_and_layouts),
       cmocka_unit_test(test_bits_do_not_depend_on_place),

@@ -184,9 +184,9 @@ static void expect_same_bits(const sn_gemm_ukr *ukr, const operand *a, const ope
   if (g.direct && ukr->fused) return; /* rounds each product: other bits */
   void *c = run(&g, a->start, b->start), *expected = run(&plain, a->copy, b->copy);
   if (memcmp(c, expected, (size_t)(m * n) * bytes_of(ukr->dtype)) != 0)
-    fail_msg("%s: m %d n %d k %d, ranks %d %d and %d %d%s", ukr->name, (int)m, (int)n, (int)k,
-             a->walk.across.rank, a->walk.along.rank, b->walk.across.rank, b->walk.along.rank,
-             g.direct ? ", direct" : "");
+    fail_msg("%s %d x %d: m %d n %d k %d, ranks %d %d and %d %d%s", sn_isa_name(ukr->isa), ukr->mr,
+             ukr->nr, (int)m, (int)n, (int)k, a->walk.across.rank, a->walk.along.rank,
+             b->walk.across.rank, b->walk.along.rank, g.direct ? ", direct" : "");
   free(c);
   free(expected);
 }

@@ -30,14 +30,14 @@ sn_gemm_ukr_fn NAME, FORM(_rows);
 
 typedef VEC UNALIGNED __attribute__((aligned(sizeof(REAL)), may_alias));
 
-/* A step of k, where left(i) is A's element of row i. */
+/* A step of k for `count` rows, where left(i) is A's element of row i. */
 #define STEP(left)                                                         \
   do {                                                                     \
     VEC row[NV];                                                           \
     SN_PRAGMA(GCC unroll 8)                                                \
     for (int v = 0; v < NV; v++) row[v] = *(const VEC *)(b + v * LANES);   \
     SN_PRAGMA(GCC unroll 16)                                               \
-    for (int i = 0; i < MR; i++) {                                         \
+    for (int i = 0; i < count; i++) {                                      \
       const VEC x = SPLAT(left(i));                                        \
       SN_PRAGMA(GCC unroll 8)                                              \
       for (int v = 0; v < NV; v++) acc[i][v] = MADD(x, row[v], acc[i][v]); \
@@ -45,10 +45,12 @@ typedef VEC UNALIGNED __attribute__((aligned(sizeof(REAL)), may_alias));
     b += NV * LANES;                                                       \
   } while (0)
 
-static inline __attribute__((always_inline)) void FORM(_finish)(VEC acc[MR][NV], REAL *c,
-                                                                ptrdiff_t ldc, bool first) {
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE void FORM(_finish)(VEC acc[MR][NV], REAL *c, ptrdiff_t ldc, bool first, int rows,
+                          const int count) {
 #pragma GCC unroll 16
-  for (int i = 0; i < MR; i++) {
+  for (int i = 0; i < count && i < rows; i++) {
 #pragma GCC unroll 8
     for (int v = 0; v < NV; v++) {
       UNALIGNED *out = (UNALIGNED *)(c + i * ldc + v * LANES);
@@ -58,9 +60,8 @@ static inline __attribute__((always_inline)) void FORM(_finish)(VEC acc[MR][NV],
   }
 }
 
-void NAME(ptrdiff_t k, const void *a_panel, const void *b_panel, void *c, ptrdiff_t ldc,
-          bool first) {
-  const REAL *a = a_panel, *b = b_panel;
+INLINE void FORM(_panel)(ptrdiff_t k, const REAL *a, const REAL *b, REAL *c, ptrdiff_t ldc,
+                         bool first, int rows, const int count) {
   VEC acc[MR][NV] = {0};
   SN_PRAGMA(GCC unroll UNROLL)
   for (ptrdiff_t p = 0; p < k; p++) {
@@ -70,15 +71,14 @@ void NAME(ptrdiff_t k, const void *a_panel, const void *b_panel, void *c, ptrdif
     /* Pointers that move, not p scaled and added to their bases at each use: 7% in WebAssembly. */
     __asm__("" : "+r"(a), "+r"(b));
   }
-  FORM(_finish)(acc, c, ldc, first);
+  FORM(_finish)(acc, c, ldc, first, rows, count);
 }
 
-void FORM(_rows)(ptrdiff_t k, const void *runs, const void *b_panel, void *c, ptrdiff_t ldc,
-                 bool first) {
+INLINE void FORM(_runs)(ptrdiff_t k, const ptrdiff_t *run, const REAL *b, REAL *c, ptrdiff_t ldc,
+                        bool first, int rows, const int count) {
   (void)k;
-  const REAL *b = b_panel;
   VEC acc[MR][NV] = {0};
-  for (const ptrdiff_t *run = runs; run[0]; run += SN_GEMM_RUN_WORDS(MR)) {
+  for (; run[0]; run += SN_GEMM_RUN_WORDS(MR)) {
     const ptrdiff_t n = run[0];
     SN_PRAGMA(GCC unroll UNROLL)
     for (ptrdiff_t p = 0; p < n; p++) {
@@ -86,9 +86,31 @@ void FORM(_rows)(ptrdiff_t k, const void *runs, const void *b_panel, void *c, pt
       STEP(IN_ROW);
     }
   }
-  FORM(_finish)(acc, c, ldc, first);
+  FORM(_finish)(acc, c, ldc, first, rows, count);
 }
 
+/* Of fewer rows a multiple of four is computed: code of its own for each. */
+#define DISPATCH(sums)                        \
+  do {                                        \
+    if (MR > 4 && rows <= 4)                  \
+      sums(k, a, b, c, ldc, first, rows, 4);  \
+    else if (MR > 8 && rows <= 8)             \
+      sums(k, a, b, c, ldc, first, rows, 8);  \
+    else                                      \
+      sums(k, a, b, c, ldc, first, rows, MR); \
+  } while (0)
+
+void NAME(ptrdiff_t k, const void *a, const void *b, void *c, ptrdiff_t ldc, bool first, int rows) {
+  DISPATCH(FORM(_panel));
+}
+
+void FORM(_rows)(ptrdiff_t k, const void *a, const void *b, void *c, ptrdiff_t ldc, bool first,
+                 int rows) {
+  DISPATCH(FORM(_runs));
+}
+
+#undef DISPATCH
+#undef INLINE
 #undef IN_ROW
 #undef STEP
 #undef UNALIGNED

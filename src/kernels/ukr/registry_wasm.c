@@ -1,6 +1,5 @@
-/* registry_wasm.c - WebAssembly: with SIMD128 the compiler vectors are the instruction set. 4 x 8
- * without unrolling runs at 94% of multiply and add in V8; larger blocks spill there and lose a
- * quarter. */
+/* registry_wasm.c - WebAssembly: its micro-kernels are made at run time (jit/gemm.c); these stand
+ * in where they cannot be. */
 #include "kernels/ukr/ukr.h"
 
-SN_GEMM_UKR_TABLE(SN_GEMM_UKR_VEC128_ROWS)
+SN_GEMM_UKR_TABLE(SN_GEMM_UKR_STAND_IN_ROWS)

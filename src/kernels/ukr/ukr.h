@@ -5,7 +5,7 @@
  *      k |            |     first:  C is written, never read (it may hold NaN or nothing)
  *        +------------+     else:   C(i, j) = C(i, j) + that sum
  *   A panel: k x MR, column of A by column of A
- *   +-- MR --+  ->  C: MR x NR, rows ldc elements apart, each row contiguous
+ *   +-- MR --+  ->  C: rows x NR, rows ldc elements apart, each row contiguous
  *
  *   order      every sum starts at +0 and takes its products in order of p, one rounding for each
  *              multiply and each add; fused kernels round once for both. So an element has the same
@@ -13,13 +13,14 @@
  *   alignment  a and b: 64 bytes at the start of the panel buffers, panels themselves need only the
  *              alignment of NR elements (b) or of one element (a); c: one element
  *   aliasing   none of a, b, c overlap
- *   edges      none here: callers pad panels with zeros and give a full MR x NR block for C
+ *   edges      1 <= rows <= MR: C has these rows of A's panel alone. What stands in the others is
+ *              read or not, and of no effect. Columns: panels are padded, C has all NR of them
  *   k >= 0
  *
  * Rows. A left side whose rows lie along k need not be packed: run_rows is the same kernel with a
  * list of runs of k in the place of A's panel, whose lengths add up to k. A run is
  * SN_GEMM_RUN_WORDS(MR) words: its length, which is not 0, and the address of the run's first
- * element in each of the MR rows. A word 0 ends the list.
+ * element in each of the MR rows, of any row where there is none. A word 0 ends the list.
  *
  * Micro-kernels never allocate, lock or check.
  */
@@ -34,12 +35,11 @@
 #include "sinter.h"
 
 typedef void sn_gemm_ukr_fn(ptrdiff_t k, const void *a, const void *b, void *c, ptrdiff_t ldc,
-                            bool first);
+                            bool first, int rows);
 
 #define SN_GEMM_RUN_WORDS(mr) ((mr) + 1)
 
 typedef struct sn_gemm_ukr {
-  const char *name; /* function's name, the facts in it */
   sn_gemm_ukr_fn *run, *run_rows;
   sn_isa_id isa;
   sn_dtype dtype;
@@ -48,15 +48,15 @@ typedef struct sn_gemm_ukr {
 } sn_gemm_ukr;
 
 /* Kernels made at run time, by dtype. A lane that cannot install their module (`ready` says no)
- * runs sn_gemm_ukr_stand_in of the same shape instead. */
+ * runs sn_gemm_ukr_stand_in instead. */
 typedef struct sn_gemm_run_time {
   sn_gemm_ukr ukr[2]; /* SN_F32, SN_F64 */
   const void *module;
   bool (*ready)(const void *module);
 } sn_gemm_run_time;
 
-/* A plain kernel of 6 x 8 float32 or 6 x 4 float64. */
-const sn_gemm_ukr *sn_gemm_ukr_stand_in(sn_dtype dtype);
+/* One of the registry in that shape, not fused. */
+const sn_gemm_ukr *sn_gemm_ukr_stand_in(const sn_gemm_ukr *of);
 
 /* Later rows are faster: registry_*.c, one file per platform. */
 extern const sn_gemm_ukr sn_gemm_ukrs[];
@@ -67,8 +67,7 @@ extern const size_t sn_gemm_ukr_count;
 #define SN_GEMM_UKR_DECLARE(isa_, dtype_, mr_, nr_, fused_, function) \
   sn_gemm_ukr_fn function, function##_rows;
 #define SN_GEMM_UKR_ENTRY(isa_, dtype_, mr_, nr_, fused_, function) \
-  {.name = #function,                                               \
-   .run = function,                                                 \
+  {.run = function,                                                 \
    .run_rows = function##_rows,                                     \
    .isa = SN_ISA_##isa_,                                            \
    .dtype = SN_##dtype_,                                            \
@@ -84,10 +83,18 @@ extern const size_t sn_gemm_ukr_count;
   ROW(GENERIC, F32, 4, 8, false, sn_gemm_f32_4x8__vec128) \
   ROW(GENERIC, F64, 4, 4, false, sn_gemm_f64_4x4__vec128)
 
+/* The definition, in the shapes of kernels that are made at run time. */
+#define SN_GEMM_UKR_STAND_IN_ROWS(ROW)                 \
+  ROW(GENERIC, F32, 6, 8, false, sn_gemm_f32_6x8__ref) \
+  ROW(GENERIC, F64, 6, 4, false, sn_gemm_f64_6x4__ref) \
+  ROW(GENERIC, F32, 4, 8, false, sn_gemm_f32_4x8__ref) \
+  ROW(GENERIC, F64, 4, 4, false, sn_gemm_f64_4x4__ref)
+
 /* With the definition before them, which is never chosen then: for tests. */
 #define SN_GEMM_UKR_PORTABLE_ROWS(ROW)                 \
   ROW(GENERIC, F32, 3, 5, false, sn_gemm_f32_3x5__ref) \
   ROW(GENERIC, F64, 3, 5, false, sn_gemm_f64_3x5__ref) \
+  SN_GEMM_UKR_STAND_IN_ROWS(ROW)                       \
   SN_GEMM_UKR_VEC128_ROWS(ROW)
 
 SN_GEMM_UKR_PORTABLE_ROWS(SN_GEMM_UKR_DECLARE)
