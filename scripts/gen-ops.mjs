@@ -111,19 +111,16 @@ ${rows.filter(isPublic).map(prototype).join('\n')}
 `;
 };
 
+const APPLY = ['', 'unary', 'binary', 'ternary'];
+
 const tsModule = (rows) => {
   const ops = rows.filter(isPublic);
   const doc = (row) => `${row.doc}.${row.result ? ` Result: ${row.result}.` : ''} Takes ${row.types.join(', ')}.`;
   const parameters = (names) => names.map((x) => `${x}: TensorLike`).join(', ');
-  /** The ops of one arity, whose numbers follow each other, from one list of names: a page downloads it. */
-  const family = (arity, type) => {
-    const members = ops.filter((row) => row.arity === arity);
-    const first = rows.indexOf(members[0]);
-    if (members.some((row, i) => rows[first + i] !== row)) throw new Error(`ops.def: not in a row: ops of ${arity} inputs`);
-    return `export const [
-${members.map((row) => `  /** ${doc(row)} */\n  ${camelCase(row.name)},`).join('\n')}
-] = ${type.toLowerCase()}Ops(${first}, '${members.map(({ name }) => name).join(' ')}') as Tuple<${type}, ${members.length}>;`;
-  };
+  const fn = (row) => `/** ${doc(row)} */
+export function ${camelCase(row.name)}(${parameters(inputs(row))}): Tensor {
+  return ${APPLY[row.arity]}(${rows.indexOf(row)}, '${row.name}', ${inputs(row).join(', ')});
+}`;
   const method = (row) => {
     const [self, ...others] = inputs(row);
     return `  /** ${doc(row)} ${self} is this tensor. */
@@ -132,12 +129,12 @@ ${members.map((row) => `  /** ${doc(row)} */\n  ${camelCase(row.name)},`).join('
   return `// The elementwise ops as functions and methods. Generated from
 // src/graph/ops.def by scripts/gen-ops.mjs.
 
-import { binaryOps, ternaryOps, unaryOps, type Binary, type TensorLike, type Ternary, type Tuple, type Unary } from './apply.js';
+import { binary, ternary, unary, type TensorLike } from './apply.js';
 import type { Tensor } from './tensor.js';
 
-// The number is the first op's in the interface to wasm.
+// The first argument is the op's number in the interface to wasm.
 
-${[family(1, 'Unary'), family(2, 'Binary'), family(3, 'Ternary')].join('\n\n')}
+${ops.map(fn).join('\n\n')}
 
 /** The same ops as methods of Tensor. */
 export interface ElementwiseMethods {

@@ -45,13 +45,13 @@ static sn_status make_micro_kernels(sn_context *ctx) {
 }
 
 static sn_status start(sn_context *ctx, const sn_options *options) {
-  const int threads = options->threads > 0 ? options->threads : sn_pool_cores();
+  const int threads = options && options->threads > 0 ? options->threads : sn_pool_cores();
   for (int i = 0; i < SN_PASS_COUNT; i++) ctx->options.pass_on[i] = sn_pass_table[i].on;
   ctx->options.fusion = true;
   ctx->options.machine.isa = sn_isa_detect();
-  ctx->options.machine.deterministic = options->deterministic;
-  ctx->options.machine.jit = !options->no_jit;
-  ctx->options.machine.relaxed_simd = options->relaxed_simd;
+  ctx->options.machine.deterministic = options && options->deterministic;
+  ctx->options.machine.jit = !(options && options->no_jit);
+  ctx->options.machine.relaxed_simd = options && options->relaxed_simd;
   ctx->jobs_end = &ctx->jobs;
   ctx->storages.env = &ctx->env;
   ctx->env.heap.reclaim = reclaim;
@@ -62,15 +62,13 @@ static sn_status start(sn_context *ctx, const sn_options *options) {
 }
 
 sn_status sn_context_create(const sn_options *options, sn_context **out) {
-  static const sn_options defaults;
-  if (!options) options = &defaults;
-  const sn_allocator allocator = options->allocator
+  const sn_allocator allocator = options && options->allocator
                                      ? *options->allocator
                                      : (sn_allocator){NULL, default_allocate, default_release};
-  if (options->threads < 0) return SN_ERR_ARGUMENT;
+  if (options && options->threads < 0) return SN_ERR_ARGUMENT;
   sn_env env = {.heap = {.allocator = allocator, .limit_bytes = SIZE_MAX, .fail_countdown = -1},
                 .debug = sn_log_level_from_environment()};
-  if (options->memory_limit_bytes) env.heap.limit_bytes = options->memory_limit_bytes;
+  if (options && options->memory_limit_bytes) env.heap.limit_bytes = options->memory_limit_bytes;
   sn_context *ctx;
   SN_TRY(sn_alloc_zeroed(&env, 1, sizeof *ctx, (void **)&ctx));
   ctx->env = env;
@@ -231,9 +229,8 @@ size_t sn_size_bytes(const sn_tensor *t) { return sn_type_bytes(&t->type); }
 /* ---- values out ------------------------------------------------------------------------------ */
 
 static sn_status eval(sn_tensor *const *tensors, size_t count, uint32_t *ticket) {
-  for (size_t i = 0; i < count; i++)
-    if (!tensors[i]) return SN_ERR_ARGUMENT;
   if (!count) return SN_OK;
+  if (!tensors[0]) return SN_ERR_ARGUMENT;
   sn_context *ctx = tensors[0]->ctx;
   SN_TRY(sn_context_accept(ctx, tensors, count, "eval: tensor"));
   sn_status status = sn_eval_tensors(ctx, tensors, count, ticket);

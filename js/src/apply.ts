@@ -21,39 +21,15 @@ export function leave(rt: Runtime, x: TensorLike, address: number): void {
   if (!(x instanceof TensorClass)) rt.exports.sinter_release(address);
 }
 
-export type Unary = (x: TensorLike) => Tensor;
-export type Binary = (x: TensorLike, y: TensorLike) => Tensor;
-export type Ternary = (condition: TensorLike, x: TensorLike, y: TensorLike) => Tensor;
+export function unary(op: number, name: string, x: TensorLike): Tensor {
+  const rt = runtime();
+  const a = enter(rt, x, name);
+  const result = rt.exports.sinter_unary(op, a);
+  leave(rt, x, a);
+  return wrap(result);
+}
 
-/** N values of a type. */
-export type Tuple<T, N extends number, List extends T[] = []> = List['length'] extends N
-  ? List
-  : Tuple<T, N, [...List, T]>;
-
-/** A function that is a method, too: the tensor is its first argument. */
-export type Front = (x: Tensor, ...args: unknown[]) => unknown;
-
-/** By their names in JavaScript, what comes from lists of names. */
-export const listed: Record<string, Front> = {};
-
-/** A function for each of the names, which together take less room than one by one. */
-export const named = <F>(names: string, make: (name: string, index: number) => F): F[] =>
-  names.split(' ').map((name, index) => {
-    const f = make(name, index);
-    listed[name.replace(/_./g, ([, letter]) => letter!.toUpperCase())] = f as Front;
-    return f;
-  });
-
-export const unaryOps = (first: number, names: string): Unary[] =>
-  named(names, (name, i) => (x) => {
-    const rt = runtime();
-    const a = enter(rt, x, name);
-    const result = rt.exports.sinter_unary(first + i, a);
-    leave(rt, x, a);
-    return wrap(result);
-  });
-
-function binary(op: number, name: string, x: TensorLike, y: TensorLike): Tensor {
+export function binary(op: number, name: string, x: TensorLike, y: TensorLike): Tensor {
   const rt = runtime();
   if (x instanceof TensorClass) {
     if (y instanceof TensorClass) return wrap(rt.exports.sinter_binary(op, x.use(name), y.use(name)));
@@ -72,15 +48,9 @@ function binary(op: number, name: string, x: TensorLike, y: TensorLike): Tensor 
   }
 }
 
-export const binaryOps = (first: number, names: string): Binary[] =>
-  named(names, (name, i) => (x, y) => binary(first + i, name, x, y));
-
-export const ternaryOps = (first: number, names: string): Ternary[] =>
-  named(
-    names,
-    (name, i) => (x, y, z) =>
-      withAddresses(name, [x, y, z], (rt, [a, b, c]) => rt.exports.sinter_ternary(first + i, a!, b!, c!)),
-  );
+export function ternary(op: number, name: string, x: TensorLike, y: TensorLike, z: TensorLike): Tensor {
+  return withAddresses(name, [x, y, z], (rt, [a, b, c]) => rt.exports.sinter_ternary(op, a!, b!, c!));
+}
 
 /** Calls f with the addresses of arguments; f returns a new address or 0. */
 export function withAddresses(

@@ -3,16 +3,16 @@
 
 import * as activations from './activations.js';
 import type { AlphaOptions, GeluOptions } from './activations.js';
-import { listed, type Front, type TensorLike } from './apply.js';
+import type { TensorLike } from './apply.js';
 import type { Axes } from './axes.js';
 import type { DTypeName } from './dtype.js';
 import { repeat, roll, split, tile } from './arrange.js';
 import * as indexing from './indexing.js';
-import { avgPool2d, conv1d, conv2d, conv3d, convTranspose2d, maxPool2d } from './conv.js';
+import * as convolutions from './conv.js';
 import type { ConvOptions, PoolOptions } from './conv.js';
 import { dot, matmul, outer } from './linalg.js';
 import { logSoftmax, softmax, type SoftmaxOptions } from './normalize.js';
-import './ops.gen.js'; // listed
+import * as elementwise from './ops.gen.js';
 import * as reductions from './reduce.js';
 import type { ArgOptions, NormOptions, ReduceOptions, VarianceOptions } from './reduce.js';
 import * as shapes from './shape.js';
@@ -75,11 +75,9 @@ export interface FrontMethods {
   astype(dtype: DTypeName): Tensor;
 }
 
-type Listed = 'all' | 'any' | 'logsumexp' | 'max' | 'mean' | 'min' | 'prod' | 'sum';
-
-/** The functions themselves, but for those that are listed: this tensor is their first argument. */
+/** The functions themselves: this tensor is their first argument. */
 const fronts: {
-  [K in Exclude<keyof FrontMethods, Listed>]: (
+  [K in keyof FrontMethods]: (
     x: Tensor,
     ...args: Parameters<FrontMethods[K]>
   ) => ReturnType<FrontMethods[K]>;
@@ -90,20 +88,23 @@ const fronts: {
   hardswish: activations.hardswish,
   leakyRelu: activations.leakyRelu,
   selu: activations.selu,
+  all: reductions.all,
+  any: reductions.any,
   argmax: reductions.argmax,
   argmin: reductions.argmin,
+  logsumexp: reductions.logsumexp,
+  max: reductions.max,
+  mean: reductions.mean,
+  min: reductions.min,
   norm: reductions.norm,
+  prod: reductions.prod,
   std: reductions.std,
+  sum: reductions.sum,
   var: reductions.var,
   dot,
   matmul,
   outer,
-  avgPool2d,
-  conv1d,
-  conv2d,
-  conv3d,
-  convTranspose2d,
-  maxPool2d,
+  ...convolutions,
   softmax,
   logSoftmax,
   argsort: indexing.argsort,
@@ -132,7 +133,9 @@ const fronts: {
   tile,
 };
 
-for (const [name, front] of Object.entries({ ...listed, ...fronts }) as [string, Front][]) {
+type Front = (x: Tensor, ...args: unknown[]) => unknown;
+
+for (const [name, front] of Object.entries({ ...elementwise, ...fronts }) as [string, Front][]) {
   // No front has more arguments; gathering them would cost as much as a small op.
   const value = function (this: Tensor, a?: unknown, b?: unknown, c?: unknown) {
     return front(this, a, b, c);

@@ -1,6 +1,6 @@
 // Reductions. The axis stands in the options object or, for short, in its place: sum(x, 0).
 
-import { asTensor, named, type TensorLike, type Tuple } from './apply.js';
+import { asTensor, type TensorLike } from './apply.js';
 import { axisMask, axisOptions, resolveAxis, type Axes } from './axes.js';
 import { runtime, type Runtime } from './runtime/runtime.js';
 import { tidy } from './scope.js';
@@ -36,32 +36,45 @@ function reduce<O extends ReduceOptions>(
   });
 }
 
-export type Reduction = (x: TensorLike, options?: ReduceOptions | Axes) => Tensor;
+/** By their numbers in the interface to wasm. */
+const PLAIN = ['sum', 'prod', 'mean', 'max', 'min', 'any', 'all', 'logsumexp'];
 
-// In the order of their numbers in the interface to wasm.
-export const [
-  /** Sum; of nothing 0. */
-  sum,
-  /** Product; of nothing 1. */
-  prod,
-  /** Mean; of integers float32. */
-  mean,
-  /** Largest element; NaN if there is one. */
-  max,
-  /** Smallest element; NaN if there is one. */
-  min,
-  /** Whether any element is not 0. */
-  any,
-  /** Whether all elements are not 0. */
-  all,
-  /** log(sum(exp(x))), stable for large x. */
-  logsumexp,
-] = named(
-  'sum prod mean max min any all logsumexp',
-  (op, number): Reduction =>
-    (x, options = {}) =>
-      reduce(op, x, options, (rt, t, axes, keep) => rt.exports.sinter_reduce(number, t, axes, keep)),
-) as Tuple<Reduction, 8>;
+const plain = (op: string, x: TensorLike, options: ReduceOptions | Axes): Tensor =>
+  reduce(op, x, options, (rt, t, axes, keep) =>
+    rt.exports.sinter_reduce(PLAIN.indexOf(op), t, axes, keep),
+  );
+
+/** Sum; of nothing 0. */
+export const sum = (x: TensorLike, options: ReduceOptions | Axes = {}): Tensor =>
+  plain('sum', x, options);
+
+/** Product; of nothing 1. */
+export const prod = (x: TensorLike, options: ReduceOptions | Axes = {}): Tensor =>
+  plain('prod', x, options);
+
+/** Mean; of integers float32. */
+export const mean = (x: TensorLike, options: ReduceOptions | Axes = {}): Tensor =>
+  plain('mean', x, options);
+
+/** Largest element; NaN if there is one. */
+export const max = (x: TensorLike, options: ReduceOptions | Axes = {}): Tensor =>
+  plain('max', x, options);
+
+/** Smallest element; NaN if there is one. */
+export const min = (x: TensorLike, options: ReduceOptions | Axes = {}): Tensor =>
+  plain('min', x, options);
+
+/** Whether any element is not 0. */
+export const any = (x: TensorLike, options: ReduceOptions | Axes = {}): Tensor =>
+  plain('any', x, options);
+
+/** Whether all elements are not 0. */
+export const all = (x: TensorLike, options: ReduceOptions | Axes = {}): Tensor =>
+  plain('all', x, options);
+
+/** log(sum(exp(x))), stable for large x. */
+export const logsumexp = (x: TensorLike, options: ReduceOptions | Axes = {}): Tensor =>
+  plain('logsumexp', x, options);
 
 export interface VarianceOptions extends ReduceOptions {
   /** The sum of squares is divided by the number of elements minus this. Default 0. */
