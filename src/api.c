@@ -229,8 +229,9 @@ size_t sn_size_bytes(const sn_tensor *t) { return sn_type_bytes(&t->type); }
 /* ---- values out ------------------------------------------------------------------------------ */
 
 static sn_status eval(sn_tensor *const *tensors, size_t count, uint32_t *ticket) {
+  for (size_t i = 0; i < count; i++)
+    if (!tensors[i]) return SN_ERR_ARGUMENT;
   if (!count) return SN_OK;
-  if (!tensors[0]) return SN_ERR_ARGUMENT;
   sn_context *ctx = tensors[0]->ctx;
   SN_TRY(sn_context_accept(ctx, tensors, count, "eval: tensor"));
   sn_status status = sn_eval_tensors(ctx, tensors, count, ticket);
