@@ -1,5 +1,5 @@
-/* gemm_vec128.c - micro-kernels on the compiler's own 16-byte vectors: SSE2, NEON, SIMD128, plain C
- * where there is none. 4 x 2 vectors of sums leave room for B, A and a product in 16 registers. */
+/* gemm_vec128.c - micro-kernels on the compiler's own 16-byte vectors: SSE2, NEON, plain C where
+ * there is none. 4 x 2 vectors of sums leave room for B, A and a product in 16 registers. */
 #include "kernels/ukr/ukr.h"
 
 typedef float f32x4 __attribute__((vector_size(16), may_alias));
