@@ -1,3 +1,4 @@
+/* dot_posix.c - the drawings that native users find in the JSON of what was recorded. */
 #include <string.h>
 
 #include "inspect/dot.h"

@@ -1,3 +1,4 @@
+/* dot_wasm.c - no drawings: JavaScript makes them itself (js/src/inspect.ts). */
 #include "inspect/dot.h"
 
 sn_status sn_dot_graph(sn_text *json, const sn_graph *graph, const sn_groups *groups) {

@@ -6,10 +6,20 @@ enum { MOST_ROWS = 6, NV = 2, UNROLL = 4 };
 enum { PAIR = 2, FORMS = 2, DTYPES = 2 }; /* functions: for 2, 4 .. MR rows, of each form */
 enum { K, A, B, C, LDC, FIRST, ROWS, N_PARAMS };
 
+typedef struct element {
+  int32_t bytes;
+  sn_wasm_op splat, mul, add, madd;
+} element;
+
+static const element elements[DTYPES] = {
+    [SN_F32] = {4, SN_WASM_v128_load32_splat, SN_WASM_f32x4_mul, SN_WASM_f32x4_add,
+                SN_WASM_f32x4_relaxed_madd},
+    [SN_F64] = {8, SN_WASM_v128_load64_splat, SN_WASM_f64x2_mul, SN_WASM_f64x2_add,
+                SN_WASM_f64x2_relaxed_madd}};
+
 typedef struct micro_kernel {
   sn_wasm *w;
-  int32_t element_bytes;
-  sn_wasm_op splat, mul, add, madd;
+  const element *of;
   bool fused, lists; /* ukr.h; lists: A is one of runs */
   int32_t mr;
   int32_t rows;   /* that are computed: 2, 4 .. mr */
@@ -26,10 +36,8 @@ static void advance(sn_wasm *w, uint32_t local, int32_t amount) {
 }
 
 /* Bytes from an element of A to the next row's, and to the next one along k. */
-static int32_t row_bytes(const micro_kernel *m) { return m->lists ? 0 : m->element_bytes; }
-static int32_t step_bytes(const micro_kernel *m) {
-  return m->element_bytes * (m->lists ? 1 : m->mr);
-}
+static int32_t row_bytes(const micro_kernel *m) { return m->lists ? 0 : m->of->bytes; }
+static int32_t step_bytes(const micro_kernel *m) { return m->of->bytes * (m->lists ? 1 : m->mr); }
 
 /* Step p from where the pointers are: sums[i][v] += A(i, p) * B(p, v). */
 static void emit_step(const micro_kernel *m, int32_t p) {
@@ -41,14 +49,14 @@ static void emit_step(const micro_kernel *m, int32_t p) {
   }
   for (int32_t i = 0; i < m->rows; i++) {
     sn_emit_get(w, m->lefts[i]);
-    sn_emit_memory(w, m->splat, (uint32_t)(p * step_bytes(m) + i * row_bytes(m)));
+    sn_emit_memory(w, m->of->splat, (uint32_t)(p * step_bytes(m) + i * row_bytes(m)));
     sn_emit_set(w, m->left);
     for (uint32_t v = 0; v < NV; v++) {
       sn_emit_get(w, m->left);
       sn_emit_get(w, m->row[v]);
-      if (!m->fused) sn_emit(w, m->mul);
+      if (!m->fused) sn_emit(w, m->of->mul);
       sn_emit_get(w, m->sums[i][v]);
-      sn_emit(w, m->fused ? m->madd : m->add);
+      sn_emit(w, m->fused ? m->of->madd : m->of->add);
       sn_emit_set(w, m->sums[i][v]);
     }
   }
@@ -119,7 +127,7 @@ static void emit_result(const micro_kernel *m, bool add) {
         sn_emit_memory(w, SN_WASM_v128_load, 16 * v);
       }
       sn_emit_get(w, m->sums[i][v]);
-      if (add) sn_emit(w, m->add);
+      if (add) sn_emit(w, m->of->add);
       sn_emit_memory(w, SN_WASM_v128_store, 16 * v);
     }
     sn_emit_get(w, C);
@@ -157,7 +165,7 @@ static void emit_kernel(micro_kernel m) {
   else
     emit_steps(&m);
   sn_emit_get(w, LDC);
-  sn_emit_i32(w, m.element_bytes == 8 ? 3 : 2);
+  sn_emit_i32(w, m.of->bytes == 8 ? 3 : 2);
   sn_emit(w, SN_WASM_i32_shl);
   sn_emit_set(w, LDC);
   sn_emit_get(w, FIRST);
@@ -181,18 +189,10 @@ static sn_status emit_module(sn_arena *arena, micro_kernel m, const uint8_t **by
   sn_wasm w;
   sn_wasm_begin(&w, arena, sn_code_memory_is_shared());
   m.w = &w;
-  m.element_bytes = 4;
-  m.splat = SN_WASM_v128_load32_splat;
-  m.mul = SN_WASM_f32x4_mul;
-  m.add = SN_WASM_f32x4_add;
-  m.madd = SN_WASM_f32x4_relaxed_madd;
-  emit_forms(m);
-  m.element_bytes = 8;
-  m.splat = SN_WASM_v128_load64_splat;
-  m.mul = SN_WASM_f64x2_mul;
-  m.add = SN_WASM_f64x2_add;
-  m.madd = SN_WASM_f64x2_relaxed_madd;
-  emit_forms(m);
+  for (int dtype = 0; dtype < DTYPES; dtype++) {
+    m.of = &elements[dtype];
+    emit_forms(m);
+  }
   return sn_wasm_finish(&w, bytes, size);
 }
 

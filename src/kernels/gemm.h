@@ -73,7 +73,7 @@ typedef struct sn_gemm {
   sn_gemm_walk a, b;
   int64_t spans;    /* 0, or about how many parts of k are to be summed apart */
   int64_t kc_limit; /* 0: the usual one; tests shrink it */
-  bool always_pack; /* small sizes too go through the micro-kernel */
+  bool always_pack; /* small sizes too go through the micro-kernel: for tests */
   int64_t whole_m;  /* 0, or rows of the product that this is a block of: it is computed as that
                        would be, by one lane */
   sn_gemm_sharing sharing;

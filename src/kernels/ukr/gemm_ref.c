@@ -1,8 +1,7 @@
 /* gemm_ref.c - the definition of the micro-kernel (contract in ukr.h), in an odd shape on purpose:
  * it shares no divisor with any vector length, so blocking and packing are tried with panels that
  * no SIMD kernel would show them. And in the shapes of kernels made at run time, to stand in for
- * them.
- */
+ * them. */
 #include "kernels/ukr/ukr.h"
 
 /* Both forms: a panel is one run of k elements in each row, mr apart. */
