@@ -26,7 +26,7 @@ const wasmOpt = fileURLToPath(new URL('../node_modules/binaryen/bin/wasm-opt', i
 // from its only caller, where its locals would have rarer numbers.
 execFileSync(process.execPath, [wasmOpt, optimised, '-o', optimised, '--low-memory-unused',
   '--skip-pass=memory-packing', '--skip-pass=merge-locals', '--always-inline-max-function-size=5',
-  '--one-caller-inline-max-function-size=85', '--gufa', '-Oz', '--flatten',
+  '--one-caller-inline-max-function-size=92', '--gufa', '-Oz', '--flatten',
   '--rereloop', '-Oz', '--flatten', '--rereloop', '-Oz', '-Oz', '--strip-debug', '--strip-producers',
   '--strip-target-features', ...FEATURES.map((f) => `--enable-${f}`)],
 { stdio: 'inherit' });

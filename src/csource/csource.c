@@ -10,7 +10,7 @@ typedef struct source {
   uint32_t *argument; /* per argument of the program: its value, or SN_NONE */
   size_t n_arguments;
   uint32_t *output;         /* per value: the first output that it is, or SN_NONE */
-  const sn_group **kernels; /* plain C runs the members of a chain one by one */
+  const sn_group **kernels; /* plain C runs the parts of a kernel one by one */
   size_t n_kernels;
 } source;
 
@@ -22,11 +22,13 @@ static sn_status list_kernels(source *s, sn_arena *arena) {
   const sn_groups *groups = s->groups;
   size_t n = 0;
   for (size_t i = 0; i < groups->n_groups; i++)
-    n += groups->groups[i].chain ? groups->groups[i].chain->n_members : 1;
+    n += groups->groups[i].chain ? groups->groups[i].chain->n_members
+                                 : (size_t)1 + (groups->groups[i].before != NULL);
   SN_TRY(sn_arena_alloc(arena, n, sizeof *s->kernels, (void **)&s->kernels));
   for (size_t i = 0; i < groups->n_groups; i++) {
-    const sn_chain *chain = groups->groups[i].chain;
-    add_kernels(s, chain ? chain->whole : &groups->groups[i], chain ? chain->n_members : 1);
+    const sn_group *g = &groups->groups[i];
+    add_kernels(s, g->before, g->before != NULL);
+    add_kernels(s, g->chain ? g->chain->whole : g, g->chain ? g->chain->n_members : 1);
   }
   return SN_OK;
 }
@@ -122,7 +124,7 @@ static sn_status add_program(const source *s, const char *name, sn_value_set *se
   add_temporaries(s);
   for (size_t k = 0; k < s->n_kernels; k++) {
     const sn_group *g = s->kernels[k];
-    sn_group_buffers(g, set);
+    sn_group_buffers(g, 1, set);
     sn_text_add(s->t, "  ");
     sn_c_add_kernel_name(s->t, k, g);
     for (size_t i = 0; i < set->n; i++) {

@@ -331,7 +331,7 @@ static void add_dims(sn_text *t, const int64_t *dims, int rank) {
 
 static void add_signature(sn_text *t, const sn_value *values, size_t number, const sn_group *g,
                           sn_value_set *set) {
-  const size_t n_writes = sn_group_buffers(g, set);
+  const size_t n_writes = sn_group_buffers(g, 1, set);
   size_t named = 0; /* behind it, in parentheses: how many ops there are */
   while (g->name[named] && g->name[named] != '(') named++;
   sn_text_add(t, "/* %s %.*s%s:", sn_group_kind_name(g), (int)named, g->name,

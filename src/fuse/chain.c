@@ -4,7 +4,13 @@
  * wrote joins if it has the members' outer dims and reads it in step, at the same outer index; else
  * it, and all that needs it, comes after the chain. A contraction that needs no member joins with
  * its first reader. What only members read stays in the lanes' own memory. A chain is made where
- * that is much, beside what its contractions read again for every block. */
+ * that is much, beside what its contractions read again for every block.
+ *
+ * What remains: a map over few points whose result one product alone reads runs before it in the
+ * same kernel. So the factors of a batch norm's channels are no kernel of their own:
+ *
+ *   map          r = rsqrt(variance + eps)
+ *   contraction  relu((conv - mean) r weight + bias) */
 #include "fuse/chain.h"
 
 #include <string.h>
@@ -24,6 +30,8 @@ enum { LEAST_BYTES = 64 * 1024 };
  * lanes, and no less memory. */
 enum { BLOCK_BYTES = 256 * 1024, LEAST_ROWS = 48, ROW_UNIT = 8 };
 enum { WANTED_UNITS = 16, LEAST_UNITS = 8, FEWEST_ROWS = 16 };
+/* Of a map that goes into a product's kernel: little beside the product. */
+enum { PROLOGUE_POINTS = 4096 };
 /* Groups that are looked at from the first member on. */
 enum { SPAN = 64 };
 
@@ -37,8 +45,9 @@ typedef struct finder {
   uint8_t *state;               /* per value */
   uint32_t *writer;             /* per value BESIDE: its group's place */
   size_t *local_at;             /* per value */
-  uint8_t *hidden;              /* per node: sn_hidden */
-  uint32_t *id, *chained_to;    /* per place: the group's first number; per that: its chain's */
+  sn_value_set set;
+  uint8_t *hidden;           /* per node: sn_hidden */
+  uint32_t *id, *chained_to; /* per place: the group's first number; per that: its chain's */
   /* the chain being looked for */
   size_t members[SN_CHAIN_MEMBERS], first;
   uint32_t n_members;
@@ -343,41 +352,26 @@ static bool is_worth(const finder *f, uint32_t n, const worth *w, int64_t *block
 
 /* ---- the group of a chain -------------------------------------------------------------------- */
 
-typedef struct outside {
-  sn_group *chain;
-  size_t cap_operands, cap_stores;
-  const size_t *local_at;
-  sn_arena *arena;
-} outside;
-
-static double passed_on(const finder *f, uint32_t value) {
-  return (double)sn_type_bytes(&f->groups->values[value].type);
-}
-
-static sn_status list_outside(finder *f, uint32_t value, bool write, void *user) {
-  outside *o = user;
-  sn_group *g = o->chain;
-  const sn_operand operand = {.value = value, .dtype = f->groups->values[value].type.dtype};
-  if (o->local_at[value] != SN_NOT_LOCAL) {
-    g->bytes -= passed_on(f, value);
-    return SN_OK;
+/* What the members read and write beside the lane's own memory. */
+static sn_status list_outside(finder *f, const sn_chain *c, sn_group *g) {
+  sn_value_set *set = &f->set;
+  const size_t n_writes = sn_group_buffers(c->whole, c->n_members, set);
+  SN_TRY(sn_arena_alloc(f->arena, set->n, sizeof *g->stores, (void **)&g->stores));
+  SN_TRY(sn_arena_alloc(f->arena, set->n, sizeof *g->post.operands, (void **)&g->post.operands));
+  for (size_t i = 0; i < set->n; i++) {
+    const uint32_t v = set->ids[i];
+    const sn_operand operand = {.value = v, .dtype = f->groups->values[v].type.dtype};
+    if (f->local_at[v] != SN_NOT_LOCAL) continue;
+    if (i < n_writes)
+      g->stores[g->n_stores++] = (sn_store){.target = operand};
+    else
+      g->post.operands[g->post.n_operands++] = operand;
   }
-  if (write) {
-    SN_TRY(sn_arena_grow(o->arena, (void **)&g->stores, &o->cap_stores, g->n_stores,
-                         sizeof *g->stores));
-    g->stores[g->n_stores++] = (sn_store){.target = operand};
-    return SN_OK;
-  }
-  if (f->state[value] == INSIDE) return SN_OK;
-  SN_TRY(sn_arena_grow(o->arena, (void **)&g->post.operands, &o->cap_operands, g->post.n_operands,
-                       sizeof *g->post.operands));
-  g->post.operands[g->post.n_operands++] = operand;
   return SN_OK;
 }
 
 static sn_status describe(finder *f, sn_group *g, sn_chain *c) {
   sn_text name = sn_text_in(f->arena);
-  outside o = {.chain = g, .local_at = f->local_at, .arena = f->arena};
   int64_t points = 0; /* of scores that count */
   for (int64_t row = 0; row < c->rows; row += c->block) {
     const sn_range columns = sn_chain_columns(c, row);
@@ -391,9 +385,9 @@ static sn_status describe(finder *f, sn_group *g, sn_chain *c) {
     sn_text_add(&name, m ? ", %s" : "%s", c->whole[m].name);
     g->flops += c->whole[m].flops * (c->whole[m].limited ? share : 1);
     g->bytes += c->whole[m].bytes;
-    SN_TRY(each_value(f, &c->whole[m], list_outside, &o));
   }
   g->name = name.data;
+  SN_TRY(list_outside(f, c, g));
   return name.status;
 }
 
@@ -416,7 +410,11 @@ static sn_status make_chain(finder *f, const worth *w, int64_t block, sn_group *
   SN_TRY(sn_chain_cut(c, f->arena, f->groups->values, f->local_at));
   SN_TRY(describe(f, out, c));
   for (uint32_t m = 0; m < c->n_members; m++) sn_merge_dims(&c->whole[m]);
-  for (uint32_t i = 0; i < w->n; i++) f->local_at[w->locals[i].value] = SN_NOT_LOCAL;
+  for (uint32_t i = 0; i < w->n; i++) {
+    const local *v = &w->locals[i];
+    out->bytes -= (double)(v->reads + 1) * (double)(v->row_bytes * c->rows * c->batch);
+    f->local_at[v->value] = SN_NOT_LOCAL;
+  }
   return SN_OK;
 }
 
@@ -494,6 +492,40 @@ static sn_status find_chain(finder *f, size_t at, bool *found) {
   return forget(f, end);
 }
 
+/* ---- maps before products -------------------------------------------------------------------- */
+
+static bool is_prologue(const finder *f, const sn_group *map) {
+  if (map->kind != SN_GROUP_MAP || map->n_stores != 1 || sn_group_points(map) > PROLOGUE_POINTS)
+    return false;
+  const uint32_t v = map->stores[0].target.value;
+  return f->groups->values[v].kind == SN_VALUE_TEMP && f->n_reads[v] == 1 && f->n_writes[v] == 1;
+}
+
+/* In the product's place a map finds all that it reads: nothing is written over that is read later.
+ */
+static sn_status join_maps(finder *f) {
+  sn_group *groups = f->groups->groups;
+  uint32_t *reader = f->writer; /* per value: the last group that reads it */
+  for (uint32_t i = 0; i < f->groups->n_groups; i++) {
+    sn_group_reads(&groups[i], &f->set);
+    for (size_t k = 0; k < f->set.n; k++) reader[f->set.ids[k]] = i;
+  }
+  for (size_t i = 0; i < f->groups->n_groups; i++) {
+    sn_group *map = &groups[i];
+    if (!is_prologue(f, map)) continue;
+    const uint32_t to = reader[map->stores[0].target.value];
+    sn_group *product = &groups[to];
+    if (product->kind != SN_GROUP_CONTRACTION || product->before) continue;
+    SN_TRY(sn_arena_alloc(f->arena, 1, sizeof *map, (void **)&product->before));
+    *product->before = *map;
+    product->flops += map->flops;
+    product->bytes += map->bytes;
+    f->chained_to[f->id[i]] = f->id[to];
+    map->kind = SN_GROUP_KIND_COUNT; /* a hole */
+  }
+  return SN_OK;
+}
+
 static void close_holes(finder *f) {
   sn_groups *groups = f->groups;
   uint32_t *number = f->n_reads; /* per id: the place in the end; counts are done with */
@@ -521,6 +553,7 @@ sn_status sn_chain_groups(sn_groups *groups, sn_arena *arena) {
   SN_TRY(sn_arena_alloc(arena, n, sizeof *f.local_at, (void **)&f.local_at));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *f.id, (void **)&f.id));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *f.chained_to, (void **)&f.chained_to));
+  SN_TRY(sn_value_set_init(&f.set, arena, groups));
   for (size_t i = 0; i < n; i++) {
     f.local_at[i] = SN_NOT_LOCAL;
     f.id[i] = f.chained_to[i] = (uint32_t)i;
@@ -532,6 +565,7 @@ sn_status sn_chain_groups(sn_groups *groups, sn_arena *arena) {
     if (groups->groups[i].kind == SN_GROUP_CONTRACTION) SN_TRY(find_chain(&f, i, &found));
     i += !found;
   }
+  SN_TRY(join_maps(&f));
   close_holes(&f);
   return SN_OK;
 }

@@ -18,7 +18,7 @@
 #ifndef SN_FUSE_CHAIN_H
 #define SN_FUSE_CHAIN_H
 
-#include "fuse/group.h"
+#include "fuse/fuse.h"
 
 #define SN_CHAIN_MEMBERS 8
 

@@ -60,8 +60,8 @@ typedef struct sn_value_set {
 sn_status sn_value_set_init(sn_value_set *set, sn_arena *arena, const sn_groups *groups);
 void sn_group_reads(const sn_group *group, sn_value_set *set);
 void sn_group_writes(const sn_group *group, sn_value_set *set);
-/* First what it writes (the result says how many), then what it only reads. */
-size_t sn_group_buffers(const sn_group *group, sn_value_set *set);
+/* First what n groups write (the result says how many), then what they only read. */
+size_t sn_group_buffers(const sn_group *groups, size_t n, sn_value_set *set);
 
 /* explain.c: what becomes of an edge of the graph. */
 typedef struct sn_edge_note {

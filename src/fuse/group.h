@@ -8,7 +8,8 @@
  *       heads = op(heads, ...)             contraction  none; head 0 = sum a(p, k) b(k, p) over k
  *     post(p, heads), stores               ready        none, no post: one op with its own kernel
  *
- * A scalar program is a map over a space of one point. A chain is a run of map, row and contraction
+ * A contraction may have a map over few points before it, whose result it alone reads. A scalar
+ * program is a map over a space of one point. A chain is a run of map, row and contraction
  * groups that go together through one block of rows after the other (chain.h).
  *
  * A body is straight-line SSA over the ops of the table; its loads are operands: a buffer, an
@@ -148,8 +149,9 @@ typedef struct sn_group {
   sn_dtype head_dtype; /* and of a and b */
   sn_factor a, b;
   int64_t k;
-  int64_t spans;   /* parts of k that are summed apart and then together, where k is long */
-  int64_t whole_m; /* rows of the product that this one is a block of, or 0 */
+  int64_t spans;           /* parts of k that are summed apart and then together, where k is long */
+  int64_t whole_m;         /* rows of the product that this one is a block of, or 0 */
+  struct sn_group *before; /* NULL, or a map that runs first, over all of its points (chain.c) */
   sn_limited limited;
   bool hears_all; /* reductions would miss masked points (limit.c) */
 

@@ -7,21 +7,6 @@ static bool same_access(const sn_operand *a, const sn_operand *b, int rank) {
   return same;
 }
 
-sn_write sn_write_of(const sn_group *g, uint32_t number) {
-  for (uint32_t p = 0; p < g->n_phases; p++) {
-    if (number < g->phases[p].n_stores)
-      return (sn_write){g, p, &g->phases[p].stores[number].target};
-    number -= g->phases[p].n_stores;
-  }
-  return (sn_write){g, g->n_phases, &g->stores[number].target};
-}
-
-uint32_t sn_count_writes(const sn_group *g) {
-  uint32_t n = g->n_stores;
-  for (uint32_t p = 0; p < g->n_phases; p++) n += g->phases[p].n_stores;
-  return n;
-}
-
 static bool body_in_step(const sn_body *body, const sn_operand *target, uint32_t from, int rank) {
   for (uint32_t k = 0; k < body->n_operands; k++)
     if (body->operands[k].value == from && !same_access(&body->operands[k], target, rank))
@@ -46,33 +31,39 @@ static bool reduces_memory(const sn_phase *phase, uint32_t from) {
   return false;
 }
 
-/* Whether nothing reads value `from` after the write has taken its place: the same phase and, row
- * by row, earlier ones may read it where it is written. */
-static bool reads_in_step(const sn_write *w, uint32_t from) {
-  const sn_group *g = w->group;
-  const bool in_post = w->phase == g->n_phases;
+/* Whether nothing reads value `from` after a write, in a phase or (phase == n_phases) in post, has
+ * taken its place: the same phase and, row by row, earlier ones may read it where it is written. */
+static bool reads_in_step(const sn_group *g, uint32_t phase, const sn_operand *target,
+                          uint32_t from) {
+  const bool in_post = phase == g->n_phases;
   if (g->chain) return false; /* a block's rows read all of what is beside them */
   if (g->kind == SN_GROUP_CONTRACTION && (g->a.value == from || g->b.value == from)) return false;
   for (uint32_t k = 0; g->ready && k < g->ready->n_operands; k++)
     if (g->ready->operands[k].value == from) return false;
   for (uint32_t p = 0; p < g->n_phases; p++) {
     const sn_body *body = &g->phases[p].body;
-    const bool before = !in_post && p <= w->phase;
-    if (before ? !body_in_step(body, w->target, from, g->space_rank + g->reduced_rank)
+    const bool before = !in_post && p <= phase;
+    if (before ? !body_in_step(body, target, from, g->space_rank + g->reduced_rank)
                : body_reads(body, from))
       return false;
   }
-  if (!in_post && reduces_memory(&g->phases[w->phase], from)) return false;
-  return in_post ? body_in_step(&g->post, w->target, from, g->space_rank)
+  if (!in_post && reduces_memory(&g->phases[phase], from)) return false;
+  return in_post ? body_in_step(&g->post, target, from, g->space_rank)
                  : !body_reads(&g->post, from);
 }
 
-/* Of all writes of v: a stack of scalars is written element by element. */
+/* Of all stores of v, at least one: a stack of scalars is written element by element. */
 bool sn_takes_over_in_step(const sn_group *g, uint32_t v, uint32_t from) {
-  const uint32_t n = sn_count_writes(g);
-  for (uint32_t k = 0; k < n; k++) {
-    const sn_write w = sn_write_of(g, k);
-    if (w.target->value == v && !reads_in_step(&w, from)) return false;
+  bool any = false, all = true;
+  for (uint32_t p = 0; p <= g->n_phases; p++) {
+    const bool in_post = p == g->n_phases;
+    const sn_store *stores = in_post ? g->stores : g->phases[p].stores;
+    const uint32_t n = in_post ? g->n_stores : g->phases[p].n_stores;
+    for (uint32_t k = 0; k < n; k++) {
+      if (stores[k].target.value != v) continue;
+      any = true;
+      all = all && reads_in_step(g, p, &stores[k].target, from);
+    }
   }
-  return true;
+  return any && all;
 }

@@ -55,6 +55,7 @@ static void merge(sn_group *g, int64_t *dims, int *rank, int base, bool reduced)
 }
 
 void sn_merge_dims(sn_group *g) {
+  if (g->before) sn_merge_dims(g->before);
   if (g->kind == SN_GROUP_CONTRACTION || g->chain) return; /* its form is (batch..., m, n) */
   merge(g, g->reduced, &g->reduced_rank, g->space_rank, true);
   merge(g, g->space, &g->space_rank, 0, false);

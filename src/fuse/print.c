@@ -117,6 +117,7 @@ static void print_chain(sn_text *t, size_t i, const sn_chain *c) {
 }
 
 void sn_group_print(sn_text *t, size_t i, const sn_group *g) {
+  if (g->before) sn_group_print(t, i, g->before);
   sn_text_add(t, "k%zu %s %s", i, sn_group_kind_name(g), g->name);
   print_dims(t, "space", g->space, g->space_rank);
   if (g->chain) {

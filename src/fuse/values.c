@@ -24,6 +24,7 @@ static void use_body(sn_value_set *set, const sn_body *body) {
 }
 
 static void add_reads(sn_value_set *set, const sn_group *g) {
+  if (g->before) use_body(set, &g->before->post);
   for (uint32_t p = 0; p < g->n_phases; p++) use_body(set, &g->phases[p].body);
   if (g->kind == SN_GROUP_CONTRACTION) {
     use_value(set, g->a.value);
@@ -34,6 +35,7 @@ static void add_reads(sn_value_set *set, const sn_group *g) {
 }
 
 static void add_writes(sn_value_set *set, const sn_group *g) {
+  if (g->before) add_writes(set, g->before);
   for (uint32_t p = 0; p < g->n_phases; p++)
     for (uint32_t k = 0; k < g->phases[p].n_stores; k++) use(set, &g->phases[p].stores[k].target);
   for (uint32_t k = 0; k < g->n_stores; k++) use(set, &g->stores[k].target);
@@ -49,10 +51,10 @@ void sn_group_writes(const sn_group *g, sn_value_set *set) {
   add_writes(set, g);
 }
 
-size_t sn_group_buffers(const sn_group *g, sn_value_set *set) {
+size_t sn_group_buffers(const sn_group *groups, size_t n, sn_value_set *set) {
   begin(set);
-  add_writes(set, g);
+  for (size_t i = 0; i < n; i++) add_writes(set, &groups[i]);
   const size_t n_writes = set->n;
-  add_reads(set, g);
+  for (size_t i = 0; i < n; i++) add_reads(set, &groups[i]);
   return n_writes;
 }

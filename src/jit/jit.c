@@ -29,9 +29,9 @@ static sn_status make_module(sn_arena *scratch, const sn_machine *machine, sn_ke
   SN_TRY(sn_code_register(scratch->env, emitted.bytes, emitted.n_bytes, emitted.n_functions, out));
   const sn_jit_functions *functions = emitted.functions;
   for (size_t i = 0; *out && i < n; i++) {
-    uint32_t parts;
-    sn_kernel *part = sn_kernel_parts(&kernels[i], &parts);
-    for (uint32_t p = 0; p < parts; p++) hang_in(&part[p], *out, functions++);
+    sn_kernel *part;
+    for (uint32_t p = 0; (part = sn_kernel_part(&kernels[i], p)); p++)
+      hang_in(part, *out, functions++);
   }
   return SN_OK;
 }

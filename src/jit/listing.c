@@ -28,8 +28,7 @@ sn_status sn_jit_listing(sn_arena *arena, const sn_machine *machine, const sn_ke
       if (module.functions[i].of[role] != SN_NONE)
         sn_text_add(&t, ";; export \"%u\" takes the place of: %s\n", module.functions[i].of[role],
                     sn_jit_role_names[role]);
-  uint32_t parts;
-  if (!sn_kernel_parts(kernel, &parts)[parts - 1].code.module)
+  if (!sn_kernel_part(kernel, 0)->code.module)
     sn_text_add(&t, ";; not in use here: the strip interpreter runs\n");
   sn_text_add(&t, "%s", code);
   *out = t.data;

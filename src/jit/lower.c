@@ -154,8 +154,7 @@ static sn_status emit_kernel(const sn_jit *start, const sn_kernel *kernel, sn_ji
 sn_status sn_jit_emit(sn_arena *arena, const sn_jit_target *target, const sn_kernel *kernels,
                       size_t n, sn_jit_module *out) {
   *out = (sn_jit_module){0};
-  uint32_t parts;
-  for (size_t i = 0; i < n; i++, out->n_parts += parts) sn_kernel_parts(&kernels[i], &parts);
+  for (size_t i = 0; i < n; i++) out->n_parts += kernels[i].n_members + !kernels[i].group->chain;
   SN_TRY(sn_arena_alloc(arena, out->n_parts, sizeof *out->functions, (void **)&out->functions));
   sn_wasm w;
   sn_wasm_begin(&w, arena, target->shared_memory);
@@ -163,8 +162,9 @@ sn_status sn_jit_emit(sn_arena *arena, const sn_jit_target *target, const sn_ker
   SN_TRY(sn_arena_alloc(arena, 1, sizeof *start.helpers, (void **)&start.helpers));
   sn_jit_functions *functions = out->functions;
   for (size_t i = 0; i < n; i++) {
-    const sn_kernel *part = sn_kernel_parts(&kernels[i], &parts);
-    for (uint32_t p = 0; p < parts; p++) SN_TRY(emit_kernel(&start, &part[p], functions++));
+    const sn_kernel *part;
+    for (uint32_t p = 0; (part = sn_kernel_part(&kernels[i], p)); p++)
+      SN_TRY(emit_kernel(&start, part, functions++));
   }
   SN_TRY(sn_wasm_finish(&w, &out->bytes, &out->n_bytes));
   out->n_functions = w.n_functions;

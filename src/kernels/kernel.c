@@ -36,7 +36,7 @@ static void map_units(const sn_kernel_run *run, int64_t begin, int64_t end, void
 
 static void estimate_costs(sn_kernel *kernel) {
   const double flop_ns =
-      kernel->group->kind == SN_GROUP_CONTRACTION || kernel->n_members ? 0.02 : NS_PER_FLOP;
+      kernel->group->kind == SN_GROUP_CONTRACTION || kernel->group->chain ? 0.02 : NS_PER_FLOP;
   const double total = kernel->group->bytes * NS_PER_BYTE + kernel->group->flops * flop_ns;
   for (int s = 0; s < kernel->n_stages; s++)
     if (kernel->stages[s].units)
@@ -46,7 +46,7 @@ static void estimate_costs(sn_kernel *kernel) {
   const int64_t packs = l->units + r->units;
   const double moved_ns =
       2 * NS_PER_BYTE * (double)(packs ? l->bytes + r->bytes : kernel->shared_bytes);
-  if (packs || kernel->n_members)
+  if (packs || kernel->group->chain)
     kernel->stages[0].unit_cost = moved_ns / (double)(packs ? packs : kernel->stages[0].units);
   else /* adds up partials */
     kernel->stages[1].unit_cost = moved_ns / (double)kernel->stages[1].units;
@@ -85,6 +85,12 @@ sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_gr
   case SN_GROUP_KIND_COUNT: SN_CHECK(arena->env, false);
   }
   estimate_costs(kernel);
+  if (!group->before) return SN_OK;
+  SN_TRY(sn_arena_alloc(arena, 1, sizeof *kernel, (void **)&kernel->members));
+  kernel->n_members = 1;
+  SN_TRY(sn_kernel_make(arena, machine, group->before, kernel->members));
+  if (kernel->members->lane_bytes > kernel->lane_bytes)
+    kernel->lane_bytes = kernel->members->lane_bytes;
   return SN_OK;
 }
 
@@ -100,4 +106,9 @@ void sn_kernel_units(void *arg, int64_t begin, int64_t end, int lane) {
   case SN_GROUP_CHAIN: sn_chain_units(run, begin, end, memory); break;
   case SN_GROUP_KIND_COUNT: break;
   }
+}
+
+sn_kernel *sn_kernel_part(const sn_kernel *kernel, uint32_t i) {
+  if (i < kernel->n_members) return &kernel->members[i];
+  return i > kernel->n_members || kernel->group->chain ? NULL : (sn_kernel *)(uintptr_t)kernel;
 }

@@ -11,6 +11,7 @@
  *                          kept; then as above
  *             or 2 stages  unit: one tile summed over a span of k -> partials in shared memory;
  *                          then unit: a strip of the space: its partials added up, then `post`
+ *             before the first, what runs before it: each a map's one stage
  *   reduce       1 stage   unit: some outputs, wholly reduced, then `post`
  *             or 2 stages  unit: one block of one reduction -> partials in shared memory;
  *                          then unit: some outputs: their partials combined, then `post`
@@ -85,7 +86,8 @@ typedef struct sn_kernel {
   sn_code code;
   sn_nest batch_a, batch_b; /* of a contraction: where each matrix begins */
   sn_ready_plan ready;
-  struct sn_kernel *members; /* of a chain: for a block, then for the last one */
+  struct sn_kernel *members; /* of a chain: for a block, then for the last one; or what runs before
+                                a contraction */
   uint32_t n_members;
   sn_stage stages[SN_MAX_STAGES];
   int n_stages;
@@ -107,11 +109,9 @@ typedef struct sn_machine { /* what a kernel is made for */
 sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_group *group,
                          sn_kernel *out);
 
-/* The kernels with points of their own: a chain's members, or the kernel itself. */
-static inline sn_kernel *sn_kernel_parts(const sn_kernel *kernel, uint32_t *n) {
-  *n = kernel->n_members ? kernel->n_members : 1;
-  return kernel->n_members ? kernel->members : (sn_kernel *)(uintptr_t)kernel;
-}
+/* The kernels with points of their own, one by one; NULL behind them: members, then the kernel
+ * itself if it is not a chain. */
+sn_kernel *sn_kernel_part(const sn_kernel *kernel, uint32_t i);
 
 /* *group as it is best run, in bool_words.c: the same, or another one in arena. */
 sn_status sn_bool_words(sn_arena *arena, const sn_group **group);

@@ -36,7 +36,7 @@ void sn_kernel_print(sn_text *t, size_t number, const sn_kernel *k) {
     sn_text_add(t, "%s%lld units", s ? ", then " : ": ", (long long)k->stages[s].units);
   sn_text_add(t, ", %zu bytes a lane, %zu shared\n", k->lane_bytes, k->shared_bytes);
   for (uint32_t m = 0; m < k->n_members; m++) sn_kernel_print(t, number, &k->members[m]);
-  if (k->group->ready || k->n_members) return;
+  if (k->group->ready || k->group->chain) return;
   for (uint32_t p = 0; p < k->group->n_phases; p++)
     print_code(t, "phase", &k->phases[p], &k->group->phases[p].body);
   if (k->group->kind == SN_GROUP_CONTRACTION)

@@ -2,40 +2,20 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "fuse/fuse.h"
 #include "fuse/in_place.h"
 #include "plan/blocks.h"
 
 /* ---- lives ----------------------------------------------------------------------------------- */
 
-static void touch_value(sn_plan *plan, uint32_t value, uint32_t group) {
-  if (value == SN_NONE) return;
-  sn_place *place = &plan->places[value];
-  if (place->first == SN_NONE) place->first = group;
-  place->last = group;
-}
-
-static void touch(sn_plan *plan, const sn_operand *o, uint32_t group) {
-  touch_value(plan, o->value, group);
-}
-
-static void touch_phase(sn_plan *plan, const sn_phase *phase, uint32_t group) {
-  for (uint32_t k = 0; k < phase->body.n_operands; k++)
-    touch(plan, &phase->body.operands[k], group);
-  for (uint32_t k = 0; k < phase->n_stores; k++) touch(plan, &phase->stores[k].target, group);
-}
-
-static void find_lives(const sn_groups *groups, sn_plan *plan) {
+static void find_lives(const sn_groups *groups, sn_value_set *set, sn_plan *plan) {
   for (uint32_t i = 0; i < groups->n_groups; i++) {
-    const sn_group *g = &groups->groups[i];
-    for (uint32_t p = 0; p < g->n_phases; p++) touch_phase(plan, &g->phases[p], i);
-    for (uint32_t k = 0; k < g->post.n_operands; k++) touch(plan, &g->post.operands[k], i);
-    if (g->kind == SN_GROUP_CONTRACTION) {
-      touch_value(plan, g->a.value, i);
-      touch_value(plan, g->b.value, i);
+    sn_group_buffers(&groups->groups[i], 1, set);
+    for (size_t k = 0; k < set->n; k++) {
+      sn_place *place = &plan->places[set->ids[k]];
+      if (place->first == SN_NONE) place->first = i;
+      place->last = i;
     }
-    for (uint32_t k = 0; g->ready && k < g->ready->n_operands; k++)
-      touch(plan, &g->ready->operands[k], i);
-    for (uint32_t k = 0; k < g->n_stores; k++) touch(plan, &g->stores[k].target, i);
   }
 }
 
@@ -49,6 +29,7 @@ typedef struct placer {
   uint8_t *taken; /* per value: an argument or intermediate whose memory went to another value */
   uint32_t *argument_value; /* per argument: its value, or SN_NONE */
   sn_blocks blocks;
+  sn_value_set set;
 } placer;
 
 /* To the byte, and not as places are rounded: a caller's buffer holds no more than its elements. */
@@ -109,9 +90,9 @@ static sn_status place_temp(placer *p, uint32_t v, const sn_group *g, const uint
 
 static sn_status place_group(placer *p, uint32_t i, const uint32_t *dying, size_t n_dying) {
   const sn_group *g = &p->groups->groups[i];
-  const uint32_t n = sn_count_writes(g);
-  for (uint32_t k = 0; k < n; k++) {
-    const uint32_t v = sn_write_of(g, k).target->value;
+  sn_group_writes(g, &p->set);
+  for (size_t k = 0; k < p->set.n; k++) {
+    const uint32_t v = p->set.ids[k];
     if (p->plan->places[v].kind != SN_PLACE_NONE) continue; /* written in parts: placed already */
     if (p->groups->values[v].kind == SN_VALUE_OUTPUT)
       place_output(p, v, i);
@@ -193,9 +174,10 @@ sn_status sn_plan_memory(sn_arena *arena, const sn_groups *groups, const bool *d
     SN_CHECK(arena->env,
              sn_size_round_up(sn_type_bytes(&groups->values[v].type), 64, &place->bytes));
   }
-  find_lives(groups, plan);
   SN_TRY(count_naive(arena, groups->graph, &plan->naive_bytes));
   placer p = {.groups = groups, .plan = plan, .donate = donate, .n_arguments = n_arguments};
+  SN_TRY(sn_value_set_init(&p.set, arena, groups));
+  find_lives(groups, &p.set, plan);
   SN_TRY(sn_arena_alloc(arena, groups->n_values, 1, (void **)&p.taken));
   SN_TRY(place_arguments(&p, arena));
   uint32_t *dying, *first;

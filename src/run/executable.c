@@ -101,10 +101,11 @@ static void bind_values(sn_executable *exe, const sn_run_args *args) {
   }
 }
 
-static sn_status run_stage(const sn_executable *exe, size_t k, int stage, const sn_run_args *args,
-                           int *lanes) {
-  const sn_stage *s = &exe->kernels[k].stages[stage];
-  timed_run t = {.run = {.kernel = &exe->kernels[k],
+/* Of kernel k or of a member. */
+static sn_status run_stage(const sn_executable *exe, size_t k, const sn_kernel *kernel, int stage,
+                           const sn_run_args *args, int *lanes) {
+  const sn_stage *s = &kernel->stages[stage];
+  timed_run t = {.run = {.kernel = kernel,
                          .stage = stage,
                          .values = exe->values,
                          .shared = (char *)args->workspace + exe->shared_offset,
@@ -122,10 +123,8 @@ static sn_status run_stage(const sn_executable *exe, size_t k, int stage, const 
 
 /* Whether this lane can call the code that was made for the kernel: it may still be on its way. */
 static bool calls_code(const sn_kernel *kernel) {
-  uint32_t n;
-  const sn_kernel *part = sn_kernel_parts(kernel, &n);
-  for (uint32_t i = 0; n > 1 && i < n; i++)
-    if (calls_code(&part[i])) return true;
+  for (uint32_t m = 0; m < kernel->n_members; m++)
+    if (calls_code(&kernel->members[m])) return true;
   const sn_gemm_run_time *gemm = kernel->gemm_run_time;
   if (kernel->group->kind == SN_GROUP_CONTRACTION) return gemm && gemm->ready(gemm->module);
   return sn_code_ready(&kernel->code);
@@ -156,11 +155,12 @@ static sn_status run_kernel(const sn_executable *exe, size_t k, const sn_run_arg
   packed->version = 0; /* unless it ends well */
   const bool timed = args->debug >= SN_LOG_TIMES || (args->profiler && args->profiler->on);
   const double start = timed ? sn_host_now_ms() : 0;
-  int most = 1;
-  for (int s = 0; s < exe->kernels[k].n_stages; s++) {
-    if (!exe->kernels[k].stages[s].units) continue;
-    int lanes;
-    SN_TRY(run_stage(exe, k, s, args, &lanes));
+  int lanes, most = 1;
+  const sn_kernel *kernel = &exe->kernels[k];
+  if (kernel->group->before) SN_TRY(run_stage(exe, k, kernel->members, 0, args, &lanes));
+  for (int s = 0; s < kernel->n_stages; s++) {
+    if (!kernel->stages[s].units) continue;
+    SN_TRY(run_stage(exe, k, kernel, s, args, &lanes));
     if (lanes > most) most = lanes;
   }
   packed->version = version;

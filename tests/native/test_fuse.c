@@ -8,14 +8,14 @@ typedef struct counts {
   size_t maps, reduces, contractions;
 } counts;
 
-static counts count_kinds(const sn_groups *groups) {
-  counts c = {0};
-  for (size_t i = 0; i < groups->n_groups; i++) {
-    c.maps += groups->groups[i].kind == SN_GROUP_MAP;
-    c.reduces += groups->groups[i].kind == SN_GROUP_REDUCE;
-    c.contractions += groups->groups[i].kind == SN_GROUP_CONTRACTION;
+/* The members of a product's kernel, too. */
+static void count_kinds(const sn_group *groups, size_t n, counts *c) {
+  for (size_t i = 0; i < n; i++) {
+    c->maps += groups[i].kind == SN_GROUP_MAP;
+    c->reduces += groups[i].kind == SN_GROUP_REDUCE;
+    c->contractions += groups[i].kind == SN_GROUP_CONTRACTION;
+    count_kinds(groups[i].before, groups[i].before != NULL, c);
   }
-  return c;
 }
 
 static void expect_rows(lab *l, size_t rows, uint32_t phases) {
@@ -29,7 +29,8 @@ static void expect_rows(lab *l, size_t rows, uint32_t phases) {
 
 static void expect_kernels(lab *l, size_t maps, size_t reduces, size_t contractions) {
   const sn_groups groups = cut_graph(l, true);
-  const counts c = count_kinds(&groups);
+  counts c = {0};
+  count_kinds(groups.groups, groups.n_groups, &c);
   if (c.maps != maps || c.reduces != reduces || c.contractions != contractions) {
     const char *text;
     sn_groups_text(&groups, &l->arena, &text);
@@ -526,6 +527,35 @@ static void a_matmul_of_numbers_reads_memory(void **state) {
   lab_close(&l);
 }
 
+/* Of few points, and nobody but one product needs it. */
+static void a_map_before_a_product(void **state) {
+  (void)state;
+  enum { ALONE, RETURNED, SHARED, LARGE, CASES };
+  for (int which = 0; which < CASES; which++) {
+    lab l;
+    lab_open(&l, true);
+    const int64_t n = which == LARGE ? 4097 : 4096;
+    const sn_type type = F32(2, n);
+    const sn_id x = input(&l, F32(2, 3)), w = input(&l, F32(3, n)), v = input(&l, F32(n));
+    const sn_id r = UNARY(rsqrt, v), factor = sn_build_broadcast(&l.b, r, &type);
+    const sn_id y = BINARY(mul, sn_build_matmul(&l.b, x, w), factor);
+    if (which == RETURNED)
+      OUTPUTS(&l, y, r);
+    else if (which == SHARED)
+      OUTPUTS(&l, y, BINARY(add, sn_build_matmul(&l.b, UNARY(exp, x), w), factor));
+    else
+      OUTPUTS(&l, y);
+    const sn_groups groups = cut_graph(&l, true);
+    const sn_group *last = &groups.groups[groups.n_groups - 1];
+    const bool joins = which == ALONE;
+    assert_int_equal(groups.n_groups, joins ? 1 : which == SHARED ? 3 : 2);
+    assert_int_equal(last->kind, SN_GROUP_CONTRACTION);
+    assert_int_equal(last->before && last->before->post.insns[1].op == SN_OP_rsqrt, joins);
+    assert_int_equal(groups.kernel_of[r], 0);
+    lab_close(&l);
+  }
+}
+
 /* ---- axes of a contraction ------------------------------------------------------------------- */
 
 static void merged_axes_are_read_in_place(void **state) {
@@ -689,6 +719,7 @@ int main(void) {
       cmocka_unit_test(a_reshape_that_cannot_be_a_view_is_a_copy),
       cmocka_unit_test(reshapes_share_a_nest),
       cmocka_unit_test(a_matmul_of_numbers_reads_memory),
+      cmocka_unit_test(a_map_before_a_product),
       cmocka_unit_test(merged_axes_are_read_in_place),
       cmocka_unit_test(merged_batches_are_read_in_place),
       cmocka_unit_test(merged_axes_that_are_copied),
