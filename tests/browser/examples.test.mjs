@@ -91,9 +91,13 @@ describe('the examples of the playground', () => {
   });
 
   test('the Bench tab measures, and stops when asked to', async (t) => {
+    await get('tab-compiler').click(); // its styles are for it alone
+    await page.locator('[data-testid=effects] tbody tr').first().waitFor();
     await get('tab-bench').click();
     const rows = page.locator('[data-testid=bench-figures] tbody tr');
     await rows.first().waitFor();
+    const tops = await rows.first().locator('> *').evaluateAll((cells) => cells.map((cell) => cell.getBoundingClientRect().top));
+    assert.equal(new Set(tops).size, 1, `cells at ${tops}`);
     await get('bench-run').click();
     const gflops = rows.first().locator('.gflops[data-value]');
     await gflops.waitFor({ timeout: LEARN_MS });
