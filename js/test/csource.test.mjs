@@ -102,6 +102,9 @@ test('convolutions, pools and their gradients', () => {
   };
   check((x, w) => [sn.conv2d(x, w, { padding: [[1, 0], [2, 1]], strides: 2, dilation: [1, 2] })],
     [ramp([1, 5, 32, 32]), ramp([2, 3, 32, 3])]);
+  const source = check((x, w, mean, variance) => [sn.batchNorm(sn.conv2d(x, w), { mean, variance })],
+    [ramp([1, 8, 8, 4]), ramp([3, 3, 4, 16]), ramp([16]), ramp([16]).square()]);
+  assert.match(source, /k0_add_rsqrt.*[^]*k1_matmul/);
   const args = [ramp([2, 7, 6, 2]), ramp([3, 3, 2, 3]), ramp([2, 3, 1, 6])];
   check((...all) => [net(...all), ...sn.grad((x, w, v) => net(x, w, v).square().sum(), { argnums: [0, 1, 2] })(...all)], args);
 });
