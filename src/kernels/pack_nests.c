@@ -64,18 +64,20 @@ static bool fill_in(const places *across, const sn_bounds *bounds, int64_t mark,
   return other < across->width;
 }
 
-/* How many positions along, at most k, lie one behind the other from `at` on; *next is behind them.
- * Marks keep runs apart that go on where nothing is padded (interior). */
-static int64_t next_run(const sn_nest *along, bool interior, int64_t k, const sn_nest_place *at,
-                        sn_nest_place *next) {
-  const int64_t ks = sn_nest_stride(along);
+/* Takes `at` on by how many positions along, at most k, lie one behind the other and have elements
+ * at the same places across. Marks keep runs apart that go on where nothing is padded (interior).
+ */
+static int64_t next_run(const places *across, const sn_nest *along, const sn_bounds *bounds,
+                        bool interior, int64_t k, sn_nest_place *at) {
+  const int64_t ks = sn_nest_stride(along), begin = at->offset;
   int64_t n = 0;
-  *next = *at;
   do {
-    const int64_t run = sn_nest_run(along, next), more = run < k - n ? run : k - n;
-    sn_nest_advance(along, next, more);
+    const int64_t run = sn_nest_run(along, at);
+    int64_t more = run < k - n ? run : k - n;
+    if (!interior) more = same_places(across, along, bounds, at, more);
+    sn_nest_advance(along, at, more);
     n += more;
-  } while (interior && n < k && next->offset == at->offset + n * ks);
+  } while (interior && n < k && at->offset == begin + n * ks);
   return n;
 }
 
@@ -91,25 +93,19 @@ void sn_pack_nests(sn_dtype dtype, void *panel_out, const void *source, const sn
   const bool interior = is_interior(&all, along, bounds);
   char *to = panel_out;
   for (sn_nest_place at = sn_nest_seek(along, p); k > 0;) {
-    sn_nest_place next;
-    int64_t n = next_run(along, interior, k, &at, &next);
-    if (!interior) {
-      n = same_places(&all, along, bounds, &at, n);
-      next = at;
-      sn_nest_advance(along, &next, n);
-    }
+    const int64_t mark = at.mark;
     const char *from = (const char *)source + (all.first + (ptrdiff_t)at.offset) * item;
-    if (interior || all_inside(&all, bounds, at.mark)) {
+    const int64_t n = next_run(&all, along, bounds, interior, k, &at);
+    if (interior || all_inside(&all, bounds, mark)) {
       sn_pack_panels(dtype, to, from, all.even ? NULL : all.offsets, width, n, ws, ks, panel, ld);
-    } else if (!fill_in(&all, bounds, at.mark, filled)) {
+    } else if (!fill_in(&all, bounds, mark, filled)) {
       memset(to, 0, (size_t)(n * panel * item));
     } else {
       sn_pack_panels(dtype, to, from, filled, width, n, ws, ks, panel, ld);
       for (int64_t i = 0; i < width; i++)
-        for (int64_t j = 0; j < n && !sn_inside(bounds, all.marks[i] + at.mark); j++)
+        for (int64_t j = 0; j < n && !sn_inside(bounds, all.marks[i] + mark); j++)
           memset(to + (j * panel + i) * item, 0, (size_t)item);
     }
-    at = next;
     to += n * panel * item;
     k -= n;
   }
@@ -123,13 +119,14 @@ void sn_pack_runs(sn_dtype dtype, ptrdiff_t *runs, const void *source, const sn_
   places all;
   find_places(&all, across, w, width);
   const bool interior = is_interior(&all, along, bounds);
-  for (sn_nest_place next, at = sn_nest_seek(along, p); k > 0; at = next) {
-    const int64_t n = next_run(along, interior, k, &at, &next);
+  for (sn_nest_place at = sn_nest_seek(along, p); k > 0;) {
+    const int64_t mark = at.mark;
     const char *from = (const char *)source + (all.first + (ptrdiff_t)at.offset) * item;
+    const int64_t n = next_run(&all, along, bounds, interior, k, &at);
     *runs++ = (ptrdiff_t)n;
     for (int64_t i = 0; i < panel; i++) {
       const int64_t row = i < width ? i : 0;
-      const bool inside = interior || sn_inside(bounds, all.marks[row] + at.mark);
+      const bool inside = interior || sn_inside(bounds, all.marks[row] + mark);
       *runs++ = inside ? (ptrdiff_t)(from + all.offsets[row] * item) : (ptrdiff_t)zeros;
     }
     k -= n;
