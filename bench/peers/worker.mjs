@@ -15,8 +15,6 @@ const ROUND_MS = 60;
 const SLOW_MS = 500;
 const SLOW_ROUNDS = 3;
 const BATCH_MS = 0.05;
-/** Before each library's turn: threads that spin for a while after their work, and collectors, are done then. */
-const PAUSE_MS = 100;
 const REFERENCES = ['ort', 'tfjs', 'jax']; // whose result is believed, the first that has one
 const TOLERANCE = 2e-3; // of the largest value
 
@@ -70,9 +68,7 @@ const compare = async (given, open) => {
   const prepared = await prepareAll(given, open, failed);
   for (let round = 0; round < ROUNDS; round += 1) {
     for (const { call, rounds, batch, times } of prepared) {
-      if (round >= rounds) continue;
-      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-      times.push((await during(call, ROUND_MS, batch)).perCall);
+      if (round < rounds) times.push((await during(call, ROUND_MS, batch)).perCall);
     }
   }
   for (const { release } of prepared) await release();
