@@ -3,12 +3,20 @@
 import { SinterError, UnsupportedError, errorFromStatus } from './errors.js';
 import { CodeTable } from './runtime/code.js';
 import { clockOrigin, hostImports } from './runtime/host.js';
-import { awaitAlive, cores, isPage, isolation } from './runtime/environment.js';
-import { isThreaded, type Exports, type ThreadExports } from './runtime/exports.js';
-import { loadModule, singleUrl, threadedUrl, type WasmSource } from './runtime/loader.js';
+import { isPage } from './runtime/environment.js';
+import type { Exports, ThreadExports } from './runtime/exports.js';
+import {
+  awaitAlive,
+  isThreaded,
+  loadModule,
+  singleUrl,
+  threadedUrl,
+  type WasmSource,
+} from './runtime/loader.js';
 import { ownMemory, sharedMemory } from './runtime/memory.js';
 import { fuses, hasRelaxedSimd, hasSimd } from './runtime/probe.js';
 import { Runtime, runtime, setRuntime } from './runtime/runtime.js';
+import { cores, isolation } from './runtime/sharing.js';
 import { Workers } from './runtime/workers.js';
 
 export interface InitOptions {

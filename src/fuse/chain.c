@@ -45,9 +45,9 @@ typedef struct finder {
   uint8_t *state;               /* per value */
   uint32_t *writer;             /* per value BESIDE: its group's place */
   size_t *local_at;             /* per value */
-  sn_value_set set;
-  uint8_t *hidden;           /* per node: sn_hidden */
-  uint32_t *id, *chained_to; /* per place: the group's first number; per that: its chain's */
+  sn_value_set set;             /* of the groups being looked at */
+  uint8_t *hidden;              /* per node: sn_hidden */
+  uint32_t *id, *chained_to;    /* per place: the group's first number; per that: its chain's */
   /* the chain being looked for */
   size_t members[SN_CHAIN_MEMBERS], first;
   uint32_t n_members;

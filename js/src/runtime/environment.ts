@@ -41,34 +41,3 @@ export function nodeModule<K extends keyof NodeModules>(name: K): NodeModules[K]
 
 /** The main thread of a page: it must neither block nor sleep. */
 export const isPage = typeof document === 'object' && !isNode;
-
-/** Awaits a promise that by itself would not keep a Node process from ending, e.g. of a compilation. */
-export async function awaitAlive<T>(promise: Promise<T>): Promise<T> {
-  const timer = isNode ? setInterval(() => {}, 60_000) : 0;
-  try {
-    return await promise;
-  } finally {
-    clearInterval(timer);
-  }
-}
-
-/** Cores that this process or page may use. */
-export function cores(): number {
-  const os = nodeModule('node:os');
-  const count = os ? os.availableParallelism() : (globalThis.navigator?.hardwareConcurrency ?? 1);
-  return Math.max(1, count);
-}
-
-/** Whether memory can be shared with workers, and why not. */
-export function isolation(): { isolated: boolean; reason: string } {
-  if (isNode) return { isolated: true, reason: '' };
-  if (typeof SharedArrayBuffer === 'function' && globalThis.crossOriginIsolated === true) {
-    return { isolated: true, reason: '' };
-  }
-  return {
-    isolated: false,
-    reason:
-      'one thread: the page is not cross-origin isolated; send the headers ' +
-      '"Cross-Origin-Opener-Policy: same-origin" and "Cross-Origin-Embedder-Policy: require-corp"',
-  };
-}

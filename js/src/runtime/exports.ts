@@ -125,7 +125,3 @@ export interface ThreadExports {
 
 /** Where the driver is named among the lanes; SN_DRIVER_LANE. */
 export const DRIVER_LANE = -1;
-
-/** Whether a compiled module is the one for shared memory. */
-export const isThreaded = (module: WebAssembly.Module): boolean =>
-  WebAssembly.Module.exports(module).some(({ name }) => name === 'sn_worker_lane');

@@ -89,3 +89,17 @@ export async function loadModule(source: WasmSource): Promise<WebAssembly.Module
     return compileBytes(source, 'the given bytes');
   throw new SinterError('argument', 'init: wasm must be a URL, bytes, a Response or a WebAssembly.Module');
 }
+
+/** Whether a compiled module is the one for shared memory. */
+export const isThreaded = (module: WebAssembly.Module): boolean =>
+  WebAssembly.Module.exports(module).some(({ name }) => name === 'sn_worker_lane');
+
+/** Awaits a promise that by itself would not keep a Node process from ending, e.g. of a compilation. */
+export async function awaitAlive<T>(promise: Promise<T>): Promise<T> {
+  const timer = isNode ? setInterval(() => {}, 60_000) : 0;
+  try {
+    return await promise;
+  } finally {
+    clearInterval(timer);
+  }
+}
