@@ -4,13 +4,7 @@
  * wrote joins if it has the members' outer dims and reads it in step, at the same outer index; else
  * it, and all that needs it, comes after the chain. A contraction that needs no member joins with
  * its first reader. What only members read stays in the lanes' own memory. A chain is made where
- * that is much, beside what its contractions read again for every block.
- *
- * What remains: a map over few points whose result one product alone reads runs before it in the
- * same kernel. So the factors of a batch norm's channels are no kernel of their own:
- *
- *   map          r = rsqrt(variance + eps)
- *   contraction  relu((conv - mean) r weight + bias) */
+ * that is much, beside what its contractions read again for every block. */
 #include "fuse/chain.h"
 
 #include <string.h>
@@ -30,8 +24,6 @@ enum { LEAST_BYTES = 64 * 1024 };
  * lanes, and no less memory. */
 enum { BLOCK_BYTES = 256 * 1024, LEAST_ROWS = 48, ROW_UNIT = 8 };
 enum { WANTED_UNITS = 16, LEAST_UNITS = 8, FEWEST_ROWS = 16 };
-/* Of a map that goes into a product's kernel: little beside the product. */
-enum { PROLOGUE_POINTS = 4096 };
 /* Groups that are looked at from the first member on. */
 enum { SPAN = 64 };
 
@@ -492,36 +484,14 @@ static sn_status find_chain(finder *f, size_t at, bool *found) {
   return forget(f, end);
 }
 
-/* ---- maps before products -------------------------------------------------------------------- */
-
-static bool is_prologue(const finder *f, const sn_group *map) {
-  if (map->kind != SN_GROUP_MAP || map->n_stores != 1 || sn_group_points(map) > PROLOGUE_POINTS)
-    return false;
-  const uint32_t v = map->stores[0].target.value;
-  return f->groups->values[v].kind == SN_VALUE_TEMP && f->n_reads[v] == 1 && f->n_writes[v] == 1;
-}
-
-/* In the product's place a map finds all that it reads: nothing is written over that is read later.
- */
+/* Groups that have become a part of another one leave holes, too. */
 static sn_status join_maps(finder *f) {
-  sn_group *groups = f->groups->groups;
-  uint32_t *reader = f->writer; /* per value: the last group that reads it */
-  for (uint32_t i = 0; i < f->groups->n_groups; i++) {
-    sn_group_reads(&groups[i], &f->set);
-    for (size_t k = 0; k < f->set.n; k++) reader[f->set.ids[k]] = i;
-  }
+  uint32_t *joins = f->writer; /* done with */
+  SN_TRY(sn_join_prologues(f->groups, f->arena, f->n_reads, f->n_writes, &f->set, joins));
   for (size_t i = 0; i < f->groups->n_groups; i++) {
-    sn_group *map = &groups[i];
-    if (!is_prologue(f, map)) continue;
-    const uint32_t to = reader[map->stores[0].target.value];
-    sn_group *product = &groups[to];
-    if (product->kind != SN_GROUP_CONTRACTION || product->before) continue;
-    SN_TRY(sn_arena_alloc(f->arena, 1, sizeof *map, (void **)&product->before));
-    *product->before = *map;
-    product->flops += map->flops;
-    product->bytes += map->bytes;
-    f->chained_to[f->id[i]] = f->id[to];
-    map->kind = SN_GROUP_KIND_COUNT; /* a hole */
+    if (joins[i] == SN_NONE) continue;
+    f->chained_to[f->id[i]] = f->id[joins[i]];
+    f->groups->groups[i].kind = SN_GROUP_KIND_COUNT;
   }
   return SN_OK;
 }

@@ -70,6 +70,11 @@ static inline int64_t sn_chain_blocks(const sn_chain *c) {
  * last member. Dims must not be merged yet. */
 sn_status sn_chain_groups(sn_groups *groups, sn_arena *arena);
 
+/* prologue.c: makes maps a part of products' kernels. n_reads, n_writes: operands and targets per
+ * value. joins: per group, the product's that it is a part of now, or SN_NONE. */
+sn_status sn_join_prologues(sn_groups *groups, sn_arena *arena, const uint32_t *n_reads,
+                            const uint32_t *n_writes, sn_value_set *set, uint32_t *joins);
+
 #define SN_NOT_LOCAL SIZE_MAX
 
 /* chain_block.c: links and blocks of a chain whose other parts are set. local_at: per value, where

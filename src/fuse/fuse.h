@@ -2,7 +2,8 @@
  *   prepare    makes copies explicit where a view cannot be read in place
  *   partition  which nodes share a kernel
  *   lower      nodes -> loop nest with bodies
- *   chain      groups whose intermediates stay with a block of rows become one
+ *   chain      groups whose intermediates stay with a block of rows become one, and small maps a
+ *              part of the product that reads them (prologue)
  *   merge      contiguous dimensions become one
  */
 #ifndef SN_FUSE_FUSE_H

@@ -151,7 +151,7 @@ typedef struct sn_group {
   int64_t k;
   int64_t spans;           /* parts of k that are summed apart and then together, where k is long */
   int64_t whole_m;         /* rows of the product that this one is a block of, or 0 */
-  struct sn_group *before; /* NULL, or a map that runs first, over all of its points (chain.c) */
+  struct sn_group *before; /* NULL, or a map that runs first, over all of its points (prologue.c) */
   sn_limited limited;
   bool hears_all; /* reductions would miss masked points (limit.c) */
 

@@ -123,10 +123,10 @@ static sn_status run_stage(const sn_executable *exe, size_t k, const sn_kernel *
 
 /* Whether this lane can call the code that was made for the kernel: it may still be on its way. */
 static bool calls_code(const sn_kernel *kernel) {
-  for (uint32_t m = 0; m < kernel->n_members; m++)
-    if (calls_code(&kernel->members[m])) return true;
   const sn_gemm_run_time *gemm = kernel->gemm_run_time;
   if (kernel->group->kind == SN_GROUP_CONTRACTION) return gemm && gemm->ready(gemm->module);
+  for (uint32_t m = 0; m < kernel->n_members; m++)
+    if (calls_code(&kernel->members[m])) return true;
   return sn_code_ready(&kernel->code);
 }
 

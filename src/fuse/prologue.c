@@ -1,0 +1,41 @@
+/* prologue.c - a map over few points whose result one product alone reads runs before it in the
+ * same kernel. So the factors of a batch norm's channels are no kernel of their own:
+ *
+ *   map          r = rsqrt(variance + eps)
+ *   contraction  relu((conv - mean) r weight + bias)
+ *
+ * In the product's place the map finds all that it reads: plans are made afterwards. */
+#include "fuse/chain.h"
+
+enum { MOST_POINTS = 4096 }; /* little beside a product */
+
+/* Whether the map makes but one value, which nobody outside sees. */
+static bool is_prologue(const sn_groups *groups, const sn_group *map) {
+  return map->kind == SN_GROUP_MAP && map->n_stores == 1 && sn_group_points(map) <= MOST_POINTS &&
+         groups->values[map->stores[0].target.value].kind == SN_VALUE_TEMP;
+}
+
+sn_status sn_join_prologues(sn_groups *groups, sn_arena *arena, const uint32_t *n_reads,
+                            const uint32_t *n_writes, sn_value_set *set, uint32_t *joins) {
+  uint32_t *reader; /* per value: the last group that reads it */
+  SN_TRY(sn_arena_alloc(arena, groups->n_values, sizeof *reader, (void **)&reader));
+  for (uint32_t i = 0; i < groups->n_groups; i++) {
+    sn_group_reads(&groups->groups[i], set);
+    for (size_t k = 0; k < set->n; k++) reader[set->ids[k]] = i;
+  }
+  for (size_t i = 0; i < groups->n_groups; i++) {
+    const sn_group *map = &groups->groups[i];
+    joins[i] = SN_NONE;
+    if (!is_prologue(groups, map)) continue;
+    const uint32_t v = map->stores[0].target.value, to = reader[v];
+    sn_group *product = &groups->groups[to];
+    if (n_reads[v] != 1 || n_writes[v] != 1) continue; /* a pad is written by two */
+    if (product->kind != SN_GROUP_CONTRACTION || product->before) continue;
+    SN_TRY(sn_arena_alloc(arena, 1, sizeof *map, (void **)&product->before));
+    *product->before = *map;
+    product->flops += map->flops;
+    product->bytes += map->bytes;
+    joins[i] = to;
+  }
+  return SN_OK;
+}
