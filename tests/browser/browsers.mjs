@@ -1,5 +1,8 @@
 // The browsers of the tests, and what is noted about a page: everything that it should not do.
-import { existsSync, mkdirSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 import { root } from '../../scripts/lib/proc.mjs';
@@ -18,6 +21,23 @@ export const openChromium = () => chromium.launch({
 export const openFirefox = async () => {
   const { default: puppeteer } = await import('puppeteer-core');
   return puppeteer.launch({ browser: 'firefox', executablePath: FIREFOX, headless: true });
+};
+
+/**
+ * Firefox at an address, with nobody driving it: while a driver listens to it, Firefox 153 now and then never returns
+ * from `new Worker` within a worker (it waits for its debugger's consent, with any script), so what a page's workers
+ * start themselves is tested without one. Resolves to the end of the visit.
+ */
+export const visitWithFirefox = async (url) => {
+  const profile = mkdtempSync(join(tmpdir(), 'sinter-firefox-'));
+  const firefox = spawn(FIREFOX, ['--headless', '--no-remote', '--profile', profile, url], { stdio: 'ignore' });
+  const ended = once(firefox, 'exit');
+  await once(firefox, 'spawn');
+  return async () => {
+    firefox.kill('SIGKILL');
+    await ended;
+    rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+  };
 };
 
 /** Faults of a page as they happen: errors, warnings of the browser, requests to other servers. */

@@ -3,6 +3,7 @@
 import { createServer } from 'node:http';
 import { readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { root } from '../../scripts/lib/proc.mjs';
 
 const POLICY = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; img-src data:";
@@ -20,15 +21,21 @@ export const notFound = { status: 404, body: 'Not found', type: 'text/plain' };
 
 const file = async (path) => ({ body: await readFile(join(root, 'js', path)), type: TYPES[extname(path)] });
 
-/** instead: answers by path in place of the real ones. Resolves to { url, close }. */
+/**
+ * instead: answers by path in place of the real ones. Resolves to { url, reported, close }; reported is what a page
+ * posted to /report, as JSON.
+ */
 export const host = async ({ isolation = true, instead = {} } = {}) => {
+  const { promise: reported, resolve: report } = Promise.withResolvers();
   const answer = async (path) => {
     if (instead[path]) return instead[path];
     if (path === '/') return startPage;
+    if (path === '/report') return { body: '', type: 'text/plain' };
     if (path === '/page.js') return { body: SCRIPT, type: 'text/javascript' };
     return path.startsWith('/dist/') && !path.includes('..') ? file(path).catch(() => notFound) : notFound;
   };
   const server = createServer(async (request, response) => {
+    if (request.method === 'POST') report(await json(request));
     const { status = 200, body, type } = await answer(new URL(request.url, 'http://localhost').pathname);
     response.writeHead(status, {
       'Content-Type': type ?? 'application/octet-stream',
@@ -40,6 +47,7 @@ export const host = async ({ isolation = true, instead = {} } = {}) => {
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://localhost:${server.address().port}/`,
+    reported,
     close: () => new Promise((resolve) => {
       server.close(resolve);
       server.closeAllConnections();
