@@ -34,6 +34,11 @@
 
 enum lane_word { ABSENT, IDLE, ASLEEP, CALLED, INSIDE, WAITED, QUIT, DEAD };
 
+/* Longer than a dispatch, the kernels between that run on one lane, and what a program does between
+ * its calls: a lane that sleeps may wake on the CPU of the one that calls it, and both stay there
+ * for milliseconds (wait.h). */
+enum { SPIN_US = 200 };
+
 /* ---- the lanes ------------------------------------------------------------------------------- */
 
 static bool move(sn_word *word, uint32_t from, uint32_t to) {
@@ -62,11 +67,11 @@ static void leave(sn_word *word) {
 /* Rests until the word is neither IDLE nor ASLEEP; returns what it is then. */
 static uint32_t rest(sn_word *word) {
   for (;;) {
-    const uint32_t seen = sn_wait_spin(word, IDLE);
+    const uint32_t seen = sn_wait_spin(word, IDLE, SPIN_US);
     if (seen == IDLE)
       move(word, IDLE, ASLEEP);
     else if (seen == ASLEEP)
-      sn_wait_sleep(word, ASLEEP);
+      sn_wait_sleep_apart(word, ASLEEP);
     else
       return seen;
   }
@@ -121,7 +126,7 @@ static void settle_lane(sn_word *word) {
       if (move(word, CALLED, IDLE)) return;
       break;
     case INSIDE:
-      if (sn_wait_spin(word, INSIDE) == INSIDE) move(word, INSIDE, WAITED);
+      if (sn_wait_spin(word, INSIDE, SPIN_US) == INSIDE) move(word, INSIDE, WAITED);
       break;
     case WAITED: sn_wait_sleep(word, WAITED); break;
     default: return;

@@ -13,19 +13,24 @@
 
 typedef _Atomic uint32_t sn_word;
 
-/* Spins while *word == value, about 20 us at most; the last value read (acquire). Longer than a
- * dispatch and the gap to the next, shorter than two context switches. */
-uint32_t sn_wait_spin(sn_word *word, uint32_t value);
+/* Spins while *word == value, about so many microseconds at most; the last value read (acquire). */
+uint32_t sn_wait_spin(sn_word *word, uint32_t value, int us);
 
 /* Sleeps while *word == value; may return early, so callers test and call again. */
 void sn_wait_sleep(sn_word *word, uint32_t value);
 
+/* The same for a thread that will work beside the one that wakes it. Linux often wakes a thread on
+ * its waker's CPU although another one idles: in a virtual machine an idle CPU looks taken. Both
+ * would share it for milliseconds. */
+void sn_wait_sleep_apart(sn_word *word, uint32_t value);
+
 /* Wakes all sleepers on word. */
 void sn_wait_wake(sn_word *word);
 
-/* Spins, then sleeps, while *word == value; may return early. */
+/* Spins for about as long as two context switches take, then sleeps, while *word == value; may
+ * return early. */
 static inline void sn_wait_change(sn_word *word, uint32_t value) {
-  if (sn_wait_spin(word, value) == value) sn_wait_sleep(word, value);
+  if (sn_wait_spin(word, value, 20) == value) sn_wait_sleep(word, value);
 }
 
 #endif

@@ -5,12 +5,13 @@
 
 #include <limits.h>
 #include <linux/futex.h>
+#include <sched.h>
+#include <stdbool.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/host.h"
 
-#define SPIN_MS 0.02
 #define LOADS_PER_TIME 16 /* the clock costs about as much as one pause */
 
 #if defined(__x86_64__) || defined(__i386__)
@@ -21,8 +22,8 @@
 #define PAUSE() ((void)0)
 #endif
 
-uint32_t sn_wait_spin(sn_word *word, uint32_t value) {
-  const double end = sn_host_now_ms() + SPIN_MS;
+uint32_t sn_wait_spin(sn_word *word, uint32_t value, int us) {
+  const double end = sn_host_now_ms() + us * 1e-3;
   do {
     for (int i = 0; i < LOADS_PER_TIME; i++) {
       const uint32_t seen = atomic_load_explicit(word, memory_order_acquire);
@@ -35,6 +36,29 @@ uint32_t sn_wait_spin(sn_word *word, uint32_t value) {
 
 void sn_wait_sleep(sn_word *word, uint32_t value) {
   syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
+}
+
+/* Pins the thread to the CPU it is on; false if that cannot be. */
+static bool stay(cpu_set_t *allowed, cpu_set_t *here) {
+  const int cpu = sched_getcpu();
+  if (cpu < 0 || sched_getaffinity(0, sizeof *allowed, allowed)) return false;
+  CPU_ZERO(here);
+  CPU_SET((size_t)cpu, here);
+  return sched_setaffinity(0, sizeof *here, here) == 0;
+}
+
+/* Unless someone else has chosen other CPUs meanwhile. */
+static void roam(const cpu_set_t *allowed, const cpu_set_t *here) {
+  cpu_set_t now;
+  if (sched_getaffinity(0, sizeof now, &now) == 0 && CPU_EQUAL(&now, here))
+    sched_setaffinity(0, sizeof *allowed, allowed);
+}
+
+void sn_wait_sleep_apart(sn_word *word, uint32_t value) {
+  cpu_set_t allowed, here;
+  const bool stays = stay(&allowed, &here);
+  sn_wait_sleep(word, value);
+  if (stays) roam(&allowed, &here);
 }
 
 void sn_wait_wake(sn_word *word) {

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE 1
 
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -195,13 +196,43 @@ static void test_dispatches_with_gaps(void **state) {
   (void)state;
   uint32_t seed = 12345;
   sn_pool *pool = pool_of(3);
-  for (int i = 0; i < 10000; i++) {
+  for (int i = 0; i < 5000; i++) {
     seed = seed * 1664525u + 1013904223u;
-    pause_us((double)(seed >> 16) * (60.0 / 65536));
+    pause_us((double)(seed >> 16) * (400.0 / 65536));
     dispatch_frame(pool, 2 + (int)(seed >> 31));
   }
   destroy(pool);
   assert_int_equal(atomic_load(&stale), 0);
+}
+
+typedef struct cpus {
+  cpu_set_t allowed;
+  atomic_int lanes, others;
+} cpus;
+
+static void compare_cpus(void *arg, int64_t begin, int64_t end, int lane) {
+  cpus *c = arg;
+  cpu_set_t now;
+  (void)begin, (void)end;
+  if (sched_getaffinity(0, sizeof now, &now) || !CPU_EQUAL(&now, &c->allowed))
+    atomic_fetch_add(&c->others, 1);
+  if (lane > 0) atomic_fetch_add(&c->lanes, 1);
+  pause_us(100);
+}
+
+/* A lane may be kept where it sleeps, but not where it computes. */
+static void test_lanes_compute_on_any_cpu(void **state) {
+  (void)state;
+  cpus c = {.lanes = 0};
+  assert_int_equal(sched_getaffinity(0, sizeof c.allowed, &c.allowed), 0);
+  sn_pool *pool = pool_of(3);
+  for (int i = 0; i < 500 && atomic_load(&c.lanes) < 50; i++) {
+    usleep(2000);
+    assert_int_equal(sn_pool_run(pool, compare_cpus, &c, 12, 1, 3), SN_OK);
+  }
+  destroy(pool);
+  assert_true(atomic_load(&c.lanes) >= 50);
+  assert_int_equal(atomic_load(&c.others), 0);
 }
 
 /* Chunks long enough that lane 0 goes to sleep while it awaits the others. */
@@ -685,6 +716,7 @@ int main(void) {
       cmocka_unit_test(test_huge_counts),
       cmocka_unit_test(test_tiny_dispatches_back_to_back),
       cmocka_unit_test(test_dispatches_with_gaps),
+      cmocka_unit_test(test_lanes_compute_on_any_cpu),
       cmocka_unit_test(test_caller_sleeps_while_waiting),
       cmocka_unit_test(test_create_and_destroy),
       cmocka_unit_test(test_nested_pools),
