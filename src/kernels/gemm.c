@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "graph/ops.h"
+#include "kernels/elements.h"
 #include "kernels/gemm_direct.h"
 #include "kernels/pack.h"
 
@@ -36,21 +37,11 @@ enum { MOST_ROWS = 8 };
 /* From here on there are tiles enough without spans of k, where nothing is packed twice. */
 static const double WHOLE_POINTS = 4096;
 
-static size_t element_bytes(const sn_gemm *g) { return g->dtype == SN_F64 ? 8 : 4; }
-
 static int64_t ceil_div(int64_t x, int64_t y) { return x / y + (x % y != 0); }
 
 static int64_t round_up(int64_t x, int64_t unit) { return ceil_div(x, unit) * unit; }
 
 static int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
-
-static const void *at(const void *base, int64_t elements, size_t bytes) {
-  return (const char *)base + (ptrdiff_t)elements * (ptrdiff_t)bytes;
-}
-
-static void *at_mutable(void *base, int64_t elements, size_t bytes) {
-  return (char *)base + (ptrdiff_t)elements * (ptrdiff_t)bytes;
-}
 
 /* ---- plan ------------------------------------------------------------------------------------ */
 
@@ -157,7 +148,7 @@ static size_t place(size_t *end, int64_t elements, size_t bytes) {
 
 static void share(sn_gemm *g, sn_gemm_side *side, const sn_gemm_side *other) {
   if (!can_share(g, side)) return;
-  place(&side->bytes, round_up(side->width, side->panel) * g->k, element_bytes(g));
+  place(&side->bytes, round_up(side->width, side->panel) * g->k, sn_gemm_bytes(g));
   side->units = side->blocks * ceil_div(g->k, g->kc);
   side->shared = g->sharing == SN_GEMM_SHARES_B || other->blocks > 1;
   if (!side->shared) return;
@@ -166,7 +157,7 @@ static void share(sn_gemm *g, sn_gemm_side *side, const sn_gemm_side *other) {
 }
 
 static void lay_out_scratch(sn_gemm *g) {
-  const size_t bytes = element_bytes(g);
+  const size_t bytes = sn_gemm_bytes(g);
   const int64_t tile = g->left.block * g->right.block;
   const int64_t mr = g->ukr->mr, nr = g->ukr->nr;
   size_t end = 0;
@@ -226,7 +217,7 @@ void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr) {
   const int64_t k = g->k ? g->k : 1;
   g->kc = least(limit, round_up(ceil_div(k, ceil_div(k, limit)), 4));
 
-  const int64_t bytes = (int64_t)element_bytes(g);
+  const int64_t bytes = (int64_t)sn_gemm_bytes(g);
   const int64_t mr = ukr->mr, nr = ukr->nr;
   /* Where nothing is packed twice tiles may be small and flat: the rows of whatever follows are
    * long then. */
@@ -286,7 +277,7 @@ typedef struct area {
 } area;
 
 static size_t bytes_of_panel(const sn_gemm *g, const sn_gemm_side *s, int64_t k) {
-  return s->run_bytes ? s->run_bytes : (size_t)(s->panel * k) * element_bytes(g);
+  return s->run_bytes ? s->run_bytes : (size_t)(s->panel * k) * sn_gemm_bytes(g);
 }
 
 /* How many of n positions from w on are packed in one walk along k: the walk is the longer part
@@ -306,10 +297,10 @@ static int64_t together(const sn_gemm_side *s, int64_t w, int64_t n) {
 /* Positions w .. w + width and p .. p + k of a side, as panels one behind the other or as runs. */
 static void pack(const sn_gemm *g, const sn_gemm_side *s, void *panels, const void *base, int64_t w,
                  int64_t width, int64_t p, int64_t k) {
-  const size_t bytes = element_bytes(g), panel_bytes = bytes_of_panel(g, s, k);
+  const size_t bytes = sn_gemm_bytes(g), panel_bytes = bytes_of_panel(g, s, k);
   if (s->even && !s->run_bytes) {
-    sn_pack_panels(g->dtype, panels, at(base, w * s->ws + p * s->ks, bytes), NULL, width, k, s->ws,
-                   s->ks, s->panel, s->panel * k);
+    sn_pack_panels(g->dtype, panels, sn_element(base, w * s->ws + p * s->ks, bytes), NULL, width, k,
+                   s->ws, s->ks, s->panel, s->panel * k);
     return;
   }
   char *to = panels;
@@ -342,7 +333,7 @@ void sn_gemm_pack(const sn_gemm *g, const void *a, const void *b, int64_t unit, 
   if (!left) unit -= g->left.units;
   const int64_t p = unit / s->blocks * g->kc, w = unit % s->blocks * s->block;
   const int64_t k = least(g->kc, g->k - p);
-  pack(g, s, at_mutable(home, shared_place(s, w, p, k), element_bytes(g)),
+  pack(g, s, sn_element_mutable(home, shared_place(s, w, p, k), sn_gemm_bytes(g)),
        left != g->swapped ? a : b, w, least(s->block, s->width - w), p, k);
 }
 
@@ -353,8 +344,8 @@ static void run_block(const sn_gemm *g, int64_t k, const void *left, const void 
                       const area *out, int64_t i, int64_t j, bool first, void *edge) {
   const sn_gemm_ukr *ukr = g->ukr;
   sn_gemm_ukr_fn *run = g->left.run_bytes ? ukr->run_rows : ukr->run;
-  const size_t bytes = element_bytes(g);
-  void *c = at_mutable(out->at, i * out->ld + j, bytes);
+  const size_t bytes = sn_gemm_bytes(g);
+  void *c = sn_element_mutable(out->at, i * out->ld + j, bytes);
   const int64_t rows = least(ukr->mr, out->rows - i), cols = least(ukr->nr, out->cols - j);
   if (cols == ukr->nr) {
     run((ptrdiff_t)k, left, right, c, out->ld, first, (int)rows);
@@ -363,10 +354,12 @@ static void run_block(const sn_gemm *g, int64_t k, const void *left, const void 
   const size_t row_bytes = (size_t)cols * bytes;
   if (!first)
     for (int64_t r = 0; r < rows; r++)
-      memcpy(at_mutable(edge, r * ukr->nr, bytes), at(c, r * out->ld, bytes), row_bytes);
+      memcpy(sn_element_mutable(edge, r * ukr->nr, bytes), sn_element(c, r * out->ld, bytes),
+             row_bytes);
   run((ptrdiff_t)k, left, right, edge, ukr->nr, first, (int)rows);
   for (int64_t r = 0; r < rows; r++)
-    memcpy(at_mutable(c, r * out->ld, bytes), at(edge, r * ukr->nr, bytes), row_bytes);
+    memcpy(sn_element_mutable(c, r * out->ld, bytes), sn_element(edge, r * ukr->nr, bytes),
+           row_bytes);
 }
 
 /* Where a task stands, in terms of left and right. */
@@ -389,7 +382,8 @@ static const void *panels_of(const sn_gemm *g, const sn_gemm_side *s, const void
   if (home) {
     const int64_t skipped = p % g->kc, block = least(g->kc, g->k - p + skipped);
     *apart = bytes_of_panel(g, s, block);
-    return at(home, shared_place(s, w, p - skipped, block) + skipped * s->panel, element_bytes(g));
+    return sn_element(home, shared_place(s, w, p - skipped, block) + skipped * s->panel,
+                      sn_gemm_bytes(g));
   }
   *apart = bytes_of_panel(g, s, k);
   pack(g, s, own, base, w, width, p, k);
@@ -470,13 +464,13 @@ static void copy_tile(void *user, void *lane_scratch, int64_t row, int64_t col, 
   (void)lane_scratch;
   const plain_result *to = user;
   for (int64_t i = 0; i < rows; i++)
-    memcpy(at_mutable(to->c, (row + i) * to->rs_c + col, to->element_bytes),
-           at(tile, i * ld, to->element_bytes), (size_t)cols * to->element_bytes);
+    memcpy(sn_element_mutable(to->c, (row + i) * to->rs_c + col, to->element_bytes),
+           sn_element(tile, i * ld, to->element_bytes), (size_t)cols * to->element_bytes);
 }
 
 void sn_gemm_tile_to(const sn_gemm *g, const void *a, const void *b, void *c, ptrdiff_t rs_c,
                      int64_t task, const void *shared, void *scratch) {
-  const size_t bytes = element_bytes(g);
+  const size_t bytes = sn_gemm_bytes(g);
   const bool column = g->swapped && g->n == 1 && rs_c == 1; /* C^T is a row of C's memory */
   if (g->swapped && !column) {
     plain_result to = {.c = c, .rs_c = rs_c, .element_bytes = bytes};
@@ -484,7 +478,7 @@ void sn_gemm_tile_to(const sn_gemm *g, const void *a, const void *b, void *c, pt
     return;
   }
   const place_of_tile t = locate(g, task);
-  const area out = {.at = at_mutable(c, column ? t.r : t.l * rs_c + t.r, bytes),
+  const area out = {.at = sn_element_mutable(c, column ? t.r : t.l * rs_c + t.r, bytes),
                     .ld = rs_c,
                     .rows = t.rows,
                     .cols = t.cols};

@@ -106,6 +106,8 @@ void sn_gemm_limit(sn_gemm *g, bool terms, int64_t from, int64_t to);
 /* The same with a given micro-kernel of g->dtype (tests, benchmarks). */
 void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr);
 
+static inline size_t sn_gemm_bytes(const sn_gemm *g) { return g->dtype == SN_F64 ? 8 : 4; }
+
 static inline sn_gemm_side *sn_gemm_side_b(sn_gemm *g) { return g->swapped ? &g->left : &g->right; }
 
 /* Packs part `unit` (0 .. g->pack_units - 1) of what tiles share. Units may run at the same time.

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "kernels/elements.h"
 #include "kernels/gemm_columns.h"
 #include "kernels/vec128.h"
 
@@ -16,16 +17,6 @@ enum { SQUARES_f32 = 1, SQUARES_f64 = sizeof(void *) > 4 };
 #include "kernels/gemm_direct_type.h"
 #undef TYPE
 
-static size_t bytes_of(const sn_gemm *g) { return g->dtype == SN_F64 ? 8 : 4; }
-
-static const void *at(const sn_gemm *g, const void *base, int64_t elements) {
-  return (const char *)base + (ptrdiff_t)elements * (ptrdiff_t)bytes_of(g);
-}
-
-static void *at_mutable(const sn_gemm *g, void *base, int64_t elements) {
-  return (char *)base + (ptrdiff_t)elements * (ptrdiff_t)bytes_of(g);
-}
-
 static void add_products(const sn_gemm *g, void *out, const void *x, ptrdiff_t xs, const void *y,
                          ptrdiff_t ws, ptrdiff_t ks, int64_t cols, int64_t k) {
   if (g->dtype == SN_F64)
@@ -39,8 +30,9 @@ static void add_products(const sn_gemm *g, void *out, const void *x, ptrdiff_t x
 static __attribute__((noinline)) void add_pieces(const sn_gemm *g, void *out, const void *left,
                                                  int64_t l, const void *right, int64_t r,
                                                  int64_t cols, int64_t p, int64_t k) {
+  const size_t bytes = sn_gemm_bytes(g);
   const sn_gemm_walk *x = &g->left.walk, *y = &g->right.walk;
-  left = at(g, left, sn_nest_seek(&x->across, l).offset);
+  left = sn_element(left, sn_nest_seek(&x->across, l).offset, bytes);
   sn_nest_place px = sn_nest_seek(&x->along, p), py = sn_nest_seek(&y->along, p);
   while (k) {
     const int64_t run_x = sn_nest_run(&x->along, &px), run_y = sn_nest_run(&y->along, &py);
@@ -49,8 +41,9 @@ static __attribute__((noinline)) void add_pieces(const sn_gemm *g, void *out, co
     sn_nest_place column = sn_nest_seek(&y->across, r);
     for (int64_t j = 0; j < cols;) {
       const int64_t run = sn_nest_run(&y->across, &column), w = run < cols - j ? run : cols - j;
-      add_products(g, at_mutable(g, out, j), at(g, left, px.offset), g->left.ks,
-                   at(g, right, column.offset + py.offset), g->right.ws, g->right.ks, w, n);
+      add_products(g, sn_element_mutable(out, j, bytes), sn_element(left, px.offset, bytes),
+                   g->left.ks, sn_element(right, column.offset + py.offset, bytes), g->right.ws,
+                   g->right.ks, w, n);
       sn_nest_advance(&y->across, &column, w);
       j += w;
     }
@@ -66,8 +59,8 @@ void sn_gemm_direct(const sn_gemm *g, const void *left, const void *right, int64
   static const double one_f64 = 1;
   const void *one = g->dtype == SN_F64 ? (const void *)&one_f64 : &one_f32;
   const sn_gemm_side *x = &g->left, *y = &g->right;
-  const size_t row_bytes = (size_t)cols * bytes_of(g);
-  for (int64_t i = l; i < l + rows; i++, c = at_mutable(g, c, ldc)) {
+  const size_t bytes = sn_gemm_bytes(g), row_bytes = (size_t)cols * bytes;
+  for (int64_t i = l; i < l + rows; i++, c = sn_element_mutable(c, ldc, bytes)) {
     memset(c, 0, row_bytes);
     for (int64_t k, p = g->from; p < g->to; p += k) {
       const int64_t block = g->kc - p % g->kc;
@@ -76,8 +69,8 @@ void sn_gemm_direct(const sn_gemm *g, const void *left, const void *right, int64
       k = g->to - p < block ? g->to - p : block;
       if (!first) memset(sums, 0, row_bytes);
       if (x->even && y->even)
-        add_products(g, out, at(g, left, i * x->ws + p * x->ks), x->ks,
-                     at(g, right, r * y->ws + p * y->ks), y->ws, y->ks, cols, k);
+        add_products(g, out, sn_element(left, i * x->ws + p * x->ks, bytes), x->ks,
+                     sn_element(right, r * y->ws + p * y->ks, bytes), y->ws, y->ks, cols, k);
       else
         add_pieces(g, out, left, i, right, r, cols, p, k);
       if (!first)
