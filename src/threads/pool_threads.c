@@ -65,13 +65,13 @@ static void leave(sn_word *word) {
 }
 
 /* Rests until the word is neither IDLE nor ASLEEP; returns what it is then. */
-static uint32_t rest(sn_word *word) {
+static uint32_t rest(sn_pool *pool, sn_word *word) {
   for (;;) {
     const uint32_t seen = sn_wait_spin(word, IDLE, SPIN_US);
     if (seen == IDLE)
       move(word, IDLE, ASLEEP);
     else if (seen == ASLEEP)
-      sn_wait_sleep_apart(word, ASLEEP);
+      sn_wait_sleep_apart(word, ASLEEP, &pool->caller);
     else
       return seen;
   }
@@ -86,7 +86,7 @@ void sn_lane_main(sn_pool *pool, int lane) {
     return;
   }
   sn_wait_wake(word);
-  for (uint32_t seen = rest(word); seen != QUIT && seen != DEAD; seen = rest(word)) {
+  for (uint32_t seen = rest(pool, word); seen != QUIT && seen != DEAD; seen = rest(pool, word)) {
     if (!move(word, CALLED, INSIDE)) continue;
     take_chunks(pool, lane);
     leave(word);
@@ -96,13 +96,13 @@ void sn_lane_main(sn_pool *pool, int lane) {
 
 /* ---- lane 0 ---------------------------------------------------------------------------------- */
 
-static bool call_lane(sn_word *word) {
+static bool call_lane(sn_pool *pool, sn_word *word) {
   uint32_t seen = atomic_load_explicit(word, memory_order_relaxed);
   while (seen == IDLE || seen == ASLEEP) {
     if (!atomic_compare_exchange_weak_explicit(word, &seen, CALLED, memory_order_release,
                                                memory_order_relaxed))
       continue;
-    if (seen == ASLEEP) sn_wait_wake(word);
+    if (seen == ASLEEP) sn_wait_call(word, &pool->caller);
     return true;
   }
   return false;
@@ -112,7 +112,7 @@ static bool call_lane(sn_word *word) {
 static int call_lanes(sn_pool *pool, int wanted) {
   int last = 0;
   for (int lane = 1; lane < pool->max_lanes && wanted > 0; lane++) {
-    if (!call_lane(&pool->lanes[lane].word)) continue;
+    if (!call_lane(pool, &pool->lanes[lane].word)) continue;
     last = lane;
     wanted--;
   }

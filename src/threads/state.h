@@ -3,7 +3,8 @@
  *   line 0     the dispatch     written by lane 0 before it calls, constant while any is inside
  *   line 1     next chunk       all lanes add to it
  *   line 2     sizes, loss      written when threads come and go
- *   line 3..   driver           words of its producer and of itself apart, then the ring
+ *   line 3     caller           written by lane 0 when it wakes a lane
+ *   line 4..   driver           words of its producer and of itself apart, then the ring
  *   lanes      one line each    the word of the protocol in pool_threads.c
  *
  * What different threads write at the same time never shares a cache line.
@@ -49,6 +50,7 @@ struct sn_pool {
   _Alignas(SN_CACHE_LINE) _Atomic bool lost;     /* a thread died since the last revival */
   _Atomic int lanes_up;                          /* lane 0 included */
   int max_lanes;
+  _Alignas(SN_CACHE_LINE) sn_word caller; /* see sn_wait_call */
   sn_driver driver;
   sn_lane lanes[]; /* max_lanes of them; the word of lane 0 is not used */
 };

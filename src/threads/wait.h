@@ -19,13 +19,14 @@ uint32_t sn_wait_spin(sn_word *word, uint32_t value, int us);
 /* Sleeps while *word == value; may return early, so callers test and call again. */
 void sn_wait_sleep(sn_word *word, uint32_t value);
 
-/* The same for a thread that will work beside the one that wakes it. Linux often wakes a thread on
- * its waker's CPU although another one idles: in a virtual machine an idle CPU looks taken. Both
- * would share it for milliseconds. */
-void sn_wait_sleep_apart(sn_word *word, uint32_t value);
-
 /* Wakes all sleepers on word. */
 void sn_wait_wake(sn_word *word);
+
+/* The same two for a thread that is going to work beside the one that wakes it: it sleeps off the
+ * CPU of the last call, which *caller (0 at first) keeps. Linux else may wake it right there: in a
+ * virtual machine an idle CPU looks taken, and both then share one for milliseconds. */
+void sn_wait_sleep_apart(sn_word *word, uint32_t value, sn_word *caller);
+void sn_wait_call(sn_word *word, sn_word *caller);
 
 /* Spins for about as long as two context switches take, then sleeps, while *word == value; may
  * return early. */

@@ -38,27 +38,33 @@ void sn_wait_sleep(sn_word *word, uint32_t value) {
   syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
 }
 
-/* Pins the thread to the CPU it is on; false if that cannot be. */
-static bool stay(cpu_set_t *allowed, cpu_set_t *here) {
-  const int cpu = sched_getcpu();
-  if (cpu < 0 || sched_getaffinity(0, sizeof *allowed, allowed)) return false;
-  CPU_ZERO(here);
-  CPU_SET((size_t)cpu, here);
-  return sched_setaffinity(0, sizeof *here, here) == 0;
+/* Keeps the thread off a CPU; false if that cannot be, or is so anyway. */
+static bool avoid(int cpu, cpu_set_t *allowed, cpu_set_t *others) {
+  if (cpu < 0 || cpu >= CPU_SETSIZE || sched_getaffinity(0, sizeof *allowed, allowed)) return false;
+  *others = *allowed;
+  CPU_CLR((size_t)cpu, others);
+  if (CPU_EQUAL(others, allowed) || CPU_COUNT(others) == 0) return false;
+  return sched_setaffinity(0, sizeof *others, others) == 0;
 }
 
 /* Unless someone else has chosen other CPUs meanwhile. */
-static void roam(const cpu_set_t *allowed, const cpu_set_t *here) {
+static void allow(const cpu_set_t *allowed, const cpu_set_t *others) {
   cpu_set_t now;
-  if (sched_getaffinity(0, sizeof now, &now) == 0 && CPU_EQUAL(&now, here))
+  if (sched_getaffinity(0, sizeof now, &now) == 0 && CPU_EQUAL(&now, others))
     sched_setaffinity(0, sizeof *allowed, allowed);
 }
 
-void sn_wait_sleep_apart(sn_word *word, uint32_t value) {
-  cpu_set_t allowed, here;
-  const bool stays = stay(&allowed, &here);
+void sn_wait_sleep_apart(sn_word *word, uint32_t value, sn_word *caller) {
+  const int cpu = (int)atomic_load_explicit(caller, memory_order_relaxed) - 1;
+  cpu_set_t allowed, others;
+  const bool avoids = avoid(cpu, &allowed, &others);
   sn_wait_sleep(word, value);
-  if (stays) roam(&allowed, &here);
+  if (avoids) allow(&allowed, &others);
+}
+
+void sn_wait_call(sn_word *word, sn_word *caller) {
+  atomic_store_explicit(caller, (uint32_t)(sched_getcpu() + 1), memory_order_relaxed);
+  sn_wait_wake(word);
 }
 
 void sn_wait_wake(sn_word *word) {

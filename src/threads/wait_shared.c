@@ -32,7 +32,15 @@ void sn_wait_sleep(sn_word *word, uint32_t value) {
     sn_wait_spin(word, value, 20);
 }
 
-/* Where threads run is the browser's business. */
-void sn_wait_sleep_apart(sn_word *word, uint32_t value) { sn_wait_sleep(word, value); }
-
 void sn_wait_wake(sn_word *word) { __builtin_wasm_memory_atomic_notify((int *)word, UINT_MAX); }
+
+/* Where threads run is the browser's business. */
+void sn_wait_sleep_apart(sn_word *word, uint32_t value, sn_word *caller) {
+  (void)caller;
+  sn_wait_sleep(word, value);
+}
+
+void sn_wait_call(sn_word *word, sn_word *caller) {
+  (void)caller;
+  sn_wait_wake(word);
+}

@@ -220,7 +220,7 @@ static void compare_cpus(void *arg, int64_t begin, int64_t end, int lane) {
   pause_us(100);
 }
 
-/* A lane may be kept where it sleeps, but not where it computes. */
+/* A lane may be kept off a CPU while it sleeps, but not while it computes. */
 static void test_lanes_compute_on_any_cpu(void **state) {
   (void)state;
   cpus c = {.lanes = 0};
