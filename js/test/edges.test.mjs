@@ -293,6 +293,23 @@ test('what does not fit: the op, what is wrong, and all shapes', () => {
   }
 });
 
+/* Signs would cancel what rounding adds up. Lengths about those of the blocks that are summed in sequence. */
+test('matmul of positive terms stays within its bound at every length of k', () => {
+  const [m, n] = [256, 256];
+  for (const k of [128, 160, 161, 192, 256, 320, 512, 1000]) {
+    const [x, y] = [[m, k], [k, n]].map((shape, i) => sn.random.uniform(sn.random.key(k + i), shape));
+    const [a, b, got] = [x, y, sn.matmul(x, y)].map((t) => t.dataSync());
+    const most = (8 + Math.log2(k)) * 2 ** -24;
+    let worst = 0;
+    for (let i = 0; i < m; i++) {
+      const row = new Float64Array(n);
+      for (let p = 0; p < k; p++) for (let j = 0; j < n; j++) row[j] += a[i * k + p] * b[p * n + j];
+      for (let j = 0; j < n; j++) worst = Math.max(worst, Math.abs(got[i * n + j] - row[j]) / row[j]);
+    }
+    assert.ok(worst <= most, `k ${k}: ${worst * 2 ** 24} units of 2^-24, at most ${most * 2 ** 24}`);
+  }
+});
+
 test('sizes that overflow are refused before anything is allocated', () => {
   const far = (...shape) => sn.broadcastTo(sn.ones([1]), shape);
   const z = (...shape) => sn.ones(shape);

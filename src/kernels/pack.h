@@ -40,7 +40,7 @@ void sn_pack_nests(sn_dtype dtype, void *panel_out, const void *source, const sn
 
 /* The same positions where they lie, as runs of a micro-kernel's rows (ukr/ukr.h); ks = 1. A
  * position without an element has a zero there, and rows beyond width have those of the first. */
-#define SN_PACK_LONGEST_RUN 512
+#define SN_PACK_LONGEST_RUN 160
 void sn_pack_runs(sn_dtype dtype, ptrdiff_t *runs, const void *source, const sn_nest *across,
                   int64_t w, int64_t width, const sn_nest *along, int64_t p, int64_t k,
                   const sn_bounds *bounds, int panel);
