@@ -35,8 +35,8 @@
 enum lane_word { ABSENT, IDLE, ASLEEP, CALLED, INSIDE, WAITED, QUIT, DEAD };
 
 /* Longer than a dispatch, the kernels between that run on one lane, and what a program does between
- * its calls: a lane that sleeps may wake on the CPU of the one that calls it, and both stay there
- * for milliseconds (wait.h). */
+ * its calls: who sleeps may wake on the CPU of the one that wakes it, and both stay there for
+ * milliseconds (wait.h). */
 enum { SPIN_US = 200 };
 
 /* ---- the lanes ------------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@ import { host, notFound, startPage } from './host.mjs';
 
 const BROWSERS = [
   { name: 'Chromium', open: openChromium, there: true },
-  { name: 'Firefox', open: openFirefox, there: hasFirefox },
+  { name: 'Firefox', open: openFirefox, there: hasFirefox, visit: visitWithFirefox },
 ];
 /** Longest gap between two ticks of a page that waits for data(). */
 const MOST_GAP_MS = 150;
@@ -112,11 +112,11 @@ const lanesOfBusyWorkers = async () => {
   return lanes;
 };
 
-/** Runs f in a page of a Firefox that nobody drives. */
-const inFirefoxAlone = async (instead, f) => {
+/** Runs f in a page of a browser that nobody drives. */
+const onVisit = async (visit, instead, f) => {
   const body = `(${f})().catch(String).then((result) => fetch('/report', { method: 'POST', body: JSON.stringify(result) }));`;
   const server = await host({ instead: { ...instead, '/page.js': { type: 'text/javascript', body } } });
-  const leave = await visitWithFirefox(server.url);
+  const leave = await visit(server.url);
   try {
     return await server.reported;
   } finally {
@@ -138,7 +138,7 @@ const initTwice = `(async () => {
   return { refused, ...await (${initAndAdd})({ wasm: '/dist/sinter.wasm' }) };
 })()`;
 
-for (const { name, open, there } of BROWSERS) {
+for (const { name, open, there, visit } of BROWSERS) {
   describe(name, { skip: there ? false : 'not in this machine' }, () => {
     let browser;
     before(async () => (browser = await open()));
@@ -178,8 +178,8 @@ for (const { name, open, there } of BROWSERS) {
 
     test('all lanes compute at once after init', async () => {
       const instead = { '/busy.js': BUSY_WORKER };
-      const result = name === 'Firefox'
-        ? await inFirefoxAlone(instead, lanesOfBusyWorkers)
+      const result = visit
+        ? await onVisit(visit, instead, lanesOfBusyWorkers)
         : (await inPage({ instead }, lanesOfBusyWorkers)).result;
       assert.deepEqual(result, [2, 2, 2]);
     });
