@@ -8,17 +8,18 @@
 #include "kernels/pack.h"
 
 /* Blocking. The packed left block is read once per right panel, so it should stay in the
- * second-level cache (192 KB). Sums of a block of k are taken in sequence: 160 keep the error of
- * positive terms within (8 + log2 k) 2^-24 of their sum; 256 do not always, 512 leave it by half.
- * The tile is only streamed, once per block of k; what follows it reads it once more. */
+ * second-level cache (384 KB). The tile is streamed once per block of k, so blocks are long; sums
+ * taken in sequence are shorter: 160 terms keep the error of positive ones within (8 + log2 k)
+ * 2^-24 of their sum; 256 do not always, 512 leave it by half. */
 #ifdef SINTER_TEST
-enum { KC = 16, LEFT_BYTES = 2048, RIGHT_BYTES = 128, DIRECT_COLUMNS = 64 };
+enum { SUM = 16, KC = 48, LEFT_BYTES = 6144, RIGHT_BYTES = 128, DIRECT_COLUMNS = 64 };
 enum { LEAST_RUN = 2, ROW_COLUMNS = 64 };
 static const double TASK_FLOPS = 2e4, SHARED_TASK_FLOPS = 1e4, DIRECT_TASK_FLOPS = 2e3;
 #else
 enum {
-  KC = SN_PACK_LONGEST_RUN,
-  LEFT_BYTES = 192 * 1024,
+  SUM = SN_PACK_LONGEST_RUN,
+  KC = 512,
+  LEFT_BYTES = 384 * 1024,
   RIGHT_BYTES = 2048,
   DIRECT_COLUMNS = 4096
 };
@@ -79,7 +80,7 @@ static bool suits_rows(const sn_gemm *g) {
 /* A block of k may begin and end inside a run. */
 static size_t run_bytes(const sn_gemm *g) {
   const sn_nest *along = &g->left.walk.along;
-  const int64_t runs = g->kc / along->dims[along->rank - 1] + 2;
+  const int64_t runs = g->sum / along->dims[along->rank - 1] + 2;
   return (size_t)(runs * SN_GEMM_RUN_WORDS(g->ukr->mr) + 1) * sizeof(ptrdiff_t);
 }
 
@@ -205,6 +206,18 @@ static void choose_way(sn_gemm *g) {
   set_sides(g);
 }
 
+/* Sums of about equal length, a multiple of 4 to suit the packing in registers, and blocks of as
+ * many whole sums. */
+static void choose_blocks(sn_gemm *g, int64_t k) {
+  const int64_t limit = g->sum_limit ? g->sum_limit : SUM;
+  g->sum = least(limit, round_up(ceil_div(k, ceil_div(k, limit)), 4));
+  g->kc = g->sum;
+  g->left.run_bytes = suits_rows(g) ? run_bytes(g) : 0;
+  if (g->left.run_bytes || g->direct) return;
+  const int64_t sums = ceil_div(k, g->sum), blocks = ceil_div(sums, KC / g->sum);
+  g->kc = ceil_div(sums, blocks) * g->sum;
+}
+
 void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr) {
   g->ukr = ukr;
   g->tasks = g->pack_units = 0;
@@ -212,20 +225,17 @@ void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr) {
   if (g->m == 0 || g->n == 0) return;
   choose_way(g);
 
-  /* Blocks of k of about equal length; a multiple of 4 suits the packing in registers. */
-  const int64_t limit = g->kc_limit ? g->kc_limit : KC;
   const int64_t k = g->k ? g->k : 1;
-  g->kc = least(limit, round_up(ceil_div(k, ceil_div(k, limit)), 4));
+  choose_blocks(g, k);
 
   const int64_t bytes = (int64_t)sn_gemm_bytes(g);
   const int64_t mr = ukr->mr, nr = ukr->nr;
+  const bool shared = (g->left.run_bytes || can_share(g, &g->left)) && can_share(g, &g->right);
   /* Where nothing is packed twice tiles may be small and flat: the rows of whatever follows are
    * long then. */
-  g->left.run_bytes = suits_rows(g) ? run_bytes(g) : 0;
-  const bool shared = (g->left.run_bytes || can_share(g, &g->left)) && can_share(g, &g->right);
   const bool whole = g->direct || (shared && (double)g->m * (double)g->n >= WHOLE_POINTS);
   g->spans = whole || g->spans < 1 ? 1 : g->spans;
-  g->span = round_up(ceil_div(k, g->spans), g->kc);
+  g->span = round_up(ceil_div(k, g->spans), g->sum);
   g->spans = ceil_div(k, g->span);
   const cutting direct = {.left_most = g->left.width,
                           .right_most = DIRECT_COLUMNS,
@@ -340,26 +350,32 @@ void sn_gemm_pack(const sn_gemm *g, const void *a, const void *b, int64_t unit, 
 /* One block of MR rows, or how many there are, x NR at (i, j) of out. Where its columns stick out
  * of the result it is computed in a buffer, whose part beyond holds numbers of earlier blocks,
  * which nobody reads. */
-static void run_block(const sn_gemm *g, int64_t k, const void *left, const void *right,
+static void run_block(const sn_gemm *g, int64_t p, int64_t k, const void *left, const void *right,
                       const area *out, int64_t i, int64_t j, bool first, void *edge) {
   const sn_gemm_ukr *ukr = g->ukr;
   sn_gemm_ukr_fn *run = g->left.run_bytes ? ukr->run_rows : ukr->run;
   const size_t bytes = sn_gemm_bytes(g);
   void *c = sn_element_mutable(out->at, i * out->ld + j, bytes);
   const int64_t rows = least(ukr->mr, out->rows - i), cols = least(ukr->nr, out->cols - j);
-  if (cols == ukr->nr) {
-    run((ptrdiff_t)k, left, right, c, out->ld, first, (int)rows);
-    return;
-  }
   const size_t row_bytes = (size_t)cols * bytes;
-  if (!first)
+  const bool whole = cols == ukr->nr;
+  void *block = whole ? c : edge;
+  const ptrdiff_t ld = whole ? out->ld : ukr->nr;
+  if (!whole && !first)
     for (int64_t r = 0; r < rows; r++)
-      memcpy(sn_element_mutable(edge, r * ukr->nr, bytes), sn_element(c, r * out->ld, bytes),
-             row_bytes);
-  run((ptrdiff_t)k, left, right, edge, ukr->nr, first, (int)rows);
-  for (int64_t r = 0; r < rows; r++)
-    memcpy(sn_element_mutable(c, r * out->ld, bytes), sn_element(edge, r * ukr->nr, bytes),
-           row_bytes);
+      memcpy(sn_element_mutable(edge, r * ld, bytes), sn_element(c, r * out->ld, bytes), row_bytes);
+  do { /* sum by sum */
+    const int64_t n = least(g->sum - p % g->sum, k);
+    run((ptrdiff_t)n, left, right, block, ld, first, (int)rows);
+    left = sn_element(left, n * ukr->mr, bytes);
+    right = sn_element(right, n * ukr->nr, bytes);
+    first = false;
+    p += n;
+    k -= n;
+  } while (k);
+  if (!whole)
+    for (int64_t r = 0; r < rows; r++)
+      memcpy(sn_element_mutable(c, r * out->ld, bytes), sn_element(edge, r * ld, bytes), row_bytes);
 }
 
 /* Where a task stands, in terms of left and right. */
@@ -406,7 +422,7 @@ static void compute_packed(const sn_gemm *g, const void *left, const void *right
                                     least(nr, t->cols - j), p, k, &right_bytes);
       const char *panel_of_left = lefts;
       for (int64_t i = 0; i < t->rows; i += mr, panel_of_left += left_bytes)
-        run_block(g, k, panel_of_left, panel, out, i, j, p == t->p, edge);
+        run_block(g, p, k, panel_of_left, panel, out, i, j, p == t->p, edge);
     }
     p += k;
   } while (p < t->end);

@@ -20,8 +20,9 @@
  * In the same form B may stay from run to run while its contents do (`kept`).
  *
  * Order of a sum (the same bits on every path, tile, thread count): products are added in order of
- * k inside a block of kc from +0, block sums are added in order. kc depends on k alone. A product
- * in spans has a task per tile and span, each the sum over the blocks of its span. With kernels
+ * k inside a sum of `sum` terms from +0, and those sums in order. `sum` depends on k alone; a block
+ * of kc has whole ones, which the micro-kernel adds to its part of T one after the other. A product
+ * in spans has a task per tile and span, each adding the sums of its span. With kernels
  * that do not fuse (deterministic) the bits are also the same for every instruction set.
  *
  * Narrow results (few columns) are computed as C^T = B^T * A^T, because the right side's panels are
@@ -71,11 +72,11 @@ typedef struct sn_gemm {
   sn_dtype dtype; /* SN_F32 or SN_F64 */
   int64_t m, n, k;
   sn_gemm_walk a, b;
-  int64_t spans;    /* 0, or about how many parts of k are to be summed apart */
-  int64_t kc_limit; /* 0: the usual one; tests shrink it */
-  bool always_pack; /* small sizes too go through the micro-kernel: for tests */
-  int64_t whole_m;  /* 0, or rows of the product that this is a block of: it is computed as that
-                       would be, by one lane */
+  int64_t spans;     /* 0, or about how many parts of k are to be summed apart */
+  int64_t sum_limit; /* 0: the usual one; tests shrink it */
+  bool always_pack;  /* small sizes too go through the micro-kernel: for tests */
+  int64_t whole_m;   /* 0, or rows of the product that this is a block of: it is computed as that
+                        would be, by one lane */
   sn_gemm_sharing sharing;
 
   /* set by sn_gemm_plan */
@@ -86,7 +87,8 @@ typedef struct sn_gemm {
   size_t shared_bytes;  /* of what they pack, 64-byte aligned */
   double flops;         /* 2 m n k */
   sn_gemm_side left, right;
-  int64_t kc, span; /* blocks of k, and whole blocks of a task; spans is how many there are */
+  int64_t sum, kc, span; /* terms of a sum, of a block of whole sums, and of a task, whole sums as
+                            well; spans is how many of those there are */
   const sn_gemm_ukr *ukr;
   bool swapped; /* left is B, right is A */
   bool direct;  /* no packing: a single row, or tiny */

@@ -63,7 +63,7 @@ void sn_gemm_direct(const sn_gemm *g, const void *left, const void *right, int64
   for (int64_t i = l; i < l + rows; i++, c = sn_element_mutable(c, ldc, bytes)) {
     memset(c, 0, row_bytes);
     for (int64_t k, p = g->from; p < g->to; p += k) {
-      const int64_t block = g->kc - p % g->kc;
+      const int64_t block = g->sum - p % g->sum;
       const bool first = p == g->from;
       void *out = first ? c : sums;
       k = g->to - p < block ? g->to - p : block;

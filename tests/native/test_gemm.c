@@ -165,7 +165,7 @@ static void free_scratch(void *scratch, size_t bytes) {
 }
 
 static void plan_product(product *x, const sn_gemm_ukr *ukr, int64_t m, int64_t n, int64_t k,
-                         const matrix *a, const matrix *b, int64_t kc_limit, bool always_pack,
+                         const matrix *a, const matrix *b, int64_t sum_limit, bool always_pack,
                          sn_gemm_sharing sharing) {
   *x = (product){.ld = n + PAD,
                  .g = {.dtype = ukr->dtype,
@@ -174,7 +174,7 @@ static void plan_product(product *x, const sn_gemm_ukr *ukr, int64_t m, int64_t 
                        .k = k,
                        .a = {.across = sn_nest_line(m, a->rs), .along = sn_nest_line(k, a->cs)},
                        .b = {.across = sn_nest_line(n, b->cs), .along = sn_nest_line(k, b->rs)},
-                       .kc_limit = kc_limit,
+                       .sum_limit = sum_limit,
                        .always_pack = always_pack,
                        .sharing = sharing}};
   sn_gemm_plan_with(&x->g, ukr);
@@ -351,7 +351,7 @@ static void check_shape(const sn_gemm_ukr *ukr, const shape *s, const exact *e, 
     const int64_t step = s->m * s->n > 10000 ? 101 : 1;
     for (int64_t at = 0; !ukr->fused && at < s->m * s->n; at += step) {
       const int64_t i = at / s->n, j = at % s->n;
-      const double sum = ordered_sum(ukr->dtype, va, vb, LARGE, i, j, s->k, x.g.kc);
+      const double sum = ordered_sum(ukr->dtype, va, vb, LARGE, i, j, s->k, x.g.sum);
       if (get(ukr->dtype, x.c, i * x.ld + j) != sum)
         fail_msg("%s %d x %d: m %d n %d k %d: C(%d, %d) is not summed in order", SHAPE(ukr),
                  (int)s->m, (int)s->n, (int)s->k, (int)i, (int)j);
@@ -442,7 +442,7 @@ static void test_special_values(void **state) {
       run_to(&x, &a, &b);
       for (int64_t i = 0; i < x.g.m; i++)
         for (int64_t j = 0; j < x.g.n; j++) {
-          const double sum = ordered_sum(SN_F64, va, vb, SIZE, i, j, x.g.k, x.g.kc);
+          const double sum = ordered_sum(SN_F64, va, vb, SIZE, i, j, x.g.k, x.g.sum);
           const double value = get(ukr->dtype, x.c, i * x.ld + j);
           assert_int_equal(isnan(value), isnan(sum));
           assert_int_equal(isinf(value), isinf(sum));

@@ -173,7 +173,7 @@ static void expect_same_bits(const sn_gemm_ukr *ukr, const operand *a, const ope
                .k = k,
                .a = a->walk,
                .b = b->walk,
-               .kc_limit = 12,
+               .sum_limit = 12,
                .always_pack = always_pack};
   sn_gemm plain = g;
   plain.a = (sn_gemm_walk){.across = sn_nest_line(m, a->along), .along = sn_nest_line(k, 1)};
