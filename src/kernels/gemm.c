@@ -349,8 +349,8 @@ void sn_gemm_pack(const sn_gemm *g, const void *a, const void *b, int64_t unit, 
 
 /* One block of MR rows, or how many there are, x NR at (i, j) of out. Where its columns stick out
  * of the result it is computed in a buffer, whose part beyond holds numbers of earlier blocks,
- * which nobody reads. */
-static void run_block(const sn_gemm *g, int64_t p, int64_t k, const void *left, const void *right,
+ * which nobody reads. Of its k terms the first n are a sum, or the end of one. */
+static void run_block(const sn_gemm *g, int64_t n, int64_t k, const void *left, const void *right,
                       const area *out, int64_t i, int64_t j, bool first, void *edge) {
   const sn_gemm_ukr *ukr = g->ukr;
   sn_gemm_ukr_fn *run = g->left.run_bytes ? ukr->run_rows : ukr->run;
@@ -364,15 +364,13 @@ static void run_block(const sn_gemm *g, int64_t p, int64_t k, const void *left, 
   if (!whole && !first)
     for (int64_t r = 0; r < rows; r++)
       memcpy(sn_element_mutable(edge, r * ld, bytes), sn_element(c, r * out->ld, bytes), row_bytes);
-  do { /* sum by sum */
-    const int64_t n = least(g->sum - p % g->sum, k);
+  for (;; n = least(g->sum, k)) {
     run((ptrdiff_t)n, left, right, block, ld, first, (int)rows);
+    if (!(k -= n)) break;
     left = sn_element(left, n * ukr->mr, bytes);
     right = sn_element(right, n * ukr->nr, bytes);
     first = false;
-    p += n;
-    k -= n;
-  } while (k);
+  }
   if (!whole)
     for (int64_t r = 0; r < rows; r++)
       memcpy(sn_element_mutable(c, r * out->ld, bytes), sn_element(edge, r * ld, bytes), row_bytes);
@@ -413,7 +411,7 @@ static void compute_packed(const sn_gemm *g, const void *left, const void *right
   void *edge = m->scratch + g->edge_offset;
   int64_t p = t->p;
   do { /* also once for k = 0, which writes zeros */
-    const int64_t k = least(g->kc - p % g->kc, t->end - p);
+    const int64_t k = least(g->kc - p % g->kc, t->end - p), n = least(g->sum - p % g->sum, k);
     size_t left_bytes, right_bytes;
     const void *lefts =
         panels_of(g, &g->left, left, m, m->scratch, t->l, t->rows, p, k, &left_bytes);
@@ -422,7 +420,7 @@ static void compute_packed(const sn_gemm *g, const void *left, const void *right
                                     least(nr, t->cols - j), p, k, &right_bytes);
       const char *panel_of_left = lefts;
       for (int64_t i = 0; i < t->rows; i += mr, panel_of_left += left_bytes)
-        run_block(g, p, k, panel_of_left, panel, out, i, j, p == t->p, edge);
+        run_block(g, n, k, panel_of_left, panel, out, i, j, p == t->p, edge);
     }
     p += k;
   } while (p < t->end);
