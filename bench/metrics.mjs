@@ -72,6 +72,8 @@ const GRAPHS = {
     return gelu(norm.matmul(w1).add(b1)).matmul(w2).add(b2).add(x);
   }, [zeros(4, 128, 256), { w1: zeros(256, 1024), b1: zeros(1024), w2: zeros(1024, 256), b2: zeros(256),
     scale: zeros(256), shift: zeros(256) }]],
+  'norm-linear': () => [(x, weight, bias, w) => sn.layerNorm(x, { weight, bias }).matmul(w), // of many rows
+    [zeros(4096, 256), zeros(256), zeros(256), zeros(256, 64)]],
   'conv-relu': () => [(x, w, b) => sn.conv2d(x, w, { padding: 'same' }).add(b).relu(),
     [zeros(1, 56, 56, 64), zeros(3, 3, 64, 64), zeros(64)]],
   'conv-norm-relu': () => [

@@ -1,10 +1,11 @@
 /* chain.c - which groups go together through blocks of rows.
  *
- * From a contraction on, the next few groups are looked at in order: one that reads what a member
- * wrote joins if it has the members' outer dims and reads it in step, at the same outer index; else
- * it, and all that needs it, comes after the chain. A contraction that needs no member joins with
- * its first reader. What only members read stays in the lanes' own memory. A chain is made where
- * that is much, beside what its contractions read again for every block. */
+ * From a contraction on, or a map or row group that makes much, the next few groups are looked at
+ * in order: one that reads what a member wrote joins if it has the members' outer dims and reads it
+ * in step, at the same outer index; else it, and all that needs it, comes after the chain. A
+ * contraction that needs no member joins with its first reader. What only members read stays in the
+ * lanes' own memory. A chain is made where that is much, beside what its contractions read again
+ * for every block. */
 #include "fuse/chain.h"
 
 #include <string.h>
@@ -13,11 +14,12 @@
 #include "fuse/fuse.h"
 #include "fuse/in_place.h"
 
-/* Bytes of intermediates from which a chain is worth while. */
+/* Bytes of intermediates from which a chain is worth while, and points of a map or a row group that
+ * begins one: fewer would stay in a second-level cache without it. */
 #ifdef SINTER_TEST
-enum { LEAST_BYTES = 4 * 1024 };
+enum { LEAST_BYTES = 4 * 1024, LEAST_POINTS = 1024 };
 #else
-enum { LEAST_BYTES = 64 * 1024 };
+enum { LEAST_BYTES = 64 * 1024, LEAST_POINTS = 256 * 1024 };
 #endif
 /* Intermediates of a block: they should stay in the second-level cache, beside the packed right
  * sides, which each block walks through; so it has some rows. Few blocks are no work for many
@@ -184,7 +186,7 @@ static sn_status begin_chain(finder *f, size_t first) {
   const sn_group *g = &f->groups->groups[first];
   f->first = first;
   f->n_members = 0;
-  f->outer = g->space_rank - 1;
+  f->outer = g->space_rank - (g->kind != SN_GROUP_ROW);
   memcpy(f->dims, g->space, sizeof f->dims);
   return SN_OK;
 }
@@ -399,7 +401,7 @@ static sn_status make_chain(finder *f, const worth *w, int64_t block, sn_group *
     if (first) c->local_bytes += ((size_t)(v->row_bytes * block) + 63) & ~(size_t)63;
   }
   sn_chain_limit(c, f->outer, f->hidden, f->groups->values, f->local_at);
-  SN_TRY(sn_chain_cut(c, f->arena, f->groups->values, f->local_at));
+  SN_TRY(sn_chain_cut(c, f->outer, f->arena, f->groups->values, f->local_at));
   SN_TRY(describe(f, out, c));
   for (uint32_t m = 0; m < c->n_members; m++) sn_merge_dims(&c->whole[m]);
   for (uint32_t i = 0; i < w->n; i++) {
@@ -463,6 +465,13 @@ static sn_status choose_members(finder *f, worth *w, int64_t *block) {
   return SN_OK;
 }
 
+/* A product whose result is more than it reads, or what makes much for one. */
+static bool may_begin(const finder *f, const sn_group *g) {
+  const int64_t points = sn_group_points(g) * sn_group_reduced_points(g);
+  return g->kind == SN_GROUP_CONTRACTION ? points && g->k < g->space[f->outer]
+                                         : points >= LEAST_POINTS;
+}
+
 static sn_status find_chain(finder *f, size_t at, bool *found) {
   sn_groups *groups = f->groups;
   const sn_group *g = &groups->groups[at];
@@ -470,8 +479,7 @@ static sn_status find_chain(finder *f, size_t at, bool *found) {
   worth w;
   int64_t block = 0;
   SN_TRY(begin_chain(f, at));
-  if (f->dims[f->outer - 1] < 2 || sn_group_points(g) == 0 || g->k >= g->space[f->outer])
-    return SN_OK;
+  if (!f->outer || f->dims[f->outer - 1] < 2 || !may_begin(f, g)) return SN_OK;
   for (size_t i = at; i < end; i++)
     if (!is_hole(&groups->groups[i])) SN_TRY(look_at(f, i));
   SN_TRY(choose_members(f, &w, &block));
@@ -532,7 +540,9 @@ sn_status sn_chain_groups(sn_groups *groups, sn_arena *arena) {
     SN_TRY(each_value(&f, &groups->groups[i], count_use, NULL));
   for (size_t i = 0; i < groups->n_groups;) {
     bool found = false; /* then other groups stand here now */
-    if (groups->groups[i].kind == SN_GROUP_CONTRACTION) SN_TRY(find_chain(&f, i, &found));
+    const sn_group_kind kind = groups->groups[i].kind;
+    if (kind == SN_GROUP_CONTRACTION || kind == SN_GROUP_MAP || kind == SN_GROUP_ROW)
+      SN_TRY(find_chain(&f, i, &found));
     i += !found;
   }
   SN_TRY(join_maps(&f));

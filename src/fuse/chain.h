@@ -47,7 +47,7 @@ typedef struct sn_chain {
   int64_t batch, rows;
   int64_t block, rest; /* rows of a block, and of the last one if it has fewer, or 0 */
   size_t local_bytes;
-  int64_t columns; /* of scores: what the first member makes of a row */
+  int64_t columns; /* of scores: what the first product makes of a row, or 0 */
   int side;        /* which count: column <= row (1), row <= column (-1), all (0) */
 } sn_chain;
 
@@ -79,7 +79,7 @@ sn_status sn_join_prologues(sn_groups *groups, sn_arena *arena, const uint32_t *
 
 /* chain_block.c: links and blocks of a chain whose other parts are set. local_at: per value, where
  * in the lane's own memory it is handed on, or SN_NOT_LOCAL. */
-sn_status sn_chain_cut(sn_chain *chain, sn_arena *arena, const sn_value *values,
+sn_status sn_chain_cut(sn_chain *chain, int outer, sn_arena *arena, const sn_value *values,
                        const size_t *local_at);
 
 /* What a node may be known to be where a mask hides it: at all points above the diagonal of its

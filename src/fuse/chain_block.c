@@ -134,15 +134,11 @@ static sn_status cut_member(cutter *c, const sn_group *whole, int64_t n, sn_grou
   return SN_OK;
 }
 
-sn_status sn_chain_cut(sn_chain *chain, sn_arena *arena, const sn_value *values,
+sn_status sn_chain_cut(sn_chain *chain, int outer, sn_arena *arena, const sn_value *values,
                        const size_t *local_at) {
   const uint32_t n = chain->n_members;
-  const sn_group *first = &chain->whole[0];
-  cutter c = {.chain = chain,
-              .arena = arena,
-              .values = values,
-              .local_at = local_at,
-              .outer = first->space_rank - 1};
+  cutter c = {
+      .chain = chain, .arena = arena, .values = values, .local_at = local_at, .outer = outer};
   chain->rest = chain->rows % chain->block;
   SN_TRY(sn_arena_alloc(arena, 2 * n, sizeof *chain->blocks, (void **)&chain->blocks));
   for (uint32_t m = 0; m < n; m++)

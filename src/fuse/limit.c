@@ -120,10 +120,14 @@ static void limit_terms(limiter *l, const uint8_t *hidden, sn_group *g) {
 void sn_chain_limit(sn_chain *c, int outer, const uint8_t *hidden, const sn_value *values,
                     const size_t *local_at) {
   limiter l = {c, values, local_at, outer, NULL, true};
-  c->columns = c->whole[0].space[outer];
-  for (uint32_t m = c->n_members; m-- > 0;) {
+  uint32_t first = 0; /* that makes scores */
+  while (c->whole[first].kind != SN_GROUP_CONTRACTION)
+    if (++first == c->n_members) return;
+  c->columns = c->whole[first].space[outer];
+  for (uint32_t m = c->n_members; m-- > first;) {
     sn_group *g = l.member = &c->whole[m];
-    if (g->kind == SN_GROUP_CONTRACTION && is_scores(&l, g->a.value)) limit_terms(&l, hidden, g);
+    if (g->kind == SN_GROUP_CONTRACTION && m > first && is_scores(&l, g->a.value))
+      limit_terms(&l, hidden, g);
     sn_chain_visit(g, outer, check_access, &l);
     if (g->limited && g->n_phases && (g->hears_all || c->side < 0)) l.fits = false;
   }

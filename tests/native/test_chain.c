@@ -184,6 +184,28 @@ static sn_tensor *crossed(sn_tensor *const *x) {
 }
 static sn_tensor *slopes_crossed(sn_tensor *const *x) { return slopes(x, crossed); }
 
+/* what comes before a product: x (rows, k), g (k), w (k, columns) */
+static sn_tensor *scaled(sn_tensor *const *x) {
+  return sn_tanh(sn_matmul(sn_mul(x[0], x[1]), x[2]));
+}
+static sn_tensor *normed(sn_tensor *const *x) {
+  return sn_matmul(sn_layer_norm(x[0], x[1], NULL, 1e-5), x[2]);
+}
+static sn_tensor *chosen(sn_tensor *const *x) {
+  return sn_softmax(sn_matmul(sn_softmax(sn_add(x[0], x[1]), -1), x[2]), -1);
+}
+/* below the diagonal where x is square: all terms count, as nothing but a 0 hides them */
+static sn_tensor *triangle(sn_tensor *const *x) {
+  sn_tensor *below = sn_less_equal(number_of(x[0], 0), number_of(x[0], 1));
+  sn_tensor *nothing = sn_full(tracing, sn_dtype_of(x[0]), 0, NULL, 0);
+  return sn_matmul(sn_where(below, sn_mul(x[0], x[1]), nothing), x[2]);
+}
+/* the queries are made for it */
+static sn_tensor *turned(sn_tensor *const *x) {
+  sn_tensor *in[] = {sn_mul(sn_sin(x[0]), x[0]), x[1], x[2], NULL};
+  return causal(in);
+}
+
 /* ---- tests ----------------------------------------------------------------------------------- */
 
 static sample sample_of(sn_context *ctx, case_random *r, sn_dtype dtype, int64_t batch,
@@ -283,6 +305,43 @@ static void large_scores_are_made_again(void **state) {
     give_back(&s);
   }
   case_context_end(ctx);
+}
+
+/* A map or a row group that one product reads goes with it, and never lies in memory. */
+static void what_comes_before_a_product_goes_with_it(void **state) {
+  (void)state;
+  static const struct {
+    formula *f;
+    int64_t batch, m, k, columns;
+  } cases[] = {{scaled, 1, 4100, 64, 5},    {scaled, 3, 3001, 33, 16},   {normed, 1, 8193, 33, 16},
+               {normed, 2, 600, 260, 17},   {chosen, 1, 4100, 64, 64},   {chosen, 5, 300, 200, 9},
+               {triangle, 1, 530, 530, 17}, {triangle, 8, 200, 200, 200}};
+  for (int threads = case_short() ? 3 : 1; threads <= 3; threads += 2) {
+    case_random r = {.state = case_seed()};
+    sn_context *ctx = case_context(threads, sn_isa_detect());
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+      const int64_t batch = cases[i].batch, m = cases[i].m, k = cases[i].k, n = cases[i].columns;
+      const sn_dtype dtype = i % 3 ? SN_F32 : SN_F64;
+      const int rank = batch > 1 ? 3 : 2;
+      const int64_t x[] = {batch, m, k}, w[] = {batch, k, n};
+      sample s = {ctx,
+                  {random_tensor(ctx, &r, dtype, rank, x + 3 - rank),
+                   random_tensor(ctx, &r, dtype, 1, &k),
+                   random_tensor(ctx, &r, dtype, rank, w + 3 - rank)},
+                  3};
+      const sn_program_info info = expect_same_bits(&s, cases[i].f);
+      assert_int_equal(info.kernels, 1);
+      assert_int_equal(info.arena_bytes, 0);
+      assert_true(info.flops >= 2.0 * (double)(batch * m * k * n));
+      give_back(&s);
+    }
+    sample s = sample_of(ctx, &r, SN_F32, 1, 4, 4, 511, 511, 130);
+    const sn_program_info info = expect_same_bits(&s, turned);
+    assert_int_equal(info.kernels, 1);
+    assert_true(info.flops < 0.9 * expect_same_bits(&s, plain).flops); /* still causal */
+    give_back(&s);
+    case_context_end(ctx);
+  }
 }
 
 /* Bits of masks are those of all columns, and fewer of them are computed. */
@@ -510,6 +569,7 @@ int main(void) {
       cmocka_unit_test(attention_is_one_kernel),
       cmocka_unit_test(gradients_have_the_bits_of_single_kernels),
       cmocka_unit_test(large_scores_are_made_again),
+      cmocka_unit_test(what_comes_before_a_product_goes_with_it),
       cmocka_unit_test(masked_columns_are_not_computed),
       cmocka_unit_test(what_a_mask_hides_is_not_read),
       cmocka_unit_test(no_matrix_of_all_scores_is_in_memory),
