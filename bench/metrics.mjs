@@ -74,6 +74,7 @@ const GRAPHS = {
     scale: zeros(256), shift: zeros(256) }]],
   'norm-linear': () => [(x, weight, bias, w) => sn.layerNorm(x, { weight, bias }).matmul(w), // of many rows
     [zeros(4096, 256), zeros(256), zeros(256), zeros(256, 64)]],
+  'row-maximum': () => [(x, w) => x.matmul(w).max({ axis: -1 }), [zeros(4096, 64), zeros(64, 512)]],
   'conv-relu': () => [(x, w, b) => sn.conv2d(x, w, { padding: 'same' }).add(b).relu(),
     [zeros(1, 56, 56, 64), zeros(3, 3, 64, 64), zeros(64)]],
   'conv-norm-relu': () => [

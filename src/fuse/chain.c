@@ -3,9 +3,9 @@
  * From a contraction on, or a map or row group that makes much, the next few groups are looked at
  * in order: one that reads what a member wrote joins if it has the members' outer dims and reads it
  * in step, at the same outer index; else it, and all that needs it, comes after the chain. A
- * contraction that needs no member joins with its first reader. What only members read stays in the
- * lanes' own memory. A chain is made where that is much, beside what its contractions read again
- * for every block. */
+ * contraction that needs no member joins with its first reader; a reduction of rows becomes a row
+ * group. What only members read stays in the lanes' own memory. A chain is made where that is much,
+ * beside what its contractions read again for every block. */
 #include "fuse/chain.h"
 
 #include <string.h>
@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "fuse/fuse.h"
 #include "fuse/in_place.h"
+#include "fuse/row.h"
 
 /* Bytes of intermediates from which a chain is worth while, and points of a map or a row group that
  * begins one: fewer would stay in a second-level cache without it. */
@@ -164,9 +165,15 @@ static bool factor_in_step(const finder *f, const sn_factor *a) {
          stays_within(a->offset, a->along.dims, a->along.strides, a->along.rank, size);
 }
 
+/* Whether the reduction is a row group of one phase: over rows of the chain. */
+static bool is_row(const finder *f, const sn_group *g) {
+  return g->kind == SN_GROUP_REDUCE && g->space_rank == f->outer && g->reduced_rank == 1 &&
+         sn_group_reduced_points(g) <= SN_ROW_LIMIT;
+}
+
 static bool fits(finder *f, sn_group *g) {
   const bool product = g->kind == SN_GROUP_CONTRACTION;
-  if (!product && g->kind != SN_GROUP_MAP && g->kind != SN_GROUP_ROW) return false;
+  if (!product && g->kind != SN_GROUP_MAP && g->kind != SN_GROUP_ROW && !is_row(f, g)) return false;
   if (product ? g->space_rank != f->outer + 1 : g->space_rank < f->outer) return false;
   for (int i = 0; i < f->outer; i++)
     if (g->space[i] != f->dims[i]) return false;
@@ -389,7 +396,10 @@ static sn_status make_chain(finder *f, const worth *w, int64_t block, sn_group *
   sn_chain *c;
   SN_TRY(sn_arena_alloc(f->arena, 1, sizeof *c, (void **)&c));
   SN_TRY(sn_arena_alloc(f->arena, f->n_members, sizeof *c->whole, (void **)&c->whole));
-  for (uint32_t m = 0; m < f->n_members; m++) c->whole[m] = *member(f, m);
+  for (uint32_t m = 0; m < f->n_members; m++) {
+    c->whole[m] = *member(f, m);
+    if (c->whole[m].kind == SN_GROUP_REDUCE) c->whole[m].kind = SN_GROUP_ROW;
+  }
   c->n_members = f->n_members;
   c->rows = f->dims[f->outer - 1];
   c->batch = outer_points(f) / c->rows;

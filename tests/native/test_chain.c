@@ -206,6 +206,27 @@ static sn_tensor *turned(sn_tensor *const *x) {
   return causal(in);
 }
 
+/* what only a number per row of a product is wanted of */
+static sn_tensor *best(sn_tensor *const *x) {
+  return sn_max(sn_matmul(x[0], x[2]), 1u << (sn_rank(x[0]) - 1), false);
+}
+/* squared distance to the nearest column */
+static sn_tensor *nearest(sn_tensor *const *x) {
+  const uint32_t last = 1u << (sn_rank(x[0]) - 1);
+  sn_tensor *xw = sn_matmul(x[0], x[2]), *xx = sn_sum(sn_square(x[0]), last, true);
+  sn_tensor *ww = sn_sum(sn_square(x[2]), last >> 1, true);
+  return sn_sqrt(sn_min(sn_add(sn_sub(xx, sn_add(xw, xw)), ww), last, true));
+}
+static sn_tensor *all_above(sn_tensor *const *x) {
+  sn_tensor *least = sn_full(tracing, sn_dtype_of(x[0]), 0, NULL, -30);
+  const uint32_t last = 1u << (sn_rank(x[0]) - 1);
+  return sn_astype(sn_all(sn_greater(sn_matmul(x[0], x[2]), least), last, false),
+                   sn_dtype_of(x[0]));
+}
+static sn_tensor *mean_of_rows(sn_tensor *const *x) {
+  return sn_mean(sn_tanh(sn_matmul(x[0], x[2])), 1u << (sn_rank(x[0]) - 1), false);
+}
+
 /* ---- tests ----------------------------------------------------------------------------------- */
 
 static sample sample_of(sn_context *ctx, case_random *r, sn_dtype dtype, int64_t batch,
@@ -219,6 +240,18 @@ static sample sample_of(sn_context *ctx, case_random *r, sn_dtype dtype, int64_t
                    random_tensor(ctx, r, dtype, 4, v),
                    random_tensor(ctx, r, case_one_in(r, 2) ? SN_BOOL : dtype, 2, m)},
                   4};
+}
+
+/* x (m, k), a row (k), w (k, n); with a batch, x and w have it before */
+static sample product_of(sn_context *ctx, case_random *r, sn_dtype dtype, int64_t batch, int64_t m,
+                         int64_t k, int64_t n) {
+  const int64_t x[] = {batch, m, k}, w[] = {batch, k, n};
+  const int rank = batch > 1 ? 3 : 2;
+  return (sample){ctx,
+                  {random_tensor(ctx, r, dtype, rank, x + 3 - rank),
+                   random_tensor(ctx, r, dtype, 1, &k),
+                   random_tensor(ctx, r, dtype, rank, w + 3 - rank)},
+                  3};
 }
 
 static void all_sizes_have_the_bits_of_single_kernels(void **state) {
@@ -312,7 +345,7 @@ static void what_comes_before_a_product_goes_with_it(void **state) {
   (void)state;
   static const struct {
     formula *f;
-    int64_t batch, m, k, columns;
+    int64_t batch, m, k, n;
   } cases[] = {{scaled, 1, 4100, 64, 5},    {scaled, 3, 3001, 33, 16},   {normed, 1, 8193, 33, 16},
                {normed, 2, 600, 260, 17},   {chosen, 1, 4100, 64, 64},   {chosen, 5, 300, 200, 9},
                {triangle, 1, 530, 530, 17}, {triangle, 8, 200, 200, 200}};
@@ -320,15 +353,8 @@ static void what_comes_before_a_product_goes_with_it(void **state) {
     case_random r = {.state = case_seed()};
     sn_context *ctx = case_context(threads, sn_isa_detect());
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-      const int64_t batch = cases[i].batch, m = cases[i].m, k = cases[i].k, n = cases[i].columns;
-      const sn_dtype dtype = i % 3 ? SN_F32 : SN_F64;
-      const int rank = batch > 1 ? 3 : 2;
-      const int64_t x[] = {batch, m, k}, w[] = {batch, k, n};
-      sample s = {ctx,
-                  {random_tensor(ctx, &r, dtype, rank, x + 3 - rank),
-                   random_tensor(ctx, &r, dtype, 1, &k),
-                   random_tensor(ctx, &r, dtype, rank, w + 3 - rank)},
-                  3};
+      const int64_t batch = cases[i].batch, m = cases[i].m, k = cases[i].k, n = cases[i].n;
+      sample s = product_of(ctx, &r, i % 3 ? SN_F32 : SN_F64, batch, m, k, n);
       const sn_program_info info = expect_same_bits(&s, cases[i].f);
       assert_int_equal(info.kernels, 1);
       assert_int_equal(info.arena_bytes, 0);
@@ -340,6 +366,31 @@ static void what_comes_before_a_product_goes_with_it(void **state) {
     assert_int_equal(info.kernels, 1);
     assert_true(info.flops < 0.9 * expect_same_bits(&s, plain).flops); /* still causal */
     give_back(&s);
+    case_context_end(ctx);
+  }
+}
+
+static void reductions_of_rows_go_with_their_product(void **state) {
+  (void)state;
+  static const struct {
+    formula *f;
+    int64_t batch, m, k, n;
+    uint32_t kernels;
+  } cases[] = {{best, 1, 1000, 12, 300, 1},      {best, 3, 513, 5, 65, 1},
+               {nearest, 1, 1000, 12, 300, 3},   {nearest, 2, 400, 9, 127, 3},
+               {all_above, 1, 700, 12, 31, 1},   {mean_of_rows, 1, 300, 12, 8192, 1},
+               {mean_of_rows, 4, 90, 3, 200, 1}, {mean_of_rows, 1, 64, 12, 8193, 2}};
+  for (int threads = case_short() ? 3 : 1; threads <= 3; threads += 2) {
+    case_random r = {.state = case_seed()};
+    sn_context *ctx = case_context(threads, sn_isa_detect());
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+      sample s = product_of(ctx, &r, i % 3 ? SN_F32 : SN_F64, cases[i].batch, cases[i].m,
+                            cases[i].k, cases[i].n);
+      const sn_program_info info = expect_same_bits(&s, cases[i].f);
+      if (info.kernels != cases[i].kernels)
+        fail_msg("case %zu: %zu kernels", i, (size_t)info.kernels);
+      give_back(&s);
+    }
     case_context_end(ctx);
   }
 }
@@ -570,6 +621,7 @@ int main(void) {
       cmocka_unit_test(gradients_have_the_bits_of_single_kernels),
       cmocka_unit_test(large_scores_are_made_again),
       cmocka_unit_test(what_comes_before_a_product_goes_with_it),
+      cmocka_unit_test(reductions_of_rows_go_with_their_product),
       cmocka_unit_test(masked_columns_are_not_computed),
       cmocka_unit_test(what_a_mask_hides_is_not_read),
       cmocka_unit_test(no_matrix_of_all_scores_is_in_memory),
