@@ -489,7 +489,7 @@ static sn_status find_chain(finder *f, size_t at, bool *found) {
   worth w;
   int64_t block = 0;
   SN_TRY(begin_chain(f, at));
-  if (!f->outer || f->dims[f->outer - 1] < 2 || !may_begin(f, g)) return SN_OK;
+  if (f->outer < 1 || f->dims[f->outer - 1] < 2 || !may_begin(f, g)) return SN_OK;
   for (size_t i = at; i < end; i++)
     if (!is_hole(&groups->groups[i])) SN_TRY(look_at(f, i));
   SN_TRY(choose_members(f, &w, &block));
