@@ -9,15 +9,17 @@
 
 /* Blocking. The packed left block is read once per right panel, so it should stay in the
  * second-level cache (384 KB). The tile is streamed once per block of k, so blocks are long; sums
- * taken in sequence are shorter: 160 terms keep the error of positive ones within (8 + log2 k)
- * 2^-24 of their sum; 256 do not always, 512 leave it by half. */
+ * taken in sequence are shorter: they keep the error of positive terms within (8 + log2 k) 2^-24 of
+ * all. The errors of several sums of 160 make up for each other; a lone one leaves that now and
+ * then from 128 terms on, and a lone one of 64 would be 7 standard deviations off. */
 #ifdef SINTER_TEST
-enum { SUM = 16, KC = 48, LEFT_BYTES = 6144, RIGHT_BYTES = 128, DIRECT_COLUMNS = 64 };
+enum { SUM = 16, LONE_SUM = 8, KC = 48, LEFT_BYTES = 6144, RIGHT_BYTES = 128, DIRECT_COLUMNS = 64 };
 enum { LEAST_RUN = 2, ROW_COLUMNS = 64 };
 static const double TASK_FLOPS = 2e4, SHARED_TASK_FLOPS = 1e4, DIRECT_TASK_FLOPS = 2e3;
 #else
 enum {
   SUM = SN_PACK_LONGEST_RUN,
+  LONE_SUM = 64,
   KC = 512,
   LEFT_BYTES = 384 * 1024,
   RIGHT_BYTES = 2048,
@@ -209,7 +211,7 @@ static void choose_way(sn_gemm *g) {
 /* Sums of about equal length, a multiple of 4 to suit the packing in registers, and blocks of as
  * many whole sums. */
 static void choose_blocks(sn_gemm *g, int64_t k) {
-  const int64_t limit = g->sum_limit ? g->sum_limit : SUM;
+  const int64_t limit = g->sum_limit ? g->sum_limit : k > SUM ? SUM : LONE_SUM;
   g->sum = least(limit, round_up(ceil_div(k, ceil_div(k, limit)), 4));
   g->kc = g->sum;
   g->left.run_bytes = suits_rows(g) ? run_bytes(g) : 0;
