@@ -165,15 +165,16 @@ static bool factor_in_step(const finder *f, const sn_factor *a) {
          stays_within(a->offset, a->along.dims, a->along.strides, a->along.rank, size);
 }
 
-/* Whether the reduction is a row group of one phase: over rows of the chain. */
-static bool is_row(const finder *f, const sn_group *g) {
+/* Whether the group is a row group of one phase, as it may run in a chain. */
+static bool reduces_rows(const finder *f, const sn_group *g) {
   return g->kind == SN_GROUP_REDUCE && g->space_rank == f->outer && g->reduced_rank == 1 &&
          sn_group_reduced_points(g) <= SN_ROW_LIMIT;
 }
 
 static bool fits(finder *f, sn_group *g) {
   const bool product = g->kind == SN_GROUP_CONTRACTION;
-  if (!product && g->kind != SN_GROUP_MAP && g->kind != SN_GROUP_ROW && !is_row(f, g)) return false;
+  if (!product && g->kind != SN_GROUP_MAP && g->kind != SN_GROUP_ROW && !reduces_rows(f, g))
+    return false;
   if (product ? g->space_rank != f->outer + 1 : g->space_rank < f->outer) return false;
   for (int i = 0; i < f->outer; i++)
     if (g->space[i] != f->dims[i]) return false;
@@ -475,11 +476,12 @@ static sn_status choose_members(finder *f, worth *w, int64_t *block) {
   return SN_OK;
 }
 
-/* A product whose result is more than it reads, or what makes much for one. */
+/* A product whose result is more than it reads, or a map or row group that makes much for one. */
 static bool may_begin(const finder *f, const sn_group *g) {
   const int64_t points = sn_group_points(g) * sn_group_reduced_points(g);
-  return g->kind == SN_GROUP_CONTRACTION ? points && g->k < g->space[f->outer]
-                                         : points >= LEAST_POINTS;
+  if (f->outer < 1 || f->dims[f->outer - 1] < 2) return false;
+  if (g->kind == SN_GROUP_CONTRACTION) return points && g->k < g->space[f->outer];
+  return (g->kind == SN_GROUP_MAP || g->kind == SN_GROUP_ROW) && points >= LEAST_POINTS;
 }
 
 static sn_status find_chain(finder *f, size_t at, bool *found) {
@@ -489,7 +491,7 @@ static sn_status find_chain(finder *f, size_t at, bool *found) {
   worth w;
   int64_t block = 0;
   SN_TRY(begin_chain(f, at));
-  if (f->outer < 1 || f->dims[f->outer - 1] < 2 || !may_begin(f, g)) return SN_OK;
+  if (!may_begin(f, g)) return SN_OK;
   for (size_t i = at; i < end; i++)
     if (!is_hole(&groups->groups[i])) SN_TRY(look_at(f, i));
   SN_TRY(choose_members(f, &w, &block));
@@ -550,9 +552,7 @@ sn_status sn_chain_groups(sn_groups *groups, sn_arena *arena) {
     SN_TRY(each_value(&f, &groups->groups[i], count_use, NULL));
   for (size_t i = 0; i < groups->n_groups;) {
     bool found = false; /* then other groups stand here now */
-    const sn_group_kind kind = groups->groups[i].kind;
-    if (kind == SN_GROUP_CONTRACTION || kind == SN_GROUP_MAP || kind == SN_GROUP_ROW)
-      SN_TRY(find_chain(&f, i, &found));
+    SN_TRY(find_chain(&f, i, &found));
     i += !found;
   }
   SN_TRY(join_maps(&f));

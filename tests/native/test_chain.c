@@ -206,25 +206,27 @@ static sn_tensor *turned(sn_tensor *const *x) {
   return causal(in);
 }
 
+static uint32_t last_axis(sn_tensor *x) { return 1u << (sn_rank(x) - 1); }
+
 /* what only a number per row of a product is wanted of */
 static sn_tensor *best(sn_tensor *const *x) {
-  return sn_max(sn_matmul(x[0], x[2]), 1u << (sn_rank(x[0]) - 1), false);
+  return sn_max(sn_matmul(x[0], x[2]), last_axis(x[0]), false);
 }
 /* squared distance to the nearest column */
 static sn_tensor *nearest(sn_tensor *const *x) {
-  const uint32_t last = 1u << (sn_rank(x[0]) - 1);
+  const uint32_t last = last_axis(x[0]);
   sn_tensor *xw = sn_matmul(x[0], x[2]), *xx = sn_sum(sn_square(x[0]), last, true);
   sn_tensor *ww = sn_sum(sn_square(x[2]), last >> 1, true);
   return sn_sqrt(sn_min(sn_add(sn_sub(xx, sn_add(xw, xw)), ww), last, true));
 }
 static sn_tensor *all_above(sn_tensor *const *x) {
   sn_tensor *least = sn_full(tracing, sn_dtype_of(x[0]), 0, NULL, -30);
-  const uint32_t last = 1u << (sn_rank(x[0]) - 1);
+  const uint32_t last = last_axis(x[0]);
   return sn_astype(sn_all(sn_greater(sn_matmul(x[0], x[2]), least), last, false),
                    sn_dtype_of(x[0]));
 }
 static sn_tensor *mean_of_rows(sn_tensor *const *x) {
-  return sn_mean(sn_tanh(sn_matmul(x[0], x[2])), 1u << (sn_rank(x[0]) - 1), false);
+  return sn_mean(sn_tanh(sn_matmul(x[0], x[2])), last_axis(x[0]), false);
 }
 
 /* ---- tests ----------------------------------------------------------------------------------- */
