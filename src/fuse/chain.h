@@ -13,6 +13,11 @@
  * same outer index only. A member's sums run over its inner dims, so it has the same bits as when
  * it runs alone.
  *
+ * A sum down the rows (a bias's gradient) does not join, as it runs over an outer dim: it reads the
+ * result again. All that biases cost, forward and backward, is at most 1.5% of an MLP's training
+ * step and 4% of a small CNN's, where the sums follow maps: a kernel of both was slower, 0.8-1.2 ms
+ * against 0.64, with its columns of 16 and 32.
+ *
  * For a block the members are groups of their own, over (rows of the block, inner dims); their
  * operands' values are links, one for each operand, bound anew for each block. */
 #ifndef SN_FUSE_CHAIN_H
