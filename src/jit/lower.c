@@ -2,6 +2,9 @@
 
 #include "jit/body.h"
 
+/* Of a row whose accumulators stay in registers: half of those there are, and its code's length. */
+enum { MOST_VECTORS = 8, MOST_NODES = 192 };
+
 const char *const sn_jit_role_names[SN_JIT_ROLE_COUNT] = {"strip", "fold", "columns", "rows"};
 
 /* ---- strip ----------------------------------------------------------------------------------- */
@@ -48,8 +51,9 @@ sn_status sn_jit_strip(sn_jit *j, uint32_t *number) {
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-/* The accumulators walk along with the outputs; the first point replaces what is there. */
-static void describe_columns(sn_jit *j, uint32_t acc, uint32_t from) {
+/* The accumulators walk along with the outputs; the first point replaces what is there. Returns
+ * their leaf. */
+static uint32_t describe_columns(sn_jit *j, uint32_t acc, uint32_t from) {
   const sn_reduction *r = &j->kernel->group->phases[0].reductions[0];
   sn_walk *k = &j->walk;
   const int reduced = j->kernel->group->reduced_rank;
@@ -70,6 +74,42 @@ static void describe_columns(sn_jit *j, uint32_t acc, uint32_t from) {
     after.half[h] = sn_lane_select(&k->lanes, 32, is_first, x->half[h], both);
   }
   sn_walk_write(k, leaf, &after);
+  return leaf;
+}
+
+/* Where a row of outputs is a few whole vectors its accumulators stay in registers: in memory each
+ * row would wait for what the one before has just written. Returns how many vectors, or 0. */
+static uint32_t keep_row(sn_jit *j, sn_leaf *acc) {
+  const sn_group *g = j->kernel->group;
+  const int64_t n = g->space[0], vectors = n / 4 * sn_lane_halves(acc->dtype);
+  if (g->space_rank != 1 || n % 4 || vectors > MOST_VECTORS) return 0;
+  if (n / 4 * sn_walk_length(&j->walk, 0, true) > MOST_NODES) return 0;
+  acc->kind = SN_LEAF_REGISTERS;
+  acc->registers = sn_wasm_local(j->w, SN_WASM_TYPE_V128);
+  for (int64_t i = 1; i < vectors; i++) sn_wasm_local(j->w, SN_WASM_TYPE_V128);
+  return (uint32_t)vectors;
+}
+
+static void write_row(sn_jit *j, bool kept, uint32_t n_outputs) {
+  const sn_group *g = j->kernel->group;
+  sn_walk *k = &j->walk;
+  if (!kept) {
+    const uint32_t left = sn_wasm_local(j->w, SN_WASM_TYPE_I32);
+    sn_emit_get(j->w, n_outputs);
+    sn_emit_set(j->w, left);
+    sn_walk_points(k, 0, g->reduced_rank, left);
+    return;
+  }
+  sn_write_pass(&k->writer, 0, 1);
+  for (int64_t i = 0; i < g->space[0] / 4; i++) sn_walk_copy(k, 0, SN_COPY_FULL, (uint32_t)i);
+}
+
+static void spill_row(const sn_jit *j, const sn_leaf *acc, uint32_t param, uint32_t vectors) {
+  for (uint32_t i = 0; i < vectors; i++) {
+    sn_emit_get(j->w, param);
+    sn_emit_get(j->w, acc->registers + i);
+    sn_emit_memory(j->w, SN_WASM_v128_store, 16 * i);
+  }
 }
 
 sn_status sn_jit_columns(sn_jit *j, uint32_t *number) {
@@ -86,13 +126,13 @@ sn_status sn_jit_columns(sn_jit *j, uint32_t *number) {
   SN_TRY(sn_jit_nest(j, rank, pick, dims));
   SN_TRY(sn_jit_body(j, &g->phases[0].body, NULL));
   if (j->unable) return SN_OK;
-  describe_columns(j, ACC, FROM);
+  sn_leaf *acc = &k->leaves[describe_columns(j, ACC, FROM)];
   sn_wasm_function(j->w, N_PARAMS);
   k->values = VALUES;
   SN_TRY(sn_walk_start(k));
   const uint32_t point = sn_wasm_local(j->w, SN_WASM_TYPE_I32);
   const uint32_t to_come = sn_wasm_local(j->w, SN_WASM_TYPE_I32);
-  const uint32_t left = sn_wasm_local(j->w, SN_WASM_TYPE_I32);
+  const uint32_t vectors = keep_row(j, acc);
   sn_emit_get(j->w, FROM);
   sn_emit_set(j->w, point);
   sn_emit_get(j->w, TO);
@@ -103,12 +143,11 @@ sn_status sn_jit_columns(sn_jit *j, uint32_t *number) {
   sn_walk_locate(k, 0, reduced, point);
   sn_walk_locate(k, reduced, rank, FIRST);
   sn_walk_point(k, 0);
-  sn_emit_get(j->w, N_OUTPUTS);
-  sn_emit_set(j->w, left);
-  sn_walk_points(k, 0, reduced, left);
+  write_row(j, vectors > 0, N_OUTPUTS);
   sn_emit_add(j->w, point, 1);
   sn_emit_add(j->w, to_come, -1);
   sn_emit_repeat(j->w, to_come, 1);
+  spill_row(j, acc, ACC, vectors);
   *number = sn_wasm_function_end(j->w);
   return SN_OK;
 }

@@ -8,7 +8,8 @@
  *                                                         reduced), of one output, n <=
  *                                                         SN_FOLD_BLOCK, into *item as fold.h says
  *   columns  values, lane, acc, first, n, from, to        acc[0..n): reduced points from .. to - 1
- *                                                         of outputs first .., one after the other
+ *                                                         of the strip of outputs from first on,
+ *                                                         one after the other
  *   rows     values, lane, first, n                       all phases and `post` of rows [first, ..)
  *
  * values: the buffers' addresses. lane: memory of the running lane; fold overwrites its first

@@ -7,8 +7,8 @@
  *             reduction there, or NULL
  *   fold      one block of fold.h: points [flat, flat + n) of a reduce's nest (space then reduced,
  *             row-major), n <= SN_FOLD_BLOCK, into *item; lane: SN_FOLD_SCRATCH_BYTES
- *   columns   acc[0 .. n) = reduced points from .. to - 1, from < to, of outputs first .. first +
- *             n - 1, combined one after the other
+ *   columns   acc[0 .. n) = reduced points from .. to - 1, from < to, of the strip of n outputs
+ *             from `first` on, combined one after the other
  *   rows      rows [first, first + n) of a row group, `length` points of each, through all phases
  *             and post; length: all, or if the group is limited a multiple of SN_LIMIT_UNIT; lane:
  *             laid out as in row.c
