@@ -65,18 +65,34 @@ const sn_gemm_ukr *sn_gemm_ukr_stand_in(const sn_gemm_ukr *of) {
 
 /* Only what takes no more memory packed than it does: not the windows of a convolution, which
  * overlap. */
-static bool can_share(sn_gemm *g, const sn_gemm_side *side) {
+static bool may_share(sn_gemm *g, const sn_gemm_side *side) {
   const bool may = g->sharing == SN_GEMM_SHARES_OPERANDS ||
                    (g->sharing == SN_GEMM_SHARES_B && side == sn_gemm_side_b(g));
-  return may && !g->direct && !side->run_bytes && side->even && side->ws && side->ks;
+  return may && side->even && side->ws && side->ks;
 }
 
-/* Whether the left side is read where it lies, row by row. */
-static bool suits_rows(const sn_gemm *g) {
-  const sn_nest *along = &g->left.walk.along;
+static bool can_share(sn_gemm *g, const sn_gemm_side *side) {
+  return may_share(g, side) && !g->direct && !side->run_bytes;
+}
+
+/* Whether a left side that meets so many columns could be read where it lies, row by row. */
+static bool lies_in_rows(const sn_gemm_side *side, int64_t columns) {
+  const sn_nest *along = &side->walk.along;
   const int last = along->rank - 1;
-  return !g->direct && along->strides[last] == 1 && along->dims[last] >= LEAST_RUN &&
-         !along->marks[last] && g->right.width <= ROW_COLUMNS && g->ukr->mr <= MOST_ROWS;
+  return along->strides[last] == 1 && along->dims[last] >= LEAST_RUN && !along->marks[last] &&
+         columns <= ROW_COLUMNS;
+}
+
+static bool suits_rows(const sn_gemm *g) {
+  return !g->direct && lies_in_rows(&g->left, g->right.width) && g->ukr->mr <= MOST_ROWS;
+}
+
+/* Whether nothing is packed twice. Spans depend on it, and so the bits: it asks neither which side
+ * is the left one nor for the micro-kernel, which are the instruction set's. */
+static bool packs_once(sn_gemm *g) {
+  const sn_gemm_side *l = &g->left, *r = &g->right;
+  return (may_share(g, l) || lies_in_rows(l, r->width)) &&
+         (may_share(g, r) || lies_in_rows(r, l->width));
 }
 
 /* A block of k may begin and end inside a run. */
@@ -232,10 +248,9 @@ void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr) {
 
   const int64_t bytes = (int64_t)sn_gemm_bytes(g);
   const int64_t mr = ukr->mr, nr = ukr->nr;
+  /* Then tiles may be small and flat: the rows of whatever follows are long. */
   const bool shared = (g->left.run_bytes || can_share(g, &g->left)) && can_share(g, &g->right);
-  /* Where nothing is packed twice tiles may be small and flat: the rows of whatever follows are
-   * long then. */
-  const bool whole = g->direct || (shared && (double)g->m * (double)g->n >= WHOLE_POINTS);
+  const bool whole = g->direct || (packs_once(g) && (double)g->m * (double)g->n >= WHOLE_POINTS);
   g->spans = whole || g->spans < 1 ? 1 : g->spans;
   g->span = round_up(ceil_div(k, g->spans), g->sum);
   g->spans = ceil_div(k, g->span);

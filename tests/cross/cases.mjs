@@ -210,6 +210,34 @@ const large = () => {
   return lines;
 };
 
+/** Operands that an instruction set might read, swap or sum in its own way, with their gradients: windows in
+ *  runs or not, few filters, long sums of few rows; rows in blocks. */
+const networks = () => {
+  const lines = [];
+  const fold = (name) => [`${name} bitcast ${name} int32`, `${name} reshape ${name} [-1]`, `${name} sum ${name} [0] 0`, `out ${name}`];
+  const values = (name, shape) => [
+    `${name} iota float32 [${sizeOf(shape)}] 0`, `${name} mul ${name} ${random.between(0.1, 0.9)}`, `${name} sin ${name}`,
+    `${name} reshape ${name} ${list(shape)}`,
+  ];
+  const withGradients = (line, names, rank) => [
+    `begin ${names.join(' ')}`, `r ${line}`, `s mul r r`, `l sum s ${list([...Array(rank).keys()])} 0`,
+    `end l ${names.map((x) => `d${x}`).join(' ')}`, 'out l', ...names.flatMap((x) => fold(`d${x}`)),
+  ];
+  for (const [x, filter, stride, padded, groups] of [
+    [[2, 9, 8, 3], [3, 3, 3, 5], 1, 1, 1], [[4, 28, 28, 1], [3, 3, 1, 16], 1, 1, 1], [[3, 14, 14, 16], [3, 3, 16, 32], 1, 1, 1],
+    [[1, 12, 12, 512], [3, 3, 512, 64], 1, 0, 1], [[1, 9, 9, 300], [3, 3, 300, 200], 1, 0, 1], [[1, 35, 35, 40], [4, 4, 40, 10], 2, 0, 1],
+    [[1, 10, 10, 256], [3, 3, 256, 33], 1, 1, 1], [[2, 8, 8, 32], [3, 3, 8, 24], 2, 1, 4],
+  ]) {
+    lines.push(`case conv.${x.join('x')}.${filter.join('x')}`, ...values('x', x), ...values('w', filter));
+    lines.push(`r conv x w ${stride} ${padded} ${groups}`, ...fold('r'), ...withGradients(`conv x w ${stride} ${padded} ${groups}`, ['x', 'w'], 4));
+  }
+  for (const [q, k, causal] of [[[2, 3, 40, 16], [2, 3, 40, 16], 0], [[4, 200, 64], [2, 200, 64], 1], [[1, 300, 24], [1, 333, 24], 0]]) {
+    lines.push(`case attention.${q.join('x')}.${causal}`, ...values('q', q), ...values('k', k), ...values('v', k));
+    lines.push(`r attention q k v ${causal}`, ...fold('r'), ...withGradients(`attention q k v ${causal}`, ['q', 'k', 'v'], q.length));
+  }
+  return lines;
+};
+
 /** 784-less, but every kind of kernel of a training step: products, relu, cross-entropy, Adam. */
 const training = () => {
   const sizes = [64, 48, 24, 10];
@@ -276,6 +304,7 @@ export const writeCases = (ops) => [
   ...alongAxes(),
   ...entropy(),
   ...large(),
+  ...networks(),
   ...training(),
   ...Array.from({ length: RANDOM_GRAPHS }, (_, i) => randomGraph(ops, i + 1)).flat(),
   ...refusals(),

@@ -21,6 +21,9 @@ const calls = {
   take: ([x, indices, axis], operand) => sn.take(operand(x), operand(indices), { axis: Number(axis) }),
   scatter_add: ([x, indices, updates, axis], operand) =>
     sn.scatterAdd(operand(x), operand(indices), operand(updates), { axis: Number(axis) }),
+  conv: ([x, filter, stride, padded, groups], operand) =>
+    sn.conv2d(operand(x), operand(filter), { strides: Number(stride), padding: padded === '1' ? 'same' : 'valid', groups: Number(groups) }),
+  attention: ([q, k, v, causal], operand) => sn.attention(operand(q), operand(k), operand(v), { causal: causal === '1' }),
   pad: ([x, before, after, value], operand) => {
     const afters = JSON.parse(after);
     return sn.pad(operand(x), JSON.parse(before).map((n, i) => [n, afters[i]]), { value: Number(value) });

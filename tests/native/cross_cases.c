@@ -17,6 +17,7 @@
  */
 #include <ctype.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,6 +200,18 @@ static sn_tensor *call_shape_op(machine *m, const char *op, const char *const *a
   return NULL;
 }
 
+/* conv x filter stride padded groups, attention q k v causal */
+static sn_tensor *call_network_op(machine *m, const char *op, const char *const *args) {
+  sn_tensor *x = operand(m, args[0]), *y = operand(m, args[1]);
+  if (strcmp(op, "attention") == 0)
+    return sn_attention(x, y, operand(m, args[2]), NULL, atoi(args[3]), (double)NAN);
+  const int64_t strides[] = {atoi(args[2]), atoi(args[2])};
+  return sn_conv(x, y, 2,
+                 &(sn_window_options){.strides = strides,
+                                      .padding = atoi(args[3]) ? SN_PADDING_SAME : SN_PADDING_VALID,
+                                      .groups = atoi(args[4])});
+}
+
 static sn_tensor *call_concat(machine *m, const char *const *args, size_t count) {
   sn_tensor *inputs[MAX_WORDS];
   for (size_t i = 1; i < count; i++) inputs[i - 1] = operand(m, args[i]);
@@ -213,6 +226,7 @@ static sn_tensor *call(machine *m, const char *op, const char *const *args, size
     return sn_iota(m->ctx, read_dtype(args[0]), rank, dims, atoi(args[2]));
   }
   if (strcmp(op, "concat") == 0) return call_concat(m, args, count);
+  if (strcmp(op, "conv") == 0 || strcmp(op, "attention") == 0) return call_network_op(m, op, args);
   if (strcmp(op, "where") == 0)
     return sn_where(operand(m, args[0]), operand(m, args[1]), operand(m, args[2]));
   for
