@@ -71,7 +71,7 @@ static void run_workload(const workload *w, sn_dtype dtype, bool deterministic) 
                .b = {sn_nest_line(w->n, w->transposed_b ? w->k : 1),
                      sn_nest_line(w->k, w->transposed_b ? 1 : w->n)},
                .sharing = SN_GEMM_SHARES_OPERANDS};
-  sn_gemm_plan(&g, sn_isa_detect(), deterministic);
+  sn_gemm_plan(&g, sn_gemm_ukr_for(g.dtype, sn_isa_detect(), deterministic));
   const size_t bytes = dtype == SN_F64 ? 8 : 4;
   void *a = buffer((size_t)(w->m * w->k) * bytes), *b = buffer((size_t)(w->k * w->n) * bytes);
   void *c = buffer((size_t)(w->m * w->n) * bytes), *scratch = buffer(g.scratch_bytes);

@@ -53,7 +53,7 @@ void sn_contraction_make(const sn_strips *strips, const sn_machine *machine, sn_
     gemm->sharing = SN_GEMM_SHARES_B;
   else if (!g->whole_m && all_differ(&kernel->batch_a) && all_differ(&kernel->batch_b))
     gemm->sharing = SN_GEMM_SHARES_OPERANDS;
-  sn_gemm_plan_with(gemm, ukr);
+  sn_gemm_plan(gemm, ukr);
   const int64_t batch = sn_nest_size(&kernel->batch_a);
   kernel->shared_bytes = gemm->shared_bytes * (size_t)batch; /* about as large as the operands */
   kernel->packed.wanted =

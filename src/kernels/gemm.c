@@ -35,8 +35,9 @@ static const double TASK_FLOPS = 6e6, SHARED_TASK_FLOPS = 4e6, DIRECT_TASK_FLOPS
  * small for that still gets a few, each a quarter as large, so that not all lanes but one stand
  * idle. */
 enum { WANTED_TASKS = 16, WANTED_SHARED_TASKS = 48, WANTED_SMALL_TASKS = 4 };
-/* Of a micro-kernel: more would not have a register each for where they lie. */
-enum { MOST_ROWS = 8 };
+/* Rows of a micro-kernel that reads them where they lie: more would not have a register each for
+ * that. And columns up to which a smaller kernel that does outweighs one of wider vectors. */
+enum { MOST_ROWS = 8, FEW_COLUMNS = 64 };
 /* From here on there are tiles enough without spans of k, where nothing is packed twice. */
 static const double WHOLE_POINTS = 4096;
 
@@ -290,8 +291,28 @@ void sn_gemm_limit(sn_gemm *g, bool terms, int64_t from, int64_t to) {
   g->tasks = g->left.blocks * g->right.blocks;
 }
 
-void sn_gemm_plan(sn_gemm *g, sn_isa_id isa, bool deterministic) {
-  sn_gemm_plan_with(g, sn_gemm_ukr_for(g->dtype, isa, deterministic));
+/* Points that are computed for C, some beyond it, the better way round. */
+static double padded_points(const sn_gemm *g, const sn_gemm_ukr *ukr) {
+  const int64_t m = g->whole_m ? g->whole_m : g->m;
+  const double as_is = (double)round_up(m, ukr->mr) * (double)round_up(g->n, ukr->nr);
+  const double swapped = (double)round_up(g->n, ukr->mr) * (double)round_up(m, ukr->nr);
+  return as_is < swapped ? as_is : swapped;
+}
+
+/* The last one of the same bits up to this one that reads rows, too. */
+static const sn_gemm_ukr *smaller(const sn_gemm_ukr *ukr) {
+  const sn_gemm_ukr *row = ukr;
+  while (row->mr > MOST_ROWS || row->dtype != ukr->dtype || row->fused != ukr->fused) row--;
+  return row;
+}
+
+/* Planned twice, g has the same spans: whole sums of them were counted from the same. */
+void sn_gemm_plan(sn_gemm *g, const sn_gemm_ukr *ukr) {
+  const sn_gemm_ukr *small = smaller(ukr);
+  sn_gemm_plan_with(g, small);
+  const bool spares_packing = g->left.run_bytes && g->right.width <= FEW_COLUMNS;
+  if (small != ukr && !spares_packing && padded_points(g, ukr) < 2 * padded_points(g, small))
+    sn_gemm_plan_with(g, ukr);
 }
 
 /* ---- one tile -------------------------------------------------------------------------------- */

@@ -98,14 +98,15 @@ typedef struct sn_gemm {
 /* The preferred micro-kernel for an instruction set; never NULL. */
 const sn_gemm_ukr *sn_gemm_ukr_for(sn_dtype dtype, sn_isa_id isa, bool deterministic);
 
-/* Fills the second half of *g. deterministic: only kernels that round each multiply and add. */
-void sn_gemm_plan(sn_gemm *g, sn_isa_id isa, bool deterministic);
+/* Fills the second half of *g, for this micro-kernel of g->dtype or a smaller one of the same bits:
+ * where that reads the left side where it lies, or computes half as much beside C. */
+void sn_gemm_plan(sn_gemm *g, const sn_gemm_ukr *ukr);
 
 /* Limits a copy of a plan without spans to the columns in [from, to), and so many before them that
  * panels are whole, or to those terms of its sums. */
 void sn_gemm_limit(sn_gemm *g, bool terms, int64_t from, int64_t to);
 
-/* The same with a given micro-kernel of g->dtype (tests, benchmarks). */
+/* The same with this micro-kernel and no other. */
 void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr);
 
 static inline size_t sn_gemm_bytes(const sn_gemm *g) { return g->dtype == SN_F64 ? 8 : 4; }

@@ -473,20 +473,23 @@ static void test_registry(void **state) {
   print_message("kernels up to %s\n", sn_isa_name(sn_isa_detect()));
 }
 
+static sn_gemm plain_product(sn_dtype dtype, const shape *s, bool trans_a) {
+  return (sn_gemm){.dtype = dtype,
+                   .m = s->m,
+                   .n = s->n,
+                   .k = s->k,
+                   .a = {.across = sn_nest_line(s->m, trans_a ? 1 : s->k),
+                         .along = sn_nest_line(s->k, trans_a ? s->m : 1)},
+                   .b = {.across = sn_nest_line(s->n, 1), .along = sn_nest_line(s->k, s->n)}};
+}
+
 /* Tiles come from sizes alone: enough of them for many lanes, none empty, all of C covered. */
 static void test_plan(void **state) {
   (void)state;
   static const shape sizes[] = {{512, 512, 512}, {128, 256, 784}, {4096, 10, 512}, {1, 4096, 4096}};
   for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
-    sn_gemm g = {
-        .dtype = SN_F32,
-        .m = sizes[s].m,
-        .n = sizes[s].n,
-        .k = sizes[s].k,
-        .a = {.across = sn_nest_line(sizes[s].m, sizes[s].k), .along = sn_nest_line(sizes[s].k, 1)},
-        .b = {.across = sn_nest_line(sizes[s].n, 1),
-              .along = sn_nest_line(sizes[s].k, sizes[s].n)}};
-    sn_gemm_plan(&g, sn_isa_detect(), false);
+    sn_gemm g = plain_product(SN_F32, &sizes[s], false);
+    sn_gemm_plan(&g, sn_gemm_ukr_for(SN_F32, sn_isa_detect(), false));
     assert_true(g.tasks == g.left.blocks * g.right.blocks);
     assert_true(g.tasks >= 4);
     assert_true(g.left.block * (g.left.blocks - 1) < g.left.width);
@@ -495,22 +498,40 @@ static void test_plan(void **state) {
     assert_true(g.right.block * g.right.blocks >= g.right.width);
     assert_true(g.kc <= g.k && g.scratch_bytes <= 2 << 20 && !g.pack_units);
     g.sharing = SN_GEMM_SHARES_OPERANDS;
-    sn_gemm_plan(&g, sn_isa_detect(), false);
+    sn_gemm_plan(&g, sn_gemm_ukr_for(SN_F32, sn_isa_detect(), false));
     const int64_t most = g.k * (g.m + g.n + 2 * SN_PACK_MOST) * 4;
     assert_true((int64_t)g.shared_bytes <= most &&
                 (g.pack_units > 0) == (g.tasks > 1 && !g.direct));
   }
 }
 
+/* Rows that meet few columns are read where they lie, by a kernel of the same bits; few columns are
+ * not padded to twice as many; a large product has the kernel that was asked for. */
+static void test_smaller_kernels(void **state) {
+  (void)state;
+  static const shape rows = {4096, 16, 144}, columns = {20, 16, 4096}, large = {512, 512, 512};
+  for (int isa = SN_ISA_GENERIC; isa <= SN_ISA_NEON; isa++)
+    for (int deterministic = 0; deterministic < 2; deterministic++)
+      for (sn_dtype dtype = SN_F32; dtype <= SN_F64; dtype++) {
+        const sn_gemm_ukr *ukr = sn_gemm_ukr_for(dtype, (sn_isa_id)isa, deterministic != 0);
+        sn_gemm g = plain_product(dtype, &rows, false);
+        sn_gemm_plan(&g, ukr);
+        assert_true(g.left.run_bytes > 0 && g.ukr->fused == ukr->fused && g.ukr->isa <= ukr->isa);
+        g = plain_product(dtype, &columns, true);
+        sn_gemm_plan(&g, ukr);
+        assert_true(g.left.run_bytes == 0 && g.ukr->nr <= 16 && g.ukr->fused == ukr->fused);
+        g = plain_product(dtype, &large, false);
+        sn_gemm_plan(&g, ukr);
+        assert_ptr_equal(g.ukr, ukr);
+      }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_registry),
-      cmocka_unit_test(test_plan),
-      cmocka_unit_test(test_micro_kernels),
-      cmocka_unit_test(test_faults_are_found),
-      cmocka_unit_test(test_every_edge),
-      cmocka_unit_test(test_shapes_and_layouts),
-      cmocka_unit_test(test_bits_do_not_depend_on_place),
+      cmocka_unit_test(test_registry),           cmocka_unit_test(test_plan),
+      cmocka_unit_test(test_smaller_kernels),    cmocka_unit_test(test_micro_kernels),
+      cmocka_unit_test(test_faults_are_found),   cmocka_unit_test(test_every_edge),
+      cmocka_unit_test(test_shapes_and_layouts), cmocka_unit_test(test_bits_do_not_depend_on_place),
       cmocka_unit_test(test_special_values),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
