@@ -11,7 +11,8 @@
  * second-level cache (384 KB). The tile is streamed once per block of k, so blocks are long; sums
  * taken in sequence are shorter: they keep the error of positive terms within (8 + log2 k) 2^-24 of
  * all. The errors of several sums of 160 make up for each other; a lone one leaves that now and
- * then from 128 terms on, and a lone one of 64 would be 7 standard deviations off. */
+ * then from 128 terms on. So more than 64 terms, where that is 6 standard deviations off, are two
+ * sums at least. */
 #ifdef SINTER_TEST
 enum { SUM = 16, LONE_SUM = 8, KC = 48, LEFT_BYTES = 6144, RIGHT_BYTES = 128, DIRECT_COLUMNS = 64 };
 enum { LEAST_RUN = 2, ROW_COLUMNS = 64 };
@@ -228,8 +229,9 @@ static void choose_way(sn_gemm *g) {
 /* Sums of about equal length, a multiple of 4 to suit the packing in registers, and blocks of as
  * many whole sums. */
 static void choose_blocks(sn_gemm *g, int64_t k) {
-  const int64_t limit = g->sum_limit ? g->sum_limit : k > SUM ? SUM : LONE_SUM;
-  g->sum = least(limit, round_up(ceil_div(k, ceil_div(k, limit)), 4));
+  const int64_t limit = g->sum_limit ? g->sum_limit : SUM;
+  const int64_t few = k > LONE_SUM ? 2 : 1, enough = ceil_div(k, limit);
+  g->sum = least(limit, round_up(ceil_div(k, enough > few ? enough : few), 4));
   g->kc = g->sum;
   g->left.run_bytes = suits_rows(g) ? run_bytes(g) : 0;
   if (g->left.run_bytes || g->direct) return;
@@ -306,7 +308,7 @@ static const sn_gemm_ukr *smaller(const sn_gemm_ukr *ukr) {
   return row;
 }
 
-/* Planned twice, g has the same spans: whole sums of them were counted from the same. */
+/* Planning again leaves g->spans as it is: rounding to whole sums is idempotent. */
 void sn_gemm_plan(sn_gemm *g, const sn_gemm_ukr *ukr) {
   const sn_gemm_ukr *small = smaller(ukr);
   sn_gemm_plan_with(g, small);
