@@ -235,8 +235,7 @@ static void choose_blocks(sn_gemm *g, int64_t k) {
   g->kc = g->sum;
   g->left.run_bytes = suits_rows(g) ? run_bytes(g) : 0;
   if (g->left.run_bytes || g->direct) return;
-  const int64_t sums = ceil_div(k, g->sum), blocks = ceil_div(sums, KC / g->sum);
-  g->kc = ceil_div(sums, blocks) * g->sum;
+  g->kc = ceil_div(ceil_div(k, g->sum), ceil_div(k, KC)) * g->sum;
 }
 
 void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr) {
