@@ -195,10 +195,12 @@ const entropy = () => [
   'out l', 'out dx',
 ];
 
-/** Sizes that are shared out to threads; the result is folded into a few numbers that lose no bit. */
+/** A float32 result as the sum of its bits. */
+const fold = (name) => [`${name} bitcast ${name} int32`, `${name} reshape ${name} [-1]`, `${name} sum ${name} [0] 0`, `out ${name}`];
+
+/** Sizes that are shared out to threads. */
 const large = () => {
   const lines = [];
-  const fold = (name) => [`${name} bitcast ${name} int32`, `${name} reshape ${name} [-1]`, `${name} sum ${name} [0] 0`, `out ${name}`];
   lines.push('case large.map', 'i iota float32 [300001] 0', 'x mul i 0.001', 'x sin x', 'y mul x x', 'y add y 0.5');
   for (const op of ['tanh', 'exp', 'log', 'erf', 'sigmoid', 'sqrt']) lines.push(`r ${op} y`, ...fold('r'));
   for (const op of ['sum', 'mean', 'max', 'min']) lines.push(`r ${op} x [0] 0`, 'out r');
@@ -210,11 +212,10 @@ const large = () => {
   return lines;
 };
 
-/** Operands that an instruction set might read, swap or sum in its own way, with their gradients: windows in
- *  runs or not, few filters, long sums of few rows; rows in blocks. */
+/** Products that an instruction set might read, swap or sum in its own way, and their gradients: windows in runs
+ *  or not, few filters, long sums of few rows; rows in blocks. */
 const networks = () => {
   const lines = [];
-  const fold = (name) => [`${name} bitcast ${name} int32`, `${name} reshape ${name} [-1]`, `${name} sum ${name} [0] 0`, `out ${name}`];
   const values = (name, shape) => [
     `${name} iota float32 [${sizeOf(shape)}] 0`, `${name} mul ${name} ${random.between(0.1, 0.9)}`, `${name} sin ${name}`,
     `${name} reshape ${name} ${list(shape)}`,
