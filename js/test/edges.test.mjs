@@ -295,7 +295,7 @@ test('what does not fit: the op, what is wrong, and all shapes', () => {
 
 /* Signs would cancel what rounding adds up. Lengths about those of the blocks that are summed in sequence. */
 test('matmul of positive terms stays within its bound at every length of k', () => {
-  const cases = [[1500, 64], [1500, 128], [1500, 160], [768, 161], [768, 192], [768, 256], [768, 320], [768, 512]];
+  const cases = [[1500, 64], [1500, 128], [1500, 144], [1500, 160], [768, 161], [768, 192], [768, 256], [768, 320], [768, 512], [768, 1000]];
   for (const [m, k] of cases) {
     const n = m;
     const [x, y] = [[m, k], [k, n]].map((shape, i) => sn.random.uniform(sn.random.key(k + i), shape));

@@ -234,14 +234,6 @@ static void set_identity(sn_jit *j, const sn_jit_sum *sum, bool registers) {
   }
 }
 
-static void spill(sn_jit *j, const sn_jit_sum *sum) {
-  for (uint32_t i = 0; i < LANE_VECTORS; i++) {
-    sn_emit_get(j->w, sum->lane);
-    sn_emit_get(j->w, j->walk.leaves[sum->leaf].registers + i);
-    sn_emit_memory(j->w, SN_WASM_v128_store, sum->scratch + 16 * i);
-  }
-}
-
 static void set_kind(sn_jit *j, const sn_jit_sum *sums, uint32_t n, sn_leaf_kind kind) {
   for (uint32_t i = 0; i < n; i++) j->walk.leaves[sums[i].leaf].kind = kind;
 }
@@ -258,7 +250,8 @@ static void write_rounds(sn_jit *j, uint32_t section, const sn_jit_sum *sums, ui
   sn_emit_add(j->w, points, -round);
   sn_emit_repeat(j->w, points, round);
   set_kind(j, sums, n, SN_LEAF_MEMORY);
-  for (uint32_t i = 0; i < n; i++) spill(j, &sums[i]);
+  for (uint32_t i = 0; i < n; i++)
+    sn_walk_spill(k, sums[i].leaf, LANE_VECTORS, sums[i].lane, sums[i].scratch);
 }
 
 /* to = min(from, most); from -= to */
@@ -374,10 +367,7 @@ void sn_jit_sum_run(sn_jit *j, uint32_t section, sn_jit_sum *sums, uint32_t n, u
   const bool one_run = k->rank - 1 == j->kernel->group->space_rank;
   const bool registers = one_run && n * sn_walk_length(k, section, true) <= SHORT_BODY &&
                          k->dims[k->rank - 1] >= round;
-  for (uint32_t i = 0; i < n && registers; i++) {
-    k->leaves[sums[i].leaf].registers = sn_wasm_local(w, SN_WASM_TYPE_V128);
-    for (int v = 1; v < LANE_VECTORS; v++) sn_wasm_local(w, SN_WASM_TYPE_V128);
-  }
+  for (uint32_t i = 0; i < n && registers; i++) sn_walk_reserve(k, sums[i].leaf, LANE_VECTORS);
   const uint32_t points = sn_wasm_local(w, SN_WASM_TYPE_I32);
   const uint32_t strips = sn_wasm_local(w, SN_WASM_TYPE_I32);
   if (registers) k->most_copies = 1; /* what is left of a strip is less than a round */

@@ -79,14 +79,14 @@ static uint32_t describe_columns(sn_jit *j, uint32_t acc, uint32_t from) {
 
 /* Where a row of outputs is a few whole vectors its accumulators stay in registers: in memory each
  * row would wait for what the one before has just written. Returns how many vectors, or 0. */
-static uint32_t keep_row(sn_jit *j, sn_leaf *acc) {
+static uint32_t keep_row(sn_jit *j, uint32_t acc) {
   const sn_group *g = j->kernel->group;
-  const int64_t n = g->space[0], vectors = n / 4 * sn_lane_halves(acc->dtype);
+  sn_leaf *leaf = &j->walk.leaves[acc];
+  const int64_t n = g->space[0], vectors = n / 4 * sn_lane_halves(leaf->dtype);
   if (g->space_rank != 1 || n % 4 || vectors > MOST_VECTORS) return 0;
   if (n / 4 * sn_walk_length(&j->walk, 0, true) > MOST_NODES) return 0;
-  acc->kind = SN_LEAF_REGISTERS;
-  acc->registers = sn_wasm_local(j->w, SN_WASM_TYPE_V128);
-  for (int64_t i = 1; i < vectors; i++) sn_wasm_local(j->w, SN_WASM_TYPE_V128);
+  leaf->kind = SN_LEAF_REGISTERS;
+  sn_walk_reserve(&j->walk, acc, (uint32_t)vectors);
   return (uint32_t)vectors;
 }
 
@@ -104,14 +104,6 @@ static void write_row(sn_jit *j, bool kept, uint32_t n_outputs) {
   for (int64_t i = 0; i < g->space[0] / 4; i++) sn_walk_copy(k, 0, SN_COPY_FULL, (uint32_t)i);
 }
 
-static void spill_row(const sn_jit *j, const sn_leaf *acc, uint32_t param, uint32_t vectors) {
-  for (uint32_t i = 0; i < vectors; i++) {
-    sn_emit_get(j->w, param);
-    sn_emit_get(j->w, acc->registers + i);
-    sn_emit_memory(j->w, SN_WASM_v128_store, 16 * i);
-  }
-}
-
 sn_status sn_jit_columns(sn_jit *j, uint32_t *number) {
   enum { VALUES, LANE, ACC, FIRST, N_OUTPUTS, FROM, TO, N_PARAMS };
   const sn_group *g = j->kernel->group;
@@ -126,7 +118,7 @@ sn_status sn_jit_columns(sn_jit *j, uint32_t *number) {
   SN_TRY(sn_jit_nest(j, rank, pick, dims));
   SN_TRY(sn_jit_body(j, &g->phases[0].body, NULL));
   if (j->unable) return SN_OK;
-  sn_leaf *acc = &k->leaves[describe_columns(j, ACC, FROM)];
+  const uint32_t acc = describe_columns(j, ACC, FROM);
   sn_wasm_function(j->w, N_PARAMS);
   k->values = VALUES;
   SN_TRY(sn_walk_start(k));
@@ -147,7 +139,7 @@ sn_status sn_jit_columns(sn_jit *j, uint32_t *number) {
   sn_emit_add(j->w, point, 1);
   sn_emit_add(j->w, to_come, -1);
   sn_emit_repeat(j->w, to_come, 1);
-  spill_row(j, acc, ACC, vectors);
+  sn_walk_spill(k, acc, vectors, ACC, 0);
   *number = sn_wasm_function_end(j->w);
   return SN_OK;
 }

@@ -170,6 +170,19 @@ void sn_walk_reset(sn_walk *k, uint32_t leaf) {
   set_pointer(k, &k->walkers[k->leaves[leaf].walker]);
 }
 
+void sn_walk_reserve(sn_walk *k, uint32_t leaf, uint32_t vectors) {
+  k->leaves[leaf].registers = sn_wasm_local(k->w, SN_WASM_TYPE_V128);
+  while (--vectors) sn_wasm_local(k->w, SN_WASM_TYPE_V128);
+}
+
+void sn_walk_spill(const sn_walk *k, uint32_t leaf, uint32_t vectors, uint32_t to, uint32_t bytes) {
+  for (uint32_t i = 0; i < vectors; i++) {
+    sn_emit_get(k->w, to);
+    sn_emit_get(k->w, k->leaves[leaf].registers + i);
+    sn_emit_memory(k->w, SN_WASM_v128_store, bytes + 16 * i);
+  }
+}
+
 /* In nodes per vector. */
 #define LONG_BODY 16
 #define PART 16

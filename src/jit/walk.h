@@ -102,6 +102,11 @@ uint32_t sn_walk_number(sn_walk *k, uint32_t param);   /* a parameter's own numb
 sn_lane_value sn_walk_read(sn_walk *k, uint32_t leaf); /* its elements, as nodes */
 void sn_walk_write(sn_walk *k, uint32_t leaf, const sn_lane_value *value);
 
+/* The leaf lives in registers, `vectors` of them reserved, while its kind says so. */
+void sn_walk_reserve(sn_walk *k, uint32_t leaf, uint32_t vectors);
+/* Stores them one behind the other, from the address in local `to` + bytes on. */
+void sn_walk_spill(const sn_walk *k, uint32_t leaf, uint32_t vectors, uint32_t to, uint32_t bytes);
+
 /* ---- writing --------------------------------------------------------------------------------- */
 
 /* After describing, at the function's begin: bases, then what is computed once per call. */

@@ -144,14 +144,16 @@ static void choose_tiles(sn_gemm *g, const cutting *how) {
   g->tasks = g->spans * g->left.blocks * g->right.blocks;
 }
 
+/* Points that are computed for rows x columns of C, some beyond it. */
+static double padded(int64_t rows, int64_t columns, const sn_gemm_ukr *ukr) {
+  return (double)round_up(rows, ukr->mr) * (double)round_up(columns, ukr->nr);
+}
+
 /* Whether computing C^T wastes clearly less of the blocks' rows and columns. */
 static bool better_swapped(const sn_gemm *g) {
   if (g->m == 1) return false;
   if (g->n == 1) return true;
-  const int64_t mr = g->ukr->mr, nr = g->ukr->nr;
-  const double as_is = (double)round_up(g->m, mr) * (double)round_up(g->n, nr);
-  const double swapped = (double)round_up(g->n, mr) * (double)round_up(g->m, nr);
-  return swapped * 1.5 < as_is;
+  return padded(g->n, g->m, g->ukr) * 1.5 < padded(g->m, g->n, g->ukr);
 }
 
 static bool suits_direct(const sn_gemm *g) {
@@ -292,11 +294,10 @@ void sn_gemm_limit(sn_gemm *g, bool terms, int64_t from, int64_t to) {
   g->tasks = g->left.blocks * g->right.blocks;
 }
 
-/* Points that are computed for C, some beyond it, the better way round. */
-static double padded_points(const sn_gemm *g, const sn_gemm_ukr *ukr) {
+/* Points that are computed for C, the better way round. */
+static double least_padded(const sn_gemm *g, const sn_gemm_ukr *ukr) {
   const int64_t m = g->whole_m ? g->whole_m : g->m;
-  const double as_is = (double)round_up(m, ukr->mr) * (double)round_up(g->n, ukr->nr);
-  const double swapped = (double)round_up(g->n, ukr->mr) * (double)round_up(m, ukr->nr);
+  const double as_is = padded(m, g->n, ukr), swapped = padded(g->n, m, ukr);
   return as_is < swapped ? as_is : swapped;
 }
 
@@ -312,7 +313,7 @@ void sn_gemm_plan(sn_gemm *g, const sn_gemm_ukr *ukr) {
   const sn_gemm_ukr *small = smaller(ukr);
   sn_gemm_plan_with(g, small);
   const bool spares_packing = g->left.run_bytes && g->right.width <= FEW_COLUMNS;
-  if (small != ukr && !spares_packing && padded_points(g, ukr) < 2 * padded_points(g, small))
+  if (small != ukr && !spares_packing && least_padded(g, ukr) < 2 * least_padded(g, small))
     sn_gemm_plan_with(g, ukr);
 }
 
