@@ -42,6 +42,7 @@ typedef struct set {
   uint32_t n_nodes, n_inputs, n_heads;
   sn_type space; /* of all members, but in rows and of scalars */
   bool mixed;    /* they have several shapes */
+  bool stacks;   /* a member is a stack: it has no row domain */
 } set;
 
 typedef struct state {
@@ -133,6 +134,7 @@ static uint32_t unite(state *s, uint32_t a, uint32_t b) {
   to->n_heads += from->n_heads;
   to->n_nodes += from->n_nodes;
   to->n_inputs += from->n_inputs;
+  to->stacks = to->stacks || from->stacks;
   return a;
 }
 
@@ -214,7 +216,7 @@ typedef struct merger {
   uint32_t nodes, inputs, heads;
   sn_id head, row;
   sn_type space;
-  bool mixed;
+  bool mixed, stacks;
 } merger;
 
 /* Makes the space one for set t's members, too. The one of a head stays as it is. */
@@ -237,6 +239,8 @@ static bool adds_up(const state *s, merger *m, uint32_t i, sn_cut *why) {
   const sn_id head = m->head != SN_NONE ? m->head : t->head;
   const sn_id row = m->row != SN_NONE ? m->row : t->row;
   if (head != SN_NONE && row != SN_NONE) return false;
+  m->stacks = m->stacks || t->stacks;
+  if (m->stacks && row != SN_NONE) return false;
   *why = SN_CUT_VIEW;
   m->mixed = m->mixed || t->mixed;
   if (row == SN_NONE && !share_space(m, t)) return false;
@@ -256,6 +260,7 @@ static bool adds_up(const state *s, merger *m, uint32_t i, sn_cut *why) {
 static merger merger_of(const state *s, sn_id id) {
   const bool row = is_row_reduction(s, id);
   return (merger){.points = is_point(s, id) || is_stack(s, id),
+                  .stacks = is_stack(s, id),
                   .nodes = 1,
                   .inputs = s->g->nodes[id].n_inputs,
                   .heads = row,
@@ -274,6 +279,7 @@ static void enter(state *s, uint32_t i, sn_id id) {
   set *t = &s->sets[i];
   t->n_nodes++;
   t->n_inputs += s->g->nodes[id].n_inputs;
+  t->stacks = t->stacks || is_stack(s, id);
   if (!is_row_reduction(s, id)) return;
   t->n_heads++;
   if (t->row == SN_NONE) t->row = id;
@@ -410,6 +416,7 @@ static sn_status sink_sets(state *s) {
     const uint32_t to = find(s, user[i]);
     const set *b = &s->sets[to];
     merger m = {.points = is_point(s, b->first),
+                .stacks = b->stacks,
                 .nodes = b->n_nodes,
                 .inputs = b->n_inputs,
                 .heads = b->n_heads,

@@ -335,6 +335,22 @@ static void text_of_a_reduction(void **state) {
   lab_close(&l);
 }
 
+/* What reduces a short row would join the map that alone reads its result, were there no stack. */
+static void a_stack_keeps_rows_out(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  const sn_type one = F32(1);
+  const sn_id x = input(&l, F32(1, 31)), y = input(&l, F32(300));
+  const sn_id a = sn_build_reduce(&l.b, SN_OP_max, x, 2),
+              b = sn_build_reduce(&l.b, SN_OP_max, y, 1);
+  const sn_id p = BINARY(add, UNARY(neg, a), sn_build_broadcast(&l.b, UNARY(neg, b), &one));
+  const int64_t axis[] = {0};
+  OUTPUTS(&l, p, sn_build_op(&l.b, SN_OP_concat, (sn_id[]){p, p, p}, 3, axis, 1, NULL));
+  expect_kernels(&l, 1, 2, 0);
+  lab_close(&l);
+}
+
 static void text_of_concat_pad_and_slice(void **state) {
   (void)state;
   lab l;
@@ -711,6 +727,7 @@ int main(void) {
       cmocka_unit_test(fusion_can_be_off),
       cmocka_unit_test(text_of_a_contraction),
       cmocka_unit_test(text_of_a_reduction),
+      cmocka_unit_test(a_stack_keeps_rows_out),
       cmocka_unit_test(text_of_concat_pad_and_slice),
       cmocka_unit_test(an_index_needs_no_memory),
       cmocka_unit_test(dimensions_are_merged),
