@@ -1,47 +1,28 @@
 // short-names.mjs - functions that JS calls in WebAssembly under short names in the package: sinter_layer_norm
 // stands in the script and in both modules, and a page downloads a script and a module.
 import { readFileSync, writeFileSync } from 'node:fs';
+import { SECTION, section, sections, uleb } from './wasm-bytes.mjs';
 
 const LONG = /\bsinter_\w+/g;
-const EXPORTS = 7; // the section's number in a module
-
 /** a b ... z aa ab ... */
 const shortName = (i) => (i < 26 ? '' : shortName(Math.floor(i / 26) - 1)) + String.fromCharCode(97 + (i % 26));
 
-const uleb = (value) => (value < 128 ? [value] : [(value & 127) | 128, ...uleb(value >>> 7)]);
-
 const renamed = (bytes, names) => {
-  let at = 8; // behind magic number and version
-  const number = () => {
-    let value = 0;
-    for (let shift = 0; ; shift += 7) {
-      const byte = bytes[at++];
-      value |= (byte & 127) << shift;
-      if (byte < 128) return value;
-    }
-  };
-  const parts = [bytes.subarray(0, at)];
-  while (at < bytes.length) {
-    const start = at;
-    const section = bytes[at++];
-    const size = number();
-    const end = at + size;
-    if (section !== EXPORTS) {
-      at = end;
-      parts.push(bytes.subarray(start, end));
+  const parts = [bytes.subarray(0, 8)];
+  for (const { id, bytes: whole, content } of sections(bytes)) {
+    if (id !== SECTION.export) {
+      parts.push(whole);
       continue;
     }
-    const count = number();
-    const out = [...uleb(count)];
+    const count = content.number();
+    const out = uleb(count);
     for (let i = 0; i < count; i++) {
-      const length = number();
-      const name = bytes.toString('utf8', at, (at += length));
+      const name = content.name();
       const short = Buffer.from(names.get(name) ?? name);
-      const rest = at++; // the kind, then an index
-      number();
-      out.push(...uleb(short.length), ...short, ...bytes.subarray(rest, at));
+      const kind = content.byte();
+      out.push(...uleb(short.length), ...short, kind, ...uleb(content.number()));
     }
-    parts.push(Buffer.from([EXPORTS, ...uleb(out.length), ...out]));
+    parts.push(section(SECTION.export, out));
   }
   return Buffer.concat(parts);
 };
