@@ -1,4 +1,4 @@
-// gen-ops.mjs [--header OUT.h] [--ts OUT.ts] [--docs OUT.md] - what others need of src/graph/ops.def,
+// gen-ops.mjs [--header OUT.h] [--ts OUT.ts] [--table OUT.ts] [--docs OUT.md] - what others need of src/graph/ops.def,
 // the only list of ops: the C enum and prototypes, the JS functions and methods, the table in docs/.
 //
 // A row is one line MACRO(argument, ...). Only the arguments up to the doc text are read here; the
@@ -111,16 +111,34 @@ ${rows.filter(isPublic).map(prototype).join('\n')}
 `;
 };
 
-const APPLY = ['', 'unary', 'binary', 'ternary'];
+const KIND = ['', 'Unary', 'Binary', 'Ternary'];
+
+/** What js/src/elementwise.ts makes the functions of. */
+const tsTable = (rows) => {
+  const ops = rows.filter(isPublic);
+  const first = rows.indexOf(ops[0]);
+  const count = (arity) => ops.filter((row) => row.arity === arity).length;
+  ops.forEach((row, i) => {
+    if (rows.indexOf(row) !== first + i || (i && row.arity < ops[i - 1].arity)) {
+      throw new Error(`ops.def: ${row.name}: public elementwise rows stand together, by number of inputs`);
+    }
+  });
+  return `// The elementwise ops' names and numbers. Generated from src/graph/ops.def by scripts/gen-ops.mjs.
+
+/** In the order of their numbers in the interface to wasm, FIRST and on; unary ones, then binary, then ternary. */
+export const NAMES = '${ops.map(({ name }) => name).join(' ')}';
+export const FIRST = ${first};
+export const UNARY = ${count(1)};
+export const BINARY = ${count(2)};
+`;
+};
 
 const tsModule = (rows) => {
   const ops = rows.filter(isPublic);
   const doc = (row) => `${row.doc}.${row.result ? ` Result: ${row.result}.` : ''} Takes ${row.types.join(', ')}.`;
   const parameters = (names) => names.map((x) => `${x}: TensorLike`).join(', ');
-  const fn = (row) => `/** ${doc(row)} */
-export function ${camelCase(row.name)}(${parameters(inputs(row))}): Tensor {
-  return ${APPLY[row.arity]}(${rows.indexOf(row)}, '${row.name}', ${inputs(row).join(', ')});
-}`;
+  const fn = (row, i) => `/** ${doc(row)} */
+export const ${camelCase(row.name)} = functions[${i}] as ${KIND[row.arity]};`;
   const method = (row) => {
     const [self, ...others] = inputs(row);
     return `  /** ${doc(row)} ${self} is this tensor. */
@@ -129,10 +147,9 @@ export function ${camelCase(row.name)}(${parameters(inputs(row))}): Tensor {
   return `// The elementwise ops as functions and methods. Generated from
 // src/graph/ops.def by scripts/gen-ops.mjs.
 
-import { binary, ternary, unary, type TensorLike } from './apply.js';
+import type { TensorLike } from './apply.js';
+import { functions, type Binary, type Ternary, type Unary } from './elementwise.js';
 import type { Tensor } from './tensor.js';
-
-// The first argument is the op's number in the interface to wasm.
 
 ${ops.map(fn).join('\n\n')}
 
@@ -153,7 +170,15 @@ Generated from \`src/graph/ops.def\` by \`scripts/gen-ops.mjs\`. ULP bounds the 
 
 ## Elementwise
 
-Inputs broadcast as in NumPy and promote bool < int32 < float32 < float64; ops on floats take integers as float32.
+Inputs broadcast as in NumPy and promote bool < int8, uint8 < int32 < float16, bfloat16 < float32 < float64; int8 and
+uint8 meet in int32, float16 and bfloat16 in float32; ops on floats take integers as float32.
+
+float16, bfloat16, int8 and uint8 are for storage. Every op takes them: it computes with their values as float32 or int32
+and rounds its result once, to the nearest (of two the even) or, integers, modulo 256; sums of int8 and uint8 are int32.
+\`astype\` of a float to int8 or uint8 gives the nearest that there is. A product reads \`w.astype('float32')\` as it is
+stored and casts while it packs. Gradients have the dtype of their argument and are computed in float32. JavaScript reads
+float16 and bfloat16 as a Float32Array and writes their bits from a Uint16Array; \`cSource\` has no 16-bit floats.
+
 In JS each is a function and a method: \`sn.add(x, y)\`, \`x.add(y)\`.
 
 ${table(rows.filter(isPublic))}
@@ -177,7 +202,7 @@ ${table(rows.filter((row) => !isPublic(row)))}
 `;
 };
 
-const OUTPUTS = { header: cHeader, ts: tsModule, docs: markdown };
+const OUTPUTS = { header: cHeader, ts: tsModule, table: tsTable, docs: markdown };
 
 const { values } = parseArgs({
   options: Object.fromEntries(Object.keys(OUTPUTS).map((name) => [name, { type: 'string' }])),

@@ -21,36 +21,42 @@ export function leave(rt: Runtime, x: TensorLike, address: number): void {
   if (!(x instanceof TensorClass)) rt.exports.sinter_release(address);
 }
 
-export function unary(op: number, name: string, x: TensorLike): Tensor {
-  const rt = runtime();
-  const a = enter(rt, x, name);
-  const result = rt.exports.sinter_unary(op, a);
-  leave(rt, x, a);
-  return wrap(result);
-}
-
-export function binary(op: number, name: string, x: TensorLike, y: TensorLike): Tensor {
-  const rt = runtime();
-  if (x instanceof TensorClass) {
-    if (y instanceof TensorClass) return wrap(rt.exports.sinter_binary(op, x.use(name), y.use(name)));
-    if (typeof y === 'number') return wrap(rt.exports.sinter_binary_scalar(op, x.use(name), y));
-  } else if (typeof x === 'number' && y instanceof TensorClass) {
-    return wrap(rt.exports.sinter_scalar_binary(op, x, y.use(name)));
-  }
-  const a = enter(rt, x, name);
-  try {
-    const b = enter(rt, y, name);
-    const result = rt.exports.sinter_binary(op, a, b);
-    leave(rt, y, b);
-    return wrap(result);
-  } finally {
+/** The function of an op with one input, by the op's number in the interface to wasm. */
+export const unary =
+  (op: number, name: string) =>
+  (x: TensorLike): Tensor => {
+    const rt = runtime();
+    const a = enter(rt, x, name);
+    const result = rt.exports.sinter_unary(op, a);
     leave(rt, x, a);
-  }
-}
+    return wrap(result);
+  };
 
-export function ternary(op: number, name: string, x: TensorLike, y: TensorLike, z: TensorLike): Tensor {
-  return withAddresses(name, [x, y, z], (rt, [a, b, c]) => rt.exports.sinter_ternary(op, a!, b!, c!));
-}
+export const binary =
+  (op: number, name: string) =>
+  (x: TensorLike, y: TensorLike): Tensor => {
+    const rt = runtime();
+    if (x instanceof TensorClass) {
+      if (y instanceof TensorClass) return wrap(rt.exports.sinter_binary(op, x.use(name), y.use(name)));
+      if (typeof y === 'number') return wrap(rt.exports.sinter_binary_scalar(op, x.use(name), y));
+    } else if (typeof x === 'number' && y instanceof TensorClass) {
+      return wrap(rt.exports.sinter_scalar_binary(op, x, y.use(name)));
+    }
+    const a = enter(rt, x, name);
+    try {
+      const b = enter(rt, y, name);
+      const result = rt.exports.sinter_binary(op, a, b);
+      leave(rt, y, b);
+      return wrap(result);
+    } finally {
+      leave(rt, x, a);
+    }
+  };
+
+export const ternary =
+  (op: number, name: string) =>
+  (x: TensorLike, y: TensorLike, z: TensorLike): Tensor =>
+    withAddresses(name, [x, y, z], (rt, [a, b, c]) => rt.exports.sinter_ternary(op, a!, b!, c!));
 
 /** Calls f with the addresses of arguments; f returns a new address or 0. */
 export function withAddresses(

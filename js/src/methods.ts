@@ -12,7 +12,7 @@ import * as convolutions from './conv.js';
 import type { ConvOptions, PoolOptions } from './conv.js';
 import { dot, matmul, outer } from './linalg.js';
 import { logSoftmax, softmax, type SoftmaxOptions } from './normalize.js';
-import * as elementwise from './ops.gen.js';
+import { elementwise } from './elementwise.js';
 import * as reductions from './reduce.js';
 import type { ArgOptions, NormOptions, ReduceOptions, VarianceOptions } from './reduce.js';
 import * as shapes from './shape.js';
@@ -104,7 +104,12 @@ const fronts: {
   dot,
   matmul,
   outer,
-  ...convolutions,
+  avgPool2d: convolutions.avgPool2d,
+  conv1d: convolutions.conv1d,
+  conv2d: convolutions.conv2d,
+  conv3d: convolutions.conv3d,
+  convTranspose2d: convolutions.convTranspose2d,
+  maxPool2d: convolutions.maxPool2d,
   softmax,
   logSoftmax,
   argsort: indexing.argsort,
