@@ -75,6 +75,10 @@ const GRAPHS = {
   'norm-linear': () => [(x, weight, bias, w) => sn.layerNorm(x, { weight, bias }).matmul(w), // of many rows
     [zeros(4096, 256), zeros(256), zeros(256), zeros(256, 64)]],
   'row-maximum': () => [(x, w) => x.matmul(w).max({ axis: -1 }), [zeros(4096, 64), zeros(64, 512)]],
+  'half-linear': () => [(x, w, b) => x.matmul(w.astype('float32')).add(b).relu(), // cast in packing
+    [zeros(128, 784), zeros(784, 512).astype('float16'), zeros(512)]],
+  'byte-linear': () => [(x, w, scale) => x.matmul(w.astype('float32')).mul(scale),
+    [zeros(128, 784), zeros(784, 512).astype('int8'), zeros(512)]],
   'conv-relu': () => [(x, w, b) => sn.conv2d(x, w, { padding: 'same' }).add(b).relu(),
     [zeros(1, 56, 56, 64), zeros(3, 3, 64, 64), zeros(64)]],
   'conv-norm-relu': () => [

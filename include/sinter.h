@@ -59,7 +59,18 @@ typedef enum sn_status {
 } sn_status;
 
 /* Element types; pinned like the status codes. bool is stored as one byte, 0 or 1. */
-typedef enum sn_dtype { SN_F32 = 0, SN_F64 = 1, SN_I32 = 2, SN_BOOL = 3 } sn_dtype;
+/* The last four are for storage: 16 and 8 bits in memory, computed with as float32 and int32, and
+ * rounded once after each op. */
+typedef enum sn_dtype {
+  SN_F32 = 0,
+  SN_F64 = 1,
+  SN_I32 = 2,
+  SN_BOOL = 3,
+  SN_F16 = 4,  /* IEEE 754 binary16 */
+  SN_BF16 = 5, /* the upper half of a float32 */
+  SN_I8 = 6,
+  SN_U8 = 7
+} sn_dtype;
 
 typedef struct sn_context
     sn_context;                     /* allocator, thread pool, compiled programs; owns no tensors */
@@ -182,7 +193,8 @@ SN_API sn_status sn_synchronize(sn_context *ctx);
 
 /* ---- ops ------------------------------------------------------------------------------------- */
 /* The elementwise ops of the table, sn_add(a, b), sn_tanh(x) ..., are declared in sinter_ops.h.
- * Inputs broadcast as in NumPy; dtypes promote bool < int32 < float32 < float64, and ops that are
+ * Inputs broadcast as in NumPy; dtypes promote bool < int8, uint8 < int32 < float16, bfloat16 <
+ * float32 < float64 (int8 and uint8 to int32, float16 and bfloat16 to float32), and ops that are
  * defined on floats only take integers as float32. */
 
 #define SN_ALL_AXES ((uint32_t)0xffffffff)

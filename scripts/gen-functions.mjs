@@ -420,15 +420,14 @@ const list = (values, perLine) => values.map((v, i) => (i % perLine === perLine 
 
 const numbers = (ops) => `{${ops.map(([op, n]) => `[SN_OP_${op}] = ${n}`).join(', ')}}`;
 
+/** A function's bytes behind how many they are: two digits of base 256, the lower one first. */
+const counted = (bytes) => [bytes.length & 255, bytes.length >> 8, ...bytes];
+
 const section = ({ width, compiled, constants }) => {
-  const starts = [];
-  let at = 0;
-  for (const bytes of compiled) at = starts.push(at) && at + bytes.length;
   const suffix = width === 32 ? 'u' : 'ull';
   return `
 static const uint8_t code_${width}[] = {
-${list(compiled.flat(), 24)}};
-static const uint16_t starts_${width}[] = {${list(starts, 16)}};
+${list(compiled.flatMap(counted), 24)}};
 static const uint${width}_t constants_${width}[] = {
 ${list([...constants.keys()].map((c) => `0x${c.toString(16)}${suffix}`), 6)}};
 `;
@@ -436,9 +435,14 @@ ${list([...constants.keys()].map((c) => `0x${c.toString(16)}${suffix}`), 6)}};
 
 const members = (list) => Object.entries(list).map(([name, value]) => `${name} = ${value}`).join(', ');
 
+/** By dtype: its functions in expand_small.inc, to its wide dtype and from it; 0 where the bits are the same. */
+const SMALL = { F16: ['widen_f16', 'narrow_f16'], BF16: ['widen_bf16', 'narrow_bf16'], I8: ['', 'narrow_i8'], U8: ['', 'narrow_u8'] };
+
 const f32 = new Compiler(32);
 const f64 = new Compiler(64);
 compileRows(f32, f64);
+const casts = Object.entries(SMALL).map(([dtype, names]) =>
+  `[SN_${dtype}] = {${names.map((name) => (name ? f32.functionNumber(name) : 0)).join(', ')}}`);
 writeFileSync(process.argv[2], `/* Generated from src/graph/ops.def and expand_*.inc by scripts/gen-functions.mjs. */
 enum { ${members(CODES)} };
 enum { ${members(ARGUMENTS)} };
@@ -450,4 +454,5 @@ static const uint8_t numbers[][SN_OP_COUNT] = {
 [SN_I32] = ${numbers(f32.ops.int)},
 [SN_BOOL] = ${numbers(f32.ops.bool)},
 };
+static const uint8_t casts[][2] = {${casts.join(', ')}};
 `);

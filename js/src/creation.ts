@@ -20,7 +20,8 @@ export interface TensorOptions extends CreationOptions {
 
 /**
  * A tensor of nested arrays, one number, or a typed array (copied). Default dtype: float32 for
- * numbers, bool for booleans, float32, float64 or int32 as the typed array has it.
+ * numbers, bool for booleans, that of the typed array, int32 for arrays of integers of 16 bits. A
+ * Uint16Array given as float16 or bfloat16 is their bits.
  */
 export function tensor(data: NestedArray | NumericArray, { shape, dtype }: TensorOptions = {}): Tensor {
   const made = upload(runtime(), 'tensor', data, {

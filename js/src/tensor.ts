@@ -7,8 +7,8 @@
 
 import { sizeOf } from './axes.js';
 import { DisposedError, ShapeError, SinterError, shapeText } from './errors.js';
-import { dtypeFromNumber, newArray, viewOf, type DType, type TensorData } from './dtype.js';
-import { runtime, runtimeOrNull } from './runtime/runtime.js';
+import { dtypeFromNumber, isHalf, newArray, viewOf, type DType, type TensorData } from './dtype.js';
+import { runtime, runtimeOrNull, type Runtime } from './runtime/runtime.js';
 import { activeScope } from './scope.js';
 import { isCompiling } from './trace.js';
 import type { FrontMethods } from './methods.js';
@@ -144,9 +144,7 @@ export class Tensor {
   /** The elements, row-major, as a new array. Never blocks a page: a worker computes what is missing. */
   async data(): Promise<TensorData> {
     const rt = runtime();
-    const address = this.read('data');
-    const { meta } = this;
-    rt.exports.sinter_retain(address);
+    const { address, meta } = readable(rt, this.read('data'), this.meta);
     try {
       rt.send([address]);
       rt.ok(rt.exports.sinter_eval_async(1));
@@ -160,7 +158,7 @@ export class Tensor {
 
   /** As data, at once: the caller computes what is missing, together with the workers. */
   dataSync(): TensorData {
-    return copyOut(this.read('dataSync'), this.meta);
+    return copySync(this.read('dataSync'), this.meta);
   }
 
   /** The only element, as a number; a bool gives 0 or 1. */
@@ -171,12 +169,12 @@ export class Tensor {
         hint: 'use dataSync or toArray',
       });
     }
-    return copyOut(address, this.meta)[0]!;
+    return copySync(address, this.meta)[0]!;
   }
 
   /** The elements as nested arrays of numbers, or of booleans. */
   toArray(): NestedArray {
-    const data = copyOut(this.read('toArray'), this.meta);
+    const data = copySync(this.read('toArray'), this.meta);
     const { shape, dtype } = this.meta;
     let level: NestedArray[] = dtype === 'bool' ? Array.from(data, Boolean) : Array.from(data);
     for (let axis = shape.length - 1; axis > 0; axis--)
@@ -198,6 +196,24 @@ export class Tensor {
 /** count rows of width elements each. */
 function rows(flat: NestedArray[], width: number, count: number): NestedArray[] {
   return Array.from({ length: count }, (_, row) => flat.slice(row * width, (row + 1) * width));
+}
+
+/** What is read of a tensor, float16 and bfloat16 as float32: the caller's to release. */
+function readable(rt: Runtime, address: number, meta: Meta): { address: number; meta: Meta } {
+  if (isHalf(meta.dtype))
+    return { address: rt.check(rt.exports.sinter_astype(address, 0)), meta: makeMeta('float32', meta.shape) };
+  rt.exports.sinter_retain(address);
+  return { address, meta };
+}
+
+function copySync(from: number, as: Meta): TensorData {
+  const rt = runtime();
+  const { address, meta } = readable(rt, from, as);
+  try {
+    return copyOut(address, meta);
+  } finally {
+    rt.exports.sinter_release(address);
+  }
 }
 
 /** Evaluates and copies the elements out of the core's memory. */

@@ -2,7 +2,7 @@
 
 import { sizeOf } from './axes.js';
 import { DTypeError, ShapeError, SinterError, shapeText } from './errors.js';
-import { dtypeNumber, viewOf, type DType } from './dtype.js';
+import { dtypeNumber, isHalf, viewOf, type DType, type Elements } from './dtype.js';
 import { makeMeta, type Meta, type NestedArray } from './tensor.js';
 import type { Runtime } from './runtime/runtime.js';
 
@@ -15,7 +15,8 @@ export type NumericArray =
   | Uint32Array
   | Uint16Array
   | Uint8Array
-  | Uint8ClampedArray;
+  | Uint8ClampedArray
+  | (ArrayBufferView & ArrayLike<number>); // Float16Array, of which not every library knows
 
 export const MAX_RANK = 8;
 
@@ -39,7 +40,7 @@ export function checkShape(op: string, shape: readonly number[]): readonly numbe
 export function allocate(
   rt: Runtime,
   meta: Meta,
-  fill: (elements: Float32Array | Float64Array | Int32Array | Uint8Array) => void,
+  fill: (elements: Elements) => void,
 ): number {
   rt.send(meta.shape);
   const address = rt.check(rt.exports.sinter_empty(dtypeNumber(meta.dtype), meta.shape.length));
@@ -49,9 +50,15 @@ export function allocate(
 
 const isNumericArray = (x: unknown): x is NumericArray => ArrayBuffer.isView(x) && !(x instanceof DataView);
 
+/** Not every engine has them. */
+const isFloat16Array = (data: NumericArray): boolean =>
+  Object.prototype.toString.call(data) === '[object Float16Array]';
+
 function dtypeOfArray(op: string, data: NumericArray): DType {
   if (data instanceof Float32Array) return 'float32';
   if (data instanceof Float64Array) return 'float64';
+  if (data instanceof Int8Array) return 'int8';
+  if (data instanceof Uint8Array || data instanceof Uint8ClampedArray) return 'uint8';
   if (data instanceof Uint32Array) {
     throw new DTypeError(`${op}: a Uint32Array needs a dtype`, { hint: "dtype: 'int32' keeps its bits" });
   }
@@ -92,14 +99,18 @@ function flattenNested(
   for (const item of nested as readonly NestedArray[]) flattenNested(op, item, shape, depth + 1, out);
 }
 
-interface Elements {
+interface Source {
   values: ArrayLike<number>;
   shape: readonly number[];
   dtype: DType;
 }
 
-function readElements(op: string, data: NestedArray | NumericArray, dtype: DType | undefined): Elements {
+function readElements(op: string, data: NestedArray | NumericArray, dtype: DType | undefined): Source {
   if (isNumericArray(data)) {
+    if (isFloat16Array(data)) {
+      const bits = new Uint16Array(data.buffer, data.byteOffset, data.length);
+      return { values: dtype && dtype !== 'float16' ? data : bits, shape: [data.length], dtype: dtype ?? 'float16' };
+    }
     return { values: data, shape: [data.length], dtype: dtype ?? dtypeOfArray(op, data) };
   }
   const shape = nestedShape(op, data);
@@ -123,9 +134,13 @@ export function upload(
     throw new ShapeError(`${op}: ${elements.values.length} elements do not fill ${shapeText(shape)}`);
   }
   const meta = makeMeta(elements.dtype, shape);
-  const address = allocate(rt, meta, (out) => {
+  const rounded = isHalf(meta.dtype) && !(elements.values instanceof Uint16Array);
+  const address = allocate(rt, rounded ? makeMeta('float32', shape) : meta, (out) => {
     if (meta.dtype === 'bool') for (let i = 0; i < out.length; i++) out[i] = elements.values[i] ? 1 : 0;
     else out.set(elements.values);
   });
-  return { address, meta };
+  if (!rounded) return { address, meta };
+  const cast = rt.exports.sinter_astype(address, dtypeNumber(meta.dtype));
+  rt.exports.sinter_release(address);
+  return { address: rt.check(cast), meta };
 }

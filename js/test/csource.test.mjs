@@ -12,8 +12,8 @@ await sn.init();
 const folder = mkdtempSync(join(tmpdir(), 'sinter-c-'));
 after(() => rmSync(folder, { recursive: true }));
 
-const C_TYPES = { float32: 'float', float64: 'double', int32: 'int32_t', bool: 'bool' };
-const ARRAYS = { float32: Float32Array, float64: Float64Array, int32: Int32Array, bool: Uint8Array };
+const C_TYPES = { float32: 'float', float64: 'double', int32: 'int32_t', bool: 'bool', int8: 'int8_t', uint8: 'uint8_t' };
+const ARRAYS = { float32: Float32Array, float64: Float64Array, int32: Int32Array, bool: Uint8Array, int8: Int8Array, uint8: Uint8Array };
 const bytesOf = (t) => {
   const array = ARRAYS[t.dtype].from(t.dataSync(), Number);
   return new Uint8Array(array.buffer);
@@ -57,7 +57,7 @@ function runAsC(f, args, results) {
   }) };
 }
 
-const TOLERANCE = { float32: 2e-5, float64: 1e-12, int32: 0, bool: 0 };
+const TOLERANCE = { float32: 2e-5, float64: 1e-12, int32: 0, bool: 0, int8: 0, uint8: 0 };
 
 /** Holds the C of f against the program; a difference counts relative to the largest value. */
 function check(f, args) {
@@ -172,17 +172,31 @@ test('ops along an axis: take, scatter, sort, sums so far', () => {
 
 test('every elementwise op that the table gives to JavaScript, on each of its dtypes', () => {
   const table = readFileSync(new URL('../src/ops.gen.ts', import.meta.url), 'utf8');
-  const row = /Takes ([\w, ]+)\. \*\/\nexport function (\w+)\(([^)]*)\)/g;
-  const rows = [...table.matchAll(row)].map(([, dtypes, name, parameters]) =>
-    ({ name, dtypes: dtypes.split(', '), arity: parameters.split(',').length }));
+  const row = /Takes ([\w, ]+)\. \*\/\nexport const (\w+) = .* as (\w+);/g;
+  const rows = [...table.matchAll(row)].map(([, dtypes, name, kind]) =>
+    ({ name, dtypes: dtypes.split(', '), arity: kind === 'Unary' ? 1 : 2 }));
   assert.ok(rows.length > 40, `${rows.length} rows`);
   for (const dtype of Object.keys(C_TYPES)) {
     const ops = rows.filter(({ dtypes, name }) => dtypes.includes(dtype) && name !== 'where');
+    if (!ops.length) continue; // of small dtypes there are none
     const values = { bool: [1, 0, 1, 0], int32: [3, -2, 31, 0] }[dtype] ?? [0.4, 0.9, -0.3, 0];
     const others = { bool: [1, 1, 0, 0], int32: [2, 5, -1, 9] }[dtype] ?? [2, 0.9, 0.5, -0];
     const args = [values, others].map((list) => sn.tensor(list, { dtype }));
     const results = ops.map(({ name, arity }) => (x, y) => (arity === 1 ? sn[name](x) : sn[name](x, y)));
     check((x, y) => results.map((f) => f(x, y)), args);
+  }
+});
+
+test('bytes are stored as such; C11 has no 16-bit floats', () => {
+  const bytes = sn.tensor(Int8Array.from({ length: 35 }, (_, i) => i * 37), { shape: [5, 7] });
+  const small = sn.tensor(Uint8Array.from({ length: 35 }, (_, i) => i * 7), { shape: [5, 7] });
+  const source = check((x, y, w) => [x.add(x), y.mul(3), y.transpose(), x.add(y), sn.sort(y, { axis: 1 }), x.mul(0.5),
+    w.matmul(x.astype('float32')), x.max({ axis: 0 })], [bytes, small, ramp([3, 5])]);
+  assert.match(source, /const int8_t \*b/);
+  for (const dtype of ['float16', 'bfloat16']) {
+    const seen = sn.inspect((x) => x.astype('float32').mul(2))(sn.ones([3], { dtype }));
+    assert.throws(() => seen.cSource('half'), (error) => error instanceof sn.UnsupportedError && error.message.includes(dtype));
+    seen.dispose();
   }
 });
 

@@ -22,7 +22,8 @@ test('tensor of nested arrays, numbers and typed arrays', async () => {
   assert.deepEqual(sn.tensor([[true], [false]]).toArray(), [[true], [false]]);
   assert.deepEqual([...sn.tensor(Float32Array.of(1, 2, 3, 4), { shape: [2, 2] }).shape], [2, 2]);
   assert.deepEqual(sn.tensor([1.9, -1.9], { dtype: 'int32' }).dataSync(), Int32Array.of(1, -1));
-  assert.deepEqual(sn.tensor(Uint8Array.of(0, 255)).dataSync(), Int32Array.of(0, 255));
+  assert.deepEqual(sn.tensor(Uint8Array.of(0, 255)).dataSync(), Uint8Array.of(0, 255));
+  assert.deepEqual(sn.tensor(Uint16Array.of(0, 255)).dataSync(), Int32Array.of(0, 255));
 });
 
 test('read functions return copies', () => {

@@ -4,7 +4,8 @@
  *   backward  from y down: dx of node i is complete when i is reached, for all its users have
  * larger ids
  *
- * A wrt node stops the walk: what it was made from is not differentiated through it. */
+ * A wrt node stops the walk: what it was made from is not differentiated through it. Cotangents
+ * have wide dtypes; only what is handed out has that of its wrt node. */
 #include "autodiff/grad.h"
 
 #include "autodiff/rules.h"
@@ -75,14 +76,19 @@ sn_status sn_grad(sn_graph *graph, sn_id y, const sn_id *wrt, size_t n_wrt, sn_i
   for (size_t i = 0; i < w.n_forward; i++) w.adjoint[i] = SN_NONE;
   SN_TRY(mark_dependence(&w, wrt, n_wrt));
 
-  w.adjoint[y] = sn_build_full(&w.build, &y_type, 1);
+  sn_type type = y_type;
+  type.dtype = sn_dtype_wide(type.dtype);
+  w.adjoint[y] = sn_build_full(&w.build, &type, 1);
   for (sn_id id = y + 1; id-- > 0;)
     if (w.adjoint[id] != SN_NONE && w.needs[id] && !w.is_wrt[id])
       SN_TRY(propagate(&w, id, graph->arena));
   for (size_t i = 0; i < n_wrt; i++) {
     const sn_id id = w.adjoint[wrt[i]];
-    const sn_type type = graph->nodes[wrt[i]].type;
+    type = graph->nodes[wrt[i]].type;
+    const sn_dtype dtype = type.dtype;
+    type.dtype = sn_dtype_wide(dtype);
     out[i] = id == SN_NONE || !w.needs[y] ? sn_build_full(&w.build, &type, 0) : id;
+    out[i] = sn_build_cast(&w.build, SN_OP_astype, out[i], dtype);
   }
   return w.build.status;
 }

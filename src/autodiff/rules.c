@@ -183,11 +183,11 @@ GRAD(softmax) {
   s->dx[0] = MUL(Y, SUB(DY, sn_build_spread(s->b, mean, &x, axis)));
 }
 
-/* y = x in another float type: dx = dy cast back */
+/* y = x in another float type: dx = dy cast back, to what computes with that of x */
 GRAD(astype) {
   const sn_dtype from = sn_build_type(s->b, X)->dtype;
   if (sn_dtype_is_float(from) && sn_dtype_is_float(sn_build_type(s->b, Y)->dtype))
-    s->dx[0] = sn_build_cast(s->b, SN_OP_astype, DY, from);
+    s->dx[0] = sn_build_cast(s->b, SN_OP_astype, DY, sn_dtype_wide(from));
 }
 
 /* -- along one axis ---------------------------------------------------------------------------- */
@@ -195,7 +195,9 @@ GRAD(astype) {
 /* y[i] = x[index[i]]: dx = 0 with dy[i] added at index[i] */
 GRAD(gather) {
   const int64_t axis[] = {s->attrs[0]};
-  const sn_id none = sn_build_like(s->b, X, 0);
+  sn_type type = *sn_build_type(s->b, X);
+  type.dtype = sn_dtype_wide(type.dtype);
+  const sn_id none = sn_build_full(s->b, &type, 0);
   s->dx[0] = sn_build_along(s->b, SN_OP_scatter_add, axis, none, X1, DY);
 }
 

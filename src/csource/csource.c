@@ -144,6 +144,11 @@ sn_status sn_c_source(const sn_groups *groups, size_t n_arguments, const char *n
   source s = {.t = &all, .groups = groups, .n_arguments = n_arguments};
   sn_value_set set;
   SN_TRY(find_parameters(&s, arena));
+  for (size_t v = 0; v < groups->n_values; v++) {
+    const sn_dtype dtype = groups->values[v].type.dtype;
+    SN_FAIL_IF(arena->env, dtype == SN_F16 || dtype == SN_BF16, SN_ERR_UNSUPPORTED,
+               "c source: %s has no C", sn_dtype_name(dtype));
+  }
   SN_TRY(list_kernels(&s, arena));
   SN_TRY(sn_value_set_init(&set, arena, groups));
   sn_text_add(&kernels, "%s", "");

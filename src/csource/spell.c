@@ -65,8 +65,8 @@ const char *sn_c_identity(sn_op op, sn_dtype dtype) {
 }
 
 const char *sn_c_type(sn_dtype dtype) {
-  static const char *const names[] = {
-      [SN_F32] = "float", [SN_F64] = "double", [SN_I32] = "int32_t", [SN_BOOL] = "bool"};
+  static const char *const names[] = {[SN_F32] = "float", [SN_F64] = "double", [SN_I32] = "int32_t",
+                                      [SN_BOOL] = "bool", [SN_I8] = "int8_t",  [SN_U8] = "uint8_t"};
   return names[dtype];
 }
 
@@ -147,12 +147,12 @@ typedef struct helper {
 } helper;
 
 static const helper float_helpers[] = {
-    {"maximum", "/* the larger one; NaN if one is NaN */\n"
+    {"maximum", "/* NaN stays */\n"
                 "static $T maximum$F($T a, $T b) {\n"
                 "  if (a == b) return signbit(a) ? b : a;\n"
                 "  return a > b || a != a ? a : b;\n"
                 "}\n"},
-    {"minimum", "/* the smaller one; NaN if one is NaN */\n"
+    {"minimum", "/* NaN stays */\n"
                 "static $T minimum$F($T a, $T b) {\n"
                 "  if (a == b) return signbit(a) ? a : b;\n"
                 "  return a < b || a != a ? a : b;\n"
@@ -169,7 +169,7 @@ static const helper float_helpers[] = {
              "  if (a == -INFINITY) return -0.0$F;\n"
              "  return a * tanh$F((a > 0 ? a : 0) + log1p$F(exp$F(-fabs$F(a))));\n"
              "}\n"},
-    {"gelu", "/* a times the normal distribution's share below a */\n"
+    {"gelu", "/* a times the share of N(0, 1) below a */\n"
              "static $T gelu$F($T a) {\n"
              "  return a == -INFINITY ? -0.0$F : a * erfc$F(a * -0.70710678118654752$F) / 2;\n"
              "}\n"},
@@ -187,7 +187,7 @@ static const helper helpers[] = {
                 "  if (b == 0 || b == -1) return 0;\n"
                 "  return a % b != 0 && (a < 0) != (b < 0) ? a % b + b : a % b;\n"
                 "}\n"},
-    {"position_of", "/* below 0 it counts from the end; what is still outside is clamped */\n"
+    {"position_of", "/* below 0 from the end on; clamped */\n"
                     "static long position_of(long index, long n) {\n"
                     "  if (index < 0) index += n;\n"
                     "  return index < 0 ? 0 : index >= n ? n - 1 : index;\n"
@@ -196,7 +196,7 @@ static const helper helpers[] = {
                  "static bool precedes(double a, double b) {\n"
                  "  return a < b || (a == a && b != b);\n"
                  "}\n"},
-    {"to_int32", "/* toward zero; what is too large becomes the largest, NaN becomes 0 */\n"
+    {"to_int32", "/* saturates; NaN becomes 0 */\n"
                  "static int32_t to_int32(double a) {\n"
                  "  if (a != a) return 0;\n"
                  "  if (a >= 2147483648.0) return INT32_MAX;\n"

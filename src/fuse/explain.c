@@ -18,14 +18,13 @@ static bool has_heads(const explainer *e, sn_id id) {
 static const char *rule(const explainer *e, sn_id from, sn_id to) {
   const sn_op_class kind = sn_op_describe(e->g->nodes[to].op)->kind;
   if (!e->groups->fusion) return "fusion is off";
-  if (!e->stored[from]) return "computed again: that moves fewer bytes than storing it";
-  if (kind == SN_CLASS_MATMUL) return "a contraction reads its inputs from memory";
+  if (!e->stored[from]) return "computed again, which moves fewer bytes";
+  if (kind == SN_CLASS_MATMUL) return "a contraction reads from memory";
   if (kind == SN_CLASS_PAD || kind == SN_CLASS_CONCAT) return "copied into a part of the result";
-  if (has_heads(e, from) && has_heads(e, to))
-    return "both kernels have a reduction or contraction of their own";
-  if (kind == SN_CLASS_REDUCE) return "others need it too, and the reduction walks another space";
-  if (sn_op_is_elementwise(e->g->nodes[to].op)) return "other kernels have to come between";
-  return "a ready kernel reads its inputs from memory";
+  if (has_heads(e, from) && has_heads(e, to)) return "both kernels reduce or contract";
+  if (kind == SN_CLASS_REDUCE) return "others need it too, in another space";
+  if (sn_op_is_elementwise(e->g->nodes[to].op)) return "other kernels come between";
+  return "a ready kernel reads from memory";
 }
 
 static sn_edge_note explain(const explainer *e, sn_id x, sn_id to, const sn_cut_record *cut) {

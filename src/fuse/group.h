@@ -53,6 +53,7 @@ typedef struct sn_operand {
 /* An operand of a contraction, a matrix per point of the batch. */
 typedef struct sn_factor {
   uint32_t value;
+  sn_dtype dtype;               /* in memory: a small one is packed as float32 */
   int64_t offset;               /* elements */
   sn_nest batch, across, along; /* over the batch, the rows of a or the columns of b, and k */
   sn_bounds bounds;             /* where there is no element it is 0 */
@@ -146,7 +147,7 @@ typedef struct sn_group {
   uint32_t n_kept;
 
   /* contraction: space is (batch..., m, n) */
-  sn_dtype head_dtype; /* and of a and b */
+  sn_dtype head_dtype; /* and that of a and b, when packed */
   sn_factor a, b;
   int64_t k;
   int64_t spans;           /* parts of k that are summed apart and then together, where k is long */

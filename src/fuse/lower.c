@@ -269,6 +269,7 @@ static sn_factor factor_of(const sn_lowering *l, sn_id x, int rank, int side) {
   sn_factor factor = sn_factor_of(l->g, l->views, x, rank, side);
   sn_factor_leave_frame(l->g, l->views, l->views[x].frame, &factor);
   factor.value = l->value_of[l->views[x].base];
+  factor.dtype = l->g->nodes[x].type.dtype;
   return factor;
 }
 
@@ -387,14 +388,14 @@ static void count_phase(sn_group *group, const sn_phase *phase) {
 }
 
 /* Of the elements it reads; windows that overlap read some of their buffer's again. */
-static double factor_bytes(const sn_group *group, const sn_factor *factor, const sn_value *values) {
+static double factor_bytes(const sn_factor *factor, const sn_value *values) {
   const sn_nest *nests[] = {&factor->batch, &factor->across, &factor->along};
   const double most = (double)sn_type_bytes(&values[factor->value].type);
   double elements = 1;
   for (int n = 0; n < 3; n++)
     for (int i = 0; i < nests[n]->rank; i++)
       if (nests[n]->strides[i]) elements *= (double)nests[n]->dims[i];
-  const double bytes = elements * (double)sn_dtype_bytes(group->head_dtype);
+  const double bytes = elements * (double)sn_dtype_bytes(factor->dtype);
   return bytes < most ? bytes : most;
 }
 
@@ -412,7 +413,7 @@ static void count_work(sn_group *group, const sn_value *values) {
   for (uint32_t p = 0; p < group->n_phases; p++) count_phase(group, &group->phases[p]);
   if (group->kind == SN_GROUP_CONTRACTION) {
     group->flops += 2 * points * (double)group->k;
-    group->bytes += factor_bytes(group, &group->a, values) + factor_bytes(group, &group->b, values);
+    group->bytes += factor_bytes(&group->a, values) + factor_bytes(&group->b, values);
   }
 }
 

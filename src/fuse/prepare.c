@@ -27,7 +27,16 @@ static sn_status update_views(sn_rewrite *r) {
   return SN_OK;
 }
 
-static sn_id copy(sn_rewrite *r, sn_id x) { return sn_build_unary(&r->to, SN_OP_identity, x); }
+/* Of a small dtype, which no other op takes, a cast that casts nothing. */
+static sn_op copy_op(const sn_type *type) {
+  return sn_dtype_is_small(type->dtype) ? SN_OP_astype : SN_OP_identity;
+}
+
+static sn_id copy(sn_rewrite *r, sn_id x) {
+  if (r->to.status) return SN_NONE;
+  const sn_type type = *sn_build_type(&r->to, x);
+  return sn_build_op(&r->to, copy_op(&type), &x, 1, NULL, 0, &type);
+}
 
 /* Whether the node's elements lie in memory once its base has been computed. */
 static bool in_memory(const sn_rewrite *r, sn_id x) {
@@ -47,11 +56,52 @@ static sn_id prepare_reshape(sn_rewrite *r, sn_id id, sn_id x) {
   return sn_build_reshape(&r->to, copy(r, x), type);
 }
 
+/* What x is a cast of, if that has a small dtype: float32 of int8 is one of int32. */
+static sn_id small_source(const sn_graph *g, sn_id x) {
+  for (int casts = 0; casts < 2 && g->nodes[x].op == SN_OP_astype; casts++) {
+    x = *sn_graph_inputs(g, x);
+    if (sn_dtype_is_small(g->nodes[x].type.dtype)) return x;
+  }
+  return SN_NONE;
+}
+
+/* The same for a view of a cast: the view of what it is a cast of. Not windows, as they overlap and
+ * packing would cast an element several times. */
+static sn_id before_cast(sn_rewrite *r, sn_id x) {
+  const prepare *p = r->user;
+  const sn_graph *g = r->to.graph;
+  const sn_node node = g->nodes[x];
+  int64_t attrs[SN_MAX_ATTRS];
+  sn_nest axes[SN_MAX_RANK];
+  switch (node.op) {
+  case SN_OP_astype: return small_source(g, x);
+  case SN_OP_reshape:
+  case SN_OP_transpose:
+  case SN_OP_broadcast:
+  case SN_OP_slice: break;
+  default: return SN_NONE;
+  }
+  const sn_id source = before_cast(r, *sn_graph_inputs(g, x));
+  if (source == SN_NONE || (r->to.status = update_views(r))) return SN_NONE;
+  const sn_type *from = &r->to.graph->nodes[source].type;
+  if (node.op == SN_OP_reshape && !(sn_view_reshape(from, &p->views[source], &node.type, axes) &&
+                                    sn_nests_are_plain(axes, node.type.rank)))
+    return SN_NONE;
+  for (uint32_t k = 0; k < node.n_attrs; k++) attrs[k] = sn_graph_attrs(r->to.graph, x)[k];
+  return sn_build_op(&r->to, node.op, &source, 1, attrs, node.n_attrs, &node.type);
+}
+
+/* A factor of float32 is read as the small dtype that it is cast from: packing casts. */
+static sn_id prepare_factor(sn_rewrite *r, sn_id x) {
+  const bool may = sn_build_type(&r->to, x)->dtype == SN_F32;
+  const sn_id small = may ? before_cast(r, x) : SN_NONE;
+  if (small != SN_NONE) return small;
+  return in_memory(r, x) ? x : copy(r, x);
+}
+
 static sn_id prepare_matmul(sn_rewrite *r, const sn_id *x) {
-  if (in_memory(r, x[0]) && in_memory(r, x[1])) return SN_NONE;
-  const sn_id a = in_memory(r, x[0]) ? x[0] : copy(r, x[0]);
-  const sn_id b = in_memory(r, x[1]) ? x[1] : copy(r, x[1]);
-  return sn_build_matmul(&r->to, a, b);
+  const sn_id a = prepare_factor(r, x[0]), b = prepare_factor(r, x[1]);
+  return a == x[0] && b == x[1] ? SN_NONE : sn_build_matmul(&r->to, a, b);
 }
 
 /* What is broadcast needs memory for what it is made of only: one element for a constant. */
@@ -124,7 +174,8 @@ static sn_status prepare_outputs(sn_graph *g) {
       const sn_id x = *sn_graph_inputs(g, *output);
       if (class_of(g, x) > SN_CLASS_VIEW && !taken[x]++) continue;
     }
-    SN_TRY(sn_graph_add(g, SN_OP_identity, output, 1, NULL, 0, NULL, output));
+    const sn_type type = g->nodes[*output].type;
+    SN_TRY(sn_graph_add(g, copy_op(&type), output, 1, NULL, 0, &type, output));
   }
   return SN_OK;
 }

@@ -1,5 +1,7 @@
 /* convert.h - astype between single values, the same everywhere: float to int truncates and
- * saturates, NaN gives 0; anything to bool is "not equal 0" (NaN is true). */
+ * saturates, NaN gives 0; anything to bool is "not equal 0" (NaN is true). Of small dtypes there
+ * are only the casts from and to their wide ones: float16 and bfloat16 round to nearest even, int8
+ * and uint8 wrap int32 and are the nearest to a float. */
 #ifndef SN_GRAPH_CONVERT_H
 #define SN_GRAPH_CONVERT_H
 
@@ -11,6 +13,12 @@ static inline int32_t sn_i32_from_f64(double x) {
   if (x >= 2147483648.0) return INT32_MAX;
   if (x <= -2147483649.0) return INT32_MIN;
   return (int32_t)x;
+}
+
+/* The nearest of the integers in a range. */
+static inline int32_t sn_within(double x, int32_t lo, int32_t hi) {
+  const int32_t i = sn_i32_from_f64(x);
+  return i < lo ? lo : i > hi ? hi : i;
 }
 
 #endif

@@ -1,6 +1,7 @@
 /* functions.c - reads the data of scripts/gen-functions.mjs. A function, or a row's expression, is
  *
- *   number of parameters, then instructions; its values are numbered in order, parameters first:
+ *   its length in two bytes, number of parameters, then instructions; its values are numbered in
+ *   order, parameters first:
  *     RETURN      args                  as many as the caller takes
  *     CALL        function, args        its results become values
  *     CALL_FUSED  function where X_FUSED, function where not, args
@@ -73,10 +74,16 @@ static uint64_t word(reader *r, sn_word word) {
   return r->user->word(r->user->self, word, args);
 }
 
+static const uint8_t *function(bool wide, int number) {
+  const uint8_t *at = wide ? code_64 : code_32;
+  while (number-- > 0) at += 2 + at[0] + 256 * at[1];
+  return at + 2;
+}
+
 /* The arguments of function `number` from the caller's text; its results become values there. */
 static void call(reader *caller, int number) {
   reader r = {.user = caller->user, .wide = caller->wide};
-  r.at = r.wide ? code_64 + starts_64[number] : code_32 + starts_32[number];
+  r.at = function(r.wide, number);
   const int n_params = *r.at++;
   while (r.n_values < n_params) {
     const uint64_t value = argument(caller); /* which counts the caller's values */
@@ -98,12 +105,21 @@ static void call(reader *caller, int number) {
   for (int n = *r.at++; n > 0; n--) caller->values[caller->n_values++] = argument(&r);
 }
 
-uint64_t sn_function_apply(const sn_word_user *user, sn_op op, sn_dtype dtype, uint64_t a,
-                           uint64_t b) {
+static uint64_t run(const sn_word_user *user, bool wide, int number, uint64_t a, uint64_t b) {
   static const uint8_t first_and_second[] = {2, 1}; /* how long ago they were values */
-  reader r = {.user = user, .wide = dtype == SN_F64, .at = first_and_second};
+  reader r = {.user = user, .wide = wide, .at = first_and_second};
   r.values[r.n_values++] = a;
   r.values[r.n_values++] = b;
-  call(&r, numbers[dtype][op]);
+  call(&r, number);
   return r.values[r.n_values - 1];
+}
+
+uint64_t sn_function_apply(const sn_word_user *user, sn_op op, sn_dtype dtype, uint64_t a,
+                           uint64_t b) {
+  return run(user, dtype == SN_F64, numbers[dtype][op], a, b);
+}
+
+uint64_t sn_function_cast(const sn_word_user *user, sn_dtype small, bool narrow, uint64_t a) {
+  const int number = casts[small][narrow];
+  return number ? run(user, false, number, a, a) : a;
 }

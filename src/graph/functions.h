@@ -29,4 +29,7 @@ typedef struct sn_word_user {
 uint64_t sn_function_apply(const sn_word_user *user, sn_op op, sn_dtype dtype, uint64_t a,
                            uint64_t b);
 
+/* The bits of a small dtype from a value of its wide one, or the value that its bits stand for. */
+uint64_t sn_function_cast(const sn_word_user *user, sn_dtype small, bool narrow, uint64_t a);
+
 #endif

@@ -23,6 +23,8 @@ static sn_status fail_shapes(const site *s, const sn_type *a, const sn_type *b, 
 }
 
 static sn_status check_dtype(const site *s, sn_dtype dtype) {
+  if (s->op == SN_OP_identity || s->op == SN_OP_stop_gradient)
+    return SN_OK; /* no kernel sees them */
   SN_FAIL_IF(s->env, !(sn_op_describe(s->op)->types >> dtype & 1), SN_ERR_DTYPE,
              "%s: not defined for %s", s->name, sn_dtype_name(dtype));
   return SN_OK;
@@ -65,9 +67,12 @@ static sn_status infer_reduce(const site *s, sn_type *type) {
   return SN_OK;
 }
 
+/* Small dtypes are read as float32 (fuse/prepare.c). */
 static sn_status infer_matmul(const site *s, sn_type *type) {
   const sn_type *a = s->in[0], *b = s->in[1];
-  SN_FAIL_IF(s->env, a->dtype != b->dtype || !sn_dtype_is_float(a->dtype), SN_ERR_DTYPE,
+  const sn_dtype left = sn_dtype_is_small(a->dtype) ? SN_F32 : a->dtype;
+  const sn_dtype right = sn_dtype_is_small(b->dtype) ? SN_F32 : b->dtype;
+  SN_FAIL_IF(s->env, left != right || !sn_dtype_is_float(left), SN_ERR_DTYPE,
              "matmul: needs two floats of one dtype: a %s, b %s", sn_dtype_name(a->dtype),
              sn_dtype_name(b->dtype));
   const int r = a->rank;
@@ -76,6 +81,7 @@ static sn_status infer_matmul(const site *s, sn_type *type) {
   for (int i = 0; i < r - 2; i++)
     if (a->dims[i] != b->dims[i]) return fail_shapes(s, a, b, "batch dimensions differ");
   *type = *a;
+  type->dtype = left;
   type->dims[r - 1] = b->dims[r - 1];
   return SN_OK;
 }
@@ -85,16 +91,16 @@ static sn_status infer_concat(const site *s, sn_type *type) {
   const int64_t axis = s->attrs[0];
   *type = *s->in[0];
   SN_FAIL_IF(s->env, axis < 0 || axis >= type->rank, SN_ERR_SHAPE,
-             "concat: axis %lld out of range for rank %d", (long long)axis, (int)type->rank);
+             "%s: axis %lld out of range for rank %d", s->name, (long long)axis, (int)type->rank);
   for (size_t i = 1; i < s->n_in; i++) {
     const sn_type *b = s->in[i];
-    SN_FAIL_IF(s->env, b->dtype != type->dtype, SN_ERR_DTYPE, "concat: dtypes differ: a %s, b %s",
-               sn_dtype_name(type->dtype), sn_dtype_name(b->dtype));
+    SN_FAIL_IF(s->env, b->dtype != type->dtype, SN_ERR_DTYPE, "%s: dtypes differ: a %s, b %s",
+               s->name, sn_dtype_name(type->dtype), sn_dtype_name(b->dtype));
     bool fits = b->rank == type->rank;
     for (int d = 0; fits && d < type->rank; d++) fits = d == axis || b->dims[d] == type->dims[d];
     if (!fits) return fail_shapes(s, s->in[0], b, "inputs differ outside the axis");
     SN_FAIL_IF(s->env, sn_int_add_overflows(type->dims[axis], b->dims[axis], &type->dims[axis]),
-               SN_ERR_MEMORY, "concat: result is too large");
+               SN_ERR_MEMORY, "%s: result is too large", s->name);
   }
   return SN_OK;
 }
@@ -193,8 +199,7 @@ static sn_status check_view(const site *s, sn_type *type) {
 static sn_status check_cast(const site *s, sn_type *type) {
   const sn_type *a = s->in[0];
   const sn_dtype to = type->dtype;
-  SN_FAIL_IF(s->env, (unsigned)to > SN_BOOL, SN_ERR_DTYPE, "%s: unknown dtype %d", s->name,
-             (int)to);
+  SN_FAIL_IF(s->env, (unsigned)to > SN_U8, SN_ERR_DTYPE, "%s: unknown dtype %d", s->name, (int)to);
   *type = *a;
   type->dtype = to;
   if (s->op == SN_OP_astype) return SN_OK;
@@ -207,8 +212,9 @@ static sn_status check_cast(const site *s, sn_type *type) {
 static sn_status check_leaf(const site *s, const sn_type *type) {
   if (s->op != SN_OP_iota) return SN_OK;
   SN_FAIL_IF(s->env, s->attrs[0] < 0 || s->attrs[0] >= type->rank, SN_ERR_SHAPE,
-             "iota: axis %lld out of range for rank %d", (long long)s->attrs[0], (int)type->rank);
-  SN_FAIL_IF(s->env, type->dtype == SN_BOOL, SN_ERR_DTYPE, "iota: not defined for bool");
+             "%s: axis %lld out of range for rank %d", s->name, (long long)s->attrs[0],
+             (int)type->rank);
+  SN_FAIL_IF(s->env, type->dtype == SN_BOOL, SN_ERR_DTYPE, "%s: not defined for bool", s->name);
   return SN_OK;
 }
 
@@ -285,9 +291,8 @@ static sn_status infer_softmax(const site *s, sn_type *type) {
   SN_TRY(check_axis(s, x));
   SN_FAIL_IF(s->env, !sn_dtype_is_float(x->dtype), SN_ERR_DTYPE, "softmax: needs floats, not %s",
              sn_dtype_name(x->dtype));
-  SN_FAIL_IF(s->env, x->dims[s->attrs[0]] == 0, SN_ERR_SHAPE,
-             "softmax: no elements along axis %lld of %s", (long long)s->attrs[0],
-             sn_shape_text(x, text));
+  SN_FAIL_IF(s->env, x->dims[s->attrs[0]] == 0, SN_ERR_SHAPE, "%s: no elements along axis %d of %s",
+             s->name, (int)s->attrs[0], sn_shape_text(x, text));
   *type = *x;
   return SN_OK;
 }

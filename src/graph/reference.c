@@ -13,6 +13,10 @@ double sn_ref_load(sn_dtype dtype, const void *buffer, int64_t i) {
   case SN_F64: return ((const double *)buffer)[i];
   case SN_I32: return (double)((const int32_t *)buffer)[i];
   case SN_BOOL: return ((const uint8_t *)buffer)[i] != 0;
+  case SN_F16:
+  case SN_BF16: return (double)sn_half_value(dtype, ((const uint16_t *)buffer)[i]);
+  case SN_I8: return ((const int8_t *)buffer)[i];
+  case SN_U8: return ((const uint8_t *)buffer)[i];
   }
   return 0;
 }
@@ -23,6 +27,10 @@ void sn_ref_store(sn_dtype dtype, void *buffer, int64_t i, double value) {
   case SN_F64: ((double *)buffer)[i] = value; break;
   case SN_I32: ((int32_t *)buffer)[i] = sn_i32_from_f64(value); break;
   case SN_BOOL: ((uint8_t *)buffer)[i] = value != 0; break;
+  case SN_F16:
+  case SN_BF16: ((uint16_t *)buffer)[i] = sn_half_bits(dtype, (float)value); break;
+  case SN_I8: ((int8_t *)buffer)[i] = (int8_t)sn_within(value, INT8_MIN, INT8_MAX); break;
+  case SN_U8: ((uint8_t *)buffer)[i] = (uint8_t)sn_within(value, 0, UINT8_MAX); break;
   }
 }
 
@@ -32,8 +40,16 @@ double sn_ref_convert(sn_dtype dtype, double value) {
   return sn_ref_load(dtype, &slot, 0);
 }
 
+static double wrapped(sn_dtype dtype, double value) {
+  return dtype == SN_I8 ? (int8_t)(int32_t)value : (uint8_t)(int32_t)value;
+}
+
 double sn_ref_scalar(bool fused, sn_op op, sn_dtype in_dtype, const double *in, sn_dtype dtype) {
-  if (op == SN_OP_astype) return sn_ref_convert(dtype, in[0]);
+  if (op == SN_OP_astype) {
+    if (sn_dtype_wide(in_dtype) == SN_I32 && (dtype == SN_I8 || dtype == SN_U8))
+      return wrapped(dtype, in[0]);
+    return sn_ref_convert(dtype, in[0]);
+  }
   if (op == SN_OP_where) return in[0] != 0 ? in[1] : in[2];
   const double a = sn_ref_convert(in_dtype, in[0]);
   const double b = sn_op_describe(op)->arity > 1 || sn_op_describe(op)->kind == SN_CLASS_REDUCE

@@ -118,6 +118,33 @@ static uint64_t word_64(void *self, sn_word word, const uint64_t *args) {
   return (uintptr_t)out;
 }
 
+#define WIDEN(name)                                                                        \
+  void sn_rows_##name(void *dst, const void *a, const void *b, const void *c, int64_t n) { \
+    (void)b;                                                                               \
+    (void)c;                                                                               \
+    int64_t i = 0;                                                                         \
+    for (; i + SN_LANES_F32 <= n; i += SN_LANES_F32) {                                     \
+      vu32 x;                                                                              \
+      memcpy(&x, (const uint32_t *)a + i, sizeof x);                                       \
+      x = (vu32)sn_vf32_##name(x);                                                         \
+      memcpy((uint32_t *)dst + i, &x, sizeof x);                                           \
+    }                                                                                      \
+    if (i == n) return;                                                                    \
+    vu32 last = {0};                                                                       \
+    memcpy(&last, (const uint32_t *)a + i, (size_t)(n - i) * sizeof(uint32_t));            \
+    sn_rows_##name(&last, &last, NULL, NULL, SN_LANES_F32);                                \
+    memcpy((uint32_t *)dst + i, &last, (size_t)(n - i) * sizeof(uint32_t));                \
+  }
+WIDEN(widen_f16)
+WIDEN(widen_bf16)
+WIDEN(narrow_i8)
+
+/* Of a row, or of astype to a small dtype. */
+static uint64_t apply(const sn_word_user *user, sn_op op, sn_dtype dtype, uint64_t a, uint64_t b) {
+  return op == SN_OP_astype ? sn_function_cast(user, dtype, true, a)
+                            : sn_function_apply(user, op, dtype, a, b);
+}
+
 static size_t whole_vectors(size_t bytes) {
   return (bytes + SN_SIMD_BYTES - 1) / SN_SIMD_BYTES * SN_SIMD_BYTES;
 }
@@ -126,7 +153,7 @@ static size_t whole_vectors(size_t bytes) {
 static size_t block_bytes(sn_op op, sn_dtype dtype, bool fused, size_t wanted) {
   size_t n = 2;
   const sn_word_user counter = {.word = count_word, .self = &n, .fused = fused};
-  sn_function_apply(&counter, op, dtype, 0, 0);
+  apply(&counter, op, dtype, 0, 0);
   const size_t room = MEMORY / n / SN_SIMD_BYTES * SN_SIMD_BYTES;
   const size_t most = room < LONGEST ? room : LONGEST;
   return wanted < most ? whole_vectors(wanted) : most;
@@ -152,7 +179,7 @@ void sn_rows_apply(sn_op op, sn_dtype dtype, bool fused, void *dst, const void *
     memcpy(y, (const char *)b + (size_t)i * bytes, (size_t)count * bytes);
     r.next = y + r.block;
     const void *result =
-        (const void *)(uintptr_t)sn_function_apply(&user, op, dtype, (uintptr_t)x, (uintptr_t)y);
+        (const void *)(uintptr_t)apply(&user, op, dtype, (uintptr_t)x, (uintptr_t)y);
     if (narrow)
       store_masks_of_64((int32_t *)dst + i, result, count);
     else

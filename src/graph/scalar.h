@@ -9,4 +9,8 @@
  * gives 0 or 1. */
 double sn_op_scalar(sn_op op, sn_dtype dtype, bool fused, double a, double b);
 
+/* A value as the bits of float16 or bfloat16, and back. */
+uint16_t sn_half_bits(sn_dtype dtype, float value);
+float sn_half_value(sn_dtype dtype, uint16_t bits);
+
 #endif

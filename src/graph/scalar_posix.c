@@ -72,7 +72,15 @@ double sn_op_scalar(sn_op op, sn_dtype dtype, bool fused, double a, double b) {
   case SN_F32: return scalar_f32(op, (float)a, (float)b, fused);
   case SN_F64: return scalar_f64(op, a, b);
   case SN_I32: return scalar_i32(op, (int32_t)a, (int32_t)b);
-  case SN_BOOL: return scalar_bool(op, a != 0, b != 0);
+  default: return scalar_bool(op, a != 0, b != 0);
   }
-  return NAN;
+}
+
+uint16_t sn_half_bits(sn_dtype dtype, float value) {
+  return (uint16_t)(dtype == SN_F16 ? sn_f32_narrow_f16(false, value)
+                                    : sn_f32_narrow_bf16(false, value));
+}
+
+float sn_half_value(sn_dtype dtype, uint16_t bits) {
+  return dtype == SN_F16 ? sn_f32_widen_f16(false, bits) : sn_f32_widen_bf16(false, bits);
 }

@@ -18,7 +18,18 @@ typedef struct sn_type {
 /* A readable name: "float32". */
 const char *sn_dtype_name(sn_dtype dtype);
 
-static inline bool sn_dtype_is_float(sn_dtype dtype) { return dtype == SN_F32 || dtype == SN_F64; }
+static inline bool sn_dtype_is_float(sn_dtype dtype) {
+  return dtype <= SN_F64 || dtype == SN_F16 || dtype == SN_BF16;
+}
+
+/* Whether it is for storage only. In a graph inputs, views, gather and astype from and to its wide
+ * dtype have it, and what products read; all other ops are between two such casts. */
+static inline bool sn_dtype_is_small(sn_dtype dtype) { return dtype > SN_BOOL; }
+
+/* What holds all its values and computes with them; others are their own. */
+static inline sn_dtype sn_dtype_wide(sn_dtype dtype) {
+  return !sn_dtype_is_small(dtype) ? dtype : dtype <= SN_BF16 ? SN_F32 : SN_I32;
+}
 
 sn_type sn_type_scalar(sn_dtype dtype);
 bool sn_type_equal(const sn_type *a, const sn_type *b);

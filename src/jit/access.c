@@ -32,38 +32,47 @@ static void close_lanes(const sn_walk *k, int opened) {
 }
 
 static const uint64_t zeros[2], byte_ones[2] = {0x0101010101010101u, 0x0101010101010101u};
+
+/* The low bytes of 32-bit lanes, and the low halves. */
 static const uint8_t low_bytes[16] = {0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12};
+static const uint8_t low_halves[16] = {0, 1, 4, 5, 8, 9, 12, 13, 0, 1, 4, 5, 8, 9, 12, 13};
+
+/* Elements of one or two bytes are 32-bit lanes here: bools masks, all else bits as strips have
+ * them. */
+static bool is_narrow(const sn_leaf *leaf) { return item_bytes(leaf) < 4; }
 
 /* ---- loads ----------------------------------------------------------------------------------- */
 
-/* Bytes in the low 32 bits, or in all lanes, to masks. */
-static void bytes_to_masks(sn_wasm *w, bool splat) {
-  if (!splat) {
-    sn_emit(w, SN_WASM_i16x8_extend_low_i8x16_u);
-    sn_emit(w, SN_WASM_i32x4_extend_low_i16x8_u);
-  }
+/* The lowest four narrow elements to lanes. */
+static void spread(sn_wasm *w, const sn_leaf *leaf) {
+  const bool sign = leaf->dtype == SN_I8;
+  if (item_bytes(leaf) == 1)
+    sn_emit(w, sign ? SN_WASM_i16x8_extend_low_i8x16_s : SN_WASM_i16x8_extend_low_i8x16_u);
+  sn_emit(w, sign ? SN_WASM_i32x4_extend_low_i16x8_s : SN_WASM_i32x4_extend_low_i16x8_u);
+  if (leaf->dtype != SN_BOOL) return;
   sn_emit_16(w, SN_WASM_v128_const, zeros);
-  sn_emit(w, splat ? SN_WASM_i8x16_ne : SN_WASM_i32x4_ne);
+  sn_emit(w, SN_WASM_i32x4_ne);
 }
 
 static void load_splat(const sn_walk *k, const sn_leaf *leaf, uint32_t local) {
+  static const sn_wasm_op ops[] = {[1] = SN_WASM_v128_load8_splat,
+                                   [2] = SN_WASM_v128_load16_splat,
+                                   [4] = SN_WASM_v128_load32_splat,
+                                   [8] = SN_WASM_v128_load64_splat};
   const uint32_t offset = push_address(k, leaf, 0);
-  if (leaf->dtype == SN_BOOL) {
-    sn_emit_memory(k->w, SN_WASM_v128_load8_splat, offset);
-    bytes_to_masks(k->w, true);
-  } else {
-    sn_emit_memory(k->w,
-                   leaf->dtype == SN_F64 ? SN_WASM_v128_load64_splat : SN_WASM_v128_load32_splat,
-                   offset);
-  }
+  sn_emit_memory(k->w, ops[item_bytes(leaf)], offset);
+  if (is_narrow(leaf)) spread(k->w, leaf);
   sn_emit_set(k->w, local);
 }
 
 static void load_whole(const sn_walk *k, const sn_leaf *leaf, uint32_t half, uint32_t local) {
+  static const sn_wasm_op ops[] = {[1] = SN_WASM_v128_load32_zero,
+                                   [2] = SN_WASM_v128_load64_zero,
+                                   [4] = SN_WASM_v128_load,
+                                   [8] = SN_WASM_v128_load};
   const uint32_t offset = push_address(k, leaf, delta_of(k, leaf, 2 * half));
-  sn_emit_memory(k->w, leaf->dtype == SN_BOOL ? SN_WASM_v128_load32_zero : SN_WASM_v128_load,
-                 offset);
-  if (leaf->dtype == SN_BOOL) bytes_to_masks(k->w, false);
+  sn_emit_memory(k->w, ops[item_bytes(leaf)], offset);
+  if (is_narrow(leaf)) spread(k->w, leaf);
   sn_emit_set(k->w, local);
 }
 
@@ -80,25 +89,25 @@ static void load_flipped(const sn_walk *k, const sn_leaf *leaf, uint32_t half, u
 }
 
 static void load_lane(const sn_walk *k, const sn_leaf *leaf, uint32_t lane, uint32_t local) {
-  const bool wide = leaf->dtype == SN_F64, bytes = leaf->dtype == SN_BOOL;
+  static const sn_wasm_op ops[] = {[1] = SN_WASM_v128_load8_lane,
+                                   [2] = SN_WASM_v128_load16_lane,
+                                   [4] = SN_WASM_v128_load32_lane,
+                                   [8] = SN_WASM_v128_load64_lane};
+  const bool wide = leaf->dtype == SN_F64;
   const uint32_t place = wide ? lane % 2 : lane;
   const uint32_t offset = push_address(k, leaf, delta_of(k, leaf, lane));
-  if (place == 0 && !bytes) {
+  if (place == 0 && !is_narrow(leaf)) {
     sn_emit_memory(k->w, wide ? SN_WASM_v128_load64_zero : SN_WASM_v128_load32_zero, offset);
   } else {
     sn_emit_get(k->w, local);
-    sn_emit_lane_memory(k->w,
-                        wide    ? SN_WASM_v128_load64_lane
-                        : bytes ? SN_WASM_v128_load8_lane
-                                : SN_WASM_v128_load32_lane,
-                        offset, place);
+    sn_emit_lane_memory(k->w, ops[item_bytes(leaf)], offset, place);
   }
   sn_emit_set(k->w, local);
 }
 
 static void load_lanes(const sn_walk *k, const sn_leaf *leaf, uint32_t half, uint32_t local) {
   const uint32_t first = 2 * half, end = leaf->dtype == SN_F64 ? first + 2 : 4;
-  if (leaf->dtype == SN_BOOL) {
+  if (is_narrow(leaf)) {
     sn_emit_16(k->w, SN_WASM_v128_const, zeros);
     sn_emit_set(k->w, local);
   }
@@ -108,9 +117,9 @@ static void load_lanes(const sn_walk *k, const sn_leaf *leaf, uint32_t half, uin
     load_lane(k, leaf, lane, local);
   }
   close_lanes(k, opened);
-  if (leaf->dtype != SN_BOOL) return;
+  if (!is_narrow(leaf)) return;
   sn_emit_get(k->w, local);
-  bytes_to_masks(k->w, false);
+  spread(k->w, leaf);
   sn_emit_set(k->w, local);
 }
 
@@ -147,7 +156,7 @@ void sn_access_load(void *user, uint32_t number, uint32_t local) {
     load_splat(k, leaf, local);
   } else if (k->copy == SN_COPY_FULL && leaf->step == item_bytes(leaf)) {
     load_whole(k, leaf, half, local);
-  } else if (k->copy == SN_COPY_FULL && leaf->step == -item_bytes(leaf) && leaf->dtype != SN_BOOL) {
+  } else if (k->copy == SN_COPY_FULL && leaf->step == -item_bytes(leaf) && !is_narrow(leaf)) {
     load_flipped(k, leaf, half, local);
   } else {
     load_lanes(k, leaf, half, local);
@@ -156,32 +165,36 @@ void sn_access_load(void *user, uint32_t number, uint32_t local) {
 
 /* ---- stores ---------------------------------------------------------------------------------- */
 
-static void store_whole(sn_walk *k, const sn_leaf *leaf, uint32_t half, sn_lane node) {
-  const uint32_t offset = push_address(k, leaf, delta_of(k, leaf, 2 * half));
+static void push_stored(sn_walk *k, const sn_leaf *leaf, sn_lane node) {
   sn_write_peek(&k->writer, node);
-  if (leaf->dtype == SN_BOOL) {
+  if (leaf->dtype != SN_BOOL) return;
+  sn_emit_16(k->w, SN_WASM_v128_const, byte_ones);
+  sn_emit(k->w, SN_WASM_v128_and);
+}
+
+static void store_whole(sn_walk *k, const sn_leaf *leaf, uint32_t half, sn_lane node) {
+  const bool bytes = item_bytes(leaf) == 1;
+  const uint32_t offset = push_address(k, leaf, delta_of(k, leaf, 2 * half));
+  push_stored(k, leaf, node);
+  if (is_narrow(leaf)) {
     sn_write_peek(&k->writer, node);
-    sn_emit_16(k->w, SN_WASM_i8x16_shuffle, low_bytes);
-    sn_emit_16(k->w, SN_WASM_v128_const, byte_ones);
-    sn_emit(k->w, SN_WASM_v128_and);
-    sn_emit_lane_memory(k->w, SN_WASM_v128_store32_lane, offset, 0);
+    sn_emit_16(k->w, SN_WASM_i8x16_shuffle, bytes ? low_bytes : low_halves);
+    sn_emit_lane_memory(k->w, bytes ? SN_WASM_v128_store32_lane : SN_WASM_v128_store64_lane, offset,
+                        0);
   } else {
     sn_emit_memory(k->w, SN_WASM_v128_store, offset);
   }
 }
 
 static void store_lane(sn_walk *k, const sn_leaf *leaf, uint32_t lane, sn_lane node) {
+  static const sn_wasm_op ops[] = {[1] = SN_WASM_v128_store8_lane,
+                                   [2] = SN_WASM_v128_store16_lane,
+                                   [4] = SN_WASM_v128_store32_lane,
+                                   [8] = SN_WASM_v128_store64_lane};
+  const uint32_t bytes = (uint32_t)item_bytes(leaf);
   const uint32_t offset = push_address(k, leaf, delta_of(k, leaf, lane));
-  sn_write_peek(&k->writer, node);
-  if (leaf->dtype == SN_BOOL) {
-    sn_emit_16(k->w, SN_WASM_v128_const, byte_ones);
-    sn_emit(k->w, SN_WASM_v128_and);
-    sn_emit_lane_memory(k->w, SN_WASM_v128_store8_lane, offset, 4 * lane);
-  } else if (leaf->dtype == SN_F64) {
-    sn_emit_lane_memory(k->w, SN_WASM_v128_store64_lane, offset, lane % 2);
-  } else {
-    sn_emit_lane_memory(k->w, SN_WASM_v128_store32_lane, offset, lane);
-  }
+  push_stored(k, leaf, node);
+  sn_emit_lane_memory(k->w, ops[bytes], offset, bytes == 8 ? lane % 2 : 4 / bytes * lane);
 }
 
 static void store_half(sn_walk *k, const sn_leaf *leaf, uint32_t half, sn_lane node) {

@@ -145,8 +145,18 @@ static sn_lane between_32(sn_lanes *lanes, sn_dtype from, sn_dtype to, sn_lane a
   return to == SN_F32 ? OP1(f32x4_convert_i32x4_s, a) : OP1(i32x4_trunc_sat_f32x4_s, a);
 }
 
+/* Between a small dtype and its wide one, all in 32-bit lanes. */
+static sn_lane cast_small(sn_lanes *lanes, sn_dtype from, sn_dtype to, sn_lane a) {
+  emitter e = {lanes, 32};
+  const sn_word_user user = {.word = emit_word, .self = &e};
+  const bool narrow = sn_dtype_is_small(to);
+  return (sn_lane)sn_function_cast(&user, narrow ? to : from, narrow, a);
+}
+
 static sn_lane_value cast(sn_lanes *lanes, sn_dtype from, sn_dtype to, const sn_lane_value *a) {
   if (from == to) return *a;
+  if (sn_dtype_is_small(from) || sn_dtype_is_small(to))
+    return (sn_lane_value){{cast_small(lanes, from, to, a->half[0])}};
   if (to == SN_F64) return to_f64(lanes, from, a->half[0]);
   if (from == SN_F64) return (sn_lane_value){{from_f64(lanes, to, a)}};
   return (sn_lane_value){{between_32(lanes, from, to, a->half[0])}};
@@ -192,7 +202,6 @@ sn_lane sn_expand_const(sn_lanes *lanes, sn_dtype dtype, double value) {
   case SN_F32: return sn_lane_const32(lanes, sn_f32_to_bits((float)value));
   case SN_F64: return sn_lane_const64(lanes, sn_f64_to_bits(value));
   case SN_I32: return sn_lane_const32(lanes, (uint32_t)sn_i32_from_f64(value));
-  case SN_BOOL: return sn_lane_const32(lanes, value != 0 ? UINT32_MAX : 0);
+  default: return sn_lane_const32(lanes, value != 0 ? UINT32_MAX : 0);
   }
-  return 0;
 }

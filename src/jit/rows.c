@@ -22,7 +22,7 @@ static sn_status describe_kept(rows *r) {
   sn_walk *k = &r->j->walk;
   SN_TRY(sn_arena_alloc(r->j->arena, g->n_kept, sizeof *r->kept, (void **)&r->kept));
   for (uint32_t i = 0; i < g->n_kept; i++) {
-    const sn_dtype dtype = g->kept[i] == SN_BOOL ? SN_I32 : g->kept[i];
+    const sn_dtype dtype = sn_dtype_bytes(g->kept[i]) < 4 ? SN_I32 : g->kept[i];
     int64_t strides[SN_MAX_RANK] = {0};
     sn_jit_reduced_strides(r->j, strides);
     const sn_walk_base base = {.kind = SN_BASE_PARAM, .number = LANE, .follows = true, .level = 2};

@@ -8,6 +8,7 @@
  * In spans of k: tile sums lie in shared memory as [span][batch][m][n] between the stages. */
 #include <string.h>
 
+#include "kernels/elements.h"
 #include "kernels/kernel.h"
 
 /* Rows of results up to which packing B is worth sparing: 1.25x at 16 of them, 1.05x at 256. */
@@ -29,6 +30,16 @@ static bool all_differ(const sn_nest *batch) {
   return true;
 }
 
+static sn_gemm_walk walk_of(const sn_strips *strips, const sn_factor *f) {
+  sn_gemm_walk walk = {.across = f->across, .along = f->along, .bounds = f->bounds};
+  const sn_dtype wide = sn_dtype_wide(f->dtype);
+  if (wide == f->dtype) return walk;
+  walk.small = f->dtype;
+  walk.widen = sn_strips_cast(strips, f->dtype, wide);
+  if (wide == SN_I32) walk.to_float = sn_strips_cast(strips, wide, SN_F32);
+  return walk;
+}
+
 void sn_contraction_make(const sn_strips *strips, const sn_machine *machine, sn_kernel *kernel) {
   const sn_group *g = kernel->group;
   const int r = g->space_rank;
@@ -39,8 +50,8 @@ void sn_contraction_make(const sn_strips *strips, const sn_machine *machine, sn_
                     .k = g->k,
                     .spans = g->spans,
                     .whole_m = g->whole_m,
-                    .a = {g->a.across, g->a.along, g->a.bounds},
-                    .b = {g->b.across, g->b.along, g->b.bounds}};
+                    .a = walk_of(strips, &g->a),
+                    .b = walk_of(strips, &g->b)};
   kernel->batch_a = g->a.batch;
   kernel->batch_b = g->b.batch;
   gemm->m *= sn_nest_join_rows(&kernel->batch_a, &kernel->batch_b, &gemm->a.across);
@@ -111,13 +122,8 @@ static bool is_plain(const sn_kernel *k) {
          k->post.stores[0].access == SN_ACCESS_LINEAR;
 }
 
-static char *address(const sn_kernel_run *run, uint32_t value, int64_t offset) {
-  const size_t item = sn_dtype_bytes(run->kernel->gemm.dtype);
-  return (char *)run->values[value] + (size_t)offset * item;
-}
-
 static const char *matrix(const sn_kernel_run *run, const sn_factor *f, const sn_nest_place *at) {
-  return address(run, f->value, f->offset + at->offset);
+  return sn_element(run->values[f->value], f->offset + at->offset, sn_dtype_bytes(f->dtype));
 }
 
 /* The product of one matrix of the batch: its marks count from where the matrix begins. */
@@ -207,8 +213,9 @@ void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, 
                       (ptrdiff_t)gemm->n, task, NULL, scratch);
     } else if (plain) {
       const sn_operand *to = &k->post.stores[0].at;
-      sn_gemm_tile_to(gemm, a, b, address(run, to->value, to->offset + t.first), (ptrdiff_t)gemm->n,
-                      task, shared, scratch);
+      void *c = sn_element_mutable(run->values[to->value], to->offset + t.first,
+                                   sn_dtype_bytes(gemm->dtype));
+      sn_gemm_tile_to(gemm, a, b, c, (ptrdiff_t)gemm->n, task, shared, scratch);
     } else {
       sn_gemm_tile(gemm, a, b, task, shared, scratch, finish_tile, &t, lane);
     }

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "kernels/elements.h"
+
 /* Position in the space: index per dimension, and the operand's offset there. */
 typedef struct cursor {
   const int64_t *dims, *strides;
@@ -63,15 +65,31 @@ static void read_run64(uint64_t *to, const uint64_t *from, int64_t stride, int64
     for (int64_t i = 0; i < n; i++) to[i] = from[i * stride];
 }
 
-static void read_mask_run(int32_t *to, const uint8_t *from, int64_t stride, int64_t n) {
-  for (int64_t i = 0; i < n; i++) to[i] = -(int32_t)(from[i * stride] != 0);
+#define READ_EACH(T, of)                       \
+  for (int64_t i = 0; i < n; i++) {            \
+    const T x = ((const T *)from)[i * stride]; \
+    ((int32_t *)to)[i] = (of);                 \
+  }                                            \
+  break
+
+void sn_gather_run(sn_dtype dtype, void *to, const void *from, int64_t stride, int64_t n) {
+  switch (dtype) {
+  case SN_F32:
+  case SN_I32: read_run32(to, from, stride, n); break;
+  case SN_F64: read_run64(to, from, stride, n); break;
+  case SN_BOOL: READ_EACH(uint8_t, -(x != 0));
+  case SN_F16:
+  case SN_BF16: READ_EACH(uint16_t, x);
+  case SN_I8: READ_EACH(int8_t, x);
+  case SN_U8: READ_EACH(uint8_t, x);
+  }
 }
 
 const void *sn_gather_in_place(const sn_operand *o, const int64_t *dims, int rank, int64_t flat,
                                int64_t n, const void *base) {
   int i = rank - 1;
   int64_t at = o->offset;
-  if (i < 0 || o->strides[i] != 1 || o->dtype == SN_BOOL) return NULL;
+  if (i < 0 || o->strides[i] != 1 || !sn_strip_is_memory(o->dtype)) return NULL;
   const int64_t first = flat % dims[i];
   if (first + n > dims[i]) return NULL;
   flat /= dims[i];
@@ -88,30 +106,15 @@ void sn_gather(const sn_operand *o, const int64_t *dims, int rank, int64_t flat,
   for (int64_t done = 0; done < n;) {
     int64_t stride;
     const int64_t run = run_length(&c, n - done, &stride);
-    switch (o->dtype) {
-    case SN_F32:
-    case SN_I32:
-      read_run32((uint32_t *)strip + done, (const uint32_t *)base + c.at, stride, run);
-      break;
-    case SN_F64:
-      read_run64((uint64_t *)strip + done, (const uint64_t *)base + c.at, stride, run);
-      break;
-    case SN_BOOL:
-      read_mask_run((int32_t *)strip + done, (const uint8_t *)base + c.at, stride, run);
-      break;
-    }
+    sn_gather_run(o->dtype, sn_element_mutable(strip, done, sn_strip_bytes(o->dtype)),
+                  sn_element(base, c.at, sn_dtype_bytes(o->dtype)), stride, run);
     done += run;
     advance(&c, run);
   }
 }
 
 void sn_gather_single(const sn_operand *o, const void *base, void *strip, int64_t n) {
-  switch (o->dtype) {
-  case SN_F32:
-  case SN_I32: read_run32(strip, (const uint32_t *)base + o->offset, 0, n); break;
-  case SN_F64: read_run64(strip, (const uint64_t *)base + o->offset, 0, n); break;
-  case SN_BOOL: read_mask_run(strip, (const uint8_t *)base + o->offset, 0, n); break;
-  }
+  sn_gather_run(o->dtype, strip, sn_element(base, o->offset, sn_dtype_bytes(o->dtype)), 0, n);
 }
 
 static void index_run(sn_dtype dtype, void *strip, int64_t done, int64_t at, int64_t stride,
@@ -150,37 +153,44 @@ static void write_run64(uint64_t *to, const uint64_t *from, int64_t stride, int6
     for (int64_t i = 0; i < n; i++) to[i * stride] = from[i];
 }
 
-static void write_mask_run(const sn_strips *strips, uint8_t *to, const int32_t *from,
-                           int64_t stride, int64_t n) {
-  if (stride == 1)
-    strips->mask_store(to, from, from, from, n);
-  else
-    for (int64_t i = 0; i < n; i++) to[i * stride] = (uint8_t)(from[i] & 1);
-}
+#define WRITE_EACH(T, of)                                               \
+  for (int64_t i = 0; i < n; i++) ((T *)to)[i * stride] = (T)((of)[i]); \
+  break
 
-static void write_run(const sn_strips *strips, sn_dtype dtype, void *base, int64_t at,
-                      const void *strip, int64_t done, int64_t stride, int64_t n) {
+static void write_run(const sn_strips *strips, sn_dtype dtype, void *to, const void *from,
+                      int64_t stride, int64_t n) {
+  const int32_t *bits = from;
   switch (dtype) {
   case SN_F32:
-  case SN_I32: write_run32((uint32_t *)base + at, (const uint32_t *)strip + done, stride, n); break;
-  case SN_F64: write_run64((uint64_t *)base + at, (const uint64_t *)strip + done, stride, n); break;
+  case SN_I32: write_run32(to, from, stride, n); break;
+  case SN_F64: write_run64(to, from, stride, n); break;
   case SN_BOOL:
-    write_mask_run(strips, (uint8_t *)base + at, (const int32_t *)strip + done, stride, n);
+    if (stride != 1 || !strips->mask_store) {
+      for (int64_t i = 0; i < n; i++) ((uint8_t *)to)[i * stride] = bits[i] & 1;
+      break;
+    }
+    strips->mask_store(to, from, from, from, n);
     break;
+  case SN_F16:
+  case SN_BF16: WRITE_EACH(uint16_t, bits);
+  case SN_I8:
+  case SN_U8: WRITE_EACH(uint8_t, bits);
   }
 }
 
 void sn_scatter(const sn_strips *strips, const sn_operand *o, bool linear, const int64_t *dims,
                 int rank, int64_t flat, int64_t n, const void *strip, void *base) {
+  const size_t item = sn_dtype_bytes(o->dtype);
   if (linear) {
-    write_run(strips, o->dtype, base, o->offset + flat, strip, 0, 1, n);
+    write_run(strips, o->dtype, sn_element_mutable(base, o->offset + flat, item), strip, 1, n);
     return;
   }
   cursor c = cursor_at(o, dims, rank, flat);
   for (int64_t done = 0; done < n;) {
     int64_t stride;
     const int64_t run = run_length(&c, n - done, &stride);
-    write_run(strips, o->dtype, base, c.at, strip, done, stride, run);
+    write_run(strips, o->dtype, sn_element_mutable(base, c.at, item),
+              sn_element(strip, done, sn_strip_bytes(o->dtype)), stride, run);
     done += run;
     advance(&c, run);
   }

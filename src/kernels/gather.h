@@ -14,6 +14,9 @@ void sn_gather(const sn_operand *o, const int64_t *dims, int rank, int64_t flat,
 const void *sn_gather_in_place(const sn_operand *o, const int64_t *dims, int rank, int64_t flat,
                                int64_t n, const void *base);
 
+/* n elements of memory, stride apart, as a strip. */
+void sn_gather_run(sn_dtype dtype, void *to, const void *from, int64_t stride, int64_t n);
+
 /* The operand's first element n times. */
 void sn_gather_single(const sn_operand *o, const void *base, void *strip, int64_t n);
 

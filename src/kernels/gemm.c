@@ -82,7 +82,7 @@ static bool lies_in_rows(const sn_gemm_side *side, int64_t columns) {
   const sn_nest *along = &side->walk.along;
   const int last = along->rank - 1;
   return along->strides[last] == 1 && along->dims[last] >= LEAST_RUN && !along->marks[last] &&
-         columns <= ROW_COLUMNS;
+         columns <= ROW_COLUMNS && !side->walk.small;
 }
 
 static bool suits_rows(const sn_gemm *g) {
@@ -159,6 +159,7 @@ static bool better_swapped(const sn_gemm *g) {
 static bool suits_direct(const sn_gemm *g) {
   const sn_gemm_side *right = &g->right;
   if (g->always_pack || g->a.bounds.guards || g->b.bounds.guards) return false;
+  if (g->a.small || g->b.small) return false;
   if (g->left.width == 1 && (right->width == 1 || right->ws == 1 || right->ks == 1)) return true;
   return g->k > 0 && g->flops <= 2.0 * SN_TINY_PRODUCT;
 }
@@ -347,22 +348,26 @@ static int64_t together(const sn_gemm_side *s, int64_t w, int64_t n) {
 /* Positions w .. w + width and p .. p + k of a side, as panels one behind the other or as runs. */
 static void pack(const sn_gemm *g, const sn_gemm_side *s, void *panels, const void *base, int64_t w,
                  int64_t width, int64_t p, int64_t k) {
-  const size_t bytes = sn_gemm_bytes(g), panel_bytes = bytes_of_panel(g, s, k);
-  if (s->even && !s->run_bytes) {
-    sn_pack_panels(g->dtype, panels, sn_element(base, w * s->ws + p * s->ks, bytes), NULL, width, k,
+  const sn_dtype dtype = s->walk.small ? s->walk.small : g->dtype;
+  const size_t bytes = sn_dtype_bytes(dtype), panel_bytes = bytes_of_panel(g, s, k);
+  const bool even = s->even && !s->run_bytes;
+  if (even)
+    sn_pack_panels(dtype, panels, sn_element(base, w * s->ws + p * s->ks, bytes), NULL, width, k,
                    s->ws, s->ks, s->panel, s->panel * k);
-    return;
-  }
   char *to = panels;
-  for (int64_t n, i = 0; i < width; i += n, to += (size_t)ceil_div(n, s->panel) * panel_bytes) {
+  for (int64_t n, i = 0; i < width && !even;
+       i += n, to += (size_t)ceil_div(n, s->panel) * panel_bytes) {
     n = together(s, w + i, width - i);
     const sn_nest *across = &s->walk.across, *along = &s->walk.along;
     if (s->run_bytes)
-      sn_pack_runs(g->dtype, (ptrdiff_t *)(void *)to, base, across, w + i, n, along, p, k,
+      sn_pack_runs(dtype, (ptrdiff_t *)(void *)to, base, across, w + i, n, along, p, k,
                    &s->walk.bounds, s->panel);
     else
-      sn_pack_nests(g->dtype, to, base, across, w + i, n, along, p, k, &s->walk.bounds, s->panel);
+      sn_pack_nests(dtype, to, base, across, w + i, n, along, p, k, &s->walk.bounds, s->panel);
   }
+  const int64_t elements = round_up(width, s->panel) * k;
+  if (s->walk.small) s->walk.widen(panels, panels, panels, panels, elements);
+  if (s->walk.to_float) s->walk.to_float(panels, panels, panels, panels, elements);
 }
 
 /* Where panels from position w on begin in what is shared: block of k by block of k. */

@@ -32,6 +32,7 @@
 #define SN_KERNELS_GEMM_H
 
 #include "fuse/nest.h"
+#include "kernels/strip.h"
 #include "kernels/ukr/ukr.h"
 
 /* Where element (w, p) of an operand lies: across the rows of A or the columns of B, and along k.
@@ -39,6 +40,9 @@
 typedef struct sn_gemm_walk {
   sn_nest across, along;
   sn_bounds bounds; /* outside of them it is 0, and a product is packed always */
+  sn_dtype small;   /* SN_F32, or the operand's own: bits in 32 are packed, always, of which come */
+  sn_strip_fn *widen;    /* values of its wide dtype, and of those, if they are integers, */
+  sn_strip_fn *to_float; /* floats; or NULL */
 } sn_gemm_walk;
 
 /* One operand, as width x k: width is m for A, n for B. */

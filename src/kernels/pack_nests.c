@@ -84,7 +84,8 @@ static int64_t next_run(const places *across, const sn_nest *along, const sn_bou
 void sn_pack_nests(sn_dtype dtype, void *panel_out, const void *source, const sn_nest *across,
                    int64_t w, int64_t width, const sn_nest *along, int64_t p, int64_t k,
                    const sn_bounds *bounds, int panel) {
-  const ptrdiff_t item = dtype == SN_F64 ? 8 : 4;
+  const ptrdiff_t item = dtype == SN_F64 ? 8 : 4; /* in panels */
+  const ptrdiff_t source_item = (ptrdiff_t)sn_dtype_bytes(dtype);
   const ptrdiff_t ws = (ptrdiff_t)sn_nest_stride(across), ks = (ptrdiff_t)sn_nest_stride(along);
   const int64_t ld = k * panel;
   places all;
@@ -94,7 +95,7 @@ void sn_pack_nests(sn_dtype dtype, void *panel_out, const void *source, const sn
   char *to = panel_out;
   for (sn_nest_place at = sn_nest_seek(along, p); k > 0;) {
     const int64_t mark = at.mark;
-    const char *from = (const char *)source + (all.first + (ptrdiff_t)at.offset) * item;
+    const char *from = (const char *)source + (all.first + (ptrdiff_t)at.offset) * source_item;
     const int64_t n = next_run(&all, along, bounds, interior, k, &at);
     if (interior || all_inside(&all, bounds, mark)) {
       sn_pack_panels(dtype, to, from, all.even ? NULL : all.offsets, width, n, ws, ks, panel, ld);

@@ -53,7 +53,7 @@ static void make_entries(const sn_ready_site *s, entry *to) {
     case SN_F32: key = key_f32(((const uint32_t *)x->data)[at], down); break;
     case SN_F64: key = (uint32_t)key_f64(((const uint64_t *)x->data)[at], down); break;
     case SN_I32: key = key_i32(((const uint32_t *)x->data)[at], down); break;
-    case SN_BOOL: key = (uint32_t)((x->data[at] != 0) != down); break;
+    default: key = (uint32_t)((x->data[at] != 0) != down); break;
     }
     to[i] = (entry)key << 32 | (uint32_t)i;
   }

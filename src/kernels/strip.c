@@ -15,7 +15,7 @@ void sn_strip_fill(sn_dtype dtype, void *strip, double value, int64_t n) {
   case SN_I32:
     for (int64_t i = 0; i < n; i++) ((int32_t *)strip)[i] = sn_i32_from_f64(value);
     break;
-  case SN_BOOL:
+  default:
     for (int64_t i = 0; i < n; i++) ((int32_t *)strip)[i] = -(int32_t)(value != 0);
     break;
   }

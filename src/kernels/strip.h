@@ -2,8 +2,9 @@
  * elements in L1. One table per instruction set, all made from the same text (strip_kernels.inc)
  * and the rows of ops.def, so every set computes the same bits.
  *
- * In a strip, float32, float64 and int32 lie as in memory; a bool is an int32 mask, 0 or -1. dst
- * may equal an input; otherwise strips do not overlap. Nothing is read or written past n elements.
+ * In a strip, float32, float64 and int32 lie as in memory; a bool is an int32 mask, 0 or -1; bits
+ * of a small dtype are an int32, as graph/expand_small.inc has them. dst may equal an input;
+ * otherwise strips do not overlap. Nothing is read or written past n elements.
  */
 #ifndef SN_KERNELS_STRIP_H
 #define SN_KERNELS_STRIP_H
@@ -12,7 +13,8 @@
 #include "kernels/isa.h"
 
 #define SN_STRIP 256
-#define SN_DTYPE_COUNT 4
+#define SN_DTYPE_COUNT 4 /* that are computed with; then come the small ones */
+#define SN_SMALL_COUNT 4
 
 typedef void sn_strip_fn(void *dst, const void *a, const void *b, const void *c, int64_t n);
 
@@ -39,15 +41,30 @@ typedef struct sn_strips {
   sn_fold_fn *fold[SN_OP_COUNT][SN_DTYPE_COUNT];     /* of a reduction */
   sn_collapse_fn *collapse[SN_OP_COUNT][SN_DTYPE_COUNT];
   sn_strip_fn *cast[SN_DTYPE_COUNT][SN_DTYPE_COUNT]; /* [from][to] */
-  sn_strip_fn *mask_load;                            /* bytes -> masks */
-  sn_strip_fn *mask_store;                           /* masks -> bytes 0, 1 */
+  sn_strip_fn *widen[SN_SMALL_COUNT];  /* of small dtypes, from SN_F16 on; of int8 the sign need not
+                                          be there yet */
+  sn_strip_fn *narrow[SN_SMALL_COUNT]; /* NULL: `rows` does it, as astype of the small dtype */
+  sn_strip_fn *mask_load;              /* bytes -> masks; NULL: gather.h does it */
+  sn_strip_fn *mask_store;             /* masks -> bytes 0, 1; NULL: so */
 } sn_strips;
+
+/* The kernel of astype; of a small dtype to or from its wide one. */
+static inline sn_strip_fn *sn_strips_cast(const sn_strips *strips, sn_dtype from, sn_dtype to) {
+  if (sn_dtype_is_small(to) && from == to) return strips->cast[SN_I32][SN_I32];
+  if (sn_dtype_is_small(to)) return strips->narrow[to - SN_F16];
+  return sn_dtype_is_small(from) ? strips->widen[from - SN_F16] : strips->cast[from][to];
+}
 
 /* The table for an instruction set the machine has. */
 const sn_strips *sn_strips_for(sn_isa_id isa);
 
 /* Bytes of an element inside a strip. */
 static inline size_t sn_strip_bytes(sn_dtype dtype) { return dtype == SN_F64 ? 8 : 4; }
+
+/* Whether strips hold elements as memory does. */
+static inline bool sn_strip_is_memory(sn_dtype dtype) {
+  return dtype != SN_BOOL && !sn_dtype_is_small(dtype);
+}
 
 /* Accumulators of a reduction. */
 static inline int64_t sn_fold_lanes(sn_dtype dtype) {

@@ -20,40 +20,43 @@ static inline int64_t position_at(const sn_lines *indices, int64_t i, int64_t li
 /* ---- copies, by the size of an element ------------------------------------------------------- */
 
 typedef uint8_t bits8;
+typedef uint16_t bits16;
 typedef uint32_t bits32;
 typedef uint64_t bits64;
 
 /* to[k] = from[k across] for the lines of a row; to is contiguous. */
+#define DEFINE_GATHER(T)                                                                    \
+  static inline void copy_row_##T(T *restrict to, const T *restrict from, int64_t across,   \
+                                  int64_t width) {                                          \
+    if (across == 1)                                                                        \
+      memcpy(to, from, (size_t)width * sizeof(T));                                          \
+    else if (across == 0)                                                                   \
+      for (int64_t k = 0; k < width; k++) to[k] = *from;                                    \
+    else                                                                                    \
+      for (int64_t k = 0; k < width; k++) to[k] = from[k * across];                         \
+  }                                                                                         \
+                                                                                            \
+  static void gather_##T(const sn_ready_site *s) {                                          \
+    const sn_lines *x = &s->in[0], *indices = &s->in[1], *y = &s->out;                      \
+    const T *from = (const T *)x->data;                                                     \
+    T *to = (T *)y->data;                                                                   \
+    if (s->width == 1) {                                                                    \
+      for (int64_t i = s->from; i < s->to; i++)                                             \
+        to[i * y->along] = from[position_at(indices, i, 0, x->n) * x->along];               \
+    } else if (indices->across == 0) {                                                      \
+      for (int64_t i = s->from; i < s->to; i++)                                             \
+        copy_row_##T(to + i * y->along, from + position_at(indices, i, 0, x->n) * x->along, \
+                     x->across, s->width);                                                  \
+    } else {                                                                                \
+      for (int64_t i = s->from; i < s->to; i++)                                             \
+        for (int64_t k = 0; k < s->width; k++)                                              \
+          to[i * y->along + k] =                                                            \
+              from[position_at(indices, i, k, x->n) * x->along + k * x->across];            \
+    }                                                                                       \
+  }
+
 #define DEFINE_COPIES(T)                                                                      \
-  static inline void copy_row_##T(T *restrict to, const T *restrict from, int64_t across,     \
-                                  int64_t width) {                                            \
-    if (across == 1)                                                                          \
-      memcpy(to, from, (size_t)width * sizeof(T));                                            \
-    else if (across == 0)                                                                     \
-      for (int64_t k = 0; k < width; k++) to[k] = *from;                                      \
-    else                                                                                      \
-      for (int64_t k = 0; k < width; k++) to[k] = from[k * across];                           \
-  }                                                                                           \
-                                                                                              \
-  static void gather_##T(const sn_ready_site *s) {                                            \
-    const sn_lines *x = &s->in[0], *indices = &s->in[1], *y = &s->out;                        \
-    const T *from = (const T *)x->data;                                                       \
-    T *to = (T *)y->data;                                                                     \
-    if (s->width == 1) {                                                                      \
-      for (int64_t i = s->from; i < s->to; i++)                                               \
-        to[i * y->along] = from[position_at(indices, i, 0, x->n) * x->along];                 \
-    } else if (indices->across == 0) {                                                        \
-      for (int64_t i = s->from; i < s->to; i++)                                               \
-        copy_row_##T(to + i * y->along, from + position_at(indices, i, 0, x->n) * x->along,   \
-                     x->across, s->width);                                                    \
-    } else {                                                                                  \
-      for (int64_t i = s->from; i < s->to; i++)                                               \
-        for (int64_t k = 0; k < s->width; k++)                                                \
-          to[i * y->along + k] =                                                              \
-              from[position_at(indices, i, k, x->n) * x->along + k * x->across];              \
-    }                                                                                         \
-  }                                                                                           \
-                                                                                              \
+  DEFINE_GATHER(T)                                                                            \
   static void copy_rows_##T(const sn_ready_site *s) {                                         \
     const sn_lines *x = &s->in[0], *y = &s->out;                                              \
     if (s->width == 1 && y->along == 1) {                                                     \
@@ -67,12 +70,14 @@ typedef uint64_t bits64;
   }
 
 DEFINE_COPIES(bits8)
+DEFINE_GATHER(bits16)
 DEFINE_COPIES(bits32)
 DEFINE_COPIES(bits64)
 
 void sn_gather_lines(const sn_ready_site *site) {
   switch (sn_dtype_bytes(site->dtype)) {
   case 1: gather_bits8(site); break;
+  case 2: gather_bits16(site); break;
   case 4: gather_bits32(site); break;
   default: gather_bits64(site); break;
   }
@@ -126,6 +131,6 @@ void sn_scatter_lines(const sn_ready_site *site) {
   case SN_F32: update_f32(site); break;
   case SN_I32: update_i32(site); break;
   case SN_F64: update_f64(site); break;
-  case SN_BOOL: update_bool(site); break; /* set only */
+  default: update_bool(site); break; /* set only */
   }
 }

@@ -32,7 +32,7 @@ static sn_vm_operand operand_of(const sn_vm_nest *nest, const sn_operand *o, uin
 }
 
 static sn_strip_fn *kernel_for(const sn_strips *strips, const sn_insn *insn) {
-  if (insn->op == SN_OP_astype) return strips->cast[insn->in_dtype][insn->dtype];
+  if (insn->op == SN_OP_astype) return sn_strips_cast(strips, insn->in_dtype, insn->dtype);
   return strips->op[insn->op][insn->in_dtype];
 }
 
@@ -40,7 +40,7 @@ static sn_vm_op op_of(const sn_vm_code *code, const sn_insn *insn, uint32_t slot
   const uint32_t a = insn->args[0];
   return (sn_vm_op){.run = kernel_for(code->strips, insn),
                     .op = insn->op,
-                    .dtype = insn->in_dtype,
+                    .dtype = insn->op == SN_OP_astype ? insn->dtype : insn->in_dtype,
                     .dst = slot,
                     .a = a,
                     .b = insn->n_args > 1 ? insn->args[1] : a,
@@ -128,7 +128,7 @@ static void find_direct_store(sn_vm_code *code, const sn_body *body) {
       code->direct_store = -1;
       return;
     }
-    if (s->slot == last && s->access == SN_ACCESS_LINEAR && s->at.dtype != SN_BOOL)
+    if (s->slot == last && s->access == SN_ACCESS_LINEAR && sn_strip_is_memory(s->at.dtype))
       code->direct_store = (int32_t)i;
   }
 }
@@ -309,12 +309,15 @@ static void load_strip(const sn_vm_code *code, void **slots, void *lane, uint32_
     return;
   }
   char *from = base + (size_t)(at.offset + flat) * sn_dtype_bytes(at.dtype);
-  if (at.dtype != SN_BOOL) {
+  if (sn_strip_is_memory(at.dtype)) {
     slots[o->slot] = from;
     return;
   }
   slots[o->slot] = (char *)lane + code->place[o->slot];
-  code->strips->mask_load(slots[o->slot], from, from, from, n);
+  if (at.dtype == SN_BOOL && code->strips->mask_load)
+    code->strips->mask_load(slots[o->slot], from, from, from, n);
+  else
+    sn_gather_run(at.dtype, slots[o->slot], from, 1, n);
 }
 
 /* Kept values are read, and written by the op that makes them, where the row keeps them. */

@@ -16,6 +16,7 @@ static bool uniform(const sn_site *s, uint32_t i, double *value) {
 /* f(c, d) for an elementwise f */
 RULE(arithmetic) {
   if (!sn_op_is_elementwise(s->op) || s->n == 0 || s->op == SN_OP_bitcast) return SN_NONE;
+  if (sn_dtype_is_small(s->type.dtype)) return SN_NONE; /* it has no constants */
   double values[SN_MAX_ARITY];
   for (uint32_t i = 0; i < s->n; i++)
     if (!uniform(s, i, &values[i])) return SN_NONE;
@@ -89,17 +90,17 @@ RULE(gather_of_same) {
 }
 
 static const sn_rule rules[] = {
-    {SN_OP_COUNT, "arithmetic", arithmetic},
-    {SN_OP_iota, "iota_of_one", iota_of_one},
-    {SN_OP_pad, "pad_with_same", pad_with_same},
-    {SN_OP_concat, "concat_of_same", concat_of_same},
-    {SN_OP_max, "extremum_of_same", extremum_of_same},
-    {SN_OP_min, "extremum_of_same", extremum_of_same},
-    {SN_OP_sum, "sum_of_same", sum_of_same},
-    {SN_OP_prod, "product_of_same", product_of_same},
-    {SN_OP_gather, "gather_of_same", gather_of_same},
-    {SN_OP_sort, "gather_of_same", gather_of_same},
-    {SN_OP_COUNT, NULL, NULL},
+    SN_RULE(COUNT, arithmetic),
+    SN_RULE(iota, iota_of_one),
+    SN_RULE(pad, pad_with_same),
+    SN_RULE(concat, concat_of_same),
+    SN_RULE(max, extremum_of_same),
+    SN_RULE(min, extremum_of_same),
+    SN_RULE(sum, sum_of_same),
+    SN_RULE(prod, product_of_same),
+    SN_RULE(gather, gather_of_same),
+    SN_RULE(sort, gather_of_same),
+    SN_RULES_END,
 };
 
 sn_status sn_pass_fold(const sn_graph *from, sn_graph *to, bool share) {

@@ -1,7 +1,7 @@
 /* rules.h - a pass as a list of rules. A rule looks at one op about to be added to the new graph
  * and says what to put in its place:
  *
- *   {SN_OP_mul, "times_one", times_one}      x * 1 -> x
+ *   SN_RULE(mul, times_one)      x * 1 -> x
  *
  * The walk is bottom-up: the inputs of a site have been rewritten already. What a rule makes is
  * offered to the rules again, so that a chain settles where it stands; nodes that nobody reads any
@@ -32,10 +32,26 @@ typedef struct sn_site { /* one op, not added yet */
 } sn_site;
 
 typedef struct sn_rule {
-  sn_op op; /* SN_OP_COUNT: all ops */
-  const char *name;
+  sn_op op;                         /* SN_OP_COUNT: all ops */
   sn_id (*apply)(const sn_site *s); /* SN_NONE: does not apply */
+#ifdef SN_DIAGNOSTICS
+  const char *name;
+#endif
 } sn_rule;
+
+/* A row of a pass's table: a rule for SN_OP_##op. The log names it, but in a page, which would have
+ * to download all names. */
+#ifdef SN_DIAGNOSTICS
+#define SN_RULE(op, rule) \
+  { SN_OP_##op, rule, #rule }
+#define SN_RULE_NAME(rule) (rule)->name
+#else
+#define SN_RULE(op, rule) \
+  { SN_OP_##op, rule }
+#define SN_RULE_NAME(rule) "rule"
+#endif
+#define SN_RULES_END \
+  { .apply = NULL }
 
 /* rules end with a row whose apply is NULL. */
 sn_status sn_rewrite_by_rules(const sn_graph *from, sn_graph *to, bool share, const sn_rule *rules);

@@ -190,10 +190,10 @@ RULE(sum_of_points) {
 }
 
 static const sn_rule rules[] = {
-    {SN_OP_pow, "small_power", small_power},       {SN_OP_sum, "sum_of_repeated", sum_of_repeated},
-    {SN_OP_sum, "sum_of_sums", sum_of_sums},       {SN_OP_sum, "sum_of_points", sum_of_points},
-    {SN_OP_max, "max_of_points", max_of_points},   {SN_OP_min, "min_of_points", min_of_points},
-    {SN_OP_log, "log_of_softmax", log_of_softmax}, {SN_OP_COUNT, NULL, NULL},
+    SN_RULE(pow, small_power),    SN_RULE(sum, sum_of_repeated),
+    SN_RULE(sum, sum_of_sums),    SN_RULE(sum, sum_of_points),
+    SN_RULE(max, max_of_points),  SN_RULE(min, min_of_points),
+    SN_RULE(log, log_of_softmax), SN_RULES_END,
 };
 
 sn_status sn_pass_strength(const sn_graph *from, sn_graph *to, bool share) {

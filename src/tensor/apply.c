@@ -1,9 +1,8 @@
-#include "tensor/apply.h"
-
 #include <string.h>
 
 #include "graph/convert.h"
 #include "graph/reference.h"
+#include "tensor/compose.h"
 #include "tensor/eval.h"
 
 /* A lazy chain of this many ops is evaluated by itself: a loop that never reads must not grow
@@ -41,8 +40,45 @@ static sn_tensor *limit_depth(sn_tensor *t) {
   return fail(ctx, status);
 }
 
+/* ---- small dtypes ---------------------------------------------------------------------------- */
+
+/* The small dtype that keeps an op of few inputs from being a node as it is, or SN_F32. */
+static sn_dtype small_of(sn_op op, sn_tensor *const *inputs, size_t n, const sn_type *proposed) {
+  const sn_op_class kind = sn_op_describe(op)->kind;
+  if (kind == SN_CLASS_LEAF) return sn_dtype_is_small(proposed->dtype) ? proposed->dtype : SN_F32;
+  if (op == SN_OP_identity || op == SN_OP_stop_gradient || op == SN_OP_gather) return SN_F32;
+  for (size_t k = 0; k < n && kind != SN_CLASS_VIEW && kind != SN_CLASS_CAST; k++)
+    if (sn_dtype_is_small(inputs[k]->type.dtype)) return inputs[k]->type.dtype;
+  return SN_F32;
+}
+
+/* Whether what the op makes of a small dtype is of that again. Numbers of int8 add up to int32. */
+static bool keeps_small(sn_op op, sn_dtype small) {
+  const bool adds_up =
+      op == SN_OP_sum || op == SN_OP_prod || op == SN_OP_cumsum || op == SN_OP_cumprod;
+  return op != SN_OP_argsort && (sn_dtype_is_float(small) || !adds_up);
+}
+
+/* The op on inputs in their wide dtypes, and its result cast back. */
+static sn_tensor *through_wide(sn_context *ctx, sn_op op, sn_tensor *const *inputs, size_t n,
+                               const int64_t *attrs, size_t n_attrs, const sn_type *proposed,
+                               sn_dtype small) {
+  sn_tensor *wide[SN_MAX_ARITY] = {NULL}, *y = NULL;
+  sn_type type = proposed ? *proposed : sn_type_scalar(SN_F32);
+  bool complete = true;
+  for (size_t k = 0; k < n && complete; k++)
+    complete = (wide[k] = sn_as_dtype(inputs[k], sn_dtype_wide(inputs[k]->type.dtype))) != NULL;
+  type.dtype = op == SN_OP_constant ? SN_F32 : sn_dtype_wide(small);
+  if (complete) y = sn_node_of(ctx, op, wide, n, attrs, n_attrs, proposed ? &type : NULL);
+  for (size_t k = 0; k < n; k++) sn_release(wide[k]);
+  const bool back = y && y->type.dtype == type.dtype && keeps_small(op, small);
+  return back ? sn_recast(y, small) : y;
+}
+
 sn_tensor *sn_node_of(sn_context *ctx, sn_op op, sn_tensor *const *inputs, size_t n_inputs,
                       const int64_t *attrs, size_t n_attrs, const sn_type *proposed) {
+  const sn_dtype small = small_of(op, inputs, n_inputs, proposed);
+  if (small) return through_wide(ctx, op, inputs, n_inputs, attrs, n_attrs, proposed, small);
   const sn_type *few[SN_MAX_ARITY], **in = few;
   sn_type type = proposed ? *proposed : sn_type_scalar(SN_F32);
   sn_arena arena;
@@ -59,42 +95,74 @@ sn_tensor *sn_node_of(sn_context *ctx, sn_op op, sn_tensor *const *inputs, size_
 
 /* ---- dtypes ---------------------------------------------------------------------------------- */
 
-static bool is_integral(const sn_tensor *number) {
-  const double value = sn_attr_double(number->attrs[0]);
-  return value == (double)sn_i32_from_f64(value);
-}
-
 static bool is_weak(const sn_tensor *t) { return t->weak && t->op == SN_OP_constant; }
 
 /* A bare number meeting a tensor: the tensor's dtype, unless that cannot hold the number. */
 static sn_dtype meet_number(const sn_tensor *number, sn_dtype dtype) {
+  const double value = sn_attr_double(number->attrs[0]);
   if (sn_dtype_is_float(dtype)) return dtype;
-  return is_integral(number) ? SN_I32 : SN_F32;
+  if (dtype != SN_BOOL && value == sn_ref_convert(dtype, value)) return dtype;
+  return value == (double)sn_i32_from_f64(value) ? SN_I32 : SN_F32;
+}
+
+sn_dtype sn_promote_dtypes(sn_dtype a, sn_dtype b) {
+  static const uint8_t order[] = {[SN_BOOL] = 0, [SN_I8] = 1,   [SN_U8] = 1,  [SN_I32] = 2,
+                                  [SN_F16] = 3,  [SN_BF16] = 3, [SN_F32] = 4, [SN_F64] = 5};
+  if (a != b && order[a] == order[b]) return sn_dtype_wide(a);
+  return order[a] > order[b] ? a : b;
 }
 
 sn_dtype sn_promote(const sn_tensor *a, const sn_tensor *b) {
-  static const int order[] = {[SN_BOOL] = 0, [SN_I32] = 1, [SN_F32] = 2, [SN_F64] = 3};
   if (is_weak(a) != is_weak(b))
     return is_weak(a) ? meet_number(a, b->type.dtype) : meet_number(b, a->type.dtype);
-  return order[a->type.dtype] > order[b->type.dtype] ? a->type.dtype : b->type.dtype;
+  return sn_promote_dtypes(a->type.dtype, b->type.dtype);
+}
+
+/* A float as an integer of a small dtype, of which the nearest is taken. */
+static sn_tensor *as_small_integer(sn_tensor *x, sn_dtype dtype) {
+  temporaries t = {0};
+  const double least = dtype == SN_I8 ? INT8_MIN : 0;
+  sn_tensor *y = T(sn_as_dtype(x, SN_I32));
+  y = BINARY(maximum, y, NUMBER_LIKE(y, least));
+  y = BINARY(minimum, y, NUMBER_LIKE(y, least + UINT8_MAX));
+  return sn_keep(sn_finish(&t, T(sn_as_dtype(y, dtype))));
+}
+
+/* Whether a node can cast so: a small dtype from and to its wide one only. */
+static bool is_one_cast(sn_dtype from, sn_dtype to) {
+  if (sn_dtype_is_small(to)) return from == sn_dtype_wide(to);
+  return !sn_dtype_is_small(from) || to == sn_dtype_wide(from);
 }
 
 sn_tensor *sn_as_dtype(sn_tensor *x, sn_dtype dtype) {
   if (!x) return NULL;
   sn_type type = x->type;
-  if (type.dtype == dtype && !is_weak(x)) return sn_retain(x);
+  const sn_dtype from = type.dtype, wide = sn_dtype_wide(from);
+  if (from == dtype && !is_weak(x)) return sn_retain(x);
+  if (!is_one_cast(from, dtype)) {
+    if (wide == from && sn_dtype_is_float(from) && !sn_dtype_is_float(dtype))
+      return as_small_integer(x, dtype);
+    return sn_recast(sn_as_dtype(x, wide == from ? sn_dtype_wide(dtype) : wide), dtype);
+  }
   type.dtype = dtype;
-  if (is_weak(x) || (x->state == SN_TENSOR_LAZY && x->op == SN_OP_constant)) {
+  const bool constant = x->state == SN_TENSOR_LAZY && x->op == SN_OP_constant;
+  if (is_weak(x) || (constant && !sn_dtype_is_small(dtype))) {
     const double value = sn_attr_double(x->attrs[0]); /* a weak one is not float32 yet */
-    const int64_t bits = sn_double_attr(is_weak(x) ? value : sn_ref_convert(x->type.dtype, value));
+    const int64_t bits = sn_double_attr(is_weak(x) ? value : sn_ref_convert(from, value));
     return sn_node_of(x->ctx, SN_OP_constant, NULL, 0, &bits, 1, &type);
   }
   return sn_node_of(x->ctx, SN_OP_astype, &x, 1, NULL, 0, &type);
 }
 
+sn_tensor *sn_recast(sn_tensor *x, sn_dtype dtype) {
+  sn_tensor *y = sn_as_dtype(x, dtype);
+  sn_release(x);
+  return y;
+}
+
 static sn_dtype op_dtype(sn_op op, sn_dtype dtype) {
   const uint8_t types = sn_op_describe(op)->types;
-  if (types >> dtype & 1) return dtype;
+  if (types >> sn_dtype_wide(dtype) & 1) return dtype;
   if (types == SN_TYPES_B) return SN_BOOL;
   if (dtype == SN_BOOL && (types & SN_TYPES_I)) return SN_I32;
   return types & SN_TYPES_F ? SN_F32 : dtype; /* else sn_infer says what is wrong */
@@ -105,12 +173,15 @@ sn_tensor *sn_as_op_dtype(sn_op op, sn_tensor *x) {
 }
 
 sn_status sn_common_dtype(sn_tensor *const *x, size_t n, const char *what, sn_dtype *out) {
-  size_t best = 0;
+  const sn_tensor *first = x[0]; /* that is no bare number */
   for (size_t k = 0; k < n; k++) {
     SN_TRY(sn_same_context(x[0], x[k], what));
-    *out = sn_promote(x[best], x[k]);
-    if (*out == x[k]->type.dtype) best = k;
+    if (is_weak(first)) first = x[k];
   }
+  *out = first->type.dtype;
+  for (size_t k = 0; k < n; k++)
+    *out = is_weak(x[k]) && !is_weak(first) ? meet_number(x[k], *out)
+                                            : sn_promote_dtypes(*out, x[k]->type.dtype);
   return SN_OK;
 }
 

@@ -8,8 +8,9 @@
 
 #include "tensor/tensor.h"
 
-/* A node whose inputs are canonical already. type: proposed for leaves, views, pad, cast; else
- * NULL. */
+/* A node whose inputs are canonical already, but for small dtypes: it is put between casts
+ * (of concat the caller has to) type:
+ * proposed for leaves, views, pad, cast; else NULL. */
 sn_tensor *sn_node_of(sn_context *ctx, sn_op op, sn_tensor *const *inputs, size_t n_inputs,
                       const int64_t *attrs, size_t n_attrs, const sn_type *type);
 
@@ -25,14 +26,18 @@ sn_tensor *sn_as_op_dtype(sn_op op, sn_tensor *x);
 
 /* x as dtype / with the dims of type; x itself, retained, when it is so already. */
 sn_tensor *sn_as_dtype(sn_tensor *x, sn_dtype dtype);
+sn_tensor *sn_recast(sn_tensor *x, sn_dtype dtype); /* takes x */
 sn_tensor *sn_as_dims(sn_tensor *x, const sn_type *type);
 sn_tensor *sn_as_reshaped(sn_tensor *x, const sn_type *type);
 
 /* A reduction over axes (bits; SN_ALL_AXES: all), integers and bools first made fit for op. */
 sn_tensor *sn_reduce(sn_op op, sn_tensor *x, uint32_t axes, bool keepdims);
 
-/* The dtype two operands meet in: bool < int32 < float32 < float64; a weak one gives way within its
- * kind. */
+/* The dtype that two meet in: bool < int8, uint8 < int32 < float16, bfloat16 < float32 < float64;
+ * two of one place meet in their wide dtype. */
+sn_dtype sn_promote_dtypes(sn_dtype a, sn_dtype b);
+
+/* That of two operands; a weak one gives way within its kind. */
 sn_dtype sn_promote(const sn_tensor *a, const sn_tensor *b);
 
 /* That of all of them, promoted one by one. */

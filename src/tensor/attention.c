@@ -110,6 +110,10 @@ sn_tensor *sn_attention(sn_tensor *q, sn_tensor *k, sn_tensor *v, sn_tensor *mas
   const sn_status status = check_attention(q, k, v, mask);
   if (status) return sn_refuse(q->ctx, status);
   temporaries t = {0};
+  q = FLOAT(q);
+  k = FLOAT(k);
+  v = FLOAT(v);
+  if (!q || !k || !v) return sn_finish(&t, NULL);
   const int rank = q->type.rank;
   sn_type scores = q->type, out = q->type;
   scores.dims[rank - 1] = k->type.dims[rank - 2];

@@ -4,6 +4,9 @@
 sn_tensor *sn_note(temporaries *t, sn_tensor *x) { return t->list[t->n++] = x; }
 
 sn_tensor *sn_finish(temporaries *t, sn_tensor *result) {
+  const bool small = t->n_floats && sn_dtype_is_small(t->dtype);
+  if (small && result && result->type.dtype == sn_dtype_wide(t->dtype))
+    result = sn_note(t, sn_as_dtype(result, t->dtype));
   sn_retain(result);
   for (int i = 0; i < t->n; i++) sn_release(t->list[i]);
   return sn_hand_out(result);
@@ -32,8 +35,10 @@ sn_tensor *sn_compose_reduce(temporaries *t, sn_op op, sn_tensor *x, uint32_t ax
 }
 
 sn_tensor *sn_compose_float(temporaries *t, sn_tensor *x) {
-  const bool is_float = x && sn_dtype_is_float(x->type.dtype);
-  return sn_note(t, is_float ? sn_retain(x) : sn_as_dtype(x, SN_F32));
+  if (!x) return NULL;
+  const sn_dtype dtype = sn_dtype_is_float(x->type.dtype) ? x->type.dtype : SN_F32;
+  t->dtype = t->n_floats++ ? sn_promote_dtypes(t->dtype, dtype) : dtype;
+  return sn_note(t, sn_as_dtype(x, sn_dtype_wide(dtype)));
 }
 
 sn_tensor *sn_compose_number(temporaries *t, const sn_tensor *x, double value) {

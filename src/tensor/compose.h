@@ -14,6 +14,8 @@
 typedef struct temporaries {
   sn_tensor *list[SN_MAX_TEMPORARIES];
   int n;
+  int n_floats;
+  sn_dtype dtype; /* of the floats, if there are any: the result gets it back if it is small */
 } temporaries;
 
 sn_tensor *sn_note(temporaries *t, sn_tensor *x);
@@ -23,7 +25,7 @@ sn_tensor *sn_compose_unary(temporaries *t, sn_op op, sn_tensor *x);
 sn_tensor *sn_compose_binary(temporaries *t, sn_op op, sn_tensor *x, sn_tensor *y);
 sn_tensor *sn_compose_where(temporaries *t, sn_tensor *condition, sn_tensor *x, sn_tensor *y);
 sn_tensor *sn_compose_reduce(temporaries *t, sn_op op, sn_tensor *x, uint32_t axes, bool keepdims);
-sn_tensor *sn_compose_float(temporaries *t, sn_tensor *x); /* as it is, or as float32 */
+sn_tensor *sn_compose_float(temporaries *t, sn_tensor *x); /* an argument as float32 or float64 */
 /* A constant of the dtype of x. */
 sn_tensor *sn_compose_number(temporaries *t, const sn_tensor *x, double value);
 

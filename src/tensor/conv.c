@@ -268,9 +268,14 @@ static sn_tensor *pool(const char *name, sn_tensor *given, const int64_t *window
   if (!status) status = check_pool(&l, window);
   if (status) return sn_refuse(given->ctx, status);
   temporaries t = {0};
-  sn_tensor *x = mean ? FLOAT(given) : T(sn_as_op_dtype(SN_OP_max, given));
+  const sn_dtype dtype = given->type.dtype;
+  sn_tensor *x = mean ? FLOAT(given)
+                      : T(sn_as_op_dtype(SN_OP_max, T(sn_as_dtype(given, sn_dtype_wide(dtype)))));
   if (!x) return sn_finish(&t, NULL);
-  if (!mean) return sn_finish(&t, reduce_windows(&t, &l, SN_OP_max, x, -INFINITY));
+  if (!mean) {
+    sn_tensor *y = reduce_windows(&t, &l, SN_OP_max, x, -INFINITY);
+    return sn_finish(&t, sn_dtype_is_small(dtype) ? T(sn_as_dtype(y, dtype)) : y);
+  }
   double elements = 1;
   for (int i = 0; i < axes; i++) elements *= (double)l.size[i];
   sn_tensor *sum = reduce_windows(&t, &l, SN_OP_sum, x, 0);

@@ -21,8 +21,8 @@ typedef struct factor { /* a tensor whose axes are letters, each once */
 typedef struct job {
   sn_context *ctx;
   sn_einsum_spec spec;
-  sn_dtype dtype;
-  sn_term output; /* without those of size 1 */
+  sn_dtype dtype, result; /* of all factors; of what is handed out */
+  sn_term output;         /* without those of size 1 */
   sn_letters output_set;
   sn_einsum_step *steps;
   factor *factors; /* operands, then results */
@@ -244,6 +244,8 @@ static sn_status check_sizes(const job *j) {
 static sn_status prepare(job *j, sn_arena *arena, const char *text, sn_tensor *const *operands) {
   SN_TRY(sn_common_dtype(operands, j->n, "einsum", &j->dtype));
   if (!sn_dtype_is_float(j->dtype)) j->dtype = SN_F32; /* as matmul does */
+  j->result = j->dtype;
+  j->dtype = sn_dtype_wide(j->dtype);
   SN_TRY(sn_einsum_parse(arena, text, operands, j->n, &j->spec));
   find_needed(j);
   SN_TRY(sn_arena_alloc(arena, j->n, sizeof *j->steps, (void **)&j->steps));
@@ -274,5 +276,5 @@ sn_tensor *sn_einsum(const char *spec, sn_tensor *const *operands, size_t n) {
   const sn_status status = prepare(&j, &arena, spec, operands);
   sn_tensor *y = status ? sn_refuse(j.ctx, status) : build(&j, operands);
   sn_arena_free(&arena);
-  return sn_hand_out(y);
+  return sn_hand_out(sn_recast(y, j.result));
 }

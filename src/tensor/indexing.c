@@ -18,8 +18,8 @@ static sn_status find_places(const sn_tensor *x, const sn_tensor *indices, const
   char ta[SN_SHAPE_TEXT], ti[SN_SHAPE_TEXT];
   SN_TRY(sn_same_context(x, indices, what));
   SN_TRY(sn_resolve_axis(x, what, axis));
-  SN_FAIL_IF(env, i->dtype != SN_I32, SN_ERR_DTYPE, "%s: indices must be int32, not %s", what,
-             sn_dtype_name(i->dtype));
+  SN_FAIL_IF(env, sn_dtype_wide(i->dtype) != SN_I32, SN_ERR_DTYPE,
+             "%s: indices must be int32, not %s", what, sn_dtype_name(i->dtype));
   SN_FAIL_IF(env, a->rank - 1 + i->rank > SN_MAX_RANK, SN_ERR_SHAPE,
              "%s: the result has more than %d dimensions: a %s, indices %s", what, SN_MAX_RANK,
              sn_shape_text(a, ta), sn_shape_text(i, ti));
@@ -39,7 +39,8 @@ static sn_status find_places(const sn_tensor *x, const sn_tensor *indices, const
 }
 
 static sn_tensor *spread_indices(temporaries *t, sn_tensor *indices, const places *p) {
-  return sn_note(t, sn_as_dims(sn_note(t, sn_as_reshaped(indices, &p->column)), &p->flat));
+  sn_tensor *numbers = sn_note(t, sn_as_dtype(indices, SN_I32));
+  return sn_note(t, sn_as_dims(sn_note(t, sn_as_reshaped(numbers, &p->column)), &p->flat));
 }
 
 static sn_tensor *along(sn_op op, sn_tensor *const *inputs, size_t n, const int64_t *attrs,
@@ -66,7 +67,10 @@ sn_tensor *sn_take_along_axis(sn_tensor *x, sn_tensor *indices, int axis) {
   const sn_status status = sn_resolve_axis(x, "takeAlongAxis", &axis);
   if (status) return sn_refuse(x->ctx, status);
   const int64_t attr = axis;
-  return sn_hand_out(along(SN_OP_gather, (sn_tensor *[]){x, indices}, 2, &attr, 1));
+  temporaries t = {0};
+  const bool small = sn_dtype_wide(indices->type.dtype) == SN_I32;
+  sn_tensor *numbers = small ? T(sn_as_dtype(indices, SN_I32)) : indices;
+  return sn_finish(&t, T(along(SN_OP_gather, (sn_tensor *[]){x, numbers}, 2, &attr, 1)));
 }
 
 static bool broadcasts(const sn_type *from, const sn_type *to) {
@@ -118,15 +122,16 @@ sn_tensor *sn_scatter_set(sn_tensor *x, sn_tensor *indices, sn_tensor *updates, 
 /* oneHot i = [c = i for c in 0 .. classes - 1] */
 sn_tensor *sn_one_hot(sn_tensor *indices, int64_t classes, sn_dtype dtype) {
   if (!indices) return NULL;
+  static const char what[] = "oneHot";
   sn_context *ctx = indices->ctx;
   char text[SN_SHAPE_TEXT];
   sn_type type = indices->type, column = indices->type;
-  if (type.dtype != SN_I32)
-    return sn_refuse(ctx, sn_fail(&ctx->env, SN_ERR_DTYPE, "oneHot: indices must be int32, not %s",
-                                  sn_dtype_name(type.dtype)));
+  if (sn_dtype_wide(type.dtype) != SN_I32)
+    return sn_refuse(ctx, sn_fail(&ctx->env, SN_ERR_DTYPE, "%s: indices must be int32, not %s",
+                                  what, sn_dtype_name(type.dtype)));
   if (type.rank == SN_MAX_RANK)
     return sn_refuse(ctx, sn_fail(&ctx->env, SN_ERR_SHAPE,
-                                  "oneHot: the result has more than %d dimensions: indices %s",
+                                  "%s: the result has more than %d dimensions: indices %s", what,
                                   SN_MAX_RANK, sn_shape_text(&type, text)));
   temporaries t = {0};
   column.dims[column.rank++] = 1;

@@ -166,8 +166,8 @@ static sn_status check_labels(const sn_tensor *logits, const sn_tensor *labels) 
   SN_FAIL_IF(env, !sn_same_dims(y, &rows) && !distribution, SN_ERR_SHAPE,
              "%s: labels fit neither as classes nor as a distribution: logits %s, labels %s", what,
              sn_shape_text(x, tx), sn_shape_text(y, ty));
-  SN_FAIL_IF(env, distribution ? !sn_dtype_is_float(y->dtype) : y->dtype != SN_I32, SN_ERR_DTYPE,
-             "%s: %s, not %s", what,
+  const bool fits = distribution ? sn_dtype_is_float(y->dtype) : sn_dtype_wide(y->dtype) == SN_I32;
+  SN_FAIL_IF(env, !fits, SN_ERR_DTYPE, "%s: %s, not %s", what,
              distribution ? "a distribution must be float" : "classes must be int32",
              sn_dtype_name(y->dtype));
   return SN_OK;

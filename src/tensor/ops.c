@@ -28,13 +28,13 @@ SN_BINARY_OPS(BINARY)
 SN_TERNARY_OPS(TERNARY)
 
 sn_tensor *sn_variable(sn_tensor *x) {
-  sn_tensor *t = sn_elementwise(SN_OP_identity, &x, 1);
+  sn_tensor *t = x ? sn_node_of(x->ctx, SN_OP_identity, &x, 1, NULL, 0, NULL) : NULL;
   if (t) t->tracked = true;
   return sn_hand_out(t);
 }
 
 sn_tensor *sn_astype(sn_tensor *x, sn_dtype dtype) {
-  if (x && (unsigned)dtype > SN_BOOL)
+  if (x && (unsigned)dtype > SN_U8)
     return REFUSE(x->ctx, SN_ERR_DTYPE, "astype: unknown dtype %d", (int)dtype);
   return sn_hand_out(sn_as_dtype(x, dtype));
 }
@@ -182,7 +182,7 @@ sn_tensor *sn_pad(sn_tensor *x, const int64_t *before, const int64_t *after, dou
     attrs[rank + i] = 1;
     if (sn_int_add_overflows(type.dims[i], before[i], &type.dims[i]) ||
         sn_int_add_overflows(type.dims[i], after[i], &type.dims[i]))
-      return REFUSE(x->ctx, SN_ERR_MEMORY, "pad: result is too large");
+      return REFUSE(x->ctx, SN_ERR_MEMORY, "%s: result is too large", "pad");
   }
   attrs[2 * rank] = sn_double_attr(value);
   return sn_hand_out(sn_node_of(x->ctx, SN_OP_pad, &x, 1, attrs, 2 * (size_t)rank + 1, &type));
@@ -201,9 +201,9 @@ sn_tensor *sn_concat(sn_tensor *const *inputs, size_t count, int axis) {
   if (status) return fail(ctx, status);
   bool complete = true;
   for (size_t i = 0; i < count && complete; i++)
-    complete = (cast[i] = sn_as_dtype(inputs[i], dtype)) != NULL;
+    complete = (cast[i] = sn_as_dtype(inputs[i], sn_dtype_wide(dtype))) != NULL;
   sn_tensor *y = complete ? sn_node_of(ctx, SN_OP_concat, cast, count, &attr, 1, NULL) : NULL;
   for (size_t i = 0; i < count; i++) sn_release(cast[i]);
   sn_free(&ctx->env, cast, count * sizeof *cast);
-  return sn_hand_out(y);
+  return sn_hand_out(sn_recast(y, dtype));
 }

@@ -160,6 +160,15 @@ static const double specials_f64[] = {
 static const int32_t specials_i32[] = {0,  1,  -1,  2,     INT32_MIN, INT32_MAX,     31,
                                        32, 33, -31, 65536, 46341,     INT32_MIN + 1, 0x55555555};
 static const uint8_t specials_bool[] = {0, 1};
+/* zeros, subnormals and their end, 1, the largest, infinities, NaNs */
+static const uint16_t specials_f16[] = {0,      0x8000, 1,      0x8001, 0x03ff, 0x0400, 0x3c00,
+                                        0xbc00, 0x3c01, 0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x7e00,
+                                        0x7c01, 0xfe00, 0x3555, 0x6400};
+static const uint16_t specials_bf16[] = {0,      0x8000, 1,      0x8001, 0x007f, 0x0080, 0x3f80,
+                                         0xbf80, 0x3f81, 0x7f7f, 0xff7f, 0x7f80, 0xff80, 0x7fc0,
+                                         0x7f81, 0xffc0, 0x3eab, 0x4300};
+static const int8_t specials_i8[] = {0, 1, -1, 2, INT8_MIN, INT8_MAX, 31, -64};
+static const uint8_t specials_u8[] = {0, 1, 2, UINT8_MAX, 127, 128, 31};
 
 static const struct {
   const void *values;
@@ -169,6 +178,10 @@ static const struct {
     [SN_F64] = {specials_f64, sizeof specials_f64 / sizeof specials_f64[0]},
     [SN_I32] = {specials_i32, sizeof specials_i32 / sizeof specials_i32[0]},
     [SN_BOOL] = {specials_bool, sizeof specials_bool / sizeof specials_bool[0]},
+    [SN_F16] = {specials_f16, sizeof specials_f16 / sizeof specials_f16[0]},
+    [SN_BF16] = {specials_bf16, sizeof specials_bf16 / sizeof specials_bf16[0]},
+    [SN_I8] = {specials_i8, sizeof specials_i8 / sizeof specials_i8[0]},
+    [SN_U8] = {specials_u8, sizeof specials_u8 / sizeof specials_u8[0]},
 };
 
 size_t case_special_count(sn_dtype dtype) { return specials[dtype].count; }
@@ -177,7 +190,7 @@ static double in_domain(case_random *r, sn_op op, sn_dtype dtype, bool whole) {
   const sn_op_bounds *domain = &sn_op_bounds_table[op];
   if (dtype == SN_BOOL) return (double)case_below(r, 2);
   const double value = case_between(r, domain->lo, domain->hi);
-  return whole || dtype == SN_I32 ? floor(value + 0.5) : value;
+  return whole || sn_dtype_wide(dtype) == SN_I32 ? floor(value + 0.5) : value;
 }
 
 /* Input `which` changes with element i as digit `which` of i does in base count. */

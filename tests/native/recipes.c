@@ -45,9 +45,17 @@ static twin as(kitchen *k, twin x, sn_dtype dtype) {
 }
 
 static sn_dtype any_dtype(kitchen *k) {
-  static const sn_dtype often[] = {SN_F32, SN_F32, SN_F32, SN_F64, SN_I32, SN_BOOL};
+  static const sn_dtype often[] = {SN_F32, SN_F32, SN_F32, SN_F32, SN_F32, SN_F32, SN_F64, SN_F64,
+                                   SN_I32, SN_I32, SN_BOOL, SN_BOOL, SN_F16, SN_BF16, SN_I8, SN_U8};
   return often[case_below(&k->r, sizeof often / sizeof *often)];
 }
+
+static sn_dtype small_dtype(kitchen *k) {
+  return (sn_dtype)(SN_F16 + case_below(&k->r, SN_U8 - SN_F16 + 1));
+}
+
+/* In a dtype that is computed with: the reference has no others for most ops. */
+static twin widened(kitchen *k, twin x) { return as(k, x, sn_dtype_wide(type_of(k, x)->dtype)); }
 
 static twin apply1(kitchen *k, sn_op op, twin x) { return twin_apply(&k->w, op, &x, 1); }
 static twin apply2(kitchen *k, sn_op op, twin x, twin y) {
@@ -67,7 +75,7 @@ static void step_input(kitchen *k) {
 static void step_leaf(kitchen *k) {
   static const double numbers[] = {0, 1, -1, -0.0, 0.1, 3, 7.5, -1e9};
   const sn_type type = case_shape(&k->r, any_dtype(k), 3, 100);
-  if (type.rank && type.dtype != SN_BOOL && case_one_in(&k->r, 2))
+  if (type.rank && type.dtype < SN_BOOL && case_one_in(&k->r, 2))
     add(k, twin_iota(&k->w, &type, (int)case_below(&k->r, type.rank)));
   else
     add(k, twin_full(&k->w, &type, numbers[case_below(&k->r, 8)]));
@@ -242,7 +250,7 @@ static void step_concat(kitchen *k) {
 /* Whole numbers between -4 and 4; NaN stays. */
 static twin whole(kitchen *k, twin x) {
   const sn_dtype dtype = type_of(k, x)->dtype;
-  if (!sn_dtype_is_float(dtype)) return x;
+  if (!sn_dtype_is_float(dtype) || sn_dtype_is_small(dtype)) return x;
   const twin low = twin_scalar(&k->w, dtype, -4), high = twin_scalar(&k->w, dtype, 4);
   return apply2(k, SN_OP_minimum, apply2(k, SN_OP_maximum, apply1(k, SN_OP_round, x), low), high);
 }
@@ -252,7 +260,7 @@ static void step_reduce(kitchen *k) {
   const sn_type type = *type_of(k, x);
   if (!type.rank) return;
   const uint32_t axes = 1 + (uint32_t)case_below(&k->r, (1 << type.rank) - 1);
-  if (type.dtype == SN_BOOL) x = as(k, x, SN_I32);
+  x = type.dtype == SN_BOOL ? as(k, x, SN_I32) : widened(k, x);
   bool empty = false;
   for (int i = 0; i < type.rank; i++) empty = empty || ((axes >> i & 1) && type.dims[i] == 0);
   static const sn_op ops[] = {SN_OP_sum, SN_OP_sum, SN_OP_max, SN_OP_min};
@@ -305,8 +313,10 @@ static void step_matmul(kitchen *k) {
     other.dims[r - 1] = 1 + case_below(&k->r, 20);
     if (sn_type_size(&other) > k->most_elements) return;
     if (!product_fits(k, &type, other.dims[r - 1])) return;
+    if (other.dtype == SN_F32 && case_one_in(&k->r, 2)) other.dtype = small_dtype(k);
     b = twin_viewed_input(&k->w, &k->r, (twin_view)case_below(&k->r, TWIN_VIEWS), SN_OP_matmul, 1,
                           CASE_WHOLE, &other);
+    b = as(k, b, type.dtype);
   }
   add(k, twin_matmul(&k->w, a, b));
 }
@@ -358,8 +368,10 @@ static void step_conv(kitchen *k) {
   w.dims[axes] = turned ? filters : channels / groups;
   w.dims[axes + 1] = turned ? channels : groups * filters;
   if (!is_small(k, &y) || !is_small(k, &w)) return;
+  if (w.dtype == SN_F32 && case_one_in(&k->r, 3)) w.dtype = small_dtype(k);
   x[1] = twin_viewed_input(&k->w, &k->r, (twin_view)case_below(&k->r, TWIN_VIEWS), SN_OP_matmul, 1,
                            CASE_WHOLE, &w);
+  x[1] = as(k, x[1], y.dtype);
   add(k, twin_proposed(&k->w, SN_OP_conv, x, attrs, SN_CONV_ATTRS((size_t)axes), &y));
 }
 
@@ -381,6 +393,7 @@ static void step_along(kitchen *k) {
   twin x[SN_MAX_ARITY] = {pick(k)};
   if (!type_of(k, x[0])->rank) return;
   if (type_of(k, x[0])->dtype == SN_BOOL && kind != SN_CLASS_SORT) x[0] = as(k, x[0], SN_I32);
+  if (kind == SN_CLASS_SCAN || op == SN_OP_scatter_add) x[0] = widened(k, x[0]);
   const sn_type type = *type_of(k, x[0]);
   const int64_t attrs[3] = {case_below(&k->r, type.rank), case_below(&k->r, 2),
                             op == SN_OP_recurrence ? 0 : case_below(&k->r, 2)};

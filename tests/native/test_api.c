@@ -15,7 +15,7 @@ static void elementwise_errors(void **state) {
   REFUSED(sn_where(sn_less(a, a), a, b), SN_ERR_SHAPE,
           "where: shapes do not broadcast: a (2, 3), b (4, 3)");
   REFUSED(sn_bitwise_and(a, i), SN_ERR_DTYPE, "bitwise_and: not defined for float32");
-  REFUSED(sn_astype(a, (sn_dtype)7), SN_ERR_DTYPE, "astype: unknown dtype 7");
+  REFUSED(sn_astype(a, (sn_dtype)8), SN_ERR_DTYPE, "astype: unknown dtype 8");
   REFUSED(sn_bitcast(a, (sn_dtype)-1), SN_ERR_DTYPE, "bitcast: unknown dtype -1");
   REFUSED(sn_bitcast(a, SN_F64), SN_ERR_DTYPE,
           "bitcast: only float32 <-> int32, not float32 -> float64");
@@ -120,7 +120,7 @@ static void creation_errors(void **state) {
   REFUSED(sn_empty(f.ctx, SN_F32, 9, (int64_t[9]){0}, &data), SN_ERR_SHAPE,
           "tensor: rank 9 is not in 0..8");
   REFUSED(sn_empty(f.ctx, SN_F32, -1, NULL, &data), SN_ERR_SHAPE, "tensor: rank -1 is not in 0..8");
-  REFUSED(sn_empty(f.ctx, (sn_dtype)4, 0, NULL, &data), SN_ERR_DTYPE, "tensor: unknown dtype 4");
+  REFUSED(sn_empty(f.ctx, (sn_dtype)8, 0, NULL, &data), SN_ERR_DTYPE, "tensor: unknown dtype 8");
   REFUSED(sn_empty(f.ctx, SN_F64, DIMS(big, big), &data), SN_ERR_MEMORY,
           "tensor: shape (2147483648, 2147483648) is too large");
   REFUSED(sn_full(f.ctx, SN_F64, DIMS(big, big), 1), SN_ERR_MEMORY,

@@ -9,10 +9,16 @@
 #include "graph/shape.h"
 
 double read_scalar(sn_op op, sn_dtype dtype, bool fused, double a, double b);
+uint16_t read_half_bits(sn_dtype dtype, float value);
+float read_half_value(sn_dtype dtype, uint16_t bits);
 #define sn_op_scalar read_scalar
+#define sn_half_bits read_half_bits
+#define sn_half_value read_half_value
 #include "graph/rows_simd128.c"
 #include "graph/scalar_wasm.c"
 #undef sn_op_scalar
+#undef sn_half_bits
+#undef sn_half_value
 
 enum { N = 5000 };
 
@@ -44,9 +50,8 @@ static double random_of(sn_dtype dtype) {
   case SN_F64: return random_number(true);
   case SN_I32:
     return random_bits() & 1 ? (double)(int32_t)random_bits() : (double)(random_bits() % 9) - 4;
-  case SN_BOOL: return (double)(random_bits() >> 32 & 1);
+  default: return (double)(random_bits() >> 32 & 1);
   }
-  return 0;
 }
 
 static void check(sn_op op, sn_dtype dtype, bool fused) {

@@ -1,9 +1,9 @@
 import { flatten, leaves, rebuild } from '../pytree.js';
 import { pow, sqrt, square, sub } from '../ops.gen.js';
-import { zeros, zerosLike } from '../creation.js';
+import { zeros } from '../creation.js';
 import type { Tensor } from '../tensor.js';
 import { clipByGlobalNorm } from './clip.js';
-import { rateOf, type LearningRate, type Optimizer } from './optimizer.js';
+import { rateOf, running, type LearningRate, type Optimizer } from './optimizer.js';
 
 export interface AdamOptions {
   lr?: LearningRate;
@@ -28,8 +28,8 @@ export function adam({
     lr,
     init: (params) => ({
       count: zeros([], { dtype: 'int32' }),
-      mean: params.map(zerosLike),
-      square: params.map(zerosLike),
+      mean: params.map(running),
+      square: params.map(running),
     }),
     update(grads, state, params, given) {
       const { tensors, shape } = flatten(params);
@@ -46,7 +46,7 @@ export function adam({
       const squareScale = sub(1, pow(beta2, steps));
       const next = tensors.map((p, i) => {
         const size = sqrt(squares[i]!.div(squareScale)).add(eps);
-        return p.sub(mean[i]!.div(meanScale).div(size).mul(rate));
+        return p.sub(mean[i]!.div(meanScale).div(size).mul(rate)).astype(p.dtype);
       });
       return { params: rebuild(shape, next) as typeof params, state: { count, mean, square: squares } };
     },

@@ -1,7 +1,7 @@
 // What an optimizer is: a pair of functions in graph ops, and a learning rate that may change.
 
 import { SinterError } from '../errors.js';
-import { tensor } from '../creation.js';
+import { tensor, zeros } from '../creation.js';
 import type { Tensor } from '../tensor.js';
 import { Tensor as TensorClass } from '../tensor.js';
 
@@ -40,6 +40,10 @@ export function lrTensor(lr: LearningRate): { tensor: Tensor; isOwn: boolean } {
     throw new SinterError('argument', `optim: lr: ${String(lr)}, expected a number`);
   return { tensor: tensor(Float32Array.of(value), { shape: [] }), isOwn: true };
 }
+
+/** The start of a running mean of a parameter's gradients: float32 for less, in which small ones would vanish. */
+export const running = ({ shape, dtype }: Tensor): Tensor =>
+  zeros(shape, { dtype: dtype === 'float64' ? dtype : 'float32' });
 
 /** The rate for one update, inside the graph. */
 export function rateOf(lr: LearningRate, given: Tensor | undefined, count: Tensor): Tensor | number {

@@ -1,8 +1,8 @@
 import { leaves, flatten, rebuild } from '../pytree.js';
-import { zerosLike, zeros } from '../creation.js';
+import { zeros } from '../creation.js';
 import type { Tensor } from '../tensor.js';
 import { clipByGlobalNorm } from './clip.js';
-import { rateOf, type LearningRate, type Optimizer } from './optimizer.js';
+import { rateOf, running, type LearningRate, type Optimizer } from './optimizer.js';
 
 export interface SgdOptions {
   lr: LearningRate;
@@ -19,7 +19,7 @@ export function sgd({ lr, momentum = 0, clipNorm }: SgdOptions): Optimizer {
     lr,
     init: (params) => ({
       count: zeros([], { dtype: 'int32' }),
-      velocity: usesMomentum ? params.map(zerosLike) : [],
+      velocity: usesMomentum ? params.map(running) : [],
     }),
     update(grads, state, params, given) {
       const { tensors, shape } = flatten(params);
@@ -29,7 +29,7 @@ export function sgd({ lr, momentum = 0, clipNorm }: SgdOptions): Optimizer {
       const velocity = usesMomentum
         ? (state['velocity'] as readonly Tensor[]).map((v, i) => v.mul(momentum).add(g[i]!))
         : g;
-      const next = tensors.map((p, i) => p.sub(velocity[i]!.mul(rate)));
+      const next = tensors.map((p, i) => p.sub(velocity[i]!.mul(rate)).astype(p.dtype));
       return {
         params: rebuild(shape, next) as typeof params,
         state: { count: state.count.add(1), velocity: usesMomentum ? velocity : [] },

@@ -11,7 +11,7 @@ export async function usage(): Promise<void> {
   const x: sn.Tensor = sn.tensor([[1, 2], [3, 4]], { dtype: 'f64' });
   const shape: readonly number[] = x.shape;
   const y: sn.Tensor = x.add(1).mul([1, 2]).sum({ axis: [0, -1], keepdims: true }).max(0);
-  const data: Float32Array | Float64Array | Int32Array | Uint8Array = await y.data();
+  const data: Float32Array | Float64Array | Int32Array | Int8Array | Uint8Array = await y.data();
   const value: number = y.item();
 
   const row: sn.Tensor = x.at(0).set(1).at({ begin: 1 }).get().take([0, 1], { axis: 1 });
