@@ -1,3 +1,5 @@
+#include "tensor/apply.h"
+
 #include <string.h>
 
 #include "graph/convert.h"
