@@ -71,7 +71,10 @@ const gramsOf = (body) => {
 /** Gram -> the functions that have it. */
 const findAlike = (grams) => {
   const alike = new Map();
-  grams.forEach((set, f) => set.forEach((gram) => alike.set(gram, [...(alike.get(gram) ?? []), f])));
+  grams.forEach((set, f) => set.forEach((gram) => {
+    if (!alike.has(gram)) alike.set(gram, []);
+    alike.get(gram).push(f);
+  }));
   for (const [gram, functions] of alike) if (functions.length < 2 || functions.length > COMMON) alike.delete(gram);
   return alike;
 };

@@ -8,8 +8,7 @@
 
 /* dst[i] = a[i] op b[i], i < n; dst may be an input. Bools and the results of comparisons are int32
  * masks, 0 or -1, as in strips. b: of ops that have it, readable in any case. fused: of float32,
- * see expand_f32.inc. astype: of the wide dtype, to the
- * small one that dtype is. */
+ * see expand_f32.inc. astype: of values of the wide dtype, to the small one that dtype is. */
 void sn_rows_apply(sn_op op, sn_dtype dtype, bool fused, void *dst, const void *a, const void *b,
                    int64_t n);
 

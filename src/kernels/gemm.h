@@ -40,9 +40,10 @@
 typedef struct sn_gemm_walk {
   sn_nest across, along;
   sn_bounds bounds; /* outside of them it is 0, and a product is packed always */
-  sn_dtype small;   /* SN_F32, or the operand's own: bits in 32 are packed, always, of which come */
-  sn_strip_fn *widen;    /* values of its wide dtype, and of those, if they are integers, */
-  sn_strip_fn *to_float; /* floats; or NULL */
+  /* SN_F32, or the small dtype in which the operand is stored: it is packed always, cast there. */
+  sn_dtype small;
+  sn_strip_fn *widen;    /* its bits to values of its wide dtype */
+  sn_strip_fn *to_float; /* and these to float32, where they are integers; else NULL */
 } sn_gemm_walk;
 
 /* One operand, as width x k: width is m for A, n for B. */

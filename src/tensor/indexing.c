@@ -68,8 +68,8 @@ sn_tensor *sn_take_along_axis(sn_tensor *x, sn_tensor *indices, int axis) {
   if (status) return sn_refuse(x->ctx, status);
   const int64_t attr = axis;
   temporaries t = {0};
-  const bool small = sn_dtype_wide(indices->type.dtype) == SN_I32;
-  sn_tensor *numbers = small ? T(sn_as_dtype(indices, SN_I32)) : indices;
+  const bool whole = sn_dtype_wide(indices->type.dtype) == SN_I32;
+  sn_tensor *numbers = whole ? T(sn_as_dtype(indices, SN_I32)) : indices;
   return sn_finish(&t, T(along(SN_OP_gather, (sn_tensor *[]){x, numbers}, 2, &attr, 1)));
 }
 
