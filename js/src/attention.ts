@@ -3,6 +3,7 @@
 
 import { asTensor, withAddresses, type TensorLike } from './apply.js';
 import { arange, tensor } from './creation.js';
+import { accumulatorOf, isHalf } from './dtype.js';
 import { ShapeError, shapeText } from './errors.js';
 import { add, cos, exp, mul, sin } from './ops.gen.js';
 import { tidy } from './scope.js';
@@ -41,19 +42,19 @@ export interface RopeOptions {
 
 /**
  * Rotary position embedding of x (..., tokens, size): elements i and i + size / 2 of a token, as a point of a plane,
- * are turned about the origin by the token's position times base ^ (-2 i / size).
+ * are turned about the origin by the token's position times base ^ (-2 i / size). Floats keep their dtype.
  */
 export const rope = (x: TensorLike, { base = 10_000, offset = 0 }: RopeOptions = {}): Tensor => tidy(() => {
   const t = asTensor(x, 'rope');
   const [tokens = 0, size = 1] = t.shape.slice(-2);
   if (t.ndim < 2 || size % 2 !== 0)
     throw new ShapeError(`rope: needs (..., tokens, size) with an even size: a ${shapeText(t.shape)}`);
-  const dtype = t.dtype === 'float64' ? 'float64' : 'float32';
+  const dtype = accumulatorOf(t.dtype);
   const count = (n: number): Tensor => arange(0, n, 1, { dtype });
   const speeds = exp(mul(count(size / 2), (-2 * Math.log(base)) / size));
   const angles = mul(reshape(add(count(tokens), offset), [tokens, 1, 1]), speeds);
   const sides = tensor([-1, 1], { shape: [2, 1], dtype });
   const points = reshape(t, [...t.shape.slice(0, -1), 2, size / 2]);
   const turned = add(mul(points, cos(angles)), mul(flip(points, -2), mul(sin(angles), sides)));
-  return reshape(turned, t.shape);
+  return reshape(turned, t.shape).astype(isHalf(t.dtype) ? t.dtype : dtype);
 });

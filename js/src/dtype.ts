@@ -56,6 +56,9 @@ export const dtypeFromNumber = (number: number): DType => DTYPES[number] ?? 'flo
 /** Whether elements are floats of 16 bits, for which JavaScript has no array everywhere. */
 export const isHalf = (dtype: DType): boolean => dtype.endsWith('16');
 
+/** What sums and running means of such elements are kept in: small values would vanish, large ones overflow. */
+export const accumulatorOf = (dtype: DType): DType => (dtype === 'float64' ? dtype : 'float32');
+
 /** A view of elements in a buffer; stale as soon as the memory grows. */
 export function viewOf(dtype: DType, buffer: ArrayBufferLike, address: number, size: number): Elements {
   // The type says that shared buffers do not fit, the constructors take both.

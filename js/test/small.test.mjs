@@ -141,6 +141,9 @@ test('ops compute in the wide dtype and round once', () => {
   rounds('logSoftmax', (x) => sn.logSoftmax(x));
   rounds('layerNorm', (x) => sn.layerNorm(x, { weight: x.slice([0, 0], [1, x.shape[1]]).reshape([-1]) }));
   rounds('attention', (x) => sn.attention(x, x, x));
+  rounds('rope', (x) => sn.rope(sn.concat([x, x], { axis: 1 })));
+  // Squares of such gradients are over the largest float16.
+  rounds('clipByGlobalNorm', (x) => sn.optim.clipByGlobalNorm([x.mul(512), x.mul(256)], 2)[0]);
   rounds('matmul', (x) => x.matmul(x.transpose()));
   rounds('einsum', (x) => sn.einsum('ij,kj,k->i', x, x, x.slice([0, 1], [x.shape[0], 1]).reshape([-1])));
   rounds('cumsum', (x) => sn.cumsum(x, { axis: 1 }));

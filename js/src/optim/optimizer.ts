@@ -2,6 +2,7 @@
 
 import { SinterError } from '../errors.js';
 import { tensor, zeros } from '../creation.js';
+import { accumulatorOf } from '../dtype.js';
 import type { Tensor } from '../tensor.js';
 import { Tensor as TensorClass } from '../tensor.js';
 
@@ -41,9 +42,8 @@ export function lrTensor(lr: LearningRate): { tensor: Tensor; isOwn: boolean } {
   return { tensor: tensor(Float32Array.of(value), { shape: [] }), isOwn: true };
 }
 
-/** The start of a running mean of a parameter's gradients: float32 for less, in which small ones would vanish. */
-export const running = ({ shape, dtype }: Tensor): Tensor =>
-  zeros(shape, { dtype: dtype === 'float64' ? dtype : 'float32' });
+/** The start of a running mean of a parameter's gradients. */
+export const running = ({ shape, dtype }: Tensor): Tensor => zeros(shape, { dtype: accumulatorOf(dtype) });
 
 /** The rate for one update, inside the graph. */
 export function rateOf(lr: LearningRate, given: Tensor | undefined, count: Tensor): Tensor | number {
