@@ -6,16 +6,12 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import binaryen from 'binaryen';
-import { nameByOrder } from './lib/order-functions.mjs';
 
 const FEATURES = ['simd', 'threads', 'bulk-memory', 'mutable-globals', 'sign-ext',
   'nontrapping-float-to-int'];
 
 /** Emscripten exports these for its own glue. */
 const UNUSED_EXPORTS = ['stackSave', 'stackRestore', 'stackAlloc', '__errno_location'];
-
-/** Orders of functions that are tried; 5,000 take 50 s. Who works on the core may leave them out. */
-const TRIES = process.env.SINTER_QUICK ? 0 : 5000;
 
 const [input, output] = process.argv.slice(2);
 const optimised = `${output}.tmp`;
@@ -34,10 +30,6 @@ execFileSync(process.execPath, [wasmOpt, optimised, '-o', optimised, '--low-memo
   '--rereloop', '-Oz', '--flatten', '--rereloop', '-Oz', '-Oz', '--strip-debug', '--strip-producers',
   '--strip-target-features', ...FEATURES.map((f) => `--enable-${f}`)],
 { stdio: 'inherit' });
-writeFileSync(optimised, nameByOrder(readFileSync(optimised), TRIES));
-execFileSync(process.execPath, [wasmOpt, optimised, '-o', optimised, '--optimize-level=2', '--shrink-level=2',
-  '--reorder-functions-by-name', '--strip-debug', '--strip-target-features',
-  ...FEATURES.map((f) => `--enable-${f}`)], { stdio: 'inherit' });
 
 const strangers = WebAssembly.Module.imports(new WebAssembly.Module(readFileSync(optimised)))
   .filter(({ module, name }) => module !== 'host' && !(module === 'env' && name === 'memory'));
