@@ -1,4 +1,4 @@
-// build.mjs - everything that is built, incrementally: npm run build.
+// build.mjs - everything that is built, incrementally: npm run build, or npm run build -- TARGET...
 //
 //   native asan tsan neon wasm wasm-mt   CMake presets                    -> build/<preset>
 //   js    after wasm, wasm-mt            the npm package, modules in it   -> js/dist (unbundled: build/js)
@@ -122,7 +122,7 @@ export const build = async (names) => {
   await Promise.all(names.map((name) => started.get(name)));
 };
 
-await main(import.meta.url, async () => {
+await main(import.meta.url, async (names) => {
   await setup(['wasm']);
-  await build(['web']);
+  await build(names.length ? names : ['web']);
 });

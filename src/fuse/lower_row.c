@@ -55,10 +55,11 @@ static row_member *member_of(const row_set *r, sn_id x) {
 
 /* ---- which phase ----------------------------------------------------------------------------- */
 
-static void classify(row_set *r, row_member *m) {
+static sn_status classify(row_set *r, row_member *m) {
   const sn_node *node = node_of(r, m);
   const sn_op_info *op = sn_op_describe(node->op);
   const sn_id *x = sn_graph_inputs(r->l->g, m->id);
+  SN_CHECK(r->l->g->env, sn_row_holds(&r->domain, &node->type));
   m->element = sn_row_is_element(&r->domain, &node->type);
   m->head = m->slot = SN_NONE;
   m->cost = op->cost;
@@ -68,6 +69,7 @@ static void classify(row_set *r, row_member *m) {
     if (in && in->phase > m->phase) m->phase = in->phase;
   }
   if (op->kind == SN_CLASS_REDUCE) m->phase++;
+  return SN_OK;
 }
 
 /* Numbers the heads phase by phase. */
@@ -102,7 +104,7 @@ static sn_status find_phases(row_set *r, size_t set) {
     row_member *m = &r->members[i];
     m->id = nodes[i];
     r->n = (uint32_t)i; /* inputs have smaller ids */
-    classify(r, m);
+    SN_TRY(classify(r, m));
     const uint32_t ends = m->element ? m->phase + 1 : m->phase;
     const bool target =
         m->element ? is_stored(r, m) : sn_op_describe(node_of(r, m)->op)->kind == SN_CLASS_REDUCE;

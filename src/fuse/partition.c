@@ -13,7 +13,8 @@
  *
  * Rows. A reduction over trailing axes of short length gives its set a row domain: members of the
  * full shape are computed per element, those of the outer shape per row, and a value per row that
- * is broadcast along the row is read without memory. So softmax is one set:
+ * is broadcast along the row is read without memory. Members of any other shape, the same elements
+ * behind a reshape among them, have no place in it. So softmax is one set:
  *
  *   x -> max -> broadcast -> sub -> exp -> sum -> broadcast -> div
  *
@@ -231,6 +232,15 @@ static bool share_space(merger *m, const set *t) {
   return sn_space_is_within(&m->space, &refined);
 }
 
+/* Whether the members of both sides can be in the domain: those of a set that has it already are, all
+ * others have the one shape that is their space. */
+static bool share_domain(const state *s, const merger *m, const set *t) {
+  sn_row_domain domain;
+  if (m->mixed || !sn_row_of(s->g, m->row != SN_NONE ? m->row : t->row, &domain)) return false;
+  return (m->row != SN_NONE || sn_row_holds(&domain, &m->space)) &&
+         (t->row != SN_NONE || sn_row_holds(&domain, &t->space));
+}
+
 static bool adds_up(const state *s, merger *m, uint32_t i, sn_cut *why) {
   const set *t = &s->sets[i];
   *why = SN_CUT_TWO_HEADS;
@@ -243,8 +253,7 @@ static bool adds_up(const state *s, merger *m, uint32_t i, sn_cut *why) {
   if (m->stacks && row != SN_NONE) return false;
   *why = SN_CUT_VIEW;
   m->mixed = m->mixed || t->mixed;
-  if (row == SN_NONE && !share_space(m, t)) return false;
-  if (row != SN_NONE && m->mixed) return false;
+  if (!(row == SN_NONE ? share_space(m, t) : share_domain(s, m, t))) return false;
   *why = SN_CUT_LIMIT;
   m->nodes += t->n_nodes;
   m->inputs += t->n_inputs;

@@ -37,6 +37,10 @@ static bool is_per_row(const sn_row_domain *domain, const sn_type *type) {
   return i == domain->outer_rank && j == type->rank;
 }
 
+bool sn_row_holds(const sn_row_domain *domain, const sn_type *type) {
+  return sn_row_is_element(domain, type) || is_per_row(domain, type);
+}
+
 void sn_row_map(const sn_row_domain *domain, const sn_type *type, int map[SN_MAX_RANK]) {
   int j = 0;
   for (int i = 0; i < domain->outer_rank; i++) {
