@@ -22,6 +22,27 @@ test('grad of grad, and once more', () => {
   assertClose(third(sn.tensor(2)), 48, 1e-5);
 });
 
+test('grad of grad by variables of equal values: each has its own share', () => {
+  const a = sn.tensor(3);
+  const inner = (u, v) => sn.grad((p) => p.mul(p).mul(u).add(p.mul(v)))(a); // 2 a u + v
+  const zero = () => sn.zeros([]);
+  const share = (f, ...args) => sn.grad(f, { argnums: [0, 1] })(...args).map((d) => d.item());
+  const t = sn.tensor(0);
+  assert.deepEqual(share(inner, zero(), zero()), [6, 1]);
+  assert.deepEqual(share(inner, t, t), [6, 1]);
+  assert.deepEqual(share((u, v) => inner(u.mul(1), v), t, t), [6, 1]);
+  const tree = sn.grad((p) => inner(p.u, p.v))({ u: zero(), v: zero() });
+  assert.deepEqual([tree.u.item(), tree.v.item()], [6, 1]);
+  const compiled = sn.jit(() => sn.grad(inner, { argnums: [0, 1] })(zero(), zero()))();
+  assert.deepEqual(compiled.map((d) => d.item()), [6, 1]);
+});
+
+test('what equals a variable but does not come from it has no share of its derivative', () => {
+  const zero = sn.zeros([]);
+  const f = (u) => sn.grad((p) => p.mul(zero))(sn.tensor(2)).mul(u.add(5)); // 0 (u + 5)
+  assert.equal(sn.grad(f)(sn.zeros([])).item(), 0);
+});
+
 test('argnums and pytrees', () => {
   const f = (x, y) => x.mul(y).sum();
   const x = sn.tensor([1, 2]);
@@ -60,6 +81,33 @@ test('gradients through matmul, broadcast, reductions and views agree with diffe
         return f(sn.tensor(values, { dtype: 'float64' })).item();
       };
       assertClose(g[i][j], (at(eps) - at(-eps)) / (2 * eps), 1e-6);
+    }
+  }
+});
+
+test('a value and its gradient in one program, the value seen in two shapes of equal size', () => {
+  const numbers = (n, step) => Float32Array.from({ length: n }, (_, i) => Math.cos(i * step));
+  const functions = {
+    reshape: [[4, 3], [12], (x, w) => x.tanh().mul(0.5).reshape([12]).mul(w).sum()],
+    rsqrt: [[4, 3], [2, 6], (x, w) => x.square().add(1).rsqrt().reshape([2, 6]).mul(w).sum()],
+    axisOfOne: [[33, 1, 1], [33, 1], (x, w) => x.max({ axis: [1] }).tanh().mul(w).sum()],
+  };
+  for (const [shape, weights, f] of Object.values(functions)) {
+    const x = sn.tensor(numbers(shape.reduce((a, b) => a * b), 1), { shape });
+    const w = sn.tensor(numbers(x.size, 1.3), { shape: weights });
+    const both = sn.valueAndGrad(f);
+    const [value, slope] = sn.jit(both)(x, w);
+    const [expected, slopes] = both(x, w);
+    assertClose(value, expected.item(), 1e-6);
+    assertClose(slope.reshape([-1]), [...slopes.dataSync()], 1e-6);
+    const step = 1e-2;
+    const at = (i, by) => {
+      const moved = numbers(x.size, 1);
+      moved[i] += by;
+      return f(sn.tensor(moved, { shape }), w).item();
+    };
+    for (let i = 0; i < x.size; i++) {
+      assertClose(sn.tensor(slope.dataSync()[i]), (at(i, step) - at(i, -step)) / (2 * step), 2e-3);
     }
   }
 });

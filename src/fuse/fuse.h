@@ -1,7 +1,8 @@
-/* fuse.h - graph -> groups, one kernel each. Five steps, a file each:
+/* fuse.h - graph -> groups, one kernel each. Six steps, a file each:
  *   prepare    makes copies explicit where a view cannot be read in place
  *   partition  which nodes share a kernel
  *   lower      nodes -> loop nest with bodies
+ *   verify     whether they write every buffer whole
  *   chain      groups whose intermediates stay with a block of rows become one, and small maps a
  *              part of the product that reads them (prologue)
  *   merge      contiguous dimensions become one
@@ -38,6 +39,10 @@ sn_status sn_partition_graph(const sn_graph *graph, const sn_view *views, bool f
 
 sn_status sn_lower_groups(const sn_graph *graph, const sn_view *views,
                           const sn_partition *partition, sn_groups *out);
+
+/* verify.c: every buffer is written whole, and nothing outside of one is touched. For groups as
+ * lowered: before chains are made of them. Linear in operands. */
+sn_status sn_groups_verify(const sn_groups *groups, sn_arena *arena);
 
 /* All steps after prepare: the prepared graph cut into groups. */
 sn_status sn_fuse_graph(const sn_graph *graph, bool fusion, sn_groups *out);

@@ -527,6 +527,7 @@ sn_status sn_fuse_graph(const sn_graph *g, bool fusion, sn_groups *out) {
   sn_partition partition;
   SN_TRY(sn_partition_graph(g, views, fusion, &partition));
   SN_TRY(sn_lower_groups(g, views, &partition, out));
+  SN_TRY(sn_groups_verify(out, g->arena));
   if (fusion) SN_TRY(sn_chain_groups(out, g->arena));
   for (size_t i = 0; i < out->n_groups; i++) sn_merge_dims(&out->groups[i]);
   return SN_OK;

@@ -13,10 +13,11 @@
  *
  * Rows. A reduction over trailing axes of short length gives its set a row domain: members of the
  * full shape are computed per element, those of the outer shape per row, and a value per row that
- * is broadcast along the row is read without memory. Members of any other shape, the same elements
- * behind a reshape among them, have no place in it. So softmax is one set:
+ * is broadcast along the row is read without memory. So softmax is one set:
  *
  *   x -> max -> broadcast -> sub -> exp -> sum -> broadcast -> div
+ *
+ * A node of any other shape is no member, even one with the same elements behind a reshape.
  *
  * Scalars. Values of one element may read each other through any view, and a stack (concat) of
  * them is stored element by element from where they are computed.
@@ -232,8 +233,8 @@ static bool share_space(merger *m, const set *t) {
   return sn_space_is_within(&m->space, &refined);
 }
 
-/* Whether the members of both sides can be in the domain: those of a set that has it already are, all
- * others have the one shape that is their space. */
+/* Whether the members of both sides can be in the domain: those of a set that has it already are,
+ * all others have the one shape that is their space. */
 static bool share_domain(const state *s, const merger *m, const set *t) {
   sn_row_domain domain;
   if (m->mixed || !sn_row_of(s->g, m->row != SN_NONE ? m->row : t->row, &domain)) return false;

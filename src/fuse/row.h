@@ -21,8 +21,8 @@ typedef struct sn_row_domain {
  * SN_ROW_LIMIT points. False for all other nodes. */
 bool sn_row_of(const sn_graph *graph, sn_id reduction, sn_row_domain *out);
 
-/* Whether a node of this type can be a member: it has an element per point, or one per row. All others would
- * be read and stored in the wrong places. */
+/* Whether a node of this type can be a member: it has an element per point, or one per row. All
+ * others would be read and stored in the wrong places. */
 bool sn_row_holds(const sn_row_domain *domain, const sn_type *type);
 
 /* Whether view, of type `type`, shows the elements of a value per row (its base, of base_type) in

@@ -23,7 +23,13 @@ static sn_status add_node(walk *w, sn_tensor *t, sn_op op, const sn_id *inputs, 
                           const int64_t *attrs, size_t n_attrs) {
   sn_trace *tr = w->trace;
   const size_t before = tr->graph.n_nodes;
-  SN_TRY(sn_graph_add(&tr->graph, op, inputs, n_inputs, attrs, n_attrs, &t->type, &t->id));
+  /* Variables of equal values are still different ones: each has a derivative of its own. */
+  const bool share = tr->graph.share;
+  tr->graph.share = share && !(w->mode == SN_TRACE_GRAD && op == SN_OP_identity);
+  const sn_status status =
+      sn_graph_add(&tr->graph, op, inputs, n_inputs, attrs, n_attrs, &t->type, &t->id);
+  tr->graph.share = share;
+  SN_TRY(status);
   t->mark = w->ctx->mark;
   if (tr->graph.n_nodes == before) return SN_OK; /* an equal node was there */
   SN_TRY(sn_arena_grow(w->arena, (void **)&tr->tensor_of, &tr->cap_tensor_of, before,
