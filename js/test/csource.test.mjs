@@ -59,9 +59,12 @@ function runAsC(f, args, results) {
 
 const TOLERANCE = { float32: 2e-5, float64: 1e-12, int32: 0, bool: 0, int8: 0, uint8: 0 };
 
-/** Holds the C of f against the program; a difference counts relative to the largest value. */
+/**
+ * Holds the C of f against the program run op by op, which shares no group with it; a difference counts relative
+ * to the largest value.
+ */
 function check(f, args) {
-  const results = [sn.jit(f)(...args)].flat();
+  const results = [sn.jit(f, { fusion: false })(...args)].flat();
   const { source, values } = runAsC(f, args, results);
   results.forEach((t, i) => {
     const want = Array.from(t.dataSync(), Number);
@@ -116,6 +119,12 @@ test('softmax, layer norm and a variance over rows', () => {
   };
   check((x) => [sn.softmax(x), sn.logSoftmax(x), norm(x), x.max({ axis: 0 }), x.min()], [ramp([9, 33], 4)]);
   check((x) => sn.grad((z) => norm(z).mul(sn.softmax(z)).sum())(x), [ramp([5, 17], 2, 'float64')]);
+});
+
+test('a value and its gradient that read one argument in two shapes', () => {
+  const both = (f) => (x, w) => sn.valueAndGrad((z) => f(z).mul(w).sum())(x);
+  check(both((x) => x.tanh().mul(0.5).reshape([12])), [ramp([4, 3]), ramp([12], 2)]);
+  check(both((x) => x.max({ axis: [1] }).tanh()), [ramp([33, 1, 1]), ramp([33, 1], 2)]);
 });
 
 test('views, pad, concat, broadcasts and numbers counted on the fly', () => {
