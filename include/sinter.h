@@ -128,6 +128,10 @@ SN_API const char *sn_isa(const sn_context *ctx);
 /* Amount of debug output, 0 (none) to 6; starts as the environment's SINTER_DEBUG. See README. */
 SN_API void sn_set_debug(sn_context *ctx, int level);
 
+/* Whether memory is filled with NaN before a kernel or the caller writes it, which makes a missing
+ * store of a kernel visible and runs slower; starts as whether the environment has SINTER_POISON=1. */
+SN_API void sn_set_poison(sn_context *ctx, bool on);
+
 /* Switches a compiler pass of programs compiled from now on; SN_ERR_ARGUMENT for an unknown name.
  * Passes by number, 0 .. sn_pass_count() - 1, in the order they run; the last two are "fuse" and
  * "jit". [-, a] */

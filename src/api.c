@@ -2,6 +2,7 @@
  */
 #include "api.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/host.h"
@@ -61,13 +62,19 @@ static sn_status start(sn_context *ctx, const sn_options *options) {
                         &ctx->pool);
 }
 
+static bool poison_from_environment(void) {
+  const char *text = getenv("SINTER_POISON");
+  return text && strcmp(text, "1") == 0;
+}
+
 sn_status sn_context_create(const sn_options *options, sn_context **out) {
   const sn_allocator allocator = options && options->allocator
                                      ? *options->allocator
                                      : (sn_allocator){NULL, default_allocate, default_release};
   if (options && options->threads < 0) return SN_ERR_ARGUMENT;
   sn_env env = {.heap = {.allocator = allocator, .limit_bytes = SIZE_MAX, .fail_countdown = -1},
-                .debug = sn_log_level_from_environment()};
+                .debug = sn_log_level_from_environment(),
+                .poison = poison_from_environment()};
   if (options && options->memory_limit_bytes) env.heap.limit_bytes = options->memory_limit_bytes;
   sn_context *ctx;
   SN_TRY(sn_alloc_zeroed(&env, 1, sizeof *ctx, (void **)&ctx));
@@ -123,6 +130,8 @@ const char *sn_isa(const sn_context *ctx) { return sn_isa_name(ctx->options.mach
 void sn_set_debug(sn_context *ctx, int level) {
   ctx->env.debug = level < 0 ? 0 : level > SN_LOG_REWRITES ? SN_LOG_REWRITES : level;
 }
+
+void sn_set_poison(sn_context *ctx, bool on) { ctx->env.poison = on; }
 
 int sn_pass_count(void) { return SN_SWITCH_COUNT; }
 

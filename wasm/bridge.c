@@ -77,6 +77,7 @@ void sinter_caches(void) {
 }
 
 void sinter_set_debug(int level) { sn_set_debug(context, level); }
+void sinter_set_poison(bool on) { sn_set_poison(context, on); }
 int sinter_pass_count(void) { return sn_pass_count(); }
 const char *sinter_pass_name(int index) { return sn_pass_name(index); }
 sn_status sinter_pass_enable(int index, bool on) {

@@ -38,6 +38,7 @@ void SN_EXPORT(sinter_memory)(void); /* out: the fields of sn_memory_info */
  * shared, refused */
 void SN_EXPORT(sinter_caches)(void);
 void SN_EXPORT(sinter_set_debug)(int level);
+void SN_EXPORT(sinter_set_poison)(bool on);
 int SN_EXPORT(sinter_pass_count)(void);
 const char *SN_EXPORT(sinter_pass_name)(int index);
 sn_status SN_EXPORT(sinter_pass_enable)(int index, bool on);

@@ -3,7 +3,7 @@
 import { SinterError, UnsupportedError, errorFromStatus } from './errors.js';
 import { CodeTable } from './runtime/code.js';
 import { clockOrigin, hostImports } from './runtime/host.js';
-import { isPage } from './runtime/environment.js';
+import { isPage, poisons } from './runtime/environment.js';
 import type { Exports, ThreadExports } from './runtime/exports.js';
 import {
   awaitAlive,
@@ -206,6 +206,7 @@ function createContext(exports: Exports, lanes: number, options: InitOptions): v
     limit,
   );
   if (status !== 0) throw errorFromStatus(status, 'init: the core could not be created');
+  if (poisons) exports.sinter_set_poison(1);
 }
 
 async function createCore(

@@ -12,7 +12,7 @@
 
 enum { SN_LOG_EVENTS = 1, SN_LOG_TIMES, SN_LOG_GROUPS, SN_LOG_CODE, SN_LOG_IR, SN_LOG_REWRITES };
 
-/* The only place that reads the environment: SINTER_DEBUG as 0..6, 0 when unset or in a browser. */
+/* SINTER_DEBUG as 0..6, 0 when unset or in WebAssembly. */
 int sn_log_level_from_environment(void);
 
 void sn_log_write(const char *text);

@@ -201,6 +201,18 @@ static bool same_memory(const sn_place *a, const sn_place *b) {
   return a->kind == SN_PLACE_OUTPUT && b->kind == SN_PLACE_OUTPUT && a->index == b->index;
 }
 
+bool sn_plan_takes_over(const sn_plan *plan, uint32_t v) {
+  const sn_place *to = &plan->places[v];
+  for (uint32_t u = 0; u < plan->n_values; u++) {
+    const sn_place *from = &plan->places[u];
+    const bool is_there = from->kind == SN_PLACE_ARGUMENT || from->first < to->first;
+    if (u != v && from->first != SN_NONE && is_there && from->last >= to->first &&
+        same_memory(from, to))
+      return true;
+  }
+  return false;
+}
+
 /* Whether v takes over the memory of u in the group that writes v and reads u last. */
 static bool taken_over(const sn_groups *groups, const sn_plan *plan, uint32_t u, uint32_t v) {
   const sn_place *from = &plan->places[u], *to = &plan->places[v];

@@ -43,6 +43,9 @@ typedef struct sn_plan {
 sn_status sn_plan_memory(sn_arena *arena, const sn_groups *groups, const bool *donate,
                          size_t n_arguments, sn_plan *out);
 
+/* Whether the group that first writes v also reads what lay in its memory before: in place. */
+bool sn_plan_takes_over(const sn_plan *plan, uint32_t v);
+
 /* Whether no two values that live at the same time share bytes, in-place pairs excepted. For tests
  * and debug builds: quadratic. */
 bool sn_plan_is_sound(const sn_groups *groups, const sn_plan *plan);

@@ -2,6 +2,7 @@
 
 #include "base/host.h"
 #include "base/log.h"
+#include "run/poison.h"
 
 /* Work worth less than this many nanoseconds per lane stays on fewer lanes: waking one and waiting
  * for it costs about a microsecond, and far more when the machine is busy. */
@@ -32,6 +33,7 @@ static void make_room(sn_env *env, sn_kernel *kernel) {
   sn_gemm_side *b = sn_gemm_side_b(gemm);
   if (b->kept || b->bytes > (env->heap.limit_bytes - env->heap.live_bytes) / 4) return;
   kernel->packed.wanted = !sn_alloc(env, b->bytes, &b->kept);
+  if (env->poison && b->kept) sn_poison(b->kept, b->bytes);
   kernel->packed.version = 0;
   kernel->stages[0].units = gemm->pack_units = gemm->left.units + gemm->right.units;
 }
@@ -157,6 +159,7 @@ static sn_status run_kernel(const sn_executable *exe, size_t k, const sn_run_arg
   const double start = timed ? sn_host_now_ms() : 0;
   int lanes, most = 1;
   const sn_kernel *kernel = &exe->kernels[k];
+  if (args->poison) sn_poison_kernel(exe, k, args);
   if (kernel->group->before) SN_TRY(run_stage(exe, k, kernel->members, 0, args, &lanes));
   for (int s = 0; s < kernel->n_stages; s++) {
     if (!kernel->stages[s].units) continue;

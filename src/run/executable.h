@@ -56,6 +56,7 @@ typedef struct sn_run_args {
   void *workspace;
   sn_pool *pool;
   sn_profiler *profiler; /* NULL or off: nothing is recorded */
+  bool poison;           /* see poison.h */
   int debug;             /* SINTER_DEBUG; from SN_LOG_TIMES on every kernel's time is shown */
 } sn_run_args;
 

@@ -88,6 +88,7 @@ static sn_status execute(void *arg) {
                             .workspace = ctx->workspace,
                             .pool = ctx->pool,
                             .profiler = &ctx->profiler,
+                            .poison = ctx->env.poison,
                             .debug = ctx->env.debug};
   return sn_executable_run(job->exe, &args);
 }

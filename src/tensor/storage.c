@@ -1,5 +1,7 @@
 #include "tensor/storage.h"
 
+#include "run/poison.h"
+
 /* Blocks below this many bytes are taken from the heap each time: it is quick with them. */
 #define SMALLEST_CACHED 1024
 #define CACHE_LIMIT_BYTES ((size_t)256 << 20)
@@ -31,6 +33,7 @@ static sn_status allocate(sn_storage_pool *pool, size_t bytes, sn_storage **out)
 sn_status sn_storage_new(sn_storage_pool *pool, size_t bytes, sn_storage **out) {
   sn_storage *storage = bytes >= SMALLEST_CACHED ? take_cached(pool, bytes) : NULL;
   if (!storage) SN_TRY(allocate(pool, bytes, &storage));
+  if (pool->env->poison) sn_poison(storage->data, bytes);
   storage->version = ++pool->versions;
   storage->refs = 1;
   storage->job_refs = 0;

@@ -26,6 +26,7 @@ interface NodeModules {
 
 interface NodeProcess {
   versions?: { node?: string };
+  env?: { SINTER_POISON?: string };
   getBuiltinModule?<K extends keyof NodeModules>(name: K): NodeModules[K];
 }
 
@@ -38,6 +39,9 @@ export const isNode =
 export function nodeModule<K extends keyof NodeModules>(name: K): NodeModules[K] | null {
   return isNode ? (nodeProcess?.getBuiltinModule?.(name) ?? null) : null;
 }
+
+/** Whether memory is to be filled with NaN before it is written, so that tests see a missing store. */
+export const poisons = isNode && nodeProcess?.env?.SINTER_POISON === '1';
 
 /** The main thread of a page: it must neither block nor sleep. */
 export const isPage = typeof document === 'object' && !isNode;

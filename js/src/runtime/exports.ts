@@ -23,6 +23,7 @@ export interface Exports {
   sinter_memory(): void;
   sinter_caches(): void;
   sinter_set_debug(level: number): void;
+  sinter_set_poison(on: number): void;
   sinter_pass_count(): number;
   sinter_pass_name(index: number): number;
   sinter_pass_enable(index: number, on: number): number;

@@ -1,0 +1,21 @@
+/* poison.h - memory that is about to be written is filled with NaN, so that a missing store or a
+ * read of what nobody wrote shows in the results: SINTER_POISON=1 in the environment, or
+ * sn_set_poison.
+ *
+ * Filled are new storages, and before each kernel the intermediates that it is the first to write,
+ * but for those in the memory of what it reads, and its scratch memory. Values are the same with
+ * and without, but for such faults. */
+#ifndef SN_RUN_POISON_H
+#define SN_RUN_POISON_H
+
+#include "run/executable.h"
+
+/* NaN as float16, bfloat16, float32 and float64, a wild number as an integer, no bool. */
+#define SN_POISON_WORD UINT32_C(0x7ff87ff8)
+
+void sn_poison(void *block, size_t bytes);
+
+/* Before kernel k of the run under way, whose values are bound. */
+void sn_poison_kernel(const sn_executable *exe, size_t k, const sn_run_args *args);
+
+#endif
