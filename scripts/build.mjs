@@ -6,17 +6,16 @@
 //
 // A target is built at most once per process and never before what it needs; two are built at
 // a time.
-import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { basename, join } from 'node:path';
 import { buildUnlessFresh } from './lib/fresh.mjs';
-import { shortenNames } from './lib/short-names.mjs';
 import { main, root, runOrStop, systemNode } from './lib/proc.mjs';
 import { setup } from './setup.mjs';
 
 const AT_A_TIME = 2;
 const MODULES = ['build/wasm/sinter.wasm', 'build/wasm-mt/sinter-mt.wasm'];
-const SCRIPTS = ['index', 'worker', 'shared'];
+const SCRIPTS = ['index', 'worker'];
 const inDist = (module) => `js/dist/${basename(module)}`;
 
 const preset = async (name) => {
@@ -30,27 +29,18 @@ const preset = async (name) => {
   await runOrStop('cmake', ['--build', '--preset', name, '-j', String(availableParallelism())]);
 };
 
-/** A page downloads the package, so its modules become two, index.js and worker.js, and shared.js, what both
- *  need, and comments, blanks and inner names go. */
+/** index.js and worker.js, each whole in itself. They are read where an error is thrown, so names and lines stay as
+ *  they were written; only comments go, which a page would download. */
 const bundle = async () => {
-  // Set-up may only just have installed them.
-  const [{ rolldown }, { minify }] = await Promise.all([import('rolldown'), import('terser')]);
-  const entry = (name) => join(root, `build/js/${name}.js`);
-  const modules = await rolldown({
-    input: { index: entry('index'), worker: entry('worker') },
-    external: /^node:/,
-    platform: 'neutral',
-  });
-  await modules.write({
-    dir: join(root, 'js/dist'),
-    chunkFileNames: '[name].js',
-    codeSplitting: { groups: [{ name: 'shared', minShareCount: 2 }] },
-    minify: { compress: true, mangle: { toplevel: true } },
-  });
-  await modules.close();
-  for (const file of SCRIPTS.map((name) => join(root, inDist(`${name}.js`)))) {
-    const options = { module: true, ecma: 2022, compress: { passes: 3, unsafe_arrows: true, pure_getters: true, hoist_funs: true } };
-    writeFileSync(file, (await minify(readFileSync(file, 'utf8'), options)).code);
+  // Set-up may only just have installed it.
+  const { rolldown } = await import('rolldown');
+  for (const name of SCRIPTS) {
+    const modules = await rolldown({ input: join(root, `build/js/${name}.js`), external: /^node:/, platform: 'neutral' });
+    await modules.write({
+      file: join(root, inDist(`${name}.js`)),
+      comments: { legal: true, annotation: true, jsdoc: false },
+    });
+    await modules.close();
   }
 };
 
@@ -74,7 +64,6 @@ const TARGETS = {
         await workspace('js');
         await bundle();
         for (const module of MODULES) copyFileSync(join(root, module), join(root, inDist(module)));
-        shortenNames(SCRIPTS.map((name) => join(root, inDist(`${name}.js`))), MODULES.map((module) => join(root, inDist(module))));
       },
     }),
   },

@@ -33,10 +33,17 @@ const shapesOf = (message: string): number[][] =>
       .map(Number),
   );
 
+/** Names a class where engines look for it when they write the head of a stack; a literal in each class, since
+ *  bundlers shorten the names of classes. */
+function named(type: { readonly prototype: Error }, name: string): void {
+  Object.defineProperty(type.prototype, 'name', { value: name, configurable: true, writable: true });
+}
+
 /** Every error that Sinter throws on purpose. */
 export class SinterError extends Error {
-  // A literal in each class: bundlers shorten the names of classes.
-  override name = 'SinterError';
+  static {
+    named(this, 'SinterError');
+  }
   readonly code: ErrorCode;
   readonly op: string;
   readonly shapes: readonly (readonly number[])[];
@@ -56,7 +63,9 @@ export class SinterError extends Error {
 
 /** Shapes, ranks or axes do not fit. */
 export class ShapeError extends SinterError {
-  override name = 'ShapeError';
+  static {
+    named(this, 'ShapeError');
+  }
 
   constructor(message: string, details?: ErrorDetails) {
     super('shape', message, details);
@@ -65,7 +74,9 @@ export class ShapeError extends SinterError {
 
 /** Dtypes do not fit. */
 export class DTypeError extends SinterError {
-  override name = 'DTypeError';
+  static {
+    named(this, 'DTypeError');
+  }
 
   constructor(message: string, details?: ErrorDetails) {
     super('dtype', message, details);
@@ -74,7 +85,9 @@ export class DTypeError extends SinterError {
 
 /** An allocation failed, or a size is beyond any memory. */
 export class OutOfMemoryError extends SinterError {
-  override name = 'OutOfMemoryError';
+  static {
+    named(this, 'OutOfMemoryError');
+  }
 
   constructor(message: string, details?: ErrorDetails) {
     super('memory', message, details);
@@ -83,7 +96,9 @@ export class OutOfMemoryError extends SinterError {
 
 /** A tensor was used after dispose, after its scope, or after it was donated. */
 export class DisposedError extends SinterError {
-  override name = 'DisposedError';
+  static {
+    named(this, 'DisposedError');
+  }
 
   constructor(message: string, details?: ErrorDetails) {
     super('disposed', message, details);
@@ -92,7 +107,9 @@ export class DisposedError extends SinterError {
 
 /** Legal, but not available here or not yet. */
 export class UnsupportedError extends SinterError {
-  override name = 'UnsupportedError';
+  static {
+    named(this, 'UnsupportedError');
+  }
 
   constructor(message: string, details?: ErrorDetails) {
     super('unsupported', message, details);
@@ -101,7 +118,9 @@ export class UnsupportedError extends SinterError {
 
 /** A worker died. The pool is made anew; what was being computed is lost. */
 export class WorkerError extends SinterError {
-  override name = 'WorkerError';
+  static {
+    named(this, 'WorkerError');
+  }
 
   constructor(message: string, details?: ErrorDetails) {
     super('worker', message, details);
