@@ -2,7 +2,9 @@
 // graph of the op table's functions.
 
 import { withAddresses, type TensorLike } from './apply.js';
+import { refuseExtra } from './check.js';
 import { gelu as exactGelu } from './ops.gen.js';
+import { readOptions } from './options.js';
 import type { Tensor } from './tensor.js';
 
 export interface AlphaOptions {
@@ -15,8 +17,12 @@ export interface GeluOptions {
   approximate?: boolean;
 }
 
+const ALPHA = { alpha: 'number' } as const;
+const GELU = { approximate: 'boolean' } as const;
+
 /** x kept between lo and hi, which broadcast; null: no bound on that side. */
-export function clip(x: TensorLike, lo: TensorLike | null, hi: TensorLike | null = null): Tensor {
+export function clip(x: TensorLike, lo: TensorLike | null, hi: TensorLike | null = null, ...extra: []): Tensor {
+  refuseExtra('clip', extra, 'clip takes a lower and an upper bound');
   const bounds = [lo, hi].filter((bound) => bound !== null);
   return withAddresses('clip', [x, ...bounds], (rt, [a, b = 0, c = 0]) =>
     lo === null ? rt.exports.sinter_clip(a!, 0, b) : rt.exports.sinter_clip(a!, b, c),
@@ -24,12 +30,16 @@ export function clip(x: TensorLike, lo: TensorLike | null, hi: TensorLike | null
 }
 
 /** x where x > 0, else alpha x. */
-export const leakyRelu = (x: TensorLike, { alpha = 0.01 }: AlphaOptions = {}): Tensor =>
-  withAddresses('leakyRelu', [x], (rt, [a]) => rt.exports.sinter_leaky_relu(a!, alpha));
+export const leakyRelu = (x: TensorLike, options?: AlphaOptions): Tensor => {
+  const { alpha = 0.01 } = readOptions<AlphaOptions>('leakyRelu', options, ALPHA);
+  return withAddresses('leakyRelu', [x], (rt, [a]) => rt.exports.sinter_leaky_relu(a!, alpha));
+};
 
 /** x where x > 0, else alpha (e^x - 1). */
-export const elu = (x: TensorLike, { alpha = 1 }: AlphaOptions = {}): Tensor =>
-  withAddresses('elu', [x], (rt, [a]) => rt.exports.sinter_elu(a!, alpha));
+export const elu = (x: TensorLike, options?: AlphaOptions): Tensor => {
+  const { alpha = 1 } = readOptions<AlphaOptions>('elu', options, ALPHA);
+  return withAddresses('elu', [x], (rt, [a]) => rt.exports.sinter_elu(a!, alpha));
+};
 
 /** elu with the parameters that keep mean 0 and variance 1, scaled. */
 export const selu = (x: TensorLike): Tensor =>
@@ -40,5 +50,7 @@ export const hardswish = (x: TensorLike): Tensor =>
   withAddresses('hardswish', [x], (rt, [a]) => rt.exports.sinter_hardswish(a!));
 
 /** x Phi(x), Phi the normal distribution: x (1 + erf(x / sqrt 2)) / 2. */
-export const gelu = (x: TensorLike, { approximate = false }: GeluOptions = {}): Tensor =>
-  approximate ? withAddresses('gelu', [x], (rt, [a]) => rt.exports.sinter_gelu_tanh(a!)) : exactGelu(x);
+export const gelu = (x: TensorLike, options?: GeluOptions): Tensor =>
+  readOptions<GeluOptions>('gelu', options, GELU).approximate
+    ? withAddresses('gelu', [x], (rt, [a]) => rt.exports.sinter_gelu_tanh(a!))
+    : exactGelu(x);

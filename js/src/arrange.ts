@@ -1,13 +1,19 @@
 // Ops that arrange elements anew: compositions of the ones in shape.ts.
 
 import { asTensor, type TensorLike } from './apply.js';
-import { resolveAxis, sizeOf, type Axes } from './axes.js';
+import { AXES, AXIS, resolveAxis, sizeOf, type Axes } from './axes.js';
+import { checkInteger, checkIntegers, fitsInt32, shown, shownList } from './check.js';
 import { iota, zeros } from './creation.js';
-import { ShapeError, SinterError, shapeText } from './errors.js';
+import { ShapeError, shapeText } from './errors.js';
 import { add, greaterEqual, where } from './ops.gen.js';
+import { readOptions } from './options.js';
 import { tidy } from './scope.js';
 import { broadcastTo, concat, reshape, slice, type AxisOptions } from './shape.js';
 import type { Tensor } from './tensor.js';
+import { MAX_RANK } from './upload.js';
+
+/** Parts of an axis of size 0: as many as anybody wants, but no array that fills memory. */
+const MAX_EMPTY_PARTS = 1000;
 
 /** size elements from begin on along one axis, all of the others. */
 function part(t: Tensor, axis: number, begin: number, size: number): Tensor {
@@ -23,16 +29,16 @@ function part(t: Tensor, axis: number, begin: number, size: number): Tensor {
 export function roll(
   x: TensorLike,
   shift: number | readonly number[],
-  { axis }: { axis?: Axes } = {},
+  options?: { axis?: Axes },
 ): Tensor {
+  const { axis } = readOptions<{ axis?: Axes | null }>('roll', options, AXES);
   return tidy(() => {
     const t = asTensor(x, 'roll');
-    const shifts = typeof shift === 'number' ? [shift] : shift;
-    const flat = axis === undefined;
+    const shifts = checkIntegers('roll', 'shift', Array.isArray(shift) ? shift : [shift]);
+    const flat = axis === undefined || axis === null;
     const axes = flat ? [0] : typeof axis === 'number' ? [axis] : axis;
-    if (!shifts.every(Number.isInteger) || (shifts.length !== axes.length && shifts.length !== 1)) {
-      throw new SinterError('argument', `roll: expected a whole number for each axis: a ${shapeText(t.shape)}`);
-    }
+    if (shifts.length !== axes.length && shifts.length !== 1)
+      throw new ShapeError(`roll: ${shifts.length} shifts for ${axes.length} axes: a ${shapeText(t.shape)}`);
     let rolled = flat ? reshape(t, [-1]) : t;
     axes.forEach((given, i) => {
       const at = resolveAxis('roll', given, rolled.shape);
@@ -47,20 +53,35 @@ export function roll(
   });
 }
 
+const named = (parts: unknown): string => (Array.isArray(parts) ? shownList(parts) : shown(parts));
+
+/** The sizes of parts that make up size, or null. */
+function partSizes(parts: number | readonly number[], size: number): readonly number[] | null {
+  if (Array.isArray(parts)) {
+    const sizes = parts as readonly number[];
+    return sizes.every((n) => fitsInt32(n) && n >= 0) && sizes.reduce((a, b) => a + b, 0) === size ? sizes : null;
+  }
+  // No more parts than elements, before a list of them is made; of no elements as many as will do for anything.
+  const count = parts as number;
+  const most = Math.max(size, MAX_EMPTY_PARTS);
+  if (!fitsInt32(count) || count < 1 || count > most || size % count !== 0) return null;
+  return new Array<number>(count).fill(size / count);
+}
+
 /** Parts along an axis (default 0): a number of equal ones, or ones of the given sizes. */
 export function split(
   x: TensorLike,
   parts: number | readonly number[],
-  { axis = 0 }: AxisOptions = {},
+  options?: AxisOptions,
 ): Tensor[] {
+  const { axis = 0 } = readOptions<AxisOptions>('split', options, AXIS);
   return tidy(() => {
     const t = asTensor(x, 'split');
     const at = resolveAxis('split', axis, t.shape);
     const size = t.shape[at]!;
-    const sizes = typeof parts === 'number' ? new Array<number>(parts).fill(size / parts) : parts;
-    if (!sizes.every((n) => Number.isInteger(n) && n >= 0) || sizes.reduce((a, b) => a + b, 0) !== size) {
-      throw new ShapeError(`split: axis ${at} does not divide into ${String(parts)}: a ${shapeText(t.shape)}`);
-    }
+    const sizes = partSizes(parts, size);
+    if (!sizes)
+      throw new ShapeError(`split: axis ${at} does not divide into ${named(parts)}: a ${shapeText(t.shape)}`);
     let begin = 0;
     return sizes.map((n) => part(t, at, (begin += n) - n, n));
   });
@@ -81,18 +102,12 @@ function multiply(t: Tensor, axis: number, count: number, inner: boolean): Tenso
   );
 }
 
-const checkCounts = (op: string, counts: readonly number[], t: Tensor): void => {
-  if (!counts.every((n) => Number.isInteger(n) && n >= 0)) {
-    throw new SinterError('argument', `${op}: expected whole numbers from 0 on: a ${shapeText(t.shape)}`);
-  }
-};
-
 /** x as a tile, laid reps times along each axis; new axes come in front, as in NumPy. */
 export function tile(x: TensorLike, reps: number | readonly number[]): Tensor {
   return tidy(() => {
     const given = asTensor(x, 'tile');
-    const counts = typeof reps === 'number' ? [reps] : reps;
-    checkCounts('tile', counts, given);
+    const counts = checkIntegers('tile', 'reps', Array.isArray(reps) ? reps : [reps], 0);
+    if (counts.length > MAX_RANK) throw new ShapeError(`tile: ${counts.length} reps, at most ${MAX_RANK}`);
     const rank = Math.max(given.ndim, counts.length);
     let t = reshape(given, [...new Array<number>(rank - given.ndim).fill(1), ...given.shape]);
     counts.forEach((count, i) => {
@@ -103,10 +118,11 @@ export function tile(x: TensorLike, reps: number | readonly number[]): Tensor {
 }
 
 /** Each element count times along an axis; without one in row-major order. */
-export function repeat(x: TensorLike, count: number, { axis }: AxisOptions = {}): Tensor {
+export function repeat(x: TensorLike, count: number, options?: AxisOptions): Tensor {
+  const { axis } = readOptions<AxisOptions>('repeat', options, AXIS);
   return tidy(() => {
     const given = asTensor(x, 'repeat');
-    checkCounts('repeat', [count], given);
+    checkInteger('repeat', 'count', count, 0);
     const t = axis === undefined ? reshape(given, [-1]) : given;
     return multiply(t, resolveAxis('repeat', axis ?? 0, t.shape), count, true);
   });
@@ -118,7 +134,8 @@ export interface TriangleOptions {
 }
 
 /** x on one side of a diagonal of the last two axes, 0 on the other. */
-function triangle(op: string, x: TensorLike, k: number, lower: boolean): Tensor {
+function triangle(op: string, x: TensorLike, options: TriangleOptions | undefined, lower: boolean): Tensor {
+  const { k = 0 } = readOptions<TriangleOptions>(op, options, { k: 'integer' });
   return tidy(() => {
     const t = asTensor(x, op);
     if (t.ndim < 2) throw new ShapeError(`${op}: needs two axes: a ${shapeText(t.shape)}`);
@@ -133,7 +150,7 @@ function triangle(op: string, x: TensorLike, k: number, lower: boolean): Tensor 
 }
 
 /** The elements on and below a diagonal, 0 above. */
-export const tril = (x: TensorLike, { k = 0 }: TriangleOptions = {}): Tensor => triangle('tril', x, k, true);
+export const tril = (x: TensorLike, options?: TriangleOptions): Tensor => triangle('tril', x, options, true);
 
 /** The elements on and above a diagonal, 0 below. */
-export const triu = (x: TensorLike, { k = 0 }: TriangleOptions = {}): Tensor => triangle('triu', x, k, false);
+export const triu = (x: TensorLike, options?: TriangleOptions): Tensor => triangle('triu', x, options, false);

@@ -5,6 +5,7 @@ import { asTensor, withAddresses, type TensorLike } from './apply.js';
 import { arange, tensor } from './creation.js';
 import { accumulatorOf, isHalf } from './dtype.js';
 import { ShapeError, shapeText } from './errors.js';
+import { readOptions } from './options.js';
 import { add, cos, exp, mul, sin } from './ops.gen.js';
 import { tidy } from './scope.js';
 import { flip, reshape } from './shape.js';
@@ -19,6 +20,8 @@ export interface AttentionOptions {
   scale?: number;
 }
 
+export const ATTENTION = { causal: 'boolean', mask: 'tensor', scale: 'number' } as const;
+
 /**
  * softmax(scale q kᵀ) v of q (batch, heads, tokens, size), k and v (batch, heads, sources, size), in blocks of
  * rows: no matrix of all scores lies in memory. k and v may have fewer heads, each shared by as many of q.
@@ -27,11 +30,13 @@ export const attention = (
   q: TensorLike,
   k: TensorLike,
   v: TensorLike,
-  { causal = false, mask, scale = NaN }: AttentionOptions = {},
-): Tensor =>
-  withAddresses('attention', mask === undefined ? [q, k, v] : [q, k, v, mask], (rt, [a, b, c, m = 0]) =>
+  options?: AttentionOptions,
+): Tensor => {
+  const { causal = false, mask, scale = NaN } = readOptions<AttentionOptions>('attention', options, ATTENTION);
+  return withAddresses('attention', mask === undefined ? [q, k, v] : [q, k, v, mask], (rt, [a, b, c, m = 0]) =>
     rt.exports.sinter_attention(a!, b!, c!, m, Number(causal), scale),
   );
+};
 
 export interface RopeOptions {
   /** Pair i turns by base ^ (-2 i / size) from a token to the next. Default 10,000. */
@@ -44,7 +49,8 @@ export interface RopeOptions {
  * Rotary position embedding of x (..., tokens, size): elements i and i + size / 2 of a token, as a point of a plane,
  * are turned about the origin by the token's position times base ^ (-2 i / size). Floats keep their dtype.
  */
-export const rope = (x: TensorLike, { base = 10_000, offset = 0 }: RopeOptions = {}): Tensor => tidy(() => {
+export const rope = (x: TensorLike, options?: RopeOptions): Tensor => tidy(() => {
+  const { base = 10_000, offset = 0 } = readOptions<RopeOptions>('rope', options, { base: 'number', offset: 'tensor' });
   const t = asTensor(x, 'rope');
   const [tokens = 0, size = 1] = t.shape.slice(-2);
   if (t.ndim < 2 || size % 2 !== 0)

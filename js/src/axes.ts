@@ -1,6 +1,8 @@
 // Shapes' sizes; axes as users write them (one, several, negative) and as the core takes them (bits, or 0 and up).
 
+import { shown } from './check.js';
 import { ShapeError, shapeText } from './errors.js';
+import { readOptions, type OptionSchema } from './options.js';
 import type { Tensor } from './tensor.js';
 
 export type Axes = number | readonly number[];
@@ -9,13 +11,26 @@ export type Axes = number | readonly number[];
 export const sizeOf = (shape: readonly number[]): number => shape.reduce((size, dim) => size * dim, 1);
 
 /** Options in whose place their axis may stand. */
-export const axisOptions = <O extends object>(options: O | Axes | undefined): O | { axis?: Axes } =>
-  typeof options === 'number' || Array.isArray(options) ? { axis: options as Axes } : ((options ?? {}) as O);
+export const axisOptions = <O extends object>(
+  op: string,
+  options: O | Axes | null | undefined,
+  schema: OptionSchema<O>,
+): O => {
+  if (typeof options === 'number' || Array.isArray(options)) return { axis: options } as unknown as O;
+  return readOptions<O>(op, options as O | undefined, schema);
+};
+
+/** Schema of options that are an axis, or several. */
+export const AXIS = { axis: 'axis' } as const;
+export const AXES = { axis: 'axes' } as const;
 
 /** 0 <= axis < rank. */
 export function resolveAxis(op: string, axis: number, shape: readonly number[], rank = shape.length): number {
+  if (!Number.isInteger(axis)) {
+    throw new ShapeError(`${op}: axis ${shown(axis)}, expected a whole number: a ${shapeText(shape)}`);
+  }
   const resolved = axis < 0 ? axis + rank : axis;
-  if (!Number.isInteger(resolved) || resolved < 0 || resolved >= rank) {
+  if (resolved < 0 || resolved >= rank) {
     throw new ShapeError(`${op}: axis ${axis} is out of range: a ${shapeText(shape)}`);
   }
   return resolved;
@@ -23,8 +38,9 @@ export function resolveAxis(op: string, axis: number, shape: readonly number[], 
 
 /** Resolved axes without repetition. */
 export function resolveAxes(op: string, axes: Axes, shape: readonly number[], rank = shape.length): number[] {
-  const list = typeof axes === 'number' ? [axes] : axes;
-  const resolved = list.map((axis) => resolveAxis(op, axis, shape, rank));
+  const list = Array.isArray(axes) ? (axes as readonly number[]) : [axes as number];
+  if (list.length > rank) throw new ShapeError(`${op}: ${list.length} axes given: a ${shapeText(shape)}`);
+  const resolved = Array.from(list, (axis) => resolveAxis(op, axis, shape, rank));
   if (new Set(resolved).size !== resolved.length) {
     throw new ShapeError(`${op}: an axis is given twice: a ${shapeText(shape)}`);
   }

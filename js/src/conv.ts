@@ -2,7 +2,9 @@
 // the core, which checks how windows fit.
 
 import { asTensor, withAddresses, type TensorLike } from './apply.js';
+import { fitsInt32, shown } from './check.js';
 import { ShapeError, shapeText } from './errors.js';
+import { readOptions } from './options.js';
 import { runtime } from './runtime/runtime.js';
 import { tidy } from './scope.js';
 import { wrap, type Tensor } from './tensor.js';
@@ -32,6 +34,10 @@ export interface PoolOptions extends WindowOptions {
   window: PerAxis;
 }
 
+export const WINDOW = { strides: 'any', padding: 'any', dilation: 'any', layout: 'string' } as const;
+export const CONV = { ...WINDOW, groups: 'integer' } as const;
+const POOL = { window: 'any', ...WINDOW } as const;
+
 const KINDS: readonly unknown[] = ['valid', 'same'];
 const [VALID, EXPLICIT] = [0, 2];
 
@@ -47,19 +53,19 @@ function words(
     if (!ok) throw new ShapeError(`${op}: ${what}: ${shapes}`);
   };
   const each = (name: string, value: PerAxis): number[] => {
-    const list = typeof value === 'number' ? new Array<number>(axes).fill(value) : [...value];
-    need(list.length === axes && list.every((n) => n === (n | 0)), `expected ${name} as ${axes} whole numbers`);
-    return list;
+    const list = Array.isArray(value) ? (value as readonly number[]) : new Array<number>(axes).fill(value as number);
+    need(list.length === axes && list.every(fitsInt32), `expected ${name} as ${axes} whole numbers`);
+    return [...list];
   };
   const given: readonly (readonly number[] | null)[] = Array.isArray(padding) ? padding : [];
   const kind = Array.isArray(padding) ? EXPLICIT : KINDS.indexOf(padding);
-  need(kind >= VALID, `no padding '${String(padding)}'`);
+  need(kind >= VALID, `no padding '${typeof padding === 'string' ? padding : shown(padding)}'`);
   const dims = 'DHW'.slice(-axes);
   const first = layout === `NC${dims}`;
   need(layout === undefined || first || layout === `N${dims}C`, `no layout '${layout}'`);
   const side = (i: number): number[] =>
     each('padding', kind === EXPLICIT ? given.map((pair) => pair?.[i] ?? NaN) : 0);
-  need(groups > 0 && groups === (groups | 0), `no ${groups} groups`);
+  need(groups > 0, `no ${groups} groups`);
   return [
     ...each('strides', strides ?? (window || 1)),
     ...each('dilation', dilation),
@@ -74,10 +80,11 @@ function words(
 
 const convolution =
   (op: string, axes: number, transposed: number) =>
-  (x: TensorLike, filter: TensorLike, options: ConvOptions = {}): Tensor =>
+  (x: TensorLike, filter: TensorLike, options?: ConvOptions): Tensor =>
     tidy(() => {
+      const given = readOptions<ConvOptions>(op, options, CONV);
       const [t, w] = [asTensor(x, op), asTensor(filter, op)];
-      const spec = words(op, `x ${shapeText(t.shape)}, filter ${shapeText(w.shape)}`, axes, options);
+      const spec = words(op, `x ${shapeText(t.shape)}, filter ${shapeText(w.shape)}`, axes, given);
       return withAddresses(op, [t, w], (rt, [a, b]) => {
         rt.send(spec);
         return rt.exports.sinter_conv(a!, b!, axes, transposed);
@@ -88,8 +95,9 @@ const pool =
   (op: string, axes: number, mean: number) =>
   (x: TensorLike, options: PoolOptions): Tensor =>
     tidy(() => {
+      const given = readOptions<PoolOptions>(op, options, POOL);
       const [t, rt] = [asTensor(x, op), runtime()];
-      rt.send(words(op, `x ${shapeText(t.shape)}`, axes, options ?? {}));
+      rt.send(words(op, `x ${shapeText(t.shape)}`, axes, given));
       return wrap(rt.exports.sinter_pool_windows(t.use(op), axes, mean));
     });
 

@@ -1,7 +1,11 @@
 // Functions that make tensors from numbers.
 
+import { asTensor, type TensorLike } from './apply.js';
 import { equal } from './ops.gen.js';
+import { resolveAxis } from './axes.js';
+import { checkNumber, shown } from './check.js';
 import { SinterError } from './errors.js';
+import { readOptions, type OptionSchema } from './options.js';
 import { dtypeNumber, parseDType, type DTypeName } from './dtype.js';
 import { runtime } from './runtime/runtime.js';
 import { tidy } from './scope.js';
@@ -18,42 +22,54 @@ export interface TensorOptions extends CreationOptions {
   shape?: readonly number[];
 }
 
+// Names of dtypes are checked where they are parsed.
+const CREATION: OptionSchema<CreationOptions> = { dtype: 'any' };
+const TENSOR: OptionSchema<TensorOptions> = { dtype: 'any', shape: 'any' };
+
 /**
  * A tensor of nested arrays, one number, or a typed array (copied). Default dtype: float32 for
  * numbers, bool for booleans, that of the typed array, int32 for arrays of integers of 16 bits. A
  * Uint16Array given as float16 or bfloat16 is their bits.
  */
-export function tensor(data: NestedArray | NumericArray, { shape, dtype }: TensorOptions = {}): Tensor {
+export function tensor(data: NestedArray | NumericArray, options?: TensorOptions): Tensor {
+  const { shape, dtype } = readOptions('tensor', options, TENSOR);
   const made = upload(runtime(), 'tensor', data, {
-    ...(shape && { shape }),
-    ...(dtype && { dtype: parseDType(dtype, 'tensor') }),
+    ...(shape !== undefined && { shape }),
+    ...(dtype !== undefined && { dtype: parseDType(dtype, 'tensor') }),
   });
   return wrap(made.address, made.meta);
 }
 
 /** value everywhere. Takes no memory until it is needed. */
-export function full(shape: readonly number[], value: number, options: CreationOptions = {}): Tensor {
-  return filled('full', shape, value, options);
+export function full(shape: readonly number[], value: number, options?: CreationOptions): Tensor {
+  return filled('full', shape, checkNumber('full', 'value', value), options);
 }
 
-export function zeros(shape: readonly number[], options: CreationOptions = {}): Tensor {
+export function zeros(shape: readonly number[], options?: CreationOptions): Tensor {
   return filled('zeros', shape, 0, options);
 }
 
-export function ones(shape: readonly number[], options: CreationOptions = {}): Tensor {
+export function ones(shape: readonly number[], options?: CreationOptions): Tensor {
   return filled('ones', shape, 1, options);
 }
 
-export const zerosLike = (x: Tensor): Tensor => filled('zerosLike', x.shape, 0, { dtype: x.dtype });
-export const onesLike = (x: Tensor): Tensor => filled('onesLike', x.shape, 1, { dtype: x.dtype });
+export const zerosLike = (x: TensorLike): Tensor => like('zerosLike', x, 0);
+export const onesLike = (x: TensorLike): Tensor => like('onesLike', x, 1);
+
+const like = (op: string, x: TensorLike, value: number): Tensor =>
+  tidy(() => {
+    const { shape, dtype } = asTensor(x, op);
+    return filled(op, shape, value, { dtype });
+  });
 
 function filled(
   op: string,
   shape: readonly number[],
   value: number,
-  { dtype = 'float32' }: CreationOptions,
+  options: CreationOptions | undefined,
 ): Tensor {
   const rt = runtime();
+  const { dtype = 'float32' } = readOptions(op, options, CREATION);
   const meta = makeMeta(parseDType(dtype, op), checkShape(op, shape));
   rt.send(meta.shape);
   return wrap(rt.exports.sinter_full(dtypeNumber(meta.dtype), meta.shape.length, value), meta);
@@ -63,36 +79,53 @@ function filled(
 export function iota(
   shape: readonly number[],
   axis: number,
-  { dtype = 'int32' }: CreationOptions = {},
+  options?: CreationOptions,
 ): Tensor {
   const rt = runtime();
+  const { dtype = 'int32' } = readOptions('iota', options, CREATION);
   const meta = makeMeta(parseDType(dtype, 'iota'), checkShape('iota', shape));
+  const along = resolveAxis('iota', axis, meta.shape);
   rt.send(meta.shape);
-  return wrap(rt.exports.sinter_iota(dtypeNumber(meta.dtype), meta.shape.length, axis), meta);
+  return wrap(rt.exports.sinter_iota(dtypeNumber(meta.dtype), meta.shape.length, along), meta);
+}
+
+/** A number in a place where options are often put by mistake. */
+function checkBound(op: string, what: string, value: unknown, order: string): void {
+  if (typeof value === 'number') return;
+  throw new SinterError('argument', `${op}: ${what} is ${shown(value)}, expected a number`, {
+    hint: `the arguments are ${order}`,
+  });
 }
 
 /** start, start + step, ... below stop; arange(n) counts from 0. */
-export function arange(start: number, stop?: number, step = 1, options: CreationOptions = {}): Tensor {
+export function arange(start: number, stop?: number, step = 1, options?: CreationOptions): Tensor {
+  checkNumber('arange', 'start', start);
+  if (stop !== undefined) checkBound('arange', 'stop', stop, '(start, stop, step, { dtype })');
+  checkBound('arange', 'step', step, '(start, stop, step, { dtype })');
   const [from, to] = stop === undefined ? [0, start] : [start, stop];
   const count = Math.max(0, Math.ceil((to - from) / step));
   if (step === 0 || !Number.isFinite(count)) {
     throw new SinterError('argument', `arange: from ${from} to ${to} in steps of ${step} never ends`);
   }
-  return ramp([count], from, step, options);
+  return ramp('arange', checkShape('arange', [count]), from, step, options);
 }
 
 /** count numbers from start to stop, both included. */
-export function linspace(start: number, stop: number, count = 50, options: CreationOptions = {}): Tensor {
-  return ramp(checkShape('linspace', [count]), start, count > 1 ? (stop - start) / (count - 1) : 0, options);
+export function linspace(start: number, stop: number, count = 50, options?: CreationOptions): Tensor {
+  checkNumber('linspace', 'start', start);
+  checkNumber('linspace', 'stop', stop);
+  return ramp('linspace', checkShape('linspace', [count]), start, count > 1 ? (stop - start) / (count - 1) : 0, options);
 }
 
 /** from + step * index. */
 function ramp(
+  op: string,
   shape: readonly number[],
   from: number,
   step: number,
-  { dtype = 'float32' }: CreationOptions,
+  options: CreationOptions | undefined,
 ): Tensor {
+  const { dtype = 'float32' } = readOptions(op, options, CREATION);
   return tidy(() => {
     const index = iota(shape, 0, { dtype });
     const scaled = step === 1 ? index : index.mul(step);
@@ -101,7 +134,8 @@ function ramp(
 }
 
 /** The n x n identity matrix. */
-export function eye(n: number, { dtype = 'float32' }: CreationOptions = {}): Tensor {
+export function eye(n: number, options?: CreationOptions): Tensor {
+  const { dtype = 'float32' } = readOptions('eye', options, CREATION);
   const shape = checkShape('eye', [n, n]);
   return tidy(() => equal(iota(shape, 0), iota(shape, 1)).astype(dtype));
 }

@@ -4,10 +4,12 @@
 // last element, as a compiled program has nowhere to report it. Numbers that are known here are checked.
 
 import { asTensor, withAddresses, type TensorLike } from './apply.js';
-import { resolveAxis } from './axes.js';
+import { AXIS, axisOptions, resolveAxis } from './axes.js';
+import { checkInteger, isPlainObject, refuseExtra, shown } from './check.js';
 import { iota, tensor, type CreationOptions } from './creation.js';
 import { dtypeNumber, parseDType } from './dtype.js';
 import { DTypeError, ShapeError, SinterError, shapeText } from './errors.js';
+import { readOptions, type OptionSchema } from './options.js';
 import { runtime } from './runtime/runtime.js';
 import { tidy } from './scope.js';
 import { reshape, slice, type AxisOptions } from './shape.js';
@@ -22,7 +24,8 @@ function asIndices(x: TensorLike, op: string): Tensor {
 }
 
 /** The elements at indices along an axis (default 0): indices may have any shape, which takes the axis's place. */
-export function take(x: TensorLike, indices: TensorLike, { axis = 0 }: AxisOptions = {}): Tensor {
+export function take(x: TensorLike, indices: TensorLike, options?: AxisOptions): Tensor {
+  const { axis = 0 } = readOptions<AxisOptions>('take', options, AXIS);
   return tidy(() => {
     const t = asTensor(x, 'take');
     const at = resolveAxis('take', axis, t.shape);
@@ -33,11 +36,8 @@ export function take(x: TensorLike, indices: TensorLike, { axis = 0 }: AxisOptio
 }
 
 /** An index for each element of the result; x and indices differ in size along the axis (default the last) only. */
-export function takeAlongAxis(
-  x: TensorLike,
-  indices: TensorLike,
-  { axis = -1 }: AxisOptions = {},
-): Tensor {
+export function takeAlongAxis(x: TensorLike, indices: TensorLike, options?: AxisOptions): Tensor {
+  const { axis = -1 } = readOptions<AxisOptions>('takeAlongAxis', options, AXIS);
   return tidy(() => {
     const t = asTensor(x, 'takeAlongAxis');
     const at = resolveAxis('takeAlongAxis', axis, t.shape);
@@ -72,8 +72,11 @@ export const scatterAdd = (
   x: TensorLike,
   indices: TensorLike,
   updates: TensorLike,
-  { axis = 0 }: AxisOptions = {},
-): Tensor => scatter('scatterAdd', x, indices, updates, axis, true);
+  options?: AxisOptions,
+): Tensor => {
+  const { axis = 0 } = readOptions<AxisOptions>('scatterAdd', options, AXIS);
+  return scatter('scatterAdd', x, indices, updates, axis, true);
+};
 
 /** Rows from begin to before end in steps of stride, as slices of arrays count. */
 export interface RowRange {
@@ -98,13 +101,13 @@ export interface Rows {
   add(values: TensorLike): Tensor;
 }
 
-const isRange = (index: RowIndex): index is RowRange =>
-  typeof index === 'object' && !(index instanceof Tensor) && !Array.isArray(index) && !ArrayBuffer.isView(index);
+const isRange = (index: RowIndex): index is RowRange => isPlainObject(index);
 
-function rangeIndices({ begin, end, stride = 1 }: RowRange, rows: number): Tensor {
-  if (!Number.isInteger(stride) || stride === 0) {
-    throw new SinterError('argument', `at: stride ${stride}, expected a whole number that is not 0`);
-  }
+const RANGE: OptionSchema<RowRange> = { begin: 'integer', end: 'integer', stride: 'integer' };
+
+function rangeIndices(range: RowRange, rows: number): Tensor {
+  const { begin, end, stride = 1 } = readOptions('at', range, RANGE);
+  if (stride === 0) throw new SinterError('argument', 'at: stride 0, expected a whole number that is not 0');
   const [low, high] = stride > 0 ? [0, rows] : [-1, rows - 1];
   const bound = (at: number | undefined, otherwise: number): number =>
     at === undefined ? otherwise : Math.min(high, Math.max(low, at < 0 ? at + rows : at));
@@ -125,7 +128,8 @@ function rowIndices(t: Tensor, index: RowIndex): Tensor {
 }
 
 /** Rows of x: at(x, 3).set(v), at(x, { begin: 1, end: 4 }).add(v), at(x, indices).get(). x itself never changes. */
-export function at(x: TensorLike, index: RowIndex): Rows {
+export function at(x: TensorLike, index: RowIndex, ...extra: []): Rows {
+  refuseExtra('at', extra, 'at works along the first axis; for another one take and scatterAdd have { axis }');
   const change = (values: TensorLike, add: boolean): Tensor =>
     tidy(() => {
       const t = asTensor(x, 'at');
@@ -146,11 +150,10 @@ export function at(x: TensorLike, index: RowIndex): Rows {
 export function oneHot(
   indices: TensorLike,
   classes: number,
-  { dtype = 'float32' }: CreationOptions = {},
+  options?: CreationOptions,
 ): Tensor {
-  if (!Number.isInteger(classes) || classes < 0) {
-    throw new SinterError('argument', `oneHot: ${classes} classes, expected a whole number from 0 on`);
-  }
+  const { dtype = 'float32' } = readOptions<CreationOptions>('oneHot', options, { dtype: 'any' });
+  checkInteger('oneHot', 'classes', classes, 0);
   const number = dtypeNumber(parseDType(dtype, 'oneHot'));
   return tidy(() =>
     wrap(runtime().exports.sinter_one_hot(asIndices(indices, 'oneHot').use('oneHot'), classes, number)),
@@ -164,7 +167,10 @@ export interface SortOptions {
   descending?: boolean;
 }
 
-function sorted(op: string, x: TensorLike, { axis = -1, descending = false }: SortOptions): Tensor {
+const SORT: OptionSchema<SortOptions> = { axis: 'axis', descending: 'boolean' };
+
+function sorted(op: string, x: TensorLike, options: SortOptions | undefined): Tensor {
+  const { axis = -1, descending = false } = readOptions(op, options, SORT);
   return tidy(() => {
     const t = asTensor(x, op);
     const along = resolveAxis(op, axis, t.shape);
@@ -175,22 +181,23 @@ function sorted(op: string, x: TensorLike, { axis = -1, descending = false }: So
 }
 
 /** The elements in order along an axis. */
-export const sort = (x: TensorLike, options: SortOptions = {}): Tensor => sorted('sort', x, options);
+export const sort = (x: TensorLike, options?: SortOptions): Tensor => sorted('sort', x, options);
 
 /** Where the elements of sort come from, int32; equal ones keep their order. */
-export const argsort = (x: TensorLike, options: SortOptions = {}): Tensor => sorted('argsort', x, options);
+export const argsort = (x: TensorLike, options?: SortOptions): Tensor => sorted('argsort', x, options);
 
 /** The k largest elements along an axis (default the last), largest first, and where they are. */
 export function topk(
   x: TensorLike,
   k: number,
-  { axis = -1 }: AxisOptions = {},
+  options?: AxisOptions,
 ): { values: Tensor; indices: Tensor } {
+  const { axis = -1 } = readOptions<AxisOptions>('topk', options, AXIS);
   return tidy(() => {
     const t = asTensor(x, 'topk');
     const along = resolveAxis('topk', axis, t.shape);
     if (!Number.isInteger(k) || k < 0 || k > t.shape[along]!) {
-      throw new ShapeError(`topk: no ${k} elements along axis ${along}: a ${shapeText(t.shape)}`);
+      throw new ShapeError(`topk: no ${shown(k)} elements along axis ${along}: a ${shapeText(t.shape)}`);
     }
     const indices = slice(
       argsort(t, { axis: along, descending: true }),
@@ -210,9 +217,16 @@ export interface ScanOptions {
   exclusive?: boolean;
 }
 
-function scanned(op: 'cumsum' | 'cumprod', x: TensorLike, options: ScanOptions | number): Tensor {
-  const { axis, reverse = false, exclusive = false } =
-    typeof options === 'number' ? { axis: options } : options;
+const SCAN: OptionSchema<ScanOptions> = { axis: 'axis', reverse: 'boolean', exclusive: 'boolean' };
+
+function scanned(
+  op: 'cumsum' | 'cumprod',
+  x: TensorLike,
+  options: ScanOptions | number | undefined,
+  extra: readonly unknown[],
+): Tensor {
+  const { axis, reverse = false, exclusive = false } = axisOptions(op, options, SCAN);
+  refuseExtra(op, extra, 'write { axis: 0, reverse: true }');
   return tidy(() => {
     const given = asTensor(x, op);
     const t = axis === undefined ? reshape(given, [-1]) : given;
@@ -224,9 +238,9 @@ function scanned(op: 'cumsum' | 'cumprod', x: TensorLike, options: ScanOptions |
 }
 
 /** Sums of the elements up to each along an axis; floats are carried as float64. */
-export const cumsum = (x: TensorLike, options: ScanOptions | number = {}): Tensor =>
-  scanned('cumsum', x, options);
+export const cumsum = (x: TensorLike, options?: ScanOptions | number, ...extra: []): Tensor =>
+  scanned('cumsum', x, options, extra);
 
 /** Products of the elements up to each along an axis; floats are carried as float64. */
-export const cumprod = (x: TensorLike, options: ScanOptions | number = {}): Tensor =>
-  scanned('cumprod', x, options);
+export const cumprod = (x: TensorLike, options?: ScanOptions | number, ...extra: []): Tensor =>
+  scanned('cumprod', x, options, extra);

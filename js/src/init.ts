@@ -1,6 +1,8 @@
 // init: picks a module, makes its memory and its workers, and says what it chose and why.
 
+import { shown } from './check.js';
 import { SinterError, UnsupportedError, errorFromStatus } from './errors.js';
+import { readOptions, type OptionSchema } from './options.js';
 import { CodeTable } from './runtime/code.js';
 import { clockOrigin, hostImports } from './runtime/host.js';
 import { isPage, poisons } from './runtime/environment.js';
@@ -67,19 +69,19 @@ let started: { options: InitOptions; done: Promise<void> } | null = null;
 type Facts = Omit<Info, 'threads' | 'programs' | 'modules'>;
 let facts: Facts | null = null;
 
-const OPTION_NAMES: readonly (keyof InitOptions)[] = [
-  'wasm',
-  'threads',
-  'jit',
-  'relaxedSimd',
-  'deterministic',
-  'maxMemory',
-];
+const OPTIONS: OptionSchema<InitOptions> = {
+  wasm: 'any',
+  threads: 'any',
+  jit: 'boolean',
+  relaxedSimd: 'boolean',
+  deterministic: 'boolean',
+  maxMemory: 'number',
+};
 
 /** The option in which a second init differs from the first, or undefined. */
 function difference(first: InitOptions, second: InitOptions): keyof InitOptions | undefined {
   const plain = (value: unknown): unknown => (value instanceof URL ? value.href : value);
-  return OPTION_NAMES.find(
+  return (Object.keys(OPTIONS) as (keyof InitOptions)[]).find(
     (name) => second[name] !== undefined && plain(second[name]) !== plain(first[name]),
   );
 }
@@ -88,7 +90,8 @@ function difference(first: InitOptions, second: InitOptions): keyof InitOptions 
  * Loads the core; everything else needs it. Idempotent: a second call with no or the same options
  * resolves to the same info; with other options it rejects (code 'argument') and changes nothing.
  */
-export async function init(options: InitOptions = {}): Promise<Info> {
+export async function init(given?: InitOptions): Promise<Info> {
+  const options = readOptions('init', given, OPTIONS);
   if (started) {
     const name = difference(started.options, options);
     if (name) {
@@ -128,7 +131,7 @@ function checkOptions({ threads = 'auto', maxMemory }: InitOptions): void {
   if (threads !== 'auto' && !(Number.isInteger(threads) && threads >= 1 && threads <= MAX_LANES)) {
     throw new SinterError(
       'argument',
-      `init: threads: ${String(threads)}, expected 'auto' or 1 to ${MAX_LANES}`,
+      `init: threads: ${shown(threads)}, expected 'auto' or 1 to ${MAX_LANES}`,
     );
   }
   if (maxMemory !== undefined && !(Number.isFinite(maxMemory) && maxMemory > 0)) {

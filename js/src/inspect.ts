@@ -4,9 +4,11 @@
 // The core writes one JSON text while it compiles a program on record; programs that are only run carry
 // none. The types below are that text's form, but for the functions.
 
+import { checkFunction } from './check.js';
 import { shapeText } from './errors.js';
+import { readOptions } from './options.js';
 import { compile } from './jit.js';
-import type { CompileOptions, Program } from './program.js';
+import { COMPILE, type CompileOptions, type Program } from './program.js';
 import { flatten } from './pytree.js';
 
 /** A value of the graph. */
@@ -142,8 +144,10 @@ const collected = new FinalizationRegistry<Program>((program) => program.release
 /** inspect(f)(...args): how f compiles for these arguments. Nothing is run. */
 export function inspect<A extends readonly unknown[]>(
   f: (...args: A) => unknown,
-  options: CompileOptions = {},
+  given?: CompileOptions,
 ): (...args: A) => Inspection {
+  checkFunction('inspect', f, 'inspect(f)(...args) compiles f for the arguments');
+  const options = readOptions('inspect', given, COMPILE);
   return (...args) => {
     const { tensors, shape } = flatten(args);
     const begin = performance.now();

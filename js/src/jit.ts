@@ -4,9 +4,11 @@
 // Cache key: the structure of the arguments with static values in place, then dtype and shape of every
 // tensor. A number among the arguments is static: pass a tensor where it changes from call to call.
 
+import { argumentNumbers, checkFunction } from './check.js';
 import { SinterError } from './errors.js';
+import { readOptions, type OptionSchema } from './options.js';
 import { flatten, rebuild, shapeKey, type TreeShape } from './pytree.js';
-import { Program, placeholder, type CompileOptions, type ProgramOptions } from './program.js';
+import { COMPILE, Program, placeholder, type CompileOptions, type ProgramOptions } from './program.js';
 import { refusePromise, tidy } from './scope.js';
 import { Tensor } from './tensor.js';
 import { compiling, isTracing } from './trace.js';
@@ -163,13 +165,17 @@ function checkDonation(tensors: readonly Tensor[], flags: readonly boolean[]): v
   });
 }
 
+const JIT: OptionSchema<JitOptions> = { ...COMPILE, donate: 'any', onTrace: 'function' };
+
 /** Compiles f at its first call with arguments of a kind; see the head of this file. */
 export function jit<A extends readonly unknown[], R>(
   f: (...args: A) => R,
-  { donate = [], onTrace, ...options }: JitOptions = {},
+  given?: JitOptions,
 ): Jitted<A, R> {
+  checkFunction('jit', f, 'jit(f) compiles f at its first call');
+  const { donate = [], onTrace, ...options } = readOptions('jit', given, JIT);
   const cache = new ProgramCache();
-  const donated = new Set(typeof donate === 'number' ? [donate] : donate);
+  const donated = new Set(argumentNumbers('jit', 'donate', donate));
   const traces: Trace[] = [];
   let recent: Recent | null = null;
 

@@ -1,6 +1,7 @@
 // Products.
 
 import { asTensor, withAddresses, type TensorLike } from './apply.js';
+import { refuseExtra } from './check.js';
 import { SinterError } from './errors.js';
 import { mul } from './ops.gen.js';
 import { moveaxis, reshape } from './shape.js';
@@ -8,7 +9,8 @@ import { tidy } from './scope.js';
 import type { Tensor } from './tensor.js';
 
 /** (..., m, k) x (..., k, n) -> (..., m, n), leading dimensions broadcast; rank 1 as in NumPy. */
-export function matmul(x: TensorLike, y: TensorLike): Tensor {
+export function matmul(x: TensorLike, y: TensorLike, ...extra: []): Tensor {
+  refuseExtra('matmul', extra, 'matmul has no options: transpose with swapaxes(-1, -2), which costs nothing');
   return withAddresses('matmul', [x, y], (rt, [a, b]) => rt.exports.sinter_matmul(a!, b!));
 }
 

@@ -2,7 +2,8 @@
 // writes the formula as graph; fusion makes few kernels of it.
 
 import { asTensor, withAddresses, type TensorLike } from './apply.js';
-import { resolveAxis } from './axes.js';
+import { AXIS, resolveAxis } from './axes.js';
+import { readOptions, type OptionSchema } from './options.js';
 import { runtime, type Runtime } from './runtime/runtime.js';
 import { tidy } from './scope.js';
 import { wrap, type Tensor } from './tensor.js';
@@ -15,9 +16,10 @@ export interface SoftmaxOptions {
 function along(
   op: string,
   x: TensorLike,
-  { axis = -1 }: SoftmaxOptions,
+  options: SoftmaxOptions | undefined,
   call: (rt: Runtime, x: number, axis: number) => number,
 ): Tensor {
+  const { axis = -1 } = readOptions<SoftmaxOptions>(op, options, AXIS);
   return tidy(() => {
     const t = asTensor(x, op);
     return wrap(call(runtime(), t.use(op), resolveAxis(op, axis, t.shape)));
@@ -25,11 +27,11 @@ function along(
 }
 
 /** e^x / sum(e^x) along an axis, stable for large x. */
-export const softmax = (x: TensorLike, options: SoftmaxOptions = {}): Tensor =>
+export const softmax = (x: TensorLike, options?: SoftmaxOptions): Tensor =>
   along('softmax', x, options, (rt, t, axis) => rt.exports.sinter_softmax(t, axis));
 
 /** log(softmax(x)), accurate where softmax is 0. */
-export const logSoftmax = (x: TensorLike, options: SoftmaxOptions = {}): Tensor =>
+export const logSoftmax = (x: TensorLike, options?: SoftmaxOptions): Tensor =>
   along('logSoftmax', x, options, (rt, t, axis) => rt.exports.sinter_log_softmax(t, axis));
 
 /**
@@ -54,6 +56,9 @@ export interface LayerNormOptions extends RmsNormOptions {
   bias?: TensorLike;
 }
 
+const RMS_NORM: OptionSchema<RmsNormOptions> = { weight: 'tensor', eps: 'number' };
+const LAYER_NORM: OptionSchema<LayerNormOptions> = { weight: 'tensor', bias: 'tensor', eps: 'number' };
+
 /** The addresses of x and of those of the others that are given, 0 for those that are not. */
 function withOptional(
   op: string,
@@ -69,14 +74,18 @@ function withOptional(
 }
 
 /** (x - mean) / sqrt(var + eps) over the last axis, times weight, plus bias. */
-export const layerNorm = (x: TensorLike, { weight, bias, eps = 1e-5 }: LayerNormOptions = {}): Tensor =>
-  withOptional('layerNorm', x, [weight, bias], (rt, [a, w, b]) =>
+export const layerNorm = (x: TensorLike, options?: LayerNormOptions): Tensor => {
+  const { weight, bias, eps = 1e-5 } = readOptions('layerNorm', options, LAYER_NORM);
+  return withOptional('layerNorm', x, [weight, bias], (rt, [a, w, b]) =>
     rt.exports.sinter_layer_norm(a!, w!, b!, eps),
   );
+};
 
 /** x / sqrt(mean(x^2) + eps) over the last axis, times weight. */
-export const rmsNorm = (x: TensorLike, { weight, eps = 1e-5 }: RmsNormOptions = {}): Tensor =>
-  withOptional('rmsNorm', x, [weight], (rt, [a, w]) => rt.exports.sinter_rms_norm(a!, w!, eps));
+export const rmsNorm = (x: TensorLike, options?: RmsNormOptions): Tensor => {
+  const { weight, eps = 1e-5 } = readOptions('rmsNorm', options, RMS_NORM);
+  return withOptional('rmsNorm', x, [weight], (rt, [a, w]) => rt.exports.sinter_rms_norm(a!, w!, eps));
+};
 
 export interface BatchNormOptions extends LayerNormOptions {
   /** That of the channels. Default: the last. */
@@ -86,6 +95,13 @@ export interface BatchNormOptions extends LayerNormOptions {
   variance?: TensorLike;
 }
 
+const BATCH_NORM: OptionSchema<BatchNormOptions> = {
+  ...LAYER_NORM,
+  axis: 'axis',
+  mean: 'tensor',
+  variance: 'tensor',
+};
+
 /**
  * (x - mean) / sqrt(variance + eps) for each channel, over all other axes, times weight, plus bias, which have an
  * element per channel. To keep running statistics while training, compute mean and variance of x
@@ -93,8 +109,10 @@ export interface BatchNormOptions extends LayerNormOptions {
  */
 export const batchNorm = (
   x: TensorLike,
-  { axis = -1, mean, variance, weight, bias, eps = 1e-5 }: BatchNormOptions = {},
-): Tensor =>
-  withOptional('batchNorm', x, [mean, variance, weight, bias], (rt, [a, m, v, w, b]) =>
+  options?: BatchNormOptions,
+): Tensor => {
+  const { axis = -1, mean, variance, weight, bias, eps = 1e-5 } = readOptions('batchNorm', options, BATCH_NORM);
+  return withOptional('batchNorm', x, [mean, variance, weight, bias], (rt, [a, m, v, w, b]) =>
     rt.exports.sinter_batch_norm(a!, axis, m!, v!, w!, b!, eps),
   );
+};

@@ -3,58 +3,76 @@
 // A function states a schema, a kind per name. A name that is not in it, a value of another kind, and
 // anything that is no plain object is an error that says what would be right. undefined counts as not given.
 
-import { SinterError } from './errors.js';
+import { fitsInt32, isNumericArray, isPlainObject, shown } from './check.js';
+import { ShapeError, SinterError } from './errors.js';
+import { Tensor } from './tensor.js';
 
 /** What the value of an option may be. 'any' is checked by the function itself. */
-export type OptionKind = 'any' | 'boolean' | 'integer' | 'number' | 'function' | 'string';
+export type OptionKind =
+  | 'any'
+  | 'boolean'
+  | 'integer'
+  | 'number'
+  | 'axis'
+  | 'axes'
+  | 'tensor'
+  | 'function'
+  | 'string'
+  | 'object';
 
 /** A kind for every option of O. */
 export type OptionSchema<O> = { readonly [K in keyof Required<O>]: OptionKind };
 
-const FITS: Readonly<Record<OptionKind, (value: unknown) => boolean>> = {
-  any: () => true,
-  boolean: (value) => typeof value === 'boolean',
-  integer: (value) => Number.isInteger(value),
-  number: (value) => typeof value === 'number' && !Number.isNaN(value),
-  function: (value) => typeof value === 'function',
-  string: (value) => typeof value === 'string',
-};
-
-const ARTICLE: Readonly<Record<OptionKind, string>> = {
-  any: 'a value',
-  boolean: 'true or false',
-  integer: 'a whole number',
-  number: 'a number',
-  function: 'a function',
-  string: 'a string',
-};
-
-/** A value as an error message shows it: short, and made without running code of the value's. */
-export function shown(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}...` : value);
-  if (typeof value === 'function') return 'a function';
-  if (Array.isArray(value)) return 'an array';
-  if (typeof value === 'object' && value !== null) return 'an object';
-  return Object.is(value, -0) ? '-0' : String(value);
+interface Kind {
+  fits: (value: unknown) => boolean;
+  /** What a value of the kind is called. */
+  text: string;
 }
 
-export const isPlainObject = (value: unknown): value is Record<string, unknown> => {
-  if (typeof value !== 'object' || value === null) return false;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
+const KINDS: Readonly<Record<OptionKind, Kind>> = {
+  any: { fits: () => true, text: 'a value' },
+  boolean: { fits: (value) => typeof value === 'boolean', text: 'true or false' },
+  integer: { fits: fitsInt32, text: 'a whole number within 32 bits' },
+  number: { fits: (value) => typeof value === 'number' && !Number.isNaN(value), text: 'a number' },
+  axis: { fits: fitsInt32, text: 'a whole number' },
+  axes: {
+    fits: (value) => value === null || fitsInt32(value) || (Array.isArray(value) && value.every(fitsInt32)),
+    text: 'an axis or an array of axes',
+  },
+  tensor: {
+    fits: (value) =>
+      value instanceof Tensor ||
+      typeof value === 'number' ||
+      typeof value === 'boolean' ||
+      Array.isArray(value) ||
+      isNumericArray(value),
+    text: 'a tensor, a number or an array of numbers',
+  },
+  function: { fits: (value) => typeof value === 'function', text: 'a function' },
+  string: { fits: (value) => typeof value === 'string', text: 'a string' },
+  object: { fits: isPlainObject, text: 'an object' },
 };
+
+const NONE = Object.freeze({});
 
 const listed = (names: readonly string[]): string =>
   names.length ? `the options are ${names.join(', ')}` : 'there are no options';
 
+/** The option that a value in place of an object was probably meant for, written out. */
+function example(given: unknown, names: readonly string[], schema: Readonly<Record<string, OptionKind>>): string {
+  const isShort = typeof given === 'number' || typeof given === 'string' || typeof given === 'boolean';
+  const name = isShort ? names.find((each) => KINDS[schema[each]!].fits(given)) : undefined;
+  return name === undefined ? `{ ${names[0]}: ... }` : `{ ${name}: ${shown(given)} }`;
+}
+
 /** The options of a call, checked against the schema. */
 export function readOptions<O extends object>(op: string, given: O | undefined, schema: OptionSchema<O>): O {
-  if (given === undefined) return {} as O;
+  if (given === undefined) return NONE as O;
   const names = Object.keys(schema);
   if (!isPlainObject(given)) {
-    const example = names[0] === undefined ? '{}' : `{ ${names[0]}: ... }`;
+    const write = names.length ? `write ${example(given, names, schema)}; ` : '';
     throw new SinterError('argument', `${op}: options are an object, not ${shown(given)}`, {
-      hint: `write ${example}; ${listed(names)}`,
+      hint: `${write}${listed(names)}`,
     });
   }
   for (const [name, value] of Object.entries(given)) {
@@ -62,8 +80,9 @@ export function readOptions<O extends object>(op: string, given: O | undefined, 
     if (kind === undefined) {
       throw new SinterError('argument', `${op}: there is no option ${shown(name)}`, { hint: listed(names) });
     }
-    if (value !== undefined && !FITS[kind](value)) {
-      throw new SinterError('argument', `${op}: option ${name} is ${shown(value)}, expected ${ARTICLE[kind]}`);
+    if (value !== undefined && !KINDS[kind].fits(value)) {
+      const message = `${op}: option ${name} is ${shown(value)}, expected ${KINDS[kind].text}`;
+      throw kind === 'axis' || kind === 'axes' ? new ShapeError(message) : new SinterError('argument', message);
     }
   }
   return given;

@@ -1,5 +1,7 @@
 // profile(f): what the kernels did while f ran. Recorded in the core, read once at the end.
 
+import { checkFunction, checkInteger } from './check.js';
+import { readOptions } from './options.js';
 import { runtime, type Runtime } from './runtime/runtime.js';
 
 export interface KernelProfile {
@@ -202,7 +204,10 @@ function chromeTrace({ spans, runs, compiles }: Recorded, lanes: readonly LanePr
 }
 
 /** Runs f, awaits it, waits for what it started, and reports every kernel that ran meanwhile. */
-export async function profile(f: () => unknown, { maxSpans = 65536 }: ProfileOptions = {}): Promise<Profile> {
+export async function profile(f: () => unknown, options?: ProfileOptions): Promise<Profile> {
+  checkFunction('profile', f, 'profile(() => ...) reports what runs meanwhile');
+  const { maxSpans = 65536 } = readOptions<ProfileOptions>('profile', options, { maxSpans: 'integer' });
+  checkInteger('profile', 'maxSpans', maxSpans, 0);
   const rt = runtime();
   rt.ok(rt.exports.sinter_profile_start(maxSpans));
   const origin = rt.exports.sinter_profile_now();

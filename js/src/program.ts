@@ -2,7 +2,9 @@
 
 import { passNumber } from './core.js';
 import { dtypeNumber } from './dtype.js';
+import { shown } from './check.js';
 import { DisposedError, SinterError } from './errors.js';
+import type { OptionSchema } from './options.js';
 import { runtime, runtimeOrNull, type Runtime } from './runtime/runtime.js';
 import { Tensor, wrap, type Meta } from './tensor.js';
 
@@ -23,6 +25,8 @@ export interface CompileOptions {
   jit?: boolean;
 }
 
+export const COMPILE: OptionSchema<CompileOptions> = { passes: 'object', fusion: 'boolean', jit: 'boolean' };
+
 export interface ProgramOptions extends CompileOptions {
   /** Inputs whose memory the program may take for its results. */
   donate: readonly boolean[];
@@ -36,6 +40,8 @@ function switches({ passes: wanted = {}, fusion, jit }: CompileOptions): { off: 
   let [off, on] = [0, 0];
   for (const [name, value] of Object.entries(named)) {
     if (value === undefined) continue;
+    if (typeof value !== 'boolean')
+      throw new SinterError('argument', `jit: pass ${name} is ${shown(value)}, expected true or false`);
     const bit = 1 << passNumber(name);
     if (value) on |= bit;
     else off |= bit;
@@ -91,8 +97,8 @@ export class Program {
 
   /** The program as C, in a function called name. */
   cSource(name: string): string {
-    if (!/^[A-Za-z_]\w*$/.test(name)) {
-      throw new SinterError('argument', `cSource: ${JSON.stringify(name)} cannot name a C function`);
+    if (typeof name !== 'string' || !/^[A-Za-z_]\w*$/.test(name)) {
+      throw new SinterError('argument', `cSource: ${shown(name)} cannot name a C function`);
     }
     return this.#text((rt, address) => {
       rt.sendText(name);

@@ -5,10 +5,12 @@
 import { SinterError, ShapeError, shapeText } from './errors.js';
 import * as ops from './ops.gen.js';
 import { sizeOf } from './axes.js';
+import { checkInteger, refuseExtra, shown } from './check.js';
 import { full, iota, tensor } from './creation.js';
+import { readOptions, type OptionSchema } from './options.js';
 import { bitcast, concat } from './shape.js';
 import { keep, tidy } from './scope.js';
-import type { Tensor } from './tensor.js';
+import { Tensor } from './tensor.js';
 import type { TensorLike } from './apply.js';
 import { checkShape } from './upload.js';
 
@@ -46,6 +48,11 @@ function threefry([k0, k1]: Words, [c0, c1]: Words): Words {
 
 /** Both words of a key as rank-0 tensors. */
 function wordsOf(key: Tensor, op: string): Words {
+  if (!(key instanceof Tensor)) {
+    throw new SinterError('argument', `${op}: ${shown(key)} is no key`, {
+      hint: 'the first argument is a key: make one with random.key(seed) or random.split(key)',
+    });
+  }
   if (key.dtype !== 'int32' || key.ndim !== 1 || key.shape[0] !== 2) {
     throw new ShapeError(`${op}: a key is int32 (2): key ${key.dtype} ${shapeText(key.shape)}`, {
       hint: 'make one with random.key(seed) or random.split(key)',
@@ -65,7 +72,7 @@ function draw(key: Tensor, shape: readonly number[], op: string): Words {
 /** A key, int32 (2), from a seed; as in JAX its lower 32 bits count. */
 export function key(seed: number): Tensor {
   if (!Number.isSafeInteger(seed)) {
-    throw new SinterError('argument', `random.key: ${String(seed)} is not a whole number`);
+    throw new SinterError('argument', `random.key: ${shown(seed)} is not a whole number`);
   }
   return tensor(Int32Array.of(0, seed | 0));
 }
@@ -73,14 +80,18 @@ export function key(seed: number): Tensor {
 /** count new keys as int32 (count, 2). */
 export function split(key: Tensor, count = 2): Tensor {
   return tidy(() => {
-    const [a, b] = draw(key, [count], 'random.split');
+    const [a, b] = draw(key, [checkInteger('random.split', 'count', count, 0)], 'random.split');
     return concat([a.reshape([count, 1]), b.reshape([count, 1])], { axis: 1 });
   });
 }
 
-/** count new keys as separate tensors. */
+/** So many tensors of their own are a mistake; random.split gives more keys in one. */
+const MAX_KEYS = 1e6;
+
+/** count new keys as separate tensors, at most a million. */
 export function splitKeys(key: Tensor, count = 2): Tensor[] {
   return tidy(() => {
+    checkInteger('random.splitKeys', 'count', count, 0, MAX_KEYS);
     const keys = split(key, count);
     return Array.from({ length: count }, (_, i) => keys.slice([i, 0], [1, 2]).reshape([2]));
   });
@@ -89,6 +100,9 @@ export function splitKeys(key: Tensor, count = 2): Tensor[] {
 /** A new key from a key and a number, e.g. of an epoch. */
 export function foldIn(key: Tensor, data: number | Tensor): Tensor {
   return tidy(() => {
+    if (!(data instanceof Tensor) && !Number.isSafeInteger(data)) {
+      throw new SinterError('argument', `random.foldIn: ${shown(data)}, expected a whole number or a tensor`);
+    }
     const word = typeof data === 'number' ? int(data) : data.astype('int32');
     const [a, b] = threefry(wordsOf(key, 'random.foldIn'), [int(0), word]);
     return concat([a.reshape([1]), b.reshape([1])]);
@@ -113,6 +127,8 @@ export interface UniformOptions {
   maxval?: number;
 }
 
+const UNIFORM: OptionSchema<UniformOptions> = { minval: 'number', maxval: 'number' };
+
 /** float32 in [0, 1): 23 random bits below an exponent of 1, minus 1. */
 function unit(key: Tensor, shape: readonly number[], op: string): Tensor {
   const mantissa = ops.shiftRightLogical(drawBits(key, shape, op), int(9));
@@ -120,8 +136,8 @@ function unit(key: Tensor, shape: readonly number[], op: string): Tensor {
 }
 
 /** float32, evenly in [minval, maxval). */
-export const uniform = (key: Tensor, shape: readonly number[] = [], options: UniformOptions = {}): Tensor =>
-  drawUniform(key, shape, options, 'random.uniform');
+export const uniform = (key: Tensor, shape: readonly number[] = [], options?: UniformOptions): Tensor =>
+  drawUniform(key, shape, readOptions('random.uniform', options, UNIFORM), 'random.uniform');
 
 function drawUniform(key: Tensor, shape: readonly number[], options: UniformOptions, op: string): Tensor {
   const { minval = 0, maxval = 1 } = options;
@@ -160,7 +176,8 @@ function erfinv(x: Tensor): Tensor {
 const ABOVE_MINUS_ONE = -1 + 2 ** -24;
 
 /** float32 of the standard normal distribution. */
-export function normal(key: Tensor, shape: readonly number[] = []): Tensor {
+export function normal(key: Tensor, shape: readonly number[] = [], ...extra: []): Tensor {
+  refuseExtra('random.normal', extra, 'scale and shift the result: normal(key, shape).mul(std).add(mean)');
   return tidy(() => {
     const x = drawUniform(key, shape, { minval: ABOVE_MINUS_ONE, maxval: 1 }, 'random.normal');
     return erfinv(x).mul(full([], Math.SQRT2));
@@ -169,6 +186,8 @@ export function normal(key: Tensor, shape: readonly number[] = []): Tensor {
 
 /** bool, true with probability p, which broadcasts to shape. */
 export function bernoulli(key: Tensor, p: TensorLike = 0.5, shape: readonly number[] = []): Tensor {
+  if (typeof p === 'number' && !(p >= 0 && p <= 1))
+    throw new SinterError('argument', `random.bernoulli: p is ${p}, expected a probability from 0 to 1`);
   return tidy(() => unit(key, shape, 'random.bernoulli').less(p));
 }
 

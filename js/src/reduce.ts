@@ -2,6 +2,8 @@
 
 import { asTensor, type TensorLike } from './apply.js';
 import { axisMask, axisOptions, resolveAxis, type Axes } from './axes.js';
+import { refuseExtra } from './check.js';
+import type { OptionSchema } from './options.js';
 import { runtime, type Runtime } from './runtime/runtime.js';
 import { tidy } from './scope.js';
 import { wrap, type Tensor } from './tensor.js';
@@ -19,15 +21,23 @@ export interface ArgOptions {
   keepdims?: boolean;
 }
 
+const REDUCE: OptionSchema<ReduceOptions> = { axis: 'axes', keepdims: 'boolean' };
+
+/** What is right where an axis and a flag were given one after the other. */
+const HINT = 'write { axis: 0, keepdims: true }; several axes are an array';
+
 type Along = (rt: Runtime, x: number, axis: number, keepdims: number) => number;
 
 function reduce<O extends ReduceOptions>(
   op: string,
   x: TensorLike,
-  options: O | Axes,
+  options: O | Axes | undefined,
+  extra: readonly unknown[],
+  schema: OptionSchema<O>,
   call: (rt: Runtime, x: number, axes: number, keepdims: number, options: O) => number,
 ): Tensor {
-  const given = axisOptions<O>(options) as O;
+  refuseExtra(op, extra, HINT);
+  const given = axisOptions<O>(op, options, schema);
   const { axis, keepdims = false } = given;
   const rt = runtime();
   return tidy(() => {
@@ -39,50 +49,46 @@ function reduce<O extends ReduceOptions>(
 /** By their numbers in the interface to wasm. */
 const PLAIN = ['sum', 'prod', 'mean', 'max', 'min', 'any', 'all', 'logsumexp'];
 
-const plain = (op: string, x: TensorLike, options: ReduceOptions | Axes): Tensor =>
-  reduce(op, x, options, (rt, t, axes, keep) =>
-    rt.exports.sinter_reduce(PLAIN.indexOf(op), t, axes, keep),
-  );
+const plain =
+  (op: string) =>
+  (x: TensorLike, options?: ReduceOptions | Axes, ...extra: []): Tensor =>
+    reduce(op, x, options, extra, REDUCE, (rt, t, axes, keep) =>
+      rt.exports.sinter_reduce(PLAIN.indexOf(op), t, axes, keep),
+    );
 
 /** Sum; of nothing 0. */
-export const sum = (x: TensorLike, options: ReduceOptions | Axes = {}): Tensor =>
-  plain('sum', x, options);
+export const sum = plain('sum');
 
 /** Product; of nothing 1. */
-export const prod = (x: TensorLike, options: ReduceOptions | Axes = {}): Tensor =>
-  plain('prod', x, options);
+export const prod = plain('prod');
 
 /** Mean; of integers float32. */
-export const mean = (x: TensorLike, options: ReduceOptions | Axes = {}): Tensor =>
-  plain('mean', x, options);
+export const mean = plain('mean');
 
 /** Largest element; NaN if there is one. */
-export const max = (x: TensorLike, options: ReduceOptions | Axes = {}): Tensor =>
-  plain('max', x, options);
+export const max = plain('max');
 
 /** Smallest element; NaN if there is one. */
-export const min = (x: TensorLike, options: ReduceOptions | Axes = {}): Tensor =>
-  plain('min', x, options);
+export const min = plain('min');
 
 /** Whether any element is not 0. */
-export const any = (x: TensorLike, options: ReduceOptions | Axes = {}): Tensor =>
-  plain('any', x, options);
+export const any = plain('any');
 
 /** Whether all elements are not 0. */
-export const all = (x: TensorLike, options: ReduceOptions | Axes = {}): Tensor =>
-  plain('all', x, options);
+export const all = plain('all');
 
 /** log(sum(exp(x))), stable for large x. */
-export const logsumexp = (x: TensorLike, options: ReduceOptions | Axes = {}): Tensor =>
-  plain('logsumexp', x, options);
+export const logsumexp = plain('logsumexp');
 
 export interface VarianceOptions extends ReduceOptions {
   /** The sum of squares is divided by the number of elements minus this. Default 0. */
   correction?: number;
 }
 
-const variance = (x: TensorLike, options: VarianceOptions | Axes = {}): Tensor =>
-  reduce('var', x, options, (rt, t, axes, keep, { correction = 0 }) =>
+const VARIANCE: OptionSchema<VarianceOptions> = { ...REDUCE, correction: 'number' };
+
+const variance = (x: TensorLike, options?: VarianceOptions | Axes, ...extra: []): Tensor =>
+  reduce('var', x, options, extra, VARIANCE, (rt, t, axes, keep, { correction = 0 }) =>
     rt.exports.sinter_var(t, axes, keep, correction),
   );
 
@@ -90,8 +96,8 @@ const variance = (x: TensorLike, options: VarianceOptions | Axes = {}): Tensor =
 export { variance as var };
 
 /** Square root of the variance; its derivative where that is 0 is taken to be 0. */
-export const std = (x: TensorLike, options: VarianceOptions | Axes = {}): Tensor =>
-  reduce('std', x, options, (rt, t, axes, keep, { correction = 0 }) =>
+export const std = (x: TensorLike, options?: VarianceOptions | Axes, ...extra: []): Tensor =>
+  reduce('std', x, options, extra, VARIANCE, (rt, t, axes, keep, { correction = 0 }) =>
     rt.exports.sinter_std(t, axes, keep, correction),
   );
 
@@ -101,13 +107,20 @@ export interface NormOptions extends ReduceOptions {
 }
 
 /** Vector norm over the given axes; its derivative at 0 is taken to be 0. */
-export const norm = (x: TensorLike, options: NormOptions | Axes = {}): Tensor =>
-  reduce('norm', x, options, (rt, t, axes, keep, { ord = 2 }) =>
+export const norm = (x: TensorLike, options?: NormOptions | Axes, ...extra: []): Tensor =>
+  reduce<NormOptions>('norm', x, options, extra, { ...REDUCE, ord: 'number' }, (rt, t, axes, keep, { ord = 2 }) =>
     rt.exports.sinter_norm(t, axes, keep, ord),
   );
 
-function arg(op: string, x: TensorLike, options: ArgOptions | number, call: Along): Tensor {
-  const { axis = null, keepdims = false } = typeof options === 'number' ? { axis: options } : options;
+function arg(
+  op: string,
+  x: TensorLike,
+  options: ArgOptions | number | undefined,
+  extra: readonly unknown[],
+  call: Along,
+): Tensor {
+  refuseExtra(op, extra, HINT);
+  const { axis = null, keepdims = false } = axisOptions<ArgOptions>(op, options, REDUCE);
   const rt = runtime();
   return tidy(() => {
     const t = asTensor(x, op);
@@ -120,9 +133,9 @@ function arg(op: string, x: TensorLike, options: ArgOptions | number, call: Alon
 }
 
 /** Index (int32) of the first largest element; the first NaN wins. */
-export const argmax = (x: TensorLike, options: ArgOptions | number = {}): Tensor =>
-  arg('argmax', x, options, (rt, ...args) => rt.exports.sinter_argmax(...args));
+export const argmax = (x: TensorLike, options?: ArgOptions | number, ...extra: []): Tensor =>
+  arg('argmax', x, options, extra, (rt, ...args) => rt.exports.sinter_argmax(...args));
 
 /** Index (int32) of the first smallest element; the first NaN wins. */
-export const argmin = (x: TensorLike, options: ArgOptions | number = {}): Tensor =>
-  arg('argmin', x, options, (rt, ...args) => rt.exports.sinter_argmin(...args));
+export const argmin = (x: TensorLike, options?: ArgOptions | number, ...extra: []): Tensor =>
+  arg('argmin', x, options, extra, (rt, ...args) => rt.exports.sinter_argmin(...args));

@@ -2,8 +2,10 @@
 
 import { DTypeError, ShapeError, SinterError, shapeText } from './errors.js';
 import { asTensor, withAddresses, type TensorLike } from './apply.js';
-import { axisOptions, resolveAxes, resolveAxis, type Axes } from './axes.js';
+import { AXES, AXIS, axisOptions, resolveAxes, resolveAxis, type Axes } from './axes.js';
+import { checkIntegers, checkNumber, refuseExtra, shown } from './check.js';
 import { dtypeNumber, parseDType, type DTypeName } from './dtype.js';
+import { readOptions } from './options.js';
 import { runtime, type Runtime } from './runtime/runtime.js';
 import { tidy } from './scope.js';
 import { wrap, type Tensor } from './tensor.js';
@@ -25,7 +27,8 @@ function move(
 }
 
 /** The same elements in row-major order; one size may be -1 and follows from the others. */
-export function reshape(x: TensorLike, shape: readonly number[]): Tensor {
+export function reshape(x: TensorLike, shape: readonly number[], ...extra: []): Tensor {
+  refuseExtra('reshape', extra, 'a shape is an array: [2, 3]');
   checkShape('reshape', Array.isArray(shape) ? shape.map((dim) => (dim === -1 ? 1 : dim)) : shape);
   return move(
     'reshape',
@@ -36,8 +39,14 @@ export function reshape(x: TensorLike, shape: readonly number[]): Tensor {
 }
 
 /** Axes in another order; without perm all reversed. */
-export function transpose(x: TensorLike, perm?: readonly number[]): Tensor {
+export function transpose(x: TensorLike, perm?: readonly number[], ...extra: []): Tensor {
+  refuseExtra('transpose', extra, 'the order of axes is an array: [1, 0]; swapaxes takes two axes');
   const order = (t: Tensor): number[] => {
+    if (perm !== undefined && !Array.isArray(perm)) {
+      throw new SinterError('argument', `transpose: the order of axes is an array, not ${shown(perm)}`, {
+        hint: 'write [1, 0]; swapaxes takes two axes',
+      });
+    }
     if (perm && perm.length !== t.ndim) {
       throw new ShapeError(`transpose: ${perm.length} axes given: a ${shapeText(t.shape)}`);
     }
@@ -76,10 +85,13 @@ export interface AxisOptions {
 }
 
 /** New axes of size 1 at the given places of the result. */
-export function expandDims(x: TensorLike, axis: Axes | { axis: Axes }): Tensor {
+export function expandDims(x: TensorLike, axis: Axes | { axis: Axes }, ...extra: []): Tensor {
+  refuseExtra('expandDims', extra, 'several axes are an array: [0, 1]');
   return tidy(() => {
     const t = asTensor(x, 'expandDims');
-    const { axis: axes } = axisOptions(axis) as { axis: Axes };
+    const { axis: axes } = axisOptions<{ axis?: Axes }>('expandDims', axis, AXES);
+    if (axes === undefined || axes === null)
+      throw new SinterError('argument', 'expandDims: no axis is given', { hint: 'write 0, or { axis: 0 }' });
     const rank = t.ndim + (typeof axes === 'number' ? 1 : axes.length);
     const added = new Set(resolveAxes('expandDims', axes, t.shape, rank));
     const old = t.shape.values();
@@ -91,18 +103,19 @@ export function expandDims(x: TensorLike, axis: Axes | { axis: Axes }): Tensor {
 }
 
 /** Axes of size 1 dropped: the given ones, or all. */
-export function squeeze(x: TensorLike, axis?: Axes | { axis?: Axes }): Tensor {
+export function squeeze(x: TensorLike, axis?: Axes | { axis?: Axes }, ...extra: []): Tensor {
+  refuseExtra('squeeze', extra, 'several axes are an array: [0, 1]');
   return tidy(() => {
     const t = asTensor(x, 'squeeze');
-    const { axis: axes } = axisOptions(axis);
-    const dropped = new Set(axes === undefined ? [] : resolveAxes('squeeze', axes, t.shape));
+    const { axis: axes = null } = axisOptions<{ axis?: Axes | null }>('squeeze', axis, AXES);
+    const dropped = new Set(axes === null ? [] : resolveAxes('squeeze', axes, t.shape));
     for (const i of dropped) {
       if (t.shape[i] !== 1)
         throw new ShapeError(`squeeze: axis ${i} is not of size 1: a ${shapeText(t.shape)}`);
     }
     return reshape(
       t,
-      t.shape.filter((dim, i) => (axes === undefined ? dim !== 1 : !dropped.has(i))),
+      t.shape.filter((dim, i) => (axes === null ? dim !== 1 : !dropped.has(i))),
     );
   });
 }
@@ -132,21 +145,20 @@ export function slice(
   x: TensorLike,
   begin: readonly number[],
   size: readonly number[],
-  options: SliceOptions = {},
+  options?: SliceOptions,
 ): Tensor {
+  const given = readOptions<SliceOptions>('slice', options, { strides: 'any' });
   const words = (t: Tensor): number[] => {
-    const { strides = t.shape.map(() => 1) } = options;
+    const { strides = t.shape.map(() => 1) } = given;
+    checkIntegers('slice', 'begin', begin);
+    checkIntegers('slice', 'size', size, -1);
+    checkIntegers('slice', 'strides', strides);
     if (begin.length !== t.ndim || size.length !== t.ndim || strides.length !== t.ndim) {
       throw new ShapeError(
         `slice: begin, size and strides need ${t.ndim} entries each: a ${shapeText(t.shape)}`,
       );
     }
-    if (![...begin, ...size, ...strides].every(Number.isInteger) || strides.includes(0)) {
-      throw new SinterError(
-        'argument',
-        `slice: begin, size and strides are integers, strides not 0: a ${shapeText(t.shape)}`,
-      );
-    }
+    if (strides.includes(0)) throw new SinterError('argument', `slice: a stride is 0: a ${shapeText(t.shape)}`);
     const first = begin.map((at, i) => (at < 0 ? at + t.shape[i]! : at));
     const count = size.map((n, i) => (n === -1 ? rest(t.shape[i]!, first[i]!, strides[i]!) : n));
     return [...first, ...count, ...strides];
@@ -155,11 +167,12 @@ export function slice(
 }
 
 /** The order of elements along axes reversed; along all by default. */
-export function flip(x: TensorLike, axis?: Axes | { axis?: Axes }): Tensor {
+export function flip(x: TensorLike, axis?: Axes | { axis?: Axes }, ...extra: []): Tensor {
+  refuseExtra('flip', extra, 'several axes are an array: [0, 1]');
   return tidy(() => {
     const t = asTensor(x, 'flip');
-    const { axis: axes } = axisOptions(axis);
-    const flipped = new Set(axes === undefined ? t.shape.keys() : resolveAxes('flip', axes, t.shape));
+    const { axis: axes = null } = axisOptions<{ axis?: Axes | null }>('flip', axis, AXES);
+    const flipped = new Set(axes === null ? t.shape.keys() : resolveAxes('flip', axes, t.shape));
     const turns = t.shape.map((dim, i) => flipped.has(i) && dim > 0);
     return slice(
       t,
@@ -181,21 +194,29 @@ export interface PadOptions {
 export function pad(
   x: TensorLike,
   widths: readonly (readonly [number, number])[],
-  { value = 0 }: PadOptions = {},
+  options?: PadOptions,
 ): Tensor {
+  const { value = 0 } = readOptions<PadOptions>('pad', options, { value: 'any' });
+  checkNumber('pad', 'value', value);
   const words = (t: Tensor): number[] => {
-    if (widths.length !== t.ndim || !widths.flat().every((n) => Number.isInteger(n) && n >= 0)) {
+    if (!Array.isArray(widths) || widths.length !== t.ndim || !widths.every(Array.isArray)) {
       throw new ShapeError(`pad: expected [before, after] for each axis: a ${shapeText(t.shape)}`);
     }
+    widths.forEach((pair, i) => checkIntegers('pad', `widths[${i}]`, pair, 0, 2));
     return [...widths.map(([before]) => before), ...widths.map(([, after]) => after)];
   };
   return move('pad', x, words, (rt, t) => rt.exports.sinter_pad(t, value));
 }
 
+function checkList(op: string, list: unknown): void {
+  if (Array.isArray(list) && list.length > 0) return;
+  throw new SinterError('argument', `${op}: expected tensors in an array`, { hint: `write ${op}([a, b])` });
+}
+
 /** Tensors one after the other along an axis (default 0). */
-export function concat(list: readonly TensorLike[], { axis = 0 }: AxisOptions = {}): Tensor {
-  if (!Array.isArray(list) || list.length === 0)
-    throw new SinterError('argument', 'concat: expected tensors in an array');
+export function concat(list: readonly TensorLike[], options?: AxisOptions): Tensor {
+  checkList('concat', list);
+  const { axis = 0 } = readOptions<AxisOptions>('concat', options, AXIS);
   return withAddresses('concat', list, (rt, addresses) => {
     rt.send(addresses);
     return rt.exports.sinter_concat(addresses.length, axis);
@@ -203,7 +224,9 @@ export function concat(list: readonly TensorLike[], { axis = 0 }: AxisOptions = 
 }
 
 /** Tensors of one shape along a new axis (default 0). */
-export function stack(list: readonly TensorLike[], { axis = 0 }: AxisOptions = {}): Tensor {
+export function stack(list: readonly TensorLike[], options?: AxisOptions): Tensor {
+  checkList('stack', list);
+  const { axis = 0 } = readOptions<AxisOptions>('stack', options, AXIS);
   return tidy(() =>
     concat(
       list.map((x) => expandDims(x, axis)),

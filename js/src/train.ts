@@ -1,7 +1,8 @@
 // trainStep: loss, gradient, clipping and update as one compiled program that writes the new state
 // into the memory of the old one.
 
-import { lrTensor, type Optimizer, type OptimizerState } from './optim/optimizer.js';
+import { checkFunction, refuseExtra } from './check.js';
+import { checkOptimizer, lrTensor, type Optimizer, type OptimizerState } from './optim/optimizer.js';
 import { jit } from './jit.js';
 import { leaves, map } from './pytree.js';
 import { runtime } from './runtime/runtime.js';
@@ -41,7 +42,11 @@ function copy(t: Tensor): Tensor {
 export function trainStep<P, B extends readonly unknown[]>(
   loss: (params: P, ...batch: B) => Tensor,
   optimizer: Optimizer,
+  ...extra: []
 ): TrainStep<P, B> {
+  checkFunction('trainStep', loss, 'trainStep((params, ...batch) => loss, optimizer)');
+  checkOptimizer('trainStep', optimizer);
+  refuseExtra('trainStep', extra, 'trainStep has no options');
   const both = valueAndGrad(loss);
   const run = jit(
     (state: TrainState<P>, lr: Tensor, _schedule: unknown, ...batch: B) => {

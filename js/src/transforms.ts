@@ -2,7 +2,9 @@
 // them, and the core adds the graph of the derivative; nothing is computed until it is read. The
 // result is an ordinary lazy tensor, so derivatives nest.
 
+import { argumentNumbers, checkFunction } from './check.js';
 import { SinterError } from './errors.js';
+import { readOptions, type OptionSchema } from './options.js';
 import { asTensor, type TensorLike } from './apply.js';
 import { flatten, leaves, rebuild } from './pytree.js';
 import { runtime } from './runtime/runtime.js';
@@ -93,9 +95,9 @@ function differentiate(
  */
 export function grad<A extends readonly unknown[], const N extends number | readonly number[] = 0>(
   f: Scalar<A>,
-  { argnums }: GradOptions<N> = {},
+  options?: GradOptions<N>,
 ): (...args: A) => Grads<A, N> {
-  const both = valueAndGrad(f, argnums === undefined ? {} : { argnums });
+  const both = derivative('grad', f, options);
   return (...args) =>
     tidy(() => {
       const [, derivative] = both(...args);
@@ -106,12 +108,23 @@ export function grad<A extends readonly unknown[], const N extends number | read
 /** As grad, returning [value, derivative]. */
 export function valueAndGrad<A extends readonly unknown[], const N extends number | readonly number[] = 0>(
   f: Scalar<A>,
-  { argnums }: GradOptions<N> = {},
+  options?: GradOptions<N>,
 ): (...args: A) => [Tensor, Grads<A, N>] {
-  const wanted: number | readonly number[] = argnums ?? 0;
-  const numbers = typeof wanted === 'number' ? [wanted] : wanted;
+  return derivative('valueAndGrad', f, options);
+}
+
+const GRAD: OptionSchema<GradOptions<unknown>> = { argnums: 'any' };
+
+function derivative<A extends readonly unknown[], const N extends number | readonly number[]>(
+  op: string,
+  f: Scalar<A>,
+  options: GradOptions<N> | undefined,
+): (...args: A) => [Tensor, Grads<A, N>] {
+  checkFunction(op, f, `${op}(f) is a function of the arguments of f`);
+  const wanted = readOptions<GradOptions<unknown>>(op, options, GRAD).argnums ?? 0;
+  const numbers = argumentNumbers(op, 'argnums', wanted);
   return (...args) => {
-    const { value, grads } = differentiate('grad', (list) => f(...(list as unknown as A)), args, numbers);
+    const { value, grads } = differentiate(op, (list) => f(...(list as unknown as A)), args, numbers);
     return [value, (typeof wanted === 'number' ? grads[0] : grads) as Grads<A, N>];
   };
 }

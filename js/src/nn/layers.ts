@@ -3,7 +3,8 @@
 
 import { gelu as geluOf } from '../activations.js';
 import { asTensor, type TensorLike } from '../apply.js';
-import { attention, type AttentionOptions } from '../attention.js';
+import { ATTENTION, attention, type AttentionOptions } from '../attention.js';
+import { checkInteger, refuseExtra, shown, shownList } from '../check.js';
 import * as conv from '../conv.js';
 import { ones, zeros } from '../creation.js';
 import { SinterError } from '../errors.js';
@@ -11,6 +12,7 @@ import { take } from '../indexing.js';
 import { matmul } from '../linalg.js';
 import { layerNorm as layerNormOf } from '../normalize.js';
 import * as ops from '../ops.gen.js';
+import { readOptions } from '../options.js';
 import * as random from '../random.js';
 import { permuteDims, reshape } from '../shape.js';
 import { tidy } from '../scope.js';
@@ -44,7 +46,7 @@ function weighted(
   product: (x: TensorLike, weight: Tensor) => Tensor,
 ): Module<LinearParams> {
   if (!shape.every((n) => Number.isInteger(n) && n > 0)) {
-    throw new SinterError('argument', `nn.${op}: sizes ${shape.join(', ')}: expected whole numbers above 0`);
+    throw new SinterError('argument', `nn.${op}: sizes ${shownList(shape)}: expected whole numbers above 0`);
   }
   const outputs = shape.at(-1)!;
   const fan = shape.slice(0, -1).reduce((size, n) => size * n);
@@ -63,32 +65,39 @@ function weighted(
 }
 
 /** x (..., in) -> x * weight + bias (..., out). */
-export const linear = (inputs: number, outputs: number, { bias = true }: LinearOptions = {}): Module<LinearParams> =>
-  weighted('linear', [inputs, outputs], bias, matmul);
+export const linear = (inputs: number, outputs: number, options?: LinearOptions): Module<LinearParams> => {
+  const { bias = true } = readOptions<LinearOptions>('nn.linear', options, { bias: 'boolean' });
+  return weighted('linear', [inputs, outputs], bias, matmul);
+};
 
 /** x (n, h, w, in) -> (n, h', w', out) through windows of size, a number or [kh, kw]. */
 export const conv2d = (
   inputs: number,
   outputs: number,
   size: conv.PerAxis,
-  { bias = true, ...options }: Conv2dOptions = {},
-): Module<LinearParams> =>
-  weighted(
-    'conv2d',
-    [...(typeof size === 'number' ? [size, size] : size), inputs / (options.groups ?? 1), outputs],
-    bias,
-    (x, weight) => conv.conv2d(x, weight, options),
-  );
+  given?: Conv2dOptions,
+): Module<LinearParams> => {
+  const { bias = true, ...options } = readOptions<Conv2dOptions>('nn.conv2d', given, { ...conv.CONV, bias: 'boolean' });
+  const windows = Array.isArray(size) ? (size as readonly number[]) : [size as number, size as number];
+  const shape = [...windows, inputs / (options.groups ?? 1), outputs];
+  if (shape.length !== 4) throw new SinterError('argument', `nn.conv2d: size ${shownList(windows)}, expected [kh, kw]`);
+  return weighted('conv2d', shape, bias, (x, weight) => conv.conv2d(x, weight, options));
+};
 
 export const relu = () => stateless(ops.relu);
 export const tanh = () => stateless(ops.tanh);
 export const sigmoid = () => stateless(ops.sigmoid);
 export const gelu = () => stateless((x) => geluOf(x));
 
-export const maxPool2d = (window: conv.PerAxis, options: conv.WindowOptions = {}) =>
-  stateless((x) => conv.maxPool2d(x, { ...options, window }));
-export const avgPool2d = (window: conv.PerAxis, options: conv.WindowOptions = {}) =>
-  stateless((x) => conv.avgPool2d(x, { ...options, window }));
+export const maxPool2d = (window: conv.PerAxis, options?: conv.WindowOptions) =>
+  pool('nn.maxPool2d', conv.maxPool2d, window, options);
+export const avgPool2d = (window: conv.PerAxis, options?: conv.WindowOptions) =>
+  pool('nn.avgPool2d', conv.avgPool2d, window, options);
+
+function pool(op: string, f: typeof conv.maxPool2d, window: conv.PerAxis, given: conv.WindowOptions | undefined) {
+  const options = readOptions<conv.WindowOptions>(op, given, conv.WINDOW);
+  return stateless((x) => f(x, { ...options, window }));
+}
 
 /** x (n, ...) -> (n, all elements of one). */
 export const flatten = () =>
@@ -106,24 +115,36 @@ export interface NormParams {
 }
 
 /** Over the last axis, of that size. */
-export const layerNorm = (size: number): Module<NormParams> => ({
-  init: () => ({ weight: ones([size]), bias: zeros([size]) }),
-  apply: (params, x) => layerNormOf(x, params),
-});
+export const layerNorm = (size: number, ...extra: []): Module<NormParams> => {
+  checkInteger('nn.layerNorm', 'size', size, 1);
+  refuseExtra('nn.layerNorm', extra, 'nn.layerNorm has no options; sn.layerNorm takes { eps }');
+  return {
+    init: () => ({ weight: ones([size]), bias: zeros([size]) }),
+    apply: (params, x) => layerNormOf(x, params),
+  };
+};
 
 /** x int32 (...) in 0 .. count - 1 -> (..., size), rows of weight (count, size), whose length is about 1. */
-export const embedding = (count: number, size: number): Module<LinearParams> => ({
-  init: (key) => ({ weight: fresh(key, [count, size], size) }),
-  apply: ({ weight }, x) => take(weight, x),
-});
+export const embedding = (count: number, size: number): Module<LinearParams> => {
+  checkInteger('nn.embedding', 'count', count, 1);
+  checkInteger('nn.embedding', 'size', size, 1);
+  return {
+    init: (key) => ({ weight: fresh(key, [count, size], size) }),
+    apply: ({ weight }, x) => take(weight, x),
+  };
+};
 
 /** x (n, tokens, size) -> the same, each token of itself and the others: heads of size / heads numbers each.
  *  Parameters are those of queries, keys, values and results. */
 export function selfAttention(
   size: number,
   heads: number,
-  options: AttentionOptions = {},
+  given?: AttentionOptions,
 ): Module<LinearParams[]> {
+  const options = readOptions<AttentionOptions>('nn.selfAttention', given, ATTENTION);
+  checkInteger('nn.selfAttention', 'heads', heads, 1);
+  if (size % heads !== 0)
+    throw new SinterError('argument', `nn.selfAttention: size ${shown(size)} does not divide into ${heads} heads`);
   const part = linear(size, size, { bias: false });
   return {
     init: (key) => tidy(() => random.splitKeys(key, 4).map(part.init)),
@@ -144,8 +165,22 @@ type ParamsOf<L extends readonly Module[]> = {
   -readonly [K in keyof L]: L[K] extends Module<infer P> ? P : never;
 };
 
+function checkModules(op: string, layers: readonly unknown[]): void {
+  layers.forEach((layer, i) => {
+    const { init, apply } = (layer ?? {}) as Partial<Module>;
+    if (typeof init === 'function' && typeof apply === 'function') return;
+    const hint = Array.isArray(layer)
+      ? 'give the modules one by one, not in an array'
+      : typeof layer === 'function'
+        ? 'call the function that makes it: nn.relu()'
+        : 'a module has init(key) and apply(params, x)';
+    throw new SinterError('argument', `${op}: layer ${i} is ${shown(layer)}, expected a module`, { hint });
+  });
+}
+
 /** Modules one after the other; parameters are an array with those of each. */
 export function sequential<L extends readonly Module[]>(...layers: L): Module<ParamsOf<L>> {
+  checkModules('nn.sequential', layers);
   return {
     init: (key) =>
       tidy(() => {
@@ -162,6 +197,7 @@ export function sequential<L extends readonly Module[]>(...layers: L): Module<Pa
 
 /** x plus what modules one after the other make of it. */
 export function residual<L extends readonly Module[]>(...layers: L): Module<ParamsOf<L>> {
+  checkModules('nn.residual', layers);
   const inner: Module<ParamsOf<L>> = sequential(...layers);
   return {
     init: inner.init,

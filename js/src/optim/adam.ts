@@ -1,9 +1,10 @@
+import { readOptions, type OptionSchema } from '../options.js';
 import { flatten, leaves, rebuild } from '../pytree.js';
 import { pow, sqrt, square, sub } from '../ops.gen.js';
 import { zeros } from '../creation.js';
 import type { Tensor } from '../tensor.js';
 import { clipByGlobalNorm } from './clip.js';
-import { rateOf, running, type LearningRate, type Optimizer } from './optimizer.js';
+import { checkRate, rateOf, running, type LearningRate, type Optimizer } from './optimizer.js';
 
 export interface AdamOptions {
   lr?: LearningRate;
@@ -16,14 +17,19 @@ export interface AdamOptions {
   clipNorm?: number;
 }
 
+const ADAM: OptionSchema<AdamOptions> = {
+  lr: 'any',
+  beta1: 'number',
+  beta2: 'number',
+  eps: 'number',
+  clipNorm: 'number',
+};
+
 /** Adam: p = p - lr * mean / (sqrt(variance) + eps), both corrected for their start at 0. */
-export function adam({
-  lr = 1e-3,
-  beta1 = 0.9,
-  beta2 = 0.999,
-  eps = 1e-8,
-  clipNorm,
-}: AdamOptions = {}): Optimizer {
+export function adam(options?: AdamOptions): Optimizer {
+  const given = readOptions('optim.adam', options, ADAM);
+  const { lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, clipNorm } = given;
+  checkRate('optim.adam', lr);
   return {
     lr,
     init: (params) => ({

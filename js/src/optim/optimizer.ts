@@ -1,5 +1,6 @@
 // What an optimizer is: a pair of functions in graph ops, and a learning rate that may change.
 
+import { shown } from '../check.js';
 import { SinterError } from '../errors.js';
 import { tensor, zeros } from '../creation.js';
 import { accumulatorOf } from '../dtype.js';
@@ -30,15 +31,30 @@ export interface Optimizer {
   ): { params: P; state: OptimizerState };
 }
 
+/** Refuses what is no rate. */
+export function checkRate(op: string, lr: unknown): void {
+  if (lr instanceof TensorClass || typeof lr === 'function' || Number.isFinite(lr)) return;
+  throw new SinterError('argument', `${op}: lr is ${shown(lr)}, expected a number, a tensor or a function of the step`, {
+    hint: `write { lr: 0.01 }`,
+  });
+}
+
+export function checkOptimizer(op: string, optimizer: unknown): void {
+  const { init, update } = (optimizer ?? {}) as Partial<Optimizer>;
+  if (typeof init === 'function' && typeof update === 'function') return;
+  throw new SinterError('argument', `${op}: expected an optimizer, not ${shown(optimizer)}`, {
+    hint: 'the second argument is e.g. sn.optim.adam({ lr: 1e-3 })',
+  });
+}
+
 /**
  * The rate as an input of a compiled step: a value in memory, which unlike a lazy constant is no part of
  * the program's identity. A schedule is traced instead; there the input is not used.
  */
 export function lrTensor(lr: LearningRate): { tensor: Tensor; isOwn: boolean } {
   if (lr instanceof TensorClass) return { tensor: lr, isOwn: false };
+  checkRate('optim', lr);
   const value = typeof lr === 'function' ? 0 : lr;
-  if (!Number.isFinite(value))
-    throw new SinterError('argument', `optim: lr: ${String(lr)}, expected a number`);
   return { tensor: tensor(Float32Array.of(value), { shape: [] }), isOwn: true };
 }
 

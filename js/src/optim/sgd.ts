@@ -1,8 +1,9 @@
+import { readOptions, type OptionSchema } from '../options.js';
 import { leaves, flatten, rebuild } from '../pytree.js';
 import { zeros } from '../creation.js';
 import type { Tensor } from '../tensor.js';
 import { clipByGlobalNorm } from './clip.js';
-import { rateOf, running, type LearningRate, type Optimizer } from './optimizer.js';
+import { checkRate, rateOf, running, type LearningRate, type Optimizer } from './optimizer.js';
 
 export interface SgdOptions {
   lr: LearningRate;
@@ -12,8 +13,12 @@ export interface SgdOptions {
   clipNorm?: number;
 }
 
+const SGD: OptionSchema<SgdOptions> = { lr: 'any', momentum: 'number', clipNorm: 'number' };
+
 /** Stochastic gradient descent: v = momentum * v + g, p = p - lr * v. */
-export function sgd({ lr, momentum = 0, clipNorm }: SgdOptions): Optimizer {
+export function sgd(options: SgdOptions): Optimizer {
+  const { lr, momentum = 0, clipNorm } = readOptions('optim.sgd', options, SGD);
+  checkRate('optim.sgd', lr);
   const usesMomentum = momentum !== 0;
   return {
     lr,
