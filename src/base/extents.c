@@ -50,22 +50,30 @@ static void insert(sn_extent **at, sn_extent *block) {
 
 static bool fits(const sn_extent *block, size_t bytes) { return block && block->bytes >= bytes; }
 
-void *sn_extents_take(sn_extent **root, size_t bytes) {
+/* Takes the block at *at out of the tree, and puts what is left of it, if anything, in again. */
+static void cut(sn_extent **at, char *rest, size_t left_over) {
+  join(at, (*at)->left, (*at)->right);
+  if (!left_over) return;
+  ((sn_extent *)rest)->bytes = left_over;
+  insert(at, (sn_extent *)rest);
+}
+
+void *sn_extents_take_low(sn_extent **root, size_t bytes) {
   sn_extent **at = root;
   if (!fits(*at, bytes)) return NULL;
-  for (;;) {
-    sn_extent **left = &(*at)->left, **right = &(*at)->right;
-    const bool in_left = fits(*left, bytes), in_right = fits(*right, bytes);
-    if (!in_left && !in_right) break;
-    at = in_left && (!in_right || (*left)->bytes < (*right)->bytes) ? left : right;
-  }
-  sn_extent *block = *at, *rest = (sn_extent *)((char *)block + bytes);
-  const size_t left_over = block->bytes - bytes;
-  join(at, block->left, block->right);
-  if (left_over) {
-    rest->bytes = left_over;
-    insert(at, rest);
-  }
+  while (fits((*at)->left, bytes)) at = &(*at)->left;
+  sn_extent *block = *at;
+  cut(at, (char *)block + bytes, block->bytes - bytes);
+  return block;
+}
+
+void *sn_extents_take_high(sn_extent **root, size_t bytes, const void *floor) {
+  sn_extent **at = root;
+  if (!fits(*at, bytes)) return NULL;
+  while (fits((*at)->right, bytes)) at = &(*at)->right;
+  char *block = end_of(*at) - bytes;
+  if (block < (const char *)floor) return NULL;
+  cut(at, (char *)*at, (*at)->bytes - bytes);
   return block;
 }
 

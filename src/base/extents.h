@@ -9,7 +9,10 @@
  *
  * (a Cartesian tree: Stephenson, Fast Fits, 1983). Both orders are kept by one walk down, on
  * average as deep as a tree in random order, as sizes say little about addresses and equal ones are
- * told apart by a hash of the address. */
+ * told apart by a hash of the address.
+ *
+ * Blocks are taken from either end of memory. Who takes small ones, that may stay for long, from
+ * below and large ones from above has all between them in one piece once the large ones are gone. */
 #ifndef SN_BASE_EXTENTS_H
 #define SN_BASE_EXTENTS_H
 
@@ -23,8 +26,12 @@ struct sn_extent {
   size_t bytes;
 };
 
-/* A block of so many bytes out of one that is hardly larger; NULL when there is none. */
-void *sn_extents_take(sn_extent **root, size_t bytes);
+/* A block of so many bytes: the begin of the lowest free block that has room. NULL when there is
+ * none. */
+void *sn_extents_take_low(sn_extent **root, size_t bytes);
+
+/* The same: the end of the highest one, if that is at floor or above. */
+void *sn_extents_take_high(sn_extent **root, size_t bytes, const void *floor);
 
 void sn_extents_give(sn_extent **root, void *block, size_t bytes);
 

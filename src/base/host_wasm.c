@@ -17,6 +17,12 @@ void sn_host_log(const char *text) { sn_js_log(text); }
 #define PAGE ((size_t)65536)
 #define MOST_PAGES ((size_t)65535) /* so that the end of memory is an address too */
 
+/* Small blocks may stay for long (programs, handles, numbers), and one amid the large ones would cut
+ * in two what these leave. So they are taken from below, and large ones from above; the lowest part
+ * of memory is for large ones only where there is no other. */
+#define SMALL ((size_t)1 << 20)
+#define LOW_PART ((size_t)64 << 20)
+
 extern char __heap_base; /* set by the linker: behind the data */
 
 static sn_extent *free_blocks;
@@ -24,33 +30,53 @@ static bool begun;
 
 static size_t up_to(size_t bytes, size_t unit) { return (bytes + unit - 1) & ~(unit - 1); }
 
-/* At first what memory there is; then the pages that are missing behind the last free block. */
-static bool grow(size_t bytes) {
-  const size_t end = __builtin_wasm_memory_size(0);
-  if (!begun) {
-    const size_t from = up_to((size_t)(uintptr_t)&__heap_base, SN_EXTENT);
-    begun = true;
-    sn_extents_give(&free_blocks, (void *)from, end * PAGE - from);
-    return true;
-  }
-  sn_extent *last = free_blocks;
+static size_t end_of_memory(void) { return __builtin_wasm_memory_size(0) * PAGE; }
+
+/* At first what memory there is. */
+static void begin(void) {
+  const size_t from = up_to((size_t)(uintptr_t)&__heap_base, SN_EXTENT);
+  begun = true;
+  sn_extents_give(&free_blocks, (void *)from, end_of_memory() - from);
+}
+
+/* Where the free memory begins that grows when memory does. */
+static size_t last_run(void) {
+  const sn_extent *last = free_blocks;
   while (last && last->right) last = last->right;
-  if (last && (uintptr_t)last + last->bytes == end * PAGE) bytes -= last->bytes;
-  const size_t pages = up_to(bytes, PAGE) / PAGE;
-  if (pages > MOST_PAGES - end) return false;
+  const size_t end = end_of_memory(), from = (size_t)(uintptr_t)last;
+  return last && from + last->bytes == end ? from : end;
+}
+
+/* Adds the pages that the last run lacks of having so many bytes from floor on. */
+static bool grow(size_t bytes, size_t floor) {
+  const size_t end = end_of_memory(), run = last_run(), from = run > floor ? run : floor;
+  if (bytes > MOST_PAGES * PAGE || from > MOST_PAGES * PAGE - bytes) return false;
+  const size_t pages = (up_to(from + bytes, PAGE) - end) / PAGE;
   const size_t grown = __builtin_wasm_memory_grow(0, pages);
   if (grown == SIZE_MAX) return false;
   sn_extents_give(&free_blocks, (void *)(grown * PAGE), pages * PAGE);
   return true;
 }
 
+static void *take_low(size_t bytes) {
+  void *block = sn_extents_take_low(&free_blocks, bytes);
+  if (block || !grow(bytes, 0)) return block;
+  return sn_extents_take_low(&free_blocks, bytes);
+}
+
+static void *take_high(size_t bytes) {
+  const void *floor = (const void *)LOW_PART;
+  void *block = sn_extents_take_high(&free_blocks, bytes, floor);
+  if (block || !grow(bytes, LOW_PART)) return block;
+  return sn_extents_take_high(&free_blocks, bytes, floor);
+}
+
 void *sn_host_allocate(size_t bytes) {
   if (bytes > SIZE_MAX - PAGE) return NULL;
   const size_t whole = up_to(bytes, SN_EXTENT);
-  void *block;
-  do block = sn_extents_take(&free_blocks, whole);
-  while (!block && grow(whole));
-  return block;
+  if (!begun) begin();
+  void *block = whole > SMALL ? take_high(whole) : NULL;
+  return block ? block : take_low(whole);
 }
 
 void sn_host_release(void *block, size_t bytes) {

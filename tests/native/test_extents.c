@@ -32,12 +32,25 @@ static void mark(model *m, size_t first, size_t n, bool used) {
   }
 }
 
-static void take(model *m, size_t slot, size_t n) {
-  char *block = sn_extents_take(&m->root, n * SN_EXTENT);
+/* The units where a block of n belongs: the lowest or the highest that are free. */
+static size_t place_of(const model *m, size_t n, bool high) {
+  size_t run = 0;
+  for (size_t k = 0; k < UNITS; k++) {
+    const size_t i = high ? UNITS - 1 - k : k;
+    run = m->used[i] ? 0 : run + 1;
+    if (run == n) return high ? i : i + 1 - n;
+  }
+  return UNITS;
+}
+
+static void take(model *m, size_t slot, size_t n, bool high) {
+  char *block = high ? sn_extents_take_high(&m->root, n * SN_EXTENT, memory)
+                     : sn_extents_take_low(&m->root, n * SN_EXTENT);
   if (!block) {
     assert_true(longest_free_run(m) < n);
     return;
   }
+  assert_ptr_equal(block, memory + place_of(m, n, high) * SN_EXTENT);
   assert_true(block >= memory && block + n * SN_EXTENT <= memory + sizeof memory);
   assert_int_equal((block - memory) % SN_EXTENT, 0);
   m->slot[slot].first = (size_t)(block - memory) / SN_EXTENT;
@@ -64,7 +77,7 @@ static void walk(uint64_t seed, int64_t most, int steps) {
     if (m.slot[slot].n)
       give(&m, slot);
     else
-      take(&m, slot, 1 + (size_t)case_below(&r, most));
+      take(&m, slot, 1 + (size_t)case_below(&r, most), case_one_in(&r, 2));
   }
   for (size_t slot = 0; slot < SLOTS; slot++)
     if (m.slot[slot].n) give(&m, slot);
@@ -103,10 +116,42 @@ static void equal_blocks_make_no_list(void **state) {
   assert_true(depth_of(root) < 100);
 }
 
+static void nothing_is_taken_below_the_floor(void **state) {
+  (void)state;
+  sn_extent *root = NULL;
+  sn_extents_give(&root, memory, sizeof memory);
+  const char *floor = memory + sizeof memory / 2;
+  assert_null(sn_extents_take_high(&root, sizeof memory / 2 + SN_EXTENT, floor));
+  assert_ptr_equal(sn_extents_take_high(&root, sizeof memory / 2, floor), floor);
+  assert_null(sn_extents_take_high(&root, SN_EXTENT, floor));
+  assert_ptr_equal(sn_extents_take_low(&root, SN_EXTENT), memory);
+}
+
+/* Small blocks that stay, from below, among large ones, from above, that fill the memory. */
+static void large_blocks_leave_one_piece(void **state) {
+  enum { LARGE = 200, SMALL = 2 };
+  (void)state;
+  sn_extent *root = NULL;
+  char *large[UNITS / LARGE];
+  size_t n = 0;
+  sn_extents_give(&root, memory, sizeof memory);
+  for (char *block;
+       (block = sn_extents_take_high(&root, LARGE * SN_EXTENT, memory + 64 * SN_EXTENT));) {
+    large[n++] = block;
+    assert_non_null(sn_extents_take_low(&root, SMALL * SN_EXTENT));
+  }
+  assert_true(n >= (size_t)(UNITS / LARGE) - 1);
+  for (size_t i = 0; i < n; i++)
+    sn_extents_give(&root, large[(i * 7) % n], LARGE * SN_EXTENT); /* in another order */
+  assert_true(root->bytes >= (UNITS - n * SMALL) * SN_EXTENT);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(blocks_never_overlap_and_none_is_lost),
       cmocka_unit_test(equal_blocks_make_no_list),
+      cmocka_unit_test(nothing_is_taken_below_the_floor),
+      cmocka_unit_test(large_blocks_leave_one_piece),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
