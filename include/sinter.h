@@ -121,6 +121,19 @@ typedef struct sn_memory_info {
 } sn_memory_info;
 SN_API void sn_memory(const sn_context *ctx, sn_memory_info *out);
 
+/* Live tensors with values in memory that are of one dtype and shape. */
+typedef struct sn_tensor_kind {
+  sn_dtype dtype;
+  int rank;
+  int64_t dims[SN_MAX_RANK];
+  size_t count, bytes; /* of all of them */
+} sn_tensor_kind;
+
+/* Which kinds of tensors take most memory: up to n of them, the largest first; returns how many.
+ * Allocates nothing, so it can be asked when memory has run out. Where there are more than 64 kinds,
+ * small ones may be left out. [-] */
+SN_API size_t sn_largest_kinds(const sn_context *ctx, sn_tensor_kind *out, size_t n);
+
 /* Lanes in use, and the instruction set of the kernels: "avx512", "avx2", "sse2", "simd128" ... */
 SN_API int sn_threads(const sn_context *ctx);
 SN_API const char *sn_isa(const sn_context *ctx);

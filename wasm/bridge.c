@@ -66,6 +66,27 @@ void sinter_memory(void) {
   memcpy(scratch, &info, sizeof info);
 }
 
+size_t sinter_tensor_bytes(void) {
+  sn_memory_info info;
+  sn_memory(context, &info);
+  return info.tensor_bytes;
+}
+
+size_t sinter_largest_kinds(uint32_t count) {
+  sn_tensor_kind kinds[8];
+  const size_t most = sizeof kinds / sizeof *kinds;
+  const size_t n = sn_largest_kinds(context, kinds, count < most ? count : most);
+  int32_t *at = scratch;
+  for (size_t i = 0; i < n; i++) {
+    *at++ = (int32_t)kinds[i].count;
+    *at++ = (int32_t)kinds[i].bytes;
+    *at++ = (int32_t)kinds[i].dtype;
+    *at++ = kinds[i].rank;
+    for (int d = 0; d < SN_MAX_RANK; d++) *at++ = (int32_t)kinds[i].dims[d];
+  }
+  return n;
+}
+
 void sinter_caches(void) {
   sn_memory_info info;
   sn_memory(context, &info);

@@ -1,6 +1,7 @@
 // What can be asked of the core as a whole: evaluation, memory, debug output, compiler passes.
 
 import { SinterError } from './errors.js';
+import { noticePressure } from './pressure.js';
 import { leaves } from './pytree.js';
 import { runtime } from './runtime/runtime.js';
 
@@ -10,6 +11,7 @@ export function evaluate(...trees: unknown[]): void {
   const tensors = leaves(trees);
   rt.send(tensors.map((t) => t.read('eval')));
   rt.ok(rt.exports.sinter_eval(tensors.length));
+  noticePressure(rt);
 }
 
 export interface MemoryInfo {

@@ -128,14 +128,14 @@ export class WorkerError extends SinterError {
 }
 
 /** The error of a status of the core; the numbers are those of sn_status in sinter.h. */
-export function errorFromStatus(status: number, message: string): SinterError {
+export function errorFromStatus(status: number, message: string, hint = ''): SinterError {
   switch (status) {
     case 1:
       return new ShapeError(message);
     case 2:
       return new DTypeError(message);
     case 3:
-      return new OutOfMemoryError(message);
+      return new OutOfMemoryError(message, { hint });
     case 4:
       return new SinterError('argument', message);
     case 5:

@@ -15,7 +15,7 @@ import {
   threadedUrl,
   type WasmSource,
 } from './runtime/loader.js';
-import { ownMemory, sharedMemory } from './runtime/memory.js';
+import { ownMemory, sharedMemory, type Grant } from './runtime/memory.js';
 import { fuses, hasRelaxedSimd, hasSimd } from './runtime/probe.js';
 import { Runtime, runtime, setRuntime } from './runtime/runtime.js';
 import { cores, isolation } from './runtime/sharing.js';
@@ -142,9 +142,8 @@ function checkOptions({ threads = 'auto', maxMemory }: InitOptions): void {
   }
 }
 
-interface Choice {
+interface Choice extends Grant {
   module: WebAssembly.Module;
-  memory: WebAssembly.Memory;
   shared: boolean;
   reasons: string[];
 }
@@ -157,20 +156,20 @@ async function choose(source: WasmSource | undefined): Promise<Choice> {
     if (!isThreaded(module)) {
       return {
         module,
-        memory: ownMemory(),
+        ...ownMemory(),
         shared: false,
         reasons: ['one thread: the given module has no threads'],
       };
     }
-    const memory = isolated ? sharedMemory() : null;
-    if (!memory)
+    const grant = isolated ? sharedMemory() : null;
+    if (!grant)
       throw new UnsupportedError(`init: the given module needs shared memory; ${reason || 'it was refused'}`);
-    return { module, memory, shared: true, reasons: [] };
+    return { module, ...grant, shared: true, reasons: [] };
   }
   const shared = isolated ? sharedMemory() : null;
   const reasons = shared ? [] : [reason || 'one thread: the engine refused shared memory'];
   const module = await loadModule(shared ? threadedUrl() : singleUrl());
-  return { module, memory: shared ?? ownMemory(), shared: shared !== null, reasons };
+  return { module, ...(shared ?? ownMemory()), shared: shared !== null, reasons };
 }
 
 async function instantiate({ module, memory }: Choice, clockBase: number): Promise<WebAssembly.Instance> {
@@ -198,6 +197,10 @@ async function enterPool(
 
 const usesRelaxedSimd = ({ relaxedSimd = true, deterministic = false }: InitOptions): boolean =>
   relaxedSimd && !deterministic && hasRelaxedSimd() && fuses();
+
+/** Most bytes that the core may take; no more than its interface has a number for. */
+const memoryLimit = ({ bytes }: Choice, { maxMemory }: InitOptions): number =>
+  Math.min(maxMemory ?? bytes, bytes, 0xffffffff);
 
 function createContext(exports: Exports, lanes: number, options: InitOptions): void {
   const limit = Math.min(options.maxMemory ?? 0, 0xffffffff);
@@ -241,7 +244,7 @@ async function start(options: InitOptions): Promise<void> {
       workers = null;
     }
     if (workers) await enterPool(workers, choice, exports, clockBase);
-    const ready = new Runtime(exports, choice.memory, workers, isPage);
+    const ready = new Runtime(exports, choice.memory, workers, isPage, memoryLimit(choice, options));
     facts = describe(ready, choice, options);
     setRuntime(ready);
   } catch (error) {

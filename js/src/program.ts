@@ -5,6 +5,7 @@ import { dtypeNumber } from './dtype.js';
 import { shown } from './check.js';
 import { DisposedError, SinterError } from './errors.js';
 import type { OptionSchema } from './options.js';
+import { noticePressure } from './pressure.js';
 import { runtime, runtimeOrNull, type Runtime } from './runtime/runtime.js';
 import { Tensor, wrap, type Meta } from './tensor.js';
 
@@ -81,6 +82,7 @@ export class Program {
         ? rt.exports.sinter_program_run_async(this.#address, inputs.length, count)
         : rt.exports.sinter_program_run(this.#address, inputs.length),
     );
+    noticePressure(rt);
     const made = rt.words();
     return this.#outputs.map((meta, i) => wrap(made[at + inputs.length + i]!, meta));
   }

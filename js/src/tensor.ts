@@ -8,6 +8,7 @@
 import { sizeOf } from './axes.js';
 import { DisposedError, ShapeError, SinterError, shapeText } from './errors.js';
 import { dtypeFromNumber, isHalf, newArray, viewOf, type DType, type TensorData } from './dtype.js';
+import { noticePressure, relievePressure, withRelief } from './pressure.js';
 import { runtime, runtimeOrNull, type Runtime } from './runtime/runtime.js';
 import { activeScope } from './scope.js';
 import { isCompiling } from './trace.js';
@@ -146,13 +147,17 @@ export class Tensor {
     const rt = runtime();
     const { address, meta } = readable(rt, this.read('data'), this.meta);
     try {
-      rt.send([address]);
-      rt.ok(rt.exports.sinter_eval_async(1));
-      const ticket = rt.word(0) >>> 0;
-      if (rt.workers && !rt.exports.sinter_ticket_done(ticket)) await rt.workers.wait(ticket);
-      return copyOut(address, meta);
+      return await withRelief(async () => {
+        rt.send([address]);
+        rt.ok(rt.exports.sinter_eval_async(1));
+        const ticket = rt.word(0) >>> 0;
+        if (rt.workers && !rt.exports.sinter_ticket_done(ticket)) await rt.workers.wait(ticket);
+        return copyOut(address, meta);
+      });
     } finally {
       rt.exports.sinter_release(address);
+      const relief = relievePressure(rt);
+      if (relief) await relief;
     }
   }
 
@@ -213,6 +218,7 @@ function copySync(from: number, as: Meta): TensorData {
     return copyOut(address, meta);
   } finally {
     rt.exports.sinter_release(address);
+    noticePressure(rt);
   }
 }
 

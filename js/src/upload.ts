@@ -3,6 +3,7 @@
 import { sizeOf } from './axes.js';
 import { DTypeError, ShapeError, SinterError, shapeText } from './errors.js';
 import { dtypeNumber, isHalf, viewOf, type DType, type Elements } from './dtype.js';
+import { noticePressure } from './pressure.js';
 import { makeMeta, type Meta, type NestedArray } from './tensor.js';
 import type { Runtime } from './runtime/runtime.js';
 
@@ -45,6 +46,7 @@ export function allocate(
   rt.send(meta.shape);
   const address = rt.check(rt.exports.sinter_empty(dtypeNumber(meta.dtype), meta.shape.length));
   fill(viewOf(meta.dtype, rt.memory.buffer, rt.word(0) >>> 0, sizeOf(meta.shape)));
+  noticePressure(rt);
   return address;
 }
 

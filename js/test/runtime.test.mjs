@@ -15,16 +15,21 @@ const engine = (most, asked) => (descriptor) => {
   return new WebAssembly.Memory({ ...descriptor, maximum: descriptor.initial });
 };
 
-test('the maximum of a shared memory is negotiated downward', () => {
-  const asked = [];
-  assert.ok(sharedMemory(engine(GIB, asked)).buffer instanceof SharedArrayBuffer);
-  assert.deepEqual(asked, [4 * GIB, 2 * GIB, GIB]);
+test('the maximum of a memory is negotiated downward, shared or not', () => {
+  for (const [make, kind] of [[sharedMemory, SharedArrayBuffer], [ownMemory, ArrayBuffer]]) {
+    const asked = [];
+    const { memory, bytes } = make(engine(GIB, asked));
+    assert.ok(memory.buffer instanceof kind);
+    assert.equal(bytes, 2 ** 30);
+    assert.deepEqual(asked, [4 * GIB, 2 * GIB, GIB]);
+    assert.equal(make(engine(GIB / 32, [])).bytes, 2 ** 25);
+  }
 });
 
 test('no shared memory at all is null, no memory at all an error', () => {
   const asked = [];
   assert.equal(sharedMemory(engine(0, asked)), null);
-  assert.equal(asked.at(-1), GIB / 4);
+  assert.equal(asked.at(-1), GIB / 32);
   assertThrows(() => ownMemory(engine(0, asked)), SinterError, { code: 'memory' });
 });
 

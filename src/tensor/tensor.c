@@ -32,6 +32,8 @@ static void free_tensor(sn_tensor *t) {
   if (t->inputs != t->few_inputs) sn_free(env, t->inputs, t->n_inputs * sizeof *t->inputs);
   if (t->attrs != t->few_attrs) sn_free(env, t->attrs, t->n_attrs * sizeof *t->attrs);
   t->ctx->n_tensors--;
+  if (t->older) t->older->newer = t->newer;
+  *(t->newer ? &t->newer->older : &t->ctx->newest) = t->older;
   sn_free(env, t, sizeof *t);
 }
 
@@ -61,6 +63,9 @@ static sn_status new_blank(sn_context *ctx, const sn_type *type, sn_tensor **out
   t->inputs = t->few_inputs;
   t->attrs = t->few_attrs;
   ctx->n_tensors++;
+  t->older = ctx->newest;
+  if (t->older) t->older->newer = t;
+  ctx->newest = t;
   *out = t;
   return SN_OK;
 }

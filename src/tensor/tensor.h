@@ -45,6 +45,7 @@ struct sn_tensor {
   uint64_t mark;   /* = ctx->mark: visited in the present traversal, as node id */
   sn_id id;
   sn_tensor *next; /* while being destroyed */
+  sn_tensor *older, *newer; /* in the context's list of live tensors */
 };
 
 /* One run: what it needs is collected beforehand, so that it can go on any thread without
@@ -95,6 +96,7 @@ struct sn_context {
   sn_status lost; /* of the first failed run not yet reported by sn_synchronize */
   sn_profiler profiler;
   size_t n_tensors;
+  sn_tensor *newest; /* of the live tensors */
   size_t settled_bytes; /* of values when the last evaluation ended; more have come since */
   uint64_t mark;
   sn_tensor **scope; /* noted references, NULL marks the begin of a scope */

@@ -4,6 +4,7 @@
 // into the core, and then views of the old buffer are stale or detached.
 
 import { SinterError, errorFromStatus } from '../errors.js';
+import { memoryHint } from './usage.js';
 import type { Exports } from './exports.js';
 import { readText } from './host.js';
 import type { Workers } from './workers.js';
@@ -20,6 +21,9 @@ const GUARDED = [
   'sinter_program_run',
   'sinter_program_run_async',
 ] as const;
+
+/** SN_ERR_MEMORY. */
+const OUT_OF_MEMORY = 3;
 
 type Call = (...args: number[]) => number;
 
@@ -49,12 +53,21 @@ export class Runtime {
   readonly workers: Workers | null;
   /** Whether compiled functions are left to the driver, so that a page is not blocked. */
   readonly runsAsync: boolean;
+  /** Most bytes that tensors and programs may take together. */
+  readonly memoryLimit: number;
   #words: Int32Array;
   #scratch: number;
   #scratchWords = 0;
 
-  constructor(exports: Exports, memory: WebAssembly.Memory, workers: Workers | null, runsAsync: boolean) {
+  constructor(
+    exports: Exports,
+    memory: WebAssembly.Memory,
+    workers: Workers | null,
+    runsAsync: boolean,
+    memoryLimit: number,
+  ) {
     this.exports = guarded(exports);
+    this.memoryLimit = memoryLimit;
     this.memory = memory;
     this.workers = workers;
     this.runsAsync = runsAsync && workers !== null;
@@ -73,7 +86,7 @@ export class Runtime {
     if (count > this.#scratchWords) {
       const least = Math.max(count, 1024);
       const address = this.exports.sinter_scratch(least);
-      if (address === 0) throw errorFromStatus(3, `sinter: no memory for ${count} arguments`);
+      if (address === 0) throw errorFromStatus(OUT_OF_MEMORY, `sinter: no memory for ${count} arguments`);
       this.#scratch = address >>> 2;
       this.#scratchWords = least;
     }
@@ -120,7 +133,7 @@ export class Runtime {
 
   /** An address or handle, or the core's error when it is 0. */
   check(address: number): number {
-    if (address === 0) throw this.takeError(3);
+    if (address === 0) throw this.takeError(OUT_OF_MEMORY);
     return address;
   }
 
@@ -129,7 +142,7 @@ export class Runtime {
     const status = this.exports.sinter_error_status() || fallback;
     const message = this.text(this.exports.sinter_error_message()) || 'sinter: out of memory';
     this.exports.sinter_error_clear();
-    const error = errorFromStatus(status, message);
+    const error = errorFromStatus(status, message, status === OUT_OF_MEMORY ? memoryHint(this) : undefined);
     // The pool refuses work until it is revived; the worker's own report comes later.
     if (error.code === 'worker') this.exports.sinter_revive();
     return error;

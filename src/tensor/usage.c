@@ -1,0 +1,56 @@
+/* usage.c - what takes the memory: live tensors with values, by dtype and shape. It is asked when
+ * memory has run out, so the table has a fixed size: in a full one the kind that takes least makes
+ * room. */
+#include "tensor/tensor.h"
+
+enum { MOST_KINDS = 64 };
+
+static bool is_of_kind(const sn_tensor_kind *kind, const sn_type *type) {
+  return kind->dtype == type->dtype && kind->rank == type->rank &&
+         sn_same_bytes(kind->dims, type->dims, (size_t)type->rank * sizeof *kind->dims);
+}
+
+static sn_tensor_kind new_kind(const sn_type *type) {
+  sn_tensor_kind kind = {.dtype = type->dtype, .rank = type->rank};
+  for (int i = 0; i < type->rank; i++) kind.dims[i] = type->dims[i];
+  return kind;
+}
+
+/* Where tensors of the type are counted. */
+static sn_tensor_kind *place_of(sn_tensor_kind *kinds, size_t *n, const sn_type *type) {
+  sn_tensor_kind *least = kinds;
+  for (size_t i = 0; i < *n; i++) {
+    if (is_of_kind(&kinds[i], type)) return &kinds[i];
+    if (kinds[i].bytes < least->bytes) least = &kinds[i];
+  }
+  if (*n < MOST_KINDS) least = &kinds[(*n)++];
+  *least = new_kind(type);
+  return least;
+}
+
+/* Moves the largest of n kinds to the front. */
+static void bring_forward(sn_tensor_kind *kinds, size_t n) {
+  size_t largest = 0;
+  for (size_t i = 1; i < n; i++)
+    if (kinds[i].bytes > kinds[largest].bytes) largest = i;
+  const sn_tensor_kind first = kinds[0];
+  kinds[0] = kinds[largest];
+  kinds[largest] = first;
+}
+
+size_t sn_largest_kinds(const sn_context *ctx, sn_tensor_kind *out, size_t n) {
+  sn_tensor_kind kinds[MOST_KINDS];
+  size_t found = 0;
+  for (const sn_tensor *t = ctx->newest; t; t = t->older) {
+    if (t->state != SN_TENSOR_VALUE) continue;
+    sn_tensor_kind *kind = place_of(kinds, &found, &t->type);
+    kind->count++;
+    kind->bytes += t->storage->bytes;
+  }
+  if (n > found) n = found;
+  for (size_t i = 0; i < n; i++) {
+    bring_forward(kinds + i, found - i);
+    out[i] = kinds[i];
+  }
+  return n;
+}
