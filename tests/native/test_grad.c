@@ -248,6 +248,28 @@ BUILD(slices_overlap) {
   return sn_mul(sn_slice(X, DIMS(0, 0), DIMS(4, 3), NULL),
                 sn_slice(X, DIMS(1, 0), DIMS(4, 3), NULL));
 }
+/* side by side with a gap, over each other, the same rows twice, in a corner, and of slices */
+BUILD(slices_many) {
+  (void)c;
+  const int64_t boxes[][4] = {{4, 0, 1, 4}, {0, 0, 2, 4}, {2, 0, 1, 4}, {0, 1, 2, 2},
+                              {3, 2, 2, 2}, {0, 0, 4, 4}, {5, 0, 1, 1}, {5, 2, 1, 1}};
+  sn_tensor *y = sn_scalar(ctx, 0);
+  for (size_t i = 0; i < sizeof boxes / sizeof *boxes; i++) {
+    sn_tensor *part = sn_slice(X, boxes[i], boxes[i] + 2, NULL);
+    y = sn_add(y, sn_sum(sn_mul(sn_square(part), sn_scalar(ctx, 1 + (double)i)), 3, false));
+  }
+  sn_tensor *rows = sn_slice(X, DIMS(1, 0), DIMS(4, 4), NULL);
+  for (int64_t i = 0; i < 4; i++)
+    y = sn_mul(y, sn_sum(sn_slice(rows, DIMS(i, 0), DIMS(1, 3), NULL), 3, false));
+  return y;
+}
+BUILD(slices_of_steps) {
+  (void)c;
+  sn_tensor *h = sn_scalar(ctx, 0);
+  for (int64_t t = 0; t < 5; t++)
+    h = sn_tanh(sn_add(h, sn_slice(X, DIMS(0, t), DIMS(3, 1), DIMS(1, -1))));
+  return sn_mul(h, X);
+}
 BUILD(pad) { return (void)c, sn_square(sn_pad(X, DIMS(1, 0), DIMS(0, 2), 3)); }
 BUILD(concat) { return (void)c, sn_square(sn_concat((sn_tensor *const[]){X, Y, X}, 3, 1)); }
 BUILD(chain_of_views) {
@@ -398,6 +420,8 @@ static const grad_case structured[] = {
     CASE(slice_down, 1, IN(2, 5, 3)),
     CASE(slice_nothing, 1, IN(2, 2, 3)),
     CASE(slices_overlap, 1, IN(2, 5, 3)),
+    CASE(slices_many, 1, IN(2, 6, 4)),
+    CASE(slices_of_steps, 1, IN(2, 3, 5)),
     CASE(pad, 1, IN(2, 2, 3)),
     CASE(concat, 2, IN(2, 2, 3), IN(2, 2, 1)),
     CASE(chain_of_views, 1, IN(2, 3, 4)),
