@@ -9,7 +9,7 @@ import { SinterError } from './errors.js';
 import { readOptions, type OptionSchema } from './options.js';
 import { flatten, rebuild, shapeKey, type TreeShape } from './pytree.js';
 import { COMPILE, Program, placeholder, type CompileOptions, type ProgramOptions } from './program.js';
-import { refusePromise, tidy } from './scope.js';
+import { refusePromise, tidyTraced } from './scope.js';
 import { Tensor } from './tensor.js';
 import { compiling, isTracing } from './trace.js';
 
@@ -141,7 +141,7 @@ export function compile(
   options: ProgramOptions,
 ): Compiled {
   let compiled: Compiled | undefined;
-  tidy(() => {
+  tidyTraced(() => {
     const inputs = tensors.map((t) => placeholder(t.meta));
     const result = compiling(() => f(rebuild(shape, inputs) as unknown[]));
     refusePromise('jit', result, 'the function to compile must be synchronous');

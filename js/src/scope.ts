@@ -17,8 +17,9 @@ class Owned {
     return this.#tensors.delete(tensor);
   }
 
-  disposeAll(): void {
-    for (const tensor of this.#tensors) tensor.dispose();
+  /** gone: what became of them, for errors. */
+  disposeAll(gone?: string): void {
+    for (const tensor of this.#tensors) tensor.giveBack(gone);
     this.#tensors.clear();
   }
 }
@@ -57,7 +58,13 @@ export function refusePromise(op: string, result: unknown, hint: string): void {
  * Runs f and disposes every tensor made in it except those in its result (in nested arrays and plain
  * objects). f must not be async; see scope.
  */
-export function tidy<T>(f: () => T): T {
+export const tidy = <T>(f: () => T): T => tidied(f);
+
+/** tidy for a function that is traced. A tensor that it lets out in another way than by its result is told of. */
+export const tidyTraced = <T>(f: () => T): T =>
+  tidied(f, 'made while a function was traced by jit, trainStep or grad, and ended with that');
+
+function tidied<T>(f: () => T, gone?: string): T {
   const scope = new Owned();
   const outer = active;
   try {
@@ -66,7 +73,7 @@ export function tidy<T>(f: () => T): T {
     for (const tensor of leaves(result)) if (scope.take(tensor)) handOver(tensor, outer);
     return result;
   } finally {
-    scope.disposeAll();
+    scope.disposeAll(gone);
   }
 }
 

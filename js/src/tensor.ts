@@ -25,6 +25,8 @@ export interface Meta {
 
 export type NestedArray = number | boolean | readonly NestedArray[];
 
+const DONATED = 'donated to a compiled function';
+
 const collected = new FinalizationRegistry<number>((address) =>
   runtimeOrNull()?.exports.sinter_release(address),
 );
@@ -51,7 +53,7 @@ export class Tensor {
   /** @internal The core's address of it; 0 once given back. */
   address: number;
   #meta: Meta | null;
-  #gone = 'disposed';
+  #gone = '';
   #isCollected = false;
   readonly #isTraced = isCompiling();
 
@@ -79,8 +81,12 @@ export class Tensor {
 
   /** @internal Gives the reference back because a program has taken the memory. */
   donated(): void {
-    this.dispose();
-    this.#gone = 'donated to a compiled function';
+    this.giveBack(DONATED);
+  }
+
+  /** @internal */
+  get isDonated(): boolean {
+    return this.address === 0 && this.#gone === DONATED;
   }
 
   /** @internal As use, for operations that need the values. */
@@ -96,7 +102,8 @@ export class Tensor {
 
   #goneError(op: string): DisposedError {
     const shape = this.#meta ? ` ${shapeText(this.#meta.shape)}` : '';
-    return new DisposedError(`${op}: the tensor${shape} was ${this.#gone}`, { op });
+    const hint = this.#gone.startsWith('made') ? 'return it from that function' : '';
+    return new DisposedError(`${op}: the tensor${shape} was ${this.#gone}`, { op, hint });
   }
 
   /** @internal */
@@ -136,7 +143,13 @@ export class Tensor {
 
   /** Gives the memory back at once; further calls do nothing. */
   dispose(): void {
+    this.giveBack();
+  }
+
+  /** @internal dispose; gone: what became of it, for errors. */
+  giveBack(gone = 'disposed'): void {
     if (this.address === 0) return;
+    this.#gone = gone;
     collected.unregister(this);
     runtimeOrNull()?.exports.sinter_release(this.address);
     this.address = 0;

@@ -2,6 +2,7 @@
 // into the memory of the old one.
 
 import { checkFunction, refuseExtra } from './check.js';
+import { DisposedError } from './errors.js';
 import { checkOptimizer, lrTensor, type Optimizer, type OptimizerState } from './optim/optimizer.js';
 import { jit } from './jit.js';
 import { leaves, map } from './pytree.js';
@@ -63,6 +64,13 @@ export function trainStep<P, B extends readonly unknown[]>(
       // A schedule is part of the program, and so of the key under which it is found again.
       const schedule = typeof optimizer.lr === 'function' ? optimizer.lr : null;
       return run(state, lr.tensor, schedule, ...batch) as { state: TrainState<P>; loss: Tensor };
+    } catch (error) {
+      if (!(error instanceof DisposedError && leaves(state).some((t) => t.isDonated))) throw error;
+      throw new DisposedError('trainStep: this training state was used up by an earlier step', {
+        op: 'trainStep',
+        hint: 'go on with the state that the step returned',
+        cause: error,
+      });
     } finally {
       if (lr.isOwn) lr.tensor.dispose();
     }

@@ -8,7 +8,7 @@ import { readOptions, type OptionSchema } from './options.js';
 import { asTensor, type TensorLike } from './apply.js';
 import { flatten, leaves, rebuild } from './pytree.js';
 import { runtime } from './runtime/runtime.js';
-import { refusePromise, tidy } from './scope.js';
+import { refusePromise, tidy, tidyTraced } from './scope.js';
 import { Tensor, wrap } from './tensor.js';
 import { isTracing, tracing } from './trace.js';
 
@@ -72,7 +72,7 @@ function differentiate(
   args: readonly unknown[],
   argnums: readonly number[],
 ): { value: Tensor; grads: unknown[] } {
-  const result = tidy(() => {
+  const result = tidyTraced(() => {
     const variables = makeVariables(op, args, argnums);
     const value = tracing(() => f(variables.args));
     refusePromise(op, value, 'the function to differentiate must be synchronous');

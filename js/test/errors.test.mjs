@@ -101,3 +101,31 @@ test('passes: an unknown name is refused', () => {
   sn.setPass(first, false);
   sn.setPass(first, true);
 });
+
+test('a tensor that leaks out of a traced function says where it belongs', () => {
+  const x = sn.tensor([1, 2, 3]);
+  for (const transform of [sn.jit, sn.grad]) {
+    let leaked;
+    transform((t) => {
+      leaked = t.mul(2);
+      return leaked.sum();
+    })(x);
+    assertThrows(() => leaked.add(1), sn.DisposedError, {
+      op: 'add',
+      message: /was made while a function was traced .*\(return it from that function\)/,
+    });
+  }
+});
+
+test('a training state that an earlier step used up says so', () => {
+  const step = sn.trainStep((w, x) => w.mul(x).sum(), sn.optim.sgd({ lr: 0.1 }));
+  const first = step.init(sn.tensor([1, 2]));
+  const batch = sn.tensor([3, 4]);
+  const { state } = step(first, batch);
+  assertThrows(() => step(first, batch), sn.DisposedError, {
+    op: 'trainStep',
+    message: /training state was used up by an earlier step \(go on with the state that the step returned\)/,
+  });
+  batch.dispose();
+  assertThrows(() => step(state, batch), sn.DisposedError, { op: 'jit', message: /was disposed$/ });
+});
