@@ -19,6 +19,8 @@ typedef struct compiling {
   sn_executable *exe;
   const sn_compile_options *options;
   sn_record *record; /* NULL: off */
+  sn_arena turns[2]; /* of the passes' graphs, see run_pass */
+  int turn;
 } compiling;
 
 /* Whether somebody wants to see a stage of this level. */
@@ -48,21 +50,28 @@ static sn_status finish_stage(compiling *c, const char *stage, const sn_graph *g
   return SN_OK;
 }
 
+/* Puts a pass's graph in the place of *graph. They lie in two arenas by turns, so that no more than
+ * two of them are there at a time. */
+static sn_status run_pass(compiling *c, sn_pass_fn *pass, const char *name, sn_graph *graph) {
+  const sn_graph from = *graph;
+  c->turn ^= 1;
+  sn_arena_free(&c->turns[c->turn]);
+  *graph = (sn_graph){.arena = &c->turns[c->turn]};
+  SN_TRY(pass(&from, graph, c->options->pass_on[SN_PASS_cse]));
+  return finish_stage(c, name, graph);
+}
+
+static void free_turns(compiling *c) {
+  for (int i = 0; i < 2; i++) sn_arena_free(&c->turns[i]);
+}
+
 static sn_status run_passes(compiling *c, const sn_graph *traced, sn_graph *out) {
-  const sn_compile_options *options = c->options;
-  const bool share = options->pass_on[SN_PASS_cse];
   *out = *traced;
   SN_TRY(finish_stage(c, "trace", out));
-  if (sn_needs_expanding(traced)) {
-    SN_TRY(sn_expand(traced, out, share));
-    SN_TRY(finish_stage(c, "expand", out));
-  }
-  for (int i = 0; i < SN_PASS_COUNT; i++) {
-    if (!options->pass_on[i]) continue;
-    const sn_graph from = *out;
-    SN_TRY(sn_pass_table[i].run(&from, out, share));
-    SN_TRY(finish_stage(c, sn_pass_table[i].name, out));
-  }
+  if (sn_needs_expanding(traced)) SN_TRY(run_pass(c, sn_expand, "expand", out));
+  for (int i = 0; i < SN_PASS_COUNT; i++)
+    if (c->options->pass_on[i])
+      SN_TRY(run_pass(c, sn_pass_table[i].run, sn_pass_table[i].name, out));
   return SN_OK;
 }
 
@@ -143,6 +152,7 @@ static sn_status compile_stages(compiling *c, const sn_graph *traced) {
   SN_TRY(sn_arena_alloc(&exe->arena, MAX_TEXTS, sizeof *exe->texts, (void **)&exe->texts));
   SN_TRY(run_passes(c, traced, &graph));
   SN_TRY(sn_prepare(&graph, &exe->arena, &exe->graph));
+  free_turns(c);
   SN_TRY(finish_stage(c, "prepare", &exe->graph));
   SN_TRY(cut_into_groups(c));
   SN_TRY(plan_memory(c));
@@ -161,7 +171,9 @@ sn_status sn_compile_graph(const sn_graph *traced, const sn_compile_options *opt
   sn_record record;
   if (options->record) sn_record_begin(&record, traced->arena);
   compiling c = {.exe = exe, .options = options, .record = options->record ? &record : NULL};
+  for (int i = 0; i < 2; i++) sn_arena_init(&c.turns[i], env);
   const sn_status status = compile_stages(&c, traced);
+  free_turns(&c);
   if (status) {
     sn_executable_free(env, exe);
     return status;

@@ -8,6 +8,7 @@
 #define SN_ARENA_ALIGNMENT 16
 #define SN_ARENA_FIRST_CHUNK 4096
 #define SN_ARENA_LARGEST_CHUNK ((size_t)1 << 20)
+#define SN_ARENA_OWN_CHUNK ((size_t)1 << 18) /* a block of so many bytes has one for itself */
 
 struct sn_arena_chunk {
   sn_arena_chunk *next;
@@ -86,18 +87,27 @@ void sn_arena_free(sn_arena *arena) {
   arena->chunk = NULL;
 }
 
-static sn_status add_chunk(sn_arena *arena, size_t need) {
+static sn_status new_chunk(sn_arena *arena, size_t bytes, sn_arena_chunk **out) {
+  void *block;
+  SN_TRY(sn_alloc(arena->env, bytes, &block));
+  *out = block;
+  **out = (sn_arena_chunk){.bytes = bytes, .used = sizeof **out};
+  return SN_OK;
+}
+
+/* A chunk with room for so many bytes. A large block has one for itself, behind the newest, which
+ * goes on being filled. */
+static sn_status add_chunk(sn_arena *arena, size_t need, sn_arena_chunk **out) {
   size_t bytes = arena->chunk ? arena->chunk->bytes * 2 : SN_ARENA_FIRST_CHUNK;
   if (bytes > SN_ARENA_LARGEST_CHUNK) bytes = SN_ARENA_LARGEST_CHUNK;
   size_t least;
   SN_FAIL_IF(arena->env, sn_size_add_overflows(need, sizeof(sn_arena_chunk), &least), SN_ERR_MEMORY,
              "out of memory: %zu bytes", need);
-  if (bytes < least) bytes = least;
-  void *block;
-  SN_TRY(sn_alloc(arena->env, bytes, &block));
-  sn_arena_chunk *chunk = block;
-  *chunk = (sn_arena_chunk){.next = arena->chunk, .bytes = bytes, .used = sizeof *chunk};
-  arena->chunk = chunk;
+  const bool own = arena->chunk && need >= SN_ARENA_OWN_CHUNK;
+  SN_TRY(new_chunk(arena, own || bytes < least ? least : bytes, out));
+  sn_arena_chunk **at = own ? &arena->chunk->next : &arena->chunk;
+  (*out)->next = *at;
+  *at = *out;
   return SN_OK;
 }
 
@@ -108,23 +118,44 @@ void *sn_arena_take(sn_arena *arena, size_t count, size_t size) {
     sn_fail(arena->env, SN_ERR_MEMORY, "out of memory: %zu x %zu bytes", count, size);
     return NULL;
   }
-  const bool room = arena->chunk && arena->chunk->bytes - arena->chunk->used >= bytes;
-  if (!room && add_chunk(arena, bytes)) return NULL;
-  char *block = (char *)arena->chunk + arena->chunk->used;
-  arena->chunk->used += bytes;
+  sn_arena_chunk *chunk = arena->chunk;
+  const bool room = chunk && chunk->bytes - chunk->used >= bytes;
+  if (!room && add_chunk(arena, bytes, &chunk)) return NULL;
+  char *block = (char *)chunk + chunk->used;
+  chunk->used += bytes;
   return memset(block, 0, bytes);
+}
+
+/* Frees the chunk that a large block has for itself; others stay until the arena goes. */
+static void give_back(sn_arena *arena, const void *block, size_t bytes) {
+  if (bytes < SN_ARENA_OWN_CHUNK) return;
+  for (sn_arena_chunk **at = &arena->chunk; *at; at = &(*at)->next) {
+    sn_arena_chunk *chunk = *at;
+    if ((const void *)(chunk + 1) != block || chunk->bytes != bytes + sizeof *chunk) continue;
+    *at = chunk->next;
+    sn_free(arena->env, chunk, chunk->bytes);
+    return;
+  }
+}
+
+sn_status sn_arena_reserve(sn_arena *arena, void **items, size_t *capacity, size_t used,
+                           size_t count, size_t item_bytes) {
+  if (count <= *capacity) return SN_OK;
+  void *grown = NULL; /* set, or the error is returned: not every compiler sees it */
+  SN_TRY(sn_arena_alloc(arena, count, item_bytes, &grown));
+  if (used) memcpy(grown, *items, used * item_bytes);
+  size_t old;
+  if (*capacity && sn_size_round_up(*capacity * item_bytes, SN_ARENA_ALIGNMENT, &old))
+    give_back(arena, *items, old);
+  *items = grown;
+  *capacity = count;
+  return SN_OK;
 }
 
 sn_status sn_arena_grow(sn_arena *arena, void **items, size_t *capacity, size_t used,
                         size_t item_bytes) {
   if (used < *capacity) return SN_OK;
-  const size_t count = *capacity ? *capacity * 2 : 16;
-  void *grown = NULL; /* set, or the error is returned: not every compiler sees it */
-  SN_TRY(sn_arena_alloc(arena, count, item_bytes, &grown));
-  if (used) memcpy(grown, *items, used * item_bytes);
-  *items = grown;
-  *capacity = count;
-  return SN_OK;
+  return sn_arena_reserve(arena, items, capacity, used, *capacity ? *capacity * 2 : 16, item_bytes);
 }
 
 sn_status sn_arena_text(sn_arena *arena, const char *text, const char **out) {

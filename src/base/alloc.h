@@ -9,7 +9,8 @@
  *
  *   arena:  chunk -> chunk -> chunk        each: [ header | used ......... | free ... ]
  *                                                                          ^ cursor
- * Only the newest chunk is bumped. Blocks are 16-byte aligned and are never moved or freed singly.
+ * Only the newest chunk is bumped; a large block has a chunk for itself. Blocks are 16-byte aligned
+ * and are never moved, nor freed singly but by the functions below that let arrays grow.
  */
 #ifndef SN_BASE_ALLOC_H
 #define SN_BASE_ALLOC_H
@@ -54,7 +55,12 @@ __attribute__((always_inline)) static inline sn_status sn_arena_alloc(sn_arena *
   return SN_OK;
 }
 
-/* Doubles an array that lives in the arena; the old copy stays behind until the arena goes. */
+/* Makes the capacity of an array that lives in the arena at least count elements, the first used of
+ * which are kept. A small old copy stays behind until the arena goes, a large one is freed. */
+sn_status sn_arena_reserve(sn_arena *arena, void **items, size_t *capacity, size_t used,
+                           size_t count, size_t item_bytes);
+
+/* Doubles it when used == *capacity. */
 sn_status sn_arena_grow(sn_arena *arena, void **items, size_t *capacity, size_t used,
                         size_t item_bytes);
 

@@ -35,7 +35,7 @@ enum { OUTSIDE, INSIDE, LATE, BESIDE, STATES };
 
 typedef struct finder {
   sn_groups *groups;
-  sn_arena *arena;
+  sn_arena *arena, *scratch;
   uint32_t *n_reads, *n_writes; /* per value: operands of all groups */
   uint8_t *state;               /* per value */
   uint32_t *writer;             /* per value BESIDE: its group's place */
@@ -440,7 +440,7 @@ static sn_status replace(finder *f, const sn_group *chain) {
   uint32_t *id = f->id + f->first, ids[SPAN];
   const uint32_t chain_id = id[0];
   size_t at = 0;
-  SN_TRY(sn_arena_alloc(f->arena, n, sizeof *sorted, (void **)&sorted));
+  SN_TRY(sn_arena_alloc(f->scratch, n, sizeof *sorted, (void **)&sorted));
   for (size_t i = 0; i < n; i++) {
     if (!is_member(f, f->first + i)) continue;
     f->chained_to[id[i]] = chain_id;
@@ -531,19 +531,19 @@ static void close_holes(finder *f) {
       groups->kernel_of[id] = number[f->chained_to[groups->kernel_of[id]]];
 }
 
-sn_status sn_chain_groups(sn_groups *groups, sn_arena *arena) {
-  finder f = {.groups = groups, .arena = arena};
+sn_status sn_chain_groups(sn_groups *groups, sn_arena *arena, sn_arena *scratch) {
+  finder f = {.groups = groups, .arena = arena, .scratch = scratch};
   const size_t n = groups->n_values > groups->n_groups ? groups->n_values : groups->n_groups;
-  SN_TRY(sn_arena_alloc(arena, n, sizeof *f.n_reads, (void **)&f.n_reads));
-  SN_TRY(sn_arena_alloc(arena, n, sizeof *f.n_writes, (void **)&f.n_writes));
-  SN_TRY(sn_arena_alloc(arena, n, 1, (void **)&f.state));
-  SN_TRY(sn_arena_alloc(arena, groups->graph->n_nodes, 1, (void **)&f.hidden));
+  SN_TRY(sn_arena_alloc(scratch, n, sizeof *f.n_reads, (void **)&f.n_reads));
+  SN_TRY(sn_arena_alloc(scratch, n, sizeof *f.n_writes, (void **)&f.n_writes));
+  SN_TRY(sn_arena_alloc(scratch, n, 1, (void **)&f.state));
+  SN_TRY(sn_arena_alloc(scratch, groups->graph->n_nodes, 1, (void **)&f.hidden));
   sn_chain_hide(groups, f.hidden);
-  SN_TRY(sn_arena_alloc(arena, n, sizeof *f.writer, (void **)&f.writer));
-  SN_TRY(sn_arena_alloc(arena, n, sizeof *f.local_at, (void **)&f.local_at));
-  SN_TRY(sn_arena_alloc(arena, n, sizeof *f.id, (void **)&f.id));
-  SN_TRY(sn_arena_alloc(arena, n, sizeof *f.chained_to, (void **)&f.chained_to));
-  SN_TRY(sn_value_set_init(&f.set, arena, groups));
+  SN_TRY(sn_arena_alloc(scratch, n, sizeof *f.writer, (void **)&f.writer));
+  SN_TRY(sn_arena_alloc(scratch, n, sizeof *f.local_at, (void **)&f.local_at));
+  SN_TRY(sn_arena_alloc(scratch, n, sizeof *f.id, (void **)&f.id));
+  SN_TRY(sn_arena_alloc(scratch, n, sizeof *f.chained_to, (void **)&f.chained_to));
+  SN_TRY(sn_value_set_init(&f.set, scratch, groups));
   for (size_t i = 0; i < n; i++) {
     f.local_at[i] = SN_NOT_LOCAL;
     f.id[i] = f.chained_to[i] = (uint32_t)i;

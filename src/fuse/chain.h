@@ -73,7 +73,7 @@ static inline int64_t sn_chain_blocks(const sn_chain *c) {
 
 /* Finds chains where they keep large intermediates out of memory, and puts each in the place of its
  * last member. Dims must not be merged yet. */
-sn_status sn_chain_groups(sn_groups *groups, sn_arena *arena);
+sn_status sn_chain_groups(sn_groups *groups, sn_arena *arena, sn_arena *scratch);
 
 /* prologue.c: makes maps a part of products' kernels. n_reads, n_writes: operands and targets per
  * value. joins: per group, the product's that it is a part of now, or SN_NONE. */

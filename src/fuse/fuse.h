@@ -33,12 +33,12 @@ typedef struct sn_partition {
   size_t n_cuts;
 } sn_partition;
 
-/* views: of all nodes. */
+/* views: of all nodes. What steps hand on, but for groups, is in scratch. */
 sn_status sn_partition_graph(const sn_graph *graph, const sn_view *views, bool fusion,
-                             sn_partition *out);
+                             sn_arena *scratch, sn_partition *out);
 
 sn_status sn_lower_groups(const sn_graph *graph, const sn_view *views,
-                          const sn_partition *partition, sn_groups *out);
+                          const sn_partition *partition, sn_arena *scratch, sn_groups *out);
 
 /* verify.c: every buffer is written whole, and nothing outside of one is touched. For groups as
  * lowered: before chains are made of them. Linear in operands. */

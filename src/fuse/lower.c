@@ -12,7 +12,10 @@
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static sn_status add_value(sn_lowering *l, sn_id id, sn_value_kind kind, uint32_t argument) {
+static sn_status add_value(sn_lowering *l, sn_id id, sn_value_kind kind, uint32_t argument,
+                           size_t *capacity) {
+  SN_TRY(sn_arena_grow(l->arena, (void **)&l->out->values, capacity, l->out->n_values,
+                       sizeof *l->out->values));
   const uint32_t v = (uint32_t)l->out->n_values++;
   l->out->values[v] = (sn_value){kind, argument, id, l->g->nodes[id].type};
   l->value_of[id] = v;
@@ -37,8 +40,8 @@ static void mark_read(const sn_lowering *l, sn_id user, uint8_t *stored) {
 static sn_status find_values(sn_lowering *l) {
   const sn_graph *g = l->g;
   uint8_t *stored;
-  SN_TRY(sn_arena_alloc(l->arena, g->n_nodes, 1, (void **)&stored));
-  SN_TRY(sn_arena_alloc(l->arena, g->n_nodes, sizeof *l->out->values, (void **)&l->out->values));
+  size_t capacity = 0;
+  SN_TRY(sn_arena_alloc(l->scratch, g->n_nodes, 1, (void **)&stored));
   for (size_t i = 0; i < g->n_outputs; i++) stored[l->views[g->outputs[i]].base] = 2;
   for (sn_id id = 0; id < g->n_nodes; id++) {
     l->value_of[id] = SN_NONE;
@@ -50,9 +53,10 @@ static sn_status find_values(sn_lowering *l) {
     if (!l->live[id]) continue;
     const sn_op op = g->nodes[id].op;
     if (op == SN_OP_input)
-      SN_TRY(add_value(l, id, SN_VALUE_ARGUMENT, (uint32_t)sn_graph_attrs(g, id)[0]));
+      SN_TRY(add_value(l, id, SN_VALUE_ARGUMENT, (uint32_t)sn_graph_attrs(g, id)[0], &capacity));
     else if (stored[id] && l->p->set[id] != SN_NONE)
-      SN_TRY(add_value(l, id, stored[id] == 2 ? SN_VALUE_OUTPUT : SN_VALUE_TEMP, 0));
+      SN_TRY(
+          add_value(l, id, stored[id] == 2 ? SN_VALUE_OUTPUT : SN_VALUE_TEMP, 0, &capacity));
   }
   SN_TRY(
       sn_arena_alloc(l->arena, g->n_outputs, sizeof *l->out->outputs, (void **)&l->out->outputs));
@@ -79,23 +83,24 @@ sn_operand sn_lower_operand(const sn_lowering *l, sn_id id, int rank, const int 
 }
 
 static sn_status give_insn(sn_body_builder *b, sn_id id, uint32_t insn) {
-  SN_TRY(sn_arena_grow(b->l->arena, (void **)&b->touched, &b->cap_touched, b->n_touched,
-                       sizeof *b->touched));
-  b->touched[b->n_touched++] = id;
-  b->l->insn_of[id] = insn;
+  sn_lowering *l = b->l;
+  SN_TRY(sn_arena_grow(l->scratch, (void **)&l->touched, &l->cap_touched, b->n_touched,
+                       sizeof *l->touched));
+  l->touched[b->n_touched++] = id;
+  l->insn_of[id] = insn;
   return SN_OK;
 }
 
 sn_status sn_lower_insn(sn_body_builder *b, sn_id id, const sn_insn *insn) {
-  SN_TRY(sn_arena_grow(b->l->arena, (void **)&b->body.insns, &b->cap_insns, b->body.n_insns,
-                       sizeof *insn));
-  SN_TRY(give_insn(b, id, b->body.n_insns));
-  b->body.insns[b->body.n_insns++] = *insn;
+  sn_lowering *l = b->l;
+  SN_TRY(sn_arena_grow(l->scratch, (void **)&l->insns, &l->cap_insns, b->n_insns, sizeof *insn));
+  SN_TRY(give_insn(b, id, b->n_insns));
+  l->insns[b->n_insns++] = *insn;
   return SN_OK;
 }
 
 sn_status sn_lower_source(sn_body_builder *b, sn_id id) {
-  const sn_lowering *l = b->l;
+  sn_lowering *l = b->l;
   const sn_node *base = sn_graph_node(l->g, l->views[id].base);
   sn_insn insn = {.dtype = base->type.dtype};
   if (l->again[id]) return sn_lower_compute(b, id);
@@ -106,10 +111,10 @@ sn_status sn_lower_source(sn_body_builder *b, sn_id id) {
   }
   insn.kind = SN_INSN_LOAD;
   insn.n_args = 1;
-  insn.args[0] = b->body.n_operands;
-  SN_TRY(sn_arena_grow(l->arena, (void **)&b->body.operands, &b->cap_operands, b->body.n_operands,
-                       sizeof *b->body.operands));
-  sn_operand *operand = &b->body.operands[b->body.n_operands++];
+  insn.args[0] = b->n_operands;
+  SN_TRY(sn_arena_grow(l->scratch, (void **)&l->operands, &l->cap_operands, b->n_operands,
+                       sizeof *l->operands));
+  sn_operand *operand = &l->operands[b->n_operands++];
   *operand = sn_lower_operand(l, id, b->space ? 0 : b->rank, b->perm);
   if (b->space)
     SN_CHECK(l->g->env, sn_space_strides(b->space, &l->g->nodes[id].type, l->views[id].strides,
@@ -139,9 +144,21 @@ sn_status sn_lower_compute(sn_body_builder *b, sn_id id) {
   return sn_lower_insn(b, id, &insn);
 }
 
-void sn_lower_end_body(sn_body_builder *b) {
-  for (size_t i = 0; i < b->n_touched; i++) b->l->insn_of[b->touched[i]] = SN_NONE;
-  b->n_touched = 0;
+/* A copy, of the size it has in the end. */
+static sn_status copy_list(sn_arena *arena, const void *items, size_t n, size_t item_bytes,
+                           void **out) {
+  SN_TRY(sn_arena_alloc(arena, n, item_bytes, out));
+  if (n) memcpy(*out, items, n * item_bytes);
+  return SN_OK;
+}
+
+sn_status sn_lower_end_body(sn_body_builder *b, sn_body *out) {
+  sn_lowering *l = b->l;
+  for (size_t i = 0; i < b->n_touched; i++) l->insn_of[l->touched[i]] = SN_NONE;
+  *out = (sn_body){.n_insns = b->n_insns, .n_operands = b->n_operands};
+  SN_TRY(copy_list(l->arena, l->insns, b->n_insns, sizeof *l->insns, (void **)&out->insns));
+  return copy_list(l->arena, l->operands, b->n_operands, sizeof *l->operands,
+                   (void **)&out->operands);
 }
 
 /* ---- one group ------------------------------------------------------------------------------- */
@@ -156,22 +173,22 @@ static void space_of(sn_group *group, const sn_type *type) {
   memcpy(group->space, type->dims, sizeof group->space);
 }
 
-static sn_status add_store(sn_group *group, sn_arena *arena, size_t *capacity, uint32_t insn,
+static sn_status add_store(sn_lowering *l, sn_group *group, uint32_t insn,
                            const sn_operand *target) {
-  SN_TRY(sn_arena_grow(arena, (void **)&group->stores, capacity, group->n_stores,
-                       sizeof *group->stores));
-  group->stores[group->n_stores++] = (sn_store){insn, *target};
+  SN_TRY(sn_arena_grow(l->scratch, (void **)&l->stores, &l->cap_stores, group->n_stores,
+                       sizeof *l->stores));
+  l->stores[group->n_stores++] = (sn_store){insn, *target};
   return SN_OK;
 }
 
 /* A stack of scalars: each goes to its place. */
-static sn_status store_stack(sn_body_builder *b, sn_group *group, size_t *capacity, sn_id id) {
+static sn_status store_stack(sn_body_builder *b, sn_group *group, sn_id id) {
   sn_lowering *l = b->l;
   const sn_id *x = sn_graph_inputs(l->g, id);
   sn_operand target = {.value = l->value_of[id], .dtype = l->g->nodes[id].type.dtype};
   for (uint32_t k = 0; k < l->g->nodes[id].n_inputs; k++, target.offset++) {
     SN_TRY(add_input(b, id, x[k]));
-    SN_TRY(add_store(group, l->arena, capacity, l->insn_of[x[k]], &target));
+    SN_TRY(add_store(l, group, l->insn_of[x[k]], &target));
   }
   return SN_OK;
 }
@@ -192,21 +209,20 @@ static sn_status lower_post(sn_lowering *l, size_t set, sn_group *group) {
     const sn_insn head = {.kind = SN_INSN_HEAD, .dtype = l->g->nodes[nodes[i]].type.dtype};
     SN_TRY(sn_lower_insn(&b, nodes[i], &head));
   }
-  size_t cap_stores = 0;
   for (size_t i = 0; i < n; i++) {
     const uint32_t value = l->value_of[nodes[i]];
     if (value == SN_NONE) continue;
     if (l->g->nodes[nodes[i]].op == SN_OP_concat) {
-      SN_TRY(store_stack(&b, group, &cap_stores, nodes[i]));
+      SN_TRY(store_stack(&b, group, nodes[i]));
       continue;
     }
     sn_operand target = {.value = value, .dtype = l->g->nodes[nodes[i]].type.dtype};
     sn_row_major(&space, target.strides);
-    SN_TRY(add_store(group, l->arena, &cap_stores, l->insn_of[nodes[i]], &target));
+    SN_TRY(add_store(l, group, l->insn_of[nodes[i]], &target));
   }
-  group->post = b.body;
-  sn_lower_end_body(&b);
-  return SN_OK;
+  SN_TRY(copy_list(l->arena, l->stores, group->n_stores, sizeof *l->stores,
+                   (void **)&group->stores));
+  return sn_lower_end_body(&b, &group->post);
 }
 
 static sn_status lower_reduce(sn_lowering *l, size_t set, sn_group *group) {
@@ -235,10 +251,9 @@ static sn_status lower_reduce(sn_lowering *l, size_t set, sn_group *group) {
   phase->reductions[0] =
       (sn_reduction){l->g->nodes[head].op, l->g->nodes[head].type.dtype, l->insn_of[x]};
   phase->n_reductions = 1;
-  phase->body = b.body;
   group->phases = phase;
   group->n_phases = group->n_heads = 1;
-  sn_lower_end_body(&b);
+  SN_TRY(sn_lower_end_body(&b, &phase->body));
   return lower_post(l, set, group);
 }
 
@@ -304,8 +319,7 @@ static sn_status lower_copy(sn_lowering *l, sn_id node, sn_id from, double value
   const sn_insn fill = {
       .kind = SN_INSN_CONST, .dtype = l->g->nodes[node].type.dtype, .value = value};
   SN_TRY(from == SN_NONE ? sn_lower_insn(&b, node, &fill) : sn_lower_source(&b, from));
-  sn_lower_end_body(&b);
-  group->post = b.body;
+  SN_TRY(sn_lower_end_body(&b, &group->post));
   SN_TRY(sn_arena_alloc(l->arena, 1, sizeof *group->stores, (void **)&group->stores));
   group->stores[0] = (sn_store){.insn = 0, .target = *target};
   group->n_stores = 1;
@@ -347,7 +361,7 @@ static sn_status name_group(sn_lowering *l, size_t set, sn_group *group) {
   enum { MAX_NAMES = 5 };
   size_t n, named = 0, last = SN_OP_COUNT;
   const sn_id *nodes = sn_lower_members(l, set, &n);
-  sn_text text = sn_text_in(l->arena);
+  sn_text text = sn_text_in(l->scratch);
   for (size_t i = 0; i < n; i++) {
     const sn_op op = l->g->nodes[nodes[i]].op;
     if ((size_t)op == last || named == MAX_NAMES) continue;
@@ -356,8 +370,8 @@ static sn_status name_group(sn_lowering *l, size_t set, sn_group *group) {
     last = op;
   }
   if (n > MAX_NAMES) sn_text_add(&text, "(%zu)", n);
-  group->name = text.data;
-  return text.status;
+  SN_TRY(text.status);
+  return sn_arena_text(l->arena, text.data, &group->name);
 }
 
 static double body_flops(const sn_body *body) {
@@ -451,8 +465,8 @@ static sn_status lower_set(sn_lowering *l, size_t set) {
 static sn_status list_members(sn_lowering *l) {
   const sn_graph *g = l->g;
   const size_t n_sets = l->p->n_sets;
-  SN_TRY(sn_arena_alloc(l->arena, g->n_nodes, sizeof *l->members, (void **)&l->members));
-  SN_TRY(sn_arena_alloc(l->arena, n_sets + 2, sizeof *l->first_member, (void **)&l->first_member));
+  SN_TRY(sn_arena_alloc(l->scratch, g->n_nodes, sizeof *l->members, (void **)&l->members));
+  SN_TRY(sn_arena_alloc(l->scratch, n_sets + 2, sizeof *l->first_member, (void **)&l->first_member));
   size_t *end = l->first_member + 1; /* after filling: end[set] = first of the next */
   for (int fill = 0; fill < 2; fill++) {
     for (sn_id id = 0; id < g->n_nodes; id++) {
@@ -494,13 +508,14 @@ static bool is_made_again(const sn_lowering *l, size_t set) {
 }
 
 sn_status sn_lower_groups(const sn_graph *g, const sn_view *views, const sn_partition *p,
-                          sn_groups *out) {
-  sn_lowering l = {.g = g, .p = p, .arena = g->arena, .views = views, .out = out};
+                          sn_arena *scratch, sn_groups *out) {
+  sn_lowering l = {
+      .g = g, .p = p, .arena = g->arena, .scratch = scratch, .views = views, .out = out};
   *out = (sn_groups){.graph = g, .fusion = p->fusion, .cuts = p->cuts, .n_cuts = p->n_cuts};
-  SN_TRY(sn_arena_alloc(l.arena, g->n_nodes, 1, (void **)&l.live));
-  SN_TRY(sn_arena_alloc(l.arena, g->n_nodes, sizeof *l.value_of, (void **)&l.value_of));
-  SN_TRY(sn_arena_alloc(l.arena, g->n_nodes, 1, (void **)&l.again));
-  SN_TRY(sn_arena_alloc(l.arena, g->n_nodes, sizeof *l.insn_of, (void **)&l.insn_of));
+  SN_TRY(sn_arena_alloc(scratch, g->n_nodes, 1, (void **)&l.live));
+  SN_TRY(sn_arena_alloc(scratch, g->n_nodes, sizeof *l.value_of, (void **)&l.value_of));
+  SN_TRY(sn_arena_alloc(scratch, g->n_nodes, 1, (void **)&l.again));
+  SN_TRY(sn_arena_alloc(scratch, g->n_nodes, sizeof *l.insn_of, (void **)&l.insn_of));
   sn_graph_live(g, l.live);
   for (sn_id id = 0; id < g->n_nodes; id++) l.insn_of[id] = SN_NONE;
   SN_TRY(list_members(&l));
@@ -519,16 +534,24 @@ sn_status sn_lower_groups(const sn_graph *g, const sn_view *views, const sn_part
   return SN_OK;
 }
 
-sn_status sn_fuse_graph(const sn_graph *g, bool fusion, sn_groups *out) {
+static sn_status fuse_in(sn_arena *scratch, const sn_graph *g, bool fusion, sn_groups *out) {
   sn_view *views;
-  SN_TRY(sn_arena_alloc(g->arena, g->n_nodes, sizeof *views, (void **)&views));
+  SN_TRY(sn_arena_alloc(scratch, g->n_nodes, sizeof *views, (void **)&views));
   for (sn_id id = 0; id < g->n_nodes; id++) SN_TRY(sn_view_of(g, views, id, &views[id]));
   if (fusion) SN_TRY(sn_view_padding(g, views));
   sn_partition partition;
-  SN_TRY(sn_partition_graph(g, views, fusion, &partition));
-  SN_TRY(sn_lower_groups(g, views, &partition, out));
-  SN_TRY(sn_groups_verify(out, g->arena));
-  if (fusion) SN_TRY(sn_chain_groups(out, g->arena));
+  SN_TRY(sn_partition_graph(g, views, fusion, scratch, &partition));
+  SN_TRY(sn_lower_groups(g, views, &partition, scratch, out));
+  SN_TRY(sn_groups_verify(out, scratch));
+  if (fusion) SN_TRY(sn_chain_groups(out, g->arena, scratch));
   for (size_t i = 0; i < out->n_groups; i++) sn_merge_dims(&out->groups[i]);
   return SN_OK;
+}
+
+sn_status sn_fuse_graph(const sn_graph *g, bool fusion, sn_groups *out) {
+  sn_arena scratch;
+  sn_arena_init(&scratch, g->env);
+  const sn_status status = fuse_in(&scratch, g, fusion, out);
+  sn_arena_free(&scratch);
+  return status;
 }

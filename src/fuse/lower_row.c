@@ -99,7 +99,7 @@ static bool is_stored(const row_set *r, const row_member *m) {
 static sn_status find_phases(row_set *r, size_t set) {
   size_t n;
   const sn_id *nodes = sn_lower_members(r->l, set, &n);
-  SN_TRY(sn_arena_alloc(r->l->arena, n, sizeof *r->members, (void **)&r->members));
+  SN_TRY(sn_arena_alloc(r->l->scratch, n, sizeof *r->members, (void **)&r->members));
   for (size_t i = 0; i < n; i++) {
     row_member *m = &r->members[i];
     m->id = nodes[i];
@@ -225,9 +225,7 @@ static sn_status build_phase(row_set *r, uint32_t p) {
   for (uint32_t i = 0; i < r->n; i++)
     if (r->members[i].needed) SN_TRY(add_member(r, &b, &r->members[i], p));
   SN_TRY(end_phase(r, &b, p));
-  r->group->phases[p].body = b.body;
-  sn_lower_end_body(&b);
-  return SN_OK;
+  return sn_lower_end_body(&b, &r->group->phases[p].body);
 }
 
 static sn_status build_post(row_set *r) {
@@ -243,9 +241,7 @@ static sn_status build_post(row_set *r) {
     const row_member *m = &r->members[i];
     if (!m->element && is_stored(r, m)) SN_TRY(add_store(r, &b, m, &g->stores[g->n_stores++]));
   }
-  g->post = b.body;
-  sn_lower_end_body(&b);
-  return SN_OK;
+  return sn_lower_end_body(&b, &g->post);
 }
 
 static void describe_nest(row_set *r) {

@@ -8,7 +8,8 @@
 typedef struct sn_lowering {
   const sn_graph *g;
   const sn_partition *p;
-  sn_arena *arena;
+  sn_arena *arena;   /* of the groups */
+  sn_arena *scratch; /* of everything that ends with lowering */
   const sn_view *views;
   uint32_t *value_of; /* per node: its buffer, or SN_NONE */
   uint32_t *insn_of;  /* per node: its instruction in the body being built */
@@ -17,17 +18,21 @@ typedef struct sn_lowering {
   uint8_t *live;
   uint8_t *again; /* per node: whether readers in other kernels compute it themselves */
   sn_groups *out;
+  /* lists that bodies and stores are built in, one after the other */
+  sn_insn *insns;
+  sn_operand *operands;
+  sn_store *stores;
+  sn_id *touched;
+  size_t cap_insns, cap_operands, cap_stores, cap_touched;
 } sn_lowering;
 
 typedef struct sn_body_builder {
   sn_lowering *l;
-  sn_body body;
-  size_t cap_insns, cap_operands;
+  uint32_t n_insns, n_operands; /* so far, in the lists above */
   int rank;
   int perm[SN_MAX_RANK]; /* dim of the loop nest -> dim of the nodes; SN_MAX_RANK: none, stride 0 */
   const sn_type *space;  /* NULL, or instead: the loop nest, where nodes have shapes of their own */
-  sn_id *touched;        /* nodes that have an instruction in this body */
-  size_t n_touched, cap_touched;
+  size_t n_touched;      /* nodes that have an instruction in this body */
 } sn_body_builder;
 
 /* Nodes of a set, ascending. */
@@ -45,8 +50,8 @@ sn_status sn_lower_source(sn_body_builder *b, sn_id id);
 /* The node's op. Inputs of the same kernel have an instruction; the others become sources. */
 sn_status sn_lower_compute(sn_body_builder *b, sn_id id);
 
-/* Forgets the nodes' instructions, so that the next body can begin. */
-void sn_lower_end_body(sn_body_builder *b);
+/* Puts the body into *out and forgets the nodes' instructions, so that the next one can begin. */
+sn_status sn_lower_end_body(sn_body_builder *b, sn_body *out);
 
 /* Decides which of the stored nodes (1: intermediates) are made again by their readers. */
 sn_status sn_lower_recompute(const sn_lowering *l, uint8_t *stored, uint8_t *again);

@@ -141,7 +141,7 @@ static uint32_t unite(state *s, uint32_t a, uint32_t b) {
 }
 
 static sn_status record_cut(state *s, sn_id from, sn_id to, sn_cut why) {
-  SN_TRY(sn_arena_grow(s->arena, (void **)&s->cuts, &s->cap_cuts, s->n_cuts, sizeof *s->cuts));
+  SN_TRY(sn_arena_grow(s->g->arena, (void **)&s->cuts, &s->cap_cuts, s->n_cuts, sizeof *s->cuts));
   s->cuts[s->n_cuts++] = (sn_cut_record){from, to, why};
   return SN_OK;
 }
@@ -470,16 +470,16 @@ static sn_status number_sets(state *s, sn_partition *out) {
 }
 
 sn_status sn_partition_graph(const sn_graph *g, const sn_view *views, bool fusion,
-                             sn_partition *out) {
-  state s = {.g = g, .arena = g->arena, .fusion = fusion, .views = views};
+                             sn_arena *scratch, sn_partition *out) {
+  state s = {.g = g, .arena = scratch, .fusion = fusion, .views = views};
   const size_t n = g->n_nodes;
   uint8_t *live;
-  SN_TRY(sn_arena_alloc(g->arena, n, 1, (void **)&live));
-  SN_TRY(sn_arena_alloc(g->arena, n, sizeof *s.level, (void **)&s.level));
-  SN_TRY(sn_arena_alloc(g->arena, n, sizeof *s.set_of, (void **)&s.set_of));
-  SN_TRY(sn_arena_alloc(g->arena, n, sizeof *s.owner, (void **)&s.owner));
-  SN_TRY(sn_arena_alloc(g->arena, n, sizeof *s.sets, (void **)&s.sets));
-  SN_TRY(sn_arena_alloc(g->arena, n, sizeof *s.reader, (void **)&s.reader));
+  SN_TRY(sn_arena_alloc(scratch, n, 1, (void **)&live));
+  SN_TRY(sn_arena_alloc(scratch, n, sizeof *s.level, (void **)&s.level));
+  SN_TRY(sn_arena_alloc(scratch, n, sizeof *s.set_of, (void **)&s.set_of));
+  SN_TRY(sn_arena_alloc(scratch, n, sizeof *s.owner, (void **)&s.owner));
+  SN_TRY(sn_arena_alloc(scratch, n, sizeof *s.sets, (void **)&s.sets));
+  SN_TRY(sn_arena_alloc(scratch, n, sizeof *s.reader, (void **)&s.reader));
   sn_graph_live(g, live);
   s.live = live;
   for (size_t i = 0; i < n; i++) s.set_of[i] = s.reader[i] = SN_NONE;

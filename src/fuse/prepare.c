@@ -21,7 +21,7 @@ static sn_status update_views(sn_rewrite *r) {
   prepare *p = r->user;
   sn_graph *g = r->to.graph;
   for (; p->n_views < g->n_nodes; p->n_views++) {
-    SN_TRY(sn_arena_grow(g->arena, (void **)&p->views, &p->capacity, p->n_views, sizeof *p->views));
+    SN_TRY(sn_arena_grow(r->from->arena, (void **)&p->views, &p->capacity, p->n_views, sizeof *p->views));
     SN_TRY(sn_view_of(g, p->views, (sn_id)p->n_views, &p->views[p->n_views]));
   }
   return SN_OK;

@@ -122,7 +122,7 @@ static void count_reader(again_state *s, sn_id user, sn_id x) {
 sn_status sn_lower_recompute(const sn_lowering *l, uint8_t *stored, uint8_t *again) {
   again_state s = {.l = l, .stored = stored};
   const sn_graph *g = l->g;
-  SN_TRY(sn_arena_alloc(l->arena, g->n_nodes, sizeof *s.saved, (void **)&s.saved));
+  SN_TRY(sn_arena_alloc(l->scratch, g->n_nodes, sizeof *s.saved, (void **)&s.saved));
   bool any = false;
   for (sn_id id = 0; id < g->n_nodes; id++) {
     if (!l->live[id] || !is_candidate(&s, id, &(sources){0})) continue;

@@ -43,18 +43,26 @@ static size_t find_slot(const sn_graph *g, const sn_node *node, const sn_id *inp
 
 static sn_status grow_table(sn_graph *g) {
   if (g->table_size > 2 * g->n_nodes) return SN_OK;
-  const size_t size = g->table_size ? g->table_size * 2 : 64;
-  void *block;
-  SN_TRY(sn_arena_alloc(g->arena, size, sizeof *g->table, &block));
-  uint32_t *table = block;
+  size_t size = g->table_size;
+  SN_TRY(sn_arena_reserve(g->arena, (void **)&g->table, &size, 0, size ? size * 2 : 64,
+                          sizeof *g->table));
+  uint32_t *table = g->table;
   for (size_t id = 0; id < g->n_nodes; id++) {
     size_t slot = g->nodes[id].hash & (size - 1);
     while (table[slot]) slot = (slot + 1) & (size - 1);
     table[slot] = (uint32_t)id + 1;
   }
-  g->table = table;
   g->table_size = size;
   return SN_OK;
+}
+
+sn_status sn_graph_reserve(sn_graph *g, const sn_graph *like) {
+  SN_TRY(sn_arena_reserve(g->arena, (void **)&g->nodes, &g->cap_nodes, g->n_nodes, like->n_nodes,
+                          sizeof *g->nodes));
+  SN_TRY(sn_arena_reserve(g->arena, (void **)&g->edges, &g->cap_edges, g->n_edges, like->n_edges,
+                          sizeof *g->edges));
+  return sn_arena_reserve(g->arena, (void **)&g->attrs, &g->cap_attrs, g->n_attrs, like->n_attrs,
+                          sizeof *g->attrs);
 }
 
 static sn_status append(sn_graph *g, void **items, size_t *capacity, size_t *used,

@@ -51,6 +51,9 @@ typedef struct sn_graph {
 
 void sn_graph_init(sn_graph *graph, sn_arena *arena, bool share);
 
+/* Room for as many nodes as another graph has. */
+sn_status sn_graph_reserve(sn_graph *graph, const sn_graph *like);
+
 /* Adds a node; *type is proposed for leaves, views, pad and cast (see sn_infer), else computed. */
 sn_status sn_graph_add(sn_graph *graph, sn_op op, const sn_id *inputs, size_t n_inputs,
                        const int64_t *attrs, size_t n_attrs, const sn_type *type, sn_id *out);

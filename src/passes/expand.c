@@ -33,5 +33,5 @@ bool sn_needs_expanding(const sn_graph *graph) {
 }
 
 sn_status sn_expand(const sn_graph *from, sn_graph *to, bool share) {
-  return sn_rewrite_graph(from, to, from->arena, share, NULL, expand_node, NULL);
+  return sn_rewrite_graph(from, to, to->arena, share, NULL, expand_node, NULL);
 }

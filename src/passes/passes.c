@@ -10,12 +10,12 @@ const sn_pass_info sn_pass_table[SN_PASS_COUNT] = {
 /* Equal nodes become one: the new graph is hash-consed while it is built. */
 sn_status sn_pass_cse(const sn_graph *from, sn_graph *to, bool share) {
   (void)share;
-  return sn_rewrite_graph(from, to, from->arena, true, NULL, NULL, NULL);
+  return sn_rewrite_graph(from, to, to->arena, true, NULL, NULL, NULL);
 }
 
 sn_status sn_pass_dce(const sn_graph *from, sn_graph *to, bool share) {
   uint8_t *live;
   SN_TRY(sn_arena_alloc(from->arena, from->n_nodes, 1, (void **)&live));
   sn_graph_live(from, live);
-  return sn_rewrite_graph(from, to, from->arena, share, live, NULL, NULL);
+  return sn_rewrite_graph(from, to, to->arena, share, live, NULL, NULL);
 }

@@ -4,7 +4,8 @@
 
 #include "graph/graph.h"
 
-/* Reads *from, initialises and fills *to in the same arena. share: hash-cons while building. */
+/* Reads *from, initialises and fills *to in to->arena, which the caller has set; what it needs
+ * meanwhile is in from's arena. share: hash-cons while building. */
 typedef sn_status sn_pass_fn(const sn_graph *from, sn_graph *to, bool share);
 
 #define PASS(name, on, doc) sn_pass_fn sn_pass_##name;

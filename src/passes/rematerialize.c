@@ -219,5 +219,5 @@ sn_status sn_pass_rematerialize(const sn_graph *g, sn_graph *to, bool share) {
   for (sn_id id = (sn_id)n; id-- > 0;)
     if (m.live[id]) find_copies(&m, g, id);
   for (kind which = 0; which < KINDS; which++) list_by_user(&m.of[which], n);
-  return sn_rewrite_graph(g, to, g->arena, share, m.live, rewrite_node, &m);
+  return sn_rewrite_graph(g, to, to->arena, share, m.live, rewrite_node, &m);
 }

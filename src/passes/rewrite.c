@@ -15,6 +15,7 @@ static sn_status map_inputs(sn_rewrite *r, sn_id id, sn_id **inputs, size_t *cap
 sn_status sn_rewrite_graph(const sn_graph *from, sn_graph *to, sn_arena *arena, bool share,
                            const uint8_t *keep, sn_rewrite_fn *rule, void *user) {
   sn_graph_init(to, arena, share);
+  SN_TRY(sn_graph_reserve(to, from));
   to->n_arguments = from->n_arguments;
   sn_rewrite r = {.from = from, .to = {to, SN_OK}, .user = user};
   SN_TRY(sn_arena_alloc(from->arena, from->n_nodes, sizeof *r.map, (void **)&r.map));

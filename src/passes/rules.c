@@ -69,7 +69,7 @@ sn_status sn_rewrite_by_rules(const sn_graph *from, sn_graph *to, bool share,
   for (size_t i = 0; i < from->n_nodes; i++) walk.uses[i] = 0;
   for (size_t i = 0; i < from->n_edges; i++) walk.uses[from->edges[i]]++;
   for (size_t i = 0; i < from->n_outputs; i++) walk.uses[from->outputs[i]]++;
-  return sn_rewrite_graph(from, to, from->arena, share, NULL, visit, &walk);
+  return sn_rewrite_graph(from, to, to->arena, share, NULL, visit, &walk);
 }
 
 sn_id sn_site_view(const sn_site *s, sn_op op, sn_id x, const int64_t *attrs, uint32_t n_attrs,

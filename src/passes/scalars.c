@@ -259,7 +259,7 @@ static sn_id put_together(taking *t, sn_id id) {
 }
 
 sn_status sn_pass_scalars(const sn_graph *from, sn_graph *to, bool share) {
-  sn_arena *arena = from->arena;
+  sn_arena *arena = from->arena, *target = to->arena;
   taking t = {.from = from, .to = {.graph = to}};
   uint8_t *live;
   size_t n_parts;
@@ -267,13 +267,14 @@ sn_status sn_pass_scalars(const sn_graph *from, sn_graph *to, bool share) {
   SN_TRY(sn_arena_alloc(arena, from->n_nodes, sizeof *t.first, (void **)&t.first));
   sn_graph_live(from, live);
   t.live = live;
-  if (!is_worth_it(&t, &n_parts)) return sn_rewrite_graph(from, to, arena, share, NULL, NULL, NULL);
+  if (!is_worth_it(&t, &n_parts)) 
+    return sn_rewrite_graph(from, to, target, share, NULL, NULL, NULL);
   SN_TRY(sn_arena_alloc(arena, n_parts, sizeof *t.parts, (void **)&t.parts));
-  sn_graph_init(to, arena, true); /* parts of arguments are asked for again and again */
+  sn_graph_init(to, target, true); /* parts of arguments are asked for again and again */
   to->n_arguments = from->n_arguments;
   for (sn_id id = 0; id < from->n_nodes; id++)
     if (live[id]) take_node(&t, id);
-  SN_TRY(sn_arena_alloc(arena, from->n_outputs, sizeof *to->outputs, (void **)&to->outputs));
+  SN_TRY(sn_arena_alloc(target, from->n_outputs, sizeof *to->outputs, (void **)&to->outputs));
   to->n_outputs = from->n_outputs;
   for (size_t i = 0; i < from->n_outputs; i++) to->outputs[i] = put_together(&t, from->outputs[i]);
   return t.to.status;

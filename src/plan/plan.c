@@ -164,10 +164,8 @@ static sn_status place_arguments(placer *p, sn_arena *arena) {
   return SN_OK;
 }
 
-sn_status sn_plan_memory(sn_arena *arena, const sn_groups *groups, const bool *donate,
+static sn_status plan_in(sn_arena *arena, const sn_groups *groups, const bool *donate,
                          size_t n_arguments, sn_plan *plan) {
-  *plan = (sn_plan){.n_values = groups->n_values};
-  SN_TRY(sn_arena_alloc(arena, groups->n_values, sizeof *plan->places, (void **)&plan->places));
   for (size_t v = 0; v < groups->n_values; v++) {
     sn_place *place = &plan->places[v];
     place->first = place->last = SN_NONE;
@@ -187,6 +185,17 @@ sn_status sn_plan_memory(sn_arena *arena, const sn_groups *groups, const bool *d
     SN_TRY(place_group(&p, i, dying + first[i], first[i + 1] - first[i]));
   plan->arena_bytes = p.blocks.end;
   return SN_OK;
+}
+
+sn_status sn_plan_memory(sn_arena *arena, const sn_groups *groups, const bool *donate,
+                         size_t n_arguments, sn_plan *plan) {
+  *plan = (sn_plan){.n_values = groups->n_values};
+  SN_TRY(sn_arena_alloc(arena, groups->n_values, sizeof *plan->places, (void **)&plan->places));
+  sn_arena scratch;
+  sn_arena_init(&scratch, arena->env);
+  const sn_status status = plan_in(&scratch, groups, donate, n_arguments, plan);
+  sn_arena_free(&scratch);
+  return status;
 }
 
 /* ---- checking and printing ------------------------------------------------------------------- */
