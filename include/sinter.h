@@ -199,6 +199,10 @@ SN_API sn_status sn_read(sn_tensor *t, void *out, size_t bytes);
  * error. */
 SN_API const void *sn_data(sn_tensor *t);
 
+/* Whether its value is in memory, so that reading it computes nothing and waits for nothing. False for
+ * lazy tensors, placeholders, donated ones, and while a run that writes it is under way. */
+SN_API bool sn_is_computed(const sn_tensor *t);
+
 /* As sn_eval, but a thread of the pool drives the run while the caller goes on. *ticket is a number
  * for sn_ticket_done; later evaluations run after this one. Without a pool it runs at once. [-, m
  * w] */

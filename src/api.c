@@ -259,6 +259,11 @@ const void *sn_data(sn_tensor *t) {
   return !t || sn_context_report(t->ctx, sn_tensor_ready(t)) ? NULL : t->storage->data;
 }
 
+bool sn_is_computed(const sn_tensor *t) {
+  if (!t || t->state != SN_TENSOR_VALUE) return false;
+  return sn_ticket_done(t->ctx, t->ticket) && !t->storage->failed;
+}
+
 sn_status sn_read(sn_tensor *t, void *out, size_t bytes) {
   if (!t) return SN_ERR_ARGUMENT;
   sn_env *env = &t->ctx->env;

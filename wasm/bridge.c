@@ -154,6 +154,7 @@ void sinter_describe(const sn_tensor *t) {
 }
 
 const void *sinter_data(sn_tensor *t) { return sn_data(t); }
+bool sinter_is_computed(const sn_tensor *t) { return sn_is_computed(t); }
 sn_status sinter_eval(uint32_t count) { return sn_eval(scratch_tensors(), count); }
 
 sn_status sinter_eval_async(uint32_t count) {

@@ -58,6 +58,7 @@ void SN_EXPORT(sinter_retain)(sn_tensor *t);
 void SN_EXPORT(sinter_release)(sn_tensor *t);
 void SN_EXPORT(sinter_describe)(const sn_tensor *t);    /* out: dtype, rank, dims */
 const void *SN_EXPORT(sinter_data)(sn_tensor *t);       /* evaluates; where the elements are */
+bool SN_EXPORT(sinter_is_computed)(const sn_tensor *t); /* whether sinter_data would only look */
 sn_status SN_EXPORT(sinter_eval)(uint32_t count);       /* in: tensors */
 sn_status SN_EXPORT(sinter_eval_async)(uint32_t count); /* in: tensors; out: ticket */
 bool SN_EXPORT(sinter_ticket_done)(uint32_t ticket);

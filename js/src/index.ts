@@ -1,6 +1,7 @@
 // The public names of the package.
 
 import './methods.js';
+import './show.js';
 
 export { init, info, type Info, type InitOptions } from './init.js';
 export type { WasmSource } from './runtime/loader.js';

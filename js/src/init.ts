@@ -7,19 +7,14 @@ import { CodeTable } from './runtime/code.js';
 import { clockOrigin, hostImports } from './runtime/host.js';
 import { isPage, poisons } from './runtime/environment.js';
 import type { Exports, ThreadExports } from './runtime/exports.js';
-import {
-  awaitAlive,
-  isThreaded,
-  loadModule,
-  singleUrl,
-  threadedUrl,
-  type WasmSource,
-} from './runtime/loader.js';
+import { hasWorkers, moduleSource } from './runtime/files.js';
+import { awaitAlive, isThreaded, loadModule, type WasmSource } from './runtime/loader.js';
 import { ownMemory, sharedMemory, type Grant } from './runtime/memory.js';
 import { fuses, hasRelaxedSimd, hasSimd } from './runtime/probe.js';
 import { Runtime, runtime, setRuntime } from './runtime/runtime.js';
 import { cores, isolation } from './runtime/sharing.js';
 import { Workers } from './runtime/workers.js';
+import { registerFormatter } from './show.js';
 
 export interface InitOptions {
   /** The wasm module: a URL, bytes, a Response or a compiled module. Default: the file beside the
@@ -168,7 +163,7 @@ async function choose(source: WasmSource | undefined): Promise<Choice> {
   }
   const shared = isolated ? sharedMemory() : null;
   const reasons = shared ? [] : [reason || 'one thread: the engine refused shared memory'];
-  const module = await loadModule(shared ? threadedUrl() : singleUrl());
+  const module = await loadModule(moduleSource(shared !== null));
   return { module, ...(shared ?? ownMemory()), shared: shared !== null, reasons };
 }
 
@@ -247,6 +242,7 @@ async function start(options: InitOptions): Promise<void> {
     const ready = new Runtime(exports, choice.memory, workers, isPage, memoryLimit(choice, options));
     facts = describe(ready, choice, options);
     setRuntime(ready);
+    registerFormatter();
   } catch (error) {
     workers?.close();
     throw error;
@@ -254,7 +250,7 @@ async function start(options: InitOptions): Promise<void> {
 }
 
 function describe(ready: Runtime, { shared, reasons }: Choice, options: InitOptions): Facts {
-  if (!shared && options.wasm === undefined) console.info(`sinter: ${reasons.join('; ')}`);
+  if (!shared && hasWorkers && options.wasm === undefined) console.info(`sinter: ${reasons.join('; ')}`);
   if (options.jit === false) reasons.push('jit: switched off');
   if (!hasRelaxedSimd()) reasons.push('relaxedSimd: not in this engine');
   else if (!fuses()) reasons.push('relaxedSimd: no fused multiply-add');

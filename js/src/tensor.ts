@@ -247,7 +247,6 @@ function copyOut(address: number, { dtype, shape }: Meta): TensorData {
 
 Object.defineProperties(Tensor.prototype, {
   [disposeSymbol]: { value: Tensor.prototype.dispose, configurable: true, writable: true },
-  [Symbol.for('nodejs.util.inspect.custom')]: { value: Tensor.prototype.toString, configurable: true },
 });
 
 /** A handle for an address that the core returned; 0 throws the core's error. */

@@ -199,10 +199,14 @@ static void background_runs_give_the_same_bits(void **state) {
         continue;
       }
       uint32_t ticket = 0;
+      assert_false(sn_is_computed(y[i]));
       assert_int_equal(sn_eval_async(&y[i], 1, &ticket), SN_OK);
       assert_true((int32_t)(ticket - last) > 0);
       last = ticket;
-      if (i == 20) assert_int_equal(sn_read(y[10], values, sizeof values), SN_OK);
+      if (i == 20) {
+        assert_int_equal(sn_read(y[10], values, sizeof values), SN_OK);
+        assert_true(sn_is_computed(y[10]));
+      }
     }
     if (async) {
       uint32_t again;
@@ -211,6 +215,7 @@ static void background_runs_give_the_same_bits(void **state) {
       assert_int_equal(sn_synchronize(f.ctx), SN_OK);
       assert_true(sn_ticket_done(f.ctx, last));
       assert_true(sn_ticket_done(f.ctx, 0));
+      for (int i = 0; i < N; i++) assert_true(sn_is_computed(y[i]));
       assert_int_equal(sn_eval_async(&x, 1, &again), SN_OK);
       assert_int_equal(again, 0);
     }

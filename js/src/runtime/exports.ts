@@ -40,6 +40,7 @@ export interface Exports {
   sinter_release(t: number): void;
   sinter_describe(t: number): void;
   sinter_data(t: number): number;
+  sinter_is_computed(t: number): number;
   sinter_eval(count: number): number;
   sinter_eval_async(count: number): number;
   sinter_ticket_done(ticket: number): number;
