@@ -1,7 +1,7 @@
 // metrics.mjs [--write] - the figures that follow from the sources alone: kernels, memory and work of
 // known graphs, and sizes of what is shipped. bench/metrics.csv keeps them, so that a change of the
 // compiler shows as a diff; --write renews it. tests/metrics checks them.
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
@@ -112,12 +112,12 @@ const graphRows = (name, make) => sn.tidy(() => {
 
 // ---- sizes -----------------------------------------------------------------------------------------
 
-const filesIn = (folder, end) => readdirSync(folder, { recursive: true })
-  .filter((name) => name.endsWith(end)).sort().map((name) => readFileSync(join(folder, name)));
+/** What a page loads; inline.js holds the same again in one file. */
+const SCRIPTS = ['index.js', 'worker.js'];
 
 const sizeRows = () => ['sinter.wasm', 'sinter-mt.wasm']
   .map((name) => ({ name, bytes: readFileSync(join(dist, name)) }))
-  .concat({ name: 'javascript', bytes: Buffer.concat(filesIn(dist, '.js')) })
+  .concat({ name: 'javascript', bytes: Buffer.concat(SCRIPTS.map((name) => readFileSync(join(dist, name)))) })
   .flatMap(({ name, bytes }) => [
     { subject: name, figure: 'bytes', value: bytes.length, exact: false },
     { subject: name, figure: 'gzipBytes', value: gzipSync(bytes, { level: 9 }).length, exact: false },

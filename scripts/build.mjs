@@ -6,16 +6,17 @@
 //
 // A target is built at most once per process and never before what it needs; two are built at
 // a time.
-import { copyFileSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { buildUnlessFresh } from './lib/fresh.mjs';
-import { main, root, runOrStop, systemNode } from './lib/proc.mjs';
+import { Stop, main, root, runOrStop, systemNode } from './lib/proc.mjs';
 import { setup } from './setup.mjs';
 
 const AT_A_TIME = 2;
 const MODULES = ['build/wasm/sinter.wasm', 'build/wasm-mt/sinter-mt.wasm'];
-const SCRIPTS = ['index', 'worker'];
+/** Of the whole repository, and of the package by itself. */
+const LEGAL = ['LICENSE', 'SECURITY.md'];
 const inDist = (module) => `js/dist/${basename(module)}`;
 
 const preset = async (name) => {
@@ -29,19 +30,52 @@ const preset = async (name) => {
   await runOrStop('cmake', ['--build', '--preset', name, '-j', String(availableParallelism())]);
 };
 
-/** index.js and worker.js, each whole in itself. They are read where an error is thrown, so names and lines stay as
+/** Puts files-inline.ts in the place of files.ts. */
+const oneFile = {
+  name: 'one-file',
+  resolveId: (id, importer) =>
+    id.endsWith('/files.js') ? join(dirname(importer), id.replace('files.js', 'files-inline.js')) : null,
+};
+
+/** Scripts of the package, each whole in itself. They are read where an error is thrown, so names and lines stay as
  *  they were written; only comments go, which a page would download. */
+const bundleScript = async (rolldown, name, plugins) => {
+  const modules = await rolldown({
+    input: join(root, `build/js/${name}.js`),
+    external: /^node:/,
+    platform: 'neutral',
+    moduleTypes: { '.wasm': 'base64' },
+    plugins,
+  });
+  await modules.write({
+    file: join(root, inDist(`${name}.js`)),
+    comments: { legal: true, annotation: true, jsdoc: false },
+  });
+  await modules.close();
+};
+
+/** All declarations in one file. */
+const bundleTypes = async (rolldown, dts) => {
+  const modules = await rolldown({
+    input: join(root, 'build/js/index.d.ts'),
+    plugins: dts({ dtsInput: true, tsconfig: false }),
+  });
+  const { output } = await modules.generate({ entryFileNames: 'index.d.ts' });
+  await modules.close();
+  const { code } = output.find(({ fileName }) => fileName === 'index.d.ts');
+  if (/^import /m.test(code)) throw new Stop('index.d.ts is not whole: it imports from another file');
+  // Of tensor.ts; a reference does not survive being bundled.
+  writeFileSync(join(root, inDist('index.d.ts')), `/// <reference lib="esnext.disposable" />\n${code}`);
+};
+
 const bundle = async () => {
-  // Set-up may only just have installed it.
-  const { rolldown } = await import('rolldown');
-  for (const name of SCRIPTS) {
-    const modules = await rolldown({ input: join(root, `build/js/${name}.js`), external: /^node:/, platform: 'neutral' });
-    await modules.write({
-      file: join(root, inDist(`${name}.js`)),
-      comments: { legal: true, annotation: true, jsdoc: false },
-    });
-    await modules.close();
-  }
+  // Set-up may only just have installed them.
+  const [{ rolldown }, { dts }] = await Promise.all([import('rolldown'), import('rolldown-plugin-dts')]);
+  copyFileSync(join(root, MODULES[0]), join(root, 'build/js/sinter.wasm'));
+  await bundleScript(rolldown, 'index', []);
+  await bundleScript(rolldown, 'worker', []);
+  await bundleScript(rolldown, 'inline', [oneFile]);
+  await bundleTypes(rolldown, dts);
 };
 
 const workspace = (name) => runOrStop('npm', ['run', 'build', '-w', name]);
@@ -57,13 +91,15 @@ const TARGETS = {
     needs: ['wasm', 'wasm-mt'],
     build: () => buildUnlessFresh({
       name: 'js',
-      inputs: ['js', 'src/graph/ops.def', 'scripts', 'package-lock.json', ...MODULES],
+      inputs: ['js/src', 'js/package.json', 'js/tsconfig.json', 'src/graph/ops.def', 'scripts', 'package-lock.json', ...LEGAL, ...MODULES],
       outputs: ['build/js/index.js', ...MODULES.map(inDist)],
       build: async () => {
-        rmSync(join(root, 'js/dist'), { recursive: true, force: true });
+        for (const folder of ['js/dist', 'build/js']) rmSync(join(root, folder), { recursive: true, force: true });
+        mkdirSync(join(root, 'js/dist'));
         await workspace('js');
         await bundle();
         for (const module of MODULES) copyFileSync(join(root, module), join(root, inDist(module)));
+        for (const name of LEGAL) copyFileSync(join(root, name), join(root, 'js', name));
       },
     }),
   },

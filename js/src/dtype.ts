@@ -10,12 +10,13 @@ export type DType =
 export type DTypeName = DType | 'f32' | 'f64' | 'i32' | 'f16' | 'bf16' | 'i8' | 'u8';
 
 /** Elements as the read functions return them: bool as bytes 0 and 1, float16 and bfloat16 as float32. */
-export type TensorData =
-  | Float32Array<ArrayBuffer>
-  | Float64Array<ArrayBuffer>
-  | Int32Array<ArrayBuffer>
-  | Int8Array<ArrayBuffer>
-  | Uint8Array<ArrayBuffer>;
+export type TensorData = Made<
+  typeof Float32Array | typeof Float64Array | typeof Int32Array | typeof Int8Array | typeof Uint8Array
+>;
+
+/** What a typed array's `of` makes: Float32Array<ArrayBuffer>, say, or Float32Array in TypeScript before 5.7, which
+ *  knows no other. */
+type Made<Class extends { of(...items: number[]): unknown }> = Class extends unknown ? ReturnType<Class['of']> : never;
 
 /** Elements in the core's memory; bits of float16 and bfloat16. */
 export type Elements = Float32Array | Float64Array | Int32Array | Uint16Array | Int8Array | Uint8Array;

@@ -1,8 +1,9 @@
 // A worker, the same way in browsers and in Node: post to it, hear its reports, learn of its death.
-// Its script lies beside the bundle that this file becomes a part of.
 
 import { nodeModule } from './environment.js';
+import { workerUrl } from './files.js';
 import type { Report, StartMessage } from './messages.js';
+import { startScript } from './script.js';
 
 export interface Link {
   start(message: StartMessage): void;
@@ -22,9 +23,7 @@ const lifeLock = (): string => `sinter-worker-${crypto.randomUUID()}`;
 function nodeLink(events: LinkEvents): Link | null {
   const threads = nodeModule('node:worker_threads');
   if (!threads) return null;
-  // Not written as one literal expression: a bundler for the browser would take it for an asset.
-  const here = import.meta.url;
-  const worker = new threads.Worker(new URL('./worker.js', here), { name: 'sinter' });
+  const worker = new threads.Worker(workerUrl(), { name: 'sinter' });
   worker.on('message', (message) => events.report(message as Report));
   worker.on('error', (error) => events.death(String(error)));
   worker.on('exit', (code) => events.death(`it exited with code ${code}`));
@@ -37,7 +36,8 @@ function nodeLink(events: LinkEvents): Link | null {
 }
 
 function webLink(events: LinkEvents): Link {
-  const worker = new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
+  const url = workerUrl();
+  const worker = startScript(url);
   // A terminated worker sends no event at all, but it loses the lock it holds.
   const lock = globalThis.navigator?.locks ? lifeLock() : '';
   worker.onmessage = ({ data }: MessageEvent<Report>) => {
@@ -48,7 +48,7 @@ function webLink(events: LinkEvents): Link {
   };
   worker.onerror = (event) => {
     event.preventDefault();
-    events.death(event.message || 'its script could not be loaded');
+    events.death(event.message || `its script could not be loaded: ${url.href}`);
   };
   return {
     start: (message) => worker.postMessage({ lock, start: message }),

@@ -4,14 +4,18 @@
 import { SinterError } from '../errors.js';
 import { isNode, nodeModule } from './environment.js';
 
-/** Where the wasm module comes from. */
-export type WasmSource = URL | string | BufferSource | Response | WebAssembly.Module;
+/** What a global class makes, where the types of the place know that class. */
+type Made<Class> = Class extends { prototype: infer T } ? T : never;
+type Global<Name extends string> = typeof globalThis extends Record<Name, infer Class> ? Made<Class> : never;
+type Wasm = typeof globalThis extends { WebAssembly: { Module: infer Class } } ? Made<Class> : never;
 
-/** Both modules lie beside the bundle that this file becomes a part of. Bundlers find them by these literal expressions. */
-export const threadedUrl = (): URL => new URL('./sinter-mt.wasm', import.meta.url);
-export const singleUrl = (): URL => new URL('./sinter.wasm', import.meta.url);
+/** Where the wasm module comes from: a URL, bytes, a Response or a WebAssembly.Module. Types that the place has no
+ *  declarations of (without "DOM" in lib) are left out. */
+export type WasmSource = string | ArrayBuffer | ArrayBufferView | Global<'URL'> | Global<'Response'> | Wasm;
 
-const COPY_HINT = 'serve sinter.wasm and sinter-mt.wasm of the package, or pass init({ wasm: url })';
+const COPY_HINT =
+  'serve sinter.wasm, sinter-mt.wasm and worker.js of the package beside the bundle, pass init({ wasm: url }), ' +
+  "or import from 'sinter/inline', which is one file";
 
 async function compileBytes(bytes: BufferSource, name: string): Promise<WebAssembly.Module> {
   const head = ArrayBuffer.isView(bytes)
@@ -85,8 +89,9 @@ export async function loadModule(source: WasmSource): Promise<WebAssembly.Module
   if (typeof Response === 'function' && source instanceof Response) {
     return compileResponse(source, source.url || 'the given response');
   }
+  // Compilers refuse views of shared memory themselves.
   if (ArrayBuffer.isView(source) || source instanceof ArrayBuffer)
-    return compileBytes(source, 'the given bytes');
+    return compileBytes(source as BufferSource, 'the given bytes');
   throw new SinterError('argument', 'init: wasm must be a URL, bytes, a Response or a WebAssembly.Module');
 }
 

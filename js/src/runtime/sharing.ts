@@ -2,6 +2,7 @@
 // stands apart from what workers need, too.
 
 import { isNode, nodeModule } from './environment.js';
+import { hasWorkers } from './files.js';
 
 /** Cores that this process or page may use. */
 export function cores(): number {
@@ -12,6 +13,7 @@ export function cores(): number {
 
 /** Whether memory can be shared with workers, and why not. */
 export function isolation(): { isolated: boolean; reason: string } {
+  if (!hasWorkers) return { isolated: false, reason: 'one thread: sinter/inline has no workers' };
   if (isNode) return { isolated: true, reason: '' };
   if (typeof SharedArrayBuffer === 'function' && globalThis.crossOriginIsolated === true) {
     return { isolated: true, reason: '' };

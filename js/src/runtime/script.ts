@@ -1,0 +1,59 @@
+// A module worker from the URL of its script, where a page's policies make more of it than `new Worker(url)`.
+//
+//   another origin   browsers start workers of the page's own origin only: the script is imported by one
+//                    line in a blob, which is of that origin (a policy needs worker-src blob: then)
+//   Trusted Types    the URL goes through the policy named 'sinter' (require-trusted-types-for 'script')
+
+interface Policy {
+  createScriptURL(url: string): unknown;
+}
+
+interface PolicyFactory {
+  createPolicy(name: string, rules: { createScriptURL(url: string): string }): Policy;
+}
+
+/** URLs that go through the policy: those made here of the package's own. */
+const known = new Set<string>();
+/** Made once: a name can be taken only once. */
+let policy: Policy | null | undefined;
+
+function checkKnown(url: string): string {
+  if (known.has(url)) return url;
+  throw new TypeError(`sinter: not a script of the package: ${url}`);
+}
+
+/** Null where there are no Trusted Types, or the page's policy does not allow this name. */
+function trustedPolicy(): Policy | null {
+  const factory = (globalThis as { trustedTypes?: PolicyFactory }).trustedTypes;
+  try {
+    return factory?.createPolicy('sinter', { createScriptURL: checkKnown }) ?? null;
+  } catch {
+    return null;
+  }
+}
+
+const shims = new Map<string, string>();
+
+/** The URL of a script of this origin that imports one of another. It lives as long as the page: workers are replaced. */
+function shimOf(href: string): string {
+  let shim = shims.get(href);
+  if (shim === undefined) {
+    const source = `import ${JSON.stringify(href)};`;
+    shim = URL.createObjectURL(new Blob([source], { type: 'text/javascript' }));
+    shims.set(href, shim);
+  }
+  return shim;
+}
+
+const isForeign = ({ origin }: URL): boolean => {
+  const own = globalThis.location?.origin;
+  return own !== undefined && own !== 'null' && own !== origin;
+};
+
+export function startScript(url: URL): Worker {
+  const href = isForeign(url) ? shimOf(url.href) : url.href;
+  known.add(href);
+  if (policy === undefined) policy = trustedPolicy();
+  const script = policy ? policy.createScriptURL(href) : href;
+  return new Worker(script as string, { type: 'module' });
+}
