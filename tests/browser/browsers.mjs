@@ -12,11 +12,13 @@ const FIREFOX = '/usr/bin/firefox-esr';
 /** A browser that is only tried: without it in the machine its tests are left out. */
 export const hasFirefox = existsSync(FIREFOX);
 
-export const openChromium = () => chromium.launch({
+export const chromiumOptions = {
   executablePath: CHROMIUM,
   args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
     '--disable-background-networking', '--disable-component-update', '--disable-sync'],
-});
+};
+
+export const openChromium = () => chromium.launch(chromiumOptions);
 
 export const openFirefox = async () => {
   const { default: puppeteer } = await import('puppeteer-core');

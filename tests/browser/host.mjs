@@ -6,7 +6,7 @@ import { extname, join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { root } from '../../scripts/lib/proc.mjs';
 
-const POLICY = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; img-src data:";
+export const POLICY = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; img-src data:";
 const ISOLATION = {
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Embedder-Policy': 'require-corp',
@@ -22,10 +22,10 @@ export const notFound = { status: 404, body: 'Not found', type: 'text/plain' };
 const file = async (path) => ({ body: await readFile(join(root, 'js', path)), type: TYPES[extname(path)] });
 
 /**
- * instead: answers by path in place of the real ones. Resolves to { url, reported, close }; reported is what a page
+ * instead: answers by path in place of the real ones; policy: another one; headers: further ones. Resolves to { url, reported, close }; reported is what a page
  * posted to /report, as JSON.
  */
-export const host = async ({ isolation = true, instead = {} } = {}) => {
+export const host = async ({ isolation = true, instead = {}, policy = POLICY, headers = {} } = {}) => {
   const { promise: reported, resolve: report } = Promise.withResolvers();
   const answer = async (path) => {
     if (instead[path]) return instead[path];
@@ -39,8 +39,9 @@ export const host = async ({ isolation = true, instead = {} } = {}) => {
     const { status = 200, body, type } = await answer(new URL(request.url, 'http://localhost').pathname);
     response.writeHead(status, {
       'Content-Type': type ?? 'application/octet-stream',
-      'Content-Security-Policy': POLICY,
+      'Content-Security-Policy': policy,
       ...(isolation ? ISOLATION : {}),
+      ...headers,
     });
     response.end(body);
   });
