@@ -221,7 +221,8 @@ SN_API sn_status sn_synchronize(sn_context *ctx);
 #define SN_ALL_AXES ((uint32_t)0xffffffff)
 
 /* axes: bit i set = axis i is reduced. keepdims leaves them with size 1. Empty sum is 0, prod 1;
- * max, min and argmax of nothing are SN_ERR_SHAPE. mean of integers is float32. [new, m s d] */
+ * max, min and argmax of nothing are SN_ERR_SHAPE. mean of integers is float32, sum and prod of
+ * bools are int32, max and min of bools bool. [new, m s d] */
 SN_API sn_tensor *sn_sum(sn_tensor *x, uint32_t axes, bool keepdims);
 SN_API sn_tensor *sn_prod(sn_tensor *x, uint32_t axes, bool keepdims);
 SN_API sn_tensor *sn_mean(sn_tensor *x, uint32_t axes, bool keepdims);
@@ -234,7 +235,7 @@ SN_API sn_tensor *sn_all(sn_tensor *x, uint32_t axes, bool keepdims);
  * is taken to be 0, in sn_norm too. */
 SN_API sn_tensor *sn_var(sn_tensor *x, uint32_t axes, double correction, bool keepdims);
 SN_API sn_tensor *sn_std(sn_tensor *x, uint32_t axes, double correction, bool keepdims);
-/* log sum e^x, stable for large x. */
+/* log sum e^x, stable for large x; of nothing -INFINITY. */
 SN_API sn_tensor *sn_logsumexp(sn_tensor *x, uint32_t axes, bool keepdims);
 /* (sum |x|^order)^(1 / order); order +-INFINITY: the largest, smallest |x|; 0: how many are not 0.
  */
@@ -244,15 +245,15 @@ SN_API sn_tensor *sn_argmax(sn_tensor *x, int axis, bool keepdims);
 SN_API sn_tensor *sn_argmin(sn_tensor *x, int axis, bool keepdims);
 
 /* (..., m, k) x (..., k, n) -> (..., m, n); leading dimensions broadcast; a rank-1 operand is a row
- * (left) or a column (right) and its dimension is dropped again, as in NumPy. [new, m s d] */
+ * (left) or a column (right) and its dimension is dropped again, as in NumPy. Integers and bools
+ * become int32, whose sums wrap modulo 2^32, here and in sn_einsum and sn_conv. [new, m s d] */
 SN_API sn_tensor *sn_matmul(sn_tensor *a, sn_tensor *b);
 
 /* Sums of products of n >= 1 operands, by letters for their axes: "ij,jk->ik". Letters that the
  * output lacks are summed; a letter twice in an operand is its diagonal; "..." stands for
  * dimensions that broadcast; a size of 1 broadcasts. Without "->" the output has the dimensions of
- * "...", then, in the order of ASCII, the letters that occur once. Dtypes promote, integers and
- * bools to float32, as in matmul. Multiplied in the order of fewest operations up to 6 operands, a
- * good one beyond. [new, m s] */
+ * "...", then, in the order of ASCII, the letters that occur once. Dtypes promote as in matmul.
+ * Multiplied in the order of fewest operations up to 6 operands, a good one beyond. [new, m s] */
 SN_API sn_tensor *sn_einsum(const char *spec, sn_tensor *const *operands, size_t n);
 
 SN_API sn_tensor *sn_reshape(sn_tensor *x, int rank, const int64_t *dims); /* one -1: inferred */
@@ -267,7 +268,8 @@ SN_API sn_tensor *sn_concat(sn_tensor *const *inputs, size_t count, int axis);
 SN_API sn_tensor *sn_astype(sn_tensor *x, sn_dtype dtype);
 SN_API sn_tensor *sn_bitcast(sn_tensor *x, sn_dtype dtype); /* float32 <-> int32, same bits */
 
-/* x kept between lo and hi, which broadcast; NULL: no bound on that side. [new, m s d] */
+/* x kept between lo and hi, which broadcast; NULL: no bound on that side. Dtypes promote; a bound
+ * from sn_scalar that no value of x's integers can pass, as -INFINITY, is none. [new, m s d] */
 SN_API sn_tensor *sn_clip(sn_tensor *x, sn_tensor *lo, sn_tensor *hi);
 
 /* x where x > 0; elsewhere alpha x (leaky_relu), alpha (e^x - 1) (elu). selu: elu with the
@@ -279,7 +281,8 @@ SN_API sn_tensor *sn_selu(sn_tensor *x);
 SN_API sn_tensor *sn_hardswish(sn_tensor *x);
 SN_API sn_tensor *sn_gelu_tanh(sn_tensor *x);
 
-/* e^x / sum e^x along axis, and its logarithm; stable for large x. [new, m s d] */
+/* e^x / sum e^x along axis, and its logarithm; stable for large x; of nothing nothing. [new, m s d]
+ */
 SN_API sn_tensor *sn_softmax(sn_tensor *x, int axis);
 SN_API sn_tensor *sn_log_softmax(sn_tensor *x, int axis);
 
@@ -318,7 +321,7 @@ SN_API sn_tensor *sn_softmax_cross_entropy(sn_tensor *logits, sn_tensor *labels)
 typedef enum sn_padding {
   SN_PADDING_VALID,   /* windows inside of x */
   SN_PADDING_SAME,    /* as much as makes ceil(n / stride) windows; the odd one behind */
-  SN_PADDING_EXPLICIT /* before and after, each smaller than the window */
+  SN_PADDING_EXPLICIT /* before and after; of a pool each smaller than the window */
 } sn_padding;
 typedef struct sn_window_options {
   const int64_t *strides, *dilation; /* NULL: the defaults */
@@ -326,6 +329,11 @@ typedef struct sn_window_options {
   const int64_t *before, *after;
   int64_t groups;      /* of a convolution: channels of one do not meet those of others */
   bool channels_first; /* x and the result are (n, channels, spatial...) */
+  /* Of a transposed convolution: elements more at the end of the result, 0 .. max(stride, dilation)
+   * - 1, among the sizes that the convolution takes to that of x. NULL: 0. */
+  const int64_t *output_padding;
+  bool ceil;          /* of a pool: a last window that leaves x, unless it begins behind x */
+  bool count_padding; /* of a mean: padding counts, as zeros */
 } sn_window_options;
 
 /* Convolution over 1 to 3 spatial axes (cross-correlation: the filter is not flipped). filter is
@@ -334,27 +342,35 @@ SN_API sn_tensor *sn_conv(sn_tensor *x, sn_tensor *filter, int axes,
                           const sn_window_options *options);
 /* The transpose of sn_conv with these options and this filter, (window..., channels of the result /
  * groups, channels of x): what takes its result's gradient back to its input. The result is the
- * smallest input, or with SN_PADDING_SAME n * stride. [new, m s d] */
+ * smallest input, or with SN_PADDING_SAME n * stride; explicit padding is cut off. [new, m s d] */
 SN_API sn_tensor *sn_conv_transpose(sn_tensor *x, sn_tensor *filter, int axes,
                                     const sn_window_options *options);
-/* The largest element, and the mean, of each window. Padding does not count. [new, m s d] */
+/* The largest element, the mean and the sum (in floats) of each window. Padding does not count,
+ * unless options say so of a mean. [new, m s d] */
 SN_API sn_tensor *sn_max_pool(sn_tensor *x, const int64_t *window, int axes,
                               const sn_window_options *options);
 SN_API sn_tensor *sn_avg_pool(sn_tensor *x, const int64_t *window, int axes,
+                              const sn_window_options *options);
+SN_API sn_tensor *sn_sum_pool(sn_tensor *x, const int64_t *window, int axes,
                               const sn_window_options *options);
 
 /* Indices are int32; negative ones count from the end, and what is still outside is clamped, as a
  * program has nowhere to report it.
  *
  * take: the elements at indices along axis, (x before axis, indices, x behind axis).
- * take_along_axis: an index for each element of the result; x and indices differ along axis only.
- * scatter_add, scatter_set: x with updates, which broadcast to the shape that take has, added to or
- * put in the place of those elements. One after the other in the order of the indices: sums have
- * the same bits on any number of threads, and the last one set stays. [new, m s d] */
+ * take_along_axis: an index for each element of the result; x and indices have one rank and
+ * broadcast but along axis.
+ * scatter_add, scatter_set ...: x with updates, which broadcast to the shape that take has, added
+ * to those elements, put in their place, multiplied with them, or there if larger (smaller). One
+ * after the other in the order of the indices: sums have the same bits on any number of threads,
+ * and the last one set stays. [new, m s d] */
 SN_API sn_tensor *sn_take(sn_tensor *x, sn_tensor *indices, int axis);
 SN_API sn_tensor *sn_take_along_axis(sn_tensor *x, sn_tensor *indices, int axis);
 SN_API sn_tensor *sn_scatter_add(sn_tensor *x, sn_tensor *indices, sn_tensor *updates, int axis);
 SN_API sn_tensor *sn_scatter_set(sn_tensor *x, sn_tensor *indices, sn_tensor *updates, int axis);
+SN_API sn_tensor *sn_scatter_mul(sn_tensor *x, sn_tensor *indices, sn_tensor *updates, int axis);
+SN_API sn_tensor *sn_scatter_max(sn_tensor *x, sn_tensor *indices, sn_tensor *updates, int axis);
+SN_API sn_tensor *sn_scatter_min(sn_tensor *x, sn_tensor *indices, sn_tensor *updates, int axis);
 
 /* (indices..., classes): 1 where the index is the class, 0 elsewhere; no 1 for one outside. */
 SN_API sn_tensor *sn_one_hot(sn_tensor *indices, int64_t classes, sn_dtype dtype);

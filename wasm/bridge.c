@@ -223,29 +223,36 @@ sn_tensor *sinter_matmul(sn_tensor *x, sn_tensor *y) { return sn_matmul(x, y); }
 sn_tensor *sinter_einsum(uint32_t count) {
   return sn_einsum((const char *)(scratch + count), scratch_tensors(), count);
 }
-/* The five words per axis into wide, and the options that refer to them. */
-static sn_window_options window_options(int64_t wide[5 * 3], int axes) {
-  const int32_t *last = scratch + 5 * axes;
-  dims_from(wide, scratch, 5 * axes);
+/* The six words per axis into wide, and the options that refer to them. */
+enum { WINDOW_WORDS = 6 * 3 };
+static sn_window_options window_options(int64_t wide[WINDOW_WORDS], int axes) {
+  const int32_t *last = scratch + 6 * axes;
+  dims_from(wide, scratch, 6 * axes);
   return (sn_window_options){.strides = wide,
                              .dilation = wide + axes,
                              .padding = (sn_padding)last[0],
                              .before = wide + 2 * axes,
                              .after = wide + 3 * axes,
                              .groups = last[1],
-                             .channels_first = last[2]};
+                             .channels_first = last[2],
+                             .output_padding = wide + 5 * axes,
+                             .ceil = last[3],
+                             .count_padding = last[4]};
 }
 
 sn_tensor *sinter_conv(sn_tensor *x, sn_tensor *filter, int axes, bool transposed) {
-  int64_t wide[5 * 3];
+  int64_t wide[WINDOW_WORDS];
   const sn_window_options options = window_options(wide, axes);
   return (transposed ? sn_conv_transpose : sn_conv)(x, filter, axes, &options);
 }
 
-sn_tensor *sinter_pool_windows(sn_tensor *x, int axes, bool mean) {
-  int64_t wide[5 * 3];
+sn_tensor *sinter_pool_windows(int kind, sn_tensor *x, int axes) {
+  static sn_tensor *(*const kinds[])(sn_tensor *, const int64_t *, int,
+                                     const sn_window_options *) = {sn_max_pool, sn_avg_pool,
+                                                                   sn_sum_pool};
+  int64_t wide[WINDOW_WORDS];
   const sn_window_options options = window_options(wide, axes);
-  return (mean ? sn_avg_pool : sn_max_pool)(x, wide + 4 * axes, axes, &options);
+  return kinds[kind](x, wide + 4 * axes, axes, &options);
 }
 
 sn_tensor *sinter_clip(sn_tensor *x, sn_tensor *lo, sn_tensor *hi) { return sn_clip(x, lo, hi); }
@@ -301,10 +308,11 @@ sn_tensor *sinter_take(sn_tensor *x, sn_tensor *indices, int axis) {
 sn_tensor *sinter_take_along_axis(sn_tensor *x, sn_tensor *indices, int axis) {
   return sn_take_along_axis(x, indices, axis);
 }
-sn_tensor *sinter_scatter(sn_tensor *x, sn_tensor *indices, sn_tensor *updates, int axis,
-                          bool add) {
-  return add ? sn_scatter_add(x, indices, updates, axis)
-             : sn_scatter_set(x, indices, updates, axis);
+sn_tensor *sinter_scatter(int mode, sn_tensor *x, sn_tensor *indices, sn_tensor *updates,
+                          int axis) {
+  static sn_tensor *(*const modes[])(sn_tensor *, sn_tensor *, sn_tensor *, int) = {
+      sn_scatter_set, sn_scatter_add, sn_scatter_mul, sn_scatter_min, sn_scatter_max};
+  return modes[mode](x, indices, updates, axis);
 }
 sn_tensor *sinter_one_hot(sn_tensor *indices, int classes, int dtype) {
   return sn_one_hot(indices, classes, (sn_dtype)dtype);

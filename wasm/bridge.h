@@ -78,10 +78,11 @@ sn_tensor *SN_EXPORT(sinter_norm)(sn_tensor *x, uint32_t axes, bool keepdims, do
 sn_tensor *SN_EXPORT(sinter_argmax)(sn_tensor *x, int axis, bool keepdims);
 sn_tensor *SN_EXPORT(sinter_argmin)(sn_tensor *x, int axis, bool keepdims);
 sn_tensor *SN_EXPORT(sinter_matmul)(sn_tensor *x, sn_tensor *y);
-/* in: strides, dilation, before, after, window, per axis; padding, groups, channels first */
+/* in: strides, dilation, before, after, window, output padding, per axis; padding, groups, channels
+ * first, ceil, padding counts */
 sn_tensor *SN_EXPORT(sinter_conv)(sn_tensor *x, sn_tensor *filter, int axes, bool transposed);
-sn_tensor *SN_EXPORT(sinter_pool_windows)(sn_tensor *x, int axes, bool mean);
-sn_tensor *SN_EXPORT(sinter_einsum)(uint32_t count); /* in: tensors, spec */
+sn_tensor *SN_EXPORT(sinter_pool_windows)(int kind, sn_tensor *x, int axes); /* max, mean, sum */
+sn_tensor *SN_EXPORT(sinter_einsum)(uint32_t count);                         /* in: tensors, spec */
 sn_tensor *SN_EXPORT(sinter_clip)(sn_tensor *x, sn_tensor *lo, sn_tensor *hi); /* 0: no bound */
 sn_tensor *SN_EXPORT(sinter_leaky_relu)(sn_tensor *x, double alpha);
 sn_tensor *SN_EXPORT(sinter_elu)(sn_tensor *x, double alpha);
@@ -108,8 +109,8 @@ sn_tensor *SN_EXPORT(sinter_pad)(sn_tensor *x, double value);   /* in: befores, 
 sn_tensor *SN_EXPORT(sinter_concat)(uint32_t count, int axis);  /* in: tensors */
 sn_tensor *SN_EXPORT(sinter_take)(sn_tensor *x, sn_tensor *indices, int axis);
 sn_tensor *SN_EXPORT(sinter_take_along_axis)(sn_tensor *x, sn_tensor *indices, int axis);
-sn_tensor *SN_EXPORT(sinter_scatter)(sn_tensor *x, sn_tensor *indices, sn_tensor *updates, int axis,
-                                     bool add);
+sn_tensor *SN_EXPORT(sinter_scatter)(int mode, sn_tensor *x, sn_tensor *indices, sn_tensor *updates,
+                                     int axis);
 sn_tensor *SN_EXPORT(sinter_one_hot)(sn_tensor *indices, int classes, int dtype);
 sn_tensor *SN_EXPORT(sinter_sort)(sn_tensor *x, int axis, bool descending, bool places);
 sn_tensor *SN_EXPORT(sinter_cumsum)(sn_tensor *x, int axis, bool reverse, bool exclusive);

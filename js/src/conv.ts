@@ -1,13 +1,12 @@
-// Convolution and pooling over the spatial axes of (n, spatial..., channels). Each is one call into
+// Convolution over the spatial axes of (n, spatial..., channels), and how windows lie there. Each is one call into
 // the core, which checks how windows fit.
 
 import { asTensor, withAddresses, type TensorLike } from './apply.js';
 import { fitsInt32, shown } from './check.js';
 import { ShapeError, shapeText } from './errors.js';
-import { readOptions } from './options.js';
-import { runtime } from './runtime/runtime.js';
+import { readOptions, type OptionSchema } from './options.js';
 import { tidy } from './scope.js';
-import { wrap, type Tensor } from './tensor.js';
+import type { Tensor } from './tensor.js';
 
 /** One number for all spatial axes, or one for each. */
 export type PerAxis = number | readonly number[];
@@ -30,25 +29,30 @@ export interface ConvOptions extends WindowOptions {
   groups?: number;
 }
 
-export interface PoolOptions extends WindowOptions {
-  window: PerAxis;
+export interface ConvTransposeOptions extends ConvOptions {
+  /** Elements more at the end of the result, fewer than stride or dilation: of the sizes that a convolution takes to
+   *  that of x, strides above 1 leave several. Default 0. */
+  outputPadding?: PerAxis;
+}
+
+/** All there is to know of windows; what a function's own options lack is as if not given. */
+export interface WindowSpec extends ConvTransposeOptions {
+  window?: PerAxis;
+  ceil?: boolean;
+  countIncludePad?: boolean;
 }
 
 export const WINDOW = { strides: 'any', padding: 'any', dilation: 'any', layout: 'string' } as const;
 export const CONV = { ...WINDOW, groups: 'integer' } as const;
-const POOL = { window: 'any', ...WINDOW } as const;
+const CONV_TRANSPOSE = { ...CONV, outputPadding: 'any' } as const;
 
 const KINDS: readonly unknown[] = ['valid', 'same'];
 const [VALID, EXPLICIT] = [0, 2];
 
-/** What the core reads: strides, dilation, before, after, window (0 without one), per axis; padding, groups,
- *  channels first. */
-function words(
-  op: string,
-  shapes: string,
-  axes: number,
-  { strides, padding = 'valid', dilation = 1, layout, groups = 1, window = 0 }: ConvOptions & Partial<PoolOptions>,
-): number[] {
+/** What the core reads: strides, dilation, before, after, window (0 without one), output padding, per axis; padding,
+ *  groups, channels first, ceil, whether padding counts. */
+export function windowWords(op: string, shapes: string, axes: number, spec: WindowSpec): number[] {
+  const { strides, padding = 'valid', dilation = 1, layout, groups = 1, window = 0, outputPadding = 0 } = spec;
   const need = (ok: boolean, what: string): void => {
     if (!ok) throw new ShapeError(`${op}: ${what}: ${shapes}`);
   };
@@ -72,50 +76,44 @@ function words(
     ...side(0),
     ...side(1),
     ...each('window', window),
+    ...each('outputPadding', outputPadding),
     kind,
     groups,
-    first ? 1 : 0,
+    Number(first),
+    Number(spec.ceil ?? false),
+    Number(spec.countIncludePad ?? false),
   ];
 }
 
 const convolution =
-  (op: string, axes: number, transposed: number) =>
-  (x: TensorLike, filter: TensorLike, options?: ConvOptions): Tensor =>
+  <O extends ConvOptions>(op: string, axes: number, transposed: number) =>
+  (x: TensorLike, filter: TensorLike, options?: O): Tensor =>
     tidy(() => {
-      const given = readOptions<ConvOptions>(op, options, CONV);
+      const given = readOptions<ConvTransposeOptions>(op, options, (transposed ? CONV_TRANSPOSE : CONV) as OptionSchema<ConvTransposeOptions>);
       const [t, w] = [asTensor(x, op), asTensor(filter, op)];
-      const spec = words(op, `x ${shapeText(t.shape)}, filter ${shapeText(w.shape)}`, axes, given);
+      const spec = windowWords(op, `x ${shapeText(t.shape)}, filter ${shapeText(w.shape)}`, axes, given);
       return withAddresses(op, [t, w], (rt, [a, b]) => {
         rt.send(spec);
         return rt.exports.sinter_conv(a!, b!, axes, transposed);
       });
     });
 
-const pool =
-  (op: string, axes: number, mean: number) =>
-  (x: TensorLike, options: PoolOptions): Tensor =>
-    tidy(() => {
-      const given = readOptions<PoolOptions>(op, options, POOL);
-      const [t, rt] = [asTensor(x, op), runtime()];
-      rt.send(words(op, `x ${shapeText(t.shape)}`, axes, given));
-      return wrap(rt.exports.sinter_pool_windows(t.use(op), axes, mean));
-    });
-
-/** x (N, W, C), filter (kw, C / groups, O) -> (N, W', O). As everywhere, the filter is not flipped. */
-export const conv1d = convolution('conv1d', 1, 0);
+/** x (N, W, C), filter (kw, C / groups, O) -> (N, W', O). As everywhere, the filter is not flipped. Integers and
+ *  bools give int32, here and below, whose sums wrap modulo 2^32. */
+export const conv1d = convolution<ConvOptions>('conv1d', 1, 0);
 
 /** x (N, H, W, C), filter (kh, kw, C / groups, O) -> (N, H', W', O). */
-export const conv2d = convolution('conv2d', 2, 0);
+export const conv2d = convolution<ConvOptions>('conv2d', 2, 0);
 
 /** x (N, D, H, W, C), filter (kd, kh, kw, C / groups, O) -> (N, D', H', W', O). */
-export const conv3d = convolution('conv3d', 3, 0);
+export const conv3d = convolution<ConvOptions>('conv3d', 3, 0);
 
-/** What takes the gradient of conv2d's result back to its input: x (N, H, W, C), filter (kh, kw, O / groups, C).
- *  'same' gives sizes times strides. */
-export const convTranspose2d = convolution('convTranspose2d', 2, 1);
+/** What takes the gradient of conv1d's result back to its input: x (N, W, C), filter (kw, O / groups, C). 'same' gives
+ *  sizes times strides; explicit padding is cut off from the result, here and below. */
+export const convTranspose1d = convolution<ConvTransposeOptions>('convTranspose1d', 1, 1);
 
-/** The largest element of each window of (N, H, W, C). */
-export const maxPool2d = pool('maxPool2d', 2, 0);
+/** What takes the gradient of conv2d's result back to its input: x (N, H, W, C), filter (kh, kw, O / groups, C). */
+export const convTranspose2d = convolution<ConvTransposeOptions>('convTranspose2d', 2, 1);
 
-/** The mean of each window of (N, H, W, C); padding does not count. */
-export const avgPool2d = pool('avgPool2d', 2, 1);
+/** The same of conv3d: x (N, D, H, W, C), filter (kd, kh, kw, O / groups, C). */
+export const convTranspose3d = convolution<ConvTransposeOptions>('convTranspose3d', 3, 1);

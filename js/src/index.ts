@@ -99,21 +99,36 @@ export {
   type RowRange,
   type Rows,
   type ScanOptions,
+  type ScatterMode,
   type SortOptions,
 } from './indexing.js';
+export { gatherNd, scatter, scatterNd, type ScatterNdOptions, type ScatterOptions } from './scatter.js';
 export {
-  avgPool2d,
   conv1d,
   conv2d,
   conv3d,
+  convTranspose1d,
   convTranspose2d,
-  maxPool2d,
+  convTranspose3d,
   type ConvOptions,
+  type ConvTransposeOptions,
   type Padding,
   type PerAxis,
-  type PoolOptions,
   type WindowOptions,
 } from './conv.js';
+export {
+  avgPool1d,
+  avgPool2d,
+  avgPool3d,
+  lpPool1d,
+  lpPool2d,
+  maxPool1d,
+  maxPool2d,
+  maxPool3d,
+  type AvgPoolOptions,
+  type LpPoolOptions,
+  type PoolOptions,
+} from './pool.js';
 export { attention, rope, type AttentionOptions, type RopeOptions } from './attention.js';
 export { dot, einsum, matmul, outer } from './linalg.js';
 export {

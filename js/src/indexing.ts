@@ -12,11 +12,12 @@ import { DTypeError, ShapeError, SinterError, shapeText } from './errors.js';
 import { readOptions, type OptionSchema } from './options.js';
 import { runtime } from './runtime/runtime.js';
 import { tidy } from './scope.js';
-import { reshape, slice, type AxisOptions } from './shape.js';
+import { sub } from './ops.gen.js';
+import { flip, reshape, slice, type AxisOptions } from './shape.js';
 import { Tensor, wrap } from './tensor.js';
 
 /** int32; arrays of numbers become so when all are whole. */
-function asIndices(x: TensorLike, op: string): Tensor {
+export function asIndices(x: TensorLike, op: string): Tensor {
   if (x instanceof Tensor) return asTensor(x, op);
   const numbers: unknown[] = Array.isArray(x) ? x.flat(Infinity) : typeof x === 'number' ? [x] : Array.from(x as ArrayLike<number>);
   if (!numbers.every(Number.isInteger)) throw new DTypeError(`${op}: indices must be whole numbers`);
@@ -35,7 +36,8 @@ export function take(x: TensorLike, indices: TensorLike, options?: AxisOptions):
   });
 }
 
-/** An index for each element of the result; x and indices differ in size along the axis (default the last) only. */
+/** An index for each element of the result; x and indices have one rank, and broadcast but along the axis (default the
+ *  last), as in NumPy. */
 export function takeAlongAxis(x: TensorLike, indices: TensorLike, options?: AxisOptions): Tensor {
   const { axis = -1 } = readOptions<AxisOptions>('takeAlongAxis', options, AXIS);
   return tidy(() => {
@@ -47,19 +49,27 @@ export function takeAlongAxis(x: TensorLike, indices: TensorLike, options?: Axis
   });
 }
 
-function scatter(
+/** What scatter does, by the numbers in the interface to wasm. */
+const MODES = ['set', 'add', 'mul', 'min', 'max'] as const;
+
+export type ScatterMode = (typeof MODES)[number];
+
+/** x with updates put in the place of the elements that take gives, or combined with them; axis < 0 from the end. */
+export function scatterAlong(
   op: string,
   x: TensorLike,
   indices: TensorLike,
   updates: TensorLike,
   axis: number,
-  add: boolean,
+  mode: ScatterMode,
 ): Tensor {
+  const kind = MODES.indexOf(mode);
+  if (kind < 0) throw new SinterError('argument', `${op}: no mode '${String(mode)}'`, { hint: `there are ${MODES.join(', ')}` });
   return tidy(() => {
     const t = asTensor(x, op);
     const at = resolveAxis(op, axis, t.shape);
     return withAddresses(op, [t, asIndices(indices, op), updates], (rt, [a, i, u]) =>
-      rt.exports.sinter_scatter(a!, i!, u!, at, add ? 1 : 0),
+      rt.exports.sinter_scatter(kind, a!, i!, u!, at),
     );
   });
 }
@@ -75,7 +85,7 @@ export const scatterAdd = (
   options?: AxisOptions,
 ): Tensor => {
   const { axis = 0 } = readOptions<AxisOptions>('scatterAdd', options, AXIS);
-  return scatter('scatterAdd', x, indices, updates, axis, true);
+  return scatterAlong('scatterAdd', x, indices, updates, axis, 'add');
 };
 
 /** Rows from begin to before end in steps of stride, as slices of arrays count. */
@@ -99,6 +109,12 @@ export interface Rows {
   set(values: TensorLike): Tensor;
   /** The tensor with values added to the rows. */
   add(values: TensorLike): Tensor;
+  /** The tensor with the rows multiplied by values. */
+  mul(values: TensorLike): Tensor;
+  /** The tensor with the smaller of rows and values. */
+  min(values: TensorLike): Tensor;
+  /** The tensor with the larger of rows and values. */
+  max(values: TensorLike): Tensor;
 }
 
 const isRange = (index: RowIndex): index is RowRange => isPlainObject(index);
@@ -129,11 +145,11 @@ function rowIndices(t: Tensor, index: RowIndex): Tensor {
 
 /** Rows of x: at(x, 3).set(v), at(x, { begin: 1, end: 4 }).add(v), at(x, indices).get(). x itself never changes. */
 export function at(x: TensorLike, index: RowIndex, ...extra: []): Rows {
-  refuseExtra('at', extra, 'at works along the first axis; for another one take and scatterAdd have { axis }');
-  const change = (values: TensorLike, add: boolean): Tensor =>
+  refuseExtra('at', extra, 'at works along the first axis; for another one take and scatter have { axis }');
+  const change = (mode: ScatterMode) => (values: TensorLike): Tensor =>
     tidy(() => {
       const t = asTensor(x, 'at');
-      return scatter('at', t, rowIndices(t, index), values, 0, add);
+      return scatterAlong('at', t, rowIndices(t, index), values, 0, mode);
     });
   return {
     get: () =>
@@ -141,8 +157,11 @@ export function at(x: TensorLike, index: RowIndex, ...extra: []): Rows {
         const t = asTensor(x, 'at');
         return take(t, rowIndices(t, index));
       }),
-    set: (values) => change(values, false),
-    add: (values) => change(values, true),
+    set: change('set'),
+    add: change('add'),
+    mul: change('mul'),
+    min: change('min'),
+    max: change('max'),
   };
 }
 
@@ -186,7 +205,8 @@ export const sort = (x: TensorLike, options?: SortOptions): Tensor => sorted('so
 /** Where the elements of sort come from, int32; equal ones keep their order. */
 export const argsort = (x: TensorLike, options?: SortOptions): Tensor => sorted('argsort', x, options);
 
-/** The k largest elements along an axis (default the last), largest first, and where they are. */
+/** The k largest elements along an axis (default the last), largest first, and where they are. NaN counts as largest,
+ *  as in PyTorch and JAX (sort puts it last); of equal ones the first comes first. */
 export function topk(
   x: TensorLike,
   k: number,
@@ -199,11 +219,14 @@ export function topk(
     if (!Number.isInteger(k) || k < 0 || k > t.shape[along]!) {
       throw new ShapeError(`topk: no ${shown(k)} elements along axis ${along}: a ${shapeText(t.shape)}`);
     }
-    const indices = slice(
-      argsort(t, { axis: along, descending: true }),
-      t.shape.map(() => 0),
+    // Sorted from behind: NaN comes last, and of equal elements the first one.
+    const upward = argsort(flip(t, along), { axis: along });
+    const largest = slice(
+      upward,
+      t.shape.map((dim, i) => (i === along ? dim - k : 0)),
       t.shape.map((dim, i) => (i === along ? k : dim)),
     );
+    const indices = sub(t.shape[along]! - 1, flip(largest, along));
     return { values: takeAlongAxis(t, indices, { axis: along }), indices };
   });
 }

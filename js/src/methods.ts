@@ -9,12 +9,16 @@ import type { DTypeName } from './dtype.js';
 import { repeat, roll, split, tile } from './arrange.js';
 import * as indexing from './indexing.js';
 import * as convolutions from './conv.js';
-import type { ConvOptions, PoolOptions } from './conv.js';
+import type { ConvOptions, ConvTransposeOptions } from './conv.js';
 import { dot, matmul, outer } from './linalg.js';
 import { logSoftmax, softmax, type SoftmaxOptions } from './normalize.js';
 import { elementwise } from './elementwise.js';
+import * as pools from './pool.js';
+import type { AvgPoolOptions, LpPoolOptions, PoolOptions } from './pool.js';
 import * as reductions from './reduce.js';
 import type { ArgOptions, NormOptions, ReduceOptions, VarianceOptions } from './reduce.js';
+import * as scatters from './scatter.js';
+import type { ScatterNdOptions, ScatterOptions } from './scatter.js';
 import * as shapes from './shape.js';
 import { Tensor } from './tensor.js';
 
@@ -44,14 +48,25 @@ export interface FrontMethods {
   conv1d(filter: TensorLike, options?: ConvOptions): Tensor;
   conv2d(filter: TensorLike, options?: ConvOptions): Tensor;
   conv3d(filter: TensorLike, options?: ConvOptions): Tensor;
-  convTranspose2d(filter: TensorLike, options?: ConvOptions): Tensor;
+  convTranspose1d(filter: TensorLike, options?: ConvTransposeOptions): Tensor;
+  convTranspose2d(filter: TensorLike, options?: ConvTransposeOptions): Tensor;
+  convTranspose3d(filter: TensorLike, options?: ConvTransposeOptions): Tensor;
+  maxPool1d(options: PoolOptions): Tensor;
   maxPool2d(options: PoolOptions): Tensor;
-  avgPool2d(options: PoolOptions): Tensor;
+  maxPool3d(options: PoolOptions): Tensor;
+  avgPool1d(options: AvgPoolOptions): Tensor;
+  avgPool2d(options: AvgPoolOptions): Tensor;
+  avgPool3d(options: AvgPoolOptions): Tensor;
+  lpPool1d(options: LpPoolOptions): Tensor;
+  lpPool2d(options: LpPoolOptions): Tensor;
   softmax(options?: SoftmaxOptions): Tensor;
   logSoftmax(options?: SoftmaxOptions): Tensor;
   take(indices: TensorLike, options?: shapes.AxisOptions): Tensor;
   takeAlongAxis(indices: TensorLike, options?: shapes.AxisOptions): Tensor;
   scatterAdd(indices: TensorLike, updates: TensorLike, options?: shapes.AxisOptions): Tensor;
+  scatter(indices: TensorLike, updates: TensorLike, options?: ScatterOptions): Tensor;
+  gatherNd(indices: TensorLike): Tensor;
+  scatterNd(indices: TensorLike, updates: TensorLike, options?: ScatterNdOptions): Tensor;
   at(index: indexing.RowIndex): indexing.Rows;
   sort(options?: indexing.SortOptions): Tensor;
   argsort(options?: indexing.SortOptions): Tensor;
@@ -104,18 +119,29 @@ const fronts: {
   dot,
   matmul,
   outer,
-  avgPool2d: convolutions.avgPool2d,
+  avgPool1d: pools.avgPool1d,
+  avgPool2d: pools.avgPool2d,
+  avgPool3d: pools.avgPool3d,
+  lpPool1d: pools.lpPool1d,
+  lpPool2d: pools.lpPool2d,
+  maxPool1d: pools.maxPool1d,
+  maxPool2d: pools.maxPool2d,
+  maxPool3d: pools.maxPool3d,
   conv1d: convolutions.conv1d,
   conv2d: convolutions.conv2d,
   conv3d: convolutions.conv3d,
+  convTranspose1d: convolutions.convTranspose1d,
   convTranspose2d: convolutions.convTranspose2d,
-  maxPool2d: convolutions.maxPool2d,
+  convTranspose3d: convolutions.convTranspose3d,
   softmax,
   logSoftmax,
   argsort: indexing.argsort,
   at: indexing.at,
   cumprod: indexing.cumprod,
   cumsum: indexing.cumsum,
+  gatherNd: scatters.gatherNd,
+  scatter: scatters.scatter,
+  scatterNd: scatters.scatterNd,
   scatterAdd: indexing.scatterAdd,
   sort: indexing.sort,
   take: indexing.take,

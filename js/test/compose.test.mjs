@@ -13,6 +13,20 @@ const sum = (line) => line.reduce((a, b) => a + b, 0);
 const mean = (line) => sum(line) / line.length;
 const variance = (line, correction = 0) => sum(line.map((v) => (v - mean(line)) ** 2)) / (line.length - correction);
 
+test('softmax, logSoftmax and logsumexp of nothing, with gradients', () => {
+  for (const [shape, axis] of [[[0], 0], [[3, 0], 1], [[3, 0], 0], [[0, 3], 0]]) {
+    const none = sn.zeros(shape);
+    for (const f of [sn.softmax, sn.logSoftmax]) {
+      assert.deepEqual([...f(none, { axis }).shape], shape);
+      assert.deepEqual([...sn.jit((x) => f(x, { axis }))(none).shape], shape);
+      assert.deepEqual([...sn.grad((x) => f(x, { axis }).sum())(none).shape], shape);
+    }
+  }
+  assert.equal(sn.logsumexp(sn.zeros([0])).item(), -Infinity);
+  assert.deepEqual(sn.logsumexp(sn.zeros([3, 0]), { axis: 1 }).toArray(), [-Infinity, -Infinity, -Infinity]);
+  assert.deepEqual([...sn.grad((x) => sn.logsumexp(x, { axis: 1 }).sum())(sn.zeros([3, 0])).shape], [3, 0]);
+});
+
 test('statistics over one axis, all, and with options', () => {
   assertClose(sn.var(x, { axis: 1 }), X.map((row) => variance(row)));
   assertClose(x.var({ axis: 0, correction: 1 }), columns.map((column) => variance(column, 1)));

@@ -13,7 +13,8 @@ const FUNCTIONS = `init info mod atan2 exp2 expm1 log2 tan asin acos atan sinh c
   logicalNot isnan isfinite astype stopGradient sum prod mean max min any all argmax argmin var std logsumexp
   norm cumsum cumprod reshape transpose permuteDims swapaxes moveaxis expandDims squeeze broadcastTo slice pad flip
   roll concat stack split tile repeat take takeAlongAxis scatterAdd at oneHot tril triu sort argsort topk matmul dot
-  einsum outer conv1d conv2d conv3d convTranspose2d maxPool2d avgPool2d softmax logSoftmax layerNorm rmsNorm batchNorm
+  einsum outer conv1d conv2d conv3d convTranspose1d convTranspose2d convTranspose3d maxPool1d maxPool2d maxPool3d
+  avgPool1d avgPool2d avgPool3d lpPool1d lpPool2d scatter scatterNd gatherNd softmax logSoftmax layerNorm rmsNorm batchNorm
   softmaxCrossEntropy attention rope
   grad valueAndGrad jit trainStep profile inspect`.split(/\s+/);
 

@@ -181,7 +181,8 @@ test('dtypes are those of matmul; arrays and numbers are operands', () => {
     assert.equal(product.dtype, sn.matmul(a, b).dtype);
     assert.deepEqual(product.toArray(), sn.matmul(a, b).toArray());
   }
-  assert.equal(sn.einsum('ij->ji', ints).dtype, 'float32');
+  assert.equal(sn.einsum('ij->ji', ints).dtype, 'int32');
+  assert.equal(sn.einsum('ij->ji', bools).dtype, 'int32');
   assert.equal(sn.einsum(',ij->ij', 0.5, doubles).dtype, 'float64');
   assert.deepEqual(sn.einsum('i,,i->i', [1, 2], 10, new Float32Array([3, 4])).toArray(), [30, 80]);
 });

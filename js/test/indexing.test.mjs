@@ -48,6 +48,90 @@ test('scatterAdd adds in the order of the indices', () => {
   assert.deepEqual(sn.scatterAdd(sn.zeros([3], { dtype: 'int32' }), [2, 2, 0], 1).toArray(), [1, 0, 2]);
 });
 
+test('scatter sets, adds, multiplies, keeps the smaller or the larger', () => {
+  const x = sn.tensor([[1, 2], [3, 4], [5, 6]]);
+  const [indices, updates] = [[0, 2, 0], [[2, 3], [-1, 9], [4, -1]]];
+  const want = {
+    set: [[4, -1], [3, 4], [-1, 9]],
+    add: [[7, 4], [3, 4], [4, 15]],
+    mul: [[8, -6], [3, 4], [-5, 54]],
+    min: [[1, -1], [3, 4], [-1, 6]],
+    max: [[4, 3], [3, 4], [5, 9]],
+  };
+  for (const [mode, rows] of Object.entries(want)) {
+    for (const dtype of ['float32', 'float64', 'int32', 'float16', 'int8']) {
+      const t = x.astype(dtype);
+      const run = (t, u) => t.scatter(indices, u, { mode });
+      const u = sn.tensor(updates, { dtype });
+      for (const f of [run, sn.jit(run), sn.jit(run, { jit: false })]) {
+        assert.equal(f(t, u).dtype, dtype);
+        assert.deepEqual(f(t, u).toArray(), rows, `${mode} of ${dtype}`);
+      }
+    }
+    assert.deepEqual(sn.scatter(x.transpose(), indices, sn.tensor(updates).transpose(), { axis: 1, mode }).transpose().toArray(), rows);
+    if (mode !== 'set') assert.deepEqual(x.at(indices)[mode](updates).toArray(), rows);
+  }
+  const special = sn.tensor([NaN, 1, -0, 0]);
+  assert.deepEqual(special.at([0, 1, 2, 3]).max([1, NaN, 0, -0]).toArray(), [NaN, NaN, 0, 0]);
+  assert.deepEqual(special.at([0, 1, 2, 3]).min([1, NaN, 0, -0]).toArray(), [NaN, NaN, -0, -0]);
+  assertThrows(() => x.scatter([0], 1, { mode: 'mean' }), sn.SinterError, { code: 'argument', op: 'scatter' });
+});
+
+test('gradients of scatter are those of finite differences', () => sn.tidy(() => {
+  const indices = [0, 2, 0, 2, 1];
+  const weight = sn.tensor(numbers(4, 5), { dtype: 'float64' });
+  for (const mode of ['set', 'add', 'mul', 'min', 'max']) {
+    const inputs = [numbers(4, 6), numbers(5, 7)];
+    if (mode === 'mul') inputs[1][0] = inputs[1][1] = 0; // one 0 at place 0, one at place 2
+    const loss = (x, u) => sn.scatter(x, indices, u, { mode }).square().mul(weight).sum();
+    const at = (lists) => loss(...lists.map((list) => sn.tensor(list, { dtype: 'float64' }))).item();
+    const slopes = sn.grad(loss, { argnums: [0, 1] })(...inputs.map((list) => sn.tensor(list, { dtype: 'float64' })));
+    inputs.forEach((list, which) => assertClose(slopes[which], list.map((_, i) => {
+      const moved = (step) => at(inputs.map((l, k) => l.map((v, j) => (k === which && j === i ? v + step : v))));
+      return (moved(1e-6) - moved(-1e-6)) / 2e-6;
+    }), 1e-7));
+  }
+  const ties = sn.grad((x, u) => sn.scatter(x, [0, 0], u, { mode: 'max' }).sum(), { argnums: [0, 1] })(sn.tensor([2]), sn.tensor([2, 2]));
+  assertClose(ties[0], [1 / 3]);
+  assertClose(ties[1], [1 / 3, 1 / 3]);
+}));
+
+test('gatherNd and scatterNd take indices of several axes', () => {
+  const x = sn.arange(24).reshape([2, 3, 4]);
+  assert.deepEqual(sn.gatherNd(x, [[0, 1], [1, -1]]).toArray(), [[4, 5, 6, 7], [20, 21, 22, 23]]);
+  assert.deepEqual(x.gatherNd([[[1, 2, 3]], [[0, 0, -4]]]).toArray(), [[23], [0]]);
+  assert.deepEqual(x.gatherNd([1]).toArray(), x.toArray()[1]);
+  const small = sn.zeros([2, 2]);
+  assert.deepEqual(sn.scatterNd(small, [[0, 1], [1, 0], [0, 1]], [1, 2, 3]).toArray(), [[0, 3], [2, 0]]);
+  assert.deepEqual(small.scatterNd([[0, 1], [1, 0], [0, 1]], [1, 2, 3], { mode: 'add' }).toArray(), [[0, 4], [2, 0]]);
+  assert.deepEqual(sn.scatterNd(small, [[1]], [[7, 8]], { mode: 'max' }).toArray(), [[0, 0], [7, 8]]);
+  const slope = sn.grad((x) => sn.gatherNd(x, [[0, 1], [0, 1], [1, 1]]).mul([1, 2, 4]).sum())(sn.ones([2, 2]));
+  assert.deepEqual(slope.toArray(), [[0, 3], [0, 4]]);
+  const run = sn.jit((x, i) => sn.gatherNd(x, i));
+  assert.deepEqual(run(x, sn.tensor([[1, 1, 1]], { dtype: 'int32' })).toArray(), [17]);
+  assertThrows(() => sn.gatherNd(x, [[0, 0, 0, 0]]), sn.ShapeError, { op: 'gatherNd' });
+  assertThrows(() => sn.gatherNd(x, sn.tensor([[0.5]])), sn.DTypeError, { op: 'gatherNd' });
+});
+
+test('takeAlongAxis broadcasts the other axes', () => {
+  const x = sn.tensor([[1, 2], [3, 4]]);
+  assert.deepEqual(sn.takeAlongAxis(x, [[1, 0, 1]]).toArray(), [[2, 1, 2], [4, 3, 4]]);
+  assert.deepEqual(sn.takeAlongAxis([[5, 6]], [[1], [0], [1]]).toArray(), [[6], [5], [6]]);
+  const slope = sn.grad((x) => sn.takeAlongAxis(x, [[1], [0], [1]]).sum())(sn.tensor([[5, 6]]));
+  assert.deepEqual(slope.toArray(), [[1, 2]]);
+  assertThrows(() => sn.takeAlongAxis(x, [[0], [0], [0]]), sn.ShapeError, { op: 'takeAlongAxis', shapes: [[2, 2], [3, 1]] });
+});
+
+test('topk puts NaN first, sort last', () => {
+  const x = sn.tensor([1, NaN, 3, -Infinity, 3, NaN]);
+  const { values, indices } = x.topk(4);
+  assert.deepEqual(values.toArray(), [NaN, NaN, 3, 3]);
+  assert.deepEqual(indices.toArray(), [1, 5, 2, 4]);
+  assert.deepEqual(x.sort({ descending: true }).toArray(), [3, 3, 1, -Infinity, NaN, NaN]);
+  assert.deepEqual(sn.topk([[1, 5, 2]], 2, { axis: 1 }).values.toArray(), [[5, 2]]);
+  assert.deepEqual([...x.topk(0).values.shape], [0]);
+});
+
 test('at takes rows, ranges and indices', () => {
   const x = sn.arange(6).reshape([3, 2]);
   assert.deepEqual(x.at(1).get().toArray(), [2, 3]);

@@ -227,6 +227,43 @@ GRAD(scatter_set) {
   s->dx[2] = WHERE(stays, du, sn_build_like(s->b, du, 0));
 }
 
+/* y = x times all u[i] with index[i] there: dx = dy times these. du[i] = dy x times the others of
+ * them, which is the product of all that are not 0, divided by u[i], and 0 where another one is 0
+ */
+GRAD(scatter_mul) {
+  const int64_t axis[] = {s->attrs[0]};
+  if (s->b->status) return;
+  const sn_type type = *sn_build_type(s->b, X);
+  const sn_id one = sn_build_full(s->b, &type, 1), none = sn_build_full(s->b, &type, 0);
+  if (s->wanted[0]) s->dx[0] = MUL(DY, sn_build_along(s->b, SN_OP_scatter_mul, axis, one, X1, X2));
+  if (!s->wanted[2]) return;
+  const sn_id nought = sn_build_like(s->b, X2, 0), unit = sn_build_like(s->b, X2, 1);
+  const sn_id is_zero = BINARY(equal, X2, nought), whole = WHERE(is_zero, unit, X2);
+  const sn_id zeros =
+      sn_build_along(s->b, SN_OP_scatter_add, axis, none, X1, WHERE(is_zero, unit, nought));
+  const sn_id product = sn_build_along(s->b, SN_OP_scatter_mul, axis, X, X1, whole);
+  const sn_id all = sn_build_along(s->b, SN_OP_gather, axis, MUL(DY, product), X1);
+  const sn_id others = SUB(sn_build_along(s->b, SN_OP_gather, axis, zeros, X1),
+                           WHERE(is_zero, unit, nought)); /* zeros but u[i] */
+  s->dx[2] = WHERE(BINARY(equal, others, nought), DIV(all, whole), nought);
+}
+
+/* y = the largest of x and all u[i] with index[i] there: dx, du = dy of those that are y, shared
+ * equally among them */
+GRAD(scatter_max) {
+  const int64_t axis[] = {s->attrs[0]};
+  if (s->b->status) return;
+  const sn_dtype dtype = sn_build_type(s->b, X)->dtype;
+  const sn_id x_hit = sn_build_cast(s->b, SN_OP_astype, BINARY(equal, X, Y), dtype);
+  const sn_id there = sn_build_along(s->b, SN_OP_gather, axis, Y, X1);
+  const sn_id u_hit = sn_build_cast(s->b, SN_OP_astype, BINARY(equal, X2, there), dtype);
+  const sn_id ties = sn_build_along(s->b, SN_OP_scatter_add, axis, x_hit, X1, u_hit);
+  const sn_id share = DIV(DY, ties);
+  s->dx[0] = MUL(share, x_hit);
+  s->dx[2] = MUL(sn_build_along(s->b, SN_OP_gather, axis, share, X1), u_hit);
+}
+#define grad_scatter_min grad_scatter_max
+
 /* y[i] = x[p[i]] for p = argsort x: dx[p[i]] = dy[i] */
 GRAD(sort) {
   const int64_t order[] = {s->attrs[0], s->attrs[1]}, axis[] = {s->attrs[0]};

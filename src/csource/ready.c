@@ -45,12 +45,15 @@ static void add_step(sn_c_writer *w, sn_op op, sn_dtype dtype) {
 static const char *add_part(sn_c_writer *w, const char *at) {
   const sn_ready *r = w->g->ready;
   const sn_operand *y = &w->g->stores[0].target;
-  const sn_dtype wide = y->dtype == SN_F32 && r->op != SN_OP_scatter_add ? SN_F64 : y->dtype;
+  const bool scans = sn_op_describe(r->op)->kind == SN_CLASS_SCAN;
+  const sn_dtype wide = y->dtype == SN_F32 && scans ? SN_F64 : y->dtype;
   char position[POSITION_SIZE];
   switch (*at) {
   case 't': sn_text_add(w->t, "%s", sn_c_type(y->dtype)); return at;
   case 'w': sn_text_add(w->t, "%s", sn_c_type(wide)); return at;
   case '+': add_step(w, SN_OP_add, wide); return at;
+  case '>': add_step(w, SN_OP_maximum, wide); return at;
+  case '<': add_step(w, SN_OP_minimum, wide); return at;
   case '*': add_step(w, SN_OP_mul, wide); return at;
   case 'n': sn_text_add(w->t, "%lld", (long long)r->length); return at;
   case '0':
@@ -86,9 +89,17 @@ static void add_scatter(sn_c_writer *w) {
                "}\n"
                "for (long j = 0; j < $1; j++) {\n"
                "  long at = position_of($b[j], $n);\n");
-  add_lines(w, w->g->ready->op == SN_OP_scatter_set ? "  $y[at] = $c[j];\n"
-                                                    : "  $t state = $y[at], x = $c[j];\n"
-                                                      "  $y[at] = $+;\n");
+  const sn_op op = w->g->ready->op;
+  if (op == SN_OP_scatter_set) {
+    add_lines(w, "  $y[at] = $c[j];\n"
+                 "}\n");
+    return;
+  }
+  add_lines(w, "  $t state = $y[at], x = $c[j];\n");
+  add_lines(w, op == SN_OP_scatter_add   ? "  $y[at] = $+;\n"
+               : op == SN_OP_scatter_mul ? "  $y[at] = $*;\n"
+               : op == SN_OP_scatter_max ? "  $y[at] = $>;\n"
+                                         : "  $y[at] = $<;\n");
   add_lines(w, "}\n");
 }
 

@@ -57,5 +57,6 @@ void sn_count_ready(sn_group *group) {
   while (ready->length >> levels) levels++;
   if (kind == SN_CLASS_SORT) group->flops = points * n * levels;
   if (kind == SN_CLASS_SCAN) group->flops = points * n;
-  if (ready->op == SN_OP_scatter_add) group->flops = points * (double)ready->lengths[1];
+  if (sn_op_describe(ready->op)->kind == SN_CLASS_SCATTER && ready->op != SN_OP_scatter_set)
+    group->flops = points * (double)ready->lengths[1];
 }

@@ -32,7 +32,7 @@ sn_status sn_conv_infer(sn_env *env, const int64_t *attrs, size_t n_attrs, const
   const int axes = x->rank - 2;
   SN_CHECK(env, axes >= 1 && axes <= SN_CONV_AXES && w->rank == x->rank && y->rank == x->rank &&
                     n_attrs == SN_CONV_ATTRS((size_t)axes) && x->dtype == w->dtype &&
-                    sn_dtype_is_float(x->dtype));
+                    x->dtype != SN_BOOL);
   const sn_conv_attrs c = sn_conv_of(attrs, axes);
   const int64_t in = x->dims[axes + 1], q = w->dims[axes + 1];
   int64_t grouped = 0; /* the filter's channels of one group, times groups */

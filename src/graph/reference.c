@@ -122,6 +122,12 @@ static void ref_reduce(const sn_graph *g, sn_id id, const void *in, void *out) {
   }
 }
 
+/* sum + a b: of integers modulo 2^32, as an int32. */
+static double add_product(sn_dtype dtype, double sum, double a, double b) {
+  if (dtype != SN_I32) return sum + a * b;
+  return (int32_t)((uint32_t)(int32_t)sum + (uint32_t)(int32_t)a * (uint32_t)(int32_t)b);
+}
+
 static void ref_matmul(const sn_graph *g, sn_id id, const void *const *in, void *out) {
   const sn_type *a = &g->nodes[sn_graph_inputs(g, id)[0]].type, *c = &g->nodes[id].type;
   const int64_t m = c->dims[c->rank - 2], n = c->dims[c->rank - 1], k = a->dims[a->rank - 1];
@@ -129,8 +135,8 @@ static void ref_matmul(const sn_graph *g, sn_id id, const void *const *in, void 
     const int64_t col = i % n, row = i / n % m, batch = i / n / m;
     double sum = 0;
     for (int64_t p = 0; p < k; p++)
-      sum += sn_ref_load(a->dtype, in[0], (batch * m + row) * k + p) *
-             sn_ref_load(a->dtype, in[1], (batch * k + p) * n + col);
+      sum = add_product(c->dtype, sum, sn_ref_load(a->dtype, in[0], (batch * m + row) * k + p),
+                        sn_ref_load(a->dtype, in[1], (batch * k + p) * n + col));
     sn_ref_store(c->dtype, out, i, sum);
   }
 }
@@ -169,8 +175,8 @@ static void ref_conv(const sn_graph *g, sn_id id, const void *const *in, void *o
       tap[axes] = c.turned ? o[last] % outputs : k[axes];
       tap[last] = c.turned ? from[last] : o[last];
       if (inside)
-        sum += sn_ref_load(x->dtype, in[0], sn_ravel(x, from)) *
-               sn_ref_load(w->dtype, in[1], sn_ravel(w, tap));
+        sum = add_product(y->dtype, sum, sn_ref_load(x->dtype, in[0], sn_ravel(x, from)),
+                          sn_ref_load(w->dtype, in[1], sn_ravel(w, tap)));
     }
     sn_ref_store(y->dtype, out, i, sum);
   }

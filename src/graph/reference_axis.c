@@ -44,12 +44,23 @@ static void ref_gather(const line *x, const line *indices, const line *y) {
   for (int64_t i = 0; i < y->n; i++) store(y, i, load(x, index_at(indices, i, x->n)));
 }
 
+/* What update makes of what is there. */
+static double updated(sn_op op, sn_dtype dtype, double old, double update) {
+  const double pair[SN_MAX_ARITY] = {old, update};
+  switch (op) {
+  case SN_OP_scatter_add: return sum_of(dtype, old, update);
+  case SN_OP_scatter_mul: return product_of(dtype, old, update);
+  case SN_OP_scatter_max: return sn_ref_scalar(false, SN_OP_maximum, dtype, pair, dtype);
+  case SN_OP_scatter_min: return sn_ref_scalar(false, SN_OP_minimum, dtype, pair, dtype);
+  default: return update;
+  }
+}
+
 static void ref_scatter(sn_op op, const line *in, const line *y) {
   for (int64_t i = 0; i < y->n; i++) store(y, i, load(&in[0], i));
   for (int64_t i = 0; i < in[1].n; i++) {
     const int64_t at = index_at(&in[1], i, y->n);
-    const double update = load(&in[2], i);
-    store(y, at, op == SN_OP_scatter_set ? update : sum_of(y->dtype, load(y, at), update));
+    store(y, at, updated(op, y->dtype, load(y, at), load(&in[2], i)));
   }
 }
 

@@ -3,24 +3,27 @@
 #include "jit/emit.h"
 
 enum { MOST_ROWS = 6, NV = 2, UNROLL = 4 };
-enum { PAIR = 2, FORMS = 2, DTYPES = 2 }; /* functions: for 2, 4 .. MR rows, of each form */
+enum { PAIR = 2, FORMS = 2, DTYPES = 3 }; /* functions: for 2, 4 .. MR rows, of each form */
 enum { K, A, B, C, LDC, FIRST, ROWS, N_PARAMS };
 
 typedef struct element {
   int32_t bytes;
-  sn_wasm_op splat, mul, add, madd;
+  sn_wasm_op splat, mul, add;
+  sn_wasm_op madd; /* with one rounding; where nothing is rounded, none */
 } element;
 
 static const element elements[DTYPES] = {
     [SN_F32] = {4, SN_WASM_v128_load32_splat, SN_WASM_f32x4_mul, SN_WASM_f32x4_add,
                 SN_WASM_f32x4_relaxed_madd},
     [SN_F64] = {8, SN_WASM_v128_load64_splat, SN_WASM_f64x2_mul, SN_WASM_f64x2_add,
-                SN_WASM_f64x2_relaxed_madd}};
+                SN_WASM_f64x2_relaxed_madd},
+    [SN_I32] = {4, SN_WASM_v128_load32_splat, SN_WASM_i32x4_mul, SN_WASM_i32x4_add, 0}};
 
 typedef struct micro_kernel {
   sn_wasm *w;
   const element *of;
-  bool fused, lists; /* ukr.h; lists: A is one of runs */
+  bool fused; /* ukr.h */
+  bool lists; /* A is one of runs */
   int32_t mr;
   int32_t rows;   /* that are computed: 2, 4 .. mr */
   uint32_t fewer; /* number of the function for 2 of them */
@@ -189,8 +192,10 @@ static sn_status emit_module(sn_arena *arena, micro_kernel m, const uint8_t **by
   sn_wasm w;
   sn_wasm_begin(&w, arena, sn_code_memory_is_shared());
   m.w = &w;
+  const bool fused = m.fused;
   for (int dtype = 0; dtype < DTYPES; dtype++) {
     m.of = &elements[dtype];
+    m.fused = fused && m.of->madd;
     emit_forms(m);
   }
   return sn_wasm_finish(&w, bytes, size);
@@ -204,8 +209,8 @@ static sn_gemm_ukr row_of(const micro_kernel *m, sn_dtype dtype, uint32_t place)
                        .isa = sn_isa_detect(),
                        .dtype = dtype,
                        .mr = m->mr,
-                       .nr = dtype == SN_F64 ? 4 : 8,
-                       .fused = m->fused};
+                       .nr = 16 * NV / elements[dtype].bytes,
+                       .fused = m->fused && elements[dtype].madd};
 }
 
 sn_status sn_jit_gemm_make(sn_env *env, bool fused, sn_jit_gemm *out) {
@@ -223,12 +228,10 @@ sn_status sn_jit_gemm_make(sn_env *env, bool fused, sn_jit_gemm *out) {
   if (!status) status = sn_code_register(env, bytes, size, n_functions, &out->module);
   sn_arena_free(&arena);
   if (status || !out->module) return status;
-  const uint32_t first = out->module->first;
-  out->kernels =
-      (sn_gemm_run_time){.ukr = {[SN_F32] = row_of(&m, SN_F32, first),
-                                 [SN_F64] = row_of(&m, SN_F64, first + n_functions / DTYPES)},
-                         .module = out->module,
-                         .ready = sn_code_is_ready};
+  out->kernels = (sn_gemm_run_time){.module = out->module, .ready = sn_code_is_ready};
+  for (uint32_t dtype = 0; dtype < DTYPES; dtype++)
+    out->kernels.ukr[dtype] =
+        row_of(&m, (sn_dtype)dtype, out->module->first + n_functions / DTYPES * dtype);
   return SN_OK;
 }
 

@@ -159,7 +159,7 @@ static bool better_swapped(const sn_gemm *g) {
 static bool suits_direct(const sn_gemm *g) {
   const sn_gemm_side *right = &g->right;
   if (g->always_pack || g->a.bounds.guards || g->b.bounds.guards) return false;
-  if (g->a.small || g->b.small) return false;
+  if (g->a.small || g->b.small || g->dtype == SN_I32) return false;
   if (g->left.width == 1 && (right->width == 1 || right->ws == 1 || right->ks == 1)) return true;
   return g->k > 0 && g->flops <= 2.0 * SN_TINY_PRODUCT;
 }

@@ -74,7 +74,7 @@ typedef enum sn_gemm_sharing {
 
 typedef struct sn_gemm {
   /* set by the caller */
-  sn_dtype dtype; /* SN_F32 or SN_F64 */
+  sn_dtype dtype; /* SN_F32, SN_F64 or SN_I32 */
   int64_t m, n, k;
   sn_gemm_walk a, b;
   int64_t spans;     /* 0, or about how many parts of k are to be summed apart */

@@ -4,6 +4,7 @@
  * Where one index serves all lines (a table's rows), rows are copied whole. Updates are applied in
  * the order of their indices, whoever owns the rows they go to: the same bits for any number of
  * units. */
+#include <math.h>
 #include <string.h>
 
 #include "kernels/ready.h"
@@ -85,37 +86,83 @@ void sn_gather_lines(const sn_ready_site *site) {
 
 /* ---- updates --------------------------------------------------------------------------------- */
 
-/* to[k] = update[k], or to[k] + update[k], for the updates whose position is this unit's. */
-#define DEFINE_UPDATE(name, T)                                                  \
-  static void name(const sn_ready_site *s) {                                    \
-    const sn_lines *indices = &s->in[1], *updates = &s->in[2], *y = &s->out;    \
-    const bool set = s->ready->op == SN_OP_scatter_set;                         \
-    for (int64_t i = 0; i < indices->n; i++) {                                  \
-      const T *restrict update = (const T *)updates->data + i * updates->along; \
-      if (indices->across == 0) {                                               \
-        const int64_t at = position_at(indices, i, 0, y->n);                    \
-        if (at < s->from || at >= s->to) continue;                              \
-        T *restrict to = (T *)y->data + at * y->along;                          \
-        for (int64_t k = 0; k < s->width; k++) {                                \
-          const T old = to[k], new = update[k * updates->across];               \
-          to[k] = (T)(set ? new : old + new);                                   \
-        }                                                                       \
-        continue;                                                               \
-      }                                                                         \
-      for (int64_t k = 0; k < s->width; k++) {                                  \
-        const int64_t at = position_at(indices, i, k, y->n);                    \
-        if (at < s->from || at >= s->to) continue;                              \
-        T *to = (T *)y->data + at * y->along + k;                               \
-        const T old = *to, new = update[k * updates->across];                   \
-        *to = (T)(set ? new : old + new);                                       \
-      }                                                                         \
-    }                                                                           \
+/* What an update makes of what is there; of -0 and +0 the latter is larger, as for maximum. */
+#define DEFINE_UPDATED(name, T)                        \
+  static inline T name(sn_op op, T old, T new) {       \
+    switch (op) {                                      \
+    case SN_OP_scatter_add: return old + new;          \
+    case SN_OP_scatter_mul: return old * new;          \
+    case SN_OP_scatter_max:                            \
+      if (old == new) return signbit(old) ? new : old; \
+      return new < old || isnan(old) ? old : new;      \
+    case SN_OP_scatter_min:                            \
+      if (old == new) return signbit(old) ? old : new; \
+      return old < new || isnan(old) ? old : new;      \
+    default: return new;                               \
+    }                                                  \
   }
 
-DEFINE_UPDATE(update_bool, uint8_t)
-DEFINE_UPDATE(update_f32, float)
-DEFINE_UPDATE(update_f64, double)
-DEFINE_UPDATE(update_i32, uint32_t)
+DEFINE_UPDATED(updated_f32, float)
+DEFINE_UPDATED(updated_f64, double)
+
+static inline uint32_t updated_i32(sn_op op, uint32_t old, uint32_t new) {
+  switch (op) {
+  case SN_OP_scatter_add: return old + new;
+  case SN_OP_scatter_mul: return old * new;
+  case SN_OP_scatter_max: return (int32_t)old > (int32_t) new ? old : new;
+  case SN_OP_scatter_min: return (int32_t)old < (int32_t) new ? old : new;
+  default: return new;
+  }
+}
+
+static inline uint8_t updated_bool(sn_op op, uint8_t old, uint8_t new) {
+  (void)op; /* set only */
+  (void)old;
+  return new;
+}
+
+/* The updates whose position is this unit's, by an op that is known when this is compiled. */
+#define DEFINE_UPDATE(type, T)                                                                    \
+  static inline                                                                                   \
+      __attribute__((always_inline)) void update_##type(const sn_ready_site *s, const sn_op op) { \
+    const sn_lines *indices = &s->in[1], *updates = &s->in[2], *y = &s->out;                      \
+    for (int64_t i = 0; i < indices->n; i++) {                                                    \
+      const T *restrict update = (const T *)updates->data + i * updates->along;                   \
+      if (indices->across == 0) {                                                                 \
+        const int64_t at = position_at(indices, i, 0, y->n);                                      \
+        if (at < s->from || at >= s->to) continue;                                                \
+        T *restrict to = (T *)y->data + at * y->along;                                            \
+        for (int64_t k = 0; k < s->width; k++)                                                    \
+          to[k] = updated_##type(op, to[k], update[k * updates->across]);                         \
+        continue;                                                                                 \
+      }                                                                                           \
+      for (int64_t k = 0; k < s->width; k++) {                                                    \
+        const int64_t at = position_at(indices, i, k, y->n);                                      \
+        if (at < s->from || at >= s->to) continue;                                                \
+        T *to = (T *)y->data + at * y->along + k;                                                 \
+        *to = updated_##type(op, *to, update[k * updates->across]);                               \
+      }                                                                                           \
+    }                                                                                             \
+  }
+
+#define DEFINE_UPDATE_EACH(type)                                        \
+  static void update_each_##type(const sn_ready_site *s) {              \
+    switch (s->ready->op) {                                             \
+    case SN_OP_scatter_add: update_##type(s, SN_OP_scatter_add); break; \
+    case SN_OP_scatter_mul: update_##type(s, SN_OP_scatter_mul); break; \
+    case SN_OP_scatter_max: update_##type(s, SN_OP_scatter_max); break; \
+    case SN_OP_scatter_min: update_##type(s, SN_OP_scatter_min); break; \
+    default: update_##type(s, SN_OP_scatter_set); break;                \
+    }                                                                   \
+  }
+
+DEFINE_UPDATE(bool, uint8_t)
+DEFINE_UPDATE(f32, float)
+DEFINE_UPDATE(f64, double)
+DEFINE_UPDATE(i32, uint32_t)
+DEFINE_UPDATE_EACH(f32)
+DEFINE_UPDATE_EACH(f64)
+DEFINE_UPDATE_EACH(i32)
 
 static void copy_rows(const sn_ready_site *site) {
   switch (sn_dtype_bytes(site->dtype)) {
@@ -128,9 +175,9 @@ static void copy_rows(const sn_ready_site *site) {
 void sn_scatter_lines(const sn_ready_site *site) {
   copy_rows(site);
   switch (site->dtype) {
-  case SN_F32: update_f32(site); break;
-  case SN_I32: update_i32(site); break;
-  case SN_F64: update_f64(site); break;
-  default: update_bool(site); break; /* set only */
+  case SN_F32: update_each_f32(site); break;
+  case SN_I32: update_each_i32(site); break;
+  case SN_F64: update_each_f64(site); break;
+  default: update_bool(site, SN_OP_scatter_set); break;
   }
 }

@@ -5,8 +5,9 @@
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
-/* e^z over its sum, z = x - max x: no e^z is infinite */
+/* e^z over its sum, z = x - max x: no e^z is infinite. Of nothing nothing, which has no maximum. */
 static sn_id expand_softmax(sn_build *b, sn_id x, int64_t axis, const sn_type *type) {
+  if (!type->dims[axis]) return x;
   const uint64_t axes = (uint64_t)1 << axis;
   const sn_id top = sn_build_reduce(b, SN_OP_max, x, axes);
   const sn_id z = sn_build_binary(b, SN_OP_sub, x, sn_build_spread(b, top, type, axes));

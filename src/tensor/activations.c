@@ -1,15 +1,26 @@
 /* activations.c - elementwise functions with parameters, as graphs of the table's rows. Formulas
  * stand above. A branch that is not taken gets an argument at which its derivative is finite, since
  * 0 times infinity would reach the gradient. */
+#include <math.h>
+
+#include "graph/reference.h"
 #include "tensor/compose.h"
+
+/* Whether no integer of this dtype can pass a bound that is a bare number: it is none then, and
+ * must not make floats of them. sign: 1 for the upper bound, -1 for the lower one. */
+static bool cannot_bind(sn_dtype dtype, const sn_tensor *bound, double sign) {
+  if (!sn_is_number(bound) || sn_dtype_is_float(dtype) || dtype == SN_BOOL) return false;
+  const double value = sn_attr_double(bound->attrs[0]);
+  return sign * value >= sign * sn_ref_convert(dtype, sign * (double)INFINITY);
+}
 
 /* clip x = min(max(x, lo), hi) */
 sn_tensor *sn_clip(sn_tensor *x, sn_tensor *lo, sn_tensor *hi) {
   if (!x) return NULL;
   temporaries t = {0};
   sn_tensor *y = T(sn_retain(x));
-  if (lo) y = BINARY(maximum, y, lo);
-  if (hi) y = BINARY(minimum, y, hi);
+  if (lo && !cannot_bind(x->type.dtype, lo, -1)) y = BINARY(maximum, y, lo);
+  if (hi && !cannot_bind(x->type.dtype, hi, 1)) y = BINARY(minimum, y, hi);
   return sn_finish(&t, y);
 }
 

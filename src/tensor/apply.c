@@ -97,7 +97,7 @@ sn_tensor *sn_node_of(sn_context *ctx, sn_op op, sn_tensor *const *inputs, size_
 
 /* ---- dtypes ---------------------------------------------------------------------------------- */
 
-static bool is_weak(const sn_tensor *t) { return t->weak && t->op == SN_OP_constant; }
+bool sn_is_number(const sn_tensor *t) { return t->weak && t->op == SN_OP_constant; }
 
 /* A bare number meeting a tensor: the tensor's dtype, unless that cannot hold the number. */
 static sn_dtype meet_number(const sn_tensor *number, sn_dtype dtype) {
@@ -115,10 +115,12 @@ sn_dtype sn_promote_dtypes(sn_dtype a, sn_dtype b) {
 }
 
 sn_dtype sn_promote(const sn_tensor *a, const sn_tensor *b) {
-  if (is_weak(a) != is_weak(b))
-    return is_weak(a) ? meet_number(a, b->type.dtype) : meet_number(b, a->type.dtype);
+  if (sn_is_number(a) != sn_is_number(b))
+    return sn_is_number(a) ? meet_number(a, b->type.dtype) : meet_number(b, a->type.dtype);
   return sn_promote_dtypes(a->type.dtype, b->type.dtype);
 }
+
+sn_dtype sn_product_dtype(sn_dtype dtype) { return sn_dtype_is_float(dtype) ? dtype : SN_I32; }
 
 /* A float as an integer of a small dtype, of which the nearest is taken. */
 static sn_tensor *as_small_integer(sn_tensor *x, sn_dtype dtype) {
@@ -140,7 +142,7 @@ sn_tensor *sn_as_dtype(sn_tensor *x, sn_dtype dtype) {
   if (!x) return NULL;
   sn_type type = x->type;
   const sn_dtype from = type.dtype, wide = sn_dtype_wide(from);
-  if (from == dtype && !is_weak(x)) return sn_retain(x);
+  if (from == dtype && !sn_is_number(x)) return sn_retain(x);
   if (!is_one_cast(from, dtype)) {
     if (wide == from && sn_dtype_is_float(from) && !sn_dtype_is_float(dtype))
       return as_small_integer(x, dtype);
@@ -148,9 +150,9 @@ sn_tensor *sn_as_dtype(sn_tensor *x, sn_dtype dtype) {
   }
   type.dtype = dtype;
   const bool constant = x->state == SN_TENSOR_LAZY && x->op == SN_OP_constant;
-  if (is_weak(x) || (constant && !sn_dtype_is_small(dtype))) {
+  if (sn_is_number(x) || (constant && !sn_dtype_is_small(dtype))) {
     const double value = sn_attr_double(x->attrs[0]); /* a weak one is not float32 yet */
-    const int64_t bits = sn_double_attr(is_weak(x) ? value : sn_ref_convert(from, value));
+    const int64_t bits = sn_double_attr(sn_is_number(x) ? value : sn_ref_convert(from, value));
     return sn_node_of(x->ctx, SN_OP_constant, NULL, 0, &bits, 1, &type);
   }
   return sn_node_of(x->ctx, SN_OP_astype, &x, 1, NULL, 0, &type);
@@ -178,12 +180,12 @@ sn_status sn_common_dtype(sn_tensor *const *x, size_t n, const char *what, sn_dt
   const sn_tensor *first = x[0]; /* that is no bare number */
   for (size_t k = 0; k < n; k++) {
     SN_TRY(sn_same_context(x[0], x[k], what));
-    if (is_weak(first)) first = x[k];
+    if (sn_is_number(first)) first = x[k];
   }
   *out = first->type.dtype;
   for (size_t k = 0; k < n; k++)
-    *out = is_weak(x[k]) && !is_weak(first) ? meet_number(x[k], *out)
-                                            : sn_promote_dtypes(*out, x[k]->type.dtype);
+    *out = sn_is_number(x[k]) && !sn_is_number(first) ? meet_number(x[k], *out)
+                                                      : sn_promote_dtypes(*out, x[k]->type.dtype);
   return SN_OK;
 }
 
@@ -223,6 +225,17 @@ static sn_status common_dims(sn_op op, sn_tensor *const *x, size_t n, sn_type *o
   return SN_OK;
 }
 
+/* What an op of numbers is on bools, as in NumPy: op itself where they count as 0 and 1. */
+static sn_op op_of_bools(sn_op op) {
+  switch (op) {
+  case SN_OP_add:
+  case SN_OP_maximum: return SN_OP_logical_or;
+  case SN_OP_mul:
+  case SN_OP_minimum: return SN_OP_logical_and;
+  default: return op;
+  }
+}
+
 sn_tensor *sn_elementwise(sn_op op, sn_tensor *const *x, size_t n) {
   for (size_t k = 0; k < n; k++)
     if (!x[k]) return NULL;
@@ -233,6 +246,7 @@ sn_tensor *sn_elementwise(sn_op op, sn_tensor *const *x, size_t n) {
   const bool select = sn_op_describe(op)->kind == SN_CLASS_SELECT;
   const size_t first = select ? 1 : 0;
   sn_dtype dtype = n - first > 1 ? sn_promote(x[first], x[first + 1]) : x[first]->type.dtype;
+  if (dtype == SN_BOOL) op = op_of_bools(op);
   dtype = op_dtype(op, dtype);
   sn_tensor *ready[SN_MAX_ARITY] = {NULL};
   bool complete = true;

@@ -33,12 +33,18 @@ sn_tensor *sn_as_reshaped(sn_tensor *x, const sn_type *type);
 /* A reduction over axes (bits; SN_ALL_AXES: all), integers and bools first made fit for op. */
 sn_tensor *sn_reduce(sn_op op, sn_tensor *x, uint32_t axes, bool keepdims);
 
+/* Whether t is a bare number, sn_scalar's, which takes the dtype of what it meets. */
+bool sn_is_number(const sn_tensor *t);
+
 /* The dtype that two meet in: bool < int8, uint8 < int32 < float16, bfloat16 < float32 < float64;
  * two of one place meet in their wide dtype. */
 sn_dtype sn_promote_dtypes(sn_dtype a, sn_dtype b);
 
 /* That of two operands; a weak one gives way within its kind. */
 sn_dtype sn_promote(const sn_tensor *a, const sn_tensor *b);
+
+/* That of sums of products of this dtype: bool, int8 and uint8 become int32. */
+sn_dtype sn_product_dtype(sn_dtype dtype);
 
 /* That of all of them, promoted one by one. */
 sn_status sn_common_dtype(sn_tensor *const *x, size_t n, const char *what, sn_dtype *out);

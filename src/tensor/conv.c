@@ -20,6 +20,7 @@ typedef struct layer {
   const char *kind;
   sn_window_options options;
   int64_t size[MOST], stride[MOST], dilation[MOST], low[MOST], out[MOST];
+  int64_t beyond[MOST]; /* padding in front that no window with an element of x reaches */
   int64_t groups;
   bool padded;
 } layer;
@@ -82,13 +83,19 @@ static sn_status span_of(const layer *l, int i, int64_t *span) {
   return SN_OK;
 }
 
-static sn_status explicit_padding(const layer *l, int i, int64_t span, int64_t *before,
-                                  int64_t *after) {
+static sn_status explicit_padding(const layer *l, int i, int64_t *before, int64_t *after) {
+  int64_t both;
   *before = l->options.before ? l->options.before[i] : 0;
   *after = l->options.after ? l->options.after[i] : 0;
   REFUSE_IF(*before < 0 || *after < 0, "padding is negative");
-  REFUSE_IF(*before >= span || *after >= span, "padding is larger than the window");
+  REFUSE_IF(sn_int_add_overflows(*before, *after, &both), "the result is too large");
   return SN_OK;
+}
+
+/* The convolution node's own padding is smaller than a window. */
+static void set_low(layer *l, int i, int64_t low, int64_t span) {
+  l->beyond[i] = low > span - 1 ? low - (span - 1) : 0;
+  l->low[i] = low - l->beyond[i];
 }
 
 /* Where windows begin along axis i, and how many there are. */
@@ -103,17 +110,17 @@ static sn_status place(layer *l, int i) {
     l->padded = l->padded || missing > 0;
     return SN_OK;
   }
-  if (l->options.padding == SN_PADDING_EXPLICIT)
-    SN_TRY(explicit_padding(l, i, span, &before, &after));
+  if (l->options.padding == SN_PADDING_EXPLICIT) SN_TRY(explicit_padding(l, i, &before, &after));
   REFUSE_IF(sn_int_add_overflows(n, before + after, &padded), "the result is too large");
   REFUSE_IF(padded < span, "the window is larger than the input");
-  l->low[i] = before;
+  set_low(l, i, before, span);
   l->out[i] = (padded - span) / l->stride[i] + 1;
   l->padded = l->padded || before || after;
   return SN_OK;
 }
 
-/* The same of a transposed convolution: x has a position per window of the result. */
+/* The same of a transposed convolution: x has a position per window of the result, and padding is
+ * what is cut off. */
 static sn_status place_back(layer *l, int i) {
   const int64_t n = l->x->dims[l->first + i];
   int64_t span = 0, before = 0, after = 0, out;
@@ -122,12 +129,16 @@ static sn_status place_back(layer *l, int i) {
   REFUSE_IF(sn_int_mul_overflows(n - (n > 0 && !same), l->stride[i], &out) ||
                 sn_int_add_overflows(out, same || !n ? 0 : span, &out),
             "the result is too large");
-  if (l->options.padding == SN_PADDING_EXPLICIT)
-    SN_TRY(explicit_padding(l, i, span, &before, &after));
+  if (l->options.padding == SN_PADDING_EXPLICIT) SN_TRY(explicit_padding(l, i, &before, &after));
   if (same && span > l->stride[i]) before = (span - l->stride[i]) / 2;
+  const int64_t more = l->options.output_padding ? l->options.output_padding[i] : 0;
+  REFUSE_IF(more < 0 || (more && more >= l->stride[i] && more >= l->dilation[i]),
+            "output padding must be smaller than stride or dilation");
+  REFUSE_IF(sn_int_add_overflows(out, more, &out), "the result is too large");
   l->out[i] = out - (n ? before * !same + after : 0);
   REFUSE_IF(l->out[i] < 0, "padding is larger than the result");
-  l->low[i] = span - 1 - before;
+  l->beyond[i] = before > span - 1 ? before - (span - 1) : 0;
+  l->low[i] = span - 1 - (before - l->beyond[i]);
   return SN_OK;
 }
 
@@ -158,6 +169,23 @@ static sn_tensor *move_axis(sn_tensor *x, int from, int to) {
   return sn_node_of(x->ctx, SN_OP_transpose, &x, 1, perm, (size_t)x->type.rank, &x->type);
 }
 
+/* x with zeros in front, or without its first elements (back), along the spatial axes, which begin
+ * at 1: what the node's own padding does not cover. */
+static sn_tensor *shift(temporaries *t, const layer *l, sn_tensor *x, bool back) {
+  int64_t attrs[SN_MAX_ATTRS] = {0}, beyond = 0;
+  if (!x) return NULL;
+  sn_type type = x->type;
+  for (int k = 0; k < type.rank; k++) attrs[type.rank + k] = 1;
+  for (int i = 0; i < l->axes; i++) {
+    attrs[1 + i] = l->beyond[i];
+    type.dims[1 + i] += back ? -l->beyond[i] : l->beyond[i];
+    beyond += l->beyond[i];
+  }
+  if (!beyond) return x;
+  return sn_note(t, sn_node_of(l->ctx, back ? SN_OP_slice : SN_OP_pad, &x, 1, attrs,
+                               2 * (size_t)type.rank + !back, &type));
+}
+
 static sn_tensor *convolve(const char *name, sn_tensor *x, sn_tensor *filter, int axes,
                            const sn_window_options *options, bool transposed) {
   if (!x || !filter) return NULL;
@@ -166,16 +194,16 @@ static sn_tensor *convolve(const char *name, sn_tensor *x, sn_tensor *filter, in
   if (!status) status = check_filter(&l, x, filter, transposed);
   if (status) return sn_refuse(x->ctx, status);
   temporaries t = {0};
-  sn_dtype dtype = sn_promote(x, filter);
-  if (!sn_dtype_is_float(dtype)) dtype = SN_F32;
+  const sn_dtype dtype = sn_product_dtype(sn_promote(x, filter));
   const bool moved = l.options.channels_first;
   sn_tensor *in = T(sn_as_dtype(x, dtype)), *w = T(sn_as_dtype(filter, dtype));
   if (moved) in = T(move_axis(in, 1, axes + 1));
+  if (!transposed) in = shift(&t, &l, in, false);
   if (!in || !w) return sn_finish(&t, NULL);
   int64_t attrs[SN_CONV_ATTRS(MOST)];
   sn_type type = in->type;
   for (int i = 0; i < axes; i++) {
-    type.dims[i + 1] = l.out[i];
+    type.dims[i + 1] = l.out[i] + (transposed ? l.beyond[i] : 0);
     attrs[i] = l.low[i];
     attrs[axes + i] = transposed ? 1 : l.stride[i];
     attrs[2 * axes + i] = l.dilation[i];
@@ -185,6 +213,7 @@ static sn_tensor *convolve(const char *name, sn_tensor *x, sn_tensor *filter, in
   attrs[4 * axes + 1] = transposed;
   sn_tensor *y = T(sn_node_of(x->ctx, SN_OP_conv, (sn_tensor *[]){in, w}, 2, attrs,
                               SN_CONV_ATTRS((size_t)axes), &type));
+  if (transposed) y = shift(&t, &l, y, true);
   return sn_finish(&t, moved ? T(move_axis(y, axes + 1, 1)) : y);
 }
 
@@ -199,6 +228,30 @@ sn_tensor *sn_conv_transpose(sn_tensor *x, sn_tensor *filter, int axes,
 
 /* ---- pooling --------------------------------------------------------------------------------- */
 
+/* Positions that a window spans, of sizes that have been checked. */
+static int64_t span_at(const layer *l, int i) { return (l->size[i] - 1) * l->dilation[i] + 1; }
+
+static int64_t padding_of(const layer *l, const int64_t *side, int i) {
+  return l->options.padding == SN_PADDING_EXPLICIT && side ? side[i] : 0;
+}
+
+/* One window more where the last one leaves elements over, unless it would begin behind x. */
+static sn_status round_up(layer *l, int i) {
+  const int64_t n = l->x->dims[l->first + i];
+  const int64_t before = padding_of(l, l->options.before, i);
+  const int64_t end = n + before + padding_of(l, l->options.after, i);
+  int64_t next, reach;
+  if (l->options.padding == SN_PADDING_SAME) return SN_OK;
+  REFUSE_IF(sn_int_mul_overflows(l->out[i], l->stride[i], &next) ||
+                sn_int_add_overflows(next, span_at(l, i), &reach),
+            "the result is too large");
+  const bool covered = next - l->stride[i] + span_at(l, i) >= end;
+  if (covered || next >= n + before) return SN_OK;
+  l->out[i]++;
+  l->padded = true;
+  return SN_OK;
+}
+
 static sn_status check_pool(layer *l, const int64_t *window) {
   l->kind = "window";
   l->window.rank = l->axes;
@@ -207,7 +260,13 @@ static sn_status check_pool(layer *l, const int64_t *window) {
     if (!l->options.strides) l->stride[i] = window[i];
   }
   REFUSE_IF(l->x->rank != l->axes + 2, "ranks do not fit");
-  for (int i = 0; i < l->axes; i++) SN_TRY(place(l, i));
+  for (int i = 0; i < l->axes; i++) {
+    SN_TRY(place(l, i));
+    REFUSE_IF(padding_of(l, l->options.before, i) >= span_at(l, i) ||
+                  padding_of(l, l->options.after, i) >= span_at(l, i),
+              "padding is larger than the window");
+    if (l->options.ceil) SN_TRY(round_up(l, i));
+  }
   return SN_OK;
 }
 
@@ -242,12 +301,26 @@ static sn_tensor *reduce_windows(temporaries *t, const layer *l, sn_op op, sn_te
   return sn_compose_reduce(t, op, x, axes, false);
 }
 
-/* How many elements of x each window holds: a product of counts along each axis. */
-static sn_tensor *count_elements(temporaries *list, const layer *l, sn_dtype dtype) {
+/* Positions of padding along axis i; of windows rounded up, what they reach beyond it is none. */
+static int64_t padding_added(const layer *l, int i) {
+  const int64_t n = l->x->dims[l->first + i];
+  const int64_t needed = l->out[i] ? (l->out[i] - 1) * l->stride[i] + span_at(l, i) : 0;
+  if (l->options.padding == SN_PADDING_SAME) return needed > n ? needed - n : 0;
+  return padding_of(l, l->options.before, i) + padding_of(l, l->options.after, i);
+}
+
+/* How many elements of x, of its padding too if that counts, each window holds: a product of counts
+ * along each axis. */
+static sn_tensor *count_elements(temporaries *list, const layer *given, sn_dtype dtype) {
   temporaries t = *list;
+  layer copy = *given, *l = &copy;
   sn_tensor *all = NULL;
   for (int i = 0; i < l->axes; i++) {
-    const sn_type line = {.dtype = dtype, .rank = 1, .dims = {l->x->dims[l->first + i]}};
+    sn_type line = {.dtype = dtype, .rank = 1, .dims = {l->x->dims[l->first + i]}};
+    if (l->options.count_padding) {
+      line.dims[0] += padding_added(l, i);
+      l->low[i] = 0;
+    }
     sn_type column = {.dtype = dtype, .rank = l->axes - i + !l->options.channels_first};
     for (int k = 1; k < column.rank; k++) column.dims[k] = 1;
     column.dims[0] = l->out[i];
@@ -260,8 +333,10 @@ static sn_tensor *count_elements(temporaries *list, const layer *l, sn_dtype dty
   return all;
 }
 
+typedef enum pooling { POOL_MAX, POOL_MEAN, POOL_SUM } pooling;
+
 static sn_tensor *pool(const char *name, sn_tensor *given, const int64_t *window, int axes,
-                       const sn_window_options *options, bool mean) {
+                       const sn_window_options *options, pooling kind) {
   if (!given) return NULL;
   layer l = {0};
   sn_status status = begin(&l, given, name, axes, options);
@@ -269,26 +344,30 @@ static sn_tensor *pool(const char *name, sn_tensor *given, const int64_t *window
   if (status) return sn_refuse(given->ctx, status);
   temporaries t = {0};
   const sn_dtype dtype = given->type.dtype;
-  sn_tensor *x = mean ? FLOAT(given)
-                      : T(sn_as_op_dtype(SN_OP_max, T(sn_as_dtype(given, sn_dtype_wide(dtype)))));
-  if (!x) return sn_finish(&t, NULL);
-  if (!mean) {
+  if (kind == POOL_MAX) {
+    sn_tensor *x = T(sn_as_op_dtype(SN_OP_max, T(sn_as_dtype(given, sn_dtype_wide(dtype)))));
     sn_tensor *y = reduce_windows(&t, &l, SN_OP_max, x, -INFINITY);
-    return sn_finish(&t, sn_dtype_is_small(dtype) ? T(sn_as_dtype(y, dtype)) : y);
+    return sn_finish(&t, T(sn_as_dtype(y, dtype)));
   }
+  sn_tensor *x = FLOAT(given), *sum = reduce_windows(&t, &l, SN_OP_sum, x, 0);
+  if (kind == POOL_SUM || !x) return sn_finish(&t, sum);
   double elements = 1;
   for (int i = 0; i < axes; i++) elements *= (double)l.size[i];
-  sn_tensor *sum = reduce_windows(&t, &l, SN_OP_sum, x, 0);
   sn_tensor *count = l.padded ? count_elements(&t, &l, x->type.dtype) : NUMBER_LIKE(x, elements);
   return sn_finish(&t, BINARY(div, sum, count));
 }
 
 sn_tensor *sn_max_pool(sn_tensor *x, const int64_t *window, int axes,
                        const sn_window_options *options) {
-  return pool("maxPool", x, window, axes, options, false);
+  return pool("maxPool", x, window, axes, options, POOL_MAX);
 }
 
 sn_tensor *sn_avg_pool(sn_tensor *x, const int64_t *window, int axes,
                        const sn_window_options *options) {
-  return pool("avgPool", x, window, axes, options, true);
+  return pool("avgPool", x, window, axes, options, POOL_MEAN);
+}
+
+sn_tensor *sn_sum_pool(sn_tensor *x, const int64_t *window, int axes,
+                       const sn_window_options *options) {
+  return pool("sumPool", x, window, axes, options, POOL_SUM);
 }

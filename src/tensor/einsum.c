@@ -243,8 +243,7 @@ static sn_status check_sizes(const job *j) {
 
 static sn_status prepare(job *j, sn_arena *arena, const char *text, sn_tensor *const *operands) {
   SN_TRY(sn_common_dtype(operands, j->n, "einsum", &j->dtype));
-  if (!sn_dtype_is_float(j->dtype)) j->dtype = SN_F32; /* as matmul does */
-  j->result = j->dtype;
+  j->dtype = j->result = sn_product_dtype(j->dtype);
   j->dtype = sn_dtype_wide(j->dtype);
   SN_TRY(sn_einsum_parse(arena, text, operands, j->n, &j->spec));
   find_needed(j);

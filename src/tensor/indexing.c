@@ -62,15 +62,42 @@ sn_tensor *sn_take(sn_tensor *x, sn_tensor *indices, int axis) {
   return sn_finish(&t, T(sn_as_reshaped(y, &p.seen)));
 }
 
+/* x and indices as they meet: of equal sizes but along the axis. */
+static sn_status check_along(const sn_tensor *x, const sn_tensor *indices, int axis, sn_type *from,
+                             sn_type *at) {
+  static const char what[] = "takeAlongAxis";
+  sn_env *env = &x->ctx->env;
+  char ta[SN_SHAPE_TEXT], ti[SN_SHAPE_TEXT];
+  SN_TRY(sn_same_context(x, indices, what));
+  SN_FAIL_IF(env, sn_dtype_wide(indices->type.dtype) != SN_I32, SN_ERR_DTYPE,
+             "%s: indices must be int32, not %s", what, sn_dtype_name(indices->type.dtype));
+  *from = x->type;
+  *at = indices->type;
+  bool fits = from->rank == at->rank;
+  for (int d = 0; fits && d < from->rank; d++) {
+    int64_t *n = &from->dims[d], *m = &at->dims[d];
+    if (d == axis) continue;
+    fits = *n == *m || *n == 1 || *m == 1;
+    *n = *m = *n == 1 ? *m : *n;
+  }
+  const bool nothing = fits && from->dims[axis] == 0 && sn_type_size(at);
+  SN_FAIL_IF(env, !fits || nothing, SN_ERR_SHAPE, "%s: %s axis %d: a %s, indices %s", what,
+             fits ? "no elements along" : "indices do not broadcast outside of", axis,
+             sn_shape_text(&x->type, ta), sn_shape_text(&indices->type, ti));
+  return SN_OK;
+}
+
 sn_tensor *sn_take_along_axis(sn_tensor *x, sn_tensor *indices, int axis) {
   if (!x || !indices) return NULL;
-  const sn_status status = sn_resolve_axis(x, "takeAlongAxis", &axis);
+  sn_type from, at;
+  sn_status status = sn_resolve_axis(x, "takeAlongAxis", &axis);
+  if (!status) status = check_along(x, indices, axis, &from, &at);
   if (status) return sn_refuse(x->ctx, status);
   const int64_t attr = axis;
   temporaries t = {0};
-  const bool whole = sn_dtype_wide(indices->type.dtype) == SN_I32;
-  sn_tensor *numbers = whole ? T(sn_as_dtype(indices, SN_I32)) : indices;
-  return sn_finish(&t, T(along(SN_OP_gather, (sn_tensor *[]){x, numbers}, 2, &attr, 1)));
+  sn_tensor *numbers = T(sn_as_dims(T(sn_as_dtype(indices, SN_I32)), &at));
+  sn_tensor *elements = T(sn_as_dims(x, &from));
+  return sn_finish(&t, T(along(SN_OP_gather, (sn_tensor *[]){elements, numbers}, 2, &attr, 1)));
 }
 
 static bool broadcasts(const sn_type *from, const sn_type *to) {
@@ -117,6 +144,18 @@ sn_tensor *sn_scatter_add(sn_tensor *x, sn_tensor *indices, sn_tensor *updates, 
 
 sn_tensor *sn_scatter_set(sn_tensor *x, sn_tensor *indices, sn_tensor *updates, int axis) {
   return scatter(SN_OP_scatter_set, "scatterSet", x, indices, updates, axis);
+}
+
+sn_tensor *sn_scatter_mul(sn_tensor *x, sn_tensor *indices, sn_tensor *updates, int axis) {
+  return scatter(SN_OP_scatter_mul, "scatterMul", x, indices, updates, axis);
+}
+
+sn_tensor *sn_scatter_max(sn_tensor *x, sn_tensor *indices, sn_tensor *updates, int axis) {
+  return scatter(SN_OP_scatter_max, "scatterMax", x, indices, updates, axis);
+}
+
+sn_tensor *sn_scatter_min(sn_tensor *x, sn_tensor *indices, sn_tensor *updates, int axis) {
+  return scatter(SN_OP_scatter_min, "scatterMin", x, indices, updates, axis);
 }
 
 /* oneHot i = [c = i for c in 0 .. classes - 1] */

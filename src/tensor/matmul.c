@@ -48,8 +48,7 @@ sn_tensor *sn_matmul(sn_tensor *a, sn_tensor *b) {
   if (!a || !b) return NULL;
   sn_status status = check_product(a, b);
   if (status) return sn_refuse(a->ctx, status);
-  sn_dtype dtype = sn_promote(a, b);
-  if (!sn_dtype_is_float(dtype)) dtype = SN_F32;
+  const sn_dtype dtype = sn_product_dtype(sn_promote(a, b));
   sn_type left = as_matrices(&a->type, dtype, 1), right = as_matrices(&b->type, dtype, 0);
   sn_type batch_a = left, batch_b = right, batch = left;
   batch_a.rank -= 2;

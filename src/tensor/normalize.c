@@ -21,12 +21,16 @@ sn_tensor *sn_softmax(sn_tensor *x, int axis) {
   return sn_finish(&t, T(sn_node_of(x->ctx, SN_OP_softmax, &f, 1, (int64_t[]){axis}, 1, NULL)));
 }
 
-/* logSoftmax x = z - log sum e^z */
+/* logSoftmax x = z - log sum e^z; of nothing nothing, which has no maximum */
 sn_tensor *sn_log_softmax(sn_tensor *x, int axis) {
   if (!x) return NULL;
   const sn_status status = sn_resolve_axis(x, "logSoftmax", &axis);
   if (status) return sn_refuse(x->ctx, status);
   temporaries t = {0};
+  if (!x->type.dims[axis]) {
+    sn_tensor *none = FLOAT(x);
+    return sn_finish(&t, none);
+  }
   sn_tensor *z = centre(&t, x, axis);
   sn_tensor *sum = REDUCE(sum, UNARY(exp, z), 1u << axis, true);
   return sn_finish(&t, BINARY(sub, z, UNARY(log, sum)));

@@ -19,7 +19,7 @@ sn_tensor *sn_mean(sn_tensor *x, uint32_t axes, bool keepdims) {
   return sn_finish(&t, BINARY(div, sum, NUMBER_LIKE(sum, count_of(x, axes))));
 }
 
-/* any x = max of x as 0 and 1; of nothing: false */
+/* any x = max x; of nothing: 0 */
 static sn_tensor *any_of(temporaries *t, sn_tensor *flags, uint32_t axes, bool keepdims) {
   if (!flags) return NULL;
   const bool empty = count_of(flags, axes) == 0;
@@ -77,10 +77,13 @@ sn_tensor *sn_std(sn_tensor *x, uint32_t axes, double correction, bool keepdims)
 }
 
 /* logsumexp x = m + log sum e^(x - m) for m = max x, a constant: it cancels; 0 where it is not
- * finite */
+ * finite. Of nothing log 0 */
 sn_tensor *sn_logsumexp(sn_tensor *x, uint32_t axes, bool keepdims) {
   temporaries t = {0};
   sn_tensor *f = FLOAT(x);
+  if (!f) return sn_finish(&t, NULL);
+  if (count_of(f, axes) == 0)
+    return sn_finish(&t, UNARY(log, REDUCE(sum, UNARY(exp, f), axes, keepdims)));
   sn_tensor *top = UNARY(stop_gradient, REDUCE(max, f, axes, true));
   sn_tensor *shift = WHERE(UNARY(isfinite, top), top, NUMBER_LIKE(f, 0));
   sn_tensor *sum = REDUCE(sum, UNARY(exp, BINARY(sub, f, shift)), axes, keepdims);

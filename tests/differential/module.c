@@ -3,8 +3,9 @@
  *
  *   differential_open(engine)         0: strip VM, 1: emitted SIMD128, 2: emitted relaxed SIMD
  *   differential_run(engine, seed)    true if the recipe agrees; else differential_text tells where
- *   differential_kernels(engine)      whether its matrix products' micro-kernels keep their contract
- *   differential_planted(engine)      whether a fault put into programs is found and shrunk */
+ *   differential_kernels(engine)      whether its matrix products' micro-kernels keep their
+ * contract differential_planted(engine)      whether a fault put into programs is found and shrunk
+ */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -46,7 +47,8 @@ bool EXPORT(differential_kernels)(int engine);
 bool differential_kernels(int engine) {
   const sn_gemm_run_time *made = &contexts[engine]->gemm.kernels;
   return made->ready(made->module) && kernel_cases(&made->ukr[SN_F32], text, sizeof text) &&
-         kernel_cases(&made->ukr[SN_F64], text, sizeof text);
+         kernel_cases(&made->ukr[SN_F64], text, sizeof text) &&
+         kernel_cases(&made->ukr[SN_I32], text, sizeof text);
 }
 
 uint32_t EXPORT(differential_modules)(void);

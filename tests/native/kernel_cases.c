@@ -8,8 +8,10 @@ enum { LD = MOST_NR + 2 * MARGIN, FIRST_RUN = 3 };
 
 static const double UNTOUCHED = 12345;
 
-/* Elements of either dtype; NaN wherever a kernel has nothing to look for. */
+/* Elements of any dtype; NaN, or ABSENT, wherever a kernel has nothing to look for. */
+static const int32_t ABSENT = 0x5a5a5a5a;
 typedef union elements {
+  int32_t i32[LD * (MOST_MR + 2 * MARGIN)];
   float f32[LD * (MOST_MR + 2 * MARGIN)];
   double f64[LD * (MOST_MR + 2 * MARGIN)];
 } elements;
@@ -24,11 +26,14 @@ typedef struct operands {
 } operands;
 
 static double get(sn_dtype dtype, const elements *x, int at) {
+  if (dtype == SN_I32) return x->i32[at];
   return dtype == SN_F64 ? x->f64[at] : (double)x->f32[at];
 }
 
 static void set(sn_dtype dtype, elements *x, int at, double value) {
-  if (dtype == SN_F64)
+  if (dtype == SN_I32)
+    x->i32[at] = isnan(value) ? ABSENT : (int32_t)value;
+  else if (dtype == SN_F64)
     x->f64[at] = value;
   else
     x->f32[at] = (float)value;
@@ -42,10 +47,19 @@ static void fill(sn_dtype dtype, elements *x, double value) {
   for (int i = 0; i < (int)(sizeof x->f64 / sizeof x->f64[0]); i++) set(dtype, x, i, value);
 }
 
-/* Full mantissas, so that no sum is exact. */
-static double element_of_a(int i, int p) { return 1.0 / (3 + i + 17 * p) - 0.1 * (p % 3); }
-static double element_of_b(int p, int j) { return 1.0 / (7 + j + 5 * p) - 0.07 * (j % 4); }
-static double element_of_c(int i, int j) { return 1.0 / (11 + 3 * i + j); }
+/* Full mantissas, so that no sum is exact; of int32 all 32 bits, so that sums wrap. */
+static double scaled(const operands *o, double x) {
+  return o->ukr->dtype == SN_I32 ? floor(x * 0x1p31) : x;
+}
+static double element_of_a(const operands *o, int i, int p) {
+  return scaled(o, 1.0 / (3 + i + 17 * p) - 0.1 * (p % 3));
+}
+static double element_of_b(const operands *o, int p, int j) {
+  return scaled(o, 1.0 / (7 + j + 5 * p) - 0.07 * (j % 4));
+}
+static double element_of_c(const operands *o, int i, int j) {
+  return scaled(o, 1.0 / (11 + 3 * i + j));
+}
 
 static int place_of_a(const operands *o, int i, int p) {
   return MARGIN + (o->lists ? i * MOST_K + p : p * o->ukr->mr + i);
@@ -71,31 +85,44 @@ static void make(operands *o) {
   fill(dtype, &o->b, (double)NAN);
   fill(dtype, &o->c, UNTOUCHED);
   for (int p = 0; p < o->k; p++) {
-    for (int i = 0; i < o->rows; i++) set(dtype, &o->a, place_of_a(o, i, p), element_of_a(i, p));
-    for (int j = 0; j < o->ukr->nr; j++) set(dtype, &o->b, p * o->ukr->nr + j, element_of_b(p, j));
+    for (int i = 0; i < o->rows; i++) set(dtype, &o->a, place_of_a(o, i, p), element_of_a(o, i, p));
+    for (int j = 0; j < o->ukr->nr; j++)
+      set(dtype, &o->b, p * o->ukr->nr + j, element_of_b(o, p, j));
   }
   for (int i = 0; i < o->rows; i++)
     for (int j = 0; j < o->ukr->nr; j++)
-      set(dtype, &o->c, place_of_c(i, j), o->first ? (double)NAN : element_of_c(i, j));
+      set(dtype, &o->c, place_of_c(i, j), o->first ? (double)NAN : element_of_c(o, i, j));
   list_runs(o);
 }
 
 static double expected32(const operands *o, int i, int j) {
   float sum = 0;
   for (int p = 0; p < o->k; p++) {
-    const float x = (float)element_of_a(i, p), y = (float)element_of_b(p, j);
+    const float x = (float)element_of_a(o, i, p), y = (float)element_of_b(o, p, j);
     sum = o->ukr->fused ? fmaf(x, y, sum) : sum + x * y;
   }
-  return (double)(o->first ? sum : (float)element_of_c(i, j) + sum);
+  return (double)(o->first ? sum : (float)element_of_c(o, i, j) + sum);
 }
 
 static double expected64(const operands *o, int i, int j) {
   double sum = 0;
   for (int p = 0; p < o->k; p++) {
-    const double x = element_of_a(i, p), y = element_of_b(p, j);
+    const double x = element_of_a(o, i, p), y = element_of_b(o, p, j);
     sum = o->ukr->fused ? fma(x, y, sum) : sum + x * y;
   }
-  return o->first ? sum : element_of_c(i, j) + sum;
+  return o->first ? sum : element_of_c(o, i, j) + sum;
+}
+
+static double expected_int(const operands *o, int i, int j) {
+  uint32_t sum = 0;
+  for (int p = 0; p < o->k; p++)
+    sum += (uint32_t)(int32_t)element_of_a(o, i, p) * (uint32_t)(int32_t)element_of_b(o, p, j);
+  return (int32_t)(o->first ? sum : (uint32_t)(int32_t)element_of_c(o, i, j) + sum);
+}
+
+static double expected(const operands *o, int i, int j) {
+  if (o->ukr->dtype == SN_I32) return expected_int(o, i, j);
+  return o->ukr->dtype == SN_F64 ? expected64(o, i, j) : expected32(o, i, j);
 }
 
 static bool try_case(operands *o, char *why, size_t size) {
@@ -108,9 +135,7 @@ static bool try_case(operands *o, char *why, size_t size) {
     for (int j = -MARGIN; j < MOST_NR + MARGIN; j++) {
       const bool inside = i >= 0 && i < o->rows && j >= 0 && j < ukr->nr;
       const double value = get(ukr->dtype, &o->c, place_of_c(i, j));
-      const double wanted = !inside                ? UNTOUCHED
-                            : ukr->dtype == SN_F64 ? expected64(o, i, j)
-                                                   : expected32(o, i, j);
+      const double wanted = inside ? expected(o, i, j) : UNTOUCHED;
       if (value == wanted) continue;
       snprintf(why, size, "%s %d x %d%s%s%s, rows %d, k %d: C(%d, %d) = %.17g, not %.17g",
                sn_isa_name(ukr->isa), ukr->mr, ukr->nr, ukr->fused ? " fused" : "",

@@ -45,8 +45,9 @@ static twin as(kitchen *k, twin x, sn_dtype dtype) {
 }
 
 static sn_dtype any_dtype(kitchen *k) {
-  static const sn_dtype often[] = {SN_F32, SN_F32, SN_F32, SN_F32, SN_F32, SN_F32, SN_F64, SN_F64,
-                                   SN_I32, SN_I32, SN_BOOL, SN_BOOL, SN_F16, SN_BF16, SN_I8, SN_U8};
+  static const sn_dtype often[] = {SN_F32, SN_F32,  SN_F32, SN_F32, SN_F32,  SN_F32,
+                                   SN_F64, SN_F64,  SN_I32, SN_I32, SN_BOOL, SN_BOOL,
+                                   SN_F16, SN_BF16, SN_I8,  SN_U8};
   return often[case_below(&k->r, sizeof often / sizeof *often)];
 }
 
@@ -291,11 +292,17 @@ static bool product_fits(const kitchen *k, const sn_type *x, int64_t cols) {
   return sn_type_size(&out) <= k->most_elements;
 }
 
+/* x as numbers whose products are exact: int32 wraps. */
+static twin factor(kitchen *k, twin x) {
+  const sn_dtype dtype = type_of(k, x)->dtype;
+  return dtype == SN_I32 ? x : whole(k, as(k, x, dtype == SN_F64 ? SN_F64 : SN_F32));
+}
+
 /* x times another matrix, a new one, or its own transpose. */
 static void step_matmul(kitchen *k) {
   twin a = pick(k);
   if (type_of(k, a)->rank < 2 || k->w.n_inputs == TWIN_MAX_INPUTS) return;
-  a = whole(k, as(k, a, type_of(k, a)->dtype == SN_F64 ? SN_F64 : SN_F32));
+  a = factor(k, a);
   if (type_of(k, a)->rank > 2 && case_one_in(&k->r, 2)) a = merged(k, a);
   const sn_type type = *type_of(k, a);
   const int r = type.rank;
@@ -346,7 +353,7 @@ static void step_conv(kitchen *k) {
   twin x[2] = {pick(k)};
   const int axes = type_of(k, x[0])->rank - 2;
   if (axes < 1 || axes > SN_CONV_AXES || k->w.n_inputs == TWIN_MAX_INPUTS) return;
-  x[0] = whole(k, as(k, x[0], type_of(k, x[0])->dtype == SN_F64 ? SN_F64 : SN_F32));
+  x[0] = factor(k, x[0]);
   sn_type y = *type_of(k, x[0]), w = y;
   const int64_t channels = y.dims[axes + 1], filters = 1 + case_below(&k->r, 3);
   const int64_t groups = channels % 2 == 0 && case_one_in(&k->r, 3) ? 2
@@ -385,15 +392,17 @@ static twin any_indices(kitchen *k, const sn_type *like, int axis) {
 }
 
 static void step_along(kitchen *k) {
-  static const sn_op ops[] = {SN_OP_gather,  SN_OP_scatter_add, SN_OP_scatter_set,
-                              SN_OP_sort,    SN_OP_argsort,     SN_OP_cumsum,
-                              SN_OP_cumprod, SN_OP_recurrence};
+  static const sn_op ops[] = {SN_OP_gather,      SN_OP_scatter_add, SN_OP_scatter_set,
+                              SN_OP_scatter_mul, SN_OP_scatter_max, SN_OP_scatter_min,
+                              SN_OP_sort,        SN_OP_argsort,     SN_OP_cumsum,
+                              SN_OP_cumprod,     SN_OP_recurrence};
   const sn_op op = ops[case_below(&k->r, sizeof ops / sizeof *ops)];
   const sn_op_class kind = sn_op_describe(op)->kind;
   twin x[SN_MAX_ARITY] = {pick(k)};
   if (!type_of(k, x[0])->rank) return;
   if (type_of(k, x[0])->dtype == SN_BOOL && kind != SN_CLASS_SORT) x[0] = as(k, x[0], SN_I32);
-  if (kind == SN_CLASS_SCAN || op == SN_OP_scatter_add) x[0] = widened(k, x[0]);
+  if (kind == SN_CLASS_SCAN || (kind == SN_CLASS_SCATTER && op != SN_OP_scatter_set))
+    x[0] = widened(k, x[0]);
   const sn_type type = *type_of(k, x[0]);
   const int64_t attrs[3] = {case_below(&k->r, type.rank), case_below(&k->r, 2),
                             op == SN_OP_recurrence ? 0 : case_below(&k->r, 2)};

@@ -57,7 +57,9 @@ static twin apply(twins *w, sn_op op, const sn_type *type, int axis, case_values
 }
 
 static bool takes(sn_op op, sn_dtype dtype) {
-  const bool numbers_only = op == SN_OP_scatter_add || sn_op_describe(op)->kind == SN_CLASS_SCAN;
+  const sn_op_class kind = sn_op_describe(op)->kind;
+  const bool numbers_only =
+      (kind == SN_CLASS_SCATTER && op != SN_OP_scatter_set) || kind == SN_CLASS_SCAN;
   return !numbers_only || dtype != SN_BOOL;
 }
 

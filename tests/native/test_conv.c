@@ -11,7 +11,7 @@ enum { AXES = 3 };
 typedef struct spec {
   int axes;
   int64_t n, channels, filters, size[AXES], window[AXES];
-  int64_t stride[AXES], dilation[AXES], before[AXES], after[AXES];
+  int64_t stride[AXES], dilation[AXES], before[AXES], after[AXES], more[AXES];
   sn_window_options options;
   bool transposed;
   /* what it means */
@@ -32,7 +32,7 @@ static bool place(spec *s) {
     const bool given = s->options.padding == SN_PADDING_EXPLICIT;
     const int64_t before = given ? s->before[i] : 0, after = given ? s->after[i] : 0;
     if (s->transposed) {
-      s->out[i] = same ? n * t : (n - 1) * t + span - before - after;
+      s->out[i] = (same ? n * t : (n - 1) * t + span - before - after) + s->more[i];
       s->low[i] = same ? (span > t ? (span - t) / 2 : 0) : before;
     } else if (same) {
       s->out[i] = (n + t - 1) / t;
@@ -64,10 +64,12 @@ static spec draw_spec(uint64_t *seed) {
     for (int i = 0; i < s.axes; i++) {
       s.size[i] = draw(seed, largest);
       s.window[i] = draw(seed, 3);
-      s.stride[i] = draw(seed, 3);
+      s.stride[i] = draw(seed, 4);
       s.dilation[i] = draw(seed, 2);
-      s.before[i] = draw(seed, span_of(&s, i)) - 1;
-      s.after[i] = draw(seed, span_of(&s, i)) - 1;
+      const int64_t wide = draw(seed, 4) == 1 ? 3 : 0; /* padding beyond the window, at times */
+      s.before[i] = draw(seed, span_of(&s, i) + wide) - 1;
+      s.after[i] = draw(seed, span_of(&s, i) + wide) - 1;
+      s.more[i] = s.transposed ? draw(seed, s.stride[i]) - 1 : 0;
     }
   } while (!place(&s));
   return s;
@@ -79,6 +81,7 @@ static const sn_window_options *options_of(spec *s) {
   s->options.dilation = s->dilation;
   s->options.before = s->before;
   s->options.after = s->after;
+  s->options.output_padding = s->more;
   return &s->options;
 }
 
@@ -250,8 +253,21 @@ static void random_convolutions_are_plain_loops(void **state) {
 
 /* One channel's windows: the elements of each are called back in order of the windows. */
 typedef struct window_of {
-  int64_t y, x[27], n;
+  int64_t y, x[27], n, counted; /* counted: what a mean divides by */
 } window_of;
+
+/* Whether a mean counts the position `at`. */
+static bool counts(const spec *s, const int64_t *at) {
+  bool counted = true;
+  for (int i = 0; i < s->axes; i++) {
+    const bool given = s->options.padding == SN_PADDING_EXPLICIT;
+    const bool same = s->options.padding == SN_PADDING_SAME;
+    const bool wide = s->options.count_padding;
+    const int64_t low = wide && given ? -s->before[i] : 0, after = wide && given ? s->after[i] : 0;
+    counted = counted && ((wide && same) || (at[i] >= low && at[i] < s->size[i] + after));
+  }
+  return counted;
+}
 
 static window_of elements_of(const spec *s, int64_t n, int64_t o, int64_t c) {
   int64_t from[AXES], tap[AXES], at[AXES];
@@ -260,6 +276,7 @@ static window_of elements_of(const spec *s, int64_t n, int64_t o, int64_t c) {
   for (int64_t k = 0; k < product(s->window, s->axes); k++) {
     digits(k, s->window, s->axes, tap);
     if (meet(s, from, tap, s->size, at)) w.x[w.n++] = element(s, n, at, s->size, c, s->channels);
+    w.counted += counts(s, at);
   }
   return w;
 }
@@ -274,9 +291,9 @@ static void pool_window(const window_of *w, bool mean, const double *x, double r
     ties = x[w->x[i]] > largest ? 1 : ties + (x[w->x[i]] == largest);
     largest = fmax(largest, x[w->x[i]]);
   }
-  *y = mean ? sum / (double)w->n : largest;
+  *y = mean ? sum / (double)w->counted : largest;
   for (int64_t i = 0; i < w->n; i++)
-    dx[w->x[i]] += mean ? r / (double)w->n : x[w->x[i]] == largest ? r / ties : 0;
+    dx[w->x[i]] += mean ? r / (double)w->counted : x[w->x[i]] == largest ? r / ties : 0;
 }
 
 static void check_pool(spec *s, uint64_t *seed, bool mean) {
@@ -314,13 +331,35 @@ static bool has_empty_windows(const spec *s) {
   return false;
 }
 
+static bool pads_beyond(const spec *s) {
+  bool beyond = false;
+  for (int i = 0; i < s->axes; i++)
+    beyond = beyond || s->before[i] >= span_of(s, i) || s->after[i] >= span_of(s, i);
+  return beyond;
+}
+
+/* The number of windows rounded up, without one that begins behind the input. */
+static void round_up(spec *s) {
+  for (int i = 0; i < s->axes && s->options.ceil && s->options.padding != SN_PADDING_SAME; i++) {
+    const bool given = s->options.padding == SN_PADDING_EXPLICIT;
+    const int64_t before = given ? s->before[i] : 0, after = given ? s->after[i] : 0;
+    const int64_t n = s->size[i], t = s->stride[i];
+    const int64_t out = (n + before + after - span_of(s, i) + t - 1) / t + 1;
+    s->out[i] = (out - 1) * t >= n + before ? out - 1 : out;
+  }
+}
+
 static void random_pools_are_plain_loops(void **state) {
   (void)state;
   const int n = test_short() ? 60 : 400;
   uint64_t seed = 3;
   for (int i = 0; i < n;) {
     spec s = draw_spec(&seed);
-    if (s.transposed || has_empty_windows(&s)) continue;
+    s.options.ceil = draw(&seed, 2) == 1;
+    s.options.count_padding = draw(&seed, 2) == 1;
+    if (s.transposed || pads_beyond(&s)) continue;
+    round_up(&s);
+    if (has_empty_windows(&s)) continue;
     assert_int_equal(sn_scope_begin(f.ctx), SN_OK);
     check_pool(&s, &seed, i % 2);
     sn_scope_end(f.ctx);
@@ -400,8 +439,8 @@ static void windows_are_never_copied(void **state) {
   assert_int_equal(arena, PADDED * C * sizeof(float));
 }
 
-/* A convolution, its bias, normalisation by given statistics and an activation are one kernel, which
- * begins with the factors of the few channels. */
+/* A convolution, its bias, normalisation by given statistics and an activation are one kernel,
+ * which begins with the factors of the few channels. */
 static void a_normalised_layer_is_one_kernel(void **state) {
   (void)state;
   enum { SIZE = 16, C = 32, F = 24 };
@@ -462,9 +501,9 @@ static void what_does_not_fit_is_named(void **state) {
           "(1, 1), dilation (1, 1), padding valid, groups -1");
   REFUSED(CONV(.groups = 2), SN_ERR_SHAPE,
           "conv2d: channels differ: " SPEC "(1, 1), dilation (1, 1), padding valid, groups 2");
-  REFUSED(CONV(.padding = SN_PADDING_EXPLICIT, .before = PER_AXIS(1, 3)), SN_ERR_SHAPE,
-          "conv2d: padding is larger than the window: " SPEC
-          "(1, 1), dilation (1, 1), padding (1, 3) and (0, 0), groups 1");
+  REFUSED(CONV(.padding = SN_PADDING_EXPLICIT, .before = PER_AXIS(1, INT64_MAX)), SN_ERR_SHAPE,
+          "conv2d: the result is too large: " SPEC
+          "(1, 1), dilation (1, 1), padding (1, 9223372036854775807) and (0, 0), groups 1");
   REFUSED(CONV(.padding = SN_PADDING_EXPLICIT, .after = PER_AXIS(1, -2)), SN_ERR_SHAPE,
           "conv2d: padding is negative: " SPEC
           "(1, 1), dilation (1, 1), padding (0, 0) and (1, -2), groups 1");
@@ -510,16 +549,11 @@ static void sizes_that_overflow_are_refused_at_once(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(random_convolutions_are_plain_loops),
-      TEST(random_pools_are_plain_loops),
-      TEST(pools_step_by_their_window),
-      TEST(not_a_number_reaches_its_windows_only),
-      TEST(empty_batches_and_channels),
-      TEST(windows_are_never_copied),
-      TEST(a_normalised_layer_is_one_kernel),
-      TEST(padded_batches),
-      TEST(what_does_not_fit_is_named),
-      TEST(sizes_that_overflow_are_refused_at_once),
+      TEST(random_convolutions_are_plain_loops), TEST(random_pools_are_plain_loops),
+      TEST(pools_step_by_their_window),          TEST(not_a_number_reaches_its_windows_only),
+      TEST(empty_batches_and_channels),          TEST(windows_are_never_copied),
+      TEST(a_normalised_layer_is_one_kernel),    TEST(padded_batches),
+      TEST(what_does_not_fit_is_named),          TEST(sizes_that_overflow_are_refused_at_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

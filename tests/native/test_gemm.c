@@ -49,14 +49,17 @@ static double random_value(void) {
   return (double)(random_state >> 8) / (1 << 23) - 1.0;
 }
 
-static size_t bytes_of(sn_dtype dtype) { return dtype == SN_F64 ? 8 : 4; }
+static size_t bytes_of(sn_dtype dtype) { return sn_dtype_bytes(dtype); }
 
 static double get(sn_dtype dtype, const void *base, ptrdiff_t index) {
+  if (dtype == SN_I32) return ((const int32_t *)base)[index];
   return dtype == SN_F64 ? ((const double *)base)[index] : (double)((const float *)base)[index];
 }
 
 static void set(sn_dtype dtype, void *base, ptrdiff_t index, double value) {
-  if (dtype == SN_F64)
+  if (dtype == SN_I32)
+    ((int32_t *)base)[index] = (int32_t)value;
+  else if (dtype == SN_F64)
     ((double *)base)[index] = value;
   else
     ((float *)base)[index] = (float)value;
@@ -83,12 +86,13 @@ static matrix store_matrix(sn_dtype dtype, const double *values, int64_t size, c
   return x;
 }
 
+/* In int32 up to 2^20: sums wrap, and are exact before that. */
 static double *random_values(sn_dtype dtype, int64_t size) {
   double *values = malloc((size_t)(size * size) * sizeof *values);
   assert_non_null(values);
   for (int64_t i = 0; i < size * size; i++) {
     const double v = random_value();
-    values[i] = dtype == SN_F64 ? v : (double)(float)v;
+    values[i] = dtype == SN_F64 ? v : dtype == SN_I32 ? floor(v * 0x1p20) : (double)(float)v;
   }
   return values;
 }
@@ -112,6 +116,7 @@ static double ordered_sum(sn_dtype dtype, const double *a, const double *b, int6
     total64 = p == 0 ? sum64 : total64 + sum64;
     total32 = p == 0 ? sum32 : total32 + sum32;
   }
+  if (dtype == SN_I32) return (int32_t)(int64_t)total64;
   return dtype == SN_F64 ? total64 : (double)total32;
 }
 
@@ -149,7 +154,7 @@ typedef struct product {
 } product;
 
 enum { PAD = 3, ROWS_BELOW = 2 }; /* of C's memory, that nobody may touch */
-static const double UNTOUCHED = 12345;
+static const double UNTOUCHED = 12345, ABSENT = 0x5a5a5a5a;
 
 static void *lane_scratch(size_t bytes) {
   void *scratch = aligned_alloc(64, bytes + SCRATCH_GUARD);
@@ -178,11 +183,12 @@ static void plan_product(product *x, const sn_gemm_ukr *ukr, int64_t m, int64_t 
                        .always_pack = always_pack,
                        .sharing = sharing}};
   sn_gemm_plan_with(&x->g, ukr);
+  const double absent = ukr->dtype == SN_I32 ? ABSENT : (double)NAN;
   x->c = malloc((size_t)((m + ROWS_BELOW) * x->ld) * bytes_of(ukr->dtype));
   assert_non_null(x->c);
   for (int64_t i = 0; i < m + ROWS_BELOW; i++)
     for (int64_t j = 0; j < x->ld; j++)
-      set(ukr->dtype, x->c, i * x->ld + j, i < m && j < n ? (double)NAN : UNTOUCHED);
+      set(ukr->dtype, x->c, i * x->ld + j, i < m && j < n ? absent : UNTOUCHED);
 }
 
 /* What tiles share, packed last part first. */
@@ -204,6 +210,11 @@ static void run_to(product *x, const matrix *a, const matrix *b) {
       assert_true(get(x->g.dtype, x->c, i * x->ld + j) == UNTOUCHED);
 }
 
+/* What C holds before it is written. */
+static bool is_absent(sn_dtype dtype, double value) {
+  return dtype == SN_I32 ? value == ABSENT : isnan(value);
+}
+
 /* Stores must cover every element once: C starts as NaN and may not be a number before. */
 static void store_once(void *user, void *lane, int64_t row, int64_t col, int64_t rows, int64_t cols,
                        void *tile, ptrdiff_t ld) {
@@ -214,7 +225,7 @@ static void store_once(void *user, void *lane, int64_t row, int64_t col, int64_t
   for (int64_t i = 0; i < rows; i++)
     for (int64_t j = 0; j < cols; j++) {
       const ptrdiff_t at = (row + i) * x->ld + col + j;
-      assert_true(isnan(get(x->g.dtype, x->c, at)));
+      assert_true(is_absent(x->g.dtype, get(x->g.dtype, x->c, at)));
       set(x->g.dtype, x->c, at, get(x->g.dtype, tile, i * ld + j));
     }
 }
@@ -237,8 +248,11 @@ static void check_close(const product *x, const exact *e, int64_t size, const ch
   for (int64_t i = 0; i < g->m; i++)
     for (int64_t j = 0; j < g->n; j++) {
       const double value = get(g->dtype, x->c, i * x->ld + j);
-      const long double error = fabsl((long double)value - e->sum[i * size + j]);
-      if (!(error <= (long double)factor * e->magnitude[i * size + j]))
+      const long double sum = e->sum[i * size + j], error = fabsl((long double)value - sum);
+      const bool close = g->dtype == SN_I32
+                             ? value == (int32_t)(int64_t)sum
+                             : error <= (long double)factor * e->magnitude[i * size + j];
+      if (!close)
         fail_msg("%s %d x %d %s: m %d n %d k %d, C(%d, %d) = %.9g, not %.9Lg", SHAPE(g->ukr), what,
                  (int)g->m, (int)g->n, (int)g->k, (int)i, (int)j, value, e->sum[i * size + j]);
     }
@@ -362,7 +376,7 @@ static void check_shape(const sn_gemm_ukr *ukr, const shape *s, const exact *e, 
 
 static void test_shapes_and_layouts(void **state) {
   (void)state;
-  for (sn_dtype dtype = SN_F32; dtype <= SN_F64; dtype++) {
+  for (sn_dtype dtype = SN_F32; dtype <= SN_I32; dtype++) {
     double *va = random_values(dtype, LARGE), *vb = random_values(dtype, LARGE);
     matrix a[LAYOUTS], b[LAYOUTS];
     for (int l = 0; l < LAYOUTS; l++) {
@@ -427,7 +441,7 @@ static void test_special_values(void **state) {
   static const shape sizes[] = {{40, 50, 20}, {4, 5, 6}, {1, 40, 20}, {40, 1, 20}};
   for (size_t u = 0; u < sn_gemm_ukr_count; u++) {
     const sn_gemm_ukr *ukr = &sn_gemm_ukrs[u];
-    if (!available(ukr)) continue;
+    if (!available(ukr) || ukr->dtype == SN_I32) continue;
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
       double *va = random_values(ukr->dtype, SIZE), *vb = random_values(ukr->dtype, SIZE);
       va[0 * SIZE + 3] = (double)NAN;
@@ -462,7 +476,7 @@ static void test_registry(void **state) {
   (void)state;
   for (int isa = SN_ISA_GENERIC; isa <= SN_ISA_NEON; isa++)
     for (int deterministic = 0; deterministic < 2; deterministic++)
-      for (sn_dtype dtype = SN_F32; dtype <= SN_F64; dtype++) {
+      for (sn_dtype dtype = SN_F32; dtype <= SN_I32; dtype++) {
         const sn_gemm_ukr *ukr = sn_gemm_ukr_for(dtype, (sn_isa_id)isa, deterministic != 0);
         assert_non_null(ukr);
         assert_int_equal(ukr->dtype, dtype);
@@ -512,7 +526,7 @@ static void test_smaller_kernels(void **state) {
   static const shape rows = {4096, 16, 144}, columns = {20, 16, 4096}, large = {512, 512, 512};
   for (int isa = SN_ISA_GENERIC; isa <= SN_ISA_NEON; isa++)
     for (int deterministic = 0; deterministic < 2; deterministic++)
-      for (sn_dtype dtype = SN_F32; dtype <= SN_F64; dtype++) {
+      for (sn_dtype dtype = SN_F32; dtype <= SN_I32; dtype++) {
         const sn_gemm_ukr *ukr = sn_gemm_ukr_for(dtype, (sn_isa_id)isa, deterministic != 0);
         sn_gemm g = plain_product(dtype, &rows, false);
         sn_gemm_plan(&g, ukr);

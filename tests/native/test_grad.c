@@ -346,6 +346,18 @@ BUILD(scatter_add) {
   (void)c;
   return sn_square(sn_scatter_add(X, sn_from_data(ctx, SN_I32, 1, DIMS(5), places), Y, 1));
 }
+BUILD(scatter_mul) {
+  (void)c;
+  return sn_scatter_mul(X, sn_from_data(ctx, SN_I32, 1, DIMS(5), places), Y, 1);
+}
+BUILD(scatter_max) {
+  (void)c;
+  return sn_square(sn_scatter_max(X, sn_from_data(ctx, SN_I32, 1, DIMS(5), places), Y, 1));
+}
+BUILD(scatter_min) {
+  (void)c;
+  return sn_square(sn_scatter_min(X, sn_from_data(ctx, SN_I32, 1, DIMS(5), places), Y, 1));
+}
 BUILD(scatter_set) {
   (void)c;
   return sn_square(sn_scatter_set(X, sn_from_data(ctx, SN_I32, 1, DIMS(5), places), Y, 1));
@@ -458,6 +470,10 @@ static const grad_case structured[] = {
     CASE(scatter_add, 2, IN(2, 2, 3), IN(2, 2, 5)),
     CASE(scatter_add, 2, IN(3, 2, 3, 2), IN(0)),
     CASE(scatter_set, 2, IN(2, 2, 3), IN(2, 2, 5)),
+    CASE(scatter_mul, 2, IN(2, 2, 3), IN(2, 2, 5)),
+    CASE(scatter_mul, 2, IN(3, 2, 3, 2), IN(3, 2, 5, 2)),
+    CASE(scatter_max, 2, IN(2, 2, 3), IN(2, 2, 5)),
+    CASE(scatter_min, 2, IN(2, 2, 3), IN(2, 2, 5)),
     CASE(scatter_set, 2, IN(3, 2, 3, 2), IN(3, 1, 5, 2)),
     CASE(sort, 2, IN(2, 4, 3), IN(2, 4, 3)),
     CASE(sort_down, 1, IN(2, 2, 4)),

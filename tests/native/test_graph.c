@@ -281,9 +281,9 @@ static void reduce_and_matmul_refusals(void **state) {
   refuse(&l, SN_OP_matmul, IDS(x, y), NOTHING, NULL, SN_ERR_SHAPE,
          "matmul: batch dimensions differ: a (2, 2, 3), b (4, 3, 5)");
   refuse(&l, SN_OP_matmul, IDS(a, d), NOTHING, NULL, SN_ERR_DTYPE,
-         "matmul: needs two floats of one dtype: a float32, b float64");
-  refuse(&l, SN_OP_matmul, IDS(i, i), NOTHING, NULL, SN_ERR_DTYPE,
-         "matmul: needs two floats of one dtype: a int32, b int32");
+         "matmul: needs numbers of one dtype: a float32, b float64");
+  refuse(&l, SN_OP_matmul, IDS(a, i), NOTHING, NULL, SN_ERR_DTYPE,
+         "matmul: needs numbers of one dtype: a float32, b int32");
   /* no elements along a dimension that stays, and empty sums, are fine */
   const sn_id kept = sn_build_reduce(&l.b, SN_OP_max, empty, 1);
   assert_int_equal(l.graph.nodes[kept].type.dims[0], 0);

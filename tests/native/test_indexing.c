@@ -50,6 +50,9 @@ static void updating(void **state) {
   EXPECT(sn_scatter_add(x, INTS(0, 0, -1), one, 1), 3, 2, 4, 6, 5, 7);
   EXPECT(sn_scatter_set(x, INTS(1), FLOATS(7, 8, 9), 0), 1, 2, 3, 7, 8, 9);
   EXPECT(sn_scatter_set(x, INTS(1, 1), ramp(f.ctx, DIMS(2, 1), 10), 0), 1, 2, 3, 20, 20, 20);
+  EXPECT(sn_scatter_mul(x, INTS(0, 0, -1), sn_scalar(f.ctx, 3), 1), 9, 2, 9, 36, 5, 18);
+  EXPECT(sn_scatter_max(x, INTS(1, 1), FLOATS(7, 0, 5), 0), 1, 2, 3, 7, 5, 6);
+  EXPECT(sn_scatter_min(x, INTS(1, 1), FLOATS(7, 0, 5), 0), 1, 2, 3, 4, 0, 5);
   EXPECT(x, 1, 2, 3, 4, 5, 6);
   EXPECT_INTS(sn_scatter_add(INTS(1, 2), INTS(5), one, 0), 1, 3);
 }
@@ -96,6 +99,16 @@ static void statistics(void **state) {
   EXPECT(sn_softmax(large, 0), 0.5, 0, 0.5);
   EXPECT(sn_logsumexp(FLOATS(-INFINITY, -INFINITY), 1, false), -INFINITY);
   EXPECT(sn_logsumexp(FLOATS(1, INFINITY), 1, false), INFINITY);
+  EXPECT(sn_logsumexp(none, 1, true), -INFINITY);
+  EXPECT(sn_logsumexp(sn_full(f.ctx, SN_F32, DIMS(2, 0), 1), 2, false), -INFINITY, -INFINITY);
+  const int64_t sizes[][2] = {{0, 3}, {3, 0}, {0, 0}};
+  for (int k = 0; k < 3; k++)
+    for (int axis = 0; axis < 2; axis++) {
+      sn_tensor *nothing = sn_full(f.ctx, SN_F32, 2, sizes[k], 1);
+      sn_tensor *y[] = {sn_softmax(nothing, axis), sn_log_softmax(nothing, axis)};
+      assert_int_equal(sn_eval(y, 2), SN_OK);
+      assert_memory_equal(sn_dims(y[0]), sizes[k], sizeof sizes[k]);
+    }
 }
 
 /* Large values with a small spread: the mean is taken out before anything is squared. */
@@ -127,7 +140,7 @@ static void refusals(void **state) {
       sn_take(deep, sn_reshape(i, DIMS(1, 2)), 0), SN_ERR_SHAPE,
       "take: the result has more than 8 dimensions: a (1, 1, 1, 1, 1, 1, 2, 3), indices (1, 2)");
   REFUSED(sn_take_along_axis(x, i, 0), SN_ERR_SHAPE,
-          "gather: indices differ outside the axis: a (2, 3), b (2,)");
+          "takeAlongAxis: indices do not broadcast outside of axis 0: a (2, 3), indices (2,)");
   REFUSED(sn_scatter_add(x, i, u, 1), SN_ERR_SHAPE,
           "scatterAdd: updates do not broadcast to what is indexed: a (2, 2), updates (4,)");
   REFUSED(sn_scatter_add(i, i, u, 0), SN_ERR_DTYPE,

@@ -13,6 +13,7 @@ import { matmul } from '../linalg.js';
 import { layerNorm as layerNormOf } from '../normalize.js';
 import * as ops from '../ops.gen.js';
 import { readOptions } from '../options.js';
+import { avgPool2d as avgPool2dOf, maxPool2d as maxPool2dOf } from '../pool.js';
 import * as random from '../random.js';
 import { permuteDims, reshape } from '../shape.js';
 import { tidy } from '../scope.js';
@@ -90,11 +91,11 @@ export const sigmoid = () => stateless(ops.sigmoid);
 export const gelu = () => stateless((x) => geluOf(x));
 
 export const maxPool2d = (window: conv.PerAxis, options?: conv.WindowOptions) =>
-  pool('nn.maxPool2d', conv.maxPool2d, window, options);
+  pool('nn.maxPool2d', maxPool2dOf, window, options);
 export const avgPool2d = (window: conv.PerAxis, options?: conv.WindowOptions) =>
-  pool('nn.avgPool2d', conv.avgPool2d, window, options);
+  pool('nn.avgPool2d', avgPool2dOf, window, options);
 
-function pool(op: string, f: typeof conv.maxPool2d, window: conv.PerAxis, given: conv.WindowOptions | undefined) {
+function pool(op: string, f: typeof maxPool2dOf, window: conv.PerAxis, given: conv.WindowOptions | undefined) {
   const options = readOptions<conv.WindowOptions>(op, given, conv.WINDOW);
   return stateless((x) => f(x, { ...options, window }));
 }

@@ -59,7 +59,7 @@ export interface Exports {
   sinter_argmin(x: number, axis: number, keepdims: number): number;
   sinter_matmul(x: number, y: number): number;
   sinter_conv(x: number, filter: number, axes: number, transposed: number): number;
-  sinter_pool_windows(x: number, axes: number, mean: number): number;
+  sinter_pool_windows(kind: number, x: number, axes: number): number;
   sinter_einsum(count: number): number;
   sinter_clip(x: number, lo: number, hi: number): number;
   sinter_leaky_relu(x: number, alpha: number): number;
@@ -90,7 +90,7 @@ export interface Exports {
   sinter_concat(count: number, axis: number): number;
   sinter_take(x: number, indices: number, axis: number): number;
   sinter_take_along_axis(x: number, indices: number, axis: number): number;
-  sinter_scatter(x: number, indices: number, updates: number, axis: number, add: number): number;
+  sinter_scatter(mode: number, x: number, indices: number, updates: number, axis: number): number;
   sinter_one_hot(indices: number, classes: number, dtype: number): number;
   sinter_sort(x: number, axis: number, descending: number, places: number): number;
   sinter_cumsum(x: number, axis: number, reverse: number, exclusive: number): number;

@@ -45,3 +45,16 @@
 #define SPLAT(x) _mm256_set1_pd(x)
 #define MADD(x, y, sum) _mm256_add_pd((sum), _mm256_mul_pd((x), (y)))
 #include "kernels/ukr/gemm_block.h"
+
+/* int32: unsigned numbers wrap, and have the same bits. */
+typedef uint32_t u32x8 __attribute__((vector_size(32), may_alias));
+
+#define NAME sn_gemm_i32_6x16__avx2
+#define REAL uint32_t
+#define VEC u32x8
+#define LANES 8
+#define MR 6
+#define NV 2
+#define SPLAT(x) ((u32x8){0} + (x))
+#define MADD(x, y, sum) ((sum) + (x) * (y))
+#include "kernels/ukr/gemm_block.h"

@@ -45,3 +45,16 @@
 #define SPLAT(x) _mm512_set1_pd(x)
 #define MADD(x, y, sum) _mm512_add_pd((sum), _mm512_mul_pd((x), (y)))
 #include "kernels/ukr/gemm_block.h"
+
+/* int32: unsigned numbers wrap, and have the same bits. */
+typedef uint32_t u32x16 __attribute__((vector_size(64), may_alias));
+
+#define NAME sn_gemm_i32_14x32__avx512
+#define REAL uint32_t
+#define VEC u32x16
+#define LANES 16
+#define MR 14
+#define NV 2
+#define SPLAT(x) ((u32x16){0} + (x))
+#define MADD(x, y, sum) ((sum) + (x) * (y))
+#include "kernels/ukr/gemm_block.h"

@@ -2,7 +2,7 @@
  * after definitions of
  *
  *   NAME        the function               MR, NV           rows, vectors per row (NR = NV * LANES)
- *   REAL        float or double            SPLAT(x)         a VEC with x in every lane
+ *   REAL        float, double or uint32_t  SPLAT(x)         a VEC with x in every lane
  *   VEC, LANES  vector type, its length    MADD(x, y, sum)  sum + x * y: fused or not
  *
  * and, where multiply-adds take a factor from a lane, of COLUMN, which loads a column of A's panel

@@ -51,3 +51,13 @@
 #define SPLAT(x) vdupq_n_f64(x)
 #define MADD(x, y, sum) ((sum) + (x) * (y))
 #include "kernels/ukr/gemm_block.h"
+
+#define NAME sn_gemm_i32_8x12__neon
+#define REAL uint32_t
+#define VEC uint32x4_t
+#define LANES 4
+#define MR 8
+#define NV 3
+#define SPLAT(x) vdupq_n_u32(x)
+#define MADD(x, y, sum) vmlaq_u32((sum), (x), (y))
+#include "kernels/ukr/gemm_block.h"

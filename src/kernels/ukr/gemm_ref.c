@@ -34,9 +34,13 @@
 
 DEFINE_SUMS(float)
 DEFINE_SUMS(double)
+DEFINE_SUMS(uint32_t) /* int32: unsigned numbers wrap, and have the same bits */
 DEFINE_REFERENCE(sn_gemm_f32_3x5__ref, float, 3, 5)
 DEFINE_REFERENCE(sn_gemm_f64_3x5__ref, double, 3, 5)
 DEFINE_REFERENCE(sn_gemm_f32_4x8__ref, float, 4, 8)
 DEFINE_REFERENCE(sn_gemm_f64_4x4__ref, double, 4, 4)
 DEFINE_REFERENCE(sn_gemm_f32_6x8__ref, float, 6, 8)
 DEFINE_REFERENCE(sn_gemm_f64_6x4__ref, double, 6, 4)
+DEFINE_REFERENCE(sn_gemm_i32_3x5__ref, uint32_t, 3, 5)
+DEFINE_REFERENCE(sn_gemm_i32_4x8__ref, uint32_t, 4, 8)
+DEFINE_REFERENCE(sn_gemm_i32_6x8__ref, uint32_t, 6, 8)

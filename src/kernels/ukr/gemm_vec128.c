@@ -3,6 +3,8 @@
 #include "kernels/ukr/ukr.h"
 
 typedef float f32x4 __attribute__((vector_size(16), may_alias));
+/* int32: unsigned numbers wrap, and have the same bits. */
+typedef uint32_t u32x4 __attribute__((vector_size(16), may_alias));
 typedef double f64x2 __attribute__((vector_size(16), may_alias));
 
 #define NAME sn_gemm_f32_4x8__vec128
@@ -22,5 +24,15 @@ typedef double f64x2 __attribute__((vector_size(16), may_alias));
 #define MR 4
 #define NV 2
 #define SPLAT(x) ((f64x2){(x), (x)})
+#define MADD(x, y, sum) ((sum) + (x) * (y))
+#include "kernels/ukr/gemm_block.h"
+
+#define NAME sn_gemm_i32_4x8__vec128
+#define REAL uint32_t
+#define VEC u32x4
+#define LANES 4
+#define MR 4
+#define NV 2
+#define SPLAT(x) ((u32x4){(x), (x), (x), (x)})
 #define MADD(x, y, sum) ((sum) + (x) * (y))
 #include "kernels/ukr/gemm_block.h"

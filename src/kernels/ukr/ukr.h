@@ -9,7 +9,8 @@
  *
  *   order      every sum starts at +0 and takes its products in order of p, one rounding for each
  *              multiply and each add; fused kernels round once for both. So an element has the same
- *              bits in every unfused kernel, wherever in a tile it stands.
+ *              bits in every unfused kernel, wherever in a tile it stands. int32 wraps; its kernels
+ *              are never fused, as nothing is rounded
  *   alignment  a and b: 64 bytes at the start of the panel buffers, panels themselves need only the
  *              alignment of NR elements (b) or of one element (a); c: one element
  *   aliasing   none of a, b, c overlap
@@ -50,7 +51,7 @@ typedef struct sn_gemm_ukr {
 /* Kernels made at run time, by dtype. A lane that cannot install their module (`ready` says no)
  * runs sn_gemm_ukr_stand_in instead. */
 typedef struct sn_gemm_run_time {
-  sn_gemm_ukr ukr[2]; /* SN_F32, SN_F64 */
+  sn_gemm_ukr ukr[3]; /* SN_F32, SN_F64, SN_I32 */
   const void *module;
   bool (*ready)(const void *module);
 } sn_gemm_run_time;
@@ -81,19 +82,23 @@ extern const size_t sn_gemm_ukr_count;
 /* Compiler vectors of 16 bytes: rows that every platform has. */
 #define SN_GEMM_UKR_VEC128_ROWS(ROW)                      \
   ROW(GENERIC, F32, 4, 8, false, sn_gemm_f32_4x8__vec128) \
-  ROW(GENERIC, F64, 4, 4, false, sn_gemm_f64_4x4__vec128)
+  ROW(GENERIC, F64, 4, 4, false, sn_gemm_f64_4x4__vec128) \
+  ROW(GENERIC, I32, 4, 8, false, sn_gemm_i32_4x8__vec128)
 
 /* The definition, in the shapes of kernels that are made at run time. */
 #define SN_GEMM_UKR_STAND_IN_ROWS(ROW)                 \
   ROW(GENERIC, F32, 6, 8, false, sn_gemm_f32_6x8__ref) \
   ROW(GENERIC, F64, 6, 4, false, sn_gemm_f64_6x4__ref) \
   ROW(GENERIC, F32, 4, 8, false, sn_gemm_f32_4x8__ref) \
-  ROW(GENERIC, F64, 4, 4, false, sn_gemm_f64_4x4__ref)
+  ROW(GENERIC, F64, 4, 4, false, sn_gemm_f64_4x4__ref) \
+  ROW(GENERIC, I32, 6, 8, false, sn_gemm_i32_6x8__ref) \
+  ROW(GENERIC, I32, 4, 8, false, sn_gemm_i32_4x8__ref)
 
 /* With the definition before them, which is never chosen then: for tests. */
 #define SN_GEMM_UKR_PORTABLE_ROWS(ROW)                 \
   ROW(GENERIC, F32, 3, 5, false, sn_gemm_f32_3x5__ref) \
   ROW(GENERIC, F64, 3, 5, false, sn_gemm_f64_3x5__ref) \
+  ROW(GENERIC, I32, 3, 5, false, sn_gemm_i32_3x5__ref) \
   SN_GEMM_UKR_STAND_IN_ROWS(ROW)                       \
   SN_GEMM_UKR_VEC128_ROWS(ROW)
 

@@ -1,0 +1,76 @@
+// Updates of a tensor at indices, and elements at indices of several axes at once.
+
+import { asTensor, type TensorLike } from './apply.js';
+import { sizeOf } from './axes.js';
+import { tensor } from './creation.js';
+import { DTypeError, ShapeError, shapeText } from './errors.js';
+import { asIndices, scatterAlong, take, type ScatterMode } from './indexing.js';
+import { add, less, maximum, minimum, mul, where } from './ops.gen.js';
+import { readOptions } from './options.js';
+import { sum } from './reduce.js';
+import { tidy } from './scope.js';
+import { reshape } from './shape.js';
+import type { Tensor } from './tensor.js';
+
+export interface ScatterOptions extends ScatterNdOptions {
+  /** Default 0. */
+  axis?: number;
+}
+
+export interface ScatterNdOptions {
+  /** What becomes of an element and its update: the update, or their sum, product, smaller or larger one. Default
+   *  'set'. */
+  mode?: ScatterMode;
+}
+
+/**
+ * x with updates, which broadcast to the shape that take(x, indices, { axis }) has, in the place of those elements or
+ * combined with them, one after the other in the order of the indices: of repeated ones set last the last stays.
+ * Indices are int32, negative ones from the end. Gradients go to x and updates; equal largest (smallest) ones share.
+ */
+export function scatter(x: TensorLike, indices: TensorLike, updates: TensorLike, options?: ScatterOptions): Tensor {
+  const { axis = 0, mode = 'set' } = readOptions<ScatterOptions>('scatter', options, { axis: 'axis', mode: 'string' });
+  return scatterAlong('scatter', x, indices, updates, axis, mode);
+}
+
+/** x with its first axes as one, and the numbers along it of what indices (..., axes) name. */
+function flatten(op: string, x: TensorLike, indices: TensorLike): { t: Tensor; rows: Tensor; places: Tensor } {
+  const [t, index] = [asTensor(x, op), asIndices(indices, op)];
+  const axes = index.shape.at(-1) ?? NaN;
+  if (!(axes <= t.ndim)) {
+    throw new ShapeError(`${op}: indices need (..., axes), at most ${t.ndim} of them: a ${shapeText(t.shape)}, indices ${shapeText(index.shape)}`);
+  }
+  if (!['int32', 'int8', 'uint8'].includes(index.dtype)) throw new DTypeError(`${op}: indices must be int32, not ${index.dtype}`);
+  const indexed = t.shape.slice(0, axes);
+  const numbers = (list: readonly number[]): Tensor => tensor(list, { dtype: 'int32', shape: [axes] });
+  const sizes = numbers(indexed);
+  const fromEnd = where(less(index, 0), add(index, sizes), index);
+  const inside = maximum(minimum(fromEnd, sizes.sub(1)), 0);
+  const steps = numbers(indexed.map((_, i) => sizeOf(indexed.slice(i + 1))));
+  return {
+    t,
+    rows: reshape(t, [sizeOf(indexed), ...t.shape.slice(axes)]),
+    places: sum(mul(inside, steps), { axis: -1 }),
+  };
+}
+
+/**
+ * What lies at indices (..., axes) of the first axes of x: (..., x.shape[axes:]). Indices are int32; negative ones
+ * count from the end, what is outside is clamped.
+ */
+export function gatherNd(x: TensorLike, indices: TensorLike): Tensor {
+  return tidy(() => {
+    const { rows, places } = flatten('gatherNd', x, indices);
+    return take(rows, places);
+  });
+}
+
+/** x with updates, which broadcast to the shape that gatherNd(x, indices) has, put there or combined with what is
+ *  there, as scatter does. */
+export function scatterNd(x: TensorLike, indices: TensorLike, updates: TensorLike, options?: ScatterNdOptions): Tensor {
+  const { mode = 'set' } = readOptions<ScatterNdOptions>('scatterNd', options, { mode: 'string' });
+  return tidy(() => {
+    const { t, rows, places } = flatten('scatterNd', x, indices);
+    return reshape(scatterAlong('scatterNd', rows, places, updates, 0, mode), t.shape);
+  });
+}
