@@ -13,6 +13,7 @@ static const char *text_after(lab *l, sn_pass_fn *pass) {
   assert_int_equal(l->b.status, SN_OK);
   assert_int_equal(sn_graph_verify(&l->graph), SN_OK);
   assert_int_equal(sn_arena_alloc(&l->arena, 1, sizeof *to, (void **)&to), SN_OK);
+  to->arena = &l->arena;
   assert_int_equal(pass(&l->graph, to, false), SN_OK);
   assert_int_equal(sn_graph_verify(to), SN_OK);
   assert_int_equal(to->n_outputs, l->graph.n_outputs);
@@ -279,7 +280,7 @@ static void passes_give_back_what_they_took(void **state) {
       sn_id x = input(&l, F32(4));
       for (int n = 0; n < 400; n++) x = sn_build_binary(&l.b, SN_OP_sub, x, n % 3 ? x : 0);
       OUTPUTS(&l, x);
-      sn_graph to;
+      sn_graph to = {.arena = &l.arena};
       l.env.heap.fail_countdown = k;
       const sn_status status = sn_pass_table[i].run(&l.graph, &to, true);
       l.env.heap.fail_countdown = -1;

@@ -64,6 +64,7 @@ static void expect_same(lab *l, const sn_graph *before, const sn_graph *after, v
 static sn_graph *run_pass(lab *l, const sn_graph *from, int pass) {
   sn_graph *to = NULL;
   assert_int_equal(sn_arena_alloc(&l->arena, 1, sizeof *to, (void **)&to), SN_OK);
+  to->arena = &l->arena;
   assert_int_equal(sn_pass_table[pass].run(from, to, true), SN_OK);
   assert_int_equal(sn_graph_verify(to), SN_OK);
   return to;
@@ -648,7 +649,7 @@ static void attention_made_again(void **state) {
       for (int64_t j = 0; j < n; j++)
         sn_ref_store(dtype, data[i], j, sn_ref_load(dtype, data[i], j) / 20);
     }
-    sn_graph expanded;
+    sn_graph expanded = {.arena = &l->arena};
     assert_true(sn_needs_expanding(&l->graph));
     assert_int_equal(sn_expand(&l->graph, &expanded, true), SN_OK);
     assert_int_equal(count_ops(&expanded, SN_OP_softmax), 0);
@@ -666,7 +667,7 @@ static void attention_made_again(void **state) {
 static void columns_become_rows(void **state) {
   (void)state;
   lab lab_, *l = &lab_;
-  sn_graph expanded;
+  sn_graph expanded = {.arena = &lab_.arena};
   lab_open(l, true);
   attend(l, 2048, 2048, SN_F32);
   assert_int_equal(sn_expand(&l->graph, &expanded, true), SN_OK);
