@@ -103,7 +103,7 @@ bool sn_factor_leave_frame(const sn_graph *g, const sn_view *views, sn_id pad, s
   return fits;
 }
 
-/* A pad of zeros around what lies in memory. */
+/* A pad of zeros around what lies in memory. One of a scalar has no axis to pad, nor to leave along. */
 static bool is_frame(const sn_graph *g, const sn_view *views, sn_id id) {
   const sn_node *node = sn_graph_node(g, id);
   if (node->op != SN_OP_pad || sn_type_size(&node->type) == 0) return false;
@@ -112,7 +112,7 @@ static bool is_frame(const sn_graph *g, const sn_view *views, sn_id id) {
   const int rank = node->type.rank;
   const int64_t *attrs = sn_graph_attrs(g, id);
   const double fill = sn_attr_double(attrs[2 * rank]);
-  bool is = fill == 0 && !signbit(fill) && !views[x].nests && base != SN_OP_constant &&
+  bool is = rank > 0 && fill == 0 && !signbit(fill) && !views[x].nests && base != SN_OP_constant &&
             base != SN_OP_iota;
   int padded = 0;
   for (int i = 0; i < rank; i++) {

@@ -547,13 +547,32 @@ static void sizes_that_overflow_are_refused_at_once(void **state) {
   assert_true(f.ledger.largest < 1 << 20);
 }
 
+/* A pad without axes is no frame: packing took it for one and divided by its lack of steps. */
+static void scalar_padded_and_multiplied(void **state) {
+  (void)state;
+  enum { N = 40 };
+  float expected[N];
+  for (int i = 0; i < N; i++) expected[i] = 3 * (float)(i + 1);
+  sn_tensor *x = sn_from_data(f.ctx, SN_F32, 0, NULL, &(float){3});
+  sn_tensor *y = sn_reshape(sn_pad(x, NULL, NULL, 0), DIMS(1, 1));
+  assert_int_equal(sn_pass_enable(f.ctx, "layout", false), SN_OK); /* it leaves out the pad */
+  assert_int_equal(sn_pass_enable(f.ctx, "simplify", false), SN_OK); /* so does it */
+  expect_values(sn_matmul(y, ramp(f.ctx, DIMS(1, N), 1)), expected, N);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(random_convolutions_are_plain_loops), TEST(random_pools_are_plain_loops),
-      TEST(pools_step_by_their_window),          TEST(not_a_number_reaches_its_windows_only),
-      TEST(empty_batches_and_channels),          TEST(windows_are_never_copied),
-      TEST(a_normalised_layer_is_one_kernel),    TEST(padded_batches),
-      TEST(what_does_not_fit_is_named),          TEST(sizes_that_overflow_are_refused_at_once),
+      TEST(random_convolutions_are_plain_loops),
+      TEST(random_pools_are_plain_loops),
+      TEST(pools_step_by_their_window),
+      TEST(not_a_number_reaches_its_windows_only),
+      TEST(empty_batches_and_channels),
+      TEST(windows_are_never_copied),
+      TEST(a_normalised_layer_is_one_kernel),
+      TEST(padded_batches),
+      TEST(what_does_not_fit_is_named),
+      TEST(sizes_that_overflow_are_refused_at_once),
+      TEST(scalar_padded_and_multiplied),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
