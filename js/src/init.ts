@@ -167,11 +167,15 @@ async function choose(source: WasmSource | undefined): Promise<Choice> {
   return { module, ...(shared ?? ownMemory()), shared: shared !== null, reasons };
 }
 
-async function instantiate({ module, memory }: Choice, clockBase: number): Promise<WebAssembly.Instance> {
+async function instantiate(
+  { module, memory }: Choice,
+  clockBase: number,
+  workers: Workers | null,
+): Promise<WebAssembly.Instance> {
   const code = new CodeTable(memory);
   const instance = await WebAssembly.instantiate(
     module,
-    hostImports(memory, clockBase, code, () => {}),
+    hostImports(memory, clockBase, code, { jobDone: () => {}, overslept: () => workers?.look() }),
   ).catch((cause: unknown) => {
     throw new SinterError('load', `init: the module does not fit this version: ${String(cause)}`, { cause });
   });
@@ -186,8 +190,7 @@ async function enterPool(
   exports: Exports & ThreadExports,
   clockBase: number,
 ): Promise<void> {
-  if (isPage) exports.sn_wait_set_may_block(0);
-  await workers.enter({ module, memory, exports, pool: exports.sinter_pool(), clockBase });
+  await workers.enter({ module, memory, exports, pool: exports.sinter_pool(), clockBase }, !isPage);
 }
 
 const usesRelaxedSimd = ({ relaxedSimd = true, deterministic = false }: InitOptions): boolean =>
@@ -214,9 +217,10 @@ async function createCore(
   options: InitOptions,
   clockBase: number,
   lanes: number,
+  workers: Workers | null,
 ): Promise<[Choice, Exports & ThreadExports]> {
   const choice = await choose(options.wasm);
-  const instance = await instantiate(choice, clockBase);
+  const instance = await instantiate(choice, clockBase, workers);
   const exports = instance.exports as unknown as Exports & ThreadExports & { _initialize?: () => void };
   if (typeof exports.sinter_create !== 'function') {
     throw new SinterError('load', 'init: the given module is not that of sinter');
@@ -233,7 +237,7 @@ async function start(options: InitOptions): Promise<void> {
   // Their scripts load while the module is compiled.
   let workers = isolation().isolated ? new Workers(lanes) : null;
   try {
-    const [choice, exports] = await createCore(options, clockBase, lanes);
+    const [choice, exports] = await createCore(options, clockBase, lanes, workers);
     if (!choice.shared) {
       workers?.close();
       workers = null;

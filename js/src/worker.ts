@@ -1,12 +1,16 @@
 // One thread of the pool: instantiates the module on the shared memory, takes its own stack and
 // thread-local block, and stays in the loop of its lane (or of the driver) until the pool ends or a
 // trap throws it out. Runs as a module worker and in Node's worker_threads.
+//
+// One worker of a page, the watch, computes nothing and stays in its event loop. It waits for the locks
+// that the others hold while they live, and tells the core of a death while the page's thread is inside a
+// call, where it hears nothing itself.
 
 import { CodeTable } from './runtime/code.js';
-import { DRIVER_LANE, type ThreadExports } from './runtime/exports.js';
+import { DRIVER_LANE, WATCH_LANE, type ThreadExports } from './runtime/exports.js';
 import { nodeModule } from './runtime/environment.js';
 import { hostImports } from './runtime/host.js';
-import type { Report, StartMessage } from './runtime/messages.js';
+import type { Report, StartMessage, StartOnPage, WatchMessage } from './runtime/messages.js';
 
 const port = nodeModule('node:worker_threads')?.parentPort ?? null;
 
@@ -15,21 +19,32 @@ function report(message: Report): void {
   else globalThis.postMessage(message);
 }
 
+function watch(exports: ThreadExports, pool: number): void {
+  globalThis.onmessage = ({ data: { lane, lock } }: MessageEvent<WatchMessage>) => {
+    void navigator.locks.request(lock, () => {
+      exports.sn_worker_dead(pool, lane);
+      report({ kind: 'freed', lock });
+    });
+  };
+}
+
 function enter(exports: ThreadExports, { pool, lane, stack, tls }: StartMessage): void {
   exports.__stack_pointer.value = stack;
   exports.__wasm_init_tls(tls);
+  if (lane === WATCH_LANE) watch(exports, pool);
   report({ kind: 'ready' });
   if (lane === DRIVER_LANE) exports.sn_worker_driver(pool);
-  else exports.sn_worker_lane(pool, lane);
+  else if (lane > 0) exports.sn_worker_lane(pool, lane);
 }
 
 function start(message: StartMessage): void {
   let exports: ThreadExports | null = null;
   try {
     const code = new CodeTable(message.memory);
-    const imports = hostImports(message.memory, message.clockBase, code, (ticket) =>
-      report({ kind: 'done', ticket }),
-    );
+    const imports = hostImports(message.memory, message.clockBase, code, {
+      jobDone: (ticket) => report({ kind: 'done', ticket }),
+      overslept: () => {},
+    });
     const instance = new WebAssembly.Instance(message.module, imports);
     code.attach(instance);
     exports = instance.exports as unknown as ThreadExports;
@@ -41,13 +56,18 @@ function start(message: StartMessage): void {
   }
 }
 
-/** Whoever holds the lock lives; the main thread queues behind it to learn of a silent death. */
+/** Whoever holds the lock lives. */
 function startHolding(lock: string, message: StartMessage): void {
-  void navigator.locks.request(lock, () => start(message));
+  void navigator.locks.request(lock, () => {
+    start(message);
+    return message.lane === WATCH_LANE ? new Promise(() => {}) : undefined;
+  });
 }
 
-if (port) port.once('message', (message) => start(message as StartMessage));
-else {
-  globalThis.onmessage = ({ data }: MessageEvent<{ lock: string; start: StartMessage }>) =>
+if (port) {
+  port.once('message', (message) => start(message as StartMessage));
+  report({ kind: 'loaded' });
+} else {
+  globalThis.onmessage = ({ data }: MessageEvent<StartOnPage>) =>
     data.lock ? startHolding(data.lock, data.start) : start(data.start);
 }

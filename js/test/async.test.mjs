@@ -1,5 +1,6 @@
 // await data() leaves the caller's thread free; a worker that dies rejects, never hangs, never lies.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { test } from 'node:test';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import * as sn from '../dist/index.js';
@@ -67,6 +68,22 @@ test('a synchronous read of what an asynchronous one computes', async () => {
   assert.equal((await promise)[0], now);
 });
 
+test('many readers of one tensor that is not computed yet', async () => {
+  const work = longWork();
+  const half = sn.ones([600, 600]).matmul(sn.ones([600, 600])).astype('float16');
+  const step = sn.jit((x) => x.matmul(x).sum(0));
+  const output = step(sn.ones([600, 600]));
+  const readers = [work, half, output].flatMap((t) => [t.data(), t.data()]);
+  const now = output.dataSync();
+  readers.push(half.data(), output.data(), sn.profile(() => work.data()));
+  for (const t of [work, half, output]) t.dispose();
+  const [a, b, c, d, e, f, g, h] = await Promise.all(readers);
+  assert.ok(Math.abs(a[0] - 700) < 1);
+  assert.deepEqual(b, a);
+  assert.deepEqual([c[0], d[0], g[0]], [600, 600, 600]);
+  for (const data of [e, f, h]) assert.deepEqual(data, now);
+});
+
 test('a killed driver rejects what is pending; the next call works', async () => {
   const before = longWork().item();
   const promise = longWork().data();
@@ -107,11 +124,42 @@ test('workers killed at random moments: everything settles, nothing is wrong', a
       work().data().then(([value]) => value, (error) => error));
     await setTimeout(Math.random() * 15);
     const alive = workers.filter((worker) => worker.threadId > 0);
-    // Awaited: a synchronous call cannot learn that a lane which it waits for has just been taken away.
     await kill(alive[Math.floor(Math.random() * alive.length)]);
     for (const result of await Promise.all(settled)) {
       if (!(result instanceof sn.WorkerError)) assert.equal(result, expected);
     }
     assert.equal(work().item(), expected);
   }
+});
+
+test('a synchronous call while a worker is being terminated', async () => {
+  const f = (x) => sn.matmul(x, x).tanh().sum();
+  const step = sn.jit(f);
+  const x = sn.ones([400, 400]).mul(1 / 400);
+  const right = step(x).item();
+  for (let round = 0; round < 12; round++) {
+    const pending = [x.mul(2), x].map((t) => f(t).data().then(() => 'value', (error) => error.code));
+    if (round % 3) await setTimeout(round);
+    const alive = workers.filter((worker) => worker.threadId > 0);
+    const exit = once(alive[round % alive.length], 'exit');
+    alive[round % alive.length].terminate();
+    for (const call of [() => step(x), () => f(x)]) {
+      try {
+        assert.equal(call().item(), right);
+      } catch (error) {
+        if (!(error instanceof sn.WorkerError)) throw error;
+      }
+    }
+    for (const what of await Promise.all(pending)) assert.match(what, /value|worker/);
+    await exit;
+  }
+});
+
+test('a worker that traps is replaced once', async () => {
+  const alive = workers.filter((worker) => worker.threadId > 0);
+  const started = workers.length;
+  alive.at(-1).emit('message', { kind: 'dead', reason: 'a trap' });
+  await setTimeout(1000);
+  assert.equal(workers.length, started + 1);
+  assert.equal(sn.info().threads, 3);
 });

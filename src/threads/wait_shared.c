@@ -3,7 +3,6 @@
  * The main thread of a page may not wait, it would trap: there sn_wait_sleep only spins, and what
  * the thread waits for must not need the page's event loop. */
 #include <limits.h>
-#include <stdbool.h>
 
 #include "threads/wait.h"
 
@@ -11,11 +10,18 @@
  * microsecond in V8 on a core of 4 GHz. */
 #define LOADS_PER_US 2300
 
-static _Thread_local bool may_block = true;
+#define NS_PER_MS 1e6
+#define TIMED_OUT 2
 
-/* The loader calls it once per thread, with 0 on the main thread of a page. */
-__attribute__((export_name("sn_wait_set_may_block"))) void sn_wait_set_may_block(int on);
-void sn_wait_set_may_block(int on) { may_block = on != 0; }
+/* Called by a thread that has slept for as long as it was to. */
+__attribute__((import_module("host"), import_name("overslept"))) void sn_js_overslept(void);
+
+static _Thread_local int64_t patience_ns = -1;
+
+/* The loader calls it once per thread, unless that may sleep for ever. 0: the main thread of a
+ * page. Else after so long asleep the host is asked to look whether threads have died. */
+__attribute__((export_name("sn_wait_set_patience"))) void sn_wait_set_patience(double ms);
+void sn_wait_set_patience(double ms) { patience_ns = (int64_t)(ms * NS_PER_MS); }
 
 uint32_t sn_wait_spin(sn_word *word, uint32_t value, int us) {
   for (int i = us * LOADS_PER_US; i > 0; i--) {
@@ -26,10 +32,10 @@ uint32_t sn_wait_spin(sn_word *word, uint32_t value, int us) {
 }
 
 void sn_wait_sleep(sn_word *word, uint32_t value) {
-  if (may_block)
-    __builtin_wasm_memory_atomic_wait32((int *)word, (int)value, -1);
-  else
+  if (!patience_ns)
     sn_wait_spin(word, value, 20);
+  else if (__builtin_wasm_memory_atomic_wait32((int *)word, (int)value, patience_ns) == TIMED_OUT)
+    sn_js_overslept();
 }
 
 void sn_wait_wake(sn_word *word) { __builtin_wasm_memory_atomic_notify((int *)word, UINT_MAX); }

@@ -7,6 +7,8 @@ export interface NodeWorker {
   on(event: 'error', listener: (error: Error) => void): void;
   on(event: 'exit', listener: (code: number) => void): void;
   postMessage(message: unknown): void;
+  /** Not in every engine that calls itself Node. */
+  performance?: { eventLoopUtilization(): { idle: number; active: number } };
   terminate(): Promise<number>;
   ref(): void;
   unref(): void;

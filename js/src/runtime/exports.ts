@@ -44,6 +44,8 @@ export interface Exports {
   sinter_eval(count: number): number;
   sinter_eval_async(count: number): number;
   sinter_ticket_done(ticket: number): number;
+  sinter_take_turns(): void;
+  sinter_turn(ms: number): number;
   sinter_synchronize(): number;
 
   sinter_unary(op: number, x: number): number;
@@ -121,7 +123,7 @@ export interface ThreadExports {
   sn_worker_lane(pool: number, lane: number): void;
   sn_worker_driver(pool: number): void;
   sn_worker_dead(pool: number, lane: number): void;
-  sn_wait_set_may_block(on: number): void;
+  sn_wait_set_patience(ms: number): void;
   __wasm_init_tls(address: number): void;
   __stack_pointer: WebAssembly.Global;
   __tls_size: WebAssembly.Global;
@@ -129,3 +131,5 @@ export interface ThreadExports {
 
 /** Where the driver is named among the lanes; SN_DRIVER_LANE. */
 export const DRIVER_LANE = -1;
+/** The worker of a page that only watches the others. */
+export const WATCH_LANE = -2;

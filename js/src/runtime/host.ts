@@ -30,11 +30,19 @@ export function quietly<T>(f: () => T): T {
   }
 }
 
+/** What a thread in the core says while it is there. */
+export interface HostEvents {
+  /** The driver has completed a job. */
+  jobDone(ticket: number): void;
+  /** The thread has waited for as long as it was to (sn_wait_set_patience), and will go on waiting. */
+  overslept(): void;
+}
+
 export function hostImports(
   memory: WebAssembly.Memory,
   clockBase: number,
   code: CodeTable,
-  jobDone: (ticket: number) => void,
+  { jobDone, overslept }: HostEvents,
 ): WebAssembly.Imports {
   return {
     env: { memory },
@@ -44,6 +52,7 @@ export function hostImports(
         if (!isQuiet) console.debug(readText(memory, address));
       },
       job_done: jobDone,
+      overslept,
       code_first: code.first,
       code_install: code.install,
     },

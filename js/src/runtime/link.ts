@@ -1,4 +1,8 @@
 // A worker, the same way in browsers and in Node: post to it, hear its reports, learn of its death.
+//
+// Invariant: death is told when the worker's thread has left the shared memory for good, never before.
+// Node says so by an event. A page's worker holds a lock while it lives, which outlasts `terminate` by as
+// long as the browser lets it run on: whoever is granted the lock knows (workers.ts).
 
 import { nodeModule } from './environment.js';
 import { workerUrl } from './files.js';
@@ -6,10 +10,19 @@ import type { Report, StartMessage } from './messages.js';
 import { startScript } from './script.js';
 
 export interface Link {
+  /** Name of the lock that the worker holds while it lives; '' where there are none. */
+  readonly lock: string;
   start(message: StartMessage): void;
-  terminate(): void;
+  /** Has the worker, which is the watch, wait for another one's lock. */
+  watch(lane: number, lock: string): void;
+  /** Ends the worker; its death is told with this reason. */
+  end(reason: string): void;
+  /** The worker's lock was granted to somebody else: tells its death. */
+  lockFreed(): void;
   /** Whether the worker keeps a Node process from ending; at first it does not. */
   keepAlive(on: boolean): void;
+  /** Whether its thread has ended, where that can be known before the event loop tells. */
+  hasEnded(): boolean;
 }
 
 export interface LinkEvents {
@@ -18,42 +31,90 @@ export interface LinkEvents {
   death(reason: string): void;
 }
 
-const lifeLock = (): string => `sinter-worker-${crypto.randomUUID()}`;
+/** Milliseconds that a Node worker may have to tell of its activity. */
+const MOST_TRIES = 50;
+
+/** Of a link whose worker is gone. */
+export const noLink: Link = {
+  lock: '',
+  start: () => {},
+  watch: () => {},
+  end: () => {},
+  lockFreed: () => {},
+  keepAlive: () => {},
+  hasEnded: () => false,
+};
+
+/** Whether deaths are told by locks. */
+export const usesLocks = (): boolean =>
+  !nodeModule('node:worker_threads') && globalThis.navigator?.locks !== undefined;
 
 function nodeLink(events: LinkEvents): Link | null {
   const threads = nodeModule('node:worker_threads');
   if (!threads) return null;
   const worker = new threads.Worker(workerUrl(), { name: 'sinter' });
-  worker.on('message', (message) => events.report(message as Report));
-  worker.on('error', (error) => events.death(String(error)));
-  worker.on('exit', (code) => events.death(`it exited with code ${code}`));
+  let why = '';
+  let message: StartMessage | null = null;
+  let isLoaded = false;
+  let tries = 0;
+  const use = () => worker.performance?.eventLoopUtilization();
+  // Of a thread that has ended Node says at once that it was idle for -1 ms, but only if it has said before
+  // for how long it was active: without that no worker may enter the pool. Other engines never say.
+  const send = (): void => {
+    if (!message || !isLoaded) return;
+    if (worker.performance && !use()?.active && tries++ < MOST_TRIES) setTimeout(send, 1);
+    else worker.postMessage(message);
+  };
+  worker.on('message', (report) => {
+    if ((report as Report).kind !== 'loaded') return events.report(report as Report);
+    isLoaded = true;
+    send();
+  });
+  worker.on('error', (error) => (why = String(error)));
+  worker.on('exit', (code) => events.death(why || `it exited with code ${code}`));
   worker.unref();
   return {
-    start: (message) => worker.postMessage(message),
-    terminate: () => void worker.terminate(),
+    ...noLink,
+    start: (given) => {
+      message = given;
+      send();
+    },
+    end: (reason) => {
+      why ||= reason;
+      void worker.terminate();
+    },
     keepAlive: (on) => (on ? worker.ref() : worker.unref()),
+    hasEnded: () => (use()?.idle ?? 0) < 0,
   };
 }
 
 function webLink(events: LinkEvents): Link {
   const url = workerUrl();
   const worker = startScript(url);
-  // A terminated worker sends no event at all, but it loses the lock it holds.
-  const lock = globalThis.navigator?.locks ? lifeLock() : '';
+  const lock = usesLocks() ? `sinter-worker-${crypto.randomUUID()}` : '';
+  let why = '';
+  let isStarted = false;
+  const end = (reason: string): void => {
+    why ||= reason;
+    worker.terminate();
+    if (!lock) events.death(why);
+  };
   worker.onmessage = ({ data }: MessageEvent<Report>) => {
-    if (data.kind === 'ready' && lock) {
-      void navigator.locks.request(lock, () => events.death('it was terminated'));
-    }
+    isStarted = true;
     events.report(data);
   };
   worker.onerror = (event) => {
     event.preventDefault();
-    events.death(event.message || `its script could not be loaded: ${url.href}`);
+    end(event.message || `its script could not be loaded: ${url.href}`);
+    if (!isStarted) events.death(why);
   };
   return {
+    ...noLink,
+    lock,
     start: (message) => worker.postMessage({ lock, start: message }),
-    terminate: () => worker.terminate(),
-    keepAlive: () => {},
+    watch: (lane, other) => worker.postMessage({ lane, lock: other }),
+    end,
+    lockFreed: () => events.death(why || 'it was terminated'),
   };
 }
 
@@ -74,6 +135,6 @@ export function openLink(events: LinkEvents): Link {
   } catch (error) {
     // Some policies refuse in the constructor. Told later, as any other death.
     queueMicrotask(() => once.death(String(error)));
-    return { start: () => {}, terminate: () => {}, keepAlive: () => {} };
+    return { ...noLink };
   }
 }

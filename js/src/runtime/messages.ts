@@ -4,7 +4,7 @@ export interface StartMessage {
   module: WebAssembly.Module;
   memory: WebAssembly.Memory;
   pool: number;
-  /** 1 and up, or DRIVER_LANE. */
+  /** 1 and up, or DRIVER_LANE, or WATCH_LANE. */
   lane: number;
   /** Upper end of the worker's stack. */
   stack: number;
@@ -13,4 +13,24 @@ export interface StartMessage {
   clockBase: number;
 }
 
-export type Report = { kind: 'ready' } | { kind: 'done'; ticket: number } | { kind: 'dead'; reason: string };
+/** To a page's worker; without locks, lock is ''. */
+export interface StartOnPage {
+  lock: string;
+  start: StartMessage;
+}
+
+/** To the watch: who holds the lock computes as this lane. */
+export interface WatchMessage {
+  lane: number;
+  lock: string;
+}
+
+export type Report =
+  /** In Node: its event loop runs. */
+  | { kind: 'loaded' }
+  | { kind: 'ready' }
+  | { kind: 'done'; ticket: number }
+  /** Of the worker itself: it trapped. */
+  | { kind: 'dead'; reason: string }
+  /** Of the watch: another worker's lock is free. */
+  | { kind: 'freed'; lock: string };

@@ -1,19 +1,28 @@
-// The workers of the pool: one per lane above 0 and the driver, which runs asynchronous jobs.
+// The workers of the pool: one per lane above 0, the driver, which runs asynchronous jobs, and on a page
+// the watch.
 //
 // Invariant: a promise for a ticket always settles. It resolves when the core says that the ticket is
 // completed, and rejects when any worker dies first; then the pool is revived and the worker replaced.
 //
-// Deaths are heard in the event loop. A lane that traps marks itself dead in the core at once; only a
-// worker terminated from outside while a synchronous call waits for it cannot be noticed there.
+// The core learns of a death without this thread's event loop, so that a call under way ends too: a lane
+// that traps marks itself dead; in Node a thread that has slept in the core for a while looks at the
+// workers; on a page the watch (worker.ts) is granted the locks of the dead. Only once the watch has told
+// the core is a worker replaced, or it would tell of the new one.
 
 import { OutOfMemoryError, WorkerError, type SinterError } from '../errors.js';
-import { DRIVER_LANE, type Exports, type ThreadExports } from './exports.js';
-import { openLink, type Link } from './link.js';
+import { DRIVER_LANE, WATCH_LANE, type Exports, type ThreadExports } from './exports.js';
+import { noLink, openLink, usesLocks, type Link } from './link.js';
 import type { Report } from './messages.js';
 
 const STACK_BYTES = 256 * 1024;
 /** How long a lane may keep init waiting once the driver is there; then it joins whenever it comes. */
 const LANES_MS = 1000;
+/** So long a call sleeps before it looks whether a worker has ended. */
+const PATIENCE_MS = 50;
+/** Chromium lets a terminated worker compute for two more seconds, but not tell of it: who waits asks. */
+const ASK_MS = 100;
+/** How long a replacement may take to come up before another one is tried; then twice as long. */
+const LOADING_MS = 3000;
 
 /** What a worker needs of the main thread's instance. */
 export interface Core {
@@ -25,6 +34,7 @@ export interface Core {
 }
 
 interface Pending {
+  readonly promise: Promise<void>;
   resolve(): void;
   reject(error: SinterError): void;
 }
@@ -39,29 +49,54 @@ interface Seat {
   isUp: boolean;
   /** Its worker has been up once, so another one will come up too. */
   isProven: boolean;
+  /** It was told to end, though it was never up. */
+  isEnding: boolean;
+  /** Replacements since one was up. */
+  tries: number;
   /** Resolves when its first worker is up or cannot come. */
   readonly known: Promise<void>;
   readonly settle: () => void;
 }
 
-const seatName = (lane: number): string => (lane === DRIVER_LANE ? 'the driver' : `lane ${lane}`);
+const seatName = (lane: number): string =>
+  lane === DRIVER_LANE ? 'the driver' : lane === WATCH_LANE ? 'the watch' : `lane ${lane}`;
+
+/** A timer that does not keep a Node process from ending. */
+const later = (f: () => void, ms: number): void => {
+  (setTimeout(f, ms) as { unref?(): void }).unref?.();
+};
+
+function makeSeat(lane: number): Seat {
+  const { promise: known, resolve: settle } = withResolvers();
+  return { lane, link: noLink, stack: 0, tls: 0, isUp: false, isProven: false, isEnding: false, tries: 0, known, settle };
+}
+
+function withResolvers(): Pending {
+  let [resolve, reject] = [(): void => {}, (_: SinterError): void => {}];
+  const promise = new Promise<void>((yes, no) => ([resolve, reject] = [yes, no]));
+  return { promise, resolve, reject };
+}
 
 export class Workers {
   #core: Core | null = null;
   readonly #seats: Seat[];
+  /** Null where deaths are told without locks. */
+  readonly #watch: Seat | null;
   readonly #pending = new Map<number, Pending>();
+  #asking: ReturnType<typeof setInterval> | undefined;
   /** Why seats stayed empty. */
   readonly failures: string[] = [];
 
   /** Starts loading a worker for the driver and for lanes 1 to lanes - 1; they wait for enter. */
   constructor(lanes: number) {
     const wanted = [DRIVER_LANE, ...Array.from({ length: lanes - 1 }, (_, i) => i + 1)];
-    this.#seats = wanted.map((lane) => {
-      let settle = (): void => {};
-      const known = new Promise<void>((resolve) => (settle = resolve));
-      return { lane, link: noLink, stack: 0, tls: 0, isUp: false, isProven: false, known, settle };
-    });
-    for (const seat of this.#seats) this.#open(seat);
+    this.#seats = wanted.map(makeSeat);
+    this.#watch = usesLocks() ? makeSeat(WATCH_LANE) : null;
+    for (const seat of this.#everySeat()) this.#open(seat);
+  }
+
+  #everySeat(): Seat[] {
+    return this.#watch ? [...this.#seats, this.#watch] : this.#seats;
   }
 
   /**
@@ -69,16 +104,17 @@ export class Workers {
    * may need the caller's event loop to start them, and a program that computes at once would not come
    * back to it.
    */
-  async enter(core: Core): Promise<void> {
+  async enter(core: Core, mayBlock: boolean): Promise<void> {
     this.#core = core;
+    core.exports.sn_wait_set_patience(mayBlock ? PATIENCE_MS : 0);
     const tlsBytes = Number(core.exports.__tls_size.value);
-    for (const seat of this.#seats) {
+    for (const seat of this.#everySeat()) {
       const block = core.exports.sinter_worker_memory(STACK_BYTES + tlsBytes);
       if (block === 0) throw new OutOfMemoryError(`init: no memory for the stack of ${seatName(seat.lane)}`);
       seat.stack = seat.tls = block + STACK_BYTES;
       this.#send(seat, core);
     }
-    const [driver, ...lanes] = this.#seats.map(({ known }) => known);
+    const [driver, ...lanes] = this.#everySeat().map(({ known }) => known);
     await driver;
     let timer: ReturnType<typeof setTimeout> | undefined;
     await Promise.race([Promise.all(lanes), new Promise((resolve) => (timer = setTimeout(resolve, LANES_MS)))]);
@@ -87,32 +123,50 @@ export class Workers {
 
   /** Ends all workers; for when no pool came about. */
   close(): void {
-    for (const seat of this.#seats) {
-      seat.link.terminate();
+    for (const seat of this.#everySeat()) {
+      const { link } = seat;
       seat.link = noLink;
+      link.end('');
     }
   }
 
-  /** Lanes that compute or are about to, the caller's included. */
+  /** Lanes that compute, or are about to for the first time, the caller's included. */
   get lanes(): number {
-    return 1 + this.#seats.filter(({ lane, link }) => lane !== DRIVER_LANE && link !== noLink).length;
+    const counts = ({ lane, link, isUp, isProven }: Seat): boolean =>
+      lane !== DRIVER_LANE && link !== noLink && (isUp || !isProven);
+    return 1 + this.#seats.filter(counts).length;
   }
 
   /** Settles when the core has completed the ticket; see the invariant above. */
   wait(ticket: number): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#pending.set(ticket, { resolve, reject });
+    let pending = this.#pending.get(ticket);
+    if (!pending) {
+      pending = withResolvers();
+      this.#pending.set(ticket, pending);
       this.#keepAlive();
-    });
+    }
+    return pending.promise;
+  }
+
+  /** Tells the core of workers that have ended; called by a thread that is in the core and hears no events. */
+  look(): void {
+    const core = this.#core;
+    if (!core) return;
+    for (const { lane, link } of this.#seats) if (link.hasEnded()) core.exports.sn_worker_dead(core.pool, lane);
   }
 
   /** Puts a fresh worker on a seat. */
   #open(seat: Seat): void {
-    seat.isUp = false;
-    seat.link = openLink({
-      report: (report) => this.#hear(seat, report),
-      death: (reason) => this.#bury(seat, reason),
+    seat.isUp = seat.isEnding = false;
+    const link = openLink({
+      report: (report) => {
+        if (seat.link === link) this.#hear(seat, report);
+      },
+      death: (reason) => {
+        if (seat.link === link) this.#bury(seat, reason);
+      },
     });
+    seat.link = link;
   }
 
   #send({ lane, link, stack, tls }: Seat, { module, memory, pool, clockBase }: Core): void {
@@ -121,12 +175,30 @@ export class Workers {
 
   #hear(seat: Seat, report: Report): void {
     if (report.kind === 'done') this.#settle();
-    else if (report.kind === 'dead') this.#bury(seat, report.reason);
-    else {
+    else if (report.kind === 'dead') {
+      seat.link.end(report.reason);
+      // One that was never up has not entered the pool, and nobody waits for its lock.
+      if (!seat.isUp) seat.link.lockFreed();
+    }
+    else if (report.kind === 'freed') this.#seats.find(({ link }) => link.lock === report.lock)?.link.lockFreed();
+    else if (report.kind === 'ready') {
       seat.isUp = true;
       seat.isProven = true;
+      seat.tries = 0;
       seat.settle();
+      if (seat !== this.#watch) this.#listen(seat);
+      else {
+        awaitLock(seat.link);
+        for (const other of this.#seats) this.#listen(other);
+      }
     }
+  }
+
+  /** Has the watch, or else this thread, wait for the end of a worker. One that loads does not hold its lock yet. */
+  #listen({ lane, link, isUp, isEnding }: Seat): void {
+    if (link.lock === '' || !(isUp || isEnding)) return;
+    if (this.#watch?.isUp) this.#watch.link.watch(lane, link.lock);
+    else if (!this.#watch || this.#watch.link === noLink) awaitLock(link);
   }
 
   /** Resolves every ticket that is completed. */
@@ -140,25 +212,37 @@ export class Workers {
   }
 
   #bury(seat: Seat, reason: string): void {
-    const { link, lane } = seat;
-    if (link === noLink) return;
+    const error = new WorkerError(`worker: ${seatName(seat.lane)} was lost: ${reason}`);
     seat.link = noLink;
-    link.terminate();
-    const error = new WorkerError(`worker: ${seatName(lane)} was lost: ${reason}`);
-    if (this.#core) this.#report(this.#core, seat, error);
+    if (this.#core && seat !== this.#watch) this.#report(this.#core, seat, error);
     if (!seat.isProven) {
       // What kept the first worker out (a policy, a missing file) keeps out all: the pool goes on without.
       this.failures.push(`fewer threads: ${error.message}`);
       seat.settle();
+      if (seat === this.#watch) for (const other of this.#seats) this.#listen(other);
       return;
     }
     this.#open(seat);
     if (this.#core) this.#send(seat, this.#core);
+    this.#expect(seat);
     this.#keepAlive();
+  }
+
+  /** Tries another worker when this one does not come up: ended while it loads, it sends no word of it. */
+  #expect(seat: Seat): void {
+    const { link } = seat;
+    later(() => {
+      if (seat.link !== link || seat.isUp) return;
+      seat.isEnding = true;
+      link.end('it did not come up');
+      if (seat === this.#watch) awaitLock(link);
+      else this.#listen(seat);
+    }, LOADING_MS * 2 ** seat.tries++);
   }
 
   /** Tells the core of a death, also of a worker that may just have entered, and those who wait. */
   #report({ exports, pool }: Core, { lane, isUp }: Seat, error: WorkerError): void {
+    this.#settle();
     exports.sn_worker_dead(pool, lane);
     if (isUp) {
       for (const { reject } of this.#pending.values()) reject(error);
@@ -172,7 +256,12 @@ export class Workers {
   #keepAlive(): void {
     const on = this.#pending.size > 0;
     for (const { lane, link } of this.#seats) if (lane === DRIVER_LANE) link.keepAlive(on);
+    if (!on) clearInterval(this.#asking);
+    this.#asking = on ? (this.#asking ?? setInterval(() => this.#settle(), ASK_MS)) : undefined;
   }
 }
 
-const noLink: Link = { start: () => {}, terminate: () => {}, keepAlive: () => {} };
+/** Has this thread itself wait for a worker's lock. */
+function awaitLock(link: Link): void {
+  if (link.lock) void navigator.locks.request(link.lock, () => link.lockFreed());
+}

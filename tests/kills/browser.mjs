@@ -1,0 +1,41 @@
+// Lets a campaign loose on the package in a page.
+import { host } from '../browser/host.mjs';
+import { campaign } from './campaign.mjs';
+
+const SCRIPT = {
+  type: 'text/javascript',
+  body: `
+const alive = new Set();
+window.alive = alive;
+const RealWorker = Worker;
+window.Worker = class extends RealWorker {
+  constructor(...args) {
+    super(...args);
+    alive.add(this);
+  }
+  terminate() {
+    alive.delete(this);
+    super.terminate();
+  }
+};
+window.sn = await import('/dist/index.js');
+`,
+};
+
+const PAGE = `async (options) => {
+  await window.sn.init({ threads: 3 });
+  return (${campaign})({ sn: window.sn, workers: () => [...window.alive], ...options });
+}`;
+
+export const runInPage = async (browser, options) => {
+  const server = await host({ instead: { '/page.js': SCRIPT } });
+  const page = await browser.newPage();
+  try {
+    await page.goto(server.url);
+    await page.waitForFunction(() => 'sn' in window);
+    return await page.evaluate(`(${PAGE})(${JSON.stringify(options)})`);
+  } finally {
+    await page.close();
+    await server.close();
+  }
+};
