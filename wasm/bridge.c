@@ -6,6 +6,7 @@
 #include "base/host.h"
 #include "jit/modules.h"
 #include "tensor/apply.h"
+#include "threads/driver.h"
 
 /* JS reads these structs where they are. */
 _Static_assert(sizeof(void *) == 4 && sizeof(size_t) == 4, "tensors and sizes are 32-bit words");
@@ -165,6 +166,8 @@ sn_status sinter_eval_async(uint32_t count) {
 }
 
 bool sinter_ticket_done(uint32_t ticket) { return sn_ticket_done(context, ticket); }
+void sinter_take_turns(void) { sn_driver_take_turns(sn_context_pool(context)); }
+bool sinter_turn(double ms) { return sn_driver_turn(sn_context_pool(context), ms); }
 sn_status sinter_synchronize(void) { return sn_synchronize(context); }
 
 /* ---- ops ------------------------------------------------------------------------------------- */

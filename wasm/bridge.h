@@ -62,6 +62,8 @@ bool SN_EXPORT(sinter_is_computed)(const sn_tensor *t); /* whether sinter_data w
 sn_status SN_EXPORT(sinter_eval)(uint32_t count);       /* in: tensors */
 sn_status SN_EXPORT(sinter_eval_async)(uint32_t count); /* in: tensors; out: ticket */
 bool SN_EXPORT(sinter_ticket_done)(uint32_t ticket);
+void SN_EXPORT(sinter_take_turns)(void); /* see driver.h */
+bool SN_EXPORT(sinter_turn)(double ms);
 sn_status SN_EXPORT(sinter_synchronize)(void);
 
 /* ---- ops ---- */

@@ -214,6 +214,7 @@ export async function profile(f: () => unknown, options?: ProfileOptions): Promi
   let totalMs: number;
   try {
     await f();
+    await rt.turns?.idle();
     rt.ok(rt.exports.sinter_synchronize());
   } finally {
     totalMs = rt.exports.sinter_profile_now() - origin;

@@ -70,7 +70,7 @@ export class Program {
     this.#outputs = outputs.map((t) => t.meta);
   }
 
-  /** Runs it; returns new tensors. On a page a worker does, and the tensors have their values later. */
+  /** Runs it; returns new tensors. On a page they have their values later. */
   run(inputs: readonly Tensor[]): Tensor[] {
     const rt = runtime();
     const count = this.#outputs.length;
@@ -83,6 +83,7 @@ export class Program {
         : rt.exports.sinter_program_run(this.#address, inputs.length),
     );
     noticePressure(rt);
+    if (rt.runsAsync) rt.turns?.start();
     const made = rt.words();
     return this.#outputs.map((meta, i) => wrap(made[at + inputs.length + i]!, meta));
   }

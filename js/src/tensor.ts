@@ -155,7 +155,8 @@ export class Tensor {
     this.address = 0;
   }
 
-  /** The elements, row-major, as a new array. Never blocks a page: a worker computes what is missing. */
+  /** The elements, row-major, as a new array. Never blocks a page: a worker computes what is missing, or
+   *  without workers the page's own thread, for 10 ms at a time. */
   async data(): Promise<TensorData> {
     const rt = runtime();
     const { address, meta } = readable(rt, this.read('data'), this.meta);
@@ -163,8 +164,7 @@ export class Tensor {
       return await withRelief(async () => {
         rt.send([address]);
         rt.ok(rt.exports.sinter_eval_async(1));
-        const ticket = rt.word(0) >>> 0;
-        if (rt.workers && !rt.exports.sinter_ticket_done(ticket)) await rt.workers.wait(ticket);
+        await rt.wait(rt.word(0) >>> 0);
         return copyOut(address, meta);
       });
     } finally {

@@ -1,5 +1,7 @@
 #include "run/executable.h"
 
+#include <math.h>
+
 #include "base/host.h"
 #include "base/log.h"
 #include "run/poison.h"
@@ -11,6 +13,8 @@
 /* Smaller chunks than CHUNKS_PER_LANE asks for share out better, and from here on cost nothing to
  * hand out. */
 #define NS_PER_CHUNK 10000.0
+/* An interruptible run looks at the clock after work worth so many nanoseconds. */
+#define NS_PER_LOOK 250000.0
 
 size_t sn_executable_workspace_bytes(const sn_executable *exe, int lanes) {
   return exe->lanes_offset + exe->lane_stride * (size_t)lanes;
@@ -103,9 +107,46 @@ static void bind_values(sn_executable *exe, const sn_run_args *args) {
   }
 }
 
-/* Of kernel k or of a member. */
-static sn_status run_stage(const sn_executable *exe, size_t k, const sn_kernel *kernel, int stage,
-                           const sn_run_args *args, int *lanes) {
+/* One call of sn_executable_step. */
+typedef struct walk {
+  sn_executable *exe;
+  const sn_run_args *args;
+  sn_run_place *place;
+  double until; /* INFINITY: whole stages on all lanes */
+} walk;
+
+/* Whether an interruptible run has to stop, after work worth so many nanoseconds more. The clock
+ * costs as much as a small kernel. */
+static bool time_over(const walk *w, double worth) {
+  w->place->unclocked += worth;
+  if (w->until == INFINITY || w->place->unclocked < NS_PER_LOOK) return false;
+  w->place->unclocked = 0;
+  return sn_host_now_ms() >= w->until;
+}
+
+/* Units from the place's on, in parts; false: interrupted. */
+static bool run_parts(const walk *w, const sn_stage *stage, sn_pool_fn *fn, void *arg) {
+  const double wanted = NS_PER_LOOK / stage->unit_cost;
+  const int64_t grain = wanted >= (double)stage->units ? stage->units
+                        : wanted > 1                   ? (int64_t)wanted
+                                                       : 1;
+  int64_t *unit = &w->place->unit;
+  while (*unit < stage->units) {
+    const int64_t end = stage->units - *unit > grain ? *unit + grain : stage->units;
+    const double worth = stage->unit_cost * (double)(end - *unit);
+    fn(arg, *unit, end, 0);
+    *unit = end;
+    if (time_over(w, worth)) break;
+  }
+  if (*unit < stage->units) return false;
+  *unit = 0;
+  return true;
+}
+
+/* Of the kernel under way or of a member; false: interrupted. */
+static bool run_stage(const walk *w, const sn_kernel *kernel, int stage, sn_status *status) {
+  const sn_executable *exe = w->exe;
+  const sn_run_args *args = w->args;
   const sn_stage *s = &kernel->stages[stage];
   timed_run t = {.run = {.kernel = kernel,
                          .stage = stage,
@@ -113,14 +154,20 @@ static sn_status run_stage(const sn_executable *exe, size_t k, const sn_kernel *
                          .shared = (char *)args->workspace + exe->shared_offset,
                          .lanes = (char *)args->workspace + exe->lanes_offset,
                          .lane_stride = exe->lane_stride}};
-  *lanes = lanes_for(s, sn_pool_lanes(args->pool));
-  const int64_t grain = grain_for(s, *lanes);
-  if (!args->profiler || !args->profiler->on)
-    return sn_pool_run(args->pool, sn_kernel_units, &t.run, s->units, grain, *lanes);
-  t.profiler = args->profiler;
-  t.row = exe->profile_rows[k];
-  args->profiler->dispatch++;
-  return sn_pool_run(args->pool, timed_units, &t, s->units, grain, *lanes);
+  sn_pool_fn *fn = sn_kernel_units;
+  void *arg = &t.run;
+  if (args->profiler && args->profiler->on) {
+    t.profiler = args->profiler;
+    t.row = exe->profile_rows[w->place->kernel];
+    args->profiler->dispatch++;
+    fn = timed_units;
+    arg = &t;
+  }
+  if (w->until != INFINITY) return run_parts(w, s, fn, arg);
+  const int lanes = lanes_for(s, sn_pool_lanes(args->pool));
+  if (lanes > w->place->lanes) w->place->lanes = lanes;
+  *status = sn_pool_run(args->pool, fn, arg, s->units, grain_for(s, lanes), lanes);
+  return true;
 }
 
 /* Whether this lane can call the code that was made for the kernel: it may still be on its way. */
@@ -149,33 +196,73 @@ static void record(const sn_executable *exe, size_t k, const sn_run_args *args, 
   if ((uint32_t)lanes > row->threads) row->threads = (uint32_t)lanes;
 }
 
-static sn_status run_kernel(const sn_executable *exe, size_t k, const sn_run_args *args) {
-  sn_packed *packed = &exe->kernels[k].packed;
-  sn_gemm_side *b = sn_gemm_side_b(&exe->kernels[k].gemm);
-  const uint64_t version = packed->wanted ? args->versions[packed->argument] : 0;
-  b->ready = b->kept && packed->version == version;
+/* The kernel's stages from the place's on; false: interrupted. */
+static bool run_stages(const walk *w, const sn_kernel *kernel, sn_status *status) {
+  int *stage = &w->place->stage;
+  for (; *stage <= kernel->n_stages; ++*stage) {
+    const bool before = *stage == 0;
+    if (before ? !kernel->group->before : !kernel->stages[*stage - 1].units) continue;
+    if (!run_stage(w, before ? kernel->members : kernel, before ? 0 : *stage - 1, status))
+      return false;
+    if (*status) return true;
+  }
+  return true;
+}
+
+static uint64_t packed_version(const walk *w, const sn_packed *packed) {
+  return packed->wanted ? w->args->versions[packed->argument] : 0;
+}
+
+static void begin_kernel(const walk *w) {
+  const size_t k = w->place->kernel;
+  sn_packed *packed = &w->exe->kernels[k].packed;
+  sn_gemm_side *b = sn_gemm_side_b(&w->exe->kernels[k].gemm);
+  b->ready = b->kept && packed->version == packed_version(w, packed);
   packed->version = 0; /* unless it ends well */
+  if (w->args->poison) sn_poison_kernel(w->exe, k, w->args);
+  w->place->lanes = 1;
+  w->place->ms = 0;
+}
+
+/* The kernel at the place, which then moves on; false: interrupted. */
+static bool run_kernel(const walk *w, sn_status *status) {
+  const sn_run_args *args = w->args;
+  sn_run_place *place = w->place;
+  sn_kernel *kernel = &w->exe->kernels[place->kernel];
+  if (place->stage == 0 && place->unit == 0) begin_kernel(w);
   const bool timed = args->debug >= SN_LOG_TIMES || (args->profiler && args->profiler->on);
   const double start = timed ? sn_host_now_ms() : 0;
-  int lanes, most = 1;
-  const sn_kernel *kernel = &exe->kernels[k];
-  if (args->poison) sn_poison_kernel(exe, k, args);
-  if (kernel->group->before) SN_TRY(run_stage(exe, k, kernel->members, 0, args, &lanes));
-  for (int s = 0; s < kernel->n_stages; s++) {
-    if (!kernel->stages[s].units) continue;
-    SN_TRY(run_stage(exe, k, kernel, s, args, &lanes));
-    if (lanes > most) most = lanes;
+  const bool ended = run_stages(w, kernel, status);
+  if (timed) place->ms += sn_host_now_ms() - start;
+  if (!ended || *status) return ended;
+  kernel->packed.version = packed_version(w, &kernel->packed);
+  if (timed) record(w->exe, place->kernel, args, place->ms, place->lanes);
+  place->kernel++;
+  place->stage = 0;
+  return true;
+}
+
+bool sn_executable_step(sn_executable *exe, const sn_run_args *args, double until,
+                        sn_run_place *place, sn_status *status) {
+  const bool profiled = args->profiler && args->profiler->on;
+  const double begin = profiled ? sn_host_now_ms() : 0;
+  const walk w = {.exe = exe, .args = args, .place = place, .until = until};
+  *status = sn_pool_lost(args->pool);
+  bind_values(exe, args);
+  bool going = !*status && place->kernel < exe->n_kernels, interrupted = false;
+  while (going) {
+    interrupted = !run_kernel(&w, status);
+    going = !interrupted && !*status && place->kernel < exe->n_kernels;
+    if (going && time_over(&w, 0)) interrupted = !(going = false);
   }
-  packed->version = version;
-  if (timed) record(exe, k, args, sn_host_now_ms() - start, most);
-  return SN_OK;
+  if (profiled && !*status)
+    sn_profiler_interval(args->profiler, SN_SPAN_RUN, begin, sn_host_now_ms());
+  return !interrupted;
 }
 
 sn_status sn_executable_run(sn_executable *exe, const sn_run_args *args) {
-  const bool profiled = args->profiler && args->profiler->on;
-  const double begin = profiled ? sn_host_now_ms() : 0;
-  bind_values(exe, args);
-  for (size_t k = 0; k < exe->n_kernels; k++) SN_TRY(run_kernel(exe, k, args));
-  if (profiled) sn_profiler_interval(args->profiler, SN_SPAN_RUN, begin, sn_host_now_ms());
-  return SN_OK;
+  sn_run_place place = {0};
+  sn_status status;
+  sn_executable_step(exe, args, INFINITY, &place, &status);
+  return status;
 }

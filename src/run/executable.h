@@ -60,7 +60,25 @@ typedef struct sn_run_args {
   int debug;             /* SINTER_DEBUG; from SN_LOG_TIMES on every kernel's time is shown */
 } sn_run_args;
 
-/* Every kernel in order. SN_ERR_WORKER when a lane of the pool died: outputs are then undefined. */
+/* Where an interrupted run goes on; all zero: at its beginning. */
+typedef struct sn_run_place {
+  size_t kernel;
+  int stage;        /* of the kernel, counted from 1; 0: what it runs before */
+  int64_t unit;     /* of the stage */
+  int lanes;        /* most that the kernel has run on */
+  double ms;        /* that the kernel has taken */
+  double unclocked; /* nanoseconds that the work since the last look at the clock is worth */
+} sn_run_place;
+
+/* Every kernel in order from *place on, until the clock of sn_host_now_ms shows `until`: then,
+ * between two kernels or two parts of one, it returns false, and the next call goes on. True:
+ * *status is SN_OK, or SN_ERR_WORKER when a lane of the pool died: outputs are then undefined. No
+ * other run may use the workspace or the executable in between. A run that may be interrupted stays
+ * on the caller. */
+bool sn_executable_step(sn_executable *exe, const sn_run_args *args, double until,
+                        sn_run_place *place, sn_status *status);
+
+/* The same without interruption. */
 sn_status sn_executable_run(sn_executable *exe, const sn_run_args *args);
 
 #endif

@@ -6,7 +6,11 @@
  *
  *   API thread   new -> submit ------------------------------> collect (free)
  *   driver               \-> run kernels -> completed ticket -/
+ *
+ * Without threads the API thread may be its own driver, in turns (driver.h).
  */
+#include <math.h>
+
 #include "base/size.h"
 #include "tensor/tensor.h"
 
@@ -77,11 +81,18 @@ sn_status sn_job_outputs(sn_job *job, sn_storage *const *arguments, sn_storage *
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-static sn_status execute(void *arg) {
+static bool reads_failed(const sn_job *job) {
+  for (size_t i = 0; i < job->exe->n_arguments; i++)
+    if (job->reads[i]->failed) return true;
+  return false;
+}
+
+/* sn_job_fn of the driver. */
+static bool execute(void *arg, double until, sn_status *status) {
   sn_job *job = arg;
   sn_context *ctx = job->ctx;
-  for (size_t i = 0; i < job->exe->n_arguments; i++)
-    if (job->reads[i]->failed) return SN_ERR_WORKER;
+  *status = SN_ERR_WORKER;
+  if (reads_failed(job)) return true;
   const sn_run_args args = {.arguments = job->arguments,
                             .versions = job->versions,
                             .fresh = job->fresh,
@@ -90,7 +101,7 @@ static sn_status execute(void *arg) {
                             .profiler = &ctx->profiler,
                             .poison = ctx->env.poison,
                             .debug = ctx->env.debug};
-  return sn_executable_run(job->exe, &args);
+  return sn_executable_step(job->exe, &args, until, &job->place, status);
 }
 
 static sn_status lost(sn_context *ctx) {
@@ -123,7 +134,10 @@ sn_status sn_job_run(sn_job *job) {
   sn_context *ctx = job->ctx;
   sn_jobs_collect(ctx, true);
   sn_status status = prepare_run(job);
-  if (!status) status = settle_job(job, execute(job));
+  if (!status) {
+    execute(job, INFINITY, &status);
+    status = settle_job(job, status);
+  }
   sn_job_free(job);
   return status;
 }

@@ -60,6 +60,7 @@ struct sn_job {
   void **arguments, **fresh;
   sn_storage **reads;  /* per argument */
   sn_storage **writes; /* per fresh output */
+  sn_run_place place;  /* where it goes on */
   uint32_t ticket;
   sn_job *next; /* in order of submission */
 };

@@ -5,7 +5,8 @@
  * Only the API thread submits, waits and asks. Before it uses the pool itself it waits for the
  * driver.
  *
- * driver_threads.c: native and WebAssembly with shared memory. driver_single.c: jobs run at once.
+ * driver_threads.c: native and WebAssembly with shared memory. driver_single.c: jobs run at once,
+ * or where the API thread has an event loop, in turns with it.
  */
 #ifndef SN_THREADS_DRIVER_H
 #define SN_THREADS_DRIVER_H
@@ -14,10 +15,20 @@
 
 #define SN_DRIVER_RING 64
 
-typedef sn_status sn_job_fn(void *arg);
+/* A job: runs until the clock of sn_host_now_ms shows `until`, then returns false and goes on in
+ * the next call. True: done, *status is what it returns. */
+typedef bool sn_job_fn(void *arg, double until, sn_status *status);
 
-/* Whether a driver is up. Without one, jobs run at once on the thread that submits them. */
+/* Whether submitted jobs are left to somebody: a driver that is up, or turns. Else they run at once
+ * on the thread that submits them. */
 bool sn_driver_available(const sn_pool *pool);
+
+/* Without threads: from now on jobs are queued. The API thread runs them in turns, and when it
+ * waits for them. With threads nothing changes. */
+void sn_driver_take_turns(sn_pool *pool);
+
+/* Runs queued jobs for about ms milliseconds; whether some are left. */
+bool sn_driver_turn(sn_pool *pool, double ms);
 
 /* Queues fn(arg); *ticket is its number. Waits while SN_DRIVER_RING jobs are queued. SN_ERR_WORKER,
  * and nothing queued, when a thread of the pool is lost. */

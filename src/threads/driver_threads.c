@@ -16,6 +16,8 @@
  */
 #include "threads/driver.h"
 
+#include <math.h>
+
 #include "threads/state.h"
 
 enum driver_state { ABSENT, UP, DEAD };
@@ -55,7 +57,8 @@ static bool run_next(sn_driver *driver) {
   const uint32_t ticket = acquire(&driver->completed) + 1;
   sn_job *job = slot(driver, ticket);
   if (!job->fn) return false;
-  const sn_status status = job->fn(job->arg);
+  sn_status status;
+  job->fn(job->arg, INFINITY, &status);
   if (acquire(&driver->state) == DEAD) return false;
   job->status = status;
   atomic_store_explicit(&driver->completed, ticket, memory_order_release);
@@ -82,6 +85,13 @@ void sn_driver_main(sn_pool *pool) {
 /* ---- the API thread -------------------------------------------------------------------------- */
 
 bool sn_driver_available(const sn_pool *pool) { return acquire(&pool->driver.state) == UP; }
+
+void sn_driver_take_turns(sn_pool *pool) { (void)pool; }
+
+bool sn_driver_turn(sn_pool *pool, double ms) {
+  (void)ms;
+  return !sn_driver_idle(pool);
+}
 
 uint32_t sn_driver_completed(const sn_pool *pool) { return acquire(&pool->driver.completed); }
 
@@ -121,7 +131,9 @@ static void push(sn_driver *driver, sn_job_fn *fn, void *arg) {
 
 static void run_here(sn_driver *driver, sn_job_fn *fn, void *arg) {
   const uint32_t ticket = acquire(&driver->submitted) + 1;
-  *slot(driver, ticket) = (sn_job){.fn = fn, .arg = arg, .status = fn(arg)};
+  sn_job *job = slot(driver, ticket);
+  *job = (sn_job){.fn = fn, .arg = arg};
+  fn(arg, INFINITY, &job->status);
   atomic_store_explicit(&driver->completed, ticket, memory_order_release);
   atomic_store_explicit(&driver->submitted, ticket, memory_order_release);
 }

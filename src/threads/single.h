@@ -4,10 +4,18 @@
 
 #include "threads/driver.h"
 
+typedef struct sn_job {
+  sn_job_fn *fn; /* NULL while it runs: one that does not come back, since it trapped, has failed */
+  void *arg;
+  sn_status status; /* once completed */
+} sn_job;
+
+/* Jobs completed + 1 .. submitted are queued; job t lies in slot t % SN_DRIVER_RING. */
 struct sn_pool {
   bool lost;
-  uint32_t completed;               /* last ticket */
-  sn_status status[SN_DRIVER_RING]; /* of job t at t % SN_DRIVER_RING */
+  bool turns; /* jobs are queued */
+  uint32_t submitted, completed;
+  sn_job ring[SN_DRIVER_RING];
 };
 
 #endif

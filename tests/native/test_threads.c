@@ -483,11 +483,13 @@ typedef struct job {
 static int order[SN_DRIVER_RING * 4]; /* written by the driver, read when it is idle */
 static int order_count;
 
-static sn_status note_order(void *arg) {
+static bool note_order(void *arg, double until, sn_status *status) {
   const job *j = arg;
+  (void)until;
   if (j->gate) await_flag(j->gate);
   order[order_count++] = j->id;
-  return j->status;
+  *status = j->status;
+  return true;
 }
 
 static uint32_t submit(sn_pool *pool, sn_job_fn *fn, void *arg) {
@@ -549,11 +551,13 @@ static void test_wait_for_one_job(void **state) {
   destroy(pool);
 }
 
-static sn_status dispatch_from_driver(void *arg) {
+static bool dispatch_from_driver(void *arg, double until, sn_status *status) {
   sn_pool *pool = arg;
+  (void)until;
   frame f = {.magic = ALIVE};
-  SN_TRY(sn_pool_run(pool, fill_frame, &f, 4, 1, sn_pool_max_lanes(pool)));
-  return f.out[3] == 4 ? SN_OK : SN_ERR_INTERNAL;
+  *status = sn_pool_run(pool, fill_frame, &f, 4, 1, sn_pool_max_lanes(pool));
+  if (!*status && f.out[3] != 4) *status = SN_ERR_INTERNAL;
+  return true;
 }
 
 static void test_driver_and_caller_take_turns(void **state) {
@@ -592,11 +596,13 @@ static void check_driver_works(sn_pool *pool) {
   assert_int_equal(order_count, 1);
 }
 
-static sn_status die_in_job(void *arg) {
+static bool die_in_job(void *arg, double until, sn_status *status) {
   const job *j = arg;
+  (void)until;
   await_flag(j->gate);
   sn_pool_mark_dead(j->pool, SN_DRIVER_LANE);
-  return SN_OK;
+  *status = SN_OK;
+  return true;
 }
 
 static void test_driver_dies(void **state) {
@@ -648,9 +654,11 @@ static void orphan_units(void *arg, int64_t begin, int64_t end, int lane) {
   }
 }
 
-static sn_status orphan_job(void *arg) {
+static bool orphan_job(void *arg, double until, sn_status *status) {
   orphan *o = arg;
-  return sn_pool_run(o->pool, orphan_units, o, 2, 1, 2);
+  (void)until;
+  *status = sn_pool_run(o->pool, orphan_units, o, 2, 1, 2);
+  return true;
 }
 
 static void test_driver_dies_inside_a_run(void **state) {
@@ -670,9 +678,11 @@ static void test_driver_dies_inside_a_run(void **state) {
   destroy(pool);
 }
 
-static sn_status dispatch_to_victim(void *arg) {
+static bool dispatch_to_victim(void *arg, double until, sn_status *status) {
   victim *v = arg;
-  return sn_pool_run(v->pool, die_inside, v, 100, 1, 2);
+  (void)until;
+  *status = sn_pool_run(v->pool, die_inside, v, 100, 1, 2);
+  return true;
 }
 
 static void test_lane_dies_under_the_driver(void **state) {

@@ -7,6 +7,7 @@ import { SinterError, errorFromStatus } from '../errors.js';
 import { memoryHint } from './usage.js';
 import type { Exports } from './exports.js';
 import { readText } from './host.js';
+import { Turns } from './turns.js';
 import type { Workers } from './workers.js';
 
 /** Exports that run kernels or compilers: a trap in there is reported, never let through. */
@@ -16,6 +17,7 @@ const GUARDED = [
   'sinter_eval',
   'sinter_eval_async',
   'sinter_synchronize',
+  'sinter_turn',
   'sinter_gradients',
   'sinter_compile',
   'sinter_program_run',
@@ -49,9 +51,11 @@ function guarded(raw: Exports): Exports {
 export class Runtime {
   readonly exports: Exports;
   readonly memory: WebAssembly.Memory;
-  /** Null: everything runs on the caller. */
+  /** Null: everything runs on the caller's thread. */
   readonly workers: Workers | null;
-  /** Whether compiled functions are left to the driver, so that a page is not blocked. */
+  /** How asynchronous runs do so; null where workers compute them. */
+  readonly turns: Turns | null;
+  /** Whether compiled functions are left to the driver or to later turns, so that a page is not blocked. */
   readonly runsAsync: boolean;
   /** Most bytes that tensors and programs may take together. */
   readonly memoryLimit: number;
@@ -70,9 +74,16 @@ export class Runtime {
     this.memoryLimit = memoryLimit;
     this.memory = memory;
     this.workers = workers;
-    this.runsAsync = runsAsync && workers !== null;
+    this.turns = workers ? null : new Turns(this.exports);
+    this.runsAsync = runsAsync;
     this.#words = new Int32Array(memory.buffer);
     this.#scratch = 0;
+  }
+
+  /** Settles when an asynchronous run is completed; its results may be that it failed. */
+  async wait(ticket: number): Promise<void> {
+    if (this.turns) await this.turns.wait(ticket);
+    else if (this.workers && !this.exports.sinter_ticket_done(ticket)) await this.workers.wait(ticket);
   }
 
   /** The memory as words, fresh. */
