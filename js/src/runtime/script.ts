@@ -45,13 +45,16 @@ function shimOf(href: string): string {
   return shim;
 }
 
-const isForeign = ({ origin }: URL): boolean => {
+/** The script as this place may start it. Some bundlers make a URL of a path alone. */
+function startable(url: URL): string {
   const own = globalThis.location?.origin;
-  return own !== undefined && own !== 'null' && own !== origin;
-};
+  if (own === undefined || own === 'null') return url.href;
+  const { href, origin } = new URL(url.href, own);
+  return origin === own ? href : shimOf(href);
+}
 
 export function startScript(url: URL): Worker {
-  const href = isForeign(url) ? shimOf(url.href) : url.href;
+  const href = startable(url);
   known.add(href);
   if (policy === undefined) policy = trustedPolicy();
   const script = policy ? policy.createScriptURL(href) : href;
