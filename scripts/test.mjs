@@ -8,9 +8,11 @@
 //   metrics        bench/metrics.csv                 differential   random programs on every engine
 //   jit            emitted modules against the VM
 //
-// And one that is run only by its whole name, since it needs a compiler for another machine:
+// And two that are run only by their whole names, since they need a compiler for another machine, and tools that
+// nothing else needs:
 //
 //   neon           ctest for 64-bit ARM under qemu-user: the kernels and the C core of AArch64
+//   bundlers       the package through every bundler, in every place outside pages, under old TypeScript
 //
 // All builds start at once, in the order in which the suites want them; a suite waits only for its
 // own. Suites run one after another. A suite prints one line, and its output when something failed.
@@ -88,6 +90,8 @@ const SUITES = [
     run: () => nodeTests(systemNode(), 'tests/readme') },
   { name: 'browser', needs: ['web'], parts: ['wasm', 'browsers'],
     run: () => nodeTests(newerNode(), 'tests/browser', '--test-concurrency=1') },
+  { name: 'bundlers', needs: ['js'], parts: ['wasm', 'browsers'], byNameOnly: true,
+    run: () => nodeTests(newerNode(), 'tests/bundlers', '--test-concurrency=1') },
   { name: 'neon', needs: ['neon'], parts: ['neon'], byNameOnly: true, run: () => ctest('neon') },
 ];
 

@@ -1,4 +1,4 @@
-// The declarations, as a strict TypeScript user sees them.
+// The declarations, as a strict TypeScript user sees them, wherever the program is to run and however it finds modules.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
@@ -8,10 +8,20 @@ import { fileURLToPath } from 'node:url';
 const tsc = createRequire(import.meta.url).resolve('typescript/lib/tsc.js');
 const usage = fileURLToPath(new URL('types/usage.ts', import.meta.url));
 
-test('the types of the package are those of its use', () => {
-  // No types of Node among them: the declarations must stand without.
-  const options = ['--noEmit', '--strict', '--target', 'es2022', '--module', 'nodenext', '--lib', 'es2022,dom'];
-  const args = [tsc, ...options, '--typeRoots', 'none', usage];
-  const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' });
-  assert.equal(status, 0, stdout);
-});
+/** No types of Node in any of them: the declarations must stand without, and without those of a page. */
+const PLACES = [
+  { module: 'nodenext', lib: 'es2022,dom' },
+  { module: 'nodenext', lib: 'es2022' },
+  { module: 'node16', lib: 'es2022' },
+  { module: 'esnext', moduleResolution: 'bundler', lib: 'es2022,dom' },
+  { module: 'esnext', moduleResolution: 'bundler', lib: 'es2022' },
+];
+
+for (const place of PLACES) {
+  test(`they are those of the package's use: ${Object.values(place).join(' ')}`, () => {
+    const options = Object.entries({ target: 'es2022', typeRoots: 'none', ...place }).flatMap(([name, value]) => [`--${name}`, value]);
+    const args = [tsc, '--noEmit', '--strict', '--exactOptionalPropertyTypes', ...options, usage];
+    const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+    assert.equal(status, 0, stdout);
+  });
+}

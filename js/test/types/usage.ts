@@ -1,5 +1,5 @@
 // What users write must have the types they expect; compiled, never run, by types.test.mjs.
-import * as sn from '../../dist/index.js';
+import * as sn from 'sinter';
 
 interface Params {
   w: sn.Tensor;
