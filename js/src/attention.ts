@@ -2,25 +2,38 @@
 // positions that it is given.
 
 import { asTensor, withAddresses, type TensorLike } from './apply.js';
-import { arange, tensor } from './creation.js';
-import { accumulatorOf, isHalf } from './dtype.js';
-import { ShapeError, shapeText } from './errors.js';
+import { arange, iota, tensor } from './creation.js';
+import { accumulatorOf, isHalf, type DType } from './dtype.js';
+import { ShapeError, SinterError, shapeText } from './errors.js';
 import { readOptions } from './options.js';
-import { add, cos, exp, mul, sin } from './ops.gen.js';
+import { add, cos, exp, lessEqual, logicalAnd, mul, sin, where } from './ops.gen.js';
 import { tidy } from './scope.js';
-import { flip, reshape } from './shape.js';
+import { expandDims, flip, reshape } from './shape.js';
 import type { Tensor } from './tensor.js';
 
 export interface AttentionOptions {
-  /** Token i sees sources 0 .. i only. Whole blocks of later ones are not read, so a NaN there may not show. */
+  /** Token i sees sources 0 .. past + i only. Whole blocks of later ones are not read, so a NaN there may not show. */
   causal?: boolean;
+  /** Sources before the first token, as a cache of keys and values has them; with causal. Default 0, as in PyTorch and
+   *  JAX. A tensor (int32, one number or what broadcasts to the scores) may change from call to call of a compiled
+   *  function, whose cache then keeps one size. */
+  past?: TensorLike;
   /** Broadcasts to (batch, heads, tokens, sources): bools tell what is seen, numbers are added to the scores. */
   mask?: TensorLike;
   /** Default 1 / sqrt(size). */
   scale?: number;
 }
 
-export const ATTENTION = { causal: 'boolean', mask: 'tensor', scale: 'number' } as const;
+export const ATTENTION = { causal: 'boolean', past: 'tensor', mask: 'tensor', scale: 'number' } as const;
+
+/** The mask of what is seen with sources from before the first token, joined with a mask that is given. */
+function causalMask(q: Tensor, k: Tensor, past: TensorLike, mask: TensorLike | undefined): Tensor {
+  const shape = [q.shape.at(-2) ?? 0, k.shape.at(-2) ?? 0];
+  const seen = lessEqual(iota(shape, 1), add(iota(shape, 0), past));
+  if (mask === undefined) return seen;
+  const given = asTensor(mask, 'attention');
+  return given.dtype === 'bool' ? logicalAnd(seen, given) : where(seen, given, -Infinity);
+}
 
 /**
  * softmax(scale q kᵀ) v of q (batch, heads, tokens, size), k and v (batch, heads, sources, size), in blocks of
@@ -32,10 +45,17 @@ export const attention = (
   v: TensorLike,
   options?: AttentionOptions,
 ): Tensor => {
-  const { causal = false, mask, scale = NaN } = readOptions<AttentionOptions>('attention', options, ATTENTION);
-  return withAddresses('attention', mask === undefined ? [q, k, v] : [q, k, v, mask], (rt, [a, b, c, m = 0]) =>
-    rt.exports.sinter_attention(a!, b!, c!, m, Number(causal), scale),
-  );
+  const { causal = false, past = 0, mask, scale = NaN } = readOptions<AttentionOptions>('attention', options, ATTENTION);
+  if (past !== 0 && !causal) {
+    throw new SinterError('argument', 'attention: past counts for causal attention only', { hint: 'add causal: true' });
+  }
+  return tidy(() => {
+    const [a, b] = [asTensor(q, 'attention'), asTensor(k, 'attention')];
+    const all = past === 0 ? mask : causalMask(a, b, past, mask);
+    return withAddresses('attention', all === undefined ? [a, b, v] : [a, b, v, all], (rt, [x, y, z, m = 0]) =>
+      rt.exports.sinter_attention(x!, y!, z!, m, Number(causal && past === 0), scale),
+    );
+  });
 };
 
 export interface RopeOptions {
@@ -43,6 +63,29 @@ export interface RopeOptions {
   base?: number;
   /** The position of the first token. A tensor may change from call to call of a compiled function. */
   offset?: TensorLike;
+  /** Cosines and sines of the angles instead, given together; they broadcast to (..., tokens, size / 2). */
+  cos?: TensorLike;
+  sin?: TensorLike;
+  /** Pairs are neighbours, elements 2 i and 2 i + 1, and not i and i + size / 2. Default false. */
+  interleaved?: boolean;
+}
+
+const ROPE = { base: 'number', offset: 'tensor', cos: 'tensor', sin: 'tensor', interleaved: 'boolean' } as const;
+
+/** Cosines and sines (..., tokens, size / 2): those given, or of each token's position times each pair's speed. */
+function turns(tokens: number, size: number, dtype: DType, options: RopeOptions): [Tensor, Tensor] {
+  const { base = 10_000, offset = 0, cos: givenCos, sin: givenSin } = options;
+  if ((givenCos === undefined) !== (givenSin === undefined))
+    throw new SinterError('argument', 'rope: cos and sin are needed together');
+  if (givenCos !== undefined && givenSin !== undefined) {
+    if (options.base !== undefined || options.offset !== undefined)
+      throw new SinterError('argument', 'rope: base and offset do not count beside cos and sin');
+    return [asTensor(givenCos, 'rope').astype(dtype), asTensor(givenSin, 'rope').astype(dtype)];
+  }
+  const count = (n: number): Tensor => arange(0, n, 1, { dtype });
+  const speeds = exp(mul(count(size / 2), (-2 * Math.log(base)) / size));
+  const angles = mul(reshape(add(count(tokens), offset), [tokens, 1]), speeds);
+  return [cos(angles), sin(angles)];
 }
 
 /**
@@ -50,17 +93,17 @@ export interface RopeOptions {
  * are turned about the origin by the token's position times base ^ (-2 i / size). Floats keep their dtype.
  */
 export const rope = (x: TensorLike, options?: RopeOptions): Tensor => tidy(() => {
-  const { base = 10_000, offset = 0 } = readOptions<RopeOptions>('rope', options, { base: 'number', offset: 'tensor' });
+  const given = readOptions<RopeOptions>('rope', options, ROPE);
   const t = asTensor(x, 'rope');
   const [tokens = 0, size = 1] = t.shape.slice(-2);
   if (t.ndim < 2 || size % 2 !== 0)
     throw new ShapeError(`rope: needs (..., tokens, size) with an even size: a ${shapeText(t.shape)}`);
   const dtype = accumulatorOf(t.dtype);
-  const count = (n: number): Tensor => arange(0, n, 1, { dtype });
-  const speeds = exp(mul(count(size / 2), (-2 * Math.log(base)) / size));
-  const angles = mul(reshape(add(count(tokens), offset), [tokens, 1, 1]), speeds);
-  const sides = tensor([-1, 1], { shape: [2, 1], dtype });
-  const points = reshape(t, [...t.shape.slice(0, -1), 2, size / 2]);
-  const turned = add(mul(points, cos(angles)), mul(flip(points, -2), mul(sin(angles), sides)));
+  const pair = given.interleaved ? -1 : -2; // the axis of a point's two coordinates
+  const coordinates = given.interleaved ? [size / 2, 2] : [2, size / 2];
+  const [c, s] = turns(tokens, size, dtype, given).map((table) => expandDims(table, pair)) as [Tensor, Tensor];
+  const sides = tensor([-1, 1], { shape: given.interleaved ? [2] : [2, 1], dtype });
+  const points = reshape(t, [...t.shape.slice(0, -1), ...coordinates]);
+  const turned = add(mul(points, c), mul(flip(points, pair), mul(s, sides)));
   return reshape(turned, t.shape).astype(isHalf(t.dtype) ? t.dtype : dtype);
 });

@@ -74,7 +74,6 @@ export {
   expandDims,
   flip,
   moveaxis,
-  pad,
   permuteDims,
   reshape,
   slice,
@@ -83,6 +82,9 @@ export {
   swapaxes,
   transpose,
 } from './shape.js';
+export { pad, type PadMode, type PadOptions } from './pad.js';
+export { resize, type ResizeOptions } from './resize.js';
+export { floorDivide, pow, remainder } from './integers.js'; // its pow, exact for integers, before that of the table
 export { repeat, roll, split, tile, tril, triu, type TriangleOptions } from './arrange.js';
 export {
   argsort,
@@ -142,6 +144,18 @@ export {
   type RmsNormOptions,
   type SoftmaxOptions,
 } from './normalize.js';
+
+export { groupNorm, instanceNorm, type GroupNormOptions } from './standardize.js';
+export {
+  dequantize,
+  packInt4,
+  quantize,
+  unpackInt4,
+  type DequantizeOptions,
+  type PackOptions,
+  type Quantized,
+  type QuantizeOptions,
+} from './quantize.js';
 
 export { keep, scope, tidy, type Scope } from './scope.js';
 export { dispose } from './pytree.js';

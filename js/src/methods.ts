@@ -10,13 +10,16 @@ import { repeat, roll, split, tile } from './arrange.js';
 import * as indexing from './indexing.js';
 import * as convolutions from './conv.js';
 import type { ConvOptions, ConvTransposeOptions } from './conv.js';
+import * as integers from './integers.js';
 import { dot, matmul, outer } from './linalg.js';
 import { logSoftmax, softmax, type SoftmaxOptions } from './normalize.js';
 import { elementwise } from './elementwise.js';
+import { pad, type PadOptions } from './pad.js';
 import * as pools from './pool.js';
 import type { AvgPoolOptions, LpPoolOptions, PoolOptions } from './pool.js';
 import * as reductions from './reduce.js';
 import type { ArgOptions, NormOptions, ReduceOptions, VarianceOptions } from './reduce.js';
+import { resize, type ResizeOptions } from './resize.js';
 import * as scatters from './scatter.js';
 import type { ScatterNdOptions, ScatterOptions } from './scatter.js';
 import * as shapes from './shape.js';
@@ -86,7 +89,11 @@ export interface FrontMethods {
   broadcastTo(shape: readonly number[]): Tensor;
   slice(begin: readonly number[], size: readonly number[], options?: shapes.SliceOptions): Tensor;
   flip(axis?: Axes): Tensor;
-  pad(widths: readonly (readonly [number, number])[], options?: shapes.PadOptions): Tensor;
+  pad(widths: readonly (readonly [number, number])[], options?: PadOptions): Tensor;
+  resize(shape: readonly number[], options?: ResizeOptions): Tensor;
+  pow(y: TensorLike): Tensor;
+  floorDivide(y: TensorLike): Tensor;
+  remainder(y: TensorLike): Tensor;
   astype(dtype: DTypeName): Tensor;
 }
 
@@ -152,7 +159,11 @@ const fronts: {
   expandDims: shapes.expandDims,
   flip: shapes.flip,
   moveaxis: shapes.moveaxis,
-  pad: shapes.pad,
+  pad,
+  resize,
+  pow: integers.pow,
+  floorDivide: integers.floorDivide,
+  remainder: integers.remainder,
   reshape: shapes.reshape,
   slice: shapes.slice,
   squeeze: shapes.squeeze,

@@ -2,10 +2,11 @@
 // writes the formula as graph; fusion makes few kernels of it.
 
 import { asTensor, withAddresses, type TensorLike } from './apply.js';
-import { AXIS, resolveAxis } from './axes.js';
+import { AXIS, resolveAxes, resolveAxis, type Axes } from './axes.js';
 import { readOptions, type OptionSchema } from './options.js';
 import { runtime, type Runtime } from './runtime/runtime.js';
 import { tidy } from './scope.js';
+import { normalizeOver } from './standardize.js';
 import { wrap, type Tensor } from './tensor.js';
 
 export interface SoftmaxOptions {
@@ -54,10 +55,12 @@ export interface RmsNormOptions {
 export interface LayerNormOptions extends RmsNormOptions {
   /** Added to each element of the last axis. */
   bias?: TensorLike;
+  /** One axis or several, in whose shape weight and bias are then. Default: the last. */
+  axis?: Axes;
 }
 
 const RMS_NORM: OptionSchema<RmsNormOptions> = { weight: 'tensor', eps: 'number' };
-const LAYER_NORM: OptionSchema<LayerNormOptions> = { weight: 'tensor', bias: 'tensor', eps: 'number' };
+const LAYER_NORM: OptionSchema<LayerNormOptions> = { weight: 'tensor', bias: 'tensor', axis: 'axes', eps: 'number' };
 
 /** The addresses of x and of those of the others that are given, 0 for those that are not. */
 function withOptional(
@@ -73,9 +76,16 @@ function withOptional(
   });
 }
 
-/** (x - mean) / sqrt(var + eps) over the last axis, times weight, plus bias. */
+/** (x - mean) / sqrt(var + eps) over the last axis or the given ones, times weight, plus bias. */
 export const layerNorm = (x: TensorLike, options?: LayerNormOptions): Tensor => {
-  const { weight, bias, eps = 1e-5 } = readOptions('layerNorm', options, LAYER_NORM);
+  const { weight, bias, axis, eps = 1e-5 } = readOptions('layerNorm', options, LAYER_NORM);
+  if (axis !== undefined && axis !== -1) {
+    return tidy(() => {
+      const t = asTensor(x, 'layerNorm');
+      const axes = resolveAxes('layerNorm', axis, t.shape).sort();
+      return normalizeOver('layerNorm', t, { axes, scaled: axes, eps }, { weight, bias });
+    });
+  }
   return withOptional('layerNorm', x, [weight, bias], (rt, [a, w, b]) =>
     rt.exports.sinter_layer_norm(a!, w!, b!, eps),
   );

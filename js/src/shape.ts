@@ -3,7 +3,7 @@
 import { DTypeError, ShapeError, SinterError, shapeText } from './errors.js';
 import { asTensor, withAddresses, type TensorLike } from './apply.js';
 import { AXES, AXIS, axisOptions, resolveAxes, resolveAxis, type Axes } from './axes.js';
-import { checkIntegers, checkNumber, refuseExtra, shown } from './check.js';
+import { checkIntegers, refuseExtra, shown } from './check.js';
 import { dtypeNumber, parseDType, type DTypeName } from './dtype.js';
 import { readOptions } from './options.js';
 import { runtime, type Runtime } from './runtime/runtime.js';
@@ -183,29 +183,6 @@ export function flip(x: TensorLike, axis?: Axes | { axis?: Axes }, ...extra: [])
       },
     );
   });
-}
-
-export interface PadOptions {
-  /** What the new elements are; default 0. */
-  value?: number;
-}
-
-/** [before, after] new elements around each axis. */
-export function pad(
-  x: TensorLike,
-  widths: readonly (readonly [number, number])[],
-  options?: PadOptions,
-): Tensor {
-  const { value = 0 } = readOptions<PadOptions>('pad', options, { value: 'any' });
-  checkNumber('pad', 'value', value);
-  const words = (t: Tensor): number[] => {
-    if (!Array.isArray(widths) || widths.length !== t.ndim || !widths.every(Array.isArray)) {
-      throw new ShapeError(`pad: expected [before, after] for each axis: a ${shapeText(t.shape)}`);
-    }
-    widths.forEach((pair, i) => checkIntegers('pad', `widths[${i}]`, pair, 0, 2));
-    return [...widths.map(([before]) => before), ...widths.map(([, after]) => after)];
-  };
-  return move('pad', x, words, (rt, t) => rt.exports.sinter_pad(t, value));
 }
 
 function checkList(op: string, list: unknown): void {

@@ -255,3 +255,50 @@ test('wrong shapes name the op and all shapes', () => sn.tidy(() => {
   });
   assertThrows(() => sn.attention(q, q, q, { mask: sn.zeros([4, 4]) }), sn.ShapeError, { message: /\(4, 4\)/ });
 }));
+
+test('rope takes tables, and pairs that are neighbours', () => sn.tidy(() => {
+  const [tokens, size] = [5, 6];
+  const x = random([2, tokens, size], 3, 'float64');
+  const angles = sn.mul(sn.arange(tokens, undefined, 1, { dtype: 'float64' }).reshape([tokens, 1]),
+    sn.exp(sn.arange(size / 2, undefined, 1, { dtype: 'float64' }).mul(-2 * Math.log(10_000) / size)));
+  const tables = { cos: sn.cos(angles), sin: sn.sin(angles) };
+  assertClose(sn.rope(x, tables), sn.rope(x).toArray(), 1e-12);
+  const apart = (t) => t.reshape([2, tokens, 2, size / 2]).transpose([0, 1, 3, 2]).reshape([2, tokens, size]);
+  const neighbours = apart(x); // of x the pairs i and i + size / 2
+  assertClose(sn.rope(neighbours, { interleaved: true }), apart(sn.rope(x)).toArray(), 1e-12);
+  assertClose(sn.rope(neighbours, { ...tables, interleaved: true }), apart(sn.rope(x)).toArray(), 1e-12);
+  const later = { cos: tables.cos.slice([2, 0], [3, 3]), sin: tables.sin.slice([2, 0], [3, 3]) };
+  assertClose(sn.rope(x.slice([0, 2, 0], [2, 3, size]), later), sn.rope(x).slice([0, 2, 0], [2, 3, size]).toArray(), 1e-12);
+  assert.equal(sn.rope(x.astype('float16'), tables).dtype, 'float16');
+  const [dx, dc] = sn.grad((x, c) => sn.rope(x, { cos: c, sin: tables.sin, interleaved: true }).square().sum(), { argnums: [0, 1] })(x, tables.cos);
+  assertClose(dx, x.mul(2).toArray(), 1e-12); // turning keeps lengths
+  assert.deepEqual([...dc.shape], [tokens, size / 2]);
+  assertThrows(() => sn.rope(x, { cos: tables.cos }), sn.SinterError, { code: 'argument', op: 'rope' });
+  assertThrows(() => sn.rope(x, { ...tables, offset: 1 }), sn.SinterError, { code: 'argument', op: 'rope' });
+}));
+
+test('causal attention behind a past is that of all tokens', () => sn.tidy(() => {
+  const [heads, shared, tokens, size] = [4, 2, 9, 8];
+  const [q, k, v] = [heads, shared, shared].map((n, i) => random([2, n, tokens, size], i, 'float64'));
+  const whole = sn.attention(q, k, v, { causal: true });
+  const from = (t, begin, count) => t.slice([0, 0, begin, 0], [2, t.shape[1], count, size]);
+  const compiled = sn.jit((q, k, v, past) => sn.attention(q, k, v, { causal: true, past }));
+  const mask = sn.greater(random([tokens, tokens], 5), -1).logicalOr(sn.equal(sn.iota([tokens, tokens], 1), 0));
+  const masked = sn.attention(q, k, v, { causal: true, mask });
+  for (const past of [0, 1, 5, 8]) {
+    const last = from(q, past, tokens - past), want = from(whole, past, tokens - past).toArray();
+    assertClose(sn.attention(last, k, v, { causal: true, past }), want, 1e-12);
+    // a cache of one size: what lies behind the last token is not seen
+    assertClose(compiled(from(q, past, 1), k, v, sn.tensor(past, { dtype: 'int32' })), from(whole, past, 1).toArray(), 1e-12);
+    const rows = mask.slice([past, 0], [tokens - past, tokens]);
+    const part = from(masked, past, tokens - past).toArray();
+    assertClose(sn.attention(last, k, v, { causal: true, past, mask: rows }), part, 1e-12);
+    const added = sn.where(rows, 0, -Infinity);
+    assertClose(sn.attention(last, k, v, { causal: true, past, mask: added }), part, 1e-12);
+  }
+  const each = sn.tensor([3, 8], { dtype: 'int32', shape: [2, 1, 1, 1] });
+  const rows = sn.stack([from(q, 3, 1).slice([0, 0, 0, 0], [1, heads, 1, size]), from(q, 8, 1).slice([1, 0, 0, 0], [1, heads, 1, size])]);
+  const want = sn.stack([from(whole, 3, 1).slice([0, 0, 0, 0], [1, heads, 1, size]), from(whole, 8, 1).slice([1, 0, 0, 0], [1, heads, 1, size])]);
+  assertClose(sn.attention(rows.reshape([2, heads, 1, size]), k, v, { causal: true, past: each }), want.reshape([2, heads, 1, size]).toArray(), 1e-12);
+  assertThrows(() => sn.attention(q, k, v, { past: 1 }), sn.SinterError, { code: 'argument', op: 'attention' });
+}));

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as sn from '../dist/index.js';
+import { assertThrows } from './support.mjs';
 
 await sn.init({ threads: 2 });
 
@@ -95,4 +96,40 @@ test('a bound of clip that cannot bind leaves the dtype as it is', () => {
   assert.equal(sn.clip(x, 1e12, Infinity).dtype, 'float32');
   const small = sn.tensor([-100, 100], { dtype: 'int8' });
   assert.deepEqual([sn.clip(small, -1000, 50).dtype, ...sn.clip(small, -1000, 50).toArray()], ['int8', -100, 50]);
+});
+
+test('floorDivide and remainder are those of NumPy', () => {
+  const [x, y] = [ints([7, -7, 7, -7, 5, -(2 ** 31)]), ints([2, 2, -2, -2, 0, -1])];
+  for (const divide of everyWay((x, y) => sn.floorDivide(x, y))) {
+    assert.deepEqual(divide(x, y).toArray(), [3, -4, -4, 3, 0, -(2 ** 31)]);
+    assert.equal(divide(x, y).dtype, 'int32');
+  }
+  assert.deepEqual(x.remainder(y).toArray(), [1, 1, -1, -1, 0, 0]);
+  assert.equal(sn.remainder, sn.mod);
+  const next = draw(5);
+  const [a, b] = [0, 1].map(() => Int32Array.from({ length: 500 }, () => next() >> (next() & 31) || 1));
+  const want = a.map((v, i) => Number(BigInt.asIntN(32, BigInt(Math.floor(v / b[i])))));
+  assert.deepEqual(sn.floorDivide(a, b).dataSync(), want);
+  const floats = sn.floorDivide(sn.tensor([6, 7, -7, 1, -3, 5, NaN], { dtype: 'float64' }), sn.tensor([0.1, 2, 2, 0, 0, Infinity, 1], { dtype: 'float64' }));
+  assert.deepEqual(floats.toArray(), [59, 3, -4, Infinity, -Infinity, 0, NaN]);
+  assert.equal(sn.floorDivide(sn.tensor([-7], { dtype: 'int8' }), 2).dtype, 'int8');
+  assert.deepEqual(sn.floorDivide(7, ints([2])).toArray(), [3]);
+  assert.deepEqual(sn.grad((x) => sn.floorDivide(x, 2).sum())(sn.tensor([3, 5])).toArray(), [0, 0]);
+  assertThrows(() => sn.floorDivide(ints([1, 2]), ints([1, 2, 3])), sn.ShapeError, {});
+});
+
+test('integers to the power of integers are exact modulo 2^32', () => {
+  const [x, y] = [ints([3, -2, 7, 2, 0, 1]), ints([21, 5, 13, 31, 0, 2 ** 30])];
+  for (const power of everyWay((x, y) => x.pow(y))) {
+    assert.equal(power(x, y).dtype, 'int32');
+    assert.deepEqual(power(x, y).toArray(), [1870418611, -32, -1895237401, -(2 ** 31), 1, 1]);
+  }
+  assert.deepEqual(ints([3, -2]).pow(3).toArray(), [27, -8]);
+  assert.deepEqual(ints([5, 0]).pow(0).toArray(), [1, 1]);
+  assert.deepEqual(sn.pow(2, ints([0, 10, 31])).toArray(), [1, 1024, -(2 ** 31)]);
+  assert.deepEqual(sn.pow(ints([1, -1, -1, 5]), ints([-3, -3, -4, -1])).toArray(), [1, -1, 1, 0]);
+  assert.deepEqual(ints([2, 4]).pow(-1).toArray(), [0.5, 0.25]);
+  assert.deepEqual(ints([4]).pow(0.5).toArray(), [2]);
+  assert.equal(sn.pow(sn.tensor([2]), ints([3])).dtype, 'float32');
+  assert.equal(sn.tensor([3], { dtype: 'int8' }).pow(2).dtype, 'int32');
 });

@@ -43,3 +43,16 @@ const checkError = (error, type, fields) => {
     else assert.deepEqual(error[name], value);
   }
 };
+
+/** Asserts that the gradients of loss, a number made from float64 tensors of the shapes, are those of differences at
+ *  the given numbers. */
+export const assertSlopes = (sn, loss, inputs, tolerance = 1e-6) => sn.tidy(() => {
+  const tensors = inputs.map(({ data, shape }) => sn.tensor(data, { shape, dtype: 'float64' }));
+  const slopes = sn.grad(loss, { argnums: inputs.map((_, i) => i) })(...tensors);
+  inputs.forEach(({ data, shape }, which) => {
+    const at = (i, step) => sn.tidy(() => loss(...tensors.map((t, k) => (k === which
+      ? sn.tensor(data.map((v, j) => (j === i ? v + step : v)), { shape, dtype: 'float64' })
+      : t))).item());
+    assertClose([...slopes[which].dataSync()], data.map((_, i) => (at(i, 1e-5) - at(i, -1e-5)) / 2e-5), tolerance);
+  });
+});
