@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as sn from '../dist/index.js';
-import { assertThrows } from './support.mjs';
+import { assertClose, assertThrows } from './support.mjs';
 
 await sn.init();
 
@@ -205,4 +205,18 @@ test('what does not fit is named', () => {
     () => sn.avgPool2d(x, { window: 0 }),
     'avgPool2d: the window has no elements: x (1, 5, 6, 4), window (0, 0), strides (1, 1), dilation (1, 1), padding valid',
   );
+});
+
+test('channels that are filtered by themselves are walks along all of them, however many filters each has', () => {
+  for (const many of [1, 3]) {
+    const conv = (x, w) => sn.conv2d(x, w, { padding: 'same', groups: 8 });
+    const args = [sn.ones([2, 12, 12, 8]), sn.ones([5, 5, 1, 8 * many])];
+    const kinds = (f) => new Set(sn.inspect(f)(...args).kernels.map(({ kind }) => kind));
+    assert.deepEqual(kinds(conv), new Set(['map']));
+    assert.deepEqual(kinds(sn.grad((x, w) => conv(x, w).sum())), new Set(['map']));
+    // ones for the elements that a window meets
+    const [dx, dw] = sn.grad((x, w) => conv(x, w).sum(), { argnums: [0, 1] })(...args);
+    assertClose(dx.at(0).get().at(6).get().at(6).get(), Array.from({ length: 8 }, () => 25 * many), 0);
+    assertClose(dw.at(2).get().at(2).get(), [Array.from({ length: 8 * many }, () => 288)], 0);
+  }
 });

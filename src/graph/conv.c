@@ -77,9 +77,13 @@ typedef struct layer {
   sn_dtype dtype;
   int64_t n, g, c, f; /* images, groups, and of a group the channels that come in and go out */
   int64_t out[SN_CONV_AXES], window[SN_CONV_AXES];
-  bool depthwise;
+  bool depthwise;        /* of g channels, each by itself; then c and f are 1 */
+  int64_t copies, terms; /* of a depthwise one: see layer_of */
 } layer;
 
+/* A group with one channel on one side makes one depthwise channel of each pair of them: its
+ * input's channel is there `copies` times, or `terms` of the results are added. So products are
+ * walked along channels that lie side by side on both sides, however few a group has. */
 static layer layer_of(sn_build *b, const int64_t *attrs, const sn_type *x, const int64_t *window,
                       const sn_type *y) {
   const int axes = x->rank - 2;
@@ -89,7 +93,13 @@ static layer layer_of(sn_build *b, const int64_t *attrs, const sn_type *x, const
   l.f = y->dims[axes + 1] / l.g;
   memcpy(l.out, y->dims + 1, sizeof *l.out * (size_t)axes);
   memcpy(l.window, window, sizeof *l.window * (size_t)axes);
-  l.depthwise = l.g > 1 && l.c == 1 && 2 * axes + 2 + (l.f > 1) <= SN_MAX_RANK;
+  const bool one_to_one = l.conv.turned ? l.f == 1 : l.c == 1;
+  l.depthwise = l.g > 1 && one_to_one && 2 * axes + 2 <= SN_MAX_RANK;
+  if (!l.depthwise) return l;
+  l.copies = l.f;
+  l.terms = l.c;
+  l.g *= l.c * l.f;
+  l.c = l.f = 1;
   return l;
 }
 
@@ -164,12 +174,25 @@ static sn_id pad(const layer *l, sn_id x, int first) {
   return sn_build_op(l->b, SN_OP_pad, &x, 1, attrs, 2 * (size_t)type.rank + 1, &type);
 }
 
+/* Each channel as often as it is wanted, one copy beside the other. */
+static sn_id copy_channels(const layer *l, sn_id x) {
+  if (l->b->status || l->copies == 1) return x;
+  sn_type type = *sn_build_type(l->b, x), joined = type;
+  type.dims[type.rank++] = 1;
+  x = sn_build_reshape(l->b, x, &type);
+  type.dims[type.rank - 1] = l->copies;
+  joined.dims[joined.rank - 1] = l->g;
+  return sn_build_reshape(l->b, sn_build_broadcast(l->b, x, &type), &joined);
+}
+
 /* What all windows read: (g n, o.., k.., c), of a depthwise one (n, o.., k.., g). Groups are taken
  * apart before padding, whose copy puts each group's channels side by side. */
 static sn_id patches(const layer *l, sn_id x) {
   const int axes = l->conv.axes;
   if (l->b->status) return SN_NONE;
-  if (l->g == 1 || l->depthwise) {
+  if (l->depthwise) {
+    x = copy_channels(l, pad(l, x, 1));
+  } else if (l->g == 1) {
     x = pad(l, x, 1);
   } else {
     sn_type split = *sn_build_type(l->b, x), joined;
@@ -207,11 +230,29 @@ static sn_id grouped_filter(const layer *l, sn_id w) {
 
 /* Sums of patches times what is left after repeating y (of the given shape), over n axes. */
 static sn_id sum_products(const layer *l, sn_id x, sn_id y, const char *letters, int first, int n) {
-  x = patches(l, x);
-  if (l->f > 1) x = repeat(l, reshape(l, x, "nokg1"), "nokgf");
-  y = repeat(l, reshape(l, y, letters), l->f > 1 ? "nokgf" : "nokg");
-  const sn_id products = sn_build_binary(l->b, SN_OP_mul, x, y);
+  y = repeat(l, reshape(l, y, letters), "nokg");
+  const sn_id products = sn_build_binary(l->b, SN_OP_mul, patches(l, x), y);
   return sn_build_reduce(l->b, SN_OP_sum, products, (((uint64_t)1 << n) - 1) << first);
+}
+
+/* Of channels that are terms of one, the sums. Few terms are added as what they are, each with its
+ * own stride: a reduction would begin and end for every few elements. */
+static sn_id add_terms(const layer *l, sn_id x, const sn_type *y) {
+  enum { FEW = 8 };
+  sn_type split = *y;
+  x = reshape(l, x, "nog");
+  if (l->terms == 1) return sn_build_reshape(l->b, x, y);
+  if (l->terms > FEW) {
+    split.dims[split.rank++] = l->terms;
+    x = sn_build_reshape(l->b, x, &split);
+    return sn_build_reduce(l->b, SN_OP_sum, x, (uint64_t)1 << (split.rank - 1));
+  }
+  sn_id sum = SN_NONE;
+  for (int64_t i = 0; i < l->terms; i++) {
+    const sn_id term = sn_build_part(l->b, SN_OP_slice, x, split.rank - 1, i, l->terms, y);
+    sum = i ? sn_build_binary(l->b, SN_OP_add, sum, term) : term;
+  }
+  return sum;
 }
 
 sn_id sn_build_conv(sn_build *b, sn_id x, sn_id w, const int64_t *attrs, const sn_type *y) {
@@ -222,8 +263,7 @@ sn_id sn_build_conv(sn_build *b, sn_id x, sn_id w, const int64_t *attrs, const s
   sn_id filter = grouped_filter(&l, w);
   if (l.depthwise) {
     filter = move_axis(&l, filter, 0, axes);
-    const sn_id sums = sum_products(&l, x, filter, l.f > 1 ? "kgf" : "kg", 1 + axes, axes);
-    return sn_build_reshape(b, sums, y);
+    return add_terms(&l, sum_products(&l, x, filter, "kg", 1 + axes, axes), y);
   }
   /* The last o is the product's m; its other axes are one batch, in which the filter repeats. */
   filter = reshape(&l, repeat(&l, reshape(&l, filter, "g1kcf"), "gPkcf"), "GpKf");
@@ -236,7 +276,7 @@ sn_id sn_build_conv(sn_build *b, sn_id x, sn_id w, const int64_t *attrs, const s
 static sn_id filter_grad(const layer *l, sn_id x, sn_id dy, const sn_type *w) {
   const int axes = l->conv.axes, lead = l->g > 1;
   if (l->depthwise) {
-    const sn_id sums = sum_products(l, x, dy, l->f > 1 ? "noigf" : "noig", 0, 1 + axes);
+    const sn_id sums = sum_products(l, x, dy, "noig", 0, 1 + axes);
     return sn_build_reshape(l->b, sums, w);
   }
   x = move_axis(l, reshape(l, patches(l, x), &"gNkc"[!lead]), lead, lead + axes + 1);

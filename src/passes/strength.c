@@ -99,14 +99,14 @@ RULE(log_of_softmax) {
 
 /* ---- windows of few points ------------------------------------------------------------------- */
 
-/* Points of a window, neighbours that a vector takes together, ops between windows and reduction.
- */
-enum { MOST_POINTS = 9, LEAST_RUN = 4, MOST_DEPTH = 3 };
+/* Points of a window, ops between windows and reduction. */
+enum { MOST_POINTS = 49, MOST_DEPTH = 3 };
 
 typedef struct window {
   uint64_t axes;
   int64_t begin[SN_MAX_RANK]; /* the point, as slices want it: 0 along the other axes */
   sn_type type;               /* without the axes */
+  bool any;                   /* windows were met */
 } window;
 
 /* What x is a reshape of, where that is of this shape. */
@@ -116,24 +116,44 @@ static sn_id behind_reshapes(const sn_site *s, sn_id x, const sn_type *type) {
   return sn_same_dims(&sn_site_node(s, from)->type, type) ? from : x;
 }
 
+/* Of what is repeated, what it has at this point: of a filter its weight there. */
 static sn_id point_of_repeated(const sn_site *s, sn_id x, const window *w, const sn_type *type) {
-  const sn_id from = sn_site_input(s, x, 0);
-  const sn_type *small = &sn_site_node(s, from)->type, *whole = &sn_site_node(s, x)->type;
-  if (small->rank == 0) return sn_build_broadcast(s->b, from, type);
-  for (int i = 0; i < whole->rank; i++)
-    if (small->rank != whole->rank || small->dims[i] != (w->axes >> i & 1 ? 1 : whole->dims[i]))
-      return SN_NONE;
-  return sn_build_reshape(s->b, behind_reshapes(s, from, type), type);
+  sn_id from = sn_site_input(s, x, 0);
+  const sn_type small = sn_site_node(s, from)->type;
+  const int lead = sn_site_node(s, x)->type.rank - small.rank;
+  sn_type one = small, left = {.dtype = small.dtype};
+  int64_t attrs[2 * SN_MAX_RANK];
+  for (int i = 0; i < small.rank; i++) {
+    const bool along = w->axes >> (lead + i) & 1;
+    attrs[i] = along && small.dims[i] > 1 ? w->begin[lead + i] : 0;
+    attrs[small.rank + i] = 1;
+    if (along)
+      one.dims[i] = 1;
+    else
+      left.dims[left.rank++] = small.dims[i];
+  }
+  if (!sn_same_dims(&one, &small))
+    from = sn_site_view(s, SN_OP_slice, from, attrs, 2 * (uint32_t)small.rank, &one);
+  if (s->b->status) return SN_NONE;
+  from = sn_build_reshape(s->b, behind_reshapes(s, from, &left), &left);
+  return sn_build_broadcast(s->b, from, type);
+}
+
+/* Windows, their axes in any order. */
+static bool is_windows(const sn_site *s, sn_id x) {
+  if (sn_site_is(s, x, SN_OP_transpose)) x = sn_site_input(s, x, 0);
+  return sn_site_is(s, x, SN_OP_windows);
 }
 
 /* x at one point of each window; SN_NONE if it is not made of windows by a few elementwise ops. */
-static sn_id at_point(const sn_site *s, sn_id x, const window *w, int depth) {
+static sn_id at_point(const sn_site *s, sn_id x, window *w, int depth) {
   const sn_node *node = sn_site_node(s, x);
   sn_type type = w->type, one = node->type;
   type.dtype = node->type.dtype;
   if (node->op == SN_OP_broadcast) return point_of_repeated(s, x, w, &type);
-  if (node->op == SN_OP_windows) {
+  if (is_windows(s, x)) {
     int64_t attrs[2 * SN_MAX_RANK];
+    w->any = true;
     for (int i = 0; i < one.rank; i++) {
       attrs[i] = w->begin[i];
       attrs[one.rank + i] = 1;
@@ -153,8 +173,8 @@ static sn_id at_point(const sn_site *s, sn_id x, const window *w, int depth) {
   return sn_build_op(s->b, op, inputs, n, NULL, 0, &type);
 }
 
-/* Pooling: its few points are so many loads in one walk, and what else is made of the windows joins
- * it. In the order in which a reduction takes them. */
+/* Pooling, and convolutions of single channels: few points are so many loads in one walk, and what
+ * else is made of the windows joins it. In the order in which a reduction takes them. */
 static sn_id over_points(const sn_site *s, sn_op combine) {
   const sn_type whole = sn_site_node(s, s->x[0])->type;
   window w = {.axes = (uint64_t)s->attrs[0], .type = s->type};
@@ -162,8 +182,7 @@ static sn_id over_points(const sn_site *s, sn_op combine) {
   for (int i = 0; i < whole.rank; i++)
     if (w.axes >> i & 1) points = whole.dims[i] > MOST_POINTS ? 0 : points * whole.dims[i];
   const int last = whole.rank - 1;
-  if (points < 1 || points > MOST_POINTS || w.axes >> last & 1 || whole.dims[last] < LEAST_RUN)
-    return SN_NONE;
+  if (points < 1 || points > MOST_POINTS || w.axes >> last & 1) return SN_NONE;
   sn_id all = SN_NONE;
   for (int64_t p = 0; p < points; p++) {
     int64_t rest = p;
@@ -173,7 +192,7 @@ static sn_id over_points(const sn_site *s, sn_op combine) {
       rest /= whole.dims[i];
     }
     const sn_id x = at_point(s, s->x[0], &w, 0);
-    if (x == SN_NONE) return SN_NONE;
+    if (x == SN_NONE || !w.any) return SN_NONE;
     all = all == SN_NONE ? x : sn_build_binary(s->b, combine, all, x);
   }
   return all;
