@@ -127,6 +127,13 @@ test('a value and its gradient that read one argument in two shapes', () => {
   check(both((x) => x.max({ axis: [1] }).tanh()), [ramp([33, 1, 1]), ramp([33, 1], 2)]);
 });
 
+test('a concat of many, along either axis', () => {
+  check((x, y) => {
+    const parts = Array.from({ length: 40 }, (_, i) => (i % 3 ? x.slice([0, i % 4], [4, 2]) : y.mul(i)));
+    return [sn.concat(parts, { axis: 1 }), sn.concat(parts.map((part) => part.transpose()))];
+  }, [ramp([4, 6]), ramp([4, 3], 3)]);
+});
+
 test('views, pad, concat, broadcasts and numbers counted on the fly', () => {
   check((x, y) => {
     const wide = sn.concat([x, y.mul(2), sn.flip(x, { axis: 1 })], { axis: 1 });

@@ -142,6 +142,21 @@ static void add_sort(sn_c_writer *w) {
                                         "}\n");
 }
 
+/* A loop for each input. */
+static void add_concat(sn_c_writer *w) {
+  const sn_ready *r = w->g->ready;
+  sn_operand y = w->g->stores[0].target;
+  for (uint32_t k = 0; k < r->n_operands; k++) {
+    sn_c_begin_line(w);
+    sn_text_add(w->t, "for (long j = 0; j < %lld; j++) ", (long long)r->lengths[k]);
+    add_element(w, &y, "j");
+    sn_text_add(w->t, " = ");
+    add_element(w, &r->operands[k], "j");
+    sn_text_add(w->t, ";\n");
+    y.offset += r->lengths[k] * y.strides[w->g->space_rank];
+  }
+}
+
 sn_status sn_c_add_ready(sn_c_writer *w) {
   const sn_op op = w->g->ready->op;
   switch (sn_op_describe(op)->kind) {
@@ -149,6 +164,7 @@ sn_status sn_c_add_ready(sn_c_writer *w) {
   case SN_CLASS_SCATTER: add_scatter(w); break;
   case SN_CLASS_SORT: add_sort(w); break;
   case SN_CLASS_SCAN: add_scan(w); break;
+  case SN_CLASS_CONCAT: add_concat(w); break;
   default:
     return sn_fail(w->env, SN_ERR_UNSUPPORTED, "c source: %s has no C", sn_op_describe(op)->name);
   }

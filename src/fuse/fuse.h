@@ -19,6 +19,10 @@
  * program. */
 sn_status sn_prepare(const sn_graph *from, sn_arena *arena, sn_graph *to);
 
+/* Whether a node is run by a kernel of its own (kernels/ready.c) along one axis: the ops made for
+ * that, and a concat of so many inputs that a kernel for each would be too many. */
+bool sn_node_is_ready(const sn_node *node);
+
 /* Sets of nodes: set[i] for node i, SN_NONE for nodes that make no kernel of their own (leaves,
  * views, and elementwise nodes computed inside the reduction owner[i]). Sets are numbered in an
  * order in which they can run. */

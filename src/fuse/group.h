@@ -126,8 +126,9 @@ typedef struct sn_phase {
  * cover the space, then the axis. */
 typedef struct sn_ready {
   sn_op op;
-  sn_operand operands[SN_MAX_ARITY]; /* the op's inputs, in their order */
-  int64_t lengths[SN_MAX_ARITY];     /* of the axis in each */
+  sn_operand *operands; /* the op's inputs, in their order */
+  int64_t *lengths;     /* of the axis in each */
+  int64_t *starts;      /* of a concat: where in the result's line each begins, and its length */
   uint32_t n_operands;
   int64_t length;         /* of the axis in the result */
   const int64_t *options; /* the op's attributes behind the axis */

@@ -450,14 +450,15 @@ static sn_status lower_set(sn_lowering *l, size_t set) {
   const sn_op_class kind =
       head == SN_NONE ? SN_CLASS_MAP : sn_op_describe(l->g->nodes[head].op)->kind;
   if (kind == SN_CLASS_PAD) return lower_pad(l, head);
-  if (kind == SN_CLASS_CONCAT) return lower_concat(l, head);
+  if (kind == SN_CLASS_CONCAT && !sn_node_is_ready(&l->g->nodes[head]))
+    return lower_concat(l, head);
   sn_group *group;
   SN_TRY(new_group(l, &group));
   SN_TRY(name_group(l, set, group));
   if (l->p->row[set] != SN_NONE) return sn_lower_row(l, set, group);
   if (kind == SN_CLASS_REDUCE) return lower_reduce(l, set, group);
   if (kind == SN_CLASS_MATMUL) return lower_contraction(l, set, group);
-  if (head != SN_NONE && sn_op_is_ready(l->g->nodes[head].op)) return sn_lower_ready(l, set, group);
+  if (head != SN_NONE && sn_node_is_ready(&l->g->nodes[head])) return sn_lower_ready(l, set, group);
   return lower_map(l, set, group);
 }
 
@@ -484,13 +485,13 @@ static sn_status list_members(sn_lowering *l) {
   return SN_OK;
 }
 
-/* A pad makes two groups, a concat one per input, everything else one. */
+/* A pad makes two groups, a concat of few one per input, everything else one. */
 static size_t count_groups(const sn_lowering *l) {
   size_t n = 0;
   for (size_t set = 0; set < l->p->n_sets; set++) {
     const sn_id head = l->p->head[set];
     const sn_node *node = head == SN_NONE ? NULL : sn_graph_node(l->g, head);
-    if (node && node->op == SN_OP_concat)
+    if (node && node->op == SN_OP_concat && !sn_node_is_ready(node))
       n += node->n_inputs;
     else
       n += node && node->op == SN_OP_pad ? 2 : 1;

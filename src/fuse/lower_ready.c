@@ -4,6 +4,26 @@
 
 #include "fuse/lowering.h"
 
+#ifdef SINTER_TEST
+enum { MOST_COPIES = 3 };
+#else
+enum { MOST_COPIES = 16 };
+#endif
+
+bool sn_node_is_ready(const sn_node *node) {
+  return sn_op_is_ready(node->op) || (node->op == SN_OP_concat && node->n_inputs > MOST_COPIES);
+}
+
+static sn_status new_ready(sn_lowering *l, const sn_node *node, sn_ready **out) {
+  SN_TRY(sn_arena_alloc(l->arena, 1, sizeof **out, (void **)out));
+  sn_ready *ready = *out;
+  const size_t n = node->n_inputs;
+  SN_TRY(sn_arena_alloc(l->arena, n, sizeof *ready->operands, (void **)&ready->operands));
+  SN_TRY(sn_arena_alloc(l->arena, n, sizeof *ready->lengths, (void **)&ready->lengths));
+  if (node->op != SN_OP_concat) return SN_OK;
+  return sn_arena_alloc(l->arena, n + 1, sizeof *ready->starts, (void **)&ready->starts);
+}
+
 /* The axis is the last dimension of the operands, the others are the space. */
 sn_status sn_lower_ready(sn_lowering *l, size_t set, sn_group *group) {
   const sn_id head = l->p->head[set], *x = sn_graph_inputs(l->g, head);
@@ -20,14 +40,15 @@ sn_status sn_lower_ready(sn_lowering *l, size_t set, sn_group *group) {
   }
   perm[rank - 1] = axis;
   sn_ready *ready;
-  SN_TRY(sn_arena_alloc(l->arena, 1, sizeof *ready, (void **)&ready));
-  *ready = (sn_ready){.op = node->op,
-                      .n_operands = node->n_inputs,
-                      .length = node->type.dims[axis],
-                      .options = attrs + 1};
+  SN_TRY(new_ready(l, node, &ready));
+  ready->op = node->op;
+  ready->n_operands = node->n_inputs;
+  ready->length = node->type.dims[axis];
+  ready->options = attrs + 1;
   for (uint32_t k = 0; k < node->n_inputs; k++) {
     ready->operands[k] = sn_lower_operand(l, x[k], rank, perm);
     ready->lengths[k] = l->g->nodes[x[k]].type.dims[axis];
+    if (ready->starts) ready->starts[k + 1] = ready->starts[k] + ready->lengths[k];
   }
   SN_TRY(sn_arena_alloc(l->arena, 1, sizeof *group->stores, (void **)&group->stores));
   sn_operand *target = &group->stores[0].target;

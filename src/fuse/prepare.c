@@ -118,8 +118,13 @@ static sn_id bring_into_memory(sn_rewrite *r, sn_id x) {
 
 static sn_id prepare_ready(sn_rewrite *r, sn_id id, const sn_id *x) {
   const sn_node *node = sn_graph_node(r->from, id);
-  sn_id ready[SN_MAX_ARITY];
+  sn_id few[SN_MAX_ARITY], *ready = few;
   bool changed = false;
+  if (node->n_inputs > SN_MAX_ARITY) {
+    r->to.status =
+        sn_arena_alloc(r->from->arena, node->n_inputs, sizeof *ready, (void **)&ready);
+    if (r->to.status) return SN_NONE;
+  }
   for (uint32_t k = 0; k < node->n_inputs; k++) {
     ready[k] = bring_into_memory(r, x[k]);
     changed = changed || ready[k] != x[k];
@@ -138,7 +143,7 @@ static sn_id prepare_node(sn_rewrite *r, sn_id id, const sn_id *inputs) {
   case SN_OP_stop_gradient: return inputs[0];
   case SN_OP_reshape: return prepare_reshape(r, id, inputs[0]);
   case SN_OP_matmul: return prepare_matmul(r, inputs);
-  default: return sn_op_is_ready(node->op) ? prepare_ready(r, id, inputs) : SN_NONE;
+  default: return sn_node_is_ready(node) ? prepare_ready(r, id, inputs) : SN_NONE;
   }
 }
 

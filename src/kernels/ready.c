@@ -34,7 +34,7 @@ static void plan_units(const sn_group *g, sn_ready_plan *p) {
   if (p->lines > p->inner) p->lines = at_least_1(p->inner);
   p->blocks = pieces(p->inner, p->lines);
   p->share = at_least_1(n);
-  if (kind == SN_CLASS_GATHER && n > UNIT_ELEMENTS / p->lines)
+  if ((kind == SN_CLASS_GATHER || kind == SN_CLASS_CONCAT) && n > UNIT_ELEMENTS / p->lines)
     p->share = at_least_1(UNIT_ELEMENTS / p->lines);
   if (kind == SN_CLASS_SCATTER && p->lines >= SCATTER_WIDE) {
     p->share = at_least_1(UNIT_ELEMENTS / p->lines);
@@ -97,11 +97,47 @@ static void run_lines(const sn_ready_site *site) {
   }
 }
 
+/* The operand that has position `at` of a concat's line. */
+static uint32_t part_at(const sn_ready *ready, int64_t at) {
+  uint32_t low = 0, high = ready->n_operands;
+  while (high - low > 1) {
+    const uint32_t middle = low + (high - low) / 2;
+    if (ready->starts[middle] <= at)
+      low = middle;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* Positions [from, to) of the result's lines. */
+static void run_concat(const sn_kernel_run *run, const sn_ready_site *site, int64_t point,
+                       int64_t line) {
+  const sn_ready *ready = site->ready;
+  const sn_operand *target = &run->kernel->group->stores[0].target;
+  const int64_t bytes = (int64_t)sn_dtype_bytes(target->dtype);
+  for (uint32_t i = part_at(ready, site->from); i < ready->n_operands; i++) {
+    const int64_t start = ready->starts[i], end = ready->starts[i + 1];
+    const int64_t from = start > site->from ? start : site->from;
+    const int64_t to = end < site->to ? end : site->to;
+    if (start >= site->to) return;
+    sn_lines in = lines_at(run, &ready->operands[i], ready->lengths[i], point, line);
+    sn_lines out = lines_at(run, target, ready->length, point, line);
+    in.data += (from - start) * in.along * bytes;
+    out.data += from * out.along * bytes;
+    if (to > from) sn_copy_lines(target->dtype, &in, &out, to - from, site->width);
+  }
+}
+
 static void run_point(const sn_kernel_run *run, sn_ready_site *site, int64_t point, int64_t block) {
   const sn_ready_plan *p = &run->kernel->ready;
   const sn_ready *ready = site->ready;
   const int64_t line = block * p->lines, left = p->inner - line;
   site->width = left < p->lines ? left : p->lines;
+  if (ready->starts) {
+    run_concat(run, site, point, line);
+    return;
+  }
   for (uint32_t i = 0; i < ready->n_operands; i++)
     site->in[i] = lines_at(run, &ready->operands[i], ready->lengths[i], point, line);
   site->out = lines_at(run, &run->kernel->group->stores[0].target, ready->length, point, line);

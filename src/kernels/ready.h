@@ -1,12 +1,12 @@
 /* ready.h - kernels of the ops that move or scan elements along one axis: gather, scatter, sort,
- * cumulative sums.
+ * cumulative sums, and a concat of many.
  *
  * A line is what lies along the axis at one point of the space. Where the axis is not the innermost
  * dimension, `inner` neighbouring lines are walked together, so that memory is read in its order:
  *
  *              across: inner lines                 unit: lines [l, l + lines) of one point, or
  *            +---+---+---+---+                           some points with one line each;
- *   along    | 0 | 1 | 2 | 3 |  <- position 0            of a long gather or scatter some positions
+ *   along    | 0 | 1 | 2 | 3 |  <- position 0            of a long gather, scatter or concat some positions
  *   the axis | 4 | 5 | 6 | 7 |  <- position 1
  *            +---+---+---+---+
  *
@@ -40,7 +40,8 @@ typedef struct sn_ready_site {
   sn_lines in[SN_MAX_ARITY], out;
   sn_dtype dtype; /* of in[0] */
   int64_t width;
-  int64_t from, to; /* positions: of a gather those it writes, of a scatter those of the result */
+  int64_t from, to; /* positions: of a gather and a concat those it writes, of a scatter those of
+                       the result */
   void *scratch;
 } sn_ready_site;
 
@@ -48,6 +49,10 @@ void sn_gather_lines(const sn_ready_site *site);
 void sn_scatter_lines(const sn_ready_site *site);
 void sn_scan_lines(const sn_ready_site *site);
 void sn_sort_line(const sn_ready_site *site); /* of width 1 */
+
+/* Copies `width` lines of n elements of a dtype. */
+void sn_copy_lines(sn_dtype dtype, const sn_lines *from, const sn_lines *to, int64_t n,
+                   int64_t width);
 
 #define SN_SCAN_WIDTH 256 /* lines that a scan walks together at most */
 
