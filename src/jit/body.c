@@ -4,7 +4,7 @@ static int64_t dim_of(const sn_group *g, int i) {
   return i < g->space_rank ? g->space[i] : g->reduced[i - g->space_rank];
 }
 
-static size_t count_values(const sn_group *g) {
+size_t sn_jit_count_values(const sn_group *g) {
   size_t n = 0;
 #define COUNT(operand) \
   if ((operand).value != SN_NONE && (operand).value >= n) n = (operand).value + 1
@@ -22,7 +22,7 @@ static size_t count_values(const sn_group *g) {
 sn_status sn_jit_nest(sn_jit *j, int rank, const int *pick, const int64_t *dims) {
   const sn_group *g = j->kernel->group;
   memcpy(j->pick, pick, (size_t)rank * sizeof *pick);
-  SN_TRY(sn_walk_begin(&j->walk, j->arena, j->w, j->target->lanes, rank, dims, count_values(g)));
+  SN_TRY(sn_walk_begin(&j->walk, j->arena, j->w, j->target->lanes, rank, dims, j->bases));
   return sn_arena_alloc(j->arena, g->n_heads, sizeof *j->heads, (void **)&j->heads);
 }
 

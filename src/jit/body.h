@@ -13,10 +13,11 @@ typedef struct sn_jit_helpers {
 
 /* One role of one kernel under way. */
 typedef struct sn_jit {
-  sn_arena *arena;
+  sn_arena *arena; /* of what ends with the kernel */
   sn_wasm *w;
   const sn_jit_target *target;
   sn_jit_helpers *helpers;
+  sn_walk_bases *bases;
   const sn_kernel *kernel;
   sn_walk walk;
   int pick[SN_MAX_RANK]; /* dim of the nest -> dim of the operands' strides */
@@ -25,6 +26,9 @@ typedef struct sn_jit {
   bool once_per_run;     /* operands do not walk the reduced dims */
   bool unable;           /* something that is not lowered was met */
 } sn_jit;
+
+/* One more than the highest value that the group reads or writes. */
+size_t sn_jit_count_values(const sn_group *group);
 
 /* Begins a nest: dims[i] is walked by stride pick[i] of operands, whose strides cover (space,
  * reduced). */

@@ -174,12 +174,36 @@ static sn_status emit_kernel(const sn_jit *start, const sn_kernel *kernel, sn_ji
   for (int role = 0; role < SN_JIT_ROLE_COUNT; role++) {
     out->of[role] = SN_NONE;
     if (!has_role(kernel, (sn_jit_role)role)) continue;
+    sn_arena scratch;
+    sn_arena_init(&scratch, start->w->arena->env);
     sn_jit j = *start;
+    j.arena = &scratch;
     j.kernel = kernel;
-    SN_TRY(roles[role](&j, &out->of[role]));
+    const sn_status status = roles[role](&j, &out->of[role]);
+    sn_arena_free(&scratch);
+    SN_TRY(status);
     SN_TRY(start->w->status);
   }
   return SN_OK;
+}
+
+/* What a kernel's functions are emitted with, and all of them share. */
+static sn_status begin_kernels(sn_jit *start, const sn_kernel *kernels, size_t n) {
+  sn_arena *arena = start->w->arena;
+  size_t n_values = 0;
+  for (size_t i = 0; i < n; i++) {
+    const sn_kernel *part;
+    for (uint32_t p = 0; (part = sn_kernel_part(&kernels[i], p)); p++) {
+      const size_t values = sn_jit_count_values(part->group);
+      if (values > n_values) n_values = values;
+    }
+  }
+  sn_walk_bases *bases;
+  SN_TRY(sn_arena_alloc(arena, 1, sizeof *bases, (void **)&bases));
+  SN_TRY(sn_arena_alloc(arena, n_values, sizeof *bases->local, (void **)&bases->local));
+  SN_TRY(sn_arena_alloc(arena, n_values, sizeof *bases->walk, (void **)&bases->walk));
+  start->bases = bases;
+  return sn_arena_alloc(arena, 1, sizeof *start->helpers, (void **)&start->helpers);
 }
 
 sn_status sn_jit_emit(sn_arena *arena, const sn_jit_target *target, const sn_kernel *kernels,
@@ -189,8 +213,8 @@ sn_status sn_jit_emit(sn_arena *arena, const sn_jit_target *target, const sn_ker
   SN_TRY(sn_arena_alloc(arena, out->n_parts, sizeof *out->functions, (void **)&out->functions));
   sn_wasm w;
   sn_wasm_begin(&w, arena, target->shared_memory);
-  sn_jit start = {.arena = arena, .w = &w, .target = target};
-  SN_TRY(sn_arena_alloc(arena, 1, sizeof *start.helpers, (void **)&start.helpers));
+  sn_jit start = {.w = &w, .target = target};
+  SN_TRY(begin_kernels(&start, kernels, n));
   sn_jit_functions *functions = out->functions;
   for (size_t i = 0; i < n; i++) {
     const sn_kernel *part;

@@ -5,13 +5,17 @@
 /* ---- describing ------------------------------------------------------------------------------ */
 
 sn_status sn_walk_begin(sn_walk *k, sn_arena *arena, sn_wasm *w, sn_lane_target target, int rank,
-                        const int64_t *dims, size_t n_values) {
-  *k = (sn_walk){.arena = arena, .w = w, .rank = rank, .most_copies = SN_WALK_COPIES, .unit = 1};
+                        const int64_t *dims, sn_walk_bases *bases) {
+  *k = (sn_walk){.arena = arena,
+                 .w = w,
+                 .rank = rank,
+                 .bases = bases,
+                 .most_copies = SN_WALK_COPIES,
+                 .unit = 1};
+  if (bases) bases->now++;
   memcpy(k->dims, dims, (size_t)rank * sizeof *dims);
   if (rank == 0) k->dims[k->rank++] = 1;
   sn_lanes_init(&k->lanes, arena, target);
-  SN_TRY(sn_arena_alloc(arena, n_values, sizeof *k->bases, (void **)&k->bases));
-  for (size_t i = 0; i < n_values; i++) k->bases[i] = SN_NONE;
   return SN_OK;
 }
 
@@ -100,13 +104,16 @@ void sn_walk_write(sn_walk *k, uint32_t leaf, const sn_lane_value *value) {
 
 static uint32_t base_local(sn_walk *k, const sn_walk_base *base) {
   if (base->kind == SN_BASE_PARAM) return base->number;
-  if (k->bases[base->number] == SN_NONE) {
-    k->bases[base->number] = sn_wasm_local(k->w, SN_WASM_TYPE_I32);
+  sn_walk_bases *bases = k->bases;
+  uint32_t *local = &bases->local[base->number];
+  if (bases->walk[base->number] != bases->now) {
+    bases->walk[base->number] = bases->now;
+    *local = sn_wasm_local(k->w, SN_WASM_TYPE_I32);
     sn_emit_get(k->w, k->values);
     sn_emit_memory(k->w, SN_WASM_i32_load, base->number * 4);
-    sn_emit_set(k->w, k->bases[base->number]);
+    sn_emit_set(k->w, *local);
   }
-  return k->bases[base->number];
+  return *local;
 }
 
 sn_status sn_walk_start(sn_walk *k) {

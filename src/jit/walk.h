@@ -64,6 +64,14 @@ typedef enum sn_copy {
   SN_COPY_ONE      /* one */
 } sn_copy;
 
+/* Which local has the pointer to a value's buffer: local[v], if it was the present walk, number
+ * `now`, that put it there. One table for all walks of a module, which begin one after the other:
+ * each kernel touches few of the program's values. */
+typedef struct sn_walk_bases {
+  uint32_t *local, *walk; /* per value */
+  uint32_t now;
+} sn_walk_bases;
+
 typedef struct sn_walk {
   sn_arena *arena;
   sn_wasm *w;
@@ -80,7 +88,7 @@ typedef struct sn_walk {
   size_t n_leaves, cap_leaves;
   sn_walk_store *stores;
   size_t n_stores, cap_stores;
-  uint32_t *bases; /* per value: a local, or SN_NONE */
+  sn_walk_bases *bases;
   /* the copy being written */
   sn_copy copy;
   uint32_t count;      /* local */
@@ -90,9 +98,9 @@ typedef struct sn_walk {
   int64_t unit;        /* see sn_walk_points */
 } sn_walk;
 
-/* n_values: buffers of the program. */
+/* bases: NULL where leaves lie at parameters only. */
 sn_status sn_walk_begin(sn_walk *k, sn_arena *arena, sn_wasm *w, sn_lane_target target, int rank,
-                        const int64_t *dims, size_t n_values);
+                        const int64_t *dims, sn_walk_bases *bases);
 
 /* A leaf of the section under way: elements of dtype at base + offset + sum index * strides
  * (offset, strides in elements). Returns its number. */
