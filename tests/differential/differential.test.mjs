@@ -1,7 +1,8 @@
 // Random programs on every engine in WebAssembly against the reference interpreter, bit for bit; the
-// native engines run the same recipes in tests/native/test_fuzz_graph.c.
+// native engines run the same recipes in tests/native/test_fuzz_graph.c. And programs as users write them,
+// values and gradients, against the judge of tests/native/judge.h, natively in test_judge.c.
 //
-//   SINTER_TEST_GRAPHS=100000 SINTER_TEST_SEED=7 npm test -- differential
+//   SINTER_TEST_GRAPHS=100000 SINTER_TEST_PROGRAMS=50000 SINTER_TEST_SEED=7 npm test -- differential
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -12,16 +13,30 @@ import { ENGINES, instantiate } from './engine.mjs';
 const file = new URL('../../build/wasm/tests/differential/differential.wasm', import.meta.url);
 const module = new WebAssembly.Module(readFileSync(file));
 const graphs = Number(process.env.SINTER_TEST_GRAPHS ?? 20000);
+const programs = Number(process.env.SINTER_TEST_PROGRAMS ?? 5000);
 const firstSeed = Number(process.env.SINTER_TEST_SEED ?? 1);
 
-const share = (first, count) =>
+const share = (first, count, written) =>
   new Promise((resolve, reject) => {
     const worker = new Worker(new URL('engine.mjs', import.meta.url), {
-      workerData: { module, first, count },
+      workerData: { module, first, count, written },
     });
     worker.once('message', resolve);
     worker.once('error', reject);
   });
+
+/** count seeds on all cores; none may fail. */
+const onAllCores = async (count, written) => {
+  const workers = Math.max(1, availableParallelism());
+  const each = Math.ceil(count / workers);
+  const shares = await Promise.all(
+    Array.from({ length: workers }, (_, i) =>
+      share(firstSeed + i * each, Math.min(each, count - i * each), written)),
+  );
+  const failures = shares.flatMap((result) => result.failures);
+  assert.equal(failures.length, 0, failures.map(({ engine, text }) => `${engine}: ${text}`).join('\n\n'));
+  assert.equal(shares.reduce((sum, result) => sum + result.graphs, 0), count);
+};
 
 test('a fault planted into programs is found on every engine', () => {
   const { exports } = instantiate(module);
@@ -55,13 +70,6 @@ test('emitted modules are valid to another validator', async () => {
   assert.ok(modules > 300, `${modules} modules`);
 });
 
-test(`${graphs} random programs agree with the reference on ${ENGINES.join(', ')}`, async () => {
-  const workers = Math.max(1, availableParallelism());
-  const each = Math.ceil(graphs / workers);
-  const shares = await Promise.all(
-    Array.from({ length: workers }, (_, i) => share(firstSeed + i * each, Math.min(each, graphs - i * each))),
-  );
-  const failures = shares.flatMap((result) => result.failures);
-  assert.equal(failures.length, 0, failures.map(({ engine, text }) => `${engine}: ${text}`).join('\n\n'));
-  assert.equal(shares.reduce((sum, result) => sum + result.graphs, 0), graphs);
-});
+test(`${graphs} random programs agree with the reference on ${ENGINES.join(', ')}`, () => onAllCores(graphs, false));
+
+test(`${programs} written programs are right on ${ENGINES.join(', ')}`, () => onAllCores(programs, true));

@@ -1,6 +1,7 @@
 // engine.mjs - a worker: one instance of the differential module, running recipes on every engine.
 //
-// workerData: { module, first, count }; posts { failures: [{ engine, text }], graphs } when done.
+// workerData: { module, first, count, written }; posts { failures: [{ engine, text }], graphs } when done:
+// of recipes, or of written programs, each of those on one engine.
 import { parentPort, workerData } from 'node:worker_threads';
 import { CodeTable } from '../../build/js/runtime/code.js';
 
@@ -35,14 +36,16 @@ export const instantiate = (module, check = () => {}) => {
   return { exports: instance.exports, memory, messages, text: (address) => text(memory, address) };
 };
 
-const run = ({ module, first, count }) => {
+const run = ({ module, first, count, written = false }) => {
   const { exports, messages, text: read } = instantiate(module);
   const failures = [];
   ENGINES.forEach((_, engine) => exports.differential_open(engine));
+  const agrees = written ? exports.differential_written : exports.differential_run;
   for (let seed = first; seed < first + count && failures.length < 3; seed += 1) {
     ENGINES.forEach((engine, number) => {
+      if (written && number !== seed % ENGINES.length) return;
       try {
-        if (exports.differential_run(number, seed)) return;
+        if (agrees(number, seed)) return;
         failures.push({ engine, text: read(exports.differential_text()) });
       } catch (error) {
         failures.push({ engine, text: `seed ${seed}: ${error.message} ${messages.join('\n')}` });

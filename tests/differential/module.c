@@ -1,17 +1,19 @@
 /* module.c - the random recipes of tests/native/recipes.c inside WebAssembly: each one on a context
- * without and with code made at run time, against the reference interpreter, bit for bit.
+ * without and with code made at run time, against the reference interpreter, bit for bit; and the
+ * written programs of tests/native/written.c, values and gradients, against their judge.
  *
- *   differential_open(engine)         0: strip VM, 1: emitted SIMD128, 2: emitted relaxed SIMD
- *   differential_run(engine, seed)    true if the recipe agrees; else differential_text tells where
- *   differential_kernels(engine)      whether its matrix products' micro-kernels keep their
- * contract differential_planted(engine)      whether a fault put into programs is found and shrunk
- */
+ *   differential_open(engine)            0: strip VM, 1: emitted SIMD128, 2: emitted relaxed SIMD
+ *   differential_run(engine, seed)       if the recipe agrees; differential_text tells where not
+ *   differential_written(engine, seed)   the same for a written program
+ *   differential_kernels(engine)         if its micro-kernels keep their contract
+ *   differential_planted(engine)         if a fault put into programs is found and shrunk */
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "cmocka.h"
 #include "native/kernel_cases.h"
 #include "native/recipes.h"
+#include "native/written.h"
 #include "tensor/tensor.h"
 
 #define EXPORT(name) __attribute__((export_name(#name))) name
@@ -66,6 +68,20 @@ bool differential_run(int engine, double seed) {
   recipe_cook(&tried, contexts[engine], why, shown, sizeof shown);
   snprintf(text, sizeof text, "seed %.0f, shrunk to %zu steps: %s\n%s", seed, left, why, shown);
   return false;
+}
+
+bool EXPORT(differential_written)(int engine, double seed);
+bool differential_written(int engine, double seed) {
+  static written_trial trial;
+  written program = written_of((uint64_t)seed);
+  trial = (written_trial){.ctx = contexts[engine]};
+  sn_set_poison(trial.ctx, true);
+  const bool right = written_try(&program, &trial);
+  const size_t left = right ? 0 : written_shrink(&program, &trial);
+  sn_set_poison(trial.ctx, false);
+  if (!right)
+    snprintf(text, sizeof text, "written %.0f, shrunk to %zu steps: %s", seed, left, trial.text);
+  return right;
 }
 
 /* sub for add in what the compiler gets: the first recipe with an add must fail. */
