@@ -173,6 +173,10 @@ Generated from \`src/graph/ops.def\` by \`scripts/gen-ops.mjs\`. ULP bounds the 
 Inputs broadcast as in NumPy and promote bool < int8, uint8 < int32 < float16, bfloat16 < float32 < float64; int8 and
 uint8 meet in int32, float16 and bfloat16 in float32; ops on floats take integers as float32.
 
+int32 wraps around, modulo 2^32, in sums and products too: \`matmul\`, \`dot\`, \`einsum\`, \`outer\` and convolutions of
+integers and bools are exact in int32. \`add\`, \`mul\`, \`maximum\`, \`minimum\`, \`max\` and \`min\` of bools are bools (or,
+and); all other arithmetic counts them as 0 and 1 in int32.
+
 float16, bfloat16, int8 and uint8 are for storage. Every op takes them: it computes with their values as float32 or int32
 and rounds its result once, to the nearest (of two the even) or, integers, modulo 256; sums of int8 and uint8 are int32.
 \`astype\` of a float to int8 or uint8 gives the nearest that there is. A product reads \`w.astype('float32')\` as it is
@@ -187,12 +191,33 @@ Compositions of these rows, with the same derivatives, fusion and accuracy:
 
 | JS | C | result |
 |---|---|---|
-| \`clip(x, lo, hi)\` | \`sn_clip\` | min(max(x, lo), hi); null: no bound |
+| \`clip(x, lo, hi)\` | \`sn_clip\` | min(max(x, lo), hi); null, or a number that no integer of x can pass: no bound |
+| \`pow(x, y)\` |  | of integers exact in int32, but float32 for a number y that is negative or no integer |
+| \`floorDivide(x, y)\` |  | largest integer <= x / y; of integers 0 for y = 0 |
+| \`remainder(x, y)\` | \`sn_mod\` | mod |
 | \`leakyRelu(x, {alpha = 0.01})\` | \`sn_leaky_relu\` | x where x > 0, else alpha x |
 | \`elu(x, {alpha = 1})\` | \`sn_elu\` | x where x > 0, else alpha (e^x - 1) |
 | \`selu(x)\` | \`sn_selu\` | elu with the parameters that keep mean 0 and variance 1, scaled |
 | \`hardswish(x)\` | \`sn_hardswish\` | x min(max(x + 3, 0), 6) / 6 |
 | \`gelu(x, {approximate: true})\` | \`sn_gelu_tanh\` | gelu by a tanh, within 5e-4 |
+
+## Functions of windows, indices and more, in JS
+
+| JS | result |
+|---|---|
+| \`conv1d\` \`conv2d\` \`conv3d\`, \`convTranspose1d\` ... | \`sn_conv\`, \`sn_conv_transpose\`; padding of any size, \`outputPadding\` of the transposed |
+| \`maxPool1d\` \`avgPool1d\` ... \`3d\` | largest, mean of each window; \`ceil\` rounds their number up, \`countIncludePad\` counts padding in a mean |
+| \`lpPool1d\` \`lpPool2d\` | (sum \|x\|^p)^(1/p) of each window, \`norm\` p = 2 |
+| \`pad(x, widths, {mode})\` | constant, edge, reflect, symmetric, as NumPy's |
+| \`resize(x, shape, {mode, alignCorners})\` | nearest, linear, cubic; element i of m has its centre at (i + 1/2) n / m - 1/2, with alignCorners at i (n - 1) / (m - 1) |
+| \`scatter(x, indices, updates, {axis, mode})\` | x with updates set, added, multiplied, or there if smaller (min) or larger (max); \`at(...)\` has them as methods |
+| \`gatherNd(x, indices)\`, \`scatterNd(x, indices, updates, {mode})\` | the same at indices (..., axes) of several axes |
+| \`takeAlongAxis(x, indices, {axis})\` | an index for each element of the result; the other axes broadcast |
+| \`topk(x, k, {axis})\` | the k largest, NaN first (\`sort\` has it last) |
+| \`layerNorm(x, {axis})\`, \`groupNorm(x, groups)\`, \`instanceNorm(x)\` | (x - mean) / sqrt(var + eps) over these axes, each group of channels, each channel |
+| \`attention(q, k, v, {causal, past})\` | token i sees sources 0 .. past + i |
+| \`rope(x, {cos, sin, interleaved})\` | by tables, and of neighbouring pairs |
+| \`quantize(x, {axis, blockSize, bits})\`, \`dequantize\` | int8, or two values of 4 bits in a uint8 (\`packInt4\`, \`unpackInt4\`), with a scale per block |
 
 ## Structured and internal
 
