@@ -166,6 +166,21 @@ test('batched and transposed products, in float64 and int32', () => {
     [ramp([2, 3, 5], 1, 'float64'), ramp([2, 5, 3], 1, 'float64')]);
 });
 
+test('products and convolutions of int32, which wrap', () => {
+  const ints = (shape, seed) => sn.tensor(Int32Array.from({ length: shape.reduce((a, b) => a * b) },
+    (_, i) => Math.imul(i + seed, 0x9e3779b1)), { shape });
+  check((a, b) => [a.matmul(b), a.matmul(b).add(1)], [ints([2, 3, 70], 1), ints([2, 70, 5], 9)]);
+  check((x, w) => [sn.conv1d(x, w, { padding: [[4, 1]], strides: 2 }), sn.convTranspose1d(x, w.swapaxes(1, 2), { strides: 4, padding: [[3, 0]] })],
+    [ints([2, 6, 3], 1), ints([2, 3, 4], 5)]);
+});
+
+test('scatter by all modes', () => {
+  const index = sn.tensor([2, -1, 2, 0], { dtype: 'int32' });
+  for (const dtype of ['float32', 'float64', 'int32'])
+    check((x, u, i) => ['set', 'add', 'mul', 'min', 'max'].map((mode) => sn.scatter(x, i, u, { mode })),
+      [ramp([4, 3], 9).astype(dtype), ramp([4, 3], -7).astype(dtype), index]);
+});
+
 test('attention and its gradient: the kernels of a chain one by one', () => {
   const source = check((q, k, v) => sn.attention(q, k, v, { causal: true }),
     [0, 1, 2].map((i) => ramp([4, 80, 8], 1 + i)));
