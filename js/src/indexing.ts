@@ -24,12 +24,28 @@ export function asIndices(x: TensorLike, op: string): Tensor {
   return tensor(x, { dtype: 'int32' });
 }
 
+/** count elements of one axis, a view: gradients of many of them are put together without adding each to all. */
+function part(t: Tensor, axis: number, begin: number, count: number, stride = 1): Tensor {
+  const along = <T>(there: T, elsewhere: (dim: number) => T): T[] =>
+    t.shape.map((dim, i) => (i === axis ? there : elsewhere(dim)));
+  return slice(t, along(begin, () => 0), along(count, (dim) => dim), { strides: along(stride, () => 1) });
+}
+
+/** What lies at one place of an axis, which goes. */
+const partAt = (t: Tensor, axis: number, at: number): Tensor =>
+  reshape(part(t, axis, at, 1), t.shape.filter((_, i) => i !== axis));
+
 /** The elements at indices along an axis (default 0): indices may have any shape, which takes the axis's place. */
 export function take(x: TensorLike, indices: TensorLike, options?: AxisOptions): Tensor {
   const { axis = 0 } = readOptions<AxisOptions>('take', options, AXIS);
   return tidy(() => {
     const t = asTensor(x, 'take');
     const at = resolveAxis('take', axis, t.shape);
+    const n = t.shape[at]!;
+    if (Number.isInteger(indices) && n > 0) {
+      const place = indices as number;
+      return partAt(t, at, Math.min(n - 1, Math.max(0, place < 0 ? place + n : place)));
+    }
     return withAddresses('take', [t, asIndices(indices, 'take')], (rt, [a, i]) =>
       rt.exports.sinter_take(a!, i!, at),
     );
@@ -121,7 +137,7 @@ const isRange = (index: RowIndex): index is RowRange => isPlainObject(index);
 
 const RANGE: OptionSchema<RowRange> = { begin: 'integer', end: 'integer', stride: 'integer' };
 
-function rangeIndices(range: RowRange, rows: number): Tensor {
+function resolveRange(range: RowRange, rows: number): { first: number; count: number; stride: number } {
   const { begin, end, stride = 1 } = readOptions('at', range, RANGE);
   if (stride === 0) throw new SinterError('argument', 'at: stride 0, expected a whole number that is not 0');
   const [low, high] = stride > 0 ? [0, rows] : [-1, rows - 1];
@@ -129,18 +145,35 @@ function rangeIndices(range: RowRange, rows: number): Tensor {
     at === undefined ? otherwise : Math.min(high, Math.max(low, at < 0 ? at + rows : at));
   const first = bound(begin, stride > 0 ? low : high);
   const count = Math.max(0, Math.ceil((bound(end, stride > 0 ? high : low) - first) / stride));
+  return count > 0 ? { first, count, stride } : { first: 0, count: 0, stride: 1 };
+}
+
+function rangeIndices(range: RowRange, rows: number): Tensor {
+  const { first, count, stride } = resolveRange(range, rows);
   const index = iota([count], 0);
   const stepped = stride === 1 ? index : index.mul(stride);
   return first === 0 ? stepped : stepped.add(first);
 }
 
-function rowIndices(t: Tensor, index: RowIndex): Tensor {
+/** How many rows there are; a row's own number has to be one of theirs. */
+function countRows(t: Tensor, index: RowIndex): number {
   const rows = t.shape[resolveAxis('at', 0, t.shape)]!;
-  if (isRange(index)) return rangeIndices(index, rows);
   if (typeof index === 'number' && !(index >= -rows && index < rows)) {
     throw new ShapeError(`at: row ${index} is out of range: a ${shapeText(t.shape)}`);
   }
-  return asIndices(index, 'at');
+  return rows;
+}
+
+function rowIndices(t: Tensor, index: RowIndex): Tensor {
+  const rows = countRows(t, index);
+  return isRange(index) ? rangeIndices(index, rows) : asIndices(index, 'at');
+}
+
+function rowsAt(t: Tensor, index: RowIndex): Tensor {
+  const rows = countRows(t, index);
+  if (!isRange(index)) return take(t, typeof index === 'number' && Number.isInteger(index) ? index : asIndices(index, 'at'));
+  const { first, count, stride } = resolveRange(index, rows);
+  return part(t, 0, first, count, stride);
 }
 
 /** Rows of x: at(x, 3).set(v), at(x, { begin: 1, end: 4 }).add(v), at(x, indices).get(). x itself never changes. */
@@ -152,11 +185,7 @@ export function at(x: TensorLike, index: RowIndex, ...extra: []): Rows {
       return scatterAlong('at', t, rowIndices(t, index), values, 0, mode);
     });
   return {
-    get: () =>
-      tidy(() => {
-        const t = asTensor(x, 'at');
-        return take(t, rowIndices(t, index));
-      }),
+    get: () => tidy(() => rowsAt(asTensor(x, 'at'), index)),
     set: change('set'),
     add: change('add'),
     mul: change('mul'),
