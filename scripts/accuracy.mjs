@@ -69,7 +69,7 @@ ${tables(SETS[0])}
 ## Fused
 
 ${tables(SETS[1])}
-Exact remainders (mod) need |x / y| < 2^44, in float64 2^51; sin, cos and tan of float64 need |x| <= 2^30.
+Exact remainders (mod) need |x / y| < 2^44, in float64 2^51.
 
 Made by \`node scripts/accuracy.mjs\`. \`tests/native/test_math.c\` holds every 256th argument against the bounds in each
 run of the tests (of the fused set samples), and this file's figures too.

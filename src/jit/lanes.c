@@ -229,14 +229,17 @@ sn_lane sn_lane_rare_end(sn_lanes *l, uint32_t width, sn_lane mask, sn_lane a, s
 
 /* ---- uses ------------------------------------------------------------------------------------ */
 
-static void use(sn_lanes *l, sn_lane node, int level, uint16_t section) {
+/* A constant that only operations behind a RARE want stands there: a loop that seldom gets to it
+ * keeps no register for it. */
+static void use(sn_lanes *l, sn_lane node, int level, uint16_t section, bool rarely) {
   sn_lane_node *n = &l->nodes[node];
   n->uses++;
+  if (n->kind == SN_LANE_CONST && rarely) return;
   if (n->level < level || (n->level == 1 && n->section != section)) n->held = true;
 }
 
 void sn_lane_root(sn_lanes *l, sn_lane node) {
-  if (!l->status) use(l, node, 2, l->section);
+  if (!l->status) use(l, node, 2, l->section, false);
 }
 
 void sn_lanes_count(sn_lanes *l) {
@@ -244,7 +247,7 @@ void sn_lanes_count(sn_lanes *l) {
   for (sn_lane i = (sn_lane)l->n_nodes - 1; i > 0; i--) {
     const sn_lane_node *n = &l->nodes[i];
     if (!n->uses) continue;
-    for (uint32_t k = 0; k < n->n_args; k++) use(l, n->args[k], n->level, n->section);
+    for (uint32_t k = 0; k < n->n_args; k++) use(l, n->args[k], n->level, n->section, n->region);
     if (n->kind == SN_LANE_RARE_END) l->nodes[n->imm].uses++;
   }
 }

@@ -194,7 +194,10 @@ void sn_walk_spill(const sn_walk *k, uint32_t leaf, uint32_t vectors, uint32_t t
 #define LONG_BODY 16
 #define PART 16
 #define MOST_PARTS 4
-#define MOST_NODES 800     /* of all copies: engines take long for more */
+/* Of all copies, behind a RARE and elsewhere: engines take long for more, but a loop that does not get
+ * to the former is as fast with them. */
+#define MOST_NODES 800
+#define MOST_RARE_NODES 2400
 #define RARELY_WRITTEN 100 /* from here on a body is not written once more for one whole vector */
 
 /* ---- loops ----------------------------------------------------------------------------------- */
@@ -242,10 +245,12 @@ uint32_t sn_walk_length(const sn_walk *k, uint32_t section, bool rare) {
 /* Short bodies are mostly pointers and branches: several copies share those. Long ones: see below.
  */
 static int32_t copies_of(const sn_walk *k, uint32_t section, uint32_t length) {
+  const uint32_t rare = sn_walk_length(k, section, true) - length;
   int32_t copies = length > 8 && length < LONG_BODY ? 2 : 4;
   if (copies > k->most_copies) copies = k->most_copies;
   if (k->dims[k->rank - 1] < 8 * copies) return 1;
-  while (copies > 1 && (uint32_t)copies * sn_walk_length(k, section, true) > MOST_NODES)
+  while (copies > 1 &&
+         ((uint32_t)copies * length > MOST_NODES || (uint32_t)copies * rare > MOST_RARE_NODES))
     copies /= 2;
   return copies;
 }

@@ -134,12 +134,10 @@ static inline int64_t bits32(int64_t i) { return (int64_t)(uint32_t)i; }
 SN_MEANINGS(ROW)
 #undef ROW
 
-/* Where float64's sine, cosine, tangent (beyond 2^30) and the remainder of huge quotients are
- * defined by their limits only; see graph/expand_f64.inc and expand_f32.inc. */
+/* The remainder of huge quotients is defined by its limits only; see graph/expand_f64.inc and
+ * expand_f32.inc. */
 static inline bool reference_has_meaning(int op, bool single, double x, double y) {
-  if (op == SN_OP_mod) return !(fabs(x / y) >= (single ? 0x1p43 : 0x1p50)) || isinf(x) || y == 0;
-  const bool reduced = op == SN_OP_sin || op == SN_OP_cos || op == SN_OP_tan;
-  return single || !reduced || !(fabs(x) > 0x1p30) || isinf(x);
+  return op != SN_OP_mod || !(fabs(x / y) >= (single ? 0x1p43 : 0x1p50)) || isinf(x) || y == 0;
 }
 
 /* |got - exact| in units of the last place that float32 has at exact. An infinite got counts as

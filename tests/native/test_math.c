@@ -89,11 +89,7 @@ static void f32_sin_mixed_lanes(void **state) {
 static void check_f64(const math_row *row, double x, double y, double got) {
   const sn_op_info *op = sn_op_describe(row->op);
   const double bound = sn_op_bounds_table[row->op].ulp;
-  if (!reference_has_meaning((int)row->op, false, x, y)) {
-    const bool wave = row->op == SN_OP_sin || row->op == SN_OP_cos;
-    if (wave && !(fabs(got) <= 1)) fail_msg("%s(%a) = %a", op->name, x, got);
-    return;
-  }
+  if (!reference_has_meaning((int)row->op, false, x, y)) return;
   const long double exact = row->exact_f64((long double)x, (long double)y);
   if (ulp_f64(got, exact) <= bound) return;
   fail_msg("%s(%a, %a) = %a, exact %La: %g ULP", op->name, x, y, got, exact, ulp_f64(got, exact));
