@@ -29,11 +29,12 @@ static bool reclaim(void *user) {
   return sn_storage_trim(&ctx->storages) || sn_cache_trim(ctx);
 }
 
-/* Micro-kernels of its own. If the engine takes those with fused multiply-adds, functions have
- * them, too: then the kernels have to be here before any of them is chosen. */
+/* Micro-kernels of its own, whether other code is made at run time or not. If the engine takes
+ * those with fused multiply-adds, functions have them, too: then the kernels have to be here before
+ * any of them is chosen. */
 static sn_status make_micro_kernels(sn_context *ctx) {
   sn_machine *machine = &ctx->options.machine;
-  bool fused = machine->jit && machine->relaxed_simd && !machine->deterministic;
+  bool fused = machine->relaxed_simd && !machine->deterministic;
   SN_TRY(sn_jit_gemm_make(&ctx->env, fused, &ctx->gemm));
   if (fused && !(ctx->gemm.module && sn_code_is_ready(ctx->gemm.module))) {
     sn_jit_gemm_free(&ctx->gemm);

@@ -262,7 +262,7 @@ function describe(ready: Runtime, { shared, reasons }: Choice, options: InitOpti
   return {
     version: ready.text(ready.exports.sinter_version()),
     simd: true,
-    relaxedSimd: usesRelaxedSimd(options) && options.jit !== false,
+    relaxedSimd: usesRelaxedSimd(options),
     jit: options.jit !== false,
     isa: ready.text(ready.exports.sinter_isa()),
     deterministic: options.deterministic ?? false,

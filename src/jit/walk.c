@@ -194,8 +194,8 @@ void sn_walk_spill(const sn_walk *k, uint32_t leaf, uint32_t vectors, uint32_t t
 #define LONG_BODY 16
 #define PART 16
 #define MOST_PARTS 4
-/* Of all copies, behind a RARE and elsewhere: engines take long for more, but a loop that does not get
- * to the former is as fast with them. */
+/* Of all copies, elsewhere and behind a RARE: engines take long for more, but a loop that seldom
+ * gets to the latter is no slower. */
 #define MOST_NODES 800
 #define MOST_RARE_NODES 2400
 #define RARELY_WRITTEN 100 /* from here on a body is not written once more for one whole vector */
