@@ -8,11 +8,12 @@
 //   metrics        bench/metrics.csv                 differential   random programs on every engine
 //   jit            emitted modules against the VM
 //
-// And two that are run only by their whole names, since they need a compiler for another machine, and tools that
-// nothing else needs:
+// And some that are run only by their whole names, since they take long, or need a compiler for another machine or
+// tools that nothing else needs:
 //
 //   neon           ctest for 64-bit ARM under qemu-user: the kernels and the C core of AArch64
 //   bundlers       the package through every bundler, in every place outside pages, under old TypeScript
+//   kills          500 workers ended at random moments in Node, in Chromium and in Firefox
 //
 // All builds start at once, in the order in which the suites want them; a suite waits only for its
 // own. Suites run one after another. A suite prints one line, and its output when something failed.
@@ -93,6 +94,8 @@ const SUITES = [
   { name: 'bundlers', needs: ['js'], parts: ['wasm', 'browsers'], byNameOnly: true,
     run: () => nodeTests(newerNode(), 'tests/bundlers', '--test-concurrency=1') },
   { name: 'neon', needs: ['neon'], parts: ['neon'], byNameOnly: true, run: () => ctest('neon') },
+  { name: 'kills', needs: ['js'], parts: ['wasm', 'browsers'], byNameOnly: true,
+    run: () => nodeTests(newerNode(), 'tests/kills', '--test-concurrency=1') },
 ];
 
 const runSuite = async (suite) => {

@@ -10,7 +10,7 @@ import { CodeTable } from './runtime/code.js';
 import { DRIVER_LANE, WATCH_LANE, type ThreadExports } from './runtime/exports.js';
 import { nodeModule } from './runtime/environment.js';
 import { hostImports } from './runtime/host.js';
-import type { Report, StartMessage, StartOnPage, WatchMessage } from './runtime/messages.js';
+import type { HoldMessage, Report, StartMessage, WatchMessage } from './runtime/messages.js';
 
 const port = nodeModule('node:worker_threads')?.parentPort ?? null;
 
@@ -57,17 +57,18 @@ function start(message: StartMessage): void {
 }
 
 /** Whoever holds the lock lives. */
-function startHolding(lock: string, message: StartMessage): void {
-  void navigator.locks.request(lock, () => {
-    start(message);
-    return message.lane === WATCH_LANE ? new Promise(() => {}) : undefined;
-  });
+function hold(lock: string): void {
+  const forLife = (): Promise<void> => {
+    report({ kind: 'loaded' });
+    return new Promise(() => {});
+  };
+  void (lock ? navigator.locks.request(lock, forLife) : forLife());
 }
 
 if (port) {
   port.once('message', (message) => start(message as StartMessage));
   report({ kind: 'loaded' });
 } else {
-  globalThis.onmessage = ({ data }: MessageEvent<StartOnPage>) =>
-    data.lock ? startHolding(data.lock, data.start) : start(data.start);
+  globalThis.onmessage = ({ data }: MessageEvent<HoldMessage | StartMessage>) =>
+    'hold' in data ? hold(data.hold) : start(data);
 }

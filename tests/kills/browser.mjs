@@ -1,4 +1,5 @@
-// Lets a campaign loose on the package in a page.
+// Lets a campaign loose on the package in a page. Paced: a page hears of deaths inside a call from one worker,
+// the watch, and one that is ended together with it or before it is replaced may go unnoticed.
 import { host } from '../browser/host.mjs';
 import { campaign } from './campaign.mjs';
 
@@ -24,7 +25,7 @@ window.sn = await import('/dist/index.js');
 
 const PAGE = `async (options) => {
   await window.sn.init({ threads: 3 });
-  return (${campaign})({ sn: window.sn, workers: () => [...window.alive], ...options });
+  return (${campaign})({ sn: window.sn, workers: () => [...window.alive], paced: true, ...options });
 }`;
 
 export const runInPage = async (browser, options) => {

@@ -2,10 +2,11 @@
 // pending, synchronous calls follow at once. Everything settles, as a WorkerError or with the right value.
 
 /**
- * Runs in the page too, so it stands alone. workers: those alive, asked for in every round. Resolves to what came of
- * it: counts, worst times in milliseconds from the kill on, and lists, empty if all is well, of what must not be.
+ * Runs in the page too, so it stands alone. workers: those alive, asked for in every round; with `paced` one is ended
+ * only when the last one is replaced. Resolves to what came of it: counts, worst times in milliseconds from the kill
+ * on, and lists, empty if all is well, of what must not be.
  */
-export const campaign = async ({ sn, workers, kills, seed, limitMs = 20000 }) => {
+export const campaign = async ({ sn, workers, kills, seed, paced = false, limitMs = 20000 }) => {
   let state = seed;
   const random = () => {
     state = (state + 0x6d2b79f5) | 0;
@@ -44,6 +45,8 @@ export const campaign = async ({ sn, workers, kills, seed, limitMs = 20000 }) =>
   const kinds = Object.values(reads);
   const right = [0, 1, 2, 3].map((k) => lazy(k).item());
 
+  const full = workers().length;
+  const { threads } = sn.info();
   const found = { rounds: 0, killed: 0, resolved: 0, rejected: 0, worstMs: 0, worstSyncMs: 0, wrong: [], hung: [], raw: [] };
   const note = (round, k, value) => {
     if (value instanceof sn.WorkerError) found.rejected++;
@@ -77,7 +80,7 @@ export const campaign = async ({ sn, workers, kills, seed, limitMs = 20000 }) =>
     if (delay > 0) await wait(delay);
     const alive = workers();
     killedAt = performance.now();
-    if (alive.length) {
+    if (paced ? alive.length === full && sn.info().threads === threads : alive.length) {
       alive[below(alive.length)].terminate();
       found.killed++;
     }

@@ -54,31 +54,25 @@ function nodeLink(events: LinkEvents): Link | null {
   if (!threads) return null;
   const worker = new threads.Worker(workerUrl(), { name: 'sinter' });
   let why = '';
-  let message: StartMessage | null = null;
-  let isLoaded = false;
   let tries = 0;
   const use = () => worker.performance?.eventLoopUtilization();
   // Of a thread that has ended Node says at once that it was idle for -1 ms, but only if it has said before
-  // for how long it was active: without that no worker may enter the pool. Other engines never say.
-  const send = (): void => {
-    if (!message || !isLoaded) return;
-    if (worker.performance && !use()?.active && tries++ < MOST_TRIES) setTimeout(send, 1);
-    else worker.postMessage(message);
+  // for how long it was active: until then the worker counts as loading. Other engines never say.
+  const loaded = (report: Report): void => {
+    if (worker.performance && !use()?.active && tries++ < MOST_TRIES) setTimeout(loaded, 1, report);
+    else events.report(report);
   };
-  worker.on('message', (report) => {
-    if ((report as Report).kind !== 'loaded') return events.report(report as Report);
-    isLoaded = true;
-    send();
+  worker.on('message', (message) => {
+    const report = message as Report;
+    if (report.kind === 'loaded') loaded(report);
+    else events.report(report);
   });
   worker.on('error', (error) => (why = String(error)));
   worker.on('exit', (code) => events.death(why || `it exited with code ${code}`));
   worker.unref();
   return {
     ...noLink,
-    start: (given) => {
-      message = given;
-      send();
-    },
+    start: (message) => worker.postMessage(message),
     end: (reason) => {
       why ||= reason;
       void worker.terminate();
@@ -93,25 +87,26 @@ function webLink(events: LinkEvents): Link {
   const worker = startScript(url);
   const lock = usesLocks() ? `sinter-worker-${crypto.randomUUID()}` : '';
   let why = '';
-  let isStarted = false;
+  let isLoaded = false;
   const end = (reason: string): void => {
     why ||= reason;
     worker.terminate();
     if (!lock) events.death(why);
   };
+  worker.postMessage({ hold: lock });
   worker.onmessage = ({ data }: MessageEvent<Report>) => {
-    isStarted = true;
+    isLoaded = true;
     events.report(data);
   };
   worker.onerror = (event) => {
     event.preventDefault();
     end(event.message || `its script could not be loaded: ${url.href}`);
-    if (!isStarted) events.death(why);
+    if (!isLoaded) events.death(why);
   };
   return {
     ...noLink,
     lock,
-    start: (message) => worker.postMessage({ lock, start: message }),
+    start: (message) => worker.postMessage(message),
     watch: (lane, other) => worker.postMessage({ lane, lock: other }),
     end,
     lockFreed: () => events.death(why || 'it was terminated'),

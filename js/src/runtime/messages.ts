@@ -13,10 +13,9 @@ export interface StartMessage {
   clockBase: number;
 }
 
-/** To a page's worker; without locks, lock is ''. */
-export interface StartOnPage {
-  lock: string;
-  start: StartMessage;
+/** To a page's worker, before anything else: the lock to hold while it lives; '' where there are no locks. */
+export interface HoldMessage {
+  hold: string;
 }
 
 /** To the watch: who holds the lock computes as this lane. */
@@ -26,7 +25,7 @@ export interface WatchMessage {
 }
 
 export type Report =
-  /** In Node: its event loop runs. */
+  /** It holds its lock and waits for the start message. */
   | { kind: 'loaded' }
   | { kind: 'ready' }
   | { kind: 'done'; ticket: number }

@@ -45,6 +45,10 @@ interface Seat {
   /** 0 until enter. */
   stack: number;
   tls: number;
+  /** Its worker waits to be sent into the pool, and its lock is held. */
+  isLoaded: boolean;
+  /** It was. */
+  isSent: boolean;
   /** Its worker is in its loop. */
   isUp: boolean;
   /** Its worker has been up once, so another one will come up too. */
@@ -68,7 +72,7 @@ const later = (f: () => void, ms: number): void => {
 
 function makeSeat(lane: number): Seat {
   const { promise: known, resolve: settle } = withResolvers();
-  return { lane, link: noLink, stack: 0, tls: 0, isUp: false, isProven: false, isEnding: false, tries: 0, known, settle };
+  return { lane, link: noLink, stack: 0, tls: 0, isLoaded: false, isSent: false, isUp: false, isProven: false, isEnding: false, tries: 0, known, settle };
 }
 
 function withResolvers(): Pending {
@@ -112,7 +116,7 @@ export class Workers {
       const block = core.exports.sinter_worker_memory(STACK_BYTES + tlsBytes);
       if (block === 0) throw new OutOfMemoryError(`init: no memory for the stack of ${seatName(seat.lane)}`);
       seat.stack = seat.tls = block + STACK_BYTES;
-      this.#send(seat, core);
+      this.#send(seat);
     }
     const [driver, ...lanes] = this.#everySeat().map(({ known }) => known);
     await driver;
@@ -157,7 +161,7 @@ export class Workers {
 
   /** Puts a fresh worker on a seat. */
   #open(seat: Seat): void {
-    seat.isUp = seat.isEnding = false;
+    seat.isLoaded = seat.isSent = seat.isUp = seat.isEnding = false;
     const link = openLink({
       report: (report) => {
         if (seat.link === link) this.#hear(seat, report);
@@ -169,7 +173,14 @@ export class Workers {
     seat.link = link;
   }
 
-  #send({ lane, link, stack, tls }: Seat, { module, memory, pool, clockBase }: Core): void {
+  /** Sends a worker that has loaded into the pool, as soon as there is one: whose end nobody hears does not enter. */
+  #send(seat: Seat): void {
+    const { lane, link, stack, tls, isLoaded } = seat;
+    const watch = this.#watch;
+    if (!this.#core || !isLoaded || (watch && watch !== seat && watch.link !== noLink && !watch.isUp)) return;
+    const { module, memory, pool, clockBase } = this.#core;
+    seat.isSent = true;
+    if (watch !== seat) this.#listen(seat);
     link.start({ module, memory, pool, lane, stack, tls, clockBase });
   }
 
@@ -181,22 +192,32 @@ export class Workers {
       if (!seat.isUp) seat.link.lockFreed();
     }
     else if (report.kind === 'freed') this.#seats.find(({ link }) => link.lock === report.lock)?.link.lockFreed();
-    else if (report.kind === 'ready') {
+    else if (report.kind === 'loaded') {
+      seat.isLoaded = true;
+      this.#send(seat);
+    } else {
       seat.isUp = true;
       seat.isProven = true;
       seat.tries = 0;
       seat.settle();
-      if (seat !== this.#watch) this.#listen(seat);
-      else {
+      if (seat === this.#watch) {
         awaitLock(seat.link);
-        for (const other of this.#seats) this.#listen(other);
+        this.#watchAll();
       }
     }
   }
 
-  /** Has the watch, or else this thread, wait for the end of a worker. One that loads does not hold its lock yet. */
-  #listen({ lane, link, isUp, isEnding }: Seat): void {
-    if (link.lock === '' || !(isUp || isEnding)) return;
+  /** Has a new watch, or if none can come this thread, wait for the ends of all. */
+  #watchAll(): void {
+    for (const seat of this.#seats) {
+      if (seat.isSent || seat.isEnding) this.#listen(seat);
+      else this.#send(seat);
+    }
+  }
+
+  /** Has the watch, or else this thread, wait for the end of a worker that holds its lock or never will. */
+  #listen({ lane, link }: Seat): void {
+    if (link.lock === '') return;
     if (this.#watch?.isUp) this.#watch.link.watch(lane, link.lock);
     else if (!this.#watch || this.#watch.link === noLink) awaitLock(link);
   }
@@ -219,11 +240,10 @@ export class Workers {
       // What kept the first worker out (a policy, a missing file) keeps out all: the pool goes on without.
       this.failures.push(`fewer threads: ${error.message}`);
       seat.settle();
-      if (seat === this.#watch) for (const other of this.#seats) this.#listen(other);
+      if (seat === this.#watch) this.#watchAll();
       return;
     }
     this.#open(seat);
-    if (this.#core) this.#send(seat, this.#core);
     this.#expect(seat);
     this.#keepAlive();
   }
