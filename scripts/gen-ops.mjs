@@ -8,6 +8,8 @@ import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 
 const TABLE = new URL('../src/graph/ops.def', import.meta.url);
+/** The package's public names. */
+const INDEX = new URL('../js/src/index.ts', import.meta.url);
 
 /** Kind of row: where its arguments stand, the dtypes it takes, and its result. */
 const NUMBERS = { name: 0, arity: 1, flags: 2, cost: 3, ulp: 6, doc: 7 };
@@ -160,10 +162,19 @@ ${ops.map(method).join('\n')}
 `;
 };
 
+/** The functions that the package exports by name. */
+const exportedNames = () => {
+  const braces = [...readFileSync(INDEX, 'utf8').matchAll(/export \{([^}]*)\}/g)].map(([, names]) => names);
+  return new Set(braces.join().split(',').map((name) => name.trim().split(' as ').at(-1)));
+};
+
 const markdown = (rows) => {
-  const line = (row) => `| \`${camelCase(row.name)}\` | ${row.elementwise ? `\`sn_${row.name}\`` : ''} | ` +
-    `${row.doc.replaceAll('|', '\\|')} | ${row.types.join(' ')} | ${row.ulp ?? ''} |`;
-  const table = (chosen) => `| JS | C | result | dtypes | ULP |\n|---|---|---|---|---|\n${chosen.map(line).join('\n')}`;
+  const exported = exportedNames();
+  const doc = (row) => row.doc.replaceAll('|', '\\|');
+  const line = (row) => `| \`${camelCase(row.name)}\` | \`sn_${row.name}\` | ${doc(row)} | ${row.types.join(' ')} | ${row.ulp ?? ''} |`;
+  const sameName = (row) => (exported.has(camelCase(row.name)) ? `\`${camelCase(row.name)}\`` : '');
+  const inner = (row) => `| ${row.name} | ${sameName(row)} | ${doc(row)} | ${row.types.join(' ')} |`;
+  const table = (head, lines) => `| ${head.join(' | ')} |\n|${'---|'.repeat(head.length)}\n${lines.join('\n')}`;
   return `# Ops
 
 Generated from \`src/graph/ops.def\` by \`scripts/gen-ops.mjs\`. ULP bounds the float32 error against a float64 reference.
@@ -185,7 +196,7 @@ float16 and bfloat16 as a Float32Array and writes their bits from a Uint16Array;
 
 In JS each is a function and a method: \`sn.add(x, y)\`, \`x.add(y)\`.
 
-${table(rows.filter(isPublic))}
+${table(['JS', 'C', 'result', 'dtypes', 'ULP'], rows.filter(isPublic).map(line))}
 
 Compositions of these rows, with the same derivatives, fusion and accuracy:
 
@@ -221,9 +232,10 @@ Compositions of these rows, with the same derivatives, fusion and accuracy:
 
 ## Structured and internal
 
-Reached through functions of their own (\`sum\`, \`matmul\`, \`reshape\`, ...).
+Ops of the compiled graph, as \`inspect\` names them. JS: the function of the same name, where there is one; the others
+stand behind functions of other names (\`gather\` behind \`take\`, \`broadcast\` behind \`broadcastTo\`) or are the compiler's.
 
-${table(rows.filter((row) => !isPublic(row)))}
+${table(['op', 'JS', 'result', 'dtypes'], rows.filter((row) => !isPublic(row)).map(inner))}
 `;
 };
 

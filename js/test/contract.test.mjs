@@ -49,6 +49,22 @@ test('every row of the op table has a function', () => {
   }
 });
 
+test('docs/ops.md lists in its column JS what is exported', () => {
+  const docs = readFileSync(new URL('../../docs/ops.md', import.meta.url), 'utf8');
+  let column = -1;
+  let checked = 0;
+  for (const line of docs.split('\n')) {
+    const cells = line.split(/(?<!\\)\|/).map((cell) => cell.trim());
+    if (cells.includes('JS')) column = cells.indexOf('JS');
+    else if (!line.startsWith('|')) column = -1;
+    const name = /^`(\w+)/.exec(cells[column] ?? '')?.[1];
+    if (!name) continue;
+    assert.equal(typeof sn[name], 'function', name);
+    checked++;
+  }
+  assert.ok(checked > 70, `${checked} names`);
+});
+
 test('info says what is in use', () => {
   const info = sn.info();
   assert.equal(info.version, JSON.parse(readFileSync(new URL('../package.json', import.meta.url))).version);

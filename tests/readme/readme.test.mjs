@@ -1,7 +1,8 @@
-// The programs in README.md are run as they stand there: a reader who pastes them gets what it says.
+// The programs in README.md and js/README.md are run as they stand there: a reader who pastes them gets what it says.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -9,10 +10,13 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
+const PACKAGE_README = readFileSync(join(ROOT, 'js/README.md'), 'utf8');
+
+const blocksOf = (text, language) =>
+  [...text.matchAll(new RegExp('```' + language + '\\n([^]*?)```', 'g'))].map((match) => match[1]);
 
 const block = (language, having) => {
-  const blocks = [...README.matchAll(new RegExp('```' + language + '\\n([^]*?)```', 'g'))].map((match) => match[1]);
-  const found = blocks.find((text) => text.includes(having));
+  const found = blocksOf(README, language).find((text) => text.includes(having));
   assert.ok(found, `README.md has a ${language} program with ${having}`);
   return found;
 };
@@ -37,4 +41,24 @@ test('the C program finds the line', () => {
   } finally {
     rmSync(folder, { recursive: true });
   }
+});
+
+test('the programs of js/README.md, one after the other, print what stands beside them', () => {
+  const program = blocksOf(PACKAGE_README, 'js').join('\n');
+  const file = join(ROOT, 'build', 'package-readme-example.mjs');
+  writeFileSync(file, program);
+  const output = execFileSync(process.execPath, [file], { encoding: 'utf8' });
+  const said = [...program.matchAll(/console\.log\(.*\); \/\/ (.*)/g)].map((match) => match[1]);
+  assert.ok(said.length >= 8, `${said.length} lines of output`);
+  assert.deepEqual(output.trimEnd().split('\n'), said);
+});
+
+test('the TypeScript of js/README.md compiles', () => {
+  const folder = join(ROOT, 'build/readme-types'); /* inside the tree, where 'sinter' is found */
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, 'example.mts');
+  writeFileSync(file, blocksOf(PACKAGE_README, 'ts').join('\n'));
+  const tsc = createRequire(import.meta.url).resolve('typescript/lib/tsc.js');
+  const options = ['--noEmit', '--strict', '--target', 'es2022', '--lib', 'es2022', '--module', 'nodenext', '--typeRoots', 'none'];
+  execFileSync(process.execPath, [tsc, ...options, file], { encoding: 'utf8', stdio: ['ignore', 'inherit', 'inherit'] });
 });
