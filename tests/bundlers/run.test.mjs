@@ -29,7 +29,7 @@ for (const [name, node] of Object.entries(NODES)) {
 
 test('Deno', async () => {
   const folder = project('deno');
-  check(printed(await execute(folder, tool('deno'), ['run', '-A', 'node.js'])), { threads: true });
+  check(printed(await execute(folder, tool('deno'), ['run', '--no-prompt', '--allow-read', 'node.js'])), { threads: true });
 });
 
 test('Bun', async () => {

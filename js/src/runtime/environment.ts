@@ -42,8 +42,9 @@ export function nodeModule<K extends keyof NodeModules>(name: K): NodeModules[K]
   return isNode ? (nodeProcess?.getBuiltinModule?.(name) ?? null) : null;
 }
 
-/** Whether memory is to be filled with NaN before it is written, so that tests see a missing store. */
-export const poisons = isNode && nodeProcess?.env?.SINTER_POISON === '1';
+/** Whether memory is to be filled with NaN before it is written, so that tests see a missing store. Deno would ask
+ *  its user whether the package may read the environment. */
+export const poisons = isNode && !('Deno' in globalThis) && nodeProcess?.env?.SINTER_POISON === '1';
 
 /** The main thread of a page: it must neither block nor sleep. */
 export const isPage = typeof document === 'object' && !isNode;
