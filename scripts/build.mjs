@@ -54,6 +54,12 @@ const bundleScript = async (rolldown, name, plugins) => {
   await modules.close();
 };
 
+/** A namespace has its public name in declarations, so that a compiler's messages have it, too: nn, not index_d_exports. */
+const withPublicNames = (code) => {
+  const names = new Map([...code.matchAll(/([\w$]+_d_exports[\w$]*) as (\w+)/g)].map(([, made, name]) => [made, name]));
+  return code.replaceAll(/[\w$]+_d_exports[\w$]*/g, (made) => names.get(made) ?? made);
+};
+
 /** All declarations in one file. */
 const bundleTypes = async (rolldown, dts) => {
   const modules = await rolldown({
@@ -65,7 +71,7 @@ const bundleTypes = async (rolldown, dts) => {
   const { code } = output.find(({ fileName }) => fileName === 'index.d.ts');
   if (/^import /m.test(code)) throw new Stop('index.d.ts is not whole: it imports from another file');
   // Of tensor.ts; a reference does not survive being bundled.
-  writeFileSync(join(root, inDist('index.d.ts')), `/// <reference lib="esnext.disposable" />\n${code}`);
+  writeFileSync(join(root, inDist('index.d.ts')), `/// <reference lib="esnext.disposable" />\n${withPublicNames(code)}`);
 };
 
 const bundle = async () => {
