@@ -14,6 +14,7 @@
 //   neon           ctest for 64-bit ARM under qemu-user: the kernels and the C core of AArch64
 //   bundlers       the package through every bundler, in every place outside pages, under old TypeScript
 //   kills          500 workers ended at random moments in Node, in Chromium and in Firefox
+//   fuzz           200,000 calls of public functions with hostile arguments
 //
 // All builds start at once, in the order in which the suites want them; a suite waits only for its
 // own. Suites run one after another. A suite prints one line, and its output when something failed.
@@ -93,6 +94,8 @@ const SUITES = [
     run: () => nodeTests(newerNode(), 'tests/browser', '--test-concurrency=1') },
   { name: 'bundlers', needs: ['js'], parts: ['wasm', 'browsers'], byNameOnly: true,
     run: () => nodeTests(newerNode(), 'tests/bundlers', '--test-concurrency=1') },
+  { name: 'fuzz', needs: ['js'], parts: ['wasm'], byNameOnly: true,
+    run: () => nodeTests(newerNode(), 'js/test/fuzz', '--test-timeout=1200000') },
   { name: 'neon', needs: ['neon'], parts: ['neon'], byNameOnly: true, run: () => ctest('neon') },
   { name: 'kills', needs: ['js'], parts: ['wasm', 'browsers'], byNameOnly: true,
     run: () => nodeTests(newerNode(), 'tests/kills', '--test-concurrency=1') },

@@ -37,7 +37,8 @@ function causalMask(q: Tensor, k: Tensor, past: TensorLike, mask: TensorLike | u
 
 /**
  * softmax(scale q kᵀ) v of q (batch, heads, tokens, size), k and v (batch, heads, sources, size), in blocks of
- * rows: no matrix of all scores lies in memory. k and v may have fewer heads, each shared by as many of q.
+ * rows: no matrix of all scores lies in memory. k and v may have fewer heads, each shared by as many of q. There may be
+ * more axes in front, or none.
  */
 export const attention = (
   q: TensorLike,

@@ -3,6 +3,7 @@
 // Nothing here runs code of a value's own, so that describing a bad argument cannot fail.
 
 import { ShapeError, SinterError } from './errors.js';
+import { Tensor } from './tensor.js';
 import type { NumericArray } from './upload.js';
 
 /** Most that a word of the core holds, and most of a size. */
@@ -33,6 +34,7 @@ export function className(value: object): string {
 
 /** A value as an error message shows it. */
 export function shown(value: unknown): string {
+  if (value instanceof Tensor) return 'a tensor';
   if (typeof value === 'string') return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}...` : value);
   if (typeof value === 'function') return 'a function';
   if (typeof value === 'bigint') return `the bigint ${value}`;
@@ -95,8 +97,13 @@ export function argumentNumbers(op: string, what: string, given: unknown): reado
   });
 }
 
+/** The error of a number of an argument that a call does not have. */
+export const noArgument = (op: string, n: number, count: number): SinterError =>
+  new SinterError('argument', `${op}: there is no argument ${n}, the function was called with ${count}`);
+
 /** Refuses arguments behind the last one that counts. */
 export function refuseExtra(op: string, extra: readonly unknown[], hint: string): void {
-  const at = extra.findIndex((value) => value !== undefined);
-  if (at >= 0) throw new SinterError('argument', `${op}: ${shown(extra[at])} is an argument too many`, { hint });
+  for (let i = 0; i < extra.length; i++) {
+    if (extra[i] !== undefined) throw new SinterError('argument', `${op}: ${shown(extra[i])} is an argument too many`, { hint });
+  }
 }

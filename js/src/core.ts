@@ -2,13 +2,15 @@
 
 import { SinterError } from './errors.js';
 import { noticePressure } from './pressure.js';
-import { leaves } from './pytree.js';
+import { checkInteger, shown } from './check.js';
+import { setDebugLevel } from './debug.js';
+import { flatten } from './pytree.js';
 import { runtime } from './runtime/runtime.js';
 
 /** Computes tensors (also in nested arrays and objects), all in one program. */
 export function evaluate(...trees: unknown[]): void {
   const rt = runtime();
-  const tensors = leaves(trees);
+  const { tensors } = flatten(trees, 'eval');
   rt.send(tensors.map((t) => t.read('eval')));
   rt.ok(rt.exports.sinter_eval(tensors.length));
   noticePressure(rt);
@@ -37,9 +39,14 @@ export function memory(): MemoryInfo {
   return { bytesInUse, bytesPeak, tensorBytes, tensors, programs, programHits, programMisses };
 }
 
-/** Debug output to the console, 0 (none) to 6: the scale of SINTER_DEBUG. */
+/**
+ * Debug output to the console, 0 (none) to 6: the scale of SINTER_DEBUG. From 1 on a function that is compiled for the
+ * tenth time is warned of with what changed in its arguments, and indices in tensors are checked at the call.
+ */
 export function setDebug(level: number): void {
-  runtime().exports.sinter_set_debug(level);
+  const rt = runtime();
+  setDebugLevel(checkInteger('setDebug', 'level', level, 0, 6));
+  rt.exports.sinter_set_debug(level);
 }
 
 /** Names of the compiler passes, in the order they run. */
@@ -54,11 +61,12 @@ export function passes(): string[] {
 export function passNumber(name: string): number {
   const index = passes().indexOf(name);
   if (index >= 0) return index;
-  throw new SinterError('argument', `there is no pass ${name}`, { hint: `there are ${passes().join(', ')}` });
+  throw new SinterError('argument', `there is no pass ${typeof name === 'string' ? name : shown(name)}`, { hint: `there are ${passes().join(', ')}` });
 }
 
 /** Switches a compiler pass for programs compiled from now on. */
 export function setPass(name: string, on: boolean): void {
   const rt = runtime();
+  if (typeof on !== 'boolean') throw new SinterError('argument', `setPass: ${shown(on)}, expected true or false`);
   rt.ok(rt.exports.sinter_pass_enable(passNumber(name), on ? 1 : 0));
 }

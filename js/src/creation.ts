@@ -10,7 +10,7 @@ import { dtypeNumber, parseDType, type DTypeName } from './dtype.js';
 import { runtime } from './runtime/runtime.js';
 import { tidy } from './scope.js';
 import { makeMeta, wrap, type NestedArray, type Tensor } from './tensor.js';
-import { checkShape, upload, type NumericArray } from './upload.js';
+import { checkHeld, checkShape, upload, type NumericArray } from './upload.js';
 
 export interface CreationOptions {
   /** Default float32. */
@@ -23,8 +23,8 @@ export interface TensorOptions extends CreationOptions {
 }
 
 // Names of dtypes are checked where they are parsed.
-const CREATION: OptionSchema<CreationOptions> = { dtype: 'any' };
-const TENSOR: OptionSchema<TensorOptions> = { dtype: 'any', shape: 'any' };
+const CREATION: OptionSchema<CreationOptions> = { dtype: 'string' };
+const TENSOR: OptionSchema<TensorOptions> = { dtype: 'string', shape: 'any' };
 
 /**
  * A tensor of nested arrays, one number, or a typed array (copied). Default dtype: float32 for
@@ -69,8 +69,10 @@ function filled(
   options: CreationOptions | undefined,
 ): Tensor {
   const rt = runtime();
+  const sizes = checkShape(op, shape);
   const { dtype = 'float32' } = readOptions(op, options, CREATION);
-  const meta = makeMeta(parseDType(dtype, op), checkShape(op, shape));
+  const meta = makeMeta(parseDType(dtype, op), sizes);
+  checkHeld(op, [value], meta.dtype);
   rt.send(meta.shape);
   return wrap(rt.exports.sinter_full(dtypeNumber(meta.dtype), meta.shape.length, value), meta);
 }

@@ -148,5 +148,5 @@ export function errorFromStatus(status: number, message: string, hint = ''): Sin
 }
 
 /** (2, 3) or (3,), as in the messages of the core. */
-export const shapeText = (shape: readonly number[]): string =>
+export const shapeText = (shape: readonly (number | string)[]): string =>
   shape.length === 1 ? `(${shape[0]},)` : `(${shape.join(', ')})`;

@@ -140,6 +140,7 @@ export {
   rmsNorm,
   softmax,
   softmaxCrossEntropy,
+  type CrossEntropyOptions,
   type LayerNormOptions,
   type RmsNormOptions,
   type SoftmaxOptions,
@@ -162,7 +163,8 @@ export { dispose } from './pytree.js';
 export { evaluate as eval, memory, passes, setDebug, setPass, type MemoryInfo } from './core.js';
 
 export { grad, valueAndGrad, type GradOf, type GradOptions, type Grads } from './transforms.js';
-export { jit, type JitOptions, type Jitted, type Trace } from './jit.js';
+export { jit, type JitOptions, type Jitted } from './jit.js';
+export type { Trace } from './traces.js';
 export { trainStep, type TrainState, type TrainStep } from './train.js';
 export type { CompileOptions } from './program.js';
 export {

@@ -1,12 +1,14 @@
 // Elements by index, and the order and running sums of elements along an axis.
 //
-// Indices are int32. Negative ones count from the end; what is still outside is clamped to the first or
-// last element, as a compiled program has nowhere to report it. Numbers that are known here are checked.
+// Indices are int32; negative ones count from the end. Those given as numbers are checked: outside is an error.
+// Those in a tensor may not be known yet, and a compiled program has nowhere to report one that is outside; it is
+// clamped to the first or last element. setDebug(1) checks them, too, wherever they have values at the call.
 
 import { asTensor, withAddresses, type TensorLike } from './apply.js';
 import { AXIS, axisOptions, resolveAxis } from './axes.js';
-import { checkInteger, isPlainObject, refuseExtra, shown } from './check.js';
+import { checkInteger, isPlainObject, MAX_INT32, refuseExtra, shown } from './check.js';
 import { iota, tensor, type CreationOptions } from './creation.js';
+import { debugLevel } from './debug.js';
 import { dtypeNumber, parseDType } from './dtype.js';
 import { DTypeError, ShapeError, SinterError, shapeText } from './errors.js';
 import { readOptions, type OptionSchema } from './options.js';
@@ -15,14 +17,43 @@ import { tidy } from './scope.js';
 import { sub } from './ops.gen.js';
 import { flip, reshape, slice, type AxisOptions } from './shape.js';
 import { Tensor, wrap } from './tensor.js';
+import { isCompiling } from './trace.js';
+import { readElements } from './upload.js';
 
-/** int32; arrays of numbers become so when all are whole. */
-export function asIndices(x: TensorLike, op: string): Tensor {
-  if (x instanceof Tensor) return asTensor(x, op);
-  const numbers: unknown[] = Array.isArray(x) ? x.flat(Infinity) : typeof x === 'number' ? [x] : Array.from(x as ArrayLike<number>);
-  if (!numbers.every(Number.isInteger)) throw new DTypeError(`${op}: indices must be whole numbers`);
+/** What is allowed of numbers that are indices. */
+interface Allowed {
+  least: number;
+  most: number;
+  /** One number more. */
+  also?: number | undefined;
+}
+
+function checkAllowed(op: string, what: string, values: ArrayLike<number>, { least, most, also }: Allowed): void {
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]!;
+    if (!Number.isInteger(value)) throw new DTypeError(`${op}: ${what} must be whole numbers`);
+    if ((value >= least && value <= most) || value === also) continue;
+    const range = most < least ? 'there are none' : `expected ${least} to ${most}`;
+    throw new ShapeError(`${op}: ${what}: ${value} is out of range, ${range}`);
+  }
+}
+
+/** int32; arrays of numbers become so when all are whole and allowed. */
+export function asIndices(x: TensorLike, op: string, allowed: Allowed = ANY, what = 'indices'): Tensor {
+  if (x instanceof Tensor) {
+    if (debugLevel() >= 1 && !isCompiling() && x.dtype === 'int32') checkAllowed(op, what, x.dataSync(), allowed);
+    return asTensor(x, op);
+  }
+  const { values, dtype } = readElements(op, x);
+  if (dtype === 'bool') throw new DTypeError(`${op}: ${what} must be whole numbers, not bools`);
+  checkAllowed(op, what, values, allowed);
   return tensor(x, { dtype: 'int32' });
 }
+
+const ANY: Allowed = { least: -MAX_INT32 - 1, most: MAX_INT32 };
+
+/** Indices of an axis of that size. */
+const ofAxis = (size: number): Allowed => ({ least: -size, most: size - 1 });
 
 /** count elements of one axis, a view: gradients of many of them are put together without adding each to all. */
 function part(t: Tensor, axis: number, begin: number, count: number, stride = 1): Tensor {
@@ -42,11 +73,11 @@ export function take(x: TensorLike, indices: TensorLike, options?: AxisOptions):
     const t = asTensor(x, 'take');
     const at = resolveAxis('take', axis, t.shape);
     const n = t.shape[at]!;
-    if (Number.isInteger(indices) && n > 0) {
-      const place = indices as number;
-      return partAt(t, at, Math.min(n - 1, Math.max(0, place < 0 ? place + n : place)));
+    if (typeof indices === 'number') {
+      checkAllowed('take', 'indices', [indices], ofAxis(n));
+      return partAt(t, at, indices < 0 ? indices + n : indices);
     }
-    return withAddresses('take', [t, asIndices(indices, 'take')], (rt, [a, i]) =>
+    return withAddresses('take', [t, asIndices(indices, 'take', ofAxis(n))], (rt, [a, i]) =>
       rt.exports.sinter_take(a!, i!, at),
     );
   });
@@ -59,7 +90,7 @@ export function takeAlongAxis(x: TensorLike, indices: TensorLike, options?: Axis
   return tidy(() => {
     const t = asTensor(x, 'takeAlongAxis');
     const at = resolveAxis('takeAlongAxis', axis, t.shape);
-    return withAddresses('takeAlongAxis', [t, asIndices(indices, 'takeAlongAxis')], (rt, [a, i]) =>
+    return withAddresses('takeAlongAxis', [t, asIndices(indices, 'takeAlongAxis', ofAxis(t.shape[at]!))], (rt, [a, i]) =>
       rt.exports.sinter_take_along_axis(a!, i!, at),
     );
   });
@@ -84,7 +115,7 @@ export function scatterAlong(
   return tidy(() => {
     const t = asTensor(x, op);
     const at = resolveAxis(op, axis, t.shape);
-    return withAddresses(op, [t, asIndices(indices, op), updates], (rt, [a, i, u]) =>
+    return withAddresses(op, [t, asIndices(indices, op, ofAxis(t.shape[at]!)), updates], (rt, [a, i, u]) =>
       rt.exports.sinter_scatter(kind, a!, i!, u!, at),
     );
   });
@@ -166,12 +197,12 @@ function countRows(t: Tensor, index: RowIndex): number {
 
 function rowIndices(t: Tensor, index: RowIndex): Tensor {
   const rows = countRows(t, index);
-  return isRange(index) ? rangeIndices(index, rows) : asIndices(index, 'at');
+  return isRange(index) ? rangeIndices(index, rows) : asIndices(index, 'at', ofAxis(rows));
 }
 
 function rowsAt(t: Tensor, index: RowIndex): Tensor {
   const rows = countRows(t, index);
-  if (!isRange(index)) return take(t, typeof index === 'number' && Number.isInteger(index) ? index : asIndices(index, 'at'));
+  if (!isRange(index)) return take(t, typeof index === 'number' && Number.isInteger(index) ? index : asIndices(index, 'at', ofAxis(rows)));
   const { first, count, stride } = resolveRange(index, rows);
   return part(t, 0, first, count, stride);
 }
@@ -200,7 +231,7 @@ export function oneHot(
   classes: number,
   options?: CreationOptions,
 ): Tensor {
-  const { dtype = 'float32' } = readOptions<CreationOptions>('oneHot', options, { dtype: 'any' });
+  const { dtype = 'float32' } = readOptions<CreationOptions>('oneHot', options, { dtype: 'string' });
   checkInteger('oneHot', 'classes', classes, 0);
   const number = dtypeNumber(parseDType(dtype, 'oneHot'));
   return tidy(() =>

@@ -4,12 +4,14 @@
 // The core writes one JSON text while it compiles a program on record; programs that are only run carry
 // none. The types below are that text's form, but for the functions.
 
+import { asTensor } from './apply.js';
 import { checkFunction } from './check.js';
 import { shapeText } from './errors.js';
 import { readOptions } from './options.js';
 import { compile } from './jit.js';
 import { COMPILE, type CompileOptions, type Program } from './program.js';
 import { flatten } from './pytree.js';
+import { tidy } from './scope.js';
 
 /** A value of the graph. */
 export interface StageNode {
@@ -148,10 +150,10 @@ export function inspect<A extends readonly unknown[]>(
 ): (...args: A) => Inspection {
   checkFunction('inspect', f, 'inspect(f)(...args) compiles f for the arguments');
   const options = readOptions('inspect', given, COMPILE);
-  return (...args) => {
-    const { tensors, shape } = flatten(args);
+  return (...args) => tidy(() => {
+    const { tensors, shape } = flatten(args, 'inspect', (array) => asTensor(array, 'inspect'));
     const begin = performance.now();
-    const { program } = compile((list) => f(...(list as unknown as A)), tensors, shape, {
+    const { program } = compile('inspect', (list) => f(...(list as unknown as A)), tensors, shape, {
       ...options,
       donate: tensors.map(() => false),
       record: true,
@@ -175,5 +177,5 @@ export function inspect<A extends readonly unknown[]>(
     };
     collected.register(inspection, program);
     return inspection;
-  };
+  });
 }

@@ -2,30 +2,25 @@
 // a call is one call into the core.
 //
 // Cache key: the structure of the arguments with static values in place, then dtype and shape of every
-// tensor. A number among the arguments is static: pass a tensor where it changes from call to call.
+// tensor. A number among the arguments is static: pass a tensor where it changes from call to call. A typed array
+// becomes a tensor at the call. Whatever else can change unseen is refused, so that no result is ever stale.
 
-import { argumentNumbers, checkFunction } from './check.js';
+import { asTensor } from './apply.js';
+import { argumentNumbers, checkFunction, noArgument } from './check.js';
 import { SinterError } from './errors.js';
 import { readOptions, type OptionSchema } from './options.js';
-import { flatten, rebuild, shapeKey, type TreeShape } from './pytree.js';
+import { flatten, rebuild, shapeKey, tensorCount, type TreeShape } from './pytree.js';
 import { COMPILE, Program, placeholder, type CompileOptions, type ProgramOptions } from './program.js';
 import { refusePromise, tidyTraced } from './scope.js';
 import { Tensor } from './tensor.js';
 import { compiling, isTracing } from './trace.js';
+import { Traces, type Call, type Trace } from './traces.js';
 
 export interface JitOptions extends CompileOptions {
   /** Arguments whose tensors the call uses up: their memory is taken for the results. */
   donate?: number | readonly number[];
   /** Called after every trace: to find out what makes a function compile again. */
   onTrace?: (trace: Trace) => void;
-}
-
-/** Why a function was traced. */
-export interface Trace {
-  /** Dtypes and shapes of the tensors, in order. */
-  tensors: readonly string[];
-  /** 'first call', or what differs from the call traced before. */
-  reason: string;
 }
 
 /** A compiled function. */
@@ -77,31 +72,6 @@ class ProgramCache {
   }
 }
 
-/** What decides which program a call runs. */
-interface Call {
-  structure: string;
-  tensors: readonly string[];
-}
-
-const MAX_TRACES = 64;
-const lastCalls = new WeakMap<Trace[], Call>();
-
-function reasonOf(before: Call | undefined, now: Call): string {
-  if (!before) return 'first call';
-  if (before.structure !== now.structure) return 'the structure or a static value of the arguments changed';
-  const at = now.tensors.findIndex((key, i) => key !== before.tensors[i]);
-  if (at < 0) return 'the program was given up for others';
-  return `tensor ${at} changed from ${before.tensors[at]!} to ${now.tensors[at]!}`;
-}
-
-function note(traces: Trace[], call: Call, onTrace: ((trace: Trace) => void) | undefined): void {
-  const trace = { tensors: call.tensors, reason: reasonOf(lastCalls.get(traces), call) };
-  lastCalls.set(traces, call);
-  traces.push(trace);
-  if (traces.length > MAX_TRACES) traces.shift();
-  onTrace?.(trace);
-}
-
 /** The program run last, for calls of plain tensors that look the same: no tree, no key. */
 class Recent {
   readonly #keys: readonly string[];
@@ -135,6 +105,7 @@ const collected = new FinalizationRegistry<ProgramCache>((cache) => cache.clear(
 
 /** Traces f on placeholders of the given arguments. */
 export function compile(
+  op: string,
   f: (args: unknown[]) => unknown,
   tensors: readonly Tensor[],
   shape: TreeShape,
@@ -144,67 +115,90 @@ export function compile(
   tidyTraced(() => {
     const inputs = tensors.map((t) => placeholder(t.meta));
     const result = compiling(() => f(rebuild(shape, inputs) as unknown[]));
-    refusePromise('jit', result, 'the function to compile must be synchronous');
-    const { tensors: outputs, shape: resultShape } = flatten(result);
+    refusePromise(op, result, 'the function to compile must be synchronous');
+    const { tensors: outputs, shape: resultShape } = flatten(result, op);
     compiled = { program: new Program(inputs, outputs, options), result: resultShape };
   });
   return compiled!;
 }
 
-/** Which leaves belong to donated arguments. */
-function donatedLeaves(args: readonly unknown[], donate: ReadonlySet<number>): boolean[] {
-  return args.flatMap((arg, i) => flatten(arg).tensors.map(() => donate.has(i)));
+/** Which leaves belong to donated arguments; the tree is that of the list of arguments. */
+function donatedLeaves(args: TreeShape, donate: ReadonlySet<number>): boolean[] {
+  if (args.kind !== 'array') return [];
+  return args.items.flatMap((arg, i) => new Array<boolean>(tensorCount(arg)).fill(donate.has(i)));
 }
 
-function checkDonation(tensors: readonly Tensor[], flags: readonly boolean[]): void {
+function checkDonation(op: string, tensors: readonly Tensor[], flags: readonly boolean[]): void {
   const timesGiven = new Map<Tensor, number>();
   for (const t of tensors) timesGiven.set(t, (timesGiven.get(t) ?? 0) + 1);
   tensors.forEach((t, i) => {
     if (!flags[i] || timesGiven.get(t) === 1) return;
-    throw new SinterError('argument', `jit: ${String(t)} is donated and given a second time`);
+    throw new SinterError('argument', `${op}: ${String(t)} is donated and given a second time`);
   });
 }
 
 const JIT: OptionSchema<JitOptions> = { ...COMPILE, donate: 'any', onTrace: 'function' };
 
 /** Compiles f at its first call with arguments of a kind; see the head of this file. */
-export function jit<A extends readonly unknown[], R>(
-  f: (...args: A) => R,
-  given?: JitOptions,
-): Jitted<A, R> {
+export function jit<A extends readonly unknown[], R>(f: (...args: A) => R, options?: JitOptions): Jitted<A, R> {
   checkFunction('jit', f, 'jit(f) compiles f at its first call');
-  const { donate = [], onTrace, ...options } = readOptions('jit', given, JIT);
+  return compiledFunction('jit', f, readOptions('jit', options, JIT), (i) => `argument ${i}`);
+}
+
+/** As jit, for a function that is called op in messages and its arguments as nameOf says. */
+export function compiledFunction<A extends readonly unknown[], R>(
+  op: string,
+  f: (...args: A) => R,
+  { donate = [], onTrace, ...options }: JitOptions,
+  nameOf: (i: number) => string,
+): Jitted<A, R> {
   const cache = new ProgramCache();
-  const donated = new Set(argumentNumbers('jit', 'donate', donate));
-  const traces: Trace[] = [];
+  const donated = new Set(argumentNumbers(op, 'donate', donate));
+  const traces = new Traces(op, nameOf);
   let recent: Recent | null = null;
 
-  const call = (...args: A): R => {
-    if (isTracing()) return f(...args);
-    const known = recent?.match(args);
-    if (known) return rebuild(known.result, known.program.run(args as unknown as Tensor[])) as R;
-    const { tensors, shape } = flatten(args);
-    const flags = donated.size > 0 ? donatedLeaves(args, donated) : tensors.map(() => false);
-    if (donated.size > 0) checkDonation(tensors, flags);
+  const compiledFor = (tensors: readonly Tensor[], shape: TreeShape, flags: boolean[]): Compiled => {
     const call: Call = { structure: shapeKey(shape), tensors: tensors.map((t) => t.meta.key) };
-    const compiled = cache.get(`${call.structure}${call.tensors.join()}`, () => {
-      const made = compile((list) => f(...(list as unknown as A)), tensors, shape, {
-        ...options,
-        donate: flags,
-      });
-      note(traces, call, onTrace);
+    return cache.get(`${call.structure}${call.tensors.join()}`, () => {
+      const made = compile(op, (list) => f(...(list as unknown as A)), tensors, shape, { ...options, donate: flags });
+      const trace = traces.note(call, shape);
+      onTrace?.(trace);
       return made;
     });
+  };
+
+  /** A call whose arguments are trees; own: tensors made of its typed arrays. */
+  const callWith = (args: A, own: Tensor[]): R => {
+    const { tensors, shape } = flatten(args, op, (array) => {
+      const made = asTensor(array, op);
+      own.push(made);
+      return made;
+    });
+    const flags = donated.size > 0 ? donatedLeaves(shape, donated) : tensors.map(() => false);
+    if (donated.size > 0) checkDonation(op, tensors, flags);
+    for (const n of donated) if (n >= args.length) throw noArgument(op, n, args.length);
+    const compiled = compiledFor(tensors, shape, flags);
     recent = donated.size === 0 ? Recent.of(args, compiled) : null;
-    const { program, result } = compiled;
-    const outputs = program.run(tensors);
+    const outputs = compiled.program.run(tensors);
     tensors.forEach((t, i) => flags[i] && t.donated());
-    return rebuild(result, outputs) as R;
+    return rebuild(compiled.result, outputs) as R;
+  };
+
+  const call = (...args: A): R => {
+    if (isTracing()) return inline(op, f, args);
+    const known = recent?.match(args);
+    if (known) return rebuild(known.result, known.program.run(args as unknown as Tensor[])) as R;
+    const own: Tensor[] = [];
+    try {
+      return callWith(args, own);
+    } finally {
+      for (const t of own) t.dispose();
+    }
   };
 
   const jitted = Object.defineProperties(call, {
     cacheSize: { get: () => cache.size },
-    traces: { get: () => [...traces] },
+    traces: { get: () => traces.list },
     dispose: {
       value: () => {
         recent = null;
@@ -214,4 +208,10 @@ export function jit<A extends readonly unknown[], R>(
   }) as Jitted<A, R>;
   collected.register(jitted, cache);
   return jitted;
+}
+
+/** f as part of another trace, with arguments as a compiled f has them. */
+function inline<A extends readonly unknown[], R>(op: string, f: (...args: A) => R, args: A): R {
+  const { tensors, shape } = flatten(args, op, (array) => asTensor(array, op));
+  return f(...(rebuild(shape, tensors) as unknown as A));
 }

@@ -3,11 +3,15 @@
 
 import { asTensor, withAddresses, type TensorLike } from './apply.js';
 import { AXIS, resolveAxes, resolveAxis, type Axes } from './axes.js';
+import { DTypeError } from './errors.js';
+import { asIndices } from './indexing.js';
+import { equal, where } from './ops.gen.js';
 import { readOptions, type OptionSchema } from './options.js';
 import { runtime, type Runtime } from './runtime/runtime.js';
 import { tidy } from './scope.js';
 import { normalizeOver } from './standardize.js';
-import { wrap, type Tensor } from './tensor.js';
+import { Tensor, wrap } from './tensor.js';
+import { readElements } from './upload.js';
 
 export interface SoftmaxOptions {
   /** Default: the last. */
@@ -35,14 +39,39 @@ export const softmax = (x: TensorLike, options?: SoftmaxOptions): Tensor =>
 export const logSoftmax = (x: TensorLike, options?: SoftmaxOptions): Tensor =>
   along('logSoftmax', x, options, (rt, t, axis) => rt.exports.sinter_log_softmax(t, axis));
 
+export interface CrossEntropyOptions {
+  /** Rows with this label have loss 0 and gradient 0. It may be outside of the classes: -1, say. Default: none. */
+  ignoreIndex?: number;
+}
+
+/** Labels as classes, or as they are where they are a distribution. */
+function readLabels(op: string, labels: TensorLike, logits: Tensor, ignoreIndex: number | undefined): Tensor {
+  const areClasses =
+    labels instanceof Tensor
+      ? labels.dtype === 'int32'
+      : readElements(op, labels).shape.length < logits.ndim;
+  if (!areClasses) return asTensor(labels, op);
+  return asIndices(labels, op, { least: 0, most: (logits.shape.at(-1) ?? 0) - 1, also: ignoreIndex }, 'labels');
+}
+
 /**
- * One loss per row: logsumexp(logits) - logits[label], stable for large logits. labels are int32
- * classes (...), or a distribution (..., classes).
+ * One loss per row: logsumexp(logits) - logits[label], stable for large logits. labels are whole numbers 0 to
+ * classes - 1 (...), or a distribution (..., classes). A label outside is an error where it is given as a number; in a
+ * tensor it is not seen, unless by setDebug(1). ignoreIndex leaves rows out.
  */
-export function softmaxCrossEntropy(logits: TensorLike, labels: TensorLike): Tensor {
-  return withAddresses('softmaxCrossEntropy', [logits, labels], (rt, [a, b]) =>
-    rt.exports.sinter_softmax_cross_entropy(a!, b!),
-  );
+export function softmaxCrossEntropy(logits: TensorLike, labels: TensorLike, options?: CrossEntropyOptions): Tensor {
+  const op = 'softmaxCrossEntropy';
+  const { ignoreIndex } = readOptions<CrossEntropyOptions>(op, options, { ignoreIndex: 'integer' });
+  const loss = (x: Tensor, y: Tensor): Tensor =>
+    withAddresses(op, [x, y], (rt, [a, b]) => rt.exports.sinter_softmax_cross_entropy(a!, b!));
+  return tidy(() => {
+    const x = asTensor(logits, op);
+    const y = readLabels(op, labels, x, ignoreIndex);
+    if (ignoreIndex === undefined) return loss(x, y);
+    if (y.dtype !== 'int32') throw new DTypeError(`${op}: ignoreIndex needs classes as int32, labels are ${y.dtype}`);
+    const ignored = equal(y, ignoreIndex);
+    return where(ignored, 0, loss(x, where(ignored, 0, y)));
+  });
 }
 
 export interface RmsNormOptions {

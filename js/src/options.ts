@@ -68,22 +68,22 @@ function example(given: unknown, names: readonly string[], schema: Readonly<Reco
 /** The options of a call, checked against the schema. */
 export function readOptions<O extends object>(op: string, given: O | undefined, schema: OptionSchema<O>): O {
   if (given === undefined) return NONE as O;
-  const names = Object.keys(schema);
-  if (!isPlainObject(given)) {
-    const write = names.length ? `write ${example(given, names, schema)}; ` : '';
-    throw new SinterError('argument', `${op}: options are an object, not ${shown(given)}`, {
-      hint: `${write}${listed(names)}`,
-    });
-  }
-  for (const [name, value] of Object.entries(given)) {
+  if (!isPlainObject(given)) throw notOptions(op, given, schema);
+  for (const name of Object.keys(given)) {
     const kind = Object.hasOwn(schema, name) ? schema[name as keyof O] : undefined;
     if (kind === undefined) {
-      throw new SinterError('argument', `${op}: there is no option ${shown(name)}`, { hint: listed(names) });
+      throw new SinterError('argument', `${op}: there is no option ${shown(name)}`, { hint: listed(Object.keys(schema)) });
     }
-    if (value !== undefined && !KINDS[kind].fits(value)) {
-      const message = `${op}: option ${name} is ${shown(value)}, expected ${KINDS[kind].text}`;
-      throw kind === 'axis' || kind === 'axes' ? new ShapeError(message) : new SinterError('argument', message);
-    }
+    const value = given[name];
+    if (value === undefined || KINDS[kind].fits(value)) continue;
+    const message = `${op}: option ${name} is ${shown(value)}, expected ${KINDS[kind].text}`;
+    throw kind === 'axis' || kind === 'axes' ? new ShapeError(message) : new SinterError('argument', message);
   }
   return given;
+}
+
+function notOptions(op: string, given: unknown, schema: Readonly<Record<string, OptionKind>>): SinterError {
+  const names = Object.keys(schema);
+  const write = names.length ? `write ${example(given, names, schema)}; ` : '';
+  return new SinterError('argument', `${op}: options are an object, not ${shown(given)}`, { hint: `${write}${listed(names)}` });
 }

@@ -1,17 +1,24 @@
-// Pytrees: tensors in nested arrays and plain objects. Everything that is neither is a leaf: a tensor,
-// or a static value that is carried along as it is.
+// Pytrees: tensors in nested arrays, plain objects, Maps, Sets and instances of classes, by their own enumerable
+// fields. Every other leaf is static, carried along as it is: numbers, strings, functions and other values that
+// cannot change. What can change without being seen here (a Date, a typed array) is refused by name.
 //
-// flatten lists the tensors in a fixed order (keys of objects sorted) and remembers the rest as a
-// TreeShape, from which rebuild makes an equal tree around other tensors.
+// flatten lists the tensors in a fixed order (keys of objects sorted) and remembers the rest as a TreeShape, from
+// which rebuild makes an equal tree around other tensors. An instance is rebuilt with its prototype and fields, so
+// that its methods work; private (#) fields cannot be copied, and a method that uses one throws.
 
+import { className, isNumericArray, isPlainObject, shown } from './check.js';
 import { SinterError } from './errors.js';
 import { Tensor } from './tensor.js';
+import type { NumericArray } from './upload.js';
 
 type Node =
   | { kind: 'tensor' }
   | { kind: 'static'; value: unknown }
   | { kind: 'array'; items: Node[] }
-  | { kind: 'object'; keys: string[]; items: Node[] };
+  | { kind: 'object'; keys: string[]; items: Node[] }
+  | { kind: 'instance'; prototype: object; keys: string[]; items: Node[] }
+  | { kind: 'map'; keys: unknown[]; items: Node[] }
+  | { kind: 'set'; items: Node[] };
 
 export interface Flat {
   tensors: Tensor[];
@@ -20,35 +27,91 @@ export interface Flat {
 
 export type TreeShape = Node;
 
-/** Deeper than this is a cycle. */
+/** Deeper than this is no structure that somebody wrote. */
 const MAX_DEPTH = 200;
 
-const isPlainObject = (value: unknown): value is Record<string, unknown> => {
-  if (typeof value !== 'object' || value === null) return false;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
-};
+/** Objects whose state lies in no field that a copy would have. */
+const OPAQUE = [Date, RegExp, Promise, Error, ArrayBuffer, WeakMap, WeakSet, Number, String, Boolean];
 
-function visit(value: unknown, tensors: Tensor[], depth: number): Node {
-  if (value instanceof Tensor) {
-    tensors.push(value);
-    return { kind: 'tensor' };
-  }
-  if (depth > MAX_DEPTH) throw new SinterError('argument', 'tree: nested too deeply, or in a cycle');
-  if (Array.isArray(value)) {
-    return { kind: 'array', items: value.map((item: unknown) => visit(item, tensors, depth + 1)) };
-  }
-  if (isPlainObject(value)) {
-    const keys = Object.keys(value).sort();
-    return { kind: 'object', keys, items: keys.map((key) => visit(value[key], tensors, depth + 1)) };
-  }
-  return { kind: 'static', value };
+interface Walk {
+  op: string;
+  tensors: Tensor[];
+  /** The containers around the value at hand. */
+  around: object[];
+  /** Makes a tensor of an array of numbers; without it such an array is refused. */
+  convert: ((array: NumericArray) => Tensor) | undefined;
 }
 
-export function flatten(tree: unknown): Flat {
-  const tensors: Tensor[] = [];
-  const shape = visit(tree, tensors, 0);
-  return { tensors, shape };
+function refuse(op: string, value: object): never {
+  const hint = ArrayBuffer.isView(value)
+    ? 'sn.tensor(array) makes a tensor of it'
+    : 'tensors, numbers and strings may be in arrays, plain objects, Maps, Sets and instances of classes';
+  throw new SinterError('argument', `${op}: ${shown(value)} cannot be part of an argument or a result`, { hint });
+}
+
+/** The nodes of a container's entries. */
+function visitAll(values: Iterable<unknown>, container: object, walk: Walk): Node[] {
+  const { around, op } = walk;
+  if (around.length === MAX_DEPTH || around.includes(container))
+    throw new SinterError('argument', `${op}: a tree is nested too deeply, or in a cycle`);
+  around.push(container);
+  const items: Node[] = [];
+  for (const value of values) items.push(visit(value, walk));
+  around.pop();
+  return items;
+}
+
+/** The array; one with holes is refused before all of its length is walked. */
+function whole(array: readonly unknown[], op: string): readonly unknown[] {
+  for (let i = 0; i < array.length; i++) {
+    if (!(i in array)) throw new SinterError('argument', `${op}: an array has no element ${i} of ${array.length}`);
+  }
+  return array;
+}
+
+function visitObject(value: object, walk: Walk): Node {
+  if (isNumericArray(value) && walk.convert) {
+    walk.tensors.push(walk.convert(value));
+    return { kind: 'tensor' };
+  }
+  if (value instanceof Map) {
+    const keys = [...value.keys()];
+    const object = keys.find((key) => typeof key === 'object' && key !== null);
+    if (object) throw new SinterError('argument', `${walk.op}: ${shown(object)} is a key of a Map, expected a number or a string`);
+    return { kind: 'map', keys, items: visitAll(value.values(), value, walk) };
+  }
+  if (value instanceof Set) return { kind: 'set', items: visitAll(value, value, walk) };
+  if (ArrayBuffer.isView(value) || OPAQUE.some((type) => value instanceof type)) refuse(walk.op, value);
+  const keys = Object.keys(value).sort();
+  const fields = keys.map((key) => (value as Record<string, unknown>)[key]);
+  const items = visitAll(fields, value, walk);
+  if (isPlainObject(value)) return { kind: 'object', keys, items };
+  return { kind: 'instance', prototype: Object.getPrototypeOf(value) as object, keys, items };
+}
+
+function visit(value: unknown, walk: Walk): Node {
+  if (value instanceof Tensor) {
+    walk.tensors.push(value);
+    return { kind: 'tensor' };
+  }
+  if (typeof value !== 'object' || value === null) return { kind: 'static', value };
+  return Array.isArray(value) ? { kind: 'array', items: visitAll(whole(value, walk.op), value, walk) } : visitObject(value, walk);
+}
+
+/** The tensors of a tree and its shape. convert: what becomes of typed arrays, which are refused otherwise. */
+export function flatten(tree: unknown, op = 'tree', convert?: (array: NumericArray) => Tensor): Flat {
+  const walk: Walk = { op, tensors: [], around: [], convert };
+  const shape = visit(tree, walk);
+  return { tensors: walk.tensors, shape };
+}
+
+function makeInstance(prototype: object, keys: readonly string[], values: readonly unknown[]): object {
+  const made = Object.create(prototype) as object;
+  // Defined, not assigned: a setter of the class would have effects.
+  keys.forEach((key, i) =>
+    Object.defineProperty(made, key, { value: values[i], writable: true, enumerable: true, configurable: true }),
+  );
+  return made;
 }
 
 /** The tree of a shape around other leaves, taken in order. */
@@ -56,70 +119,152 @@ export function rebuild<L>(shape: TreeShape, leaves: readonly L[]): unknown {
   if (shape.kind === 'tensor') return leaves[0];
   let next = 0;
   const make = (node: Node): unknown => {
+    if (node.kind === 'tensor') return leaves[next++];
+    if (node.kind === 'static') return node.value;
+    const items = node.items.map(make);
     switch (node.kind) {
-      case 'tensor':
-        return leaves[next++];
-      case 'static':
-        return node.value;
       case 'array':
-        return node.items.map(make);
+        return items;
       case 'object':
-        return Object.fromEntries(node.keys.map((key, i) => [key, make(node.items[i]!)]));
+        return Object.fromEntries(node.keys.map((key, i) => [key, items[i]]));
+      case 'instance':
+        return makeInstance(node.prototype, node.keys, items);
+      case 'map':
+        return new Map(node.keys.map((key, i) => [key, items[i]]));
+      case 'set':
+        return new Set(items);
     }
   };
   return make(shape);
 }
 
 /** The tensors of a tree. */
-export const leaves = (tree: unknown): Tensor[] => flatten(tree).tensors;
+export const leaves = (tree: unknown): Tensor[] => flatten(tree, 'tree.leaves').tensors;
 
-/** A tree of f(leaf, same leaf of the others ...); the others must have the first one's structure. */
-export function map<T>(f: (...tensors: Tensor[]) => Tensor, tree: T, ...others: unknown[]): T {
-  const first = flatten(tree);
-  const rest = others.map(leaves);
-  for (const { length } of rest) {
-    if (length !== first.tensors.length) {
+/**
+ * A tree of f(leaf, same leaf of the others ...); the others must have the first one's structure. f may return
+ * anything: `sn.tree.map((t) => t.toArray(), params)` is what can be saved as JSON.
+ */
+export function map<T, R = Tensor>(f: (...tensors: Tensor[]) => R, tree: T, ...others: unknown[]): MapOf<T, R> {
+  if (typeof f !== 'function') {
+    throw new SinterError('argument', `tree.map: expected a function, not ${shown(f)}`, { hint: 'write map(f, tree)' });
+  }
+  const first = flatten(tree, 'tree.map');
+  const structure = structureKey(first.shape);
+  const rest = others.map((other) => {
+    const { tensors, shape } = flatten(other, 'tree.map');
+    if (tensors.length !== first.tensors.length || structureKey(shape) !== structure) {
       throw new SinterError(
         'argument',
-        `tree.map: ${first.tensors.length} tensors in one tree, ${length} in another`,
+        `tree.map: the trees differ in structure: ${first.tensors.length} tensors in one, ${tensors.length} in another`,
       );
     }
-  }
+    return tensors;
+  });
   const mapped = first.tensors.map((tensor, i) => f(tensor, ...rest.map((list) => list[i]!)));
-  return rebuild(first.shape, mapped) as T;
+  return rebuild(first.shape, mapped) as MapOf<T, R>;
+}
+
+/** The type of a tree with something else in place of its tensors. */
+export type MapOf<T, R> = R extends Tensor ? T : T extends Tensor ? R : T extends object ? { [K in keyof T]: MapOf<T[K], R> } : T;
+
+/** Every tensor that a value leads to, once; also through what flatten refuses. */
+export function tensorsWithin(value: unknown): Tensor[] {
+  if (value instanceof Tensor) return [value];
+  const found = new Set<Tensor>();
+  const seen = new Set<object>();
+  const open: unknown[] = [value];
+  while (open.length > 0) {
+    const next = open.pop();
+    if (next instanceof Tensor) found.add(next);
+    else if (typeof next === 'object' && next !== null && !ArrayBuffer.isView(next) && !seen.has(next)) {
+      seen.add(next);
+      const entries: Iterable<unknown> = next instanceof Map || next instanceof Set ? next.values() : Object.values(next);
+      for (const each of entries) if (typeof each === 'object') open.push(each);
+    }
+  }
+  return [...found];
 }
 
 /** Disposes every tensor of a tree. */
 export function dispose(tree: unknown): void {
-  for (const tensor of leaves(tree)) tensor.dispose();
+  for (const tensor of tensorsWithin(tree)) tensor.dispose();
 }
 
 const identities = new WeakMap<object, number>();
+/** Symbols can be no keys of WeakMaps everywhere. */
+const symbols = new Map<symbol, number>();
 let lastIdentity = 0;
 
-const identity = (value: object): number => {
-  let id = identities.get(value);
-  if (id === undefined) identities.set(value, (id = ++lastIdentity));
+function identity(value: object | symbol): number {
+  const known = (typeof value === 'symbol' ? symbols : identities) as Map<unknown, number>;
+  let id = known.get(value);
+  if (id === undefined) known.set(value, (id = ++lastIdentity));
   return id;
-};
+}
 
 function staticKey(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value);
-  if ((typeof value === 'object' && value !== null) || typeof value === 'function')
-    return `@${identity(value)}`;
+  if (typeof value === 'function' || typeof value === 'symbol') return `@${identity(value)}`;
   return Object.is(value, -0) ? '-0' : `${typeof value}:${String(value)}`;
 }
 
-/** Text that is equal for trees of equal structure and equal static values. */
-export function shapeKey(node: TreeShape): string {
+function keyOf(node: TreeShape, ofStatic: (value: unknown) => string): string {
+  const items = (nodes: readonly Node[]): string => nodes.map((each) => keyOf(each, ofStatic)).join();
+  const entries = (keys: readonly unknown[], nodes: readonly Node[], name: (key: unknown) => string): string =>
+    keys.map((key, i) => `${name(key)}:${keyOf(nodes[i]!, ofStatic)}`).join();
   switch (node.kind) {
     case 'tensor':
       return '*';
     case 'static':
-      return staticKey(node.value);
+      return ofStatic(node.value);
     case 'array':
-      return `[${node.items.map(shapeKey).join()}]`;
+      return `[${items(node.items)}]`;
     case 'object':
-      return `{${node.keys.map((key, i) => `${JSON.stringify(key)}:${shapeKey(node.items[i]!)}`).join()}}`;
+      return `{${entries(node.keys, node.items, JSON.stringify)}}`;
+    case 'instance':
+      return `#${identity(node.prototype)}{${entries(node.keys, node.items, JSON.stringify)}}`;
+    case 'map':
+      return `M{${entries(node.keys, node.items, staticKey)}}`;
+    case 'set':
+      return `S[${items(node.items)}]`;
   }
+}
+
+/** Number of tensors. */
+export function tensorCount(node: TreeShape): number {
+  if (node.kind === 'tensor') return 1;
+  if (node.kind === 'static') return 0;
+  return node.items.reduce((sum, item) => sum + tensorCount(item), 0);
+}
+
+/** Text that is equal for trees of equal structure and equal static values. */
+export const shapeKey = (node: TreeShape): string => keyOf(node, staticKey);
+
+/** As shapeKey, whatever the static values. */
+const structureKey = (node: TreeShape): string => keyOf(node, () => '.');
+
+export interface Leaf {
+  /** Where it is, from the tree's root: '.params[0].weight'. */
+  path: string;
+  /** A static value; undefined for a tensor, which is known by its place in the order. */
+  value?: unknown;
+  isTensor: boolean;
+  /** What the container is called that stands for itself, since nothing is in it. */
+  empty?: string;
+}
+
+/** All leaves of a tree with their places, for messages. Empty containers count as one. */
+export function leavesWithPaths(node: TreeShape, path = ''): Leaf[] {
+  if (node.kind === 'tensor') return [{ path, isTensor: true }];
+  if (node.kind === 'static') return [{ path, value: node.value, isTensor: false }];
+  const name = (i: number): string => {
+    if (node.kind === 'map') return `.get(${shown(node.keys[i])})`;
+    if (node.kind === 'array' || node.kind === 'set') return `[${i}]`;
+    const key = node.keys[i]!;
+    return /^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `[${shown(key)}]`;
+  };
+  const kind = node.kind === 'instance' ? className(Object.create(node.prototype) as object) : node.kind;
+  if (node.items.length === 0) return [{ path, isTensor: false, empty: `an empty ${kind || 'object'}` }];
+  return node.items.flatMap((item, i) => leavesWithPaths(item, `${path}${name(i)}`));
 }

@@ -10,6 +10,7 @@ import { full, iota, tensor } from './creation.js';
 import { readOptions, type OptionSchema } from './options.js';
 import { bitcast, concat } from './shape.js';
 import { keep, tidy } from './scope.js';
+import { isCompiling } from './trace.js';
 import { Tensor } from './tensor.js';
 import type { TensorLike } from './apply.js';
 import { checkShape } from './upload.js';
@@ -141,6 +142,7 @@ export const uniform = (key: Tensor, shape: readonly number[] = [], options?: Un
 
 function drawUniform(key: Tensor, shape: readonly number[], options: UniformOptions, op: string): Tensor {
   const { minval = 0, maxval = 1 } = options;
+  if (minval > maxval) throw new SinterError('argument', `${op}: minval ${minval} is above maxval ${maxval}`);
   return tidy(() => {
     const x = unit(key, shape, op);
     if (minval === 0 && maxval === 1) return x;
@@ -201,6 +203,11 @@ export function seed(value: number): void {
 
 /** A key that was never given out before; the sequence starts at seed(0). */
 export function nextKey(): Tensor {
+  if (isCompiling()) {
+    throw new SinterError('argument', 'random.nextKey: a compiled function would draw the same numbers in every call', {
+      hint: 'pass a key as an argument: f(sn.random.nextKey())',
+    });
+  }
   if (!implicit) seed(0);
   const [successor, given] = splitKeys(implicit!, 2) as [Tensor, Tensor];
   implicit!.dispose();

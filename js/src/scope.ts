@@ -2,9 +2,10 @@
 // synchronous: across an await somebody else's tensors would fall into them, so async code uses an
 // explicit scope object.
 
+import { checkFunction } from './check.js';
 import { SinterError } from './errors.js';
 import type { Tensor } from './tensor.js';
-import { leaves } from './pytree.js';
+import { tensorsWithin } from './pytree.js';
 
 class Owned {
   readonly #tensors = new Set<Tensor>();
@@ -50,15 +51,20 @@ const isPromise = (value: unknown): boolean =>
 
 /** Refuses async functions where tensors live only as long as the call. */
 export function refusePromise(op: string, result: unknown, hint: string): void {
-  if (isPromise(result))
-    throw new SinterError('argument', `${op}: the function returned a promise`, { hint });
+  if (!isPromise(result)) return;
+  // Its own failure, often by what this error is about, is not to end the process as unhandled.
+  void Promise.resolve(result).catch(() => {});
+  throw new SinterError('argument', `${op}: the function returned a promise`, { hint });
 }
 
 /**
- * Runs f and disposes every tensor made in it except those in its result (in nested arrays and plain
- * objects). f must not be async; see scope.
+ * Runs f and disposes every tensor made in it except those in its result (in nested arrays, objects,
+ * Maps and Sets). f must not be async; see scope.
  */
-export const tidy = <T>(f: () => T): T => tidied(f);
+export function tidy<T>(f: () => T): T {
+  checkFunction('tidy', f, 'write tidy(() => ...)');
+  return tidied(f);
+}
 
 /** tidy for a function that is traced. A tensor that it lets out in another way than by its result is told of. */
 export const tidyTraced = <T>(f: () => T): T =>
@@ -70,7 +76,7 @@ function tidied<T>(f: () => T, gone?: string): T {
   try {
     const result = runIn(scope, f);
     refusePromise('tidy', result, 'use scope() in async code');
-    for (const tensor of leaves(result)) if (scope.take(tensor)) handOver(tensor, outer);
+    for (const tensor of tensorsWithin(result)) if (scope.take(tensor)) handOver(tensor, outer);
     return result;
   } finally {
     scope.disposeAll(gone);
@@ -79,7 +85,7 @@ function tidied<T>(f: () => T, gone?: string): T {
 
 /** Takes the tensors of a tree out of the active tidy: they live on until disposed or collected. */
 export function keep<T>(tree: T): T {
-  for (const tensor of leaves(tree)) if (active?.take(tensor)) tensor.unscope();
+  for (const tensor of tensorsWithin(tree)) if (active?.take(tensor)) tensor.unscope();
   return tree;
 }
 
@@ -101,19 +107,20 @@ export function scope(): Scope {
   const dispose = (): void => owned.disposeAll();
   const made = {
     track<T>(tree: T): T {
-      for (const tensor of leaves(tree)) {
+      for (const tensor of tensorsWithin(tree)) {
         active?.take(tensor);
         owned.add(tensor);
       }
       return tree;
     },
     run<T>(f: () => T): T {
+      checkFunction('scope.run', f, 'write scope.run(() => ...)');
       const result = runIn(owned, f);
       refusePromise('scope.run', result, 'await between the calls of run, and track what comes of it');
       return result;
     },
     keep<T>(tree: T): T {
-      for (const tensor of leaves(tree)) if (owned.take(tensor)) handOver(tensor, active);
+      for (const tensor of tensorsWithin(tree)) if (owned.take(tensor)) handOver(tensor, active);
       return tree;
     },
     dispose,

@@ -42,6 +42,8 @@ const disposeSymbol: typeof Symbol.dispose =
   (Symbol as { dispose?: typeof Symbol.dispose }).dispose ??
   (Symbol.for('Symbol.dispose') as typeof Symbol.dispose);
 
+const UNCLONEABLE = Symbol('a tensor is no message: send await t.data() and t.shape');
+
 // The methods of the op table and of the fronts are put on the prototype by methods.ts.
 export interface Tensor extends Omit<ElementwiseMethods, keyof FrontMethods>, FrontMethods {
   /** dispose, for `using`. */
@@ -56,6 +58,8 @@ export class Tensor {
   #gone = '';
   #isCollected = false;
   readonly #isTraced = isCompiling();
+  /** @internal A clone, as postMessage and structuredClone make it, would lose the values; they cannot clone this. */
+  readonly uncloneable = UNCLONEABLE;
 
   /** @internal Takes over one reference. */
   constructor(address: number, meta: Meta | null = null) {
@@ -204,6 +208,21 @@ export class Tensor {
     if (this.address === 0 && !this.#meta) return `Tensor(${this.#gone})`;
     const state = this.address === 0 ? `, ${this.#gone}` : '';
     return `Tensor(${this.dtype} ${shapeText(this.shape)}${state})`;
+  }
+
+  /** Refuses: values may not be there yet. */
+  toJSON(): never {
+    throw new SinterError('argument', 'toJSON: a tensor has no JSON', {
+      hint: 'sn.tree.map((t) => t.toArray(), tree) makes arrays of all tensors of a tree; await t.data() waits for values',
+    });
+  }
+
+  /** Text for templates; JavaScript's operators are refused, since they cannot compute with tensors. */
+  [Symbol.toPrimitive](hint: string): string {
+    if (hint === 'string') return this.toString();
+    throw new SinterError('argument', `tensor: JavaScript's operators do not work on ${this.toString()}`, {
+      hint: 'write a.add(b), a.greater(b) ..., or item() for the number of a computed tensor',
+    });
   }
 
   get [Symbol.toStringTag](): string {

@@ -1,11 +1,11 @@
 // trainStep: loss, gradient, clipping and update as one compiled program that writes the new state
 // into the memory of the old one.
 
-import { checkFunction, refuseExtra } from './check.js';
-import { DisposedError } from './errors.js';
+import { checkFunction, refuseExtra, shown } from './check.js';
+import { DisposedError, SinterError } from './errors.js';
 import { checkOptimizer, lrTensor, type Optimizer, type OptimizerState } from './optim/optimizer.js';
-import { jit } from './jit.js';
-import { leaves, map } from './pytree.js';
+import { compiledFunction } from './jit.js';
+import { map, tensorsWithin } from './pytree.js';
 import { runtime } from './runtime/runtime.js';
 import { tidy } from './scope.js';
 import { wrap, type Tensor } from './tensor.js';
@@ -35,6 +35,14 @@ function copy(t: Tensor): Tensor {
   return wrap(runtime().exports.sinter_copy(t.use('trainStep.init')), t.meta);
 }
 
+function checkState(state: unknown): void {
+  const { params, optimizer } = (state ?? {}) as Partial<TrainState<unknown>>;
+  if (params !== undefined && optimizer?.count !== undefined) return;
+  throw new SinterError('argument', `trainStep: ${shown(state)} is no training state`, {
+    hint: 'the first state is step.init(params), the next ones are returned by the step',
+  });
+}
+
 /**
  * step = trainStep((params, ...batch) => loss, optimizer); state = step.init(params);
  * ({ state, loss } = step(state, ...batch)). The learning rate may change between steps (set
@@ -49,23 +57,26 @@ export function trainStep<P, B extends readonly unknown[]>(
   checkOptimizer('trainStep', optimizer);
   refuseExtra('trainStep', extra, 'trainStep has no options');
   const both = valueAndGrad(loss);
-  const run = jit(
+  const run = compiledFunction(
+    'trainStep',
     (state: TrainState<P>, lr: Tensor, _schedule: unknown, ...batch: B) => {
       const [value, grads] = both(state.params, ...batch);
       const next = optimizer.update(grads, state.optimizer, state.params, lr);
       return { state: { params: next.params, optimizer: next.state }, loss: value };
     },
     { donate: 0 },
+    (i) => ['state', 'lr', 'the schedule'][i] ?? `batch argument ${i - 3}`,
   );
 
   const step = (state: TrainState<P>, ...batch: B): { state: TrainState<P>; loss: Tensor } => {
+    checkState(state);
     const lr = lrTensor(optimizer.lr);
     try {
       // A schedule is part of the program, and so of the key under which it is found again.
       const schedule = typeof optimizer.lr === 'function' ? optimizer.lr : null;
       return run(state, lr.tensor, schedule, ...batch) as { state: TrainState<P>; loss: Tensor };
     } catch (error) {
-      if (!(error instanceof DisposedError && leaves(state).some((t) => t.isDonated))) throw error;
+      if (!(error instanceof DisposedError && tensorsWithin(state).some((t) => t.isDonated))) throw error;
       throw new DisposedError('trainStep: this training state was used up by an earlier step', {
         op: 'trainStep',
         hint: 'go on with the state that the step returned',
@@ -81,7 +92,7 @@ export function trainStep<P, B extends readonly unknown[]>(
       value: (params: P): TrainState<P> =>
         tidy(() => {
           const own = map(copy, params);
-          return { params: own, optimizer: map(copy, optimizer.init(leaves(own))) };
+          return { params: own, optimizer: map(copy, optimizer.init(own)) };
         }),
     },
     params: { value: (state: TrainState<P>): P => state.params },

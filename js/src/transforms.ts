@@ -2,11 +2,11 @@
 // them, and the core adds the graph of the derivative; nothing is computed until it is read. The
 // result is an ordinary lazy tensor, so derivatives nest.
 
-import { argumentNumbers, checkFunction } from './check.js';
+import { argumentNumbers, checkFunction, noArgument, shown } from './check.js';
 import { SinterError } from './errors.js';
 import { readOptions, type OptionSchema } from './options.js';
 import { asTensor, type TensorLike } from './apply.js';
-import { flatten, leaves, rebuild } from './pytree.js';
+import { flatten, leavesWithPaths, rebuild, tensorsWithin, type TreeShape } from './pytree.js';
 import { runtime } from './runtime/runtime.js';
 import { refusePromise, tidy, tidyTraced } from './scope.js';
 import { Tensor, wrap } from './tensor.js';
@@ -37,19 +37,24 @@ interface Variables {
 const numbersAsTensors = (op: string, arg: unknown): unknown =>
   typeof arg === 'number' ? asTensor(arg as TensorLike, op) : arg;
 
+/** Refuses arguments that nothing can be differentiated by; none at all and empty trees are fine. */
+function refuseStatic(op: string, shape: TreeShape): void {
+  const leaf = leavesWithPaths(shape).find(({ value }) => value !== undefined && value !== null);
+  if (!leaf) return;
+  throw new SinterError('argument', `${op}: there is no tensor in what to differentiate by, but ${shown(leaf.value)}`, {
+    hint: 'make tensors of it: sn.tensor([1, 2])',
+  });
+}
+
 function makeVariables(op: string, args: readonly unknown[], argnums: readonly number[]): Variables {
   const rt = runtime();
   const replaced = [...args];
   const chosen = argnums.map((n) => {
-    if (!(Number.isInteger(n) && n >= 0 && n < args.length)) {
-      throw new SinterError(
-        'argument',
-        `${op}: there is no argument ${n}, the function was called with ${args.length}`,
-      );
-    }
+    if (n >= args.length) throw noArgument(op, n, args.length);
     return numbersAsTensors(op, args[n]);
   });
-  const { tensors, shape } = flatten(chosen);
+  const { tensors, shape } = flatten(chosen, op, (array) => asTensor(array, op));
+  if (tensors.length === 0) refuseStatic(op, shape);
   const variables = tensors.map((t) => wrap(rt.exports.sinter_variable(t.use(op)), t.meta));
   const trees = rebuild(shape, variables) as unknown[];
   argnums.forEach((n, i) => (replaced[n] = trees[i]));
@@ -79,13 +84,13 @@ function differentiate(
     if (!(value instanceof Tensor)) {
       throw new SinterError(
         'argument',
-        `${op}: the function must return one tensor, it returned ${typeof value}`,
+        `${op}: the function must return one tensor, it returned ${shown(value)}`,
       );
     }
     return { value, grads: variables.rebuild(gradients(op, value, variables.tensors)) };
   });
   // Nobody outside can differentiate by these variables: a loop of steps must not keep its past.
-  if (!isTracing()) for (const t of leaves(result)) runtime().exports.sinter_untrack(t.use(op));
+  if (!isTracing()) for (const t of tensorsWithin(result)) runtime().exports.sinter_untrack(t.use(op));
   return result;
 }
 

@@ -1,6 +1,7 @@
 // Numbers from JS into the core's memory: one allocation there, written in place.
 
 import { sizeOf } from './axes.js';
+import { fitsInt32, isNumericArray, shown } from './check.js';
 import { DTypeError, ShapeError, SinterError, shapeText } from './errors.js';
 import { dtypeNumber, isHalf, viewOf, type DType, type Elements } from './dtype.js';
 import { noticePressure } from './pressure.js';
@@ -21,17 +22,15 @@ export type NumericArray =
 
 export const MAX_RANK = 8;
 
-const MAX_DIM = 0x7fffffff;
-
 /** Checks a shape as users write it. */
 export function checkShape(op: string, shape: readonly number[]): readonly number[] {
   if (!Array.isArray(shape))
-    throw new ShapeError(`${op}: a shape is an array of sizes, not ${String(shape)}`);
-  if (shape.length > MAX_RANK)
-    throw new ShapeError(`${op}: rank ${shape.length}, at most ${MAX_RANK}: ${shapeText(shape)}`);
-  for (const dim of shape) {
-    if (!(Number.isInteger(dim) && dim >= 0 && dim <= MAX_DIM)) {
-      throw new ShapeError(`${op}: ${String(dim)} is not a size: ${shapeText(shape)}`);
+    throw new ShapeError(`${op}: a shape is an array of sizes, not ${shown(shape)}`, { hint: 'write [2, 3]' });
+  if (shape.length > MAX_RANK) throw new ShapeError(`${op}: rank ${shape.length}, at most ${MAX_RANK}`);
+  for (const dim of shape as readonly unknown[]) {
+    if (!(fitsInt32(dim) && dim >= 0)) {
+      const sizes = Array.from(shape as readonly unknown[], (each) => (typeof each === 'number' ? each : shown(each)));
+      throw new ShapeError(`${op}: ${shown(dim)} is not a size: ${shapeText(sizes)}`);
     }
   }
   return shape;
@@ -50,8 +49,6 @@ export function allocate(
   return address;
 }
 
-const isNumericArray = (x: unknown): x is NumericArray => ArrayBuffer.isView(x) && !(x instanceof DataView);
-
 /** Not every engine has them. */
 const isFloat16Array = (data: NumericArray): boolean =>
   Object.prototype.toString.call(data) === '[object Float16Array]';
@@ -65,7 +62,7 @@ function dtypeOfArray(op: string, data: NumericArray): DType {
     throw new DTypeError(`${op}: a Uint32Array needs a dtype`, { hint: "dtype: 'int32' keeps its bits" });
   }
   if ('BYTES_PER_ELEMENT' in data && data.BYTES_PER_ELEMENT <= 4) return 'int32';
-  throw new DTypeError(`${op}: ${Object.prototype.toString.call(data)} is not available as a dtype`);
+  throw new DTypeError(`${op}: ${shown(data)} is not available as a dtype`);
 }
 
 /** Shape of nested arrays, read along their first elements. */
@@ -89,7 +86,7 @@ function flattenNested(
 ): void {
   if (depth === shape.length) {
     if (typeof nested !== 'number' && typeof nested !== 'boolean') {
-      const what = Array.isArray(nested) ? 'arrays of unequal depth' : String(nested);
+      const what = Array.isArray(nested) ? 'arrays of unequal depth' : shown(nested);
       throw new SinterError('argument', `${op}: expected numbers in nested arrays, found ${what}`);
     }
     out.push(Number(nested));
@@ -101,25 +98,72 @@ function flattenNested(
   for (const item of nested as readonly NestedArray[]) flattenNested(op, item, shape, depth + 1, out);
 }
 
+/** The least and the most of the integers that a dtype holds. */
+const RANGES: Readonly<Partial<Record<DType, readonly [number, number]>>> = {
+  int32: [-0x80000000, 0x7fffffff],
+  int8: [-128, 127],
+  uint8: [0, 255],
+};
+
+/** Refuses numbers that a dtype of integers cannot hold; fractions of others are cut off. */
+export function checkHeld(op: string, values: ArrayLike<number>, dtype: DType): void {
+  const range = RANGES[dtype];
+  if (!range) return;
+  const [least, most] = range;
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]!;
+    if (value > least - 1 && value < most + 1) continue;
+    const which = values.length > 1 ? `element ${i} is ${value}` : String(value);
+    throw new SinterError('argument', `${op}: ${which}, and ${dtype} holds ${least} to ${most}`, {
+      hint: 'astype of a float tensor saturates',
+    });
+  }
+}
+
+/** Whether every element of the array is one of the dtype; a Uint32Array given as int32 means its bits. */
+const isSure = (data: NumericArray, dtype: DType): boolean =>
+  dtype === 'int32'
+    ? !(data instanceof Float32Array || data instanceof Float64Array || isFloat16Array(data))
+    : dtype === 'uint8'
+      ? data instanceof Uint8Array || data instanceof Uint8ClampedArray
+      : dtype === 'int8' && data instanceof Int8Array;
+
+/** Refuses arrays whose memory went to another thread; they look as if they were empty. */
+function checkAttached(op: string, data: NumericArray): void {
+  if (data.length > 0) return;
+  try {
+    new Uint8Array(data.buffer as ArrayBuffer);
+  } catch {
+    throw new SinterError('argument', `${op}: the memory of ${shown(data)} was transferred elsewhere`);
+  }
+}
+
 interface Source {
   values: ArrayLike<number>;
   shape: readonly number[];
   dtype: DType;
 }
 
-function readElements(op: string, data: NestedArray | NumericArray, dtype: DType | undefined): Source {
+/** Elements, shape and dtype of what is accepted as numbers. */
+export function readElements(op: string, data: NestedArray | NumericArray, dtype?: DType): Source {
   if (isNumericArray(data)) {
+    checkAttached(op, data);
+    if (data instanceof BigInt64Array || data instanceof BigUint64Array)
+      throw new DTypeError(`${op}: ${shown(data)} is not available as a dtype`);
     if (isFloat16Array(data)) {
       const bits = new Uint16Array(data.buffer, data.byteOffset, data.length);
       return { values: dtype && dtype !== 'float16' ? data : bits, shape: [data.length], dtype: dtype ?? 'float16' };
     }
-    return { values: data, shape: [data.length], dtype: dtype ?? dtypeOfArray(op, data) };
+    const own = dtype ?? dtypeOfArray(op, data);
+    if (!isSure(data, own)) checkHeld(op, data, own);
+    return { values: data, shape: [data.length], dtype: own };
   }
   const shape = nestedShape(op, data);
   const values: number[] = [];
   flattenNested(op, data, shape, 0, values);
   let first: NestedArray | undefined = data;
   while (Array.isArray(first)) first = (first as readonly NestedArray[])[0];
+  if (dtype) checkHeld(op, values, dtype);
   return { values, shape, dtype: dtype ?? (typeof first === 'boolean' ? 'bool' : 'float32') };
 }
 
@@ -131,7 +175,7 @@ export function upload(
   options: { shape?: readonly number[]; dtype?: DType } = {},
 ): { address: number; meta: Meta } {
   const elements = readElements(op, data, options.dtype);
-  const shape = options.shape ? checkShape(op, options.shape) : elements.shape;
+  const shape = options.shape !== undefined ? checkShape(op, options.shape) : elements.shape;
   if (sizeOf(shape) !== elements.values.length) {
     throw new ShapeError(`${op}: ${elements.values.length} elements do not fill ${shapeText(shape)}`);
   }

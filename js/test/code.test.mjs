@@ -72,8 +72,8 @@ test('a function is traced once per kind of arguments, and says why', () => {
   assert.equal(calls, 3);
   assert.deepEqual(seen, [
     'first call',
-    'tensor 0 changed from float32(4,) to float32(5,)',
-    'the structure or a static value of the arguments changed',
+    'argument 0 changed from float32(4,) to float32(5,)',
+    'argument 1 changed from 2 to 3: numbers are part of the program, pass a tensor',
   ]);
   assert.equal(f.traces.length, 3);
 });

@@ -23,8 +23,10 @@ test('take along each axis, with indices of any shape', () => {
   const rows = matrix(5, 3);
   const x = sn.tensor(rows);
   const indices = [4, 0, -1, 2, 2, 99, -99];
-  assertClose(sn.take(x, indices), indices.map((i) => rows[place(i, 5)]), 0);
-  assertClose(x.take(indices, { axis: 1 }), rows.map((row) => indices.map((i) => row[place(i, 3)])), 0);
+  const unseen = sn.tensor(indices, { dtype: 'int32' });
+  assertClose(sn.take(x, unseen), indices.map((i) => rows[place(i, 5)]), 0);
+  assertClose(x.take(unseen, { axis: 1 }), rows.map((row) => indices.map((i) => row[place(i, 3)])), 0);
+  assertClose(x.take([4, 0, -5]), [rows[4], rows[0], rows[0]], 0);
   assert.deepEqual([...x.take([[0, 1], [2, 3]]).shape], [2, 2, 3]);
   assert.deepEqual([...x.take(1, { axis: -1 }).shape], [5]);
   assert.deepEqual([...x.take(sn.zeros([0], { dtype: 'int32' })).shape], [0, 3]);

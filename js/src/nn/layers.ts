@@ -7,7 +7,7 @@ import { ATTENTION, attention, type AttentionOptions } from '../attention.js';
 import { checkInteger, refuseExtra, shown, shownList } from '../check.js';
 import * as conv from '../conv.js';
 import { ones, zeros } from '../creation.js';
-import { SinterError } from '../errors.js';
+import { ShapeError, SinterError, shapeText } from '../errors.js';
 import { take } from '../indexing.js';
 import { matmul } from '../linalg.js';
 import { layerNorm as layerNormOf } from '../normalize.js';
@@ -39,6 +39,14 @@ function fresh(key: Tensor, shape: readonly number[], fan: number): Tensor {
   return random.uniform(key, shape, { minval: -bound, maxval: bound });
 }
 
+/** Refuses what init did not make. */
+function checkParams(op: string, params: unknown): void {
+  if (typeof params === 'object' && params !== null) return;
+  throw new SinterError('argument', `nn.${op}: these are not its parameters`, {
+    hint: 'params = module.init(key), then module.apply(params, x)',
+  });
+}
+
 /** A product of x with a weight of this shape, whose last size is that of the bias. */
 function weighted(
   op: string,
@@ -59,6 +67,7 @@ function weighted(
       }),
     apply: (params, x) =>
       tidy(() => {
+        checkParams(op, params);
         const y = product(x, params.weight);
         return params.bias ? y.add(params.bias) : y;
       }),
@@ -79,6 +88,7 @@ export const conv2d = (
   given?: Conv2dOptions,
 ): Module<LinearParams> => {
   const { bias = true, ...options } = readOptions<Conv2dOptions>('nn.conv2d', given, { ...conv.CONV, bias: 'boolean' });
+  checkInteger('nn.conv2d', 'inputs', inputs, 1);
   const windows = Array.isArray(size) ? (size as readonly number[]) : [size as number, size as number];
   const shape = [...windows, inputs / (options.groups ?? 1), outputs];
   if (shape.length !== 4) throw new SinterError('argument', `nn.conv2d: size ${shownList(windows)}, expected [kh, kw]`);
@@ -121,7 +131,10 @@ export const layerNorm = (size: number, ...extra: []): Module<NormParams> => {
   refuseExtra('nn.layerNorm', extra, 'nn.layerNorm has no options; sn.layerNorm takes { eps }');
   return {
     init: () => ({ weight: ones([size]), bias: zeros([size]) }),
-    apply: (params, x) => layerNormOf(x, params),
+    apply: (params, x) => {
+      checkParams('layerNorm', params);
+      return layerNormOf(x, { weight: params.weight, bias: params.bias });
+    },
   };
 };
 
@@ -131,7 +144,10 @@ export const embedding = (count: number, size: number): Module<LinearParams> => 
   checkInteger('nn.embedding', 'size', size, 1);
   return {
     init: (key) => ({ weight: fresh(key, [count, size], size) }),
-    apply: ({ weight }, x) => take(weight, x),
+    apply: (params, x) => {
+      checkParams('embedding', params);
+      return take(params.weight, x);
+    },
   };
 };
 
@@ -152,6 +168,9 @@ export function selfAttention(
     apply: (params, x) =>
       tidy(() => {
         const given = asTensor(x, 'nn.selfAttention');
+        if (given.ndim !== 3)
+          throw new ShapeError(`nn.selfAttention: needs (n, tokens, size): x ${shapeText(given.shape)}`);
+        if (!Array.isArray(params) || params.length !== 4) checkParams('selfAttention', null);
         const [batch, tokens] = given.shape as readonly [number, number];
         const [q, k, v] = params.slice(0, 3).map((each) =>
           permuteDims(reshape(part.apply(each, given), [batch, tokens, heads, -1]), [0, 2, 1, 3]),
@@ -191,6 +210,7 @@ export function sequential<L extends readonly Module[]>(...layers: L): Module<Pa
     apply: (params, x: TensorLike) =>
       tidy(() => {
         const all = params as readonly unknown[];
+        if (!Array.isArray(all) || all.length !== layers.length) checkParams('sequential', null);
         return layers.reduce((value, layer, i) => layer.apply(all[i], value), asTensor(x, 'nn.sequential'));
       }),
   };

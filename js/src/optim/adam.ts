@@ -1,10 +1,10 @@
 import { readOptions, type OptionSchema } from '../options.js';
-import { flatten, leaves, rebuild } from '../pytree.js';
+import { flatten, rebuild } from '../pytree.js';
 import { pow, sqrt, square, sub } from '../ops.gen.js';
 import { zeros } from '../creation.js';
 import type { Tensor } from '../tensor.js';
 import { clipByGlobalNorm } from './clip.js';
-import { checkRate, rateOf, running, type LearningRate, type Optimizer } from './optimizer.js';
+import { checkRate, rateOf, readUpdate, running, type LearningRate, type Optimizer } from './optimizer.js';
 
 export interface AdamOptions {
   lr?: LearningRate;
@@ -32,29 +32,27 @@ export function adam(options?: AdamOptions): Optimizer {
   checkRate('optim.adam', lr);
   return {
     lr,
-    init: (params) => ({
-      count: zeros([], { dtype: 'int32' }),
-      mean: params.map(running),
-      square: params.map(running),
-    }),
+    init: (params) => {
+      const { tensors } = flatten(params, 'optim.adam');
+      return { count: zeros([], { dtype: 'int32' }), mean: tensors.map(running), square: tensors.map(running) };
+    },
     update(grads, state, params, given) {
-      const { tensors, shape } = flatten(params);
+      const update = readUpdate('optim.adam', grads, state, params, ['mean', 'square']);
       const rate = rateOf(this.lr, given, state.count);
       const count = state.count.add(1);
       const steps = count.astype('float32');
-      const raw = leaves(grads);
-      const g = clipNorm === undefined ? raw : clipByGlobalNorm(raw, clipNorm);
+      const g = clipNorm === undefined ? update.grads : clipByGlobalNorm(update.grads, clipNorm);
       const mean = (state['mean'] as readonly Tensor[]).map((m, i) => m.mul(beta1).add(g[i]!.mul(1 - beta1)));
       const squares = (state['square'] as readonly Tensor[]).map((v, i) =>
         v.mul(beta2).add(square(g[i]!).mul(1 - beta2)),
       );
       const meanScale = sub(1, pow(beta1, steps));
       const squareScale = sub(1, pow(beta2, steps));
-      const next = tensors.map((p, i) => {
+      const next = update.params.map((p, i) => {
         const size = sqrt(squares[i]!.div(squareScale)).add(eps);
         return p.sub(mean[i]!.div(meanScale).div(size).mul(rate)).astype(p.dtype);
       });
-      return { params: rebuild(shape, next) as typeof params, state: { count, mean, square: squares } };
+      return { params: rebuild(update.shape, next) as typeof params, state: { count, mean, square: squares } };
     },
   };
 }

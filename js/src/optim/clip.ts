@@ -1,16 +1,23 @@
 // Clipping of gradients by their common length.
 
+import { checkNumber } from '../check.js';
 import { accumulatorOf } from '../dtype.js';
 import { minimum, sqrt, square } from '../ops.gen.js';
+import { SinterError } from '../errors.js';
+import { flatten } from '../pytree.js';
 import { sum } from '../reduce.js';
 import type { Tensor } from '../tensor.js';
 
 /** The gradients, scaled down together where their norm exceeds limit; each keeps its dtype. */
 export function clipByGlobalNorm(grads: readonly Tensor[], limit: number): Tensor[] {
-  const squares = grads.map((g) => sum(square(g.astype(accumulatorOf(g.dtype)))));
+  const { tensors } = flatten(grads, 'optim.clipByGlobalNorm');
+  if (!(checkNumber('optim.clipByGlobalNorm', 'limit', limit) >= 0))
+    throw new SinterError('argument', `optim.clipByGlobalNorm: limit is ${limit}, expected a number from 0 on`);
+  if (tensors.length === 0) return [];
+  const squares = tensors.map((g) => sum(square(g.astype(accumulatorOf(g.dtype)))));
   const norm = sqrt(squares.reduce((total, x) => total.add(x)));
   // max(norm, limit) in the divisor: no division by a norm of 0.
   const scale = minimum(norm, limit).div(norm.maximum(limit));
   const factor = norm.greater(limit).where(scale, 1);
-  return grads.map((g) => g.mul(factor).astype(g.dtype));
+  return tensors.map((g) => g.mul(factor).astype(g.dtype));
 }

@@ -1,7 +1,8 @@
 // What an optimizer is: a pair of functions in graph ops, and a learning rate that may change.
 
 import { shown } from '../check.js';
-import { SinterError } from '../errors.js';
+import { ShapeError, SinterError, shapeText } from '../errors.js';
+import { flatten, type TreeShape } from '../pytree.js';
 import { tensor, zeros } from '../creation.js';
 import { accumulatorOf } from '../dtype.js';
 import type { Tensor } from '../tensor.js';
@@ -20,8 +21,8 @@ export type LearningRate = number | Tensor | ((count: Tensor) => Tensor);
 export interface Optimizer {
   /** May be set between steps; nothing is compiled again unless a schedule is exchanged. */
   lr: LearningRate;
-  /** State for parameters, given as the tensors of their tree. */
-  init(params: readonly Tensor[]): OptimizerState;
+  /** State for a tree of parameters; for the tensors of it in an array, too. */
+  init(params: unknown): OptimizerState;
   /** New parameters and state. lr: the rate of this step where the optimizer's own is not a schedule. */
   update<P>(
     grads: unknown,
@@ -56,6 +57,40 @@ export function lrTensor(lr: LearningRate): { tensor: Tensor; isOwn: boolean } {
   checkRate('optim', lr);
   const value = typeof lr === 'function' ? 0 : lr;
   return { tensor: tensor(Float32Array.of(value), { shape: [] }), isOwn: true };
+}
+
+/** What an update works on, in the order of the parameters. */
+export interface Update {
+  params: Tensor[];
+  shape: TreeShape;
+  grads: Tensor[];
+}
+
+/** Reads the arguments of an update. slots: the lists of the state that have a tensor for each parameter. */
+export function readUpdate(
+  op: string,
+  grads: unknown,
+  state: OptimizerState,
+  params: unknown,
+  slots: readonly string[],
+): Update {
+  const { tensors, shape } = flatten(params, op);
+  const given = flatten(grads, op).tensors;
+  const wrong = given.findIndex((g, i) => String(g.shape) !== String(tensors[i]?.shape));
+  if (given.length !== tensors.length || wrong >= 0) {
+    const found = wrong < 0 ? '' : `, gradient ${wrong} is ${shapeText(given[wrong]!.shape)}`;
+    throw new ShapeError(`${op}: ${given.length} gradients for ${tensors.length} parameters${found}`, {
+      hint: 'gradients have the structure and the shapes of the parameters',
+    });
+  }
+  const { count, ...lists } = (state ?? {}) as Partial<OptimizerState>;
+  const isList = (list: unknown): boolean => Array.isArray(list) && list.length === tensors.length;
+  if (!(count instanceof TensorClass) || !slots.every((name) => isList(lists[name]))) {
+    throw new SinterError('argument', `${op}: that is no state for ${tensors.length} parameters`, {
+      hint: 'the first state is optimizer.init(params)',
+    });
+  }
+  return { params: tensors, shape, grads: given };
 }
 
 /** The start of a running mean of a parameter's gradients. */

@@ -1,9 +1,9 @@
 import { readOptions, type OptionSchema } from '../options.js';
-import { leaves, flatten, rebuild } from '../pytree.js';
+import { flatten, rebuild } from '../pytree.js';
 import { zeros } from '../creation.js';
 import type { Tensor } from '../tensor.js';
 import { clipByGlobalNorm } from './clip.js';
-import { checkRate, rateOf, running, type LearningRate, type Optimizer } from './optimizer.js';
+import { checkRate, rateOf, readUpdate, running, type LearningRate, type Optimizer } from './optimizer.js';
 
 export interface SgdOptions {
   lr: LearningRate;
@@ -24,19 +24,18 @@ export function sgd(options: SgdOptions): Optimizer {
     lr,
     init: (params) => ({
       count: zeros([], { dtype: 'int32' }),
-      velocity: usesMomentum ? params.map(running) : [],
+      velocity: usesMomentum ? flatten(params, 'optim.sgd').tensors.map(running) : [],
     }),
     update(grads, state, params, given) {
-      const { tensors, shape } = flatten(params);
+      const update = readUpdate('optim.sgd', grads, state, params, usesMomentum ? ['velocity'] : []);
       const rate = rateOf(this.lr, given, state.count);
-      const raw = leaves(grads);
-      const g = clipNorm === undefined ? raw : clipByGlobalNorm(raw, clipNorm);
+      const g = clipNorm === undefined ? update.grads : clipByGlobalNorm(update.grads, clipNorm);
       const velocity = usesMomentum
         ? (state['velocity'] as readonly Tensor[]).map((v, i) => v.mul(momentum).add(g[i]!))
         : g;
-      const next = tensors.map((p, i) => p.sub(velocity[i]!.mul(rate)).astype(p.dtype));
+      const next = update.params.map((p, i) => p.sub(velocity[i]!.mul(rate)).astype(p.dtype));
       return {
-        params: rebuild(shape, next) as typeof params,
+        params: rebuild(update.shape, next) as typeof params,
         state: { count: state.count.add(1), velocity: usesMomentum ? velocity : [] },
       };
     },

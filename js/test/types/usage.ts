@@ -47,6 +47,22 @@ export async function usage(): Promise<void> {
   sn.eval(x, y);
   void [row, values, indices, halves, normed, info, shape, data, value, g, loss, gw, parts, scaled, compiled, weight, trained, names];
 
+  class Model {
+    w = sn.ones([2]);
+    apply(t: sn.Tensor): sn.Tensor {
+      return t.mul(this.w);
+    }
+  }
+  const slope: Model = sn.grad((m: Model) => m.apply(x).sum())(new Model());
+  const plain: { w: sn.NestedArray } = sn.tree.map((t) => t.toArray(), { w: x });
+  const same: Params = sn.tree.map((a, b) => a.add(b!), { w: x, b: y }, { w: x, b: y });
+  const masked: sn.Tensor = sn.softmaxCrossEntropy(x, [1, -1], { ignoreIndex: -1 });
+  void [slope, plain, same, masked];
+
+  // @ts-expect-error: an argument too many
+  x.sum(0, true);
+  // @ts-expect-error: options are an object
+  x.softmax(0);
   // @ts-expect-error: not a dtype
   sn.zeros([1], { dtype: 'f8' });
   // @ts-expect-error: not an option of sort
