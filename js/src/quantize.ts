@@ -2,6 +2,7 @@
 
 import { asTensor, type TensorLike } from './apply.js';
 import { resolveAxis } from './axes.js';
+import { isPlainObject } from './check.js';
 import { accumulatorOf } from './dtype.js';
 import { DTypeError, ShapeError, SinterError, shapeText } from './errors.js';
 import { abs, bitwiseAnd, bitwiseOr, bitwiseXor, div, equal, mul, round, shiftLeft, shiftRightLogical, sub, where } from './ops.gen.js';
@@ -69,7 +70,11 @@ export function quantize(x: TensorLike, options?: QuantizeOptions): Quantized {
 }
 
 /** What quantize was given, up to rounding: values times the scale of their block, in the dtype of the scales. */
-export function dequantize({ values, scales }: Quantized, options?: DequantizeOptions): Tensor {
+export function dequantize(quantized: Quantized, options?: DequantizeOptions): Tensor {
+  if (!isPlainObject(quantized) || quantized.values === undefined || quantized.scales === undefined) {
+    throw new SinterError('argument', 'dequantize: expected { values, scales }, which quantize returns');
+  }
+  const { values, scales } = quantized;
   const { axis = -1, bits = 8 } = readOptions<DequantizeOptions>('dequantize', options, { axis: 'axis', bits: 'integer' });
   checkBits('dequantize', bits);
   return tidy(() => {
