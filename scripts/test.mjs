@@ -15,10 +15,12 @@
 //   bundlers       the package through every bundler, in every place outside pages, under old TypeScript
 //   kills          500 workers ended at random moments in Node, in Chromium and in Firefox
 //   fuzz           200,000 calls of public functions with hostile arguments
+//   million        tests/native/test_judge.c on a million programs from SINTER_TEST_SEED, or 1, on
 //
 // All builds start at once, in the order in which the suites want them; a suite waits only for its
 // own. Suites run one after another. A suite prints one line, and its output when something failed.
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Stop, main, newerNode, root, run, systemNode, which } from './lib/proc.mjs';
@@ -27,6 +29,7 @@ import { setup } from './setup.mjs';
 
 const SUITE_TIMEOUT_MS = 20 * 60_000;
 const TEST_TIMEOUT_MS = 3 * 60_000;
+const MILLION_TIMEOUT_MS = 120 * 60_000;
 
 /** Runs a suite's command; count(output, code) finds its totals. Resolves to { passed, failed, output }. */
 const exec = async (command, args, count) => {
@@ -74,6 +77,20 @@ const withoutAddressRandomisation = async () => {
   return works.code === 0 ? [setarch, '-R'] : [];
 };
 
+/** A million random programs before the judge, a share on each core. */
+const million = async () => {
+  const cores = availableParallelism();
+  const each = Math.ceil(Number(process.env.SINTER_TEST_PROGRAMS ?? 1e6) / cores);
+  const first = Number(process.env.SINTER_TEST_SEED ?? 1);
+  const shares = await Promise.all(Array.from({ length: cores }, (_, i) =>
+    run(join(root, 'build/native/tests/native/test_judge'), [], {
+      env: { SINTER_TEST_SEED: `${first + i * each}`, SINTER_TEST_PROGRAMS: `${each}` },
+      timeoutMs: MILLION_TIMEOUT_MS,
+    })));
+  const failed = shares.filter(({ code }) => code !== 0).length;
+  return { passed: cores - failed, failed, output: shares.map(({ output }) => output).join('\n') };
+};
+
 const SUITES = [
   { name: 'layers', needs: [], parts: [], run: layers },
   { name: 'native', needs: ['native'], parts: ['native'], run: () => ctest('native') },
@@ -99,6 +116,7 @@ const SUITES = [
   { name: 'neon', needs: ['neon'], parts: ['neon'], byNameOnly: true, run: () => ctest('neon') },
   { name: 'kills', needs: ['js'], parts: ['wasm', 'browsers'], byNameOnly: true,
     run: () => nodeTests(newerNode(), 'tests/kills', '--test-concurrency=1') },
+  { name: 'million', needs: ['native'], parts: ['native'], byNameOnly: true, run: million },
 ];
 
 const runSuite = async (suite) => {

@@ -9,6 +9,7 @@ import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { ENGINES, instantiate } from './engine.mjs';
+import { evaluate } from './evaluate.mjs';
 
 const file = new URL('../../build/wasm/tests/differential/differential.wasm', import.meta.url);
 const module = new WebAssembly.Module(readFileSync(file));
@@ -73,3 +74,27 @@ test('emitted modules are valid to another validator', async () => {
 test(`${graphs} random programs agree with the reference on ${ENGINES.join(', ')}`, () => onAllCores(graphs, false));
 
 test(`${programs} written programs are right on ${ENGINES.join(', ')}`, () => onAllCores(programs, true));
+
+/** Where two float64 evaluations of a program differ by more than roundings, or ''. */
+const difference = (program) => {
+  const values = evaluate(program);
+  for (const [id, elements] of program.results) {
+    const at = elements.findIndex((want, i) =>
+      want !== null && !(Math.abs(values[id][i] - want) <= 1e-7 * Math.max(1, Math.abs(want))));
+    if (at >= 0) return `%${id}[${at}]: ${values[id][at]} in JS, ${elements[at]} by the reference`;
+  }
+  return '';
+};
+
+test("the judge's float64 values are those of the ops written down in JS", () => {
+  const { exports, text } = instantiate(module);
+  exports.differential_open(0);
+  let judged = 0;
+  for (let seed = firstSeed; seed < firstSeed + 1000; seed += 1) {
+    const json = text(exports.differential_shown(0, seed));
+    if (!json) continue; // too long
+    assert.equal(difference(JSON.parse(json)), '', `written ${seed}`);
+    judged += 1;
+  }
+  assert.ok(judged > 950, `${judged} programs`);
+});

@@ -5,12 +5,15 @@
  *   differential_open(engine)            0: strip VM, 1: emitted SIMD128, 2: emitted relaxed SIMD
  *   differential_run(engine, seed)       if the recipe agrees; differential_text tells where not
  *   differential_written(engine, seed)   the same for a written program
+ *   differential_shown(engine, seed)     its graph, arguments and float64 results as JSON, or ""
  *   differential_kernels(engine)         if its micro-kernels keep their contract
  *   differential_planted(engine)         if a fault put into programs is found and shrunk */
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "cmocka.h"
+#include "graph/reference.h"
 #include "native/kernel_cases.h"
 #include "native/recipes.h"
 #include "native/written.h"
@@ -83,6 +86,86 @@ bool differential_written(int engine, double seed) {
     snprintf(text, sizeof text, "written %.0f, shrunk to %zu steps: %s", seed, left, trial.text);
   return right;
 }
+
+/* ---- what the judge reads, for another one ----------------------------------------------------
+ */
+
+enum { JSON = 1 << 20 };
+static char json[JSON];
+
+static void put(size_t *at, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void put(size_t *at, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  if (*at < JSON) *at += (size_t)vsnprintf(json + *at, JSON - *at, format, arguments);
+  va_end(arguments);
+}
+
+/* What is no number is null. */
+static void put_elements(size_t *at, sn_dtype dtype, const void *data, int64_t n) {
+  put(at, "[");
+  for (int64_t i = 0; i < n; i++) {
+    const double value = sn_ref_load(dtype, data, i);
+    if (isfinite(value))
+      put(at, "%s%.17g", i ? "," : "", value);
+    else
+      put(at, "%snull", i ? "," : "");
+  }
+  put(at, "]");
+}
+
+static void put_node(size_t *at, const sn_graph *g, sn_id id) {
+  const sn_node *node = &g->nodes[id];
+  put(at, "%s[\"%s\",\"%s\",[", id ? "," : "", sn_op_describe(node->op)->name,
+      sn_dtype_name(node->type.dtype));
+  for (int i = 0; i < node->type.rank; i++)
+    put(at, "%s%lld", i ? "," : "", (long long)node->type.dims[i]);
+  put(at, "],[");
+  for (uint32_t i = 0; i < node->n_attrs; i++) /* as text: a number may be the bits of a double */
+    put(at, "%s\"%lld\"", i ? "," : "", (long long)sn_graph_attrs(g, id)[i]);
+  put(at, "],[");
+  for (uint32_t i = 0; i < node->n_inputs; i++)
+    put(at, "%s%u", i ? "," : "", sn_graph_inputs(g, id)[i]);
+  put(at, "]]");
+}
+
+static void show(const judge *j, void *user) {
+  const sn_graph *g = j->traced;
+  size_t *at = user;
+  put(at, "{\"nodes\":[");
+  for (sn_id id = 0; id < g->n_nodes; id++) put_node(at, g, id);
+  put(at, "],\"arguments\":{");
+  bool first = true;
+  for (sn_id id = 0; id < g->n_nodes; id++) {
+    if (g->nodes[id].op != SN_OP_input) continue;
+    const int64_t number = *sn_graph_attrs(g, id);
+    put(at, "%s\"%lld\":", first ? "" : ",", (long long)number);
+    put_elements(at, g->nodes[id].type.dtype, j->arguments[number],
+                 sn_type_size(&g->nodes[id].type));
+    first = false;
+  }
+  put(at, "},\"results\":[");
+  for (size_t i = 0; i < g->n_outputs; i++) {
+    const sn_id id = g->outputs[i];
+    put(at, "%s[%u,", i ? "," : "", id);
+    put_elements(at, j->wide.nodes[id].type.dtype, j->wide_values[id],
+                 sn_type_size(&g->nodes[id].type));
+    put(at, "]");
+  }
+  put(at, "]}");
+}
+
+const char *EXPORT(differential_shown)(int engine, double seed);
+const char *differential_shown(int engine, double seed) {
+  static written_trial trial;
+  const written program = written_of((uint64_t)seed);
+  size_t at = 0;
+  trial = (written_trial){.ctx = contexts[engine], .listener = show, .listener_user = &at};
+  return written_try(&program, &trial) && at < JSON ? json : "";
+}
+
+/* ---- the recipes' planted fault ----------------------------------------------------------------
+ */
 
 /* sub for add in what the compiler gets: the first recipe with an add must fail. */
 bool EXPORT(differential_planted)(int engine);

@@ -22,7 +22,7 @@ enum {
 
 typedef struct judge_block {
   struct judge_block *next;
-  _Alignas(64) char bytes[];
+  _Alignas(16) char bytes[];
 } judge_block;
 
 static void *take(judge *j, size_t bytes) {
@@ -113,10 +113,18 @@ static int64_t terms_of(const sn_graph *g, sn_id id) {
   }
 }
 
+/* -1 to 1. Equal numbers of a node move alike, as rounding has it: what makes it singular that all
+ * of them are equal shows then. */
+static double noise(uint64_t seed, sn_id id, double value) {
+  case_random r = {(uint64_t)sn_double_attr(value) ^ seed << 32 ^ (uint64_t)id << 20};
+  return case_between(&r, -1, 1);
+}
+
 /* Moves each element by at most relative times its size: that of the same sum over absolute values
- * where there is one, for what cancels in it has been rounded, too. */
+ * where there is one, for what cancels in it has been rounded, too. Every other time the result is
+ * rounded to float32, which makes numbers equal that were close; the first time that is all. */
 static void shake(const sn_graph *g, sn_id id, const void **in, double *out, double relative,
-                  case_random *r) {
+                  uint64_t seed) {
   const sn_node *node = &g->nodes[id];
   const int64_t size = sn_type_size(&node->type), terms = terms_of(g, id);
   double *sizes = malloc(sn_type_bytes(&node->type) + 1), *absolute[SN_MAX_ARITY] = {NULL};
@@ -133,13 +141,16 @@ static void shake(const sn_graph *g, sn_id id, const void **in, double *out, dou
   }
   if (terms) sn_ref_node(g, id, in, sizes);
   relative *= 1 + sqrt((double)terms); /* roundings of many terms: a random walk */
-  for (int64_t i = 0; i < size; i++) out[i] += relative * sizes[i] * case_between(r, -1, 1);
+  for (int64_t i = 0; i < size; i++) {
+    if (seed > 1) out[i] += relative * sizes[i] * noise(seed, id, out[i]);
+    if (seed % 2 && relative >= UNIT_F32) out[i] = (double)(float)out[i];
+  }
   for (uint32_t k = 0; k < SN_MAX_ARITY; k++) free(absolute[k]);
   free(sizes);
 }
 
-/* All nodes of g, into values. r: shaken, or NULL. */
-static void evaluate(judge *j, const sn_graph *g, void **values, case_random *r) {
+/* All nodes of g, into values. seed: shaken; 0: not. */
+static void evaluate(judge *j, const sn_graph *g, void **values, uint64_t seed) {
   const void *few[MOST_INPUTS];
   for (sn_id id = 0; id < g->n_nodes; id++) {
     const sn_node *node = &g->nodes[id];
@@ -151,8 +162,8 @@ static void evaluate(judge *j, const sn_graph *g, void **values, case_random *r)
     assert_true(node->n_inputs <= MOST_INPUTS);
     for (uint32_t k = 0; k < node->n_inputs; k++) few[k] = values[inputs[k]];
     sn_ref_node(g, id, few, values[id]);
-    const double relative = r && node->type.dtype == SN_F64 ? rounding_of(j, g, id) : 0;
-    if (relative > 0) shake(g, id, few, values[id], relative, r);
+    const double relative = seed && node->type.dtype == SN_F64 ? rounding_of(j, g, id) : 0;
+    if (relative > 0) shake(g, id, few, values[id], relative, seed);
   }
 }
 
@@ -175,8 +186,8 @@ void judge_open(judge *j, const sn_graph *traced, const void *const *arguments) 
   memset(j->bounds, 0, traced->n_outputs * sizeof *j->bounds);
   j->narrow_values = places(j, traced);
   j->wide_values = places(j, &j->wide);
-  evaluate(j, traced, j->narrow_values, NULL);
-  evaluate(j, &j->wide, j->wide_values, NULL);
+  evaluate(j, traced, j->narrow_values, 0);
+  evaluate(j, &j->wide, j->wide_values, 0);
 }
 
 void judge_close(judge *j) {
@@ -205,14 +216,13 @@ double judge_wide_at(const judge *j, size_t output, int64_t i) {
 /* How far shaken evaluations of every output are from wide. */
 static void measure(judge *j) {
   void **values = places(j, &j->wide);
-  case_random r = {1};
   for (size_t k = 0; k < j->wide.n_outputs; k++) {
     const int64_t size = sn_type_size(&j->wide.nodes[j->wide.outputs[k]].type);
     j->bounds[k] = take(j, (size_t)size * sizeof(double) + 1);
     for (int64_t i = 0; i < size; i++) j->bounds[k][i] = 0;
   }
-  for (int s = 0; s < SHAKES; s++) {
-    evaluate(j, &j->wide, values, &r);
+  for (uint64_t seed = 1; seed <= SHAKES; seed++) {
+    evaluate(j, &j->wide, values, seed);
     for (size_t k = 0; k < j->wide.n_outputs; k++) {
       const int64_t size = sn_type_size(&j->wide.nodes[j->wide.outputs[k]].type);
       for (int64_t i = 0; i < size; i++) {

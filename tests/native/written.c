@@ -209,6 +209,7 @@ static bool open_session(session *s, const written *p, written_trial *trial) {
   if (trial->rule != trial->rule_as)
     trial->broken = s->text.n_gradients && !s->text.a.no_slope && break_rule(s, trial);
   judge_open(&s->judge, &s->trace.graph, s->arguments);
+  if (trial->listener) trial->listener(&s->judge, trial->listener_user);
   return true;
 }
 

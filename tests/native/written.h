@@ -27,6 +27,9 @@ typedef struct written {
 /* What a test may break between compiling and running: true if it has. */
 typedef bool written_fault(sn_executable *exe, void *user);
 
+/* Is shown what the judge reads, when it has evaluated it. */
+typedef void written_listener(const judge *j, void *user);
+
 typedef struct written_trial {
   sn_context *ctx, *other; /* other: of another number of threads, equal bits; or NULL */
   bool differences;        /* gradients are compared with differences, too */
@@ -34,6 +37,8 @@ typedef struct written_trial {
   void *fault_user;
   sn_op rule,
       rule_as; /* a wrong derivative: that of `rule` has rule_as in place of it; equal: none */
+  written_listener *listener; /* or NULL */
+  void *listener_user;
   /* results */
   bool broken;         /* the fault has been put in */
   uint64_t bits;       /* of the results, and of the gradients op by op */
