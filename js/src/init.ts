@@ -175,7 +175,10 @@ async function instantiate(
   const code = new CodeTable(memory);
   const instance = await WebAssembly.instantiate(
     module,
-    hostImports(memory, clockBase, code, { jobDone: () => {}, overslept: () => workers?.look() }),
+    hostImports(memory, clockBase, code, {
+      jobDone: () => workers?.jobDone(),
+      overslept: () => workers?.look(),
+    }),
   ).catch((cause: unknown) => {
     throw new SinterError('load', `init: the module does not fit this version: ${String(cause)}`, { cause });
   });

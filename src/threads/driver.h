@@ -3,7 +3,7 @@
  *
  * Tickets count up from 1 and wrap around; job t is completed when (int32_t)(completed - t) >= 0.
  * Only the API thread submits, waits and asks. Before it uses the pool itself it waits for the
- * driver.
+ * driver. While it waits it runs the oldest job itself unless the driver has begun it.
  *
  * driver_threads.c: native and WebAssembly with shared memory. driver_single.c: jobs run at once,
  * or where the API thread has an event loop, in turns with it.

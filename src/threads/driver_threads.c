@@ -1,12 +1,16 @@
-/* driver_threads.c - the driver: a ring between one producer, the API thread, and one consumer.
+/* driver_threads.c - the driver: a ring between one producer, the API thread, and who runs the
+ * jobs: the driver, or the API thread when it waits and the driver has not begun yet. So a call
+ * that needs a job at once neither waits until a sleeping driver is awake nor, on a page, spins
+ * beside it.
  *
  *   ring:   ... completed | completed+1 ... submitted | free ...
- *                           ^ the driver runs this one  ^ the producer fills this one
+ *                           ^ claimed, or nobody's yet  ^ the producer fills this one
  *
  * Invariants
- *   1. submitted is written by the producer alone (release: the slot before it), completed by the
- *      driver alone (release: the status and all that the job computed). A slot belongs to the
- *      driver while completed < ticket <= submitted, else to the producer.
+ *   1. submitted is written by the producer alone (release: the slot before it). Job completed + 1
+ *      belongs to who moves claimed there from completed, and that thread alone writes its status
+ * and then completed (release: also of all that the job computed). Other slots between completed
+ * and submitted are nobody's, the rest the producer's.
  *   2. While no driver is up (ABSENT) the ring is empty and the producer writes completed too,
  *      before submitted: a driver that comes up meanwhile never sees work where there is none.
  *   3. progress counts whatever may end a wait for the driver, calls whatever may end a wait of the
@@ -50,20 +54,32 @@ static void announce(sn_driver *driver) { count(&driver->progress); }
 
 static void call(sn_driver *driver) { count(&driver->calls); }
 
+/* Whether the oldest job is the caller's now. */
+static bool claim(sn_driver *driver, uint32_t *ticket) {
+  uint32_t completed = acquire(&driver->completed);
+  *ticket = completed + 1;
+  return pending(driver) &&
+         atomic_compare_exchange_strong_explicit(&driver->claimed, &completed, *ticket,
+                                                 memory_order_acq_rel, memory_order_relaxed);
+}
+
+static void complete(sn_driver *driver, uint32_t ticket, sn_status status) {
+  slot(driver, ticket)->status = status;
+  atomic_store_explicit(&driver->completed, ticket, memory_order_release);
+  announce(driver);
+  sn_thread_job_done(ticket);
+}
+
 /* ---- the driver's thread --------------------------------------------------------------------- */
 
-/* Runs the oldest job; false when the driver has to end. */
-static bool run_next(sn_driver *driver) {
-  const uint32_t ticket = acquire(&driver->completed) + 1;
-  sn_job *job = slot(driver, ticket);
+/* Runs a job that was claimed; false when the driver has to end. */
+static bool run_claimed(sn_driver *driver, uint32_t ticket) {
+  const sn_job *job = slot(driver, ticket);
   if (!job->fn) return false;
   sn_status status;
   job->fn(job->arg, INFINITY, &status);
   if (acquire(&driver->state) == DEAD) return false;
-  job->status = status;
-  atomic_store_explicit(&driver->completed, ticket, memory_order_release);
-  announce(driver);
-  sn_thread_job_done(ticket);
+  complete(driver, ticket, status);
   return true;
 }
 
@@ -74,8 +90,9 @@ void sn_driver_main(sn_pool *pool) {
   for (bool going = true; going;) {
     const uint32_t seen = acquire(&driver->calls);
     if (acquire(&driver->state) != UP) break;
-    if (pending(driver))
-      going = run_next(driver);
+    uint32_t ticket;
+    if (claim(driver, &ticket))
+      going = run_claimed(driver, ticket);
     else
       sn_wait_change(&driver->calls, seen);
   }
@@ -101,9 +118,32 @@ sn_status sn_driver_status(const sn_pool *pool, uint32_t ticket) {
   return pool->driver.ring[ticket % SN_DRIVER_RING].status;
 }
 
+/* Runs the oldest job unless the driver is in it. */
+static bool run_oldest(sn_driver *driver) {
+  uint32_t ticket;
+  if (!claim(driver, &ticket)) return false;
+  const sn_job *job = slot(driver, ticket);
+  sn_status status;
+  driver->here = ticket;
+  job->fn(job->arg, INFINITY, &status);
+  complete(driver, ticket, status);
+  call(driver);
+  return true;
+}
+
+/* A job that this thread began and did not come back from has trapped. */
+static void fail_trapped(sn_pool *pool) {
+  sn_driver *driver = &pool->driver;
+  const uint32_t ticket = acquire(&driver->completed) + 1;
+  if (driver->here != ticket || !pending(driver)) return;
+  sn_pool_settle(pool);
+  complete(driver, ticket, SN_ERR_INTERNAL);
+}
+
 /* Waits until at most `most` jobs are pending. */
 static sn_status wait_pending(sn_pool *pool, uint32_t most) {
   sn_driver *driver = &pool->driver;
+  fail_trapped(pool);
   for (;;) {
     const uint32_t seen = acquire(&driver->progress);
     if (pending(driver) <= most) return SN_OK;
@@ -111,7 +151,7 @@ static sn_status wait_pending(sn_pool *pool, uint32_t most) {
       sn_pool_settle(pool);
       return SN_ERR_WORKER;
     }
-    sn_wait_change(&driver->progress, seen);
+    if (!run_oldest(driver)) sn_wait_change(&driver->progress, seen);
   }
 }
 
@@ -134,6 +174,7 @@ static void run_here(sn_driver *driver, sn_job_fn *fn, void *arg) {
   sn_job *job = slot(driver, ticket);
   *job = (sn_job){.fn = fn, .arg = arg};
   fn(arg, INFINITY, &job->status);
+  atomic_store_explicit(&driver->claimed, ticket, memory_order_relaxed);
   atomic_store_explicit(&driver->completed, ticket, memory_order_release);
   atomic_store_explicit(&driver->submitted, ticket, memory_order_release);
 }
@@ -175,6 +216,7 @@ void sn_driver_revive(sn_pool *pool) {
     const uint32_t last = acquire(&driver->submitted);
     for (uint32_t n = pending(driver); n > 0; n--)
       slot(driver, last - n + 1)->status = SN_ERR_WORKER;
+    atomic_store_explicit(&driver->claimed, last, memory_order_relaxed);
     atomic_store_explicit(&driver->completed, last, memory_order_release);
     announce(driver);
     move_state(driver, DEAD, ABSENT);

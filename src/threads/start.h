@@ -18,7 +18,7 @@ bool sn_thread_start(sn_thread *thread, sn_pool *pool, int lane);
 /* Waits for a started thread to end; others are ignored. */
 void sn_thread_join(sn_thread *thread);
 
-/* Tells the world outside, on the driver's thread, that job `ticket` is completed. */
+/* Tells the world outside, on the thread that ran it, that job `ticket` is completed. */
 void sn_thread_job_done(uint32_t ticket);
 
 #endif

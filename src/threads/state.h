@@ -33,6 +33,8 @@ typedef struct sn_job {
 typedef struct sn_driver {
   _Alignas(SN_CACHE_LINE) sn_word submitted; /* last ticket given out */
   sn_word calls;                             /* jobs and deaths; the driver sleeps on it */
+  uint32_t here;                             /* last ticket that the API thread began */
+  _Alignas(SN_CACHE_LINE) sn_word claimed;   /* last ticket that somebody began */
   _Alignas(SN_CACHE_LINE) sn_word completed; /* last ticket completed */
   sn_word progress;                          /* completions and deaths; waiters sleep on it */
   _Alignas(SN_CACHE_LINE) sn_word state;     /* enum driver_state of driver_threads.c */

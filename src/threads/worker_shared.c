@@ -10,7 +10,7 @@
 
 #define EXPORT(name) __attribute__((export_name(#name))) void name
 
-/* Lets the driver's worker post a message; called from inside sn_worker_driver. */
+/* Lets who ran a job tell: the driver's worker, from inside sn_worker_driver, or the API thread. */
 __attribute__((import_module("host"), import_name("job_done"))) void
 sn_js_job_done(uint32_t ticket);
 

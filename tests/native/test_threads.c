@@ -498,6 +498,11 @@ static uint32_t submit(sn_pool *pool, sn_job_fn *fn, void *arg) {
   return ticket;
 }
 
+/* The API thread runs what it waits for unless the driver has begun. */
+static void await_driver(sn_pool *pool, uint32_t ticket) {
+  while (atomic_load(&pool->driver.claimed) != ticket) usleep(50);
+}
+
 /* More jobs than the ring holds behind one that waits: the producer has to wait as well. */
 static void test_jobs_in_order_and_ring_full(void **state) {
   (void)state;
@@ -548,6 +553,62 @@ static void test_wait_for_one_job(void **state) {
     assert_int_equal(sn_driver_status(pool, one), SN_OK);
     assert_int_equal(sn_driver_status(pool, two), SN_ERR_DTYPE);
   }
+  destroy(pool);
+}
+
+/* Who runs a job; a trap there leaves it as longjmp does. */
+typedef struct errand {
+  pthread_t api;
+  jmp_buf trap;
+  bool traps;
+  atomic_int here, there;
+} errand;
+
+static bool run_errand(void *arg, double until, sn_status *status) {
+  errand *e = arg;
+  (void)until;
+  *status = SN_OK;
+  const bool here = pthread_equal(pthread_self(), e->api);
+  atomic_fetch_add(here ? &e->here : &e->there, 1);
+  if (here && e->traps) longjmp(e->trap, 1);
+  return true;
+}
+
+/* Jobs that the driver has not begun are run by who waits for them, each once. */
+static void test_waiting_thread_runs_jobs(void **state) {
+  (void)state;
+  enum { COUNT = 3000 };
+  sn_pool *pool = pool_of(2);
+  errand e = {.api = pthread_self()};
+  for (int i = 0; i < COUNT; i++) {
+    const uint32_t ticket = submit(pool, run_errand, &e);
+    if (i % 8 == 0) usleep(30);
+    if (i % 5) assert_int_equal(sn_driver_wait(pool, ticket), SN_OK);
+  }
+  assert_int_equal(sn_driver_wait_all(pool), SN_OK);
+  assert_int_equal(atomic_load(&e.here) + atomic_load(&e.there), COUNT);
+  assert_int_equal(sn_driver_completed(pool), COUNT);
+  destroy(pool);
+}
+
+static void test_trap_in_a_job_run_by_who_waits(void **state) {
+  (void)state;
+  sn_pool *pool = pool_of(2);
+  errand e = {.api = pthread_self(), .traps = true};
+  volatile uint32_t ticket = 0;
+  if (!setjmp(e.trap))
+    for (;;) {
+      ticket = submit(pool, run_errand, &e);
+      sn_driver_wait(pool, ticket);
+      usleep(100); /* the driver falls asleep */
+    }
+  assert_false(sn_driver_idle(pool));
+  assert_int_equal(sn_driver_wait(pool, ticket), SN_OK);
+  assert_int_equal(sn_driver_status(pool, ticket), SN_ERR_INTERNAL);
+  e.traps = false;
+  const uint32_t next = submit(pool, run_errand, &e);
+  assert_int_equal(sn_driver_wait(pool, next), SN_OK);
+  assert_int_equal(sn_driver_status(pool, next), SN_OK);
   destroy(pool);
 }
 
@@ -612,6 +673,7 @@ static void test_driver_dies(void **state) {
     atomic_bool gate = false;
     job dying = {.pool = pool, .gate = &gate}, after = {.id = 9};
     const uint32_t ticket = submit(pool, die_in_job, &dying);
+    await_driver(pool, ticket);
     for (int k = 1; k < SN_DRIVER_RING; k++) submit(pool, note_order, &after);
     order_count = 0;
     timer t;
@@ -690,6 +752,7 @@ static void test_lane_dies_under_the_driver(void **state) {
   sn_pool *pool = pool_of(2);
   victim v = {.pool = pool, .lane = 1};
   const uint32_t ticket = submit(pool, dispatch_to_victim, &v);
+  await_driver(pool, ticket);
   assert_int_equal(sn_driver_wait(pool, ticket), SN_OK);
   assert_int_equal(sn_driver_status(pool, ticket), SN_ERR_WORKER);
   uint32_t refused;
@@ -738,6 +801,8 @@ int main(void) {
       cmocka_unit_test(test_deaths_at_any_moment),
       cmocka_unit_test(test_jobs_in_order_and_ring_full),
       cmocka_unit_test(test_wait_for_one_job),
+      cmocka_unit_test(test_waiting_thread_runs_jobs),
+      cmocka_unit_test(test_trap_in_a_job_run_by_who_waits),
       cmocka_unit_test(test_driver_and_caller_take_turns),
       cmocka_unit_test(test_destroy_finishes_the_jobs),
       cmocka_unit_test(test_driver_dies),

@@ -32,7 +32,7 @@ export function quietly<T>(f: () => T): T {
 
 /** What a thread in the core says while it is there. */
 export interface HostEvents {
-  /** The driver has completed a job. */
+  /** The thread has completed a job. */
   jobDone(ticket: number): void;
   /** The thread has waited for as long as it was to (sn_wait_set_patience), and will go on waiting. */
   overslept(): void;

@@ -152,6 +152,11 @@ export class Workers {
     return pending.promise;
   }
 
+  /** A call on this thread has completed a job that others may wait for. */
+  jobDone(): void {
+    if (this.#pending.size > 0) queueMicrotask(() => this.#settle());
+  }
+
   /** Tells the core of workers that have ended; called by a thread that is in the core and hears no events. */
   look(): void {
     const core = this.#core;
