@@ -116,7 +116,12 @@ export class UnsupportedError extends SinterError {
   }
 }
 
-/** A worker died. The pool is made anew; what was being computed is lost. */
+/**
+ * A worker died. The pool is made anew; what was being computed is lost. Promises and calls that depend on a worker
+ * settle with this error, or with their values, within a second of its end; Chromium ends a terminated worker
+ * only after two seconds, in which it still computes. Two ends go unnoticed by a call that waits for them: in
+ * Deno and Bun any, and on a page that of a worker terminated together with the one that watches the others.
+ */
 export class WorkerError extends SinterError {
   static {
     named(this, 'WorkerError');

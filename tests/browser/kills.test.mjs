@@ -2,22 +2,53 @@
 // `npm test -- kills` ends more.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { runInPage } from '../kills/browser.mjs';
+import { inPageOfWorkers, runInPage } from '../kills/browser.mjs';
 import { summary } from '../kills/campaign.mjs';
 import { hasFirefox, openChromium, openFirefox } from './browsers.mjs';
+
+/** Ends a lane, and its replacement as soon as that is started; lanes seen until all are back. */
+const endWhileLoading = async () => {
+  const { sn, alive } = window;
+  await sn.init({ threads: 3 });
+  const wait = (ms) => new Promise((wake) => setTimeout(wake, ms));
+  const lane = [...alive][1];
+  const before = new Set(alive);
+  lane.terminate();
+  let replacement;
+  while (!(replacement = [...alive].find((worker) => !before.has(worker)))) await wait(1);
+  replacement.terminate();
+  const seen = new Set();
+  const deadline = performance.now() + 60_000;
+  do {
+    seen.add(sn.info().threads);
+    await wait(50);
+  } while (sn.info().threads < 3 && performance.now() < deadline);
+  return { seen: [...seen], threads: sn.info().threads, sum: (await sn.ones([300, 300]).sum().data())[0] };
+};
 
 for (const { name, open, there, kills } of [
   { name: 'Chromium', open: openChromium, there: true, kills: 5 },
   { name: 'Firefox', open: openFirefox, there: hasFirefox, kills: 15 },
 ]) {
-  test(`${name}: everything settles, nothing is wrong`, { skip: there ? false : 'not in this machine' }, async (t) => {
+  const skip = there ? false : 'not in this machine';
+
+  const inBrowser = async (f) => {
     const browser = await open();
     try {
-      const found = await runInPage(browser, { kills, seed: 1 });
-      t.diagnostic(summary(found));
-      assert.deepEqual([found.wrong, found.hung, found.raw], [[], [], []]);
+      return await f(browser);
     } finally {
       await browser.close();
     }
+  };
+
+  test(`${name}: everything settles, nothing is wrong`, { skip }, async (t) => {
+    const found = await inBrowser((browser) => runInPage(browser, { kills, seed: 1 }));
+    t.diagnostic(summary(found));
+    assert.deepEqual([found.wrong, found.hung, found.raw], [[], [], []]);
+  });
+
+  test(`${name}: a worker that ends while it loads is replaced, and not counted`, { skip }, async () => {
+    const found = await inBrowser((browser) => inPageOfWorkers(browser, (page) => page.evaluate(endWhileLoading)));
+    assert.deepEqual(found, { seen: [2], threads: 3, sum: 90000 });
   });
 }

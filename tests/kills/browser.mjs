@@ -28,15 +28,19 @@ const PAGE = `async (options) => {
   return (${campaign})({ sn: window.sn, workers: () => [...window.alive], paced: true, ...options });
 }`;
 
-export const runInPage = async (browser, options) => {
+/** A page where `sn` is the package, not initialised, and `alive` the workers that it has started. */
+export const inPageOfWorkers = async (browser, f) => {
   const server = await host({ instead: { '/page.js': SCRIPT } });
   const page = await browser.newPage();
   try {
     await page.goto(server.url);
     await page.waitForFunction(() => 'sn' in window);
-    return await page.evaluate(`(${PAGE})(${JSON.stringify(options)})`);
+    return await f(page);
   } finally {
     await page.close();
     await server.close();
   }
 };
+
+export const runInPage = (browser, options) =>
+  inPageOfWorkers(browser, (page) => page.evaluate(`(${PAGE})(${JSON.stringify(options)})`));
