@@ -16,6 +16,7 @@
 //   kills          500 workers ended at random moments in Node, in Chromium and in Firefox
 //   fuzz           200,000 calls of public functions with hostile arguments
 //   million        tests/native/test_judge.c on a million programs from SINTER_TEST_SEED, or 1, on
+//   memory         30,000 training steps that dispose of nothing, in Node and browsers
 //
 // All builds start at once, in the order in which the suites want them; a suite waits only for its
 // own. Suites run one after another. A suite prints one line, and its output when something failed.
@@ -113,6 +114,8 @@ const SUITES = [
     run: () => nodeTests(newerNode(), 'tests/bundlers', '--test-concurrency=1') },
   { name: 'fuzz', needs: ['js'], parts: ['wasm'], byNameOnly: true,
     run: () => nodeTests(newerNode(), 'js/test/fuzz', '--test-timeout=1200000') },
+  { name: 'memory', needs: ['js'], parts: ['wasm', 'browsers'], byNameOnly: true,
+    run: () => nodeTests(newerNode(), 'tests/memory', '--test-timeout=900000') },
   { name: 'neon', needs: ['neon'], parts: ['neon'], byNameOnly: true, run: () => ctest('neon') },
   { name: 'kills', needs: ['js'], parts: ['wasm', 'browsers'], byNameOnly: true,
     run: () => nodeTests(newerNode(), 'tests/kills', '--test-concurrency=1') },

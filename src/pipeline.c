@@ -130,7 +130,8 @@ static sn_status make_kernels(compiling *c) {
   exe->shared_offset = exe->plan.arena_bytes;
   SN_CHECK(env, sn_size_round_up(shared, 64, &shared) && sn_size_round_up(lane, 64, &lane));
   SN_FAIL_IF(env, sn_size_add_overflows(exe->shared_offset, shared, &exe->lanes_offset),
-             SN_ERR_MEMORY, "plan: intermediates are too large");
+             SN_ERR_MEMORY, "plan: intermediates are too large: %zu bytes and %zu more",
+             exe->shared_offset, shared);
   exe->lane_stride = lane;
   if (!is_watched(c, SN_LOG_CODE)) return SN_OK;
   const char *text;
