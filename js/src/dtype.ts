@@ -1,5 +1,6 @@
 // Element types: their names, their numbers in the interface to wasm, and their arrays.
 
+import { shown } from './check.js';
 import { DTypeError } from './errors.js';
 
 /** The last four are for storage: ops compute with them as float32 and int32, and round their results. */
@@ -47,7 +48,7 @@ const ARRAYS = [
 export function parseDType(name: DTypeName, op: string): DType {
   const dtype = DTYPES[DTYPES.indexOf(name as DType)] ?? DTYPES[SHORT.indexOf(name)];
   if (name && dtype) return dtype;
-  throw new DTypeError(`${op}: ${String(name)} is not a dtype`, { hint: `there are ${DTYPES.join(', ')}` });
+  throw new DTypeError(`${op}: ${typeof name === 'string' ? name : shown(name)} is not a dtype`, { hint: `there are ${DTYPES.join(', ')}` });
 }
 
 export const dtypeNumber = (dtype: DType): number => DTYPES.indexOf(dtype);

@@ -28,7 +28,7 @@ interface Allowed {
   also?: number | undefined;
 }
 
-function checkAllowed(op: string, what: string, values: ArrayLike<number>, { least, most, also }: Allowed): void {
+export function checkAllowed(op: string, what: string, values: ArrayLike<number>, { least, most, also }: Allowed): void {
   for (let i = 0; i < values.length; i++) {
     const value = values[i]!;
     if (!Number.isInteger(value)) throw new DTypeError(`${op}: ${what} must be whole numbers`);
@@ -38,22 +38,25 @@ function checkAllowed(op: string, what: string, values: ArrayLike<number>, { lea
   }
 }
 
-/** int32; arrays of numbers become so when all are whole and allowed. */
-export function asIndices(x: TensorLike, op: string, allowed: Allowed = ANY, what = 'indices'): Tensor {
-  if (x instanceof Tensor) {
-    if (debugLevel() >= 1 && !isCompiling() && x.dtype === 'int32') checkAllowed(op, what, x.dataSync(), allowed);
-    return asTensor(x, op);
-  }
+/** Indices where they can be checked: given as numbers, or in a tensor while debugging. Null elsewhere. */
+export function knownIndices(x: TensorLike, op: string, what = 'indices'): ArrayLike<number> | null {
+  if (x instanceof Tensor) return debugLevel() >= 1 && !isCompiling() && x.dtype === 'int32' ? x.dataSync() : null;
   const { values, dtype } = readElements(op, x);
   if (dtype === 'bool') throw new DTypeError(`${op}: ${what} must be whole numbers, not bools`);
-  checkAllowed(op, what, values, allowed);
-  return tensor(x, { dtype: 'int32' });
+  return values;
+}
+
+/** int32; arrays of numbers become so when all are whole and allowed. */
+export function asIndices(x: TensorLike, op: string, allowed: Allowed = ANY, what = 'indices'): Tensor {
+  const values = knownIndices(x, op, what);
+  if (values) checkAllowed(op, what, values, allowed);
+  return x instanceof Tensor ? asTensor(x, op) : tensor(x, { dtype: 'int32' });
 }
 
 const ANY: Allowed = { least: -MAX_INT32 - 1, most: MAX_INT32 };
 
 /** Indices of an axis of that size. */
-const ofAxis = (size: number): Allowed => ({ least: -size, most: size - 1 });
+export const ofAxis = (size: number): Allowed => ({ least: -size, most: size - 1 });
 
 /** count elements of one axis, a view: gradients of many of them are put together without adding each to all. */
 function part(t: Tensor, axis: number, begin: number, count: number, stride = 1): Tensor {

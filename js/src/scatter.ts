@@ -4,7 +4,7 @@ import { asTensor, type TensorLike } from './apply.js';
 import { sizeOf } from './axes.js';
 import { tensor } from './creation.js';
 import { DTypeError, ShapeError, shapeText } from './errors.js';
-import { asIndices, scatterAlong, take, type ScatterMode } from './indexing.js';
+import { asIndices, checkAllowed, knownIndices, ofAxis, scatterAlong, take, type ScatterMode } from './indexing.js';
 import { add, less, maximum, minimum, mul, where } from './ops.gen.js';
 import { readOptions } from './options.js';
 import { sum } from './reduce.js';
@@ -33,6 +33,9 @@ export function scatter(x: TensorLike, indices: TensorLike, updates: TensorLike,
   return scatterAlong('scatter', x, indices, updates, axis, mode);
 }
 
+const everyNth = (values: ArrayLike<number>, first: number, step: number): number[] =>
+  Array.from({ length: Math.ceil((values.length - first) / step) }, (_, i) => values[first + i * step]!);
+
 /** x with its first axes as one, and the numbers along it of what indices (..., axes) name. */
 function flatten(op: string, x: TensorLike, indices: TensorLike): { t: Tensor; rows: Tensor; places: Tensor } {
   const [t, index] = [asTensor(x, op), asIndices(indices, op)];
@@ -42,6 +45,8 @@ function flatten(op: string, x: TensorLike, indices: TensorLike): { t: Tensor; r
   }
   if (!['int32', 'int8', 'uint8'].includes(index.dtype)) throw new DTypeError(`${op}: indices must be int32, not ${index.dtype}`);
   const indexed = t.shape.slice(0, axes);
+  const known = knownIndices(indices, op);
+  if (known) indexed.forEach((size, axis) => checkAllowed(op, 'indices', everyNth(known, axis, axes), ofAxis(size)));
   const numbers = (list: readonly number[]): Tensor => tensor(list, { dtype: 'int32', shape: [axes] });
   const sizes = numbers(indexed);
   const fromEnd = where(less(index, 0), add(index, sizes), index);
@@ -56,7 +61,7 @@ function flatten(op: string, x: TensorLike, indices: TensorLike): { t: Tensor; r
 
 /**
  * What lies at indices (..., axes) of the first axes of x: (..., x.shape[axes:]). Indices are int32; negative ones
- * count from the end, what is outside is clamped.
+ * count from the end. What is outside is an error where it is given as numbers, and clamped in a tensor.
  */
 export function gatherNd(x: TensorLike, indices: TensorLike): Tensor {
   return tidy(() => {

@@ -33,6 +33,10 @@ test('indices given as numbers are checked, those in tensors clamped', () => {
   refused(() => x.takeAlongAxis([[3], [0]]), 'takeAlongAxis');
   refused(() => x.scatterAdd([7], 1), 'scatterAdd');
   refused(() => x.at([0, 2]).set(1), 'at');
+  refused(() => sn.scatter(x, [2], 1), 'scatter');
+  refused(() => sn.gatherNd(x, [[0, 2], [1, 3]]), 'gatherNd');
+  refused(() => sn.scatterNd(x, [[2, 0]], 1), 'scatterNd');
+  assert.deepEqual(sn.gatherNd(x, [[0, 2], [-1, -3]]).toArray(), [3, 4]);
   refused(() => sn.nn.embedding(2, 3).apply({ weight: x }, [2]), 'take');
   assertThrows(() => x.take([true, false]), sn.DTypeError, { op: 'take', message: /bools/ });
   assertThrows(() => x.take([0.5]), sn.DTypeError, { op: 'take' });
