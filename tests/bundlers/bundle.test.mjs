@@ -1,6 +1,7 @@
 // Bundlers, told nothing about the package unless the test says so: bundles for pages run in Chromium, those for Node
 // in Node. What each needs is in docs/bundlers.md.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -69,9 +70,9 @@ describe('webpack', () => {
   }
 
   test('for Node', async () => {
-    const dist = await build(project('webpack-node'), 'node.js', { target: 'node20', experiments: { outputModule: true },
-      output: { path: join(home, 'work/webpack-node/dist'), module: true, filename: 'main.mjs' } });
-    check(printed(await execute(dist, newerNode(), ['main.mjs'])), { threads: true });
+    const folder = project('webpack-node', { 'package.json': '{}' });
+    const dist = await build(folder, 'node.js', { target: 'node20' });
+    check(printed(await execute(dist, newerNode(), ['main.js'])), { threads: true });
   });
 });
 
@@ -177,10 +178,11 @@ export default { headers: async () => [{ source: '/(.*)', headers }], outputFile
 
   test('a page, and a route of the server', { timeout: 400_000 }, async () => {
     const folder = project('next', files);
-    await execute(folder, newerNode(), [tool('next'), 'build'], { NEXT_TELEMETRY_DISABLED: '1' });
-    const { spawn } = await import('node:child_process');
+    // Other bundlers leave their own NODE_ENV in this process.
+    const env = { ...process.env, NODE_ENV: 'production', NEXT_TELEMETRY_DISABLED: '1' };
+    await execute(folder, newerNode(), [tool('next'), 'build'], env);
     const port = 20_000 + Math.floor(Math.random() * 20_000);
-    const server = spawn(newerNode(), [tool('next'), 'start', '-p', String(port)], { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] });
+    const server = spawn(newerNode(), [tool('next'), 'start', '-p', String(port)], { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] });
     try {
       await new Promise((resolve) => server.stdout.on('data', (text) => String(text).includes('Ready') && resolve()));
       check(await resultAt(`http://localhost:${port}/`), { threads: true });

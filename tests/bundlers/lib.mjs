@@ -18,7 +18,8 @@ const install = async () => {
   const lock = createHash('sha256').update(readFileSync(join(HERE, 'package-lock.json'))).digest('hex');
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return;
   for (const name of ['package.json', 'package-lock.json', '.npmrc']) copyFileSync(join(HERE, name), join(home, name));
-  await runOrStop('npm', ['ci', '--prefix', home]);
+  // Not `npm ci`: the lock file names no packages for other systems where the registry it was made with had none.
+  await runOrStop('npm', ['install', '--prefix', home]);
   writeFileSync(stamp, lock);
 };
 
