@@ -9,9 +9,10 @@
 /* Scratch of so few lines lies in shared memory: one long line must not cost every lane its room.
  */
 #define SHARED_LINES 4
-/* A unit of a scatter reads all indices, so rows are shared out only where they are long. */
-#define SCATTER_SHARES 16
-#define SCATTER_WIDE 16
+/* A unit of a scatter reads all indices: there is one for each so many elements of a row, at most
+ * SCATTER_LINES, so that reading them costs little beside the rows. */
+#define SCATTER_SHARE 32
+#define SCATTER_LINES 256
 
 static int64_t at_least_1(int64_t n) { return n > 1 ? n : 1; }
 
@@ -30,15 +31,18 @@ static void plan_units(const sn_group *g, sn_ready_plan *p) {
   const int64_t n = ready->length;
   p->inner = inner_lines(g);
   p->points = p->inner ? sn_group_points(g) / p->inner : 0;
-  p->lines = kind == SN_CLASS_SCAN ? SN_SCAN_WIDTH : kind == SN_CLASS_SORT ? 1 : UNIT_ELEMENTS;
+  p->lines = kind == SN_CLASS_SCAN      ? SN_SCAN_WIDTH
+             : kind == SN_CLASS_SORT    ? 1
+             : kind == SN_CLASS_SCATTER ? SCATTER_LINES
+                                        : UNIT_ELEMENTS;
   if (p->lines > p->inner) p->lines = at_least_1(p->inner);
   p->blocks = pieces(p->inner, p->lines);
   p->share = at_least_1(n);
   if ((kind == SN_CLASS_GATHER || kind == SN_CLASS_CONCAT) && n > UNIT_ELEMENTS / p->lines)
     p->share = at_least_1(UNIT_ELEMENTS / p->lines);
-  if (kind == SN_CLASS_SCATTER && p->lines >= SCATTER_WIDE) {
-    p->share = at_least_1(UNIT_ELEMENTS / p->lines);
-    if (p->share < pieces(n, SCATTER_SHARES)) p->share = pieces(n, SCATTER_SHARES);
+  if (kind == SN_CLASS_SCATTER && p->lines > SCATTER_SHARE) {
+    p->share = pieces(n, p->lines / SCATTER_SHARE);
+    if (p->share < UNIT_ELEMENTS / p->lines) p->share = UNIT_ELEMENTS / p->lines;
   }
   p->shares = pieces(at_least_1(n), p->share);
   const bool whole = p->blocks == 1 && p->shares == 1;

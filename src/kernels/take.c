@@ -25,6 +25,19 @@ typedef uint16_t bits16;
 typedef uint32_t bits32;
 typedef uint64_t bits64;
 
+/* One element n times: what is there already is copied behind itself, as much as caches hold. */
+static void repeat(void *to, const void *from, size_t item, size_t n) {
+  enum { CACHED = 4096 };
+  const size_t bytes = n * item;
+  if (!n) return;
+  memcpy(to, from, item);
+  for (size_t done = item, more; done < bytes; done += more) {
+    more = done < CACHED ? done : CACHED;
+    if (more > bytes - done) more = bytes - done;
+    memcpy((char *)to + done, to, more);
+  }
+}
+
 /* to[k] = from[k across] for the lines of a row; to is contiguous. */
 #define DEFINE_GATHER(T)                                                                    \
   static inline void copy_row_##T(T *restrict to, const T *restrict from, int64_t across,   \
@@ -56,18 +69,23 @@ typedef uint64_t bits64;
     }                                                                                       \
   }
 
-#define DEFINE_COPIES(T)                                                                      \
-  DEFINE_GATHER(T)                                                                            \
-  static void copy_rows_##T(const sn_ready_site *s) {                                         \
-    const sn_lines *x = &s->in[0], *y = &s->out;                                              \
-    if (s->width == 1 && y->along == 1) {                                                     \
-      copy_row_##T((T *)y->data + s->from, (const T *)x->data + s->from * x->along, x->along, \
-                   s->to - s->from);                                                          \
-      return;                                                                                 \
-    }                                                                                         \
-    for (int64_t i = s->from; i < s->to; i++)                                                 \
-      copy_row_##T((T *)y->data + i * y->along, (const T *)x->data + i * x->along, x->across, \
-                   s->width);                                                                 \
+#define DEFINE_COPIES(T)                                                         \
+  DEFINE_GATHER(T)                                                               \
+  static void copy_rows_##T(const sn_ready_site *s) {                            \
+    const sn_lines *x = &s->in[0], *y = &s->out;                                 \
+    const T *from = (const T *)x->data + s->from * x->along;                     \
+    T *to = (T *)y->data + s->from * y->along;                                   \
+    const int64_t rows = s->to - s->from;                                        \
+    if (y->along == s->width && x->along == 0 && x->across == 0) {               \
+      repeat(to, from, sizeof(T), (size_t)(rows * s->width));                    \
+      return;                                                                    \
+    }                                                                            \
+    if (s->width == 1 && y->along == 1) {                                        \
+      copy_row_##T(to, from, x->along, rows);                                    \
+      return;                                                                    \
+    }                                                                            \
+    for (int64_t i = 0; i < rows; i++)                                           \
+      copy_row_##T(to + i * y->along, from + i * x->along, x->across, s->width); \
   }
 
 DEFINE_COPIES(bits8)
@@ -126,21 +144,22 @@ static inline uint8_t updated_bool(sn_op op, uint8_t old, uint8_t new) {
   static inline                                                                                   \
       __attribute__((always_inline)) void update_##type(const sn_ready_site *s, const sn_op op) { \
     const sn_lines *indices = &s->in[1], *updates = &s->in[2], *y = &s->out;                      \
+    const int64_t n = y->n, width = s->width, from = s->from, to = s->to;                         \
+    const bool by_rows = width > 1 && indices->across == 0 && updates->across == 1;               \
     for (int64_t i = 0; i < indices->n; i++) {                                                    \
       const T *restrict update = (const T *)updates->data + i * updates->along;                   \
-      if (indices->across == 0) {                                                                 \
-        const int64_t at = position_at(indices, i, 0, y->n);                                      \
-        if (at < s->from || at >= s->to) continue;                                                \
-        T *restrict to = (T *)y->data + at * y->along;                                            \
-        for (int64_t k = 0; k < s->width; k++)                                                    \
-          to[k] = updated_##type(op, to[k], update[k * updates->across]);                         \
+      if (by_rows) {                                                                              \
+        const int64_t at = position_at(indices, i, 0, n);                                         \
+        if (at < from || at >= to) continue;                                                      \
+        T *restrict row = (T *)y->data + at * y->along;                                           \
+        for (int64_t k = 0; k < width; k++) row[k] = updated_##type(op, row[k], update[k]);       \
         continue;                                                                                 \
       }                                                                                           \
-      for (int64_t k = 0; k < s->width; k++) {                                                    \
-        const int64_t at = position_at(indices, i, k, y->n);                                      \
-        if (at < s->from || at >= s->to) continue;                                                \
-        T *to = (T *)y->data + at * y->along + k;                                                 \
-        *to = updated_##type(op, *to, update[k * updates->across]);                               \
+      for (int64_t k = 0; k < width; k++) {                                                       \
+        const int64_t at = position_at(indices, i, k, n);                                         \
+        if (at < from || at >= to) continue;                                                      \
+        T *element = (T *)y->data + at * y->along + k;                                            \
+        *element = updated_##type(op, *element, update[k * updates->across]);                     \
       }                                                                                           \
     }                                                                                             \
   }

@@ -134,16 +134,25 @@ static void write_sorts(twins *w) {
   twins_output(w, apply(w, SN_OP_argsort, &columns, 0, CASE_MIXED));
 }
 
+static void write_scatters(twins *w) {
+  const sn_type shares = {SN_F64, 2, {200, 256}}, blocks = {SN_F32, 2, {70, 700}};
+  const sn_type tables = {SN_I32, 3, {2, 300, 130}};
+  twins_output(w, apply(w, SN_OP_scatter_add, &shares, 0, CASE_DOMAIN));
+  twins_output(w, apply(w, SN_OP_scatter_max, &blocks, 0, CASE_MIXED));
+  twins_output(w, apply(w, SN_OP_scatter_mul, &tables, 1, CASE_DOMAIN));
+}
+
 static void same_bits_for_any_threads(void **state) {
   (void)state;
+  static void (*const write[])(twins *) = {write_large, write_sorts, write_scatters};
   sn_context *own = ctx;
   for (int threads = 1; threads <= 4; threads++) {
     ctx = case_context(threads, sn_isa_detect());
-    for (int part = 0; part < 2; part++) {
+    for (int part = 0; part < 3; part++) {
       twins w;
       char text[TWIN_TEXT];
       twins_begin(&w, ctx, true);
-      (part ? write_sorts : write_large)(&w);
+      write[part](&w);
       for (int run = 0; run < 2; run++)
         if (!twins_agree(&w, text)) fail_msg("%d threads: %s", threads, text);
       twins_end(&w);
