@@ -219,6 +219,7 @@ static void begin_kernel(const walk *w) {
   sn_gemm_side *b = sn_gemm_side_b(&w->exe->kernels[k].gemm);
   b->ready = b->kept && packed->version == packed_version(w, packed);
   packed->version = 0; /* unless it ends well */
+  if (w->args->poison && k == 0) sn_poison(w->args->workspace, w->exe->plan.arena_bytes);
   if (w->args->poison) sn_poison_kernel(w->exe, k, w->args);
   w->place->lanes = 1;
   w->place->ms = 0;
