@@ -37,6 +37,7 @@ static void random_programs(void **state) {
   for (uint64_t seed = first; seed < first + count; seed++) {
     written program = written_of(seed);
     prepare(seed);
+    if ((seed - first) % 100000 == 99999) fprintf(stderr, "seed %llu\n", (unsigned long long)seed);
     if (written_try(&program, &trial)) {
       slopes += trial.has_slope && trial.differences;
       open += trial.has_slope && trial.differences && trial.slope == JUDGE_OPEN;
