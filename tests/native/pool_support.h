@@ -1,0 +1,172 @@
+/* pool_support.h - what tests of the pool and of its driver share: pools, units that count, a
+ * victim. Death is played by a function that marks its own lane dead and returns without having
+ * done its work, as a worker whose kernel has trapped. */
+#ifndef SN_TESTS_POOL_SUPPORT_H
+#define SN_TESTS_POOL_SUPPORT_H
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/host.h"
+#include "threads/driver.h"
+#include "threads/state.h"
+
+static inline void *allocate(void *user, size_t bytes, size_t alignment) {
+  (void)user;
+  return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+}
+
+static inline void release(void *user, void *block, size_t bytes) {
+  (void)user, (void)bytes;
+  free(block);
+}
+
+static sn_env env = {.heap = {.allocator = {.allocate = allocate, .release = release},
+                              .limit_bytes = SIZE_MAX,
+                              .fail_countdown = -1}};
+
+static inline sn_pool *pool_of(int lanes) {
+  sn_pool *pool = NULL;
+  assert_int_equal(sn_pool_create(&env, lanes, &pool), SN_OK);
+  assert_int_equal(sn_pool_lanes(pool), lanes);
+  assert_int_equal(sn_pool_max_lanes(pool), lanes);
+  return pool;
+}
+
+static inline void destroy(sn_pool *pool) {
+  sn_pool_destroy(&env, pool);
+  assert_int_equal(env.heap.live_blocks, 0);
+}
+
+static inline void pause_us(double us) {
+  const double end = sn_host_now_ms() + us * 1e-3;
+  while (sn_host_now_ms() < end) {}
+}
+
+static inline void await_flag(atomic_bool *flag) {
+  while (!atomic_load(flag)) usleep(50);
+}
+
+/* Sets a flag from another thread after a while. */
+typedef struct timer {
+  pthread_t thread;
+  atomic_bool *flag;
+} timer;
+
+static inline void *timer_main(void *arg) {
+  usleep(5000);
+  atomic_store(((timer *)arg)->flag, true);
+  return NULL;
+}
+
+static inline void timer_start(timer *t, atomic_bool *flag) {
+  t->flag = flag;
+  assert_int_equal(pthread_create(&t->thread, NULL, timer_main, t), 0);
+}
+
+static inline void timer_join(timer *t) { pthread_join(t->thread, NULL); }
+
+typedef struct tally {
+  uint8_t *seen; /* per unit */
+  int64_t units;
+  int max_lanes;
+  atomic_int lane_used[SN_POOL_MAX_LANES];
+  atomic_int inside;
+  atomic_int bad;
+} tally;
+
+static inline void count_units(void *arg, int64_t begin, int64_t end, int lane) {
+  tally *t = arg;
+  atomic_fetch_add(&t->inside, 1);
+  if (begin < 0 || begin >= end || end > t->units || lane < 0 || lane >= t->max_lanes)
+    atomic_store(&t->bad, 1);
+  else
+    for (int64_t u = begin; u < end; u++) t->seen[u]++;
+  atomic_store(&t->lane_used[lane], 1);
+  atomic_fetch_sub(&t->inside, 1);
+}
+
+static inline void check_units(sn_pool *pool, int64_t units, int64_t grain, int lanes) {
+  tally *t = calloc(1, sizeof *t);
+  t->seen = calloc((size_t)units + 1, 1);
+  t->units = units;
+  t->max_lanes = sn_pool_max_lanes(pool);
+  assert_int_equal(sn_pool_run(pool, count_units, t, units, grain, lanes), SN_OK);
+  assert_int_equal(atomic_load(&t->inside), 0);
+  assert_int_equal(atomic_load(&t->bad), 0);
+  for (int64_t u = 0; u < units; u++) assert_int_equal(t->seen[u], 1);
+  int used = 0;
+  for (int lane = 0; lane < t->max_lanes; lane++) used += atomic_load(&t->lane_used[lane]);
+  assert_true(used <= (lanes < 1 ? 1 : lanes));
+  if (lanes <= 1 || units <= grain) assert_int_equal(used, atomic_load(&t->lane_used[0]));
+  free(t->seen);
+  free(t);
+}
+
+static inline void add_lengths(void *arg, int64_t begin, int64_t end, int lane) {
+  (void)lane;
+  atomic_fetch_add((_Atomic int64_t *)arg, end - begin);
+}
+
+#define ALIVE 0x5eed
+
+/* Lives on the dispatcher's stack for one dispatch only; late lanes would find it poisoned. */
+typedef struct frame {
+  int magic;
+  int64_t out[4];
+} frame;
+
+static atomic_int stale;
+
+static inline void fill_frame(void *arg, int64_t begin, int64_t end, int lane) {
+  frame *f = arg;
+  (void)lane;
+  if (f->magic != ALIVE) atomic_store(&stale, 1);
+  for (int64_t u = begin; u < end; u++) f->out[u] += u + 1;
+}
+
+static inline void dispatch_frame(sn_pool *pool, int lanes) {
+  frame f = {.magic = ALIVE};
+  assert_int_equal(sn_pool_run(pool, fill_frame, &f, 4, 1, lanes), SN_OK);
+  if (f.out[0] != 1 || f.out[1] != 2 || f.out[2] != 3 || f.out[3] != 4) fail();
+  memset(&f, 0xdd, sizeof f);
+}
+
+typedef struct victim {
+  sn_pool *pool;
+  int lane;
+  atomic_bool entered, let_go;
+} victim;
+
+/* The victim dies in its first chunk; nobody else finishes before. */
+static inline void die_inside(void *arg, int64_t begin, int64_t end, int lane) {
+  victim *v = arg;
+  (void)begin, (void)end;
+  if (lane == v->lane) {
+    sn_pool_mark_dead(v->pool, lane);
+    atomic_store(&v->entered, true);
+  } else {
+    await_flag(&v->entered);
+  }
+}
+
+static inline void check_revival(sn_pool *pool) {
+  const int lanes = sn_pool_max_lanes(pool);
+  assert_int_equal(sn_pool_lost(pool), SN_ERR_WORKER);
+  int64_t total = 0;
+  assert_int_equal(sn_pool_run(pool, add_lengths, &total, 10, 1, lanes), SN_ERR_WORKER);
+  assert_int_equal(total, 0);
+  sn_pool_revive(pool);
+  assert_int_equal(sn_pool_lost(pool), SN_OK);
+  assert_int_equal(sn_pool_lanes(pool), lanes);
+  check_units(pool, 4099, 3, lanes);
+}
+
+#endif
