@@ -432,6 +432,28 @@ static void ends_without_begin_do_nothing(void **state) {
   sn_scope_begin(f.ctx);
 }
 
+/* Lazy tensors have no values, and 100 further kinds must not hide the large ones. */
+static void the_largest_kinds_come_first(void **state) {
+  (void)state;
+  static const float zeros[1000];
+  for (int64_t n = 1; n <= 100; n++) sn_from_data(f.ctx, SN_F32, 1, &n, zeros);
+  for (int i = 0; i < 3; i++) sn_from_data(f.ctx, SN_F32, 2, (int64_t[]){20, 10}, zeros);
+  sn_from_data(f.ctx, SN_F32, 2, (int64_t[]){10, 100}, zeros);
+  sn_full(f.ctx, SN_F32, 1, (int64_t[]){100000}, 1);
+  sn_tensor_kind kinds[3];
+  assert_int_equal(sn_largest_kinds(f.ctx, kinds, 3), 3);
+  assert_int_equal(kinds[0].count, 1);
+  assert_int_equal(kinds[0].bytes, 4000);
+  assert_int_equal(kinds[0].dims[1], 100);
+  assert_int_equal(kinds[1].count, 3);
+  assert_int_equal(kinds[1].bytes, 2400);
+  assert_int_equal(kinds[1].dtype, SN_F32);
+  assert_int_equal(kinds[1].rank, 2);
+  assert_int_equal(kinds[2].bytes, 400);
+  assert_int_equal(sn_largest_kinds(f.ctx, kinds, 1), 1);
+  assert_int_equal(kinds[0].bytes, 4000);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(elementwise_errors),
@@ -441,6 +463,7 @@ int main(void) {
       TEST(slices_of_one_element_take_any_stride),
       TEST(creation_errors),
       TEST(too_much_memory),
+      TEST(the_largest_kinds_come_first),
       TEST(loss_errors),
       TEST(gradient_errors),
       TEST(two_contexts_do_not_mix),

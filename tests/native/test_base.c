@@ -183,6 +183,29 @@ static void arena_arrays_and_texts(void **state) {
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
+/* Of two that grow by turns, and small blocks between them. */
+static void large_arena_arrays_leave_nothing_behind(void **state) {
+  enum { ITEMS = 1 << 20 };
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  uint64_t *items[2] = {NULL};
+  size_t capacity[2] = {0};
+  for (size_t n = 0; n < ITEMS; n++) {
+    for (int k = 0; k < 2; k++) {
+      assert_int_equal(sn_arena_grow(&l.arena, (void **)&items[k], &capacity[k], n, 8), SN_OK);
+      items[k][n] = n + (size_t)k;
+    }
+    if (n % 4096 == 0) assert_non_null(sn_arena_take(&l.arena, 1, 16));
+  }
+  for (size_t n = 0; n < ITEMS; n++)
+    for (int k = 0; k < 2; k++) assert_int_equal(items[k][n], n + (size_t)k);
+  const size_t wanted = 2 * ITEMS * sizeof *items[0];
+  assert_true(l.env.heap.live_bytes < wanted + wanted / 4);
+  assert_true(l.env.heap.peak_bytes < wanted + wanted / 2);
+  lab_close(&l);
+}
+
 static void sizes_are_checked(void **state) {
   (void)state;
   size_t s;
@@ -413,6 +436,7 @@ int main(void) {
       cmocka_unit_test(arena_blocks_are_aligned_zeroed_and_stay),
       cmocka_unit_test(arena_failures_lose_nothing),
       cmocka_unit_test(arena_arrays_and_texts),
+      cmocka_unit_test(large_arena_arrays_leave_nothing_behind),
       cmocka_unit_test(sizes_are_checked),
       cmocka_unit_test(texts_grow),
       cmocka_unit_test(a_text_keeps_its_first_failure),

@@ -1,5 +1,7 @@
 /* test_plan.c - offsets in one arena: best-fit blocks against a plain model, reuse, in place,
  * donated memory, and a checker that finds planted overlaps. */
+#include <stdio.h>
+
 #include "graph_support.h"
 
 #include "plan/blocks.h"
@@ -58,6 +60,21 @@ static size_t best_hole(const uint8_t *used, size_t end, size_t units) {
     at += size ? size : 1;
   }
   return best;
+}
+
+static void too_much_is_told_in_bytes(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  sn_blocks b = {.arena = &l.arena};
+  size_t at;
+  assert_int_equal(sn_blocks_take(&b, SIZE_MAX / 64 * 64, &at), SN_OK);
+  assert_int_equal(sn_blocks_take(&b, 128, &at), SN_ERR_MEMORY);
+  char expected[160];
+  snprintf(expected, sizeof expected,
+           "plan: intermediates are too large: %zu bytes and 128 more", SIZE_MAX / 64 * 64);
+  assert_string_equal(l.env.error.message, expected);
+  lab_close(&l);
 }
 
 static void blocks_against_a_model(void **state) {
@@ -445,6 +462,7 @@ static void failures_give_back_what_they_took(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(blocks_by_hand),
+      cmocka_unit_test(too_much_is_told_in_bytes),
       cmocka_unit_test(blocks_against_a_model),
       cmocka_unit_test(a_chain_needs_two_blocks),
       cmocka_unit_test(a_stack_lies_beside_what_goes_into_it),
