@@ -151,11 +151,11 @@ export function inspect<A extends readonly unknown[]>(
   checkFunction('inspect', f, 'inspect(f)(...args) compiles f for the arguments');
   const options = readOptions('inspect', given, COMPILE);
   return (...args) => tidy(() => {
-    const { tensors, shape } = flatten(args, 'inspect', (array) => asTensor(array, 'inspect'));
+    const flat = flatten(args, 'inspect', (array) => asTensor(array, 'inspect'));
     const begin = performance.now();
-    const { program } = compile('inspect', (list) => f(...(list as unknown as A)), tensors, shape, {
+    const { program } = compile('inspect', (list) => f(...(list as unknown as A)), flat, {
       ...options,
-      donate: tensors.map(() => false),
+      donate: flat.tensors.map(() => false),
       record: true,
     });
     const compileMs = performance.now() - begin;

@@ -9,11 +9,11 @@ import { asTensor } from './apply.js';
 import { argumentNumbers, checkFunction, noArgument } from './check.js';
 import { SinterError } from './errors.js';
 import { readOptions, type OptionSchema } from './options.js';
-import { flatten, rebuild, shapeKey, tensorCount, type TreeShape } from './pytree.js';
+import { flatten, rebuild, shapeKey, tensorCount, type Flat, type TreeShape } from './pytree.js';
 import { COMPILE, Program, placeholder, type CompileOptions, type ProgramOptions } from './program.js';
 import { refusePromise, tidyTraced } from './scope.js';
 import { Tensor } from './tensor.js';
-import { compiling, isTracing } from './trace.js';
+import { compiling, isTracing, replacing } from './trace.js';
 import { Traces, type Call, type Trace } from './traces.js';
 
 export interface JitOptions extends CompileOptions {
@@ -107,14 +107,13 @@ const collected = new FinalizationRegistry<ProgramCache>((cache) => cache.clear(
 export function compile(
   op: string,
   f: (args: unknown[]) => unknown,
-  tensors: readonly Tensor[],
-  shape: TreeShape,
+  { tensors, bound, shape }: Flat,
   options: ProgramOptions,
 ): Compiled {
   let compiled: Compiled | undefined;
   tidyTraced(() => {
     const inputs = tensors.map((t) => placeholder(t.meta));
-    const result = compiling(() => f(rebuild(shape, inputs) as unknown[]));
+    const result = replacing(bound, () => compiling(() => f(rebuild(shape, inputs) as unknown[])));
     refusePromise(op, result, 'the function to compile must be synchronous');
     const { tensors: outputs, shape: resultShape } = flatten(result, op);
     compiled = { program: new Program(inputs, outputs, options), result: resultShape };
@@ -157,10 +156,11 @@ export function compiledFunction<A extends readonly unknown[], R>(
   const traces = new Traces(op, nameOf);
   let recent: Recent | null = null;
 
-  const compiledFor = (tensors: readonly Tensor[], shape: TreeShape, flags: boolean[]): Compiled => {
+  const compiledFor = (args: Flat, flags: boolean[]): Compiled => {
+    const { tensors, shape } = args;
     const call: Call = { structure: shapeKey(shape), tensors: tensors.map((t) => t.meta.key) };
     return cache.get(`${call.structure}${call.tensors.join()}`, () => {
-      const made = compile(op, (list) => f(...(list as unknown as A)), tensors, shape, { ...options, donate: flags });
+      const made = compile(op, (list) => f(...(list as unknown as A)), args, { ...options, donate: flags });
       const trace = traces.note(call, shape);
       onTrace?.(trace);
       return made;
@@ -169,15 +169,16 @@ export function compiledFunction<A extends readonly unknown[], R>(
 
   /** A call whose arguments are trees; own: tensors made of its typed arrays. */
   const callWith = (args: A, own: Tensor[]): R => {
-    const { tensors, shape } = flatten(args, op, (array) => {
+    const flat = flatten(args, op, (array) => {
       const made = asTensor(array, op);
       own.push(made);
       return made;
     });
+    const { tensors, shape } = flat;
     const flags = donated.size > 0 ? donatedLeaves(shape, donated) : tensors.map(() => false);
     if (donated.size > 0) checkDonation(op, tensors, flags);
     for (const n of donated) if (n >= args.length) throw noArgument(op, n, args.length);
-    const compiled = compiledFor(tensors, shape, flags);
+    const compiled = compiledFor(flat, flags);
     recent = donated.size === 0 ? Recent.of(args, compiled) : null;
     const outputs = compiled.program.run(tensors);
     tensors.forEach((t, i) => flags[i] && t.donated());

@@ -4,7 +4,8 @@
 //
 // flatten lists the tensors in a fixed order (keys of objects sorted) and remembers the rest as a TreeShape, from
 // which rebuild makes an equal tree around other tensors. An instance is rebuilt with its prototype and fields, so
-// that its methods work; private (#) fields cannot be copied, and a method that uses one throws.
+// that its methods work; private (#) fields cannot be copied, and a method that uses one throws. So does a function
+// in a field that uses the instance it was made in (x => this.w.mul(x)) while the rebuilt one is traced.
 
 import { className, isNumericArray, isPlainObject, shown } from './check.js';
 import { SinterError } from './errors.js';
@@ -22,6 +23,8 @@ type Node =
 
 export interface Flat {
   tensors: Tensor[];
+  /** Those of instances with functions among their fields, which may use them past a tree rebuilt around others. */
+  bound: Tensor[];
   shape: Node;
 }
 
@@ -36,6 +39,7 @@ const OPAQUE = [Date, RegExp, Promise, Error, ArrayBuffer, WeakMap, WeakSet, Num
 interface Walk {
   op: string;
   tensors: Tensor[];
+  bound: Tensor[];
   /** The containers around the value at hand. */
   around: object[];
   /** Makes a tensor of an array of numbers; without it such an array is refused. */
@@ -84,8 +88,10 @@ function visitObject(value: object, walk: Walk): Node {
   if (ArrayBuffer.isView(value) || OPAQUE.some((type) => value instanceof type)) refuse(walk.op, value);
   const keys = Object.keys(value).sort();
   const fields = keys.map((key) => (value as Record<string, unknown>)[key]);
+  const first = walk.tensors.length;
   const items = visitAll(fields, value, walk);
   if (isPlainObject(value)) return { kind: 'object', keys, items };
+  if (fields.some((field) => typeof field === 'function')) walk.bound.push(...walk.tensors.slice(first));
   return { kind: 'instance', prototype: Object.getPrototypeOf(value) as object, keys, items };
 }
 
@@ -100,9 +106,9 @@ function visit(value: unknown, walk: Walk): Node {
 
 /** The tensors of a tree and its shape. convert: what becomes of typed arrays, which are refused otherwise. */
 export function flatten(tree: unknown, op = 'tree', convert?: (array: NumericArray) => Tensor): Flat {
-  const walk: Walk = { op, tensors: [], around: [], convert };
+  const walk: Walk = { op, tensors: [], bound: [], around: [], convert };
   const shape = visit(tree, walk);
-  return { tensors: walk.tensors, shape };
+  return { tensors: walk.tensors, bound: walk.bound, shape };
 }
 
 function makeInstance(prototype: object, keys: readonly string[], values: readonly unknown[]): object {

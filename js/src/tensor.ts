@@ -11,7 +11,7 @@ import { dtypeFromNumber, isHalf, newArray, viewOf, type DType, type TensorData 
 import { noticePressure, relievePressure, withRelief } from './pressure.js';
 import { runtime, runtimeOrNull, type Runtime } from './runtime/runtime.js';
 import { activeScope } from './scope.js';
-import { isCompiling } from './trace.js';
+import { isCompiling, replaced } from './trace.js';
 import type { FrontMethods } from './methods.js';
 import type { ElementwiseMethods } from './ops.gen.js';
 
@@ -73,6 +73,7 @@ export class Tensor {
   /** @internal The address for an operation; throws when it was given back. */
   use(op: string): number {
     if (this.address === 0) throw this.#goneError(op);
+    if (replaced !== null && replaced.has(this)) throw replacedError(op);
     return this.address;
   }
 
@@ -229,6 +230,11 @@ export class Tensor {
     return 'Tensor';
   }
 }
+
+const replacedError = (op: string): SinterError =>
+  new SinterError('argument', `${op}: a function in a field of an instance uses that instance, not the argument`, {
+    hint: 'in arguments of jit, grad and trainStep write it as a method: apply(x) { return x.mul(this.w); }',
+  });
 
 /** count rows of width elements each. */
 function rows(flat: NestedArray[], width: number, count: number): NestedArray[] {

@@ -7,6 +7,21 @@ let compilations = 0;
 export const isTracing = (): boolean => traces > 0;
 export const isCompiling = (): boolean => compilations > 0;
 
+/** Tensors that what is traced must not use, since others stand for them; null: none. */
+export let replaced: ReadonlySet<unknown> | null = null;
+
+/** Runs f while others stand for these tensors. */
+export function replacing<T>(tensors: readonly unknown[], f: () => T): T {
+  if (tensors.length === 0) return f();
+  const outer = replaced;
+  replaced = new Set([...(outer ?? []), ...tensors]);
+  try {
+    return f();
+  } finally {
+    replaced = outer;
+  }
+}
+
 /** Runs f as a part of a larger graph, as grad does. */
 export function tracing<T>(f: () => T): T {
   traces++;

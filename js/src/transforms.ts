@@ -10,7 +10,7 @@ import { flatten, leavesWithPaths, rebuild, tensorsWithin, type TreeShape } from
 import { runtime } from './runtime/runtime.js';
 import { refusePromise, tidy, tidyTraced } from './scope.js';
 import { Tensor, wrap } from './tensor.js';
-import { isTracing, tracing } from './trace.js';
+import { isTracing, replacing, tracing } from './trace.js';
 
 /** The derivative of an argument has its structure; that of a number is a tensor. */
 export type GradOf<T> = T extends number | boolean ? Tensor : T;
@@ -30,6 +30,8 @@ export interface GradOptions<N> {
 interface Variables {
   args: unknown[];
   tensors: Tensor[];
+  /** What the variables stand for, as far as it must not be used in their place. */
+  bound: readonly Tensor[];
   rebuild: (leaves: Tensor[]) => unknown[];
 }
 
@@ -53,12 +55,12 @@ function makeVariables(op: string, args: readonly unknown[], argnums: readonly n
     if (n >= args.length) throw noArgument(op, n, args.length);
     return numbersAsTensors(op, args[n]);
   });
-  const { tensors, shape } = flatten(chosen, op, (array) => asTensor(array, op));
+  const { tensors, bound, shape } = flatten(chosen, op, (array) => asTensor(array, op));
   if (tensors.length === 0) refuseStatic(op, shape);
   const variables = tensors.map((t) => wrap(rt.exports.sinter_variable(t.use(op)), t.meta));
   const trees = rebuild(shape, variables) as unknown[];
   argnums.forEach((n, i) => (replaced[n] = trees[i]));
-  return { args: replaced, tensors: variables, rebuild: (list) => rebuild(shape, list) as unknown[] };
+  return { args: replaced, tensors: variables, bound, rebuild: (list) => rebuild(shape, list) as unknown[] };
 }
 
 function gradients(op: string, y: Tensor, wrt: readonly Tensor[]): Tensor[] {
@@ -79,7 +81,7 @@ function differentiate(
 ): { value: Tensor; grads: unknown[] } {
   const result = tidyTraced(() => {
     const variables = makeVariables(op, args, argnums);
-    const value = tracing(() => f(variables.args));
+    const value = replacing(variables.bound, () => tracing(() => f(variables.args)));
     refusePromise(op, value, 'the function to differentiate must be synchronous');
     if (!(value instanceof Tensor)) {
       throw new SinterError(

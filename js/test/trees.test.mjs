@@ -59,6 +59,24 @@ test('a compiled function sees what changed in an instance', () => {
   assert.deepEqual(scaled(config, x).toArray(), [5, 10, 15]);
 });
 
+test('a function in a field that uses its own instance is refused, another one is not', () => {
+  class Closed {
+    w = sn.ones([3]);
+    act = sn.relu;
+    forward = (t) => t.mul(this.w);
+    apply(t) {
+      return this.act(t.mul(this.w));
+    }
+  }
+  const m = new Closed();
+  const message = /write it as a method/;
+  assertThrows(() => sn.jit((model, t) => model.forward(t))(m, x), sn.SinterError, { op: 'mul', message });
+  assertThrows(() => sn.grad((model) => model.forward(x).sum())(m), sn.SinterError, { op: 'mul', message });
+  assert.deepEqual(sn.jit((model, t) => model.apply(t))(m, x).toArray(), [1, 2, 3]);
+  assert.deepEqual(sn.grad((model) => model.apply(x).sum())(m).w.toArray(), [1, 2, 3]);
+  assert.deepEqual(m.forward(x).toArray(), [1, 2, 3]);
+});
+
 test('two classes with the same fields are two structures', () => {
   class Twice extends Model {
     apply(t) {

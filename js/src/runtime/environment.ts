@@ -28,7 +28,7 @@ interface NodeModules {
 
 interface NodeProcess {
   versions?: { node?: string };
-  env?: { SINTER_POISON?: string };
+  env?: { SINTER_POISON?: string; SINTER_DEBUG?: string };
   getBuiltinModule?<K extends keyof NodeModules>(name: K): NodeModules[K];
 }
 
@@ -42,9 +42,14 @@ export function nodeModule<K extends keyof NodeModules>(name: K): NodeModules[K]
   return isNode ? (nodeProcess?.getBuiltinModule?.(name) ?? null) : null;
 }
 
-/** Whether memory is to be filled with NaN before it is written, so that tests see a missing store. Deno would ask
- *  its user whether the package may read the environment. */
-export const poisons = isNode && !('Deno' in globalThis) && nodeProcess?.env?.SINTER_POISON === '1';
+/** Deno would ask its user whether the package may read the environment. */
+const environment = isNode && !('Deno' in globalThis) ? nodeProcess?.env : undefined;
+
+/** Whether memory is to be filled with NaN before it is written, so that tests see a missing store. */
+export const poisons = environment?.SINTER_POISON === '1';
+
+/** The level of debugging to begin with. */
+export const debugAsked = /^[0-6]$/.test(environment?.SINTER_DEBUG ?? '') ? Number(environment?.SINTER_DEBUG) : 0;
 
 /** The main thread of a page: it must neither block nor sleep. */
 export const isPage = typeof document === 'object' && !isNode;
