@@ -38,9 +38,9 @@ export function resolveAxis(op: string, axis: number, shape: readonly number[], 
 
 /** Resolved axes without repetition. */
 export function resolveAxes(op: string, axes: Axes, shape: readonly number[], rank = shape.length): number[] {
-  const list = Array.isArray(axes) ? (axes as readonly number[]) : [axes as number];
-  if (list.length > rank) throw new ShapeError(`${op}: ${list.length} axes given: a ${shapeText(shape)}`);
-  const resolved = Array.from(list, (axis) => resolveAxis(op, axis, shape, rank));
+  if (!Array.isArray(axes)) return [resolveAxis(op, axes as number, shape, rank)];
+  if (axes.length > rank) throw new ShapeError(`${op}: ${axes.length} axes given: a ${shapeText(shape)}`);
+  const resolved = Array.from(axes as readonly number[], (axis) => resolveAxis(op, axis, shape, rank));
   if (new Set(resolved).size !== resolved.length) {
     throw new ShapeError(`${op}: an axis is given twice: a ${shapeText(shape)}`);
   }
@@ -52,5 +52,6 @@ const ALL_AXES = 0xffffffff;
 /** Bit i for axis i; all bits when no axis is named. */
 export function axisMask(op: string, x: Tensor, axes: Axes | null | undefined): number {
   if (axes === null || axes === undefined) return ALL_AXES;
+  if (typeof axes === 'number') return 1 << resolveAxis(op, axes, x.shape);
   return resolveAxes(op, axes, x.shape).reduce((mask, axis) => mask | (1 << axis), 0);
 }

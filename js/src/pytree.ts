@@ -54,45 +54,49 @@ function refuse(op: string, value: object): never {
 }
 
 /** The nodes of a container's entries. */
-function visitAll(values: Iterable<unknown>, container: object, walk: Walk): Node[] {
+function visitAll(values: readonly unknown[], container: object, walk: Walk): Node[] {
   const { around, op } = walk;
   if (around.length === MAX_DEPTH || around.includes(container))
     throw new SinterError('argument', `${op}: a tree is nested too deeply, or in a cycle`);
   around.push(container);
   const items: Node[] = [];
-  for (const value of values) items.push(visit(value, walk));
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i];
+    // Before all of a length without elements is walked.
+    if (value === undefined && !(i in values))
+      throw new SinterError('argument', `${op}: an array has no element ${i} of ${values.length}`);
+    items.push(visit(value, walk));
+  }
   around.pop();
   return items;
 }
 
-/** The array; one with holes is refused before all of its length is walked. */
-function whole(array: readonly unknown[], op: string): readonly unknown[] {
-  for (let i = 0; i < array.length; i++) {
-    if (!(i in array)) throw new SinterError('argument', `${op}: an array has no element ${i} of ${array.length}`);
-  }
-  return array;
+function visitMap(map: ReadonlyMap<unknown, unknown>, walk: Walk): Node {
+  const keys = [...map.keys()];
+  const object = keys.find((key) => typeof key === 'object' && key !== null);
+  if (object)
+    throw new SinterError('argument', `${walk.op}: ${shown(object)} is a key of a Map, expected a number or a string`);
+  return { kind: 'map', keys, items: visitAll([...map.values()], map, walk) };
 }
 
-function visitObject(value: object, walk: Walk): Node {
+function visitInstance(value: object, walk: Walk): Node {
   if (isNumericArray(value) && walk.convert) {
     walk.tensors.push(walk.convert(value));
     return { kind: 'tensor' };
   }
-  if (value instanceof Map) {
-    const keys = [...value.keys()];
-    const object = keys.find((key) => typeof key === 'object' && key !== null);
-    if (object) throw new SinterError('argument', `${walk.op}: ${shown(object)} is a key of a Map, expected a number or a string`);
-    return { kind: 'map', keys, items: visitAll(value.values(), value, walk) };
-  }
-  if (value instanceof Set) return { kind: 'set', items: visitAll(value, value, walk) };
+  if (value instanceof Map) return visitMap(value, walk);
+  if (value instanceof Set) return { kind: 'set', items: visitAll([...value], value, walk) };
   if (ArrayBuffer.isView(value) || OPAQUE.some((type) => value instanceof type)) refuse(walk.op, value);
-  const keys = Object.keys(value).sort();
-  const fields = keys.map((key) => (value as Record<string, unknown>)[key]);
+  const { keys, fields } = fieldsOf(value);
   const first = walk.tensors.length;
   const items = visitAll(fields, value, walk);
-  if (isPlainObject(value)) return { kind: 'object', keys, items };
   if (fields.some((field) => typeof field === 'function')) walk.bound.push(...walk.tensors.slice(first));
   return { kind: 'instance', prototype: Object.getPrototypeOf(value) as object, keys, items };
+}
+
+function fieldsOf(value: object): { keys: string[]; fields: unknown[] } {
+  const keys = Object.keys(value).sort();
+  return { keys, fields: keys.map((key) => (value as Record<string, unknown>)[key]) };
 }
 
 function visit(value: unknown, walk: Walk): Node {
@@ -101,7 +105,10 @@ function visit(value: unknown, walk: Walk): Node {
     return { kind: 'tensor' };
   }
   if (typeof value !== 'object' || value === null) return { kind: 'static', value };
-  return Array.isArray(value) ? { kind: 'array', items: visitAll(whole(value, walk.op), value, walk) } : visitObject(value, walk);
+  if (Array.isArray(value)) return { kind: 'array', items: visitAll(value, value, walk) };
+  if (!isPlainObject(value)) return visitInstance(value, walk);
+  const { keys, fields } = fieldsOf(value);
+  return { kind: 'object', keys, items: visitAll(fields, value, walk) };
 }
 
 /** The tensors of a tree and its shape. convert: what becomes of typed arrays, which are refused otherwise. */
