@@ -81,7 +81,11 @@ export function dequantize(quantized: Quantized, options?: DequantizeOptions): T
     const [stored, s] = [asTensor(values, 'dequantize'), asTensor(scales, 'dequantize')];
     const at = resolveAxis('dequantize', axis, stored.shape);
     const v = bits === 8 ? stored : unpackInt4(stored, { axis: at });
-    const blocks = inBlocks('dequantize', v, at, v.shape[at]! / (s.shape[at] ?? NaN) || 1);
+    const count = s.shape[at]!;
+    if (s.ndim !== v.ndim || v.shape.some((n, i) => (i === at ? n % count !== 0 && n !== 0 : n !== s.shape[i]))) {
+      throw new ShapeError(`dequantize: not a scale for each block: values ${shapeText(v.shape)}, scales ${shapeText(s.shape)}`);
+    }
+    const blocks = inBlocks('dequantize', v, at, v.shape[at]! / count || 1);
     return reshape(mul(blocks.astype(s.dtype), expandDims(s, at + 1)), v.shape);
   });
 }

@@ -111,7 +111,10 @@ test('gatherNd and scatterNd take indices of several axes', () => {
   assert.deepEqual(slope.toArray(), [[0, 3], [0, 4]]);
   const run = sn.jit((x, i) => sn.gatherNd(x, i));
   assert.deepEqual(run(x, sn.tensor([[1, 1, 1]], { dtype: 'int32' })).toArray(), [17]);
+  assert.deepEqual(sn.gatherNd(x, sn.tensor([[-9, 9, 9]], { dtype: 'int32' })).toArray(), [11]);
   assertThrows(() => sn.gatherNd(x, [[0, 0, 0, 0]]), sn.ShapeError, { op: 'gatherNd' });
+  assertThrows(() => sn.gatherNd(x, [[0, 3]]), sn.ShapeError, { op: 'gatherNd', message: /3 is out of range/ });
+  assertThrows(() => sn.scatterNd(x, [[-3]], 0), sn.ShapeError, { op: 'scatterNd' });
   assertThrows(() => sn.gatherNd(x, sn.tensor([[0.5]])), sn.DTypeError, { op: 'gatherNd' });
 });
 

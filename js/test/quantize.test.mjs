@@ -58,6 +58,9 @@ test('packInt4 and unpackInt4 undo each other', () => {
 });
 
 test('what is refused', () => {
+  for (const given of [undefined, 3, sn.zeros([2])])
+    assertThrows(() => sn.dequantize(given), sn.SinterError, { code: 'argument', op: 'dequantize' });
+  assertThrows(() => sn.dequantize({ values: sn.zeros([6], { dtype: 'int8' }), scales: sn.ones([4]) }), sn.ShapeError, { op: 'dequantize' });
   const x = sn.zeros([2, 6]);
   assertThrows(() => sn.quantize(x, { blockSize: 4 }), sn.ShapeError, { op: 'quantize', shapes: [[2, 6]] });
   assertThrows(() => sn.quantize(x, { bits: 3 }), sn.SinterError, { code: 'argument', op: 'quantize' });
