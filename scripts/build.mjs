@@ -1,6 +1,6 @@
 // build.mjs - everything that is built, incrementally: npm run build, or npm run build -- TARGET...
 //
-//   native asan tsan neon wasm wasm-mt   CMake presets                    -> build/<preset>
+//   native asan tsan neon valgrind coverage wasm wasm-mt   CMake presets  -> build/<preset>
 //   js    after wasm, wasm-mt            the npm package, modules in it   -> js/dist (unbundled: build/js)
 //   web   after js                       the static playground            -> web/dist
 //
@@ -91,6 +91,8 @@ const TARGETS = {
   asan: { needs: [], build: () => preset('asan') },
   tsan: { needs: [], build: () => preset('tsan') },
   neon: { needs: [], build: () => preset('neon') },
+  valgrind: { needs: [], build: () => preset('valgrind') },
+  coverage: { needs: [], build: () => preset('coverage') },
   wasm: { needs: [], build: () => preset('wasm') },
   'wasm-mt': { needs: [], build: () => preset('wasm-mt') },
   js: {

@@ -15,19 +15,22 @@ const OLDEST_NODE = 20;
 const program = (...names) => () => names.some(which);
 const file = (name, ...dirs) => () => dirs.some((dir) => existsSync(join(dir, name)));
 const header = (name) => file(name, '/usr/include', '/usr/local/include', '/opt/homebrew/include');
+const NATIVE = [
+  [program('cc'), 'build-essential'],
+  [program('c++'), 'build-essential'],
+  [program('cmake'), 'cmake'],
+  [program('ninja'), 'ninja-build'],
+  [header('cmocka.h'), 'libcmocka-dev'],
+];
 const NEEDS = {
   wasm: [
     [program('emcc'), 'emscripten'],
     [program('cmake'), 'cmake'],
     [program('ninja'), 'ninja-build'],
   ],
-  native: [
-    [program('cc'), 'build-essential'],
-    [program('c++'), 'build-essential'],
-    [program('cmake'), 'cmake'],
-    [program('ninja'), 'ninja-build'],
-    [header('cmocka.h'), 'libcmocka-dev'],
-  ],
+  native: NATIVE,
+  valgrind: [...NATIVE, [header('valgrind/memcheck.h'), 'valgrind'], [program('valgrind'), 'valgrind']],
+  coverage: [...NATIVE, [program('gcovr'), 'gcovr']],
   browsers: [
     [program('chromium'), 'chromium'],
     [program('firefox-esr', 'firefox'), 'firefox-esr'],

@@ -17,6 +17,8 @@
 //   fuzz           200,000 calls of public functions with hostile arguments
 //   million        tests/native/test_judge.c on a million programs from SINTER_TEST_SEED, or 1, on
 //   memory         30,000 training steps that dispose of nothing, in Node and browsers
+//   valgrind       some of the native tests under memcheck: reads of memory that nobody wrote
+//   coverage       lines and branches that the tests run: docs/coverage.md
 //
 // All builds start at once, in the order in which the suites want them; a suite waits only for its
 // own. Suites run one after another. A suite prints one line, and its output when something failed.
@@ -26,6 +28,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Stop, main, newerNode, root, run, systemNode, which } from './lib/proc.mjs';
 import { build } from './build.mjs';
+import { coverage } from './coverage.mjs';
 import { setup } from './setup.mjs';
 
 const SUITE_TIMEOUT_MS = 20 * 60_000;
@@ -120,6 +123,8 @@ const SUITES = [
   { name: 'kills', needs: ['js'], parts: ['wasm', 'browsers'], byNameOnly: true,
     run: () => nodeTests(newerNode(), 'tests/kills', '--test-concurrency=1') },
   { name: 'million', needs: ['native'], parts: ['native'], byNameOnly: true, run: million },
+  { name: 'valgrind', needs: ['valgrind'], parts: ['valgrind'], byNameOnly: true, run: () => ctest('valgrind') },
+  { name: 'coverage', needs: ['coverage', 'js'], parts: ['coverage', 'wasm'], byNameOnly: true, run: coverage },
 ];
 
 const runSuite = async (suite) => {

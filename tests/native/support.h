@@ -4,7 +4,7 @@
  *
  * The allocator hands out blocks of exactly the asked size, so that AddressSanitizer sees every
  * byte too many; fresh memory is 0xA5 and freed memory 0xDD, so that nothing relies on zeroes or on
- * what lay there before. */
+ * what lay there before. To valgrind, where it is known, fresh memory is undefined all the same. */
 #ifndef SUPPORT_H
 #define SUPPORT_H
 
@@ -17,6 +17,13 @@
 #include <cmocka.h>
 
 #include "sinter.h"
+
+#if __has_include(<valgrind/memcheck.h>)
+#include <valgrind/memcheck.h>
+#define LEDGER_UNDEFINED(block, bytes) (void)VALGRIND_MAKE_MEM_UNDEFINED(block, bytes)
+#else
+#define LEDGER_UNDEFINED(block, bytes) (void)0
+#endif
 
 /* ---- the allocator --------------------------------------------------------------------------- */
 
@@ -47,6 +54,7 @@ static inline void *ledger_allocate(void *user, size_t bytes, size_t alignment) 
   void *block;
   if (bytes > (size_t)1 << 40 || posix_memalign(&block, alignment, bytes)) return NULL;
   memset(block, 0xA5, bytes);
+  LEDGER_UNDEFINED(block, bytes);
   l->live_blocks++;
   l->live_bytes += bytes;
   return block;
