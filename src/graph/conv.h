@@ -13,7 +13,8 @@
  *   pad -> windows -> transpose -> reshape -> matmul
  *
  * whose views packing walks: im2col never stands in memory. Depthwise ones (one channel a group)
- * become windows times filter, summed over the window.
+ * become windows times filter, summed over the window, which the pass "strength" takes apart into
+ * one walk along all channels. Where a group has several filters its channel is copied for each.
  *
  * Winograd's F(2x2, 3x3) is not used, though it is faster: written with ops of the graph, for a 3x3
  * filter in WebAssembly on one thread, 1.28x at 56x56 64->64 and 2x at 28x28 128->128 (its three
