@@ -4,11 +4,16 @@ import assert from 'node:assert/strict';
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { chromium } from 'playwright-core';
-import { chromiumOptions, openChromium, watch } from './browsers.mjs';
+import { chromiumOptions, hasFirefox, openChromium, openFirefox, watch } from './browsers.mjs';
 import { POLICY, host } from './host.mjs';
 import { root } from '../../scripts/lib/proc.mjs';
+
+const BROWSERS = [
+  { name: 'Chromium', open: openChromium, there: true },
+  { name: 'Firefox', open: openFirefox, there: hasFirefox },
+];
 
 /** What every place runs; its text stands in scripts behind an import of the package as sn. */
 const program = async (sn) => {
@@ -27,12 +32,8 @@ const script = (from, then) => ({
 });
 const inWindow = (from) => script(from, 'window.result = await result;');
 
-let browser;
-before(async () => (browser = await openChromium()));
-after(() => browser?.close());
-
 /** The result of a page at a server, and what it did that it should not. */
-const visit = async (server) => {
+const visit = async (browser, server) => {
   const page = await browser.newPage();
   const faults = watch(page, server.url);
   try {
@@ -51,84 +52,93 @@ const check = ({ error, product, threads, reasons }, wanted) => {
   if (wanted === 'threads') assert.deepEqual(reasons, []);
 };
 
-const onOnePage = async (options) => {
+const onOnePage = async (browser, options) => {
   const server = await host(options);
   try {
-    return await visit(server);
+    return await visit(browser, server);
   } finally {
     await server.close();
   }
 };
 
-for (const isolation of [true, false]) {
-  test(`a script from another server, ${isolation ? 'isolated: its workers start, too' : 'not isolated'}`, async () => {
-    const cdn = await host({ headers: { 'Access-Control-Allow-Origin': '*', 'Cross-Origin-Resource-Policy': 'cross-origin' } });
-    const from = new URL('/dist/index.js', cdn.url).href;
-    const { origin } = new URL(cdn.url);
-    const policy = `default-src 'none'; script-src 'self' 'wasm-unsafe-eval' ${origin}; worker-src blob: ${origin}; connect-src ${origin}; img-src data:`;
-    try {
-      const { result } = await onOnePage({ isolation, policy, instead: { '/page.js': inWindow(from) } });
-      check(result, isolation ? 'threads' : 'one');
-    } finally {
-      await cdn.close();
+for (const { name, open, there } of BROWSERS) {
+  describe(name, { skip: there ? false : 'not in this machine' }, () => {
+    let browser;
+    before(async () => (browser = await open()));
+    after(() => browser?.close());
+    const inPage = (options) => onOnePage(browser, options);
+
+    for (const isolation of [true, false]) {
+      test(`a script from another server, ${isolation ? 'isolated: its workers start, too' : 'not isolated'}`, async () => {
+        const cdn = await host({ headers: { 'Access-Control-Allow-Origin': '*', 'Cross-Origin-Resource-Policy': 'cross-origin' } });
+        const from = new URL('/dist/index.js', cdn.url).href;
+        const { origin } = new URL(cdn.url);
+        const policy = `default-src 'none'; script-src 'self' 'wasm-unsafe-eval' ${origin}; worker-src blob: ${origin}; connect-src ${origin}; img-src data:`;
+        try {
+          const { result } = await inPage({ isolation, policy, instead: { '/page.js': inWindow(from) } });
+          check(result, isolation ? 'threads' : 'one');
+        } finally {
+          await cdn.close();
+        }
+      });
     }
-  });
-}
 
-test('Trusted Types: the URL of the worker goes through the policy sinter', async () => {
-  const policy = `${POLICY}; require-trusted-types-for 'script'; trusted-types sinter`;
-  const { result, faults } = await onOnePage({ policy, instead: { '/page.js': inWindow('/dist/index.js') } });
-  check(result, 'threads');
-  assert.deepEqual(faults, []);
-});
+    test('Trusted Types: the URL of the worker goes through the policy sinter', async () => {
+      const policy = `${POLICY}; require-trusted-types-for 'script'; trusted-types sinter`;
+      const { result, faults } = await inPage({ policy, instead: { '/page.js': inWindow('/dist/index.js') } });
+      check(result, 'threads');
+      assert.deepEqual(faults, []);
+    });
 
-test('Trusted Types that do not know the policy: one thread, and why', async () => {
-  const policy = `${POLICY}; require-trusted-types-for 'script'; trusted-types other`;
-  const then = 'await result; while (sn.info().threads > 1) await new Promise((wake) => setTimeout(wake, 20));\n' +
-    'window.result = { ...await result, ...sn.info() };';
-  const { result } = await onOnePage({ policy, instead: { '/page.js': script('/dist/index.js', then) } });
-  check(result, 'one');
-  assert.match(result.reasons.join(), /worker/);
-});
+    test('Trusted Types that do not know the policy: one thread, and why', async () => {
+      const policy = `${POLICY}; require-trusted-types-for 'script'; trusted-types other`;
+      const then = 'await result; while (sn.info().threads > 1) await new Promise((wake) => setTimeout(wake, 20));\n' +
+        'window.result = { ...await result, ...sn.info() };';
+      const { result } = await inPage({ policy, instead: { '/page.js': script('/dist/index.js', then) } });
+      check(result, 'one');
+      assert.match(result.reasons.join(), /worker/);
+    });
 
-test('a shared worker, which no page isolates: one thread', async () => {
-  const shared = script('/dist/index.js', 'onconnect = async ({ ports: [port] }) => port.postMessage(await result);');
-  const body = "new SharedWorker('/shared.js', { type: 'module' }).port.onmessage = ({ data }) => (window.result = data);";
-  const { result } = await onOnePage({ instead: { '/shared.js': shared, '/page.js': { type: 'text/javascript', body } } });
-  check(result, 'one');
-});
+    test('a shared worker, which no page isolates: one thread', async () => {
+      const shared = script('/dist/index.js', 'onconnect = async ({ ports: [port] }) => port.postMessage(await result);');
+      const body = "new SharedWorker('/shared.js', { type: 'module' }).port.onmessage = ({ data }) => (window.result = data);";
+      const { result } = await inPage({ instead: { '/shared.js': shared, '/page.js': { type: 'text/javascript', body } } });
+      check(result, 'one');
+    });
 
-test('a service worker: one thread', async () => {
-  const service = script('/dist/index.js', 'onmessage = async ({ source }) => source.postMessage(await result);');
-  const body = `const { serviceWorker } = navigator;
+    test('a service worker: one thread', async () => {
+      const service = script('/dist/index.js', 'onmessage = async ({ source }) => source.postMessage(await result);');
+      const body = `const { serviceWorker } = navigator;
 serviceWorker.onmessage = ({ data }) => (window.result = data);
 serviceWorker.register('/service.js', { type: 'module' });
 serviceWorker.ready.then(({ active }) => active.postMessage('go'));`;
-  const { result } = await onOnePage({ instead: { '/service.js': service, '/page.js': { type: 'text/javascript', body } } });
-  check(result, 'one');
-});
+      const { result } = await inPage({ instead: { '/service.js': service, '/page.js': { type: 'text/javascript', body } } });
+      check(result, 'one');
+    });
 
-test('sinter/inline asks for no further file', async () => {
-  const policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; img-src data:";
-  const { result, faults } = await onOnePage({ policy, instead: { '/page.js': inWindow('/dist/inline.js') } });
-  check(result, 'one');
-  assert.deepEqual(result.reasons, ['one thread: sinter/inline has no workers']);
-  assert.deepEqual(faults, []);
-});
+    test('sinter/inline asks for no further file', async () => {
+      const policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; img-src data:";
+      const { result, faults } = await inPage({ policy, instead: { '/page.js': inWindow('/dist/inline.js') } });
+      check(result, 'one');
+      assert.deepEqual(result.reasons, ['one thread: sinter/inline has no workers']);
+      assert.deepEqual(faults, []);
+    });
 
-test('init tells the console how tensors are shown; an import does not', async () => {
-  const then = `const before = globalThis.devtoolsFormatters;
+    test('init tells the console how tensors are shown; an import does not', async () => {
+      const then = `const before = globalThis.devtoolsFormatters;
 await result;
 const [{ header, hasBody, body }] = globalThis.devtoolsFormatters;
 const t = sn.tensor([1, 2]);
 window.result = { before: before?.length ?? 0, header: header(t), body: body(t), hasBody: hasBody(t), other: header({}) };`;
-  const { result } = await onOnePage({ instead: { '/page.js': script('/dist/index.js', then) } });
-  assert.deepEqual(result, {
-    before: 0, other: null, hasBody: true,
-    header: ['span', {}, 'Tensor(float32 (2,))'],
-    body: ['pre', {}, 'Tensor(float32 (2,)) [1, 2]'],
+      const { result } = await inPage({ instead: { '/page.js': script('/dist/index.js', then) } });
+      assert.deepEqual(result, {
+        before: 0, other: null, hasBody: true,
+        header: ['span', {}, 'Tensor(float32 (2,))'],
+        body: ['pre', {}, 'Tensor(float32 (2,)) [1, 2]'],
+      });
+    });
   });
-});
+}
 
 test('a page of an extension', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sinter-extension-'));
