@@ -2,7 +2,6 @@
  */
 #include "api.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/host.h"
@@ -63,11 +62,6 @@ static sn_status start(sn_context *ctx, const sn_options *options) {
                         &ctx->pool);
 }
 
-static bool poison_from_environment(void) {
-  const char *text = getenv("SINTER_POISON");
-  return text && strcmp(text, "1") == 0;
-}
-
 sn_status sn_context_create(const sn_options *options, sn_context **out) {
   const sn_allocator allocator = options && options->allocator
                                      ? *options->allocator
@@ -75,7 +69,7 @@ sn_status sn_context_create(const sn_options *options, sn_context **out) {
   if (options && options->threads < 0) return SN_ERR_ARGUMENT;
   sn_env env = {.heap = {.allocator = allocator, .limit_bytes = SIZE_MAX, .fail_countdown = -1},
                 .debug = sn_log_level_from_environment(),
-                .poison = poison_from_environment()};
+                .poison = sn_log_poison_from_environment()};
   if (options && options->memory_limit_bytes) env.heap.limit_bytes = options->memory_limit_bytes;
   sn_context *ctx;
   SN_TRY(sn_alloc_zeroed(&env, 1, sizeof *ctx, (void **)&ctx));

@@ -6,10 +6,17 @@
 #include "base/format.h"
 #include "base/host.h"
 
-int sn_log_level_from_environment(void) {
-  const char *text = getenv("SINTER_DEBUG");
-  if (!text || text[0] < '0' || text[0] > '6' || text[1] != '\0') return 0;
+/* A variable of one digit up to most; 0 for all others. */
+static int digit_from_environment(const char *name, char most) {
+  const char *text = getenv(name);
+  if (!text || text[0] < '0' || text[0] > most || text[1] != '\0') return 0;
   return text[0] - '0';
+}
+
+int sn_log_level_from_environment(void) { return digit_from_environment("SINTER_DEBUG", '6'); }
+
+bool sn_log_poison_from_environment(void) {
+  return digit_from_environment("SINTER_POISON", '1') != 0;
 }
 
 void sn_log_write(const char *text) { sn_host_log(text); }
