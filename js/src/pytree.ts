@@ -222,26 +222,31 @@ function staticKey(value: unknown): string {
   return Object.is(value, -0) ? '-0' : `${typeof value}:${String(value)}`;
 }
 
-function keyOf(node: TreeShape, ofStatic: (value: unknown) => string): string {
-  const items = (nodes: readonly Node[]): string => nodes.map((each) => keyOf(each, ofStatic)).join();
-  const entries = (keys: readonly unknown[], nodes: readonly Node[], name: (key: unknown) => string): string =>
-    keys.map((key, i) => `${name(key)}:${keyOf(nodes[i]!, ofStatic)}`).join();
+/** What opens the text of a container, so that no two kinds are taken for each other. */
+function openingOf(node: Exclude<Node, { kind: 'tensor' | 'static' }>): string {
   switch (node.kind) {
-    case 'tensor':
-      return '*';
-    case 'static':
-      return ofStatic(node.value);
     case 'array':
-      return `[${items(node.items)}]`;
+      return '[';
     case 'object':
-      return `{${entries(node.keys, node.items, JSON.stringify)}}`;
+      return '{';
     case 'instance':
-      return `#${identity(node.prototype)}{${entries(node.keys, node.items, JSON.stringify)}}`;
+      return `#${identity(node.prototype)}{`;
     case 'map':
-      return `M{${entries(node.keys, node.items, staticKey)}}`;
+      return 'M{';
     case 'set':
-      return `S[${items(node.items)}]`;
+      return 'S{';
   }
+}
+
+function keyOf(node: TreeShape, ofStatic: (value: unknown) => string): string {
+  if (node.kind === 'tensor') return '*';
+  if (node.kind === 'static') return ofStatic(node.value);
+  let key = openingOf(node);
+  for (let i = 0; i < node.items.length; i++) {
+    if ('keys' in node) key += `${staticKey(node.keys[i])}:`;
+    key += `${keyOf(node.items[i]!, ofStatic)},`;
+  }
+  return `${key}}`;
 }
 
 /** Number of tensors. */
