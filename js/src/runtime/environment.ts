@@ -8,7 +8,7 @@ export interface NodeWorker {
   on(event: 'exit', listener: (code: number) => void): void;
   postMessage(message: unknown): void;
   /** Not in every engine that calls itself Node. */
-  performance?: { eventLoopUtilization(): { idle: number; active: number } };
+  performance?: { eventLoopUtilization?(): { idle: number; active: number } };
   terminate(): Promise<number>;
   ref(): void;
   unref(): void;

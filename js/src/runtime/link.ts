@@ -55,11 +55,11 @@ function nodeLink(events: LinkEvents): Link | null {
   const worker = new threads.Worker(workerUrl(), { name: 'sinter' });
   let why = '';
   let tries = 0;
-  const use = () => worker.performance?.eventLoopUtilization();
+  const use = () => worker.performance?.eventLoopUtilization?.();
   // Of a thread that has ended Node says at once that it was idle for -1 ms, but only if it has said before
   // for how long it was active: until then the worker counts as loading. Other engines never say.
   const loaded = (report: Report): void => {
-    if (worker.performance && !use()?.active && tries++ < MOST_TRIES) setTimeout(loaded, 1, report);
+    if (use()?.active === 0 && tries++ < MOST_TRIES) setTimeout(loaded, 1, report);
     else events.report(report);
   };
   worker.on('message', (message) => {
