@@ -1,9 +1,10 @@
-// unbundled.mjs - node --import=...: build/js, the package before its modules are joined, in place of js/dist.
-import { registerHooks } from 'node:module';
+// unbundled.mjs - node --import=...: build/js, the package before its modules are joined, in place of js/dist. An
+// older Node without such hooks, as npm may be run by, goes on without.
+import module from 'node:module';
 
 const url = (path) => new URL(`../../${path}/index.js`, import.meta.url).href;
 
-registerHooks({
+module.registerHooks?.({
   resolve: (specifier, context, next) => {
     const found = next(specifier, context);
     return found.url === url('js/dist') ? { ...found, url: url('build/js') } : found;
