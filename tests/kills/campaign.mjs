@@ -3,7 +3,7 @@
 
 /**
  * Runs in the page too, so it stands alone. workers: those alive, asked for in every round; with `paced` one is ended
- * only when the last one is replaced. Resolves to what came of it: counts, worst times in milliseconds from the kill
+ * only when the last one is replaced, not sooner than 300 ms after it. Resolves to what came of it: counts, worst times in milliseconds from the kill
  * on, and lists, empty if all is well, of what must not be.
  */
 export const campaign = async ({ sn, workers, kills, seed, paced = false, limitMs = 20000 }) => {
@@ -66,6 +66,7 @@ export const campaign = async ({ sn, workers, kills, seed, paced = false, limitM
     found.worstSyncMs = Math.max(found.worstSyncMs, performance.now() - begin);
   };
 
+  let lastKill = -Infinity;
   for (let round = 0; found.killed < kills; round++) {
     let killedAt = Infinity;
     found.rounds++;
@@ -80,7 +81,11 @@ export const campaign = async ({ sn, workers, kills, seed, paced = false, limitM
     if (delay > 0) await wait(delay);
     const alive = workers();
     killedAt = performance.now();
-    if (paced ? alive.length === full && sn.info().threads === threads : alive.length) {
+    const isTime = paced
+      ? alive.length === full && sn.info().threads === threads && killedAt - lastKill > 300
+      : alive.length > 0;
+    if (isTime) {
+      lastKill = killedAt;
       alive[below(alive.length)].terminate();
       found.killed++;
     }

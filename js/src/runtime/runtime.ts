@@ -3,7 +3,7 @@
 // Invariant: no view of the memory outlives the call it was made for. The memory may grow in any call
 // into the core, and then views of the old buffer are stale or detached.
 
-import { SinterError, errorFromStatus } from '../errors.js';
+import { SinterError, WorkerError, errorFromStatus } from '../errors.js';
 import { memoryHint } from './usage.js';
 import type { Exports } from './exports.js';
 import { readText } from './host.js';
@@ -29,8 +29,9 @@ const OUT_OF_MEMORY = 3;
 
 type Call = (...args: number[]) => number;
 
-function guard(name: string, call: Call): Call {
+function guard(name: string, call: Call, workers: Workers | null): Call {
   return (a = 0, b = 0, c = 0) => {
+    if (workers?.isDeaf) throw new WorkerError('worker: the watch was lost and is being replaced');
     try {
       return call(a, b, c);
     } catch (cause) {
@@ -39,11 +40,11 @@ function guard(name: string, call: Call): Call {
   };
 }
 
-function guarded(raw: Exports): Exports {
+function guarded(raw: Exports, workers: Workers | null): Exports {
   const exports: Exports = { ...raw };
   for (const name of GUARDED) {
     const call: Call = raw[name] as Call;
-    exports[name] = guard(name, call);
+    exports[name] = guard(name, call, workers);
   }
   return exports;
 }
@@ -70,7 +71,7 @@ export class Runtime {
     runsAsync: boolean,
     memoryLimit: number,
   ) {
-    this.exports = guarded(exports);
+    this.exports = guarded(exports, workers);
     this.memoryLimit = memoryLimit;
     this.memory = memory;
     this.workers = workers;

@@ -8,11 +8,15 @@ import type { Exports } from './exports.js';
 
 /** Less than a frame. */
 const SLICE_MS = 10;
+/** A pump that has not computed for so long has lost its task. */
+const LOST_MS = 1000;
 
-/** Has f called by the event loop, after what it has to do already: timers and frames come before or soon after. */
-const postTask = ((): ((f: () => void) => void) => {
+type Post = (f: () => void) => void;
+
+function makePost(): Post {
   const { setImmediate } = globalThis as { setImmediate?: (f: () => void) => unknown };
   if (setImmediate) return (f) => void setImmediate(f);
+  if (typeof MessageChannel !== 'function') return (f) => void setTimeout(f);
   const { port1, port2 } = new MessageChannel();
   const queue: (() => void)[] = [];
   port2.onmessage = () => queue.shift()?.();
@@ -20,14 +24,20 @@ const postTask = ((): ((f: () => void) => void) => {
     queue.push(f);
     port1.postMessage(null);
   };
-})();
+}
+
+let post: Post | null = null;
+
+/** Has f called by the event loop, without the delay of a timer: others and frames get their turns too. */
+const postTask: Post = (f) => (post ??= makePost())(f);
 
 export class Turns {
   readonly #exports: Exports;
-  /** Resolves in the next turn; null until this one has been used. */
-  #next: Promise<void> | null = null;
+  /** Time is counted since the first use in this turn. */
+  #isCounting = false;
   #since = 0;
   #isPumping = false;
+  #pumpedAt = 0;
 
   constructor(exports: Exports) {
     this.#exports = exports;
@@ -36,13 +46,16 @@ export class Turns {
 
   /** Sees to it that what is queued gets computed; begins at once. */
   start(): void {
-    if (!this.#isPumping) void this.#pump();
+    if (!this.#isPumping || performance.now() - this.#pumpedAt > LOST_MS) void this.#pump();
   }
 
   /** Settles when the core has completed the ticket, in a turn that has lasted for no longer than a slice. */
   async wait(ticket: number): Promise<void> {
     this.start();
-    while (!this.#exports.sinter_ticket_done(ticket)) await this.#nextTurn();
+    while (!this.#exports.sinter_ticket_done(ticket)) {
+      await this.#nextTurn();
+      this.start();
+    }
     if (this.#left() <= 0) await this.#nextTurn();
   }
 
@@ -51,20 +64,23 @@ export class Turns {
     while (this.#isPumping) await this.#nextTurn();
   }
 
+  /** Each with a task of its own: some places drop tasks, e.g. a server when a request ends. */
   #nextTurn(): Promise<void> {
-    if (this.#next) return this.#next;
-    this.#since = performance.now();
-    return (this.#next = new Promise((resolve) =>
+    return new Promise((resolve) =>
       postTask(() => {
-        this.#next = null;
+        this.#isCounting = false;
         resolve();
       }),
-    ));
+    );
   }
 
   /** Milliseconds of this turn that slices may take. */
   #left(): number {
-    void this.#nextTurn();
+    if (!this.#isCounting) {
+      this.#isCounting = true;
+      this.#since = performance.now();
+      postTask(() => (this.#isCounting = false));
+    }
     return SLICE_MS - (performance.now() - this.#since);
   }
 
@@ -76,6 +92,7 @@ export class Turns {
 
   /** Computes for the rest of the turn; whether runs are left. */
   #slice(): boolean {
+    this.#pumpedAt = performance.now();
     try {
       return Boolean(this.#exports.sinter_turn(Math.max(this.#left(), 0)));
     } catch {

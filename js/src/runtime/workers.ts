@@ -141,6 +141,11 @@ export class Workers {
     return 1 + this.#seats.filter(counts).length;
   }
 
+  /** A call that waits for a worker would not hear of its end now: the watch is being replaced. */
+  get isDeaf(): boolean {
+    return this.#watch?.isProven === true && !this.#watch.isUp;
+  }
+
   /** Settles when the core has completed the ticket; see the invariant above. */
   wait(ticket: number): Promise<void> {
     let pending = this.#pending.get(ticket);
@@ -178,14 +183,17 @@ export class Workers {
     seat.link = link;
   }
 
-  /** Sends a worker that has loaded into the pool, as soon as there is one: whose end nobody hears does not enter. */
+  /**
+   * Sends a worker that has loaded into the pool, as soon as there is one; not while the watch is being replaced. The
+   * first watch may come later than others: that is within init, and nobody is in a call.
+   */
   #send(seat: Seat): void {
     const { lane, link, stack, tls, isLoaded } = seat;
-    const watch = this.#watch;
-    if (!this.#core || !isLoaded || (watch && watch !== seat && watch.link !== noLink && !watch.isUp)) return;
+    const watch = seat === this.#watch ? null : this.#watch;
+    if (!this.#core || !isLoaded || (watch?.isProven && !watch.isUp)) return;
     const { module, memory, pool, clockBase } = this.#core;
     seat.isSent = true;
-    if (watch !== seat) this.#listen(seat);
+    if (seat !== this.#watch) this.#listen(seat);
     link.start({ module, memory, pool, lane, stack, tls, clockBase });
   }
 
