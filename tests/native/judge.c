@@ -113,10 +113,12 @@ static int64_t terms_of(const sn_graph *g, sn_id id) {
   }
 }
 
-/* -1 to 1. Equal numbers of a node move alike, as rounding has it: what makes it singular that all
- * of them are equal shows then. */
-static double noise(uint64_t seed, sn_id id, double value) {
-  case_random r = {(uint64_t)sn_double_attr(value) ^ seed << 32 ^ (uint64_t)id << 20};
+/* -1 to 1. In every other pair of evaluations equal numbers of a node move alike, as rounding has
+ * it, which shows what is singular because all of them are equal; in the others each by itself, as
+ * sums of the same terms in another order do, which shows what hangs on ties. */
+static double noise(uint64_t seed, sn_id id, double value, int64_t i) {
+  const uint64_t place = seed % 4 < 2 ? (uint64_t)sn_double_attr(value) : (uint64_t)i * 0x9e3779b1;
+  case_random r = {place ^ seed << 32 ^ (uint64_t)id << 20};
   return case_between(&r, -1, 1);
 }
 
@@ -142,7 +144,7 @@ static void shake(const sn_graph *g, sn_id id, const void **in, double *out, dou
   if (terms) sn_ref_node(g, id, in, sizes);
   relative *= 1 + sqrt((double)terms); /* roundings of many terms: a random walk */
   for (int64_t i = 0; i < size; i++) {
-    if (seed > 1) out[i] += relative * sizes[i] * noise(seed, id, out[i]);
+    if (seed > 1) out[i] += relative * sizes[i] * noise(seed, id, out[i], i);
     if (seed % 2 && relative >= UNIT_F32) out[i] = (double)(float)out[i];
   }
   for (uint32_t k = 0; k < SN_MAX_ARITY; k++) free(absolute[k]);
