@@ -68,6 +68,7 @@ static void grow_table(sn_lanes *l) {
 }
 
 static sn_lane add(sn_lanes *l, sn_lane_node node) {
+  if (l->status) return 0; /* there may be no nodes at all */
   for (uint32_t i = 0; i < node.n_args; i++)
     if (l->nodes[node.args[i]].level > node.level) node.level = l->nodes[node.args[i]].level;
   node.section = l->section;
