@@ -24,7 +24,7 @@ const x = sn.tensor(Float32Array.from({ length: n * n }, (_, i) => Math.sin(i) /
 /** Some hundred milliseconds: products, which are cut, and sorts. */
 const longWork = (k = 0) => sn.tidy(() => {
   let y = x.add(k);
-  for (let i = 0; i < 12; i++) y = y.matmul(x).tanh();
+  for (let i = 0; i < 60; i++) y = y.matmul(x).tanh();
   return sn.sort(y).sum(0);
 });
 const right = longWork().dataSync();

@@ -17,9 +17,9 @@ void sn_host_log(const char *text) { sn_js_log(text); }
 #define PAGE ((size_t)65536)
 #define MOST_PAGES ((size_t)65535) /* so that the end of memory is an address too */
 
-/* Small blocks may stay for long (programs, handles, numbers), and one amid the large ones would cut
- * in two what these leave. So they are taken from below, and large ones from above; the lowest part
- * of memory is for large ones only where there is no other. */
+/* Small blocks may stay for long (programs, handles, numbers), and one amid the large ones would
+ * cut in two what these leave. So they are taken from below, and large ones from above; the lowest
+ * part of memory is for large ones only where there is no other. */
 #define SMALL ((size_t)1 << 20)
 #define LOW_PART ((size_t)64 << 20)
 
@@ -64,19 +64,20 @@ static void *take_low(size_t bytes) {
   return sn_extents_take_low(&free_blocks, bytes);
 }
 
-static void *take_high(size_t bytes) {
-  const void *floor = (const void *)LOW_PART;
-  void *block = sn_extents_take_high(&free_blocks, bytes, floor);
-  if (block || !grow(bytes, LOW_PART)) return block;
-  return sn_extents_take_high(&free_blocks, bytes, floor);
+static void *take_high(size_t bytes, size_t floor) {
+  void *block = sn_extents_take_high(&free_blocks, bytes, (const void *)floor);
+  if (block || !grow(bytes, floor)) return block;
+  return sn_extents_take_high(&free_blocks, bytes, (const void *)floor);
 }
 
 void *sn_host_allocate(size_t bytes) {
   if (bytes > SIZE_MAX - PAGE) return NULL;
   const size_t whole = up_to(bytes, SN_EXTENT);
   if (!begun) begin();
-  void *block = whole > SMALL ? take_high(whole) : NULL;
-  return block ? block : take_low(whole);
+  if (whole <= SMALL) return take_low(whole);
+  void *block = take_high(whole, LOW_PART);
+  if (block) return block;
+  return take_high(whole, 0); /* from above in the low part, too: its lowest stays for small ones */
 }
 
 void sn_host_release(void *block, size_t bytes) {

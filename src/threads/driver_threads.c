@@ -8,9 +8,9 @@
  *
  * Invariants
  *   1. submitted is written by the producer alone (release: the slot before it). Job completed + 1
- *      belongs to who moves claimed there from completed, and that thread alone writes its status
- * and then completed (release: also of all that the job computed). Other slots between completed
- * and submitted are nobody's, the rest the producer's.
+ *      belongs to who moves claimed there from completed, and that thread alone writes its
+ *      status and then completed (release: also of all that the job computed). Other slots between
+ *      completed and submitted are nobody's, the rest the producer's.
  *   2. While no driver is up (ABSENT) the ring is empty and the producer writes completed too,
  *      before submitted: a driver that comes up meanwhile never sees work where there is none.
  *   3. progress counts whatever may end a wait for the driver, calls whatever may end a wait of the
