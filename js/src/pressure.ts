@@ -91,9 +91,12 @@ const collect = (): Promise<void> =>
     collecting = null;
   }));
 
-/** Where values come into being in synchronous code: the finalizers run in the program's own turns. */
-export function noticePressure(rt: Runtime): void {
-  if (!isDue(rt)) return;
+/** Fewer elements are not worth a look: by the time they add up, an engine has collected their handles. */
+const LARGE = 4096;
+
+/** Where so many elements come into being in synchronous code: the finalizers run in the program's own turns. */
+export function noticePressure(rt: Runtime, elements: number = LARGE): void {
+  if (elements < LARGE || !isDue(rt)) return;
   const bytes = bytesOfValues(rt);
   if (bytes < pushedAt + allowance(rt.memoryLimit) / PUSHES) return;
   pushedAt = bytes;

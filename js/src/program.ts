@@ -1,5 +1,6 @@
 // A compiled graph and how to call it. Placeholders stand for the inputs while the function is traced.
 
+import { sizeOf } from './axes.js';
 import { passNumber } from './core.js';
 import { dtypeNumber } from './dtype.js';
 import { shown } from './check.js';
@@ -52,6 +53,8 @@ function switches({ passes: wanted = {}, fusion, jit }: CompileOptions): { off: 
 
 export class Program {
   readonly #outputs: readonly Meta[];
+  /** Elements of all outputs. */
+  readonly #size: number;
   #address: number;
 
   /** Compiles outputs as a function of placeholders. */
@@ -68,6 +71,7 @@ export class Program {
     ]);
     this.#address = rt.check(rt.exports.sinter_compile(inputs.length, outputs.length));
     this.#outputs = outputs.map((t) => t.meta);
+    this.#size = this.#outputs.reduce((sum, { shape }) => sum + sizeOf(shape), 0);
   }
 
   /** Runs it; returns new tensors. On a page they have their values later. */
@@ -82,7 +86,7 @@ export class Program {
         ? rt.exports.sinter_program_run_async(this.#address, inputs.length, count)
         : rt.exports.sinter_program_run(this.#address, inputs.length),
     );
-    noticePressure(rt);
+    noticePressure(rt, this.#size);
     if (rt.runsAsync) rt.turns?.start();
     const made = rt.words();
     return this.#outputs.map((meta, i) => wrap(made[at + inputs.length + i]!, meta));

@@ -36,9 +36,6 @@ export function checkShape(op: string, shape: readonly number[]): readonly numbe
   return shape;
 }
 
-/** Elements of a tensor that is worth a look at the memory. */
-const LARGE = 4096;
-
 /** Room for a tensor whose elements fill is to write. */
 export function allocate(
   rt: Runtime,
@@ -48,7 +45,7 @@ export function allocate(
   rt.send(meta.shape);
   const address = rt.check(rt.exports.sinter_empty(dtypeNumber(meta.dtype), meta.shape.length));
   fill(viewOf(meta.dtype, rt.memory.buffer, rt.word(0) >>> 0, sizeOf(meta.shape)));
-  if (sizeOf(meta.shape) >= LARGE) noticePressure(rt);
+  noticePressure(rt, sizeOf(meta.shape));
   return address;
 }
 
