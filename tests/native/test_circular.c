@@ -27,10 +27,13 @@ static const math_row *row_of(sn_op op) {
   return NULL;
 }
 
+/* In ULP; ops.def has the bounds of float32, of which tan has a larger one. */
+static const double bound = 1;
+
 /* x, as a scalar and in one lane of a vector whose others are small. */
 static void check(sn_op op, double x, long double exact) {
   const math_row *row = row_of(op);
-  const double got = row->f64(x, 0), bound = sn_op_bounds_table[op].ulp;
+  const double got = row->f64(x, 0);
   if (!(ulp_f64(got, exact) <= bound))
     fail_msg("%s(%a) = %a, exact %La: %g ULP", sn_op_describe(op)->name, x, got, exact,
              ulp_f64(got, exact));
