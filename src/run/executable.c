@@ -254,7 +254,10 @@ bool sn_executable_step(sn_executable *exe, const sn_run_args *args, double unti
   while (going) {
     interrupted = !run_kernel(&w, status);
     going = !interrupted && !*status && place->kernel < exe->n_kernels;
-    if (going && time_over(&w, 0)) interrupted = !(going = false);
+    if (going && time_over(&w, 0)) {
+      interrupted = true;
+      going = false;
+    }
   }
   if (profiled && !*status)
     sn_profiler_interval(args->profiler, SN_SPAN_RUN, begin, sn_host_now_ms());
