@@ -47,7 +47,7 @@ const ticksDuringData = async () => {
   }, 5);
   const begin = performance.now();
   let y = x;
-  for (let i = 0; i < 10; i++) y = sn.tanh(sn.matmul(y, x));
+  for (let i = 0; i < 60; i++) y = sn.tanh(sn.matmul(y, x));
   const data = await y.data();
   const ms = performance.now() - begin;
   clearInterval(timer);

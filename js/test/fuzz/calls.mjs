@@ -162,13 +162,17 @@ async function fuzz(count, seed) {
       });
       return made[0];
     });
+    const results = [result];
     for (let depth = 0; depth < 2; depth++) {
       const next = callable(result);
       if (next.length === 0) break;
       const method = pick(next);
       result = await guarded(`${name}()`, () => scope.run(() => [method(...argumentList())])[0]);
+      results.push(result);
     }
-    sn.dispose(result);
+    // What a call of keep took out of the scope, and programs that hold tensors: inspect's, compiled functions.
+    sn.dispose(results);
+    for (const each of results) if (each && Object.hasOwn(each, 'dispose')) await guarded(`${name}: dispose`, () => each.dispose());
     scope.dispose();
   }
   return { refused, failures };
@@ -195,5 +199,7 @@ export async function checkCalls(count, seed) {
   const after = restart();
   assert.equal(after.tensors, before.tensors);
   assert.equal(after.tensorBytes, before.tensorBytes);
-  assert.deepEqual(sn.jit((x) => x.add(1))(sn.tensor([1, 2])).toArray(), [2, 3]);
+  const next = sn.jit((x) => x.add(1));
+  assert.deepEqual(sn.tidy(() => next(sn.tensor([1, 2])).toArray()), [2, 3]);
+  next.dispose();
 }
