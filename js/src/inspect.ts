@@ -59,7 +59,7 @@ export interface Cut {
 
 export interface InspectedKernel {
   id: number;
-  /** 'map', 'scalar', 'reduce', 'row', 'contraction', 'chain' or 'ready'. */
+  /** 'map', 'scalar', 'reduce', 'row', 'contraction', 'chain' or 'call'. */
   kind: string;
   /** The ops in it, e.g. 'matmul+add+relu'. */
   name: string;

@@ -7,7 +7,7 @@ import { runtime, type Runtime } from './runtime/runtime.js';
 export interface KernelProfile {
   /** The ops in it, e.g. 'matmul+add+relu'. */
   name: string;
-  /** 'map', 'scalar', 'reduce', 'row', 'contraction', 'chain' or 'ready'. */
+  /** 'map', 'scalar', 'reduce', 'row', 'contraction', 'chain' or 'call'. */
   kind: string;
   /** What ran it the last time: 'vm' (strip interpreter), 'jit' (emitted code) or 'ready'. */
   engine: string;

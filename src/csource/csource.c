@@ -1,6 +1,6 @@
 #include "csource/csource.h"
 
-#include "csource/kernel.h"
+#include "csource/write_kernel.h"
 #include "csource/spell.h"
 #include "fuse/chain.h"
 

@@ -13,7 +13,7 @@
 #define C_TEXT_(...) #__VA_ARGS__
 #define C_TEXT(...) C_TEXT_(__VA_ARGS__)
 
-#include "csource/words.h"
+#include "csource/c_words.h"
 
 #define ROW(op, expression) [SN_OP_##op] = C_TEXT(expression),
 

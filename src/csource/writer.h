@@ -23,7 +23,7 @@ void sn_c_close_loops(sn_c_writer *w, int rank);
  * was one before. */
 void sn_c_add_term(sn_text *t, bool *any, int64_t stride, const char *variable);
 
-/* ready.c: what a ready kernel does at one point of the space. */
-sn_status sn_c_add_ready(sn_c_writer *w);
+/* write_call.c: what a call does at one point of the space. */
+sn_status sn_c_add_call(sn_c_writer *w);
 
 #endif

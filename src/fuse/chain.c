@@ -72,9 +72,9 @@ static sn_status each_value(finder *f, sn_group *g, value_fn *fn, void *user) {
     SN_TRY(fn(f, g->a.value, false, user));
     SN_TRY(fn(f, g->b.value, false, user));
   }
-  for (uint32_t k = 0; g->ready && k < g->ready->n_operands; k++)
-    if (g->ready->operands[k].value != SN_NONE)
-      SN_TRY(fn(f, g->ready->operands[k].value, false, user));
+  for (uint32_t k = 0; g->call && k < g->call->n_operands; k++)
+    if (g->call->operands[k].value != SN_NONE)
+      SN_TRY(fn(f, g->call->operands[k].value, false, user));
   return sn_chain_visit(g, f->outer, visit_operand, &v);
 }
 

@@ -96,7 +96,7 @@ typedef enum sn_hidden {
   SN_NEVER_BELOW = 8
 } sn_hidden;
 
-/* limit.c: the facts of each node, and which groups cannot do without it; the columns of a
+/* causal.c: the facts of each node, and which groups cannot do without it; the columns of a
  * chain that count, and which members that limits. */
 void sn_chain_hide(sn_groups *groups, uint8_t *hidden);
 void sn_chain_limit(sn_chain *chain, int outer, const uint8_t *hidden, const sn_value *values,

@@ -24,7 +24,7 @@ static const char *rule(const explainer *e, sn_id from, sn_id to) {
   if (has_heads(e, from) && has_heads(e, to)) return "both kernels reduce or contract";
   if (kind == SN_CLASS_REDUCE) return "others need it too, in another space";
   if (sn_op_is_elementwise(e->g->nodes[to].op)) return "other kernels come between";
-  return "a ready kernel reads from memory";
+  return "a call reads from memory";
 }
 
 static sn_edge_note explain(const explainer *e, sn_id x, sn_id to, const sn_cut_record *cut) {

@@ -14,14 +14,14 @@
 #include "fuse/row.h"
 #include "fuse/view.h"
 
-/* After it: every reshape is free, matmul and ready ops read memory, outputs are computed nodes or
+/* After it: every reshape is free, matmul and calls read memory, outputs are computed nodes or
  * arguments. An identity node is from here on a copy. The new graph lives in arena, that of the
  * program. */
 sn_status sn_prepare(const sn_graph *from, sn_arena *arena, sn_graph *to);
 
-/* Whether a node is run by a kernel of its own (kernels/ready.c) along one axis: the ops made for
+/* Whether a node is run by a kernel of its own (kernels/kernel_call.c) along one axis: the ops made for
  * that, and a concat of so many inputs that a kernel for each would be too many. */
-bool sn_node_is_ready(const sn_node *node);
+bool sn_node_is_call(const sn_node *node);
 
 /* Sets of nodes: set[i] for node i, SN_NONE for nodes that make no kernel of their own (leaves,
  * views, and elementwise nodes computed inside the reduction owner[i]). Sets are numbered in an
@@ -30,7 +30,7 @@ typedef struct sn_partition {
   bool fusion; /* false: a set for every node */
   uint32_t *set;
   sn_id *owner; /* SN_NONE, or the reduction that computes this node on the fly */
-  sn_id *head;  /* per set: its reduction, contraction, pad, concat or ready op; or SN_NONE */
+  sn_id *head;  /* per set: its reduction, contraction, pad, concat or call; or SN_NONE */
   sn_id *row;   /* per set: a reduction that tells its row domain, or SN_NONE */
   size_t n_sets;
   sn_cut_record *cuts;
@@ -44,7 +44,7 @@ sn_status sn_partition_graph(const sn_graph *graph, const sn_view *views, bool f
 sn_status sn_lower_groups(const sn_graph *graph, const sn_view *views,
                           const sn_partition *partition, sn_arena *scratch, sn_groups *out);
 
-/* verify.c: every buffer is written whole, and nothing outside of one is touched. For groups as
+/* verify_groups.c: every buffer is written whole, and nothing outside of one is touched. For groups as
  * lowered: before chains are made of them. Linear in operands. */
 sn_status sn_groups_verify(const sn_groups *groups, sn_arena *arena);
 
@@ -60,7 +60,7 @@ sn_factor sn_factor_of(const sn_graph *graph, const sn_view *views, sn_id x, int
 bool sn_factor_leave_frame(const sn_graph *graph, const sn_view *views, sn_id frame,
                            sn_factor *factor);
 
-/* values.c: buffers, each once, in order of first use. One set serves many groups. */
+/* buffers.c: buffers, each once, in order of first use. One set serves many groups. */
 typedef struct sn_value_set {
   uint32_t *ids;
   size_t n;
@@ -82,7 +82,7 @@ typedef struct sn_edge_note {
 /* Notes on all edges, as in graph->edges. Linear. */
 sn_status sn_explain_edges(const sn_groups *groups, sn_arena *arena, const sn_edge_note **out);
 
-/* print.c: one group, and all, as stable text. */
+/* print_groups.c: one group, and all, as stable text. */
 struct sn_text;
 void sn_group_print(struct sn_text *text, size_t number, const sn_group *group);
 const char *sn_cut_reason(sn_cut why);

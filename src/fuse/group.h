@@ -28,7 +28,7 @@ typedef enum sn_group_kind {
   SN_GROUP_REDUCE,
   SN_GROUP_ROW,
   SN_GROUP_CONTRACTION,
-  SN_GROUP_READY,
+  SN_GROUP_CALL,
   SN_GROUP_CHAIN,
   SN_GROUP_KIND_COUNT
 } sn_group_kind;
@@ -124,7 +124,7 @@ typedef struct sn_phase {
 
 /* One op along one axis, for every point of the space: strides of its operands and of stores[0]
  * cover the space, then the axis. */
-typedef struct sn_ready {
+typedef struct sn_call {
   sn_op op;
   sn_operand *operands; /* the op's inputs, in their order */
   int64_t *lengths;     /* of the axis in each */
@@ -132,7 +132,7 @@ typedef struct sn_ready {
   uint32_t n_operands;
   int64_t length;         /* of the axis in the result */
   const int64_t *options; /* the op's attributes behind the axis */
-} sn_ready;
+} sn_call;
 
 typedef struct sn_group {
   sn_group_kind kind;
@@ -155,9 +155,9 @@ typedef struct sn_group {
   int64_t whole_m;         /* rows of the product that this one is a block of, or 0 */
   struct sn_group *before; /* NULL, or a map that runs first, over all of its points (prologue.c) */
   sn_limited limited;
-  bool hears_all; /* reductions would miss masked points (limit.c) */
+  bool hears_all; /* reductions would miss masked points (causal.c) */
 
-  sn_ready *ready; /* NULL but in a ready group */
+  sn_call *call; /* NULL but in a call */
   struct sn_chain
       *chain; /* NULL but in a chain; its post and stores list what it reads and writes */
 
@@ -173,7 +173,7 @@ typedef enum sn_cut {
   SN_CUT_VIEW,      /* the input is read through a view: another index space */
   SN_CUT_TWO_HEADS, /* the inputs come from two reductions or contractions */
   SN_CUT_LIMIT,     /* the group would get too large */
-  SN_CUT_KIND       /* the input is made by pad, concat or a ready kernel */
+  SN_CUT_KIND       /* the input is made by pad, concat or a call */
 } sn_cut;
 
 typedef struct sn_cut_record {

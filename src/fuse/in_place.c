@@ -38,7 +38,7 @@ static bool reads_in_step(const sn_group *g, uint32_t phase, const sn_operand *t
   const bool in_post = phase == g->n_phases;
   if (g->chain) return false; /* a block's rows read all of what is beside them */
   if (g->kind == SN_GROUP_CONTRACTION && (g->a.value == from || g->b.value == from)) return false;
-  if (g->ready) return false;
+  if (g->call) return false;
   for (uint32_t p = 0; p < g->n_phases; p++) {
     const sn_body *body = &g->phases[p].body;
     const bool before = !in_post && p <= phase;

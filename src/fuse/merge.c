@@ -16,8 +16,8 @@ static bool each_operand(sn_group *g, bool reduced, operand_fn *fn, int i, int64
   }
   if (reduced) return all;
   for (uint32_t k = 0; k < g->post.n_operands; k++) all = fn(&g->post.operands[k], i, dim) && all;
-  for (uint32_t k = 0; g->ready && k < g->ready->n_operands; k++)
-    all = fn(&g->ready->operands[k], i, dim) && all;
+  for (uint32_t k = 0; g->call && k < g->call->n_operands; k++)
+    all = fn(&g->call->operands[k], i, dim) && all;
   for (uint32_t k = 0; k < g->n_stores; k++) all = fn(&g->stores[k].target, i, dim) && all;
   return all;
 }

@@ -350,7 +350,7 @@ static sn_status place_in_step(state *s, sn_id id) {
     const sn_op_class kind = class_of(s, x[k]);
     if (kind == SN_CLASS_VIEW && s->level[x[k]] && !direct)
       SN_TRY(record_cut(s, x[k], id, SN_CUT_VIEW));
-    if (kind == SN_CLASS_PAD || kind == SN_CLASS_CONCAT || sn_op_is_ready(s->g->nodes[x[k]].op))
+    if (kind == SN_CLASS_PAD || kind == SN_CLASS_CONCAT || sn_op_is_call(s->g->nodes[x[k]].op))
       SN_TRY(record_cut(s, x[k], id, SN_CUT_KIND));
   }
   for (uint32_t k = 0; k < n; k++)

@@ -116,7 +116,7 @@ static sn_id bring_into_memory(sn_rewrite *r, sn_id x) {
   return sn_build_broadcast(&r->to, copy(r, sn_build_full(&r->to, &scalar, value)), &type);
 }
 
-static sn_id prepare_ready(sn_rewrite *r, sn_id id, const sn_id *x) {
+static sn_id prepare_call(sn_rewrite *r, sn_id id, const sn_id *x) {
   const sn_node *node = sn_graph_node(r->from, id);
   sn_id few[SN_MAX_ARITY], *ready = few;
   bool changed = false;
@@ -143,7 +143,7 @@ static sn_id prepare_node(sn_rewrite *r, sn_id id, const sn_id *inputs) {
   case SN_OP_stop_gradient: return inputs[0];
   case SN_OP_reshape: return prepare_reshape(r, id, inputs[0]);
   case SN_OP_matmul: return prepare_matmul(r, inputs);
-  default: return sn_node_is_ready(node) ? prepare_ready(r, id, inputs) : SN_NONE;
+  default: return sn_node_is_call(node) ? prepare_call(r, id, inputs) : SN_NONE;
   }
 }
 

@@ -75,14 +75,14 @@ bool sn_graph_uniform(const sn_graph *graph, sn_id id, double *value);
 /* Marks (1) the nodes that the outputs need; marks has n_nodes entries. */
 void sn_graph_live(const sn_graph *graph, uint8_t *marks);
 
-/* verify.c: every node obeys the grammar of sn_infer, inputs precede users, outputs exist. */
+/* verify_graph.c: every node obeys the grammar of sn_infer, inputs precede users, outputs exist. */
 sn_status sn_graph_verify(const sn_graph *graph);
 
-/* print.c: a node's attributes as text: axes, a permutation, a constant's value; nothing for none. */
+/* print_graph.c: a node's attributes as text: axes, a permutation, a constant's value; nothing for none. */
 struct sn_text;
 void sn_graph_print_attrs(struct sn_text *text, const sn_graph *graph, sn_id id);
 
-/* print.c: stable text, one node a line: "%3 = add float32(2, 3) %1 %2". And Graphviz. */
+/* print_graph.c: stable text, one node a line: "%3 = add float32(2, 3) %1 %2". And Graphviz. */
 sn_status sn_graph_text(const sn_graph *graph, sn_arena *arena, const char **out);
 sn_status sn_graph_dot(const sn_graph *graph, sn_arena *arena, const char **out);
 

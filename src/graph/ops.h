@@ -72,8 +72,8 @@ static inline bool sn_op_is_elementwise(sn_op op) {
          kind == SN_CLASS_CAST;
 }
 
-/* Always run by a kernel of its own (kernels/ready.c) along one axis, attribute 0. */
-static inline bool sn_op_is_ready(sn_op op) {
+/* Always run by a kernel of its own (kernels/kernel_call.c) along one axis, attribute 0. */
+static inline bool sn_op_is_call(sn_op op) {
   const sn_op_class kind = sn_op_table[op].kind;
   return kind == SN_CLASS_GATHER || kind == SN_CLASS_SCATTER || kind == SN_CLASS_SORT ||
          kind == SN_CLASS_SCAN;

@@ -84,7 +84,7 @@ static void load_flipped(const sn_walk *k, const sn_leaf *leaf, uint32_t half, u
   sn_emit_index(k->w, SN_WASM_local_tee, local);
   sn_emit_get(k->w, local);
   sn_emit_16(k->w, SN_WASM_i8x16_shuffle,
-             sn_lane_shuffles[wide ? SN_SHUFFLE_FLIP_64 : SN_SHUFFLE_FLIP_32]);
+             sn_vec_shuffles[wide ? SN_SHUFFLE_FLIP_64 : SN_SHUFFLE_FLIP_32]);
   sn_emit_set(k->w, local);
 }
 
@@ -148,7 +148,7 @@ void sn_access_load(void *user, uint32_t number, uint32_t local) {
   const sn_leaf *leaf = &k->leaves[number / 2];
   const uint32_t half = number % 2;
   if (leaf->kind == SN_LEAF_REGISTERS) {
-    sn_emit_get(k->w, leaf->registers + k->turn * (uint32_t)sn_lane_halves(leaf->dtype) + half);
+    sn_emit_get(k->w, leaf->registers + k->turn * (uint32_t)sn_vec_halves(leaf->dtype) + half);
     sn_emit_set(k->w, local);
   } else if (leaf->kind == SN_LEAF_INDEX) {
     load_index(k, leaf, half, local);
@@ -165,14 +165,14 @@ void sn_access_load(void *user, uint32_t number, uint32_t local) {
 
 /* ---- stores ---------------------------------------------------------------------------------- */
 
-static void push_stored(sn_walk *k, const sn_leaf *leaf, sn_lane node) {
+static void push_stored(sn_walk *k, const sn_leaf *leaf, sn_vec node) {
   sn_write_peek(&k->writer, node);
   if (leaf->dtype != SN_BOOL) return;
   sn_emit_16(k->w, SN_WASM_v128_const, byte_ones);
   sn_emit(k->w, SN_WASM_v128_and);
 }
 
-static void store_whole(sn_walk *k, const sn_leaf *leaf, uint32_t half, sn_lane node) {
+static void store_whole(sn_walk *k, const sn_leaf *leaf, uint32_t half, sn_vec node) {
   const bool bytes = item_bytes(leaf) == 1;
   const uint32_t offset = push_address(k, leaf, delta_of(k, leaf, 2 * half));
   push_stored(k, leaf, node);
@@ -186,7 +186,7 @@ static void store_whole(sn_walk *k, const sn_leaf *leaf, uint32_t half, sn_lane 
   }
 }
 
-static void store_lane(sn_walk *k, const sn_leaf *leaf, uint32_t lane, sn_lane node) {
+static void store_lane(sn_walk *k, const sn_leaf *leaf, uint32_t lane, sn_vec node) {
   static const sn_wasm_op ops[] = {[1] = SN_WASM_v128_store8_lane,
                                    [2] = SN_WASM_v128_store16_lane,
                                    [4] = SN_WASM_v128_store32_lane,
@@ -197,11 +197,11 @@ static void store_lane(sn_walk *k, const sn_leaf *leaf, uint32_t lane, sn_lane n
   sn_emit_lane_memory(k->w, ops[bytes], offset, bytes == 8 ? lane % 2 : 4 / bytes * lane);
 }
 
-static void store_half(sn_walk *k, const sn_leaf *leaf, uint32_t half, sn_lane node) {
+static void store_half(sn_walk *k, const sn_leaf *leaf, uint32_t half, sn_vec node) {
   const uint32_t first = 2 * half, end = leaf->dtype == SN_F64 ? first + 2 : 4;
   if (leaf->kind == SN_LEAF_REGISTERS) {
     sn_write_peek(&k->writer, node);
-    sn_emit_set(k->w, leaf->registers + k->turn * (uint32_t)sn_lane_halves(leaf->dtype) + half);
+    sn_emit_set(k->w, leaf->registers + k->turn * (uint32_t)sn_vec_halves(leaf->dtype) + half);
   } else if (k->copy == SN_COPY_ONE) {
     if (half == 0) store_lane(k, leaf, 0, node);
   } else if (k->copy == SN_COPY_FULL && leaf->step == item_bytes(leaf)) {
@@ -219,6 +219,6 @@ static void store_half(sn_walk *k, const sn_leaf *leaf, uint32_t half, sn_lane n
 
 void sn_access_store(sn_walk *k, const sn_walk_store *store) {
   const sn_leaf *leaf = &k->leaves[store->leaf];
-  for (int half = 0; half < sn_lane_halves(leaf->dtype); half++)
+  for (int half = 0; half < sn_vec_halves(leaf->dtype); half++)
     store_half(k, leaf, (uint32_t)half, store->value.half[half]);
 }

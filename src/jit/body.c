@@ -98,8 +98,8 @@ uint32_t sn_jit_operand(sn_jit *j, const sn_operand *o) {
   return sn_walk_leaf(&j->walk, o->dtype, base, o->offset, strides);
 }
 
-static sn_lane_value describe_op(sn_jit *j, const sn_body *body, const sn_insn *insn) {
-  sn_lane_value args[SN_MAX_ARITY] = {0};
+static sn_vec_value describe_op(sn_jit *j, const sn_body *body, const sn_insn *insn) {
+  sn_vec_value args[SN_MAX_ARITY] = {0};
   sn_dtype dtypes[SN_MAX_ARITY] = {0};
   for (uint32_t k = 0; k < insn->n_args; k++) {
     args[k] = j->insns[insn->args[k]];
@@ -112,7 +112,7 @@ sn_status sn_jit_body(sn_jit *j, const sn_body *body, const uint32_t *kept) {
   SN_TRY(sn_arena_alloc(j->arena, body->n_insns, sizeof *j->insns, (void **)&j->insns));
   for (uint32_t i = 0; i < body->n_insns && !j->unable; i++) {
     const sn_insn *insn = &body->insns[i];
-    sn_lane_value *value = &j->insns[i];
+    sn_vec_value *value = &j->insns[i];
     switch (insn->kind) {
     case SN_INSN_LOAD:
       *value = sn_walk_read(&j->walk, sn_jit_operand(j, &body->operands[insn->args[0]]));

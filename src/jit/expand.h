@@ -5,27 +5,27 @@
 #define SN_JIT_EXPAND_H
 
 #include "fuse/group.h"
-#include "jit/lanes.h"
+#include "jit/vector.h"
 
 /* Four elements: one node; of float64 two, with elements 0, 1 and 2, 3. Bools are masks of 32-bit
  * lanes. */
-typedef struct sn_lane_value {
-  sn_lane half[2];
-} sn_lane_value;
+typedef struct sn_vec_value {
+  sn_vec half[2];
+} sn_vec_value;
 
-static inline int sn_lane_halves(sn_dtype dtype) { return dtype == SN_F64 ? 2 : 1; }
+static inline int sn_vec_halves(sn_dtype dtype) { return dtype == SN_F64 ? 2 : 1; }
 
 /* Whether there are lane operations for an instruction of kind SN_INSN_OP. */
 bool sn_expand_knows(const sn_insn *insn);
 
 /* args: values of insn's arguments. */
-sn_lane_value sn_expand_op(sn_lanes *l, const sn_insn *insn, const sn_lane_value *args,
+sn_vec_value sn_expand_op(sn_vecs *l, const sn_insn *insn, const sn_vec_value *args,
                            const sn_dtype *dtypes);
 
 /* One reduction step: a op b, lane by lane of one register. */
-sn_lane sn_expand_combine(sn_lanes *l, sn_op op, sn_dtype dtype, sn_lane a, sn_lane b);
+sn_vec sn_expand_combine(sn_vecs *l, sn_op op, sn_dtype dtype, sn_vec a, sn_vec b);
 
 /* value in all lanes, as strips hold it. */
-sn_lane sn_expand_const(sn_lanes *l, sn_dtype dtype, double value);
+sn_vec sn_expand_const(sn_vecs *l, sn_dtype dtype, double value);
 
 #endif

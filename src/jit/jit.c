@@ -1,6 +1,6 @@
 #include "jit/jit.h"
 
-#include "jit/lower.h"
+#include "jit/lower_kernel.h"
 
 /* A place in the function table is what C calls a function pointer here. */
 static void *function_at(const sn_code_module *module, uint32_t number) {
@@ -21,7 +21,7 @@ static void hang_in(sn_kernel *kernel, const sn_code_module *module,
 
 static sn_status make_module(sn_arena *scratch, const sn_machine *machine, sn_kernel *kernels,
                              size_t n, sn_code_module **out) {
-  const sn_jit_target target = {.lanes = sn_lane_target_here(machine->relaxed_simd),
+  const sn_jit_target target = {.lanes = sn_vec_target_here(machine->relaxed_simd),
                                 .shared_memory = sn_code_memory_is_shared()};
   sn_jit_module emitted;
   SN_TRY(sn_jit_emit(scratch, &target, kernels, n, &emitted));

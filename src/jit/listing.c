@@ -2,19 +2,19 @@
 
 #include "base/text.h"
 #include "jit/emit.h"
-#include "jit/lower.h"
+#include "jit/lower_kernel.h"
 #include "jit/modules.h"
 
 static const char *no_code(const sn_kernel *kernel) {
   if (kernel->group->kind == SN_GROUP_CONTRACTION) return ";; a ready kernel; no map behind it\n";
-  return kernel->group->kind == SN_GROUP_READY
+  return kernel->group->kind == SN_GROUP_CALL
              ? ";; a ready kernel\n"
              : ";; no code: this kernel runs in the strip interpreter\n";
 }
 
 sn_status sn_jit_listing(sn_arena *arena, const sn_machine *machine, const sn_kernel *kernel,
                          const char **out) {
-  const sn_jit_target target = {.lanes = sn_lane_target_here(machine->relaxed_simd),
+  const sn_jit_target target = {.lanes = sn_vec_target_here(machine->relaxed_simd),
                                 .shared_memory = sn_code_memory_is_shared()};
   sn_jit_module module;
   const char *code;

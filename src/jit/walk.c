@@ -4,7 +4,7 @@
 
 /* ---- describing ------------------------------------------------------------------------------ */
 
-sn_status sn_walk_begin(sn_walk *k, sn_arena *arena, sn_wasm *w, sn_lane_target target, int rank,
+sn_status sn_walk_begin(sn_walk *k, sn_arena *arena, sn_wasm *w, sn_vec_target target, int rank,
                         const int64_t *dims, sn_walk_bases *bases) {
   *k = (sn_walk){.arena = arena,
                  .w = w,
@@ -15,7 +15,7 @@ sn_status sn_walk_begin(sn_walk *k, sn_arena *arena, sn_wasm *w, sn_lane_target 
   if (bases) bases->now++;
   memcpy(k->dims, dims, (size_t)rank * sizeof *dims);
   if (rank == 0) k->dims[k->rank++] = 1;
-  sn_lanes_init(&k->lanes, arena, target);
+  sn_vecs_init(&k->lanes, arena, target);
   return SN_OK;
 }
 
@@ -80,24 +80,24 @@ uint32_t sn_walk_number(sn_walk *k, uint32_t param) {
   return add_leaf(k, &leaf);
 }
 
-sn_lane_value sn_walk_read(sn_walk *k, uint32_t leaf) {
-  if (k->status) return (sn_lane_value){{0, 0}};
+sn_vec_value sn_walk_read(sn_walk *k, uint32_t leaf) {
+  if (k->status) return (sn_vec_value){{0, 0}};
   const sn_leaf *at = &k->leaves[leaf];
-  sn_lane_value value = {{sn_lane_input(&k->lanes, at->level, 2 * leaf)}};
+  sn_vec_value value = {{sn_vec_input(&k->lanes, at->level, 2 * leaf)}};
   if (at->dtype == SN_F64)
     value.half[1] =
-        at->level < 2 ? value.half[0] : sn_lane_input(&k->lanes, at->level, 2 * leaf + 1);
+        at->level < 2 ? value.half[0] : sn_vec_input(&k->lanes, at->level, 2 * leaf + 1);
   return value;
 }
 
-void sn_walk_write(sn_walk *k, uint32_t leaf, const sn_lane_value *value) {
+void sn_walk_write(sn_walk *k, uint32_t leaf, const sn_vec_value *value) {
   if (k->status || k->lanes.status) return;
   k->status =
       sn_arena_grow(k->arena, (void **)&k->stores, &k->cap_stores, k->n_stores, sizeof *k->stores);
   if (k->status) return;
   k->stores[k->n_stores++] = (sn_walk_store){k->lanes.section, leaf, *value};
-  for (int h = 0; h < sn_lane_halves(k->leaves[leaf].dtype); h++)
-    sn_lane_root(&k->lanes, value->half[h]);
+  for (int h = 0; h < sn_vec_halves(k->leaves[leaf].dtype); h++)
+    sn_vec_root(&k->lanes, value->half[h]);
 }
 
 /* ---- pointers -------------------------------------------------------------------------------- */
@@ -118,7 +118,7 @@ static uint32_t base_local(sn_walk *k, const sn_walk_base *base) {
 
 sn_status sn_walk_start(sn_walk *k) {
   SN_TRY(k->status);
-  sn_lanes_count(&k->lanes);
+  sn_vecs_count(&k->lanes);
   SN_TRY(sn_writer_begin(&k->writer, k->arena, k->w, &k->lanes, sn_access_load, k));
   for (size_t i = 0; i < k->n_walkers; i++) {
     sn_walker *walker = &k->walkers[i];
@@ -235,8 +235,8 @@ static void advance_by_count(sn_walk *k, uint32_t section) {
 
 uint32_t sn_walk_length(const sn_walk *k, uint32_t section, bool rare) {
   uint32_t n = 0;
-  for (sn_lane i = 1; i < k->lanes.n_nodes; i++) {
-    const sn_lane_node *node = &k->lanes.nodes[i];
+  for (sn_vec i = 1; i < k->lanes.n_nodes; i++) {
+    const sn_vec_node *node = &k->lanes.nodes[i];
     n += node->uses && node->level == 2 && node->section == section && (rare || !node->region);
   }
   return n;
@@ -259,7 +259,7 @@ static int32_t copies_of(const sn_walk *k, uint32_t section, uint32_t length) {
  * two or three bodies ahead. So the copies are written in parts, each beside an earlier part of the
  * next copy: A0, A1 B0, A2 B1, A3 B2, B3. What is looked at then waits for half as much. */
 static void staggered_copies(sn_walk *k, uint32_t section, uint32_t copies, uint32_t parts) {
-  sn_lane cuts[MOST_PARTS + 1];
+  sn_vec cuts[MOST_PARTS + 1];
   for (uint32_t part = 0; part <= parts; part++)
     cuts[part] = sn_write_cut(&k->writer, section, part, parts);
   k->copy = SN_COPY_FULL;

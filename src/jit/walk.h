@@ -52,7 +52,7 @@ typedef struct sn_leaf {
 typedef struct sn_walk_store {
   uint16_t section;
   uint32_t leaf;
-  sn_lane_value value;
+  sn_vec_value value;
 } sn_walk_store;
 
 #define SN_WALK_COPIES SN_WRITE_COPIES /* at most, of a body in a loop */
@@ -75,7 +75,7 @@ typedef struct sn_walk_bases {
 typedef struct sn_walk {
   sn_arena *arena;
   sn_wasm *w;
-  sn_lanes lanes;
+  sn_vecs lanes;
   sn_writer writer;
   sn_status status; /* of describing */
   int rank;
@@ -99,7 +99,7 @@ typedef struct sn_walk {
 } sn_walk;
 
 /* bases: NULL where leaves lie at parameters only. */
-sn_status sn_walk_begin(sn_walk *k, sn_arena *arena, sn_wasm *w, sn_lane_target target, int rank,
+sn_status sn_walk_begin(sn_walk *k, sn_arena *arena, sn_wasm *w, sn_vec_target target, int rank,
                         const int64_t *dims, sn_walk_bases *bases);
 
 /* A leaf of the section under way: elements of dtype at base + offset + sum index * strides
@@ -107,8 +107,8 @@ sn_status sn_walk_begin(sn_walk *k, sn_arena *arena, sn_wasm *w, sn_lane_target 
 uint32_t sn_walk_leaf(sn_walk *k, sn_dtype dtype, sn_walk_base base, int64_t offset,
                       const int64_t *strides);
 uint32_t sn_walk_number(sn_walk *k, uint32_t param);   /* a parameter's own number */
-sn_lane_value sn_walk_read(sn_walk *k, uint32_t leaf); /* its elements, as nodes */
-void sn_walk_write(sn_walk *k, uint32_t leaf, const sn_lane_value *value);
+sn_vec_value sn_walk_read(sn_walk *k, uint32_t leaf); /* its elements, as nodes */
+void sn_walk_write(sn_walk *k, uint32_t leaf, const sn_vec_value *value);
 
 /* The leaf lives in registers, `vectors` of them reserved, while its kind says so. */
 void sn_walk_reserve(sn_walk *k, uint32_t leaf, uint32_t vectors);

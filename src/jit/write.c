@@ -1,6 +1,6 @@
 #include "jit/write.h"
 
-sn_status sn_writer_begin(sn_writer *writer, sn_arena *arena, sn_wasm *w, const sn_lanes *lanes,
+sn_status sn_writer_begin(sn_writer *writer, sn_arena *arena, sn_wasm *w, const sn_vecs *lanes,
                           sn_load_fn *load, void *user) {
   *writer = (sn_writer){.w = w, .lanes = lanes, .load = load, .user = user};
   const size_t n = lanes->n_nodes * SN_WRITE_COPIES;
@@ -12,7 +12,7 @@ sn_status sn_writer_begin(sn_writer *writer, sn_arena *arena, sn_wasm *w, const 
   return sn_arena_alloc(arena, n + 16, sizeof *writer->free, (void **)&writer->free);
 }
 
-static size_t slot_of(const sn_writer *writer, sn_lane node) {
+static size_t slot_of(const sn_writer *writer, sn_vec node) {
   const bool own = writer->lanes->nodes[node].level == 2;
   return node + (own ? writer->copy * writer->lanes->n_nodes : 0);
 }
@@ -26,13 +26,13 @@ uint32_t sn_writer_take(sn_writer *writer) {
 
 void sn_writer_give(sn_writer *writer, uint32_t local) { writer->free[writer->n_free++] = local; }
 
-static uint32_t local_of(sn_writer *writer, sn_lane node) {
+static uint32_t local_of(sn_writer *writer, sn_vec node) {
   uint32_t *local = &writer->local[slot_of(writer, node)];
   if (*local == SN_NONE) *local = sn_writer_take(writer);
   return *local;
 }
 
-static void used(sn_writer *writer, sn_lane node) {
+static void used(sn_writer *writer, sn_vec node) {
   const size_t slot = slot_of(writer, node);
   if (--writer->left[slot] || writer->lanes->nodes[node].held) return;
   if (writer->local[slot] == SN_NONE) return;
@@ -48,17 +48,17 @@ static void flush(sn_writer *writer) {
 
 /* ---- operands -------------------------------------------------------------------------------- */
 
-static void write_const(sn_wasm *w, const sn_lane_node *node) {
+static void write_const(sn_wasm *w, const sn_vec_node *node) {
   uint64_t halves[2] = {node->imm, node->imm};
   if (node->code == 32) halves[0] = halves[1] = node->imm << 32 | node->imm;
   sn_emit_16(w, SN_WASM_v128_const, halves);
 }
 
-static bool is_inline(const sn_lane_node *node) {
-  return node->kind == SN_LANE_CONST && !node->held;
+static bool is_inline(const sn_vec_node *node) {
+  return node->kind == SN_VEC_CONST && !node->held;
 }
 
-void sn_write_peek(sn_writer *writer, sn_lane node) {
+void sn_write_peek(sn_writer *writer, sn_vec node) {
   flush(writer);
   if (is_inline(&writer->lanes->nodes[node]))
     write_const(writer->w, &writer->lanes->nodes[node]);
@@ -66,12 +66,12 @@ void sn_write_peek(sn_writer *writer, sn_lane node) {
     sn_emit_get(writer->w, local_of(writer, node));
 }
 
-void sn_write_get(sn_writer *writer, sn_lane node) {
+void sn_write_get(sn_writer *writer, sn_vec node) {
   sn_write_peek(writer, node);
   sn_write_done(writer, node);
 }
 
-void sn_write_done(sn_writer *writer, sn_lane node) {
+void sn_write_done(sn_writer *writer, sn_vec node) {
   if (!is_inline(&writer->lanes->nodes[node])) used(writer, node);
 }
 
@@ -92,17 +92,17 @@ static bool commutes(sn_wasm_op op) {
 
 /* The value on the stack serves as the operand that comes first. */
 static void keep_pending(sn_writer *writer) {
-  const sn_lane node = writer->pending;
+  const sn_vec node = writer->pending;
   writer->pending = 0;
   if (writer->left[slot_of(writer, node)] > 1 || writer->lanes->nodes[node].held)
     sn_emit_index(writer->w, SN_WASM_local_tee, local_of(writer, node));
   used(writer, node);
 }
 
-static void write_operands(sn_writer *writer, const sn_lane_node *node) {
-  const sn_lane *args = node->args;
-  sn_lane first = args[0], second = args[1];
-  if (node->n_args == 2 && node->kind == SN_LANE_OP && writer->pending == second &&
+static void write_operands(sn_writer *writer, const sn_vec_node *node) {
+  const sn_vec *args = node->args;
+  sn_vec first = args[0], second = args[1];
+  if (node->n_args == 2 && node->kind == SN_VEC_OP && writer->pending == second &&
       second != first && commutes((sn_wasm_op)node->code)) {
     first = args[1];
     second = args[0];
@@ -117,7 +117,7 @@ static void write_operands(sn_writer *writer, const sn_lane_node *node) {
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-static void write_shiftv(sn_writer *writer, const sn_lane_node *node) {
+static void write_shiftv(sn_writer *writer, const sn_vec_node *node) {
   sn_wasm *w = writer->w;
   for (uint32_t lane = 0; lane < 4; lane++) {
     for (int k = 0; k < 2; k++) {
@@ -136,8 +136,8 @@ static void write_shiftv(sn_writer *writer, const sn_lane_node *node) {
 }
 
 /* result = b; if any lane of the mask is set: ... */
-static void write_rare(sn_writer *writer, const sn_lane_node *node) {
-  const sn_lane end = (sn_lane)node->imm;
+static void write_rare(sn_writer *writer, const sn_vec_node *node) {
+  const sn_vec end = (sn_vec)node->imm;
   sn_write_peek(writer, writer->lanes->nodes[end].args[1]);
   sn_emit_set(writer->w, local_of(writer, end));
   sn_write_get(writer, node->args[0]);
@@ -146,39 +146,39 @@ static void write_rare(sn_writer *writer, const sn_lane_node *node) {
 }
 
 /* ... result = select(a, b, mask) */
-static void write_rare_end(sn_writer *writer, sn_lane number) {
-  const sn_lane_node *node = &writer->lanes->nodes[number];
+static void write_rare_end(sn_writer *writer, sn_vec number) {
+  const sn_vec_node *node = &writer->lanes->nodes[number];
   write_operands(writer, node);
   sn_emit(writer->w, SN_WASM_v128_bitselect);
   sn_emit_set(writer->w, local_of(writer, number));
   sn_emit(writer->w, SN_WASM_end);
 }
 
-static void write_node(sn_writer *writer, sn_lane number) {
-  const sn_lane_node *node = &writer->lanes->nodes[number];
+static void write_node(sn_writer *writer, sn_vec number) {
+  const sn_vec_node *node = &writer->lanes->nodes[number];
   sn_wasm *w = writer->w;
-  switch ((sn_lane_kind)node->kind) {
-  case SN_LANE_CONST: return; /* written before */
-  case SN_LANE_INPUT:
+  switch ((sn_vec_kind)node->kind) {
+  case SN_VEC_CONST: return; /* written before */
+  case SN_VEC_INPUT:
     flush(writer);
     writer->load(writer->user, (uint32_t)node->imm, local_of(writer, number));
     return;
-  case SN_LANE_OP:
+  case SN_VEC_OP:
     write_operands(writer, node);
     sn_emit(w, (sn_wasm_op)node->code);
     break;
-  case SN_LANE_SHIFT:
+  case SN_VEC_SHIFT:
     write_operands(writer, node);
     sn_emit_i32(w, (int32_t)node->imm);
     sn_emit(w, (sn_wasm_op)node->code);
     break;
-  case SN_LANE_SHIFTV: write_shiftv(writer, node); break;
-  case SN_LANE_SHUFFLE:
+  case SN_VEC_SHIFTV: write_shiftv(writer, node); break;
+  case SN_VEC_SHUFFLE:
     write_operands(writer, node);
-    sn_emit_16(w, SN_WASM_i8x16_shuffle, sn_lane_shuffles[node->code]);
+    sn_emit_16(w, SN_WASM_i8x16_shuffle, sn_vec_shuffles[node->code]);
     break;
-  case SN_LANE_RARE: write_rare(writer, node); return;
-  case SN_LANE_RARE_END: write_rare_end(writer, number); return;
+  case SN_VEC_RARE: write_rare(writer, node); return;
+  case SN_VEC_RARE_END: write_rare_end(writer, number); return;
   }
   writer->pending = number;
 }
@@ -186,19 +186,19 @@ static void write_node(sn_writer *writer, sn_lane number) {
 /* Before everything else: a constant is seen from everywhere, even if it was first wanted behind a
  * RARE. */
 static void write_consts(sn_writer *writer) {
-  const sn_lanes *lanes = writer->lanes;
-  for (sn_lane i = 1; i < lanes->n_nodes; i++) {
-    const sn_lane_node *node = &lanes->nodes[i];
-    if (node->kind != SN_LANE_CONST || !node->uses || is_inline(node)) continue;
+  const sn_vecs *lanes = writer->lanes;
+  for (sn_vec i = 1; i < lanes->n_nodes; i++) {
+    const sn_vec_node *node = &lanes->nodes[i];
+    if (node->kind != SN_VEC_CONST || !node->uses || is_inline(node)) continue;
     write_const(writer->w, node);
     sn_emit_set(writer->w, local_of(writer, i));
   }
 }
 
-void sn_write_part(sn_writer *writer, uint32_t section, int level, sn_lane from, sn_lane to) {
-  for (sn_lane i = from; i < to; i++) {
-    const sn_lane_node *node = &writer->lanes->nodes[i];
-    if (!node->uses || node->level != level || node->kind == SN_LANE_CONST) continue;
+void sn_write_part(sn_writer *writer, uint32_t section, int level, sn_vec from, sn_vec to) {
+  for (sn_vec i = from; i < to; i++) {
+    const sn_vec_node *node = &writer->lanes->nodes[i];
+    if (!node->uses || node->level != level || node->kind == SN_VEC_CONST) continue;
     if (level > 0 && node->section != section) continue;
     writer->left[slot_of(writer, i)] = node->uses;
     write_node(writer, i);
@@ -208,22 +208,22 @@ void sn_write_part(sn_writer *writer, uint32_t section, int level, sn_lane from,
 
 void sn_write_pass(sn_writer *writer, uint32_t section, int level) {
   if (level == 0) write_consts(writer);
-  sn_write_part(writer, section, level, 1, (sn_lane)writer->lanes->n_nodes);
+  sn_write_part(writer, section, level, 1, (sn_vec)writer->lanes->n_nodes);
 }
 
-sn_lane sn_write_cut(const sn_writer *writer, uint32_t section, uint32_t part, uint32_t parts) {
-  const sn_lanes *lanes = writer->lanes;
+sn_vec sn_write_cut(const sn_writer *writer, uint32_t section, uint32_t part, uint32_t parts) {
+  const sn_vecs *lanes = writer->lanes;
   uint32_t n = 0, seen = 0, depth = 0;
-  for (sn_lane i = 1; i < lanes->n_nodes; i++)
+  for (sn_vec i = 1; i < lanes->n_nodes; i++)
     n += lanes->nodes[i].uses && lanes->nodes[i].level == 2 && lanes->nodes[i].section == section &&
          !lanes->nodes[i].region;
-  for (sn_lane i = 1; i < lanes->n_nodes; i++) {
-    const sn_lane_node *node = &lanes->nodes[i];
+  for (sn_vec i = 1; i < lanes->n_nodes; i++) {
+    const sn_vec_node *node = &lanes->nodes[i];
     if (!node->uses || node->level != 2 || node->section != section) continue;
     if (depth == 0 && (uint64_t)seen * parts >= (uint64_t)n * part) return i;
     seen += !node->region;
-    depth += node->kind == SN_LANE_RARE;
-    depth -= node->kind == SN_LANE_RARE_END;
+    depth += node->kind == SN_VEC_RARE;
+    depth -= node->kind == SN_VEC_RARE_END;
   }
-  return (sn_lane)lanes->n_nodes;
+  return (sn_vec)lanes->n_nodes;
 }

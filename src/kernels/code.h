@@ -11,7 +11,7 @@
  *             from `first` on, combined one after the other
  *   rows      rows [first, first + n) of a row group, `length` points of each, through all phases
  *             and post; length: all, or if the group is limited a multiple of SN_LIMIT_UNIT; lane:
- *             laid out as in row.c
+ *             laid out as in kernel_row.c
  *
  * values: base pointer of every buffer. In WebAssembly a function pointer is a place in the
  * function table of the thread's own instance, so each lane asks `ready` before it calls: that

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "kernels/ready.h"
+#include "kernels/call.h"
 
 #define COPY(T)                                          \
   for (int64_t i = 0; i < n; i++) {                      \

@@ -1,197 +1,202 @@
-#include "kernels/gather.h"
-
+/* gather.c - gather and scatter: elements moved to or from the positions that int32 indices name. An
+ * index below 0 counts from the end; what is still outside is clamped.
+ *
+ * Where one index serves all lines (a table's rows), rows are copied whole. Updates are applied in
+ * the order of their indices, whoever owns the rows they go to: the same bits for any number of
+ * units. */
+#include <math.h>
 #include <string.h>
 
-#include "kernels/elements.h"
+#include "kernels/call.h"
 
-/* Position in the space: index per dimension, and the operand's offset there. */
-typedef struct cursor {
-  const int64_t *dims, *strides;
-  int rank;
-  int64_t index[SN_MAX_RANK];
-  int64_t at;
-} cursor;
-
-static cursor cursor_at(const sn_operand *o, const int64_t *dims, int rank, int64_t flat) {
-  cursor c = {.dims = dims, .strides = o->strides, .rank = rank, .at = o->offset};
-  for (int i = rank - 1; i >= 0; i--) {
-    if (i == 0 || dims[i] == 0) {
-      c.index[i] = flat;
-      flat = 0;
-    } else {
-      c.index[i] = flat % dims[i];
-      flat /= dims[i];
-    }
-    c.at += c.index[i] * o->strides[i];
-  }
-  return c;
+static inline int64_t position(int32_t index, int64_t n) {
+  const int64_t at = index < 0 ? index + n : index;
+  return at < 0 ? 0 : at >= n ? n - 1 : at;
 }
 
-/* Elements until the innermost dimension wraps, at most n; *stride between them. */
-static int64_t run_length(const cursor *c, int64_t n, int64_t *stride) {
-  *stride = c->rank ? c->strides[c->rank - 1] : 0;
-  if (!c->rank) return n;
-  const int64_t left = c->dims[c->rank - 1] - c->index[c->rank - 1];
-  return left < n ? left : n;
+static inline int64_t position_at(const sn_lines *indices, int64_t i, int64_t line, int64_t n) {
+  return position(((const int32_t *)indices->data)[i * indices->along + line * indices->across], n);
 }
 
-static void advance(cursor *c, int64_t steps) {
-  if (!c->rank) return;
-  int i = c->rank - 1;
-  c->index[i] += steps;
-  c->at += steps * c->strides[i];
-  while (i > 0 && c->index[i] == c->dims[i]) {
-    c->at -= c->dims[i] * c->strides[i];
-    c->index[i] = 0;
-    i--;
-    c->index[i]++;
-    c->at += c->strides[i];
+/* ---- copies, by the size of an element ------------------------------------------------------- */
+
+typedef uint8_t bits8;
+typedef uint16_t bits16;
+typedef uint32_t bits32;
+typedef uint64_t bits64;
+
+/* One element n times: what is there already is copied behind itself, as much as caches hold. */
+static void repeat(void *to, const void *from, size_t item, size_t n) {
+  enum { CACHED = 4096 };
+  const size_t bytes = n * item;
+  if (!n) return;
+  memcpy(to, from, item);
+  for (size_t done = item, more; done < bytes; done += more) {
+    more = done < CACHED ? done : CACHED;
+    if (more > bytes - done) more = bytes - done;
+    memcpy((char *)to + done, to, more);
   }
 }
 
-static void read_run32(uint32_t *to, const uint32_t *from, int64_t stride, int64_t n) {
-  if (stride == 1)
-    memcpy(to, from, (size_t)n * sizeof *to);
-  else if (stride == 0) /* a loop of its own, as it becomes vectors */
-    for (int64_t i = 0; i < n; i++) to[i] = *from;
-  else
-    for (int64_t i = 0; i < n; i++) to[i] = from[i * stride];
-}
+/* to[k] = from[k across] for the lines of a row; to is contiguous. */
+#define DEFINE_GATHER(T)                                                                    \
+  static inline void copy_row_##T(T *restrict to, const T *restrict from, int64_t across,   \
+                                  int64_t width) {                                          \
+    if (across == 1)                                                                        \
+      memcpy(to, from, (size_t)width * sizeof(T));                                          \
+    else if (across == 0)                                                                   \
+      for (int64_t k = 0; k < width; k++) to[k] = *from;                                    \
+    else                                                                                    \
+      for (int64_t k = 0; k < width; k++) to[k] = from[k * across];                         \
+  }                                                                                         \
+                                                                                            \
+  static void gather_##T(const sn_call_site *s) {                                          \
+    const sn_lines *x = &s->in[0], *indices = &s->in[1], *y = &s->out;                      \
+    const T *from = (const T *)x->data;                                                     \
+    T *to = (T *)y->data;                                                                   \
+    if (s->width == 1) {                                                                    \
+      for (int64_t i = s->from; i < s->to; i++)                                             \
+        to[i * y->along] = from[position_at(indices, i, 0, x->n) * x->along];               \
+    } else if (indices->across == 0) {                                                      \
+      for (int64_t i = s->from; i < s->to; i++)                                             \
+        copy_row_##T(to + i * y->along, from + position_at(indices, i, 0, x->n) * x->along, \
+                     x->across, s->width);                                                  \
+    } else {                                                                                \
+      for (int64_t i = s->from; i < s->to; i++)                                             \
+        for (int64_t k = 0; k < s->width; k++)                                              \
+          to[i * y->along + k] =                                                            \
+              from[position_at(indices, i, k, x->n) * x->along + k * x->across];            \
+    }                                                                                       \
+  }
 
-static void read_run64(uint64_t *to, const uint64_t *from, int64_t stride, int64_t n) {
-  if (stride == 1)
-    memcpy(to, from, (size_t)n * sizeof *to);
-  else
-    for (int64_t i = 0; i < n; i++) to[i] = from[i * stride];
-}
+#define DEFINE_COPIES(T)                                                         \
+  DEFINE_GATHER(T)                                                               \
+  static void copy_rows_##T(const sn_call_site *s) {                            \
+    const sn_lines *x = &s->in[0], *y = &s->out;                                 \
+    const T *from = (const T *)x->data + s->from * x->along;                     \
+    T *to = (T *)y->data + s->from * y->along;                                   \
+    const int64_t rows = s->to - s->from;                                        \
+    if (y->along == s->width && x->along == 0 && x->across == 0) {               \
+      repeat(to, from, sizeof(T), (size_t)(rows * s->width));                    \
+      return;                                                                    \
+    }                                                                            \
+    if (s->width == 1 && y->along == 1) {                                        \
+      copy_row_##T(to, from, x->along, rows);                                    \
+      return;                                                                    \
+    }                                                                            \
+    for (int64_t i = 0; i < rows; i++)                                           \
+      copy_row_##T(to + i * y->along, from + i * x->along, x->across, s->width); \
+  }
 
-#define READ_EACH(T, of)                       \
-  for (int64_t i = 0; i < n; i++) {            \
-    const T x = ((const T *)from)[i * stride]; \
-    ((int32_t *)to)[i] = (of);                 \
-  }                                            \
-  break
+DEFINE_COPIES(bits8)
+DEFINE_GATHER(bits16)
+DEFINE_COPIES(bits32)
+DEFINE_COPIES(bits64)
 
-void sn_gather_run(sn_dtype dtype, void *to, const void *from, int64_t stride, int64_t n) {
-  switch (dtype) {
-  case SN_F32:
-  case SN_I32: read_run32(to, from, stride, n); break;
-  case SN_F64: read_run64(to, from, stride, n); break;
-  case SN_BOOL: READ_EACH(uint8_t, -(x != 0));
-  case SN_F16:
-  case SN_BF16: READ_EACH(uint16_t, x);
-  case SN_I8: READ_EACH(int8_t, x);
-  case SN_U8: READ_EACH(uint8_t, x);
+void sn_gather_lines(const sn_call_site *site) {
+  switch (sn_dtype_bytes(site->dtype)) {
+  case 1: gather_bits8(site); break;
+  case 2: gather_bits16(site); break;
+  case 4: gather_bits32(site); break;
+  default: gather_bits64(site); break;
   }
 }
 
-const void *sn_gather_in_place(const sn_operand *o, const int64_t *dims, int rank, int64_t flat,
-                               int64_t n, const void *base) {
-  int i = rank - 1;
-  int64_t at = o->offset;
-  if (i < 0 || o->strides[i] != 1 || !sn_strip_is_memory(o->dtype)) return NULL;
-  const int64_t first = flat % dims[i];
-  if (first + n > dims[i]) return NULL;
-  flat /= dims[i];
-  for (at += first; i-- > 0;) {
-    if (o->strides[i]) at += flat % dims[i] * o->strides[i];
-    if (i) flat /= dims[i];
+/* ---- updates --------------------------------------------------------------------------------- */
+
+/* What an update makes of what is there; of -0 and +0 the latter is larger, as for maximum. */
+#define DEFINE_UPDATED(name, T)                        \
+  static inline T name(sn_op op, T old, T new) {       \
+    switch (op) {                                      \
+    case SN_OP_scatter_add: return old + new;          \
+    case SN_OP_scatter_mul: return old * new;          \
+    case SN_OP_scatter_max:                            \
+      if (old == new) return signbit(old) ? new : old; \
+      return new < old || isnan(old) ? old : new;      \
+    case SN_OP_scatter_min:                            \
+      if (old == new) return signbit(old) ? old : new; \
+      return old < new || isnan(old) ? old : new;      \
+    default: return new;                               \
+    }                                                  \
   }
-  return (const char *)base + at * (ptrdiff_t)sn_dtype_bytes(o->dtype);
-}
 
-void sn_gather(const sn_operand *o, const int64_t *dims, int rank, int64_t flat, int64_t n,
-               const void *base, void *strip) {
-  cursor c = cursor_at(o, dims, rank, flat);
-  for (int64_t done = 0; done < n;) {
-    int64_t stride;
-    const int64_t run = run_length(&c, n - done, &stride);
-    sn_gather_run(o->dtype, sn_element_mutable(strip, done, sn_strip_bytes(o->dtype)),
-                  sn_element(base, c.at, sn_dtype_bytes(o->dtype)), stride, run);
-    done += run;
-    advance(&c, run);
-  }
-}
+DEFINE_UPDATED(updated_f32, float)
+DEFINE_UPDATED(updated_f64, double)
 
-void sn_gather_single(const sn_operand *o, const void *base, void *strip, int64_t n) {
-  sn_gather_run(o->dtype, strip, sn_element(base, o->offset, sn_dtype_bytes(o->dtype)), 0, n);
-}
-
-static void index_run(sn_dtype dtype, void *strip, int64_t done, int64_t at, int64_t stride,
-                      int64_t n) {
-  if (dtype == SN_F32)
-    for (int64_t i = 0; i < n; i++) ((float *)strip)[done + i] = (float)(at + i * stride);
-  else if (dtype == SN_F64)
-    for (int64_t i = 0; i < n; i++) ((double *)strip)[done + i] = (double)(at + i * stride);
-  else
-    for (int64_t i = 0; i < n; i++) ((int32_t *)strip)[done + i] = (int32_t)(at + i * stride);
-}
-
-void sn_gather_index(const sn_operand *o, const int64_t *dims, int rank, int64_t flat, int64_t n,
-                     void *strip) {
-  cursor c = cursor_at(o, dims, rank, flat);
-  for (int64_t done = 0; done < n;) {
-    int64_t stride;
-    const int64_t run = run_length(&c, n - done, &stride);
-    index_run(o->dtype, strip, done, c.at, stride, run);
-    done += run;
-    advance(&c, run);
+static inline uint32_t updated_i32(sn_op op, uint32_t old, uint32_t new) {
+  switch (op) {
+  case SN_OP_scatter_add: return old + new;
+  case SN_OP_scatter_mul: return old * new;
+  case SN_OP_scatter_max: return (int32_t)old > (int32_t) new ? old : new;
+  case SN_OP_scatter_min: return (int32_t)old < (int32_t) new ? old : new;
+  default: return new;
   }
 }
 
-static void write_run32(uint32_t *to, const uint32_t *from, int64_t stride, int64_t n) {
-  if (stride == 1)
-    memcpy(to, from, (size_t)n * sizeof *to);
-  else
-    for (int64_t i = 0; i < n; i++) to[i * stride] = from[i];
+static inline uint8_t updated_bool(sn_op op, uint8_t old, uint8_t new) {
+  (void)op; /* set only */
+  (void)old;
+  return new;
 }
 
-static void write_run64(uint64_t *to, const uint64_t *from, int64_t stride, int64_t n) {
-  if (stride == 1)
-    memcpy(to, from, (size_t)n * sizeof *to);
-  else
-    for (int64_t i = 0; i < n; i++) to[i * stride] = from[i];
-}
+/* The updates whose position is this unit's, by an op that is known when this is compiled. */
+#define DEFINE_UPDATE(type, T)                                                                    \
+  static inline                                                                                   \
+      __attribute__((always_inline)) void update_##type(const sn_call_site *s, const sn_op op) { \
+    const sn_lines *indices = &s->in[1], *updates = &s->in[2], *y = &s->out;                      \
+    const int64_t n = y->n, width = s->width, from = s->from, to = s->to;                         \
+    const bool by_rows = width > 1 && indices->across == 0 && updates->across == 1;               \
+    for (int64_t i = 0; i < indices->n; i++) {                                                    \
+      const T *restrict update = (const T *)updates->data + i * updates->along;                   \
+      if (by_rows) {                                                                              \
+        const int64_t at = position_at(indices, i, 0, n);                                         \
+        if (at < from || at >= to) continue;                                                      \
+        T *restrict row = (T *)y->data + at * y->along;                                           \
+        for (int64_t k = 0; k < width; k++) row[k] = updated_##type(op, row[k], update[k]);       \
+        continue;                                                                                 \
+      }                                                                                           \
+      for (int64_t k = 0; k < width; k++) {                                                       \
+        const int64_t at = position_at(indices, i, k, n);                                         \
+        if (at < from || at >= to) continue;                                                      \
+        T *element = (T *)y->data + at * y->along + k;                                            \
+        *element = updated_##type(op, *element, update[k * updates->across]);                     \
+      }                                                                                           \
+    }                                                                                             \
+  }
 
-#define WRITE_EACH(T, of)                                               \
-  for (int64_t i = 0; i < n; i++) ((T *)to)[i * stride] = (T)((of)[i]); \
-  break
+#define DEFINE_UPDATE_EACH(type)                                        \
+  static void update_each_##type(const sn_call_site *s) {              \
+    switch (s->call->op) {                                             \
+    case SN_OP_scatter_add: update_##type(s, SN_OP_scatter_add); break; \
+    case SN_OP_scatter_mul: update_##type(s, SN_OP_scatter_mul); break; \
+    case SN_OP_scatter_max: update_##type(s, SN_OP_scatter_max); break; \
+    case SN_OP_scatter_min: update_##type(s, SN_OP_scatter_min); break; \
+    default: update_##type(s, SN_OP_scatter_set); break;                \
+    }                                                                   \
+  }
 
-static void write_run(const sn_strips *strips, sn_dtype dtype, void *to, const void *from,
-                      int64_t stride, int64_t n) {
-  const int32_t *bits = from;
-  switch (dtype) {
-  case SN_F32:
-  case SN_I32: write_run32(to, from, stride, n); break;
-  case SN_F64: write_run64(to, from, stride, n); break;
-  case SN_BOOL:
-    if (stride != 1 || !strips->mask_store) {
-      for (int64_t i = 0; i < n; i++) ((uint8_t *)to)[i * stride] = bits[i] & 1;
-      break;
-    }
-    strips->mask_store(to, from, from, from, n);
-    break;
-  case SN_F16:
-  case SN_BF16: WRITE_EACH(uint16_t, bits);
-  case SN_I8:
-  case SN_U8: WRITE_EACH(uint8_t, bits);
+DEFINE_UPDATE(bool, uint8_t)
+DEFINE_UPDATE(f32, float)
+DEFINE_UPDATE(f64, double)
+DEFINE_UPDATE(i32, uint32_t)
+DEFINE_UPDATE_EACH(f32)
+DEFINE_UPDATE_EACH(f64)
+DEFINE_UPDATE_EACH(i32)
+
+static void copy_rows(const sn_call_site *site) {
+  switch (sn_dtype_bytes(site->dtype)) {
+  case 1: copy_rows_bits8(site); break;
+  case 4: copy_rows_bits32(site); break;
+  default: copy_rows_bits64(site); break;
   }
 }
 
-void sn_scatter(const sn_strips *strips, const sn_operand *o, bool linear, const int64_t *dims,
-                int rank, int64_t flat, int64_t n, const void *strip, void *base) {
-  const size_t item = sn_dtype_bytes(o->dtype);
-  if (linear) {
-    write_run(strips, o->dtype, sn_element_mutable(base, o->offset + flat, item), strip, 1, n);
-    return;
-  }
-  cursor c = cursor_at(o, dims, rank, flat);
-  for (int64_t done = 0; done < n;) {
-    int64_t stride;
-    const int64_t run = run_length(&c, n - done, &stride);
-    write_run(strips, o->dtype, sn_element_mutable(base, c.at, item),
-              sn_element(strip, done, sn_strip_bytes(o->dtype)), stride, run);
-    done += run;
-    advance(&c, run);
+void sn_scatter_lines(const sn_call_site *site) {
+  copy_rows(site);
+  switch (site->dtype) {
+  case SN_F32: update_each_f32(site); break;
+  case SN_I32: update_each_i32(site); break;
+  case SN_F64: update_each_f64(site); break;
+  default: update_bool(site, SN_OP_scatter_set); break;
   }
 }

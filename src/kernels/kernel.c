@@ -57,8 +57,8 @@ sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_gr
   const sn_strips *strips = sn_strips_for(machine->isa);
   SN_TRY(sn_bool_words(arena, &group));
   *kernel = (sn_kernel){.group = group};
-  if (group->kind == SN_GROUP_READY) { /* it has no bodies */
-    SN_TRY(sn_ready_make(arena, kernel));
+  if (group->kind == SN_GROUP_CALL) { /* it has no bodies */
+    SN_TRY(sn_call_make(arena, kernel));
     estimate_costs(kernel);
     return SN_OK;
   }
@@ -80,7 +80,7 @@ sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_gr
   case SN_GROUP_REDUCE: SN_TRY(sn_reduce_make(arena, strips, kernel)); break;
   case SN_GROUP_ROW: SN_TRY(sn_row_make(arena, strips, kernel)); break;
   case SN_GROUP_CONTRACTION: sn_contraction_make(strips, machine, kernel); break;
-  case SN_GROUP_READY:
+  case SN_GROUP_CALL:
   case SN_GROUP_CHAIN:
   case SN_GROUP_KIND_COUNT: SN_CHECK(arena->env, false);
   }
@@ -102,7 +102,7 @@ void sn_kernel_units(void *arg, int64_t begin, int64_t end, int lane) {
   case SN_GROUP_REDUCE: sn_reduce_units(run, begin, end, memory); break;
   case SN_GROUP_ROW: sn_row_units(run, begin, end, memory); break;
   case SN_GROUP_CONTRACTION: sn_contraction_units(run, begin, end, memory); break;
-  case SN_GROUP_READY: sn_ready_units(run, begin, end, memory); break;
+  case SN_GROUP_CALL: sn_call_units(run, begin, end, memory); break;
   case SN_GROUP_CHAIN: sn_chain_units(run, begin, end, memory); break;
   case SN_GROUP_KIND_COUNT: break;
   }

@@ -15,8 +15,8 @@
  *   reduce       1 stage   unit: some outputs, wholly reduced, then `post`
  *             or 2 stages  unit: one block of one reduction -> partials in shared memory;
  *                          then unit: some outputs: their partials combined, then `post`
- *   ready        1 stage   unit: some lines along the axis, or pieces of long ones; see ready.h
- *   chain        1 stage   unit: a block of rows, through all members; see chain.c
+ *   call         1 stage   unit: some lines along the axis, or pieces of long ones; see call.h
+ *   chain        1 stage   unit: a block of rows, through all members; see kernel_chain.c
  *             or 2 stages  unit: a part of what its products pack for all blocks; then as above
  */
 #ifndef SN_KERNELS_KERNEL_H
@@ -26,7 +26,7 @@
 #include "kernels/code.h"
 #include "kernels/fold.h"
 #include "kernels/gemm.h"
-#include "kernels/ready.h"
+#include "kernels/call.h"
 #include "kernels/vm.h"
 
 #define SN_MAX_STAGES 2
@@ -85,7 +85,7 @@ typedef struct sn_kernel {
   sn_packed packed;
   sn_code code;
   sn_nest batch_a, batch_b; /* of a contraction: where each matrix begins */
-  sn_ready_plan ready;
+  sn_call_plan call;
   struct sn_kernel *members; /* of a chain: for a block, then for the last one; or what runs before
                                 a contraction */
   uint32_t n_members;
@@ -119,7 +119,7 @@ sn_status sn_bool_words(sn_arena *arena, const sn_group **group);
 /* What runs its points: "jit" if it has code (code: and that is called), "vm", or "ready". */
 const char *sn_kernel_engine(const sn_kernel *kernel, bool code);
 
-/* print.c: one kernel, and all, as text. */
+/* print_kernels.c: one kernel, and all, as text. */
 struct sn_text;
 void sn_kernel_print(struct sn_text *text, size_t number, const sn_kernel *kernel);
 sn_status sn_kernels_text(const sn_kernel *kernels, size_t n, sn_arena *arena, const char **out);
@@ -145,8 +145,8 @@ sn_status sn_reduce_make(sn_arena *arena, const sn_strips *strips, sn_kernel *ke
 void sn_reduce_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane);
 sn_status sn_row_make(sn_arena *arena, const sn_strips *strips, sn_kernel *kernel);
 void sn_row_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane);
-sn_status sn_ready_make(sn_arena *arena, sn_kernel *kernel);
-void sn_ready_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane);
+sn_status sn_call_make(sn_arena *arena, sn_kernel *kernel);
+void sn_call_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane);
 void sn_contraction_make(const sn_strips *strips, const sn_machine *machine, sn_kernel *kernel);
 void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane);
 sn_status sn_chain_make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel);

@@ -3,16 +3,16 @@
  *
  * The state of floats is a float64, rounded once for each element that is written (see
  * graph/reference_axis.c). */
-#include "kernels/ready.h"
+#include "kernels/call.h"
 
 typedef uint32_t word; /* int32 that wraps */
 
 /* state[k] = step of the state before and element i of line k; width is a constant where it is 1 */
 #define DEFINE_SCAN(name, T, STATE, start, step)                                               \
   static inline                                                                                \
-      __attribute__((always_inline)) void walk_##name(const sn_ready_site *s, int64_t width) { \
+      __attribute__((always_inline)) void walk_##name(const sn_call_site *s, int64_t width) { \
     const sn_lines *x = &s->in[0], *b = &s->in[1], *y = &s->out;                               \
-    const bool reverse = s->ready->options[0], exclusive = s->ready->options[1];               \
+    const bool reverse = s->call->options[0], exclusive = s->call->options[1];               \
     STATE state[SN_SCAN_WIDTH];                                                                \
     for (int64_t k = 0; k < width; k++) state[k] = (start);                                    \
     for (int64_t j = 0; j < y->n; j++) {                                                       \
@@ -28,7 +28,7 @@ typedef uint32_t word; /* int32 that wraps */
       }                                                                                        \
     }                                                                                          \
   }                                                                                            \
-  static void name(const sn_ready_site *s) {                                                   \
+  static void name(const sn_call_site *s) {                                                   \
     if (s->width == 1)                                                                         \
       walk_##name(s, 1);                                                                       \
     else                                                                                       \
@@ -51,8 +51,8 @@ DEFINE_SCANS(i32, word, word)
   default: name##_i32(s); break;     \
   }
 
-void sn_scan_lines(const sn_ready_site *s) {
-  switch ((int)s->ready->op) {
+void sn_scan_lines(const sn_call_site *s) {
+  switch ((int)s->call->op) {
   case SN_OP_cumsum: SCAN_OF(sums); break;
   case SN_OP_cumprod: SCAN_OF(products); break;
   default: SCAN_OF(recurrence); break;

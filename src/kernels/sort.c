@@ -9,7 +9,7 @@
  * Descending turns the keys over, but for NaN. */
 #include <string.h>
 
-#include "kernels/ready.h"
+#include "kernels/call.h"
 
 typedef uint64_t entry;
 
@@ -43,9 +43,9 @@ static uint32_t key_i32(uint32_t bits, bool descending) {
   return descending ? ~key : key;
 }
 
-static void make_entries(const sn_ready_site *s, entry *to) {
+static void make_entries(const sn_call_site *s, entry *to) {
   const sn_lines *x = &s->in[0];
-  const bool down = s->ready->options[0];
+  const bool down = s->call->options[0];
   for (int64_t i = 0; i < x->n; i++) {
     const int64_t at = i * x->along;
     uint32_t key = 0;
@@ -60,12 +60,12 @@ static void make_entries(const sn_ready_site *s, entry *to) {
 }
 
 /* The upper halves of the keys of float64. */
-static void upper_keys(const sn_ready_site *s, entry *entries) {
+static void upper_keys(const sn_call_site *s, entry *entries) {
   const sn_lines *x = &s->in[0];
   for (int64_t i = 0; i < x->n; i++) {
     const uint32_t place = PLACE(entries[i]);
     const uint64_t bits = ((const uint64_t *)x->data)[(int64_t)place * x->along];
-    entries[i] = key_f64(bits, s->ready->options[0]) >> 32 << 32 | place;
+    entries[i] = key_f64(bits, s->call->options[0]) >> 32 << 32 | place;
   }
 }
 
@@ -142,10 +142,10 @@ static void sort_entries(entry *e, entry *spare, int64_t n) {
   for (int64_t i = 0; i < n; i++) \
   ((T *)y->data)[i * y->along] = ((const T *)x->data)[(int64_t)PLACE(e[i]) * x->along]
 
-static void write_line(const sn_ready_site *s, const entry *e) {
+static void write_line(const sn_call_site *s, const entry *e) {
   const sn_lines *x = &s->in[0], *y = &s->out;
   const int64_t n = y->n;
-  if (s->ready->op == SN_OP_argsort) {
+  if (s->call->op == SN_OP_argsort) {
     for (int64_t i = 0; i < n; i++) ((int32_t *)y->data)[i * y->along] = (int32_t)PLACE(e[i]);
     return;
   }
@@ -156,7 +156,7 @@ static void write_line(const sn_ready_site *s, const entry *e) {
   }
 }
 
-void sn_sort_line(const sn_ready_site *s) {
+void sn_sort_line(const sn_call_site *s) {
   const int64_t n = s->in[0].n;
   entry *e = s->scratch, *spare = e + n;
   make_entries(s, e);

@@ -19,7 +19,7 @@
 typedef void sn_strip_fn(void *dst, const void *a, const void *b, const void *c, int64_t n);
 
 /* Reductions run in lanes: SN_FOLD_BYTES of accumulators, 32 lanes (16 of float64), whatever the
- * width of the machine's vectors. See kernels/reduce.c for the order of a whole sum. */
+ * width of the machine's vectors. See kernels/kernel_reduce.c for the order of a whole sum. */
 #define SN_FOLD_BYTES 128
 #define SN_FOLD_BLOCK 8192 /* points that meet lane by lane before the lanes do */
 
@@ -44,7 +44,7 @@ typedef struct sn_strips {
   sn_strip_fn *widen[SN_SMALL_COUNT];  /* of small dtypes, from SN_F16 on; of int8 the sign need not
                                           be there yet */
   sn_strip_fn *narrow[SN_SMALL_COUNT]; /* NULL: `rows` does it, as astype of the small dtype */
-  sn_strip_fn *mask_load;              /* bytes -> masks; NULL: gather.h does it */
+  sn_strip_fn *mask_load;              /* bytes -> masks; NULL: strided.h does it */
   sn_strip_fn *mask_store;             /* masks -> bytes 0, 1; NULL: so */
 } sn_strips;
 

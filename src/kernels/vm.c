@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "kernels/gather.h"
+#include "kernels/strided.h"
 
 /* ---- assembling ------------------------------------------------------------------------------ */
 

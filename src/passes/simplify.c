@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "passes/passes.h"
-#include "passes/rules.h"
+#include "passes/rewrite_rules.h"
 
 #define RULE(name) static sn_id name(const sn_site *s)
 #define IS(i, what) sn_site_is(s, s->x[i], SN_OP_##what)

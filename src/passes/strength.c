@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "passes/passes.h"
-#include "passes/rules.h"
+#include "passes/rewrite_rules.h"
 
 #define RULE(name) static sn_id name(const sn_site *s)
 #define IF(condition, made) return (condition) ? (made) : SN_NONE

@@ -13,7 +13,7 @@
 #ifndef SN_TENSOR_TENSOR_H
 #define SN_TENSOR_TENSOR_H
 
-#include "jit/gemm.h"
+#include "jit/emit_gemm.h"
 #include "pipeline.h"
 #include "tensor/storage.h"
 #include "threads/driver.h"

@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "jit/emit.h"
-#include "jit/lower.h"
+#include "jit/lower_kernel.h"
 #include "op_cases.h"
 
 #define JIT_MAX_CALLS 12

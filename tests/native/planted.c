@@ -70,7 +70,7 @@ static bool plant_in_stores(planting *p, uint32_t *n_stores) {
 }
 
 static bool plant_in_group(planting *p, sn_group *g) {
-  if (g->kind == SN_GROUP_CHAIN || g->kind == SN_GROUP_READY || g->kind == SN_GROUP_CONTRACTION ||
+  if (g->kind == SN_GROUP_CHAIN || g->kind == SN_GROUP_CALL || g->kind == SN_GROUP_CONTRACTION ||
       g->before || !sn_group_points(g) || !sn_group_reduced_points(g))
     return false;
   const extent inside = extent_of(g, true), outside = extent_of(g, false);

@@ -1,4 +1,4 @@
-/* registry_wasm.c - WebAssembly: its micro-kernels are made at run time (jit/gemm.c); these stand
+/* registry_wasm.c - WebAssembly: its micro-kernels are made at run time (jit/emit_gemm.c); these stand
  * in where they cannot be. */
 #include "kernels/ukr/ukr.h"
 

@@ -1,0 +1,378 @@
+#include "csource/write_kernel.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "csource/spell.h"
+#include "csource/writer.h"
+
+/* The element's place: strides cover i0, i1 ... and then, up to rank, j0, j1 ... */
+static void add_index(const sn_c_writer *w, const sn_operand *o, int rank) {
+  bool any = false;
+  for (int i = 0; i < rank; i++) {
+    const bool inner = i >= w->g->space_rank;
+    char variable[16];
+    sn_format(variable, sizeof variable, "%c%d", inner ? 'j' : 'i',
+              inner ? i - w->g->space_rank : i);
+    sn_c_add_term(w->t, &any, o->strides[i], variable);
+  }
+  sn_c_add_term(w->t, &any, o->offset, "");
+  if (!any) sn_text_add(w->t, "0");
+}
+
+static void add_element(const sn_c_writer *w, const sn_operand *o, int rank) {
+  sn_text_add(w->t, "b%u[", o->value);
+  add_index(w, o, rank);
+  sn_text_add(w->t, "]");
+}
+
+/* The place in a row that is kept. */
+static void add_row_index(const sn_c_writer *w) {
+  const sn_group *g = w->g;
+  for (int i = 1; i < g->reduced_rank; i++) sn_text_add(w->t, "(");
+  sn_text_add(w->t, g->reduced_rank ? "j0" : "0");
+  for (int i = 1; i < g->reduced_rank; i++)
+    sn_text_add(w->t, " * %lld + j%d)", (long long)g->reduced[i], i);
+}
+
+/* ---- bodies ---------------------------------------------------------------------------------- */
+
+enum { NAME_SIZE = 64 };
+
+/* How an instruction is named by its users: constants and heads stand for themselves. */
+static sn_status name_of(const sn_c_writer *w, const sn_body *body, uint32_t i,
+                         char name[NAME_SIZE]) {
+  const sn_insn *insn = &body->insns[i];
+  if (insn->kind == SN_INSN_CONST) {
+    sn_text literal = sn_text_in(w->t->arena);
+    sn_c_add_literal(&literal, insn->value, insn->dtype);
+    SN_TRY(literal.status);
+    sn_format(name, NAME_SIZE, "%s", literal.data);
+  } else if (insn->kind == SN_INSN_HEAD) {
+    sn_format(name, NAME_SIZE, "head%u", insn->args[0]);
+  } else {
+    sn_format(name, NAME_SIZE, "v%u", i);
+  }
+  return SN_OK;
+}
+
+static void add_cast(sn_text *t, const sn_insn *insn, const char *x) {
+  if (insn->op == SN_OP_bitcast)
+    sn_text_add(t, insn->dtype == SN_I32 ? "bits_of_float(%s)" : "float_of_bits(%s)", x);
+  else if (insn->dtype == SN_BOOL)
+    sn_text_add(t, "%s != 0", x);
+  else if (insn->dtype == SN_I32 && sn_dtype_is_float(insn->in_dtype))
+    sn_text_add(t, "to_int32(%s)", x);
+  else
+    sn_text_add(t, "(%s)%s", sn_c_type(insn->dtype), x);
+}
+
+static sn_status add_op(sn_c_writer *w, const sn_body *body, const sn_insn *insn) {
+  char names[SN_MAX_ARITY][NAME_SIZE];
+  const char *arguments[SN_MAX_ARITY] = {names[0], names[0], names[0]};
+  for (uint32_t k = 0; k < insn->n_args; k++) {
+    SN_TRY(name_of(w, body, insn->args[k], names[k]));
+    arguments[k] = names[k];
+  }
+  if (sn_op_describe(insn->op)->kind == SN_CLASS_CAST) {
+    add_cast(w->t, insn, names[0]);
+    return SN_OK;
+  }
+  SN_FAIL_IF(w->env, !sn_c_expression(insn->op, insn->in_dtype), SN_ERR_UNSUPPORTED,
+             "c source: %s of %s has no C", sn_op_describe(insn->op)->name,
+             sn_dtype_name(insn->in_dtype));
+  sn_c_add_expression(w->t, insn->op, insn->in_dtype, arguments);
+  return SN_OK;
+}
+
+/* Marks what stores, reductions and keeps need; the rest would be unused variables. */
+static void mark_args(const sn_body *body, uint8_t *needed) {
+  for (uint32_t i = body->n_insns; i-- > 0;) {
+    const sn_insn *insn = &body->insns[i];
+    if (!needed[i] || insn->kind != SN_INSN_OP) continue;
+    for (uint32_t k = 0; k < insn->n_args; k++) needed[insn->args[k]] = 1;
+  }
+}
+
+/* The names of ops that their C does not show. */
+static void add_comment(sn_c_writer *w, const sn_insn *insn) {
+  enum { PLAIN = 9 }; /* characters of "(a + b)" and the like */
+  if (insn->kind != SN_INSN_OP || sn_op_describe(insn->op)->kind != SN_CLASS_MAP) return;
+  const char *e = sn_c_expression(insn->op, insn->in_dtype), *name = sn_op_describe(insn->op)->name;
+  if (strlen(e) > PLAIN && !sn_text_find(e, name)) sn_text_add(w->t, " /* %s */", name);
+}
+
+static sn_status add_body(sn_c_writer *w, const sn_body *body, uint8_t *needed, int rank) {
+  mark_args(body, needed);
+  for (uint32_t i = 0; i < body->n_insns; i++) {
+    const sn_insn *insn = &body->insns[i];
+    if (!needed[i] || insn->kind == SN_INSN_CONST || insn->kind == SN_INSN_HEAD) continue;
+    sn_c_begin_line(w);
+    sn_text_add(w->t, "%s v%u = ", sn_c_type(insn->dtype), i);
+    if (insn->kind == SN_INSN_OP) SN_TRY(add_op(w, body, insn));
+    if (insn->kind == SN_INSN_KEPT) {
+      sn_text_add(w->t, "kept%u[", insn->args[0]);
+      add_row_index(w);
+      sn_text_add(w->t, "]");
+    }
+    if (insn->kind == SN_INSN_LOAD) {
+      const sn_operand *o = &body->operands[insn->args[0]];
+      if (o->value == SN_NONE) {
+        sn_text_add(w->t, "(%s)(", sn_c_type(insn->dtype));
+        add_index(w, o, rank);
+        sn_text_add(w->t, ")");
+      } else {
+        add_element(w, o, rank);
+      }
+    }
+    sn_text_add(w->t, ";");
+    add_comment(w, insn);
+    sn_text_add(w->t, "\n");
+  }
+  return SN_OK;
+}
+
+static sn_status add_stores(sn_c_writer *w, const sn_body *body, const sn_store *stores, uint32_t n,
+                            int rank) {
+  for (uint32_t k = 0; k < n; k++) {
+    char name[NAME_SIZE];
+    SN_TRY(name_of(w, body, stores[k].insn, name));
+    sn_c_begin_line(w);
+    add_element(w, &stores[k].target, rank);
+    sn_text_add(w->t, " = %s;\n", name);
+  }
+  return SN_OK;
+}
+
+/* ---- reductions ------------------------------------------------------------------------------ */
+
+/* float32 is summed in double: a plain loop would lose digits that Sinter's blocks of sums keep. */
+static bool is_widened(sn_op op, sn_dtype dtype) {
+  return dtype == SN_F32 && op != SN_OP_max && op != SN_OP_min;
+}
+
+static void declare_head(sn_c_writer *w, uint32_t number, sn_op op, sn_dtype dtype) {
+  sn_c_begin_line(w);
+  if (is_widened(op, dtype))
+    sn_text_add(w->t, "double total%u = %s;\n", number, sn_c_identity(op, dtype));
+  else
+    sn_text_add(w->t, "%s head%u = %s;\n", sn_c_type(dtype), number, sn_c_identity(op, dtype));
+}
+
+static void narrow_head(sn_c_writer *w, uint32_t number, sn_op op, sn_dtype dtype) {
+  if (!is_widened(op, dtype)) return;
+  sn_c_begin_line(w);
+  sn_text_add(w->t, "float head%u = (float)total%u;\n", number, number);
+}
+
+/* head = op(head, value) */
+static void add_combine(sn_c_writer *w, uint32_t number, sn_op op, sn_dtype dtype,
+                        const char *value) {
+  char head[NAME_SIZE];
+  sn_format(head, sizeof head, is_widened(op, dtype) ? "total%u" : "head%u", number);
+  sn_c_begin_line(w);
+  sn_text_add(w->t, "%s = ", head);
+  sn_c_add_expression(w->t, op, dtype, (const char *[]){head, value, value});
+  sn_text_add(w->t, ";\n");
+}
+
+static sn_status add_phase(sn_c_writer *w, const sn_phase *phase) {
+  const sn_group *g = w->g;
+  const int rank = g->space_rank + g->reduced_rank;
+  uint8_t *needed;
+  SN_TRY(sn_arena_alloc(w->t->arena, phase->body.n_insns, 1, (void **)&needed));
+  for (uint32_t k = 0; k < phase->n_keeps; k++) needed[phase->keeps[k].insn] = 1;
+  for (uint32_t k = 0; k < phase->n_stores; k++) needed[phase->stores[k].insn] = 1;
+  for (uint32_t k = 0; k < phase->n_reductions; k++) {
+    const sn_reduction *r = &phase->reductions[k];
+    needed[r->insn] = 1;
+    declare_head(w, phase->first_head + k, r->op, r->dtype);
+  }
+  sn_c_open_loops(w, 'j', g->reduced, g->reduced_rank);
+  SN_TRY(add_body(w, &phase->body, needed, rank));
+  char name[NAME_SIZE];
+  for (uint32_t k = 0; k < phase->n_keeps; k++) {
+    SN_TRY(name_of(w, &phase->body, phase->keeps[k].insn, name));
+    sn_c_begin_line(w);
+    sn_text_add(w->t, "kept%u[", phase->keeps[k].slot);
+    add_row_index(w);
+    sn_text_add(w->t, "] = %s;\n", name);
+  }
+  SN_TRY(add_stores(w, &phase->body, phase->stores, phase->n_stores, rank));
+  for (uint32_t k = 0; k < phase->n_reductions; k++) {
+    const sn_reduction *r = &phase->reductions[k];
+    SN_TRY(name_of(w, &phase->body, r->insn, name));
+    add_combine(w, phase->first_head + k, r->op, r->dtype, name);
+  }
+  sn_c_close_loops(w, g->reduced_rank);
+  for (uint32_t k = 0; k < phase->n_reductions; k++)
+    narrow_head(w, phase->first_head + k, phase->reductions[k].op, phase->reductions[k].dtype);
+  return SN_OK;
+}
+
+/* The terms of an axis at position `index`, a variable, with these strides. */
+static void add_axis(sn_c_writer *w, bool *any, const sn_nest *axis, const int64_t *strides,
+                     const char *index) {
+  char term[3 * NAME_SIZE], modulo[NAME_SIZE] = "";
+  int64_t inner = 1;
+  if (axis->rank == 1) {
+    sn_c_add_term(w->t, any, strides[0], index);
+    return;
+  }
+  for (int i = axis->rank - 1; i >= 0; inner *= axis->dims[i--]) {
+    if (i) sn_format(modulo, sizeof modulo, " %% %lld", (long long)axis->dims[i]);
+    if (inner == 1)
+      sn_format(term, sizeof term, "(%s%s)", index, modulo);
+    else
+      sn_format(term, sizeof term, "(%s / %lld%s)", index, (long long)inner, i ? modulo : "");
+    sn_c_add_term(w->t, any, strides[i], term);
+  }
+}
+
+/* The field's share of all marks. */
+static void field_of(const sn_nest *axis, int field, int64_t *strides) {
+  for (int i = 0; i < axis->rank; i++)
+    strides[i] = axis->marks[i] >> field * SN_MARK_BITS & ((1 << SN_MARK_BITS) - 1);
+}
+
+/* Where a factor reads, or (field >= 0) a coordinate there. */
+static void add_place(sn_c_writer *w, const sn_factor *f, const char *across, int field,
+                      int64_t first) {
+  const sn_nest *axes[] = {&f->batch, &f->across, &f->along};
+  const char *index[] = {w->g->space_rank == 3 ? "i0" : "batch", across, "k"};
+  bool any = false;
+  for (int i = w->g->space_rank > 2 ? 0 : 1; i < 3; i++) {
+    int64_t strides[SN_MAX_RANK];
+    if (field >= 0)
+      field_of(axes[i], field, strides);
+    else
+      memcpy(strides, axes[i]->strides, sizeof strides);
+    add_axis(w, &any, axes[i], strides, index[i]);
+  }
+  sn_c_add_term(w->t, &any, first, "");
+  if (!any) sn_text_add(w->t, "0");
+}
+
+/* An operand of the product, in the row or column `across`. */
+static void add_factor(sn_c_writer *w, const sn_factor *f, const char *across) {
+  const sn_bounds *b = &f->bounds;
+  const int64_t ones = (1 << SN_MARK_BITS) - 1;
+  for (int field = 0; field < SN_MARKS && b->guards >> field * SN_MARK_BITS; field++) {
+    const int64_t low = (b->low >> field * SN_MARK_BITS & ones) - SN_MARK_GUARD;
+    const int64_t high = (b->high >> field * SN_MARK_BITS & ones) - SN_MARK_GUARD;
+    sn_text_add(w->t, field ? " && (unsigned long)(" : "(unsigned long)(");
+    add_place(w, f, across, field, low);
+    sn_text_add(w->t, ") < %lld", (long long)(low + high + 1));
+  }
+  if (b->guards) sn_text_add(w->t, " ? ");
+  sn_text_add(w->t, "b%u[", f->value);
+  add_place(w, f, across, -1, f->offset);
+  sn_text_add(w->t, b->guards ? "] : 0" : "]");
+}
+
+/* The number of the matrix, where several loops count it: i0 * 3 + i1 */
+static void declare_batch(sn_c_writer *w) {
+  const sn_group *g = w->g;
+  int64_t stride = 1;
+  bool any = false;
+  if (g->space_rank <= 3) return;
+  sn_c_begin_line(w);
+  sn_text_add(w->t, "const long batch = ");
+  for (int i = g->space_rank - 3; i >= 0; stride *= g->space[i--]) {
+    char variable[16];
+    sn_format(variable, sizeof variable, "i%d", i);
+    sn_c_add_term(w->t, &any, stride, variable);
+  }
+  sn_text_add(w->t, ";\n");
+}
+
+static void add_product(sn_c_writer *w) {
+  const sn_group *g = w->g;
+  const sn_dtype dtype = g->head_dtype;
+  char row[16], column[16];
+  sn_format(row, sizeof row, "i%d", g->space_rank - 2);
+  sn_format(column, sizeof column, "i%d", g->space_rank - 1);
+  declare_batch(w);
+  declare_head(w, 0, SN_OP_sum, dtype);
+  sn_c_begin_line(w);
+  sn_text_add(w->t, "for (long k = 0; k < %lld; k++) {\n", (long long)g->k);
+  w->depth++;
+  const char *type = is_widened(SN_OP_sum, dtype) ? "double" : sn_c_type(dtype);
+  sn_c_begin_line(w);
+  sn_text_add(w->t, "%s x = ", type);
+  add_factor(w, &g->a, row);
+  sn_text_add(w->t, ", y = ");
+  add_factor(w, &g->b, column);
+  sn_text_add(w->t, ";\n");
+  sn_text product = sn_text_in(w->t->arena);
+  sn_text_add(&product, "(");
+  sn_c_add_expression(&product, SN_OP_mul, dtype, (const char *[]){"x", "y", "y"});
+  sn_text_add(&product, ")");
+  if (product.status && !w->t->status) w->t->status = product.status;
+  if (!product.status) add_combine(w, 0, SN_OP_sum, dtype, product.data);
+  sn_c_close_loops(w, 1);
+  narrow_head(w, 0, SN_OP_sum, dtype);
+}
+
+/* ---- the function ---------------------------------------------------------------------------- */
+
+void sn_c_add_kernel_name(sn_text *t, size_t number, const sn_group *g) {
+  sn_text_add(t, "k%zu", number);
+  for (const char *at = g->name, *last = "+"; *at && *at != '('; last = at++) {
+    if (!isalnum((unsigned char)*at)) continue;
+    sn_text_add(t, isalnum((unsigned char)*last) ? "%c" : "_%c", *at);
+  }
+}
+
+static void add_dims(sn_text *t, const int64_t *dims, int rank) {
+  for (int i = 0; i < rank; i++) sn_text_add(t, i ? " x %lld" : " %lld", (long long)dims[i]);
+}
+
+static void add_signature(sn_text *t, const sn_value *values, size_t number, const sn_group *g,
+                          sn_value_set *set) {
+  const size_t n_writes = sn_group_buffers(g, 1, set);
+  size_t named = 0; /* behind it, in parentheses: how many ops there are */
+  while (g->name[named] && g->name[named] != '(') named++;
+  sn_text_add(t, "/* %s %.*s%s:", sn_group_kind_name(g), (int)named, g->name,
+              g->name[named] ? " ..." : "");
+  add_dims(t, g->space, g->space_rank);
+  sn_text_add(t, "%s", g->space_rank ? " points" : " one point");
+  if (g->n_phases) {
+    sn_text_add(t, ", each over");
+    add_dims(t, g->reduced, g->reduced_rank);
+  }
+  sn_text_add(t, " */\nstatic void ");
+  sn_c_add_kernel_name(t, number, g);
+  for (size_t i = 0; i < set->n; i++)
+    sn_text_add(t, "%s%s%s *b%u", i ? ", " : "(", i < n_writes ? "" : "const ",
+                sn_c_type(values[set->ids[i]].type.dtype), set->ids[i]);
+  sn_text_add(t, ") {\n");
+}
+
+static sn_status add_post(sn_c_writer *w) {
+  const sn_group *g = w->g;
+  if (g->call) return SN_OK;
+  uint8_t *needed;
+  SN_TRY(sn_arena_alloc(w->t->arena, g->post.n_insns, 1, (void **)&needed));
+  for (uint32_t k = 0; k < g->n_stores; k++) needed[g->stores[k].insn] = 1;
+  SN_TRY(add_body(w, &g->post, needed, g->space_rank));
+  return add_stores(w, &g->post, g->stores, g->n_stores, g->space_rank);
+}
+
+sn_status sn_c_add_kernel(sn_text *t, const sn_value *values, size_t number, const sn_group *g,
+                          sn_value_set *set) {
+  sn_c_writer w = {.t = t, .g = g, .env = t->arena->env};
+  add_signature(t, values, number, g, set);
+  for (uint32_t k = 0; k < g->n_kept; k++)
+    sn_text_add(t, "  static %s kept%u[%lld];\n", sn_c_type(g->kept[k]), k,
+                (long long)sn_group_reduced_points(g));
+  sn_c_open_loops(&w, 'i', g->space, g->space_rank);
+  for (uint32_t p = 0; p < g->n_phases; p++) SN_TRY(add_phase(&w, &g->phases[p]));
+  if (g->kind == SN_GROUP_CONTRACTION) add_product(&w);
+  if (g->call) SN_TRY(sn_c_add_call(&w));
+  SN_TRY(add_post(&w));
+  sn_c_close_loops(&w, g->space_rank);
+  sn_text_add(t, "}\n\n");
+  return t->status;
+}

@@ -1,0 +1,143 @@
+/* causal.c - columns of a chain's scores that need not be computed, as those behind a causal mask: a
+ * comparison of the numbers of row and column makes them -infinity, which no maximum sees, and
+ * which e^x makes 0, which no sum sees.
+ *
+ *   s = where(column <= row, q k^T, -inf)     where false:  -inf
+ *   m = max s                                               m
+ *   p = e^(s - m) / sum e^(s - m)                           0
+ *   o = p v                                                 o + 0
+ *
+ * Of each node the facts of this kind are noted (sn_hidden), as one such line follows from those
+ * above it. All that read scores must be able to do without those columns, and nothing else may
+ * read them. Every row has a column that counts, so where all is finite the bits are the same. */
+#include <math.h>
+
+#include "fuse/chain.h"
+
+/* ---- what nodes have where a mask hides them ------------------------------------------------- */
+
+enum {
+  ZERO = SN_ZERO_ABOVE | SN_ZERO_BELOW,
+  NEVER_BY_ZERO = SN_NEVER_ABOVE / SN_ZERO_ABOVE,
+  NEVER = ZERO * NEVER_BY_ZERO
+};
+
+/* The axis whose numbers a node has, perhaps transposed, or less than any. */
+static int64_t axis_of(const sn_graph *g, sn_id id) {
+  const sn_node *node = &g->nodes[id];
+  const sn_node *in = node->op == SN_OP_transpose ? &g->nodes[g->edges[node->first_input]] : node;
+  if (in->op != SN_OP_iota) return -2 * SN_MAX_RANK;
+  const int64_t axis = g->attrs[in->first_attr];
+  if (in == node) return axis;
+  int64_t i = 0;
+  while (g->attrs[(int64_t)node->first_attr + i] != axis) i++;
+  return i;
+}
+
+static unsigned facts_of(const sn_graph *g, const uint8_t *hidden, const sn_node *node) {
+  const sn_id *in = g->edges + node->first_input;
+  double value;
+  if (!node->n_inputs) return 0;
+  const unsigned x = hidden[in[0]];
+  switch (node->op) {
+  case SN_OP_less_equal: {
+    const int64_t l = axis_of(g, in[0]), r = axis_of(g, in[1]);
+    if (l + r != 2 * node->type.rank - 3) return 0; /* they are not the last two */
+    return l > r ? SN_ZERO_ABOVE : SN_ZERO_BELOW;
+  }
+  case SN_OP_where:
+    if (!(x & ZERO) || !sn_graph_uniform(g, in[2], &value)) return 0;
+    return value == 0 ? x & ZERO : value == -INFINITY ? (x & ZERO) * NEVER_BY_ZERO : 0;
+  case SN_OP_exp: return (x & NEVER) / NEVER_BY_ZERO;
+  case SN_OP_sub: return x & NEVER;
+  case SN_OP_mul: return (x | hidden[in[1]]) & ZERO;
+  case SN_OP_div: return x & ZERO;
+  default: return 0;
+  }
+}
+
+void sn_chain_hide(sn_groups *groups, uint8_t *hidden) {
+  const sn_graph *g = groups->graph;
+  for (sn_id id = 0; id < g->n_nodes; id++) {
+    const sn_node *node = &g->nodes[id];
+    const uint32_t group = groups->kernel_of[id];
+    hidden[id] = (uint8_t)facts_of(g, hidden, node);
+    if (group == SN_NONE || sn_op_describe(node->op)->kind != SN_CLASS_REDUCE) continue;
+    const unsigned unheard = node->op == SN_OP_sum   ? SN_ZERO_ABOVE
+                             : node->op == SN_OP_max ? SN_NEVER_ABOVE
+                                                     : 0;
+    if (!(hidden[g->edges[node->first_input]] & unheard)) groups->groups[group].hears_all = true;
+  }
+}
+
+/* ---- what members of a chain do for columns -------------------------------------------------- */
+
+typedef struct limiter {
+  sn_chain *chain;
+  const sn_value *values;
+  const size_t *local_at;
+  int column; /* the dim */
+  sn_group *member;
+  bool fits;
+} limiter;
+
+static bool is_scores(const limiter *l, uint32_t value) {
+  if (value == SN_NONE || l->local_at[value] == SN_NOT_LOCAL) return false;
+  const sn_type *type = &l->values[value].type;
+  const int64_t *last = type->dims + type->rank - 2;
+  return type->rank > 1 && last[0] == l->chain->rows && last[1] == l->chain->columns;
+}
+
+/* Scores are read and written column by column, and who makes columns makes scores. */
+static sn_status check_access(void *user, const sn_access_note *access) {
+  limiter *l = user;
+  sn_group *g = l->member;
+  const sn_operand *o = access->operand;
+  const bool along = g->limited != SN_LIMITED_TERMS && access->inner_rank == 1 &&
+                     access->inner[0] == l->chain->columns &&
+                     g->space_rank + g->reduced_rank == l->column + 1;
+  const bool scores = is_scores(l, o->value);
+  if (scores && along && o->strides[l->column] == 1)
+    g->limited = SN_LIMITED_COLUMNS;
+  else if (scores || (along && access->write))
+    l->fits = false;
+  return SN_OK;
+}
+
+/* A product whose terms are columns can do without those that are zeros. */
+static void limit_terms(limiter *l, const uint8_t *hidden, sn_group *g) {
+  sn_chain *c = l->chain;
+  const unsigned facts = hidden[l->values[g->a.value].node];
+  const int side = (facts & SN_ZERO_ABOVE) != 0 ? 1 : -1;
+  const sn_nest *terms = &g->a.along;
+  if (!c->side) c->side = side;
+  if (!(facts & ZERO) || c->side != side || g->k != c->columns || terms->rank != 1 ||
+      terms->strides[0] != 1)
+    l->fits = false;
+  g->limited = SN_LIMITED_TERMS;
+}
+
+void sn_chain_limit(sn_chain *c, int outer, const uint8_t *hidden, const sn_value *values,
+                    const size_t *local_at) {
+  limiter l = {c, values, local_at, outer, NULL, true};
+  uint32_t first = 0; /* that makes scores */
+  while (c->whole[first].kind != SN_GROUP_CONTRACTION)
+    if (++first == c->n_members) return;
+  c->columns = c->whole[first].space[outer];
+  for (uint32_t m = c->n_members; m-- > first;) {
+    sn_group *g = l.member = &c->whole[m];
+    if (g->kind == SN_GROUP_CONTRACTION && m > first && is_scores(&l, g->a.value))
+      limit_terms(&l, hidden, g);
+    sn_chain_visit(g, outer, check_access, &l);
+    if (g->limited && g->n_phases && (g->hears_all || c->side < 0)) l.fits = false;
+  }
+  if (!l.fits) c->side = 0;
+}
+
+sn_range sn_chain_columns(const sn_chain *c, int64_t row) {
+  sn_range r = {0, c->columns};
+  const int64_t to = (row + c->block + SN_LIMIT_UNIT - 1) & -SN_LIMIT_UNIT;
+  if (c->side > 0 && to < r.to) r.to = to;
+  if (c->side < 0) r.from = row < r.to ? row & -SN_LIMIT_UNIT : r.to;
+  return r;
+}

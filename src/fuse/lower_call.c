@@ -1,0 +1,83 @@
+/* lower_call.c - an op along one axis becomes a group of its own: its inputs and its result as
+ * operands over the same space, run by the kernel of its class. */
+#include <string.h>
+
+#include "fuse/lowering.h"
+
+#ifdef SINTER_TEST
+enum { MOST_COPIES = 3 };
+#else
+enum { MOST_COPIES = 16 };
+#endif
+
+bool sn_node_is_call(const sn_node *node) {
+  return sn_op_is_call(node->op) || (node->op == SN_OP_concat && node->n_inputs > MOST_COPIES);
+}
+
+static sn_status new_call(sn_lowering *l, const sn_node *node, sn_call **out) {
+  SN_TRY(sn_arena_alloc(l->arena, 1, sizeof **out, (void **)out));
+  sn_call *call = *out;
+  const size_t n = node->n_inputs;
+  SN_TRY(sn_arena_alloc(l->arena, n, sizeof *call->operands, (void **)&call->operands));
+  SN_TRY(sn_arena_alloc(l->arena, n, sizeof *call->lengths, (void **)&call->lengths));
+  if (node->op != SN_OP_concat) return SN_OK;
+  return sn_arena_alloc(l->arena, n + 1, sizeof *call->starts, (void **)&call->starts);
+}
+
+/* The axis is the last dimension of the operands, the others are the space. */
+sn_status sn_lower_call(sn_lowering *l, size_t set, sn_group *group) {
+  const sn_id head = l->p->head[set], *x = sn_graph_inputs(l->g, head);
+  const sn_node *node = sn_graph_node(l->g, head);
+  const int64_t *attrs = sn_graph_attrs(l->g, head);
+  const int rank = node->type.rank, axis = (int)attrs[0];
+  int perm[SN_MAX_RANK];
+  int64_t strides[SN_MAX_RANK];
+  group->kind = SN_GROUP_CALL;
+  for (int i = 0; i < rank; i++) {
+    if (i == axis) continue;
+    group->space[group->space_rank] = node->type.dims[i];
+    perm[group->space_rank++] = i;
+  }
+  perm[rank - 1] = axis;
+  sn_call *call;
+  SN_TRY(new_call(l, node, &call));
+  call->op = node->op;
+  call->n_operands = node->n_inputs;
+  call->length = node->type.dims[axis];
+  call->options = attrs + 1;
+  for (uint32_t k = 0; k < node->n_inputs; k++) {
+    call->operands[k] = sn_lower_operand(l, x[k], rank, perm);
+    call->lengths[k] = l->g->nodes[x[k]].type.dims[axis];
+    if (call->starts) call->starts[k + 1] = call->starts[k] + call->lengths[k];
+  }
+  SN_TRY(sn_arena_alloc(l->arena, 1, sizeof *group->stores, (void **)&group->stores));
+  sn_operand *target = &group->stores[0].target;
+  group->stores[0] = (sn_store){.target = {.value = l->value_of[head], .dtype = node->type.dtype}};
+  sn_row_major(&node->type, strides);
+  for (int i = 0; i < rank; i++) target->strides[i] = strides[perm[i]];
+  group->call = call;
+  group->n_stores = 1;
+  return SN_OK;
+}
+
+/* What a gather reads of x is as much as it writes. */
+void sn_count_calls(sn_group *group) {
+  const sn_call *call = group->call;
+  const double points = (double)sn_group_points(group), n = (double)call->length;
+  int64_t dims[SN_MAX_RANK];
+  memcpy(dims, group->space, sizeof dims);
+  for (uint32_t k = 0; k < call->n_operands; k++) {
+    const bool gathered = k == 0 && call->op == SN_OP_gather;
+    dims[group->space_rank] = gathered ? call->length : call->lengths[k];
+    group->bytes += sn_operand_bytes(&call->operands[k], dims, group->space_rank + 1);
+  }
+  dims[group->space_rank] = call->length;
+  group->bytes += sn_operand_bytes(&group->stores[0].target, dims, group->space_rank + 1);
+  const sn_op_class kind = sn_op_describe(call->op)->kind;
+  int levels = 0; /* of a merge sort */
+  while (call->length >> levels) levels++;
+  if (kind == SN_CLASS_SORT) group->flops = points * n * levels;
+  if (kind == SN_CLASS_SCAN) group->flops = points * n;
+  if (sn_op_describe(call->op)->kind == SN_CLASS_SCATTER && call->op != SN_OP_scatter_set)
+    group->flops = points * (double)call->lengths[1];
+}

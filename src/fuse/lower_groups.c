@@ -1,0 +1,558 @@
+/* lower_groups.c - sets of nodes -> groups: which values live in memory, and per set a loop nest with its
+ * bodies.
+ *
+ * A node lives in memory when somebody outside its kernel needs it: another set, a view, or the
+ * caller. */
+#include <string.h>
+
+#include "base/text.h"
+#include "fuse/chain.h"
+#include "fuse/lowering.h"
+#include "fuse/space.h"
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static sn_status add_value(sn_lowering *l, sn_id id, sn_value_kind kind, uint32_t argument,
+                           size_t *capacity) {
+  SN_TRY(sn_arena_grow(l->arena, (void **)&l->out->values, capacity, l->out->n_values,
+                       sizeof *l->out->values));
+  const uint32_t v = (uint32_t)l->out->n_values++;
+  l->out->values[v] = (sn_value){kind, argument, id, l->g->nodes[id].type};
+  l->value_of[id] = v;
+  return SN_OK;
+}
+
+/* Whether the user reads the node in registers: both in one kernel, in step. */
+static bool same_kernel(const sn_lowering *l, sn_id user, sn_id id) {
+  return l->p->owner[user] == SN_NONE && l->p->set[user] == l->p->set[id];
+}
+
+/* Marks the nodes that others need in memory. A view is looked through by whoever reads it. */
+static void mark_read(const sn_lowering *l, sn_id user, uint8_t *stored) {
+  const sn_id *x = sn_graph_inputs(l->g, user);
+  for (uint32_t k = 0; k < l->g->nodes[user].n_inputs; k++) {
+    const sn_id base = l->views[x[k]].base;
+    if (!stored[base] && l->p->set[base] != SN_NONE && !same_kernel(l, user, base))
+      stored[base] = 1;
+  }
+}
+
+static sn_status find_values(sn_lowering *l) {
+  const sn_graph *g = l->g;
+  uint8_t *stored;
+  size_t capacity = 0;
+  SN_TRY(sn_arena_alloc(l->scratch, g->n_nodes, 1, (void **)&stored));
+  for (size_t i = 0; i < g->n_outputs; i++) stored[l->views[g->outputs[i]].base] = 2;
+  for (sn_id id = 0; id < g->n_nodes; id++) {
+    l->value_of[id] = SN_NONE;
+    const bool is_view = sn_op_describe(g->nodes[id].op)->kind == SN_CLASS_VIEW;
+    if (l->live[id] && !is_view) mark_read(l, id, stored);
+  }
+  if (l->p->fusion) SN_TRY(sn_lower_recompute(l, stored, l->again));
+  for (sn_id id = 0; id < g->n_nodes; id++) {
+    if (!l->live[id]) continue;
+    const sn_op op = g->nodes[id].op;
+    if (op == SN_OP_input)
+      SN_TRY(add_value(l, id, SN_VALUE_ARGUMENT, (uint32_t)sn_graph_attrs(g, id)[0], &capacity));
+    else if (stored[id] && l->p->set[id] != SN_NONE)
+      SN_TRY(
+          add_value(l, id, stored[id] == 2 ? SN_VALUE_OUTPUT : SN_VALUE_TEMP, 0, &capacity));
+  }
+  SN_TRY(
+      sn_arena_alloc(l->arena, g->n_outputs, sizeof *l->out->outputs, (void **)&l->out->outputs));
+  l->out->n_outputs = g->n_outputs;
+  for (size_t i = 0; i < g->n_outputs; i++) {
+    const uint32_t v = l->value_of[l->views[g->outputs[i]].base];
+    SN_CHECK(g->env, v != SN_NONE);
+    l->out->values[v].type = g->nodes[g->outputs[i]].type; /* a reshape of it, see prepare.c */
+    l->out->outputs[i] = v;
+  }
+  return SN_OK;
+}
+
+/* ---- bodies ---------------------------------------------------------------------------------- */
+
+sn_operand sn_lower_operand(const sn_lowering *l, sn_id id, int rank, const int *perm) {
+  const sn_view *view = &l->views[id];
+  sn_operand operand = {.value = l->value_of[view->base],
+                        .dtype = l->g->nodes[id].type.dtype,
+                        .offset = view->offset};
+  for (int i = 0; i < rank; i++)
+    operand.strides[i] = perm[i] == SN_MAX_RANK ? 0 : view->strides[perm[i]];
+  return operand;
+}
+
+static sn_status give_insn(sn_body_builder *b, sn_id id, uint32_t insn) {
+  sn_lowering *l = b->l;
+  SN_TRY(sn_arena_grow(l->scratch, (void **)&l->touched, &l->cap_touched, b->n_touched,
+                       sizeof *l->touched));
+  l->touched[b->n_touched++] = id;
+  l->insn_of[id] = insn;
+  return SN_OK;
+}
+
+sn_status sn_lower_insn(sn_body_builder *b, sn_id id, const sn_insn *insn) {
+  sn_lowering *l = b->l;
+  SN_TRY(sn_arena_grow(l->scratch, (void **)&l->insns, &l->cap_insns, b->n_insns, sizeof *insn));
+  SN_TRY(give_insn(b, id, b->n_insns));
+  l->insns[b->n_insns++] = *insn;
+  return SN_OK;
+}
+
+sn_status sn_lower_source(sn_body_builder *b, sn_id id) {
+  sn_lowering *l = b->l;
+  const sn_node *base = sn_graph_node(l->g, l->views[id].base);
+  sn_insn insn = {.dtype = base->type.dtype};
+  if (l->again[id]) return sn_lower_compute(b, id);
+  if (base->op == SN_OP_constant) {
+    insn.kind = SN_INSN_CONST;
+    insn.value = sn_attr_double(sn_graph_attrs(l->g, l->views[id].base)[0]);
+    return sn_lower_insn(b, id, &insn);
+  }
+  insn.kind = SN_INSN_LOAD;
+  insn.n_args = 1;
+  insn.args[0] = b->n_operands;
+  SN_TRY(sn_arena_grow(l->scratch, (void **)&l->operands, &l->cap_operands, b->n_operands,
+                       sizeof *l->operands));
+  sn_operand *operand = &l->operands[b->n_operands++];
+  *operand = sn_lower_operand(l, id, b->space ? 0 : b->rank, b->perm);
+  if (b->space)
+    SN_CHECK(l->g->env, sn_space_strides(b->space, &l->g->nodes[id].type, l->views[id].strides,
+                                         operand->strides));
+  return sn_lower_insn(b, id, &insn);
+}
+
+/* What id reads as x: a value of the same kernel, whatever view of it, or a source. */
+static sn_status add_input(sn_body_builder *b, sn_id id, sn_id x) {
+  const sn_lowering *l = b->l;
+  const sn_id base = l->views[x].base;
+  if (l->insn_of[x] != SN_NONE) return SN_OK;
+  const bool here = l->p->set[id] != SN_NONE && l->p->set[base] == l->p->set[id];
+  if (here && l->insn_of[base] != SN_NONE) return give_insn(b, x, l->insn_of[base]);
+  return sn_lower_source(b, x);
+}
+
+sn_status sn_lower_compute(sn_body_builder *b, sn_id id) {
+  sn_lowering *l = b->l;
+  const sn_node *node = sn_graph_node(l->g, id);
+  const sn_id *x = sn_graph_inputs(l->g, id);
+  for (uint32_t k = 0; k < node->n_inputs; k++) SN_TRY(add_input(b, id, x[k]));
+  sn_insn insn = {
+      .kind = SN_INSN_OP, .op = node->op, .dtype = node->type.dtype, .n_args = node->n_inputs};
+  for (uint32_t k = 0; k < node->n_inputs; k++) insn.args[k] = l->insn_of[x[k]];
+  insn.in_dtype = l->g->nodes[x[node->n_inputs - 1]].type.dtype;
+  return sn_lower_insn(b, id, &insn);
+}
+
+/* A copy, of the size it has in the end. */
+static sn_status copy_list(sn_arena *arena, const void *items, size_t n, size_t item_bytes,
+                           void **out) {
+  SN_TRY(sn_arena_alloc(arena, n, item_bytes, out));
+  if (n) memcpy(*out, items, n * item_bytes);
+  return SN_OK;
+}
+
+sn_status sn_lower_end_body(sn_body_builder *b, sn_body *out) {
+  sn_lowering *l = b->l;
+  for (size_t i = 0; i < b->n_touched; i++) l->insn_of[l->touched[i]] = SN_NONE;
+  *out = (sn_body){.n_insns = b->n_insns, .n_operands = b->n_operands};
+  SN_TRY(copy_list(l->arena, l->insns, b->n_insns, sizeof *l->insns, (void **)&out->insns));
+  return copy_list(l->arena, l->operands, b->n_operands, sizeof *l->operands,
+                   (void **)&out->operands);
+}
+
+/* ---- one group ------------------------------------------------------------------------------- */
+
+const sn_id *sn_lower_members(const sn_lowering *l, size_t set, size_t *n) {
+  *n = l->first_member[set + 1] - l->first_member[set];
+  return l->members + l->first_member[set];
+}
+
+static void space_of(sn_group *group, const sn_type *type) {
+  group->space_rank = type->rank;
+  memcpy(group->space, type->dims, sizeof group->space);
+}
+
+static sn_status add_store(sn_lowering *l, sn_group *group, uint32_t insn,
+                           const sn_operand *target) {
+  SN_TRY(sn_arena_grow(l->scratch, (void **)&l->stores, &l->cap_stores, group->n_stores,
+                       sizeof *l->stores));
+  l->stores[group->n_stores++] = (sn_store){insn, *target};
+  return SN_OK;
+}
+
+/* A stack of scalars: each goes to its place. */
+static sn_status store_stack(sn_body_builder *b, sn_group *group, sn_id id) {
+  sn_lowering *l = b->l;
+  const sn_id *x = sn_graph_inputs(l->g, id);
+  sn_operand target = {.value = l->value_of[id], .dtype = l->g->nodes[id].type.dtype};
+  for (uint32_t k = 0; k < l->g->nodes[id].n_inputs; k++, target.offset++) {
+    SN_TRY(add_input(b, id, x[k]));
+    SN_TRY(add_store(l, group, l->insn_of[x[k]], &target));
+  }
+  return SN_OK;
+}
+
+static sn_status lower_post(sn_lowering *l, size_t set, sn_group *group) {
+  size_t n;
+  const sn_id *nodes = sn_lower_members(l, set, &n);
+  sn_type space = {.rank = group->space_rank};
+  memcpy(space.dims, group->space, sizeof space.dims);
+  sn_body_builder b = {.l = l, .space = &space};
+  for (size_t i = 0; i < n; i++) {
+    if (l->p->owner[nodes[i]] != SN_NONE) continue;
+    if (l->g->nodes[nodes[i]].op == SN_OP_concat) continue;
+    if (nodes[i] != l->p->head[set]) {
+      SN_TRY(sn_lower_compute(&b, nodes[i]));
+      continue;
+    }
+    const sn_insn head = {.kind = SN_INSN_HEAD, .dtype = l->g->nodes[nodes[i]].type.dtype};
+    SN_TRY(sn_lower_insn(&b, nodes[i], &head));
+  }
+  for (size_t i = 0; i < n; i++) {
+    const uint32_t value = l->value_of[nodes[i]];
+    if (value == SN_NONE) continue;
+    if (l->g->nodes[nodes[i]].op == SN_OP_concat) {
+      SN_TRY(store_stack(&b, group, nodes[i]));
+      continue;
+    }
+    sn_operand target = {.value = value, .dtype = l->g->nodes[nodes[i]].type.dtype};
+    sn_row_major(&space, target.strides);
+    SN_TRY(add_store(l, group, l->insn_of[nodes[i]], &target));
+  }
+  SN_TRY(copy_list(l->arena, l->stores, group->n_stores, sizeof *l->stores,
+                   (void **)&group->stores));
+  return sn_lower_end_body(&b, &group->post);
+}
+
+static sn_status lower_reduce(sn_lowering *l, size_t set, sn_group *group) {
+  const sn_id head = l->p->head[set], x = *sn_graph_inputs(l->g, head);
+  const sn_type *type = &l->g->nodes[x].type;
+  const uint64_t mask = (uint64_t)sn_graph_attrs(l->g, head)[0];
+  group->kind = SN_GROUP_REDUCE;
+  space_of(group, &l->g->nodes[head].type);
+  sn_body_builder b = {.l = l, .rank = type->rank};
+  int at = 0;
+  for (int i = 0; i < type->rank; i++)
+    if (!(mask >> i & 1)) b.perm[at++] = i;
+  for (int i = 0; i < type->rank; i++) {
+    if (!(mask >> i & 1)) continue;
+    group->reduced[group->reduced_rank++] = type->dims[i];
+    b.perm[at++] = i;
+  }
+  size_t n;
+  const sn_id *nodes = sn_lower_members(l, set, &n);
+  for (size_t i = 0; i < n; i++)
+    if (l->p->owner[nodes[i]] == head) SN_TRY(sn_lower_compute(&b, nodes[i]));
+  if (l->insn_of[x] == SN_NONE) SN_TRY(sn_lower_source(&b, x));
+  sn_phase *phase;
+  SN_TRY(sn_arena_alloc(l->arena, 1, sizeof *phase, (void **)&phase));
+  SN_TRY(sn_arena_alloc(l->arena, 1, sizeof *phase->reductions, (void **)&phase->reductions));
+  phase->reductions[0] =
+      (sn_reduction){l->g->nodes[head].op, l->g->nodes[head].type.dtype, l->insn_of[x]};
+  phase->n_reductions = 1;
+  group->phases = phase;
+  group->n_phases = group->n_heads = 1;
+  SN_TRY(sn_lower_end_body(&b, &phase->body));
+  return lower_post(l, set, group);
+}
+
+/* A long sum of few results: tiles of the whole sum would be small, and small tiles pack each
+ * factor many times. Not where rows are nearly as many as terms: such a left side may come from a
+ * chain (chain.h), block of rows by block of rows. */
+enum { TERMS_TO_ROWS = 4 };
+#ifdef SINTER_TEST
+enum { SPAN = 32, SPANNED_POINTS = 400, MOST_SPANS = 8 };
+static const double SPAN_WORK = 1e3;
+#else
+enum { SPAN = 512, SPANNED_POINTS = 65536, MOST_SPANS = 8 };
+static const double SPAN_WORK = 1e6; /* multiply-adds that are worth a task */
+#endif
+
+static int64_t spans_of(const sn_group *group) {
+  const int64_t points = sn_group_points(group);
+  const double work = (double)points * (double)group->k;
+  int64_t spans = group->k / SPAN;
+  if (points > SPANNED_POINTS || group->k < TERMS_TO_ROWS * group->space[group->space_rank - 2])
+    return 1;
+  if (spans > MOST_SPANS) spans = MOST_SPANS;
+  if (work < SPAN_WORK * (double)spans) spans = (int64_t)(work / SPAN_WORK);
+  return spans > 1 ? spans : 1;
+}
+
+static sn_factor factor_of(const sn_lowering *l, sn_id x, int rank, int side) {
+  sn_factor factor = sn_factor_of(l->g, l->views, x, rank, side);
+  sn_factor_leave_frame(l->g, l->views, l->views[x].frame, &factor);
+  factor.value = l->value_of[l->views[x].base];
+  factor.dtype = l->g->nodes[x].type.dtype;
+  return factor;
+}
+
+static sn_status lower_contraction(sn_lowering *l, size_t set, sn_group *group) {
+  const sn_id head = l->p->head[set], *x = sn_graph_inputs(l->g, head);
+  const int rank = l->g->nodes[head].type.rank;
+  group->kind = SN_GROUP_CONTRACTION;
+  group->n_heads = 1;
+  group->head_dtype = l->g->nodes[head].type.dtype;
+  space_of(group, &l->g->nodes[head].type);
+  group->a = factor_of(l, x[0], rank, 0);
+  group->b = factor_of(l, x[1], rank, 1);
+  group->k = l->g->nodes[x[0]].type.dims[rank - 1];
+  group->spans = spans_of(group);
+  return lower_post(l, set, group);
+}
+
+static sn_status new_group(sn_lowering *l, sn_group **out) {
+  *out = &l->out->groups[l->out->n_groups++];
+  **out = (sn_group){.kind = SN_GROUP_MAP};
+  return SN_OK;
+}
+
+/* A copy of `from` (or, when it is SN_NONE, of a constant) into a part of node's buffer. */
+static sn_status lower_copy(sn_lowering *l, sn_id node, sn_id from, double value,
+                            const sn_operand *target, const sn_type *space) {
+  sn_group *group;
+  SN_TRY(new_group(l, &group));
+  space_of(group, space);
+  sn_body_builder b = {.l = l, .rank = space->rank};
+  for (int i = 0; i < b.rank; i++) b.perm[i] = i;
+  const sn_insn fill = {
+      .kind = SN_INSN_CONST, .dtype = l->g->nodes[node].type.dtype, .value = value};
+  SN_TRY(from == SN_NONE ? sn_lower_insn(&b, node, &fill) : sn_lower_source(&b, from));
+  SN_TRY(sn_lower_end_body(&b, &group->post));
+  SN_TRY(sn_arena_alloc(l->arena, 1, sizeof *group->stores, (void **)&group->stores));
+  group->stores[0] = (sn_store){.insn = 0, .target = *target};
+  group->n_stores = 1;
+  group->name = sn_op_describe(l->g->nodes[node].op)->name;
+  return SN_OK;
+}
+
+/* pad: the value everywhere, then the input into its places */
+static sn_status lower_pad(sn_lowering *l, sn_id id) {
+  const sn_type *type = &l->g->nodes[id].type;
+  const sn_id x = *sn_graph_inputs(l->g, id);
+  const int64_t *attrs = sn_graph_attrs(l->g, id);
+  sn_operand target = {.value = l->value_of[id], .dtype = type->dtype};
+  sn_row_major(type, target.strides);
+  SN_TRY(lower_copy(l, id, SN_NONE, sn_attr_double(attrs[2 * type->rank]), &target, type));
+  for (int i = 0; i < type->rank; i++) {
+    target.offset += attrs[i] * target.strides[i];
+    target.strides[i] *= attrs[type->rank + i];
+  }
+  return lower_copy(l, id, x, 0, &target, &l->g->nodes[x].type);
+}
+
+static sn_status lower_concat(sn_lowering *l, sn_id id) {
+  const sn_type *type = &l->g->nodes[id].type;
+  const int64_t axis = sn_graph_attrs(l->g, id)[0];
+  sn_operand target = {.value = l->value_of[id], .dtype = type->dtype};
+  sn_row_major(type, target.strides);
+  for (uint32_t k = 0; k < l->g->nodes[id].n_inputs; k++) {
+    const sn_id x = sn_graph_inputs(l->g, id)[k];
+    SN_TRY(lower_copy(l, id, x, 0, &target, &l->g->nodes[x].type));
+    target.offset += l->g->nodes[x].type.dims[axis] * target.strides[axis];
+  }
+  return SN_OK;
+}
+
+/* ---- names and costs ------------------------------------------------------------------------- */
+
+static sn_status name_group(sn_lowering *l, size_t set, sn_group *group) {
+  enum { MAX_NAMES = 5 };
+  size_t n, named = 0, last = SN_OP_COUNT;
+  const sn_id *nodes = sn_lower_members(l, set, &n);
+  sn_text text = sn_text_in(l->scratch);
+  for (size_t i = 0; i < n; i++) {
+    const sn_op op = l->g->nodes[nodes[i]].op;
+    if ((size_t)op == last || named == MAX_NAMES) continue;
+    const char *name = op == SN_OP_identity ? "copy" : sn_op_describe(op)->name;
+    sn_text_add(&text, named++ ? "+%s" : "%s", name);
+    last = op;
+  }
+  if (n > MAX_NAMES) sn_text_add(&text, "(%zu)", n);
+  SN_TRY(text.status);
+  return sn_arena_text(l->arena, text.data, &group->name);
+}
+
+static double body_flops(const sn_body *body) {
+  double flops = 0;
+  for (uint32_t i = 0; i < body->n_insns; i++)
+    if (body->insns[i].kind == SN_INSN_OP) flops += sn_op_describe(body->insns[i].op)->cost;
+  return flops;
+}
+
+double sn_operand_bytes(const sn_operand *operand, const int64_t *dims, int rank) {
+  double elements = operand->value == SN_NONE ? 0 : 1;
+  for (int i = 0; i < rank; i++)
+    if (operand->strides[i]) elements *= (double)dims[i];
+  return elements * (double)sn_dtype_bytes(operand->dtype);
+}
+
+static void count_phase(sn_group *group, const sn_phase *phase) {
+  const int rank = group->space_rank + group->reduced_rank;
+  int64_t dims[SN_MAX_RANK];
+  memcpy(dims, group->space, sizeof dims);
+  memcpy(dims + group->space_rank, group->reduced, (size_t)group->reduced_rank * sizeof *dims);
+  group->flops += (double)sn_group_points(group) * (double)sn_group_reduced_points(group) *
+                  (body_flops(&phase->body) + phase->n_reductions);
+  for (uint32_t i = 0; i < phase->body.n_operands; i++)
+    group->bytes += sn_operand_bytes(&phase->body.operands[i], dims, rank);
+  for (uint32_t i = 0; i < phase->n_stores; i++)
+    group->bytes += sn_operand_bytes(&phase->stores[i].target, dims, rank);
+}
+
+/* Of the elements it reads; windows that overlap read some of their buffer's again. */
+static double factor_bytes(const sn_factor *factor, const sn_value *values) {
+  const sn_nest *nests[] = {&factor->batch, &factor->across, &factor->along};
+  const double most = (double)sn_type_bytes(&values[factor->value].type);
+  double elements = 1;
+  for (int n = 0; n < 3; n++)
+    for (int i = 0; i < nests[n]->rank; i++)
+      if (nests[n]->strides[i]) elements *= (double)nests[n]->dims[i];
+  const double bytes = elements * (double)sn_dtype_bytes(factor->dtype);
+  return bytes < most ? bytes : most;
+}
+
+static void count_work(sn_group *group, const sn_value *values) {
+  if (group->call) {
+    sn_count_calls(group);
+    return;
+  }
+  const double points = (double)sn_group_points(group);
+  group->flops = points * body_flops(&group->post);
+  for (uint32_t i = 0; i < group->post.n_operands; i++)
+    group->bytes += sn_operand_bytes(&group->post.operands[i], group->space, group->space_rank);
+  for (uint32_t i = 0; i < group->n_stores; i++)
+    group->bytes += sn_operand_bytes(&group->stores[i].target, group->space, group->space_rank);
+  for (uint32_t p = 0; p < group->n_phases; p++) count_phase(group, &group->phases[p]);
+  if (group->kind == SN_GROUP_CONTRACTION) {
+    group->flops += 2 * points * (double)group->k;
+    group->bytes += factor_bytes(&group->a, values) + factor_bytes(&group->b, values);
+  }
+}
+
+/* ---- all groups ------------------------------------------------------------------------------ */
+
+static sn_status lower_map(sn_lowering *l, size_t set, sn_group *group) {
+  size_t n;
+  const sn_id *nodes = sn_lower_members(l, set, &n);
+  sn_type space = l->g->nodes[nodes[0]].type;
+  for (size_t i = 0; i < n; i++) /* a stack has several points, its inputs one */
+    if (l->g->nodes[nodes[i]].op == SN_OP_concat) space = sn_type_scalar(space.dtype);
+  for (size_t i = 0; i < n && space.rank; i++)
+    SN_CHECK(l->g->env, sn_space_refine(&space, &l->g->nodes[nodes[i]].type));
+  space_of(group, &space);
+  return lower_post(l, set, group);
+}
+
+static sn_status lower_set(sn_lowering *l, size_t set) {
+  const sn_id head = l->p->head[set];
+  const sn_op_class kind =
+      head == SN_NONE ? SN_CLASS_MAP : sn_op_describe(l->g->nodes[head].op)->kind;
+  if (kind == SN_CLASS_PAD) return lower_pad(l, head);
+  if (kind == SN_CLASS_CONCAT && !sn_node_is_call(&l->g->nodes[head]))
+    return lower_concat(l, head);
+  sn_group *group;
+  SN_TRY(new_group(l, &group));
+  SN_TRY(name_group(l, set, group));
+  if (l->p->row[set] != SN_NONE) return sn_lower_row(l, set, group);
+  if (kind == SN_CLASS_REDUCE) return lower_reduce(l, set, group);
+  if (kind == SN_CLASS_MATMUL) return lower_contraction(l, set, group);
+  if (head != SN_NONE && sn_node_is_call(&l->g->nodes[head])) return sn_lower_call(l, set, group);
+  return lower_map(l, set, group);
+}
+
+/* Lists the nodes of each set, those computed inside a reduction with it. */
+static sn_status list_members(sn_lowering *l) {
+  const sn_graph *g = l->g;
+  const size_t n_sets = l->p->n_sets;
+  SN_TRY(sn_arena_alloc(l->scratch, g->n_nodes, sizeof *l->members, (void **)&l->members));
+  SN_TRY(sn_arena_alloc(l->scratch, n_sets + 2, sizeof *l->first_member, (void **)&l->first_member));
+  size_t *end = l->first_member + 1; /* after filling: end[set] = first of the next */
+  for (int fill = 0; fill < 2; fill++) {
+    for (sn_id id = 0; id < g->n_nodes; id++) {
+      if (!l->live[id]) continue;
+      const sn_id owner = l->p->owner[id];
+      const uint32_t set = l->p->set[owner == SN_NONE ? id : owner];
+      if (set == SN_NONE) continue;
+      if (fill)
+        l->members[end[set]++] = id;
+      else
+        end[set + 1]++;
+    }
+    for (size_t i = 0; !fill && i < n_sets; i++) end[i + 1] += end[i];
+  }
+  return SN_OK;
+}
+
+/* A pad makes two groups, a concat of few one per input, everything else one. */
+static size_t count_groups(const sn_lowering *l) {
+  size_t n = 0;
+  for (size_t set = 0; set < l->p->n_sets; set++) {
+    const sn_id head = l->p->head[set];
+    const sn_node *node = head == SN_NONE ? NULL : sn_graph_node(l->g, head);
+    if (node && node->op == SN_OP_concat && !sn_node_is_call(node))
+      n += node->n_inputs;
+    else
+      n += node && node->op == SN_OP_pad ? 2 : 1;
+  }
+  return n;
+}
+
+/* Whether nobody needs a kernel for the set: its readers compute it themselves. */
+static bool is_made_again(const sn_lowering *l, size_t set) {
+  size_t n;
+  const sn_id *nodes = sn_lower_members(l, set, &n);
+  bool all = true;
+  for (size_t i = 0; i < n; i++) all = all && l->again[nodes[i]];
+  return all;
+}
+
+sn_status sn_lower_groups(const sn_graph *g, const sn_view *views, const sn_partition *p,
+                          sn_arena *scratch, sn_groups *out) {
+  sn_lowering l = {
+      .g = g, .p = p, .arena = g->arena, .scratch = scratch, .views = views, .out = out};
+  *out = (sn_groups){.graph = g, .fusion = p->fusion, .cuts = p->cuts, .n_cuts = p->n_cuts};
+  SN_TRY(sn_arena_alloc(scratch, g->n_nodes, 1, (void **)&l.live));
+  SN_TRY(sn_arena_alloc(scratch, g->n_nodes, sizeof *l.value_of, (void **)&l.value_of));
+  SN_TRY(sn_arena_alloc(scratch, g->n_nodes, 1, (void **)&l.again));
+  SN_TRY(sn_arena_alloc(scratch, g->n_nodes, sizeof *l.insn_of, (void **)&l.insn_of));
+  sn_graph_live(g, l.live);
+  for (sn_id id = 0; id < g->n_nodes; id++) l.insn_of[id] = SN_NONE;
+  SN_TRY(list_members(&l));
+  SN_TRY(find_values(&l));
+  SN_TRY(sn_arena_alloc(l.arena, count_groups(&l), sizeof *out->groups, (void **)&out->groups));
+  SN_TRY(sn_arena_alloc(l.arena, g->n_nodes, sizeof *out->kernel_of, (void **)&out->kernel_of));
+  for (sn_id id = 0; id < g->n_nodes; id++) out->kernel_of[id] = SN_NONE;
+  for (size_t set = 0; set < p->n_sets; set++) {
+    size_t n;
+    const sn_id *nodes = sn_lower_members(&l, set, &n);
+    if (is_made_again(&l, set)) continue;
+    SN_TRY(lower_set(&l, set));
+    for (size_t i = 0; i < n; i++) out->kernel_of[nodes[i]] = (uint32_t)out->n_groups - 1;
+  }
+  for (size_t i = 0; i < out->n_groups; i++) count_work(&out->groups[i], out->values);
+  return SN_OK;
+}
+
+static sn_status fuse_in(sn_arena *scratch, const sn_graph *g, bool fusion, sn_groups *out) {
+  sn_view *views;
+  SN_TRY(sn_arena_alloc(scratch, g->n_nodes, sizeof *views, (void **)&views));
+  for (sn_id id = 0; id < g->n_nodes; id++) SN_TRY(sn_view_of(g, views, id, &views[id]));
+  if (fusion) SN_TRY(sn_view_padding(g, views));
+  sn_partition partition;
+  SN_TRY(sn_partition_graph(g, views, fusion, scratch, &partition));
+  SN_TRY(sn_lower_groups(g, views, &partition, scratch, out));
+  SN_TRY(sn_groups_verify(out, scratch));
+  if (fusion) SN_TRY(sn_chain_groups(out, g->arena, scratch));
+  for (size_t i = 0; i < out->n_groups; i++) sn_merge_dims(&out->groups[i]);
+  return SN_OK;
+}
+
+sn_status sn_fuse_graph(const sn_graph *g, bool fusion, sn_groups *out) {
+  sn_arena scratch;
+  sn_arena_init(&scratch, g->env);
+  const sn_status status = fuse_in(&scratch, g, fusion, out);
+  sn_arena_free(&scratch);
+  return status;
+}

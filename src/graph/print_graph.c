@@ -1,0 +1,63 @@
+/* print_graph.c - the IR as stable text and as Graphviz. Ids are the nodes' places, so equal graphs print
+ * equally; tests compare these texts. */
+#include "base/text.h"
+#include "graph/graph.h"
+
+void sn_graph_print_attrs(sn_text *text, const sn_graph *g, sn_id id) {
+  const sn_node *node = sn_graph_node(g, id);
+  const int64_t *attrs = sn_graph_attrs(g, id);
+  if (!node->n_attrs) return;
+  if (node->op == SN_OP_constant) {
+    sn_text_add(text, "%.9g", sn_attr_double(attrs[0]));
+    return;
+  }
+  const uint32_t last_is_value = node->op == SN_OP_pad;
+  for (uint32_t i = 0; i + last_is_value < node->n_attrs; i++)
+    sn_text_add(text, i ? ", %lld" : "%lld", (long long)attrs[i]);
+  if (last_is_value) sn_text_add(text, "; %.9g", sn_attr_double(attrs[node->n_attrs - 1]));
+}
+
+static void print_head(sn_text *text, const sn_graph *g, sn_id id) {
+  const sn_node *node = sn_graph_node(g, id);
+  char shape[SN_SHAPE_TEXT];
+  sn_text_add(text, "%s %s%s", sn_op_describe(node->op)->name, sn_dtype_name(node->type.dtype),
+              sn_shape_text(&node->type, shape));
+  if (!node->n_attrs) return;
+  sn_text_add(text, " {");
+  sn_graph_print_attrs(text, g, id);
+  sn_text_add(text, "}");
+}
+
+sn_status sn_graph_text(const sn_graph *g, sn_arena *arena, const char **out) {
+  sn_text text = sn_text_in(arena);
+  for (sn_id id = 0; id < g->n_nodes; id++) {
+    const sn_id *inputs = sn_graph_inputs(g, id);
+    sn_text_add(&text, "%%%u = ", id);
+    print_head(&text, g, id);
+    for (uint32_t i = 0; i < g->nodes[id].n_inputs; i++) sn_text_add(&text, " %%%u", inputs[i]);
+    sn_text_add(&text, "\n");
+  }
+  sn_text_add(&text, "return");
+  for (size_t i = 0; i < g->n_outputs; i++) sn_text_add(&text, " %%%u", g->outputs[i]);
+  sn_text_add(&text, "\n");
+  *out = text.data;
+  return text.status;
+}
+
+sn_status sn_graph_dot(const sn_graph *g, sn_arena *arena, const char **out) {
+  sn_text text = sn_text_in(arena);
+  sn_text_add(&text, "digraph sinter {\n  node [shape=box];\n");
+  for (sn_id id = 0; id < g->n_nodes; id++) {
+    const sn_id *inputs = sn_graph_inputs(g, id);
+    sn_text_add(&text, "  n%u [label=\"", id);
+    print_head(&text, g, id);
+    sn_text_add(&text, "\"];\n");
+    for (uint32_t i = 0; i < g->nodes[id].n_inputs; i++)
+      sn_text_add(&text, "  n%u -> n%u;\n", inputs[i], id);
+  }
+  for (size_t i = 0; i < g->n_outputs; i++)
+    sn_text_add(&text, "  out%zu [shape=ellipse]; n%u -> out%zu;\n", i, g->outputs[i], i);
+  sn_text_add(&text, "}\n");
+  *out = text.data;
+  return text.status;
+}

@@ -1,0 +1,426 @@
+/* emit_fold.c - sums in the order of kernels/fold.h, and the fold role.
+ *
+ * Accumulators of a strip live in registers while whole rounds (32 points, 16 of float64) go by, if
+ * the body is short enough to be written once per vector of a round; else, and for the end of a
+ * strip, in the scratch at `lane`, which the body's loop walks like any other operand. */
+#include "jit/access.h"
+#include "jit/body.h"
+
+#define LANE_VECTORS (SN_FOLD_BYTES / 16)
+#define SHORT_BODY 24 /* nodes */
+
+static int32_t round_points(sn_dtype dtype) { return (int32_t)sn_fold_lanes(dtype); }
+
+/* ---- functions that every sum of a kind shares ------------------------------------------------
+ */
+
+static sn_vec_value combine(sn_vecs *lanes, const sn_reduction *r, const sn_vec_value *a,
+                             const sn_vec_value *b) {
+  sn_vec_value out = {{0, 0}};
+  for (int h = 0; h < sn_vec_halves(r->dtype); h++)
+    out.half[h] = sn_expand_combine(lanes, r->op, r->dtype, a->half[h], b->half[h]);
+  return out;
+}
+
+/* A walk over the accumulators; leaves at addresses that locals hold. */
+typedef struct helper {
+  sn_walk walk;
+  const sn_reduction *r;
+} helper;
+
+static sn_status helper_begin(sn_jit *j, helper *h, const sn_reduction *r, uint32_t n_params) {
+  const int64_t dims = round_points(r->dtype);
+  h->r = r;
+  sn_wasm_function(j->w, n_params);
+  return sn_walk_begin(&h->walk, j->arena, j->w, j->target->lanes, 1, &dims, NULL);
+}
+
+static uint32_t leaf_at(helper *h, uint32_t local, int64_t element) {
+  const sn_walk_base base = {.kind = SN_BASE_PARAM, .number = local, .follows = true, .level = 2};
+  return sn_walk_leaf(&h->walk, h->r->dtype, base, element, (int64_t[SN_MAX_RANK]){1});
+}
+
+static void describe_combine(helper *h, uint32_t first, uint32_t second, uint32_t to) {
+  const sn_vec_value a = sn_walk_read(&h->walk, leaf_at(h, first, 0));
+  const sn_vec_value b = sn_walk_read(&h->walk, leaf_at(h, second, 0));
+  const sn_vec_value c = combine(&h->walk.lanes, h->r, &a, &b);
+  sn_walk_write(&h->walk, leaf_at(h, to, 0), &c);
+}
+
+static void describe_copy(helper *h, uint32_t from, uint32_t to) {
+  const sn_vec_value a = sn_walk_read(&h->walk, leaf_at(h, from, 0));
+  sn_walk_write(&h->walk, leaf_at(h, to, 0), &a);
+}
+
+static void write_all(helper *h, uint32_t section) {
+  sn_walk_point(&h->walk, section);
+  for (int32_t i = 0; i < round_points(h->r->dtype) / 4; i++)
+    sn_walk_copy(&h->walk, section, SN_COPY_FULL, (uint32_t)i);
+}
+
+static void set_sum(sn_wasm *w, uint32_t local, uint32_t from, int32_t bytes) {
+  sn_emit_get(w, from);
+  sn_emit_i32(w, bytes);
+  sn_emit(w, SN_WASM_i32_add);
+  sn_emit_set(w, local);
+}
+
+static void halve(sn_wasm *w, uint32_t local) {
+  sn_emit_get(w, local);
+  sn_emit_i32(w, 1);
+  sn_emit(w, SN_WASM_i32_shr_u);
+  sn_emit_set(w, local);
+}
+
+static void low_bit(sn_wasm *w, uint32_t local) {
+  sn_emit_get(w, local);
+  sn_emit_i32(w, 1);
+  sn_emit(w, SN_WASM_i32_and);
+}
+
+/* sn_counter_push: while the lowest bit is set, level = level op from; from = level. */
+static sn_status write_push(sn_jit *j, const sn_reduction *r, uint32_t *number) {
+  enum { LANES, COUNT, N_PARAMS };
+  sn_wasm *w = j->w;
+  helper h;
+  SN_TRY(helper_begin(j, &h, r, N_PARAMS));
+  const uint32_t level = sn_wasm_local(w, SN_WASM_TYPE_I32);
+  const uint32_t from = sn_wasm_local(w, SN_WASM_TYPE_I32);
+  describe_combine(&h, level, from, level);
+  sn_vecs_section(&h.walk.lanes);
+  describe_copy(&h, from, level);
+  SN_TRY(sn_walk_start(&h.walk));
+  set_sum(w, level, LANES, SN_FOLD_BYTES);
+  set_sum(w, from, LANES, 0);
+  sn_emit_block(w, SN_WASM_block);
+  sn_emit_block(w, SN_WASM_loop);
+  low_bit(w, COUNT);
+  sn_emit(w, SN_WASM_i32_eqz);
+  sn_emit_index(w, SN_WASM_br_if, 1);
+  write_all(&h, 0);
+  set_sum(w, from, level, 0);
+  sn_emit_add(w, level, SN_FOLD_BYTES);
+  halve(w, COUNT);
+  sn_emit_index(w, SN_WASM_br, 0);
+  sn_emit(w, SN_WASM_end);
+  sn_emit(w, SN_WASM_end);
+  write_all(&h, 1);
+  *number = sn_wasm_function_end(w) + 1;
+  return w->status;
+}
+
+/* sn_counter_finish into the lanes, unless they are the only strip's. */
+static void write_finish(helper *h, uint32_t lanes, uint32_t count, uint32_t level) {
+  sn_wasm *w = h->walk.w;
+  sn_emit_get(w, count);
+  sn_emit_i32(w, 1);
+  sn_emit(w, SN_WASM_i32_ne);
+  sn_emit_block(w, SN_WASM_if);
+  write_all(h, 0);
+  set_sum(w, level, lanes, SN_FOLD_BYTES);
+  sn_emit_while(w, count, 1);
+  low_bit(w, count);
+  sn_emit_block(w, SN_WASM_if);
+  write_all(h, 1);
+  sn_emit(w, SN_WASM_end);
+  sn_emit_add(w, level, SN_FOLD_BYTES);
+  halve(w, count);
+  sn_emit_repeat(w, count, 1);
+  sn_emit(w, SN_WASM_end);
+}
+
+/* Lane j with lane j + half until one is left. */
+static void describe_collapse(helper *h, uint32_t lanes, uint32_t item) {
+  const sn_reduction *r = h->r;
+  const bool wide = r->dtype == SN_F64;
+  sn_vec v[LANE_VECTORS];
+  for (uint32_t i = 0; i < LANE_VECTORS; i += wide ? 2 : 1) {
+    const sn_vec_value x = sn_walk_read(&h->walk, leaf_at(h, lanes, wide ? 2 * i : 4 * i));
+    v[i] = x.half[0];
+    if (wide) v[i + 1] = x.half[1];
+  }
+  sn_vecs *l = &h->walk.lanes;
+  for (uint32_t half = LANE_VECTORS / 2; half; half /= 2)
+    for (uint32_t i = 0; i < half; i++)
+      v[i] = sn_expand_combine(l, r->op, r->dtype, v[i], v[i + half]);
+  const sn_vec upper = sn_vec_shuffled(l, SN_SHUFFLE_HIGH, v[0], v[0]);
+  sn_vec last = sn_expand_combine(l, r->op, r->dtype, v[0], upper);
+  if (!wide)
+    last = sn_expand_combine(l, r->op, r->dtype, last,
+                             sn_vec_shuffled(l, SN_SHUFFLE_SECOND, last, last));
+  sn_walk_write(&h->walk, leaf_at(h, item, 0), &(sn_vec_value){{last, last}});
+}
+
+static sn_status write_end(sn_jit *j, const sn_reduction *r, uint32_t *number) {
+  enum { LANES, COUNT, ITEM, N_PARAMS };
+  sn_wasm *w = j->w;
+  helper h;
+  SN_TRY(helper_begin(j, &h, r, N_PARAMS));
+  sn_walk *k = &h.walk;
+  const uint32_t level = sn_wasm_local(w, SN_WASM_TYPE_I32);
+  const sn_vec identity =
+      sn_expand_const(&k->lanes, r->dtype, sn_reduce_identity(r->op, r->dtype));
+  sn_walk_write(k, leaf_at(&h, LANES, 0), &(sn_vec_value){{identity, identity}});
+  sn_vecs_section(&k->lanes);
+  describe_combine(&h, level, LANES, LANES);
+  sn_vecs_section(&k->lanes);
+  describe_collapse(&h, LANES, ITEM);
+  SN_TRY(sn_walk_start(k));
+  write_finish(&h, LANES, COUNT, level);
+  sn_walk_point(k, 2);
+  k->copy = SN_COPY_FULL;
+  k->turn = k->shift = 0;
+  sn_write_pass(&k->writer, 2, 2);
+  k->copy = SN_COPY_ONE;
+  sn_access_store(k, &k->stores[k->n_stores - 1]);
+  *number = sn_wasm_function_end(w) + 1;
+  return w->status;
+}
+
+sn_status sn_jit_sum_helpers(sn_jit *j, const sn_reduction *r) {
+  uint32_t *push = &j->helpers->push[r->op][r->dtype], *end = &j->helpers->end[r->op][r->dtype];
+  if (!*push) SN_TRY(write_push(j, r, push));
+  if (!*end) SN_TRY(write_end(j, r, end));
+  return SN_OK;
+}
+
+/* ---- sums ------------------------------------------------------------------------------------ */
+
+void sn_jit_sum_describe(sn_jit *j, sn_jit_sum *sum) {
+  const sn_reduction *r = sum->reduction;
+  sn_walk *k = &j->walk;
+  int64_t strides[SN_MAX_RANK] = {0};
+  sn_jit_reduced_strides(j, strides);
+  const sn_walk_base base = {
+      .kind = SN_BASE_PARAM, .number = sum->lane, .follows = true, .restarts = true, .level = 2};
+  sum->leaf =
+      sn_walk_leaf(k, r->dtype, base, (int64_t)(sum->scratch / sn_dtype_bytes(r->dtype)), strides);
+  const sn_vec_value before = sn_walk_read(k, sum->leaf);
+  const sn_vec_value after = combine(&k->lanes, r, &before, &j->insns[r->insn]);
+  sn_walk_write(k, sum->leaf, &after);
+}
+
+static void push_address(sn_wasm *w, uint32_t local, uint32_t bytes) {
+  sn_emit_get(w, local);
+  if (!bytes) return;
+  sn_emit_i32(w, (int32_t)bytes);
+  sn_emit(w, SN_WASM_i32_add);
+}
+
+static void push_identity(sn_wasm *w, const sn_reduction *r) {
+  const double value = sn_reduce_identity(r->op, r->dtype);
+  union {
+    float f32[4];
+    double f64[2];
+    int32_t i32[4];
+  } bits;
+  for (int i = 0; i < 4; i++) {
+    if (r->dtype == SN_F32) bits.f32[i] = (float)value;
+    if (r->dtype == SN_F64) bits.f64[i / 2] = value;
+    if (r->dtype == SN_I32) bits.i32[i] = (int32_t)value;
+  }
+  sn_emit_16(w, SN_WASM_v128_const, &bits);
+}
+
+static void set_identity(sn_jit *j, const sn_jit_sum *sum, bool registers) {
+  const sn_leaf *leaf = &j->walk.leaves[sum->leaf];
+  for (uint32_t i = 0; i < LANE_VECTORS; i++) {
+    if (!registers) sn_emit_get(j->w, sum->lane);
+    push_identity(j->w, sum->reduction);
+    if (registers)
+      sn_emit_set(j->w, leaf->registers + i);
+    else
+      sn_emit_memory(j->w, SN_WASM_v128_store, sum->scratch + 16 * i);
+  }
+}
+
+static void set_kind(sn_jit *j, const sn_jit_sum *sums, uint32_t n, sn_leaf_kind kind) {
+  for (uint32_t i = 0; i < n; i++) j->walk.leaves[sums[i].leaf].kind = kind;
+}
+
+/* Whole rounds of the strip, accumulators in registers. */
+static void write_rounds(sn_jit *j, uint32_t section, const sn_jit_sum *sums, uint32_t n,
+                         uint32_t points) {
+  sn_walk *k = &j->walk;
+  const int32_t round = round_points(sums[0].reduction->dtype);
+  set_kind(j, sums, n, SN_LEAF_REGISTERS);
+  sn_emit_while(j->w, points, round);
+  for (int32_t i = 0; i < round / 4; i++) sn_walk_copy(k, section, SN_COPY_FULL, (uint32_t)i);
+  sn_walk_advance(k, section, round);
+  sn_emit_add(j->w, points, -round);
+  sn_emit_repeat(j->w, points, round);
+  set_kind(j, sums, n, SN_LEAF_MEMORY);
+  for (uint32_t i = 0; i < n; i++)
+    sn_walk_spill(k, sums[i].leaf, LANE_VECTORS, sums[i].lane, sums[i].scratch);
+}
+
+/* to = min(from, most); from -= to */
+static void take(sn_wasm *w, uint32_t to, uint32_t from, int32_t most) {
+  sn_emit_get(w, from);
+  sn_emit_set(w, to);
+  sn_emit_get(w, from);
+  sn_emit_i32(w, most);
+  sn_emit(w, SN_WASM_i32_gt_s);
+  sn_emit_block(w, SN_WASM_if);
+  sn_emit_i32(w, most);
+  sn_emit_set(w, to);
+  sn_emit(w, SN_WASM_end);
+  sn_emit_get(w, from);
+  sn_emit_get(w, to);
+  sn_emit(w, SN_WASM_i32_sub);
+  sn_emit_set(w, from);
+}
+
+static void smaller(sn_wasm *w, uint32_t local, uint32_t most) {
+  sn_emit_get(w, local);
+  sn_emit_get(w, most);
+  sn_emit(w, SN_WASM_i32_gt_s);
+  sn_emit_block(w, SN_WASM_if);
+  sn_emit_get(w, most);
+  sn_emit_set(w, local);
+  sn_emit(w, SN_WASM_end);
+}
+
+/* to = whole - part */
+static void set_rest(sn_wasm *w, uint32_t to, int32_t whole, uint32_t part) {
+  sn_emit_i32(w, whole);
+  sn_emit_get(w, part);
+  sn_emit(w, SN_WASM_i32_sub);
+  sn_emit_set(w, to);
+}
+
+static void add_locals(sn_wasm *w, uint32_t to, uint32_t amount, sn_wasm_op op) {
+  sn_emit_get(w, to);
+  sn_emit_get(w, amount);
+  sn_emit(w, op);
+  sn_emit_set(w, to);
+}
+
+/* The strip's points, accumulators in memory. */
+static void write_rest(sn_jit *j, uint32_t section, const sn_jit_sum *sums, uint32_t n,
+                       uint32_t points) {
+  sn_emit_while(j->w, points, 1);
+  take(j->w, j->walk.count, points, round_points(sums[0].reduction->dtype));
+  for (uint32_t i = 0; i < n; i++) sn_walk_reset(&j->walk, sums[i].leaf);
+  sn_walk_run(&j->walk, section);
+  sn_emit_repeat(j->w, points, 1);
+}
+
+/* The same where the reduced points are several runs: a piece ends with its round or its run, and
+ * begins at any lane. */
+static void write_pieces(sn_jit *j, uint32_t section, const sn_jit_sum *sums, uint32_t n,
+                         uint32_t points) {
+  sn_wasm *w = j->w;
+  sn_walk *k = &j->walk;
+  const uint32_t lane = sn_wasm_local(w, SN_WASM_TYPE_I32);
+  const uint32_t most = sn_wasm_local(w, SN_WASM_TYPE_I32);
+  const uint32_t index = k->index[k->rank - 1];
+  const int32_t round = round_points(sums[0].reduction->dtype);
+  sn_emit_i32(w, 0);
+  sn_emit_set(w, lane);
+  sn_emit_while(w, points, 1);
+  sn_walk_wrap(k, section, j->kernel->group->space_rank);
+  set_rest(w, k->count, round, lane);
+  set_rest(w, most, (int32_t)k->dims[k->rank - 1], index);
+  smaller(w, k->count, most);
+  smaller(w, k->count, points);
+  add_locals(w, points, k->count, SN_WASM_i32_sub);
+  add_locals(w, index, k->count, SN_WASM_i32_add);
+  for (uint32_t i = 0; i < n; i++) {
+    const uint32_t pointer = k->walkers[k->leaves[sums[i].leaf].walker].pointer;
+    sn_walk_reset(k, sums[i].leaf);
+    sn_emit_get(w, pointer);
+    sn_emit_get(w, lane);
+    sn_emit_i32(w, SN_FOLD_BYTES / round);
+    sn_emit(w, SN_WASM_i32_mul);
+    sn_emit(w, SN_WASM_i32_add);
+    sn_emit_set(w, pointer);
+  }
+  add_locals(w, lane, k->count, SN_WASM_i32_add);
+  sn_emit_get(w, lane);
+  sn_emit_i32(w, round - 1);
+  sn_emit(w, SN_WASM_i32_and);
+  sn_emit_set(w, lane);
+  sn_walk_run(k, section);
+  sn_emit_repeat(w, points, 1);
+}
+
+static void call_push(sn_jit *j, const sn_jit_sum *sum, uint32_t strips) {
+  const sn_reduction *r = sum->reduction;
+  push_address(j->w, sum->lane, sum->scratch);
+  sn_emit_get(j->w, strips);
+  sn_emit_index(j->w, SN_WASM_call, j->helpers->push[r->op][r->dtype] - 1);
+}
+
+static void call_end(sn_jit *j, const sn_jit_sum *sum, uint32_t strips) {
+  const sn_reduction *r = sum->reduction;
+  push_address(j->w, sum->lane, sum->scratch);
+  sn_emit_get(j->w, strips);
+  push_address(j->w, sum->item, sum->item_offset);
+  sn_emit_index(j->w, SN_WASM_call, j->helpers->end[r->op][r->dtype] - 1);
+}
+
+void sn_jit_sum_run(sn_jit *j, uint32_t section, sn_jit_sum *sums, uint32_t n, uint32_t left) {
+  sn_wasm *w = j->w;
+  sn_walk *k = &j->walk;
+  const int32_t round = round_points(sums[0].reduction->dtype);
+  const bool one_run = k->rank - 1 == j->kernel->group->space_rank;
+  const bool registers = one_run && n * sn_walk_length(k, section, true) <= SHORT_BODY &&
+                         k->dims[k->rank - 1] >= round;
+  for (uint32_t i = 0; i < n && registers; i++) sn_walk_reserve(k, sums[i].leaf, LANE_VECTORS);
+  const uint32_t points = sn_wasm_local(w, SN_WASM_TYPE_I32);
+  const uint32_t strips = sn_wasm_local(w, SN_WASM_TYPE_I32);
+  if (registers) k->most_copies = 1; /* what is left of a strip is less than a round */
+  sn_emit_i32(w, 0);
+  sn_emit_set(w, strips);
+  sn_emit_block(w, SN_WASM_block);
+  sn_emit_block(w, SN_WASM_loop);
+  take(w, points, left, SN_STRIP);
+  for (uint32_t i = 0; i < n; i++) set_identity(j, &sums[i], registers);
+  if (registers) write_rounds(j, section, sums, n, points);
+  (one_run ? write_rest : write_pieces)(j, section, sums, n, points);
+  /* a strip that is the first and the last needs no counter */
+  sn_emit_get(w, left);
+  sn_emit_get(w, strips);
+  sn_emit(w, SN_WASM_i32_or);
+  sn_emit(w, SN_WASM_i32_eqz);
+  sn_emit_index(w, SN_WASM_br_if, 1);
+  for (uint32_t i = 0; i < n; i++) call_push(j, &sums[i], strips);
+  sn_emit_add(w, strips, 1);
+  sn_emit_get(w, left);
+  sn_emit_index(w, SN_WASM_br_if, 0);
+  sn_emit(w, SN_WASM_end);
+  sn_emit(w, SN_WASM_end);
+  sn_emit_get(w, strips);
+  sn_emit(w, SN_WASM_i32_eqz);
+  sn_emit_block(w, SN_WASM_if);
+  sn_emit_i32(w, 1);
+  sn_emit_set(w, strips);
+  sn_emit(w, SN_WASM_end);
+  for (uint32_t i = 0; i < n; i++) call_end(j, &sums[i], strips);
+  k->most_copies = SN_WALK_COPIES;
+}
+
+/* ---- the role -------------------------------------------------------------------------------- */
+
+sn_status sn_jit_fold(sn_jit *j, uint32_t *number) {
+  enum { VALUES, LANE, ITEM, FLAT, N, N_PARAMS };
+  const sn_group *g = j->kernel->group;
+  const sn_phase *phase = &g->phases[0];
+  sn_walk *k = &j->walk;
+  SN_TRY(sn_jit_space_then_reduced(j));
+  SN_TRY(sn_jit_body(j, &phase->body, NULL));
+  sn_jit_sum sum = {.reduction = &phase->reductions[0], .lane = LANE, .item = ITEM};
+  sn_jit_sum_describe(j, &sum);
+  if (j->unable) return SN_OK;
+  SN_TRY(sn_jit_sum_helpers(j, sum.reduction));
+  sn_wasm_function(j->w, N_PARAMS);
+  k->values = VALUES;
+  SN_TRY(sn_walk_start(k));
+  sn_walk_locate(k, 0, k->rank, FLAT);
+  sn_walk_point(k, 0);
+  sn_write_pass(&k->writer, 0, 1);
+  sn_jit_sum_run(j, 0, &sum, 1, N);
+  *number = sn_wasm_function_end(j->w);
+  return SN_OK;
+}

@@ -1,0 +1,238 @@
+#include "jit/emit_gemm.h"
+
+#include "jit/emit.h"
+
+enum { MOST_ROWS = 6, NV = 2, UNROLL = 4 };
+enum { PAIR = 2, FORMS = 2, DTYPES = 3 }; /* functions: for 2, 4 .. MR rows, of each form */
+enum { K, A, B, C, LDC, FIRST, ROWS, N_PARAMS };
+
+typedef struct element {
+  int32_t bytes;
+  sn_wasm_op splat, mul, add;
+  sn_wasm_op madd; /* with one rounding; where nothing is rounded, none */
+} element;
+
+static const element elements[DTYPES] = {
+    [SN_F32] = {4, SN_WASM_v128_load32_splat, SN_WASM_f32x4_mul, SN_WASM_f32x4_add,
+                SN_WASM_f32x4_relaxed_madd},
+    [SN_F64] = {8, SN_WASM_v128_load64_splat, SN_WASM_f64x2_mul, SN_WASM_f64x2_add,
+                SN_WASM_f64x2_relaxed_madd},
+    [SN_I32] = {4, SN_WASM_v128_load32_splat, SN_WASM_i32x4_mul, SN_WASM_i32x4_add, 0}};
+
+typedef struct micro_kernel {
+  sn_wasm *w;
+  const element *of;
+  bool fused; /* ukr.h */
+  bool lists; /* A is one of runs */
+  int32_t mr;
+  int32_t rows;   /* that are computed: 2, 4 .. mr */
+  uint32_t fewer; /* number of the function for 2 of them */
+  uint32_t sums[MOST_ROWS][NV], row[NV], left;
+  uint32_t lefts[MOST_ROWS]; /* where the rows of A go on: of a panel one, A itself */
+} micro_kernel;
+
+static void advance(sn_wasm *w, uint32_t local, int32_t amount) {
+  sn_emit_get(w, local);
+  sn_emit_i32(w, amount);
+  sn_emit(w, SN_WASM_i32_add);
+  sn_emit_set(w, local);
+}
+
+/* Bytes from an element of A to the next row's, and to the next one along k. */
+static int32_t row_bytes(const micro_kernel *m) { return m->lists ? 0 : m->of->bytes; }
+static int32_t step_bytes(const micro_kernel *m) { return m->of->bytes * (m->lists ? 1 : m->mr); }
+
+/* Step p from where the pointers are: sums[i][v] += A(i, p) * B(p, v). */
+static void emit_step(const micro_kernel *m, int32_t p) {
+  sn_wasm *w = m->w;
+  for (uint32_t v = 0; v < NV; v++) {
+    sn_emit_get(w, B);
+    sn_emit_memory(w, SN_WASM_v128_load, 16 * ((uint32_t)p * NV + v));
+    sn_emit_set(w, m->row[v]);
+  }
+  for (int32_t i = 0; i < m->rows; i++) {
+    sn_emit_get(w, m->lefts[i]);
+    sn_emit_memory(w, m->of->splat, (uint32_t)(p * step_bytes(m) + i * row_bytes(m)));
+    sn_emit_set(w, m->left);
+    for (uint32_t v = 0; v < NV; v++) {
+      sn_emit_get(w, m->left);
+      sn_emit_get(w, m->row[v]);
+      if (!m->fused) sn_emit(w, m->of->mul);
+      sn_emit_get(w, m->sums[i][v]);
+      sn_emit(w, m->fused ? m->of->madd : m->of->add);
+      sn_emit_set(w, m->sums[i][v]);
+    }
+  }
+}
+
+/* while (k >= steps) { steps rows; k -= steps; } */
+static void emit_loop(const micro_kernel *m, int32_t steps) {
+  sn_wasm *w = m->w;
+  sn_emit_block(w, SN_WASM_block);
+  sn_emit_block(w, SN_WASM_loop);
+  sn_emit_get(w, K);
+  sn_emit_i32(w, steps);
+  sn_emit(w, SN_WASM_i32_lt_s);
+  sn_emit_index(w, SN_WASM_br_if, 1);
+  for (int32_t p = 0; p < steps; p++) emit_step(m, p);
+  for (int32_t i = 0; i < (m->lists ? m->rows : 1); i++)
+    advance(w, m->lefts[i], steps * step_bytes(m));
+  advance(w, B, steps * 16 * NV);
+  advance(w, K, -steps);
+  sn_emit_index(w, SN_WASM_br, 0);
+  sn_emit(w, SN_WASM_end);
+  sn_emit(w, SN_WASM_end);
+}
+
+/* V8 unrolls the plain kernels' loop over a panel by itself, and better: by 7% of 8 x 784 x 512. */
+static void emit_steps(const micro_kernel *m) {
+  if (m->fused || m->lists) emit_loop(m, UNROLL);
+  emit_loop(m, 1);
+}
+
+/* while ((k = *a++)) { lefts = the next words; k steps; } */
+static void emit_runs(const micro_kernel *m) {
+  sn_wasm *w = m->w;
+  sn_emit_block(w, SN_WASM_block);
+  sn_emit_block(w, SN_WASM_loop);
+  sn_emit_get(w, A);
+  sn_emit_memory(w, SN_WASM_i32_load, 0);
+  sn_emit_set(w, K);
+  sn_emit_get(w, K);
+  sn_emit(w, SN_WASM_i32_eqz);
+  sn_emit_index(w, SN_WASM_br_if, 1);
+  for (int32_t i = 0; i < m->rows; i++) {
+    sn_emit_get(w, A);
+    sn_emit_memory(w, SN_WASM_i32_load, 4 * (1 + (uint32_t)i));
+    sn_emit_set(w, m->lefts[i]);
+  }
+  emit_steps(m);
+  advance(w, A, 4 * SN_GEMM_RUN_WORDS(m->mr));
+  sn_emit_index(w, SN_WASM_br, 0);
+  sn_emit(w, SN_WASM_end);
+  sn_emit(w, SN_WASM_end);
+}
+
+/* C is not read when this is the first block of k. */
+static void emit_result(const micro_kernel *m, bool add) {
+  sn_wasm *w = m->w;
+  for (int32_t i = 0; i < m->rows; i++) {
+    if (i + 1 == m->rows) { /* of an odd number of rows the last one is no row of C */
+      sn_emit_get(w, ROWS);
+      sn_emit_i32(w, 1);
+      sn_emit(w, SN_WASM_i32_and);
+      sn_emit_index(w, SN_WASM_br_if, 0);
+    }
+    for (uint32_t v = 0; v < NV; v++) {
+      sn_emit_get(w, C);
+      if (add) {
+        sn_emit_get(w, C);
+        sn_emit_memory(w, SN_WASM_v128_load, 16 * v);
+      }
+      sn_emit_get(w, m->sums[i][v]);
+      if (add) sn_emit(w, m->of->add);
+      sn_emit_memory(w, SN_WASM_v128_store, 16 * v);
+    }
+    sn_emit_get(w, C);
+    sn_emit_get(w, LDC);
+    sn_emit(w, SN_WASM_i32_add);
+    sn_emit_set(w, C);
+  }
+}
+
+/* Function `number` instead of the rest of this one, if there are no more than so many rows. */
+static void emit_fewer(sn_wasm *w, uint32_t number, int32_t rows) {
+  sn_emit_get(w, ROWS);
+  sn_emit_i32(w, rows + 1);
+  sn_emit(w, SN_WASM_i32_lt_s);
+  sn_emit_block(w, SN_WASM_if);
+  for (uint32_t i = 0; i < N_PARAMS; i++) sn_emit_get(w, i);
+  sn_emit_index(w, SN_WASM_call, number);
+  sn_emit(w, SN_WASM_return);
+  sn_emit(w, SN_WASM_end);
+}
+
+static void emit_kernel(micro_kernel m) {
+  sn_wasm *w = m.w;
+  sn_wasm_function(w, N_PARAMS);
+  for (int32_t i = 0; i < m.rows; i++)
+    m.lefts[i] = m.lists ? sn_wasm_local(w, SN_WASM_TYPE_I32) : A;
+  for (int32_t i = 0; i < m.rows; i++)
+    for (int v = 0; v < NV; v++) m.sums[i][v] = sn_wasm_local(w, SN_WASM_TYPE_V128);
+  for (int v = 0; v < NV; v++) m.row[v] = sn_wasm_local(w, SN_WASM_TYPE_V128);
+  m.left = sn_wasm_local(w, SN_WASM_TYPE_V128);
+  if (m.rows == m.mr)
+    for (int32_t rows = PAIR; rows < m.mr; rows += PAIR) emit_fewer(w, m.fewer++, rows);
+  if (m.lists)
+    emit_runs(&m);
+  else
+    emit_steps(&m);
+  sn_emit_get(w, LDC);
+  sn_emit_i32(w, m.of->bytes == 8 ? 3 : 2);
+  sn_emit(w, SN_WASM_i32_shl);
+  sn_emit_set(w, LDC);
+  sn_emit_get(w, FIRST);
+  sn_emit_block(w, SN_WASM_if);
+  emit_result(&m, false);
+  sn_emit(w, SN_WASM_else);
+  emit_result(&m, true);
+  sn_emit(w, SN_WASM_end);
+  sn_wasm_function_end(w);
+}
+
+/* Of each form those for fewer rows first, and then the one that is called. */
+static void emit_forms(micro_kernel m) {
+  for (int form = 0; form < FORMS; form++, m.lists = true) {
+    m.fewer = m.w->n_functions;
+    for (m.rows = PAIR; m.rows <= m.mr; m.rows += PAIR) emit_kernel(m);
+  }
+}
+
+static sn_status emit_module(sn_arena *arena, micro_kernel m, const uint8_t **bytes, size_t *size) {
+  sn_wasm w;
+  sn_wasm_begin(&w, arena, sn_code_memory_is_shared());
+  m.w = &w;
+  const bool fused = m.fused;
+  for (int dtype = 0; dtype < DTYPES; dtype++) {
+    m.of = &elements[dtype];
+    m.fused = fused && m.of->madd;
+    emit_forms(m);
+  }
+  return sn_wasm_finish(&w, bytes, size);
+}
+
+/* Functions of a form from `place` on. */
+static sn_gemm_ukr row_of(const micro_kernel *m, sn_dtype dtype, uint32_t place) {
+  const uint32_t last = (uint32_t)m->mr / PAIR - 1;
+  return (sn_gemm_ukr){.run = (sn_gemm_ukr_fn *)(uintptr_t)(place + last),
+                       .run_rows = (sn_gemm_ukr_fn *)(uintptr_t)(place + 2 * last + 1),
+                       .isa = sn_isa_detect(),
+                       .dtype = dtype,
+                       .mr = m->mr,
+                       .nr = 16 * NV / elements[dtype].bytes,
+                       .fused = m->fused && elements[dtype].madd};
+}
+
+sn_status sn_jit_gemm_make(sn_env *env, bool fused, sn_jit_gemm *out) {
+  *out = (sn_jit_gemm){0};
+  if (!sn_code_first_place()) return SN_OK;
+  sn_arena arena;
+  sn_arena_init(&arena, env);
+  const uint8_t *bytes;
+  size_t size;
+  /* Plain ones in V8, from the first-level cache, where mul and add could do 43 GF/s: 4 x 8 40; 6 x
+   * 8 26, since it spills, and 36 with a vector of B at a time, for which A is read twice. */
+  const micro_kernel m = {.fused = fused, .mr = fused ? 6 : 4};
+  const uint32_t n_functions = DTYPES * FORMS * (uint32_t)m.mr / PAIR;
+  sn_status status = emit_module(&arena, m, &bytes, &size);
+  if (!status) status = sn_code_register(env, bytes, size, n_functions, &out->module);
+  sn_arena_free(&arena);
+  if (status || !out->module) return status;
+  out->kernels = (sn_gemm_run_time){.module = out->module, .ready = sn_code_is_ready};
+  for (uint32_t dtype = 0; dtype < DTYPES; dtype++)
+    out->kernels.ukr[dtype] =
+        row_of(&m, (sn_dtype)dtype, out->module->first + n_functions / DTYPES * dtype);
+  return SN_OK;
+}
+
+void sn_jit_gemm_free(sn_jit_gemm *gemm) { sn_code_release(gemm->module); }

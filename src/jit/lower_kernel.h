@@ -1,0 +1,54 @@
+/* lower_kernel.h - kernels to one WebAssembly module: functions that take the place of the strip VM in the
+ * kernels' inner loops, bit for bit.
+ *
+ *   role     parameters, all int32                        does
+ *   strip    values, lane, head, flat, n                  `post` at points [flat, flat + n) of the
+ *                                                         space; head: n values of head 0, or 0
+ *   fold     values, lane, item, flat, n                  points [flat, flat + n) of (space,
+ *                                                         reduced), of one output, n <=
+ *                                                         SN_FOLD_BLOCK, into *item as fold.h says
+ *   columns  values, lane, acc, first, n, from, to        acc[0..n): reduced points from .. to - 1
+ *                                                         of the strip of outputs from first on,
+ *                                                         one after the other
+ *   rows     values, lane, first, n                       all phases and `post` of rows [first, ..)
+ *
+ * values: the buffers' addresses. lane: memory of the running lane; fold overwrites its first
+ * SN_FOLD_SCRATCH_BYTES, rows what the kernel's row plan says. A role that cannot be lowered has no
+ * function: the VM does it. */
+#ifndef SN_JIT_LOWER_KERNEL_H
+#define SN_JIT_LOWER_KERNEL_H
+
+#include "jit/vector.h"
+#include "kernels/kernel.h"
+
+typedef struct sn_jit_target {
+  sn_vec_target lanes;
+  bool shared_memory; /* the memory is shared */
+} sn_jit_target;
+
+typedef enum sn_jit_role {
+  SN_JIT_STRIP,
+  SN_JIT_FOLD,
+  SN_JIT_COLUMNS,
+  SN_JIT_ROWS,
+  SN_JIT_ROLE_COUNT
+} sn_jit_role;
+
+extern const char *const sn_jit_role_names[SN_JIT_ROLE_COUNT];
+
+typedef struct sn_jit_functions { /* of a kernel: numbers in the module, or SN_NONE */
+  uint32_t of[SN_JIT_ROLE_COUNT];
+} sn_jit_functions;
+
+typedef struct sn_jit_module {
+  const uint8_t *bytes; /* exports are the functions' numbers in decimal */
+  size_t n_bytes;
+  uint32_t n_functions;        /* 0: nothing could be lowered */
+  sn_jit_functions *functions; /* per kernel, or per member of it */
+  size_t n_parts;              /* of these */
+} sn_jit_module;
+
+sn_status sn_jit_emit(sn_arena *arena, const sn_jit_target *target, const sn_kernel *kernels,
+                      size_t n, sn_jit_module *out);
+
+#endif

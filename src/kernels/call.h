@@ -1,0 +1,62 @@
+/* call.h - kernels of the ops that move or scan elements along one axis: gather, scatter, sort,
+ * cumulative sums, and a concat of many.
+ *
+ * A line is what lies along the axis at one point of the space. Where the axis is not the innermost
+ * dimension, `inner` neighbouring lines are walked together, so that memory is read in its order:
+ *
+ *              across: inner lines                 unit: lines [l, l + lines) of one point, or
+ *            +---+---+---+---+                           some points with one line each;
+ *   along    | 0 | 1 | 2 | 3 |  <- position 0            of a long gather, scatter or concat some positions
+ *   the axis | 4 | 5 | 6 | 7 |  <- position 1
+ *            +---+---+---+---+
+ *
+ * How the work is cut follows from sizes and strides alone, and no unit reads what another writes.
+ */
+#ifndef SN_KERNELS_CALL_H
+#define SN_KERNELS_CALL_H
+
+#include "fuse/group.h"
+
+typedef struct sn_call_plan {
+  int64_t points;        /* of the space, inner lines not counted */
+  int64_t inner;         /* lines of a point; 1 where the axis is innermost */
+  int64_t unit;          /* points of a unit */
+  int64_t lines, blocks; /* of a unit, of a point */
+  int64_t share, shares; /* positions of a unit, pieces of a line */
+  size_t scratch_bytes;  /* a sort's, of one point */
+  bool shared_scratch;   /* a place for each point in shared memory, not one per lane */
+} sn_call_plan;
+
+/* Lines of one operand: element i of line k lies at data + (i * along + k * across) elements. */
+typedef struct sn_lines {
+  char *data;
+  int64_t along, across;
+  int64_t n; /* elements of a line */
+} sn_lines;
+
+/* One unit's work: `width` lines of every operand. */
+typedef struct sn_call_site {
+  const sn_call *call;
+  sn_lines in[SN_MAX_ARITY], out;
+  sn_dtype dtype; /* of in[0] */
+  int64_t width;
+  int64_t from, to; /* positions: of a gather and a concat those it writes, of a scatter those of
+                       the result */
+  void *scratch;
+} sn_call_site;
+
+void sn_gather_lines(const sn_call_site *site);
+void sn_scatter_lines(const sn_call_site *site);
+void sn_scan_lines(const sn_call_site *site);
+void sn_sort_line(const sn_call_site *site); /* of width 1 */
+
+/* Copies `width` lines of n elements of a dtype. */
+void sn_copy_lines(sn_dtype dtype, const sn_lines *from, const sn_lines *to, int64_t n,
+                   int64_t width);
+
+#define SN_SCAN_WIDTH 256 /* lines that a scan walks together at most */
+
+/* Of a sort of n elements. */
+static inline size_t sn_sort_entry_bytes(void) { return 2 * sizeof(uint64_t); }
+
+#endif

@@ -1,0 +1,223 @@
+/* kernel_contraction.c - a matrix product per point of the batch, its tiles handed to the post body while
+ * in cache.
+ *
+ *   [unit = batch index * parts + part     packs a part of what tiles share or what is kept, before
+ *                                          the others]
+ *   unit = batch index * tiles + tile     tile rows -> post strips (bias, activation, optimizer)
+ *
+ * In spans of k: tile sums lie in shared memory as [span][batch][m][n] between the stages. */
+#include <string.h>
+
+#include "kernels/elements.h"
+#include "kernels/kernel.h"
+
+/* Rows of results up to which packing B is worth sparing: 1.25x at 16 of them, 1.05x at 256. */
+enum { KEEP_ROWS = 256 };
+
+/* Strips of the space, one at a time: enough for a lane. */
+static void add_stage(const sn_strips *strips, sn_kernel *kernel) {
+  const int64_t points = sn_group_points(kernel->group);
+  const size_t item = sn_dtype_bytes(kernel->gemm.dtype);
+  kernel->add = strips->combine[SN_OP_sum][kernel->gemm.dtype];
+  kernel->stages[kernel->n_stages++] = (sn_stage){.units = (points + SN_STRIP - 1) / SN_STRIP};
+  kernel->shared_bytes = sn_align64((size_t)(kernel->gemm.spans * points) * item);
+}
+
+/* No matrix of the batch is met twice: packing each on its own repeats nothing. */
+static bool all_differ(const sn_nest *batch) {
+  for (int i = 0; i < batch->rank; i++)
+    if (batch->dims[i] > 1 && !batch->strides[i]) return false;
+  return true;
+}
+
+static sn_gemm_walk walk_of(const sn_strips *strips, const sn_factor *f) {
+  sn_gemm_walk walk = {.across = f->across, .along = f->along, .bounds = f->bounds};
+  const sn_dtype wide = sn_dtype_wide(f->dtype);
+  if (wide == f->dtype) return walk;
+  walk.small = f->dtype;
+  walk.widen = sn_strips_cast(strips, f->dtype, wide);
+  if (wide == SN_I32) walk.to_float = sn_strips_cast(strips, wide, SN_F32);
+  return walk;
+}
+
+void sn_contraction_make(const sn_strips *strips, const sn_machine *machine, sn_kernel *kernel) {
+  const sn_group *g = kernel->group;
+  const int r = g->space_rank;
+  sn_gemm *gemm = &kernel->gemm;
+  *gemm = (sn_gemm){.dtype = g->head_dtype,
+                    .m = g->space[r - 2],
+                    .n = g->space[r - 1],
+                    .k = g->k,
+                    .spans = g->spans,
+                    .whole_m = g->whole_m,
+                    .a = walk_of(strips, &g->a),
+                    .b = walk_of(strips, &g->b)};
+  kernel->batch_a = g->a.batch;
+  kernel->batch_b = g->b.batch;
+  gemm->m *= sn_nest_join_rows(&kernel->batch_a, &kernel->batch_b, &gemm->a.across);
+  const sn_gemm_run_time *run_time = machine->gemm;
+  kernel->gemm_run_time = run_time;
+  const sn_gemm_ukr *ukr = run_time
+                               ? &run_time->ukr[gemm->dtype]
+                               : sn_gemm_ukr_for(gemm->dtype, machine->isa, machine->deterministic);
+  if (g->whole_m > gemm->m)
+    gemm->sharing = SN_GEMM_SHARES_B;
+  else if (!g->whole_m && all_differ(&kernel->batch_a) && all_differ(&kernel->batch_b))
+    gemm->sharing = SN_GEMM_SHARES_OPERANDS;
+  sn_gemm_plan(gemm, ukr);
+  const int64_t batch = sn_nest_size(&kernel->batch_a);
+  kernel->shared_bytes = gemm->shared_bytes * (size_t)batch; /* about as large as the operands */
+  kernel->packed.wanted =
+      batch == 1 && !g->whole_m && gemm->m <= KEEP_ROWS && sn_gemm_side_b(gemm)->units;
+  if (kernel->packed.wanted || gemm->pack_units)
+    kernel->stages[kernel->n_stages++].units = batch * gemm->pack_units;
+  kernel->stages[kernel->n_stages++].units = batch * gemm->tasks;
+  kernel->scratch_offset =
+      sn_align64(kernel->post.lane_bytes); /* the product's scratch lies behind the strips */
+  kernel->lane_bytes = kernel->scratch_offset + gemm->scratch_bytes;
+  if (gemm->tasks && gemm->spans > 1) add_stage(strips, kernel);
+}
+
+typedef struct tile_context {
+  const sn_kernel_run *run;
+  int64_t first; /* flat index of this matrix's first element in the space */
+  const sn_code *code;
+} tile_context;
+
+/* Rows one behind the other, without the gaps between them. */
+static void close_gaps(char *tile, int64_t rows, size_t row_bytes, size_t ld_bytes) {
+  for (int64_t i = 1; i < rows && ld_bytes != row_bytes; i++)
+    memmove(tile + (size_t)i * row_bytes, tile + (size_t)i * ld_bytes, row_bytes);
+}
+
+static void finish_tile(void *user, void *lane, int64_t row, int64_t col, int64_t rows,
+                        int64_t cols, void *tile, ptrdiff_t ld) {
+  const tile_context *t = user;
+  const sn_kernel *k = t->run->kernel;
+  const size_t item = sn_dtype_bytes(k->gemm.dtype);
+  if (cols == k->gemm.n) { /* whole rows are one piece of the space: longer strips */
+    close_gaps(tile, rows, (size_t)cols * item, (size_t)ld * item);
+    cols *= rows;
+    rows = 1;
+  }
+  for (int64_t i = 0; i < rows; i++) {
+    const char *from = (const char *)tile + (size_t)(i * ld) * item;
+    const int64_t flat = t->first + (row + i) * k->gemm.n + col;
+    if (t->code) {
+      t->code->strip(t->run->values, lane, from, (int32_t)flat, (int32_t)cols);
+      continue;
+    }
+    for (int64_t j = 0; j < cols; j += SN_STRIP) {
+      const int64_t left = cols - j;
+      const void *head = from + (size_t)j * item;
+      sn_vm_strip(&k->post, lane, t->run->values, flat + j, left < SN_STRIP ? left : SN_STRIP,
+                  &(sn_vm_inputs){.heads = &head});
+    }
+  }
+}
+
+/* The result goes to memory as it is: no strips in between. */
+static bool is_plain(const sn_kernel *k) {
+  return k->group->n_stores == 1 && k->post.n_ops == 0 && k->post.n_loads == 0 &&
+         k->post.stores[0].access == SN_ACCESS_LINEAR;
+}
+
+static const char *matrix(const sn_kernel_run *run, const sn_factor *f, const sn_nest_place *at) {
+  return sn_element(run->values[f->value], f->offset + at->offset, sn_dtype_bytes(f->dtype));
+}
+
+/* The product of one matrix of the batch: its marks count from where the matrix begins. */
+static const sn_gemm *in_batch(const sn_gemm *g, sn_gemm *copy, int64_t mark_a, int64_t mark_b) {
+  if (!mark_a && !mark_b) return g;
+  *copy = *g;
+  sn_bounds *a = g->swapped ? &copy->right.walk.bounds : &copy->left.walk.bounds;
+  sn_bounds *b = g->swapped ? &copy->left.walk.bounds : &copy->right.walk.bounds;
+  a->low = copy->a.bounds.low + mark_a;
+  a->high = copy->a.bounds.high - mark_a;
+  b->low = copy->b.bounds.low + mark_b;
+  b->high = copy->b.bounds.high - mark_b;
+  return copy;
+}
+
+/* One strip: its partials, added up in order of k, go through the post body. */
+static void finish_strip(const sn_kernel_run *run, const sn_code *code, int64_t unit, void *lane) {
+  const sn_kernel *k = run->kernel;
+  const int64_t points = sn_group_points(k->group), flat = unit * SN_STRIP, left = points - flat;
+  const int64_t n = left < SN_STRIP ? left : SN_STRIP;
+  const size_t item = sn_dtype_bytes(k->gemm.dtype);
+  char *sums = (char *)run->shared + (size_t)flat * item;
+  for (int64_t s = 1; s < k->gemm.spans; s++) {
+    const char *more = sums + (size_t)(s * points) * item;
+    k->add(sums, sums, more, more, n);
+  }
+  const void *head = sums;
+  if (code)
+    code->strip(run->values, lane, head, (int32_t)flat, (int32_t)n);
+  else
+    sn_vm_strip(&k->post, lane, run->values, flat, n, &(sn_vm_inputs){.heads = &head});
+}
+
+static void pack_units(const sn_kernel_run *run, int64_t begin, int64_t end) {
+  const sn_kernel *k = run->kernel;
+  const sn_gemm *gemm = &k->gemm;
+  for (int64_t u = begin; u < end; u++) {
+    const int64_t batch = u / gemm->pack_units;
+    const sn_nest_place a = sn_nest_seek(&k->batch_a, batch), b = sn_nest_seek(&k->batch_b, batch);
+    sn_gemm_pack(gemm, matrix(run, &k->group->a, &a), matrix(run, &k->group->b, &b),
+                 u % gemm->pack_units, (char *)run->shared + (size_t)batch * gemm->shared_bytes);
+  }
+}
+
+void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane) {
+  const sn_kernel *k = run->kernel;
+  const sn_group *g = k->group;
+  const sn_gemm_run_time *run_time = k->gemm_run_time;
+  const sn_gemm *whole = &k->gemm;
+  const bool spans = whole->spans > 1, partial = spans && run->stage == 0;
+  const bool finishing = spans && run->stage == 1;
+  if (!spans && run->stage + 1 < k->n_stages) {
+    pack_units(run, begin, end);
+    return;
+  }
+  const bool stand_in = run_time && !run_time->ready(run_time->module);
+  sn_gemm own, copy;
+  if (stand_in || g->limited) {
+    own = k->gemm;
+    whole = &own;
+  }
+  if (stand_in) own.ukr = sn_gemm_ukr_stand_in(k->gemm.ukr);
+  if (g->limited) {
+    sn_gemm_limit(&own, g->limited == SN_LIMITED_TERMS, run->columns.from, run->columns.to);
+    end = own.tasks;
+  }
+  void *scratch = (char *)lane + k->scratch_offset;
+  const bool plain = partial || (is_plain(k) && !finishing);
+  const sn_code *code = plain ? NULL : sn_code_ready(&k->code);
+  if (code && !code->strip) code = NULL;
+  if (!plain && !code) sn_vm_begin(&k->post, lane, run->values);
+  for (int64_t u = begin; u < end; u++) {
+    if (finishing) {
+      finish_strip(run, code, u, lane);
+      continue;
+    }
+    const int64_t batch = u / whole->tasks, task = u % whole->tasks;
+    const sn_nest_place at_a = sn_nest_seek(&k->batch_a, batch);
+    const sn_nest_place at_b = sn_nest_seek(&k->batch_b, batch);
+    const sn_gemm *gemm = in_batch(whole, &copy, at_a.mark, at_b.mark);
+    const char *a = matrix(run, &g->a, &at_a), *b = matrix(run, &g->b, &at_b);
+    const char *shared = (const char *)run->shared + (size_t)batch * gemm->shared_bytes;
+    tile_context t = {run, batch * gemm->m * gemm->n, code};
+    if (partial) {
+      const int64_t first = task / (gemm->tasks / gemm->spans) * sn_group_points(g) + t.first;
+      sn_gemm_tile_to(gemm, a, b, (char *)run->shared + (size_t)first * sn_dtype_bytes(gemm->dtype),
+                      (ptrdiff_t)gemm->n, task, NULL, scratch);
+    } else if (plain) {
+      const sn_operand *to = &k->post.stores[0].at;
+      void *c = sn_element_mutable(run->values[to->value], to->offset + t.first,
+                                   sn_dtype_bytes(gemm->dtype));
+      sn_gemm_tile_to(gemm, a, b, c, (ptrdiff_t)gemm->n, task, shared, scratch);
+    } else {
+      sn_gemm_tile(gemm, a, b, task, shared, scratch, finish_tile, &t, lane);
+    }
+  }
+}

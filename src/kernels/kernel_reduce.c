@@ -1,0 +1,293 @@
+/* kernel_reduce.c - groups of one phase and one reduction.
+ *
+ * Rows: the reduced points of an output lie together and are folded as fold.h says. A unit's share
+ * is a power of two of fold blocks, so shares reduced apart and combined in the same way give the
+ * same tree:
+ *
+ *   items  s0 s1 s2 s3 | s4 s5 s6 s7 | s8         share of 4
+ *             ((s0 s1)(s2 s3)) ((s4 s5)(s6 s7)) s8
+ *
+ * Short rows (length < SN_STRIP): a strip holds several whole rows, each folded by itself.
+ * Columns: a strip of accumulators takes CHUNK reduced points one after the other; chunks are
+ * combined in the same binary counter, whole strips at a time.
+ */
+#include <string.h>
+
+#include "kernels/kernel.h"
+
+#define ROW_SHARE_BLOCKS 2 /* fold blocks in a unit's share, rows mode */
+#define CHUNK 16           /* points a column accumulator takes in sequence */
+#define COLUMN_BLOCK_CHUNKS 16
+#define MAX_LEVELS 48 /* of the binary counter: 2^48 items */
+
+/* ---- planning -------------------------------------------------------------------------------- */
+
+/* Columns when neighbouring outputs are adjacent in memory for some load and reduced points are
+ * not. */
+static sn_reduce_mode choose_mode(const sn_group *g) {
+  const int s = g->space_rank, r = g->reduced_rank;
+  if (s == 0 || r == 0 || g->space[s - 1] < 8) return SN_REDUCE_ROWS;
+  int votes = 0;
+  const sn_body *body = &g->phases[0].body;
+  for (uint32_t i = 0; i < body->n_operands; i++) {
+    const sn_operand *o = &body->operands[i];
+    if (o->value == SN_NONE) continue;
+    if (o->strides[s + r - 1] == 1)
+      votes--;
+    else if (o->strides[s - 1] == 1)
+      votes++;
+  }
+  return votes > 0 ? SN_REDUCE_COLUMNS : SN_REDUCE_ROWS;
+}
+
+/* The pre body over the nest in the order it is walked: columns put the reduced points outside. */
+static sn_status assemble_pre(sn_arena *arena, const sn_strips *strips, sn_kernel *kernel) {
+  const sn_group *g = kernel->group;
+  const int s = g->space_rank, r = g->reduced_rank, rank = s + r;
+  int64_t dims[SN_MAX_RANK];
+  int order[SN_MAX_RANK];
+  const bool columns = kernel->reduce.mode == SN_REDUCE_COLUMNS;
+  for (int i = 0; i < rank; i++) {
+    order[i] = !columns ? i : i < r ? s + i : i - r;
+    dims[i] = order[i] < s ? g->space[order[i]] : g->reduced[order[i] - s];
+  }
+  const sn_phase *phase = &g->phases[0];
+  sn_body body = phase->body;
+  SN_TRY(sn_arena_alloc(arena, body.n_operands, sizeof *body.operands, (void **)&body.operands));
+  for (uint32_t k = 0; k < body.n_operands; k++) {
+    body.operands[k] = phase->body.operands[k];
+    for (int i = 0; i < rank; i++)
+      body.operands[k].strides[i] = phase->body.operands[k].strides[order[i]];
+  }
+  sn_vm_nest nest = {.rank = rank};
+  memcpy(nest.dims, dims, sizeof nest.dims);
+  const sn_vm_source source = {.body = &body, .reductions = phase->reductions, .n_reductions = 1};
+  return sn_vm_assemble(arena, strips, &source, &nest, &kernel->phases[0]);
+}
+
+static void plan_blocks(sn_kernel *kernel) {
+  sn_reduce_plan *p = &kernel->reduce;
+  const bool rows = p->mode == SN_REDUCE_ROWS;
+  const int64_t strips_out = (p->outputs + SN_STRIP - 1) / SN_STRIP;
+  p->block =
+      rows ? (int64_t)ROW_SHARE_BLOCKS * SN_FOLD_BLOCK : (int64_t)COLUMN_BLOCK_CHUNKS * CHUNK;
+  p->blocks = 1;
+  if (rows ? p->outputs < 64 : strips_out < 8) /* few outputs: split the reduced points too */
+    p->blocks = (p->length + p->block - 1) / p->block;
+  if (p->blocks < 2) p->blocks = 1;
+  /* Enough outputs for a strip, or fewer when each is long: units small enough to share out. */
+  p->unit = SN_STRIP;
+  if (rows && p->length > SN_STRIP) p->unit = p->block / p->length + 1;
+  if (p->unit > SN_STRIP) p->unit = SN_STRIP;
+}
+
+sn_status sn_reduce_make(sn_arena *arena, const sn_strips *strips, sn_kernel *kernel) {
+  const sn_group *g = kernel->group;
+  const sn_reduction *r = &g->phases[0].reductions[0];
+  sn_reduce_plan *p = &kernel->reduce;
+  *p = (sn_reduce_plan){.mode = choose_mode(g),
+                        .outputs = sn_group_points(g),
+                        .length = sn_group_reduced_points(g),
+                        .fold = sn_fold_plan_for(strips, r->op, r->dtype)};
+  SN_CHECK(arena->env, p->fold.fold && p->fold.combine);
+  SN_TRY(assemble_pre(arena, strips, kernel));
+  plan_blocks(kernel);
+  const int64_t strips_out = (p->outputs + SN_STRIP - 1) / SN_STRIP;
+  const bool rows = p->mode == SN_REDUCE_ROWS;
+  if (p->blocks > 1) {
+    kernel->n_stages = 2;
+    kernel->stages[0].units = (rows ? p->outputs : strips_out) * p->blocks;
+    kernel->stages[1].units = strips_out;
+    p->unit = SN_STRIP;
+    kernel->shared_bytes = (size_t)(p->outputs * p->blocks) * p->fold.item_bytes;
+  } else {
+    kernel->n_stages = 1;
+    kernel->stages[0].units = (p->outputs + p->unit - 1) / p->unit;
+  }
+  /* lane: post strips | phase's strips | accumulators: result strip, chunk strip, fold, counter */
+  const size_t strip = SN_STRIP * p->fold.item_bytes;
+  kernel->phase_offset[0] = sn_align64(kernel->post.lane_bytes);
+  p->accumulator_offset = kernel->phase_offset[0] + sn_align64(kernel->phases[0].lane_bytes);
+  kernel->lane_bytes = p->accumulator_offset + strip * (2 + MAX_LEVELS) + SN_FOLD_SCRATCH_BYTES;
+  return SN_OK;
+}
+
+/* ---- reducing -------------------------------------------------------------------------------- */
+
+typedef struct worker {
+  const sn_kernel_run *run;
+  const sn_kernel *k;
+  const sn_reduce_plan *p;
+  const sn_code *code; /* or NULL */
+  void *pre, *post;
+  char *result, *chunk, *fold, *levels;
+} worker;
+
+static worker worker_in(const sn_kernel_run *run, void *lane) {
+  const sn_kernel *k = run->kernel;
+  const size_t strip = SN_STRIP * k->reduce.fold.item_bytes;
+  char *accumulators = (char *)lane + k->reduce.accumulator_offset;
+  return (worker){.run = run,
+                  .k = k,
+                  .p = &k->reduce,
+                  .code = sn_code_ready(&k->code),
+                  .pre = (char *)lane + k->phase_offset[0],
+                  .post = lane,
+                  .result = accumulators,
+                  .chunk = accumulators + strip,
+                  .fold = accumulators + 2 * strip,
+                  .levels = accumulators + 2 * strip + SN_FOLD_SCRATCH_BYTES};
+}
+
+static const void *pre_strip(const worker *w, int64_t flat, int64_t n) {
+  const sn_vm_code *phase = &w->k->phases[0];
+  sn_vm_strip(phase, w->pre, w->run->values, flat, n, &(sn_vm_inputs){0});
+  return sn_vm_slot(w->pre, w->k->group->phases[0].reductions[0].insn);
+}
+
+static sn_counter counter_of(const worker *w, int64_t width) {
+  return (sn_counter){.plan = &w->p->fold,
+                      .levels = w->levels,
+                      .level_bytes = SN_STRIP * w->p->fold.item_bytes,
+                      .width = width};
+}
+
+/* Points [from, to) of the nest, at most SN_FOLD_BLOCK, into one item. */
+static void fold_block(const worker *w, int64_t from, int64_t to, void *item) {
+  if (w->code && w->code->fold) {
+    w->code->fold(w->run->values, w->fold, item, (int32_t)from, (int32_t)(to - from));
+    return;
+  }
+  sn_block_fold f;
+  sn_block_begin(&f, &w->p->fold, w->fold);
+  for (int64_t i = from; i < to; i += SN_STRIP) {
+    const int64_t n = to - i < SN_STRIP ? to - i : SN_STRIP;
+    sn_block_strip(&f, pre_strip(w, i, n), n);
+  }
+  sn_block_end(&f, item);
+}
+
+/* Points [from, to) of one output, rows mode, into one item. */
+static void reduce_row(const worker *w, int64_t output, int64_t from, int64_t to, void *item) {
+  sn_counter c = counter_of(w, 1);
+  const int64_t first = output * w->p->length;
+  for (int64_t i = from; i < to; i += SN_FOLD_BLOCK) {
+    fold_block(w, first + i, first + (to - i < SN_FOLD_BLOCK ? to : i + SN_FOLD_BLOCK), w->chunk);
+    sn_counter_push(&c, w->chunk);
+  }
+  sn_counter_finish(&c, item);
+}
+
+/* Outputs [first, first + n) of short rows: several rows a strip. */
+static void reduce_short_rows(const worker *w, int64_t first, int64_t n, char *items) {
+  const int64_t length = w->p->length, most = SN_STRIP / length;
+  const sn_fold_plan *p = &w->p->fold;
+  for (int64_t i = 0; w->code && w->code->fold && i < n; i++)
+    fold_block(w, (first + i) * length, (first + i + 1) * length,
+               items + (size_t)i * p->item_bytes);
+  if (w->code && w->code->fold) return;
+  for (int64_t i = 0; i < n; i += most) {
+    const int64_t rows = n - i < most ? n - i : most;
+    const char *strip = pre_strip(w, (first + i) * length, rows * length);
+    for (int64_t r = 0; r < rows; r++) {
+      p->fold(w->fold, strip + (size_t)(r * length) * p->item_bytes, length);
+      p->collapse(items + (size_t)(i + r) * p->item_bytes, w->fold);
+    }
+  }
+}
+
+/* chunk = points [from, to) of outputs [first, first + n), one after the other. */
+static void combine_points(const worker *w, int64_t first, int64_t n, int64_t from, int64_t to) {
+  if (w->code && w->code->columns) {
+    w->code->columns(w->run->values, w->fold, w->chunk, (int32_t)first, (int32_t)n, (int32_t)from,
+                     (int32_t)to);
+    return;
+  }
+  memcpy(w->chunk, pre_strip(w, from * w->p->outputs + first, n),
+         (size_t)n * w->p->fold.item_bytes);
+  for (int64_t j = from + 1; j < to; j++) {
+    const void *strip = pre_strip(w, j * w->p->outputs + first, n);
+    w->p->fold.combine(w->chunk, w->chunk, strip, strip, n);
+  }
+}
+
+/* Points [from, to) of outputs [first, first + n), columns mode. */
+static void reduce_columns(const worker *w, int64_t first, int64_t n, int64_t from, int64_t to,
+                           void *items) {
+  sn_counter c = counter_of(w, n);
+  for (int64_t i = from; i < to; i += CHUNK) {
+    const int64_t end = to - i < CHUNK ? to : i + CHUNK;
+    combine_points(w, first, n, i, end);
+    sn_counter_push(&c, w->chunk);
+  }
+  sn_counter_finish(&c, items);
+}
+
+static void reduce_outputs(const worker *w, int64_t first, int64_t n) {
+  if (w->p->mode == SN_REDUCE_COLUMNS) {
+    reduce_columns(w, first, n, 0, w->p->length, w->result);
+  } else if (w->p->length > 0 && w->p->length <= SN_STRIP / 2) {
+    reduce_short_rows(w, first, n, w->result);
+  } else {
+    for (int64_t i = 0; i < n; i++)
+      reduce_row(w, first + i, 0, w->p->length, w->result + (size_t)i * w->p->fold.item_bytes);
+  }
+}
+
+/* Stage 1 of two: unit = (outputs, block); partials lie [block][output]. */
+static void reduce_block(const worker *w, int64_t unit) {
+  const sn_reduce_plan *p = w->p;
+  const int64_t block = unit % p->blocks, which = unit / p->blocks;
+  const int64_t from = block * p->block;
+  const int64_t to = from + p->block < p->length ? from + p->block : p->length;
+  if (p->mode == SN_REDUCE_ROWS) {
+    reduce_row(w, which, from, to, w->result);
+    memcpy((char *)w->run->shared + (size_t)(block * p->outputs + which) * p->fold.item_bytes,
+           w->result, p->fold.item_bytes);
+    return;
+  }
+  const int64_t first = which * SN_STRIP, left = p->outputs - first;
+  const int64_t n = left < SN_STRIP ? left : SN_STRIP;
+  reduce_columns(w, first, n, from, to, w->result);
+  memcpy((char *)w->run->shared + (size_t)(block * p->outputs + first) * p->fold.item_bytes,
+         w->result, (size_t)n * p->fold.item_bytes);
+}
+
+static void combine_blocks(const worker *w, int64_t first, int64_t n) {
+  sn_counter c = counter_of(w, n);
+  for (int64_t block = 0; block < w->p->blocks; block++)
+    sn_counter_push(&c, (const char *)w->run->shared +
+                            (size_t)(block * w->p->outputs + first) * w->p->fold.item_bytes);
+  sn_counter_finish(&c, w->result);
+}
+
+static void finish_outputs(const worker *w, int64_t first, int64_t n) {
+  const void *head = w->result;
+  if (w->code && w->code->strip)
+    w->code->strip(w->run->values, w->post, head, (int32_t)first, (int32_t)n);
+  else
+    sn_vm_strip(&w->k->post, w->post, w->run->values, first, n, &(sn_vm_inputs){.heads = &head});
+}
+
+void sn_reduce_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane) {
+  const worker w = worker_in(run, lane);
+  const bool partial = run->kernel->n_stages == 2 && run->stage == 0;
+  const bool combining = run->kernel->n_stages == 2 && run->stage == 1;
+  const bool folds =
+      w.code && (w.p->mode == SN_REDUCE_ROWS ? w.code->fold != NULL : w.code->columns != NULL);
+  if (!combining && !folds) sn_vm_begin(&w.k->phases[0], w.pre, run->values);
+  if (!partial && !(w.code && w.code->strip)) sn_vm_begin(&w.k->post, w.post, run->values);
+  for (int64_t u = begin; u < end; u++) {
+    if (partial) {
+      reduce_block(&w, u);
+      continue;
+    }
+    const int64_t first = u * w.p->unit, left = w.p->outputs - first;
+    const int64_t n = left < w.p->unit ? left : w.p->unit;
+    if (combining)
+      combine_blocks(&w, first, n);
+    else
+      reduce_outputs(&w, first, n);
+    finish_outputs(&w, first, n);
+  }
+}

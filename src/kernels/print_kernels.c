@@ -1,0 +1,71 @@
+/* print_kernels.c - what a kernel will do, as text (SINTER_DEBUG=4): its stages, how each operand is
+ * reached, and the strip program op by op. */
+#include "base/text.h"
+#include "kernels/kernel.h"
+
+static void print_operands(sn_text *t, const char *what, const sn_vm_operand *list, uint32_t n) {
+  static const char *const access[] = {"linear", "single", "strided", "index"};
+  for (uint32_t i = 0; i < n; i++) {
+    sn_text_add(t, "    %s s%u %s", what, list[i].slot, access[list[i].access]);
+    if (list[i].at.value != SN_NONE) sn_text_add(t, " b%u", list[i].at.value);
+    sn_text_add(t, " %s\n", sn_dtype_name(list[i].at.dtype));
+  }
+}
+
+static void print_code(sn_text *t, const char *part, const sn_vm_code *code, const sn_body *body) {
+  sn_text_add(t, "  %s: %zu bytes of strips\n", part, code->lane_bytes);
+  print_operands(t, "load ", code->loads, code->n_loads);
+  for (uint32_t i = 0; i < code->n_consts; i++)
+    sn_text_add(t, "    const s%u %.9g\n", code->consts[i].slot, code->consts[i].value);
+  for (uint32_t i = 0; i < code->n_heads; i++)
+    sn_text_add(t, "    head%u s%u\n", code->heads[i].number, code->heads[i].slot);
+  for (uint32_t i = 0; i < code->n_reads; i++)
+    sn_text_add(t, "    kept%u s%u\n", code->reads[i].slot, code->reads[i].insn);
+  for (uint32_t i = 0; i < code->n_ops; i++) {
+    const sn_insn *insn = &body->insns[code->ops[i].dst];
+    sn_text_add(t, "    s%u = %s", code->ops[i].dst, sn_op_describe(insn->op)->name);
+    for (uint32_t k = 0; k < insn->n_args; k++) sn_text_add(t, " s%u", insn->args[k]);
+    sn_text_add(t, "\n");
+  }
+  print_operands(t, "store", code->stores, code->n_stores);
+}
+
+void sn_kernel_print(sn_text *t, size_t number, const sn_kernel *k) {
+  sn_text_add(t, "k%zu %s", number, k->group->name);
+  for (int s = 0; s < k->n_stages; s++)
+    sn_text_add(t, "%s%lld units", s ? ", then " : ": ", (long long)k->stages[s].units);
+  sn_text_add(t, ", %zu bytes a lane, %zu shared\n", k->lane_bytes, k->shared_bytes);
+  for (uint32_t m = 0; m < k->n_members; m++) sn_kernel_print(t, number, &k->members[m]);
+  if (k->group->call || k->group->chain) return;
+  for (uint32_t p = 0; p < k->group->n_phases; p++)
+    print_code(t, "phase", &k->phases[p], &k->group->phases[p].body);
+  if (k->group->kind == SN_GROUP_CONTRACTION)
+    sn_text_add(t, "  product %lld x %lld x %lld, %lld tiles, kc %lld%s\n", (long long)k->gemm.m,
+                (long long)k->gemm.n, (long long)k->gemm.k, (long long)k->gemm.tasks,
+                (long long)k->gemm.kc,
+                k->gemm.direct     ? ", direct"
+                : k->packed.wanted ? ", keeps B"
+                                   : "");
+  print_code(t, "strips", &k->post, &k->group->post);
+}
+
+const char *sn_kernel_engine(const sn_kernel *kernel, bool code) {
+  const sn_code *c = &kernel->code;
+  const char *engine = "ready";
+  for (uint32_t m = 0; m < kernel->n_members && *engine != 'j'; m++)
+    engine = sn_kernel_engine(&kernel->members[m], code);
+  switch (kernel->group->kind) {
+  case SN_GROUP_MAP: return code && c->strip ? "jit" : "vm";
+  case SN_GROUP_REDUCE: return code && (c->fold || c->columns) ? "jit" : "vm";
+  case SN_GROUP_ROW: return code && c->rows ? "jit" : "vm";
+  case SN_GROUP_CONTRACTION: return code && kernel->gemm_run_time ? "jit" : "ready";
+  default: return engine;
+  }
+}
+
+sn_status sn_kernels_text(const sn_kernel *kernels, size_t n, sn_arena *arena, const char **out) {
+  sn_text t = sn_text_in(arena);
+  for (size_t i = 0; i < n; i++) sn_kernel_print(&t, i, &kernels[i]);
+  *out = t.data ? t.data : "";
+  return t.status;
+}

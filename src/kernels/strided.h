@@ -1,0 +1,31 @@
+/* strided.h - between memory with any strides and strips. A strip is a flat range of a row-major
+ * space; it is walked run by run along the innermost dimension. */
+#ifndef SN_KERNELS_STRIDED_H
+#define SN_KERNELS_STRIDED_H
+
+#include "fuse/group.h"
+#include "kernels/strip.h"
+
+/* strip[i] = element flat + i of the operand (bool: as masks), i < n. */
+void sn_gather(const sn_operand *o, const int64_t *dims, int rank, int64_t flat, int64_t n,
+               const void *base, void *strip);
+
+/* Where the same elements lie one behind the other in memory, or NULL: a bias along its row. */
+const void *sn_gather_in_place(const sn_operand *o, const int64_t *dims, int rank, int64_t flat,
+                               int64_t n, const void *base);
+
+/* n elements of memory, stride apart, as a strip. */
+void sn_gather_run(sn_dtype dtype, void *to, const void *from, int64_t stride, int64_t n);
+
+/* The operand's first element n times. */
+void sn_gather_single(const sn_operand *o, const void *base, void *strip, int64_t n);
+
+/* strip[i] = offset + sum of index times stride, in the operand's dtype. */
+void sn_gather_index(const sn_operand *o, const int64_t *dims, int rank, int64_t flat, int64_t n,
+                     void *strip);
+
+/* The reverse of sn_gather. linear: the operand is contiguous over the space. */
+void sn_scatter(const sn_strips *strips, const sn_operand *o, bool linear, const int64_t *dims,
+                int rank, int64_t flat, int64_t n, const void *strip, void *base);
+
+#endif

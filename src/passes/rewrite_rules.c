@@ -1,0 +1,144 @@
+/* rewrite_rules.c - the walk of rewrite_rules.h, and what rules ask. Work is linear: each old node is offered to
+ * the rules at most MOST_REWRITES times. */
+#include "passes/rewrite_rules.h"
+
+#include "base/log.h"
+
+#define MOST_REWRITES 16 /* for one old node */
+#define MOST_DEPTH 4     /* of ops made by rules inside rules */
+#define SIGN_DEPTH 4     /* of the question for -0 */
+
+static sn_id apply_once(const sn_site *s) {
+  for (const sn_rule *rule = s->walk->rules; rule->apply; rule++) {
+    if (rule->op != s->op && rule->op != SN_OP_COUNT) continue;
+    const sn_id made = rule->apply(s);
+    if (made == SN_NONE) continue;
+    sn_log(s->b->graph->env, SN_LOG_REWRITES, "  %s: %s -> %%%u %s\n", SN_RULE_NAME(rule),
+           sn_op_describe(s->op)->name, made, sn_op_describe(s->b->graph->nodes[made].op)->name);
+    return made;
+  }
+  return SN_NONE;
+}
+
+/* The last rewrite of the site, or SN_NONE where no rule applies. */
+static sn_id settle(const sn_site *first) {
+  sn_site s = *first;
+  sn_id settled = SN_NONE;
+  while (s.walk->budget > 0 && !s.b->status) {
+    const size_t before = s.b->graph->n_nodes;
+    const sn_id made = apply_once(&s);
+    if (made == SN_NONE) break;
+    s.walk->budget--;
+    settled = made;
+    if (made < before) break; /* it stands in the graph already, settled */
+    const sn_node *node = sn_graph_node(s.b->graph, made);
+    s = (sn_site){.walk = s.walk,
+                  .b = s.b,
+                  .op = node->op,
+                  .type = node->type,
+                  .x = sn_graph_inputs(s.b->graph, made),
+                  .n = node->n_inputs,
+                  .attrs = sn_graph_attrs(s.b->graph, made),
+                  .n_attrs = node->n_attrs};
+  }
+  return settled;
+}
+
+static sn_id visit(sn_rewrite *r, sn_id id, const sn_id *inputs) {
+  sn_rule_walk *walk = r->user;
+  const sn_node *node = sn_graph_node(r->from, id);
+  walk->r = r;
+  walk->depth = 0;
+  walk->budget = MOST_REWRITES;
+  const sn_site s = {.walk = walk,
+                     .b = &r->to,
+                     .op = node->op,
+                     .type = node->type,
+                     .x = inputs,
+                     .n = node->n_inputs,
+                     .attrs = sn_graph_attrs(r->from, id),
+                     .n_attrs = node->n_attrs,
+                     .old = sn_graph_inputs(r->from, id)};
+  return settle(&s);
+}
+
+sn_status sn_rewrite_by_rules(const sn_graph *from, sn_graph *to, bool share,
+                              const sn_rule *rules) {
+  sn_rule_walk walk = {.rules = rules};
+  SN_TRY(sn_arena_alloc(from->arena, from->n_nodes, sizeof *walk.uses, (void **)&walk.uses));
+  for (size_t i = 0; i < from->n_nodes; i++) walk.uses[i] = 0;
+  for (size_t i = 0; i < from->n_edges; i++) walk.uses[from->edges[i]]++;
+  for (size_t i = 0; i < from->n_outputs; i++) walk.uses[from->outputs[i]]++;
+  return sn_rewrite_graph(from, to, to->arena, share, NULL, visit, &walk);
+}
+
+sn_id sn_site_view(const sn_site *s, sn_op op, sn_id x, const int64_t *attrs, uint32_t n_attrs,
+                   const sn_type *type) {
+  if (s->b->status) return SN_NONE;
+  sn_site inner = {s->walk, s->b, op, *type, &x, 1, attrs, n_attrs, NULL};
+  inner.type.dtype = sn_build_type(s->b, x)->dtype;
+  sn_id made = SN_NONE;
+  if (s->walk->depth < MOST_DEPTH) {
+    s->walk->depth++;
+    made = settle(&inner);
+    s->walk->depth--;
+  }
+  return made != SN_NONE ? made : sn_build_op(s->b, op, &x, 1, attrs, n_attrs, &inner.type);
+}
+
+/* ---- what rules ask -------------------------------------------------------------------------- */
+
+bool sn_site_value(const sn_site *s, int i, double value) {
+  double found;
+  return sn_graph_uniform(s->b->graph, s->x[i], &found) &&
+         sn_double_attr(found) == sn_double_attr(value);
+}
+
+bool sn_site_single_use(const sn_site *s, int i) { return s->old && s->walk->uses[s->old[i]] == 1; }
+
+static bool never_minus_zero(const sn_graph *g, sn_id x, int depth) {
+  const sn_node *node = sn_graph_node(g, x);
+  const sn_id *in = sn_graph_inputs(g, x);
+  if (!sn_dtype_is_float(node->type.dtype)) return true;
+  if (depth == 0) return false;
+  switch (node->op) {
+  case SN_OP_constant: {
+    double value = -0.0; /* as its dtype holds it: -1e-300 is -0 in float32 */
+    sn_graph_uniform(g, x, &value);
+    return sn_double_attr(value) != sn_double_attr(-0.0);
+  }
+  case SN_OP_iota:
+  case SN_OP_abs:
+  case SN_OP_square:
+  case SN_OP_exp:
+  case SN_OP_exp2:
+  case SN_OP_cosh:
+  case SN_OP_sigmoid:
+  case SN_OP_relu:
+  case SN_OP_sum: return true; /* a sum begins at +0 */
+  case SN_OP_astype: return !sn_dtype_is_float(g->nodes[*in].type.dtype);
+  case SN_OP_add: /* -0 only as -0 + -0 */
+    return never_minus_zero(g, in[0], depth - 1) || never_minus_zero(g, in[1], depth - 1);
+  case SN_OP_sub: /* -0 only as -0 - 0 */
+  case SN_OP_reshape:
+  case SN_OP_transpose:
+  case SN_OP_broadcast:
+  case SN_OP_slice:
+  case SN_OP_windows:
+  case SN_OP_max:
+  case SN_OP_min: return never_minus_zero(g, in[0], depth - 1);
+  case SN_OP_maximum:
+  case SN_OP_minimum:
+    return never_minus_zero(g, in[0], depth - 1) && never_minus_zero(g, in[1], depth - 1);
+  case SN_OP_where:
+    return never_minus_zero(g, in[1], depth - 1) && never_minus_zero(g, in[2], depth - 1);
+  case SN_OP_pad:
+    return sn_graph_attrs(g, x)[node->n_attrs - 1] == sn_double_attr(0) &&
+           never_minus_zero(g, in[0], depth - 1);
+  default: return false;
+  }
+}
+
+bool sn_site_never_minus_zero(const sn_site *s, sn_id x) {
+  return never_minus_zero(s->b->graph, x, SIGN_DEPTH);
+}

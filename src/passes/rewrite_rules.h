@@ -1,0 +1,96 @@
+/* rewrite_rules.h - a pass as a list of rules. A rule looks at one op about to be added to the new graph
+ * and says what to put in its place:
+ *
+ *   SN_RULE(mul, times_one)      x * 1 -> x
+ *
+ * The walk is bottom-up: the inputs of a site have been rewritten already. What a rule makes is
+ * offered to the rules again, so that a chain settles where it stands; nodes that nobody reads any
+ * more stay behind for dce. */
+#ifndef SN_PASSES_REWRITE_RULES_H
+#define SN_PASSES_REWRITE_RULES_H
+
+#include "passes/rewrite.h"
+
+typedef struct sn_rule_walk {
+  const struct sn_rule *rules;
+  sn_rewrite *r;
+  uint32_t *uses; /* of the old nodes */
+  int depth;      /* of ops that rules make by rules */
+  int budget;     /* rewrites left for the old node under way: work per node is bounded */
+} sn_rule_walk;
+
+typedef struct sn_site { /* one op, not added yet */
+  sn_rule_walk *walk;
+  sn_build *b;
+  sn_op op;
+  sn_type type;
+  const sn_id *x; /* inputs, in the new graph */
+  uint32_t n;
+  const int64_t *attrs;
+  uint32_t n_attrs;
+  const sn_id *old; /* inputs in the old graph; NULL: this op was made by a rule */
+} sn_site;
+
+typedef struct sn_rule {
+  sn_op op;                         /* SN_OP_COUNT: all ops */
+  sn_id (*apply)(const sn_site *s); /* SN_NONE: does not apply */
+#ifdef SN_DIAGNOSTICS
+  const char *name;
+#endif
+} sn_rule;
+
+/* A row of a pass's table: a rule for SN_OP_##op. The log names it, but in a page, which would have
+ * to download all names. */
+#ifdef SN_DIAGNOSTICS
+#define SN_RULE(op, rule) \
+  { SN_OP_##op, rule, #rule }
+#define SN_RULE_NAME(rule) (rule)->name
+#else
+#define SN_RULE(op, rule) \
+  { SN_OP_##op, rule }
+#define SN_RULE_NAME(rule) "rule"
+#endif
+#define SN_RULES_END \
+  { .apply = NULL }
+
+/* rules end with a row whose apply is NULL. */
+sn_status sn_rewrite_by_rules(const sn_graph *from, sn_graph *to, bool share, const sn_rule *rules);
+
+/* A view of x, made by the rules where one applies. */
+sn_id sn_site_view(const sn_site *s, sn_op op, sn_id x, const int64_t *attrs, uint32_t n_attrs,
+                   const sn_type *type);
+
+/* ---- what rules ask -------------------------------------------------------------------------- */
+
+static inline const sn_graph *sn_site_graph(const sn_site *s) { return s->b->graph; }
+static inline const sn_node *sn_site_node(const sn_site *s, sn_id x) {
+  return &s->b->graph->nodes[x];
+}
+static inline bool sn_site_is(const sn_site *s, sn_id x, sn_op op) {
+  return s->b->graph->nodes[x].op == op;
+}
+static inline sn_id sn_site_input(const sn_site *s, sn_id x, int i) {
+  return sn_graph_inputs(s->b->graph, x)[i];
+}
+static inline sn_dtype sn_site_dtype(const sn_site *s, int i) {
+  return sn_site_node(s, s->x[i])->type.dtype;
+}
+static inline bool sn_site_is_float(const sn_site *s) {
+  return sn_dtype_is_float(sn_site_dtype(s, (int)s->n - 1));
+}
+
+/* Whether input i has this value everywhere, told from the same with the other sign of zero. */
+bool sn_site_value(const sn_site *s, int i, double value);
+
+/* The result: one value everywhere. */
+static inline sn_id sn_site_full(const sn_site *s, double value) {
+  return sn_build_full(s->b, &s->type, value);
+}
+
+/* Whether the old graph reads input i here only. */
+bool sn_site_single_use(const sn_site *s, int i);
+
+/* Whether no element can be -0: then x + 0 is x. False where it is not known. */
+bool sn_site_never_minus_zero(const sn_site *s, sn_id x);
+
+#endif
