@@ -60,7 +60,7 @@ test('kernels tell their work, their buffers and why their inputs stayed apart',
   const product = seen.kernels.find(({ kind }) => kind === 'contraction');
   assert.match(product.name, /matmul.*relu/);
   assert.ok(product.flops >= 2 * 8 * 16 * 4 && product.bytes >= 4 * (8 * 16 + 16 * 4));
-  assert.match(product.text, /head0 = matmul/);
+  assert.match(product.text, /total0 = matmul/);
   assert.match(product.code, /product 8 x 4 x 16/);
   assert.equal(typeof product.wat(), 'string');
   assert.equal(seen.flops, seen.kernels.reduce((sum, { flops }) => sum + flops, 0));

@@ -40,7 +40,7 @@ static void add_row_index(const sn_c_writer *w) {
 
 enum { NAME_SIZE = 64 };
 
-/* How an instruction is named by its users: constants and heads stand for themselves. */
+/* How an instruction is named by its users: constants and totals stand for themselves. */
 static sn_status name_of(const sn_c_writer *w, const sn_body *body, uint32_t i,
                          char name[NAME_SIZE]) {
   const sn_insn *insn = &body->insns[i];
@@ -49,8 +49,8 @@ static sn_status name_of(const sn_c_writer *w, const sn_body *body, uint32_t i,
     sn_c_add_literal(&literal, insn->value, insn->dtype);
     SN_TRY(literal.status);
     sn_format(name, NAME_SIZE, "%s", literal.data);
-  } else if (insn->kind == SN_INSN_HEAD) {
-    sn_format(name, NAME_SIZE, "head%u", insn->args[0]);
+  } else if (insn->kind == SN_INSN_TOTAL) {
+    sn_format(name, NAME_SIZE, "total%u", insn->args[0]);
   } else {
     sn_format(name, NAME_SIZE, "v%u", i);
   }
@@ -107,7 +107,7 @@ static sn_status add_body(sn_c_writer *w, const sn_body *body, uint8_t *needed, 
   mark_args(body, needed);
   for (uint32_t i = 0; i < body->n_insns; i++) {
     const sn_insn *insn = &body->insns[i];
-    if (!needed[i] || insn->kind == SN_INSN_CONST || insn->kind == SN_INSN_HEAD) continue;
+    if (!needed[i] || insn->kind == SN_INSN_CONST || insn->kind == SN_INSN_TOTAL) continue;
     sn_c_begin_line(w);
     sn_text_add(w->t, "%s v%u = ", sn_c_type(insn->dtype), i);
     if (insn->kind == SN_INSN_OP) SN_TRY(add_op(w, body, insn));
@@ -152,28 +152,28 @@ static bool is_widened(sn_op op, sn_dtype dtype) {
   return dtype == SN_F32 && op != SN_OP_max && op != SN_OP_min;
 }
 
-static void declare_head(sn_c_writer *w, uint32_t number, sn_op op, sn_dtype dtype) {
+static void declare_total(sn_c_writer *w, uint32_t number, sn_op op, sn_dtype dtype) {
   sn_c_begin_line(w);
   if (is_widened(op, dtype))
-    sn_text_add(w->t, "double total%u = %s;\n", number, sn_c_identity(op, dtype));
+    sn_text_add(w->t, "double wide%u = %s;\n", number, sn_c_identity(op, dtype));
   else
-    sn_text_add(w->t, "%s head%u = %s;\n", sn_c_type(dtype), number, sn_c_identity(op, dtype));
+    sn_text_add(w->t, "%s total%u = %s;\n", sn_c_type(dtype), number, sn_c_identity(op, dtype));
 }
 
-static void narrow_head(sn_c_writer *w, uint32_t number, sn_op op, sn_dtype dtype) {
+static void narrow_total(sn_c_writer *w, uint32_t number, sn_op op, sn_dtype dtype) {
   if (!is_widened(op, dtype)) return;
   sn_c_begin_line(w);
-  sn_text_add(w->t, "float head%u = (float)total%u;\n", number, number);
+  sn_text_add(w->t, "float total%u = (float)wide%u;\n", number, number);
 }
 
-/* head = op(head, value) */
+/* total = op(total, value) */
 static void add_combine(sn_c_writer *w, uint32_t number, sn_op op, sn_dtype dtype,
                         const char *value) {
-  char head[NAME_SIZE];
-  sn_format(head, sizeof head, is_widened(op, dtype) ? "total%u" : "head%u", number);
+  char total[NAME_SIZE];
+  sn_format(total, sizeof total, is_widened(op, dtype) ? "wide%u" : "total%u", number);
   sn_c_begin_line(w);
-  sn_text_add(w->t, "%s = ", head);
-  sn_c_add_expression(w->t, op, dtype, (const char *[]){head, value, value});
+  sn_text_add(w->t, "%s = ", total);
+  sn_c_add_expression(w->t, op, dtype, (const char *[]){total, value, value});
   sn_text_add(w->t, ";\n");
 }
 
@@ -187,7 +187,7 @@ static sn_status add_phase(sn_c_writer *w, const sn_phase *phase) {
   for (uint32_t k = 0; k < phase->n_reductions; k++) {
     const sn_reduction *r = &phase->reductions[k];
     needed[r->insn] = 1;
-    declare_head(w, phase->first_head + k, r->op, r->dtype);
+    declare_total(w, phase->first_total + k, r->op, r->dtype);
   }
   sn_c_open_loops(w, 'j', g->reduced, g->reduced_rank);
   SN_TRY(add_body(w, &phase->body, needed, rank));
@@ -203,11 +203,11 @@ static sn_status add_phase(sn_c_writer *w, const sn_phase *phase) {
   for (uint32_t k = 0; k < phase->n_reductions; k++) {
     const sn_reduction *r = &phase->reductions[k];
     SN_TRY(name_of(w, &phase->body, r->insn, name));
-    add_combine(w, phase->first_head + k, r->op, r->dtype, name);
+    add_combine(w, phase->first_total + k, r->op, r->dtype, name);
   }
   sn_c_close_loops(w, g->reduced_rank);
   for (uint32_t k = 0; k < phase->n_reductions; k++)
-    narrow_head(w, phase->first_head + k, phase->reductions[k].op, phase->reductions[k].dtype);
+    narrow_total(w, phase->first_total + k, phase->reductions[k].op, phase->reductions[k].dtype);
   return SN_OK;
 }
 
@@ -289,12 +289,12 @@ static void declare_batch(sn_c_writer *w) {
 
 static void add_product(sn_c_writer *w) {
   const sn_group *g = w->g;
-  const sn_dtype dtype = g->head_dtype;
+  const sn_dtype dtype = g->total_dtype;
   char row[16], column[16];
   sn_format(row, sizeof row, "i%d", g->space_rank - 2);
   sn_format(column, sizeof column, "i%d", g->space_rank - 1);
   declare_batch(w);
-  declare_head(w, 0, SN_OP_sum, dtype);
+  declare_total(w, 0, SN_OP_sum, dtype);
   sn_c_begin_line(w);
   sn_text_add(w->t, "for (long k = 0; k < %lld; k++) {\n", (long long)g->k);
   w->depth++;
@@ -312,7 +312,7 @@ static void add_product(sn_c_writer *w) {
   if (product.status && !w->t->status) w->t->status = product.status;
   if (!product.status) add_combine(w, 0, SN_OP_sum, dtype, product.data);
   sn_c_close_loops(w, 1);
-  narrow_head(w, 0, SN_OP_sum, dtype);
+  narrow_total(w, 0, SN_OP_sum, dtype);
 }
 
 /* ---- the function ---------------------------------------------------------------------------- */

@@ -346,7 +346,7 @@ static bool is_worth(const finder *f, uint32_t n, const worth *w, int64_t *block
   for (uint32_t m = 0; m < n; m++) {
     const sn_group *g = member(f, m);
     if (g->kind == SN_GROUP_CONTRACTION)
-      again += (double)g->k * (double)g->space[f->outer] * (double)sn_dtype_bytes(g->head_dtype);
+      again += (double)g->k * (double)g->space[f->outer] * (double)sn_dtype_bytes(g->total_dtype);
   }
   again *= (double)batch * (double)blocks_of(rows, *block);
   return again <= 8.0 * (double)w->row_bytes * (double)points;
@@ -381,7 +381,7 @@ static sn_status describe(finder *f, sn_group *g, sn_chain *c) {
     points += (columns.to - columns.from) * (left < c->block ? left : c->block);
   }
   const double share = (double)points / ((double)c->rows * (double)c->columns);
-  *g = (sn_group){.kind = SN_GROUP_CHAIN, .space_rank = f->outer, .n_heads = 1, .chain = c};
+  *g = (sn_group){.kind = SN_GROUP_CHAIN, .space_rank = f->outer, .n_totals = 1, .chain = c};
   memcpy(g->space, f->dims, (size_t)f->outer * sizeof *g->space);
   for (uint32_t m = 0; m < c->n_members; m++) {
     sn_text_add(&name, m ? ", %s" : "%s", c->whole[m].name);

@@ -10,8 +10,8 @@ typedef struct explainer {
   uint8_t *framed; /* per node: whether it is a pad that is never made */
 } explainer;
 
-static bool has_heads(const explainer *e, sn_id id) {
-  return e->groups->groups[e->groups->kernel_of[id]].n_heads > 0;
+static bool has_totals(const explainer *e, sn_id id) {
+  return e->groups->groups[e->groups->kernel_of[id]].n_totals > 0;
 }
 
 /* Why the kernel of `to`, where no cut was noted, does not compute `from` (no view) itself. */
@@ -21,7 +21,7 @@ static const char *rule(const explainer *e, sn_id from, sn_id to) {
   if (!e->stored[from]) return "computed again, which moves fewer bytes";
   if (kind == SN_CLASS_MATMUL) return "a contraction reads from memory";
   if (kind == SN_CLASS_PAD || kind == SN_CLASS_CONCAT) return "copied into a part of the result";
-  if (has_heads(e, from) && has_heads(e, to)) return "both kernels reduce or contract";
+  if (has_totals(e, from) && has_totals(e, to)) return "both kernels reduce or contract";
   if (kind == SN_CLASS_REDUCE) return "others need it too, in another space";
   if (sn_op_is_elementwise(e->g->nodes[to].op)) return "other kernels come between";
   return "a call reads from memory";

@@ -19,8 +19,8 @@
  * program. */
 sn_status sn_prepare(const sn_graph *from, sn_arena *arena, sn_graph *to);
 
-/* Whether a node is run by a kernel of its own (kernels/kernel_call.c) along one axis: the ops made for
- * that, and a concat of so many inputs that a kernel for each would be too many. */
+/* Whether a node is run by a kernel of its own (kernels/kernel_call.c) along one axis: the ops made
+ * for that, and a concat of so many inputs that a kernel for each would be too many. */
 bool sn_node_is_call(const sn_node *node);
 
 /* Sets of nodes: set[i] for node i, SN_NONE for nodes that make no kernel of their own (leaves,
@@ -29,9 +29,9 @@ bool sn_node_is_call(const sn_node *node);
 typedef struct sn_partition {
   bool fusion; /* false: a set for every node */
   uint32_t *set;
-  sn_id *owner; /* SN_NONE, or the reduction that computes this node on the fly */
-  sn_id *head;  /* per set: its reduction, contraction, pad, concat or call; or SN_NONE */
-  sn_id *row;   /* per set: a reduction that tells its row domain, or SN_NONE */
+  sn_id *owner;  /* SN_NONE, or the reduction that computes this node on the fly */
+  sn_id *anchor; /* per set: its reduction, contraction, pad, concat or call; or SN_NONE */
+  sn_id *row;    /* per set: a reduction that tells its row domain, or SN_NONE */
   size_t n_sets;
   sn_cut_record *cuts;
   size_t n_cuts;
@@ -44,8 +44,8 @@ sn_status sn_partition_graph(const sn_graph *graph, const sn_view *views, bool f
 sn_status sn_lower_groups(const sn_graph *graph, const sn_view *views,
                           const sn_partition *partition, sn_arena *scratch, sn_groups *out);
 
-/* verify_groups.c: every buffer is written whole, and nothing outside of one is touched. For groups as
- * lowered: before chains are made of them. Linear in operands. */
+/* verify_groups.c: every buffer is written whole, and nothing outside of one is touched. For groups
+ * as lowered: before chains are made of them. Linear in operands. */
 sn_status sn_groups_verify(const sn_groups *groups, sn_arena *arena);
 
 /* All steps after prepare: the prepared graph cut into groups. */

@@ -4,9 +4,9 @@
  *   for p in space (parallel)              kind         phases
  *     for each phase                       map          none
  *       for r in reduced                   reduce       one, that ends in one reduction
- *         body(p, r, heads, kept), stores  row          several over one inner axis: softmax, norms
- *       heads = op(heads, ...)             contraction  none; head 0 = sum a(p, k) b(k, p) over k
- *     post(p, heads), stores               ready        none, no post: one op with its own kernel
+ *         body(p, r, totals, kept), stores row          several over one inner axis: softmax, norms
+ *       totals = op(totals, ...)           contraction  none; total 0 = sum a(p, k) b(k, p) over k
+ *     post(p, totals), stores              call         none, no post: one op with its own kernel
  *
  * A contraction may have a map over few points before it, whose result it alone reads. A scalar
  * program is a map over a space of one point. A chain is a run of map, row and contraction
@@ -62,7 +62,7 @@ typedef struct sn_factor {
 typedef enum sn_insn_kind {
   SN_INSN_LOAD,  /* operand args[0] */
   SN_INSN_CONST, /* value */
-  SN_INSN_HEAD,  /* head args[0]: result of a reduction or of the contraction */
+  SN_INSN_TOTAL, /* total args[0]: result of a reduction or of the contraction */
   SN_INSN_KEPT,  /* what an earlier phase put into slot args[0], at the same point of the row */
   SN_INSN_OP     /* op(args...) */
 } sn_insn_kind;
@@ -73,7 +73,7 @@ typedef struct sn_insn {
   sn_dtype dtype;    /* of the result */
   sn_dtype in_dtype; /* of the last argument */
   uint32_t n_args;
-  uint32_t args[SN_MAX_ARITY]; /* earlier instructions; of a load: the operand; head, kept: which */
+  uint32_t args[SN_MAX_ARITY]; /* earlier instructions; of a load: the operand, else: which one */
   double value;
 } sn_insn;
 
@@ -102,7 +102,7 @@ typedef enum sn_limited {
   SN_LIMITED_TERMS    /* the terms of its sums, a contraction's k */
 } sn_limited;
 
-#define SN_MAX_HEADS 16 /* of a row group */
+#define SN_MAX_TOTALS 16 /* of a row group */
 #define SN_MAX_KEPT 16
 
 /* A value that is costly to make again: later phases read it as SN_INSN_KEPT `slot`. */
@@ -112,10 +112,10 @@ typedef struct sn_kept {
 
 /* One walk over the reduced points. Strides of its operands and stores cover space then reduced. */
 typedef struct sn_phase {
-  sn_body body; /* may read heads of earlier phases */
+  sn_body body; /* may read totals of earlier phases */
   sn_reduction *reductions;
   uint32_t n_reductions;
-  uint32_t first_head; /* its reductions make heads first_head, first_head + 1 ... */
+  uint32_t first_total; /* its reductions make totals first_total, first_total + 1 ... */
   sn_kept *keeps;
   uint32_t n_keeps;
   sn_store *stores;
@@ -143,12 +143,12 @@ typedef struct sn_group {
 
   sn_phase *phases;
   uint32_t n_phases;
-  uint32_t n_heads; /* a contraction has one */
-  sn_dtype *kept;   /* row: dtype of each slot */
+  uint32_t n_totals; /* a contraction has one */
+  sn_dtype *kept;    /* row: dtype of each slot */
   uint32_t n_kept;
 
   /* contraction: space is (batch..., m, n) */
-  sn_dtype head_dtype; /* and that of a and b, when packed */
+  sn_dtype total_dtype; /* and that of a and b, when packed */
   sn_factor a, b;
   int64_t k;
   int64_t spans;           /* parts of k that are summed apart and then together, where k is long */
@@ -170,10 +170,10 @@ typedef struct sn_group {
 
 /* Why an elementwise op did not join the group of its input. */
 typedef enum sn_cut {
-  SN_CUT_VIEW,      /* the input is read through a view: another index space */
-  SN_CUT_TWO_HEADS, /* the inputs come from two reductions or contractions */
-  SN_CUT_LIMIT,     /* the group would get too large */
-  SN_CUT_KIND       /* the input is made by pad, concat or a call */
+  SN_CUT_VIEW,       /* the input is read through a view: another index space */
+  SN_CUT_TWO_TOTALS, /* the inputs come from two reductions or contractions */
+  SN_CUT_LIMIT,      /* the group would get too large */
+  SN_CUT_KIND        /* the input is made by pad, concat or a call */
 } sn_cut;
 
 typedef struct sn_cut_record {

@@ -26,9 +26,9 @@ static sn_status new_call(sn_lowering *l, const sn_node *node, sn_call **out) {
 
 /* The axis is the last dimension of the operands, the others are the space. */
 sn_status sn_lower_call(sn_lowering *l, size_t set, sn_group *group) {
-  const sn_id head = l->p->head[set], *x = sn_graph_inputs(l->g, head);
-  const sn_node *node = sn_graph_node(l->g, head);
-  const int64_t *attrs = sn_graph_attrs(l->g, head);
+  const sn_id anchor = l->p->anchor[set], *x = sn_graph_inputs(l->g, anchor);
+  const sn_node *node = sn_graph_node(l->g, anchor);
+  const int64_t *attrs = sn_graph_attrs(l->g, anchor);
   const int rank = node->type.rank, axis = (int)attrs[0];
   int perm[SN_MAX_RANK];
   int64_t strides[SN_MAX_RANK];
@@ -52,7 +52,8 @@ sn_status sn_lower_call(sn_lowering *l, size_t set, sn_group *group) {
   }
   SN_TRY(sn_arena_alloc(l->arena, 1, sizeof *group->stores, (void **)&group->stores));
   sn_operand *target = &group->stores[0].target;
-  group->stores[0] = (sn_store){.target = {.value = l->value_of[head], .dtype = node->type.dtype}};
+  group->stores[0] =
+      (sn_store){.target = {.value = l->value_of[anchor], .dtype = node->type.dtype}};
   sn_row_major(&node->type, strides);
   for (int i = 0; i < rank; i++) target->strides[i] = strides[perm[i]];
   group->call = call;

@@ -1,5 +1,5 @@
-/* lower_groups.c - sets of nodes -> groups: which values live in memory, and per set a loop nest with its
- * bodies.
+/* lower_groups.c - sets of nodes -> groups: which values live in memory, and per set a loop nest
+ * with its bodies.
  *
  * A node lives in memory when somebody outside its kernel needs it: another set, a view, or the
  * caller. */
@@ -55,8 +55,7 @@ static sn_status find_values(sn_lowering *l) {
     if (op == SN_OP_input)
       SN_TRY(add_value(l, id, SN_VALUE_ARGUMENT, (uint32_t)sn_graph_attrs(g, id)[0], &capacity));
     else if (stored[id] && l->p->set[id] != SN_NONE)
-      SN_TRY(
-          add_value(l, id, stored[id] == 2 ? SN_VALUE_OUTPUT : SN_VALUE_TEMP, 0, &capacity));
+      SN_TRY(add_value(l, id, stored[id] == 2 ? SN_VALUE_OUTPUT : SN_VALUE_TEMP, 0, &capacity));
   }
   SN_TRY(
       sn_arena_alloc(l->arena, g->n_outputs, sizeof *l->out->outputs, (void **)&l->out->outputs));
@@ -202,12 +201,12 @@ static sn_status lower_post(sn_lowering *l, size_t set, sn_group *group) {
   for (size_t i = 0; i < n; i++) {
     if (l->p->owner[nodes[i]] != SN_NONE) continue;
     if (l->g->nodes[nodes[i]].op == SN_OP_concat) continue;
-    if (nodes[i] != l->p->head[set]) {
+    if (nodes[i] != l->p->anchor[set]) {
       SN_TRY(sn_lower_compute(&b, nodes[i]));
       continue;
     }
-    const sn_insn head = {.kind = SN_INSN_HEAD, .dtype = l->g->nodes[nodes[i]].type.dtype};
-    SN_TRY(sn_lower_insn(&b, nodes[i], &head));
+    const sn_insn total = {.kind = SN_INSN_TOTAL, .dtype = l->g->nodes[nodes[i]].type.dtype};
+    SN_TRY(sn_lower_insn(&b, nodes[i], &total));
   }
   for (size_t i = 0; i < n; i++) {
     const uint32_t value = l->value_of[nodes[i]];
@@ -220,17 +219,17 @@ static sn_status lower_post(sn_lowering *l, size_t set, sn_group *group) {
     sn_row_major(&space, target.strides);
     SN_TRY(add_store(l, group, l->insn_of[nodes[i]], &target));
   }
-  SN_TRY(copy_list(l->arena, l->stores, group->n_stores, sizeof *l->stores,
-                   (void **)&group->stores));
+  SN_TRY(
+      copy_list(l->arena, l->stores, group->n_stores, sizeof *l->stores, (void **)&group->stores));
   return sn_lower_end_body(&b, &group->post);
 }
 
 static sn_status lower_reduce(sn_lowering *l, size_t set, sn_group *group) {
-  const sn_id head = l->p->head[set], x = *sn_graph_inputs(l->g, head);
+  const sn_id anchor = l->p->anchor[set], x = *sn_graph_inputs(l->g, anchor);
   const sn_type *type = &l->g->nodes[x].type;
-  const uint64_t mask = (uint64_t)sn_graph_attrs(l->g, head)[0];
+  const uint64_t mask = (uint64_t)sn_graph_attrs(l->g, anchor)[0];
   group->kind = SN_GROUP_REDUCE;
-  space_of(group, &l->g->nodes[head].type);
+  space_of(group, &l->g->nodes[anchor].type);
   sn_body_builder b = {.l = l, .rank = type->rank};
   int at = 0;
   for (int i = 0; i < type->rank; i++)
@@ -243,16 +242,16 @@ static sn_status lower_reduce(sn_lowering *l, size_t set, sn_group *group) {
   size_t n;
   const sn_id *nodes = sn_lower_members(l, set, &n);
   for (size_t i = 0; i < n; i++)
-    if (l->p->owner[nodes[i]] == head) SN_TRY(sn_lower_compute(&b, nodes[i]));
+    if (l->p->owner[nodes[i]] == anchor) SN_TRY(sn_lower_compute(&b, nodes[i]));
   if (l->insn_of[x] == SN_NONE) SN_TRY(sn_lower_source(&b, x));
   sn_phase *phase;
   SN_TRY(sn_arena_alloc(l->arena, 1, sizeof *phase, (void **)&phase));
   SN_TRY(sn_arena_alloc(l->arena, 1, sizeof *phase->reductions, (void **)&phase->reductions));
   phase->reductions[0] =
-      (sn_reduction){l->g->nodes[head].op, l->g->nodes[head].type.dtype, l->insn_of[x]};
+      (sn_reduction){l->g->nodes[anchor].op, l->g->nodes[anchor].type.dtype, l->insn_of[x]};
   phase->n_reductions = 1;
   group->phases = phase;
-  group->n_phases = group->n_heads = 1;
+  group->n_phases = group->n_totals = 1;
   SN_TRY(sn_lower_end_body(&b, &phase->body));
   return lower_post(l, set, group);
 }
@@ -289,12 +288,12 @@ static sn_factor factor_of(const sn_lowering *l, sn_id x, int rank, int side) {
 }
 
 static sn_status lower_contraction(sn_lowering *l, size_t set, sn_group *group) {
-  const sn_id head = l->p->head[set], *x = sn_graph_inputs(l->g, head);
-  const int rank = l->g->nodes[head].type.rank;
+  const sn_id anchor = l->p->anchor[set], *x = sn_graph_inputs(l->g, anchor);
+  const int rank = l->g->nodes[anchor].type.rank;
   group->kind = SN_GROUP_CONTRACTION;
-  group->n_heads = 1;
-  group->head_dtype = l->g->nodes[head].type.dtype;
-  space_of(group, &l->g->nodes[head].type);
+  group->n_totals = 1;
+  group->total_dtype = l->g->nodes[anchor].type.dtype;
+  space_of(group, &l->g->nodes[anchor].type);
   group->a = factor_of(l, x[0], rank, 0);
   group->b = factor_of(l, x[1], rank, 1);
   group->k = l->g->nodes[x[0]].type.dims[rank - 1];
@@ -446,19 +445,20 @@ static sn_status lower_map(sn_lowering *l, size_t set, sn_group *group) {
 }
 
 static sn_status lower_set(sn_lowering *l, size_t set) {
-  const sn_id head = l->p->head[set];
+  const sn_id anchor = l->p->anchor[set];
   const sn_op_class kind =
-      head == SN_NONE ? SN_CLASS_MAP : sn_op_describe(l->g->nodes[head].op)->kind;
-  if (kind == SN_CLASS_PAD) return lower_pad(l, head);
-  if (kind == SN_CLASS_CONCAT && !sn_node_is_call(&l->g->nodes[head]))
-    return lower_concat(l, head);
+      anchor == SN_NONE ? SN_CLASS_MAP : sn_op_describe(l->g->nodes[anchor].op)->kind;
+  if (kind == SN_CLASS_PAD) return lower_pad(l, anchor);
+  if (kind == SN_CLASS_CONCAT && !sn_node_is_call(&l->g->nodes[anchor]))
+    return lower_concat(l, anchor);
   sn_group *group;
   SN_TRY(new_group(l, &group));
   SN_TRY(name_group(l, set, group));
   if (l->p->row[set] != SN_NONE) return sn_lower_row(l, set, group);
   if (kind == SN_CLASS_REDUCE) return lower_reduce(l, set, group);
   if (kind == SN_CLASS_MATMUL) return lower_contraction(l, set, group);
-  if (head != SN_NONE && sn_node_is_call(&l->g->nodes[head])) return sn_lower_call(l, set, group);
+  if (anchor != SN_NONE && sn_node_is_call(&l->g->nodes[anchor]))
+    return sn_lower_call(l, set, group);
   return lower_map(l, set, group);
 }
 
@@ -467,7 +467,8 @@ static sn_status list_members(sn_lowering *l) {
   const sn_graph *g = l->g;
   const size_t n_sets = l->p->n_sets;
   SN_TRY(sn_arena_alloc(l->scratch, g->n_nodes, sizeof *l->members, (void **)&l->members));
-  SN_TRY(sn_arena_alloc(l->scratch, n_sets + 2, sizeof *l->first_member, (void **)&l->first_member));
+  SN_TRY(
+      sn_arena_alloc(l->scratch, n_sets + 2, sizeof *l->first_member, (void **)&l->first_member));
   size_t *end = l->first_member + 1; /* after filling: end[set] = first of the next */
   for (int fill = 0; fill < 2; fill++) {
     for (sn_id id = 0; id < g->n_nodes; id++) {
@@ -489,8 +490,8 @@ static sn_status list_members(sn_lowering *l) {
 static size_t count_groups(const sn_lowering *l) {
   size_t n = 0;
   for (size_t set = 0; set < l->p->n_sets; set++) {
-    const sn_id head = l->p->head[set];
-    const sn_node *node = head == SN_NONE ? NULL : sn_graph_node(l->g, head);
+    const sn_id anchor = l->p->anchor[set];
+    const sn_node *node = anchor == SN_NONE ? NULL : sn_graph_node(l->g, anchor);
     if (node && node->op == SN_OP_concat && !sn_node_is_call(node))
       n += node->n_inputs;
     else

@@ -21,7 +21,7 @@ typedef struct row_member {
   sn_id id;
   bool element;
   uint32_t phase; /* of an element; of a value per row: from which phase on it is there */
-  uint32_t head;  /* of a reduction: its number; SN_NONE */
+  uint32_t total; /* of a reduction: its number; SN_NONE */
   uint32_t slot;  /* where it is kept; SN_NONE */
   uint32_t cost;
   bool needed; /* by the body being built */
@@ -61,7 +61,7 @@ static sn_status classify(row_set *r, row_member *m) {
   const sn_id *x = sn_graph_inputs(r->l->g, m->id);
   SN_CHECK(r->l->g->env, sn_row_holds(&r->domain, &node->type));
   m->element = sn_row_is_element(&r->domain, &node->type);
-  m->head = m->slot = SN_NONE;
+  m->total = m->slot = SN_NONE;
   m->cost = op->cost;
   for (uint32_t k = 0; k < node->n_inputs; k++) {
     const row_member *in = member_of(r, x[k]);
@@ -72,18 +72,18 @@ static sn_status classify(row_set *r, row_member *m) {
   return SN_OK;
 }
 
-/* Numbers the heads phase by phase. */
-static sn_status number_heads(row_set *r) {
+/* Numbers the totals phase by phase. */
+static sn_status number_totals(row_set *r) {
   sn_group *g = r->group;
   sn_arena *arena = r->l->arena;
   SN_TRY(sn_arena_alloc(arena, g->n_phases, sizeof *g->phases, (void **)&g->phases));
   for (uint32_t p = 0; p < g->n_phases; p++) {
     sn_phase *phase = &g->phases[p];
-    phase->first_head = g->n_heads;
+    phase->first_total = g->n_totals;
     for (uint32_t i = 0; i < r->n; i++) {
       row_member *m = &r->members[i];
       if (sn_op_describe(node_of(r, m)->op)->kind != SN_CLASS_REDUCE || m->phase != p + 1) continue;
-      m->head = g->n_heads++;
+      m->total = g->n_totals++;
       phase->n_reductions++;
     }
     SN_TRY(sn_arena_alloc(arena, phase->n_reductions, sizeof *phase->reductions,
@@ -111,7 +111,7 @@ static sn_status find_phases(row_set *r, size_t set) {
     if (target && ends > r->group->n_phases) r->group->n_phases = ends;
   }
   r->n = (uint32_t)n;
-  return number_heads(r);
+  return number_totals(r);
 }
 
 /* ---- what a body needs ----------------------------------------------------------------------- */
@@ -124,7 +124,7 @@ static bool from_earlier(const row_member *m, uint32_t phase) {
 static void mark_needed(row_set *r, uint32_t phase) {
   for (uint32_t i = r->n; i-- > 0;) {
     row_member *m = &r->members[i];
-    if (!m->needed || m->head != SN_NONE) continue;
+    if (!m->needed || m->total != SN_NONE) continue;
     if (m->element && m->phase < phase && m->cost > CHEAP && m->slot == SN_NONE &&
         r->group->n_kept < SN_MAX_KEPT)
       m->slot = r->group->n_kept++;
@@ -146,8 +146,8 @@ static void mark_phase(row_set *r, uint32_t p) {
   }
   for (uint32_t i = 0; i < r->n; i++) {
     const row_member *m = &r->members[i];
-    if (m->head == SN_NONE || m->head < phase->first_head ||
-        m->head >= phase->first_head + phase->n_reductions)
+    if (m->total == SN_NONE || m->total < phase->first_total ||
+        m->total >= phase->first_total + phase->n_reductions)
       continue;
     row_member *in = member_of(r, *sn_graph_inputs(r->l->g, m->id));
     if (in) in->needed = true;
@@ -170,9 +170,9 @@ static void point_at(const row_set *r, sn_body_builder *b, const sn_type *type) 
 static sn_status add_member(row_set *r, sn_body_builder *b, const row_member *m, uint32_t phase) {
   const sn_node *node = node_of(r, m);
   sn_insn leaf = {.dtype = node->type.dtype, .n_args = 1};
-  if (m->head != SN_NONE) {
-    leaf.kind = SN_INSN_HEAD;
-    leaf.args[0] = m->head;
+  if (m->total != SN_NONE) {
+    leaf.kind = SN_INSN_TOTAL;
+    leaf.args[0] = m->total;
     return sn_lower_insn(b, m->id, &leaf);
   }
   if (from_earlier(m, phase)) {
@@ -204,11 +204,11 @@ static sn_status end_phase(row_set *r, sn_body_builder *b, uint32_t p) {
   SN_TRY(sn_arena_alloc(arena, r->n, sizeof *phase->stores, (void **)&phase->stores));
   for (uint32_t i = 0; i < r->n; i++) {
     const row_member *m = &r->members[i];
-    if (m->head != SN_NONE && m->phase == p + 1) {
+    if (m->total != SN_NONE && m->phase == p + 1) {
       const sn_id x = *sn_graph_inputs(r->l->g, m->id);
       point_at(r, b, &r->domain.shape);
       if (r->l->insn_of[x] == SN_NONE) SN_TRY(sn_lower_source(b, x));
-      phase->reductions[m->head - phase->first_head] =
+      phase->reductions[m->total - phase->first_total] =
           (sn_reduction){node_of(r, m)->op, node_of(r, m)->type.dtype, r->l->insn_of[x]};
     }
     if (!m->element || m->phase != p) continue;
@@ -271,7 +271,7 @@ sn_status sn_lower_row(sn_lowering *l, size_t set, sn_group *group) {
   SN_TRY(build_post(&r));
   SN_TRY(list_kept(&r));
   const sn_phase *first = group->phases;
-  const bool plain = group->n_phases == 1 && group->n_heads == 1 && first->n_stores == 0;
+  const bool plain = group->n_phases == 1 && group->n_totals == 1 && first->n_stores == 0;
   group->kind = plain ? SN_GROUP_REDUCE : SN_GROUP_ROW;
   return SN_OK;
 }

@@ -5,7 +5,8 @@
  * their kernel, and any two sets of equal level and shape may be united without ever making a
  * cycle.
  *
- *   matmul(1) -> add(1) -> relu(1)      one set: a head and what follows it in the same index space
+ *   matmul(1) -> add(1) -> relu(1)      one set: an anchor and what follows it in the same index
+ * space
  *                  \-> transpose -> mul(2)     read through a view: next level
  *
  * Shapes. A reshape moves nothing: members may have the same elements in several shapes, where a
@@ -38,10 +39,10 @@
 typedef struct set {
   uint32_t parent; /* union-find */
   uint32_t level;
-  sn_id head;
+  sn_id anchor;
   sn_id first; /* smallest node */
   sn_id row;   /* SN_NONE, or a reduction that tells the set's row domain */
-  uint32_t n_nodes, n_inputs, n_heads;
+  uint32_t n_nodes, n_inputs, n_totals;
   sn_type space; /* of all members, but in rows and of scalars */
   bool mixed;    /* they have several shapes */
   bool stacks;   /* a member is a stack: it has no row domain */
@@ -109,11 +110,11 @@ static uint32_t find(state *s, uint32_t i) {
   return i;
 }
 
-static uint32_t new_set(state *s, sn_id id, sn_id head, uint32_t level) {
+static uint32_t new_set(state *s, sn_id id, sn_id anchor, uint32_t level) {
   const uint32_t i = (uint32_t)s->n_sets++;
   s->sets[i] = (set){.parent = i,
                      .level = level,
-                     .head = head,
+                     .anchor = anchor,
                      .first = id,
                      .row = SN_NONE,
                      .n_nodes = 1,
@@ -131,9 +132,9 @@ static uint32_t unite(state *s, uint32_t a, uint32_t b) {
   }
   set *to = &s->sets[a], *from = &s->sets[b];
   from->parent = a;
-  if (to->head == SN_NONE) to->head = from->head;
+  if (to->anchor == SN_NONE) to->anchor = from->anchor;
   if (to->row == SN_NONE) to->row = from->row;
-  to->n_heads += from->n_heads;
+  to->n_totals += from->n_totals;
   to->n_nodes += from->n_nodes;
   to->n_inputs += from->n_inputs;
   to->stacks = to->stacks || from->stacks;
@@ -188,7 +189,7 @@ static sn_id direct_source(state *s, sn_id id, sn_id x) {
   const sn_graph *g = s->g;
   if (is_row_reduction(s, id)) {
     const bool fits = joinable(s, x) && sn_op_is_elementwise(g->nodes[x].op);
-    return fits && s->sets[find(s, s->set_of[x])].head == SN_NONE ? x : SN_NONE;
+    return fits && s->sets[find(s, s->set_of[x])].anchor == SN_NONE ? x : SN_NONE;
   }
   const sn_id base = s->views[x].base;
   if (!joinable(s, base)) return SN_NONE;
@@ -215,19 +216,19 @@ static bool same_domain(const state *s, sn_id a, sn_id b) {
 typedef struct merger {
   uint32_t joined[MAX_STACK], n_joined;
   bool points; /* everything in it has one element */
-  uint32_t nodes, inputs, heads;
-  sn_id head, row;
+  uint32_t nodes, inputs, totals;
+  sn_id anchor, row;
   sn_type space;
   bool mixed, stacks;
 } merger;
 
-/* Makes the space one for set t's members, too. The one of a head stays as it is. */
+/* Makes the space one for set t's members, too. The one of an anchor stays as it is. */
 static bool share_space(merger *m, const set *t) {
   const bool same = sn_same_dims(&m->space, &t->space);
   if (m->points || same) return true;
   m->mixed = true;
-  if (m->head != SN_NONE) return sn_space_is_within(&m->space, &t->space);
-  if (t->head == SN_NONE) return sn_space_refine(&m->space, &t->space);
+  if (m->anchor != SN_NONE) return sn_space_is_within(&m->space, &t->space);
+  if (t->anchor == SN_NONE) return sn_space_refine(&m->space, &t->space);
   const sn_type refined = m->space;
   m->space = t->space;
   return sn_space_is_within(&m->space, &refined);
@@ -244,12 +245,12 @@ static bool share_domain(const state *s, const merger *m, const set *t) {
 
 static bool adds_up(const state *s, merger *m, uint32_t i, sn_cut *why) {
   const set *t = &s->sets[i];
-  *why = SN_CUT_TWO_HEADS;
-  if (m->head != SN_NONE && t->head != SN_NONE) return false;
+  *why = SN_CUT_TWO_TOTALS;
+  if (m->anchor != SN_NONE && t->anchor != SN_NONE) return false;
   if (!same_domain(s, m->row, t->row)) return false;
-  const sn_id head = m->head != SN_NONE ? m->head : t->head;
+  const sn_id anchor = m->anchor != SN_NONE ? m->anchor : t->anchor;
   const sn_id row = m->row != SN_NONE ? m->row : t->row;
-  if (head != SN_NONE && row != SN_NONE) return false;
+  if (anchor != SN_NONE && row != SN_NONE) return false;
   m->stacks = m->stacks || t->stacks;
   if (m->stacks && row != SN_NONE) return false;
   *why = SN_CUT_VIEW;
@@ -258,11 +259,11 @@ static bool adds_up(const state *s, merger *m, uint32_t i, sn_cut *why) {
   *why = SN_CUT_LIMIT;
   m->nodes += t->n_nodes;
   m->inputs += t->n_inputs;
-  m->heads += t->n_heads;
+  m->totals += t->n_totals;
   const uint32_t most = m->points ? MAX_SCALAR_NODES : MAX_SET_NODES;
   const bool wide = m->inputs > MAX_SET_INPUTS && !m->points;
-  if (m->nodes > most || wide || m->heads > SN_MAX_HEADS) return false;
-  m->head = head;
+  if (m->nodes > most || wide || m->totals > SN_MAX_TOTALS) return false;
+  m->anchor = anchor;
   m->row = row;
   return true;
 }
@@ -273,8 +274,8 @@ static merger merger_of(const state *s, sn_id id) {
                   .stacks = is_stack(s, id),
                   .nodes = 1,
                   .inputs = s->g->nodes[id].n_inputs,
-                  .heads = row,
-                  .head = SN_NONE,
+                  .totals = row,
+                  .anchor = SN_NONE,
                   .row = row ? id : SN_NONE,
                   .space = s->g->nodes[id].type};
 }
@@ -291,7 +292,7 @@ static void enter(state *s, uint32_t i, sn_id id) {
   t->n_inputs += s->g->nodes[id].n_inputs;
   t->stacks = t->stacks || is_stack(s, id);
   if (!is_row_reduction(s, id)) return;
-  t->n_heads++;
+  t->n_totals++;
   if (t->row == SN_NONE) t->row = id;
 }
 
@@ -429,8 +430,8 @@ static sn_status sink_sets(state *s) {
                 .stacks = b->stacks,
                 .nodes = b->n_nodes,
                 .inputs = b->n_inputs,
-                .heads = b->n_heads,
-                .head = b->head,
+                .totals = b->n_totals,
+                .anchor = b->anchor,
                 .row = b->row,
                 .space = b->space,
                 .mixed = b->mixed};
@@ -454,7 +455,7 @@ static sn_status number_sets(state *s, sn_partition *out) {
     if (find(s, i) == i) at[s->sets[i].level + 1]++;
   for (uint32_t l = 1; l <= deepest + 1; l++) at[l] += at[l - 1];
   out->n_sets = at[deepest + 1];
-  SN_TRY(sn_arena_alloc(s->arena, out->n_sets, sizeof *out->head, (void **)&out->head));
+  SN_TRY(sn_arena_alloc(s->arena, out->n_sets, sizeof *out->anchor, (void **)&out->anchor));
   SN_TRY(sn_arena_alloc(s->arena, out->n_sets, sizeof *out->row, (void **)&out->row));
   for (sn_id id = 0; id < s->g->n_nodes; id++) { /* ascending ids: first nodes come in order */
     if (s->set_of[id] == SN_NONE) continue;
@@ -462,7 +463,7 @@ static sn_status number_sets(state *s, sn_partition *out) {
     if (s->sets[i].first == id) {
       number[i] = at[s->sets[i].level]++;
       out->row[number[i]] = s->sets[i].row;
-      out->head[number[i]] = s->sets[i].head;
+      out->anchor[number[i]] = s->sets[i].anchor;
     }
     s->set_of[id] = number[i];
   }

@@ -1,5 +1,5 @@
-/* print_groups.c - groups as stable text: kernel by kernel its space, bodies and stores, then why edges
- * were cut. */
+/* print_groups.c - groups as stable text: kernel by kernel its space, bodies and stores, then why
+ * edges were cut. */
 #include "base/text.h"
 #include "fuse/chain.h"
 #include "fuse/fuse.h"
@@ -7,7 +7,7 @@
 const char *sn_cut_reason(sn_cut why) {
   static const char *const reasons[] = {
       [SN_CUT_VIEW] = "read through a view",
-      [SN_CUT_TWO_HEADS] = "its inputs come from two reductions or contractions",
+      [SN_CUT_TWO_TOTALS] = "its inputs come from two reductions or contractions",
       [SN_CUT_LIMIT] = "the group would get too large",
       [SN_CUT_KIND] = "made by pad, concat or a kernel of its own"};
   return reasons[why];
@@ -15,8 +15,8 @@ const char *sn_cut_reason(sn_cut why) {
 
 const char *sn_group_kind_name(const sn_group *group) {
   static const char *const names[SN_GROUP_KIND_COUNT] = {
-      [SN_GROUP_MAP] = "map",     [SN_GROUP_REDUCE] = "reduce",
-      [SN_GROUP_ROW] = "row",     [SN_GROUP_CONTRACTION] = "contraction",
+      [SN_GROUP_MAP] = "map",   [SN_GROUP_REDUCE] = "reduce",
+      [SN_GROUP_ROW] = "row",   [SN_GROUP_CONTRACTION] = "contraction",
       [SN_GROUP_CALL] = "call", [SN_GROUP_CHAIN] = "chain"};
   if (group->kind == SN_GROUP_MAP && sn_group_points(group) == 1) return "scalar";
   return names[group->kind];
@@ -58,7 +58,7 @@ static void print_body(sn_text *t, const sn_body *body, int rank) {
     const sn_insn *insn = &body->insns[i];
     sn_text_add(t, "    v%u = ", i);
     if (insn->kind == SN_INSN_CONST) sn_text_add(t, "%.9g", insn->value);
-    if (insn->kind == SN_INSN_HEAD) sn_text_add(t, "head%u", insn->args[0]);
+    if (insn->kind == SN_INSN_TOTAL) sn_text_add(t, "total%u", insn->args[0]);
     if (insn->kind == SN_INSN_KEPT) sn_text_add(t, "kept%u", insn->args[0]);
     if (insn->kind == SN_INSN_LOAD) print_operand(t, &body->operands[insn->args[0]], rank);
     if (insn->kind == SN_INSN_OP) {
@@ -92,7 +92,7 @@ static void print_phase(sn_text *t, const sn_group *g, uint32_t p) {
     sn_text_add(t, "    kept%u = v%u\n", phase->keeps[k].slot, phase->keeps[k].insn);
   print_stores(t, phase->stores, phase->n_stores, rank);
   for (uint32_t k = 0; k < phase->n_reductions; k++)
-    sn_text_add(t, "    head%u = %s v%u\n", phase->first_head + k,
+    sn_text_add(t, "    total%u = %s v%u\n", phase->first_total + k,
                 sn_op_describe(phase->reductions[k].op)->name, phase->reductions[k].insn);
 }
 
@@ -133,7 +133,7 @@ void sn_group_print(sn_text *t, size_t i, const sn_group *g) {
   }
   for (uint32_t p = 0; p < g->n_phases; p++) print_phase(t, g, p);
   if (g->kind == SN_GROUP_CONTRACTION) {
-    sn_text_add(t, "  head0 = matmul");
+    sn_text_add(t, "  total0 = matmul");
     print_factor(t, g, &g->a, &g->a.across, &g->a.along);
     print_factor(t, g, &g->b, &g->b.along, &g->b.across);
     if (g->spans > 1) sn_text_add(t, " in %lld spans", (long long)g->spans);

@@ -1,4 +1,5 @@
-/* verify_groups.c - do the groups write every buffer whole, and read and write nothing outside of one?
+/* verify_groups.c - do the groups write every buffer whole, and read and write nothing outside of
+ * one?
  *
  * A node lowered in the wrong shape shows here: its strides leave its buffer, or are 0 where its
  * elements differ, so that they are stored over one another and the rest of the buffer is never
@@ -31,7 +32,7 @@ static extent phase_extent(const sn_group *g) {
   return e;
 }
 
-static extent ready_extent(const sn_group *g, int64_t length) {
+static extent line_extent(const sn_group *g, int64_t length) {
   extent e = extent_of(g);
   e.dims[e.rank++] = length;
   return e;
@@ -75,10 +76,10 @@ static sn_status verify_stores(const verifier *v, const sn_store *stores, uint32
 static sn_status verify_call(const verifier *v, const sn_group *g) {
   const sn_call *call = g->call;
   for (uint32_t k = 0; k < call->n_operands; k++) {
-    const extent e = ready_extent(g, call->lengths[k]);
+    const extent e = line_extent(g, call->lengths[k]);
     SN_TRY(verify_operand(v, &call->operands[k], &e));
   }
-  const extent e = ready_extent(g, call->length);
+  const extent e = line_extent(g, call->length);
   return verify_stores(v, g->stores, g->n_stores, &e);
 }
 

@@ -23,7 +23,7 @@ sn_status sn_jit_nest(sn_jit *j, int rank, const int *pick, const int64_t *dims)
   const sn_group *g = j->kernel->group;
   memcpy(j->pick, pick, (size_t)rank * sizeof *pick);
   SN_TRY(sn_walk_begin(&j->walk, j->arena, j->w, j->target->lanes, rank, dims, j->bases));
-  return sn_arena_alloc(j->arena, g->n_heads, sizeof *j->heads, (void **)&j->heads);
+  return sn_arena_alloc(j->arena, g->n_totals, sizeof *j->totals, (void **)&j->totals);
 }
 
 /* A dim that was dropped because it has size 1 has stride 0 wherever that is read. */
@@ -121,7 +121,7 @@ sn_status sn_jit_body(sn_jit *j, const sn_body *body, const uint32_t *kept) {
       value->half[0] = sn_expand_const(&j->walk.lanes, insn->dtype, insn->value);
       value->half[1] = value->half[0];
       break;
-    case SN_INSN_HEAD: *value = j->heads[insn->args[0]]; break;
+    case SN_INSN_TOTAL: *value = j->totals[insn->args[0]]; break;
     case SN_INSN_KEPT: *value = sn_walk_read(&j->walk, kept[insn->args[0]]); break;
     case SN_INSN_OP:
       if (sn_expand_knows(insn))

@@ -21,8 +21,8 @@ typedef struct sn_jit {
   const sn_kernel *kernel;
   sn_walk walk;
   int pick[SN_MAX_RANK]; /* dim of the nest -> dim of the operands' strides */
-  sn_vec_value *heads;  /* per head its value, if there is one to read */
-  sn_vec_value *insns;  /* of the body described last */
+  sn_vec_value *totals;  /* per total its value, if there is one to read */
+  sn_vec_value *insns;   /* of the body described last */
   bool once_per_run;     /* operands do not walk the reduced dims */
   bool unable;           /* something that is not lowered was met */
 } sn_jit;
@@ -48,7 +48,8 @@ uint32_t sn_jit_operand(sn_jit *j, const sn_operand *operand); /* a leaf */
 sn_status sn_jit_body(sn_jit *j, const sn_body *body, const uint32_t *kept);
 void sn_jit_stores(sn_jit *j, const sn_store *stores, uint32_t n);
 
-/* ---- sums (emit_fold.c) --------------------------------------------------------------------------- */
+/* ---- sums (emit_fold.c)
+ * --------------------------------------------------------------------------- */
 
 typedef struct sn_jit_sum {
   const sn_reduction *reduction;

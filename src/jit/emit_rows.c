@@ -1,19 +1,19 @@
-/* emit_rows.c - the rows role: each row through all phases, a section each, then post, a section too.
- * Heads and kept values lie in lane memory where the kernel's row plan puts them. */
+/* emit_rows.c - the rows role: each row through all phases, a section each, then post, a section
+ * too. Totals and kept values lie in lane memory where the kernel's row plan puts them. */
 #include "jit/body.h"
 
 enum { VALUES, LANE, FIRST, N, LENGTH, N_PARAMS };
 
-#define HEAD_BYTES 16 /* from one head of the row to the next */
+#define TOTAL_BYTES 16 /* from one total of the row to the next */
 
 typedef struct rows {
   sn_jit *j;
-  sn_jit_sum *sums; /* by head */
+  sn_jit_sum *sums; /* by total */
   uint32_t *kept;   /* leaves of the phase under way */
 } rows;
 
-static uint32_t head_offset(const sn_jit *j, uint32_t head) {
-  return (uint32_t)j->kernel->row.heads_offset + HEAD_BYTES * head;
+static uint32_t total_offset(const sn_jit *j, uint32_t total) {
+  return (uint32_t)j->kernel->row.totals_offset + TOTAL_BYTES * total;
 }
 
 /* Kept bools are masks, as in strips. */
@@ -32,13 +32,13 @@ static sn_status describe_kept(rows *r) {
   return k->status;
 }
 
-static void describe_heads(sn_jit *j, const sn_phase *phase) {
+static void describe_totals(sn_jit *j, const sn_phase *phase) {
   for (uint32_t i = 0; i < phase->n_reductions; i++) {
     const sn_dtype dtype = phase->reductions[i].dtype;
-    const uint32_t head = phase->first_head + i;
+    const uint32_t total = phase->first_total + i;
     const sn_walk_base base = {.kind = SN_BASE_PARAM, .number = LANE, .level = 1};
-    const int64_t at = head_offset(j, head) / (int64_t)sn_dtype_bytes(dtype);
-    j->heads[head] =
+    const int64_t at = total_offset(j, total) / (int64_t)sn_dtype_bytes(dtype);
+    j->totals[total] =
         sn_walk_read(&j->walk, sn_walk_leaf(&j->walk, dtype, base, at, (int64_t[SN_MAX_RANK]){0}));
   }
 }
@@ -52,26 +52,26 @@ static sn_status describe_phase(rows *r, const sn_phase *phase) {
     sn_walk_write(&j->walk, r->kept[phase->keeps[i].slot], &j->insns[phase->keeps[i].insn]);
   sn_jit_stores(j, phase->stores, phase->n_stores);
   for (uint32_t i = 0; i < phase->n_reductions; i++) {
-    const uint32_t head = phase->first_head + i;
-    r->sums[head] =
+    const uint32_t total = phase->first_total + i;
+    r->sums[total] =
         (sn_jit_sum){.reduction = &phase->reductions[i],
                      .lane = LANE,
                      .scratch = (uint32_t)(j->kernel->row.fold_offset + i * SN_FOLD_SCRATCH_BYTES),
                      .item = LANE,
-                     .item_offset = head_offset(j, head)};
+                     .item_offset = total_offset(j, total)};
     if ((phase->reductions[i].dtype == SN_F64) != (phase->reductions[0].dtype == SN_F64))
       j->unable = true;
-    sn_jit_sum_describe(j, &r->sums[head]);
+    sn_jit_sum_describe(j, &r->sums[total]);
   }
   sn_vecs_section(&j->walk.lanes);
-  describe_heads(j, phase);
+  describe_totals(j, phase);
   return j->walk.status;
 }
 
 static sn_status describe(rows *r) {
   sn_jit *j = r->j;
   const sn_group *g = j->kernel->group;
-  SN_TRY(sn_arena_alloc(j->arena, g->n_heads, sizeof *r->sums, (void **)&r->sums));
+  SN_TRY(sn_arena_alloc(j->arena, g->n_totals, sizeof *r->sums, (void **)&r->sums));
   for (uint32_t i = 0; i < g->n_phases && !j->unable; i++) SN_TRY(describe_phase(r, &g->phases[i]));
   if (j->unable) return SN_OK;
   j->once_per_run = true;
@@ -94,7 +94,7 @@ static void write_phase(rows *r, uint32_t section, uint32_t left) {
   sn_walk_point(k, section);
   sn_write_pass(&k->writer, section, 1);
   if (phase->n_reductions)
-    sn_jit_sum_run(j, section, &r->sums[phase->first_head], phase->n_reductions, left);
+    sn_jit_sum_run(j, section, &r->sums[phase->first_total], phase->n_reductions, left);
   else
     sn_walk_points(k, section, space_rank, left);
 }
@@ -115,7 +115,7 @@ sn_status sn_jit_rows(sn_jit *j, uint32_t *number) {
   SN_TRY(sn_jit_space_then_reduced(j));
   SN_TRY(describe(&r));
   if (j->unable) return SN_OK;
-  for (uint32_t i = 0; i < g->n_heads; i++) SN_TRY(sn_jit_sum_helpers(j, r.sums[i].reduction));
+  for (uint32_t i = 0; i < g->n_totals; i++) SN_TRY(sn_jit_sum_helpers(j, r.sums[i].reduction));
   sn_wasm *w = j->w;
   sn_wasm_function(w, N_PARAMS);
   j->walk.values = VALUES;

@@ -9,27 +9,27 @@ const char *const sn_jit_role_names[SN_JIT_ROLE_COUNT] = {"strip", "fold", "colu
 
 /* ---- strip ----------------------------------------------------------------------------------- */
 
-/* Head values of the strip lie together, whatever the space. */
-static void describe_head(sn_jit *j, int rank, uint32_t param) {
+/* Totals of the strip lie together, whatever the space. */
+static void describe_total(sn_jit *j, int rank, uint32_t param) {
   const sn_group *g = j->kernel->group;
   sn_walk *k = &j->walk;
   int64_t strides[SN_MAX_RANK] = {0}, step = 1;
   for (int i = rank - 1; i >= 0; step *= k->dims[i--]) strides[i] = step;
   const sn_dtype dtype =
-      g->kind == SN_GROUP_CONTRACTION ? g->head_dtype : g->phases[0].reductions[0].dtype;
+      g->kind == SN_GROUP_CONTRACTION ? g->total_dtype : g->phases[0].reductions[0].dtype;
   const sn_walk_base base = {.kind = SN_BASE_PARAM, .number = param, .follows = true};
-  j->heads[0] = sn_walk_read(k, sn_walk_leaf(k, dtype, base, 0, strides));
+  j->totals[0] = sn_walk_read(k, sn_walk_leaf(k, dtype, base, 0, strides));
 }
 
 sn_status sn_jit_strip(sn_jit *j, uint32_t *number) {
-  enum { VALUES, LANE, HEAD, FLAT, N, N_PARAMS };
+  enum { VALUES, LANE, TOTAL, FLAT, N, N_PARAMS };
   const sn_group *g = j->kernel->group;
   sn_walk *k = &j->walk;
   int pick[SN_MAX_RANK];
   int64_t dims[SN_MAX_RANK];
   const int rank = sn_jit_merge_space(g, pick, dims);
   SN_TRY(sn_jit_nest(j, rank, pick, dims));
-  if (g->n_heads) describe_head(j, rank, HEAD);
+  if (g->n_totals) describe_total(j, rank, TOTAL);
   SN_TRY(sn_jit_body(j, &g->post, NULL));
   if (j->unable) return SN_OK;
   sn_jit_stores(j, g->stores, g->n_stores);

@@ -1,9 +1,9 @@
-/* lower_kernel.h - kernels to one WebAssembly module: functions that take the place of the strip VM in the
- * kernels' inner loops, bit for bit.
+/* lower_kernel.h - kernels to one WebAssembly module: functions that take the place of the strip VM
+ * in the kernels' inner loops, bit for bit.
  *
  *   role     parameters, all int32                        does
- *   strip    values, lane, head, flat, n                  `post` at points [flat, flat + n) of the
- *                                                         space; head: n values of head 0, or 0
+ *   strip    values, lane, total, flat, n                 `post` at points [flat, flat + n) of the
+ *                                                         space; total: n values of total 0, or 0
  *   fold     values, lane, item, flat, n                  points [flat, flat + n) of (space,
  *                                                         reduced), of one output, n <=
  *                                                         SN_FOLD_BLOCK, into *item as fold.h says

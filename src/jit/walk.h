@@ -23,7 +23,7 @@ typedef enum sn_base_kind {
 typedef struct sn_walk_base {
   sn_base_kind kind;
   uint32_t number;
-  bool follows;  /* starts at the base wherever the walk does: heads of a strip, accumulators */
+  bool follows;  /* starts at the base wherever the walk does: totals of a strip, accumulators */
   bool restarts; /* and is set back during a run */
   int level;     /* least level of what is read there: contents that change */
 } sn_walk_base;
@@ -106,7 +106,7 @@ sn_status sn_walk_begin(sn_walk *k, sn_arena *arena, sn_wasm *w, sn_vec_target t
  * (offset, strides in elements). Returns its number. */
 uint32_t sn_walk_leaf(sn_walk *k, sn_dtype dtype, sn_walk_base base, int64_t offset,
                       const int64_t *strides);
-uint32_t sn_walk_number(sn_walk *k, uint32_t param);   /* a parameter's own number */
+uint32_t sn_walk_number(sn_walk *k, uint32_t param);  /* a parameter's own number */
 sn_vec_value sn_walk_read(sn_walk *k, uint32_t leaf); /* its elements, as nodes */
 void sn_walk_write(sn_walk *k, uint32_t leaf, const sn_vec_value *value);
 

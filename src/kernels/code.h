@@ -3,7 +3,7 @@
  * order stays in C; only what happens to the points of a range is taken over.
  *
  *   strip     post over points [flat, flat + n) of the space; of a map flat and n are multiples of
- *             SN_STRIP or reach the end, else any; head: the n values of the contraction or
+ *             SN_STRIP or reach the end, else any; total: the n values of the contraction or
  *             reduction there, or NULL
  *   fold      one block of fold.h: points [flat, flat + n) of a reduce's nest (space then reduced,
  *             row-major), n <= SN_FOLD_BLOCK, into *item; lane: SN_FOLD_SCRATCH_BYTES
@@ -23,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef void sn_strip_code(void *const *values, void *lane, const void *head, int32_t flat,
+typedef void sn_strip_code(void *const *values, void *lane, const void *total, int32_t flat,
                            int32_t n);
 typedef void sn_fold_code(void *const *values, void *lane, void *item, int32_t flat, int32_t n);
 typedef void sn_columns_code(void *const *values, void *lane, void *acc, int32_t first, int32_t n,

@@ -23,10 +23,10 @@
 #define SN_KERNELS_KERNEL_H
 
 #include "fuse/chain.h"
+#include "kernels/call.h"
 #include "kernels/code.h"
 #include "kernels/fold.h"
 #include "kernels/gemm.h"
-#include "kernels/call.h"
 #include "kernels/vm.h"
 
 #define SN_MAX_STAGES 2
@@ -47,15 +47,15 @@ typedef struct sn_reduce_plan {
   size_t accumulator_offset; /* in lane memory, behind the bodies' strips */
 } sn_reduce_plan;
 
-/* How a row group runs: rows one after the other, their heads gathered for `post`. */
+/* How a row group runs: rows one after the other, their totals gathered for `post`. */
 typedef struct sn_row_plan {
   int64_t rows, length;
   int64_t unit;        /* rows of a unit; at most a strip */
-  sn_fold_plan *folds; /* per head */
+  sn_fold_plan *folds; /* per total */
   /* in lane memory, behind the bodies' strips */
-  size_t fold_offset;  /* per head SN_FOLD_SCRATCH_BYTES, for the phase under way */
-  size_t heads_offset; /* per head a strip: its values in the unit's rows */
-  size_t *kept_offset; /* per kept slot: a row of it */
+  size_t fold_offset;   /* per total SN_FOLD_SCRATCH_BYTES, for the phase under way */
+  size_t totals_offset; /* per total a strip: its values in the unit's rows */
+  size_t *kept_offset;  /* per kept slot: a row of it */
 } sn_row_plan;
 
 typedef struct sn_stage {

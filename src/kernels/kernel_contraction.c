@@ -1,5 +1,5 @@
-/* kernel_contraction.c - a matrix product per point of the batch, its tiles handed to the post body while
- * in cache.
+/* kernel_contraction.c - a matrix product per point of the batch, its tiles handed to the post body
+ * while in cache.
  *
  *   [unit = batch index * parts + part     packs a part of what tiles share or what is kept, before
  *                                          the others]
@@ -44,7 +44,7 @@ void sn_contraction_make(const sn_strips *strips, const sn_machine *machine, sn_
   const sn_group *g = kernel->group;
   const int r = g->space_rank;
   sn_gemm *gemm = &kernel->gemm;
-  *gemm = (sn_gemm){.dtype = g->head_dtype,
+  *gemm = (sn_gemm){.dtype = g->total_dtype,
                     .m = g->space[r - 2],
                     .n = g->space[r - 1],
                     .k = g->k,
@@ -109,9 +109,9 @@ static void finish_tile(void *user, void *lane, int64_t row, int64_t col, int64_
     }
     for (int64_t j = 0; j < cols; j += SN_STRIP) {
       const int64_t left = cols - j;
-      const void *head = from + (size_t)j * item;
+      const void *total = from + (size_t)j * item;
       sn_vm_strip(&k->post, lane, t->run->values, flat + j, left < SN_STRIP ? left : SN_STRIP,
-                  &(sn_vm_inputs){.heads = &head});
+                  &(sn_vm_inputs){.totals = &total});
     }
   }
 }
@@ -150,11 +150,11 @@ static void finish_strip(const sn_kernel_run *run, const sn_code *code, int64_t 
     const char *more = sums + (size_t)(s * points) * item;
     k->add(sums, sums, more, more, n);
   }
-  const void *head = sums;
+  const void *total = sums;
   if (code)
-    code->strip(run->values, lane, head, (int32_t)flat, (int32_t)n);
+    code->strip(run->values, lane, total, (int32_t)flat, (int32_t)n);
   else
-    sn_vm_strip(&k->post, lane, run->values, flat, n, &(sn_vm_inputs){.heads = &head});
+    sn_vm_strip(&k->post, lane, run->values, flat, n, &(sn_vm_inputs){.totals = &total});
 }
 
 static void pack_units(const sn_kernel_run *run, int64_t begin, int64_t end) {

@@ -262,11 +262,11 @@ static void combine_blocks(const worker *w, int64_t first, int64_t n) {
 }
 
 static void finish_outputs(const worker *w, int64_t first, int64_t n) {
-  const void *head = w->result;
+  const void *total = w->result;
   if (w->code && w->code->strip)
-    w->code->strip(w->run->values, w->post, head, (int32_t)first, (int32_t)n);
+    w->code->strip(w->run->values, w->post, total, (int32_t)first, (int32_t)n);
   else
-    sn_vm_strip(&w->k->post, w->post, w->run->values, first, n, &(sn_vm_inputs){.heads = &head});
+    sn_vm_strip(&w->k->post, w->post, w->run->values, first, n, &(sn_vm_inputs){.totals = &total});
 }
 
 void sn_reduce_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane) {

@@ -1,14 +1,16 @@
-/* kernel_row.c - row groups: every row goes through all phases while it is in the first-level cache.
+/* kernel_row.c - row groups: every row goes through all phases while it is in the first-level
+ * cache.
  *
  *   for each row of the unit
  *     for each phase
- *       heads enter: what is the same along the row is computed once
- *       for each strip of the row: body, stores; its reduced values fold into the heads
- *   post, once for all rows of the unit, over the strips of their heads
+ *       totals enter: what is the same along the row is computed once
+ *       for each strip of the row: body, stores; its reduced values fold into the totals
+ *   post, once for all rows of the unit, over the strips of their totals
  *
- *   lane memory: post strips | strips of each phase | per head: fold | per head: strip | kept rows
+ *   lane memory: post strips | strips of each phase | per total: fold | per total: strip | kept
+ * rows
  *
- * A row has at most SN_ROW_LIMIT points, so a head is one block of fold.h. */
+ * A row has at most SN_ROW_LIMIT points, so a total is one block of fold.h. */
 #include <string.h>
 
 #include "fuse/row.h"
@@ -48,7 +50,7 @@ static sn_status assemble_phases(sn_arena *arena, const sn_strips *strips, sn_ke
     SN_TRY(sn_vm_assemble(arena, strips, &source, &nest, &kernel->phases[i]));
     for (uint32_t k = 0; k < phase->n_reductions; k++) {
       const sn_reduction *r = &phase->reductions[k];
-      kernel->row.folds[phase->first_head + k] = sn_fold_plan_for(strips, r->op, r->dtype);
+      kernel->row.folds[phase->first_total + k] = sn_fold_plan_for(strips, r->op, r->dtype);
     }
   }
   return SN_OK;
@@ -63,15 +65,15 @@ static size_t place(size_t *end, size_t bytes) {
 sn_status sn_row_make(sn_arena *arena, const sn_strips *strips, sn_kernel *kernel) {
   const sn_group *g = kernel->group;
   sn_row_plan *p = &kernel->row;
-  SN_TRY(sn_arena_alloc(arena, g->n_heads, sizeof *p->folds, (void **)&p->folds));
+  SN_TRY(sn_arena_alloc(arena, g->n_totals, sizeof *p->folds, (void **)&p->folds));
   SN_TRY(sn_arena_alloc(arena, g->n_kept, sizeof *p->kept_offset, (void **)&p->kept_offset));
   SN_TRY(assemble_phases(arena, strips, kernel));
   plan_rows(kernel);
   size_t end = sn_align64(kernel->post.lane_bytes);
   for (uint32_t i = 0; i < g->n_phases; i++)
     kernel->phase_offset[i] = place(&end, kernel->phases[i].lane_bytes);
-  p->fold_offset = place(&end, (size_t)g->n_heads * SN_FOLD_SCRATCH_BYTES);
-  p->heads_offset = place(&end, (size_t)g->n_heads * SN_STRIP * sizeof(double));
+  p->fold_offset = place(&end, (size_t)g->n_totals * SN_FOLD_SCRATCH_BYTES);
+  p->totals_offset = place(&end, (size_t)g->n_totals * SN_STRIP * sizeof(double));
   for (uint32_t i = 0; i < g->n_kept; i++)
     p->kept_offset[i] = place(&end, (size_t)p->length * sn_strip_bytes(g->kept[i]));
   kernel->lane_bytes = end;
@@ -84,13 +86,13 @@ typedef struct row_worker {
   const sn_kernel_run *run;
   const sn_kernel *k;
   char *lane;
-  int64_t length;                  /* of rows, as far as it counts */
-  const void *heads[SN_MAX_HEADS]; /* of the row under way */
+  int64_t length;                    /* of rows, as far as it counts */
+  const void *totals[SN_MAX_TOTALS]; /* of the row under way */
   char *kept[SN_MAX_KEPT];
 } row_worker;
 
-static char *head_strip(const row_worker *w, uint32_t head) {
-  return w->lane + w->k->row.heads_offset + (size_t)head * SN_STRIP * sizeof(double);
+static char *total_strip(const row_worker *w, uint32_t total) {
+  return w->lane + w->k->row.totals_offset + (size_t)total * SN_STRIP * sizeof(double);
 }
 
 static void run_phase(row_worker *w, uint32_t number, int64_t row) {
@@ -98,11 +100,11 @@ static void run_phase(row_worker *w, uint32_t number, int64_t row) {
   const sn_phase *phase = &k->group->phases[number];
   const sn_vm_code *code = &k->phases[number];
   void *lane = w->lane + k->phase_offset[number];
-  sn_block_fold folds[SN_MAX_HEADS];
+  sn_block_fold folds[SN_MAX_TOTALS];
   for (uint32_t i = 0; i < phase->n_reductions; i++)
-    sn_block_begin(&folds[i], &k->row.folds[phase->first_head + i],
+    sn_block_begin(&folds[i], &k->row.folds[phase->first_total + i],
                    w->lane + k->row.fold_offset + i * SN_FOLD_SCRATCH_BYTES);
-  sn_vm_enter(code, lane, w->run->values, row, w->heads);
+  sn_vm_enter(code, lane, w->run->values, row, w->totals);
   for (int64_t at = 0; at < w->length; at += SN_STRIP) {
     const int64_t left = w->length - at, n = left < SN_STRIP ? left : SN_STRIP;
     sn_vm_strip(code, lane, w->run->values, at, n, &(sn_vm_inputs){.kept = w->kept});
@@ -110,20 +112,20 @@ static void run_phase(row_worker *w, uint32_t number, int64_t row) {
       sn_block_strip(&folds[i], sn_vm_slot(lane, phase->reductions[i].insn), n);
   }
   for (uint32_t i = 0; i < phase->n_reductions; i++)
-    sn_block_end(&folds[i], (void *)(uintptr_t)w->heads[phase->first_head + i]);
+    sn_block_end(&folds[i], (void *)(uintptr_t)w->totals[phase->first_total + i]);
 }
 
 /* Rows [first, first + n), n <= SN_STRIP. */
 static void run_rows(row_worker *w, int64_t first, int64_t n) {
   const sn_group *g = w->k->group;
   for (int64_t r = 0; r < n; r++) {
-    for (uint32_t i = 0; i < g->n_heads; i++)
-      w->heads[i] = head_strip(w, i) + (size_t)r * w->k->row.folds[i].item_bytes;
+    for (uint32_t i = 0; i < g->n_totals; i++)
+      w->totals[i] = total_strip(w, i) + (size_t)r * w->k->row.folds[i].item_bytes;
     for (uint32_t i = 0; i < g->n_phases; i++) run_phase(w, i, first + r);
   }
   if (!g->n_stores) return;
-  for (uint32_t i = 0; i < g->n_heads; i++) w->heads[i] = head_strip(w, i);
-  sn_vm_strip(&w->k->post, w->lane, w->run->values, first, n, &(sn_vm_inputs){.heads = w->heads});
+  for (uint32_t i = 0; i < g->n_totals; i++) w->totals[i] = total_strip(w, i);
+  sn_vm_strip(&w->k->post, w->lane, w->run->values, first, n, &(sn_vm_inputs){.totals = w->totals});
 }
 
 void sn_row_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane) {

@@ -1,5 +1,5 @@
-/* print_kernels.c - what a kernel will do, as text (SINTER_DEBUG=4): its stages, how each operand is
- * reached, and the strip program op by op. */
+/* print_kernels.c - what a kernel will do, as text (SINTER_DEBUG=4): its stages, how each operand
+ * is reached, and the strip program op by op. */
 #include "base/text.h"
 #include "kernels/kernel.h"
 
@@ -17,8 +17,8 @@ static void print_code(sn_text *t, const char *part, const sn_vm_code *code, con
   print_operands(t, "load ", code->loads, code->n_loads);
   for (uint32_t i = 0; i < code->n_consts; i++)
     sn_text_add(t, "    const s%u %.9g\n", code->consts[i].slot, code->consts[i].value);
-  for (uint32_t i = 0; i < code->n_heads; i++)
-    sn_text_add(t, "    head%u s%u\n", code->heads[i].number, code->heads[i].slot);
+  for (uint32_t i = 0; i < code->n_totals; i++)
+    sn_text_add(t, "    total%u s%u\n", code->totals[i].number, code->totals[i].slot);
   for (uint32_t i = 0; i < code->n_reads; i++)
     sn_text_add(t, "    kept%u s%u\n", code->reads[i].slot, code->reads[i].insn);
   for (uint32_t i = 0; i < code->n_ops; i++) {

@@ -64,7 +64,7 @@ static sn_status find_invariants(sn_arena *arena, const sn_vm_code *code,
   if (!code->nest.per_row) return SN_OK;
   for (uint32_t i = 0; i < body->n_insns; i++) {
     const sn_insn *insn = &body->insns[i];
-    same[i] = insn->kind == SN_INSN_HEAD || insn->kind == SN_INSN_CONST;
+    same[i] = insn->kind == SN_INSN_TOTAL || insn->kind == SN_INSN_CONST;
     if (insn->kind == SN_INSN_LOAD)
       same[i] =
           operand_of(&code->nest, &body->operands[insn->args[0]], i).access == SN_ACCESS_SINGLE;
@@ -87,8 +87,8 @@ static void assemble_leaf(sn_vm_code *code, const sn_body *body, uint32_t i) {
   case SN_INSN_CONST:
     code->consts[code->n_consts++] = (sn_vm_const){i, insn->dtype, insn->value};
     break;
-  case SN_INSN_HEAD:
-    code->heads[code->n_heads++] = (sn_vm_head){i, insn->args[0], insn->dtype};
+  case SN_INSN_TOTAL:
+    code->totals[code->n_totals++] = (sn_vm_total){i, insn->args[0], insn->dtype};
     break;
   case SN_INSN_KEPT: code->reads[code->n_reads++] = (sn_kept){i, insn->args[0]}; break;
   case SN_INSN_LOAD:
@@ -112,7 +112,7 @@ static sn_status assemble_ops(sn_env *env, sn_vm_code *code, const sn_body *body
   }
   for (uint32_t i = 0; i < body->n_insns; i++)
     if (same[i] == 2 && body->insns[i].kind != SN_INSN_CONST)
-      code->spread[code->n_spread++] = (sn_vm_head){i, 0, body->insns[i].dtype};
+      code->spread[code->n_spread++] = (sn_vm_total){i, 0, body->insns[i].dtype};
   return SN_OK;
 }
 
@@ -207,7 +207,7 @@ sn_status sn_vm_assemble(sn_arena *arena, const sn_strips *strips, const sn_vm_s
                        .kept_dtypes = source->kept_dtypes};
   SN_TRY(sn_arena_alloc(arena, n, sizeof *code->loads, (void **)&code->loads));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *code->consts, (void **)&code->consts));
-  SN_TRY(sn_arena_alloc(arena, n, sizeof *code->heads, (void **)&code->heads));
+  SN_TRY(sn_arena_alloc(arena, n, sizeof *code->totals, (void **)&code->totals));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *code->reads, (void **)&code->reads));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *code->ops, (void **)&code->ops));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *code->spread, (void **)&code->spread));
@@ -271,7 +271,7 @@ static void run_ops(const sn_vm_code *code, void *const *slots, uint32_t from, u
 }
 
 void sn_vm_enter(const sn_vm_code *code, void *lane, void *const *values, int64_t row,
-                 const void *const *heads) {
+                 const void *const *totals) {
   void **slots = lane;
   int64_t *shifts = (int64_t *)(void *)((char *)lane + code->shift_offset);
   for (uint32_t i = 0; i < code->n_loads; i++) {
@@ -283,9 +283,9 @@ void sn_vm_enter(const sn_vm_code *code, void *lane, void *const *values, int64_
   }
   for (uint32_t i = 0; i < code->n_stores; i++)
     shifts[code->n_loads + i] = row_shift(&code->nest, &code->stores[i], row);
-  for (uint32_t i = 0; i < code->n_heads; i++) {
-    const sn_vm_head *head = &code->heads[i];
-    memcpy(slots[head->slot], heads[head->number], sn_strip_bytes(head->dtype));
+  for (uint32_t i = 0; i < code->n_totals; i++) {
+    const sn_vm_total *total = &code->totals[i];
+    memcpy(slots[total->slot], totals[total->number], sn_strip_bytes(total->dtype));
   }
   run_ops(code, slots, 0, code->n_lead, 1);
   for (uint32_t i = 0; i < code->n_spread; i++)
@@ -332,8 +332,8 @@ void sn_vm_strip(const sn_vm_code *code, void *lane, void *const *values, int64_
                  const sn_vm_inputs *inputs) {
   void **slots = lane;
   for (uint32_t i = 0; i < code->n_loads; i++) load_strip(code, slots, lane, i, values, flat, n);
-  for (uint32_t i = 0; i < code->n_heads && !code->nest.per_row; i++)
-    memcpy(&slots[code->heads[i].slot], &inputs->heads[code->heads[i].number], sizeof(void *));
+  for (uint32_t i = 0; i < code->n_totals && !code->nest.per_row; i++)
+    memcpy(&slots[code->totals[i].slot], &inputs->totals[code->totals[i].number], sizeof(void *));
   bind_kept(code, slots, code->reads, code->n_reads, flat, inputs);
   bind_kept(code, slots, code->keeps, code->n_keeps, flat, inputs);
   if (code->direct_store >= 0) {

@@ -10,7 +10,7 @@
  * places.
  *
  * The phases of a row group walk one row at a time: the body's space is the row, and what does not
- * change along it (heads, loads of one element, what is made of these alone) is computed once when
+ * change along it (totals, loads of one element, what is made of these alone) is computed once when
  * a row is entered and spread over a strip.
  */
 #ifndef SN_KERNELS_VM_H
@@ -46,10 +46,10 @@ typedef struct sn_vm_const {
   double value;
 } sn_vm_const;
 
-typedef struct sn_vm_head {
+typedef struct sn_vm_total {
   uint32_t slot, number;
   sn_dtype dtype;
-} sn_vm_head;
+} sn_vm_total;
 
 /* What a body runs over: strips walk dims; a row group's phases enter each point of outer. */
 typedef struct sn_vm_nest {
@@ -66,15 +66,15 @@ typedef struct sn_vm_code {
   uint32_t n_loads, n_stores;
   sn_vm_const *consts;
   uint32_t n_consts;
-  sn_vm_head *heads;
-  uint32_t n_heads;
+  sn_vm_total *totals;
+  uint32_t n_totals;
   const sn_kept *keeps; /* of the phase; slot: kept slot, insn: VM slot */
   uint32_t n_keeps;
   sn_kept *reads; /* kept slots that are read */
   uint32_t n_reads;
   sn_vm_op *ops; /* the first n_lead ones once per row, for one element */
   uint32_t n_ops, n_lead;
-  sn_vm_head *spread; /* slots to be spread when a row is entered */
+  sn_vm_total *spread; /* slots to be spread when a row is entered */
   uint32_t n_spread;
   uint32_t n_slots;
   int64_t width; /* elements of its strips: SN_STRIP, or fewer over a small space */
@@ -88,8 +88,8 @@ typedef struct sn_vm_code {
 
 /* Values that a strip reads beside memory. */
 typedef struct sn_vm_inputs {
-  const void *const *heads; /* not per row: per head its strip */
-  char *const *kept;        /* per kept slot the row's values */
+  const void *const *totals; /* not per row: per total its strip */
+  char *const *kept;         /* per kept slot the row's values */
 } sn_vm_inputs;
 
 /* Body to code, and what becomes of its values: stores, kept values, reductions. */
@@ -111,9 +111,9 @@ sn_status sn_vm_assemble(sn_arena *arena, const sn_strips *strips, const sn_vm_s
  * row, single values. values: base pointer of every buffer. */
 void sn_vm_begin(const sn_vm_code *code, void *lane, void *const *values);
 
-/* Per row: enters point `row` of the outer dims; heads[number] points to one value each. */
+/* Per row: enters point `row` of the outer dims; totals[number] points to one value each. */
 void sn_vm_enter(const sn_vm_code *code, void *lane, void *const *values, int64_t row,
-                 const void *const *heads);
+                 const void *const *totals);
 
 /* Runs the strip [flat, flat + n), n <= SN_STRIP. */
 void sn_vm_strip(const sn_vm_code *code, void *lane, void *const *values, int64_t flat, int64_t n,

@@ -186,14 +186,15 @@ static int64_t count_ops(case_random *r, const sn_group *g) {
   return case_below(r, g->space_rank == 0 && case_one_in(r, 4) ? 600 : 12);
 }
 
-static bool make_post(jit_case *c, int number, bool heads) {
+static bool make_post(jit_case *c, int number, bool totals) {
   sn_group *g = &c->group;
   body_maker m;
   if (!begin_body(&m, c, g->space_rank, g->space)) return false;
-  if (heads)
-    add_insn(&m, (sn_insn){
-                     .kind = SN_INSN_HEAD, .dtype = g->phases[0].reductions[0].dtype, .n_args = 1});
-  if (!heads && add_numbered_op(&m, number))
+  if (totals)
+    add_insn(
+        &m,
+        (sn_insn){.kind = SN_INSN_TOTAL, .dtype = g->phases[0].reductions[0].dtype, .n_args = 1});
+  if (!totals && add_numbered_op(&m, number))
     snprintf(c->name, sizeof c->name, "%s",
              sn_op_describe(m.body.insns[m.body.n_insns - 1].op)->name);
   else
@@ -263,7 +264,7 @@ static bool make_reduce(jit_case *c) {
   g->space_rank = (int)case_below(&c->random, 3);
   random_dims(&c->random, g->space_rank, 300, g->space);
   make_reduced(c, 19);
-  g->n_phases = g->n_heads = 1;
+  g->n_phases = g->n_totals = 1;
   int64_t dims[SN_MAX_RANK];
   whole_dims(g, dims);
   body_maker m;
@@ -289,20 +290,20 @@ static bool make_phase(jit_case *c, uint32_t number, const int64_t *dims) {
     return false;
   for (uint32_t i = 0; i < number; i++)
     for (uint32_t k = 0; k < g->phases[i].n_reductions; k++)
-      add_insn(&m, (sn_insn){.kind = SN_INSN_HEAD,
+      add_insn(&m, (sn_insn){.kind = SN_INSN_TOTAL,
                              .dtype = g->phases[i].reductions[k].dtype,
                              .n_args = 1,
-                             .args = {g->phases[i].first_head + k}});
+                             .args = {g->phases[i].first_total + k}});
   for (uint32_t i = 0; i < g->n_kept; i++)
     add_insn(&m, (sn_insn){.kind = SN_INSN_KEPT, .dtype = g->kept[i], .n_args = 1, .args = {i}});
-  phase->first_head = g->n_heads;
+  phase->first_total = g->n_totals;
   const bool last = number + 1 == g->n_phases;
   for (int64_t n = case_below(r, 6); n > 0; n--) add_random_op(&m);
   const sn_dtype dtype = case_one_in(r, 4) ? SN_F64 : case_one_in(r, 4) ? SN_I32 : SN_F32;
   for (int64_t n = last ? case_below(r, 2) : 1 + case_below(r, 2); n > 0; n--)
     phase->reductions[phase->n_reductions++] =
         (sn_reduction){.op = any_reduction(r), .dtype = dtype, .insn = any_value(&m, dtype, false)};
-  g->n_heads += phase->n_reductions;
+  g->n_totals += phase->n_reductions;
   if (!last && case_one_in(r, 2)) {
     add_random_op(&m);
     g->kept[g->n_kept] = m.body.insns[m.body.n_insns - 1].dtype;
@@ -400,22 +401,22 @@ static int64_t piece(case_random *r, int64_t left, bool last) {
   return last || case_one_in(r, 2) ? left : case_below(r, left + 1);
 }
 
-static bool run_strip(jit_case *c, const void *heads) {
+static bool run_strip(jit_case *c, const void *totals) {
   vm_state s;
   if (!vm_begin(&s, c)) return false;
   const int64_t points = sn_group_points(&c->group);
-  const size_t item = heads ? c->kernel.reduce.fold.item_bytes : 0;
+  const size_t item = totals ? c->kernel.reduce.fold.item_bytes : 0;
   sn_vm_begin(&c->kernel.post, s.lane, s.values);
   for (int64_t flat = 0; flat < points;) {
     int64_t n = piece(&c->random, points - flat, c->n_calls == 3);
     if (c->group.kind == SN_GROUP_MAP && n < points - flat) n -= n % SN_STRIP;
-    const int32_t head = heads ? (int32_t)(c->extra + (size_t)flat * item) : 0;
+    const int32_t total = totals ? (int32_t)(c->extra + (size_t)flat * item) : 0;
     add_call(c, SN_JIT_STRIP, 5,
-             (int32_t[]){(int32_t)c->values, (int32_t)c->lane, head, (int32_t)flat, (int32_t)n});
+             (int32_t[]){(int32_t)c->values, (int32_t)c->lane, total, (int32_t)flat, (int32_t)n});
     for (int64_t i = 0; i < n; i += SN_STRIP) {
-      const void *at = heads ? (const char *)heads + (size_t)(flat + i) * item : NULL;
+      const void *at = totals ? (const char *)totals + (size_t)(flat + i) * item : NULL;
       sn_vm_strip(&c->kernel.post, s.lane, s.values, flat + i, n - i < SN_STRIP ? n - i : SN_STRIP,
-                  &(sn_vm_inputs){.heads = &at});
+                  &(sn_vm_inputs){.totals = &at});
     }
     flat += n;
   }
@@ -506,7 +507,7 @@ static bool run_rows(jit_case *c) {
   return true;
 }
 
-/* Heads of all outputs, made up: they lie where the strip's calls say. */
+/* Totals of all outputs, made up: they lie where the strip's calls say. */
 static bool run_post(jit_case *c) {
   const size_t at = c->extra + 64;
   c->extra = (uint32_t)at;

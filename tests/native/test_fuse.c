@@ -304,8 +304,8 @@ static void text_of_a_contraction(void **state) {
   const sn_id m = sn_build_matmul(&l.b, a, sn_build_swap_last(&l.b, b));
   OUTPUTS(&l, BINARY(add, m, sn_build_broadcast(&l.b, bias, &type)));
   expect_groups(&l, "k0 contraction matmul+add space(4, 5) k(8)\n"
-                    "  head0 = matmul b0[0, 8, 1] b1[0, 1, 8]\n"
-                    "    v0 = head0 : float32\n"
+                    "  total0 = matmul b0[0, 8, 1] b1[0, 1, 8]\n"
+                    "    v0 = total0 : float32\n"
                     "    v1 = b2[0, 0, 1] : float32\n"
                     "    v2 = add v0 v1 : float32\n"
                     "    b3[0, 5, 1] = v2\n"
@@ -325,9 +325,9 @@ static void text_of_a_reduction(void **state) {
                     "    v0 = b0[0, 1, 16] : float32\n"
                     "    v1 = b1[0, 1, 16] : float32\n"
                     "    v2 = mul v0 v1 : float32\n"
-                    "    head0 = sum v2\n"
+                    "    total0 = sum v2\n"
                     "  then\n"
-                    "    v0 = head0 : float32\n"
+                    "    v0 = total0 : float32\n"
                     "    v1 = neg v0 : float32\n"
                     "    b2[0, 1] = v0\n"
                     "    b3[0, 1] = v1\n"
@@ -450,7 +450,7 @@ static void cuts_have_reasons(void **state) {
   const sn_id y = input(&l, F32(4, 4));
   const sn_id a = sn_build_matmul(&l.b, y, y), b = sn_build_matmul(&l.b, y, input(&l, F32(4, 4)));
   OUTPUTS(&l, BINARY(add, a, b));
-  expect_cut(&l, SN_CUT_TWO_HEADS);
+  expect_cut(&l, SN_CUT_TWO_TOTALS);
   expect_kernels(&l, 0, 0, 2); /* the sum of both rides on the second */
   lab_close(&l);
 
@@ -586,13 +586,13 @@ static void merged_axes_are_read_in_place(void **state) {
   OUTPUTS(&l, UNARY(relu, sn_build_matmul(&l.b, m, w)),
           sn_build_matmul(&l.b, sn_build_swap_last(&l.b, m), dy));
   expect_groups(&l, "k0 contraction matmul+relu space(8, 6) k(15)\n"
-                    "  head0 = matmul b0[0, (2 x 60, 4 x 5), (3 x 20, 5 x 1)] b1[0, 6, 1]\n"
-                    "    v0 = head0 : float32\n"
+                    "  total0 = matmul b0[0, (2 x 60, 4 x 5), (3 x 20, 5 x 1)] b1[0, 6, 1]\n"
+                    "    v0 = total0 : float32\n"
                     "    v1 = relu v0 : float32\n"
                     "    b3[0, 6, 1] = v1\n"
                     "k1 contraction matmul space(15, 6) k(8)\n"
-                    "  head0 = matmul b0[0, (3 x 20, 5 x 1), (2 x 60, 4 x 5)] b2[0, 6, 1]\n"
-                    "    v0 = head0 : float32\n"
+                    "  total0 = matmul b0[0, (3 x 20, 5 x 1), (2 x 60, 4 x 5)] b2[0, 6, 1]\n"
+                    "    v0 = total0 : float32\n"
                     "    b4[0, 6, 1] = v0\n"
                     "return b3 b4\n");
   lab_close(&l);
