@@ -31,17 +31,16 @@ static bool reclaim(void *user) {
 /* Micro-kernels of its own, whether other code is made at run time or not. If the engine takes
  * those with fused multiply-adds, functions have them, too: then the kernels have to be here before
  * any of them is chosen. */
-static sn_status make_micro_kernels(sn_context *ctx) {
-  sn_machine *machine = &ctx->options.machine;
-  bool fused = machine->relaxed_simd && !machine->deterministic;
+static sn_status make_micro_kernels(sn_context *ctx, bool relaxed_simd) {
+  bool fused = relaxed_simd && !ctx->target.deterministic;
   SN_TRY(sn_jit_gemm_make(&ctx->env, fused, &ctx->gemm));
   if (fused && !(ctx->gemm.module && sn_code_is_ready(ctx->gemm.module))) {
     sn_jit_gemm_free(&ctx->gemm);
     fused = false;
     SN_TRY(sn_jit_gemm_make(&ctx->env, fused, &ctx->gemm));
   }
-  if (ctx->gemm.module) machine->gemm = &ctx->gemm.kernels;
-  machine->relaxed_simd = ctx->env.fused = fused;
+  if (ctx->gemm.module) ctx->options.machine.gemm = &ctx->gemm.kernels;
+  ctx->target.fused = fused;
   return SN_OK;
 }
 
@@ -49,15 +48,16 @@ static sn_status start(sn_context *ctx, const sn_options *options) {
   const int threads = options && options->threads > 0 ? options->threads : sn_pool_cores();
   for (int i = 0; i < SN_PASS_COUNT; i++) ctx->options.pass_on[i] = sn_pass_table[i].on;
   ctx->options.fusion = true;
-  ctx->options.machine.isa = sn_isa_detect();
-  ctx->options.machine.deterministic = options && options->deterministic;
-  ctx->options.machine.jit = !(options && options->no_jit);
-  ctx->options.machine.relaxed_simd = options && options->relaxed_simd;
+  ctx->options.jit = !(options && options->no_jit);
+  ctx->target = sn_cpu_target;
+  ctx->target.deterministic = options && options->deterministic;
+  ctx->options.target = &ctx->target;
+  ctx->options.machine = (sn_machine){.target = &ctx->target, .isa = sn_isa_detect()};
   ctx->jobs_end = &ctx->jobs;
   ctx->storages.env = &ctx->env;
   ctx->env.heap.reclaim = reclaim;
   ctx->env.heap.reclaim_user = ctx;
-  SN_TRY(make_micro_kernels(ctx));
+  SN_TRY(make_micro_kernels(ctx, options && options->relaxed_simd));
   return sn_pool_create(&ctx->env, threads < SN_POOL_MAX_LANES ? threads : SN_POOL_MAX_LANES,
                         &ctx->pool);
 }

@@ -57,7 +57,8 @@ static sn_status run_pass(compiling *c, sn_pass_fn *pass, const char *name, sn_g
   c->turn ^= 1;
   sn_arena_free(&c->turns[c->turn]);
   *graph = (sn_graph){.arena = &c->turns[c->turn]};
-  SN_TRY(pass(&from, graph, c->options->pass_on[SN_PASS_cse]));
+  const sn_pass_context context = {c->options->target, c->options->pass_on[SN_PASS_cse]};
+  SN_TRY(pass(&context, &from, graph));
   return finish_stage(c, name, graph);
 }
 
@@ -77,7 +78,7 @@ static sn_status run_passes(compiling *c, const sn_graph *traced, sn_graph *out)
 
 static sn_status cut_into_groups(compiling *c) {
   sn_executable *exe = c->exe;
-  SN_TRY(sn_fuse_graph(&exe->graph, c->options->fusion, &exe->groups));
+  SN_TRY(sn_fuse_graph(&exe->graph, c->options->target, c->options->fusion, &exe->groups));
   if (!is_watched(c, SN_LOG_GROUPS)) return SN_OK;
   const char *text;
   SN_TRY(sn_groups_text(&exe->groups, &exe->arena, &text));
@@ -126,7 +127,8 @@ static sn_status make_kernels(compiling *c) {
     exe->bytes += group->bytes;
   }
   exe->n_kernels = n;
-  SN_TRY(sn_jit_kernels(&exe->arena, machine, exe->kernels, n, &exe->code));
+  const bool fused = machine->target->fused;
+  if (c->options->jit) SN_TRY(sn_jit_kernels(&exe->arena, fused, exe->kernels, n, &exe->code));
   exe->shared_offset = exe->plan.arena_bytes;
   SN_CHECK(env, sn_size_round_up(shared, 64, &shared) && sn_size_round_up(lane, 64, &lane));
   SN_FAIL_IF(env, sn_size_add_overflows(exe->shared_offset, shared, &exe->lanes_offset),
@@ -139,7 +141,7 @@ static sn_status make_kernels(compiling *c) {
   keep_text(c, SN_LOG_CODE, "kernels", text);
   if (c->record) sn_record_kernels(c->record, "kernels", text, &exe->groups);
   for (size_t i = 0; i < n && env->debug >= SN_LOG_CODE; i++) {
-    SN_TRY(sn_jit_listing(&exe->arena, machine, &exe->kernels[i], &text));
+    SN_TRY(sn_jit_listing(&exe->arena, fused, &exe->kernels[i], &text));
     sn_log_printf("--- k%zu %s\n", i, exe->groups.groups[i].name);
     sn_log_write(text);
   }
@@ -152,7 +154,7 @@ static sn_status compile_stages(compiling *c, const sn_graph *traced) {
   exe->n_arguments = traced->n_arguments;
   SN_TRY(sn_arena_alloc(&exe->arena, MAX_TEXTS, sizeof *exe->texts, (void **)&exe->texts));
   SN_TRY(run_passes(c, traced, &graph));
-  SN_TRY(sn_prepare(&graph, &exe->arena, &exe->graph));
+  SN_TRY(sn_prepare(&graph, c->options->target, &exe->arena, &exe->graph));
   free_turns(c);
   SN_TRY(finish_stage(c, "prepare", &exe->graph));
   SN_TRY(cut_into_groups(c));
@@ -199,5 +201,5 @@ const char *sn_switch_name(int number) {
 
 bool *sn_switch(sn_compile_options *options, int number) {
   if (number == SN_PASS_COUNT) return &options->fusion;
-  return number < SN_PASS_COUNT ? &options->pass_on[number] : &options->machine.jit;
+  return number < SN_PASS_COUNT ? &options->pass_on[number] : &options->jit;
 }

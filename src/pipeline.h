@@ -6,7 +6,9 @@
 #include "run/executable.h"
 
 typedef struct sn_compile_options {
-  sn_machine machine;
+  const sn_target *target; /* that groups are made for */
+  sn_machine machine;      /* that runs them */
+  bool jit;                /* make code at run time where the platform can */
   bool pass_on[SN_PASS_COUNT];
   bool fusion;        /* off: one kernel per op */
   bool record;        /* keep what the stages did: see inspect/record.h */

@@ -15,23 +15,27 @@ const MOST_LINES = 800;
 /** Folder or top-level module -> what its files may include; every one may include itself. */
 const LAYERS = {
   base: [],
+  target: ['base'],
   threads: ['base'],
   graph: ['base'],
   autodiff: ['base', 'graph'],
-  passes: ['base', 'graph'],
-  fuse: ['base', 'graph', 'passes'],
-  plan: ['base', 'graph', 'fuse'],
-  kernels: ['base', 'graph', 'fuse'],
-  jit: ['base', 'graph', 'fuse', 'kernels'],
-  run: ['base', 'threads', 'graph', 'fuse', 'plan', 'kernels'],
-  csource: ['base', 'graph', 'fuse'],
-  inspect: ['base', 'graph', 'fuse', 'plan', 'kernels', 'run'],
-  pipeline: ['base', 'threads', 'graph', 'autodiff', 'passes', 'fuse', 'plan', 'kernels', 'jit', 'run', 'inspect'],
+  passes: ['base', 'target', 'graph'],
+  fuse: ['base', 'target', 'graph', 'passes'],
+  plan: ['base', 'target', 'graph', 'fuse'],
+  kernels: ['base', 'target', 'graph', 'fuse'],
+  jit: ['base', 'target', 'graph', 'fuse', 'kernels'],
+  run: ['base', 'threads', 'target', 'graph', 'fuse', 'plan', 'kernels'],
+  csource: ['base', 'target', 'graph', 'fuse'],
+  inspect: ['base', 'target', 'graph', 'fuse', 'plan', 'kernels', 'run'],
+  pipeline: [
+    ...['base', 'threads', 'target', 'graph', 'autodiff', 'passes', 'fuse', 'plan', 'kernels', 'jit', 'run'],
+    'inspect',
+  ],
   tensor: [
-    ...['base', 'threads', 'graph', 'autodiff', 'passes', 'fuse', 'plan', 'kernels', 'jit'],
+    ...['base', 'threads', 'target', 'graph', 'autodiff', 'passes', 'fuse', 'plan', 'kernels', 'jit'],
     ...['csource', 'run', 'inspect', 'pipeline'],
   ],
-  api: ['base', 'threads', 'graph', 'passes', 'kernels', 'jit', 'run', 'pipeline', 'tensor'],
+  api: ['base', 'threads', 'target', 'graph', 'passes', 'kernels', 'jit', 'run', 'pipeline', 'tensor'],
 };
 const PUBLIC = new Set(['sinter.h', 'sinter_ops.h']);
 

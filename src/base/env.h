@@ -39,7 +39,6 @@ typedef struct sn_env {
   sn_error_info error;
   int debug;   /* SINTER_DEBUG, 0..6: see log.h */
   bool poison; /* SINTER_POISON: see run/poison.h */
-  bool fused;  /* the bits of float32 functions: see graph/expand_f32.inc */
 } sn_env;
 
 /* Records status and printf-style text as the environment's last error and returns status. */

@@ -15,18 +15,6 @@
 #include "fuse/in_place.h"
 #include "fuse/row.h"
 
-/* Bytes of intermediates from which a chain is worth while, and points of a map or a row group that
- * begins one: fewer would stay in a second-level cache without it. */
-#ifdef SINTER_TEST
-enum { LEAST_BYTES = 4 * 1024, LEAST_POINTS = 1024 };
-#else
-enum { LEAST_BYTES = 64 * 1024, LEAST_POINTS = 256 * 1024 };
-#endif
-/* Intermediates of a block: they should stay in the second-level cache, beside the packed right
- * sides, which each block walks through; so it has some rows. Few blocks are no work for many
- * lanes, and no less memory. */
-enum { BLOCK_BYTES = 256 * 1024, LEAST_ROWS = 48, ROW_UNIT = 8 };
-enum { WANTED_UNITS = 16, LEAST_UNITS = 8, FEWEST_ROWS = 16 };
 /* Groups that are looked at from the first member on. */
 enum { SPAN = 64 };
 
@@ -168,7 +156,7 @@ static bool factor_in_step(const finder *f, const sn_factor *a) {
 /* Whether the group is a row group of one phase, as it may run in a chain. */
 static bool reduces_rows(const finder *f, const sn_group *g) {
   return g->kind == SN_GROUP_REDUCE && g->space_rank == f->outer && g->reduced_rank == 1 &&
-         sn_group_reduced_points(g) <= SN_ROW_LIMIT;
+         sn_group_reduced_points(g) <= f->groups->target->costs.row_points;
 }
 
 static bool fits(finder *f, sn_group *g) {
@@ -328,27 +316,21 @@ static sn_status find_local(finder *f, uint32_t n, worth *w) {
   return SN_OK;
 }
 
-static int64_t blocks_of(int64_t rows, int64_t block) { return (rows + block - 1) / block; }
-
-static int64_t block_rows(int64_t batch, int64_t rows, int64_t row_bytes) {
-  int64_t block = BLOCK_BYTES / row_bytes / ROW_UNIT * ROW_UNIT;
-  if (block < LEAST_ROWS) block = LEAST_ROWS;
-  while (block > FEWEST_ROWS && batch * blocks_of(rows, block) < WANTED_UNITS) block -= ROW_UNIT;
-  return block < rows ? block : rows;
-}
-
 static bool is_worth(const finder *f, uint32_t n, const worth *w, int64_t *block) {
+  const sn_target *target = f->groups->target;
   const int64_t points = outer_points(f), rows = f->dims[f->outer - 1], batch = points / rows;
-  if (w->row_bytes * points < LEAST_BYTES) return false;
-  *block = block_rows(batch, rows, w->slot_bytes);
-  if (batch * blocks_of(rows, *block) < LEAST_UNITS) return false;
+  if ((size_t)(w->row_bytes * points) < target->costs.chain_bytes) return false;
+  *block = sn_target_block_rows(target, batch, rows, w->slot_bytes);
+  if (!*block) return false;
+  const int64_t blocks = batch * ((rows + *block - 1) / *block);
+  if (blocks < target->costs.least_tasks) return false;
   double again = 0; /* read again by contractions */
   for (uint32_t m = 0; m < n; m++) {
     const sn_group *g = member(f, m);
     if (g->kind == SN_GROUP_CONTRACTION)
       again += (double)g->k * (double)g->space[f->outer] * (double)sn_dtype_bytes(g->total_dtype);
   }
-  again *= (double)batch * (double)blocks_of(rows, *block);
+  again *= (double)blocks;
   return again <= 8.0 * (double)w->row_bytes * (double)points;
 }
 
@@ -481,7 +463,8 @@ static bool may_begin(const finder *f, const sn_group *g) {
   const int64_t points = sn_group_points(g) * sn_group_reduced_points(g);
   if (f->outer < 1 || f->dims[f->outer - 1] < 2) return false;
   if (g->kind == SN_GROUP_CONTRACTION) return points && g->k < g->space[f->outer];
-  return (g->kind == SN_GROUP_MAP || g->kind == SN_GROUP_ROW) && points >= LEAST_POINTS;
+  return (g->kind == SN_GROUP_MAP || g->kind == SN_GROUP_ROW) &&
+         points >= f->groups->target->costs.chain_points;
 }
 
 static sn_status find_chain(finder *f, size_t at, bool *found) {

@@ -17,16 +17,17 @@
 /* After it: every reshape is free, matmul and calls read memory, outputs are computed nodes or
  * arguments. An identity node is from here on a copy. The new graph lives in arena, that of the
  * program. */
-sn_status sn_prepare(const sn_graph *from, sn_arena *arena, sn_graph *to);
+sn_status sn_prepare(const sn_graph *from, const sn_target *target, sn_arena *arena, sn_graph *to);
 
 /* Whether a node is run by a kernel of its own (kernels/kernel_call.c) along one axis: the ops made
  * for that, and a concat of so many inputs that a kernel for each would be too many. */
-bool sn_node_is_call(const sn_node *node);
+bool sn_node_is_call(const sn_target *target, const sn_node *node);
 
 /* Sets of nodes: set[i] for node i, SN_NONE for nodes that make no kernel of their own (leaves,
  * views, and elementwise nodes computed inside the reduction owner[i]). Sets are numbered in an
  * order in which they can run. */
 typedef struct sn_partition {
+  const sn_target *target;
   bool fusion; /* false: a set for every node */
   uint32_t *set;
   sn_id *owner;  /* SN_NONE, or the reduction that computes this node on the fly */
@@ -38,8 +39,8 @@ typedef struct sn_partition {
 } sn_partition;
 
 /* views: of all nodes. What steps hand on, but for groups, is in scratch. */
-sn_status sn_partition_graph(const sn_graph *graph, const sn_view *views, bool fusion,
-                             sn_arena *scratch, sn_partition *out);
+sn_status sn_partition_graph(const sn_graph *graph, const sn_target *target, const sn_view *views,
+                             bool fusion, sn_arena *scratch, sn_partition *out);
 
 sn_status sn_lower_groups(const sn_graph *graph, const sn_view *views,
                           const sn_partition *partition, sn_arena *scratch, sn_groups *out);
@@ -48,8 +49,9 @@ sn_status sn_lower_groups(const sn_graph *graph, const sn_view *views,
  * as lowered: before chains are made of them. Linear in operands. */
 sn_status sn_groups_verify(const sn_groups *groups, sn_arena *arena);
 
-/* All steps after prepare: the prepared graph cut into groups. */
-sn_status sn_fuse_graph(const sn_graph *graph, bool fusion, sn_groups *out);
+/* All steps after prepare: the prepared graph cut into groups that keep the target's limits. */
+sn_status sn_fuse_graph(const sn_graph *graph, const sn_target *target, bool fusion,
+                        sn_groups *out);
 
 /* Merges dimensions that are contiguous in all operands, and drops those of size 1. */
 void sn_merge_dims(sn_group *group);

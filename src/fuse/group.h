@@ -22,6 +22,7 @@
 
 #include "fuse/nest.h"
 #include "graph/graph.h"
+#include "target/target.h"
 
 typedef enum sn_group_kind {
   SN_GROUP_MAP,
@@ -184,6 +185,7 @@ typedef struct sn_cut_record {
 /* The graph cut into groups, in an order in which they can run. */
 typedef struct sn_groups {
   const sn_graph *graph;
+  const sn_target *target; /* that they are made for */
   bool fusion; /* false: one kernel per op */
   sn_group *groups;
   size_t n_groups;

@@ -4,14 +4,9 @@
 
 #include "fuse/lowering.h"
 
-#ifdef SINTER_TEST
-enum { MOST_COPIES = 3 };
-#else
-enum { MOST_COPIES = 16 };
-#endif
-
-bool sn_node_is_call(const sn_node *node) {
-  return sn_op_is_call(node->op) || (node->op == SN_OP_concat && node->n_inputs > MOST_COPIES);
+bool sn_node_is_call(const sn_target *target, const sn_node *node) {
+  return sn_op_is_call(node->op) ||
+         (node->op == SN_OP_concat && node->n_inputs > target->costs.copies);
 }
 
 static sn_status new_call(sn_lowering *l, const sn_node *node, sn_call **out) {

@@ -256,29 +256,6 @@ static sn_status lower_reduce(sn_lowering *l, size_t set, sn_group *group) {
   return lower_post(l, set, group);
 }
 
-/* A long sum of few results: tiles of the whole sum would be small, and small tiles pack each
- * factor many times. Not where rows are nearly as many as terms: such a left side may come from a
- * chain (chain.h), block of rows by block of rows. */
-enum { TERMS_TO_ROWS = 4 };
-#ifdef SINTER_TEST
-enum { SPAN = 32, SPANNED_POINTS = 400, MOST_SPANS = 8 };
-static const double SPAN_WORK = 1e3;
-#else
-enum { SPAN = 512, SPANNED_POINTS = 65536, MOST_SPANS = 8 };
-static const double SPAN_WORK = 1e6; /* multiply-adds that are worth a task */
-#endif
-
-static int64_t spans_of(const sn_group *group) {
-  const int64_t points = sn_group_points(group);
-  const double work = (double)points * (double)group->k;
-  int64_t spans = group->k / SPAN;
-  if (points > SPANNED_POINTS || group->k < TERMS_TO_ROWS * group->space[group->space_rank - 2])
-    return 1;
-  if (spans > MOST_SPANS) spans = MOST_SPANS;
-  if (work < SPAN_WORK * (double)spans) spans = (int64_t)(work / SPAN_WORK);
-  return spans > 1 ? spans : 1;
-}
-
 static sn_factor factor_of(const sn_lowering *l, sn_id x, int rank, int side) {
   sn_factor factor = sn_factor_of(l->g, l->views, x, rank, side);
   sn_factor_leave_frame(l->g, l->views, l->views[x].frame, &factor);
@@ -297,7 +274,8 @@ static sn_status lower_contraction(sn_lowering *l, size_t set, sn_group *group) 
   group->a = factor_of(l, x[0], rank, 0);
   group->b = factor_of(l, x[1], rank, 1);
   group->k = l->g->nodes[x[0]].type.dims[rank - 1];
-  group->spans = spans_of(group);
+  group->spans =
+      sn_target_sum_parts(l->p->target, sn_group_points(group), group->space[rank - 2], group->k);
   return lower_post(l, set, group);
 }
 
@@ -449,7 +427,7 @@ static sn_status lower_set(sn_lowering *l, size_t set) {
   const sn_op_class kind =
       anchor == SN_NONE ? SN_CLASS_MAP : sn_op_describe(l->g->nodes[anchor].op)->kind;
   if (kind == SN_CLASS_PAD) return lower_pad(l, anchor);
-  if (kind == SN_CLASS_CONCAT && !sn_node_is_call(&l->g->nodes[anchor]))
+  if (kind == SN_CLASS_CONCAT && !sn_node_is_call(l->p->target, &l->g->nodes[anchor]))
     return lower_concat(l, anchor);
   sn_group *group;
   SN_TRY(new_group(l, &group));
@@ -457,7 +435,7 @@ static sn_status lower_set(sn_lowering *l, size_t set) {
   if (l->p->row[set] != SN_NONE) return sn_lower_row(l, set, group);
   if (kind == SN_CLASS_REDUCE) return lower_reduce(l, set, group);
   if (kind == SN_CLASS_MATMUL) return lower_contraction(l, set, group);
-  if (anchor != SN_NONE && sn_node_is_call(&l->g->nodes[anchor]))
+  if (anchor != SN_NONE && sn_node_is_call(l->p->target, &l->g->nodes[anchor]))
     return sn_lower_call(l, set, group);
   return lower_map(l, set, group);
 }
@@ -492,7 +470,7 @@ static size_t count_groups(const sn_lowering *l) {
   for (size_t set = 0; set < l->p->n_sets; set++) {
     const sn_id anchor = l->p->anchor[set];
     const sn_node *node = anchor == SN_NONE ? NULL : sn_graph_node(l->g, anchor);
-    if (node && node->op == SN_OP_concat && !sn_node_is_call(node))
+    if (node && node->op == SN_OP_concat && !sn_node_is_call(l->p->target, node))
       n += node->n_inputs;
     else
       n += node && node->op == SN_OP_pad ? 2 : 1;
@@ -513,7 +491,8 @@ sn_status sn_lower_groups(const sn_graph *g, const sn_view *views, const sn_part
                           sn_arena *scratch, sn_groups *out) {
   sn_lowering l = {
       .g = g, .p = p, .arena = g->arena, .scratch = scratch, .views = views, .out = out};
-  *out = (sn_groups){.graph = g, .fusion = p->fusion, .cuts = p->cuts, .n_cuts = p->n_cuts};
+  *out = (sn_groups){
+      .graph = g, .target = p->target, .fusion = p->fusion, .cuts = p->cuts, .n_cuts = p->n_cuts};
   SN_TRY(sn_arena_alloc(scratch, g->n_nodes, 1, (void **)&l.live));
   SN_TRY(sn_arena_alloc(scratch, g->n_nodes, sizeof *l.value_of, (void **)&l.value_of));
   SN_TRY(sn_arena_alloc(scratch, g->n_nodes, 1, (void **)&l.again));
@@ -536,13 +515,14 @@ sn_status sn_lower_groups(const sn_graph *g, const sn_view *views, const sn_part
   return SN_OK;
 }
 
-static sn_status fuse_in(sn_arena *scratch, const sn_graph *g, bool fusion, sn_groups *out) {
+static sn_status fuse_in(sn_arena *scratch, const sn_graph *g, const sn_target *target, bool fusion,
+                         sn_groups *out) {
   sn_view *views;
   SN_TRY(sn_arena_alloc(scratch, g->n_nodes, sizeof *views, (void **)&views));
   for (sn_id id = 0; id < g->n_nodes; id++) SN_TRY(sn_view_of(g, views, id, &views[id]));
-  if (fusion) SN_TRY(sn_view_padding(g, views));
+  if (fusion) SN_TRY(sn_view_padding(g, target, views));
   sn_partition partition;
-  SN_TRY(sn_partition_graph(g, views, fusion, scratch, &partition));
+  SN_TRY(sn_partition_graph(g, target, views, fusion, scratch, &partition));
   SN_TRY(sn_lower_groups(g, views, &partition, scratch, out));
   SN_TRY(sn_groups_verify(out, scratch));
   if (fusion) SN_TRY(sn_chain_groups(out, g->arena, scratch));
@@ -550,10 +530,10 @@ static sn_status fuse_in(sn_arena *scratch, const sn_graph *g, bool fusion, sn_g
   return SN_OK;
 }
 
-sn_status sn_fuse_graph(const sn_graph *g, bool fusion, sn_groups *out) {
+sn_status sn_fuse_graph(const sn_graph *g, const sn_target *target, bool fusion, sn_groups *out) {
   sn_arena scratch;
   sn_arena_init(&scratch, g->env);
-  const sn_status status = fuse_in(&scratch, g, fusion, out);
+  const sn_status status = fuse_in(&scratch, g, target, fusion, out);
   sn_arena_free(&scratch);
   return status;
 }

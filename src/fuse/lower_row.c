@@ -264,7 +264,7 @@ static sn_status list_kept(row_set *r) {
 
 sn_status sn_lower_row(sn_lowering *l, size_t set, sn_group *group) {
   row_set r = {.l = l, .group = group};
-  SN_CHECK(l->g->env, sn_row_of(l->g, l->p->row[set], &r.domain));
+  SN_CHECK(l->g->env, sn_row_of(l->p->target, l->g, l->p->row[set], &r.domain));
   describe_nest(&r);
   SN_TRY(find_phases(&r, set));
   for (uint32_t p = group->n_phases; p-- > 0;) SN_TRY(build_phase(&r, p));

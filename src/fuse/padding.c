@@ -12,14 +12,6 @@
 
 #include "fuse/fuse.h"
 
-/* Packing looks twice at the positions next to the padding. Elements of a row of x, in runs along
- * k, that pay for its two ends: */
-#ifdef SINTER_TEST
-enum { LEAST_RUN = 1, LEAST_ROW = 1 };
-#else
-enum { LEAST_RUN = 16, LEAST_ROW = 512 };
-#endif
-
 sn_factor sn_factor_of(const sn_graph *g, const sn_view *views, sn_id x, int rank, int side) {
   const sn_view *view = &views[x];
   const sn_type *type = &g->nodes[x].type;
@@ -122,18 +114,21 @@ static bool is_frame(const sn_graph *g, const sn_view *views, sn_id id) {
   return is && padded <= SN_MARKS;
 }
 
-/* Whether packing may read x in the frame of the pad, and does so well: no product reads it twice,
- * as every packing pays for the padding's checks again, but a copy only once. */
-static bool suits(const sn_graph *g, const sn_view *views, sn_id x, int rank, int side) {
+/* Whether packing may read x in the frame of the pad, and does so well: it looks twice at the
+ * positions next to the padding, so a row of x, in runs along k, has to pay for its two ends. No
+ * product reads it twice, as every packing pays for the padding's checks again, but a copy only
+ * once. */
+static bool suits(const sn_graph *g, const sn_target *target, const sn_view *views, sn_id x,
+                  int rank, int side) {
   sn_factor factor = sn_factor_of(g, views, x, rank, side);
   if (!sn_factor_leave_frame(g, views, views[x].base, &factor)) return false;
   const sn_nest *across = &factor.across, *along = &factor.along;
   const int64_t run = along->dims[along->rank - 1];
-  return !along->marks[along->rank - 1] && run >= LEAST_RUN &&
-         across->dims[across->rank - 1] >= LEAST_ROW / run;
+  return !along->marks[along->rank - 1] && run >= target->costs.pad_run &&
+         across->dims[across->rank - 1] >= target->costs.pad_row / run;
 }
 
-sn_status sn_view_padding(const sn_graph *g, sn_view *views) {
+sn_status sn_view_padding(const sn_graph *g, const sn_target *target, sn_view *views) {
   enum { NEVER = 2 };
   uint8_t *products; /* per node that is a frame: how many read it; NEVER: or something else */
   SN_TRY(sn_arena_alloc(g->arena, g->n_nodes, 1, (void **)&products));
@@ -144,7 +139,8 @@ sn_status sn_view_padding(const sn_graph *g, sn_view *views) {
     for (uint32_t k = 0; k < g->nodes[id].n_inputs; k++) {
       uint8_t *count = &products[views[x[k]].base];
       if (sn_op_describe(op)->kind == SN_CLASS_VIEW || *count == NEVER) continue;
-      const bool fits = op == SN_OP_matmul && suits(g, views, x[k], g->nodes[id].type.rank, (int)k);
+      const bool fits =
+          op == SN_OP_matmul && suits(g, target, views, x[k], g->nodes[id].type.rank, (int)k);
       *count = fits && !*count ? 1 : NEVER;
     }
   }

@@ -30,10 +30,6 @@
 #include "fuse/fuse.h"
 #include "fuse/space.h"
 
-#define MAX_SET_NODES 96
-#define MAX_SET_INPUTS 48
-/* Of one point: a scalar program is one function, however long. */
-#define MAX_SCALAR_NODES 20000
 #define MAX_STACK 16 /* inputs of a stack of scalars */
 
 typedef struct set {
@@ -50,6 +46,7 @@ typedef struct set {
 
 typedef struct state {
   const sn_graph *g;
+  const sn_target *target;
   sn_arena *arena;
   bool fusion;
   const uint8_t *live;
@@ -88,10 +85,11 @@ static sn_status find_owned(state *s) {
   for (sn_id id = (sn_id)g->n_nodes; id-- > 0;) {
     if (!s->live[id]) continue;
     sn_id by = (sn_id)SHARED;
-    if (s->fusion && class_of(s, id) == SN_CLASS_REDUCE && !sn_row_of(g, id, &(sn_row_domain){0}))
+    if (s->fusion && class_of(s, id) == SN_CLASS_REDUCE &&
+        !sn_row_of(s->target, g, id, &(sn_row_domain){0}))
       by = id;
     if (s->fusion && sn_op_is_elementwise(g->nodes[id].op) && claim[id] < (sn_id)SHARED &&
-        count[claim[id]] < MAX_SET_NODES) {
+        count[claim[id]] < s->target->limits.nodes) {
       s->owner[id] = by = claim[id];
       count[by]++;
     }
@@ -154,7 +152,8 @@ static bool joinable(const state *s, sn_id p) {
 }
 
 static bool is_row_reduction(const state *s, sn_id id) {
-  return s->fusion && s->owner[id] == SN_NONE && sn_row_of(s->g, id, &(sn_row_domain){0});
+  return s->fusion && s->owner[id] == SN_NONE &&
+         sn_row_of(s->target, s->g, id, &(sn_row_domain){0});
 }
 
 static bool is_point(const state *s, sn_id id) { return sn_type_size(&s->g->nodes[id].type) == 1; }
@@ -199,7 +198,7 @@ static sn_id direct_source(state *s, sn_id id, sn_id x) {
   if (is_point(s, x) && is_point(s, base)) return row == SN_NONE ? base : SN_NONE;
   if (row == SN_NONE && is_reshape(s, x)) return base;
   sn_row_domain domain;
-  if (row == SN_NONE || !sn_row_of(g, row, &domain)) return SN_NONE;
+  if (row == SN_NONE || !sn_row_of(s->target, g, row, &domain)) return SN_NONE;
   return sn_row_shows(&domain, &g->nodes[base].type, &s->views[x], &g->nodes[x].type) ? base
                                                                                       : SN_NONE;
 }
@@ -208,8 +207,8 @@ static sn_id direct_source(state *s, sn_id id, sn_id x) {
 static bool same_domain(const state *s, sn_id a, sn_id b) {
   sn_row_domain x, y;
   if (a == SN_NONE || b == SN_NONE || a == b) return true;
-  return sn_row_of(s->g, a, &x) && sn_row_of(s->g, b, &y) && x.outer_rank == y.outer_rank &&
-         sn_same_dims(&x.shape, &y.shape);
+  return sn_row_of(s->target, s->g, a, &x) && sn_row_of(s->target, s->g, b, &y) &&
+         x.outer_rank == y.outer_rank && sn_same_dims(&x.shape, &y.shape);
 }
 
 /* What the union of sets, and of node id with them, would be. */
@@ -238,13 +237,15 @@ static bool share_space(merger *m, const set *t) {
  * all others have the one shape that is their space. */
 static bool share_domain(const state *s, const merger *m, const set *t) {
   sn_row_domain domain;
-  if (m->mixed || !sn_row_of(s->g, m->row != SN_NONE ? m->row : t->row, &domain)) return false;
+  if (m->mixed || !sn_row_of(s->target, s->g, m->row != SN_NONE ? m->row : t->row, &domain))
+    return false;
   return (m->row != SN_NONE || sn_row_holds(&domain, &m->space)) &&
          (t->row != SN_NONE || sn_row_holds(&domain, &t->space));
 }
 
 static bool adds_up(const state *s, merger *m, uint32_t i, sn_cut *why) {
   const set *t = &s->sets[i];
+  const sn_target_limits *limits = &s->target->limits;
   *why = SN_CUT_TWO_TOTALS;
   if (m->anchor != SN_NONE && t->anchor != SN_NONE) return false;
   if (!same_domain(s, m->row, t->row)) return false;
@@ -260,8 +261,8 @@ static bool adds_up(const state *s, merger *m, uint32_t i, sn_cut *why) {
   m->nodes += t->n_nodes;
   m->inputs += t->n_inputs;
   m->totals += t->n_totals;
-  const uint32_t most = m->points ? MAX_SCALAR_NODES : MAX_SET_NODES;
-  const bool wide = m->inputs > MAX_SET_INPUTS && !m->points;
+  const uint32_t most = m->points ? limits->scalar_nodes : limits->nodes;
+  const bool wide = m->inputs > limits->operands && !m->points;
   if (m->nodes > most || wide || m->totals > SN_MAX_TOTALS) return false;
   m->anchor = anchor;
   m->row = row;
@@ -470,9 +471,9 @@ static sn_status number_sets(state *s, sn_partition *out) {
   return SN_OK;
 }
 
-sn_status sn_partition_graph(const sn_graph *g, const sn_view *views, bool fusion,
-                             sn_arena *scratch, sn_partition *out) {
-  state s = {.g = g, .arena = scratch, .fusion = fusion, .views = views};
+sn_status sn_partition_graph(const sn_graph *g, const sn_target *target, const sn_view *views,
+                             bool fusion, sn_arena *scratch, sn_partition *out) {
+  state s = {.g = g, .target = target, .arena = scratch, .fusion = fusion, .views = views};
   const size_t n = g->n_nodes;
   uint8_t *live;
   SN_TRY(sn_arena_alloc(scratch, n, 1, (void **)&live));
@@ -488,7 +489,7 @@ sn_status sn_partition_graph(const sn_graph *g, const sn_view *views, bool fusio
   for (sn_id id = 0; id < n; id++)
     if (live[id]) SN_TRY(place(&s, id));
   if (fusion) SN_TRY(sink_sets(&s));
-  *out = (sn_partition){.fusion = fusion, .set = s.set_of, .owner = s.owner};
+  *out = (sn_partition){.target = target, .fusion = fusion, .set = s.set_of, .owner = s.owner};
   SN_TRY(number_sets(&s, out));
   out->cuts = s.cuts;
   out->n_cuts = s.n_cuts;

@@ -11,6 +11,7 @@
  *                        `-----> add                    one, which all three read
  */
 typedef struct prepare {
+  const sn_target *target;
   uint8_t *packed; /* per node of the old graph: contractions alone read it, maybe transposed */
   sn_view *views;  /* of the new graph's nodes */
   size_t n_views, capacity;
@@ -135,6 +136,7 @@ static sn_id prepare_call(sn_rewrite *r, sn_id id, const sn_id *x) {
 }
 
 static sn_id prepare_node(sn_rewrite *r, sn_id id, const sn_id *inputs) {
+  const prepare *p = r->user;
   r->to.status = update_views(r);
   if (r->to.status) return SN_NONE;
   const sn_node *node = sn_graph_node(r->from, id);
@@ -143,7 +145,7 @@ static sn_id prepare_node(sn_rewrite *r, sn_id id, const sn_id *inputs) {
   case SN_OP_stop_gradient: return inputs[0];
   case SN_OP_reshape: return prepare_reshape(r, id, inputs[0]);
   case SN_OP_matmul: return prepare_matmul(r, inputs);
-  default: return sn_node_is_call(node) ? prepare_call(r, id, inputs) : SN_NONE;
+  default: return sn_node_is_call(p->target, node) ? prepare_call(r, id, inputs) : SN_NONE;
   }
 }
 
@@ -185,8 +187,8 @@ static sn_status prepare_outputs(sn_graph *g) {
   return SN_OK;
 }
 
-sn_status sn_prepare(const sn_graph *from, sn_arena *arena, sn_graph *to) {
-  prepare p = {0};
+sn_status sn_prepare(const sn_graph *from, const sn_target *target, sn_arena *arena, sn_graph *to) {
+  prepare p = {.target = target};
   SN_TRY(find_packed(from, &p));
   SN_TRY(sn_rewrite_graph(from, to, arena, true, NULL, prepare_node, &p));
   return prepare_outputs(to);

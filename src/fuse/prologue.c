@@ -7,11 +7,10 @@
  * In the product's place the map finds all that it reads: plans are made afterwards. */
 #include "fuse/chain.h"
 
-enum { MOST_POINTS = 4096 }; /* little beside a product */
-
 /* Whether the map makes but one value, which nobody outside sees. */
 static bool is_prologue(const sn_groups *groups, const sn_group *map) {
-  return map->kind == SN_GROUP_MAP && map->n_stores == 1 && sn_group_points(map) <= MOST_POINTS &&
+  return map->kind == SN_GROUP_MAP && map->n_stores == 1 &&
+         sn_group_points(map) <= groups->target->costs.prologue_points &&
          groups->values[map->stores[0].target.value].kind == SN_VALUE_TEMP;
 }
 

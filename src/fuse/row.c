@@ -1,6 +1,6 @@
 #include "fuse/row.h"
 
-bool sn_row_of(const sn_graph *g, sn_id id, sn_row_domain *out) {
+bool sn_row_of(const sn_target *target, const sn_graph *g, sn_id id, sn_row_domain *out) {
   const sn_node *node = sn_graph_node(g, id);
   if (sn_op_describe(node->op)->kind != SN_CLASS_REDUCE) return false;
   const sn_type *x = &g->nodes[*sn_graph_inputs(g, id)].type;
@@ -11,7 +11,7 @@ bool sn_row_of(const sn_graph *g, sn_id id, sn_row_domain *out) {
   for (int i = outer; i < x->rank; i++) {
     if (!(mask >> i & 1)) return false;
     length *= x->dims[i];
-    if (length > SN_ROW_LIMIT) return false;
+    if (length > target->costs.row_points) return false;
   }
   /* a row of one point would look like a value per row; of nothing there is no row */
   if (length < 2 || sn_type_size(x) == 0) return false;

@@ -10,16 +10,14 @@
 
 #include "fuse/view.h"
 
-#define SN_ROW_LIMIT 8192 /* points of a row at most: it stays in cache between phases */
-
 typedef struct sn_row_domain {
   sn_type shape;
   int outer_rank; /* the dims from here on are the row */
 } sn_row_domain;
 
-/* The domain of a reduction that can be part of a row group: over trailing axes, of at most
- * SN_ROW_LIMIT points. False for all other nodes. */
-bool sn_row_of(const sn_graph *graph, sn_id reduction, sn_row_domain *out);
+/* The domain of a reduction that can be part of a row group: over trailing axes, of so few points
+ * that a row stays in cache between phases. False for all other nodes. */
+bool sn_row_of(const sn_target *target, const sn_graph *graph, sn_id reduction, sn_row_domain *out);
 
 /* Whether a node of this type can be a member: it has an element per point, or one per row. All
  * others would be read and stored in the wrong places. */

@@ -11,6 +11,7 @@
 
 #include "fuse/nest.h"
 #include "graph/graph.h"
+#include "target/target.h"
 
 typedef struct sn_view {
   sn_id base;
@@ -34,7 +35,7 @@ bool sn_nests_are_plain(const sn_nest *axes, int rank);
 sn_status sn_view_of(const sn_graph *graph, const sn_view *views, sn_id id, sn_view *out);
 
 /* padding.c: pads that products alone read become views, their copies never made. */
-sn_status sn_view_padding(const sn_graph *graph, sn_view *views);
+sn_status sn_view_padding(const sn_graph *graph, const sn_target *target, sn_view *views);
 
 /* How positions lie along one dimension of a view of the given type. */
 static inline sn_nest sn_view_axis(const sn_type *type, const sn_view *view, int i) {

@@ -37,11 +37,6 @@ enum {
 /* Ops of this cost or more are stored rather than computed again. */
 #define SN_COSTLY 8
 
-/* Up to so many multiply-adds (about 12 cubed) a matrix product is tiny: two panels cost more to pack
- * than they save, so it is not packed, and does not fuse multiply-adds (kernels/gemm.c). Who wants the
- * bits of a product in another form has to stay on the same side. */
-#define SN_TINY_PRODUCT 2048
-
 #define SN_MAX_ARITY 3
 
 typedef struct sn_op_info {

@@ -102,7 +102,7 @@ static double identity_of(sn_op op, sn_dtype dtype) {
 #undef X_IC
 }
 
-static void ref_reduce(const sn_graph *g, sn_id id, const void *in, void *out) {
+static void ref_reduce(const sn_graph *g, bool fused, sn_id id, const void *in, void *out) {
   const sn_node *node = sn_graph_node(g, id);
   const sn_type *x = &g->nodes[*sn_graph_inputs(g, id)].type, *y = &node->type;
   const uint64_t mask = (uint64_t)*sn_graph_attrs(g, id);
@@ -117,8 +117,7 @@ static void ref_reduce(const sn_graph *g, sn_id id, const void *in, void *out) {
     const int64_t to = sn_ravel(y, kept);
     const double pair[SN_MAX_ARITY] = {sn_ref_load(y->dtype, out, to),
                                        sn_ref_load(x->dtype, in, i)};
-    sn_ref_store(y->dtype, out, to,
-                 sn_ref_scalar(g->env->fused, node->op, x->dtype, pair, y->dtype));
+    sn_ref_store(y->dtype, out, to, sn_ref_scalar(fused, node->op, x->dtype, pair, y->dtype));
   }
 }
 
@@ -182,7 +181,7 @@ static void ref_conv(const sn_graph *g, sn_id id, const void *const *in, void *o
   }
 }
 
-static void ref_softmax(const sn_graph *g, sn_id id, const void *in, void *out) {
+static void ref_softmax(const sn_graph *g, bool fused, sn_id id, const void *in, void *out) {
   const sn_type *x = &g->nodes[id].type;
   const int64_t axis = *sn_graph_attrs(g, id), length = x->dims[axis];
   int64_t step = 1;
@@ -197,7 +196,7 @@ static void ref_softmax(const sn_graph *g, sn_id id, const void *in, void *out) 
     for (int64_t k = 0; k < length; k++) {
       const int64_t at = first + k * step;
       const double z[SN_MAX_ARITY] = {sn_ref_load(x->dtype, in, at) - top};
-      const double term = sn_ref_scalar(g->env->fused, SN_OP_exp, x->dtype, z, x->dtype);
+      const double term = sn_ref_scalar(fused, SN_OP_exp, x->dtype, z, x->dtype);
       if (at == i) e = term;
       sum += term;
     }
@@ -234,7 +233,8 @@ static void ref_concat(const sn_graph *g, sn_id id, const void *const *in, void 
   }
 }
 
-static void ref_elementwise(const sn_graph *g, sn_id id, const void *const *in, void *out) {
+static void ref_elementwise(const sn_graph *g, bool fused, sn_id id, const void *const *in,
+                            void *out) {
   const sn_node *node = sn_graph_node(g, id);
   const sn_id *x = sn_graph_inputs(g, id);
   const int64_t size = sn_type_size(&node->type);
@@ -248,7 +248,7 @@ static void ref_elementwise(const sn_graph *g, sn_id id, const void *const *in, 
     for (uint32_t k = 0; k < node->n_inputs; k++)
       values[k] = sn_ref_load(g->nodes[x[k]].type.dtype, in[k], i);
     sn_ref_store(node->type.dtype, out, i,
-                 sn_ref_scalar(g->env->fused, node->op, last, values, node->type.dtype));
+                 sn_ref_scalar(fused, node->op, last, values, node->type.dtype));
   }
 }
 
@@ -263,7 +263,7 @@ static void ref_leaf(const sn_graph *g, sn_id id, void *out) {
   }
 }
 
-void sn_ref_node(const sn_graph *g, sn_id id, const void *const *in, void *out) {
+void sn_ref_node(const sn_graph *g, bool fused, sn_id id, const void *const *in, void *out) {
   const sn_node *node = sn_graph_node(g, id);
   switch (sn_op_describe(node->op)->kind) {
   case SN_CLASS_LEAF: ref_leaf(g, id, out); break;
@@ -274,9 +274,9 @@ void sn_ref_node(const sn_graph *g, sn_id id, const void *const *in, void *out) 
   case SN_CLASS_PAD: ref_pad(g, id, in[0], out); break;
   case SN_CLASS_CONCAT: ref_concat(g, id, in, out); break;
   case SN_CLASS_MATMUL: ref_matmul(g, id, in, out); break;
-  case SN_CLASS_SOFTMAX: ref_softmax(g, id, in[0], out); break;
+  case SN_CLASS_SOFTMAX: ref_softmax(g, fused, id, in[0], out); break;
   case SN_CLASS_CONV: ref_conv(g, id, in, out); break;
-  case SN_CLASS_REDUCE: ref_reduce(g, id, in[0], out); break;
+  case SN_CLASS_REDUCE: ref_reduce(g, fused, id, in[0], out); break;
   case SN_CLASS_GATHER:
   case SN_CLASS_SCATTER:
   case SN_CLASS_SORT:
@@ -284,6 +284,6 @@ void sn_ref_node(const sn_graph *g, sn_id id, const void *const *in, void *out) 
   case SN_CLASS_CAST:
   case SN_CLASS_MAP:
   case SN_CLASS_COMPARE:
-  case SN_CLASS_SELECT: ref_elementwise(g, id, in, out); break;
+  case SN_CLASS_SELECT: ref_elementwise(g, fused, id, in, out); break;
   }
 }

@@ -24,9 +24,9 @@ double sn_ref_scalar(bool fused, sn_op op, sn_dtype in_dtype, const double *in, 
 /* Which element of a view's input its element `flat` is. */
 int64_t sn_ref_view_source(const sn_graph *graph, sn_id id, int64_t flat);
 
-/* Computes node id from its inputs' buffers into out. Leaves need no inputs, but an input node's
- * own buffer is the caller's business. */
-void sn_ref_node(const sn_graph *graph, sn_id id, const void *const *in, void *out);
+/* Computes node id, with functions of those bits, from its inputs' buffers into out. Leaves need no
+ * inputs, but an input node's own buffer is the caller's business. */
+void sn_ref_node(const sn_graph *graph, bool fused, sn_id id, const void *const *in, void *out);
 
 /* reference_axis.c: sn_ref_node for gather, scatter, sort and scan. */
 void sn_ref_along_axis(const sn_graph *graph, sn_id id, const void *const *in, void *out);

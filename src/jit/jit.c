@@ -19,9 +19,9 @@ static void hang_in(sn_kernel *kernel, const sn_code_module *module,
   };
 }
 
-static sn_status make_module(sn_arena *scratch, const sn_machine *machine, sn_kernel *kernels,
-                             size_t n, sn_code_module **out) {
-  const sn_jit_target target = {.lanes = sn_vec_target_here(machine->relaxed_simd),
+static sn_status make_module(sn_arena *scratch, bool fused, sn_kernel *kernels, size_t n,
+                             sn_code_module **out) {
+  const sn_jit_target target = {.lanes = sn_vec_target_here(fused),
                                 .shared_memory = sn_code_memory_is_shared()};
   sn_jit_module emitted;
   SN_TRY(sn_jit_emit(scratch, &target, kernels, n, &emitted));
@@ -37,13 +37,13 @@ static sn_status make_module(sn_arena *scratch, const sn_machine *machine, sn_ke
 }
 
 /* What emitting takes, megabytes for a long program, is not the program's to keep. */
-sn_status sn_jit_kernels(sn_arena *arena, const sn_machine *machine, sn_kernel *kernels, size_t n,
+sn_status sn_jit_kernels(sn_arena *arena, bool fused, sn_kernel *kernels, size_t n,
                          sn_code_module **out) {
   *out = NULL;
-  if (!machine->jit || !sn_code_first_place()) return SN_OK;
+  if (!sn_code_first_place()) return SN_OK;
   sn_arena scratch;
   sn_arena_init(&scratch, arena->env);
-  const sn_status status = make_module(&scratch, machine, kernels, n, out);
+  const sn_status status = make_module(&scratch, fused, kernels, n, out);
   sn_arena_free(&scratch);
   return status;
 }

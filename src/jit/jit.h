@@ -5,9 +5,9 @@
 #include "jit/modules.h"
 #include "kernels/kernel.h"
 
-/* Gives the kernels code where this platform makes any and the machine asks for it. *out: the
- * module they share, to be released after their last run; NULL where the VM does everything. */
-sn_status sn_jit_kernels(sn_arena *arena, const sn_machine *machine, sn_kernel *kernels, size_t n,
+/* Gives the kernels code where this platform makes any, with functions that are fused or not. *out:
+ * the module they share, to be released after their last run; NULL where the VM does everything. */
+sn_status sn_jit_kernels(sn_arena *arena, bool fused, sn_kernel *kernels, size_t n,
                          sn_code_module **out);
 
 #endif

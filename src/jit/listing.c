@@ -12,9 +12,8 @@ static const char *no_code(const sn_kernel *kernel) {
              : ";; no code: this kernel runs in the strip interpreter\n";
 }
 
-sn_status sn_jit_listing(sn_arena *arena, const sn_machine *machine, const sn_kernel *kernel,
-                         const char **out) {
-  const sn_jit_target target = {.lanes = sn_vec_target_here(machine->relaxed_simd),
+sn_status sn_jit_listing(sn_arena *arena, bool fused, const sn_kernel *kernel, const char **out) {
+  const sn_jit_target target = {.lanes = sn_vec_target_here(fused),
                                 .shared_memory = sn_code_memory_is_shared()};
   sn_jit_module module;
   const char *code;

@@ -6,7 +6,6 @@
 
 /* What is emitted for the kernel on its own; in a program it shares a module with the others. A
  * comment where there is none. The text is arena's. */
-sn_status sn_jit_listing(sn_arena *arena, const sn_machine *machine, const sn_kernel *kernel,
-                         const char **out);
+sn_status sn_jit_listing(sn_arena *arena, bool fused, const sn_kernel *kernel, const char **out);
 
 #endif

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "graph/ops.h"
 #include "kernels/elements.h"
 #include "kernels/gemm_direct.h"
 #include "kernels/pack.h"
@@ -161,7 +160,7 @@ static bool suits_direct(const sn_gemm *g) {
   if (g->always_pack || g->a.bounds.guards || g->b.bounds.guards) return false;
   if (g->a.small || g->b.small || g->dtype == SN_I32) return false;
   if (g->left.width == 1 && (right->width == 1 || right->ws == 1 || right->ks == 1)) return true;
-  return g->k > 0 && g->flops <= 2.0 * SN_TINY_PRODUCT;
+  return g->k > 0 && g->flops <= 2.0 * SN_GEMM_TINY;
 }
 
 static size_t place(size_t *end, int64_t elements, size_t bytes) {

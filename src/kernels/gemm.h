@@ -100,6 +100,10 @@ typedef struct sn_gemm {
   size_t panel_offset, edge_offset, tile_offset, turned_offset; /* in scratch, in bytes */
 } sn_gemm;
 
+/* Up to so many multiply-adds (about 12 cubed) two panels cost more to pack than they save: such a
+ * product is not packed, and does not fuse multiply-adds. */
+#define SN_GEMM_TINY 2048
+
 /* The preferred micro-kernel for an instruction set; never NULL. */
 const sn_gemm_ukr *sn_gemm_ukr_for(sn_dtype dtype, sn_isa_id isa, bool deterministic);
 

@@ -54,7 +54,6 @@ static void estimate_costs(sn_kernel *kernel) {
 
 sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_group *group,
                          sn_kernel *kernel) {
-  const sn_strips *strips = sn_strips_for(machine->isa);
   SN_TRY(sn_bool_words(arena, &group));
   *kernel = (sn_kernel){.group = group};
   if (group->kind == SN_GROUP_CALL) { /* it has no bodies */
@@ -71,15 +70,15 @@ sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_gr
       .body = &group->post, .stores = group->stores, .n_stores = group->n_stores};
   sn_vm_nest nest = {.rank = group->space_rank};
   memcpy(nest.dims, group->space, sizeof nest.dims);
-  SN_TRY(sn_vm_assemble(arena, strips, &post, &nest, &kernel->post));
+  SN_TRY(sn_vm_assemble(arena, machine, &post, &nest, &kernel->post));
   SN_TRY(sn_arena_alloc(arena, group->n_phases, sizeof *kernel->phases, (void **)&kernel->phases));
   SN_TRY(sn_arena_alloc(arena, group->n_phases, sizeof *kernel->phase_offset,
                         (void **)&kernel->phase_offset));
   switch (group->kind) {
   case SN_GROUP_MAP: SN_TRY(make_map(kernel)); break;
-  case SN_GROUP_REDUCE: SN_TRY(sn_reduce_make(arena, strips, kernel)); break;
-  case SN_GROUP_ROW: SN_TRY(sn_row_make(arena, strips, kernel)); break;
-  case SN_GROUP_CONTRACTION: sn_contraction_make(strips, machine, kernel); break;
+  case SN_GROUP_REDUCE: SN_TRY(sn_reduce_make(arena, machine, kernel)); break;
+  case SN_GROUP_ROW: SN_TRY(sn_row_make(arena, machine, kernel)); break;
+  case SN_GROUP_CONTRACTION: sn_contraction_make(machine, kernel); break;
   case SN_GROUP_CALL:
   case SN_GROUP_CHAIN:
   case SN_GROUP_KIND_COUNT: SN_CHECK(arena->env, false);

@@ -27,6 +27,7 @@
 #include "kernels/code.h"
 #include "kernels/fold.h"
 #include "kernels/gemm.h"
+#include "kernels/machine.h"
 #include "kernels/vm.h"
 
 #define SN_MAX_STAGES 2
@@ -98,14 +99,6 @@ typedef struct sn_kernel {
   size_t shared_offset;  /* of a chain's member: where its part of the chain's begins */
 } sn_kernel;
 
-typedef struct sn_machine { /* what a kernel is made for */
-  sn_isa_id isa;
-  bool deterministic;           /* no FMA */
-  bool jit;                     /* make code at run time where the platform can */
-  bool relaxed_simd;            /* it may use relaxed SIMD, and functions are the fused ones */
-  const sn_gemm_run_time *gemm; /* micro-kernels made at run time, or NULL */
-} sn_machine;
-
 sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_group *group,
                          sn_kernel *out);
 
@@ -141,13 +134,13 @@ void sn_kernel_units(void *run, int64_t begin, int64_t end, int lane);
 static inline size_t sn_align64(size_t bytes) { return (bytes + 63) & ~(size_t)63; }
 
 /* Of the kinds; see the files of the same names. */
-sn_status sn_reduce_make(sn_arena *arena, const sn_strips *strips, sn_kernel *kernel);
+sn_status sn_reduce_make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel);
 void sn_reduce_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane);
-sn_status sn_row_make(sn_arena *arena, const sn_strips *strips, sn_kernel *kernel);
+sn_status sn_row_make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel);
 void sn_row_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane);
 sn_status sn_call_make(sn_arena *arena, sn_kernel *kernel);
 void sn_call_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane);
-void sn_contraction_make(const sn_strips *strips, const sn_machine *machine, sn_kernel *kernel);
+void sn_contraction_make(const sn_machine *machine, sn_kernel *kernel);
 void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane);
 sn_status sn_chain_make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel);
 void sn_chain_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane);

@@ -40,7 +40,8 @@ static sn_gemm_walk walk_of(const sn_strips *strips, const sn_factor *f) {
   return walk;
 }
 
-void sn_contraction_make(const sn_strips *strips, const sn_machine *machine, sn_kernel *kernel) {
+void sn_contraction_make(const sn_machine *machine, sn_kernel *kernel) {
+  const sn_strips *strips = sn_strips_for(machine->isa);
   const sn_group *g = kernel->group;
   const int r = g->space_rank;
   sn_gemm *gemm = &kernel->gemm;
@@ -57,9 +58,9 @@ void sn_contraction_make(const sn_strips *strips, const sn_machine *machine, sn_
   gemm->m *= sn_nest_join_rows(&kernel->batch_a, &kernel->batch_b, &gemm->a.across);
   const sn_gemm_run_time *run_time = machine->gemm;
   kernel->gemm_run_time = run_time;
-  const sn_gemm_ukr *ukr = run_time
-                               ? &run_time->ukr[gemm->dtype]
-                               : sn_gemm_ukr_for(gemm->dtype, machine->isa, machine->deterministic);
+  const sn_gemm_ukr *ukr =
+      run_time ? &run_time->ukr[gemm->dtype]
+               : sn_gemm_ukr_for(gemm->dtype, machine->isa, machine->target->deterministic);
   if (g->whole_m > gemm->m)
     gemm->sharing = SN_GEMM_SHARES_B;
   else if (!g->whole_m && all_differ(&kernel->batch_a) && all_differ(&kernel->batch_b))

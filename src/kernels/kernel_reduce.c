@@ -41,7 +41,7 @@ static sn_reduce_mode choose_mode(const sn_group *g) {
 }
 
 /* The pre body over the nest in the order it is walked: columns put the reduced points outside. */
-static sn_status assemble_pre(sn_arena *arena, const sn_strips *strips, sn_kernel *kernel) {
+static sn_status assemble_pre(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
   const sn_group *g = kernel->group;
   const int s = g->space_rank, r = g->reduced_rank, rank = s + r;
   int64_t dims[SN_MAX_RANK];
@@ -62,7 +62,7 @@ static sn_status assemble_pre(sn_arena *arena, const sn_strips *strips, sn_kerne
   sn_vm_nest nest = {.rank = rank};
   memcpy(nest.dims, dims, sizeof nest.dims);
   const sn_vm_source source = {.body = &body, .reductions = phase->reductions, .n_reductions = 1};
-  return sn_vm_assemble(arena, strips, &source, &nest, &kernel->phases[0]);
+  return sn_vm_assemble(arena, machine, &source, &nest, &kernel->phases[0]);
 }
 
 static void plan_blocks(sn_kernel *kernel) {
@@ -81,16 +81,16 @@ static void plan_blocks(sn_kernel *kernel) {
   if (p->unit > SN_STRIP) p->unit = SN_STRIP;
 }
 
-sn_status sn_reduce_make(sn_arena *arena, const sn_strips *strips, sn_kernel *kernel) {
+sn_status sn_reduce_make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
   const sn_group *g = kernel->group;
   const sn_reduction *r = &g->phases[0].reductions[0];
   sn_reduce_plan *p = &kernel->reduce;
   *p = (sn_reduce_plan){.mode = choose_mode(g),
                         .outputs = sn_group_points(g),
                         .length = sn_group_reduced_points(g),
-                        .fold = sn_fold_plan_for(strips, r->op, r->dtype)};
+                        .fold = sn_fold_plan_for(sn_strips_for(machine->isa), r->op, r->dtype)};
   SN_CHECK(arena->env, p->fold.fold && p->fold.combine);
-  SN_TRY(assemble_pre(arena, strips, kernel));
+  SN_TRY(assemble_pre(arena, machine, kernel));
   plan_blocks(kernel);
   const int64_t strips_out = (p->outputs + SN_STRIP - 1) / SN_STRIP;
   const bool rows = p->mode == SN_REDUCE_ROWS;

@@ -10,13 +10,11 @@
  *   lane memory: post strips | strips of each phase | per total: fold | per total: strip | kept
  * rows
  *
- * A row has at most SN_ROW_LIMIT points, so a total is one block of fold.h. */
+ * A row has at most SN_FOLD_BLOCK points, so a total is one block of fold.h. */
 #include <string.h>
 
 #include "fuse/row.h"
 #include "kernels/kernel.h"
-
-_Static_assert(SN_ROW_LIMIT <= SN_FOLD_BLOCK, "a row is one block");
 
 /* Work of a unit, in points: enough to outweigh its dispatch. */
 #define UNIT_POINTS 8192
@@ -32,7 +30,8 @@ static void plan_rows(sn_kernel *kernel) {
   kernel->stages[0] = (sn_stage){.units = (p->rows + p->unit - 1) / p->unit};
 }
 
-static sn_status assemble_phases(sn_arena *arena, const sn_strips *strips, sn_kernel *kernel) {
+static sn_status assemble_phases(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
+  const sn_strips *strips = sn_strips_for(machine->isa);
   const sn_group *g = kernel->group;
   sn_vm_nest nest = {.per_row = true, .outer_rank = g->space_rank, .rank = g->reduced_rank};
   memcpy(nest.outer, g->space, sizeof nest.outer);
@@ -47,7 +46,7 @@ static sn_status assemble_phases(sn_arena *arena, const sn_strips *strips, sn_ke
                                  .kept_dtypes = g->kept,
                                  .reductions = phase->reductions,
                                  .n_reductions = phase->n_reductions};
-    SN_TRY(sn_vm_assemble(arena, strips, &source, &nest, &kernel->phases[i]));
+    SN_TRY(sn_vm_assemble(arena, machine, &source, &nest, &kernel->phases[i]));
     for (uint32_t k = 0; k < phase->n_reductions; k++) {
       const sn_reduction *r = &phase->reductions[k];
       kernel->row.folds[phase->first_total + k] = sn_fold_plan_for(strips, r->op, r->dtype);
@@ -62,12 +61,12 @@ static size_t place(size_t *end, size_t bytes) {
   return at;
 }
 
-sn_status sn_row_make(sn_arena *arena, const sn_strips *strips, sn_kernel *kernel) {
+sn_status sn_row_make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
   const sn_group *g = kernel->group;
   sn_row_plan *p = &kernel->row;
   SN_TRY(sn_arena_alloc(arena, g->n_totals, sizeof *p->folds, (void **)&p->folds));
   SN_TRY(sn_arena_alloc(arena, g->n_kept, sizeof *p->kept_offset, (void **)&p->kept_offset));
-  SN_TRY(assemble_phases(arena, strips, kernel));
+  SN_TRY(assemble_phases(arena, machine, kernel));
   plan_rows(kernel);
   size_t end = sn_align64(kernel->post.lane_bytes);
   for (uint32_t i = 0; i < g->n_phases; i++)

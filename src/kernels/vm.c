@@ -193,12 +193,12 @@ static int64_t width_of(const sn_vm_nest *nest) {
   return points;
 }
 
-sn_status sn_vm_assemble(sn_arena *arena, const sn_strips *strips, const sn_vm_source *source,
+sn_status sn_vm_assemble(sn_arena *arena, const sn_machine *machine, const sn_vm_source *source,
                          const sn_vm_nest *nest, sn_vm_code *code) {
   const sn_body *body = source->body;
   const uint32_t n = body->n_insns;
-  *code = (sn_vm_code){.strips = strips,
-                       .fused = arena->env->fused,
+  *code = (sn_vm_code){.strips = sn_strips_for(machine->isa),
+                       .fused = machine->target->fused,
                        .nest = *nest,
                        .n_slots = n,
                        .width = width_of(nest),

@@ -17,6 +17,7 @@
 #define SN_KERNELS_VM_H
 
 #include "fuse/group.h"
+#include "kernels/machine.h"
 #include "kernels/strip.h"
 
 typedef enum sn_access {
@@ -104,7 +105,7 @@ typedef struct sn_vm_source {
   uint32_t n_reductions;
 } sn_vm_source;
 
-sn_status sn_vm_assemble(sn_arena *arena, const sn_strips *strips, const sn_vm_source *source,
+sn_status sn_vm_assemble(sn_arena *arena, const sn_machine *machine, const sn_vm_source *source,
                          const sn_vm_nest *nest, sn_vm_code *out);
 
 /* Prepares lane memory (64-byte aligned, code->lane_bytes): constants and, unless the code runs per

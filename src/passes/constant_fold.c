@@ -22,7 +22,7 @@ RULE(arithmetic) {
     if (!uniform(s, i, &values[i])) return SN_NONE;
   const sn_dtype last = sn_site_dtype(s, (int)s->n - 1);
   return sn_site_full(
-      s, sn_ref_scalar(sn_site_graph(s)->env->fused, s->op, last, values, s->type.dtype));
+      s, sn_ref_scalar(s->walk->context->target->fused, s->op, last, values, s->type.dtype));
 }
 
 /* the index along an axis of size 1 */
@@ -103,6 +103,6 @@ static const sn_rule rules[] = {
     SN_RULES_END,
 };
 
-sn_status sn_pass_fold(const sn_graph *from, sn_graph *to, bool share) {
-  return sn_rewrite_by_rules(from, to, share, rules);
+sn_status sn_pass_fold(const sn_pass_context *context, const sn_graph *from, sn_graph *to) {
+  return sn_rewrite_by_rules(context, from, to, rules);
 }

@@ -33,6 +33,6 @@ bool sn_needs_expanding(const sn_graph *graph) {
   return false;
 }
 
-sn_status sn_expand(const sn_graph *from, sn_graph *to, bool share) {
-  return sn_rewrite_graph(from, to, to->arena, share, NULL, expand_node, NULL);
+sn_status sn_expand(const sn_pass_context *context, const sn_graph *from, sn_graph *to) {
+  return sn_rewrite_graph(from, to, to->arena, context->share, NULL, expand_node, NULL);
 }

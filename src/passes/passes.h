@@ -3,10 +3,16 @@
 #define SN_PASSES_PASSES_H
 
 #include "graph/graph.h"
+#include "target/target.h"
+
+typedef struct sn_pass_context {
+  const sn_target *target;
+  bool share; /* hash-cons while building */
+} sn_pass_context;
 
 /* Reads *from, initialises and fills *to in to->arena, which the caller has set; what it needs
- * meanwhile is in from's arena. share: hash-cons while building. */
-typedef sn_status sn_pass_fn(const sn_graph *from, sn_graph *to, bool share);
+ * meanwhile is in from's arena. */
+typedef sn_status sn_pass_fn(const sn_pass_context *context, const sn_graph *from, sn_graph *to);
 
 #define PASS(name, on, doc) sn_pass_fn sn_pass_##name;
 #include "passes/passes.def"

@@ -14,13 +14,8 @@
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
-/* Forward and backward take about 1.6 times as long with it made again, so it must be large: from
- * how many bytes on, and how long a sum may be, beside the matrix's sides too. */
-#ifdef SINTER_TEST
-enum { LEAST_BYTES = 4 * 1024 };
-#else
-enum { LEAST_BYTES = 16 * 1024 * 1024 };
-#endif
+/* Forward and backward take about 1.6 times as long with it made again, so it must be large
+ * (remade_bytes). How long a sum may be, beside the matrix's sides too: */
 enum { MOST_TERMS = 256, SIDES_TO_TERMS = 4 };
 typedef enum kind { LATER, TURNED, KINDS } kind;
 
@@ -32,6 +27,7 @@ typedef struct copies {
 } copies;
 
 typedef struct remaker {
+  const sn_target *target;
   uint8_t *live;
   uint8_t *wide;   /* such a matrix */
   uint32_t *stage; /* how many wide matrices were used up, one after the other, before it */
@@ -55,15 +51,16 @@ static bool swaps_last(const sn_graph *g, sn_id id) {
   return last > 0 && sn_graph_attrs(g, id)[last] == last - 1;
 }
 
-static bool is_wide_product(const sn_graph *g, sn_id id) {
+static bool is_wide_product(const sn_target *target, const sn_graph *g, sn_id id) {
   const sn_node *node = sn_graph_node(g, id);
-  if (node->op != SN_OP_matmul || sn_type_bytes(&node->type) < LEAST_BYTES) return false;
+  if (node->op != SN_OP_matmul || sn_type_bytes(&node->type) < target->costs.remade_bytes)
+    return false;
   const int last = node->type.rank - 1;
   const int64_t k = g->nodes[*sn_graph_inputs(g, id)].type.dims[last];
   const int64_t rows = node->type.dims[last - 1], columns = node->type.dims[last];
   /* Each matrix of a batch by itself: turned, tiny ones may have rows to join. */
   return k <= MOST_TERMS && rows >= SIDES_TO_TERMS * k && columns >= SIDES_TO_TERMS * k &&
-         columns > SN_TINY_PRODUCT / rows;
+         columns > target->costs.tiny_product / rows;
 }
 
 static bool uses_wide(const remaker *m, const sn_graph *g, sn_id id, wide_use *use) {
@@ -86,7 +83,7 @@ static bool is_in_step(const sn_graph *g, sn_id id) {
 
 static void look_at(remaker *m, const sn_graph *g, sn_id id) {
   const sn_id *x = sn_graph_inputs(g, id);
-  bool wide = is_wide_product(g, id);
+  bool wide = is_wide_product(m->target, g, id);
   for (uint32_t k = 0; k < g->nodes[id].n_inputs; k++) {
     wide_use use;
     const uint32_t after = m->stage[x[k]] + uses_wide(m, g, x[k], &use);
@@ -201,8 +198,8 @@ static void list_by_user(copies *c, size_t n) {
   }
 }
 
-sn_status sn_pass_rematerialize(const sn_graph *g, sn_graph *to, bool share) {
-  remaker m;
+sn_status sn_pass_rematerialize(const sn_pass_context *context, const sn_graph *g, sn_graph *to) {
+  remaker m = {.target = context->target};
   const size_t n = g->n_nodes;
   SN_TRY(sn_arena_alloc(g->arena, n, 1, (void **)&m.live));
   SN_TRY(sn_arena_alloc(g->arena, n, 1, (void **)&m.wide));
@@ -219,5 +216,5 @@ sn_status sn_pass_rematerialize(const sn_graph *g, sn_graph *to, bool share) {
   for (sn_id id = (sn_id)n; id-- > 0;)
     if (m.live[id]) find_copies(&m, g, id);
   for (kind which = 0; which < KINDS; which++) list_by_user(&m.of[which], n);
-  return sn_rewrite_graph(g, to, to->arena, share, m.live, rewrite_node, &m);
+  return sn_rewrite_graph(g, to, to->arena, context->share, m.live, rewrite_node, &m);
 }

@@ -62,14 +62,14 @@ static sn_id visit(sn_rewrite *r, sn_id id, const sn_id *inputs) {
   return settle(&s);
 }
 
-sn_status sn_rewrite_by_rules(const sn_graph *from, sn_graph *to, bool share,
+sn_status sn_rewrite_by_rules(const sn_pass_context *context, const sn_graph *from, sn_graph *to,
                               const sn_rule *rules) {
-  sn_rule_walk walk = {.rules = rules};
+  sn_rule_walk walk = {.context = context, .rules = rules};
   SN_TRY(sn_arena_alloc(from->arena, from->n_nodes, sizeof *walk.uses, (void **)&walk.uses));
   for (size_t i = 0; i < from->n_nodes; i++) walk.uses[i] = 0;
   for (size_t i = 0; i < from->n_edges; i++) walk.uses[from->edges[i]]++;
   for (size_t i = 0; i < from->n_outputs; i++) walk.uses[from->outputs[i]]++;
-  return sn_rewrite_graph(from, to, to->arena, share, NULL, visit, &walk);
+  return sn_rewrite_graph(from, to, to->arena, context->share, NULL, visit, &walk);
 }
 
 sn_id sn_site_view(const sn_site *s, sn_op op, sn_id x, const int64_t *attrs, uint32_t n_attrs,

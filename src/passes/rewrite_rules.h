@@ -9,9 +9,11 @@
 #ifndef SN_PASSES_REWRITE_RULES_H
 #define SN_PASSES_REWRITE_RULES_H
 
+#include "passes/passes.h"
 #include "passes/rewrite.h"
 
 typedef struct sn_rule_walk {
+  const sn_pass_context *context;
   const struct sn_rule *rules;
   sn_rewrite *r;
   uint32_t *uses; /* of the old nodes */
@@ -54,7 +56,8 @@ typedef struct sn_rule {
   { .apply = NULL }
 
 /* rules end with a row whose apply is NULL. */
-sn_status sn_rewrite_by_rules(const sn_graph *from, sn_graph *to, bool share, const sn_rule *rules);
+sn_status sn_rewrite_by_rules(const sn_pass_context *context, const sn_graph *from, sn_graph *to,
+                              const sn_rule *rules);
 
 /* A view of x, made by the rules where one applies. */
 sn_id sn_site_view(const sn_site *s, sn_op op, sn_id x, const int64_t *attrs, uint32_t n_attrs,

@@ -258,7 +258,7 @@ static sn_id put_together(taking *t, sn_id id) {
   return sn_build_reshape(&t->to, all, type);
 }
 
-sn_status sn_pass_scalars(const sn_graph *from, sn_graph *to, bool share) {
+sn_status sn_pass_scalars(const sn_pass_context *context, const sn_graph *from, sn_graph *to) {
   sn_arena *arena = from->arena, *target = to->arena;
   taking t = {.from = from, .to = {.graph = to}};
   uint8_t *live;
@@ -267,8 +267,8 @@ sn_status sn_pass_scalars(const sn_graph *from, sn_graph *to, bool share) {
   SN_TRY(sn_arena_alloc(arena, from->n_nodes, sizeof *t.first, (void **)&t.first));
   sn_graph_live(from, live);
   t.live = live;
-  if (!is_worth_it(&t, &n_parts)) 
-    return sn_rewrite_graph(from, to, target, share, NULL, NULL, NULL);
+  if (!is_worth_it(&t, &n_parts))
+    return sn_rewrite_graph(from, to, target, context->share, NULL, NULL, NULL);
   SN_TRY(sn_arena_alloc(arena, n_parts, sizeof *t.parts, (void **)&t.parts));
   sn_graph_init(to, target, true); /* parts of arguments are asked for again and again */
   to->n_arguments = from->n_arguments;

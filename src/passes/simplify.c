@@ -406,6 +406,6 @@ static const sn_rule rules[] = {
 };
 /* clang-format on */
 
-sn_status sn_pass_simplify(const sn_graph *from, sn_graph *to, bool share) {
-  return sn_rewrite_by_rules(from, to, share, rules);
+sn_status sn_pass_simplify(const sn_pass_context *context, const sn_graph *from, sn_graph *to) {
+  return sn_rewrite_by_rules(context, from, to, rules);
 }

@@ -215,6 +215,6 @@ static const sn_rule rules[] = {
     SN_RULE(log, log_of_softmax), SN_RULES_END,
 };
 
-sn_status sn_pass_strength(const sn_graph *from, sn_graph *to, bool share) {
-  return sn_rewrite_by_rules(from, to, share, rules);
+sn_status sn_pass_strength(const sn_pass_context *context, const sn_graph *from, sn_graph *to) {
+  return sn_rewrite_by_rules(context, from, to, rules);
 }

@@ -169,8 +169,8 @@ static sn_status plan_in(sn_arena *arena, const sn_groups *groups, const bool *d
   for (size_t v = 0; v < groups->n_values; v++) {
     sn_place *place = &plan->places[v];
     place->first = place->last = SN_NONE;
-    SN_CHECK(arena->env,
-             sn_size_round_up(sn_type_bytes(&groups->values[v].type), 64, &place->bytes));
+    SN_CHECK(arena->env, sn_size_round_up(sn_type_bytes(&groups->values[v].type),
+                                          groups->target->limits.alignment, &place->bytes));
   }
   SN_TRY(count_naive(arena, groups->graph, &plan->naive_bytes));
   placer p = {.groups = groups, .plan = plan, .donate = donate, .n_arguments = n_arguments};

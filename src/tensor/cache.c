@@ -38,7 +38,7 @@ static uint32_t switches_of(const sn_context *ctx, const sn_compile_options *opt
   uint32_t mask = 0;
   for (int i = 0; i < SN_PASS_COUNT; i++)
     if (options->pass_on[i]) mask |= 1u << i;
-  mask |= (uint32_t)options->fusion << 24 | (uint32_t)options->machine.jit << 25;
+  mask |= (uint32_t)options->fusion << 24 | (uint32_t)options->jit << 25;
   /* dumps are recorded at compile time: programs made with and without them are told apart */
   return mask | (uint32_t)options->record << 26 | (uint32_t)ctx->env.debug << 27;
 }

@@ -262,7 +262,7 @@ sn_status sn_program_wat(sn_program *p, size_t kernel, const char **out) {
                              sn_fail(&ctx->env, SN_ERR_ARGUMENT,
                                      "wat: there is no kernel %zu of %zu", kernel, exe->n_kernels));
   return sn_context_report(
-      ctx, sn_jit_listing(fresh_listing(p), &ctx->options.machine, &exe->kernels[kernel], out));
+      ctx, sn_jit_listing(fresh_listing(p), ctx->target.fused, &exe->kernels[kernel], out));
 }
 
 sn_status sn_program_c_source(sn_program *p, const char *name, const char **out) {

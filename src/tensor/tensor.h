@@ -82,6 +82,7 @@ typedef struct sn_compiled {
 struct sn_context {
   sn_env env;
   sn_pool *pool;
+  sn_target target; /* the CPU in this context's numeric mode */
   sn_compile_options options;
   sn_jit_gemm gemm;
   sn_storage_pool storages;

@@ -40,11 +40,10 @@ void differential_fail(const char *format, ...) {
 bool EXPORT(differential_open)(int engine);
 bool differential_open(int engine) {
   sn_context *ctx = contexts[engine] = case_context(1, sn_isa_detect());
-  sn_machine *machine = &ctx->options.machine;
-  machine->jit = engine > 0;
-  machine->relaxed_simd = ctx->env.fused = engine > 1;
+  ctx->options.jit = engine > 0;
+  ctx->target.fused = engine > 1;
   if (sn_jit_gemm_make(&ctx->env, engine > 1, &ctx->gemm) || !ctx->gemm.module) return false;
-  machine->gemm = &ctx->gemm.kernels;
+  ctx->options.machine.gemm = &ctx->gemm.kernels;
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "fuse/fuse.h"
 #include "graph/build.h"
+#include "kernels/machine.h"
 
 typedef struct lab {
   ledger ledger;
@@ -74,9 +75,9 @@ static inline sn_groups cut_graph(lab *l, bool fusion) {
   sn_groups groups;
   assert_int_equal(l->b.status, SN_OK);
   assert_int_equal(sn_arena_alloc(&l->arena, 1, sizeof *prepared, (void **)&prepared), SN_OK);
-  assert_int_equal(sn_prepare(&l->graph, &l->arena, prepared), SN_OK);
+  assert_int_equal(sn_prepare(&l->graph, &sn_cpu_target, &l->arena, prepared), SN_OK);
   assert_int_equal(sn_graph_verify(prepared), SN_OK);
-  assert_int_equal(sn_fuse_graph(prepared, fusion, &groups), SN_OK);
+  assert_int_equal(sn_fuse_graph(prepared, &sn_cpu_target, fusion, &groups), SN_OK);
   return groups;
 }
 

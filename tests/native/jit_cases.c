@@ -560,7 +560,7 @@ bool jit_case_make(jit_case *c, uint64_t seed, int number, bool relaxed) {
       .relaxed = relaxed,
   };
   sn_arena_init(&c->arena, &c->env);
-  const sn_machine machine = {.isa = sn_isa_detect(), .deterministic = true};
+  const sn_machine machine = {.target = &sn_cpu_target, .isa = sn_isa_detect()};
   const sn_jit_target target = {
       .lanes = {.relaxed = relaxed, .split_minmax = case_one_in(&c->random, 2)}};
   bool ok = make_group(c, number);

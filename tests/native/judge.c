@@ -141,7 +141,7 @@ static void shake(const sn_graph *g, sn_id id, const void **in, double *out, dou
       absolute[k][i] = fabs(((const double *)in[k])[i]);
     in[k] = absolute[k];
   }
-  if (terms) sn_ref_node(g, id, in, sizes);
+  if (terms) sn_ref_node(g, false, id, in, sizes);
   relative *= 1 + sqrt((double)terms); /* roundings of many terms: a random walk */
   for (int64_t i = 0; i < size; i++) {
     if (seed > 1) out[i] += relative * sizes[i] * noise(seed, id, out[i], i);
@@ -163,7 +163,7 @@ static void evaluate(judge *j, const sn_graph *g, void **values, uint64_t seed) 
     }
     assert_true(node->n_inputs <= MOST_INPUTS);
     for (uint32_t k = 0; k < node->n_inputs; k++) few[k] = values[inputs[k]];
-    sn_ref_node(g, id, few, values[id]);
+    sn_ref_node(g, false, id, few, values[id]);
     const double relative = seed && node->type.dtype == SN_F64 ? rounding_of(j, g, id) : 0;
     if (relative > 0) shake(g, id, few, values[id], relative, seed);
   }
@@ -313,7 +313,7 @@ static double value_at(const along *a, size_t value, double step) {
     if (g->nodes[id].op == SN_OP_input)
       place_argument(a, id, step);
     else
-      sn_ref_node(g, id, few, a->values[id]);
+      sn_ref_node(g, false, id, few, a->values[id]);
   }
   return *(const double *)a->values[g->outputs[value]];
 }

@@ -6,6 +6,9 @@
 
 #include "passes/passes.h"
 
+static const sn_pass_context sharing = {.target = &sn_cpu_target, .share = true};
+static const sn_pass_context apart = {.target = &sn_cpu_target};
+
 /* Runs one pass over the lab's graph; the text of the result. */
 static const char *text_after(lab *l, sn_pass_fn *pass) {
   sn_graph *to = NULL;
@@ -14,7 +17,7 @@ static const char *text_after(lab *l, sn_pass_fn *pass) {
   assert_int_equal(sn_graph_verify(&l->graph), SN_OK);
   assert_int_equal(sn_arena_alloc(&l->arena, 1, sizeof *to, (void **)&to), SN_OK);
   to->arena = &l->arena;
-  assert_int_equal(pass(&l->graph, to, false), SN_OK);
+  assert_int_equal(pass(&apart, &l->graph, to), SN_OK);
   assert_int_equal(sn_graph_verify(to), SN_OK);
   assert_int_equal(to->n_outputs, l->graph.n_outputs);
   assert_int_equal(to->n_arguments, l->graph.n_arguments);
@@ -282,7 +285,7 @@ static void passes_give_back_what_they_took(void **state) {
       OUTPUTS(&l, x);
       sn_graph to = {.arena = &l.arena};
       l.env.heap.fail_countdown = k;
-      const sn_status status = sn_pass_table[i].run(&l.graph, &to, true);
+      const sn_status status = sn_pass_table[i].run(&sharing, &l.graph, &to);
       l.env.heap.fail_countdown = -1;
       if (status) assert_int_equal(status, SN_ERR_MEMORY);
       lab_close(&l);

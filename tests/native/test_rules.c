@@ -11,6 +11,8 @@
 #include "graph/reference.h"
 #include "passes/passes.h"
 
+static const sn_pass_context sharing = {.target = &sn_cpu_target, .share = true};
+
 static case_random rng;
 
 /* ---- evaluation by the reference ------------------------------------------------------------- */
@@ -30,7 +32,7 @@ static const void *evaluate(lab *l, const sn_graph *g, size_t number, void *cons
     }
     assert_int_equal(sn_arena_alloc(&l->arena, sn_type_bytes(&node->type) + 1, 1, &values[id]),
                      SN_OK);
-    sn_ref_node(g, id, in, values[id]);
+    sn_ref_node(g, false, id, in, values[id]);
   }
   return values[g->outputs[number]];
 }
@@ -65,7 +67,7 @@ static sn_graph *run_pass(lab *l, const sn_graph *from, int pass) {
   sn_graph *to = NULL;
   assert_int_equal(sn_arena_alloc(&l->arena, 1, sizeof *to, (void **)&to), SN_OK);
   to->arena = &l->arena;
-  assert_int_equal(sn_pass_table[pass].run(from, to, true), SN_OK);
+  assert_int_equal(sn_pass_table[pass].run(&sharing, from, to), SN_OK);
   assert_int_equal(sn_graph_verify(to), SN_OK);
   return to;
 }
@@ -662,7 +664,7 @@ static void attention_made_again(void **state) {
     }
     sn_graph expanded = {.arena = &l->arena};
     assert_true(sn_needs_expanding(&l->graph));
-    assert_int_equal(sn_expand(&l->graph, &expanded, true), SN_OK);
+    assert_int_equal(sn_expand(&sharing, &l->graph, &expanded), SN_OK);
     assert_int_equal(count_ops(&expanded, SN_OP_softmax), 0);
     expect_same(l, &l->graph, &expanded, data, k ? 1e-9 : 1e-2, "expand");
     const sn_graph *from = run_pass(l, &expanded, SN_PASS_layout);
@@ -681,7 +683,7 @@ static void columns_become_rows(void **state) {
   sn_graph expanded = {.arena = &lab_.arena};
   lab_open(l, true);
   attend(l, 2048, 2048, SN_F32);
-  assert_int_equal(sn_expand(&l->graph, &expanded, true), SN_OK);
+  assert_int_equal(sn_expand(&sharing, &l->graph, &expanded), SN_OK);
   const sn_graph *from = run_pass(l, run_pass(l, &expanded, SN_PASS_layout), SN_PASS_simplify);
   const sn_graph *to = run_pass(l, from, SN_PASS_rematerialize);
   assert_int_equal(count_ops(from, SN_OP_matmul), 6);

@@ -38,7 +38,7 @@ void twins_begin(twins *w, sn_context *ctx, bool compiled) {
   w->env.heap = (sn_heap){.allocator = {NULL, reference_allocate, reference_release},
                           .limit_bytes = SIZE_MAX,
                           .fail_countdown = -1};
-  w->env.fused = ctx->env.fused; /* the same bits are asked for */
+  w->fused = ctx->target.fused; /* the same bits are asked for */
   sn_arena_init(&w->arena, &w->env);
   sn_graph_init(&w->graph, &w->arena, false);
   sn_error_clear(ctx);
@@ -72,7 +72,7 @@ static sn_id evaluate(twins *w, sn_op op, const sn_id *inputs, size_t n, const i
   const sn_id id = add_node(w, op, inputs, n, attrs, n_attrs, type);
   const void *in[TWIN_MAX_INPUTS];
   for (size_t k = 0; k < n; k++) in[k] = w->values[sn_graph_inputs(&w->graph, id)[k]];
-  sn_ref_node(&w->graph, id, in, w->values[id]);
+  sn_ref_node(&w->graph, w->fused, id, in, w->values[id]);
   return id;
 }
 

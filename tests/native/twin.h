@@ -28,6 +28,7 @@ typedef struct twins {
   sn_context *ctx;
   sn_env env;
   sn_arena arena;
+  bool fused;     /* the functions' bits */
   sn_graph graph; /* of the reference, nothing shared */
   void **values;  /* per node: its elements */
   size_t n_values;

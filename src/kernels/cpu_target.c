@@ -1,0 +1,45 @@
+/* cpu_target.c - the numbers of the CPU, and tiny ones for the hostile build. */
+#include "kernels/gemm.h"
+#include "kernels/machine.h"
+#include "kernels/strip.h"
+
+const sn_target sn_cpu_target = {
+    .name = "cpu",
+    .limits = {.dtypes = ~0u,
+               .nodes = 96,
+               .scalar_nodes = 20000,
+               .operands = 48,
+               .local_bytes = INT64_MAX,
+               .alignment = 64},
+    .costs = {.tiny_product = SN_GEMM_TINY,
+              .row_points = SN_FOLD_BLOCK, /* a row is one block of the fold */
+              .prologue_points = 4096,
+              .row_unit = 8,
+              .block_bytes = 256 * 1024, /* half of a second-level cache */
+              .block_rows = 48,
+              .least_rows = 16,
+              .tasks = 16,
+              .least_tasks = 8,
+              .most_parts = 8,
+#ifdef SINTER_TEST
+              .remade_bytes = 4 * 1024,
+              .copies = 3,
+              .pad_run = 1,
+              .pad_row = 1,
+              .chain_bytes = 4 * 1024,
+              .chain_points = 1024,
+              .part_terms = 32,
+              .part_results = 400,
+              .part_work = 1e3},
+#else
+              .remade_bytes = 16 * 1024 * 1024,
+              .copies = 16,
+              .pad_run = 16,
+              .pad_row = 512,
+              .chain_bytes = 64 * 1024, /* less stays in a second-level cache without a chain */
+              .chain_points = 256 * 1024,
+              .part_terms = 512,
+              .part_results = 65536,
+              .part_work = 1e6},
+#endif
+};

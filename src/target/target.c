@@ -1,0 +1,30 @@
+#include "target/target.h"
+
+static int64_t blocks_of(int64_t rows, int64_t block) { return (rows + block - 1) / block; }
+
+/* As many as stay in cache, but some at least, as each block walks through the whole right sides of
+ * its products; and fewer where there would be no work for many workers. */
+int64_t sn_target_block_rows(const sn_target *target, int64_t batch, int64_t rows,
+                             int64_t row_bytes) {
+  const sn_target_costs *c = &target->costs;
+  const int64_t unit = c->row_unit, room = target->limits.local_bytes / row_bytes;
+  int64_t block = (int64_t)c->block_bytes / row_bytes / unit * unit;
+  if (block < c->block_rows) block = c->block_rows;
+  while (block > c->least_rows && batch * blocks_of(rows, block) < c->tasks) block -= unit;
+  if (block > room) block = room / unit * unit;
+  return block < rows ? block : rows <= room ? rows : 0;
+}
+
+/* Tiles of the whole sum would be small, and small tiles pack each factor many times. Not where
+ * rows are nearly as many as terms: such a left side may come from a chain, block of rows by block
+ * of rows. */
+int64_t sn_target_sum_parts(const sn_target *target, int64_t results, int64_t rows, int64_t terms) {
+  enum { TERMS_TO_ROWS = 4 };
+  const sn_target_costs *c = &target->costs;
+  const double work = (double)results * (double)terms;
+  int64_t parts = terms / c->part_terms;
+  if (results > c->part_results || terms < TERMS_TO_ROWS * rows) return 1;
+  if (parts > c->most_parts) parts = c->most_parts;
+  if (work < c->part_work * (double)parts) parts = (int64_t)(work / c->part_work);
+  return parts > 1 ? parts : 1;
+}

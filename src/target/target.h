@@ -1,0 +1,65 @@
+/* target.h - what programs are made for. Passes, fuse and plan ask it, and know nothing else of a
+ * machine:
+ *
+ *   limits   no kernel of a program goes beyond one
+ *   costs    what is worth while: other numbers give other kernels, never wrong ones
+ *   mode     which bits floats have
+ *
+ * How a group is run - in which blocks, strips, tiles, tasks - is its backend's own business. Only
+ * questions that fuse has to ask beforehand are answered here, at the end, so that both get the
+ * same answer. */
+#ifndef SN_TARGET_TARGET_H
+#define SN_TARGET_TARGET_H
+
+#include "base/env.h"
+
+typedef struct sn_target_limits {
+  uint32_t dtypes;       /* that it has, a bit 1 << sn_dtype each */
+  uint32_t nodes;        /* of a kernel over many points */
+  uint32_t scalar_nodes; /* of one over a single point, which is straight-line code */
+  uint32_t operands;     /* inputs of a kernel's nodes, but over a single point */
+  int64_t local_bytes;   /* memory of a task's own, for what a chain hands on; 0: there is none */
+  size_t alignment;      /* bytes, of each buffer */
+} sn_target_limits;
+
+typedef struct sn_target_costs {
+  int64_t tiny_product;    /* multiply-adds up to which products have other bits than larger ones */
+  size_t remade_bytes;     /* of a product from which on it is made again for uses far apart */
+  int64_t row_points;      /* of a row that stays in the first cache between its phases, at most */
+  uint32_t copies;         /* of concat's inputs by a kernel each, at most */
+  int64_t pad_run;         /* elements in a run, and in a row of runs, that pay for reading a pad */
+  int64_t pad_row;         /* where it is not made */
+  int64_t prologue_points; /* of a map that is little beside a product */
+  /* chains: what they keep out of memory pays from here on */
+  size_t chain_bytes;
+  int64_t chain_points; /* of a map or rows that begin one */
+  /* blocks of rows */
+  size_t block_bytes; /* that stay in cache, beside what each block walks through */
+  int64_t block_rows; /* that make up for walking through it */
+  int64_t least_rows; /* where blocks would be too few else */
+  int64_t row_unit;   /* blocks have a multiple of it */
+  int64_t tasks;      /* wanted, and at least, to occupy all workers */
+  int64_t least_tasks;
+  /* parts of long sums with few results */
+  int64_t part_terms, part_results, most_parts;
+  double part_work; /* multiply-adds that are worth a task */
+} sn_target_costs;
+
+typedef struct sn_target {
+  const char *name;
+  sn_target_limits limits;
+  sn_target_costs costs;
+  bool deterministic; /* products never fuse multiply-adds */
+  bool fused;         /* functions of float32 have the fused bits (graph/expand_f32.inc) */
+} sn_target;
+
+/* Rows of a block, of which each takes row_bytes of the task's own memory; 0: a block does not fit.
+ */
+int64_t sn_target_block_rows(const sn_target *target, int64_t batch, int64_t rows,
+                             int64_t row_bytes);
+
+/* In how many parts a product's sums of `terms` are best taken apart; rows: of each of its
+ * matrices. */
+int64_t sn_target_sum_parts(const sn_target *target, int64_t results, int64_t rows, int64_t terms);
+
+#endif
