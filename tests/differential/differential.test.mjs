@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { ENGINES, instantiate } from './engine.mjs';
+import { ENGINES, bits, instantiate } from './engine.mjs';
 import { evaluate } from './evaluate.mjs';
 
 const file = new URL('../../build/wasm/tests/differential/differential.wasm', import.meta.url);
@@ -52,6 +52,21 @@ test("every engine's micro-kernels keep their contract", () => {
   ENGINES.forEach((name, engine) => {
     assert.ok(exports.differential_open(engine), name);
     assert.ok(exports.differential_kernels(engine), `${name}: ${text(exports.differential_text())}`);
+  });
+});
+
+/** Lines of tests/bits without one here, or with other bits. A new op's case has no line yet. */
+const changed = (kind, lines) => {
+  const known = readFileSync(new URL(`../bits/${kind}.txt`, import.meta.url), 'utf8').trim().split('\n');
+  assert.ok(known.length >= 200);
+  const here = new Set(lines);
+  return known.filter((line) => !here.has(line));
+};
+
+test('the computations of tests/bits have the bits that its files say', () => {
+  ENGINES.forEach((name, engine) => {
+    const kind = name.includes('relaxed') ? 'fused' : 'plain';
+    assert.deepEqual(changed(kind, bits(module, engine)), [], name);
   });
 });
 

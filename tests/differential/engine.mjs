@@ -36,6 +36,18 @@ export const instantiate = (module, check = () => {}) => {
   return { exports: instance.exports, memory, messages, text: (address) => text(memory, address) };
 };
 
+/** The lines "NAME HASH" of tests/bits on an engine. */
+export const bits = (module, engine) => {
+  const { exports, text: read } = instantiate(module);
+  if (!exports.differential_open(engine)) throw new Error(`no ${ENGINES[engine]}`);
+  const lines = [];
+  for (let line = read(exports.differential_bits(engine, 0)); line; ) {
+    lines.push(line);
+    line = read(exports.differential_bits(engine, lines.length));
+  }
+  return lines;
+};
+
 const run = ({ module, first, count, written = false }) => {
   const { exports, messages, text: read } = instantiate(module);
   const failures = [];

@@ -6,12 +6,14 @@
  *   differential_run(engine, seed)       if the recipe agrees; differential_text tells where not
  *   differential_written(engine, seed)   the same for a written program
  *   differential_shown(engine, seed)     its graph, arguments and float64 results as JSON, or ""
- *   differential_kernels(engine)         if its micro-kernels keep their contract
+ *   differential_bits(engine, number)    "NAME HASH" of a case of tests/bits, or "" past the last
+ * one differential_kernels(engine)         if its micro-kernels keep their contract
  *   differential_planted(engine)         if a fault put into programs is found and shrunk */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "bits/bits.h"
 #include "cmocka.h"
 #include "graph/reference.h"
 #include "native/kernel_cases.h"
@@ -84,6 +86,15 @@ bool differential_written(int engine, double seed) {
   if (!right)
     snprintf(text, sizeof text, "written %.0f, shrunk to %zu steps: %s", seed, left, trial.text);
   return right;
+}
+
+const char *EXPORT(differential_bits)(int engine, uint32_t number);
+const char *differential_bits(int engine, uint32_t number) {
+  if (number >= bits_count()) return "";
+  char name[BITS_NAME];
+  const uint64_t hash = bits_hash(contexts[engine], number, name);
+  snprintf(text, sizeof text, "%s %08x%08x", name, (unsigned)(hash >> 32), (unsigned)hash);
+  return text;
 }
 
 /* ---- what the judge reads, for another one ----------------------------------------------------

@@ -57,10 +57,14 @@ static size_t live_bytes[CONTEXTS];
 static sn_context *contexts[CONTEXTS];
 
 sn_context *case_context(int threads, sn_isa_id isa) {
+  return case_context_with((sn_options){.threads = threads}, isa);
+}
+
+sn_context *case_context_with(sn_options options, sn_isa_id isa) {
   for (int i = 0; i < CONTEXTS; i++) {
     if (contexts[i]) continue;
     const sn_allocator allocator = {&live_bytes[i], allocate, release};
-    const sn_options options = {.allocator = &allocator, .threads = threads};
+    options.allocator = &allocator;
     assert_int_equal(sn_context_create(&options, &contexts[i]), SN_OK);
     contexts[i]->options.machine.isa = isa;
     return contexts[i];

@@ -29,6 +29,7 @@ bool case_short(void);
  * gives out exactly the bytes asked for, so that a sanitizer sees one too many. isa:
  * sn_isa_detect() or less. */
 sn_context *case_context(int threads, sn_isa_id isa);
+sn_context *case_context_with(sn_options options, sn_isa_id isa);
 
 /* Destroys it; everything that was allocated from it must have been given back. */
 void case_context_end(sn_context *ctx);
