@@ -111,12 +111,12 @@ static sn_status make_kernels(compiling *c) {
   SN_TRY(sn_arena_alloc(&exe->arena, n, sizeof *exe->profile_rows, (void **)&exe->profile_rows));
   SN_TRY(
       sn_arena_alloc(&exe->arena, exe->plan.n_values, sizeof *exe->values, (void **)&exe->values));
-  size_t shared = 0, lane = 0;
+  size_t shared = 0, worker = 0;
   for (size_t i = 0; i < n; i++) {
     const sn_group *group = &exe->groups.groups[i];
     SN_TRY(sn_kernel_make(&exe->arena, machine, group, &exe->kernels[i]));
     if (exe->kernels[i].shared_bytes > shared) shared = exe->kernels[i].shared_bytes;
-    if (exe->kernels[i].lane_bytes > lane) lane = exe->kernels[i].lane_bytes;
+    if (exe->kernels[i].worker_bytes > worker) worker = exe->kernels[i].worker_bytes;
     sn_packed *packed = &exe->kernels[i].packed;
     if (packed->wanted) {
       const sn_place *b = &exe->plan.places[group->b.value];
@@ -130,11 +130,11 @@ static sn_status make_kernels(compiling *c) {
   const bool fused = machine->target->fused;
   if (c->options->jit) SN_TRY(sn_jit_kernels(&exe->arena, fused, exe->kernels, n, &exe->code));
   exe->shared_offset = exe->plan.arena_bytes;
-  SN_CHECK(env, sn_size_round_up(shared, 64, &shared) && sn_size_round_up(lane, 64, &lane));
-  SN_FAIL_IF(env, sn_size_add_overflows(exe->shared_offset, shared, &exe->lanes_offset),
+  SN_CHECK(env, sn_size_round_up(shared, 64, &shared) && sn_size_round_up(worker, 64, &worker));
+  SN_FAIL_IF(env, sn_size_add_overflows(exe->shared_offset, shared, &exe->workers_offset),
              SN_ERR_MEMORY, "plan: intermediates are too large: %zu bytes and %zu more",
              exe->shared_offset, shared);
-  exe->lane_stride = lane;
+  exe->worker_stride = worker;
   if (!is_watched(c, SN_LOG_CODE)) return SN_OK;
   const char *text;
   SN_TRY(sn_kernels_text(exe->kernels, n, &exe->arena, &text));

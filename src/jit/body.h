@@ -54,8 +54,8 @@ void sn_jit_stores(sn_jit *j, const sn_store *stores, uint32_t n);
 typedef struct sn_jit_sum {
   const sn_reduction *reduction;
   uint32_t leaf;    /* its accumulators */
-  uint32_t lane;    /* local: where its scratch and item are */
-  uint32_t scratch; /* bytes behind lane */
+  uint32_t memory;  /* local: where its scratch and item are */
+  uint32_t scratch; /* bytes behind memory */
   uint32_t item;    /* local of an address; bytes behind it: */
   uint32_t item_offset;
 } sn_jit_sum;

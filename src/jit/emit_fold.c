@@ -2,7 +2,7 @@
  *
  * Accumulators of a strip live in registers while whole rounds (32 points, 16 of float64) go by, if
  * the body is short enough to be written once per vector of a round; else, and for the end of a
- * strip, in the scratch at `lane`, which the body's loop walks like any other operand. */
+ * strip, in the scratch at `memory`, which the body's loop walks like any other operand. */
 #include "jit/access.h"
 #include "jit/body.h"
 
@@ -15,7 +15,7 @@ static int32_t round_points(sn_dtype dtype) { return (int32_t)sn_fold_lanes(dtyp
  */
 
 static sn_vec_value combine(sn_vecs *lanes, const sn_reduction *r, const sn_vec_value *a,
-                             const sn_vec_value *b) {
+                            const sn_vec_value *b) {
   sn_vec_value out = {{0, 0}};
   for (int h = 0; h < sn_vec_halves(r->dtype); h++)
     out.half[h] = sn_expand_combine(lanes, r->op, r->dtype, a->half[h], b->half[h]);
@@ -158,8 +158,7 @@ static sn_status write_end(sn_jit *j, const sn_reduction *r, uint32_t *number) {
   SN_TRY(helper_begin(j, &h, r, N_PARAMS));
   sn_walk *k = &h.walk;
   const uint32_t level = sn_wasm_local(w, SN_WASM_TYPE_I32);
-  const sn_vec identity =
-      sn_expand_const(&k->lanes, r->dtype, sn_reduce_identity(r->op, r->dtype));
+  const sn_vec identity = sn_expand_const(&k->lanes, r->dtype, sn_reduce_identity(r->op, r->dtype));
   sn_walk_write(k, leaf_at(&h, LANES, 0), &(sn_vec_value){{identity, identity}});
   sn_vecs_section(&k->lanes);
   describe_combine(&h, level, LANES, LANES);
@@ -192,7 +191,7 @@ void sn_jit_sum_describe(sn_jit *j, sn_jit_sum *sum) {
   int64_t strides[SN_MAX_RANK] = {0};
   sn_jit_reduced_strides(j, strides);
   const sn_walk_base base = {
-      .kind = SN_BASE_PARAM, .number = sum->lane, .follows = true, .restarts = true, .level = 2};
+      .kind = SN_BASE_PARAM, .number = sum->memory, .follows = true, .restarts = true, .level = 2};
   sum->leaf =
       sn_walk_leaf(k, r->dtype, base, (int64_t)(sum->scratch / sn_dtype_bytes(r->dtype)), strides);
   const sn_vec_value before = sn_walk_read(k, sum->leaf);
@@ -225,7 +224,7 @@ static void push_identity(sn_wasm *w, const sn_reduction *r) {
 static void set_identity(sn_jit *j, const sn_jit_sum *sum, bool registers) {
   const sn_leaf *leaf = &j->walk.leaves[sum->leaf];
   for (uint32_t i = 0; i < LANE_VECTORS; i++) {
-    if (!registers) sn_emit_get(j->w, sum->lane);
+    if (!registers) sn_emit_get(j->w, sum->memory);
     push_identity(j->w, sum->reduction);
     if (registers)
       sn_emit_set(j->w, leaf->registers + i);
@@ -251,7 +250,7 @@ static void write_rounds(sn_jit *j, uint32_t section, const sn_jit_sum *sums, ui
   sn_emit_repeat(j->w, points, round);
   set_kind(j, sums, n, SN_LEAF_MEMORY);
   for (uint32_t i = 0; i < n; i++)
-    sn_walk_spill(k, sums[i].leaf, LANE_VECTORS, sums[i].lane, sums[i].scratch);
+    sn_walk_spill(k, sums[i].leaf, LANE_VECTORS, sums[i].memory, sums[i].scratch);
 }
 
 /* to = min(from, most); from -= to */
@@ -347,14 +346,14 @@ static void write_pieces(sn_jit *j, uint32_t section, const sn_jit_sum *sums, ui
 
 static void call_push(sn_jit *j, const sn_jit_sum *sum, uint32_t strips) {
   const sn_reduction *r = sum->reduction;
-  push_address(j->w, sum->lane, sum->scratch);
+  push_address(j->w, sum->memory, sum->scratch);
   sn_emit_get(j->w, strips);
   sn_emit_index(j->w, SN_WASM_call, j->helpers->push[r->op][r->dtype] - 1);
 }
 
 static void call_end(sn_jit *j, const sn_jit_sum *sum, uint32_t strips) {
   const sn_reduction *r = sum->reduction;
-  push_address(j->w, sum->lane, sum->scratch);
+  push_address(j->w, sum->memory, sum->scratch);
   sn_emit_get(j->w, strips);
   push_address(j->w, sum->item, sum->item_offset);
   sn_emit_index(j->w, SN_WASM_call, j->helpers->end[r->op][r->dtype] - 1);
@@ -404,13 +403,13 @@ void sn_jit_sum_run(sn_jit *j, uint32_t section, sn_jit_sum *sums, uint32_t n, u
 /* ---- the role -------------------------------------------------------------------------------- */
 
 sn_status sn_jit_fold(sn_jit *j, uint32_t *number) {
-  enum { VALUES, LANE, ITEM, FLAT, N, N_PARAMS };
+  enum { VALUES, MEMORY, ITEM, FLAT, N, N_PARAMS };
   const sn_group *g = j->kernel->group;
   const sn_phase *phase = &g->phases[0];
   sn_walk *k = &j->walk;
   SN_TRY(sn_jit_space_then_reduced(j));
   SN_TRY(sn_jit_body(j, &phase->body, NULL));
-  sn_jit_sum sum = {.reduction = &phase->reductions[0], .lane = LANE, .item = ITEM};
+  sn_jit_sum sum = {.reduction = &phase->reductions[0], .memory = MEMORY, .item = ITEM};
   sn_jit_sum_describe(j, &sum);
   if (j->unable) return SN_OK;
   SN_TRY(sn_jit_sum_helpers(j, sum.reduction));

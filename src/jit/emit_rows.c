@@ -1,8 +1,8 @@
 /* emit_rows.c - the rows role: each row through all phases, a section each, then post, a section
- * too. Totals and kept values lie in lane memory where the kernel's row plan puts them. */
+ * too. Totals and kept values lie in worker memory where the kernel's row plan puts them. */
 #include "jit/body.h"
 
-enum { VALUES, LANE, FIRST, N, LENGTH, N_PARAMS };
+enum { VALUES, MEMORY, FIRST, N, LENGTH, N_PARAMS };
 
 #define TOTAL_BYTES 16 /* from one total of the row to the next */
 
@@ -25,7 +25,8 @@ static sn_status describe_kept(rows *r) {
     const sn_dtype dtype = sn_dtype_bytes(g->kept[i]) < 4 ? SN_I32 : g->kept[i];
     int64_t strides[SN_MAX_RANK] = {0};
     sn_jit_reduced_strides(r->j, strides);
-    const sn_walk_base base = {.kind = SN_BASE_PARAM, .number = LANE, .follows = true, .level = 2};
+    const sn_walk_base base = {
+        .kind = SN_BASE_PARAM, .number = MEMORY, .follows = true, .level = 2};
     const size_t at = r->j->kernel->row.kept_offset[i];
     r->kept[i] = sn_walk_leaf(k, dtype, base, (int64_t)(at / sn_dtype_bytes(dtype)), strides);
   }
@@ -36,7 +37,7 @@ static void describe_totals(sn_jit *j, const sn_phase *phase) {
   for (uint32_t i = 0; i < phase->n_reductions; i++) {
     const sn_dtype dtype = phase->reductions[i].dtype;
     const uint32_t total = phase->first_total + i;
-    const sn_walk_base base = {.kind = SN_BASE_PARAM, .number = LANE, .level = 1};
+    const sn_walk_base base = {.kind = SN_BASE_PARAM, .number = MEMORY, .level = 1};
     const int64_t at = total_offset(j, total) / (int64_t)sn_dtype_bytes(dtype);
     j->totals[total] =
         sn_walk_read(&j->walk, sn_walk_leaf(&j->walk, dtype, base, at, (int64_t[SN_MAX_RANK]){0}));
@@ -55,9 +56,9 @@ static sn_status describe_phase(rows *r, const sn_phase *phase) {
     const uint32_t total = phase->first_total + i;
     r->sums[total] =
         (sn_jit_sum){.reduction = &phase->reductions[i],
-                     .lane = LANE,
+                     .memory = MEMORY,
                      .scratch = (uint32_t)(j->kernel->row.fold_offset + i * SN_FOLD_SCRATCH_BYTES),
-                     .item = LANE,
+                     .item = MEMORY,
                      .item_offset = total_offset(j, total)};
     if ((phase->reductions[i].dtype == SN_F64) != (phase->reductions[0].dtype == SN_F64))
       j->unable = true;

@@ -22,7 +22,7 @@ static void describe_total(sn_jit *j, int rank, uint32_t param) {
 }
 
 sn_status sn_jit_strip(sn_jit *j, uint32_t *number) {
-  enum { VALUES, LANE, TOTAL, FLAT, N, N_PARAMS };
+  enum { VALUES, MEMORY, TOTAL, FLAT, N, N_PARAMS };
   const sn_group *g = j->kernel->group;
   sn_walk *k = &j->walk;
   int pick[SN_MAX_RANK];
@@ -105,7 +105,7 @@ static void write_row(sn_jit *j, bool kept, uint32_t n_outputs) {
 }
 
 sn_status sn_jit_columns(sn_jit *j, uint32_t *number) {
-  enum { VALUES, LANE, ACC, FIRST, N_OUTPUTS, FROM, TO, N_PARAMS };
+  enum { VALUES, MEMORY, ACC, FIRST, N_OUTPUTS, FROM, TO, N_PARAMS };
   const sn_group *g = j->kernel->group;
   sn_walk *k = &j->walk;
   int pick[SN_MAX_RANK];

@@ -2,17 +2,17 @@
  * in the kernels' inner loops, bit for bit.
  *
  *   role     parameters, all int32                        does
- *   strip    values, lane, total, flat, n                 `post` at points [flat, flat + n) of the
+ *   strip    values, memory, total, flat, n                 `post` at points [flat, flat + n) of the
  *                                                         space; total: n values of total 0, or 0
- *   fold     values, lane, item, flat, n                  points [flat, flat + n) of (space,
+ *   fold     values, memory, item, flat, n                  points [flat, flat + n) of (space,
  *                                                         reduced), of one output, n <=
  *                                                         SN_FOLD_BLOCK, into *item as fold.h says
- *   columns  values, lane, acc, first, n, from, to        acc[0..n): reduced points from .. to - 1
+ *   columns  values, memory, acc, first, n, from, to        acc[0..n): reduced points from .. to - 1
  *                                                         of the strip of outputs from first on,
  *                                                         one after the other
- *   rows     values, lane, first, n                       all phases and `post` of rows [first, ..)
+ *   rows     values, memory, first, n                       all phases and `post` of rows [first, ..)
  *
- * values: the buffers' addresses. lane: memory of the running lane; fold overwrites its first
+ * values: the buffers' addresses. memory: of the running worker; fold overwrites its first
  * SN_FOLD_SCRATCH_BYTES, rows what the kernel's row plan says. A role that cannot be lowered has no
  * function: the VM does it. */
 #ifndef SN_JIT_LOWER_KERNEL_H

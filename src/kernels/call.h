@@ -24,7 +24,7 @@ typedef struct sn_call_plan {
   int64_t lines, blocks; /* of a unit, of a point */
   int64_t share, shares; /* positions of a unit, pieces of a line */
   size_t scratch_bytes;  /* a sort's, of one point */
-  bool shared_scratch;   /* a place for each point in shared memory, not one per lane */
+  bool shared_scratch;   /* a place for each point in shared memory, not one per worker */
 } sn_call_plan;
 
 /* Lines of one operand: element i of line k lies at data + (i * along + k * across) elements. */

@@ -6,15 +6,15 @@
  *             SN_STRIP or reach the end, else any; total: the n values of the contraction or
  *             reduction there, or NULL
  *   fold      one block of fold.h: points [flat, flat + n) of a reduce's nest (space then reduced,
- *             row-major), n <= SN_FOLD_BLOCK, into *item; lane: SN_FOLD_SCRATCH_BYTES
+ *             row-major), n <= SN_FOLD_BLOCK, into *item; memory: SN_FOLD_SCRATCH_BYTES
  *   columns   acc[0 .. n) = reduced points from .. to - 1, from < to, of the strip of n outputs
  *             from `first` on, combined one after the other
  *   rows      rows [first, first + n) of a row group, `length` points of each, through all phases
- *             and post; length: all, or if the group is limited a multiple of SN_LIMIT_UNIT; lane:
- *             laid out as in kernel_row.c
+ *             and post; length: all, or if the group is limited a multiple of SN_LIMIT_UNIT;
+ *             memory: laid out as in kernel_row.c
  *
  * values: base pointer of every buffer. In WebAssembly a function pointer is a place in the
- * function table of the thread's own instance, so each lane asks `ready` before it calls: that
+ * function table of the thread's own instance, so each worker asks `ready` before it calls: that
  * installs the module where it is missing, and says no where it cannot be. */
 #ifndef SN_KERNELS_CODE_H
 #define SN_KERNELS_CODE_H
@@ -23,12 +23,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef void sn_strip_code(void *const *values, void *lane, const void *total, int32_t flat,
+typedef void sn_strip_code(void *const *values, void *memory, const void *total, int32_t flat,
                            int32_t n);
-typedef void sn_fold_code(void *const *values, void *lane, void *item, int32_t flat, int32_t n);
-typedef void sn_columns_code(void *const *values, void *lane, void *acc, int32_t first, int32_t n,
+typedef void sn_fold_code(void *const *values, void *memory, void *item, int32_t flat, int32_t n);
+typedef void sn_columns_code(void *const *values, void *memory, void *acc, int32_t first, int32_t n,
                              int32_t from, int32_t to);
-typedef void sn_rows_code(void *const *values, void *lane, int32_t first, int32_t n,
+typedef void sn_rows_code(void *const *values, void *memory, int32_t first, int32_t n,
                           int32_t length);
 
 typedef struct sn_code {
@@ -40,7 +40,7 @@ typedef struct sn_code {
   sn_rows_code *rows;
 } sn_code;
 
-/* The code if this lane can call it, else NULL. */
+/* The code if this worker can call it, else NULL. */
 static inline const sn_code *sn_code_ready(const sn_code *code) {
   return code->module && code->ready(code->module) ? code : NULL;
 }

@@ -31,9 +31,9 @@ enum { LEAST_RUN = 8, ROW_COLUMNS = 128 };
  */
 static const double TASK_FLOPS = 6e6, SHARED_TASK_FLOPS = 4e6, DIRECT_TASK_FLOPS = 5e5;
 #endif
-/* More tasks than any usual number of lanes, so that the last ones end together; but a product too
- * small for that still gets a few, each a quarter as large, so that not all lanes but one stand
- * idle. */
+/* More tasks than any usual number of workers, so that the last ones end together; but a product
+ * too small for that still gets a few, each a quarter as large, so that not all workers but one
+ * stand idle. */
 enum { WANTED_TASKS = 16, WANTED_SHARED_TASKS = 48, WANTED_SMALL_TASKS = 4 };
 /* Rows of a micro-kernel that reads them where they lie: more would not have a register each for
  * that. And columns up to which a smaller kernel that does outweighs one of wider vectors. */
@@ -492,7 +492,7 @@ static void compute(const sn_gemm *g, const void *a, const void *b, const place_
 }
 
 void sn_gemm_tile(const sn_gemm *g, const void *a, const void *b, int64_t task, const void *shared,
-                  void *scratch, sn_tile_fn *store, void *user, void *lane_scratch) {
+                  void *scratch, sn_tile_fn *store, void *user, void *worker_memory) {
   const place_of_tile t = locate(g, task);
   char *tile = (char *)scratch + g->tile_offset;
   /* The private tile has room for whole columns of panels, so no block needs the edge buffer. */
@@ -500,7 +500,7 @@ void sn_gemm_tile(const sn_gemm *g, const void *a, const void *b, int64_t task, 
       .at = tile, .ld = (ptrdiff_t)g->right.block, .rows = t.rows, .cols = g->right.block};
   compute(g, a, b, &t, &out, &(memories){shared, scratch});
   if (!g->swapped) {
-    store(user, lane_scratch, t.l, t.r, t.rows, t.cols, tile, out.ld);
+    store(user, worker_memory, t.l, t.r, t.rows, t.cols, tile, out.ld);
     return;
   }
   if (t.rows > 1) { /* a single row is its own transpose */
@@ -508,7 +508,7 @@ void sn_gemm_tile(const sn_gemm *g, const void *a, const void *b, int64_t task, 
     sn_pack_panels(g->dtype, turned, tile, NULL, t.rows, t.cols, out.ld, 1, (int)t.rows, 0);
     tile = turned;
   }
-  store(user, lane_scratch, t.r, t.l, t.cols, t.rows, tile, (ptrdiff_t)t.rows);
+  store(user, worker_memory, t.r, t.l, t.cols, t.rows, tile, (ptrdiff_t)t.rows);
 }
 
 typedef struct plain_result {
@@ -517,9 +517,9 @@ typedef struct plain_result {
   size_t element_bytes;
 } plain_result;
 
-static void copy_tile(void *user, void *lane_scratch, int64_t row, int64_t col, int64_t rows,
+static void copy_tile(void *user, void *worker_memory, int64_t row, int64_t col, int64_t rows,
                       int64_t cols, void *tile, ptrdiff_t ld) {
-  (void)lane_scratch;
+  (void)worker_memory;
   const plain_result *to = user;
   for (int64_t i = 0; i < rows; i++)
     memcpy(sn_element_mutable(to->c, (row + i) * to->rs_c + col, to->element_bytes),

@@ -1,9 +1,9 @@
-/* gemm.h - matrix product C(m, n) = A(m, k) * B(k, n), in tiles that lanes compute on their own.
+/* gemm.h - matrix product C(m, n) = A(m, k) * B(k, n), in tiles that workers compute on their own.
  *
  * Rows, columns and k of A and B are nests of any strides (fuse/nest.h), so transposes, views and
  * the windows of a convolution are not copied: packing walks them. The plan is made once from sizes
  * alone, never from the number of threads; then each of its tasks is one tile of C over the whole
- * of k, computed by one lane in its private scratch:
+ * of k, computed by one worker in its private scratch:
  *
  *           n                     for each block of kc along k
  *     +-----------+                 pack A's rows of the tile: mc x kc in panels of MR      (L2)
@@ -15,7 +15,7 @@
  * A left side whose rows lie along k is not packed where it meets few columns: lists of runs
  * (ukr.h) stand in the place of its panels.
  *
- * An operand that several tiles read is packed once, before them all, into memory that the lanes
+ * An operand that several tiles read is packed once, before them all, into memory that the workers
  * share (`shared`): a first stage of the kernel, whose units are a tile's width of a block of k.
  * In the same form B may stay from run to run while its contents do (`kept`).
  *
@@ -81,13 +81,13 @@ typedef struct sn_gemm {
   int64_t sum_limit; /* 0: the usual one; tests shrink it */
   bool always_pack;  /* small sizes too go through the micro-kernel: for tests */
   int64_t whole_m;   /* 0, or rows of the product that this is a block of: it is computed as that
-                        would be, by one lane */
+                        would be, by one worker */
   sn_gemm_sharing sharing;
 
   /* set by sn_gemm_plan */
   int64_t from, to;     /* of the terms that are summed: all, unless a copy is limited */
   int64_t tasks;        /* tiles times spans, span by span; 0 when C is empty */
-  size_t scratch_bytes; /* of each lane, 64-byte aligned */
+  size_t scratch_bytes; /* of each worker, 64-byte aligned */
   int64_t pack_units;   /* to run before the tasks: of left and right, or 0 */
   size_t shared_bytes;  /* of what they pack, 64-byte aligned */
   double flops;         /* 2 m n k */
@@ -126,16 +126,16 @@ static inline sn_gemm_side *sn_gemm_side_b(sn_gemm *g) { return g->swapped ? &g-
  */
 void sn_gemm_pack(const sn_gemm *g, const void *a, const void *b, int64_t unit, void *shared);
 
-/* Receives the finished tile C(row .. row + rows, col .. col + cols) in the lane's cache, its rows
- * ld elements apart; it may overwrite it. */
-typedef void sn_tile_fn(void *user, void *lane_scratch, int64_t row, int64_t col, int64_t rows,
+/* Receives the finished tile C(row .. row + rows, col .. col + cols) in the worker's cache, its
+ * rows ld elements apart; it may overwrite it. */
+typedef void sn_tile_fn(void *user, void *worker_memory, int64_t row, int64_t col, int64_t rows,
                         int64_t cols, void *tile, ptrdiff_t ld);
 
 /* Computes tile `task` (0 .. g->tasks - 1) and hands it to store. Tasks may run in any order, at
- * the same time, each with its own scratch (g->scratch_bytes) and lane_scratch (passed through),
+ * the same time, each with its own scratch (g->scratch_bytes) and worker_memory (passed through),
  * when all pack units have filled shared (g->shared_bytes). */
 void sn_gemm_tile(const sn_gemm *g, const void *a, const void *b, int64_t task, const void *shared,
-                  void *scratch, sn_tile_fn *store, void *user, void *lane_scratch);
+                  void *scratch, sn_tile_fn *store, void *user, void *worker_memory);
 
 /* As sn_gemm_tile, straight into C with rows rs_c elements apart and columns adjacent. C is written
  * only (its contents before do not matter) and overlaps neither A nor B. */

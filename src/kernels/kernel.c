@@ -12,24 +12,24 @@ static sn_status make_map(sn_kernel *kernel) {
   const int64_t units = (points + SN_STRIP - 1) / SN_STRIP;
   kernel->n_stages = 1;
   kernel->stages[0] = (sn_stage){.units = units};
-  kernel->lane_bytes = kernel->post.lane_bytes;
+  kernel->worker_bytes = kernel->post.worker_bytes;
   return SN_OK;
 }
 
-static void map_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane) {
+static void map_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory) {
   const sn_kernel *k = run->kernel;
   const int64_t points = sn_group_points(k->group);
   const sn_code *code = sn_code_ready(&k->code);
   if (code && code->strip) {
     const int64_t first = begin * SN_STRIP, last = end * SN_STRIP;
-    code->strip(run->values, lane, NULL, (int32_t)first,
+    code->strip(run->values, memory, NULL, (int32_t)first,
                 (int32_t)((last < points ? last : points) - first));
     return;
   }
-  sn_vm_begin(&k->post, lane, run->values);
+  sn_vm_begin(&k->post, memory, run->values);
   for (int64_t u = begin; u < end; u++) {
     const int64_t flat = u * SN_STRIP, left = points - flat;
-    sn_vm_strip(&k->post, lane, run->values, flat, left < SN_STRIP ? left : SN_STRIP,
+    sn_vm_strip(&k->post, memory, run->values, flat, left < SN_STRIP ? left : SN_STRIP,
                 &(sn_vm_inputs){0});
   }
 }
@@ -88,14 +88,14 @@ sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_gr
   SN_TRY(sn_arena_alloc(arena, 1, sizeof *kernel, (void **)&kernel->members));
   kernel->n_members = 1;
   SN_TRY(sn_kernel_make(arena, machine, group->before, kernel->members));
-  if (kernel->members->lane_bytes > kernel->lane_bytes)
-    kernel->lane_bytes = kernel->members->lane_bytes;
+  if (kernel->members->worker_bytes > kernel->worker_bytes)
+    kernel->worker_bytes = kernel->members->worker_bytes;
   return SN_OK;
 }
 
-void sn_kernel_units(void *arg, int64_t begin, int64_t end, int lane) {
+void sn_kernel_units(void *arg, int64_t begin, int64_t end, int worker) {
   const sn_kernel_run *run = arg;
-  void *memory = run->lanes + (size_t)lane * run->lane_stride;
+  void *memory = run->workers + (size_t)worker * run->worker_stride;
   switch (run->kernel->group->kind) {
   case SN_GROUP_MAP: map_units(run, begin, end, memory); break;
   case SN_GROUP_REDUCE: sn_reduce_units(run, begin, end, memory); break;

@@ -45,7 +45,7 @@ typedef struct sn_reduce_plan {
   int64_t blocks;          /* per output; > 1: two stages */
   int64_t unit;            /* outputs of a unit that runs the post body; at most a strip */
   sn_fold_plan fold;
-  size_t accumulator_offset; /* in lane memory, behind the bodies' strips */
+  size_t accumulator_offset; /* in worker memory, behind the bodies' strips */
 } sn_reduce_plan;
 
 /* How a row group runs: rows one after the other, their totals gathered for `post`. */
@@ -53,7 +53,7 @@ typedef struct sn_row_plan {
   int64_t rows, length;
   int64_t unit;        /* rows of a unit; at most a strip */
   sn_fold_plan *folds; /* per total */
-  /* in lane memory, behind the bodies' strips */
+  /* in worker memory, behind the bodies' strips */
   size_t fold_offset;   /* per total SN_FOLD_SCRATCH_BYTES, for the phase under way */
   size_t totals_offset; /* per total a strip: its values in the unit's rows */
   size_t *kept_offset;  /* per kept slot: a row of it */
@@ -61,7 +61,7 @@ typedef struct sn_row_plan {
 
 typedef struct sn_stage {
   int64_t units;
-  double unit_cost; /* estimated nanoseconds on one lane, for the decision to use threads */
+  double unit_cost; /* estimated nanoseconds on one worker, for the decision to use threads */
 } sn_stage;
 
 /* A product's B that may stay packed from run to run: an argument that was the same in the last
@@ -78,7 +78,7 @@ typedef struct sn_kernel {
   const sn_group *group;
   sn_vm_code *phases; /* per phase of the group */
   sn_vm_code post;
-  size_t *phase_offset; /* of each phase's strips in lane memory */
+  size_t *phase_offset; /* of each phase's strips in worker memory */
   sn_reduce_plan reduce;
   sn_row_plan row;
   sn_gemm gemm;
@@ -92,8 +92,8 @@ typedef struct sn_kernel {
   uint32_t n_members;
   sn_stage stages[SN_MAX_STAGES];
   int n_stages;
-  size_t lane_bytes;     /* private memory of each lane */
-  size_t scratch_offset; /* of the contraction's panels in lane memory */
+  size_t worker_bytes;   /* private memory of each worker */
+  size_t scratch_offset; /* of the contraction's panels in worker memory */
   sn_strip_fn *add;      /* a contraction's partials */
   size_t shared_bytes;   /* partials, packed operands: what one stage makes for the next */
   size_t shared_offset;  /* of a chain's member: where its part of the chain's begins */
@@ -123,26 +123,26 @@ typedef struct sn_kernel_run {
   int stage;
   void *const *values;
   void *shared;
-  char *lanes; /* lane l's memory at lanes + l * lane_stride */
-  size_t lane_stride;
+  char *workers; /* worker w's memory at workers + w * worker_stride */
+  size_t worker_stride;
   sn_range columns; /* of a chain's member that is limited: those that count */
 } sn_kernel_run;
 
 /* An sn_pool_fn: arg is an sn_kernel_run. */
-void sn_kernel_units(void *run, int64_t begin, int64_t end, int lane);
+void sn_kernel_units(void *run, int64_t begin, int64_t end, int worker);
 
 static inline size_t sn_align64(size_t bytes) { return (bytes + 63) & ~(size_t)63; }
 
 /* Of the kinds; see the files of the same names. */
 sn_status sn_reduce_make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel);
-void sn_reduce_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane);
+void sn_reduce_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory);
 sn_status sn_row_make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel);
-void sn_row_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane);
+void sn_row_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory);
 sn_status sn_call_make(sn_arena *arena, sn_kernel *kernel);
-void sn_call_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane);
+void sn_call_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory);
 void sn_contraction_make(const sn_machine *machine, sn_kernel *kernel);
-void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane);
+void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory);
 sn_status sn_chain_make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel);
-void sn_chain_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane);
+void sn_chain_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory);
 
 #endif

@@ -6,7 +6,7 @@
 
 /* Elements of a unit: enough to outweigh its dispatch. */
 #define UNIT_ELEMENTS 16384
-/* Scratch of so few lines lies in shared memory: one long line must not cost every lane its room.
+/* Scratch of so few lines lies in shared memory: one long line must not cost every worker its room.
  */
 #define SHARED_LINES 4
 /* A unit of a scatter reads all indices: there is one for each so many elements of a row, at most
@@ -66,7 +66,7 @@ sn_status sn_call_make(sn_arena *arena, sn_kernel *kernel) {
                                 &kernel->shared_bytes),
       SN_ERR_MEMORY, "%s: lines are too long", sn_op_describe(g->call->op)->name);
   if (!p->shared_scratch) {
-    kernel->lane_bytes = p->scratch_bytes;
+    kernel->worker_bytes = p->scratch_bytes;
     kernel->shared_bytes = 0;
   }
   return SN_OK;
@@ -150,10 +150,10 @@ static void run_point(const sn_kernel_run *run, sn_call_site *site, int64_t poin
   run_lines(site);
 }
 
-void sn_call_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane) {
+void sn_call_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory) {
   const sn_call_plan *p = &run->kernel->call;
   const sn_call *call = run->kernel->group->call;
-  sn_call_site site = {.call = call, .dtype = call->operands[0].dtype, .scratch = lane};
+  sn_call_site site = {.call = call, .dtype = call->operands[0].dtype, .scratch = memory};
   for (int64_t u = begin; u < end; u++) {
     const int64_t share = u % p->shares, block = u / p->shares % p->blocks;
     const int64_t first = u / p->shares / p->blocks * p->unit, left = p->points - first;

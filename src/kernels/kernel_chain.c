@@ -2,7 +2,7 @@
  *
  *   [unit = a part of the right side of a member's product for one matrix of the batch,
  *           packed for all of that matrix's blocks into shared memory]
- *   unit = a block of rows of one matrix of the batch      lane memory
+ *   unit = a block of rows of one matrix of the batch      worker memory
  *     bind each link to its rows                           links' addresses |
  *     for each member: all its units                       intermediates of the block, indices |
  *                                                          memory of the member under way */
@@ -31,12 +31,12 @@ sn_status sn_chain_make(sn_arena *arena, const sn_machine *machine, sn_kernel *k
       sn_arena_alloc(arena, kernel->n_members, sizeof *kernel->members, (void **)&kernel->members));
   for (uint32_t m = 0; m < kernel->n_members; m++) {
     SN_TRY(sn_kernel_make(arena, machine, &c->blocks[m], &kernel->members[m]));
-    if (kernel->members[m].lane_bytes > most) most = kernel->members[m].lane_bytes;
+    if (kernel->members[m].worker_bytes > most) most = kernel->members[m].worker_bytes;
   }
   add_packing(c, kernel);
   kernel->stages[kernel->n_stages++].units = c->batch * sn_chain_blocks(c);
   kernel->scratch_offset = sn_align64(c->n_links * sizeof(void *));
-  kernel->lane_bytes = kernel->scratch_offset + c->local_bytes + most;
+  kernel->worker_bytes = kernel->scratch_offset + c->local_bytes + most;
   return SN_OK;
 }
 
@@ -61,45 +61,45 @@ static void bind(const sn_kernel_run *run, void **values, char *local, int64_t b
 
 /* Units of a member's stage for one matrix of the batch. */
 static void run_member(const sn_kernel_run *run, const sn_kernel *member, int stage, int64_t batch,
-                       sn_range columns, int64_t begin, int64_t end, void *lane) {
+                       sn_range columns, int64_t begin, int64_t end, void *memory) {
   const sn_kernel *k = run->kernel;
-  sn_kernel_run part = {.kernel = member,
-                        .stage = stage,
-                        .values = lane,
-                        .shared = (char *)run->shared + member->shared_offset +
-                                  (size_t)batch * member->shared_bytes,
-                        .lanes = (char *)lane + k->scratch_offset + k->group->chain->local_bytes,
-                        .columns = columns};
+  sn_kernel_run part = {
+      .kernel = member,
+      .stage = stage,
+      .values = memory,
+      .shared = (char *)run->shared + member->shared_offset + (size_t)batch * member->shared_bytes,
+      .workers = (char *)memory + k->scratch_offset + k->group->chain->local_bytes,
+      .columns = columns};
   sn_kernel_units(&part, begin, end, 0);
 }
 
-static void pack_unit(const sn_kernel_run *run, int64_t unit, void *lane) {
+static void pack_unit(const sn_kernel_run *run, int64_t unit, void *memory) {
   const sn_chain *c = run->kernel->group->chain;
   const sn_kernel *member = run->kernel->members;
   for (; unit >= c->batch * member->gemm.pack_units; member++)
     unit -= c->batch * member->gemm.pack_units;
   const int64_t batch = unit / member->gemm.pack_units, part = unit % member->gemm.pack_units;
-  bind(run, lane, (char *)lane + run->kernel->scratch_offset, batch, 0, 0);
-  run_member(run, member, 0, batch, (sn_range){0}, part, part + 1, lane);
+  bind(run, memory, (char *)memory + run->kernel->scratch_offset, batch, 0, 0);
+  run_member(run, member, 0, batch, (sn_range){0}, part, part + 1, memory);
 }
 
-void sn_chain_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane) {
+void sn_chain_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory) {
   const sn_kernel *k = run->kernel;
   const sn_chain *c = k->group->chain;
   const int64_t blocks = sn_chain_blocks(c);
   for (int64_t u = begin; u < end; u++) {
     if (run->stage + 1 < k->n_stages) {
-      pack_unit(run, u, lane);
+      pack_unit(run, u, memory);
       continue;
     }
     const int64_t row = u % blocks * c->block, left = c->rows - row;
     const bool rest = left < c->block;
     const sn_range columns = sn_chain_columns(c, row);
-    bind(run, lane, (char *)lane + k->scratch_offset, u / blocks, row, rest ? left : c->block);
+    bind(run, memory, (char *)memory + k->scratch_offset, u / blocks, row, rest ? left : c->block);
     for (uint32_t m = 0; m < c->n_members; m++) {
       const sn_kernel *member = &k->members[rest ? c->n_members + m : m];
       const int stage = member->n_stages - 1;
-      run_member(run, member, stage, u / blocks, columns, 0, member->stages[stage].units, lane);
+      run_member(run, member, stage, u / blocks, columns, 0, member->stages[stage].units, memory);
     }
   }
 }

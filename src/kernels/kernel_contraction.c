@@ -14,7 +14,7 @@
 /* Rows of results up to which packing B is worth sparing: 1.25x at 16 of them, 1.05x at 256. */
 enum { KEEP_ROWS = 256 };
 
-/* Strips of the space, one at a time: enough for a lane. */
+/* Strips of the space, one at a time: enough for a worker. */
 static void add_stage(const sn_strips *strips, sn_kernel *kernel) {
   const int64_t points = sn_group_points(kernel->group);
   const size_t item = sn_dtype_bytes(kernel->gemm.dtype);
@@ -74,8 +74,8 @@ void sn_contraction_make(const sn_machine *machine, sn_kernel *kernel) {
     kernel->stages[kernel->n_stages++].units = batch * gemm->pack_units;
   kernel->stages[kernel->n_stages++].units = batch * gemm->tasks;
   kernel->scratch_offset =
-      sn_align64(kernel->post.lane_bytes); /* the product's scratch lies behind the strips */
-  kernel->lane_bytes = kernel->scratch_offset + gemm->scratch_bytes;
+      sn_align64(kernel->post.worker_bytes); /* the product's scratch lies behind the strips */
+  kernel->worker_bytes = kernel->scratch_offset + gemm->scratch_bytes;
   if (gemm->tasks && gemm->spans > 1) add_stage(strips, kernel);
 }
 
@@ -91,7 +91,7 @@ static void close_gaps(char *tile, int64_t rows, size_t row_bytes, size_t ld_byt
     memmove(tile + (size_t)i * row_bytes, tile + (size_t)i * ld_bytes, row_bytes);
 }
 
-static void finish_tile(void *user, void *lane, int64_t row, int64_t col, int64_t rows,
+static void finish_tile(void *user, void *memory, int64_t row, int64_t col, int64_t rows,
                         int64_t cols, void *tile, ptrdiff_t ld) {
   const tile_context *t = user;
   const sn_kernel *k = t->run->kernel;
@@ -105,13 +105,13 @@ static void finish_tile(void *user, void *lane, int64_t row, int64_t col, int64_
     const char *from = (const char *)tile + (size_t)(i * ld) * item;
     const int64_t flat = t->first + (row + i) * k->gemm.n + col;
     if (t->code) {
-      t->code->strip(t->run->values, lane, from, (int32_t)flat, (int32_t)cols);
+      t->code->strip(t->run->values, memory, from, (int32_t)flat, (int32_t)cols);
       continue;
     }
     for (int64_t j = 0; j < cols; j += SN_STRIP) {
       const int64_t left = cols - j;
       const void *total = from + (size_t)j * item;
-      sn_vm_strip(&k->post, lane, t->run->values, flat + j, left < SN_STRIP ? left : SN_STRIP,
+      sn_vm_strip(&k->post, memory, t->run->values, flat + j, left < SN_STRIP ? left : SN_STRIP,
                   &(sn_vm_inputs){.totals = &total});
     }
   }
@@ -141,7 +141,8 @@ static const sn_gemm *in_batch(const sn_gemm *g, sn_gemm *copy, int64_t mark_a, 
 }
 
 /* One strip: its partials, added up in order of k, go through the post body. */
-static void finish_strip(const sn_kernel_run *run, const sn_code *code, int64_t unit, void *lane) {
+static void finish_strip(const sn_kernel_run *run, const sn_code *code, int64_t unit,
+                         void *memory) {
   const sn_kernel *k = run->kernel;
   const int64_t points = sn_group_points(k->group), flat = unit * SN_STRIP, left = points - flat;
   const int64_t n = left < SN_STRIP ? left : SN_STRIP;
@@ -153,9 +154,9 @@ static void finish_strip(const sn_kernel_run *run, const sn_code *code, int64_t 
   }
   const void *total = sums;
   if (code)
-    code->strip(run->values, lane, total, (int32_t)flat, (int32_t)n);
+    code->strip(run->values, memory, total, (int32_t)flat, (int32_t)n);
   else
-    sn_vm_strip(&k->post, lane, run->values, flat, n, &(sn_vm_inputs){.totals = &total});
+    sn_vm_strip(&k->post, memory, run->values, flat, n, &(sn_vm_inputs){.totals = &total});
 }
 
 static void pack_units(const sn_kernel_run *run, int64_t begin, int64_t end) {
@@ -169,7 +170,7 @@ static void pack_units(const sn_kernel_run *run, int64_t begin, int64_t end) {
   }
 }
 
-void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane) {
+void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory) {
   const sn_kernel *k = run->kernel;
   const sn_group *g = k->group;
   const sn_gemm_run_time *run_time = k->gemm_run_time;
@@ -191,14 +192,14 @@ void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, 
     sn_gemm_limit(&own, g->limited == SN_LIMITED_TERMS, run->columns.from, run->columns.to);
     end = own.tasks;
   }
-  void *scratch = (char *)lane + k->scratch_offset;
+  void *scratch = (char *)memory + k->scratch_offset;
   const bool plain = partial || (is_plain(k) && !finishing);
   const sn_code *code = plain ? NULL : sn_code_ready(&k->code);
   if (code && !code->strip) code = NULL;
-  if (!plain && !code) sn_vm_begin(&k->post, lane, run->values);
+  if (!plain && !code) sn_vm_begin(&k->post, memory, run->values);
   for (int64_t u = begin; u < end; u++) {
     if (finishing) {
-      finish_strip(run, code, u, lane);
+      finish_strip(run, code, u, memory);
       continue;
     }
     const int64_t batch = u / whole->tasks, task = u % whole->tasks;
@@ -218,7 +219,7 @@ void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, 
                                    sn_dtype_bytes(gemm->dtype));
       sn_gemm_tile_to(gemm, a, b, c, (ptrdiff_t)gemm->n, task, shared, scratch);
     } else {
-      sn_gemm_tile(gemm, a, b, task, shared, scratch, finish_tile, &t, lane);
+      sn_gemm_tile(gemm, a, b, task, shared, scratch, finish_tile, &t, memory);
     }
   }
 }

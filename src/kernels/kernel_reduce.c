@@ -104,11 +104,11 @@ sn_status sn_reduce_make(sn_arena *arena, const sn_machine *machine, sn_kernel *
     kernel->n_stages = 1;
     kernel->stages[0].units = (p->outputs + p->unit - 1) / p->unit;
   }
-  /* lane: post strips | phase's strips | accumulators: result strip, chunk strip, fold, counter */
+  /* memory: post strips | phase's | accumulators: result strip, chunk strip, fold, counter */
   const size_t strip = SN_STRIP * p->fold.item_bytes;
-  kernel->phase_offset[0] = sn_align64(kernel->post.lane_bytes);
-  p->accumulator_offset = kernel->phase_offset[0] + sn_align64(kernel->phases[0].lane_bytes);
-  kernel->lane_bytes = p->accumulator_offset + strip * (2 + MAX_LEVELS) + SN_FOLD_SCRATCH_BYTES;
+  kernel->phase_offset[0] = sn_align64(kernel->post.worker_bytes);
+  p->accumulator_offset = kernel->phase_offset[0] + sn_align64(kernel->phases[0].worker_bytes);
+  kernel->worker_bytes = p->accumulator_offset + strip * (2 + MAX_LEVELS) + SN_FOLD_SCRATCH_BYTES;
   return SN_OK;
 }
 
@@ -123,16 +123,16 @@ typedef struct worker {
   char *result, *chunk, *fold, *levels;
 } worker;
 
-static worker worker_in(const sn_kernel_run *run, void *lane) {
+static worker worker_in(const sn_kernel_run *run, void *memory) {
   const sn_kernel *k = run->kernel;
   const size_t strip = SN_STRIP * k->reduce.fold.item_bytes;
-  char *accumulators = (char *)lane + k->reduce.accumulator_offset;
+  char *accumulators = (char *)memory + k->reduce.accumulator_offset;
   return (worker){.run = run,
                   .k = k,
                   .p = &k->reduce,
                   .code = sn_code_ready(&k->code),
-                  .pre = (char *)lane + k->phase_offset[0],
-                  .post = lane,
+                  .pre = (char *)memory + k->phase_offset[0],
+                  .post = memory,
                   .result = accumulators,
                   .chunk = accumulators + strip,
                   .fold = accumulators + 2 * strip,
@@ -269,8 +269,8 @@ static void finish_outputs(const worker *w, int64_t first, int64_t n) {
     sn_vm_strip(&w->k->post, w->post, w->run->values, first, n, &(sn_vm_inputs){.totals = &total});
 }
 
-void sn_reduce_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane) {
-  const worker w = worker_in(run, lane);
+void sn_reduce_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory) {
+  const worker w = worker_in(run, memory);
   const bool partial = run->kernel->n_stages == 2 && run->stage == 0;
   const bool combining = run->kernel->n_stages == 2 && run->stage == 1;
   const bool folds =

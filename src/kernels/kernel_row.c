@@ -7,7 +7,7 @@
  *       for each strip of the row: body, stores; its reduced values fold into the totals
  *   post, once for all rows of the unit, over the strips of their totals
  *
- *   lane memory: post strips | strips of each phase | per total: fold | per total: strip | kept
+ *   worker memory: post strips | strips of each phase | per total: fold | per total: strip | kept
  * rows
  *
  * A row has at most SN_FOLD_BLOCK points, so a total is one block of fold.h. */
@@ -68,14 +68,14 @@ sn_status sn_row_make(sn_arena *arena, const sn_machine *machine, sn_kernel *ker
   SN_TRY(sn_arena_alloc(arena, g->n_kept, sizeof *p->kept_offset, (void **)&p->kept_offset));
   SN_TRY(assemble_phases(arena, machine, kernel));
   plan_rows(kernel);
-  size_t end = sn_align64(kernel->post.lane_bytes);
+  size_t end = sn_align64(kernel->post.worker_bytes);
   for (uint32_t i = 0; i < g->n_phases; i++)
-    kernel->phase_offset[i] = place(&end, kernel->phases[i].lane_bytes);
+    kernel->phase_offset[i] = place(&end, kernel->phases[i].worker_bytes);
   p->fold_offset = place(&end, (size_t)g->n_totals * SN_FOLD_SCRATCH_BYTES);
   p->totals_offset = place(&end, (size_t)g->n_totals * SN_STRIP * sizeof(double));
   for (uint32_t i = 0; i < g->n_kept; i++)
     p->kept_offset[i] = place(&end, (size_t)p->length * sn_strip_bytes(g->kept[i]));
-  kernel->lane_bytes = end;
+  kernel->worker_bytes = end;
   return SN_OK;
 }
 
@@ -84,31 +84,31 @@ sn_status sn_row_make(sn_arena *arena, const sn_machine *machine, sn_kernel *ker
 typedef struct row_worker {
   const sn_kernel_run *run;
   const sn_kernel *k;
-  char *lane;
+  char *memory;
   int64_t length;                    /* of rows, as far as it counts */
   const void *totals[SN_MAX_TOTALS]; /* of the row under way */
   char *kept[SN_MAX_KEPT];
 } row_worker;
 
 static char *total_strip(const row_worker *w, uint32_t total) {
-  return w->lane + w->k->row.totals_offset + (size_t)total * SN_STRIP * sizeof(double);
+  return w->memory + w->k->row.totals_offset + (size_t)total * SN_STRIP * sizeof(double);
 }
 
 static void run_phase(row_worker *w, uint32_t number, int64_t row) {
   const sn_kernel *k = w->k;
   const sn_phase *phase = &k->group->phases[number];
   const sn_vm_code *code = &k->phases[number];
-  void *lane = w->lane + k->phase_offset[number];
+  void *memory = w->memory + k->phase_offset[number];
   sn_block_fold folds[SN_MAX_TOTALS];
   for (uint32_t i = 0; i < phase->n_reductions; i++)
     sn_block_begin(&folds[i], &k->row.folds[phase->first_total + i],
-                   w->lane + k->row.fold_offset + i * SN_FOLD_SCRATCH_BYTES);
-  sn_vm_enter(code, lane, w->run->values, row, w->totals);
+                   w->memory + k->row.fold_offset + i * SN_FOLD_SCRATCH_BYTES);
+  sn_vm_enter(code, memory, w->run->values, row, w->totals);
   for (int64_t at = 0; at < w->length; at += SN_STRIP) {
     const int64_t left = w->length - at, n = left < SN_STRIP ? left : SN_STRIP;
-    sn_vm_strip(code, lane, w->run->values, at, n, &(sn_vm_inputs){.kept = w->kept});
+    sn_vm_strip(code, memory, w->run->values, at, n, &(sn_vm_inputs){.kept = w->kept});
     for (uint32_t i = 0; i < phase->n_reductions; i++)
-      sn_block_strip(&folds[i], sn_vm_slot(lane, phase->reductions[i].insn), n);
+      sn_block_strip(&folds[i], sn_vm_slot(memory, phase->reductions[i].insn), n);
   }
   for (uint32_t i = 0; i < phase->n_reductions; i++)
     sn_block_end(&folds[i], (void *)(uintptr_t)w->totals[phase->first_total + i]);
@@ -124,24 +124,25 @@ static void run_rows(row_worker *w, int64_t first, int64_t n) {
   }
   if (!g->n_stores) return;
   for (uint32_t i = 0; i < g->n_totals; i++) w->totals[i] = total_strip(w, i);
-  sn_vm_strip(&w->k->post, w->lane, w->run->values, first, n, &(sn_vm_inputs){.totals = w->totals});
+  sn_vm_strip(&w->k->post, w->memory, w->run->values, first, n,
+              &(sn_vm_inputs){.totals = w->totals});
 }
 
-void sn_row_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *lane) {
+void sn_row_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory) {
   const sn_kernel *k = run->kernel;
   const sn_code *code = sn_code_ready(&k->code);
   const int64_t length = k->group->limited ? run->columns.to : k->row.length;
   if (code && code->rows) {
     const int64_t first = begin * k->row.unit, last = end * k->row.unit;
-    code->rows(run->values, lane, (int32_t)first,
+    code->rows(run->values, memory, (int32_t)first,
                (int32_t)((last < k->row.rows ? last : k->row.rows) - first), (int32_t)length);
     return;
   }
-  row_worker w = {.run = run, .k = k, .lane = lane, .length = length};
-  for (uint32_t i = 0; i < k->group->n_kept; i++) w.kept[i] = w.lane + k->row.kept_offset[i];
+  row_worker w = {.run = run, .k = k, .memory = memory, .length = length};
+  for (uint32_t i = 0; i < k->group->n_kept; i++) w.kept[i] = w.memory + k->row.kept_offset[i];
   for (uint32_t i = 0; i < k->group->n_phases; i++)
-    sn_vm_begin(&k->phases[i], w.lane + k->phase_offset[i], run->values);
-  sn_vm_begin(&k->post, lane, run->values);
+    sn_vm_begin(&k->phases[i], w.memory + k->phase_offset[i], run->values);
+  sn_vm_begin(&k->post, memory, run->values);
   for (int64_t u = begin; u < end; u++) {
     const int64_t first = u * k->row.unit, left = k->row.rows - first;
     run_rows(&w, first, left < k->row.unit ? left : k->row.unit);

@@ -13,7 +13,7 @@ static void print_operands(sn_text *t, const char *what, const sn_vm_operand *li
 }
 
 static void print_code(sn_text *t, const char *part, const sn_vm_code *code, const sn_body *body) {
-  sn_text_add(t, "  %s: %zu bytes of strips\n", part, code->lane_bytes);
+  sn_text_add(t, "  %s: %zu bytes of strips\n", part, code->worker_bytes);
   print_operands(t, "load ", code->loads, code->n_loads);
   for (uint32_t i = 0; i < code->n_consts; i++)
     sn_text_add(t, "    const s%u %.9g\n", code->consts[i].slot, code->consts[i].value);
@@ -34,7 +34,7 @@ void sn_kernel_print(sn_text *t, size_t number, const sn_kernel *k) {
   sn_text_add(t, "k%zu %s", number, k->group->name);
   for (int s = 0; s < k->n_stages; s++)
     sn_text_add(t, "%s%lld units", s ? ", then " : ": ", (long long)k->stages[s].units);
-  sn_text_add(t, ", %zu bytes a lane, %zu shared\n", k->lane_bytes, k->shared_bytes);
+  sn_text_add(t, ", %zu bytes a worker, %zu shared\n", k->worker_bytes, k->shared_bytes);
   for (uint32_t m = 0; m < k->n_members; m++) sn_kernel_print(t, number, &k->members[m]);
   if (k->group->call || k->group->chain) return;
   for (uint32_t p = 0; p < k->group->n_phases; p++)

@@ -180,7 +180,7 @@ static sn_status place_strips(sn_arena *arena, sn_vm_code *code, const sn_vm_sou
       free_places[n_free++] = code->place[x];
     }
   }
-  code->lane_bytes = table + bytes * n_places;
+  code->worker_bytes = table + bytes * n_places;
   return SN_OK;
 }
 
@@ -225,10 +225,10 @@ sn_status sn_vm_assemble(sn_arena *arena, const sn_machine *machine, const sn_vm
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-void sn_vm_begin(const sn_vm_code *code, void *lane, void *const *values) {
-  void **slots = lane;
+void sn_vm_begin(const sn_vm_code *code, void *memory, void *const *values) {
+  void **slots = memory;
   for (uint32_t i = 0; i < code->n_slots; i++)
-    slots[i] = code->place[i] == SN_NONE ? NULL : (char *)lane + code->place[i];
+    slots[i] = code->place[i] == SN_NONE ? NULL : (char *)memory + code->place[i];
   for (uint32_t i = 0; i < code->n_consts; i++) {
     const sn_vm_const *c = &code->consts[i];
     sn_strip_fill(c->dtype, slots[c->slot], c->value, code->width);
@@ -250,11 +250,12 @@ static int64_t row_shift(const sn_vm_nest *nest, const sn_vm_operand *o, int64_t
 }
 
 /* The operand in the row that was entered. */
-static sn_operand shifted(const sn_vm_code *code, const void *lane, const sn_vm_operand *o,
+static sn_operand shifted(const sn_vm_code *code, const void *memory, const sn_vm_operand *o,
                           uint32_t number) {
   sn_operand at = o->at;
   if (code->nest.per_row)
-    at.offset += ((const int64_t *)(const void *)((const char *)lane + code->shift_offset))[number];
+    at.offset +=
+        ((const int64_t *)(const void *)((const char *)memory + code->shift_offset))[number];
   return at;
 }
 
@@ -270,15 +271,15 @@ static void run_ops(const sn_vm_code *code, void *const *slots, uint32_t from, u
   }
 }
 
-void sn_vm_enter(const sn_vm_code *code, void *lane, void *const *values, int64_t row,
+void sn_vm_enter(const sn_vm_code *code, void *memory, void *const *values, int64_t row,
                  const void *const *totals) {
-  void **slots = lane;
-  int64_t *shifts = (int64_t *)(void *)((char *)lane + code->shift_offset);
+  void **slots = memory;
+  int64_t *shifts = (int64_t *)(void *)((char *)memory + code->shift_offset);
   for (uint32_t i = 0; i < code->n_loads; i++) {
     const sn_vm_operand *o = &code->loads[i];
     shifts[i] = row_shift(&code->nest, o, row);
     if (o->access != SN_ACCESS_SINGLE) continue;
-    const sn_operand at = shifted(code, lane, o, i);
+    const sn_operand at = shifted(code, memory, o, i);
     sn_gather_single(&at, values[at.value], slots[o->slot], 1);
   }
   for (uint32_t i = 0; i < code->n_stores; i++)
@@ -292,11 +293,11 @@ void sn_vm_enter(const sn_vm_code *code, void *lane, void *const *values, int64_
     sn_strip_spread(code->spread[i].dtype, slots[code->spread[i].slot], code->width);
 }
 
-static void load_strip(const sn_vm_code *code, void **slots, void *lane, uint32_t number,
+static void load_strip(const sn_vm_code *code, void **slots, void *memory, uint32_t number,
                        void *const *values, int64_t flat, int64_t n) {
   const sn_vm_operand *o = &code->loads[number];
   if (o->access == SN_ACCESS_SINGLE) return;
-  const sn_operand at = shifted(code, lane, o, number);
+  const sn_operand at = shifted(code, memory, o, number);
   if (o->access == SN_ACCESS_INDEX) {
     sn_gather_index(&at, code->nest.dims, code->nest.rank, flat, n, slots[o->slot]);
     return;
@@ -304,7 +305,7 @@ static void load_strip(const sn_vm_code *code, void **slots, void *lane, uint32_
   char *base = values[at.value];
   if (o->access == SN_ACCESS_STRIDED) {
     const void *there = sn_gather_in_place(&at, code->nest.dims, code->nest.rank, flat, n, base);
-    slots[o->slot] = there ? (void *)(uintptr_t)there : (char *)lane + code->place[o->slot];
+    slots[o->slot] = there ? (void *)(uintptr_t)there : (char *)memory + code->place[o->slot];
     if (!there) sn_gather(&at, code->nest.dims, code->nest.rank, flat, n, base, slots[o->slot]);
     return;
   }
@@ -313,7 +314,7 @@ static void load_strip(const sn_vm_code *code, void **slots, void *lane, uint32_
     slots[o->slot] = from;
     return;
   }
-  slots[o->slot] = (char *)lane + code->place[o->slot];
+  slots[o->slot] = (char *)memory + code->place[o->slot];
   if (at.dtype == SN_BOOL && code->strips->mask_load)
     code->strips->mask_load(slots[o->slot], from, from, from, n);
   else
@@ -328,17 +329,17 @@ static void bind_kept(const sn_vm_code *code, void **slots, const sn_kept *kept,
         inputs->kept[kept[i].slot] + (size_t)flat * sn_strip_bytes(code->kept_dtypes[kept[i].slot]);
 }
 
-void sn_vm_strip(const sn_vm_code *code, void *lane, void *const *values, int64_t flat, int64_t n,
+void sn_vm_strip(const sn_vm_code *code, void *memory, void *const *values, int64_t flat, int64_t n,
                  const sn_vm_inputs *inputs) {
-  void **slots = lane;
-  for (uint32_t i = 0; i < code->n_loads; i++) load_strip(code, slots, lane, i, values, flat, n);
+  void **slots = memory;
+  for (uint32_t i = 0; i < code->n_loads; i++) load_strip(code, slots, memory, i, values, flat, n);
   for (uint32_t i = 0; i < code->n_totals && !code->nest.per_row; i++)
     memcpy(&slots[code->totals[i].slot], &inputs->totals[code->totals[i].number], sizeof(void *));
   bind_kept(code, slots, code->reads, code->n_reads, flat, inputs);
   bind_kept(code, slots, code->keeps, code->n_keeps, flat, inputs);
   if (code->direct_store >= 0) {
     const sn_vm_operand *s = &code->stores[code->direct_store];
-    const sn_operand to = shifted(code, lane, s, code->n_loads + (uint32_t)code->direct_store);
+    const sn_operand to = shifted(code, memory, s, code->n_loads + (uint32_t)code->direct_store);
     slots[s->slot] =
         (char *)values[to.value] + (size_t)(to.offset + flat) * sn_dtype_bytes(to.dtype);
   }
@@ -346,7 +347,7 @@ void sn_vm_strip(const sn_vm_code *code, void *lane, void *const *values, int64_
   for (uint32_t i = 0; i < code->n_stores; i++) {
     if ((int32_t)i == code->direct_store) continue;
     const sn_vm_operand *s = &code->stores[i];
-    const sn_operand to = shifted(code, lane, s, code->n_loads + i);
+    const sn_operand to = shifted(code, memory, s, code->n_loads + i);
     sn_scatter(code->strips, &to, s->access == SN_ACCESS_LINEAR, code->nest.dims, code->nest.rank,
                flat, n, slots[s->slot], values[to.value]);
   }

@@ -82,9 +82,10 @@ typedef struct sn_vm_code {
   const sn_dtype *kept_dtypes;
   int32_t
       direct_store; /* this store's value is written by the last op straight to memory; -1: none */
-  uint32_t *place; /* per slot: where its strip lies in lane memory, in bytes; SN_NONE: elsewhere */
-  size_t shift_offset; /* in lane memory: per load, then per store, the row's offset */
-  size_t lane_bytes;   /* slot pointers, shifts and strips */
+  uint32_t
+      *place; /* per slot: where its strip lies in worker memory, in bytes; SN_NONE: elsewhere */
+  size_t shift_offset; /* in worker memory: per load, then per store, the row's offset */
+  size_t worker_bytes; /* slot pointers, shifts and strips */
 } sn_vm_code;
 
 /* Values that a strip reads beside memory. */
@@ -108,21 +109,21 @@ typedef struct sn_vm_source {
 sn_status sn_vm_assemble(sn_arena *arena, const sn_machine *machine, const sn_vm_source *source,
                          const sn_vm_nest *nest, sn_vm_code *out);
 
-/* Prepares lane memory (64-byte aligned, code->lane_bytes): constants and, unless the code runs per
- * row, single values. values: base pointer of every buffer. */
-void sn_vm_begin(const sn_vm_code *code, void *lane, void *const *values);
+/* Prepares worker memory (64-byte aligned, code->worker_bytes): constants and, unless the code runs
+ * per row, single values. values: base pointer of every buffer. */
+void sn_vm_begin(const sn_vm_code *code, void *memory, void *const *values);
 
 /* Per row: enters point `row` of the outer dims; totals[number] points to one value each. */
-void sn_vm_enter(const sn_vm_code *code, void *lane, void *const *values, int64_t row,
+void sn_vm_enter(const sn_vm_code *code, void *memory, void *const *values, int64_t row,
                  const void *const *totals);
 
 /* Runs the strip [flat, flat + n), n <= SN_STRIP. */
-void sn_vm_strip(const sn_vm_code *code, void *lane, void *const *values, int64_t flat, int64_t n,
+void sn_vm_strip(const sn_vm_code *code, void *memory, void *const *values, int64_t flat, int64_t n,
                  const sn_vm_inputs *inputs);
 
 /* The strip that slot holds since the last sn_vm_strip. */
-static inline const void *sn_vm_slot(const void *lane, uint32_t slot) {
-  return ((void *const *)lane)[slot];
+static inline const void *sn_vm_slot(const void *memory, uint32_t slot) {
+  return ((void *const *)memory)[slot];
 }
 
 #endif

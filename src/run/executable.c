@@ -6,18 +6,18 @@
 #include "base/log.h"
 #include "run/poison.h"
 
-/* Work worth less than this many nanoseconds per lane stays on fewer lanes: waking one and waiting
- * for it costs about a microsecond, and far more when the machine is busy. */
-#define NS_PER_LANE 10000.0
-#define CHUNKS_PER_LANE 4
-/* Smaller chunks than CHUNKS_PER_LANE asks for share out better, and from here on cost nothing to
+/* Work worth less than this many nanoseconds per worker stays on fewer workers: waking one and
+ * waiting for it costs about a microsecond, and far more when the machine is busy. */
+#define NS_PER_WORKER 10000.0
+#define CHUNKS_PER_WORKER 4
+/* Smaller chunks than CHUNKS_PER_WORKER asks for share out better, and from here on cost nothing to
  * hand out. */
 #define NS_PER_CHUNK 10000.0
 /* An interruptible run looks at the clock after work worth so many nanoseconds. */
 #define NS_PER_LOOK 250000.0
 
-size_t sn_executable_workspace_bytes(const sn_executable *exe, int lanes) {
-  return exe->lanes_offset + exe->lane_stride * (size_t)lanes;
+size_t sn_executable_workspace_bytes(const sn_executable *exe, int workers) {
+  return exe->workers_offset + exe->worker_stride * (size_t)workers;
 }
 
 sn_status sn_executable_register(sn_executable *exe, sn_profiler *profiler) {
@@ -72,23 +72,23 @@ typedef struct timed_run {
   uint32_t row;
 } timed_run;
 
-static void timed_units(void *arg, int64_t begin, int64_t end, int lane) {
+static void timed_units(void *arg, int64_t begin, int64_t end, int worker) {
   timed_run *t = arg;
   const double start = sn_host_now_ms();
-  sn_kernel_units(&t->run, begin, end, lane);
-  sn_profiler_span(t->profiler, lane, t->row, start, sn_host_now_ms());
+  sn_kernel_units(&t->run, begin, end, worker);
+  sn_profiler_span(t->profiler, worker, t->row, start, sn_host_now_ms());
 }
 
-static int lanes_for(const sn_stage *stage, int available) {
-  const double worth = stage->unit_cost * (double)stage->units / NS_PER_LANE;
+static int workers_for(const sn_stage *stage, int available) {
+  const double worth = stage->unit_cost * (double)stage->units / NS_PER_WORKER;
   if (worth < 2) return 1;
   return worth < available ? (int)worth : available;
 }
 
 /* Units of a chunk. */
-static int64_t grain_for(const sn_stage *stage, int lanes) {
-  if (lanes == 1) return stage->units;
-  const int64_t chunks = (int64_t)lanes * CHUNKS_PER_LANE;
+static int64_t grain_for(const sn_stage *stage, int workers) {
+  if (workers == 1) return stage->units;
+  const int64_t chunks = (int64_t)workers * CHUNKS_PER_WORKER;
   const int64_t most = (stage->units + chunks - 1) / chunks;
   const double wanted = NS_PER_CHUNK / stage->unit_cost;
   return wanted >= (double)most ? most : wanted > 1 ? (int64_t)wanted : 1;
@@ -112,7 +112,7 @@ typedef struct walk {
   sn_executable *exe;
   const sn_run_args *args;
   sn_run_place *place;
-  double until; /* INFINITY: whole stages on all lanes */
+  double until; /* INFINITY: whole stages on all workers */
 } walk;
 
 /* Whether an interruptible run has to stop, after work worth so many nanoseconds more. The clock
@@ -152,8 +152,8 @@ static bool run_stage(const walk *w, const sn_kernel *kernel, int stage, sn_stat
                          .stage = stage,
                          .values = exe->values,
                          .shared = (char *)args->workspace + exe->shared_offset,
-                         .lanes = (char *)args->workspace + exe->lanes_offset,
-                         .lane_stride = exe->lane_stride}};
+                         .workers = (char *)args->workspace + exe->workers_offset,
+                         .worker_stride = exe->worker_stride}};
   sn_pool_fn *fn = sn_kernel_units;
   void *arg = &t.run;
   if (args->profiler && args->profiler->on) {
@@ -164,13 +164,13 @@ static bool run_stage(const walk *w, const sn_kernel *kernel, int stage, sn_stat
     arg = &t;
   }
   if (w->until != INFINITY) return run_parts(w, s, fn, arg);
-  const int lanes = lanes_for(s, sn_pool_lanes(args->pool));
-  if (lanes > w->place->lanes) w->place->lanes = lanes;
-  *status = sn_pool_run(args->pool, fn, arg, s->units, grain_for(s, lanes), lanes);
+  const int workers = workers_for(s, sn_pool_lanes(args->pool));
+  if (workers > w->place->workers) w->place->workers = workers;
+  *status = sn_pool_run(args->pool, fn, arg, s->units, grain_for(s, workers), workers);
   return true;
 }
 
-/* Whether this lane can call the code that was made for the kernel: it may still be on its way. */
+/* Whether this worker can call the code made for the kernel: it may still be on its way. */
 static bool calls_code(const sn_kernel *kernel) {
   const sn_gemm_run_time *gemm = kernel->gemm_run_time;
   if (kernel->group->kind == SN_GROUP_CONTRACTION) return gemm && gemm->ready(gemm->module);
@@ -180,12 +180,12 @@ static bool calls_code(const sn_kernel *kernel) {
 }
 
 static void record(const sn_executable *exe, size_t k, const sn_run_args *args, double ms,
-                   int lanes) {
+                   int workers) {
   const sn_group *group = &exe->groups.groups[k];
   if (args->debug >= SN_LOG_TIMES)
     sn_log_printf("%-40s %9.4f ms %8.2f GFLOP/s %8.2f GB/s %d threads\n", group->name, ms,
                   ms > 0 ? group->flops / ms * 1e-6 : 0, ms > 0 ? group->bytes / ms * 1e-6 : 0,
-                  lanes);
+                  workers);
   if (!args->profiler || !args->profiler->on) return;
   sn_kernel_profile *row = &args->profiler->kernels[exe->profile_rows[k]];
   row->ms += ms;
@@ -193,7 +193,7 @@ static void record(const sn_executable *exe, size_t k, const sn_run_args *args, 
   row->bytes += group->bytes;
   row->engine = sn_kernel_engine(&exe->kernels[k], calls_code(&exe->kernels[k]));
   row->calls++;
-  if ((uint32_t)lanes > row->threads) row->threads = (uint32_t)lanes;
+  if ((uint32_t)workers > row->threads) row->threads = (uint32_t)workers;
 }
 
 /* The kernel's stages from the place's on; false: interrupted. */
@@ -221,7 +221,7 @@ static void begin_kernel(const walk *w) {
   packed->version = 0; /* unless it ends well */
   if (w->args->poison && k == 0) sn_poison(w->args->workspace, w->exe->plan.arena_bytes);
   if (w->args->poison) sn_poison_kernel(w->exe, k, w->args);
-  w->place->lanes = 1;
+  w->place->workers = 1;
   w->place->ms = 0;
 }
 
@@ -237,7 +237,7 @@ static bool run_kernel(const walk *w, sn_status *status) {
   if (timed) place->ms += sn_host_now_ms() - start;
   if (!ended || *status) return ended;
   kernel->packed.version = packed_version(w, &kernel->packed);
-  if (timed) record(w->exe, place->kernel, args, place->ms, place->lanes);
+  if (timed) record(w->exe, place->kernel, args, place->ms, place->workers);
   place->kernel++;
   place->stage = 0;
   return true;

@@ -4,7 +4,7 @@
  * A run touches the executable, the workspace and the buffers it is given, and allocates nothing.
  * Runs that share a workspace follow each other; the contents of a workspace do not outlive a run.
  *
- *   workspace: [ arena: intermediates | shared: partials | lane 0 | lane 1 | ... ]
+ *   workspace: [ arena: intermediates | shared: partials | worker 0 | worker 1 | ... ]
  */
 #ifndef SN_RUN_EXECUTABLE_H
 #define SN_RUN_EXECUTABLE_H
@@ -28,7 +28,7 @@ typedef struct sn_executable {
   struct sn_code_module *code; /* that the kernels call, or NULL */
   size_t n_arguments;
   void **values; /* base pointers of the run under way */
-  size_t shared_offset, lanes_offset, lane_stride;
+  size_t shared_offset, workers_offset, worker_stride;
   double flops, bytes;
   sn_stage_text *texts; /* dumps of the stages, when asked for */
   size_t n_texts;
@@ -37,7 +37,7 @@ typedef struct sn_executable {
   uint32_t profile_session;
 } sn_executable;
 
-size_t sn_executable_workspace_bytes(const sn_executable *exe, int lanes);
+size_t sn_executable_workspace_bytes(const sn_executable *exe, int workers);
 
 /* Before a run with profiling on: the kernels' rows. */
 sn_status sn_executable_register(sn_executable *exe, sn_profiler *profiler);
@@ -65,14 +65,14 @@ typedef struct sn_run_place {
   size_t kernel;
   int stage;        /* of the kernel, counted from 1; 0: what it runs before */
   int64_t unit;     /* of the stage */
-  int lanes;        /* most that the kernel has run on */
+  int workers;      /* most that the kernel has run on */
   double ms;        /* that the kernel has taken */
   double unclocked; /* nanoseconds that the work since the last look at the clock is worth */
 } sn_run_place;
 
 /* Every kernel in order from *place on, until the clock of sn_host_now_ms shows `until`: then,
  * between two kernels or two parts of one, it returns false, and the next call goes on. True:
- * *status is SN_OK, or SN_ERR_WORKER when a lane of the pool died: outputs are then undefined. No
+ * *status is SN_OK, or SN_ERR_WORKER when a worker of the pool died: outputs are then undefined. No
  * other run may use the workspace or the executable in between. A run that may be interrupted stays
  * on the caller. */
 bool sn_executable_step(sn_executable *exe, const sn_run_args *args, double until,

@@ -22,6 +22,7 @@ void sn_poison_kernel(const sn_executable *exe, size_t k, const sn_run_args *arg
   const sn_kernel *kernel = &exe->kernels[k];
   char *workspace = args->workspace;
   sn_poison(workspace + exe->shared_offset, kernel->shared_bytes);
-  for (int lane = 0; lane < sn_pool_max_lanes(args->pool); lane++)
-    sn_poison(workspace + exe->lanes_offset + exe->lane_stride * (size_t)lane, kernel->lane_bytes);
+  for (int worker = 0; worker < sn_pool_max_lanes(args->pool); worker++)
+    sn_poison(workspace + exe->workers_offset + exe->worker_stride * (size_t)worker,
+              kernel->worker_bytes);
 }

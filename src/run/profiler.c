@@ -4,19 +4,19 @@
 
 enum { EXTRA_LISTS = 2 }; /* runs, compiles */
 
-sn_status sn_profiler_start(sn_profiler *p, sn_env *env, int lanes, size_t max_spans) {
+sn_status sn_profiler_start(sn_profiler *p, sn_env *env, int workers, size_t max_spans) {
   sn_profiler_free(p);
   const uint32_t session = p->session + 1;
-  *p = (sn_profiler){.session = session, .n_lanes = lanes};
+  *p = (sn_profiler){.session = session, .n_workers = workers};
   sn_arena_init(&p->arena, env);
-  p->spans_per_lane = max_spans / (size_t)lanes + 1;
-  const size_t n_lists = (size_t)(lanes + EXTRA_LISTS);
-  sn_status status = sn_arena_alloc(&p->arena, n_lists, sizeof *p->lanes, (void **)&p->lanes);
+  p->spans_per_worker = max_spans / (size_t)workers + 1;
+  const size_t n_lists = (size_t)(workers + EXTRA_LISTS);
+  sn_status status = sn_arena_alloc(&p->arena, n_lists, sizeof *p->workers, (void **)&p->workers);
   for (size_t l = 0; l < n_lists && !status; l++)
-    status =
-        sn_arena_alloc(&p->arena, p->spans_per_lane, sizeof(sn_span), (void **)&p->lanes[l].spans);
+    status = sn_arena_alloc(&p->arena, p->spans_per_worker, sizeof(sn_span),
+                            (void **)&p->workers[l].spans);
   if (!status)
-    status = sn_arena_alloc(&p->arena, p->spans_per_lane * n_lists, sizeof(sn_span),
+    status = sn_arena_alloc(&p->arena, p->spans_per_worker * n_lists, sizeof(sn_span),
                             (void **)&p->merged);
   if (status) sn_profiler_free(p);
   p->on = !status;
@@ -33,10 +33,10 @@ void sn_profiler_stop(sn_profiler *p) {
   if (!p->on) return;
   p->on = false;
   p->n_merged = p->lost = 0;
-  for (int l = 0; l < p->n_lanes + EXTRA_LISTS; l++) {
-    memcpy(p->merged + p->n_merged, p->lanes[l].spans, p->lanes[l].used * sizeof *p->merged);
-    p->n_merged += p->lanes[l].used;
-    p->lost += p->lanes[l].lost;
+  for (int l = 0; l < p->n_workers + EXTRA_LISTS; l++) {
+    memcpy(p->merged + p->n_merged, p->workers[l].spans, p->workers[l].used * sizeof *p->merged);
+    p->n_merged += p->workers[l].used;
+    p->lost += p->workers[l].lost;
   }
 }
 
@@ -55,23 +55,23 @@ sn_status sn_profiler_register(sn_profiler *p, const char *name, const char *kin
   return SN_OK;
 }
 
-static void append(const sn_profiler *p, sn_lane_spans *l, sn_span span) {
-  if (l->used == p->spans_per_lane)
+static void append(const sn_profiler *p, sn_worker_spans *l, sn_span span) {
+  if (l->used == p->spans_per_worker)
     l->lost++;
   else
     l->spans[l->used++] = span;
 }
 
 void sn_profiler_interval(sn_profiler *p, uint32_t what, double begin, double end) {
-  append(p, &p->lanes[p->n_lanes + (what == SN_SPAN_COMPILE)], (sn_span){begin, end, what, 0});
+  append(p, &p->workers[p->n_workers + (what == SN_SPAN_COMPILE)], (sn_span){begin, end, what, 0});
 }
 
-void sn_profiler_span(sn_profiler *p, int lane, uint32_t row, double begin, double end) {
-  sn_lane_spans *l = &p->lanes[lane];
+void sn_profiler_span(sn_profiler *p, int worker, uint32_t row, double begin, double end) {
+  sn_worker_spans *l = &p->workers[worker];
   if (l->used && l->dispatch == p->dispatch) {
     l->spans[l->used - 1].end_ms = end;
     return;
   }
-  append(p, l, (sn_span){begin, end, row, (uint32_t)lane});
+  append(p, l, (sn_span){begin, end, row, (uint32_t)worker});
   if (!l->lost) l->dispatch = p->dispatch; /* a lost span is not joined to the last one kept */
 }

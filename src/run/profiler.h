@@ -1,18 +1,18 @@
-/* profiler.h - where the time of programs goes: per kernel sums, and spans per lane.
+/* profiler.h - where the time of programs goes: per kernel sums, and spans per worker.
  *
  * Everything is allocated at start and at registration, on the API thread; while programs run, each
- * lane appends to its own spans, the driving thread alone updates the sums and the spans of runs,
+ * worker appends to its own spans, the driving thread alone updates the sums and the spans of runs,
  * and the API thread alone those of compiles, so nothing is shared. */
 #ifndef SN_RUN_PROFILER_H
 #define SN_RUN_PROFILER_H
 
 #include "base/alloc.h"
 
-typedef struct sn_lane_spans {
+typedef struct sn_worker_spans {
   sn_span *spans;
   size_t used, lost;
-  uint64_t dispatch; /* of the newest span: spans of one dispatch on one lane are joined */
-} sn_lane_spans;
+  uint64_t dispatch; /* of the newest span: spans of one dispatch on one worker are joined */
+} sn_worker_spans;
 
 typedef struct sn_profiler {
   bool on;
@@ -20,15 +20,15 @@ typedef struct sn_profiler {
   sn_arena arena;
   sn_kernel_profile *kernels;
   size_t n_kernels, cap_kernels;
-  sn_lane_spans *lanes; /* n_lanes, then one for runs and one for compiles */
-  int n_lanes;
-  size_t spans_per_lane;
+  sn_worker_spans *workers; /* n_workers, then one for runs and one for compiles */
+  int n_workers;
+  size_t spans_per_worker;
   uint64_t dispatch;
-  sn_span *merged; /* all lanes' spans, once stopped */
+  sn_span *merged; /* all workers' spans, once stopped */
   size_t n_merged, lost;
 } sn_profiler;
 
-sn_status sn_profiler_start(sn_profiler *p, sn_env *env, int lanes, size_t max_spans);
+sn_status sn_profiler_start(sn_profiler *p, sn_env *env, int workers, size_t max_spans);
 void sn_profiler_stop(sn_profiler *p);
 void sn_profiler_free(sn_profiler *p);
 
@@ -38,7 +38,7 @@ sn_status sn_profiler_register(sn_profiler *p, const char *name, const char *kin
 /* A run (SN_SPAN_RUN) or a compile (SN_SPAN_COMPILE) took from begin to end. */
 void sn_profiler_interval(sn_profiler *p, uint32_t what, double begin, double end);
 
-/* A lane was busy with kernel row from begin to end, as part of the current dispatch. */
-void sn_profiler_span(sn_profiler *p, int lane, uint32_t row, double begin, double end);
+/* A worker was busy with kernel row from begin to end, as part of the current dispatch. */
+void sn_profiler_span(sn_profiler *p, int worker, uint32_t row, double begin, double end);
 
 #endif

@@ -350,7 +350,7 @@ static void fill_buffers(jit_case *c) {
 
 /* From the end downwards, in a random turn, so that any buffer may be the last. */
 static bool place_buffers(jit_case *c) {
-  size_t bytes = LANE_AT + c->kernel.lane_bytes + GAP + 16 * 1024;
+  size_t bytes = LANE_AT + c->kernel.worker_bytes + GAP + 16 * 1024;
   for (uint32_t i = 0; i < c->n_buffers; i++)
     bytes += (size_t)c->buffers[i].elements * sn_dtype_bytes(c->buffers[i].dtype) + GAP + 8;
   c->bytes = (bytes + PAGE - 1) / PAGE * PAGE;
@@ -366,7 +366,7 @@ static bool place_buffers(jit_case *c) {
   }
   c->values = TABLE_AT;
   c->lane = LANE_AT;
-  c->extra = (uint32_t)((LANE_AT + c->kernel.lane_bytes + GAP + 63) & ~(size_t)63);
+  c->extra = (uint32_t)((LANE_AT + c->kernel.worker_bytes + GAP + 63) & ~(size_t)63);
   fill_buffers(c);
   for (uint32_t i = 0; i < c->n_buffers; i++)
     memcpy(c->before + TABLE_AT + 4 * i, &c->buffers[i].at, 4);
@@ -386,7 +386,7 @@ static bool vm_begin(vm_state *s, jit_case *c) {
   s->c = c;
   for (uint32_t i = 0; i < c->n_buffers; i++) s->values[i] = c->after + c->buffers[i].at;
   char *memory;
-  if (!allocate(c, c->kernel.lane_bytes + 64, 1, &memory)) return false;
+  if (!allocate(c, c->kernel.worker_bytes + 64, 1, &memory)) return false;
   s->lane = (char *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
   return true;
 }
@@ -495,7 +495,7 @@ static bool run_columns(jit_case *c) {
 static bool run_rows(jit_case *c) {
   vm_state s;
   if (!vm_begin(&s, c)) return false;
-  const sn_kernel_run run = {.kernel = &c->kernel, .values = s.values, .lanes = s.lane};
+  const sn_kernel_run run = {.kernel = &c->kernel, .values = s.values, .workers = s.lane};
   sn_kernel_units((void *)(uintptr_t)&run, 0, c->kernel.stages[0].units, 0);
   for (int64_t first = 0; first < c->kernel.row.rows;) {
     const int64_t n = piece(&c->random, c->kernel.row.rows - first, c->n_calls == 3);
@@ -600,7 +600,7 @@ bool jit_case_write(const jit_case *c, FILE *out) {
   snprintf(
       line, sizeof line,
       "{\"name\":\"%s\",\"module\":%zu,\"text\":%zu,\"bytes\":%zu,\"lane\":[%u,%zu],\"calls\":[",
-      c->name, c->module.n_bytes, strlen(c->text), c->bytes, c->lane, c->kernel.lane_bytes);
+      c->name, c->module.n_bytes, strlen(c->text), c->bytes, c->lane, c->kernel.worker_bytes);
   write_calls(c, line, sizeof line);
   strncat(line, "],\"regions\":[", sizeof line - strlen(line) - 1);
   write_regions(c, line, sizeof line);

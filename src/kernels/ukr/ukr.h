@@ -48,7 +48,7 @@ typedef struct sn_gemm_ukr {
   bool fused; /* multiply-add with one rounding: not for deterministic programs */
 } sn_gemm_ukr;
 
-/* Kernels made at run time, by dtype. A lane that cannot install their module (`ready` says no)
+/* Kernels made at run time, by dtype. A worker that cannot install their module (`ready` says no)
  * runs sn_gemm_ukr_stand_in instead. */
 typedef struct sn_gemm_run_time {
   sn_gemm_ukr ukr[3]; /* SN_F32, SN_F64, SN_I32 */
