@@ -1,14 +1,13 @@
 /* bridge.h - the interface between JS and the wasm module: the public C API with integers (and a
  * few doubles) only, so that one op is one call without strings, objects or allocation in between.
  *
- *   One context per module instance; all of this runs on the thread that created it.
- *   Tensors and programs are pointers; 0 reports an error, to be read with sinter_error_*.
- *   Anything that is not one number travels through the scratch block, an array of 32-bit words
- * whose address and size sinter_scratch reports. "in:" and "out:" below are its contents from word
- * 0 on; dims, axes and counts take one word each, doubles two, texts as many bytes as they have and
- * a NUL. Threads: what a worker calls (sn_worker_lane, sn_worker_driver) is exported by
- * src/threads.
- */
+ *   Context   One per module instance; all of this runs on the thread that created it.
+ *   Handles   Tensors and programs are pointers; 0 reports an error, to be read with sinter_error_*.
+ *   Scratch   Anything that is not one number travels through the scratch block, an array of 32-bit
+ *             words whose address and size sinter_scratch reports. "in:" and "out:" below are its
+ *             contents from word 0 on. Dims, axes and counts take one word each, doubles two, texts
+ *             as many bytes as they have and a NUL.
+ *   Threads   src/threads exports what Web Workers call (sn_worker_main, sn_worker_driver). */
 #ifndef SINTER_BRIDGE_H
 #define SINTER_BRIDGE_H
 
@@ -19,8 +18,8 @@
 /* The scratch block, made at least words long; NULL when there is no memory for that. */
 int32_t *SN_EXPORT(sinter_scratch)(uint32_t words);
 
-/* 64-byte aligned block for a worker's stack and thread-local data; NULL when there is no memory.
- */
+/* 64-byte aligned block for a worker's stack and thread-local data; NULL when there is no
+ * memory. */
 void *SN_EXPORT(sinter_worker_memory)(uint32_t bytes);
 
 /* ---- context ---- */
@@ -122,16 +121,16 @@ sn_tensor *SN_EXPORT(sinter_bitcast)(sn_tensor *x, int dtype);
 
 /* ---- derivatives and programs ---- */
 sn_tensor *SN_EXPORT(sinter_variable)(sn_tensor *x);
-/* No derivative by a variable will be asked of t any more: once evaluated it lets go of its inputs.
- */
+/* No derivative by a variable will be asked of t any more: once evaluated it lets go of its
+ * inputs. */
 void SN_EXPORT(sinter_untrack)(sn_tensor *t);
 /* in: count tensors; out, behind them: as many derivatives */
 sn_status SN_EXPORT(sinter_gradients)(sn_tensor *y, uint32_t count);
 /* in: n_inputs placeholders, n_outputs tensors, n_inputs donation flags, bits of passes to switch
  * off, and on, whether to record */
 sn_program *SN_EXPORT(sinter_compile)(uint32_t n_inputs, uint32_t n_outputs);
-/* in: n_inputs tensors; out, behind them: the program's outputs, and of the async one the ticket.
- */
+/* in: n_inputs tensors; out, behind them: the program's outputs, and of the async one the
+ * ticket. */
 sn_status SN_EXPORT(sinter_program_run)(sn_program *program, uint32_t n_inputs);
 sn_status SN_EXPORT(sinter_program_run_async)(sn_program *program, uint32_t n_inputs,
                                               uint32_t n_outputs);

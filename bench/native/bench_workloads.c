@@ -4,12 +4,13 @@
  *
  *   bench_workloads THREADS [deterministic]          THREADS 0: one per core
  *
- *   info                       {"isa": "avx2", "threads": 2}
- *   ops                        {"ops": [{...}]}            rows of the table that the kind "op"
- * takes peak THREADS               {"fma": GFLOP/s, "muladd128": GFLOP/s, "copy": GB/s} check KIND
- * SIZES...        {"checksum": "9c3f0a12"}    of the results of CHECKED_CALLS calls time MS KIND
- * SIZES...      {"ms": [...]}               a number per sample profile CALLS KIND SIZES...
- * {"kernels": [{...}]}    as of sn.profile anything that fails        {"error": "..."}
+ *   info                           {"isa": "avx2", "threads": 2}
+ *   ops                            {"ops": [{...}]}           rows of the table for the kind "op"
+ *   peak THREADS                   {"fma": GFLOP/s, "muladd128": GFLOP/s, "copy": GB/s}
+ *   check KIND SIZES...            {"checksum": "9c3f0a12"}   of the results of CHECKED_CALLS calls
+ *   time MS KIND SIZES...          {"ms": [...]}              a number per sample
+ *   profile CALLS KIND SIZES...    {"kernels": [{...}]}       as of sn.profile
+ *   anything that fails            {"error": "..."}
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,8 +92,7 @@ static const pace *fresh(bench *b, const char *text, workload *w) {
   return p && make_from_text(b, text, w) && call(b, w, SETTLING_CALLS) ? p : NULL;
 }
 
-/* ---- commands ----------------------------------------------------------------------------------
- */
+/* ---- commands -------------------------------------------------------------------------------- */
 
 /* FNV-1a over 32-bit words. */
 static uint32_t add_words(uint32_t hash, const uint32_t *words, size_t n) {

@@ -179,8 +179,8 @@ static sn_status make_eager_relu(workload *w, const int64_t *sizes) {
   return sn_error_status(w->ctx);
 }
 
-/* Operand `which` of a row of the table: numbers of its test domain; the condition of a selection.
- */
+/* Operand `which` of a row of the table: numbers of its test domain; the condition of a
+ * selection. */
 static sn_tensor *operand(workload *w, sn_op op, int which, int64_t n) {
   const sn_op_info *info = sn_op_describe(op);
   const sn_op_bounds *domain = &sn_op_bounds_table[op];
@@ -338,8 +338,7 @@ static sn_status make_cnn(workload *w, const int64_t *sizes) {
   return compile(w, outputs, CNN_PARAMETERS + 1, donate);
 }
 
-/* ---- making, calling, releasing ----------------------------------------------------------------
- */
+/* ---- making, calling, releasing -------------------------------------------------------------- */
 
 typedef struct workload_kind {
   const char *name;

@@ -2,7 +2,7 @@
  *
  *   forward   needs[i]: node i depends on some wrt node (and is a float)
  *   backward  from y down: dx of node i is complete when i is reached, for all its users have
- * larger ids
+ *             larger ids
  *
  * A wrt node stops the walk: what it was made from is not differentiated through it. Cotangents
  * have wide dtypes; only what is handed out has that of its wrt node. */

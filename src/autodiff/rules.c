@@ -228,8 +228,8 @@ GRAD(scatter_set) {
 }
 
 /* y = x times all u[i] with index[i] there: dx = dy times these. du[i] = dy x times the others of
- * them, which is the product of all that are not 0, divided by u[i], and 0 where another one is 0
- */
+ * them, which is the product of all that are not 0, divided by u[i], and 0 where another one is
+ * 0 */
 GRAD(scatter_mul) {
   const int64_t axis[] = {s->attrs[0]};
   if (s->b->status) return;

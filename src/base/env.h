@@ -5,8 +5,7 @@
  *
  * Errors are values. A function that can fail returns sn_status; the first failure writes its text
  * into env->error with SN_FAIL / SN_FAIL_IF and callers hand the code upward with SN_TRY. Nothing
- * aborts, nothing jumps. State is changed only after everything that can fail has succeeded.
- */
+ * aborts, nothing jumps. State is changed only after everything that can fail has succeeded. */
 #ifndef SN_BASE_ENV_H
 #define SN_BASE_ENV_H
 

@@ -3,8 +3,7 @@
  * One function per kernel, written as plain loops from its group, and one that calls them in order;
  * every intermediate is a static array. The C library's mathematics stands for the functions of the
  * table, and sums run in plain order, in double for float32: so results agree to their rounding,
- * not bit for bit.
- */
+ * not bit for bit. */
 #ifndef SN_CSOURCE_CSOURCE_H
 #define SN_CSOURCE_CSOURCE_H
 

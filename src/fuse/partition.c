@@ -5,9 +5,8 @@
  * their kernel, and any two sets of equal level and shape may be united without ever making a
  * cycle.
  *
- *   matmul(1) -> add(1) -> relu(1)      one set: an anchor and what follows it in the same index
- * space
- *                  \-> transpose -> mul(2)     read through a view: next level
+ *   matmul(1) -> add(1) -> relu(1)           one set: an anchor and its followers in one space
+ *                  \-> transpose -> mul(2)      read through a view: next level
  *
  * Shapes. A reshape moves nothing: members may have the same elements in several shapes, where a
  * nest has all of them (space.h).

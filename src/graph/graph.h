@@ -8,8 +8,7 @@
  *
  * A node is (op, type, inputs, attributes). Adding a node that exists already returns the old id,
  * unless sharing is off; commutative inputs are ordered first. Nodes never change and are never
- * removed: a pass builds a new graph (see passes/rewrite.h). All memory is the arena's.
- */
+ * removed: a pass builds a new graph (see passes/rewrite.h). All memory is the arena's. */
 #ifndef SN_GRAPH_GRAPH_H
 #define SN_GRAPH_GRAPH_H
 
@@ -45,8 +44,8 @@ typedef struct sn_graph {
 
   sn_id *outputs; /* what the program returns */
   size_t n_outputs;
-  size_t
-      n_arguments; /* input nodes carry numbers 0 .. n_arguments - 1; not each need have a node */
+  /* Input nodes carry numbers 0 .. n_arguments - 1; not each number needs a node. */
+  size_t n_arguments;
 } sn_graph;
 
 void sn_graph_init(sn_graph *graph, sn_arena *arena, bool share);

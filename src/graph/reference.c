@@ -140,8 +140,8 @@ static void ref_matmul(const sn_graph *g, sn_id id, const void *const *in, void 
   }
 }
 
-/* Which element of x along spatial axis i meets position k of window o; -1: none, which counts 0.
- */
+/* Which element of x along spatial axis i meets position k of window o; -1: none, which counts
+ * 0. */
 static int64_t meets(const sn_conv_attrs *c, int i, int64_t o, int64_t k, int64_t n) {
   const int64_t at = o * c->step[i] + k * c->dilation[i] - c->low[i];
   return at >= 0 && at % c->spread[i] == 0 && at / c->spread[i] < n ? at / c->spread[i] : -1;

@@ -2,8 +2,7 @@
  *
  * Canonical graph: elementwise inputs have identical shapes and dtypes. Broadcasting and promotion
  * are made explicit (broadcast and astype nodes) by the builders in front (tensor/apply.c), so that
- * derivative rules, passes and fusion never think of them.
- */
+ * derivative rules, passes and fusion never think of them. */
 #ifndef SN_GRAPH_SHAPE_H
 #define SN_GRAPH_SHAPE_H
 

@@ -5,8 +5,8 @@
  * X_MAX / X_MIN keep NaN from either side and take -0 as less than +0, as IEEE 754-2019 maximum and
  * wasm's f32x4.max do: so they commute, and a reduction has one result in whatever order it runs.
  *
- * Rounding to integers is one instruction nearly everywhere: functions of scalar_math.h and simd.h.
- */
+ * Rounding to integers is one instruction nearly everywhere: functions of scalar_math.h and
+ * simd.h. */
 #ifndef SN_GRAPH_VOCABULARY_H
 #define SN_GRAPH_VOCABULARY_H
 

@@ -6,8 +6,7 @@
  *
  * An edge of the stage "groups" by which a kernel reads what another one computed has "cut": true.
  *
- * Only compiles that ask for it are recorded; the others never come here.
- */
+ * Only compiles that ask for it are recorded; the others never come here. */
 #ifndef SN_INSPECT_RECORD_H
 #define SN_INSPECT_RECORD_H
 

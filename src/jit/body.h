@@ -48,8 +48,7 @@ uint32_t sn_jit_operand(sn_jit *j, const sn_operand *operand); /* a leaf */
 sn_status sn_jit_body(sn_jit *j, const sn_body *body, const uint32_t *kept);
 void sn_jit_stores(sn_jit *j, const sn_store *stores, uint32_t n);
 
-/* ---- sums (emit_fold.c)
- * --------------------------------------------------------------------------- */
+/* ---- sums (emit_fold.c) ---------------------------------------------------------------------- */
 
 typedef struct sn_jit_sum {
   const sn_reduction *reduction;

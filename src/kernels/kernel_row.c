@@ -7,8 +7,8 @@
  *       for each strip of the row: body, stores; its reduced values fold into the totals
  *   post, once for all rows of the unit, over the strips of their totals
  *
- *   worker memory: post strips | strips of each phase | per total: fold | per total: strip | kept
- * rows
+ *   memory of a worker:
+ *     post strips | strips of each phase | per total: fold | per total: strip | kept rows
  *
  * A row has at most SN_FOLD_BLOCK points, so a total is one block of fold.h. */
 #include <string.h>

@@ -241,8 +241,7 @@ static void take_node(taking *t, sn_id id) {
   }
 }
 
-/* ---- results
- * ------------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 static sn_id put_together(taking *t, sn_id id) {
   const sn_type *type = &t->from->nodes[id].type;

@@ -9,8 +9,7 @@
  *
  * A value lives from the group that writes it to the last that reads it; values whose lives overlap
  * never share bytes, except that an output may take over the memory of an input that dies in the
- * same group and is read at the same places (in place).
- */
+ * same group and is read at the same places (in place). */
 #ifndef SN_PLAN_PLAN_H
 #define SN_PLAN_PLAN_H
 

@@ -53,8 +53,8 @@ typedef struct sn_target {
   bool fused;         /* functions of float32 have the fused bits (graph/expand_f32.inc) */
 } sn_target;
 
-/* Rows of a block, of which each takes row_bytes of the task's own memory; 0: a block does not fit.
- */
+/* Rows of a block, of which each takes row_bytes of the task's own memory; 0: a block does not
+ * fit. */
 int64_t sn_target_block_rows(const sn_target *target, int64_t batch, int64_t rows,
                              int64_t row_bytes);
 

@@ -8,9 +8,8 @@
 
 #include "tensor/tensor.h"
 
-/* A node whose inputs are canonical already, but for small dtypes: it is put between casts
- * (of concat the caller has to) type:
- * proposed for leaves, views, pad, cast; else NULL. */
+/* A node whose inputs are canonical already, but for small dtypes: it is put between casts (of
+ * concat the caller has to do that). type: proposed for leaves, views, pad, cast; else NULL. */
 sn_tensor *sn_node_of(sn_context *ctx, sn_op op, sn_tensor *const *inputs, size_t n_inputs,
                       const int64_t *attrs, size_t n_attrs, const sn_type *type);
 

@@ -5,8 +5,8 @@
 
 #include "tensor/compose.h"
 
-/* x[:axis] + indices + x[axis + 1:] as the shape users see, and with the indices in one dimension.
- */
+/* x[:axis] + indices + x[axis + 1:] as the shape users see, and with the indices in one
+ * dimension. */
 typedef struct places {
   sn_type seen, flat, column; /* column: the flat indices in a shape that broadcasts to flat */
 } places;

@@ -7,8 +7,7 @@
  *   API thread   new -> submit ------------------------------> collect (free)
  *   driver               \-> run kernels -> completed ticket -/
  *
- * Without threads the API thread may be its own driver, in turns (driver.h).
- */
+ * Without threads the API thread may be its own driver, in turns (driver.h). */
 #include <math.h>
 
 #include "base/size.h"

@@ -1,5 +1,5 @@
-/* program.c - functions compiled once and called often: sn_compile, sn_program_run, sn_gradients.
- */
+/* program.c - functions compiled once and called often: sn_compile, sn_program_run,
+ * sn_gradients. */
 #include <string.h>
 
 #include "autodiff/grad.h"
@@ -273,8 +273,8 @@ sn_status sn_program_c_source(sn_program *p, const char *name, const char **out)
 
 /* ---- derivatives ----------------------------------------------------------------------------- */
 
-/* Lazy tensors for the nodes that sn_grad appended and the results need. Forward nodes have theirs.
- */
+/* Lazy tensors for the nodes that sn_grad appended and the results need. Forward nodes have
+ * theirs. */
 static sn_status import_nodes(sn_context *ctx, sn_arena *arena, sn_trace *trace, size_t n_forward,
                               sn_tensor **made) {
   sn_graph *g = &trace->graph;

@@ -134,8 +134,8 @@ sn_tensor *sn_hand_out(sn_tensor *t);
 
 /* ---- jobs.c ---------------------------------------------------------------------------------- */
 
-/* A job for one run of compiled, with room for its pointers; arguments are still to be filled in.
- */
+/* A job for one run of compiled, with room for its pointers; arguments are still to be filled
+ * in. */
 sn_status sn_job_new(sn_context *ctx, sn_compiled *compiled, sn_job **out);
 void sn_job_free(sn_job *job);
 

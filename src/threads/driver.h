@@ -6,8 +6,7 @@
  * driver. While it waits it runs the oldest job itself unless the driver has begun it.
  *
  * driver_threads.c: native and WebAssembly with shared memory. driver_single.c: jobs run at once,
- * or where the API thread has an event loop, in turns with it.
- */
+ * or where the API thread has an event loop, in turns with it. */
 #ifndef SN_THREADS_DRIVER_H
 #define SN_THREADS_DRIVER_H
 

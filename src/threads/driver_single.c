@@ -1,6 +1,6 @@
 /* driver_single.c - the driver of a build without threads: submit returns when the job has run, or
- * queues it for turns of the API thread, which waits for a job by running those before it and it.
- */
+ * queues it for turns of the API thread, which waits for a job by running those before it and
+ * it. */
 #include "threads/driver.h"
 
 #include <math.h>

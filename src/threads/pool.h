@@ -5,8 +5,8 @@
  * the former waits for it or leaves the pool alone. sn_pool_run is not re-entrant. Units must be
  * independent of each other: which lane computes which unit differs from run to run.
  *
- * pool_threads.c: native and WebAssembly with shared memory. pool_single.c: one lane, no atomics.
- */
+ * pool_threads.c: native and WebAssembly with shared memory. pool_single.c: one lane, no
+ * atomics. */
 #ifndef SN_THREADS_POOL_H
 #define SN_THREADS_POOL_H
 

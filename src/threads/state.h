@@ -7,8 +7,7 @@
  *   line 4..   driver           words of its producer and of itself apart, then the ring
  *   lanes      one line each    the word of the protocol in pool_threads.c
  *
- * What different threads write at the same time never shares a cache line.
- */
+ * What different threads write at the same time never shares a cache line. */
 #ifndef SN_THREADS_STATE_H
 #define SN_THREADS_STATE_H
 

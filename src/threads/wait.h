@@ -3,8 +3,7 @@
  *
  * Invariant of every use: whoever changes the word to something a sleeper waits for calls
  * sn_wait_wake afterwards. A sleep compares the word again under the futex lock, so a change just
- * before it is not missed.
- */
+ * before it is not missed. */
 #ifndef SN_THREADS_WAIT_H
 #define SN_THREADS_WAIT_H
 

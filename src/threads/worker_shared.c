@@ -3,8 +3,7 @@
  *
  *   try { exports.sn_worker_lane(pool, lane); } catch (e) { exports.sn_worker_dead(pool, lane); }
  *
- * The loops return when the pool is destroyed, or at once when the lane is taken or dead.
- */
+ * The loops return when the pool is destroyed, or at once when the lane is taken or dead. */
 #include "threads/start.h"
 #include "threads/state.h"
 

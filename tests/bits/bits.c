@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- hashes ------------------------------------------------------------------------------------
- */
+/* ---- hashes ---------------------------------------------------------------------------------- */
 
 static uint64_t mix(uint64_t x) {
   x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -45,8 +44,7 @@ void bits_result(bits_run *r, sn_tensor *t) {
   for (size_t i = 0; i < (size_t)sn_size(t); i++) add_word(r, element_bits(dtype, data, i));
 }
 
-/* ---- inputs ------------------------------------------------------------------------------------
- */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
 static const double specials[] = {0.0, -0.0, 1.0, -1.0, 0.5, 2.5, -1e30, 1e-40, 3e38, 16777217.0};
 
@@ -103,8 +101,7 @@ sn_tensor *bits_input(bits_run *r, sn_dtype dtype, bits_values values, int rank,
   return is_small ? sn_astype(t, dtype) : t;
 }
 
-/* ---- elementwise ops ---------------------------------------------------------------------------
- */
+/* ---- elementwise ops ------------------------------------------------------------------------- */
 
 typedef struct elementwise {
   const char *name;
@@ -174,8 +171,7 @@ static void run_elementwise(bits_run *r, const elementwise *op, sn_dtype dtype, 
   bits_result(r, y);
 }
 
-/* ---- the list ----------------------------------------------------------------------------------
- */
+/* ---- the list -------------------------------------------------------------------------------- */
 
 static size_t count_of(const bits_family *families, size_t n) {
   size_t count = 0;

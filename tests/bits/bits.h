@@ -22,8 +22,7 @@ size_t bits_count(void);
  * same. A call that is refused counts with its status, which is a result as well. */
 uint64_t bits_hash(sn_context *ctx, size_t number, char name[BITS_NAME]);
 
-/* ---- what the list is written with -------------------------------------------------------------
- */
+/* ---- what the list is written with ----------------------------------------------------------- */
 
 typedef struct bits_run {
   sn_context *ctx;

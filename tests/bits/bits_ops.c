@@ -7,8 +7,7 @@
 
 #define NEITHER SN_ALL_AXES, false
 
-/* ---- reductions --------------------------------------------------------------------------------
- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
 static const struct {
   sn_dtype dtype;
@@ -64,8 +63,7 @@ static void lengths(bits_run *r, int i) {
   bits_result(r, sn_norm(x, INFINITY, spaces[i].axes, spaces[i].keepdims));
 }
 
-/* ---- matrix products ---------------------------------------------------------------------------
- */
+/* ---- matrix products ------------------------------------------------------------------------- */
 
 static const struct {
   sn_dtype dtype;
@@ -127,8 +125,7 @@ static void einsums(bits_run *r, int number) {
   bits_result(r, sn_einsum(specs[number], operands[number], counts[number]));
 }
 
-/* ---- windows -----------------------------------------------------------------------------------
- */
+/* ---- windows --------------------------------------------------------------------------------- */
 
 static const struct {
   int axes;
@@ -196,8 +193,7 @@ static void pools(bits_run *r, int i) {
   bits_result(r, slope);
 }
 
-/* ---- rows --------------------------------------------------------------------------------------
- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static const struct {
   sn_dtype dtype;
@@ -266,8 +262,7 @@ static void attention(bits_run *r, int i) {
   for (int n = 0; n < 3; n++) bits_result(r, slopes[n]);
 }
 
-/* ---- along an axis -----------------------------------------------------------------------------
- */
+/* ---- along an axis --------------------------------------------------------------------------- */
 
 static void orders(bits_run *r, int number) {
   static const sn_dtype dtypes[] = {SN_F32, SN_I32, SN_F64, SN_BOOL};
@@ -314,8 +309,7 @@ static void scatters(bits_run *r, int number) {
   }
 }
 
-/* ---- structure ---------------------------------------------------------------------------------
- */
+/* ---- structure ------------------------------------------------------------------------------- */
 
 static void structure(bits_run *r, int number) {
   static const sn_dtype dtypes[] = {SN_F32, SN_F64, SN_I32, SN_BOOL, SN_F16, SN_U8};
@@ -345,8 +339,7 @@ static void activations(bits_run *r, int number) {
   bits_result(r, sn_gelu_tanh(x));
 }
 
-/* ---- the list ----------------------------------------------------------------------------------
- */
+/* ---- the list -------------------------------------------------------------------------------- */
 
 const bits_family bits_ops[] = {
     {"sums", sums, SPACES},

@@ -6,8 +6,7 @@
 
 static sn_tensor *number(bits_run *r, double value) { return sn_scalar(r->ctx, value); }
 
-/* ---- training steps ----------------------------------------------------------------------------
- */
+/* ---- training steps -------------------------------------------------------------------------- */
 
 enum { MOST_PARAMETERS = 8 };
 
@@ -77,8 +76,8 @@ static const network networks[] = {
 };
 enum { NETWORKS = sizeof networks / sizeof *networks };
 
-/* p' = p - rate (g + g / sqrt(g^2 + 1)), as one compiled program that may overwrite p. Three steps.
- */
+/* p' = p - rate (g + g / sqrt(g^2 + 1)), as one compiled program that may overwrite p. Three
+ * steps. */
 static void training(bits_run *r, int which) {
   const network *net = &networks[which];
   const size_t n = net->count;
@@ -116,8 +115,7 @@ static void training(bits_run *r, int which) {
   sn_program_release(program);
 }
 
-/* ---- programs written out ----------------------------------------------------------------------
- */
+/* ---- programs written out -------------------------------------------------------------------- */
 
 /* An LSTM over `steps` tokens, and the gradients of its weights. */
 static void lstm(bits_run *r, int which) {
@@ -146,8 +144,8 @@ static void lstm(bits_run *r, int which) {
   for (int i = 0; i < 3; i++) bits_result(r, slopes[i]);
 }
 
-/* Twenty steps of a cooling body with a controller, all of scalars, and the gradient by its gains.
- */
+/* Twenty steps of a cooling body with a controller, all of scalars, and the gradient by its
+ * gains. */
 static void simulation(bits_run *r, int which) {
   const sn_dtype dtype = which ? SN_F64 : SN_F32;
   sn_tensor *gains = sn_variable(bits_input(r, dtype, BITS_SURE, BITS_DIMS(3))), *g[3],

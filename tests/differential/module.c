@@ -6,8 +6,8 @@
  *   differential_run(engine, seed)       if the recipe agrees; differential_text tells where not
  *   differential_written(engine, seed)   the same for a written program
  *   differential_shown(engine, seed)     its graph, arguments and float64 results as JSON, or ""
- *   differential_bits(engine, number)    "NAME HASH" of a case of tests/bits, or "" past the last
- * one differential_kernels(engine)         if its micro-kernels keep their contract
+ *   differential_bits(engine, number)    "NAME HASH" of a case of tests/bits; "" past the last one
+ *   differential_kernels(engine)         if its micro-kernels keep their contract
  *   differential_planted(engine)         if a fault put into programs is found and shrunk */
 #include <math.h>
 #include <stdarg.h>
@@ -97,8 +97,7 @@ const char *differential_bits(int engine, uint32_t number) {
   return text;
 }
 
-/* ---- what the judge reads, for another one ----------------------------------------------------
- */
+/* ---- what the judge reads, for another one --------------------------------------------------- */
 
 enum { JSON = 1 << 20 };
 static char json[JSON];
@@ -174,8 +173,7 @@ const char *differential_shown(int engine, double seed) {
   return written_try(&program, &trial) && at < JSON ? json : "";
 }
 
-/* ---- the recipes' planted fault ----------------------------------------------------------------
- */
+/* ---- the recipes' planted fault -------------------------------------------------------------- */
 
 /* sub for add in what the compiler gets: the first recipe with an add must fail. */
 bool EXPORT(differential_planted)(int engine);

@@ -51,8 +51,7 @@ static void stop(const char *what, const char *word) {
   exit(2);
 }
 
-/* ---- words
- * ---------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static sn_dtype read_dtype(const char *word) {
   for (int i = 0; i < 4; i++)
@@ -86,8 +85,7 @@ static unsigned char read_byte(const char *digits) {
   return (unsigned char)strtoul(pair, NULL, 16);
 }
 
-/* ---- values
- * --------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static named_value *find(machine *m, const char *name) {
   for (size_t i = 0; i < m->count; i++)
@@ -124,8 +122,7 @@ static void forget(machine *m) {
   sn_error_clear(m->ctx);
 }
 
-/* ---- calls
- * ---------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 #define ROW(id) {#id, sn_##id},
 static const struct {
@@ -251,8 +248,7 @@ static sn_tensor *call(machine *m, const char *op, const char *const *args, size
   return call_shape_op(m, op, args);
 }
 
-/* ---- lines without a result
- * ------------------------------------------------------------------------- */
+/* ---- lines without a result ------------------------------------------------------------------ */
 
 static void begin(machine *m, const char *const *names, size_t count) {
   for (size_t i = 0; i < count; i++) {
@@ -311,8 +307,7 @@ static void run_line(machine *m, const char *const *words, size_t count) {
   while (m->number_count) sn_release(m->numbers[--m->number_count]);
 }
 
-/* ---- the program
- * ------------------------------------------------------------------------------------ */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 static int run_cases(int threads, bool deterministic) {
   static machine m;

@@ -1,5 +1,5 @@
-/* graph_support.h - an environment and short ways to write IR, for the tests below the public API.
- */
+/* graph_support.h - an environment and short ways to write IR, for the tests below the public
+ * API. */
 #ifndef GRAPH_SUPPORT_H
 #define GRAPH_SUPPORT_H
 
@@ -82,8 +82,8 @@ static inline sn_groups cut_graph(lab *l, bool fusion) {
 }
 
 /* Lets the first, second ... allocation of attempt fail until it succeeds: each time it reports
- * that and what it took is given back. write makes the lab's graph and what else attempt is given.
- */
+ * that and what it took is given back. write makes the lab's graph and what else attempt is
+ * given. */
 static inline void fail_each_allocation(void (*write)(lab *l, void *made),
                                         sn_status (*attempt)(lab *l, void *made), void *made) {
   sn_status status = SN_ERR_MEMORY;

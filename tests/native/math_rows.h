@@ -8,8 +8,8 @@
 #include "graph/vocabulary.h"
 #include "math_reference.h"
 
-/* Vectors of the two types are filled and emptied through memory: lanes of x and y to lanes of out.
- */
+/* Vectors of the two types are filled and emptied through memory: lanes of x and y to lanes of
+ * out. */
 typedef struct math_row {
   sn_op op;
   float (*f32)(float x, float y), (*fused_f32)(float x, float y);

@@ -7,8 +7,8 @@
  *
  * scripts/accuracy.mjs makes the document of it.
  *
- * Exact means: the meanings of math_reference.h in double for float32, in long double for float64.
- */
+ * Exact means: the meanings of math_reference.h in double for float32, in long double for
+ * float64. */
 #include "math_rows.h"
 
 #include <stdio.h>

@@ -434,8 +434,8 @@ static void take_step(kitchen *k) {
 
 /* ---- one recipe ------------------------------------------------------------------------------ */
 
-/* Off, the program is written down by the recipe's choices; the graph as text, for a failing one.
- */
+/* Off, the program is written down by the recipe's choices; the graph as text, for a failing
+ * one. */
 static void describe(const kitchen *k, bool compiled, uint32_t off, char *out, size_t bytes) {
   const char *graph;
   if (sn_graph_text(&k->w.graph, &((kitchen *)(uintptr_t)k)->w.arena, &graph)) graph = "?";

@@ -41,8 +41,8 @@ static sn_context *context_of(int threads, sn_isa_id isa, bool deterministic) {
   return case_context_with((sn_options){.threads = threads, .deterministic = deterministic}, isa);
 }
 
-/* Every line has its case. A case without a line, such as a new op's, is asked for by nobody yet.
- */
+/* Every line has its case. A case without a line, such as a new op's, is asked for by nobody
+ * yet. */
 static void compare(const char *kind, int threads, sn_isa_id isa) {
 #ifdef SINTER_TEST
   sn_context *one = context_of(1, isa, strcmp(kind, "plain") == 0);

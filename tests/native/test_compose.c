@@ -72,8 +72,8 @@ static void attention_is_plain_loops(void **state) {
       plain_row(&in, row / TOKENS, row % TOKENS, masked, causal, scale, want + row * SIZE);
     sn_tensor *y = sn_attention(in.q, in.k, in.v, masked ? in.mask : NULL, causal,
                                 kind & 4 ? scale : (double)NAN);
-    /* scores below SIZE are off by (8 + log2 SIZE) u SIZE each, which counts twice in the weights
-     */
+    /* scores below SIZE are off by (8 + log2 SIZE) u SIZE each, which counts twice in the
+     * weights */
     const double bound = (2 * (8 + log2(SIZE)) * SIZE + 8 + log2(SOURCES)) * 0x1p-24;
     expect_near("attention", sn_data(y), want, HEADS * TOKENS * SIZE, bound);
   }

@@ -97,8 +97,7 @@ static double *random_values(sn_dtype dtype, int64_t size) {
   return values;
 }
 
-/* ---- the plain loop ---------------------------------------------------------------------------
- */
+/* ---- the plain loop -------------------------------------------------------------------------- */
 
 /* The documented order of sums without fused multiply-add, hence its exact bits. */
 static double ordered_sum(sn_dtype dtype, const double *a, const double *b, int64_t size, int64_t i,
@@ -144,8 +143,7 @@ static void exact_free(exact *e) {
   free(e->magnitude);
 }
 
-/* ---- running a product ------------------------------------------------------------------------
- */
+/* ---- running a product ----------------------------------------------------------------------- */
 
 typedef struct product {
   sn_gemm g;
@@ -260,8 +258,7 @@ static void check_close(const product *x, const exact *e, int64_t size, const ch
 
 static bool available(const sn_gemm_ukr *ukr) { return ukr->isa <= sn_isa_detect(); }
 
-/* ---- tests ------------------------------------------------------------------------------------
- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void test_micro_kernels(void **state) {
   (void)state;

@@ -664,8 +664,8 @@ static sn_tensor *build_cube(const grad_case *c, sn_tensor *const *x) {
   return (void)c, sn_mul(sn_square(x[0]), x[0]);
 }
 
-/* A sign, a factor of a thousandth, a dropped term and NaN are all seen; the right gradient passes.
- */
+/* A sign, a factor of a thousandth, a dropped term and NaN are all seen; the right gradient
+ * passes. */
 static void planted_errors_are_caught(void **state) {
   (void)state;
   const grad_case c = {.name = "cube",

@@ -1,8 +1,7 @@
 /* test_judge.c - random programs as users write them, values and gradients, against the judge.
  *
- *   SINTER_TEST_SEED=<printed on failure> test_judge            that program first
- *   SINTER_TEST_PROGRAMS=1000000 test_judge                     as many programs; npm test --
- * million */
+ *   SINTER_TEST_SEED=<printed on failure> test_judge    that program first
+ *   SINTER_TEST_PROGRAMS=1000000 test_judge             as many programs; npm test -- million */
 #include "planted.h"
 #include "tensor/tensor.h"
 #include "written.h"

@@ -68,8 +68,8 @@ static void all_f32(void **state) {
     if (math_row_is_function(&math_rows[i])) row_f32(&math_rows[i]);
 }
 
-/* Lanes on both sides of the switch to the reduction for large arguments do not disturb each other.
- */
+/* Lanes on both sides of the switch to the reduction for large arguments do not disturb each
+ * other. */
 static void f32_sin_mixed_lanes(void **state) {
   (void)state;
   for (int large = 0; large < SN_LANES_F32; large++) {

@@ -1,7 +1,6 @@
 /* test_meaning.c - the scalar reference, which everything else is held against, against the
  * meanings of math_reference.h: every elementwise row in the next wider type, within the ULP that
- * its row states, on its domain and on all special values.
- */
+ * its row states, on its domain and on all special values. */
 #include "math_reference.h"
 #include "op_cases.h"
 
@@ -114,8 +113,8 @@ static void where_selects(void **state) {
   }
 }
 
-/* float to int truncates and saturates, NaN gives 0; to bool is "not 0"; each value once, by hand.
- */
+/* float to int truncates and saturates, NaN gives 0; to bool is "not 0"; each value once, by
+ * hand. */
 static void casts(void **state) {
   (void)state;
   static const struct {

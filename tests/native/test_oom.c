@@ -389,8 +389,8 @@ static void walk(scenario *play, int64_t step, bool forever) {
     expect_same(&again, &expected);
     fixture_close(&f);
   }
-  /* once all is warm: a failure leaves no byte more, and the next run exactly as many as the last
-   */
+  /* once all is warm: a failure leaves no byte more, and the next run exactly as many as the
+   * last */
   fixture f;
   run warm;
   fixture_open(&f, (sn_options){.threads = 1});

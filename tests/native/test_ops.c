@@ -420,8 +420,8 @@ static void donated_arguments(void **state) {
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-/* Large enough that lanes share the work: a map, reductions both ways, a product with an epilogue.
- */
+/* Large enough that lanes share the work: a map, reductions both ways, a product with an
+ * epilogue. */
 static void write_large(twins *w, int64_t rows, int64_t cols) {
   const sn_type type = {.dtype = SN_F32, .rank = 2, .dims = {rows, cols}};
   const sn_type square = {.dtype = SN_F32, .rank = 2, .dims = {cols, 37}};

@@ -46,8 +46,8 @@ typedef struct taken {
   size_t offset, units;
 } taken;
 
-/* The hole the model would choose: the smallest that fits, the first of equals; units of 64 bytes.
- */
+/* The hole the model would choose: the smallest that fits, the first of equals; units of 64
+ * bytes. */
 static size_t best_hole(const uint8_t *used, size_t end, size_t units) {
   size_t best = SIZE_MAX, best_size = SIZE_MAX;
   for (size_t at = 0; at < end;) {

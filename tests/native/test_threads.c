@@ -10,8 +10,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-/* ---- units ------------------------------------------------------------------------------------
- */
+/* ---- units ----------------------------------------------------------------------------------- */
 
 static void test_every_unit_once(void **state) {
   (void)state;
@@ -41,8 +40,7 @@ static void test_huge_counts(void **state) {
   destroy(pool);
 }
 
-/* ---- many dispatches --------------------------------------------------------------------------
- */
+/* ---- many dispatches ------------------------------------------------------------------------- */
 
 static void test_tiny_dispatches_back_to_back(void **state) {
   (void)state;
@@ -117,8 +115,7 @@ static void test_caller_sleeps_while_waiting(void **state) {
   destroy(pool);
 }
 
-/* ---- life -------------------------------------------------------------------------------------
- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static void test_create_and_destroy(void **state) {
   (void)state;
@@ -201,8 +198,7 @@ static void test_threads_that_cannot_start(void **state) {
   destroy(pool);
 }
 
-/* ---- death of a lane --------------------------------------------------------------------------
- */
+/* ---- death of a lane ------------------------------------------------------------------------- */
 
 static void test_lane_dies_inside(void **state) {
   (void)state;
