@@ -119,7 +119,7 @@ static sn_status make_kernels(compiling *c) {
     if (exe->kernels[i].worker_bytes > worker) worker = exe->kernels[i].worker_bytes;
     sn_packed *packed = &exe->kernels[i].packed;
     if (packed->wanted) {
-      const sn_place *b = &exe->plan.places[group->b.value];
+      const sn_place *b = &exe->plan.places[group->contraction.factors[1].value];
       packed->wanted = b->kind == SN_PLACE_ARGUMENT;
       packed->argument = b->index;
     }

@@ -1,7 +1,7 @@
 #include "csource/csource.h"
 
-#include "csource/write_kernel.h"
 #include "csource/spell.h"
+#include "csource/write_kernel.h"
 #include "fuse/chain.h"
 
 typedef struct source {
@@ -18,17 +18,22 @@ static void add_kernels(source *s, const sn_group *list, size_t n) {
   for (size_t i = 0; i < n; i++) s->kernels[s->n_kernels++] = &list[i];
 }
 
+static size_t parts_of(const sn_group *g) {
+  return g->kind == SN_GROUP_CHAIN ? g->chain->n_members : (size_t)1 + sn_group_befores(g);
+}
+
 static sn_status list_kernels(source *s, sn_arena *arena) {
   const sn_groups *groups = s->groups;
   size_t n = 0;
-  for (size_t i = 0; i < groups->n_groups; i++)
-    n += groups->groups[i].chain ? groups->groups[i].chain->n_members
-                                 : (size_t)1 + (groups->groups[i].before != NULL);
+  for (size_t i = 0; i < groups->n_groups; i++) n += parts_of(&groups->groups[i]);
   SN_TRY(sn_arena_alloc(arena, n, sizeof *s->kernels, (void **)&s->kernels));
   for (size_t i = 0; i < groups->n_groups; i++) {
     const sn_group *g = &groups->groups[i];
-    add_kernels(s, g->before, g->before != NULL);
-    add_kernels(s, g->chain ? g->chain->whole : g, g->chain ? g->chain->n_members : 1);
+    if (sn_group_befores(g)) add_kernels(s, g->contraction.before, sn_group_befores(g));
+    if (g->kind == SN_GROUP_CHAIN)
+      add_kernels(s, g->chain->whole, g->chain->n_members);
+    else
+      add_kernels(s, g, 1);
   }
   return SN_OK;
 }

@@ -1,5 +1,5 @@
-/* write_call.c - ops along one axis as plain loops, one line after the other. The loops stand here as
- * they are written, with a $ before what depends on the kernel:
+/* write_call.c - ops along one axis as plain loops, one line after the other. The loops stand here
+ * as they are written, with a $ before what depends on the kernel:
  *
  *   $a[j] $b[j] $c[j] $y[j]   the element in place j of its line, of an input or the result
  *   $n $0 $1                  the length of the result's line, of an input's, of the indices'
@@ -42,7 +42,7 @@ static void add_step(sn_c_writer *w, sn_op op, sn_dtype dtype) {
 
 /* Adds what the $ before `at` asks for and returns its last character. */
 static const char *add_part(sn_c_writer *w, const char *at) {
-  const sn_call *r = w->g->call;
+  const sn_call *r = &w->g->call;
   const sn_operand *y = &w->g->stores[0].target;
   const bool scans = sn_op_describe(r->op)->kind == SN_CLASS_SCAN;
   const sn_dtype wide = y->dtype == SN_F32 && scans ? SN_F64 : y->dtype;
@@ -88,7 +88,7 @@ static void add_scatter(sn_c_writer *w) {
                "}\n"
                "for (long j = 0; j < $1; j++) {\n"
                "  long at = position_of($b[j], $n);\n");
-  const sn_op op = w->g->call->op;
+  const sn_op op = w->g->call.op;
   if (op == SN_OP_scatter_set) {
     add_lines(w, "  $y[at] = $c[j];\n"
                  "}\n");
@@ -103,7 +103,7 @@ static void add_scatter(sn_c_writer *w) {
 }
 
 static void add_scan(sn_c_writer *w) {
-  const sn_call *r = w->g->call;
+  const sn_call *r = &w->g->call;
   const bool reverse = r->options[0] != 0, exclusive = r->options[1] != 0;
   add_lines(w, r->op == SN_OP_cumprod ? "$w state = 1;\n" : "$w state = 0;\n");
   add_lines(w, "for (long step = 0; step < $n; step++) {\n");
@@ -122,7 +122,7 @@ static void add_scan(sn_c_writer *w) {
 /* Stable insertion, short to read and slow for long lines: `from` holds where elements come from;
  * an element moves before those it must precede. */
 static void add_sort(sn_c_writer *w) {
-  const sn_call *r = w->g->call;
+  const sn_call *r = &w->g->call;
   add_lines(w, "static int32_t from[$n + 1];\n"
                "for (long j = 0; j < $n; j++) {\n"
                "  double value = $a[j];\n"
@@ -143,7 +143,7 @@ static void add_sort(sn_c_writer *w) {
 
 /* A loop for each input. */
 static void add_concat(sn_c_writer *w) {
-  const sn_call *r = w->g->call;
+  const sn_call *r = &w->g->call;
   sn_operand y = w->g->stores[0].target;
   for (uint32_t k = 0; k < r->n_operands; k++) {
     sn_c_begin_line(w);
@@ -157,7 +157,7 @@ static void add_concat(sn_c_writer *w) {
 }
 
 sn_status sn_c_add_call(sn_c_writer *w) {
-  const sn_op op = w->g->call->op;
+  const sn_op op = w->g->call.op;
   switch (sn_op_describe(op)->kind) {
   case SN_CLASS_GATHER: add_gather(w); break;
   case SN_CLASS_SCATTER: add_scatter(w); break;

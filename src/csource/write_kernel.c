@@ -237,9 +237,9 @@ static void field_of(const sn_nest *axis, int field, int64_t *strides) {
 }
 
 /* Where a factor reads, or (field >= 0) a coordinate there. */
-static void add_place(sn_c_writer *w, const sn_factor *f, const char *across, int field,
+static void add_place(sn_c_writer *w, const sn_operand *f, const char *across, int field,
                       int64_t first) {
-  const sn_nest *axes[] = {&f->batch, &f->across, &f->along};
+  const sn_nest *axes[] = {&f->nests[0], &f->nests[1], &f->nests[2]};
   const char *index[] = {w->g->space_rank == 3 ? "i0" : "batch", across, "k"};
   bool any = false;
   for (int i = w->g->space_rank > 2 ? 0 : 1; i < 3; i++) {
@@ -255,7 +255,7 @@ static void add_place(sn_c_writer *w, const sn_factor *f, const char *across, in
 }
 
 /* An operand of the product, in the row or column `across`. */
-static void add_factor(sn_c_writer *w, const sn_factor *f, const char *across) {
+static void add_factor(sn_c_writer *w, const sn_operand *f, const char *across) {
   const sn_bounds *b = &f->bounds;
   const int64_t ones = (1 << SN_MARK_BITS) - 1;
   for (int field = 0; field < SN_MARKS && b->guards >> field * SN_MARK_BITS; field++) {
@@ -289,21 +289,21 @@ static void declare_batch(sn_c_writer *w) {
 
 static void add_product(sn_c_writer *w) {
   const sn_group *g = w->g;
-  const sn_dtype dtype = g->total_dtype;
+  const sn_dtype dtype = g->contraction.total_dtype;
   char row[16], column[16];
   sn_format(row, sizeof row, "i%d", g->space_rank - 2);
   sn_format(column, sizeof column, "i%d", g->space_rank - 1);
   declare_batch(w);
   declare_total(w, 0, SN_OP_sum, dtype);
   sn_c_begin_line(w);
-  sn_text_add(w->t, "for (long k = 0; k < %lld; k++) {\n", (long long)g->k);
+  sn_text_add(w->t, "for (long k = 0; k < %lld; k++) {\n", (long long)g->contraction.k);
   w->depth++;
   const char *type = is_widened(SN_OP_sum, dtype) ? "double" : sn_c_type(dtype);
   sn_c_begin_line(w);
   sn_text_add(w->t, "%s x = ", type);
-  add_factor(w, &g->a, row);
+  add_factor(w, &g->contraction.factors[0], row);
   sn_text_add(w->t, ", y = ");
-  add_factor(w, &g->b, column);
+  add_factor(w, &g->contraction.factors[1], column);
   sn_text_add(w->t, ";\n");
   sn_text product = sn_text_in(w->t->arena);
   sn_text_add(&product, "(");
@@ -338,7 +338,7 @@ static void add_signature(sn_text *t, const sn_value *values, size_t number, con
               g->name[named] ? " ..." : "");
   add_dims(t, g->space, g->space_rank);
   sn_text_add(t, "%s", g->space_rank ? " points" : " one point");
-  if (g->n_phases) {
+  if (sn_group_phases(g)) {
     sn_text_add(t, ", each over");
     add_dims(t, g->reduced, g->reduced_rank);
   }
@@ -352,7 +352,7 @@ static void add_signature(sn_text *t, const sn_value *values, size_t number, con
 
 static sn_status add_post(sn_c_writer *w) {
   const sn_group *g = w->g;
-  if (g->call) return SN_OK;
+  if (g->kind == SN_GROUP_CALL) return SN_OK;
   uint8_t *needed;
   SN_TRY(sn_arena_alloc(w->t->arena, g->post.n_insns, 1, (void **)&needed));
   for (uint32_t k = 0; k < g->n_stores; k++) needed[g->stores[k].insn] = 1;
@@ -364,13 +364,14 @@ sn_status sn_c_add_kernel(sn_text *t, const sn_value *values, size_t number, con
                           sn_value_set *set) {
   sn_c_writer w = {.t = t, .g = g, .env = t->arena->env};
   add_signature(t, values, number, g, set);
-  for (uint32_t k = 0; k < g->n_kept; k++)
-    sn_text_add(t, "  static %s kept%u[%lld];\n", sn_c_type(g->kept[k]), k,
+  const bool row = sn_group_phases(g) > 0;
+  for (uint32_t k = 0; row && k < g->row.n_kept; k++)
+    sn_text_add(t, "  static %s kept%u[%lld];\n", sn_c_type(g->row.kept[k]), k,
                 (long long)sn_group_reduced_points(g));
   sn_c_open_loops(&w, 'i', g->space, g->space_rank);
-  for (uint32_t p = 0; p < g->n_phases; p++) SN_TRY(add_phase(&w, &g->phases[p]));
+  for (uint32_t p = 0; p < sn_group_phases(g); p++) SN_TRY(add_phase(&w, &g->row.phases[p]));
   if (g->kind == SN_GROUP_CONTRACTION) add_product(&w);
-  if (g->call) SN_TRY(sn_c_add_call(&w));
+  if (g->kind == SN_GROUP_CALL) SN_TRY(sn_c_add_call(&w));
   SN_TRY(add_post(&w));
   sn_c_close_loops(&w, g->space_rank);
   sn_text_add(t, "}\n\n");

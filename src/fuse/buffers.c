@@ -1,4 +1,6 @@
+/* buffers.c - sets of buffers that groups read and write. */
 #include "fuse/fuse.h"
+#include "fuse/group_visit.h"
 
 sn_status sn_value_set_init(sn_value_set *set, sn_arena *arena, const sn_groups *groups) {
   *set = (sn_value_set){0};
@@ -11,50 +13,37 @@ static void begin(sn_value_set *set) {
   set->stamp++;
 }
 
-static void use_value(sn_value_set *set, uint32_t v) {
+static void add(sn_value_set *set, const sn_touch *touch) {
+  const uint32_t v = touch->operand->value;
   if (v == SN_NONE || set->seen[v] == set->stamp) return;
   set->seen[v] = set->stamp;
   set->ids[set->n++] = v;
 }
 
-static void use(sn_value_set *set, const sn_operand *operand) { use_value(set, operand->value); }
-
-static void use_body(sn_value_set *set, const sn_body *body) {
-  for (uint32_t i = 0; i < body->n_operands; i++) use(set, &body->operands[i]);
+static sn_status add_read(void *user, const sn_touch *touch) {
+  if (!sn_touch_writes(touch)) add(user, touch);
+  return SN_OK;
 }
 
-static void add_reads(sn_value_set *set, const sn_group *g) {
-  if (g->before) use_body(set, &g->before->post);
-  for (uint32_t p = 0; p < g->n_phases; p++) use_body(set, &g->phases[p].body);
-  if (g->kind == SN_GROUP_CONTRACTION) {
-    use_value(set, g->a.value);
-    use_value(set, g->b.value);
-  }
-  for (uint32_t k = 0; g->call && k < g->call->n_operands; k++) use(set, &g->call->operands[k]);
-  use_body(set, &g->post);
-}
-
-static void add_writes(sn_value_set *set, const sn_group *g) {
-  if (g->before) add_writes(set, g->before);
-  for (uint32_t p = 0; p < g->n_phases; p++)
-    for (uint32_t k = 0; k < g->phases[p].n_stores; k++) use(set, &g->phases[p].stores[k].target);
-  for (uint32_t k = 0; k < g->n_stores; k++) use(set, &g->stores[k].target);
+static sn_status add_write(void *user, const sn_touch *touch) {
+  if (sn_touch_writes(touch)) add(user, touch);
+  return SN_OK;
 }
 
 void sn_group_reads(const sn_group *g, sn_value_set *set) {
   begin(set);
-  add_reads(set, g);
+  sn_group_visit(g, add_read, set);
 }
 
 void sn_group_writes(const sn_group *g, sn_value_set *set) {
   begin(set);
-  add_writes(set, g);
+  sn_group_visit(g, add_write, set);
 }
 
 size_t sn_group_buffers(const sn_group *groups, size_t n, sn_value_set *set) {
   begin(set);
-  for (size_t i = 0; i < n; i++) add_writes(set, &groups[i]);
+  for (size_t i = 0; i < n; i++) sn_group_visit(&groups[i], add_write, set);
   const size_t n_writes = set->n;
-  for (size_t i = 0; i < n; i++) add_reads(set, &groups[i]);
+  for (size_t i = 0; i < n; i++) sn_group_visit(&groups[i], add_read, set);
   return n_writes;
 }

@@ -1,5 +1,5 @@
-/* causal.c - columns of a chain's scores that need not be computed, as those behind a causal mask: a
- * comparison of the numbers of row and column makes them -infinity, which no maximum sees, and
+/* causal.c - columns of a chain's scores that need not be computed, as those behind a causal mask:
+ * a comparison of the numbers of row and column makes them -infinity, which no maximum sees, and
  * which e^x makes 0, which no sum sees.
  *
  *   s = where(column <= row, q k^T, -inf)     where false:  -inf
@@ -13,6 +13,7 @@
 #include <math.h>
 
 #include "fuse/chain.h"
+#include "fuse/group_visit.h"
 
 /* ---- what nodes have where a mask hides them ------------------------------------------------- */
 
@@ -66,7 +67,8 @@ void sn_chain_hide(sn_groups *groups, uint8_t *hidden) {
     const unsigned unheard = node->op == SN_OP_sum   ? SN_ZERO_ABOVE
                              : node->op == SN_OP_max ? SN_NEVER_ABOVE
                                                      : 0;
-    if (!(hidden[g->edges[node->first_input]] & unheard)) groups->groups[group].hears_all = true;
+    if (!(hidden[g->edges[node->first_input]] & unheard))
+      groups->groups[group].row.hears_all = true;
   }
 }
 
@@ -89,17 +91,18 @@ static bool is_scores(const limiter *l, uint32_t value) {
 }
 
 /* Scores are read and written column by column, and who makes columns makes scores. */
-static sn_status check_access(void *user, const sn_access_note *access) {
+static sn_status check_touch(void *user, const sn_touch *touch) {
   limiter *l = user;
   sn_group *g = l->member;
-  const sn_operand *o = access->operand;
-  const bool along = g->limited != SN_LIMITED_TERMS && access->inner_rank == 1 &&
-                     access->inner[0] == l->chain->columns &&
+  const sn_operand *o = touch->operand;
+  const bool along = g->limited != SN_LIMITED_TERMS && touch->rank == l->column + 1 &&
+                     touch->dims[l->column] == l->chain->columns &&
                      g->space_rank + g->reduced_rank == l->column + 1;
+  if (touch->role == SN_ROLE_FACTOR) return SN_OK;
   const bool scores = is_scores(l, o->value);
   if (scores && along && o->strides[l->column] == 1)
     g->limited = SN_LIMITED_COLUMNS;
-  else if (scores || (along && access->write))
+  else if (scores || (along && sn_touch_writes(touch)))
     l->fits = false;
   return SN_OK;
 }
@@ -107,11 +110,11 @@ static sn_status check_access(void *user, const sn_access_note *access) {
 /* A product whose terms are columns can do without those that are zeros. */
 static void limit_terms(limiter *l, const uint8_t *hidden, sn_group *g) {
   sn_chain *c = l->chain;
-  const unsigned facts = hidden[l->values[g->a.value].node];
+  const unsigned facts = hidden[l->values[g->contraction.factors[0].value].node];
   const int side = (facts & SN_ZERO_ABOVE) != 0 ? 1 : -1;
-  const sn_nest *terms = &g->a.along;
+  const sn_nest *terms = &g->contraction.factors[0].nests[SN_AXIS_ALONG];
   if (!c->side) c->side = side;
-  if (!(facts & ZERO) || c->side != side || g->k != c->columns || terms->rank != 1 ||
+  if (!(facts & ZERO) || c->side != side || g->contraction.k != c->columns || terms->rank != 1 ||
       terms->strides[0] != 1)
     l->fits = false;
   g->limited = SN_LIMITED_TERMS;
@@ -126,10 +129,11 @@ void sn_chain_limit(sn_chain *c, int outer, const uint8_t *hidden, const sn_valu
   c->columns = c->whole[first].space[outer];
   for (uint32_t m = c->n_members; m-- > first;) {
     sn_group *g = l.member = &c->whole[m];
-    if (g->kind == SN_GROUP_CONTRACTION && m > first && is_scores(&l, g->a.value))
+    if (g->kind == SN_GROUP_CONTRACTION && m > first &&
+        is_scores(&l, g->contraction.factors[0].value))
       limit_terms(&l, hidden, g);
-    sn_chain_visit(g, outer, check_access, &l);
-    if (g->limited && g->n_phases && (g->hears_all || c->side < 0)) l.fits = false;
+    sn_group_visit(g, check_touch, &l);
+    if (g->limited && g->kind == SN_GROUP_ROW && (g->row.hears_all || c->side < 0)) l.fits = false;
   }
   if (!l.fits) c->side = 0;
 }

@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "fuse/fuse.h"
+#include "fuse/group_visit.h"
 #include "fuse/in_place.h"
 #include "fuse/row.h"
 
@@ -48,22 +49,15 @@ typedef struct value_visit {
   void *user;
 } value_visit;
 
-static sn_status visit_operand(void *user, const sn_access_note *access) {
+static sn_status visit_value(void *user, const sn_touch *touch) {
   const value_visit *v = user;
-  const uint32_t value = access->operand->value;
-  return value == SN_NONE ? SN_OK : v->fn(v->f, value, access->write, v->user);
+  const uint32_t value = touch->operand->value;
+  return value == SN_NONE ? SN_OK : v->fn(v->f, value, sn_touch_writes(touch), v->user);
 }
 
-static sn_status each_value(finder *f, sn_group *g, value_fn *fn, void *user) {
+static sn_status each_value(finder *f, const sn_group *g, value_fn *fn, void *user) {
   value_visit v = {f, fn, user};
-  if (g->kind == SN_GROUP_CONTRACTION) {
-    SN_TRY(fn(f, g->a.value, false, user));
-    SN_TRY(fn(f, g->b.value, false, user));
-  }
-  for (uint32_t k = 0; g->call && k < g->call->n_operands; k++)
-    if (g->call->operands[k].value != SN_NONE)
-      SN_TRY(fn(f, g->call->operands[k].value, false, user));
-  return sn_chain_visit(g, f->outer, visit_operand, &v);
+  return sn_group_visit(g, visit_value, &v);
 }
 
 static sn_status count_use(finder *f, uint32_t value, bool write, void *user) {
@@ -104,21 +98,22 @@ static bool stays_within(int64_t offset, const int64_t *dims, const int64_t *str
   return low >= 0 && high < size;
 }
 
-static bool in_step(const finder *f, const sn_access_note *access) {
-  const sn_operand *o = access->operand;
+static bool in_step(const finder *f, const sn_touch *touch) {
+  const sn_operand *o = touch->operand;
   const int64_t size = row_elements(f, o->value);
   int64_t stride = size;
   for (int i = f->outer - 1; i >= 0; stride *= f->dims[i--])
     if (f->dims[i] > 1 && o->strides[i] != stride) return false;
-  return stays_within(o->offset, access->inner, o->strides + f->outer, access->inner_rank, size);
+  return stays_within(o->offset, touch->dims + f->outer, o->strides + f->outer,
+                      touch->rank - f->outer, size);
 }
 
 /* Numbers that change along the outer dims alone can be listed for a block. */
-static bool index_fits(const finder *f, const sn_access_note *access) {
-  const sn_operand *o = access->operand;
+static bool index_fits(const finder *f, const sn_touch *touch) {
+  const sn_operand *o = touch->operand;
   bool outer = false, inner = false;
   for (int i = 0; i < f->outer; i++) outer = outer || o->strides[i];
-  for (int i = 0; i < access->inner_rank; i++) inner = inner || o->strides[f->outer + i];
+  for (int i = f->outer; i < touch->rank; i++) inner = inner || o->strides[i];
   return !outer || (!inner && o->dtype == SN_I32);
 }
 
@@ -128,29 +123,38 @@ static bool is_inside(const finder *f, uint32_t value) {
 }
 
 typedef struct fit {
-  finder *f;
+  const finder *f;
   bool all;
 } fit;
 
-static sn_status check_fit(void *user, const sn_access_note *access) {
+static sn_status check_fit(void *user, const sn_touch *touch) {
   fit *t = user;
   const finder *f = t->f;
-  const uint32_t v = access->operand->value;
+  const uint32_t v = touch->operand->value;
+  if (touch->role == SN_ROLE_FACTOR) return SN_OK; /* looked at before */
   if (v == SN_NONE)
-    t->all = t->all && index_fits(f, access);
-  else if (access->write)
-    t->all = t->all && f->n_writes[v] == 1 && in_step(f, access);
+    t->all = t->all && index_fits(f, touch);
+  else if (sn_touch_writes(touch))
+    t->all = t->all && f->n_writes[v] == 1 && in_step(f, touch);
   else if (is_inside(f, v))
-    t->all = t->all && in_step(f, access);
+    t->all = t->all && in_step(f, touch);
   return SN_OK;
 }
 
-static bool factor_in_step(const finder *f, const sn_factor *a) {
+static bool factor_in_step(const finder *f, const sn_operand *a) {
   const int64_t size = row_elements(f, a->value), rows = f->dims[f->outer - 1];
-  const bool batch =
-      outer_points(f) == rows || (a->batch.rank == 1 && a->batch.strides[0] == rows * size);
-  return batch && a->across.strides[0] == size &&
-         stays_within(a->offset, a->along.dims, a->along.strides, a->along.rank, size);
+  const sn_nest *batch = &a->nests[SN_AXIS_BATCH], *along = &a->nests[SN_AXIS_ALONG];
+  const bool even =
+      outer_points(f) == rows || (batch->rank == 1 && batch->strides[0] == rows * size);
+  return even && a->nests[SN_AXIS_ACROSS].strides[0] == size &&
+         stays_within(a->offset, along->dims, along->strides, along->rank, size);
+}
+
+static bool factors_fit(const finder *f, const sn_contraction *c) {
+  const sn_operand *a = &c->factors[0], *b = &c->factors[1];
+  if (a->bounds.guards || b->bounds.guards || c->spans > 1) return false;
+  if (a->nests[SN_AXIS_ACROSS].rank != 1 || is_inside(f, b->value)) return false;
+  return !is_inside(f, a->value) || factor_in_step(f, a);
 }
 
 /* Whether the group is a row group of one phase, as it may run in a chain. */
@@ -159,19 +163,17 @@ static bool reduces_rows(const finder *f, const sn_group *g) {
          sn_group_reduced_points(g) <= f->groups->target->costs.row_points;
 }
 
-static bool fits(finder *f, sn_group *g) {
+static bool fits(const finder *f, const sn_group *g) {
   const bool product = g->kind == SN_GROUP_CONTRACTION;
   if (!product && g->kind != SN_GROUP_MAP && g->kind != SN_GROUP_ROW && !reduces_rows(f, g))
     return false;
   if (product ? g->space_rank != f->outer + 1 : g->space_rank < f->outer) return false;
   for (int i = 0; i < f->outer; i++)
     if (g->space[i] != f->dims[i]) return false;
-  const bool padded = g->a.bounds.guards || g->b.bounds.guards;
-  if (product && (padded || g->spans > 1 || g->a.across.rank != 1 || is_inside(f, g->b.value)))
-    return false;
-  if (product && is_inside(f, g->a.value) && !factor_in_step(f, &g->a)) return false;
+  if (product && !factors_fit(f, &g->contraction)) return false;
   fit t = {f, true};
-  return sn_chain_visit(g, f->outer, check_fit, &t) == SN_OK && t.all;
+  sn_group_visit(g, check_fit, &t);
+  return t.all;
 }
 
 /* ---- members --------------------------------------------------------------------------------- */
@@ -328,7 +330,8 @@ static bool is_worth(const finder *f, uint32_t n, const worth *w, int64_t *block
   for (uint32_t m = 0; m < n; m++) {
     const sn_group *g = member(f, m);
     if (g->kind == SN_GROUP_CONTRACTION)
-      again += (double)g->k * (double)g->space[f->outer] * (double)sn_dtype_bytes(g->total_dtype);
+      again += (double)g->contraction.k * (double)g->space[f->outer] *
+               (double)sn_dtype_bytes(g->contraction.total_dtype);
   }
   again *= (double)blocks;
   return again <= 8.0 * (double)w->row_bytes * (double)points;
@@ -363,7 +366,7 @@ static sn_status describe(finder *f, sn_group *g, sn_chain *c) {
     points += (columns.to - columns.from) * (left < c->block ? left : c->block);
   }
   const double share = (double)points / ((double)c->rows * (double)c->columns);
-  *g = (sn_group){.kind = SN_GROUP_CHAIN, .space_rank = f->outer, .n_totals = 1, .chain = c};
+  *g = (sn_group){.kind = SN_GROUP_CHAIN, .space_rank = f->outer, .chain = c};
   memcpy(g->space, f->dims, (size_t)f->outer * sizeof *g->space);
   for (uint32_t m = 0; m < c->n_members; m++) {
     sn_text_add(&name, m ? ", %s" : "%s", c->whole[m].name);
@@ -462,7 +465,7 @@ static sn_status choose_members(finder *f, worth *w, int64_t *block) {
 static bool may_begin(const finder *f, const sn_group *g) {
   const int64_t points = sn_group_points(g) * sn_group_reduced_points(g);
   if (f->outer < 1 || f->dims[f->outer - 1] < 2) return false;
-  if (g->kind == SN_GROUP_CONTRACTION) return points && g->k < g->space[f->outer];
+  if (g->kind == SN_GROUP_CONTRACTION) return points && g->contraction.k < g->space[f->outer];
   return (g->kind == SN_GROUP_MAP || g->kind == SN_GROUP_ROW) &&
          points >= f->groups->target->costs.chain_points;
 }

@@ -102,20 +102,4 @@ void sn_chain_hide(sn_groups *groups, uint8_t *hidden);
 void sn_chain_limit(sn_chain *chain, int outer, const uint8_t *hidden, const sn_value *values,
                     const size_t *local_at);
 
-/* ---- walking over what a group reads and writes ---------------------------------------------- */
-
-/* An operand, with what it walks over behind the outer dims. */
-typedef struct sn_access_note {
-  sn_operand *operand; /* outer strides first, then these */
-  int64_t inner[SN_MAX_RANK];
-  int inner_rank;
-  bool write;
-} sn_access_note;
-
-typedef sn_status sn_access_fn(void *user, const sn_access_note *access);
-
-/* Every operand and target of bodies, in a fixed order; not the factors of a contraction. outer:
- * how many dims are outer ones. */
-sn_status sn_chain_visit(sn_group *group, int outer, sn_access_fn *fn, void *user);
-
 #endif

@@ -4,32 +4,7 @@
 
 #include "fuse/chain.h"
 #include "fuse/fuse.h"
-
-static sn_status visit_body(sn_body *body, sn_store *stores, uint32_t n_stores, sn_access_note *at,
-                            sn_access_fn *fn, void *user) {
-  at->write = false;
-  for (uint32_t i = 0; i < body->n_operands; i++) {
-    at->operand = &body->operands[i];
-    SN_TRY(fn(user, at));
-  }
-  at->write = true;
-  for (uint32_t i = 0; i < n_stores; i++) {
-    at->operand = &stores[i].target;
-    SN_TRY(fn(user, at));
-  }
-  return SN_OK;
-}
-
-sn_status sn_chain_visit(sn_group *g, int outer, sn_access_fn *fn, void *user) {
-  sn_access_note at = {.inner_rank = g->space_rank > outer ? g->space_rank - outer : 0};
-  for (int i = 0; i < at.inner_rank; i++) at.inner[i] = g->space[outer + i];
-  SN_TRY(visit_body(&g->post, g->stores, g->n_stores, &at, fn, user));
-  for (int i = 0; i < g->reduced_rank; i++) at.inner[at.inner_rank++] = g->reduced[i];
-  for (uint32_t p = 0; p < g->n_phases; p++)
-    SN_TRY(
-        visit_body(&g->phases[p].body, g->phases[p].stores, g->phases[p].n_stores, &at, fn, user));
-  return SN_OK;
-}
+#include "fuse/group_visit.h"
 
 typedef struct cutter {
   sn_chain *chain;
@@ -40,6 +15,7 @@ typedef struct cutter {
   uint32_t at; /* the next link; the blocks of a rest meet the same ones again */
   bool again;
   const sn_group *whole; /* the member being cut */
+  int64_t n;             /* rows it is cut to */
   int outer;
 } cutter;
 
@@ -63,9 +39,7 @@ static sn_status add_link(cutter *c, sn_link link, uint32_t *number) {
   return SN_OK;
 }
 
-static sn_status cut_operand(void *user, const sn_access_note *access) {
-  cutter *c = user;
-  sn_operand *o = access->operand;
+static sn_status cut_operand(cutter *c, sn_operand *o) {
   sn_link link = {.value = o->value, .row = o->strides[c->outer - 1], .first = o->offset};
   bool still = o->strides[c->outer - 1] == 0;
   for (int i = 0; i < c->outer - 1; i++) {
@@ -85,12 +59,17 @@ static sn_status cut_operand(void *user, const sn_access_note *access) {
   return add_link(c, link, &o->value);
 }
 
-static sn_status cut_factor(cutter *c, sn_factor *f, bool rows, int64_t n) {
-  const sn_link link = {
-      .value = f->value, .batch = f->batch, .row = rows ? f->across.strides[0] : 0};
-  f->batch = sn_nest_line(1, 0);
-  if (rows) f->across = sn_nest_line(n, f->across.strides[0]);
+static sn_status cut_factor(cutter *c, sn_operand *f, bool rows) {
+  sn_nest *batch = &f->nests[SN_AXIS_BATCH], *across = &f->nests[SN_AXIS_ACROSS];
+  const sn_link link = {.value = f->value, .batch = *batch, .row = rows ? across->strides[0] : 0};
+  *batch = sn_nest_line(1, 0);
+  if (rows) *across = sn_nest_line(c->n, across->strides[0]);
   return add_link(c, link, &f->value);
+}
+
+static sn_status cut_touched(void *user, const sn_touch *touch) {
+  if (touch->role != SN_ROLE_FACTOR) return cut_operand(user, touch->operand);
+  return cut_factor(user, touch->operand, touch->operand == touch->group->contraction.factors);
 }
 
 static sn_status copy(sn_arena *arena, void *list, uint32_t n, size_t size) {
@@ -107,26 +86,41 @@ static sn_status copy_operands(sn_arena *arena, sn_body *body, sn_store **stores
 }
 
 /* Rows of the product when it runs alone. */
-static int64_t rows_alone(const sn_chain *chain, const sn_group *whole) {
-  sn_nest a = whole->a.batch, b = whole->b.batch, across = whole->a.across;
+static int64_t rows_alone(const sn_chain *chain, const sn_contraction *whole) {
+  sn_nest a = whole->factors[0].nests[SN_AXIS_BATCH], b = whole->factors[1].nests[SN_AXIS_BATCH];
+  sn_nest across = whole->factors[0].nests[SN_AXIS_ACROSS];
   return chain->rows * sn_nest_join_rows(&a, &b, &across);
+}
+
+/* What cutting changes becomes the group's own. */
+static sn_status copy_factors(sn_arena *arena, sn_contraction *c) {
+  SN_TRY(copy(arena, &c->factors, 2, sizeof *c->factors));
+  for (int i = 0; i < 2; i++)
+    SN_TRY(copy(arena, &c->factors[i].nests, SN_PRODUCT_AXES, sizeof *c->factors[i].nests));
+  return SN_OK;
+}
+
+static sn_status copy_phases(sn_arena *arena, sn_row *row) {
+  SN_TRY(copy(arena, &row->phases, row->n_phases, sizeof *row->phases));
+  for (uint32_t p = 0; p < row->n_phases; p++) {
+    sn_phase *phase = &row->phases[p];
+    SN_TRY(copy_operands(arena, &phase->body, &phase->stores, phase->n_stores));
+  }
+  return SN_OK;
 }
 
 /* A copy of the member that walks over n rows. */
 static sn_status cut_member(cutter *c, const sn_group *whole, int64_t n, sn_group *out) {
   c->whole = whole;
+  c->n = n;
   *out = *whole;
-  SN_TRY(copy(c->arena, &out->phases, out->n_phases, sizeof *out->phases));
-  for (uint32_t p = 0; p < out->n_phases; p++)
-    SN_TRY(copy_operands(c->arena, &out->phases[p].body, &out->phases[p].stores,
-                         out->phases[p].n_stores));
-  SN_TRY(copy_operands(c->arena, &out->post, &out->stores, out->n_stores));
-  SN_TRY(sn_chain_visit(out, c->outer, cut_operand, c));
+  if (out->kind == SN_GROUP_ROW) SN_TRY(copy_phases(c->arena, &out->row));
   if (out->kind == SN_GROUP_CONTRACTION) {
-    SN_TRY(cut_factor(c, &out->a, true, n));
-    SN_TRY(cut_factor(c, &out->b, false, n));
-    out->whole_m = rows_alone(c->chain, whole);
+    SN_TRY(copy_factors(c->arena, &out->contraction));
+    out->contraction.whole_m = rows_alone(c->chain, &whole->contraction);
   }
+  SN_TRY(copy_operands(c->arena, &out->post, &out->stores, out->n_stores));
+  SN_TRY(sn_group_visit(out, cut_touched, c));
   out->space_rank -= c->outer - 1;
   memmove(out->space, out->space + c->outer - 1, (size_t)out->space_rank * sizeof *out->space);
   out->space[0] = n;

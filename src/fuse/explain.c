@@ -11,7 +11,8 @@ typedef struct explainer {
 } explainer;
 
 static bool has_totals(const explainer *e, sn_id id) {
-  return e->groups->groups[e->groups->kernel_of[id]].n_totals > 0;
+  const sn_group_kind kind = e->groups->groups[e->groups->kernel_of[id]].kind;
+  return kind != SN_GROUP_MAP && kind != SN_GROUP_CALL;
 }
 
 /* Why the kernel of `to`, where no cut was noted, does not compute `from` (no view) itself. */

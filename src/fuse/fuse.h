@@ -56,11 +56,12 @@ sn_status sn_fuse_graph(const sn_graph *graph, const sn_target *target, bool fus
 /* Merges dimensions that are contiguous in all operands, and drops those of size 1. */
 void sn_merge_dims(sn_group *group);
 
-/* padding.c: input x of a product of the given rank, side 0 or 1, as the matrix it is; where its
+/* padding.c: offset and nests of input x of a product of the given rank, side 0 or 1; where its
  * view is in the frame of a pad, so are the numbers, until it has left that (false: it cannot). */
-sn_factor sn_factor_of(const sn_graph *graph, const sn_view *views, sn_id x, int rank, int side);
+void sn_factor_of(const sn_graph *graph, const sn_view *views, sn_id x, int rank, int side,
+                  sn_operand *factor);
 bool sn_factor_leave_frame(const sn_graph *graph, const sn_view *views, sn_id frame,
-                           sn_factor *factor);
+                           sn_operand *factor);
 
 /* buffers.c: buffers, each once, in order of first use. One set serves many groups. */
 typedef struct sn_value_set {

@@ -14,7 +14,7 @@
  *
  * A body is straight-line SSA over the ops of the table; its loads are operands: a buffer, an
  * offset and one stride per dimension (0 broadcasts, negative flips). Dims that are contiguous in
- * every operand are merged. The operands of a contraction have a nest (nest.h) per axis, so that
+ * every operand are merged. The factors of a product have a nest (nest.h) per axis instead, so that
  * several axes of a view, im2col's among them, can be the m, n or k of a product.
  */
 #ifndef SN_FUSE_GROUP_H
@@ -44,21 +44,24 @@ typedef struct sn_value {
   sn_type type;
 } sn_value;
 
+/* Where a body's loads and stores, a product's factors and a call's lines lie. */
 typedef struct sn_operand {
   uint32_t value; /* buffer, or SN_NONE: the number offset + sum index * stride itself (iota) */
-  sn_dtype dtype;
+  sn_dtype dtype; /* in memory: a product packs a small one as float32 */
   int64_t offset; /* elements */
-  int64_t strides[SN_MAX_RANK];
+  int64_t strides[SN_MAX_RANK]; /* of each dimension it covers; where it has nests, they tell */
+  sn_nest *nests;               /* n_nests of them, one per dimension */
+  uint32_t n_nests;             /* 0 but in a product, where it is SN_PRODUCT_AXES */
+  sn_bounds bounds;             /* of positions by nests: where there is no element it is 0 */
 } sn_operand;
 
-/* An operand of a contraction, a matrix per point of the batch. */
-typedef struct sn_factor {
-  uint32_t value;
-  sn_dtype dtype;               /* in memory: a small one is packed as float32 */
-  int64_t offset;               /* elements */
-  sn_nest batch, across, along; /* over the batch, the rows of a or the columns of b, and k */
-  sn_bounds bounds;             /* where there is no element it is 0 */
-} sn_factor;
+/* The dimensions of a product's factor, a matrix per point of the batch. */
+typedef enum sn_product_axis {
+  SN_AXIS_BATCH,
+  SN_AXIS_ACROSS, /* the rows of a, or the columns of b */
+  SN_AXIS_ALONG,  /* k */
+  SN_PRODUCT_AXES
+} sn_product_axis;
 
 typedef enum sn_insn_kind {
   SN_INSN_LOAD,  /* operand args[0] */
@@ -123,6 +126,27 @@ typedef struct sn_phase {
   uint32_t n_stores;
 } sn_phase;
 
+/* What reductions and row groups do at each point of the space. A reduction has one phase that ends
+ * in one total, and no kept values. */
+typedef struct sn_row {
+  sn_phase *phases;
+  uint32_t n_phases, n_totals;
+  sn_dtype *kept; /* dtype of each slot */
+  uint32_t n_kept;
+  bool hears_all; /* reductions would miss masked points (causal.c) */
+} sn_row;
+
+/* A product: the space is (batch..., m, n). */
+typedef struct sn_contraction {
+  sn_operand *factors; /* a and b */
+  int64_t k;
+  sn_dtype total_dtype;    /* and that of a and b, when packed */
+  int64_t spans;           /* parts of k that are summed apart and then together, where k is long */
+  int64_t whole_m;         /* rows of the product that this one is a block of, or 0 */
+  struct sn_group *before; /* maps that run first, over all of their points (prologue.c) */
+  uint32_t n_before;       /* 0 or 1 */
+} sn_contraction;
+
 /* One op along one axis, for every point of the space: strides of its operands and of stores[0]
  * cover the space, then the axis. */
 typedef struct sn_call {
@@ -135,38 +159,27 @@ typedef struct sn_call {
   const int64_t *options; /* the op's attributes behind the axis */
 } sn_call;
 
+/* The kind alone tells which member of the union there is. */
 typedef struct sn_group {
   sn_group_kind kind;
+  sn_limited limited;
   const char *name;             /* "matmul+add+relu" */
   int space_rank, reduced_rank; /* their sum is at most SN_MAX_RANK */
   int64_t space[SN_MAX_RANK];
   int64_t reduced[SN_MAX_RANK];
 
-  sn_phase *phases;
-  uint32_t n_phases;
-  uint32_t n_totals; /* a contraction has one */
-  sn_dtype *kept;    /* row: dtype of each slot */
-  uint32_t n_kept;
-
-  /* contraction: space is (batch..., m, n) */
-  sn_dtype total_dtype; /* and that of a and b, when packed */
-  sn_factor a, b;
-  int64_t k;
-  int64_t spans;           /* parts of k that are summed apart and then together, where k is long */
-  int64_t whole_m;         /* rows of the product that this one is a block of, or 0 */
-  struct sn_group *before; /* NULL, or a map that runs first, over all of its points (prologue.c) */
-  sn_limited limited;
-  bool hears_all; /* reductions would miss masked points (causal.c) */
-
-  sn_call *call; /* NULL but in a call */
-  struct sn_chain
-      *chain; /* NULL but in a chain; its post and stores list what it reads and writes */
-
-  sn_body post; /* strides cover space */
+  sn_body post; /* strides cover space; of a chain: the operands are all that it reads */
   sn_store *stores;
   uint32_t n_stores;
 
   double flops, bytes; /* of one run */
+
+  union {
+    sn_row row;                 /* reduce, row */
+    sn_contraction contraction; /* contraction */
+    sn_call call;               /* call */
+    struct sn_chain *chain;     /* chain: chain.h */
+  };
 } sn_group;
 
 /* Why an elementwise op did not join the group of its input. */
@@ -200,6 +213,15 @@ typedef struct sn_groups {
 
 /* The name of a kind; "scalar" for a map over one point. */
 const char *sn_group_kind_name(const sn_group *group);
+
+/* 0 where the kind has none. */
+static inline uint32_t sn_group_phases(const sn_group *g) {
+  return g->kind == SN_GROUP_REDUCE || g->kind == SN_GROUP_ROW ? g->row.n_phases : 0;
+}
+
+static inline uint32_t sn_group_befores(const sn_group *g) {
+  return g->kind == SN_GROUP_CONTRACTION ? g->contraction.n_before : 0;
+}
 
 static inline int64_t sn_group_points(const sn_group *g) {
   int64_t n = 1;

@@ -1,23 +1,12 @@
 /* in_place.c - whether a value may lie where one that its group reads for the last time lies. */
 #include "fuse/in_place.h"
 
+#include "fuse/group_visit.h"
+
 static bool same_access(const sn_operand *a, const sn_operand *b, int rank) {
   bool same = a->offset == b->offset && a->dtype == b->dtype;
   for (int i = 0; i < rank; i++) same = same && a->strides[i] == b->strides[i];
   return same;
-}
-
-static bool body_in_step(const sn_body *body, const sn_operand *target, uint32_t from, int rank) {
-  for (uint32_t k = 0; k < body->n_operands; k++)
-    if (body->operands[k].value == from && !same_access(&body->operands[k], target, rank))
-      return false;
-  return true;
-}
-
-static bool body_reads(const sn_body *body, uint32_t from) {
-  for (uint32_t k = 0; k < body->n_operands; k++)
-    if (body->operands[k].value == from) return true;
-  return false;
 }
 
 /* Whether a reduction takes the elements of `from` as they lie in memory: it does so after the
@@ -31,38 +20,43 @@ static bool reduces_memory(const sn_phase *phase, uint32_t from) {
   return false;
 }
 
-/* Whether nothing reads value `from` after a write, in a phase or (phase == n_phases) in post, has
- * taken its place: the same phase and, row by row, earlier ones may read it where it is written. */
-static bool reads_in_step(const sn_group *g, uint32_t phase, const sn_operand *target,
-                          uint32_t from) {
-  const bool in_post = phase == g->n_phases;
-  if (g->chain) return false; /* a block's rows read all of what is beside them */
-  if (g->kind == SN_GROUP_CONTRACTION && (g->a.value == from || g->b.value == from)) return false;
-  if (g->call) return false;
-  for (uint32_t p = 0; p < g->n_phases; p++) {
-    const sn_body *body = &g->phases[p].body;
-    const bool before = !in_post && p <= phase;
-    if (before ? !body_in_step(body, target, from, g->space_rank + g->reduced_rank)
-               : body_reads(body, from))
-      return false;
-  }
-  if (!in_post && reduces_memory(&g->phases[phase], from)) return false;
-  return in_post ? body_in_step(&g->post, target, from, g->space_rank)
-                 : !body_reads(&g->post, from);
+/* A write of v that is looked at, and the value whose place it takes. */
+typedef struct takeover {
+  const sn_group *group;
+  uint32_t v, from;
+  const sn_touch *write;
+  bool any, all;
+} takeover;
+
+/* Nothing reads `from` after the write has taken its place: the same phase and, row by row, earlier
+ * ones may read it where it is written. A map before a product is through by then. */
+static sn_status check_read(void *user, const sn_touch *read) {
+  takeover *t = user;
+  if (read->operand->value != t->from || sn_touch_writes(read) || read->group != t->group)
+    return SN_OK;
+  const bool in_post = t->write->phase == sn_group_phases(t->group);
+  const bool in_time = read->role == SN_ROLE_LOAD &&
+                       (in_post ? read->phase == t->write->phase : read->phase <= t->write->phase);
+  t->all = t->all && in_time && same_access(read->operand, t->write->operand, read->rank);
+  return SN_OK;
 }
 
-/* Of all stores of v, at least one: a stack of scalars is written element by element. */
+static sn_status check_write(void *user, const sn_touch *write) {
+  takeover *t = user;
+  const sn_group *g = t->group;
+  if (write->operand->value != t->v || !sn_touch_writes(write) || write->group != g) return SN_OK;
+  t->any = true;
+  t->write = write;
+  if (write->phase < sn_group_phases(g) && reduces_memory(&g->row.phases[write->phase], t->from))
+    t->all = false;
+  return sn_group_visit(g, check_read, t);
+}
+
+/* Of all stores of v, at least one: a stack of scalars is written element by element. A call reads
+ * whole lines, and the rows of a chain's block all of what is beside them. */
 bool sn_takes_over_in_step(const sn_group *g, uint32_t v, uint32_t from) {
-  bool any = false, all = true;
-  for (uint32_t p = 0; p <= g->n_phases; p++) {
-    const bool in_post = p == g->n_phases;
-    const sn_store *stores = in_post ? g->stores : g->phases[p].stores;
-    const uint32_t n = in_post ? g->n_stores : g->phases[p].n_stores;
-    for (uint32_t k = 0; k < n; k++) {
-      if (stores[k].target.value != v) continue;
-      any = true;
-      all = all && reads_in_step(g, p, &stores[k].target, from);
-    }
-  }
-  return any && all;
+  takeover t = {.group = g, .v = v, .from = from, .all = true};
+  if (g->kind == SN_GROUP_CALL || g->kind == SN_GROUP_CHAIN) return false;
+  sn_group_visit(g, check_write, &t);
+  return t.any && t.all;
 }

@@ -9,10 +9,9 @@ bool sn_node_is_call(const sn_target *target, const sn_node *node) {
          (node->op == SN_OP_concat && node->n_inputs > target->costs.copies);
 }
 
-static sn_status new_call(sn_lowering *l, const sn_node *node, sn_call **out) {
-  SN_TRY(sn_arena_alloc(l->arena, 1, sizeof **out, (void **)out));
-  sn_call *call = *out;
+static sn_status begin_call(sn_lowering *l, const sn_node *node, sn_call *call) {
   const size_t n = node->n_inputs;
+  *call = (sn_call){.op = node->op, .n_operands = node->n_inputs};
   SN_TRY(sn_arena_alloc(l->arena, n, sizeof *call->operands, (void **)&call->operands));
   SN_TRY(sn_arena_alloc(l->arena, n, sizeof *call->lengths, (void **)&call->lengths));
   if (node->op != SN_OP_concat) return SN_OK;
@@ -34,10 +33,8 @@ sn_status sn_lower_call(sn_lowering *l, size_t set, sn_group *group) {
     perm[group->space_rank++] = i;
   }
   perm[rank - 1] = axis;
-  sn_call *call;
-  SN_TRY(new_call(l, node, &call));
-  call->op = node->op;
-  call->n_operands = node->n_inputs;
+  sn_call *call = &group->call;
+  SN_TRY(begin_call(l, node, call));
   call->length = node->type.dims[axis];
   call->options = attrs + 1;
   for (uint32_t k = 0; k < node->n_inputs; k++) {
@@ -51,29 +48,18 @@ sn_status sn_lower_call(sn_lowering *l, size_t set, sn_group *group) {
       (sn_store){.target = {.value = l->value_of[anchor], .dtype = node->type.dtype}};
   sn_row_major(&node->type, strides);
   for (int i = 0; i < rank; i++) target->strides[i] = strides[perm[i]];
-  group->call = call;
   group->n_stores = 1;
   return SN_OK;
 }
 
-/* What a gather reads of x is as much as it writes. */
-void sn_count_calls(sn_group *group) {
-  const sn_call *call = group->call;
+double sn_call_flops(const sn_group *group) {
+  const sn_call *call = &group->call;
   const double points = (double)sn_group_points(group), n = (double)call->length;
-  int64_t dims[SN_MAX_RANK];
-  memcpy(dims, group->space, sizeof dims);
-  for (uint32_t k = 0; k < call->n_operands; k++) {
-    const bool gathered = k == 0 && call->op == SN_OP_gather;
-    dims[group->space_rank] = gathered ? call->length : call->lengths[k];
-    group->bytes += sn_operand_bytes(&call->operands[k], dims, group->space_rank + 1);
-  }
-  dims[group->space_rank] = call->length;
-  group->bytes += sn_operand_bytes(&group->stores[0].target, dims, group->space_rank + 1);
   const sn_op_class kind = sn_op_describe(call->op)->kind;
   int levels = 0; /* of a merge sort */
   while (call->length >> levels) levels++;
-  if (kind == SN_CLASS_SORT) group->flops = points * n * levels;
-  if (kind == SN_CLASS_SCAN) group->flops = points * n;
-  if (sn_op_describe(call->op)->kind == SN_CLASS_SCATTER && call->op != SN_OP_scatter_set)
-    group->flops = points * (double)call->lengths[1];
+  if (kind == SN_CLASS_SORT) return points * n * levels;
+  if (kind == SN_CLASS_SCAN) return points * n;
+  if (kind != SN_CLASS_SCATTER || call->op == SN_OP_scatter_set) return 0;
+  return points * (double)call->lengths[1];
 }

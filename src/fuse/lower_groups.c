@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "fuse/chain.h"
+#include "fuse/group_visit.h"
 #include "fuse/lowering.h"
 #include "fuse/space.h"
 
@@ -250,32 +251,33 @@ static sn_status lower_reduce(sn_lowering *l, size_t set, sn_group *group) {
   phase->reductions[0] =
       (sn_reduction){l->g->nodes[anchor].op, l->g->nodes[anchor].type.dtype, l->insn_of[x]};
   phase->n_reductions = 1;
-  group->phases = phase;
-  group->n_phases = group->n_totals = 1;
+  group->row = (sn_row){.phases = phase, .n_phases = 1, .n_totals = 1};
   SN_TRY(sn_lower_end_body(&b, &phase->body));
   return lower_post(l, set, group);
 }
 
-static sn_factor factor_of(const sn_lowering *l, sn_id x, int rank, int side) {
-  sn_factor factor = sn_factor_of(l->g, l->views, x, rank, side);
-  sn_factor_leave_frame(l->g, l->views, l->views[x].frame, &factor);
-  factor.value = l->value_of[l->views[x].base];
-  factor.dtype = l->g->nodes[x].type.dtype;
-  return factor;
+static sn_status lower_factor(const sn_lowering *l, sn_id x, int rank, int side, sn_operand *out) {
+  *out = (sn_operand){.value = l->value_of[l->views[x].base], .dtype = l->g->nodes[x].type.dtype};
+  out->n_nests = SN_PRODUCT_AXES;
+  SN_TRY(sn_arena_alloc(l->arena, out->n_nests, sizeof *out->nests, (void **)&out->nests));
+  sn_factor_of(l->g, l->views, x, rank, side, out);
+  sn_factor_leave_frame(l->g, l->views, l->views[x].frame, out);
+  return SN_OK;
 }
 
 static sn_status lower_contraction(sn_lowering *l, size_t set, sn_group *group) {
   const sn_id anchor = l->p->anchor[set], *x = sn_graph_inputs(l->g, anchor);
   const int rank = l->g->nodes[anchor].type.rank;
+  sn_contraction *c = &group->contraction;
   group->kind = SN_GROUP_CONTRACTION;
-  group->n_totals = 1;
-  group->total_dtype = l->g->nodes[anchor].type.dtype;
   space_of(group, &l->g->nodes[anchor].type);
-  group->a = factor_of(l, x[0], rank, 0);
-  group->b = factor_of(l, x[1], rank, 1);
-  group->k = l->g->nodes[x[0]].type.dims[rank - 1];
-  group->spans =
-      sn_target_sum_parts(l->p->target, sn_group_points(group), group->space[rank - 2], group->k);
+  c->total_dtype = l->g->nodes[anchor].type.dtype;
+  c->k = l->g->nodes[x[0]].type.dims[rank - 1];
+  SN_TRY(sn_arena_alloc(l->arena, 2, sizeof *c->factors, (void **)&c->factors));
+  for (int side = 0; side < 2; side++)
+    SN_TRY(lower_factor(l, x[side], rank, side, &c->factors[side]));
+  c->spans =
+      sn_target_sum_parts(l->p->target, sn_group_points(group), group->space[rank - 2], c->k);
   return lower_post(l, set, group);
 }
 
@@ -360,52 +362,55 @@ static double body_flops(const sn_body *body) {
 
 double sn_operand_bytes(const sn_operand *operand, const int64_t *dims, int rank) {
   double elements = operand->value == SN_NONE ? 0 : 1;
-  for (int i = 0; i < rank; i++)
+  for (int i = 0; i < rank && !operand->n_nests; i++)
     if (operand->strides[i]) elements *= (double)dims[i];
+  for (uint32_t n = 0; n < operand->n_nests; n++)
+    for (int i = 0; i < operand->nests[n].rank; i++)
+      if (operand->nests[n].strides[i]) elements *= (double)operand->nests[n].dims[i];
   return elements * (double)sn_dtype_bytes(operand->dtype);
 }
 
-static void count_phase(sn_group *group, const sn_phase *phase) {
-  const int rank = group->space_rank + group->reduced_rank;
+typedef struct work {
+  sn_group *group;
+  const sn_value *values;
+} work;
+
+/* Windows that overlap read some of their buffer's elements again, which are counted once. What a
+ * gather reads of x is as much as it writes. */
+static sn_status count_bytes(void *user, const sn_touch *touch) {
+  const work *w = user;
+  const sn_operand *o = touch->operand;
+  const sn_call *call = &w->group->call;
   int64_t dims[SN_MAX_RANK];
-  memcpy(dims, group->space, sizeof dims);
-  memcpy(dims + group->space_rank, group->reduced, (size_t)group->reduced_rank * sizeof *dims);
-  group->flops += (double)sn_group_points(group) * (double)sn_group_reduced_points(group) *
-                  (body_flops(&phase->body) + phase->n_reductions);
-  for (uint32_t i = 0; i < phase->body.n_operands; i++)
-    group->bytes += sn_operand_bytes(&phase->body.operands[i], dims, rank);
-  for (uint32_t i = 0; i < phase->n_stores; i++)
-    group->bytes += sn_operand_bytes(&phase->stores[i].target, dims, rank);
+  memcpy(dims, touch->dims, sizeof dims);
+  if (touch->role == SN_ROLE_INPUT && call->op == SN_OP_gather && o == call->operands)
+    dims[touch->rank - 1] = call->length;
+  double bytes = sn_operand_bytes(o, dims, touch->rank);
+  if (o->n_nests) {
+    const double most = (double)sn_type_bytes(&w->values[o->value].type);
+    if (bytes > most) bytes = most;
+  }
+  w->group->bytes += bytes;
+  return SN_OK;
 }
 
-/* Of the elements it reads; windows that overlap read some of their buffer's again. */
-static double factor_bytes(const sn_factor *factor, const sn_value *values) {
-  const sn_nest *nests[] = {&factor->batch, &factor->across, &factor->along};
-  const double most = (double)sn_type_bytes(&values[factor->value].type);
-  double elements = 1;
-  for (int n = 0; n < 3; n++)
-    for (int i = 0; i < nests[n]->rank; i++)
-      if (nests[n]->strides[i]) elements *= (double)nests[n]->dims[i];
-  const double bytes = elements * (double)sn_dtype_bytes(factor->dtype);
-  return bytes < most ? bytes : most;
+static double phase_flops(const sn_phase *phase) {
+  return body_flops(&phase->body) + phase->n_reductions;
+}
+
+static double flops_of(const sn_group *g) {
+  const double points = (double)sn_group_points(g);
+  double flops = points * body_flops(&g->post);
+  if (g->kind == SN_GROUP_CALL) return sn_call_flops(g);
+  if (g->kind == SN_GROUP_CONTRACTION) flops += 2 * points * (double)g->contraction.k;
+  for (uint32_t p = 0; p < sn_group_phases(g); p++)
+    flops += points * (double)sn_group_reduced_points(g) * phase_flops(&g->row.phases[p]);
+  return flops;
 }
 
 static void count_work(sn_group *group, const sn_value *values) {
-  if (group->call) {
-    sn_count_calls(group);
-    return;
-  }
-  const double points = (double)sn_group_points(group);
-  group->flops = points * body_flops(&group->post);
-  for (uint32_t i = 0; i < group->post.n_operands; i++)
-    group->bytes += sn_operand_bytes(&group->post.operands[i], group->space, group->space_rank);
-  for (uint32_t i = 0; i < group->n_stores; i++)
-    group->bytes += sn_operand_bytes(&group->stores[i].target, group->space, group->space_rank);
-  for (uint32_t p = 0; p < group->n_phases; p++) count_phase(group, &group->phases[p]);
-  if (group->kind == SN_GROUP_CONTRACTION) {
-    group->flops += 2 * points * (double)group->k;
-    group->bytes += factor_bytes(&group->a, values) + factor_bytes(&group->b, values);
-  }
+  group->flops = flops_of(group);
+  sn_group_visit(group, count_bytes, &(work){group, values});
 }
 
 /* ---- all groups ------------------------------------------------------------------------------ */

@@ -76,14 +76,14 @@ static sn_status classify(row_set *r, row_member *m) {
 static sn_status number_totals(row_set *r) {
   sn_group *g = r->group;
   sn_arena *arena = r->l->arena;
-  SN_TRY(sn_arena_alloc(arena, g->n_phases, sizeof *g->phases, (void **)&g->phases));
-  for (uint32_t p = 0; p < g->n_phases; p++) {
-    sn_phase *phase = &g->phases[p];
-    phase->first_total = g->n_totals;
+  SN_TRY(sn_arena_alloc(arena, g->row.n_phases, sizeof *g->row.phases, (void **)&g->row.phases));
+  for (uint32_t p = 0; p < g->row.n_phases; p++) {
+    sn_phase *phase = &g->row.phases[p];
+    phase->first_total = g->row.n_totals;
     for (uint32_t i = 0; i < r->n; i++) {
       row_member *m = &r->members[i];
       if (sn_op_describe(node_of(r, m)->op)->kind != SN_CLASS_REDUCE || m->phase != p + 1) continue;
-      m->total = g->n_totals++;
+      m->total = g->row.n_totals++;
       phase->n_reductions++;
     }
     SN_TRY(sn_arena_alloc(arena, phase->n_reductions, sizeof *phase->reductions,
@@ -108,7 +108,7 @@ static sn_status find_phases(row_set *r, size_t set) {
     const uint32_t ends = m->element ? m->phase + 1 : m->phase;
     const bool target =
         m->element ? is_stored(r, m) : sn_op_describe(node_of(r, m)->op)->kind == SN_CLASS_REDUCE;
-    if (target && ends > r->group->n_phases) r->group->n_phases = ends;
+    if (target && ends > r->group->row.n_phases) r->group->row.n_phases = ends;
   }
   r->n = (uint32_t)n;
   return number_totals(r);
@@ -126,8 +126,8 @@ static void mark_needed(row_set *r, uint32_t phase) {
     row_member *m = &r->members[i];
     if (!m->needed || m->total != SN_NONE) continue;
     if (m->element && m->phase < phase && m->cost > CHEAP && m->slot == SN_NONE &&
-        r->group->n_kept < SN_MAX_KEPT)
-      m->slot = r->group->n_kept++;
+        r->group->row.n_kept < SN_MAX_KEPT)
+      m->slot = r->group->row.n_kept++;
     if (from_earlier(m, phase)) continue;
     const sn_id *x = sn_graph_inputs(r->l->g, m->id);
     for (uint32_t k = 0; k < node_of(r, m)->n_inputs; k++) {
@@ -139,7 +139,7 @@ static void mark_needed(row_set *r, uint32_t phase) {
 
 /* Marks what phase p ends in; last phases come first, so all that later ones keep is known. */
 static void mark_phase(row_set *r, uint32_t p) {
-  const sn_phase *phase = &r->group->phases[p];
+  const sn_phase *phase = &r->group->row.phases[p];
   for (uint32_t i = 0; i < r->n; i++) {
     row_member *m = &r->members[i];
     m->needed = m->element && m->phase == p && (is_stored(r, m) || m->slot != SN_NONE);
@@ -198,7 +198,7 @@ static sn_status add_store(row_set *r, sn_body_builder *b, const row_member *m, 
 }
 
 static sn_status end_phase(row_set *r, sn_body_builder *b, uint32_t p) {
-  sn_phase *phase = &r->group->phases[p];
+  sn_phase *phase = &r->group->row.phases[p];
   sn_arena *arena = r->l->arena;
   SN_TRY(sn_arena_alloc(arena, r->n, sizeof *phase->keeps, (void **)&phase->keeps));
   SN_TRY(sn_arena_alloc(arena, r->n, sizeof *phase->stores, (void **)&phase->stores));
@@ -225,7 +225,7 @@ static sn_status build_phase(row_set *r, uint32_t p) {
   for (uint32_t i = 0; i < r->n; i++)
     if (r->members[i].needed) SN_TRY(add_member(r, &b, &r->members[i], p));
   SN_TRY(end_phase(r, &b, p));
-  return sn_lower_end_body(&b, &r->group->phases[p].body);
+  return sn_lower_end_body(&b, &r->group->row.phases[p].body);
 }
 
 static sn_status build_post(row_set *r) {
@@ -255,10 +255,10 @@ static void describe_nest(row_set *r) {
 
 static sn_status list_kept(row_set *r) {
   sn_group *g = r->group;
-  SN_TRY(sn_arena_alloc(r->l->arena, g->n_kept, sizeof *g->kept, (void **)&g->kept));
+  SN_TRY(sn_arena_alloc(r->l->arena, g->row.n_kept, sizeof *g->row.kept, (void **)&g->row.kept));
   for (uint32_t i = 0; i < r->n; i++)
     if (r->members[i].slot != SN_NONE)
-      g->kept[r->members[i].slot] = node_of(r, &r->members[i])->type.dtype;
+      g->row.kept[r->members[i].slot] = node_of(r, &r->members[i])->type.dtype;
   return SN_OK;
 }
 
@@ -267,11 +267,11 @@ sn_status sn_lower_row(sn_lowering *l, size_t set, sn_group *group) {
   SN_CHECK(l->g->env, sn_row_of(l->p->target, l->g, l->p->row[set], &r.domain));
   describe_nest(&r);
   SN_TRY(find_phases(&r, set));
-  for (uint32_t p = group->n_phases; p-- > 0;) SN_TRY(build_phase(&r, p));
+  for (uint32_t p = group->row.n_phases; p-- > 0;) SN_TRY(build_phase(&r, p));
   SN_TRY(build_post(&r));
   SN_TRY(list_kept(&r));
-  const sn_phase *first = group->phases;
-  const bool plain = group->n_phases == 1 && group->n_totals == 1 && first->n_stores == 0;
+  const sn_phase *first = group->row.phases;
+  const bool plain = group->row.n_phases == 1 && group->row.n_totals == 1 && first->n_stores == 0;
   group->kind = plain ? SN_GROUP_REDUCE : SN_GROUP_ROW;
   return SN_OK;
 }

@@ -59,9 +59,9 @@ sn_status sn_lower_recompute(const sn_lowering *l, uint8_t *stored, uint8_t *aga
 /* The set's row domain as a reduce or row group. */
 sn_status sn_lower_row(sn_lowering *l, size_t set, sn_group *group);
 
-/* An op along one axis as a call, and its flops and bytes. */
+/* An op along one axis as a call, and its flops. */
 sn_status sn_lower_call(sn_lowering *l, size_t set, sn_group *group);
-void sn_count_calls(sn_group *group);
+double sn_call_flops(const sn_group *group);
 
 /* Distinct bytes an operand touches over an index space. */
 double sn_operand_bytes(const sn_operand *operand, const int64_t *dims, int rank);

@@ -1,62 +1,53 @@
 /* merge.c - fewer and longer dimensions: dims i and i+1 become one when every operand walks them as
- * one, stride[i] = stride[i+1] * dim[i+1]. Most maps end with a single dimension. */
+ * one, stride[i] = stride[i+1] * dim[i+1]. Most maps end with a single dimension. Which operands
+ * are asked: those of phases cover the space and the reduced dims, the others the space alone. */
 #include "fuse/fuse.h"
+#include "fuse/group_visit.h"
 
-/* Applies fn to every operand whose strides cover the range [first, ..) of the nest. */
-typedef bool operand_fn(sn_operand *operand, int i, int64_t dim);
+typedef struct merging {
+  int i;       /* the dim that is merged into the next one, or dropped */
+  int64_t dim; /* size of the next one */
+  bool all;    /* operands walk both as one */
+} merging;
 
-static bool each_operand(sn_group *g, bool reduced, operand_fn *fn, int i, int64_t dim) {
-  bool all = true;
-  for (uint32_t p = 0; p < g->n_phases; p++) {
-    sn_phase *phase = &g->phases[p];
-    for (uint32_t k = 0; k < phase->body.n_operands; k++)
-      all = fn(&phase->body.operands[k], i, dim) && all;
-    for (uint32_t k = 0; k < phase->n_stores; k++)
-      all = fn(&phase->stores[k].target, i, dim) && all;
-  }
-  if (reduced) return all;
-  for (uint32_t k = 0; k < g->post.n_operands; k++) all = fn(&g->post.operands[k], i, dim) && all;
-  for (uint32_t k = 0; g->call && k < g->call->n_operands; k++)
-    all = fn(&g->call->operands[k], i, dim) && all;
-  for (uint32_t k = 0; k < g->n_stores; k++) all = fn(&g->stores[k].target, i, dim) && all;
-  return all;
+static sn_status check_follows(void *user, const sn_touch *touch) {
+  merging *m = user;
+  const int64_t *strides = touch->operand->strides;
+  if (m->i < touch->rank) m->all = m->all && strides[m->i] == strides[m->i + 1] * m->dim;
+  return SN_OK;
 }
 
-static bool follows(sn_operand *o, int i, int64_t dim) {
-  return o->strides[i] == o->strides[i + 1] * dim;
+static sn_status drop_dim(void *user, const sn_touch *touch) {
+  const merging *m = user;
+  int64_t *strides = touch->operand->strides;
+  if (m->i >= touch->rank) return SN_OK;
+  for (int k = m->i; k + 1 < SN_MAX_RANK; k++) strides[k] = strides[k + 1];
+  strides[SN_MAX_RANK - 1] = 0;
+  return SN_OK;
 }
 
-static bool drop(sn_operand *o, int i, int64_t dim) {
-  (void)dim;
-  for (int k = i; k + 1 < SN_MAX_RANK; k++) o->strides[k] = o->strides[k + 1];
-  o->strides[SN_MAX_RANK - 1] = 0;
-  return true;
-}
-
-static void remove_dim(int64_t *dims, int *rank, int i) {
+/* base: place of dims[0] in the strides */
+static void remove_dim(const sn_group *g, int64_t *dims, int *rank, int base, int i) {
+  sn_group_visit(g, drop_dim, &(merging){.i = base + i});
   for (int k = i; k + 1 < *rank; k++) dims[k] = dims[k + 1];
   dims[--*rank] = 0;
 }
 
-/* base: place of dims[0] in the strides */
-static void merge(sn_group *g, int64_t *dims, int *rank, int base, bool reduced) {
-  for (int i = *rank - 1; i >= 0; i--) {
-    if (dims[i] == 1) {
-      each_operand(g, reduced, drop, base + i, 0);
-      remove_dim(dims, rank, i);
-    }
-  }
+static void merge(const sn_group *g, int64_t *dims, int *rank, int base) {
+  for (int i = *rank - 1; i >= 0; i--)
+    if (dims[i] == 1) remove_dim(g, dims, rank, base, i);
   for (int i = *rank - 2; i >= 0; i--) {
-    if (!each_operand(g, reduced, follows, base + i, dims[i + 1])) continue;
+    merging m = {base + i, dims[i + 1], true};
+    sn_group_visit(g, check_follows, &m);
+    if (!m.all) continue;
     dims[i + 1] *= dims[i];
-    each_operand(g, reduced, drop, base + i, 0);
-    remove_dim(dims, rank, i);
+    remove_dim(g, dims, rank, base, i);
   }
 }
 
 void sn_merge_dims(sn_group *g) {
-  if (g->before) sn_merge_dims(g->before);
-  if (g->kind == SN_GROUP_CONTRACTION || g->chain) return; /* its form is (batch..., m, n) */
-  merge(g, g->reduced, &g->reduced_rank, g->space_rank, true);
-  merge(g, g->space, &g->space_rank, 0, false);
+  for (uint32_t i = 0; i < sn_group_befores(g); i++) sn_merge_dims(&g->contraction.before[i]);
+  if (g->kind == SN_GROUP_CONTRACTION || g->kind == SN_GROUP_CHAIN) return; /* (batch..., m, n) */
+  merge(g, g->reduced, &g->reduced_rank, g->space_rank);
+  merge(g, g->space, &g->space_rank, 0);
 }

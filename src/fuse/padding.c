@@ -12,20 +12,21 @@
 
 #include "fuse/fuse.h"
 
-sn_factor sn_factor_of(const sn_graph *g, const sn_view *views, sn_id x, int rank, int side) {
+void sn_factor_of(const sn_graph *g, const sn_view *views, sn_id x, int rank, int side,
+                  sn_operand *factor) {
   const sn_view *view = &views[x];
   const sn_type *type = &g->nodes[x].type;
   const int across = side ? rank - 1 : rank - 2, along = side ? rank - 2 : rank - 1;
-  sn_factor factor = {.offset = view->offset,
-                      .across = sn_view_axis(type, view, across),
-                      .along = sn_view_axis(type, view, along)};
+  sn_nest batch = {.rank = 0};
   for (int i = 0; i < rank - 2; i++) {
     const sn_nest axis = sn_view_axis(type, view, i);
     for (int k = 0; k < axis.rank; k++)
-      sn_nest_add(&factor.batch, axis.dims[k], axis.strides[k]); /* a view has few enough dims */
+      sn_nest_add(&batch, axis.dims[k], axis.strides[k]); /* a view has few enough dims */
   }
-  if (!factor.batch.rank) factor.batch = sn_nest_line(1, 0);
-  return factor;
+  factor->offset = view->offset;
+  factor->nests[SN_AXIS_BATCH] = batch.rank ? batch : sn_nest_line(1, 0);
+  factor->nests[SN_AXIS_ACROSS] = sn_view_axis(type, view, across);
+  factor->nests[SN_AXIS_ALONG] = sn_view_axis(type, view, along);
 }
 
 typedef struct frame {
@@ -65,7 +66,7 @@ static bool leave(frame *f, const sn_nest *in, sn_nest *out) {
   return fits;
 }
 
-bool sn_factor_leave_frame(const sn_graph *g, const sn_view *views, sn_id pad, sn_factor *factor) {
+bool sn_factor_leave_frame(const sn_graph *g, const sn_view *views, sn_id pad, sn_operand *factor) {
   if (pad == SN_NONE) return true;
   const sn_id x = *sn_graph_inputs(g, pad);
   const sn_type *inner = &g->nodes[x].type, *type = &g->nodes[pad].type;
@@ -88,14 +89,15 @@ bool sn_factor_leave_frame(const sn_graph *g, const sn_view *views, sn_id pad, s
     bounds->high += unit * (SN_MARK_GUARD + low[i] + inner->dims[i] - 1 - f.reach[i]);
   }
   factor->offset = offset;
-  bool fits = leave(&f, &factor->batch, &factor->batch) &&
-              leave(&f, &factor->across, &factor->across) &&
-              leave(&f, &factor->along, &factor->along);
+  bool fits = true;
+  for (int i = 0; i < SN_PRODUCT_AXES; i++)
+    fits = fits && leave(&f, &factor->nests[i], &factor->nests[i]);
   for (int i = 0; i < f.rank; i++) fits = fits && f.reach[i] < f.dims[i];
   return fits;
 }
 
-/* A pad of zeros around what lies in memory. One of a scalar has no axis to pad, nor to leave along. */
+/* A pad of zeros around what lies in memory. One of a scalar has no axis to pad, nor to leave
+ * along. */
 static bool is_frame(const sn_graph *g, const sn_view *views, sn_id id) {
   const sn_node *node = sn_graph_node(g, id);
   if (node->op != SN_OP_pad || sn_type_size(&node->type) == 0) return false;
@@ -120,9 +122,11 @@ static bool is_frame(const sn_graph *g, const sn_view *views, sn_id id) {
  * once. */
 static bool suits(const sn_graph *g, const sn_target *target, const sn_view *views, sn_id x,
                   int rank, int side) {
-  sn_factor factor = sn_factor_of(g, views, x, rank, side);
+  sn_nest nests[SN_PRODUCT_AXES];
+  sn_operand factor = {.nests = nests, .n_nests = SN_PRODUCT_AXES};
+  sn_factor_of(g, views, x, rank, side, &factor);
   if (!sn_factor_leave_frame(g, views, views[x].base, &factor)) return false;
-  const sn_nest *across = &factor.across, *along = &factor.along;
+  const sn_nest *across = &nests[SN_AXIS_ACROSS], *along = &nests[SN_AXIS_ALONG];
   const int64_t run = along->dims[along->rank - 1];
   return !along->marks[along->rank - 1] && run >= target->costs.pad_run &&
          across->dims[across->rank - 1] >= target->costs.pad_row / run;

@@ -22,16 +22,6 @@ const char *sn_group_kind_name(const sn_group *group) {
   return names[group->kind];
 }
 
-static void print_operand(sn_text *t, const sn_operand *o, int rank) {
-  if (o->value == SN_NONE)
-    sn_text_add(t, "index");
-  else
-    sn_text_add(t, "b%u", o->value);
-  sn_text_add(t, "[%lld", (long long)o->offset);
-  for (int i = 0; i < rank; i++) sn_text_add(t, ", %lld", (long long)o->strides[i]);
-  sn_text_add(t, "]");
-}
-
 /* An evenly spaced axis as its stride, another one as (dim x stride, dim x stride ...). */
 static void print_axis(sn_text *t, const sn_nest *axis) {
   if (axis->rank == 1) {
@@ -44,12 +34,23 @@ static void print_axis(sn_text *t, const sn_nest *axis) {
   sn_text_add(t, ")");
 }
 
-static void print_factor(sn_text *t, const sn_group *g, const sn_factor *f, const sn_nest *row,
-                         const sn_nest *column) {
+static void print_operand(sn_text *t, const sn_operand *o, int rank) {
+  if (o->value == SN_NONE)
+    sn_text_add(t, "index");
+  else
+    sn_text_add(t, "b%u", o->value);
+  sn_text_add(t, "[%lld", (long long)o->offset);
+  for (int i = 0; i < rank; i++) sn_text_add(t, ", %lld", (long long)o->strides[i]);
+  sn_text_add(t, "]");
+}
+
+/* Matrix by matrix, its rows, then its columns. */
+static void print_factor(sn_text *t, const sn_group *g, const sn_operand *f, sn_product_axis row,
+                         sn_product_axis column) {
   sn_text_add(t, " b%u[%lld", f->value, (long long)f->offset);
-  if (g->space_rank > 2) print_axis(t, &f->batch);
-  print_axis(t, row);
-  print_axis(t, column);
+  if (g->space_rank > 2) print_axis(t, &f->nests[SN_AXIS_BATCH]);
+  print_axis(t, &f->nests[row]);
+  print_axis(t, &f->nests[column]);
   sn_text_add(t, f->bounds.guards ? "] padded" : "]");
 }
 
@@ -84,7 +85,7 @@ static void print_stores(sn_text *t, const sn_store *stores, uint32_t n, int ran
 }
 
 static void print_phase(sn_text *t, const sn_group *g, uint32_t p) {
-  const sn_phase *phase = &g->phases[p];
+  const sn_phase *phase = &g->row.phases[p];
   const int rank = g->space_rank + g->reduced_rank;
   sn_text_add(t, "  phase %u\n", p);
   print_body(t, &phase->body, rank);
@@ -97,8 +98,8 @@ static void print_phase(sn_text *t, const sn_group *g, uint32_t p) {
 }
 
 static void print_call(sn_text *t, const sn_group *g) {
-  const sn_call *call = g->call;
-  sn_text_add(t, "    ");
+  const sn_call *call = &g->call;
+  sn_text_add(t, "\n    ");
   print_operand(t, &g->stores[0].target, g->space_rank + 1);
   sn_text_add(t, "(%lld) = %s", (long long)call->length, sn_op_describe(call->op)->name);
   for (uint32_t k = 0; k < call->n_operands; k++) {
@@ -116,30 +117,36 @@ static void print_chain(sn_text *t, size_t i, const sn_chain *c) {
   for (uint32_t m = 0; m < c->n_members; m++) sn_group_print(t, i, &c->whole[m]);
 }
 
+static void print_phases(sn_text *t, const sn_group *g) {
+  print_dims(t, "reduced", g->reduced, g->reduced_rank);
+  sn_text_add(t, "\n");
+  for (uint32_t p = 0; p < g->row.n_phases; p++) print_phase(t, g, p);
+  if (g->post.n_insns) sn_text_add(t, "  then\n");
+}
+
+static void print_product(sn_text *t, const sn_group *g) {
+  const sn_contraction *c = &g->contraction;
+  sn_text_add(t, " k(%lld)\n  total0 = matmul", (long long)c->k);
+  print_factor(t, g, &c->factors[0], SN_AXIS_ACROSS, SN_AXIS_ALONG);
+  print_factor(t, g, &c->factors[1], SN_AXIS_ALONG, SN_AXIS_ACROSS);
+  if (c->spans > 1) sn_text_add(t, " in %lld spans", (long long)c->spans);
+  sn_text_add(t, "\n");
+}
+
 void sn_group_print(sn_text *t, size_t i, const sn_group *g) {
-  if (g->before) sn_group_print(t, i, g->before);
+  for (uint32_t k = 0; k < sn_group_befores(g); k++)
+    sn_group_print(t, i, &g->contraction.before[k]);
   sn_text_add(t, "k%zu %s %s", i, sn_group_kind_name(g), g->name);
   print_dims(t, "space", g->space, g->space_rank);
-  if (g->chain) {
-    print_chain(t, i, g->chain);
-    return;
+  switch (g->kind) {
+  case SN_GROUP_REDUCE:
+  case SN_GROUP_ROW: print_phases(t, g); break;
+  case SN_GROUP_CONTRACTION: print_product(t, g); break;
+  case SN_GROUP_CHAIN: print_chain(t, i, g->chain); return;
+  case SN_GROUP_CALL: print_call(t, g); return;
+  case SN_GROUP_MAP:
+  case SN_GROUP_KIND_COUNT: sn_text_add(t, "\n"); break;
   }
-  if (g->n_phases) print_dims(t, "reduced", g->reduced, g->reduced_rank);
-  if (g->kind == SN_GROUP_CONTRACTION) sn_text_add(t, " k(%lld)", (long long)g->k);
-  sn_text_add(t, "\n");
-  if (g->call) {
-    print_call(t, g);
-    return;
-  }
-  for (uint32_t p = 0; p < g->n_phases; p++) print_phase(t, g, p);
-  if (g->kind == SN_GROUP_CONTRACTION) {
-    sn_text_add(t, "  total0 = matmul");
-    print_factor(t, g, &g->a, &g->a.across, &g->a.along);
-    print_factor(t, g, &g->b, &g->b.along, &g->b.across);
-    if (g->spans > 1) sn_text_add(t, " in %lld spans", (long long)g->spans);
-    sn_text_add(t, "\n");
-  }
-  if (g->n_phases && g->post.n_insns) sn_text_add(t, "  then\n");
   print_body(t, &g->post, g->space_rank);
   print_stores(t, g->stores, g->n_stores, g->space_rank);
 }

@@ -29,9 +29,10 @@ sn_status sn_join_prologues(sn_groups *groups, sn_arena *arena, const uint32_t *
     const uint32_t v = map->stores[0].target.value, to = reader[v];
     sn_group *product = &groups->groups[to];
     if (n_reads[v] != 1 || n_writes[v] != 1) continue; /* a pad is written by two */
-    if (product->kind != SN_GROUP_CONTRACTION || product->before) continue;
-    SN_TRY(sn_arena_alloc(arena, 1, sizeof *map, (void **)&product->before));
-    *product->before = *map;
+    if (product->kind != SN_GROUP_CONTRACTION || product->contraction.n_before) continue;
+    sn_contraction *c = &product->contraction;
+    SN_TRY(sn_arena_alloc(arena, 1, sizeof *map, (void **)&c->before));
+    c->before[c->n_before++] = *map;
     product->flops += map->flops;
     product->bytes += map->bytes;
     joins[i] = to;

@@ -1,29 +1,33 @@
 #include "jit/body.h"
 
+#include "fuse/group_visit.h"
+
 static int64_t dim_of(const sn_group *g, int i) {
   return i < g->space_rank ? g->space[i] : g->reduced[i - g->space_rank];
 }
 
+static sn_status count_value(void *user, const sn_touch *touch) {
+  size_t *n = user;
+  const uint32_t v = touch->operand->value;
+  if (v != SN_NONE && v >= *n) *n = (size_t)v + 1;
+  return SN_OK;
+}
+
 size_t sn_jit_count_values(const sn_group *g) {
   size_t n = 0;
-#define COUNT(operand) \
-  if ((operand).value != SN_NONE && (operand).value >= n) n = (operand).value + 1
-  for (uint32_t i = 0; i < g->post.n_operands; i++) COUNT(g->post.operands[i]);
-  for (uint32_t i = 0; i < g->n_stores; i++) COUNT(g->stores[i].target);
-  for (uint32_t p = 0; p < g->n_phases; p++) {
-    for (uint32_t i = 0; i < g->phases[p].body.n_operands; i++)
-      COUNT(g->phases[p].body.operands[i]);
-    for (uint32_t i = 0; i < g->phases[p].n_stores; i++) COUNT(g->phases[p].stores[i].target);
-  }
-#undef COUNT
+  sn_group_visit(g, count_value, &n);
   return n;
+}
+
+static uint32_t total_count(const sn_group *g) {
+  return g->kind == SN_GROUP_MAP ? 0 : g->kind == SN_GROUP_CONTRACTION ? 1 : g->row.n_totals;
 }
 
 sn_status sn_jit_nest(sn_jit *j, int rank, const int *pick, const int64_t *dims) {
   const sn_group *g = j->kernel->group;
   memcpy(j->pick, pick, (size_t)rank * sizeof *pick);
   SN_TRY(sn_walk_begin(&j->walk, j->arena, j->w, j->target->lanes, rank, dims, j->bases));
-  return sn_arena_alloc(j->arena, g->n_totals, sizeof *j->totals, (void **)&j->totals);
+  return sn_arena_alloc(j->arena, total_count(g), sizeof *j->totals, (void **)&j->totals);
 }
 
 /* A dim that was dropped because it has size 1 has stride 0 wherever that is read. */

@@ -405,7 +405,7 @@ void sn_jit_sum_run(sn_jit *j, uint32_t section, sn_jit_sum *sums, uint32_t n, u
 sn_status sn_jit_fold(sn_jit *j, uint32_t *number) {
   enum { VALUES, MEMORY, ITEM, FLAT, N, N_PARAMS };
   const sn_group *g = j->kernel->group;
-  const sn_phase *phase = &g->phases[0];
+  const sn_phase *phase = &g->row.phases[0];
   sn_walk *k = &j->walk;
   SN_TRY(sn_jit_space_then_reduced(j));
   SN_TRY(sn_jit_body(j, &phase->body, NULL));

@@ -20,9 +20,9 @@ static uint32_t total_offset(const sn_jit *j, uint32_t total) {
 static sn_status describe_kept(rows *r) {
   const sn_group *g = r->j->kernel->group;
   sn_walk *k = &r->j->walk;
-  SN_TRY(sn_arena_alloc(r->j->arena, g->n_kept, sizeof *r->kept, (void **)&r->kept));
-  for (uint32_t i = 0; i < g->n_kept; i++) {
-    const sn_dtype dtype = sn_dtype_bytes(g->kept[i]) < 4 ? SN_I32 : g->kept[i];
+  SN_TRY(sn_arena_alloc(r->j->arena, g->row.n_kept, sizeof *r->kept, (void **)&r->kept));
+  for (uint32_t i = 0; i < g->row.n_kept; i++) {
+    const sn_dtype dtype = sn_dtype_bytes(g->row.kept[i]) < 4 ? SN_I32 : g->row.kept[i];
     int64_t strides[SN_MAX_RANK] = {0};
     sn_jit_reduced_strides(r->j, strides);
     const sn_walk_base base = {
@@ -72,8 +72,9 @@ static sn_status describe_phase(rows *r, const sn_phase *phase) {
 static sn_status describe(rows *r) {
   sn_jit *j = r->j;
   const sn_group *g = j->kernel->group;
-  SN_TRY(sn_arena_alloc(j->arena, g->n_totals, sizeof *r->sums, (void **)&r->sums));
-  for (uint32_t i = 0; i < g->n_phases && !j->unable; i++) SN_TRY(describe_phase(r, &g->phases[i]));
+  SN_TRY(sn_arena_alloc(j->arena, g->row.n_totals, sizeof *r->sums, (void **)&r->sums));
+  for (uint32_t i = 0; i < g->row.n_phases && !j->unable; i++)
+    SN_TRY(describe_phase(r, &g->row.phases[i]));
   if (j->unable) return SN_OK;
   j->once_per_run = true;
   SN_TRY(sn_jit_body(j, &g->post, NULL));
@@ -84,7 +85,7 @@ static sn_status describe(rows *r) {
 static void write_phase(rows *r, uint32_t section, uint32_t left) {
   sn_jit *j = r->j;
   sn_walk *k = &j->walk;
-  const sn_phase *phase = &j->kernel->group->phases[section];
+  const sn_phase *phase = &j->kernel->group->row.phases[section];
   const int space_rank = j->kernel->group->space_rank;
   for (int i = space_rank; i < k->rank; i++) {
     sn_emit_i32(j->w, 0);
@@ -104,10 +105,10 @@ static void write_row(rows *r, uint32_t row, uint32_t left) {
   sn_walk *k = &r->j->walk;
   const sn_group *g = r->j->kernel->group;
   sn_walk_locate(k, 0, g->space_rank, row);
-  for (uint32_t i = 0; i < g->n_phases; i++) write_phase(r, i, left);
-  sn_walk_point(k, g->n_phases);
-  sn_write_pass(&k->writer, g->n_phases, 1);
-  sn_walk_copy(k, g->n_phases, SN_COPY_ONE, 0);
+  for (uint32_t i = 0; i < g->row.n_phases; i++) write_phase(r, i, left);
+  sn_walk_point(k, g->row.n_phases);
+  sn_write_pass(&k->writer, g->row.n_phases, 1);
+  sn_walk_copy(k, g->row.n_phases, SN_COPY_ONE, 0);
 }
 
 sn_status sn_jit_rows(sn_jit *j, uint32_t *number) {
@@ -116,7 +117,7 @@ sn_status sn_jit_rows(sn_jit *j, uint32_t *number) {
   SN_TRY(sn_jit_space_then_reduced(j));
   SN_TRY(describe(&r));
   if (j->unable) return SN_OK;
-  for (uint32_t i = 0; i < g->n_totals; i++) SN_TRY(sn_jit_sum_helpers(j, r.sums[i].reduction));
+  for (uint32_t i = 0; i < g->row.n_totals; i++) SN_TRY(sn_jit_sum_helpers(j, r.sums[i].reduction));
   sn_wasm *w = j->w;
   sn_wasm_function(w, N_PARAMS);
   j->walk.values = VALUES;

@@ -15,8 +15,8 @@ static void describe_total(sn_jit *j, int rank, uint32_t param) {
   sn_walk *k = &j->walk;
   int64_t strides[SN_MAX_RANK] = {0}, step = 1;
   for (int i = rank - 1; i >= 0; step *= k->dims[i--]) strides[i] = step;
-  const sn_dtype dtype =
-      g->kind == SN_GROUP_CONTRACTION ? g->total_dtype : g->phases[0].reductions[0].dtype;
+  const sn_dtype dtype = g->kind == SN_GROUP_CONTRACTION ? g->contraction.total_dtype
+                                                         : g->row.phases[0].reductions[0].dtype;
   const sn_walk_base base = {.kind = SN_BASE_PARAM, .number = param, .follows = true};
   j->totals[0] = sn_walk_read(k, sn_walk_leaf(k, dtype, base, 0, strides));
 }
@@ -29,7 +29,7 @@ sn_status sn_jit_strip(sn_jit *j, uint32_t *number) {
   int64_t dims[SN_MAX_RANK];
   const int rank = sn_jit_merge_space(g, pick, dims);
   SN_TRY(sn_jit_nest(j, rank, pick, dims));
-  if (g->n_totals) describe_total(j, rank, TOTAL);
+  if (g->kind != SN_GROUP_MAP) describe_total(j, rank, TOTAL);
   SN_TRY(sn_jit_body(j, &g->post, NULL));
   if (j->unable) return SN_OK;
   sn_jit_stores(j, g->stores, g->n_stores);
@@ -54,7 +54,7 @@ sn_status sn_jit_strip(sn_jit *j, uint32_t *number) {
 /* The accumulators walk along with the outputs; the first point replaces what is there. Returns
  * their leaf. */
 static uint32_t describe_columns(sn_jit *j, uint32_t acc, uint32_t from) {
-  const sn_reduction *r = &j->kernel->group->phases[0].reductions[0];
+  const sn_reduction *r = &j->kernel->group->row.phases[0].reductions[0];
   sn_walk *k = &j->walk;
   const int reduced = j->kernel->group->reduced_rank;
   int64_t along[SN_MAX_RANK] = {0}, down[SN_MAX_RANK] = {0}, step = 1;
@@ -116,7 +116,7 @@ sn_status sn_jit_columns(sn_jit *j, uint32_t *number) {
     dims[i] = i < reduced ? g->reduced[i] : g->space[i - reduced];
   }
   SN_TRY(sn_jit_nest(j, rank, pick, dims));
-  SN_TRY(sn_jit_body(j, &g->phases[0].body, NULL));
+  SN_TRY(sn_jit_body(j, &g->row.phases[0].body, NULL));
   if (j->unable) return SN_OK;
   const uint32_t acc = describe_columns(j, ACC, FROM);
   sn_wasm_function(j->w, N_PARAMS);
@@ -209,7 +209,8 @@ static sn_status begin_kernels(sn_jit *start, const sn_kernel *kernels, size_t n
 sn_status sn_jit_emit(sn_arena *arena, const sn_jit_target *target, const sn_kernel *kernels,
                       size_t n, sn_jit_module *out) {
   *out = (sn_jit_module){0};
-  for (size_t i = 0; i < n; i++) out->n_parts += kernels[i].n_members + !kernels[i].group->chain;
+  for (size_t i = 0; i < n; i++)
+    out->n_parts += kernels[i].n_members + (kernels[i].group->kind != SN_GROUP_CHAIN);
   SN_TRY(sn_arena_alloc(arena, out->n_parts, sizeof *out->functions, (void **)&out->functions));
   sn_wasm w;
   sn_wasm_begin(&w, arena, target->shared_memory);

@@ -36,7 +36,9 @@ static void map_units(const sn_kernel_run *run, int64_t begin, int64_t end, void
 
 static void estimate_costs(sn_kernel *kernel) {
   const double flop_ns =
-      kernel->group->kind == SN_GROUP_CONTRACTION || kernel->group->chain ? 0.02 : NS_PER_FLOP;
+      kernel->group->kind == SN_GROUP_CONTRACTION || kernel->group->kind == SN_GROUP_CHAIN
+          ? 0.02
+          : NS_PER_FLOP;
   const double total = kernel->group->bytes * NS_PER_BYTE + kernel->group->flops * flop_ns;
   for (int s = 0; s < kernel->n_stages; s++)
     if (kernel->stages[s].units)
@@ -46,7 +48,7 @@ static void estimate_costs(sn_kernel *kernel) {
   const int64_t packs = l->units + r->units;
   const double moved_ns =
       2 * NS_PER_BYTE * (double)(packs ? l->bytes + r->bytes : kernel->shared_bytes);
-  if (packs || kernel->group->chain)
+  if (packs || kernel->group->kind == SN_GROUP_CHAIN)
     kernel->stages[0].unit_cost = moved_ns / (double)(packs ? packs : kernel->stages[0].units);
   else /* adds up partials */
     kernel->stages[1].unit_cost = moved_ns / (double)kernel->stages[1].units;
@@ -61,7 +63,7 @@ sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_gr
     estimate_costs(kernel);
     return SN_OK;
   }
-  if (group->chain) {
+  if (group->kind == SN_GROUP_CHAIN) {
     SN_TRY(sn_chain_make(arena, machine, kernel));
     estimate_costs(kernel);
     return SN_OK;
@@ -71,8 +73,9 @@ sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_gr
   sn_vm_nest nest = {.rank = group->space_rank};
   memcpy(nest.dims, group->space, sizeof nest.dims);
   SN_TRY(sn_vm_assemble(arena, machine, &post, &nest, &kernel->post));
-  SN_TRY(sn_arena_alloc(arena, group->n_phases, sizeof *kernel->phases, (void **)&kernel->phases));
-  SN_TRY(sn_arena_alloc(arena, group->n_phases, sizeof *kernel->phase_offset,
+  SN_TRY(sn_arena_alloc(arena, sn_group_phases(group), sizeof *kernel->phases,
+                        (void **)&kernel->phases));
+  SN_TRY(sn_arena_alloc(arena, sn_group_phases(group), sizeof *kernel->phase_offset,
                         (void **)&kernel->phase_offset));
   switch (group->kind) {
   case SN_GROUP_MAP: SN_TRY(make_map(kernel)); break;
@@ -84,10 +87,10 @@ sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_gr
   case SN_GROUP_KIND_COUNT: SN_CHECK(arena->env, false);
   }
   estimate_costs(kernel);
-  if (!group->before) return SN_OK;
+  if (!sn_group_befores(group)) return SN_OK;
   SN_TRY(sn_arena_alloc(arena, 1, sizeof *kernel, (void **)&kernel->members));
   kernel->n_members = 1;
-  SN_TRY(sn_kernel_make(arena, machine, group->before, kernel->members));
+  SN_TRY(sn_kernel_make(arena, machine, group->contraction.before, kernel->members));
   if (kernel->members->worker_bytes > kernel->worker_bytes)
     kernel->worker_bytes = kernel->members->worker_bytes;
   return SN_OK;
@@ -109,5 +112,7 @@ void sn_kernel_units(void *arg, int64_t begin, int64_t end, int worker) {
 
 sn_kernel *sn_kernel_part(const sn_kernel *kernel, uint32_t i) {
   if (i < kernel->n_members) return &kernel->members[i];
-  return i > kernel->n_members || kernel->group->chain ? NULL : (sn_kernel *)(uintptr_t)kernel;
+  return i > kernel->n_members || kernel->group->kind == SN_GROUP_CHAIN
+             ? NULL
+             : (sn_kernel *)(uintptr_t)kernel;
 }

@@ -1,4 +1,5 @@
-/* kernel_call.c - how the work of a call kernel is cut into units, and where each unit's lines lie. */
+/* kernel_call.c - how the work of a call kernel is cut into units, and where each unit's lines lie.
+ */
 #include "kernels/call.h"
 
 #include "base/size.h"
@@ -26,7 +27,7 @@ static int64_t inner_lines(const sn_group *g) {
 }
 
 static void plan_units(const sn_group *g, sn_call_plan *p) {
-  const sn_call *call = g->call;
+  const sn_call *call = &g->call;
   const sn_op_class kind = sn_op_describe(call->op)->kind;
   const int64_t n = call->length;
   p->inner = inner_lines(g);
@@ -55,16 +56,16 @@ sn_status sn_call_make(sn_arena *arena, sn_kernel *kernel) {
   plan_units(g, p);
   kernel->n_stages = 1;
   kernel->stages[0] = (sn_stage){.units = pieces(p->points, p->unit) * p->blocks * p->shares};
-  if (sn_op_describe(g->call->op)->kind != SN_CLASS_SORT) return SN_OK;
+  if (sn_op_describe(g->call.op)->kind != SN_CLASS_SORT) return SN_OK;
   const size_t lines = (size_t)(p->points * p->inner);
   p->shared_scratch = lines <= SHARED_LINES;
   SN_FAIL_IF(
       arena->env,
-      sn_size_mul_overflows((size_t)g->call->length, sn_sort_entry_bytes(), &p->scratch_bytes) ||
+      sn_size_mul_overflows((size_t)g->call.length, sn_sort_entry_bytes(), &p->scratch_bytes) ||
           !sn_size_round_up(p->scratch_bytes, 64, &p->scratch_bytes) ||
           sn_size_mul_overflows(p->scratch_bytes, p->shared_scratch ? lines : 1,
                                 &kernel->shared_bytes),
-      SN_ERR_MEMORY, "%s: lines are too long", sn_op_describe(g->call->op)->name);
+      SN_ERR_MEMORY, "%s: lines are too long", sn_op_describe(g->call.op)->name);
   if (!p->shared_scratch) {
     kernel->worker_bytes = p->scratch_bytes;
     kernel->shared_bytes = 0;
@@ -152,7 +153,7 @@ static void run_point(const sn_kernel_run *run, sn_call_site *site, int64_t poin
 
 void sn_call_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory) {
   const sn_call_plan *p = &run->kernel->call;
-  const sn_call *call = run->kernel->group->call;
+  const sn_call *call = &run->kernel->group->call;
   sn_call_site site = {.call = call, .dtype = call->operands[0].dtype, .scratch = memory};
   for (int64_t u = begin; u < end; u++) {
     const int64_t share = u % p->shares, block = u / p->shares % p->blocks;

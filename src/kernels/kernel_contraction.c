@@ -30,8 +30,9 @@ static bool all_differ(const sn_nest *batch) {
   return true;
 }
 
-static sn_gemm_walk walk_of(const sn_strips *strips, const sn_factor *f) {
-  sn_gemm_walk walk = {.across = f->across, .along = f->along, .bounds = f->bounds};
+static sn_gemm_walk walk_of(const sn_strips *strips, const sn_operand *f) {
+  sn_gemm_walk walk = {
+      .across = f->nests[SN_AXIS_ACROSS], .along = f->nests[SN_AXIS_ALONG], .bounds = f->bounds};
   const sn_dtype wide = sn_dtype_wide(f->dtype);
   if (wide == f->dtype) return walk;
   walk.small = f->dtype;
@@ -43,33 +44,34 @@ static sn_gemm_walk walk_of(const sn_strips *strips, const sn_factor *f) {
 void sn_contraction_make(const sn_machine *machine, sn_kernel *kernel) {
   const sn_strips *strips = sn_strips_for(machine->isa);
   const sn_group *g = kernel->group;
+  const sn_contraction *c = &g->contraction;
   const int r = g->space_rank;
   sn_gemm *gemm = &kernel->gemm;
-  *gemm = (sn_gemm){.dtype = g->total_dtype,
+  *gemm = (sn_gemm){.dtype = c->total_dtype,
                     .m = g->space[r - 2],
                     .n = g->space[r - 1],
-                    .k = g->k,
-                    .spans = g->spans,
-                    .whole_m = g->whole_m,
-                    .a = walk_of(strips, &g->a),
-                    .b = walk_of(strips, &g->b)};
-  kernel->batch_a = g->a.batch;
-  kernel->batch_b = g->b.batch;
+                    .k = c->k,
+                    .spans = c->spans,
+                    .whole_m = c->whole_m,
+                    .a = walk_of(strips, &c->factors[0]),
+                    .b = walk_of(strips, &c->factors[1])};
+  kernel->batch_a = c->factors[0].nests[SN_AXIS_BATCH];
+  kernel->batch_b = c->factors[1].nests[SN_AXIS_BATCH];
   gemm->m *= sn_nest_join_rows(&kernel->batch_a, &kernel->batch_b, &gemm->a.across);
   const sn_gemm_run_time *run_time = machine->gemm;
   kernel->gemm_run_time = run_time;
   const sn_gemm_ukr *ukr =
       run_time ? &run_time->ukr[gemm->dtype]
                : sn_gemm_ukr_for(gemm->dtype, machine->isa, machine->target->deterministic);
-  if (g->whole_m > gemm->m)
+  if (c->whole_m > gemm->m)
     gemm->sharing = SN_GEMM_SHARES_B;
-  else if (!g->whole_m && all_differ(&kernel->batch_a) && all_differ(&kernel->batch_b))
+  else if (!c->whole_m && all_differ(&kernel->batch_a) && all_differ(&kernel->batch_b))
     gemm->sharing = SN_GEMM_SHARES_OPERANDS;
   sn_gemm_plan(gemm, ukr);
   const int64_t batch = sn_nest_size(&kernel->batch_a);
   kernel->shared_bytes = gemm->shared_bytes * (size_t)batch; /* about as large as the operands */
   kernel->packed.wanted =
-      batch == 1 && !g->whole_m && gemm->m <= KEEP_ROWS && sn_gemm_side_b(gemm)->units;
+      batch == 1 && !c->whole_m && gemm->m <= KEEP_ROWS && sn_gemm_side_b(gemm)->units;
   if (kernel->packed.wanted || gemm->pack_units)
     kernel->stages[kernel->n_stages++].units = batch * gemm->pack_units;
   kernel->stages[kernel->n_stages++].units = batch * gemm->tasks;
@@ -123,7 +125,7 @@ static bool is_plain(const sn_kernel *k) {
          k->post.stores[0].access == SN_ACCESS_LINEAR;
 }
 
-static const char *matrix(const sn_kernel_run *run, const sn_factor *f, const sn_nest_place *at) {
+static const char *matrix(const sn_kernel_run *run, const sn_operand *f, const sn_nest_place *at) {
   return sn_element(run->values[f->value], f->offset + at->offset, sn_dtype_bytes(f->dtype));
 }
 
@@ -162,10 +164,11 @@ static void finish_strip(const sn_kernel_run *run, const sn_code *code, int64_t 
 static void pack_units(const sn_kernel_run *run, int64_t begin, int64_t end) {
   const sn_kernel *k = run->kernel;
   const sn_gemm *gemm = &k->gemm;
+  const sn_operand *factors = k->group->contraction.factors;
   for (int64_t u = begin; u < end; u++) {
     const int64_t batch = u / gemm->pack_units;
     const sn_nest_place a = sn_nest_seek(&k->batch_a, batch), b = sn_nest_seek(&k->batch_b, batch);
-    sn_gemm_pack(gemm, matrix(run, &k->group->a, &a), matrix(run, &k->group->b, &b),
+    sn_gemm_pack(gemm, matrix(run, &factors[0], &a), matrix(run, &factors[1], &b),
                  u % gemm->pack_units, (char *)run->shared + (size_t)batch * gemm->shared_bytes);
   }
 }
@@ -206,7 +209,8 @@ void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, 
     const sn_nest_place at_a = sn_nest_seek(&k->batch_a, batch);
     const sn_nest_place at_b = sn_nest_seek(&k->batch_b, batch);
     const sn_gemm *gemm = in_batch(whole, &copy, at_a.mark, at_b.mark);
-    const char *a = matrix(run, &g->a, &at_a), *b = matrix(run, &g->b, &at_b);
+    const char *a = matrix(run, &g->contraction.factors[0], &at_a);
+    const char *b = matrix(run, &g->contraction.factors[1], &at_b);
     const char *shared = (const char *)run->shared + (size_t)batch * gemm->shared_bytes;
     tile_context t = {run, batch * gemm->m * gemm->n, code};
     if (partial) {

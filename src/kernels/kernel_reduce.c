@@ -28,7 +28,7 @@ static sn_reduce_mode choose_mode(const sn_group *g) {
   const int s = g->space_rank, r = g->reduced_rank;
   if (s == 0 || r == 0 || g->space[s - 1] < 8) return SN_REDUCE_ROWS;
   int votes = 0;
-  const sn_body *body = &g->phases[0].body;
+  const sn_body *body = &g->row.phases[0].body;
   for (uint32_t i = 0; i < body->n_operands; i++) {
     const sn_operand *o = &body->operands[i];
     if (o->value == SN_NONE) continue;
@@ -51,7 +51,7 @@ static sn_status assemble_pre(sn_arena *arena, const sn_machine *machine, sn_ker
     order[i] = !columns ? i : i < r ? s + i : i - r;
     dims[i] = order[i] < s ? g->space[order[i]] : g->reduced[order[i] - s];
   }
-  const sn_phase *phase = &g->phases[0];
+  const sn_phase *phase = &g->row.phases[0];
   sn_body body = phase->body;
   SN_TRY(sn_arena_alloc(arena, body.n_operands, sizeof *body.operands, (void **)&body.operands));
   for (uint32_t k = 0; k < body.n_operands; k++) {
@@ -83,7 +83,7 @@ static void plan_blocks(sn_kernel *kernel) {
 
 sn_status sn_reduce_make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
   const sn_group *g = kernel->group;
-  const sn_reduction *r = &g->phases[0].reductions[0];
+  const sn_reduction *r = &g->row.phases[0].reductions[0];
   sn_reduce_plan *p = &kernel->reduce;
   *p = (sn_reduce_plan){.mode = choose_mode(g),
                         .outputs = sn_group_points(g),
@@ -142,7 +142,7 @@ static worker worker_in(const sn_kernel_run *run, void *memory) {
 static const void *pre_strip(const worker *w, int64_t flat, int64_t n) {
   const sn_vm_code *phase = &w->k->phases[0];
   sn_vm_strip(phase, w->pre, w->run->values, flat, n, &(sn_vm_inputs){0});
-  return sn_vm_slot(w->pre, w->k->group->phases[0].reductions[0].insn);
+  return sn_vm_slot(w->pre, w->k->group->row.phases[0].reductions[0].insn);
 }
 
 static sn_counter counter_of(const worker *w, int64_t width) {

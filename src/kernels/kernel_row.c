@@ -36,14 +36,14 @@ static sn_status assemble_phases(sn_arena *arena, const sn_machine *machine, sn_
   sn_vm_nest nest = {.per_row = true, .outer_rank = g->space_rank, .rank = g->reduced_rank};
   memcpy(nest.outer, g->space, sizeof nest.outer);
   memcpy(nest.dims, g->reduced, sizeof nest.dims);
-  for (uint32_t i = 0; i < g->n_phases; i++) {
-    const sn_phase *phase = &g->phases[i];
+  for (uint32_t i = 0; i < g->row.n_phases; i++) {
+    const sn_phase *phase = &g->row.phases[i];
     const sn_vm_source source = {.body = &phase->body,
                                  .stores = phase->stores,
                                  .n_stores = phase->n_stores,
                                  .keeps = phase->keeps,
                                  .n_keeps = phase->n_keeps,
-                                 .kept_dtypes = g->kept,
+                                 .kept_dtypes = g->row.kept,
                                  .reductions = phase->reductions,
                                  .n_reductions = phase->n_reductions};
     SN_TRY(sn_vm_assemble(arena, machine, &source, &nest, &kernel->phases[i]));
@@ -64,17 +64,17 @@ static size_t place(size_t *end, size_t bytes) {
 sn_status sn_row_make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
   const sn_group *g = kernel->group;
   sn_row_plan *p = &kernel->row;
-  SN_TRY(sn_arena_alloc(arena, g->n_totals, sizeof *p->folds, (void **)&p->folds));
-  SN_TRY(sn_arena_alloc(arena, g->n_kept, sizeof *p->kept_offset, (void **)&p->kept_offset));
+  SN_TRY(sn_arena_alloc(arena, g->row.n_totals, sizeof *p->folds, (void **)&p->folds));
+  SN_TRY(sn_arena_alloc(arena, g->row.n_kept, sizeof *p->kept_offset, (void **)&p->kept_offset));
   SN_TRY(assemble_phases(arena, machine, kernel));
   plan_rows(kernel);
   size_t end = sn_align64(kernel->post.worker_bytes);
-  for (uint32_t i = 0; i < g->n_phases; i++)
+  for (uint32_t i = 0; i < g->row.n_phases; i++)
     kernel->phase_offset[i] = place(&end, kernel->phases[i].worker_bytes);
-  p->fold_offset = place(&end, (size_t)g->n_totals * SN_FOLD_SCRATCH_BYTES);
-  p->totals_offset = place(&end, (size_t)g->n_totals * SN_STRIP * sizeof(double));
-  for (uint32_t i = 0; i < g->n_kept; i++)
-    p->kept_offset[i] = place(&end, (size_t)p->length * sn_strip_bytes(g->kept[i]));
+  p->fold_offset = place(&end, (size_t)g->row.n_totals * SN_FOLD_SCRATCH_BYTES);
+  p->totals_offset = place(&end, (size_t)g->row.n_totals * SN_STRIP * sizeof(double));
+  for (uint32_t i = 0; i < g->row.n_kept; i++)
+    p->kept_offset[i] = place(&end, (size_t)p->length * sn_strip_bytes(g->row.kept[i]));
   kernel->worker_bytes = end;
   return SN_OK;
 }
@@ -96,7 +96,7 @@ static char *total_strip(const row_worker *w, uint32_t total) {
 
 static void run_phase(row_worker *w, uint32_t number, int64_t row) {
   const sn_kernel *k = w->k;
-  const sn_phase *phase = &k->group->phases[number];
+  const sn_phase *phase = &k->group->row.phases[number];
   const sn_vm_code *code = &k->phases[number];
   void *memory = w->memory + k->phase_offset[number];
   sn_block_fold folds[SN_MAX_TOTALS];
@@ -118,12 +118,12 @@ static void run_phase(row_worker *w, uint32_t number, int64_t row) {
 static void run_rows(row_worker *w, int64_t first, int64_t n) {
   const sn_group *g = w->k->group;
   for (int64_t r = 0; r < n; r++) {
-    for (uint32_t i = 0; i < g->n_totals; i++)
+    for (uint32_t i = 0; i < g->row.n_totals; i++)
       w->totals[i] = total_strip(w, i) + (size_t)r * w->k->row.folds[i].item_bytes;
-    for (uint32_t i = 0; i < g->n_phases; i++) run_phase(w, i, first + r);
+    for (uint32_t i = 0; i < g->row.n_phases; i++) run_phase(w, i, first + r);
   }
   if (!g->n_stores) return;
-  for (uint32_t i = 0; i < g->n_totals; i++) w->totals[i] = total_strip(w, i);
+  for (uint32_t i = 0; i < g->row.n_totals; i++) w->totals[i] = total_strip(w, i);
   sn_vm_strip(&w->k->post, w->memory, w->run->values, first, n,
               &(sn_vm_inputs){.totals = w->totals});
 }
@@ -139,8 +139,8 @@ void sn_row_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *me
     return;
   }
   row_worker w = {.run = run, .k = k, .memory = memory, .length = length};
-  for (uint32_t i = 0; i < k->group->n_kept; i++) w.kept[i] = w.memory + k->row.kept_offset[i];
-  for (uint32_t i = 0; i < k->group->n_phases; i++)
+  for (uint32_t i = 0; i < k->group->row.n_kept; i++) w.kept[i] = w.memory + k->row.kept_offset[i];
+  for (uint32_t i = 0; i < k->group->row.n_phases; i++)
     sn_vm_begin(&k->phases[i], w.memory + k->phase_offset[i], run->values);
   sn_vm_begin(&k->post, memory, run->values);
   for (int64_t u = begin; u < end; u++) {

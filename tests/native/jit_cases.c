@@ -191,9 +191,9 @@ static bool make_post(jit_case *c, int number, bool totals) {
   body_maker m;
   if (!begin_body(&m, c, g->space_rank, g->space)) return false;
   if (totals)
-    add_insn(
-        &m,
-        (sn_insn){.kind = SN_INSN_TOTAL, .dtype = g->phases[0].reductions[0].dtype, .n_args = 1});
+    add_insn(&m, (sn_insn){.kind = SN_INSN_TOTAL,
+                           .dtype = g->row.phases[0].reductions[0].dtype,
+                           .n_args = 1});
   if (!totals && add_numbered_op(&m, number))
     snprintf(c->name, sizeof c->name, "%s",
              sn_op_describe(m.body.insns[m.body.n_insns - 1].op)->name);
@@ -264,23 +264,23 @@ static bool make_reduce(jit_case *c) {
   g->space_rank = (int)case_below(&c->random, 3);
   random_dims(&c->random, g->space_rank, 300, g->space);
   make_reduced(c, 19);
-  g->n_phases = g->n_totals = 1;
+  g->row.n_phases = g->row.n_totals = 1;
   int64_t dims[SN_MAX_RANK];
   whole_dims(g, dims);
   body_maker m;
-  if (!allocate(c, 1, sizeof *g->phases, &g->phases) ||
-      !allocate(c, 1, sizeof *g->phases->reductions, &g->phases->reductions) ||
+  if (!allocate(c, 1, sizeof *g->row.phases, &g->row.phases) ||
+      !allocate(c, 1, sizeof *g->row.phases->reductions, &g->row.phases->reductions) ||
       !begin_body(&m, c, g->space_rank + g->reduced_rank, dims))
     return false;
   if (case_one_in(&c->random, 2)) m.outermost = g->space_rank; /* columns */
   snprintf(c->name, sizeof c->name, "reduce");
-  return make_summand(c, &g->phases[0], &m) && make_post(c, 0, true);
+  return make_summand(c, &g->row.phases[0], &m) && make_post(c, 0, true);
 }
 
 /* A phase that may read what earlier ones reduced and kept. */
 static bool make_phase(jit_case *c, uint32_t number, const int64_t *dims) {
   sn_group *g = &c->group;
-  sn_phase *phase = &g->phases[number];
+  sn_phase *phase = &g->row.phases[number];
   case_random *r = &c->random;
   body_maker m;
   if (!begin_body(&m, c, g->space_rank + g->reduced_rank, dims) ||
@@ -289,25 +289,26 @@ static bool make_phase(jit_case *c, uint32_t number, const int64_t *dims) {
       !allocate(c, 2, sizeof *phase->stores, &phase->stores))
     return false;
   for (uint32_t i = 0; i < number; i++)
-    for (uint32_t k = 0; k < g->phases[i].n_reductions; k++)
+    for (uint32_t k = 0; k < g->row.phases[i].n_reductions; k++)
       add_insn(&m, (sn_insn){.kind = SN_INSN_TOTAL,
-                             .dtype = g->phases[i].reductions[k].dtype,
+                             .dtype = g->row.phases[i].reductions[k].dtype,
                              .n_args = 1,
-                             .args = {g->phases[i].first_total + k}});
-  for (uint32_t i = 0; i < g->n_kept; i++)
-    add_insn(&m, (sn_insn){.kind = SN_INSN_KEPT, .dtype = g->kept[i], .n_args = 1, .args = {i}});
-  phase->first_total = g->n_totals;
-  const bool last = number + 1 == g->n_phases;
+                             .args = {g->row.phases[i].first_total + k}});
+  for (uint32_t i = 0; i < g->row.n_kept; i++)
+    add_insn(&m,
+             (sn_insn){.kind = SN_INSN_KEPT, .dtype = g->row.kept[i], .n_args = 1, .args = {i}});
+  phase->first_total = g->row.n_totals;
+  const bool last = number + 1 == g->row.n_phases;
   for (int64_t n = case_below(r, 6); n > 0; n--) add_random_op(&m);
   const sn_dtype dtype = case_one_in(r, 4) ? SN_F64 : case_one_in(r, 4) ? SN_I32 : SN_F32;
   for (int64_t n = last ? case_below(r, 2) : 1 + case_below(r, 2); n > 0; n--)
     phase->reductions[phase->n_reductions++] =
         (sn_reduction){.op = any_reduction(r), .dtype = dtype, .insn = any_value(&m, dtype, false)};
-  g->n_totals += phase->n_reductions;
+  g->row.n_totals += phase->n_reductions;
   if (!last && case_one_in(r, 2)) {
     add_random_op(&m);
-    g->kept[g->n_kept] = m.body.insns[m.body.n_insns - 1].dtype;
-    phase->keeps[phase->n_keeps++] = (sn_kept){m.body.n_insns - 1, g->n_kept++};
+    g->row.kept[g->row.n_kept] = m.body.insns[m.body.n_insns - 1].dtype;
+    phase->keeps[phase->n_keeps++] = (sn_kept){m.body.n_insns - 1, g->row.n_kept++};
   }
   if (last || case_one_in(r, 3)) {
     add_random_op(&m);
@@ -323,16 +324,16 @@ static bool make_row(jit_case *c) {
   g->space_rank = (int)case_below(&c->random, 3);
   random_dims(&c->random, g->space_rank, 20, g->space);
   make_reduced(c, 18);
-  g->n_phases = (uint32_t)(1 + case_below(&c->random, 3));
-  snprintf(c->name, sizeof c->name, "row of %u phases", g->n_phases);
+  g->row.n_phases = (uint32_t)(1 + case_below(&c->random, 3));
+  snprintf(c->name, sizeof c->name, "row of %u phases", g->row.n_phases);
   int64_t dims[SN_MAX_RANK];
   whole_dims(g, dims);
-  if (!allocate(c, g->n_phases, sizeof *g->phases, &g->phases) ||
-      !allocate(c, SN_MAX_KEPT, sizeof *g->kept, &g->kept))
+  if (!allocate(c, g->row.n_phases, sizeof *g->row.phases, &g->row.phases) ||
+      !allocate(c, SN_MAX_KEPT, sizeof *g->row.kept, &g->row.kept))
     return false;
-  for (uint32_t i = 0; i < g->n_phases; i++)
+  for (uint32_t i = 0; i < g->row.n_phases; i++)
     if (!make_phase(c, i, dims)) return false;
-  return !g->phases[0].n_reductions || make_post(c, 0, true);
+  return !g->row.phases[0].n_reductions || make_post(c, 0, true);
 }
 
 /* ---- the image ------------------------------------------------------------------------------- */
@@ -432,7 +433,7 @@ static void vm_fold(vm_state *s, int64_t from, int64_t n, void *item) {
   for (int64_t i = 0; i < n; i += SN_STRIP) {
     const int64_t part = n - i < SN_STRIP ? n - i : SN_STRIP;
     sn_vm_strip(&k->phases[0], s->lane, s->values, from + i, part, &(sn_vm_inputs){0});
-    sn_block_strip(&f, sn_vm_slot(s->lane, k->group->phases[0].reductions[0].insn), part);
+    sn_block_strip(&f, sn_vm_slot(s->lane, k->group->row.phases[0].reductions[0].insn), part);
   }
   sn_block_end(&f, item);
 }
@@ -482,7 +483,7 @@ static bool run_columns(jit_case *c) {
                          (int32_t)n, (int32_t)from, (int32_t)to});
     for (int64_t j = from; j < to && n; j++) {
       sn_vm_strip(&k->phases[0], s.lane, s.values, j * outputs + first, n, &(sn_vm_inputs){0});
-      const void *x = sn_vm_slot(s.lane, k->group->phases[0].reductions[0].insn);
+      const void *x = sn_vm_slot(s.lane, k->group->row.phases[0].reductions[0].insn);
       if (j == from)
         memcpy(acc, x, (size_t)n * p->item_bytes);
       else
@@ -519,7 +520,7 @@ static bool run_post(jit_case *c) {
 }
 
 static bool run_reduce(jit_case *c) {
-  c->extra_dtype = c->group.phases[0].reductions[0].dtype;
+  c->extra_dtype = c->group.row.phases[0].reductions[0].dtype;
   if (case_one_in(&c->random, 3)) return run_post(c);
   return c->kernel.reduce.mode == SN_REDUCE_ROWS ? run_fold(c) : run_columns(c);
 }

@@ -71,16 +71,16 @@ static bool plant_in_stores(planting *p, uint32_t *n_stores) {
 
 static bool plant_in_group(planting *p, sn_group *g) {
   if (g->kind == SN_GROUP_CHAIN || g->kind == SN_GROUP_CALL || g->kind == SN_GROUP_CONTRACTION ||
-      g->before || !sn_group_points(g) || !sn_group_reduced_points(g))
+      !sn_group_points(g) || !sn_group_reduced_points(g))
     return false;
   const extent inside = extent_of(g, true), outside = extent_of(g, false);
   if (p->fault == PLANTED_UNSTORED) {
-    for (uint32_t i = 0; i < g->n_phases; i++)
-      if (plant_in_stores(p, &g->phases[i].n_stores)) return true;
+    for (uint32_t i = 0; i < sn_group_phases(g); i++)
+      if (plant_in_stores(p, &g->row.phases[i].n_stores)) return true;
     return plant_in_stores(p, &g->n_stores);
   }
-  for (uint32_t i = 0; i < g->n_phases; i++)
-    if (plant_in_body(p, &g->phases[i].body, &inside)) return true;
+  for (uint32_t i = 0; i < sn_group_phases(g); i++)
+    if (plant_in_body(p, &g->row.phases[i].body, &inside)) return true;
   return plant_in_body(p, &g->post, &outside);
 }
 

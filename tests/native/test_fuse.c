@@ -14,7 +14,7 @@ static void count_kinds(const sn_group *groups, size_t n, counts *c) {
     c->maps += groups[i].kind == SN_GROUP_MAP;
     c->reduces += groups[i].kind == SN_GROUP_REDUCE;
     c->contractions += groups[i].kind == SN_GROUP_CONTRACTION;
-    count_kinds(groups[i].before, groups[i].before != NULL, c);
+    if (sn_group_befores(&groups[i])) count_kinds(groups[i].contraction.before, 1, c);
   }
 }
 
@@ -23,7 +23,7 @@ static void expect_rows(lab *l, size_t rows, uint32_t phases) {
   assert_int_equal(groups.n_groups, rows);
   for (size_t i = 0; i < rows; i++) {
     assert_int_equal(groups.groups[i].kind, SN_GROUP_ROW);
-    assert_int_equal(groups.groups[i].n_phases, phases);
+    assert_int_equal(sn_group_phases(&groups.groups[i]), phases);
   }
 }
 
@@ -161,11 +161,12 @@ static void no_cycles(void **state) {
   uint8_t written[64] = {0};
   for (size_t i = 0; i < groups.n_groups; i++) {
     const sn_group *g = &groups.groups[i];
-    for (uint32_t p = 0; p < g->n_phases; p++) expect_written(&groups, &g->phases[p].body, written);
+    for (uint32_t p = 0; p < sn_group_phases(g); p++)
+      expect_written(&groups, &g->row.phases[p].body, written);
     expect_written(&groups, &g->post, written);
-    for (uint32_t p = 0; p < g->n_phases; p++)
-      for (uint32_t k = 0; k < g->phases[p].n_stores; k++)
-        written[g->phases[p].stores[k].target.value] = 1;
+    for (uint32_t p = 0; p < sn_group_phases(g); p++)
+      for (uint32_t k = 0; k < g->row.phases[p].n_stores; k++)
+        written[g->row.phases[p].stores[k].target.value] = 1;
     for (uint32_t k = 0; k < g->n_stores; k++) written[g->stores[k].target.value] = 1;
   }
   lab_close(&l);
@@ -215,9 +216,9 @@ static void results_per_row_are_part_of_it(void **state) {
   const sn_groups groups = cut_graph(&l, true);
   assert_int_equal(groups.n_groups, 1);
   assert_int_equal(groups.groups[0].kind, SN_GROUP_ROW);
-  assert_int_equal(groups.groups[0].n_kept, 1);
+  assert_int_equal(groups.groups[0].row.n_kept, 1);
   assert_int_equal(groups.groups[0].n_stores, 1);
-  assert_int_equal(groups.groups[0].phases[1].n_stores, 1);
+  assert_int_equal(groups.groups[0].row.phases[1].n_stores, 1);
   lab_close(&l);
 }
 
@@ -566,7 +567,8 @@ static void a_map_before_a_product(void **state) {
     const bool joins = which == ALONE;
     assert_int_equal(groups.n_groups, joins ? 1 : which == SHARED ? 3 : 2);
     assert_int_equal(last->kind, SN_GROUP_CONTRACTION);
-    assert_int_equal(last->before && last->before->post.insns[1].op == SN_OP_rsqrt, joins);
+    assert_int_equal(
+        sn_group_befores(last) && last->contraction.before->post.insns[1].op == SN_OP_rsqrt, joins);
     assert_int_equal(groups.kernel_of[r], 0);
     lab_close(&l);
   }

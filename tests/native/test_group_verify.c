@@ -44,10 +44,11 @@ static void faults_in_groups_are_found(void **state) {
     assert_int_equal(groups.n_groups, 1);
     assert_int_equal(sn_groups_verify(&groups, &l.arena), SN_OK);
     sn_group *g = groups.groups;
-    sn_operand *load = &g->phases[0].body.operands[0], *store = &g->phases[1].stores[0].target;
+    sn_operand *load = &g->row.phases[0].body.operands[0],
+               *store = &g->row.phases[1].stores[0].target;
     switch (fault) {
     case 0: g->n_stores = 0; break;                    /* a missing store */
-    case 1: g->phases[1].n_stores = 0; break;          /* in a phase */
+    case 1: g->row.phases[1].n_stores = 0; break;      /* in a phase */
     case 2: store->strides[1] = 0; break;              /* elements stored as a value per row */
     case 3: store->offset = 1; break;                  /* past the end */
     case 4: load->strides[0] = 10; break;              /* reads past the end */

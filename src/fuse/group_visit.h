@@ -1,0 +1,43 @@
+/* group_visit.h - everything that a group touches in memory, each operand once. This is the only
+ * walk over all kinds; who asks about one kind's parts reads them where they are.
+ *
+ *   map          loads and stores of post
+ *   reduce, row  loads and stores of each phase, then of post
+ *   contraction  those of the map before it; its factors a and b; then of post
+ *   call         its inputs, then its result
+ *   chain        buffers outside of it, as loads and stores without strides; members are groups of
+ *                their own */
+#ifndef SN_FUSE_GROUP_VISIT_H
+#define SN_FUSE_GROUP_VISIT_H
+
+#include "fuse/group.h"
+
+typedef enum sn_role {
+  SN_ROLE_LOAD,
+  SN_ROLE_STORE,
+  SN_ROLE_FACTOR,
+  SN_ROLE_INPUT, /* of a call */
+  SN_ROLE_RESULT
+} sn_role;
+
+typedef struct sn_touch {
+  sn_operand *operand;
+  sn_role role;
+  const sn_group *group; /* the visited one, or a map before it */
+  const sn_body *body;   /* of loads and stores */
+  uint32_t phase;        /* of these: its number; in post, and else: how many phases there are */
+  /* the index space that the operand's dimensions cover */
+  int rank;
+  int64_t dims[SN_MAX_RANK];
+} sn_touch;
+
+static inline bool sn_touch_writes(const sn_touch *touch) {
+  return touch->role == SN_ROLE_STORE || touch->role == SN_ROLE_RESULT;
+}
+
+/* Ends with the first status that is not SN_OK. A chain's loads and stores have rank 0. The
+ * function may change operands. */
+typedef sn_status sn_touch_fn(void *user, const sn_touch *touch);
+sn_status sn_group_visit(const sn_group *group, sn_touch_fn *fn, void *user);
+
+#endif
