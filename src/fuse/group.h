@@ -199,7 +199,7 @@ typedef struct sn_cut_record {
 typedef struct sn_groups {
   const sn_graph *graph;
   const sn_target *target; /* that they are made for */
-  bool fusion; /* false: one kernel per op */
+  bool fusion;             /* false: one kernel per op */
   sn_group *groups;
   size_t n_groups;
   sn_value *values;

@@ -6,8 +6,8 @@
  *
  *              across: inner lines                 unit: lines [l, l + lines) of one point, or
  *            +---+---+---+---+                           some points with one line each;
- *   along    | 0 | 1 | 2 | 3 |  <- position 0            of a long gather, scatter or concat some positions
- *   the axis | 4 | 5 | 6 | 7 |  <- position 1
+ *   along    | 0 | 1 | 2 | 3 |  <- position 0            of a long gather, scatter or concat some
+ * positions the axis | 4 | 5 | 6 | 7 |  <- position 1
  *            +---+---+---+---+
  *
  * How the work is cut follows from sizes and strides alone, and no unit reads what another writes.
