@@ -18,6 +18,17 @@ static void add_kernels(source *s, const sn_group *list, size_t n) {
   for (size_t i = 0; i < n; i++) s->kernels[s->n_kernels++] = &list[i];
 }
 
+static sn_status add_members(source *s, sn_arena *arena, const sn_chain *chain) {
+  sn_group *merged;
+  SN_TRY(sn_arena_alloc(arena, chain->n_members, sizeof *merged, (void **)&merged));
+  for (uint32_t m = 0; m < chain->n_members; m++) {
+    SN_TRY(sn_group_copy(arena, &chain->whole[m], &merged[m]));
+    sn_merge_dims(&merged[m]);
+  }
+  add_kernels(s, merged, chain->n_members);
+  return SN_OK;
+}
+
 static size_t parts_of(const sn_group *g) {
   return g->kind == SN_GROUP_CHAIN ? g->chain->n_members : (size_t)1 + sn_group_befores(g);
 }
@@ -31,7 +42,7 @@ static sn_status list_kernels(source *s, sn_arena *arena) {
     const sn_group *g = &groups->groups[i];
     if (sn_group_befores(g)) add_kernels(s, g->contraction.before, sn_group_befores(g));
     if (g->kind == SN_GROUP_CHAIN)
-      add_kernels(s, g->chain->whole, g->chain->n_members);
+      SN_TRY(add_members(s, arena, g->chain));
     else
       add_kernels(s, g, 1);
   }

@@ -77,14 +77,14 @@ void sn_chain_hide(sn_groups *groups, uint8_t *hidden) {
 typedef struct limiter {
   sn_chain *chain;
   const sn_value *values;
-  const size_t *local_at;
+  const bool *is_local;
   int column; /* the dim */
   sn_group *member;
   bool fits;
 } limiter;
 
 static bool is_scores(const limiter *l, uint32_t value) {
-  if (value == SN_NONE || l->local_at[value] == SN_NOT_LOCAL) return false;
+  if (value == SN_NONE || !l->is_local[value]) return false;
   const sn_type *type = &l->values[value].type;
   const int64_t *last = type->dims + type->rank - 2;
   return type->rank > 1 && last[0] == l->chain->rows && last[1] == l->chain->columns;
@@ -121,8 +121,8 @@ static void limit_terms(limiter *l, const uint8_t *hidden, sn_group *g) {
 }
 
 void sn_chain_limit(sn_chain *c, int outer, const uint8_t *hidden, const sn_value *values,
-                    const size_t *local_at) {
-  limiter l = {c, values, local_at, outer, NULL, true};
+                    const bool *is_local) {
+  limiter l = {c, values, is_local, outer, NULL, true};
   uint32_t first = 0; /* that makes scores */
   while (c->whole[first].kind != SN_GROUP_CONTRACTION)
     if (++first == c->n_members) return;
@@ -138,10 +138,14 @@ void sn_chain_limit(sn_chain *c, int outer, const uint8_t *hidden, const sn_valu
   if (!l.fits) c->side = 0;
 }
 
-sn_range sn_chain_columns(const sn_chain *c, int64_t row) {
-  sn_range r = {0, c->columns};
-  const int64_t to = (row + c->block + SN_LIMIT_UNIT - 1) & -SN_LIMIT_UNIT;
-  if (c->side > 0 && to < r.to) r.to = to;
-  if (c->side < 0) r.from = row < r.to ? row & -SN_LIMIT_UNIT : r.to;
-  return r;
+/* The sum of min(row, columns) over the first `rows` rows, counted from 1. */
+static double below(double rows, double columns) {
+  const double short_rows = rows < columns ? rows : columns;
+  return short_rows * (short_rows + 1) / 2 + (rows - short_rows) * columns;
+}
+
+double sn_chain_share(const sn_chain *c) {
+  const double rows = (double)c->rows, columns = (double)c->columns, all = rows * columns;
+  if (c->side > 0) return below(rows, columns) / all;
+  return c->side < 0 ? 1 - below(rows - 1, columns) / all : 1;
 }

@@ -4,7 +4,7 @@
  * in order: one that reads what a member wrote joins if it has the members' outer dims and reads it
  * in step, at the same outer index; else it, and all that needs it, comes after the chain. A
  * contraction that needs no member joins with its first reader; a reduction of rows becomes a row
- * group. What only members read stays in the lanes' own memory. A chain is made where that is much,
+ * group. What only members read stays in the workers' own memory. A chain is made where that is much,
  * beside what its contractions read again for every block. */
 #include "fuse/chain.h"
 
@@ -28,7 +28,7 @@ typedef struct finder {
   uint32_t *n_reads, *n_writes; /* per value: operands of all groups */
   uint8_t *state;               /* per value */
   uint32_t *writer;             /* per value BESIDE: its group's place */
-  size_t *local_at;             /* per value */
+  bool *is_local;               /* per value, of the chain being made */
   sn_value_set set;             /* of the groups being looked at */
   uint8_t *hidden;              /* per node: sn_hidden */
   uint32_t *id, *chained_to;    /* per place: the group's first number; per that: its chain's */
@@ -150,9 +150,12 @@ static bool factor_in_step(const finder *f, const sn_operand *a) {
          stays_within(a->offset, along->dims, along->strides, along->rank, size);
 }
 
-static bool factors_fit(const finder *f, const sn_contraction *c) {
+static bool factors_fit(const finder *f, const sn_group *g) {
+  const sn_contraction *c = &g->contraction;
+  const int64_t rows = g->space[g->space_rank - 2];
   const sn_operand *a = &c->factors[0], *b = &c->factors[1];
-  if (a->bounds.guards || b->bounds.guards || c->spans > 1) return false;
+  if (a->bounds.guards || b->bounds.guards) return false;
+  if (sn_target_sum_parts(f->groups->target, sn_group_points(g), rows, c->k) > 1) return false;
   if (a->nests[SN_AXIS_ACROSS].rank != 1 || is_inside(f, b->value)) return false;
   return !is_inside(f, a->value) || factor_in_step(f, a);
 }
@@ -170,7 +173,7 @@ static bool fits(const finder *f, const sn_group *g) {
   if (product ? g->space_rank != f->outer + 1 : g->space_rank < f->outer) return false;
   for (int i = 0; i < f->outer; i++)
     if (g->space[i] != f->dims[i]) return false;
-  if (product && !factors_fit(f, &g->contraction)) return false;
+  if (product && !factors_fit(f, g)) return false;
   fit t = {f, true};
   sn_group_visit(g, check_fit, &t);
   return t.all;
@@ -259,6 +262,7 @@ typedef struct worth {
   uint32_t n, member; /* the one being looked at */
   int64_t row_bytes;  /* of local values */
   int64_t slot_bytes; /* of a row of the memory that they need */
+  int64_t n_slots;
 } worth;
 
 static sn_status list_writes(finder *f, uint32_t value, bool write, void *user) {
@@ -293,7 +297,9 @@ static void choose_slots(finder *f, worth *w) {
                          sn_takes_over_in_step(member(f, v->writer), v->value, old->value));
       if (old->row_bytes == v->row_bytes && free) v->slot = old->slot;
     }
-    if (v->slot == i) w->slot_bytes += v->row_bytes;
+    if (v->slot != i) continue;
+    w->slot_bytes += v->row_bytes;
+    w->n_slots++;
   }
 }
 
@@ -318,13 +324,13 @@ static sn_status find_local(finder *f, uint32_t n, worth *w) {
   return SN_OK;
 }
 
-static bool is_worth(const finder *f, uint32_t n, const worth *w, int64_t *block) {
+static bool is_worth(const finder *f, uint32_t n, const worth *w) {
   const sn_target *target = f->groups->target;
   const int64_t points = outer_points(f), rows = f->dims[f->outer - 1], batch = points / rows;
   if ((size_t)(w->row_bytes * points) < target->costs.chain_bytes) return false;
-  *block = sn_target_block_rows(target, batch, rows, w->slot_bytes);
-  if (!*block) return false;
-  const int64_t blocks = batch * ((rows + *block - 1) / *block);
+  const int64_t block = sn_target_block_rows(target, batch, rows, w->slot_bytes, w->n_slots);
+  if (!block) return false;
+  const int64_t blocks = batch * ((rows + block - 1) / block);
   if (blocks < target->costs.least_tasks) return false;
   double again = 0; /* read again by contractions */
   for (uint32_t m = 0; m < n; m++) {
@@ -339,7 +345,7 @@ static bool is_worth(const finder *f, uint32_t n, const worth *w, int64_t *block
 
 /* ---- the group of a chain -------------------------------------------------------------------- */
 
-/* What the members read and write beside the lane's own memory. */
+/* What the members read and write beside the worker's own memory. */
 static sn_status list_outside(finder *f, const sn_chain *c, sn_group *g) {
   sn_value_set *set = &f->set;
   const size_t n_writes = sn_group_buffers(c->whole, c->n_members, set);
@@ -348,7 +354,7 @@ static sn_status list_outside(finder *f, const sn_chain *c, sn_group *g) {
   for (size_t i = 0; i < set->n; i++) {
     const uint32_t v = set->ids[i];
     const sn_operand operand = {.value = v, .dtype = f->groups->values[v].type.dtype};
-    if (f->local_at[v] != SN_NOT_LOCAL) continue;
+    if (f->is_local[v]) continue;
     if (i < n_writes)
       g->stores[g->n_stores++] = (sn_store){.target = operand};
     else
@@ -359,13 +365,7 @@ static sn_status list_outside(finder *f, const sn_chain *c, sn_group *g) {
 
 static sn_status describe(finder *f, sn_group *g, sn_chain *c) {
   sn_text name = sn_text_in(f->arena);
-  int64_t points = 0; /* of scores that count */
-  for (int64_t row = 0; row < c->rows; row += c->block) {
-    const sn_range columns = sn_chain_columns(c, row);
-    const int64_t left = c->rows - row;
-    points += (columns.to - columns.from) * (left < c->block ? left : c->block);
-  }
-  const double share = (double)points / ((double)c->rows * (double)c->columns);
+  const double share = sn_chain_share(c);
   *g = (sn_group){.kind = SN_GROUP_CHAIN, .space_rank = f->outer, .chain = c};
   memcpy(g->space, f->dims, (size_t)f->outer * sizeof *g->space);
   for (uint32_t m = 0; m < c->n_members; m++) {
@@ -378,10 +378,11 @@ static sn_status describe(finder *f, sn_group *g, sn_chain *c) {
   return name.status;
 }
 
-static sn_status make_chain(finder *f, const worth *w, int64_t block, sn_group *out) {
+static sn_status make_chain(finder *f, const worth *w, sn_group *out) {
   sn_chain *c;
   SN_TRY(sn_arena_alloc(f->arena, 1, sizeof *c, (void **)&c));
   SN_TRY(sn_arena_alloc(f->arena, f->n_members, sizeof *c->whole, (void **)&c->whole));
+  SN_TRY(sn_arena_alloc(f->arena, w->n, sizeof *c->locals, (void **)&c->locals));
   for (uint32_t m = 0; m < f->n_members; m++) {
     c->whole[m] = *member(f, m);
     if (c->whole[m].kind == SN_GROUP_REDUCE) c->whole[m].kind = SN_GROUP_ROW;
@@ -389,23 +390,30 @@ static sn_status make_chain(finder *f, const worth *w, int64_t block, sn_group *
   c->n_members = f->n_members;
   c->rows = f->dims[f->outer - 1];
   c->batch = outer_points(f) / c->rows;
-  c->block = block;
+  c->n_locals = w->n;
   for (uint32_t i = 0; i < w->n; i++) {
     const local *v = &w->locals[i];
-    const bool first = v->slot == i;
-    f->local_at[v->value] = first ? c->local_bytes : f->local_at[w->locals[v->slot].value];
-    if (first) c->local_bytes += ((size_t)(v->row_bytes * block) + 63) & ~(size_t)63;
+    c->locals[i] = (sn_chain_local){v->value, v->slot, v->row_bytes};
+    f->is_local[v->value] = true;
   }
-  sn_chain_limit(c, f->outer, f->hidden, f->groups->values, f->local_at);
-  SN_TRY(sn_chain_cut(c, f->outer, f->arena, f->groups->values, f->local_at));
+  sn_chain_limit(c, f->outer, f->hidden, f->groups->values, f->is_local);
   SN_TRY(describe(f, out, c));
-  for (uint32_t m = 0; m < c->n_members; m++) sn_merge_dims(&c->whole[m]);
   for (uint32_t i = 0; i < w->n; i++) {
     const local *v = &w->locals[i];
     out->bytes -= (double)(v->reads + 1) * (double)(v->row_bytes * c->rows * c->batch);
-    f->local_at[v->value] = SN_NOT_LOCAL;
+    f->is_local[v->value] = false;
   }
   return SN_OK;
+}
+
+int64_t sn_chain_block(const sn_target *target, const sn_chain *c) {
+  int64_t row_bytes = 0, n_slots = 0;
+  for (uint32_t i = 0; i < c->n_locals; i++) {
+    if (c->locals[i].slot != i) continue;
+    row_bytes += c->locals[i].row_bytes;
+    n_slots++;
+  }
+  return sn_target_block_rows(target, c->batch, c->rows, row_bytes, n_slots);
 }
 
 /* ---- putting it into its place --------------------------------------------------------------- */
@@ -451,12 +459,12 @@ static sn_status replace(finder *f, const sn_group *chain) {
 
 /* The most members, from the first on, that are worth it: the last one too reads what is handed on.
  */
-static sn_status choose_members(finder *f, worth *w, int64_t *block) {
+static sn_status choose_members(finder *f, worth *w) {
   for (; f->n_members > 1; f->n_members--) {
     worth fewer;
     SN_TRY(find_local(f, f->n_members - 1, &fewer));
     SN_TRY(find_local(f, f->n_members, w));
-    if (w->row_bytes > fewer.row_bytes && is_worth(f, f->n_members, w, block)) break;
+    if (w->row_bytes > fewer.row_bytes && is_worth(f, f->n_members, w)) break;
   }
   return SN_OK;
 }
@@ -475,16 +483,15 @@ static sn_status find_chain(finder *f, size_t at, bool *found) {
   const sn_group *g = &groups->groups[at];
   const size_t end = at + SPAN < groups->n_groups ? at + SPAN : groups->n_groups;
   worth w;
-  int64_t block = 0;
   SN_TRY(begin_chain(f, at));
   if (!may_begin(f, g)) return SN_OK;
   for (size_t i = at; i < end; i++)
     if (!is_hole(&groups->groups[i])) SN_TRY(look_at(f, i));
-  SN_TRY(choose_members(f, &w, &block));
+  SN_TRY(choose_members(f, &w));
   *found = f->n_members > 1;
   if (*found) {
     sn_group chain;
-    SN_TRY(make_chain(f, &w, block, &chain));
+    SN_TRY(make_chain(f, &w, &chain));
     SN_TRY(replace(f, &chain));
   }
   return forget(f, end);
@@ -526,14 +533,11 @@ sn_status sn_chain_groups(sn_groups *groups, sn_arena *arena, sn_arena *scratch)
   SN_TRY(sn_arena_alloc(scratch, groups->graph->n_nodes, 1, (void **)&f.hidden));
   sn_chain_hide(groups, f.hidden);
   SN_TRY(sn_arena_alloc(scratch, n, sizeof *f.writer, (void **)&f.writer));
-  SN_TRY(sn_arena_alloc(scratch, n, sizeof *f.local_at, (void **)&f.local_at));
+  SN_TRY(sn_arena_alloc(scratch, n, sizeof *f.is_local, (void **)&f.is_local));
   SN_TRY(sn_arena_alloc(scratch, n, sizeof *f.id, (void **)&f.id));
   SN_TRY(sn_arena_alloc(scratch, n, sizeof *f.chained_to, (void **)&f.chained_to));
   SN_TRY(sn_value_set_init(&f.set, scratch, groups));
-  for (size_t i = 0; i < n; i++) {
-    f.local_at[i] = SN_NOT_LOCAL;
-    f.id[i] = f.chained_to[i] = (uint32_t)i;
-  }
+  for (size_t i = 0; i < n; i++) f.id[i] = f.chained_to[i] = (uint32_t)i;
   for (size_t i = 0; i < groups->n_groups; i++)
     SN_TRY(each_value(&f, &groups->groups[i], count_use, NULL));
   for (size_t i = 0; i < groups->n_groups;) {

@@ -2,7 +2,7 @@
  * lies in memory as a whole. Attention is one:
  *
  *   for each matrix of the batch, for each block of its rows (parallel)
- *     S = q k^T scale, mask        contraction     S and P: a block of rows of the lane's own
+ *     S = q k^T scale, mask        contraction     S and P: a block of rows of the worker's own
  *     P = softmax S                row
  *     O = P v                      contraction
  *
@@ -18,8 +18,8 @@
  * step and 4% of a small CNN's, where the sums follow maps: a kernel of both was slower, 0.8-1.2 ms
  * against 0.64, with its columns of 16 and 32.
  *
- * For a block the members are groups of their own, over (rows of the block, inner dims); their
- * operands' values are links, one for each operand, bound anew for each block. */
+ * How many rows go together is the backend's choice, for a chain is made where a good one exists.
+ */
 #ifndef SN_FUSE_CHAIN_H
 #define SN_FUSE_CHAIN_H
 
@@ -27,49 +27,25 @@
 
 #define SN_CHAIN_MEMBERS 8
 
-typedef enum sn_link_kind {
-  SN_LINK_VALUE, /* rows of a buffer of the program */
-  SN_LINK_LOCAL, /* of the lane's own memory */
-  SN_LINK_INDEX  /* numbers counted along the rows, as int32, in the lane's own memory */
-} sn_link_kind;
-
-typedef struct sn_link {
-  sn_link_kind kind;
+/* What one member hands on to others, and nobody outside reads. */
+typedef struct sn_chain_local {
   uint32_t value;
-  size_t element; /* bytes */
-  sn_nest batch;  /* where a matrix of the batch begins, in elements; of an index: its number */
-  int64_t row;    /* from a row to the next */
-  int64_t first;  /* index: the number at the very beginning */
-  size_t at;      /* local, index: place in the lane's own memory */
-} sn_link;
+  uint32_t slot;     /* the first of the list that has this memory: they have it in turn */
+  int64_t row_bytes; /* of it that a row takes */
+} sn_chain_local;
 
 typedef struct sn_chain {
-  sn_group *whole; /* the members as they would run one by one */
+  sn_group *whole; /* the members as they would run one by one; their dims are not merged */
   uint32_t n_members;
-  sn_group *blocks; /* the members for `block` rows, then, if there is a rest, for that */
-  sn_link *links;
-  uint32_t n_links;
+  sn_chain_local *locals;
+  uint32_t n_locals;
   int64_t batch, rows;
-  int64_t block, rest; /* rows of a block, and of the last one if it has fewer, or 0 */
-  size_t local_bytes;
   int64_t columns; /* of scores: what the first product makes of a row, or 0 */
   int side;        /* which count: column <= row (1), row <= column (-1), all (0) */
 } sn_chain;
 
-#define SN_LIMIT_UNIT 32 /* columns */
-
-typedef struct sn_range {
-  int64_t from, to;
-} sn_range;
-
-/* The columns that count for the block of rows from `row` on, with some more so that vectors and
- * panels are whole. What lies beyond is neither computed nor read: where a mask hides a NaN or an
- * infinity there, it cannot be seen through 0 * NaN. */
-sn_range sn_chain_columns(const sn_chain *c, int64_t row);
-
-static inline int64_t sn_chain_blocks(const sn_chain *c) {
-  return (c->rows + c->block - 1) / c->block;
-}
+/* Rows that go through a chain together; 0: the target's memory does not hold any. */
+int64_t sn_chain_block(const sn_target *target, const sn_chain *chain);
 
 /* Finds chains where they keep large intermediates out of memory, and puts each in the place of its
  * last member. Dims must not be merged yet. */
@@ -79,13 +55,6 @@ sn_status sn_chain_groups(sn_groups *groups, sn_arena *arena, sn_arena *scratch)
  * value. joins: per group, the product's that it is a part of now, or SN_NONE. */
 sn_status sn_join_prologues(sn_groups *groups, sn_arena *arena, const uint32_t *n_reads,
                             const uint32_t *n_writes, sn_value_set *set, uint32_t *joins);
-
-#define SN_NOT_LOCAL SIZE_MAX
-
-/* chain_block.c: links and blocks of a chain whose other parts are set. local_at: per value, where
- * in the lane's own memory it is handed on, or SN_NOT_LOCAL. */
-sn_status sn_chain_cut(sn_chain *chain, int outer, sn_arena *arena, const sn_value *values,
-                       const size_t *local_at);
 
 /* What a node may be known to be where a mask hides it: at all points above the diagonal of its
  * last two axes, column > row, or at all below. A set of facts, one bit each. */
@@ -97,9 +66,11 @@ typedef enum sn_hidden {
 } sn_hidden;
 
 /* causal.c: the facts of each node, and which groups cannot do without it; the columns of a
- * chain that count, and which members that limits. */
+ * chain that count, and which members that limits; how many they are, of all. is_local: per value,
+ * whether members hand it on among themselves. */
 void sn_chain_hide(sn_groups *groups, uint8_t *hidden);
 void sn_chain_limit(sn_chain *chain, int outer, const uint8_t *hidden, const sn_value *values,
-                    const size_t *local_at);
+                    const bool *is_local);
+double sn_chain_share(const sn_chain *chain);
 
 #endif

@@ -56,6 +56,10 @@ sn_status sn_fuse_graph(const sn_graph *graph, const sn_target *target, bool fus
 /* Merges dimensions that are contiguous in all operands, and drops those of size 1. */
 void sn_merge_dims(sn_group *group);
 
+/* group_copy.c: *out = *group, with operands of its own. Not of a call, a chain, or with maps before
+ * it. */
+sn_status sn_group_copy(sn_arena *arena, const sn_group *group, sn_group *out);
+
 /* padding.c: offset and nests of input x of a product of the given rank, side 0 or 1; where its
  * view is in the frame of a pad, so are the numbers, until it has left that (false: it cannot). */
 void sn_factor_of(const sn_graph *graph, const sn_view *views, sn_id x, int rank, int side,

@@ -141,8 +141,6 @@ typedef struct sn_contraction {
   sn_operand *factors; /* a and b */
   int64_t k;
   sn_dtype total_dtype;    /* and that of a and b, when packed */
-  int64_t spans;           /* parts of k that are summed apart and then together, where k is long */
-  int64_t whole_m;         /* rows of the product that this one is a block of, or 0 */
   struct sn_group *before; /* maps that run first, over all of their points (prologue.c) */
   uint32_t n_before;       /* 0 or 1 */
 } sn_contraction;

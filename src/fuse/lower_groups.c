@@ -276,8 +276,6 @@ static sn_status lower_contraction(sn_lowering *l, size_t set, sn_group *group) 
   SN_TRY(sn_arena_alloc(l->arena, 2, sizeof *c->factors, (void **)&c->factors));
   for (int side = 0; side < 2; side++)
     SN_TRY(lower_factor(l, x[side], rank, side, &c->factors[side]));
-  c->spans =
-      sn_target_sum_parts(l->p->target, sn_group_points(group), group->space[rank - 2], c->k);
   return lower_post(l, set, group);
 }
 

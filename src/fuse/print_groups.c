@@ -111,7 +111,6 @@ static void print_call(sn_text *t, const sn_group *g) {
 }
 
 static void print_chain(sn_text *t, size_t i, const sn_chain *c) {
-  sn_text_add(t, " block(%lld)", (long long)c->block);
   if (c->side) sn_text_add(t, c->side > 0 ? " column <= row" : " row <= column");
   sn_text_add(t, "\n");
   for (uint32_t m = 0; m < c->n_members; m++) sn_group_print(t, i, &c->whole[m]);
@@ -129,7 +128,6 @@ static void print_product(sn_text *t, const sn_group *g) {
   sn_text_add(t, " k(%lld)\n  total0 = matmul", (long long)c->k);
   print_factor(t, g, &c->factors[0], SN_AXIS_ACROSS, SN_AXIS_ALONG);
   print_factor(t, g, &c->factors[1], SN_AXIS_ALONG, SN_AXIS_ACROSS);
-  if (c->spans > 1) sn_text_add(t, " in %lld spans", (long long)c->spans);
   sn_text_add(t, "\n");
 }
 

@@ -121,7 +121,7 @@ sn_status sn_jit_rows(sn_jit *j, uint32_t *number) {
   sn_wasm *w = j->w;
   sn_wasm_function(w, N_PARAMS);
   j->walk.values = VALUES;
-  j->walk.unit = g->limited ? SN_LIMIT_UNIT : j->kernel->row.length;
+  j->walk.unit = g->limited ? SN_COLUMN_UNIT : j->kernel->row.length;
   SN_TRY(sn_walk_start(&j->walk));
   const uint32_t left = sn_wasm_local(w, SN_WASM_TYPE_I32);
   sn_emit_while(w, N, 1);

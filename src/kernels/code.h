@@ -10,7 +10,7 @@
  *   columns   acc[0 .. n) = reduced points from .. to - 1, from < to, of the strip of n outputs
  *             from `first` on, combined one after the other
  *   rows      rows [first, first + n) of a row group, `length` points of each, through all phases
- *             and post; length: all, or if the group is limited a multiple of SN_LIMIT_UNIT;
+ *             and post; length: all, or if the group is limited a multiple of SN_COLUMN_UNIT;
  *             memory: laid out as in kernel_row.c
  *
  * values: base pointer of every buffer. In WebAssembly a function pointer is a place in the

@@ -54,8 +54,8 @@ static void estimate_costs(sn_kernel *kernel) {
     kernel->stages[1].unit_cost = moved_ns / (double)kernel->stages[1].units;
 }
 
-sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_group *group,
-                         sn_kernel *kernel) {
+sn_status sn_kernel_make_block(sn_arena *arena, const sn_machine *machine, const sn_group *group,
+                               int64_t whole_m, sn_kernel *kernel) {
   SN_TRY(sn_bool_words(arena, &group));
   *kernel = (sn_kernel){.group = group};
   if (group->kind == SN_GROUP_CALL) { /* it has no bodies */
@@ -81,7 +81,7 @@ sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_gr
   case SN_GROUP_MAP: SN_TRY(make_map(kernel)); break;
   case SN_GROUP_REDUCE: SN_TRY(sn_reduce_make(arena, machine, kernel)); break;
   case SN_GROUP_ROW: SN_TRY(sn_row_make(arena, machine, kernel)); break;
-  case SN_GROUP_CONTRACTION: sn_contraction_make(machine, kernel); break;
+  case SN_GROUP_CONTRACTION: sn_contraction_make(machine, whole_m, kernel); break;
   case SN_GROUP_CALL:
   case SN_GROUP_CHAIN:
   case SN_GROUP_KIND_COUNT: SN_CHECK(arena->env, false);
@@ -94,6 +94,11 @@ sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_gr
   if (kernel->members->worker_bytes > kernel->worker_bytes)
     kernel->worker_bytes = kernel->members->worker_bytes;
   return SN_OK;
+}
+
+sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_group *group,
+                         sn_kernel *kernel) {
+  return sn_kernel_make_block(arena, machine, group, 0, kernel);
 }
 
 void sn_kernel_units(void *arg, int64_t begin, int64_t end, int worker) {

@@ -22,12 +22,12 @@
 #ifndef SN_KERNELS_KERNEL_H
 #define SN_KERNELS_KERNEL_H
 
-#include "fuse/chain.h"
 #include "kernels/call.h"
 #include "kernels/code.h"
 #include "kernels/fold.h"
 #include "kernels/gemm.h"
 #include "kernels/machine.h"
+#include "kernels/schedule.h"
 #include "kernels/vm.h"
 
 #define SN_MAX_STAGES 2
@@ -87,6 +87,7 @@ typedef struct sn_kernel {
   sn_code code;
   sn_nest batch_a, batch_b; /* of a contraction: where each matrix begins */
   sn_call_plan call;
+  sn_schedule schedule;      /* of a chain */
   struct sn_kernel *members; /* of a chain: for a block, then for the last one; or what runs before
                                 a contraction */
   uint32_t n_members;
@@ -101,6 +102,10 @@ typedef struct sn_kernel {
 
 sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_group *group,
                          sn_kernel *out);
+
+/* The same for a block of a product of whole_m rows, or if that is 0 for all. */
+sn_status sn_kernel_make_block(sn_arena *arena, const sn_machine *machine, const sn_group *group,
+                               int64_t whole_m, sn_kernel *out);
 
 /* The kernels with points of their own, one by one; NULL behind them: members, then the kernel
  * itself if it is not a chain. */
@@ -140,7 +145,7 @@ sn_status sn_row_make(sn_arena *arena, const sn_machine *machine, sn_kernel *ker
 void sn_row_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory);
 sn_status sn_call_make(sn_arena *arena, sn_kernel *kernel);
 void sn_call_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory);
-void sn_contraction_make(const sn_machine *machine, sn_kernel *kernel);
+void sn_contraction_make(const sn_machine *machine, int64_t whole_m, sn_kernel *kernel);
 void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory);
 sn_status sn_chain_make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel);
 void sn_chain_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory);

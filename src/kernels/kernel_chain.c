@@ -6,8 +6,6 @@
  *     bind each link to its rows                           links' addresses |
  *     for each member: all its units                       intermediates of the block, indices |
  *                                                          memory of the member under way */
-#include "fuse/chain.h"
-
 #include "kernels/kernel.h"
 
 /* What members pack for all blocks: that of the last block's members is the same. */
@@ -17,7 +15,8 @@ static void add_packing(const sn_chain *c, sn_kernel *kernel) {
     sn_kernel *member = &kernel->members[m];
     units += c->batch * member->gemm.pack_units;
     member->shared_offset = kernel->shared_bytes;
-    if (c->rest) kernel->members[c->n_members + m].shared_offset = kernel->shared_bytes;
+    if (kernel->schedule.rest)
+      kernel->members[c->n_members + m].shared_offset = kernel->shared_bytes;
     kernel->shared_bytes += (size_t)c->batch * member->shared_bytes;
   }
   if (units) kernel->stages[kernel->n_stages++].units = units;
@@ -25,18 +24,22 @@ static void add_packing(const sn_chain *c, sn_kernel *kernel) {
 
 sn_status sn_chain_make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
   const sn_chain *c = kernel->group->chain;
+  sn_schedule *schedule = &kernel->schedule;
   size_t most = 0;
-  kernel->n_members = c->rest ? 2 * c->n_members : c->n_members;
+  SN_TRY(sn_schedule_chain(arena, machine->target, kernel->group, schedule));
+  kernel->n_members = schedule->rest ? 2 * c->n_members : c->n_members;
   SN_TRY(
       sn_arena_alloc(arena, kernel->n_members, sizeof *kernel->members, (void **)&kernel->members));
   for (uint32_t m = 0; m < kernel->n_members; m++) {
-    SN_TRY(sn_kernel_make(arena, machine, &c->blocks[m], &kernel->members[m]));
+    const int64_t whole_m = sn_schedule_rows_alone(c, m % c->n_members);
+    SN_TRY(
+        sn_kernel_make_block(arena, machine, &schedule->members[m], whole_m, &kernel->members[m]));
     if (kernel->members[m].worker_bytes > most) most = kernel->members[m].worker_bytes;
   }
   add_packing(c, kernel);
-  kernel->stages[kernel->n_stages++].units = c->batch * sn_chain_blocks(c);
-  kernel->scratch_offset = sn_align64(c->n_links * sizeof(void *));
-  kernel->worker_bytes = kernel->scratch_offset + c->local_bytes + most;
+  kernel->stages[kernel->n_stages++].units = c->batch * sn_schedule_blocks(c, schedule);
+  kernel->scratch_offset = sn_align64(schedule->n_links * sizeof(void *));
+  kernel->worker_bytes = kernel->scratch_offset + schedule->local_bytes + most;
   return SN_OK;
 }
 
@@ -46,9 +49,9 @@ static void count_rows(const sn_link *link, int32_t *to, int64_t number, int64_t
 
 static void bind(const sn_kernel_run *run, void **values, char *local, int64_t batch, int64_t row,
                  int64_t n) {
-  const sn_chain *c = run->kernel->group->chain;
-  for (uint32_t i = 0; i < c->n_links; i++) {
-    const sn_link *link = &c->links[i];
+  const sn_schedule *schedule = &run->kernel->schedule;
+  for (uint32_t i = 0; i < schedule->n_links; i++) {
+    const sn_link *link = &schedule->links[i];
     const int64_t at = sn_nest_seek(&link->batch, batch).offset + row * link->row;
     if (link->kind == SN_LINK_VALUE) {
       values[i] = (char *)run->values[link->value] + at * (ptrdiff_t)link->element;
@@ -63,13 +66,13 @@ static void bind(const sn_kernel_run *run, void **values, char *local, int64_t b
 static void run_member(const sn_kernel_run *run, const sn_kernel *member, int stage, int64_t batch,
                        sn_range columns, int64_t begin, int64_t end, void *memory) {
   const sn_kernel *k = run->kernel;
-  sn_kernel_run part = {
-      .kernel = member,
-      .stage = stage,
-      .values = memory,
-      .shared = (char *)run->shared + member->shared_offset + (size_t)batch * member->shared_bytes,
-      .workers = (char *)memory + k->scratch_offset + k->group->chain->local_bytes,
-      .columns = columns};
+  sn_kernel_run part = {.kernel = member,
+                        .stage = stage,
+                        .values = memory,
+                        .shared = (char *)run->shared + member->shared_offset +
+                                  (size_t)batch * member->shared_bytes,
+                        .workers = (char *)memory + k->scratch_offset + k->schedule.local_bytes,
+                        .columns = columns};
   sn_kernel_units(&part, begin, end, 0);
 }
 
@@ -86,16 +89,16 @@ static void pack_unit(const sn_kernel_run *run, int64_t unit, void *memory) {
 void sn_chain_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory) {
   const sn_kernel *k = run->kernel;
   const sn_chain *c = k->group->chain;
-  const int64_t blocks = sn_chain_blocks(c);
+  const int64_t block = k->schedule.block, blocks = sn_schedule_blocks(c, &k->schedule);
   for (int64_t u = begin; u < end; u++) {
     if (run->stage + 1 < k->n_stages) {
       pack_unit(run, u, memory);
       continue;
     }
-    const int64_t row = u % blocks * c->block, left = c->rows - row;
-    const bool rest = left < c->block;
-    const sn_range columns = sn_chain_columns(c, row);
-    bind(run, memory, (char *)memory + k->scratch_offset, u / blocks, row, rest ? left : c->block);
+    const int64_t row = u % blocks * block, left = c->rows - row;
+    const bool rest = left < block;
+    const sn_range columns = sn_schedule_columns(c, &k->schedule, row);
+    bind(run, memory, (char *)memory + k->scratch_offset, u / blocks, row, rest ? left : block);
     for (uint32_t m = 0; m < c->n_members; m++) {
       const sn_kernel *member = &k->members[rest ? c->n_members + m : m];
       const int stage = member->n_stages - 1;

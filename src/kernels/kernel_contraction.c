@@ -41,18 +41,22 @@ static sn_gemm_walk walk_of(const sn_strips *strips, const sn_operand *f) {
   return walk;
 }
 
-void sn_contraction_make(const sn_machine *machine, sn_kernel *kernel) {
+void sn_contraction_make(const sn_machine *machine, int64_t whole_m, sn_kernel *kernel) {
   const sn_strips *strips = sn_strips_for(machine->isa);
   const sn_group *g = kernel->group;
   const sn_contraction *c = &g->contraction;
   const int r = g->space_rank;
+  const int64_t parts = /* a block of rows has all of its terms */
+      whole_m
+          ? 1
+          : sn_target_sum_parts(machine->target, sn_group_points(g), g->space[r - 2], c->k);
   sn_gemm *gemm = &kernel->gemm;
   *gemm = (sn_gemm){.dtype = c->total_dtype,
                     .m = g->space[r - 2],
                     .n = g->space[r - 1],
                     .k = c->k,
-                    .spans = c->spans,
-                    .whole_m = c->whole_m,
+                    .spans = parts,
+                    .whole_m = whole_m,
                     .a = walk_of(strips, &c->factors[0]),
                     .b = walk_of(strips, &c->factors[1])};
   kernel->batch_a = c->factors[0].nests[SN_AXIS_BATCH];
@@ -63,15 +67,15 @@ void sn_contraction_make(const sn_machine *machine, sn_kernel *kernel) {
   const sn_gemm_ukr *ukr =
       run_time ? &run_time->ukr[gemm->dtype]
                : sn_gemm_ukr_for(gemm->dtype, machine->isa, machine->target->deterministic);
-  if (c->whole_m > gemm->m)
+  if (whole_m > gemm->m)
     gemm->sharing = SN_GEMM_SHARES_B;
-  else if (!c->whole_m && all_differ(&kernel->batch_a) && all_differ(&kernel->batch_b))
+  else if (!whole_m && all_differ(&kernel->batch_a) && all_differ(&kernel->batch_b))
     gemm->sharing = SN_GEMM_SHARES_OPERANDS;
   sn_gemm_plan(gemm, ukr);
   const int64_t batch = sn_nest_size(&kernel->batch_a);
   kernel->shared_bytes = gemm->shared_bytes * (size_t)batch; /* about as large as the operands */
   kernel->packed.wanted =
-      batch == 1 && !c->whole_m && gemm->m <= KEEP_ROWS && sn_gemm_side_b(gemm)->units;
+      batch == 1 && !whole_m && gemm->m <= KEEP_ROWS && sn_gemm_side_b(gemm)->units;
   if (kernel->packed.wanted || gemm->pack_units)
     kernel->stages[kernel->n_stages++].units = batch * gemm->pack_units;
   kernel->stages[kernel->n_stages++].units = batch * gemm->tasks;

@@ -35,14 +35,16 @@ void sn_kernel_print(sn_text *t, size_t number, const sn_kernel *k) {
   for (int s = 0; s < k->n_stages; s++)
     sn_text_add(t, "%s%lld units", s ? ", then " : ": ", (long long)k->stages[s].units);
   sn_text_add(t, ", %zu bytes a worker, %zu shared\n", k->worker_bytes, k->shared_bytes);
+  if (k->group->kind == SN_GROUP_CHAIN)
+    sn_text_add(t, "  blocks of %lld rows\n", (long long)k->schedule.block);
   for (uint32_t m = 0; m < k->n_members; m++) sn_kernel_print(t, number, &k->members[m]);
   if (k->group->kind == SN_GROUP_CALL || k->group->kind == SN_GROUP_CHAIN) return;
   for (uint32_t p = 0; p < sn_group_phases(k->group); p++)
     print_code(t, "phase", &k->phases[p], &k->group->row.phases[p].body);
   if (k->group->kind == SN_GROUP_CONTRACTION)
-    sn_text_add(t, "  product %lld x %lld x %lld, %lld tiles, kc %lld%s\n", (long long)k->gemm.m,
-                (long long)k->gemm.n, (long long)k->gemm.k, (long long)k->gemm.tasks,
-                (long long)k->gemm.kc,
+    sn_text_add(t, "  product %lld x %lld x %lld, %lld tiles, %lld spans, kc %lld%s\n",
+                (long long)k->gemm.m, (long long)k->gemm.n, (long long)k->gemm.k,
+                (long long)k->gemm.tasks, (long long)k->gemm.spans, (long long)k->gemm.kc,
                 k->gemm.direct     ? ", direct"
                 : k->packed.wanted ? ", keeps B"
                                    : "");

@@ -5,9 +5,11 @@ static int64_t blocks_of(int64_t rows, int64_t block) { return (rows + block - 1
 /* As many as stay in cache, but some at least, as each block walks through the whole right sides of
  * its products; and fewer where there would be no work for many workers. */
 int64_t sn_target_block_rows(const sn_target *target, int64_t batch, int64_t rows,
-                             int64_t row_bytes) {
+                             int64_t row_bytes, int64_t n_values) {
   const sn_target_costs *c = &target->costs;
-  const int64_t unit = c->row_unit, room = target->limits.local_bytes / row_bytes;
+  const sn_target_limits *l = &target->limits;
+  const int64_t unit = c->row_unit;
+  const int64_t room = (l->local_bytes - n_values * (int64_t)l->alignment) / row_bytes;
   int64_t block = (int64_t)c->block_bytes / row_bytes / unit * unit;
   if (block < c->block_rows) block = c->block_rows;
   while (block > c->least_rows && batch * blocks_of(rows, block) < c->tasks) block -= unit;

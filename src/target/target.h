@@ -53,10 +53,10 @@ typedef struct sn_target {
   bool fused;         /* functions of float32 have the fused bits (graph/expand_f32.inc) */
 } sn_target;
 
-/* Rows of a block, of which each takes row_bytes of the task's own memory; 0: a block does not
+/* Rows of a block that has n_values in the task's own memory, row_bytes of a row; 0: it does not
  * fit. */
 int64_t sn_target_block_rows(const sn_target *target, int64_t batch, int64_t rows,
-                             int64_t row_bytes);
+                             int64_t row_bytes, int64_t n_values);
 
 /* In how many parts a product's sums of `terms` are best taken apart; rows: of each of its
  * matrices. */

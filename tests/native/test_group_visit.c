@@ -1,7 +1,7 @@
 /* test_group_visit.c - the walk over a group's operands (fuse/group_visit.h) meets every one of
  * every kind once, says what it is for, and over which index space. */
-#include "fuse/chain.h"
 #include "fuse/group_visit.h"
+#include "kernels/schedule.h"
 #include "graph_support.h"
 
 #include "base/text.h"
@@ -119,10 +119,12 @@ static void chains(void **state) {
   expect_touches(&l, groups.groups, SN_GROUP_CHAIN,
                  "load0 b0(), load0 b1(), load0 b2(), store0 b5()");
   const sn_chain *chain = groups.groups->chain;
+  sn_schedule schedule;
+  assert_int_equal(sn_schedule_chain(&l.arena, &sn_cpu_target, groups.groups, &schedule), SN_OK);
   for (uint32_t m = 0; m < chain->n_members; m++) {
     meeting whole = {.text = sn_text_in(&l.arena)}, block = {.text = sn_text_in(&l.arena)};
     sn_group_visit(&chain->whole[m], meet, &whole);
-    sn_group_visit(&chain->blocks[m], meet, &block);
+    sn_group_visit(&schedule.members[m], meet, &block);
     assert_int_equal(whole.n, block.n);
     for (size_t i = 0; i < whole.n; i++) assert_ptr_not_equal(whole.met[i], block.met[i]);
   }
