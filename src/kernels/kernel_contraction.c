@@ -47,9 +47,7 @@ void sn_contraction_make(const sn_machine *machine, int64_t whole_m, sn_kernel *
   const sn_contraction *c = &g->contraction;
   const int r = g->space_rank;
   const int64_t parts = /* a block of rows has all of its terms */
-      whole_m
-          ? 1
-          : sn_target_sum_parts(machine->target, sn_group_points(g), g->space[r - 2], c->k);
+      whole_m ? 1 : sn_target_sum_parts(machine->target, sn_group_points(g), g->space[r - 2], c->k);
   sn_gemm *gemm = &kernel->gemm;
   *gemm = (sn_gemm){.dtype = c->total_dtype,
                     .m = g->space[r - 2],
