@@ -10,7 +10,7 @@
 #ifndef SN_AUTODIFF_PARTS_H
 #define SN_AUTODIFF_PARTS_H
 
-#include "graph/build.h"
+#include "build/build.h"
 
 /* Whether the slice takes neighbours, in their order, along every axis, and is not empty. */
 bool sn_is_part(const sn_graph *graph, sn_id slice);

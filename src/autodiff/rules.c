@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-#include "graph/conv.h"
+#include "build/build_conv.h"
+#include "graph/conv_shape.h"
 
 #define X (s->x[0])
 #define X1 (s->x[1])

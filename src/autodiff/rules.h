@@ -2,7 +2,7 @@
 #ifndef SN_AUTODIFF_RULES_H
 #define SN_AUTODIFF_RULES_H
 
-#include "graph/build.h"
+#include "build/build.h"
 
 /* What a rule sees: y = op(x[0], x[1], ...), dy the cotangent of y. It writes the cotangent of each
  * input into dx[i], or leaves SN_NONE for zero. wanted[i] tells which inputs need one; others may

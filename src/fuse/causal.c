@@ -14,6 +14,7 @@
 
 #include "fuse/chain.h"
 #include "fuse/group_visit.h"
+#include "graph/reference.h"
 
 /* ---- what nodes have where a mask hides them ------------------------------------------------- */
 

@@ -1,7 +1,8 @@
 #include <string.h>
 
+#include "build/rewrite.h"
 #include "fuse/fuse.h"
-#include "passes/rewrite.h"
+#include "graph/reference.h"
 
 /* prepare.c - copies where a view cannot be read in place. A reshape needs one when a dimension
  * would be a nest (view.h), unless contractions alone read it: their packing walks nests.

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "graph/reference.h"
-
 void sn_graph_init(sn_graph *graph, sn_arena *arena, bool share) {
   *graph = (sn_graph){.arena = arena, .env = arena->env, .share = share};
 }
@@ -116,13 +114,6 @@ sn_status sn_graph_add(sn_graph *g, sn_op op, const sn_id *inputs, size_t n_inpu
   if (!g->table[slot]) g->table[slot] = id + 1;
   *out = id;
   return SN_OK;
-}
-
-bool sn_graph_uniform(const sn_graph *g, sn_id id, double *value) {
-  while (sn_op_describe(g->nodes[id].op)->kind == SN_CLASS_VIEW) id = *sn_graph_inputs(g, id);
-  if (g->nodes[id].op != SN_OP_constant) return false;
-  *value = sn_ref_convert(g->nodes[id].type.dtype, sn_attr_double(*sn_graph_attrs(g, id)));
-  return true;
 }
 
 void sn_graph_live(const sn_graph *g, uint8_t *marks) {

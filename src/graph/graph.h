@@ -8,7 +8,7 @@
  *
  * A node is (op, type, inputs, attributes). Adding a node that exists already returns the old id,
  * unless sharing is off; commutative inputs are ordered first. Nodes never change and are never
- * removed: a pass builds a new graph (see passes/rewrite.h). All memory is the arena's. */
+ * removed: a pass builds a new graph (see build/rewrite.h). All memory is the arena's. */
 #ifndef SN_GRAPH_GRAPH_H
 #define SN_GRAPH_GRAPH_H
 
@@ -66,10 +66,6 @@ static inline const sn_id *sn_graph_inputs(const sn_graph *graph, sn_id id) {
 static inline const int64_t *sn_graph_attrs(const sn_graph *graph, sn_id id) {
   return graph->attrs + graph->nodes[id].first_attr;
 }
-
-/* The value if the node is the same constant everywhere (a constant or a view of one), as its dtype
- * holds it. */
-bool sn_graph_uniform(const sn_graph *graph, sn_id id, double *value);
 
 /* Marks (1) the nodes that the outputs need; marks has n_nodes entries. */
 void sn_graph_live(const sn_graph *graph, uint8_t *marks);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "graph/conv.h"
+#include "graph/conv_shape.h"
 #include "graph/shape.h"
 
 typedef struct site { /* one application of an op, for the rules below */

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "graph/conv.h"
+#include "graph/conv_shape.h"
 #include "graph/convert.h"
 #include "graph/scalar.h"
 
@@ -38,6 +38,13 @@ double sn_ref_convert(sn_dtype dtype, double value) {
   double slot = 0;
   sn_ref_store(dtype, &slot, 0, value);
   return sn_ref_load(dtype, &slot, 0);
+}
+
+bool sn_graph_uniform(const sn_graph *g, sn_id id, double *value) {
+  while (sn_op_describe(g->nodes[id].op)->kind == SN_CLASS_VIEW) id = *sn_graph_inputs(g, id);
+  if (g->nodes[id].op != SN_OP_constant) return false;
+  *value = sn_ref_convert(g->nodes[id].type.dtype, sn_attr_double(*sn_graph_attrs(g, id)));
+  return true;
 }
 
 static double wrapped(sn_dtype dtype, double value) {

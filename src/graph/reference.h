@@ -17,6 +17,10 @@ void sn_ref_store(sn_dtype dtype, void *buffer, int64_t i, double value);
 /* The value that dtype holds when given this one. */
 double sn_ref_convert(sn_dtype dtype, double value);
 
+/* The value if the node is the same constant everywhere (a constant or a view of one), as its dtype
+ * holds it. */
+bool sn_graph_uniform(const sn_graph *graph, sn_id id, double *value);
+
 /* An elementwise op (astype included, bitcast not) on single values. fused: see expand_f32.inc;
  * in_dtype: of the last input; dtype: of the result. */
 double sn_ref_scalar(bool fused, sn_op op, sn_dtype in_dtype, const double *in, sn_dtype dtype);

@@ -1,6 +1,6 @@
 /* verify_graph.c - is this graph a sentence of the IR? Run between stages; a violation is a bug of a
  * pass. */
-#include "graph/conv.h"
+#include "graph/conv_shape.h"
 #include "graph/graph.h"
 
 static uint32_t expected_attrs(const sn_graph *g, const sn_node *node) {

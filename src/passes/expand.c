@@ -1,9 +1,9 @@
 /* expand.c - ops that stay whole until derivatives have been taken, as these are simpler of the
- * whole: convolutions become views and products (graph/conv.h), softmax what it is made of. Not a
+ * whole: convolutions become views and products (build/build_conv.h), softmax what it is made of. Not a
  * pass that can be switched off: nothing behind it knows them. */
-#include "graph/conv.h"
+#include "build/build_conv.h"
+#include "build/rewrite.h"
 #include "passes/passes.h"
-#include "passes/rewrite.h"
 
 /* e^z over its sum, z = x - max x: no e^z is infinite. Of nothing nothing, which has no maximum. */
 static sn_id expand_softmax(sn_build *b, sn_id x, int64_t axis, const sn_type *type) {

@@ -1,6 +1,6 @@
 #include "passes/passes.h"
 
-#include "passes/rewrite.h"
+#include "build/rewrite.h"
 
 const sn_pass_info sn_pass_table[SN_PASS_COUNT] = {
 #define PASS(name, on, doc) {#name, sn_pass_##name, on, doc},

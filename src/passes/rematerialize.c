@@ -11,8 +11,8 @@
  * until its user's other inputs are there. The bits are the same: in a turned product the same
  * factors are multiplied and added in the same order. Only a turned use of few columns may have had
  * its long sum in parts (sn_target_sum_parts) while it had few rows, and has it in one now. */
+#include "build/rewrite.h"
 #include "passes/passes.h"
-#include "passes/rewrite.h"
 
 /* Forward and backward take about 1.6 times as long with it made again, so it must be large
  * (remade_bytes). How long a sum may be, beside the matrix's sides too: */

@@ -9,8 +9,9 @@
 #ifndef SN_PASSES_REWRITE_RULES_H
 #define SN_PASSES_REWRITE_RULES_H
 
+#include "build/rewrite.h"
+#include "graph/reference.h"
 #include "passes/passes.h"
-#include "passes/rewrite.h"
 
 typedef struct sn_rule_walk {
   const sn_pass_context *context;

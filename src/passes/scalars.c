@@ -11,9 +11,9 @@
  * when all computed values are tiny and one of them would otherwise have to go through memory. */
 #include <string.h>
 
+#include "build/rewrite.h"
 #include "graph/reference.h"
 #include "passes/passes.h"
-#include "passes/rewrite.h"
 
 #define MOST_ELEMENTS 8   /* of a value: beyond it vectors are the better code */
 #define MOST_PARTS 100000 /* of a program */

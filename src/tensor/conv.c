@@ -1,11 +1,11 @@
 /* conv.c - convolution and pooling: arguments checked, padding made explicit. A convolution is one
- * node (graph/conv.h); a pool is windows reduced. */
+ * node (graph/conv_shape.h); a pool is windows reduced. */
 #include <math.h>
 #include <string.h>
 
 #include "base/format.h"
 #include "base/size.h"
-#include "graph/conv.h"
+#include "graph/conv_shape.h"
 #include "tensor/compose.h"
 
 enum { MOST = SN_CONV_AXES };

@@ -9,7 +9,7 @@
  * Rows and columns that are several letters are merged by a reshape, which products read in place.
  * Dimensions of size 1 are left out from the beginning and put back at the end, so that
  * broadcasting is no case of its own. */
-#include "tensor/einsum.h"
+#include "tensor/einsum_order.h"
 
 #include "tensor/compose.h"
 

@@ -8,7 +8,7 @@
  * No tensor has more than SN_MAX_RANK dimensions: a set with more letters is of infinite cost. */
 #include <math.h>
 
-#include "tensor/einsum.h"
+#include "tensor/einsum_order.h"
 
 enum {
   SUBSETS = 1 << SN_EINSUM_OPTIMAL, /* as many as a word has bits */

@@ -5,7 +5,7 @@
 
 #include "base/format.h"
 #include "base/text.h"
-#include "tensor/einsum.h"
+#include "tensor/einsum_parse.h"
 
 typedef struct parser {
   sn_env *env;

@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "fuse/fuse.h"
-#include "graph/build.h"
+#include "build/build.h"
 #include "kernels/machine.h"
 
 typedef struct lab {

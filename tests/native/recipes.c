@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/conv.h"
+#include "graph/conv_shape.h"
 
 typedef struct kitchen {
   twins w;

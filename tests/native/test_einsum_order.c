@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "einsum_cases.h"
-#include "tensor/einsum.h"
+#include "tensor/einsum_order.h"
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-#include "graph/build.h"
+#include "build/build.h"
 
 sn_id sn_build_op(sn_build *b, sn_op op, const sn_id *inputs, size_t n_inputs, const int64_t *attrs,
                   size_t n_attrs, const sn_type *type) {

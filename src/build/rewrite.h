@@ -4,10 +4,10 @@
  *   old  %0 %1 %2 ...        map[%i] = node of the new graph that stands for it
  *   new  %0 %1 ...           one visit per node, never back: linear
  */
-#ifndef SN_PASSES_REWRITE_H
-#define SN_PASSES_REWRITE_H
+#ifndef SN_BUILD_REWRITE_H
+#define SN_BUILD_REWRITE_H
 
-#include "graph/build.h"
+#include "build/build.h"
 
 typedef struct sn_rewrite {
   const sn_graph *from;

@@ -1,74 +1,8 @@
-#include "graph/conv.h"
+#include "build/build_conv.h"
 
 #include <string.h>
 
-#include "base/size.h"
-
-/* ---- shapes ---------------------------------------------------------------------------------- */
-
-/* Positions a window spans: (size - 1) dilation + 1; false if they cannot be counted. */
-static bool span_of(int64_t size, int64_t dilation, int64_t *out) {
-  return size >= 1 && dilation >= 1 && !sn_int_mul_overflows(size - 1, dilation, out) &&
-         !sn_int_add_overflows(*out, 1, out);
-}
-
-/* The axis' size once it is spread and padded, so that all windows of y lie inside. */
-static bool padded_size(const sn_conv_attrs *c, int i, int64_t n, int64_t window, int64_t out,
-                        int64_t *size) {
-  int64_t span, extent, needed;
-  if (out < 0 || c->low[i] < 0 || c->step[i] < 1 || c->spread[i] < 1) return false;
-  if (!span_of(window, c->dilation[i], &span) || c->low[i] >= span) return false;
-  if (!span_of(n ? n : 1, c->spread[i], &extent)) return false;
-  if (!span_of(out ? out : 1, c->step[i], &needed)) return false;
-  if (sn_int_add_overflows(n ? extent : 0, c->low[i], &extent)) return false;
-  if (sn_int_add_overflows(needed, span - 1, &needed)) return false;
-  *size = needed > extent ? needed : extent;
-  return true;
-}
-
-/* Callers with words for users have looked first (tensor/conv.c). */
-sn_status sn_conv_infer(sn_env *env, const int64_t *attrs, size_t n_attrs, const sn_type *x,
-                        const sn_type *w, sn_type *y) {
-  const int axes = x->rank - 2;
-  SN_CHECK(env, axes >= 1 && axes <= SN_CONV_AXES && w->rank == x->rank && y->rank == x->rank &&
-                    n_attrs == SN_CONV_ATTRS((size_t)axes) && x->dtype == w->dtype &&
-                    x->dtype != SN_BOOL);
-  const sn_conv_attrs c = sn_conv_of(attrs, axes);
-  const int64_t in = x->dims[axes + 1], q = w->dims[axes + 1];
-  int64_t grouped = 0; /* the filter's channels of one group, times groups */
-  int64_t depth = in;  /* elements of a window, all channels */
-  bool fits = c.groups >= 1 && !sn_int_mul_overflows(w->dims[axes], c.groups, &grouped) &&
-              q % c.groups == 0 && in == (c.turned ? q : grouped);
-  sn_type padded = *x;
-  for (int i = 0; i < axes; i++)
-    fits =
-        fits && padded_size(&c, i, x->dims[i + 1], w->dims[i], y->dims[i + 1], &padded.dims[i + 1]);
-  SN_CHECK(env, fits);
-  y->dtype = x->dtype;
-  y->dims[0] = x->dims[0];
-  sn_type patches = *y; /* as little as padded may its size overflow */
-  y->dims[axes + 1] = c.turned ? grouped : q;
-  for (int i = 0; i < axes; i++)
-    SN_FAIL_IF(env, sn_int_mul_overflows(depth, w->dims[i], &depth), SN_ERR_MEMORY,
-               "conv: the windows are too large");
-  patches.dims[axes + 1] = depth;
-  SN_TRY(sn_type_check(env, &padded, "conv"));
-  return sn_type_check(env, &patches, "conv");
-}
-
-void sn_conv_reverse(const int64_t *attrs, int axes, const int64_t *window, int64_t *out) {
-  const sn_conv_attrs c = sn_conv_of(attrs, axes);
-  for (int i = 0; i < axes; i++) {
-    out[i] = (window[i] - 1) * c.dilation[i] - c.low[i];
-    out[axes + i] = c.spread[i];
-    out[2 * axes + i] = c.dilation[i];
-    out[3 * axes + i] = c.step[i];
-  }
-  out[4 * axes] = c.groups;
-  out[4 * axes + 1] = !c.turned;
-}
-
-/* ---- building -------------------------------------------------------------------------------- */
+#include "graph/conv_shape.h"
 
 /* One convolution under way: the sizes that shapes are made of. */
 typedef struct layer {
@@ -109,45 +43,66 @@ static int64_t product(const int64_t *sizes, int n) {
   return p;
 }
 
-/* A shape, a letter per dim or per kind of dims:
- *   n g c f   as in the layer             1   a single one
- *   o   positions of windows, per axis    p   all of them but the last
- *   k   positions in a window, per axis   i   a 1 per axis
- * and several as one: G g n, P n p.., N n o.., K k.. c */
-static sn_type shape(const layer *l, const char *letters) {
+/* What a shape is written with: a size, or the sizes of all axes one after the other. */
+typedef enum part {
+  END,
+  ONE,
+  IMAGES,
+  GROUPS,
+  CHANNELS,        /* of a group, that come in */
+  FILTERS,         /* of a group: channels that go out */
+  WINDOW,          /* positions in a window, per axis */
+  PLACES,          /* of windows, per axis */
+  OUTER_PLACES,    /* the same without the last axis */
+  ONES,            /* a 1 per axis */
+  GROUPED_IMAGES,  /* groups and images as one */
+  IMAGES_OUTER,    /* images and outer places as one */
+  IMAGES_PLACES,   /* images and all places as one */
+  WINDOW_CHANNELS, /* a window and its channels as one */
+} part;
+
+#define SHAPE(...) ((const part[]){__VA_ARGS__, END})
+
+static void add_dim(sn_type *type, int64_t size) { type->dims[type->rank++] = size; }
+
+static void add_dims(sn_type *type, const int64_t *sizes, int n) {
+  for (int i = 0; i < n; i++) add_dim(type, sizes[i]);
+}
+
+static void add_part(sn_type *type, const layer *l, part p) {
+  const int64_t ones[SN_CONV_AXES] = {1, 1, 1};
   const int axes = l->conv.axes;
-  sn_type type = {.dtype = l->dtype};
-  for (; *letters; letters++) {
-    int64_t dim = 1, ones[SN_CONV_AXES] = {1, 1, 1};
-    const int64_t *dims = &dim;
-    int n = 1;
-    switch (*letters) {
-    case 'n': dim = l->n; break;
-    case 'g': dim = l->g; break;
-    case 'c': dim = l->c; break;
-    case 'f': dim = l->f; break;
-    case 'G': dim = l->g * l->n; break;
-    case 'P': dim = l->n * product(l->out, axes - 1); break;
-    case 'N': dim = l->n * product(l->out, axes); break;
-    case 'K': dim = l->c * product(l->window, axes); break;
-    case 'o': dims = l->out, n = axes; break;
-    case 'p': dims = l->out, n = axes - 1; break;
-    case 'k': dims = l->window, n = axes; break;
-    case 'i': dims = ones, n = axes; break;
-    }
-    memcpy(type.dims + type.rank, dims, sizeof *dims * (size_t)n);
-    type.rank += n;
+  switch (p) {
+  case END: break;
+  case ONE: add_dim(type, 1); break;
+  case IMAGES: add_dim(type, l->n); break;
+  case GROUPS: add_dim(type, l->g); break;
+  case CHANNELS: add_dim(type, l->c); break;
+  case FILTERS: add_dim(type, l->f); break;
+  case WINDOW: add_dims(type, l->window, axes); break;
+  case PLACES: add_dims(type, l->out, axes); break;
+  case OUTER_PLACES: add_dims(type, l->out, axes - 1); break;
+  case ONES: add_dims(type, ones, axes); break;
+  case GROUPED_IMAGES: add_dim(type, l->g * l->n); break;
+  case IMAGES_OUTER: add_dim(type, l->n * product(l->out, axes - 1)); break;
+  case IMAGES_PLACES: add_dim(type, l->n * product(l->out, axes)); break;
+  case WINDOW_CHANNELS: add_dim(type, l->c * product(l->window, axes)); break;
   }
+}
+
+static sn_type shape(const layer *l, const part *parts) {
+  sn_type type = {.dtype = l->dtype};
+  while (*parts) add_part(&type, l, *parts++);
   return type;
 }
 
-static sn_id reshape(const layer *l, sn_id x, const char *letters) {
-  const sn_type type = shape(l, letters);
+static sn_id reshape(const layer *l, sn_id x, const part *parts) {
+  const sn_type type = shape(l, parts);
   return sn_build_reshape(l->b, x, &type);
 }
 
-static sn_id repeat(const layer *l, sn_id x, const char *letters) {
-  const sn_type type = shape(l, letters);
+static sn_id repeat(const layer *l, sn_id x, const part *parts) {
+  const sn_type type = shape(l, parts);
   return sn_build_broadcast(l->b, x, &type);
 }
 
@@ -168,7 +123,8 @@ static sn_id pad(const layer *l, sn_id x, int first) {
     int64_t *dim = &type.dims[first + i];
     attrs[first + i] = l->conv.low[i];
     attrs[type.rank + first + i] = l->conv.spread[i];
-    padded_size(&l->conv, i, *dim, l->window[i], l->out[i], dim); /* sn_conv_infer saw that it is */
+    /* it can be counted: sn_conv_infer saw to that */
+    sn_conv_padded_size(&l->conv, i, *dim, l->window[i], l->out[i], dim);
   }
   if (sn_same_dims(&type, sn_build_type(l->b, x))) return x;
   return sn_build_op(l->b, SN_OP_pad, &x, 1, attrs, 2 * (size_t)type.rank + 1, &type);
@@ -218,19 +174,21 @@ static sn_id grouped_filter(const layer *l, sn_id w) {
   if (l->b->status) return SN_NONE;
   const int axes = l->conv.axes;
   const sn_type type = *sn_build_type(l->b, w);
-  if (!l->conv.turned) return move_axis(l, reshape(l, w, "kcgf"), axes + 1, 0);
+  if (!l->conv.turned)
+    return move_axis(l, reshape(l, w, SHAPE(WINDOW, CHANNELS, GROUPS, FILTERS)), axes + 1, 0);
   int64_t flip[2 * SN_MAX_RANK] = {0};
   for (int i = 0; i < type.rank; i++) {
     flip[i] = i < axes ? type.dims[i] - 1 : 0;
     flip[type.rank + i] = i < axes && type.dims[i] > 1 ? -1 : 1;
   }
   w = sn_build_op(l->b, SN_OP_slice, &w, 1, flip, 2 * (size_t)type.rank, &type);
-  return sn_build_swap_last(l->b, move_axis(l, reshape(l, w, "kfgc"), axes + 1, 0));
+  w = reshape(l, w, SHAPE(WINDOW, FILTERS, GROUPS, CHANNELS));
+  return sn_build_swap_last(l->b, move_axis(l, w, axes + 1, 0));
 }
 
 /* Sums of patches times what is left after repeating y (of the given shape), over n axes. */
-static sn_id sum_products(const layer *l, sn_id x, sn_id y, const char *letters, int first, int n) {
-  y = repeat(l, reshape(l, y, letters), "nokg");
+static sn_id sum_products(const layer *l, sn_id x, sn_id y, const part *parts, int first, int n) {
+  y = repeat(l, reshape(l, y, parts), SHAPE(IMAGES, PLACES, WINDOW, GROUPS));
   const sn_id products = sn_build_binary(l->b, SN_OP_mul, patches(l, x), y);
   return sn_build_reduce(l->b, SN_OP_sum, products, (((uint64_t)1 << n) - 1) << first);
 }
@@ -240,7 +198,7 @@ static sn_id sum_products(const layer *l, sn_id x, sn_id y, const char *letters,
 static sn_id add_terms(const layer *l, sn_id x, const sn_type *y) {
   enum { FEW = 8 };
   sn_type split = *y;
-  x = reshape(l, x, "nog");
+  x = reshape(l, x, SHAPE(IMAGES, PLACES, GROUPS));
   if (l->terms == 1) return sn_build_reshape(l->b, x, y);
   if (l->terms > FEW) {
     split.dims[split.rank++] = l->terms;
@@ -263,28 +221,41 @@ sn_id sn_build_conv(sn_build *b, sn_id x, sn_id w, const int64_t *attrs, const s
   sn_id filter = grouped_filter(&l, w);
   if (l.depthwise) {
     filter = move_axis(&l, filter, 0, axes);
-    return add_terms(&l, sum_products(&l, x, filter, "kg", 1 + axes, axes), y);
+    return add_terms(&l, sum_products(&l, x, filter, SHAPE(WINDOW, GROUPS), 1 + axes, axes), y);
   }
-  /* The last o is the product's m; its other axes are one batch, in which the filter repeats. */
-  filter = reshape(&l, repeat(&l, reshape(&l, filter, "g1kcf"), "gPkcf"), "GpKf");
-  const sn_id result = sn_build_matmul(b, reshape(&l, patches(&l, x), "GoK"), filter);
+  /* The last axis of places is the product's m; the others are one batch, in which the filter
+   * repeats. */
+  filter = reshape(&l, filter, SHAPE(GROUPS, ONE, WINDOW, CHANNELS, FILTERS));
+  filter = repeat(&l, filter, SHAPE(GROUPS, IMAGES_OUTER, WINDOW, CHANNELS, FILTERS));
+  filter = reshape(&l, filter, SHAPE(GROUPED_IMAGES, OUTER_PLACES, WINDOW_CHANNELS, FILTERS));
+  x = reshape(&l, patches(&l, x), SHAPE(GROUPED_IMAGES, PLACES, WINDOW_CHANNELS));
+  sn_id result = sn_build_matmul(b, x, filter);
   if (l.g == 1) return result;
-  return sn_build_reshape(b, move_axis(&l, reshape(&l, result, "gnof"), 0, axes + 1), y);
+  result = reshape(&l, result, SHAPE(GROUPS, IMAGES, PLACES, FILTERS));
+  return sn_build_reshape(b, move_axis(&l, result, 0, axes + 1), y);
 }
 
-/* dw (g, k.., c, f) = patches (g, k.., c, N) times dy (g, N, f): a matmul whose m is c. */
+/* dw (g, k.., c, f) = patches (g, k.., c, N) times dy (g, N, f): a matmul whose m is c. A single
+ * group has no axis of its own. */
 static sn_id filter_grad(const layer *l, sn_id x, sn_id dy, const sn_type *w) {
-  const int axes = l->conv.axes, lead = l->g > 1;
+  const int axes = l->conv.axes;
   if (l->depthwise) {
-    const sn_id sums = sum_products(l, x, dy, "noig", 0, 1 + axes);
+    const sn_id sums = sum_products(l, x, dy, SHAPE(IMAGES, PLACES, ONES, GROUPS), 0, 1 + axes);
     return sn_build_reshape(l->b, sums, w);
   }
-  x = move_axis(l, reshape(l, patches(l, x), &"gNkc"[!lead]), lead, lead + axes + 1);
-  dy = reshape(l, dy, lead ? "Ngf" : "Nf");
-  if (lead) dy = move_axis(l, dy, 1, 0);
-  dy = repeat(l, reshape(l, dy, &"giNf"[!lead]), &"gkNf"[!lead]);
-  const sn_id dw = sn_build_matmul(l->b, x, dy);
-  return lead ? sn_build_reshape(l->b, move_axis(l, dw, 0, axes + 1), w) : dw;
+  x = patches(l, x);
+  if (l->g == 1) {
+    x = move_axis(l, reshape(l, x, SHAPE(IMAGES_PLACES, WINDOW, CHANNELS)), 0, axes + 1);
+    dy = reshape(l, dy, SHAPE(IMAGES_PLACES, FILTERS));
+    dy = reshape(l, dy, SHAPE(ONES, IMAGES_PLACES, FILTERS));
+    dy = repeat(l, dy, SHAPE(WINDOW, IMAGES_PLACES, FILTERS));
+    return sn_build_matmul(l->b, x, dy);
+  }
+  x = move_axis(l, reshape(l, x, SHAPE(GROUPS, IMAGES_PLACES, WINDOW, CHANNELS)), 1, axes + 2);
+  dy = move_axis(l, reshape(l, dy, SHAPE(IMAGES_PLACES, GROUPS, FILTERS)), 1, 0);
+  dy = reshape(l, dy, SHAPE(GROUPS, ONES, IMAGES_PLACES, FILTERS));
+  dy = repeat(l, dy, SHAPE(GROUPS, WINDOW, IMAGES_PLACES, FILTERS));
+  return sn_build_reshape(l->b, move_axis(l, sn_build_matmul(l->b, x, dy), 0, axes + 1), w);
 }
 
 sn_id sn_build_conv_filter_grad(sn_build *b, sn_id x, sn_id dy, const int64_t *attrs,

@@ -1,8 +1,8 @@
 /* build.h - writing graph as expressions. A builder keeps the first failure: after it every call
  * returns SN_NONE and does nothing, so a formula is written straight down and its status checked
  * once. Types are canonical already: elementwise inputs have equal shapes and dtypes. */
-#ifndef SN_GRAPH_BUILD_H
-#define SN_GRAPH_BUILD_H
+#ifndef SN_BUILD_BUILD_H
+#define SN_BUILD_BUILD_H
 
 #include "graph/graph.h"
 

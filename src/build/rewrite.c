@@ -1,4 +1,4 @@
-#include "passes/rewrite.h"
+#include "build/rewrite.h"
 
 #include "base/log.h"
 
