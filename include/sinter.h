@@ -394,6 +394,14 @@ SN_API sn_tensor *sn_variable(sn_tensor *x);
  * [new, m s d] */
 SN_API sn_status sn_gradients(sn_tensor *y, sn_tensor *const *wrt, size_t count, sn_tensor **out);
 
+/* The same of several outputs of any shape, n_outputs of them: cotangents[k] has the shape and dtype
+ * of outputs[k], and grads[i] becomes the sum over k of cotangents[k] times the derivative of
+ * outputs[k] by wrt[i]. A bare number may be the cotangent of a scalar. Nothing is computed before a
+ * gradient is read. [new, m s d] */
+SN_API sn_status sn_vjp(sn_context *ctx, sn_tensor *const *outputs, size_t n_outputs,
+                        sn_tensor *const *cotangents, sn_tensor *const *wrt, size_t n_wrt,
+                        sn_tensor **grads);
+
 /* Ends what sn_variable began, for t and all it was made from: no gradient will be taken through
  * them any more, so values that have been computed let go of what they were computed from. A loop
  * that updates its parameters eagerly (w = w - rate * gradient) calls it on each new w, or its past

@@ -16,7 +16,7 @@ typedef struct joining {
 } joining;
 
 static int64_t low(const joining *j, sn_id slice, int axis) {
-  return sn_graph_attrs(j->b->graph, slice)[axis];
+  return sn_build_node_of(j->b, slice).attrs[axis];
 }
 
 static int64_t high(const joining *j, sn_id slice, int axis) {
@@ -39,7 +39,7 @@ static bool in_order(const joining *j, sn_id p, sn_id q, int axis) {
 /* Merge sort by where they begin, then where they end. */
 static sn_status sort(const joining *j, sn_id *slices, size_t n, int axis) {
   sn_id *merged;
-  SN_TRY(sn_arena_alloc(j->b->graph->arena, n, sizeof *merged, (void **)&merged));
+  SN_TRY(sn_arena_alloc(j->b->arena, n, sizeof *merged, (void **)&merged));
   for (size_t run = 1; run < n; run *= 2) {
     for (size_t at = 0; at < n; at += 2 * run) {
       const size_t middle = at + run < n ? at + run : n, end = middle + run < n ? middle + run : n;
@@ -136,7 +136,7 @@ static size_t find_pieces(const joining *j, sn_id *slices, size_t n, int axis, p
 /* The cotangents of slices that are alike along the axes before `axis`, as one of the given type:
  * theirs along these axes, the whole along the others. As deep as a tensor has axes. */
 static sn_id join(const joining *j, sn_id *slices, size_t n, int axis, const sn_type *type) {
-  sn_arena *arena = j->b->graph->arena;
+  sn_arena *arena = j->b->arena;
   const sn_type whole = *type;
   piece *pieces;
   sn_id *parts, sum = SN_NONE;
@@ -162,19 +162,19 @@ static sn_id join(const joining *j, sn_id *slices, size_t n, int axis, const sn_
   return sum;
 }
 
-bool sn_is_part(const sn_graph *g, sn_id slice) {
-  const sn_node *node = sn_graph_node(g, slice);
-  const int rank = node->type.rank;
-  bool is = node->op == SN_OP_slice && sn_type_size(&node->type) > 0;
-  for (int i = 0; is && i < rank; i++)
-    is = node->type.dims[i] == 1 || sn_graph_attrs(g, slice)[rank + i] == 1;
+bool sn_is_part(const sn_build *b, sn_id slice) {
+  const sn_build_node node = sn_build_node_of(b, slice);
+  const sn_type *type = sn_build_type(b, slice);
+  bool is = node.op == SN_OP_slice && sn_type_size(type) > 0;
+  for (int i = 0; is && i < type->rank; i++)
+    is = type->dims[i] == 1 || node.attrs[type->rank + i] == 1;
   return is;
 }
 
 sn_id sn_join_parts(sn_build *b, sn_id *slices, size_t n, const sn_id *dy) {
   if (b->status) return SN_NONE;
   const joining j = {b, dy};
-  sn_type type = *sn_build_type(b, *sn_graph_inputs(b->graph, *slices));
+  sn_type type = *sn_build_type(b, sn_build_input(b, *slices, 0));
   type.dtype = sn_build_type(b, dy[*slices])->dtype;
   return join(&j, slices, n, 0, &type);
 }

@@ -13,7 +13,7 @@
 #include "build/build.h"
 
 /* Whether the slice takes neighbours, in their order, along every axis, and is not empty. */
-bool sn_is_part(const sn_graph *graph, sn_id slice);
+bool sn_is_part(const sn_build *b, sn_id slice);
 
 /* The cotangent of what n > 0 such slices are of; dy: per node its cotangent. Slices are sorted on
  * the way. n log n, and linear in the number of axes. */

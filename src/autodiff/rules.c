@@ -22,10 +22,10 @@
 #define BINARY(op, p, q) sn_build_binary(s->b, SN_OP_##op, (p), (q))
 #define NUM(v) sn_build_like(s->b, DY, (v))
 #define WHERE(c, p, q) sn_build_where(s->b, (c), (p), (q))
-#define GRAD(op) static void grad_##op(const sn_rule_site *s)
+#define GRAD(op) static void grad_##op(const sn_vjp_context *s)
 
 /* No derivative: leaves, and functions that are constant almost everywhere or not real-valued. */
-static void grad_none(const sn_rule_site *s) { (void)s; }
+static void grad_none(const sn_vjp_context *s) { (void)s; }
 
 #define grad_input grad_none
 #define grad_constant grad_none
@@ -417,7 +417,7 @@ GRAD(log2) { s->dx[0] = DIV(MUL(NUM(1.4426950408889634), DY), X); }
 GRAD(tan) { s->dx[0] = MUL(ADD(NUM(1), UNARY(square, Y)), DY); }
 
 /* 1 - x^2, without cancellation near 1 */
-static sn_id one_minus_square(const sn_rule_site *s) { return MUL(SUB(NUM(1), X), ADD(NUM(1), X)); }
+static sn_id one_minus_square(const sn_vjp_context *s) { return MUL(SUB(NUM(1), X), ADD(NUM(1), X)); }
 
 /* y = asin x: dx = dy / sqrt(1 - x^2) */
 GRAD(asin) { s->dx[0] = DIV(DY, UNARY(sqrt, one_minus_square(s))); }
@@ -518,7 +518,7 @@ GRAD(atan2) {
 }
 
 /* y = max(u, v): the larger one gets dy; a tie is shared half and half (as JAX and PyTorch do) */
-static void grad_extremum(const sn_rule_site *s, sn_op wins) {
+static void grad_extremum(const sn_vjp_context *s, sn_op wins) {
   const sn_id tie = BINARY(equal, X, X1), half = MUL(NUM(0.5), DY), none = NUM(0);
   if (s->wanted[0])
     s->dx[0] = WHERE(sn_build_binary(s->b, wins, X, X1), DY, WHERE(tie, half, none));
@@ -534,7 +534,7 @@ GRAD(where) {
   if (s->wanted[2]) s->dx[2] = WHERE(X, NUM(0), DY);
 }
 
-sn_rule_fn *const sn_grad_rules[SN_OP_COUNT] = {
+sn_vjp_rule *const sn_vjp_rules[SN_OP_COUNT] = {
 #define SN_OP(id, ...) [SN_OP_##id] = grad_##id,
 #include "graph/ops.def"
 };

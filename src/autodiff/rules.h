@@ -7,7 +7,7 @@
 /* What a rule sees: y = op(x[0], x[1], ...), dy the cotangent of y. It writes the cotangent of each
  * input into dx[i], or leaves SN_NONE for zero. wanted[i] tells which inputs need one; others may
  * be skipped. */
-typedef struct sn_rule_site {
+typedef struct sn_vjp_context {
   sn_build *b;
   sn_id y, dy;
   const sn_id *x;
@@ -15,11 +15,11 @@ typedef struct sn_rule_site {
   const int64_t *attrs;
   const bool *wanted;
   sn_id *dx;
-} sn_rule_site;
+} sn_vjp_context;
 
-typedef void sn_rule_fn(const sn_rule_site *s);
+typedef void sn_vjp_rule(const sn_vjp_context *s);
 
 /* Indexed by op, complete by construction: a row of ops.def without a rule does not compile. */
-extern sn_rule_fn *const sn_grad_rules[SN_OP_COUNT];
+extern sn_vjp_rule *const sn_vjp_rules[SN_OP_COUNT];
 
 #endif

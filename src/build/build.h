@@ -1,18 +1,53 @@
-/* build.h - writing graph as expressions. A builder keeps the first failure: after it every call
- * returns SN_NONE and does nothing, so a formula is written straight down and its status checked
- * once. Types are canonical already: elementwise inputs have equal shapes and dtypes. */
+/* build.h - writing graph as expressions, of nodes of a dense graph or of lazy tensors.
+ *
+ *   formula     sn_build_binary(b, SN_OP_mul, x, sn_build_unary(b, SN_OP_exp, y))
+ *   builder b   keeps the first failure: after it every call returns SN_NONE and does nothing, so a
+ *               formula is written straight down and its status checked once
+ *   maker       what b's nodes are: build_nodes.c, tensor/build_tensors.c
+ *
+ * Nodes have numbers, inputs smaller ones than their users. Types are canonical already: elementwise
+ * inputs have equal shapes and dtypes. */
 #ifndef SN_BUILD_BUILD_H
 #define SN_BUILD_BUILD_H
 
 #include "graph/graph.h"
 
-typedef struct sn_build {
-  sn_graph *graph;
+typedef struct sn_build sn_build;
+
+/* A node as a rule sees it. Pointers are good until the next node is added. */
+typedef struct sn_build_node {
+  sn_op op;
+  size_t n_inputs, n_attrs;
+  const int64_t *attrs;
+} sn_build_node;
+
+typedef struct sn_maker {
+  /* As sn_graph_add: a node that exists already is found again. */
+  sn_status (*add)(sn_build *b, sn_op op, const sn_id *inputs, size_t n_inputs,
+                   const int64_t *attrs, size_t n_attrs, const sn_type *type, sn_id *out);
+  const sn_type *(*type)(const sn_build *b, sn_id id);
+  sn_build_node (*node)(const sn_build *b, sn_id id);
+  sn_id (*input)(const sn_build *b, sn_id id, size_t k);
+} sn_maker;
+
+struct sn_build {
+  const sn_maker *maker;
+  sn_arena *arena; /* for what is needed on the way */
+  sn_graph *graph; /* that nodes are added to; NULL of another maker */
   sn_status status;
-} sn_build;
+};
+
+/* build_nodes.c: a builder of nodes of graph. */
+sn_build sn_build_in(sn_graph *graph);
 
 static inline const sn_type *sn_build_type(const sn_build *b, sn_id x) {
-  return &b->graph->nodes[x].type;
+  return b->maker->type(b, x);
+}
+static inline sn_build_node sn_build_node_of(const sn_build *b, sn_id x) {
+  return b->maker->node(b, x);
+}
+static inline sn_id sn_build_input(const sn_build *b, sn_id x, size_t k) {
+  return b->maker->input(b, x, k);
 }
 
 sn_id sn_build_op(sn_build *b, sn_op op, const sn_id *inputs, size_t n_inputs, const int64_t *attrs,

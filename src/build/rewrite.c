@@ -17,7 +17,7 @@ sn_status sn_rewrite_graph(const sn_graph *from, sn_graph *to, sn_arena *arena, 
   sn_graph_init(to, arena, share);
   SN_TRY(sn_graph_reserve(to, from));
   to->n_arguments = from->n_arguments;
-  sn_rewrite r = {.from = from, .to = {to, SN_OK}, .user = user};
+  sn_rewrite r = {.from = from, .to = sn_build_in(to), .user = user};
   SN_TRY(sn_arena_alloc(from->arena, from->n_nodes, sizeof *r.map, (void **)&r.map));
   sn_id *inputs = NULL;
   size_t capacity = 0;

@@ -11,8 +11,8 @@ static uint32_t mix(uint32_t hash, uint64_t value) {
   return (uint32_t)(m >> 32) ^ (uint32_t)m;
 }
 
-static uint32_t hash_node(sn_op op, const sn_type *type, const sn_id *inputs, size_t n_inputs,
-                          const int64_t *attrs, size_t n_attrs) {
+uint32_t sn_node_hash(sn_op op, const sn_type *type, const sn_id *inputs, size_t n_inputs,
+                      const int64_t *attrs, size_t n_attrs) {
   uint32_t hash = mix((uint32_t)op + 1, (uint64_t)type->dtype << 8 | (uint64_t)type->rank);
   for (int i = 0; i < type->rank; i++) hash = mix(hash, (uint64_t)type->dims[i]);
   for (size_t i = 0; i < n_inputs; i++) hash = mix(hash, inputs[i]);
@@ -30,28 +30,13 @@ static bool same_node(const sn_graph *g, sn_id id, const sn_node *node, const sn
 }
 
 /* The slot of an equal node, or the free slot where it belongs. */
-static size_t find_slot(const sn_graph *g, const sn_node *node, const sn_id *inputs,
-                        const int64_t *attrs) {
-  const size_t mask = g->table_size - 1;
-  size_t slot = node->hash & mask;
-  while (g->table[slot] && !same_node(g, g->table[slot] - 1, node, inputs, attrs))
-    slot = (slot + 1) & mask;
+static sn_id_slot *find_slot(const sn_graph *g, const sn_node *node, const sn_id *inputs,
+                             const int64_t *attrs) {
+  sn_id_slot *slot = sn_id_slot_at(&g->table, node->hash);
+  while (slot->number &&
+         !(slot->hash == node->hash && same_node(g, slot->number - 1, node, inputs, attrs)))
+    slot = sn_id_slot_behind(&g->table, slot);
   return slot;
-}
-
-static sn_status grow_table(sn_graph *g) {
-  if (g->table_size > 2 * g->n_nodes) return SN_OK;
-  size_t size = g->table_size;
-  SN_TRY(sn_arena_reserve(g->arena, (void **)&g->table, &size, 0, size ? size * 2 : 64,
-                          sizeof *g->table));
-  uint32_t *table = g->table;
-  for (size_t id = 0; id < g->n_nodes; id++) {
-    size_t slot = g->nodes[id].hash & (size - 1);
-    while (table[slot]) slot = (slot + 1) & (size - 1);
-    table[slot] = (uint32_t)id + 1;
-  }
-  g->table_size = size;
-  return SN_OK;
 }
 
 sn_status sn_graph_reserve(sn_graph *g, const sn_graph *like) {
@@ -95,12 +80,12 @@ sn_status sn_graph_add(sn_graph *g, sn_op op, const sn_id *inputs, size_t n_inpu
   if (type) node.type = *type;
   for (int i = node.type.rank < 0 ? 0 : node.type.rank; i < SN_MAX_RANK; i++) node.type.dims[i] = 0;
   SN_TRY(sn_infer(g->env, op, in, n_inputs, attrs, n_attrs, &node.type));
-  node.hash = hash_node(op, &node.type, inputs, n_inputs, attrs, n_attrs);
+  node.hash = sn_node_hash(op, &node.type, inputs, n_inputs, attrs, n_attrs);
 
-  SN_TRY(grow_table(g));
-  const size_t slot = find_slot(g, &node, inputs, attrs);
-  if (g->share && g->table[slot]) {
-    *out = g->table[slot] - 1;
+  SN_TRY(sn_id_table_reserve(g->arena, &g->table));
+  sn_id_slot *slot = find_slot(g, &node, inputs, attrs);
+  if (g->share && slot->number) {
+    *out = slot->number - 1;
     return SN_OK;
   }
   SN_FAIL_IF(g->env, g->n_nodes >= SN_NONE - 1, SN_ERR_MEMORY, "graph: too many nodes");
@@ -111,7 +96,7 @@ sn_status sn_graph_add(sn_graph *g, sn_op op, const sn_id *inputs, size_t n_inpu
   SN_TRY(append(g, (void **)&g->attrs, &g->cap_attrs, &g->n_attrs, attrs, n_attrs, sizeof *attrs));
   SN_TRY(append(g, (void **)&g->nodes, &g->cap_nodes, &g->n_nodes, &node, 1, sizeof node));
   const sn_id id = (sn_id)(g->n_nodes - 1);
-  if (!g->table[slot]) g->table[slot] = id + 1;
+  if (!slot->number) sn_id_slot_take(&g->table, slot, node.hash, id);
   *out = id;
   return SN_OK;
 }

@@ -12,7 +12,7 @@
 #ifndef SN_GRAPH_GRAPH_H
 #define SN_GRAPH_GRAPH_H
 
-#include "base/alloc.h"
+#include "graph/id_table.h"
 #include "graph/shape.h"
 
 typedef uint32_t sn_id;
@@ -39,8 +39,7 @@ typedef struct sn_graph {
   int64_t *attrs;
   size_t n_attrs, cap_attrs;
 
-  uint32_t *table; /* open addressing, id + 1 or 0; size is a power of two, at most half full */
-  size_t table_size;
+  sn_id_table table; /* of all nodes; of equal ones the first */
 
   sn_id *outputs; /* what the program returns */
   size_t n_outputs;
@@ -66,6 +65,10 @@ static inline const sn_id *sn_graph_inputs(const sn_graph *graph, sn_id id) {
 static inline const int64_t *sn_graph_attrs(const sn_graph *graph, sn_id id) {
   return graph->attrs + graph->nodes[id].first_attr;
 }
+
+/* Of what makes nodes equal. */
+uint32_t sn_node_hash(sn_op op, const sn_type *type, const sn_id *inputs, size_t n_inputs,
+                      const int64_t *attrs, size_t n_attrs);
 
 /* Marks (1) the nodes that the outputs need; marks has n_nodes entries. */
 void sn_graph_live(const sn_graph *graph, uint8_t *marks);

@@ -259,7 +259,7 @@ static sn_id put_together(taking *t, sn_id id) {
 
 sn_status sn_pass_scalars(const sn_pass_context *context, const sn_graph *from, sn_graph *to) {
   sn_arena *arena = from->arena, *target = to->arena;
-  taking t = {.from = from, .to = {.graph = to}};
+  taking t = {.from = from, .to = sn_build_in(to)};
   uint8_t *live;
   size_t n_parts;
   SN_TRY(sn_arena_alloc(arena, from->n_nodes, 1, (void **)&live));

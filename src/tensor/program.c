@@ -1,8 +1,6 @@
-/* program.c - functions compiled once and called often: sn_compile, sn_program_run,
- * sn_gradients. */
+/* program.c - functions compiled once and called often: sn_compile, sn_program_run. */
 #include <string.h>
 
-#include "autodiff/grad.h"
 #include "csource/csource.h"
 #include "jit/listing.h"
 #include "tensor/eval.h"
@@ -269,70 +267,4 @@ sn_status sn_program_c_source(sn_program *p, const char *name, const char **out)
   const sn_executable *exe = p->compiled->exe;
   return sn_context_report(
       p->ctx, sn_c_source(&exe->groups, exe->n_arguments, name, fresh_listing(p), out));
-}
-
-/* ---- derivatives ----------------------------------------------------------------------------- */
-
-/* Lazy tensors for the nodes that sn_grad appended and the results need. Forward nodes have
- * theirs. */
-static sn_status import_nodes(sn_context *ctx, sn_arena *arena, sn_trace *trace, size_t n_forward,
-                              sn_tensor **made) {
-  sn_graph *g = &trace->graph;
-  uint8_t *live;
-  SN_TRY(sn_arena_alloc(arena, g->n_nodes, 1, (void **)&live));
-  sn_graph_live(g, live);
-  for (sn_id id = 0; id < g->n_nodes; id++) {
-    if (id < n_forward) {
-      made[id] = trace->tensor_of[id];
-      continue;
-    }
-    if (!live[id]) continue;
-    const sn_node *node = sn_graph_node(g, id);
-    sn_tensor **inputs;
-    SN_TRY(sn_arena_alloc(arena, node->n_inputs, sizeof *inputs, (void **)&inputs));
-    for (uint32_t k = 0; k < node->n_inputs; k++) inputs[k] = made[sn_graph_inputs(g, id)[k]];
-    SN_TRY(sn_tensor_new(ctx, node->op, inputs, node->n_inputs, sn_graph_attrs(g, id),
-                         node->n_attrs, &node->type, &made[id]));
-  }
-  return SN_OK;
-}
-
-static sn_status gradients_in(sn_context *ctx, sn_arena *arena, sn_tensor *y, sn_tensor *const *wrt,
-                              size_t n, sn_tensor **out) {
-  sn_trace trace;
-  sn_id *at, *dx;
-  SN_TRY(sn_trace_tensors(ctx, arena, SN_TRACE_GRAD, wrt, n, &y, 1, &trace));
-  const size_t n_forward = trace.graph.n_nodes;
-  SN_TRY(sn_arena_alloc(arena, n, sizeof *at, (void **)&at));
-  SN_TRY(sn_arena_alloc(arena, n, sizeof *dx, (void **)&dx));
-  for (size_t i = 0; i < n; i++) at[i] = wrt[i]->id;
-  SN_TRY(sn_grad(&trace.graph, y->id, at, n, dx));
-  trace.graph.outputs = dx;
-  trace.graph.n_outputs = n;
-  sn_tensor **made;
-  SN_TRY(sn_arena_alloc(arena, trace.graph.n_nodes, sizeof *made, (void **)&made));
-  sn_status status = import_nodes(ctx, arena, &trace, n_forward, made);
-  for (size_t i = 0; i < n && !status; i++) {
-    sn_tensor *x = made[dx[i]];
-    /* a result that is a forward tensor, or twice the same, is handed out as a node of its own */
-    status = sn_tensor_new(ctx, SN_OP_identity, &x, 1, NULL, 0, &x->type, &out[i]);
-    if (!status) continue;
-    while (i--) sn_release(out[i]);
-    break;
-  }
-  for (size_t id = n_forward; id < trace.graph.n_nodes; id++) sn_release(made[id]);
-  return status;
-}
-
-sn_status sn_gradients(sn_tensor *y, sn_tensor *const *wrt, size_t count, sn_tensor **out) {
-  if (!y) return count && wrt[0] ? sn_context_missing(wrt[0]->ctx) : SN_ERR_ARGUMENT;
-  sn_context *ctx = y->ctx;
-  SN_TRY(sn_context_accept(ctx, wrt, count, "grad: argument"));
-  sn_arena arena;
-  sn_arena_init(&arena, &ctx->env);
-  sn_status status = sn_scope_reserve(ctx, count);
-  if (!status) status = gradients_in(ctx, &arena, y, wrt, count, out);
-  for (size_t i = 0; i < count && !status; i++) out[i] = sn_hand_out(out[i]);
-  sn_arena_free(&arena);
-  return sn_context_report(ctx, status);
 }

@@ -1,26 +1,22 @@
-/* trace.h - from lazy tensors to a dense graph, in one walk without recursion. */
+/* trace.h - from lazy tensors to a dense graph. */
 #ifndef SN_TENSOR_TRACE_H
 #define SN_TENSOR_TRACE_H
 
 #include "tensor/tensor.h"
 
 typedef enum sn_trace_mode {
-  SN_TRACE_EVAL,    /* values are arguments; so are numbers, but for a few that are worth folding */
-  SN_TRACE_PROGRAM, /* numbers are constants; placeholders are the first arguments */
-  SN_TRACE_GRAD     /* as PROGRAM, and tracked values are walked through */
+  SN_TRACE_EVAL,   /* values are arguments; so are numbers, but for a few that are worth folding */
+  SN_TRACE_PROGRAM /* numbers are constants; placeholders are the first arguments */
 } sn_trace_mode;
 
 typedef struct sn_trace {
   sn_graph graph;
   sn_tensor **arguments; /* per argument of the graph: its tensor (borrowed) */
   size_t n_arguments, cap_arguments;
-  sn_tensor **tensor_of; /* per node: the tensor it was made from (borrowed) */
-  size_t cap_tensor_of;
 } sn_trace;
 
-/* Walks from outputs to values, placeholders and `stops` (tensors that become arguments 0 ..
- * n_stops - 1 whatever they are). A placeholder outside of stops is SN_ERR_ARGUMENT. Memory comes
- * from arena. */
+/* Walks from outputs to values and `stops` (tensors that become arguments 0 .. n_stops - 1 whatever
+ * they are). A placeholder outside of stops is SN_ERR_ARGUMENT. Memory comes from arena. */
 sn_status sn_trace_tensors(sn_context *ctx, sn_arena *arena, sn_trace_mode mode,
                            sn_tensor *const *stops, size_t n_stops, sn_tensor *const *outputs,
                            size_t n_outputs, sn_trace *out);

@@ -5,6 +5,7 @@
 
 #include "support.h"
 
+#include "autodiff/vjp.h"
 #include "base/alloc.h"
 #include "fuse/fuse.h"
 #include "build/build.h"
@@ -25,7 +26,7 @@ static inline void lab_open(lab *l, bool share) {
                              .fail_countdown = -1}};
   sn_arena_init(&l->arena, &l->env);
   sn_graph_init(&l->graph, &l->arena, share);
-  l->b = (sn_build){&l->graph, SN_OK};
+  l->b = sn_build_in(&l->graph);
 }
 
 static inline void lab_close(lab *l) {
@@ -50,6 +51,13 @@ static inline sn_type type_of_dims(sn_dtype dtype, int rank, const int64_t *dims
 static inline sn_id input(lab *l, sn_type type) {
   const int64_t number = (int64_t)l->graph.n_arguments++;
   return sn_build_op(&l->b, SN_OP_input, NULL, 0, &number, 1, &type);
+}
+
+/* The derivatives of the scalar y. */
+static inline sn_status gradients(lab *l, sn_id y, const sn_id *wrt, size_t n, sn_id *out) {
+  sn_build b = sn_build_in(&l->graph);
+  const sn_id one = sn_build_like(&b, y, 1);
+  return sn_vjp_nodes(&b, &y, &one, 1, wrt, n, out);
 }
 
 static inline void set_outputs(lab *l, const sn_id *outputs, size_t n) {

@@ -2,7 +2,6 @@
  * nodes, and with each allocation failing. Its values: test_grad.c. */
 #include "graph_support.h"
 
-#include "autodiff/grad.h"
 
 /* The loss: the sum of a slice times an argument of its own, for each of n slices of x. */
 static sn_id weighted_slices(lab *l, sn_id x, const int64_t (*boxes)[2 * SN_MAX_RANK], size_t n) {
@@ -43,7 +42,7 @@ static void differentiate(lab *l, sn_type type, const box *boxes, size_t n) {
   sn_id dx;
   lab_open(l, true);
   const sn_id x = input(l, type), loss = weighted_slices(l, x, boxes, n);
-  assert_int_equal(sn_grad(&l->graph, loss, &x, 1, &dx), SN_OK);
+  assert_int_equal(gradients(l, loss, &x, 1, &dx), SN_OK);
   OUTPUTS(l, dx);
   assert_int_equal(sn_graph_verify(&l->graph), SN_OK);
 }
@@ -134,7 +133,7 @@ static void write_slices(lab *l, void *loss) {
 /* of the input, the first node */
 static sn_status attempt_grad(lab *l, void *loss) {
   sn_id dx;
-  return sn_grad(&l->graph, *(sn_id *)loss, (const sn_id[]){0}, 1, &dx);
+  return gradients(l, *(sn_id *)loss, (const sn_id[]){0}, 1, &dx);
 }
 
 static void each_allocation_fails(void **state) {

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "autodiff/grad.h"
 #include "graph/reference.h"
 #include "passes/passes.h"
 
@@ -610,7 +609,7 @@ static void gradients_shrink(void **state) {
     }
     const sn_id loss = cases[i].loss(l, x, w);
     sn_id out[2];
-    assert_int_equal(sn_grad(&l->graph, loss, (const sn_id[]){x, w}, 2, out), SN_OK);
+    assert_int_equal(gradients(l, loss, (const sn_id[]){x, w}, 2, out), SN_OK);
     OUTPUTS(l, loss, out[0], out[1]);
     const sn_graph *before = run_pass(l, &l->graph, SN_PASS_dce), *after = before;
     for (int pass = 0; pass < SN_PASS_COUNT; pass++) after = run_pass(l, after, pass);
@@ -640,7 +639,7 @@ static void attend(lab *l, int64_t tokens, int64_t sources, sn_dtype dtype) {
   const sn_id p = sn_build_along(&l->b, SN_OP_softmax, last, s);
   const sn_id o = sn_build_unary(&l->b, SN_OP_tanh, sn_build_matmul(&l->b, p, x[2]));
   out[0] = sn_build_reduce(&l->b, SN_OP_sum, sn_build_unary(&l->b, SN_OP_square, o), 7);
-  assert_int_equal(sn_grad(&l->graph, out[0], x, 3, out + 1), SN_OK);
+  assert_int_equal(gradients(l, out[0], x, 3, out + 1), SN_OK);
   OUTPUTS(l, out[0], out[1], out[2], out[3]);
 }
 

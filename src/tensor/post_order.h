@@ -1,0 +1,35 @@
+/* post_order.h - a walk over lazy tensors, inputs before users, without recursion. */
+#ifndef SN_TENSOR_POST_ORDER_H
+#define SN_TENSOR_POST_ORDER_H
+
+#include "tensor/tensor.h"
+
+typedef struct sn_post_order {
+  sn_context *ctx;
+  sn_arena *arena;
+  void *user;
+  /* t is met: whether the walk stops there. A leaf is marked and numbered by this function. */
+  sn_status (*meet)(void *user, sn_tensor *t, bool *leaf);
+  /* All inputs of t have numbers; it gets its own (t->id) and is marked. */
+  sn_status (*finish)(void *user, sn_tensor *t);
+  sn_tensor **stack;
+  size_t n_stack, cap_stack;
+} sn_post_order;
+
+static inline bool sn_is_visited(const sn_context *ctx, const sn_tensor *t) {
+  return t->mark == ctx->mark;
+}
+
+/* Gives t a number in the present walk. */
+static inline void sn_visit(const sn_context *ctx, sn_tensor *t, sn_id id) {
+  t->mark = ctx->mark;
+  t->id = id;
+}
+
+/* The numbers of t's inputs, which have been visited; few: room for SN_MAX_ARITY of them. */
+sn_status sn_input_ids(sn_arena *arena, const sn_tensor *t, sn_id *few, sn_id **out);
+
+/* Visits root and what it is made of, but what has been visited already. */
+sn_status sn_walk_from(sn_post_order *w, sn_tensor *root);
+
+#endif
