@@ -3,8 +3,7 @@
 sn_id sn_build_op(sn_build *b, sn_op op, const sn_id *inputs, size_t n_inputs, const int64_t *attrs,
                   size_t n_attrs, const sn_type *type) {
   sn_id id = SN_NONE;
-  if (!b->status)
-    b->status = b->maker->add(b, op, inputs, n_inputs, attrs, n_attrs, type, &id);
+  if (!b->status) b->status = b->maker->add(b, op, inputs, n_inputs, attrs, n_attrs, type, &id);
   return b->status ? SN_NONE : id;
 }
 

@@ -29,7 +29,7 @@ static inline sn_id_slot *sn_id_slot_behind(const sn_id_table *table, const sn_i
 }
 
 static inline void sn_id_slot_take(sn_id_table *table, sn_id_slot *slot, uint32_t hash,
-                                    uint32_t id) {
+                                   uint32_t id) {
   *slot = (sn_id_slot){.hash = hash, .number = id + 1};
   table->n++;
 }

@@ -40,8 +40,8 @@ static sn_status find(sn_tensor_build *tb, sn_op op, const sn_type *type, const 
   SN_TRY(sn_id_table_reserve(tb->b.arena, &tb->table));
   *slot = sn_id_slot_at(&tb->table, *hash);
   while ((*slot)->number &&
-         !((*slot)->hash == *hash && same_node(tb, (*slot)->number - 1, op, type, inputs, n_inputs,
-                                               attrs, n_attrs)))
+         !((*slot)->hash == *hash &&
+           same_node(tb, (*slot)->number - 1, op, type, inputs, n_inputs, attrs, n_attrs)))
     *slot = sn_id_slot_behind(&tb->table, *slot);
   const bool share = tb->ctx->options.pass_on[SN_PASS_cse] && op != SN_OP_identity;
   *found = share && (*slot)->number ? (*slot)->number - 1 : SN_NONE;

@@ -102,8 +102,8 @@ static sn_status differentiate(const request *r, sn_tensor **out) {
   sn_arena arena;
   sn_arena_init(&arena, &ctx->env);
   sn_tensor_build tb;
-  sn_status status = sn_tensor_build_begin(&tb, ctx, &arena, r->wrt, r->n_wrt, r->outputs,
-                                           r->n_outputs);
+  sn_status status =
+      sn_tensor_build_begin(&tb, ctx, &arena, r->wrt, r->n_wrt, r->outputs, r->n_outputs);
   if (!status) status = build(r, &tb, out);
   sn_tensor_build_end(&tb);
   sn_arena_free(&arena);

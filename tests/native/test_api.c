@@ -189,6 +189,28 @@ static void gradient_errors(void **state) {
   EXPECT(g, 1, 1);
 }
 
+static void vjp_errors(void **state) {
+  (void)state;
+  sn_tensor *x = sn_variable(ramp(f.ctx, DIMS(2), 1)), *i = sn_iota(f.ctx, SN_I32, DIMS(2), 0);
+  sn_tensor *y[] = {sn_square(x), sn_sum(x, SN_ALL_AXES, false)}, *g = x;
+  sn_tensor *row = ramp(f.ctx, DIMS(1, 2), 1), *two = sn_scalar(f.ctx, 2);
+  assert_int_equal(sn_vjp(f.ctx, y, 2, (sn_tensor *[]){row, two}, &x, 1, &g), SN_ERR_SHAPE);
+  expect_error(f.ctx, SN_ERR_SHAPE, "vjp: cotangent 0 has shape (1, 2), its output (2,)");
+  assert_int_equal(sn_vjp(f.ctx, y, 2, (sn_tensor *[]){i, two}, &x, 1, &g), SN_ERR_DTYPE);
+  expect_error(f.ctx, SN_ERR_DTYPE, "vjp: cotangent 0 is int32, its output float32");
+  assert_int_equal(sn_vjp(f.ctx, &i, 1, &i, &x, 1, &g), SN_ERR_DTYPE);
+  expect_error(f.ctx, SN_ERR_DTYPE, "vjp: output 0 is int32; only floats have gradients");
+  assert_int_equal(sn_vjp(f.ctx, y, 1, &x, &i, 1, &g), SN_ERR_DTYPE);
+  expect_error(f.ctx, SN_ERR_DTYPE, "vjp: argument 0 is int32; only floats have gradients");
+  assert_int_equal(sn_vjp(f.ctx, y, 1, &x, (sn_tensor *[]){x, x}, 2, &g), SN_ERR_ARGUMENT);
+  expect_error(f.ctx, SN_ERR_ARGUMENT, "the same tensor is given twice as an argument");
+  assert_int_equal(sn_vjp(f.ctx, y, 2, (sn_tensor *[]){x, NULL}, &x, 1, &g), SN_ERR_ARGUMENT);
+  expect_error(f.ctx, SN_ERR_ARGUMENT, "a tensor is NULL");
+  assert_ptr_equal(g, x);
+  assert_int_equal(sn_vjp(f.ctx, y, 2, (sn_tensor *[]){x, two}, &x, 1, &g), SN_OK);
+  EXPECT(g, 4, 10); /* 2 x x + 2 */
+}
+
 /* ---- contexts, NULL, placeholders ------------------------------------------------------------ */
 
 static void two_contexts_do_not_mix(void **state) {
@@ -466,6 +488,7 @@ int main(void) {
       TEST(the_largest_kinds_come_first),
       TEST(loss_errors),
       TEST(gradient_errors),
+      TEST(vjp_errors),
       TEST(two_contexts_do_not_mix),
       TEST(null_keeps_the_first_error),
       TEST(the_second_error_has_its_own_status),

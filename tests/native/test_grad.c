@@ -642,6 +642,55 @@ static void intermediate_variables(void **state) {
   sn_scope_end(ctx);
 }
 
+/* Several outputs of any shape give what the gradient of their weighted sum does, to the bit. One is
+ * made of another, one is an argument, one does not depend on any, and two equal expressions are one
+ * node of the walk. A cotangent may be what is differentiated, and argument 2 belongs to no output. */
+static void several_outputs(void **state) {
+  (void)state;
+  double got[3][6], want[3][6];
+  for (int which = 0; which < 2; which++) {
+    assert_int_equal(sn_scope_begin(ctx), SN_OK);
+    sn_tensor *x =
+        sn_variable(sn_from_data(ctx, SN_F64, 2, DIMS(2, 3), ((double[]){1, 2, 3, 4, 5, 6})));
+    sn_tensor *v = sn_variable(sn_from_data(ctx, SN_F64, 1, DIMS(3), ((double[]){.1, .2, .3})));
+    sn_tensor *other = sn_variable(sn_from_data(ctx, SN_F64, 1, DIMS(2), ((double[]){7, 8})));
+    sn_tensor *y = sn_mul(sn_exp(v), sn_add(sn_mul(x, v), sn_mul(x, v)));
+    sn_tensor *part = sn_slice(x, DIMS(0, 1), DIMS(2, 2), NULL);
+    sn_tensor *outputs[] = {y, sn_sum(y, 2, false), x, part, sn_iota(ctx, SN_F64, 1, DIMS(2), 0)};
+    sn_tensor *cotangents[5], *sum = NULL, *grads[3], *wrt[] = {x, v, other};
+    for (size_t k = 0; k < 5; k++) {
+      cotangents[k] = k ? weights_like(outputs[k], SN_F64, k) : y;
+      sn_tensor *fixed = sn_stop_gradient(cotangents[k]);
+      sn_tensor *term = sn_sum(sn_mul(outputs[k], fixed), SN_ALL_AXES, false);
+      sum = k ? sn_add(sum, term) : term;
+    }
+    if (which)
+      assert_int_equal(sn_gradients(sum, wrt, 3, grads), SN_OK);
+    else
+      assert_int_equal(sn_vjp(ctx, outputs, 5, cotangents, wrt, 3, grads), SN_OK);
+    for (int i = 0; i < 3; i++)
+      assert_int_equal(sn_read(grads[i], (which ? want : got)[i], sn_size_bytes(grads[i])), SN_OK);
+    sn_scope_end(ctx);
+  }
+  for (int e = 0; e < 6; e++) assert_true(fabs(got[0][e] - want[0][e]) <= 1e-12 * fabs(want[0][e]));
+  for (int e = 0; e < 3; e++) assert_true(fabs(got[1][e] - want[1][e]) <= 1e-12 * fabs(want[1][e]));
+  assert_true(got[2][0] == 0 && got[2][1] == 0);
+}
+
+/* A cotangent of a small dtype, and a bare number for one. */
+static void cotangents_of_small_dtypes(void **state) {
+  (void)state;
+  assert_int_equal(sn_scope_begin(ctx), SN_OK);
+  sn_tensor *x =
+      sn_variable(sn_astype(sn_from_data(ctx, SN_F32, 1, DIMS(2), ((float[]){2, 3})), SN_F16));
+  sn_tensor *y[] = {sn_square(x), sn_sum(x, SN_ALL_AXES, false)}, *g;
+  assert_int_equal(sn_vjp(ctx, y, 2, (sn_tensor *[]){x, sn_scalar(ctx, 0.5)}, &x, 1, &g), SN_OK);
+  assert_int_equal(sn_dtype_of(g), SN_F16);
+  const float *values = sn_data(sn_astype(g, SN_F32));
+  assert_true(values && values[0] == 8.5f && values[1] == 18.5f);
+  sn_scope_end(ctx);
+}
+
 /* A chain of many ops: no recursion, linear time. d/dx of x (1 + 2^-12)^n */
 static void long_chains(void **state) {
   (void)state;
@@ -698,6 +747,8 @@ int main(void) {
       cmocka_unit_test(without_passes),
       cmocka_unit_test(special_points),
       cmocka_unit_test(intermediate_variables),
+      cmocka_unit_test(several_outputs),
+      cmocka_unit_test(cotangents_of_small_dtypes),
       cmocka_unit_test(long_chains),
   };
   return cmocka_run_group_tests(tests, open_cases, close_cases);

@@ -173,6 +173,11 @@ static void derivatives(run *r) {
   if (sn_gradients(norm, wrt, 2, h)) return;
   note_values(r, H(h[0]));
   note_values(r, H(h[1]));
+  sn_tensor *p[2];
+  if (sn_vjp(r->ctx, (sn_tensor *[]){y, l}, 2, (sn_tensor *[]){H(sn_square(y)), l}, wrt, 2, p))
+    return;
+  note_values(r, H(p[0]));
+  note_values(r, H(p[1]));
 }
 
 /* w, m -> w - 0.1 (m + x) ..., with x captured */
