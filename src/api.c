@@ -39,7 +39,7 @@ static sn_status make_micro_kernels(sn_context *ctx, bool relaxed_simd) {
     fused = false;
     SN_TRY(sn_jit_gemm_make(&ctx->env, fused, &ctx->gemm));
   }
-  if (ctx->gemm.module) ctx->options.machine.gemm = &ctx->gemm.kernels;
+  if (ctx->gemm.module) ctx->device.machine.gemm = &ctx->gemm.kernels;
   ctx->target.fused = fused;
   return SN_OK;
 }
@@ -52,14 +52,17 @@ static sn_status start(sn_context *ctx, const sn_options *options) {
   ctx->target = sn_cpu_target;
   ctx->target.deterministic = options && options->deterministic;
   ctx->options.target = &ctx->target;
-  ctx->options.machine = (sn_machine){.target = &ctx->target, .isa = sn_isa_detect()};
+  ctx->device = (sn_device){.backend = &sn_cpu_backend,
+                            .env = &ctx->env,
+                            .machine = {.target = &ctx->target, .isa = sn_isa_detect()}};
+  ctx->options.device = &ctx->device;
   ctx->jobs_end = &ctx->jobs;
-  ctx->storages.env = &ctx->env;
+  ctx->storages.device = &ctx->device;
   ctx->env.heap.reclaim = reclaim;
   ctx->env.heap.reclaim_user = ctx;
   SN_TRY(make_micro_kernels(ctx, options && options->relaxed_simd));
   return sn_pool_create(&ctx->env, threads < SN_POOL_MAX_LANES ? threads : SN_POOL_MAX_LANES,
-                        &ctx->pool);
+                        &ctx->device.pool);
 }
 
 sn_status sn_context_create(const sn_options *options, sn_context **out) {
@@ -86,19 +89,19 @@ sn_status sn_context_create(const sn_options *options, sn_context **out) {
 void sn_context_destroy(sn_context *ctx) {
   if (!ctx) return;
   sn_env *env = &ctx->env;
-  if (ctx->pool) sn_jobs_collect(ctx, true);
-  sn_pool_destroy(env, ctx->pool);
+  if (ctx->device.pool) sn_jobs_collect(ctx, true);
+  sn_pool_destroy(env, ctx->device.pool);
   sn_cache_clear(ctx);
   sn_jit_gemm_free(&ctx->gemm);
   sn_storage_trim(&ctx->storages);
   sn_profiler_free(&ctx->profiler);
   sn_free(env, ctx->scope, ctx->cap_scope * sizeof(sn_tensor *));
-  sn_free(env, ctx->workspace, ctx->workspace_bytes);
+  ctx->device.backend->deallocate(&ctx->device, ctx->workspace, ctx->workspace_bytes);
   sn_env last = *env; /* the context's own block is freed through a copy */
   sn_free(&last, ctx, sizeof *ctx);
 }
 
-sn_pool *sn_context_pool(const sn_context *ctx) { return ctx->pool; }
+sn_pool *sn_context_pool(const sn_context *ctx) { return ctx->device.pool; }
 
 sn_status sn_error_status(const sn_context *ctx) { return ctx->first_error.status; }
 
@@ -118,9 +121,9 @@ void sn_memory(const sn_context *ctx, sn_memory_info *out) {
                           .program_evictions = ctx->evictions};
 }
 
-int sn_threads(const sn_context *ctx) { return sn_pool_lanes(ctx->pool); }
+int sn_threads(const sn_context *ctx) { return sn_pool_lanes(ctx->device.pool); }
 
-const char *sn_isa(const sn_context *ctx) { return sn_isa_name(ctx->options.machine.isa); }
+const char *sn_isa(const sn_context *ctx) { return sn_isa_name(ctx->device.machine.isa); }
 
 void sn_set_debug(sn_context *ctx, int level) {
   ctx->env.debug = level < 0 ? 0 : level > SN_LOG_REWRITES ? SN_LOG_REWRITES : level;
@@ -169,7 +172,7 @@ sn_tensor *sn_empty(sn_context *ctx, sn_dtype dtype, int rank, const int64_t *di
   sn_status status = make_type(ctx, "tensor", dtype, rank, dims, &type);
   if (!status) status = new_value(ctx, &type, &t);
   if (status) return fail(ctx, status);
-  *data = t->storage->data;
+  *data = sn_storage_map(&ctx->storages, t->storage);
   return sn_hand_out(t);
 }
 
@@ -177,7 +180,7 @@ sn_tensor *sn_from_data(sn_context *ctx, sn_dtype dtype, int rank, const int64_t
                         const void *data) {
   void *to;
   sn_tensor *t = sn_empty(ctx, dtype, rank, dims, &to);
-  if (t && sn_size_bytes(t)) memcpy(to, data, sn_size_bytes(t));
+  if (t) ctx->device.backend->upload(&ctx->device, to, data, sn_size_bytes(t));
   return t;
 }
 
@@ -251,7 +254,8 @@ sn_status sn_eval_async(sn_tensor *const *tensors, size_t count, uint32_t *ticke
 }
 
 const void *sn_data(sn_tensor *t) {
-  return !t || sn_context_report(t->ctx, sn_tensor_ready(t)) ? NULL : t->storage->data;
+  if (!t || sn_context_report(t->ctx, sn_tensor_ready(t))) return NULL;
+  return sn_storage_map(&t->ctx->storages, t->storage);
 }
 
 bool sn_is_computed(const sn_tensor *t) {
@@ -267,13 +271,14 @@ sn_status sn_read(sn_tensor *t, void *out, size_t bytes) {
                              sn_fail(env, SN_ERR_ARGUMENT, "read: %zu bytes do not fit into %zu",
                                      sn_size_bytes(t), bytes));
   SN_TRY(sn_context_report(t->ctx, sn_tensor_ready(t)));
-  if (sn_size_bytes(t)) memcpy(out, t->storage->data, sn_size_bytes(t));
+  sn_device *device = &t->ctx->device;
+  device->backend->download(device, out, t->storage->data, sn_size_bytes(t));
   return SN_OK;
 }
 
 bool sn_ticket_done(sn_context *ctx, uint32_t ticket) {
   sn_jobs_collect(ctx, false);
-  return ticket == 0 || (int32_t)(sn_driver_completed(ctx->pool) - ticket) >= 0;
+  return ticket == 0 || sn_jobs_done(ctx, ticket);
 }
 
 sn_status sn_synchronize(sn_context *ctx) {
@@ -288,8 +293,8 @@ sn_status sn_synchronize(sn_context *ctx) {
 
 sn_status sn_profile_start(sn_context *ctx, size_t max_spans) {
   sn_jobs_collect(ctx, true);
-  return sn_context_report(
-      ctx, sn_profiler_start(&ctx->profiler, &ctx->env, sn_pool_max_lanes(ctx->pool), max_spans));
+  return sn_context_report(ctx, sn_profiler_start(&ctx->profiler, &ctx->env,
+                                                  sn_pool_max_lanes(ctx->device.pool), max_spans));
 }
 
 void sn_profile_stop(sn_context *ctx) {

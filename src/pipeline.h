@@ -2,12 +2,12 @@
 #ifndef SN_PIPELINE_H
 #define SN_PIPELINE_H
 
+#include "backend/backend.h"
 #include "passes/passes.h"
-#include "run/executable.h"
 
 typedef struct sn_compile_options {
   const sn_target *target; /* that groups are made for */
-  sn_machine machine;      /* that runs them */
+  const sn_device *device; /* that runs them */
   bool jit;                /* make code at run time where the platform can */
   bool pass_on[SN_PASS_COUNT];
   bool fusion;        /* off: one kernel per op */
@@ -26,6 +26,6 @@ sn_status sn_compile_graph(const sn_graph *traced, const sn_compile_options *opt
 const char *sn_switch_name(int number); /* NULL: there is none */
 bool *sn_switch(sn_compile_options *options, int number);
 
-void sn_executable_free(sn_env *env, sn_executable *exe);
+void sn_executable_free(sn_executable *exe);
 
 #endif

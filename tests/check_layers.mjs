@@ -23,20 +23,22 @@ const LAYERS = {
   passes: ['base', 'target', 'graph', 'build'],
   fuse: ['base', 'target', 'graph', 'build'],
   plan: ['base', 'target', 'graph', 'fuse'],
+  program: ['base', 'target', 'graph', 'fuse', 'plan'],
   kernels: ['base', 'target', 'graph', 'fuse'],
   jit: ['base', 'target', 'graph', 'fuse', 'kernels'],
-  run: ['base', 'threads', 'target', 'graph', 'fuse', 'plan', 'kernels'],
+  run: ['base', 'threads', 'target', 'graph', 'fuse', 'plan', 'program', 'kernels'],
+  backend: ['base', 'threads', 'target', 'graph', 'fuse', 'plan', 'program', 'kernels', 'jit', 'run'],
   csource: ['base', 'target', 'graph', 'fuse'],
-  inspect: ['base', 'target', 'graph', 'fuse', 'plan', 'kernels', 'run'],
+  inspect: ['base', 'target', 'graph', 'fuse', 'plan', 'program', 'kernels', 'run'],
   pipeline: [
-    ...['base', 'threads', 'target', 'graph', 'build', 'autodiff', 'passes', 'fuse', 'plan', 'kernels', 'jit', 'run'],
-    'inspect',
+    ...['base', 'threads', 'target', 'graph', 'build', 'autodiff', 'passes', 'fuse', 'plan', 'program'],
+    ...['kernels', 'jit', 'run', 'backend', 'inspect'],
   ],
   tensor: [
-    ...['base', 'threads', 'target', 'graph', 'build', 'autodiff', 'passes', 'fuse', 'plan', 'kernels', 'jit'],
-    ...['csource', 'run', 'inspect', 'pipeline'],
+    ...['base', 'threads', 'target', 'graph', 'build', 'autodiff', 'passes', 'fuse', 'plan', 'program'],
+    ...['kernels', 'jit', 'csource', 'run', 'backend', 'inspect', 'pipeline'],
   ],
-  api: ['base', 'threads', 'target', 'graph', 'passes', 'kernels', 'jit', 'run', 'pipeline', 'tensor'],
+  api: ['base', 'threads', 'target', 'graph', 'passes', 'kernels', 'jit', 'run', 'backend', 'pipeline', 'tensor'],
 };
 const PUBLIC = new Set(['sinter.h', 'sinter_ops.h']);
 

@@ -135,7 +135,7 @@ void sn_record_kernels(sn_record *r, const char *stage, const char *text, const 
 /* ---- kernels and memory ---------------------------------------------------------------------- */
 
 static sn_status add_kernel(sn_text *t, const sn_executable *exe, sn_value_set *set, size_t k) {
-  const sn_group *g = &exe->groups.groups[k];
+  const sn_group *g = &exe->program->groups.groups[k];
   sn_text nest = sn_text_in(t->arena), code = nest;
   sn_group_print(&nest, k, g);
   sn_kernel_print(&code, k, &exe->kernels[k]);
@@ -160,8 +160,8 @@ static void add_block(sn_text *t, const sn_executable *exe, uint32_t v) {
                                       [SN_PLACE_DONATED] = "donated",
                                       [SN_PLACE_OUTPUT] = "output",
                                       [SN_PLACE_ARENA] = "arena"};
-  const sn_place *place = &exe->plan.places[v];
-  const sn_value *value = &exe->groups.values[v];
+  const sn_place *place = &exe->program->plan.places[v];
+  const sn_value *value = &exe->program->groups.values[v];
   sn_text_add(t, "{\"value\":%u,\"node\":%u,\"dtype\":\"%s\"", v, value->node,
               sn_dtype_name(value->type.dtype));
   add_dims(t, "shape", value->type.dims, value->type.rank);
@@ -175,10 +175,10 @@ static void add_block(sn_text *t, const sn_executable *exe, uint32_t v) {
 
 static void add_memory(sn_text *t, const sn_executable *exe) {
   sn_text_add(t, "\"memory\":{\"arenaBytes\":%zu,\"naiveBytes\":%llu,\"blocks\":[",
-              exe->plan.arena_bytes, (unsigned long long)exe->plan.naive_bytes);
+              exe->program->plan.arena_bytes, (unsigned long long)exe->program->plan.naive_bytes);
   const char *comma = "";
-  for (uint32_t v = 0; v < exe->plan.n_values; v++) {
-    if (exe->plan.places[v].first == SN_NONE) continue;
+  for (uint32_t v = 0; v < exe->program->plan.n_values; v++) {
+    if (exe->program->plan.places[v].first == SN_NONE) continue;
     sn_text_add(t, "%s", comma);
     add_block(t, exe, v);
     comma = ",";
@@ -189,13 +189,13 @@ static void add_memory(sn_text *t, const sn_executable *exe) {
 sn_status sn_record_end(sn_record *r, sn_executable *exe) {
   sn_text *t = &r->json;
   sn_value_set set;
-  SN_TRY(sn_value_set_init(&set, t->arena, &exe->groups));
+  SN_TRY(sn_value_set_init(&set, t->arena, &exe->program->groups));
   sn_text_add(t, "],\"kernels\":[");
   for (size_t k = 0; k < exe->n_kernels; k++) SN_TRY(add_kernel(t, exe, &set, k));
   sn_text_add(t, "],");
   add_memory(t, exe);
-  sn_text_add(t, ",\"nodes\":%zu,\"flops\":%.17g,\"bytes\":%.17g}", exe->graph.n_nodes, exe->flops,
-              exe->bytes);
+  sn_text_add(t, ",\"nodes\":%zu,\"flops\":%.17g,\"bytes\":%.17g}", exe->program->graph.n_nodes,
+              exe->program->flops, exe->program->bytes);
   SN_TRY(t->status);
-  return sn_arena_text(&exe->arena, t->data, &exe->inspection);
+  return sn_arena_text(&exe->program->arena, t->data, &exe->program->inspection);
 }

@@ -22,9 +22,11 @@ size_t sn_executable_workspace_bytes(const sn_executable *exe, int workers) {
 
 sn_status sn_executable_register(sn_executable *exe, sn_profiler *profiler) {
   if (exe->profile_session == profiler->session) return SN_OK;
-  for (size_t i = 0; i < exe->n_kernels; i++)
-    SN_TRY(sn_profiler_register(profiler, exe->groups.groups[i].name,
-                                sn_group_kind_name(&exe->groups.groups[i]), &exe->profile_rows[i]));
+  for (size_t i = 0; i < exe->n_kernels; i++) {
+    const sn_group *group = &exe->program->groups.groups[i];
+    SN_TRY(sn_profiler_register(profiler, group->name, sn_group_kind_name(group),
+                                &exe->profile_rows[i]));
+  }
   exe->profile_session = profiler->session;
   return SN_OK;
 }
@@ -47,7 +49,7 @@ void sn_executable_keep(sn_executable *exe, const uint64_t *versions) {
     sn_packed *p = &exe->kernels[k].packed;
     if (!p->wanted) continue;
     const uint64_t version = versions[p->argument];
-    if (p->met == version) make_room(exe->arena.env, &exe->kernels[k]);
+    if (p->met == version) make_room(exe->program->arena.env, &exe->kernels[k]);
     p->met = version;
   }
 }
@@ -57,7 +59,7 @@ bool sn_executable_forget(sn_executable *exe) {
   for (size_t k = 0; k < exe->n_kernels; k++) {
     sn_gemm_side *b = sn_gemm_side_b(&exe->kernels[k].gemm);
     if (!b->kept) continue;
-    sn_free(exe->arena.env, b->kept, b->bytes);
+    sn_free(exe->program->arena.env, b->kept, b->bytes);
     b->kept = NULL;
     any = true;
   }
@@ -94,33 +96,26 @@ static int64_t grain_for(const sn_stage *stage, int workers) {
   return wanted >= (double)most ? most : wanted > 1 ? (int64_t)wanted : 1;
 }
 
-static void bind_values(sn_executable *exe, const sn_run_args *args) {
-  for (size_t v = 0; v < exe->plan.n_values; v++) {
-    const sn_place *place = &exe->plan.places[v];
-    switch (place->kind) {
-    case SN_PLACE_NONE: exe->values[v] = NULL; break;
-    case SN_PLACE_ARGUMENT:
-    case SN_PLACE_DONATED: exe->values[v] = args->arguments[place->index]; break;
-    case SN_PLACE_OUTPUT: exe->values[v] = args->fresh[place->index]; break;
-    case SN_PLACE_ARENA: exe->values[v] = (char *)args->workspace + place->offset; break;
-    }
+static void bind_values(const sn_run *run) {
+  const sn_executable *exe = run->exe;
+  for (size_t v = 0; v < exe->program->plan.n_values; v++) {
+    const sn_handle *at = &exe->program->handles[v];
+    exe->values[v] = at->buffer == SN_NONE ? NULL : (char *)run->buffers[at->buffer] + at->offset;
   }
 }
 
 /* One call of sn_executable_step. */
 typedef struct walk {
-  sn_executable *exe;
-  const sn_run_args *args;
-  sn_run_place *place;
+  sn_run *run;
   double until; /* INFINITY: whole stages on all workers */
 } walk;
 
 /* Whether an interruptible run has to stop, after work worth so many nanoseconds more. The clock
  * costs as much as a small kernel. */
 static bool time_over(const walk *w, double worth) {
-  w->place->unclocked += worth;
-  if (w->until == INFINITY || w->place->unclocked < NS_PER_LOOK) return false;
-  w->place->unclocked = 0;
+  w->run->place.unclocked += worth;
+  if (w->until == INFINITY || w->run->place.unclocked < NS_PER_LOOK) return false;
+  w->run->place.unclocked = 0;
   return sn_host_now_ms() >= w->until;
 }
 
@@ -130,7 +125,7 @@ static bool run_parts(const walk *w, const sn_stage *stage, sn_pool_fn *fn, void
   const int64_t grain = wanted >= (double)stage->units ? stage->units
                         : wanted > 1                   ? (int64_t)wanted
                                                        : 1;
-  int64_t *unit = &w->place->unit;
+  int64_t *unit = &w->run->place.unit;
   while (*unit < stage->units) {
     const int64_t end = stage->units - *unit > grain ? *unit + grain : stage->units;
     const double worth = stage->unit_cost * (double)(end - *unit);
@@ -145,28 +140,29 @@ static bool run_parts(const walk *w, const sn_stage *stage, sn_pool_fn *fn, void
 
 /* Of the kernel under way or of a member; false: interrupted. */
 static bool run_stage(const walk *w, const sn_kernel *kernel, int stage, sn_status *status) {
-  const sn_executable *exe = w->exe;
-  const sn_run_args *args = w->args;
+  const sn_run *run = w->run;
+  const sn_executable *exe = run->exe;
+  char *workspace = sn_run_workspace(run);
   const sn_stage *s = &kernel->stages[stage];
   timed_run t = {.run = {.kernel = kernel,
                          .stage = stage,
                          .values = exe->values,
-                         .shared = (char *)args->workspace + exe->shared_offset,
-                         .workers = (char *)args->workspace + exe->workers_offset,
+                         .shared = workspace + exe->shared_offset,
+                         .workers = workspace + exe->workers_offset,
                          .worker_stride = exe->worker_stride}};
   sn_pool_fn *fn = sn_kernel_units;
   void *arg = &t.run;
-  if (args->profiler && args->profiler->on) {
-    t.profiler = args->profiler;
-    t.row = exe->profile_rows[w->place->kernel];
-    args->profiler->dispatch++;
+  if (run->profiler && run->profiler->on) {
+    t.profiler = run->profiler;
+    t.row = exe->profile_rows[w->run->place.kernel];
+    run->profiler->dispatch++;
     fn = timed_units;
     arg = &t;
   }
   if (w->until != INFINITY) return run_parts(w, s, fn, arg);
-  const int workers = workers_for(s, sn_pool_lanes(args->pool));
-  if (workers > w->place->workers) w->place->workers = workers;
-  *status = sn_pool_run(args->pool, fn, arg, s->units, grain_for(s, workers), workers);
+  const int workers = workers_for(s, sn_pool_lanes(run->pool));
+  if (workers > w->run->place.workers) w->run->place.workers = workers;
+  *status = sn_pool_run(run->pool, fn, arg, s->units, grain_for(s, workers), workers);
   return true;
 }
 
@@ -179,15 +175,15 @@ static bool calls_code(const sn_kernel *kernel) {
   return sn_code_ready(&kernel->code);
 }
 
-static void record(const sn_executable *exe, size_t k, const sn_run_args *args, double ms,
-                   int workers) {
-  const sn_group *group = &exe->groups.groups[k];
-  if (args->debug >= SN_LOG_TIMES)
+static void record(const sn_run *run, size_t k, double ms, int workers) {
+  const sn_executable *exe = run->exe;
+  const sn_group *group = &exe->program->groups.groups[k];
+  if (run->debug >= SN_LOG_TIMES)
     sn_log_printf("%-40s %9.4f ms %8.2f GFLOP/s %8.2f GB/s %d threads\n", group->name, ms,
                   ms > 0 ? group->flops / ms * 1e-6 : 0, ms > 0 ? group->bytes / ms * 1e-6 : 0,
                   workers);
-  if (!args->profiler || !args->profiler->on) return;
-  sn_kernel_profile *row = &args->profiler->kernels[exe->profile_rows[k]];
+  if (!run->profiler || !run->profiler->on) return;
+  sn_kernel_profile *row = &run->profiler->kernels[exe->profile_rows[k]];
   row->ms += ms;
   row->flops += group->flops;
   row->bytes += group->bytes;
@@ -198,7 +194,7 @@ static void record(const sn_executable *exe, size_t k, const sn_run_args *args, 
 
 /* The kernel's stages from the place's on; false: interrupted. */
 static bool run_stages(const walk *w, const sn_kernel *kernel, sn_status *status) {
-  int *stage = &w->place->stage;
+  int *stage = &w->run->place.stage;
   for (; *stage <= kernel->n_stages; ++*stage) {
     const bool before = *stage == 0;
     if (before ? !sn_group_befores(kernel->group) : !kernel->stages[*stage - 1].units) continue;
@@ -210,63 +206,57 @@ static bool run_stages(const walk *w, const sn_kernel *kernel, sn_status *status
 }
 
 static uint64_t packed_version(const walk *w, const sn_packed *packed) {
-  return packed->wanted ? w->args->versions[packed->argument] : 0;
+  return packed->wanted ? w->run->versions[packed->argument] : 0;
 }
 
 static void begin_kernel(const walk *w) {
-  const size_t k = w->place->kernel;
-  sn_packed *packed = &w->exe->kernels[k].packed;
-  sn_gemm_side *b = sn_gemm_side_b(&w->exe->kernels[k].gemm);
+  sn_run *run = w->run;
+  const size_t k = run->place.kernel;
+  sn_packed *packed = &run->exe->kernels[k].packed;
+  sn_gemm_side *b = sn_gemm_side_b(&run->exe->kernels[k].gemm);
   b->ready = b->kept && packed->version == packed_version(w, packed);
   packed->version = 0; /* unless it ends well */
-  if (w->args->poison && k == 0) sn_poison(w->args->workspace, w->exe->plan.arena_bytes);
-  if (w->args->poison) sn_poison_kernel(w->exe, k, w->args);
-  w->place->workers = 1;
-  w->place->ms = 0;
+  if (run->poison && k == 0) sn_poison(sn_run_workspace(run), run->exe->program->plan.arena_bytes);
+  if (run->poison) sn_poison_kernel(run, k);
+  run->place.workers = 1;
+  run->place.ms = 0;
 }
 
 /* The kernel at the place, which then moves on; false: interrupted. */
 static bool run_kernel(const walk *w, sn_status *status) {
-  const sn_run_args *args = w->args;
-  sn_run_place *place = w->place;
-  sn_kernel *kernel = &w->exe->kernels[place->kernel];
+  const sn_run *run = w->run;
+  sn_run_place *place = &w->run->place;
+  sn_kernel *kernel = &run->exe->kernels[place->kernel];
   if (place->stage == 0 && place->unit == 0) begin_kernel(w);
-  const bool timed = args->debug >= SN_LOG_TIMES || (args->profiler && args->profiler->on);
+  const bool timed = run->debug >= SN_LOG_TIMES || (run->profiler && run->profiler->on);
   const double start = timed ? sn_host_now_ms() : 0;
   const bool ended = run_stages(w, kernel, status);
   if (timed) place->ms += sn_host_now_ms() - start;
   if (!ended || *status) return ended;
   kernel->packed.version = packed_version(w, &kernel->packed);
-  if (timed) record(w->exe, place->kernel, args, place->ms, place->workers);
+  if (timed) record(run, place->kernel, place->ms, place->workers);
   place->kernel++;
   place->stage = 0;
   return true;
 }
 
-bool sn_executable_step(sn_executable *exe, const sn_run_args *args, double until,
-                        sn_run_place *place, sn_status *status) {
-  const bool profiled = args->profiler && args->profiler->on;
+bool sn_executable_step(sn_run *run, double until, sn_status *status) {
+  const size_t n = run->exe->n_kernels;
+  const bool profiled = run->profiler && run->profiler->on;
   const double begin = profiled ? sn_host_now_ms() : 0;
-  const walk w = {.exe = exe, .args = args, .place = place, .until = until};
-  *status = sn_pool_lost(args->pool);
-  bind_values(exe, args);
-  bool going = !*status && place->kernel < exe->n_kernels, interrupted = false;
+  const walk w = {.run = run, .until = until};
+  *status = sn_pool_lost(run->pool);
+  bind_values(run);
+  bool going = !*status && run->place.kernel < n, interrupted = false;
   while (going) {
     interrupted = !run_kernel(&w, status);
-    going = !interrupted && !*status && place->kernel < exe->n_kernels;
+    going = !interrupted && !*status && run->place.kernel < n;
     if (going && time_over(&w, 0)) {
       interrupted = true;
       going = false;
     }
   }
   if (profiled && !*status)
-    sn_profiler_interval(args->profiler, SN_SPAN_RUN, begin, sn_host_now_ms());
+    sn_profiler_interval(run->profiler, SN_SPAN_RUN, begin, sn_host_now_ms());
   return !interrupted;
-}
-
-sn_status sn_executable_run(sn_executable *exe, const sn_run_args *args) {
-  sn_run_place place = {0};
-  sn_status status;
-  sn_executable_step(exe, args, INFINITY, &place, &status);
-  return status;
 }

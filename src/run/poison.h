@@ -15,7 +15,7 @@
 
 void sn_poison(void *block, size_t bytes);
 
-/* Before kernel k of the run under way, whose values are bound. */
-void sn_poison_kernel(const sn_executable *exe, size_t k, const sn_run_args *args);
+/* Before kernel k of the run, whose values are bound. */
+void sn_poison_kernel(const sn_run *run, size_t k);
 
 #endif

@@ -68,7 +68,7 @@ static sn_status copy_key(sn_compiled *c, const sn_graph *g, const bool *donate)
 
 void sn_compiled_release(sn_context *ctx, sn_compiled *c) {
   if (!c || --c->refs) return;
-  sn_executable_free(&ctx->env, c->exe);
+  sn_executable_free(c->exe);
   sn_arena_free(&c->key_arena);
   sn_free(&ctx->env, c, sizeof *c);
 }
@@ -112,12 +112,13 @@ static void insert(sn_context *ctx, sn_compiled *c) {
 
 /* The workspace is shared by all programs, so it only ever grows, when no run is under way. */
 static sn_status ensure_workspace(sn_context *ctx, const sn_executable *exe) {
-  const size_t bytes = sn_executable_workspace_bytes(exe, sn_pool_max_lanes(ctx->pool));
+  const size_t bytes = sn_executable_workspace_bytes(exe, sn_pool_max_lanes(ctx->device.pool));
   if (bytes <= ctx->workspace_bytes) return SN_OK;
   sn_jobs_collect(ctx, true);
   void *block;
-  SN_TRY(sn_alloc(&ctx->env, bytes, &block));
-  sn_free(&ctx->env, ctx->workspace, ctx->workspace_bytes);
+  sn_device *device = &ctx->device;
+  SN_TRY(device->backend->allocate(device, bytes, &block));
+  device->backend->deallocate(device, ctx->workspace, ctx->workspace_bytes);
   ctx->workspace = block;
   ctx->workspace_bytes = bytes;
   return SN_OK;

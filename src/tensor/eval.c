@@ -6,7 +6,8 @@
 /* Numbers that are arguments travel in storages of one element each. */
 static sn_status number_storage(sn_context *ctx, const sn_tensor *t, sn_storage **out) {
   SN_TRY(sn_storage_new(&ctx->storages, sizeof(double), out));
-  sn_ref_store(t->type.dtype, (*out)->data, 0, sn_attr_double(t->attrs[0]));
+  void *host = sn_storage_map(&ctx->storages, *out);
+  sn_ref_store(t->type.dtype, host, 0, sn_attr_double(t->attrs[0]));
   return SN_OK;
 }
 
@@ -17,7 +18,7 @@ static sn_status bind_arguments(sn_context *ctx, const sn_trace *trace, sn_job *
     const sn_tensor *t = trace->arguments[a];
     storages[a] = t->storage;
     if (t->state != SN_TENSOR_VALUE) SN_TRY(number_storage(ctx, t, &storages[a]));
-    job->arguments[a] = storages[a]->data;
+    job->run.buffers[a] = storages[a]->data;
   }
   return SN_OK;
 }

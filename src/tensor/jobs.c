@@ -8,51 +8,50 @@
  *   driver               \-> run kernels -> completed ticket -/
  *
  * Without threads the API thread may be its own driver, in turns (driver.h). */
-#include <math.h>
-
 #include "base/size.h"
 #include "tensor/tensor.h"
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
 sn_status sn_job_new(sn_context *ctx, sn_compiled *compiled, sn_job **out) {
-  const size_t n_args = compiled->exe->n_arguments, n_fresh = compiled->exe->plan.n_fresh;
-  const size_t pointers = 2 * n_args + 2 * n_fresh;
+  const sn_program_code *program = compiled->exe->program;
+  const size_t n_args = program->n_arguments, n_fresh = program->plan.n_fresh;
+  const size_t pointers = program->n_buffers + n_args + n_fresh;
   const size_t bytes = sizeof(sn_job) + n_args * sizeof(uint64_t) + pointers * sizeof(void *);
   sn_job *job;
   SN_TRY(sn_alloc_zeroed(&ctx->env, 1, bytes, (void **)&job));
   uint64_t *versions = (uint64_t *)(job + 1);
   void **at = (void **)(versions + n_args);
-  *job = (sn_job){.ctx = ctx, .exe = compiled->exe, .compiled = compiled, .bytes = bytes};
-  job->versions = versions;
-  job->arguments = at;
-  job->fresh = at + n_args;
-  job->reads = (sn_storage **)(at + n_args + n_fresh);
-  job->writes = (sn_storage **)(at + 2 * n_args + n_fresh);
+  *job = (sn_job){.ctx = ctx, .compiled = compiled, .bytes = bytes};
+  job->run = (sn_run){.exe = compiled->exe, .buffers = at, .versions = versions};
+  job->reads = (sn_storage **)(at + program->n_buffers);
+  job->writes = job->reads + n_args;
   compiled->refs++;
   *out = job;
   return SN_OK;
 }
 
+static const sn_program_code *program_of(const sn_job *job) { return job->run.exe->program; }
+
 void sn_job_free(sn_job *job) {
   sn_context *ctx = job->ctx;
-  for (size_t i = 0; i < job->exe->n_arguments; i++)
+  for (size_t i = 0; i < program_of(job)->n_arguments; i++)
     if (job->reads[i]) sn_storage_job_end(&ctx->storages, job->reads[i]);
-  for (size_t i = 0; i < job->exe->plan.n_fresh; i++)
+  for (size_t i = 0; i < program_of(job)->plan.n_fresh; i++)
     if (job->writes[i]) sn_storage_job_end(&ctx->storages, job->writes[i]);
   sn_compiled_release(ctx, job->compiled);
   sn_free(&ctx->env, job, job->bytes);
 }
 
 static sn_status allocate_fresh(sn_job *job) {
-  const sn_plan *plan = &job->exe->plan;
-  for (size_t v = 0; v < plan->n_values; v++) {
-    const sn_place *place = &plan->places[v];
+  const sn_program_code *program = program_of(job);
+  for (size_t v = 0; v < program->plan.n_values; v++) {
+    const sn_place *place = &program->plan.places[v];
     if (place->kind != SN_PLACE_OUTPUT) continue;
     sn_storage *storage;
-    SN_TRY(sn_storage_new(&job->ctx->storages, sn_type_bytes(&job->exe->groups.values[v].type),
+    SN_TRY(sn_storage_new(&job->ctx->storages, sn_type_bytes(&program->groups.values[v].type),
                           &storage));
-    job->fresh[place->index] = storage->data;
+    job->run.buffers[sn_fresh_buffer(program, place->index)] = storage->data;
     job->writes[place->index] = storage;
     sn_storage_job_begin(storage);
     storage->refs = 0; /* the outputs below take the references */
@@ -61,11 +60,12 @@ static sn_status allocate_fresh(sn_job *job) {
 }
 
 sn_status sn_job_outputs(sn_job *job, sn_storage *const *arguments, sn_storage **out) {
-  const sn_plan *plan = &job->exe->plan;
-  const sn_groups *groups = &job->exe->groups;
-  for (size_t a = 0; a < job->exe->n_arguments; a++) {
+  const sn_program_code *program = program_of(job);
+  const sn_plan *plan = &program->plan;
+  const sn_groups *groups = &program->groups;
+  for (size_t a = 0; a < program->n_arguments; a++) {
     job->reads[a] = arguments[a];
-    job->versions[a] = arguments[a]->version;
+    job->run.versions[a] = arguments[a]->version;
     sn_storage_job_begin(arguments[a]);
   }
   SN_TRY(allocate_fresh(job));
@@ -81,26 +81,9 @@ sn_status sn_job_outputs(sn_job *job, sn_storage *const *arguments, sn_storage *
 /* ---- running --------------------------------------------------------------------------------- */
 
 static bool reads_failed(const sn_job *job) {
-  for (size_t i = 0; i < job->exe->n_arguments; i++)
+  for (size_t i = 0; i < program_of(job)->n_arguments; i++)
     if (job->reads[i]->failed) return true;
   return false;
-}
-
-/* sn_job_fn of the driver. */
-static bool execute(void *arg, double until, sn_status *status) {
-  sn_job *job = arg;
-  sn_context *ctx = job->ctx;
-  *status = SN_ERR_WORKER;
-  if (reads_failed(job)) return true;
-  const sn_run_args args = {.arguments = job->arguments,
-                            .versions = job->versions,
-                            .fresh = job->fresh,
-                            .workspace = ctx->workspace,
-                            .pool = ctx->pool,
-                            .profiler = &ctx->profiler,
-                            .poison = ctx->env.poison,
-                            .debug = ctx->env.debug};
-  return sn_executable_step(job->exe, &args, until, &job->place, status);
 }
 
 static sn_status lost(sn_context *ctx) {
@@ -108,10 +91,12 @@ static sn_status lost(sn_context *ctx) {
                  "a worker thread was lost; what it was to compute has no value");
 }
 
-/* Marks what a failed job was to write, and keeps the failure for sn_synchronize. */
+/* Marks what a failed job was to write, and keeps the failure for sn_synchronize. A job fails, too,
+ * that read what a failed one left. */
 static sn_status settle_job(sn_job *job, sn_status status) {
+  if (!status && reads_failed(job)) status = SN_ERR_WORKER;
   if (!status) return SN_OK;
-  const sn_plan *plan = &job->exe->plan;
+  const sn_plan *plan = &program_of(job)->plan;
   for (size_t i = 0; i < plan->n_fresh; i++) job->writes[i]->failed = true;
   for (size_t v = 0; v < plan->n_values; v++)
     if (plan->places[v].kind == SN_PLACE_DONATED) job->reads[plan->places[v].index]->failed = true;
@@ -121,11 +106,12 @@ static sn_status settle_job(sn_job *job, sn_status status) {
 
 static sn_status prepare_run(sn_job *job) {
   sn_context *ctx = job->ctx;
-  if (sn_pool_lost(ctx->pool)) {
-    sn_jobs_collect(ctx, true);
-    sn_pool_revive(ctx->pool);
-  }
-  if (ctx->profiler.on) SN_TRY(sn_executable_register(job->exe, &ctx->profiler));
+  sn_run *run = &job->run;
+  if (ctx->profiler.on) SN_TRY(sn_executable_register(run->exe, &ctx->profiler));
+  run->buffers[sn_arena_buffer(program_of(job))] = ctx->workspace;
+  run->profiler = &ctx->profiler;
+  run->poison = ctx->env.poison;
+  run->debug = ctx->env.debug;
   return SN_OK;
 }
 
@@ -133,21 +119,21 @@ sn_status sn_job_run(sn_job *job) {
   sn_context *ctx = job->ctx;
   sn_jobs_collect(ctx, true);
   sn_status status = prepare_run(job);
-  if (!status) {
-    execute(job, INFINITY, &status);
-    status = settle_job(job, status);
-  }
+  if (!status) status = settle_job(job, ctx->device.backend->run(&ctx->device, &job->run));
   sn_job_free(job);
   return status;
 }
 
-static bool completed(const sn_context *ctx, uint32_t ticket) {
-  return (int32_t)(sn_driver_completed(ctx->pool) - ticket) >= 0;
+bool sn_jobs_done(const sn_context *ctx, uint32_t ticket) {
+  return ctx->device.backend->poll(&ctx->device, ticket, NULL);
 }
 
+/* The first one, when it is over. */
 static void collect_first(sn_context *ctx) {
   sn_job *job = ctx->jobs;
-  const sn_status status = sn_driver_status(ctx->pool, job->ticket);
+  sn_status status = SN_OK;
+  ctx->device.backend->wait(&ctx->device, job->ticket);
+  ctx->device.backend->poll(&ctx->device, job->ticket, &status);
   ctx->jobs = job->next;
   if (!ctx->jobs) ctx->jobs_end = &ctx->jobs;
   ctx->n_jobs--;
@@ -155,37 +141,23 @@ static void collect_first(sn_context *ctx) {
   sn_job_free(job);
 }
 
-static void await_first(sn_context *ctx) {
-  if (completed(ctx, ctx->jobs->ticket)) return;
-  if (sn_driver_wait(ctx->pool, ctx->jobs->ticket))
-    sn_pool_revive(ctx->pool); /* completes it, failed */
-}
-
 void sn_jobs_collect(sn_context *ctx, bool wait) {
-  while (ctx->jobs && (wait || completed(ctx, ctx->jobs->ticket))) {
-    await_first(ctx);
-    collect_first(ctx);
-  }
+  while (ctx->jobs && (wait || sn_jobs_done(ctx, ctx->jobs->ticket))) collect_first(ctx);
 }
 
 void sn_jobs_wait(sn_context *ctx, uint32_t ticket) {
-  while (ctx->jobs && (int32_t)(ctx->jobs->ticket - ticket) <= 0) {
-    await_first(ctx);
-    collect_first(ctx);
-  }
+  while (ctx->jobs && (int32_t)(ctx->jobs->ticket - ticket) <= 0) collect_first(ctx);
 }
 
 sn_status sn_job_submit(sn_job *job, uint32_t *ticket) {
   sn_context *ctx = job->ctx;
+  const sn_backend *backend = ctx->device.backend;
   *ticket = 0;
-  if (!sn_driver_available(ctx->pool)) return sn_job_run(job);
+  if (!backend->queues(&ctx->device)) return sn_job_run(job);
   sn_jobs_collect(ctx, false);
-  while (ctx->n_jobs >= SN_DRIVER_RING) { /* the driver keeps the status of no more */
-    await_first(ctx);
-    collect_first(ctx);
-  }
+  while (ctx->n_jobs >= SN_MAX_SUBMITTED) collect_first(ctx);
   sn_status status = prepare_run(job);
-  if (!status) status = sn_driver_submit(&ctx->env, ctx->pool, execute, job, ticket);
+  if (!status) status = backend->submit(&ctx->device, &job->run, ticket);
   if (status) {
     sn_job_free(job);
     return status;

@@ -134,21 +134,22 @@ static sn_status own_donated(sn_program *p, size_t i, const sn_tensor *input, ca
   if (!p->donate[i] || (storage->refs == 1 && input->refs == 1)) return SN_OK;
   sn_jobs_collect(p->ctx, true);
   SN_TRY(sn_storage_new(&p->ctx->storages, storage->bytes, &c->copies[i]));
-  memcpy(c->copies[i]->data, storage->data, storage->bytes);
+  p->ctx->device.backend->copy(&p->ctx->device, c->copies[i]->data, storage->data, storage->bytes);
   c->arguments[i] = c->copies[i];
   return SN_OK;
 }
 
 static sn_status prepare_call(sn_program *p, sn_tensor *const *inputs, sn_job *job, call *c) {
+  const sn_groups *groups = &p->compiled->exe->program->groups;
   for (size_t i = 0; i < p->n_inputs + p->n_captured; i++) {
     const sn_tensor *t = i < p->n_inputs ? inputs[i] : p->captured[i - p->n_inputs];
     c->arguments[i] = t->storage;
     if (i < p->n_inputs) SN_TRY(own_donated(p, i, t, c));
-    job->arguments[i] = c->arguments[i]->data;
+    job->run.buffers[i] = c->arguments[i]->data;
   }
   SN_TRY(sn_job_outputs(job, c->arguments, c->results));
   for (size_t i = 0; i < p->n_outputs; i++) {
-    const sn_type *type = &job->exe->groups.values[job->exe->groups.outputs[i]].type;
+    const sn_type *type = &groups->values[groups->outputs[i]].type;
     SN_TRY(sn_tensor_from_storage(p->ctx, type, c->results[i], &c->outputs[i]));
     c->results[i] = NULL; /* its reference is the tensor's now */
   }
@@ -190,7 +191,7 @@ static sn_status run_in(sn_program *p, sn_arena *arena, sn_tensor *const *inputs
   for (size_t i = 0; i < p->n_inputs; i++)
     if (c.copies[i]) sn_storage_release(&ctx->storages, c.copies[i]); /* the job holds it */
   uint32_t number = 0;
-  if (!status && !ctx->jobs) sn_executable_keep(job->exe, job->versions);
+  if (!status && !ctx->jobs) sn_executable_keep(job->run.exe, job->run.versions);
   if (status)
     sn_job_free(job);
   else
@@ -228,23 +229,25 @@ sn_status sn_program_run_async(sn_program *p, sn_tensor *const *inputs, sn_tenso
 }
 
 void sn_program_describe(const sn_program *p, sn_program_info *out) {
-  const sn_executable *exe = p->compiled->exe;
-  *out = (sn_program_info){.nodes = exe->graph.n_nodes,
-                           .kernels = exe->n_kernels,
-                           .arena_bytes = exe->plan.arena_bytes,
-                           .naive_bytes = exe->plan.naive_bytes,
-                           .flops = exe->flops,
-                           .bytes = exe->bytes};
+  const sn_program_code *program = p->compiled->exe->program;
+  *out = (sn_program_info){.nodes = program->graph.n_nodes,
+                           .kernels = program->n_steps,
+                           .arena_bytes = program->plan.arena_bytes,
+                           .naive_bytes = program->plan.naive_bytes,
+                           .flops = program->flops,
+                           .bytes = program->bytes};
 }
 
 const char *sn_program_text(const sn_program *p, const char *stage) {
-  const sn_executable *exe = p->compiled->exe;
-  for (size_t i = 0; i < exe->n_texts; i++)
-    if (!strcmp(exe->texts[i].stage, stage)) return exe->texts[i].text;
+  const sn_program_code *program = p->compiled->exe->program;
+  for (size_t i = 0; i < program->n_texts; i++)
+    if (!strcmp(program->texts[i].stage, stage)) return program->texts[i].text;
   return NULL;
 }
 
-const char *sn_program_inspection(const sn_program *p) { return p->compiled->exe->inspection; }
+const char *sn_program_inspection(const sn_program *p) {
+  return p->compiled->exe->program->inspection;
+}
 
 static sn_arena *fresh_listing(sn_program *p) {
   sn_arena_free(&p->listing);
@@ -264,7 +267,7 @@ sn_status sn_program_wat(sn_program *p, size_t kernel, const char **out) {
 }
 
 sn_status sn_program_c_source(sn_program *p, const char *name, const char **out) {
-  const sn_executable *exe = p->compiled->exe;
+  const sn_program_code *program = p->compiled->exe->program;
   return sn_context_report(
-      p->ctx, sn_c_source(&exe->groups, exe->n_arguments, name, fresh_listing(p), out));
+      p->ctx, sn_c_source(&program->groups, program->n_arguments, name, fresh_listing(p), out));
 }

@@ -19,10 +19,11 @@ static sn_storage *take_cached(sn_storage_pool *pool, size_t bytes) {
 
 static sn_status allocate(sn_storage_pool *pool, size_t bytes, sn_storage **out) {
   sn_storage *storage;
-  SN_TRY(sn_alloc_zeroed(pool->env, 1, sizeof *storage, (void **)&storage));
-  const sn_status status = sn_alloc(pool->env, bytes, &storage->data);
+  sn_device *device = pool->device;
+  SN_TRY(sn_alloc_zeroed(device->env, 1, sizeof *storage, (void **)&storage));
+  const sn_status status = device->backend->allocate(device, bytes, &storage->data);
   if (status) {
-    sn_free(pool->env, storage, sizeof *storage);
+    sn_free(device->env, storage, sizeof *storage);
     return status;
   }
   storage->bytes = bytes;
@@ -33,7 +34,7 @@ static sn_status allocate(sn_storage_pool *pool, size_t bytes, sn_storage **out)
 sn_status sn_storage_new(sn_storage_pool *pool, size_t bytes, sn_storage **out) {
   sn_storage *storage = bytes >= SMALLEST_CACHED ? take_cached(pool, bytes) : NULL;
   if (!storage) SN_TRY(allocate(pool, bytes, &storage));
-  if (pool->env->poison) sn_poison(storage->data, bytes);
+  if (pool->device->env->poison) sn_poison(sn_storage_map(pool, storage), bytes);
   storage->version = ++pool->versions;
   storage->refs = 1;
   storage->job_refs = 0;
@@ -45,8 +46,9 @@ sn_status sn_storage_new(sn_storage_pool *pool, size_t bytes, sn_storage **out) 
 }
 
 static void destroy(sn_storage_pool *pool, sn_storage *storage) {
-  sn_free(pool->env, storage->data, storage->bytes);
-  sn_free(pool->env, storage, sizeof *storage);
+  sn_device *device = pool->device;
+  device->backend->deallocate(device, storage->data, storage->bytes);
+  sn_free(device->env, storage, sizeof *storage);
 }
 
 static void retire(sn_storage_pool *pool, sn_storage *storage) {
@@ -59,6 +61,10 @@ static void retire(sn_storage_pool *pool, sn_storage *storage) {
   storage->next = pool->cached;
   pool->cached = storage;
   pool->cached_bytes += storage->bytes;
+}
+
+void *sn_storage_map(const sn_storage_pool *pool, const sn_storage *storage) {
+  return pool->device->backend->map(pool->device, storage->data);
 }
 
 void sn_storage_retain(sn_storage *storage) { storage->refs++; }

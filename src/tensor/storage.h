@@ -6,21 +6,21 @@
 #ifndef SN_TENSOR_STORAGE_H
 #define SN_TENSOR_STORAGE_H
 
-#include "base/alloc.h"
+#include "backend/backend.h"
 
 typedef struct sn_storage sn_storage;
 struct sn_storage {
-  void *data; /* 64-byte aligned */
+  void *data; /* on its pool's device */
   size_t bytes;
-  uint64_t version;    /* of its contents: another one for each, in all of a pool's memory */
-  uint32_t refs;       /* tensors and programs that hold it */
-  uint32_t job_refs;   /* runs under way that read or write it */
-  _Atomic bool failed; /* the run that was to write it was lost; set by one thread, asked by two */
-  sn_storage *next;    /* in the cache */
+  uint64_t version;  /* of its contents: another one for each, in all of a pool's memory */
+  uint32_t refs;     /* tensors and programs that hold it */
+  uint32_t job_refs; /* runs under way that read or write it */
+  bool failed;       /* the run that was to write it was lost */
+  sn_storage *next;  /* in the cache */
 };
 
 typedef struct sn_storage_pool {
-  sn_env *env;
+  sn_device *device;
   sn_storage *cached; /* newest first */
   size_t cached_bytes, live_bytes;
   uint64_t versions; /* so many there were */
@@ -28,6 +28,9 @@ typedef struct sn_storage_pool {
 
 /* A block with one reference; its contents are undefined. */
 sn_status sn_storage_new(sn_storage_pool *pool, size_t bytes, sn_storage **out);
+
+/* Where the host finds the contents. */
+void *sn_storage_map(const sn_storage_pool *pool, const sn_storage *storage);
 
 void sn_storage_retain(sn_storage *storage);
 void sn_storage_release(sn_storage_pool *pool, sn_storage *storage);

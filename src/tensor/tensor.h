@@ -16,7 +16,6 @@
 #include "jit/emit_gemm.h"
 #include "pipeline.h"
 #include "tensor/storage.h"
-#include "threads/driver.h"
 
 typedef enum sn_tensor_state {
   SN_TENSOR_LAZY,
@@ -44,7 +43,7 @@ struct sn_tensor {
   uint32_t ticket; /* of the run under way that writes storage; 0: the value is there */
   uint64_t mark;   /* = ctx->mark: visited in the present traversal, as node id */
   sn_id id;
-  sn_tensor *next; /* while being destroyed */
+  sn_tensor *next;          /* while being destroyed */
   sn_tensor *older, *newer; /* in the context's list of live tensors */
 };
 
@@ -53,14 +52,11 @@ struct sn_tensor {
 typedef struct sn_job sn_job;
 struct sn_job {
   _Alignas(uint64_t) sn_context *ctx; /* as what lies behind the job */
-  sn_executable *exe;
-  struct sn_compiled *compiled; /* retained */
-  size_t bytes;                 /* of this block */
-  uint64_t *versions;           /* of the arguments' contents when it was made */
-  void **arguments, **fresh;
+  struct sn_compiled *compiled;       /* retained */
+  size_t bytes;                       /* of this block */
+  sn_run run;
   sn_storage **reads;  /* per argument */
   sn_storage **writes; /* per fresh output */
-  sn_run_place place;  /* where it goes on */
   uint32_t ticket;
   sn_job *next; /* in order of submission */
 };
@@ -81,7 +77,7 @@ typedef struct sn_compiled {
 
 struct sn_context {
   sn_env env;
-  sn_pool *pool;
+  sn_device device;
   sn_target target; /* the CPU in this context's numeric mode */
   sn_compile_options options;
   sn_jit_gemm gemm;
@@ -98,7 +94,7 @@ struct sn_context {
   sn_status lost; /* of the first failed run not yet reported by sn_synchronize */
   sn_profiler profiler;
   size_t n_tensors;
-  sn_tensor *newest; /* of the live tensors */
+  sn_tensor *newest;    /* of the live tensors */
   size_t settled_bytes; /* of values when the last evaluation ended; more have come since */
   uint64_t mark;
   sn_tensor **scope; /* noted references, NULL marks the begin of a scope */
@@ -150,6 +146,9 @@ sn_status sn_job_submit(sn_job *job, uint32_t *ticket);
 
 /* Collects finished runs. wait: all of them. */
 void sn_jobs_collect(sn_context *ctx, bool wait);
+
+/* Whether the run with this ticket is over; it may still have to be collected. */
+bool sn_jobs_done(const sn_context *ctx, uint32_t ticket);
 
 /* Waits for the run with this ticket, and those before it. */
 void sn_jobs_wait(sn_context *ctx, uint32_t ticket);

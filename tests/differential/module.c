@@ -45,7 +45,7 @@ bool differential_open(int engine) {
   ctx->options.jit = engine > 0;
   ctx->target.fused = engine > 1;
   if (sn_jit_gemm_make(&ctx->env, engine > 1, &ctx->gemm) || !ctx->gemm.module) return false;
-  ctx->options.machine.gemm = &ctx->gemm.kernels;
+  ctx->device.machine.gemm = &ctx->gemm.kernels;
   return true;
 }
 

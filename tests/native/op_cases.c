@@ -66,7 +66,7 @@ sn_context *case_context_with(sn_options options, sn_isa_id isa) {
     const sn_allocator allocator = {&live_bytes[i], allocate, release};
     options.allocator = &allocator;
     assert_int_equal(sn_context_create(&options, &contexts[i]), SN_OK);
-    contexts[i]->options.machine.isa = isa;
+    contexts[i]->device.machine.isa = isa;
     return contexts[i];
   }
   fail_msg("more than %d contexts", (int)CONTEXTS);

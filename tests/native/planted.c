@@ -26,7 +26,7 @@ static bool stays_inside(const planting *p, const sn_operand *at, const int64_t 
   int64_t low = at->offset, high = at->offset;
   for (int i = 0; i < e->rank; i++)
     *(strides[i] < 0 ? &low : &high) += (e->dims[i] - 1) * strides[i];
-  return low >= 0 && high < sn_type_size(&p->exe->groups.values[at->value].type);
+  return low >= 0 && high < sn_type_size(&p->exe->program->groups.values[at->value].type);
 }
 
 /* The operand stands still along its innermost dimension. */
@@ -87,7 +87,7 @@ static bool plant_in_group(planting *p, sn_group *g) {
 /* The workspace grows to what the changed kernel needs. */
 static bool make_again(sn_executable *exe, const sn_machine *machine, size_t i) {
   sn_kernel *kernel = &exe->kernels[i];
-  if (sn_kernel_make(&exe->arena, machine, &exe->groups.groups[i], kernel)) return false;
+  if (sn_kernel_make(&exe->program->arena, machine, &exe->program->groups.groups[i], kernel)) return false;
   const size_t shared = (kernel->shared_bytes + 63) & ~(size_t)63;
   const size_t lane = (kernel->worker_bytes + 63) & ~(size_t)63;
   if (exe->workers_offset < exe->shared_offset + shared)
@@ -99,6 +99,6 @@ static bool make_again(sn_executable *exe, const sn_machine *machine, size_t i) 
 bool planted_in(sn_executable *exe, const sn_machine *machine, planted_fault fault, size_t skip) {
   planting p = {exe, fault, skip};
   for (size_t i = 0; i < exe->n_kernels; i++)
-    if (plant_in_group(&p, &exe->groups.groups[i])) return make_again(exe, machine, i);
+    if (plant_in_group(&p, &exe->program->groups.groups[i])) return make_again(exe, machine, i);
   return false;
 }

@@ -60,7 +60,7 @@ typedef struct fault_wish {
 
 static bool plant(sn_executable *exe, void *user) {
   const fault_wish *wish = user;
-  return planted_in(exe, &contexts[0]->options.machine, wish->fault, wish->skip);
+  return planted_in(exe, &contexts[0]->device.machine, wish->fault, wish->skip);
 }
 
 /* Of the faults that change a bit, how many the judge has seen. */

@@ -66,7 +66,7 @@ static void deterministic_means_any_instruction_set(void **state) {
   for (sn_isa_id isa = 0; isa <= sn_isa_detect(); isa++) {
     fixture f;
     fixture_open(&f, (sn_options){.threads = 2, .deterministic = true});
-    f.ctx->options.machine.isa = isa;
+    f.ctx->device.machine.isa = isa;
     large_results(f.ctx, isa ? values : expected);
     if (isa && memcmp(values, expected, BITS * sizeof(float)) != 0)
       fail_msg("%s differs from %s", sn_isa_name(isa), sn_isa_name(0));

@@ -1,0 +1,19 @@
+/* backend_cpu.h - the CPU's functions, of which the backend of emitted code takes most as they are. */
+#ifndef SN_BACKEND_BACKEND_CPU_H
+#define SN_BACKEND_BACKEND_CPU_H
+
+#include "backend/backend.h"
+
+sn_status sn_cpu_compile(const sn_device *device, sn_program_code *program, sn_executable **out);
+void sn_cpu_release(sn_executable *exe);
+sn_status sn_cpu_allocate(sn_device *device, size_t bytes, void **out);
+void sn_cpu_deallocate(sn_device *device, void *memory, size_t bytes);
+void *sn_cpu_map(sn_device *device, void *memory);
+void sn_cpu_copy(sn_device *device, void *to, const void *from, size_t bytes);
+sn_status sn_cpu_run(sn_device *device, sn_run *run);
+bool sn_cpu_queues(const sn_device *device);
+sn_status sn_cpu_submit(sn_device *device, sn_run *run, uint32_t *ticket);
+bool sn_cpu_poll(const sn_device *device, uint32_t ticket, sn_status *status);
+void sn_cpu_wait(sn_device *device, uint32_t ticket);
+
+#endif
