@@ -27,6 +27,16 @@ static void add_element(const sn_c_writer *w, const sn_operand *o, int rank) {
   sn_text_add(w->t, "]");
 }
 
+/* b0[j0 + position_of(b1[i0], 6) * 9] */
+static void add_lookup(const sn_c_writer *w, const sn_operand *o, int rank) {
+  sn_text_add(w->t, "b%u[", o->value);
+  add_index(w, o, rank);
+  sn_text_add(w->t, " + position_of(");
+  add_element(w, &o->indexing->index, rank);
+  sn_text_add(w->t, ", %lld) * %lld]", (long long)o->indexing->length,
+              (long long)o->indexing->stride);
+}
+
 /* The place in a row that is kept. */
 static void add_row_index(const sn_c_writer *w) {
   const sn_group *g = w->g;
@@ -118,7 +128,9 @@ static sn_status add_body(sn_c_writer *w, const sn_body *body, uint8_t *needed, 
     }
     if (insn->kind == SN_INSN_LOAD) {
       const sn_operand *o = &body->operands[insn->args[0]];
-      if (o->value == SN_NONE) {
+      if (sn_is_indexed(o)) {
+        add_lookup(w, o, rank);
+      } else if (o->value == SN_NONE) {
         sn_text_add(w->t, "(%s)(", sn_c_type(insn->dtype));
         add_index(w, o, rank);
         sn_text_add(w->t, ")");
@@ -239,7 +251,7 @@ static void field_of(const sn_nest *axis, int field, int64_t *strides) {
 /* Where a factor reads, or (field >= 0) a coordinate there. */
 static void add_place(sn_c_writer *w, const sn_operand *f, const char *across, int field,
                       int64_t first) {
-  const sn_nest *axes[] = {&f->nests[0], &f->nests[1], &f->nests[2]};
+  const sn_nest *axes[] = {&f->nests->of[0], &f->nests->of[1], &f->nests->of[2]};
   const char *index[] = {w->g->space_rank == 3 ? "i0" : "batch", across, "k"};
   bool any = false;
   for (int i = w->g->space_rank > 2 ? 0 : 1; i < 3; i++) {
@@ -256,7 +268,7 @@ static void add_place(sn_c_writer *w, const sn_operand *f, const char *across, i
 
 /* An operand of the product, in the row or column `across`. */
 static void add_factor(sn_c_writer *w, const sn_operand *f, const char *across) {
-  const sn_bounds *b = &f->bounds;
+  const sn_bounds *b = &f->nests->bounds;
   const int64_t ones = (1 << SN_MARK_BITS) - 1;
   for (int field = 0; field < SN_MARKS && b->guards >> field * SN_MARK_BITS; field++) {
     const int64_t low = (b->low >> field * SN_MARK_BITS & ones) - SN_MARK_GUARD;

@@ -113,7 +113,7 @@ static void limit_terms(limiter *l, const uint8_t *hidden, sn_group *g) {
   sn_chain *c = l->chain;
   const unsigned facts = hidden[l->values[g->contraction.factors[0].value].node];
   const int side = (facts & SN_ZERO_ABOVE) != 0 ? 1 : -1;
-  const sn_nest *terms = &g->contraction.factors[0].nests[SN_AXIS_ALONG];
+  const sn_nest *terms = &g->contraction.factors[0].nests->of[SN_AXIS_ALONG];
   if (!c->side) c->side = side;
   if (!(facts & ZERO) || c->side != side || g->contraction.k != c->columns || terms->rank != 1 ||
       terms->strides[0] != 1)

@@ -137,16 +137,16 @@ static sn_status check_fit(void *user, const sn_touch *touch) {
   else if (sn_touch_writes(touch))
     t->all = t->all && f->n_writes[v] == 1 && in_step(f, touch);
   else if (is_inside(f, v))
-    t->all = t->all && in_step(f, touch);
+    t->all = t->all && in_step(f, touch) && !sn_is_indexed(touch->operand);
   return SN_OK;
 }
 
 static bool factor_in_step(const finder *f, const sn_operand *a) {
   const int64_t size = row_elements(f, a->value), rows = f->dims[f->outer - 1];
-  const sn_nest *batch = &a->nests[SN_AXIS_BATCH], *along = &a->nests[SN_AXIS_ALONG];
+  const sn_nest *batch = &a->nests->of[SN_AXIS_BATCH], *along = &a->nests->of[SN_AXIS_ALONG];
   const bool even =
       outer_points(f) == rows || (batch->rank == 1 && batch->strides[0] == rows * size);
-  return even && a->nests[SN_AXIS_ACROSS].strides[0] == size &&
+  return even && a->nests->of[SN_AXIS_ACROSS].strides[0] == size &&
          stays_within(a->offset, along->dims, along->strides, along->rank, size);
 }
 
@@ -154,9 +154,9 @@ static bool factors_fit(const finder *f, const sn_group *g) {
   const sn_contraction *c = &g->contraction;
   const int64_t rows = g->space[g->space_rank - 2];
   const sn_operand *a = &c->factors[0], *b = &c->factors[1];
-  if (a->bounds.guards || b->bounds.guards) return false;
+  if (a->nests->bounds.guards || b->nests->bounds.guards) return false;
   if (sn_target_sum_parts(f->groups->target, sn_group_points(g), rows, c->k) > 1) return false;
-  if (a->nests[SN_AXIS_ACROSS].rank != 1 || is_inside(f, b->value)) return false;
+  if (a->nests->of[SN_AXIS_ACROSS].rank != 1 || is_inside(f, b->value)) return false;
   return !is_inside(f, a->value) || factor_in_step(f, a);
 }
 

@@ -7,7 +7,7 @@ typedef struct explainer {
   const sn_graph *g;
   sn_id *base;     /* per node: itself, or what it is a view of */
   uint8_t *stored; /* per node: whether it has a buffer */
-  uint8_t *framed; /* per node: whether it is a pad that is never made */
+  uint8_t *framed; /* per node: whether it is a pad or a gather that is never made */
 } explainer;
 
 static bool has_totals(const explainer *e, sn_id id) {
@@ -32,7 +32,9 @@ static sn_edge_note explain(const explainer *e, sn_id x, sn_id to, const sn_cut_
   const sn_id from = e->base[x];
   if (sn_op_describe(e->g->nodes[to].op)->kind == SN_CLASS_VIEW)
     return (sn_edge_note){"a view moves nothing", false};
-  if (e->framed[to]) return (sn_edge_note){"packing pads what it reads", false};
+  if (e->framed[to] && e->g->nodes[to].op == SN_OP_pad)
+    return (sn_edge_note){"packing pads what it reads", false};
+  if (e->framed[to]) return (sn_edge_note){"its readers look it up", false};
   if (e->groups->kernel_of[to] == SN_NONE) return (sn_edge_note){"no result needs it", false};
   switch (e->g->nodes[from].op) {
   case SN_OP_input: return (sn_edge_note){"an argument", false};
@@ -65,7 +67,8 @@ sn_status sn_explain_edges(const sn_groups *groups, sn_arena *arena, const sn_ed
   for (sn_id id = 0; id < g->n_nodes; id++) {
     const sn_node *node = sn_graph_node(g, id);
     const sn_id *x = sn_graph_inputs(g, id);
-    e.framed[id] = node->op == SN_OP_pad && groups->fusion && groups->kernel_of[id] == SN_NONE;
+    const bool moves = node->op == SN_OP_pad || node->op == SN_OP_gather;
+    e.framed[id] = moves && groups->fusion && groups->kernel_of[id] == SN_NONE;
     const bool is_view = e.framed[id] || sn_op_describe(node->op)->kind == SN_CLASS_VIEW;
     e.base[id] = is_view ? e.base[x[0]] : id;
     for (uint32_t k = 0; k < node->n_inputs; k++)

@@ -44,17 +44,6 @@ typedef struct sn_value {
   sn_type type;
 } sn_value;
 
-/* Where a body's loads and stores, a product's factors and a call's lines lie. */
-typedef struct sn_operand {
-  uint32_t value; /* buffer, or SN_NONE: the number offset + sum index * stride itself (iota) */
-  sn_dtype dtype; /* in memory: a product packs a small one as float32 */
-  int64_t offset; /* elements */
-  int64_t strides[SN_MAX_RANK]; /* of each dimension it covers; where it has nests, they tell */
-  sn_nest *nests;               /* n_nests of them, one per dimension */
-  uint32_t n_nests;             /* 0 but in a product, where it is SN_PRODUCT_AXES */
-  sn_bounds bounds;             /* of positions by nests: where there is no element it is 0 */
-} sn_operand;
-
 /* The dimensions of a product's factor, a matrix per point of the batch. */
 typedef enum sn_product_axis {
   SN_AXIS_BATCH,
@@ -62,6 +51,40 @@ typedef enum sn_product_axis {
   SN_AXIS_ALONG,  /* k */
   SN_PRODUCT_AXES
 } sn_product_axis;
+
+/* How an operand's dimensions lie in its buffer. */
+typedef enum sn_form {
+  SN_FORM_STRIDES, /* a stride each */
+  SN_FORM_NESTS,   /* a nest each: of a product's factor */
+  SN_FORM_INDEXED  /* a stride each, and a place that memory tells: of a load */
+} sn_form;
+
+/* Where a body's loads and stores, a product's factors and a call's lines lie. */
+typedef struct sn_operand {
+  uint32_t value; /* buffer, or SN_NONE: the number offset + sum index * stride itself (iota) */
+  sn_dtype dtype; /* in memory: a product packs a small one as float32 */
+  sn_form form;
+  int64_t offset; /* elements */
+  int64_t strides[SN_MAX_RANK];
+  union {
+    struct sn_nests *nests;
+    struct sn_indexing *indexing;
+  };
+} sn_operand;
+
+typedef struct sn_nests {
+  sn_nest of[SN_PRODUCT_AXES];
+  sn_bounds bounds; /* where there is no element it is 0 */
+} sn_nests;
+
+/* A dimension of the buffer along which int32 in another one tell the position, as op gather has it:
+ * below 0 it counts from the end; what is still outside is clamped. */
+typedef struct sn_indexing {
+  sn_operand index; /* covers the same dimensions */
+  int64_t stride, length;
+} sn_indexing;
+
+static inline bool sn_is_indexed(const sn_operand *o) { return o->form == SN_FORM_INDEXED; }
 
 typedef enum sn_insn_kind {
   SN_INSN_LOAD,  /* operand args[0] */

@@ -13,13 +13,17 @@ static sn_status copy(sn_arena *arena, void *list, uint32_t n, size_t size) {
 
 static sn_status copy_operands(sn_arena *arena, sn_body *body, sn_store **stores, uint32_t n) {
   SN_TRY(copy(arena, &body->operands, body->n_operands, sizeof *body->operands));
+  for (uint32_t i = 0; i < body->n_operands; i++) {
+    sn_operand *o = &body->operands[i];
+    if (sn_is_indexed(o)) SN_TRY(copy(arena, &o->indexing, 1, sizeof *o->indexing));
+  }
   return copy(arena, stores, n, sizeof **stores);
 }
 
 static sn_status copy_factors(sn_arena *arena, sn_contraction *c) {
   SN_TRY(copy(arena, &c->factors, 2, sizeof *c->factors));
   for (int i = 0; i < 2; i++)
-    SN_TRY(copy(arena, &c->factors[i].nests, SN_PRODUCT_AXES, sizeof *c->factors[i].nests));
+    SN_TRY(copy(arena, &c->factors[i].nests, 1, sizeof *c->factors[i].nests));
   return SN_OK;
 }
 

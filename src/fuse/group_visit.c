@@ -16,7 +16,11 @@ static sn_status meet(visitor *v, sn_role role, sn_operand *operand) {
 
 static sn_status visit_body(visitor *v, const sn_body *body, sn_store *stores, uint32_t n) {
   v->touch.body = body;
-  for (uint32_t i = 0; i < body->n_operands; i++) SN_TRY(meet(v, SN_ROLE_LOAD, &body->operands[i]));
+  for (uint32_t i = 0; i < body->n_operands; i++) {
+    sn_operand *load = &body->operands[i];
+    if (sn_is_indexed(load)) SN_TRY(meet(v, SN_ROLE_INDEX, &load->indexing->index));
+    SN_TRY(meet(v, SN_ROLE_LOAD, load));
+  }
   for (uint32_t i = 0; i < n; i++) SN_TRY(meet(v, SN_ROLE_STORE, &stores[i].target));
   v->touch.body = NULL;
   return SN_OK;
@@ -36,7 +40,7 @@ static sn_status visit_factors(visitor *v, const sn_contraction *c) {
   for (int f = 0; f < 2; f++) {
     v->touch.rank = SN_PRODUCT_AXES;
     for (int i = 0; i < SN_PRODUCT_AXES; i++)
-      v->touch.dims[i] = sn_nest_size(&c->factors[f].nests[i]);
+      v->touch.dims[i] = sn_nest_size(&c->factors[f].nests->of[i]);
     SN_TRY(meet(v, SN_ROLE_FACTOR, &c->factors[f]));
   }
   return SN_OK;

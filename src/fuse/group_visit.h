@@ -14,6 +14,7 @@
 
 typedef enum sn_role {
   SN_ROLE_LOAD,
+  SN_ROLE_INDEX, /* of the load that comes next */
   SN_ROLE_STORE,
   SN_ROLE_FACTOR,
   SN_ROLE_INPUT, /* of a call */

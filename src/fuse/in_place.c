@@ -4,7 +4,7 @@
 #include "fuse/group_visit.h"
 
 static bool same_access(const sn_operand *a, const sn_operand *b, int rank) {
-  bool same = a->offset == b->offset && a->dtype == b->dtype;
+  bool same = a->offset == b->offset && a->dtype == b->dtype && !sn_is_indexed(a);
   for (int i = 0; i < rank; i++) same = same && a->strides[i] == b->strides[i];
   return same;
 }

@@ -119,6 +119,8 @@ sn_status sn_lower_source(sn_body_builder *b, sn_id id) {
   if (b->space)
     SN_CHECK(l->g->env, sn_space_strides(b->space, &l->g->nodes[id].type, l->views[id].strides,
                                          operand->strides));
+  const sn_id from = l->views[id].base;
+  if (l->views[from].is_load) SN_TRY(sn_lower_lookup(l, from, operand));
   return sn_lower_insn(b, id, &insn);
 }
 
@@ -258,8 +260,8 @@ static sn_status lower_reduce(sn_lowering *l, size_t set, sn_group *group) {
 
 static sn_status lower_factor(const sn_lowering *l, sn_id x, int rank, int side, sn_operand *out) {
   *out = (sn_operand){.value = l->value_of[l->views[x].base], .dtype = l->g->nodes[x].type.dtype};
-  out->n_nests = SN_PRODUCT_AXES;
-  SN_TRY(sn_arena_alloc(l->arena, out->n_nests, sizeof *out->nests, (void **)&out->nests));
+  out->form = SN_FORM_NESTS;
+  SN_TRY(sn_arena_alloc(l->arena, 1, sizeof *out->nests, (void **)&out->nests));
   sn_factor_of(l->g, l->views, x, rank, side, out);
   sn_factor_leave_frame(l->g, l->views, l->views[x].frame, out);
   return SN_OK;
@@ -360,11 +362,13 @@ static double body_flops(const sn_body *body) {
 
 double sn_operand_bytes(const sn_operand *operand, const int64_t *dims, int rank) {
   double elements = operand->value == SN_NONE ? 0 : 1;
-  for (int i = 0; i < rank && !operand->n_nests; i++)
-    if (operand->strides[i]) elements *= (double)dims[i];
-  for (uint32_t n = 0; n < operand->n_nests; n++)
-    for (int i = 0; i < operand->nests[n].rank; i++)
-      if (operand->nests[n].strides[i]) elements *= (double)operand->nests[n].dims[i];
+  const int64_t *looked_up = sn_is_indexed(operand) ? operand->indexing->index.strides : NULL;
+  const bool nests = operand->form == SN_FORM_NESTS;
+  for (int i = 0; i < rank && !nests; i++)
+    if (operand->strides[i] || (looked_up && looked_up[i])) elements *= (double)dims[i];
+  for (int n = 0; n < rank && nests; n++)
+    for (int i = 0; i < operand->nests->of[n].rank; i++)
+      if (operand->nests->of[n].strides[i]) elements *= (double)operand->nests->of[n].dims[i];
   return elements * (double)sn_dtype_bytes(operand->dtype);
 }
 
@@ -384,7 +388,7 @@ static sn_status count_bytes(void *user, const sn_touch *touch) {
   if (touch->role == SN_ROLE_INPUT && call->op == SN_OP_gather && o == call->operands)
     dims[touch->rank - 1] = call->length;
   double bytes = sn_operand_bytes(o, dims, touch->rank);
-  if (o->n_nests) {
+  if (o->form == SN_FORM_NESTS) {
     const double most = (double)sn_type_bytes(&w->values[o->value].type);
     if (bytes > most) bytes = most;
   }
@@ -524,6 +528,7 @@ static sn_status fuse_in(sn_arena *scratch, const sn_graph *g, const sn_target *
   SN_TRY(sn_arena_alloc(scratch, g->n_nodes, sizeof *views, (void **)&views));
   for (sn_id id = 0; id < g->n_nodes; id++) SN_TRY(sn_view_of(g, views, id, &views[id]));
   if (fusion) SN_TRY(sn_view_padding(g, target, views));
+  if (fusion) SN_TRY(sn_view_lookups(g, target, scratch, views));
   sn_partition partition;
   SN_TRY(sn_partition_graph(g, target, views, fusion, scratch, &partition));
   SN_TRY(sn_lower_groups(g, views, &partition, scratch, out));

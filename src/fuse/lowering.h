@@ -41,6 +41,9 @@ const sn_id *sn_lower_members(const sn_lowering *l, size_t set, size_t *n);
 /* Where node id's elements lie, seen from a nest of `rank` dims. */
 sn_operand sn_lower_operand(const sn_lowering *l, sn_id id, int rank, const int *perm);
 
+/* lookup.c: a load of what gather id makes becomes one of what that looks up. */
+sn_status sn_lower_lookup(const sn_lowering *l, sn_id id, sn_operand *load);
+
 /* Gives node id the instruction. */
 sn_status sn_lower_insn(sn_body_builder *b, sn_id id, const sn_insn *insn);
 

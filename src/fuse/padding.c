@@ -24,9 +24,9 @@ void sn_factor_of(const sn_graph *g, const sn_view *views, sn_id x, int rank, in
       sn_nest_add(&batch, axis.dims[k], axis.strides[k]); /* a view has few enough dims */
   }
   factor->offset = view->offset;
-  factor->nests[SN_AXIS_BATCH] = batch.rank ? batch : sn_nest_line(1, 0);
-  factor->nests[SN_AXIS_ACROSS] = sn_view_axis(type, view, across);
-  factor->nests[SN_AXIS_ALONG] = sn_view_axis(type, view, along);
+  factor->nests->of[SN_AXIS_BATCH] = batch.rank ? batch : sn_nest_line(1, 0);
+  factor->nests->of[SN_AXIS_ACROSS] = sn_view_axis(type, view, across);
+  factor->nests->of[SN_AXIS_ALONG] = sn_view_axis(type, view, along);
 }
 
 typedef struct frame {
@@ -74,7 +74,7 @@ bool sn_factor_leave_frame(const sn_graph *g, const sn_view *views, sn_id pad, s
   frame f = {.rank = type->rank};
   int64_t place = factor->offset, offset = views[x].offset;
   int field = 0;
-  sn_bounds *bounds = &factor->bounds;
+  sn_bounds *bounds = &factor->nests->bounds;
   sn_row_major(type, f.steps);
   for (int i = 0; i < f.rank; i++) {
     f.dims[i] = type->dims[i];
@@ -91,7 +91,7 @@ bool sn_factor_leave_frame(const sn_graph *g, const sn_view *views, sn_id pad, s
   factor->offset = offset;
   bool fits = true;
   for (int i = 0; i < SN_PRODUCT_AXES; i++)
-    fits = fits && leave(&f, &factor->nests[i], &factor->nests[i]);
+    fits = fits && leave(&f, &factor->nests->of[i], &factor->nests->of[i]);
   for (int i = 0; i < f.rank; i++) fits = fits && f.reach[i] < f.dims[i];
   return fits;
 }
@@ -122,11 +122,11 @@ static bool is_frame(const sn_graph *g, const sn_view *views, sn_id id) {
  * once. */
 static bool suits(const sn_graph *g, const sn_target *target, const sn_view *views, sn_id x,
                   int rank, int side) {
-  sn_nest nests[SN_PRODUCT_AXES];
-  sn_operand factor = {.nests = nests, .n_nests = SN_PRODUCT_AXES};
+  sn_nests nests = {.bounds = {0}};
+  sn_operand factor = {.form = SN_FORM_NESTS, .nests = &nests};
   sn_factor_of(g, views, x, rank, side, &factor);
   if (!sn_factor_leave_frame(g, views, views[x].base, &factor)) return false;
-  const sn_nest *across = &nests[SN_AXIS_ACROSS], *along = &nests[SN_AXIS_ALONG];
+  const sn_nest *across = &nests.of[SN_AXIS_ACROSS], *along = &nests.of[SN_AXIS_ALONG];
   const int64_t run = along->dims[along->rank - 1];
   return !along->marks[along->rank - 1] && run >= target->costs.pad_run &&
          across->dims[across->rank - 1] >= target->costs.pad_row / run;

@@ -68,6 +68,20 @@ static bool has_epilogue(sn_op_class kind) {
   return kind == SN_CLASS_REDUCE || kind == SN_CLASS_MATMUL;
 }
 
+/* Inputs that are looked up where they are read: their indices are an operand more each. */
+static uint32_t lookups_of(const state *s, sn_id id) {
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < s->g->nodes[id].n_inputs; k++)
+    n += s->views[s->views[sn_graph_inputs(s->g, id)[k]].base].is_load;
+  return n;
+}
+
+static bool looks_up(const state *s, sn_id id) { return lookups_of(s, id) > 0; }
+
+static uint32_t operands_of(const state *s, sn_id id) {
+  return s->g->nodes[id].n_inputs + lookups_of(s, id);
+}
+
 /* Elementwise nodes that only one reduction needs, seen from the users down. */
 static sn_status find_owned(state *s) {
   const sn_graph *g = s->g;
@@ -87,8 +101,8 @@ static sn_status find_owned(state *s) {
     if (s->fusion && class_of(s, id) == SN_CLASS_REDUCE &&
         !sn_row_of(s->target, g, id, &(sn_row_domain){0}))
       by = id;
-    if (s->fusion && sn_op_is_elementwise(g->nodes[id].op) && claim[id] < (sn_id)SHARED &&
-        count[claim[id]] < s->target->limits.nodes) {
+    if (s->fusion && sn_op_is_elementwise(g->nodes[id].op) && !looks_up(s, id) &&
+        claim[id] < (sn_id)SHARED && count[claim[id]] < s->target->limits.nodes) {
       s->owner[id] = by = claim[id];
       count[by]++;
     }
@@ -115,7 +129,7 @@ static uint32_t new_set(state *s, sn_id id, sn_id anchor, uint32_t level) {
                      .first = id,
                      .row = SN_NONE,
                      .n_nodes = 1,
-                     .n_inputs = s->g->nodes[id].n_inputs,
+                     .n_inputs = operands_of(s, id),
                      .space = s->g->nodes[id].type};
   return i;
 }
@@ -273,7 +287,7 @@ static merger merger_of(const state *s, sn_id id) {
   return (merger){.points = is_point(s, id) || is_stack(s, id),
                   .stacks = is_stack(s, id),
                   .nodes = 1,
-                  .inputs = s->g->nodes[id].n_inputs,
+                  .inputs = operands_of(s, id),
                   .totals = row,
                   .anchor = SN_NONE,
                   .row = row ? id : SN_NONE,
@@ -289,7 +303,7 @@ static void take_space(set *t, const merger *m) {
 static void enter(state *s, uint32_t i, sn_id id) {
   set *t = &s->sets[i];
   t->n_nodes++;
-  t->n_inputs += s->g->nodes[id].n_inputs;
+  t->n_inputs += operands_of(s, id);
   t->stacks = t->stacks || is_stack(s, id);
   if (!is_row_reduction(s, id)) return;
   t->n_totals++;
@@ -351,7 +365,8 @@ static sn_status place_in_step(state *s, sn_id id) {
     const sn_op_class kind = class_of(s, x[k]);
     if (kind == SN_CLASS_VIEW && s->level[x[k]] && !direct)
       SN_TRY(record_cut(s, x[k], id, SN_CUT_VIEW));
-    if (kind == SN_CLASS_PAD || kind == SN_CLASS_CONCAT || sn_op_is_call(s->g->nodes[x[k]].op))
+    const bool made = kind == SN_CLASS_PAD || kind == SN_CLASS_CONCAT;
+    if (made || (sn_op_is_call(s->g->nodes[x[k]].op) && !s->views[x[k]].is_load))
       SN_TRY(record_cut(s, x[k], id, SN_CUT_KIND));
   }
   for (uint32_t k = 0; k < n; k++)
@@ -383,7 +398,7 @@ static sn_status place(state *s, sn_id id) {
   s->level[id] = level;
   const sn_op_class kind = class_of(s, id);
   if (kind == SN_CLASS_LEAF || kind == SN_CLASS_VIEW || s->owner[id] != SN_NONE) return SN_OK;
-  if (s->views[id].frame != SN_NONE) return SN_OK;
+  if (s->views[id].frame != SN_NONE || s->views[id].is_load) return SN_OK;
   if (sn_op_is_elementwise(node->op) || is_row_reduction(s, id) || is_stack(s, id))
     return place_in_step(s, id);
   s->level[id] = level + 1;

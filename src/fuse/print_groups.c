@@ -44,14 +44,23 @@ static void print_operand(sn_text *t, const sn_operand *o, int rank) {
   sn_text_add(t, "]");
 }
 
+/* b0[0, 0, 1] + 9 x b1[0, 1, 0](6): the rows, 9 apart, that b1 names of 6 */
+static void print_load(sn_text *t, const sn_operand *o, int rank) {
+  print_operand(t, o, rank);
+  if (!sn_is_indexed(o)) return;
+  sn_text_add(t, " + %lld x ", (long long)o->indexing->stride);
+  print_operand(t, &o->indexing->index, rank);
+  sn_text_add(t, "(%lld)", (long long)o->indexing->length);
+}
+
 /* Matrix by matrix, its rows, then its columns. */
 static void print_factor(sn_text *t, const sn_group *g, const sn_operand *f, sn_product_axis row,
                          sn_product_axis column) {
   sn_text_add(t, " b%u[%lld", f->value, (long long)f->offset);
-  if (g->space_rank > 2) print_axis(t, &f->nests[SN_AXIS_BATCH]);
-  print_axis(t, &f->nests[row]);
-  print_axis(t, &f->nests[column]);
-  sn_text_add(t, f->bounds.guards ? "] padded" : "]");
+  if (g->space_rank > 2) print_axis(t, &f->nests->of[SN_AXIS_BATCH]);
+  print_axis(t, &f->nests->of[row]);
+  print_axis(t, &f->nests->of[column]);
+  sn_text_add(t, f->nests->bounds.guards ? "] padded" : "]");
 }
 
 static void print_body(sn_text *t, const sn_body *body, int rank) {
@@ -61,7 +70,7 @@ static void print_body(sn_text *t, const sn_body *body, int rank) {
     if (insn->kind == SN_INSN_CONST) sn_text_add(t, "%.9g", insn->value);
     if (insn->kind == SN_INSN_TOTAL) sn_text_add(t, "total%u", insn->args[0]);
     if (insn->kind == SN_INSN_KEPT) sn_text_add(t, "kept%u", insn->args[0]);
-    if (insn->kind == SN_INSN_LOAD) print_operand(t, &body->operands[insn->args[0]], rank);
+    if (insn->kind == SN_INSN_LOAD) print_load(t, &body->operands[insn->args[0]], rank);
     if (insn->kind == SN_INSN_OP) {
       sn_text_add(t, "%s", sn_op_describe(insn->op)->name);
       for (uint32_t k = 0; k < insn->n_args; k++) sn_text_add(t, " v%u", insn->args[k]);

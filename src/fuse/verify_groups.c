@@ -27,13 +27,14 @@ static void widen(int64_t *low, int64_t *high, int64_t dim, int64_t stride) {
 static bool stays_inside(const verifier *v, const sn_touch *touch) {
   const sn_operand *o = touch->operand;
   int64_t low = o->offset, high = o->offset;
-  for (int i = 0; i < touch->rank && !o->n_nests; i++)
-    widen(&low, &high, touch->dims[i], o->strides[i]);
-  for (uint32_t n = 0; n < o->n_nests; n++)
-    for (int i = 0; i < o->nests[n].rank; i++)
-      widen(&low, &high, o->nests[n].dims[i], o->nests[n].strides[i]);
+  const bool nests = o->form == SN_FORM_NESTS;
+  for (int i = 0; i < touch->rank && !nests; i++) widen(&low, &high, touch->dims[i], o->strides[i]);
+  for (int n = 0; n < touch->rank && nests; n++)
+    for (int i = 0; i < o->nests->of[n].rank; i++)
+      widen(&low, &high, o->nests->of[n].dims[i], o->nests->of[n].strides[i]);
+  if (sn_is_indexed(o)) widen(&low, &high, o->indexing->length, o->indexing->stride);
   const int64_t size = sn_type_size(&v->groups->values[o->value].type);
-  return o->bounds.guards || (low >= 0 && high < size);
+  return (nests && o->nests->bounds.guards) || (low >= 0 && high < size);
 }
 
 static sn_status verify_touch(void *user, const sn_touch *touch) {
@@ -45,6 +46,8 @@ static sn_status verify_touch(void *user, const sn_touch *touch) {
   if (!sn_touch_writes(touch) && o->value == SN_NONE) return SN_OK; /* no memory */
   SN_CHECK(env, o->value < v->groups->n_values);
   SN_CHECK(env, stays_inside(v, touch));
+  SN_CHECK(env, touch->role != SN_ROLE_INDEX || o->dtype == SN_I32);
+  SN_CHECK(env, !sn_is_indexed(o) || o->indexing->length > 0);
   if (!sn_touch_writes(touch)) return SN_OK;
   for (int i = 0; i < touch->rank; i++) SN_CHECK(env, touch->dims[i] <= 1 || o->strides[i] != 0);
   v->written[o->value] += points;

@@ -20,6 +20,7 @@ typedef struct sn_view {
   sn_nest *nests; /* NULL, or one per dimension in place of the strides */
   sn_id frame;    /* SN_NONE, or a pad: offset and strides are in its result, which nobody makes,
                    * and base is what it reads (padding.c) */
+  bool is_load;   /* of a gather: kernels that read it look the elements up themselves (lookup.c) */
 } sn_view;
 
 /* Can a view of type `from` be seen as shape `to` without a copy? Writes a nest per dimension;
@@ -36,6 +37,10 @@ sn_status sn_view_of(const sn_graph *graph, const sn_view *views, sn_id id, sn_v
 
 /* padding.c: pads that products alone read become views, their copies never made. */
 sn_status sn_view_padding(const sn_graph *graph, const sn_target *target, sn_view *views);
+
+/* lookup.c: gathers whose readers can do without a copy of what they take. */
+sn_status sn_view_lookups(const sn_graph *graph, const sn_target *target, sn_arena *scratch,
+                          sn_view *views);
 
 /* How positions lie along one dimension of a view of the given type. */
 static inline sn_nest sn_view_axis(const sn_type *type, const sn_view *view, int i) {

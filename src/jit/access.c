@@ -4,17 +4,57 @@
 
 static int32_t item_bytes(const sn_leaf *leaf) { return (int32_t)sn_dtype_bytes(leaf->dtype); }
 
-/* Pushes the address of the element `delta` bytes on, but for the immediate that is returned. */
-static uint32_t push_address(const sn_walk *k, const sn_leaf *leaf, int32_t delta) {
+static int32_t delta_of(const sn_walk *k, const sn_leaf *leaf, uint32_t lane) {
+  return (int32_t)(k->shift + lane) * leaf->step;
+}
+
+static bool index_changes(const sn_walk *k, const sn_leaf *leaf) {
+  return leaf->lookup.length && k->leaves[leaf->lookup.index].level == 2;
+}
+
+/* Pushes the address of the element, but for the immediate that is returned. */
+static uint32_t push_address(const sn_walk *k, const sn_leaf *leaf, uint32_t lane) {
+  const int32_t delta = delta_of(k, leaf, lane);
+  if (index_changes(k, leaf)) sn_access_find_place(k, leaf, lane);
   sn_emit_get(k->w, k->walkers[leaf->walker].pointer);
+  if (leaf->lookup.length) {
+    sn_emit_get(k->w, index_changes(k, leaf) ? k->place : leaf->lookup.bytes);
+    sn_emit(k->w, SN_WASM_i32_add);
+  }
   if (delta >= 0) return leaf->offset + (uint32_t)delta;
   sn_emit_i32(k->w, delta);
   sn_emit(k->w, SN_WASM_i32_add);
   return leaf->offset;
 }
 
-static int32_t delta_of(const sn_walk *k, const sn_leaf *leaf, uint32_t lane) {
-  return (int32_t)(k->shift + lane) * leaf->step;
+/* if (place op bound) place = value */
+static void bend(const sn_walk *k, sn_wasm_op op, int32_t bound) {
+  sn_emit_get(k->w, k->place);
+  sn_emit_i32(k->w, bound);
+  sn_emit(k->w, op);
+  sn_emit_block(k->w, SN_WASM_if);
+}
+
+void sn_access_find_place(const sn_walk *k, const sn_leaf *leaf, uint32_t lane) {
+  const sn_lookup *lookup = &leaf->lookup;
+  const uint32_t offset = push_address(k, &k->leaves[lookup->index], lane);
+  sn_emit_memory(k->w, SN_WASM_i32_load, offset);
+  sn_emit_set(k->w, k->place);
+  bend(k, SN_WASM_i32_lt_s, 0); /* from the end on */
+  sn_emit_add(k->w, k->place, lookup->length);
+  sn_emit(k->w, SN_WASM_end);
+  bend(k, SN_WASM_i32_lt_s, 0);
+  sn_emit_i32(k->w, 0);
+  sn_emit_set(k->w, k->place);
+  sn_emit(k->w, SN_WASM_end);
+  bend(k, SN_WASM_i32_gt_s, lookup->length - 1);
+  sn_emit_i32(k->w, lookup->length - 1);
+  sn_emit_set(k->w, k->place);
+  sn_emit(k->w, SN_WASM_end);
+  sn_emit_get(k->w, k->place);
+  sn_emit_i32(k->w, lookup->stride);
+  sn_emit(k->w, SN_WASM_i32_mul);
+  sn_emit_set(k->w, k->place);
 }
 
 /* Of a partial vector's lane: whether it is there. Returns the blocks that are opened. */
@@ -70,7 +110,7 @@ static void load_whole(const sn_walk *k, const sn_leaf *leaf, uint32_t half, uin
                                    [2] = SN_WASM_v128_load64_zero,
                                    [4] = SN_WASM_v128_load,
                                    [8] = SN_WASM_v128_load};
-  const uint32_t offset = push_address(k, leaf, delta_of(k, leaf, 2 * half));
+  const uint32_t offset = push_address(k, leaf, 2 * half);
   sn_emit_memory(k->w, ops[item_bytes(leaf)], offset);
   if (is_narrow(leaf)) spread(k->w, leaf);
   sn_emit_set(k->w, local);
@@ -79,7 +119,7 @@ static void load_whole(const sn_walk *k, const sn_leaf *leaf, uint32_t half, uin
 static void load_flipped(const sn_walk *k, const sn_leaf *leaf, uint32_t half, uint32_t local) {
   const bool wide = leaf->dtype == SN_F64;
   const uint32_t lowest = wide ? 2 * half + 1 : 3;
-  const uint32_t offset = push_address(k, leaf, delta_of(k, leaf, lowest));
+  const uint32_t offset = push_address(k, leaf, lowest);
   sn_emit_memory(k->w, SN_WASM_v128_load, offset);
   sn_emit_index(k->w, SN_WASM_local_tee, local);
   sn_emit_get(k->w, local);
@@ -95,7 +135,7 @@ static void load_lane(const sn_walk *k, const sn_leaf *leaf, uint32_t lane, uint
                                    [8] = SN_WASM_v128_load64_lane};
   const bool wide = leaf->dtype == SN_F64;
   const uint32_t place = wide ? lane % 2 : lane;
-  const uint32_t offset = push_address(k, leaf, delta_of(k, leaf, lane));
+  const uint32_t offset = push_address(k, leaf, lane);
   if (place == 0 && !is_narrow(leaf)) {
     sn_emit_memory(k->w, wide ? SN_WASM_v128_load64_zero : SN_WASM_v128_load32_zero, offset);
   } else {
@@ -152,6 +192,8 @@ void sn_access_load(void *user, uint32_t number, uint32_t local) {
     sn_emit_set(k->w, local);
   } else if (leaf->kind == SN_LEAF_INDEX) {
     load_index(k, leaf, half, local);
+  } else if (index_changes(k, leaf)) {
+    load_lanes(k, leaf, half, local);
   } else if (leaf->step == 0) {
     load_splat(k, leaf, local);
   } else if (k->copy == SN_COPY_FULL && leaf->step == item_bytes(leaf)) {
@@ -174,7 +216,7 @@ static void push_stored(sn_walk *k, const sn_leaf *leaf, sn_vec node) {
 
 static void store_whole(sn_walk *k, const sn_leaf *leaf, uint32_t half, sn_vec node) {
   const bool bytes = item_bytes(leaf) == 1;
-  const uint32_t offset = push_address(k, leaf, delta_of(k, leaf, 2 * half));
+  const uint32_t offset = push_address(k, leaf, 2 * half);
   push_stored(k, leaf, node);
   if (is_narrow(leaf)) {
     sn_write_peek(&k->writer, node);
@@ -192,7 +234,7 @@ static void store_lane(sn_walk *k, const sn_leaf *leaf, uint32_t lane, sn_vec no
                                    [4] = SN_WASM_v128_store32_lane,
                                    [8] = SN_WASM_v128_store64_lane};
   const uint32_t bytes = (uint32_t)item_bytes(leaf);
-  const uint32_t offset = push_address(k, leaf, delta_of(k, leaf, lane));
+  const uint32_t offset = push_address(k, leaf, lane);
   push_stored(k, leaf, node);
   sn_emit_lane_memory(k->w, ops[bytes], offset, bytes == 8 ? lane % 2 : 4 / bytes * lane);
 }

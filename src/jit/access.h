@@ -8,4 +8,7 @@
 void sn_access_load(void *user, uint32_t number, uint32_t local);
 void sn_access_store(sn_walk *k, const sn_walk_store *store);
 
+/* The local k->place becomes the bytes that the leaf's lookup adds for lane `lane`. */
+void sn_access_find_place(const sn_walk *k, const sn_leaf *leaf, uint32_t lane);
+
 #endif

@@ -91,6 +91,13 @@ static bool fits(const sn_jit *j, const sn_operand *o) {
   return low >= INT32_MIN && high <= INT32_MAX;
 }
 
+/* Positions and the bytes that they add are int32, too. */
+static bool suits_lookup(const sn_operand *o) {
+  const sn_indexing *at = o->indexing;
+  const int64_t stride = at->stride < 0 ? -at->stride : at->stride;
+  return at->length <= INT32_MAX && stride <= INT32_MAX / 8 / at->length;
+}
+
 uint32_t sn_jit_operand(sn_jit *j, const sn_operand *o) {
   int64_t strides[SN_MAX_RANK];
   for (int i = 0; i < j->walk.rank; i++) strides[i] = o->strides[j->pick[i]];
@@ -99,7 +106,12 @@ uint32_t sn_jit_operand(sn_jit *j, const sn_operand *o) {
   if (o->value == SN_NONE && !fits(j, o)) j->unable = true;
   const sn_walk_base base = {.kind = o->value == SN_NONE ? SN_BASE_NUMBER : SN_BASE_VALUE,
                              .number = o->value};
-  return sn_walk_leaf(&j->walk, o->dtype, base, o->offset, strides);
+  const uint32_t leaf = sn_walk_leaf(&j->walk, o->dtype, base, o->offset, strides);
+  if (!sn_is_indexed(o)) return leaf;
+  const sn_indexing *at = o->indexing;
+  if (!suits_lookup(o)) j->unable = true;
+  sn_walk_look_up(&j->walk, leaf, sn_jit_operand(j, &at->index), at->stride, at->length);
+  return leaf;
 }
 
 static sn_vec_value describe_op(sn_jit *j, const sn_body *body, const sn_insn *insn) {

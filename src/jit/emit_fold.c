@@ -418,7 +418,7 @@ sn_status sn_jit_fold(sn_jit *j, uint32_t *number) {
   SN_TRY(sn_walk_start(k));
   sn_walk_locate(k, 0, k->rank, FLAT);
   sn_walk_point(k, 0);
-  sn_write_pass(&k->writer, 0, 1);
+  sn_walk_enter(k, 0);
   sn_jit_sum_run(j, 0, &sum, 1, N);
   *number = sn_wasm_function_end(j->w);
   return SN_OK;

@@ -94,7 +94,7 @@ static void write_phase(rows *r, uint32_t section, uint32_t left) {
   sn_emit_get(j->w, LENGTH);
   sn_emit_set(j->w, left);
   sn_walk_point(k, section);
-  sn_write_pass(&k->writer, section, 1);
+  sn_walk_enter(k, section);
   if (phase->n_reductions)
     sn_jit_sum_run(j, section, &r->sums[phase->first_total], phase->n_reductions, left);
   else
@@ -107,7 +107,7 @@ static void write_row(rows *r, uint32_t row, uint32_t left) {
   sn_walk_locate(k, 0, g->space_rank, row);
   for (uint32_t i = 0; i < g->row.n_phases; i++) write_phase(r, i, left);
   sn_walk_point(k, g->row.n_phases);
-  sn_write_pass(&k->writer, g->row.n_phases, 1);
+  sn_walk_enter(k, g->row.n_phases);
   sn_walk_copy(k, g->row.n_phases, SN_COPY_ONE, 0);
 }
 

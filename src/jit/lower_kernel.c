@@ -37,7 +37,7 @@ sn_status sn_jit_strip(sn_jit *j, uint32_t *number) {
   k->values = VALUES;
   SN_TRY(sn_walk_start(k));
   if (rank == 0) {
-    sn_write_pass(&k->writer, 0, 1);
+    sn_walk_enter(k, 0);
     sn_walk_copy(k, 0, SN_COPY_ONE, 0);
   } else {
     sn_walk_locate(k, 0, k->rank, FLAT);
@@ -100,7 +100,7 @@ static void write_row(sn_jit *j, bool kept, uint32_t n_outputs) {
     sn_walk_points(k, 0, g->reduced_rank, left);
     return;
   }
-  sn_write_pass(&k->writer, 0, 1);
+  sn_walk_enter(k, 0);
   for (int64_t i = 0; i < g->space[0] / 4; i++) sn_walk_copy(k, 0, SN_COPY_FULL, (uint32_t)i);
 }
 

@@ -66,11 +66,23 @@ uint32_t sn_walk_leaf(sn_walk *k, sn_dtype dtype, sn_walk_base base, int64_t off
   sn_leaf leaf = {.kind = number ? SN_LEAF_INDEX : SN_LEAF_MEMORY,
                   .dtype = dtype,
                   .offset = backward || number ? 0 : (uint32_t)(offset * bytes),
-                  .step = walker.strides[k->rank - 1]};
+                  .step = walker.strides[k->rank - 1],
+                  .section = walker.section};
   leaf.level = leaf.step ? 2 : walker.fixed ? 0 : 1;
   if (base.level > leaf.level) leaf.level = base.level;
   if (!k->status) leaf.walker = find_walker(k, &walker);
   return add_leaf(k, &leaf);
+}
+
+void sn_walk_look_up(sn_walk *k, uint32_t number, uint32_t index, int64_t stride, int64_t length) {
+  if (k->status) return;
+  sn_leaf *leaf = &k->leaves[number];
+  const int level = k->leaves[index].level;
+  leaf->lookup = (sn_lookup){.index = index,
+                             .length = (int32_t)length,
+                             .stride = (int32_t)(stride * (int64_t)sn_dtype_bytes(leaf->dtype))};
+  if (level > 0) leaf->section = k->lanes.section;
+  if (level > leaf->level) leaf->level = level;
 }
 
 uint32_t sn_walk_number(sn_walk *k, uint32_t param) {
@@ -100,6 +112,25 @@ void sn_walk_write(sn_walk *k, uint32_t leaf, const sn_vec_value *value) {
     sn_vec_root(&k->lanes, value->half[h]);
 }
 
+/* ---- lookups --------------------------------------------------------------------------------- */
+
+/* Places that stay for a run are found where it begins. */
+static void find_places(sn_walk *k, uint32_t section, int level) {
+  for (size_t i = 0; i < k->n_leaves; i++) {
+    sn_leaf *leaf = &k->leaves[i];
+    if (!leaf->lookup.length || leaf->section != section) continue;
+    if (k->leaves[leaf->lookup.index].level != level) continue;
+    sn_access_find_place(k, leaf, 0);
+    sn_emit_get(k->w, k->place);
+    sn_emit_set(k->w, leaf->lookup.bytes);
+  }
+}
+
+void sn_walk_enter(sn_walk *k, uint32_t section) {
+  find_places(k, section, 1);
+  sn_write_pass(&k->writer, section, 1);
+}
+
 /* ---- pointers -------------------------------------------------------------------------------- */
 
 static uint32_t base_local(sn_walk *k, const sn_walk_base *base) {
@@ -127,6 +158,12 @@ sn_status sn_walk_start(sn_walk *k) {
   }
   for (int i = 0; i < k->rank; i++) k->index[i] = sn_wasm_local(k->w, SN_WASM_TYPE_I32);
   k->count = sn_wasm_local(k->w, SN_WASM_TYPE_I32);
+  for (size_t i = 0; i < k->n_leaves; i++) {
+    if (!k->leaves[i].lookup.length) continue;
+    if (!k->place) k->place = sn_wasm_local(k->w, SN_WASM_TYPE_I32);
+    k->leaves[i].lookup.bytes = sn_wasm_local(k->w, SN_WASM_TYPE_I32);
+  }
+  for (uint32_t s = 0; s <= k->lanes.section; s++) find_places(k, s, 0);
   sn_write_pass(&k->writer, 0, 0);
   return SN_OK;
 }
@@ -355,7 +392,7 @@ void sn_walk_wrap(sn_walk *k, uint32_t section, int first) {
   sn_emit_i32(k->w, 0);
   sn_emit_set(k->w, k->index[last]);
   next_index(k, section, last - 1, first);
-  sn_write_pass(&k->writer, section, 1);
+  sn_walk_enter(k, section);
   sn_emit(k->w, SN_WASM_end);
 }
 
@@ -384,7 +421,7 @@ void sn_walk_points(sn_walk *k, uint32_t section, int first, uint32_t left) {
   if (last == first) {
     sn_emit_get(k->w, left);
     sn_emit_set(k->w, k->count);
-    sn_write_pass(&k->writer, section, 1);
+    sn_walk_enter(k, section);
     run_of(k, section, unit);
     return;
   }
@@ -394,7 +431,7 @@ void sn_walk_points(sn_walk *k, uint32_t section, int first, uint32_t left) {
   sn_emit_get(k->w, k->count);
   sn_emit(k->w, SN_WASM_i32_sub);
   sn_emit_set(k->w, left);
-  sn_write_pass(&k->writer, section, 1);
+  sn_walk_enter(k, section);
   run_of(k, section, unit);
   sn_emit_i32(k->w, 0);
   sn_emit_set(k->w, k->index[last]);

@@ -39,6 +39,13 @@ typedef struct sn_walker {
 
 typedef enum sn_leaf_kind { SN_LEAF_MEMORY, SN_LEAF_INDEX, SN_LEAF_REGISTERS } sn_leaf_kind;
 
+/* Bytes that an index adds to a leaf's address. */
+typedef struct sn_lookup {
+  uint32_t index;         /* a leaf of int32 */
+  int32_t length, stride; /* positions, bytes between them */
+  uint32_t bytes;         /* local that has them during a run, unless the index changes within it */
+} sn_lookup;
+
 typedef struct sn_leaf {
   sn_leaf_kind kind;
   sn_dtype dtype;
@@ -47,6 +54,8 @@ typedef struct sn_leaf {
   uint32_t registers; /* the first of as many v128 locals as a loop has copies */
   int32_t step;       /* along the innermost dim: bytes, of an index the number itself */
   int level;          /* as of the nodes that read it */
+  uint16_t section;
+  sn_lookup lookup; /* length 0: there is none */
 } sn_leaf;
 
 typedef struct sn_walk_store {
@@ -92,6 +101,7 @@ typedef struct sn_walk {
   /* the copy being written */
   sn_copy copy;
   uint32_t count;      /* local */
+  uint32_t place;      /* local, for lookups */
   uint32_t shift;      /* elements behind the pointers */
   uint32_t turn;       /* number of the copy: which registers */
   int32_t most_copies; /* of a body in a loop */
@@ -106,6 +116,8 @@ sn_status sn_walk_begin(sn_walk *k, sn_arena *arena, sn_wasm *w, sn_vec_target t
  * (offset, strides in elements). Returns its number. */
 uint32_t sn_walk_leaf(sn_walk *k, sn_dtype dtype, sn_walk_base base, int64_t offset,
                       const int64_t *strides);
+/* The leaf is where int32 of leaf `index` says, `stride` elements apart, `length` of them. */
+void sn_walk_look_up(sn_walk *k, uint32_t leaf, uint32_t index, int64_t stride, int64_t length);
 uint32_t sn_walk_number(sn_walk *k, uint32_t param);  /* a parameter's own number */
 sn_vec_value sn_walk_read(sn_walk *k, uint32_t leaf); /* its elements, as nodes */
 void sn_walk_write(sn_walk *k, uint32_t leaf, const sn_vec_value *value);
@@ -138,6 +150,9 @@ void sn_walk_points(sn_walk *k, uint32_t section, int first, uint32_t left);
 void sn_walk_wrap(sn_walk *k, uint32_t section, int first);
 
 /* One copy of the body, `turn` vectors behind the pointers. */
+/* Where a run of the section begins: what stays the same during it is computed. */
+void sn_walk_enter(sn_walk *k, uint32_t section);
+
 void sn_walk_copy(sn_walk *k, uint32_t section, sn_copy copy, uint32_t turn);
 void sn_walk_advance(sn_walk *k, uint32_t section, int32_t elements);
 

@@ -13,7 +13,8 @@
 enum { WORD = 4 };
 
 static bool is_word_aligned(const sn_operand *o) {
-  return o->value != SN_NONE && o->dtype == SN_BOOL && o->strides[0] == 1 && o->offset % WORD == 0;
+  return o->value != SN_NONE && !sn_is_indexed(o) && o->dtype == SN_BOOL && o->strides[0] == 1 &&
+         o->offset % WORD == 0;
 }
 
 static sn_op word_op(sn_op op) {

@@ -8,14 +8,11 @@
 #include <string.h>
 
 #include "kernels/call.h"
-
-static inline int64_t position(int32_t index, int64_t n) {
-  const int64_t at = index < 0 ? index + n : index;
-  return at < 0 ? 0 : at >= n ? n - 1 : at;
-}
+#include "kernels/strided.h"
 
 static inline int64_t position_at(const sn_lines *indices, int64_t i, int64_t line, int64_t n) {
-  return position(((const int32_t *)indices->data)[i * indices->along + line * indices->across], n);
+  return sn_position(((const int32_t *)indices->data)[i * indices->along + line * indices->across],
+                     n);
 }
 
 /* ---- copies, by the size of an element ------------------------------------------------------- */
@@ -50,7 +47,7 @@ static void repeat(void *to, const void *from, size_t item, size_t n) {
       for (int64_t k = 0; k < width; k++) to[k] = from[k * across];                         \
   }                                                                                         \
                                                                                             \
-  static void gather_##T(const sn_call_site *s) {                                          \
+  static void gather_##T(const sn_call_site *s) {                                           \
     const sn_lines *x = &s->in[0], *indices = &s->in[1], *y = &s->out;                      \
     const T *from = (const T *)x->data;                                                     \
     T *to = (T *)y->data;                                                                   \
@@ -71,7 +68,7 @@ static void repeat(void *to, const void *from, size_t item, size_t n) {
 
 #define DEFINE_COPIES(T)                                                         \
   DEFINE_GATHER(T)                                                               \
-  static void copy_rows_##T(const sn_call_site *s) {                            \
+  static void copy_rows_##T(const sn_call_site *s) {                             \
     const sn_lines *x = &s->in[0], *y = &s->out;                                 \
     const T *from = (const T *)x->data + s->from * x->along;                     \
     T *to = (T *)y->data + s->from * y->along;                                   \
@@ -140,33 +137,33 @@ static inline uint8_t updated_bool(sn_op op, uint8_t old, uint8_t new) {
 }
 
 /* The updates whose position is this unit's, by an op that is known when this is compiled. */
-#define DEFINE_UPDATE(type, T)                                                                    \
-  static inline                                                                                   \
+#define DEFINE_UPDATE(type, T)                                                                   \
+  static inline                                                                                  \
       __attribute__((always_inline)) void update_##type(const sn_call_site *s, const sn_op op) { \
-    const sn_lines *indices = &s->in[1], *updates = &s->in[2], *y = &s->out;                      \
-    const int64_t n = y->n, width = s->width, from = s->from, to = s->to;                         \
-    const bool by_rows = width > 1 && indices->across == 0 && updates->across == 1;               \
-    for (int64_t i = 0; i < indices->n; i++) {                                                    \
-      const T *restrict update = (const T *)updates->data + i * updates->along;                   \
-      if (by_rows) {                                                                              \
-        const int64_t at = position_at(indices, i, 0, n);                                         \
-        if (at < from || at >= to) continue;                                                      \
-        T *restrict row = (T *)y->data + at * y->along;                                           \
-        for (int64_t k = 0; k < width; k++) row[k] = updated_##type(op, row[k], update[k]);       \
-        continue;                                                                                 \
-      }                                                                                           \
-      for (int64_t k = 0; k < width; k++) {                                                       \
-        const int64_t at = position_at(indices, i, k, n);                                         \
-        if (at < from || at >= to) continue;                                                      \
-        T *element = (T *)y->data + at * y->along + k;                                            \
-        *element = updated_##type(op, *element, update[k * updates->across]);                     \
-      }                                                                                           \
-    }                                                                                             \
+    const sn_lines *indices = &s->in[1], *updates = &s->in[2], *y = &s->out;                     \
+    const int64_t n = y->n, width = s->width, from = s->from, to = s->to;                        \
+    const bool by_rows = width > 1 && indices->across == 0 && updates->across == 1;              \
+    for (int64_t i = 0; i < indices->n; i++) {                                                   \
+      const T *restrict update = (const T *)updates->data + i * updates->along;                  \
+      if (by_rows) {                                                                             \
+        const int64_t at = position_at(indices, i, 0, n);                                        \
+        if (at < from || at >= to) continue;                                                     \
+        T *restrict row = (T *)y->data + at * y->along;                                          \
+        for (int64_t k = 0; k < width; k++) row[k] = updated_##type(op, row[k], update[k]);      \
+        continue;                                                                                \
+      }                                                                                          \
+      for (int64_t k = 0; k < width; k++) {                                                      \
+        const int64_t at = position_at(indices, i, k, n);                                        \
+        if (at < from || at >= to) continue;                                                     \
+        T *element = (T *)y->data + at * y->along + k;                                           \
+        *element = updated_##type(op, *element, update[k * updates->across]);                    \
+      }                                                                                          \
+    }                                                                                            \
   }
 
 #define DEFINE_UPDATE_EACH(type)                                        \
-  static void update_each_##type(const sn_call_site *s) {              \
-    switch (s->call->op) {                                             \
+  static void update_each_##type(const sn_call_site *s) {               \
+    switch (s->call->op) {                                              \
     case SN_OP_scatter_add: update_##type(s, SN_OP_scatter_add); break; \
     case SN_OP_scatter_mul: update_##type(s, SN_OP_scatter_mul); break; \
     case SN_OP_scatter_max: update_##type(s, SN_OP_scatter_max); break; \

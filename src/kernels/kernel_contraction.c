@@ -31,8 +31,9 @@ static bool all_differ(const sn_nest *batch) {
 }
 
 static sn_gemm_walk walk_of(const sn_strips *strips, const sn_operand *f) {
-  sn_gemm_walk walk = {
-      .across = f->nests[SN_AXIS_ACROSS], .along = f->nests[SN_AXIS_ALONG], .bounds = f->bounds};
+  sn_gemm_walk walk = {.across = f->nests->of[SN_AXIS_ACROSS],
+                       .along = f->nests->of[SN_AXIS_ALONG],
+                       .bounds = f->nests->bounds};
   const sn_dtype wide = sn_dtype_wide(f->dtype);
   if (wide == f->dtype) return walk;
   walk.small = f->dtype;
@@ -57,8 +58,8 @@ void sn_contraction_make(const sn_machine *machine, int64_t whole_m, sn_kernel *
                     .whole_m = whole_m,
                     .a = walk_of(strips, &c->factors[0]),
                     .b = walk_of(strips, &c->factors[1])};
-  kernel->batch_a = c->factors[0].nests[SN_AXIS_BATCH];
-  kernel->batch_b = c->factors[1].nests[SN_AXIS_BATCH];
+  kernel->batch_a = c->factors[0].nests->of[SN_AXIS_BATCH];
+  kernel->batch_b = c->factors[1].nests->of[SN_AXIS_BATCH];
   gemm->m *= sn_nest_join_rows(&kernel->batch_a, &kernel->batch_b, &gemm->a.across);
   const sn_gemm_run_time *run_time = machine->gemm;
   kernel->gemm_run_time = run_time;

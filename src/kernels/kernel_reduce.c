@@ -40,6 +40,22 @@ static sn_reduce_mode choose_mode(const sn_group *g) {
   return votes > 0 ? SN_REDUCE_COLUMNS : SN_REDUCE_ROWS;
 }
 
+static void reorder_strides(const sn_operand *from, const int *order, int rank, sn_operand *to) {
+  *to = *from;
+  for (int i = 0; i < rank; i++) to->strides[i] = from->strides[order[i]];
+}
+
+/* The operand over dims in another order. */
+static sn_status reorder(sn_arena *arena, const sn_operand *from, const int *order, int rank,
+                         sn_operand *to) {
+  reorder_strides(from, order, rank, to);
+  if (!sn_is_indexed(from)) return SN_OK;
+  SN_TRY(sn_arena_alloc(arena, 1, sizeof *to->indexing, (void **)&to->indexing));
+  *to->indexing = *from->indexing;
+  reorder_strides(&from->indexing->index, order, rank, &to->indexing->index);
+  return SN_OK;
+}
+
 /* The pre body over the nest in the order it is walked: columns put the reduced points outside. */
 static sn_status assemble_pre(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
   const sn_group *g = kernel->group;
@@ -54,11 +70,8 @@ static sn_status assemble_pre(sn_arena *arena, const sn_machine *machine, sn_ker
   const sn_phase *phase = &g->row.phases[0];
   sn_body body = phase->body;
   SN_TRY(sn_arena_alloc(arena, body.n_operands, sizeof *body.operands, (void **)&body.operands));
-  for (uint32_t k = 0; k < body.n_operands; k++) {
-    body.operands[k] = phase->body.operands[k];
-    for (int i = 0; i < rank; i++)
-      body.operands[k].strides[i] = phase->body.operands[k].strides[order[i]];
-  }
+  for (uint32_t k = 0; k < body.n_operands; k++)
+    SN_TRY(reorder(arena, &phase->body.operands[k], order, rank, &body.operands[k]));
   sn_vm_nest nest = {.rank = rank};
   memcpy(nest.dims, dims, sizeof nest.dims);
   const sn_vm_source source = {.body = &body, .reductions = phase->reductions, .n_reductions = 1};

@@ -4,7 +4,7 @@
 #include "kernels/kernel.h"
 
 static void print_operands(sn_text *t, const char *what, const sn_vm_operand *list, uint32_t n) {
-  static const char *const access[] = {"linear", "single", "strided", "index"};
+  static const char *const access[] = {"linear", "single", "strided", "lookup", "index"};
   for (uint32_t i = 0; i < n; i++) {
     sn_text_add(t, "    %s s%u %s", what, list[i].slot, access[list[i].access]);
     if (list[i].at.value != SN_NONE) sn_text_add(t, " b%u", list[i].at.value);

@@ -66,7 +66,7 @@ static sn_status cut_operand(cutter *c, sn_operand *o) {
 }
 
 static sn_status cut_factor(cutter *c, sn_operand *f, bool rows) {
-  sn_nest *batch = &f->nests[SN_AXIS_BATCH], *across = &f->nests[SN_AXIS_ACROSS];
+  sn_nest *batch = &f->nests->of[SN_AXIS_BATCH], *across = &f->nests->of[SN_AXIS_ACROSS];
   const sn_link link = {.value = f->value,
                         .element = sn_dtype_bytes(f->dtype),
                         .batch = *batch,
@@ -124,8 +124,8 @@ int64_t sn_schedule_rows_alone(const sn_chain *chain, uint32_t member) {
   const sn_group *whole = &chain->whole[member];
   if (whole->kind != SN_GROUP_CONTRACTION) return 0;
   const sn_operand *factors = whole->contraction.factors;
-  sn_nest a = factors[0].nests[SN_AXIS_BATCH], b = factors[1].nests[SN_AXIS_BATCH];
-  sn_nest across = factors[0].nests[SN_AXIS_ACROSS];
+  sn_nest a = factors[0].nests->of[SN_AXIS_BATCH], b = factors[1].nests->of[SN_AXIS_BATCH];
+  sn_nest across = factors[0].nests->of[SN_AXIS_ACROSS];
   return chain->rows * sn_nest_join_rows(&a, &b, &across);
 }
 

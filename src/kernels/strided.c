@@ -113,6 +113,25 @@ void sn_gather(const sn_operand *o, const int64_t *dims, int rank, int64_t flat,
   }
 }
 
+/* One place for a run, unless the index changes along it. */
+void sn_gather_lookup(const sn_operand *o, const sn_indexing *place, const int64_t *dims, int rank,
+                      int64_t flat, int64_t n, const void *base, const void *indices, void *strip) {
+  cursor c = cursor_at(o, dims, rank, flat), index = cursor_at(&place->index, dims, rank, flat);
+  for (int64_t done = 0; done < n;) {
+    int64_t stride, step;
+    int64_t run = run_length(&c, n - done, &stride);
+    run_length(&index, n - done, &step);
+    if (step) run = 1;
+    const int64_t at = sn_position(((const int32_t *)indices)[index.at], place->length);
+    sn_gather_run(o->dtype, sn_element_mutable(strip, done, sn_strip_bytes(o->dtype)),
+                  sn_element(base, c.at + at * place->stride, sn_dtype_bytes(o->dtype)), stride,
+                  run);
+    done += run;
+    advance(&c, run);
+    advance(&index, run);
+  }
+}
+
 void sn_gather_single(const sn_operand *o, const void *base, void *strip, int64_t n) {
   sn_gather_run(o->dtype, strip, sn_element(base, o->offset, sn_dtype_bytes(o->dtype)), 0, n);
 }

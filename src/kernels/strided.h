@@ -10,6 +10,16 @@
 void sn_gather(const sn_operand *o, const int64_t *dims, int rank, int64_t flat, int64_t n,
                const void *base, void *strip);
 
+/* The same of an indexed operand: `indices` is where the index begins. */
+void sn_gather_lookup(const sn_operand *o, const sn_indexing *place, const int64_t *dims, int rank,
+                      int64_t flat, int64_t n, const void *base, const void *indices, void *strip);
+
+/* The position that an index names among n. */
+static inline int64_t sn_position(int32_t index, int64_t n) {
+  const int64_t at = index < 0 ? index + n : index;
+  return at < 0 ? 0 : at >= n ? n - 1 : at;
+}
+
 /* Where the same elements lie one behind the other in memory, or NULL: a bias along its row. */
 const void *sn_gather_in_place(const sn_operand *o, const int64_t *dims, int rank, int64_t flat,
                                int64_t n, const void *base);

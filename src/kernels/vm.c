@@ -22,12 +22,26 @@ static sn_access access_of(const sn_operand *o, const int64_t *dims, int rank) {
 }
 
 /* Operands of a body cover outer dims, then those that strips walk. */
-static sn_vm_operand operand_of(const sn_vm_nest *nest, const sn_operand *o, uint32_t slot) {
+static void split_strides(const sn_vm_nest *nest, sn_operand *o, int64_t *outer) {
+  int64_t strides[SN_MAX_RANK];
+  memcpy(strides, o->strides, sizeof strides);
+  memset(o->strides, 0, sizeof o->strides);
+  for (int i = 0; i < nest->outer_rank; i++) outer[i] = strides[i];
+  for (int i = 0; i < nest->rank; i++) o->strides[i] = strides[nest->outer_rank + i];
+}
+
+/* One place for all that strips walk from a point of the outer dims is a part of that shift. */
+static sn_vm_operand operand_of(const sn_vm_nest *nest, const sn_operand *o, uint32_t slot,
+                                sn_vm_place *place) {
   sn_vm_operand out = {.at = *o, .slot = slot};
-  memset(out.at.strides, 0, sizeof out.at.strides);
-  for (int i = 0; i < nest->outer_rank; i++) out.outer[i] = o->strides[i];
-  for (int i = 0; i < nest->rank; i++) out.at.strides[i] = o->strides[nest->outer_rank + i];
+  split_strides(nest, &out.at, out.outer);
   out.access = access_of(&out.at, nest->dims, nest->rank);
+  if (!sn_is_indexed(o)) return out;
+  out.place = place;
+  place->at = *o->indexing;
+  split_strides(nest, &place->at.index, place->outer);
+  if (!nest->per_row || access_of(&place->at.index, nest->dims, nest->rank) != SN_ACCESS_SINGLE)
+    out.access = SN_ACCESS_LOOKUP;
   return out;
 }
 
@@ -58,6 +72,7 @@ static bool is_kept(const sn_vm_source *source, uint32_t insn) {
 static sn_status find_invariants(sn_arena *arena, const sn_vm_code *code,
                                  const sn_vm_source *source, uint8_t **out) {
   const sn_body *body = source->body;
+  sn_vm_place place;
   uint8_t *same;
   SN_TRY(sn_arena_alloc(arena, body->n_insns, 1, (void **)&same));
   *out = same;
@@ -66,8 +81,8 @@ static sn_status find_invariants(sn_arena *arena, const sn_vm_code *code,
     const sn_insn *insn = &body->insns[i];
     same[i] = insn->kind == SN_INSN_TOTAL || insn->kind == SN_INSN_CONST;
     if (insn->kind == SN_INSN_LOAD)
-      same[i] =
-          operand_of(&code->nest, &body->operands[insn->args[0]], i).access == SN_ACCESS_SINGLE;
+      same[i] = operand_of(&code->nest, &body->operands[insn->args[0]], i, &place).access ==
+                SN_ACCESS_SINGLE;
     if (insn->kind != SN_INSN_OP) continue;
     same[i] = !is_kept(source, i);
     for (uint32_t k = 0; k < insn->n_args; k++) same[i] = same[i] && same[insn->args[k]];
@@ -92,7 +107,9 @@ static void assemble_leaf(sn_vm_code *code, const sn_body *body, uint32_t i) {
     break;
   case SN_INSN_KEPT: code->reads[code->n_reads++] = (sn_kept){i, insn->args[0]}; break;
   case SN_INSN_LOAD:
-    code->loads[code->n_loads++] = operand_of(&code->nest, &body->operands[insn->args[0]], i);
+    code->loads[code->n_loads++] =
+        operand_of(&code->nest, &body->operands[insn->args[0]], i, &code->places[code->n_places]);
+    code->n_places += sn_is_indexed(&body->operands[insn->args[0]]);
     break;
   case SN_INSN_OP: break;
   }
@@ -161,7 +178,7 @@ static sn_status place_strips(sn_arena *arena, sn_vm_code *code, const sn_vm_sou
   find_last_uses(code, source, last_use);
   code->shift_offset = ((size_t)n * sizeof(void *) + 63) & ~(size_t)63;
   const size_t shifts =
-      ((size_t)(code->n_loads + code->n_stores) * sizeof(int64_t) + 63) & ~(size_t)63;
+      ((size_t)(2 * code->n_loads + code->n_stores) * sizeof(int64_t) + 63) & ~(size_t)63;
   const size_t table = code->shift_offset + (code->nest.per_row ? shifts : 0);
   /* loads fill before any op runs: their places are never shared */
   for (uint32_t i = 0; i < n; i++) {
@@ -182,6 +199,14 @@ static sn_status place_strips(sn_arena *arena, sn_vm_code *code, const sn_vm_sou
   }
   code->worker_bytes = table + bytes * n_places;
   return SN_OK;
+}
+
+static size_t count_lookups(const sn_body *body) {
+  size_t n = 0;
+  for (uint32_t i = 0; i < body->n_insns; i++)
+    n += body->insns[i].kind == SN_INSN_LOAD &&
+         sn_is_indexed(&body->operands[body->insns[i].args[0]]);
+  return n;
 }
 
 static int64_t width_of(const sn_vm_nest *nest) {
@@ -206,6 +231,7 @@ sn_status sn_vm_assemble(sn_arena *arena, const sn_machine *machine, const sn_vm
                        .n_keeps = source->n_keeps,
                        .kept_dtypes = source->kept_dtypes};
   SN_TRY(sn_arena_alloc(arena, n, sizeof *code->loads, (void **)&code->loads));
+  SN_TRY(sn_arena_alloc(arena, count_lookups(body), sizeof *code->places, (void **)&code->places));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *code->consts, (void **)&code->consts));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *code->totals, (void **)&code->totals));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *code->reads, (void **)&code->reads));
@@ -218,7 +244,7 @@ sn_status sn_vm_assemble(sn_arena *arena, const sn_machine *machine, const sn_vm
   SN_TRY(assemble_ops(arena->env, code, body, same));
   for (uint32_t i = 0; i < source->n_stores; i++)
     code->stores[code->n_stores++] =
-        operand_of(nest, &source->stores[i].target, source->stores[i].insn);
+        operand_of(nest, &source->stores[i].target, source->stores[i].insn, NULL);
   find_direct_store(code, body);
   return place_strips(arena, code, source, same);
 }
@@ -240,22 +266,35 @@ void sn_vm_begin(const sn_vm_code *code, void *memory, void *const *values) {
   }
 }
 
-static int64_t row_shift(const sn_vm_nest *nest, const sn_vm_operand *o, int64_t row) {
+static int64_t row_shift(const sn_vm_nest *nest, const int64_t *strides, int64_t row) {
   int64_t shift = 0;
   for (int i = nest->outer_rank - 1; i >= 0; i--) {
-    shift += row % nest->outer[i] * o->outer[i];
+    shift += row % nest->outer[i] * strides[i];
     row /= nest->outer[i];
   }
   return shift;
+}
+
+/* Where in its index an operand is in the row; and, if it looks up nothing else there, the place. */
+static void enter_lookup(const sn_vm_nest *nest, const sn_vm_operand *o, void *const *values,
+                         int64_t row, int64_t *shift, int64_t *index_shift) {
+  const sn_indexing *place = &o->place->at;
+  const int32_t *indices = values[place->index.value];
+  *index_shift = row_shift(nest, o->place->outer, row);
+  if (o->access == SN_ACCESS_LOOKUP) return;
+  const int32_t index = indices[place->index.offset + *index_shift];
+  *shift += place->stride * sn_position(index, place->length);
+}
+
+static int64_t shift_of(const sn_vm_code *code, const void *memory, uint32_t number) {
+  return ((const int64_t *)(const void *)((const char *)memory + code->shift_offset))[number];
 }
 
 /* The operand in the row that was entered. */
 static sn_operand shifted(const sn_vm_code *code, const void *memory, const sn_vm_operand *o,
                           uint32_t number) {
   sn_operand at = o->at;
-  if (code->nest.per_row)
-    at.offset +=
-        ((const int64_t *)(const void *)((const char *)memory + code->shift_offset))[number];
+  if (code->nest.per_row) at.offset += shift_of(code, memory, number);
   return at;
 }
 
@@ -277,13 +316,16 @@ void sn_vm_enter(const sn_vm_code *code, void *memory, void *const *values, int6
   int64_t *shifts = (int64_t *)(void *)((char *)memory + code->shift_offset);
   for (uint32_t i = 0; i < code->n_loads; i++) {
     const sn_vm_operand *o = &code->loads[i];
-    shifts[i] = row_shift(&code->nest, o, row);
+    shifts[i] = row_shift(&code->nest, o->outer, row);
+    if (sn_is_indexed(&o->at))
+      enter_lookup(&code->nest, o, values, row, &shifts[i],
+                   &shifts[code->n_loads + code->n_stores + i]);
     if (o->access != SN_ACCESS_SINGLE) continue;
     const sn_operand at = shifted(code, memory, o, i);
     sn_gather_single(&at, values[at.value], slots[o->slot], 1);
   }
   for (uint32_t i = 0; i < code->n_stores; i++)
-    shifts[code->n_loads + i] = row_shift(&code->nest, &code->stores[i], row);
+    shifts[code->n_loads + i] = row_shift(&code->nest, code->stores[i].outer, row);
   for (uint32_t i = 0; i < code->n_totals; i++) {
     const sn_vm_total *total = &code->totals[i];
     memcpy(slots[total->slot], totals[total->number], sn_strip_bytes(total->dtype));
@@ -303,6 +345,15 @@ static void load_strip(const sn_vm_code *code, void **slots, void *memory, uint3
     return;
   }
   char *base = values[at.value];
+  if (o->access == SN_ACCESS_LOOKUP) {
+    sn_indexing place = o->place->at;
+    if (code->nest.per_row)
+      place.index.offset += shift_of(code, memory, code->n_loads + code->n_stores + number);
+    slots[o->slot] = (char *)memory + code->place[o->slot];
+    sn_gather_lookup(&at, &place, code->nest.dims, code->nest.rank, flat, n, base,
+                     values[place.index.value], slots[o->slot]);
+    return;
+  }
   if (o->access == SN_ACCESS_STRIDED) {
     const void *there = sn_gather_in_place(&at, code->nest.dims, code->nest.rank, flat, n, base);
     slots[o->slot] = there ? (void *)(uintptr_t)there : (char *)memory + code->place[o->slot];

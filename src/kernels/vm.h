@@ -24,15 +24,23 @@ typedef enum sn_access {
   SN_ACCESS_LINEAR, /* contiguous over the space */
   SN_ACCESS_SINGLE, /* one element for all */
   SN_ACCESS_STRIDED,
-  SN_ACCESS_INDEX /* no memory: offset + sum index * stride */
+  SN_ACCESS_LOOKUP, /* at places that change from run to run */
+  SN_ACCESS_INDEX   /* no memory: offset + sum index * stride */
 } sn_access;
 
 typedef struct sn_vm_operand {
   sn_operand at; /* strides over the dims that a strip walks */
   int64_t outer[SN_MAX_RANK];
+  const struct sn_vm_place *place; /* of one that is indexed */
   sn_access access;
   uint32_t slot; /* instruction whose value it is */
 } sn_vm_operand;
+
+/* Of its index, too, strides over the dims that a strip walks, and outer ones. */
+typedef struct sn_vm_place {
+  sn_indexing at;
+  int64_t outer[SN_MAX_RANK];
+} sn_vm_place;
 
 typedef struct sn_vm_op {
   sn_strip_fn *run; /* NULL: the strips' `rows` does op on inputs of dtype */
@@ -65,6 +73,8 @@ typedef struct sn_vm_code {
   sn_vm_nest nest;
   sn_vm_operand *loads, *stores;
   uint32_t n_loads, n_stores;
+  struct sn_vm_place *places; /* of indexed loads */
+  uint32_t n_places;
   sn_vm_const *consts;
   uint32_t n_consts;
   sn_vm_total *totals;

@@ -18,7 +18,7 @@ typedef struct meeting {
 
 /* load0 b1(6, 9): a load of the first phase, of buffer 1, over 6 by 9 points */
 static sn_status meet(void *user, const sn_touch *touch) {
-  static const char *const roles[] = {"load", "store", "factor", "input", "result"};
+  static const char *const roles[] = {"load", "index", "store", "factor", "input", "result"};
   meeting *m = user;
   for (size_t i = 0; i < m->n; i++) assert_ptr_not_equal(m->met[i], touch->operand);
   assert_true(m->n < 64);
