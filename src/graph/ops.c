@@ -1,5 +1,9 @@
 #include "graph/ops.h"
 
+#include <math.h>
+
+#include "graph/shape.h"
+
 const sn_op_info sn_op_table[SN_OP_COUNT] = {
 #define SN_OP(id, class_, arity_, types_, flags_, cost_, lo_, hi_, ulp_, doc_) \
   [SN_OP_##id] = {.name = #id,                                                 \
@@ -16,3 +20,17 @@ const sn_op_bounds sn_op_bounds_table[SN_OP_COUNT] = {
   [SN_OP_##id] = {lo_, hi_, ulp_},
 #include "graph/ops.def"
 };
+
+double sn_reduce_identity(sn_op op, sn_dtype dtype) {
+#define X_C(c) (c)
+#define X_IC(c) (c)
+  switch ((int)op) {
+#define REDUCE(id, f, c, d, idf, idi, xf, xi) \
+  case SN_OP_##id:                            \
+    return sn_dtype_is_float(dtype) ? (double)(idf) : (double)(idi);
+#include "graph/ops.def"
+  default: return NAN;
+  }
+#undef X_C
+#undef X_IC
+}

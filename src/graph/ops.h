@@ -67,7 +67,11 @@ static inline bool sn_op_is_elementwise(sn_op op) {
          kind == SN_CLASS_CAST;
 }
 
-/* Always run by a kernel of its own (kernels/kernel_call.c) along one axis, attribute 0. */
+/* Value at a reduction's start: 0, -infinity ... */
+double sn_reduce_identity(sn_op op, sn_dtype dtype);
+
+/* Run by a kernel of its own (kernels/kernel_call.c) along one axis, attribute 0; but a gather's rows
+ * may be looked up by those that read them (fuse/lookup.c). */
 static inline bool sn_op_is_call(sn_op op) {
   const sn_op_class kind = sn_op_table[op].kind;
   return kind == SN_CLASS_GATHER || kind == SN_CLASS_SCATTER || kind == SN_CLASS_SORT ||

@@ -95,25 +95,11 @@ int64_t sn_ref_view_source(const sn_graph *g, sn_id id, int64_t flat) {
   return sn_ravel(x, from);
 }
 
-static double identity_of(sn_op op, sn_dtype dtype) {
-#define X_C(c) (c)
-#define X_IC(c) (c)
-  switch ((int)op) {
-#define REDUCE(id, f, c, d, idf, idi, xf, xi) \
-  case SN_OP_##id:                            \
-    return sn_dtype_is_float(dtype) ? (double)(idf) : (double)(idi);
-#include "graph/ops.def"
-  default: return NAN;
-  }
-#undef X_C
-#undef X_IC
-}
-
 static void ref_reduce(const sn_graph *g, bool fused, sn_id id, const void *in, void *out) {
   const sn_node *node = sn_graph_node(g, id);
   const sn_type *x = &g->nodes[*sn_graph_inputs(g, id)].type, *y = &node->type;
   const uint64_t mask = (uint64_t)*sn_graph_attrs(g, id);
-  const double start = identity_of(node->op, y->dtype);
+  const double start = sn_reduce_identity(node->op, y->dtype);
   for (int64_t i = 0; i < sn_type_size(y); i++) sn_ref_store(y->dtype, out, i, start);
   for (int64_t i = 0; i < sn_type_size(x); i++) {
     int64_t at[SN_MAX_RANK], kept[SN_MAX_RANK] = {0};

@@ -76,6 +76,7 @@ typedef struct sn_packed {
 
 typedef struct sn_kernel {
   const sn_group *group;
+  const struct sn_kernel_kind *kind;
   sn_vm_code *phases; /* per phase of the group */
   sn_vm_code post;
   size_t *phase_offset; /* of each phase's strips in worker memory */
@@ -88,9 +89,10 @@ typedef struct sn_kernel {
   sn_nest batch_a, batch_b; /* of a contraction: where each matrix begins */
   sn_call_plan call;
   sn_schedule schedule;      /* of a chain */
-  struct sn_kernel *members; /* of a chain: for a block, then for the last one; or what runs before
-                                a contraction */
-  uint32_t n_members;
+  struct sn_kernel *members; /* of a chain: for a block, then for the last one */
+  struct sn_kernel *befores; /* of a contraction: what runs before it */
+  uint32_t n_members, n_befores;
+  int64_t whole_m; /* of a block of a product: rows of all of it, or 0 */
   sn_stage stages[SN_MAX_STAGES];
   int n_stages;
   size_t worker_bytes;   /* private memory of each worker */
@@ -107,8 +109,8 @@ sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_gr
 sn_status sn_kernel_make_block(sn_arena *arena, const sn_machine *machine, const sn_group *group,
                                int64_t whole_m, sn_kernel *out);
 
-/* The kernels with points of their own, one by one; NULL behind them: members, then the kernel
- * itself if it is not a chain. */
+/* The kernels with points of their own, one by one; NULL behind them: what runs before, members,
+ * then the kernel itself if it is not a chain. */
 sn_kernel *sn_kernel_part(const sn_kernel *kernel, uint32_t i);
 
 /* *group as it is best run, in bool_words.c: the same, or another one in arena. */
@@ -138,16 +140,18 @@ void sn_kernel_units(void *run, int64_t begin, int64_t end, int worker);
 
 static inline size_t sn_align64(size_t bytes) { return (bytes + 63) & ~(size_t)63; }
 
-/* Of the kinds; see the files of the same names. */
-sn_status sn_reduce_make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel);
-void sn_reduce_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory);
-sn_status sn_row_make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel);
-void sn_row_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory);
-sn_status sn_call_make(sn_arena *arena, sn_kernel *kernel);
-void sn_call_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory);
-void sn_contraction_make(const sn_machine *machine, int64_t whole_m, sn_kernel *kernel);
-void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory);
-sn_status sn_chain_make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel);
-void sn_chain_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory);
+/* What each kind of group does, in the file of its name: plans its kernel, whose group, kind and
+ * whole_m are set; and runs units of the stage under way in a worker's memory. */
+typedef struct sn_kernel_kind {
+  sn_status (*make)(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel);
+  void (*units)(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory);
+} sn_kernel_kind;
+
+extern const sn_kernel_kind sn_kernel_map, sn_kernel_reduce, sn_kernel_row, sn_kernel_contraction,
+    sn_kernel_call, sn_kernel_chain;
+
+/* kernel_map.c: the strips of the post body, and room for those of the phases, where there are any.
+ */
+sn_status sn_kernel_make_post(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel);
 
 #endif

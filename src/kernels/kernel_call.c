@@ -50,9 +50,10 @@ static void plan_units(const sn_group *g, sn_call_plan *p) {
   p->unit = whole ? at_least_1(UNIT_ELEMENTS / at_least_1(n * p->lines)) : 1;
 }
 
-sn_status sn_call_make(sn_arena *arena, sn_kernel *kernel) {
+static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
   const sn_group *g = kernel->group;
   sn_call_plan *p = &kernel->call;
+  (void)machine;
   plan_units(g, p);
   kernel->n_stages = 1;
   kernel->stages[0] = (sn_stage){.units = pieces(p->points, p->unit) * p->blocks * p->shares};
@@ -151,7 +152,7 @@ static void run_point(const sn_kernel_run *run, sn_call_site *site, int64_t poin
   run_lines(site);
 }
 
-void sn_call_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory) {
+static void run_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory) {
   const sn_call_plan *p = &run->kernel->call;
   const sn_call *call = &run->kernel->group->call;
   sn_call_site site = {.call = call, .dtype = call->operands[0].dtype, .scratch = memory};
@@ -163,3 +164,5 @@ void sn_call_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *m
     for (int64_t i = 0; i < p->unit && i < left; i++) run_point(run, &site, first + i, block);
   }
 }
+
+const sn_kernel_kind sn_kernel_call = {make, run_units};

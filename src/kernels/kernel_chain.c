@@ -22,7 +22,7 @@ static void add_packing(const sn_chain *c, sn_kernel *kernel) {
   if (units) kernel->stages[kernel->n_stages++].units = units;
 }
 
-sn_status sn_chain_make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
+static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
   const sn_chain *c = kernel->group->chain;
   sn_schedule *schedule = &kernel->schedule;
   size_t most = 0;
@@ -86,7 +86,7 @@ static void pack_unit(const sn_kernel_run *run, int64_t unit, void *memory) {
   run_member(run, member, 0, batch, (sn_range){0}, part, part + 1, memory);
 }
 
-void sn_chain_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory) {
+static void run_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory) {
   const sn_kernel *k = run->kernel;
   const sn_chain *c = k->group->chain;
   const int64_t block = k->schedule.block, blocks = sn_schedule_blocks(c, &k->schedule);
@@ -106,3 +106,5 @@ void sn_chain_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *
     }
   }
 }
+
+const sn_kernel_kind sn_kernel_chain = {make, run_units};

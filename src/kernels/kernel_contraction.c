@@ -42,11 +42,12 @@ static sn_gemm_walk walk_of(const sn_strips *strips, const sn_operand *f) {
   return walk;
 }
 
-void sn_contraction_make(const sn_machine *machine, int64_t whole_m, sn_kernel *kernel) {
+static void plan_product(const sn_machine *machine, sn_kernel *kernel) {
   const sn_strips *strips = sn_strips_for(machine->isa);
   const sn_group *g = kernel->group;
   const sn_contraction *c = &g->contraction;
   const int r = g->space_rank;
+  const int64_t whole_m = kernel->whole_m;
   const int64_t parts = /* a block of rows has all of its terms */
       whole_m ? 1 : sn_target_sum_parts(machine->target, sn_group_points(g), g->space[r - 2], c->k);
   sn_gemm *gemm = &kernel->gemm;
@@ -82,6 +83,23 @@ void sn_contraction_make(const sn_machine *machine, int64_t whole_m, sn_kernel *
       sn_align64(kernel->post.worker_bytes); /* the product's scratch lies behind the strips */
   kernel->worker_bytes = kernel->scratch_offset + gemm->scratch_bytes;
   if (gemm->tasks && gemm->spans > 1) add_stage(strips, kernel);
+}
+
+static sn_status make_befores(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
+  const uint32_t n = kernel->n_befores = sn_group_befores(kernel->group);
+  SN_TRY(sn_arena_alloc(arena, n, sizeof *kernel->befores, (void **)&kernel->befores));
+  for (uint32_t i = 0; i < n; i++) {
+    sn_kernel *before = &kernel->befores[i];
+    SN_TRY(sn_kernel_make(arena, machine, &kernel->group->contraction.before[i], before));
+    if (before->worker_bytes > kernel->worker_bytes) kernel->worker_bytes = before->worker_bytes;
+  }
+  return SN_OK;
+}
+
+static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
+  SN_TRY(sn_kernel_make_post(arena, machine, kernel));
+  plan_product(machine, kernel);
+  return make_befores(arena, machine, kernel);
 }
 
 typedef struct tile_context {
@@ -176,7 +194,7 @@ static void pack_units(const sn_kernel_run *run, int64_t begin, int64_t end) {
   }
 }
 
-void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory) {
+static void run_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory) {
   const sn_kernel *k = run->kernel;
   const sn_group *g = k->group;
   const sn_gemm_run_time *run_time = k->gemm_run_time;
@@ -230,3 +248,5 @@ void sn_contraction_units(const sn_kernel_run *run, int64_t begin, int64_t end, 
     }
   }
 }
+
+const sn_kernel_kind sn_kernel_contraction = {make, run_units};

@@ -94,7 +94,7 @@ static void plan_blocks(sn_kernel *kernel) {
   if (p->unit > SN_STRIP) p->unit = SN_STRIP;
 }
 
-sn_status sn_reduce_make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
+static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
   const sn_group *g = kernel->group;
   const sn_reduction *r = &g->row.phases[0].reductions[0];
   sn_reduce_plan *p = &kernel->reduce;
@@ -103,6 +103,7 @@ sn_status sn_reduce_make(sn_arena *arena, const sn_machine *machine, sn_kernel *
                         .length = sn_group_reduced_points(g),
                         .fold = sn_fold_plan_for(sn_strips_for(machine->isa), r->op, r->dtype)};
   SN_CHECK(arena->env, p->fold.fold && p->fold.combine);
+  SN_TRY(sn_kernel_make_post(arena, machine, kernel));
   SN_TRY(assemble_pre(arena, machine, kernel));
   plan_blocks(kernel);
   const int64_t strips_out = (p->outputs + SN_STRIP - 1) / SN_STRIP;
@@ -282,7 +283,7 @@ static void finish_outputs(const worker *w, int64_t first, int64_t n) {
     sn_vm_strip(&w->k->post, w->post, w->run->values, first, n, &(sn_vm_inputs){.totals = &total});
 }
 
-void sn_reduce_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory) {
+static void run_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory) {
   const worker w = worker_in(run, memory);
   const bool partial = run->kernel->n_stages == 2 && run->stage == 0;
   const bool combining = run->kernel->n_stages == 2 && run->stage == 1;
@@ -304,3 +305,5 @@ void sn_reduce_units(const sn_kernel_run *run, int64_t begin, int64_t end, void 
     finish_outputs(&w, first, n);
   }
 }
+
+const sn_kernel_kind sn_kernel_reduce = {make, run_units};

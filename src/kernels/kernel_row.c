@@ -61,11 +61,12 @@ static size_t place(size_t *end, size_t bytes) {
   return at;
 }
 
-sn_status sn_row_make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
+static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
   const sn_group *g = kernel->group;
   sn_row_plan *p = &kernel->row;
   SN_TRY(sn_arena_alloc(arena, g->row.n_totals, sizeof *p->folds, (void **)&p->folds));
   SN_TRY(sn_arena_alloc(arena, g->row.n_kept, sizeof *p->kept_offset, (void **)&p->kept_offset));
+  SN_TRY(sn_kernel_make_post(arena, machine, kernel));
   SN_TRY(assemble_phases(arena, machine, kernel));
   plan_rows(kernel);
   size_t end = sn_align64(kernel->post.worker_bytes);
@@ -128,7 +129,7 @@ static void run_rows(row_worker *w, int64_t first, int64_t n) {
               &(sn_vm_inputs){.totals = w->totals});
 }
 
-void sn_row_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory) {
+static void run_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory) {
   const sn_kernel *k = run->kernel;
   const sn_code *code = sn_code_ready(&k->code);
   const int64_t length = k->group->limited ? run->columns.to : k->row.length;
@@ -148,3 +149,5 @@ void sn_row_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *me
     run_rows(&w, first, left < k->row.unit ? left : k->row.unit);
   }
 }
+
+const sn_kernel_kind sn_kernel_row = {make, run_units};

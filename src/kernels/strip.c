@@ -27,17 +27,3 @@ void sn_strip_spread(sn_dtype dtype, void *strip, int64_t n) {
   else
     for (int64_t i = 1; i < n; i++) ((int32_t *)strip)[i] = *(const int32_t *)strip;
 }
-
-double sn_reduce_identity(sn_op op, sn_dtype dtype) {
-#define X_C(c) (c)
-#define X_IC(c) (c)
-  switch ((int)op) {
-#define REDUCE(id, f, c, d, idf, idi, xf, xi) \
-  case SN_OP_##id:                            \
-    return sn_dtype_is_float(dtype) ? (double)(idf) : (double)(idi);
-#include "graph/ops.def"
-  default: return 0;
-  }
-#undef X_C
-#undef X_IC
-}

@@ -77,7 +77,4 @@ void sn_strip_spread(sn_dtype dtype, void *strip, int64_t n);
 /* Writes one value, converted, to n elements of a strip. */
 void sn_strip_fill(sn_dtype dtype, void *strip, double value, int64_t n);
 
-/* Value at a reduction's start: 0, -infinity ... */
-double sn_reduce_identity(sn_op op, sn_dtype dtype);
-
 #endif

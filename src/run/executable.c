@@ -197,8 +197,8 @@ static bool run_stages(const walk *w, const sn_kernel *kernel, sn_status *status
   int *stage = &w->run->place.stage;
   for (; *stage <= kernel->n_stages; ++*stage) {
     const bool before = *stage == 0;
-    if (before ? !sn_group_befores(kernel->group) : !kernel->stages[*stage - 1].units) continue;
-    if (!run_stage(w, before ? kernel->members : kernel, before ? 0 : *stage - 1, status))
+    if (before ? !kernel->n_befores : !kernel->stages[*stage - 1].units) continue;
+    if (!run_stage(w, before ? kernel->befores : kernel, before ? 0 : *stage - 1, status))
       return false;
     if (*status) return true;
   }
