@@ -1,8 +1,8 @@
 /* sinter.h - the public C API of Sinter, a tensor compiler.
  *
- * A program builds a lazy graph of tensors; nothing is computed until sn_eval, a read, or the run
- * of a compiled program asks for it. Then the graph is optimised, fused into few kernels, planned
- * into one block of memory and run on all cores.
+ * A program builds a lazy graph of tensors. Nothing is computed until sn_eval, a read, or the run
+ * of a compiled program asks for a value. Then the graph is optimised, fused into few kernels,
+ * planned into one block of memory, and run on all cores.
  *
  *   sn_context *ctx;
  *   sn_context_create(NULL, &ctx);
@@ -11,20 +11,27 @@
  *   float result;
  *   if (sn_read(y, &result, sizeof result)) puts(sn_error_message(ctx));
  *
- * Conventions
- *   Shapes are row-major, rank 0 to SN_MAX_RANK; sizes 0 and 1 are legal everywhere. Sizes, strides
- * and axes count elements; byte counts end in _bytes. Negative axes count from the end. Ownership:
- * a function that returns a tensor or object hands its caller one reference, to be given back with
- * the matching release function (or by leaving a scope, see sn_scope_begin). Arguments are
- *   borrowed, never consumed. Release functions accept NULL.
- *   Errors: a function that returns sn_status says so; one that returns a pointer returns NULL. The
- *   first error since sn_error_clear stays readable through sn_error_status / sn_error_message. A
- *   tensor function given a NULL tensor returns NULL and keeps that first error, so a chain of
- * calls is checked once at its end. After any error everything that existed before is intact and
- * usable. Threads: a context and its tensors belong to one thread at a time.
+ * Shapes     Row-major, rank 0 to SN_MAX_RANK; sizes 0 and 1 are legal everywhere. Sizes and
+ *            strides count elements; byte counts end in _bytes. Negative axes count from the end.
  *
- * Each function carries a tag [new, errors]: new = returns a new reference, - = does not;
- * m = may fail for want of memory, s shapes or axes, d dtypes, a other argument, w worker lost.
+ * Ownership  A function that returns a tensor or another object hands its caller one reference,
+ *            to be given back with the matching release function, or by leaving a scope
+ *            (sn_scope_begin). Arguments are borrowed, never consumed. Release functions accept
+ *            NULL.
+ *
+ * Errors     A function that returns sn_status says so; one that returns a pointer returns NULL.
+ *            The first error since sn_error_clear stays readable: sn_error_status and
+ *            sn_error_message. A function that is given a NULL tensor returns NULL and keeps that
+ *            first error, so a chain of calls is checked once, at its end. After an error all that
+ *            existed before is intact and usable.
+ *
+ * Threads    A context and its tensors belong to one thread at a time.
+ *
+ * Each function carries a tag [new, errors]. new: it returns a new reference; -: it does not.
+ * errors: m for want of memory, s shapes or axes, d dtypes, a another argument, w worker lost.
+ *
+ * The functions on tensors - sn_add, sn_sum, sn_matmul ... - are in sinter_functions.h, which this
+ * header includes; docs/reference describes them, with those of JavaScript.
  */
 #ifndef SINTER_H
 #define SINTER_H
@@ -162,16 +169,9 @@ SN_API sn_tensor *sn_from_data(sn_context *ctx, sn_dtype dtype, int rank, const 
 SN_API sn_tensor *sn_empty(sn_context *ctx, sn_dtype dtype, int rank, const int64_t *dims,
                            void **data);
 
-/* value everywhere, converted to dtype. Lazy: takes no memory for elements. [new, m s] */
-SN_API sn_tensor *sn_full(sn_context *ctx, sn_dtype dtype, int rank, const int64_t *dims,
-                          double value);
-
 /* A rank-0 value that takes the dtype of what it meets: sn_mul(x, sn_scalar(ctx, 2)) keeps x's
  * dtype. In eager use its value is an input of the program, not part of its identity. [new, m] */
 SN_API sn_tensor *sn_scalar(sn_context *ctx, double value);
-
-/* The index along axis as int32 or float. [new, m s d] */
-SN_API sn_tensor *sn_iota(sn_context *ctx, sn_dtype dtype, int rank, const int64_t *dims, int axis);
 
 SN_API sn_tensor *sn_retain(sn_tensor *t); /* one more reference; returns t */
 SN_API void sn_release(sn_tensor *t);      /* gives one reference back */
@@ -212,108 +212,12 @@ SN_API bool sn_ticket_done(sn_context *ctx, uint32_t ticket);
 /* Waits for every run under way; the status of the first that failed since the last call. [-, w] */
 SN_API sn_status sn_synchronize(sn_context *ctx);
 
-/* ---- ops ------------------------------------------------------------------------------------- */
-/* The elementwise ops of the table, sn_add(a, b), sn_tanh(x) ..., are declared in sinter_ops.h.
- * Inputs broadcast as in NumPy; dtypes promote bool < int8, uint8 < int32 < float16, bfloat16 <
- * float32 < float64 (int8 and uint8 to int32, float16 and bfloat16 to float32), and ops that are
- * defined on floats only take integers as float32. */
+/* ---- functions on tensors -------------------------------------------------------------------- */
 
+/* Axes as bits: bit i set = axis i. */
 #define SN_ALL_AXES ((uint32_t)0xffffffff)
-
-/* axes: bit i set = axis i is reduced. keepdims leaves them with size 1. Empty sum is 0, prod 1;
- * max, min and argmax of nothing are SN_ERR_SHAPE. mean of integers is float32, sum and prod of
- * bools are int32, max and min of bools bool. [new, m s d] */
-SN_API sn_tensor *sn_sum(sn_tensor *x, uint32_t axes, bool keepdims);
-SN_API sn_tensor *sn_prod(sn_tensor *x, uint32_t axes, bool keepdims);
-SN_API sn_tensor *sn_mean(sn_tensor *x, uint32_t axes, bool keepdims);
-SN_API sn_tensor *sn_max(sn_tensor *x, uint32_t axes, bool keepdims);
-SN_API sn_tensor *sn_min(sn_tensor *x, uint32_t axes, bool keepdims);
-/* Whether any, or all, are not 0; bool. Of nothing: false, true. */
-SN_API sn_tensor *sn_any(sn_tensor *x, uint32_t axes, bool keepdims);
-SN_API sn_tensor *sn_all(sn_tensor *x, uint32_t axes, bool keepdims);
-/* sum (x - mean)^2 / max(n - correction, 0), and its square root. The derivative of the root at 0
- * is taken to be 0, in sn_norm too. */
-SN_API sn_tensor *sn_var(sn_tensor *x, uint32_t axes, double correction, bool keepdims);
-SN_API sn_tensor *sn_std(sn_tensor *x, uint32_t axes, double correction, bool keepdims);
-/* log sum e^x, stable for large x; of nothing -INFINITY. */
-SN_API sn_tensor *sn_logsumexp(sn_tensor *x, uint32_t axes, bool keepdims);
-/* (sum |x|^order)^(1 / order); order +-INFINITY: the largest, smallest |x|; 0: how many are not 0.
- */
-SN_API sn_tensor *sn_norm(sn_tensor *x, double order, uint32_t axes, bool keepdims);
-/* Index of the first largest (smallest) element along axis; the first NaN wins. int32. */
-SN_API sn_tensor *sn_argmax(sn_tensor *x, int axis, bool keepdims);
-SN_API sn_tensor *sn_argmin(sn_tensor *x, int axis, bool keepdims);
-
-/* (..., m, k) x (..., k, n) -> (..., m, n); leading dimensions broadcast; a rank-1 operand is a row
- * (left) or a column (right) and its dimension is dropped again, as in NumPy. Integers and bools
- * become int32, whose sums wrap modulo 2^32, here and in sn_einsum and sn_conv. [new, m s d] */
-SN_API sn_tensor *sn_matmul(sn_tensor *a, sn_tensor *b);
-
-/* Sums of products of n >= 1 operands, by letters for their axes: "ij,jk->ik". Letters that the
- * output lacks are summed; a letter twice in an operand is its diagonal; "..." stands for
- * dimensions that broadcast; a size of 1 broadcasts. Without "->" the output has the dimensions of
- * "...", then, in the order of ASCII, the letters that occur once. Dtypes promote as in matmul.
- * Multiplied in the order of fewest operations up to 6 operands, a good one beyond. [new, m s] */
-SN_API sn_tensor *sn_einsum(const char *spec, sn_tensor *const *operands, size_t n);
-
-SN_API sn_tensor *sn_reshape(sn_tensor *x, int rank, const int64_t *dims); /* one -1: inferred */
-SN_API sn_tensor *sn_transpose(sn_tensor *x, const int *perm);             /* NULL: all reversed */
-SN_API sn_tensor *sn_broadcast_to(sn_tensor *x, int rank, const int64_t *dims);
-/* size elements from begin in steps of stride (not 0; < 0 walks down) along each axis. */
-SN_API sn_tensor *sn_slice(sn_tensor *x, const int64_t *begin, const int64_t *size,
-                           const int64_t *strides);
-/* before[i] and after[i] >= 0 elements of value around each axis. */
-SN_API sn_tensor *sn_pad(sn_tensor *x, const int64_t *before, const int64_t *after, double value);
-SN_API sn_tensor *sn_concat(sn_tensor *const *inputs, size_t count, int axis);
-SN_API sn_tensor *sn_astype(sn_tensor *x, sn_dtype dtype);
-SN_API sn_tensor *sn_bitcast(sn_tensor *x, sn_dtype dtype); /* float32 <-> int32, same bits */
-
-/* x kept between lo and hi, which broadcast; NULL: no bound on that side. Dtypes promote; a bound
- * from sn_scalar that no value of x's integers can pass, as -INFINITY, is none. [new, m s d] */
-SN_API sn_tensor *sn_clip(sn_tensor *x, sn_tensor *lo, sn_tensor *hi);
-
-/* x where x > 0; elsewhere alpha x (leaky_relu), alpha (e^x - 1) (elu). selu: elu with the
- * parameters that keep mean 0 and variance 1, scaled. hardswish: x min(max(x + 3, 0), 6) / 6.
- * gelu_tanh: gelu by a tanh, within 5e-4. Integers become float32. [new, m s d] */
-SN_API sn_tensor *sn_leaky_relu(sn_tensor *x, double alpha);
-SN_API sn_tensor *sn_elu(sn_tensor *x, double alpha);
-SN_API sn_tensor *sn_selu(sn_tensor *x);
-SN_API sn_tensor *sn_hardswish(sn_tensor *x);
-SN_API sn_tensor *sn_gelu_tanh(sn_tensor *x);
-
-/* e^x / sum e^x along axis, and its logarithm; stable for large x; of nothing nothing. [new, m s d]
- */
-SN_API sn_tensor *sn_softmax(sn_tensor *x, int axis);
-SN_API sn_tensor *sn_log_softmax(sn_tensor *x, int axis);
-
-/* softmax(scale q k^T) v, in blocks of rows: no matrix of all scores lies in memory. q (..., heads,
- * tokens, size), k (..., shared, sources, size), v (..., shared, sources, width); shared divides
- * heads. scale NaN: 1 / sqrt(size). causal: token i sees sources 0 .. i; whole blocks of later ones
- * are not read, so a NaN there may not show. mask, which broadcasts to
- * (..., heads, tokens, sources), or NULL: bools tell what is seen, floats are added to the scores.
- * A token that sees nothing becomes NaN. [new, m s d] */
-SN_API sn_tensor *sn_attention(sn_tensor *q, sn_tensor *k, sn_tensor *v, sn_tensor *mask,
-                               bool causal, double scale);
-
-/* Over the last axis: (x - mean) / sqrt(var + eps) * weight + bias, and x / sqrt(mean x^2 + eps) *
- * weight. weight and bias have the length of that axis; NULL: none. [new, m s d] */
-SN_API sn_tensor *sn_layer_norm(sn_tensor *x, sn_tensor *weight, sn_tensor *bias, double eps);
-SN_API sn_tensor *sn_rms_norm(sn_tensor *x, sn_tensor *weight, double eps);
-
-/* Over all axes but `axis` (channels; < 0: from the end): (x - mean) / sqrt(variance + eps) *
- * weight + bias, of x itself (stats NULL: training) or as given (inference; in training, to keep
- * running ones: those computed from x, through which gradients go). All have the length of axis;
- * weight, bias NULL: none. [new, m s d] */
-typedef struct sn_batch_stats {
-  sn_tensor *mean, *variance;
-} sn_batch_stats;
-SN_API sn_tensor *sn_batch_norm(sn_tensor *x, int axis, const sn_batch_stats *stats,
-                                sn_tensor *weight, sn_tensor *bias, double eps);
-
-/* logits (..., classes), labels int32 (...) or a distribution (..., classes): one loss per row
- * (...), logsumexp(logits) - logits[label], or that weighted by the distribution; stable for large
- * logits. [new, m s d] */
-SN_API sn_tensor *sn_softmax_cross_entropy(sn_tensor *logits, sn_tensor *labels);
+/* In the place of an axis: all elements, in row-major order, as one. */
+#define SN_FLAT INT32_MIN
 
 /* How windows lie along the spatial axes of x, which is (n, spatial..., channels). {0}: stride 1
  * (of a pool the window's sizes), no dilation, no padding, one group. Arrays have a number per
@@ -336,53 +240,10 @@ typedef struct sn_window_options {
   bool count_padding; /* of a mean: padding counts, as zeros */
 } sn_window_options;
 
-/* Convolution over 1 to 3 spatial axes (cross-correlation: the filter is not flipped). filter is
- * (window..., channels / groups, filters). options may be NULL. [new, m s d] */
-SN_API sn_tensor *sn_conv(sn_tensor *x, sn_tensor *filter, int axes,
-                          const sn_window_options *options);
-/* The transpose of sn_conv with these options and this filter, (window..., channels of the result /
- * groups, channels of x): what takes its result's gradient back to its input. The result is the
- * smallest input, or with SN_PADDING_SAME n * stride; explicit padding is cut off. [new, m s d] */
-SN_API sn_tensor *sn_conv_transpose(sn_tensor *x, sn_tensor *filter, int axes,
-                                    const sn_window_options *options);
-/* The largest element, the mean and the sum (in floats) of each window. Padding does not count,
- * unless options say so of a mean. [new, m s d] */
-SN_API sn_tensor *sn_max_pool(sn_tensor *x, const int64_t *window, int axes,
-                              const sn_window_options *options);
-SN_API sn_tensor *sn_avg_pool(sn_tensor *x, const int64_t *window, int axes,
-                              const sn_window_options *options);
-SN_API sn_tensor *sn_sum_pool(sn_tensor *x, const int64_t *window, int axes,
-                              const sn_window_options *options);
+/* sn_add, sn_sum, sn_matmul, sn_conv ... */
+#include "sinter_ops.h"
 
-/* Indices are int32; negative ones count from the end, and what is still outside is clamped, as a
- * program has nowhere to report it.
- *
- * take: the elements at indices along axis, (x before axis, indices, x behind axis).
- * take_along_axis: an index for each element of the result; x and indices have one rank and
- * broadcast but along axis.
- * scatter_add, scatter_set ...: x with updates, which broadcast to the shape that take has, added
- * to those elements, put in their place, multiplied with them, or there if larger (smaller). One
- * after the other in the order of the indices: sums have the same bits on any number of threads,
- * and the last one set stays. [new, m s d] */
-SN_API sn_tensor *sn_take(sn_tensor *x, sn_tensor *indices, int axis);
-SN_API sn_tensor *sn_take_along_axis(sn_tensor *x, sn_tensor *indices, int axis);
-SN_API sn_tensor *sn_scatter_add(sn_tensor *x, sn_tensor *indices, sn_tensor *updates, int axis);
-SN_API sn_tensor *sn_scatter_set(sn_tensor *x, sn_tensor *indices, sn_tensor *updates, int axis);
-SN_API sn_tensor *sn_scatter_mul(sn_tensor *x, sn_tensor *indices, sn_tensor *updates, int axis);
-SN_API sn_tensor *sn_scatter_max(sn_tensor *x, sn_tensor *indices, sn_tensor *updates, int axis);
-SN_API sn_tensor *sn_scatter_min(sn_tensor *x, sn_tensor *indices, sn_tensor *updates, int axis);
-
-/* (indices..., classes): 1 where the index is the class, 0 elsewhere; no 1 for one outside. */
-SN_API sn_tensor *sn_one_hot(sn_tensor *indices, int64_t classes, sn_dtype dtype);
-
-/* Stable; NaN comes last in either order. argsort: where the elements come from, int32. */
-SN_API sn_tensor *sn_sort(sn_tensor *x, int axis, bool descending);
-SN_API sn_tensor *sn_argsort(sn_tensor *x, int axis, bool descending);
-
-/* Sums (products) of the elements up to each, from the end when reverse, without itself when
- * exclusive. Floats are carried as float64. */
-SN_API sn_tensor *sn_cumsum(sn_tensor *x, int axis, bool reverse, bool exclusive);
-SN_API sn_tensor *sn_cumprod(sn_tensor *x, int axis, bool reverse, bool exclusive);
+#include "sinter_functions.h"
 
 /* ---- derivatives ----------------------------------------------------------------------------- */
 
@@ -506,8 +367,6 @@ SN_API void sn_profile_stop(sn_context *ctx);
 SN_API size_t sn_profile_kernels(const sn_context *ctx, const sn_kernel_profile **out);
 SN_API size_t sn_profile_spans(const sn_context *ctx, const sn_span **out, size_t *lost);
 SN_API double sn_profile_now(void);
-
-#include "sinter_ops.h"
 
 #ifdef __cplusplus
 }

@@ -6,7 +6,7 @@
 
 #include "base/host.h"
 #include "base/log.h"
-#include "tensor/apply.h"
+#include "tensor/compose.h"
 #include "tensor/eval.h"
 
 /* ---- context --------------------------------------------------------------------------------- */
@@ -208,9 +208,10 @@ sn_tensor *sn_scalar(sn_context *ctx, double value) {
 
 sn_tensor *sn_iota(sn_context *ctx, sn_dtype dtype, int rank, const int64_t *dims, int axis) {
   sn_type type;
-  const sn_status status = make_type(ctx, "iota", dtype, rank, dims, &type);
+  sn_status status = make_type(ctx, "iota", dtype, rank, dims, &type);
+  if (!status) status = sn_resolve_axis_of(&ctx->env, &type, "iota", &axis);
   if (status) return fail(ctx, status);
-  const int64_t attr = axis < 0 ? axis + rank : axis;
+  const int64_t attr = axis;
   return sn_hand_out(sn_node_of(ctx, SN_OP_iota, NULL, 0, &attr, 1, &type));
 }
 

@@ -40,7 +40,7 @@ const LAYERS = {
   ],
   api: ['base', 'threads', 'target', 'graph', 'passes', 'kernels', 'jit', 'run', 'backend', 'pipeline', 'tensor'],
 };
-const PUBLIC = new Set(['sinter.h', 'sinter_ops.h']);
+const PUBLIC = new Set(['sinter.h', 'sinter_ops.h', 'sinter_functions.h']);
 
 const filesOf = (folder, wanted) =>
   readdirSync(folder, { withFileTypes: true, recursive: true })
@@ -112,12 +112,19 @@ test('files are short enough to hold one idea', (t) => {
   assert.deepEqual(long, []);
 });
 
-test('docs/ops.md is what the table says', () => {
+/** Texts of the files in a folder by their names. */
+const textsOf = (folder) =>
+  Object.fromEntries(readdirSync(folder).sort().map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
+
+test('docs/ops.md and docs/reference are what the tables say', () => {
   const folder = mkdtempSync(join(tmpdir(), 'sinter-docs-'));
   try {
-    const made = join(folder, 'ops.md');
-    execFileSync(process.execPath, [join(ROOT, 'scripts/gen-ops.mjs'), '--docs', made]);
-    assert.equal(readFileSync(join(ROOT, 'docs/ops.md'), 'utf8'), readFileSync(made, 'utf8'));
+    const ops = join(folder, 'ops.md');
+    const reference = join(folder, 'reference');
+    execFileSync(process.execPath, [join(ROOT, 'scripts/gen-ops.mjs'), '--docs', ops]);
+    execFileSync(process.execPath, [join(ROOT, 'scripts/gen-api.mjs'), '--docs', reference]);
+    assert.equal(readFileSync(join(ROOT, 'docs/ops.md'), 'utf8'), readFileSync(ops, 'utf8'));
+    assert.deepEqual(textsOf(join(ROOT, 'docs/reference')), textsOf(reference));
   } finally {
     rmSync(folder, { recursive: true });
   }

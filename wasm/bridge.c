@@ -123,15 +123,7 @@ sn_tensor *sinter_empty(int dtype, int rank) {
   return t;
 }
 
-sn_tensor *sinter_full(int dtype, int rank, double value) {
-  return sn_full(context, (sn_dtype)dtype, rank, DIMS(rank), value);
-}
-
 sn_tensor *sinter_scalar(double value) { return sn_scalar(context, value); }
-
-sn_tensor *sinter_iota(int dtype, int rank, int axis) {
-  return sn_iota(context, (sn_dtype)dtype, rank, DIMS(rank), axis);
-}
 
 sn_tensor *sinter_placeholder(int dtype, int rank) {
   return sn_placeholder(context, (sn_dtype)dtype, rank, DIMS(rank));
@@ -202,30 +194,6 @@ sn_tensor *sinter_ternary(uint32_t op, sn_tensor *x, sn_tensor *y, sn_tensor *z)
   return elementwise(op, (sn_tensor *[]){x, y, z}, 3);
 }
 
-sn_tensor *sinter_reduce(uint32_t which, sn_tensor *x, uint32_t axes, bool keepdims) {
-  static sn_tensor *(*const reductions[])(sn_tensor *, uint32_t, bool) = {
-      sn_sum, sn_prod, sn_mean, sn_max, sn_min, sn_any, sn_all, sn_logsumexp};
-  return reductions[which](x, axes, keepdims);
-}
-sn_tensor *sinter_var(sn_tensor *x, uint32_t axes, bool keepdims, double correction) {
-  return sn_var(x, axes, correction, keepdims);
-}
-sn_tensor *sinter_std(sn_tensor *x, uint32_t axes, bool keepdims, double correction) {
-  return sn_std(x, axes, correction, keepdims);
-}
-sn_tensor *sinter_norm(sn_tensor *x, uint32_t axes, bool keepdims, double order) {
-  return sn_norm(x, order, axes, keepdims);
-}
-sn_tensor *sinter_argmax(sn_tensor *x, int axis, bool keepdims) {
-  return sn_argmax(x, axis, keepdims);
-}
-sn_tensor *sinter_argmin(sn_tensor *x, int axis, bool keepdims) {
-  return sn_argmin(x, axis, keepdims);
-}
-sn_tensor *sinter_matmul(sn_tensor *x, sn_tensor *y) { return sn_matmul(x, y); }
-sn_tensor *sinter_einsum(uint32_t count) {
-  return sn_einsum((const char *)(scratch + count), scratch_tensors(), count);
-}
 /* The six words per axis into wide, and the options that refer to them. */
 enum { WINDOW_WORDS = 6 * 3 };
 static sn_window_options window_options(int64_t wide[WINDOW_WORDS], int axes) {
@@ -243,94 +211,7 @@ static sn_window_options window_options(int64_t wide[WINDOW_WORDS], int axes) {
                              .count_padding = last[4]};
 }
 
-sn_tensor *sinter_conv(sn_tensor *x, sn_tensor *filter, int axes, bool transposed) {
-  int64_t wide[WINDOW_WORDS];
-  const sn_window_options options = window_options(wide, axes);
-  return (transposed ? sn_conv_transpose : sn_conv)(x, filter, axes, &options);
-}
-
-sn_tensor *sinter_pool_windows(int kind, sn_tensor *x, int axes) {
-  static sn_tensor *(*const kinds[])(sn_tensor *, const int64_t *, int,
-                                     const sn_window_options *) = {sn_max_pool, sn_avg_pool,
-                                                                   sn_sum_pool};
-  int64_t wide[WINDOW_WORDS];
-  const sn_window_options options = window_options(wide, axes);
-  return kinds[kind](x, wide + 4 * axes, axes, &options);
-}
-
-sn_tensor *sinter_clip(sn_tensor *x, sn_tensor *lo, sn_tensor *hi) { return sn_clip(x, lo, hi); }
-sn_tensor *sinter_leaky_relu(sn_tensor *x, double alpha) { return sn_leaky_relu(x, alpha); }
-sn_tensor *sinter_elu(sn_tensor *x, double alpha) { return sn_elu(x, alpha); }
-sn_tensor *sinter_selu(sn_tensor *x) { return sn_selu(x); }
-sn_tensor *sinter_hardswish(sn_tensor *x) { return sn_hardswish(x); }
-sn_tensor *sinter_gelu_tanh(sn_tensor *x) { return sn_gelu_tanh(x); }
-sn_tensor *sinter_softmax(sn_tensor *x, int axis) { return sn_softmax(x, axis); }
-sn_tensor *sinter_log_softmax(sn_tensor *x, int axis) { return sn_log_softmax(x, axis); }
-sn_tensor *sinter_attention(sn_tensor *q, sn_tensor *k, sn_tensor *v, sn_tensor *mask, bool causal,
-                            double scale) {
-  return sn_attention(q, k, v, mask, causal, scale);
-}
-sn_tensor *sinter_layer_norm(sn_tensor *x, sn_tensor *weight, sn_tensor *bias, double eps) {
-  return sn_layer_norm(x, weight, bias, eps);
-}
-/* mean and variance: both or none */
-sn_tensor *sinter_batch_norm(sn_tensor *x, int axis, sn_tensor *mean, sn_tensor *variance,
-                             sn_tensor *weight, sn_tensor *bias, double eps) {
-  const sn_batch_stats stats = {mean, variance};
-  return sn_batch_norm(x, axis, mean || variance ? &stats : NULL, weight, bias, eps);
-}
-sn_tensor *sinter_rms_norm(sn_tensor *x, sn_tensor *weight, double eps) {
-  return sn_rms_norm(x, weight, eps);
-}
-sn_tensor *sinter_softmax_cross_entropy(sn_tensor *logits, sn_tensor *labels) {
-  return sn_softmax_cross_entropy(logits, labels);
-}
-sn_tensor *sinter_reshape(sn_tensor *x, int rank) { return sn_reshape(x, rank, DIMS(rank)); }
-sn_tensor *sinter_broadcast(sn_tensor *x, int rank) { return sn_broadcast_to(x, rank, DIMS(rank)); }
-sn_tensor *sinter_transpose(sn_tensor *x) { return sn_transpose(x, scratch); }
-
-sn_tensor *sinter_slice(sn_tensor *x) {
-  const int rank = sn_rank(x);
-  int64_t begin[SN_MAX_RANK], size[SN_MAX_RANK], strides[SN_MAX_RANK];
-  return sn_slice(x, dims_from(begin, scratch, rank), dims_from(size, scratch + rank, rank),
-                  dims_from(strides, scratch + 2 * rank, rank));
-}
-
-sn_tensor *sinter_pad(sn_tensor *x, double value) {
-  const int rank = sn_rank(x);
-  int64_t before[SN_MAX_RANK], after[SN_MAX_RANK];
-  return sn_pad(x, dims_from(before, scratch, rank), dims_from(after, scratch + rank, rank), value);
-}
-
-sn_tensor *sinter_concat(uint32_t count, int axis) {
-  return sn_concat(scratch_tensors(), count, axis);
-}
-sn_tensor *sinter_take(sn_tensor *x, sn_tensor *indices, int axis) {
-  return sn_take(x, indices, axis);
-}
-sn_tensor *sinter_take_along_axis(sn_tensor *x, sn_tensor *indices, int axis) {
-  return sn_take_along_axis(x, indices, axis);
-}
-sn_tensor *sinter_scatter(int mode, sn_tensor *x, sn_tensor *indices, sn_tensor *updates,
-                          int axis) {
-  static sn_tensor *(*const modes[])(sn_tensor *, sn_tensor *, sn_tensor *, int) = {
-      sn_scatter_set, sn_scatter_add, sn_scatter_mul, sn_scatter_min, sn_scatter_max};
-  return modes[mode](x, indices, updates, axis);
-}
-sn_tensor *sinter_one_hot(sn_tensor *indices, int classes, int dtype) {
-  return sn_one_hot(indices, classes, (sn_dtype)dtype);
-}
-sn_tensor *sinter_sort(sn_tensor *x, int axis, bool descending, bool places) {
-  return places ? sn_argsort(x, axis, descending) : sn_sort(x, axis, descending);
-}
-sn_tensor *sinter_cumsum(sn_tensor *x, int axis, bool reverse, bool exclusive) {
-  return sn_cumsum(x, axis, reverse, exclusive);
-}
-sn_tensor *sinter_cumprod(sn_tensor *x, int axis, bool reverse, bool exclusive) {
-  return sn_cumprod(x, axis, reverse, exclusive);
-}
-sn_tensor *sinter_astype(sn_tensor *x, int dtype) { return sn_astype(x, (sn_dtype)dtype); }
-sn_tensor *sinter_bitcast(sn_tensor *x, int dtype) { return sn_bitcast(x, (sn_dtype)dtype); }
+#include "sinter_bridge.inc"
 
 /* ---- derivatives and programs ---------------------------------------------------------------- */
 

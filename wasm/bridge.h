@@ -32,9 +32,10 @@ const char *SN_EXPORT(sinter_version)(void);
 sn_status SN_EXPORT(sinter_error_status)(void);
 const char *SN_EXPORT(sinter_error_message)(void);
 void SN_EXPORT(sinter_error_clear)(void);
-void SN_EXPORT(sinter_memory)(void); /* out: the fields of sn_memory_info */
+void SN_EXPORT(sinter_memory)(void);         /* out: the fields of sn_memory_info */
 size_t SN_EXPORT(sinter_tensor_bytes)(void); /* of the values of live tensors */
-/* As sn_largest_kinds, of at most count kinds. out: per kind count, bytes, dtype, rank and 8 dims */
+/* As sn_largest_kinds, of at most count kinds. out: per kind count, bytes, dtype, rank and 8 dims
+ */
 size_t SN_EXPORT(sinter_largest_kinds)(uint32_t count);
 /* out: programs cached, hits, misses, evictions; modules of run-time code alive, their bytes,
  * shared, refused */
@@ -48,11 +49,9 @@ sn_status SN_EXPORT(sinter_pass_enable)(int index, bool on);
 /* ---- tensors ---- */
 sn_tensor *SN_EXPORT(sinter_empty)(int dtype,
                                    int rank); /* in: dims; out: address of the elements */
-sn_tensor *SN_EXPORT(sinter_full)(int dtype, int rank, double value); /* in: dims */
 sn_tensor *SN_EXPORT(sinter_scalar)(double value);
-sn_tensor *SN_EXPORT(sinter_iota)(int dtype, int rank, int axis); /* in: dims */
-sn_tensor *SN_EXPORT(sinter_placeholder)(int dtype, int rank);    /* in: dims */
-sn_tensor *SN_EXPORT(sinter_copy)(sn_tensor *t); /* evaluated, in memory of its own */
+sn_tensor *SN_EXPORT(sinter_placeholder)(int dtype, int rank); /* in: dims */
+sn_tensor *SN_EXPORT(sinter_copy)(sn_tensor *t);               /* evaluated, in memory of its own */
 void SN_EXPORT(sinter_retain)(sn_tensor *t);
 void SN_EXPORT(sinter_release)(sn_tensor *t);
 void SN_EXPORT(sinter_describe)(const sn_tensor *t);    /* out: dtype, rank, dims */
@@ -71,53 +70,11 @@ sn_tensor *SN_EXPORT(sinter_binary)(uint32_t op, sn_tensor *x, sn_tensor *y);
 sn_tensor *SN_EXPORT(sinter_binary_scalar)(uint32_t op, sn_tensor *x, double y); /* x op y */
 sn_tensor *SN_EXPORT(sinter_scalar_binary)(uint32_t op, double x, sn_tensor *y);
 sn_tensor *SN_EXPORT(sinter_ternary)(uint32_t op, sn_tensor *x, sn_tensor *y, sn_tensor *z);
-/* which: sum prod mean max min any all logsumexp, as js/src/reduce.ts numbers them */
-sn_tensor *SN_EXPORT(sinter_reduce)(uint32_t which, sn_tensor *x, uint32_t axes, bool keepdims);
-sn_tensor *SN_EXPORT(sinter_var)(sn_tensor *x, uint32_t axes, bool keepdims, double correction);
-sn_tensor *SN_EXPORT(sinter_std)(sn_tensor *x, uint32_t axes, bool keepdims, double correction);
-sn_tensor *SN_EXPORT(sinter_norm)(sn_tensor *x, uint32_t axes, bool keepdims, double order);
-sn_tensor *SN_EXPORT(sinter_argmax)(sn_tensor *x, int axis, bool keepdims);
-sn_tensor *SN_EXPORT(sinter_argmin)(sn_tensor *x, int axis, bool keepdims);
-sn_tensor *SN_EXPORT(sinter_matmul)(sn_tensor *x, sn_tensor *y);
-/* in: strides, dilation, before, after, window, output padding, per axis; padding, groups, channels
- * first, ceil, padding counts */
-sn_tensor *SN_EXPORT(sinter_conv)(sn_tensor *x, sn_tensor *filter, int axes, bool transposed);
-sn_tensor *SN_EXPORT(sinter_pool_windows)(int kind, sn_tensor *x, int axes); /* max, mean, sum */
-sn_tensor *SN_EXPORT(sinter_einsum)(uint32_t count);                         /* in: tensors, spec */
-sn_tensor *SN_EXPORT(sinter_clip)(sn_tensor *x, sn_tensor *lo, sn_tensor *hi); /* 0: no bound */
-sn_tensor *SN_EXPORT(sinter_leaky_relu)(sn_tensor *x, double alpha);
-sn_tensor *SN_EXPORT(sinter_elu)(sn_tensor *x, double alpha);
-sn_tensor *SN_EXPORT(sinter_selu)(sn_tensor *x);
-sn_tensor *SN_EXPORT(sinter_hardswish)(sn_tensor *x);
-sn_tensor *SN_EXPORT(sinter_gelu_tanh)(sn_tensor *x);
-sn_tensor *SN_EXPORT(sinter_softmax)(sn_tensor *x, int axis);
-sn_tensor *SN_EXPORT(sinter_log_softmax)(sn_tensor *x, int axis);
-/* weight and bias may be 0: none */
-sn_tensor *SN_EXPORT(sinter_attention)(sn_tensor *q, sn_tensor *k, sn_tensor *v, sn_tensor *mask,
-                                       bool causal, double scale);
-sn_tensor *SN_EXPORT(sinter_layer_norm)(sn_tensor *x, sn_tensor *weight, sn_tensor *bias,
-                                        double eps);
-sn_tensor *SN_EXPORT(sinter_batch_norm)(sn_tensor *x, int axis, sn_tensor *mean,
-                                        sn_tensor *variance, sn_tensor *weight, sn_tensor *bias,
-                                        double eps);
-sn_tensor *SN_EXPORT(sinter_rms_norm)(sn_tensor *x, sn_tensor *weight, double eps);
-sn_tensor *SN_EXPORT(sinter_softmax_cross_entropy)(sn_tensor *logits, sn_tensor *labels);
-sn_tensor *SN_EXPORT(sinter_reshape)(sn_tensor *x, int rank);   /* in: dims */
-sn_tensor *SN_EXPORT(sinter_broadcast)(sn_tensor *x, int rank); /* in: dims */
-sn_tensor *SN_EXPORT(sinter_transpose)(sn_tensor *x);           /* in: permutation */
-sn_tensor *SN_EXPORT(sinter_slice)(sn_tensor *x);               /* in: begins, sizes, strides */
-sn_tensor *SN_EXPORT(sinter_pad)(sn_tensor *x, double value);   /* in: befores, afters */
-sn_tensor *SN_EXPORT(sinter_concat)(uint32_t count, int axis);  /* in: tensors */
-sn_tensor *SN_EXPORT(sinter_take)(sn_tensor *x, sn_tensor *indices, int axis);
-sn_tensor *SN_EXPORT(sinter_take_along_axis)(sn_tensor *x, sn_tensor *indices, int axis);
-sn_tensor *SN_EXPORT(sinter_scatter)(int mode, sn_tensor *x, sn_tensor *indices, sn_tensor *updates,
-                                     int axis);
-sn_tensor *SN_EXPORT(sinter_one_hot)(sn_tensor *indices, int classes, int dtype);
-sn_tensor *SN_EXPORT(sinter_sort)(sn_tensor *x, int axis, bool descending, bool places);
-sn_tensor *SN_EXPORT(sinter_cumsum)(sn_tensor *x, int axis, bool reverse, bool exclusive);
-sn_tensor *SN_EXPORT(sinter_cumprod)(sn_tensor *x, int axis, bool reverse, bool exclusive);
-sn_tensor *SN_EXPORT(sinter_astype)(sn_tensor *x, int dtype);
-sn_tensor *SN_EXPORT(sinter_bitcast)(sn_tensor *x, int dtype);
+/* The functions of src/tensor/functions.def, sinter_sum ..., are declared where they are made, in
+ * sinter_bridge.inc. Numbers go as they are, dtypes and modes by their numbers. In the scratch
+ * block lie dims, permutations and what there is one of for each axis, one array after the other;
+ * tensors of a list, and behind them a text; of windows strides, dilation, before, after, window,
+ * output padding, per axis, then padding, groups, channels first, ceil, whether padding counts. */
 
 /* ---- derivatives and programs ---- */
 sn_tensor *SN_EXPORT(sinter_variable)(sn_tensor *x);

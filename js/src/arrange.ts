@@ -1,14 +1,12 @@
 // Ops that arrange elements anew: compositions of the ones in shape.ts.
 
 import { asTensor, type TensorLike } from './apply.js';
-import { AXES, AXIS, resolveAxis, sizeOf, type Axes } from './axes.js';
+import { resolveAxis, sizeOf, type Axes } from './axes.js';
 import { checkInteger, checkIntegers, fitsInt32, shown, shownList } from './check.js';
-import { iota, zeros } from './creation.js';
 import { ShapeError, shapeText } from './errors.js';
+import { broadcastTo, concat, iota, reshape, slice, zeros } from './functions.gen.js';
 import { add, greaterEqual, where } from './ops.gen.js';
-import { readOptions } from './options.js';
 import { tidy } from './scope.js';
-import { broadcastTo, concat, reshape, slice, type AxisOptions } from './shape.js';
 import type { Tensor } from './tensor.js';
 import { MAX_RANK } from './upload.js';
 
@@ -29,13 +27,12 @@ function part(t: Tensor, axis: number, begin: number, size: number): Tensor {
 export function roll(
   x: TensorLike,
   shift: number | readonly number[],
-  options?: { axis?: Axes },
+  { axis }: { axis: Axes | null },
 ): Tensor {
-  const { axis } = readOptions<{ axis?: Axes | null }>('roll', options, AXES);
   return tidy(() => {
     const t = asTensor(x, 'roll');
     const shifts = checkIntegers('roll', 'shift', Array.isArray(shift) ? shift : [shift]);
-    const flat = axis === undefined || axis === null;
+    const flat = axis === null;
     const axes = flat ? [0] : typeof axis === 'number' ? [axis] : axis;
     if (shifts.length !== axes.length && shifts.length !== 1)
       throw new ShapeError(`roll: ${shifts.length} shifts for ${axes.length} axes: a ${shapeText(t.shape)}`);
@@ -72,9 +69,8 @@ function partSizes(parts: number | readonly number[], size: number): readonly nu
 export function split(
   x: TensorLike,
   parts: number | readonly number[],
-  options?: AxisOptions,
+  { axis }: { axis: number },
 ): Tensor[] {
-  const { axis = 0 } = readOptions<AxisOptions>('split', options, AXIS);
   return tidy(() => {
     const t = asTensor(x, 'split');
     const at = resolveAxis('split', axis, t.shape);
@@ -118,24 +114,21 @@ export function tile(x: TensorLike, reps: number | readonly number[]): Tensor {
 }
 
 /** Each element count times along an axis; without one in row-major order. */
-export function repeat(x: TensorLike, count: number, options?: AxisOptions): Tensor {
-  const { axis } = readOptions<AxisOptions>('repeat', options, AXIS);
+export function repeat(x: TensorLike, count: number, { axis }: { axis: number | null }): Tensor {
   return tidy(() => {
     const given = asTensor(x, 'repeat');
     checkInteger('repeat', 'count', count, 0);
-    const t = axis === undefined ? reshape(given, [-1]) : given;
+    const t = axis === null ? reshape(given, [-1]) : given;
     return multiply(t, resolveAxis('repeat', axis ?? 0, t.shape), count, true);
   });
 }
 
-export interface TriangleOptions {
-  /** The diagonal that bounds the triangle; above the main one when positive. Default 0. */
-  k?: number;
+interface Diagonal {
+  k: number;
 }
 
 /** x on one side of a diagonal of the last two axes, 0 on the other. */
-function triangle(op: string, x: TensorLike, options: TriangleOptions | undefined, lower: boolean): Tensor {
-  const { k = 0 } = readOptions<TriangleOptions>(op, options, { k: 'integer' });
+function triangle(op: string, x: TensorLike, { k }: Diagonal, lower: boolean): Tensor {
   return tidy(() => {
     const t = asTensor(x, op);
     if (t.ndim < 2) throw new ShapeError(`${op}: needs two axes: a ${shapeText(t.shape)}`);
@@ -150,7 +143,7 @@ function triangle(op: string, x: TensorLike, options: TriangleOptions | undefine
 }
 
 /** The elements on and below a diagonal, 0 above. */
-export const tril = (x: TensorLike, options?: TriangleOptions): Tensor => triangle('tril', x, options, true);
+export const tril = (x: TensorLike, options: Diagonal): Tensor => triangle('tril', x, options, true);
 
 /** The elements on and above a diagonal, 0 below. */
-export const triu = (x: TensorLike, options?: TriangleOptions): Tensor => triangle('triu', x, options, false);
+export const triu = (x: TensorLike, options: Diagonal): Tensor => triangle('triu', x, options, false);

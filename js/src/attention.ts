@@ -1,30 +1,21 @@
 // Attention: one call into the core, which writes the formula as graph; fusion makes one kernel of it. And rope, the
 // positions that it is given.
 
-import { asTensor, withAddresses, type TensorLike } from './apply.js';
-import { arange, iota, tensor } from './creation.js';
+import { asTensor, withTensors, type TensorLike } from './apply.js';
 import { accumulatorOf, isHalf, type DType } from './dtype.js';
 import { ShapeError, SinterError, shapeText } from './errors.js';
-import { readOptions } from './options.js';
+import { arange, expandDims, flip, iota, reshape, tensor, type RopeOptions } from './functions.gen.js';
 import { add, cos, exp, lessEqual, logicalAnd, mul, sin, where } from './ops.gen.js';
 import { tidy } from './scope.js';
-import { expandDims, flip, reshape } from './shape.js';
 import type { Tensor } from './tensor.js';
 
-export interface AttentionOptions {
-  /** Token i sees sources 0 .. past + i only. Whole blocks of later ones are not read, so a NaN there may not show. */
-  causal?: boolean;
-  /** Sources before the first token, as a cache of keys and values has them; with causal. Default 0, as in PyTorch and
-   *  JAX. A tensor (int32, one number or what broadcasts to the scores) may change from call to call of a compiled
-   *  function, whose cache then keeps one size. */
-  past?: TensorLike;
-  /** Broadcasts to (batch, heads, tokens, sources): bools tell what is seen, numbers are added to the scores. */
-  mask?: TensorLike;
-  /** Default 1 / sqrt(size). */
-  scale?: number;
+/** The options of attention, past and scale maybe not given. */
+interface How {
+  causal: boolean;
+  past: TensorLike | undefined;
+  mask: TensorLike | undefined;
+  scale: number | undefined;
 }
-
-export const ATTENTION = { causal: 'boolean', past: 'tensor', mask: 'tensor', scale: 'number' } as const;
 
 /** The mask of what is seen with sources from before the first token, joined with a mask that is given. */
 function causalMask(q: Tensor, k: Tensor, past: TensorLike, mask: TensorLike | undefined): Tensor {
@@ -44,37 +35,28 @@ export const attention = (
   q: TensorLike,
   k: TensorLike,
   v: TensorLike,
-  options?: AttentionOptions,
+  { causal, past = 0, mask, scale = NaN }: How,
 ): Tensor => {
-  const { causal = false, past = 0, mask, scale = NaN } = readOptions<AttentionOptions>('attention', options, ATTENTION);
   if (past !== 0 && !causal) {
     throw new SinterError('argument', 'attention: past counts for causal attention only', { hint: 'add causal: true' });
   }
   return tidy(() => {
     const [a, b] = [asTensor(q, 'attention'), asTensor(k, 'attention')];
     const all = past === 0 ? mask : causalMask(a, b, past, mask);
-    return withAddresses('attention', all === undefined ? [a, b, v] : [a, b, v, all], (rt, [x, y, z, m = 0]) =>
-      rt.exports.sinter_attention(x!, y!, z!, m, Number(causal && past === 0), scale),
+    return withTensors(
+      'attention',
+      [a, b, v],
+      (core, [x, y, z, m]) => core.sinter_attention(x!, y!, z!, m!, Number(causal && past === 0), scale),
+      [all],
     );
   });
 };
 
-export interface RopeOptions {
-  /** Pair i turns by base ^ (-2 i / size) from a token to the next. Default 10,000. */
-  base?: number;
-  /** The position of the first token. A tensor may change from call to call of a compiled function. */
-  offset?: TensorLike;
-  /** Cosines and sines of the angles instead, given together; they broadcast to (..., tokens, size / 2). */
-  cos?: TensorLike;
-  sin?: TensorLike;
-  /** Pairs are neighbours, elements 2 i and 2 i + 1, and not i and i + size / 2. Default false. */
-  interleaved?: boolean;
-}
-
-const ROPE = { base: 'number', offset: 'tensor', cos: 'tensor', sin: 'tensor', interleaved: 'boolean' } as const;
+/** Options with undefined for those that are not given. */
+type Given<O> = { [K in keyof Required<O>]: O[K] | undefined };
 
 /** Cosines and sines (..., tokens, size / 2): those given, or of each token's position times each pair's speed. */
-function turns(tokens: number, size: number, dtype: DType, options: RopeOptions): [Tensor, Tensor] {
+function turns(tokens: number, size: number, dtype: DType, options: Given<RopeOptions>): [Tensor, Tensor] {
   const { base = 10_000, offset = 0, cos: givenCos, sin: givenSin } = options;
   if ((givenCos === undefined) !== (givenSin === undefined))
     throw new SinterError('argument', 'rope: cos and sin are needed together');
@@ -93,8 +75,7 @@ function turns(tokens: number, size: number, dtype: DType, options: RopeOptions)
  * Rotary position embedding of x (..., tokens, size): elements i and i + size / 2 of a token, as a point of a plane,
  * are turned about the origin by the token's position times base ^ (-2 i / size). Floats keep their dtype.
  */
-export const rope = (x: TensorLike, options?: RopeOptions): Tensor => tidy(() => {
-  const given = readOptions<RopeOptions>('rope', options, ROPE);
+export const rope = (x: TensorLike, given: Given<RopeOptions>): Tensor => tidy(() => {
   const t = asTensor(x, 'rope');
   const [tokens = 0, size = 1] = t.shape.slice(-2);
   if (t.ndim < 2 || size % 2 !== 0)

@@ -1,11 +1,16 @@
 // Shapes' sizes; axes as users write them (one, several, negative) and as the core takes them (bits, or 0 and up).
 
-import { shown } from './check.js';
+import { asTensor, type TensorLike } from './apply.js';
+import { fitsInt32, shown } from './check.js';
 import { ShapeError, shapeText } from './errors.js';
 import { readOptions, type OptionSchema } from './options.js';
+import { tidy } from './scope.js';
 import type { Tensor } from './tensor.js';
 
 export type Axes = number | readonly number[];
+
+/** Of the core: no axis, but all elements in row-major order. */
+const FLAT = -0x80000000;
 
 /** Number of elements. */
 export const sizeOf = (shape: readonly number[]): number => shape.reduce((size, dim) => size * dim, 1);
@@ -20,20 +25,14 @@ export const axisOptions = <O extends object>(
   return readOptions<O>(op, options as O | undefined, schema);
 };
 
-/** Schema of options that are an axis, or several. */
-export const AXIS = { axis: 'axis' } as const;
-export const AXES = { axis: 'axes' } as const;
-
 /** 0 <= axis < rank. */
 export function resolveAxis(op: string, axis: number, shape: readonly number[], rank = shape.length): number {
-  if (!Number.isInteger(axis)) {
-    throw new ShapeError(`${op}: axis ${shown(axis)}, expected a whole number: a ${shapeText(shape)}`);
-  }
-  const resolved = axis < 0 ? axis + rank : axis;
-  if (resolved < 0 || resolved >= rank) {
-    throw new ShapeError(`${op}: axis ${axis} is out of range: a ${shapeText(shape)}`);
-  }
-  return resolved;
+  const isWhole = Number.isInteger(axis);
+  const resolved = isWhole && axis < 0 ? axis + rank : axis;
+  if (isWhole && resolved >= 0 && resolved < rank) return resolved;
+  const why = isWhole ? 'is out of range' : 'is no whole number';
+  const allowed = rank > 0 ? `axes are ${-rank} to ${rank - 1}` : 'it has no axes';
+  throw new ShapeError(`${op}: axis ${shown(axis)} ${why}: a ${shapeText(shape)} of rank ${shape.length}, ${allowed}`);
 }
 
 /** Resolved axes without repetition. */
@@ -55,3 +54,13 @@ export function axisMask(op: string, x: Tensor, axes: Axes | null | undefined): 
   if (typeof axes === 'number') return 1 << resolveAxis(op, axes, x.shape);
   return resolveAxes(op, axes, x.shape).reduce((mask, axis) => mask | (1 << axis), 0);
 }
+
+/** An axis as the core takes it, which checks its range; x is what has it. */
+export function axisNumber(op: string, x: TensorLike, axis: number): number {
+  if (fitsInt32(axis)) return axis;
+  return tidy(() => resolveAxis(op, axis, asTensor(x, op).shape));
+}
+
+/** The same of an axis that may be null. */
+export const flatAxis = (op: string, x: TensorLike, axis: number | null): number =>
+  axis === null ? FLAT : axisNumber(op, x, axis);

@@ -9,16 +9,17 @@ import type { NumericArray } from './upload.js';
 /** Most that a word of the core holds, and most of a size. */
 export const MAX_INT32 = 0x7fffffff;
 
-export const fitsInt32 = (value: unknown): value is number =>
-  typeof value === 'number' && value === Math.trunc(value) && value <= MAX_INT32 && value >= -MAX_INT32 - 1;
+export function fitsInt32(value: unknown): value is number {
+  return typeof value === 'number' && value === Math.trunc(value) && value <= MAX_INT32 && value >= -MAX_INT32 - 1;
+}
 
 export const isNumericArray = (x: unknown): x is NumericArray => ArrayBuffer.isView(x) && !(x instanceof DataView);
 
-export const isPlainObject = (value: unknown): value is Record<string, unknown> => {
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
-};
+}
 
 /** The name of an object's class, as far as it can be had without running code. */
 export function className(value: object): string {
@@ -74,6 +75,19 @@ export function checkIntegers(
   // Not forEach, which leaves out holes.
   for (let i = 0; i < values.length; i++) checkInteger(op, `${what}[${i}]`, values[i], least);
   return values as readonly number[];
+}
+
+/** Tensors in an array, at least one. */
+export function checkList(op: string, list: unknown): void {
+  if (Array.isArray(list) && list.length > 0) return;
+  throw new SinterError('argument', `${op}: expected tensors in an array`, { hint: `write ${op}([a, b])` });
+}
+
+/** The place of one of the given texts among them. */
+export function checkChoice(op: string, what: string, value: unknown, choices: readonly string[]): number {
+  const place = choices.indexOf(value as string);
+  if (place >= 0) return place;
+  throw new SinterError('argument', `${op}: no ${what} ${shown(value)}`, { hint: `there are ${choices.join(', ')}` });
 }
 
 /** Any number; NaN and the infinities among them. */

@@ -1,10 +1,11 @@
 // Convolution over the spatial axes of (n, spatial..., channels), and how windows lie there. Each is one call into
 // the core, which checks how windows fit.
 
-import { asTensor, withAddresses, type TensorLike } from './apply.js';
+import { asTensor, withTensors, type TensorLike } from './apply.js';
 import { fitsInt32, shown } from './check.js';
 import { ShapeError, shapeText } from './errors.js';
-import { readOptions, type OptionSchema } from './options.js';
+import type { Exports } from './runtime/exports.js';
+import { runtime } from './runtime/runtime.js';
 import { tidy } from './scope.js';
 import type { Tensor } from './tensor.js';
 
@@ -14,45 +15,26 @@ export type PerAxis = number | readonly number[];
 /** 'same': as many windows as ceil(size / stride); 'valid': none; or [before, after] for each spatial axis. */
 export type Padding = 'same' | 'valid' | readonly (readonly [number, number])[];
 
-export interface WindowOptions {
-  /** Default 1; of a pool the window's size. */
-  strides?: PerAxis;
-  padding?: Padding;
-  /** Steps between the elements of a window. Default 1. */
-  dilation?: PerAxis;
-  /** Where the channels of x and the result are: 'NHWC' or 'NCHW', with fewer or more letters for other ranks. */
-  layout?: string;
-}
+/** Kinds of padding; sn_padding. */
+const PADDING = { valid: 0, same: 1, explicit: 2 } as const;
 
-export interface ConvOptions extends WindowOptions {
-  /** The channels of one group do not meet those of others. Default 1. */
+/** How windows lie: the options of convolutions and pools, as far as each has them. */
+export interface Windows {
+  strides?: PerAxis | undefined;
+  padding: Padding;
+  dilation: PerAxis;
+  layout?: string | undefined;
   groups?: number;
-}
-
-export interface ConvTransposeOptions extends ConvOptions {
-  /** Elements more at the end of the result, fewer than stride or dilation: of the sizes that a convolution takes to
-   *  that of x, strides above 1 leave several. Default 0. */
   outputPadding?: PerAxis;
-}
-
-/** All there is to know of windows; what a function's own options lack is as if not given. */
-export interface WindowSpec extends ConvTransposeOptions {
   window?: PerAxis;
   ceil?: boolean;
   countIncludePad?: boolean;
 }
 
-export const WINDOW = { strides: 'any', padding: 'any', dilation: 'any', layout: 'string' } as const;
-export const CONV = { ...WINDOW, groups: 'integer' } as const;
-const CONV_TRANSPOSE = { ...CONV, outputPadding: 'any' } as const;
-
-const KINDS: readonly unknown[] = ['valid', 'same'];
-const [VALID, EXPLICIT] = [0, 2];
-
-/** What the core reads: strides, dilation, before, after, window (0 without one), output padding, per axis; padding,
- *  groups, channels first, ceil, whether padding counts. */
-export function windowWords(op: string, shapes: string, axes: number, spec: WindowSpec): number[] {
-  const { strides, padding = 'valid', dilation = 1, layout, groups = 1, window = 0, outputPadding = 0 } = spec;
+/** What the core reads: strides, dilation, before, after, window (0 without one), output padding, per axis; the kind
+ *  of padding as sn_padding, groups, channels first, ceil, whether padding counts. */
+export function windowWords(op: string, shapes: string, axes: number, windows: Windows): number[] {
+  const { strides, padding, dilation, layout, groups = 1, window = 0, outputPadding = 0 } = windows;
   const need = (ok: boolean, what: string): void => {
     if (!ok) throw new ShapeError(`${op}: ${what}: ${shapes}`);
   };
@@ -61,14 +43,14 @@ export function windowWords(op: string, shapes: string, axes: number, spec: Wind
     need(list.length === axes && list.every(fitsInt32), `expected ${name} as ${axes} whole numbers`);
     return [...list];
   };
-  const given: readonly (readonly number[] | null)[] = Array.isArray(padding) ? padding : [];
-  const kind = Array.isArray(padding) ? EXPLICIT : KINDS.indexOf(padding);
-  need(kind >= VALID, `no padding '${typeof padding === 'string' ? padding : shown(padding)}'`);
+  const pairs: readonly (readonly number[] | null)[] | null = Array.isArray(padding) ? padding : null;
+  const kind = pairs ? PADDING.explicit : PADDING[padding as 'valid' | 'same'];
+  need(kind !== undefined, `no padding '${typeof padding === 'string' ? padding : shown(padding)}'`);
   const dims = 'DHW'.slice(-axes);
   const first = layout === `NC${dims}`;
   need(layout === undefined || first || layout === `N${dims}C`, `no layout '${layout}'`);
   const side = (i: number): number[] =>
-    each('padding', kind === EXPLICIT ? given.map((pair) => pair?.[i] ?? NaN) : 0);
+    each('padding', pairs ? pairs.map((pair) => pair?.[i] ?? NaN) : 0);
   need(groups > 0, `no ${groups} groups`);
   return [
     ...each('strides', strides ?? (window || 1)),
@@ -80,40 +62,26 @@ export function windowWords(op: string, shapes: string, axes: number, spec: Wind
     kind,
     groups,
     Number(first),
-    Number(spec.ceil ?? false),
-    Number(spec.countIncludePad ?? false),
+    Number(windows.ceil ?? false),
+    Number(windows.countIncludePad ?? false),
   ];
 }
 
-const convolution =
-  <O extends ConvOptions>(op: string, axes: number, transposed: number) =>
-  (x: TensorLike, filter: TensorLike, options?: O): Tensor =>
-    tidy(() => {
-      const given = readOptions<ConvTransposeOptions>(op, options, (transposed ? CONV_TRANSPOSE : CONV) as OptionSchema<ConvTransposeOptions>);
-      const [t, w] = [asTensor(x, op), asTensor(filter, op)];
-      const spec = windowWords(op, `x ${shapeText(t.shape)}, filter ${shapeText(w.shape)}`, axes, given);
-      return withAddresses(op, [t, w], (rt, [a, b]) => {
-        rt.send(spec);
-        return rt.exports.sinter_conv(a!, b!, axes, transposed);
-      });
+type Convolve = (core: Exports, x: number, filter: number) => number;
+
+function convolve(op: string, axes: number, x: TensorLike, filter: TensorLike, windows: Windows, run: Convolve): Tensor {
+  return tidy(() => {
+    const [t, w] = [asTensor(x, op), asTensor(filter, op)];
+    const words = windowWords(op, `x ${shapeText(t.shape)}, filter ${shapeText(w.shape)}`, axes, windows);
+    return withTensors(op, [t, w], (core, [a, b]) => {
+      runtime().send(words);
+      return run(core, a!, b!);
     });
+  });
+}
 
-/** x (N, W, C), filter (kw, C / groups, O) -> (N, W', O). As everywhere, the filter is not flipped. Integers and
- *  bools give int32, here and below, whose sums wrap modulo 2^32. */
-export const conv1d = convolution<ConvOptions>('conv1d', 1, 0);
+export const conv = (axes: number, x: TensorLike, filter: TensorLike, windows: Windows): Tensor =>
+  convolve(`conv${axes}d`, axes, x, filter, windows, (core, a, b) => core.sinter_conv(a, b, axes));
 
-/** x (N, H, W, C), filter (kh, kw, C / groups, O) -> (N, H', W', O). */
-export const conv2d = convolution<ConvOptions>('conv2d', 2, 0);
-
-/** x (N, D, H, W, C), filter (kd, kh, kw, C / groups, O) -> (N, D', H', W', O). */
-export const conv3d = convolution<ConvOptions>('conv3d', 3, 0);
-
-/** What takes the gradient of conv1d's result back to its input: x (N, W, C), filter (kw, O / groups, C). 'same' gives
- *  sizes times strides; explicit padding is cut off from the result, here and below. */
-export const convTranspose1d = convolution<ConvTransposeOptions>('convTranspose1d', 1, 1);
-
-/** What takes the gradient of conv2d's result back to its input: x (N, H, W, C), filter (kh, kw, O / groups, C). */
-export const convTranspose2d = convolution<ConvTransposeOptions>('convTranspose2d', 2, 1);
-
-/** The same of conv3d: x (N, D, H, W, C), filter (kd, kh, kw, O / groups, C). */
-export const convTranspose3d = convolution<ConvTransposeOptions>('convTranspose3d', 3, 1);
+export const convTranspose = (axes: number, x: TensorLike, filter: TensorLike, windows: Windows): Tensor =>
+  convolve(`convTranspose${axes}d`, axes, x, filter, windows, (core, a, b) => core.sinter_conv_transpose(a, b, axes));

@@ -5,34 +5,24 @@ import { equal } from './ops.gen.js';
 import { resolveAxis } from './axes.js';
 import { checkNumber, shown } from './check.js';
 import { SinterError } from './errors.js';
-import { readOptions, type OptionSchema } from './options.js';
 import { dtypeNumber, parseDType, type DTypeName } from './dtype.js';
 import { runtime } from './runtime/runtime.js';
 import { tidy } from './scope.js';
 import { makeMeta, wrap, type NestedArray, type Tensor } from './tensor.js';
 import { checkHeld, checkShape, upload, type NumericArray } from './upload.js';
 
-export interface CreationOptions {
-  /** Default float32. */
-  dtype?: DTypeName;
-}
+const INT32 = { dtype: 'int32' } as const;
 
-export interface TensorOptions extends CreationOptions {
-  /** Default: that of the nesting, or one dimension. */
-  shape?: readonly number[];
+interface Typed {
+  dtype: DTypeName;
 }
-
-// Names of dtypes are checked where they are parsed.
-const CREATION: OptionSchema<CreationOptions> = { dtype: 'string' };
-const TENSOR: OptionSchema<TensorOptions> = { dtype: 'string', shape: 'any' };
 
 /**
  * A tensor of nested arrays, one number, or a typed array (copied). Default dtype: float32 for
  * numbers, bool for booleans, that of the typed array, int32 for arrays of integers of 16 bits. A
  * Uint16Array given as float16 or bfloat16 is their bits.
  */
-export function tensor(data: NestedArray | NumericArray, options?: TensorOptions): Tensor {
-  const { shape, dtype } = readOptions('tensor', options, TENSOR);
+export function tensor(data: NestedArray | NumericArray, { dtype, shape }: { dtype: DTypeName | undefined; shape: readonly number[] | undefined }): Tensor {
   const made = upload(runtime(), 'tensor', data, {
     ...(shape !== undefined && { shape }),
     ...(dtype !== undefined && { dtype: parseDType(dtype, 'tensor') }),
@@ -41,15 +31,15 @@ export function tensor(data: NestedArray | NumericArray, options?: TensorOptions
 }
 
 /** value everywhere. Takes no memory until it is needed. */
-export function full(shape: readonly number[], value: number, options?: CreationOptions): Tensor {
+export function full(shape: readonly number[], value: number, options: Typed): Tensor {
   return filled('full', shape, checkNumber('full', 'value', value), options);
 }
 
-export function zeros(shape: readonly number[], options?: CreationOptions): Tensor {
+export function zeros(shape: readonly number[], options: Typed): Tensor {
   return filled('zeros', shape, 0, options);
 }
 
-export function ones(shape: readonly number[], options?: CreationOptions): Tensor {
+export function ones(shape: readonly number[], options: Typed): Tensor {
   return filled('ones', shape, 1, options);
 }
 
@@ -66,11 +56,10 @@ function filled(
   op: string,
   shape: readonly number[],
   value: number,
-  options: CreationOptions | undefined,
+  { dtype }: Typed,
 ): Tensor {
   const rt = runtime();
   const sizes = checkShape(op, shape);
-  const { dtype = 'float32' } = readOptions(op, options, CREATION);
   const meta = makeMeta(parseDType(dtype, op), sizes);
   checkHeld(op, [value], meta.dtype);
   rt.send(meta.shape);
@@ -81,10 +70,9 @@ function filled(
 export function iota(
   shape: readonly number[],
   axis: number,
-  options?: CreationOptions,
+  { dtype }: Typed,
 ): Tensor {
   const rt = runtime();
-  const { dtype = 'int32' } = readOptions('iota', options, CREATION);
   const meta = makeMeta(parseDType(dtype, 'iota'), checkShape('iota', shape));
   const along = resolveAxis('iota', axis, meta.shape);
   rt.send(meta.shape);
@@ -100,7 +88,7 @@ function checkBound(op: string, what: string, value: unknown, order: string): vo
 }
 
 /** start, start + step, ... below stop; arange(n) counts from 0. */
-export function arange(start: number, stop?: number, step = 1, options?: CreationOptions): Tensor {
+export function arange(start: number, stop: number | undefined, step: number, options: Typed): Tensor {
   checkNumber('arange', 'start', start);
   if (stop !== undefined) checkBound('arange', 'stop', stop, '(start, stop, step, { dtype })');
   checkBound('arange', 'step', step, '(start, stop, step, { dtype })');
@@ -109,25 +97,23 @@ export function arange(start: number, stop?: number, step = 1, options?: Creatio
   if (step === 0 || !Number.isFinite(count)) {
     throw new SinterError('argument', `arange: from ${from} to ${to} in steps of ${step} never ends`);
   }
-  return ramp('arange', checkShape('arange', [count]), from, step, options);
+  return ramp(checkShape('arange', [count]), from, step, options);
 }
 
 /** count numbers from start to stop, both included. */
-export function linspace(start: number, stop: number, count = 50, options?: CreationOptions): Tensor {
+export function linspace(start: number, stop: number, count: number, options: Typed): Tensor {
   checkNumber('linspace', 'start', start);
   checkNumber('linspace', 'stop', stop);
-  return ramp('linspace', checkShape('linspace', [count]), start, count > 1 ? (stop - start) / (count - 1) : 0, options);
+  return ramp(checkShape('linspace', [count]), start, count > 1 ? (stop - start) / (count - 1) : 0, options);
 }
 
 /** from + step * index. */
 function ramp(
-  op: string,
   shape: readonly number[],
   from: number,
   step: number,
-  options: CreationOptions | undefined,
+  { dtype }: Typed,
 ): Tensor {
-  const { dtype = 'float32' } = readOptions(op, options, CREATION);
   return tidy(() => {
     const index = iota(shape, 0, { dtype });
     const scaled = step === 1 ? index : index.mul(step);
@@ -136,8 +122,7 @@ function ramp(
 }
 
 /** The n x n identity matrix. */
-export function eye(n: number, options?: CreationOptions): Tensor {
-  const { dtype = 'float32' } = readOptions('eye', options, CREATION);
+export function eye(n: number, { dtype }: Typed): Tensor {
   const shape = checkShape('eye', [n, n]);
-  return tidy(() => equal(iota(shape, 0), iota(shape, 1)).astype(dtype));
+  return tidy(() => equal(iota(shape, 0, INT32), iota(shape, 1, INT32)).astype(dtype));
 }

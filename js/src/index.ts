@@ -1,6 +1,6 @@
 // The public names of the package.
 
-import './methods.js';
+import './methods.gen.js';
 import './show.js';
 
 export { init, info, type Info, type InitOptions } from './init.js';
@@ -21,142 +21,11 @@ export type { TensorLike } from './apply.js';
 export type { DType, DTypeName, TensorData } from './dtype.js';
 export type { NumericArray } from './upload.js';
 export type { Axes } from './axes.js';
-export {
-  arange,
-  eye,
-  full,
-  iota,
-  linspace,
-  ones,
-  onesLike,
-  tensor,
-  zeros,
-  zerosLike,
-  type CreationOptions,
-  type TensorOptions,
-} from './creation.js';
-
-export * from './ops.gen.js';
-export {
-  clip,
-  elu,
-  gelu,
-  hardswish,
-  leakyRelu,
-  selu,
-  type AlphaOptions,
-  type GeluOptions,
-} from './activations.js'; // its gelu, which takes options, before that of the table
-export {
-  all,
-  any,
-  argmax,
-  argmin,
-  logsumexp,
-  max,
-  mean,
-  min,
-  norm,
-  prod,
-  std,
-  sum,
-  var,
-  type ArgOptions,
-  type NormOptions,
-  type ReduceOptions,
-  type VarianceOptions,
-} from './reduce.js';
-export {
-  astype,
-  bitcast,
-  broadcastTo,
-  concat,
-  expandDims,
-  flip,
-  moveaxis,
-  permuteDims,
-  reshape,
-  slice,
-  squeeze,
-  stack,
-  swapaxes,
-  transpose,
-} from './shape.js';
-export { pad, type PadMode, type PadOptions } from './pad.js';
-export { resize, type ResizeOptions } from './resize.js';
-export { floorDivide, pow, remainder } from './integers.js'; // its pow, exact for integers, before that of the table
-export { repeat, roll, split, tile, tril, triu, type TriangleOptions } from './arrange.js';
-export {
-  argsort,
-  at,
-  cumprod,
-  cumsum,
-  oneHot,
-  scatterAdd,
-  sort,
-  take,
-  takeAlongAxis,
-  topk,
-  type RowIndex,
-  type RowRange,
-  type Rows,
-  type ScanOptions,
-  type ScatterMode,
-  type SortOptions,
-} from './indexing.js';
-export { gatherNd, scatter, scatterNd, type ScatterNdOptions, type ScatterOptions } from './scatter.js';
-export {
-  conv1d,
-  conv2d,
-  conv3d,
-  convTranspose1d,
-  convTranspose2d,
-  convTranspose3d,
-  type ConvOptions,
-  type ConvTransposeOptions,
-  type Padding,
-  type PerAxis,
-  type WindowOptions,
-} from './conv.js';
-export {
-  avgPool1d,
-  avgPool2d,
-  avgPool3d,
-  lpPool1d,
-  lpPool2d,
-  maxPool1d,
-  maxPool2d,
-  maxPool3d,
-  type AvgPoolOptions,
-  type LpPoolOptions,
-  type PoolOptions,
-} from './pool.js';
-export { attention, rope, type AttentionOptions, type RopeOptions } from './attention.js';
-export { dot, einsum, matmul, outer } from './linalg.js';
-export {
-  batchNorm,
-  layerNorm,
-  logSoftmax,
-  rmsNorm,
-  softmax,
-  softmaxCrossEntropy,
-  type CrossEntropyOptions,
-  type LayerNormOptions,
-  type RmsNormOptions,
-  type SoftmaxOptions,
-} from './normalize.js';
-
-export { groupNorm, instanceNorm, type GroupNormOptions } from './standardize.js';
-export {
-  dequantize,
-  packInt4,
-  quantize,
-  unpackInt4,
-  type DequantizeOptions,
-  type PackOptions,
-  type Quantized,
-  type QuantizeOptions,
-} from './quantize.js';
+export * from './functions.gen.js';
+export type { Padding, PerAxis } from './conv.js';
+export type { RowIndex, RowRange, Rows, ScatterMode } from './indexing.js';
+export type { PadMode } from './pad.js';
+export type { Quantized } from './quantize.js';
 
 export { keep, scope, tidy, type Scope } from './scope.js';
 export { dispose } from './pytree.js';

@@ -1,21 +1,21 @@
-// Elements by index, and the order and running sums of elements along an axis.
+// Elements by index.
 //
 // Indices are int32; negative ones count from the end. Those given as numbers are checked: outside is an error.
 // Those in a tensor may not be known yet, and a compiled program has nowhere to report one that is outside; it is
 // clamped to the first or last element. setDebug(1) checks them, too, wherever they have values at the call.
 
-import { asTensor, withAddresses, type TensorLike } from './apply.js';
-import { AXIS, axisOptions, resolveAxis } from './axes.js';
-import { checkInteger, isPlainObject, MAX_INT32, refuseExtra, shown } from './check.js';
-import { iota, tensor, type CreationOptions } from './creation.js';
+import { asTensor, withTensors, type TensorLike } from './apply.js';
+import { resolveAxis } from './axes.js';
+import { checkChoice, checkInteger, isPlainObject, MAX_INT32, shown } from './check.js';
 import { debugLevel } from './debug.js';
-import { dtypeNumber, parseDType } from './dtype.js';
+import { dtypeNumber, parseDType, type DTypeName } from './dtype.js';
 import { DTypeError, ShapeError, SinterError, shapeText } from './errors.js';
+import { argsort, flip, iota, reshape, slice, take as elementsAt, takeAlongAxis as elementsAlong, tensor } from './functions.gen.js';
+import { SCATTER_MODES } from './options.gen.js';
 import { readOptions, type OptionSchema } from './options.js';
 import { runtime } from './runtime/runtime.js';
 import { tidy } from './scope.js';
 import { sub } from './ops.gen.js';
-import { flip, reshape, slice, type AxisOptions } from './shape.js';
 import { Tensor, wrap } from './tensor.js';
 import { isCompiling } from './trace.js';
 import { readElements } from './upload.js';
@@ -69,9 +69,12 @@ function part(t: Tensor, axis: number, begin: number, count: number, stride = 1)
 const partAt = (t: Tensor, axis: number, at: number): Tensor =>
   reshape(part(t, axis, at, 1), t.shape.filter((_, i) => i !== axis));
 
+interface AxisOf {
+  axis: number;
+}
+
 /** The elements at indices along an axis (default 0): indices may have any shape, which takes the axis's place. */
-export function take(x: TensorLike, indices: TensorLike, options?: AxisOptions): Tensor {
-  const { axis = 0 } = readOptions<AxisOptions>('take', options, AXIS);
+export function take(x: TensorLike, indices: TensorLike, { axis }: AxisOf): Tensor {
   return tidy(() => {
     const t = asTensor(x, 'take');
     const at = resolveAxis('take', axis, t.shape);
@@ -80,29 +83,25 @@ export function take(x: TensorLike, indices: TensorLike, options?: AxisOptions):
       checkAllowed('take', 'indices', [indices], ofAxis(n));
       return partAt(t, at, indices < 0 ? indices + n : indices);
     }
-    return withAddresses('take', [t, asIndices(indices, 'take', ofAxis(n))], (rt, [a, i]) =>
-      rt.exports.sinter_take(a!, i!, at),
+    return withTensors('take', [t, asIndices(indices, 'take', ofAxis(n))], (core, [a, i]) =>
+      core.sinter_take(a!, i!, at),
     );
   });
 }
 
 /** An index for each element of the result; x and indices have one rank, and broadcast but along the axis (default the
  *  last), as in NumPy. */
-export function takeAlongAxis(x: TensorLike, indices: TensorLike, options?: AxisOptions): Tensor {
-  const { axis = -1 } = readOptions<AxisOptions>('takeAlongAxis', options, AXIS);
+export function takeAlongAxis(x: TensorLike, indices: TensorLike, { axis }: AxisOf): Tensor {
   return tidy(() => {
     const t = asTensor(x, 'takeAlongAxis');
     const at = resolveAxis('takeAlongAxis', axis, t.shape);
-    return withAddresses('takeAlongAxis', [t, asIndices(indices, 'takeAlongAxis', ofAxis(t.shape[at]!))], (rt, [a, i]) =>
-      rt.exports.sinter_take_along_axis(a!, i!, at),
+    return withTensors('takeAlongAxis', [t, asIndices(indices, 'takeAlongAxis', ofAxis(t.shape[at]!))], (core, [a, i]) =>
+      core.sinter_take_along_axis(a!, i!, at),
     );
   });
 }
 
-/** What scatter does, by the numbers in the interface to wasm. */
-const MODES = ['set', 'add', 'mul', 'min', 'max'] as const;
-
-export type ScatterMode = (typeof MODES)[number];
+export type ScatterMode = (typeof SCATTER_MODES)[number];
 
 /** x with updates put in the place of the elements that take gives, or combined with them; axis < 0 from the end. */
 export function scatterAlong(
@@ -113,30 +112,25 @@ export function scatterAlong(
   axis: number,
   mode: ScatterMode,
 ): Tensor {
-  const kind = MODES.indexOf(mode);
-  if (kind < 0) throw new SinterError('argument', `${op}: no mode '${String(mode)}'`, { hint: `there are ${MODES.join(', ')}` });
+  const number = checkChoice(op, 'mode', mode, SCATTER_MODES);
   return tidy(() => {
     const t = asTensor(x, op);
     const at = resolveAxis(op, axis, t.shape);
-    return withAddresses(op, [t, asIndices(indices, op, ofAxis(t.shape[at]!)), updates], (rt, [a, i, u]) =>
-      rt.exports.sinter_scatter(kind, a!, i!, u!, at),
+    return withTensors(op, [t, asIndices(indices, op, ofAxis(t.shape[at]!)), updates], (core, [a, i, u]) =>
+      core.sinter_scatter(a!, i!, u!, at, number),
     );
   });
 }
 
-/**
- * x with updates added to the elements that take(x, indices, { axis }) would give, whose shape they broadcast
- * to; one after the other in the order of the indices, so that sums have the same bits on any number of threads.
- */
-export const scatterAdd = (
+export const scatter = (
   x: TensorLike,
   indices: TensorLike,
   updates: TensorLike,
-  options?: AxisOptions,
-): Tensor => {
-  const { axis = 0 } = readOptions<AxisOptions>('scatterAdd', options, AXIS);
-  return scatterAlong('scatterAdd', x, indices, updates, axis, 'add');
-};
+  { axis, mode }: AxisOf & { mode: ScatterMode },
+): Tensor => scatterAlong('scatter', x, indices, updates, axis, mode);
+
+export const scatterAdd = (x: TensorLike, indices: TensorLike, updates: TensorLike, { axis }: AxisOf): Tensor =>
+  scatterAlong('scatterAdd', x, indices, updates, axis, 'add');
 
 /** Rows from begin to before end in steps of stride, as slices of arrays count. */
 export interface RowRange {
@@ -205,14 +199,13 @@ function rowIndices(t: Tensor, index: RowIndex): Tensor {
 
 function rowsAt(t: Tensor, index: RowIndex): Tensor {
   const rows = countRows(t, index);
-  if (!isRange(index)) return take(t, typeof index === 'number' && Number.isInteger(index) ? index : asIndices(index, 'at', ofAxis(rows)));
+  if (!isRange(index)) return elementsAt(t, typeof index === 'number' && Number.isInteger(index) ? index : asIndices(index, 'at', ofAxis(rows)));
   const { first, count, stride } = resolveRange(index, rows);
   return part(t, 0, first, count, stride);
 }
 
 /** Rows of x: at(x, 3).set(v), at(x, { begin: 1, end: 4 }).add(v), at(x, indices).get(). x itself never changes. */
-export function at(x: TensorLike, index: RowIndex, ...extra: []): Rows {
-  refuseExtra('at', extra, 'at works along the first axis; for another one take and scatter have { axis }');
+export function at(x: TensorLike, index: RowIndex): Rows {
   const change = (mode: ScatterMode) => (values: TensorLike): Tensor =>
     tidy(() => {
       const t = asTensor(x, 'at');
@@ -232,9 +225,8 @@ export function at(x: TensorLike, index: RowIndex, ...extra: []): Rows {
 export function oneHot(
   indices: TensorLike,
   classes: number,
-  options?: CreationOptions,
+  { dtype }: { dtype: DTypeName },
 ): Tensor {
-  const { dtype = 'float32' } = readOptions<CreationOptions>('oneHot', options, { dtype: 'string' });
   checkInteger('oneHot', 'classes', classes, 0);
   const number = dtypeNumber(parseDType(dtype, 'oneHot'));
   return tidy(() =>
@@ -242,40 +234,13 @@ export function oneHot(
   );
 }
 
-export interface SortOptions {
-  /** Default: the last. */
-  axis?: number;
-  /** Largest first; NaN comes last in either order. Default false. */
-  descending?: boolean;
-}
-
-const SORT: OptionSchema<SortOptions> = { axis: 'axis', descending: 'boolean' };
-
-function sorted(op: string, x: TensorLike, options: SortOptions | undefined): Tensor {
-  const { axis = -1, descending = false } = readOptions(op, options, SORT);
-  return tidy(() => {
-    const t = asTensor(x, op);
-    const along = resolveAxis(op, axis, t.shape);
-    return wrap(
-      runtime().exports.sinter_sort(t.use(op), along, descending ? 1 : 0, op === 'argsort' ? 1 : 0),
-    );
-  });
-}
-
-/** The elements in order along an axis. */
-export const sort = (x: TensorLike, options?: SortOptions): Tensor => sorted('sort', x, options);
-
-/** Where the elements of sort come from, int32; equal ones keep their order. */
-export const argsort = (x: TensorLike, options?: SortOptions): Tensor => sorted('argsort', x, options);
-
 /** The k largest elements along an axis (default the last), largest first, and where they are. NaN counts as largest,
  *  as in PyTorch and JAX (sort puts it last); of equal ones the first comes first. */
 export function topk(
   x: TensorLike,
   k: number,
-  options?: AxisOptions,
+  { axis }: AxisOf,
 ): { values: Tensor; indices: Tensor } {
-  const { axis = -1 } = readOptions<AxisOptions>('topk', options, AXIS);
   return tidy(() => {
     const t = asTensor(x, 'topk');
     const along = resolveAxis('topk', axis, t.shape);
@@ -290,43 +255,6 @@ export function topk(
       t.shape.map((dim, i) => (i === along ? k : dim)),
     );
     const indices = sub(t.shape[along]! - 1, flip(largest, along));
-    return { values: takeAlongAxis(t, indices, { axis: along }), indices };
+    return { values: elementsAlong(t, indices, { axis: along }), indices };
   });
 }
-
-export interface ScanOptions {
-  /** Default: the elements in row-major order. */
-  axis?: number;
-  /** From the end. Default false. */
-  reverse?: boolean;
-  /** Without the element itself. Default false. */
-  exclusive?: boolean;
-}
-
-const SCAN: OptionSchema<ScanOptions> = { axis: 'axis', reverse: 'boolean', exclusive: 'boolean' };
-
-function scanned(
-  op: 'cumsum' | 'cumprod',
-  x: TensorLike,
-  options: ScanOptions | number | undefined,
-  extra: readonly unknown[],
-): Tensor {
-  const { axis, reverse = false, exclusive = false } = axisOptions(op, options, SCAN);
-  refuseExtra(op, extra, 'write { axis: 0, reverse: true }');
-  return tidy(() => {
-    const given = asTensor(x, op);
-    const t = axis === undefined ? reshape(given, [-1]) : given;
-    const along = resolveAxis(op, axis ?? 0, t.shape);
-    const { sinter_cumsum: sums, sinter_cumprod: products } = runtime().exports;
-    const run = op === 'cumsum' ? sums : products;
-    return wrap(run(t.use(op), along, reverse ? 1 : 0, exclusive ? 1 : 0));
-  });
-}
-
-/** Sums of the elements up to each along an axis; floats are carried as float64. */
-export const cumsum = (x: TensorLike, options?: ScanOptions | number, ...extra: []): Tensor =>
-  scanned('cumsum', x, options, extra);
-
-/** Products of the elements up to each along an axis; floats are carried as float64. */
-export const cumprod = (x: TensorLike, options?: ScanOptions | number, ...extra: []): Tensor =>
-  scanned('cumprod', x, options, extra);

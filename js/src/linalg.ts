@@ -1,18 +1,12 @@
 // Products.
 
-import { asTensor, withAddresses, type TensorLike } from './apply.js';
-import { refuseExtra } from './check.js';
+import { asTensor, withTensors, type TensorLike } from './apply.js';
 import { SinterError } from './errors.js';
 import { mul } from './ops.gen.js';
-import { moveaxis, reshape } from './shape.js';
+import { matmul, moveaxis, reshape } from './functions.gen.js';
+import { runtime } from './runtime/runtime.js';
 import { tidy } from './scope.js';
 import type { Tensor } from './tensor.js';
-
-/** (..., m, k) x (..., k, n) -> (..., m, n), leading dimensions broadcast; rank 1 as in NumPy. */
-export function matmul(x: TensorLike, y: TensorLike, ...extra: []): Tensor {
-  refuseExtra('matmul', extra, 'matmul has no options: transpose with swapaxes(-1, -2), which costs nothing');
-  return withAddresses('matmul', [x, y], (rt, [a, b]) => rt.exports.sinter_matmul(a!, b!));
-}
 
 /** Sum over the last axis of x and the last but one of y (its only one at rank 1); of a scalar x * y. */
 export function dot(x: TensorLike, y: TensorLike): Tensor {
@@ -37,9 +31,9 @@ export function dot(x: TensorLike, y: TensorLike): Tensor {
 export function einsum(spec: string, ...operands: TensorLike[]): Tensor {
   if (typeof spec !== 'string' || operands.length === 0)
     throw new SinterError('argument', 'einsum: expected a spec and operands');
-  return withAddresses('einsum', operands, (rt, addresses) => {
-    rt.sendText(spec.replaceAll('\0', '?'), addresses);
-    return rt.exports.sinter_einsum(addresses.length);
+  return withTensors('einsum', operands, (core, addresses) => {
+    runtime().sendText(spec.replaceAll('\0', '?'), addresses);
+    return core.sinter_einsum(addresses.length);
   });
 }
 

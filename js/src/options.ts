@@ -7,7 +7,8 @@ import { fitsInt32, isNumericArray, isPlainObject, shown } from './check.js';
 import { ShapeError, SinterError } from './errors.js';
 import { Tensor } from './tensor.js';
 
-/** What the value of an option may be. 'any' is checked by the function itself. */
+/** What the value of an option may be. 'any' is checked by the function itself, and whether an axis is one of its
+ *  tensor's. */
 export type OptionKind =
   | 'any'
   | 'boolean'
@@ -34,9 +35,10 @@ const KINDS: Readonly<Record<OptionKind, Kind>> = {
   boolean: { fits: (value) => typeof value === 'boolean', text: 'true or false' },
   integer: { fits: fitsInt32, text: 'a whole number within 32 bits' },
   number: { fits: (value) => typeof value === 'number' && !Number.isNaN(value), text: 'a number' },
-  axis: { fits: fitsInt32, text: 'a whole number' },
+  axis: { fits: (value) => value === null || typeof value === 'number', text: 'a whole number' },
   axes: {
-    fits: (value) => value === null || fitsInt32(value) || (Array.isArray(value) && value.every(fitsInt32)),
+    fits: (value) =>
+      value === null || typeof value === 'number' || (Array.isArray(value) && value.every((axis) => typeof axis === 'number')),
     text: 'an axis or an array of axes',
   },
   tensor: {
@@ -65,6 +67,35 @@ function example(given: unknown, names: readonly string[], schema: Readonly<Reco
   return name === undefined ? `{ ${names[0]}: ... }` : `{ ${name}: ${shown(given)} }`;
 }
 
+/** How many letters have to be put in, left out or replaced to make b of a (Levenshtein). */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = row[j - 1]! + Number(a[i - 1] !== b[j - 1]);
+      next.push(Math.min(replaced, row[j]! + 1, next[j - 1]! + 1));
+    }
+    row = next;
+  }
+  return row[b.length]!;
+}
+
+/** The name that was probably meant: as another case of letters, or at most a third of them and two wrong. */
+function meant(name: string, names: readonly string[]): string | undefined {
+  const given = name.slice(0, 40).toLowerCase();
+  const all = names.map((each) => ({ each, wrong: distance(given, each.toLowerCase()) }));
+  const [nearest] = all.sort((a, b) => a.wrong - b.wrong);
+  return nearest && nearest.wrong <= Math.min(2, Math.ceil(nearest.each.length / 3)) ? nearest.each : undefined;
+}
+
+function noOption(op: string, name: string, names: readonly string[]): SinterError {
+  const suggestion = meant(name, names);
+  const question = suggestion === undefined ? '' : `, did you mean '${suggestion}'?`;
+  const short = name.length > 40 ? `${name.slice(0, 40)}...` : name;
+  return new SinterError('argument', `${op}: there is no option '${short}'${question}`, { hint: listed(names) });
+}
+
 /** The options of a call, checked against the schema. */
 export function readOptions<O extends object>(op: string, given: O | undefined, schema: OptionSchema<O>): O {
   if (given === undefined) return NONE as O;
@@ -72,7 +103,7 @@ export function readOptions<O extends object>(op: string, given: O | undefined, 
   for (const name of Object.keys(given)) {
     const kind = Object.hasOwn(schema, name) ? schema[name as keyof O] : undefined;
     if (kind === undefined) {
-      throw new SinterError('argument', `${op}: there is no option ${shown(name)}`, { hint: listed(Object.keys(schema)) });
+      throw noOption(op, name, Object.keys(schema));
     }
     const value = given[name];
     if (value === undefined || KINDS[kind].fits(value)) continue;

@@ -1,26 +1,16 @@
 // Padding: a value around a tensor is one call into the core; copies of its own elements are taken by index.
 
 import { asTensor, type TensorLike } from './apply.js';
-import { checkIntegers, checkNumber, shown } from './check.js';
-import { iota } from './creation.js';
-import { ShapeError, SinterError, shapeText } from './errors.js';
-import { take } from './indexing.js';
+import { checkChoice, checkIntegers } from './check.js';
+import { ShapeError, shapeText } from './errors.js';
+import { iota, take } from './functions.gen.js';
+import { PAD_MODES, type PadOptions } from './options.gen.js';
 import { abs, maximum, minimum, mod, sub } from './ops.gen.js';
-import { readOptions } from './options.js';
 import { runtime } from './runtime/runtime.js';
 import { tidy } from './scope.js';
 import { wrap, type Tensor } from './tensor.js';
 
-/** What stands outside: a value, the element at the edge, or the elements in reverse order, beginning at the edge with
- *  the second (reflect) or the first (symmetric), and back again where there are too few. */
-export type PadMode = 'constant' | 'edge' | 'reflect' | 'symmetric';
-
-export interface PadOptions {
-  /** Default 'constant'. */
-  mode?: PadMode;
-  /** What the new elements are when that is constant; default 0. */
-  value?: number;
-}
+export type PadMode = Required<PadOptions>['mode'];
 
 /** Which of n elements stands at each place i, counted from the first one on, as in NumPy. */
 const PLACES: Readonly<Record<Exclude<PadMode, 'constant'>, (i: Tensor, n: number) => Tensor>> = {
@@ -43,13 +33,9 @@ function checkWidths(t: Tensor, widths: readonly (readonly [number, number])[]):
 export function pad(
   x: TensorLike,
   widths: readonly (readonly [number, number])[],
-  options?: PadOptions,
+  { mode, value }: Required<PadOptions>,
 ): Tensor {
-  const { value = 0, mode = 'constant' } = readOptions<PadOptions>('pad', options, { mode: 'string', value: 'any' });
-  checkNumber('pad', 'value', value);
-  if (mode !== 'constant' && !Object.hasOwn(PLACES, mode)) {
-    throw new SinterError('argument', `pad: no mode ${shown(mode)}`, { hint: `there are constant, ${Object.keys(PLACES).join(', ')}` });
-  }
+  checkChoice('pad', 'mode', mode, PAD_MODES);
   return tidy(() => {
     const t = asTensor(x, 'pad');
     checkWidths(t, widths);

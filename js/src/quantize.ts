@@ -6,20 +6,9 @@ import { isPlainObject } from './check.js';
 import { accumulatorOf } from './dtype.js';
 import { DTypeError, ShapeError, SinterError, shapeText } from './errors.js';
 import { abs, bitwiseAnd, bitwiseOr, bitwiseXor, div, equal, mul, round, shiftLeft, shiftRightLogical, sub, where } from './ops.gen.js';
-import { readOptions, type OptionSchema } from './options.js';
-import { max } from './reduce.js';
+import { expandDims, max, reshape, slice, squeeze, stack } from './functions.gen.js';
 import { tidy } from './scope.js';
-import { expandDims, reshape, slice, squeeze, stack } from './shape.js';
 import type { Tensor } from './tensor.js';
-
-export interface QuantizeOptions {
-  /** Along which blocks lie. Default: the last. */
-  axis?: number;
-  /** Elements that share a scale; divides the axis. Default: all of it. */
-  blockSize?: number;
-  /** 8 gives int8; 4 gives two values in each uint8, as packInt4 makes them. Default 8. */
-  bits?: 8 | 4;
-}
 
 export interface Quantized {
   /** int8 in the shape of x, or uint8 with half as many along the axis. */
@@ -28,14 +17,10 @@ export interface Quantized {
   scales: Tensor;
 }
 
-export interface DequantizeOptions {
-  /** As given to quantize. Default: the last. */
-  axis?: number;
-  /** As given to quantize. Default 8. */
-  bits?: 8 | 4;
+interface Layout {
+  axis: number;
+  bits: number;
 }
-
-const QUANTIZE: OptionSchema<QuantizeOptions> = { axis: 'axis', blockSize: 'integer', bits: 'integer' };
 
 function checkBits(op: string, bits: number): void {
   if (bits !== 8 && bits !== 4) throw new SinterError('argument', `${op}: no ${bits} bits, expected 8 or 4`);
@@ -54,8 +39,7 @@ function inBlocks(op: string, t: Tensor, axis: number, size: number): Tensor {
  * x as whole numbers from -127 to 127 (of 4 bits -7 to 7) times a scale for each block along an axis: the largest |x|
  * of the block divided by 127 (7). Rounded to the nearest, of two the even; a block of zeros has scale 0.
  */
-export function quantize(x: TensorLike, options?: QuantizeOptions): Quantized {
-  const { axis = -1, blockSize, bits = 8 } = readOptions<QuantizeOptions>('quantize', options, QUANTIZE);
+export function quantize(x: TensorLike, { axis, blockSize, bits }: Layout & { blockSize: number | undefined }): Quantized {
   checkBits('quantize', bits);
   return tidy(() => {
     const given = asTensor(x, 'quantize');
@@ -70,12 +54,11 @@ export function quantize(x: TensorLike, options?: QuantizeOptions): Quantized {
 }
 
 /** What quantize was given, up to rounding: values times the scale of their block, in the dtype of the scales. */
-export function dequantize(quantized: Quantized, options?: DequantizeOptions): Tensor {
+export function dequantize(quantized: Quantized, { axis, bits }: Layout): Tensor {
   if (!isPlainObject(quantized) || quantized.values === undefined || quantized.scales === undefined) {
     throw new SinterError('argument', 'dequantize: expected { values, scales }, which quantize returns');
   }
   const { values, scales } = quantized;
-  const { axis = -1, bits = 8 } = readOptions<DequantizeOptions>('dequantize', options, { axis: 'axis', bits: 'integer' });
   checkBits('dequantize', bits);
   return tidy(() => {
     const [stored, s] = [asTensor(values, 'dequantize'), asTensor(scales, 'dequantize')];
@@ -90,14 +73,8 @@ export function dequantize(quantized: Quantized, options?: DequantizeOptions): T
   });
 }
 
-export interface PackOptions {
-  /** Default: the last. */
-  axis?: number;
-}
-
 /** Integers from -8 to 7, two along an axis in each uint8: the first in the lower 4 bits. */
-export function packInt4(x: TensorLike, options?: PackOptions): Tensor {
-  const { axis = -1 } = readOptions<PackOptions>('packInt4', options, { axis: 'axis' });
+export function packInt4(x: TensorLike, { axis }: { axis: number }): Tensor {
   return tidy(() => {
     const t = asTensor(x, 'packInt4');
     if (!['int8', 'uint8', 'int32'].includes(t.dtype)) throw new DTypeError(`packInt4: needs integers, not ${t.dtype}`);
@@ -110,8 +87,7 @@ export function packInt4(x: TensorLike, options?: PackOptions): Tensor {
 }
 
 /** What packInt4 was given, as int8: twice as many along the axis. */
-export function unpackInt4(x: TensorLike, options?: PackOptions): Tensor {
-  const { axis = -1 } = readOptions<PackOptions>('unpackInt4', options, { axis: 'axis' });
+export function unpackInt4(x: TensorLike, { axis }: { axis: number }): Tensor {
   return tidy(() => {
     const t = asTensor(x, 'unpackInt4');
     if (t.dtype !== 'uint8') throw new DTypeError(`unpackInt4: needs uint8, not ${t.dtype}`);

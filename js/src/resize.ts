@@ -8,26 +8,15 @@
 // and what lies outside of x counts as the element at the edge.
 
 import { asTensor, type TensorLike } from './apply.js';
-import { shown } from './check.js';
-import { iota } from './creation.js';
+import { checkChoice } from './check.js';
 import { accumulatorOf, isHalf } from './dtype.js';
-import { ShapeError, SinterError, shapeText } from './errors.js';
-import { take } from './indexing.js';
+import { ShapeError, shapeText } from './errors.js';
+import { iota, reshape, take } from './functions.gen.js';
+import { RESIZE_MODES, type ResizeOptions } from './options.gen.js';
 import { add, floor, maximum, minimum, mul, sub } from './ops.gen.js';
-import { readOptions } from './options.js';
 import { tidy } from './scope.js';
-import { reshape } from './shape.js';
 import type { Tensor } from './tensor.js';
 import { checkShape } from './upload.js';
-
-export interface ResizeOptions {
-  /** 'nearest' (the latter of two as near), 'linear' between two elements, 'cubic' through four. Default 'linear'. */
-  mode?: 'nearest' | 'linear' | 'cubic';
-  /** First and last elements on each other, instead of edges. Default false. */
-  alignCorners?: boolean;
-  /** The parameter of cubic (Keys, 1981). Default -0.75, as in PyTorch and OpenCV; JAX has -0.5. */
-  coefficient?: number;
-}
 
 /** An element beside the place, and its weight. */
 type Tap = readonly [offset: number, weight: Tensor | null];
@@ -76,15 +65,8 @@ function resizeAxis(t: Tensor, axis: number, m: number, mode: string, alignCorne
  * x in another shape of the same rank; axes that keep their size stay as they are. Nothing is smoothed before an axis
  * gets shorter. Nearest keeps the dtype; else floats do, and integers become float32.
  */
-export function resize(x: TensorLike, shape: readonly number[], options?: ResizeOptions): Tensor {
-  const { mode = 'linear', alignCorners = false, coefficient = -0.75 } = readOptions<ResizeOptions>('resize', options, {
-    mode: 'string',
-    alignCorners: 'boolean',
-    coefficient: 'number',
-  });
-  if (!Object.hasOwn(TAPS, mode)) {
-    throw new SinterError('argument', `resize: no mode ${shown(mode)}`, { hint: `there are ${Object.keys(TAPS).join(', ')}` });
-  }
+export function resize(x: TensorLike, shape: readonly number[], { mode, alignCorners, coefficient }: Required<ResizeOptions>): Tensor {
+  checkChoice('resize', 'mode', mode, RESIZE_MODES);
   checkShape('resize', shape);
   return tidy(() => {
     const t = asTensor(x, 'resize');

@@ -1,37 +1,13 @@
-// Updates of a tensor at indices, and elements at indices of several axes at once.
+// Elements at indices of several axes at once.
 
 import { asTensor, type TensorLike } from './apply.js';
 import { sizeOf } from './axes.js';
-import { tensor } from './creation.js';
 import { DTypeError, ShapeError, shapeText } from './errors.js';
-import { asIndices, checkAllowed, knownIndices, ofAxis, scatterAlong, take, type ScatterMode } from './indexing.js';
+import { asIndices, checkAllowed, knownIndices, ofAxis, scatterAlong, type ScatterMode } from './indexing.js';
+import { reshape, sum, take, tensor } from './functions.gen.js';
 import { add, less, maximum, minimum, mul, where } from './ops.gen.js';
-import { readOptions } from './options.js';
-import { sum } from './reduce.js';
 import { tidy } from './scope.js';
-import { reshape } from './shape.js';
 import type { Tensor } from './tensor.js';
-
-export interface ScatterOptions extends ScatterNdOptions {
-  /** Default 0. */
-  axis?: number;
-}
-
-export interface ScatterNdOptions {
-  /** What becomes of an element and its update: the update, or their sum, product, smaller or larger one. Default
-   *  'set'. */
-  mode?: ScatterMode;
-}
-
-/**
- * x with updates, which broadcast to the shape that take(x, indices, { axis }) has, in the place of those elements or
- * combined with them, one after the other in the order of the indices: of repeated ones set last the last stays.
- * Indices are int32, negative ones from the end. Gradients go to x and updates; equal largest (smallest) ones share.
- */
-export function scatter(x: TensorLike, indices: TensorLike, updates: TensorLike, options?: ScatterOptions): Tensor {
-  const { axis = 0, mode = 'set' } = readOptions<ScatterOptions>('scatter', options, { axis: 'axis', mode: 'string' });
-  return scatterAlong('scatter', x, indices, updates, axis, mode);
-}
 
 const everyNth = (values: ArrayLike<number>, first: number, step: number): number[] =>
   Array.from({ length: Math.ceil((values.length - first) / step) }, (_, i) => values[first + i * step]!);
@@ -72,8 +48,7 @@ export function gatherNd(x: TensorLike, indices: TensorLike): Tensor {
 
 /** x with updates, which broadcast to the shape that gatherNd(x, indices) has, put there or combined with what is
  *  there, as scatter does. */
-export function scatterNd(x: TensorLike, indices: TensorLike, updates: TensorLike, options?: ScatterNdOptions): Tensor {
-  const { mode = 'set' } = readOptions<ScatterNdOptions>('scatterNd', options, { mode: 'string' });
+export function scatterNd(x: TensorLike, indices: TensorLike, updates: TensorLike, { mode }: { mode: ScatterMode }): Tensor {
   return tidy(() => {
     const { t, rows, places } = flatten('scatterNd', x, indices);
     return reshape(scatterAlong('scatterNd', rows, places, updates, 0, mode), t.shape);

@@ -1,11 +1,11 @@
 // Ops that only move elements.
 
 import { DTypeError, ShapeError, SinterError, shapeText } from './errors.js';
-import { asTensor, withAddresses, type TensorLike } from './apply.js';
-import { AXES, AXIS, axisOptions, resolveAxes, resolveAxis, type Axes } from './axes.js';
-import { checkIntegers, refuseExtra, shown } from './check.js';
+import { asTensor, type TensorLike } from './apply.js';
+import { resolveAxes, resolveAxis, type Axes } from './axes.js';
+import { checkIntegers, shown } from './check.js';
 import { dtypeNumber, parseDType, type DTypeName } from './dtype.js';
-import { readOptions } from './options.js';
+import { concat } from './functions.gen.js';
 import { runtime, type Runtime } from './runtime/runtime.js';
 import { tidy } from './scope.js';
 import { wrap, type Tensor } from './tensor.js';
@@ -27,8 +27,7 @@ function move(
 }
 
 /** The same elements in row-major order; one size may be -1 and follows from the others. */
-export function reshape(x: TensorLike, shape: readonly number[], ...extra: []): Tensor {
-  refuseExtra('reshape', extra, 'a shape is an array: [2, 3]');
+export function reshape(x: TensorLike, shape: readonly number[]): Tensor {
   checkShape('reshape', Array.isArray(shape) ? shape.map((dim) => (dim === -1 ? 1 : dim)) : shape);
   return move(
     'reshape',
@@ -39,8 +38,7 @@ export function reshape(x: TensorLike, shape: readonly number[], ...extra: []): 
 }
 
 /** Axes in another order; without perm all reversed. */
-export function transpose(x: TensorLike, perm?: readonly number[], ...extra: []): Tensor {
-  refuseExtra('transpose', extra, 'the order of axes is an array: [1, 0]; swapaxes takes two axes');
+export function transpose(x: TensorLike, perm?: readonly number[]): Tensor {
   const order = (t: Tensor): number[] => {
     if (perm !== undefined && !Array.isArray(perm)) {
       throw new SinterError('argument', `transpose: the order of axes is an array, not ${shown(perm)}`, {
@@ -54,8 +52,6 @@ export function transpose(x: TensorLike, perm?: readonly number[], ...extra: [])
   };
   return move('transpose', x, order, (rt, t) => rt.exports.sinter_transpose(t));
 }
-
-export { transpose as permuteDims };
 
 /** Two axes exchanged. */
 export function swapaxes(x: TensorLike, a: number, b: number): Tensor {
@@ -80,16 +76,10 @@ export function moveaxis(x: TensorLike, from: number, to: number): Tensor {
   });
 }
 
-export interface AxisOptions {
-  axis?: number;
-}
-
 /** New axes of size 1 at the given places of the result. */
-export function expandDims(x: TensorLike, axis: Axes | { axis: Axes }, ...extra: []): Tensor {
-  refuseExtra('expandDims', extra, 'several axes are an array: [0, 1]');
+export function expandDims(x: TensorLike, { axis: axes }: { axis: Axes | null | undefined }): Tensor {
   return tidy(() => {
     const t = asTensor(x, 'expandDims');
-    const { axis: axes } = axisOptions<{ axis?: Axes }>('expandDims', axis, AXES);
     if (axes === undefined || axes === null)
       throw new SinterError('argument', 'expandDims: no axis is given', { hint: 'write 0, or { axis: 0 }' });
     const rank = t.ndim + (typeof axes === 'number' ? 1 : axes.length);
@@ -103,11 +93,9 @@ export function expandDims(x: TensorLike, axis: Axes | { axis: Axes }, ...extra:
 }
 
 /** Axes of size 1 dropped: the given ones, or all. */
-export function squeeze(x: TensorLike, axis?: Axes | { axis?: Axes }, ...extra: []): Tensor {
-  refuseExtra('squeeze', extra, 'several axes are an array: [0, 1]');
+export function squeeze(x: TensorLike, { axis: axes }: { axis: Axes | null }): Tensor {
   return tidy(() => {
     const t = asTensor(x, 'squeeze');
-    const { axis: axes = null } = axisOptions<{ axis?: Axes | null }>('squeeze', axis, AXES);
     const dropped = new Set(axes === null ? [] : resolveAxes('squeeze', axes, t.shape));
     for (const i of dropped) {
       if (t.shape[i] !== 1)
@@ -127,13 +115,8 @@ export function broadcastTo(x: TensorLike, shape: readonly number[]): Tensor {
     'broadcastTo',
     x,
     () => [...shape],
-    (rt, t) => rt.exports.sinter_broadcast(t, shape.length),
+    (rt, t) => rt.exports.sinter_broadcast_to(t, shape.length),
   );
-}
-
-export interface SliceOptions {
-  /** Step per axis, not 0; a negative one walks down. Default 1. */
-  strides?: readonly number[];
 }
 
 /** Elements from begin on to the end of an axis, in steps of stride. */
@@ -145,9 +128,8 @@ export function slice(
   x: TensorLike,
   begin: readonly number[],
   size: readonly number[],
-  options?: SliceOptions,
+  given: { strides?: readonly number[] | undefined },
 ): Tensor {
-  const given = readOptions<SliceOptions>('slice', options, { strides: 'any' });
   const words = (t: Tensor): number[] => {
     const { strides = t.shape.map(() => 1) } = given;
     checkIntegers('slice', 'begin', begin);
@@ -167,11 +149,9 @@ export function slice(
 }
 
 /** The order of elements along axes reversed; along all by default. */
-export function flip(x: TensorLike, axis?: Axes | { axis?: Axes }, ...extra: []): Tensor {
-  refuseExtra('flip', extra, 'several axes are an array: [0, 1]');
+export function flip(x: TensorLike, { axis: axes }: { axis: Axes | null }): Tensor {
   return tidy(() => {
     const t = asTensor(x, 'flip');
-    const { axis: axes = null } = axisOptions<{ axis?: Axes | null }>('flip', axis, AXES);
     const flipped = new Set(axes === null ? t.shape.keys() : resolveAxes('flip', axes, t.shape));
     const turns = t.shape.map((dim, i) => flipped.has(i) && dim > 0);
     return slice(
@@ -185,42 +165,16 @@ export function flip(x: TensorLike, axis?: Axes | { axis?: Axes }, ...extra: [])
   });
 }
 
-function checkList(op: string, list: unknown): void {
-  if (Array.isArray(list) && list.length > 0) return;
-  throw new SinterError('argument', `${op}: expected tensors in an array`, { hint: `write ${op}([a, b])` });
-}
-
-/** Tensors one after the other along an axis (default 0). */
-export function concat(list: readonly TensorLike[], options?: AxisOptions): Tensor {
-  checkList('concat', list);
-  const { axis = 0 } = readOptions<AxisOptions>('concat', options, AXIS);
-  return withAddresses('concat', list, (rt, addresses) => {
-    rt.send(addresses);
-    return rt.exports.sinter_concat(addresses.length, axis);
-  });
-}
-
 /** Tensors of one shape along a new axis (default 0). */
-export function stack(list: readonly TensorLike[], options?: AxisOptions): Tensor {
-  checkList('stack', list);
-  const { axis = 0 } = readOptions<AxisOptions>('stack', options, AXIS);
-  return tidy(() =>
-    concat(
-      list.map((x) => expandDims(x, axis)),
-      { axis },
-    ),
-  );
-}
-
-/** Converted; float to int truncates and saturates, NaN gives 0. */
-export function astype(x: TensorLike, dtype: DTypeName): Tensor {
-  const number = dtypeNumber(parseDType(dtype, 'astype'));
-  return move(
-    'astype',
-    x,
-    () => [],
-    (rt, t) => rt.exports.sinter_astype(t, number),
-  );
+export function stack(list: readonly TensorLike[], { axis }: { axis: number }): Tensor {
+  return tidy(() => {
+    const tensors = list.map((x) => asTensor(x, 'stack'));
+    const { shape } = tensors[0]!;
+    const at = resolveAxis('stack', axis, shape, shape.length + 1);
+    const other = tensors.find((t) => t.shape.length !== shape.length || t.shape.some((n, i) => n !== shape[i]));
+    if (other) throw new ShapeError(`stack: shapes differ: a ${shapeText(shape)}, b ${shapeText(other.shape)}`);
+    return concat(tensors.map((t) => expandDims(t, { axis: at })), { axis: at });
+  });
 }
 
 /** The same bits as the other of float32 and int32. */

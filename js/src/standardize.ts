@@ -6,10 +6,8 @@ import { checkInteger } from './check.js';
 import { accumulatorOf, isHalf } from './dtype.js';
 import { ShapeError, shapeText } from './errors.js';
 import { add, mul, rsqrt, square, sub } from './ops.gen.js';
-import { readOptions, type OptionSchema } from './options.js';
-import { mean } from './reduce.js';
+import { mean, reshape } from './functions.gen.js';
 import { tidy } from './scope.js';
-import { reshape } from './shape.js';
 import type { Tensor } from './tensor.js';
 
 /** (x - mean) / sqrt(variance + eps) over axes: the mean is taken out before anything is squared, so large values with
@@ -50,18 +48,10 @@ export function normalizeOver(
   return isHalf(x.dtype) ? y.astype(x.dtype) : y;
 }
 
-export interface GroupNormOptions {
-  /** That of the channels. Default: the last. */
-  axis?: number;
-  /** Factor for each channel. */
-  weight?: TensorLike;
-  /** Added to each channel. */
-  bias?: TensorLike;
-  /** Added before the root. Default 1e-5. */
-  eps?: number;
+interface ChannelNorm extends ScaleAndShift {
+  axis: number;
+  eps: number;
 }
-
-const GROUP_NORM: OptionSchema<GroupNormOptions> = { axis: 'axis', weight: 'tensor', bias: 'tensor', eps: 'number' };
 
 /** x (n, ...) and the axis of its channels, which is not the first. */
 function channelsOf(op: string, x: TensorLike, axis: number): { t: Tensor; at: number } {
@@ -73,8 +63,7 @@ function channelsOf(op: string, x: TensorLike, axis: number): { t: Tensor; at: n
 
 /** (x - mean) / sqrt(var + eps) of x (n, ...), of each of n over all of a group of channels, which lie side by side;
  *  times weight, plus bias, which have an element per channel. */
-export function groupNorm(x: TensorLike, groups: number, options?: GroupNormOptions): Tensor {
-  const { axis = -1, eps = 1e-5, ...scale } = readOptions<GroupNormOptions>('groupNorm', options, GROUP_NORM);
+export function groupNorm(x: TensorLike, groups: number, { axis, eps, ...scale }: ChannelNorm): Tensor {
   checkInteger('groupNorm', 'groups', groups, 1);
   return tidy(() => {
     const { t, at } = channelsOf('groupNorm', x, axis);
@@ -89,8 +78,7 @@ export function groupNorm(x: TensorLike, groups: number, options?: GroupNormOpti
 
 /** (x - mean) / sqrt(var + eps) of x (n, ...), of each of n and each channel over all other axes; times weight, plus
  *  bias, which have an element per channel. */
-export function instanceNorm(x: TensorLike, options?: GroupNormOptions): Tensor {
-  const { axis = -1, eps = 1e-5, ...scale } = readOptions<GroupNormOptions>('instanceNorm', options, GROUP_NORM);
+export function instanceNorm(x: TensorLike, { axis, eps, ...scale }: ChannelNorm): Tensor {
   return tidy(() => {
     const { t, at } = channelsOf('instanceNorm', x, axis);
     const axes = t.shape.map((_, i) => i).filter((i) => i !== 0 && i !== at);

@@ -12,8 +12,7 @@ import { noticePressure, relievePressure, withRelief } from './pressure.js';
 import { runtime, runtimeOrNull, type Runtime } from './runtime/runtime.js';
 import { activeScope } from './scope.js';
 import { isCompiling, replaced } from './trace.js';
-import type { FrontMethods } from './methods.js';
-import type { ElementwiseMethods } from './ops.gen.js';
+import type { Methods } from './methods.gen.js';
 
 /** What is fixed about a tensor when it is made. */
 export interface Meta {
@@ -44,8 +43,8 @@ const disposeSymbol: typeof Symbol.dispose =
 
 const UNCLONEABLE = Symbol('a tensor is no message: send await t.data() and t.shape');
 
-// The methods of the op table and of the fronts are put on the prototype by methods.ts.
-export interface Tensor extends Omit<ElementwiseMethods, keyof FrontMethods>, FrontMethods {
+// The public functions are put on the prototype by methods.gen.ts.
+export interface Tensor extends Methods {
   /** dispose, for `using`. */
   [Symbol.dispose](): void;
 }

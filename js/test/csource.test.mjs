@@ -1,11 +1,12 @@
 // cSource: the C of a program, compiled by the C compiler of this machine, gives the program's numbers.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import * as sn from '../dist/index.js';
+import { readFunctions } from '../../scripts/lib/function-table.mjs';
 
 await sn.init();
 
@@ -202,10 +203,7 @@ test('ops along an axis: take, scatter, sort, sums so far', () => {
 });
 
 test('every elementwise op that the table gives to JavaScript, on each of its dtypes', () => {
-  const table = readFileSync(new URL('../src/ops.gen.ts', import.meta.url), 'utf8');
-  const row = /Takes ([\w, ]+)\. \*\/\nexport const (\w+) = .* as (\w+);/g;
-  const rows = [...table.matchAll(row)].map(([, dtypes, name, kind]) =>
-    ({ name, dtypes: dtypes.split(', '), arity: kind === 'Unary' ? 1 : 2 }));
+  const rows = readFunctions().rows.map(({ js, types, arity }) => ({ name: js, dtypes: types, arity: Math.min(arity, 2) }));
   assert.ok(rows.length > 40, `${rows.length} rows`);
   for (const dtype of Object.keys(C_TYPES)) {
     const ops = rows.filter(({ dtypes, name }) => dtypes.includes(dtype) && name !== 'where');

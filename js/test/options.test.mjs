@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import * as sn from '../dist/index.js';
 import { assertRejects, assertThrows } from './support.mjs';
 
-await assertRejects(sn.init({ thread: 1 }), sn.SinterError, { code: 'argument', op: 'init', message: /"thread".*threads/ });
+await assertRejects(sn.init({ thread: 1 }), sn.SinterError, { code: 'argument', op: 'init', message: /'thread', did you mean 'threads'\?/ });
 await assertRejects(sn.init(null), sn.SinterError, { code: 'argument', op: 'init' });
 await sn.init();
 
@@ -103,13 +103,66 @@ const WITH_OPTIONS = {
 
 for (const [op, call] of Object.entries(WITH_OPTIONS)) {
   test(`${op} refuses options that it does not know`, () => {
-    assertThrows(() => call({ misspelt: 1 }), sn.SinterError, { code: 'argument', op, message: /there is no option "misspelt" \(the options are \w/ });
+    assertThrows(() => call({ misspelt: 1 }), sn.SinterError, { code: 'argument', op, message: /there is no option 'misspelt' \(the options are \w/ });
     assertThrows(() => call('text'), sn.SinterError, { code: 'argument', op });
     assertThrows(() => call(true), sn.SinterError, { code: 'argument', op });
     assertThrows(() => call(new Date()), sn.SinterError, { code: 'argument', op });
     assertThrows(() => call(() => 1), sn.SinterError, { code: 'argument', op });
   });
 }
+
+test('an option that is nearly one is told', () => {
+  const misspelt = [
+    [() => sn.sum(x, { axes: 0 }), "sum: there is no option 'axes', did you mean 'axis'? (the options are axis, keepdims)"],
+    [() => x.max({ keepDims: true }), "max: there is no option 'keepDims', did you mean 'keepdims'? (the options are axis, keepdims)"],
+    [() => x.softmax({ dim: 0 }), "softmax: there is no option 'dim' (the options are axis)"],
+    [() => sn.optim.sgd({ lr: 1, momentun: 0 }), /^optim.sgd: there is no option 'momentun', did you mean 'momentum'\?/],
+    [() => sn.jit((t) => t, { donates: 0 }), /^jit: there is no option 'donates', did you mean 'donate'\?/],
+    [() => sn.random.uniform(key, [2], { minVal: 0 }), /did you mean 'minval'\?/],
+    [() => image.conv2d(filter, { stride: 2 }), /^conv2d: there is no option 'stride', did you mean 'strides'\?/],
+    [() => sn.grad((t) => t.sum(), { argnum: 0 }), /did you mean 'argnums'\?/],
+    [() => x.sum({ ['a'.repeat(1e6)]: 1 }), /no option 'a{40}\.\.\.'/],
+  ];
+  for (const [call, message] of misspelt) assertThrows(call, sn.SinterError, { code: 'argument', message });
+});
+
+test('an axis that is none names the function, the rank and the axes that there are', () => {
+  const functions = {
+    sum: (axis) => x.sum({ axis }),
+    mean: (axis) => x.mean([axis]),
+    argmax: (axis) => x.argmax({ axis }),
+    softmax: (axis) => x.softmax({ axis }),
+    logSoftmax: (axis) => x.logSoftmax({ axis }),
+    batchNorm: (axis) => sn.batchNorm(x, { axis }),
+    layerNorm: (axis) => sn.layerNorm(x, { axis }),
+    concat: (axis) => sn.concat([x, x], { axis }),
+    sort: (axis) => x.sort({ axis }),
+    cumsum: (axis) => x.cumsum({ axis }),
+    take: (axis) => x.take([0], { axis }),
+    takeAlongAxis: (axis) => x.takeAlongAxis([[0], [0]], { axis }),
+    scatter: (axis) => x.scatter([0], 1, { axis }),
+    split: (axis) => x.split(1, { axis }),
+    roll: (axis) => x.roll(1, { axis }),
+    repeat: (axis) => x.repeat(1, { axis }),
+    flip: (axis) => x.flip(axis),
+    squeeze: (axis) => x.squeeze(axis),
+    swapaxes: (axis) => x.swapaxes(axis, 0),
+    moveaxis: (axis) => x.moveaxis(0, axis),
+    transpose: (axis) => x.transpose([axis, 0]),
+    quantize: (axis) => x.quantize({ axis }),
+    topk: (axis) => x.topk(1, { axis }),
+    iota: (axis) => sn.iota([2, 3], axis),
+  };
+  for (const [op, call] of Object.entries(functions)) {
+    assertThrows(() => call(2), sn.ShapeError, { op, message: `${op}: axis 2 is out of range: a (2, 3) of rank 2, axes are -2 to 1` });
+    assertThrows(() => call(-3), sn.ShapeError, { op, message: `${op}: axis -3 is out of range: a (2, 3) of rank 2, axes are -2 to 1` });
+    assertThrows(() => call(0.5), sn.ShapeError, { op, message: `${op}: axis 0.5 is no whole number: a (2, 3) of rank 2, axes are -2 to 1` });
+    assertThrows(() => call(NaN), sn.ShapeError, { op });
+  }
+  assertThrows(() => sn.stack([x, x], { axis: 3 }), sn.ShapeError, { op: 'stack', message: 'stack: axis 3 is out of range: a (2, 3) of rank 2, axes are -3 to 2' });
+  assertThrows(() => sn.expandDims(x, -4), sn.ShapeError, { op: 'expandDims', message: /axes are -3 to 2/ });
+  assertThrows(() => sn.softmax(3), sn.ShapeError, { message: 'softmax: axis -1 is out of range: a () of rank 0, it has no axes' });
+});
 
 test('a number in place of options is refused with what to write', () => {
   const refusals = [
@@ -156,7 +209,7 @@ test('an argument too many is refused', () => {
 });
 
 test('a range of rows is read like options', () => {
-  assertThrows(() => x.at({ start: 1 }).get(), sn.SinterError, { code: 'argument', op: 'at', message: /"start".*begin/ });
+  assertThrows(() => x.at({ start: 1 }).get(), sn.SinterError, { code: 'argument', op: 'at', message: /'start'.*begin/ });
   assertThrows(() => x.at({ begin: 0.5 }).get(), sn.SinterError, { code: 'argument', op: 'at' });
   assertThrows(() => x.at(1, { axis: 1 }), sn.SinterError, { code: 'argument', op: 'at', message: /first axis/ });
 });

@@ -197,8 +197,9 @@ static void write_run(const sn_strips *strips, sn_dtype dtype, void *to, const v
   }
 }
 
-void sn_scatter(const sn_strips *strips, const sn_operand *o, bool linear, const int64_t *dims,
-                int rank, int64_t flat, int64_t n, const void *strip, void *base) {
+void sn_store_strided(const sn_strips *strips, const sn_operand *o, bool linear,
+                      const int64_t *dims, int rank, int64_t flat, int64_t n, const void *strip,
+                      void *base) {
   const size_t item = sn_dtype_bytes(o->dtype);
   if (linear) {
     write_run(strips, o->dtype, sn_element_mutable(base, o->offset + flat, item), strip, 1, n);

@@ -35,7 +35,8 @@ void sn_gather_index(const sn_operand *o, const int64_t *dims, int rank, int64_t
                      void *strip);
 
 /* The reverse of sn_gather. linear: the operand is contiguous over the space. */
-void sn_scatter(const sn_strips *strips, const sn_operand *o, bool linear, const int64_t *dims,
-                int rank, int64_t flat, int64_t n, const void *strip, void *base);
+void sn_store_strided(const sn_strips *strips, const sn_operand *o, bool linear,
+                      const int64_t *dims, int rank, int64_t flat, int64_t n, const void *strip,
+                      void *base);
 
 #endif

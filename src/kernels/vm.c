@@ -399,7 +399,7 @@ void sn_vm_strip(const sn_vm_code *code, void *memory, void *const *values, int6
     if ((int32_t)i == code->direct_store) continue;
     const sn_vm_operand *s = &code->stores[i];
     const sn_operand to = shifted(code, memory, s, code->n_loads + i);
-    sn_scatter(code->strips, &to, s->access == SN_ACCESS_LINEAR, code->nest.dims, code->nest.rank,
-               flat, n, slots[s->slot], values[to.value]);
+    sn_store_strided(code->strips, &to, s->access == SN_ACCESS_LINEAR, code->nest.dims,
+                     code->nest.rank, flat, n, slots[s->slot], values[to.value]);
   }
 }

@@ -1,4 +1,4 @@
-/* compose.c - what compositions share, and the index of an extremum. */
+/* compose.c - what compositions share. */
 #include "tensor/compose.h"
 
 sn_tensor *sn_note(temporaries *t, sn_tensor *x) { return t->list[t->n++] = x; }
@@ -57,35 +57,25 @@ sn_tensor *sn_refuse(sn_context *ctx, sn_status status) {
   return NULL;
 }
 
-sn_status sn_resolve_axis(const sn_tensor *x, const char *what, int *axis) {
-  const int rank = x->type.rank, at = *axis < 0 ? *axis + rank : *axis;
+sn_status sn_resolve_axis_of(sn_env *env, const sn_type *type, const char *what, int *axis) {
+  const int rank = type->rank, at = *axis < 0 ? *axis + rank : *axis;
   char text[SN_SHAPE_TEXT];
-  SN_FAIL_IF(&x->ctx->env, at < 0 || at >= rank, SN_ERR_SHAPE, "%s: axis %d is out of range: a %s",
-             what, *axis, sn_shape_text(&x->type, text));
+  SN_FAIL_IF(env, !rank, SN_ERR_SHAPE,
+             "%s: axis %d is out of range: a () of rank 0, it has no axes", what, *axis);
+  SN_FAIL_IF(env, at < 0 || at >= rank, SN_ERR_SHAPE,
+             "%s: axis %d is out of range: a %s of rank %d, axes are %d to %d", what, *axis,
+             sn_shape_text(type, text), rank, -rank, rank - 1);
   *axis = at;
   return SN_OK;
 }
 
-/* argmax x = min { i : x_i = max x or x_i is NaN }: the first largest, the first NaN before all */
-static sn_tensor *arg_extremum(sn_op op, sn_tensor *x, int axis, bool keepdims) {
-  if (!x) return NULL;
-  int at = axis;
-  const sn_status status = sn_resolve_axis(x, op == SN_OP_max ? "argmax" : "argmin", &at);
-  if (status) return sn_refuse(x->ctx, status);
-  temporaries t = {0};
-  sn_tensor *v = T(sn_as_op_dtype(op, x));
-  sn_tensor *best = T(sn_reduce(op, v, 1u << at, true));
-  sn_tensor *hit = BINARY(equal, v, best);
-  if (v && sn_dtype_is_float(v->type.dtype)) hit = BINARY(logical_or, hit, UNARY(isnan, v));
-  sn_tensor *index = T(sn_index_along(x->ctx, &x->type, at));
-  sn_tensor *none = T(sn_number(x->ctx, SN_I32, (double)INT32_MAX));
-  return sn_finish(&t, REDUCE(min, WHERE(hit, index, none), 1u << at, keepdims));
+sn_status sn_resolve_axis(const sn_tensor *x, const char *what, int *axis) {
+  return sn_resolve_axis_of(&x->ctx->env, &x->type, what, axis);
 }
 
-sn_tensor *sn_argmax(sn_tensor *x, int axis, bool keepdims) {
-  return arg_extremum(SN_OP_max, x, axis, keepdims);
-}
-
-sn_tensor *sn_argmin(sn_tensor *x, int axis, bool keepdims) {
-  return arg_extremum(SN_OP_min, x, axis, keepdims);
+sn_tensor *sn_along(sn_tensor *x, int *axis) {
+  if (!x || *axis != SN_FLAT) return sn_retain(x);
+  const sn_type line = {x->type.dtype, 1, {sn_type_size(&x->type)}};
+  *axis = 0;
+  return sn_as_reshaped(x, &line);
 }

@@ -48,7 +48,13 @@ sn_tensor *sn_index_along(sn_context *ctx, const sn_type *type, int axis);
 /* Reports the error; NULL. */
 sn_tensor *sn_refuse(sn_context *ctx, sn_status status);
 
-/* 0 <= *axis < rank afterwards. */
+/* x, or where *axis is SN_FLAT its elements along one axis, which *axis is then. */
+sn_tensor *sn_along(sn_tensor *x, int *axis);
+
+/* 0 <= *axis < rank afterwards; what: the function that was given it. */
 sn_status sn_resolve_axis(const sn_tensor *x, const char *what, int *axis);
+
+/* The same of an axis of any rank, whose shape is type's. */
+sn_status sn_resolve_axis_of(sn_env *env, const sn_type *type, const char *what, int *axis);
 
 #endif

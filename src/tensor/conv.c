@@ -371,3 +371,20 @@ sn_tensor *sn_sum_pool(sn_tensor *x, const int64_t *window, int axes,
                        const sn_window_options *options) {
   return pool("sumPool", x, window, axes, options, POOL_SUM);
 }
+
+/* lpPool x = (sum |x|^p)^(1/p), whose derivative where that is 0 is taken to be 0 */
+sn_tensor *sn_lp_pool(sn_tensor *x, const int64_t *window, int axes,
+                      const sn_window_options *options, double norm) {
+  if (!x) return NULL;
+  sn_context *ctx = x->ctx;
+  if (!(norm > 0) || isinf(norm))
+    return sn_refuse(ctx, sn_fail(&ctx->env, SN_ERR_ARGUMENT,
+                                  "lpPool%dd: no norm %g, expected a number above 0", axes, norm));
+  temporaries t = {0};
+  sn_tensor *p = T(sn_keep(sn_scalar(ctx, norm))), *root = T(sn_keep(sn_scalar(ctx, 1 / norm)));
+  sn_tensor *zero = T(sn_keep(sn_scalar(ctx, 0))), *one = T(sn_keep(sn_scalar(ctx, 1)));
+  sn_tensor *powers = norm == 2 ? UNARY(square, x) : BINARY(pow, UNARY(abs, x), p);
+  sn_tensor *sums = T(sn_keep(pool("lpPool", powers, window, axes, options, POOL_SUM)));
+  sn_tensor *flat = BINARY(equal, sums, zero), *safe = WHERE(flat, one, sums);
+  return sn_finish(&t, WHERE(flat, zero, norm == 2 ? UNARY(sqrt, safe) : BINARY(pow, safe, root)));
+}

@@ -111,6 +111,12 @@ static sn_status differentiate(const request *r, sn_tensor **out) {
   return status;
 }
 
+sn_tensor *sn_variable(sn_tensor *x) {
+  sn_tensor *t = x ? sn_node_of(x->ctx, SN_OP_identity, &x, 1, NULL, 0, NULL) : NULL;
+  if (t) t->tracked = true;
+  return sn_hand_out(t);
+}
+
 sn_status sn_vjp(sn_context *ctx, sn_tensor *const *outputs, size_t n_outputs,
                  sn_tensor *const *cotangents, sn_tensor *const *wrt, size_t n_wrt,
                  sn_tensor **grads) {

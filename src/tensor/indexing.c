@@ -142,20 +142,17 @@ sn_tensor *sn_scatter_add(sn_tensor *x, sn_tensor *indices, sn_tensor *updates, 
   return scatter(SN_OP_scatter_add, "scatterAdd", x, indices, updates, axis);
 }
 
-sn_tensor *sn_scatter_set(sn_tensor *x, sn_tensor *indices, sn_tensor *updates, int axis) {
-  return scatter(SN_OP_scatter_set, "scatterSet", x, indices, updates, axis);
-}
-
-sn_tensor *sn_scatter_mul(sn_tensor *x, sn_tensor *indices, sn_tensor *updates, int axis) {
-  return scatter(SN_OP_scatter_mul, "scatterMul", x, indices, updates, axis);
-}
-
-sn_tensor *sn_scatter_max(sn_tensor *x, sn_tensor *indices, sn_tensor *updates, int axis) {
-  return scatter(SN_OP_scatter_max, "scatterMax", x, indices, updates, axis);
-}
-
-sn_tensor *sn_scatter_min(sn_tensor *x, sn_tensor *indices, sn_tensor *updates, int axis) {
-  return scatter(SN_OP_scatter_min, "scatterMin", x, indices, updates, axis);
+sn_tensor *sn_scatter(sn_tensor *x, sn_tensor *indices, sn_tensor *updates, int axis,
+                      sn_scatter_mode mode) {
+  static const sn_op ops[] = {[SN_SCATTER_SET] = SN_OP_scatter_set,
+                              [SN_SCATTER_ADD] = SN_OP_scatter_add,
+                              [SN_SCATTER_MUL] = SN_OP_scatter_mul,
+                              [SN_SCATTER_MIN] = SN_OP_scatter_min,
+                              [SN_SCATTER_MAX] = SN_OP_scatter_max};
+  if (x && (unsigned)mode >= sizeof ops / sizeof *ops)
+    return sn_refuse(x->ctx,
+                     sn_fail(&x->ctx->env, SN_ERR_ARGUMENT, "scatter: no mode %d", (int)mode));
+  return scatter(ops[mode], "scatter", x, indices, updates, axis);
 }
 
 /* oneHot i = [c = i for c in 0 .. classes - 1] */
@@ -198,10 +195,11 @@ sn_tensor *sn_argsort(sn_tensor *x, int axis, bool descending) {
 }
 
 static sn_tensor *scanned(sn_op op, sn_tensor *x, int axis, bool reverse, bool exclusive) {
-  if (!x) return NULL;
-  const sn_status status = sn_resolve_axis(x, sn_op_describe(op)->name, &axis);
-  if (status) return sn_refuse(x->ctx, status);
   temporaries t = {0};
+  x = T(sn_along(x, &axis));
+  if (!x) return sn_finish(&t, NULL);
+  const sn_status status = sn_resolve_axis(x, sn_op_describe(op)->name, &axis);
+  if (status) return sn_finish(&t, sn_refuse(x->ctx, status));
   sn_tensor *numbers = T(sn_as_dtype(x, x->type.dtype == SN_BOOL ? SN_I32 : x->type.dtype));
   return sn_finish(&t, T(along(op, &numbers, 1, (int64_t[]){axis, reverse, exclusive}, 3)));
 }

@@ -116,14 +116,15 @@ sn_tensor *sn_rms_norm(sn_tensor *x, sn_tensor *weight, double eps) {
   return sn_finish(&t, weigh(&t, y, weight, NULL));
 }
 
-static sn_status check_batch_norm(const sn_tensor *x, int *axis, const sn_batch_stats *stats,
-                                  const sn_tensor *weight, const sn_tensor *bias) {
+static sn_status check_batch_norm(const sn_tensor *x, int *axis, const sn_tensor *mean,
+                                  const sn_tensor *variance, const sn_tensor *weight,
+                                  const sn_tensor *bias) {
   static const char what[] = "batchNorm";
   SN_TRY(sn_resolve_axis(x, what, axis));
-  SN_FAIL_IF(&x->ctx->env, stats && (!stats->mean || !stats->variance), SN_ERR_ARGUMENT,
+  SN_FAIL_IF(&x->ctx->env, !mean != !variance, SN_ERR_ARGUMENT,
              "%s: a mean and a variance are needed together", what);
-  SN_TRY(check_scale(x, *axis, stats ? stats->mean : NULL, what, "mean"));
-  SN_TRY(check_scale(x, *axis, stats ? stats->variance : NULL, what, "variance"));
+  SN_TRY(check_scale(x, *axis, mean, what, "mean"));
+  SN_TRY(check_scale(x, *axis, variance, what, "variance"));
   SN_TRY(check_scale(x, *axis, weight, what, "weight"));
   return check_scale(x, *axis, bias, what, "bias");
 }
@@ -138,18 +139,18 @@ static sn_tensor *along_axis(temporaries *t, const sn_tensor *x, int axis, sn_te
 
 /* batchNorm x = c / sqrt(variance + eps) weight + bias, c = x - mean: of all axes but one, as those
  * of x itself or as given */
-sn_tensor *sn_batch_norm(sn_tensor *x, int axis, const sn_batch_stats *stats, sn_tensor *weight,
-                         sn_tensor *bias, double eps) {
+sn_tensor *sn_batch_norm(sn_tensor *x, int axis, sn_tensor *mean, sn_tensor *variance,
+                         sn_tensor *weight, sn_tensor *bias, double eps) {
   if (!x) return NULL;
-  const sn_status status = check_batch_norm(x, &axis, stats, weight, bias);
+  const sn_status status = check_batch_norm(x, &axis, mean, variance, weight, bias);
   if (status) return sn_refuse(x->ctx, status);
   temporaries t = {0};
   const uint32_t axes = ((1u << x->type.rank) - 1) & ~(1u << axis);
   sn_tensor *f = FLOAT(x);
-  sn_tensor *mean = stats ? along_axis(&t, x, axis, stats->mean) : mean_over(&t, f, axes);
-  sn_tensor *c = BINARY(sub, f, mean);
-  sn_tensor *y = stats ? scale_by(&t, c, along_axis(&t, x, axis, stats->variance), eps)
-                       : scale_to_one(&t, c, axes, eps);
+  sn_tensor *middle = mean ? along_axis(&t, x, axis, mean) : mean_over(&t, f, axes);
+  sn_tensor *c = BINARY(sub, f, middle);
+  sn_tensor *y = mean ? scale_by(&t, c, along_axis(&t, x, axis, variance), eps)
+                      : scale_to_one(&t, c, axes, eps);
   return sn_finish(&t,
                    weigh(&t, y, along_axis(&t, x, axis, weight), along_axis(&t, x, axis, bias)));
 }

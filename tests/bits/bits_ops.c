@@ -40,7 +40,7 @@ static void sums(bits_run *r, int i) {
   sn_tensor *x = space(r, i, BITS_UNIT);
   bits_result(r, sn_sum(x, spaces[i].axes, spaces[i].keepdims));
   bits_result(r, sn_mean(sn_mul(x, x), spaces[i].axes, spaces[i].keepdims));
-  bits_result(r, sn_var(x, spaces[i].axes, 1, spaces[i].keepdims));
+  bits_result(r, sn_var(x, spaces[i].axes, spaces[i].keepdims, 1));
 }
 
 static void extremes(bits_run *r, int i) {
@@ -56,11 +56,11 @@ static void extremes(bits_run *r, int i) {
 static void lengths(bits_run *r, int i) {
   sn_tensor *x = space(r, i, BITS_SURE);
   bits_result(r, sn_prod(x, spaces[i].axes, spaces[i].keepdims));
-  bits_result(r, sn_std(x, spaces[i].axes, 0, spaces[i].keepdims));
+  bits_result(r, sn_std(x, spaces[i].axes, spaces[i].keepdims, 0));
   bits_result(r, sn_logsumexp(x, spaces[i].axes, spaces[i].keepdims));
-  bits_result(r, sn_norm(x, 2, spaces[i].axes, spaces[i].keepdims));
-  bits_result(r, sn_norm(x, 3, spaces[i].axes, spaces[i].keepdims));
-  bits_result(r, sn_norm(x, INFINITY, spaces[i].axes, spaces[i].keepdims));
+  bits_result(r, sn_norm(x, spaces[i].axes, spaces[i].keepdims, 2));
+  bits_result(r, sn_norm(x, spaces[i].axes, spaces[i].keepdims, 3));
+  bits_result(r, sn_norm(x, spaces[i].axes, spaces[i].keepdims, INFINITY));
 }
 
 /* ---- matrix products ------------------------------------------------------------------------- */
@@ -220,7 +220,7 @@ static void norms(bits_run *r, int i) {
   sn_tensor *w = bits_input(r, rows[i].dtype, BITS_SURE, BITS_DIMS(n)),
             *b = bits_input(r, rows[i].dtype, BITS_UNIT, BITS_DIMS(n));
   sn_tensor *layer = sn_layer_norm(x, w, b, 1e-5), *rms = sn_rms_norm(x, w, 1e-6), *slope = NULL;
-  sn_tensor *batch = sn_batch_norm(x, -1, NULL, w, b, 1e-5);
+  sn_tensor *batch = sn_batch_norm(x, -1, NULL, NULL, w, b, 1e-5);
   sn_tensor *loss = sn_sum(sn_mul(layer, sn_add(rms, batch)), NEITHER);
   (void)sn_gradients(loss, &x, 1, &slope);
   bits_result(r, layer);
@@ -295,13 +295,13 @@ static void takes(bits_run *r, int axis) {
 }
 
 static void scatters(bits_run *r, int number) {
-  sn_tensor *(*const ops[])(sn_tensor *, sn_tensor *, sn_tensor *, int) = {
-      sn_scatter_add, sn_scatter_set, sn_scatter_mul, sn_scatter_max, sn_scatter_min};
+  static const sn_scatter_mode modes[] = {SN_SCATTER_ADD, SN_SCATTER_SET, SN_SCATTER_MUL,
+                                          SN_SCATTER_MAX, SN_SCATTER_MIN};
   for (int axis = 0; axis < 2; axis++) {
     sn_tensor *x = sn_variable(BITS_F32(r, 12, 12)), *slopes[2] = {NULL};
     sn_tensor *places = bits_input(r, SN_I32, BITS_PLACE, BITS_DIMS(70));
     sn_tensor *updates = sn_variable(axis ? BITS_F32(r, 12, 70) : BITS_F32(r, 70, 12));
-    sn_tensor *y = ops[number](x, places, updates, axis);
+    sn_tensor *y = sn_scatter(x, places, updates, axis, modes[number]);
     (void)sn_gradients(sn_sum(sn_mul(y, y), NEITHER), (sn_tensor *[]){x, updates}, 2, slopes);
     bits_result(r, y);
     bits_result(r, slopes[0]);

@@ -201,7 +201,7 @@ static void mixtures(bits_run *r, int which) {
     sn_tensor *half = sn_astype(b, SN_F16), *rows = sn_concat((sn_tensor *[]){a, b}, 2, 0);
     bits_result(r, sn_mul(half, sn_astype(y, SN_F16)));
     bits_result(r, sn_logsumexp(rows, 2, false));
-    bits_result(r, sn_std(rows, 1, 1, false));
+    bits_result(r, sn_std(rows, 1, false, 1));
   }
 }
 

@@ -324,10 +324,10 @@ static sn_tensor *reduced(author *a, sn_tensor *x, uint32_t axes, bool keep) {
   case 0: return sn_mean(x, axes, keep);
   case 1: return sn_max(x, axes, keep);
   case 2: return sn_min(x, axes, keep);
-  case 3: return sn_var(x, axes, (double)case_below(&a->r, 2), keep);
-  case 4: return sn_std(x, axes, 0, keep);
+  case 3: return sn_var(x, axes, keep, (double)case_below(&a->r, 2));
+  case 4: return sn_std(x, axes, keep, 0);
   case 5: return sn_logsumexp(x, axes, keep);
-  case 6: return sn_norm(x, 2, axes, keep);
+  case 6: return sn_norm(x, axes, keep, 2);
   case 7: return sn_prod(sn_tanh(x), axes, keep);
   default: return sn_sum(x, axes, keep);
   }
@@ -367,8 +367,9 @@ static sn_tensor *step_normalize(author *a) {
   case 3: return sn_rms_norm(x, another(a, 1, &last), 1e-3);
   default:
     y = another(a, 1, &sn_dims(x)[axis]);
-    return sn_rank(x) > 1 ? sn_batch_norm(x, axis, NULL, y, another(a, 1, &sn_dims(x)[axis]), 1e-3)
-                          : NULL;
+    return sn_rank(x) > 1
+               ? sn_batch_norm(x, axis, NULL, NULL, y, another(a, 1, &sn_dims(x)[axis]), 1e-3)
+               : NULL;
   }
 }
 

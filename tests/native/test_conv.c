@@ -449,9 +449,8 @@ static void a_normalised_layer_is_one_kernel(void **state) {
   sn_tensor *w = sn_placeholder(f.ctx, SN_F32, DIMS(3, 3, C, F)), *v[5];
   for (int i = 0; i < 5; i++) v[i] = sn_placeholder(f.ctx, SN_F32, DIMS(F));
   sn_tensor *in[] = {x, w, v[0], v[1], v[2], v[3], v[4]};
-  const sn_batch_stats stats = {.mean = v[1], .variance = v[2]};
   sn_tensor *y = sn_add(sn_conv(x, w, 2, &(sn_window_options){.padding = SN_PADDING_SAME}), v[0]);
-  y = sn_relu(sn_batch_norm(y, 3, &stats, v[3], v[4], 1e-5));
+  y = sn_relu(sn_batch_norm(y, 3, v[1], v[2], v[3], v[4], 1e-5));
   assert_int_equal(kernels_of(in, 7, y, &arena), 1);
   assert_in_range(arena, 1, 64 * ((F * sizeof(float) + 63) / 64));
 }
@@ -555,23 +554,18 @@ static void scalar_padded_and_multiplied(void **state) {
   for (int i = 0; i < N; i++) expected[i] = 3 * (float)(i + 1);
   sn_tensor *x = sn_from_data(f.ctx, SN_F32, 0, NULL, &(float){3});
   sn_tensor *y = sn_reshape(sn_pad(x, NULL, NULL, 0), DIMS(1, 1));
-  assert_int_equal(sn_pass_enable(f.ctx, "layout", false), SN_OK); /* it leaves out the pad */
+  assert_int_equal(sn_pass_enable(f.ctx, "layout", false), SN_OK);   /* it leaves out the pad */
   assert_int_equal(sn_pass_enable(f.ctx, "simplify", false), SN_OK); /* so does it */
   expect_values(sn_matmul(y, ramp(f.ctx, DIMS(1, N), 1)), expected, N);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(random_convolutions_are_plain_loops),
-      TEST(random_pools_are_plain_loops),
-      TEST(pools_step_by_their_window),
-      TEST(not_a_number_reaches_its_windows_only),
-      TEST(empty_batches_and_channels),
-      TEST(windows_are_never_copied),
-      TEST(a_normalised_layer_is_one_kernel),
-      TEST(padded_batches),
-      TEST(what_does_not_fit_is_named),
-      TEST(sizes_that_overflow_are_refused_at_once),
+      TEST(random_convolutions_are_plain_loops), TEST(random_pools_are_plain_loops),
+      TEST(pools_step_by_their_window),          TEST(not_a_number_reaches_its_windows_only),
+      TEST(empty_batches_and_channels),          TEST(windows_are_never_copied),
+      TEST(a_normalised_layer_is_one_kernel),    TEST(padded_batches),
+      TEST(what_does_not_fit_is_named),          TEST(sizes_that_overflow_are_refused_at_once),
       TEST(scalar_padded_and_multiplied),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

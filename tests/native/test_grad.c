@@ -348,19 +348,22 @@ BUILD(scatter_add) {
 }
 BUILD(scatter_mul) {
   (void)c;
-  return sn_scatter_mul(X, sn_from_data(ctx, SN_I32, 1, DIMS(5), places), Y, 1);
+  return sn_scatter(X, sn_from_data(ctx, SN_I32, 1, DIMS(5), places), Y, 1, SN_SCATTER_MUL);
 }
 BUILD(scatter_max) {
   (void)c;
-  return sn_square(sn_scatter_max(X, sn_from_data(ctx, SN_I32, 1, DIMS(5), places), Y, 1));
+  return sn_square(
+      sn_scatter(X, sn_from_data(ctx, SN_I32, 1, DIMS(5), places), Y, 1, SN_SCATTER_MAX));
 }
 BUILD(scatter_min) {
   (void)c;
-  return sn_square(sn_scatter_min(X, sn_from_data(ctx, SN_I32, 1, DIMS(5), places), Y, 1));
+  return sn_square(
+      sn_scatter(X, sn_from_data(ctx, SN_I32, 1, DIMS(5), places), Y, 1, SN_SCATTER_MIN));
 }
 BUILD(scatter_set) {
   (void)c;
-  return sn_square(sn_scatter_set(X, sn_from_data(ctx, SN_I32, 1, DIMS(5), places), Y, 1));
+  return sn_square(
+      sn_scatter(X, sn_from_data(ctx, SN_I32, 1, DIMS(5), places), Y, 1, SN_SCATTER_SET));
 }
 BUILD(sort) { return (void)c, sn_mul(sn_sort(X, 0, false), Y); }
 BUILD(sort_down) { return (void)c, sn_square(sn_sort(sn_sin(X), 1, true)); }
@@ -381,24 +384,24 @@ BUILD(recurrence) {
 }
 BUILD(prod) { return (void)c, sn_square(sn_prod(X, SN_ALL_AXES, false)); }
 BUILD(prod_axes) { return (void)c, sn_mul(sn_prod(X, 5, true), X); }
-BUILD(std) { return (void)c, sn_mul(sn_std(X, 2, 1, true), X); }
+BUILD(std) { return (void)c, sn_mul(sn_std(X, 2, true, 1), X); }
 BUILD(logsumexp) { return (void)c, sn_square(sn_logsumexp(X, 1, false)); }
 BUILD(norms) {
   (void)c;
-  sn_tensor *y = sn_norm(X, 2, 2, true);
+  sn_tensor *y = sn_norm(X, 2, true, 2);
   static const double orders[] = {1, 3, 0.5, INFINITY, -INFINITY};
   for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
-    y = sn_mul(y, sn_norm(X, orders[i], 2, true));
+    y = sn_mul(y, sn_norm(X, 2, true, orders[i]));
   return y;
 }
 BUILD(softmax) { return (void)c, sn_square(sn_softmax(X, 0)); }
 BUILD(log_softmax) { return (void)c, sn_mul(sn_log_softmax(X, 1), X); }
 BUILD(layer_norm) { return (void)c, sn_square(sn_layer_norm(X, Y, x[2], 0.1)); }
-BUILD(batch_norm) { return (void)c, sn_square(sn_batch_norm(X, 1, NULL, Y, x[2], 0.1)); }
+BUILD(batch_norm) { return (void)c, sn_square(sn_batch_norm(X, 1, NULL, NULL, Y, x[2], 0.1)); }
 BUILD(batch_norm_of_statistics) {
   (void)c;
-  const sn_batch_stats stats = {sn_mean(X, 1, false), sn_var(X, 1, 0, false)};
-  return sn_square(sn_batch_norm(X, -1, &stats, NULL, NULL, 0.1));
+  sn_tensor *mean = sn_mean(X, 1, false), *variance = sn_var(X, 1, false, 0);
+  return sn_square(sn_batch_norm(X, -1, mean, variance, NULL, NULL, 0.1));
 }
 BUILD(rms_norm) { return (void)c, sn_square(sn_rms_norm(X, Y, 0.1)); }
 BUILD(clip) {
@@ -556,11 +559,11 @@ static sn_tensor *slope_of_cumprod(sn_tensor *x, sn_tensor *y) {
   sn_tensor *slope, *sum = sn_sum(sn_cumprod(x, 0, false, false), 1, false);
   return sn_gradients(sum, &x, 1, &slope) ? NULL : slope;
 }
-static sn_tensor *norm_of(sn_tensor *x, sn_tensor *y) { return (void)y, sn_norm(x, 2, 1, false); }
-static sn_tensor *std_of(sn_tensor *x, sn_tensor *y) { return (void)y, sn_std(x, 1, 0, false); }
+static sn_tensor *norm_of(sn_tensor *x, sn_tensor *y) { return (void)y, sn_norm(x, 1, false, 2); }
+static sn_tensor *std_of(sn_tensor *x, sn_tensor *y) { return (void)y, sn_std(x, 1, false, 0); }
 static sn_tensor *set_of(sn_tensor *x, sn_tensor *y) {
   const int32_t twice[] = {2, 0, 2};
-  return sn_scatter_set(x, sn_from_data(ctx, SN_I32, 1, (int64_t[]){3}, twice), y, 0);
+  return sn_scatter(x, sn_from_data(ctx, SN_I32, 1, (int64_t[]){3}, twice), y, 0, SN_SCATTER_SET);
 }
 /* log where it is defined: both the value and what it is taken of have to be masked */
 static sn_tensor *safe_log_of(sn_tensor *x, sn_tensor *y) {

@@ -113,12 +113,12 @@ static void along_axes(run *r) {
   sn_tensor *x = data(r, DIMS(3, 4), 0.1f), *i = H(sn_iota(r->ctx, SN_I32, DIMS(2, 2), 0));
   sn_tensor *v = H(sn_variable(x)), *u = H(sn_take(v, i, 1)), *g;
   note_values(r, H(sn_scatter_add(x, i, u, 1)));
-  note_values(r, H(sn_scatter_set(x, i, H(sn_scalar(r->ctx, 2)), 1)));
+  note_values(r, H(sn_scatter(x, i, H(sn_scalar(r->ctx, 2)), 1, SN_SCATTER_SET)));
   note_values(r, H(sn_one_hot(i, 3, SN_F32)));
   note_values(r, H(sn_argsort(x, 0, true)));
   sn_tensor *sums = H(sn_cumsum(H(sn_sort(u, 0, false)), 1, false, false));
   sn_tensor *y =
-      H(sn_add(H(sn_prod(v, SN_ALL_AXES, false)), H(sn_norm(sums, 2, SN_ALL_AXES, false))));
+      H(sn_add(H(sn_prod(v, SN_ALL_AXES, false)), H(sn_norm(sums, SN_ALL_AXES, false, 2))));
   if (sn_gradients(y, &v, 1, &g)) return;
   note_values(r, H(g));
 }
@@ -137,10 +137,10 @@ static void norms(run *r) {
   sn_tensor *x = data(r, DIMS(3, 4), 0.1f), *w = data(r, DIMS(4), 0.2f);
   note_values(r, H(sn_layer_norm(x, w, w, 1e-5)));
   note_values(r, H(sn_rms_norm(x, w, 1e-5)));
-  note_values(r, H(sn_batch_norm(x, 1, NULL, w, w, 1e-5)));
+  note_values(r, H(sn_batch_norm(x, 1, NULL, NULL, w, w, 1e-5)));
   note_values(r, H(sn_log_softmax(x, 0)));
   note_values(r, H(sn_logsumexp(x, 2, true)));
-  note_values(r, H(sn_std(x, 1, 1, false)));
+  note_values(r, H(sn_std(x, 1, false, 1)));
   note_values(r, H(sn_all(x, 1, false)));
 }
 

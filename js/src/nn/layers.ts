@@ -1,21 +1,15 @@
 // Layers. Weights start uniform with variance 1 / fan, fan being the terms of one output's sum (LeCun et al.
 // 1998, Efficient BackProp, section 4.6); biases at 0.
 
-import { gelu as geluOf } from '../activations.js';
 import { asTensor, type TensorLike } from '../apply.js';
-import { ATTENTION, attention, type AttentionOptions } from '../attention.js';
+import type { PerAxis } from '../conv.js';
 import { checkInteger, refuseExtra, shown, shownList } from '../check.js';
-import * as conv from '../conv.js';
-import { ones, zeros } from '../creation.js';
 import { ShapeError, SinterError, shapeText } from '../errors.js';
-import { take } from '../indexing.js';
-import { matmul } from '../linalg.js';
-import { layerNorm as layerNormOf } from '../normalize.js';
-import * as ops from '../ops.gen.js';
+import * as functions from '../functions.gen.js';
+import { attention, matmul, ones, permuteDims, reshape, take, zeros } from '../functions.gen.js';
+import { ATTENTION, CONV, WINDOW, type AttentionOptions, type ConvOptions, type WindowOptions } from '../options.gen.js';
 import { readOptions } from '../options.js';
-import { avgPool2d as avgPool2dOf, maxPool2d as maxPool2dOf } from '../pool.js';
 import * as random from '../random.js';
-import { permuteDims, reshape } from '../shape.js';
 import { tidy } from '../scope.js';
 import type { Tensor } from '../tensor.js';
 import { stateless, type Module } from './module.js';
@@ -32,7 +26,7 @@ export interface LinearOptions {
   bias?: boolean;
 }
 
-export interface Conv2dOptions extends conv.ConvOptions, LinearOptions {}
+export interface Conv2dOptions extends ConvOptions, LinearOptions {}
 
 function fresh(key: Tensor, shape: readonly number[], fan: number): Tensor {
   const bound = Math.sqrt(3 / fan);
@@ -84,29 +78,29 @@ export const linear = (inputs: number, outputs: number, options?: LinearOptions)
 export const conv2d = (
   inputs: number,
   outputs: number,
-  size: conv.PerAxis,
+  size: PerAxis,
   given?: Conv2dOptions,
 ): Module<LinearParams> => {
-  const { bias = true, ...options } = readOptions<Conv2dOptions>('nn.conv2d', given, { ...conv.CONV, bias: 'boolean' });
+  const { bias = true, ...options } = readOptions<Conv2dOptions>('nn.conv2d', given, { ...CONV, bias: 'boolean' });
   checkInteger('nn.conv2d', 'inputs', inputs, 1);
   const windows = Array.isArray(size) ? (size as readonly number[]) : [size as number, size as number];
   const shape = [...windows, inputs / (options.groups ?? 1), outputs];
   if (shape.length !== 4) throw new SinterError('argument', `nn.conv2d: size ${shownList(windows)}, expected [kh, kw]`);
-  return weighted('conv2d', shape, bias, (x, weight) => conv.conv2d(x, weight, options));
+  return weighted('conv2d', shape, bias, (x, weight) => functions.conv2d(x, weight, options));
 };
 
-export const relu = () => stateless(ops.relu);
-export const tanh = () => stateless(ops.tanh);
-export const sigmoid = () => stateless(ops.sigmoid);
-export const gelu = () => stateless((x) => geluOf(x));
+export const relu = () => stateless(functions.relu);
+export const tanh = () => stateless(functions.tanh);
+export const sigmoid = () => stateless(functions.sigmoid);
+export const gelu = () => stateless((x) => functions.gelu(x));
 
-export const maxPool2d = (window: conv.PerAxis, options?: conv.WindowOptions) =>
-  pool('nn.maxPool2d', maxPool2dOf, window, options);
-export const avgPool2d = (window: conv.PerAxis, options?: conv.WindowOptions) =>
-  pool('nn.avgPool2d', avgPool2dOf, window, options);
+export const maxPool2d = (window: PerAxis, options?: WindowOptions) =>
+  pool('nn.maxPool2d', functions.maxPool2d, window, options);
+export const avgPool2d = (window: PerAxis, options?: WindowOptions) =>
+  pool('nn.avgPool2d', functions.avgPool2d, window, options);
 
-function pool(op: string, f: typeof maxPool2dOf, window: conv.PerAxis, given: conv.WindowOptions | undefined) {
-  const options = readOptions<conv.WindowOptions>(op, given, conv.WINDOW);
+function pool(op: string, f: typeof functions.maxPool2d, window: PerAxis, given: WindowOptions | undefined) {
+  const options = readOptions<WindowOptions>(op, given, WINDOW);
   return stateless((x) => f(x, { ...options, window }));
 }
 
@@ -133,7 +127,7 @@ export const layerNorm = (size: number, ...extra: []): Module<NormParams> => {
     init: () => ({ weight: ones([size]), bias: zeros([size]) }),
     apply: (params, x) => {
       checkParams('layerNorm', params);
-      return layerNormOf(x, { weight: params.weight, bias: params.bias });
+      return functions.layerNorm(x, { weight: params.weight, bias: params.bias });
     },
   };
 };

@@ -1,7 +1,6 @@
 import { readOptions, type OptionSchema } from '../options.js';
 import { flatten, rebuild } from '../pytree.js';
-import { pow, sqrt, square, sub } from '../ops.gen.js';
-import { zeros } from '../creation.js';
+import { pow, sqrt, square, sub, zeros } from '../functions.gen.js';
 import type { Tensor } from '../tensor.js';
 import { clipByGlobalNorm } from './clip.js';
 import { checkRate, rateOf, readUpdate, running, type LearningRate, type Optimizer } from './optimizer.js';

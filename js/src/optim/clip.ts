@@ -2,10 +2,9 @@
 
 import { checkNumber } from '../check.js';
 import { accumulatorOf } from '../dtype.js';
-import { minimum, sqrt, square } from '../ops.gen.js';
+import { minimum, sqrt, square, sum } from '../functions.gen.js';
 import { SinterError } from '../errors.js';
 import { flatten } from '../pytree.js';
-import { sum } from '../reduce.js';
 import type { Tensor } from '../tensor.js';
 
 /** The gradients, scaled down together where their norm exceeds limit; each keeps its dtype. */

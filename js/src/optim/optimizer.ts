@@ -3,7 +3,7 @@
 import { shown } from '../check.js';
 import { ShapeError, SinterError, shapeText } from '../errors.js';
 import { flatten, type TreeShape } from '../pytree.js';
-import { tensor, zeros } from '../creation.js';
+import { tensor, zeros } from '../functions.gen.js';
 import { accumulatorOf } from '../dtype.js';
 import type { Tensor } from '../tensor.js';
 import { Tensor as TensorClass } from '../tensor.js';

@@ -1,8 +1,10 @@
-// The wasm module as TypeScript sees it: what wasm/bridge.h exports. Addresses are 32-bit numbers,
+// The wasm module as TypeScript sees it: what wasm/bridge.h exports, and its functions on tensors. Addresses are 32-bit numbers,
 // negative above 2 GiB: use >>> before indexing.
 
+import type { FunctionExports } from './exports.gen.js';
+
 /** Functions of the module; all arguments and results are numbers. */
-export interface Exports {
+export interface Exports extends FunctionExports {
   sinter_scratch(words: number): number;
   sinter_worker_memory(bytes: number): number;
 
@@ -31,9 +33,7 @@ export interface Exports {
   sinter_pass_enable(index: number, on: number): number;
 
   sinter_empty(dtype: number, rank: number): number;
-  sinter_full(dtype: number, rank: number, value: number): number;
   sinter_scalar(value: number): number;
-  sinter_iota(dtype: number, rank: number, axis: number): number;
   sinter_placeholder(dtype: number, rank: number): number;
   sinter_copy(t: number): number;
   sinter_retain(t: number): void;
@@ -53,52 +53,6 @@ export interface Exports {
   sinter_binary_scalar(op: number, x: number, y: number): number;
   sinter_scalar_binary(op: number, x: number, y: number): number;
   sinter_ternary(op: number, x: number, y: number, z: number): number;
-  sinter_reduce(which: number, x: number, axes: number, keepdims: number): number;
-  sinter_var(x: number, axes: number, keepdims: number, correction: number): number;
-  sinter_std(x: number, axes: number, keepdims: number, correction: number): number;
-  sinter_norm(x: number, axes: number, keepdims: number, order: number): number;
-  sinter_argmax(x: number, axis: number, keepdims: number): number;
-  sinter_argmin(x: number, axis: number, keepdims: number): number;
-  sinter_matmul(x: number, y: number): number;
-  sinter_conv(x: number, filter: number, axes: number, transposed: number): number;
-  sinter_pool_windows(kind: number, x: number, axes: number): number;
-  sinter_einsum(count: number): number;
-  sinter_clip(x: number, lo: number, hi: number): number;
-  sinter_leaky_relu(x: number, alpha: number): number;
-  sinter_elu(x: number, alpha: number): number;
-  sinter_selu(x: number): number;
-  sinter_hardswish(x: number): number;
-  sinter_gelu_tanh(x: number): number;
-  sinter_softmax(x: number, axis: number): number;
-  sinter_log_softmax(x: number, axis: number): number;
-  sinter_attention(q: number, k: number, v: number, mask: number, causal: number, scale: number): number;
-  sinter_layer_norm(x: number, weight: number, bias: number, eps: number): number;
-  sinter_batch_norm(
-    x: number,
-    axis: number,
-    mean: number,
-    variance: number,
-    weight: number,
-    bias: number,
-    eps: number,
-  ): number;
-  sinter_rms_norm(x: number, weight: number, eps: number): number;
-  sinter_softmax_cross_entropy(logits: number, labels: number): number;
-  sinter_reshape(x: number, rank: number): number;
-  sinter_broadcast(x: number, rank: number): number;
-  sinter_transpose(x: number): number;
-  sinter_slice(x: number): number;
-  sinter_pad(x: number, value: number): number;
-  sinter_concat(count: number, axis: number): number;
-  sinter_take(x: number, indices: number, axis: number): number;
-  sinter_take_along_axis(x: number, indices: number, axis: number): number;
-  sinter_scatter(mode: number, x: number, indices: number, updates: number, axis: number): number;
-  sinter_one_hot(indices: number, classes: number, dtype: number): number;
-  sinter_sort(x: number, axis: number, descending: number, places: number): number;
-  sinter_cumsum(x: number, axis: number, reverse: number, exclusive: number): number;
-  sinter_cumprod(x: number, axis: number, reverse: number, exclusive: number): number;
-  sinter_astype(x: number, dtype: number): number;
-  sinter_bitcast(x: number, dtype: number): number;
 
   sinter_variable(x: number): number;
   sinter_untrack(t: number): void;

@@ -1,10 +1,24 @@
-/* activations.c - elementwise functions with parameters, as graphs of the table's rows. Formulas
- * stand above. A branch that is not taken gets an argument at which its derivative is finite, since
- * 0 times infinity would reach the gradient. */
+/* elementwise.c - the public elementwise functions: one for each row of the table, and those with
+ * parameters as graphs of such rows, with their formulas above. A branch that is not taken gets an
+ * argument at which its derivative is finite, since 0 times infinity would reach the gradient. */
 #include <math.h>
 
 #include "graph/reference.h"
 #include "tensor/compose.h"
+
+#define UNARY_FUNCTION(id) \
+  sn_tensor *sn_##id(sn_tensor *x) { return sn_hand_out(sn_elementwise(SN_OP_##id, &x, 1)); }
+#define BINARY_FUNCTION(id)                                                   \
+  sn_tensor *sn_##id(sn_tensor *x, sn_tensor *y) {                            \
+    return sn_hand_out(sn_elementwise(SN_OP_##id, (sn_tensor *[]){x, y}, 2)); \
+  }
+#define TERNARY_FUNCTION(id)                                                             \
+  sn_tensor *sn_##id(sn_tensor *condition, sn_tensor *x, sn_tensor *y) {                 \
+    return sn_hand_out(sn_elementwise(SN_OP_##id, (sn_tensor *[]){condition, x, y}, 3)); \
+  }
+SN_UNARY_OPS(UNARY_FUNCTION)
+SN_BINARY_OPS(BINARY_FUNCTION)
+SN_TERNARY_OPS(TERNARY_FUNCTION)
 
 /* Whether no integer of this dtype can pass a bound that is a bare number: it is none then, and
  * must not make floats of them. sign: 1 for the upper bound, -1 for the lower one. */

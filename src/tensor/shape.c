@@ -1,37 +1,11 @@
-/* ops.c - the public ops: arguments checked and brought into canonical form, nodes appended. */
+/* shape.c - the public functions that only move or convert elements: arguments checked and brought
+ * into canonical form. */
 #include <string.h>
 
 #include "base/size.h"
-#include "tensor/apply.h"
+#include "tensor/compose.h"
 
-static sn_tensor *fail(sn_context *ctx, sn_status status) {
-  sn_context_report(ctx, status);
-  return NULL;
-}
-
-#define REFUSE(ctx, status, ...) fail((ctx), sn_fail(&(ctx)->env, (status), __VA_ARGS__))
-
-/* ---- elementwise: one function per row of the table ------------------------------------------ */
-
-#define UNARY(id) \
-  sn_tensor *sn_##id(sn_tensor *x) { return sn_hand_out(sn_elementwise(SN_OP_##id, &x, 1)); }
-#define BINARY(id)                                                            \
-  sn_tensor *sn_##id(sn_tensor *x, sn_tensor *y) {                            \
-    return sn_hand_out(sn_elementwise(SN_OP_##id, (sn_tensor *[]){x, y}, 2)); \
-  }
-#define TERNARY(id)                                                                      \
-  sn_tensor *sn_##id(sn_tensor *condition, sn_tensor *x, sn_tensor *y) {                 \
-    return sn_hand_out(sn_elementwise(SN_OP_##id, (sn_tensor *[]){condition, x, y}, 3)); \
-  }
-SN_UNARY_OPS(UNARY)
-SN_BINARY_OPS(BINARY)
-SN_TERNARY_OPS(TERNARY)
-
-sn_tensor *sn_variable(sn_tensor *x) {
-  sn_tensor *t = x ? sn_node_of(x->ctx, SN_OP_identity, &x, 1, NULL, 0, NULL) : NULL;
-  if (t) t->tracked = true;
-  return sn_hand_out(t);
-}
+#define REFUSE(ctx, status, ...) sn_refuse((ctx), sn_fail(&(ctx)->env, (status), __VA_ARGS__))
 
 sn_tensor *sn_astype(sn_tensor *x, sn_dtype dtype) {
   if (x && (unsigned)dtype > SN_U8)
@@ -43,50 +17,6 @@ sn_tensor *sn_bitcast(sn_tensor *x, sn_dtype dtype) {
   if (!x) return NULL;
   const sn_type type = {.dtype = dtype};
   return sn_hand_out(sn_node_of(x->ctx, SN_OP_bitcast, &x, 1, NULL, 0, &type));
-}
-
-/* ---- reductions ------------------------------------------------------------------------------ */
-
-/* The bits of axes that x has; SN_ALL_AXES means them all. */
-static uint64_t axes_of(const sn_tensor *x, uint32_t axes) {
-  return axes == SN_ALL_AXES ? (1u << x->type.rank) - 1 : axes;
-}
-
-static sn_tensor *keep_dims(sn_tensor *y, const sn_type *x, uint64_t axes, bool keep) {
-  if (!y || !keep) return y;
-  sn_type type = *x;
-  for (int i = 0; i < x->rank; i++)
-    if (axes >> i & 1) type.dims[i] = 1;
-  sn_tensor *kept = sn_as_reshaped(y, &type);
-  sn_release(y);
-  return kept;
-}
-
-sn_tensor *sn_reduce(sn_op op, sn_tensor *given, uint32_t axes, bool keepdims) {
-  sn_tensor *x = sn_as_op_dtype(op, given);
-  if (!x) return NULL;
-  const int64_t mask = (int64_t)axes_of(x, axes);
-  sn_tensor *y = mask ? sn_node_of(x->ctx, op, &x, 1, &mask, 1, NULL) : sn_retain(x);
-  y = keep_dims(y, &x->type, (uint64_t)mask, keepdims);
-  sn_release(x);
-  const bool stays_bool = op == SN_OP_max || op == SN_OP_min;
-  return stays_bool && given->type.dtype == SN_BOOL ? sn_recast(y, SN_BOOL) : y;
-}
-
-sn_tensor *sn_sum(sn_tensor *x, uint32_t axes, bool keepdims) {
-  return sn_hand_out(sn_reduce(SN_OP_sum, x, axes, keepdims));
-}
-
-sn_tensor *sn_max(sn_tensor *x, uint32_t axes, bool keepdims) {
-  return sn_hand_out(sn_reduce(SN_OP_max, x, axes, keepdims));
-}
-
-sn_tensor *sn_min(sn_tensor *x, uint32_t axes, bool keepdims) {
-  return sn_hand_out(sn_reduce(SN_OP_min, x, axes, keepdims));
-}
-
-sn_tensor *sn_prod(sn_tensor *x, uint32_t axes, bool keepdims) {
-  return sn_hand_out(sn_reduce(SN_OP_prod, x, axes, keepdims));
 }
 
 /* ---- shapes ---------------------------------------------------------------------------------- */
@@ -121,7 +51,7 @@ static sn_tensor *share_value(sn_tensor *x, const sn_type *type) {
   const sn_status status = sn_tensor_from_storage(x->ctx, type, x->storage, &y);
   if (status) {
     sn_storage_release(&x->ctx->storages, x->storage);
-    return fail(x->ctx, status);
+    return sn_refuse(x->ctx, status);
   }
   y->ticket = x->ticket;
   return y;
@@ -133,7 +63,7 @@ sn_tensor *sn_reshape(sn_tensor *x, int rank, const int64_t *dims) {
   sn_status status = sn_type_of(x->ctx, "reshape", x->type.dtype, rank, dims, &type);
   if (!status) status = infer_dim(x->ctx, &x->type, &type);
   if (!status) status = sn_type_check(&x->ctx->env, &type, "reshape");
-  if (status) return fail(x->ctx, status);
+  if (status) return sn_refuse(x->ctx, status);
   if (x->state == SN_TENSOR_VALUE && !x->tracked && sn_type_size(&type) == sn_type_size(&x->type))
     return sn_hand_out(share_value(x, &type));
   return sn_hand_out(sn_as_reshaped(x, &type));
@@ -152,7 +82,7 @@ sn_tensor *sn_broadcast_to(sn_tensor *x, int rank, const int64_t *dims) {
   if (!x) return NULL;
   sn_type type;
   const sn_status status = sn_type_of(x->ctx, "broadcast", x->type.dtype, rank, dims, &type);
-  if (status) return fail(x->ctx, status);
+  if (status) return sn_refuse(x->ctx, status);
   return sn_hand_out(sn_as_dims(x, &type));
 }
 
@@ -194,16 +124,17 @@ sn_tensor *sn_concat(sn_tensor *const *inputs, size_t count, int axis) {
     if (!inputs[i]) return NULL;
   if (!count) return NULL;
   sn_context *ctx = inputs[0]->ctx;
-  const int64_t attr = axis < 0 ? axis + inputs[0]->type.rank : axis;
   sn_dtype dtype;
   sn_tensor **cast = NULL;
-  sn_status status = sn_common_dtype(inputs, count, "concat", &dtype);
+  sn_status status = sn_resolve_axis(inputs[0], "concat", &axis);
+  if (!status) status = sn_common_dtype(inputs, count, "concat", &dtype);
   if (!status) status = sn_alloc_zeroed(&ctx->env, count, sizeof *cast, (void **)&cast);
-  if (status) return fail(ctx, status);
+  if (status) return sn_refuse(ctx, status);
   bool complete = true;
   for (size_t i = 0; i < count && complete; i++)
     complete = (cast[i] = sn_as_dtype(inputs[i], sn_dtype_wide(dtype))) != NULL;
-  sn_tensor *y = complete ? sn_node_of(ctx, SN_OP_concat, cast, count, &attr, 1, NULL) : NULL;
+  sn_tensor *y =
+      complete ? sn_node_of(ctx, SN_OP_concat, cast, count, (int64_t[]){axis}, 1, NULL) : NULL;
   for (size_t i = 0; i < count; i++) sn_release(cast[i]);
   sn_free(&ctx->env, cast, count * sizeof *cast);
   return sn_hand_out(sn_recast(y, dtype));

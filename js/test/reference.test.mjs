@@ -1,0 +1,38 @@
+// The reference: the example of every public function runs and gives what stands behind it.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as sn from '../dist/index.js';
+import { readFunctions } from '../../scripts/lib/function-table.mjs';
+import { assertClose } from './support.mjs';
+
+await sn.init();
+
+const { functions, rows, aliases } = readFunctions();
+const run = (code) => new Function('sn', `return ${code}`)(sn);
+
+test('every public function is there, and a method if its first argument is a tensor', () => {
+  for (const { names, isMethod } of functions) {
+    for (const name of names) {
+      assert.equal(typeof sn[name], 'function', name);
+      assert.equal(typeof sn.Tensor.prototype[name], isMethod ? 'function' : 'undefined', `method ${name}`);
+    }
+  }
+  for (const { js } of rows) assert.equal(typeof sn.Tensor.prototype[js], 'function', js);
+  for (const { name, of } of aliases) assert.equal(sn[name], sn[of], name);
+});
+
+for (const { pattern, example } of functions) {
+  test(`the example of ${pattern}`, () => sn.tidy(() => {
+    const [code, result] = example.split(' // ');
+    const value = run(code);
+    if (result === undefined) value.dataSync();
+    else assertClose(value, run(result), 1e-5);
+  }));
+}
+
+test('the examples of elementwise functions run', () => {
+  for (const { js, example } of rows) {
+    const values = sn.tidy(() => [...run(example).dataSync()]);
+    assert.ok(values.length > 1 && !values.some(Number.isNaN), `${js}: ${example} is ${values}`);
+  }
+});

@@ -1,0 +1,35 @@
+// gen-api.mjs [--header OUT.h] [--bridge OUT.inc] [--ts FOLDER] [--docs FOLDER] - what is made from the list of public
+// functions, src/tensor/functions.def: prototypes, the bridge to WebAssembly, TypeScript, the reference.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { readFunctions } from './lib/function-table.mjs';
+import { bridge, header } from './lib/write-c.mjs';
+import { reference } from './lib/write-reference.mjs';
+import { elementwise, exports_, functions, methods, options } from './lib/write-ts.mjs';
+
+/** Files that an option asks for, by their names; '' is the path itself. */
+const OUTPUTS = {
+  header: (table) => ({ '': header(table) }),
+  bridge: (table) => ({ '': bridge(table) }),
+  ts: (table) => ({
+    'ops.gen.ts': elementwise(table),
+    'options.gen.ts': options(table),
+    'functions.gen.ts': functions(table),
+    'methods.gen.ts': methods(table),
+    'runtime/exports.gen.ts': exports_(table),
+  }),
+  docs: reference,
+};
+
+const { values } = parseArgs({
+  options: Object.fromEntries(Object.keys(OUTPUTS).map((name) => [name, { type: 'string' }])),
+});
+const table = readFunctions();
+for (const [output, path] of Object.entries(values)) {
+  for (const [name, text] of Object.entries(OUTPUTS[output](table))) {
+    const file = name ? join(path, name) : path;
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  }
+}

@@ -1,0 +1,83 @@
+// op-table.mjs - reads the rows of src/graph/ops.def, the only list of ops.
+//
+// A row is one line MACRO(argument, ...). Only the arguments up to the doc text are read here; the
+// expressions behind it are C.
+import { readFileSync } from 'node:fs';
+
+const TABLE = new URL('../../src/graph/ops.def', import.meta.url);
+
+/** Kind of row: where its arguments stand, the dtypes it takes, and its result. */
+const NUMBERS = { name: 0, arity: 1, flags: 2, cost: 3, lo: 4, hi: 5, ulp: 6, doc: 7 };
+const PLAIN = { name: 0, arity: 1, flags: 2, cost: 3, doc: 4 };
+const KINDS = {
+  EW_F: { at: NUMBERS, types: ['float32', 'float64'], elementwise: true },
+  EW_FI: { at: NUMBERS, types: ['float32', 'float64', 'int32'], elementwise: true },
+  EW_FIB: { at: NUMBERS, types: ['float32', 'float64', 'int32', 'bool'], elementwise: true },
+  EW_I: { at: PLAIN, types: ['int32'], elementwise: true },
+  EW_B: { at: PLAIN, types: ['bool'], elementwise: true },
+  CMP_F: { at: PLAIN, types: ['float32', 'float64'], elementwise: true, result: 'bool' },
+  CMP_FIB: { at: PLAIN, types: ['float32', 'float64', 'int32', 'bool'], elementwise: true, result: 'bool' },
+  REDUCE: { at: { name: 0, flags: 1, cost: 2, doc: 3 }, types: ['float32', 'float64', 'int32'] },
+  OP: { at: { name: 0, class: 1, arity: 2, flags: 3, doc: 4 }, types: ['float32', 'float64', 'int32', 'bool'] },
+};
+
+/** Splits "a, f(b, c), "d, e"" at its outer commas. */
+const splitArguments = (text) => {
+  const parts = [];
+  let depth = 0;
+  let quoted = false;
+  let begin = 0;
+  for (let i = 0; i < text.length; i++) {
+    const c = text[i];
+    if (c === '"' && text[i - 1] !== '\\') quoted = !quoted;
+    if (quoted) continue;
+    if (c === '(') depth++;
+    else if (c === ')') depth--;
+    else if (c === ',' && depth === 0) {
+      parts.push(text.slice(begin, i).trim());
+      begin = i + 1;
+    }
+  }
+  parts.push(text.slice(begin).trim());
+  return parts;
+};
+
+const parseRow = (line, number) => {
+  const match = /^([A-Z_]+)\((.*)\)\s*$/.exec(line);
+  const kind = match && KINDS[match[1]];
+  if (!kind) return null;
+  const args = splitArguments(match[2]);
+  const at = (field) => (kind.at[field] === undefined ? undefined : args[kind.at[field]]);
+  if (!/^[a-z][a-z0-9_]*$/.test(at('name')) || !/^".*"$/.test(at('doc'))) {
+    throw new Error(`ops.def:${number}: cannot read ${line}`);
+  }
+  return {
+    macro: match[1],
+    name: at('name'),
+    arity: Number(at('arity') ?? 1),
+    hidden: at('flags').includes('H'),
+    commutative: at('flags').includes('C'),
+    elementwise: kind.elementwise ?? at('class') === 'SELECT',
+    types: kind.types,
+    result: kind.result,
+    cost: at('cost'),
+    lo: at('lo'),
+    hi: at('hi'),
+    ulp: at('ulp'),
+    doc: at('doc').slice(1, -1),
+  };
+};
+
+export const readTable = () => {
+  const rows = readFileSync(TABLE, 'utf8').split('\n')
+    .map((line, i) => parseRow(line, i + 1)).filter(Boolean);
+  const names = new Set(rows.map(({ name }) => name));
+  if (!rows.length || names.size !== rows.length) throw new Error('ops.def: no rows, or a name twice');
+  return rows;
+};
+
+export const isPublic = (row) => row.elementwise && !row.hidden;
+export const camelCase = (name) => name.replace(/_([a-z0-9])/g, (_, c) => c.toUpperCase());
+
+/** Inputs as the doc texts call them. */
+export const inputs = (row) => (row.name === 'where' ? ['condition', 'x', 'y'] : ['x', 'y', 'z'].slice(0, row.arity));

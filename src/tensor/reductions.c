@@ -1,0 +1,202 @@
+/* reductions.c - the public reductions: those of the table, and graphs of them. Formulas stand
+ * above. */
+#include <math.h>
+
+#include "tensor/compose.h"
+
+/* Whether x is there and has these axes; else reports it of the function `what`. */
+static bool has_axes(const sn_tensor *x, const char *what, uint32_t axes) {
+  if (!x || axes == SN_ALL_AXES || !(axes >> x->type.rank)) return x != NULL;
+  int axis = x->type.rank;
+  while (!(axes >> axis & 1)) axis++;
+  sn_context_report(x->ctx, sn_resolve_axis(x, what, &axis));
+  return false;
+}
+
+/* The bits of axes that x has; SN_ALL_AXES means them all. */
+static uint64_t axes_of(const sn_tensor *x, uint32_t axes) {
+  return axes == SN_ALL_AXES ? (1u << x->type.rank) - 1 : axes;
+}
+
+static sn_tensor *keep_dims(sn_tensor *y, const sn_type *x, uint64_t axes, bool keep) {
+  if (!y || !keep) return y;
+  sn_type type = *x;
+  for (int i = 0; i < x->rank; i++)
+    if (axes >> i & 1) type.dims[i] = 1;
+  sn_tensor *kept = sn_as_reshaped(y, &type);
+  sn_release(y);
+  return kept;
+}
+
+sn_tensor *sn_reduce(sn_op op, sn_tensor *given, uint32_t axes, bool keepdims) {
+  sn_tensor *x = sn_as_op_dtype(op, given);
+  if (!x) return NULL;
+  const int64_t mask = (int64_t)axes_of(x, axes);
+  sn_tensor *y = mask ? sn_node_of(x->ctx, op, &x, 1, &mask, 1, NULL) : sn_retain(x);
+  y = keep_dims(y, &x->type, (uint64_t)mask, keepdims);
+  sn_release(x);
+  const bool stays_bool = op == SN_OP_max || op == SN_OP_min;
+  return stays_bool && given->type.dtype == SN_BOOL ? sn_recast(y, SN_BOOL) : y;
+}
+
+sn_tensor *sn_sum(sn_tensor *x, uint32_t axes, bool keepdims) {
+  if (!has_axes(x, "sum", axes)) return NULL;
+  return sn_hand_out(sn_reduce(SN_OP_sum, x, axes, keepdims));
+}
+
+sn_tensor *sn_max(sn_tensor *x, uint32_t axes, bool keepdims) {
+  if (!has_axes(x, "max", axes)) return NULL;
+  return sn_hand_out(sn_reduce(SN_OP_max, x, axes, keepdims));
+}
+
+sn_tensor *sn_min(sn_tensor *x, uint32_t axes, bool keepdims) {
+  if (!has_axes(x, "min", axes)) return NULL;
+  return sn_hand_out(sn_reduce(SN_OP_min, x, axes, keepdims));
+}
+
+sn_tensor *sn_prod(sn_tensor *x, uint32_t axes, bool keepdims) {
+  if (!has_axes(x, "prod", axes)) return NULL;
+  return sn_hand_out(sn_reduce(SN_OP_prod, x, axes, keepdims));
+}
+
+/* Elements that are reduced to one. */
+static double count_of(const sn_tensor *x, uint32_t axes) {
+  double count = 1;
+  for (int i = 0; i < x->type.rank; i++)
+    if (axes == SN_ALL_AXES || axes >> i & 1) count *= (double)x->type.dims[i];
+  return count;
+}
+
+/* mean x = sum x / n */
+sn_tensor *sn_mean(sn_tensor *x, uint32_t axes, bool keepdims) {
+  if (!has_axes(x, "mean", axes)) return NULL;
+  temporaries t = {0};
+  sn_tensor *sum = REDUCE(sum, FLOAT(x), axes, keepdims);
+  return sn_finish(&t, BINARY(div, sum, NUMBER_LIKE(sum, count_of(x, axes))));
+}
+
+/* any x = max x; of nothing: 0 */
+static sn_tensor *any_of(temporaries *t, sn_tensor *flags, uint32_t axes, bool keepdims) {
+  if (!flags) return NULL;
+  const bool empty = count_of(flags, axes) == 0;
+  return sn_compose_reduce(t, empty ? SN_OP_sum : SN_OP_max, flags, axes, keepdims);
+}
+
+sn_tensor *sn_any(sn_tensor *x, uint32_t axes, bool keepdims) {
+  if (!has_axes(x, "any", axes)) return NULL;
+  temporaries t = {0};
+  sn_tensor *y = any_of(&t, T(sn_as_dtype(x, SN_BOOL)), axes, keepdims);
+  return sn_finish(&t, T(sn_as_dtype(y, SN_BOOL)));
+}
+
+/* all x = not any (not x) */
+sn_tensor *sn_all(sn_tensor *x, uint32_t axes, bool keepdims) {
+  if (!has_axes(x, "all", axes)) return NULL;
+  temporaries t = {0};
+  sn_tensor *not_x = UNARY(logical_not, T(sn_as_dtype(x, SN_BOOL)));
+  return sn_finish(&t, UNARY(logical_not, any_of(&t, not_x, axes, keepdims)));
+}
+
+/* var x = sum (x - mean x)^2 / max(n - correction, 0) */
+static sn_tensor *variance(temporaries *t, sn_tensor *x, uint32_t axes, double correction,
+                           bool keepdims) {
+  sn_tensor *f = sn_compose_float(t, x);
+  if (!f) return NULL;
+  const double n = count_of(f, axes), left = n - correction;
+  sn_tensor *count = sn_compose_number(t, f, n);
+  sn_tensor *share = sn_compose_number(t, f, left > 0 ? left : 0);
+  sn_tensor *sum = sn_compose_reduce(t, SN_OP_sum, f, axes, true);
+  sn_tensor *mean = sn_compose_binary(t, SN_OP_div, sum, count);
+  sn_tensor *centred = sn_compose_binary(t, SN_OP_sub, f, mean);
+  sn_tensor *squares = sn_compose_unary(t, SN_OP_square, centred);
+  sn_tensor *total = sn_compose_reduce(t, SN_OP_sum, squares, axes, keepdims);
+  return sn_compose_binary(t, SN_OP_div, total, share);
+}
+
+/* sqrt x, whose derivative at 0 is taken to be 0 and not infinite: of something that is constant in
+ * a place, as most users of std and norm need it */
+static sn_tensor *root(temporaries *t, sn_tensor *x) {
+  sn_tensor *zero = sn_compose_number(t, x, 0);
+  sn_tensor *one = sn_compose_number(t, x, 1);
+  sn_tensor *flat = sn_compose_binary(t, SN_OP_equal, x, zero);
+  sn_tensor *safe = sn_compose_where(t, flat, one, x);
+  sn_tensor *y = sn_compose_unary(t, SN_OP_sqrt, safe);
+  return sn_compose_where(t, flat, zero, y);
+}
+
+sn_tensor *sn_var(sn_tensor *x, uint32_t axes, bool keepdims, double correction) {
+  if (!has_axes(x, "var", axes)) return NULL;
+  temporaries t = {0};
+  return sn_finish(&t, variance(&t, x, axes, correction, keepdims));
+}
+
+sn_tensor *sn_std(sn_tensor *x, uint32_t axes, bool keepdims, double correction) {
+  if (!has_axes(x, "std", axes)) return NULL;
+  temporaries t = {0};
+  return sn_finish(&t, root(&t, variance(&t, x, axes, correction, keepdims)));
+}
+
+/* logsumexp x = m + log sum e^(x - m) for m = max x, a constant: it cancels; 0 where it is not
+ * finite. Of nothing log 0 */
+sn_tensor *sn_logsumexp(sn_tensor *x, uint32_t axes, bool keepdims) {
+  if (!has_axes(x, "logsumexp", axes)) return NULL;
+  temporaries t = {0};
+  sn_tensor *f = FLOAT(x);
+  if (!f) return sn_finish(&t, NULL);
+  if (count_of(f, axes) == 0)
+    return sn_finish(&t, UNARY(log, REDUCE(sum, UNARY(exp, f), axes, keepdims)));
+  sn_tensor *top = UNARY(stop_gradient, REDUCE(max, f, axes, true));
+  sn_tensor *shift = WHERE(UNARY(isfinite, top), top, NUMBER_LIKE(f, 0));
+  sn_tensor *sum = REDUCE(sum, UNARY(exp, BINARY(sub, f, shift)), axes, keepdims);
+  sn_tensor *back = sum && shift ? T(sn_as_reshaped(shift, &sum->type)) : NULL;
+  return sn_finish(&t, BINARY(add, UNARY(log, sum), back));
+}
+
+/* |x|_p = (sum |x|^p)^(1/p); p = 0 counts what is not 0, p = +-inf is the largest, smallest |x| */
+sn_tensor *sn_norm(sn_tensor *x, uint32_t axes, bool keepdims, double ord) {
+  if (!has_axes(x, "norm", axes)) return NULL;
+  temporaries t = {0};
+  sn_tensor *f = FLOAT(x);
+  if (!f) return sn_finish(&t, NULL);
+  if (ord == 2) return sn_finish(&t, root(&t, REDUCE(sum, UNARY(square, f), axes, keepdims)));
+  sn_tensor *size = UNARY(abs, f);
+  if (isinf(ord))
+    return sn_finish(&t, T(sn_reduce(ord > 0 ? SN_OP_max : SN_OP_min, size, axes, keepdims)));
+  if (ord == 1) return sn_finish(&t, REDUCE(sum, size, axes, keepdims));
+  if (ord == 0) {
+    sn_tensor *counted = T(sn_as_dtype(BINARY(not_equal, f, NUMBER_LIKE(f, 0)), f->type.dtype));
+    return sn_finish(&t, REDUCE(sum, counted, axes, keepdims));
+  }
+  sn_tensor *sum = REDUCE(sum, BINARY(pow, size, NUMBER_LIKE(f, ord)), axes, keepdims);
+  return sn_finish(&t, BINARY(pow, sum, NUMBER_LIKE(f, 1 / ord)));
+}
+
+/* argmax x = min { i : x_i = max x or x_i is NaN }: the first largest, the first NaN before all */
+static sn_tensor *arg_extremum(sn_op op, sn_tensor *x, int axis, bool keepdims) {
+  if (!x) return NULL;
+  temporaries t = {0};
+  int at = axis;
+  sn_tensor *line = T(sn_along(x, &at));
+  if (!line) return sn_finish(&t, NULL);
+  const sn_status status = sn_resolve_axis(line, op == SN_OP_max ? "argmax" : "argmin", &at);
+  if (status) return sn_finish(&t, sn_refuse(x->ctx, status));
+  sn_tensor *v = T(sn_as_op_dtype(op, line));
+  sn_tensor *best = T(sn_reduce(op, v, 1u << at, true));
+  sn_tensor *hit = BINARY(equal, v, best);
+  if (v && sn_dtype_is_float(v->type.dtype)) hit = BINARY(logical_or, hit, UNARY(isnan, v));
+  sn_tensor *index = T(sn_index_along(x->ctx, &line->type, at));
+  sn_tensor *none = T(sn_number(x->ctx, SN_I32, (double)INT32_MAX));
+  sn_tensor *y = REDUCE(min, WHERE(hit, index, none), 1u << at, keepdims && axis != SN_FLAT);
+  if (axis != SN_FLAT || !keepdims || !y) return sn_finish(&t, y);
+  sn_type one = {y->type.dtype, x->type.rank, {0}};
+  for (int i = 0; i < one.rank; i++) one.dims[i] = 1;
+  return sn_finish(&t, T(sn_as_reshaped(y, &one)));
+}
+
+sn_tensor *sn_argmax(sn_tensor *x, int axis, bool keepdims) {
+  return arg_extremum(SN_OP_max, x, axis, keepdims);
+}
+
+sn_tensor *sn_argmin(sn_tensor *x, int axis, bool keepdims) {
+  return arg_extremum(SN_OP_min, x, axis, keepdims);
+}
