@@ -1,4 +1,4 @@
-/* shape.c - the public functions that only move or convert elements: arguments checked and brought
+/* move.c - the public functions that only move or convert elements: arguments checked and brought
  * into canonical form. */
 #include <string.h>
 
