@@ -36,6 +36,12 @@ static inline bool sn_touch_writes(const sn_touch *touch) {
   return touch->role == SN_ROLE_STORE || touch->role == SN_ROLE_RESULT;
 }
 
+/* Whether the operand walks dims i and `next`, of size dim, as one. */
+static inline bool sn_touch_walks_as_one(const sn_touch *touch, int i, int next, int64_t dim) {
+  const int64_t *strides = touch->operand->strides;
+  return strides[i] == strides[next] * dim;
+}
+
 /* Ends with the first status that is not SN_OK. A chain's loads and stores have rank 0. The
  * function may change operands. */
 typedef sn_status sn_touch_fn(void *user, const sn_touch *touch);

@@ -12,8 +12,7 @@ typedef struct merging {
 
 static sn_status check_follows(void *user, const sn_touch *touch) {
   merging *m = user;
-  const int64_t *strides = touch->operand->strides;
-  if (m->i < touch->rank) m->all = m->all && strides[m->i] == strides[m->i + 1] * m->dim;
+  if (m->i < touch->rank) m->all = m->all && sn_touch_walks_as_one(touch, m->i, m->i + 1, m->dim);
   return SN_OK;
 }
 

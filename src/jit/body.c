@@ -50,16 +50,25 @@ void sn_jit_reduced_strides(const sn_jit *j, int64_t *strides) {
     strides[i] = i < j->kernel->group->space_rank ? 0 : step;
 }
 
-static bool walks_as_one(const sn_operand *o, int i, int next, int64_t dim) {
-  return o->strides[i] == o->strides[next] * dim;
+typedef struct merging {
+  const sn_group *group;
+  int i, next;
+  int64_t dim;
+  bool all;
+} merging;
+
+/* Of post alone: what phases read is walked by others. */
+static sn_status check_post(void *user, const sn_touch *touch) {
+  merging *m = user;
+  const bool post = touch->group == m->group && touch->body == &m->group->post;
+  if (post) m->all = m->all && sn_touch_walks_as_one(touch, m->i, m->next, m->dim);
+  return SN_OK;
 }
 
 static bool all_walk_as_one(const sn_group *g, int i, int next, int64_t dim) {
-  for (uint32_t k = 0; k < g->post.n_operands; k++)
-    if (!walks_as_one(&g->post.operands[k], i, next, dim)) return false;
-  for (uint32_t k = 0; k < g->n_stores; k++)
-    if (!walks_as_one(&g->stores[k].target, i, next, dim)) return false;
-  return true;
+  merging m = {g, i, next, dim, true};
+  sn_group_visit(g, check_post, &m);
+  return m.all;
 }
 
 int sn_jit_merge_space(const sn_group *g, int *pick, int64_t *dims) {

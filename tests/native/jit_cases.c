@@ -70,11 +70,27 @@ static uint32_t add_insn(body_maker *m, sn_insn insn) {
   return m->body.n_insns++;
 }
 
+/* The operand's elements lie in one of a few places that memory tells; returns all it needs then. */
+static int64_t add_indexing(body_maker *m, sn_operand *o, int64_t elements) {
+  sn_indexing *at;
+  if (!allocate(m->c, 1, sizeof *at, &at)) return elements;
+  *at = (sn_indexing){.index = {.dtype = SN_I32},
+                      .stride = 1 + case_below(&m->c->random, elements),
+                      .length = 1 + case_below(&m->c->random, 4)};
+  const int64_t indices = random_walk(m, true, &at->index);
+  at->index.value = add_buffer(m->c, SN_I32, indices, false);
+  o->form = SN_FORM_INDEXED;
+  o->indexing = at;
+  return elements + (at->length - 1) * at->stride;
+}
+
 static uint32_t add_load(body_maker *m, sn_dtype dtype) {
   sn_operand *o = &m->body.operands[m->body.n_operands];
   *o = (sn_operand){.dtype = dtype};
-  const int64_t elements = random_walk(m, true, o);
-  if (dtype != SN_BOOL && case_one_in(&m->c->random, 8))
+  int64_t elements = random_walk(m, true, o);
+  const bool room = m->c->n_buffers < JIT_MAX_BUFFERS - 8;
+  if (room && case_one_in(&m->c->random, 6)) elements = add_indexing(m, o, elements);
+  if (!sn_is_indexed(o) && dtype != SN_BOOL && case_one_in(&m->c->random, 8))
     o->value = SN_NONE;
   else
     o->value = add_buffer(m->c, dtype, elements, false);
