@@ -314,6 +314,12 @@ typedef struct sn_program_info {
 SN_API void sn_program_describe(const sn_program *program, sn_program_info *out);
 SN_API void sn_program_release(sn_program *program);
 
+/* What of the program depends on captured tensors alone and is worth keeping: it runs at the first
+ * call, and its results are kept with the program and counted as its own. sn_program_describe, text,
+ * inspection and wat tell of it as of the rest, which they leave it out of; C source is of the
+ * whole. It belongs to the program; NULL where there is none. [-, -] */
+SN_API sn_program *sn_program_prelude(const sn_program *program);
+
 /* The graph after a stage ("trace", a pass name, "groups", "plan", "kernels") as stable text; NULL
  * for an unknown stage. The text belongs to the program. Recorded only for programs compiled with
  * `record` or while sn_set_debug is >= 5. [-, -] */

@@ -4,17 +4,22 @@
 #include "csource/csource.h"
 #include "jit/listing.h"
 #include "tensor/eval.h"
+#include "tensor/prelude.h"
 #include "tensor/trace.h"
 
 struct sn_program {
   sn_context *ctx;
   sn_compiled *compiled;
   size_t n_inputs, n_outputs;
-  size_t n_captured; /* arguments n_inputs .. are captured tensors */
-  sn_tensor **captured;
-  sn_type *types; /* of the inputs */
+  size_t n_captured;    /* arguments n_inputs .. are captured tensors, then the prelude's results */
+  sn_tensor **captured; /* a result is NULL until the prelude has run */
+  sn_program *prelude;  /* what depends on captured tensors alone; or NULL */
+  sn_type *types;       /* of the inputs */
   bool *donate;
   sn_arena listing; /* of the code asked for last */
+  sn_arena tracing; /* with a prelude: of the whole graph, for C source, which runs at once */
+  sn_graph whole;
+  sn_compile_options options;
 };
 
 /* ---- compiling ------------------------------------------------------------------------------- */
@@ -25,24 +30,45 @@ void sn_program_release(sn_program *p) {
   for (size_t i = 0; i < p->n_captured; i++) sn_release(p->captured[i]);
   if (p->compiled && !p->ctx->jobs) sn_executable_forget(p->compiled->exe);
   sn_compiled_release(p->ctx, p->compiled);
+  sn_program_release(p->prelude); /* that has none itself */
   sn_arena_free(&p->listing);
+  sn_arena_free(&p->tracing);
   sn_free(env, p->captured, p->n_captured * sizeof(sn_tensor *));
   sn_free(env, p->types, p->n_inputs * sizeof *p->types);
   sn_free(env, p->donate, p->n_inputs * sizeof *p->donate);
   sn_free(env, p, sizeof *p);
 }
 
-static sn_status capture(sn_program *p, const sn_trace *trace) {
-  const size_t n = trace->n_arguments - p->n_inputs;
-  SN_TRY(sn_alloc_zeroed(&p->ctx->env, n, sizeof *p->captured, (void **)&p->captured));
-  p->n_captured = n;
-  for (size_t i = 0; i < n; i++) p->captured[i] = sn_retain(trace->arguments[p->n_inputs + i]);
+static sn_status new_program(sn_context *ctx, size_t n_inputs, size_t n_outputs, sn_program **out) {
+  sn_program *p;
+  SN_TRY(sn_alloc_zeroed(&ctx->env, 1, sizeof *p, (void **)&p));
+  *p = (sn_program){.ctx = ctx, .n_inputs = n_inputs, .n_outputs = n_outputs};
+  sn_arena_init(&p->listing, &ctx->env);
+  sn_arena_init(&p->tracing, &ctx->env);
+  *out = p;
   return SN_OK;
 }
 
-static sn_status compile_in(sn_program *p, sn_arena *arena, sn_tensor *const *inputs,
-                            sn_tensor *const *outputs, const sn_program_options *wanted) {
+static sn_status capture(sn_program *p, sn_tensor *const *tensors, size_t n, size_t n_results) {
+  SN_TRY(sn_alloc_zeroed(&p->ctx->env, n + n_results, sizeof *p->captured, (void **)&p->captured));
+  p->n_captured = n + n_results;
+  for (size_t i = 0; i < n; i++) p->captured[i] = sn_retain(tensors[i]);
+  return SN_OK;
+}
+
+static sn_status compile_prelude(sn_program *p, const sn_trace *trace, const sn_prelude *cut) {
+  sn_compile_options options = p->options;
+  p->whole = trace->graph;
+  SN_TRY(new_program(p->ctx, 0, cut->n, &p->prelude));
+  SN_TRY(capture(p->prelude, trace->arguments + p->n_inputs, trace->n_arguments - p->n_inputs, 0));
+  options.donate = NULL;
+  return sn_compile_cached(p->ctx, &cut->prelude, &options, &p->prelude->compiled);
+}
+
+static sn_status compile_in(sn_program *p, sn_tensor *const *inputs, sn_tensor *const *outputs,
+                            const sn_program_options *wanted) {
   const bool *donate = wanted->donate;
+  sn_arena *arena = &p->tracing;
   sn_env *env = &p->ctx->env;
   for (size_t i = 0; i < p->n_inputs; i++) {
     SN_FAIL_IF(env, inputs[i]->state != SN_TENSOR_PLACEHOLDER, SN_ERR_ARGUMENT,
@@ -53,10 +79,12 @@ static sn_status compile_in(sn_program *p, sn_arena *arena, sn_tensor *const *in
   sn_trace trace;
   SN_TRY(sn_trace_tensors(p->ctx, arena, SN_TRACE_PROGRAM, inputs, p->n_inputs, outputs,
                           p->n_outputs, &trace));
-  SN_TRY(capture(p, &trace));
+  sn_prelude cut = {0};
+  if (p->n_inputs) SN_TRY(sn_prelude_cut(&trace.graph, p->n_inputs, arena, &cut));
+  SN_TRY(capture(p, trace.arguments + p->n_inputs, trace.n_arguments - p->n_inputs, cut.n));
   bool *all = NULL;
   if (donate) {
-    SN_TRY(sn_arena_alloc(arena, trace.n_arguments, sizeof *all, (void **)&all));
+    SN_TRY(sn_arena_alloc(arena, trace.n_arguments + cut.n, sizeof *all, (void **)&all));
     memcpy(all, p->donate, p->n_inputs * sizeof *all);
   }
   sn_compile_options options = p->ctx->options;
@@ -66,7 +94,9 @@ static sn_status compile_in(sn_program *p, sn_arena *arena, sn_tensor *const *in
       *sn_switch(&options, i) = wanted->passes_on >> i & 1;
   options.record = wanted->record;
   options.donate = all;
-  return sn_compile_cached(p->ctx, &trace.graph, &options, &p->compiled);
+  p->options = options;
+  if (cut.n) SN_TRY(compile_prelude(p, &trace, &cut));
+  return sn_compile_cached(p->ctx, cut.n ? &cut.remainder : &trace.graph, &options, &p->compiled);
 }
 
 sn_status sn_compile_with(sn_context *ctx, sn_tensor *const *inputs, size_t n_inputs,
@@ -76,16 +106,12 @@ sn_status sn_compile_with(sn_context *ctx, sn_tensor *const *inputs, size_t n_in
   const sn_program_options none = {0};
   SN_TRY(sn_context_accept(ctx, inputs, n_inputs, "compile: input"));
   SN_TRY(sn_context_accept(ctx, outputs, n_outputs, "compile: output"));
-  sn_program *p;
-  SN_TRY(sn_context_report(ctx, sn_alloc_zeroed(env, 1, sizeof *p, (void **)&p)));
-  *p = (sn_program){.ctx = ctx, .n_inputs = n_inputs, .n_outputs = n_outputs};
-  sn_arena_init(&p->listing, env);
-  sn_arena arena;
-  sn_arena_init(&arena, env);
+  sn_program *p = NULL;
+  SN_TRY(sn_context_report(ctx, new_program(ctx, n_inputs, n_outputs, &p)));
   sn_status status = sn_alloc_zeroed(env, n_inputs, sizeof *p->types, (void **)&p->types);
   if (!status) status = sn_alloc_zeroed(env, n_inputs, sizeof *p->donate, (void **)&p->donate);
-  if (!status) status = compile_in(p, &arena, inputs, outputs, options ? options : &none);
-  sn_arena_free(&arena);
+  if (!status) status = compile_in(p, inputs, outputs, options ? options : &none);
+  if (!p->prelude) sn_arena_free(&p->tracing);
   if (status) {
     sn_program_release(p);
     return sn_context_report(ctx, status);
@@ -173,11 +199,32 @@ static void use_up(sn_program *p, sn_tensor *const *inputs) {
 }
 
 static sn_status run_in(sn_program *p, sn_arena *arena, sn_tensor *const *inputs,
+                        sn_tensor **outputs, uint32_t *ticket);
+
+/* The first time, and again after a worker was lost under way. */
+static sn_status run_prelude(sn_program *p, sn_arena *arena, uint32_t *ticket) {
+  if (!p->prelude) return SN_OK;
+  const size_t n = p->prelude->n_outputs;
+  sn_tensor **results = p->captured + p->n_captured - n, **made;
+  bool there = true;
+  for (size_t i = 0; i < n; i++) there = there && results[i] && !results[i]->storage->failed;
+  if (there) return SN_OK;
+  SN_TRY(sn_arena_alloc(arena, n, sizeof *made, (void **)&made));
+  SN_TRY(run_in(p->prelude, arena, NULL, made, ticket));
+  for (size_t i = 0; i < n; i++) {
+    sn_release(results[i]);
+    results[i] = sn_keep(made[i]);
+  }
+  return SN_OK;
+}
+
+static sn_status run_in(sn_program *p, sn_arena *arena, sn_tensor *const *inputs,
                         sn_tensor **outputs, uint32_t *ticket) {
   sn_context *ctx = p->ctx;
   const size_t n_args = p->n_inputs + p->n_captured;
   call c;
   SN_TRY(check_inputs(p, inputs));
+  SN_TRY(run_prelude(p, arena, ticket));
   SN_TRY(sn_scope_reserve(ctx, p->n_outputs));
   SN_TRY(sn_eval_tensors(ctx, inputs, p->n_inputs, ticket));
   SN_TRY(sn_eval_tensors(ctx, p->captured, p->n_captured, ticket));
@@ -266,8 +313,26 @@ sn_status sn_program_wat(sn_program *p, size_t kernel, const char **out) {
       ctx, sn_jit_listing(fresh_listing(p), ctx->target.fused, &exe->kernels[kernel], out));
 }
 
-sn_status sn_program_c_source(sn_program *p, const char *name, const char **out) {
-  const sn_program_code *program = p->compiled->exe->program;
-  return sn_context_report(
-      p->ctx, sn_c_source(&program->groups, program->n_arguments, name, fresh_listing(p), out));
+static sn_status write_c(sn_program *p, const sn_executable *exe, const char *name,
+                         const char **out) {
+  const sn_program_code *program = exe->program;
+  return sn_c_source(&program->groups, program->n_arguments, name, fresh_listing(p), out);
 }
+
+/* Nobody runs a part of the C source beforehand: it is of the whole. */
+static sn_status write_whole(sn_program *p, const char *name, const char **out) {
+  sn_compile_options options = p->options;
+  sn_executable *exe;
+  options.record = options.jit = false;
+  SN_TRY(sn_compile_graph(&p->whole, &options, &exe));
+  const sn_status status = write_c(p, exe, name, out);
+  sn_executable_free(exe);
+  return status;
+}
+
+sn_status sn_program_c_source(sn_program *p, const char *name, const char **out) {
+  return sn_context_report(p->ctx, p->prelude ? write_whole(p, name, out)
+                                              : write_c(p, p->compiled->exe, name, out));
+}
+
+sn_program *sn_program_prelude(const sn_program *p) { return p->prelude; }

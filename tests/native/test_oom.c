@@ -193,6 +193,21 @@ static void make_program(run *r, bool donate) {
   if (!sn_compile(ctx, in, 2, out, 3, both, &p)) r->program = p;
 }
 
+/* x w w, with w captured: w w is computed once, at the first call. */
+static void captured_product(run *r) {
+  sn_context *ctx = r->ctx;
+  sn_tensor *w = H(sn_exp(data(r, DIMS(16, 16), 0.01f))),
+            *in = H(sn_placeholder(ctx, SN_F32, DIMS(4, 16)));
+  if (!w || sn_eval(&w, 1)) return;
+  sn_tensor *out = H(sn_matmul(in, H(sn_matmul(w, w)))), *x = data(r, DIMS(4, 16), 0.1f);
+  if (sn_compile(ctx, &in, 1, &out, 1, NULL, &r->program)) return;
+  for (int call = 0; call < 2; call++) {
+    sn_tensor *y;
+    if (!x || sn_program_run(r->program, &x, &y)) return;
+    note_values(r, H(y));
+  }
+}
+
 static void compile_and_run(run *r) {
   make_program(r, false);
   sn_tensor *in[] = {data(r, DIMS(4, 5), 0.1f), H(sn_exp(data(r, DIMS(4, 5), 0.2f)))}, *out[3];
@@ -528,6 +543,7 @@ int main(void) {
       SCENARIO(convolutions),
       SCENARIO(loss),
       SCENARIO(derivatives),
+      SCENARIO(captured_product),
       SCENARIO(compile_and_run),
       SCENARIO(donated_steps),
       SCENARIO(weights_met_again),

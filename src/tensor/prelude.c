@@ -1,0 +1,160 @@
+/* prelude.c - where to cut. A result lies in memory from then on, so it has to be worth that: either
+ * it costs more to compute than to load, or it is no larger than what it is made of. What is neither
+ * (a mask of two indices, a row repeated) stays where it is, and its inputs are asked.
+ *
+ *   forward    fixed, varied, work, room    of each node, from its inputs
+ *   backward   cut                          from those that are fixed and read by one that is not */
+#include "tensor/prelude.h"
+
+#include "build/rewrite.h"
+
+/* A run spends less on so few flops than on one more argument. */
+#define LEAST_WORK 4096.0
+/* What is computed from small things is not kept when it is larger. */
+#define MOST_BYTES ((size_t)64 << 20)
+
+typedef struct facts {
+  bool fixed;  /* depends on no input */
+  bool varied; /* not one constant everywhere, as it depends on an index or a captured tensor */
+  bool wanted; /* read by a node that is not fixed, or by one that stays with such */
+  bool cut;    /* its value is a result of the prelude */
+  bool needed; /* by the outputs of the graph that is made now */
+  int64_t at;  /* a cut node: which result */
+  double work; /* flops, its inputs' included, counted for each way they are reached */
+  size_t room; /* bytes that lie in memory anyway: the most of what it is made of */
+} facts;
+
+typedef struct cutting {
+  const sn_graph *graph;
+  size_t n_inputs;
+  facts *of;      /* per node */
+  size_t n;       /* cut nodes */
+  bool remainder; /* of the two graphs the one that is made now */
+} cutting;
+
+/* What costs nothing, or as casts of small dtypes is better done where the value is read. */
+static bool is_free(const sn_graph *g, sn_id id) {
+  const sn_node *node = sn_graph_node(g, id);
+  const sn_op_class kind = sn_op_describe(node->op)->kind;
+  if (kind == SN_CLASS_LEAF || kind == SN_CLASS_VIEW || node->op == SN_OP_identity ||
+      node->op == SN_OP_stop_gradient)
+    return true;
+  return node->op == SN_OP_astype &&
+         sn_dtype_is_small(g->nodes[*sn_graph_inputs(g, id)].type.dtype);
+}
+
+/* Flops of the node itself, about. */
+static double work_of(const sn_graph *g, sn_id id) {
+  const sn_node *node = sn_graph_node(g, id);
+  const sn_op_info *op = sn_op_describe(node->op);
+  const double size = (double)sn_type_size(&node->type), cost = op->cost ? op->cost : 1;
+  const sn_id *x = sn_graph_inputs(g, id);
+  const sn_type *last = node->n_inputs ? &g->nodes[x[node->n_inputs - 1]].type : NULL;
+  switch (op->kind) {
+  case SN_CLASS_MATMUL: return 2 * size * (double)last->dims[last->rank - 2];
+  case SN_CLASS_CONV:
+    return 2 * size * (double)sn_type_size(last) / (double)node->type.dims[node->type.rank - 1];
+  case SN_CLASS_REDUCE: return cost * (double)sn_type_size(last);
+  case SN_CLASS_SOFTMAX:
+  case SN_CLASS_SORT:
+  case SN_CLASS_SCAN: return SN_COSTLY * size;
+  default: return cost * size;
+  }
+}
+
+static bool is_costly(const facts *f, const sn_type *type) {
+  return f->work >= SN_COSTLY * (double)sn_type_size(type) && sn_type_bytes(type) <= MOST_BYTES;
+}
+
+static facts facts_of(const cutting *c, sn_id id) {
+  const sn_graph *g = c->graph;
+  const sn_node *node = sn_graph_node(g, id);
+  facts f = {.fixed = true, .varied = node->op == SN_OP_iota};
+  if (node->op == SN_OP_input) {
+    f.fixed = f.varied = *sn_graph_attrs(g, id) >= (int64_t)c->n_inputs;
+    f.room = sn_type_bytes(&node->type);
+    return f;
+  }
+  for (uint32_t k = 0; k < node->n_inputs; k++) {
+    const facts *x = &c->of[sn_graph_inputs(g, id)[k]];
+    f.fixed = f.fixed && x->fixed;
+    f.varied = f.varied || x->varied;
+    f.work += x->work;
+    f.room = x->room > f.room ? x->room : f.room;
+  }
+  if (is_free(g, id)) return f;
+  f.work += work_of(g, id);
+  if (is_costly(&f, &node->type) && sn_type_bytes(&node->type) > f.room)
+    f.room = sn_type_bytes(&node->type);
+  return f;
+}
+
+static void decide(cutting *c, sn_id id) {
+  const sn_node *node = sn_graph_node(c->graph, id);
+  facts *f = &c->of[id];
+  if (f->fixed && !f->wanted) return;
+  f->cut = f->fixed && f->varied && !is_free(c->graph, id) && f->work >= LEAST_WORK &&
+           sn_type_bytes(&node->type) <= f->room;
+  if (f->cut) c->n++;
+  for (uint32_t k = 0; k < node->n_inputs && !f->cut; k++)
+    c->of[sn_graph_inputs(c->graph, id)[k]].wanted = true;
+}
+
+/* ---- the two graphs -------------------------------------------------------------------------- */
+
+/* sn_rewrite_fn: the arguments of either graph. */
+static sn_id place(sn_rewrite *r, sn_id id, const sn_id *inputs) {
+  (void)inputs;
+  const cutting *c = r->user;
+  const sn_node *node = sn_graph_node(r->from, id);
+  int64_t number;
+  if (c->remainder && c->of[id].cut)
+    number = (int64_t)r->from->n_arguments + c->of[id].at;
+  else if (!c->remainder && node->op == SN_OP_input)
+    number = *sn_graph_attrs(r->from, id) - (int64_t)c->n_inputs;
+  else
+    return SN_NONE;
+  return sn_build_op(&r->to, SN_OP_input, NULL, 0, &number, 1, &node->type);
+}
+
+static sn_status make(cutting *c, const sn_graph *from, sn_arena *arena, bool remainder,
+                      sn_graph *to) {
+  uint8_t *keep;
+  c->remainder = remainder;
+  SN_TRY(sn_arena_alloc(arena, from->n_nodes, 1, (void **)&keep));
+  for (size_t id = 0; id < from->n_nodes; id++) c->of[id].needed = false;
+  for (size_t i = 0; i < from->n_outputs; i++) c->of[from->outputs[i]].needed = true;
+  for (sn_id id = (sn_id)from->n_nodes; id-- > 0;) {
+    const facts *f = &c->of[id];
+    keep[id] = f->needed;
+    if (!f->needed || (remainder && f->cut)) continue;
+    for (uint32_t k = 0; k < from->nodes[id].n_inputs; k++)
+      c->of[sn_graph_inputs(from, id)[k]].needed = true;
+  }
+  SN_TRY(sn_rewrite_graph(from, to, arena, from->share, keep, place, c));
+  to->n_arguments = remainder ? from->n_arguments + c->n : from->n_arguments - c->n_inputs;
+  return SN_OK;
+}
+
+sn_status sn_prelude_cut(const sn_graph *traced, size_t n_inputs, sn_arena *arena,
+                         sn_prelude *out) {
+  cutting c = {.graph = traced, .n_inputs = n_inputs};
+  *out = (sn_prelude){0};
+  SN_TRY(sn_arena_alloc(arena, traced->n_nodes, sizeof *c.of, (void **)&c.of));
+  for (sn_id id = 0; id < traced->n_nodes; id++) c.of[id] = facts_of(&c, id);
+  for (size_t i = 0; i < traced->n_outputs; i++) c.of[traced->outputs[i]].wanted = true;
+  for (sn_id id = (sn_id)traced->n_nodes; id-- > 0;) decide(&c, id);
+  if (!c.n) return SN_OK;
+
+  sn_graph results = *traced;
+  SN_TRY(sn_arena_alloc(arena, c.n, sizeof *results.outputs, (void **)&results.outputs));
+  results.n_outputs = 0;
+  for (sn_id id = 0; id < traced->n_nodes; id++) {
+    if (!c.of[id].cut) continue;
+    c.of[id].at = (int64_t)results.n_outputs;
+    results.outputs[results.n_outputs++] = id;
+  }
+  out->n = c.n;
+  SN_TRY(make(&c, &results, arena, false, &out->prelude));
+  return make(&c, traced, arena, true, &out->remainder);
+}
