@@ -255,6 +255,10 @@ sn_status sinter_program_run_async(sn_program *program, uint32_t n_inputs, uint3
 
 void sinter_program_release(sn_program *program) { sn_program_release(program); }
 
+sn_program *sinter_program_prelude(const sn_program *program) {
+  return sn_program_prelude(program);
+}
+
 const char *sinter_program_inspection(const sn_program *program) {
   return sn_program_inspection(program);
 }

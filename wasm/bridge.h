@@ -92,6 +92,7 @@ sn_status SN_EXPORT(sinter_program_run)(sn_program *program, uint32_t n_inputs);
 sn_status SN_EXPORT(sinter_program_run_async)(sn_program *program, uint32_t n_inputs,
                                               uint32_t n_outputs);
 void SN_EXPORT(sinter_program_release)(sn_program *program);
+sn_program *SN_EXPORT(sinter_program_prelude)(const sn_program *program);
 const char *SN_EXPORT(sinter_program_inspection)(const sn_program *program);
 const char *SN_EXPORT(sinter_program_wat)(sn_program *program, uint32_t kernel);
 /* in: name of the function */

@@ -41,6 +41,7 @@ export {
   type Cut,
   type InspectedKernel,
   type InspectedMemory,
+  type InspectedPart,
   type Inspection,
   type MemoryBlock,
   type Stage,

@@ -9,7 +9,7 @@ import { checkFunction } from './check.js';
 import { shapeText } from './errors.js';
 import { readOptions } from './options.js';
 import { compile } from './jit.js';
-import { COMPILE, type CompileOptions, type Program } from './program.js';
+import { COMPILE, type CompileOptions, type Program, type ProgramPart } from './program.js';
 import { flatten } from './pytree.js';
 import { tidy } from './scope.js';
 
@@ -106,7 +106,8 @@ export interface InspectedMemory {
   blocks: MemoryBlock[];
 }
 
-export interface Inspection {
+/** One of the two parts that a program is compiled as. */
+export interface InspectedPart {
   stages: Stage[];
   kernels: InspectedKernel[];
   memory: InspectedMemory;
@@ -115,16 +116,21 @@ export interface Inspection {
   /** Of one run. */
   flops: number;
   bytes: number;
+}
+
+export interface Inspection extends InspectedPart {
+  /** What depends on captured tensors alone: it runs at the first call, and its results are kept. */
+  prelude: InspectedPart | null;
   /** Tracing and all stages; includes the work of recording them. */
   compileMs: number;
-  /** The program as standalone C11, one function per kernel. name: of the function to call. */
+  /** The whole program as standalone C11, one function per kernel. name: of the function to call. */
   cSource(name?: string): string;
   /** Gives the program back; wat and cSource then fail. Otherwise that happens some time after use. */
   dispose(): void;
 }
 
 /** What the core writes. */
-type Recorded = Pick<Inspection, 'memory' | 'nodes' | 'flops' | 'bytes'> & {
+type Recorded = Omit<InspectedPart, 'stages' | 'kernels'> & {
   stages: Omit<Stage, 'dot'>[];
   kernels: Omit<InspectedKernel, 'wat' | 'cuts'>[];
 };
@@ -139,6 +145,22 @@ function dotOf({ nodes, edges, outputs }: Recorded['stages'][0], kernels: Record
   const lines = edges.map(({ from, to, reason }) => `n${from} -> n${to} [label="${reason}"];`);
   const results = outputs.map((id, i) => `out${i} [shape=ellipse]; n${id} -> out${i};`);
   return ['digraph sinter {', 'node [shape=box];', ...boxes, ...lines, ...results].join('\n  ') + '\n}\n';
+}
+
+function readPart(program: Program, part: ProgramPart): InspectedPart {
+  const { stages, kernels, ...recorded } = JSON.parse(program.inspection(part)) as Recorded;
+  const groups = stages.find(({ name }) => name === 'groups')!;
+  const cuts: Cut[][] = kernels.map(() => []);
+  for (const edge of groups.edges) if (edge.cut) cuts[groups.nodes[edge.to]!.group!]!.push(edge);
+  return {
+    ...recorded,
+    stages: stages.map((stage) => ({ ...stage, dot: dotOf(stage, kernels) })),
+    kernels: kernels.map((kernel) => ({
+      ...kernel,
+      cuts: cuts[kernel.id]!,
+      wat: () => program.wat(kernel.id, part),
+    })),
+  };
 }
 
 const collected = new FinalizationRegistry<Program>((program) => program.release());
@@ -159,18 +181,9 @@ export function inspect<A extends readonly unknown[]>(
       record: true,
     });
     const compileMs = performance.now() - begin;
-    const { stages, kernels, ...recorded } = JSON.parse(program.inspection()) as Recorded;
-    const groups = stages.find(({ name }) => name === 'groups')!;
-    const cuts: Cut[][] = kernels.map(() => []);
-    for (const edge of groups.edges) if (edge.cut) cuts[groups.nodes[edge.to]!.group!]!.push(edge);
     const inspection: Inspection = {
-      ...recorded,
-      stages: stages.map((stage) => ({ ...stage, dot: dotOf(stage, kernels) })),
-      kernels: kernels.map((kernel) => ({
-        ...kernel,
-        cuts: cuts[kernel.id]!,
-        wat: () => program.wat(kernel.id),
-      })),
+      ...readPart(program, 'program'),
+      prelude: program.hasPrelude ? readPart(program, 'prelude') : null,
       compileMs,
       cSource: (name = 'program') => program.cSource(name),
       dispose: () => program.release(),

@@ -51,6 +51,11 @@ function switches({ passes: wanted = {}, fusion, jit }: CompileOptions): { off: 
   return { off, on };
 }
 
+export type ProgramPart = 'program' | 'prelude';
+
+const partOf = (rt: Runtime, program: number, part: ProgramPart): number =>
+  part === 'prelude' ? rt.exports.sinter_program_prelude(program) : program;
+
 export class Program {
   readonly #outputs: readonly Meta[];
   /** Elements of all outputs. */
@@ -92,14 +97,19 @@ export class Program {
     return this.#outputs.map((meta, i) => wrap(made[at + inputs.length + i]!, meta));
   }
 
-  /** What the compiler did, as JSON; of a program compiled with `record`. */
-  inspection(): string {
-    return this.#text((rt, address) => rt.exports.sinter_program_inspection(address));
+  /** Whether a part of it runs once, at the first call, as it depends on captured tensors alone. */
+  get hasPrelude(): boolean {
+    return runtime().exports.sinter_program_prelude(this.#address) !== 0;
+  }
+
+  /** What the compiler did, as JSON; of a program compiled with `record`, or of its prelude. */
+  inspection(part: ProgramPart = 'program'): string {
+    return this.#text((rt, address) => rt.exports.sinter_program_inspection(partOf(rt, address, part)));
   }
 
   /** The code emitted for a kernel as WebAssembly text. */
-  wat(kernel: number): string {
-    return this.#text((rt, address) => rt.check(rt.exports.sinter_program_wat(address, kernel)));
+  wat(kernel: number, part: ProgramPart = 'program'): string {
+    return this.#text((rt, address) => rt.check(rt.exports.sinter_program_wat(partOf(rt, address, part), kernel)));
   }
 
   /** The program as C, in a function called name. */

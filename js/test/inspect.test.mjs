@@ -29,6 +29,32 @@ test('every stage tells its graph, from the trace to the kernels', () => {
   assert.equal(stageOf(seen, 'dce').nodes.length, seen.nodes);
 });
 
+test('what depends on captured tensors alone is shown apart, and runs once', async () => {
+  const w = sn.random.normal(sn.random.key(1), [64, 64]);
+  sn.eval(w);
+  const f = (x) => x.matmul(w.matmul(w)).add(1);
+  const x = sn.ones([2, 64]);
+  const { kernels, prelude, cSource } = sn.inspect(f)(x);
+  assert.deepEqual([prelude.kernels.length, kernels.length], [1, 1]);
+  assert.equal(prelude.kernels[0].name, 'matmul');
+  assert.match(prelude.kernels[0].wat(), /^\(module|^;;/);
+  assert.match(cSource('f'), /a1/);
+  assert.equal(sn.inspect((y, v) => y.matmul(v.matmul(v)))(x, w).prelude, null);
+  const compiled = sn.jit(f);
+  const apart = sn.jit((y, v) => y.matmul(v.matmul(v)).add(1))(x, w).toArray();
+  for (let call = 0; call < 3; call++) assert.deepEqual(compiled(x).toArray(), apart);
+  compiled.dispose();
+  const step = sn.trainStep((p, y) => y.matmul(w.matmul(w)).mul(p).mean(), sn.optim.sgd({ lr: 0.1 }));
+  let state = step.init(sn.tensor(1));
+  const losses = [];
+  for (let i = 0; i < 3; i++) {
+    const result = step(state, x);
+    state = result.state;
+    losses.push(result.loss.item());
+  }
+  assert.ok(losses[2] < losses[1] && losses[1] < losses[0]);
+});
+
 test('nodes and edges say the same as the text', () => {
   const { text, nodes, edges } = stageOf(sn.inspect(loss)(...layerArgs()), 'simplify');
   const lines = text.trim().split('\n').slice(0, -1);

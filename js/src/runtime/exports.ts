@@ -61,6 +61,7 @@ export interface Exports extends FunctionExports {
   sinter_program_run(program: number, inputs: number): number;
   sinter_program_run_async(program: number, inputs: number, outputs: number): number;
   sinter_program_release(program: number): void;
+  sinter_program_prelude(program: number): number;
   sinter_program_inspection(program: number): number;
   sinter_program_wat(program: number, kernel: number): number;
   sinter_program_c_source(program: number): number;
