@@ -9,6 +9,8 @@
 #include "build/build_conv.h"
 #include "graph/conv_shape.h"
 
+/* Short names for what every formula is made of. They mean the members of s, the context that each rule
+ * is given under this name by GRAD. */
 #define X (s->x[0])
 #define X1 (s->x[1])
 #define X2 (s->x[2])
@@ -417,7 +419,9 @@ GRAD(log2) { s->dx[0] = DIV(MUL(NUM(1.4426950408889634), DY), X); }
 GRAD(tan) { s->dx[0] = MUL(ADD(NUM(1), UNARY(square, Y)), DY); }
 
 /* 1 - x^2, without cancellation near 1 */
-static sn_id one_minus_square(const sn_vjp_context *s) { return MUL(SUB(NUM(1), X), ADD(NUM(1), X)); }
+static sn_id one_minus_square(const sn_vjp_context *s) {
+  return MUL(SUB(NUM(1), X), ADD(NUM(1), X));
+}
 
 /* y = asin x: dx = dy / sqrt(1 - x^2) */
 GRAD(asin) { s->dx[0] = DIV(DY, UNARY(sqrt, one_minus_square(s))); }
