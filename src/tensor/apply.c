@@ -126,10 +126,10 @@ sn_dtype sn_product_dtype(sn_dtype dtype) { return sn_dtype_is_float(dtype) ? dt
 static sn_tensor *as_small_integer(sn_tensor *x, sn_dtype dtype) {
   temporaries t = {0};
   const double least = dtype == SN_I8 ? INT8_MIN : 0;
-  sn_tensor *y = T(sn_as_dtype(x, SN_I32));
-  y = BINARY(maximum, y, NUMBER_LIKE(y, least));
-  y = BINARY(minimum, y, NUMBER_LIKE(y, least + UINT8_MAX));
-  return sn_keep(sn_finish(&t, T(sn_as_dtype(y, dtype))));
+  sn_tensor *y = sn_note(&t, sn_as_dtype(x, SN_I32));
+  y = sn_binary(&t, SN_OP_maximum, y, sn_number_like(&t, y, least));
+  y = sn_binary(&t, SN_OP_minimum, y, sn_number_like(&t, y, least + UINT8_MAX));
+  return sn_keep(sn_finish(&t, sn_note(&t, sn_as_dtype(y, dtype))));
 }
 
 /* Whether a node can cast so: a small dtype from and to its wide one only. */

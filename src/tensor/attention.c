@@ -90,18 +90,17 @@ static sn_tensor *apply_masks(temporaries *t, sn_tensor *s, const sn_type *score
   if (!s) return NULL;
   sn_context *ctx = s->ctx;
   const sn_type type = s->type;
-  sn_tensor *never = sn_compose_number(t, s, -INFINITY);
+  sn_tensor *never = sn_number_like(t, s, -INFINITY);
   if (mask) {
     sn_tensor *m = spread_mask(t, mask, scores, &type);
     if (!m) return NULL;
-    s = m->type.dtype == SN_BOOL ? sn_compose_where(t, m, s, never)
-                                 : sn_compose_binary(t, SN_OP_add, s, m);
+    s = m->type.dtype == SN_BOOL ? sn_choose(t, m, s, never) : sn_binary(t, SN_OP_add, s, m);
   }
   if (!causal) return s;
   sn_tensor *row = sn_note(t, sn_index_along(ctx, &type, type.rank - 2));
   sn_tensor *column = sn_note(t, sn_index_along(ctx, &type, type.rank - 1));
-  sn_tensor *seen = sn_compose_binary(t, SN_OP_less_equal, column, row);
-  return sn_compose_where(t, seen, s, never);
+  sn_tensor *seen = sn_binary(t, SN_OP_less_equal, column, row);
+  return sn_choose(t, seen, s, never);
 }
 
 sn_tensor *sn_attention(sn_tensor *q, sn_tensor *k, sn_tensor *v, sn_tensor *mask, bool causal,
@@ -110,9 +109,9 @@ sn_tensor *sn_attention(sn_tensor *q, sn_tensor *k, sn_tensor *v, sn_tensor *mas
   const sn_status status = check_attention(q, k, v, mask);
   if (status) return sn_refuse(q->ctx, status);
   temporaries t = {0};
-  q = FLOAT(q);
-  k = FLOAT(k);
-  v = FLOAT(v);
+  q = sn_as_float(&t, q);
+  k = sn_as_float(&t, k);
+  v = sn_as_float(&t, v);
   if (!q || !k || !v) return sn_finish(&t, NULL);
   const int rank = q->type.rank;
   sn_type scores = q->type, out = q->type;
@@ -124,17 +123,17 @@ sn_tensor *sn_attention(sn_tensor *q, sn_tensor *k, sn_tensor *v, sn_tensor *mas
     const int64_t shared = k->type.dims[rank - 3];
     const sn_type tq = split_heads(&q->type, shared), tk = split_heads(&k->type, shared),
                   tv = split_heads(&v->type, shared);
-    q = T(sn_as_reshaped(q, &tq));
-    k = T(sn_as_reshaped(k, &tk));
-    v = T(sn_as_reshaped(v, &tv));
+    q = sn_note(&t, sn_as_reshaped(q, &tq));
+    k = sn_note(&t, sn_as_reshaped(k, &tk));
+    v = sn_note(&t, sn_as_reshaped(v, &tv));
   }
   sn_tensor *s = own(&t, sn_matmul(q, flip(&t, k)));
   if (!s) return sn_finish(&t, NULL);
-  s = BINARY(mul, s, NUMBER_LIKE(s, scale));
+  s = sn_binary(&t, SN_OP_mul, s, sn_number_like(&t, s, scale));
   s = apply_masks(&t, s, &scores, mask, causal);
   if (!s) return sn_finish(&t, NULL);
   sn_tensor *y = own(&t, sn_matmul(own(&t, sn_softmax(s, -1)), v));
   if (!y || !grouped) return sn_finish(&t, y);
   out.dtype = y->type.dtype;
-  return sn_finish(&t, T(sn_as_reshaped(y, &out)));
+  return sn_finish(&t, sn_note(&t, sn_as_reshaped(y, &out)));
 }

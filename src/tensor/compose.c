@@ -18,30 +18,30 @@ sn_tensor *sn_number(sn_context *ctx, sn_dtype dtype, double value) {
   return sn_node_of(ctx, SN_OP_constant, NULL, 0, &bits, 1, &type);
 }
 
-sn_tensor *sn_compose_unary(temporaries *t, sn_op op, sn_tensor *x) {
+sn_tensor *sn_unary(temporaries *t, sn_op op, sn_tensor *x) {
   return sn_note(t, sn_elementwise(op, &x, 1));
 }
 
-sn_tensor *sn_compose_binary(temporaries *t, sn_op op, sn_tensor *x, sn_tensor *y) {
+sn_tensor *sn_binary(temporaries *t, sn_op op, sn_tensor *x, sn_tensor *y) {
   return sn_note(t, sn_elementwise(op, (sn_tensor *[]){x, y}, 2));
 }
 
-sn_tensor *sn_compose_where(temporaries *t, sn_tensor *condition, sn_tensor *x, sn_tensor *y) {
+sn_tensor *sn_choose(temporaries *t, sn_tensor *condition, sn_tensor *x, sn_tensor *y) {
   return sn_note(t, sn_elementwise(SN_OP_where, (sn_tensor *[]){condition, x, y}, 3));
 }
 
-sn_tensor *sn_compose_reduce(temporaries *t, sn_op op, sn_tensor *x, uint32_t axes, bool keepdims) {
+sn_tensor *sn_reduced(temporaries *t, sn_op op, sn_tensor *x, uint32_t axes, bool keepdims) {
   return sn_note(t, sn_reduce(op, x, axes, keepdims));
 }
 
-sn_tensor *sn_compose_float(temporaries *t, sn_tensor *x) {
+sn_tensor *sn_as_float(temporaries *t, sn_tensor *x) {
   if (!x) return NULL;
   const sn_dtype dtype = sn_dtype_is_float(x->type.dtype) ? x->type.dtype : SN_F32;
   t->dtype = t->n_floats++ ? sn_promote_dtypes(t->dtype, dtype) : dtype;
   return sn_note(t, sn_as_dtype(x, sn_dtype_wide(dtype)));
 }
 
-sn_tensor *sn_compose_number(temporaries *t, const sn_tensor *x, double value) {
+sn_tensor *sn_number_like(temporaries *t, const sn_tensor *x, double value) {
   return sn_note(t, x ? sn_number(x->ctx, x->type.dtype, value) : NULL);
 }
 

@@ -1,9 +1,10 @@
-/* compose.h - writing a public function as a graph of ops of the table: every result goes through
- * T(), all are released at the end but the one that is handed out.
+/* compose.h - writing a public function as a graph of ops of the table. What a step makes is noted
+ * as temporary; all are released at the end but the one that is handed out. A step that is given
+ * NULL makes NULL, so a chain of them is checked once.
  *
  *   temporaries t = {0};
- *   sn_tensor *e = UNARY(exp, x);
- *   return sn_finish(&t, BINARY(div, e, REDUCE(sum, e, axes, true)));
+ *   sn_tensor *e = sn_unary(&t, SN_OP_exp, x);
+ *   return sn_finish(&t, sn_binary(&t, SN_OP_div, e, sn_reduced(&t, SN_OP_sum, e, axes, true)));
  */
 #ifndef SN_TENSOR_COMPOSE_H
 #define SN_TENSOR_COMPOSE_H
@@ -21,24 +22,16 @@ typedef struct temporaries {
 sn_tensor *sn_note(temporaries *t, sn_tensor *x);
 
 /* Noted results; NULL where an input is. */
-sn_tensor *sn_compose_unary(temporaries *t, sn_op op, sn_tensor *x);
-sn_tensor *sn_compose_binary(temporaries *t, sn_op op, sn_tensor *x, sn_tensor *y);
-sn_tensor *sn_compose_where(temporaries *t, sn_tensor *condition, sn_tensor *x, sn_tensor *y);
-sn_tensor *sn_compose_reduce(temporaries *t, sn_op op, sn_tensor *x, uint32_t axes, bool keepdims);
-sn_tensor *sn_compose_float(temporaries *t, sn_tensor *x); /* an argument as float32 or float64 */
+sn_tensor *sn_unary(temporaries *t, sn_op op, sn_tensor *x);
+sn_tensor *sn_binary(temporaries *t, sn_op op, sn_tensor *x, sn_tensor *y);
+sn_tensor *sn_choose(temporaries *t, sn_tensor *condition, sn_tensor *x, sn_tensor *y);
+sn_tensor *sn_reduced(temporaries *t, sn_op op, sn_tensor *x, uint32_t axes, bool keepdims);
+sn_tensor *sn_as_float(temporaries *t, sn_tensor *x); /* an argument as float32 or float64 */
 /* A constant of the dtype of x. */
-sn_tensor *sn_compose_number(temporaries *t, const sn_tensor *x, double value);
+sn_tensor *sn_number_like(temporaries *t, const sn_tensor *x, double value);
 
 /* Releases them; the result belongs to the caller. */
 sn_tensor *sn_finish(temporaries *t, sn_tensor *result);
-
-#define T(x) sn_note(&t, (x))
-#define UNARY(op, x) sn_compose_unary(&t, SN_OP_##op, x)
-#define BINARY(op, x, y) sn_compose_binary(&t, SN_OP_##op, x, y)
-#define WHERE(c, x, y) sn_compose_where(&t, c, x, y)
-#define REDUCE(op, x, axes, keep) sn_compose_reduce(&t, SN_OP_##op, x, axes, keep)
-#define FLOAT(x) sn_compose_float(&t, x)
-#define NUMBER_LIKE(x, value) sn_compose_number(&t, x, value)
 
 sn_tensor *sn_number(sn_context *ctx, sn_dtype dtype, double value);
 

@@ -196,8 +196,8 @@ static sn_tensor *convolve(const char *name, sn_tensor *x, sn_tensor *filter, in
   temporaries t = {0};
   const sn_dtype dtype = sn_product_dtype(sn_promote(x, filter));
   const bool moved = l.options.channels_first;
-  sn_tensor *in = T(sn_as_dtype(x, dtype)), *w = T(sn_as_dtype(filter, dtype));
-  if (moved) in = T(move_axis(in, 1, axes + 1));
+  sn_tensor *in = sn_note(&t, sn_as_dtype(x, dtype)), *w = sn_note(&t, sn_as_dtype(filter, dtype));
+  if (moved) in = sn_note(&t, move_axis(in, 1, axes + 1));
   if (!transposed) in = shift(&t, &l, in, false);
   if (!in || !w) return sn_finish(&t, NULL);
   int64_t attrs[SN_CONV_ATTRS(MOST)];
@@ -211,10 +211,10 @@ static sn_tensor *convolve(const char *name, sn_tensor *x, sn_tensor *filter, in
   }
   attrs[4 * axes] = l.groups;
   attrs[4 * axes + 1] = transposed;
-  sn_tensor *y = T(sn_node_of(x->ctx, SN_OP_conv, (sn_tensor *[]){in, w}, 2, attrs,
-                              SN_CONV_ATTRS((size_t)axes), &type));
+  sn_tensor *y = sn_note(&t, sn_node_of(x->ctx, SN_OP_conv, (sn_tensor *[]){in, w}, 2, attrs,
+                                        SN_CONV_ATTRS((size_t)axes), &type));
   if (transposed) y = shift(&t, &l, y, true);
-  return sn_finish(&t, moved ? T(move_axis(y, axes + 1, 1)) : y);
+  return sn_finish(&t, moved ? sn_note(&t, move_axis(y, axes + 1, 1)) : y);
 }
 
 sn_tensor *sn_conv(sn_tensor *x, sn_tensor *filter, int axes, const sn_window_options *options) {
@@ -298,7 +298,7 @@ static sn_tensor *reduce_windows(temporaries *t, const layer *l, sn_op op, sn_te
     x = windows(t, l, x, i, l->first + 2 * i, value);
     axes |= 1u << (l->first + 2 * i + 1);
   }
-  return sn_compose_reduce(t, op, x, axes, false);
+  return sn_reduced(t, op, x, axes, false);
 }
 
 /* Positions of padding along axis i; of windows rounded up, what they reach beyond it is none. */
@@ -324,10 +324,10 @@ static sn_tensor *count_elements(temporaries *list, const layer *given, sn_dtype
     sn_type column = {.dtype = dtype, .rank = l->axes - i + !l->options.channels_first};
     for (int k = 1; k < column.rank; k++) column.dims[k] = 1;
     column.dims[0] = l->out[i];
-    sn_tensor *ones = T(sn_as_dims(T(sn_number(l->ctx, dtype, 1)), &line));
-    sn_tensor *count = REDUCE(sum, windows(&t, l, ones, i, 0, 0), 2, false);
-    count = T(sn_as_reshaped(count, &column));
-    all = all ? BINARY(mul, all, count) : count;
+    sn_tensor *ones = sn_note(&t, sn_as_dims(sn_note(&t, sn_number(l->ctx, dtype, 1)), &line));
+    sn_tensor *count = sn_reduced(&t, SN_OP_sum, windows(&t, l, ones, i, 0, 0), 2, false);
+    count = sn_note(&t, sn_as_reshaped(count, &column));
+    all = all ? sn_binary(&t, SN_OP_mul, all, count) : count;
   }
   *list = t;
   return all;
@@ -345,16 +345,18 @@ static sn_tensor *pool(const char *name, sn_tensor *given, const int64_t *window
   temporaries t = {0};
   const sn_dtype dtype = given->type.dtype;
   if (kind == POOL_MAX) {
-    sn_tensor *x = T(sn_as_op_dtype(SN_OP_max, T(sn_as_dtype(given, sn_dtype_wide(dtype)))));
+    sn_tensor *x = sn_note(
+        &t, sn_as_op_dtype(SN_OP_max, sn_note(&t, sn_as_dtype(given, sn_dtype_wide(dtype)))));
     sn_tensor *y = reduce_windows(&t, &l, SN_OP_max, x, -INFINITY);
-    return sn_finish(&t, T(sn_as_dtype(y, dtype)));
+    return sn_finish(&t, sn_note(&t, sn_as_dtype(y, dtype)));
   }
-  sn_tensor *x = FLOAT(given), *sum = reduce_windows(&t, &l, SN_OP_sum, x, 0);
+  sn_tensor *x = sn_as_float(&t, given), *sum = reduce_windows(&t, &l, SN_OP_sum, x, 0);
   if (kind == POOL_SUM || !x) return sn_finish(&t, sum);
   double elements = 1;
   for (int i = 0; i < axes; i++) elements *= (double)l.size[i];
-  sn_tensor *count = l.padded ? count_elements(&t, &l, x->type.dtype) : NUMBER_LIKE(x, elements);
-  return sn_finish(&t, BINARY(div, sum, count));
+  sn_tensor *count =
+      l.padded ? count_elements(&t, &l, x->type.dtype) : sn_number_like(&t, x, elements);
+  return sn_finish(&t, sn_binary(&t, SN_OP_div, sum, count));
 }
 
 sn_tensor *sn_max_pool(sn_tensor *x, const int64_t *window, int axes,
@@ -381,10 +383,15 @@ sn_tensor *sn_lp_pool(sn_tensor *x, const int64_t *window, int axes,
     return sn_refuse(ctx, sn_fail(&ctx->env, SN_ERR_ARGUMENT,
                                   "lpPool%dd: no norm %g, expected a number above 0", axes, norm));
   temporaries t = {0};
-  sn_tensor *p = T(sn_keep(sn_scalar(ctx, norm))), *root = T(sn_keep(sn_scalar(ctx, 1 / norm)));
-  sn_tensor *zero = T(sn_keep(sn_scalar(ctx, 0))), *one = T(sn_keep(sn_scalar(ctx, 1)));
-  sn_tensor *powers = norm == 2 ? UNARY(square, x) : BINARY(pow, UNARY(abs, x), p);
-  sn_tensor *sums = T(sn_keep(pool("lpPool", powers, window, axes, options, POOL_SUM)));
-  sn_tensor *flat = BINARY(equal, sums, zero), *safe = WHERE(flat, one, sums);
-  return sn_finish(&t, WHERE(flat, zero, norm == 2 ? UNARY(sqrt, safe) : BINARY(pow, safe, root)));
+  sn_tensor *p = sn_note(&t, sn_keep(sn_scalar(ctx, norm))),
+            *root = sn_note(&t, sn_keep(sn_scalar(ctx, 1 / norm)));
+  sn_tensor *zero = sn_note(&t, sn_keep(sn_scalar(ctx, 0))),
+            *one = sn_note(&t, sn_keep(sn_scalar(ctx, 1)));
+  sn_tensor *powers = norm == 2 ? sn_unary(&t, SN_OP_square, x)
+                                : sn_binary(&t, SN_OP_pow, sn_unary(&t, SN_OP_abs, x), p);
+  sn_tensor *sums = sn_note(&t, sn_keep(pool("lpPool", powers, window, axes, options, POOL_SUM)));
+  sn_tensor *flat = sn_binary(&t, SN_OP_equal, sums, zero), *safe = sn_choose(&t, flat, one, sums);
+  return sn_finish(&t, sn_choose(&t, flat, zero,
+                                 norm == 2 ? sn_unary(&t, SN_OP_sqrt, safe)
+                                           : sn_binary(&t, SN_OP_pow, safe, root)));
 }

@@ -65,11 +65,12 @@ sn_tensor *sn_matmul(sn_tensor *a, sn_tensor *b) {
     to_right = right;
   }
   temporaries t = {0};
-  sn_tensor *x = T(sn_as_dtype(a, dtype)), *y = T(sn_as_dtype(b, dtype));
-  x = T(sn_as_reshaped(x, &left));
-  y = T(sn_as_reshaped(y, &right));
-  x = T(sn_as_dims(x, &to_left));
-  y = T(sn_as_dims(y, &to_right));
-  if (x && y) y = T(sn_node_of(a->ctx, SN_OP_matmul, (sn_tensor *[]){x, y}, 2, NULL, 0, NULL));
-  return sn_finish(&t, x ? T(sn_as_reshaped(y, &seen)) : NULL);
+  sn_tensor *x = sn_note(&t, sn_as_dtype(a, dtype)), *y = sn_note(&t, sn_as_dtype(b, dtype));
+  x = sn_note(&t, sn_as_reshaped(x, &left));
+  y = sn_note(&t, sn_as_reshaped(y, &right));
+  x = sn_note(&t, sn_as_dims(x, &to_left));
+  y = sn_note(&t, sn_as_dims(y, &to_right));
+  if (x && y)
+    y = sn_note(&t, sn_node_of(a->ctx, SN_OP_matmul, (sn_tensor *[]){x, y}, 2, NULL, 0, NULL));
+  return sn_finish(&t, x ? sn_note(&t, sn_as_reshaped(y, &seen)) : NULL);
 }

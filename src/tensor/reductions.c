@@ -71,57 +71,57 @@ static double count_of(const sn_tensor *x, uint32_t axes) {
 sn_tensor *sn_mean(sn_tensor *x, uint32_t axes, bool keepdims) {
   if (!has_axes(x, "mean", axes)) return NULL;
   temporaries t = {0};
-  sn_tensor *sum = REDUCE(sum, FLOAT(x), axes, keepdims);
-  return sn_finish(&t, BINARY(div, sum, NUMBER_LIKE(sum, count_of(x, axes))));
+  sn_tensor *sum = sn_reduced(&t, SN_OP_sum, sn_as_float(&t, x), axes, keepdims);
+  return sn_finish(&t, sn_binary(&t, SN_OP_div, sum, sn_number_like(&t, sum, count_of(x, axes))));
 }
 
 /* any x = max x; of nothing: 0 */
 static sn_tensor *any_of(temporaries *t, sn_tensor *flags, uint32_t axes, bool keepdims) {
   if (!flags) return NULL;
   const bool empty = count_of(flags, axes) == 0;
-  return sn_compose_reduce(t, empty ? SN_OP_sum : SN_OP_max, flags, axes, keepdims);
+  return sn_reduced(t, empty ? SN_OP_sum : SN_OP_max, flags, axes, keepdims);
 }
 
 sn_tensor *sn_any(sn_tensor *x, uint32_t axes, bool keepdims) {
   if (!has_axes(x, "any", axes)) return NULL;
   temporaries t = {0};
-  sn_tensor *y = any_of(&t, T(sn_as_dtype(x, SN_BOOL)), axes, keepdims);
-  return sn_finish(&t, T(sn_as_dtype(y, SN_BOOL)));
+  sn_tensor *y = any_of(&t, sn_note(&t, sn_as_dtype(x, SN_BOOL)), axes, keepdims);
+  return sn_finish(&t, sn_note(&t, sn_as_dtype(y, SN_BOOL)));
 }
 
 /* all x = not any (not x) */
 sn_tensor *sn_all(sn_tensor *x, uint32_t axes, bool keepdims) {
   if (!has_axes(x, "all", axes)) return NULL;
   temporaries t = {0};
-  sn_tensor *not_x = UNARY(logical_not, T(sn_as_dtype(x, SN_BOOL)));
-  return sn_finish(&t, UNARY(logical_not, any_of(&t, not_x, axes, keepdims)));
+  sn_tensor *not_x = sn_unary(&t, SN_OP_logical_not, sn_note(&t, sn_as_dtype(x, SN_BOOL)));
+  return sn_finish(&t, sn_unary(&t, SN_OP_logical_not, any_of(&t, not_x, axes, keepdims)));
 }
 
 /* var x = sum (x - mean x)^2 / max(n - correction, 0) */
 static sn_tensor *variance(temporaries *t, sn_tensor *x, uint32_t axes, double correction,
                            bool keepdims) {
-  sn_tensor *f = sn_compose_float(t, x);
+  sn_tensor *f = sn_as_float(t, x);
   if (!f) return NULL;
   const double n = count_of(f, axes), left = n - correction;
-  sn_tensor *count = sn_compose_number(t, f, n);
-  sn_tensor *share = sn_compose_number(t, f, left > 0 ? left : 0);
-  sn_tensor *sum = sn_compose_reduce(t, SN_OP_sum, f, axes, true);
-  sn_tensor *mean = sn_compose_binary(t, SN_OP_div, sum, count);
-  sn_tensor *centred = sn_compose_binary(t, SN_OP_sub, f, mean);
-  sn_tensor *squares = sn_compose_unary(t, SN_OP_square, centred);
-  sn_tensor *total = sn_compose_reduce(t, SN_OP_sum, squares, axes, keepdims);
-  return sn_compose_binary(t, SN_OP_div, total, share);
+  sn_tensor *count = sn_number_like(t, f, n);
+  sn_tensor *share = sn_number_like(t, f, left > 0 ? left : 0);
+  sn_tensor *sum = sn_reduced(t, SN_OP_sum, f, axes, true);
+  sn_tensor *mean = sn_binary(t, SN_OP_div, sum, count);
+  sn_tensor *centred = sn_binary(t, SN_OP_sub, f, mean);
+  sn_tensor *squares = sn_unary(t, SN_OP_square, centred);
+  sn_tensor *total = sn_reduced(t, SN_OP_sum, squares, axes, keepdims);
+  return sn_binary(t, SN_OP_div, total, share);
 }
 
 /* sqrt x, whose derivative at 0 is taken to be 0 and not infinite: of something that is constant in
  * a place, as most users of std and norm need it */
 static sn_tensor *root(temporaries *t, sn_tensor *x) {
-  sn_tensor *zero = sn_compose_number(t, x, 0);
-  sn_tensor *one = sn_compose_number(t, x, 1);
-  sn_tensor *flat = sn_compose_binary(t, SN_OP_equal, x, zero);
-  sn_tensor *safe = sn_compose_where(t, flat, one, x);
-  sn_tensor *y = sn_compose_unary(t, SN_OP_sqrt, safe);
-  return sn_compose_where(t, flat, zero, y);
+  sn_tensor *zero = sn_number_like(t, x, 0);
+  sn_tensor *one = sn_number_like(t, x, 1);
+  sn_tensor *flat = sn_binary(t, SN_OP_equal, x, zero);
+  sn_tensor *safe = sn_choose(t, flat, one, x);
+  sn_tensor *y = sn_unary(t, SN_OP_sqrt, safe);
+  return sn_choose(t, flat, zero, y);
 }
 
 sn_tensor *sn_var(sn_tensor *x, uint32_t axes, bool keepdims, double correction) {
@@ -141,34 +141,44 @@ sn_tensor *sn_std(sn_tensor *x, uint32_t axes, bool keepdims, double correction)
 sn_tensor *sn_logsumexp(sn_tensor *x, uint32_t axes, bool keepdims) {
   if (!has_axes(x, "logsumexp", axes)) return NULL;
   temporaries t = {0};
-  sn_tensor *f = FLOAT(x);
+  sn_tensor *f = sn_as_float(&t, x);
   if (!f) return sn_finish(&t, NULL);
   if (count_of(f, axes) == 0)
-    return sn_finish(&t, UNARY(log, REDUCE(sum, UNARY(exp, f), axes, keepdims)));
-  sn_tensor *top = UNARY(stop_gradient, REDUCE(max, f, axes, true));
-  sn_tensor *shift = WHERE(UNARY(isfinite, top), top, NUMBER_LIKE(f, 0));
-  sn_tensor *sum = REDUCE(sum, UNARY(exp, BINARY(sub, f, shift)), axes, keepdims);
-  sn_tensor *back = sum && shift ? T(sn_as_reshaped(shift, &sum->type)) : NULL;
-  return sn_finish(&t, BINARY(add, UNARY(log, sum), back));
+    return sn_finish(
+        &t, sn_unary(&t, SN_OP_log,
+                     sn_reduced(&t, SN_OP_sum, sn_unary(&t, SN_OP_exp, f), axes, keepdims)));
+  sn_tensor *top = sn_unary(&t, SN_OP_stop_gradient, sn_reduced(&t, SN_OP_max, f, axes, true));
+  sn_tensor *shift =
+      sn_choose(&t, sn_unary(&t, SN_OP_isfinite, top), top, sn_number_like(&t, f, 0));
+  sn_tensor *sum = sn_reduced(
+      &t, SN_OP_sum, sn_unary(&t, SN_OP_exp, sn_binary(&t, SN_OP_sub, f, shift)), axes, keepdims);
+  sn_tensor *back = sum && shift ? sn_note(&t, sn_as_reshaped(shift, &sum->type)) : NULL;
+  return sn_finish(&t, sn_binary(&t, SN_OP_add, sn_unary(&t, SN_OP_log, sum), back));
 }
 
 /* |x|_p = (sum |x|^p)^(1/p); p = 0 counts what is not 0, p = +-inf is the largest, smallest |x| */
 sn_tensor *sn_norm(sn_tensor *x, uint32_t axes, bool keepdims, double ord) {
   if (!has_axes(x, "norm", axes)) return NULL;
   temporaries t = {0};
-  sn_tensor *f = FLOAT(x);
+  sn_tensor *f = sn_as_float(&t, x);
   if (!f) return sn_finish(&t, NULL);
-  if (ord == 2) return sn_finish(&t, root(&t, REDUCE(sum, UNARY(square, f), axes, keepdims)));
-  sn_tensor *size = UNARY(abs, f);
+  if (ord == 2)
+    return sn_finish(
+        &t, root(&t, sn_reduced(&t, SN_OP_sum, sn_unary(&t, SN_OP_square, f), axes, keepdims)));
+  sn_tensor *size = sn_unary(&t, SN_OP_abs, f);
   if (isinf(ord))
-    return sn_finish(&t, T(sn_reduce(ord > 0 ? SN_OP_max : SN_OP_min, size, axes, keepdims)));
-  if (ord == 1) return sn_finish(&t, REDUCE(sum, size, axes, keepdims));
+    return sn_finish(&t,
+                     sn_note(&t, sn_reduce(ord > 0 ? SN_OP_max : SN_OP_min, size, axes, keepdims)));
+  if (ord == 1) return sn_finish(&t, sn_reduced(&t, SN_OP_sum, size, axes, keepdims));
   if (ord == 0) {
-    sn_tensor *counted = T(sn_as_dtype(BINARY(not_equal, f, NUMBER_LIKE(f, 0)), f->type.dtype));
-    return sn_finish(&t, REDUCE(sum, counted, axes, keepdims));
+    sn_tensor *counted =
+        sn_note(&t, sn_as_dtype(sn_binary(&t, SN_OP_not_equal, f, sn_number_like(&t, f, 0)),
+                                f->type.dtype));
+    return sn_finish(&t, sn_reduced(&t, SN_OP_sum, counted, axes, keepdims));
   }
-  sn_tensor *sum = REDUCE(sum, BINARY(pow, size, NUMBER_LIKE(f, ord)), axes, keepdims);
-  return sn_finish(&t, BINARY(pow, sum, NUMBER_LIKE(f, 1 / ord)));
+  sn_tensor *sum = sn_reduced(
+      &t, SN_OP_sum, sn_binary(&t, SN_OP_pow, size, sn_number_like(&t, f, ord)), axes, keepdims);
+  return sn_finish(&t, sn_binary(&t, SN_OP_pow, sum, sn_number_like(&t, f, 1 / ord)));
 }
 
 /* argmax x = min { i : x_i = max x or x_i is NaN }: the first largest, the first NaN before all */
@@ -176,21 +186,23 @@ static sn_tensor *arg_extremum(sn_op op, sn_tensor *x, int axis, bool keepdims) 
   if (!x) return NULL;
   temporaries t = {0};
   int at = axis;
-  sn_tensor *line = T(sn_along(x, &at));
+  sn_tensor *line = sn_note(&t, sn_along(x, &at));
   if (!line) return sn_finish(&t, NULL);
   const sn_status status = sn_resolve_axis(line, op == SN_OP_max ? "argmax" : "argmin", &at);
   if (status) return sn_finish(&t, sn_refuse(x->ctx, status));
-  sn_tensor *v = T(sn_as_op_dtype(op, line));
-  sn_tensor *best = T(sn_reduce(op, v, 1u << at, true));
-  sn_tensor *hit = BINARY(equal, v, best);
-  if (v && sn_dtype_is_float(v->type.dtype)) hit = BINARY(logical_or, hit, UNARY(isnan, v));
-  sn_tensor *index = T(sn_index_along(x->ctx, &line->type, at));
-  sn_tensor *none = T(sn_number(x->ctx, SN_I32, (double)INT32_MAX));
-  sn_tensor *y = REDUCE(min, WHERE(hit, index, none), 1u << at, keepdims && axis != SN_FLAT);
+  sn_tensor *v = sn_note(&t, sn_as_op_dtype(op, line));
+  sn_tensor *best = sn_note(&t, sn_reduce(op, v, 1u << at, true));
+  sn_tensor *hit = sn_binary(&t, SN_OP_equal, v, best);
+  if (v && sn_dtype_is_float(v->type.dtype))
+    hit = sn_binary(&t, SN_OP_logical_or, hit, sn_unary(&t, SN_OP_isnan, v));
+  sn_tensor *index = sn_note(&t, sn_index_along(x->ctx, &line->type, at));
+  sn_tensor *none = sn_note(&t, sn_number(x->ctx, SN_I32, (double)INT32_MAX));
+  sn_tensor *y = sn_reduced(&t, SN_OP_min, sn_choose(&t, hit, index, none), 1u << at,
+                            keepdims && axis != SN_FLAT);
   if (axis != SN_FLAT || !keepdims || !y) return sn_finish(&t, y);
   sn_type one = {y->type.dtype, x->type.rank, {0}};
   for (int i = 0; i < one.rank; i++) one.dims[i] = 1;
-  return sn_finish(&t, T(sn_as_reshaped(y, &one)));
+  return sn_finish(&t, sn_note(&t, sn_as_reshaped(y, &one)));
 }
 
 sn_tensor *sn_argmax(sn_tensor *x, int axis, bool keepdims) {
