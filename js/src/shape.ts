@@ -2,10 +2,9 @@
 
 import { DTypeError, ShapeError, SinterError, shapeText } from './errors.js';
 import { asTensor, type TensorLike } from './apply.js';
-import { resolveAxes, resolveAxis, type Axes } from './axes.js';
+import { resolveAxes, type Axes } from './axes.js';
 import { checkIntegers, shown } from './check.js';
 import { dtypeNumber, parseDType, type DTypeName } from './dtype.js';
-import { concat } from './functions.gen.js';
 import { runtime, type Runtime } from './runtime/runtime.js';
 import { tidy } from './scope.js';
 import { wrap, type Tensor } from './tensor.js';
@@ -53,29 +52,6 @@ export function transpose(x: TensorLike, perm?: readonly number[]): Tensor {
   return move('transpose', x, order, (rt, t) => rt.exports.sinter_transpose(t));
 }
 
-/** Two axes exchanged. */
-export function swapaxes(x: TensorLike, a: number, b: number): Tensor {
-  return tidy(() => {
-    const t = asTensor(x, 'swapaxes');
-    const [i, j] = [a, b].map((axis) => resolveAxis('swapaxes', axis, t.shape)) as [number, number];
-    return transpose(
-      t,
-      t.shape.map((_, k) => (k === i ? j : k === j ? i : k)),
-    );
-  });
-}
-
-/** One axis moved to another place, the others in their order. */
-export function moveaxis(x: TensorLike, from: number, to: number): Tensor {
-  return tidy(() => {
-    const t = asTensor(x, 'moveaxis');
-    const source = resolveAxis('moveaxis', from, t.shape);
-    const perm = t.shape.map((_, i) => i).filter((i) => i !== source);
-    perm.splice(resolveAxis('moveaxis', to, t.shape), 0, source);
-    return transpose(t, perm);
-  });
-}
-
 /** New axes of size 1 at the given places of the result. */
 export function expandDims(x: TensorLike, { axis: axes }: { axis: Axes | null | undefined }): Tensor {
   return tidy(() => {
@@ -83,28 +59,8 @@ export function expandDims(x: TensorLike, { axis: axes }: { axis: Axes | null | 
     if (axes === undefined || axes === null)
       throw new SinterError('argument', 'expandDims: no axis is given', { hint: 'write 0, or { axis: 0 }' });
     const rank = t.ndim + (typeof axes === 'number' ? 1 : axes.length);
-    const added = new Set(resolveAxes('expandDims', axes, t.shape, rank));
-    const old = t.shape.values();
-    return reshape(
-      t,
-      Array.from({ length: rank }, (_, i) => (added.has(i) ? 1 : (old.next().value as number))),
-    );
-  });
-}
-
-/** Axes of size 1 dropped: the given ones, or all. */
-export function squeeze(x: TensorLike, { axis: axes }: { axis: Axes | null }): Tensor {
-  return tidy(() => {
-    const t = asTensor(x, 'squeeze');
-    const dropped = new Set(axes === null ? [] : resolveAxes('squeeze', axes, t.shape));
-    for (const i of dropped) {
-      if (t.shape[i] !== 1)
-        throw new ShapeError(`squeeze: axis ${i} is not of size 1: a ${shapeText(t.shape)}`);
-    }
-    return reshape(
-      t,
-      t.shape.filter((dim, i) => (axes === null ? dim !== 1 : !dropped.has(i))),
-    );
+    const mask = resolveAxes('expandDims', axes, t.shape, rank).reduce((bits, at) => bits | (1 << at), 0);
+    return wrap(runtime().exports.sinter_expand_dims(t.use('expandDims'), mask));
   });
 }
 
@@ -146,35 +102,6 @@ export function slice(
     return [...first, ...count, ...strides];
   };
   return move('slice', x, words, (rt, t) => rt.exports.sinter_slice(t));
-}
-
-/** The order of elements along axes reversed; along all by default. */
-export function flip(x: TensorLike, { axis: axes }: { axis: Axes | null }): Tensor {
-  return tidy(() => {
-    const t = asTensor(x, 'flip');
-    const flipped = new Set(axes === null ? t.shape.keys() : resolveAxes('flip', axes, t.shape));
-    const turns = t.shape.map((dim, i) => flipped.has(i) && dim > 0);
-    return slice(
-      t,
-      t.shape.map((dim, i) => (turns[i] ? dim - 1 : 0)),
-      t.shape,
-      {
-        strides: turns.map((turn) => (turn ? -1 : 1)),
-      },
-    );
-  });
-}
-
-/** Tensors of one shape along a new axis (default 0). */
-export function stack(list: readonly TensorLike[], { axis }: { axis: number }): Tensor {
-  return tidy(() => {
-    const tensors = list.map((x) => asTensor(x, 'stack'));
-    const { shape } = tensors[0]!;
-    const at = resolveAxis('stack', axis, shape, shape.length + 1);
-    const other = tensors.find((t) => t.shape.length !== shape.length || t.shape.some((n, i) => n !== shape[i]));
-    if (other) throw new ShapeError(`stack: shapes differ: a ${shapeText(shape)}, b ${shapeText(other.shape)}`);
-    return concat(tensors.map((t) => expandDims(t, { axis: at })), { axis: at });
-  });
 }
 
 /** The same bits as the other of float32 and int32. */

@@ -111,6 +111,7 @@ const crossing = (arg, at) => {
   if (arg.startsWith('sn_tensor *const *')) return { call: 'scratch_tensors()' };
   if (arg.startsWith('const char *')) return { call: '(const char *)(scratch + count)' };
   if (arg.startsWith('const sn_window_options *')) return { call: '&windows' };
+  if (arg === 'const int64_t *reps') return { call: 'dims_from((int64_t[SN_MAX_RANK]){0}, scratch, count)' };
   if (arg === 'const int64_t *window') return { call: 'wide + 4 * axes' };
   if (arg.startsWith('const int *')) return { call: 'scratch' };
   if (arg.startsWith('const int64_t *'))

@@ -60,15 +60,12 @@ static sn_type split_heads(const sn_type *type, int64_t shared) {
   return split;
 }
 
-/* Notes what a public function returned, which a scope has noted as its own. */
-static sn_tensor *own(temporaries *t, sn_tensor *x) { return sn_note(t, sn_keep(x)); }
-
 /* The mask in the shape of all scores, which `scores` is before heads are split. */
 static sn_tensor *spread_mask(temporaries *t, sn_tensor *mask, const sn_type *scores,
                               const sn_type *split) {
   sn_type full = *scores;
   full.dtype = mask->type.dtype;
-  sn_tensor *spread = own(t, sn_broadcast_to(mask, full.rank, full.dims));
+  sn_tensor *spread = sn_own(t, sn_broadcast_to(mask, full.rank, full.dims));
   if (!spread || split->rank == full.rank) return spread;
   full = *split;
   full.dtype = mask->type.dtype;
@@ -81,7 +78,7 @@ static sn_tensor *flip(temporaries *t, sn_tensor *x) {
   for (int i = 0; i < x->type.rank; i++) perm[i] = i;
   perm[x->type.rank - 1]--;
   perm[x->type.rank - 2]++;
-  return own(t, sn_transpose(x, perm));
+  return sn_own(t, sn_transpose(x, perm));
 }
 
 /* s where the mask, or the token's number, allows it, else -infinity; a mask of floats is added. */
@@ -127,12 +124,12 @@ sn_tensor *sn_attention(sn_tensor *q, sn_tensor *k, sn_tensor *v, sn_tensor *mas
     k = sn_note(&t, sn_as_reshaped(k, &tk));
     v = sn_note(&t, sn_as_reshaped(v, &tv));
   }
-  sn_tensor *s = own(&t, sn_matmul(q, flip(&t, k)));
+  sn_tensor *s = sn_own(&t, sn_matmul(q, flip(&t, k)));
   if (!s) return sn_finish(&t, NULL);
   s = sn_binary(&t, SN_OP_mul, s, sn_number_like(&t, s, scale));
   s = apply_masks(&t, s, &scores, mask, causal);
   if (!s) return sn_finish(&t, NULL);
-  sn_tensor *y = own(&t, sn_matmul(own(&t, sn_softmax(s, -1)), v));
+  sn_tensor *y = sn_own(&t, sn_matmul(sn_own(&t, sn_softmax(s, -1)), v));
   if (!y || !grouped) return sn_finish(&t, y);
   out.dtype = y->type.dtype;
   return sn_finish(&t, sn_note(&t, sn_as_reshaped(y, &out)));

@@ -3,6 +3,8 @@
 
 sn_tensor *sn_note(temporaries *t, sn_tensor *x) { return t->list[t->n++] = x; }
 
+sn_tensor *sn_own(temporaries *t, sn_tensor *x) { return sn_note(t, sn_keep(x)); }
+
 sn_tensor *sn_finish(temporaries *t, sn_tensor *result) {
   const bool small = t->n_floats && sn_dtype_is_small(t->dtype);
   if (small && result && result->type.dtype == sn_dtype_wide(t->dtype))
@@ -71,6 +73,14 @@ sn_status sn_resolve_axis_of(sn_env *env, const sn_type *type, const char *what,
 
 sn_status sn_resolve_axis(const sn_tensor *x, const char *what, int *axis) {
   return sn_resolve_axis_of(&x->ctx->env, &x->type, what, axis);
+}
+
+bool sn_has_axes(const sn_tensor *x, const char *what, uint32_t axes) {
+  if (!x || axes == SN_ALL_AXES || !(axes >> x->type.rank)) return x != NULL;
+  int axis = x->type.rank;
+  while (!(axes >> axis & 1)) axis++;
+  sn_context_report(x->ctx, sn_resolve_axis(x, what, &axis));
+  return false;
 }
 
 sn_tensor *sn_along(sn_tensor *x, int *axis) {

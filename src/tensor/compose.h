@@ -21,6 +21,9 @@ typedef struct temporaries {
 
 sn_tensor *sn_note(temporaries *t, sn_tensor *x);
 
+/* Notes what a public function returned, which a scope has noted as its own. */
+sn_tensor *sn_own(temporaries *t, sn_tensor *x);
+
 /* Noted results; NULL where an input is. */
 sn_tensor *sn_unary(temporaries *t, sn_op op, sn_tensor *x);
 sn_tensor *sn_binary(temporaries *t, sn_op op, sn_tensor *x, sn_tensor *y);
@@ -46,6 +49,9 @@ sn_tensor *sn_along(sn_tensor *x, int *axis);
 
 /* 0 <= *axis < rank afterwards; what: the function that was given it. */
 sn_status sn_resolve_axis(const sn_tensor *x, const char *what, int *axis);
+
+/* Whether x is there and has these axes; else reports it of the function `what`. */
+bool sn_has_axes(const sn_tensor *x, const char *what, uint32_t axes);
 
 /* The same of an axis of any rank, whose shape is type's. */
 sn_status sn_resolve_axis_of(sn_env *env, const sn_type *type, const char *what, int *axis);

@@ -383,7 +383,7 @@ sn_tensor *sn_lp_pool(sn_tensor *x, const int64_t *window, int axes,
     return sn_refuse(ctx, sn_fail(&ctx->env, SN_ERR_ARGUMENT,
                                   "lpPool%dd: no norm %g, expected a number above 0", axes, norm));
   temporaries t = {0};
-  sn_tensor *p = sn_note(&t, sn_keep(sn_scalar(ctx, norm))),
+  sn_tensor *p = sn_own(&t, sn_scalar(ctx, norm)),
             *root = sn_note(&t, sn_keep(sn_scalar(ctx, 1 / norm)));
   sn_tensor *zero = sn_note(&t, sn_keep(sn_scalar(ctx, 0))),
             *one = sn_note(&t, sn_keep(sn_scalar(ctx, 1)));

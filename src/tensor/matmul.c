@@ -74,3 +74,38 @@ sn_tensor *sn_matmul(sn_tensor *a, sn_tensor *b) {
     y = sn_note(&t, sn_node_of(a->ctx, SN_OP_matmul, (sn_tensor *[]){x, y}, 2, NULL, 0, NULL));
   return sn_finish(&t, x ? sn_note(&t, sn_as_reshaped(y, &seen)) : NULL);
 }
+
+/* dot x y: the last axis of x meets the last but one of y, or its only one; of a scalar x y */
+sn_tensor *sn_dot(sn_tensor *x, sn_tensor *y) {
+  if (!x || !y) return NULL;
+  const int m = x->type.rank, n = y->type.rank;
+  if (!m || !n) return sn_mul(x, y);
+  if (n <= 2) return sn_matmul(x, y);
+  sn_type matrix = {y->type.dtype, 2, {y->type.dims[n - 2], 1}}, type = x->type;
+  type.rank = m - 1;
+  char tx[SN_SHAPE_TEXT], ty[SN_SHAPE_TEXT];
+  if (m + n - 2 > SN_MAX_RANK)
+    return sn_refuse(x->ctx,
+                     sn_fail(&x->ctx->env, SN_ERR_SHAPE,
+                             "dot: the result has more than %d dimensions: a %s, b %s", SN_MAX_RANK,
+                             sn_shape_text(&x->type, tx), sn_shape_text(&y->type, ty)));
+  for (int i = 0; i < n; i++) {
+    if (i == n - 2) continue;
+    matrix.dims[1] *= y->type.dims[i];
+    type.dims[type.rank++] = y->type.dims[i];
+  }
+  temporaries t = {0};
+  sn_tensor *columns = sn_own(&t, sn_moveaxis(y, -2, 0));
+  sn_tensor *product = sn_own(&t, sn_matmul(x, sn_note(&t, sn_as_reshaped(columns, &matrix))));
+  return sn_finish(&t, product ? sn_own(&t, sn_reshape(product, type.rank, type.dims)) : NULL);
+}
+
+/* outer x y = x_i y_j of the elements in row-major order */
+sn_tensor *sn_outer(sn_tensor *x, sn_tensor *y) {
+  if (!x || !y) return NULL;
+  const sn_type column = {x->type.dtype, 2, {sn_type_size(&x->type), 1}};
+  const sn_type row = {y->type.dtype, 2, {1, sn_type_size(&y->type)}};
+  temporaries t = {0};
+  sn_tensor *a = sn_note(&t, sn_as_reshaped(x, &column)), *b = sn_note(&t, sn_as_reshaped(y, &row));
+  return sn_finish(&t, sn_binary(&t, SN_OP_mul, a, b));
+}

@@ -4,15 +4,6 @@
 
 #include "tensor/compose.h"
 
-/* Whether x is there and has these axes; else reports it of the function `what`. */
-static bool has_axes(const sn_tensor *x, const char *what, uint32_t axes) {
-  if (!x || axes == SN_ALL_AXES || !(axes >> x->type.rank)) return x != NULL;
-  int axis = x->type.rank;
-  while (!(axes >> axis & 1)) axis++;
-  sn_context_report(x->ctx, sn_resolve_axis(x, what, &axis));
-  return false;
-}
-
 /* The bits of axes that x has; SN_ALL_AXES means them all. */
 static uint64_t axes_of(const sn_tensor *x, uint32_t axes) {
   return axes == SN_ALL_AXES ? (1u << x->type.rank) - 1 : axes;
@@ -40,22 +31,22 @@ sn_tensor *sn_reduce(sn_op op, sn_tensor *given, uint32_t axes, bool keepdims) {
 }
 
 sn_tensor *sn_sum(sn_tensor *x, uint32_t axes, bool keepdims) {
-  if (!has_axes(x, "sum", axes)) return NULL;
+  if (!sn_has_axes(x, "sum", axes)) return NULL;
   return sn_hand_out(sn_reduce(SN_OP_sum, x, axes, keepdims));
 }
 
 sn_tensor *sn_max(sn_tensor *x, uint32_t axes, bool keepdims) {
-  if (!has_axes(x, "max", axes)) return NULL;
+  if (!sn_has_axes(x, "max", axes)) return NULL;
   return sn_hand_out(sn_reduce(SN_OP_max, x, axes, keepdims));
 }
 
 sn_tensor *sn_min(sn_tensor *x, uint32_t axes, bool keepdims) {
-  if (!has_axes(x, "min", axes)) return NULL;
+  if (!sn_has_axes(x, "min", axes)) return NULL;
   return sn_hand_out(sn_reduce(SN_OP_min, x, axes, keepdims));
 }
 
 sn_tensor *sn_prod(sn_tensor *x, uint32_t axes, bool keepdims) {
-  if (!has_axes(x, "prod", axes)) return NULL;
+  if (!sn_has_axes(x, "prod", axes)) return NULL;
   return sn_hand_out(sn_reduce(SN_OP_prod, x, axes, keepdims));
 }
 
@@ -69,7 +60,7 @@ static double count_of(const sn_tensor *x, uint32_t axes) {
 
 /* mean x = sum x / n */
 sn_tensor *sn_mean(sn_tensor *x, uint32_t axes, bool keepdims) {
-  if (!has_axes(x, "mean", axes)) return NULL;
+  if (!sn_has_axes(x, "mean", axes)) return NULL;
   temporaries t = {0};
   sn_tensor *sum = sn_reduced(&t, SN_OP_sum, sn_as_float(&t, x), axes, keepdims);
   return sn_finish(&t, sn_binary(&t, SN_OP_div, sum, sn_number_like(&t, sum, count_of(x, axes))));
@@ -83,7 +74,7 @@ static sn_tensor *any_of(temporaries *t, sn_tensor *flags, uint32_t axes, bool k
 }
 
 sn_tensor *sn_any(sn_tensor *x, uint32_t axes, bool keepdims) {
-  if (!has_axes(x, "any", axes)) return NULL;
+  if (!sn_has_axes(x, "any", axes)) return NULL;
   temporaries t = {0};
   sn_tensor *y = any_of(&t, sn_note(&t, sn_as_dtype(x, SN_BOOL)), axes, keepdims);
   return sn_finish(&t, sn_note(&t, sn_as_dtype(y, SN_BOOL)));
@@ -91,7 +82,7 @@ sn_tensor *sn_any(sn_tensor *x, uint32_t axes, bool keepdims) {
 
 /* all x = not any (not x) */
 sn_tensor *sn_all(sn_tensor *x, uint32_t axes, bool keepdims) {
-  if (!has_axes(x, "all", axes)) return NULL;
+  if (!sn_has_axes(x, "all", axes)) return NULL;
   temporaries t = {0};
   sn_tensor *not_x = sn_unary(&t, SN_OP_logical_not, sn_note(&t, sn_as_dtype(x, SN_BOOL)));
   return sn_finish(&t, sn_unary(&t, SN_OP_logical_not, any_of(&t, not_x, axes, keepdims)));
@@ -125,13 +116,13 @@ static sn_tensor *root(temporaries *t, sn_tensor *x) {
 }
 
 sn_tensor *sn_var(sn_tensor *x, uint32_t axes, bool keepdims, double correction) {
-  if (!has_axes(x, "var", axes)) return NULL;
+  if (!sn_has_axes(x, "var", axes)) return NULL;
   temporaries t = {0};
   return sn_finish(&t, variance(&t, x, axes, correction, keepdims));
 }
 
 sn_tensor *sn_std(sn_tensor *x, uint32_t axes, bool keepdims, double correction) {
-  if (!has_axes(x, "std", axes)) return NULL;
+  if (!sn_has_axes(x, "std", axes)) return NULL;
   temporaries t = {0};
   return sn_finish(&t, root(&t, variance(&t, x, axes, correction, keepdims)));
 }
@@ -139,7 +130,7 @@ sn_tensor *sn_std(sn_tensor *x, uint32_t axes, bool keepdims, double correction)
 /* logsumexp x = m + log sum e^(x - m) for m = max x, a constant: it cancels; 0 where it is not
  * finite. Of nothing log 0 */
 sn_tensor *sn_logsumexp(sn_tensor *x, uint32_t axes, bool keepdims) {
-  if (!has_axes(x, "logsumexp", axes)) return NULL;
+  if (!sn_has_axes(x, "logsumexp", axes)) return NULL;
   temporaries t = {0};
   sn_tensor *f = sn_as_float(&t, x);
   if (!f) return sn_finish(&t, NULL);
@@ -158,7 +149,7 @@ sn_tensor *sn_logsumexp(sn_tensor *x, uint32_t axes, bool keepdims) {
 
 /* |x|_p = (sum |x|^p)^(1/p); p = 0 counts what is not 0, p = +-inf is the largest, smallest |x| */
 sn_tensor *sn_norm(sn_tensor *x, uint32_t axes, bool keepdims, double ord) {
-  if (!has_axes(x, "norm", axes)) return NULL;
+  if (!sn_has_axes(x, "norm", axes)) return NULL;
   temporaries t = {0};
   sn_tensor *f = sn_as_float(&t, x);
   if (!f) return sn_finish(&t, NULL);

@@ -1,0 +1,195 @@
+/* arrange.c - the public functions that add, drop and exchange axes, turn, repeat and join elements,
+ * or keep a triangle of them: views and concatenations. */
+#include "base/size.h"
+#include "tensor/compose.h"
+
+#define REFUSE(ctx, status, ...) sn_refuse((ctx), sn_fail(&(ctx)->env, (status), __VA_ARGS__))
+
+/* ---- axes ------------------------------------------------------------------------------------ */
+
+static sn_tensor *permuted(sn_tensor *x, const int64_t *perm) {
+  const size_t rank = (size_t)x->type.rank;
+  return sn_hand_out(sn_node_of(x->ctx, SN_OP_transpose, &x, 1, perm, rank, &x->type));
+}
+
+sn_tensor *sn_swapaxes(sn_tensor *x, int a, int b) {
+  int64_t perm[SN_MAX_RANK];
+  if (!x) return NULL;
+  sn_status status = sn_resolve_axis(x, "swapaxes", &a);
+  if (!status) status = sn_resolve_axis(x, "swapaxes", &b);
+  if (status) return sn_refuse(x->ctx, status);
+  for (int i = 0; i < x->type.rank; i++) perm[i] = i == a ? b : i == b ? a : i;
+  return permuted(x, perm);
+}
+
+sn_tensor *sn_moveaxis(sn_tensor *x, int from, int to) {
+  int64_t perm[SN_MAX_RANK];
+  if (!x) return NULL;
+  sn_status status = sn_resolve_axis(x, "moveaxis", &from);
+  if (!status) status = sn_resolve_axis(x, "moveaxis", &to);
+  if (status) return sn_refuse(x->ctx, status);
+  sn_move_axis(x->type.rank, from, to, perm);
+  return permuted(x, perm);
+}
+
+/* axes: of the result */
+sn_tensor *sn_expand_dims(sn_tensor *x, uint32_t axes) {
+  if (!x) return NULL;
+  int rank = x->type.rank;
+  for (uint32_t left = axes; left; left &= left - 1) rank++;
+  sn_type type = {x->type.dtype, rank, {0}};
+  if (rank > SN_MAX_RANK || axes >> rank)
+    return REFUSE(x->ctx, SN_ERR_SHAPE, "expandDims: the result has rank %d, at most %d: axes %x",
+                  rank, SN_MAX_RANK, axes);
+  for (int i = 0, from = 0; i < rank; i++) type.dims[i] = axes >> i & 1 ? 1 : x->type.dims[from++];
+  return sn_reshape(x, rank, type.dims);
+}
+
+sn_tensor *sn_squeeze(sn_tensor *x, uint32_t axes) {
+  if (!sn_has_axes(x, "squeeze", axes)) return NULL;
+  char text[SN_SHAPE_TEXT];
+  sn_type type = {.dtype = x->type.dtype};
+  for (int i = 0; i < x->type.rank; i++) {
+    const bool is_one = x->type.dims[i] == 1, is_named = axes >> i & 1;
+    if (axes != SN_ALL_AXES && is_named && !is_one)
+      return REFUSE(x->ctx, SN_ERR_SHAPE, "squeeze: axis %d is not of size 1: a %s", i,
+                    sn_shape_text(&x->type, text));
+    if (!is_named || !is_one) type.dims[type.rank++] = x->type.dims[i];
+  }
+  return sn_reshape(x, type.rank, type.dims);
+}
+
+sn_tensor *sn_flip(sn_tensor *x, uint32_t axes) {
+  if (!sn_has_axes(x, "flip", axes)) return NULL;
+  int64_t begin[SN_MAX_RANK], strides[SN_MAX_RANK];
+  for (int i = 0; i < x->type.rank; i++) {
+    const bool turns = axes >> i & 1 && x->type.dims[i] > 0;
+    begin[i] = turns ? x->type.dims[i] - 1 : 0;
+    strides[i] = turns ? -1 : 1;
+  }
+  return sn_slice(x, begin, x->type.dims, strides);
+}
+
+/* ---- joined and repeated --------------------------------------------------------------------- */
+
+sn_tensor *sn_stack(sn_tensor *const *list, size_t count, int axis) {
+  for (size_t i = 0; i < count; i++)
+    if (!list[i]) return NULL;
+  if (!count) return NULL;
+  sn_context *ctx = list[0]->ctx;
+  const sn_type *first = &list[0]->type;
+  const int rank = first->rank, at = axis < 0 ? axis + rank + 1 : axis;
+  char ta[SN_SHAPE_TEXT], tb[SN_SHAPE_TEXT];
+  if (at < 0 || at > rank)
+    return REFUSE(ctx, SN_ERR_SHAPE,
+                  "stack: axis %d is out of range: a %s of rank %d, axes are %d to %d", axis,
+                  sn_shape_text(first, ta), rank, -rank - 1, rank);
+  for (size_t i = 1; i < count; i++)
+    if (!sn_same_dims(&list[i]->type, first))
+      return REFUSE(ctx, SN_ERR_SHAPE, "stack: shapes differ: a %s, b %s", sn_shape_text(first, ta),
+                    sn_shape_text(&list[i]->type, tb));
+  sn_tensor **layers, *y = NULL;
+  const sn_status status = sn_alloc_zeroed(&ctx->env, count, sizeof *layers, (void **)&layers);
+  if (status) return sn_refuse(ctx, status);
+  bool complete = true;
+  for (size_t i = 0; i < count && complete; i++)
+    complete = (layers[i] = sn_keep(sn_expand_dims(list[i], 1u << at))) != NULL;
+  if (complete) y = sn_concat(layers, count, at);
+  for (size_t i = 0; i < count; i++) sn_release(layers[i]);
+  sn_free(&ctx->env, layers, count * sizeof *layers);
+  return y;
+}
+
+/* An axis count times: whole blocks one after the other, or each element (inner). */
+static sn_tensor *multiply(temporaries *t, sn_tensor *x, int axis, int64_t count, bool inner,
+                           const char *what) {
+  if (!x) return NULL;
+  const int64_t n = x->type.dims[axis];
+  sn_type apart = {x->type.dtype, 4, {1, inner ? n : 1, inner ? 1 : n, 1}}, type = x->type;
+  for (int i = 0; i < type.rank; i++)
+    if (i != axis) apart.dims[i < axis ? 0 : 3] *= type.dims[i];
+  if (sn_int_mul_overflows(n, count, &type.dims[axis]))
+    return REFUSE(x->ctx, SN_ERR_MEMORY, "%s: result is too large", what);
+  sn_type laid = apart;
+  laid.dims[inner ? 2 : 1] = count;
+  sn_tensor *copies = sn_note(t, sn_as_dims(sn_note(t, sn_as_reshaped(x, &apart)), &laid));
+  return sn_note(t, sn_as_reshaped(copies, &type));
+}
+
+sn_tensor *sn_repeat(sn_tensor *x, int64_t count, int axis) {
+  temporaries t = {0};
+  sn_tensor *along = sn_note(&t, sn_along(x, &axis));
+  if (!along) return sn_finish(&t, NULL);
+  const sn_status status = sn_resolve_axis(along, "repeat", &axis);
+  if (status) return sn_finish(&t, sn_refuse(x->ctx, status));
+  if (count < 0)
+    return sn_finish(&t, REFUSE(x->ctx, SN_ERR_ARGUMENT,
+                                "repeat: count is %lld, expected a whole number from 0 on",
+                                (long long)count));
+  return sn_finish(&t, multiply(&t, along, axis, count, true, "repeat"));
+}
+
+sn_tensor *sn_tile(sn_tensor *x, const int64_t *reps, int count) {
+  if (!x) return NULL;
+  const int own = x->type.rank, rank = own > count ? own : count;
+  sn_type type = {x->type.dtype, rank, {0}};
+  for (int i = 0; i < count; i++)
+    if (reps[i] < 0)
+      return REFUSE(x->ctx, SN_ERR_ARGUMENT,
+                    "tile: reps[%d] is %lld, expected a whole number from 0 on", i,
+                    (long long)reps[i]);
+  if (count < 0 || rank > SN_MAX_RANK)
+    return REFUSE(x->ctx, SN_ERR_SHAPE, "tile: %d reps, at most %d", count, SN_MAX_RANK);
+  for (int i = 0; i < rank; i++) type.dims[i] = i < rank - own ? 1 : x->type.dims[i - (rank - own)];
+  temporaries t = {0};
+  sn_tensor *y = sn_note(&t, sn_as_reshaped(x, &type));
+  for (int i = 0; i < count; i++)
+    if (reps[i] != 1) y = multiply(&t, y, rank - count + i, reps[i], false, "tile");
+  return sn_finish(&t, y);
+}
+
+/* Moved by shift along one axis: what leaves comes in at the other end. */
+sn_tensor *sn_roll(sn_tensor *x, int64_t shift, int axis) {
+  temporaries t = {0};
+  sn_tensor *along = sn_note(&t, sn_along(x, &axis));
+  if (!along) return sn_finish(&t, NULL);
+  const sn_status status = sn_resolve_axis(along, "roll", &axis);
+  if (status) return sn_finish(&t, sn_refuse(x->ctx, status));
+  const int64_t n = along->type.dims[axis], by = n ? (shift % n + n) % n : 0;
+  int64_t begin[SN_MAX_RANK] = {0}, size[SN_MAX_RANK];
+  for (int i = 0; i < along->type.rank; i++) size[i] = along->type.dims[i];
+  if (!by) return sn_finish(&t, sn_note(&t, sn_as_reshaped(along, &x->type)));
+  size[axis] = n - by;
+  sn_tensor *front = sn_own(&t, sn_slice(along, begin, size, NULL));
+  begin[axis] = n - by;
+  size[axis] = by;
+  sn_tensor *back = sn_own(&t, sn_slice(along, begin, size, NULL));
+  sn_tensor *rolled = sn_own(&t, sn_concat((sn_tensor *[]){back, front}, 2, axis));
+  return sn_finish(&t, sn_note(&t, sn_as_reshaped(rolled, &x->type)));
+}
+
+/* ---- triangles ------------------------------------------------------------------------------- */
+
+/* x where row + k >= column (lower), or column >= row + k; 0 elsewhere */
+static sn_tensor *triangle(const char *what, sn_tensor *x, int64_t k, bool lower) {
+  char text[SN_SHAPE_TEXT];
+  if (!x) return NULL;
+  sn_context *ctx = x->ctx;
+  if (x->type.rank < 2)
+    return REFUSE(ctx, SN_ERR_SHAPE, "%s: needs two axes: a %s", what,
+                  sn_shape_text(&x->type, text));
+  const int64_t *last = &x->type.dims[x->type.rank - 2];
+  const sn_type matrix = {SN_I32, 2, {last[0], last[1]}};
+  temporaries t = {0};
+  sn_tensor *zero = sn_note(&t, sn_number(ctx, x->type.dtype, 0));
+  sn_tensor *shift = sn_own(&t, sn_scalar(ctx, (double)k));
+  sn_tensor *row = sn_note(&t, sn_index_along(ctx, &matrix, 0));
+  row = sn_binary(&t, SN_OP_add, row, shift);
+  sn_tensor *column = sn_note(&t, sn_index_along(ctx, &matrix, 1));
+  sn_tensor *inside =
+      sn_binary(&t, SN_OP_greater_equal, lower ? row : column, lower ? column : row);
+  return sn_finish(&t, sn_choose(&t, inside, x, zero));
+}
+
+sn_tensor *sn_tril(sn_tensor *x, int64_t k) { return triangle("tril", x, k, true); }
+sn_tensor *sn_triu(sn_tensor *x, int64_t k) { return triangle("triu", x, k, false); }
