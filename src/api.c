@@ -184,37 +184,6 @@ sn_tensor *sn_from_data(sn_context *ctx, sn_dtype dtype, int rank, const int64_t
   return t;
 }
 
-static sn_tensor *constant(sn_context *ctx, sn_dtype dtype, double value) {
-  const sn_type scalar = sn_type_scalar(dtype);
-  const int64_t bits = sn_double_attr(value);
-  return sn_node_of(ctx, SN_OP_constant, NULL, 0, &bits, 1, &scalar);
-}
-
-sn_tensor *sn_full(sn_context *ctx, sn_dtype dtype, int rank, const int64_t *dims, double value) {
-  sn_type type;
-  const sn_status status = make_type(ctx, "full", dtype, rank, dims, &type);
-  if (status) return fail(ctx, status);
-  sn_tensor *one = constant(ctx, dtype, value);
-  sn_tensor *all = sn_as_dims(one, &type);
-  sn_release(one);
-  return sn_hand_out(all);
-}
-
-sn_tensor *sn_scalar(sn_context *ctx, double value) {
-  sn_tensor *t = constant(ctx, SN_F32, value);
-  if (t) t->weak = true;
-  return sn_hand_out(t);
-}
-
-sn_tensor *sn_iota(sn_context *ctx, sn_dtype dtype, int rank, const int64_t *dims, int axis) {
-  sn_type type;
-  sn_status status = make_type(ctx, "iota", dtype, rank, dims, &type);
-  if (!status) status = sn_resolve_axis_of(&ctx->env, &type, "iota", &axis);
-  if (status) return fail(ctx, status);
-  const int64_t attr = axis;
-  return sn_hand_out(sn_node_of(ctx, SN_OP_iota, NULL, 0, &attr, 1, &type));
-}
-
 sn_tensor *sn_placeholder(sn_context *ctx, sn_dtype dtype, int rank, const int64_t *dims) {
   sn_type type;
   sn_status status = make_type(ctx, "placeholder", dtype, rank, dims, &type);

@@ -1,5 +1,5 @@
-/* test_arrange.c - functions that exchange, add, turn, repeat and join axes, and products that are
- * made of them, through the public API: shapes, values, what is refused and how. */
+/* test_arrange.c - functions that exchange, add, turn, repeat and join axes, products that are made
+ * of them, and tensors of numbers, through the public API: shapes, values, what is refused and how. */
 #include "api_support.h"
 
 static void expect_shape(sn_tensor *t, int rank, const int64_t *dims) {
@@ -68,7 +68,23 @@ static void products(void **state) {
   EXPECT(sn_dot(sn_scalar(f.ctx, 2), x), 2, 4);
 }
 
+static void numbers(void **state) {
+  (void)state;
+  EXPECT(sn_arange(f.ctx, SN_F32, 1, 10, 3), 1, 4, 7);
+  expect_shape(sn_arange(f.ctx, SN_I32, 3, 0, 1), DIMS(0));
+  EXPECT(sn_linspace(f.ctx, SN_F32, 0, 1, 5), 0, 0.25f, 0.5f, 0.75f, 1);
+  EXPECT(sn_eye(f.ctx, SN_F32, 2), 1, 0, 0, 1);
+  EXPECT(sn_ones(f.ctx, SN_F32, DIMS(2)), 1, 1);
+  EXPECT(sn_zeros_like(ramp(f.ctx, DIMS(2), 1)), 0, 0);
+  REFUSED(sn_arange(f.ctx, SN_F32, 0, 1, 0), SN_ERR_ARGUMENT,
+          "arange: from 0 to 1 in steps of 0 never ends");
+  REFUSED(sn_linspace(f.ctx, SN_F32, 0, 1, -1), SN_ERR_SHAPE,
+          "linspace: -1 elements, expected 0 to 2147483647");
+  REFUSED(sn_eye(f.ctx, SN_F32, -1), SN_ERR_SHAPE, "eye: negative size in shape (-1, -1)");
+  REFUSED(sn_ones(f.ctx, SN_F32, 9, (int64_t[9]){0}), SN_ERR_SHAPE, "ones: rank 9 is not in 0..8");
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {TEST(axes), TEST(joined), TEST(products)};
+  const struct CMUnitTest tests[] = {TEST(axes), TEST(joined), TEST(products), TEST(numbers)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

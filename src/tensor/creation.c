@@ -1,0 +1,95 @@
+/* creation.c - the public functions that make tensors of numbers. None takes memory for elements
+ * before they are asked for. */
+#include <math.h>
+
+#include "tensor/compose.h"
+
+static sn_status type_of(sn_context *ctx, const char *what, sn_dtype dtype, int rank,
+                         const int64_t *dims, sn_type *out) {
+  SN_TRY(sn_type_of(ctx, what, dtype, rank, dims, out));
+  return sn_type_check(&ctx->env, out, what);
+}
+
+sn_tensor *sn_scalar(sn_context *ctx, double value) {
+  sn_tensor *t = sn_number(ctx, SN_F32, value);
+  if (t) t->weak = true;
+  return sn_hand_out(t);
+}
+
+static sn_tensor *filled(const char *what, sn_context *ctx, sn_dtype dtype, int rank,
+                         const int64_t *dims, double value) {
+  sn_type type;
+  const sn_status status = type_of(ctx, what, dtype, rank, dims, &type);
+  if (status) return sn_refuse(ctx, status);
+  temporaries t = {0};
+  return sn_finish(&t, sn_note(&t, sn_as_dims(sn_note(&t, sn_number(ctx, dtype, value)), &type)));
+}
+
+sn_tensor *sn_full(sn_context *ctx, sn_dtype dtype, int rank, const int64_t *dims, double value) {
+  return filled("full", ctx, dtype, rank, dims, value);
+}
+
+sn_tensor *sn_zeros(sn_context *ctx, sn_dtype dtype, int rank, const int64_t *dims) {
+  return filled("zeros", ctx, dtype, rank, dims, 0);
+}
+
+sn_tensor *sn_ones(sn_context *ctx, sn_dtype dtype, int rank, const int64_t *dims) {
+  return filled("ones", ctx, dtype, rank, dims, 1);
+}
+
+sn_tensor *sn_zeros_like(sn_tensor *x) {
+  return x ? filled("zerosLike", x->ctx, x->type.dtype, x->type.rank, x->type.dims, 0) : NULL;
+}
+
+sn_tensor *sn_ones_like(sn_tensor *x) {
+  return x ? filled("onesLike", x->ctx, x->type.dtype, x->type.rank, x->type.dims, 1) : NULL;
+}
+
+sn_tensor *sn_iota(sn_context *ctx, sn_dtype dtype, int rank, const int64_t *dims, int axis) {
+  sn_type type;
+  sn_status status = type_of(ctx, "iota", dtype, rank, dims, &type);
+  if (!status) status = sn_resolve_axis_of(&ctx->env, &type, "iota", &axis);
+  if (status) return sn_refuse(ctx, status);
+  return sn_hand_out(sn_node_of(ctx, SN_OP_iota, NULL, 0, (int64_t[]){axis}, 1, &type));
+}
+
+/* from + step i for i < count; numbers are inputs of the program, so others compile nothing */
+static sn_tensor *ramp(const char *what, sn_context *ctx, sn_dtype dtype, double from, double step,
+                       double count) {
+  if (!(count >= 0 && count <= INT32_MAX))
+    return sn_refuse(ctx, sn_fail(&ctx->env, SN_ERR_SHAPE, "%s: %g elements, expected 0 to %d",
+                                  what, count, INT32_MAX));
+  sn_type line;
+  const sn_status status = type_of(ctx, what, dtype, 1, (int64_t[]){(int64_t)count}, &line);
+  if (status) return sn_refuse(ctx, status);
+  temporaries t = {0};
+  sn_tensor *y = sn_note(&t, sn_node_of(ctx, SN_OP_iota, NULL, 0, (int64_t[]){0}, 1, &line));
+  if (step != 1) y = sn_binary(&t, SN_OP_mul, y, sn_own(&t, sn_scalar(ctx, step)));
+  if (from != 0) y = sn_binary(&t, SN_OP_add, y, sn_own(&t, sn_scalar(ctx, from)));
+  return sn_finish(&t, y);
+}
+
+sn_tensor *sn_arange(sn_context *ctx, sn_dtype dtype, double start, double stop, double step) {
+  const double count = ceil((stop - start) / step);
+  if (step == 0 || isnan(count) || count == (double)INFINITY)
+    return sn_refuse(ctx,
+                     sn_fail(&ctx->env, SN_ERR_ARGUMENT,
+                             "arange: from %g to %g in steps of %g never ends", start, stop, step));
+  return ramp("arange", ctx, dtype, start, step, count > 0 ? count : 0);
+}
+
+sn_tensor *sn_linspace(sn_context *ctx, sn_dtype dtype, double start, double stop, int64_t count) {
+  const double step = count > 1 ? (stop - start) / (double)(count - 1) : 0;
+  return ramp("linspace", ctx, dtype, start, step, (double)count);
+}
+
+sn_tensor *sn_eye(sn_context *ctx, sn_dtype dtype, int64_t n) {
+  sn_type matrix;
+  const sn_status status = type_of(ctx, "eye", dtype, 2, (int64_t[]){n, n}, &matrix);
+  if (status) return sn_refuse(ctx, status);
+  temporaries t = {0};
+  sn_tensor *row = sn_note(&t, sn_index_along(ctx, &matrix, 0));
+  sn_tensor *column = sn_note(&t, sn_index_along(ctx, &matrix, 1));
+  sn_tensor *same = sn_binary(&t, SN_OP_equal, row, column);
+  return sn_finish(&t, sn_note(&t, sn_as_dtype(same, dtype)));
+}
