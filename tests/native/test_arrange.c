@@ -34,8 +34,8 @@ static void joined(void **state) {
   (void)state;
   sn_tensor *x = ramp(f.ctx, DIMS(2), 1), *y = ramp(f.ctx, DIMS(2), 3),
             *z = ramp(f.ctx, DIMS(3), 1);
-  EXPECT(sn_stack((sn_tensor *[]){x, y}, 2, 0), 1, 2, 3, 4);
-  EXPECT(sn_stack((sn_tensor *[]){x, y}, 2, -1), 1, 3, 2, 4);
+  EXPECT(sn_stack((sn_tensor *[]){x, y}, 2, 0), 1, 2, 3, 6);
+  EXPECT(sn_stack((sn_tensor *[]){x, y}, 2, -1), 1, 3, 2, 6);
   EXPECT(sn_repeat(z, 2, 0), 1, 1, 2, 2, 3, 3);
   EXPECT(sn_repeat(sn_expand_dims(x, 1), 2, SN_FLAT), 1, 1, 2, 2);
   expect_shape(sn_repeat(z, 0, 0), DIMS(0));
