@@ -54,7 +54,7 @@ const tables = ({ folder }) => {
 
 writeFileSync(join(root, 'docs/accuracy.md'), `# Accuracy of Sinter's own functions
 
-The functions are written once ([expand_f32.inc](../src/graph/expand_f32.inc), [expand_f64.inc](../src/graph/expand_f64.inc))
+The functions are written once ([expand_f32.inc](../src/math/expand_f32.inc), [expand_f64.inc](../src/math/expand_f64.inc))
 in two sets of bits. Plain: no multiply is fused with an add; native programs and \`deterministic\` ones compute these.
 Fused: the expansions' multiply-adds of float32 round once; WebAssembly with relaxed SIMD that fuses computes these,
 emitted code, strip VM and constants alike. A set is the same in scalar C, with every SIMD width and in WebAssembly.

@@ -19,8 +19,6 @@
 #define X_FLOOR(x) floor(x)
 #define X_TRUNC(x) trunc(x)
 #define X_ROUND(x) rint(x)
-#define X_COPYSIGN(x, y) copysign(x, y)
-#define X_SIGN(x) sign(x)
 #define X_MAX(x, y) maximum(x, y)
 #define X_MIN(x, y) minimum(x, y)
 #define X_LT(x, y) (x < y)

@@ -3,15 +3,14 @@
 
 #include <math.h>
 
-#include "graph/scalar_math.h"
-#include "graph/vocabulary.h"
+#include "math/scalar_math.h"
 
 #define CASE(id, expr) \
   case SN_OP_##id:     \
     return (double)(expr);
 
 #define SN_WORDS_F32
-#include "graph/words.h"
+#include "math/words.h"
 static double scalar_f32(sn_op op, float a, float b, bool fused) {
   switch ((int)op) {
 #define EW_F(id, n, f, c, lo, hi, u, d, xf) CASE(id, xf)
@@ -52,7 +51,7 @@ static double scalar_bool(sn_op op, int a, int b) {
 }
 
 #define SN_WORDS_F64
-#include "graph/words.h"
+#include "math/words.h"
 static double scalar_f64(sn_op op, double a, double b) {
   switch ((int)op) {
 #define EW_F(id, n, f, c, lo, hi, u, d, xf) CASE(id, xf)
@@ -65,7 +64,7 @@ static double scalar_f64(sn_op op, double a, double b) {
   default: return NAN;
   }
 }
-#include "graph/words.h"
+#include "math/words.h"
 
 double sn_op_scalar(sn_op op, sn_dtype dtype, bool fused, double a, double b) {
   switch (dtype) {

@@ -1,93 +1,172 @@
 #include "jit/expand.h"
 
+#include <math.h>
+
 #include "graph/convert.h"
-#include "graph/functions.h"
 #include "graph/ops.h"
-#include "graph/scalar_words.h"
+#include "math/scalar_words.h"
 
-/* ---- words ----------------------------------------------------------------------------------- */
-
-/* The words that are one instruction, of 32- and of 64-bit lanes. */
-static const uint16_t instructions[SN_WORD_COUNT][2] = {
-#define FLOATS(word, op) [SN_WORD_##word] = {SN_WASM_f32x4_##op, SN_WASM_f64x2_##op}
-#define INTS(word, op) [SN_WORD_##word] = {SN_WASM_i32x4_##op, SN_WASM_i64x2_##op}
-#define BITS(word, op) [SN_WORD_##word] = {SN_WASM_v128_##op, SN_WASM_v128_##op}
-    FLOATS(ABS, abs),
-    FLOATS(SQRT, sqrt),
-    FLOATS(ROUND, nearest),
-    FLOATS(FLOOR, floor),
-    FLOATS(TRUNC, trunc),
-    FLOATS(ADD, add),
-    FLOATS(SUB, sub),
-    FLOATS(MUL, mul),
-    FLOATS(DIV, div),
-    FLOATS(PMIN, pmin),
-    FLOATS(PMAX, pmax),
-    FLOATS(MIN, min),
-    FLOATS(MAX, max),
-    FLOATS(LT, lt),
-    FLOATS(LE, le),
-    FLOATS(EQ, eq),
-    FLOATS(NE, ne),
-    INTS(IADD, add),
-    INTS(ISUB, sub),
-    INTS(IEQ, eq),
-    INTS(ILT, lt_s),
-    INTS(ISHL, shl),
-    INTS(ISHR, shr_u),
-    BITS(IAND, and),
-    BITS(IOR, or),
-    BITS(IXOR, xor),
-    BITS(MAND, and),
-    BITS(MOR, or),
-    BITS(MXOR, xor),
-    [SN_WORD_TOI] = {SN_WASM_i32x4_trunc_sat_f32x4_s},
-    [SN_WORD_TOF] = {SN_WASM_f32x4_convert_i32x4_s},
-    [SN_WORD_IMUL] = {SN_WASM_i32x4_mul},
-    [SN_WORD_IMIN] = {SN_WASM_i32x4_min_s},
-    [SN_WORD_IMAX] = {SN_WASM_i32x4_max_s},
-    [SN_WORD_ISHLV] = {SN_WASM_i32_shl},
-    [SN_WORD_ISHRV] = {SN_WASM_i32_shr_u},
-};
+/* ---- words: an instruction each where one gives the same bits
+ * ------------------------------------ */
 
 #define OP1(op, a) sn_vec_op(lanes, SN_WASM_##op, a, 0, 0)
 #define OP2(op, a, b) sn_vec_op(lanes, SN_WASM_##op, a, b, 0)
+#define FLOAT1(op, a) sn_vec_op(lanes, FLOATS(op), a, 0, 0)
+#define FLOAT2(op, a, b) sn_vec_op(lanes, FLOATS(op), a, b, 0)
+#define INT2(op, a, b) sn_vec_op(lanes, INTS(op), a, b, 0)
 
-typedef struct emitter {
-  sn_vecs *lanes;
-  uint32_t width; /* of a lane: 32 or 64 */
-} emitter;
+#define X_F sn_vec
+#define X_I sn_vec
+#define X_M sn_vec
+#define X_PARAM sn_vecs *lanes,
+#define X_ARG lanes,
+#define X_FUSED (lanes->target.relaxed)
+#define X_BITS(a) (a)
+#define X_FLOAT(a) (a)
+#define X_ADD(a, b) FLOAT2(add, a, b)
+#define X_SUB(a, b) FLOAT2(sub, a, b)
+#define X_MUL(a, b) FLOAT2(mul, a, b)
+#define X_DIV(a, b) FLOAT2(div, a, b)
+#define X_FMA(a, b, c) sn_vec_madd(lanes, a, b, c)
+#define X_NEG(a) sn_vec_neg(lanes, WIDTH, a)
+#define X_ABS(a) FLOAT1(abs, a)
+#define X_SQRT(a) FLOAT1(sqrt, a)
+#define X_ROUND(a) FLOAT1(nearest, a)
+#define X_FLOOR(a) FLOAT1(floor, a)
+#define X_TRUNC(a) FLOAT1(trunc, a)
+#define X_PMIN(a, b) FLOAT2(pmin, a, b)
+#define X_PMAX(a, b) FLOAT2(pmax, a, b)
+#define X_LT(a, b) FLOAT2(lt, a, b)
+#define X_LE(a, b) FLOAT2(le, a, b)
+#define X_EQ(a, b) FLOAT2(eq, a, b)
+#define X_NE(a, b) FLOAT2(ne, a, b)
+#define X_IADD(a, b) INT2(add, a, b)
+#define X_ISUB(a, b) INT2(sub, a, b)
+#define X_IMUL(a, b) INT2(mul, a, b)
+#define X_IMIN(a, b) INT2(min_s, a, b)
+#define X_IMAX(a, b) INT2(max_s, a, b)
+#define X_IEQ(a, b) INT2(eq, a, b)
+#define X_ILT(a, b) INT2(lt_s, a, b)
+#define X_IAND(a, b) OP2(v128_and, a, b)
+#define X_IOR(a, b) OP2(v128_or, a, b)
+#define X_IXOR(a, b) OP2(v128_xor, a, b)
+#define X_ISHL(a, n) sn_vec_shift(lanes, INTS(shl), a, n)
+#define X_ISHR(a, n) sn_vec_shift(lanes, INTS(shr_u), a, n)
+#define X_ISHLV(a, n) sn_vec_shiftv(lanes, SN_WASM_i32_shl, a, n)
+#define X_ISHRV(a, n) sn_vec_shiftv(lanes, SN_WASM_i32_shr_u, a, n)
+#define X_TOI(a) OP1(i32x4_trunc_sat_f32x4_s, a)
+#define X_TOF(a) OP1(f32x4_convert_i32x4_s, a)
+#define X_MAND(a, b) OP2(v128_and, a, b)
+#define X_MOR(a, b) OP2(v128_or, a, b)
+#define X_MXOR(a, b) OP2(v128_xor, a, b)
+#define X_MNOT(m) sn_vec_not(lanes, m)
+#define X_SEL(m, a, b) sn_vec_select(lanes, WIDTH, m, a, b)
+#define X_ISEL(m, a, b) sn_vec_select(lanes, WIDTH, m, a, b)
+/* The mask stands before what may be skipped, the choice behind it. */
+#define X_SEL_RARE(m, a, b) (sn_vec_rare(lanes, m), sn_vec_rare_end(lanes, WIDTH, m, a, b))
 
-static uint64_t emit_word(void *self, sn_word word, const uint64_t *args) {
-  const emitter *e = self;
-  sn_vecs *lanes = e->lanes;
-  const sn_vec a = (sn_vec)args[0], b = (sn_vec)args[1], c = (sn_vec)args[2];
-  const sn_wasm_op op = word < SN_WORD_COUNT ? instructions[word][e->width == 64] : 0;
-  switch ((int)word) {
-  case SN_WORD_CONSTANT:
-    return e->width == 64 ? sn_vec_const64(lanes, args[0])
-                          : sn_vec_const32(lanes, (uint32_t)args[0]);
-  case SN_WORD_NEG: return sn_vec_neg(lanes, e->width, a);
-  case SN_WORD_MNOT: return sn_vec_not(lanes, a);
-  case SN_WORD_ISHL:
-  case SN_WORD_ISHR: return sn_vec_shift(lanes, op, a, b);
-  case SN_WORD_ISHLV:
-  case SN_WORD_ISHRV: return sn_vec_shiftv(lanes, op, a, b);
-  case SN_WORD_FMA: return sn_vec_madd(lanes, a, b, c);
-  case SN_WORD_SEL:
-  case SN_WORD_ISEL: return sn_vec_select(lanes, e->width, a, b, c);
-  case SN_WORD_RARE: return sn_vec_rare(lanes, a);
-  case SN_WORD_RARE_END: return sn_vec_rare_end(lanes, e->width, a, b, c);
+#define ROW(id, expr) \
+  case SN_OP_##id: return expr;
+
+/* ---- 32-bit lanes ---------------------------------------------------------------------------- */
+
+#define WIDTH 32
+#define FLOATS(op) SN_WASM_f32x4_##op
+#define INTS(op) SN_WASM_i32x4_##op
+#define X_FN(name) emit_f32_##name
+#define X_C(c) sn_vec_const32(lanes, sn_f32_to_bits((float)(c)))
+#define X_IC(c) sn_vec_const32(lanes, (uint32_t)(c))
+#define X_MIN(a, b) sn_vec_min(lanes, a, b)
+#define X_MAX(a, b) sn_vec_max(lanes, a, b)
+#include "math/expand_f32.inc"
+
+static sn_vec combine_f32(sn_vecs *lanes, sn_op op, sn_vec a, sn_vec b) {
+  switch ((int)op) {
+#define EW_F(id, n, f, c, lo, hi, u, d, xf) ROW(id, xf)
+#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi) ROW(id, xf)
+#define EW_FIB(id, n, f, c, lo, hi, u, d, xf, xi, xb) ROW(id, xf)
+#define CMP_F(id, n, f, c, d, xf) ROW(id, xf)
+#define CMP_FIB(id, n, f, c, d, xf, xi, xb) ROW(id, xf)
+#define REDUCE(id, f, c, d, idf, idi, xf, xi) ROW(id, xf)
+#include "graph/ops.def"
+  default: return 0;
   }
-  if (e->width == 32 && word == SN_WORD_MIN) return sn_vec_min(lanes, a, b);
-  if (e->width == 32 && word == SN_WORD_MAX) return sn_vec_max(lanes, a, b);
-  return sn_vec_op(lanes, op, a, b, 0);
+}
+
+static sn_vec combine_i32(sn_vecs *lanes, sn_op op, sn_vec a, sn_vec b) {
+  switch ((int)op) {
+#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi) ROW(id, xi)
+#define EW_FIB(id, n, f, c, lo, hi, u, d, xf, xi, xb) ROW(id, xi)
+#define EW_I(id, n, f, c, d, xi) ROW(id, xi)
+#define CMP_FIB(id, n, f, c, d, xf, xi, xb) ROW(id, xi)
+#define REDUCE(id, f, c, d, idf, idi, xf, xi) ROW(id, xi)
+#include "graph/ops.def"
+  default: return 0;
+  }
+}
+
+static sn_vec combine_bool(sn_vecs *lanes, sn_op op, sn_vec a, sn_vec b) {
+  switch ((int)op) {
+#define EW_FIB(id, n, f, c, lo, hi, u, d, xf, xi, xb) ROW(id, xb)
+#define EW_B(id, n, f, c, d, xb) ROW(id, xb)
+#define CMP_FIB(id, n, f, c, d, xf, xi, xb) ROW(id, xb)
+#include "graph/ops.def"
+  default: return 0;
+  }
+}
+
+/* Between a small dtype and its wide one. */
+static sn_vec cast_small(sn_vecs *lanes, sn_dtype from, sn_dtype to, sn_vec a) {
+  switch (sn_dtype_is_small(to) ? to : from) {
+  case SN_F16: return to == SN_F16 ? emit_f32_narrow_f16(lanes, a) : emit_f32_widen_f16(lanes, a);
+  case SN_BF16:
+    return to == SN_BF16 ? emit_f32_narrow_bf16(lanes, a) : emit_f32_widen_bf16(lanes, a);
+  case SN_I8: return to == SN_I8 ? emit_f32_narrow_i8(lanes, a) : a;
+  default: return to == SN_U8 ? emit_f32_narrow_u8(lanes, a) : a;
+  }
+}
+
+#undef WIDTH
+#undef FLOATS
+#undef INTS
+#undef X_FN
+#undef X_C
+#undef X_IC
+#undef X_MIN
+#undef X_MAX
+
+/* ---- 64-bit lanes ---------------------------------------------------------------------------- */
+
+#define WIDTH 64
+#define FLOATS(op) SN_WASM_f64x2_##op
+#define INTS(op) SN_WASM_i64x2_##op
+#define X_FN(name) emit_f64_##name
+#define X_C(c) sn_vec_const64(lanes, sn_f64_to_bits((double)(c)))
+#define X_IC(c) sn_vec_const64(lanes, (uint64_t)(c))
+#define X_MIN(a, b) FLOAT2(min, a, b)
+#define X_MAX(a, b) FLOAT2(max, a, b)
+#include "math/expand_f64.inc"
+
+static sn_vec combine_f64(sn_vecs *lanes, sn_op op, sn_vec a, sn_vec b) {
+  switch ((int)op) {
+#define EW_F(id, n, f, c, lo, hi, u, d, xf) ROW(id, xf)
+#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi) ROW(id, xf)
+#define EW_FIB(id, n, f, c, lo, hi, u, d, xf, xi, xb) ROW(id, xf)
+#define CMP_F(id, n, f, c, d, xf) ROW(id, xf)
+#define CMP_FIB(id, n, f, c, d, xf, xi, xb) ROW(id, xf)
+#define REDUCE(id, f, c, d, idf, idi, xf, xi) ROW(id, xf)
+#include "graph/ops.def"
+  default: return 0;
+  }
 }
 
 sn_vec sn_expand_combine(sn_vecs *lanes, sn_op op, sn_dtype dtype, sn_vec a, sn_vec b) {
-  emitter e = {lanes, dtype == SN_F64 ? 64 : 32};
-  const sn_word_user user = {.word = emit_word, .self = &e, .fused = lanes->target.relaxed};
-  return (sn_vec)sn_function_apply(&user, op, dtype, a, b);
+  switch (dtype) {
+  case SN_F32: return combine_f32(lanes, op, a, b);
+  case SN_F64: return combine_f64(lanes, op, a, b);
+  case SN_I32: return combine_i32(lanes, op, a, b);
+  default: return combine_bool(lanes, op, a, b);
+  }
 }
 
 /* ---- between widths -------------------------------------------------------------------------- */
@@ -145,14 +224,6 @@ static sn_vec between_32(sn_vecs *lanes, sn_dtype from, sn_dtype to, sn_vec a) {
   return to == SN_F32 ? OP1(f32x4_convert_i32x4_s, a) : OP1(i32x4_trunc_sat_f32x4_s, a);
 }
 
-/* Between a small dtype and its wide one, all in 32-bit lanes. */
-static sn_vec cast_small(sn_vecs *lanes, sn_dtype from, sn_dtype to, sn_vec a) {
-  emitter e = {lanes, 32};
-  const sn_word_user user = {.word = emit_word, .self = &e};
-  const bool narrow = sn_dtype_is_small(to);
-  return (sn_vec)sn_function_cast(&user, narrow ? to : from, narrow, a);
-}
-
 static sn_vec_value cast(sn_vecs *lanes, sn_dtype from, sn_dtype to, const sn_vec_value *a) {
   if (from == to) return *a;
   if (sn_dtype_is_small(from) || sn_dtype_is_small(to))
@@ -176,7 +247,7 @@ static sn_vec_value select_values(sn_vecs *lanes, sn_dtype dtype, const sn_vec_v
 }
 
 sn_vec_value sn_expand_op(sn_vecs *lanes, const sn_insn *insn, const sn_vec_value *args,
-                           const sn_dtype *dtypes) {
+                          const sn_dtype *dtypes) {
   if (insn->op == SN_OP_astype) return cast(lanes, dtypes[0], insn->dtype, &args[0]);
   if (insn->op == SN_OP_bitcast) return args[0];
   if (insn->op == SN_OP_where) return select_values(lanes, insn->dtype, args);

@@ -1,6 +1,7 @@
-/* expand.h - bodies of groups as lane operations, by the data of graph/functions.h: its words
- * become calls of the builder, and where one instruction gives the same bits, that one. No op is
- * named here but where, astype and bitcast, which have no row with an expression. */
+/* expand.h - bodies of groups as vector nodes. The rows of ops.def and the functions of
+ * math/expand_f32.inc and expand_f64.inc are compiled here with words that mean "append a node":
+ * what calls of them leave behind is the function, node by node. No op is named here but where,
+ * astype and bitcast, which have no row with an expression. */
 #ifndef SN_JIT_EXPAND_H
 #define SN_JIT_EXPAND_H
 
@@ -20,7 +21,7 @@ bool sn_expand_knows(const sn_insn *insn);
 
 /* args: values of insn's arguments. */
 sn_vec_value sn_expand_op(sn_vecs *l, const sn_insn *insn, const sn_vec_value *args,
-                           const sn_dtype *dtypes);
+                          const sn_dtype *dtypes);
 
 /* One reduction step: a op b, lane by lane of one register. */
 sn_vec sn_expand_combine(sn_vecs *l, sn_op op, sn_dtype dtype, sn_vec a, sn_vec b);

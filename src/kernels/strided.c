@@ -184,7 +184,7 @@ static void write_run(const sn_strips *strips, sn_dtype dtype, void *to, const v
   case SN_I32: write_run32(to, from, stride, n); break;
   case SN_F64: write_run64(to, from, stride, n); break;
   case SN_BOOL:
-    if (stride != 1 || !strips->mask_store) {
+    if (stride != 1) {
       for (int64_t i = 0; i < n; i++) ((uint8_t *)to)[i * stride] = bits[i] & 1;
       break;
     }

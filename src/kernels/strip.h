@@ -3,7 +3,7 @@
  * and the rows of ops.def, so every set computes the same bits.
  *
  * In a strip, float32, float64 and int32 lie as in memory; a bool is an int32 mask, 0 or -1; bits
- * of a small dtype are an int32, as graph/expand_small.inc has them. dst may equal an input;
+ * of a small dtype are an int32, as math/expand_small.inc has them. dst may equal an input;
  * otherwise strips do not overlap. Nothing is read or written past n elements.
  */
 #ifndef SN_KERNELS_STRIP_H
@@ -29,24 +29,27 @@ typedef void sn_fold_fn(void *lanes, const void *strip, int64_t n);
 /* *out = all lanes combined: lane j with lane j + half, until one is left. */
 typedef void sn_collapse_fn(void *out, const void *lanes);
 
-/* Any elementwise op of one or two inputs of a dtype; fused: see graph/expand_f32.inc. */
-typedef void sn_rows_fn(sn_op op, sn_dtype dtype, bool fused, void *dst, const void *a,
-                        const void *b, int64_t n);
-
 typedef struct sn_strips {
-  sn_strip_fn
-      *op[SN_OP_COUNT][SN_DTYPE_COUNT]; /* by the last input's dtype; NULL: `rows` does it */
-  sn_rows_fn *rows;                     /* NULL: all ops have kernels */
+  sn_strip_fn *op[SN_OP_COUNT][SN_DTYPE_COUNT]; /* by the last input's dtype */
+  sn_strip_fn *const *fused; /* of float32 with fused multiply-adds (math/expand_f32.inc); NULL: the
+                                machine's programs never have those bits */
   sn_strip_fn *combine[SN_OP_COUNT][SN_DTYPE_COUNT]; /* of a reduction: dst = a op b */
   sn_fold_fn *fold[SN_OP_COUNT][SN_DTYPE_COUNT];     /* of a reduction */
   sn_collapse_fn *collapse[SN_OP_COUNT][SN_DTYPE_COUNT];
   sn_strip_fn *cast[SN_DTYPE_COUNT][SN_DTYPE_COUNT]; /* [from][to] */
-  sn_strip_fn *widen[SN_SMALL_COUNT];  /* of small dtypes, from SN_F16 on; of int8 the sign need not
-                                          be there yet */
-  sn_strip_fn *narrow[SN_SMALL_COUNT]; /* NULL: `rows` does it, as astype of the small dtype */
-  sn_strip_fn *mask_load;              /* bytes -> masks; NULL: strided.h does it */
-  sn_strip_fn *mask_store;             /* masks -> bytes 0, 1; NULL: so */
+  sn_strip_fn *widen[SN_SMALL_COUNT]; /* of small dtypes, from SN_F16 on; of int8 the sign need not
+                                         be there yet */
+  sn_strip_fn *narrow[SN_SMALL_COUNT];
+  sn_strip_fn *mask_load;  /* bytes -> masks */
+  sn_strip_fn *mask_store; /* masks -> bytes 0, 1 */
 } sn_strips;
+
+/* The kernel of an elementwise op, by its last input's dtype. */
+static inline sn_strip_fn *sn_strips_op(const sn_strips *strips, bool fused, sn_op op,
+                                        sn_dtype dtype) {
+  if (fused && dtype == SN_F32 && strips->fused && strips->fused[op]) return strips->fused[op];
+  return strips->op[op][dtype];
+}
 
 /* The kernel of astype; of a small dtype to or from its wide one. */
 static inline sn_strip_fn *sn_strips_cast(const sn_strips *strips, sn_dtype from, sn_dtype to) {

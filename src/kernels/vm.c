@@ -45,16 +45,14 @@ static sn_vm_operand operand_of(const sn_vm_nest *nest, const sn_operand *o, uin
   return out;
 }
 
-static sn_strip_fn *kernel_for(const sn_strips *strips, const sn_insn *insn) {
+static sn_strip_fn *kernel_for(const sn_strips *strips, bool fused, const sn_insn *insn) {
   if (insn->op == SN_OP_astype) return sn_strips_cast(strips, insn->in_dtype, insn->dtype);
-  return strips->op[insn->op][insn->in_dtype];
+  return sn_strips_op(strips, fused, insn->op, insn->in_dtype);
 }
 
 static sn_vm_op op_of(const sn_vm_code *code, const sn_insn *insn, uint32_t slot) {
   const uint32_t a = insn->args[0];
-  return (sn_vm_op){.run = kernel_for(code->strips, insn),
-                    .op = insn->op,
-                    .dtype = insn->op == SN_OP_astype ? insn->dtype : insn->in_dtype,
+  return (sn_vm_op){.run = kernel_for(code->strips, code->fused, insn),
                     .dst = slot,
                     .a = a,
                     .b = insn->n_args > 1 ? insn->args[1] : a,
@@ -122,7 +120,7 @@ static sn_status assemble_ops(sn_env *env, sn_vm_code *code, const sn_body *body
     for (uint32_t i = 0; i < body->n_insns; i++) {
       if (body->insns[i].kind != SN_INSN_OP || (same[i] != 0) != (lead != 0)) continue;
       code->ops[code->n_ops] = op_of(code, &body->insns[i], i);
-      SN_CHECK(env, code->ops[code->n_ops].run || code->strips->rows);
+      SN_CHECK(env, code->ops[code->n_ops].run);
       code->n_ops++;
     }
     if (lead) code->n_lead = code->n_ops;
@@ -302,11 +300,7 @@ static void run_ops(const sn_vm_code *code, void *const *slots, uint32_t from, u
                     int64_t n) {
   for (uint32_t i = from; i < to; i++) {
     const sn_vm_op *op = &code->ops[i];
-    void *dst = slots[op->dst];
-    if (op->run)
-      op->run(dst, slots[op->a], slots[op->b], slots[op->c], n);
-    else
-      code->strips->rows(op->op, op->dtype, code->fused, dst, slots[op->a], slots[op->b], n);
+    op->run(slots[op->dst], slots[op->a], slots[op->b], slots[op->c], n);
   }
 }
 
@@ -366,7 +360,7 @@ static void load_strip(const sn_vm_code *code, void **slots, void *memory, uint3
     return;
   }
   slots[o->slot] = (char *)memory + code->place[o->slot];
-  if (at.dtype == SN_BOOL && code->strips->mask_load)
+  if (at.dtype == SN_BOOL)
     code->strips->mask_load(slots[o->slot], from, from, from, n);
   else
     sn_gather_run(at.dtype, slots[o->slot], from, 1, n);

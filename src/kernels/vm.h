@@ -43,9 +43,7 @@ typedef struct sn_vm_place {
 } sn_vm_place;
 
 typedef struct sn_vm_op {
-  sn_strip_fn *run; /* NULL: the strips' `rows` does op on inputs of dtype */
-  sn_op op;
-  sn_dtype dtype;
+  sn_strip_fn *run;
   uint32_t dst, a, b, c; /* slots; unused ones repeat a */
 } sn_vm_op;
 
@@ -69,7 +67,7 @@ typedef struct sn_vm_nest {
 
 typedef struct sn_vm_code {
   const sn_strips *strips;
-  bool fused; /* for its `rows` */
+  bool fused; /* which bits its functions have */
   sn_vm_nest nest;
   sn_vm_operand *loads, *stores;
   uint32_t n_loads, n_stores;

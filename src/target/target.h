@@ -50,7 +50,7 @@ typedef struct sn_target {
   sn_target_limits limits;
   sn_target_costs costs;
   bool deterministic; /* products never fuse multiply-adds */
-  bool fused;         /* functions of float32 have the fused bits (graph/expand_f32.inc) */
+  bool fused;         /* functions of float32 have the fused bits (math/expand_f32.inc) */
 } sn_target;
 
 /* Rows of a block that has n_values in the task's own memory, row_bytes of a row; 0: it does not

@@ -9,7 +9,7 @@
 #include <tgmath.h>
 
 #include "graph/ops.h"
-#include "graph/scalar_math.h"
+#include "math/scalar_math.h"
 
 /* The helpers of the meanings, once per type R; <tgmath.h> picks exp or expl by it. */
 #define SN_REFERENCES(R, id)                                                                \
@@ -134,7 +134,7 @@ static inline int64_t bits32(int64_t i) { return (int64_t)(uint32_t)i; }
 SN_MEANINGS(ROW)
 #undef ROW
 
-/* The remainder of huge quotients is defined by its limits only; see graph/expand_f64.inc and
+/* The remainder of huge quotients is defined by its limits only; see math/expand_f64.inc and
  * expand_f32.inc. */
 static inline bool reference_has_meaning(int op, bool single, double x, double y) {
   return op != SN_OP_mod || !(fabs(x / y) >= (single ? 0x1p43 : 0x1p50)) || isinf(x) || y == 0;

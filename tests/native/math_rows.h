@@ -4,8 +4,7 @@
 #define SN_TESTS_MATH_ROWS_H
 
 #include "graph/ops.h"
-#include "graph/simd.h"
-#include "graph/vocabulary.h"
+#include "kernels/simd.h"
 #include "math_reference.h"
 
 /* Vectors of the two types are filled and emptied through memory: lanes of x and y to lanes of
@@ -37,29 +36,29 @@ typedef struct math_row {
   }
 
 #define SN_WORDS_F32
-#include "graph/words.h"
+#include "math/words.h"
 #define EW_F(id, n, f, c, lo, hi, u, d, xf) SCALAR_F32(id, xf)
 #define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi) SCALAR_F32(id, xf)
 #include "graph/ops.def"
 
 #define SN_WORDS_F64
-#include "graph/words.h"
+#include "math/words.h"
 #define EW_F(id, n, f, c, lo, hi, u, d, xf) SCALAR(id, double, f64, scalar, false, xf)
 #define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi) SCALAR(id, double, f64, scalar, false, xf)
 #include "graph/ops.def"
 
 #define SN_WORDS_VF32
-#include "graph/words.h"
+#include "math/words.h"
 #define EW_F(id, n, f, c, lo, hi, u, d, xf) VECTOR(id, float, f32, xf)
 #define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi) VECTOR(id, float, f32, xf)
 #include "graph/ops.def"
 
 #define SN_WORDS_VF64
-#include "graph/words.h"
+#include "math/words.h"
 #define EW_F(id, n, f, c, lo, hi, u, d, xf) VECTOR(id, double, f64, xf)
 #define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi) VECTOR(id, double, f64, xf)
 #include "graph/ops.def"
-#include "graph/words.h" /* removes them */
+#include "math/words.h" /* removes them */
 
 static const math_row math_rows[] = {
 #define MATH_ROW(id)                                                        \

@@ -7,11 +7,13 @@
  * flags to match; the same text serves SSE2, AVX2, AVX-512, NEON and wasm SIMD128. Everything is
  * static inline, so the instances never meet in the linker. Arithmetic and comparisons are C's own
  * operators on the types; comparisons give masks (lanes of all or no bits) of type vi32 or vi64. */
-#ifndef SN_GRAPH_SIMD_H
-#define SN_GRAPH_SIMD_H
+#ifndef SN_KERNELS_SIMD_H
+#define SN_KERNELS_SIMD_H
 
 #include <stdint.h>
 #include <string.h>
+
+#include "math/scalar_words.h"
 
 #ifndef SN_SIMD_BYTES
 #define SN_SIMD_BYTES 16
@@ -213,23 +215,29 @@ static inline vf32 sn_vf32_from_vf64(vf64 low, vf64 high) {
 /* ---- functions ---- */
 
 #ifdef SN_VECTORS_FUSED
+#ifdef __FMA__
 static inline vf32 sn_vf32_fused_madd(vf32 a, vf32 b, vf32 c) {
-  vf32 r;
-  for (int i = 0; i < SN_LANES_F32; i++) r[i] = __builtin_fmaf(a[i], b[i], c[i]);
-  return r;
+  for (int i = 0; i < SN_LANES_F32; i++) a[i] = __builtin_fmaf(a[i], b[i], c[i]);
+  return a;
 }
+#else /* not inline: functions are full of them */
+__attribute__((noinline)) static vf32 sn_vf32_fused_madd(vf32 a, vf32 b, vf32 c) {
+  for (int i = 0; i < SN_LANES_F32; i++) a[i] = sn_f32_fused_madd(a[i], b[i], c[i]);
+  return a;
+}
+#endif
 #endif
 
 #define SN_WORDS_VF32
-#include "graph/words.h"
+#include "math/words.h"
 
-#include "graph/expand_f32.inc"
+#include "math/expand_f32.inc"
 
 #define SN_WORDS_VF64
-#include "graph/words.h"
+#include "math/words.h"
 
-#include "graph/expand_f64.inc"
+#include "math/expand_f64.inc"
 
-#include "graph/words.h" /* removes them */
+#include "math/words.h" /* removes them */
 
 #endif

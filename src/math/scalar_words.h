@@ -1,6 +1,6 @@
 /* scalar_words.h - the small functions that words.h' scalar words are made of. */
-#ifndef SN_GRAPH_SCALAR_WORDS_H
-#define SN_GRAPH_SCALAR_WORDS_H
+#ifndef SN_MATH_SCALAR_WORDS_H
+#define SN_MATH_SCALAR_WORDS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
-/* words.h - the X_ vocabulary of graph/expand_f32.inc as C. No include guard: each inclusion
+/* words.h - the X_ vocabulary of math/expand_f32.inc as C. No include guard: each inclusion
  * removes the words that are defined and, by what the includer has defined, defines them anew:
  *
  *   SN_WORDS_F32, SN_WORDS_F64                scalars: float with uint32_t, double with uint64_t
- *   SN_WORDS_VF32, SN_WORDS_VF64              vectors of simd.h: vf32 with vu32, vf64 with vu64
+ *   SN_WORDS_VF32, SN_WORDS_VF64              vectors of kernels/simd.h: vf32 with vu32, vf64 with vu64
  *   none of them                              only removes
  *
  * (the definition itself is removed here, so the next inclusion starts clean). scalar_words.h or
@@ -12,9 +12,13 @@
  * Scalars of float32 take `fused` from the function they stand in; vectors fuse where
  * SN_VECTORS_FUSED is defined, which only the tests do.
  *
- * Masks are int 0 or 1 for scalars, lanes of all or no bits for vectors. Beyond what the expansions
- * use there are X_MXOR, shifts by lanes X_ISHLV, X_ISHRV (count modulo the width) and the constant
- * X_SIGN_BIT. */
+ * Masks are int 0 or 1 for scalars, lanes of all or no bits for vectors. X_ISHLV and X_ISHRV shift by
+ * lanes, the count modulo the width.
+ *
+ * Words made from simpler ones stand at the end. X_MAX and X_MIN keep NaN from either side and take -0 as less
+ * than +0, as IEEE 754-2019 maximum and wasm's f32x4.max do: so they commute, and a reduction has one
+ * result in whatever order it runs. Rounding to integers is one instruction nearly everywhere: functions of
+ * scalar_words.h and simd.h. */
 #undef X_F
 #undef X_I
 #undef X_M
@@ -60,6 +64,14 @@
 #undef X_MXOR
 #undef X_MNOT
 #undef X_SEL_RARE
+#undef X_NE
+#undef X_MAX
+#undef X_MIN
+#undef X_ROUND
+#undef X_FLOOR
+#undef X_TRUNC
+#undef X_IMAX
+#undef X_IMIN
 #undef X_TOP_BIT
 #undef X_SIGN_BIT
 
@@ -184,6 +196,20 @@
 #define X_MAND(a, b) ((a) & (b))
 #define X_MOR(a, b) ((a) | (b))
 #define X_MXOR(a, b) ((a) ^ (b))
+
+/* ---- what is made of other words ---- */
+#define X_NE(a, b) X_MNOT(X_EQ(a, b))
+#define X_MAX(a, b)                                        \
+  X_SEL(X_EQ(a, b), X_FLOAT(X_IAND(X_BITS(a), X_BITS(b))), \
+        X_SEL(X_MOR(X_LT(b, a), X_NE(a, a)), a, b))
+#define X_MIN(a, b)                                       \
+  X_SEL(X_EQ(a, b), X_FLOAT(X_IOR(X_BITS(a), X_BITS(b))), \
+        X_SEL(X_MOR(X_LT(a, b), X_NE(a, a)), a, b))
+#define X_ROUND(a) X_FN(round)(a)
+#define X_FLOOR(a) X_FN(floor)(a)
+#define X_TRUNC(a) X_FN(trunc)(a)
+#define X_IMAX(a, b) X_ISEL(X_ILT(b, a), a, b)
+#define X_IMIN(a, b) X_ISEL(X_ILT(a, b), a, b)
 #endif
 
 #undef SN_WORDS_F32

@@ -1,0 +1,85 @@
+/* strip_loops.h - how a row of ops.def becomes a strip kernel: a loop over whole vectors and one
+ * partial vector at the end, which goes through a zeroed register, so nothing is touched past n.
+ * The includer has defined SN_SIMD_BYTES. */
+#ifndef SN_KERNELS_STRIP_LOOPS_H
+#define SN_KERNELS_STRIP_LOOPS_H
+
+#include <math.h>
+#include <string.h>
+
+#include "graph/convert.h"
+#include "kernels/simd.h"
+#include "kernels/strip.h"
+
+/* As many 32-bit lanes as vf64 has: masks of float64 lanes on their way to and from memory. */
+typedef int32_t vi32_half __attribute__((vector_size(SN_SIMD_BYTES / 2)));
+
+/* ---- one vector to and from memory; count < lanes only at the end of a strip
+ * ----------------------- */
+
+#define DEFINE_ACCESS(V, T)                                                                     \
+  static inline V load_##V(const void *from, int64_t i) {                                       \
+    V v;                                                                                        \
+    memcpy(&v, (const T *)from + i, sizeof v);                                                  \
+    return v;                                                                                   \
+  }                                                                                             \
+  static inline V load_some_##V(const void *from, int64_t i, int64_t count) {                   \
+    V v = {0};                                                                                  \
+    memcpy(&v, (const T *)from + i, (size_t)count * sizeof(T));                                 \
+    return v;                                                                                   \
+  }                                                                                             \
+  static inline void store_##V(void *to, int64_t i, V v) { memcpy((T *)to + i, &v, sizeof v); } \
+  static inline void store_some_##V(void *to, int64_t i, int64_t count, V v) {                  \
+    memcpy((T *)to + i, &v, (size_t)count * sizeof(T));                                         \
+  }
+DEFINE_ACCESS(vf32, float)
+DEFINE_ACCESS(vf64, double)
+DEFINE_ACCESS(vu32, uint32_t)
+DEFINE_ACCESS(vi32, int32_t)
+DEFINE_ACCESS(vi32_half, int32_t)
+#undef DEFINE_ACCESS
+
+/* ---- elementwise rows
+ * -------------------------------------------------------------------------------- */
+
+/* V: vector of the inputs, LANES of them; R: vector of the result, RESULT makes it from the
+ * expression. Ops of fewer inputs get their first one repeated; the compiler drops what an
+ * expression does not use.
+ *
+ * The expression stands once, so that compilers put the functions it calls in its place: a partial
+ * vector goes through spare ones and round the same loop again. */
+#define ELEMENTWISE(id, dtype, V, LANES, R, RESULT, expr)                                     \
+  static inline R apply_##id##_##dtype(V a, V b) {                                            \
+    (void)a;                                                                                  \
+    (void)b;                                                                                  \
+    return RESULT(expr);                                                                      \
+  }                                                                                           \
+  static void strip_##id##_##dtype(void *dst, const void *pa, const void *pb, const void *pc, \
+                                   int64_t n) {                                               \
+    (void)pc;                                                                                 \
+    V spare_a, spare_b;                                                                       \
+    R spare;                                                                                  \
+    void *to = dst;                                                                           \
+    int64_t i = 0, whole = n - n % LANES;                                                     \
+    for (;;) {                                                                                \
+      for (; i < whole; i += LANES)                                                           \
+        store_##R(to, i, apply_##id##_##dtype(load_##V(pa, i), load_##V(pb, i)));             \
+      if (to != dst) store_some_##R(dst, n - n % LANES, n % LANES, spare);                    \
+      if (to != dst || i == n) return;                                                        \
+      spare_a = load_some_##V(pa, i, n - i);                                                  \
+      spare_b = load_some_##V(pb, i, n - i);                                                  \
+      pa = &spare_a;                                                                          \
+      pb = &spare_b;                                                                          \
+      to = &spare;                                                                            \
+      i = 0;                                                                                  \
+      whole = LANES;                                                                          \
+    }                                                                                         \
+  }
+#define SAME(x) (x)
+
+#define TO_HALF(x) __builtin_convertvector((x), vi32_half)
+
+#define MAP_F32(id, expr) ELEMENTWISE(id, f32, vf32, SN_LANES_F32, vf32, SAME, expr)
+#define MASK_F32(id, expr) ELEMENTWISE(id, f32, vf32, SN_LANES_F32, vi32, SAME, expr)
+
+#endif
