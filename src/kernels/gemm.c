@@ -59,9 +59,11 @@ const sn_gemm_ukr *sn_gemm_ukr_for(sn_dtype dtype, sn_isa_id isa, bool determini
 }
 
 const sn_gemm_ukr *sn_gemm_ukr_stand_in(const sn_gemm_ukr *of) {
-  const sn_gemm_ukr *row = sn_gemm_ukrs;
-  while (row->dtype != of->dtype || row->mr != of->mr || row->nr != of->nr) row++;
-  return row;
+  for (size_t i = 0; i < sn_gemm_ukr_count; i++) {
+    const sn_gemm_ukr *row = &sn_gemm_ukrs[i];
+    if (row->dtype == of->dtype && row->mr == of->mr && row->nr == of->nr) return row;
+  }
+  return NULL;
 }
 
 /* Only what takes no more memory packed than it does: not the windows of a convolution, which
@@ -301,11 +303,15 @@ static double least_padded(const sn_gemm *g, const sn_gemm_ukr *ukr) {
   return as_is < swapped ? as_is : swapped;
 }
 
-/* The last one of the same bits up to this one that reads rows, too. */
+/* The best one of the same bits that reads rows, too: itself, or one before it in the table. */
 static const sn_gemm_ukr *smaller(const sn_gemm_ukr *ukr) {
-  const sn_gemm_ukr *row = ukr;
-  while (row->mr > MOST_ROWS || row->dtype != ukr->dtype || row->fused != ukr->fused) row--;
-  return row;
+  const sn_gemm_ukr *best = ukr;
+  if (ukr->mr <= MOST_ROWS) return ukr;
+  for (size_t i = 0; i < sn_gemm_ukr_count && &sn_gemm_ukrs[i] != ukr; i++) {
+    const sn_gemm_ukr *row = &sn_gemm_ukrs[i];
+    if (row->mr <= MOST_ROWS && row->dtype == ukr->dtype && row->fused == ukr->fused) best = row;
+  }
+  return best;
 }
 
 /* Planning again leaves g->spans as it is: rounding to whole sums is idempotent. */

@@ -6,10 +6,6 @@
 #include "kernels/gemm_columns.h"
 #include "kernels/vec128.h"
 
-/* Whether columns that lie along k go through squares in registers. A page downloads this code, and
- * hardly one has small products of float64. */
-enum { SQUARES_f32 = 1, SQUARES_f64 = sizeof(void *) > 4 };
-
 #define TYPE f32
 #include "kernels/gemm_direct_type.h"
 #undef TYPE

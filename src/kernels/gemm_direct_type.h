@@ -34,7 +34,7 @@ static void T(add_products)(T(real) *restrict out, const T(real) * x, ptrdiff_t 
     return;
   }
   ptrdiff_t j = 0;
-  if (ks == 1 && T(SQUARES)) /* adjacent along k */
+  if (ks == 1) /* adjacent along k */
     for (; j + SN_GEMM_COLUMN_VECTORS * T(LANES) <= cols; j += SN_GEMM_COLUMN_VECTORS * T(LANES))
       T(sn_gemm_add_columns)(out + j, x, xs, y + j * ws, ws, k);
   for (; j < cols; j++) {

@@ -3,9 +3,7 @@
 static const char *const names[] = {
     [SN_ISA_GENERIC] = "generic", [SN_ISA_SSE2] = "sse2",       [SN_ISA_AVX2] = "avx2",
     [SN_ISA_AVX512] = "avx512",   [SN_ISA_SIMD128] = "simd128",
-#ifdef __aarch64__ /* a page downloads the names above */
     [SN_ISA_NEON] = "neon",
-#endif
 };
 
 const char *sn_isa_name(sn_isa_id isa) { return names[isa]; }

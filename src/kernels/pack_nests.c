@@ -115,7 +115,7 @@ void sn_pack_nests(sn_dtype dtype, void *panel_out, const void *source, const sn
 void sn_pack_runs(sn_dtype dtype, ptrdiff_t *runs, const void *source, const sn_nest *across,
                   int64_t w, int64_t width, const sn_nest *along, int64_t p, int64_t k,
                   const sn_bounds *bounds, int panel) {
-  static double zeros[SN_PACK_LONGEST_RUN]; /* not const: then a module would have to hold them */
+  static const double zeros[SN_PACK_LONGEST_RUN];
   const ptrdiff_t item = dtype == SN_F64 ? 8 : 4;
   places all;
   find_places(&all, across, w, width);

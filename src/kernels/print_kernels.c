@@ -52,17 +52,29 @@ void sn_kernel_print(sn_text *t, size_t number, const sn_kernel *k) {
   print_code(t, "strips", &k->post, &k->group->post);
 }
 
-const char *sn_kernel_engine(const sn_kernel *kernel, bool code) {
+static bool runs_emitted_code(const sn_kernel *kernel) {
   const sn_code *c = &kernel->code;
-  const char *engine = "ready";
-  for (uint32_t m = 0; m < kernel->n_members && *engine != 'j'; m++)
-    engine = sn_kernel_engine(&kernel->members[m], code);
+  bool any = false;
   switch (kernel->group->kind) {
-  case SN_GROUP_MAP: return code && c->strip ? "jit" : "vm";
-  case SN_GROUP_REDUCE: return code && (c->fold || c->columns) ? "jit" : "vm";
-  case SN_GROUP_ROW: return code && c->rows ? "jit" : "vm";
-  case SN_GROUP_CONTRACTION: return code && kernel->gemm_run_time ? "jit" : "ready";
-  default: return engine;
+  case SN_GROUP_MAP: return c->strip != NULL;
+  case SN_GROUP_REDUCE: return c->fold || c->columns;
+  case SN_GROUP_ROW: return c->rows != NULL;
+  case SN_GROUP_CONTRACTION: return kernel->gemm_run_time != NULL;
+  default: break;
+  }
+  for (uint32_t m = 0; m < kernel->n_members; m++)
+    any = any || runs_emitted_code(&kernel->members[m]);
+  return any;
+}
+
+const char *sn_kernel_engine(const sn_kernel *kernel, bool code) {
+  if (code && runs_emitted_code(kernel)) return "jit";
+  switch (kernel->group->kind) {
+  case SN_GROUP_MAP:
+  case SN_GROUP_REDUCE:
+  case SN_GROUP_ROW: return "vm";
+  case SN_GROUP_CHAIN: return sn_kernel_engine(&kernel->members[kernel->n_members - 1], false);
+  default: return "ready";
   }
 }
 

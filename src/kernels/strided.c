@@ -85,8 +85,8 @@ void sn_gather_run(sn_dtype dtype, void *to, const void *from, int64_t stride, i
   }
 }
 
-const void *sn_gather_in_place(const sn_operand *o, const int64_t *dims, int rank, int64_t flat,
-                               int64_t n, const void *base) {
+void *sn_gather_in_place(const sn_operand *o, const int64_t *dims, int rank, int64_t flat,
+                         int64_t n, void *base) {
   int i = rank - 1;
   int64_t at = o->offset;
   if (i < 0 || o->strides[i] != 1 || !sn_strip_is_memory(o->dtype)) return NULL;
@@ -97,7 +97,7 @@ const void *sn_gather_in_place(const sn_operand *o, const int64_t *dims, int ran
     if (o->strides[i]) at += flat % dims[i] * o->strides[i];
     if (i) flat /= dims[i];
   }
-  return (const char *)base + at * (ptrdiff_t)sn_dtype_bytes(o->dtype);
+  return (char *)base + at * (ptrdiff_t)sn_dtype_bytes(o->dtype);
 }
 
 void sn_gather(const sn_operand *o, const int64_t *dims, int rank, int64_t flat, int64_t n,

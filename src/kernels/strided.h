@@ -21,8 +21,8 @@ static inline int64_t sn_position(int32_t index, int64_t n) {
 }
 
 /* Where the same elements lie one behind the other in memory, or NULL: a bias along its row. */
-const void *sn_gather_in_place(const sn_operand *o, const int64_t *dims, int rank, int64_t flat,
-                               int64_t n, const void *base);
+void *sn_gather_in_place(const sn_operand *o, const int64_t *dims, int rank, int64_t flat,
+                         int64_t n, void *base);
 
 /* n elements of memory, stride apart, as a strip. */
 void sn_gather_run(sn_dtype dtype, void *to, const void *from, int64_t stride, int64_t n);

@@ -349,8 +349,8 @@ static void load_strip(const sn_vm_code *code, void **slots, void *memory, uint3
     return;
   }
   if (o->access == SN_ACCESS_STRIDED) {
-    const void *there = sn_gather_in_place(&at, code->nest.dims, code->nest.rank, flat, n, base);
-    slots[o->slot] = there ? (void *)(uintptr_t)there : (char *)memory + code->place[o->slot];
+    void *there = sn_gather_in_place(&at, code->nest.dims, code->nest.rank, flat, n, base);
+    slots[o->slot] = there ? there : (char *)memory + code->place[o->slot];
     if (!there) sn_gather(&at, code->nest.dims, code->nest.rank, flat, n, base, slots[o->slot]);
     return;
   }
