@@ -74,6 +74,27 @@ test('a planted upward include is caught', () => {
   assert.deepEqual(violations('graph/planted.c', '#include "tensor/tensor.h"\n#include "base/env.h"\n'), ['tensor/tensor.h']);
 });
 
+/** What a neutral folder says of a machine: instruction sets, sizes of memory, the tiny sizes of the hostile build. */
+const MACHINE = /__(?:AVX|SSE|FMA|F16C|BMI|ARM|NEON|wasm|aarch64|x86_64|i386|EMSCRIPTEN)\w*|\bSINTER_TEST\b|\b(?:4096|8192|16384|32768|65536)\b|\b\d+ \* 1024\b/gi;
+const NEUTRAL = ['target', 'graph', 'build', 'autodiff', 'passes', 'fuse', 'plan', 'program'];
+const SIMD = new Set(['graph/simd.h', 'graph/rows_simd128.c']); /* the words of vectors */
+
+const machineIn = (path, text) => {
+  if (!NEUTRAL.includes(layerOf(path)) || SIMD.has(path)) return [];
+  return [...text.replace(/\/\*[^]*?\*\//g, '').matchAll(MACHINE)].map((match) => match[0]);
+};
+
+test('up to plan/ a machine is known through its target alone', () => {
+  const wrong = sources.flatMap(({ path, text }) => machineIn(path, text).map((word) => `${path}: ${word}`));
+  assert.deepEqual(wrong, []);
+});
+
+test('a planted cache size, instruction set or hostile size is caught', () => {
+  assert.deepEqual(machineIn('fuse/planted.c', 'enum { BLOCK = 256 * 1024, ROW = 8192 };'), ['256 * 1024', '8192']);
+  assert.deepEqual(machineIn('graph/planted.h', '#if defined(__AVX512F__) || SINTER_TEST'), ['__AVX512F__', 'SINTER_TEST']);
+  assert.deepEqual(machineIn('kernels/planted.c', '#ifdef __AVX2__ /* 64 * 1024 */'), []);
+});
+
 test('the layers are those of src/README.md', () => {
   const rows = readFileSync(join(SRC, 'README.md'), 'utf8').matchAll(/^\| `([a-z]+)(?:\/|\.c)` \|/gm);
   assert.deepEqual([...rows].map((row) => row[1]).sort(), Object.keys(LAYERS).sort());

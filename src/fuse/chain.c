@@ -492,7 +492,8 @@ static sn_status find_chain(finder *f, size_t at, bool *found) {
   if (*found) {
     sn_group chain;
     SN_TRY(make_chain(f, &w, &chain));
-    SN_TRY(replace(f, &chain));
+    *found = chain.n_stores + chain.post.n_operands <= groups->target->limits.buffers;
+    if (*found) SN_TRY(replace(f, &chain));
   }
   return forget(f, end);
 }

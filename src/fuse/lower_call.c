@@ -5,8 +5,8 @@
 #include "fuse/lowering.h"
 
 bool sn_node_is_call(const sn_target *target, const sn_node *node) {
-  return sn_op_is_call(node->op) ||
-         (node->op == SN_OP_concat && node->n_inputs > target->costs.copies);
+  if (node->op != SN_OP_concat) return sn_op_is_call(node->op);
+  return node->n_inputs > target->costs.copies && node->n_inputs < target->limits.buffers;
 }
 
 static sn_status begin_call(sn_lowering *l, const sn_node *node, sn_call *call) {

@@ -522,10 +522,23 @@ sn_status sn_lower_groups(const sn_graph *g, const sn_view *views, const sn_part
   return SN_OK;
 }
 
+static sn_status check_dtypes(sn_arena *scratch, const sn_graph *g, const sn_target *target) {
+  uint8_t *live;
+  SN_TRY(sn_arena_alloc(scratch, g->n_nodes, 1, (void **)&live));
+  sn_graph_live(g, live);
+  for (sn_id id = 0; id < g->n_nodes; id++) {
+    const sn_dtype dtype = g->nodes[id].type.dtype;
+    SN_FAIL_IF(g->env, live[id] && !(target->limits.dtypes >> dtype & 1), SN_ERR_UNSUPPORTED,
+               "compile: %s has no %s", target->name, sn_dtype_name(dtype));
+  }
+  return SN_OK;
+}
+
 static sn_status fuse_in(sn_arena *scratch, const sn_graph *g, const sn_target *target, bool fusion,
                          sn_groups *out) {
   sn_view *views;
   SN_TRY(sn_arena_alloc(scratch, g->n_nodes, sizeof *views, (void **)&views));
+  SN_TRY(check_dtypes(scratch, g, target));
   for (sn_id id = 0; id < g->n_nodes; id++) SN_TRY(sn_view_of(g, views, id, &views[id]));
   if (fusion) SN_TRY(sn_view_padding(g, target, views));
   if (fusion) SN_TRY(sn_view_lookups(g, target, scratch, views));

@@ -33,6 +33,7 @@ typedef struct row_set {
   sn_row_domain domain;
   row_member *members;
   uint32_t n;
+  int64_t kept_bytes;
 } row_set;
 
 static const sn_node *node_of(const row_set *r, const row_member *m) {
@@ -120,13 +121,22 @@ static bool from_earlier(const row_member *m, uint32_t phase) {
   return m->element && m->phase < phase && m->slot != SN_NONE;
 }
 
+/* Whether one more row can be kept: what cannot is made again. */
+static bool has_room(row_set *r, const row_member *m) {
+  const int64_t row = sn_group_reduced_points(r->group);
+  const int64_t bytes = r->kept_bytes + row * (int64_t)sn_dtype_bytes(node_of(r, m)->type.dtype);
+  if (bytes > r->l->p->target->limits.local_bytes) return false;
+  r->kept_bytes = bytes;
+  return true;
+}
+
 /* From the marked members down to what is there already; decides what earlier phases keep. */
 static void mark_needed(row_set *r, uint32_t phase) {
   for (uint32_t i = r->n; i-- > 0;) {
     row_member *m = &r->members[i];
     if (!m->needed || m->total != SN_NONE) continue;
     if (m->element && m->phase < phase && m->cost > CHEAP && m->slot == SN_NONE &&
-        r->group->row.n_kept < SN_MAX_KEPT)
+        r->group->row.n_kept < SN_MAX_KEPT && has_room(r, m))
       m->slot = r->group->row.n_kept++;
     if (from_earlier(m, phase)) continue;
     const sn_id *x = sn_graph_inputs(r->l->g, m->id);

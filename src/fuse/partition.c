@@ -27,6 +27,7 @@
 #include <string.h>
 
 #include "fuse/fuse.h"
+#include "fuse/set_buffers.h"
 #include "fuse/space.h"
 
 #define MAX_STACK 16 /* inputs of a stack of scalars */
@@ -55,6 +56,7 @@ typedef struct state {
   sn_id *owner;
   set *sets;
   size_t n_sets;
+  sn_set_buffers buffers;
   uint32_t *reader; /* per node: the last set that loads it in the node's own index space */
   sn_cut_record *cuts;
   size_t n_cuts, cap_cuts;
@@ -82,14 +84,24 @@ static uint32_t operands_of(const state *s, sn_id id) {
   return s->g->nodes[id].n_inputs + lookups_of(s, id);
 }
 
+/* Buffers that its inputs are, at most. */
+static uint32_t buffers_of(const state *s, sn_id id) {
+  sn_id from[SN_SOURCES];
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < s->g->nodes[id].n_inputs; k++)
+    n += sn_set_buffers_sources(&s->buffers, sn_graph_inputs(s->g, id)[k], from);
+  return n;
+}
+
 /* Elementwise nodes that only one reduction needs, seen from the users down. */
 static sn_status find_owned(state *s) {
   const sn_graph *g = s->g;
   enum { UNCLAIMED = SN_NONE, SHARED = SN_NONE - 1 };
   sn_id *claim;
-  uint32_t *count;
+  uint32_t *count, *reads; /* per reduction: nodes in it, and what they read at most */
   SN_TRY(sn_arena_alloc(s->arena, g->n_nodes, sizeof *claim, (void **)&claim));
   SN_TRY(sn_arena_alloc(s->arena, g->n_nodes, sizeof *count, (void **)&count));
+  SN_TRY(sn_arena_alloc(s->arena, g->n_nodes, sizeof *reads, (void **)&reads));
   for (size_t i = 0; i < g->n_nodes; i++) {
     claim[i] = (sn_id)UNCLAIMED;
     s->owner[i] = SN_NONE;
@@ -101,10 +113,13 @@ static sn_status find_owned(state *s) {
     if (s->fusion && class_of(s, id) == SN_CLASS_REDUCE &&
         !sn_row_of(s->target, g, id, &(sn_row_domain){0}))
       by = id;
+    reads[id] = 1;
     if (s->fusion && sn_op_is_elementwise(g->nodes[id].op) && !looks_up(s, id) &&
-        claim[id] < (sn_id)SHARED && count[claim[id]] < s->target->limits.nodes) {
+        claim[id] < (sn_id)SHARED && count[claim[id]] < s->target->limits.nodes &&
+        reads[claim[id]] + buffers_of(s, id) <= s->target->limits.buffers) {
       s->owner[id] = by = claim[id];
       count[by]++;
+      reads[by] += buffers_of(s, id) - 1;
     }
     const sn_id *x = sn_graph_inputs(g, id);
     for (uint32_t k = 0; k < g->nodes[id].n_inputs; k++)
@@ -121,8 +136,8 @@ static uint32_t find(state *s, uint32_t i) {
   return i;
 }
 
-static uint32_t new_set(state *s, sn_id id, sn_id anchor, uint32_t level) {
-  const uint32_t i = (uint32_t)s->n_sets++;
+static sn_status new_set(state *s, sn_id id, sn_id anchor, uint32_t level, uint32_t *number) {
+  const uint32_t i = *number = (uint32_t)s->n_sets++;
   s->sets[i] = (set){.parent = i,
                      .level = level,
                      .anchor = anchor,
@@ -131,7 +146,8 @@ static uint32_t new_set(state *s, sn_id id, sn_id anchor, uint32_t level) {
                      .n_nodes = 1,
                      .n_inputs = operands_of(s, id),
                      .space = s->g->nodes[id].type};
-  return i;
+  const bool joinable = anchor == SN_NONE || has_epilogue(class_of(s, anchor));
+  return joinable ? sn_set_buffers_begin(&s->buffers, i, id) : SN_OK;
 }
 
 static uint32_t unite(state *s, uint32_t a, uint32_t b) {
@@ -175,6 +191,7 @@ static bool is_point(const state *s, sn_id id) { return sn_type_size(&s->g->node
 static bool is_stack(const state *s, sn_id id) {
   const sn_node *node = sn_graph_node(s->g, id);
   if (!s->fusion || node->op != SN_OP_concat || node->n_inputs > MAX_STACK) return false;
+  if (node->n_inputs >= s->target->limits.buffers) return false;
   bool points = true;
   for (uint32_t k = 0; k < node->n_inputs; k++)
     points = points && is_point(s, sn_graph_inputs(s->g, id)[k]);
@@ -328,8 +345,11 @@ static sn_status join_inputs(state *s, sn_id id, uint32_t level, uint32_t *out) 
     if (!adds_up(s, &m, i, &why)) return record_cut(s, x[k], id, why);
   }
   if (!m.n_joined) return SN_OK;
+  if (!sn_set_buffers_fit(&s->buffers, m.joined, m.n_joined, id))
+    return record_cut(s, *x, id, SN_CUT_LIMIT);
   uint32_t root = m.joined[0];
   for (uint32_t j = 1; j < m.n_joined; j++) root = unite(s, root, m.joined[j]);
+  SN_TRY(sn_set_buffers_join(&s->buffers, root));
   take_space(&s->sets[root], &m);
   enter(s, root, id);
   *out = root;
@@ -338,18 +358,21 @@ static sn_status join_inputs(state *s, sn_id id, uint32_t level, uint32_t *out) 
 
 /* A map of the same shape and level that reads one of id's inputs already: one pass over that
  * input. */
-static uint32_t join_reader(state *s, sn_id id, uint32_t level) {
+static sn_status join_reader(state *s, sn_id id, uint32_t level, uint32_t *out) {
   const sn_id *x = sn_graph_inputs(s->g, id);
   for (uint32_t k = 0; s->fusion && k < s->g->nodes[id].n_inputs; k++) {
     if (s->reader[x[k]] == SN_NONE) continue;
     const uint32_t i = find(s, s->reader[x[k]]);
     merger m = merger_of(s, id);
     if (s->sets[i].level != level || !adds_up(s, &m, i, &(sn_cut){0})) continue;
+    if (!sn_set_buffers_fit(&s->buffers, &i, 1, id)) continue;
+    SN_TRY(sn_set_buffers_join(&s->buffers, i));
     take_space(&s->sets[i], &m);
     enter(s, i, id);
-    return i;
+    *out = i;
+    return SN_OK;
   }
-  return SN_NONE;
+  return SN_OK;
 }
 
 /* Elementwise nodes, reductions over short rows, stacks of scalars. */
@@ -375,10 +398,10 @@ static sn_status place_in_step(state *s, sn_id id) {
   SN_TRY(join_inputs(s, id, level, &i));
   if (i == SN_NONE) {
     if (has_peer) level++; /* the peers did not fit: read them from memory */
-    i = join_reader(s, id, level);
+    SN_TRY(join_reader(s, id, level, &i));
   }
   if (i == SN_NONE) {
-    i = new_set(s, id, SN_NONE, level);
+    SN_TRY(new_set(s, id, SN_NONE, level, &i));
     s->sets[i].n_nodes = s->sets[i].n_inputs = 0;
     enter(s, i, id);
   }
@@ -397,13 +420,13 @@ static sn_status place(state *s, sn_id id) {
   s->set_of[id] = SN_NONE;
   s->level[id] = level;
   const sn_op_class kind = class_of(s, id);
-  if (kind == SN_CLASS_LEAF || kind == SN_CLASS_VIEW || s->owner[id] != SN_NONE) return SN_OK;
+  if (s->owner[id] != SN_NONE) return sn_set_buffers_own(&s->buffers, id, s->owner[id]);
+  if (kind == SN_CLASS_LEAF || kind == SN_CLASS_VIEW) return SN_OK;
   if (s->views[id].frame != SN_NONE || s->views[id].is_load) return SN_OK;
   if (sn_op_is_elementwise(node->op) || is_row_reduction(s, id) || is_stack(s, id))
     return place_in_step(s, id);
   s->level[id] = level + 1;
-  s->set_of[id] = new_set(s, id, id, level + 1);
-  return SN_OK;
+  return new_set(s, id, id, level + 1, &s->set_of[id]);
 }
 
 /* Sinking. Levels place a node as early as they can, so work on arguments alone would be a kernel
@@ -451,7 +474,9 @@ static sn_status sink_sets(state *s) {
                 .space = b->space,
                 .mixed = b->mixed};
     if (to == i || !adds_up(s, &m, i, &(sn_cut){0})) continue;
+    if (!sn_set_buffers_fit(&s->buffers, (uint32_t[]){to, i}, 2, SN_NONE)) continue;
     const uint32_t level = b->level, onward = user[to], root = unite(s, i, to);
+    SN_TRY(sn_set_buffers_join(&s->buffers, root));
     s->sets[root].level = level;
     take_space(&s->sets[root], &m);
     user[root] = onward;
@@ -485,6 +510,11 @@ static sn_status number_sets(state *s, sn_partition *out) {
   return SN_OK;
 }
 
+static uint32_t root_of(void *user, sn_id id) {
+  state *s = user;
+  return s->set_of[id] == SN_NONE ? SN_NONE : find(s, s->set_of[id]);
+}
+
 sn_status sn_partition_graph(const sn_graph *g, const sn_target *target, const sn_view *views,
                              bool fusion, sn_arena *scratch, sn_partition *out) {
   state s = {.g = g, .target = target, .arena = scratch, .fusion = fusion, .views = views};
@@ -499,6 +529,10 @@ sn_status sn_partition_graph(const sn_graph *g, const sn_target *target, const s
   sn_graph_live(g, live);
   s.live = live;
   for (size_t i = 0; i < n; i++) s.set_of[i] = s.reader[i] = SN_NONE;
+  SN_TRY(sn_set_buffers_init(&s.buffers, g, views, live, target->limits.buffers, scratch));
+  s.buffers.owner = s.owner;
+  s.buffers.root_of = root_of;
+  s.buffers.user = &s;
   SN_TRY(find_owned(&s));
   for (sn_id id = 0; id < n; id++)
     if (live[id]) SN_TRY(place(&s, id));

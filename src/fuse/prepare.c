@@ -136,11 +136,29 @@ static sn_id prepare_call(sn_rewrite *r, sn_id id, const sn_id *x) {
                      node->n_attrs, &node->type);
 }
 
+/* Parts of a buffer whose elements cannot be stored alone are put together as int32. */
+static sn_id prepare_parts(sn_rewrite *r, sn_id id, const sn_id *x) {
+  const sn_node *node = sn_graph_node(r->from, id);
+  sn_type wide = node->type;
+  sn_id *parts;
+  r->to.status = sn_arena_alloc(r->from->arena, node->n_inputs, sizeof *parts, (void **)&parts);
+  if (r->to.status) return SN_NONE;
+  for (uint32_t k = 0; k < node->n_inputs; k++)
+    parts[k] = sn_build_cast(&r->to, SN_OP_astype, x[k], SN_I32);
+  wide.dtype = SN_I32;
+  const sn_id all = sn_build_op(&r->to, node->op, parts, node->n_inputs,
+                                sn_graph_attrs(r->from, id), node->n_attrs, &wide);
+  return sn_build_cast(&r->to, SN_OP_astype, all, node->type.dtype);
+}
+
 static sn_id prepare_node(sn_rewrite *r, sn_id id, const sn_id *inputs) {
   const prepare *p = r->user;
   r->to.status = update_views(r);
   if (r->to.status) return SN_NONE;
   const sn_node *node = sn_graph_node(r->from, id);
+  const bool parts = node->op == SN_OP_pad || node->op == SN_OP_concat;
+  if (parts && sn_dtype_bytes(node->type.dtype) < p->target->limits.store_bytes)
+    return prepare_parts(r, id, inputs);
   switch (node->op) {
   case SN_OP_identity:
   case SN_OP_stop_gradient: return inputs[0];

@@ -33,6 +33,11 @@ sn_status sn_join_prologues(sn_groups *groups, sn_arena *arena, const uint32_t *
     sn_contraction *c = &product->contraction;
     SN_TRY(sn_arena_alloc(arena, 1, sizeof *map, (void **)&c->before));
     c->before[c->n_before++] = *map;
+    sn_group_buffers(product, 1, set);
+    if (set->n > groups->target->limits.buffers) {
+      c->n_before = 0;
+      continue;
+    }
     product->flops += map->flops;
     product->bytes += map->bytes;
     joins[i] = to;

@@ -7,7 +7,8 @@
  * A value is made again when that moves fewer bytes: it is not written, and each reader reads those
  * of its inputs that it does not read already. It must be cheap, its inputs must be in memory or
  * constant, or made of such in its kernel for it (the comparison in astype(x == y)), and every
- * reader must take it element by element. */
+ * reader must take it element by element; where the target limits buffers none may read one more
+ * for it. */
 #include "fuse/lowering.h"
 
 #define CHEAP 2 /* flops per element */
@@ -116,6 +117,10 @@ static void count_reader(again_state *s, sn_id user, sn_id x) {
     return;
   }
   const double more = more_bytes(s, kernel_of(l, user), base);
+  if (more > 0 && l->p->target->limits.buffers != SN_NO_LIMIT) {
+    s->saved[base] = 0;
+    return;
+  }
   s->saved[base] += (double)sn_type_bytes(&l->g->nodes[base].type) - more;
 }
 

@@ -9,7 +9,9 @@ const sn_target sn_cpu_target = {
                .nodes = 96,
                .scalar_nodes = 20000,
                .operands = 48,
+               .buffers = SN_NO_LIMIT,
                .local_bytes = INT64_MAX,
+               .store_bytes = 1,
                .alignment = 64},
     .costs = {.tiny_product = SN_GEMM_TINY,
               .row_points = SN_FOLD_BLOCK, /* a row is one block of the fold */

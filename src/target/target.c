@@ -10,6 +10,7 @@ int64_t sn_target_block_rows(const sn_target *target, int64_t batch, int64_t row
   const sn_target_limits *l = &target->limits;
   const int64_t unit = c->row_unit;
   const int64_t room = (l->local_bytes - n_values * (int64_t)l->alignment) / row_bytes;
+  if (room < 1) return 0;
   int64_t block = (int64_t)c->block_bytes / row_bytes / unit * unit;
   if (block < c->block_rows) block = c->block_rows;
   while (block > c->least_rows && batch * blocks_of(rows, block) < c->tasks) block -= unit;

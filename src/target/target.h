@@ -13,12 +13,16 @@
 
 #include "base/env.h"
 
+#define SN_NO_LIMIT UINT32_MAX
+
 typedef struct sn_target_limits {
   uint32_t dtypes;       /* that it has, a bit 1 << sn_dtype each */
   uint32_t nodes;        /* of a kernel over many points */
   uint32_t scalar_nodes; /* of one over a single point, which is straight-line code */
   uint32_t operands;     /* inputs of a kernel's nodes, but over a single point */
-  int64_t local_bytes;   /* memory of a task's own, for what a chain hands on; 0: there is none */
+  uint32_t buffers;      /* that a kernel reads and writes, or SN_NO_LIMIT */
+  int64_t local_bytes; /* memory of a task's own: rows that are kept, what a chain hands on; or 0 */
+  size_t store_bytes;  /* of the smallest store: smaller elements go to memory by whole buffers */
   size_t alignment;      /* bytes, of each buffer */
 } sn_target_limits;
 
