@@ -6,7 +6,6 @@
 
 import { asTensor } from './apply.js';
 import { checkFunction } from './check.js';
-import { shapeText } from './errors.js';
 import { readOptions } from './options.js';
 import { compile } from './jit.js';
 import { COMPILE, type CompileOptions, type Program, type ProgramPart } from './program.js';
@@ -130,31 +129,17 @@ export interface Inspection extends InspectedPart {
 }
 
 /** What the core writes. */
-type Recorded = Omit<InspectedPart, 'stages' | 'kernels'> & {
-  stages: Omit<Stage, 'dot'>[];
+type Recorded = Omit<InspectedPart, 'kernels'> & {
   kernels: Omit<InspectedKernel, 'wat' | 'cuts'>[];
 };
 
-/** Graphviz draws subgraphs of one name as one box, so each node can name its kernel by itself. */
-function dotOf({ nodes, edges, outputs }: Recorded['stages'][0], kernels: Recorded['kernels']): string {
-  const boxes = nodes.map(({ id, op, dtype, shape, attrs, group }) => {
-    const label = `${op} ${dtype}${shapeText(shape)}${attrs && ` {${attrs}}`}`;
-    const box = `n${id} [label="${label}"];`;
-    return group === null ? box : `subgraph cluster_k${group} { label="k${group} ${kernels[group]!.kind}"; ${box} }`;
-  });
-  const lines = edges.map(({ from, to, reason }) => `n${from} -> n${to} [label="${reason}"];`);
-  const results = outputs.map((id, i) => `out${i} [shape=ellipse]; n${id} -> out${i};`);
-  return ['digraph sinter {', 'node [shape=box];', ...boxes, ...lines, ...results].join('\n  ') + '\n}\n';
-}
-
 function readPart(program: Program, part: ProgramPart): InspectedPart {
-  const { stages, kernels, ...recorded } = JSON.parse(program.inspection(part)) as Recorded;
-  const groups = stages.find(({ name }) => name === 'groups')!;
+  const { kernels, ...recorded } = JSON.parse(program.inspection(part)) as Recorded;
+  const groups = recorded.stages.find(({ name }) => name === 'groups')!;
   const cuts: Cut[][] = kernels.map(() => []);
   for (const edge of groups.edges) if (edge.cut) cuts[groups.nodes[edge.to]!.group!]!.push(edge);
   return {
     ...recorded,
-    stages: stages.map((stage) => ({ ...stage, dot: dotOf(stage, kernels) })),
     kernels: kernels.map((kernel) => ({
       ...kernel,
       cuts: cuts[kernel.id]!,

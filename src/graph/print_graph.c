@@ -44,7 +44,8 @@ sn_status sn_graph_text(const sn_graph *g, sn_arena *arena, const char **out) {
   return text.status;
 }
 
-sn_status sn_graph_dot(const sn_graph *g, sn_arena *arena, const char **out) {
+sn_status sn_graph_dot(const sn_graph *g, const char *const *reasons, sn_arena *arena,
+                       const char **out) {
   sn_text text = sn_text_in(arena);
   sn_text_add(&text, "digraph sinter {\n  node [shape=box];\n");
   for (sn_id id = 0; id < g->n_nodes; id++) {
@@ -52,8 +53,11 @@ sn_status sn_graph_dot(const sn_graph *g, sn_arena *arena, const char **out) {
     sn_text_add(&text, "  n%u [label=\"", id);
     print_head(&text, g, id);
     sn_text_add(&text, "\"];\n");
-    for (uint32_t i = 0; i < g->nodes[id].n_inputs; i++)
-      sn_text_add(&text, "  n%u -> n%u;\n", inputs[i], id);
+    for (uint32_t i = 0; i < g->nodes[id].n_inputs; i++) {
+      const char *reason = reasons ? reasons[g->nodes[id].first_input + i] : "";
+      sn_text_add(&text, *reason ? "  n%u -> n%u [label=\"%s\"];\n" : "  n%u -> n%u;\n", inputs[i],
+                  id, reason);
+    }
   }
   for (size_t i = 0; i < g->n_outputs; i++)
     sn_text_add(&text, "  out%zu [shape=ellipse]; n%u -> out%zu;\n", i, g->outputs[i], i);

@@ -53,6 +53,16 @@ static void add_node(sn_text *t, const sn_graph *g, sn_id id, const sn_groups *g
     sn_text_add(t, "\",\"group\":null}");
 }
 
+/* The words alone, by edge; NULL where there are no notes. */
+static sn_status reasons_of(const sn_graph *g, const sn_edge_note *notes, sn_arena *arena,
+                            const char ***out) {
+  *out = NULL;
+  if (!notes) return SN_OK;
+  SN_TRY(sn_arena_alloc(arena, g->n_edges, sizeof **out, (void **)out));
+  for (size_t i = 0; i < g->n_edges; i++) (*out)[i] = notes[i].reason;
+  return SN_OK;
+}
+
 static void add_nodes_and_edges(sn_text *t, const sn_graph *g, const sn_groups *groups,
                                 const sn_edge_note *notes) {
   sn_text_add(t, ",\"nodes\":[");
@@ -78,8 +88,10 @@ void sn_record_graph(sn_record *r, const char *stage, const char *text, const sn
   const sn_edge_note *notes = NULL;
   sn_status status = groups ? sn_explain_edges(groups, arena, &notes) : SN_OK;
   begin_stage(r, stage, text);
+  const char **reasons;
   if (!status) add_nodes_and_edges(&r->json, g, groups, notes);
-  if (!status) status = sn_dot_graph(&r->json, g, groups);
+  if (!status) status = reasons_of(g, notes, arena, &reasons);
+  if (!status) status = sn_dot_graph(&r->json, g, groups, reasons);
   end_stage(r, status);
 }
 

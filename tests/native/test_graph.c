@@ -115,7 +115,7 @@ static void dot_is_stable(void **state) {
   const sn_id x = input(&l, F32(2));
   OUTPUTS(&l, sn_build_unary(&l.b, SN_OP_tanh, sn_build_binary(&l.b, SN_OP_mul, x, x)));
   const char *dot;
-  assert_int_equal(sn_graph_dot(&l.graph, &l.arena, &dot), SN_OK);
+  assert_int_equal(sn_graph_dot(&l.graph, NULL, &l.arena, &dot), SN_OK);
   assert_string_equal(dot, "digraph sinter {\n"
                            "  node [shape=box];\n"
                            "  n0 [label=\"input float32(2,) {0}\"];\n"
@@ -140,7 +140,7 @@ static void texts_survive_a_lack_of_memory(void **state) {
   sn_arena small;
   sn_arena_init(&small, &l.env);
   assert_int_equal(sn_graph_text(&l.graph, &small, &text), SN_ERR_MEMORY);
-  assert_int_equal(sn_graph_dot(&l.graph, &small, &text), SN_ERR_MEMORY);
+  assert_int_equal(sn_graph_dot(&l.graph, NULL, &small, &text), SN_ERR_MEMORY);
   l.env.heap.fail_countdown = -1;
   sn_arena_free(&small);
   lab_close(&l);

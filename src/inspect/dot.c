@@ -1,4 +1,4 @@
-/* dot_posix.c - the drawings that native users find in the JSON of what was recorded. */
+/* dot.c - the drawings in the JSON of what was recorded. */
 #include <string.h>
 
 #include "inspect/dot.h"
@@ -11,10 +11,11 @@ static sn_status add(sn_text *json, const sn_text *dot) {
 }
 
 /* Graphviz draws subgraphs of one name as one box, so each node can name its kernel by itself. */
-sn_status sn_dot_graph(sn_text *json, const sn_graph *g, const sn_groups *groups) {
+sn_status sn_dot_graph(sn_text *json, const sn_graph *g, const sn_groups *groups,
+                       const char *const *reasons) {
   const char *plain;
   sn_text dot = sn_text_in(json->arena);
-  SN_TRY(sn_graph_dot(g, json->arena, &plain));
+  SN_TRY(sn_graph_dot(g, reasons, json->arena, &plain));
   sn_text_add(&dot, "%.*s", (int)(strlen(plain) - strlen("}\n")), plain);
   for (sn_id id = 0; groups && id < g->n_nodes; id++) {
     const uint32_t k = groups->kernel_of[id];
@@ -39,9 +40,14 @@ sn_status sn_dot_kernels(sn_text *json, const sn_groups *groups) {
     const sn_group *g = &groups->groups[k];
     sn_text_add(&dot, "  k%u [label=\"k%u %s %s\"];\n", k, k, sn_group_kind_name(g), g->name);
     sn_group_reads(g, &set);
-    for (size_t i = 0; i < set.n; i++)
-      if (writer[set.ids[i]] != SN_NONE)
-        sn_text_add(&dot, "  k%u -> k%u [label=\"b%u\"];\n", writer[set.ids[i]], k, set.ids[i]);
+    for (size_t i = 0; i < set.n; i++) {
+      const uint32_t v = set.ids[i];
+      char shape[SN_SHAPE_TEXT];
+      if (writer[v] != SN_NONE)
+        sn_text_add(&dot, "  k%u -> k%u [label=\"b%u %s%s\"];\n", writer[v], k, v,
+                    sn_dtype_name(groups->values[v].type.dtype),
+                    sn_shape_text(&groups->values[v].type, shape));
+    }
     sn_group_writes(g, &set);
     for (size_t i = 0; i < set.n; i++) writer[set.ids[i]] = k;
   }
