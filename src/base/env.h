@@ -65,18 +65,10 @@ __attribute__((always_inline)) static inline sn_status sn_failed(sn_status statu
     if (cond) return sn_failed(sn_fail((env), (status), __VA_ARGS__)); \
   } while (0)
 
-/* Names that only who debugs reads, of rules and of files, are not in what a page downloads; there
- * the line has to do. */
-#ifdef SN_DIAGNOSTICS
-#define SN_FILE __FILE__
-#else
-#define SN_FILE "core"
-#endif
-
 /* Broken invariant of our own: reported like any other error, never an abort. */
-#define SN_CHECK(env, cond)                                                    \
-  do {                                                                         \
-    if (!(cond)) return sn_failed(sn_fail_internal((env), SN_FILE, __LINE__)); \
+#define SN_CHECK(env, cond)                                                     \
+  do {                                                                          \
+    if (!(cond)) return sn_failed(sn_fail_internal((env), __FILE__, __LINE__)); \
   } while (0)
 
 #endif

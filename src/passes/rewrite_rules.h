@@ -37,22 +37,12 @@ typedef struct sn_site { /* one op, not added yet */
 typedef struct sn_rule {
   sn_op op;                         /* SN_OP_COUNT: all ops */
   sn_id (*apply)(const sn_site *s); /* SN_NONE: does not apply */
-#ifdef SN_DIAGNOSTICS
   const char *name;
-#endif
 } sn_rule;
 
-/* A row of a pass's table: a rule for SN_OP_##op. The log names it, but in a page, which would have
- * to download all names. */
-#ifdef SN_DIAGNOSTICS
+/* A row of a pass's table: a rule for SN_OP_##op. The log names it. */
 #define SN_RULE(op, rule) \
   { SN_OP_##op, rule, #rule }
-#define SN_RULE_NAME(rule) (rule)->name
-#else
-#define SN_RULE(op, rule) \
-  { SN_OP_##op, rule }
-#define SN_RULE_NAME(rule) "rule"
-#endif
 #define SN_RULES_END \
   { .apply = NULL }
 
