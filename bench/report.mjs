@@ -72,7 +72,7 @@ export const profileTable = (variants, profiles, calls) => {
   const total = profiles.map((kernels) => kernels.reduce((ms, kernel) => ms + kernel.ms, 0));
   return table([
     ['kernel', 'kind', 'calls',
-      ...variants.flatMap(({ title }) => [title, 'GFLOP/s', 'GB/s', 'share', 'lanes'])],
+      ...variants.flatMap(({ title }) => [title, 'GFLOP/s', 'GB/s', 'share', 'threads'])],
     ...rows.map(({ name, of }) => [
       name, of.find(Boolean).kind, String(of.find(Boolean).calls / calls),
       ...of.flatMap((kernel, i) => (kernel ? [

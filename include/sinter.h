@@ -96,7 +96,7 @@ typedef struct sn_allocator {
 
 typedef struct sn_options {
   const sn_allocator *allocator; /* NULL: aligned_alloc and free */
-  int threads;                   /* lanes that compute, caller included; 0: one per core */
+  int threads;                   /* workers of the pool, caller included; 0: one per core */
   size_t memory_limit_bytes;     /* 0: none */
   bool deterministic;            /* drop FMA: the same bits natively and in WebAssembly */
   bool no_jit;                   /* WebAssembly: make no code at run time; the same results */
@@ -141,7 +141,7 @@ typedef struct sn_tensor_kind {
  * small ones may be left out. [-] */
 SN_API size_t sn_largest_kinds(const sn_context *ctx, sn_tensor_kind *out, size_t n);
 
-/* Lanes in use, and the instruction set of the kernels: "avx512", "avx2", "sse2", "simd128" ... */
+/* Workers in use, and the instruction set of the kernels: "avx512", "avx2", "sse2", "simd128" ... */
 SN_API int sn_threads(const sn_context *ctx);
 SN_API const char *sn_isa(const sn_context *ctx);
 
@@ -347,21 +347,21 @@ typedef struct sn_kernel_profile {
   const char *name;   /* e.g. "matmul+add+relu" */
   const char *kind;   /* "map", "scalar", "reduce", "row", "contraction", "ready" */
   const char *engine; /* of the last call: "vm", "jit", "ready" */
-  double ms;          /* summed over calls: from first start to last end over the lanes */
+  double ms;          /* summed over calls: from first start to last end over the workers */
   double flops;       /* summed over calls */
   double bytes;       /* summed over calls */
   uint32_t calls;
-  uint32_t threads; /* most lanes that took part in a call */
+  uint32_t threads; /* most workers that took part in a call */
 } sn_kernel_profile;
 
 typedef struct sn_span {
   double begin_ms, end_ms; /* on the clock of sn_profile_now */
   uint32_t kernel;         /* index into the kernel profiles, or one of SN_SPAN_* */
-  uint32_t lane;           /* 0: the caller or driver */
+  uint32_t worker;         /* 0: the caller or driver */
 } sn_span;
 
-/* Spans that are no kernel's: a whole run of a program, and compiling one. What a lane does not
- * spend in kernels is within a run (waiting for other lanes, or handing out work), in the compiler,
+/* Spans that are no kernel's: a whole run of a program, and compiling one. What a worker does not
+ * spend in kernels is within a run (waiting for others, or handing out work), in the compiler,
  * or outside of the library. */
 #define SN_SPAN_RUN UINT32_MAX
 #define SN_SPAN_COMPILE (UINT32_MAX - 1)

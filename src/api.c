@@ -61,7 +61,7 @@ static sn_status start(sn_context *ctx, const sn_options *options) {
   ctx->env.heap.reclaim = reclaim;
   ctx->env.heap.reclaim_user = ctx;
   SN_TRY(make_micro_kernels(ctx, options && options->relaxed_simd));
-  return sn_pool_create(&ctx->env, threads < SN_POOL_MAX_LANES ? threads : SN_POOL_MAX_LANES,
+  return sn_pool_create(&ctx->env, threads < SN_POOL_MAX_WORKERS ? threads : SN_POOL_MAX_WORKERS,
                         &ctx->device.pool);
 }
 
@@ -121,7 +121,7 @@ void sn_memory(const sn_context *ctx, sn_memory_info *out) {
                           .program_evictions = ctx->evictions};
 }
 
-int sn_threads(const sn_context *ctx) { return sn_pool_lanes(ctx->device.pool); }
+int sn_threads(const sn_context *ctx) { return sn_pool_workers(ctx->device.pool); }
 
 const char *sn_isa(const sn_context *ctx) { return sn_isa_name(ctx->device.machine.isa); }
 
@@ -264,7 +264,7 @@ sn_status sn_synchronize(sn_context *ctx) {
 sn_status sn_profile_start(sn_context *ctx, size_t max_spans) {
   sn_jobs_collect(ctx, true);
   return sn_context_report(ctx, sn_profiler_start(&ctx->profiler, &ctx->env,
-                                                  sn_pool_max_lanes(ctx->device.pool), max_spans));
+                                                  sn_pool_max_workers(ctx->device.pool), max_spans));
 }
 
 void sn_profile_stop(sn_context *ctx) {

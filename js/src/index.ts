@@ -54,9 +54,9 @@ export {
   type Gaps,
   type Interval,
   type KernelProfile,
-  type LaneProfile,
   type Profile,
   type Span,
+  type WorkerProfile,
 } from './profile.js';
 
 export * as nn from './nn/index.js';

@@ -20,7 +20,7 @@ export interface InitOptions {
   /** The wasm module: a URL, bytes, a Response or a compiled module. Default: the file beside the
    *  package's code that fits the page. Passing sinter.wasm forces the module with one thread. */
   wasm?: WasmSource;
-  /** Lanes that compute, the caller included. 'auto' (default): one per core. */
+  /** Threads that compute, the caller included. 'auto' (default): one per core. */
   threads?: 'auto' | number;
   /** Kernels are WebAssembly emitted at run time for their shapes (default true); without, and where
    *  the engine refuses, an interpreter computes the same. */
@@ -37,7 +37,7 @@ export interface InitOptions {
 
 export interface Info {
   version: string;
-  /** Lanes that compute, the caller included. */
+  /** Threads that compute, the caller included. */
   threads: number;
   simd: boolean;
   relaxedSimd: boolean;
@@ -57,7 +57,7 @@ export interface Info {
 
 type CacheCounts = [number, number, number, number, number, number, number, number];
 
-const MAX_LANES = 64;
+const MAX_WORKERS = 64;
 
 let started: { options: InitOptions; done: Promise<void> } | null = null;
 /** What does not change after init, and the reasons known then. */
@@ -115,7 +115,7 @@ export function info(): Info {
   if (refused > 0) failures.push(`jit: ${refused} modules of run-time code were refused`);
   return {
     ...known,
-    threads: rt.workers?.lanes ?? 1,
+    threads: rt.workers?.count ?? 1,
     reasons: [...known.reasons, ...failures],
     programs: { cached, hits, misses, evicted },
     modules: { live, bytes, hits: shared, refused },
@@ -123,10 +123,10 @@ export function info(): Info {
 }
 
 function checkOptions({ threads = 'auto', maxMemory }: InitOptions): void {
-  if (threads !== 'auto' && !(Number.isInteger(threads) && threads >= 1 && threads <= MAX_LANES)) {
+  if (threads !== 'auto' && !(Number.isInteger(threads) && threads >= 1 && threads <= MAX_WORKERS)) {
     throw new SinterError(
       'argument',
-      `init: threads: ${shown(threads)}, expected 'auto' or 1 to ${MAX_LANES}`,
+      `init: threads: ${shown(threads)}, expected 'auto' or 1 to ${MAX_WORKERS}`,
     );
   }
   if (maxMemory !== undefined && !(Number.isFinite(maxMemory) && maxMemory > 0)) {
@@ -203,10 +203,10 @@ const usesRelaxedSimd = ({ relaxedSimd = true, deterministic = false }: InitOpti
 const memoryLimit = ({ bytes }: Choice, { maxMemory }: InitOptions): number =>
   Math.min(maxMemory ?? bytes, bytes, 0xffffffff);
 
-function createContext(exports: Exports, lanes: number, options: InitOptions): void {
+function createContext(exports: Exports, threads: number, options: InitOptions): void {
   const limit = Math.min(options.maxMemory ?? 0, 0xffffffff);
   const status = exports.sinter_create(
-    lanes,
+    threads,
     options.deterministic ? 1 : 0,
     options.jit === false ? 0 : 1,
     usesRelaxedSimd(options) ? 1 : 0,
@@ -219,7 +219,7 @@ function createContext(exports: Exports, lanes: number, options: InitOptions): v
 async function createCore(
   options: InitOptions,
   clockBase: number,
-  lanes: number,
+  threads: number,
   workers: Workers | null,
 ): Promise<[Choice, Exports & ThreadExports]> {
   const choice = await choose(options.wasm);
@@ -229,18 +229,18 @@ async function createCore(
     throw new SinterError('load', 'init: the given module is not that of sinter');
   }
   exports._initialize?.();
-  createContext(exports, choice.shared ? lanes : 1, options);
+  createContext(exports, choice.shared ? threads : 1, options);
   return [choice, exports];
 }
 
 async function start(options: InitOptions): Promise<void> {
   checkOptions(options);
   const clockBase = clockOrigin();
-  const lanes = typeof options.threads === 'number' ? options.threads : Math.min(cores(), MAX_LANES);
+  const threads = typeof options.threads === 'number' ? options.threads : Math.min(cores(), MAX_WORKERS);
   // Their scripts load while the module is compiled.
-  let workers = isolation().isolated ? new Workers(lanes) : null;
+  let workers = isolation().isolated ? new Workers(threads) : null;
   try {
-    const [choice, exports] = await createCore(options, clockBase, lanes, workers);
+    const [choice, exports] = await createCore(options, clockBase, threads, workers);
     if (!choice.shared) {
       workers?.close();
       workers = null;

@@ -12,13 +12,13 @@ export interface KernelProfile {
   /** What ran it the last time: 'vm' (strip interpreter), 'jit' (emitted code) or 'ready'. */
   engine: string;
   calls: number;
-  /** Summed over calls, from the first lane's start to the last one's end. */
+  /** Summed over calls, from the first worker's start to the last one's end. */
   ms: number;
   flops: number;
   bytes: number;
   gflops: number;
   gbps: number;
-  /** Most lanes that took part in a call. */
+  /** Most workers that took part in a call. */
   threads: number;
 }
 
@@ -27,22 +27,22 @@ export interface Interval {
   end: number;
 }
 
-/** One lane at work on one kernel. */
+/** One worker at work on one kernel. */
 export interface Span {
   name: string;
   kind: string;
   /** 0: the caller or the driver. */
-  lane: number;
+  worker: number;
   /** Milliseconds since the profile began. */
   begin: number;
   end: number;
 }
 
-/** Where the time goes that a lane is not in a kernel. */
+/** Where the time goes that a worker is not in a kernel. */
 export interface Gaps {
-  /** Other lanes are in a kernel, and there is no part of it for this one. */
+  /** Other workers are in a kernel, and there is no part of it for this one. */
   waiting: number;
-  /** A program runs, but no lane is in a kernel: work is being handed out. */
+  /** A program runs, but no worker is in a kernel: work is being handed out. */
   dispatch: number;
   /** The core compiles. */
   compile: number;
@@ -50,9 +50,9 @@ export interface Gaps {
   host: number;
 }
 
-/** What a lane did of the whole time: totalMs = busyMs + gapMs, and gapMs is the sum of gaps. */
-export interface LaneProfile {
-  lane: number;
+/** What a worker did of the whole time: totalMs = busyMs + gapMs, and gapMs is the sum of gaps. */
+export interface WorkerProfile {
+  worker: number;
   busyMs: number;
   gapMs: number;
   gaps: Gaps;
@@ -76,7 +76,7 @@ export interface Profile {
   compiles: Interval[];
   /** Spans that found no room. */
   lostSpans: number;
-  lanes: LaneProfile[];
+  workers: WorkerProfile[];
   /** For chrome://tracing and other viewers. */
   toChromeTrace(): ChromeTrace;
 }
@@ -136,7 +136,7 @@ function readSpans(rt: Runtime, kernels: readonly KernelProfile[], origin: numbe
     else if (number === COMPILE) recorded.compiles.push({ begin, end });
     else {
       const { name = '', kind = '' } = kernels[number] ?? {};
-      recorded.spans.push({ name, kind, lane: view.getUint32(at + 20, true), begin, end });
+      recorded.spans.push({ name, kind, worker: view.getUint32(at + 20, true), begin, end });
     }
   }
   return recorded;
@@ -154,15 +154,15 @@ function covered(intervals: readonly Interval[], totalMs: number): number {
   return sum;
 }
 
-/** Each moment that a lane is not in a kernel has the first name of Gaps that fits. */
-function laneProfiles({ spans, runs, compiles }: Recorded, lanes: number, totalMs: number): LaneProfile[] {
+/** Each moment that a worker is not in a kernel has the first name of Gaps that fits. */
+function workerProfiles({ spans, runs, compiles }: Recorded, workers: number, totalMs: number): WorkerProfile[] {
   const anyBusy = covered(spans, totalMs);
   const running = covered([...spans, ...runs], totalMs);
   const inCore = covered([...spans, ...runs, ...compiles], totalMs);
-  return Array.from({ length: lanes }, (_, lane) => {
-    const busyMs = covered(spans.filter((span) => span.lane === lane), totalMs);
+  return Array.from({ length: workers }, (_, worker) => {
+    const busyMs = covered(spans.filter((span) => span.worker === worker), totalMs);
     return {
-      lane,
+      worker,
       busyMs,
       gapMs: totalMs - busyMs,
       gaps: {
@@ -175,23 +175,23 @@ function laneProfiles({ spans, runs, compiles }: Recorded, lanes: number, totalM
   });
 }
 
-function chromeTrace({ spans, runs, compiles }: Recorded, lanes: readonly LaneProfile[]): ChromeTrace {
-  const core = lanes.length; // a track of its own, below the lanes
+function chromeTrace({ spans, runs, compiles }: Recorded, workers: readonly WorkerProfile[]): ChromeTrace {
+  const core = workers.length; // a track of its own, below the workers
   const interval = (name: string, { begin, end }: Interval) =>
     ({ name, cat: 'core', ph: 'X', pid: 1, tid: core, ts: begin * 1000, dur: (end - begin) * 1000 });
-  const names = lanes.map(({ lane }) => ({
+  const names = workers.map(({ worker }) => ({
     name: 'thread_name',
     ph: 'M',
     pid: 1,
-    tid: lane,
-    args: { name: lane === 0 ? 'lane 0 (caller)' : `lane ${lane}` },
+    tid: worker,
+    args: { name: worker === 0 ? 'worker 0 (caller)' : `worker ${worker}` },
   }));
-  const events = spans.map(({ name, kind, lane, begin, end }) => ({
+  const events = spans.map(({ name, kind, worker, begin, end }) => ({
     name,
     cat: kind,
     ph: 'X',
     pid: 1,
-    tid: lane,
+    tid: worker,
     ts: begin * 1000,
     dur: (end - begin) * 1000,
   }));
@@ -222,7 +222,7 @@ export async function profile(f: () => unknown, options?: ProfileOptions): Promi
   }
   const kernels = readKernels(rt);
   const recorded = readSpans(rt, kernels, origin);
-  const lanes = laneProfiles(recorded, rt.workers?.lanes ?? 1, totalMs);
+  const workers = workerProfiles(recorded, rt.workers?.count ?? 1, totalMs);
   return {
     totalMs,
     steps: kernels.reduce((steps, { calls }) => steps + calls, 0),
@@ -231,7 +231,7 @@ export async function profile(f: () => unknown, options?: ProfileOptions): Promi
     runs: recorded.runs,
     compiles: recorded.compiles,
     lostSpans: recorded.lost,
-    lanes,
-    toChromeTrace: () => chromeTrace(recorded, lanes),
+    workers,
+    toChromeTrace: () => chromeTrace(recorded, workers),
   };
 }

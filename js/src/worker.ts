@@ -1,5 +1,5 @@
 // One thread of the pool: instantiates the module on the shared memory, takes its own stack and
-// thread-local block, and stays in the loop of its lane (or of the driver) until the pool ends or a
+// thread-local block, and stays in the loop of its worker (or of the driver) until the pool ends or a
 // trap throws it out. Runs as a module worker and in Node's worker_threads.
 //
 // One worker of a page, the watch, computes nothing and stays in its event loop. It waits for the locks
@@ -7,7 +7,7 @@
 // call, where it hears nothing itself.
 
 import { CodeTable } from './runtime/code.js';
-import { DRIVER_LANE, WATCH_LANE, type ThreadExports } from './runtime/exports.js';
+import { DRIVER_SEAT, WATCH_SEAT, type ThreadExports } from './runtime/exports.js';
 import { nodeModule } from './runtime/environment.js';
 import { hostImports } from './runtime/host.js';
 import type { HoldMessage, Report, StartMessage, WatchMessage } from './runtime/messages.js';
@@ -20,21 +20,21 @@ function report(message: Report): void {
 }
 
 function watch(exports: ThreadExports, pool: number): void {
-  globalThis.onmessage = ({ data: { lane, lock } }: MessageEvent<WatchMessage>) => {
+  globalThis.onmessage = ({ data: { seat, lock } }: MessageEvent<WatchMessage>) => {
     void navigator.locks.request(lock, () => {
-      exports.sn_worker_dead(pool, lane);
+      exports.sn_worker_dead(pool, seat);
       report({ kind: 'freed', lock });
     });
   };
 }
 
-function enter(exports: ThreadExports, { pool, lane, stack, tls }: StartMessage): void {
+function enter(exports: ThreadExports, { pool, seat, stack, tls }: StartMessage): void {
   exports.__stack_pointer.value = stack;
   exports.__wasm_init_tls(tls);
-  if (lane === WATCH_LANE) watch(exports, pool);
+  if (seat === WATCH_SEAT) watch(exports, pool);
   report({ kind: 'ready' });
-  if (lane === DRIVER_LANE) exports.sn_worker_driver(pool);
-  else if (lane > 0) exports.sn_worker_lane(pool, lane);
+  if (seat === DRIVER_SEAT) exports.sn_worker_driver(pool);
+  else if (seat > 0) exports.sn_worker_enter(pool, seat);
 }
 
 function start(message: StartMessage): void {
@@ -50,8 +50,8 @@ function start(message: StartMessage): void {
     exports = instance.exports as unknown as ThreadExports;
     enter(exports, message);
   } catch (error) {
-    // Before the message: a dispatch that waits for this lane must not depend on anyone's event loop.
-    exports?.sn_worker_dead(message.pool, message.lane);
+    // Before the message: a dispatch that waits for this worker must not depend on anyone's event loop.
+    exports?.sn_worker_dead(message.pool, message.seat);
     report({ kind: 'dead', reason: String(error) });
   }
 }

@@ -6,7 +6,7 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 import * as sn from '../dist/index.js';
 import { assertRejects } from './support.mjs';
 
-// Every worker that the package starts: the driver, then the lanes.
+// Every worker that the package starts: the driver, then the others.
 const workers = [];
 const threads = process.getBuiltinModule('node:worker_threads');
 const RealWorker = threads.Worker;
@@ -96,7 +96,7 @@ test('a killed driver rejects what is pending; the next call works', async () =>
   assert.equal((await longWork().data())[0], before);
 });
 
-test('a killed lane', async () => {
+test('a killed worker', async () => {
   const before = longWork().item();
   for (let round = 0; round < 5; round++) {
     const victim = workers.findLast((worker) => worker.threadId > 0);

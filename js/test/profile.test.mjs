@@ -1,4 +1,4 @@
-// profile: every kernel that ran, with its times, work and lanes.
+// profile: every kernel that ran, with its times, work and workers.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as sn from '../dist/index.js';
@@ -22,27 +22,27 @@ test('a profile names the kernels and adds up', async () => {
   assert.ok(product.flops >= 5 * 2 * 256 ** 3);
   assert.ok(product.gflops > 0 && product.gbps > 0 && product.threads >= 1);
   assert.ok(product.ms <= profile.totalMs);
-  for (const { begin, end, lane } of profile.spans) {
+  for (const { begin, end, worker } of profile.spans) {
     assert.ok(begin >= -0.5 && end >= begin && end <= profile.totalMs + 0.5);
-    assert.ok(lane >= 0 && lane < sn.info().threads);
+    assert.ok(worker >= 0 && worker < sn.info().threads);
   }
   assert.ok(['ready', 'jit'].includes(product.engine)); // the latter where relaxed SIMD is there
-  assert.equal(profile.lanes.length, sn.info().threads);
-  for (const { busyMs, gapMs, gaps } of profile.lanes) {
+  assert.equal(profile.workers.length, sn.info().threads);
+  for (const { busyMs, gapMs, gaps } of profile.workers) {
     assert.ok(busyMs >= 0 && Math.abs(busyMs + gapMs - profile.totalMs) < 1e-6);
     assert.ok(Object.values(gaps).every((ms) => ms >= 0), JSON.stringify(gaps));
     assert.ok(Math.abs(Object.values(gaps).reduce((a, b) => a + b) - gapMs) < 1e-6);
   }
-  assert.ok(profile.lanes[0].busyMs > 0);
+  assert.ok(profile.workers[0].busyMs > 0);
 });
 
 test('time outside of kernels has a name', async () => {
   const x = sn.ones([64]);
   x.dataSync();
   const rest = await sn.profile(() => new Promise((resolve) => { setTimeout(resolve, 30); }));
-  assert.ok(rest.lanes[0].gaps.host >= 25 && rest.compiles.length === 0 && rest.runs.length === 0);
+  assert.ok(rest.workers[0].gaps.host >= 25 && rest.compiles.length === 0 && rest.runs.length === 0);
   const first = await sn.profile(() => sn.jit((t) => t.mul(1.375).exp())(x).dispose());
-  assert.ok(first.compiles.length === 1 && first.lanes[0].gaps.compile > 0, JSON.stringify(first.lanes));
+  assert.ok(first.compiles.length === 1 && first.workers[0].gaps.compile > 0, JSON.stringify(first.workers));
   assert.ok(first.runs.length === 1 && first.runs[0].begin >= first.compiles[0].end);
   assert.ok(first.toChromeTrace().traceEvents.some(({ name }) => name === 'compile'));
 });

@@ -1,4 +1,4 @@
-// The same bits whatever computes them: 1 to 4 lanes, and the module without threads.
+// The same bits whatever computes them: 1 to 4 threads, and the module without threads.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { test } from 'node:test';
@@ -9,7 +9,7 @@ const PROGRAM = `
   await sn.init({ ...JSON.parse(process.argv[1]), wasm: process.argv[2] ? new URL(process.argv[2]) : undefined });
   const { createHash } = await import('node:crypto');
   const { setTimeout } = await import('node:timers/promises');
-  await setTimeout(100); // all lanes are up
+  await setTimeout(100); // all workers are up
   const hash = createHash('sha256');
   const note = (t) => hash.update(new Uint8Array(t.dataSync().buffer));
   const x = sn.random.normal(sn.random.key(1), [500, 700]);

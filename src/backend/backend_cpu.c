@@ -83,7 +83,7 @@ void sn_cpu_copy(sn_device *device, void *to, const void *from, size_t bytes) {
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* sn_job_fn of the driver. */
+/* sn_driver_fn of the driver. */
 static bool execute(void *run, double until, sn_status *status) {
   return sn_executable_step(run, until, status);
 }

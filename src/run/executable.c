@@ -160,7 +160,7 @@ static bool run_stage(const walk *w, const sn_kernel *kernel, int stage, sn_stat
     arg = &t;
   }
   if (w->until != INFINITY) return run_parts(w, s, fn, arg);
-  const int workers = workers_for(s, sn_pool_lanes(run->pool));
+  const int workers = workers_for(s, sn_pool_workers(run->pool));
   if (workers > w->run->place.workers) w->run->place.workers = workers;
   *status = sn_pool_run(run->pool, fn, arg, s->units, grain_for(s, workers), workers);
   return true;

@@ -23,7 +23,7 @@ void sn_poison_kernel(const sn_run *run, size_t k) {
   const sn_kernel *kernel = &exe->kernels[k];
   char *workspace = sn_run_workspace(run);
   sn_poison(workspace + exe->shared_offset, kernel->shared_bytes);
-  for (int worker = 0; worker < sn_pool_max_lanes(run->pool); worker++)
+  for (int worker = 0; worker < sn_pool_max_workers(run->pool); worker++)
     sn_poison(workspace + exe->workers_offset + exe->worker_stride * (size_t)worker,
               kernel->worker_bytes);
 }

@@ -1,5 +1,5 @@
-/* driver.h - one extra thread that runs jobs in the order of their submission, with itself as lane
- * 0 of the pool, while the API thread goes on.
+/* driver.h - one extra thread that runs jobs in the order of their submission while the API thread
+ * goes on. For the pool it is worker 0 meanwhile.
  *
  * Tickets count up from 1 and wrap around; job t is completed when (int32_t)(completed - t) >= 0.
  * Only the API thread submits, waits and asks. Before it uses the pool itself it waits for the
@@ -16,10 +16,10 @@
 
 /* A job: runs until the clock of sn_host_now_ms shows `until`, then returns false and goes on in
  * the next call. True: done, *status is what it returns. */
-typedef bool sn_job_fn(void *arg, double until, sn_status *status);
+typedef bool sn_driver_fn(void *arg, double until, sn_status *status);
 
-/* Whether submitted jobs are left to somebody: a driver that is up, or turns. Else they run at once
- * on the thread that submits them. */
+/* Whether somebody takes submitted jobs: a driver that is up, or turns. Else they run at once on the
+ * thread that submits them. */
 bool sn_driver_available(const sn_pool *pool);
 
 /* Without threads: from now on jobs are queued. The API thread runs them in turns, and when it
@@ -31,13 +31,14 @@ bool sn_driver_turn(sn_pool *pool, double ms);
 
 /* Queues fn(arg); *ticket is its number. Waits while SN_DRIVER_RING jobs are queued. SN_ERR_WORKER,
  * and nothing queued, when a thread of the pool is lost. */
-sn_status sn_driver_submit(sn_env *env, sn_pool *pool, sn_job_fn *fn, void *arg, uint32_t *ticket);
+sn_status sn_driver_submit(sn_env *env, sn_pool *pool, sn_driver_fn *fn, void *arg,
+                           uint32_t *ticket);
 
 uint32_t sn_driver_completed(const sn_pool *pool); /* the last completed ticket; 0 at first */
 bool sn_driver_idle(const sn_pool *pool);          /* whether every job is completed */
 
 /* Waits for job `ticket`, or for all. SN_OK when completed, whatever the job returned;
- * SN_ERR_WORKER when the driver died first; then no lane is inside its job any more.
+ * SN_ERR_WORKER when the driver died first; then no worker is inside its job any more.
  * SN_ERR_ARGUMENT: no such job. */
 sn_status sn_driver_wait(sn_pool *pool, uint32_t ticket);
 sn_status sn_driver_wait_all(sn_pool *pool);

@@ -1,5 +1,5 @@
-/* driver_single.c - the driver of a build without threads: submit returns when the job has run, or
- * queues it for turns of the API thread, which waits for a job by running those before it and
+/* driver_single.c - the driver of a build without threads. submit returns when the job has run, or
+ * queues it for turns of the API thread. That thread waits for a job by running it and all before
  * it. */
 #include "threads/driver.h"
 
@@ -16,8 +16,8 @@ static uint32_t pending(const sn_pool *pool) { return pool->submitted - pool->co
 
 /* Runs the oldest job; false: interrupted. */
 static bool run_next(sn_pool *pool, double until) {
-  sn_job *job = &pool->ring[(pool->completed + 1) % SN_DRIVER_RING];
-  sn_job_fn *fn = job->fn;
+  sn_driver_slot *job = &pool->ring[(pool->completed + 1) % SN_DRIVER_RING];
+  sn_driver_fn *fn = job->fn;
   job->fn = NULL;
   job->status = SN_ERR_INTERNAL;
   if (fn && !fn(job->arg, until, &job->status)) {
@@ -38,11 +38,12 @@ bool sn_driver_turn(sn_pool *pool, double ms) {
   return pending(pool) != 0;
 }
 
-sn_status sn_driver_submit(sn_env *env, sn_pool *pool, sn_job_fn *fn, void *arg, uint32_t *ticket) {
+sn_status sn_driver_submit(sn_env *env, sn_pool *pool, sn_driver_fn *fn, void *arg,
+                           uint32_t *ticket) {
   SN_FAIL_IF(env, sn_pool_lost(pool), SN_ERR_WORKER, "a thread of the pool was lost");
   run_until_pending(pool, SN_DRIVER_RING - 1);
   *ticket = ++pool->submitted;
-  pool->ring[*ticket % SN_DRIVER_RING] = (sn_job){.fn = fn, .arg = arg};
+  pool->ring[*ticket % SN_DRIVER_RING] = (sn_driver_slot){.fn = fn, .arg = arg};
   if (!pool->turns) run_until_pending(pool, 0);
   return SN_OK;
 }

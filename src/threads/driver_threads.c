@@ -1,6 +1,6 @@
-/* driver_threads.c - the driver: a ring between one producer, the API thread, and who runs the
- * jobs: the driver, or the API thread when it waits and the driver has not begun yet. So a call
- * that needs a job at once neither waits until a sleeping driver is awake nor, on a page, spins
+/* driver_threads.c - the driver: a ring of jobs. One thread, the API thread, puts them in. The
+ * driver runs them, or the API thread itself when it waits and the driver has not begun yet. So a
+ * call that needs a job at once does not wait until a sleeping driver is awake, nor, on a page, spin
  * beside it.
  *
  *   ring:   ... completed | completed+1 ... submitted | free ...
@@ -8,7 +8,7 @@
  *
  * Invariants
  *   1. submitted is written by the producer alone (release: the slot before it). Job completed + 1
- *      belongs to who moves claimed there from completed, and that thread alone writes its
+ *      belongs to the thread that moves claimed there from completed. That thread alone writes its
  *      status and then completed (release: also of all that the job computed). Other slots between
  *      completed and submitted are nobody's, the rest the producer's.
  *   2. While no driver is up (ABSENT) the ring is empty and the producer writes completed too,
@@ -16,8 +16,7 @@
  *   3. progress counts whatever may end a wait for the driver, calls whatever may end a wait of the
  *      driver. A waiter reads the count before it tests what it waits for and sleeps only while the
  *      count is unchanged, so neither a job, a completion nor a death is missed.
- *   4. A driver marked dead completes nothing more; its jobs are completed by sn_driver_revive.
- */
+ *   4. A driver marked dead completes nothing more; sn_driver_revive completes its jobs. */
 #include "threads/driver.h"
 
 #include <math.h>
@@ -35,7 +34,7 @@ static bool move_state(sn_driver *driver, uint32_t from, uint32_t to) {
                                                  memory_order_acquire);
 }
 
-static sn_job *slot(sn_driver *driver, uint32_t ticket) {
+static sn_driver_slot *slot(sn_driver *driver, uint32_t ticket) {
   return &driver->ring[ticket % SN_DRIVER_RING];
 }
 
@@ -74,7 +73,7 @@ static void complete(sn_driver *driver, uint32_t ticket, sn_status status) {
 
 /* Runs a job that was claimed; false when the driver has to end. */
 static bool run_claimed(sn_driver *driver, uint32_t ticket) {
-  const sn_job *job = slot(driver, ticket);
+  const sn_driver_slot *job = slot(driver, ticket);
   if (!job->fn) return false;
   sn_status status;
   job->fn(job->arg, INFINITY, &status);
@@ -122,7 +121,7 @@ sn_status sn_driver_status(const sn_pool *pool, uint32_t ticket) {
 static bool run_oldest(sn_driver *driver) {
   uint32_t ticket;
   if (!claim(driver, &ticket)) return false;
-  const sn_job *job = slot(driver, ticket);
+  const sn_driver_slot *job = slot(driver, ticket);
   sn_status status;
   driver->here = ticket;
   job->fn(job->arg, INFINITY, &status);
@@ -162,24 +161,25 @@ sn_status sn_driver_wait(sn_pool *pool, uint32_t ticket) {
 
 sn_status sn_driver_wait_all(sn_pool *pool) { return wait_pending(pool, 0); }
 
-static void push(sn_driver *driver, sn_job_fn *fn, void *arg) {
+static void push(sn_driver *driver, sn_driver_fn *fn, void *arg) {
   const uint32_t ticket = acquire(&driver->submitted) + 1;
-  *slot(driver, ticket) = (sn_job){.fn = fn, .arg = arg};
+  *slot(driver, ticket) = (sn_driver_slot){.fn = fn, .arg = arg};
   atomic_store_explicit(&driver->submitted, ticket, memory_order_release);
   call(driver);
 }
 
-static void run_here(sn_driver *driver, sn_job_fn *fn, void *arg) {
+static void run_here(sn_driver *driver, sn_driver_fn *fn, void *arg) {
   const uint32_t ticket = acquire(&driver->submitted) + 1;
-  sn_job *job = slot(driver, ticket);
-  *job = (sn_job){.fn = fn, .arg = arg};
+  sn_driver_slot *job = slot(driver, ticket);
+  *job = (sn_driver_slot){.fn = fn, .arg = arg};
   fn(arg, INFINITY, &job->status);
   atomic_store_explicit(&driver->claimed, ticket, memory_order_relaxed);
   atomic_store_explicit(&driver->completed, ticket, memory_order_release);
   atomic_store_explicit(&driver->submitted, ticket, memory_order_release);
 }
 
-sn_status sn_driver_submit(sn_env *env, sn_pool *pool, sn_job_fn *fn, void *arg, uint32_t *ticket) {
+sn_status sn_driver_submit(sn_env *env, sn_pool *pool, sn_driver_fn *fn, void *arg,
+                           uint32_t *ticket) {
   sn_driver *driver = &pool->driver;
   SN_FAIL_IF(env, wait_pending(pool, SN_DRIVER_RING - 1) || sn_pool_lost(pool), SN_ERR_WORKER,
              "a thread of the pool was lost");
@@ -195,7 +195,7 @@ sn_status sn_driver_submit(sn_env *env, sn_pool *pool, sn_job_fn *fn, void *arg,
 
 void sn_driver_start(sn_pool *pool) {
   sn_driver *driver = &pool->driver;
-  if (driver->thread.started || !sn_thread_start(&driver->thread, pool, SN_DRIVER_LANE)) return;
+  if (driver->thread.started || !sn_thread_start(&driver->thread, pool, SN_POOL_DRIVER)) return;
   while (acquire(&driver->state) == ABSENT) sn_wait_change(&driver->state, ABSENT);
 }
 

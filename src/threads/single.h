@@ -4,18 +4,18 @@
 
 #include "threads/driver.h"
 
-typedef struct sn_job {
-  sn_job_fn *fn; /* NULL while it runs: one that does not come back, since it trapped, has failed */
+typedef struct sn_driver_slot {
+  sn_driver_fn *fn; /* NULL while it runs: one that traps does not come back, and has failed */
   void *arg;
   sn_status status; /* once completed */
-} sn_job;
+} sn_driver_slot;
 
 /* Jobs completed + 1 .. submitted are queued; job t lies in slot t % SN_DRIVER_RING. */
 struct sn_pool {
   bool lost;
   bool turns; /* jobs are queued */
   uint32_t submitted, completed;
-  sn_job ring[SN_DRIVER_RING];
+  sn_driver_slot ring[SN_DRIVER_RING];
 };
 
 #endif

@@ -1,5 +1,5 @@
 /* start.h - where the pool's threads come from.
- * start_posix.c: pthreads. worker_shared.c: JS starts workers, which enter by themselves. */
+ * start_posix.c: pthreads. worker_shared.c: JS starts Web Workers, which enter by themselves. */
 #ifndef SN_THREADS_START_H
 #define SN_THREADS_START_H
 
@@ -7,18 +7,18 @@
 
 typedef struct sn_thread {
   sn_pool *pool;
-  int lane;         /* or SN_DRIVER_LANE */
+  int worker;       /* or SN_POOL_DRIVER */
   bool started;     /* and not yet joined */
   uintptr_t handle; /* of the operating system */
 } sn_thread;
 
-/* Starts a thread that runs the loop of its lane; false if it cannot. thread must stay in place. */
-bool sn_thread_start(sn_thread *thread, sn_pool *pool, int lane);
+/* Starts a thread that runs the loop of a worker; false if it cannot. thread must stay in place. */
+bool sn_thread_start(sn_thread *thread, sn_pool *pool, int worker);
 
 /* Waits for a started thread to end; others are ignored. */
 void sn_thread_join(sn_thread *thread);
 
-/* Tells the world outside, on the thread that ran it, that job `ticket` is completed. */
+/* Tells the host, on the thread that ran it, that job `ticket` is completed. */
 void sn_thread_job_done(uint32_t ticket);
 
 #endif

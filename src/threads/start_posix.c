@@ -13,21 +13,21 @@ int sn_pool_cores(void) {
   cpu_set_t cpus;
   if (sched_getaffinity(0, sizeof cpus, &cpus)) return 1;
   const int count = CPU_COUNT(&cpus);
-  return count < SN_POOL_MAX_LANES ? count : SN_POOL_MAX_LANES;
+  return count < SN_POOL_MAX_WORKERS ? count : SN_POOL_MAX_WORKERS;
 }
 
 static void *enter(void *arg) {
   const sn_thread *thread = arg;
-  if (thread->lane == SN_DRIVER_LANE)
+  if (thread->worker == SN_POOL_DRIVER)
     sn_driver_main(thread->pool);
   else
-    sn_lane_main(thread->pool, thread->lane);
+    sn_worker_main(thread->pool, thread->worker);
   return NULL;
 }
 
-bool sn_thread_start(sn_thread *thread, sn_pool *pool, int lane) {
+bool sn_thread_start(sn_thread *thread, sn_pool *pool, int worker) {
   thread->pool = pool;
-  thread->lane = lane;
+  thread->worker = worker;
   /* The program's signal handlers run on the program's threads: ours inherit a full mask. */
   sigset_t all, before;
   sigfillset(&all);

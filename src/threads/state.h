@@ -1,11 +1,11 @@
 /* state.h - the memory of a pool with threads, shared by pool_threads.c and driver_threads.c.
  *
- *   line 0     the dispatch     written by lane 0 before it calls, constant while any is inside
- *   line 1     next chunk       all lanes add to it
+ *   line 0     the dispatch     worker 0 writes it before it calls; constant while any is inside
+ *   line 1     next chunk       all workers add to it
  *   line 2     sizes, loss      written when threads come and go
- *   line 3     caller           written by lane 0 when it wakes a lane
+ *   line 3     caller           worker 0 writes it when it wakes a worker
  *   line 4..   driver           words of its producer and of itself apart, then the ring
- *   lanes      one line each    the word of the protocol in pool_threads.c
+ *   workers    one line each    the word of the protocol in pool_threads.c
  *
  * What different threads write at the same time never shares a cache line. */
 #ifndef SN_THREADS_STATE_H
@@ -17,16 +17,16 @@
 
 #define SN_CACHE_LINE 64
 
-typedef struct sn_lane {
-  _Alignas(SN_CACHE_LINE) sn_word word; /* enum lane_word of pool_threads.c */
+typedef struct sn_worker {
+  _Alignas(SN_CACHE_LINE) sn_word word; /* enum worker_word of pool_threads.c */
   sn_thread thread;
-} sn_lane;
+} sn_worker;
 
-typedef struct sn_job {
-  sn_job_fn *fn; /* NULL: the driver ends */
+typedef struct sn_driver_slot {
+  sn_driver_fn *fn; /* NULL: the driver ends */
   void *arg;
   sn_status status; /* once completed */
-} sn_job;
+} sn_driver_slot;
 
 /* The ring holds jobs completed + 1 .. submitted; job t lies in slot t % SN_DRIVER_RING. */
 typedef struct sn_driver {
@@ -38,7 +38,7 @@ typedef struct sn_driver {
   sn_word progress;                          /* completions and deaths; waiters sleep on it */
   _Alignas(SN_CACHE_LINE) sn_word state;     /* enum driver_state of driver_threads.c */
   sn_thread thread;
-  _Alignas(SN_CACHE_LINE) sn_job ring[SN_DRIVER_RING];
+  _Alignas(SN_CACHE_LINE) sn_driver_slot ring[SN_DRIVER_RING];
 } sn_driver;
 
 struct sn_pool {
@@ -49,18 +49,18 @@ struct sn_pool {
   uint64_t chunks;
   _Alignas(SN_CACHE_LINE) _Atomic uint64_t next; /* first chunk that nobody has taken */
   _Alignas(SN_CACHE_LINE) _Atomic bool lost;     /* a thread died since the last revival */
-  _Atomic int lanes_up;                          /* lane 0 included */
-  int max_lanes;
+  _Atomic int workers_up;                        /* worker 0 included */
+  int max_workers;
   _Alignas(SN_CACHE_LINE) sn_word caller; /* see sn_wait_call */
   sn_driver driver;
-  sn_lane lanes[]; /* max_lanes of them; the word of lane 0 is not used */
+  sn_worker workers[]; /* max_workers of them; the word of worker 0 is not used */
 };
 
-/* The loops of the threads; they return when the pool is destroyed or their lane is dead. */
-void sn_lane_main(sn_pool *pool, int lane);
+/* The loops of the threads. They return when the pool is destroyed, or the worker marked dead. */
+void sn_worker_main(sn_pool *pool, int worker);
 void sn_driver_main(sn_pool *pool);
 
-/* Takes back calls that no lane has followed yet and waits until no living lane is inside fn. */
+/* Takes back calls that no worker has followed yet, and waits until no living worker is inside fn. */
 void sn_pool_settle(sn_pool *pool);
 
 /* What creation, death, revival and destruction of a pool mean for its driver. */

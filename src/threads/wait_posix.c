@@ -47,7 +47,7 @@ static bool avoid(int cpu, cpu_set_t *allowed, cpu_set_t *others) {
   return sched_setaffinity(0, sizeof *others, others) == 0;
 }
 
-/* Unless someone else has chosen other CPUs meanwhile. */
+/* Unless somebody else has chosen other CPUs meanwhile. */
 static void allow(const cpu_set_t *allowed, const cpu_set_t *others) {
   cpu_set_t now;
   if (sched_getaffinity(0, sizeof now, &now) == 0 && CPU_EQUAL(&now, others))

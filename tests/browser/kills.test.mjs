@@ -6,14 +6,14 @@ import { inPageOfWorkers, runInPage } from '../kills/browser.mjs';
 import { summary } from '../kills/campaign.mjs';
 import { hasFirefox, openChromium, openFirefox } from './browsers.mjs';
 
-/** Ends a lane, and its replacement as soon as that is started; lanes seen until all are back. */
+/** Ends a worker, and its replacement as soon as that is started; workers seen until all are back. */
 const endWhileLoading = async () => {
   const { sn, alive } = window;
   await sn.init({ threads: 3 });
   const wait = (ms) => new Promise((wake) => setTimeout(wake, ms));
-  const lane = [...alive][1];
+  const worker = [...alive][1];
   const before = new Set(alive);
-  lane.terminate();
+  worker.terminate();
   let replacement;
   while (!(replacement = [...alive].find((worker) => !before.has(worker)))) await wait(1);
   replacement.terminate();

@@ -99,17 +99,17 @@ postMessage(profile.kernels[0].threads);`,
 };
 
 /** One worker after the other, since a later one's own workers start differently from the first one's. */
-const lanesOfBusyWorkers = async () => {
-  const lanes = [];
+const threadsOfBusyWorkers = async () => {
+  const threads = [];
   for (let i = 0; i < 3; i++) {
     const worker = new Worker('/busy.js', { type: 'module' });
-    lanes.push(await new Promise((resolve, reject) => {
+    threads.push(await new Promise((resolve, reject) => {
       worker.onmessage = ({ data }) => resolve(data);
       worker.onerror = ({ message }) => reject(new Error(message));
     }));
     worker.terminate();
   }
-  return lanes;
+  return threads;
 };
 
 /** Runs f in a page of a browser that nobody drives. */
@@ -176,11 +176,11 @@ for (const { name, open, there, visit } of BROWSERS) {
       assert.deepEqual(faults, []);
     });
 
-    test('all lanes compute at once after init', async () => {
+    test('all workers compute at once after init', async () => {
       const instead = { '/busy.js': BUSY_WORKER };
       const result = visit
-        ? await onVisit(visit, instead, lanesOfBusyWorkers)
-        : (await inPage({ instead }, lanesOfBusyWorkers)).result;
+        ? await onVisit(visit, instead, threadsOfBusyWorkers)
+        : (await inPage({ instead }, threadsOfBusyWorkers)).result;
       assert.deepEqual(result, [2, 2, 2]);
     });
 

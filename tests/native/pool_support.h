@@ -1,5 +1,5 @@
 /* pool_support.h - what tests of the pool and of its driver share: pools, units that count, a
- * victim. Death is played by a function that marks its own lane dead and returns without having
+ * victim. Death is played by a function that marks its own worker dead and returns without having
  * done its work, as a worker whose kernel has trapped. */
 #ifndef SN_TESTS_POOL_SUPPORT_H
 #define SN_TESTS_POOL_SUPPORT_H
@@ -32,11 +32,11 @@ static sn_env env = {.heap = {.allocator = {.allocate = allocate, .release = rel
                               .limit_bytes = SIZE_MAX,
                               .fail_countdown = -1}};
 
-static inline sn_pool *pool_of(int lanes) {
+static inline sn_pool *pool_of(int workers) {
   sn_pool *pool = NULL;
-  assert_int_equal(sn_pool_create(&env, lanes, &pool), SN_OK);
-  assert_int_equal(sn_pool_lanes(pool), lanes);
-  assert_int_equal(sn_pool_max_lanes(pool), lanes);
+  assert_int_equal(sn_pool_create(&env, workers, &pool), SN_OK);
+  assert_int_equal(sn_pool_workers(pool), workers);
+  assert_int_equal(sn_pool_max_workers(pool), workers);
   return pool;
 }
 
@@ -76,48 +76,49 @@ static inline void timer_join(timer *t) { pthread_join(t->thread, NULL); }
 typedef struct tally {
   uint8_t *seen; /* per unit */
   int64_t units;
-  int max_lanes;
-  atomic_int lane_used[SN_POOL_MAX_LANES];
+  int max_workers;
+  atomic_int worker_used[SN_POOL_MAX_WORKERS];
   atomic_int inside;
   atomic_int bad;
 } tally;
 
-static inline void count_units(void *arg, int64_t begin, int64_t end, int lane) {
+static inline void count_units(void *arg, int64_t begin, int64_t end, int worker) {
   tally *t = arg;
   atomic_fetch_add(&t->inside, 1);
-  if (begin < 0 || begin >= end || end > t->units || lane < 0 || lane >= t->max_lanes)
+  if (begin < 0 || begin >= end || end > t->units || worker < 0 || worker >= t->max_workers)
     atomic_store(&t->bad, 1);
   else
     for (int64_t u = begin; u < end; u++) t->seen[u]++;
-  atomic_store(&t->lane_used[lane], 1);
+  atomic_store(&t->worker_used[worker], 1);
   atomic_fetch_sub(&t->inside, 1);
 }
 
-static inline void check_units(sn_pool *pool, int64_t units, int64_t grain, int lanes) {
+static inline void check_units(sn_pool *pool, int64_t units, int64_t grain, int workers) {
   tally *t = calloc(1, sizeof *t);
   t->seen = calloc((size_t)units + 1, 1);
   t->units = units;
-  t->max_lanes = sn_pool_max_lanes(pool);
-  assert_int_equal(sn_pool_run(pool, count_units, t, units, grain, lanes), SN_OK);
+  t->max_workers = sn_pool_max_workers(pool);
+  assert_int_equal(sn_pool_run(pool, count_units, t, units, grain, workers), SN_OK);
   assert_int_equal(atomic_load(&t->inside), 0);
   assert_int_equal(atomic_load(&t->bad), 0);
   for (int64_t u = 0; u < units; u++) assert_int_equal(t->seen[u], 1);
   int used = 0;
-  for (int lane = 0; lane < t->max_lanes; lane++) used += atomic_load(&t->lane_used[lane]);
-  assert_true(used <= (lanes < 1 ? 1 : lanes));
-  if (lanes <= 1 || units <= grain) assert_int_equal(used, atomic_load(&t->lane_used[0]));
+  for (int worker = 0; worker < t->max_workers; worker++)
+    used += atomic_load(&t->worker_used[worker]);
+  assert_true(used <= (workers < 1 ? 1 : workers));
+  if (workers <= 1 || units <= grain) assert_int_equal(used, atomic_load(&t->worker_used[0]));
   free(t->seen);
   free(t);
 }
 
-static inline void add_lengths(void *arg, int64_t begin, int64_t end, int lane) {
-  (void)lane;
+static inline void add_lengths(void *arg, int64_t begin, int64_t end, int worker) {
+  (void)worker;
   atomic_fetch_add((_Atomic int64_t *)arg, end - begin);
 }
 
 #define ALIVE 0x5eed
 
-/* Lives on the dispatcher's stack for one dispatch only; late lanes would find it poisoned. */
+/* Lives on the dispatcher's stack for one dispatch only; late workers would find it poisoned. */
 typedef struct frame {
   int magic;
   int64_t out[4];
@@ -125,32 +126,32 @@ typedef struct frame {
 
 static atomic_int stale;
 
-static inline void fill_frame(void *arg, int64_t begin, int64_t end, int lane) {
+static inline void fill_frame(void *arg, int64_t begin, int64_t end, int worker) {
   frame *f = arg;
-  (void)lane;
+  (void)worker;
   if (f->magic != ALIVE) atomic_store(&stale, 1);
   for (int64_t u = begin; u < end; u++) f->out[u] += u + 1;
 }
 
-static inline void dispatch_frame(sn_pool *pool, int lanes) {
+static inline void dispatch_frame(sn_pool *pool, int workers) {
   frame f = {.magic = ALIVE};
-  assert_int_equal(sn_pool_run(pool, fill_frame, &f, 4, 1, lanes), SN_OK);
+  assert_int_equal(sn_pool_run(pool, fill_frame, &f, 4, 1, workers), SN_OK);
   if (f.out[0] != 1 || f.out[1] != 2 || f.out[2] != 3 || f.out[3] != 4) fail();
   memset(&f, 0xdd, sizeof f);
 }
 
 typedef struct victim {
   sn_pool *pool;
-  int lane;
+  int worker;
   atomic_bool entered, let_go;
 } victim;
 
 /* The victim dies in its first chunk; nobody else finishes before. */
-static inline void die_inside(void *arg, int64_t begin, int64_t end, int lane) {
+static inline void die_inside(void *arg, int64_t begin, int64_t end, int worker) {
   victim *v = arg;
   (void)begin, (void)end;
-  if (lane == v->lane) {
-    sn_pool_mark_dead(v->pool, lane);
+  if (worker == v->worker) {
+    sn_pool_mark_dead(v->pool, worker);
     atomic_store(&v->entered, true);
   } else {
     await_flag(&v->entered);
@@ -158,15 +159,15 @@ static inline void die_inside(void *arg, int64_t begin, int64_t end, int lane) {
 }
 
 static inline void check_revival(sn_pool *pool) {
-  const int lanes = sn_pool_max_lanes(pool);
+  const int workers = sn_pool_max_workers(pool);
   assert_int_equal(sn_pool_lost(pool), SN_ERR_WORKER);
   int64_t total = 0;
-  assert_int_equal(sn_pool_run(pool, add_lengths, &total, 10, 1, lanes), SN_ERR_WORKER);
+  assert_int_equal(sn_pool_run(pool, add_lengths, &total, 10, 1, workers), SN_ERR_WORKER);
   assert_int_equal(total, 0);
   sn_pool_revive(pool);
   assert_int_equal(sn_pool_lost(pool), SN_OK);
-  assert_int_equal(sn_pool_lanes(pool), lanes);
-  check_units(pool, 4099, 3, lanes);
+  assert_int_equal(sn_pool_workers(pool), workers);
+  check_units(pool, 4099, 3, workers);
 }
 
 #endif

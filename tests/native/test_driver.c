@@ -23,7 +23,7 @@ static bool note_order(void *arg, double until, sn_status *status) {
   return true;
 }
 
-static uint32_t submit(sn_pool *pool, sn_job_fn *fn, void *arg) {
+static uint32_t submit(sn_pool *pool, sn_driver_fn *fn, void *arg) {
   uint32_t ticket = 0;
   assert_int_equal(sn_driver_submit(&env, pool, fn, arg, &ticket), SN_OK);
   return ticket;
@@ -147,7 +147,7 @@ static bool dispatch_from_driver(void *arg, double until, sn_status *status) {
   sn_pool *pool = arg;
   (void)until;
   frame f = {.magic = ALIVE};
-  *status = sn_pool_run(pool, fill_frame, &f, 4, 1, sn_pool_max_lanes(pool));
+  *status = sn_pool_run(pool, fill_frame, &f, 4, 1, sn_pool_max_workers(pool));
   if (!*status && f.out[3] != 4) *status = SN_ERR_INTERNAL;
   return true;
 }
@@ -192,7 +192,7 @@ static bool die_in_job(void *arg, double until, sn_status *status) {
   const job *j = arg;
   (void)until;
   await_flag(j->gate);
-  sn_pool_mark_dead(j->pool, SN_DRIVER_LANE);
+  sn_pool_mark_dead(j->pool, SN_POOL_DRIVER);
   *status = SN_OK;
   return true;
 }
@@ -226,19 +226,19 @@ static void test_driver_dies(void **state) {
   destroy(pool);
 }
 
-/* The driver dies as lane 0 of a run while lane 1 is inside: whoever waits for the job may free
- * what it used, so the wait must outlast lane 1. */
+/* The driver dies as worker 0 of a run while worker 1 is inside: whoever waits for the job may free
+ * what it used, so the wait must outlast worker 1. */
 typedef struct orphan {
   sn_pool *pool;
   atomic_bool entered, let_go, left, driver_let_go;
 } orphan;
 
-static void orphan_units(void *arg, int64_t begin, int64_t end, int lane) {
+static void orphan_units(void *arg, int64_t begin, int64_t end, int worker) {
   orphan *o = arg;
   (void)begin, (void)end;
-  if (lane == 0) {
+  if (worker == 0) {
     await_flag(&o->entered);
-    sn_pool_mark_dead(o->pool, SN_DRIVER_LANE);
+    sn_pool_mark_dead(o->pool, SN_POOL_DRIVER);
     await_flag(&o->driver_let_go);
   } else {
     atomic_store(&o->entered, true);
@@ -278,10 +278,10 @@ static bool dispatch_to_victim(void *arg, double until, sn_status *status) {
   return true;
 }
 
-static void test_lane_dies_under_the_driver(void **state) {
+static void test_worker_dies_under_the_driver(void **state) {
   (void)state;
   sn_pool *pool = pool_of(2);
-  victim v = {.pool = pool, .lane = 1};
+  victim v = {.pool = pool, .worker = 1};
   const uint32_t ticket = submit(pool, dispatch_to_victim, &v);
   await_driver(pool, ticket);
   assert_int_equal(sn_driver_wait(pool, ticket), SN_OK);
@@ -297,7 +297,7 @@ static void test_lane_dies_under_the_driver(void **state) {
 static void test_tickets_wrap_around(void **state) {
   (void)state;
   sn_pool *pool = pool_of(1);
-  sn_pool_mark_dead(pool, SN_DRIVER_LANE); /* nobody reads the tickets while they are moved */
+  sn_pool_mark_dead(pool, SN_POOL_DRIVER); /* nobody reads the tickets while they are moved */
   atomic_store(&pool->driver.completed, UINT32_MAX - 100);
   atomic_store(&pool->driver.submitted, UINT32_MAX - 100);
   sn_pool_revive(pool);
@@ -324,7 +324,7 @@ int main(void) {
       cmocka_unit_test(test_destroy_finishes_the_jobs),
       cmocka_unit_test(test_driver_dies),
       cmocka_unit_test(test_driver_dies_inside_a_run),
-      cmocka_unit_test(test_lane_dies_under_the_driver),
+      cmocka_unit_test(test_worker_dies_under_the_driver),
       cmocka_unit_test(test_tickets_wrap_around),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,8 +20,8 @@ static void test_every_unit_once(void **state) {
     sn_pool *pool = pool_of(max);
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
       for (size_t g = 0; g < sizeof grains / sizeof *grains; g++)
-        for (int lanes = 0; lanes <= max + 1; lanes++)
-          check_units(pool, sizes[s], grains[g], lanes);
+        for (int workers = 0; workers <= max + 1; workers++)
+          check_units(pool, sizes[s], grains[g], workers);
     destroy(pool);
   }
 }
@@ -32,9 +32,10 @@ static void test_huge_counts(void **state) {
                                    (int64_t)1 << 62};
   sn_pool *pool = pool_of(4);
   for (size_t g = 0; g < sizeof grains / sizeof *grains; g++)
-    for (int lanes = 1; lanes <= 4; lanes++) {
+    for (int workers = 1; workers <= 4; workers++) {
       _Atomic int64_t total = 0;
-      assert_int_equal(sn_pool_run(pool, add_lengths, &total, INT64_MAX, grains[g], lanes), SN_OK);
+      assert_int_equal(sn_pool_run(pool, add_lengths, &total, INT64_MAX, grains[g], workers),
+                       SN_OK);
       assert_true(atomic_load(&total) == INT64_MAX);
     }
   destroy(pool);
@@ -53,7 +54,7 @@ static void test_tiny_dispatches_back_to_back(void **state) {
   assert_int_equal(atomic_load(&stale), 0);
 }
 
-/* Gaps about as long as the spin: calls meet lanes on their way to sleep. */
+/* Gaps about as long as the spin: calls meet workers on their way to sleep. */
 static void test_dispatches_with_gaps(void **state) {
   (void)state;
   uint32_t seed = 12345;
@@ -69,38 +70,38 @@ static void test_dispatches_with_gaps(void **state) {
 
 typedef struct cpus {
   cpu_set_t allowed;
-  atomic_int lanes, others;
+  atomic_int workers, others;
 } cpus;
 
-static void compare_cpus(void *arg, int64_t begin, int64_t end, int lane) {
+static void compare_cpus(void *arg, int64_t begin, int64_t end, int worker) {
   cpus *c = arg;
   cpu_set_t now;
   (void)begin, (void)end;
   if (sched_getaffinity(0, sizeof now, &now) || !CPU_EQUAL(&now, &c->allowed))
     atomic_fetch_add(&c->others, 1);
-  if (lane > 0) atomic_fetch_add(&c->lanes, 1);
+  if (worker > 0) atomic_fetch_add(&c->workers, 1);
   pause_us(100);
 }
 
-/* A lane may be kept off a CPU while it sleeps, but not while it computes. */
-static void test_lanes_compute_on_any_cpu(void **state) {
+/* A worker may be kept off a CPU while it sleeps, but not while it computes. */
+static void test_workers_compute_on_any_cpu(void **state) {
   (void)state;
-  cpus c = {.lanes = 0};
+  cpus c = {.workers = 0};
   assert_int_equal(sched_getaffinity(0, sizeof c.allowed, &c.allowed), 0);
   sn_pool *pool = pool_of(3);
-  for (int i = 0; i < 500 && atomic_load(&c.lanes) < 50; i++) {
+  for (int i = 0; i < 500 && atomic_load(&c.workers) < 50; i++) {
     usleep(2000);
     assert_int_equal(sn_pool_run(pool, compare_cpus, &c, 12, 1, 3), SN_OK);
   }
   destroy(pool);
-  assert_true(atomic_load(&c.lanes) >= 50);
+  assert_true(atomic_load(&c.workers) >= 50);
   assert_int_equal(atomic_load(&c.others), 0);
 }
 
-/* Chunks long enough that lane 0 goes to sleep while it awaits the others. */
-static void sleep_a_little(void *arg, int64_t begin, int64_t end, int lane) {
+/* Chunks long enough that worker 0 goes to sleep while it awaits the others. */
+static void sleep_a_little(void *arg, int64_t begin, int64_t end, int worker) {
   (void)end;
-  usleep(lane ? 2000 : 1);
+  usleep(worker ? 2000 : 1);
   ((int *)arg)[begin] = 1;
 }
 
@@ -141,13 +142,13 @@ static void test_bad_arguments(void **state) {
   (void)state;
   sn_pool *pool = NULL;
   assert_int_equal(sn_pool_create(&env, 0, &pool), SN_ERR_ARGUMENT);
-  assert_int_equal(sn_pool_create(&env, SN_POOL_MAX_LANES + 1, &pool), SN_ERR_ARGUMENT);
+  assert_int_equal(sn_pool_create(&env, SN_POOL_MAX_WORKERS + 1, &pool), SN_ERR_ARGUMENT);
   env.heap.fail_countdown = 0;
   assert_int_equal(sn_pool_create(&env, 2, &pool), SN_ERR_MEMORY);
   env.heap.fail_countdown = -1;
   assert_null(pool);
   assert_int_equal(env.heap.live_blocks, 0);
-  assert_in_range(sn_pool_cores(), 1, SN_POOL_MAX_LANES);
+  assert_in_range(sn_pool_cores(), 1, SN_POOL_MAX_WORKERS);
 }
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -187,38 +188,38 @@ static void test_threads_that_cannot_start(void **state) {
   const sn_status status = sn_pool_create(&env, 200, &pool);
   assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
   assert_int_equal(status, SN_OK);
-  assert_true(sn_pool_lanes(pool) < 200);
-  assert_int_equal(sn_pool_max_lanes(pool), 200);
+  assert_true(sn_pool_workers(pool) < 200);
+  assert_int_equal(sn_pool_max_workers(pool), 200);
   assert_false(sn_driver_available(pool));
   check_units(pool, 4099, 3, 200);
   sn_pool_revive(pool); /* room again: the missing ones come up */
-  assert_int_equal(sn_pool_lanes(pool), 200);
+  assert_int_equal(sn_pool_workers(pool), 200);
   assert_true(sn_driver_available(pool));
   check_units(pool, 4099, 3, 200);
   destroy(pool);
 }
 
-/* ---- death of a lane ------------------------------------------------------------------------- */
+/* ---- death of a worker ------------------------------------------------------------------------- */
 
-static void test_lane_dies_inside(void **state) {
+static void test_worker_dies_inside(void **state) {
   (void)state;
-  for (int lanes = 2; lanes <= 4; lanes++) {
-    sn_pool *pool = pool_of(lanes);
-    for (int lane = 1; lane < lanes; lane++) {
-      victim v = {.pool = pool, .lane = lane};
-      assert_int_equal(sn_pool_run(pool, die_inside, &v, 1000, 1, lanes), SN_ERR_WORKER);
-      assert_int_equal(sn_pool_lanes(pool), lanes - 1);
+  for (int workers = 2; workers <= 4; workers++) {
+    sn_pool *pool = pool_of(workers);
+    for (int worker = 1; worker < workers; worker++) {
+      victim v = {.pool = pool, .worker = worker};
+      assert_int_equal(sn_pool_run(pool, die_inside, &v, 1000, 1, workers), SN_ERR_WORKER);
+      assert_int_equal(sn_pool_workers(pool), workers - 1);
       check_revival(pool);
     }
     destroy(pool);
   }
 }
 
-/* A worker that never comes back, and is found dead by somebody else while lane 0 waits for it. */
-static void hang_inside(void *arg, int64_t begin, int64_t end, int lane) {
+/* A worker that never comes back, and is found dead by somebody else while worker 0 waits for it. */
+static void hang_inside(void *arg, int64_t begin, int64_t end, int worker) {
   victim *v = arg;
   (void)begin, (void)end;
-  if (lane == v->lane) {
+  if (worker == v->worker) {
     atomic_store(&v->entered, true);
     await_flag(&v->let_go);
   } else {
@@ -230,15 +231,15 @@ static void *undertaker_main(void *arg) {
   victim *v = arg;
   await_flag(&v->entered);
   usleep(5000);
-  sn_pool_mark_dead(v->pool, v->lane);
+  sn_pool_mark_dead(v->pool, v->worker);
   return NULL;
 }
 
-static void test_hanging_lane_marked_dead(void **state) {
+static void test_hanging_worker_marked_dead(void **state) {
   (void)state;
   sn_pool *pool = pool_of(2);
   for (int i = 0; i < 5; i++) {
-    victim v = {.pool = pool, .lane = 1};
+    victim v = {.pool = pool, .worker = 1};
     pthread_t undertaker;
     assert_int_equal(pthread_create(&undertaker, NULL, undertaker_main, &v), 0);
     assert_int_equal(sn_pool_run(pool, hang_inside, &v, 2, 1, 2), SN_ERR_WORKER);
@@ -254,21 +255,21 @@ static void test_death_outside_a_run(void **state) {
   sn_pool *pool = pool_of(3);
   sn_pool_mark_dead(pool, 2);
   sn_pool_mark_dead(pool, 2);
-  assert_int_equal(sn_pool_lanes(pool), 2);
+  assert_int_equal(sn_pool_workers(pool), 2);
   check_revival(pool);
   usleep(5000);
   sn_pool_mark_dead(pool, 1); /* asleep */
   check_revival(pool);
   sn_pool_mark_dead(pool, 0); /* the caller came out of fn by a trap */
   check_revival(pool);
-  sn_pool_mark_dead(pool, 3); /* no such lane */
+  sn_pool_mark_dead(pool, 3); /* no such worker */
   sn_pool_mark_dead(pool, -2);
   assert_int_equal(sn_pool_lost(pool), SN_OK);
   sn_pool_mark_dead(pool, 1);
   destroy(pool); /* without revival */
 }
 
-/* Marks lanes dead at arbitrary moments of a stream of dispatches. */
+/* Marks workers dead at arbitrary moments of a stream of dispatches. */
 static void *reaper_main(void *arg) {
   victim *v = arg;
   for (int i = 0; !atomic_load(&v->let_go); i++) {
@@ -285,7 +286,7 @@ static void test_deaths_at_any_moment(void **state) {
   assert_int_equal(pthread_create(&reaper, NULL, reaper_main, &v), 0);
   int lost = 0;
   for (int i = 0; lost < 100; i++) {
-    /* Lanes marked dead here are alive, so what they write must outlive the dispatch. */
+    /* Workers marked dead here are alive, so what they write must outlive the dispatch. */
     static _Atomic int64_t total;
     atomic_store(&total, 0);
     if (sn_pool_run(v.pool, add_lengths, &total, 64, 1, 4) == SN_OK) {
@@ -306,14 +307,14 @@ int main(void) {
       cmocka_unit_test(test_huge_counts),
       cmocka_unit_test(test_tiny_dispatches_back_to_back),
       cmocka_unit_test(test_dispatches_with_gaps),
-      cmocka_unit_test(test_lanes_compute_on_any_cpu),
+      cmocka_unit_test(test_workers_compute_on_any_cpu),
       cmocka_unit_test(test_caller_sleeps_while_waiting),
       cmocka_unit_test(test_create_and_destroy),
       cmocka_unit_test(test_nested_pools),
       cmocka_unit_test(test_bad_arguments),
       cmocka_unit_test(test_threads_that_cannot_start),
-      cmocka_unit_test(test_lane_dies_inside),
-      cmocka_unit_test(test_hanging_lane_marked_dead),
+      cmocka_unit_test(test_worker_dies_inside),
+      cmocka_unit_test(test_hanging_worker_marked_dead),
       cmocka_unit_test(test_death_outside_a_run),
       cmocka_unit_test(test_deaths_at_any_moment),
   };

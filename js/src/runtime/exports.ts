@@ -75,16 +75,19 @@ export interface Exports extends FunctionExports {
 
 /** What only the module with threads has besides. */
 export interface ThreadExports {
-  sn_worker_lane(pool: number, lane: number): void;
+  sn_worker_enter(pool: number, seat: number): void;
   sn_worker_driver(pool: number): void;
-  sn_worker_dead(pool: number, lane: number): void;
+  sn_worker_dead(pool: number, seat: number): void;
   sn_wait_set_patience(ms: number): void;
   __wasm_init_tls(address: number): void;
   __stack_pointer: WebAssembly.Global;
   __tls_size: WebAssembly.Global;
 }
 
-/** Where the driver is named among the lanes; SN_DRIVER_LANE. */
-export const DRIVER_LANE = -1;
-/** The worker of a page that only watches the others. */
-export const WATCH_LANE = -2;
+// A seat is a place of the pool that a Web Worker (in Node a thread of worker_threads) takes. Seats 1 and
+// up are the core's workers of these numbers; worker 0 is the thread that calls.
+
+/** The seat of the driver; SN_POOL_DRIVER. */
+export const DRIVER_SEAT = -1;
+/** The seat of the one that only watches the others, on a page. */
+export const WATCH_SEAT = -2;

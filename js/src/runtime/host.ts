@@ -1,5 +1,5 @@
 // What the module imports: its memory and the functions of module "host". The same on the main
-// thread and in every worker, so that all lanes share one clock.
+// thread and in every worker, so that all threads share one clock.
 
 import type { CodeTable } from './code.js';
 

@@ -14,7 +14,7 @@ export interface Link {
   readonly lock: string;
   start(message: StartMessage): void;
   /** Has the worker, which is the watch, wait for another one's lock. */
-  watch(lane: number, lock: string): void;
+  watch(seat: number, lock: string): void;
   /** Ends the worker; its death is told with this reason. */
   end(reason: string): void;
   /** The worker's lock was granted to somebody else: tells its death. */
@@ -107,7 +107,7 @@ function webLink(events: LinkEvents): Link {
     ...noLink,
     lock,
     start: (message) => worker.postMessage(message),
-    watch: (lane, other) => worker.postMessage({ lane, lock: other }),
+    watch: (seat, other) => worker.postMessage({ seat, lock: other }),
     end,
     lockFreed: () => events.death(why || 'it was terminated'),
   };

@@ -97,7 +97,7 @@ export async function loadModule(source: WasmSource): Promise<WebAssembly.Module
 
 /** Whether a compiled module is the one for shared memory. */
 export const isThreaded = (module: WebAssembly.Module): boolean =>
-  WebAssembly.Module.exports(module).some(({ name }) => name === 'sn_worker_lane');
+  WebAssembly.Module.exports(module).some(({ name }) => name === 'sn_worker_enter');
 
 /** Awaits a promise that by itself would not keep a Node process from ending, e.g. of a compilation. */
 export async function awaitAlive<T>(promise: Promise<T>): Promise<T> {

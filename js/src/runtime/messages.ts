@@ -4,8 +4,8 @@ export interface StartMessage {
   module: WebAssembly.Module;
   memory: WebAssembly.Memory;
   pool: number;
-  /** 1 and up, or DRIVER_LANE, or WATCH_LANE. */
-  lane: number;
+  /** 1 and up, or DRIVER_SEAT, or WATCH_SEAT. */
+  seat: number;
   /** Upper end of the worker's stack. */
   stack: number;
   /** Its thread-local block. */
@@ -18,9 +18,9 @@ export interface HoldMessage {
   hold: string;
 }
 
-/** To the watch: who holds the lock computes as this lane. */
+/** To the watch: the lock is held by the worker on this seat. */
 export interface WatchMessage {
-  lane: number;
+  seat: number;
   lock: string;
 }
 

@@ -1,22 +1,22 @@
-// The workers of the pool: one per lane above 0, the driver, which runs asynchronous jobs, and on a page
-// the watch.
+// The Web Workers of the pool: one for each of the core's workers but the caller, the driver, which runs
+// asynchronous jobs, and on a page the watch.
 //
 // Invariant: a promise for a ticket always settles. It resolves when the core says that the ticket is
 // completed, and rejects when any worker dies first; then the pool is revived and the worker replaced.
 //
-// The core learns of a death without this thread's event loop, so that a call under way ends too: a lane
+// The core learns of a death without this thread's event loop, so that a call under way ends too: a worker
 // that traps marks itself dead; in Node a thread that has slept in the core for a while looks at the
 // workers; on a page the watch (worker.ts) is granted the locks of the dead. Only once the watch has told
 // the core is a worker replaced, or it would tell of the new one.
 
 import { OutOfMemoryError, WorkerError, type SinterError } from '../errors.js';
-import { DRIVER_LANE, WATCH_LANE, type Exports, type ThreadExports } from './exports.js';
+import { DRIVER_SEAT, WATCH_SEAT, type Exports, type ThreadExports } from './exports.js';
 import { noLink, openLink, usesLocks, type Link } from './link.js';
 import type { Report } from './messages.js';
 
 const STACK_BYTES = 256 * 1024;
-/** How long a lane may keep init waiting once the driver is there; then it joins whenever it comes. */
-const LANES_MS = 1000;
+/** How long a worker may keep init waiting once the driver is there; then it joins whenever it comes. */
+const WORKERS_MS = 1000;
 /** So long a call sleeps before it looks whether a worker has ended. */
 const PATIENCE_MS = 50;
 /** Chromium lets a terminated worker compute for two more seconds, but not tell of it: who waits asks. */
@@ -40,7 +40,8 @@ interface Pending {
 }
 
 interface Seat {
-  readonly lane: number;
+  /** 1 and up, or DRIVER_SEAT, or WATCH_SEAT. */
+  readonly number: number;
   link: Link;
   /** 0 until enter. */
   stack: number;
@@ -62,17 +63,17 @@ interface Seat {
   readonly settle: () => void;
 }
 
-const seatName = (lane: number): string =>
-  lane === DRIVER_LANE ? 'the driver' : lane === WATCH_LANE ? 'the watch' : `lane ${lane}`;
+const seatName = (number: number): string =>
+  number === DRIVER_SEAT ? 'the driver' : number === WATCH_SEAT ? 'the watch' : `worker ${number}`;
 
 /** A timer that does not keep a Node process from ending. */
 const later = (f: () => void, ms: number): void => {
   (setTimeout(f, ms) as { unref?(): void }).unref?.();
 };
 
-function makeSeat(lane: number): Seat {
+function makeSeat(number: number): Seat {
   const { promise: known, resolve: settle } = withResolvers();
-  return { lane, link: noLink, stack: 0, tls: 0, isLoaded: false, isSent: false, isUp: false, isProven: false, isEnding: false, tries: 0, known, settle };
+  return { number, link: noLink, stack: 0, tls: 0, isLoaded: false, isSent: false, isUp: false, isProven: false, isEnding: false, tries: 0, known, settle };
 }
 
 function withResolvers(): Pending {
@@ -91,11 +92,11 @@ export class Workers {
   /** Why seats stayed empty. */
   readonly failures: string[] = [];
 
-  /** Starts loading a worker for the driver and for lanes 1 to lanes - 1; they wait for enter. */
-  constructor(lanes: number) {
-    const wanted = [DRIVER_LANE, ...Array.from({ length: lanes - 1 }, (_, i) => i + 1)];
+  /** Starts loading the driver and workers 1 to count - 1; they wait for enter. */
+  constructor(count: number) {
+    const wanted = [DRIVER_SEAT, ...Array.from({ length: count - 1 }, (_, i) => i + 1)];
     this.#seats = wanted.map(makeSeat);
-    this.#watch = usesLocks() ? makeSeat(WATCH_LANE) : null;
+    this.#watch = usesLocks() ? makeSeat(WATCH_SEAT) : null;
     for (const seat of this.#everySeat()) this.#open(seat);
   }
 
@@ -104,7 +105,7 @@ export class Workers {
   }
 
   /**
-   * Sends the workers into their loops; resolves when they are there, or cannot come. Lanes as well: a browser
+   * Sends the workers into their loops; resolves when they are there, or cannot come. Not the driver alone: a browser
    * may need the caller's event loop to start them, and a program that computes at once would not come
    * back to it.
    */
@@ -114,14 +115,14 @@ export class Workers {
     const tlsBytes = Number(core.exports.__tls_size.value);
     for (const seat of this.#everySeat()) {
       const block = core.exports.sinter_worker_memory(STACK_BYTES + tlsBytes);
-      if (block === 0) throw new OutOfMemoryError(`init: no memory for the stack of ${seatName(seat.lane)}`);
+      if (block === 0) throw new OutOfMemoryError(`init: no memory for the stack of ${seatName(seat.number)}`);
       seat.stack = seat.tls = block + STACK_BYTES;
       this.#send(seat);
     }
-    const [driver, ...lanes] = this.#everySeat().map(({ known }) => known);
+    const [driver, ...others] = this.#everySeat().map(({ known }) => known);
     await driver;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    await Promise.race([Promise.all(lanes), new Promise((resolve) => (timer = setTimeout(resolve, LANES_MS)))]);
+    await Promise.race([Promise.all(others), new Promise((resolve) => (timer = setTimeout(resolve, WORKERS_MS)))]);
     clearTimeout(timer);
   }
 
@@ -134,10 +135,10 @@ export class Workers {
     }
   }
 
-  /** Lanes that compute, or are about to for the first time, the caller's included. */
-  get lanes(): number {
-    const counts = ({ lane, link, isUp, isProven }: Seat): boolean =>
-      lane !== DRIVER_LANE && link !== noLink && (isUp || !isProven);
+  /** Workers that compute, or are about to for the first time, the caller included. */
+  get count(): number {
+    const counts = ({ number, link, isUp, isProven }: Seat): boolean =>
+      number !== DRIVER_SEAT && link !== noLink && (isUp || !isProven);
     return 1 + this.#seats.filter(counts).length;
   }
 
@@ -166,7 +167,7 @@ export class Workers {
   look(): void {
     const core = this.#core;
     if (!core) return;
-    for (const { lane, link } of this.#seats) if (link.hasEnded()) core.exports.sn_worker_dead(core.pool, lane);
+    for (const { number, link } of this.#seats) if (link.hasEnded()) core.exports.sn_worker_dead(core.pool, number);
   }
 
   /** Puts a fresh worker on a seat. */
@@ -188,13 +189,13 @@ export class Workers {
    * first watch may come later than others: that is within init, and nobody is in a call.
    */
   #send(seat: Seat): void {
-    const { lane, link, stack, tls, isLoaded } = seat;
+    const { number, link, stack, tls, isLoaded } = seat;
     const watch = seat === this.#watch ? null : this.#watch;
     if (!this.#core || !isLoaded || (watch?.isProven && !watch.isUp)) return;
     const { module, memory, pool, clockBase } = this.#core;
     seat.isSent = true;
     if (seat !== this.#watch) this.#listen(seat);
-    link.start({ module, memory, pool, lane, stack, tls, clockBase });
+    link.start({ module, memory, pool, seat: number, stack, tls, clockBase });
   }
 
   #hear(seat: Seat, report: Report): void {
@@ -229,9 +230,9 @@ export class Workers {
   }
 
   /** Has the watch, or else this thread, wait for the end of a worker that holds its lock or never will. */
-  #listen({ lane, link }: Seat): void {
+  #listen({ number, link }: Seat): void {
     if (link.lock === '') return;
-    if (this.#watch?.isUp) this.#watch.link.watch(lane, link.lock);
+    if (this.#watch?.isUp) this.#watch.link.watch(number, link.lock);
     else if (!this.#watch || this.#watch.link === noLink) awaitLock(link);
   }
 
@@ -246,7 +247,7 @@ export class Workers {
   }
 
   #bury(seat: Seat, reason: string): void {
-    const error = new WorkerError(`worker: ${seatName(seat.lane)} was lost: ${reason}`);
+    const error = new WorkerError(`worker: ${seatName(seat.number)} was lost: ${reason}`);
     seat.link = noLink;
     if (this.#core && seat !== this.#watch) this.#report(this.#core, seat, error);
     if (!seat.isProven) {
@@ -274,9 +275,9 @@ export class Workers {
   }
 
   /** Tells the core of a death, also of a worker that may just have entered, and those who wait. */
-  #report({ exports, pool }: Core, { lane, isUp }: Seat, error: WorkerError): void {
+  #report({ exports, pool }: Core, { number, isUp }: Seat, error: WorkerError): void {
     this.#settle();
-    exports.sn_worker_dead(pool, lane);
+    exports.sn_worker_dead(pool, number);
     if (isUp) {
       for (const { reject } of this.#pending.values()) reject(error);
       this.#pending.clear();
@@ -288,7 +289,7 @@ export class Workers {
   /** A Node process lives as long as someone waits for a ticket. */
   #keepAlive(): void {
     const on = this.#pending.size > 0;
-    for (const { lane, link } of this.#seats) if (lane === DRIVER_LANE) link.keepAlive(on);
+    for (const { number, link } of this.#seats) if (number === DRIVER_SEAT) link.keepAlive(on);
     if (!on) clearInterval(this.#asking);
     this.#asking = on ? (this.#asking ?? setInterval(() => this.#settle(), ASK_MS)) : undefined;
   }

@@ -5,7 +5,7 @@ import type { Report } from './report.ts';
 
 /** What needs a core of its own: these cannot change after init. */
 export interface Engine {
-  /** Lanes; 0: one per core. */
+  /** Threads; 0: one per core. */
   threads: number;
   jit: boolean;
   relaxedSimd: boolean;

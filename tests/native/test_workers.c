@@ -1,4 +1,4 @@
-/* test_lanes.c - many threads, one result: the same bits on any number of them and, without FMA, on
+/* test_workers.c - many threads, one result: the same bits on any number of them and, without FMA, on
  * any instruction set; profiles that add up; and a context that is usable again after a thread was
  * lost. */
 #define _GNU_SOURCE 1
@@ -81,20 +81,20 @@ static void deterministic_means_any_instruction_set(void **state) {
 static void expect_spans_in_order(const sn_span *spans, size_t n, size_t n_kernels, double from,
                                   double to) {
   double end[16], busy[16] = {0};
-  for (int lane = 0; lane < 16; lane++) end[lane] = from;
+  for (int worker = 0; worker < 16; worker++) end[worker] = from;
   for (size_t i = 0; i < n; i++) {
     const sn_span *s = &spans[i];
     if (s->kernel == SN_SPAN_RUN || s->kernel == SN_SPAN_COMPILE) {
       assert_true(s->begin_ms >= from && s->end_ms >= s->begin_ms && s->end_ms <= to);
       continue;
     }
-    assert_true(s->lane < 16 && s->kernel < n_kernels);
-    assert_true(s->begin_ms >= end[s->lane]); /* of one lane: one after the other */
+    assert_true(s->worker < 16 && s->kernel < n_kernels);
+    assert_true(s->begin_ms >= end[s->worker]); /* of one worker: one after the other */
     assert_true(s->end_ms >= s->begin_ms && s->end_ms <= to);
-    end[s->lane] = s->end_ms;
-    busy[s->lane] += s->end_ms - s->begin_ms;
+    end[s->worker] = s->end_ms;
+    busy[s->worker] += s->end_ms - s->begin_ms;
   }
-  for (int lane = 0; lane < 16; lane++) assert_true(busy[lane] <= to - from);
+  for (int worker = 0; worker < 16; worker++) assert_true(busy[worker] <= to - from);
 }
 
 static void profiles_add_up(void **state) {
@@ -188,7 +188,7 @@ static void stages_can_be_shown(void **state) {
 
 /* ---- lost threads ---------------------------------------------------------------------------- */
 
-/* Takes the pool down again and again while others use it, as a trap of the caller's lane would. */
+/* Takes the pool down again and again while others use it, as a trap of the caller's worker would. */
 typedef struct saboteur {
   pthread_t thread;
   sn_pool *pool;
@@ -244,11 +244,11 @@ static void a_thread_lost_between_runs_is_replaced(void **state) {
   (void)state;
   fixture f;
   fixture_open(&f, (sn_options){.threads = 3});
-  for (int lane = -1; lane < 3; lane++) {
-    sn_pool_mark_dead(sn_context_pool(f.ctx), lane);
+  for (int worker = -1; worker < 3; worker++) {
+    sn_pool_mark_dead(sn_context_pool(f.ctx), worker);
     sn_tensor *y = many_kernels(f.ctx);
     uint32_t ticket;
-    assert_int_equal(lane % 2 ? sn_eval(&y, 1) : sn_eval_async(&y, 1, &ticket), SN_OK);
+    assert_int_equal(worker % 2 ? sn_eval(&y, 1) : sn_eval_async(&y, 1, &ticket), SN_OK);
     assert_non_null(sn_data(y));
     assert_int_equal(sn_threads(f.ctx), 3);
     sn_release(y);
@@ -259,7 +259,7 @@ static void a_thread_lost_between_runs_is_replaced(void **state) {
 
 static void runs_under_way_fail_with_their_driver(void **state) {
   (void)state;
-  for (int lane = -1; lane < 1; lane++) {
+  for (int worker = -1; worker < 1; worker++) {
     fixture f;
     fixture_open(&f, (sn_options){.threads = 2});
     enum { N = 40 };
@@ -270,7 +270,7 @@ static void runs_under_way_fail_with_their_driver(void **state) {
       if (i) y[i] = some_work(f.ctx, y[i - 1], i);
       assert_int_equal(sn_eval_async(&y[i], 1, &ticket), SN_OK);
     }
-    sn_pool_mark_dead(sn_context_pool(f.ctx), lane);
+    sn_pool_mark_dead(sn_context_pool(f.ctx), worker);
     const sn_status status = sn_synchronize(f.ctx);
     if (status) { /* unless all were done before */
       assert_int_equal(status, SN_ERR_WORKER);
