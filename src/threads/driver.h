@@ -18,8 +18,8 @@
  * the next call. True: done, *status is what it returns. */
 typedef bool sn_driver_fn(void *arg, double until, sn_status *status);
 
-/* Whether somebody takes submitted jobs: a driver that is up, or turns. Else they run at once on the
- * thread that submits them. */
+/* Whether somebody takes submitted jobs: a driver that is up, or turns. Else they run at once on
+ * the thread that submits them. */
 bool sn_driver_available(const sn_pool *pool);
 
 /* Without threads: from now on jobs are queued. The API thread runs them in turns, and when it

@@ -1,7 +1,7 @@
 /* driver_threads.c - the driver: a ring of jobs. One thread, the API thread, puts them in. The
  * driver runs them, or the API thread itself when it waits and the driver has not begun yet. So a
- * call that needs a job at once does not wait until a sleeping driver is awake, nor, on a page, spin
- * beside it.
+ * call that needs a job at once does not wait until a sleeping driver is awake, nor, on a page,
+ * spin beside it.
  *
  *   ring:   ... completed | completed+1 ... submitted | free ...
  *                           ^ claimed, or nobody's yet  ^ the producer fills this one

@@ -51,16 +51,16 @@ sn_status sn_pool_run(sn_pool *pool, sn_pool_fn *fn, void *arg, int64_t units, i
  * SN_OK. */
 sn_status sn_pool_lost(const sn_pool *pool);
 
-/* Says that a worker will never come back from where it is. Any thread may call it, also that of the
- * worker, from its handler of traps. SN_POOL_DRIVER: the driver. 0: the caller itself left
+/* Says that a worker will never come back from where it is. Any thread may call it, also that of
+ * the worker, from its handler of traps. SN_POOL_DRIVER: the driver. 0: the caller itself left
  * sn_pool_run by a trap. Runs under way stop early and, like waits for the driver, return
  * SN_ERR_WORKER. */
 void sn_pool_mark_dead(sn_pool *pool, int worker);
 
 /* Makes a pool usable after a loss, and starts what threads are missing. The API thread calls it
  * when it has no run under way. Jobs the driver did not finish count as completed with
- * SN_ERR_WORKER. In WebAssembly new Web Workers may then take the places of the dead; until they do,
- * the pool has fewer workers. */
+ * SN_ERR_WORKER. In WebAssembly new Web Workers may then take the places of the dead; until they
+ * do, the pool has fewer workers. */
 void sn_pool_revive(sn_pool *pool);
 
 #endif

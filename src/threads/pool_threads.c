@@ -15,12 +15,12 @@
  *   anyone              mark_dead
  *
  * Invariants
- *   1. A worker reads the dispatch (pool->fn, arg, ...) only while its word is INSIDE or WAITED, and
- *      only itself enters. Worker 0 writes it only when no word is CALLED, INSIDE or WAITED: it has
- *      settled, which recalls the calls that nobody followed and awaits the workers inside. So a
- *      late worker finds IDLE and goes back to rest, and sn_pool_run never waits for one that is
+ *   1. A worker reads the dispatch (pool->fn, arg, ...) only while its word is INSIDE or WAITED,
+ *      and only itself enters. Worker 0 writes it only when no word is CALLED, INSIDE or WAITED: it
+ *      has settled, which recalls the calls that nobody followed and awaits the workers inside. So
+ *      a late worker finds IDLE and goes back to rest, and sn_pool_run never waits for one that is
  *      still waking up.
- *   2. call is a release and enter an acquire: a worker inside sees the whole dispatch, and next =
+ *   2. call is a release and enter an acquire: a worker inside sees the whole dispatch and next as
  *      0. leave is a release and settle an acquire: worker 0 sees all that was computed. The counter
  *      of chunks itself orders nothing.
  *   3. The worker alone writes ASLEEP, and then sleeps until the word differs; only the call that
@@ -34,12 +34,12 @@
 
 enum worker_word { ABSENT, IDLE, ASLEEP, CALLED, INSIDE, WAITED, QUIT, DEAD };
 
-/* Longer than a dispatch, than the kernels between two that run on one worker, and than what a program
- * does between its calls: a thread that sleeps may wake on the CPU of the one that wakes it, and
- * both stay there for milliseconds (wait.h). */
+/* Longer than a dispatch, than the kernels between two that run on one worker, and than what a
+ * program does between its calls: a thread that sleeps may wake on the CPU of the one that wakes
+ * it, and both stay there for milliseconds (wait.h). */
 enum { SPIN_US = 200 };
 
-/* ---- the workers ------------------------------------------------------------------------------- */
+/* ---- the workers ----------------------------------------------------------------------------- */
 
 static bool move(sn_word *word, uint32_t from, uint32_t to) {
   return atomic_compare_exchange_strong_explicit(word, &from, to, memory_order_acq_rel,
@@ -94,7 +94,7 @@ void sn_worker_main(sn_pool *pool, int worker) {
   if (move(word, QUIT, ABSENT)) sn_wait_wake(word);
 }
 
-/* ---- worker 0 ---------------------------------------------------------------------------------- */
+/* ---- worker 0 -------------------------------------------------------------------------------- */
 
 static bool call_worker(sn_pool *pool, sn_word *word) {
   uint32_t seen = atomic_load_explicit(word, memory_order_relaxed);

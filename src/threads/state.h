@@ -60,7 +60,8 @@ struct sn_pool {
 void sn_worker_main(sn_pool *pool, int worker);
 void sn_driver_main(sn_pool *pool);
 
-/* Takes back calls that no worker has followed yet, and waits until no living worker is inside fn. */
+/* Takes back calls that no worker has followed yet, and waits until no living worker is inside
+ * fn. */
 void sn_pool_settle(sn_pool *pool);
 
 /* What creation, death, revival and destruction of a pool mean for its driver. */

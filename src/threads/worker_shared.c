@@ -1,11 +1,11 @@
-/* worker_shared.c - where Web Workers enter the pool. Each one instantiates the module on the shared
- * memory, sets its stack and thread-local storage, and calls one of the two loops once:
+/* worker_shared.c - where Web Workers enter the pool. Each one instantiates the module on the
+ * shared memory, sets its stack and thread-local storage, and calls one of the two loops once:
  *
  *   try { exports.sn_worker_enter(pool, worker); }
  *   catch (e) { exports.sn_worker_dead(pool, worker); }
  *
- * The loops return when the pool is destroyed, or at once when another thread already is that worker,
- * or it has been marked dead. */
+ * The loops return when the pool is destroyed, or at once when another thread already is that
+ * worker, or it has been marked dead. */
 #include "threads/start.h"
 #include "threads/state.h"
 
