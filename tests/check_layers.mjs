@@ -1,9 +1,10 @@
-// check_layers.mjs - the tree is what its documents say: includes follow the layers of src/README.md, no file
-// is too long, all memory comes from base/alloc.h, and docs/ops.md is the table's. Prints lines per folder.
+// check_layers.mjs - the tree is what its documents say: includes follow the layers of src/README.md, which
+// knows every folder and no file that is gone; no two files have one name, none is too long, all memory comes
+// from base/alloc.h, and docs/ops.md is the table's. Prints lines per folder.
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, extname, join, relative } from 'node:path';
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
@@ -98,6 +99,33 @@ test('a planted cache size, instruction set or hostile size is caught', () => {
 test('the layers are those of src/README.md', () => {
   const rows = readFileSync(join(SRC, 'README.md'), 'utf8').matchAll(/^\| `([a-z]+)(?:\/|\.c)` \|/gm);
   assert.deepEqual([...rows].map((row) => row[1]).sort(), Object.keys(LAYERS).sort());
+});
+
+test('every folder is in the table of src/README.md', () => {
+  const folders = [...new Set(sources.map(({ path }) => layerOf(path)))];
+  assert.deepEqual(folders.filter((folder) => !(folder in LAYERS)), []);
+});
+
+test('files that src/README.md names exist', () => {
+  const named = [...readFileSync(join(SRC, 'README.md'), 'utf8').matchAll(/`([\w/.]+\.(?:c|h|def|inc|ts|mjs))`/g)];
+  const there = (name) => existsSync(join(ROOT, name)) || sources.some(({ path }) => `/${path}`.endsWith(`/${name}`));
+  assert.ok(named.length > 10);
+  assert.deepEqual(named.map((match) => match[1]).filter((name) => !there(name)), []);
+});
+
+/** Names, without their ends, of files in more than one folder. */
+export const namesakes = (paths) => {
+  const folders = new Map();
+  for (const path of paths) {
+    const name = basename(path, extname(path));
+    folders.set(name, (folders.get(name) ?? new Set()).add(dirname(path)));
+  }
+  return [...folders].filter(([, where]) => where.size > 1).map(([name]) => name);
+};
+
+test('no two files of src/ have one name', () => {
+  assert.deepEqual(namesakes(sources.map(({ path }) => path)), []);
+  assert.deepEqual(namesakes(['graph/conv.c', 'graph/conv.h', 'tensor/conv.c']), ['conv']);
 });
 
 test('memory is asked for in base/alloc.c alone', () => {

@@ -23,7 +23,7 @@ enum {
   SN_PASS_COUNT
 };
 
-/* expand.c: what comes before them where a graph has ops that only derivatives see. */
+/* decompose.c: what comes before them where a graph has ops that only derivatives see. */
 bool sn_needs_expanding(const sn_graph *graph);
 sn_pass_fn sn_expand;
 

@@ -1,6 +1,7 @@
-/* expand.c - ops that stay whole until derivatives have been taken, as these are simpler of the
- * whole: convolutions become views and products (build/build_conv.h), softmax what it is made of. Not a
- * pass that can be switched off: nothing behind it knows them. */
+/* decompose.c - the stage "expand". Some ops stay whole until derivatives have been taken, as these
+ * are simpler of the whole. Then convolutions become views and products (build/build_conv.h), and
+ * softmax what it is made of. It is no pass that can be switched off: nothing behind it knows these
+ * ops. */
 #include "build/build_conv.h"
 #include "build/rewrite.h"
 #include "passes/passes.h"
