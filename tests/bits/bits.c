@@ -5,16 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "native/random.h"
+
 /* ---- hashes ---------------------------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t x) {
-  x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-  x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-  return x ^ (x >> 31);
-}
-
 static void add_word(bits_run *r, uint64_t word) {
-  r->hash = mix(r->hash + UINT64_C(0x9e3779b97f4a7c15) + word);
+  r->hash = random_mixed(r->hash + RANDOM_STEP + word);
 }
 
 /* The bits of element i; of a NaN always the same. */
@@ -90,11 +86,11 @@ sn_tensor *bits_input(bits_run *r, sn_dtype dtype, bits_values values, int rank,
                       const int64_t *dims) {
   const bool is_small = dtype > SN_BOOL;
   const sn_dtype drawn = dtype == SN_I8 || dtype == SN_U8 ? SN_I32 : is_small ? SN_F32 : dtype;
-  const uint64_t salt = mix(++r->salt * UINT64_C(0x9e3779b97f4a7c15));
+  const uint64_t salt = random_mixed(++r->salt * RANDOM_STEP);
   void *data;
   sn_tensor *t = sn_empty(r->ctx, drawn, rank, dims, &data);
   for (int64_t i = 0; t && i < sn_size(t); i++) {
-    const uint64_t h = mix(salt + (uint64_t)i * UINT64_C(0xd1342543de82ef95));
+    const uint64_t h = random_mixed(salt + (uint64_t)i * UINT64_C(0xd1342543de82ef95));
     store(drawn, data, i, value_of(values, h),
           values == BITS_PLACE ? h | 1 : h); /* an index is never any int32 */
   }
@@ -187,7 +183,7 @@ size_t bits_count(void) {
 /* Inputs and views follow from the name, so that a new op or case changes no other. */
 static uint64_t hash_of_name(const char *name) {
   uint64_t h = 0;
-  for (; *name; name++) h = mix(h + UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)*name);
+  for (; *name; name++) h = random_mixed(h + RANDOM_STEP + (uint64_t)*name);
   return h;
 }
 

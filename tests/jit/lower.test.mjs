@@ -45,8 +45,8 @@ const makeCases = (relaxed, first, count) => {
 const isNaN32 = (bits) => (bits & 0x7fffffff) > 0x7f800000;
 const isNaN64 = (bits) => (bits & 0x7fffffffffffffffn) > 0x7ff0000000000000n;
 
-/** Makes every NaN of the typed regions one NaN, and forgets the lane's memory. */
-const normalised = (memory, { regions, lane }) => {
+/** Makes every NaN of the typed regions one NaN, and forgets the worker's memory. */
+const normalised = (memory, { regions, worker }) => {
   const copy = Buffer.from(memory);
   for (const [at, elements, dtype] of regions) {
     for (let i = 0; i < elements; i++) {
@@ -55,7 +55,7 @@ const normalised = (memory, { regions, lane }) => {
         copy.writeBigUInt64LE(0x7ff8000000000000n, at + 8 * i);
     }
   }
-  copy.fill(0, lane[0], lane[0] + lane[1]);
+  copy.fill(0, worker[0], worker[0] + worker[1]);
   return copy;
 };
 

@@ -33,6 +33,6 @@ static inline einsum_case case_of(const char *spec, const char *shapes) {
   return c;
 }
 
-static inline uint32_t below(uint64_t *state, uint32_t n) { return next_random(state) % n; }
+static inline uint32_t below(case_random *r, uint32_t n) { return (uint32_t)case_below(r, n); }
 
 #endif

@@ -20,10 +20,8 @@ typedef struct lab {
 } lab;
 
 static inline void lab_open(lab *l, bool share) {
-  *l = (lab){.ledger = {.countdown = -1}};
-  l->env = (sn_env){.heap = {.allocator = ledger_allocator(&l->ledger),
-                             .limit_bytes = SIZE_MAX,
-                             .fail_countdown = -1}};
+  *l = (lab){0};
+  l->env = ledger_env(&l->ledger);
   sn_arena_init(&l->arena, &l->env);
   sn_graph_init(&l->graph, &l->arena, share);
   l->b = sn_build_in(&l->graph);

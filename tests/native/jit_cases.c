@@ -8,7 +8,7 @@
 #define PAGE 65536
 #define POISON 0xA7
 #define TABLE_AT 1024
-#define LANE_AT 4096
+#define WORKER_AT 4096
 #define GAP 64
 
 /* ---- bodies ---------------------------------------------------------------------------------- */
@@ -367,7 +367,7 @@ static void fill_buffers(jit_case *c) {
 
 /* From the end downwards, in a random turn, so that any buffer may be the last. */
 static bool place_buffers(jit_case *c) {
-  size_t bytes = LANE_AT + c->kernel.worker_bytes + GAP + 16 * 1024;
+  size_t bytes = WORKER_AT + c->kernel.worker_bytes + GAP + 16 * 1024;
   for (uint32_t i = 0; i < c->n_buffers; i++)
     bytes += (size_t)c->buffers[i].elements * sn_dtype_bytes(c->buffers[i].dtype) + GAP + 8;
   c->bytes = (bytes + PAGE - 1) / PAGE * PAGE;
@@ -382,8 +382,8 @@ static bool place_buffers(jit_case *c) {
     end = b->at - GAP;
   }
   c->values = TABLE_AT;
-  c->lane = LANE_AT;
-  c->extra = (uint32_t)((LANE_AT + c->kernel.worker_bytes + GAP + 63) & ~(size_t)63);
+  c->worker = WORKER_AT;
+  c->extra = (uint32_t)((WORKER_AT + c->kernel.worker_bytes + GAP + 63) & ~(size_t)63);
   fill_buffers(c);
   for (uint32_t i = 0; i < c->n_buffers; i++)
     memcpy(c->before + TABLE_AT + 4 * i, &c->buffers[i].at, 4);
@@ -395,7 +395,7 @@ static bool place_buffers(jit_case *c) {
 
 typedef struct vm_state {
   jit_case *c;
-  char *lane;
+  char *memory; /* of the worker */
   void *values[JIT_MAX_BUFFERS];
 } vm_state;
 
@@ -404,7 +404,7 @@ static bool vm_begin(vm_state *s, jit_case *c) {
   for (uint32_t i = 0; i < c->n_buffers; i++) s->values[i] = c->after + c->buffers[i].at;
   char *memory;
   if (!allocate(c, c->kernel.worker_bytes + 64, 1, &memory)) return false;
-  s->lane = (char *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
+  s->memory = (char *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
   return true;
 }
 
@@ -423,17 +423,17 @@ static bool run_strip(jit_case *c, const void *totals) {
   if (!vm_begin(&s, c)) return false;
   const int64_t points = sn_group_points(&c->group);
   const size_t item = totals ? c->kernel.reduce.fold.item_bytes : 0;
-  sn_vm_begin(&c->kernel.post, s.lane, s.values);
+  sn_vm_begin(&c->kernel.post, s.memory, s.values);
   for (int64_t flat = 0; flat < points;) {
     int64_t n = piece(&c->random, points - flat, c->n_calls == 3);
     if (c->group.kind == SN_GROUP_MAP && n < points - flat) n -= n % SN_STRIP;
     const int32_t total = totals ? (int32_t)(c->extra + (size_t)flat * item) : 0;
     add_call(c, SN_JIT_STRIP, 5,
-             (int32_t[]){(int32_t)c->values, (int32_t)c->lane, total, (int32_t)flat, (int32_t)n});
+             (int32_t[]){(int32_t)c->values, (int32_t)c->worker, total, (int32_t)flat, (int32_t)n});
     for (int64_t i = 0; i < n; i += SN_STRIP) {
       const void *at = totals ? (const char *)totals + (size_t)(flat + i) * item : NULL;
-      sn_vm_strip(&c->kernel.post, s.lane, s.values, flat + i, n - i < SN_STRIP ? n - i : SN_STRIP,
-                  &(sn_vm_inputs){.totals = &at});
+      sn_vm_strip(&c->kernel.post, s.memory, s.values, flat + i,
+                  n - i < SN_STRIP ? n - i : SN_STRIP, &(sn_vm_inputs){.totals = &at});
     }
     flat += n;
   }
@@ -448,8 +448,8 @@ static void vm_fold(vm_state *s, int64_t from, int64_t n, void *item) {
   sn_block_begin(&f, &k->reduce.fold, scratch);
   for (int64_t i = 0; i < n; i += SN_STRIP) {
     const int64_t part = n - i < SN_STRIP ? n - i : SN_STRIP;
-    sn_vm_strip(&k->phases[0], s->lane, s->values, from + i, part, &(sn_vm_inputs){0});
-    sn_block_strip(&f, sn_vm_slot(s->lane, k->group->row.phases[0].reductions[0].insn), part);
+    sn_vm_strip(&k->phases[0], s->memory, s->values, from + i, part, &(sn_vm_inputs){0});
+    sn_block_strip(&f, sn_vm_slot(s->memory, k->group->row.phases[0].reductions[0].insn), part);
   }
   sn_block_end(&f, item);
 }
@@ -461,7 +461,7 @@ static bool run_fold(jit_case *c) {
   const sn_kernel *k = &c->kernel;
   const int64_t outputs = k->reduce.outputs, length = k->reduce.length;
   const size_t item = k->reduce.fold.item_bytes;
-  sn_vm_begin(&k->phases[0], s.lane, s.values);
+  sn_vm_begin(&k->phases[0], s.memory, s.values);
   c->extra_elements = 6;
   for (int i = 0; i < 6; i++) {
     const bool whole = case_one_in(r, 2) && length <= SN_FOLD_BLOCK;
@@ -470,7 +470,7 @@ static bool run_fold(jit_case *c) {
     if (n > SN_FOLD_BLOCK) n = SN_FOLD_BLOCK;
     const uint32_t at = c->extra + (uint32_t)(item * (size_t)i);
     add_call(c, SN_JIT_FOLD, 5,
-             (int32_t[]){(int32_t)c->values, (int32_t)c->lane, (int32_t)at, (int32_t)(row + from),
+             (int32_t[]){(int32_t)c->values, (int32_t)c->worker, (int32_t)at, (int32_t)(row + from),
                          (int32_t)n});
     vm_fold(&s, row + from, n, c->after + at);
   }
@@ -484,7 +484,7 @@ static bool run_columns(jit_case *c) {
   const sn_kernel *k = &c->kernel;
   const sn_fold_plan *p = &k->reduce.fold;
   const int64_t outputs = k->reduce.outputs, length = k->reduce.length;
-  sn_vm_begin(&k->phases[0], s.lane, s.values);
+  sn_vm_begin(&k->phases[0], s.memory, s.values);
   c->extra_elements = 3 * SN_STRIP;
   for (int i = 0; i < 3; i++) {
     const int64_t first = case_below(r, outputs) / SN_STRIP * SN_STRIP;
@@ -495,11 +495,11 @@ static bool run_columns(jit_case *c) {
     const uint32_t at = c->extra + (uint32_t)(p->item_bytes * SN_STRIP * (size_t)i);
     char *acc = c->after + at;
     add_call(c, SN_JIT_COLUMNS, 7,
-             (int32_t[]){(int32_t)c->values, (int32_t)c->lane, (int32_t)at, (int32_t)first,
+             (int32_t[]){(int32_t)c->values, (int32_t)c->worker, (int32_t)at, (int32_t)first,
                          (int32_t)n, (int32_t)from, (int32_t)to});
     for (int64_t j = from; j < to && n; j++) {
-      sn_vm_strip(&k->phases[0], s.lane, s.values, j * outputs + first, n, &(sn_vm_inputs){0});
-      const void *x = sn_vm_slot(s.lane, k->group->row.phases[0].reductions[0].insn);
+      sn_vm_strip(&k->phases[0], s.memory, s.values, j * outputs + first, n, &(sn_vm_inputs){0});
+      const void *x = sn_vm_slot(s.memory, k->group->row.phases[0].reductions[0].insn);
       if (j == from)
         memcpy(acc, x, (size_t)n * p->item_bytes);
       else
@@ -512,12 +512,12 @@ static bool run_columns(jit_case *c) {
 static bool run_rows(jit_case *c) {
   vm_state s;
   if (!vm_begin(&s, c)) return false;
-  const sn_kernel_run run = {.kernel = &c->kernel, .values = s.values, .workers = s.lane};
+  const sn_kernel_run run = {.kernel = &c->kernel, .values = s.values, .workers = s.memory};
   sn_kernel_units((void *)(uintptr_t)&run, 0, c->kernel.stages[0].units, 0);
   for (int64_t first = 0; first < c->kernel.row.rows;) {
     const int64_t n = piece(&c->random, c->kernel.row.rows - first, c->n_calls == 3);
     add_call(c, SN_JIT_ROWS, 5,
-             (int32_t[]){(int32_t)c->values, (int32_t)c->lane, (int32_t)first, (int32_t)n,
+             (int32_t[]){(int32_t)c->values, (int32_t)c->worker, (int32_t)first, (int32_t)n,
                          (int32_t)c->kernel.row.length});
     first += n;
   }
@@ -543,18 +543,6 @@ static bool run_reduce(jit_case *c) {
 
 /* ---- a case ---------------------------------------------------------------------------------- */
 
-static void *allocate_raw(void *user, size_t bytes, size_t alignment) {
-  (void)user;
-  void *block;
-  return posix_memalign(&block, alignment, bytes) ? NULL : block;
-}
-
-static void release_raw(void *user, void *block, size_t bytes) {
-  (void)user;
-  (void)bytes;
-  free(block);
-}
-
 #define FIRST_CASES 400 /* maps: one of each op and dtype, then any */
 
 static bool make_group(jit_case *c, int number) {
@@ -570,12 +558,10 @@ static bool run_case(jit_case *c) {
 
 bool jit_case_make(jit_case *c, uint64_t seed, int number, bool relaxed) {
   *c = (jit_case){
-      .env = {.heap = {.allocator = {NULL, allocate_raw, release_raw},
-                       .limit_bytes = SIZE_MAX,
-                       .fail_countdown = -1}},
       .random = {seed * 1000003 + (uint64_t)number * 7919 + 1},
       .relaxed = relaxed,
   };
+  c->env = ledger_env(&c->ledger);
   sn_arena_init(&c->arena, &c->env);
   const sn_machine machine = {.target = &sn_cpu_target, .isa = sn_isa_detect()};
   const sn_jit_target target = {
@@ -616,8 +602,8 @@ bool jit_case_write(const jit_case *c, FILE *out) {
   char line[4096];
   snprintf(
       line, sizeof line,
-      "{\"name\":\"%s\",\"module\":%zu,\"text\":%zu,\"bytes\":%zu,\"lane\":[%u,%zu],\"calls\":[",
-      c->name, c->module.n_bytes, strlen(c->text), c->bytes, c->lane, c->kernel.worker_bytes);
+      "{\"name\":\"%s\",\"module\":%zu,\"text\":%zu,\"bytes\":%zu,\"worker\":[%u,%zu],\"calls\":[",
+      c->name, c->module.n_bytes, strlen(c->text), c->bytes, c->worker, c->kernel.worker_bytes);
   write_calls(c, line, sizeof line);
   strncat(line, "],\"regions\":[", sizeof line - strlen(line) - 1);
   write_regions(c, line, sizeof line);

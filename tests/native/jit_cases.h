@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "jit/emit.h"
 #include "jit/lower_kernel.h"
+#include "ledger.h"
 #include "op_cases.h"
 
 #define JIT_MAX_CALLS 12
@@ -27,6 +28,7 @@ typedef struct jit_buffer {
 } jit_buffer;
 
 typedef struct jit_case {
+  ledger ledger;
   sn_env env;
   sn_arena arena;
   case_random random;
@@ -40,7 +42,8 @@ typedef struct jit_case {
   uint32_t n_buffers;
   size_t bytes; /* of the image */
   char *before, *after;
-  uint32_t values, lane, extra; /* addresses: table of buffers, lane memory, totals or results */
+  uint32_t values, worker,
+      extra; /* addresses: table of buffers, worker memory, totals or results */
   sn_dtype extra_dtype;
   int64_t extra_elements;
   jit_call calls[JIT_MAX_CALLS];

@@ -6,6 +6,7 @@
 #include "graph/ops.h"
 #include "kernels/simd.h"
 #include "math_reference.h"
+#include "random.h"
 
 /* Vectors of the two types are filled and emptied through memory: lanes of x and y to lanes of
  * out. */
@@ -76,17 +77,9 @@ static inline bool math_row_is_function(const math_row *row) {
 
 /* ---- arguments ---- */
 
-/* Well mixed bits of a counter (splitmix64). */
-static inline uint64_t mixed(uint64_t counter) {
-  uint64_t z = counter + UINT64_C(0x9e3779b97f4a7c15);
-  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-  return z ^ (z >> 31);
-}
-
 /* A third each: any bit pattern; |x| up to 30; |x| below 2^30 with all exponents down to 2^-34. */
 static inline double sample_f64(uint64_t i) {
-  const uint64_t random = mixed(i);
+  const uint64_t random = random_at(i);
   if (i % 3 == 0) return sn_f64_from_bits(random);
   const double unit = (double)(random >> 11) * 0x1p-53;
   const double sign = random & 1 ? -1 : 1;
@@ -98,10 +91,10 @@ static inline double sample_f64(uint64_t i) {
  * within 2^+-30 of x (in float64 as well: that is where angles and remainders are of interest); one
  * time of four any number. */
 static inline double second_argument(sn_op op, double x, bool single, uint64_t counter) {
-  const uint64_t random = mixed(counter);
+  const uint64_t random = random_at(counter);
   if ((random & 3) == 0)
     return single ? (double)sn_f32_from_bits((uint32_t)(random >> 32))
-                  : sn_f64_from_bits(mixed(random));
+                  : sn_f64_from_bits(random_at(random));
   const double unit = (double)(random >> 32) * 0x1p-32;
   double y;
   if (op == SN_OP_pow) {

@@ -2,59 +2,16 @@
 
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "fixture.h"
 #include "graph/reference.h"
 #include "tensor/apply.h"
 
-/* ---- random numbers (splitmix64) ------------------------------------------------------------- */
-
-uint64_t case_bits(case_random *r) {
-  uint64_t z = r->state += UINT64_C(0x9e3779b97f4a7c15);
-  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-  return z ^ (z >> 31);
-}
-
-int64_t case_below(case_random *r, int64_t n) { return (int64_t)(case_bits(r) % (uint64_t)n); }
-
-double case_between(case_random *r, double lo, double hi) {
-  return lo + (hi - lo) * ((double)(case_bits(r) >> 11) * 0x1p-53);
-}
-
-uint64_t case_seed(void) {
-  const char *text = getenv("SINTER_TEST_SEED");
-  return text ? strtoull(text, NULL, 0) : 1;
-}
-
-bool case_short(void) { return getenv("SINTER_TEST_SHORT") != NULL; }
-
 /* ---- contexts -------------------------------------------------------------------------------- */
 
-static void *allocate(void *user, size_t bytes, size_t alignment) {
-  size_t *live = user;
-  void *block;
-  if (posix_memalign(&block, alignment, bytes)) return NULL;
-  memset(block, 0xff, bytes);
-  *live += bytes;
-  return block;
-}
-
-static void release(void *user, void *block, size_t bytes) {
-  size_t *live = user;
-  *live -= bytes;
-  free(block);
-}
-
 enum { CONTEXTS = 8 };
-static size_t live_bytes[CONTEXTS];
-static sn_context *contexts[CONTEXTS];
+static fixture contexts[CONTEXTS];
 
 sn_context *case_context(int threads, sn_isa_id isa) {
   return case_context_with((sn_options){.threads = threads}, isa);
@@ -62,27 +19,18 @@ sn_context *case_context(int threads, sn_isa_id isa) {
 
 sn_context *case_context_with(sn_options options, sn_isa_id isa) {
   for (int i = 0; i < CONTEXTS; i++) {
-    if (contexts[i]) continue;
-    const sn_allocator allocator = {&live_bytes[i], allocate, release};
-    options.allocator = &allocator;
-    assert_int_equal(sn_context_create(&options, &contexts[i]), SN_OK);
-    contexts[i]->device.machine.isa = isa;
-    return contexts[i];
+    if (contexts[i].ctx) continue;
+    fixture_open(&contexts[i], options);
+    contexts[i].ctx->device.machine.isa = isa;
+    return contexts[i].ctx;
   }
   fail_msg("more than %d contexts", (int)CONTEXTS);
   return NULL;
 }
 
 void case_context_end(sn_context *ctx) {
-  sn_memory_info memory;
-  sn_memory(ctx, &memory);
-  assert_int_equal(memory.tensors, 0);
-  sn_context_destroy(ctx);
-  for (int i = 0; i < CONTEXTS; i++) {
-    if (contexts[i] != ctx) continue;
-    contexts[i] = NULL;
-    assert_int_equal(live_bytes[i], 0);
-  }
+  for (int i = 0; i < CONTEXTS; i++)
+    if (contexts[i].ctx == ctx) fixture_close(&contexts[i]);
 }
 
 void case_passes_off(sn_context *ctx, uint32_t off) {
@@ -165,12 +113,12 @@ static const int32_t specials_i32[] = {0,  1,  -1,  2,     INT32_MIN, INT32_MAX,
                                        32, 33, -31, 65536, 46341,     INT32_MIN + 1, 0x55555555};
 static const uint8_t specials_bool[] = {0, 1};
 /* zeros, subnormals and their end, 1, the largest, infinities, NaNs */
-static const uint16_t specials_f16[] = {0,      0x8000, 1,      0x8001, 0x03ff, 0x0400, 0x3c00,
-                                        0xbc00, 0x3c01, 0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x7e00,
-                                        0x7c01, 0xfe00, 0x3555, 0x6400};
-static const uint16_t specials_bf16[] = {0,      0x8000, 1,      0x8001, 0x007f, 0x0080, 0x3f80,
-                                         0xbf80, 0x3f81, 0x7f7f, 0xff7f, 0x7f80, 0xff80, 0x7fc0,
-                                         0x7f81, 0xffc0, 0x3eab, 0x4300};
+static const uint16_t specials_f16[] = {0,      0x8000, 1,      0x8001, 0x03ff, 0x0400,
+                                        0x3c00, 0xbc00, 0x3c01, 0x7bff, 0xfbff, 0x7c00,
+                                        0xfc00, 0x7e00, 0x7c01, 0xfe00, 0x3555, 0x6400};
+static const uint16_t specials_bf16[] = {0,      0x8000, 1,      0x8001, 0x007f, 0x0080,
+                                         0x3f80, 0xbf80, 0x3f81, 0x7f7f, 0xff7f, 0x7f80,
+                                         0xff80, 0x7fc0, 0x7f81, 0xffc0, 0x3eab, 0x4300};
 static const int8_t specials_i8[] = {0, 1, -1, 2, INT8_MIN, INT8_MAX, 31, -64};
 static const uint8_t specials_u8[] = {0, 1, 2, UINT8_MAX, 127, 128, 31};
 

@@ -1,33 +1,15 @@
-/* op_cases.h - what the tests that walk the op table draw from: seeded random numbers, shapes,
- * values, and how results are compared. Everything about an op comes from its row of ops.def.
- *
- * A run is repeated by its seed: SINTER_TEST_SEED, or a fixed one. SINTER_TEST_SHORT asks for fewer
- * cases (sanitizers). */
+/* op_cases.h - what the tests that walk the op table draw from: contexts, shapes, values, and how
+ * results are compared. Everything about an op comes from its row of ops.def. */
 #ifndef SN_TESTS_OP_CASES_H
 #define SN_TESTS_OP_CASES_H
 
 #include "graph/graph.h"
 #include "kernels/isa.h"
-
-/* ---- random numbers -------------------------------------------------------------------------- */
-
-typedef struct case_random {
-  uint64_t state;
-} case_random;
-
-uint64_t case_bits(case_random *r);
-int64_t case_below(case_random *r, int64_t n); /* 0 .. n - 1; n >= 1 */
-double case_between(case_random *r, double lo, double hi);
-static inline bool case_one_in(case_random *r, int64_t n) { return case_below(r, n) == 0; }
-
-uint64_t case_seed(void);
-bool case_short(void);
+#include "random.h"
 
 /* ---- contexts and shapes --------------------------------------------------------------------- */
 
-/* A context on a heap that fills fresh blocks with 0xff - NaN as floats, no 0 or 1 as bools - and
- * gives out exactly the bytes asked for, so that a sanitizer sees one too many. isa:
- * sn_isa_detect() or less. */
+/* A context on a ledger (ledger.h). isa: sn_isa_detect() or less. */
 sn_context *case_context(int threads, sn_isa_id isa);
 sn_context *case_context_with(sn_options options, sn_isa_id isa);
 

@@ -89,10 +89,10 @@ static bool make_again(sn_executable *exe, const sn_machine *machine, size_t i) 
   sn_kernel *kernel = &exe->kernels[i];
   if (sn_kernel_make(&exe->program->arena, machine, &exe->program->groups.groups[i], kernel)) return false;
   const size_t shared = (kernel->shared_bytes + 63) & ~(size_t)63;
-  const size_t lane = (kernel->worker_bytes + 63) & ~(size_t)63;
+  const size_t bytes = (kernel->worker_bytes + 63) & ~(size_t)63;
   if (exe->workers_offset < exe->shared_offset + shared)
     exe->workers_offset = exe->shared_offset + shared;
-  if (exe->worker_stride < lane) exe->worker_stride = lane;
+  if (exe->worker_stride < bytes) exe->worker_stride = bytes;
   return true;
 }
 

@@ -15,20 +15,12 @@
 #include <cmocka.h>
 
 #include "base/host.h"
+#include "ledger.h"
 #include "threads/driver.h"
 #include "threads/state.h"
 
-static inline void *allocate(void *user, size_t bytes, size_t alignment) {
-  (void)user;
-  return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-}
-
-static inline void release(void *user, void *block, size_t bytes) {
-  (void)user, (void)bytes;
-  free(block);
-}
-
-static sn_env env = {.heap = {.allocator = {.allocate = allocate, .release = release},
+static ledger memory = {.countdown = -1};
+static sn_env env = {.heap = {.allocator = {&memory, ledger_allocate, ledger_release},
                               .limit_bytes = SIZE_MAX,
                               .fail_countdown = -1}};
 

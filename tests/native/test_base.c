@@ -122,10 +122,10 @@ static void arena_blocks_are_aligned_zeroed_and_stay(void **state) {
   lab l;
   lab_open(&l, true);
   unsigned char *blocks[2000];
-  uint64_t random = 7;
+  case_random random = {7};
   size_t sizes[2000];
   for (int i = 0; i < 2000; i++) {
-    sizes[i] = i == 1000 ? 300000 : next_random(&random) % 200;
+    sizes[i] = i == 1000 ? 300000 : (size_t)case_below(&random, 200);
     assert_int_equal(sn_arena_alloc(&l.arena, sizes[i], 1, (void **)&blocks[i]), SN_OK);
     assert_int_equal((uintptr_t)blocks[i] % 16, 0);
     for (size_t k = 0; k < sizes[i]; k++) assert_int_equal(blocks[i][k], 0);
@@ -301,9 +301,9 @@ static void numbers_are_those_of_printf(void **state) {
     expect_number(values[i]);
     expect_number(-values[i]);
   }
-  uint64_t bits = 0x9e3779b97f4a7c15;
+  case_random random = {1};
   for (int i = 0; i < 5000; i++) { /* all exponents, then halves, hundredths and floats */
-    bits = bits * 6364136223846793005 + 1442695040888963407;
+    const uint64_t bits = case_bits(&random);
     double x;
     memcpy(&x, &bits, sizeof x);
     const double whole = (double)(int32_t)(bits >> 40);

@@ -6,12 +6,12 @@
 
 #include "api_support.h"
 
-static float *noise(uint64_t *seed, int rank, const int64_t *dims, sn_tensor **out) {
+static float *noise(case_random *seed, int rank, const int64_t *dims, sn_tensor **out) {
   void *data;
   *out = sn_empty(f.ctx, SN_F32, rank, dims, &data);
   assert_non_null(*out);
   float *values = data;
-  for (int64_t i = 0; i < sn_size(*out); i++) values[i] = (float)(next_random(seed) % 64) / 32 - 1;
+  for (int64_t i = 0; i < sn_size(*out); i++) values[i] = (float)case_below(seed, 64) / 32 - 1;
   return values;
 }
 
@@ -58,7 +58,7 @@ static void plain_row(const inputs *in, int h, int i, bool masked, bool causal, 
 
 static void attention_is_plain_loops(void **state) {
   (void)state;
-  uint64_t seed = 11;
+  case_random seed = {11};
   inputs in;
   in.q_data = noise(&seed, DIMS(1, HEADS, TOKENS, SIZE), &in.q);
   in.k_data = noise(&seed, DIMS(1, SHARED, SOURCES, SIZE), &in.k);
@@ -86,7 +86,7 @@ static void epilogues_run_once_on_every_tile(void **state) {
   (void)state;
   static const int64_t sizes[][3] = {{1, 1, 1},       {13, 33, 4},   {300, 210, 90},
                                      {210, 300, 290}, {1, 900, 700}, {900, 1, 700}};
-  uint64_t seed = 5;
+  case_random seed = {5};
   for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
     const int64_t m = sizes[s][0], n = sizes[s][1], k = sizes[s][2];
     assert_int_equal(sn_scope_begin(f.ctx), SN_OK);
@@ -131,7 +131,7 @@ static void plain_moments(const float *x, const int *group, norm kind, double *m
 static void compare_norm(norm kind, int axis, double eps) {
   static const char *const names[] = {"batchNorm", "batchNorm of statistics", "layerNorm",
                                       "rmsNorm"};
-  uint64_t seed = 17;
+  case_random seed = {17};
   const int64_t n = axis == 1 ? MIDDLE : INNER;
   sn_tensor *x, *weight, *bias, *y, *given_mean, *given_variance;
   const float *xv = noise(&seed, DIMS(OUTER, MIDDLE, INNER), &x),

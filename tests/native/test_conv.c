@@ -18,9 +18,7 @@ typedef struct spec {
   int64_t low[AXES], out[AXES];
 } spec;
 
-static int64_t draw(uint64_t *seed, int64_t most) {
-  return 1 + (int64_t)(next_random(seed) % (uint64_t)most);
-}
+static int64_t draw(case_random *seed, int64_t most) { return 1 + case_below(seed, most); }
 
 static int64_t span_of(const spec *s, int i) { return (s->window[i] - 1) * s->dilation[i] + 1; }
 
@@ -48,7 +46,7 @@ static bool place(spec *s) {
   return true;
 }
 
-static spec draw_spec(uint64_t *seed) {
+static spec draw_spec(case_random *seed) {
   spec s;
   do {
     s = (spec){.axes = (int)draw(seed, AXES), .n = draw(seed, 2)};
@@ -155,13 +153,13 @@ static void add_product(void *user, int64_t x, int64_t w, int64_t y) {
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 
-static sn_tensor *noise(uint64_t *seed, sn_dtype dtype, int rank, const int64_t *dims,
+static sn_tensor *noise(case_random *seed, sn_dtype dtype, int rank, const int64_t *dims,
                         double *values) {
   void *data;
   sn_tensor *t = sn_empty(f.ctx, dtype, rank, dims, &data);
   assert_non_null(t);
   for (int64_t i = 0; i < sn_size(t); i++) {
-    values[i] = (double)(next_random(seed) % 64) / 32 - 1; /* float32 holds it */
+    values[i] = (double)case_below(seed, 64) / 32 - 1; /* float32 holds it */
     if (dtype == SN_F64)
       ((double *)data)[i] = values[i];
     else
@@ -198,7 +196,7 @@ static void expect_shape(sn_tensor *t, int rank, const int64_t *dims) {
   for (int i = 0; i < rank; i++) assert_int_equal(sn_dims(t)[i], dims[i]);
 }
 
-static void check_spec(spec *s, uint64_t *seed, sn_dtype dtype) {
+static void check_spec(spec *s, case_random *seed, sn_dtype dtype) {
   int64_t dims[AXES + 2], out[AXES + 2], taps[AXES + 2];
   const int rank = shape_of(s, s->size, s->channels, dims);
   shape_of(s, s->out, s->filters, out);
@@ -231,7 +229,7 @@ static void check_spec(spec *s, uint64_t *seed, sn_dtype dtype) {
 }
 
 /* Evaluates check_spec in a scope of its own; passes: whether the compiler's passes run. */
-static void check(spec *s, uint64_t *seed, sn_dtype dtype, bool passes) {
+static void check(spec *s, case_random *seed, sn_dtype dtype, bool passes) {
   for (int i = 0; i < sn_pass_count(); i++)
     assert_int_equal(sn_pass_enable(f.ctx, sn_pass_name(i), passes), SN_OK);
   assert_int_equal(sn_scope_begin(f.ctx), SN_OK);
@@ -241,8 +239,8 @@ static void check(spec *s, uint64_t *seed, sn_dtype dtype, bool passes) {
 
 static void random_convolutions_are_plain_loops(void **state) {
   (void)state;
-  const int n = test_short() ? 60 : 600;
-  uint64_t seed = 7;
+  const int n = case_short() ? 60 : 600;
+  case_random seed = {7};
   for (int i = 0; i < n; i++) {
     spec s = draw_spec(&seed);
     check(&s, &seed, i % 4 ? SN_F64 : SN_F32, i % 5 != 0);
@@ -296,7 +294,7 @@ static void pool_window(const window_of *w, bool mean, const double *x, double r
     dx[w->x[i]] += mean ? r / (double)w->counted : x[w->x[i]] == largest ? r / ties : 0;
 }
 
-static void check_pool(spec *s, uint64_t *seed, bool mean) {
+static void check_pool(spec *s, case_random *seed, bool mean) {
   int64_t dims[AXES + 2], out[AXES + 2];
   const int rank = shape_of(s, s->size, s->channels, dims);
   shape_of(s, s->out, s->channels, out);
@@ -351,8 +349,8 @@ static void round_up(spec *s) {
 
 static void random_pools_are_plain_loops(void **state) {
   (void)state;
-  const int n = test_short() ? 60 : 400;
-  uint64_t seed = 3;
+  const int n = case_short() ? 60 : 400;
+  case_random seed = {3};
   for (int i = 0; i < n;) {
     spec s = draw_spec(&seed);
     s.options.ceil = draw(&seed, 2) == 1;

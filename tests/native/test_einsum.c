@@ -100,10 +100,10 @@ static int64_t size_of(const operand *o) {
   return size;
 }
 
-static double *draw(uint64_t *state, int64_t n, bool integers) {
+static double *draw(case_random *state, int64_t n, bool integers) {
   double *data = malloc(((size_t)n + 1) * sizeof *data);
   for (int64_t i = 0; i < n; i++) {
-    const uint32_t bits = next_random(state);
+    const uint32_t bits = (uint32_t)case_bits(state);
     data[i] = integers ? (double)(bits % 9) - 4 : (double)(float)((double)(bits % 8001) / 2000 - 2);
   }
   return data;
@@ -145,14 +145,14 @@ static void print_case(const einsum_case *c) {
   print_message("\n");
 }
 
-static void check_case(const einsum_case *c, sn_dtype dtype, uint64_t *state, bool transposed) {
+static void check_case(const einsum_case *c, sn_dtype dtype, case_random *state, bool transposed) {
   double *data[MAX_OPERANDS];
   sn_tensor *x[MAX_OPERANDS];
   assert_int_equal(sn_scope_begin(f.ctx), SN_OK);
   for (size_t k = 0; k < c->n; k++) {
     int perm[SN_MAX_RANK];
     for (int i = 0; i < c->in[k].rank; i++) {
-      const int j = (int)(next_random(state) % (uint32_t)(i + 1));
+      const int j = (int)case_below(state, i + 1);
       perm[i] = perm[j];
       perm[j] = i;
     }
@@ -208,7 +208,7 @@ static void strip_blanks(char *text) {
 
 static void table_against_loops(void **state) {
   (void)state;
-  uint64_t random = 1;
+  case_random random = {1};
   const sn_dtype dtypes[] = {SN_F32, SN_F64, SN_I32};
   for (size_t i = 0; i < sizeof table / sizeof *table; i++)
     for (int d = 0; d < 3; d++) {
@@ -227,7 +227,7 @@ static void table_against_loops(void **state) {
 /* ---- random specs ---------------------------------------------------------------------------- */
 
 /* Operands of a few letters; false where the loops would be long or the output has too many. */
-static bool random_case(uint64_t *s, einsum_case *c) {
+static bool random_case(case_random *s, einsum_case *c) {
   char pool[7] = "";
   const uint32_t letters = 1 + below(s, 6);
   int64_t size[128], ellipsis[2], work = 1;
@@ -279,9 +279,9 @@ static bool random_case(uint64_t *s, einsum_case *c) {
 static void random_against_loops(void **state) {
   (void)state;
   const char *seed = getenv("SINTER_SEED");
-  uint64_t s = seed ? strtoull(seed, NULL, 10) : 20240611;
+  case_random s = {seed ? strtoull(seed, NULL, 10) : 20240611};
   const sn_dtype dtypes[] = {SN_F32, SN_F64, SN_I32};
-  const int cases = test_short() ? 100 : 900;
+  const int cases = case_short() ? 100 : 900;
   for (int done = 0; done < cases;) {
     einsum_case c;
     if (!random_case(&s, &c)) continue;
@@ -329,7 +329,7 @@ static void special_values_pass(void **state) {
 /* ---- gradients ------------------------------------------------------------------------------- */
 
 static sn_tensor *weights(const sn_tensor *y) {
-  uint64_t random = 5;
+  case_random random = {5};
   double *w = draw(&random, sn_size(y), false);
   sn_tensor *t = sn_from_data(f.ctx, SN_F64, sn_rank(y), sn_dims(y), w);
   free(w);
@@ -421,7 +421,7 @@ static void gradients_are_right(void **state) {
       {"i,i->", "4|4"},
       {"i,ij,j->", "2|2 3|3"},
   };
-  uint64_t random = 3;
+  case_random random = {3};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const einsum_case c = case_of(cases[i][0], cases[i][1]);
     double *data[MAX_OPERANDS];

@@ -166,7 +166,7 @@ static double cost_of_steps(const sn_letters *given, size_t n, sn_letters output
 
 static void order_is_optimal(void **state) {
   (void)state;
-  uint64_t s = 11;
+  case_random s = {11};
   for (int i = 0; i < 400; i++) {
     const size_t n = 2 + below(&s, i % 20 ? 4 : 5);
     sn_letters sets[64] = {0}, output = 0;
@@ -174,7 +174,7 @@ static void order_is_optimal(void **state) {
     for (int l = 0; l < SN_LETTERS; l++) size[l] = (int64_t)1 << below(&s, 10);
     for (size_t k = 0; k < n; k++)
       for (uint32_t r = below(&s, 4) + 1; r > 0; r--) sets[k] |= sn_letter_bit((int)below(&s, 7));
-    for (size_t k = 0; k < n; k++) output |= sets[k] & next_random(&s);
+    for (size_t k = 0; k < n; k++) output |= sets[k] & case_bits(&s);
     for (size_t k = 0; k < n; k++) {
       sn_letters others = output;
       for (size_t j = 0; j < n; j++)
@@ -210,7 +210,7 @@ static double best_chain(const int64_t *d, size_t n) {
  * average greed costs no more than half as much again as the best order. */
 static void many_operands_are_ordered_well(void **state) {
   (void)state;
-  uint64_t s = 13;
+  case_random s = {13};
   double cost = 0;
   for (int i = 0; i < 200; i++) {
     const size_t n = 7 + below(&s, 40);

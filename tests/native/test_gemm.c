@@ -42,12 +42,10 @@ typedef struct matrix {
   ptrdiff_t rs, cs;
 } matrix;
 
-static uint32_t random_state = 12345;
+static case_random draws = {12345};
 
-static double random_value(void) {
-  random_state = random_state * 1664525u + 1013904223u;
-  return (double)(random_state >> 8) / (1 << 23) - 1.0;
-}
+/* Of few enough bits that float32 holds it. */
+static double random_value(void) { return (double)case_below(&draws, 1 << 24) / (1 << 23) - 1.0; }
 
 static size_t bytes_of(sn_dtype dtype) { return sn_dtype_bytes(dtype); }
 
@@ -346,7 +344,7 @@ static const shape shapes[] = {
  * also the exact bits, whatever path was taken. */
 static void check_shape(const sn_gemm_ukr *ukr, const shape *s, const exact *e, const double *va,
                         const double *vb, const matrix *a, const matrix *b) {
-  const int every = test_short() ? 4 : 1; /* others for another sum, all of them over the shapes */
+  const int every = case_short() ? 4 : 1; /* others for another sum, all of them over the shapes */
   for (int l = (int)s->k % every; l < LAYOUTS * LAYOUTS; l += every) {
     const matrix *al = &a[l / LAYOUTS], *bl = &b[l % LAYOUTS];
     product x, y;

@@ -429,8 +429,8 @@ static void walk(scenario *play, int64_t step, bool forever) {
 
 static void play_scenario(void **state) {
   scenario *play = *(scenario **)*state;
-  const int64_t step = play == a_loop_that_never_reads ? (test_short() ? 211 : 37)
-                       : test_short()                  ? 3
+  const int64_t step = play == a_loop_that_never_reads ? (case_short() ? 211 : 37)
+                       : case_short()                  ? 3
                                                        : 1;
   walk(play, step, false);
   walk(play, step, true);

@@ -71,8 +71,8 @@ static void too_much_is_told_in_bytes(void **state) {
   assert_int_equal(sn_blocks_take(&b, SIZE_MAX / 64 * 64, &at), SN_OK);
   assert_int_equal(sn_blocks_take(&b, 128, &at), SN_ERR_MEMORY);
   char expected[160];
-  snprintf(expected, sizeof expected,
-           "plan: intermediates are too large: %zu bytes and 128 more", SIZE_MAX / 64 * 64);
+  snprintf(expected, sizeof expected, "plan: intermediates are too large: %zu bytes and 128 more",
+           SIZE_MAX / 64 * 64);
   assert_string_equal(l.env.error.message, expected);
   lab_close(&l);
 }
@@ -83,14 +83,14 @@ static void blocks_against_a_model(void **state) {
     lab l;
     lab_open(&l, true);
     sn_blocks b = {.arena = &l.arena};
-    uint64_t random = seed;
+    case_random random = {seed};
     static uint8_t used[UNITS];
     taken list[64];
     size_t n = 0, end = 0;
     memset(used, 0, sizeof used);
     for (int step = 0; step < 2000; step++) {
-      if (n < 64 && (n == 0 || next_random(&random) % 2)) {
-        const size_t units = 1 + next_random(&random) % 9;
+      if (n < 64 && (n == 0 || case_one_in(&random, 2))) {
+        const size_t units = 1 + (size_t)case_below(&random, 9);
         size_t offset;
         assert_int_equal(sn_blocks_take(&b, units * 64, &offset), SN_OK);
         size_t expected = best_hole(used, end, units);
@@ -103,7 +103,7 @@ static void blocks_against_a_model(void **state) {
         memset(used + expected, 1, units);
         list[n++] = (taken){expected, units};
       } else {
-        const size_t i = next_random(&random) % n;
+        const size_t i = (size_t)case_below(&random, (int64_t)n);
         memset(used + list[i].offset, 0, list[i].units);
         assert_int_equal(sn_blocks_give(&b, list[i].offset * 64, list[i].units * 64), SN_OK);
         list[i] = list[--n];
@@ -393,34 +393,34 @@ static void planted_overlaps_are_found(void **state) {
 
 /* ---- random graphs --------------------------------------------------------------------------- */
 
-static sn_id random_step(lab *l, const sn_id *pool, size_t n, uint64_t *random) {
+static sn_id random_step(lab *l, const sn_id *pool, size_t n, case_random *random) {
   const sn_type type = F32(8, 8);
-  const sn_id x = pool[next_random(random) % n], y = pool[next_random(random) % n];
-  const uint64_t axes = 1 + next_random(random) % 3;
+  const sn_id x = pool[case_below(random, (int64_t)n)], y = pool[case_below(random, (int64_t)n)];
+  const uint64_t axes = 1 + (uint64_t)case_below(random, 3);
   const int64_t flip[] = {7, 0, -1, 1};
-  switch (next_random(random) % 8) {
+  switch (case_below(random, 8)) {
   case 0: return sn_build_unary(&l->b, SN_OP_exp, x);
   case 1: return sn_build_swap_last(&l->b, x);
   case 2: return sn_build_matmul(&l->b, x, y);
   case 3: return sn_build_spread(&l->b, sn_build_reduce(&l->b, SN_OP_sum, x, axes), &type, axes);
   case 4: return sn_build_op(&l->b, SN_OP_slice, &x, 1, flip, 4, &type);
-  default: return sn_build_binary(&l->b, next_random(random) % 2 ? SN_OP_add : SN_OP_sub, x, y);
+  default: return sn_build_binary(&l->b, case_one_in(random, 2) ? SN_OP_add : SN_OP_sub, x, y);
   }
 }
 
 static void random_graphs_have_sound_plans(void **state) {
   (void)state;
   size_t arena = 0, naive = 0, donated = 0;
-  for (uint64_t seed = 1; seed <= (test_short() ? 60 : 400); seed++) {
+  for (uint64_t seed = 1; seed <= (case_short() ? 60 : 400); seed++) {
     lab l;
     lab_open(&l, true);
-    uint64_t random = seed;
+    case_random random = {seed};
     sn_id pool[60];
     bool donate[4];
     size_t n = 0;
     for (; n < 4; n++) {
       pool[n] = input(&l, F32(8, 8));
-      donate[n] = next_random(&random) % 2;
+      donate[n] = case_one_in(&random, 2);
     }
     while (n < 60) {
       pool[n] = random_step(&l, pool, n, &random);

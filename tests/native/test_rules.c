@@ -490,7 +490,7 @@ static sn_id random_node(lab *l, sn_id *made, int n) {
 
 static void random_graphs(void **state) {
   (void)state;
-  const int times = test_short() ? 100 : 3000;
+  const int times = case_short() ? 100 : 3000;
   rng.state = case_seed();
   for (int i = 0; i < times; i++) {
     lab lab_, *l = &lab_;
@@ -531,7 +531,7 @@ static void never_minus_zero(void **state) {
   static const sn_op ops[] = {SN_OP_abs,  SN_OP_square,  SN_OP_exp, SN_OP_exp2,
                               SN_OP_cosh, SN_OP_sigmoid, SN_OP_relu};
   for (size_t k = 0; k < sizeof ops / sizeof *ops; k++)
-    for (uint64_t bits = 0; bits < (uint64_t)1 << 32; bits += test_short() ? 999983 : 9973) {
+    for (uint64_t bits = 0; bits < (uint64_t)1 << 32; bits += case_short() ? 999983 : 9973) {
       const uint32_t half = (uint32_t)bits;
       float x;
       memcpy(&x, &half, sizeof x);

@@ -9,7 +9,7 @@
 
 #include "tensor/tensor.h"
 
-static int shorter(int n) { return test_short() ? n / 10 : n; }
+static int shorter(int n) { return case_short() ? n / 10 : n; }
 
 static sn_memory_info memory_of(const sn_context *ctx) {
   sn_memory_info memory;
@@ -270,15 +270,15 @@ static sn_program *training_program(sn_context *ctx) {
   return program;
 }
 
-static void fill_batch(sn_context *ctx, uint64_t *random, sn_tensor **x, sn_tensor **labels) {
+static void fill_batch(sn_context *ctx, case_random *random, sn_tensor **x, sn_tensor **labels) {
   void *data, *classes;
   *x = sn_empty(ctx, SN_F32, DIMS(BATCH, INPUTS), &data);
   *labels = sn_empty(ctx, SN_I32, DIMS(BATCH), &classes);
   for (int i = 0; i < BATCH; i++) {
-    const int32_t class_ = ((int32_t *)classes)[i] = (int32_t)(next_random(random) % CLASSES);
+    const int32_t class_ = ((int32_t *)classes)[i] = (int32_t)case_below(random, CLASSES);
     for (int k = 0; k < INPUTS; k++)
       ((float *)data)[i * INPUTS + k] =
-          (float)(next_random(random) % 1000) / 1000 + (k % CLASSES == class_ ? 1 : 0);
+          (float)case_below(random, 1000) / 1000 + (k % CLASSES == class_ ? 1 : 0);
   }
 }
 
@@ -288,7 +288,7 @@ static float train(int threads, bool async, int steps) {
   fixture_open(&f, (sn_options){.threads = threads});
   sn_program *program = training_program(f.ctx);
   sn_tensor *s[4] = {ramp(f.ctx, DIMS(INPUTS, CLASSES), 0), ramp(f.ctx, DIMS(INPUTS, CLASSES), 0)};
-  uint64_t random = 1;
+  case_random random = {1};
   size_t bytes = 0;
   float loss = 0, first = 0;
   for (int i = 0; i < steps; i++) {
@@ -320,7 +320,7 @@ static float train(int threads, bool async, int steps) {
 
 static void training_in_constant_memory(void **state) {
   (void)state;
-  const int steps = test_short() ? 300 : 2000;
+  const int steps = case_short() ? 300 : 2000;
   const float loss = train(1, false, steps);
   assert_true(train(3, false, steps) == loss);
   assert_true(train(2, true, steps) == loss);
@@ -331,9 +331,9 @@ static void eager_training_in_constant_memory(void **state) {
   fixture f;
   fixture_open(&f, (sn_options){.threads = 1});
   sn_tensor *w = ramp(f.ctx, DIMS(INPUTS, CLASSES), 0);
-  uint64_t random = 1;
+  case_random random = {1};
   size_t bytes = 0, misses = 0;
-  for (int i = 0; i < (test_short() ? 100 : 500); i++) {
+  for (int i = 0; i < (case_short() ? 100 : 500); i++) {
     sn_tensor *x, *labels, *g, *v = sn_variable(w);
     fill_batch(f.ctx, &random, &x, &labels);
     sn_tensor *y = sn_matmul(x, v), *rows = sn_softmax_cross_entropy(y, labels),

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE 1
 
 #include "pool_support.h"
+#include "random.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -57,12 +58,11 @@ static void test_tiny_dispatches_back_to_back(void **state) {
 /* Gaps about as long as the spin: calls meet workers on their way to sleep. */
 static void test_dispatches_with_gaps(void **state) {
   (void)state;
-  uint32_t seed = 12345;
+  case_random random = {12345};
   sn_pool *pool = pool_of(3);
   for (int i = 0; i < 5000; i++) {
-    seed = seed * 1664525u + 1013904223u;
-    pause_us((double)(seed >> 16) * (400.0 / 65536));
-    dispatch_frame(pool, 2 + (int)(seed >> 31));
+    pause_us(case_between(&random, 0, 400));
+    dispatch_frame(pool, 2 + (int)case_below(&random, 2));
   }
   destroy(pool);
   assert_int_equal(atomic_load(&stale), 0);

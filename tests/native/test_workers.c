@@ -22,9 +22,9 @@ static void large_results(sn_context *ctx, float *out) {
   assert_int_equal(sn_scope_begin(ctx), SN_OK);
   void *data;
   sn_tensor *x = sn_empty(ctx, SN_F32, DIMS(ROWS, COLUMNS), &data);
-  uint64_t random = 3;
+  case_random random = {3};
   for (int i = 0; i < ROWS * COLUMNS; i++)
-    ((float *)data)[i] = (float)((int)(next_random(&random) % 2001) - 1000) / 700;
+    ((float *)data)[i] = (float)(case_below(&random, 2001) - 1000) / 700;
   sn_tensor *e = sn_sigmoid(sn_erf(sn_mul(x, sn_sin(x)))), *p = sn_matmul(sn_transpose(x, NULL), e);
   sn_tensor *all[] = {p,
                       sn_sum(e, 1, false),

@@ -11,18 +11,6 @@
 #include "graph/reference.h"
 #include "tensor/apply.h"
 
-static void *reference_allocate(void *user, size_t bytes, size_t alignment) {
-  (void)user;
-  void *block;
-  return posix_memalign(&block, alignment, bytes) ? NULL : block;
-}
-
-static void reference_release(void *user, void *block, size_t bytes) {
-  (void)user;
-  (void)bytes;
-  free(block);
-}
-
 static void check(twins *w, sn_status status) {
   if (status) fail_msg("reference graph: %s", w->env.error.message);
 }
@@ -35,9 +23,7 @@ void twins_begin(twins *w, sn_context *ctx, bool compiled) {
   memset(w, 0, sizeof *w);
   w->ctx = ctx;
   w->compiled = compiled;
-  w->env.heap = (sn_heap){.allocator = {NULL, reference_allocate, reference_release},
-                          .limit_bytes = SIZE_MAX,
-                          .fail_countdown = -1};
+  w->env = ledger_env(&w->ledger);
   w->fused = ctx->target.fused; /* the same bits are asked for */
   sn_arena_init(&w->arena, &w->env);
   sn_graph_init(&w->graph, &w->arena, false);

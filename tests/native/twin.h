@@ -13,6 +13,7 @@
 #ifndef SN_TESTS_TWIN_H
 #define SN_TESTS_TWIN_H
 
+#include "ledger.h"
 #include "op_cases.h"
 
 #define TWIN_MAX_OUTPUTS 8
@@ -26,6 +27,7 @@ typedef struct twin {
 
 typedef struct twins {
   sn_context *ctx;
+  ledger ledger;
   sn_env env;
   sn_arena arena;
   bool fused;     /* the functions' bits */
