@@ -3,14 +3,14 @@
  * Two ways:
  *   heap    sn_alloc / sn_free: one block, 64-byte aligned, freed with its size. Long-lived things:
  *           contexts, tensors, storages, programs.
- *   arena   sn_arena_alloc: bump allocation inside chunks taken from the heap; all goes at once with
- *           sn_arena_free. A compile owns one for its graphs and one for the program it makes, so a
- *           failure at any allocation is cleaned up by freeing two arenas.
+ *   arena   sn_arena_alloc: bump allocation inside chunks taken from the heap; all goes at once
+ *           with sn_arena_free. A compile owns one for its graphs and one for the program it makes,
+ *           so a failure at any allocation is cleaned up by freeing two arenas.
  *
  *   arena:  chunk -> chunk -> chunk        each: [ header | used ......... | free ... ]
  *                                                                          ^ cursor
  * Only the newest chunk is bumped; a large block has a chunk for itself. Blocks are 16-byte aligned
- * and are never moved, nor freed singly but by the functions below that let arrays grow. */
+ * and never move. None is freed by itself, except by the functions below that let arrays grow. */
 #ifndef SN_BASE_ALLOC_H
 #define SN_BASE_ALLOC_H
 
@@ -54,8 +54,8 @@ __attribute__((always_inline)) static inline sn_status sn_arena_alloc(sn_arena *
   return SN_OK;
 }
 
-/* Makes the capacity of an array that lives in the arena at least count elements, the first used of
- * which are kept. A small old copy stays behind until the arena goes, a large one is freed. */
+/* Gives an array that lives in the arena room for at least count elements; its first `used` ones
+ * are kept. A small old copy stays behind until the arena goes, a large one is freed. */
 sn_status sn_arena_reserve(sn_arena *arena, void **items, size_t *capacity, size_t used,
                            size_t count, size_t item_bytes);
 

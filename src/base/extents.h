@@ -1,18 +1,19 @@
-/* extents.h - free memory as a tree of blocks, for a platform that has none of its own.
+/* extents.h - free memory as a tree of blocks, for a platform without an allocator of its own.
  *
- * Who gives a block back says how large it is, so blocks have no headers: all of one is the user's,
- * and what the tree has to know of a free one stands in the block itself. Sizes and addresses are
- * multiples of SN_EXTENT. Neighbours that are both free are one block.
+ * The caller says how large a block is when giving it back, so blocks have no headers. All of a
+ * block is its user's; what the tree has to know of a free one stands in the block itself. Sizes
+ * and addresses are multiples of SN_EXTENT. Two free neighbours are one block.
  *
  *   by address   left < node < right
  *   by size      parent >= node
  *
- * (a Cartesian tree: Stephenson, Fast Fits, 1983). Both orders are kept by one walk down, on
- * average as deep as a tree in random order, as sizes say little about addresses and equal ones are
- * told apart by a hash of the address.
+ * (a Cartesian tree: Stephenson, Fast Fits, 1983). One walk down keeps both orders. On average it
+ * is as deep as in a tree of random order: sizes say little about addresses, and a hash of the
+ * address tells equal sizes apart.
  *
- * Blocks are taken from either end of memory. Who takes small ones, that may stay for long, from
- * below and large ones from above has all between them in one piece once the large ones are gone. */
+ * Blocks are taken from either end of memory. Small blocks may stay for long. A caller that takes
+ * these from below and large ones from above has everything between them in one piece once the
+ * large ones are gone. */
 #ifndef SN_BASE_EXTENTS_H
 #define SN_BASE_EXTENTS_H
 
@@ -26,7 +27,7 @@ struct sn_extent {
   size_t bytes;
 };
 
-/* A block of so many bytes: the begin of the lowest free block that has room. NULL when there is
+/* A block of so many bytes: the beginning of the lowest free block that has room. NULL: there is
  * none. */
 void *sn_extents_take_low(sn_extent **root, size_t bytes);
 

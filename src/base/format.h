@@ -1,5 +1,5 @@
-/* format.h - printf's texts without the C library's printf, which a page would have to download: it
- * brings all of printf, with arithmetic on long double, for the little that is used here.
+/* format.h - printf's texts without the C library's printf. A page would have to download all of
+ * that, with arithmetic on long double, for the little that is used here.
  *
  *   %s %c   %d %i %u %x with ll and z   %f %g   %%     width, precision (or *), flags - and 0
  *

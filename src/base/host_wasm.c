@@ -17,9 +17,9 @@ void sn_host_log(const char *text) { sn_js_log(text); }
 #define PAGE ((size_t)65536)
 #define MOST_PAGES ((size_t)65535) /* so that the end of memory is an address too */
 
-/* Small blocks may stay for long (programs, handles, numbers), and one amid the large ones would
- * cut in two what these leave. So they are taken from below, and large ones from above; the lowest
- * part of memory is for large ones only where there is no other. */
+/* Small blocks (programs, handles, numbers) may stay for long. Among the large ones a small block
+ * would cut in two the memory that these leave. So small blocks are taken from below and large ones
+ * from above; a large one is taken from the lowest part of memory only where there is no other. */
 #define SMALL ((size_t)1 << 20)
 #define LOW_PART ((size_t)64 << 20)
 
@@ -47,7 +47,7 @@ static size_t last_run(void) {
   return last && from + last->bytes == end ? from : end;
 }
 
-/* Adds the pages that the last run lacks of having so many bytes from floor on. */
+/* Adds as many pages as the last free run lacks to have so many bytes from floor on. */
 static bool grow(size_t bytes, size_t floor) {
   const size_t end = end_of_memory(), run = last_run(), from = run > floor ? run : floor;
   if (bytes > MOST_PAGES * PAGE || from > MOST_PAGES * PAGE - bytes) return false;

@@ -19,8 +19,8 @@ void sn_text_add(sn_text *text, const char *format, ...) __attribute__((format(p
 /* Adds string as a JSON string, quotes included. */
 void sn_text_add_json(sn_text *text, const char *string);
 
-/* Where part, which is not empty, first stands in text; NULL if nowhere. Not strstr: the C
- * library's is made for long parts, and a page would have to download it. */
+/* Where part, which is not empty, first stands in text; NULL: nowhere. Not the C library's strstr:
+ * that is made for long parts, and a page would have to download it. */
 const char *sn_text_find(const char *text, const char *part);
 
 /* Where text goes on behind part, which it begins with; NULL if it does not. */

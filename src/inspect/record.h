@@ -4,7 +4,7 @@
  *   {"stages": [{name, text, compileMs, nodes, edges, outputs, dot} ...],
  *    "kernels": [...], "memory": {...}, "nodes": ..., "flops": ..., "bytes": ...}
  *
- * An edge of the stage "groups" by which a kernel reads what another one computed has "cut": true.
+ * An edge of the stage "groups" has "cut": true where a kernel reads what another one computed.
  *
  * Only compiles that ask for it are recorded; the others never come here. */
 #ifndef SN_INSPECT_RECORD_H

@@ -32,7 +32,7 @@ typedef struct placer {
   sn_value_set set;
 } placer;
 
-/* To the byte, and not as places are rounded: a caller's buffer holds no more than its elements. */
+/* To the byte, not rounded as places are: a caller's buffer holds no more than its elements. */
 static bool same_size(const sn_groups *groups, uint32_t u, uint32_t v) {
   return sn_type_bytes(&groups->values[u].type) == sn_type_bytes(&groups->values[v].type);
 }
@@ -127,8 +127,8 @@ static sn_status list_dying(sn_arena *arena, const sn_groups *groups, const sn_p
   return SN_OK;
 }
 
-/* What an op-by-op library takes: each value that is computed and not returned in a buffer of its
- * own. */
+/* What a library that runs op by op would take: a buffer for each computed value that is not
+ * returned. */
 static sn_status count_naive(sn_arena *arena, const sn_graph *g, uint64_t *bytes) {
   uint8_t *returned;
   SN_TRY(sn_arena_alloc(arena, g->n_nodes, 1, (void **)&returned));

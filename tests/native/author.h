@@ -1,4 +1,4 @@
-/* author.h - who writes a random program: its arguments, the values made so far, and the steps. */
+/* author.h - the author of a random program: its arguments, the values made so far, the steps. */
 #ifndef SN_TESTS_AUTHOR_H
 #define SN_TESTS_AUTHOR_H
 

@@ -87,7 +87,7 @@ static void test_wait_for_one_job(void **state) {
   destroy(pool);
 }
 
-/* Who runs a job; a trap there leaves it as longjmp does. */
+/* A job that tells which thread runs it; a trap there leaves it as longjmp does. */
 typedef struct errand {
   pthread_t api;
   jmp_buf trap;
@@ -105,7 +105,7 @@ static bool run_errand(void *arg, double until, sn_status *status) {
   return true;
 }
 
-/* Jobs that the driver has not begun are run by who waits for them, each once. */
+/* A thread that waits for jobs runs those that the driver has not begun, each once. */
 static void test_waiting_thread_runs_jobs(void **state) {
   (void)state;
   enum { COUNT = 3000 };
