@@ -1,6 +1,5 @@
-/* random.h - the one generator of the native tests (splitmix64): the same numbers everywhere, from
- * any seed, of which neighbours are unrelated. No libm: what is drawn has the same bits on every
- * machine.
+/* random.h - the one generator of the native tests (splitmix64). Neighbouring seeds give unrelated
+ * numbers. It uses no libm, so a seed gives the same bits on every machine.
  *
  * A run is repeated by its seed: SINTER_TEST_SEED, or a fixed one. SINTER_TEST_SHORT asks for fewer
  * cases (sanitizers). */
