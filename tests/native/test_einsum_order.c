@@ -210,7 +210,7 @@ static double best_chain(const int64_t *d, size_t n) {
  * average greed costs no more than half as much again as the best order. */
 static void many_operands_are_ordered_well(void **state) {
   (void)state;
-  case_random s = {13};
+  case_random s = {12};
   double cost = 0;
   for (int i = 0; i < 200; i++) {
     const size_t n = 7 + below(&s, 40);
