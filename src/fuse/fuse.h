@@ -1,5 +1,6 @@
-/* fuse.h - graph -> groups, one kernel each. Six steps, a file each:
+/* fuse.h - graph -> groups, one kernel each. Seven steps, a file each:
  *   prepare    makes copies explicit where a view cannot be read in place
+ *   lookup     which gathers are loads of the kernels that read them
  *   partition  which nodes share a kernel
  *   lower      nodes -> loop nest with bodies
  *   verify     whether they write every buffer whole

@@ -4,6 +4,7 @@
 
 #include "base/size.h"
 #include "kernels/kernel.h"
+#include "kernels/strided.h"
 
 /* Elements of a unit: enough to outweigh its dispatch. */
 #define UNIT_ELEMENTS 16384
@@ -82,11 +83,7 @@ static sn_lines lines_at(const sn_kernel_run *run, const sn_operand *o, int64_t 
   const sn_group *g = k->group;
   const int rank = g->space_rank;
   const bool side_by_side = k->call.inner != 1;
-  int64_t at = o->offset;
-  for (int i = rank - (side_by_side ? 2 : 1); i >= 0; i--) {
-    at += point % g->space[i] * o->strides[i];
-    point /= g->space[i];
-  }
+  int64_t at = o->offset + sn_offset_at(g->space, o->strides, rank - side_by_side, point);
   sn_lines lines = {.along = o->strides[rank], .n = n};
   if (side_by_side) lines.across = o->strides[rank - 1];
   at += line * lines.across;

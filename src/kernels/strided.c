@@ -87,17 +87,11 @@ void sn_gather_run(sn_dtype dtype, void *to, const void *from, int64_t stride, i
 
 void *sn_gather_in_place(const sn_operand *o, const int64_t *dims, int rank, int64_t flat,
                          int64_t n, void *base) {
-  int i = rank - 1;
-  int64_t at = o->offset;
-  if (i < 0 || o->strides[i] != 1 || !sn_strip_is_memory(o->dtype)) return NULL;
-  const int64_t first = flat % dims[i];
-  if (first + n > dims[i]) return NULL;
-  flat /= dims[i];
-  for (at += first; i-- > 0;) {
-    if (o->strides[i]) at += flat % dims[i] * o->strides[i];
-    if (i) flat /= dims[i];
-  }
-  return (char *)base + at * (ptrdiff_t)sn_dtype_bytes(o->dtype);
+  const int last = rank - 1;
+  if (last < 0 || o->strides[last] != 1 || !sn_strip_is_memory(o->dtype)) return NULL;
+  if (flat % dims[last] + n > dims[last]) return NULL;
+  return sn_element_mutable(base, o->offset + sn_offset_at(dims, o->strides, rank, flat),
+                            sn_dtype_bytes(o->dtype));
 }
 
 void sn_gather(const sn_operand *o, const int64_t *dims, int rank, int64_t flat, int64_t n,

@@ -6,6 +6,17 @@
 #include "fuse/group.h"
 #include "kernels/strip.h"
 
+/* Where point `flat` of a row-major space lies by these strides. */
+static inline int64_t sn_offset_at(const int64_t *dims, const int64_t *strides, int rank,
+                                   int64_t flat) {
+  int64_t at = 0;
+  for (int i = rank - 1; i >= 0; i--) { /* no division where there is no need for one */
+    if (strides[i]) at += (i ? flat % dims[i] : flat) * strides[i];
+    if (i) flat /= dims[i];
+  }
+  return at;
+}
+
 /* strip[i] = element flat + i of the operand (bool: as masks), i < n. */
 void sn_gather(const sn_operand *o, const int64_t *dims, int rank, int64_t flat, int64_t n,
                const void *base, void *strip);

@@ -265,12 +265,7 @@ void sn_vm_begin(const sn_vm_code *code, void *memory, void *const *values) {
 }
 
 static int64_t row_shift(const sn_vm_nest *nest, const int64_t *strides, int64_t row) {
-  int64_t shift = 0;
-  for (int i = nest->outer_rank - 1; i >= 0; i--) {
-    shift += row % nest->outer[i] * strides[i];
-    row /= nest->outer[i];
-  }
-  return shift;
+  return sn_offset_at(nest->outer, strides, nest->outer_rank, row);
 }
 
 /* Where in its index an operand is in the row; and, if it looks up nothing else there, the place. */

@@ -60,10 +60,35 @@ static void faults_in_groups_are_found(void **state) {
   }
 }
 
+static void faults_in_lookups_are_found(void **state) {
+  (void)state;
+  for (int fault = 0; fault < 5; fault++) {
+    lab l;
+    lab_open(&l, true);
+    const sn_type type = F32(6, 9), full = I32(6, 9);
+    const sn_id table = input(&l, F32(7, 9)), at = input(&l, I32(6, 1));
+    const sn_id in[] = {table, sn_build_broadcast(&l.b, at, &full)};
+    OUTPUTS(&l, UNARY(exp, sn_build_op(&l.b, SN_OP_gather, in, 2, &(int64_t){0}, 1, &type)));
+    sn_groups groups = cut_graph(&l, true);
+    assert_int_equal(sn_groups_verify(&groups, &l.arena), SN_OK);
+    sn_indexing *indexing = groups.groups->post.operands[0].indexing;
+    switch (fault) {
+    case 0: indexing->length = 8; break;           /* more rows than the table has */
+    case 1: indexing->length = 0; break;           /* nothing to clamp to */
+    case 2: indexing->stride = -9; break;          /* before the beginning */
+    case 3: indexing->index.offset = 1; break;     /* past the last index */
+    case 4: indexing->index.dtype = SN_F32; break; /* no index */
+    }
+    if (!sn_groups_verify(&groups, &l.arena)) fail_msg("fault %d is not found", fault);
+    lab_close(&l);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rows_keep_other_shapes_out),
       cmocka_unit_test(faults_in_groups_are_found),
+      cmocka_unit_test(faults_in_lookups_are_found),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,6 +73,23 @@ static void rows(void **state) {
   lab_close(&l);
 }
 
+/* The index of a load is an operand of its own. */
+static void lookups(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  const sn_type type = F32(6, 9), full = I32(6, 9);
+  const sn_id table = input(&l, F32(7, 9)), at = input(&l, I32(6, 1));
+  const sn_id rows =
+      sn_build_op(&l.b, SN_OP_gather, (sn_id[]){table, sn_build_broadcast(&l.b, at, &full)}, 2,
+                  &(int64_t){0}, 1, &type);
+  OUTPUTS(&l, UNARY(exp, rows));
+  const sn_groups groups = cut_graph(&l, true);
+  expect_touches(&l, groups.groups, SN_GROUP_MAP,
+                 "index0 b1(6, 9), load0 b0(6, 9), store0 b2(6, 9)");
+  lab_close(&l);
+}
+
 /* With a map before it, whose result it alone reads. */
 static void products(void **state) {
   (void)state;
@@ -154,6 +171,7 @@ int main(void) {
       cmocka_unit_test(maps_and_reductions),
       cmocka_unit_test(rows),
       cmocka_unit_test(products),
+      cmocka_unit_test(lookups),
       cmocka_unit_test(calls),
       cmocka_unit_test(chains),
       cmocka_unit_test(a_failure_ends_the_visit),
