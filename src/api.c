@@ -39,8 +39,10 @@ static sn_status make_micro_kernels(sn_context *ctx, bool relaxed_simd) {
     fused = false;
     SN_TRY(sn_jit_gemm_make(&ctx->env, fused, &ctx->gemm));
   }
-  if (ctx->gemm.module) ctx->device.machine.gemm = &ctx->gemm.kernels;
   ctx->target.fused = fused;
+  if (!ctx->gemm.module) return SN_OK;
+  ctx->device.machine.gemm = &ctx->gemm.kernels;
+  ctx->target.costs.lookup_row = 2; /* emitted code is quick at it */
   return SN_OK;
 }
 

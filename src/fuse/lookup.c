@@ -33,13 +33,14 @@ typedef struct lookups {
   uint8_t *copied; /* per node: whether it is no gather, or something needs it in memory */
 } lookups;
 
-/* Rows of x that lie together, and are more than single elements. */
+/* Rows of x that lie together, are more than single elements, and long enough. */
 static bool has_rows(const lookups *l, sn_id id) {
   const sn_node *node = &l->g->nodes[id];
   const sn_id *x = sn_graph_inputs(l->g, id);
   const int last = node->type.rank - 1;
   const bool plain = !l->views[x[0]].nests && !l->views[x[1]].nests;
   return plain && sn_graph_attrs(l->g, id)[0] != last && node->type.dims[last] > 1 &&
+         node->type.dims[last] >= l->target->costs.lookup_row &&
          l->views[x[0]].strides[last] == 1 && l->views[x[1]].strides[last] == 0 &&
          sn_type_size(&node->type) > 0;
 }

@@ -17,13 +17,17 @@ static inline int64_t sn_offset_at(const int64_t *dims, const int64_t *strides, 
   return at;
 }
 
-/* strip[i] = element flat + i of the operand (bool: as masks), i < n. */
-void sn_gather(const sn_operand *o, const int64_t *dims, int rank, int64_t flat, int64_t n,
-               const void *base, void *strip);
+/* strip[i] = element flat + i of the operand (bool: as masks), i < n. offset: where it begins, in place
+ * of its own, here and below. */
+void sn_gather(const sn_operand *o, int64_t offset, const int64_t *dims, int rank, int64_t flat,
+               int64_t n, const void *base, void *strip);
 
-/* The same of an indexed operand: `indices` is where the index begins. */
-void sn_gather_lookup(const sn_operand *o, const sn_indexing *place, const int64_t *dims, int rank,
-                      int64_t flat, int64_t n, const void *base, const void *indices, void *strip);
+/* The same of an indexed operand: `indices` is the buffer of the index, which begins at
+ * index_offset. Returns where the elements are
+ * then: in the strip, or one behind the other in memory. */
+void *sn_gather_lookup(const sn_operand *o, int64_t offset, const sn_indexing *place,
+                       int64_t index_offset, const int64_t *dims, int rank, int64_t flat, int64_t n,
+                       void *base, const void *indices, void *strip);
 
 /* The position that an index names among n. */
 static inline int64_t sn_position(int32_t index, int64_t n) {
@@ -32,21 +36,22 @@ static inline int64_t sn_position(int32_t index, int64_t n) {
 }
 
 /* Where the same elements lie one behind the other in memory, or NULL: a bias along its row. */
-void *sn_gather_in_place(const sn_operand *o, const int64_t *dims, int rank, int64_t flat,
-                         int64_t n, void *base);
+void *sn_gather_in_place(const sn_operand *o, int64_t offset, const int64_t *dims, int rank,
+                         int64_t flat, int64_t n, void *base);
 
 /* n elements of memory, stride apart, as a strip. */
 void sn_gather_run(sn_dtype dtype, void *to, const void *from, int64_t stride, int64_t n);
 
 /* The operand's first element n times. */
-void sn_gather_single(const sn_operand *o, const void *base, void *strip, int64_t n);
+void sn_gather_single(const sn_operand *o, int64_t offset, const void *base, void *strip,
+                      int64_t n);
 
 /* strip[i] = offset + sum of index times stride, in the operand's dtype. */
-void sn_gather_index(const sn_operand *o, const int64_t *dims, int rank, int64_t flat, int64_t n,
-                     void *strip);
+void sn_gather_index(const sn_operand *o, int64_t offset, const int64_t *dims, int rank,
+                     int64_t flat, int64_t n, void *strip);
 
 /* The reverse of sn_gather. linear: the operand is contiguous over the space. */
-void sn_store_strided(const sn_strips *strips, const sn_operand *o, bool linear,
+void sn_store_strided(const sn_strips *strips, const sn_operand *o, int64_t offset, bool linear,
                       const int64_t *dims, int rank, int64_t flat, int64_t n, const void *strip,
                       void *base);
 

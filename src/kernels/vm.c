@@ -260,7 +260,7 @@ void sn_vm_begin(const sn_vm_code *code, void *memory, void *const *values) {
   for (uint32_t i = 0; i < code->n_loads && !code->nest.per_row; i++) {
     const sn_vm_operand *o = &code->loads[i];
     if (o->access == SN_ACCESS_SINGLE)
-      sn_gather_single(&o->at, values[o->at.value], slots[o->slot], code->width);
+      sn_gather_single(&o->at, o->at.offset, values[o->at.value], slots[o->slot], code->width);
   }
 }
 
@@ -283,12 +283,10 @@ static int64_t shift_of(const sn_vm_code *code, const void *memory, uint32_t num
   return ((const int64_t *)(const void *)((const char *)memory + code->shift_offset))[number];
 }
 
-/* The operand in the row that was entered. */
-static sn_operand shifted(const sn_vm_code *code, const void *memory, const sn_vm_operand *o,
-                          uint32_t number) {
-  sn_operand at = o->at;
-  if (code->nest.per_row) at.offset += shift_of(code, memory, number);
-  return at;
+/* Where the operand begins: in the row that was entered, if there are rows. */
+static int64_t offset_of(const sn_vm_code *code, const void *memory, const sn_vm_operand *o,
+                         uint32_t number) {
+  return o->at.offset + (code->nest.per_row ? shift_of(code, memory, number) : 0);
 }
 
 static void run_ops(const sn_vm_code *code, void *const *slots, uint32_t from, uint32_t to,
@@ -310,8 +308,7 @@ void sn_vm_enter(const sn_vm_code *code, void *memory, void *const *values, int6
       enter_lookup(&code->nest, o, values, row, &shifts[i],
                    &shifts[code->n_loads + code->n_stores + i]);
     if (o->access != SN_ACCESS_SINGLE) continue;
-    const sn_operand at = shifted(code, memory, o, i);
-    sn_gather_single(&at, values[at.value], slots[o->slot], 1);
+    sn_gather_single(&o->at, o->at.offset + shifts[i], values[o->at.value], slots[o->slot], 1);
   }
   for (uint32_t i = 0; i < code->n_stores; i++)
     shifts[code->n_loads + i] = row_shift(&code->nest, code->stores[i].outer, row);
@@ -328,37 +325,42 @@ static void load_strip(const sn_vm_code *code, void **slots, void *memory, uint3
                        void *const *values, int64_t flat, int64_t n) {
   const sn_vm_operand *o = &code->loads[number];
   if (o->access == SN_ACCESS_SINGLE) return;
-  const sn_operand at = shifted(code, memory, o, number);
+  const sn_operand *at = &o->at;
+  const int64_t offset = offset_of(code, memory, o, number), *dims = code->nest.dims;
+  const int rank = code->nest.rank;
+  void *strip = (char *)memory + code->place[o->slot];
   if (o->access == SN_ACCESS_INDEX) {
-    sn_gather_index(&at, code->nest.dims, code->nest.rank, flat, n, slots[o->slot]);
+    sn_gather_index(at, offset, dims, rank, flat, n, strip);
     return;
   }
-  char *base = values[at.value];
+  char *base = values[at->value];
+  void *there; /* where it can be read in place */
   if (o->access == SN_ACCESS_LOOKUP) {
-    sn_indexing place = o->place->at;
+    const sn_indexing *place = &o->place->at;
+    int64_t index_offset = place->index.offset;
     if (code->nest.per_row)
-      place.index.offset += shift_of(code, memory, code->n_loads + code->n_stores + number);
-    slots[o->slot] = (char *)memory + code->place[o->slot];
-    sn_gather_lookup(&at, &place, code->nest.dims, code->nest.rank, flat, n, base,
-                     values[place.index.value], slots[o->slot]);
+      index_offset += shift_of(code, memory, code->n_loads + code->n_stores + number);
+    there = sn_gather_lookup(at, offset, place, index_offset, dims, rank, flat, n, base,
+                             values[place->index.value], strip);
+    slots[o->slot] = there;
     return;
   }
   if (o->access == SN_ACCESS_STRIDED) {
-    void *there = sn_gather_in_place(&at, code->nest.dims, code->nest.rank, flat, n, base);
-    slots[o->slot] = there ? there : (char *)memory + code->place[o->slot];
-    if (!there) sn_gather(&at, code->nest.dims, code->nest.rank, flat, n, base, slots[o->slot]);
+    there = sn_gather_in_place(at, offset, dims, rank, flat, n, base);
+    if (!there) sn_gather(at, offset, dims, rank, flat, n, base, strip);
+    slots[o->slot] = there ? there : strip;
     return;
   }
-  char *from = base + (size_t)(at.offset + flat) * sn_dtype_bytes(at.dtype);
-  if (sn_strip_is_memory(at.dtype)) {
+  char *from = base + (size_t)(offset + flat) * sn_dtype_bytes(at->dtype);
+  if (sn_strip_is_memory(at->dtype)) {
     slots[o->slot] = from;
     return;
   }
-  slots[o->slot] = (char *)memory + code->place[o->slot];
-  if (at.dtype == SN_BOOL)
-    code->strips->mask_load(slots[o->slot], from, from, from, n);
+  slots[o->slot] = strip;
+  if (at->dtype == SN_BOOL)
+    code->strips->mask_load(strip, from, from, from, n);
   else
-    sn_gather_run(at.dtype, slots[o->slot], from, 1, n);
+    sn_gather_run(at->dtype, strip, from, 1, n);
 }
 
 /* Kept values are read, and written by the op that makes them, where the row keeps them. */
@@ -379,16 +381,16 @@ void sn_vm_strip(const sn_vm_code *code, void *memory, void *const *values, int6
   bind_kept(code, slots, code->keeps, code->n_keeps, flat, inputs);
   if (code->direct_store >= 0) {
     const sn_vm_operand *s = &code->stores[code->direct_store];
-    const sn_operand to = shifted(code, memory, s, code->n_loads + (uint32_t)code->direct_store);
+    const int64_t offset = offset_of(code, memory, s, code->n_loads + (uint32_t)code->direct_store);
     slots[s->slot] =
-        (char *)values[to.value] + (size_t)(to.offset + flat) * sn_dtype_bytes(to.dtype);
+        (char *)values[s->at.value] + (size_t)(offset + flat) * sn_dtype_bytes(s->at.dtype);
   }
   run_ops(code, slots, code->n_lead, code->n_ops, n);
   for (uint32_t i = 0; i < code->n_stores; i++) {
     if ((int32_t)i == code->direct_store) continue;
     const sn_vm_operand *s = &code->stores[i];
-    const sn_operand to = shifted(code, memory, s, code->n_loads + i);
-    sn_store_strided(code->strips, &to, s->access == SN_ACCESS_LINEAR, code->nest.dims,
-                     code->nest.rank, flat, n, slots[s->slot], values[to.value]);
+    const int64_t offset = offset_of(code, memory, s, code->n_loads + i);
+    sn_store_strided(code->strips, &s->at, offset, s->access == SN_ACCESS_LINEAR, code->nest.dims,
+                     code->nest.rank, flat, n, slots[s->slot], values[s->at.value]);
   }
 }

@@ -27,12 +27,13 @@ typedef struct sn_target_limits {
 } sn_target_limits;
 
 typedef struct sn_target_costs {
-  int64_t tiny_product;    /* multiply-adds up to which products have other bits than larger ones */
-  size_t remade_bytes;     /* of a product from which on it is made again for uses far apart */
-  int64_t row_points;      /* of a row that stays in the first cache between its phases, at most */
-  uint32_t copies;         /* of concat's inputs by a kernel each, at most */
-  int64_t pad_run;         /* elements in a run, and in a row of runs, that pay for reading a pad */
-  int64_t pad_row;         /* where it is not made */
+  int64_t tiny_product; /* multiply-adds up to which products have other bits than larger ones */
+  size_t remade_bytes;  /* of a product from which on it is made again for uses far apart */
+  int64_t row_points;   /* of a row that stays in the first cache between its phases, at most */
+  uint32_t copies;      /* of concat's inputs by a kernel each, at most */
+  int64_t pad_run;      /* elements in a run, and in a row of runs, that pay for reading a pad */
+  int64_t pad_row;      /* where it is not made */
+  int64_t lookup_row;   /* elements of a gather's rows that pay for looking up where it is read */
   int64_t prologue_points; /* of a map that is little beside a product */
   /* chains: what they keep out of memory pays from here on */
   size_t chain_bytes;

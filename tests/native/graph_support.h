@@ -7,8 +7,8 @@
 
 #include "autodiff/vjp.h"
 #include "base/alloc.h"
-#include "fuse/fuse.h"
 #include "build/build.h"
+#include "fuse/fuse.h"
 #include "kernels/machine.h"
 
 typedef struct lab {
@@ -75,15 +75,28 @@ static inline void expect_text(lab *l, const sn_graph *graph, const char *expect
   assert_string_equal(text, expected);
 }
 
-/* The lab's graph as groups. */
-static inline sn_groups cut_graph(lab *l, bool fusion) {
+/* The lab's graph as groups for a target. */
+static inline sn_groups cut_graph_for(lab *l, const sn_target *target, bool fusion) {
   sn_graph *prepared = NULL;
   sn_groups groups;
   assert_int_equal(l->b.status, SN_OK);
   assert_int_equal(sn_arena_alloc(&l->arena, 1, sizeof *prepared, (void **)&prepared), SN_OK);
-  assert_int_equal(sn_prepare(&l->graph, &sn_cpu_target, &l->arena, prepared), SN_OK);
+  assert_int_equal(sn_prepare(&l->graph, target, &l->arena, prepared), SN_OK);
   assert_int_equal(sn_graph_verify(prepared), SN_OK);
-  assert_int_equal(sn_fuse_graph(prepared, &sn_cpu_target, fusion, &groups), SN_OK);
+  assert_int_equal(sn_fuse_graph(prepared, target, fusion, &groups), SN_OK);
+  return groups;
+}
+
+static inline sn_groups cut_graph(lab *l, bool fusion) {
+  return cut_graph_for(l, &sn_cpu_target, fusion);
+}
+
+/* For one that is quick at lookups. */
+static inline sn_groups cut_with_lookups(lab *l) {
+  sn_target target = sn_cpu_target;
+  target.costs.lookup_row = 2;
+  sn_groups groups = cut_graph_for(l, &target, true);
+  groups.target = &sn_cpu_target;
   return groups;
 }
 

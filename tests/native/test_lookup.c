@@ -4,6 +4,8 @@
 #include "graph_support.h"
 #include "twin.h"
 
+#include "tensor/tensor.h"
+
 static case_random rng;
 
 #define UNARY(op, x) sn_build_unary(&l.b, SN_OP_##op, x)
@@ -25,7 +27,7 @@ static void rows_go_into_the_map_that_adds_to_them(void **state) {
   const sn_id rows = sn_build_reshape(&l.b, rows_of(&l, 7, 6, 9), &seen);
   const sn_id places = input(&l, F32(3, 9));
   OUTPUTS(&l, BINARY(add, rows, sn_build_broadcast(&l.b, places, &seen)));
-  const sn_groups groups = cut_graph(&l, true);
+  const sn_groups groups = cut_with_lookups(&l);
   const char *text;
   assert_int_equal(sn_groups_text(&groups, &l.arena, &text), SN_OK);
   assert_string_equal(text, "k0 map add space(2, 3, 9)\n"
@@ -40,7 +42,7 @@ static void rows_go_into_the_map_that_adds_to_them(void **state) {
 
 static size_t kernels(lab *l, sn_id y) {
   OUTPUTS(l, y);
-  return cut_graph(l, true).n_groups;
+  return cut_with_lookups(l).n_groups;
 }
 
 static void only_bodies_look_up_rows(void **state) {
@@ -60,7 +62,7 @@ static void only_bodies_look_up_rows(void **state) {
   assert_int_equal(kernels(&l, sn_build_matmul(&l.b, rows, input(&l, F32(9, 2)))), 2);
   assert_int_equal(kernels(&l, rows), 1);
   OUTPUTS(&l, rows, UNARY(exp, rows)); /* somebody else needs it in memory */
-  assert_int_equal(cut_graph(&l, true).n_groups, 2);
+  assert_int_equal(cut_with_lookups(&l).n_groups, 2);
   lab_close(&l);
 }
 
@@ -128,6 +130,7 @@ static void lookups_have_the_bits_of_the_reference(void **state) {
   (void)state;
   sn_context *one = case_context(1, sn_isa_detect());
   sn_context *two = case_context(2, sn_isa_detect());
+  one->target.costs.lookup_row = two->target.costs.lookup_row = 2;
   rng.state = case_seed();
   print_message("seed %llu\n", (unsigned long long)case_seed());
   for (int i = 0; i < (case_short() ? 200 : 800); i++)
