@@ -310,6 +310,7 @@ typedef struct sn_program_info {
   uint64_t naive_bytes; /* what they would take without reuse */
   double flops;         /* of one run */
   double bytes;         /* read and written by the kernels of one run */
+  size_t inputs, outputs;
 } sn_program_info;
 SN_API void sn_program_describe(const sn_program *program, sn_program_info *out);
 SN_API void sn_program_release(sn_program *program);
@@ -319,6 +320,20 @@ SN_API void sn_program_release(sn_program *program);
  * inspection and wat tell of it as of the rest, which they leave it out of; C source is of the
  * whole. It belongs to the program; NULL where there is none. [-, -] */
 SN_API sn_program *sn_program_prelude(const sn_program *program);
+
+/* The program as bytes, with what it captured and a text of the caller's (or NULL): a file, a
+ * message. They belong to the program and live until it is released or asked for text. [-, m w] */
+SN_API sn_status sn_program_save(sn_program *program, const char *note, const void **bytes,
+                                 size_t *size);
+
+/* A program of sn_program_save's bytes, in any process of the same version of Sinter: nothing is
+ * traced, no pass runs. In the numeric mode it was saved in it has the same bits. Bytes that are
+ * damaged, or of another version, are an error that says so; they are not needed afterwards.
+ * [new, m a] */
+SN_API sn_status sn_program_load(sn_context *ctx, const void *bytes, size_t size, sn_program **out);
+
+/* The text it was saved with; NULL: none, or not loaded. It belongs to the program. [-, -] */
+SN_API const char *sn_program_note(const sn_program *program);
 
 /* The graph after a stage ("trace", a pass name, "groups", "plan", "kernels") as stable text; NULL
  * for an unknown stage. The text belongs to the program. Recorded only for programs compiled with

@@ -16,6 +16,7 @@
 //   kills          500 workers ended at random moments in Node, in Chromium and in Firefox
 //   fuzz           200,000 calls of public functions with hostile arguments
 //   million        tests/native/test_judge.c on a million programs from SINTER_TEST_SEED, or 1, on
+//   saved          a million damaged programs: tests/native/test_saved.c
 //   memory         30,000 training steps that dispose of nothing, in Node and browsers
 //   valgrind       some of the native tests under memcheck: reads of memory that nobody wrote
 //   coverage       lines and branches that the tests run: docs/coverage.md
@@ -95,6 +96,15 @@ const million = async () => {
   return { passed: cores - failed, failed, output: shares.map(({ output }) => output).join('\n') };
 };
 
+/** A million damaged programs. */
+const saved = async () => {
+  const { code, output } = await run(join(root, 'build/native/tests/native/test_saved'), [], {
+    env: { SINTER_TEST_DAMAGES: '1000000' },
+    timeoutMs: SUITE_TIMEOUT_MS,
+  });
+  return { passed: Number(code === 0), failed: Number(code !== 0), output };
+};
+
 const SUITES = [
   { name: 'layers', needs: [], parts: [], run: layers },
   { name: 'native', needs: ['native'], parts: ['native'], run: () => ctest('native') },
@@ -123,6 +133,7 @@ const SUITES = [
   { name: 'kills', needs: ['js'], parts: ['wasm', 'browsers'], byNameOnly: true,
     run: () => nodeTests(newerNode(), 'tests/kills', '--test-concurrency=1') },
   { name: 'million', needs: ['native'], parts: ['native'], byNameOnly: true, run: million },
+  { name: 'saved', needs: ['native'], parts: ['native'], byNameOnly: true, run: saved },
   { name: 'valgrind', needs: ['valgrind'], parts: ['valgrind'], byNameOnly: true, run: () => ctest('valgrind') },
   { name: 'coverage', needs: ['coverage', 'js'], parts: ['coverage', 'wasm'], byNameOnly: true, run: coverage },
 ];

@@ -136,8 +136,12 @@ static sn_status compile_stages(compiling *c, const sn_graph *traced) {
   program->n_arguments = traced->n_arguments;
   SN_TRY(
       sn_arena_alloc(&program->arena, MAX_TEXTS, sizeof *program->texts, (void **)&program->texts));
-  SN_TRY(run_passes(c, traced, &graph));
-  SN_TRY(sn_prepare(&graph, c->options->target, &program->arena, &program->graph));
+  const bool saved = c->options->saved;
+  SN_FAIL_IF(traced->env, saved && sn_needs_expanding(traced), SN_ERR_ARGUMENT,
+             "it has an op that passes take apart");
+  graph = *traced;
+  if (!saved) SN_TRY(run_passes(c, traced, &graph));
+  SN_TRY(sn_prepare(&graph, c->options->target, saved, &program->arena, &program->graph));
   free_turns(c);
   SN_TRY(finish_stage(c, "prepare", &program->graph));
   SN_TRY(cut_into_groups(c));

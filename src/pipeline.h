@@ -11,6 +11,7 @@ typedef struct sn_compile_options {
   bool jit;                /* make code at run time where the platform can */
   bool pass_on[SN_PASS_COUNT];
   bool fusion;        /* off: one kernel per op */
+  bool saved;         /* the graph is one of sn_saved_read: its passes lie behind it */
   bool record;        /* keep what the stages did: see inspect/record.h */
   const bool *donate; /* per argument, or NULL */
 } sn_compile_options;

@@ -1,10 +1,10 @@
-/* backend.h - what a kind of device does for the floors above it: compiles programs, has memory, and
- * runs. One struct of functions:
+/* backend.h - what a kind of device does for the floors above it: compiles programs, has memory,
+ * and runs. One struct of functions:
  *
  *   sn_cpu_backend    backend_cpu.c    strips and library kernels over the workers of the pool
  *   sn_jit_backend    backend_jit.c    the same kernels, with emitted WebAssembly hung in
  *
- * Which one a program has is chosen when it is compiled; both share the device, its memory among it.
+ * Which one a program has is chosen when it is compiled; both share the device and its memory.
  * Everything is called on the thread of the API. Runs end in the order of their submission. Tickets
  * count up from 1 and wrap around; 0 is a run that is over.
  */

@@ -1,4 +1,4 @@
-/* backend_cpu.h - the CPU's functions, of which the backend of emitted code takes most as they are. */
+/* backend_cpu.h - the CPU's functions; the backend of emitted code takes most as they are. */
 #ifndef SN_BACKEND_BACKEND_CPU_H
 #define SN_BACKEND_BACKEND_CPU_H
 

@@ -13,6 +13,7 @@
  */
 typedef struct prepare {
   const sn_target *target;
+  bool again;      /* identities are copies */
   uint8_t *packed; /* per node of the old graph: contractions alone read it, maybe transposed */
   sn_view *views;  /* of the new graph's nodes */
   size_t n_views, capacity;
@@ -23,7 +24,8 @@ static sn_status update_views(sn_rewrite *r) {
   prepare *p = r->user;
   sn_graph *g = r->to.graph;
   for (; p->n_views < g->n_nodes; p->n_views++) {
-    SN_TRY(sn_arena_grow(r->from->arena, (void **)&p->views, &p->capacity, p->n_views, sizeof *p->views));
+    SN_TRY(sn_arena_grow(r->from->arena, (void **)&p->views, &p->capacity, p->n_views,
+                         sizeof *p->views));
     SN_TRY(sn_view_of(g, p->views, (sn_id)p->n_views, &p->views[p->n_views]));
   }
   return SN_OK;
@@ -123,8 +125,7 @@ static sn_id prepare_call(sn_rewrite *r, sn_id id, const sn_id *x) {
   sn_id few[SN_MAX_ARITY], *ready = few;
   bool changed = false;
   if (node->n_inputs > SN_MAX_ARITY) {
-    r->to.status =
-        sn_arena_alloc(r->from->arena, node->n_inputs, sizeof *ready, (void **)&ready);
+    r->to.status = sn_arena_alloc(r->from->arena, node->n_inputs, sizeof *ready, (void **)&ready);
     if (r->to.status) return SN_NONE;
   }
   for (uint32_t k = 0; k < node->n_inputs; k++) {
@@ -161,6 +162,7 @@ static sn_id prepare_node(sn_rewrite *r, sn_id id, const sn_id *inputs) {
     return prepare_parts(r, id, inputs);
   switch (node->op) {
   case SN_OP_identity:
+    return p->again && !sn_dtype_is_small(node->type.dtype) ? SN_NONE : inputs[0];
   case SN_OP_stop_gradient: return inputs[0];
   case SN_OP_reshape: return prepare_reshape(r, id, inputs[0]);
   case SN_OP_matmul: return prepare_matmul(r, inputs);
@@ -206,8 +208,9 @@ static sn_status prepare_outputs(sn_graph *g) {
   return SN_OK;
 }
 
-sn_status sn_prepare(const sn_graph *from, const sn_target *target, sn_arena *arena, sn_graph *to) {
-  prepare p = {.target = target};
+sn_status sn_prepare(const sn_graph *from, const sn_target *target, bool again, sn_arena *arena,
+                     sn_graph *to) {
+  prepare p = {.target = target, .again = again};
   SN_TRY(find_packed(from, &p));
   SN_TRY(sn_rewrite_graph(from, to, arena, true, NULL, prepare_node, &p));
   return prepare_outputs(to);

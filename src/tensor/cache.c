@@ -40,7 +40,8 @@ static uint32_t switches_of(const sn_context *ctx, const sn_compile_options *opt
     if (options->pass_on[i]) mask |= 1u << i;
   mask |= (uint32_t)options->fusion << 24 | (uint32_t)options->jit << 25;
   /* dumps are recorded at compile time: programs made with and without them are told apart */
-  return mask | (uint32_t)options->record << 26 | (uint32_t)ctx->env.debug << 27;
+  mask |= (uint32_t)options->record << 26 | (uint32_t)ctx->env.debug << 27;
+  return mask | (uint32_t)options->saved << 30;
 }
 
 static sn_status copy_block(sn_arena *arena, const void *from, size_t bytes, void **out) {

@@ -5,22 +5,8 @@
 #include "jit/listing.h"
 #include "tensor/eval.h"
 #include "tensor/prelude.h"
+#include "tensor/program.h"
 #include "tensor/trace.h"
-
-struct sn_program {
-  sn_context *ctx;
-  sn_compiled *compiled;
-  size_t n_inputs, n_outputs;
-  size_t n_captured;    /* arguments n_inputs .. are captured tensors, then the prelude's results */
-  sn_tensor **captured; /* a result is NULL until the prelude has run */
-  sn_program *prelude;  /* what depends on captured tensors alone; or NULL */
-  sn_type *types;       /* of the inputs */
-  bool *donate;
-  sn_arena listing; /* of the code asked for last */
-  sn_arena tracing; /* with a prelude: of the whole graph, for C source, which runs at once */
-  sn_graph whole;
-  sn_compile_options options;
-};
 
 /* ---- compiling ------------------------------------------------------------------------------- */
 
@@ -36,17 +22,24 @@ void sn_program_release(sn_program *p) {
   sn_free(env, p->captured, p->n_captured * sizeof(sn_tensor *));
   sn_free(env, p->types, p->n_inputs * sizeof *p->types);
   sn_free(env, p->donate, p->n_inputs * sizeof *p->donate);
+  sn_free(env, p->note, p->note_bytes);
   sn_free(env, p, sizeof *p);
 }
 
-static sn_status new_program(sn_context *ctx, size_t n_inputs, size_t n_outputs, sn_program **out) {
+sn_status sn_program_new(sn_context *ctx, size_t n_inputs, size_t n_outputs, sn_program **out) {
+  sn_env *env = &ctx->env;
   sn_program *p;
-  SN_TRY(sn_alloc_zeroed(&ctx->env, 1, sizeof *p, (void **)&p));
+  SN_TRY(sn_alloc_zeroed(env, 1, sizeof *p, (void **)&p));
   *p = (sn_program){.ctx = ctx, .n_inputs = n_inputs, .n_outputs = n_outputs};
-  sn_arena_init(&p->listing, &ctx->env);
-  sn_arena_init(&p->tracing, &ctx->env);
-  *out = p;
-  return SN_OK;
+  sn_arena_init(&p->listing, env);
+  sn_arena_init(&p->tracing, env);
+  sn_status status = sn_alloc_zeroed(env, n_inputs, sizeof *p->types, (void **)&p->types);
+  if (!status) status = sn_alloc_zeroed(env, n_inputs, sizeof *p->donate, (void **)&p->donate);
+  if (!status)
+    *out = p;
+  else
+    sn_program_release(p);
+  return status;
 }
 
 static sn_status capture(sn_program *p, sn_tensor *const *tensors, size_t n, size_t n_results) {
@@ -59,7 +52,7 @@ static sn_status capture(sn_program *p, sn_tensor *const *tensors, size_t n, siz
 static sn_status compile_prelude(sn_program *p, const sn_trace *trace, const sn_prelude *cut) {
   sn_compile_options options = p->options;
   p->whole = trace->graph;
-  SN_TRY(new_program(p->ctx, 0, cut->n, &p->prelude));
+  SN_TRY(sn_program_new(p->ctx, 0, cut->n, &p->prelude));
   SN_TRY(capture(p->prelude, trace->arguments + p->n_inputs, trace->n_arguments - p->n_inputs, 0));
   options.donate = NULL;
   return sn_compile_cached(p->ctx, &cut->prelude, &options, &p->prelude->compiled);
@@ -102,15 +95,12 @@ static sn_status compile_in(sn_program *p, sn_tensor *const *inputs, sn_tensor *
 sn_status sn_compile_with(sn_context *ctx, sn_tensor *const *inputs, size_t n_inputs,
                           sn_tensor *const *outputs, size_t n_outputs,
                           const sn_program_options *options, sn_program **out) {
-  sn_env *env = &ctx->env;
   const sn_program_options none = {0};
   SN_TRY(sn_context_accept(ctx, inputs, n_inputs, "compile: input"));
   SN_TRY(sn_context_accept(ctx, outputs, n_outputs, "compile: output"));
   sn_program *p = NULL;
-  SN_TRY(sn_context_report(ctx, new_program(ctx, n_inputs, n_outputs, &p)));
-  sn_status status = sn_alloc_zeroed(env, n_inputs, sizeof *p->types, (void **)&p->types);
-  if (!status) status = sn_alloc_zeroed(env, n_inputs, sizeof *p->donate, (void **)&p->donate);
-  if (!status) status = compile_in(p, inputs, outputs, options ? options : &none);
+  SN_TRY(sn_context_report(ctx, sn_program_new(ctx, n_inputs, n_outputs, &p)));
+  sn_status status = compile_in(p, inputs, outputs, options ? options : &none);
   if (!p->prelude) sn_arena_free(&p->tracing);
   if (status) {
     sn_program_release(p);
@@ -218,6 +208,13 @@ static sn_status run_prelude(sn_program *p, sn_arena *arena, uint32_t *ticket) {
   return SN_OK;
 }
 
+sn_status sn_program_capture_all(sn_program *p, sn_arena *arena) {
+  SN_TRY(run_prelude(p, arena, NULL));
+  SN_TRY(sn_eval_tensors(p->ctx, p->captured, p->n_captured, NULL));
+  for (size_t i = 0; i < p->n_captured; i++) SN_TRY(sn_tensor_ready(p->captured[i]));
+  return SN_OK;
+}
+
 static sn_status run_in(sn_program *p, sn_arena *arena, sn_tensor *const *inputs,
                         sn_tensor **outputs, uint32_t *ticket) {
   sn_context *ctx = p->ctx;
@@ -282,7 +279,9 @@ void sn_program_describe(const sn_program *p, sn_program_info *out) {
                            .arena_bytes = program->plan.arena_bytes,
                            .naive_bytes = program->plan.naive_bytes,
                            .flops = program->flops,
-                           .bytes = program->bytes};
+                           .bytes = program->bytes,
+                           .inputs = p->n_inputs,
+                           .outputs = p->n_outputs};
 }
 
 const char *sn_program_text(const sn_program *p, const char *stage) {
@@ -296,7 +295,7 @@ const char *sn_program_inspection(const sn_program *p) {
   return p->compiled->exe->program->inspection;
 }
 
-static sn_arena *fresh_listing(sn_program *p) {
+sn_arena *sn_program_listing(sn_program *p) {
   sn_arena_free(&p->listing);
   sn_arena_init(&p->listing, &p->ctx->env);
   return &p->listing;
@@ -310,13 +309,13 @@ sn_status sn_program_wat(sn_program *p, size_t kernel, const char **out) {
                              sn_fail(&ctx->env, SN_ERR_ARGUMENT,
                                      "wat: there is no kernel %zu of %zu", kernel, exe->n_kernels));
   return sn_context_report(
-      ctx, sn_jit_listing(fresh_listing(p), ctx->target.fused, &exe->kernels[kernel], out));
+      ctx, sn_jit_listing(sn_program_listing(p), ctx->target.fused, &exe->kernels[kernel], out));
 }
 
 static sn_status write_c(sn_program *p, const sn_executable *exe, const char *name,
                          const char **out) {
   const sn_program_code *program = exe->program;
-  return sn_c_source(&program->groups, program->n_arguments, name, fresh_listing(p), out);
+  return sn_c_source(&program->groups, program->n_arguments, name, sn_program_listing(p), out);
 }
 
 /* Nobody runs a part of the C source beforehand: it is of the whole. */

@@ -1,0 +1,213 @@
+#include "program/saved.h"
+
+#include "program/stream.h"
+
+#define FORMAT 1u
+#define VERSION_BYTES 16
+#define HEAD_BYTES (8 + 4 + VERSION_BYTES + 3 * 8)
+#define DTYPES (SN_U8 + 1)
+
+static const char magic[8] = "\x89sinter\n";
+
+/* ---- contents -------------------------------------------------------------------------------- */
+
+static void stream_type(sn_stream *s, sn_type *type) {
+  uint32_t dtype = type->dtype, rank = (uint32_t)type->rank;
+  sn_stream_u32(s, &dtype);
+  sn_stream_u32(s, &rank);
+  sn_stream_expect(s, dtype < DTYPES, "there is no such dtype");
+  sn_stream_expect(s, rank <= SN_MAX_RANK, "a rank is too high");
+  if (!sn_stream_is_well(s)) return;
+  type->dtype = (sn_dtype)dtype;
+  type->rank = (int32_t)rank;
+  for (uint32_t i = 0; i < rank; i++) sn_stream_i64(s, &type->dims[i]);
+}
+
+/* Its inputs and attributes follow those of the nodes before it. */
+static void stream_node(sn_stream *s, sn_node *node, uint64_t *inputs, uint64_t *attrs) {
+  uint32_t op = node->op;
+  sn_stream_u32(s, &op);
+  sn_stream_u32(s, &node->n_inputs);
+  sn_stream_u32(s, &node->n_attrs);
+  sn_stream_expect(s, op < SN_OP_COUNT, "there is no such op");
+  stream_type(s, &node->type);
+  if (!sn_stream_is_well(s)) return;
+  node->op = (sn_op)op;
+  if (s->reads) {
+    node->first_input = (uint32_t)*inputs;
+    node->first_attr = (uint32_t)*attrs;
+  }
+  *inputs += node->n_inputs;
+  *attrs += node->n_attrs;
+}
+
+static void stream_graph(sn_stream *s, sn_graph *g) {
+  enum { NODE = 5 * sizeof(uint32_t), ID = sizeof(uint32_t), ATTR = sizeof(int64_t) };
+  uint64_t inputs = 0, attrs = 0;
+  sn_stream_array(s, &g->n_nodes, NODE, (void **)&g->nodes, sizeof *g->nodes);
+  for (size_t i = 0; i < g->n_nodes; i++) stream_node(s, &g->nodes[i], &inputs, &attrs);
+  sn_stream_array(s, &g->n_edges, ID, (void **)&g->edges, sizeof *g->edges);
+  for (size_t i = 0; i < g->n_edges; i++) sn_stream_u32(s, &g->edges[i]);
+  sn_stream_array(s, &g->n_attrs, ATTR, (void **)&g->attrs, sizeof *g->attrs);
+  for (size_t i = 0; i < g->n_attrs; i++) sn_stream_i64(s, &g->attrs[i]);
+  sn_stream_array(s, &g->n_outputs, ID, (void **)&g->outputs, sizeof *g->outputs);
+  for (size_t i = 0; i < g->n_outputs; i++) sn_stream_u32(s, &g->outputs[i]);
+  sn_stream_expect(s, inputs == g->n_edges && attrs == g->n_attrs, "nodes and lists differ");
+}
+
+static void check_type(sn_stream *s, const sn_type *type) {
+  if (!sn_stream_is_well(s) || !s->reads) return;
+  const bool holds = !sn_type_check(s->arena->env, type, "load");
+  sn_stream_expect(s, holds, "an argument's shape is not one");
+}
+
+static void stream_contents(sn_stream *s, sn_saved *saved) {
+  enum { TYPE = 2 * sizeof(uint32_t) };
+  size_t n = saved->n_inputs + saved->n_captured;
+  sn_stream_bool(s, &saved->fusion);
+  sn_stream_bool(s, &saved->jit);
+  sn_stream_text(s, &saved->note);
+  sn_stream_array(s, &saved->n_inputs, 1, (void **)&saved->donate, sizeof *saved->donate);
+  for (size_t i = 0; i < saved->n_inputs; i++) sn_stream_bool(s, &saved->donate[i]);
+  sn_stream_array(s, &n, TYPE, (void **)&saved->types, sizeof *saved->types);
+  sn_stream_expect(s, n >= saved->n_inputs, "there are more inputs than arguments");
+  for (size_t i = 0; i < n; i++) {
+    stream_type(s, &saved->types[i]);
+    check_type(s, &saved->types[i]);
+  }
+  if (!sn_stream_is_well(s)) return;
+  saved->graph.n_arguments = n;
+  saved->n_captured = n - saved->n_inputs;
+  if (s->reads)
+    s->status =
+        sn_arena_alloc(s->arena, saved->n_captured, sizeof *saved->values, (void **)&saved->values);
+  for (size_t i = 0; i < saved->n_captured; i++)
+    sn_stream_block(s, &saved->values[i], sn_type_bytes(&saved->types[saved->n_inputs + i]));
+  stream_graph(s, &saved->graph);
+}
+
+/* ---- head ------------------------------------------------------------------------------------ */
+
+static uint64_t vocabulary(void) {
+  uint64_t hash = SN_STREAM_HASH;
+  for (int op = 0; op < SN_OP_COUNT; op++) {
+    const char *name = sn_op_describe((sn_op)op)->name;
+    hash = sn_stream_hash(hash, name, strlen(name) + 1);
+  }
+  for (int dtype = 0; dtype < DTYPES; dtype++) {
+    const char *name = sn_dtype_name((sn_dtype)dtype);
+    hash = sn_stream_hash(hash, name, strlen(name) + 1);
+  }
+  return hash;
+}
+
+typedef struct head {
+  char magic[sizeof magic], version[VERSION_BYTES];
+  uint32_t format;
+  int64_t vocabulary, checksum;
+  size_t size; /* of the contents */
+} head;
+
+static void stream_head(sn_stream *s, head *h) {
+  sn_stream_bytes(s, h->magic, sizeof h->magic);
+  sn_stream_u32(s, &h->format);
+  sn_stream_bytes(s, h->version, sizeof h->version);
+  sn_stream_i64(s, &h->vocabulary);
+  sn_stream_size(s, &h->size);
+  sn_stream_i64(s, &h->checksum);
+}
+
+static head head_of(const uint8_t *contents, size_t size) {
+  head h = {.format = FORMAT, .version = SN_VERSION, .size = size};
+  memcpy(h.magic, magic, sizeof magic);
+  h.vocabulary = (int64_t)vocabulary();
+  h.checksum = (int64_t)sn_stream_hash(SN_STREAM_HASH, contents, size);
+  return h;
+}
+
+static sn_status check_head(sn_env *env, const uint8_t *bytes, size_t size) {
+  sn_stream s = {.bytes = (uint8_t *)(uintptr_t)bytes, .size = size, .reads = true};
+  head h = {.format = 0};
+  stream_head(&s, &h);
+  SN_FAIL_IF(env, s.wrong || memcmp(h.magic, magic, sizeof magic), SN_ERR_ARGUMENT,
+             "these bytes are not a saved program");
+  h.version[VERSION_BYTES - 1] = 0;
+  SN_FAIL_IF(env, strcmp(h.version, SN_VERSION) || h.format != FORMAT, SN_ERR_ARGUMENT,
+             "saved by version %s of Sinter, format %u; this is %s, format %u", h.version, h.format,
+             SN_VERSION, FORMAT);
+  SN_FAIL_IF(env, (uint64_t)h.vocabulary != vocabulary(), SN_ERR_ARGUMENT,
+             "saved by a build of Sinter %s that has other ops", SN_VERSION);
+  SN_FAIL_IF(env, h.size != size - HEAD_BYTES, SN_ERR_ARGUMENT,
+             "damaged: %zu bytes are there of %zu", size - HEAD_BYTES, h.size);
+  const uint64_t found = sn_stream_hash(SN_STREAM_HASH, bytes + HEAD_BYTES, size - HEAD_BYTES);
+  SN_FAIL_IF(env, (uint64_t)h.checksum != found, SN_ERR_ARGUMENT,
+             "damaged: the checksum does not fit");
+  return SN_OK;
+}
+
+void sn_saved_seal(void *bytes, size_t size) {
+  if (size < HEAD_BYTES) return;
+  head h = head_of((uint8_t *)bytes + HEAD_BYTES, size - HEAD_BYTES);
+  sn_stream s = {.bytes = bytes, .size = HEAD_BYTES};
+  stream_head(&s, &h);
+}
+
+/* ---- both directions ------------------------------------------------------------------------- */
+
+sn_status sn_saved_write(sn_saved *saved, sn_arena *arena, const void **bytes, size_t *size) {
+  sn_stream count = {.at = HEAD_BYTES}, s = count;
+  stream_contents(&count, saved);
+  SN_TRY(sn_arena_alloc(arena, count.at, 1, (void **)&s.bytes));
+  stream_contents(&s, saved);
+  sn_saved_seal(s.bytes, s.at);
+  *bytes = s.bytes;
+  *size = s.at;
+  return SN_OK;
+}
+
+/* Inputs have the types that arguments are checked for. */
+static sn_status check_inputs(const sn_saved *saved, sn_env *env) {
+  const sn_graph *g = &saved->graph;
+  for (sn_id id = 0; id < g->n_nodes; id++) {
+    const sn_node *node = sn_graph_node(g, id);
+    if (node->op != SN_OP_input) continue;
+    const sn_type *type = &saved->types[sn_graph_attrs(g, id)[0]];
+    SN_FAIL_IF(env, !sn_type_equal(&node->type, type), SN_ERR_ARGUMENT,
+               "an input has another type than its argument");
+  }
+  return SN_OK;
+}
+
+/* Adds the nodes one by one, as hash-consing wants them. */
+static sn_status build_graph(const sn_graph *read, sn_graph *out) {
+  for (sn_id id = 0; id < read->n_nodes; id++) {
+    const sn_node *node = sn_graph_node(read, id);
+    sn_id added;
+    SN_TRY(sn_graph_add(out, node->op, sn_graph_inputs(read, id), node->n_inputs,
+                        sn_graph_attrs(read, id), node->n_attrs, &node->type, &added));
+  }
+  out->outputs = read->outputs;
+  out->n_outputs = read->n_outputs;
+  out->n_arguments = read->n_arguments;
+  return SN_OK;
+}
+
+sn_status sn_saved_read(const void *bytes, size_t size, sn_arena *arena, sn_saved *out) {
+  sn_env *env = arena->env;
+  SN_TRY(check_head(env, bytes, size));
+  sn_stream s = {.arena = arena,
+                 .bytes = (uint8_t *)(uintptr_t)bytes,
+                 .at = HEAD_BYTES,
+                 .size = size,
+                 .reads = true};
+  *out = (sn_saved){.graph = {.arena = arena, .env = env}};
+  stream_contents(&s, out);
+  sn_stream_expect(&s, s.at == size, "they go on behind their end");
+  SN_TRY(s.status);
+  SN_FAIL_IF(env, s.wrong, SN_ERR_ARGUMENT, "damaged: %s", s.wrong);
+  SN_TRY(sn_graph_verify(&out->graph));
+  SN_TRY(check_inputs(out, env));
+  const sn_graph read = out->graph;
+  sn_graph_init(&out->graph, arena, false);
+  return build_graph(&read, &out->graph);
+}

@@ -1,0 +1,36 @@
+/* saved.h - a program as bytes: its graph after all passes, its arguments, the contents of captured
+ * ones. Groups, plan and kernels are made again from them, for the machine that reads them: they
+ * follow from the graph alone.
+ *
+ *   bytes: [ magic | format | Sinter's version | vocabulary | size | checksum | contents ... ]
+ *
+ * vocabulary: a hash of the names of ops and dtypes, whose numbers the contents have.
+ *
+ * Reading trusts nothing. What comes out is a sentence of the IR (sn_graph_verify) whose inputs
+ * have the types of the arguments, so that it is as safe to compile as what a user builds. */
+#ifndef SN_PROGRAM_SAVED_H
+#define SN_PROGRAM_SAVED_H
+
+#include "graph/graph.h"
+
+typedef struct sn_saved {
+  bool fusion, jit; /* as it was compiled */
+  const char *note; /* the user's, or NULL */
+  sn_graph graph;
+  size_t n_inputs, n_captured;
+  sn_type *types;      /* per argument: inputs, then captured ones */
+  bool *donate;        /* per input */
+  const void **values; /* per captured argument: its elements */
+} sn_saved;
+
+/* The bytes in arena. */
+sn_status sn_saved_write(sn_saved *saved, sn_arena *arena, const void **bytes, size_t *size);
+
+/* SN_ERR_ARGUMENT, and what is wrong, for bytes that are not a program's of this version. Values
+ * stay where they are among the bytes. */
+sn_status sn_saved_read(const void *bytes, size_t size, sn_arena *arena, sn_saved *out);
+
+/* Makes head and checksum fit the contents. For tests that change these. */
+void sn_saved_seal(void *bytes, size_t size);
+
+#endif

@@ -1,0 +1,33 @@
+/* program.h - what stands behind an sn_program. */
+#ifndef SN_TENSOR_PROGRAM_H
+#define SN_TENSOR_PROGRAM_H
+
+#include "tensor/tensor.h"
+
+struct sn_program {
+  sn_context *ctx;
+  sn_compiled *compiled;
+  size_t n_inputs, n_outputs;
+  size_t n_captured;    /* arguments n_inputs .. are captured tensors, then the prelude's results */
+  sn_tensor **captured; /* a result is NULL until the prelude has run */
+  sn_program *prelude;  /* what depends on captured tensors alone; or NULL */
+  sn_type *types;       /* of the inputs */
+  bool *donate;
+  sn_arena listing; /* of the code or bytes asked for last */
+  sn_arena tracing; /* with a prelude: of the whole graph, for C source, which runs at once */
+  sn_graph whole;
+  sn_compile_options options;
+  char *note; /* that it was saved with, or NULL */
+  size_t note_bytes;
+};
+
+/* One with nothing compiled yet; sn_program_release takes it back at any stage. */
+sn_status sn_program_new(sn_context *ctx, size_t n_inputs, size_t n_outputs, sn_program **out);
+
+/* All that was captured gets its value, results of the prelude among it. */
+sn_status sn_program_capture_all(sn_program *program, sn_arena *arena);
+
+/* The arena of what was asked for last, emptied. */
+sn_arena *sn_program_listing(sn_program *program);
+
+#endif

@@ -1,0 +1,115 @@
+/* save.c - programs as bytes, and back: sn_program_save, sn_program_load. */
+#include "program/saved.h"
+#include "tensor/eval.h"
+#include "tensor/program.h"
+
+/* ---- saving ---------------------------------------------------------------------------------- */
+
+static sn_status collect(const sn_program *p, const char *note, sn_arena *arena, sn_saved *out) {
+  const sn_program_code *code = p->compiled->exe->program;
+  *out = (sn_saved){.fusion = code->groups.fusion,
+                    .jit = p->compiled->exe->backend == &sn_jit_backend,
+                    .note = note,
+                    .graph = code->graph,
+                    .n_inputs = p->n_inputs,
+                    .n_captured = p->n_captured,
+                    .donate = p->donate};
+  const size_t n = p->n_inputs + p->n_captured;
+  SN_TRY(sn_arena_alloc(arena, n, sizeof *out->types, (void **)&out->types));
+  SN_TRY(sn_arena_alloc(arena, p->n_captured, sizeof *out->values, (void **)&out->values));
+  for (size_t i = 0; i < p->n_inputs; i++) out->types[i] = p->types[i];
+  for (size_t i = 0; i < p->n_captured; i++) {
+    out->types[p->n_inputs + i] = p->captured[i]->type;
+    out->values[i] = sn_storage_map(&p->ctx->storages, p->captured[i]->storage);
+  }
+  return SN_OK;
+}
+
+sn_status sn_program_save(sn_program *p, const char *note, const void **bytes, size_t *size) {
+  sn_arena *arena = sn_program_listing(p);
+  sn_saved saved;
+  sn_status status = sn_program_capture_all(p, arena);
+  if (!status) status = collect(p, note, arena, &saved);
+  if (!status) status = sn_saved_write(&saved, arena, bytes, size);
+  return sn_context_report(p->ctx, status);
+}
+
+const char *sn_program_note(const sn_program *p) { return p->note; }
+
+/* ---- loading --------------------------------------------------------------------------------- */
+
+static sn_status load_captured(sn_program *p, const sn_saved *saved) {
+  sn_context *ctx = p->ctx;
+  const size_t n = saved->n_captured;
+  SN_TRY(sn_alloc_zeroed(&ctx->env, n, sizeof *p->captured, (void **)&p->captured));
+  p->n_captured = n;
+  for (size_t i = 0; i < n; i++) {
+    const sn_type *type = &saved->types[p->n_inputs + i];
+    const size_t bytes = sn_type_bytes(type);
+    sn_storage *storage;
+    SN_TRY(sn_storage_new(&ctx->storages, bytes, &storage));
+    const sn_status status = sn_tensor_from_storage(ctx, type, storage, &p->captured[i]);
+    if (status) sn_storage_release(&ctx->storages, storage);
+    SN_TRY(status);
+    ctx->device.backend->upload(&ctx->device, storage->data, saved->values[i], bytes);
+  }
+  return SN_OK;
+}
+
+static sn_status load_note(sn_program *p, const char *note) {
+  if (!note) return SN_OK;
+  const size_t bytes = strlen(note) + 1;
+  SN_TRY(sn_alloc(&p->ctx->env, bytes, (void **)&p->note));
+  p->note_bytes = bytes;
+  memcpy(p->note, note, bytes);
+  return SN_OK;
+}
+
+static sn_status compile_saved(sn_program *p, sn_arena *arena, const sn_saved *saved) {
+  const size_t n = saved->n_inputs + saved->n_captured;
+  bool *donate;
+  SN_TRY(sn_arena_alloc(arena, n, sizeof *donate, (void **)&donate));
+  bool any = false;
+  for (size_t i = 0; i < p->n_inputs; i++) {
+    p->types[i] = saved->types[i];
+    p->donate[i] = donate[i] = saved->donate[i];
+    any = any || donate[i];
+  }
+  sn_compile_options options = p->ctx->options;
+  options.saved = true;
+  options.fusion = saved->fusion;
+  options.jit = options.jit && saved->jit;
+  options.donate = any ? donate : NULL;
+  return sn_compile_cached(p->ctx, &saved->graph, &options, &p->compiled);
+}
+
+static sn_status load_in(sn_context *ctx, sn_arena *arena, const void *bytes, size_t size,
+                         sn_program **out) {
+  sn_saved saved;
+  sn_program *p;
+  SN_TRY(sn_saved_read(bytes, size, arena, &saved));
+  SN_TRY(sn_program_new(ctx, saved.n_inputs, saved.graph.n_outputs, &p));
+  sn_status status = load_captured(p, &saved);
+  if (!status) status = load_note(p, saved.note);
+  if (!status) status = compile_saved(p, arena, &saved);
+  if (status)
+    sn_program_release(p);
+  else
+    *out = p;
+  return status;
+}
+
+/* Whatever the compiler says of a graph that was read is an error of the bytes. */
+static sn_status bytes_error(sn_env *env, sn_status status) {
+  if (status == SN_OK || status == SN_ERR_MEMORY || status == SN_ERR_WORKER) return status;
+  const sn_error_info why = env->error;
+  return sn_fail(env, SN_ERR_ARGUMENT, "load: %s", why.message);
+}
+
+sn_status sn_program_load(sn_context *ctx, const void *bytes, size_t size, sn_program **out) {
+  sn_arena arena;
+  sn_arena_init(&arena, &ctx->env);
+  const sn_status status = bytes_error(&ctx->env, load_in(ctx, &arena, bytes, size, out));
+  sn_arena_free(&arena);
+  return sn_context_report(ctx, status);
+}

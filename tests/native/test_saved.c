@@ -1,0 +1,343 @@
+/* test_saved.c - programs as bytes: what comes back has equal bits, here and in another process;
+ * what is damaged is an error.
+ *
+ *   SINTER_TEST_DAMAGES=1000000 test_saved     as many damaged programs
+ *   test_saved FILE                            the other process: prints the results' bits
+ *   test_saved save FILE                       saves the sample, and prints them */
+#include <stdio.h>
+
+#include "program/saved.h"
+#include "support.h"
+#include "tensor/program.h"
+
+static fixture f;
+
+enum { N = 24, OUTPUTS = 4, SMALL = 6 };
+
+/* A program of every kind of kernel: product, rows, reductions, a call, views, integers; some
+ * tensors are captured. */
+static sn_program *compile_sample(sn_context *ctx, const bool *donate) {
+  float numbers[N * N];
+  int32_t picks[N];
+  for (int i = 0; i < N * N; i++) numbers[i] = (float)(i % 17) * 0.21f - 1.3f;
+  for (int i = 0; i < N; i++) picks[i] = (7 * i) % N;
+  sn_scope_begin(ctx);
+  sn_tensor *in[] = {sn_placeholder(ctx, SN_F32, DIMS(N, N)), sn_placeholder(ctx, SN_F32, DIMS(N))};
+  sn_tensor *w = sn_from_data(ctx, SN_F32, DIMS(N, N), numbers);
+  sn_tensor *at = sn_from_data(ctx, SN_I32, DIMS(N), picks);
+  sn_tensor *square = sn_matmul(w, w); /* runs once: a prelude */
+  sn_tensor *h = sn_tanh(sn_add(sn_matmul(in[0], square), in[1]));
+  sn_tensor *out[OUTPUTS] = {
+      sn_softmax(h, 1), sn_cumsum(sn_take(h, at, 0), 1, false, false),
+      sn_argmax(sn_transpose(h, NULL), 0, false),
+      sn_sum(sn_square(sn_sub(in[0], sn_scalar(ctx, 0.5))), SN_ALL_AXES, false)};
+  sn_program *p = NULL;
+  assert_int_equal(sn_compile(ctx, in, 2, out, OUTPUTS, donate, &p), SN_OK);
+  assert_non_null(sn_program_prelude(p));
+  sn_scope_end(ctx);
+  return p;
+}
+
+/* A hash of all results of a run on fixed numbers. */
+static uint64_t bits_of_run(sn_context *ctx, sn_program *p) {
+  float x[N * N];
+  for (int i = 0; i < N * N; i++) x[i] = (float)(i % 23) * 0.17f - 1.9f;
+  sn_tensor *in[] = {sn_from_data(ctx, SN_F32, DIMS(N, N), x),
+                     sn_from_data(ctx, SN_F32, DIMS(N), x)};
+  sn_tensor *out[OUTPUTS];
+  assert_int_equal(sn_program_run(p, in, out), SN_OK);
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (int i = 0; i < OUTPUTS; i++) {
+    const uint8_t *bytes = sn_data(out[i]);
+    assert_non_null(bytes);
+    for (size_t k = 0; k < sn_size_bytes(out[i]); k++) hash = (hash ^ bytes[k]) * 0x100000001b3u;
+    sn_release(out[i]);
+  }
+  for (int i = 0; i < 2; i++) sn_release(in[i]);
+  return hash;
+}
+
+static uint8_t *save_copy(sn_program *p, const char *note, size_t *size) {
+  const void *bytes;
+  assert_int_equal(sn_program_save(p, note, &bytes, size), SN_OK);
+  uint8_t *copy = malloc(*size);
+  memcpy(copy, bytes, *size);
+  return copy;
+}
+
+static sn_program *load(sn_context *ctx, const void *bytes, size_t size) {
+  sn_program *p = NULL;
+  if (sn_program_load(ctx, bytes, size, &p)) fail_msg("%s", sn_error_message(ctx));
+  return p;
+}
+
+/* ---- equal bits ------------------------------------------------------------------------------ */
+
+static void a_saved_program_is_the_same(void **state) {
+  (void)state;
+  sn_program *p = compile_sample(f.ctx, NULL);
+  size_t size, again;
+  uint8_t *bytes = save_copy(p, "of the user", &size);
+  sn_program *q = load(f.ctx, bytes, size);
+  assert_string_equal(sn_program_note(q), "of the user");
+  assert_null(sn_program_note(p));
+  assert_true(bits_of_run(f.ctx, p) == bits_of_run(f.ctx, q));
+  sn_program_info a, b;
+  sn_program_describe(p, &a);
+  sn_program_describe(q, &b);
+  assert_memory_equal(&a, &b, sizeof a);
+  uint8_t *copy = save_copy(q, "of the user", &again); /* what was loaded can be saved */
+  assert_int_equal(again, size);
+  assert_memory_equal(copy, bytes, size);
+  free(copy);
+  free(bytes);
+  sn_program_release(p);
+  sn_program_release(q);
+}
+
+/* Other contexts, of one thread and without code made at run time, have the same bits. */
+static void donated_arguments_and_other_contexts(void **state) {
+  (void)state;
+  sn_program *p = compile_sample(f.ctx, (bool[]){true, false});
+  size_t size;
+  uint8_t *bytes = save_copy(p, NULL, &size);
+  fixture g;
+  fixture_open(&g, (sn_options){.threads = 1, .deterministic = true, .no_jit = true});
+  sn_program *q = load(g.ctx, bytes, size);
+  assert_null(sn_program_note(q));
+  assert_true(q->donate[0] && !q->donate[1]);
+  assert_true(bits_of_run(f.ctx, p) == bits_of_run(g.ctx, q));
+  sn_program_release(q);
+  fixture_close(&g);
+  free(bytes);
+  sn_program_release(p);
+}
+
+static const char *self;
+
+static void another_process_has_the_same_bits(void **state) {
+  (void)state;
+  char path[] = "/tmp/sinter-saved-XXXXXX", command[512], answer[64] = "", expected[64];
+  sn_program *p = compile_sample(f.ctx, NULL);
+  size_t size;
+  uint8_t *bytes = save_copy(p, NULL, &size);
+  const int file = mkstemp(path);
+  FILE *out = fdopen(file, "wb");
+  assert_int_equal(fwrite(bytes, 1, size, out), size);
+  fclose(out);
+  snprintf(command, sizeof command, "%s %s", self, path);
+  FILE *other = popen(command, "r");
+  assert_non_null(other);
+  assert_non_null(fgets(answer, sizeof answer, other));
+  assert_int_equal(pclose(other), 0);
+  snprintf(expected, sizeof expected, "%016llx\n", (unsigned long long)bits_of_run(f.ctx, p));
+  assert_string_equal(answer, expected);
+  remove(path);
+  free(bytes);
+  sn_program_release(p);
+}
+
+static int run_file(const char *path) {
+  uint8_t *bytes = malloc(1 << 20);
+  FILE *in = fopen(path, "rb");
+  if (!in) return 1;
+  const size_t size = fread(bytes, 1, 1 << 20, in);
+  fclose(in);
+  fixture_open(&f, (sn_options){.deterministic = true});
+  sn_program *p = load(f.ctx, bytes, size);
+  free(bytes);
+  printf("%016llx\n", (unsigned long long)bits_of_run(f.ctx, p));
+  sn_program_release(p);
+  fixture_close(&f);
+  return 0;
+}
+
+/* ---- damage ---------------------------------------------------------------------------------- */
+
+static void refuse(const void *bytes, size_t size, const char *message) {
+  sn_program *p = NULL;
+  assert_int_equal(sn_program_load(f.ctx, bytes, size, &p), SN_ERR_ARGUMENT);
+  assert_null(p);
+  expect_error(f.ctx, SN_ERR_ARGUMENT, message);
+}
+
+static void other_bytes_are_refused(void **state) {
+  (void)state;
+  sn_program *p = compile_sample(f.ctx, NULL);
+  char message[80];
+  size_t size;
+  uint8_t *bytes = save_copy(p, NULL, &size);
+  sn_program_release(p);
+  refuse(NULL, 0, "load: these bytes are not a saved program");
+  refuse("GIF89a", 6, "load: these bytes are not a saved program");
+  snprintf(message, sizeof message, "load: damaged: %zu bytes are there of %zu", size - 53,
+           size - 52);
+  refuse(bytes, size - 1, message);
+  bytes[size / 2] ^= 1;
+  refuse(bytes, size, "load: damaged: the checksum does not fit");
+  bytes[size / 2] ^= 1;
+  bytes[12] = '9';
+  refuse(bytes, size, "load: saved by version 9.1.0 of Sinter, format 1; this is 0.1.0, format 1");
+  free(bytes);
+}
+
+/* Runs what a damaged program has become, on zeros, if that is little work. */
+static bool run_changed(sn_program *p) {
+  sn_context *ctx = f.ctx;
+  const sn_graph *g = &p->compiled->exe->program->graph;
+  for (sn_id id = 0; id < g->n_nodes; id++)
+    if (sn_type_size(&g->nodes[id].type) > 1 << 16) return false;
+  sn_tensor **in = calloc(p->n_inputs + 1, sizeof *in);
+  sn_tensor **out = calloc(p->n_outputs + 1, sizeof *out);
+  bool have = true;
+  for (size_t i = 0; i < p->n_inputs; i++) {
+    const sn_type *type = &p->types[i];
+    have = have && sn_type_size(type) <= 1 << 16 &&
+           (in[i] = sn_full(ctx, type->dtype, type->rank, type->dims, 0));
+  }
+  have = have && !sn_program_run(p, in, out);
+  for (size_t i = 0; have && i < p->n_outputs; i++) {
+    sn_data(out[i]);
+    sn_release(out[i]);
+  }
+  for (size_t i = 0; i < p->n_inputs; i++) sn_release(in[i]);
+  free(in);
+  free(out);
+  sn_error_clear(ctx);
+  return have;
+}
+
+/* Numbers at their edges, bits, neighbours' bytes: a few at a time. */
+static void damage(uint8_t *bytes, size_t size, case_random *r) {
+  static const uint8_t edges[] = {0, 1, 2, 7, 8, 9, 0x7f, 0x80, 0xff};
+  const int64_t n = (int64_t)size;
+  for (int64_t times = case_below(r, 3); times >= 0; times--) {
+    uint8_t *at = &bytes[case_below(r, n)];
+    switch (case_below(r, 4)) {
+    case 0: *at ^= (uint8_t)(1u << case_below(r, 8)); break;
+    case 1: *at = edges[case_below(r, sizeof edges)]; break;
+    case 2: *at = bytes[case_below(r, n)]; break;
+    default: *at = (uint8_t)(*at + case_below(r, 5) - 2);
+    }
+  }
+}
+
+/* A small program, so that most damage hits the graph. */
+static sn_program *compile_small(sn_context *ctx, uint32_t which) {
+  sn_scope_begin(ctx);
+  sn_tensor *in[] = {sn_placeholder(ctx, SN_F32, DIMS(4, 6)), sn_placeholder(ctx, SN_I32, DIMS(4))};
+  sn_tensor *x = in[0], *y = sn_sum(sn_exp(x), 1u << 1, true);
+  sn_tensor *part = sn_slice(x, (int64_t[]){0, 1}, (int64_t[]){4, 3}, NULL);
+  switch (which) {
+  case 0: x = sn_matmul(sn_transpose(x, NULL), sn_mul(x, y)); break;
+  case 1: x = sn_take(sn_div(x, y), in[1], 0); break;
+  case 2: x = sn_sort(sn_pad(x, (int64_t[]){1, 0}, (int64_t[]){0, 2}, 0.5), 1, true); break;
+  case 3: x = sn_concat((sn_tensor *[]){x, sn_reshape(part, 2, (int64_t[]){2, 6})}, 2, 0); break;
+  case 4: x = sn_where(sn_greater(x, y), sn_cumsum(x, 1, true, false), sn_exp(x)); break;
+  default: x = sn_scatter_add(x, in[1], sn_tanh(x), 0);
+  }
+  sn_tensor *out[] = {x, sn_slice(y, (int64_t[]){1, 0}, (int64_t[]){2, 1}, NULL)};
+  sn_program *p = NULL;
+  if (sn_compile(ctx, in, 2, out, 2, NULL, &p)) fail_msg("%u: %s", which, sn_error_message(ctx));
+  sn_scope_end(ctx);
+  return p;
+}
+
+static void damage_is_an_error_or_another_program(void **state) {
+  (void)state;
+  const char *wanted = getenv("SINTER_TEST_DAMAGES");
+  const uint64_t count = wanted ? strtoull(wanted, NULL, 0) : 1000;
+  uint64_t refused = 0, loaded = 0, ran = 0;
+  for (uint32_t which = 0; which < SMALL; which++) {
+    sn_program *p = compile_small(f.ctx, which);
+    size_t size;
+    uint8_t *bytes = save_copy(p, NULL, &size), *changed = malloc(size);
+    sn_program_release(p);
+    for (uint64_t i = which; i < count; i += SMALL) {
+      case_random r = {1000 + i};
+      memcpy(changed, bytes, size);
+      const size_t left = case_one_in(&r, 16) ? (size_t)case_below(&r, (int64_t)size) : size;
+      damage(changed, size, &r);
+      if (!case_one_in(&r, 8)) sn_saved_seal(changed, left);
+      sn_program *q = NULL;
+      const sn_status status = sn_program_load(f.ctx, changed, left, &q);
+      if (status && status != SN_ERR_ARGUMENT && status != SN_ERR_MEMORY)
+        fail_msg("damage %llu: status %d, %s", (unsigned long long)i, (int)status,
+                 sn_error_message(f.ctx));
+      sn_error_clear(f.ctx);
+      refused += status != SN_OK;
+      loaded += !status;
+      if (!status) ran += run_changed(q);
+      sn_program_release(q);
+    }
+    free(changed);
+    free(bytes);
+  }
+  print_message("%llu refused, %llu loaded, %llu of them ran\n", (unsigned long long)refused,
+                (unsigned long long)loaded, (unsigned long long)ran);
+  assert_true(refused > 0 && loaded > 0 && ran > 0);
+}
+
+/* Every allocation on the way fails once. */
+static void memory_that_runs_out_leaks_nothing(void **state) {
+  (void)state;
+  sn_program *p = compile_sample(f.ctx, NULL), *q = NULL;
+  size_t size;
+  uint8_t *bytes = save_copy(p, "note", &size);
+  sn_program_release(p);
+  for (int64_t at = 0; !q; at++) {
+    const void *again;
+    f.ledger.countdown = at;
+    if (sn_program_load(f.ctx, bytes, size, &q)) continue;
+    f.ledger.countdown = 0;
+    f.ledger.forever = true;
+    assert_int_equal(sn_program_save(q, NULL, &again, &size), SN_ERR_MEMORY);
+  }
+  f.ledger.countdown = -1;
+  f.ledger.forever = false;
+  sn_error_clear(f.ctx);
+  sn_program_release(q);
+  free(bytes);
+}
+
+static int setup(void **state) {
+  (void)state;
+  fixture_open(&f,
+               (sn_options){.threads = 2, .deterministic = true, .memory_limit_bytes = 64 << 20});
+  return 0;
+}
+
+static int teardown(void **state) {
+  (void)state;
+  fixture_close(&f);
+  return 0;
+}
+
+static int save_file(const char *path) {
+  fixture_open(&f, (sn_options){.deterministic = true});
+  sn_program *p = compile_sample(f.ctx, NULL);
+  size_t size;
+  uint8_t *bytes = save_copy(p, NULL, &size);
+  FILE *out = fopen(path, "wb");
+  if (!out || fwrite(bytes, 1, size, out) != size || fclose(out)) return 1;
+  free(bytes);
+  printf("%016llx\n", (unsigned long long)bits_of_run(f.ctx, p));
+  sn_program_release(p);
+  fixture_close(&f);
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  if (argc == 3) return save_file(argv[2]);
+  if (argc == 2) return run_file(argv[1]);
+  self = argv[0];
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(a_saved_program_is_the_same, setup, teardown),
+      cmocka_unit_test_setup_teardown(donated_arguments_and_other_contexts, setup, teardown),
+      cmocka_unit_test_setup_teardown(another_process_has_the_same_bits, setup, teardown),
+      cmocka_unit_test_setup_teardown(other_bytes_are_refused, setup, teardown),
+      cmocka_unit_test_setup_teardown(damage_is_an_error_or_another_program, setup, teardown),
+      cmocka_unit_test_setup_teardown(memory_that_runs_out_leaks_nothing, setup, teardown),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
