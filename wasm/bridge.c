@@ -259,6 +259,27 @@ sn_program *sinter_program_prelude(const sn_program *program) {
   return sn_program_prelude(program);
 }
 
+const void *sinter_program_save(sn_program *program) {
+  const void *bytes = NULL;
+  size_t size;
+  if (sn_program_save(program, (const char *)scratch, &bytes, &size)) return NULL;
+  scratch[0] = (int32_t)size;
+  return bytes;
+}
+
+sn_program *sinter_program_load(sn_tensor *bytes) {
+  const void *data = sn_data(bytes);
+  sn_program *program = NULL;
+  sn_program_info info;
+  if (!data || sn_program_load(context, data, sn_size_bytes(bytes), &program)) return NULL;
+  sn_program_describe(program, &info);
+  scratch[0] = (int32_t)info.inputs;
+  scratch[1] = (int32_t)info.outputs;
+  return program;
+}
+
+const char *sinter_program_note(const sn_program *program) { return sn_program_note(program); }
+
 const char *sinter_program_inspection(const sn_program *program) {
   return sn_program_inspection(program);
 }

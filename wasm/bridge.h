@@ -93,6 +93,11 @@ sn_status SN_EXPORT(sinter_program_run_async)(sn_program *program, uint32_t n_in
                                               uint32_t n_outputs);
 void SN_EXPORT(sinter_program_release)(sn_program *program);
 sn_program *SN_EXPORT(sinter_program_prelude)(const sn_program *program);
+/* in: the note. The bytes; out: how many. */
+const void *SN_EXPORT(sinter_program_save)(sn_program *program);
+/* bytes: a tensor. out: how many inputs and outputs it has. */
+sn_program *SN_EXPORT(sinter_program_load)(sn_tensor *bytes);
+const char *SN_EXPORT(sinter_program_note)(const sn_program *program);
 const char *SN_EXPORT(sinter_program_inspection)(const sn_program *program);
 const char *SN_EXPORT(sinter_program_wat)(sn_program *program, uint32_t kernel);
 /* in: name of the function */

@@ -33,6 +33,7 @@ export { evaluate as eval, memory, passes, setDebug, setPass, type MemoryInfo } 
 
 export { grad, valueAndGrad, type GradOf, type GradOptions, type Grads } from './transforms.js';
 export { jit, type JitOptions, type Jitted } from './jit.js';
+export { load, type Loaded } from './saved.js';
 export type { Trace } from './traces.js';
 export { trainStep, type TrainState, type TrainStep } from './train.js';
 export type { CompileOptions } from './program.js';

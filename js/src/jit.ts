@@ -11,6 +11,7 @@ import { SinterError } from './errors.js';
 import { readOptions, type OptionSchema } from './options.js';
 import { flatten, rebuild, shapeKey, tensorCount, type Flat, type TreeShape } from './pytree.js';
 import { COMPILE, Program, placeholder, type CompileOptions, type ProgramOptions } from './program.js';
+import { saveProgram } from './saved.js';
 import { refusePromise, tidyTraced } from './scope.js';
 import { Tensor } from './tensor.js';
 import { compiling, isTracing, replacing } from './trace.js';
@@ -30,6 +31,11 @@ export interface Jitted<A extends readonly unknown[], R> {
   readonly cacheSize: number;
   /** The times f was traced, the last 64 of them, and why. Calls that find their program leave none. */
   readonly traces: readonly Trace[];
+  /**
+   * The program for arguments like these as bytes, for load(): a file, a message to a worker. Nothing is computed.
+   * What the function captured is in them. Structures may have arrays, plain objects, Maps and Sets.
+   */
+  save(...args: A): Uint8Array<ArrayBuffer>;
   /** Releases the programs; the next call compiles again. */
   dispose(): void;
 }
@@ -116,7 +122,7 @@ export function compile(
     const result = replacing(bound, () => compiling(() => f(rebuild(shape, inputs) as unknown[])));
     refusePromise(op, result, 'the function to compile must be synchronous');
     const { tensors: outputs, shape: resultShape } = flatten(result, op);
-    compiled = { program: new Program(inputs, outputs, options), result: resultShape };
+    compiled = { program: Program.compile(inputs, outputs, options), result: resultShape };
   });
   return compiled!;
 }
@@ -167,18 +173,30 @@ export function compiledFunction<A extends readonly unknown[], R>(
     });
   };
 
-  /** A call whose arguments are trees; own: tensors made of its typed arrays. */
-  const callWith = (args: A, own: Tensor[]): R => {
-    const flat = flatten(args, op, (array) => {
-      const made = asTensor(array, op);
-      own.push(made);
-      return made;
-    });
+  const compiledWith = (args: A, flat: Flat): { flags: boolean[]; compiled: Compiled } => {
     const { tensors, shape } = flat;
     const flags = donated.size > 0 ? donatedLeaves(shape, donated) : tensors.map(() => false);
     if (donated.size > 0) checkDonation(op, tensors, flags);
     for (const n of donated) if (n >= args.length) throw noArgument(op, n, args.length);
-    const compiled = compiledFor(flat, flags);
+    return { flags, compiled: compiledFor(flat, flags) };
+  };
+
+  const save = (...args: A): Uint8Array<ArrayBuffer> => {
+    const own: Tensor[] = [];
+    try {
+      const flat = flatten(args, 'save', (array) => keepIn(own, asTensor(array, op)));
+      const { flags, compiled } = compiledWith(args, flat);
+      return saveProgram(compiled.program, { args: flat.shape, result: compiled.result, donated: flags });
+    } finally {
+      for (const t of own) t.dispose();
+    }
+  };
+
+  /** A call whose arguments are trees; own: tensors made of its typed arrays. */
+  const callWith = (args: A, own: Tensor[]): R => {
+    const flat = flatten(args, op, (array) => keepIn(own, asTensor(array, op)));
+    const { tensors } = flat;
+    const { flags, compiled } = compiledWith(args, flat);
     recent = donated.size === 0 ? Recent.of(args, compiled) : null;
     const outputs = compiled.program.run(tensors);
     tensors.forEach((t, i) => flags[i] && t.donated());
@@ -200,6 +218,7 @@ export function compiledFunction<A extends readonly unknown[], R>(
   const jitted = Object.defineProperties(call, {
     cacheSize: { get: () => cache.size },
     traces: { get: () => traces.list },
+    save: { value: save },
     dispose: {
       value: () => {
         recent = null;
@@ -210,6 +229,11 @@ export function compiledFunction<A extends readonly unknown[], R>(
   collected.register(jitted, cache);
   return jitted;
 }
+
+const keepIn = (list: Tensor[], t: Tensor): Tensor => {
+  list.push(t);
+  return t;
+};
 
 /** f as part of another trace, with arguments as a compiled f has them. */
 function inline<A extends readonly unknown[], R>(op: string, f: (...args: A) => R, args: A): R {

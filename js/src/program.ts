@@ -57,13 +57,20 @@ const partOf = (rt: Runtime, program: number, part: ProgramPart): number =>
   part === 'prelude' ? rt.exports.sinter_program_prelude(program) : program;
 
 export class Program {
-  readonly #outputs: readonly Meta[];
+  /** Null until the core has said it of the first results. */
+  readonly #outputs: (Meta | null)[];
   /** Elements of all outputs. */
-  readonly #size: number;
+  #size: number;
   #address: number;
 
+  private constructor(address: number, outputs: (Meta | null)[]) {
+    this.#address = address;
+    this.#outputs = outputs;
+    this.#size = outputs.reduce((sum, meta) => sum + (meta ? sizeOf(meta.shape) : 0), 0);
+  }
+
   /** Compiles outputs as a function of placeholders. */
-  constructor(inputs: readonly Tensor[], outputs: readonly Tensor[], options: ProgramOptions) {
+  static compile(inputs: readonly Tensor[], outputs: readonly Tensor[], options: ProgramOptions): Program {
     const rt = runtime();
     const { off, on } = switches(options);
     rt.send([
@@ -74,9 +81,30 @@ export class Program {
       on,
       Number(options.record ?? false),
     ]);
-    this.#address = rt.check(rt.exports.sinter_compile(inputs.length, outputs.length));
-    this.#outputs = outputs.map((t) => t.meta);
-    this.#size = this.#outputs.reduce((sum, { shape }) => sum + sizeOf(shape), 0);
+    const address = rt.check(rt.exports.sinter_compile(inputs.length, outputs.length));
+    return new Program(
+      address,
+      outputs.map((t) => t.meta),
+    );
+  }
+
+  /** A program of save()'s bytes, the note it was saved with, and how many inputs and outputs it has. */
+  static load(bytes: Tensor): { program: Program; note: string; inputs: number; outputs: number } {
+    const rt = runtime();
+    const address = rt.check(rt.exports.sinter_program_load(bytes.use('load')));
+    const [inputs = 0, outputs = 0] = rt.receive(0, 2);
+    const note = rt.exports.sinter_program_note(address);
+    const program = new Program(address, new Array<Meta | null>(outputs).fill(null));
+    return { program, note: note === 0 ? '' : rt.text(note), inputs, outputs };
+  }
+
+  /** The program as bytes, with a note. */
+  save(note: string): Uint8Array<ArrayBuffer> {
+    if (this.#address === 0) throw new DisposedError('save: the program was disposed of');
+    const rt = runtime();
+    rt.sendText(note);
+    const at = rt.check(rt.exports.sinter_program_save(this.#address)) >>> 0;
+    return new Uint8Array(new Uint8Array(rt.memory.buffer, at, rt.word(0) >>> 0));
   }
 
   /** Runs it; returns new tensors. On a page they have their values later. */
@@ -94,7 +122,14 @@ export class Program {
     noticePressure(rt, this.#size);
     if (rt.runsAsync) rt.turns?.start();
     const made = rt.words();
-    return this.#outputs.map((meta, i) => wrap(made[at + inputs.length + i]!, meta));
+    const results = this.#outputs.map((meta, i) => wrap(made[at + inputs.length + i]!, meta));
+    if (this.#outputs.includes(null)) this.#learn(results);
+    return results;
+  }
+
+  #learn(results: readonly Tensor[]): void {
+    results.forEach((t, i) => (this.#outputs[i] = t.meta));
+    this.#size = results.reduce((sum, t) => sum + t.size, 0);
   }
 
   /** Whether a part of it runs once, at the first call, as it depends on captured tensors alone. */

@@ -62,6 +62,9 @@ export interface Exports extends FunctionExports {
   sinter_program_run_async(program: number, inputs: number, outputs: number): number;
   sinter_program_release(program: number): void;
   sinter_program_prelude(program: number): number;
+  sinter_program_save(program: number): number;
+  sinter_program_load(bytes: number): number;
+  sinter_program_note(program: number): number;
   sinter_program_inspection(program: number): number;
   sinter_program_wat(program: number, kernel: number): number;
   sinter_program_c_source(program: number): number;

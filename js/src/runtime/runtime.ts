@@ -22,6 +22,8 @@ const GUARDED = [
   'sinter_compile',
   'sinter_program_run',
   'sinter_program_run_async',
+  'sinter_program_save',
+  'sinter_program_load',
 ] as const;
 
 /** SN_ERR_MEMORY. */
