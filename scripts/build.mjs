@@ -99,7 +99,7 @@ const TARGETS = {
     needs: ['wasm', 'wasm-mt'],
     build: () => buildUnlessFresh({
       name: 'js',
-      inputs: ['js/src', 'js/package.json', 'js/tsconfig.json', 'src/graph/ops.def', 'src/tensor/functions.def', 'scripts', 'package-lock.json', ...LEGAL, ...MODULES],
+      inputs: ['js/src', 'js/package.json', 'js/tsconfig.json', 'src/graph/ops.def', 'src/graph/dtypes.def', 'src/tensor/functions.def', 'scripts', 'package-lock.json', ...LEGAL, ...MODULES],
       outputs: ['build/js/index.js', ...MODULES.map(inDist)],
       build: async () => {
         for (const folder of ['js/dist', 'build/js']) rmSync(join(root, folder), { recursive: true, force: true });

@@ -1,6 +1,7 @@
-// gen-ops.mjs [--header OUT.h] [--docs OUT.md] - what is made from src/graph/ops.def, the only list of ops: the C
-// enum and the table in docs/. scripts/gen-api.mjs makes the functions of its elementwise rows.
-import { mkdirSync, writeFileSync } from 'node:fs';
+// gen-ops.mjs [--header OUT.h] [--dtypes OUT.ts] [--docs OUT.md] - what is made from src/graph/ops.def and dtypes.def,
+// the only lists of ops and dtypes: the C enum, the dtypes' names and arrays, the table in docs/. scripts/gen-api.mjs
+// makes the functions of the elementwise rows.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import { readFunctions } from './lib/function-table.mjs';
@@ -29,12 +30,31 @@ ${rows.map(({ name }) => `  SN_OP_${name},`).join('\n')}
 `;
 };
 
+/** What js/src/dtype.ts says of dtypes: their names and arrays in the order of their numbers. */
+const dtypeTable = () => {
+  const table = readFileSync(new URL('../src/graph/dtypes.def', import.meta.url), 'utf8');
+  const rows = [...table.matchAll(/^DTYPE\((.*)\)$/gm)].map(([, row]) => row.split(',').map((cell) => cell.trim()));
+  const quoted = (cells) => cells.map((cell) => `'${cell}'`).join(', ');
+  return `// Dtypes in the order of their numbers. Generated from src/graph/dtypes.def by scripts/gen-ops.mjs.
+
+export const DTYPES = [${quoted(rows.map(([, name]) => name))}] as const;
+export const SHORT = [${quoted(rows.map(([, , short]) => short))}] as const;
+/** Of their elements in memory. */
+export const ARRAYS = [${rows.map((row) => row.at(-1)).join(', ')}];
+/** Floats of 16 bits, for which JavaScript has no array everywhere. */
+export const HALVES: readonly string[] = [${quoted(rows.filter((row) => row[4] === 'HALF').map(([, name]) => name))}];
+`;
+};
+
 const markdown = (rows) => {
   const exported = new Set(readFunctions().functions.flatMap(({ names }) => names));
   const doc = (row) => row.doc.replaceAll('|', '\\|');
-  const line = (row) => `| \`${camelCase(row.name)}\` | \`sn_${row.name}\` | ${doc(row)} | ${row.types.join(' ')} | ${row.ulp ?? ''} |`;
+  const line = (row) => `| \`${camelCase(row.name)}\` | \`sn_${row.name}\` | ${doc(row)} | ${row.types.join(' ')}${row.result ? ` -> ${row.result}` : ''} | ${row.ulp ?? ''} |`;
   const sameName = (row) => (exported.has(camelCase(row.name)) ? `\`${camelCase(row.name)}\`` : '');
-  const inner = (row) => `| ${row.name} | ${sameName(row)} | ${doc(row)} | ${row.types.join(' ')} |`;
+  const many = ['PERMUTATION', 'PER_AXIS', 'PER_SPATIAL'];
+  const attributes = (row) => row.attributes.map(([kind, name]) => (many.includes(kind) ? `${name}...` : name)).join(', ');
+  const dtypes = (row) => `${row.types.join(' ')}${row.result ? ` -> ${row.result}` : ''}`;
+  const inner = (row) => `| ${row.name} | ${sameName(row)} | ${attributes(row)} | ${doc(row)} | ${dtypes(row)} |`;
   const table = (head, lines) => `| ${head.join(' | ')} |\n|${'---|'.repeat(head.length)}\n${lines.join('\n')}`;
   return `# Ops
 
@@ -95,12 +115,14 @@ Compositions of these rows, with the same derivatives, fusion and accuracy:
 
 Ops of the compiled graph, as \`inspect\` names them. JS: the function of the same name, where there is one; the others
 stand behind functions of other names (\`gather\` behind \`take\`, \`broadcast\` behind \`broadcastTo\`) or are the compiler's.
+Attributes are numbers; \`...\` is one for each axis, of \`conv\` for each spatial one. Dtypes are those that the op itself
+takes: functions cast other values to them, and those of storage to float32 or int32 and back.
 
-${table(['op', 'JS', 'result', 'dtypes'], rows.filter((row) => !isPublic(row)).map(inner))}
+${table(['op', 'JS', 'attributes', 'result', 'dtypes'], rows.filter((row) => !isPublic(row)).map(inner))}
 `;
 };
 
-const OUTPUTS = { header: cHeader, docs: markdown };
+const OUTPUTS = { header: cHeader, dtypes: dtypeTable, docs: markdown };
 
 const { values } = parseArgs({
   options: Object.fromEntries(Object.keys(OUTPUTS).map((name) => [name, { type: 'string' }])),

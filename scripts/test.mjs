@@ -19,6 +19,7 @@
 //   saved          a million damaged programs: tests/native/test_saved.c
 //   memory         30,000 training steps that dispose of nothing, in Node and browsers
 //   valgrind       some of the native tests under memcheck: reads of memory that nobody wrote
+//   planted        a copy of the tree with a new op of each kind, built: how many files each takes
 //   coverage       lines and branches that the tests run: docs/coverage.md
 //
 // All builds start at once, in the order in which the suites want them; a suite waits only for its
@@ -135,6 +136,8 @@ const SUITES = [
   { name: 'million', needs: ['native'], parts: ['native'], byNameOnly: true, run: million },
   { name: 'saved', needs: ['native'], parts: ['native'], byNameOnly: true, run: saved },
   { name: 'valgrind', needs: ['valgrind'], parts: ['valgrind'], byNameOnly: true, run: () => ctest('valgrind') },
+  { name: 'planted', needs: [], parts: ['native'], byNameOnly: true,
+    run: () => nodeTests(systemNode(), 'tests/planted', '--test-timeout=1200000') },
   { name: 'coverage', needs: ['coverage', 'js'], parts: ['coverage', 'wasm'], byNameOnly: true, run: coverage },
 ];
 

@@ -141,7 +141,7 @@ static sn_status compile_stages(compiling *c, const sn_graph *traced) {
              "it has an op that passes take apart");
   graph = *traced;
   if (!saved) SN_TRY(run_passes(c, traced, &graph));
-  SN_TRY(sn_prepare(&graph, c->options->target, saved, &program->arena, &program->graph));
+  SN_TRY(sn_prepare(&graph, c->options->target, &program->arena, &program->graph));
   free_turns(c);
   SN_TRY(finish_stage(c, "prepare", &program->graph));
   SN_TRY(cut_into_groups(c));

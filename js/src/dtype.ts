@@ -1,14 +1,14 @@
 // Element types: their names, their numbers in the interface to wasm, and their arrays.
 
 import { shown } from './check.js';
+import { ARRAYS, DTYPES, HALVES, SHORT } from './dtypes.gen.js';
 import { DTypeError } from './errors.js';
 
-/** The last four are for storage: ops compute with them as float32 and int32, and round their results. */
-export type DType =
-  'float32' | 'float64' | 'int32' | 'bool' | 'float16' | 'bfloat16' | 'int8' | 'uint8';
+/** Those of 16 and 8 bits are for storage: ops compute with them as float32 and int32, and round their results. */
+export type DType = (typeof DTYPES)[number];
 
 /** A dtype or one of its short names. */
-export type DTypeName = DType | 'f32' | 'f64' | 'i32' | 'f16' | 'bf16' | 'i8' | 'u8';
+export type DTypeName = DType | (typeof SHORT)[number];
 
 /** Elements as the read functions return them: bool as bytes 0 and 1, float16 and bfloat16 as float32. */
 export type TensorData = Made<
@@ -22,32 +22,9 @@ type Made<Class extends { of(...items: number[]): unknown }> = Class extends unk
 /** Elements in the core's memory; bits of float16 and bfloat16. */
 export type Elements = Float32Array | Float64Array | Int32Array | Uint16Array | Int8Array | Uint8Array;
 
-/** Names, short ones and arrays, in the order of sn_dtype. */
-const DTYPES: readonly DType[] = [
-  'float32',
-  'float64',
-  'int32',
-  'bool',
-  'float16',
-  'bfloat16',
-  'int8',
-  'uint8',
-];
-const SHORT = ['f32', 'f64', 'i32', '', 'f16', 'bf16', 'i8', 'u8'];
-const ARRAYS = [
-  Float32Array,
-  Float64Array,
-  Int32Array,
-  Uint8Array,
-  Uint16Array,
-  Uint16Array,
-  Int8Array,
-  Uint8Array,
-];
-
 export function parseDType(name: DTypeName, op: string): DType {
-  const dtype = DTYPES[DTYPES.indexOf(name as DType)] ?? DTYPES[SHORT.indexOf(name)];
-  if (name && dtype) return dtype;
+  const dtype = DTYPES[DTYPES.indexOf(name as DType)] ?? DTYPES[SHORT.indexOf(name as (typeof SHORT)[number])];
+  if (dtype) return dtype;
   throw new DTypeError(`${op}: ${typeof name === 'string' ? name : shown(name)} is not a dtype`, { hint: `there are ${DTYPES.join(', ')}` });
 }
 
@@ -56,7 +33,7 @@ export const dtypeNumber = (dtype: DType): number => DTYPES.indexOf(dtype);
 export const dtypeFromNumber = (number: number): DType => DTYPES[number] ?? 'float32';
 
 /** Whether elements are floats of 16 bits, for which JavaScript has no array everywhere. */
-export const isHalf = (dtype: DType): boolean => dtype.endsWith('16');
+export const isHalf = (dtype: DType): boolean => HALVES.includes(dtype);
 
 /** What sums and running means of such elements are kept in: small values would vanish, large ones overflow. */
 export const accumulatorOf = (dtype: DType): DType => (dtype === 'float64' ? dtype : 'float32');

@@ -1,7 +1,7 @@
 // op-table.mjs - reads the rows of src/graph/ops.def, the only list of ops.
 //
-// A row is one line MACRO(argument, ...). Only the arguments up to the doc text are read here; the
-// expressions behind it are C.
+// A row is MACRO(argument, ...). The arguments up to the doc text are read here, and the facts by name behind all
+// others; the expressions between them are C.
 import { readFileSync } from 'node:fs';
 
 const TABLE = new URL('../../src/graph/ops.def', import.meta.url);
@@ -18,8 +18,20 @@ const KINDS = {
   CMP_F: { at: PLAIN, types: ['float32', 'float64'], elementwise: true, result: 'bool' },
   CMP_FIB: { at: PLAIN, types: ['float32', 'float64', 'int32', 'bool'], elementwise: true, result: 'bool' },
   REDUCE: { at: { name: 0, flags: 1, cost: 2, doc: 3 }, types: ['float32', 'float64', 'int32'] },
-  OP: { at: { name: 0, class: 1, arity: 2, flags: 3, doc: 4 }, types: ['float32', 'float64', 'int32', 'bool'] },
+  OP: { at: { name: 0, class: 1, arity: 2, flags: 3, types: 4, doc: 5 } },
 };
+
+/** What a row's column of dtypes stands for: SN_TYPES_* of graph/ops.h. */
+const TYPES = {
+  F: ['float32', 'float64'],
+  FI: ['float32', 'float64', 'int32'],
+  FIB: ['float32', 'float64', 'int32', 'bool'],
+  BITS: ['float32', 'int32'],
+  ANY: ['all'],
+};
+
+/** Elementwise classes among the rows OP. */
+const ELEMENTWISE = ['SELECT', 'MARKER'];
 
 /** Splits "a, f(b, c), "d, e"" at its outer commas. */
 const splitArguments = (text) => {
@@ -42,14 +54,18 @@ const splitArguments = (text) => {
   return parts;
 };
 
-const parseRow = (line, number) => {
-  const match = /^([A-Z_]+)\((.*)\)\s*$/.exec(line);
+/** "ATTRS(AXIS(axis), FLAG(reverse))" as [['AXIS', 'axis'], ['FLAG', 'reverse']]. */
+const parseAttributes = (text) => [...text.matchAll(/([A-Z_]+)\((\w+)\)/g)].map(([, kind, name]) => [kind, name]);
+
+const parseRow = (text) => {
+  const match = /^([A-Z_]+)\(([\s\S]*)\)\s*$/.exec(text);
   const kind = match && KINDS[match[1]];
   if (!kind) return null;
   const args = splitArguments(match[2]);
+  const facts = new Map(args.filter((arg) => arg.startsWith('.')).map((arg) => arg.slice(1).split(/\s*=\s*/)));
   const at = (field) => (kind.at[field] === undefined ? undefined : args[kind.at[field]]);
   if (!/^[a-z][a-z0-9_]*$/.test(at('name')) || !/^".*"$/.test(at('doc'))) {
-    throw new Error(`ops.def:${number}: cannot read ${line}`);
+    throw new Error(`ops.def: cannot read ${text}`);
   }
   return {
     macro: match[1],
@@ -57,9 +73,10 @@ const parseRow = (line, number) => {
     arity: Number(at('arity') ?? 1),
     hidden: at('flags').includes('H'),
     commutative: at('flags').includes('C'),
-    elementwise: kind.elementwise ?? at('class') === 'SELECT',
-    types: kind.types,
-    result: kind.result,
+    elementwise: kind.elementwise ?? ELEMENTWISE.includes(at('class')),
+    types: kind.types ?? TYPES[at('types')],
+    result: kind.result ?? (facts.get('result') === 'SN_RESULT_I32' ? 'int32' : undefined),
+    attributes: parseAttributes(facts.get('attrs') ?? (match[1] === 'REDUCE' ? 'AXES(axes)' : '')),
     cost: at('cost'),
     lo: at('lo'),
     hi: at('hi'),
@@ -69,8 +86,7 @@ const parseRow = (line, number) => {
 };
 
 export const readTable = () => {
-  const rows = readFileSync(TABLE, 'utf8').split('\n')
-    .map((line, i) => parseRow(line, i + 1)).filter(Boolean);
+  const rows = readFileSync(TABLE, 'utf8').match(/^[A-Z_]+\(.*(?:\n {3}.*)*/gm).map(parseRow).filter(Boolean);
   const names = new Set(rows.map(({ name }) => name));
   if (!rows.length || names.size !== rows.length) throw new Error('ops.def: no rows, or a name twice');
   return rows;

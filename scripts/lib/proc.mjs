@@ -55,13 +55,13 @@ export const systemNode = () => which('node') ?? process.execPath;
 export const newerNode = () => join(root, 'node_modules/node/bin/node');
 
 /**
- * Runs a command in the repository root and resolves to { code, output }.
+ * Runs a command in the repository root, or cwd, and resolves to { code, output }.
  * show: its output goes to the terminal (output is then empty); timeoutMs: it is ended then, code 124.
  */
-export const run = (command, args, { env = {}, show = false, timeoutMs = 0 } = {}) =>
+export const run = (command, args, { cwd = root, env = {}, show = false, timeoutMs = 0 } = {}) =>
   new Promise((resolve, reject) => {
     const child = spawn(command, args, {
-      cwd: root,
+      cwd,
       env: { ...process.env, PATH: systemPath, ...env },
       stdio: ['ignore', show ? 'inherit' : 'pipe', show ? 'inherit' : 'pipe'],
       detached: true,

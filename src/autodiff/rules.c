@@ -360,7 +360,8 @@ GRAD(prod) {
 /* -- elementwise, one input -------------------------------------------------------------------- */
 
 /* y = x: dx = dy */
-GRAD(identity) { s->dx[0] = DY; }
+GRAD(marker) { s->dx[0] = DY; }
+GRAD(copy) { s->dx[0] = DY; }
 
 /* y = -x: dx = -dy */
 GRAD(neg) { s->dx[0] = UNARY(neg, DY); }

@@ -29,9 +29,8 @@ sn_status sn_rewrite_graph(const sn_graph *from, sn_graph *to, sn_arena *arena, 
     sn_id replaced = rule ? rule(&r, id, inputs) : SN_NONE;
     SN_TRY(r.to.status);
     if (replaced == SN_NONE) {
-      replaced = sn_build_op(&r.to, node->op, inputs, node->n_inputs, sn_graph_attrs(from, id),
-                             node->n_attrs, &node->type);
-      SN_TRY(r.to.status);
+      SN_TRY(sn_graph_append(to, node->op, inputs, node->n_inputs, sn_graph_attrs(from, id),
+                             node->n_attrs, &node->type, &replaced));
     } else {
       sn_log(from->env, SN_LOG_REWRITES, "  %%%u %s -> %%%u %s\n", id,
              sn_op_describe(node->op)->name, replaced,

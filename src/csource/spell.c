@@ -18,38 +18,38 @@
 #define ROW(op, expression) [SN_OP_##op] = C_TEXT(expression),
 
 static const char *const in_float[SN_OP_COUNT] = {
-#define EW_F(n, ar, f, co, lo, hi, u, d, xf) ROW(n, xf)
-#define EW_FI(n, ar, f, co, lo, hi, u, d, xf, xi) ROW(n, xf)
-#define EW_FIB(n, ar, f, co, lo, hi, u, d, xf, xi, xb) ROW(n, xf)
-#define CMP_F(n, ar, f, co, d, xf) ROW(n, xf)
-#define CMP_FIB(n, ar, f, co, d, xf, xi, xb) ROW(n, xf)
-#define REDUCE(n, f, co, d, idf, idi, xf, xi) ROW(n, xf)
+#define EW_F(n, ar, f, co, lo, hi, u, d, xf, ...) ROW(n, xf)
+#define EW_FI(n, ar, f, co, lo, hi, u, d, xf, xi, ...) ROW(n, xf)
+#define EW_FIB(n, ar, f, co, lo, hi, u, d, xf, xi, xb, ...) ROW(n, xf)
+#define CMP_F(n, ar, f, co, d, xf, ...) ROW(n, xf)
+#define CMP_FIB(n, ar, f, co, d, xf, xi, xb, ...) ROW(n, xf)
+#define REDUCE(n, f, co, d, idf, idi, xf, xi, ...) ROW(n, xf)
 #include "graph/ops.def"
 };
 
 static const char *const in_i32[SN_OP_COUNT] = {
-#define EW_FI(n, ar, f, co, lo, hi, u, d, xf, xi) ROW(n, xi)
-#define EW_FIB(n, ar, f, co, lo, hi, u, d, xf, xi, xb) ROW(n, xi)
-#define EW_I(n, ar, f, co, d, xi) ROW(n, xi)
-#define CMP_FIB(n, ar, f, co, d, xf, xi, xb) ROW(n, xi)
-#define REDUCE(n, f, co, d, idf, idi, xf, xi) ROW(n, xi)
+#define EW_FI(n, ar, f, co, lo, hi, u, d, xf, xi, ...) ROW(n, xi)
+#define EW_FIB(n, ar, f, co, lo, hi, u, d, xf, xi, xb, ...) ROW(n, xi)
+#define EW_I(n, ar, f, co, d, xi, ...) ROW(n, xi)
+#define CMP_FIB(n, ar, f, co, d, xf, xi, xb, ...) ROW(n, xi)
+#define REDUCE(n, f, co, d, idf, idi, xf, xi, ...) ROW(n, xi)
 #include "graph/ops.def"
 };
 
 static const char *const in_bool[SN_OP_COUNT] = {
-#define EW_FIB(n, ar, f, co, lo, hi, u, d, xf, xi, xb) ROW(n, xb)
-#define EW_B(n, ar, f, co, d, xb) ROW(n, xb)
-#define CMP_FIB(n, ar, f, co, d, xf, xi, xb) ROW(n, xb)
+#define EW_FIB(n, ar, f, co, lo, hi, u, d, xf, xi, xb, ...) ROW(n, xb)
+#define EW_B(n, ar, f, co, d, xb, ...) ROW(n, xb)
+#define CMP_FIB(n, ar, f, co, d, xf, xi, xb, ...) ROW(n, xb)
 #include "graph/ops.def"
 };
 
 static const char *const identity_float[SN_OP_COUNT] = {
-#define REDUCE(n, f, co, d, idf, idi, xf, xi) ROW(n, idf)
+#define REDUCE(n, f, co, d, idf, idi, xf, xi, ...) ROW(n, idf)
 #include "graph/ops.def"
 };
 
 static const char *const identity_int[SN_OP_COUNT] = {
-#define REDUCE(n, f, co, d, idf, idi, xf, xi) ROW(n, idi)
+#define REDUCE(n, f, co, d, idf, idi, xf, xi, ...) ROW(n, idi)
 #include "graph/ops.def"
 };
 
@@ -65,9 +65,7 @@ const char *sn_c_identity(sn_op op, sn_dtype dtype) {
 }
 
 const char *sn_c_type(sn_dtype dtype) {
-  static const char *const names[] = {[SN_F32] = "float", [SN_F64] = "double", [SN_I32] = "int32_t",
-                                      [SN_BOOL] = "bool", [SN_I8] = "int8_t",  [SN_U8] = "uint8_t"};
-  return names[dtype];
+  return dtype == SN_BOOL ? "bool" : sn_dtype_table[dtype].c_type;
 }
 
 /* ---- expressions ----------------------------------------------------------------------------- */

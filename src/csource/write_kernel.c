@@ -161,7 +161,7 @@ static sn_status add_stores(sn_c_writer *w, const sn_body *body, const sn_store 
 
 /* float32 is summed in double: a plain loop would lose digits that Sinter's blocks of sums keep. */
 static bool is_widened(sn_op op, sn_dtype dtype) {
-  return dtype == SN_F32 && op != SN_OP_max && op != SN_OP_min;
+  return dtype == SN_F32 && !sn_op_describe(op)->picks;
 }
 
 static void declare_total(sn_c_writer *w, uint32_t number, sn_op op, sn_dtype dtype) {

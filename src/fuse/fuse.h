@@ -16,10 +16,8 @@
 #include "fuse/view.h"
 
 /* After it: every reshape is free, matmul and calls read memory, outputs are computed nodes or
- * arguments. An identity node is from here on a copy: again says that from has been prepared once
- * and was saved, so it has such copies. The new graph lives in arena, that of the program. */
-sn_status sn_prepare(const sn_graph *from, const sn_target *target, bool again, sn_arena *arena,
-                     sn_graph *to);
+ * arguments, and no markers are left. The new graph lives in arena, that of the program. */
+sn_status sn_prepare(const sn_graph *from, const sn_target *target, sn_arena *arena, sn_graph *to);
 
 /* Whether a node is run by a kernel of its own (kernels/kernel_call.c) along one axis: the ops made
  * for that, and a concat of so many inputs that a kernel for each would be too many. */

@@ -344,8 +344,7 @@ static sn_status name_group(sn_lowering *l, size_t set, sn_group *group) {
   for (size_t i = 0; i < n; i++) {
     const sn_op op = l->g->nodes[nodes[i]].op;
     if ((size_t)op == last || named == MAX_NAMES) continue;
-    const char *name = op == SN_OP_identity ? "copy" : sn_op_describe(op)->name;
-    sn_text_add(&text, named++ ? "+%s" : "%s", name);
+    sn_text_add(&text, named++ ? "+%s" : "%s", sn_op_describe(op)->name);
     last = op;
   }
   if (n > MAX_NAMES) sn_text_add(&text, "(%zu)", n);

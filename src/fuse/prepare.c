@@ -13,7 +13,6 @@
  */
 typedef struct prepare {
   const sn_target *target;
-  bool again;      /* identities are copies */
   uint8_t *packed; /* per node of the old graph: contractions alone read it, maybe transposed */
   sn_view *views;  /* of the new graph's nodes */
   size_t n_views, capacity;
@@ -33,7 +32,7 @@ static sn_status update_views(sn_rewrite *r) {
 
 /* Of a small dtype, which no other op takes, a cast that casts nothing. */
 static sn_op copy_op(const sn_type *type) {
-  return sn_dtype_is_small(type->dtype) ? SN_OP_astype : SN_OP_identity;
+  return sn_dtype_is_small(type->dtype) ? SN_OP_astype : SN_OP_copy;
 }
 
 static sn_id copy(sn_rewrite *r, sn_id x) {
@@ -157,13 +156,11 @@ static sn_id prepare_node(sn_rewrite *r, sn_id id, const sn_id *inputs) {
   r->to.status = update_views(r);
   if (r->to.status) return SN_NONE;
   const sn_node *node = sn_graph_node(r->from, id);
+  if (sn_op_describe(node->op)->kind == SN_CLASS_MARKER) return inputs[0];
   const bool parts = node->op == SN_OP_pad || node->op == SN_OP_concat;
   if (parts && sn_dtype_bytes(node->type.dtype) < p->target->limits.store_bytes)
     return prepare_parts(r, id, inputs);
   switch (node->op) {
-  case SN_OP_identity:
-    return p->again && !sn_dtype_is_small(node->type.dtype) ? SN_NONE : inputs[0];
-  case SN_OP_stop_gradient: return inputs[0];
   case SN_OP_reshape: return prepare_reshape(r, id, inputs[0]);
   case SN_OP_matmul: return prepare_matmul(r, inputs);
   default: return sn_node_is_call(p->target, node) ? prepare_call(r, id, inputs) : SN_NONE;
@@ -208,9 +205,8 @@ static sn_status prepare_outputs(sn_graph *g) {
   return SN_OK;
 }
 
-sn_status sn_prepare(const sn_graph *from, const sn_target *target, bool again, sn_arena *arena,
-                     sn_graph *to) {
-  prepare p = {.target = target, .again = again};
+sn_status sn_prepare(const sn_graph *from, const sn_target *target, sn_arena *arena, sn_graph *to) {
+  prepare p = {.target = target};
   SN_TRY(find_packed(from, &p));
   SN_TRY(sn_rewrite_graph(from, to, arena, true, NULL, prepare_node, &p));
   return prepare_outputs(to);

@@ -22,18 +22,17 @@ bool sn_conv_padded_size(const sn_conv_attrs *c, int i, int64_t n, int64_t windo
 }
 
 /* Callers with words for users have looked first (tensor/conv.c). */
-sn_status sn_conv_infer(sn_env *env, const int64_t *attrs, size_t n_attrs, const sn_type *x,
-                        const sn_type *w, sn_type *y) {
+sn_status sn_conv_infer(sn_env *env, const int64_t *attrs, const sn_type *x, const sn_type *w,
+                        sn_type *y) {
   const int axes = x->rank - 2;
   SN_CHECK(env, axes >= 1 && axes <= SN_CONV_AXES && w->rank == x->rank && y->rank == x->rank &&
-                    n_attrs == SN_CONV_ATTRS((size_t)axes) && x->dtype == w->dtype &&
-                    x->dtype != SN_BOOL);
+                    x->dtype == w->dtype);
   const sn_conv_attrs c = sn_conv_of(attrs, axes);
   const int64_t in = x->dims[axes + 1], q = w->dims[axes + 1];
   int64_t grouped = 0; /* the filter's channels of one group, times groups */
   int64_t depth = in;  /* elements of a window, all channels */
-  bool fits = c.groups >= 1 && !sn_int_mul_overflows(w->dims[axes], c.groups, &grouped) &&
-              q % c.groups == 0 && in == (c.turned ? q : grouped);
+  bool fits = !sn_int_mul_overflows(w->dims[axes], c.groups, &grouped) && q % c.groups == 0 &&
+              in == (c.turned ? q : grouped);
   sn_type padded = *x;
   for (int i = 0; i < axes; i++)
     fits = fits && sn_conv_padded_size(&c, i, x->dims[i + 1], w->dims[i], y->dims[i + 1],

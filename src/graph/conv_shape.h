@@ -14,7 +14,7 @@
 
 #define SN_CONV_AXES 3
 
-/* Attributes {low.., step.., dilation.., spread.., groups, turned}, the first four per axis. */
+/* How many attributes it has; the first four are per axis. */
 #define SN_CONV_ATTRS(axes) (4 * (axes) + 2)
 
 typedef struct sn_conv_attrs {
@@ -44,7 +44,7 @@ bool sn_conv_padded_size(const sn_conv_attrs *c, int i, int64_t n, int64_t windo
                          int64_t *size);
 
 /* The shape rule; *y has the wanted spatial sizes. */
-sn_status sn_conv_infer(sn_env *env, const int64_t *attrs, size_t n_attrs, const sn_type *x,
-                        const sn_type *w, sn_type *y);
+sn_status sn_conv_infer(sn_env *env, const int64_t *attrs, const sn_type *x, const sn_type *w,
+                        sn_type *y);
 
 #endif

@@ -57,29 +57,18 @@ static sn_status append(sn_graph *g, void **items, size_t *capacity, size_t *use
   return SN_OK;
 }
 
-sn_status sn_graph_add(sn_graph *g, sn_op op, const sn_id *inputs, size_t n_inputs,
-                       const int64_t *attrs, size_t n_attrs, const sn_type *type, sn_id *out) {
-  const sn_type *in_few[SN_MAX_ARITY];
-  const sn_type **in = in_few;
-  if (n_inputs > SN_MAX_ARITY) {
-    void *block;
-    SN_TRY(sn_arena_alloc(g->arena, n_inputs, sizeof *in, &block));
-    in = block;
-  }
+sn_status sn_graph_append(sn_graph *g, sn_op op, const sn_id *inputs, size_t n_inputs,
+                          const int64_t *attrs, size_t n_attrs, const sn_type *type, sn_id *out) {
   sn_id swapped[2];
   if (sn_op_describe(op)->commutative && inputs[0] > inputs[1]) {
     swapped[0] = inputs[1];
     swapped[1] = inputs[0];
     inputs = swapped;
   }
-  for (size_t i = 0; i < n_inputs; i++) {
-    SN_CHECK(g->env, inputs[i] < g->n_nodes);
-    in[i] = &g->nodes[inputs[i]].type;
-  }
-  sn_node node = {.op = op, .n_inputs = (uint32_t)n_inputs, .n_attrs = (uint32_t)n_attrs};
-  if (type) node.type = *type;
-  for (int i = node.type.rank < 0 ? 0 : node.type.rank; i < SN_MAX_RANK; i++) node.type.dims[i] = 0;
-  SN_TRY(sn_infer(g->env, op, in, n_inputs, attrs, n_attrs, &node.type));
+  for (size_t i = 0; i < n_inputs; i++) SN_CHECK(g->env, inputs[i] < g->n_nodes);
+  sn_node node = {
+      .op = op, .n_inputs = (uint32_t)n_inputs, .n_attrs = (uint32_t)n_attrs, .type = *type};
+  for (int i = type->rank; i < SN_MAX_RANK; i++) node.type.dims[i] = 0;
   node.hash = sn_node_hash(op, &node.type, inputs, n_inputs, attrs, n_attrs);
 
   SN_TRY(sn_id_table_reserve(g->arena, &g->table));
@@ -99,6 +88,25 @@ sn_status sn_graph_add(sn_graph *g, sn_op op, const sn_id *inputs, size_t n_inpu
   if (!slot->number) sn_id_slot_take(&g->table, slot, node.hash, id);
   *out = id;
   return SN_OK;
+}
+
+sn_status sn_graph_infer(const sn_graph *g, sn_op op, const sn_id *inputs, size_t n_inputs,
+                         const int64_t *attrs, size_t n_attrs, sn_type *type) {
+  const sn_type *few[SN_MAX_ARITY], **in = few;
+  if (n_inputs > SN_MAX_ARITY) /* a concat */
+    SN_TRY(sn_arena_alloc(g->arena, n_inputs, sizeof *in, (void **)&in));
+  for (size_t i = 0; i < n_inputs; i++) {
+    SN_CHECK(g->env, inputs[i] < g->n_nodes);
+    in[i] = &g->nodes[inputs[i]].type;
+  }
+  return sn_infer(g->env, op, in, n_inputs, attrs, n_attrs, type);
+}
+
+sn_status sn_graph_add(sn_graph *g, sn_op op, const sn_id *inputs, size_t n_inputs,
+                       const int64_t *attrs, size_t n_attrs, const sn_type *proposed, sn_id *out) {
+  sn_type type = proposed ? *proposed : sn_type_scalar(SN_F32);
+  SN_TRY(sn_graph_infer(g, op, inputs, n_inputs, attrs, n_attrs, &type));
+  return sn_graph_append(g, op, inputs, n_inputs, attrs, n_attrs, &type, out);
 }
 
 void sn_graph_live(const sn_graph *g, uint8_t *marks) {

@@ -52,9 +52,17 @@ void sn_graph_init(sn_graph *graph, sn_arena *arena, bool share);
 /* Room for as many nodes as another graph has. */
 sn_status sn_graph_reserve(sn_graph *graph, const sn_graph *like);
 
-/* Adds a node; *type is proposed for leaves, views, pad and cast (see sn_infer), else computed. */
+/* Adds a node; *type is proposed for leaves, views, pad and cast, else NULL: its type is inferred. */
 sn_status sn_graph_add(sn_graph *graph, sn_op op, const sn_id *inputs, size_t n_inputs,
                        const int64_t *attrs, size_t n_attrs, const sn_type *type, sn_id *out);
+
+/* The same for a node whose type is known: it was inferred when its tensor or the same node of another graph was made. */
+sn_status sn_graph_append(sn_graph *graph, sn_op op, const sn_id *inputs, size_t n_inputs,
+                          const int64_t *attrs, size_t n_attrs, const sn_type *type, sn_id *out);
+
+/* sn_infer with inputs that are nodes. */
+sn_status sn_graph_infer(const sn_graph *graph, sn_op op, const sn_id *inputs, size_t n_inputs,
+                         const int64_t *attrs, size_t n_attrs, sn_type *type);
 
 static inline const sn_node *sn_graph_node(const sn_graph *graph, sn_id id) {
   return &graph->nodes[id];

@@ -1,10 +1,10 @@
-/* infer.c - the shape rule of each class of op: the written grammar of the IR. The verifier and
- * every builder use these same rules. */
+/* infer.c - the grammar of the IR: what the op's row says of attributes and dtypes, and the shape rule of its
+ * class. The verifier and every builder use these same rules. */
 #include <string.h>
 
 #include "base/size.h"
+#include "graph/attributes.h"
 #include "graph/conv_shape.h"
-#include "graph/shape.h"
 
 typedef struct site { /* one application of an op, for the rules below */
   sn_env *env;
@@ -23,37 +23,34 @@ static sn_status fail_shapes(const site *s, const sn_type *a, const sn_type *b, 
 }
 
 static sn_status check_dtype(const site *s, sn_dtype dtype) {
-  if (s->op == SN_OP_identity || s->op == SN_OP_stop_gradient)
-    return SN_OK; /* no kernel sees them */
-  SN_FAIL_IF(s->env, !(sn_op_describe(s->op)->types >> dtype & 1), SN_ERR_DTYPE,
-             "%s: not defined for %s", s->name, sn_dtype_name(dtype));
+  SN_FAIL_IF(s->env, !sn_op_takes(s->op, dtype), SN_ERR_DTYPE, "%s: not defined for %s", s->name,
+             sn_dtype_name(dtype));
+  return SN_OK;
+}
+
+static sn_status check_same_dtype(const site *s, const sn_type *a, const sn_type *b) {
+  SN_FAIL_IF(s->env, a->dtype != b->dtype, SN_ERR_DTYPE, "%s: dtypes differ: a %s, b %s", s->name,
+             sn_dtype_name(a->dtype), sn_dtype_name(b->dtype));
   return SN_OK;
 }
 
 static sn_status infer_elementwise(const site *s, sn_type *type) {
-  const sn_op_class kind = sn_op_describe(s->op)->kind;
-  const size_t first = kind == SN_CLASS_SELECT ? 1 : 0; /* values begin after the condition */
+  /* values begin after the condition */
+  const size_t first = sn_op_describe(s->op)->kind == SN_CLASS_SELECT ? 1 : 0;
   const sn_type *a = s->in[first];
-  SN_TRY(check_dtype(s, a->dtype));
   SN_FAIL_IF(s->env, first && s->in[0]->dtype != SN_BOOL, SN_ERR_DTYPE,
              "%s: the condition must be bool, not %s", s->name, sn_dtype_name(s->in[0]->dtype));
   for (size_t i = 0; i < s->n_in; i++) {
     if (!sn_same_dims(a, s->in[i])) return fail_shapes(s, a, s->in[i], "shapes differ");
-    SN_FAIL_IF(s->env, i >= first && s->in[i]->dtype != a->dtype, SN_ERR_DTYPE,
-               "%s: dtypes differ: a %s, b %s", s->name, sn_dtype_name(a->dtype),
-               sn_dtype_name(s->in[i]->dtype));
+    if (i >= first) SN_TRY(check_same_dtype(s, a, s->in[i]));
   }
   *type = *a;
-  if (kind == SN_CLASS_COMPARE) type->dtype = SN_BOOL;
   return SN_OK;
 }
 
 static sn_status infer_reduce(const site *s, sn_type *type) {
   const sn_type *a = s->in[0];
-  SN_TRY(check_dtype(s, a->dtype));
   const uint64_t mask = (uint64_t)s->attrs[0];
-  SN_FAIL_IF(s->env, mask >> a->rank, SN_ERR_SHAPE, "%s: axis out of range for rank %d", s->name,
-             (int)a->rank);
   *type = sn_type_scalar(a->dtype);
   for (int i = 0; i < a->rank; i++) {
     if (!(mask >> i & 1)) {
@@ -61,7 +58,7 @@ static sn_status infer_reduce(const site *s, sn_type *type) {
       continue;
     }
     char text[SN_SHAPE_TEXT];
-    SN_FAIL_IF(s->env, a->dims[i] == 0 && s->op != SN_OP_sum && s->op != SN_OP_prod, SN_ERR_SHAPE,
+    SN_FAIL_IF(s->env, a->dims[i] == 0 && sn_op_describe(s->op)->picks, SN_ERR_SHAPE,
                "%s: no elements along axis %d of %s", s->name, i, sn_shape_text(a, text));
   }
   return SN_OK;
@@ -72,7 +69,7 @@ static sn_status infer_matmul(const site *s, sn_type *type) {
   const sn_type *a = s->in[0], *b = s->in[1];
   const sn_dtype left = sn_dtype_is_small(a->dtype) ? SN_F32 : a->dtype;
   const sn_dtype right = sn_dtype_is_small(b->dtype) ? SN_F32 : b->dtype;
-  SN_FAIL_IF(s->env, left != right || left == SN_BOOL, SN_ERR_DTYPE,
+  SN_FAIL_IF(s->env, left != right || !sn_op_takes(s->op, left), SN_ERR_DTYPE,
              "matmul: needs numbers of one dtype: a %s, b %s", sn_dtype_name(a->dtype),
              sn_dtype_name(b->dtype));
   const int r = a->rank;
@@ -87,15 +84,11 @@ static sn_status infer_matmul(const site *s, sn_type *type) {
 }
 
 static sn_status infer_concat(const site *s, sn_type *type) {
-  SN_FAIL_IF(s->env, s->n_in == 0, SN_ERR_ARGUMENT, "concat: needs at least one input");
   const int64_t axis = s->attrs[0];
   *type = *s->in[0];
-  SN_FAIL_IF(s->env, axis < 0 || axis >= type->rank, SN_ERR_SHAPE,
-             "%s: axis %lld out of range for rank %d", s->name, (long long)axis, (int)type->rank);
   for (size_t i = 1; i < s->n_in; i++) {
     const sn_type *b = s->in[i];
-    SN_FAIL_IF(s->env, b->dtype != type->dtype, SN_ERR_DTYPE, "%s: dtypes differ: a %s, b %s",
-               s->name, sn_dtype_name(type->dtype), sn_dtype_name(b->dtype));
+    SN_TRY(check_same_dtype(s, type, b));
     bool fits = b->rank == type->rank;
     for (int d = 0; fits && d < type->rank; d++) fits = d == axis || b->dims[d] == type->dims[d];
     if (!fits) return fail_shapes(s, s->in[0], b, "inputs differ outside the axis");
@@ -115,24 +108,15 @@ static sn_status check_broadcast(const site *s, const sn_type *type) {
   return fits ? SN_OK : fail_shapes(s, a, type, "shape does not broadcast");
 }
 
-static sn_status check_transpose(const site *s, sn_type *type) {
+static void permute(const site *s, sn_type *type) {
   const sn_type *a = s->in[0];
-  uint32_t seen = 0;
-  SN_CHECK(s->env, s->n_attrs == (size_t)a->rank);
-  for (int i = 0; i < a->rank; i++) {
-    const int64_t p = s->attrs[i];
-    SN_FAIL_IF(s->env, p < 0 || p >= a->rank || (seen >> p & 1), SN_ERR_SHAPE,
-               "transpose: not a permutation of %d axes", (int)a->rank);
-    seen |= 1u << p;
-    type->dims[i] = a->dims[p];
-  }
+  for (int i = 0; i < a->rank; i++) type->dims[i] = a->dims[s->attrs[i]];
   type->rank = a->rank;
-  return SN_OK;
 }
 
 static sn_status check_slice(const site *s, const sn_type *type) {
   const sn_type *a = s->in[0];
-  SN_CHECK(s->env, s->n_attrs == 2 * (size_t)a->rank && type->rank == a->rank);
+  SN_CHECK(s->env, type->rank == a->rank);
   for (int i = 0; i < a->rank; i++) {
     const int64_t begin = s->attrs[i], stride = s->attrs[a->rank + i], n = type->dims[i];
     char text[SN_SHAPE_TEXT];
@@ -152,7 +136,7 @@ static sn_status check_slice(const site *s, const sn_type *type) {
 static sn_status check_windows(const site *s, const sn_type *type) {
   const sn_type *a = s->in[0];
   const int64_t axis = s->attrs[0], step = s->attrs[1], dilation = s->attrs[2];
-  SN_CHECK(s->env, s->n_attrs == 3 && type->rank == a->rank + 1 && axis >= 0 && axis < a->rank);
+  SN_CHECK(s->env, type->rank == a->rank + 1);
   sn_type expected;
   const int64_t out = type->dims[axis], size = type->dims[axis + 1];
   sn_windows_type(a, (int)axis, out, size, &expected);
@@ -160,15 +144,14 @@ static sn_status check_windows(const site *s, const sn_type *type) {
   const bool overflow = out > 0 && (sn_int_mul_overflows(out - 1, step, &last) ||
                                     sn_int_mul_overflows(size - 1, dilation, &reach) ||
                                     sn_int_add_overflows(last, reach, &last));
-  if (size < 1 || step < 1 || dilation < 1 || overflow || (out > 0 && last >= a->dims[axis]) ||
-      !sn_same_dims(&expected, type))
+  if (size < 1 || overflow || (out > 0 && last >= a->dims[axis]) || !sn_same_dims(&expected, type))
     return fail_shapes(s, a, type, "windows leave the input");
   return SN_OK;
 }
 
 static sn_status check_pad(const site *s, const sn_type *type) {
   const sn_type *a = s->in[0];
-  SN_CHECK(s->env, s->n_attrs == 2 * (size_t)a->rank + 1 && type->rank == a->rank);
+  SN_CHECK(s->env, type->rank == a->rank);
   for (int i = 0; i < a->rank; i++) {
     const int64_t low = s->attrs[i], step = s->attrs[a->rank + i], n = a->dims[i];
     int64_t last = low;
@@ -182,10 +165,9 @@ static sn_status check_pad(const site *s, const sn_type *type) {
 
 static sn_status check_view(const site *s, sn_type *type) {
   const sn_type *a = s->in[0];
-  type->dtype = a->dtype;
   switch (s->op) {
   case SN_OP_broadcast: return check_broadcast(s, type);
-  case SN_OP_transpose: return check_transpose(s, type);
+  case SN_OP_transpose: permute(s, type); return SN_OK;
   case SN_OP_slice: return check_slice(s, type);
   case SN_OP_windows: return check_windows(s, type);
   case SN_OP_barrier: *type = *a; return SN_OK;
@@ -199,7 +181,8 @@ static sn_status check_view(const site *s, sn_type *type) {
 static sn_status check_cast(const site *s, sn_type *type) {
   const sn_type *a = s->in[0];
   const sn_dtype to = type->dtype;
-  SN_FAIL_IF(s->env, (unsigned)to > SN_U8, SN_ERR_DTYPE, "%s: unknown dtype %d", s->name, (int)to);
+  SN_FAIL_IF(s->env, !sn_dtype_is_known(to), SN_ERR_DTYPE, "%s: unknown dtype %d", s->name,
+             (int)to);
   *type = *a;
   type->dtype = to;
   if (s->op == SN_OP_astype) return SN_OK;
@@ -209,30 +192,11 @@ static sn_status check_cast(const site *s, sn_type *type) {
   return SN_OK;
 }
 
-static sn_status check_leaf(const site *s, const sn_type *type) {
-  if (s->op != SN_OP_iota) return SN_OK;
-  SN_FAIL_IF(s->env, s->attrs[0] < 0 || s->attrs[0] >= type->rank, SN_ERR_SHAPE,
-             "%s: axis %lld out of range for rank %d", s->name, (long long)s->attrs[0],
-             (int)type->rank);
-  SN_FAIL_IF(s->env, type->dtype == SN_BOOL, SN_ERR_DTYPE, "%s: not defined for bool", s->name);
-  return SN_OK;
-}
-
 /* ---- along one axis -------------------------------------------------------------------------- */
-
-static sn_status check_axis(const site *s, const sn_type *a) {
-  char text[SN_SHAPE_TEXT];
-  SN_CHECK(s->env, s->n_attrs >= 1);
-  SN_FAIL_IF(s->env, s->attrs[0] < 0 || s->attrs[0] >= a->rank, SN_ERR_SHAPE,
-             "%s: axis %lld is out of range: a %s", s->name, (long long)s->attrs[0],
-             sn_shape_text(a, text));
-  return SN_OK;
-}
 
 /* Indices have a place for every element that is moved: equal shapes but along the axis. */
 static sn_status check_indices(const site *s) {
   const sn_type *x = s->in[0], *index = s->in[1];
-  SN_TRY(check_axis(s, x));
   const int64_t axis = s->attrs[0];
   SN_FAIL_IF(s->env, index->dtype != SN_I32, SN_ERR_DTYPE, "%s: indices must be int32, not %s",
              s->name, sn_dtype_name(index->dtype));
@@ -254,10 +218,7 @@ static sn_status infer_gather(const site *s, sn_type *type) {
 static sn_status infer_scatter(const site *s, sn_type *type) {
   const sn_type *x = s->in[0], *updates = s->in[2];
   SN_TRY(check_indices(s));
-  SN_FAIL_IF(s->env, updates->dtype != x->dtype, SN_ERR_DTYPE, "%s: dtypes differ: a %s, b %s",
-             s->name, sn_dtype_name(x->dtype), sn_dtype_name(updates->dtype));
-  SN_FAIL_IF(s->env, x->dtype == SN_BOOL && s->op != SN_OP_scatter_set, SN_ERR_DTYPE,
-             "%s: not defined for bool", s->name);
+  SN_TRY(check_same_dtype(s, x, updates));
   if (!sn_same_dims(s->in[1], updates))
     return fail_shapes(s, s->in[1], updates, "indices and updates differ");
   *type = *x;
@@ -267,17 +228,13 @@ static sn_status infer_scatter(const site *s, sn_type *type) {
 static sn_status infer_sort(const site *s, sn_type *type) {
   const sn_type *x = s->in[0];
   char text[SN_SHAPE_TEXT];
-  SN_TRY(check_axis(s, x));
   SN_FAIL_IF(s->env, x->dims[s->attrs[0]] > INT32_MAX, SN_ERR_UNSUPPORTED,
              "%s: more than 2^31 - 1 elements: a %s", s->name, sn_shape_text(x, text));
   *type = *x;
-  if (s->op == SN_OP_argsort) type->dtype = SN_I32;
   return SN_OK;
 }
 
 static sn_status infer_scan(const site *s, sn_type *type) {
-  SN_TRY(check_axis(s, s->in[0]));
-  SN_FAIL_IF(s->env, s->in[0]->dtype == SN_BOOL, SN_ERR_DTYPE, "%s: not defined for bool", s->name);
   if (s->n_in > 1 && !sn_type_equal(s->in[0], s->in[1]))
     return fail_shapes(s, s->in[0], s->in[1], "inputs differ");
   SN_CHECK(s->env, s->op != SN_OP_recurrence || !s->attrs[2]);
@@ -285,42 +242,56 @@ static sn_status infer_scan(const site *s, sn_type *type) {
   return SN_OK;
 }
 
-static sn_status infer_softmax(const site *s, sn_type *type) {
-  const sn_type *x = s->in[0];
-  SN_TRY(check_axis(s, x));
-  SN_FAIL_IF(s->env, !sn_dtype_is_float(x->dtype), SN_ERR_DTYPE, "softmax: needs floats, not %s",
-             sn_dtype_name(x->dtype));
-  *type = *x;
+static sn_status infer_by_class(const site *s, sn_type *type) {
+  switch (sn_op_describe(s->op)->kind) {
+  case SN_CLASS_LEAF: return SN_OK;
+  case SN_CLASS_VIEW: return check_view(s, type);
+  case SN_CLASS_PAD: return check_pad(s, type);
+  case SN_CLASS_CAST: return check_cast(s, type);
+  case SN_CLASS_CONCAT: return infer_concat(s, type);
+  case SN_CLASS_MATMUL: return infer_matmul(s, type);
+  case SN_CLASS_CONV: return sn_conv_infer(s->env, s->attrs, s->in[0], s->in[1], type);
+  case SN_CLASS_REDUCE: return infer_reduce(s, type);
+  case SN_CLASS_GATHER: return infer_gather(s, type);
+  case SN_CLASS_SCATTER: return infer_scatter(s, type);
+  case SN_CLASS_SORT: return infer_sort(s, type);
+  case SN_CLASS_SOFTMAX:
+  case SN_CLASS_SCAN: return infer_scan(s, type);
+  case SN_CLASS_MAP:
+  case SN_CLASS_COMPARE:
+  case SN_CLASS_SELECT:
+  case SN_CLASS_MARKER: return infer_elementwise(s, type);
+  }
   return SN_OK;
+}
+
+static bool has_proposed_shape(sn_op_class kind) {
+  return kind == SN_CLASS_LEAF || kind == SN_CLASS_VIEW || kind == SN_CLASS_PAD;
+}
+
+/* The dtype to ask the row for: that of the values. One of storage counts as its wide one but where it would be
+ * computed with; products and casts have rules of their own, and take float32. */
+static sn_dtype dtype_of_values(const site *s, sn_op_class kind, const sn_type *type) {
+  if (kind == SN_CLASS_MATMUL || kind == SN_CLASS_CAST) return SN_F32;
+  const sn_dtype dtype = s->n_in ? s->in[kind == SN_CLASS_SELECT]->dtype : type->dtype;
+  const bool computes = kind == SN_CLASS_REDUCE || sn_op_is_elementwise(s->op);
+  return computes ? dtype : sn_dtype_wide(dtype);
 }
 
 sn_status sn_infer(sn_env *env, sn_op op, const sn_type *const *in, size_t n_in,
                    const int64_t *attrs, size_t n_attrs, sn_type *type) {
   const sn_op_info *info = sn_op_describe(op);
   const site s = {env, op, info->name, in, n_in, attrs, n_attrs};
+  const bool proposed = has_proposed_shape(info->kind);
   SN_CHECK(env, info->kind == SN_CLASS_CONCAT || n_in == info->arity);
-  switch (info->kind) {
-  case SN_CLASS_LEAF: SN_TRY(sn_type_check(env, type, info->name)); return check_leaf(&s, type);
-  case SN_CLASS_VIEW: SN_TRY(sn_type_check(env, type, info->name)); return check_view(&s, type);
-  case SN_CLASS_PAD:
-    type->dtype = in[0]->dtype;
-    SN_TRY(sn_type_check(env, type, info->name));
-    return check_pad(&s, type);
-  case SN_CLASS_CAST: return check_cast(&s, type);
-  case SN_CLASS_CONCAT: SN_TRY(infer_concat(&s, type)); return sn_type_check(env, type, info->name);
-  case SN_CLASS_MATMUL: SN_TRY(infer_matmul(&s, type)); return sn_type_check(env, type, info->name);
-  case SN_CLASS_SOFTMAX: return infer_softmax(&s, type);
-  case SN_CLASS_CONV:
-    SN_TRY(sn_conv_infer(env, attrs, n_attrs, in[0], in[1], type));
-    return sn_type_check(env, type, info->name);
-  case SN_CLASS_REDUCE: return infer_reduce(&s, type);
-  case SN_CLASS_GATHER: SN_TRY(infer_gather(&s, type)); return sn_type_check(env, type, info->name);
-  case SN_CLASS_SCATTER: return infer_scatter(&s, type);
-  case SN_CLASS_SORT: SN_TRY(infer_sort(&s, type)); return sn_type_check(env, type, info->name);
-  case SN_CLASS_SCAN: return infer_scan(&s, type);
-  case SN_CLASS_MAP:
-  case SN_CLASS_COMPARE:
-  case SN_CLASS_SELECT: return infer_elementwise(&s, type);
-  }
-  return SN_OK;
+  SN_FAIL_IF(env, n_in == 0 && info->kind != SN_CLASS_LEAF, SN_ERR_ARGUMENT,
+             "%s: needs at least one input", info->name);
+  if (proposed && info->result == SN_RESULT_SAME) type->dtype = in[0]->dtype;
+  if (proposed) SN_TRY(sn_type_check(env, type, info->name));
+  SN_TRY(sn_attrs_check(env, op, attrs, n_attrs, n_in ? in[0] : type));
+  SN_TRY(check_dtype(&s, dtype_of_values(&s, info->kind, type)));
+  SN_TRY(infer_by_class(&s, type));
+  if (info->result == SN_RESULT_BOOL) type->dtype = SN_BOOL;
+  if (info->result == SN_RESULT_I32) type->dtype = SN_I32;
+  return proposed || sn_op_is_elementwise(op) ? SN_OK : sn_type_check(env, type, info->name);
 }

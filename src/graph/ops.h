@@ -3,7 +3,7 @@
 #ifndef SN_GRAPH_OPS_H
 #define SN_GRAPH_OPS_H
 
-#include "base/env.h"
+#include "graph/dtypes.h"
 
 /* The shape rule and lowering an op follows. */
 typedef enum sn_op_class {
@@ -22,7 +22,8 @@ typedef enum sn_op_class {
   SN_CLASS_REDUCE,
   SN_CLASS_MAP,     /* elementwise, result dtype = input dtype */
   SN_CLASS_COMPARE, /* elementwise, result bool */
-  SN_CLASS_SELECT   /* elementwise, (bool, x, y) -> x or y */
+  SN_CLASS_SELECT,  /* elementwise, (bool, x, y) -> x or y */
+  SN_CLASS_MARKER   /* elementwise, its input: for autodiff, and gone when groups are made */
 } sn_op_class;
 
 /* Sets of dtypes an op takes, as bits 1 << dtype. */
@@ -31,21 +32,58 @@ enum {
   SN_TYPES_I = 1 << SN_I32,
   SN_TYPES_B = 1 << SN_BOOL,
   SN_TYPES_FI = SN_TYPES_F | SN_TYPES_I,
-  SN_TYPES_FIB = SN_TYPES_FI | SN_TYPES_B
+  SN_TYPES_FIB = SN_TYPES_FI | SN_TYPES_B,
+  SN_TYPES_BITS = 1 << SN_F32 | 1 << SN_I32, /* of one size */
+  SN_TYPES_ANY = (1 << SN_DTYPES) - 1        /* those of storage, too */
 };
+
+/* The dtype of the result. */
+typedef enum sn_result {
+  SN_RESULT_SAME, /* that of the values */
+  SN_RESULT_BOOL,
+  SN_RESULT_I32,
+  SN_RESULT_GIVEN /* the caller says which */
+} sn_result;
+
+/* Which elements of the result can be -0: only those made of a -0 of ... Where it is not known, any. */
+typedef enum sn_zero_rule {
+  SN_ZERO_UNKNOWN,
+  SN_ZERO_NEVER,
+  SN_ZERO_OF_ANY,   /* ... any input */
+  SN_ZERO_OF_FIRST, /* ... the first input */
+  SN_ZERO_OF_ALL    /* ... all inputs */
+} sn_zero_rule;
 
 /* Ops of this cost or more are stored rather than computed again. */
 #define SN_COSTLY 8
 
 #define SN_MAX_ARITY 3
 
+/* A fact that names another op names none by SN_OP_NONE. */
+#define SN_OP_NONE SN_OP_input
+
 typedef struct sn_op_info {
   const char *name;
+  const struct sn_attr *attrs; /* in their order, up to one of kind SN_ATTR_END: attributes.h */
+  uint16_t types;              /* SN_TYPES_*: dtypes of the values */
+  uint8_t arity;               /* 0 for leaves and for concat, which takes any number */
+  uint8_t cost;                /* flops per element */
   sn_op_class kind;
-  uint8_t arity; /* 0 for leaves and for concat, which takes any number */
-  uint8_t types; /* SN_TYPES_*: dtypes of the (last) input */
+  sn_result result;
+  sn_zero_rule minus_zero; /* of floats */
   bool commutative;
-  uint8_t cost; /* flops per element */
+  bool not_negative; /* of floats: NaN or >= +0 */
+  bool whole;        /* of floats: NaN, infinite or a whole number */
+  bool of_nan;       /* a comparison that is true of NaN */
+  bool
+      picks; /* a reduction to one of the elements: rounds nothing, in any order; bools stay bools; of no
+                      * elements there is none */
+  bool widens;    /* sums and products of bools and small integers are int32 */
+  sn_op opposite; /* of a comparison: not (x op y) is x opposite y where there is no NaN */
+  sn_op on_bools; /* what it is of bools, as in NumPy; else they count as 0 and 1 */
+  sn_op
+      on_bits; /* of bools: the op that does the same to each bit of an int32; of one input: with ones */
+  sn_op step; /* of ops that put elements together: the elementwise op of two of them */
 } sn_op_info;
 
 extern const sn_op_info sn_op_table[SN_OP_COUNT];
@@ -60,11 +98,16 @@ extern const sn_op_bounds sn_op_bounds_table[SN_OP_COUNT];
 
 static inline const sn_op_info *sn_op_describe(sn_op op) { return &sn_op_table[op]; }
 
+/* Whether a node of the op takes values of this dtype. */
+static inline bool sn_op_takes(sn_op op, sn_dtype dtype) {
+  return sn_op_table[op].types >> dtype & 1;
+}
+
 /* One value per element of the output's index space, from the same element of each input. */
 static inline bool sn_op_is_elementwise(sn_op op) {
   const sn_op_class kind = sn_op_table[op].kind;
   return kind == SN_CLASS_MAP || kind == SN_CLASS_COMPARE || kind == SN_CLASS_SELECT ||
-         kind == SN_CLASS_CAST;
+         kind == SN_CLASS_MARKER || kind == SN_CLASS_CAST;
 }
 
 /* Value at a reduction's start: 0, -infinity ... */

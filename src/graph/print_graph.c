@@ -1,20 +1,22 @@
 /* print_graph.c - the IR as stable text and as Graphviz. Ids are the nodes' places, so equal graphs print
  * equally; tests compare these texts. */
 #include "base/text.h"
+#include "graph/attributes.h"
 #include "graph/graph.h"
 
 void sn_graph_print_attrs(sn_text *text, const sn_graph *g, sn_id id) {
   const sn_node *node = sn_graph_node(g, id);
-  const int64_t *attrs = sn_graph_attrs(g, id);
-  if (!node->n_attrs) return;
-  if (node->op == SN_OP_constant) {
-    sn_text_add(text, "%.9g", sn_attr_double(attrs[0]));
-    return;
+  const int rank = node->n_inputs ? g->nodes[*sn_graph_inputs(g, id)].type.rank : node->type.rank;
+  const int64_t *first = sn_graph_attrs(g, id), *attrs = first;
+  for (const sn_attr *attr = sn_op_describe(node->op)->attrs; attr && attr->kind; attr++) {
+    const int64_t *end = attrs + sn_attr_length(attr->kind, rank);
+    for (; attrs < end; attrs++) {
+      if (attr->kind == SN_ATTR_VALUE)
+        sn_text_add(text, attrs > first ? "; %.9g" : "%.9g", sn_attr_double(*attrs));
+      else
+        sn_text_add(text, attrs > first ? ", %lld" : "%lld", (long long)*attrs);
+    }
   }
-  const uint32_t last_is_value = node->op == SN_OP_pad;
-  for (uint32_t i = 0; i + last_is_value < node->n_attrs; i++)
-    sn_text_add(text, i ? ", %lld" : "%lld", (long long)attrs[i]);
-  if (last_is_value) sn_text_add(text, "; %.9g", sn_attr_double(attrs[node->n_attrs - 1]));
 }
 
 static void print_head(sn_text *text, const sn_graph *g, sn_id id) {

@@ -7,30 +7,38 @@
 #include "graph/convert.h"
 #include "graph/scalar.h"
 
+/* The value of an element as memory holds it, and the element that holds a value, by kind (dtypes.def). */
+#define VALUE_FLOAT(dtype, T, x) (double)(x)
+#define VALUE_INT(dtype, T, x) (double)(x)
+#define VALUE_FLAG(dtype, T, x) ((x) != 0)
+#define VALUE_HALF(dtype, T, x) (double)sn_half_value(dtype, x)
+#define VALUE_SMALL(dtype, T, x) (double)(x)
+#define HELD_FLOAT(dtype, T, x) (T)(x)
+#define HELD_INT(dtype, T, x) sn_i32_from_f64(x)
+#define HELD_FLAG(dtype, T, x) ((x) != 0)
+#define HELD_HALF(dtype, T, x) sn_half_bits(dtype, (float)(x))
+#define HELD_SMALL(dtype, T, x) \
+  (T) sn_within(x, sn_dtype_table[dtype].least, sn_dtype_table[dtype].most)
+
 double sn_ref_load(sn_dtype dtype, const void *buffer, int64_t i) {
+  double value = 0;
   switch (dtype) {
-  case SN_F32: return (double)((const float *)buffer)[i];
-  case SN_F64: return ((const double *)buffer)[i];
-  case SN_I32: return (double)((const int32_t *)buffer)[i];
-  case SN_BOOL: return ((const uint8_t *)buffer)[i] != 0;
-  case SN_F16:
-  case SN_BF16: return (double)sn_half_value(dtype, ((const uint16_t *)buffer)[i]);
-  case SN_I8: return ((const int8_t *)buffer)[i];
-  case SN_U8: return ((const uint8_t *)buffer)[i];
+#define DTYPE(id, name, short_, T, kind, ...)                 \
+  case SN_##id:                                               \
+    value = VALUE_##kind(SN_##id, T, ((const T *)buffer)[i]); \
+    break;
+#include "graph/dtypes.def"
   }
-  return 0;
+  return value;
 }
 
 void sn_ref_store(sn_dtype dtype, void *buffer, int64_t i, double value) {
   switch (dtype) {
-  case SN_F32: ((float *)buffer)[i] = (float)value; break;
-  case SN_F64: ((double *)buffer)[i] = value; break;
-  case SN_I32: ((int32_t *)buffer)[i] = sn_i32_from_f64(value); break;
-  case SN_BOOL: ((uint8_t *)buffer)[i] = value != 0; break;
-  case SN_F16:
-  case SN_BF16: ((uint16_t *)buffer)[i] = sn_half_bits(dtype, (float)value); break;
-  case SN_I8: ((int8_t *)buffer)[i] = (int8_t)sn_within(value, INT8_MIN, INT8_MAX); break;
-  case SN_U8: ((uint8_t *)buffer)[i] = (uint8_t)sn_within(value, 0, UINT8_MAX); break;
+#define DTYPE(id, name, short_, T, kind, ...)          \
+  case SN_##id:                                        \
+    ((T *)buffer)[i] = HELD_##kind(SN_##id, T, value); \
+    break;
+#include "graph/dtypes.def"
   }
 }
 
@@ -47,17 +55,20 @@ bool sn_graph_uniform(const sn_graph *g, sn_id id, double *value) {
   return true;
 }
 
-static double wrapped(sn_dtype dtype, double value) {
-  return dtype == SN_I8 ? (int8_t)(int32_t)value : (uint8_t)(int32_t)value;
+/* An int32 as an integer of fewer bits. */
+static double wrapped(const sn_dtype_info *dtype, double value) {
+  const int32_t bits = (int32_t)value & (dtype->most - dtype->least);
+  return bits > dtype->most ? bits - (dtype->most - dtype->least + 1) : bits;
 }
 
 double sn_ref_scalar(bool fused, sn_op op, sn_dtype in_dtype, const double *in, sn_dtype dtype) {
   if (op == SN_OP_astype) {
-    if (sn_dtype_wide(in_dtype) == SN_I32 && (dtype == SN_I8 || dtype == SN_U8))
-      return wrapped(dtype, in[0]);
+    if (sn_dtype_wide(in_dtype) == SN_I32 && sn_dtype_table[dtype].kind == SN_KIND_SMALL)
+      return wrapped(&sn_dtype_table[dtype], in[0]);
     return sn_ref_convert(dtype, in[0]);
   }
   if (op == SN_OP_where) return in[0] != 0 ? in[1] : in[2];
+  if (sn_op_describe(op)->kind == SN_CLASS_MARKER) return in[0];
   const double a = sn_ref_convert(in_dtype, in[0]);
   const double b = sn_op_describe(op)->arity > 1 || sn_op_describe(op)->kind == SN_CLASS_REDUCE
                        ? sn_ref_convert(in_dtype, in[1])
@@ -277,6 +288,7 @@ void sn_ref_node(const sn_graph *g, bool fused, sn_id id, const void *const *in,
   case SN_CLASS_CAST:
   case SN_CLASS_MAP:
   case SN_CLASS_COMPARE:
-  case SN_CLASS_SELECT: ref_elementwise(g, fused, id, in, out); break;
+  case SN_CLASS_SELECT:
+  case SN_CLASS_MARKER: ref_elementwise(g, fused, id, in, out); break;
   }
 }

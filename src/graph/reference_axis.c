@@ -46,14 +46,9 @@ static void ref_gather(const line *x, const line *indices, const line *y) {
 
 /* What update makes of what is there. */
 static double updated(sn_op op, sn_dtype dtype, double old, double update) {
+  const sn_op step = sn_op_describe(op)->step;
   const double pair[SN_MAX_ARITY] = {old, update};
-  switch (op) {
-  case SN_OP_scatter_add: return sum_of(dtype, old, update);
-  case SN_OP_scatter_mul: return product_of(dtype, old, update);
-  case SN_OP_scatter_max: return sn_ref_scalar(false, SN_OP_maximum, dtype, pair, dtype);
-  case SN_OP_scatter_min: return sn_ref_scalar(false, SN_OP_minimum, dtype, pair, dtype);
-  default: return update;
-  }
+  return step ? sn_ref_scalar(false, step, dtype, pair, dtype) : update;
 }
 
 static void ref_scatter(sn_op op, const line *in, const line *y) {

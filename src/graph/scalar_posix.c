@@ -13,12 +13,12 @@
 #include "math/words.h"
 static double scalar_f32(sn_op op, float a, float b, bool fused) {
   switch ((int)op) {
-#define EW_F(id, n, f, c, lo, hi, u, d, xf) CASE(id, xf)
-#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi) CASE(id, xf)
-#define EW_FIB(id, n, f, c, lo, hi, u, d, xf, xi, xb) CASE(id, xf)
-#define CMP_F(id, n, f, c, d, xf) CASE(id, xf)
-#define CMP_FIB(id, n, f, c, d, xf, xi, xb) CASE(id, xf)
-#define REDUCE(id, f, c, d, idf, idi, xf, xi) CASE(id, xf)
+#define EW_F(id, n, f, c, lo, hi, u, d, xf, ...) CASE(id, xf)
+#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi, ...) CASE(id, xf)
+#define EW_FIB(id, n, f, c, lo, hi, u, d, xf, xi, xb, ...) CASE(id, xf)
+#define CMP_F(id, n, f, c, d, xf, ...) CASE(id, xf)
+#define CMP_FIB(id, n, f, c, d, xf, xi, xb, ...) CASE(id, xf)
+#define REDUCE(id, f, c, d, idf, idi, xf, xi, ...) CASE(id, xf)
 #include "graph/ops.def"
   default: return NAN;
   }
@@ -30,11 +30,11 @@ static double scalar_i32(sn_op op, int32_t sa, int32_t sb) {
 #define INT_CASE(id, expr) \
   case SN_OP_##id: return (double)(int32_t)(expr);
   switch ((int)op) {
-#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi) INT_CASE(id, xi)
-#define EW_FIB(id, n, f, c, lo, hi, u, d, xf, xi, xb) INT_CASE(id, xi)
-#define EW_I(id, n, f, c, d, xi) INT_CASE(id, xi)
-#define CMP_FIB(id, n, f, c, d, xf, xi, xb) CASE(id, xi)
-#define REDUCE(id, f, c, d, idf, idi, xf, xi) INT_CASE(id, xi)
+#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi, ...) INT_CASE(id, xi)
+#define EW_FIB(id, n, f, c, lo, hi, u, d, xf, xi, xb, ...) INT_CASE(id, xi)
+#define EW_I(id, n, f, c, d, xi, ...) INT_CASE(id, xi)
+#define CMP_FIB(id, n, f, c, d, xf, xi, xb, ...) CASE(id, xi)
+#define REDUCE(id, f, c, d, idf, idi, xf, xi, ...) INT_CASE(id, xi)
 #include "graph/ops.def"
   default: return NAN;
   }
@@ -42,9 +42,9 @@ static double scalar_i32(sn_op op, int32_t sa, int32_t sb) {
 
 static double scalar_bool(sn_op op, int a, int b) {
   switch ((int)op) {
-#define EW_FIB(id, n, f, c, lo, hi, u, d, xf, xi, xb) CASE(id, xb)
-#define EW_B(id, n, f, c, d, xb) CASE(id, xb)
-#define CMP_FIB(id, n, f, c, d, xf, xi, xb) CASE(id, xb)
+#define EW_FIB(id, n, f, c, lo, hi, u, d, xf, xi, xb, ...) CASE(id, xb)
+#define EW_B(id, n, f, c, d, xb, ...) CASE(id, xb)
+#define CMP_FIB(id, n, f, c, d, xf, xi, xb, ...) CASE(id, xb)
 #include "graph/ops.def"
   default: return NAN;
   }
@@ -54,12 +54,12 @@ static double scalar_bool(sn_op op, int a, int b) {
 #include "math/words.h"
 static double scalar_f64(sn_op op, double a, double b) {
   switch ((int)op) {
-#define EW_F(id, n, f, c, lo, hi, u, d, xf) CASE(id, xf)
-#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi) CASE(id, xf)
-#define EW_FIB(id, n, f, c, lo, hi, u, d, xf, xi, xb) CASE(id, xf)
-#define CMP_F(id, n, f, c, d, xf) CASE(id, xf)
-#define CMP_FIB(id, n, f, c, d, xf, xi, xb) CASE(id, xf)
-#define REDUCE(id, f, c, d, idf, idi, xf, xi) CASE(id, xf)
+#define EW_F(id, n, f, c, lo, hi, u, d, xf, ...) CASE(id, xf)
+#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi, ...) CASE(id, xf)
+#define EW_FIB(id, n, f, c, lo, hi, u, d, xf, xi, xb, ...) CASE(id, xf)
+#define CMP_F(id, n, f, c, d, xf, ...) CASE(id, xf)
+#define CMP_FIB(id, n, f, c, d, xf, xi, xb, ...) CASE(id, xf)
+#define REDUCE(id, f, c, d, idf, idi, xf, xi, ...) CASE(id, xf)
 #include "graph/ops.def"
   default: return NAN;
   }

@@ -5,18 +5,6 @@
 #include "base/format.h"
 #include "base/size.h"
 
-static const struct {
-  const char *name;
-  size_t bytes;
-} dtype_table[] = {
-    [SN_F32] = {"float32", 4}, [SN_F64] = {"float64", 8}, [SN_I32] = {"int32", 4},
-    [SN_BOOL] = {"bool", 1},   [SN_F16] = {"float16", 2}, [SN_BF16] = {"bfloat16", 2},
-    [SN_I8] = {"int8", 1},     [SN_U8] = {"uint8", 1}};
-
-const char *sn_dtype_name(sn_dtype dtype) { return dtype_table[dtype].name; }
-
-size_t sn_dtype_bytes(sn_dtype dtype) { return dtype_table[dtype].bytes; }
-
 sn_type sn_type_scalar(sn_dtype dtype) { return (sn_type){.dtype = dtype}; }
 
 bool sn_same_dims(const sn_type *a, const sn_type *b) {
@@ -40,7 +28,7 @@ size_t sn_type_bytes(const sn_type *type) {
 sn_status sn_type_check(sn_env *env, const sn_type *type, const char *what) {
   SN_FAIL_IF(env, type->rank < 0 || type->rank > SN_MAX_RANK, SN_ERR_SHAPE,
              "%s: rank %d is not in 0..%d", what, (int)type->rank, SN_MAX_RANK);
-  SN_FAIL_IF(env, (unsigned)type->dtype > SN_U8, SN_ERR_DTYPE, "%s: unknown dtype %d", what,
+  SN_FAIL_IF(env, !sn_dtype_is_known(type->dtype), SN_ERR_DTYPE, "%s: unknown dtype %d", what,
              (int)type->dtype);
   char text[SN_SHAPE_TEXT];
   int64_t span = (int64_t)sn_dtype_bytes(type->dtype);

@@ -14,22 +14,6 @@ typedef struct sn_type {
   int64_t dims[SN_MAX_RANK]; /* unused ones are 0, so that types compare with memcmp */
 } sn_type;
 
-/* A readable name: "float32". */
-const char *sn_dtype_name(sn_dtype dtype);
-
-static inline bool sn_dtype_is_float(sn_dtype dtype) {
-  return dtype <= SN_F64 || dtype == SN_F16 || dtype == SN_BF16;
-}
-
-/* Whether it is for storage only. In a graph inputs, views, gather and astype from and to its wide
- * dtype have it, and what products read; all other ops are between two such casts. */
-static inline bool sn_dtype_is_small(sn_dtype dtype) { return dtype > SN_BOOL; }
-
-/* What holds all its values and computes with them; others are their own. */
-static inline sn_dtype sn_dtype_wide(sn_dtype dtype) {
-  return !sn_dtype_is_small(dtype) ? dtype : dtype <= SN_BF16 ? SN_F32 : SN_I32;
-}
-
 sn_type sn_type_scalar(sn_dtype dtype);
 bool sn_type_equal(const sn_type *a, const sn_type *b);
 bool sn_same_dims(const sn_type *a, const sn_type *b);
@@ -62,11 +46,7 @@ const char *sn_shape_text(const sn_type *type, char buffer[SN_SHAPE_TEXT]);
 sn_status sn_broadcast_dims(sn_env *env, const char *what, const sn_type *a, const sn_type *b,
                             sn_type *out);
 
-/* Attributes, all int64: input {number}; constant {bits of a double}; iota {axis}; transpose
- * {perm..}; slice {begin.., stride..}; windows {axis, step, dilation}; conv: see conv.h; pad
- * {low.., step.., bits of the value}; concat {axis}; sum, max ... {mask}; gather, scatter {axis};
- * sort, argsort {axis, descending}; cumsum, cumprod, recurrence {axis, reverse, exclusive}, the
- * last of recurrence 0. */
+/* Attributes are int64, as the op's row lists them: attributes.h. */
 #define SN_MAX_ATTRS (2 * SN_MAX_RANK + 1)
 
 double sn_attr_double(int64_t bits);

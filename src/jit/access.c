@@ -85,7 +85,7 @@ static bool is_narrow(const sn_leaf *leaf) { return item_bytes(leaf) < 4; }
 
 /* The lowest four narrow elements to lanes. */
 static void spread(sn_wasm *w, const sn_leaf *leaf) {
-  const bool sign = leaf->dtype == SN_I8;
+  const bool sign = sn_dtype_table[leaf->dtype].least < 0;
   if (item_bytes(leaf) == 1)
     sn_emit(w, sign ? SN_WASM_i16x8_extend_low_i8x16_s : SN_WASM_i16x8_extend_low_i8x16_u);
   sn_emit(w, sign ? SN_WASM_i32x4_extend_low_i16x8_s : SN_WASM_i32x4_extend_low_i16x8_u);

@@ -82,12 +82,12 @@
 
 static sn_vec combine_f32(sn_vecs *lanes, sn_op op, sn_vec a, sn_vec b) {
   switch ((int)op) {
-#define EW_F(id, n, f, c, lo, hi, u, d, xf) ROW(id, xf)
-#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi) ROW(id, xf)
-#define EW_FIB(id, n, f, c, lo, hi, u, d, xf, xi, xb) ROW(id, xf)
-#define CMP_F(id, n, f, c, d, xf) ROW(id, xf)
-#define CMP_FIB(id, n, f, c, d, xf, xi, xb) ROW(id, xf)
-#define REDUCE(id, f, c, d, idf, idi, xf, xi) ROW(id, xf)
+#define EW_F(id, n, f, c, lo, hi, u, d, xf, ...) ROW(id, xf)
+#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi, ...) ROW(id, xf)
+#define EW_FIB(id, n, f, c, lo, hi, u, d, xf, xi, xb, ...) ROW(id, xf)
+#define CMP_F(id, n, f, c, d, xf, ...) ROW(id, xf)
+#define CMP_FIB(id, n, f, c, d, xf, xi, xb, ...) ROW(id, xf)
+#define REDUCE(id, f, c, d, idf, idi, xf, xi, ...) ROW(id, xf)
 #include "graph/ops.def"
   default: return 0;
   }
@@ -95,11 +95,11 @@ static sn_vec combine_f32(sn_vecs *lanes, sn_op op, sn_vec a, sn_vec b) {
 
 static sn_vec combine_i32(sn_vecs *lanes, sn_op op, sn_vec a, sn_vec b) {
   switch ((int)op) {
-#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi) ROW(id, xi)
-#define EW_FIB(id, n, f, c, lo, hi, u, d, xf, xi, xb) ROW(id, xi)
-#define EW_I(id, n, f, c, d, xi) ROW(id, xi)
-#define CMP_FIB(id, n, f, c, d, xf, xi, xb) ROW(id, xi)
-#define REDUCE(id, f, c, d, idf, idi, xf, xi) ROW(id, xi)
+#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi, ...) ROW(id, xi)
+#define EW_FIB(id, n, f, c, lo, hi, u, d, xf, xi, xb, ...) ROW(id, xi)
+#define EW_I(id, n, f, c, d, xi, ...) ROW(id, xi)
+#define CMP_FIB(id, n, f, c, d, xf, xi, xb, ...) ROW(id, xi)
+#define REDUCE(id, f, c, d, idf, idi, xf, xi, ...) ROW(id, xi)
 #include "graph/ops.def"
   default: return 0;
   }
@@ -107,9 +107,9 @@ static sn_vec combine_i32(sn_vecs *lanes, sn_op op, sn_vec a, sn_vec b) {
 
 static sn_vec combine_bool(sn_vecs *lanes, sn_op op, sn_vec a, sn_vec b) {
   switch ((int)op) {
-#define EW_FIB(id, n, f, c, lo, hi, u, d, xf, xi, xb) ROW(id, xb)
-#define EW_B(id, n, f, c, d, xb) ROW(id, xb)
-#define CMP_FIB(id, n, f, c, d, xf, xi, xb) ROW(id, xb)
+#define EW_FIB(id, n, f, c, lo, hi, u, d, xf, xi, xb, ...) ROW(id, xb)
+#define EW_B(id, n, f, c, d, xb, ...) ROW(id, xb)
+#define CMP_FIB(id, n, f, c, d, xf, xi, xb, ...) ROW(id, xb)
 #include "graph/ops.def"
   default: return 0;
   }
@@ -149,12 +149,12 @@ static sn_vec cast_small(sn_vecs *lanes, sn_dtype from, sn_dtype to, sn_vec a) {
 
 static sn_vec combine_f64(sn_vecs *lanes, sn_op op, sn_vec a, sn_vec b) {
   switch ((int)op) {
-#define EW_F(id, n, f, c, lo, hi, u, d, xf) ROW(id, xf)
-#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi) ROW(id, xf)
-#define EW_FIB(id, n, f, c, lo, hi, u, d, xf, xi, xb) ROW(id, xf)
-#define CMP_F(id, n, f, c, d, xf) ROW(id, xf)
-#define CMP_FIB(id, n, f, c, d, xf, xi, xb) ROW(id, xf)
-#define REDUCE(id, f, c, d, idf, idi, xf, xi) ROW(id, xf)
+#define EW_F(id, n, f, c, lo, hi, u, d, xf, ...) ROW(id, xf)
+#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi, ...) ROW(id, xf)
+#define EW_FIB(id, n, f, c, lo, hi, u, d, xf, xi, xb, ...) ROW(id, xf)
+#define CMP_F(id, n, f, c, d, xf, ...) ROW(id, xf)
+#define CMP_FIB(id, n, f, c, d, xf, xi, xb, ...) ROW(id, xf)
+#define REDUCE(id, f, c, d, idf, idi, xf, xi, ...) ROW(id, xf)
 #include "graph/ops.def"
   default: return 0;
   }

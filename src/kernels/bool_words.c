@@ -17,16 +17,6 @@ static bool is_word_aligned(const sn_operand *o) {
          o->offset % WORD == 0;
 }
 
-static sn_op word_op(sn_op op) {
-  switch (op) {
-  case SN_OP_logical_and: return SN_OP_bitwise_and;
-  case SN_OP_logical_or: return SN_OP_bitwise_or;
-  case SN_OP_logical_xor:
-  case SN_OP_logical_not: return SN_OP_bitwise_xor;
-  default: return SN_OP_COUNT;
-  }
-}
-
 static bool suits_words(const sn_group *g) {
   if (g->kind != SN_GROUP_MAP || g->space_rank != 1 || g->space[0] % WORD) return false;
   for (uint32_t i = 0; i < g->post.n_operands; i++)
@@ -36,7 +26,7 @@ static bool suits_words(const sn_group *g) {
   for (uint32_t i = 0; i < g->post.n_insns; i++) {
     const sn_insn *insn = &g->post.insns[i];
     const bool load = insn->kind == SN_INSN_LOAD;
-    if (!load && (insn->kind != SN_INSN_OP || word_op(insn->op) == SN_OP_COUNT)) return false;
+    if (!load && (insn->kind != SN_INSN_OP || !sn_op_describe(insn->op)->on_bits)) return false;
   }
   return true;
 }
@@ -51,10 +41,10 @@ static sn_insn word_insn(const sn_insn *insn) {
   sn_insn out = *insn;
   out.dtype = out.in_dtype = SN_I32;
   if (insn->kind != SN_INSN_OP) return out;
-  out.op = word_op(insn->op);
+  out.op = sn_op_describe(insn->op)->on_bits;
   out.n_args = 2;
   out.args[0] = insn->args[0] + 1;
-  out.args[1] = insn->op == SN_OP_logical_not ? 0 : insn->args[1] + 1;
+  out.args[1] = insn->n_args == 1 ? 0 : insn->args[1] + 1;
   return out;
 }
 

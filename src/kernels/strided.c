@@ -73,6 +73,15 @@ static void read_run64(uint64_t *to, const uint64_t *from, int64_t stride, int64
     for (int64_t i = 0; i < n; i++) to[i] = from[i * stride];
 }
 
+/* A case for each dtype of storage, of whose rows in dtypes.def the others make nothing. */
+#define OF_FLOAT(...)
+#define OF_INT(...)
+#define OF_FLAG(...)
+#define OF_HALF(id, each) \
+  case SN_##id:           \
+    each;
+#define OF_SMALL OF_HALF
+
 #define READ_EACH(T, of)                       \
   for (int64_t i = 0; i < n; i++) {            \
     const T x = ((const T *)from)[i * stride]; \
@@ -86,10 +95,8 @@ void sn_gather_run(sn_dtype dtype, void *to, const void *from, int64_t stride, i
   case SN_I32: read_run32(to, from, stride, n); break;
   case SN_F64: read_run64(to, from, stride, n); break;
   case SN_BOOL: READ_EACH(uint8_t, -(x != 0));
-  case SN_F16:
-  case SN_BF16: READ_EACH(uint16_t, x);
-  case SN_I8: READ_EACH(int8_t, x);
-  case SN_U8: READ_EACH(uint8_t, x);
+#define DTYPE(id, name, short_, T, kind, ...) OF_##kind(id, READ_EACH(T, x))
+#include "graph/dtypes.def"
   }
 }
 
@@ -223,10 +230,8 @@ static void write_run(const sn_strips *strips, sn_dtype dtype, void *to, const v
     }
     strips->mask_store(to, from, from, from, n);
     break;
-  case SN_F16:
-  case SN_BF16: WRITE_EACH(uint16_t, bits);
-  case SN_I8:
-  case SN_U8: WRITE_EACH(uint8_t, bits);
+#define DTYPE(id, name, short_, T, kind, ...) OF_##kind(id, WRITE_EACH(T, bits))
+#include "graph/dtypes.def"
   }
 }
 

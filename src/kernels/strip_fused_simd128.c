@@ -6,11 +6,11 @@
 
 #define SN_WORDS_VF32
 #include "math/words.h"
-#define EW_F(id, n, f, c, lo, hi, u, d, xf) MAP_F32(id, xf)
-#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi) MAP_F32(id, xf)
-#define EW_FIB(id, n, f, c, lo, hi, u, d, xf, xi, xb) MAP_F32(id, xf)
-#define CMP_F(id, n, f, c, d, xf) MASK_F32(id, xf)
-#define CMP_FIB(id, n, f, c, d, xf, xi, xb) MASK_F32(id, xf)
+#define EW_F(id, n, f, c, lo, hi, u, d, xf, ...) MAP_F32(id, xf)
+#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi, ...) MAP_F32(id, xf)
+#define EW_FIB(id, n, f, c, lo, hi, u, d, xf, xi, xb, ...) MAP_F32(id, xf)
+#define CMP_F(id, n, f, c, d, xf, ...) MASK_F32(id, xf)
+#define CMP_FIB(id, n, f, c, d, xf, xi, xb, ...) MASK_F32(id, xf)
 #include "graph/ops.def"
 #include "math/words.h"
 

@@ -96,47 +96,37 @@ bool sn_site_value(const sn_site *s, int i, double value) {
 
 bool sn_site_single_use(const sn_site *s, int i) { return s->old && s->walk->uses[s->old[i]] == 1; }
 
+static bool never_minus_zero(const sn_graph *g, sn_id x, int depth);
+
+static bool none_has_minus_zero(const sn_graph *g, const sn_node *node, int depth) {
+  bool none = true;
+  for (uint32_t i = 0; i < node->n_inputs && none; i++)
+    none = never_minus_zero(g, g->edges[node->first_input + i], depth);
+  return none;
+}
+
+/* By the column minus_zero of the table, and by their attributes and dtypes of the ops that it cannot say it of. */
 static bool never_minus_zero(const sn_graph *g, sn_id x, int depth) {
   const sn_node *node = sn_graph_node(g, x);
+  const sn_op_info *op = sn_op_describe(node->op);
   const sn_id *in = sn_graph_inputs(g, x);
-  if (!sn_dtype_is_float(node->type.dtype)) return true;
+  double value;
+  if (!sn_dtype_is_float(node->type.dtype) || op->not_negative) return true;
   if (depth == 0) return false;
-  switch (node->op) {
-  case SN_OP_constant: {
-    double value = -0.0; /* as its dtype holds it: -1e-300 is -0 in float32 */
-    sn_graph_uniform(g, x, &value);
-    return sn_double_attr(value) != sn_double_attr(-0.0);
-  }
-  case SN_OP_iota:
-  case SN_OP_abs:
-  case SN_OP_square:
-  case SN_OP_exp:
-  case SN_OP_exp2:
-  case SN_OP_cosh:
-  case SN_OP_sigmoid:
-  case SN_OP_relu:
-  case SN_OP_sum: return true; /* a sum begins at +0 */
-  case SN_OP_astype: return !sn_dtype_is_float(g->nodes[*in].type.dtype);
-  case SN_OP_add: /* -0 only as -0 + -0 */
+  if (node->op == SN_OP_constant) /* as its dtype holds it: -1e-300 is -0 in float32 */
+    return sn_graph_uniform(g, x, &value) && sn_double_attr(value) != sn_double_attr(-0.0);
+  if (node->op == SN_OP_astype) return !sn_dtype_is_float(g->nodes[*in].type.dtype);
+  if (node->op == SN_OP_pad && sn_graph_attrs(g, x)[node->n_attrs - 1] != sn_double_attr(0))
+    return false;
+  switch (op->minus_zero) {
+  case SN_ZERO_UNKNOWN: return false;
+  case SN_ZERO_NEVER: return true;
+  case SN_ZERO_OF_FIRST: return never_minus_zero(g, in[0], depth - 1);
+  case SN_ZERO_OF_ALL: /* of two */
     return never_minus_zero(g, in[0], depth - 1) || never_minus_zero(g, in[1], depth - 1);
-  case SN_OP_sub: /* -0 only as -0 - 0 */
-  case SN_OP_reshape:
-  case SN_OP_transpose:
-  case SN_OP_broadcast:
-  case SN_OP_slice:
-  case SN_OP_windows:
-  case SN_OP_max:
-  case SN_OP_min: return never_minus_zero(g, in[0], depth - 1);
-  case SN_OP_maximum:
-  case SN_OP_minimum:
-    return never_minus_zero(g, in[0], depth - 1) && never_minus_zero(g, in[1], depth - 1);
-  case SN_OP_where:
-    return never_minus_zero(g, in[1], depth - 1) && never_minus_zero(g, in[2], depth - 1);
-  case SN_OP_pad:
-    return sn_graph_attrs(g, x)[node->n_attrs - 1] == sn_double_attr(0) &&
-           never_minus_zero(g, in[0], depth - 1);
-  default: return false;
+  case SN_ZERO_OF_ANY: return none_has_minus_zero(g, node, depth - 1);
   }
+  return false;
 }
 
 bool sn_site_never_minus_zero(const sn_site *s, sn_id x) {

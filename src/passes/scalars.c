@@ -29,16 +29,6 @@ typedef struct taking {
 /* ---- whether -----------------------------------------------------------------------------------
  */
 
-/* The elementwise op that a reduction repeats; SN_OP_COUNT: it is not taken apart. */
-static sn_op step_of(sn_op reduction) {
-  switch (reduction) {
-  case SN_OP_sum: return SN_OP_add;
-  case SN_OP_max: return SN_OP_maximum;
-  case SN_OP_min: return SN_OP_minimum;
-  default: return SN_OP_COUNT;
-  }
-}
-
 static bool is_input(const sn_graph *g, sn_id id) { return g->nodes[id].op == SN_OP_input; }
 
 static bool can_take_apart(const sn_graph *g, sn_id id) {
@@ -51,8 +41,7 @@ static bool can_take_apart(const sn_graph *g, sn_id id) {
   case SN_CLASS_VIEW:
   case SN_CLASS_PAD:
   case SN_CLASS_CONCAT: return true;
-  case SN_CLASS_REDUCE:
-    return step_of(node->op) != SN_OP_COUNT && sn_type_size(&g->nodes[*x].type) <= MOST_ELEMENTS;
+  case SN_CLASS_REDUCE: return sn_type_size(&g->nodes[*x].type) <= MOST_ELEMENTS;
   case SN_CLASS_MATMUL: {
     const sn_type *a = &g->nodes[x[0]].type;
     return a->dims[a->rank - 1] <= MOST_ELEMENTS;
@@ -139,17 +128,17 @@ static void take_elementwise(taking *t, sn_id id, sn_id *out) {
   }
 }
 
-/* In the order of kernels/fold.h: element j with j + half; a sum begins at +0. */
+/* In the order of kernels/fold.h: element j with j + half; what rounds begins at its identity. */
 static sn_id combine(taking *t, sn_op reduction, sn_dtype dtype, sn_id *x, int n) {
-  const sn_op step = step_of(reduction);
+  const sn_op_info *op = sn_op_describe(reduction);
   for (int half = MOST_ELEMENTS / 2; half; half /= 2) {
     for (int j = 0; j + half < n && j < half; j++)
-      x[j] = sn_build_binary(&t->to, step, x[j], x[j + half]);
+      x[j] = sn_build_binary(&t->to, op->step, x[j], x[j + half]);
     if (n > half) n = half;
   }
-  if (reduction != SN_OP_sum) return x[0];
-  const sn_id zero = constant(t, dtype, 0);
-  return n ? sn_build_binary(&t->to, step, x[0], zero) : zero;
+  if (op->picks) return x[0];
+  const sn_id first = constant(t, dtype, sn_reduce_identity(reduction, dtype));
+  return n ? sn_build_binary(&t->to, op->step, x[0], first) : first;
 }
 
 static void take_reduce(taking *t, sn_id id, sn_id *out) {

@@ -16,6 +16,11 @@
 static bool same_inputs(const sn_site *s) { return s->x[0] == s->x[1]; }
 static bool is_int(const sn_site *s) { return sn_site_dtype(s, 0) == SN_I32; }
 
+/* What the table says of the op that made input 0. */
+static const sn_op_info *made_by(const sn_site *s) {
+  return sn_op_describe(sn_site_node(s, s->x[0])->op);
+}
+
 /* The other input of a commutative op where one has this value; SN_NONE where none has. */
 static sn_id other_than(const sn_site *s, double value) {
   if (sn_site_value(s, 1, value)) return s->x[0];
@@ -129,7 +134,7 @@ RULE(minus_itself) { IF(same_inputs(s) && is_int(s), sn_site_full(s, 0)); }
 /* -(-x) = x */
 RULE(neg_neg) { IF(IS(0, neg), IN(0)); }
 
-/* identity(x) = x: its work, telling x from x, is done once derivatives are taken */
+/* marker(x) = x: its work, telling x from x, is done once derivatives are taken */
 RULE(marker) { return s->x[0]; }
 
 /* |-x| = |x|, (-x)^2 = |x|^2 = x^2 */
@@ -142,18 +147,12 @@ RULE(sign_lost) {
 RULE(twice) { IF(sn_site_is(s, s->x[0], s->op), s->x[0]); }
 
 /* Nothing is below +0, so |x| = relu x = x. Integers not: squares wrap. */
-RULE(not_negative) {
-  const bool known = IS(0, abs) || IS(0, square) || IS(0, exp) || IS(0, exp2) || IS(0, sigmoid) ||
-                     IS(0, cosh) || IS(0, relu);
-  IF(known && sn_site_is_float(s), s->x[0]);
-}
+RULE(not_negative) { IF(made_by(s)->not_negative && sn_site_is_float(s), s->x[0]); }
 
 /* floor(round x) = round x, and all other pairs of them; whole numbers cast are whole */
 RULE(whole_already) {
-  const sn_node *x = sn_site_node(s, s->x[0]);
-  const bool whole = IS(0, floor) || IS(0, ceil) || IS(0, trunc) || IS(0, round) || IS(0, iota);
-  IF(whole || (x->op == SN_OP_astype && !sn_dtype_is_float(sn_site_node(s, IN(0))->type.dtype)),
-     s->x[0]);
+  const bool cast = IS(0, astype) && !sn_dtype_is_float(sn_site_node(s, IN(0))->type.dtype);
+  IF(cast || made_by(s)->whole, s->x[0]);
 }
 
 /* x^0 = 1, of NaN too, as C99 says */
@@ -217,20 +216,12 @@ RULE(not_not) { IF(IS(0, logical_not), IN(0)); }
 
 /* not (x == y) is x != y, of NaN too; that of x < y is x >= y only where there is no NaN */
 RULE(not_comparison) {
-  static const struct {
-    sn_op op, opposite;
-  } pairs[] = {
-      {SN_OP_equal, SN_OP_not_equal},    {SN_OP_not_equal, SN_OP_equal},
-      {SN_OP_less, SN_OP_greater_equal}, {SN_OP_greater_equal, SN_OP_less},
-      {SN_OP_greater, SN_OP_less_equal}, {SN_OP_less_equal, SN_OP_greater},
-  };
-  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-    if (!sn_site_is(s, s->x[0], pairs[i].op)) continue;
-    const sn_id a = sn_site_input(s, s->x[0], 0), b = sn_site_input(s, s->x[0], 1);
-    const bool floats = sn_dtype_is_float(sn_site_node(s, a)->type.dtype);
-    IF(i < 2 || !floats, sn_build_binary(s->b, pairs[i].opposite, a, b));
-  }
-  return SN_NONE;
+  const sn_op_info *comparison = made_by(s);
+  if (!comparison->opposite) return SN_NONE;
+  const sn_id a = sn_site_input(s, s->x[0], 0), b = sn_site_input(s, s->x[0], 1);
+  const bool of_nan = comparison->of_nan != sn_op_describe(comparison->opposite)->of_nan;
+  IF(of_nan || !sn_dtype_is_float(sn_site_node(s, a)->type.dtype),
+     sn_build_binary(s->b, comparison->opposite, a, b));
 }
 
 /* x and x = x or x = max(x, x) = min(x, x) = x */
@@ -312,7 +303,7 @@ static uint64_t both_axes(const sn_site *s, uint64_t outer) {
 
 /* max(max(x)) over all axes at once: no order matters. Integers' sums and products: nor there. */
 RULE(reduce_twice) {
-  const bool any_order = s->op == SN_OP_max || s->op == SN_OP_min || is_int(s);
+  const bool any_order = sn_op_describe(s->op)->picks || is_int(s);
   if (!any_order || !sn_site_is(s, s->x[0], s->op) || !sn_site_single_use(s, 0)) return SN_NONE;
   return sn_build_reduce(s->b, s->op, IN(0), both_axes(s, (uint64_t)s->attrs[0]));
 }
@@ -338,7 +329,7 @@ static const sn_rule rules[] = {
     SN_RULE(sub, zero_minus),
     SN_RULE(sub, minus_itself),
     SN_RULE(neg, neg_neg),
-    SN_RULE(identity, marker),
+    SN_RULE(marker, marker),
     SN_RULE(stop_gradient, marker),
     SN_RULE(abs, sign_lost),
     SN_RULE(square, sign_lost),

@@ -46,19 +46,18 @@ static sn_tensor *limit_depth(sn_tensor *t) {
 
 /* The small dtype that keeps an op of few inputs from being a node as it is, or SN_F32. */
 static sn_dtype small_of(sn_op op, sn_tensor *const *inputs, size_t n, const sn_type *proposed) {
-  const sn_op_class kind = sn_op_describe(op)->kind;
-  if (kind == SN_CLASS_LEAF) return sn_dtype_is_small(proposed->dtype) ? proposed->dtype : SN_F32;
-  if (op == SN_OP_identity || op == SN_OP_stop_gradient || op == SN_OP_gather) return SN_F32;
-  for (size_t k = 0; k < n && kind != SN_CLASS_VIEW && kind != SN_CLASS_CAST; k++)
-    if (sn_dtype_is_small(inputs[k]->type.dtype)) return inputs[k]->type.dtype;
+  const sn_op_info *info = sn_op_describe(op);
+  if (info->kind == SN_CLASS_LEAF && sn_dtype_is_small(proposed->dtype)) return proposed->dtype;
+  for (size_t k = 0; k < n && info->kind != SN_CLASS_CAST; k++) {
+    const sn_dtype dtype = inputs[k]->type.dtype;
+    if (sn_dtype_is_small(dtype) && !sn_op_takes(op, dtype)) return dtype;
+  }
   return SN_F32;
 }
 
-/* Whether what the op makes of a small dtype is of that again. Numbers of int8 add up to int32. */
-static bool keeps_small(sn_op op, sn_dtype small) {
-  const bool adds_up =
-      op == SN_OP_sum || op == SN_OP_prod || op == SN_OP_cumsum || op == SN_OP_cumprod;
-  return op != SN_OP_argsort && (sn_dtype_is_float(small) || !adds_up);
+/* Whether what the op makes of a small dtype is of that again. */
+static bool keeps_small(const sn_op_info *op, sn_dtype small) {
+  return op->result != SN_RESULT_I32 && (sn_dtype_is_float(small) || !op->widens);
 }
 
 /* The op on inputs in their wide dtypes, and its result cast back. */
@@ -73,7 +72,7 @@ static sn_tensor *through_wide(sn_context *ctx, sn_op op, sn_tensor *const *inpu
   type.dtype = op == SN_OP_constant ? SN_F32 : sn_dtype_wide(small);
   if (complete) y = sn_node_of(ctx, op, wide, n, attrs, n_attrs, proposed ? &type : NULL);
   for (size_t k = 0; k < n; k++) sn_release(wide[k]);
-  const bool back = y && y->type.dtype == type.dtype && keeps_small(op, small);
+  const bool back = y && y->type.dtype == type.dtype && keeps_small(sn_op_describe(op), small);
   return back ? sn_recast(y, small) : y;
 }
 
@@ -108,10 +107,9 @@ static sn_dtype meet_number(const sn_tensor *number, sn_dtype dtype) {
 }
 
 sn_dtype sn_promote_dtypes(sn_dtype a, sn_dtype b) {
-  static const uint8_t order[] = {[SN_BOOL] = 0, [SN_I8] = 1,   [SN_U8] = 1,  [SN_I32] = 2,
-                                  [SN_F16] = 3,  [SN_BF16] = 3, [SN_F32] = 4, [SN_F64] = 5};
-  if (a != b && order[a] == order[b]) return sn_dtype_wide(a);
-  return order[a] > order[b] ? a : b;
+  const uint8_t first = sn_dtype_table[a].order, second = sn_dtype_table[b].order;
+  if (a != b && first == second) return sn_dtype_wide(a);
+  return first > second ? a : b;
 }
 
 sn_dtype sn_promote(const sn_tensor *a, const sn_tensor *b) {
@@ -125,10 +123,10 @@ sn_dtype sn_product_dtype(sn_dtype dtype) { return sn_dtype_is_float(dtype) ? dt
 /* A float as an integer of a small dtype, of which the nearest is taken. */
 static sn_tensor *as_small_integer(sn_tensor *x, sn_dtype dtype) {
   temporaries t = {0};
-  const double least = dtype == SN_I8 ? INT8_MIN : 0;
+  const sn_dtype_info *range = &sn_dtype_table[dtype];
   sn_tensor *y = sn_note(&t, sn_as_dtype(x, SN_I32));
-  y = sn_binary(&t, SN_OP_maximum, y, sn_number_like(&t, y, least));
-  y = sn_binary(&t, SN_OP_minimum, y, sn_number_like(&t, y, least + UINT8_MAX));
+  y = sn_binary(&t, SN_OP_maximum, y, sn_number_like(&t, y, range->least));
+  y = sn_binary(&t, SN_OP_minimum, y, sn_number_like(&t, y, range->most));
   return sn_keep(sn_finish(&t, sn_note(&t, sn_as_dtype(y, dtype))));
 }
 
@@ -165,8 +163,8 @@ sn_tensor *sn_recast(sn_tensor *x, sn_dtype dtype) {
 }
 
 static sn_dtype op_dtype(sn_op op, sn_dtype dtype) {
-  const uint8_t types = sn_op_describe(op)->types;
-  if (types >> sn_dtype_wide(dtype) & 1) return dtype;
+  const unsigned types = sn_op_describe(op)->types;
+  if (sn_op_takes(op, sn_dtype_wide(dtype))) return dtype;
   if (types == SN_TYPES_B) return SN_BOOL;
   if (dtype == SN_BOOL && (types & SN_TYPES_I)) return SN_I32;
   return types & SN_TYPES_F ? SN_F32 : dtype; /* else sn_infer says what is wrong */
@@ -225,17 +223,6 @@ static sn_status common_dims(sn_op op, sn_tensor *const *x, size_t n, sn_type *o
   return SN_OK;
 }
 
-/* What an op of numbers is on bools, as in NumPy: op itself where they count as 0 and 1. */
-static sn_op op_of_bools(sn_op op) {
-  switch (op) {
-  case SN_OP_add:
-  case SN_OP_maximum: return SN_OP_logical_or;
-  case SN_OP_mul:
-  case SN_OP_minimum: return SN_OP_logical_and;
-  default: return op;
-  }
-}
-
 sn_tensor *sn_elementwise(sn_op op, sn_tensor *const *x, size_t n) {
   for (size_t k = 0; k < n; k++)
     if (!x[k]) return NULL;
@@ -246,7 +233,7 @@ sn_tensor *sn_elementwise(sn_op op, sn_tensor *const *x, size_t n) {
   const bool select = sn_op_describe(op)->kind == SN_CLASS_SELECT;
   const size_t first = select ? 1 : 0;
   sn_dtype dtype = n - first > 1 ? sn_promote(x[first], x[first + 1]) : x[first]->type.dtype;
-  if (dtype == SN_BOOL) op = op_of_bools(op);
+  if (dtype == SN_BOOL && sn_op_describe(op)->on_bools) op = sn_op_describe(op)->on_bools;
   dtype = op_dtype(op, dtype);
   sn_tensor *ready[SN_MAX_ARITY] = {NULL};
   bool complete = true;

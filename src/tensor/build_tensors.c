@@ -31,8 +31,8 @@ static bool same_node(const sn_tensor_build *tb, sn_id id, sn_op op, const sn_ty
   return true;
 }
 
-/* The number of a tensor that has one already, or SN_NONE and where it belongs. A variable is an
- * identity, and those of equal values are still different ones. */
+/* The number of a tensor that has one already, or SN_NONE and where it belongs. A variable is a
+ * marker, and those of equal values are still different ones. */
 static sn_status find(sn_tensor_build *tb, sn_op op, const sn_type *type, const sn_id *inputs,
                       size_t n_inputs, const int64_t *attrs, size_t n_attrs, sn_id *found,
                       sn_id_slot **slot, uint32_t *hash) {
@@ -43,7 +43,7 @@ static sn_status find(sn_tensor_build *tb, sn_op op, const sn_type *type, const 
          !((*slot)->hash == *hash &&
            same_node(tb, (*slot)->number - 1, op, type, inputs, n_inputs, attrs, n_attrs)))
     *slot = sn_id_slot_behind(&tb->table, *slot);
-  const bool share = tb->ctx->options.pass_on[SN_PASS_cse] && op != SN_OP_identity;
+  const bool share = tb->ctx->options.pass_on[SN_PASS_cse] && op != SN_OP_marker;
   *found = share && (*slot)->number ? (*slot)->number - 1 : SN_NONE;
   return SN_OK;
 }

@@ -69,7 +69,7 @@ static sn_status hand_out(const request *r, const sn_tensor_build *tb, const sn_
   for (size_t i = 0; i < r->n_wrt; i++) {
     sn_tensor *x = tb->tensors[dx[i]];
     const sn_status status =
-        sn_tensor_new(r->ctx, SN_OP_identity, &x, 1, NULL, 0, &x->type, &out[i]);
+        sn_tensor_new(r->ctx, SN_OP_marker, &x, 1, NULL, 0, &x->type, &out[i]);
     if (!status) continue;
     while (i--) sn_release(out[i]);
     return status;
@@ -112,7 +112,7 @@ static sn_status differentiate(const request *r, sn_tensor **out) {
 }
 
 sn_tensor *sn_variable(sn_tensor *x) {
-  sn_tensor *t = x ? sn_node_of(x->ctx, SN_OP_identity, &x, 1, NULL, 0, NULL) : NULL;
+  sn_tensor *t = x ? sn_node_of(x->ctx, SN_OP_marker, &x, 1, NULL, 0, NULL) : NULL;
   if (t) t->tracked = true;
   return sn_hand_out(t);
 }

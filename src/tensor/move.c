@@ -8,7 +8,7 @@
 #define REFUSE(ctx, status, ...) sn_refuse((ctx), sn_fail(&(ctx)->env, (status), __VA_ARGS__))
 
 sn_tensor *sn_astype(sn_tensor *x, sn_dtype dtype) {
-  if (x && (unsigned)dtype > SN_U8)
+  if (x && !sn_dtype_is_known(dtype))
     return REFUSE(x->ctx, SN_ERR_DTYPE, "astype: unknown dtype %d", (int)dtype);
   return sn_hand_out(sn_as_dtype(x, dtype));
 }

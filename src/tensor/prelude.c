@@ -36,9 +36,7 @@ typedef struct cutting {
 static bool is_free(const sn_graph *g, sn_id id) {
   const sn_node *node = sn_graph_node(g, id);
   const sn_op_class kind = sn_op_describe(node->op)->kind;
-  if (kind == SN_CLASS_LEAF || kind == SN_CLASS_VIEW || node->op == SN_OP_identity ||
-      node->op == SN_OP_stop_gradient)
-    return true;
+  if (kind == SN_CLASS_LEAF || kind == SN_CLASS_VIEW || kind == SN_CLASS_MARKER) return true;
   return node->op == SN_OP_astype &&
          sn_dtype_is_small(g->nodes[*sn_graph_inputs(g, id)].type.dtype);
 }

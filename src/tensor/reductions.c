@@ -26,8 +26,7 @@ sn_tensor *sn_reduce(sn_op op, sn_tensor *given, uint32_t axes, bool keepdims) {
   sn_tensor *y = mask ? sn_node_of(x->ctx, op, &x, 1, &mask, 1, NULL) : sn_retain(x);
   y = keep_dims(y, &x->type, (uint64_t)mask, keepdims);
   sn_release(x);
-  const bool stays_bool = op == SN_OP_max || op == SN_OP_min;
-  return stays_bool && given->type.dtype == SN_BOOL ? sn_recast(y, SN_BOOL) : y;
+  return sn_op_describe(op)->picks && given->type.dtype == SN_BOOL ? sn_recast(y, SN_BOOL) : y;
 }
 
 sn_tensor *sn_sum(sn_tensor *x, uint32_t axes, bool keepdims) {

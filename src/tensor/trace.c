@@ -23,7 +23,7 @@ static sn_status add_argument(tracing *w, sn_tensor *t) {
                        sizeof *tr->arguments));
   const int64_t number = (int64_t)tr->n_arguments;
   sn_id id;
-  SN_TRY(sn_graph_add(&tr->graph, SN_OP_input, NULL, 0, &number, 1, &t->type, &id));
+  SN_TRY(sn_graph_append(&tr->graph, SN_OP_input, NULL, 0, &number, 1, &t->type, &id));
   tr->arguments[tr->n_arguments++] = t;
   sn_visit(w->ctx, t, id);
   return SN_OK;
@@ -43,8 +43,8 @@ static sn_status finish(void *user, sn_tensor *t) {
   tracing *w = user;
   sn_id few[SN_MAX_ARITY], *inputs, id;
   SN_TRY(sn_input_ids(w->arena, t, few, &inputs));
-  SN_TRY(sn_graph_add(&w->trace->graph, t->op, inputs, t->n_inputs, t->attrs, t->n_attrs, &t->type,
-                      &id));
+  SN_TRY(sn_graph_append(&w->trace->graph, t->op, inputs, t->n_inputs, t->attrs, t->n_attrs,
+                         &t->type, &id));
   sn_visit(w->ctx, t, id);
   return SN_OK;
 }

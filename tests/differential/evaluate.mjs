@@ -81,7 +81,7 @@ const largest = (a, b) => Math.max(a, b);
 const smallest = (a, b) => Math.min(a, b);
 
 const unary = {
-  identity: (x) => x, stop_gradient: (x) => x, neg: (x) => -x, abs: Math.abs, sign: Math.sign,
+  copy: (x) => x, marker: (x) => x, stop_gradient: (x) => x, neg: (x) => -x, abs: Math.abs, sign: Math.sign,
   floor: Math.floor, ceil: Math.ceil, trunc: Math.trunc, round: even, sqrt: Math.sqrt, rsqrt: (x) => 1 / Math.sqrt(x),
   square: (x) => x * x, reciprocal: (x) => 1 / x, exp: Math.exp, log: Math.log, log1p: Math.log1p, sin: Math.sin,
   cos: Math.cos, tanh: Math.tanh, sigmoid, erf, exp2: (x) => 2 ** x, expm1: Math.expm1, log2: Math.log2, tan: Math.tan,

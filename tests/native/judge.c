@@ -89,7 +89,7 @@ static double rounding_of(const judge *j, const sn_graph *g, sn_id id) {
   case SN_CLASS_SCAN: return 4 * unit;
   case SN_CLASS_CAST: return unit;
   case SN_CLASS_SCATTER: return node->op == SN_OP_scatter_add ? 4 * unit : 0;
-  case SN_CLASS_REDUCE: return node->op == SN_OP_max || node->op == SN_OP_min ? 0 : 4 * unit;
+  case SN_CLASS_REDUCE: return sn_op_describe(node->op)->picks ? 0 : 4 * unit;
   default: return 0;
   }
 }
@@ -108,7 +108,7 @@ static int64_t terms_of(const sn_graph *g, sn_id id) {
   case SN_CLASS_SCAN: return x->dims[*sn_graph_attrs(g, id)];
   case SN_CLASS_SCATTER: return node->op == SN_OP_scatter_add ? sn_type_size(x) : 0;
   case SN_CLASS_REDUCE:
-    return node->op == SN_OP_max || node->op == SN_OP_min || !size ? 0 : sn_type_size(x) / size;
+    return sn_op_describe(node->op)->picks || !size ? 0 : sn_type_size(x) / size;
   default: return 0;
   }
 }

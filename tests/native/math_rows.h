@@ -1,5 +1,5 @@
 /* math_rows.h - the functions among the rows of ops.def, those with a bound in ULP that are more
- * than an instruction, as C functions: scalar, a vector at a time, and their exact counterparts. */
+ * than an instruction, as C functions: scalar and a vector at a time. */
 #ifndef SN_TESTS_MATH_ROWS_H
 #define SN_TESTS_MATH_ROWS_H
 
@@ -14,10 +14,8 @@ typedef struct math_row {
   sn_op op;
   float (*f32)(float x, float y), (*fused_f32)(float x, float y);
   void (*vf32)(const float *x, const float *y, float *out);
-  double (*exact_f32)(double x, double y);
   double (*f64)(double x, double y);
   void (*vf64)(const double *x, const double *y, double *out);
-  long double (*exact_f64)(long double x, long double y);
 } math_row;
 
 #define SCALAR(id, T, dtype, name, is_fused, expr)  \
@@ -38,33 +36,33 @@ typedef struct math_row {
 
 #define SN_WORDS_F32
 #include "math/words.h"
-#define EW_F(id, n, f, c, lo, hi, u, d, xf) SCALAR_F32(id, xf)
-#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi) SCALAR_F32(id, xf)
+#define EW_F(id, n, f, c, lo, hi, u, d, xf, ...) SCALAR_F32(id, xf)
+#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi, ...) SCALAR_F32(id, xf)
 #include "graph/ops.def"
 
 #define SN_WORDS_F64
 #include "math/words.h"
-#define EW_F(id, n, f, c, lo, hi, u, d, xf) SCALAR(id, double, f64, scalar, false, xf)
-#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi) SCALAR(id, double, f64, scalar, false, xf)
+#define EW_F(id, n, f, c, lo, hi, u, d, xf, ...) SCALAR(id, double, f64, scalar, false, xf)
+#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi, ...) SCALAR(id, double, f64, scalar, false, xf)
 #include "graph/ops.def"
 
 #define SN_WORDS_VF32
 #include "math/words.h"
-#define EW_F(id, n, f, c, lo, hi, u, d, xf) VECTOR(id, float, f32, xf)
-#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi) VECTOR(id, float, f32, xf)
+#define EW_F(id, n, f, c, lo, hi, u, d, xf, ...) VECTOR(id, float, f32, xf)
+#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi, ...) VECTOR(id, float, f32, xf)
 #include "graph/ops.def"
 
 #define SN_WORDS_VF64
 #include "math/words.h"
-#define EW_F(id, n, f, c, lo, hi, u, d, xf) VECTOR(id, double, f64, xf)
-#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi) VECTOR(id, double, f64, xf)
+#define EW_F(id, n, f, c, lo, hi, u, d, xf, ...) VECTOR(id, double, f64, xf)
+#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi, ...) VECTOR(id, double, f64, xf)
 #include "graph/ops.def"
 #include "math/words.h" /* removes them */
 
 static const math_row math_rows[] = {
-#define MATH_ROW(id)                                                        \
-  {SN_OP_##id,     scalar_f32_##id, scalar_fused_f32_##id, vector_f32_##id, \
-   exact_f32_##id, scalar_f64_##id, vector_f64_##id,       exact_f64_##id},
+#define MATH_ROW(id)                                        \
+  {SN_OP_##id,      scalar_f32_##id, scalar_fused_f32_##id, \
+   vector_f32_##id, scalar_f64_##id, vector_f64_##id},
 #define EW_F(id, ...) MATH_ROW(id)
 #define EW_FI(id, ...) MATH_ROW(id)
 #include "graph/ops.def"

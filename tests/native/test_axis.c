@@ -56,12 +56,7 @@ static twin apply(twins *w, sn_op op, const sn_type *type, int axis, case_values
   return twin_along(w, op, x, attrs);
 }
 
-static bool takes(sn_op op, sn_dtype dtype) {
-  const sn_op_class kind = sn_op_describe(op)->kind;
-  const bool numbers_only =
-      (kind == SN_CLASS_SCATTER && op != SN_OP_scatter_set) || kind == SN_CLASS_SCAN;
-  return !numbers_only || dtype != SN_BOOL;
-}
+static bool takes(sn_op op, sn_dtype dtype) { return sn_op_takes(op, sn_dtype_wide(dtype)); }
 
 static void axis_case(sn_op op, const sn_type *type, int axis, case_values values) {
   twins w;

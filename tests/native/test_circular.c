@@ -67,7 +67,7 @@ static void every_exponent(void **state) {
     for (uint64_t i = 0; i < SAMPLES_PER_EXPONENT; i++) {
       const uint64_t random = random_at(exponent * SAMPLES_PER_EXPONENT + i);
       const double x = sn_f64_from_bits(exponent << 52 | random >> 12 | random << 63);
-      for (int f = 0; f < FUNCTIONS; f++) check(ops[f], x, row_of(ops[f])->exact_f64(x, 0));
+      for (int f = 0; f < FUNCTIONS; f++) check(ops[f], x, math_meanings[ops[f]].f64(x, 0));
     }
   }
 }

@@ -702,7 +702,7 @@ static sn_status fuse(lab *l, void *made) {
   (void)made;
   sn_graph prepared;
   sn_groups groups;
-  const sn_status status = sn_prepare(&l->graph, &sn_cpu_target, false, &l->arena, &prepared);
+  const sn_status status = sn_prepare(&l->graph, &sn_cpu_target, &l->arena, &prepared);
   return status ? status : sn_fuse_graph(&prepared, &sn_cpu_target, true, &groups);
 }
 

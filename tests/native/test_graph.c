@@ -348,14 +348,14 @@ static void pad_concat_and_leaf_refusals(void **state) {
   refuse(&l, SN_OP_concat, IDS(a, a, d), ATTRS(0), NULL, SN_ERR_DTYPE,
          "concat: dtypes differ: a float32, b float64");
   refuse(&l, SN_OP_concat, IDS(a, b), ATTRS(2), NULL, SN_ERR_SHAPE,
-         "concat: axis 2 out of range for rank 2");
+         "concat: axis 2 is out of range: a (2, 3)");
   refuse(&l, SN_OP_concat, IDS(s, s), ATTRS(0), NULL, SN_ERR_SHAPE,
-         "concat: axis 0 out of range for rank 0");
+         "concat: axis 0 is out of range: a ()");
   refuse(&l, SN_OP_iota, NOTHING, ATTRS(1), &bools, SN_ERR_SHAPE,
-         "iota: axis 1 out of range for rank 1");
+         "iota: axis 1 is out of range: a (4,)");
   refuse(&l, SN_OP_iota, NOTHING, ATTRS(0), &bools, SN_ERR_DTYPE, "iota: not defined for bool");
   refuse(&l, SN_OP_iota, NOTHING, ATTRS(0), &rank0, SN_ERR_SHAPE,
-         "iota: axis 0 out of range for rank 0");
+         "iota: axis 0 is out of range: a ()");
   lab_close(&l);
 }
 

@@ -74,7 +74,7 @@ static void try_fault(uint64_t seed, tally *count) {
   assert_non_null(sound);
   *sound = trial;
   sound->fault = NULL;
-  if (trial.rule != trial.rule_as) sound->rule = sound->rule_as = SN_OP_identity;
+  if (trial.rule != trial.rule_as) sound->rule = sound->rule_as = SN_OP_marker;
   const bool right = written_try(&program, &trial);
   if (trial.broken) {
     count->planted++;
@@ -109,7 +109,7 @@ static void wrong_rules_are_seen(void **state) {
   static const sn_op swaps[][2] = {{SN_OP_mul, SN_OP_add},
                                    {SN_OP_cos, SN_OP_sin},
                                    {SN_OP_sub, SN_OP_add},
-                                   {SN_OP_neg, SN_OP_identity}};
+                                   {SN_OP_neg, SN_OP_marker}};
   for (size_t i = 0; i < sizeof swaps / sizeof *swaps; i++) {
     tally count = {0};
     for (uint64_t seed = 1; count.planted < 60; seed++) {

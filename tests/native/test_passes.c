@@ -127,7 +127,7 @@ static void casts_and_markers_vanish(void **state) {
   const sn_id same = sn_build_op(&l.b, SN_OP_astype, &x, 1, NULL, 0, &f32);
   const sn_id wide = sn_build_op(&l.b, SN_OP_astype, &x, 1, NULL, 0, &f64);
   const sn_id back = sn_build_op(&l.b, SN_OP_astype, &wide, 1, NULL, 0, &f32);
-  const sn_id mark = sn_build_unary(&l.b, SN_OP_identity, x);
+  const sn_id mark = sn_build_unary(&l.b, SN_OP_marker, x);
   OUTPUTS(&l, same, back, mark, sn_build_unary(&l.b, SN_OP_stop_gradient, x));
   assert_string_equal(text_after(&l, sn_pass_simplify), "%0 = input float32(4,) {0}\n"
                                                         "%1 = astype float64(4,) %0\n"

@@ -139,7 +139,7 @@ static void sum_case(const sn_type *type, uint32_t axes, twin_view view, case_va
   twins_end(&w);
 }
 
-/* max, min, and sums of integers: the same bits in whatever order. */
+/* Reductions to one of the elements, and all of integers: the same bits in whatever order. */
 static void ordered_case(sn_op op, const sn_type *type, uint32_t axes, twin_view view) {
   twins w;
   twins_begin(&w, ctx, axes & 1);
@@ -156,14 +156,12 @@ static void reduce_cases(const sn_type *dims, uint32_t axes, twin_view view) {
   for (int dtype = SN_F32; dtype <= SN_I32; dtype++) {
     sn_type type = *dims;
     type.dtype = (sn_dtype)dtype;
-    if (dtype == SN_I32) {
-      ordered_case(SN_OP_sum, &type, axes, view);
-      ordered_case(SN_OP_prod, &type, axes, view);
-    } else
-      sum_case(&type, axes, view, view == TWIN_CHAIN ? CASE_MIXED : CASE_DOMAIN);
-    if (is_empty_along(&type, axes)) continue;
-    ordered_case(SN_OP_max, &type, axes, view);
-    ordered_case(SN_OP_min, &type, axes, view);
+    if (dtype != SN_I32) sum_case(&type, axes, view, view == TWIN_CHAIN ? CASE_MIXED : CASE_DOMAIN);
+    for (sn_op op = 0; op < SN_OP_COUNT; op++) {
+      const sn_op_info *row = sn_op_describe(op);
+      if (row->kind != SN_CLASS_REDUCE || (row->picks && is_empty_along(&type, axes))) continue;
+      if (row->picks || dtype == SN_I32) ordered_case(op, &type, axes, view);
+    }
   }
 }
 
