@@ -37,8 +37,15 @@ const oneFile = {
     id.endsWith('/files.js') ? join(dirname(importer), id.replace('files.js', 'files-inline.js')) : null,
 };
 
-/** Scripts of the package, each whole in itself. They are read where an error is thrown, so names and lines stay as
- *  they were written; only comments go, which a page would download. */
+/** What a page need not download goes: comments, and the names of what functions have inside. Errors are read where
+ *  they are thrown, so lines and the names of functions and classes stay as they were written. */
+const MINIFY = {
+  compress: false,
+  mangle: { toplevel: false, keepNames: true },
+  codegen: { removeWhitespace: false },
+};
+
+/** Scripts of the package, each whole in itself. */
 const bundleScript = async (rolldown, name, plugins) => {
   const modules = await rolldown({
     input: join(root, `build/js/${name}.js`),
@@ -49,6 +56,7 @@ const bundleScript = async (rolldown, name, plugins) => {
   });
   await modules.write({
     file: join(root, inDist(`${name}.js`)),
+    minify: MINIFY,
     comments: { legal: true, annotation: true, jsdoc: false },
   });
   await modules.close();
