@@ -6,29 +6,28 @@
 #include "passes/passes.h"
 #include "passes/rewrite_rules.h"
 
-#define RULE(name) static sn_id name(const sn_site *s)
-#define IF(condition, made) return (condition) ? (made) : SN_NONE
+#define RULE(name) static sn_id name(const sn_match *s)
 
-static const sn_type *in_type(const sn_site *s) { return &sn_site_node(s, s->x[0])->type; }
-static sn_id inner(const sn_site *s) { return sn_site_input(s, s->x[0], 0); }
-static const sn_type *inner_type(const sn_site *s) { return &sn_site_node(s, inner(s))->type; }
-static const int64_t *in_attrs(const sn_site *s) {
-  return sn_graph_attrs(sn_site_graph(s), s->x[0]);
+static const sn_type *in_type(const sn_match *s) { return &sn_match_node(s, s->x[0])->type; }
+static sn_id inner(const sn_match *s) { return sn_match_input(s, s->x[0], 0); }
+static const sn_type *inner_type(const sn_match *s) { return &sn_match_node(s, inner(s))->type; }
+static const int64_t *in_attrs(const sn_match *s) {
+  return sn_graph_attrs(sn_match_graph(s), s->x[0]);
 }
-static bool is_view_of(const sn_site *s, sn_op op) { return sn_site_is(s, s->x[0], op); }
+static bool is_view_of(const sn_match *s, sn_op op) { return sn_match_is(s, s->x[0], op); }
 
-static sn_id slice_of(const sn_site *s, sn_id x, const int64_t *begin, const int64_t *stride,
+static sn_id slice_of(const sn_match *s, sn_id x, const int64_t *begin, const int64_t *stride,
                       const sn_type *type) {
   int64_t attrs[2 * SN_MAX_RANK];
   memcpy(attrs, begin, sizeof *attrs * (size_t)type->rank);
   memcpy(attrs + type->rank, stride, sizeof *attrs * (size_t)type->rank);
-  return sn_site_view(s, SN_OP_slice, x, attrs, 2 * (uint32_t)type->rank, type);
+  return sn_match_view(s, SN_OP_slice, x, attrs, 2 * (uint32_t)type->rank, type);
 }
 
 /* ---- one view -------------------------------------------------------------------------------- */
 
 /* a reshape or broadcast to the same shape */
-RULE(same_shape) { IF(sn_same_dims(in_type(s), &s->type), s->x[0]); }
+RULE(same_shape) { return sn_same_dims(in_type(s), &s->type) ? s->x[0] : SN_NONE; }
 
 /* a slice of everything */
 RULE(whole_slice) {
@@ -50,7 +49,7 @@ RULE(idle_transpose) {
     last = s->attrs[i];
   }
   if (same) return s->x[0];
-  IF(idle, sn_site_view(s, SN_OP_reshape, s->x[0], NULL, 0, &s->type));
+  return idle ? sn_match_view(s, SN_OP_reshape, s->x[0], NULL, 0, &s->type) : SN_NONE;
 }
 
 /* any view of one value repeated is that value repeated */
@@ -63,11 +62,11 @@ RULE(view_of_one_value) {
 /* ---- views of views -------------------------------------------------------------------------- */
 
 RULE(reshape_of_reshape) {
-  IF(is_view_of(s, SN_OP_reshape), sn_build_reshape(s->b, inner(s), &s->type));
+  return is_view_of(s, SN_OP_reshape) ? sn_build_reshape(s->b, inner(s), &s->type) : SN_NONE;
 }
 
 RULE(broadcast_of_broadcast) {
-  IF(is_view_of(s, SN_OP_broadcast), sn_build_broadcast(s->b, inner(s), &s->type));
+  return is_view_of(s, SN_OP_broadcast) ? sn_build_broadcast(s->b, inner(s), &s->type) : SN_NONE;
 }
 
 /* transpose(transpose(x, p), q) = transpose(x, p[q]) */
@@ -75,7 +74,7 @@ RULE(transpose_of_transpose) {
   if (!is_view_of(s, SN_OP_transpose)) return SN_NONE;
   int64_t perm[SN_MAX_RANK];
   for (int i = 0; i < s->type.rank; i++) perm[i] = in_attrs(s)[s->attrs[i]];
-  return sn_site_view(s, SN_OP_transpose, inner(s), perm, (uint32_t)s->type.rank, &s->type);
+  return sn_match_view(s, SN_OP_transpose, inner(s), perm, (uint32_t)s->type.rank, &s->type);
 }
 
 /* x[b + i s][c + j t] = x[b + c s + j s t] */
@@ -111,7 +110,7 @@ RULE(slice_of_broadcast) {
 /* ---- parts of what was put together ---------------------------------------------------------- */
 
 /* The first and last place that slice s takes on an axis, in order. */
-static void reach(const sn_site *s, int axis, int64_t *low, int64_t *high) {
+static void reach(const sn_match *s, int axis, int64_t *low, int64_t *high) {
   const int64_t first = s->attrs[axis];
   const int64_t last = first + (s->type.dims[axis] - 1) * s->attrs[s->type.rank + axis];
   *low = first < last ? first : last;
@@ -124,9 +123,9 @@ RULE(slice_of_concat) {
   const int64_t axis = *in_attrs(s);
   int64_t low, high, at = 0;
   reach(s, (int)axis, &low, &high);
-  for (uint32_t k = 0; k < sn_site_node(s, s->x[0])->n_inputs; k++) {
-    const sn_id x = sn_site_input(s, s->x[0], (int)k);
-    const int64_t n = sn_site_node(s, x)->type.dims[axis];
+  for (uint32_t k = 0; k < sn_match_node(s, s->x[0])->n_inputs; k++) {
+    const sn_id x = sn_match_input(s, s->x[0], (int)k);
+    const int64_t n = sn_match_node(s, x)->type.dims[axis];
     if (low >= at && high < at + n) {
       int64_t begin[SN_MAX_RANK];
       memcpy(begin, s->attrs, sizeof *begin * (size_t)s->type.rank);
@@ -158,24 +157,26 @@ RULE(slice_of_pad) {
     begin[i] = (s->attrs[i] - first) / step;
     stride[i] = one ? 1 : s->attrs[rank + i] / step;
   }
-  if (outside) return sn_site_full(s, sn_attr_double(in_attrs(s)[2 * rank]));
-  IF(inside, slice_of(s, inner(s), begin, stride, &s->type));
+  if (outside) return sn_match_full(s, sn_attr_double(in_attrs(s)[2 * rank]));
+  return inside ? slice_of(s, inner(s), begin, stride, &s->type) : SN_NONE;
 }
 
 /* a pad of nothing */
-RULE(idle_pad) { IF(sn_same_dims(in_type(s), &s->type) && sn_type_size(&s->type), s->x[0]); }
+RULE(idle_pad) {
+  return sn_same_dims(in_type(s), &s->type) && sn_type_size(&s->type) ? s->x[0] : SN_NONE;
+}
 
 /* one input, or one that holds all elements */
 RULE(concat_of_one) {
   for (uint32_t k = 0; k < s->n; k++)
-    if (sn_same_dims(&sn_site_node(s, s->x[k])->type, &s->type)) return s->x[k];
+    if (sn_same_dims(&sn_match_node(s, s->x[k])->type, &s->type)) return s->x[k];
   return SN_NONE;
 }
 
 /* Whether slice y of a base goes on along axis where slice x ends, and is like it elsewhere. */
-static bool goes_on(const sn_site *s, sn_id x, sn_id y, int64_t axis) {
-  const sn_graph *g = sn_site_graph(s);
-  if (!sn_site_is(s, y, SN_OP_slice) || sn_site_input(s, x, 0) != sn_site_input(s, y, 0))
+static bool goes_on(const sn_match *s, sn_id x, sn_id y, int64_t axis) {
+  const sn_graph *g = sn_match_graph(s);
+  if (!sn_match_is(s, y, SN_OP_slice) || sn_match_input(s, x, 0) != sn_match_input(s, y, 0))
     return false;
   const int rank = s->type.rank;
   const int64_t *a = sn_graph_attrs(g, x), *b = sn_graph_attrs(g, y);
@@ -189,7 +190,7 @@ static bool goes_on(const sn_site *s, sn_id x, sn_id y, int64_t axis) {
 
 /* [x[0:2] | x[2:5] | ...] = x[0:...] */
 RULE(concat_of_slices) {
-  if (s->n < 2 || !sn_site_is(s, s->x[0], SN_OP_slice) || sn_type_size(&s->type) == 0)
+  if (s->n < 2 || !sn_match_is(s, s->x[0], SN_OP_slice) || sn_type_size(&s->type) == 0)
     return SN_NONE;
   for (uint32_t k = 1; k < s->n; k++)
     if (!goes_on(s, s->x[k - 1], s->x[k], s->attrs[0])) return SN_NONE;
@@ -198,16 +199,16 @@ RULE(concat_of_slices) {
 
 /* ---- views and arithmetic -------------------------------------------------------------------- */
 
-static bool is_uniform(const sn_site *s, sn_id x) {
+static bool is_uniform(const sn_match *s, sn_id x) {
   double value;
-  return sn_graph_uniform(sn_site_graph(s), x, &value);
+  return sn_graph_uniform(sn_match_graph(s), x, &value);
 }
 
 /* Whether this very view of elementwise input x costs nothing: it takes back another one. */
-static bool takes_back(const sn_site *s, sn_id x) {
-  const sn_graph *g = sn_site_graph(s);
-  if (!sn_site_is(s, x, s->op)) return false;
-  const sn_id base = sn_site_input(s, x, 0);
+static bool takes_back(const sn_match *s, sn_id x) {
+  const sn_graph *g = sn_match_graph(s);
+  if (!sn_match_is(s, x, s->op)) return false;
+  const sn_id base = sn_match_input(s, x, 0);
   if (!sn_same_dims(&g->nodes[base].type, &s->type)) return false;
   for (int i = 0; s->op == SN_OP_transpose && i < s->type.rank; i++)
     if (sn_graph_attrs(g, x)[s->attrs[i]] != i) return false;
@@ -217,20 +218,20 @@ static bool takes_back(const sn_site *s, sn_id x) {
 /* reshape(f(reshape x, c)) = f(x, c) where the outer one takes the inner one back; so transpose. */
 RULE(view_around_arithmetic) {
   const sn_id y = s->x[0];
-  const sn_node node = *sn_site_node(s, y);
-  if (!sn_op_is_elementwise(node.op) || !sn_site_single_use(s, 0)) return SN_NONE;
+  const sn_node node = *sn_match_node(s, y);
+  if (!sn_op_is_elementwise(node.op) || !sn_match_single_use(s, 0)) return SN_NONE;
   bool any = false;
   for (uint32_t k = 0; k < node.n_inputs; k++) {
-    const sn_id x = sn_site_input(s, y, (int)k);
+    const sn_id x = sn_match_input(s, y, (int)k);
     if (!takes_back(s, x) && !is_uniform(s, x)) return SN_NONE;
     any = any || takes_back(s, x);
   }
   if (!any) return SN_NONE;
   sn_id in[SN_MAX_ARITY];
   for (uint32_t k = 0; k < node.n_inputs; k++) {
-    const sn_id x = sn_site_input(s, y, (int)k);
-    in[k] = takes_back(s, x) ? sn_site_input(s, x, 0)
-                             : sn_site_view(s, s->op, x, s->attrs, s->n_attrs, &s->type);
+    const sn_id x = sn_match_input(s, y, (int)k);
+    in[k] = takes_back(s, x) ? sn_match_input(s, x, 0)
+                             : sn_match_view(s, s->op, x, s->attrs, s->n_attrs, &s->type);
   }
   const sn_type type = s->type;
   return sn_build_op(s->b, node.op, in, node.n_inputs, NULL, 0, &type);
@@ -238,13 +239,13 @@ RULE(view_around_arithmetic) {
 
 /* The smallest shape that holds all the elements that differ, of inputs that are all repeated.
  * False where one is not. */
-static bool shape_before_repeat(const sn_site *s, sn_type *small) {
+static bool shape_before_repeat(const sn_match *s, sn_type *small) {
   *small = s->type;
   int rank = 0;
   for (int i = 0; i < s->type.rank; i++) small->dims[i] = s->type.dims[i] ? 1 : 0;
   for (uint32_t k = 0; k < s->n; k++) {
-    if (!sn_site_is(s, s->x[k], SN_OP_broadcast)) return false;
-    const sn_type *x = &sn_site_node(s, sn_site_input(s, s->x[k], 0))->type;
+    if (!sn_match_is(s, s->x[k], SN_OP_broadcast)) return false;
+    const sn_type *x = &sn_match_node(s, sn_match_input(s, s->x[k], 0))->type;
     for (int i = 0; i < x->rank; i++)
       if (x->dims[i] != 1) small->dims[s->type.rank - x->rank + i] = x->dims[i];
     if (x->rank > rank) rank = x->rank;
@@ -256,12 +257,12 @@ static bool shape_before_repeat(const sn_site *s, sn_type *small) {
 }
 
 /* Whether some input is computed where it is small: then the op runs in that kernel. */
-static bool joins_a_kernel(const sn_site *s) {
+static bool joins_a_kernel(const sn_match *s) {
   for (uint32_t k = 0; k < s->n; k++) {
     sn_id x = s->x[k];
-    while (sn_op_describe(sn_site_node(s, x)->op)->kind == SN_CLASS_VIEW)
-      x = sn_site_input(s, x, 0);
-    if (sn_op_describe(sn_site_node(s, x)->op)->kind > SN_CLASS_VIEW) return true;
+    while (sn_op_describe(sn_match_node(s, x)->op)->kind == SN_CLASS_VIEW)
+      x = sn_match_input(s, x, 0);
+    if (sn_op_describe(sn_match_node(s, x)->op)->kind > SN_CLASS_VIEW) return true;
   }
   return false;
 }
@@ -275,7 +276,7 @@ RULE(repeat_after_arithmetic) {
   if (sn_op_describe(s->op)->cost < SN_COSTLY && !joins_a_kernel(s)) return SN_NONE;
   sn_id in[SN_MAX_ARITY];
   for (uint32_t k = 0; k < s->n; k++)
-    in[k] = sn_build_broadcast(s->b, sn_site_input(s, s->x[k], 0), &small);
+    in[k] = sn_build_broadcast(s->b, sn_match_input(s, s->x[k], 0), &small);
   return sn_build_broadcast(s->b, sn_build_op(s->b, s->op, in, s->n, NULL, 0, &small), &s->type);
 }
 
@@ -326,10 +327,11 @@ static bool next_runs(dims_walk *w) {
 }
 
 /* Reshape x where something was computed in the shape that it shows; SN_NONE if it is not. */
-static sn_id base_of_reshape(const sn_site *s, sn_id x) {
-  if (!sn_site_is(s, x, SN_OP_reshape) || !sn_type_size(&sn_site_node(s, x)->type)) return SN_NONE;
-  const sn_id base = sn_site_input(s, x, 0);
-  const sn_op op = sn_site_node(s, base)->op;
+static sn_id base_of_reshape(const sn_match *s, sn_id x) {
+  if (!sn_match_is(s, x, SN_OP_reshape) || !sn_type_size(&sn_match_node(s, x)->type))
+    return SN_NONE;
+  const sn_id base = sn_match_input(s, x, 0);
+  const sn_op op = sn_match_node(s, base)->op;
   const sn_op_class kind = sn_op_describe(op)->kind;
   const bool joins = kind == SN_CLASS_MATMUL || kind == SN_CLASS_REDUCE || sn_op_is_elementwise(op);
   return joins ? base : SN_NONE;
@@ -337,9 +339,9 @@ static sn_id base_of_reshape(const sn_site *s, sn_id x) {
 
 /* The repeated x in another shape, if its dims are repeated in whole runs: *small is what there is
  * to repeat, in that shape. */
-static bool reshape_repeated(const sn_site *s, sn_id x, const sn_type *to, sn_type *small) {
-  const sn_type *from = &sn_site_node(s, x)->type;
-  const sn_type *base = &sn_site_node(s, sn_site_input(s, x, 0))->type;
+static bool reshape_repeated(const sn_match *s, sn_id x, const sn_type *to, sn_type *small) {
+  const sn_type *from = &sn_match_node(s, x)->type;
+  const sn_type *base = &sn_match_node(s, sn_match_input(s, x, 0))->type;
   const int lead = from->rank - base->rank;
   *small = *to;
   small->dtype = from->dtype;
@@ -357,18 +359,18 @@ static bool reshape_repeated(const sn_site *s, sn_id x, const sn_type *to, sn_ty
 }
 
 /* x in the shape `to`, where that moves nothing and takes nothing from the kernel that makes it. */
-static bool moves_along(const sn_site *s, sn_id x, const sn_type *to) {
-  const sn_node *node = sn_site_node(s, x);
+static bool moves_along(const sn_match *s, sn_id x, const sn_type *to) {
+  const sn_node *node = sn_match_node(s, x);
   if (node->op == SN_OP_broadcast) return reshape_repeated(s, x, to, &(sn_type){0});
   if (node->op == SN_OP_reshape) return true;
   return node->op == SN_OP_input || is_uniform(s, x);
 }
 
-static sn_id move_along(const sn_site *s, sn_id x, const sn_type *to) {
+static sn_id move_along(const sn_match *s, sn_id x, const sn_type *to) {
   sn_type small;
-  if (!sn_site_is(s, x, SN_OP_broadcast)) return sn_site_view(s, SN_OP_reshape, x, NULL, 0, to);
+  if (!sn_match_is(s, x, SN_OP_broadcast)) return sn_match_view(s, SN_OP_reshape, x, NULL, 0, to);
   reshape_repeated(s, x, to, &small);
-  const sn_id part = sn_site_view(s, SN_OP_reshape, sn_site_input(s, x, 0), NULL, 0, &small);
+  const sn_id part = sn_match_view(s, SN_OP_reshape, sn_match_input(s, x, 0), NULL, 0, &small);
   sn_type whole = *to;
   whole.dtype = small.dtype;
   return sn_build_broadcast(s->b, part, &whole);
@@ -381,7 +383,7 @@ RULE(reshape_after_arithmetic) {
   for (uint32_t k = 0; k < s->n && base == SN_NONE; k++) base = base_of_reshape(s, s->x[k]);
   if (base == SN_NONE) return SN_NONE;
   const sn_type type = s->type;
-  sn_type to = sn_site_node(s, base)->type;
+  sn_type to = sn_match_node(s, base)->type;
   to.dtype = type.dtype;
   for (uint32_t k = 0; k < s->n; k++)
     if (!moves_along(s, s->x[k], &to)) return SN_NONE;
@@ -405,7 +407,7 @@ RULE(reshape_after_reduction) {
     for (int k = w.b_begin; some && k < w.b_end; k++) axes |= (uint64_t)1 << k;
   }
   const sn_type type = s->type;
-  IF(axes, sn_build_reshape(s->b, sn_build_reduce(s->b, s->op, base, axes), &type));
+  return axes ? sn_build_reshape(s->b, sn_build_reduce(s->b, s->op, base, axes), &type) : SN_NONE;
 }
 
 /* clang-format off */

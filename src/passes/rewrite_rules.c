@@ -8,7 +8,7 @@
 #define MOST_DEPTH 4     /* of ops made by rules inside rules */
 #define SIGN_DEPTH 4     /* of the question for -0 */
 
-static sn_id apply_once(const sn_site *s) {
+static sn_id apply_once(const sn_match *s) {
   for (const sn_rule *rule = s->walk->rules; rule->apply; rule++) {
     if (rule->op != s->op && rule->op != SN_OP_COUNT) continue;
     const sn_id made = rule->apply(s);
@@ -21,8 +21,8 @@ static sn_id apply_once(const sn_site *s) {
 }
 
 /* The last rewrite of the site, or SN_NONE where no rule applies. */
-static sn_id settle(const sn_site *first) {
-  sn_site s = *first;
+static sn_id settle(const sn_match *first) {
+  sn_match s = *first;
   sn_id settled = SN_NONE;
   while (s.walk->budget > 0 && !s.b->status) {
     const size_t before = s.b->graph->n_nodes;
@@ -32,14 +32,14 @@ static sn_id settle(const sn_site *first) {
     settled = made;
     if (made < before) break; /* it stands in the graph already, settled */
     const sn_node *node = sn_graph_node(s.b->graph, made);
-    s = (sn_site){.walk = s.walk,
-                  .b = s.b,
-                  .op = node->op,
-                  .type = node->type,
-                  .x = sn_graph_inputs(s.b->graph, made),
-                  .n = node->n_inputs,
-                  .attrs = sn_graph_attrs(s.b->graph, made),
-                  .n_attrs = node->n_attrs};
+    s = (sn_match){.walk = s.walk,
+                   .b = s.b,
+                   .op = node->op,
+                   .type = node->type,
+                   .x = sn_graph_inputs(s.b->graph, made),
+                   .n = node->n_inputs,
+                   .attrs = sn_graph_attrs(s.b->graph, made),
+                   .n_attrs = node->n_attrs};
   }
   return settled;
 }
@@ -50,15 +50,15 @@ static sn_id visit(sn_rewrite *r, sn_id id, const sn_id *inputs) {
   walk->r = r;
   walk->depth = 0;
   walk->budget = MOST_REWRITES;
-  const sn_site s = {.walk = walk,
-                     .b = &r->to,
-                     .op = node->op,
-                     .type = node->type,
-                     .x = inputs,
-                     .n = node->n_inputs,
-                     .attrs = sn_graph_attrs(r->from, id),
-                     .n_attrs = node->n_attrs,
-                     .old = sn_graph_inputs(r->from, id)};
+  const sn_match s = {.walk = walk,
+                      .b = &r->to,
+                      .op = node->op,
+                      .type = node->type,
+                      .x = inputs,
+                      .n = node->n_inputs,
+                      .attrs = sn_graph_attrs(r->from, id),
+                      .n_attrs = node->n_attrs,
+                      .old = sn_graph_inputs(r->from, id)};
   return settle(&s);
 }
 
@@ -72,10 +72,10 @@ sn_status sn_rewrite_by_rules(const sn_pass_context *context, const sn_graph *fr
   return sn_rewrite_graph(from, to, to->arena, context->share, NULL, visit, &walk);
 }
 
-sn_id sn_site_view(const sn_site *s, sn_op op, sn_id x, const int64_t *attrs, uint32_t n_attrs,
-                   const sn_type *type) {
+sn_id sn_match_view(const sn_match *s, sn_op op, sn_id x, const int64_t *attrs, uint32_t n_attrs,
+                    const sn_type *type) {
   if (s->b->status) return SN_NONE;
-  sn_site inner = {s->walk, s->b, op, *type, &x, 1, attrs, n_attrs, NULL};
+  sn_match inner = {s->walk, s->b, op, *type, &x, 1, attrs, n_attrs, NULL};
   inner.type.dtype = sn_build_type(s->b, x)->dtype;
   sn_id made = SN_NONE;
   if (s->walk->depth < MOST_DEPTH) {
@@ -88,13 +88,15 @@ sn_id sn_site_view(const sn_site *s, sn_op op, sn_id x, const int64_t *attrs, ui
 
 /* ---- what rules ask -------------------------------------------------------------------------- */
 
-bool sn_site_value(const sn_site *s, int i, double value) {
+bool sn_match_value(const sn_match *s, int i, double value) {
   double found;
   return sn_graph_uniform(s->b->graph, s->x[i], &found) &&
          sn_double_attr(found) == sn_double_attr(value);
 }
 
-bool sn_site_single_use(const sn_site *s, int i) { return s->old && s->walk->uses[s->old[i]] == 1; }
+bool sn_match_single_use(const sn_match *s, int i) {
+  return s->old && s->walk->uses[s->old[i]] == 1;
+}
 
 static bool never_minus_zero(const sn_graph *g, sn_id x, int depth);
 
@@ -129,6 +131,6 @@ static bool never_minus_zero(const sn_graph *g, sn_id x, int depth) {
   return false;
 }
 
-bool sn_site_never_minus_zero(const sn_site *s, sn_id x) {
+bool sn_match_never_minus_zero(const sn_match *s, sn_id x) {
   return never_minus_zero(s->b->graph, x, SIGN_DEPTH);
 }

@@ -22,7 +22,7 @@ typedef struct sn_rule_walk {
   int budget;     /* rewrites left for the old node under way: work per node is bounded */
 } sn_rule_walk;
 
-typedef struct sn_site { /* one op, not added yet */
+typedef struct sn_match { /* one op, not added yet */
   sn_rule_walk *walk;
   sn_build *b;
   sn_op op;
@@ -32,11 +32,11 @@ typedef struct sn_site { /* one op, not added yet */
   const int64_t *attrs;
   uint32_t n_attrs;
   const sn_id *old; /* inputs in the old graph; NULL: this op was made by a rule */
-} sn_site;
+} sn_match;
 
 typedef struct sn_rule {
-  sn_op op;                         /* SN_OP_COUNT: all ops */
-  sn_id (*apply)(const sn_site *s); /* SN_NONE: does not apply */
+  sn_op op;                          /* SN_OP_COUNT: all ops */
+  sn_id (*apply)(const sn_match *s); /* SN_NONE: does not apply */
   const char *name;
 } sn_rule;
 
@@ -51,40 +51,40 @@ sn_status sn_rewrite_by_rules(const sn_pass_context *context, const sn_graph *fr
                               const sn_rule *rules);
 
 /* A view of x, made by the rules where one applies. */
-sn_id sn_site_view(const sn_site *s, sn_op op, sn_id x, const int64_t *attrs, uint32_t n_attrs,
-                   const sn_type *type);
+sn_id sn_match_view(const sn_match *s, sn_op op, sn_id x, const int64_t *attrs, uint32_t n_attrs,
+                    const sn_type *type);
 
 /* ---- what rules ask -------------------------------------------------------------------------- */
 
-static inline const sn_graph *sn_site_graph(const sn_site *s) { return s->b->graph; }
-static inline const sn_node *sn_site_node(const sn_site *s, sn_id x) {
+static inline const sn_graph *sn_match_graph(const sn_match *s) { return s->b->graph; }
+static inline const sn_node *sn_match_node(const sn_match *s, sn_id x) {
   return &s->b->graph->nodes[x];
 }
-static inline bool sn_site_is(const sn_site *s, sn_id x, sn_op op) {
+static inline bool sn_match_is(const sn_match *s, sn_id x, sn_op op) {
   return s->b->graph->nodes[x].op == op;
 }
-static inline sn_id sn_site_input(const sn_site *s, sn_id x, int i) {
+static inline sn_id sn_match_input(const sn_match *s, sn_id x, int i) {
   return sn_graph_inputs(s->b->graph, x)[i];
 }
-static inline sn_dtype sn_site_dtype(const sn_site *s, int i) {
-  return sn_site_node(s, s->x[i])->type.dtype;
+static inline sn_dtype sn_match_dtype(const sn_match *s, int i) {
+  return sn_match_node(s, s->x[i])->type.dtype;
 }
-static inline bool sn_site_is_float(const sn_site *s) {
-  return sn_dtype_is_float(sn_site_dtype(s, (int)s->n - 1));
+static inline bool sn_match_is_float(const sn_match *s) {
+  return sn_dtype_is_float(sn_match_dtype(s, (int)s->n - 1));
 }
 
 /* Whether input i has this value everywhere, told from the same with the other sign of zero. */
-bool sn_site_value(const sn_site *s, int i, double value);
+bool sn_match_value(const sn_match *s, int i, double value);
 
 /* The result: one value everywhere. */
-static inline sn_id sn_site_full(const sn_site *s, double value) {
+static inline sn_id sn_match_full(const sn_match *s, double value) {
   return sn_build_full(s->b, &s->type, value);
 }
 
 /* Whether the old graph reads input i here only. */
-bool sn_site_single_use(const sn_site *s, int i);
+bool sn_match_single_use(const sn_match *s, int i);
 
 /* Whether no element can be -0: then x + 0 is x. False where it is not known. */
-bool sn_site_never_minus_zero(const sn_site *s, sn_id x);
+bool sn_match_never_minus_zero(const sn_match *s, sn_id x);
 
 #endif
