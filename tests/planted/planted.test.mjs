@@ -9,7 +9,7 @@ import { after, test } from 'node:test';
 import { root, run, systemNode } from '../../scripts/lib/proc.mjs';
 
 /** Files of the copy: what the native build and its tests are made of. */
-const PARTS = ['CMakeLists.txt', 'CMakePresets.json', 'include', 'src', 'scripts', 'tests', 'js/src', 'docs'];
+const PARTS = ['CMakeLists.txt', 'CMakePresets.json', 'include', 'src', 'scripts', 'tests', 'bench', 'js/src', 'docs'];
 const TESTS = ['test_axis', 'test_grad', 'test_meaning', 'test_op_facts', 'test_ops', 'test_rules', 'test_sums'];
 const BUILD_MS = 15 * 60_000;
 
@@ -21,7 +21,7 @@ const PLANTED = {
       ['src/graph/ops.def', '/* -- elementwise, two inputs -', `
 EW_FI( cube,          1, -,   2,   -9,    9,   2, "x x x", X_MUL(X_MUL(a, a), a), X_IMUL(X_IMUL(a, a), a))
 `],
-      ['src/autodiff/rules.c', 'sn_rule_fn *const sn_grad_rules', `
+      ['src/autodiff/rules.c', 'sn_vjp_rule *const sn_vjp_rules', `
 /* y = x^3: dx = 3 x^2 dy */
 GRAD(cube) { s->dx[0] = MUL(DY, MUL(NUM(3), UNARY(square, X))); }
 `],
@@ -33,7 +33,7 @@ GRAD(cube) { s->dx[0] = MUL(DY, MUL(NUM(3), UNARY(square, X))); }
       ['src/graph/ops.def', '/* -- elementwise, one input -', `
 REDUCE(least, H, 1, "smallest element", X_C(INFINITY), X_IC(INT32_MAX), X_MIN(a, b), X_IMIN(a, b), .step = SN_OP_minimum, .picks = true)
 `],
-      ['src/autodiff/rules.c', 'sn_rule_fn *const sn_grad_rules', '#define grad_least grad_max\n'],
+      ['src/autodiff/rules.c', 'sn_vjp_rule *const sn_vjp_rules', '#define grad_least grad_max\n'],
     ],
   },
   'a scan': {
@@ -42,7 +42,7 @@ REDUCE(least, H, 1, "smallest element", X_C(INFINITY), X_IC(INT32_MAX), X_MIN(a,
       ['src/graph/ops.def', '/* -- reductions over', `
 OP(alternate, SCAN, 1, H, FI, "y[i] = x[i] - y[i - 1] along an axis", .attrs = ATTRS(AXIS(axis), FLAG(reverse), FLAG(exclusive)))
 `],
-      ['src/autodiff/rules.c', 'sn_rule_fn *const sn_grad_rules', '#define grad_alternate grad_none\n'],
+      ['src/autodiff/rules.c', 'sn_vjp_rule *const sn_vjp_rules', '#define grad_alternate grad_none\n'],
       ['src/graph/reference_axis.c', '    store(y, i, exclusive ? before : state);',
         '    if (op == SN_OP_alternate) state = sum_of(dtype, x, -before);\n'],
       ['src/kernels/scan.c', 'DEFINE_SCANS(f32, float, double)', `
