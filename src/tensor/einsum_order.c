@@ -16,7 +16,6 @@ enum {
 };
 
 typedef struct plan {
-  sn_env *env;
   const int64_t *size;
   sn_letters output;
   sn_letters *sets; /* of every operand and result */
@@ -42,17 +41,12 @@ static size_t emit(plan *p, size_t left, size_t right, sn_letters keep) {
   return p->next++;
 }
 
-static sn_status no_order(const plan *p) {
-  return sn_fail(p->env, SN_ERR_UNSUPPORTED, "einsum: found no order with results of rank 0..%d",
-                 SN_MAX_RANK);
-}
-
 /* ---- many ------------------------------------------------------------------------------------ */
 
 /* Joins the pair with the fewest operations for each element that need not be looked at again: on
  * chains of random matrices that comes within a quarter of the best order, where fewest operations
- * or smallest result first take five times as many. */
-static sn_status join_cheapest(plan *p) {
+ * or smallest result first take five times as many. False where no pair can be joined. */
+static bool join_cheapest(plan *p, bool connected) {
   double least = INFINITY;
   size_t i = 0, j = 0;
   sn_letters one = p->output, two = p->output, three = p->output, keep = 0;
@@ -65,6 +59,7 @@ static sn_status join_cheapest(plan *p) {
   for (size_t a = 0; a < p->n_alive; a++)
     for (size_t b = a + 1; b < p->n_alive && b <= a + REACH; b++) {
       const sn_letters x = p->sets[p->alive[a]], y = p->sets[p->alive[b]];
+      if (connected && !(x & y)) continue;
       const double gone = elements_of(p, x) + elements_of(p, y);
       const sn_letters needed = (x | y) & (three | (two & ~(x & y)));
       const double price = operations(p, x | y, needed) / fmax(gone, 1);
@@ -74,11 +69,11 @@ static sn_status join_cheapest(plan *p) {
       i = a;
       j = b;
     }
-  if (!j) return no_order(p);
+  if (!j) return false;
   p->alive[i] = emit(p, p->alive[i], p->alive[j], keep);
   p->n_alive--;
   memmove(p->alive + j, p->alive + j + 1, (p->n_alive - j) * sizeof *p->alive);
-  return SN_OK;
+  return true;
 }
 
 /* ---- few ------------------------------------------------------------------------------------- */
@@ -110,7 +105,7 @@ static void find_parts(const plan *p, subset *table, unsigned whole) {
 }
 
 /* Parts have smaller numbers than the whole: down the table to mark, up to emit. */
-static sn_status join_optimally(plan *p) {
+static bool join_optimally(plan *p) {
   subset table[SUBSETS] = {{0}};
   const unsigned all = (1u << p->n_alive) - 1;
   for (unsigned s = 1; s <= all; s++) {
@@ -120,7 +115,7 @@ static sn_status join_optimally(plan *p) {
     else
       table[s].number = p->alive[__builtin_ctz(s)];
   }
-  if (isinf(table[all].cost)) return no_order(p);
+  if (isinf(table[all].cost)) return false;
   uint64_t wanted = (uint64_t)1 << all;
   for (unsigned s = all; s; s--)
     if (wanted >> s & 1 && table[s].part)
@@ -130,18 +125,31 @@ static sn_status join_optimally(plan *p) {
     if (wanted >> s & 1 && part)
       table[s].number = emit(p, table[part].number, table[s ^ part].number, table[s].letters);
   }
-  return SN_OK;
+  return true;
+}
+
+/* Products of what shares no letter may be cheap one by one and pile up more letters than a tensor has
+ * dimensions; joining what is connected first cannot do that to a chain. */
+static bool find_order(plan *p, const sn_letters *sets, size_t n, bool connected) {
+  p->next = n;
+  for (p->n_alive = 0; p->n_alive < n; p->n_alive++) {
+    p->sets[p->n_alive] = sets[p->n_alive];
+    p->alive[p->n_alive] = p->n_alive;
+  }
+  while (p->n_alive > SN_EINSUM_OPTIMAL)
+    if (!(connected && join_cheapest(p, true)) && !join_cheapest(p, false)) return false;
+  return join_optimally(p);
 }
 
 sn_status sn_einsum_order(sn_arena *arena, const sn_letters *sets, size_t n, sn_letters output,
                           const int64_t size[SN_LETTERS], sn_einsum_step *steps) {
-  plan p = {.env = arena->env, .size = size, .output = output, .steps = steps, .next = n};
+  plan p = {.size = size, .output = output};
   SN_TRY(sn_arena_alloc(arena, 2 * n, sizeof *p.sets, (void **)&p.sets));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *p.alive, (void **)&p.alive));
-  for (; p.n_alive < n; p.n_alive++) {
-    p.sets[p.n_alive] = sets[p.n_alive];
-    p.alive[p.n_alive] = p.n_alive;
+  for (int connected = 0; connected < 2; connected++) {
+    p.steps = steps;
+    if (find_order(&p, sets, n, connected)) return SN_OK;
   }
-  while (p.n_alive > SN_EINSUM_OPTIMAL) SN_TRY(join_cheapest(&p));
-  return join_optimally(&p);
+  return sn_fail(arena->env, SN_ERR_UNSUPPORTED,
+                 "einsum: found no order with results of rank 0..%d", SN_MAX_RANK);
 }
