@@ -120,17 +120,5 @@ void sn_cpu_wait(sn_device *device, uint32_t ticket) {
   if (sn_driver_wait(device->pool, ticket)) sn_pool_revive(device->pool);
 }
 
-const sn_backend sn_cpu_backend = {.name = "cpu",
-                                   .compile = sn_cpu_compile,
-                                   .release = sn_cpu_release,
-                                   .allocate = sn_cpu_allocate,
-                                   .deallocate = sn_cpu_deallocate,
-                                   .map = sn_cpu_map,
-                                   .copy = sn_cpu_copy,
-                                   .upload = sn_cpu_copy,
-                                   .download = sn_cpu_copy,
-                                   .run = sn_cpu_run,
-                                   .queues = sn_cpu_queues,
-                                   .submit = sn_cpu_submit,
-                                   .poll = sn_cpu_poll,
-                                   .wait = sn_cpu_wait};
+const sn_backend sn_cpu_backend = {
+    .name = "cpu", .compile = sn_cpu_compile, .release = sn_cpu_release, SN_CPU_MEMORY_AND_RUNS};

@@ -20,17 +20,5 @@ static void release(sn_executable *exe) {
   sn_cpu_release(exe);
 }
 
-const sn_backend sn_jit_backend = {.name = "jit",
-                                   .compile = compile,
-                                   .release = release,
-                                   .allocate = sn_cpu_allocate,
-                                   .deallocate = sn_cpu_deallocate,
-                                   .map = sn_cpu_map,
-                                   .copy = sn_cpu_copy,
-                                   .upload = sn_cpu_copy,
-                                   .download = sn_cpu_copy,
-                                   .run = sn_cpu_run,
-                                   .queues = sn_cpu_queues,
-                                   .submit = sn_cpu_submit,
-                                   .poll = sn_cpu_poll,
-                                   .wait = sn_cpu_wait};
+const sn_backend sn_jit_backend = {
+    .name = "jit", .compile = compile, .release = release, SN_CPU_MEMORY_AND_RUNS};

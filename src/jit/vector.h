@@ -110,6 +110,4 @@ void sn_vec_root(sn_vecs *l, sn_vec node);
 /* After all roots: counts uses, so that nodes nobody wants have none. */
 void sn_vecs_count(sn_vecs *l);
 
-static inline int sn_vec_level(const sn_vecs *l, sn_vec node) { return l->nodes[node].level; }
-
 #endif

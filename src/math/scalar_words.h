@@ -1,4 +1,4 @@
-/* scalar_words.h - the small functions that words.h' scalar words are made of. */
+/* scalar_words.h - the small functions that the scalar words of words.h are made of. */
 #ifndef SN_MATH_SCALAR_WORDS_H
 #define SN_MATH_SCALAR_WORDS_H
 

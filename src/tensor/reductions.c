@@ -29,24 +29,26 @@ sn_tensor *sn_reduce(sn_op op, sn_tensor *given, uint32_t axes, bool keepdims) {
   return sn_op_describe(op)->picks && given->type.dtype == SN_BOOL ? sn_recast(y, SN_BOOL) : y;
 }
 
+/* The public function of a reduction. */
+static sn_tensor *reduction(sn_op op, sn_tensor *x, uint32_t axes, bool keepdims) {
+  if (!sn_has_axes(x, sn_op_describe(op)->name, axes)) return NULL;
+  return sn_hand_out(sn_reduce(op, x, axes, keepdims));
+}
+
 sn_tensor *sn_sum(sn_tensor *x, uint32_t axes, bool keepdims) {
-  if (!sn_has_axes(x, "sum", axes)) return NULL;
-  return sn_hand_out(sn_reduce(SN_OP_sum, x, axes, keepdims));
+  return reduction(SN_OP_sum, x, axes, keepdims);
 }
 
 sn_tensor *sn_max(sn_tensor *x, uint32_t axes, bool keepdims) {
-  if (!sn_has_axes(x, "max", axes)) return NULL;
-  return sn_hand_out(sn_reduce(SN_OP_max, x, axes, keepdims));
+  return reduction(SN_OP_max, x, axes, keepdims);
 }
 
 sn_tensor *sn_min(sn_tensor *x, uint32_t axes, bool keepdims) {
-  if (!sn_has_axes(x, "min", axes)) return NULL;
-  return sn_hand_out(sn_reduce(SN_OP_min, x, axes, keepdims));
+  return reduction(SN_OP_min, x, axes, keepdims);
 }
 
 sn_tensor *sn_prod(sn_tensor *x, uint32_t axes, bool keepdims) {
-  if (!sn_has_axes(x, "prod", axes)) return NULL;
-  return sn_hand_out(sn_reduce(SN_OP_prod, x, axes, keepdims));
+  return reduction(SN_OP_prod, x, axes, keepdims);
 }
 
 /* Elements that are reduced to one. */
