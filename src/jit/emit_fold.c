@@ -1,4 +1,4 @@
-/* emit_fold.c - sums in the order of kernels/fold.h, and the fold role.
+/* emit_fold.c - sums in the order that kernels/fold.h tells, and the fold role.
  *
  * Accumulators of a strip live in registers while whole rounds (32 points, 16 of float64) go by, if
  * the body is short enough to be written once per vector of a round; else, and for the end of a
@@ -9,7 +9,8 @@
 #define LANE_VECTORS (SN_FOLD_BYTES / 16)
 #define SHORT_BODY 24 /* nodes */
 
-static int32_t round_points(sn_dtype dtype) { return (int32_t)sn_fold_lanes(dtype); }
+/* Points of a round: one for each lane. */
+static int32_t round_points(sn_dtype dtype) { return sn_fold_order_of(dtype).lanes; }
 
 /* ---- functions that every sum of a kind shares ------------------------------------------------
  */
@@ -374,7 +375,7 @@ void sn_jit_sum_run(sn_jit *j, uint32_t section, sn_jit_sum *sums, uint32_t n, u
   sn_emit_set(w, strips);
   sn_emit_block(w, SN_WASM_block);
   sn_emit_block(w, SN_WASM_loop);
-  take(w, points, left, SN_STRIP);
+  take(w, points, left, sn_fold_order_of(sums[0].reduction->dtype).strip);
   for (uint32_t i = 0; i < n; i++) set_identity(j, &sums[i], registers);
   if (registers) write_rounds(j, section, sums, n, points);
   (one_run ? write_rest : write_pieces)(j, section, sums, n, points);

@@ -1,7 +1,7 @@
 /* cpu_target.c - the numbers of the CPU, and tiny ones for the hostile build. */
+#include "kernels/fold.h"
 #include "kernels/gemm.h"
 #include "kernels/machine.h"
-#include "kernels/strip.h"
 
 const sn_target sn_cpu_target = {
     .name = "cpu",

@@ -5,7 +5,8 @@
 _Static_assert((SN_STRIP << (SN_FOLD_LEVELS - 1)) == SN_FOLD_BLOCK, "levels of a block's counter");
 
 sn_fold_plan sn_fold_plan_for(const sn_strips *strips, sn_op op, sn_dtype dtype) {
-  return (sn_fold_plan){.fold = strips->fold[op][dtype],
+  return (sn_fold_plan){.order = sn_fold_order_of(dtype),
+                        .fold = strips->fold[op][dtype],
                         .collapse = strips->collapse[op][dtype],
                         .combine = strips->combine[op][dtype],
                         .identity = sn_reduce_identity(op, dtype),
@@ -36,7 +37,7 @@ void sn_block_begin(sn_block_fold *f, const sn_fold_plan *plan, void *scratch) {
   f->counter = (sn_counter){.plan = plan,
                             .levels = (char *)scratch + SN_FOLD_BYTES,
                             .level_bytes = SN_FOLD_BYTES,
-                            .width = sn_fold_lanes(plan->dtype)};
+                            .width = plan->order.lanes};
 }
 
 void sn_block_strip(sn_block_fold *f, const void *strip, int64_t n) {

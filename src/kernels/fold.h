@@ -1,23 +1,52 @@
-/* fold.h - the order of a sum, in one place. A reduction of points x0, x1 ... goes through
+/* fold.h - the order of a sum, in one place, for the strip VM and for emitted code (C source sums in
+ * float64 instead). Where the reduced points x0, x1 ... of an output lie together they go through
  *
- *   strip   256 points: lane j of SN_FOLD_BYTES of accumulators starts at the identity and takes
- *           points j, j + 32, j + 64 ... (16 lanes for float64)
- *   block   SN_FOLD_BLOCK points: the lanes of its strips are combined, lane by lane, in a binary
- *           counter; then lane j with lane j + half until one is left: the block's item
+ *   strip   lane j of `lanes` accumulators starts at the identity and takes points j, j + lanes,
+ *           j + 2 lanes ...
+ *   block   the lanes of its strips are combined, lane by lane, in a binary counter; then lane j
+ *           with lane j + half until one is left: the block's item
  *   whole   the items of the blocks in a binary counter
+ *
+ * Where neighbouring outputs lie together (columns) each takes
+ *
+ *   chunk   its points one after the other
+ *   whole   its chunks in a binary counter
  *
  * A binary counter combines 2i with 2i + 1, then pairs with pairs ..., and at the end what is left
  * from the shortest to the longest:
  *
  *   s0 s1 s2 s3 s4    (((s0 s1)(s2 s3)) s4)
  *
- * So the order follows from the number of points alone, and the error grows with its logarithm. */
+ * So the order follows from the number of points alone, and the error grows with its logarithm. A
+ * share is what one unit reduces where several work on an output: as its items are a power of two,
+ * shares reduced apart and combined in the same way give the same tree:
+ *
+ *   items  s0 s1 s2 s3 | s4 s5 s6 s7 | s8         share of 4
+ *             ((s0 s1)(s2 s3)) ((s4 s5)(s6 s7)) s8 */
 #ifndef SN_KERNELS_FOLD_H
 #define SN_KERNELS_FOLD_H
 
 #include "kernels/strip.h"
 
+/* The numbers of it, in points but for the lanes. */
+typedef struct sn_fold_order {
+  int32_t lanes, strip, block, share; /* of points that lie together */
+  int32_t chunk, column_share;        /* of columns */
+} sn_fold_order;
+
+#define SN_FOLD_BLOCK 8192
+
+static inline sn_fold_order sn_fold_order_of(sn_dtype dtype) {
+  return (sn_fold_order){.lanes = SN_FOLD_BYTES / (int32_t)sn_strip_bytes(dtype),
+                         .strip = SN_STRIP,
+                         .block = SN_FOLD_BLOCK,
+                         .share = 2 * SN_FOLD_BLOCK,
+                         .chunk = 16,
+                         .column_share = 16 * 16};
+}
+
 typedef struct sn_fold_plan {
+  sn_fold_order order;
   sn_fold_fn *fold;
   sn_collapse_fn *collapse;
   sn_strip_fn *combine;
@@ -47,7 +76,7 @@ void sn_counter_finish(sn_counter *c, void *out);
 #define SN_FOLD_LEVELS 6 /* 32 strips */
 #define SN_FOLD_SCRATCH_BYTES (SN_FOLD_BYTES * (1 + SN_FOLD_LEVELS))
 
-/* One block, strip by strip; every strip but the last has SN_STRIP points. */
+/* One block, strip by strip; every strip but the last is whole. */
 typedef struct sn_block_fold {
   sn_counter counter;
   void *lanes;

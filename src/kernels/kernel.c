@@ -32,10 +32,16 @@ static const sn_kernel_kind *const kinds[SN_GROUP_KIND_COUNT] = {
     [SN_GROUP_ROW] = &sn_kernel_row,   [SN_GROUP_CONTRACTION] = &sn_kernel_contraction,
     [SN_GROUP_CALL] = &sn_kernel_call, [SN_GROUP_CHAIN] = &sn_kernel_chain};
 
-sn_status sn_kernel_make_block(sn_arena *arena, const sn_machine *machine, const sn_group *group,
-                               int64_t whole_m, sn_kernel *kernel) {
-  SN_TRY(sn_bool_words(arena, &group));
-  *kernel = (sn_kernel){.group = group, .kind = kinds[group->kind], .whole_m = whole_m};
+/* Of a kernel whose group and whole_m are set. Parts have none of their own kind: a chain's members
+ * are no chains, and maps run before a contraction. */
+static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
+  SN_TRY(sn_bool_words(arena, &kernel->group));
+  kernel->kind = kinds[kernel->group->kind];
+  if (kernel->kind->split) SN_TRY(kernel->kind->split(arena, machine, kernel));
+  for (uint32_t i = 0; i < kernel->n_befores; i++)
+    SN_TRY(make(arena, machine, &kernel->befores[i]));
+  for (uint32_t i = 0; i < kernel->n_members; i++)
+    SN_TRY(make(arena, machine, &kernel->members[i]));
   SN_TRY(kernel->kind->make(arena, machine, kernel));
   estimate_costs(kernel);
   return SN_OK;
@@ -43,7 +49,8 @@ sn_status sn_kernel_make_block(sn_arena *arena, const sn_machine *machine, const
 
 sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_group *group,
                          sn_kernel *kernel) {
-  return sn_kernel_make_block(arena, machine, group, 0, kernel);
+  *kernel = (sn_kernel){.group = group};
+  return make(arena, machine, kernel);
 }
 
 void sn_kernel_units(void *arg, int64_t begin, int64_t end, int worker) {

@@ -105,10 +105,6 @@ typedef struct sn_kernel {
 sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_group *group,
                          sn_kernel *out);
 
-/* The same for a block of a product of whole_m rows, or if that is 0 for all. */
-sn_status sn_kernel_make_block(sn_arena *arena, const sn_machine *machine, const sn_group *group,
-                               int64_t whole_m, sn_kernel *out);
-
 /* The kernels with points of their own, one by one; NULL behind them: what runs before, members,
  * then the kernel itself if it is not a chain. */
 sn_kernel *sn_kernel_part(const sn_kernel *kernel, uint32_t i);
@@ -140,9 +136,12 @@ void sn_kernel_units(void *run, int64_t begin, int64_t end, int worker);
 
 static inline size_t sn_align64(size_t bytes) { return (bytes + 63) & ~(size_t)63; }
 
-/* What each kind of group does, in the file of its name: plans its kernel, whose group, kind and
- * whole_m are set; and runs units of the stage under way in a worker's memory. */
+/* What each kind of group does, in the file of its name. `split`, NULL where there is nothing to it,
+ * makes room for the members and befores, and sets their group and whole_m; kernel.c makes them.
+ * `make` plans the kernel itself, whose group, kind and whole_m are set. `units` runs units of the
+ * stage under way in a worker's memory. */
 typedef struct sn_kernel_kind {
+  sn_status (*split)(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel);
   sn_status (*make)(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel);
   void (*units)(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory);
 } sn_kernel_kind;

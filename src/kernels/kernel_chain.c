@@ -22,20 +22,28 @@ static void add_packing(const sn_chain *c, sn_kernel *kernel) {
   if (units) kernel->stages[kernel->n_stages++].units = units;
 }
 
-static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
+static sn_status split(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
   const sn_chain *c = kernel->group->chain;
   sn_schedule *schedule = &kernel->schedule;
-  size_t most = 0;
   SN_TRY(sn_schedule_chain(arena, machine->target, kernel->group, schedule));
   kernel->n_members = schedule->rest ? 2 * c->n_members : c->n_members;
   SN_TRY(
       sn_arena_alloc(arena, kernel->n_members, sizeof *kernel->members, (void **)&kernel->members));
   for (uint32_t m = 0; m < kernel->n_members; m++) {
-    const int64_t whole_m = sn_schedule_rows_alone(c, m % c->n_members);
-    SN_TRY(
-        sn_kernel_make_block(arena, machine, &schedule->members[m], whole_m, &kernel->members[m]));
-    if (kernel->members[m].worker_bytes > most) most = kernel->members[m].worker_bytes;
+    kernel->members[m].group = &schedule->members[m];
+    kernel->members[m].whole_m = sn_schedule_rows_alone(c, m % c->n_members);
   }
+  return SN_OK;
+}
+
+static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
+  (void)arena;
+  (void)machine;
+  const sn_chain *c = kernel->group->chain;
+  const sn_schedule *schedule = &kernel->schedule;
+  size_t most = 0;
+  for (uint32_t m = 0; m < kernel->n_members; m++)
+    if (kernel->members[m].worker_bytes > most) most = kernel->members[m].worker_bytes;
   add_packing(c, kernel);
   kernel->stages[kernel->n_stages++].units = c->batch * sn_schedule_blocks(c, schedule);
   kernel->scratch_offset = sn_align64(schedule->n_links * sizeof(void *));
@@ -73,7 +81,7 @@ static void run_member(const sn_kernel_run *run, const sn_kernel *member, int st
                                   (size_t)batch * member->shared_bytes,
                         .workers = (char *)memory + k->scratch_offset + k->schedule.local_bytes,
                         .columns = columns};
-  sn_kernel_units(&part, begin, end, 0);
+  member->kind->units(&part, begin, end, part.workers);
 }
 
 static void pack_unit(const sn_kernel_run *run, int64_t unit, void *memory) {
@@ -107,4 +115,4 @@ static void run_units(const sn_kernel_run *run, int64_t begin, int64_t end, void
   }
 }
 
-const sn_kernel_kind sn_kernel_chain = {make, run_units};
+const sn_kernel_kind sn_kernel_chain = {split, make, run_units};

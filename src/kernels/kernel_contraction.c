@@ -85,21 +85,21 @@ static void plan_product(const sn_machine *machine, sn_kernel *kernel) {
   if (gemm->tasks && gemm->spans > 1) add_stage(strips, kernel);
 }
 
-static sn_status make_befores(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
+static sn_status split(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
+  (void)machine;
   const uint32_t n = kernel->n_befores = sn_group_befores(kernel->group);
   SN_TRY(sn_arena_alloc(arena, n, sizeof *kernel->befores, (void **)&kernel->befores));
-  for (uint32_t i = 0; i < n; i++) {
-    sn_kernel *before = &kernel->befores[i];
-    SN_TRY(sn_kernel_make(arena, machine, &kernel->group->contraction.before[i], before));
-    if (before->worker_bytes > kernel->worker_bytes) kernel->worker_bytes = before->worker_bytes;
-  }
+  for (uint32_t i = 0; i < n; i++) kernel->befores[i].group = &kernel->group->contraction.before[i];
   return SN_OK;
 }
 
 static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
   SN_TRY(sn_kernel_make_post(arena, machine, kernel));
   plan_product(machine, kernel);
-  return make_befores(arena, machine, kernel);
+  for (uint32_t i = 0; i < kernel->n_befores; i++)
+    if (kernel->befores[i].worker_bytes > kernel->worker_bytes)
+      kernel->worker_bytes = kernel->befores[i].worker_bytes;
+  return SN_OK;
 }
 
 typedef struct tile_context {
@@ -249,4 +249,4 @@ static void run_units(const sn_kernel_run *run, int64_t begin, int64_t end, void
   }
 }
 
-const sn_kernel_kind sn_kernel_contraction = {make, run_units};
+const sn_kernel_kind sn_kernel_contraction = {split, make, run_units};

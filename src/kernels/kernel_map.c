@@ -42,4 +42,4 @@ static void run_units(const sn_kernel_run *run, int64_t begin, int64_t end, void
   }
 }
 
-const sn_kernel_kind sn_kernel_map = {make, run_units};
+const sn_kernel_kind sn_kernel_map = {NULL, make, run_units};

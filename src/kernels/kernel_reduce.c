@@ -1,23 +1,16 @@
 /* kernel_reduce.c - groups of one phase and one reduction.
  *
- * Rows: the reduced points of an output lie together and are folded as fold.h says. A unit's share
- * is a power of two of fold blocks, so shares reduced apart and combined in the same way give the
- * same tree:
+ * Which order a sum has is fold.h's; here is how the work is cut.
  *
- *   items  s0 s1 s2 s3 | s4 s5 s6 s7 | s8         share of 4
- *             ((s0 s1)(s2 s3)) ((s4 s5)(s6 s7)) s8
- *
- * Short rows (length < SN_STRIP): a strip holds several whole rows, each folded by itself.
- * Columns: a strip of accumulators takes CHUNK reduced points one after the other; chunks are
- * combined in the same binary counter, whole strips at a time.
+ * Rows: the reduced points of an output lie together. Short rows (length < SN_STRIP): a strip holds
+ * several whole rows, each folded by itself.
+ * Columns: outputs lie together, and are reduced whole strips at a time.
+ * Few outputs: a unit reduces a share of the points of one, or of a strip of columns.
  */
 #include <string.h>
 
 #include "kernels/kernel.h"
 
-#define ROW_SHARE_BLOCKS 2 /* fold blocks in a unit's share, rows mode */
-#define CHUNK 16           /* points a column accumulator takes in sequence */
-#define COLUMN_BLOCK_CHUNKS 16
 #define MAX_LEVELS 48 /* of the binary counter: 2^48 items */
 
 /* ---- planning -------------------------------------------------------------------------------- */
@@ -82,8 +75,7 @@ static void plan_blocks(sn_kernel *kernel) {
   sn_reduce_plan *p = &kernel->reduce;
   const bool rows = p->mode == SN_REDUCE_ROWS;
   const int64_t strips_out = (p->outputs + SN_STRIP - 1) / SN_STRIP;
-  p->block =
-      rows ? (int64_t)ROW_SHARE_BLOCKS * SN_FOLD_BLOCK : (int64_t)COLUMN_BLOCK_CHUNKS * CHUNK;
+  p->block = rows ? p->fold.order.share : p->fold.order.column_share;
   p->blocks = 1;
   if (rows ? p->outputs < 64 : strips_out < 8) /* few outputs: split the reduced points too */
     p->blocks = (p->length + p->block - 1) / p->block;
@@ -166,7 +158,7 @@ static sn_counter counter_of(const worker *w, int64_t width) {
                       .width = width};
 }
 
-/* Points [from, to) of the nest, at most SN_FOLD_BLOCK, into one item. */
+/* Points [from, to) of the nest, at most a block, into one item. */
 static void fold_block(const worker *w, int64_t from, int64_t to, void *item) {
   if (w->code && w->code->fold) {
     w->code->fold(w->run->values, w->fold, item, (int32_t)from, (int32_t)(to - from));
@@ -184,9 +176,9 @@ static void fold_block(const worker *w, int64_t from, int64_t to, void *item) {
 /* Points [from, to) of one output, rows mode, into one item. */
 static void reduce_row(const worker *w, int64_t output, int64_t from, int64_t to, void *item) {
   sn_counter c = counter_of(w, 1);
-  const int64_t first = output * w->p->length;
-  for (int64_t i = from; i < to; i += SN_FOLD_BLOCK) {
-    fold_block(w, first + i, first + (to - i < SN_FOLD_BLOCK ? to : i + SN_FOLD_BLOCK), w->chunk);
+  const int64_t first = output * w->p->length, block = w->p->fold.order.block;
+  for (int64_t i = from; i < to; i += block) {
+    fold_block(w, first + i, first + (to - i < block ? to : i + block), w->chunk);
     sn_counter_push(&c, w->chunk);
   }
   sn_counter_finish(&c, item);
@@ -229,8 +221,9 @@ static void combine_points(const worker *w, int64_t first, int64_t n, int64_t fr
 static void reduce_columns(const worker *w, int64_t first, int64_t n, int64_t from, int64_t to,
                            void *items) {
   sn_counter c = counter_of(w, n);
-  for (int64_t i = from; i < to; i += CHUNK) {
-    const int64_t end = to - i < CHUNK ? to : i + CHUNK;
+  const int64_t chunk = w->p->fold.order.chunk;
+  for (int64_t i = from; i < to; i += chunk) {
+    const int64_t end = to - i < chunk ? to : i + chunk;
     combine_points(w, first, n, i, end);
     sn_counter_push(&c, w->chunk);
   }
@@ -306,4 +299,4 @@ static void run_units(const sn_kernel_run *run, int64_t begin, int64_t end, void
   }
 }
 
-const sn_kernel_kind sn_kernel_reduce = {make, run_units};
+const sn_kernel_kind sn_kernel_reduce = {NULL, make, run_units};

@@ -10,7 +10,7 @@
  *   memory of a worker:
  *     post strips | strips of each phase | per total: fold | per total: strip | kept rows
  *
- * A row has at most SN_FOLD_BLOCK points, so a total is one block of fold.h. */
+ * A row has at most as many points as a block of fold.h, so a total is one. */
 #include <string.h>
 
 #include "fuse/row.h"
@@ -150,4 +150,4 @@ static void run_units(const sn_kernel_run *run, int64_t begin, int64_t end, void
   }
 }
 
-const sn_kernel_kind sn_kernel_row = {make, run_units};
+const sn_kernel_kind sn_kernel_row = {NULL, make, run_units};

@@ -18,10 +18,9 @@
 
 typedef void sn_strip_fn(void *dst, const void *a, const void *b, const void *c, int64_t n);
 
-/* Reductions run in lanes: SN_FOLD_BYTES of accumulators, 32 lanes (16 of float64), whatever the
- * width of the machine's vectors. See kernels/kernel_reduce.c for the order of a whole sum. */
+/* A strip is reduced in lanes: SN_FOLD_BYTES of accumulators, whatever the width of the machine's
+ * vectors. See fold.h for the order of a whole sum. */
 #define SN_FOLD_BYTES 128
-#define SN_FOLD_BLOCK 8192 /* points that meet lane by lane before the lanes do */
 
 /* lanes[j] = the identity combined with elements j, j + 32, j + 64 ... of a strip of n >= 0. */
 typedef void sn_fold_fn(void *lanes, const void *strip, int64_t n);
@@ -67,11 +66,6 @@ static inline size_t sn_strip_bytes(sn_dtype dtype) { return dtype == SN_F64 ? 8
 /* Whether strips hold elements as memory does. */
 static inline bool sn_strip_is_memory(sn_dtype dtype) {
   return dtype != SN_BOOL && !sn_dtype_is_small(dtype);
-}
-
-/* Accumulators of a reduction. */
-static inline int64_t sn_fold_lanes(sn_dtype dtype) {
-  return (int64_t)(SN_FOLD_BYTES / sn_strip_bytes(dtype));
 }
 
 /* Copies element 0 of a strip to all n. */
