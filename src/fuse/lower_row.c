@@ -14,17 +14,14 @@
 
 #include "fuse/lowering.h"
 
-/* Flops and loads up to which an element is rather computed again than kept. */
-#define CHEAP 4
-
 typedef struct row_member {
   sn_id id;
   bool element;
   uint32_t phase; /* of an element; of a value per row: from which phase on it is there */
   uint32_t total; /* of a reduction: its number; SN_NONE */
   uint32_t slot;  /* where it is kept; SN_NONE */
-  uint32_t cost;
-  bool needed; /* by the body being built */
+  uint32_t cost;  /* flops and loads */
+  bool needed;    /* by the body being built */
 } row_member;
 
 typedef struct row_set {
@@ -132,10 +129,11 @@ static bool has_room(row_set *r, const row_member *m) {
 
 /* From the marked members down to what is there already; decides what earlier phases keep. */
 static void mark_needed(row_set *r, uint32_t phase) {
+  const uint32_t most = r->l->p->target->costs.kept_flops;
   for (uint32_t i = r->n; i-- > 0;) {
     row_member *m = &r->members[i];
     if (!m->needed || m->total != SN_NONE) continue;
-    if (m->element && m->phase < phase && m->cost > CHEAP && m->slot == SN_NONE &&
+    if (m->element && m->phase < phase && m->cost > most && m->slot == SN_NONE &&
         r->group->row.n_kept < SN_MAX_KEPT && has_room(r, m))
       m->slot = r->group->row.n_kept++;
     if (from_earlier(m, phase)) continue;

@@ -11,7 +11,6 @@
  * for it. */
 #include "fuse/lowering.h"
 
-#define CHEAP 2 /* flops per element */
 #define MAX_SOURCES 8
 
 typedef struct again_state {
@@ -29,7 +28,7 @@ static bool in_memory(const again_state *s, sn_id x) {
 static bool is_cheap_map(const again_state *s, sn_id id, uint32_t *cost) {
   const sn_op op = s->l->g->nodes[id].op;
   *cost += sn_op_describe(op)->cost;
-  return sn_op_is_elementwise(op) && *cost <= CHEAP;
+  return sn_op_is_elementwise(op) && *cost <= s->l->p->target->costs.again_flops;
 }
 
 /* Whether x is nobody's but its kernel's. */

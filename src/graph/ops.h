@@ -54,9 +54,6 @@ typedef enum sn_zero_rule {
   SN_ZERO_OF_ALL    /* ... all inputs */
 } sn_zero_rule;
 
-/* Ops of this cost or more are stored rather than computed again. */
-#define SN_COSTLY 8
-
 #define SN_MAX_ARITY 3
 
 /* A fact that names another op names none by SN_OP_NONE. */

@@ -14,6 +14,12 @@ const sn_target sn_cpu_target = {
                .store_bytes = 1,
                .alignment = 64},
     .costs = {.tiny_product = SN_GEMM_TINY,
+              .remade_terms = 256,
+              .again_flops = 2,
+              .kept_flops = 4,
+              .load_flops = 8,
+              .argument_flops = 4096,
+              .scalar_elements = 8,        /* beyond it vectors are the better code */
               .row_points = SN_FOLD_BLOCK, /* a row is one block of the fold */
               .prologue_points = 4096,
               .row_unit = 8,

@@ -273,7 +273,9 @@ RULE(repeat_after_arithmetic) {
   sn_type small;
   if (!sn_op_is_elementwise(s->op) || !s->n || !shape_before_repeat(s, &small)) return SN_NONE;
   if (sn_type_size(&small) >= sn_type_size(&s->type)) return SN_NONE;
-  if (sn_op_describe(s->op)->cost < SN_COSTLY && !joins_a_kernel(s)) return SN_NONE;
+  if (sn_op_describe(s->op)->cost < s->walk->context->target->costs.load_flops &&
+      !joins_a_kernel(s))
+    return SN_NONE;
   sn_id in[SN_MAX_ARITY];
   for (uint32_t k = 0; k < s->n; k++)
     in[k] = sn_build_broadcast(s->b, sn_match_input(s, s->x[k], 0), &small);

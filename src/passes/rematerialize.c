@@ -14,9 +14,11 @@
 #include "build/rewrite.h"
 #include "passes/passes.h"
 
-/* Forward and backward take about 1.6 times as long with it made again, so it must be large
- * (remade_bytes). How long a sum may be, beside the matrix's sides too: */
-enum { MOST_TERMS = 256, SIDES_TO_TERMS = 4 };
+/* "Far larger": each side of the matrix has so many elements for each term of its sums. What the
+ * target adds: forward and backward take about 1.6 times as long with the matrix made again, so it
+ * must be large (remade_bytes), and its sums short (remade_terms). */
+enum { SIDES_TO_TERMS = 4 };
+
 typedef enum kind { LATER, TURNED, KINDS } kind;
 
 /* All lists are per old node. */
@@ -59,8 +61,8 @@ static bool is_wide_product(const sn_target *target, const sn_graph *g, sn_id id
   const int64_t k = g->nodes[*sn_graph_inputs(g, id)].type.dims[last];
   const int64_t rows = node->type.dims[last - 1], columns = node->type.dims[last];
   /* Each matrix of a batch by itself: turned, tiny ones may have rows to join. */
-  return k <= MOST_TERMS && rows >= SIDES_TO_TERMS * k && columns >= SIDES_TO_TERMS * k &&
-         columns > target->costs.tiny_product / rows;
+  return k <= target->costs.remade_terms && rows >= SIDES_TO_TERMS * k &&
+         columns >= SIDES_TO_TERMS * k && columns > target->costs.tiny_product / rows;
 }
 
 static bool uses_wide(const remaker *m, const sn_graph *g, sn_id id, wide_use *use) {

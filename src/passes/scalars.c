@@ -15,36 +15,39 @@
 #include "graph/reference.h"
 #include "passes/passes.h"
 
-#define MOST_ELEMENTS 8   /* of a value: beyond it vectors are the better code */
-#define MOST_PARTS 100000 /* of a program */
+/* Of a value, whatever the target asks for: combine() has the order of sums of so many terms. */
+#define MOST_ELEMENTS 16
+/* Of a program: bounds the work of the compiler. */
+#define MOST_PARTS 100000
 
 typedef struct taking {
   const sn_graph *from;
   sn_build to;
   const uint8_t *live;
+  int64_t most;  /* elements of a value */
   size_t *first; /* per node: its parts start here */
   sn_id *parts;
 } taking;
 
-/* ---- whether -----------------------------------------------------------------------------------
- */
+/* ---- whether --------------------------------------------------------------------------------- */
 
 static bool is_input(const sn_graph *g, sn_id id) { return g->nodes[id].op == SN_OP_input; }
 
-static bool can_take_apart(const sn_graph *g, sn_id id) {
+static bool can_take_apart(const taking *t, sn_id id) {
+  const sn_graph *g = t->from;
   const sn_node *node = sn_graph_node(g, id);
   if (is_input(g, id)) return true;
-  if (sn_type_size(&node->type) > MOST_ELEMENTS) return false;
+  if (sn_type_size(&node->type) > t->most) return false;
   const sn_id *x = sn_graph_inputs(g, id);
   switch (sn_op_describe(node->op)->kind) {
   case SN_CLASS_LEAF:
   case SN_CLASS_VIEW:
   case SN_CLASS_PAD:
   case SN_CLASS_CONCAT: return true;
-  case SN_CLASS_REDUCE: return sn_type_size(&g->nodes[*x].type) <= MOST_ELEMENTS;
+  case SN_CLASS_REDUCE: return sn_type_size(&g->nodes[*x].type) <= t->most;
   case SN_CLASS_MATMUL: {
     const sn_type *a = &g->nodes[x[0]].type;
-    return a->dims[a->rank - 1] <= MOST_ELEMENTS;
+    return a->dims[a->rank - 1] <= t->most;
   }
   default: return sn_op_is_elementwise(node->op);
   }
@@ -64,7 +67,7 @@ static bool is_worth_it(const taking *t, size_t *n_parts) {
   *n_parts = 0;
   for (sn_id id = 0; id < g->n_nodes; id++) {
     if (!t->live[id]) continue;
-    if (!can_take_apart(g, id)) return false;
+    if (!can_take_apart(t, id)) return false;
     t->first[id] = *n_parts;
     if (!is_input(g, id)) *n_parts += (size_t)sn_type_size(&g->nodes[id].type);
     if (*n_parts > MOST_PARTS) return false;
@@ -75,8 +78,7 @@ static bool is_worth_it(const taking *t, size_t *n_parts) {
   return through_memory > 0 && computed > 1;
 }
 
-/* ---- parts -------------------------------------------------------------------------------------
- */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
 static sn_id part_of_input(taking *t, sn_id id, int64_t flat) {
   const sn_node *node = sn_graph_node(t->from, id);
@@ -248,7 +250,9 @@ static sn_id put_together(taking *t, sn_id id) {
 
 sn_status sn_pass_scalars(const sn_pass_context *context, const sn_graph *from, sn_graph *to) {
   sn_arena *arena = from->arena, *target = to->arena;
-  taking t = {.from = from, .to = sn_build_in(to)};
+  const int64_t wanted = context->target->costs.scalar_elements;
+  taking t = {
+      .from = from, .to = sn_build_in(to), .most = wanted < MOST_ELEMENTS ? wanted : MOST_ELEMENTS};
   uint8_t *live;
   size_t n_parts;
   SN_TRY(sn_arena_alloc(arena, from->n_nodes, 1, (void **)&live));

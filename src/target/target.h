@@ -16,25 +16,33 @@
 #define SN_NO_LIMIT UINT32_MAX
 
 typedef struct sn_target_limits {
-  uint32_t dtypes;       /* that it has, a bit 1 << sn_dtype each */
-  uint32_t nodes;        /* of a kernel over many points */
+  uint32_t dtypes; /* that it has, a bit 1 << sn_dtype each; a program of another is refused */
+  uint32_t nodes;  /* of a kernel over many points */
   uint32_t scalar_nodes; /* of one over a single point, which is straight-line code */
   uint32_t operands;     /* inputs of a kernel's nodes, but over a single point */
   uint32_t buffers;      /* that a kernel reads and writes, or SN_NO_LIMIT */
   int64_t local_bytes; /* memory of a task's own: rows that are kept, what a chain hands on; or 0 */
   size_t store_bytes;  /* of the smallest store: smaller elements go to memory by whole buffers */
-  size_t alignment;      /* bytes, of each buffer */
+  size_t alignment;    /* bytes, of each buffer */
 } sn_target_limits;
 
 typedef struct sn_target_costs {
   int64_t tiny_product; /* multiply-adds up to which products have other bits than larger ones */
-  size_t remade_bytes;  /* of a product from which on it is made again for uses far apart */
   int64_t row_points;   /* of a row that stays in the first cache between its phases, at most */
   uint32_t copies;      /* of concat's inputs by a kernel each, at most */
   int64_t pad_run;      /* elements in a run, and in a row of runs, that pay for reading a pad */
   int64_t pad_row;      /* where it is not made */
   int64_t lookup_row;   /* elements of a gather's rows that pay for looking up where it is read */
   int64_t prologue_points; /* of a map that is little beside a product */
+  int64_t scalar_elements; /* of a value: up to so many, scalars are quicker than vectors */
+  /* work against memory, in flops per element */
+  uint32_t again_flops;  /* up to so many, a second kernel makes a value again: it is not read */
+  uint32_t kept_flops;   /* up to so many, a later phase of a row makes it again: it is not kept */
+  uint32_t load_flops;   /* from so many on, a value is worth a place in memory */
+  double argument_flops; /* in all: from so many on, it is worth one more argument of a run */
+  /* products made again for uses far apart */
+  size_t remade_bytes;  /* at least */
+  int64_t remade_terms; /* of a sum, at most */
   /* chains: what they keep out of memory pays from here on */
   size_t chain_bytes;
   int64_t chain_points; /* of a map or rows that begin one */

@@ -8,9 +8,9 @@
 
 #include "build/rewrite.h"
 
-/* A run spends less on so few flops than on one more argument. */
-#define LEAST_WORK 4096.0
-/* What is computed from small things is not kept when it is larger. */
+/* Per element of a sort, scan or softmax, whose rows of ops.def have no cost. */
+#define FLOPS_ALONG_AN_AXIS 8
+/* What is computed from small things is not kept when it is larger: bounds the memory. */
 #define MOST_BYTES ((size_t)64 << 20)
 
 typedef struct facts {
@@ -25,6 +25,7 @@ typedef struct facts {
 } facts;
 
 typedef struct cutting {
+  const sn_target_costs *costs;
   const sn_graph *graph;
   size_t n_inputs;
   facts *of;      /* per node */
@@ -55,13 +56,14 @@ static double work_of(const sn_graph *g, sn_id id) {
   case SN_CLASS_REDUCE: return cost * (double)sn_type_size(last);
   case SN_CLASS_SOFTMAX:
   case SN_CLASS_SORT:
-  case SN_CLASS_SCAN: return SN_COSTLY * size;
+  case SN_CLASS_SCAN: return FLOPS_ALONG_AN_AXIS * size;
   default: return cost * size;
   }
 }
 
-static bool is_costly(const facts *f, const sn_type *type) {
-  return f->work >= SN_COSTLY * (double)sn_type_size(type) && sn_type_bytes(type) <= MOST_BYTES;
+static bool is_costly(const cutting *c, const facts *f, const sn_type *type) {
+  return f->work >= c->costs->load_flops * (double)sn_type_size(type) &&
+         sn_type_bytes(type) <= MOST_BYTES;
 }
 
 static facts facts_of(const cutting *c, sn_id id) {
@@ -82,7 +84,7 @@ static facts facts_of(const cutting *c, sn_id id) {
   }
   if (is_free(g, id)) return f;
   f.work += work_of(g, id);
-  if (is_costly(&f, &node->type) && sn_type_bytes(&node->type) > f.room)
+  if (is_costly(c, &f, &node->type) && sn_type_bytes(&node->type) > f.room)
     f.room = sn_type_bytes(&node->type);
   return f;
 }
@@ -91,7 +93,7 @@ static void decide(cutting *c, sn_id id) {
   const sn_node *node = sn_graph_node(c->graph, id);
   facts *f = &c->of[id];
   if (f->fixed && !f->wanted) return;
-  f->cut = f->fixed && f->varied && !is_free(c->graph, id) && f->work >= LEAST_WORK &&
+  f->cut = f->fixed && f->varied && !is_free(c->graph, id) && f->work >= c->costs->argument_flops &&
            sn_type_bytes(&node->type) <= f->room;
   if (f->cut) c->n++;
   for (uint32_t k = 0; k < node->n_inputs && !f->cut; k++)
@@ -134,9 +136,9 @@ static sn_status make(cutting *c, const sn_graph *from, sn_arena *arena, bool re
   return SN_OK;
 }
 
-sn_status sn_prelude_cut(const sn_graph *traced, size_t n_inputs, sn_arena *arena,
-                         sn_prelude *out) {
-  cutting c = {.graph = traced, .n_inputs = n_inputs};
+sn_status sn_prelude_cut(const sn_target *target, const sn_graph *traced, size_t n_inputs,
+                         sn_arena *arena, sn_prelude *out) {
+  cutting c = {.costs = &target->costs, .graph = traced, .n_inputs = n_inputs};
   *out = (sn_prelude){0};
   SN_TRY(sn_arena_alloc(arena, traced->n_nodes, sizeof *c.of, (void **)&c.of));
   for (sn_id id = 0; id < traced->n_nodes; id++) c.of[id] = facts_of(&c, id);

@@ -14,6 +14,7 @@
 #define SN_TENSOR_PRELUDE_H
 
 #include "graph/graph.h"
+#include "target/target.h"
 
 typedef struct sn_prelude {
   size_t n;           /* results; 0: nothing is worth it, and there are no graphs */
@@ -22,6 +23,7 @@ typedef struct sn_prelude {
 } sn_prelude;
 
 /* Arguments from number n_inputs on are captured. */
-sn_status sn_prelude_cut(const sn_graph *traced, size_t n_inputs, sn_arena *arena, sn_prelude *out);
+sn_status sn_prelude_cut(const sn_target *target, const sn_graph *traced, size_t n_inputs,
+                         sn_arena *arena, sn_prelude *out);
 
 #endif

@@ -73,7 +73,8 @@ static sn_status compile_in(sn_program *p, sn_tensor *const *inputs, sn_tensor *
   SN_TRY(sn_trace_tensors(p->ctx, arena, SN_TRACE_PROGRAM, inputs, p->n_inputs, outputs,
                           p->n_outputs, &trace));
   sn_prelude cut = {0};
-  if (p->n_inputs) SN_TRY(sn_prelude_cut(&trace.graph, p->n_inputs, arena, &cut));
+  if (p->n_inputs)
+    SN_TRY(sn_prelude_cut(p->ctx->options.target, &trace.graph, p->n_inputs, arena, &cut));
   SN_TRY(capture(p, trace.arguments + p->n_inputs, trace.n_arguments - p->n_inputs, cut.n));
   bool *all = NULL;
   if (donate) {

@@ -133,12 +133,11 @@ static void add_op(body_maker *m, sn_op op, sn_dtype in_dtype, sn_dtype out_dtyp
   add_insn(m, insn);
 }
 
-/* What there is code for and a VM here to compare with: not the costly functions of float64, which
+/* What there is code for and a VM here to compare with: not the functions of float64, which
  * have no code, and with relaxed SIMD not those of float32, which are the fused ones. */
 static bool usable(const jit_case *c, sn_op op, sn_dtype dtype) {
   const sn_op_info *info = sn_op_describe(op);
-  const bool costly = info->kind == SN_CLASS_MAP && info->cost >= SN_COSTLY;
-  if (costly && (dtype == SN_F64 || (dtype == SN_F32 && c->relaxed))) return false;
+  if (case_is_function(op) && (dtype == SN_F64 || (dtype == SN_F32 && c->relaxed))) return false;
   if (op == SN_OP_bitcast) return dtype == SN_F32 || dtype == SN_I32;
   return info->arity > 0 && case_takes(op, dtype) &&
          (info->kind == SN_CLASS_MAP || info->kind == SN_CLASS_COMPARE ||

@@ -55,6 +55,12 @@ static inline bool case_takes(sn_op op, sn_dtype dtype) {
   return sn_op_describe(op)->types >> dtype & 1;
 }
 
+/* Whether a formula (math/expand_*.inc) stands for op, and no instruction of a machine. */
+static inline bool case_is_function(sn_op op) {
+  enum { LEAST_FLOPS = 8 };
+  return sn_op_describe(op)->kind == SN_CLASS_MAP && sn_op_describe(op)->cost >= LEAST_FLOPS;
+}
+
 /* The public function of an elementwise op of the table; sn_elementwise where there is none. */
 sn_tensor *case_apply(sn_op op, sn_tensor *const *x, size_t n);
 

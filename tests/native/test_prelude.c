@@ -2,6 +2,8 @@
  * call has, the bits of the results, and whose memory it is. */
 #include "api_support.h"
 
+#include <math.h>
+
 #include "tensor/tensor.h"
 
 enum { N = 72 };
@@ -186,11 +188,23 @@ static void c_source_is_of_the_whole(void **state) {
   sn_program_release(program);
 }
 
+/* Where a program captures so much work that one more argument takes longer, it is its own. */
+static void the_target_says_what_an_argument_is_worth(void **state) {
+  (void)state;
+  sn_target slow = *f.ctx->options.target;
+  slow.costs.argument_flops = INFINITY;
+  f.ctx->options.target = &slow;
+  sn_tensor *p = sn_placeholder(f.ctx, SN_F32, DIMS(N, N));
+  sn_program *program = compile_all(&p, 1, formula(p, square(2), square(3)));
+  assert_null(sn_program_prelude(program));
+  sn_program_release(program);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(captured_parts_run_once),  TEST(results_are_the_programs_own),
       TEST(only_what_is_worth_it),    TEST(results_of_the_prelude_are_handed_out),
-      TEST(c_source_is_of_the_whole),
+      TEST(c_source_is_of_the_whole), TEST(the_target_says_what_an_argument_is_worth),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

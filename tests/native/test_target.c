@@ -14,8 +14,14 @@
 
 enum { BUFFERS = 8, LOCAL_BYTES = 16 * 1024, STORE_BYTES = 4 };
 
-static sn_target device(void) {
+static sn_target strict_cpu(void) {
   sn_target target = sn_cpu_target;
+  target.deterministic = true;
+  return target;
+}
+
+static sn_target device(void) {
+  sn_target target = strict_cpu();
   target.name = "device";
   target.limits.dtypes = ~(1u << SN_F64);
   target.limits.buffers = BUFFERS;
@@ -242,7 +248,22 @@ static sn_status make_lookup(workload *w, const int64_t *sizes) {
   return compile(w, (sn_tensor *[]){y, sn_softmax(y, -1)}, 2, NULL);
 }
 
+/* A tiny state, that a sum over a stack goes through. */
+static sn_status make_tiny(workload *w, const int64_t *sizes) {
+  sn_tensor *y = sn_sin(floats(w, 1, sizes, 1));
+  y = sn_add(sn_mul(y, sn_sum(y, SN_ALL_AXES, false)), floats(w, 1, sizes, 1));
+  return compile(w, (sn_tensor *[]){y}, 1, NULL);
+}
+
+/* A factor per row, repeated before a function is taken of it. */
+static sn_status make_repeated(workload *w, const int64_t *sizes) {
+  sn_tensor *x = sn_broadcast_to(floats(w, 2, (int64_t[]){sizes[0], 1}, 1), 2, sizes);
+  return compile(w, (sn_tensor *[]){sn_mul(sn_exp(x), floats(w, 2, sizes, 1))}, 1, NULL);
+}
+
 static const workload_kind more[] = {
+    {"tiny", make_tiny},
+    {"repeated", make_repeated},
     {"lookup", make_lookup},
     {"columns", make_columns},
     {"norm", make_norm},
@@ -295,6 +316,9 @@ static const case_of cases[] = {
     {"norm", {64, 32, 48}},
     {"again", {200, 300}},
     {"masked attention", {128, 16}},
+    {"tiny", {5}},
+    {"tiny", {12}},
+    {"repeated", {30, 40}},
     {"parts", {3, 5}},
     {"rows", {20, 300}},
     {"rows", {4, 5000}},
@@ -332,39 +356,53 @@ static void compare(const char *name, size_t output, sn_tensor *a, sn_tensor *b)
   free(y);
 }
 
-static void run_both(const case_of *c, bool fusion) {
-  const sn_target invented = device();
+typedef struct both { /* a workload compiled for two targets */
   fixture f[2];
   workload w[2];
+} both;
+
+static void run_both(both *b, const case_of *c, const sn_target *const *targets, bool fusion) {
+  fixture *f = b->f;
+  workload *w = b->w;
   for (int i = 0; i < 2; i++) {
     fixture_open(&f[i], (sn_options){.threads = 1, .deterministic = true});
     sn_context *ctx = f[i].ctx;
-    if (i) ctx->options.target = &invented;
+    ctx->options.target = targets[i];
     ctx->options.fusion = fusion;
     if (workload_make(&w[i], ctx, kind_of(c->name), c->sizes) || workload_call(&w[i]))
       fail_msg("%s: %s", c->name, sn_error_message(ctx));
   }
-  const sn_groups *groups = last_groups(f[1].ctx);
-  assert_ptr_equal(groups->target, &invented);
-  for (size_t i = 0; i < groups->n_groups; i++) check_group(groups, &groups->groups[i]);
+  for (int i = 0; i < 2; i++) assert_ptr_equal(last_groups(f[i].ctx)->target, targets[i]);
   for (size_t i = 0; i < w[0].n_outputs; i++) compare(c->name, i, w[0].outputs[i], w[1].outputs[i]);
+}
+
+static void release_both(both *b) {
   for (int i = 0; i < 2; i++) {
-    workload_release(&w[i]);
-    fixture_close(&f[i]);
+    workload_release(&b->w[i]);
+    fixture_close(&b->f[i]);
   }
+}
+
+static void check_limits(const case_of *c, bool fusion) {
+  const sn_target invented = device(), cpu = strict_cpu();
+  both b;
+  run_both(&b, c, (const sn_target *[]){&cpu, &invented}, fusion);
+  const sn_groups *groups = last_groups(b.f[1].ctx);
+  for (size_t i = 0; i < groups->n_groups; i++) check_group(groups, &groups->groups[i]);
+  release_both(&b);
 }
 
 static void groups_keep_the_limits(void **state) {
   (void)state;
   chains = groups_of_8 = 0;
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) run_both(&cases[i], true);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check_limits(&cases[i], true);
   assert_true(chains > 0); /* there is room for some */
   assert_true(groups_of_8 > 0);
 }
 
 static void single_ops_keep_them_too(void **state) {
   (void)state;
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) run_both(&cases[i], false);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check_limits(&cases[i], false);
 }
 
 static void a_missing_dtype_is_refused(void **state) {
@@ -379,6 +417,55 @@ static void a_missing_dtype_is_refused(void **state) {
   expect_error(f.ctx, SN_ERR_UNSUPPORTED, "compile: device has no float64");
   sn_scope_end(f.ctx);
   fixture_close(&f);
+}
+
+/* ---- costs ----------------------------------------------------------------------------------- */
+
+static void no_terms(sn_target_costs *c) { c->remade_terms = 0; }
+static void nothing_again(sn_target_costs *c) { c->again_flops = 0; }
+static void all_kept(sn_target_costs *c) { c->kept_flops = 0; }
+static void none_kept(sn_target_costs *c) { c->kept_flops = UINT32_MAX; }
+static void slow_loads(sn_target_costs *c) { c->load_flops = UINT32_MAX; }
+static void no_scalars(sn_target_costs *c) { c->scalar_elements = 0; }
+static void more_scalars(sn_target_costs *c) { c->scalar_elements = INT64_MAX; }
+
+static const struct {
+  const char *name;
+  void (*change)(sn_target_costs *costs);
+} changes[] = {
+    {"no terms", no_terms},         {"nothing again", nothing_again}, {"all kept", all_kept},
+    {"none kept", none_kept},       {"slow loads", slow_loads},       {"no scalars", no_scalars},
+    {"more scalars", more_scalars},
+};
+
+static bool have_other_groups(both *b) {
+  const char *text[2];
+  sn_arena arena;
+  sn_arena_init(&arena, &b->f[0].ctx->env);
+  for (int i = 0; i < 2; i++)
+    assert_int_equal(sn_groups_text(last_groups(b->f[i].ctx), &arena, &text[i]), SN_OK);
+  const bool other = strcmp(text[0], text[1]) != 0;
+  sn_arena_free(&arena);
+  return other;
+}
+
+static void costs_make_other_kernels_and_the_same_values(void **state) {
+  (void)state;
+  for (size_t k = 0; k < sizeof changes / sizeof *changes; k++) {
+    int n = 0;
+    sn_target usual = strict_cpu();
+    usual.costs.remade_bytes = 4096;
+    sn_target other = usual;
+    changes[k].change(&other.costs);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+      both b;
+      run_both(&b, &cases[i], (const sn_target *[]){&usual, &other}, true);
+      n += have_other_groups(&b);
+      release_both(&b);
+    }
+    print_message("%s: other kernels in %d cases\n", changes[k].name, n);
+    assert_true(n > 0);
+  }
 }
 
 /* ---- questions ------------------------------------------------------------------------------- */
@@ -402,6 +489,7 @@ int main(void) {
       cmocka_unit_test(groups_keep_the_limits),
       cmocka_unit_test(single_ops_keep_them_too),
       cmocka_unit_test(a_missing_dtype_is_refused),
+      cmocka_unit_test(costs_make_other_kernels_and_the_same_values),
       cmocka_unit_test(blocks_fit_into_local_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
