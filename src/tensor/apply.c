@@ -122,12 +122,12 @@ sn_dtype sn_product_dtype(sn_dtype dtype) { return sn_dtype_is_float(dtype) ? dt
 
 /* A float as an integer of a small dtype, of which the nearest is taken. */
 static sn_tensor *as_small_integer(sn_tensor *x, sn_dtype dtype) {
-  temporaries t = {0};
+  temporaries t = sn_begin(x, "astype");
   const sn_dtype_info *range = &sn_dtype_table[dtype];
-  sn_tensor *y = sn_note(&t, sn_as_dtype(x, SN_I32));
-  y = sn_binary(&t, SN_OP_maximum, y, sn_number_like(&t, y, range->least));
-  y = sn_binary(&t, SN_OP_minimum, y, sn_number_like(&t, y, range->most));
-  return sn_keep(sn_finish(&t, sn_note(&t, sn_as_dtype(y, dtype))));
+  sn_tensor *y = sn_note(sn_as_dtype(x, SN_I32));
+  y = sn_binary(SN_OP_maximum, y, sn_number_like(y, range->least));
+  y = sn_binary(SN_OP_minimum, y, sn_number_like(y, range->most));
+  return sn_keep(sn_finish(&t, sn_note(sn_as_dtype(y, dtype))));
 }
 
 /* Whether a node can cast so: a small dtype from and to its wide one only. */

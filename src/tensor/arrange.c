@@ -88,21 +88,18 @@ sn_tensor *sn_stack(sn_tensor *const *list, size_t count, int axis) {
     if (!sn_same_dims(&list[i]->type, first))
       return REFUSE(ctx, SN_ERR_SHAPE, "stack: shapes differ: a %s, b %s", sn_shape_text(first, ta),
                     sn_shape_text(&list[i]->type, tb));
-  sn_tensor **layers, *y = NULL;
+  sn_tensor **layers;
   const sn_status status = sn_alloc_zeroed(&ctx->env, count, sizeof *layers, (void **)&layers);
   if (status) return sn_refuse(ctx, status);
-  bool complete = true;
-  for (size_t i = 0; i < count && complete; i++)
-    complete = (layers[i] = sn_keep(sn_expand_dims(list[i], 1u << at))) != NULL;
-  if (complete) y = sn_concat(layers, count, at);
-  for (size_t i = 0; i < count; i++) sn_release(layers[i]);
+  temporaries t = sn_begin_in(ctx, "stack");
+  for (size_t i = 0; i < count; i++) layers[i] = sn_expand_dims(list[i], 1u << at);
+  sn_tensor *y = sn_concat(layers, count, at);
   sn_free(&ctx->env, layers, count * sizeof *layers);
-  return y;
+  return sn_finish(&t, y);
 }
 
 /* An axis count times: whole blocks one after the other, or each element (inner). */
-static sn_tensor *multiply(temporaries *t, sn_tensor *x, int axis, int64_t count, bool inner,
-                           const char *what) {
+static sn_tensor *multiply(sn_tensor *x, int axis, int64_t count, bool inner, const char *what) {
   if (!x) return NULL;
   const int64_t n = x->type.dims[axis];
   sn_type apart = {x->type.dtype, 4, {1, inner ? n : 1, inner ? 1 : n, 1}}, type = x->type;
@@ -112,13 +109,13 @@ static sn_tensor *multiply(temporaries *t, sn_tensor *x, int axis, int64_t count
     return REFUSE(x->ctx, SN_ERR_MEMORY, "%s: result is too large", what);
   sn_type laid = apart;
   laid.dims[inner ? 2 : 1] = count;
-  sn_tensor *copies = sn_note(t, sn_as_dims(sn_note(t, sn_as_reshaped(x, &apart)), &laid));
-  return sn_note(t, sn_as_reshaped(copies, &type));
+  sn_tensor *copies = sn_note(sn_as_dims(sn_note(sn_as_reshaped(x, &apart)), &laid));
+  return sn_note(sn_as_reshaped(copies, &type));
 }
 
 sn_tensor *sn_repeat(sn_tensor *x, int64_t count, int axis) {
-  temporaries t = {0};
-  sn_tensor *along = sn_note(&t, sn_along(x, &axis));
+  temporaries t = sn_begin(x, "repeat");
+  sn_tensor *along = sn_note(sn_along(x, &axis));
   if (!along) return sn_finish(&t, NULL);
   const sn_status status = sn_resolve_axis(along, "repeat", &axis);
   if (status) return sn_finish(&t, sn_refuse(x->ctx, status));
@@ -126,7 +123,7 @@ sn_tensor *sn_repeat(sn_tensor *x, int64_t count, int axis) {
     return sn_finish(&t, REFUSE(x->ctx, SN_ERR_ARGUMENT,
                                 "repeat: count is %lld, expected a whole number from 0 on",
                                 (long long)count));
-  return sn_finish(&t, multiply(&t, along, axis, count, true, "repeat"));
+  return sn_finish(&t, multiply(along, axis, count, true, "repeat"));
 }
 
 sn_tensor *sn_tile(sn_tensor *x, const int64_t *reps, int count) {
@@ -141,31 +138,31 @@ sn_tensor *sn_tile(sn_tensor *x, const int64_t *reps, int count) {
   if (count < 0 || rank > SN_MAX_RANK)
     return REFUSE(x->ctx, SN_ERR_SHAPE, "tile: %d reps, at most %d", count, SN_MAX_RANK);
   for (int i = 0; i < rank; i++) type.dims[i] = i < rank - own ? 1 : x->type.dims[i - (rank - own)];
-  temporaries t = {0};
-  sn_tensor *y = sn_note(&t, sn_as_reshaped(x, &type));
+  temporaries t = sn_begin(x, "tile");
+  sn_tensor *y = sn_note(sn_as_reshaped(x, &type));
   for (int i = 0; i < count; i++)
-    if (reps[i] != 1) y = multiply(&t, y, rank - count + i, reps[i], false, "tile");
+    if (reps[i] != 1) y = multiply(y, rank - count + i, reps[i], false, "tile");
   return sn_finish(&t, y);
 }
 
 /* Moved by shift along one axis: what leaves comes in at the other end. */
 sn_tensor *sn_roll(sn_tensor *x, int64_t shift, int axis) {
-  temporaries t = {0};
-  sn_tensor *along = sn_note(&t, sn_along(x, &axis));
+  temporaries t = sn_begin(x, "roll");
+  sn_tensor *along = sn_note(sn_along(x, &axis));
   if (!along) return sn_finish(&t, NULL);
   const sn_status status = sn_resolve_axis(along, "roll", &axis);
   if (status) return sn_finish(&t, sn_refuse(x->ctx, status));
   const int64_t n = along->type.dims[axis], by = n ? (shift % n + n) % n : 0;
   int64_t begin[SN_MAX_RANK] = {0}, size[SN_MAX_RANK];
   for (int i = 0; i < along->type.rank; i++) size[i] = along->type.dims[i];
-  if (!by) return sn_finish(&t, sn_note(&t, sn_as_reshaped(along, &x->type)));
+  if (!by) return sn_finish(&t, sn_note(sn_as_reshaped(along, &x->type)));
   size[axis] = n - by;
-  sn_tensor *front = sn_own(&t, sn_slice(along, begin, size, NULL));
+  sn_tensor *front = sn_slice(along, begin, size, NULL);
   begin[axis] = n - by;
   size[axis] = by;
-  sn_tensor *back = sn_own(&t, sn_slice(along, begin, size, NULL));
-  sn_tensor *rolled = sn_own(&t, sn_concat((sn_tensor *[]){back, front}, 2, axis));
-  return sn_finish(&t, sn_note(&t, sn_as_reshaped(rolled, &x->type)));
+  sn_tensor *back = sn_slice(along, begin, size, NULL);
+  sn_tensor *rolled = sn_concat((sn_tensor *[]){back, front}, 2, axis);
+  return sn_finish(&t, sn_note(sn_as_reshaped(rolled, &x->type)));
 }
 
 /* ---- triangles ------------------------------------------------------------------------------- */
@@ -180,15 +177,14 @@ static sn_tensor *triangle(const char *what, sn_tensor *x, int64_t k, bool lower
                   sn_shape_text(&x->type, text));
   const int64_t *last = &x->type.dims[x->type.rank - 2];
   const sn_type matrix = {SN_I32, 2, {last[0], last[1]}};
-  temporaries t = {0};
-  sn_tensor *zero = sn_note(&t, sn_number(ctx, x->type.dtype, 0));
-  sn_tensor *shift = sn_own(&t, sn_scalar(ctx, (double)k));
-  sn_tensor *row = sn_note(&t, sn_index_along(ctx, &matrix, 0));
-  row = sn_binary(&t, SN_OP_add, row, shift);
-  sn_tensor *column = sn_note(&t, sn_index_along(ctx, &matrix, 1));
-  sn_tensor *inside =
-      sn_binary(&t, SN_OP_greater_equal, lower ? row : column, lower ? column : row);
-  return sn_finish(&t, sn_choose(&t, inside, x, zero));
+  temporaries t = sn_begin(x, what);
+  sn_tensor *zero = sn_note(sn_number(ctx, x->type.dtype, 0));
+  sn_tensor *shift = sn_scalar(ctx, (double)k);
+  sn_tensor *row = sn_note(sn_index_along(ctx, &matrix, 0));
+  row = sn_binary(SN_OP_add, row, shift);
+  sn_tensor *column = sn_note(sn_index_along(ctx, &matrix, 1));
+  sn_tensor *inside = sn_binary(SN_OP_greater_equal, lower ? row : column, lower ? column : row);
+  return sn_finish(&t, sn_choose(inside, x, zero));
 }
 
 sn_tensor *sn_tril(sn_tensor *x, int64_t k) { return triangle("tril", x, k, true); }

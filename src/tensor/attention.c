@@ -61,43 +61,41 @@ static sn_type split_heads(const sn_type *type, int64_t shared) {
 }
 
 /* The mask in the shape of all scores, which `scores` is before heads are split. */
-static sn_tensor *spread_mask(temporaries *t, sn_tensor *mask, const sn_type *scores,
-                              const sn_type *split) {
+static sn_tensor *spread_mask(sn_tensor *mask, const sn_type *scores, const sn_type *split) {
   sn_type full = *scores;
   full.dtype = mask->type.dtype;
-  sn_tensor *spread = sn_own(t, sn_broadcast_to(mask, full.rank, full.dims));
+  sn_tensor *spread = sn_broadcast_to(mask, full.rank, full.dims);
   if (!spread || split->rank == full.rank) return spread;
   full = *split;
   full.dtype = mask->type.dtype;
-  return sn_note(t, sn_as_reshaped(spread, &full));
+  return sn_note(sn_as_reshaped(spread, &full));
 }
 
-static sn_tensor *flip(temporaries *t, sn_tensor *x) {
+static sn_tensor *flip(sn_tensor *x) {
   int perm[SN_MAX_RANK];
   if (!x) return NULL;
   for (int i = 0; i < x->type.rank; i++) perm[i] = i;
   perm[x->type.rank - 1]--;
   perm[x->type.rank - 2]++;
-  return sn_own(t, sn_transpose(x, perm));
+  return sn_transpose(x, perm);
 }
 
 /* s where the mask, or the token's number, allows it, else -infinity; a mask of floats is added. */
-static sn_tensor *apply_masks(temporaries *t, sn_tensor *s, const sn_type *scores, sn_tensor *mask,
-                              bool causal) {
+static sn_tensor *apply_masks(sn_tensor *s, const sn_type *scores, sn_tensor *mask, bool causal) {
   if (!s) return NULL;
   sn_context *ctx = s->ctx;
   const sn_type type = s->type;
-  sn_tensor *never = sn_number_like(t, s, -INFINITY);
+  sn_tensor *never = sn_number_like(s, -INFINITY);
   if (mask) {
-    sn_tensor *m = spread_mask(t, mask, scores, &type);
+    sn_tensor *m = spread_mask(mask, scores, &type);
     if (!m) return NULL;
-    s = m->type.dtype == SN_BOOL ? sn_choose(t, m, s, never) : sn_binary(t, SN_OP_add, s, m);
+    s = m->type.dtype == SN_BOOL ? sn_choose(m, s, never) : sn_binary(SN_OP_add, s, m);
   }
   if (!causal) return s;
-  sn_tensor *row = sn_note(t, sn_index_along(ctx, &type, type.rank - 2));
-  sn_tensor *column = sn_note(t, sn_index_along(ctx, &type, type.rank - 1));
-  sn_tensor *seen = sn_binary(t, SN_OP_less_equal, column, row);
-  return sn_choose(t, seen, s, never);
+  sn_tensor *row = sn_note(sn_index_along(ctx, &type, type.rank - 2));
+  sn_tensor *column = sn_note(sn_index_along(ctx, &type, type.rank - 1));
+  sn_tensor *seen = sn_binary(SN_OP_less_equal, column, row);
+  return sn_choose(seen, s, never);
 }
 
 sn_tensor *sn_attention(sn_tensor *q, sn_tensor *k, sn_tensor *v, sn_tensor *mask, bool causal,
@@ -105,7 +103,7 @@ sn_tensor *sn_attention(sn_tensor *q, sn_tensor *k, sn_tensor *v, sn_tensor *mas
   if (!q || !k || !v) return NULL;
   const sn_status status = check_attention(q, k, v, mask);
   if (status) return sn_refuse(q->ctx, status);
-  temporaries t = {0};
+  temporaries t = sn_begin(q, "attention");
   q = sn_as_float(&t, q);
   k = sn_as_float(&t, k);
   v = sn_as_float(&t, v);
@@ -120,17 +118,17 @@ sn_tensor *sn_attention(sn_tensor *q, sn_tensor *k, sn_tensor *v, sn_tensor *mas
     const int64_t shared = k->type.dims[rank - 3];
     const sn_type tq = split_heads(&q->type, shared), tk = split_heads(&k->type, shared),
                   tv = split_heads(&v->type, shared);
-    q = sn_note(&t, sn_as_reshaped(q, &tq));
-    k = sn_note(&t, sn_as_reshaped(k, &tk));
-    v = sn_note(&t, sn_as_reshaped(v, &tv));
+    q = sn_note(sn_as_reshaped(q, &tq));
+    k = sn_note(sn_as_reshaped(k, &tk));
+    v = sn_note(sn_as_reshaped(v, &tv));
   }
-  sn_tensor *s = sn_own(&t, sn_matmul(q, flip(&t, k)));
+  sn_tensor *s = sn_matmul(q, flip(k));
   if (!s) return sn_finish(&t, NULL);
-  s = sn_binary(&t, SN_OP_mul, s, sn_number_like(&t, s, scale));
-  s = apply_masks(&t, s, &scores, mask, causal);
+  s = sn_binary(SN_OP_mul, s, sn_number_like(s, scale));
+  s = apply_masks(s, &scores, mask, causal);
   if (!s) return sn_finish(&t, NULL);
-  sn_tensor *y = sn_own(&t, sn_matmul(sn_own(&t, sn_softmax(s, -1)), v));
+  sn_tensor *y = sn_matmul(sn_softmax(s, -1), v);
   if (!y || !grouped) return sn_finish(&t, y);
   out.dtype = y->type.dtype;
-  return sn_finish(&t, sn_note(&t, sn_as_reshaped(y, &out)));
+  return sn_finish(&t, sn_note(sn_as_reshaped(y, &out)));
 }

@@ -1,16 +1,25 @@
 /* compose.c - what compositions share. */
 #include "tensor/compose.h"
 
-sn_tensor *sn_note(temporaries *t, sn_tensor *x) { return t->list[t->n++] = x; }
+temporaries sn_begin_in(sn_context *ctx, const char *what) {
+  const temporaries t = {.ctx = ctx, .n_noted = ctx->n_scope, .outer = ctx->composed};
+  if (!ctx->composed) ctx->composed = what;
+  return t;
+}
 
-sn_tensor *sn_own(temporaries *t, sn_tensor *x) { return sn_note(t, sn_keep(x)); }
+temporaries sn_begin(const sn_tensor *x, const char *what) {
+  return x ? sn_begin_in(x->ctx, what) : (temporaries){0};
+}
 
 sn_tensor *sn_finish(temporaries *t, sn_tensor *result) {
+  sn_context *ctx = t->ctx;
+  if (!ctx) return NULL;
   const bool small = t->n_floats && sn_dtype_is_small(t->dtype);
   if (small && result && result->type.dtype == sn_dtype_wide(t->dtype))
-    result = sn_note(t, sn_as_dtype(result, t->dtype));
+    result = sn_note(sn_as_dtype(result, t->dtype));
   sn_retain(result);
-  for (int i = 0; i < t->n; i++) sn_release(t->list[i]);
+  ctx->composed = t->outer;
+  while (ctx->n_scope > t->n_noted) sn_release(ctx->scope[--ctx->n_scope]);
   return sn_hand_out(result);
 }
 
@@ -20,31 +29,29 @@ sn_tensor *sn_number(sn_context *ctx, sn_dtype dtype, double value) {
   return sn_node_of(ctx, SN_OP_constant, NULL, 0, &bits, 1, &type);
 }
 
-sn_tensor *sn_unary(temporaries *t, sn_op op, sn_tensor *x) {
-  return sn_note(t, sn_elementwise(op, &x, 1));
+sn_tensor *sn_unary(sn_op op, sn_tensor *x) { return sn_note(sn_elementwise(op, &x, 1)); }
+
+sn_tensor *sn_binary(sn_op op, sn_tensor *x, sn_tensor *y) {
+  return sn_note(sn_elementwise(op, (sn_tensor *[]){x, y}, 2));
 }
 
-sn_tensor *sn_binary(temporaries *t, sn_op op, sn_tensor *x, sn_tensor *y) {
-  return sn_note(t, sn_elementwise(op, (sn_tensor *[]){x, y}, 2));
+sn_tensor *sn_choose(sn_tensor *condition, sn_tensor *x, sn_tensor *y) {
+  return sn_note(sn_elementwise(SN_OP_where, (sn_tensor *[]){condition, x, y}, 3));
 }
 
-sn_tensor *sn_choose(temporaries *t, sn_tensor *condition, sn_tensor *x, sn_tensor *y) {
-  return sn_note(t, sn_elementwise(SN_OP_where, (sn_tensor *[]){condition, x, y}, 3));
-}
-
-sn_tensor *sn_reduced(temporaries *t, sn_op op, sn_tensor *x, uint32_t axes, bool keepdims) {
-  return sn_note(t, sn_reduce(op, x, axes, keepdims));
+sn_tensor *sn_reduced(sn_op op, sn_tensor *x, uint32_t axes, bool keepdims) {
+  return sn_note(sn_reduce(op, x, axes, keepdims));
 }
 
 sn_tensor *sn_as_float(temporaries *t, sn_tensor *x) {
   if (!x) return NULL;
   const sn_dtype dtype = sn_dtype_is_float(x->type.dtype) ? x->type.dtype : SN_F32;
   t->dtype = t->n_floats++ ? sn_promote_dtypes(t->dtype, dtype) : dtype;
-  return sn_note(t, sn_as_dtype(x, sn_dtype_wide(dtype)));
+  return sn_note(sn_as_dtype(x, sn_dtype_wide(dtype)));
 }
 
-sn_tensor *sn_number_like(temporaries *t, const sn_tensor *x, double value) {
-  return sn_note(t, x ? sn_number(x->ctx, x->type.dtype, value) : NULL);
+sn_tensor *sn_number_like(const sn_tensor *x, double value) {
+  return sn_note(x ? sn_number(x->ctx, x->type.dtype, value) : NULL);
 }
 
 sn_tensor *sn_index_along(sn_context *ctx, const sn_type *type, int axis) {

@@ -1,40 +1,43 @@
-/* compose.h - writing a public function as a graph of ops of the table. What a step makes is noted
- * as temporary; all are released at the end but the one that is handed out. A step that is given
- * NULL makes NULL, so a chain of them is checked once.
+/* compose.h - writing a public function as a graph of ops of the table and of other public functions.
+ * What is made between begin and finish belongs to the composition; all is released at the end but
+ * the one that is handed out. A step that is given NULL makes NULL, so a chain of them is checked
+ * once. Errors on the way name the public function that began first, whatever op they come from.
  *
- *   temporaries t = {0};
- *   sn_tensor *e = sn_unary(&t, SN_OP_exp, x);
- *   return sn_finish(&t, sn_binary(&t, SN_OP_div, e, sn_reduced(&t, SN_OP_sum, e, axes, true)));
+ *   temporaries t = sn_begin(x, "softmax");
+ *   sn_tensor *e = sn_unary(SN_OP_exp, x);
+ *   return sn_finish(&t, sn_binary(SN_OP_div, e, sn_reduced(SN_OP_sum, e, axes, true)));
  */
 #ifndef SN_TENSOR_COMPOSE_H
 #define SN_TENSOR_COMPOSE_H
 
 #include "tensor/apply.h"
 
-#define SN_MAX_TEMPORARIES 32
 typedef struct temporaries {
-  sn_tensor *list[SN_MAX_TEMPORARIES];
-  int n;
+  sn_context *ctx; /* NULL: of nothing */
+  size_t n_noted;  /* references that the context had noted before */
+  const char *outer;
   int n_floats;
   sn_dtype dtype; /* of the floats, if there are any: the result gets it back if it is small */
 } temporaries;
 
-sn_tensor *sn_note(temporaries *t, sn_tensor *x);
+/* what: the function's public name. x may be NULL; then so are the results. */
+temporaries sn_begin(const sn_tensor *x, const char *what);
+temporaries sn_begin_in(sn_context *ctx, const char *what);
 
-/* Notes what a public function returned, which a scope has noted as its own. */
-sn_tensor *sn_own(temporaries *t, sn_tensor *x);
+/* Releases what was made since; the result belongs to the caller. */
+sn_tensor *sn_finish(temporaries *t, sn_tensor *result);
+
+/* A new reference becomes the composition's, as those do that public functions return. */
+static inline sn_tensor *sn_note(sn_tensor *x) { return sn_hand_out(x); }
 
 /* Noted results; NULL where an input is. */
-sn_tensor *sn_unary(temporaries *t, sn_op op, sn_tensor *x);
-sn_tensor *sn_binary(temporaries *t, sn_op op, sn_tensor *x, sn_tensor *y);
-sn_tensor *sn_choose(temporaries *t, sn_tensor *condition, sn_tensor *x, sn_tensor *y);
-sn_tensor *sn_reduced(temporaries *t, sn_op op, sn_tensor *x, uint32_t axes, bool keepdims);
+sn_tensor *sn_unary(sn_op op, sn_tensor *x);
+sn_tensor *sn_binary(sn_op op, sn_tensor *x, sn_tensor *y);
+sn_tensor *sn_choose(sn_tensor *condition, sn_tensor *x, sn_tensor *y);
+sn_tensor *sn_reduced(sn_op op, sn_tensor *x, uint32_t axes, bool keepdims);
 sn_tensor *sn_as_float(temporaries *t, sn_tensor *x); /* an argument as float32 or float64 */
 /* A constant of the dtype of x. */
-sn_tensor *sn_number_like(temporaries *t, const sn_tensor *x, double value);
-
-/* Releases them; the result belongs to the caller. */
-sn_tensor *sn_finish(temporaries *t, sn_tensor *result);
+sn_tensor *sn_number_like(const sn_tensor *x, double value);
 
 sn_tensor *sn_number(sn_context *ctx, sn_dtype dtype, double value);
 

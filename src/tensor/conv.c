@@ -171,7 +171,7 @@ static sn_tensor *move_axis(sn_tensor *x, int from, int to) {
 
 /* x with zeros in front, or without its first elements (back), along the spatial axes, which begin
  * at 1: what the node's own padding does not cover. */
-static sn_tensor *shift(temporaries *t, const layer *l, sn_tensor *x, bool back) {
+static sn_tensor *shift(const layer *l, sn_tensor *x, bool back) {
   int64_t attrs[SN_MAX_ATTRS] = {0}, beyond = 0;
   if (!x) return NULL;
   sn_type type = x->type;
@@ -182,8 +182,8 @@ static sn_tensor *shift(temporaries *t, const layer *l, sn_tensor *x, bool back)
     beyond += l->beyond[i];
   }
   if (!beyond) return x;
-  return sn_note(t, sn_node_of(l->ctx, back ? SN_OP_slice : SN_OP_pad, &x, 1, attrs,
-                               2 * (size_t)type.rank + !back, &type));
+  return sn_note(sn_node_of(l->ctx, back ? SN_OP_slice : SN_OP_pad, &x, 1, attrs,
+                            2 * (size_t)type.rank + !back, &type));
 }
 
 static sn_tensor *convolve(const char *name, sn_tensor *x, sn_tensor *filter, int axes,
@@ -193,12 +193,12 @@ static sn_tensor *convolve(const char *name, sn_tensor *x, sn_tensor *filter, in
   sn_status status = begin(&l, x, name, axes, options);
   if (!status) status = check_filter(&l, x, filter, transposed);
   if (status) return sn_refuse(x->ctx, status);
-  temporaries t = {0};
+  temporaries t = sn_begin(x, l.name);
   const sn_dtype dtype = sn_product_dtype(sn_promote(x, filter));
   const bool moved = l.options.channels_first;
-  sn_tensor *in = sn_note(&t, sn_as_dtype(x, dtype)), *w = sn_note(&t, sn_as_dtype(filter, dtype));
-  if (moved) in = sn_note(&t, move_axis(in, 1, axes + 1));
-  if (!transposed) in = shift(&t, &l, in, false);
+  sn_tensor *in = sn_note(sn_as_dtype(x, dtype)), *w = sn_note(sn_as_dtype(filter, dtype));
+  if (moved) in = sn_note(move_axis(in, 1, axes + 1));
+  if (!transposed) in = shift(&l, in, false);
   if (!in || !w) return sn_finish(&t, NULL);
   int64_t attrs[SN_CONV_ATTRS(MOST)];
   sn_type type = in->type;
@@ -211,10 +211,10 @@ static sn_tensor *convolve(const char *name, sn_tensor *x, sn_tensor *filter, in
   }
   attrs[4 * axes] = l.groups;
   attrs[4 * axes + 1] = transposed;
-  sn_tensor *y = sn_note(&t, sn_node_of(x->ctx, SN_OP_conv, (sn_tensor *[]){in, w}, 2, attrs,
-                                        SN_CONV_ATTRS((size_t)axes), &type));
-  if (transposed) y = shift(&t, &l, y, true);
-  return sn_finish(&t, moved ? sn_note(&t, move_axis(y, axes + 1, 1)) : y);
+  sn_tensor *y = sn_note(sn_node_of(x->ctx, SN_OP_conv, (sn_tensor *[]){in, w}, 2, attrs,
+                                    SN_CONV_ATTRS((size_t)axes), &type));
+  if (transposed) y = shift(&l, y, true);
+  return sn_finish(&t, moved ? sn_note(move_axis(y, axes + 1, 1)) : y);
 }
 
 sn_tensor *sn_conv(sn_tensor *x, sn_tensor *filter, int axes, const sn_window_options *options) {
@@ -271,8 +271,7 @@ static sn_status check_pool(layer *l, const int64_t *window) {
 }
 
 /* Windows along spatial axis i, which is axis `at` of x, padded with value. */
-static sn_tensor *windows(temporaries *t, const layer *l, sn_tensor *x, int i, int at,
-                          double value) {
+static sn_tensor *windows(const layer *l, sn_tensor *x, int i, int at, double value) {
   if (!x) return NULL;
   sn_type type = x->type;
   const int64_t n = type.dims[at], span = (l->size[i] - 1) * l->dilation[i];
@@ -283,22 +282,21 @@ static sn_tensor *windows(temporaries *t, const layer *l, sn_tensor *x, int i, i
   attrs[2 * type.rank] = sn_double_attr(value);
   type.dims[at] = needed > n + l->low[i] ? needed : n + l->low[i];
   if (type.dims[at] != n)
-    x = sn_note(t, sn_node_of(l->ctx, SN_OP_pad, &x, 1, attrs, 2 * (size_t)type.rank + 1, &type));
+    x = sn_note(sn_node_of(l->ctx, SN_OP_pad, &x, 1, attrs, 2 * (size_t)type.rank + 1, &type));
   if (!x) return NULL;
   sn_windows_type(&x->type, at, l->out[i], l->size[i], &type);
-  return sn_note(t, sn_node_of(l->ctx, SN_OP_windows, &x, 1,
-                               (int64_t[]){at, l->stride[i], l->dilation[i]}, 3, &type));
+  return sn_note(sn_node_of(l->ctx, SN_OP_windows, &x, 1,
+                            (int64_t[]){at, l->stride[i], l->dilation[i]}, 3, &type));
 }
 
 /* The reduction over all windows of x; what stands outside is value. */
-static sn_tensor *reduce_windows(temporaries *t, const layer *l, sn_op op, sn_tensor *x,
-                                 double value) {
+static sn_tensor *reduce_windows(const layer *l, sn_op op, sn_tensor *x, double value) {
   uint32_t axes = 0;
   for (int i = 0; i < l->axes; i++) {
-    x = windows(t, l, x, i, l->first + 2 * i, value);
+    x = windows(l, x, i, l->first + 2 * i, value);
     axes |= 1u << (l->first + 2 * i + 1);
   }
-  return sn_reduced(t, op, x, axes, false);
+  return sn_reduced(op, x, axes, false);
 }
 
 /* Positions of padding along axis i; of windows rounded up, what they reach beyond it is none. */
@@ -311,8 +309,7 @@ static int64_t padding_added(const layer *l, int i) {
 
 /* How many elements of x, of its padding too if that counts, each window holds: a product of counts
  * along each axis. */
-static sn_tensor *count_elements(temporaries *list, const layer *given, sn_dtype dtype) {
-  temporaries t = *list;
+static sn_tensor *count_elements(const layer *given, sn_dtype dtype) {
   layer copy = *given, *l = &copy;
   sn_tensor *all = NULL;
   for (int i = 0; i < l->axes; i++) {
@@ -324,12 +321,11 @@ static sn_tensor *count_elements(temporaries *list, const layer *given, sn_dtype
     sn_type column = {.dtype = dtype, .rank = l->axes - i + !l->options.channels_first};
     for (int k = 1; k < column.rank; k++) column.dims[k] = 1;
     column.dims[0] = l->out[i];
-    sn_tensor *ones = sn_note(&t, sn_as_dims(sn_note(&t, sn_number(l->ctx, dtype, 1)), &line));
-    sn_tensor *count = sn_reduced(&t, SN_OP_sum, windows(&t, l, ones, i, 0, 0), 2, false);
-    count = sn_note(&t, sn_as_reshaped(count, &column));
-    all = all ? sn_binary(&t, SN_OP_mul, all, count) : count;
+    sn_tensor *ones = sn_note(sn_as_dims(sn_note(sn_number(l->ctx, dtype, 1)), &line));
+    sn_tensor *count = sn_reduced(SN_OP_sum, windows(l, ones, i, 0, 0), 2, false);
+    count = sn_note(sn_as_reshaped(count, &column));
+    all = all ? sn_binary(SN_OP_mul, all, count) : count;
   }
-  *list = t;
   return all;
 }
 
@@ -342,21 +338,20 @@ static sn_tensor *pool(const char *name, sn_tensor *given, const int64_t *window
   sn_status status = begin(&l, given, name, axes, options);
   if (!status) status = check_pool(&l, window);
   if (status) return sn_refuse(given->ctx, status);
-  temporaries t = {0};
+  temporaries t = sn_begin(given, l.name);
   const sn_dtype dtype = given->type.dtype;
   if (kind == POOL_MAX) {
-    sn_tensor *x = sn_note(
-        &t, sn_as_op_dtype(SN_OP_max, sn_note(&t, sn_as_dtype(given, sn_dtype_wide(dtype)))));
-    sn_tensor *y = reduce_windows(&t, &l, SN_OP_max, x, -INFINITY);
-    return sn_finish(&t, sn_note(&t, sn_as_dtype(y, dtype)));
+    sn_tensor *x =
+        sn_note(sn_as_op_dtype(SN_OP_max, sn_note(sn_as_dtype(given, sn_dtype_wide(dtype)))));
+    sn_tensor *y = reduce_windows(&l, SN_OP_max, x, -INFINITY);
+    return sn_finish(&t, sn_note(sn_as_dtype(y, dtype)));
   }
-  sn_tensor *x = sn_as_float(&t, given), *sum = reduce_windows(&t, &l, SN_OP_sum, x, 0);
+  sn_tensor *x = sn_as_float(&t, given), *sum = reduce_windows(&l, SN_OP_sum, x, 0);
   if (kind == POOL_SUM || !x) return sn_finish(&t, sum);
   double elements = 1;
   for (int i = 0; i < axes; i++) elements *= (double)l.size[i];
-  sn_tensor *count =
-      l.padded ? count_elements(&t, &l, x->type.dtype) : sn_number_like(&t, x, elements);
-  return sn_finish(&t, sn_binary(&t, SN_OP_div, sum, count));
+  sn_tensor *count = l.padded ? count_elements(&l, x->type.dtype) : sn_number_like(x, elements);
+  return sn_finish(&t, sn_binary(SN_OP_div, sum, count));
 }
 
 sn_tensor *sn_max_pool(sn_tensor *x, const int64_t *window, int axes,
@@ -382,16 +377,16 @@ sn_tensor *sn_lp_pool(sn_tensor *x, const int64_t *window, int axes,
   if (!(norm > 0) || isinf(norm))
     return sn_refuse(ctx, sn_fail(&ctx->env, SN_ERR_ARGUMENT,
                                   "lpPool%dd: no norm %g, expected a number above 0", axes, norm));
-  temporaries t = {0};
-  sn_tensor *p = sn_own(&t, sn_scalar(ctx, norm)),
-            *root = sn_note(&t, sn_keep(sn_scalar(ctx, 1 / norm)));
-  sn_tensor *zero = sn_note(&t, sn_keep(sn_scalar(ctx, 0))),
-            *one = sn_note(&t, sn_keep(sn_scalar(ctx, 1)));
-  sn_tensor *powers = norm == 2 ? sn_unary(&t, SN_OP_square, x)
-                                : sn_binary(&t, SN_OP_pow, sn_unary(&t, SN_OP_abs, x), p);
-  sn_tensor *sums = sn_note(&t, sn_keep(pool("lpPool", powers, window, axes, options, POOL_SUM)));
-  sn_tensor *flat = sn_binary(&t, SN_OP_equal, sums, zero), *safe = sn_choose(&t, flat, one, sums);
-  return sn_finish(&t, sn_choose(&t, flat, zero,
-                                 norm == 2 ? sn_unary(&t, SN_OP_sqrt, safe)
-                                           : sn_binary(&t, SN_OP_pow, safe, root)));
+  char what[16];
+  sn_format(what, sizeof what, "lpPool%dd", axes);
+  temporaries t = sn_begin(x, what);
+  sn_tensor *p = sn_scalar(ctx, norm), *root = sn_scalar(ctx, 1 / norm);
+  sn_tensor *zero = sn_scalar(ctx, 0), *one = sn_scalar(ctx, 1);
+  sn_tensor *powers =
+      norm == 2 ? sn_unary(SN_OP_square, x) : sn_binary(SN_OP_pow, sn_unary(SN_OP_abs, x), p);
+  sn_tensor *sums = pool("lpPool", powers, window, axes, options, POOL_SUM);
+  sn_tensor *flat = sn_binary(SN_OP_equal, sums, zero), *safe = sn_choose(flat, one, sums);
+  return sn_finish(
+      &t, sn_choose(flat, zero,
+                    norm == 2 ? sn_unary(SN_OP_sqrt, safe) : sn_binary(SN_OP_pow, safe, root)));
 }

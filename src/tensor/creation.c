@@ -21,8 +21,8 @@ static sn_tensor *filled(const char *what, sn_context *ctx, sn_dtype dtype, int 
   sn_type type;
   const sn_status status = type_of(ctx, what, dtype, rank, dims, &type);
   if (status) return sn_refuse(ctx, status);
-  temporaries t = {0};
-  return sn_finish(&t, sn_note(&t, sn_as_dims(sn_note(&t, sn_number(ctx, dtype, value)), &type)));
+  temporaries t = sn_begin_in(ctx, what);
+  return sn_finish(&t, sn_note(sn_as_dims(sn_note(sn_number(ctx, dtype, value)), &type)));
 }
 
 sn_tensor *sn_full(sn_context *ctx, sn_dtype dtype, int rank, const int64_t *dims, double value) {
@@ -62,10 +62,10 @@ static sn_tensor *ramp(const char *what, sn_context *ctx, sn_dtype dtype, double
   sn_type line;
   const sn_status status = type_of(ctx, what, dtype, 1, (int64_t[]){(int64_t)count}, &line);
   if (status) return sn_refuse(ctx, status);
-  temporaries t = {0};
-  sn_tensor *y = sn_note(&t, sn_node_of(ctx, SN_OP_iota, NULL, 0, (int64_t[]){0}, 1, &line));
-  if (step != 1) y = sn_binary(&t, SN_OP_mul, y, sn_own(&t, sn_scalar(ctx, step)));
-  if (from != 0) y = sn_binary(&t, SN_OP_add, y, sn_own(&t, sn_scalar(ctx, from)));
+  temporaries t = sn_begin_in(ctx, what);
+  sn_tensor *y = sn_note(sn_node_of(ctx, SN_OP_iota, NULL, 0, (int64_t[]){0}, 1, &line));
+  if (step != 1) y = sn_binary(SN_OP_mul, y, sn_scalar(ctx, step));
+  if (from != 0) y = sn_binary(SN_OP_add, y, sn_scalar(ctx, from));
   return sn_finish(&t, y);
 }
 
@@ -87,9 +87,9 @@ sn_tensor *sn_eye(sn_context *ctx, sn_dtype dtype, int64_t n) {
   sn_type matrix;
   const sn_status status = type_of(ctx, "eye", dtype, 2, (int64_t[]){n, n}, &matrix);
   if (status) return sn_refuse(ctx, status);
-  temporaries t = {0};
-  sn_tensor *row = sn_note(&t, sn_index_along(ctx, &matrix, 0));
-  sn_tensor *column = sn_note(&t, sn_index_along(ctx, &matrix, 1));
-  sn_tensor *same = sn_binary(&t, SN_OP_equal, row, column);
-  return sn_finish(&t, sn_note(&t, sn_as_dtype(same, dtype)));
+  temporaries t = sn_begin_in(ctx, "eye");
+  sn_tensor *row = sn_note(sn_index_along(ctx, &matrix, 0));
+  sn_tensor *column = sn_note(sn_index_along(ctx, &matrix, 1));
+  sn_tensor *same = sn_binary(SN_OP_equal, row, column);
+  return sn_finish(&t, sn_note(sn_as_dtype(same, dtype)));
 }

@@ -31,56 +31,55 @@ static bool cannot_bind(sn_dtype dtype, const sn_tensor *bound, double sign) {
 /* clip x = min(max(x, lo), hi) */
 sn_tensor *sn_clip(sn_tensor *x, sn_tensor *lo, sn_tensor *hi) {
   if (!x) return NULL;
-  temporaries t = {0};
-  sn_tensor *y = sn_note(&t, sn_retain(x));
-  if (lo && !cannot_bind(x->type.dtype, lo, -1)) y = sn_binary(&t, SN_OP_maximum, y, lo);
-  if (hi && !cannot_bind(x->type.dtype, hi, 1)) y = sn_binary(&t, SN_OP_minimum, y, hi);
+  temporaries t = sn_begin(x, "clip");
+  sn_tensor *y = sn_note(sn_retain(x));
+  if (lo && !cannot_bind(x->type.dtype, lo, -1)) y = sn_binary(SN_OP_maximum, y, lo);
+  if (hi && !cannot_bind(x->type.dtype, hi, 1)) y = sn_binary(SN_OP_minimum, y, hi);
   return sn_finish(&t, y);
 }
 
 /* y = x where x > 0, else alpha x */
 sn_tensor *sn_leaky_relu(sn_tensor *x, double alpha) {
-  temporaries t = {0};
+  temporaries t = sn_begin(x, "leakyRelu");
   sn_tensor *v = sn_as_float(&t, x);
-  sn_tensor *positive = sn_binary(&t, SN_OP_greater, v, sn_number_like(&t, v, 0));
-  return sn_finish(
-      &t, sn_choose(&t, positive, v, sn_binary(&t, SN_OP_mul, sn_number_like(&t, v, alpha), v)));
+  sn_tensor *positive = sn_binary(SN_OP_greater, v, sn_number_like(v, 0));
+  return sn_finish(&t, sn_choose(positive, v, sn_binary(SN_OP_mul, sn_number_like(v, alpha), v)));
 }
 
 /* y = scale x where x > 0, else scale alpha (e^x - 1) */
-static sn_tensor *scaled_elu(sn_tensor *x, double alpha, double scale) {
-  temporaries t = {0};
+static sn_tensor *scaled_elu(const char *what, sn_tensor *x, double alpha, double scale) {
+  temporaries t = sn_begin(x, what);
   sn_tensor *v = sn_as_float(&t, x);
-  sn_tensor *zero = sn_number_like(&t, v, 0), *positive = sn_binary(&t, SN_OP_greater, v, zero);
-  sn_tensor *curve = sn_unary(&t, SN_OP_expm1, sn_choose(&t, positive, zero, v));
-  sn_tensor *below = sn_binary(&t, SN_OP_mul, sn_number_like(&t, v, scale * alpha), curve);
-  sn_tensor *above = scale == 1 ? v : sn_binary(&t, SN_OP_mul, sn_number_like(&t, v, scale), v);
-  return sn_finish(&t, sn_choose(&t, positive, above, below));
+  sn_tensor *zero = sn_number_like(v, 0), *positive = sn_binary(SN_OP_greater, v, zero);
+  sn_tensor *curve = sn_unary(SN_OP_expm1, sn_choose(positive, zero, v));
+  sn_tensor *below = sn_binary(SN_OP_mul, sn_number_like(v, scale * alpha), curve);
+  sn_tensor *above = scale == 1 ? v : sn_binary(SN_OP_mul, sn_number_like(v, scale), v);
+  return sn_finish(&t, sn_choose(positive, above, below));
 }
 
-sn_tensor *sn_elu(sn_tensor *x, double alpha) { return scaled_elu(x, alpha, 1); }
+sn_tensor *sn_elu(sn_tensor *x, double alpha) { return scaled_elu("elu", x, alpha, 1); }
 
 /* The parameters that keep mean 0 and variance 1 (Klambauer et al., 2017). */
-sn_tensor *sn_selu(sn_tensor *x) { return scaled_elu(x, 1.6732632423543772, 1.0507009873554805); }
+sn_tensor *sn_selu(sn_tensor *x) {
+  return scaled_elu("selu", x, 1.6732632423543772, 1.0507009873554805);
+}
 
 /* y = x min(max(x + 3, 0), 6) / 6 */
 sn_tensor *sn_hardswish(sn_tensor *x) {
-  temporaries t = {0};
+  temporaries t = sn_begin(x, "hardswish");
   sn_tensor *v = sn_as_float(&t, x);
-  sn_tensor *shifted = sn_binary(&t, SN_OP_add, v, sn_number_like(&t, v, 3));
-  sn_tensor *gate =
-      sn_binary(&t, SN_OP_minimum, sn_unary(&t, SN_OP_relu, shifted), sn_number_like(&t, v, 6));
-  return sn_finish(
-      &t, sn_binary(&t, SN_OP_mul, v, sn_binary(&t, SN_OP_div, gate, sn_number_like(&t, v, 6))));
+  sn_tensor *shifted = sn_binary(SN_OP_add, v, sn_number_like(v, 3));
+  sn_tensor *gate = sn_binary(SN_OP_minimum, sn_unary(SN_OP_relu, shifted), sn_number_like(v, 6));
+  return sn_finish(&t, sn_binary(SN_OP_mul, v, sn_binary(SN_OP_div, gate, sn_number_like(v, 6))));
 }
 
 /* y = x (1 + tanh u) / 2 = x sigmoid(2u), u = sqrt(2/pi) (x + 0.044715 x^3) */
 sn_tensor *sn_gelu_tanh(sn_tensor *x) {
-  temporaries t = {0};
+  temporaries t = sn_begin(x, "geluTanh");
   sn_tensor *v = sn_as_float(&t, x);
-  sn_tensor *cubic = sn_binary(&t, SN_OP_mul, sn_number_like(&t, v, 0.07135481627260025),
-                               sn_unary(&t, SN_OP_square, v));
-  sn_tensor *slope = sn_binary(&t, SN_OP_add, sn_number_like(&t, v, 1.5957691216057308), cubic);
-  return sn_finish(&t, sn_binary(&t, SN_OP_mul, v,
-                                 sn_unary(&t, SN_OP_sigmoid, sn_binary(&t, SN_OP_mul, v, slope))));
+  sn_tensor *cubic =
+      sn_binary(SN_OP_mul, sn_number_like(v, 0.07135481627260025), sn_unary(SN_OP_square, v));
+  sn_tensor *slope = sn_binary(SN_OP_add, sn_number_like(v, 1.5957691216057308), cubic);
+  return sn_finish(
+      &t, sn_binary(SN_OP_mul, v, sn_unary(SN_OP_sigmoid, sn_binary(SN_OP_mul, v, slope))));
 }

@@ -38,9 +38,9 @@ static sn_status find_places(const sn_tensor *x, const sn_tensor *indices, const
   return SN_OK;
 }
 
-static sn_tensor *spread_indices(temporaries *t, sn_tensor *indices, const places *p) {
-  sn_tensor *numbers = sn_note(t, sn_as_dtype(indices, SN_I32));
-  return sn_note(t, sn_as_dims(sn_note(t, sn_as_reshaped(numbers, &p->column)), &p->flat));
+static sn_tensor *spread_indices(sn_tensor *indices, const places *p) {
+  sn_tensor *numbers = sn_note(sn_as_dtype(indices, SN_I32));
+  return sn_note(sn_as_dims(sn_note(sn_as_reshaped(numbers, &p->column)), &p->flat));
 }
 
 static sn_tensor *along(sn_op op, sn_tensor *const *inputs, size_t n, const int64_t *attrs,
@@ -55,11 +55,11 @@ sn_tensor *sn_take(sn_tensor *x, sn_tensor *indices, int axis) {
   places p;
   const sn_status status = find_places(x, indices, "take", &axis, &p);
   if (status) return sn_refuse(x->ctx, status);
-  temporaries t = {0};
+  temporaries t = sn_begin(x, "take");
   const int64_t attr = axis;
-  sn_tensor *full = spread_indices(&t, indices, &p);
-  sn_tensor *y = sn_note(&t, along(SN_OP_gather, (sn_tensor *[]){x, full}, 2, &attr, 1));
-  return sn_finish(&t, sn_note(&t, sn_as_reshaped(y, &p.seen)));
+  sn_tensor *full = spread_indices(indices, &p);
+  sn_tensor *y = sn_note(along(SN_OP_gather, (sn_tensor *[]){x, full}, 2, &attr, 1));
+  return sn_finish(&t, sn_note(sn_as_reshaped(y, &p.seen)));
 }
 
 /* x and indices as they meet: of equal sizes but along the axis. */
@@ -94,11 +94,11 @@ sn_tensor *sn_take_along_axis(sn_tensor *x, sn_tensor *indices, int axis) {
   if (!status) status = check_along(x, indices, axis, &from, &at);
   if (status) return sn_refuse(x->ctx, status);
   const int64_t attr = axis;
-  temporaries t = {0};
-  sn_tensor *numbers = sn_note(&t, sn_as_dims(sn_note(&t, sn_as_dtype(indices, SN_I32)), &at));
-  sn_tensor *elements = sn_note(&t, sn_as_dims(x, &from));
-  return sn_finish(
-      &t, sn_note(&t, along(SN_OP_gather, (sn_tensor *[]){elements, numbers}, 2, &attr, 1)));
+  temporaries t = sn_begin(x, "takeAlongAxis");
+  sn_tensor *numbers = sn_note(sn_as_dims(sn_note(sn_as_dtype(indices, SN_I32)), &at));
+  sn_tensor *elements = sn_note(sn_as_dims(x, &from));
+  return sn_finish(&t,
+                   sn_note(along(SN_OP_gather, (sn_tensor *[]){elements, numbers}, 2, &attr, 1)));
 }
 
 static bool broadcasts(const sn_type *from, const sn_type *to) {
@@ -131,14 +131,12 @@ static sn_tensor *scatter(sn_op op, const char *what, sn_tensor *x, sn_tensor *i
   sn_status status = find_places(x, indices, what, &axis, &p);
   if (!status) status = check_updates(x, updates, what, &p);
   if (status) return sn_refuse(x->ctx, status);
-  temporaries t = {0};
+  temporaries t = sn_begin(x, what);
   const int64_t attr = axis;
-  sn_tensor *full = spread_indices(&t, indices, &p),
-            *own = sn_note(&t, sn_as_dtype(x, x->type.dtype));
-  sn_tensor *shaped =
-      sn_note(&t, sn_as_dims(sn_note(&t, sn_as_dtype(updates, x->type.dtype)), &p.seen));
-  sn_tensor *flat = sn_note(&t, sn_as_reshaped(shaped, &p.flat));
-  return sn_finish(&t, sn_note(&t, along(op, (sn_tensor *[]){own, full, flat}, 3, &attr, 1)));
+  sn_tensor *full = spread_indices(indices, &p), *own = sn_note(sn_as_dtype(x, x->type.dtype));
+  sn_tensor *shaped = sn_note(sn_as_dims(sn_note(sn_as_dtype(updates, x->type.dtype)), &p.seen));
+  sn_tensor *flat = sn_note(sn_as_reshaped(shaped, &p.flat));
+  return sn_finish(&t, sn_note(along(op, (sn_tensor *[]){own, full, flat}, 3, &attr, 1)));
 }
 
 sn_tensor *sn_scatter_add(sn_tensor *x, sn_tensor *indices, sn_tensor *updates, int axis) {
@@ -172,13 +170,12 @@ sn_tensor *sn_one_hot(sn_tensor *indices, int64_t classes, sn_dtype dtype) {
     return sn_refuse(ctx, sn_fail(&ctx->env, SN_ERR_SHAPE,
                                   "%s: the result has more than %d dimensions: indices %s", what,
                                   SN_MAX_RANK, sn_shape_text(&type, text)));
-  temporaries t = {0};
+  temporaries t = sn_begin(indices, "oneHot");
   column.dims[column.rank++] = 1;
   type.dims[type.rank++] = classes;
-  sn_tensor *class_ = sn_note(&t, sn_index_along(ctx, &type, type.rank - 1));
-  sn_tensor *hit =
-      sn_binary(&t, SN_OP_equal, class_, sn_note(&t, sn_as_reshaped(indices, &column)));
-  return sn_finish(&t, sn_note(&t, sn_as_dtype(hit, dtype)));
+  sn_tensor *class_ = sn_note(sn_index_along(ctx, &type, type.rank - 1));
+  sn_tensor *hit = sn_binary(SN_OP_equal, class_, sn_note(sn_as_reshaped(indices, &column)));
+  return sn_finish(&t, sn_note(sn_as_dtype(hit, dtype)));
 }
 
 /* ---- order and running sums ------------------------------------------------------------------ */
@@ -199,15 +196,13 @@ sn_tensor *sn_argsort(sn_tensor *x, int axis, bool descending) {
 }
 
 static sn_tensor *scanned(sn_op op, sn_tensor *x, int axis, bool reverse, bool exclusive) {
-  temporaries t = {0};
-  x = sn_note(&t, sn_along(x, &axis));
+  temporaries t = sn_begin(x, sn_op_describe(op)->name);
+  x = sn_note(sn_along(x, &axis));
   if (!x) return sn_finish(&t, NULL);
   const sn_status status = sn_resolve_axis(x, sn_op_describe(op)->name, &axis);
   if (status) return sn_finish(&t, sn_refuse(x->ctx, status));
-  sn_tensor *numbers =
-      sn_note(&t, sn_as_dtype(x, x->type.dtype == SN_BOOL ? SN_I32 : x->type.dtype));
-  return sn_finish(&t,
-                   sn_note(&t, along(op, &numbers, 1, (int64_t[]){axis, reverse, exclusive}, 3)));
+  sn_tensor *numbers = sn_note(sn_as_dtype(x, x->type.dtype == SN_BOOL ? SN_I32 : x->type.dtype));
+  return sn_finish(&t, sn_note(along(op, &numbers, 1, (int64_t[]){axis, reverse, exclusive}, 3)));
 }
 
 sn_tensor *sn_cumsum(sn_tensor *x, int axis, bool reverse, bool exclusive) {

@@ -64,20 +64,22 @@ sn_tensor *sn_matmul(sn_tensor *a, sn_tensor *b) {
     left = to_left = (sn_type){dtype, 2, {m * sn_type_size(&batch), k}};
     to_right = right;
   }
-  temporaries t = {0};
-  sn_tensor *x = sn_note(&t, sn_as_dtype(a, dtype)), *y = sn_note(&t, sn_as_dtype(b, dtype));
-  x = sn_note(&t, sn_as_reshaped(x, &left));
-  y = sn_note(&t, sn_as_reshaped(y, &right));
-  x = sn_note(&t, sn_as_dims(x, &to_left));
-  y = sn_note(&t, sn_as_dims(y, &to_right));
+  temporaries t = sn_begin(a, "matmul");
+  sn_tensor *x = sn_note(sn_as_dtype(a, dtype)), *y = sn_note(sn_as_dtype(b, dtype));
+  x = sn_note(sn_as_reshaped(x, &left));
+  y = sn_note(sn_as_reshaped(y, &right));
+  x = sn_note(sn_as_dims(x, &to_left));
+  y = sn_note(sn_as_dims(y, &to_right));
   if (x && y)
-    y = sn_note(&t, sn_node_of(a->ctx, SN_OP_matmul, (sn_tensor *[]){x, y}, 2, NULL, 0, NULL));
-  return sn_finish(&t, x ? sn_note(&t, sn_as_reshaped(y, &seen)) : NULL);
+    y = sn_note(sn_node_of(a->ctx, SN_OP_matmul, (sn_tensor *[]){x, y}, 2, NULL, 0, NULL));
+  return sn_finish(&t, x ? sn_note(sn_as_reshaped(y, &seen)) : NULL);
 }
 
 /* dot x y: the last axis of x meets the last but one of y, or its only one; of a scalar x y */
 sn_tensor *sn_dot(sn_tensor *x, sn_tensor *y) {
   if (!x || !y) return NULL;
+  const sn_status status = sn_same_context(x, y, "dot");
+  if (status) return sn_refuse(x->ctx, status);
   const int m = x->type.rank, n = y->type.rank;
   if (!m || !n) return sn_mul(x, y);
   if (n <= 2) return sn_matmul(x, y);
@@ -94,18 +96,20 @@ sn_tensor *sn_dot(sn_tensor *x, sn_tensor *y) {
     matrix.dims[1] *= y->type.dims[i];
     type.dims[type.rank++] = y->type.dims[i];
   }
-  temporaries t = {0};
-  sn_tensor *columns = sn_own(&t, sn_moveaxis(y, -2, 0));
-  sn_tensor *product = sn_own(&t, sn_matmul(x, sn_note(&t, sn_as_reshaped(columns, &matrix))));
-  return sn_finish(&t, product ? sn_own(&t, sn_reshape(product, type.rank, type.dims)) : NULL);
+  temporaries t = sn_begin(x, "dot");
+  sn_tensor *columns = sn_moveaxis(y, -2, 0);
+  sn_tensor *product = sn_matmul(x, sn_note(sn_as_reshaped(columns, &matrix)));
+  return sn_finish(&t, product ? sn_reshape(product, type.rank, type.dims) : NULL);
 }
 
 /* outer x y = x_i y_j of the elements in row-major order */
 sn_tensor *sn_outer(sn_tensor *x, sn_tensor *y) {
   if (!x || !y) return NULL;
+  const sn_status status = sn_same_context(x, y, "outer");
+  if (status) return sn_refuse(x->ctx, status);
   const sn_type column = {x->type.dtype, 2, {sn_type_size(&x->type), 1}};
   const sn_type row = {y->type.dtype, 2, {1, sn_type_size(&y->type)}};
-  temporaries t = {0};
-  sn_tensor *a = sn_note(&t, sn_as_reshaped(x, &column)), *b = sn_note(&t, sn_as_reshaped(y, &row));
-  return sn_finish(&t, sn_binary(&t, SN_OP_mul, a, b));
+  temporaries t = sn_begin(x, "outer");
+  sn_tensor *a = sn_note(sn_as_reshaped(x, &column)), *b = sn_note(sn_as_reshaped(y, &row));
+  return sn_finish(&t, sn_binary(SN_OP_mul, a, b));
 }

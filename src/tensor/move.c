@@ -81,9 +81,10 @@ sn_tensor *sn_transpose(sn_tensor *x, const int *perm) {
 sn_tensor *sn_broadcast_to(sn_tensor *x, int rank, const int64_t *dims) {
   if (!x) return NULL;
   sn_type type;
-  const sn_status status = sn_type_of(x->ctx, "broadcast", x->type.dtype, rank, dims, &type);
+  const sn_status status = sn_type_of(x->ctx, "broadcastTo", x->type.dtype, rank, dims, &type);
   if (status) return sn_refuse(x->ctx, status);
-  return sn_hand_out(sn_as_dims(x, &type));
+  temporaries t = sn_begin(x, "broadcastTo");
+  return sn_finish(&t, sn_note(sn_as_dims(x, &type)));
 }
 
 sn_tensor *sn_slice(sn_tensor *x, const int64_t *begin, const int64_t *size,

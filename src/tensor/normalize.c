@@ -5,9 +5,9 @@
 /* z = x - max x along axis; the maximum is a constant, as it cancels in everything made from z */
 static sn_tensor *centre(temporaries *t, sn_tensor *x, int axis) {
   sn_tensor *f = sn_as_float(t, x);
-  sn_tensor *top = sn_reduced(t, SN_OP_max, f, 1u << axis, true);
-  sn_tensor *fixed = sn_unary(t, SN_OP_stop_gradient, top);
-  return sn_binary(t, SN_OP_sub, f, fixed);
+  sn_tensor *top = sn_reduced(SN_OP_max, f, 1u << axis, true);
+  sn_tensor *fixed = sn_unary(SN_OP_stop_gradient, top);
+  return sn_binary(SN_OP_sub, f, fixed);
 }
 
 /* softmax x = e^z / sum e^z */
@@ -15,11 +15,11 @@ sn_tensor *sn_softmax(sn_tensor *x, int axis) {
   if (!x) return NULL;
   const sn_status status = sn_resolve_axis(x, "softmax", &axis);
   if (status) return sn_refuse(x->ctx, status);
-  temporaries t = {0};
+  temporaries t = sn_begin(x, "softmax");
   sn_tensor *f = sn_as_float(&t, x);
   if (!f) return sn_finish(&t, NULL);
-  return sn_finish(
-      &t, sn_note(&t, sn_node_of(x->ctx, SN_OP_softmax, &f, 1, (int64_t[]){axis}, 1, NULL)));
+  return sn_finish(&t,
+                   sn_note(sn_node_of(x->ctx, SN_OP_softmax, &f, 1, (int64_t[]){axis}, 1, NULL)));
 }
 
 /* logSoftmax x = z - log sum e^z; of nothing nothing, which has no maximum */
@@ -27,14 +27,14 @@ sn_tensor *sn_log_softmax(sn_tensor *x, int axis) {
   if (!x) return NULL;
   const sn_status status = sn_resolve_axis(x, "logSoftmax", &axis);
   if (status) return sn_refuse(x->ctx, status);
-  temporaries t = {0};
+  temporaries t = sn_begin(x, "logSoftmax");
   if (!x->type.dims[axis]) {
     sn_tensor *none = sn_as_float(&t, x);
     return sn_finish(&t, none);
   }
   sn_tensor *z = centre(&t, x, axis);
-  sn_tensor *sum = sn_reduced(&t, SN_OP_sum, sn_unary(&t, SN_OP_exp, z), 1u << axis, true);
-  return sn_finish(&t, sn_binary(&t, SN_OP_sub, z, sn_unary(&t, SN_OP_log, sum)));
+  sn_tensor *sum = sn_reduced(SN_OP_sum, sn_unary(SN_OP_exp, z), 1u << axis, true);
+  return sn_finish(&t, sn_binary(SN_OP_sub, z, sn_unary(SN_OP_log, sum)));
 }
 
 /* ---- norms ----------------------------------------------------------------------------------- */
@@ -64,34 +64,34 @@ static sn_status check_norm(const sn_tensor *x, const sn_tensor *weight, const s
 }
 
 /* Over the given axes, which stay with size 1. */
-static sn_tensor *mean_over(temporaries *t, sn_tensor *x, uint32_t axes) {
+static sn_tensor *mean_over(sn_tensor *x, uint32_t axes) {
   if (!x) return NULL;
   double n = 1;
   for (int i = 0; i < x->type.rank; i++)
     if (axes >> i & 1) n *= (double)x->type.dims[i];
-  sn_tensor *sum = sn_reduced(t, SN_OP_sum, x, axes, true);
-  sn_tensor *count = sn_number_like(t, sum, n);
-  return sn_binary(t, SN_OP_div, sum, count);
+  sn_tensor *sum = sn_reduced(SN_OP_sum, x, axes, true);
+  sn_tensor *count = sn_number_like(sum, n);
+  return sn_binary(SN_OP_div, sum, count);
 }
 
 /* x / sqrt(variance + eps) */
-static sn_tensor *scale_by(temporaries *t, sn_tensor *x, sn_tensor *variance, double eps) {
-  sn_tensor *least = sn_number_like(t, variance, eps);
-  sn_tensor *raised = sn_binary(t, SN_OP_add, variance, least);
-  sn_tensor *factor = sn_unary(t, SN_OP_rsqrt, raised);
-  return sn_binary(t, SN_OP_mul, x, factor);
+static sn_tensor *scale_by(sn_tensor *x, sn_tensor *variance, double eps) {
+  sn_tensor *least = sn_number_like(variance, eps);
+  sn_tensor *raised = sn_binary(SN_OP_add, variance, least);
+  sn_tensor *factor = sn_unary(SN_OP_rsqrt, raised);
+  return sn_binary(SN_OP_mul, x, factor);
 }
 
 /* x / sqrt(mean x^2 + eps) over the given axes */
-static sn_tensor *scale_to_one(temporaries *t, sn_tensor *x, uint32_t axes, double eps) {
-  sn_tensor *squares = sn_unary(t, SN_OP_square, x);
-  return scale_by(t, x, mean_over(t, squares, axes), eps);
+static sn_tensor *scale_to_one(sn_tensor *x, uint32_t axes, double eps) {
+  sn_tensor *squares = sn_unary(SN_OP_square, x);
+  return scale_by(x, mean_over(squares, axes), eps);
 }
 
 /* y weight + bias, of those that are given */
-static sn_tensor *weigh(temporaries *t, sn_tensor *y, sn_tensor *weight, sn_tensor *bias) {
-  if (weight) y = sn_binary(t, SN_OP_mul, y, weight);
-  if (bias) y = sn_binary(t, SN_OP_add, y, bias);
+static sn_tensor *weigh(sn_tensor *y, sn_tensor *weight, sn_tensor *bias) {
+  if (weight) y = sn_binary(SN_OP_mul, y, weight);
+  if (bias) y = sn_binary(SN_OP_add, y, bias);
   return y;
 }
 
@@ -101,10 +101,10 @@ sn_tensor *sn_layer_norm(sn_tensor *x, sn_tensor *weight, sn_tensor *bias, doubl
   if (!x) return NULL;
   const sn_status status = check_norm(x, weight, bias, "layerNorm");
   if (status) return sn_refuse(x->ctx, status);
-  temporaries t = {0};
+  temporaries t = sn_begin(x, "layerNorm");
   const uint32_t axes = 1u << last_axis(x);
-  sn_tensor *f = sn_as_float(&t, x), *centred = sn_binary(&t, SN_OP_sub, f, mean_over(&t, f, axes));
-  return sn_finish(&t, weigh(&t, scale_to_one(&t, centred, axes, eps), weight, bias));
+  sn_tensor *f = sn_as_float(&t, x), *centred = sn_binary(SN_OP_sub, f, mean_over(f, axes));
+  return sn_finish(&t, weigh(scale_to_one(centred, axes, eps), weight, bias));
 }
 
 /* rmsNorm x = x / sqrt(mean x^2 + eps) weight */
@@ -112,9 +112,9 @@ sn_tensor *sn_rms_norm(sn_tensor *x, sn_tensor *weight, double eps) {
   if (!x) return NULL;
   const sn_status status = check_norm(x, weight, NULL, "rmsNorm");
   if (status) return sn_refuse(x->ctx, status);
-  temporaries t = {0};
-  sn_tensor *y = scale_to_one(&t, sn_as_float(&t, x), 1u << last_axis(x), eps);
-  return sn_finish(&t, weigh(&t, y, weight, NULL));
+  temporaries t = sn_begin(x, "rmsNorm");
+  sn_tensor *y = scale_to_one(sn_as_float(&t, x), 1u << last_axis(x), eps);
+  return sn_finish(&t, weigh(y, weight, NULL));
 }
 
 static sn_status check_batch_norm(const sn_tensor *x, int *axis, const sn_tensor *mean,
@@ -131,11 +131,11 @@ static sn_status check_batch_norm(const sn_tensor *x, int *axis, const sn_tensor
 }
 
 /* A number for each position along axis, in the rank of x; NULL stays. */
-static sn_tensor *along_axis(temporaries *t, const sn_tensor *x, int axis, sn_tensor *scale) {
+static sn_tensor *along_axis(const sn_tensor *x, int axis, sn_tensor *scale) {
   if (!scale || axis == last_axis(x)) return scale;
   sn_type type = {.dtype = scale->type.dtype, .rank = x->type.rank};
   for (int i = 0; i < type.rank; i++) type.dims[i] = i == axis ? x->type.dims[i] : 1;
-  return sn_note(t, sn_as_reshaped(scale, &type));
+  return sn_note(sn_as_reshaped(scale, &type));
 }
 
 /* batchNorm x = c / sqrt(variance + eps) weight + bias, c = x - mean: of all axes but one, as those
@@ -145,15 +145,14 @@ sn_tensor *sn_batch_norm(sn_tensor *x, int axis, sn_tensor *mean, sn_tensor *var
   if (!x) return NULL;
   const sn_status status = check_batch_norm(x, &axis, mean, variance, weight, bias);
   if (status) return sn_refuse(x->ctx, status);
-  temporaries t = {0};
+  temporaries t = sn_begin(x, "batchNorm");
   const uint32_t axes = ((1u << x->type.rank) - 1) & ~(1u << axis);
   sn_tensor *f = sn_as_float(&t, x);
-  sn_tensor *middle = mean ? along_axis(&t, x, axis, mean) : mean_over(&t, f, axes);
-  sn_tensor *c = sn_binary(&t, SN_OP_sub, f, middle);
-  sn_tensor *y = mean ? scale_by(&t, c, along_axis(&t, x, axis, variance), eps)
-                      : scale_to_one(&t, c, axes, eps);
-  return sn_finish(&t,
-                   weigh(&t, y, along_axis(&t, x, axis, weight), along_axis(&t, x, axis, bias)));
+  sn_tensor *middle = mean ? along_axis(x, axis, mean) : mean_over(f, axes);
+  sn_tensor *c = sn_binary(SN_OP_sub, f, middle);
+  sn_tensor *y =
+      mean ? scale_by(c, along_axis(x, axis, variance), eps) : scale_to_one(c, axes, eps);
+  return sn_finish(&t, weigh(y, along_axis(x, axis, weight), along_axis(x, axis, bias)));
 }
 
 /* ---- cross-entropy --------------------------------------------------------------------------- */
@@ -186,26 +185,24 @@ sn_tensor *sn_softmax_cross_entropy(sn_tensor *logits, sn_tensor *labels) {
   sn_context *ctx = logits->ctx;
   const sn_status status = check_labels(logits, labels);
   if (status) return sn_refuse(ctx, status);
-  temporaries t = {0};
+  temporaries t = sn_begin(logits, "softmaxCrossEntropy");
   sn_tensor *x = sn_as_float(&t, logits);
   const int last = logits->type.rank - 1;
   const uint32_t classes = 1u << last;
-  sn_tensor *top = sn_unary(&t, SN_OP_stop_gradient, sn_reduced(&t, SN_OP_max, x, classes, true));
-  sn_tensor *z = sn_binary(&t, SN_OP_sub, x, top);
+  sn_tensor *top = sn_unary(SN_OP_stop_gradient, sn_reduced(SN_OP_max, x, classes, true));
+  sn_tensor *z = sn_binary(SN_OP_sub, x, top);
   const bool distribution = labels->type.rank == logits->type.rank;
-  sn_tensor *norm = sn_unary(
-      &t, SN_OP_log, sn_reduced(&t, SN_OP_sum, sn_unary(&t, SN_OP_exp, z), classes, distribution));
+  sn_tensor *norm =
+      sn_unary(SN_OP_log, sn_reduced(SN_OP_sum, sn_unary(SN_OP_exp, z), classes, distribution));
   if (distribution) {
-    sn_tensor *losses = sn_binary(&t, SN_OP_mul, labels, sn_binary(&t, SN_OP_sub, norm, z));
-    return sn_finish(&t, sn_reduced(&t, SN_OP_sum, losses, classes, false));
+    sn_tensor *losses = sn_binary(SN_OP_mul, labels, sn_binary(SN_OP_sub, norm, z));
+    return sn_finish(&t, sn_reduced(SN_OP_sum, losses, classes, false));
   }
   sn_type column = labels->type;
   column.dims[column.rank++] = 1;
-  sn_tensor *class_ = sn_note(&t, sn_as_reshaped(labels, &column));
-  sn_tensor *zero = sn_number_like(&t, x, 0);
+  sn_tensor *class_ = sn_note(sn_as_reshaped(labels, &column));
+  sn_tensor *zero = sn_number_like(x, 0);
   sn_tensor *picked = sn_choose(
-      &t, sn_binary(&t, SN_OP_equal, sn_note(&t, sn_index_along(ctx, &logits->type, last)), class_),
-      z, zero);
-  return sn_finish(
-      &t, sn_binary(&t, SN_OP_sub, norm, sn_reduced(&t, SN_OP_sum, picked, classes, false)));
+      sn_binary(SN_OP_equal, sn_note(sn_index_along(ctx, &logits->type, last)), class_), z, zero);
+  return sn_finish(&t, sn_binary(SN_OP_sub, norm, sn_reduced(SN_OP_sum, picked, classes, false)));
 }

@@ -1,11 +1,25 @@
 #include "tensor/tensor.h"
 
+#include <ctype.h>
 #include <string.h>
 
+#include "base/format.h"
 #include "base/size.h"
 
+/* "max: no elements" as "argmax: no elements". */
+static void rename_function(sn_error_info *error, const char *name) {
+  const char *why = error->message;
+  while (isalnum((unsigned char)*why) || *why == '_') why++;
+  if (error->status == SN_ERR_INTERNAL || strncmp(why, ": ", 2) != 0) return;
+  const sn_error_info given = *error;
+  sn_format(error->message, sizeof error->message, "%s%s", name,
+            given.message + (why - error->message));
+}
+
 sn_status sn_context_report(sn_context *ctx, sn_status status) {
-  if (status && !ctx->first_error.status) ctx->first_error = ctx->env.error;
+  if (!status || ctx->first_error.status) return status;
+  ctx->first_error = ctx->env.error;
+  if (ctx->composed) rename_function(&ctx->first_error, ctx->composed);
   return status;
 }
 
@@ -198,15 +212,18 @@ void sn_scope_end(sn_context *ctx) {
   }
 }
 
+/* Whether new references belong to a scope, or to a composition. */
+static bool is_noting(const sn_context *ctx) { return ctx->n_scope || ctx->composed; }
+
 sn_status sn_scope_reserve(sn_context *ctx, size_t n) {
-  while (ctx->n_scope && ctx->cap_scope - ctx->n_scope < n)
+  while (is_noting(ctx) && ctx->cap_scope - ctx->n_scope < n)
     SN_TRY(sn_grow(&ctx->env, (void **)&ctx->scope, &ctx->cap_scope, ctx->cap_scope,
                    sizeof(sn_tensor *)));
   return SN_OK;
 }
 
 sn_tensor *sn_hand_out(sn_tensor *t) {
-  if (!t || !t->ctx->n_scope) return t;
+  if (!t || !is_noting(t->ctx)) return t;
   sn_context *ctx = t->ctx;
   if (sn_context_report(ctx, sn_scope_reserve(ctx, 1))) {
     sn_release(t);
@@ -217,6 +234,6 @@ sn_tensor *sn_hand_out(sn_tensor *t) {
 
 sn_tensor *sn_keep(sn_tensor *t) {
   /* the noted reference stays the scope's; the caller gets one of its own */
-  if (t && t->ctx->n_scope) sn_retain(t);
+  if (t && is_noting(t->ctx)) sn_retain(t);
   return t;
 }

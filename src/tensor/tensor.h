@@ -99,6 +99,7 @@ struct sn_context {
   uint64_t mark;
   sn_tensor **scope; /* noted references, NULL marks the begin of a scope */
   size_t n_scope, cap_scope;
+  const char *composed; /* public name of the composition under way (compose.h), or NULL */
 };
 
 /* Keeps the first error for the public API; returns status. */

@@ -38,7 +38,9 @@ static void reduction_errors(void **state) {
           "iota: axis 2 is out of range: a (2, 3) of rank 2, axes are -2 to 1");
   REFUSED(sn_max(e, 2, false), SN_ERR_SHAPE, "max: no elements along axis 1 of (2, 0)");
   REFUSED(sn_min(e, SN_ALL_AXES, true), SN_ERR_SHAPE, "min: no elements along axis 1 of (2, 0)");
-  REFUSED(sn_argmax(e, 1, false), SN_ERR_SHAPE, "max: no elements along axis 1 of (2, 0)");
+  REFUSED(sn_argmax(e, 1, false), SN_ERR_SHAPE, "argmax: no elements along axis 1 of (2, 0)");
+  REFUSED(sn_norm(e, 2, false, INFINITY), SN_ERR_SHAPE, "norm: no elements along axis 1 of (2, 0)");
+  REFUSED(sn_clip(a, e, NULL), SN_ERR_SHAPE, "clip: shapes do not broadcast: a (2, 3), b (2, 0)");
   REFUSED(sn_argmax(a, 2, false), SN_ERR_SHAPE,
           "argmax: axis 2 is out of range: a (2, 3) of rank 2, axes are -2 to 1");
   REFUSED(sn_argmin(a, -3, false), SN_ERR_SHAPE,
@@ -86,9 +88,9 @@ static void shape_errors(void **state) {
     REFUSED(sn_transpose(x, (int[]){0, -3}), SN_ERR_SHAPE,
             "transpose: not a permutation of 2 axes");
     REFUSED(sn_broadcast_to(x, DIMS(2, 4)), SN_ERR_SHAPE,
-            "broadcast: shape does not broadcast: a (2, 3), b (2, 4)");
+            "broadcastTo: shape does not broadcast: a (2, 3), b (2, 4)");
     REFUSED(sn_broadcast_to(x, DIMS(3)), SN_ERR_SHAPE,
-            "broadcast: shape does not broadcast: a (2, 3), b (3,)");
+            "broadcastTo: shape does not broadcast: a (2, 3), b (3,)");
     REFUSED(sn_slice(x, zero, four, NULL), SN_ERR_SHAPE,
             "slice: axis 1: 4 elements from 0 in steps of 1 leave shape (2, 3)");
     REFUSED(sn_slice(x, zero, two, back), SN_ERR_SHAPE,
@@ -236,6 +238,7 @@ static void two_contexts_do_not_mix(void **state) {
   REFUSED(sn_add(a, b), SN_ERR_ARGUMENT, "add: inputs of two contexts");
   REFUSED(sn_where(sn_less(a, a), a, b), SN_ERR_ARGUMENT, "where: inputs of two contexts");
   REFUSED(sn_matmul(m, b), SN_ERR_ARGUMENT, "matmul: inputs of two contexts");
+  REFUSED(sn_outer(a, b), SN_ERR_ARGUMENT, "outer: inputs of two contexts");
   REFUSED(sn_concat((sn_tensor *[]){a, b}, 2, 0), SN_ERR_ARGUMENT,
           "concat: inputs of two contexts");
   REFUSED(sn_softmax_cross_entropy(a, b), SN_ERR_ARGUMENT,

@@ -148,9 +148,9 @@ static void refusals(void **state) {
   REFUSED(sn_scatter_add(i, i, u, 0), SN_ERR_DTYPE,
           "scatterAdd: updates of float32 do not fit into int32");
   REFUSED(sn_scatter_add(sn_less(x, x), i, sn_less(x, x), 0), SN_ERR_DTYPE,
-          "scatter_add: not defined for bool");
+          "scatterAdd: not defined for bool");
   REFUSED(sn_one_hot(u, 3, SN_F32), SN_ERR_DTYPE, "oneHot: indices must be int32, not float32");
-  REFUSED(sn_one_hot(i, -3, SN_F32), SN_ERR_SHAPE, "iota: negative size in shape (2, -3)");
+  REFUSED(sn_one_hot(i, -3, SN_F32), SN_ERR_SHAPE, "oneHot: negative size in shape (2, -3)");
   REFUSED(sn_sort(x, 5, false), SN_ERR_SHAPE,
           "sort: axis 5 is out of range: a (2, 3) of rank 2, axes are -2 to 1");
   REFUSED(sn_cumsum(x, -3, false, false), SN_ERR_SHAPE,
