@@ -41,7 +41,7 @@ static sn_status finish_stage(compiling *c, const char *stage, const sn_graph *g
 #ifdef SINTER_TEST
   SN_TRY(sn_graph_verify(graph));
 #endif
-  sn_log(c->program->arena.env, SN_LOG_EVENTS, "%s: %zu nodes\n", stage, graph->n_nodes);
+  SN_LOG(c->program->arena.env, SN_LOG_EVENTS, "%s: %zu nodes\n", stage, graph->n_nodes);
   if (!is_watched(c, SN_LOG_IR)) return SN_OK;
   const char *text;
   SN_TRY(sn_graph_text(graph, &c->program->arena, &text));
@@ -148,7 +148,7 @@ static sn_status compile_stages(compiling *c, const sn_graph *traced) {
   SN_TRY(plan_memory(c));
   SN_TRY(sn_program_assemble(program));
   SN_TRY(make_kernels(c));
-  sn_log(program->arena.env, SN_LOG_EVENTS, "compiled: %zu kernels, arena %zu of %llu bytes\n",
+  SN_LOG(program->arena.env, SN_LOG_EVENTS, "compiled: %zu kernels, arena %zu of %llu bytes\n",
          program->n_steps, program->plan.arena_bytes,
          (unsigned long long)program->plan.naive_bytes);
   return c->record ? sn_record_end(c->record, c->exe) : SN_OK;

@@ -1,5 +1,5 @@
 // check_layers.mjs - the tree is what its documents say: includes follow the layers of src/README.md, which
-// knows every folder and no file that is gone; no two files have one name, none is too long, all memory comes
+// knows every folder and no file that is gone, and make no circle; no two files have one name, none is too long, all memory comes
 // from base/alloc.h, and docs/ops.md is the table's. Prints lines per folder.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -69,6 +69,46 @@ const sources = filesOf(SRC, /\.(c|h|def|inc)$/).map((file) => ({
 test('includes follow the layers', () => {
   const wrong = sources.flatMap(({ path, text }) => violations(path, text).map((to) => `${path} includes ${to}`));
   assert.deepEqual(wrong, []);
+});
+
+/** A file and its header as one, by the name without its ending -> those that it includes. */
+const unitsOf = (files) => {
+  const unit = (path) => path.replace(/\.\w+$/, '');
+  const known = new Set(files.map(({ path }) => unit(path)));
+  const units = new Map([...known].map((name) => [name, new Set()]));
+  for (const { path, text } of files) {
+    for (const included of includesOf(text)) {
+      const to = [included, join(dirname(path), included)].map(unit).find((name) => known.has(name));
+      if (to && to !== unit(path)) units.get(unit(path)).add(to);
+    }
+  }
+  return units;
+};
+
+/** Files that include each other, whichever way round. */
+export const circles = (files) => {
+  const units = unitsOf(files);
+  for (let before = -1; before !== units.size; ) {
+    before = units.size;
+    for (const [name, includes] of units) if (![...includes].some((to) => units.has(to))) units.delete(name);
+  }
+  const readers = (name) => [...units].some(([, includes]) => includes.has(name));
+  for (let before = -1; before !== units.size; ) {
+    before = units.size;
+    for (const name of units.keys()) if (!readers(name)) units.delete(name);
+  }
+  return [...units.keys()].sort();
+};
+
+test('no two files include each other, not through others either', () => {
+  assert.deepEqual(circles(sources), []);
+});
+
+test('a planted circle is caught', () => {
+  const file = (path, ...included) => ({ path, text: included.map((to) => `#include "${to}"\n`).join('') });
+  const files = [file('a/x.h'), file('a/x.c', 'a/x.h', 'a/y.h'), file('a/y.h', 'a/z.h'), file('a/z.h', 'a/x.h')];
+  assert.deepEqual(circles([...files, file('a/user.c', 'a/x.h')]), ['a/x', 'a/y', 'a/z']);
+  assert.deepEqual(circles([file('a/x.h'), file('a/x.c', 'a/x.h', 'a/y.h'), file('a/y.h'), file('a/y.c', 'a/y.h')]), []);
 });
 
 test('a planted upward include is caught', () => {

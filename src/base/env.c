@@ -3,7 +3,6 @@
 #include <stdarg.h>
 
 #include "base/format.h"
-#include "base/log.h"
 
 sn_status sn_fail(sn_env *env, sn_status status, const char *format, ...) {
   va_list args;
@@ -11,7 +10,7 @@ sn_status sn_fail(sn_env *env, sn_status status, const char *format, ...) {
   env->error.status = status;
   sn_format_list(env->error.message, sizeof env->error.message, format, args);
   va_end(args);
-  sn_log(env, SN_LOG_EVENTS, "error %d: %s\n", (int)status, env->error.message);
+  SN_LOG(env, SN_LOG_EVENTS, "error %d: %s\n", (int)status, env->error.message);
   return status;
 }
 

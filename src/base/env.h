@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/log.h"
 #include "sinter.h"
 
 typedef struct sn_heap {
@@ -39,6 +40,12 @@ typedef struct sn_env {
   int debug;   /* SINTER_DEBUG, 0..6: see log.h */
   bool poison; /* SINTER_POISON: see run/poison.h */
 } sn_env;
+
+/* Shows a text from this level of SINTER_DEBUG on. */
+#define SN_LOG(env, level, ...)                              \
+  do {                                                       \
+    if ((env)->debug >= (level)) sn_log_printf(__VA_ARGS__); \
+  } while (0)
 
 /* Records status and printf-style text as the environment's last error and returns status. */
 sn_status sn_fail(sn_env *env, sn_status status, const char *format, ...)

@@ -8,7 +8,7 @@
 #ifndef SN_BASE_LOG_H
 #define SN_BASE_LOG_H
 
-#include "base/env.h"
+#include <stdbool.h>
 
 enum { SN_LOG_EVENTS = 1, SN_LOG_TIMES, SN_LOG_GROUPS, SN_LOG_CODE, SN_LOG_IR, SN_LOG_REWRITES };
 
@@ -18,11 +18,6 @@ int sn_log_level_from_environment(void);
 bool sn_log_poison_from_environment(void);
 
 void sn_log_write(const char *text);
-
-#define sn_log(env, level, ...)                              \
-  do {                                                       \
-    if ((env)->debug >= (level)) sn_log_printf(__VA_ARGS__); \
-  } while (0)
 
 void sn_log_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

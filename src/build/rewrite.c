@@ -32,7 +32,7 @@ sn_status sn_rewrite_graph(const sn_graph *from, sn_graph *to, sn_arena *arena, 
       SN_TRY(sn_graph_append(to, node->op, inputs, node->n_inputs, sn_graph_attrs(from, id),
                              node->n_attrs, &node->type, &replaced));
     } else {
-      sn_log(from->env, SN_LOG_REWRITES, "  %%%u %s -> %%%u %s\n", id,
+      SN_LOG(from->env, SN_LOG_REWRITES, "  %%%u %s -> %%%u %s\n", id,
              sn_op_describe(node->op)->name, replaced,
              sn_op_describe(to->nodes[replaced].op)->name);
     }

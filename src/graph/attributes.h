@@ -11,24 +11,6 @@
 
 #include "graph/shape.h"
 
-typedef enum sn_attr_kind {
-  SN_ATTR_END,         /* behind the last one */
-  SN_ATTR_AXIS,        /* 0 .. rank - 1 */
-  SN_ATTR_AXES,        /* a bit for each axis */
-  SN_ATTR_PERMUTATION, /* one per axis: the input's axis that comes to this place */
-  SN_ATTR_PER_AXIS,    /* a number per axis; its range is the shape rule's */
-  SN_ATTR_PER_SPATIAL, /* the same per axis but the first and the last */
-  SN_ATTR_COUNT,       /* at least 1 */
-  SN_ATTR_FLAG,        /* 0 or 1 */
-  SN_ATTR_VALUE,       /* the bits of a double */
-  SN_ATTR_ARGUMENT     /* the number of a program's argument */
-} sn_attr_kind;
-
-typedef struct sn_attr {
-  const char *name;
-  sn_attr_kind kind;
-} sn_attr;
-
 /* How many int64 an attribute takes, and all of an op. */
 uint32_t sn_attr_length(sn_attr_kind kind, int rank);
 uint32_t sn_op_attrs_length(sn_op op, int rank);

@@ -1,4 +1,6 @@
-#include "graph/attributes.h"
+#include "graph/ops.h"
+
+#include <math.h>
 
 #define ATTR(name, kind) \
   { #name, kind }
@@ -15,10 +17,6 @@
   (const sn_attr[]) {                  \
     __VA_ARGS__, { NULL, SN_ATTR_END } \
   }
-
-#include <math.h>
-
-#include "graph/shape.h"
 
 const sn_op_info sn_op_table[SN_OP_COUNT] = {
 #define SN_OP(id, class_, arity_, types_, flags_, cost_, lo_, hi_, ulp_, doc_, ...) \

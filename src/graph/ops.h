@@ -59,12 +59,31 @@ typedef enum sn_zero_rule {
 /* A fact that names another op names none by SN_OP_NONE. */
 #define SN_OP_NONE SN_OP_input
 
+/* An attribute of a node: attributes.h. */
+typedef enum sn_attr_kind {
+  SN_ATTR_END,         /* behind the last one */
+  SN_ATTR_AXIS,        /* 0 .. rank - 1 */
+  SN_ATTR_AXES,        /* a bit for each axis */
+  SN_ATTR_PERMUTATION, /* one per axis: the input's axis that comes to this place */
+  SN_ATTR_PER_AXIS,    /* a number per axis; its range is the shape rule's */
+  SN_ATTR_PER_SPATIAL, /* the same per axis but the first and the last */
+  SN_ATTR_COUNT,       /* at least 1 */
+  SN_ATTR_FLAG,        /* 0 or 1 */
+  SN_ATTR_VALUE,       /* the bits of a double */
+  SN_ATTR_ARGUMENT     /* the number of a program's argument */
+} sn_attr_kind;
+
+typedef struct sn_attr {
+  const char *name;
+  sn_attr_kind kind;
+} sn_attr;
+
 typedef struct sn_op_info {
   const char *name;
-  const struct sn_attr *attrs; /* in their order, up to one of kind SN_ATTR_END: attributes.h */
-  uint16_t types;              /* SN_TYPES_*: dtypes of the values */
-  uint8_t arity;               /* 0 for leaves and for concat, which takes any number */
-  uint8_t cost;                /* flops per element */
+  const sn_attr *attrs; /* in their order, up to one of kind SN_ATTR_END */
+  uint16_t types;       /* SN_TYPES_*: dtypes of the values */
+  uint8_t arity;        /* 0 for leaves and for concat, which takes any number */
+  uint8_t cost;         /* flops per element */
   sn_op_class kind;
   sn_result result;
   sn_zero_rule minus_zero; /* of floats */
@@ -72,15 +91,15 @@ typedef struct sn_op_info {
   bool not_negative; /* of floats: NaN or >= +0 */
   bool whole;        /* of floats: NaN, infinite or a whole number */
   bool of_nan;       /* a comparison that is true of NaN */
-  bool
-      picks; /* a reduction to one of the elements: rounds nothing, in any order; bools stay bools; of no
-                      * elements there is none */
-  bool widens;    /* sums and products of bools and small integers are int32 */
+  bool widens;       /* sums and products of bools and small integers are int32 */
+  /* A reduction to one of the elements: it rounds nothing, in any order; bools stay bools; of no
+   * elements there is none. */
+  bool picks;
   sn_op opposite; /* of a comparison: not (x op y) is x opposite y where there is no NaN */
   sn_op on_bools; /* what it is of bools, as in NumPy; else they count as 0 and 1 */
-  sn_op
-      on_bits; /* of bools: the op that does the same to each bit of an int32; of one input: with ones */
-  sn_op step; /* of ops that put elements together: the elementwise op of two of them */
+  sn_op step;     /* of ops that put elements together: the elementwise op of two of them */
+  /* Of bools: the op that does the same to each bit of an int32; of one input: with ones. */
+  sn_op on_bits;
 } sn_op_info;
 
 extern const sn_op_info sn_op_table[SN_OP_COUNT];

@@ -1,8 +1,8 @@
-/* access.h - a vector of four elements between memory and registers; see walk.h. */
+/* access.h - a vector of four elements between memory and registers. */
 #ifndef SN_JIT_ACCESS_H
 #define SN_JIT_ACCESS_H
 
-#include "jit/walk.h"
+#include "jit/leaves.h"
 
 /* An sn_load_fn; user is an sn_walk. Input 2 * leaf + half. */
 void sn_access_load(void *user, uint32_t number, uint32_t local);

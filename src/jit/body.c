@@ -26,7 +26,7 @@ static uint32_t total_count(const sn_group *g) {
 sn_status sn_jit_nest(sn_jit *j, int rank, const int *pick, const int64_t *dims) {
   const sn_group *g = j->kernel->group;
   memcpy(j->pick, pick, (size_t)rank * sizeof *pick);
-  SN_TRY(sn_walk_begin(&j->walk, j->arena, j->w, j->target->lanes, rank, dims, j->bases));
+  SN_TRY(sn_walk_begin(&j->walk, j->arena, j->w, j->lanes, rank, dims, j->bases));
   return sn_arena_alloc(j->arena, total_count(g), sizeof *j->totals, (void **)&j->totals);
 }
 

@@ -2,8 +2,8 @@
 #ifndef SN_JIT_BODY_H
 #define SN_JIT_BODY_H
 
-#include "jit/lower_kernel.h"
 #include "jit/walk.h"
+#include "kernels/kernel.h"
 
 /* Functions of the module that others call, by reduction: their number + 1, 0: not there yet. */
 typedef struct sn_jit_helpers {
@@ -15,7 +15,7 @@ typedef struct sn_jit_helpers {
 typedef struct sn_jit {
   sn_arena *arena; /* of what ends with the kernel */
   sn_wasm *w;
-  const sn_jit_target *target;
+  sn_vec_target lanes;
   sn_jit_helpers *helpers;
   sn_walk_bases *bases;
   const sn_kernel *kernel;
@@ -69,10 +69,8 @@ void sn_jit_sum_describe(sn_jit *j, sn_jit_sum *sum);
  * index on, folded as fold.h says; sums: all of one width. */
 void sn_jit_sum_run(sn_jit *j, uint32_t section, sn_jit_sum *sums, uint32_t n, uint32_t left);
 
-/* Writes a role's function. SN_NONE into *number where it cannot. */
-sn_status sn_jit_strip(sn_jit *j, uint32_t *number);
+/* Write a role's function (lower_kernel.h). SN_NONE into *number where it cannot be. */
 sn_status sn_jit_fold(sn_jit *j, uint32_t *number);
-sn_status sn_jit_columns(sn_jit *j, uint32_t *number);
 sn_status sn_jit_rows(sn_jit *j, uint32_t *number);
 
 #endif

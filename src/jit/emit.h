@@ -119,4 +119,33 @@ sn_status sn_wasm_text(sn_arena *arena, const uint8_t *bytes, size_t n, const ch
 sn_status sn_wasm_function_text(sn_arena *arena, const uint8_t *bytes, size_t n, uint32_t number,
                                 const char **out);
 
+/* ---- small words of emitted code ------------------------------------------------------------- */
+
+static inline void sn_emit_add(sn_wasm *w, uint32_t local, int32_t amount) {
+  sn_emit_get(w, local);
+  sn_emit_i32(w, amount);
+  sn_emit(w, SN_WASM_i32_add);
+  sn_emit_set(w, local);
+}
+
+/* while (local >= least) { */
+static inline void sn_emit_while(sn_wasm *w, uint32_t local, int32_t least) {
+  sn_emit_block(w, SN_WASM_block);
+  sn_emit_get(w, local);
+  sn_emit_i32(w, least);
+  sn_emit(w, SN_WASM_i32_lt_s);
+  sn_emit_index(w, SN_WASM_br_if, 0);
+  sn_emit_block(w, SN_WASM_loop);
+}
+
+/* } */
+static inline void sn_emit_repeat(sn_wasm *w, uint32_t local, int32_t least) {
+  sn_emit_get(w, local);
+  sn_emit_i32(w, least);
+  sn_emit(w, SN_WASM_i32_ge_s);
+  sn_emit_index(w, SN_WASM_br_if, 0);
+  sn_emit(w, SN_WASM_end);
+  sn_emit(w, SN_WASM_end);
+}
+
 #endif

@@ -33,7 +33,7 @@ static sn_status helper_begin(sn_jit *j, helper *h, const sn_reduction *r, uint3
   const int64_t dims = round_points(r->dtype);
   h->r = r;
   sn_wasm_function(j->w, n_params);
-  return sn_walk_begin(&h->walk, j->arena, j->w, j->target->lanes, 1, &dims, NULL);
+  return sn_walk_begin(&h->walk, j->arena, j->w, j->lanes, 1, &dims, NULL);
 }
 
 static uint32_t leaf_at(helper *h, uint32_t local, int64_t element) {

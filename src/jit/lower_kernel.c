@@ -21,7 +21,7 @@ static void describe_total(sn_jit *j, int rank, uint32_t param) {
   j->totals[0] = sn_walk_read(k, sn_walk_leaf(k, dtype, base, 0, strides));
 }
 
-sn_status sn_jit_strip(sn_jit *j, uint32_t *number) {
+static sn_status emit_strip(sn_jit *j, uint32_t *number) {
   enum { VALUES, MEMORY, TOTAL, FLAT, N, N_PARAMS };
   const sn_group *g = j->kernel->group;
   sn_walk *k = &j->walk;
@@ -104,7 +104,7 @@ static void write_row(sn_jit *j, bool kept, uint32_t n_outputs) {
   for (int64_t i = 0; i < g->space[0] / 4; i++) sn_walk_copy(k, 0, SN_COPY_FULL, (uint32_t)i);
 }
 
-sn_status sn_jit_columns(sn_jit *j, uint32_t *number) {
+static sn_status emit_columns(sn_jit *j, uint32_t *number) {
   enum { VALUES, MEMORY, ACC, FIRST, N_OUTPUTS, FROM, TO, N_PARAMS };
   const sn_group *g = j->kernel->group;
   sn_walk *k = &j->walk;
@@ -167,9 +167,9 @@ static bool has_role(const sn_kernel *kernel, sn_jit_role role) {
 
 /* start: what all roles of all kernels begin with. */
 static sn_status emit_kernel(const sn_jit *start, const sn_kernel *kernel, sn_jit_functions *out) {
-  static role_fn *const roles[SN_JIT_ROLE_COUNT] = {[SN_JIT_STRIP] = sn_jit_strip,
+  static role_fn *const roles[SN_JIT_ROLE_COUNT] = {[SN_JIT_STRIP] = emit_strip,
                                                     [SN_JIT_FOLD] = sn_jit_fold,
-                                                    [SN_JIT_COLUMNS] = sn_jit_columns,
+                                                    [SN_JIT_COLUMNS] = emit_columns,
                                                     [SN_JIT_ROWS] = sn_jit_rows};
   for (int role = 0; role < SN_JIT_ROLE_COUNT; role++) {
     out->of[role] = SN_NONE;
@@ -215,7 +215,7 @@ sn_status sn_jit_emit(sn_arena *arena, const sn_jit_target *target, const sn_ker
   SN_TRY(sn_arena_alloc(arena, out->n_parts, sizeof *out->functions, (void **)&out->functions));
   sn_wasm w;
   sn_wasm_begin(&w, arena, target->shared_memory);
-  sn_jit start = {.w = &w, .target = target};
+  sn_jit start = {.w = &w, .lanes = target->lanes};
   SN_TRY(begin_kernels(&start, kernels, n));
   sn_jit_functions *functions = out->functions;
   for (size_t i = 0; i < n; i++) {

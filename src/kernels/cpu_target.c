@@ -1,6 +1,6 @@
 /* cpu_target.c - the numbers of the CPU, and tiny ones for the hostile build. */
 #include "kernels/fold.h"
-#include "kernels/gemm.h"
+#include "kernels/gemm_plan.h"
 #include "kernels/machine.h"
 
 const sn_target sn_cpu_target = {

@@ -6,325 +6,6 @@
 #include "kernels/gemm_direct.h"
 #include "kernels/pack.h"
 
-/* Blocking. The packed left block is read once per right panel, so it should stay in the
- * second-level cache (384 KB). The tile is streamed once per block of k, so blocks are long; sums
- * taken in sequence are shorter: they keep the error of positive terms within (8 + log2 k) 2^-24 of
- * all. The errors of several sums of 160 make up for each other; a lone one leaves that now and
- * then from 128 terms on. So more than 64 terms, where that is 6 standard deviations off, are two
- * sums at least. */
-#ifdef SINTER_TEST
-enum { SUM = 16, LONE_SUM = 8, KC = 48, LEFT_BYTES = 6144, RIGHT_BYTES = 128, DIRECT_COLUMNS = 64 };
-enum { LEAST_RUN = 2, ROW_COLUMNS = 64 };
-static const double TASK_FLOPS = 2e4, SHARED_TASK_FLOPS = 1e4, DIRECT_TASK_FLOPS = 2e3;
-#else
-enum {
-  SUM = SN_PACK_LONGEST_RUN,
-  LONE_SUM = 64,
-  KC = 512,
-  LEFT_BYTES = 384 * 1024,
-  RIGHT_BYTES = 2048,
-  DIRECT_COLUMNS = 4096
-};
-/* Runs that pay for being listed, and the columns up to which packing does not pay for itself. */
-enum { LEAST_RUN = 8, ROW_COLUMNS = 128 };
-/* A task should outweigh its dispatch and the packing that it does not share with its neighbours.
- */
-static const double TASK_FLOPS = 6e6, SHARED_TASK_FLOPS = 4e6, DIRECT_TASK_FLOPS = 5e5;
-#endif
-/* More tasks than any usual number of workers, so that the last ones end together; but a product
- * too small for that still gets a few, each a quarter as large, so that not all workers but one
- * stand idle. */
-enum { WANTED_TASKS = 16, WANTED_SHARED_TASKS = 48, WANTED_SMALL_TASKS = 4 };
-/* Rows of a micro-kernel that reads them where they lie: more would not have a register each for
- * that. And columns up to which a smaller kernel that does outweighs one of wider vectors. */
-enum { MOST_ROWS = 8, FEW_COLUMNS = 64 };
-/* From here on there are tiles enough without spans of k, where nothing is packed twice. */
-static const double WHOLE_POINTS = 4096;
-
-static int64_t ceil_div(int64_t x, int64_t y) { return x / y + (x % y != 0); }
-
-static int64_t round_up(int64_t x, int64_t unit) { return ceil_div(x, unit) * unit; }
-
-static int64_t least(int64_t x, int64_t y) { return x < y ? x : y; }
-
-/* ---- plan ------------------------------------------------------------------------------------ */
-
-const sn_gemm_ukr *sn_gemm_ukr_for(sn_dtype dtype, sn_isa_id isa, bool deterministic) {
-  const sn_gemm_ukr *best = NULL;
-  for (size_t i = 0; i < sn_gemm_ukr_count; i++) {
-    const sn_gemm_ukr *row = &sn_gemm_ukrs[i];
-    if (row->dtype == dtype && row->isa <= isa && !(deterministic && row->fused)) best = row;
-  }
-  return best;
-}
-
-const sn_gemm_ukr *sn_gemm_ukr_stand_in(const sn_gemm_ukr *of) {
-  for (size_t i = 0; i < sn_gemm_ukr_count; i++) {
-    const sn_gemm_ukr *row = &sn_gemm_ukrs[i];
-    if (row->dtype == of->dtype && row->mr == of->mr && row->nr == of->nr) return row;
-  }
-  return NULL;
-}
-
-/* Only what takes no more memory packed than it does: not the windows of a convolution, which
- * overlap. */
-static bool may_share(sn_gemm *g, const sn_gemm_side *side) {
-  const bool may = g->sharing == SN_GEMM_SHARES_OPERANDS ||
-                   (g->sharing == SN_GEMM_SHARES_B && side == sn_gemm_side_b(g));
-  return may && side->even && side->ws && side->ks;
-}
-
-static bool can_share(sn_gemm *g, const sn_gemm_side *side) {
-  return may_share(g, side) && !g->direct && !side->run_bytes;
-}
-
-/* Whether a left side that meets so many columns could be read where it lies, row by row. */
-static bool lies_in_rows(const sn_gemm_side *side, int64_t columns) {
-  const sn_nest *along = &side->walk.along;
-  const int last = along->rank - 1;
-  return along->strides[last] == 1 && along->dims[last] >= LEAST_RUN && !along->marks[last] &&
-         columns <= ROW_COLUMNS && !side->walk.small;
-}
-
-static bool suits_rows(const sn_gemm *g) {
-  return !g->direct && lies_in_rows(&g->left, g->right.width) && g->ukr->mr <= MOST_ROWS;
-}
-
-/* Whether nothing is packed twice. Spans depend on it, and so the bits: it asks neither which side
- * is the left one nor for the micro-kernel, which are the instruction set's. */
-static bool packs_once(sn_gemm *g) {
-  const sn_gemm_side *l = &g->left, *r = &g->right;
-  return (may_share(g, l) || lies_in_rows(l, r->width)) &&
-         (may_share(g, r) || lies_in_rows(r, l->width));
-}
-
-/* A block of k may begin and end inside a run. */
-static size_t run_bytes(const sn_gemm *g) {
-  const sn_nest *along = &g->left.walk.along;
-  const int64_t runs = g->sum / along->dims[along->rank - 1] + 2;
-  return (size_t)(runs * SN_GEMM_RUN_WORDS(g->ukr->mr) + 1) * sizeof(ptrdiff_t);
-}
-
-static void divide(sn_gemm_side *side, int64_t parts, int64_t unit) {
-  side->block = round_up(ceil_div(side->width, parts), unit);
-  side->blocks = ceil_div(side->width, side->block);
-}
-
-static int64_t wanted_tasks(double flops, double task_flops, int64_t most) {
-  const int64_t full = (int64_t)(flops / task_flops), small = (int64_t)(flops / task_flops * 4);
-  const int64_t few = least(small, WANTED_SMALL_TASKS);
-  return full > few ? least(full, most) : few;
-}
-
-typedef struct cutting {
-  int64_t left_most, right_most, left_unit, right_unit;
-  int64_t flatness; /* of a tile: columns per row */
-  int64_t most;     /* tasks */
-  double task_flops;
-} cutting;
-
-/* Starts from the largest tile that suits the caches and cuts the longer side until there are
- * enough tasks. */
-static void choose_tiles(sn_gemm *g, const cutting *how) {
-  const int64_t left_unit = how->left_unit, right_unit = how->right_unit;
-  int64_t left_parts = ceil_div(g->left.width, how->left_most);
-  int64_t right_parts = ceil_div(g->right.width, how->right_most);
-  const int64_t wanted = g->whole_m ? 1 : wanted_tasks(g->flops, how->task_flops, how->most);
-  divide(&g->left, left_parts, left_unit);
-  divide(&g->right, right_parts, right_unit);
-  while (g->spans * g->left.blocks * g->right.blocks < wanted) {
-    const bool cut_left = g->left.block > left_unit;
-    const bool cut_right = g->right.block > right_unit;
-    if (cut_left && (!cut_right || g->left.block * how->flatness >= g->right.block))
-      divide(&g->left, ++left_parts, left_unit);
-    else if (cut_right)
-      divide(&g->right, ++right_parts, right_unit);
-    else
-      break;
-  }
-  g->tasks = g->spans * g->left.blocks * g->right.blocks;
-}
-
-/* Points that are computed for rows x columns of C, some beyond it. */
-static double padded(int64_t rows, int64_t columns, const sn_gemm_ukr *ukr) {
-  return (double)round_up(rows, ukr->mr) * (double)round_up(columns, ukr->nr);
-}
-
-/* Whether computing C^T wastes clearly less of the blocks' rows and columns. */
-static bool better_swapped(const sn_gemm *g) {
-  if (g->m == 1) return false;
-  if (g->n == 1) return true;
-  return padded(g->n, g->m, g->ukr) * 1.5 < padded(g->m, g->n, g->ukr);
-}
-
-static bool suits_direct(const sn_gemm *g) {
-  const sn_gemm_side *right = &g->right;
-  if (g->always_pack || g->a.bounds.guards || g->b.bounds.guards) return false;
-  if (g->a.small || g->b.small || g->dtype == SN_I32) return false;
-  if (g->left.width == 1 && (right->width == 1 || right->ws == 1 || right->ks == 1)) return true;
-  return g->k > 0 && g->flops <= 2.0 * SN_GEMM_TINY;
-}
-
-static size_t place(size_t *end, int64_t elements, size_t bytes) {
-  const size_t offset = *end;
-  *end = (offset + (size_t)elements * bytes + 63) & ~(size_t)63;
-  return offset;
-}
-
-static void share(sn_gemm *g, sn_gemm_side *side, const sn_gemm_side *other) {
-  if (!can_share(g, side)) return;
-  place(&side->bytes, round_up(side->width, side->panel) * g->k, sn_gemm_bytes(g));
-  side->units = side->blocks * ceil_div(g->k, g->kc);
-  side->shared = g->sharing == SN_GEMM_SHARES_B || other->blocks > 1;
-  if (!side->shared) return;
-  side->shared_offset = g->shared_bytes;
-  g->shared_bytes += side->bytes;
-}
-
-static void lay_out_scratch(sn_gemm *g) {
-  const size_t bytes = sn_gemm_bytes(g);
-  const int64_t tile = g->left.block * g->right.block;
-  const int64_t mr = g->ukr->mr, nr = g->ukr->nr;
-  size_t end = 0;
-  /* Direct: the sums of one block of k stand where the packed left block would. */
-  if (g->left.run_bytes)
-    place(&end, g->left.block / mr, g->left.run_bytes);
-  else
-    place(&end, g->direct ? g->right.block : g->left.shared ? 0 : g->left.block * g->kc, bytes);
-  g->panel_offset = place(&end, g->direct || g->right.shared ? 0 : g->kc * nr, bytes);
-  g->edge_offset = place(&end, g->direct ? 0 : mr * nr, bytes);
-  g->tile_offset = place(&end, tile, bytes);
-  g->turned_offset = place(&end, g->swapped ? tile : 0, bytes);
-  g->scratch_bytes = end;
-}
-
-static sn_gemm_side side_of(int64_t width, const sn_gemm_walk *walk) {
-  return (sn_gemm_side){.width = width,
-                        .end = width,
-                        .walk = *walk,
-                        .even =
-                            walk->across.rank == 1 && walk->along.rank == 1 && !walk->bounds.guards,
-                        .ws = (ptrdiff_t)sn_nest_stride(&walk->across),
-                        .ks = (ptrdiff_t)sn_nest_stride(&walk->along)};
-}
-
-static void set_sides(sn_gemm *g) {
-  const sn_gemm_side a = side_of(g->m, &g->a), b = side_of(g->n, &g->b);
-  g->flops = 2.0 * (double)g->m * (double)g->n * (double)g->k;
-  g->to = g->k;
-  g->left = g->swapped ? b : a;
-  g->right = g->swapped ? a : b;
-  g->left.panel = g->ukr->mr;
-  g->right.panel = g->ukr->nr;
-}
-
-/* Blocks of rows all go the way of the whole: the direct one never fuses multiply-adds, and they
- * share B's panels. */
-static void choose_way(sn_gemm *g) {
-  const int64_t m = g->m;
-  if (g->whole_m) g->m = g->whole_m;
-  g->swapped = better_swapped(g);
-  set_sides(g);
-  g->direct = suits_direct(g);
-  g->m = m;
-  set_sides(g);
-}
-
-/* Sums of about equal length, a multiple of 4 to suit the packing in registers, and blocks of as
- * many whole sums. */
-static void choose_blocks(sn_gemm *g, int64_t k) {
-  const int64_t limit = g->sum_limit ? g->sum_limit : SUM;
-  const int64_t few = k > LONE_SUM ? 2 : 1, enough = ceil_div(k, limit);
-  g->sum = least(limit, round_up(ceil_div(k, enough > few ? enough : few), 4));
-  g->kc = g->sum;
-  g->left.run_bytes = suits_rows(g) ? run_bytes(g) : 0;
-  if (g->left.run_bytes || g->direct) return;
-  g->kc = ceil_div(ceil_div(k, g->sum), ceil_div(k, KC)) * g->sum;
-}
-
-void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr) {
-  g->ukr = ukr;
-  g->tasks = g->pack_units = 0;
-  g->scratch_bytes = g->shared_bytes = 0;
-  if (g->m == 0 || g->n == 0) return;
-  choose_way(g);
-
-  const int64_t k = g->k ? g->k : 1;
-  choose_blocks(g, k);
-
-  const int64_t bytes = (int64_t)sn_gemm_bytes(g);
-  const int64_t mr = ukr->mr, nr = ukr->nr;
-  /* Then tiles may be small and flat: the rows of whatever follows are long. */
-  const bool shared = (g->left.run_bytes || can_share(g, &g->left)) && can_share(g, &g->right);
-  const bool whole = g->direct || (packs_once(g) && (double)g->m * (double)g->n >= WHOLE_POINTS);
-  g->spans = whole || g->spans < 1 ? 1 : g->spans;
-  g->span = round_up(ceil_div(k, g->spans), g->sum);
-  g->spans = ceil_div(k, g->span);
-  const cutting direct = {.left_most = g->left.width,
-                          .right_most = DIRECT_COLUMNS,
-                          .left_unit = g->left.width,
-                          .right_unit = 16,
-                          .flatness = 1,
-                          .most = WANTED_TASKS,
-                          .task_flops = DIRECT_TASK_FLOPS};
-  const cutting packed = {.left_most = round_up(LEFT_BYTES / bytes / KC, mr),
-                          .right_most = round_up(RIGHT_BYTES / bytes / (shared ? 2 : 1), nr),
-                          .left_unit = mr,
-                          .right_unit = nr,
-                          .flatness = shared && !g->swapped ? 10 : 1,
-                          .most = shared ? WANTED_SHARED_TASKS : WANTED_TASKS,
-                          .task_flops = shared ? SHARED_TASK_FLOPS : TASK_FLOPS};
-  choose_tiles(g, g->direct ? &direct : &packed);
-  if (g->spans == 1) { /* or else little is packed twice */
-    share(g, &g->left, &g->right);
-    share(g, &g->right, &g->left);
-    if (g->shared_bytes) g->pack_units = g->left.units + g->right.units;
-  }
-  lay_out_scratch(g);
-}
-
-void sn_gemm_limit(sn_gemm *g, bool terms, int64_t from, int64_t to) {
-  sn_gemm_side *side = sn_gemm_side_b(g);
-  if (terms) {
-    g->from = from;
-    g->to = to;
-    return;
-  }
-  side->first = from / side->panel * side->panel;
-  side->end = to;
-  side->blocks = ceil_div(to - side->first, side->block);
-  g->tasks = g->left.blocks * g->right.blocks;
-}
-
-/* Points that are computed for C, the better way round. */
-static double least_padded(const sn_gemm *g, const sn_gemm_ukr *ukr) {
-  const int64_t m = g->whole_m ? g->whole_m : g->m;
-  const double as_is = padded(m, g->n, ukr), swapped = padded(g->n, m, ukr);
-  return as_is < swapped ? as_is : swapped;
-}
-
-/* The best one of the same bits that reads rows, too: itself, or one before it in the table. */
-static const sn_gemm_ukr *smaller(const sn_gemm_ukr *ukr) {
-  const sn_gemm_ukr *best = ukr;
-  if (ukr->mr <= MOST_ROWS) return ukr;
-  for (size_t i = 0; i < sn_gemm_ukr_count && &sn_gemm_ukrs[i] != ukr; i++) {
-    const sn_gemm_ukr *row = &sn_gemm_ukrs[i];
-    if (row->mr <= MOST_ROWS && row->dtype == ukr->dtype && row->fused == ukr->fused) best = row;
-  }
-  return best;
-}
-
-/* Planning again leaves g->spans as it is: rounding to whole sums is idempotent. */
-void sn_gemm_plan(sn_gemm *g, const sn_gemm_ukr *ukr) {
-  const sn_gemm_ukr *small = smaller(ukr);
-  sn_gemm_plan_with(g, small);
-  const bool spares_packing = g->left.run_bytes && g->right.width <= FEW_COLUMNS;
-  if (small != ukr && !spares_packing && least_padded(g, ukr) < 2 * least_padded(g, small))
-    sn_gemm_plan_with(g, ukr);
-}
-
-/* ---- one tile -------------------------------------------------------------------------------- */
-
 /* Part of the result: rows x cols of it exist, in rows ld elements apart. */
 typedef struct area {
   void *at;
@@ -343,11 +24,11 @@ static int64_t together(const sn_gemm_side *s, int64_t w, int64_t n) {
   int64_t width = s->panel;
   if (!s->run_bytes && !s->walk.bounds.guards && sn_nest_stride(across) == 1) {
     const sn_nest_place at = sn_nest_seek(across, w);
-    const int64_t most = least(SN_PACK_TOGETHER, SN_PACK_MOST / s->panel) * s->panel;
-    const int64_t adjacent = least(sn_nest_run(across, &at), most) / s->panel * s->panel;
+    const int64_t most = sn_gemm_least(SN_PACK_TOGETHER, SN_PACK_MOST / s->panel) * s->panel;
+    const int64_t adjacent = sn_gemm_least(sn_nest_run(across, &at), most) / s->panel * s->panel;
     if (adjacent) width = adjacent;
   }
-  return least(n, width);
+  return sn_gemm_least(n, width);
 }
 
 /* Positions w .. w + width and p .. p + k of a side, as panels one behind the other or as runs. */
@@ -361,7 +42,7 @@ static void pack(const sn_gemm *g, const sn_gemm_side *s, void *panels, const vo
                    s->ws, s->ks, s->panel, s->panel * k);
   char *to = panels;
   for (int64_t n, i = 0; i < width && !even;
-       i += n, to += (size_t)ceil_div(n, s->panel) * panel_bytes) {
+       i += n, to += (size_t)sn_gemm_panels(s, n) * panel_bytes) {
     n = together(s, w + i, width - i);
     const sn_nest *across = &s->walk.across, *along = &s->walk.along;
     if (s->run_bytes)
@@ -370,14 +51,14 @@ static void pack(const sn_gemm *g, const sn_gemm_side *s, void *panels, const vo
     else
       sn_pack_nests(dtype, to, base, across, w + i, n, along, p, k, &s->walk.bounds, s->panel);
   }
-  const int64_t elements = round_up(width, s->panel) * k;
+  const int64_t elements = sn_gemm_panels(s, width) * s->panel * k;
   if (s->walk.small) s->walk.widen(panels, panels, panels, panels, elements);
   if (s->walk.to_float) s->walk.to_float(panels, panels, panels, panels, elements);
 }
 
 /* Where panels from position w on begin in what is shared: block of k by block of k. */
 static int64_t shared_place(const sn_gemm_side *s, int64_t w, int64_t p, int64_t k) {
-  return p * round_up(s->width, s->panel) + w * k;
+  return p * sn_gemm_panels(s, s->width) * s->panel + w * k;
 }
 
 /* Where it is packed before the tiles; NULL: nowhere. */
@@ -392,9 +73,9 @@ void sn_gemm_pack(const sn_gemm *g, const void *a, const void *b, int64_t unit, 
   if (!home || s->ready) return;
   if (!left) unit -= g->left.units;
   const int64_t p = unit / s->blocks * g->kc, w = unit % s->blocks * s->block;
-  const int64_t k = least(g->kc, g->k - p);
+  const int64_t k = sn_gemm_least(g->kc, g->k - p);
   pack(g, s, sn_element_mutable(home, shared_place(s, w, p, k), sn_gemm_bytes(g)),
-       left != g->swapped ? a : b, w, least(s->block, s->width - w), p, k);
+       left != g->swapped ? a : b, w, sn_gemm_least(s->block, s->width - w), p, k);
 }
 
 /* One block of MR rows, or how many there are, x NR at (i, j) of out. Where its columns stick out
@@ -406,7 +87,8 @@ static void run_block(const sn_gemm *g, int64_t n, int64_t k, const void *left, 
   sn_gemm_ukr_fn *run = g->left.run_bytes ? ukr->run_rows : ukr->run;
   const size_t bytes = sn_gemm_bytes(g);
   void *c = sn_element_mutable(out->at, i * out->ld + j, bytes);
-  const int64_t rows = least(ukr->mr, out->rows - i), cols = least(ukr->nr, out->cols - j);
+  const int64_t rows = sn_gemm_least(ukr->mr, out->rows - i),
+                cols = sn_gemm_least(ukr->nr, out->cols - j);
   const size_t row_bytes = (size_t)cols * bytes;
   const bool whole = cols == ukr->nr;
   void *block = whole ? c : edge;
@@ -414,7 +96,7 @@ static void run_block(const sn_gemm *g, int64_t n, int64_t k, const void *left, 
   if (!whole && !first)
     for (int64_t r = 0; r < rows; r++)
       memcpy(sn_element_mutable(edge, r * ld, bytes), sn_element(c, r * out->ld, bytes), row_bytes);
-  for (;; n = least(g->sum, k)) {
+  for (;; n = sn_gemm_least(g->sum, k)) {
     run((ptrdiff_t)n, left, right, block, ld, first, (int)rows);
     if (!(k -= n)) break;
     left = sn_element(left, n * ukr->mr, bytes);
@@ -444,7 +126,7 @@ static const void *panels_of(const sn_gemm *g, const sn_gemm_side *s, const void
                              int64_t k, size_t *apart) {
   const char *home = home_of(s, m->shared);
   if (home) {
-    const int64_t skipped = p % g->kc, block = least(g->kc, g->k - p + skipped);
+    const int64_t skipped = p % g->kc, block = sn_gemm_least(g->kc, g->k - p + skipped);
     *apart = bytes_of_panel(g, s, block);
     return sn_element(home, shared_place(s, w, p - skipped, block) + skipped * s->panel,
                       sn_gemm_bytes(g));
@@ -461,13 +143,14 @@ static void compute_packed(const sn_gemm *g, const void *left, const void *right
   void *edge = m->scratch + g->edge_offset;
   int64_t p = t->p;
   do { /* also once for k = 0, which writes zeros */
-    const int64_t k = least(g->kc - p % g->kc, t->end - p), n = least(g->sum - p % g->sum, k);
+    const int64_t k = sn_gemm_least(g->kc - p % g->kc, t->end - p),
+                  n = sn_gemm_least(g->sum - p % g->sum, k);
     size_t left_bytes, right_bytes;
     const void *lefts =
         panels_of(g, &g->left, left, m, m->scratch, t->l, t->rows, p, k, &left_bytes);
     for (int64_t j = 0; j < t->cols; j += nr) {
       const void *panel = panels_of(g, &g->right, right, m, m->scratch + g->panel_offset, t->r + j,
-                                    least(nr, t->cols - j), p, k, &right_bytes);
+                                    sn_gemm_least(nr, t->cols - j), p, k, &right_bytes);
       const char *panel_of_left = lefts;
       for (int64_t i = 0; i < t->rows; i += mr, panel_of_left += left_bytes)
         run_block(g, n, k, panel_of_left, panel, out, i, j, p == t->p, edge);
@@ -483,9 +166,9 @@ static place_of_tile locate(const sn_gemm *g, int64_t task) {
   return (place_of_tile){.l = l,
                          .r = r,
                          .p = p,
-                         .end = least(p + g->span, g->to),
-                         .rows = least(g->left.block, g->left.end - l),
-                         .cols = least(g->right.block, g->right.end - r)};
+                         .end = sn_gemm_least(p + g->span, g->to),
+                         .rows = sn_gemm_least(g->left.block, g->left.end - l),
+                         .cols = sn_gemm_least(g->right.block, g->right.end - r)};
 }
 
 static void compute(const sn_gemm *g, const void *a, const void *b, const place_of_tile *t,

@@ -7,7 +7,7 @@
 #ifndef SN_KERNELS_GEMM_DIRECT_H
 #define SN_KERNELS_GEMM_DIRECT_H
 
-#include "kernels/gemm.h"
+#include "kernels/gemm_plan.h"
 
 void sn_gemm_direct(const sn_gemm *g, const void *left, const void *right, int64_t l, int64_t rows,
                     int64_t r, int64_t cols, void *c, ptrdiff_t ldc, void *sums);

@@ -13,7 +13,7 @@ static sn_id apply_once(const sn_match *s) {
     if (rule->op != s->op && rule->op != SN_OP_COUNT) continue;
     const sn_id made = rule->apply(s);
     if (made == SN_NONE) continue;
-    sn_log(s->b->graph->env, SN_LOG_REWRITES, "  %s: %s -> %%%u %s\n", rule->name,
+    SN_LOG(s->b->graph->env, SN_LOG_REWRITES, "  %s: %s -> %%%u %s\n", rule->name,
            sn_op_describe(s->op)->name, made, sn_op_describe(s->b->graph->nodes[made].op)->name);
     return made;
   }

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "base/host.h"
-#include "base/log.h"
 #include "run/poison.h"
 
 /* Work worth less than this many nanoseconds per worker stays on fewer workers: waking one and
@@ -102,6 +101,26 @@ static void bind_values(const sn_run *run) {
     const sn_handle *at = &exe->program->handles[v];
     exe->values[v] = at->buffer == SN_NONE ? NULL : (char *)run->buffers[at->buffer] + at->offset;
   }
+}
+
+/* What kernel k is the first to write, and its scratch memory (poison.h). Scans all values for each
+ * kernel: this is for tests. Fresh outputs are new storages, which are
+ * filled already. */
+static void poison_kernel(const sn_run *run, size_t k) {
+  const sn_executable *exe = run->exe;
+  const sn_plan *plan = &exe->program->plan;
+  for (uint32_t v = 0; v < plan->n_values; v++) {
+    const sn_place *place = &plan->places[v];
+    const bool may_be_stale = place->kind == SN_PLACE_ARENA || place->kind == SN_PLACE_DONATED;
+    if (place->first == k && may_be_stale && !sn_plan_takes_over(plan, v))
+      sn_poison(exe->values[v], sn_type_bytes(&exe->program->groups.values[v].type));
+  }
+  const sn_kernel *kernel = &exe->kernels[k];
+  char *workspace = sn_run_workspace(run);
+  sn_poison(workspace + exe->shared_offset, kernel->shared_bytes);
+  for (int worker = 0; worker < sn_pool_max_workers(run->pool); worker++)
+    sn_poison(workspace + exe->workers_offset + exe->worker_stride * (size_t)worker,
+              kernel->worker_bytes);
 }
 
 /* One call of sn_executable_step. */
@@ -217,7 +236,7 @@ static void begin_kernel(const walk *w) {
   b->ready = b->kept && packed->version == packed_version(w, packed);
   packed->version = 0; /* unless it ends well */
   if (run->poison && k == 0) sn_poison(sn_run_workspace(run), run->exe->program->plan.arena_bytes);
-  if (run->poison) sn_poison_kernel(run, k);
+  if (run->poison) poison_kernel(run, k);
   run->place.workers = 1;
   run->place.ms = 0;
 }

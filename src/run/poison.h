@@ -8,14 +8,12 @@
 #ifndef SN_RUN_POISON_H
 #define SN_RUN_POISON_H
 
-#include "run/executable.h"
+#include <stddef.h>
+#include <stdint.h>
 
 /* NaN as float16, bfloat16, float32 and float64, a wild number as an integer, no bool. */
 #define SN_POISON_WORD UINT32_C(0x7ff87ff8)
 
 void sn_poison(void *block, size_t bytes);
-
-/* Before kernel k of the run, whose values are bound. */
-void sn_poison_kernel(const sn_run *run, size_t k);
 
 #endif

@@ -4,7 +4,6 @@
 
 #include "graph/convert.h"
 #include "graph/reference.h"
-#include "tensor/compose.h"
 #include "tensor/eval.h"
 
 /* A lazy chain of this many ops is evaluated by itself: a loop that never reads must not grow
@@ -120,14 +119,26 @@ sn_dtype sn_promote(const sn_tensor *a, const sn_tensor *b) {
 
 sn_dtype sn_product_dtype(sn_dtype dtype) { return sn_dtype_is_float(dtype) ? dtype : SN_I32; }
 
+sn_tensor *sn_number(sn_context *ctx, sn_dtype dtype, double value) {
+  const sn_type type = sn_type_scalar(dtype);
+  const int64_t bits = sn_double_attr(value);
+  return sn_node_of(ctx, SN_OP_constant, NULL, 0, &bits, 1, &type);
+}
+
+/* The larger (op: maximum) or smaller one of x, which it takes, and the limit. */
+static sn_tensor *limited(sn_tensor *x, sn_op op, double limit) {
+  if (!x) return NULL;
+  sn_tensor *in[] = {x, sn_number(x->ctx, x->type.dtype, limit)};
+  sn_tensor *y = sn_elementwise(op, in, 2);
+  for (int i = 0; i < 2; i++) sn_release(in[i]);
+  return y;
+}
+
 /* A float as an integer of a small dtype, of which the nearest is taken. */
 static sn_tensor *as_small_integer(sn_tensor *x, sn_dtype dtype) {
-  temporaries t = sn_begin(x, "astype");
   const sn_dtype_info *range = &sn_dtype_table[dtype];
-  sn_tensor *y = sn_note(sn_as_dtype(x, SN_I32));
-  y = sn_binary(SN_OP_maximum, y, sn_number_like(y, range->least));
-  y = sn_binary(SN_OP_minimum, y, sn_number_like(y, range->most));
-  return sn_keep(sn_finish(&t, sn_note(sn_as_dtype(y, dtype))));
+  sn_tensor *y = limited(sn_as_dtype(x, SN_I32), SN_OP_maximum, range->least);
+  return sn_recast(limited(y, SN_OP_minimum, range->most), dtype);
 }
 
 /* Whether a node can cast so: a small dtype from and to its wide one only. */

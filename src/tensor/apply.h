@@ -16,6 +16,9 @@ sn_tensor *sn_node_of(sn_context *ctx, sn_op op, sn_tensor *const *inputs, size_
 /* Whether x and y, which the function `what` is given, are of one context. */
 sn_status sn_same_context(const sn_tensor *x, const sn_tensor *y, const char *what);
 
+/* One value, of this dtype. */
+sn_tensor *sn_number(sn_context *ctx, sn_dtype dtype, double value);
+
 /* An elementwise op of the table on any inputs. */
 sn_tensor *sn_elementwise(sn_op op, sn_tensor *const *inputs, size_t n);
 

@@ -23,12 +23,6 @@ sn_tensor *sn_finish(temporaries *t, sn_tensor *result) {
   return sn_hand_out(result);
 }
 
-sn_tensor *sn_number(sn_context *ctx, sn_dtype dtype, double value) {
-  const sn_type type = sn_type_scalar(dtype);
-  const int64_t bits = sn_double_attr(value);
-  return sn_node_of(ctx, SN_OP_constant, NULL, 0, &bits, 1, &type);
-}
-
 sn_tensor *sn_unary(sn_op op, sn_tensor *x) { return sn_note(sn_elementwise(op, &x, 1)); }
 
 sn_tensor *sn_binary(sn_op op, sn_tensor *x, sn_tensor *y) {

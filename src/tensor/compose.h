@@ -39,8 +39,6 @@ sn_tensor *sn_as_float(temporaries *t, sn_tensor *x); /* an argument as float32 
 /* A constant of the dtype of x. */
 sn_tensor *sn_number_like(const sn_tensor *x, double value);
 
-sn_tensor *sn_number(sn_context *ctx, sn_dtype dtype, double value);
-
 /* The index along axis as int32, in the shape of type. */
 sn_tensor *sn_index_along(sn_context *ctx, const sn_type *type, int axis);
 

@@ -390,8 +390,8 @@ static void capture_stderr(void (*fn)(sn_env *), sn_env *env, char *out, size_t 
 }
 
 static void log_at_all_levels(sn_env *env) {
-  sn_log(env, SN_LOG_EVENTS, "events %d\n", 1);
-  sn_log(env, SN_LOG_IR, "ir\n");
+  SN_LOG(env, SN_LOG_EVENTS, "events %d\n", 1);
+  SN_LOG(env, SN_LOG_IR, "ir\n");
   sn_fail(env, SN_ERR_SHAPE, "a shape");
 }
 
