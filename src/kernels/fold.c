@@ -18,7 +18,7 @@ void sn_counter_push(sn_counter *c, const void *items) {
   const void *from = items;
   char *level = c->levels;
   for (uint64_t bits = c->count++; bits & 1; bits >>= 1) {
-    c->plan->combine(level, level, from, from, c->width);
+    c->plan->combine(level, level, from, from, c->width, false);
     from = level;
     level += c->level_bytes;
   }
@@ -29,7 +29,7 @@ void sn_counter_finish(sn_counter *c, void *out) {
   sn_strip_fill(c->plan->dtype, out, c->plan->identity, c->width);
   const char *level = c->levels;
   for (uint64_t bits = c->count; bits; bits >>= 1, level += c->level_bytes)
-    if (bits & 1) c->plan->combine(out, level, out, out, c->width);
+    if (bits & 1) c->plan->combine(out, level, out, out, c->width, false);
 }
 
 void sn_block_begin(sn_block_fold *f, const sn_fold_plan *plan, void *scratch) {

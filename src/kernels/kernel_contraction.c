@@ -173,7 +173,7 @@ static void finish_strip(const sn_kernel_run *run, const sn_code *code, int64_t 
   char *sums = (char *)run->shared + (size_t)flat * item;
   for (int64_t s = 1; s < k->gemm.spans; s++) {
     const char *more = sums + (size_t)(s * points) * item;
-    k->add(sums, sums, more, more, n);
+    k->add(sums, sums, more, more, n, false);
   }
   const void *total = sums;
   if (code)

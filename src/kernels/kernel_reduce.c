@@ -213,7 +213,7 @@ static void combine_points(const worker *w, int64_t first, int64_t n, int64_t fr
          (size_t)n * w->p->fold.item_bytes);
   for (int64_t j = from + 1; j < to; j++) {
     const void *strip = pre_strip(w, j * w->p->outputs + first, n);
-    w->p->fold.combine(w->chunk, w->chunk, strip, strip, n);
+    w->p->fold.combine(w->chunk, w->chunk, strip, strip, n, false);
   }
 }
 

@@ -24,22 +24,22 @@ double sn_op_scalar(sn_op op, sn_dtype dtype, bool fused, double a, double b) {
   const sn_op_info *info = sn_op_describe(op);
   const element x = element_of(dtype, a), y = element_of(dtype, b);
   element out = {.f64 = 0};
-  sn_strip_fn *run = info->kind == SN_CLASS_REDUCE ? strips->combine[op][dtype]
-                                                   : sn_strips_op(strips, fused, op, dtype);
-  run(&out, &x, &y, &x, 1);
+  sn_strip_fn *run =
+      info->kind == SN_CLASS_REDUCE ? strips->combine[op][dtype] : strips->op[op][dtype];
+  run(&out, &x, &y, &x, 1, fused);
   if (dtype == SN_BOOL || info->kind == SN_CLASS_COMPARE) return -out.i32;
   return dtype == SN_F32 ? (double)out.f32 : dtype == SN_F64 ? out.f64 : out.i32;
 }
 
 uint16_t sn_half_bits(sn_dtype dtype, float value) {
   uint32_t bits;
-  sn_strips_for(SN_ISA_SIMD128)->narrow[dtype - SN_F16](&bits, &value, &value, &value, 1);
+  sn_strips_for(SN_ISA_SIMD128)->narrow[dtype - SN_F16](&bits, &value, &value, &value, 1, false);
   return (uint16_t)bits;
 }
 
 float sn_half_value(sn_dtype dtype, uint16_t bits) {
   const uint32_t wide = bits;
   float value;
-  sn_strips_for(SN_ISA_SIMD128)->widen[dtype - SN_F16](&value, &wide, &wide, &wide, 1);
+  sn_strips_for(SN_ISA_SIMD128)->widen[dtype - SN_F16](&value, &wide, &wide, &wide, 1, false);
   return value;
 }

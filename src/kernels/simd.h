@@ -1,7 +1,7 @@
 /* simd.h - vectors of SN_SIMD_BYTES bytes (16, 32 or 64; 16 if not defined) on the compilers'
- * vector extensions, and Sinter's own functions on them: sn_vf32_exp(vf32), sn_vf64_exp(vf64), and
- * likewise log, log1p, tanh, sigmoid, erf, sin, cos and pow(x, y); bit for bit what scalar_math.h
- * computes.
+ * vector extensions, and Sinter's own functions on them: sn_vf32_exp(fused, vf32),
+ * sn_vf64_exp(vf64), and likewise log, log1p, tanh, sigmoid, erf, sin, cos and pow(x, y); bit for
+ * bit what scalar_math.h computes.
  *
  * A translation unit is compiled once per instruction set, with SN_SIMD_BYTES and the compiler's
  * flags to match; the same text serves SSE2, AVX2, AVX-512, NEON and wasm SIMD128. Everything is
@@ -214,19 +214,33 @@ static inline vf32 sn_vf32_from_vf64(vf64 low, vf64 high) {
 
 /* ---- functions ---- */
 
-#ifdef SN_VECTORS_FUSED
 #ifdef __FMA__
 static inline vf32 sn_vf32_fused_madd(vf32 a, vf32 b, vf32 c) {
   for (int i = 0; i < SN_LANES_F32; i++) a[i] = __builtin_fmaf(a[i], b[i], c[i]);
   return a;
 }
-#else /* not inline: functions are full of them */
+#else
+/* a b + c rounded to odd, as sn_f32_fused_madd has it: a product of numbers of float32. */
+static inline vf64 sn_vf64_madd_to_odd(vf64 a, vf64 b, vf64 c) {
+  const vf64 product = a * b, sum = product + c, back = sum - product;
+  const vf64 error = (product - (sum - back)) + (c - back);
+  const vi64 away = (error < 0) - (error > 0), not_above = ~(sum > 0), bits = (vi64)sum;
+  const vi64 step = (away ^ not_above) - not_above, even = (bits & 1) - 1;
+  return (vf64)(bits + (step & even));
+}
+/* Not inline: functions are full of them. */
 __attribute__((noinline)) static vf32 sn_vf32_fused_madd(vf32 a, vf32 b, vf32 c) {
-  for (int i = 0; i < SN_LANES_F32; i++) a[i] = sn_f32_fused_madd(a[i], b[i], c[i]);
-  return a;
+  const vf64 low =
+      sn_vf64_madd_to_odd(sn_vf64_from_low(a), sn_vf64_from_low(b), sn_vf64_from_low(c));
+  const vf64 high =
+      sn_vf64_madd_to_odd(sn_vf64_from_high(a), sn_vf64_from_high(b), sn_vf64_from_high(c));
+  return sn_vf32_from_vf64(low, high);
 }
 #endif
-#endif
+/* The choice is inline: plain functions keep their speed. */
+__attribute__((always_inline)) static inline vf32 sn_vf32_madd(bool fused, vf32 a, vf32 b, vf32 c) {
+  return fused ? sn_vf32_fused_madd(a, b, c) : a * b + c;
+}
 
 #define SN_WORDS_VF32
 #include "math/words.h"

@@ -228,7 +228,7 @@ static void write_run(const sn_strips *strips, sn_dtype dtype, void *to, const v
       for (int64_t i = 0; i < n; i++) ((uint8_t *)to)[i * stride] = bits[i] & 1;
       break;
     }
-    strips->mask_store(to, from, from, from, n);
+    strips->mask_store(to, from, from, from, n, false);
     break;
 #define DTYPE(id, name, short_, T, kind, ...) OF_##kind(id, WRITE_EACH(T, bits))
 #include "graph/dtypes.def"

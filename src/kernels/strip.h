@@ -16,7 +16,10 @@
 #define SN_DTYPE_COUNT 4 /* that are computed with; then come the small ones */
 #define SN_SMALL_COUNT 4
 
-typedef void sn_strip_fn(void *dst, const void *a, const void *b, const void *c, int64_t n);
+/* fused: which bits a function of float32 has (math/expand_f32.inc); only the instance of a machine
+ * whose programs may have either asks for it. */
+typedef void sn_strip_fn(void *dst, const void *a, const void *b, const void *c, int64_t n,
+                         bool fused);
 
 /* A strip is reduced in lanes: SN_FOLD_BYTES of accumulators, whatever the width of the machine's
  * vectors. See fold.h for the order of a whole sum. */
@@ -29,9 +32,7 @@ typedef void sn_fold_fn(void *lanes, const void *strip, int64_t n);
 typedef void sn_collapse_fn(void *out, const void *lanes);
 
 typedef struct sn_strips {
-  sn_strip_fn *op[SN_OP_COUNT][SN_DTYPE_COUNT]; /* by the last input's dtype */
-  sn_strip_fn *const *fused; /* of float32 with fused multiply-adds (math/expand_f32.inc); NULL: the
-                                machine's programs never have those bits */
+  sn_strip_fn *op[SN_OP_COUNT][SN_DTYPE_COUNT];      /* by the last input's dtype */
   sn_strip_fn *combine[SN_OP_COUNT][SN_DTYPE_COUNT]; /* of a reduction: dst = a op b */
   sn_fold_fn *fold[SN_OP_COUNT][SN_DTYPE_COUNT];     /* of a reduction */
   sn_collapse_fn *collapse[SN_OP_COUNT][SN_DTYPE_COUNT];
@@ -42,13 +43,6 @@ typedef struct sn_strips {
   sn_strip_fn *mask_load;  /* bytes -> masks */
   sn_strip_fn *mask_store; /* masks -> bytes 0, 1 */
 } sn_strips;
-
-/* The kernel of an elementwise op, by its last input's dtype. */
-static inline sn_strip_fn *sn_strips_op(const sn_strips *strips, bool fused, sn_op op,
-                                        sn_dtype dtype) {
-  if (fused && dtype == SN_F32 && strips->fused && strips->fused[op]) return strips->fused[op];
-  return strips->op[op][dtype];
-}
 
 /* The kernel of astype; of a small dtype to or from its wide one. */
 static inline sn_strip_fn *sn_strips_cast(const sn_strips *strips, sn_dtype from, sn_dtype to) {

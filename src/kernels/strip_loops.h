@@ -14,8 +14,7 @@
 /* As many 32-bit lanes as vf64 has: masks of float64 lanes on their way to and from memory. */
 typedef int32_t vi32_half __attribute__((vector_size(SN_SIMD_BYTES / 2)));
 
-/* ---- one vector to and from memory; count < lanes only at the end of a strip
- * ----------------------- */
+/* ---- one vector to and from memory; count < lanes only at the end of a strip ---- */
 
 #define DEFINE_ACCESS(V, T)                                                                     \
   static inline V load_##V(const void *from, int64_t i) {                                       \
@@ -39,8 +38,13 @@ DEFINE_ACCESS(vi32, int32_t)
 DEFINE_ACCESS(vi32_half, int32_t)
 #undef DEFINE_ACCESS
 
-/* ---- elementwise rows
- * -------------------------------------------------------------------------------- */
+/* ---- elementwise rows ---- */
+
+/* Whether functions have the bits that are asked for; else always the plain ones, and no branch is
+ * left of it. */
+#ifndef SN_STRIPS_FUSE
+#define SN_STRIPS_FUSE false
+#endif
 
 /* V: vector of the inputs, LANES of them; R: vector of the result, RESULT makes it from the
  * expression. Ops of fewer inputs get their first one repeated; the compiler drops what an
@@ -49,21 +53,23 @@ DEFINE_ACCESS(vi32_half, int32_t)
  * The expression stands once, so that compilers put the functions it calls in its place: a partial
  * vector goes through spare ones and round the same loop again. */
 #define ELEMENTWISE(id, dtype, V, LANES, R, RESULT, expr)                                     \
-  static inline R apply_##id##_##dtype(V a, V b) {                                            \
+  static inline R apply_##id##_##dtype(bool fused, V a, V b) {                                \
+    (void)fused;                                                                              \
     (void)a;                                                                                  \
     (void)b;                                                                                  \
     return RESULT(expr);                                                                      \
   }                                                                                           \
   static void strip_##id##_##dtype(void *dst, const void *pa, const void *pb, const void *pc, \
-                                   int64_t n) {                                               \
+                                   int64_t n, bool asked) {                                   \
     (void)pc;                                                                                 \
+    const bool fused = asked && SN_STRIPS_FUSE;                                               \
     V spare_a, spare_b;                                                                       \
     R spare;                                                                                  \
     void *to = dst;                                                                           \
     int64_t i = 0, whole = n - n % LANES;                                                     \
     for (;;) {                                                                                \
       for (; i < whole; i += LANES)                                                           \
-        store_##R(to, i, apply_##id##_##dtype(load_##V(pa, i), load_##V(pb, i)));             \
+        store_##R(to, i, apply_##id##_##dtype(fused, load_##V(pa, i), load_##V(pb, i)));      \
       if (to != dst) store_some_##R(dst, n - n % LANES, n % LANES, spare);                    \
       if (to != dst || i == n) return;                                                        \
       spare_a = load_some_##V(pa, i, n - i);                                                  \

@@ -45,14 +45,14 @@ static sn_vm_operand operand_of(const sn_vm_nest *nest, const sn_operand *o, uin
   return out;
 }
 
-static sn_strip_fn *kernel_for(const sn_strips *strips, bool fused, const sn_insn *insn) {
+static sn_strip_fn *kernel_for(const sn_strips *strips, const sn_insn *insn) {
   if (insn->op == SN_OP_astype) return sn_strips_cast(strips, insn->in_dtype, insn->dtype);
-  return sn_strips_op(strips, fused, insn->op, insn->in_dtype);
+  return strips->op[insn->op][insn->in_dtype];
 }
 
 static sn_vm_op op_of(const sn_vm_code *code, const sn_insn *insn, uint32_t slot) {
   const uint32_t a = insn->args[0];
-  return (sn_vm_op){.run = kernel_for(code->strips, code->fused, insn),
+  return (sn_vm_op){.run = kernel_for(code->strips, insn),
                     .dst = slot,
                     .a = a,
                     .b = insn->n_args > 1 ? insn->args[1] : a,
@@ -293,7 +293,7 @@ static void run_ops(const sn_vm_code *code, void *const *slots, uint32_t from, u
                     int64_t n) {
   for (uint32_t i = from; i < to; i++) {
     const sn_vm_op *op = &code->ops[i];
-    op->run(slots[op->dst], slots[op->a], slots[op->b], slots[op->c], n);
+    op->run(slots[op->dst], slots[op->a], slots[op->b], slots[op->c], n, code->fused);
   }
 }
 
@@ -358,7 +358,7 @@ static void load_strip(const sn_vm_code *code, void **slots, void *memory, uint3
   }
   slots[o->slot] = strip;
   if (at->dtype == SN_BOOL)
-    code->strips->mask_load(strip, from, from, from, n);
+    code->strips->mask_load(strip, from, from, from, n, false);
   else
     sn_gather_run(at->dtype, strip, from, 1, n);
 }

@@ -9,8 +9,8 @@
  * simd.h has to be included before, for the types and for the small functions the words are made
  * of. They instantiate Sinter's functions this way; kernels use it to give ops.def a meaning.
  *
- * Scalars of float32 take `fused` from the function they stand in; vectors fuse where
- * SN_VECTORS_FUSED is defined, which only the tests do.
+ * Those of float32 take `fused` from the function they stand in. Where it is a constant, compilers
+ * leave nothing of it.
  *
  * Masks are int 0 or 1 for scalars, lanes of all or no bits for vectors. X_ISHLV and X_ISHRV shift by
  * lanes, the count modulo the width.
@@ -89,9 +89,6 @@
 #define X_TOI(a) ((uint32_t)(int32_t)(a))
 #define X_TOF(a) ((float)(int32_t)(a))
 #define X_ILT(a, b) ((int32_t)(a) < (int32_t)(b))
-#define X_PARAM __attribute__((unused)) const bool fused,
-#define X_ARG fused,
-#define X_FUSED fused
 #define X_FMA(a, b, c) sn_f32_madd(fused, a, b, c)
 #elif defined(SN_WORDS_F64)
 #define X_F double
@@ -122,10 +119,7 @@
 #define X_SEL(m, a, b) sn_vf32_select(m, a, b)
 #define X_ISEL(m, a, b) sn_vu32_select(m, a, b)
 #define X_SEL_RARE(m, a, b) (sn_vi32_any(m) ? sn_vf32_select(m, a, b) : (b))
-#ifdef SN_VECTORS_FUSED
-#define X_FUSED true
-#define X_FMA(a, b, c) sn_vf32_fused_madd(a, b, c)
-#endif
+#define X_FMA(a, b, c) sn_vf32_madd(fused, a, b, c)
 #elif defined(SN_WORDS_VF64)
 #define X_F vf64
 #define X_I vu64
@@ -148,6 +142,9 @@
 #define X_TOP_BIT 31
 #define X_SIGN_BIT 0x80000000u
 #define X_IMUL(a, b) ((a) * (b))
+#define X_PARAM __attribute__((unused)) const bool fused,
+#define X_ARG fused,
+#define X_FUSED fused
 #elif defined(SN_WORDS_F64) || defined(SN_WORDS_VF64)
 #define X_TOP_BIT 63
 #define X_SIGN_BIT 0x8000000000000000u

@@ -502,7 +502,7 @@ static bool run_columns(jit_case *c) {
       if (j == from)
         memcpy(acc, x, (size_t)n * p->item_bytes);
       else
-        p->combine(acc, acc, x, x, n);
+        p->combine(acc, acc, x, x, n, false);
     }
   }
   return true;

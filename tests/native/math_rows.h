@@ -15,6 +15,7 @@ typedef struct math_row {
   sn_op op;
   float (*f32)(float x, float y), (*fused_f32)(float x, float y);
   void (*vf32)(const float *x, const float *y, float *out);
+  void (*fused_vf32)(const float *x, const float *y, float *out);
   double (*f64)(double x, double y);
   void (*vf64)(const double *x, const double *y, double *out);
 } math_row;
@@ -28,12 +29,16 @@ typedef struct math_row {
 #define SCALAR_F32(id, expr)                  \
   SCALAR(id, float, f32, scalar, false, expr) \
   SCALAR(id, float, f32, scalar_fused, true, expr)
-#define VECTOR(id, T, dtype, expr)                                           \
-  static inline void vector_##dtype##_##id(const T *x, const T *y, T *out) { \
+#define VECTOR(id, T, dtype, name, is_fused, expr)                           \
+  static inline void name##_##dtype##_##id(const T *x, const T *y, T *out) { \
+    const bool fused = is_fused;                                             \
     const v##dtype a = sn_v##dtype##_load(x), b = sn_v##dtype##_load(y);     \
-    (void)a, (void)b;                                                        \
+    (void)a, (void)b, (void)fused;                                           \
     sn_v##dtype##_store(out, (expr));                                        \
   }
+#define VECTOR_F32(id, expr)                  \
+  VECTOR(id, float, f32, vector, false, expr) \
+  VECTOR(id, float, f32, vector_fused, true, expr)
 
 #define SN_WORDS_F32
 #include "math/words.h"
@@ -49,21 +54,24 @@ typedef struct math_row {
 
 #define SN_WORDS_VF32
 #include "math/words.h"
-#define EW_F(id, n, f, c, lo, hi, u, d, xf, ...) VECTOR(id, float, f32, xf)
-#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi, ...) VECTOR(id, float, f32, xf)
+#define EW_F(id, n, f, c, lo, hi, u, d, xf, ...) VECTOR_F32(id, xf)
+#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi, ...) VECTOR_F32(id, xf)
 #include "graph/ops.def"
 
 #define SN_WORDS_VF64
 #include "math/words.h"
-#define EW_F(id, n, f, c, lo, hi, u, d, xf, ...) VECTOR(id, double, f64, xf)
-#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi, ...) VECTOR(id, double, f64, xf)
+#define EW_F(id, n, f, c, lo, hi, u, d, xf, ...) VECTOR(id, double, f64, vector, false, xf)
+#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi, ...) VECTOR(id, double, f64, vector, false, xf)
 #include "graph/ops.def"
 #include "math/words.h" /* removes them */
 
 static const math_row math_rows[] = {
-#define MATH_ROW(id)                                        \
-  {SN_OP_##id,      scalar_f32_##id, scalar_fused_f32_##id, \
-   vector_f32_##id, scalar_f64_##id, vector_f64_##id},
+/* clang-format off */
+#define MATH_ROW(id)                                              \
+  {SN_OP_##id, scalar_f32_##id, scalar_fused_f32_##id,            \
+   vector_f32_##id, vector_fused_f32_##id,                        \
+   scalar_f64_##id, vector_f64_##id},
+/* clang-format on */
 #define EW_F(id, ...) MATH_ROW(id)
 #define EW_FI(id, ...) MATH_ROW(id)
 #include "graph/ops.def"

@@ -16,6 +16,10 @@
 
 enum { F64_SAMPLES = 1 << 21 };
 
+#ifndef TABLE_FUSED
+#define TABLE_FUSED false
+#endif
+
 typedef struct worst {
   double ulp, x, y;
   uint64_t over_half; /* results that are not the correctly rounded ones have an error above 0.5 */
@@ -41,11 +45,11 @@ static worst sweep_f32(const math_row *row, uint64_t step) {
       x[lane] = sn_f32_from_bits((uint32_t)bits);
       if (pairs) y[lane] = (float)second_argument(row->op, (double)x[lane], true, bits);
     }
-    row->vf32(x, y, got);
+    (TABLE_FUSED ? row->fused_vf32 : row->vf32)(x, y, got);
     for (int i = 0; i < SN_LANES_F32; i++)
       if (reference_has_meaning((int)row->op, true, (double)x[i], (double)y[i]))
-        note(&w, ulp_f32(got[i], math_meanings[row->op].f32((double)x[i], (double)y[i])), (double)x[i],
-             (double)y[i]);
+        note(&w, ulp_f32(got[i], math_meanings[row->op].f32((double)x[i], (double)y[i])),
+             (double)x[i], (double)y[i]);
   }
   return w;
 }
@@ -62,7 +66,8 @@ static worst sweep_f64(const math_row *row) {
     row->vf64(x, y, got);
     for (int i = 0; i < SN_LANES_F64; i++)
       if (reference_has_meaning((int)row->op, false, x[i], y[i]))
-        note(&w, ulp_f64(got[i], math_meanings[row->op].f64((long double)x[i], (long double)y[i])), x[i], y[i]);
+        note(&w, ulp_f64(got[i], math_meanings[row->op].f64((long double)x[i], (long double)y[i])),
+             x[i], y[i]);
   }
   return w;
 }

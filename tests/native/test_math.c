@@ -40,24 +40,29 @@ static float sample_f32(uint32_t i, uint32_t step) {
   return sn_f32_from_bits(i * step + (uint32_t)(random_at(i) & (step - 1)));
 }
 
+static void check_same_f32(const math_row *row, float x, float y, float scalar, float vector) {
+  if (!same_f32(scalar, vector))
+    fail_msg("%s(%a, %a): scalar %a, vector %a", sn_op_describe(row->op)->name, (double)x,
+             (double)y, (double)scalar, (double)vector);
+}
+
 static void row_f32(const math_row *row) {
   const uint32_t step = case_short() ? 1 << 14 : 1 << 8;
   const bool pairs = sn_op_describe(row->op)->arity == 2;
   for (uint32_t i = 0; i < UINT64_C(1) << 32 >> (case_short() ? 14 : 8);) {
-    float x[SN_LANES_F32], y[SN_LANES_F32] = {0}, vector[SN_LANES_F32];
+    float x[SN_LANES_F32], y[SN_LANES_F32] = {0}, vector[SN_LANES_F32], fused[SN_LANES_F32];
     for (int lane = 0; lane < SN_LANES_F32; lane++, i++) {
       x[lane] = sample_f32(i, step);
       if (pairs) y[lane] = (float)second_argument(row->op, (double)x[lane], true, i);
     }
     row->vf32(x, y, vector);
+    row->fused_vf32(x, y, fused);
     for (int lane = 0; lane < SN_LANES_F32; lane++) {
       check_f32(row, x[lane], y[lane], vector[lane]);
       if (i & 0xf0) continue; /* scalars are slow: a part of them */
-      check_f32(row, x[lane], y[lane], row->fused_f32(x[lane], y[lane]));
-      const float scalar = row->f32(x[lane], y[lane]);
-      if (!same_f32(scalar, vector[lane]))
-        fail_msg("%s(%a, %a): scalar %a, vector %a", sn_op_describe(row->op)->name, (double)x[lane],
-                 (double)y[lane], (double)scalar, (double)vector[lane]);
+      check_f32(row, x[lane], y[lane], fused[lane]);
+      check_same_f32(row, x[lane], y[lane], row->f32(x[lane], y[lane]), vector[lane]);
+      check_same_f32(row, x[lane], y[lane], row->fused_f32(x[lane], y[lane]), fused[lane]);
     }
   }
 }
@@ -83,8 +88,8 @@ static void f32_sin_mixed_lanes(void **state) {
   for (int large = 0; large < SN_LANES_F32; large++) {
     float x[SN_LANES_F32], sine[SN_LANES_F32], cosine[SN_LANES_F32];
     for (int lane = 0; lane < SN_LANES_F32; lane++) x[lane] = lane == large ? 1e30f : (float)lane;
-    sn_vf32_store(sine, sn_vf32_sin(sn_vf32_load(x)));
-    sn_vf32_store(cosine, sn_vf32_cos(sn_vf32_load(x)));
+    sn_vf32_store(sine, sn_vf32_sin(false, sn_vf32_load(x)));
+    sn_vf32_store(cosine, sn_vf32_cos(false, sn_vf32_load(x)));
     for (int lane = 0; lane < SN_LANES_F32; lane++) {
       assert_true(same_f32(sine[lane], sn_f32_sin(false, x[lane])));
       assert_true(same_f32(cosine[lane], sn_f32_cos(false, x[lane])));
@@ -314,6 +319,38 @@ static void conversions(void **state) {
   }
 }
 
+/* ---- multiply-adds rounded once, on a machine without the instruction ---- */
+
+/* Every other one a product half way between two numbers, and an addend too small for float64 beside
+ * it: only that says which way to round. */
+static void madd_sample(uint64_t i, float *x, float *y, float *z) {
+  const uint64_t random = random_at(i), more = random_at(random);
+  *x = sn_f32_from_bits((uint32_t)random);
+  *y = sn_f32_from_bits((uint32_t)(random >> 32));
+  *z = sn_f32_from_bits((uint32_t)more);
+  if (i & 1) return;
+  *x = ldexpf(1 + (float)((random & 0x3ff) | 1) * 0x1p-12f, (int)(random >> 10 & 31) - 16);
+  *y = ldexpf(1 + (float)((random >> 16 & 0x3ff) | 1) * 0x1p-12f, (int)(random >> 32 & 31) - 16);
+  *z = ldexpf(random >> 40 & 1 ? 1 : -1, (int)(random >> 41 & 31) - 120);
+  if (random >> 50 & 1) *x = -*x;
+}
+
+static void fused_madds_round_once(void **state) {
+  (void)state;
+  for (uint64_t i = 0; i < 1 << 20;) {
+    float x[SN_LANES_F32], y[SN_LANES_F32], z[SN_LANES_F32], got[SN_LANES_F32];
+    for (int lane = 0; lane < SN_LANES_F32; lane++) madd_sample(i++, x + lane, y + lane, z + lane);
+    sn_vf32_store(got, sn_vf32_fused_madd(sn_vf32_load(x), sn_vf32_load(y), sn_vf32_load(z)));
+    for (int lane = 0; lane < SN_LANES_F32; lane++) {
+      const float exact = fmaf(x[lane], y[lane], z[lane]);
+      const float scalar = sn_f32_fused_madd(x[lane], y[lane], z[lane]);
+      if (!same_f32(got[lane], exact) || !same_f32(scalar, exact))
+        fail_msg("%a * %a + %a is %a: scalar %a, vector %a", (double)x[lane], (double)y[lane],
+                 (double)z[lane], (double)exact, (double)scalar, (double)got[lane]);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(special_values),
@@ -323,6 +360,7 @@ int main(void) {
       cmocka_unit_test(all_f32),
       cmocka_unit_test(all_f64),
       cmocka_unit_test(conversions),
+      cmocka_unit_test(fused_madds_round_once),
       cmocka_unit_test(accuracy_is_published),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
