@@ -263,6 +263,17 @@ SN_API sn_status sn_vjp(sn_context *ctx, sn_tensor *const *outputs, size_t n_out
                         sn_tensor *const *cotangents, sn_tensor *const *wrt, size_t n_wrt,
                         sn_tensor **grads);
 
+/* Forward: out[k] becomes the sum over i of the derivative of outputs[k] by wrt[i] times tangents[i], which
+ * has the shape and dtype of wrt[i], or is a bare number for a scalar, or NULL for zeros. Without a
+ * tangent wrt[i] need not be a float. [new, m s d] */
+SN_API sn_status sn_jvp(sn_context *ctx, sn_tensor *const *outputs, size_t n_outputs,
+                        sn_tensor *const *wrt, sn_tensor *const *tangents, size_t n_wrt,
+                        sn_tensor **out);
+
+/* A lazy copy of x that no derivative will be taken through: once computed it lets go of what it was
+ * computed from, whatever variables that depends on. [new, m] */
+SN_API sn_tensor *sn_untracked(sn_tensor *x);
+
 /* Ends what sn_variable began, for t and all it was made from: no gradient will be taken through
  * them any more, so values that have been computed let go of what they were computed from. A loop
  * that updates its parameters eagerly (w = w - rate * gradient) calls it on each new w, or its past

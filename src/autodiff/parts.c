@@ -10,124 +10,118 @@
  * many rows is padded one by one. */
 enum { MOST_ROWS = 64 };
 
-typedef struct joining {
-  sn_build *b;
-  const sn_id *dy;
-} joining;
-
-static int64_t low(const joining *j, sn_id slice, int axis) {
-  return sn_build_node_of(j->b, slice).attrs[axis];
+static int64_t low(const sn_build *b, const sn_part *p, int axis) {
+  return sn_build_node_of(b, p->slice).attrs[axis];
 }
 
-static int64_t high(const joining *j, sn_id slice, int axis) {
-  return low(j, slice, axis) + sn_build_type(j->b, slice)->dims[axis];
+static int64_t high(const sn_build *b, const sn_part *p, int axis) {
+  return low(b, p, axis) + sn_build_type(b, p->slice)->dims[axis];
 }
 
-static bool same_interval(const joining *j, sn_id p, sn_id q, int axis) {
-  return low(j, p, axis) == low(j, q, axis) && high(j, p, axis) == high(j, q, axis);
+static bool same_interval(const sn_build *b, const sn_part *p, const sn_part *q, int axis) {
+  return low(b, p, axis) == low(b, q, axis) && high(b, p, axis) == high(b, q, axis);
 }
 
-static bool is_whole(const joining *j, sn_id slice, int axis, const sn_type *type) {
-  return low(j, slice, axis) == 0 && high(j, slice, axis) == type->dims[axis];
+static bool is_whole(const sn_build *b, const sn_part *p, int axis, const sn_type *type) {
+  return low(b, p, axis) == 0 && high(b, p, axis) == type->dims[axis];
 }
 
-static bool in_order(const joining *j, sn_id p, sn_id q, int axis) {
-  const int64_t from = low(j, p, axis) - low(j, q, axis);
-  return from < 0 || (from == 0 && high(j, p, axis) <= high(j, q, axis));
+static bool in_order(const sn_build *b, const sn_part *p, const sn_part *q, int axis) {
+  const int64_t from = low(b, p, axis) - low(b, q, axis);
+  return from < 0 || (from == 0 && high(b, p, axis) <= high(b, q, axis));
 }
 
 /* Merge sort by where they begin, then where they end. */
-static sn_status sort(const joining *j, sn_id *slices, size_t n, int axis) {
-  sn_id *merged;
-  SN_TRY(sn_arena_alloc(j->b->arena, n, sizeof *merged, (void **)&merged));
+static sn_status sort(sn_build *b, sn_part *parts, size_t n, int axis) {
+  sn_part *merged;
+  SN_TRY(sn_arena_alloc(b->arena, n, sizeof *merged, (void **)&merged));
   for (size_t run = 1; run < n; run *= 2) {
     for (size_t at = 0; at < n; at += 2 * run) {
       const size_t middle = at + run < n ? at + run : n, end = middle + run < n ? middle + run : n;
       size_t p = at, q = middle;
       for (size_t i = at; i < end; i++) {
-        const bool first = q == end || (p < middle && in_order(j, slices[p], slices[q], axis));
-        merged[i] = first ? slices[p++] : slices[q++];
+        const bool first = q == end || (p < middle && in_order(b, &parts[p], &parts[q], axis));
+        merged[i] = first ? parts[p++] : parts[q++];
       }
     }
-    memcpy(slices, merged, n * sizeof *merged);
+    memcpy(parts, merged, n * sizeof *merged);
   }
   return SN_OK;
 }
 
 /* One slice's cotangent among zeros, where the axes before `axis` are its own already. */
-static sn_id pad(const joining *j, sn_id slice, int axis, const sn_type *type) {
+static sn_id pad(sn_build *b, const sn_part *p, int axis, const sn_type *type) {
   int64_t attrs[SN_MAX_ATTRS] = {0};
   bool whole = true;
   for (int i = 0; i < type->rank; i++) {
     attrs[type->rank + i] = 1;
-    attrs[i] = i < axis ? 0 : low(j, slice, i);
-    whole = whole && (i < axis || is_whole(j, slice, i, type));
+    attrs[i] = i < axis ? 0 : low(b, p, i);
+    whole = whole && (i < axis || is_whole(b, p, i, type));
   }
-  const sn_id dy = j->dy[slice];
-  if (whole) return dy;
-  return sn_build_op(j->b, SN_OP_pad, &dy, 1, attrs, 2 * (size_t)type->rank + 1, type);
+  if (whole) return p->dy;
+  return sn_build_op(b, SN_OP_pad, &p->dy, 1, attrs, 2 * (size_t)type->rank + 1, type);
 }
 
-static sn_id add(const joining *j, sn_id sum, sn_id x) {
-  return sum == SN_NONE ? x : sn_build_binary(j->b, SN_OP_add, sum, x);
+static sn_id add(sn_build *b, sn_id sum, sn_id x) {
+  return sum == SN_NONE ? x : sn_build_binary(b, SN_OP_add, sum, x);
 }
 
-static sn_id join(const joining *j, sn_id *slices, size_t n, int axis, const sn_type *type);
+static sn_id join(sn_build *b, sn_part *parts, size_t n, int axis, const sn_type *type);
 
-/* What has the interval of slices[0], made of n slices. */
+/* What has the interval of parts[0], made of n of them. */
 typedef struct piece {
-  sn_id *slices;
+  sn_part *parts;
   size_t n;
   bool taken;
 } piece;
 
 /* A row under way: its pieces so far, with zeros between them. */
 typedef struct row {
-  sn_id *parts;
+  sn_id *laid;
   size_t n;
   int64_t end; /* where the last one ends */
 } row;
 
-static void fill_up_to(const joining *j, row *r, int axis, int64_t to, const sn_type *type) {
+static void fill_up_to(sn_build *b, row *r, int axis, int64_t to, const sn_type *type) {
   if (r->end == to) return;
   sn_type gap = *type;
   gap.dims[axis] = to - r->end;
-  r->parts[r->n++] = sn_build_full(j->b, &gap, 0);
+  r->laid[r->n++] = sn_build_full(b, &gap, 0);
 }
 
 /* A row of the pieces, in their order, that can be in one. A single piece is padded. */
-static sn_id next_row(const joining *j, piece *pieces, size_t n, int axis, const sn_type *type,
-                      sn_id *parts) {
-  row r = {.parts = parts};
+static sn_id next_row(sn_build *b, piece *pieces, size_t n, int axis, const sn_type *type,
+                      sn_id *laid) {
+  row r = {.laid = laid};
   sn_type part = *type;
   size_t n_pieces = 0, last = 0;
-  for (size_t i = 0; i < n && !j->b->status; i++) {
-    const sn_id first = *pieces[i].slices;
-    const int64_t from = low(j, first, axis), to = high(j, first, axis);
+  for (size_t i = 0; i < n && !b->status; i++) {
+    const sn_part *first = pieces[i].parts;
+    const int64_t from = low(b, first, axis), to = high(b, first, axis);
     if (pieces[i].taken || from < r.end) continue;
     pieces[i].taken = true;
-    fill_up_to(j, &r, axis, from, type);
+    fill_up_to(b, &r, axis, from, type);
     part.dims[axis] = to - from;
-    parts[r.n++] = join(j, pieces[i].slices, pieces[i].n, axis + 1, &part);
+    laid[r.n++] = join(b, pieces[i].parts, pieces[i].n, axis + 1, &part);
     r.end = to;
     n_pieces++;
     last = i;
   }
-  if (n_pieces == 0 || j->b->status) return SN_NONE;
-  const sn_id only = *pieces[last].slices;
-  const int64_t at = low(j, only, axis);
-  if (n_pieces == 1 && is_whole(j, only, axis, type)) return parts[0];
-  if (n_pieces == 1) return sn_build_part(j->b, SN_OP_pad, parts[r.n - 1], axis, at, 1, type);
-  fill_up_to(j, &r, axis, type->dims[axis], type);
+  if (n_pieces == 0 || b->status) return SN_NONE;
+  const sn_part *only = pieces[last].parts;
+  const int64_t at = low(b, only, axis);
+  if (n_pieces == 1 && is_whole(b, only, axis, type)) return laid[0];
+  if (n_pieces == 1) return sn_build_part(b, SN_OP_pad, laid[r.n - 1], axis, at, 1, type);
+  fill_up_to(b, &r, axis, type->dims[axis], type);
   const int64_t along = axis;
-  return sn_build_op(j->b, SN_OP_concat, parts, r.n, &along, 1, type);
+  return sn_build_op(b, SN_OP_concat, laid, r.n, &along, 1, type);
 }
 
-static size_t find_pieces(const joining *j, sn_id *slices, size_t n, int axis, piece *pieces) {
+static size_t find_pieces(sn_build *b, sn_part *parts, size_t n, int axis, piece *pieces) {
   size_t n_pieces = 0;
   for (size_t i = 0; i < n; i++) {
-    if (i == 0 || !same_interval(j, slices[i - 1], slices[i], axis))
-      pieces[n_pieces++] = (piece){.slices = slices + i};
+    if (i == 0 || !same_interval(b, &parts[i - 1], &parts[i], axis))
+      pieces[n_pieces++] = (piece){.parts = parts + i};
     pieces[n_pieces - 1].n++;
   }
   return n_pieces;
@@ -135,30 +129,30 @@ static size_t find_pieces(const joining *j, sn_id *slices, size_t n, int axis, p
 
 /* The cotangents of slices that are alike along the axes before `axis`, as one of the given type:
  * theirs along these axes, the whole along the others. As deep as a tensor has axes. */
-static sn_id join(const joining *j, sn_id *slices, size_t n, int axis, const sn_type *type) {
-  sn_arena *arena = j->b->arena;
+static sn_id join(sn_build *b, sn_part *parts, size_t n, int axis, const sn_type *type) {
+  sn_arena *arena = b->arena;
   const sn_type whole = *type;
   piece *pieces;
-  sn_id *parts, sum = SN_NONE;
-  if (j->b->status) return SN_NONE;
-  if (n == 1) return pad(j, *slices, axis, &whole);
+  sn_id *laid, sum = SN_NONE;
+  if (b->status) return SN_NONE;
+  if (n == 1) return pad(b, parts, axis, &whole);
   if (axis == whole.rank) { /* the same slice more than once */
-    for (size_t i = 0; i < n; i++) sum = add(j, sum, j->dy[slices[i]]);
+    for (size_t i = 0; i < n; i++) sum = add(b, sum, parts[i].dy);
     return sum;
   }
-  if ((j->b->status = sort(j, slices, n, axis)) ||
-      (j->b->status = sn_arena_alloc(arena, n, sizeof *pieces, (void **)&pieces)) ||
-      (j->b->status = sn_arena_alloc(arena, 2 * n + 1, sizeof *parts, (void **)&parts)))
+  if ((b->status = sort(b, parts, n, axis)) ||
+      (b->status = sn_arena_alloc(arena, n, sizeof *pieces, (void **)&pieces)) ||
+      (b->status = sn_arena_alloc(arena, 2 * n + 1, sizeof *laid, (void **)&laid)))
     return SN_NONE;
-  const size_t n_pieces = find_pieces(j, slices, n, axis, pieces);
+  const size_t n_pieces = find_pieces(b, parts, n, axis, pieces);
   for (int rows = 0; rows < MOST_ROWS; rows++) {
-    const sn_id dx = next_row(j, pieces, n_pieces, axis, &whole, parts);
+    const sn_id dx = next_row(b, pieces, n_pieces, axis, &whole, laid);
     if (dx == SN_NONE) break;
-    sum = add(j, sum, dx);
+    sum = add(b, sum, dx);
   }
   for (size_t i = 0; i < n_pieces; i++)
     for (size_t k = 0; k < pieces[i].n && !pieces[i].taken; k++)
-      sum = add(j, sum, pad(j, pieces[i].slices[k], axis, &whole));
+      sum = add(b, sum, pad(b, &pieces[i].parts[k], axis, &whole));
   return sum;
 }
 
@@ -171,10 +165,9 @@ bool sn_is_part(const sn_build *b, sn_id slice) {
   return is;
 }
 
-sn_id sn_join_parts(sn_build *b, sn_id *slices, size_t n, const sn_id *dy) {
+sn_id sn_join_parts(sn_build *b, sn_part *parts, size_t n) {
   if (b->status) return SN_NONE;
-  const joining j = {b, dy};
-  sn_type type = *sn_build_type(b, sn_build_input(b, *slices, 0));
-  type.dtype = sn_build_type(b, dy[*slices])->dtype;
-  return join(&j, slices, n, 0, &type);
+  sn_type type = *sn_build_type(b, sn_build_input(b, parts->slice, 0));
+  type.dtype = sn_build_type(b, parts->dy)->dtype;
+  return join(b, parts, n, 0, &type);
 }

@@ -15,8 +15,12 @@
 /* Whether the slice takes neighbours, in their order, along every axis, and is not empty. */
 bool sn_is_part(const sn_build *b, sn_id slice);
 
-/* The cotangent of what n > 0 such slices are of; dy: per node its cotangent. Slices are sorted on
- * the way. n log n, and linear in the number of axes. */
-sn_id sn_join_parts(sn_build *b, sn_id *slices, size_t n, const sn_id *dy);
+typedef struct sn_part {
+  sn_id slice, dy;
+} sn_part;
+
+/* The cotangent of what n > 0 such slices are of, from theirs. Parts are sorted on the way. n log n,
+ * and linear in the number of axes. */
+sn_id sn_join_parts(sn_build *b, sn_part *parts, size_t n);
 
 #endif

@@ -11,52 +11,60 @@
 #include <string.h>
 
 #include "autodiff/parts.h"
+#include "autodiff/range.h"
 #include "autodiff/rules.h"
 
 typedef struct walk {
   sn_build *b;
-  size_t n_forward; /* nodes that may be met; the walk adds others behind them */
-  uint8_t *needs;
+  sn_id first,
+      end; /* the forward nodes: only those behind wrt can depend on it; the walk adds others */
+  uint8_t *needs; /* per forward node, as all that follow: by its number less `first` */
   uint8_t *is_wrt;
-  sn_id *cotangent; /* per forward node: its cotangent so far, or SN_NONE */
-  sn_id *parts;     /* per forward node: its slice met last whose cotangent waits, or SN_NONE */
+  sn_id *cotangent; /* its cotangent so far, or SN_NONE */
+  sn_id *parts;     /* its slice met last whose cotangent waits, or SN_NONE */
   sn_id *next;      /* of a slice that waits: the one met before it */
 } walk;
 
+static bool depends(const walk *w, sn_id id) {
+  return id >= w->first && id < w->end && w->needs[id - w->first];
+}
+
 static void mark_dependence(walk *w, const sn_id *wrt, size_t n_wrt) {
-  for (size_t i = 0; i < n_wrt; i++) w->needs[wrt[i]] = w->is_wrt[wrt[i]] = 1;
-  for (sn_id id = 0; id < w->n_forward; id++) {
-    if (w->is_wrt[id]) continue;
+  for (size_t i = 0; i < n_wrt; i++) w->needs[wrt[i] - w->first] = w->is_wrt[wrt[i] - w->first] = 1;
+  for (sn_id id = w->first; id < w->end; id++) {
+    if (w->is_wrt[id - w->first] || !sn_dtype_is_float(sn_build_type(w->b, id)->dtype)) continue;
     const size_t n = sn_build_node_of(w->b, id).n_inputs;
-    for (size_t k = 0; k < n && !w->needs[id]; k++)
-      w->needs[id] = w->needs[sn_build_input(w->b, id, k)];
-    if (!sn_dtype_is_float(sn_build_type(w->b, id)->dtype)) w->needs[id] = 0;
+    bool needs = false;
+    for (size_t k = 0; k < n && !needs; k++) needs = depends(w, sn_build_input(w->b, id, k));
+    w->needs[id - w->first] = needs;
   }
 }
 
 static void add_to(walk *w, sn_id id, sn_id dx) {
-  sn_id *sum = &w->cotangent[id];
+  sn_id *sum = &w->cotangent[id - w->first];
   *sum = *sum == SN_NONE ? dx : sn_build_binary(w->b, SN_OP_add, *sum, dx);
 }
 
 /* A slice's cotangent waits for those of the others (parts.h). */
 static void leave_part(walk *w, sn_id slice) {
   const sn_id x = sn_build_input(w->b, slice, 0);
-  if (!w->needs[x]) return;
-  w->next[slice] = w->parts[x];
-  w->parts[x] = slice;
+  if (!depends(w, x)) return;
+  w->next[slice - w->first] = w->parts[x - w->first];
+  w->parts[x - w->first] = slice;
 }
 
 /* All slices of node id have been met. */
 static sn_status take_parts(walk *w, sn_id id) {
+  const sn_id last = w->parts[id - w->first];
   size_t n = 0;
-  sn_id *slices;
-  for (sn_id part = w->parts[id]; part != SN_NONE; part = w->next[part]) n++;
+  sn_part *parts;
+  for (sn_id at = last; at != SN_NONE; at = w->next[at - w->first]) n++;
   if (!n) return SN_OK;
-  SN_TRY(sn_arena_alloc(w->b->arena, n, sizeof *slices, (void **)&slices));
+  SN_TRY(sn_arena_alloc(w->b->arena, n, sizeof *parts, (void **)&parts));
   n = 0;
-  for (sn_id part = w->parts[id]; part != SN_NONE; part = w->next[part]) slices[n++] = part;
-  add_to(w, id, sn_join_parts(w->b, slices, n, w->cotangent));
+  for (sn_id at = last; at != SN_NONE; at = w->next[at - w->first])
+    parts[n++] = (sn_part){at, w->cotangent[at - w->first]};
+  add_to(w, id, sn_join_parts(w->b, parts, n));
   return w->b->status;
 }
 
@@ -71,11 +79,11 @@ static sn_status propagate(walk *w, sn_id id) {
   for (size_t k = 0; k < n; k++) {
     x[k] = sn_build_input(w->b, id, k);
     dx[k] = SN_NONE;
-    wanted[k] = w->needs[x[k]];
+    wanted[k] = depends(w, x[k]);
   }
   int64_t attrs[SN_MAX_ATTRS]; /* a copy: the rule adds nodes */
   if (node.n_attrs) memcpy(attrs, node.attrs, node.n_attrs * sizeof *attrs);
-  const sn_vjp_context site = {w->b, id, w->cotangent[id], x, n, attrs, wanted, dx};
+  const sn_vjp_context site = {w->b, id, w->cotangent[id - w->first], x, n, attrs, wanted, dx};
   sn_vjp_rules[node.op](&site);
   SN_TRY(w->b->status);
   for (size_t k = 0; k < n; k++)
@@ -86,39 +94,35 @@ static sn_status propagate(walk *w, sn_id id) {
 /* The cotangent of node id, for all its users have been met, and from it those of its inputs. */
 static sn_status meet(walk *w, sn_id id) {
   SN_TRY(take_parts(w, id));
-  if (w->cotangent[id] == SN_NONE || !w->needs[id] || w->is_wrt[id]) return SN_OK;
+  const sn_id at = id - w->first;
+  if (w->cotangent[at] == SN_NONE || !w->needs[at] || w->is_wrt[at]) return SN_OK;
   if (!sn_is_part(w->b, id)) return propagate(w, id);
   leave_part(w, id);
   return SN_OK;
 }
 
-static size_t count_forward(const sn_id *y, size_t n, const sn_id *wrt, size_t n_wrt) {
-  size_t count = 0;
-  for (size_t i = 0; i < n; i++) count = y[i] < count ? count : y[i] + 1;
-  for (size_t i = 0; i < n_wrt; i++) count = wrt[i] < count ? count : wrt[i] + 1;
-  return count;
-}
-
 sn_status sn_vjp_nodes(sn_build *b, const sn_id *y, const sn_id *dy, size_t n, const sn_id *wrt,
                        size_t n_wrt, sn_id *out) {
   SN_TRY(b->status);
-  walk w = {.b = b, .n_forward = count_forward(y, n, wrt, n_wrt)};
-  SN_TRY(sn_arena_alloc(b->arena, w.n_forward, 1, (void **)&w.needs));
-  SN_TRY(sn_arena_alloc(b->arena, w.n_forward, 1, (void **)&w.is_wrt));
-  SN_TRY(sn_arena_alloc(b->arena, w.n_forward, sizeof(sn_id), (void **)&w.cotangent));
-  SN_TRY(sn_arena_alloc(b->arena, w.n_forward, sizeof(sn_id), (void **)&w.parts));
-  SN_TRY(sn_arena_alloc(b->arena, w.n_forward, sizeof(sn_id), (void **)&w.next));
-  for (size_t i = 0; i < w.n_forward; i++) w.cotangent[i] = w.parts[i] = w.next[i] = SN_NONE;
+  const sn_range range = sn_range_of(y, n, wrt, n_wrt);
+  walk w = {.b = b, .first = range.first, .end = range.end};
+  const size_t n_forward = w.end - w.first;
+  SN_TRY(sn_arena_alloc(b->arena, n_forward, 1, (void **)&w.needs));
+  SN_TRY(sn_arena_alloc(b->arena, n_forward, 1, (void **)&w.is_wrt));
+  SN_TRY(sn_arena_alloc(b->arena, n_forward, sizeof(sn_id), (void **)&w.cotangent));
+  SN_TRY(sn_arena_alloc(b->arena, n_forward, sizeof(sn_id), (void **)&w.parts));
+  SN_TRY(sn_arena_alloc(b->arena, n_forward, sizeof(sn_id), (void **)&w.next));
+  for (size_t i = 0; i < n_forward; i++) w.cotangent[i] = w.parts[i] = w.next[i] = SN_NONE;
   mark_dependence(&w, wrt, n_wrt);
 
   for (size_t k = 0; k < n; k++)
-    if (w.needs[y[k]]) add_to(&w, y[k], dy[k]);
-  for (sn_id id = (sn_id)w.n_forward; id-- > 0;) SN_TRY(meet(&w, id));
+    if (depends(&w, y[k])) add_to(&w, y[k], dy[k]);
+  for (sn_id id = w.end; id-- > w.first;) SN_TRY(meet(&w, id));
   for (size_t i = 0; i < n_wrt; i++) {
     sn_type type = *sn_build_type(b, wrt[i]);
     const sn_dtype dtype = type.dtype;
     type.dtype = sn_dtype_wide(dtype);
-    const sn_id dx = w.cotangent[wrt[i]];
+    const sn_id dx = w.cotangent[wrt[i] - w.first];
     out[i] = dx == SN_NONE ? sn_build_full(b, &type, 0) : dx;
     out[i] = sn_build_cast(b, SN_OP_astype, out[i], dtype);
   }

@@ -54,6 +54,14 @@ typedef enum sn_zero_rule {
   SN_ZERO_OF_ALL    /* ... all inputs */
 } sn_zero_rule;
 
+/* In which inputs an op is linear, up to its attribute of kind VALUE. Of elementwise ops their derivative says it. */
+typedef enum sn_linearity {
+  SN_LINEAR_UNKNOWN,
+  SN_LINEAR_IN_FIRST,
+  SN_LINEAR_IN_ALL, /* its floats, taken together: a sum of them */
+  SN_LINEAR_IN_EACH /* taken alone: a product of them */
+} sn_linearity;
+
 #define SN_MAX_ARITY 3
 
 /* A fact that names another op names none by SN_OP_NONE. */
@@ -87,6 +95,7 @@ typedef struct sn_op_info {
   sn_op_class kind;
   sn_result result;
   sn_zero_rule minus_zero; /* of floats */
+  sn_linearity linear;
   bool commutative;
   bool not_negative; /* of floats: NaN or >= +0 */
   bool whole;        /* of floats: NaN, infinite or a whole number */

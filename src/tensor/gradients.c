@@ -1,4 +1,5 @@
-/* gradients.c - cotangents of tensors, as more lazy tensors. */
+/* gradients.c - cotangents and tangents of tensors, as more lazy tensors. */
+#include "autodiff/jvp.h"
 #include "autodiff/vjp.h"
 #include "tensor/apply.h"
 #include "tensor/build_tensors.h"
@@ -7,9 +8,11 @@ typedef struct request {
   sn_context *ctx;
   sn_tensor *const *outputs;
   size_t n_outputs;
-  sn_tensor *const *cotangents; /* NULL: the outputs are scalars, their cotangents one */
   sn_tensor *const *wrt;
   size_t n_wrt;
+  /* tangents of wrt, NULL for zeros; or cotangents of the outputs, NULL: these are scalars, their cotangents one */
+  sn_tensor *const *given;
+  bool forward;
   const char *name; /* of the function that was called */
 } request;
 
@@ -23,53 +26,63 @@ static sn_status check_scalar(const request *r, const sn_type *y) {
   return SN_OK;
 }
 
-static sn_status check_cotangent(const request *r, size_t k) {
-  const sn_type *y = &r->outputs[k]->type, *dy = &r->cotangents[k]->type;
+static sn_status check_float(const request *r, const char *what, size_t k, const sn_type *x) {
+  SN_FAIL_IF(&r->ctx->env, !sn_dtype_is_float(x->dtype), SN_ERR_DTYPE,
+             "%s: %s %zu is %s; only floats have gradients", r->name, what, k,
+             sn_dtype_name(x->dtype));
+  return SN_OK;
+}
+
+/* The given tangent or cotangent number k, and what it is of. */
+static sn_status check_given(const request *r, size_t k, const sn_type *x) {
+  const char *what = r->forward ? "tangent" : "cotangent", *of = r->forward ? "argument" : "output";
+  const sn_type *dx = &r->given[k]->type;
   char is[SN_SHAPE_TEXT], want[SN_SHAPE_TEXT];
-  SN_FAIL_IF(&r->ctx->env, !sn_dtype_is_float(y->dtype), SN_ERR_DTYPE,
-             "%s: output %zu is %s; only floats have gradients", r->name, k,
-             sn_dtype_name(y->dtype));
-  SN_FAIL_IF(&r->ctx->env, !sn_same_dims(y, dy), SN_ERR_SHAPE,
-             "%s: cotangent %zu has shape %s, its output %s", r->name, k, sn_shape_text(dy, is),
-             sn_shape_text(y, want));
-  SN_FAIL_IF(&r->ctx->env, y->dtype != dy->dtype && !sn_is_number(r->cotangents[k]), SN_ERR_DTYPE,
-             "%s: cotangent %zu is %s, its output %s", r->name, k, sn_dtype_name(dy->dtype),
-             sn_dtype_name(y->dtype));
+  SN_FAIL_IF(&r->ctx->env, !sn_same_dims(x, dx), SN_ERR_SHAPE, "%s: %s %zu has shape %s, its %s %s",
+             r->name, what, k, sn_shape_text(dx, is), of, sn_shape_text(x, want));
+  SN_FAIL_IF(&r->ctx->env, x->dtype != dx->dtype && !sn_is_number(r->given[k]), SN_ERR_DTYPE,
+             "%s: %s %zu is %s, its %s %s", r->name, what, k, sn_dtype_name(dx->dtype), of,
+             sn_dtype_name(x->dtype));
   return SN_OK;
 }
 
 static sn_status check(const request *r) {
-  for (size_t k = 0; k < r->n_outputs; k++)
-    SN_TRY(r->cotangents ? check_cotangent(r, k) : check_scalar(r, &r->outputs[k]->type));
-  for (size_t i = 0; i < r->n_wrt; i++)
-    SN_FAIL_IF(&r->ctx->env, !sn_dtype_is_float(r->wrt[i]->type.dtype), SN_ERR_DTYPE,
-               "%s: argument %zu is %s; only floats have gradients", r->name, i,
-               sn_dtype_name(r->wrt[i]->type.dtype));
+  for (size_t k = 0; k < r->n_outputs; k++) {
+    const sn_type *y = &r->outputs[k]->type;
+    SN_TRY(r->given ? check_float(r, "output", k, y) : check_scalar(r, y));
+    if (r->given && !r->forward) SN_TRY(check_given(r, k, y));
+  }
+  for (size_t i = 0; i < r->n_wrt; i++) {
+    if (r->forward && !r->given[i]) continue;
+    SN_TRY(check_float(r, "argument", i, &r->wrt[i]->type));
+    if (r->forward) SN_TRY(check_given(r, i, &r->wrt[i]->type));
+  }
   return SN_OK;
 }
 
-/* The number of output k's cotangent, in the wide dtype. */
-static sn_status cotangent_of(const request *r, sn_tensor_build *tb, size_t k, sn_id *out) {
-  sn_type type = r->outputs[k]->type;
+/* The number of what is given for x, in the wide dtype. */
+static sn_status given_for(const request *r, sn_tensor_build *tb, size_t k, const sn_tensor *x,
+                           sn_id *out) {
+  sn_type type = x->type;
   type.dtype = sn_dtype_wide(type.dtype);
-  if (!r->cotangents) {
+  if (!r->given) {
     *out = sn_build_full(&tb->b, &type, 1);
-  } else if (sn_is_number(r->cotangents[k])) {
-    *out = sn_build_full(&tb->b, &type, sn_attr_double(r->cotangents[k]->attrs[0]));
+  } else if (!r->given[k]) {
+    *out = SN_NONE;
+  } else if (sn_is_number(r->given[k])) {
+    *out = sn_build_full(&tb->b, &type, sn_attr_double(r->given[k]->attrs[0]));
   } else {
-    *out = r->cotangents[k]->id;
-    *out = sn_build_cast(&tb->b, SN_OP_astype, *out, type.dtype);
+    *out = sn_build_cast(&tb->b, SN_OP_astype, r->given[k]->id, type.dtype);
   }
   return tb->b.status;
 }
 
-/* A cotangent that is a tensor of before, or another one's too, is handed out as a node of its own. */
-static sn_status hand_out(const request *r, const sn_tensor_build *tb, const sn_id *dx,
+/* What is a tensor of before, or another result too, is handed out as a node of its own. */
+static sn_status hand_out(const request *r, const sn_tensor_build *tb, const sn_id *ids, size_t n,
                           sn_tensor **out) {
-  for (size_t i = 0; i < r->n_wrt; i++) {
-    sn_tensor *x = tb->tensors[dx[i]];
-    const sn_status status =
-        sn_tensor_new(r->ctx, SN_OP_marker, &x, 1, NULL, 0, &x->type, &out[i]);
+  for (size_t i = 0; i < n; i++) {
+    sn_tensor *x = tb->tensors[ids[i]];
+    const sn_status status = sn_tensor_new(r->ctx, SN_OP_marker, &x, 1, NULL, 0, &x->type, &out[i]);
     if (!status) continue;
     while (i--) sn_release(out[i]);
     return status;
@@ -79,26 +92,31 @@ static sn_status hand_out(const request *r, const sn_tensor_build *tb, const sn_
 
 static sn_status build(const request *r, sn_tensor_build *tb, sn_tensor **out) {
   sn_arena *arena = tb->b.arena;
-  sn_id *y, *dy, *x, *dx;
+  const size_t n_given = r->forward ? r->n_wrt : r->n_outputs;
+  const size_t n_made = r->forward ? r->n_outputs : r->n_wrt;
+  sn_tensor *const *of = r->forward ? r->wrt : r->outputs;
+  sn_id *y, *x, *given, *made;
   SN_TRY(sn_arena_alloc(arena, r->n_outputs, sizeof *y, (void **)&y));
-  SN_TRY(sn_arena_alloc(arena, r->n_outputs, sizeof *dy, (void **)&dy));
   SN_TRY(sn_arena_alloc(arena, r->n_wrt, sizeof *x, (void **)&x));
-  SN_TRY(sn_arena_alloc(arena, r->n_wrt, sizeof *dx, (void **)&dx));
-  for (size_t k = 0; k < r->n_outputs && r->cotangents; k++)
-    SN_TRY(sn_tensor_build_leaf(tb, r->cotangents[k]));
-  for (size_t k = 0; k < r->n_outputs; k++) {
-    y[k] = r->outputs[k]->id;
-    SN_TRY(cotangent_of(r, tb, k, &dy[k]));
-  }
+  SN_TRY(sn_arena_alloc(arena, n_given, sizeof *given, (void **)&given));
+  SN_TRY(sn_arena_alloc(arena, n_made, sizeof *made, (void **)&made));
+  for (size_t k = 0; k < n_given && r->given; k++)
+    if (r->given[k]) SN_TRY(sn_tensor_build_leaf(tb, r->given[k]));
+  for (size_t k = 0; k < n_given; k++) SN_TRY(given_for(r, tb, k, of[k], &given[k]));
+  for (size_t k = 0; k < r->n_outputs; k++) y[k] = r->outputs[k]->id;
   for (size_t i = 0; i < r->n_wrt; i++) x[i] = r->wrt[i]->id;
-  SN_TRY(sn_vjp_nodes(&tb->b, y, dy, r->n_outputs, x, r->n_wrt, dx));
-  return hand_out(r, tb, dx, out);
+  if (r->forward)
+    SN_TRY(sn_jvp_nodes(&tb->b, y, r->n_outputs, x, given, r->n_wrt, made));
+  else
+    SN_TRY(sn_vjp_nodes(&tb->b, y, given, r->n_outputs, x, r->n_wrt, made));
+  return hand_out(r, tb, made, n_made, out);
 }
 
 static sn_status differentiate(const request *r, sn_tensor **out) {
   sn_context *ctx = r->ctx;
+  const size_t n_made = r->forward ? r->n_outputs : r->n_wrt;
   SN_TRY(check(r));
-  SN_TRY(sn_scope_reserve(ctx, r->n_wrt));
+  SN_TRY(sn_scope_reserve(ctx, n_made));
   sn_arena arena;
   sn_arena_init(&arena, &ctx->env);
   sn_tensor_build tb;
@@ -107,7 +125,7 @@ static sn_status differentiate(const request *r, sn_tensor **out) {
   if (!status) status = build(r, &tb, out);
   sn_tensor_build_end(&tb);
   sn_arena_free(&arena);
-  for (size_t i = 0; i < r->n_wrt && !status; i++) out[i] = sn_hand_out(out[i]);
+  for (size_t i = 0; i < n_made && !status; i++) out[i] = sn_hand_out(out[i]);
   return status;
 }
 
@@ -117,19 +135,35 @@ sn_tensor *sn_variable(sn_tensor *x) {
   return sn_hand_out(t);
 }
 
+sn_tensor *sn_untracked(sn_tensor *x) {
+  sn_tensor *t = x ? sn_node_of(x->ctx, SN_OP_marker, &x, 1, NULL, 0, NULL) : NULL;
+  if (t) t->tracked = false;
+  return sn_hand_out(t);
+}
+
 sn_status sn_vjp(sn_context *ctx, sn_tensor *const *outputs, size_t n_outputs,
                  sn_tensor *const *cotangents, sn_tensor *const *wrt, size_t n_wrt,
                  sn_tensor **grads) {
   SN_TRY(sn_context_accept(ctx, outputs, n_outputs, "vjp: output"));
   SN_TRY(sn_context_accept(ctx, cotangents, n_outputs, "vjp: cotangent"));
   SN_TRY(sn_context_accept(ctx, wrt, n_wrt, "vjp: argument"));
-  const request r = {ctx, outputs, n_outputs, cotangents, wrt, n_wrt, "vjp"};
+  const request r = {ctx, outputs, n_outputs, wrt, n_wrt, cotangents, false, "vjp"};
   return sn_context_report(ctx, differentiate(&r, grads));
+}
+
+sn_status sn_jvp(sn_context *ctx, sn_tensor *const *outputs, size_t n_outputs,
+                 sn_tensor *const *wrt, sn_tensor *const *tangents, size_t n_wrt, sn_tensor **out) {
+  SN_TRY(sn_context_accept(ctx, outputs, n_outputs, "jvp: output"));
+  SN_TRY(sn_context_accept(ctx, wrt, n_wrt, "jvp: argument"));
+  for (size_t i = 0; i < n_wrt; i++)
+    if (tangents[i]) SN_TRY(sn_context_accept(ctx, &tangents[i], 1, "jvp: tangent"));
+  const request r = {ctx, outputs, n_outputs, wrt, n_wrt, tangents, true, "jvp"};
+  return sn_context_report(ctx, differentiate(&r, out));
 }
 
 sn_status sn_gradients(sn_tensor *y, sn_tensor *const *wrt, size_t count, sn_tensor **out) {
   if (!y) return count && wrt[0] ? sn_context_missing(wrt[0]->ctx) : SN_ERR_ARGUMENT;
   SN_TRY(sn_context_accept(y->ctx, wrt, count, "grad: argument"));
-  const request r = {y->ctx, &y, 1, NULL, wrt, count, "grad"};
+  const request r = {y->ctx, &y, 1, wrt, count, NULL, false, "grad"};
   return sn_context_report(y->ctx, differentiate(&r, out));
 }

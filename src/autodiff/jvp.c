@@ -1,0 +1,184 @@
+/* jvp.c - the forward walk. A node's tangent follows from those of its inputs, J its derivative, and
+ * rules.c has dx = J^T dy of every op:
+ *
+ *   linear by its row   the op itself, on tangents
+ *   elementwise         J is diagonal, so its own transpose: the rule, given the tangent of one input
+ *   all others          J is the transpose of the rule, which is linear in dy: reverse mode on it
+ *
+ * So an op that has a rule has all. Tangents have wide dtypes, as cotangents have. */
+#include "autodiff/jvp.h"
+
+#include <string.h>
+
+#include "autodiff/range.h"
+#include "autodiff/rules.h"
+#include "autodiff/vjp.h"
+#include "graph/attributes.h"
+
+typedef struct walk {
+  sn_build *b;
+  sn_id first, end; /* the forward nodes (range.h); the walk adds others */
+  uint8_t *is_wrt;  /* per forward node, as what follows: by its number less `first` */
+  sn_id *tangent;   /* or SN_NONE: zeros */
+} walk;
+
+/* A node whose tangent is wanted: y = op(x[0], x[1], ...), dx their tangents. */
+typedef struct site {
+  sn_build *b;
+  sn_id y;
+  sn_op op;
+  sn_type type; /* of y's tangent */
+  const sn_id *x, *dx;
+  size_t n;
+  int64_t attrs[SN_MAX_ATTRS];
+  size_t n_attrs;
+} site;
+
+static sn_id add(sn_build *b, sn_id sum, sn_id x) {
+  if (sum == SN_NONE || x == SN_NONE) return sum == SN_NONE ? x : sum;
+  return sn_build_binary(b, SN_OP_add, sum, x);
+}
+
+static sn_type wide_type(const sn_build *b, sn_id x) {
+  sn_type type = *sn_build_type(b, x);
+  type.dtype = sn_dtype_wide(type.dtype);
+  return type;
+}
+
+static sn_id zeros_like(sn_build *b, sn_id x) {
+  const sn_type type = wide_type(b, x);
+  return sn_build_full(b, &type, 0);
+}
+
+/* ---- one node -------------------------------------------------------------------------------- */
+
+static sn_id apply(const site *s, const sn_id *inputs) {
+  return sn_build_op(s->b, s->op, inputs, s->n, s->attrs, s->n_attrs, &s->type);
+}
+
+/* What a linear op adds to its result is no part of its derivative: a pad's value. */
+static void clear_values(site *s) {
+  const int rank = sn_build_type(s->b, s->x[0])->rank;
+  int64_t *at = s->attrs;
+  for (const sn_attr *attr = sn_op_describe(s->op)->attrs; attr && attr->kind; attr++) {
+    if (attr->kind == SN_ATTR_VALUE) *at = sn_double_attr(0);
+    at += sn_attr_length(attr->kind, rank);
+  }
+}
+
+/* inputs: room for n. */
+static sn_id by_itself(site *s, sn_linearity linear, sn_id *inputs) {
+  sn_id dy = SN_NONE;
+  clear_values(s);
+  memcpy(inputs, s->x, s->n * sizeof *inputs);
+  if (linear == SN_LINEAR_IN_EACH) {
+    for (size_t k = 0; k < s->n; k++) {
+      if (s->dx[k] == SN_NONE) continue;
+      inputs[k] = s->dx[k];
+      dy = add(s->b, dy, apply(s, inputs));
+      inputs[k] = s->x[k];
+    }
+    return dy;
+  }
+  const size_t n = linear == SN_LINEAR_IN_FIRST ? 1 : s->n;
+  if (n == 1 && s->dx[0] == SN_NONE) return SN_NONE;
+  for (size_t k = 0; k < n && !s->b->status; k++)
+    if (sn_dtype_is_float(sn_build_type(s->b, s->x[k])->dtype))
+      inputs[k] = s->dx[k] == SN_NONE ? zeros_like(s->b, s->x[k]) : s->dx[k];
+  return apply(s, inputs);
+}
+
+static void call_rule(const site *s, sn_id dy, const bool *wanted, sn_id *out) {
+  for (size_t k = 0; k < s->n; k++) out[k] = SN_NONE;
+  const sn_vjp_context context = {s->b, s->y, dy, s->x, s->n, s->attrs, wanted, out};
+  sn_vjp_rules[s->op](&context);
+}
+
+static sn_id by_rule(const site *s, bool *wanted, sn_id *out) {
+  sn_id dy = SN_NONE;
+  for (size_t k = 0; k < s->n; k++) {
+    if (s->dx[k] == SN_NONE) continue;
+    memset(wanted, 0, s->n * sizeof *wanted);
+    wanted[k] = true;
+    call_rule(s, s->dx[k], wanted, out);
+    dy = add(s->b, dy, out[k]);
+  }
+  return dy;
+}
+
+/* u, a marker in place of dy, has the cotangent J dx whatever its value. */
+static sn_id by_transpose(const site *s, bool *wanted, sn_id *out) {
+  const sn_id u = sn_build_unary(s->b, SN_OP_marker, s->y);
+  sn_id *dx = out + s->n, dy = SN_NONE;
+  size_t n = 0;
+  for (size_t k = 0; k < s->n; k++) wanted[k] = s->dx[k] != SN_NONE;
+  call_rule(s, u, wanted, out);
+  for (size_t k = 0; k < s->n; k++) {
+    if (!wanted[k] || out[k] == SN_NONE) continue;
+    dx[n] = s->dx[k];
+    out[n++] = out[k];
+  }
+  if (!s->b->status && n) s->b->status = sn_vjp_nodes(s->b, out, dx, n, &u, 1, &dy);
+  return dy;
+}
+
+/* ---- the walk -------------------------------------------------------------------------------- */
+
+static sn_id tangent_of(const walk *w, sn_id x) {
+  return x >= w->first && x < w->end ? w->tangent[x - w->first] : SN_NONE;
+}
+
+/* The tangent of node id from those of its inputs. */
+static sn_status meet(walk *w, sn_id id) {
+  const sn_build_node node = sn_build_node_of(w->b, id);
+  bool any = false;
+  for (size_t k = 0; k < node.n_inputs && !any; k++)
+    any = tangent_of(w, sn_build_input(w->b, id, k)) != SN_NONE;
+  if (!any || !sn_dtype_is_float(sn_build_type(w->b, id)->dtype)) return SN_OK;
+
+  void *block;
+  SN_TRY(sn_arena_alloc(w->b->arena, node.n_inputs, 4 * sizeof(sn_id) + sizeof(bool), &block));
+  sn_id *x = block, *dx = x + node.n_inputs, *room = dx + node.n_inputs;
+  bool *wanted = (bool *)(room + 2 * node.n_inputs);
+  for (size_t k = 0; k < node.n_inputs; k++) {
+    x[k] = sn_build_input(w->b, id, k);
+    dx[k] = tangent_of(w, x[k]);
+  }
+  site s = {.b = w->b,
+            .y = id,
+            .op = node.op,
+            .type = wide_type(w->b, id),
+            .x = x,
+            .dx = dx,
+            .n = node.n_inputs,
+            .n_attrs = node.n_attrs};
+  if (node.n_attrs) memcpy(s.attrs, node.attrs, node.n_attrs * sizeof *s.attrs);
+  const sn_linearity linear = sn_op_describe(s.op)->linear;
+  w->tangent[id - w->first] = linear                       ? by_itself(&s, linear, room)
+                              : sn_op_is_elementwise(s.op) ? by_rule(&s, wanted, room)
+                                                           : by_transpose(&s, wanted, room);
+  return w->b->status;
+}
+
+sn_status sn_jvp_nodes(sn_build *b, const sn_id *y, size_t n, const sn_id *wrt, const sn_id *dwrt,
+                       size_t n_wrt, sn_id *out) {
+  SN_TRY(b->status);
+  const sn_range range = sn_range_of(y, n, wrt, n_wrt);
+  walk w = {.b = b, .first = range.first, .end = range.end};
+  const size_t n_forward = w.end - w.first;
+  SN_TRY(sn_arena_alloc(b->arena, n_forward, 1, (void **)&w.is_wrt));
+  SN_TRY(sn_arena_alloc(b->arena, n_forward, sizeof(sn_id), (void **)&w.tangent));
+  for (size_t i = 0; i < n_forward; i++) w.tangent[i] = SN_NONE;
+  for (size_t i = 0; i < n_wrt; i++) {
+    w.is_wrt[wrt[i] - w.first] = 1;
+    w.tangent[wrt[i] - w.first] = dwrt[i];
+  }
+  for (sn_id id = w.first; id < w.end; id++)
+    if (!w.is_wrt[id - w.first]) SN_TRY(meet(&w, id));
+  for (size_t i = 0; i < n; i++) {
+    const sn_id dy = tangent_of(&w, y[i]);
+    out[i] = dy == SN_NONE ? zeros_like(b, y[i]) : dy;
+    if (!b->status) out[i] = sn_build_cast(b, SN_OP_astype, out[i], sn_build_type(b, y[i])->dtype);
+  }
+  return b->status;
+}
