@@ -280,6 +280,34 @@ SN_API sn_tensor *sn_untracked(sn_tensor *x);
  * would stay alive. */
 SN_API void sn_untrack(sn_tensor *t);
 
+/* ---- control flow ---------------------------------------------------------------------------- */
+
+/* A function as it was traced: what its outputs are made of, from placeholders (sn_placeholder) on. Other tensors that
+ * it reads are captured. All are borrowed. */
+typedef struct sn_traced {
+  sn_tensor *const *inputs;
+  size_t n_inputs;
+  sn_tensor *const *outputs;
+  size_t n_outputs;
+} sn_traced;
+
+/* Calls body for each slice along the first axis of its stacks, `length` times: body(carries, slices) -> (carries,
+ * slices). inputs: the first carries, n_carries of them, then a stack for each further argument of the body. out: the
+ * last carries, then the slices that the body made, stacked. reverse: from the last slice to the first. A carry keeps
+ * its dtype and shape. Outside of traces the loop runs at once. [new, m s d a] */
+SN_API sn_status sn_scan(sn_context *ctx, const sn_traced *body, size_t n_carries,
+                         sn_tensor *const *inputs, int64_t length, bool reverse, sn_tensor **out);
+
+/* Calls body(carries) -> carries as long as test(carries) -> bool holds. out: the last carries. It has no vjp: how
+ * often it runs is not known beforehand. [new, m s d a] */
+SN_API sn_status sn_while(sn_context *ctx, const sn_traced *test, const sn_traced *body,
+                          sn_tensor *const *carries, sn_tensor **out);
+
+/* Calls one of two functions of the same operands, with results of the same dtypes and shapes; condition is a bool
+ * scalar. [new, m s d a] */
+SN_API sn_status sn_cond(sn_tensor *condition, const sn_traced *on_true, const sn_traced *on_false,
+                         sn_tensor *const *operands, sn_tensor **out);
+
 /* ---- compiled programs ----------------------------------------------------------------------- */
 
 /* A tensor without a value: an argument of the program being traced. [new, m s] */

@@ -50,6 +50,23 @@ static sn_status finish_stage(compiling *c, const char *stage, const sn_graph *g
   return SN_OK;
 }
 
+/* The pass over a graph, its regions first: they keep their numbers. */
+static sn_status apply(sn_pass_fn *pass, const sn_pass_context *context, const sn_graph *from,
+                       sn_graph *to) {
+  sn_arena *arena = to->arena;
+  sn_graph **regions;
+  SN_TRY(sn_arena_alloc(arena, from->n_regions, sizeof *regions, (void **)&regions));
+  for (size_t i = 0; i < from->n_regions; i++) {
+    SN_TRY(sn_arena_alloc(arena, 1, sizeof *regions[i], (void **)&regions[i]));
+    *regions[i] = (sn_graph){.arena = arena};
+    SN_TRY(apply(pass, context, from->regions[i], regions[i]));
+  }
+  SN_TRY(pass(context, from, to));
+  to->regions = regions;
+  to->n_regions = to->cap_regions = from->n_regions;
+  return SN_OK;
+}
+
 /* Puts a pass's graph in the place of *graph. They lie in two arenas by turns, so that no more than
  * two of them are there at a time. */
 static sn_status run_pass(compiling *c, sn_pass_fn *pass, const char *name, sn_graph *graph) {
@@ -58,7 +75,7 @@ static sn_status run_pass(compiling *c, sn_pass_fn *pass, const char *name, sn_g
   sn_arena_free(&c->turns[c->turn]);
   *graph = (sn_graph){.arena = &c->turns[c->turn]};
   const sn_pass_context context = {c->options->target, c->options->pass_on[SN_PASS_cse]};
-  SN_TRY(pass(&context, &from, graph));
+  SN_TRY(apply(pass, &context, &from, graph));
   return finish_stage(c, name, graph);
 }
 
@@ -130,23 +147,62 @@ static sn_status make_kernels(compiling *c) {
   return log_code(&program->arena, c->options->target, c->exe);
 }
 
-static sn_status compile_stages(compiling *c, const sn_graph *traced) {
+static sn_status compile_regions(compiling *c);
+
+/* Behind the passes: a graph cut into groups, their memory planned, and the same of its regions. */
+static sn_status compile_program(compiling *c, const sn_graph *graph, bool is_region) {
   sn_program_code *program = c->program;
-  sn_graph graph;
-  program->n_arguments = traced->n_arguments;
-  SN_TRY(
-      sn_arena_alloc(&program->arena, MAX_TEXTS, sizeof *program->texts, (void **)&program->texts));
-  const bool saved = c->options->saved;
-  SN_FAIL_IF(traced->env, saved && sn_needs_expanding(traced), SN_ERR_ARGUMENT,
-             "it has an op that passes take apart");
-  graph = *traced;
-  if (!saved) SN_TRY(run_passes(c, traced, &graph));
-  SN_TRY(sn_prepare(&graph, c->options->target, &program->arena, &program->graph));
-  free_turns(c);
+  const sn_target *target = c->options->target;
+  program->n_arguments = graph->n_arguments;
+  SN_TRY((is_region ? sn_prepare_region : sn_prepare)(graph, target, &program->arena,
+                                                      &program->graph));
+  SN_TRY(sn_graph_keep_regions(&program->graph, graph));
+  if (!is_region) free_turns(c);
   SN_TRY(finish_stage(c, "prepare", &program->graph));
   SN_TRY(cut_into_groups(c));
+  SN_TRY(sn_program_begin(program));
+  SN_TRY(compile_regions(c));
   SN_TRY(plan_memory(c));
-  SN_TRY(sn_program_assemble(program));
+  return sn_program_assemble(program);
+}
+
+/* Only the whole program's stages are on record. */
+static sn_status compile_region(const compiling *c, const sn_graph *graph, sn_program_code **out) {
+  compiling region = *c;
+  sn_compile_options options = *c->options;
+  options.donate = NULL;
+  region.options = &options;
+  region.record = NULL;
+  SN_TRY(sn_program_code_new(graph->env, &region.program));
+  *out = region.program;
+  SN_TRY(sn_arena_alloc(&region.program->arena, MAX_TEXTS, sizeof *region.program->texts,
+                        (void **)&region.program->texts));
+  return compile_program(&region, graph, true);
+}
+
+static sn_status compile_regions(compiling *c) {
+  sn_program_code *program = c->program;
+  for (size_t i = 0; i < program->n_steps; i++) {
+    sn_step *step = &program->steps[i];
+    if (step->kind != SN_STEP_CONTROL) continue;
+    const sn_control control =
+        sn_graph_control(&program->graph, program->groups.groups[step->group].control.node);
+    for (uint32_t r = 0; r < control.n_regions; r++)
+      SN_TRY(compile_region(c, control.regions[r], &step->regions[r]));
+  }
+  return SN_OK;
+}
+
+static sn_status compile_stages(compiling *c, const sn_graph *traced) {
+  sn_program_code *program = c->program;
+  sn_graph graph = *traced;
+  const bool saved = c->options->saved;
+  SN_TRY(
+      sn_arena_alloc(&program->arena, MAX_TEXTS, sizeof *program->texts, (void **)&program->texts));
+  SN_FAIL_IF(traced->env, saved && sn_needs_expanding(traced), SN_ERR_ARGUMENT,
+             "it has an op that passes take apart");
+  if (!saved) SN_TRY(run_passes(c, traced, &graph));
+  SN_TRY(compile_program(c, &graph, false));
   SN_TRY(make_kernels(c));
   SN_LOG(program->arena.env, SN_LOG_EVENTS, "compiled: %zu kernels, arena %zu of %llu bytes\n",
          program->n_steps, program->plan.arena_bytes,
@@ -154,18 +210,11 @@ static sn_status compile_stages(compiling *c, const sn_graph *traced) {
   return c->record ? sn_record_end(c->record, c->exe) : SN_OK;
 }
 
-static void free_program(sn_program_code *program) {
-  sn_env *env = program->arena.env;
-  sn_arena_free(&program->arena);
-  sn_free(env, program, sizeof *program);
-}
-
 sn_status sn_compile_graph(const sn_graph *traced, const sn_compile_options *options,
                            sn_executable **out) {
   sn_env *env = traced->env;
   sn_program_code *program;
-  SN_TRY(sn_alloc_zeroed(env, 1, sizeof *program, (void **)&program));
-  sn_arena_init(&program->arena, env);
+  SN_TRY(sn_program_code_new(env, &program));
   sn_record record;
   if (options->record) sn_record_begin(&record, traced->arena);
   compiling c = {
@@ -177,7 +226,7 @@ sn_status sn_compile_graph(const sn_graph *traced, const sn_compile_options *opt
     if (c.exe)
       sn_executable_free(c.exe);
     else
-      free_program(program);
+      sn_program_code_free(program);
     return status;
   }
   *out = c.exe;
@@ -187,7 +236,7 @@ sn_status sn_compile_graph(const sn_graph *traced, const sn_compile_options *opt
 void sn_executable_free(sn_executable *exe) {
   if (!exe) return;
   exe->backend->release(exe);
-  free_program(exe->program);
+  sn_program_code_free(exe->program);
 }
 
 const char *sn_switch_name(int number) {

@@ -57,6 +57,10 @@ static void grad_none(const sn_vjp_context *s) { (void)s; }
 #define grad_shift_left grad_none
 #define grad_shift_right_logical grad_none
 #define grad_argsort grad_none
+#define grad_scan grad_none
+#define grad_while_loop grad_none
+#define grad_cond grad_none
+#define grad_result grad_none
 
 /* -- views and structure: each is linear, dx is its transpose applied to dy -------------------- */
 

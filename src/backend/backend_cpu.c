@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/size.h"
+#include "run/rounds.h"
 
 /* ---- compiling ------------------------------------------------------------------------------- */
 
@@ -16,12 +17,26 @@ static void find_packed(const sn_program_code *program, const sn_group *group, s
   packed->argument = b->argument;
 }
 
-static sn_status make_kernels(const sn_machine *machine, sn_arena *arena, sn_executable *exe) {
+/* Regions are compiled for the same device; what they need of shared memory is their step's. */
+static sn_status make_control(const sn_device *device, sn_executable *exe, size_t i) {
+  const sn_step *step = &exe->program->steps[i];
+  sn_arena *arena = &exe->program->arena;
+  sn_executable *regions[SN_MAX_REGIONS] = {NULL};
+  for (int r = 0; r < SN_MAX_REGIONS && step->regions[r]; r++)
+    SN_TRY(sn_cpu_compile(device, step->regions[r], &regions[r]));
+  SN_TRY(sn_control_make(arena, exe->program, step, regions, &exe->controls[i]));
+  exe->kernels[i].shared_bytes = exe->controls[i]->shared_bytes;
+  exe->kernels[i].worker_bytes = exe->controls[i]->worker_bytes;
+  return SN_OK;
+}
+
+static sn_status make_kernels(const sn_device *device, sn_arena *arena, sn_executable *exe) {
   const sn_program_code *program = exe->program;
   for (size_t i = 0; i < program->n_steps; i++) {
     const sn_step *step = &program->steps[i];
     const sn_group *group = &program->groups.groups[step->group];
-    SN_TRY(sn_kernel_make(arena, machine, group, &exe->kernels[i]));
+    SN_TRY(sn_kernel_make(arena, &device->machine, group, &exe->kernels[i]));
+    if (step->kind == SN_STEP_CONTROL) SN_TRY(make_control(device, exe, i));
     if (step->kind == SN_STEP_KERNEL) find_packed(program, group, &exe->kernels[i].packed);
   }
   exe->n_kernels = program->n_steps;
@@ -53,7 +68,8 @@ sn_status sn_cpu_compile(const sn_device *device, sn_program_code *program, sn_e
   SN_TRY(sn_arena_alloc(arena, n, sizeof *exe->kernels, (void **)&exe->kernels));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *exe->profile_rows, (void **)&exe->profile_rows));
   SN_TRY(sn_arena_alloc(arena, program->plan.n_values, sizeof *exe->values, (void **)&exe->values));
-  SN_TRY(make_kernels(&device->machine, arena, exe));
+  SN_TRY(sn_arena_alloc(arena, n, sizeof *exe->controls, (void **)&exe->controls));
+  SN_TRY(make_kernels(device, arena, exe));
   SN_TRY(lay_out(device->env, exe));
   *out = exe;
   return SN_OK;

@@ -2,21 +2,45 @@
  * stays, only what happens to the points of a range is taken over (kernels/code.h). */
 #include "backend/backend_cpu.h"
 #include "jit/jit.h"
+#include "run/rounds.h"
 
-static sn_status compile(const sn_device *device, sn_program_code *program, sn_executable **out) {
-  sn_executable *exe;
+/* A module for a program, and one for each of its regions. */
+static sn_status emit(const sn_device *device, sn_executable *exe) {
   sn_code_module *module;
-  SN_TRY(sn_cpu_compile(device, program, &exe));
-  SN_TRY(sn_jit_kernels(&program->arena, device->machine.target->fused, exe->kernels,
+  SN_TRY(sn_jit_kernels(&exe->program->arena, device->machine.target->fused, exe->kernels,
                         exe->n_kernels, &module));
   exe->backend = &sn_jit_backend;
   exe->code = module;
+  for (size_t i = 0; i < exe->n_kernels; i++) {
+    const sn_control_step *step = exe->controls[i];
+    for (uint32_t r = 0; step && r < step->control.n_regions; r++)
+      SN_TRY(emit(device, step->runs[r].exe));
+  }
+  return SN_OK;
+}
+
+static void drop(sn_executable *exe) {
+  for (size_t i = 0; i < exe->n_kernels; i++) {
+    const sn_control_step *step = exe->controls[i];
+    for (uint32_t r = 0; step && r < step->control.n_regions; r++) drop(step->runs[r].exe);
+  }
+  if (exe->code) sn_code_release(exe->code);
+}
+
+static sn_status compile(const sn_device *device, sn_program_code *program, sn_executable **out) {
+  sn_executable *exe;
+  SN_TRY(sn_cpu_compile(device, program, &exe));
+  const sn_status status = emit(device, exe);
+  if (status) {
+    drop(exe);
+    return status;
+  }
   *out = exe;
   return SN_OK;
 }
 
 static void release(sn_executable *exe) {
-  sn_code_release(exe->code);
+  drop(exe);
   sn_cpu_release(exe);
 }
 

@@ -1,6 +1,7 @@
 /* explain.c - why a value goes through memory, for every edge of the graph: what partition.c noted
  * where it had a choice, and the rule where it had none. */
 #include "fuse/fuse.h"
+#include "graph/regions.h"
 
 typedef struct explainer {
   const sn_groups *groups;
@@ -12,7 +13,7 @@ typedef struct explainer {
 
 static bool has_totals(const explainer *e, sn_id id) {
   const sn_group_kind kind = e->groups->groups[e->groups->kernel_of[id]].kind;
-  return kind != SN_GROUP_MAP && kind != SN_GROUP_CALL;
+  return kind != SN_GROUP_MAP && kind != SN_GROUP_CALL && kind != SN_GROUP_CONTROL;
 }
 
 /* Why the kernel of `to`, where no cut was noted, does not compute `from` (no view) itself. */
@@ -25,6 +26,7 @@ static const char *rule(const explainer *e, sn_id from, sn_id to) {
   if (has_totals(e, from) && has_totals(e, to)) return "both kernels reduce or contract";
   if (kind == SN_CLASS_REDUCE) return "others need it too, in another space";
   if (sn_op_is_elementwise(e->g->nodes[to].op)) return "other kernels come between";
+  if (sn_op_is_control(e->g->nodes[to].op)) return "control flow reads from memory";
   return "a call reads from memory";
 }
 

@@ -19,6 +19,10 @@
  * arguments, and no markers are left. The new graph lives in arena, that of the program. */
 sn_status sn_prepare(const sn_graph *from, const sn_target *target, sn_arena *arena, sn_graph *to);
 
+/* The same for a region: its outputs have a buffer each, as what lies in an argument's is gone in the next round. */
+sn_status sn_prepare_region(const sn_graph *from, const sn_target *target, sn_arena *arena,
+                            sn_graph *to);
+
 /* Whether a node is run by a kernel of its own (kernels/kernel_call.c) along one axis: the ops made
  * for that, and a concat of so many inputs that a kernel for each would be too many. */
 bool sn_node_is_call(const sn_target *target, const sn_node *node);

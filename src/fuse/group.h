@@ -7,6 +7,7 @@
  *         body(p, r, totals, kept), stores row          several over one inner axis: softmax, norms
  *       totals = op(totals, ...)           contraction  none; total 0 = sum a(p, k) b(k, p) over k
  *     post(p, totals), stores              call         none, no post: one op with its own kernel
+ *                                          control      none: control flow, over whole buffers
  *
  * A contraction may have a map over few points before it, whose result it alone reads. A scalar
  * program is a map over a space of one point. A chain is a run of map, row and contraction
@@ -31,6 +32,7 @@ typedef enum sn_group_kind {
   SN_GROUP_CONTRACTION,
   SN_GROUP_CALL,
   SN_GROUP_CHAIN,
+  SN_GROUP_CONTROL,
   SN_GROUP_KIND_COUNT
 } sn_group_kind;
 
@@ -180,6 +182,15 @@ typedef struct sn_call {
   const int64_t *options; /* the op's attributes behind the axis */
 } sn_call;
 
+/* Control flow (graph/regions.h): operands are its inputs in their order, store i is of result results[i]; each a whole
+ * buffer, elements one after the other. */
+typedef struct sn_control_flow {
+  sn_id node;
+  sn_operand *operands;
+  uint32_t n_operands;
+  uint32_t *results;
+} sn_control_flow;
+
 /* The kind alone tells which member of the union there is. */
 typedef struct sn_group {
   sn_group_kind kind;
@@ -200,6 +211,7 @@ typedef struct sn_group {
     sn_contraction contraction; /* contraction */
     sn_call call;               /* call */
     struct sn_chain *chain;     /* chain: chain.h */
+    sn_control_flow control;    /* control */
   };
 } sn_group;
 

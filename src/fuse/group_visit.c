@@ -57,6 +57,16 @@ static sn_status visit_call(visitor *v, const sn_group *g) {
   return meet(v, SN_ROLE_RESULT, &g->stores[0].target);
 }
 
+/* Operands that are whole buffers: how long they are is not the group's to say. */
+static sn_status visit_control(visitor *v, const sn_group *g) {
+  v->touch.rank = 0;
+  for (uint32_t i = 0; i < g->control.n_operands; i++)
+    SN_TRY(meet(v, SN_ROLE_INPUT, &g->control.operands[i]));
+  for (uint32_t i = 0; i < g->n_stores; i++)
+    SN_TRY(meet(v, SN_ROLE_RESULT, &g->stores[i].target));
+  return SN_OK;
+}
+
 static void begin_space(visitor *v, const sn_group *g) {
   v->touch.rank = g->space_rank;
   memcpy(v->touch.dims, g->space, sizeof v->touch.dims);
@@ -74,6 +84,7 @@ sn_status sn_group_visit(const sn_group *g, sn_touch_fn *fn, void *user) {
   case SN_GROUP_CONTRACTION: SN_TRY(visit_factors(&v, &g->contraction)); break;
   case SN_GROUP_CALL: return visit_call(&v, g);
   case SN_GROUP_CHAIN: v.touch.rank = 0; return visit_body(&v, &g->post, g->stores, g->n_stores);
+  case SN_GROUP_CONTROL: return visit_control(&v, g);
   case SN_GROUP_KIND_COUNT: return SN_OK;
   }
   begin_space(&v, g);

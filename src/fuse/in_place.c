@@ -53,10 +53,11 @@ static sn_status check_write(void *user, const sn_touch *write) {
 }
 
 /* Of all stores of v, at least one: a stack of scalars is written element by element. A call reads
- * whole lines, and the rows of a chain's block all of what is beside them. */
+ * whole lines, the rows of a chain's block all of what is beside them, control flow what it likes. */
 bool sn_takes_over_in_step(const sn_group *g, uint32_t v, uint32_t from) {
   takeover t = {.group = g, .v = v, .from = from, .all = true};
-  if (g->kind == SN_GROUP_CALL || g->kind == SN_GROUP_CHAIN) return false;
+  if (g->kind == SN_GROUP_CALL || g->kind == SN_GROUP_CHAIN || g->kind == SN_GROUP_CONTROL)
+    return false;
   sn_group_visit(g, check_write, &t);
   return t.any && t.all;
 }

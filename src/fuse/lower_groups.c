@@ -383,6 +383,10 @@ static sn_status count_bytes(void *user, const sn_touch *touch) {
   const sn_operand *o = touch->operand;
   const sn_call *call = &w->group->call;
   int64_t dims[SN_MAX_RANK];
+  if (w->group->kind == SN_GROUP_CONTROL) { /* what its regions do is theirs */
+    w->group->bytes += (double)sn_type_bytes(&w->values[o->value].type);
+    return SN_OK;
+  }
   memcpy(dims, touch->dims, sizeof dims);
   if (touch->role == SN_ROLE_INPUT && call->op == SN_OP_gather && o == call->operands)
     dims[touch->rank - 1] = call->length;
@@ -402,6 +406,7 @@ static double phase_flops(const sn_phase *phase) {
 static double flops_of(const sn_group *g) {
   const double points = (double)sn_group_points(g);
   double flops = points * body_flops(&g->post);
+  if (g->kind == SN_GROUP_CONTROL) return 0;
   if (g->kind == SN_GROUP_CALL) return sn_call_flops(g);
   if (g->kind == SN_GROUP_CONTRACTION) flops += 2 * points * (double)g->contraction.k;
   for (uint32_t p = 0; p < sn_group_phases(g); p++)
@@ -441,6 +446,7 @@ static sn_status lower_set(sn_lowering *l, size_t set) {
   if (l->p->row[set] != SN_NONE) return sn_lower_row(l, set, group);
   if (kind == SN_CLASS_REDUCE) return lower_reduce(l, set, group);
   if (kind == SN_CLASS_MATMUL) return lower_contraction(l, set, group);
+  if (kind == SN_CLASS_CONTROL) return sn_lower_control(l, set, group);
   if (anchor != SN_NONE && sn_node_is_call(l->p->target, &l->g->nodes[anchor]))
     return sn_lower_call(l, set, group);
   return lower_map(l, set, group);

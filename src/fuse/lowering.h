@@ -66,6 +66,9 @@ sn_status sn_lower_row(sn_lowering *l, size_t set, sn_group *group);
 sn_status sn_lower_call(sn_lowering *l, size_t set, sn_group *group);
 double sn_call_flops(const sn_group *group);
 
+/* Control flow as a group. */
+sn_status sn_lower_control(sn_lowering *l, size_t set, sn_group *group);
+
 /* Distinct bytes an operand touches over an index space. */
 double sn_operand_bytes(const sn_operand *operand, const int64_t *dims, int rank);
 

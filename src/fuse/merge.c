@@ -47,6 +47,7 @@ static void merge(const sn_group *g, int64_t *dims, int *rank, int base) {
 void sn_merge_dims(sn_group *g) {
   for (uint32_t i = 0; i < sn_group_befores(g); i++) sn_merge_dims(&g->contraction.before[i]);
   if (g->kind == SN_GROUP_CONTRACTION || g->kind == SN_GROUP_CHAIN) return; /* (batch..., m, n) */
+  if (g->kind == SN_GROUP_CONTROL) return;
   merge(g, g->reduced, &g->reduced_rank, g->space_rank);
   merge(g, g->space, &g->space_rank, 0);
 }

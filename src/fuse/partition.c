@@ -388,7 +388,8 @@ static sn_status place_in_step(state *s, sn_id id) {
     const sn_op_class kind = class_of(s, x[k]);
     if (kind == SN_CLASS_VIEW && s->level[x[k]] && !direct)
       SN_TRY(record_cut(s, x[k], id, SN_CUT_VIEW));
-    const bool made = kind == SN_CLASS_PAD || kind == SN_CLASS_CONCAT;
+    const bool made =
+        kind == SN_CLASS_PAD || kind == SN_CLASS_CONCAT || kind == SN_CLASS_RESULT;
     if (made || (sn_op_is_call(s->g->nodes[x[k]].op) && !s->views[x[k]].is_load))
       SN_TRY(record_cut(s, x[k], id, SN_CUT_KIND));
   }
@@ -425,6 +426,11 @@ static sn_status place(state *s, sn_id id) {
   if (s->views[id].frame != SN_NONE || s->views[id].is_load) return SN_OK;
   if (sn_op_is_elementwise(node->op) || is_row_reduction(s, id) || is_stack(s, id))
     return place_in_step(s, id);
+  if (kind == SN_CLASS_RESULT) { /* of the set that makes it */
+    s->set_of[id] = s->set_of[*x];
+    s->sets[s->set_of[id]].n_nodes++;
+    return SN_OK;
+  }
   s->level[id] = level + 1;
   return new_set(s, id, id, level + 1, &s->set_of[id]);
 }

@@ -3,6 +3,7 @@
 #include "build/rewrite.h"
 #include "fuse/fuse.h"
 #include "graph/reference.h"
+#include "graph/regions.h"
 
 /* prepare.c - copies where a view cannot be read in place. A reshape needs one when a dimension
  * would be a nest (view.h), unless contractions alone read it: their packing walks nests.
@@ -119,16 +120,34 @@ static sn_id bring_into_memory(sn_rewrite *r, sn_id x) {
   return sn_build_broadcast(&r->to, copy(r, sn_build_full(&r->to, &scalar, value)), &type);
 }
 
+/* Whether a buffer holds the elements of x and nothing else, in their order. */
+static bool is_whole(const sn_rewrite *r, sn_id x) {
+  const prepare *p = r->user;
+  const sn_view *view = &p->views[x];
+  const sn_graph *g = r->to.graph;
+  const sn_type *type = &g->nodes[x].type;
+  int64_t strides[SN_MAX_RANK];
+  if (!in_memory(r, x)) return false;
+  if (view->base == x) return true;
+  if (view->nests || view->offset || g->nodes[view->base].op == SN_OP_pad) return false;
+  sn_row_major(type, strides);
+  bool same = sn_type_size(type) == sn_type_size(&g->nodes[view->base].type);
+  for (int i = 0; i < type->rank; i++)
+    same = same && (type->dims[i] == 1 || view->strides[i] == strides[i]);
+  return same;
+}
+
 static sn_id prepare_call(sn_rewrite *r, sn_id id, const sn_id *x) {
   const sn_node *node = sn_graph_node(r->from, id);
   sn_id few[SN_MAX_ARITY], *ready = few;
   bool changed = false;
+  const bool control = sn_op_is_control(node->op);
   if (node->n_inputs > SN_MAX_ARITY) {
     r->to.status = sn_arena_alloc(r->from->arena, node->n_inputs, sizeof *ready, (void **)&ready);
     if (r->to.status) return SN_NONE;
   }
   for (uint32_t k = 0; k < node->n_inputs; k++) {
-    ready[k] = bring_into_memory(r, x[k]);
+    ready[k] = !control ? bring_into_memory(r, x[k]) : is_whole(r, x[k]) ? x[k] : copy(r, x[k]);
     changed = changed || ready[k] != x[k];
   }
   if (!changed) return SN_NONE;
@@ -163,7 +182,10 @@ static sn_id prepare_node(sn_rewrite *r, sn_id id, const sn_id *inputs) {
   switch (node->op) {
   case SN_OP_reshape: return prepare_reshape(r, id, inputs[0]);
   case SN_OP_matmul: return prepare_matmul(r, inputs);
-  default: return sn_node_is_call(p->target, node) ? prepare_call(r, id, inputs) : SN_NONE;
+  default:
+    return sn_node_is_call(p->target, node) || sn_op_is_control(node->op)
+               ? prepare_call(r, id, inputs)
+               : SN_NONE;
   }
 }
 
@@ -203,6 +225,28 @@ static sn_status prepare_outputs(sn_graph *g) {
     SN_TRY(sn_graph_add(g, copy_op(&type), output, 1, NULL, 0, &type, output));
   }
   return SN_OK;
+}
+
+/* Each output has a buffer of its own. */
+static sn_status own_outputs(sn_graph *g) {
+  uint8_t *taken;
+  SN_TRY(sn_arena_alloc(g->arena, g->n_nodes, 1, (void **)&taken));
+  g->share = false;
+  for (size_t i = 0; i < g->n_outputs; i++) {
+    sn_id *output = &g->outputs[i];
+    const bool view = class_of(g, *output) == SN_CLASS_VIEW;
+    const sn_id base = view ? *sn_graph_inputs(g, *output) : *output;
+    if (g->nodes[base].op != SN_OP_input && !taken[base]++) continue;
+    const sn_type type = g->nodes[*output].type;
+    SN_TRY(sn_graph_append(g, copy_op(&type), output, 1, NULL, 0, &type, output));
+  }
+  return SN_OK;
+}
+
+sn_status sn_prepare_region(const sn_graph *from, const sn_target *target, sn_arena *arena,
+                            sn_graph *to) {
+  SN_TRY(sn_prepare(from, target, arena, to));
+  return own_outputs(to);
 }
 
 sn_status sn_prepare(const sn_graph *from, const sn_target *target, sn_arena *arena, sn_graph *to) {

@@ -17,7 +17,8 @@ const char *sn_group_kind_name(const sn_group *group) {
   static const char *const names[SN_GROUP_KIND_COUNT] = {
       [SN_GROUP_MAP] = "map",   [SN_GROUP_REDUCE] = "reduce",
       [SN_GROUP_ROW] = "row",   [SN_GROUP_CONTRACTION] = "contraction",
-      [SN_GROUP_CALL] = "call", [SN_GROUP_CHAIN] = "chain"};
+      [SN_GROUP_CALL] = "call", [SN_GROUP_CHAIN] = "chain",
+      [SN_GROUP_CONTROL] = "control"};
   if (group->kind == SN_GROUP_MAP && sn_group_points(group) == 1) return "scalar";
   return names[group->kind];
 }
@@ -119,6 +120,15 @@ static void print_call(sn_text *t, const sn_group *g) {
   sn_text_add(t, "\n");
 }
 
+static void print_control(sn_text *t, const sn_group *g) {
+  sn_text_add(t, "\n   ");
+  for (uint32_t i = 0; i < g->n_stores; i++) sn_text_add(t, " b%u", g->stores[i].target.value);
+  sn_text_add(t, " = %s", g->name);
+  for (uint32_t i = 0; i < g->control.n_operands; i++)
+    sn_text_add(t, " b%u", g->control.operands[i].value);
+  sn_text_add(t, "\n");
+}
+
 static void print_chain(sn_text *t, size_t i, const sn_chain *c) {
   if (c->side) sn_text_add(t, c->side > 0 ? " column <= row" : " row <= column");
   sn_text_add(t, "\n");
@@ -151,6 +161,7 @@ void sn_group_print(sn_text *t, size_t i, const sn_group *g) {
   case SN_GROUP_CONTRACTION: print_product(t, g); break;
   case SN_GROUP_CHAIN: print_chain(t, i, g->chain); return;
   case SN_GROUP_CALL: print_call(t, g); return;
+  case SN_GROUP_CONTROL: print_control(t, g); return;
   case SN_GROUP_MAP:
   case SN_GROUP_KIND_COUNT: sn_text_add(t, "\n"); break;
   }

@@ -37,11 +37,20 @@ static bool stays_inside(const verifier *v, const sn_touch *touch) {
   return (nests && o->nests->bounds.guards) || (low >= 0 && high < size);
 }
 
+/* Control flow touches buffers whole. */
+static sn_status verify_whole(const verifier *v, const sn_touch *touch) {
+  const uint32_t value = touch->operand->value;
+  SN_CHECK(v->groups->graph->env, value < v->groups->n_values && touch->operand->offset == 0);
+  if (sn_touch_writes(touch)) v->written[value] = sn_type_size(&v->groups->values[value].type);
+  return SN_OK;
+}
+
 static sn_status verify_touch(void *user, const sn_touch *touch) {
   const verifier *v = user;
   sn_env *env = v->groups->graph->env;
   const sn_operand *o = touch->operand;
   const int64_t points = points_of(touch);
+  if (touch->group->kind == SN_GROUP_CONTROL) return verify_whole(v, touch);
   if (points == 0) return SN_OK; /* strides around a dim of 0 are 0 */
   if (!sn_touch_writes(touch) && o->value == SN_NONE) return SN_OK; /* no memory */
   SN_CHECK(env, o->value < v->groups->n_values);

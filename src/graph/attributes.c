@@ -46,6 +46,10 @@ static sn_status check_attr(sn_env *env, const char *name, const sn_attr *attr,
     SN_FAIL_IF(env, value < 1, SN_ERR_ARGUMENT, "%s: %s %lld is not at least 1", name, attr->name,
                (long long)value);
     return SN_OK;
+  case SN_ATTR_NUMBER:
+    SN_FAIL_IF(env, value < 0, SN_ERR_ARGUMENT, "%s: %s %lld is negative", name, attr->name,
+               (long long)value);
+    return SN_OK;
   case SN_ATTR_FLAG: SN_CHECK(env, value == 0 || value == 1); return SN_OK;
   default: return SN_OK;
   }

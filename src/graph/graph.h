@@ -8,7 +8,10 @@
  *
  * A node is (op, type, inputs, attributes). Adding a node that exists already returns the old id,
  * unless sharing is off; commutative inputs are ordered first. Nodes never change and are never
- * removed: a pass builds a new graph (see build/rewrite.h). All memory is the arena's. */
+ * removed: a pass builds a new graph (see build/rewrite.h). All memory is the arena's.
+ *
+ * A graph has regions, the bodies and branches of its control flow: graphs themselves, each with
+ * arguments and outputs of its own, named by number in attributes (regions.h). */
 #ifndef SN_GRAPH_GRAPH_H
 #define SN_GRAPH_GRAPH_H
 
@@ -40,6 +43,9 @@ typedef struct sn_graph {
   size_t n_attrs, cap_attrs;
 
   sn_id_table table; /* of all nodes; of equal ones the first */
+
+  struct sn_graph **regions; /* in the same arena */
+  size_t n_regions, cap_regions;
 
   sn_id *outputs; /* what the program returns */
   size_t n_outputs;

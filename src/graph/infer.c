@@ -244,6 +244,8 @@ static sn_status infer_scan(const site *s, sn_type *type) {
 
 static sn_status infer_by_class(const site *s, sn_type *type) {
   switch (sn_op_describe(s->op)->kind) {
+  case SN_CLASS_CONTROL: /* its regions tell: sn_regions_verify */
+  case SN_CLASS_RESULT:
   case SN_CLASS_LEAF: return SN_OK;
   case SN_CLASS_VIEW: return check_view(s, type);
   case SN_CLASS_PAD: return check_pad(s, type);
@@ -266,7 +268,8 @@ static sn_status infer_by_class(const site *s, sn_type *type) {
 }
 
 static bool has_proposed_shape(sn_op_class kind) {
-  return kind == SN_CLASS_LEAF || kind == SN_CLASS_VIEW || kind == SN_CLASS_PAD;
+  return kind == SN_CLASS_LEAF || kind == SN_CLASS_VIEW || kind == SN_CLASS_PAD ||
+         kind == SN_CLASS_CONTROL || kind == SN_CLASS_RESULT;
 }
 
 /* The dtype to ask the row for: that of the values. One of storage counts as its wide one but where it would be
@@ -283,8 +286,9 @@ sn_status sn_infer(sn_env *env, sn_op op, const sn_type *const *in, size_t n_in,
   const sn_op_info *info = sn_op_describe(op);
   const site s = {env, op, info->name, in, n_in, attrs, n_attrs};
   const bool proposed = has_proposed_shape(info->kind);
-  SN_CHECK(env, info->kind == SN_CLASS_CONCAT || n_in == info->arity);
-  SN_FAIL_IF(env, n_in == 0 && info->kind != SN_CLASS_LEAF, SN_ERR_ARGUMENT,
+  const bool any_number = info->kind == SN_CLASS_CONCAT || info->kind == SN_CLASS_CONTROL;
+  SN_CHECK(env, any_number || n_in == info->arity);
+  SN_FAIL_IF(env, n_in == 0 && info->kind == SN_CLASS_CONCAT, SN_ERR_ARGUMENT,
              "%s: needs at least one input", info->name);
   if (proposed && info->result == SN_RESULT_SAME) type->dtype = in[0]->dtype;
   if (proposed) SN_TRY(sn_type_check(env, type, info->name));

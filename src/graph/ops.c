@@ -13,6 +13,8 @@
 #define PER_SPATIAL(name) ATTR(name, SN_ATTR_PER_SPATIAL)
 #define COUNT(name) ATTR(name, SN_ATTR_COUNT)
 #define FLAG(name) ATTR(name, SN_ATTR_FLAG)
+#define NUMBER(name) ATTR(name, SN_ATTR_NUMBER)
+#define REGION(name) ATTR(name, SN_ATTR_REGION)
 #define ATTRS(...)                     \
   (const sn_attr[]) {                  \
     __VA_ARGS__, { NULL, SN_ATTR_END } \

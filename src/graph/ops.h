@@ -23,7 +23,9 @@ typedef enum sn_op_class {
   SN_CLASS_MAP,     /* elementwise, result dtype = input dtype */
   SN_CLASS_COMPARE, /* elementwise, result bool */
   SN_CLASS_SELECT,  /* elementwise, (bool, x, y) -> x or y */
-  SN_CLASS_MARKER   /* elementwise, its input: for autodiff, and gone when groups are made */
+  SN_CLASS_MARKER,  /* elementwise, its input: for autodiff, and gone when groups are made */
+  SN_CLASS_CONTROL, /* control flow: runs graphs of its own (graph/regions.h) */
+  SN_CLASS_RESULT   /* one of its results */
 } sn_op_class;
 
 /* Sets of dtypes an op takes, as bits 1 << dtype. */
@@ -76,9 +78,11 @@ typedef enum sn_attr_kind {
   SN_ATTR_PER_AXIS,    /* a number per axis; its range is the shape rule's */
   SN_ATTR_PER_SPATIAL, /* the same per axis but the first and the last */
   SN_ATTR_COUNT,       /* at least 1 */
+  SN_ATTR_NUMBER,      /* at least 0 */
   SN_ATTR_FLAG,        /* 0 or 1 */
   SN_ATTR_VALUE,       /* the bits of a double */
-  SN_ATTR_ARGUMENT     /* the number of a program's argument */
+  SN_ATTR_ARGUMENT,    /* the number of a program's argument */
+  SN_ATTR_REGION       /* of a graph's node: the number of a region; of a tensor: the address of one */
 } sn_attr_kind;
 
 typedef struct sn_attr {

@@ -290,5 +290,7 @@ void sn_ref_node(const sn_graph *g, bool fused, sn_id id, const void *const *in,
   case SN_CLASS_COMPARE:
   case SN_CLASS_SELECT:
   case SN_CLASS_MARKER: ref_elementwise(g, fused, id, in, out); break;
+  case SN_CLASS_CONTROL: /* defined by its unrolled form: graph/regions.h */
+  case SN_CLASS_RESULT: break;
   }
 }

@@ -1,6 +1,32 @@
 /* verify_graph.c - is this graph a sentence of the IR? Run between stages; a violation is a bug of a
  * pass. */
-#include "graph/graph.h"
+#include "graph/attributes.h"
+#include "graph/regions.h"
+
+static sn_status verify_control(const sn_graph *g, sn_id id) {
+  const sn_node *node = sn_graph_node(g, id);
+  const int64_t *attrs = sn_graph_attrs(g, id);
+  const sn_type type = sn_control_type(), **inputs;
+  for (const sn_attr *attr = sn_op_describe(node->op)->attrs; attr->kind; attr++, attrs++)
+    if (attr->kind == SN_ATTR_REGION) SN_CHECK(g->env, (uint64_t)*attrs < g->n_regions);
+  SN_CHECK(g->env, sn_type_equal(&node->type, &type));
+  SN_TRY(sn_arena_alloc(g->arena, node->n_inputs, sizeof *inputs, (void **)&inputs));
+  for (uint32_t k = 0; k < node->n_inputs; k++)
+    inputs[k] = &g->nodes[sn_graph_inputs(g, id)[k]].type;
+  const sn_control control = sn_graph_control(g, id);
+  return sn_control_verify(g->env, &control, inputs, node->n_inputs);
+}
+
+static sn_status verify_result(const sn_graph *g, sn_id id) {
+  const sn_id from = *sn_graph_inputs(g, id);
+  const uint64_t number = (uint64_t)*sn_graph_attrs(g, id);
+  SN_CHECK(g->env, sn_op_is_control(g->nodes[from].op));
+  const sn_control control = sn_graph_control(g, from);
+  SN_CHECK(g->env, number < control.n_results);
+  const sn_type type = sn_control_result(&control, number);
+  SN_CHECK(g->env, sn_type_equal(&g->nodes[id].type, &type));
+  return SN_OK;
+}
 
 static sn_status verify_node(const sn_graph *g, sn_id id) {
   const sn_node *node = sn_graph_node(g, id);
@@ -15,11 +41,16 @@ static sn_status verify_node(const sn_graph *g, sn_id id) {
   SN_TRY(sn_graph_infer(g, node->op, inputs, node->n_inputs, sn_graph_attrs(g, id), node->n_attrs,
                         &type));
   SN_CHECK(g->env, sn_type_equal(&type, &node->type));
-  return SN_OK;
+  if (sn_op_is_control(node->op)) return verify_control(g, id);
+  return node->op == SN_OP_result ? verify_result(g, id) : SN_OK;
 }
 
-sn_status sn_graph_verify(const sn_graph *g) {
+static sn_status verify(const sn_graph *g, int depth) {
+  SN_CHECK(g->env, depth <= SN_MAX_NESTING);
+  for (size_t i = 0; i < g->n_regions; i++) SN_TRY(verify(g->regions[i], depth + 1));
   for (size_t id = 0; id < g->n_nodes; id++) SN_TRY(verify_node(g, (sn_id)id));
   for (size_t i = 0; i < g->n_outputs; i++) SN_CHECK(g->env, g->outputs[i] < g->n_nodes);
   return SN_OK;
 }
+
+sn_status sn_graph_verify(const sn_graph *g) { return verify(g, 0); }

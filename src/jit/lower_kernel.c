@@ -210,8 +210,7 @@ sn_status sn_jit_emit(sn_arena *arena, const sn_jit_target *target, const sn_ker
                       size_t n, sn_jit_module *out) {
   *out = (sn_jit_module){0};
   for (size_t i = 0; i < n; i++)
-    out->n_parts +=
-        kernels[i].n_befores + kernels[i].n_members + (kernels[i].group->kind != SN_GROUP_CHAIN);
+    for (uint32_t p = 0; sn_kernel_part(&kernels[i], p); p++) out->n_parts++;
   SN_TRY(sn_arena_alloc(arena, out->n_parts, sizeof *out->functions, (void **)&out->functions));
   sn_wasm w;
   sn_wasm_begin(&w, arena, target->shared_memory);

@@ -27,10 +27,20 @@ static void estimate_costs(sn_kernel *kernel) {
     kernel->stages[1].unit_cost = moved_ns / (double)kernel->stages[1].units;
 }
 
+/* Control flow has programs instead: run/rounds.h. */
+static sn_status make_nothing(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
+  (void)arena;
+  (void)machine;
+  (void)kernel;
+  return SN_OK;
+}
+static const sn_kernel_kind no_kernel = {.make = make_nothing};
+
 static const sn_kernel_kind *const kinds[SN_GROUP_KIND_COUNT] = {
     [SN_GROUP_MAP] = &sn_kernel_map,   [SN_GROUP_REDUCE] = &sn_kernel_reduce,
     [SN_GROUP_ROW] = &sn_kernel_row,   [SN_GROUP_CONTRACTION] = &sn_kernel_contraction,
-    [SN_GROUP_CALL] = &sn_kernel_call, [SN_GROUP_CHAIN] = &sn_kernel_chain};
+    [SN_GROUP_CALL] = &sn_kernel_call, [SN_GROUP_CHAIN] = &sn_kernel_chain,
+    [SN_GROUP_CONTROL] = &no_kernel};
 
 /* Of a kernel whose group and whole_m are set. Parts have none of their own kind: a chain's members
  * are no chains, and maps run before a contraction. */
@@ -62,7 +72,7 @@ sn_kernel *sn_kernel_part(const sn_kernel *kernel, uint32_t i) {
   if (i < kernel->n_befores) return &kernel->befores[i];
   i -= kernel->n_befores;
   if (i < kernel->n_members) return &kernel->members[i];
-  return i > kernel->n_members || kernel->group->kind == SN_GROUP_CHAIN
-             ? NULL
-             : (sn_kernel *)(uintptr_t)kernel;
+  const sn_group_kind kind = kernel->group->kind;
+  if (i > kernel->n_members || kind == SN_GROUP_CHAIN || kind == SN_GROUP_CONTROL) return NULL;
+  return (sn_kernel *)(uintptr_t)kernel;
 }

@@ -16,6 +16,7 @@
  *             or 2 stages  unit: one block of one reduction -> partials in shared memory;
  *                          then unit: some outputs: their partials combined, then `post`
  *   call         1 stage   unit: some lines along the axis, or pieces of long ones; see call.h
+ *   control      no stage:   it runs programs, see run/rounds.h
  *   chain        1 stage   unit: a block of rows, through all members; see kernel_chain.c
  *             or 2 stages  unit: a part of what its products pack for all blocks; then as above
  */
@@ -106,7 +107,7 @@ sn_status sn_kernel_make(sn_arena *arena, const sn_machine *machine, const sn_gr
                          sn_kernel *out);
 
 /* The kernels with points of their own, one by one; NULL behind them: what runs before, members,
- * then the kernel itself if it is not a chain. */
+ * then the kernel itself if it is no chain and no control flow. */
 sn_kernel *sn_kernel_part(const sn_kernel *kernel, uint32_t i);
 
 /* *group as it is best run, in bool_words.c: the same, or another one in arena. */

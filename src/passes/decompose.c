@@ -31,6 +31,8 @@ static sn_id expand_node(sn_rewrite *r, sn_id id, const sn_id *inputs) {
 bool sn_needs_expanding(const sn_graph *graph) {
   for (size_t i = 0; i < graph->n_nodes; i++)
     if (is_whole(&graph->nodes[i])) return true;
+  for (size_t i = 0; i < graph->n_regions; i++)
+    if (sn_needs_expanding(graph->regions[i])) return true;
   return false;
 }
 

@@ -15,18 +15,58 @@ static sn_handle handle_of(const sn_program_code *program, const sn_place *place
   return handle;
 }
 
-sn_status sn_program_assemble(sn_program_code *p) {
-  p->n_buffers = p->n_arguments + p->plan.n_fresh + 1;
+static sn_step_kind kind_of(const sn_group *group) {
+  switch (group->kind) {
+  case SN_GROUP_CALL: return SN_STEP_CALL;
+  case SN_GROUP_CONTROL: return SN_STEP_CONTROL;
+  default: return SN_STEP_KERNEL;
+  }
+}
+
+sn_status sn_program_begin(sn_program_code *p) {
   p->n_steps = p->groups.n_groups;
   SN_TRY(sn_arena_alloc(&p->arena, p->n_steps, sizeof *p->steps, (void **)&p->steps));
+  for (uint32_t i = 0; i < p->n_steps; i++)
+    p->steps[i] = (sn_step){.kind = kind_of(&p->groups.groups[i]), .group = i};
+  return SN_OK;
+}
+
+/* What the regions do in one run; of a loop that tests, in one round. */
+static void count_regions(const sn_program_code *p, const sn_step *step) {
+  sn_group *group = &p->groups.groups[step->group];
+  const sn_control control = sn_graph_control(&p->graph, group->control.node);
+  const double rounds = control.op == SN_OP_scan ? (double)control.length : 1;
+  group->bytes = 0;
+  for (uint32_t r = 0; r < control.n_regions; r++) {
+    group->flops += rounds * step->regions[r]->flops;
+    group->bytes += rounds * step->regions[r]->bytes;
+  }
+}
+
+sn_status sn_program_assemble(sn_program_code *p) {
+  p->n_buffers = p->n_arguments + p->plan.n_fresh + 1;
   SN_TRY(sn_arena_alloc(&p->arena, p->plan.n_values, sizeof *p->handles, (void **)&p->handles));
   for (uint32_t i = 0; i < p->n_steps; i++) {
     const sn_group *group = &p->groups.groups[i];
-    const bool is_call = group->kind == SN_GROUP_CALL;
-    p->steps[i] = (sn_step){.kind = is_call ? SN_STEP_CALL : SN_STEP_KERNEL, .group = i};
+    if (p->steps[i].kind == SN_STEP_CONTROL) count_regions(p, &p->steps[i]);
     p->flops += group->flops;
     p->bytes += group->bytes;
   }
   for (size_t v = 0; v < p->plan.n_values; v++) p->handles[v] = handle_of(p, &p->plan.places[v]);
   return SN_OK;
+}
+
+sn_status sn_program_code_new(sn_env *env, sn_program_code **out) {
+  SN_TRY(sn_alloc_zeroed(env, 1, sizeof **out, (void **)out));
+  sn_arena_init(&(*out)->arena, env);
+  return SN_OK;
+}
+
+void sn_program_code_free(sn_program_code *p) {
+  if (!p) return;
+  sn_env *env = p->arena.env;
+  for (size_t i = 0; i < p->n_steps; i++)
+    for (int r = 0; r < SN_MAX_REGIONS; r++) sn_program_code_free(p->steps[i].regions[r]);
+  sn_arena_free(&p->arena);
+  sn_free(env, p, sizeof *p);
 }

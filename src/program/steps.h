@@ -9,12 +9,16 @@
  *            then n_fresh             outputs that have memory of their own
  *            the last                 the arena: intermediates
  *
+ * A step of control flow has a program of its own for each region: its arguments are those of the region, its fresh
+ * outputs what the region returns, each of them one.
+ *
  * Invariant: a value lies at one place from its first step to its last; two values whose lives
  * overlap never share bytes, but for those that plan/ puts in each other's place.
  */
 #ifndef SN_PROGRAM_STEPS_H
 #define SN_PROGRAM_STEPS_H
 
+#include "graph/regions.h"
 #include "plan/plan.h"
 
 /* Where a value lies. */
@@ -26,12 +30,14 @@ typedef struct sn_handle {
 
 typedef enum sn_step_kind {
   SN_STEP_KERNEL, /* loops over the points of a group */
-  SN_STEP_CALL    /* a group that is one call of a library function */
+  SN_STEP_CALL,   /* a group that is one call of a library function */
+  SN_STEP_CONTROL /* control flow */
 } sn_step_kind;
 
 typedef struct sn_step {
   sn_step_kind kind;
   uint32_t group;
+  struct sn_program_code *regions[SN_MAX_REGIONS]; /* of control flow */
 } sn_step;
 
 typedef struct sn_stage_text {
@@ -53,8 +59,20 @@ typedef struct sn_program_code {
   const char *inspection; /* what the compiler did, as JSON; NULL unless recorded */
 } sn_program_code;
 
-/* Steps and handles of the groups and their plan. */
+/* Makes the steps of the groups, before there is a plan: regions' programs are to be put in. */
+sn_status sn_program_begin(sn_program_code *program);
+
+/* Handles by the plan; flops and bytes. */
 sn_status sn_program_assemble(sn_program_code *program);
+
+/* An empty program in a block of its own; and its end, with all of its regions. */
+sn_status sn_program_code_new(sn_env *env, sn_program_code **out);
+void sn_program_code_free(sn_program_code *program);
+
+/* The buffer that output i of a region's program is. */
+static inline uint32_t sn_output_buffer(const sn_program_code *program, size_t i) {
+  return program->handles[program->groups.outputs[i]].buffer;
+}
 
 /* The number of the arena's buffer, and of fresh output i. */
 static inline size_t sn_arena_buffer(const sn_program_code *program) {

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/host.h"
+#include "run/rounds.h"
 #include "run/poison.h"
 
 /* Work worth less than this many nanoseconds per worker stays on fewer workers: waking one and
@@ -19,12 +20,19 @@ size_t sn_executable_workspace_bytes(const sn_executable *exe, int workers) {
   return exe->workers_offset + exe->worker_stride * (size_t)workers;
 }
 
+static sn_status register_regions(const sn_control_step *step, sn_profiler *profiler) {
+  for (uint32_t r = 0; step && r < step->control.n_regions; r++)
+    SN_TRY(sn_executable_register(step->runs[r].exe, profiler));
+  return SN_OK;
+}
+
 sn_status sn_executable_register(sn_executable *exe, sn_profiler *profiler) {
   if (exe->profile_session == profiler->session) return SN_OK;
   for (size_t i = 0; i < exe->n_kernels; i++) {
     const sn_group *group = &exe->program->groups.groups[i];
     SN_TRY(sn_profiler_register(profiler, group->name, sn_group_kind_name(group),
                                 &exe->profile_rows[i]));
+    SN_TRY(register_regions(exe->controls[i], profiler));
   }
   exe->profile_session = profiler->session;
   return SN_OK;
@@ -119,8 +127,7 @@ static void poison_kernel(const sn_run *run, size_t k) {
   char *workspace = sn_run_workspace(run);
   sn_poison(workspace + exe->shared_offset, kernel->shared_bytes);
   for (int worker = 0; worker < sn_pool_max_workers(run->pool); worker++)
-    sn_poison(workspace + exe->workers_offset + exe->worker_stride * (size_t)worker,
-              kernel->worker_bytes);
+    sn_poison(run->workers + run->worker_stride * (size_t)worker, kernel->worker_bytes);
 }
 
 /* One call of sn_executable_step. */
@@ -167,8 +174,8 @@ static bool run_stage(const walk *w, const sn_kernel *kernel, int stage, sn_stat
                          .stage = stage,
                          .values = exe->values,
                          .shared = workspace + exe->shared_offset,
-                         .workers = workspace + exe->workers_offset,
-                         .worker_stride = exe->worker_stride}};
+                         .workers = run->workers,
+                         .worker_stride = run->worker_stride}};
   sn_pool_fn *fn = sn_kernel_units;
   void *arg = &t.run;
   if (run->profiler && run->profiler->on) {
@@ -211,6 +218,14 @@ static void record(const sn_run *run, size_t k, double ms, int workers) {
   if ((uint32_t)workers > row->threads) row->threads = (uint32_t)workers;
 }
 
+/* Control flow from the place's on; stage 1: it has begun. */
+static bool run_control(const walk *w, sn_control_step *step, sn_status *status) {
+  int *stage = &w->run->place.stage;
+  const bool begins = *stage == 0;
+  *stage = 1;
+  return sn_control_run(w->run, step, begins, w->until, status);
+}
+
 /* The kernel's stages from the place's on; false: interrupted. */
 static bool run_stages(const walk *w, const sn_kernel *kernel, sn_status *status) {
   int *stage = &w->run->place.stage;
@@ -249,7 +264,8 @@ static bool run_kernel(const walk *w, sn_status *status) {
   if (place->stage == 0 && place->unit == 0) begin_kernel(w);
   const bool timed = run->debug >= SN_LOG_TIMES || (run->profiler && run->profiler->on);
   const double start = timed ? sn_host_now_ms() : 0;
-  const bool ended = run_stages(w, kernel, status);
+  sn_control_step *control = run->exe->controls[place->kernel];
+  const bool ended = control ? run_control(w, control, status) : run_stages(w, kernel, status);
   if (timed) place->ms += sn_host_now_ms() - start;
   if (!ended || *status) return ended;
   kernel->packed.version = packed_version(w, &kernel->packed);
@@ -265,6 +281,10 @@ bool sn_executable_step(sn_run *run, double until, sn_status *status) {
   const double begin = profiled ? sn_host_now_ms() : 0;
   const walk w = {.run = run, .until = until};
   *status = sn_pool_lost(run->pool);
+  if (!run->workers) {
+    run->workers = sn_run_workspace(run) + run->exe->workers_offset;
+    run->worker_stride = run->exe->worker_stride;
+  }
   bind_values(run);
   bool going = !*status && run->place.kernel < n, interrupted = false;
   while (going) {

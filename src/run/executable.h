@@ -17,8 +17,9 @@
 typedef struct sn_executable {
   sn_program_code *program; /* its arena owns this and everything below */
   const struct sn_backend *backend;
-  void *code;         /* the backend's own: what kernels call */
-  sn_kernel *kernels; /* per step */
+  void *code;                        /* the backend's own: what kernels call */
+  sn_kernel *kernels;                /* per step */
+  struct sn_control_step **controls; /* per step: of control flow, or NULL (rounds.h) */
   size_t n_kernels;
   void **values; /* base pointers of the run under way */
   size_t shared_offset, workers_offset, worker_stride;
@@ -56,6 +57,8 @@ typedef struct sn_run {
   sn_profiler *profiler; /* NULL or off: nothing is recorded */
   bool poison;           /* see poison.h */
   int debug;             /* SINTER_DEBUG; from SN_LOG_TIMES on every kernel's time is shown */
+  char *workers;         /* their memory; NULL: where the executable has it */
+  size_t worker_stride;
   sn_run_place place;
 } sn_run;
 

@@ -3,29 +3,8 @@
 #include <string.h>
 
 #include "base/host.h"
+#include "graph/regions.h"
 #include "tensor/tensor.h"
-
-static uint32_t hash_graph(const sn_graph *g) {
-  uint32_t hash = (uint32_t)g->n_nodes;
-  for (size_t i = 0; i < g->n_nodes; i++) hash = (hash ^ g->nodes[i].hash) * 0x9e3779b1u;
-  for (size_t i = 0; i < g->n_outputs; i++) hash = (hash ^ g->outputs[i]) * 0x9e3779b1u;
-  return hash;
-}
-
-static bool same_graph(const sn_graph *a, const sn_graph *b) {
-  if (a->n_nodes != b->n_nodes || a->n_edges != b->n_edges || a->n_attrs != b->n_attrs ||
-      a->n_outputs != b->n_outputs || a->n_arguments != b->n_arguments)
-    return false;
-  for (size_t i = 0; i < a->n_nodes; i++) {
-    const sn_node *x = &a->nodes[i], *y = &b->nodes[i];
-    if (x->hash != y->hash || x->op != y->op || x->n_inputs != y->n_inputs ||
-        x->n_attrs != y->n_attrs || !sn_type_equal(&x->type, &y->type))
-      return false;
-  }
-  return sn_same_bytes(a->edges, b->edges, a->n_edges * sizeof *a->edges) &&
-         sn_same_bytes(a->attrs, b->attrs, a->n_attrs * sizeof *a->attrs) &&
-         sn_same_bytes(a->outputs, b->outputs, a->n_outputs * sizeof *a->outputs);
-}
 
 static bool same_donation(const sn_compiled *c, const bool *donate) {
   if (!c->donate || !donate) return !c->donate && !donate;
@@ -44,26 +23,11 @@ static uint32_t switches_of(const sn_context *ctx, const sn_compile_options *opt
   return mask | (uint32_t)options->saved << 30;
 }
 
-static sn_status copy_block(sn_arena *arena, const void *from, size_t bytes, void **out) {
-  SN_TRY(sn_arena_alloc(arena, bytes, 1, out));
-  if (bytes) memcpy(*out, from, bytes);
-  return SN_OK;
-}
-
 static sn_status copy_key(sn_compiled *c, const sn_graph *g, const bool *donate) {
-  sn_arena *a = &c->key_arena;
-  c->key = (sn_graph){.arena = a,
-                      .env = g->env,
-                      .n_nodes = g->n_nodes,
-                      .n_edges = g->n_edges,
-                      .n_attrs = g->n_attrs,
-                      .n_outputs = g->n_outputs,
-                      .n_arguments = g->n_arguments};
-  SN_TRY(copy_block(a, g->nodes, g->n_nodes * sizeof *g->nodes, (void **)&c->key.nodes));
-  SN_TRY(copy_block(a, g->edges, g->n_edges * sizeof *g->edges, (void **)&c->key.edges));
-  SN_TRY(copy_block(a, g->attrs, g->n_attrs * sizeof *g->attrs, (void **)&c->key.attrs));
-  SN_TRY(copy_block(a, g->outputs, g->n_outputs * sizeof *g->outputs, (void **)&c->key.outputs));
-  if (donate) SN_TRY(copy_block(a, donate, g->n_arguments * sizeof *donate, (void **)&c->donate));
+  SN_TRY(sn_graph_copy(g, &c->key_arena, &c->key));
+  if (!donate) return SN_OK;
+  SN_TRY(sn_arena_alloc(&c->key_arena, g->n_arguments, sizeof *donate, (void **)&c->donate));
+  if (g->n_arguments) memcpy(c->donate, donate, g->n_arguments * sizeof *donate);
   return SN_OK;
 }
 
@@ -137,11 +101,11 @@ static sn_status compile_new(sn_context *ctx, const sn_graph *traced,
 
 sn_status sn_compile_cached(sn_context *ctx, const sn_graph *traced,
                             const sn_compile_options *options, sn_compiled **out) {
-  const uint32_t hash = hash_graph(traced), switches = switches_of(ctx, options);
+  const uint32_t hash = sn_graph_hash(traced), switches = switches_of(ctx, options);
   for (size_t i = 0; i < ctx->n_cached; i++) {
     sn_compiled *c = ctx->cache[i];
     if (c->hash != hash || c->switches != switches || !same_donation(c, options->donate) ||
-        !same_graph(&c->key, traced))
+        !sn_graph_equal(&c->key, traced))
       continue;
     c->last_use = ++ctx->clock;
     c->refs++;

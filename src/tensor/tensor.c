@@ -5,6 +5,7 @@
 
 #include "base/format.h"
 #include "base/size.h"
+#include "tensor/region.h"
 
 /* "max: no elements" as "argmax: no elements". */
 static void rename_function(sn_error_info *error, const char *name) {
@@ -96,6 +97,7 @@ sn_status sn_tensor_new(sn_context *ctx, sn_op op, sn_tensor *const *inputs, siz
     return status;
   }
   for (size_t k = 0; k < n_inputs; k++) inputs[k]->refs++;
+  sn_regions_retain(op, attrs);
   *out = t;
   return SN_OK;
 }
@@ -129,6 +131,7 @@ static void destroy_all(sn_tensor *dead) {
     dead = t->next;
     drop_inputs(t, &dead);
     sn_storage_release(&t->ctx->storages, t->storage);
+    sn_regions_release(t->op, t->attrs);
     free_tensor(t);
   }
 }

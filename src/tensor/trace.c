@@ -1,6 +1,7 @@
 #include "tensor/trace.h"
 
 #include "tensor/post_order.h"
+#include "tensor/region.h"
 
 typedef struct tracing {
   sn_context *ctx;
@@ -42,9 +43,15 @@ static sn_status meet(void *user, sn_tensor *t, bool *leaf) {
 static sn_status finish(void *user, sn_tensor *t) {
   tracing *w = user;
   sn_id few[SN_MAX_ARITY], *inputs, id;
+  int64_t numbered[SN_MAX_ATTRS];
+  const int64_t *attrs = t->attrs;
+  if (sn_op_is_control(t->op)) {
+    SN_TRY(sn_regions_number(&w->trace->graph, t->op, attrs, t->n_attrs, numbered));
+    attrs = numbered;
+  }
   SN_TRY(sn_input_ids(w->arena, t, few, &inputs));
-  SN_TRY(sn_graph_append(&w->trace->graph, t->op, inputs, t->n_inputs, t->attrs, t->n_attrs,
-                         &t->type, &id));
+  SN_TRY(sn_graph_append(&w->trace->graph, t->op, inputs, t->n_inputs, attrs, t->n_attrs, &t->type,
+                         &id));
   sn_visit(w->ctx, t, id);
   return SN_OK;
 }

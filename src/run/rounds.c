@@ -1,0 +1,249 @@
+#include "run/rounds.h"
+
+#include "base/size.h"
+#include "kernels/kernel.h"
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+static size_t region_bytes(const sn_executable *exe) { return exe->workers_offset; }
+
+/* Takes the next part of the step's shared memory. */
+static sn_status take(sn_env *env, sn_control_step *s, size_t bytes, size_t *offset) {
+  *offset = s->shared_bytes;
+  SN_FAIL_IF(env,
+             !sn_size_round_up(bytes, 64, &bytes) ||
+                 sn_size_add_overflows(s->shared_bytes, bytes, &s->shared_bytes),
+             SN_ERR_MEMORY, "%s: its carries and intermediates are too large", s->group->name);
+  return SN_OK;
+}
+
+/* A scan's results behind its carries are made slice by slice. */
+static size_t result_bytes(const sn_control *c, size_t k) {
+  const sn_graph *body = c->regions[0];
+  return sn_type_bytes(&body->nodes[body->outputs[k]].type);
+}
+
+static sn_status lay_out(sn_arena *arena, sn_control_step *s, sn_executable *const *regions) {
+  const sn_control *c = &s->control;
+  sn_env *env = arena->env;
+  size_t most = 0, spare = 0, unused;
+  for (size_t k = 0; k < c->n_results; k++) {
+    s->bytes[k] = result_bytes(c, k);
+    if (s->stores[k] == SN_NONE && s->bytes[k] > spare) spare = s->bytes[k];
+  }
+  for (size_t k = 0; k < c->n_carries; k++) {
+    SN_TRY(take(env, s, s->bytes[k], &s->carries[k]));
+    SN_TRY(take(env, s, s->bytes[k], &unused));
+  }
+  SN_TRY(take(env, s, 1, &s->test));
+  SN_TRY(take(env, s, spare, &s->spare));
+  for (uint32_t r = 0; r < c->n_regions; r++) {
+    if (region_bytes(regions[r]) > most) most = region_bytes(regions[r]);
+    if (regions[r]->worker_stride > s->worker_bytes) s->worker_bytes = regions[r]->worker_stride;
+  }
+  return take(env, s, most, &s->regions);
+}
+
+static sn_status make_runs(sn_arena *arena, sn_control_step *s, sn_executable *const *regions) {
+  for (uint32_t r = 0; r < s->control.n_regions; r++) {
+    sn_run *run = &s->runs[r];
+    run->exe = regions[r];
+    const sn_program_code *program = regions[r]->program;
+    SN_TRY(sn_arena_alloc(arena, program->n_buffers, sizeof *run->buffers, (void **)&run->buffers));
+    SN_TRY(sn_arena_alloc(arena, program->n_arguments, sizeof *run->versions,
+                          (void **)&run->versions));
+  }
+  return SN_OK;
+}
+
+sn_status sn_control_make(sn_arena *arena, const sn_program_code *program, const sn_step *step,
+                          sn_executable *const *regions, sn_control_step **out) {
+  const sn_group *group = &program->groups.groups[step->group];
+  const sn_control control = sn_graph_control(&program->graph, group->control.node);
+  sn_control_step *s;
+  SN_TRY(sn_arena_alloc(arena, 1, sizeof *s, (void **)&s));
+  *s = (sn_control_step){.control = control, .group = group};
+  SN_TRY(sn_arena_alloc(arena, control.n_carries, sizeof *s->carries, (void **)&s->carries));
+  SN_TRY(sn_arena_alloc(arena, control.n_carries, sizeof *s->now, (void **)&s->now));
+  SN_TRY(sn_arena_alloc(arena, control.n_results, sizeof *s->bytes, (void **)&s->bytes));
+  SN_TRY(sn_arena_alloc(arena, control.n_results, sizeof *s->stores, (void **)&s->stores));
+  SN_TRY(sn_arena_alloc(arena, control.n_stacks, sizeof *s->slices, (void **)&s->slices));
+  SN_TRY(sn_arena_alloc(arena, group->control.n_operands, sizeof *s->inputs, (void **)&s->inputs));
+  for (size_t k = 0; k < control.n_results; k++) s->stores[k] = SN_NONE;
+  for (uint32_t i = 0; i < group->n_stores; i++) s->stores[group->control.results[i]] = i;
+  for (size_t k = 0; k < control.n_stacks; k++) {
+    const uint32_t value = group->control.operands[control.n_carries + k].value;
+    const size_t bytes = sn_type_bytes(&program->groups.values[value].type);
+    s->slices[k] = control.length ? bytes / (size_t)control.length : 0;
+  }
+  SN_TRY(lay_out(arena, s, regions));
+  SN_TRY(make_runs(arena, s, regions));
+  *out = s;
+  return SN_OK;
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+typedef struct rounds {
+  const sn_run *run; /* of the program that the step is in */
+  sn_control_step *s;
+  char *shared;
+  double until;
+} rounds;
+
+/* Where result k is to go as a whole; NULL: nobody uses it. */
+static char *result_at(const rounds *w, size_t k) {
+  const uint32_t store = w->s->stores[k];
+  return store == SN_NONE ? NULL : w->run->exe->values[w->s->group->stores[store].target.value];
+}
+
+static char *result_or_spare(const rounds *w, size_t k) {
+  char *at = result_at(w, k);
+  return at ? at : w->shared + w->s->spare;
+}
+
+static void set_output(sn_run *region, size_t k, void *at) {
+  region->buffers[sn_output_buffer(region->exe->program, k)] = at;
+}
+
+/* An argument is only read. */
+static void set_argument(sn_run *region, size_t k, const void *at) {
+  region->buffers[k] = (void *)(uintptr_t)at;
+}
+
+static void begin_region(const rounds *w, sn_run *region) {
+  const sn_run *run = w->run;
+  region->buffers[sn_arena_buffer(region->exe->program)] = w->shared + w->s->regions;
+  region->pool = run->pool;
+  region->profiler = run->profiler;
+  region->poison = run->poison;
+  region->debug = run->debug;
+  region->workers = run->workers;
+  region->worker_stride = run->worker_stride;
+  region->place = (sn_run_place){0};
+  const sn_control *c = &w->s->control;
+  const size_t first = c->n_carries + c->n_stacks;
+  for (size_t k = first; k < first + c->n_consts; k++)
+    set_argument(region, k, w->s->inputs[sn_control_first(c->op) + k]);
+}
+
+/* Carries of this round in, those of the next out. */
+static void bind_carries(const rounds *w, sn_run *region, bool is_last) {
+  sn_control_step *s = w->s;
+  for (size_t k = 0; k < s->control.n_carries; k++) {
+    size_t bytes = sn_align64(s->bytes[k]);
+    char *next = w->shared + s->carries[k] + (s->round & 1 ? bytes : 0);
+    char *result = is_last ? result_at(w, k) : NULL;
+    set_argument(region, k, s->now[k]);
+    set_output(region, k, result ? result : next);
+  }
+}
+
+static void carry_on(const sn_run *region, sn_control_step *s) {
+  for (size_t k = 0; k < s->control.n_carries; k++)
+    s->now[k] = region->buffers[sn_output_buffer(region->exe->program, k)];
+  s->round++;
+}
+
+/* After the last round. */
+static void hand_over_carries(const rounds *w) {
+  const sn_control_step *s = w->s;
+  for (size_t k = 0; k < s->control.n_carries; k++) {
+    char *result = result_at(w, k);
+    if (result && result != s->now[k] && s->bytes[k]) memcpy(result, s->now[k], s->bytes[k]);
+  }
+}
+
+static void bind_slices(const rounds *w, sn_run *region) {
+  const sn_control_step *s = w->s;
+  const sn_control *c = &s->control;
+  const size_t at = (size_t)(c->reverse ? c->length - 1 - s->round : s->round);
+  const size_t first = c->n_carries;
+  for (size_t k = 0; k < c->n_stacks; k++)
+    set_argument(region, first + k, (const char *)s->inputs[first + k] + at * s->slices[k]);
+  for (size_t k = c->n_carries; k < c->n_results; k++) {
+    char *stack = result_at(w, k);
+    set_output(region, k, stack ? stack + at * s->bytes[k] : w->shared + s->spare);
+  }
+}
+
+static bool run_scan(const rounds *w, sn_status *status) {
+  sn_control_step *s = w->s;
+  sn_run *body = &s->runs[0];
+  while (s->round < s->control.length) {
+    if (!s->testing) {
+      begin_region(w, body);
+      bind_carries(w, body, s->round == s->control.length - 1);
+      bind_slices(w, body);
+    }
+    s->testing = !sn_executable_step(body, w->until, status);
+    if (s->testing) return false;
+    if (*status) return true;
+    carry_on(body, s);
+  }
+  hand_over_carries(w);
+  return true;
+}
+
+static bool run_while(const rounds *w, sn_status *status) {
+  sn_control_step *s = w->s;
+  sn_run *body = &s->runs[0], *test = &s->runs[1];
+  for (;;) {
+    if (s->testing) {
+      if (test->place.kernel == 0 && test->place.stage == 0 && test->place.unit == 0) {
+        begin_region(w, test);
+        for (size_t k = 0; k < s->control.n_carries; k++)
+          set_argument(test, k, s->now[k]);
+        set_output(test, 0, w->shared + s->test);
+      }
+      if (!sn_executable_step(test, w->until, status)) return false;
+      if (*status) return true;
+      if (!w->shared[s->test]) break;
+      s->testing = false;
+      begin_region(w, body);
+      bind_carries(w, body, false);
+    }
+    if (!sn_executable_step(body, w->until, status)) return false;
+    if (*status) return true;
+    carry_on(body, s);
+    s->testing = true;
+    test->place = (sn_run_place){0};
+  }
+  hand_over_carries(w);
+  return true;
+}
+
+static bool run_cond(const rounds *w, bool begins, sn_status *status) {
+  sn_control_step *s = w->s;
+  if (begins) s->round = !*(const char *)s->inputs[0];
+  sn_run *branch = &s->runs[s->round];
+  if (begins) {
+    begin_region(w, branch);
+    for (size_t k = 0; k < s->control.n_results; k++) set_output(branch, k, result_or_spare(w, k));
+  }
+  return sn_executable_step(branch, w->until, status);
+}
+
+bool sn_control_run(const sn_run *run, sn_control_step *s, bool begins, double until,
+                    sn_status *status) {
+  const sn_control_flow *flow = &s->group->control;
+  const rounds w = {.run = run,
+                    .s = s,
+                    .shared = sn_run_workspace(run) + run->exe->shared_offset,
+                    .until = until};
+  *status = SN_OK;
+  for (uint32_t k = 0; k < flow->n_operands; k++)
+    s->inputs[k] = run->exe->values[flow->operands[k].value];
+  if (begins) {
+    s->round = 0;
+    s->testing = s->control.op == SN_OP_while_loop;
+    for (size_t k = 0; k < s->control.n_carries; k++)
+      s->now[k] = s->inputs[k];
+    for (uint32_t r = 0; r < s->control.n_regions; r++) s->runs[r].place = (sn_run_place){0};
+  }
+  switch ((int)s->control.op) {
+  case SN_OP_scan: return run_scan(&w, status);
+  case SN_OP_while_loop: return run_while(&w, status);
+  default: return run_cond(&w, begins, status);
+  }
+}

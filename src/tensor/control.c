@@ -1,0 +1,257 @@
+/* control.c - loops and conditions of functions that were traced: sn_scan, sn_while, sn_cond. */
+#include "tensor/apply.h"
+#include "tensor/eval.h"
+#include "tensor/trace_region.h"
+
+/* A call under way: regions are traced into arena, and their captures become the last inputs. */
+typedef struct call {
+  sn_context *ctx;
+  sn_arena *arena;
+  const char *name;
+  sn_captures captures;
+  sn_graph graphs[SN_MAX_REGIONS];
+  sn_region *regions[SN_MAX_REGIONS];
+  int n_regions;
+} call;
+
+/* ---- checking -------------------------------------------------------------------------------- */
+
+static sn_status differ(const call *c, const char *what, size_t k, const sn_type *a,
+                        const char *and, const sn_type *b) {
+  char first[SN_SHAPE_TEXT], second[SN_SHAPE_TEXT];
+  const bool shapes = !sn_same_dims(a, b);
+  return sn_fail(&c->ctx->env, shapes ? SN_ERR_SHAPE : SN_ERR_DTYPE,
+                 "%s: %s %zu is %s %s, %s %s %s", c->name, what, k, sn_dtype_name(a->dtype),
+                 sn_shape_text(a, first), and, sn_dtype_name(b->dtype), sn_shape_text(b, second));
+}
+
+static sn_status check_carries(const call *c, const sn_traced *body, sn_tensor *const *carries,
+                               size_t n) {
+  SN_FAIL_IF(&c->ctx->env, body->n_inputs < n || body->n_outputs < n, SN_ERR_ARGUMENT,
+             "%s: the body has %zu arguments and %zu results, there are %zu carries", c->name,
+             body->n_inputs, body->n_outputs, n);
+  for (size_t k = 0; k < n; k++) {
+    const sn_type *type = &carries[k]->type;
+    if (!sn_type_equal(type, &body->inputs[k]->type))
+      return differ(c, "carry", k, type, "the body's argument", &body->inputs[k]->type);
+    if (!sn_type_equal(type, &body->outputs[k]->type))
+      return differ(c, "carry", k, type, "the body makes it", &body->outputs[k]->type);
+  }
+  return SN_OK;
+}
+
+static sn_status check_stacks(const call *c, const sn_traced *body, size_t n_carries,
+                              sn_tensor *const *stacks, size_t n, int64_t length) {
+  char text[SN_SHAPE_TEXT];
+  for (size_t k = 0; k < n; k++) {
+    sn_type slice = stacks[k]->type;
+    SN_FAIL_IF(&c->ctx->env, slice.rank == 0 || slice.dims[0] != length, SN_ERR_SHAPE,
+               "%s: input %zu has shape %s, not %lld slices", c->name, k,
+               sn_shape_text(&slice, text), (long long)length);
+    slice.rank--;
+    for (int i = 0; i <= slice.rank; i++) slice.dims[i] = i < slice.rank ? slice.dims[i + 1] : 0;
+    if (!sn_type_equal(&slice, &body->inputs[n_carries + k]->type))
+      return differ(c, "a slice of input", k, &slice, "the body's argument",
+                    &body->inputs[n_carries + k]->type);
+  }
+  for (size_t k = n_carries; k < body->n_outputs; k++)
+    SN_FAIL_IF(&c->ctx->env, body->outputs[k]->type.rank == SN_MAX_RANK, SN_ERR_SHAPE,
+               "%s: result %zu has %d dimensions already", c->name, k - n_carries, SN_MAX_RANK);
+  return SN_OK;
+}
+
+static sn_status accept(const call *c, const sn_traced *traced) {
+  SN_TRY(sn_context_accept(c->ctx, traced->inputs, traced->n_inputs, c->name));
+  SN_TRY(sn_context_accept(c->ctx, traced->outputs, traced->n_outputs, c->name));
+  for (size_t i = 0; i < traced->n_inputs; i++)
+    SN_FAIL_IF(&c->ctx->env, traced->inputs[i]->state != SN_TENSOR_PLACEHOLDER, SN_ERR_ARGUMENT,
+               "%s: argument %zu of a traced function is no placeholder", c->name, i);
+  return SN_OK;
+}
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+static sn_status trace(call *c, const sn_traced *traced) {
+  SN_TRY(sn_trace_region(c->ctx, c->arena, traced, &c->captures, &c->graphs[c->n_regions]));
+  c->n_regions++;
+  return SN_OK;
+}
+
+/* All regions have all captures as arguments. */
+static sn_status make_regions(call *c, size_t n_arguments) {
+  for (int r = 0; r < c->n_regions; r++) {
+    c->graphs[r].n_arguments = n_arguments + c->captures.n;
+    SN_TRY(sn_region_new(&c->ctx->env, &c->graphs[r], &c->regions[r]));
+  }
+  return SN_OK;
+}
+
+/* The node of control flow: inputs n of them, then what was captured. */
+static sn_status make_node(call *c, sn_op op, sn_tensor *const *inputs, size_t n,
+                           const int64_t *numbers, size_t n_numbers, sn_tensor **out) {
+  sn_tensor **all;
+  int64_t attrs[SN_MAX_ATTRS];
+  const sn_type type = sn_control_type();
+  SN_TRY(sn_arena_alloc(c->arena, n + c->captures.n, sizeof *all, (void **)&all));
+  if (n) memcpy(all, inputs, n * sizeof *all);
+  if (c->captures.n) memcpy(all + n, c->captures.tensors, c->captures.n * sizeof *all);
+  for (int r = 0; r < c->n_regions; r++) attrs[r] = sn_region_attr(c->regions[r]);
+  memcpy(attrs + c->n_regions, numbers, n_numbers * sizeof *numbers);
+  return sn_tensor_new(c->ctx, op, all, n + c->captures.n, attrs, (size_t)c->n_regions + n_numbers,
+                       &type, out);
+}
+
+/* Its results, one tensor each. */
+static sn_status make_results(const call *c, sn_tensor *node, sn_tensor **out) {
+  const sn_control control = sn_tensor_control(node);
+  sn_status status = SN_OK;
+  size_t made = 0;
+  while (!status && made < control.n_results) {
+    const int64_t number = (int64_t)made;
+    const sn_type type = sn_control_result(&control, made);
+    status = sn_type_check(&c->ctx->env, &type, c->name);
+    if (!status)
+      status = sn_tensor_new(c->ctx, SN_OP_result, &node, 1, &number, 1, &type, &out[made]);
+    if (!status) made++;
+  }
+  while (status && made) sn_release(out[--made]);
+  return status;
+}
+
+/* Outside of traces control flow runs at once, and all of its results with it. */
+static sn_status run_now(const call *c, sn_tensor *const *results, size_t n) {
+  uint32_t ticket;
+  if (!n || results[0]->traced || results[0]->tracked) return SN_OK;
+  return sn_eval_tensors(c->ctx, results, n, &ticket);
+}
+
+static sn_status finish(call *c, sn_op op, sn_tensor *const *inputs, size_t n,
+                        const int64_t *numbers, size_t n_numbers, sn_tensor **out) {
+  sn_tensor *node;
+  SN_TRY(make_node(c, op, inputs, n, numbers, n_numbers, &node));
+  const size_t n_results = c->graphs[0].n_outputs;
+  sn_status status = sn_scope_reserve(c->ctx, n_results);
+  if (!status) status = make_results(c, node, out);
+  sn_release(node);
+  SN_TRY(status);
+  status = run_now(c, out, n_results);
+  for (size_t k = 0; k < n_results; k++) {
+    if (status)
+      sn_release(out[k]);
+    else
+      out[k] = sn_hand_out(out[k]);
+  }
+  return status;
+}
+
+static sn_status scan(call *c, const sn_traced *body, size_t n_carries, sn_tensor *const *inputs,
+                      int64_t length, bool reverse, sn_tensor **out) {
+  sn_env *env = &c->ctx->env;
+  SN_TRY(accept(c, body));
+  SN_FAIL_IF(env, length < 0, SN_ERR_ARGUMENT, "%s: length %lld is negative", c->name,
+             (long long)length);
+  SN_TRY(check_carries(c, body, inputs, n_carries));
+  const size_t n_stacks = body->n_inputs - n_carries;
+  SN_TRY(check_stacks(c, body, n_carries, inputs + n_carries, n_stacks, length));
+  SN_TRY(trace(c, body));
+  SN_TRY(make_regions(c, body->n_inputs));
+  const int64_t numbers[] = {(int64_t)n_carries, (int64_t)n_stacks, length, reverse};
+  return finish(c, SN_OP_scan, inputs, body->n_inputs, numbers, 4, out);
+}
+
+static sn_status while_loop(call *c, const sn_traced *test, const sn_traced *body,
+                            sn_tensor *const *carries, sn_tensor **out) {
+  const size_t n = body->n_inputs;
+  const sn_type bool_scalar = sn_type_scalar(SN_BOOL);
+  SN_TRY(accept(c, test));
+  SN_TRY(accept(c, body));
+  SN_TRY(check_carries(c, body, carries, n));
+  SN_FAIL_IF(&c->ctx->env, test->n_inputs != n || test->n_outputs != 1 || body->n_outputs != n,
+             SN_ERR_ARGUMENT, "%s: test and body must take %zu carries, the test return one bool",
+             c->name, n);
+  for (size_t k = 0; k < n; k++)
+    if (!sn_type_equal(&carries[k]->type, &test->inputs[k]->type))
+      return differ(c, "carry", k, &carries[k]->type, "the test's argument",
+                    &test->inputs[k]->type);
+  if (!sn_type_equal(&test->outputs[0]->type, &bool_scalar))
+    return differ(c, "the test's result", 0, &test->outputs[0]->type, "it must be", &bool_scalar);
+  SN_TRY(trace(c, body));
+  SN_TRY(trace(c, test));
+  SN_TRY(make_regions(c, n));
+  const int64_t numbers[] = {(int64_t)n};
+  return finish(c, SN_OP_while_loop, carries, n, numbers, 1, out);
+}
+
+static sn_status cond(call *c, sn_tensor *condition, const sn_traced *on_true,
+                      const sn_traced *on_false, sn_tensor *const *operands, sn_tensor **out) {
+  const size_t n = on_true->n_inputs;
+  const sn_type bool_scalar = sn_type_scalar(SN_BOOL);
+  sn_tensor **inputs;
+  SN_TRY(accept(c, on_true));
+  SN_TRY(accept(c, on_false));
+  if (!sn_type_equal(&condition->type, &bool_scalar))
+    return differ(c, "the condition", 0, &condition->type, "it must be", &bool_scalar);
+  SN_FAIL_IF(&c->ctx->env, on_false->n_inputs != n || on_false->n_outputs != on_true->n_outputs,
+             SN_ERR_ARGUMENT, "%s: the branches take %zu and %zu operands and return %zu and %zu",
+             c->name, n, on_false->n_inputs, on_true->n_outputs, on_false->n_outputs);
+  for (size_t k = 0; k < n; k++) {
+    const sn_type *type = &operands[k]->type;
+    if (!sn_type_equal(type, &on_true->inputs[k]->type))
+      return differ(c, "operand", k, type, "the branch's argument", &on_true->inputs[k]->type);
+    if (!sn_type_equal(type, &on_false->inputs[k]->type))
+      return differ(c, "operand", k, type, "the other branch's argument",
+                    &on_false->inputs[k]->type);
+  }
+  for (size_t k = 0; k < on_true->n_outputs; k++)
+    if (!sn_type_equal(&on_true->outputs[k]->type, &on_false->outputs[k]->type))
+      return differ(c, "result", k, &on_true->outputs[k]->type, "of the other branch",
+                    &on_false->outputs[k]->type);
+  SN_TRY(trace(c, on_true));
+  SN_TRY(trace(c, on_false));
+  SN_TRY(make_regions(c, n));
+  SN_TRY(sn_arena_alloc(c->arena, n + 1, sizeof *inputs, (void **)&inputs));
+  inputs[0] = condition;
+  if (n) memcpy(inputs + 1, operands, n * sizeof *inputs);
+  return finish(c, SN_OP_cond, inputs, n + 1, NULL, 0, out);
+}
+
+/* ---- public ---------------------------------------------------------------------------------- */
+
+static void begin(call *c, sn_context *ctx, sn_arena *arena, const char *name) {
+  sn_arena_init(arena, &ctx->env);
+  *c = (call){.ctx = ctx, .arena = arena, .name = name};
+}
+
+static sn_status end(call *c, sn_status status) {
+  for (int r = 0; r < SN_MAX_REGIONS; r++) sn_region_release(c->regions[r]);
+  sn_arena_free(c->arena);
+  return sn_context_report(c->ctx, status);
+}
+
+sn_status sn_scan(sn_context *ctx, const sn_traced *body, size_t n_carries,
+                  sn_tensor *const *inputs, int64_t length, bool reverse, sn_tensor **out) {
+  call c;
+  sn_arena arena;
+  SN_TRY(sn_context_accept(ctx, inputs, body->n_inputs, "scan: input"));
+  begin(&c, ctx, &arena, "scan");
+  return end(&c, scan(&c, body, n_carries, inputs, length, reverse, out));
+}
+
+sn_status sn_while(sn_context *ctx, const sn_traced *test, const sn_traced *body,
+                   sn_tensor *const *carries, sn_tensor **out) {
+  call c;
+  sn_arena arena;
+  SN_TRY(sn_context_accept(ctx, carries, body->n_inputs, "whileLoop: carry"));
+  begin(&c, ctx, &arena, "whileLoop");
+  return end(&c, while_loop(&c, test, body, carries, out));
+}
+
+sn_status sn_cond(sn_tensor *condition, const sn_traced *on_true, const sn_traced *on_false,
+                  sn_tensor *const *operands, sn_tensor **out) {
+  call c;
+  sn_arena arena;
+  if (!condition) return SN_ERR_ARGUMENT;
+  SN_TRY(sn_context_accept(condition->ctx, operands, on_true->n_inputs, "cond: operand"));
+  begin(&c, condition->ctx, &arena, "cond");
+  return end(&c, cond(&c, condition, on_true, on_false, operands, out));
+}

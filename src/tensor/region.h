@@ -1,0 +1,35 @@
+/* region.h - the bodies and branches that tensors of control flow hold.
+ *
+ * A region is a dense graph that never changes, shared by reference. A tensor's attribute is its address; what traces
+ * the tensor gives it a number in the graph that is made (graph/regions.h). */
+#ifndef SN_TENSOR_REGION_H
+#define SN_TENSOR_REGION_H
+
+#include "graph/regions.h"
+#include "tensor/tensor.h"
+
+typedef struct sn_region {
+  uint32_t refs;
+  sn_arena arena;
+  sn_graph graph;
+} sn_region;
+
+/* A region with a copy of the graph, and one reference for the caller. */
+sn_status sn_region_new(sn_env *env, const sn_graph *graph, sn_region **out);
+void sn_region_release(sn_region *region);
+
+static inline int64_t sn_region_attr(const sn_region *region) { return (int64_t)(uintptr_t)region; }
+static inline sn_region *sn_attr_region(int64_t attr) { return (sn_region *)(uintptr_t)attr; }
+
+/* Of the regions among a node's attributes: one reference more, or less. */
+void sn_regions_retain(sn_op op, const int64_t *attrs);
+void sn_regions_release(sn_op op, const int64_t *attrs);
+
+/* The attributes with addresses replaced by numbers in graph. */
+sn_status sn_regions_number(sn_graph *graph, sn_op op, const int64_t *attrs, size_t n_attrs,
+                            int64_t numbered[SN_MAX_ATTRS]);
+
+/* What a tensor of control flow says. */
+sn_control sn_tensor_control(const sn_tensor *t);
+
+#endif

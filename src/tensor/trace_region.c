@@ -1,0 +1,125 @@
+#include "tensor/trace_region.h"
+
+#include "tensor/post_order.h"
+
+/* Numbers of tensors in the walk: a node of the region, or this bit with the place in `outside`. */
+#define OUTSIDE 0x80000000u
+
+typedef struct tracing {
+  sn_context *ctx;
+  sn_arena *arena;
+  const sn_traced *traced;
+  sn_captures *captures;
+  sn_graph *graph;
+  sn_tensor **outside; /* met, and made of none of the inputs */
+  sn_id *inside;       /* per such: the node that stands for it, or SN_NONE */
+  size_t n_outside, cap_outside, cap_inside;
+} tracing;
+
+static bool is_outside(const sn_tensor *t) { return t->id & OUTSIDE; }
+
+static sn_status note_outside(tracing *w, sn_tensor *t) {
+  SN_TRY(sn_arena_grow(w->arena, (void **)&w->outside, &w->cap_outside, w->n_outside,
+                       sizeof *w->outside));
+  SN_TRY(sn_arena_grow(w->arena, (void **)&w->inside, &w->cap_inside, w->n_outside,
+                       sizeof *w->inside));
+  w->outside[w->n_outside] = t;
+  w->inside[w->n_outside] = SN_NONE;
+  sn_visit(w->ctx, t, (sn_id)w->n_outside++ | OUTSIDE);
+  return SN_OK;
+}
+
+static sn_status add_argument(tracing *w, size_t number, const sn_type *type, sn_id *out) {
+  const int64_t attr = (int64_t)number;
+  return sn_graph_append(w->graph, SN_OP_input, NULL, 0, &attr, 1, type, out);
+}
+
+static sn_status capture(tracing *w, sn_tensor *t, sn_id *out) {
+  sn_captures *c = w->captures;
+  size_t at = 0;
+  while (at < c->n && c->tensors[at] != t) at++;
+  if (at == c->n) {
+    SN_TRY(sn_arena_grow(w->arena, (void **)&c->tensors, &c->capacity, c->n, sizeof *c->tensors));
+    c->tensors[c->n++] = t;
+  }
+  return add_argument(w, w->traced->n_inputs + at, &t->type, out);
+}
+
+/* The node inside that stands for what is outside. A number is made inside, and what is spread is spread there. */
+static sn_status bring_in(tracing *w, sn_tensor *t, sn_id *out) {
+  sn_id *known = &w->inside[t->id & ~OUTSIDE], x;
+  if (*known != SN_NONE) {
+    *out = *known;
+    return SN_OK;
+  }
+  const bool lazy = t->state == SN_TENSOR_LAZY;
+  if (lazy && t->op == SN_OP_constant) {
+    SN_TRY(sn_graph_append(w->graph, t->op, NULL, 0, t->attrs, t->n_attrs, &t->type, out));
+  } else if (lazy && t->op == SN_OP_broadcast && t->inputs[0]->op != SN_OP_broadcast) {
+    SN_TRY(bring_in(w, t->inputs[0], &x));
+    SN_TRY(sn_graph_append(w->graph, t->op, &x, 1, t->attrs, t->n_attrs, &t->type, out));
+  } else {
+    SN_TRY(capture(w, t, out));
+  }
+  w->inside[t->id & ~OUTSIDE] = *out;
+  return SN_OK;
+}
+
+/* What no function is being traced for is outside, however it is made. */
+static sn_status meet(void *user, sn_tensor *t, bool *leaf) {
+  tracing *w = user;
+  SN_FAIL_IF(&w->ctx->env, t->state == SN_TENSOR_USED_UP, SN_ERR_ARGUMENT,
+             "a tensor that was donated to a program has no value any more");
+  const bool spread = t->state == SN_TENSOR_LAZY && t->op == SN_OP_broadcast;
+  *leaf = t->state != SN_TENSOR_LAZY || (!t->traced && !spread);
+  return *leaf ? note_outside(w, t) : SN_OK;
+}
+
+static sn_status finish(void *user, sn_tensor *t) {
+  tracing *w = user;
+  bool outside = true;
+  for (uint32_t k = 0; k < t->n_inputs; k++) outside = outside && is_outside(t->inputs[k]);
+  if (outside) return note_outside(w, t);
+  sn_id few[SN_MAX_ARITY], *inputs = few, id;
+  if (t->n_inputs > SN_MAX_ARITY)
+    SN_TRY(sn_arena_alloc(w->arena, t->n_inputs, sizeof *inputs, (void **)&inputs));
+  for (uint32_t k = 0; k < t->n_inputs; k++) {
+    sn_tensor *x = t->inputs[k];
+    if (is_outside(x))
+      SN_TRY(bring_in(w, x, &inputs[k]));
+    else
+      inputs[k] = x->id;
+  }
+  int64_t attrs[SN_MAX_ATTRS];
+  SN_TRY(sn_regions_number(w->graph, t->op, t->attrs, t->n_attrs, attrs));
+  SN_TRY(sn_graph_append(w->graph, t->op, inputs, t->n_inputs, attrs, t->n_attrs, &t->type, &id));
+  sn_visit(w->ctx, t, id);
+  return SN_OK;
+}
+
+sn_status sn_trace_region(sn_context *ctx, sn_arena *arena, const sn_traced *traced,
+                          sn_captures *captures, sn_graph *out) {
+  tracing w = {.ctx = ctx, .arena = arena, .traced = traced, .captures = captures, .graph = out};
+  sn_graph_init(out, arena, ctx->options.pass_on[SN_PASS_cse]);
+  ctx->mark++;
+  for (size_t i = 0; i < traced->n_inputs; i++) {
+    sn_tensor *t = traced->inputs[i];
+    sn_id id;
+    SN_FAIL_IF(&ctx->env, sn_is_visited(ctx, t), SN_ERR_ARGUMENT,
+               "the same tensor is given twice as an argument");
+    SN_TRY(add_argument(&w, i, &t->type, &id));
+    sn_visit(ctx, t, id);
+  }
+  sn_post_order walk = {.ctx = ctx, .arena = arena, .user = &w, .meet = meet, .finish = finish};
+  SN_TRY(sn_arena_alloc(arena, traced->n_outputs, sizeof *out->outputs, (void **)&out->outputs));
+  out->n_outputs = traced->n_outputs;
+  for (size_t i = 0; i < traced->n_outputs; i++) {
+    sn_tensor *t = traced->outputs[i];
+    SN_TRY(sn_walk_from(&walk, t));
+    if (is_outside(t))
+      SN_TRY(bring_in(&w, t, &out->outputs[i]));
+    else
+      out->outputs[i] = t->id;
+  }
+  return SN_OK;
+}
