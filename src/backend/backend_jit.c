@@ -2,7 +2,6 @@
  * stays, only what happens to the points of a range is taken over (kernels/code.h). */
 #include "backend/backend_cpu.h"
 #include "jit/jit.h"
-#include "run/rounds.h"
 
 /* A module for a program, and one for each of its regions. */
 static sn_status emit(const sn_device *device, sn_executable *exe) {
@@ -13,8 +12,8 @@ static sn_status emit(const sn_device *device, sn_executable *exe) {
   exe->code = module;
   for (size_t i = 0; i < exe->n_kernels; i++) {
     const sn_control_step *step = exe->controls[i];
-    for (uint32_t r = 0; step && r < step->control.n_regions; r++)
-      SN_TRY(emit(device, step->runs[r].exe));
+    for (uint32_t r = 0; step && r < step->n_regions; r++)
+      SN_TRY(emit(device, step->regions[r]));
   }
   return SN_OK;
 }
@@ -22,7 +21,7 @@ static sn_status emit(const sn_device *device, sn_executable *exe) {
 static void drop(sn_executable *exe) {
   for (size_t i = 0; i < exe->n_kernels; i++) {
     const sn_control_step *step = exe->controls[i];
-    for (uint32_t r = 0; step && r < step->control.n_regions; r++) drop(step->runs[r].exe);
+    for (uint32_t r = 0; step && r < step->n_regions; r++) drop(step->regions[r]);
   }
   if (exe->code) sn_code_release(exe->code);
 }

@@ -82,7 +82,7 @@ typedef enum sn_attr_kind {
   SN_ATTR_FLAG,        /* 0 or 1 */
   SN_ATTR_VALUE,       /* the bits of a double */
   SN_ATTR_ARGUMENT,    /* the number of a program's argument */
-  SN_ATTR_REGION       /* of a graph's node: the number of a region; of a tensor: the address of one */
+  SN_ATTR_REGION /* of a graph's node: the number of a region; of a tensor: the address of one */
 } sn_attr_kind;
 
 typedef struct sn_attr {

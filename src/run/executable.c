@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "base/host.h"
-#include "run/rounds.h"
 #include "run/poison.h"
 
 /* Work worth less than this many nanoseconds per worker stays on fewer workers: waking one and
@@ -21,8 +20,8 @@ size_t sn_executable_workspace_bytes(const sn_executable *exe, int workers) {
 }
 
 static sn_status register_regions(const sn_control_step *step, sn_profiler *profiler) {
-  for (uint32_t r = 0; step && r < step->control.n_regions; r++)
-    SN_TRY(sn_executable_register(step->runs[r].exe, profiler));
+  for (uint32_t r = 0; step && r < step->n_regions; r++)
+    SN_TRY(sn_executable_register(step->regions[r], profiler));
   return SN_OK;
 }
 
@@ -223,7 +222,7 @@ static bool run_control(const walk *w, sn_control_step *step, sn_status *status)
   int *stage = &w->run->place.stage;
   const bool begins = *stage == 0;
   *stage = 1;
-  return sn_control_run(w->run, step, begins, w->until, status);
+  return step->run(step, w->run, begins, w->until, status);
 }
 
 /* The kernel's stages from the place's on; false: interrupted. */

@@ -14,12 +14,24 @@
 #include "run/profiler.h"
 #include "threads/pool.h"
 
+typedef struct sn_run sn_run;
+
+/* A step of control flow, as rounds.c makes and runs it. */
+typedef struct sn_control_step {
+  struct sn_executable *regions[SN_MAX_REGIONS];
+  uint32_t n_regions;
+  size_t shared_bytes, worker_bytes;
+  /* From where it was interrupted, or from its beginning; false: interrupted again. */
+  bool (*run)(struct sn_control_step *step, const sn_run *run, bool begins, double until,
+              sn_status *status);
+} sn_control_step;
+
 typedef struct sn_executable {
   sn_program_code *program; /* its arena owns this and everything below */
   const struct sn_backend *backend;
-  void *code;                        /* the backend's own: what kernels call */
-  sn_kernel *kernels;                /* per step */
-  struct sn_control_step **controls; /* per step: of control flow, or NULL (rounds.h) */
+  void *code;                 /* the backend's own: what kernels call */
+  sn_kernel *kernels;         /* per step */
+  sn_control_step **controls; /* per step: of control flow, or NULL */
   size_t n_kernels;
   void **values; /* base pointers of the run under way */
   size_t shared_offset, workers_offset, worker_stride;
@@ -49,7 +61,7 @@ typedef struct sn_run_place {
   double unclocked; /* nanoseconds that the work since the last look at the clock is worth */
 } sn_run_place;
 
-typedef struct sn_run {
+struct sn_run {
   sn_executable *exe;
   void **buffers;     /* of the program, by number */
   uint64_t *versions; /* of the arguments' contents */
@@ -60,7 +72,7 @@ typedef struct sn_run {
   char *workers;         /* their memory; NULL: where the executable has it */
   size_t worker_stride;
   sn_run_place place;
-} sn_run;
+};
 
 static inline char *sn_run_workspace(const sn_run *run) {
   return run->buffers[sn_arena_buffer(run->exe->program)];

@@ -3,90 +3,27 @@
 #include "base/size.h"
 #include "kernels/kernel.h"
 
-/* ---- making ---------------------------------------------------------------------------------- */
-
-static size_t region_bytes(const sn_executable *exe) { return exe->workers_offset; }
-
-/* Takes the next part of the step's shared memory. */
-static sn_status take(sn_env *env, sn_control_step *s, size_t bytes, size_t *offset) {
-  *offset = s->shared_bytes;
-  SN_FAIL_IF(env,
-             !sn_size_round_up(bytes, 64, &bytes) ||
-                 sn_size_add_overflows(s->shared_bytes, bytes, &s->shared_bytes),
-             SN_ERR_MEMORY, "%s: its carries and intermediates are too large", s->group->name);
-  return SN_OK;
-}
-
-/* A scan's results behind its carries are made slice by slice. */
-static size_t result_bytes(const sn_control *c, size_t k) {
-  const sn_graph *body = c->regions[0];
-  return sn_type_bytes(&body->nodes[body->outputs[k]].type);
-}
-
-static sn_status lay_out(sn_arena *arena, sn_control_step *s, sn_executable *const *regions) {
-  const sn_control *c = &s->control;
-  sn_env *env = arena->env;
-  size_t most = 0, spare = 0, unused;
-  for (size_t k = 0; k < c->n_results; k++) {
-    s->bytes[k] = result_bytes(c, k);
-    if (s->stores[k] == SN_NONE && s->bytes[k] > spare) spare = s->bytes[k];
-  }
-  for (size_t k = 0; k < c->n_carries; k++) {
-    SN_TRY(take(env, s, s->bytes[k], &s->carries[k]));
-    SN_TRY(take(env, s, s->bytes[k], &unused));
-  }
-  SN_TRY(take(env, s, 1, &s->test));
-  SN_TRY(take(env, s, spare, &s->spare));
-  for (uint32_t r = 0; r < c->n_regions; r++) {
-    if (region_bytes(regions[r]) > most) most = region_bytes(regions[r]);
-    if (regions[r]->worker_stride > s->worker_bytes) s->worker_bytes = regions[r]->worker_stride;
-  }
-  return take(env, s, most, &s->regions);
-}
-
-static sn_status make_runs(sn_arena *arena, sn_control_step *s, sn_executable *const *regions) {
-  for (uint32_t r = 0; r < s->control.n_regions; r++) {
-    sn_run *run = &s->runs[r];
-    run->exe = regions[r];
-    const sn_program_code *program = regions[r]->program;
-    SN_TRY(sn_arena_alloc(arena, program->n_buffers, sizeof *run->buffers, (void **)&run->buffers));
-    SN_TRY(sn_arena_alloc(arena, program->n_arguments, sizeof *run->versions,
-                          (void **)&run->versions));
-  }
-  return SN_OK;
-}
-
-sn_status sn_control_make(sn_arena *arena, const sn_program_code *program, const sn_step *step,
-                          sn_executable *const *regions, sn_control_step **out) {
-  const sn_group *group = &program->groups.groups[step->group];
-  const sn_control control = sn_graph_control(&program->graph, group->control.node);
-  sn_control_step *s;
-  SN_TRY(sn_arena_alloc(arena, 1, sizeof *s, (void **)&s));
-  *s = (sn_control_step){.control = control, .group = group};
-  SN_TRY(sn_arena_alloc(arena, control.n_carries, sizeof *s->carries, (void **)&s->carries));
-  SN_TRY(sn_arena_alloc(arena, control.n_carries, sizeof *s->now, (void **)&s->now));
-  SN_TRY(sn_arena_alloc(arena, control.n_results, sizeof *s->bytes, (void **)&s->bytes));
-  SN_TRY(sn_arena_alloc(arena, control.n_results, sizeof *s->stores, (void **)&s->stores));
-  SN_TRY(sn_arena_alloc(arena, control.n_stacks, sizeof *s->slices, (void **)&s->slices));
-  SN_TRY(sn_arena_alloc(arena, group->control.n_operands, sizeof *s->inputs, (void **)&s->inputs));
-  for (size_t k = 0; k < control.n_results; k++) s->stores[k] = SN_NONE;
-  for (uint32_t i = 0; i < group->n_stores; i++) s->stores[group->control.results[i]] = i;
-  for (size_t k = 0; k < control.n_stacks; k++) {
-    const uint32_t value = group->control.operands[control.n_carries + k].value;
-    const size_t bytes = sn_type_bytes(&program->groups.values[value].type);
-    s->slices[k] = control.length ? bytes / (size_t)control.length : 0;
-  }
-  SN_TRY(lay_out(arena, s, regions));
-  SN_TRY(make_runs(arena, s, regions));
-  *out = s;
-  return SN_OK;
-}
+typedef struct rounds_step {
+  sn_control_step base; /* first: what runs it is given this */
+  sn_control control;
+  const sn_group *group;
+  sn_run runs[SN_MAX_REGIONS]; /* each with the program's executable and room for its pointers */
+  size_t *carries;             /* per carry: offset of a; b lies a buffer further */
+  size_t *bytes;               /* per result: of one buffer, of a slice of what is stacked */
+  size_t *slices;              /* per stack: bytes of a slice */
+  uint32_t *stores;            /* per result: the group's store, or SN_NONE */
+  size_t spare, test, regions; /* offsets */
+  int64_t round;               /* under way */
+  bool testing;                /* the test of a while_loop, the body of a scan is under way */
+  const void **inputs;         /* per input: its buffer in the run under way */
+  const void **now;            /* per carry: where it lies in this round */
+} rounds_step;
 
 /* ---- running --------------------------------------------------------------------------------- */
 
 typedef struct rounds {
   const sn_run *run; /* of the program that the step is in */
-  sn_control_step *s;
+  rounds_step *s;
   char *shared;
   double until;
 } rounds;
@@ -129,7 +66,7 @@ static void begin_region(const rounds *w, sn_run *region) {
 
 /* Carries of this round in, those of the next out. */
 static void bind_carries(const rounds *w, sn_run *region, bool is_last) {
-  sn_control_step *s = w->s;
+  rounds_step *s = w->s;
   for (size_t k = 0; k < s->control.n_carries; k++) {
     size_t bytes = sn_align64(s->bytes[k]);
     char *next = w->shared + s->carries[k] + (s->round & 1 ? bytes : 0);
@@ -139,7 +76,7 @@ static void bind_carries(const rounds *w, sn_run *region, bool is_last) {
   }
 }
 
-static void carry_on(const sn_run *region, sn_control_step *s) {
+static void carry_on(const sn_run *region, rounds_step *s) {
   for (size_t k = 0; k < s->control.n_carries; k++)
     s->now[k] = region->buffers[sn_output_buffer(region->exe->program, k)];
   s->round++;
@@ -147,7 +84,7 @@ static void carry_on(const sn_run *region, sn_control_step *s) {
 
 /* After the last round. */
 static void hand_over_carries(const rounds *w) {
-  const sn_control_step *s = w->s;
+  const rounds_step *s = w->s;
   for (size_t k = 0; k < s->control.n_carries; k++) {
     char *result = result_at(w, k);
     if (result && result != s->now[k] && s->bytes[k]) memcpy(result, s->now[k], s->bytes[k]);
@@ -155,7 +92,7 @@ static void hand_over_carries(const rounds *w) {
 }
 
 static void bind_slices(const rounds *w, sn_run *region) {
-  const sn_control_step *s = w->s;
+  const rounds_step *s = w->s;
   const sn_control *c = &s->control;
   const size_t at = (size_t)(c->reverse ? c->length - 1 - s->round : s->round);
   const size_t first = c->n_carries;
@@ -168,7 +105,7 @@ static void bind_slices(const rounds *w, sn_run *region) {
 }
 
 static bool run_scan(const rounds *w, sn_status *status) {
-  sn_control_step *s = w->s;
+  rounds_step *s = w->s;
   sn_run *body = &s->runs[0];
   while (s->round < s->control.length) {
     if (!s->testing) {
@@ -186,14 +123,13 @@ static bool run_scan(const rounds *w, sn_status *status) {
 }
 
 static bool run_while(const rounds *w, sn_status *status) {
-  sn_control_step *s = w->s;
+  rounds_step *s = w->s;
   sn_run *body = &s->runs[0], *test = &s->runs[1];
   for (;;) {
     if (s->testing) {
       if (test->place.kernel == 0 && test->place.stage == 0 && test->place.unit == 0) {
         begin_region(w, test);
-        for (size_t k = 0; k < s->control.n_carries; k++)
-          set_argument(test, k, s->now[k]);
+        for (size_t k = 0; k < s->control.n_carries; k++) set_argument(test, k, s->now[k]);
         set_output(test, 0, w->shared + s->test);
       }
       if (!sn_executable_step(test, w->until, status)) return false;
@@ -214,7 +150,7 @@ static bool run_while(const rounds *w, sn_status *status) {
 }
 
 static bool run_cond(const rounds *w, bool begins, sn_status *status) {
-  sn_control_step *s = w->s;
+  rounds_step *s = w->s;
   if (begins) s->round = !*(const char *)s->inputs[0];
   sn_run *branch = &s->runs[s->round];
   if (begins) {
@@ -224,8 +160,9 @@ static bool run_cond(const rounds *w, bool begins, sn_status *status) {
   return sn_executable_step(branch, w->until, status);
 }
 
-bool sn_control_run(const sn_run *run, sn_control_step *s, bool begins, double until,
-                    sn_status *status) {
+static bool run_step(sn_control_step *step, const sn_run *run, bool begins, double until,
+                     sn_status *status) {
+  rounds_step *s = (rounds_step *)step;
   const sn_control_flow *flow = &s->group->control;
   const rounds w = {.run = run,
                     .s = s,
@@ -237,8 +174,7 @@ bool sn_control_run(const sn_run *run, sn_control_step *s, bool begins, double u
   if (begins) {
     s->round = 0;
     s->testing = s->control.op == SN_OP_while_loop;
-    for (size_t k = 0; k < s->control.n_carries; k++)
-      s->now[k] = s->inputs[k];
+    for (size_t k = 0; k < s->control.n_carries; k++) s->now[k] = s->inputs[k];
     for (uint32_t r = 0; r < s->control.n_regions; r++) s->runs[r].place = (sn_run_place){0};
   }
   switch ((int)s->control.op) {
@@ -246,4 +182,87 @@ bool sn_control_run(const sn_run *run, sn_control_step *s, bool begins, double u
   case SN_OP_while_loop: return run_while(&w, status);
   default: return run_cond(&w, begins, status);
   }
+}
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+static size_t region_bytes(const sn_executable *exe) { return exe->workers_offset; }
+
+/* Takes the next part of the step's shared memory. */
+static sn_status take(sn_env *env, rounds_step *s, size_t bytes, size_t *offset) {
+  *offset = s->base.shared_bytes;
+  SN_FAIL_IF(env,
+             !sn_size_round_up(bytes, 64, &bytes) ||
+                 sn_size_add_overflows(s->base.shared_bytes, bytes, &s->base.shared_bytes),
+             SN_ERR_MEMORY, "%s: its carries and intermediates are too large", s->group->name);
+  return SN_OK;
+}
+
+/* A scan's results behind its carries are made slice by slice. */
+static size_t result_bytes(const sn_control *c, size_t k) {
+  const sn_graph *body = c->regions[0];
+  return sn_type_bytes(&body->nodes[body->outputs[k]].type);
+}
+
+static sn_status lay_out(sn_arena *arena, rounds_step *s, sn_executable *const *regions) {
+  const sn_control *c = &s->control;
+  sn_env *env = arena->env;
+  size_t most = 0, spare = 0, unused;
+  for (size_t k = 0; k < c->n_results; k++) {
+    s->bytes[k] = result_bytes(c, k);
+    if (s->stores[k] == SN_NONE && s->bytes[k] > spare) spare = s->bytes[k];
+  }
+  for (size_t k = 0; k < c->n_carries; k++) {
+    SN_TRY(take(env, s, s->bytes[k], &s->carries[k]));
+    SN_TRY(take(env, s, s->bytes[k], &unused));
+  }
+  SN_TRY(take(env, s, 1, &s->test));
+  SN_TRY(take(env, s, spare, &s->spare));
+  for (uint32_t r = 0; r < c->n_regions; r++) {
+    if (region_bytes(regions[r]) > most) most = region_bytes(regions[r]);
+    if (regions[r]->worker_stride > s->base.worker_bytes)
+      s->base.worker_bytes = regions[r]->worker_stride;
+  }
+  return take(env, s, most, &s->regions);
+}
+
+static sn_status make_runs(sn_arena *arena, rounds_step *s, sn_executable *const *regions) {
+  for (uint32_t r = 0; r < s->control.n_regions; r++) {
+    sn_run *run = &s->runs[r];
+    run->exe = regions[r];
+    const sn_program_code *program = regions[r]->program;
+    SN_TRY(sn_arena_alloc(arena, program->n_buffers, sizeof *run->buffers, (void **)&run->buffers));
+    SN_TRY(sn_arena_alloc(arena, program->n_arguments, sizeof *run->versions,
+                          (void **)&run->versions));
+  }
+  return SN_OK;
+}
+
+sn_status sn_control_make(sn_arena *arena, const sn_program_code *program, const sn_step *step,
+                          sn_executable *const *regions, sn_control_step **out) {
+  const sn_group *group = &program->groups.groups[step->group];
+  const sn_control control = sn_graph_control(&program->graph, group->control.node);
+  rounds_step *s;
+  SN_TRY(sn_arena_alloc(arena, 1, sizeof *s, (void **)&s));
+  *s = (rounds_step){.control = control, .group = group};
+  s->base.run = run_step;
+  s->base.n_regions = control.n_regions;
+  memcpy(s->base.regions, regions, sizeof s->base.regions);
+  SN_TRY(sn_arena_alloc(arena, control.n_carries, sizeof *s->carries, (void **)&s->carries));
+  SN_TRY(sn_arena_alloc(arena, control.n_carries, sizeof *s->now, (void **)&s->now));
+  SN_TRY(sn_arena_alloc(arena, control.n_results, sizeof *s->bytes, (void **)&s->bytes));
+  SN_TRY(sn_arena_alloc(arena, control.n_results, sizeof *s->stores, (void **)&s->stores));
+  SN_TRY(sn_arena_alloc(arena, control.n_stacks, sizeof *s->slices, (void **)&s->slices));
+  SN_TRY(sn_arena_alloc(arena, group->control.n_operands, sizeof *s->inputs, (void **)&s->inputs));
+  for (size_t k = 0; k < control.n_results; k++) s->stores[k] = SN_NONE;
+  for (uint32_t i = 0; i < group->n_stores; i++) s->stores[group->control.results[i]] = i;
+  for (size_t k = 0; k < control.n_stacks; k++) {
+    const uint32_t value = group->control.operands[control.n_carries + k].value;
+    const size_t bytes = sn_type_bytes(&program->groups.values[value].type);
+    s->slices[k] = control.length ? bytes / (size_t)control.length : 0;
+  }
+  SN_TRY(lay_out(arena, s, regions));
+  SN_TRY(make_runs(arena, s, regions));
+  *out = &s->base;
+  return SN_OK;
 }

@@ -103,7 +103,8 @@ static sn_status make_node(call *c, sn_op op, sn_tensor *const *inputs, size_t n
 
 /* Its results, one tensor each. */
 static sn_status make_results(const call *c, sn_tensor *node, sn_tensor **out) {
-  const sn_control control = sn_tensor_control(node);
+  const sn_graph *regions[] = {&c->graphs[0], &c->graphs[1]};
+  const sn_control control = sn_control_of(node->op, node->attrs, node->n_inputs, regions);
   sn_status status = SN_OK;
   size_t made = 0;
   while (!status && made < control.n_results) {

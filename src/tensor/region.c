@@ -47,10 +47,3 @@ sn_status sn_regions_number(sn_graph *graph, sn_op op, const int64_t *attrs, siz
     SN_TRY(sn_graph_add_region(graph, &sn_attr_region(attrs[r])->graph, &numbered[r]));
   return SN_OK;
 }
-
-sn_control sn_tensor_control(const sn_tensor *t) {
-  const sn_graph *regions[SN_MAX_REGIONS] = {NULL};
-  for (size_t r = 0; r < count_regions(t->op); r++)
-    regions[r] = &sn_attr_region(t->attrs[r])->graph;
-  return sn_control_of(t->op, t->attrs, t->n_inputs, regions);
-}

@@ -6,7 +6,6 @@
 #define SN_TENSOR_REGION_H
 
 #include "graph/regions.h"
-#include "tensor/tensor.h"
 
 typedef struct sn_region {
   uint32_t refs;
@@ -28,8 +27,5 @@ void sn_regions_release(sn_op op, const int64_t *attrs);
 /* The attributes with addresses replaced by numbers in graph. */
 sn_status sn_regions_number(sn_graph *graph, sn_op op, const int64_t *attrs, size_t n_attrs,
                             int64_t numbered[SN_MAX_ATTRS]);
-
-/* What a tensor of control flow says. */
-sn_control sn_tensor_control(const sn_tensor *t);
 
 #endif

@@ -3,6 +3,7 @@
 #define SN_TENSOR_TRACE_REGION_H
 
 #include "tensor/region.h"
+#include "tensor/tensor.h"
 
 /* Tensors from outside that regions read: their last arguments. */
 typedef struct sn_captures {
