@@ -28,43 +28,20 @@ static bool reclaim(void *user) {
   return sn_storage_trim(&ctx->storages) || sn_cache_trim(ctx);
 }
 
-/* Micro-kernels of its own, whether other code is made at run time or not. If the engine takes
- * those with fused multiply-adds, functions have them, too: then the kernels have to be here before
- * any of them is chosen. */
-static sn_status make_micro_kernels(sn_context *ctx, bool relaxed_simd) {
-  bool fused = relaxed_simd && !ctx->target.deterministic;
-  SN_TRY(sn_jit_gemm_make(&ctx->env, fused, &ctx->gemm));
-  if (fused && !(ctx->gemm.module && sn_code_is_ready(ctx->gemm.module))) {
-    sn_jit_gemm_free(&ctx->gemm);
-    fused = false;
-    SN_TRY(sn_jit_gemm_make(&ctx->env, fused, &ctx->gemm));
-  }
-  ctx->target.fused = fused;
-  if (!ctx->gemm.module) return SN_OK;
-  ctx->device.machine.gemm = &ctx->gemm.kernels;
-  ctx->target.costs.lookup_row = 2; /* emitted code is quick at it */
-  return SN_OK;
-}
-
 static sn_status start(sn_context *ctx, const sn_options *options) {
-  const int threads = options && options->threads > 0 ? options->threads : sn_pool_cores();
   for (int i = 0; i < SN_PASS_COUNT; i++) ctx->options.pass_on[i] = sn_pass_table[i].on;
   ctx->options.fusion = true;
   ctx->options.jit = !(options && options->no_jit);
   ctx->target = sn_cpu_target;
   ctx->target.deterministic = options && options->deterministic;
   ctx->options.target = &ctx->target;
-  ctx->device = (sn_device){.backend = &sn_cpu_backend,
-                            .env = &ctx->env,
-                            .machine = {.target = &ctx->target, .isa = sn_isa_detect()}};
   ctx->options.device = &ctx->device;
   ctx->jobs_end = &ctx->jobs;
   ctx->storages.device = &ctx->device;
   ctx->env.heap.reclaim = reclaim;
   ctx->env.heap.reclaim_user = ctx;
-  SN_TRY(make_micro_kernels(ctx, options && options->relaxed_simd));
-  return sn_pool_create(&ctx->env, threads < SN_POOL_MAX_WORKERS ? threads : SN_POOL_MAX_WORKERS,
-                        &ctx->device.pool);
+  return sn_device_open(&ctx->device, &ctx->env, &ctx->target, options ? options->threads : 0,
+                        options && options->relaxed_simd);
 }
 
 sn_status sn_context_create(const sn_options *options, sn_context **out) {
@@ -92,13 +69,12 @@ void sn_context_destroy(sn_context *ctx) {
   if (!ctx) return;
   sn_env *env = &ctx->env;
   if (ctx->device.pool) sn_jobs_collect(ctx, true);
-  sn_pool_destroy(env, ctx->device.pool);
   sn_cache_clear(ctx);
-  sn_jit_gemm_free(&ctx->gemm);
   sn_storage_trim(&ctx->storages);
   sn_profiler_free(&ctx->profiler);
   sn_free(env, ctx->scope, ctx->cap_scope * sizeof(sn_tensor *));
   ctx->device.backend->deallocate(&ctx->device, ctx->workspace, ctx->workspace_bytes);
+  sn_device_close(&ctx->device);
   sn_env last = *env; /* the context's own block is freed through a copy */
   sn_free(&last, ctx, sizeof *ctx);
 }
@@ -265,8 +241,9 @@ sn_status sn_synchronize(sn_context *ctx) {
 
 sn_status sn_profile_start(sn_context *ctx, size_t max_spans) {
   sn_jobs_collect(ctx, true);
-  return sn_context_report(ctx, sn_profiler_start(&ctx->profiler, &ctx->env,
-                                                  sn_pool_max_workers(ctx->device.pool), max_spans));
+  return sn_context_report(ctx,
+                           sn_profiler_start(&ctx->profiler, &ctx->env,
+                                             sn_pool_max_workers(ctx->device.pool), max_spans));
 }
 
 void sn_profile_stop(sn_context *ctx) {

@@ -25,6 +25,7 @@ typedef struct sn_device {
   sn_env *env;
   sn_pool *pool;
   sn_machine machine;
+  sn_gemm_run_time gemm; /* what machine.gemm points at, if it has any */
 } sn_device;
 
 struct sn_backend {
@@ -58,5 +59,12 @@ struct sn_backend {
 };
 
 extern const sn_backend sn_cpu_backend, sn_jit_backend;
+
+/* The machine that this runs on. It stays where it is. *target is the CPU's: which bits functions
+ * have, and what lookups cost, follow from the code that can be made here. threads: 0: as many as
+ * there are cores. Close it after an error, too. */
+sn_status sn_device_open(sn_device *device, sn_env *env, sn_target *target, int threads,
+                         bool relaxed_simd);
+void sn_device_close(sn_device *device);
 
 #endif

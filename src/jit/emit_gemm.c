@@ -1,6 +1,7 @@
 #include "jit/emit_gemm.h"
 
 #include "jit/emit.h"
+#include "jit/modules.h"
 
 enum { MOST_ROWS = 6, NV = 2, UNROLL = 4 };
 enum { PAIR = 2, FORMS = 2, DTYPES = 3 }; /* functions: for 2, 4 .. MR rows, of each form */
@@ -213,8 +214,8 @@ static sn_gemm_ukr row_of(const micro_kernel *m, sn_dtype dtype, uint32_t place)
                        .fused = m->fused && elements[dtype].madd};
 }
 
-sn_status sn_jit_gemm_make(sn_env *env, bool fused, sn_jit_gemm *out) {
-  *out = (sn_jit_gemm){0};
+sn_status sn_jit_gemm_make(sn_env *env, bool fused, sn_gemm_run_time *out) {
+  *out = (sn_gemm_run_time){0};
   if (!sn_code_first_place()) return SN_OK;
   sn_arena arena;
   sn_arena_init(&arena, env);
@@ -224,15 +225,15 @@ sn_status sn_jit_gemm_make(sn_env *env, bool fused, sn_jit_gemm *out) {
    * 8 26, since it spills, and 36 with a vector of B at a time, for which A is read twice. */
   const micro_kernel m = {.fused = fused, .mr = fused ? 6 : 4};
   const uint32_t n_functions = DTYPES * FORMS * (uint32_t)m.mr / PAIR;
+  sn_code_module *module = NULL;
   sn_status status = emit_module(&arena, m, &bytes, &size);
-  if (!status) status = sn_code_register(env, bytes, size, n_functions, &out->module);
+  if (!status) status = sn_code_register(env, bytes, size, n_functions, &module);
   sn_arena_free(&arena);
-  if (status || !out->module) return status;
-  out->kernels = (sn_gemm_run_time){.module = out->module, .ready = sn_code_is_ready};
+  if (status || !module) return status;
+  *out = (sn_gemm_run_time){.module = module, .ready = sn_code_is_ready};
   for (uint32_t dtype = 0; dtype < DTYPES; dtype++)
-    out->kernels.ukr[dtype] =
-        row_of(&m, (sn_dtype)dtype, out->module->first + n_functions / DTYPES * dtype);
+    out->ukr[dtype] = row_of(&m, (sn_dtype)dtype, module->first + n_functions / DTYPES * dtype);
   return SN_OK;
 }
 
-void sn_jit_gemm_free(sn_jit_gemm *gemm) { sn_code_release(gemm->module); }
+void sn_jit_gemm_free(sn_gemm_run_time *gemm) { sn_code_release(gemm->module); }

@@ -1,4 +1,4 @@
-/* emit_gemm.h - the micro-kernels of WebAssembly: one module per context, made when the context is. The
+/* emit_gemm.h - the micro-kernels of WebAssembly: one module per device, made when that is. The
  * fused ones need relaxed SIMD, which the core's own build may not know; the others are made alike.
  *
  *          float32, int32   float64
@@ -13,16 +13,11 @@
 #ifndef SN_JIT_EMIT_GEMM_H
 #define SN_JIT_EMIT_GEMM_H
 
-#include "jit/modules.h"
+#include "base/env.h"
 #include "kernels/ukr/ukr.h"
 
-typedef struct sn_jit_gemm {
-  sn_gemm_run_time kernels;
-  sn_code_module *module;
-} sn_jit_gemm;
-
-/* module NULL where there is no run-time code: kernels are then not to be used. */
-sn_status sn_jit_gemm_make(sn_env *env, bool fused, sn_jit_gemm *out);
-void sn_jit_gemm_free(sn_jit_gemm *gemm);
+/* out->module is NULL where there is no run-time code. */
+sn_status sn_jit_gemm_make(sn_env *env, bool fused, sn_gemm_run_time *out);
+void sn_jit_gemm_free(sn_gemm_run_time *gemm);
 
 #endif

@@ -13,7 +13,6 @@
 #ifndef SN_TENSOR_TENSOR_H
 #define SN_TENSOR_TENSOR_H
 
-#include "jit/emit_gemm.h"
 #include "pipeline.h"
 #include "tensor/storage.h"
 
@@ -80,7 +79,6 @@ struct sn_context {
   sn_device device;
   sn_target target; /* the CPU in this context's numeric mode */
   sn_compile_options options;
-  sn_jit_gemm gemm;
   sn_storage_pool storages;
   sn_error_info first_error; /* since the last clear */
   void *workspace;

@@ -52,7 +52,7 @@ typedef struct sn_gemm_ukr {
  * runs sn_gemm_ukr_stand_in instead. */
 typedef struct sn_gemm_run_time {
   sn_gemm_ukr ukr[3]; /* SN_F32, SN_F64, SN_I32 */
-  const void *module;
+  void *module;       /* NULL: there are none */
   bool (*ready)(const void *module);
 } sn_gemm_run_time;
 

@@ -1,0 +1,39 @@
+/* device.c - the machine that this runs on, as a device: its instruction set, the micro-kernels that
+ * are made for it, its workers. */
+#include "backend/backend.h"
+#include "jit/emit_gemm.h"
+
+/* Whether other code is made at run time or not. If the engine takes micro-kernels with fused
+ * multiply-adds, functions have them, too: then the kernels have to be here before any of them is
+ * chosen. */
+static sn_status make_micro_kernels(sn_device *device, sn_target *target, bool relaxed_simd) {
+  sn_gemm_run_time *gemm = &device->gemm;
+  bool fused = relaxed_simd && !target->deterministic;
+  SN_TRY(sn_jit_gemm_make(device->env, fused, gemm));
+  if (fused && !(gemm->module && gemm->ready(gemm->module))) {
+    sn_jit_gemm_free(gemm);
+    fused = false;
+    SN_TRY(sn_jit_gemm_make(device->env, fused, gemm));
+  }
+  target->fused = fused;
+  if (!gemm->module) return SN_OK;
+  device->machine.gemm = gemm;
+  target->costs.lookup_row = 2; /* emitted code is quick at it */
+  return SN_OK;
+}
+
+sn_status sn_device_open(sn_device *device, sn_env *env, sn_target *target, int threads,
+                         bool relaxed_simd) {
+  const int wanted = threads > 0 ? threads : sn_pool_cores();
+  *device = (sn_device){.backend = &sn_cpu_backend,
+                        .env = env,
+                        .machine = {.target = target, .isa = sn_isa_detect()}};
+  SN_TRY(make_micro_kernels(device, target, relaxed_simd));
+  return sn_pool_create(env, wanted < SN_POOL_MAX_WORKERS ? wanted : SN_POOL_MAX_WORKERS,
+                        &device->pool);
+}
+
+void sn_device_close(sn_device *device) {
+  sn_pool_destroy(device->env, device->pool);
+  sn_jit_gemm_free(&device->gemm);
+}
