@@ -16,6 +16,8 @@
 #include "bits/bits.h"
 #include "cmocka.h"
 #include "graph/reference.h"
+#include "jit/emit_gemm.h"
+#include "jit/modules.h"
 #include "native/kernel_cases.h"
 #include "native/recipes.h"
 #include "native/written.h"
@@ -44,14 +46,15 @@ bool differential_open(int engine) {
   sn_context *ctx = contexts[engine] = case_context(1, sn_isa_detect());
   ctx->options.jit = engine > 0;
   ctx->target.fused = engine > 1;
-  if (sn_jit_gemm_make(&ctx->env, engine > 1, &ctx->gemm) || !ctx->gemm.module) return false;
-  ctx->device.machine.gemm = &ctx->gemm.kernels;
+  sn_gemm_run_time *gemm = &ctx->device.gemm;
+  if (sn_jit_gemm_make(&ctx->env, engine > 1, gemm) || !gemm->module) return false;
+  ctx->device.machine.gemm = gemm;
   return true;
 }
 
 bool EXPORT(differential_kernels)(int engine);
 bool differential_kernels(int engine) {
-  const sn_gemm_run_time *made = &contexts[engine]->gemm.kernels;
+  const sn_gemm_run_time *made = &contexts[engine]->device.gemm;
   return made->ready(made->module) && kernel_cases(&made->ukr[SN_F32], text, sizeof text) &&
          kernel_cases(&made->ukr[SN_F64], text, sizeof text) &&
          kernel_cases(&made->ukr[SN_I32], text, sizeof text);
