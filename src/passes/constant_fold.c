@@ -1,5 +1,5 @@
-/* constant_fold.c - what is known at compile time is computed: an op whose result is one value everywhere
- * becomes that value. Arithmetic is that of the reference, so folding cannot change a bit. Tensors
+/* constant_fold.c - what is known at compile time is computed: an op whose result is one value
+ * everywhere becomes that value. Arithmetic is that of the reference, so folding cannot change a bit. Tensors
  * of several known values have no node of their own; views of them are taken apart by layout.c. */
 #include <math.h>
 
@@ -7,86 +7,86 @@
 #include "passes/passes.h"
 #include "passes/rewrite_rules.h"
 
-#define RULE(name) static sn_id name(const sn_match *s)
-
-static bool uniform(const sn_match *s, uint32_t i, double *value) {
-  return sn_graph_uniform(sn_match_graph(s), s->x[i], value);
+static bool uniform(const sn_match *m, uint32_t i, double *value) {
+  return sn_graph_uniform(sn_match_graph(m), m->x[i], value);
 }
 
 /* f(c, d) for an elementwise f */
-RULE(arithmetic) {
-  if (!sn_op_is_elementwise(s->op) || s->n == 0 || s->op == SN_OP_bitcast) return SN_NONE;
-  if (sn_dtype_is_small(s->type.dtype)) return SN_NONE; /* it has no constants */
+static sn_id arithmetic(const sn_match *m) {
+  if (!sn_op_is_elementwise(m->op) || m->n == 0 || m->op == SN_OP_bitcast) return SN_NONE;
+  if (sn_dtype_is_small(m->type.dtype)) return SN_NONE; /* it has no constants */
   double values[SN_MAX_ARITY];
-  for (uint32_t i = 0; i < s->n; i++)
-    if (!uniform(s, i, &values[i])) return SN_NONE;
-  const sn_dtype last = sn_match_dtype(s, (int)s->n - 1);
+  for (uint32_t i = 0; i < m->n; i++)
+    if (!uniform(m, i, &values[i])) return SN_NONE;
+  const sn_dtype last = sn_match_dtype(m, (int)m->n - 1);
   return sn_match_full(
-      s, sn_ref_scalar(s->walk->context->target->fused, s->op, last, values, s->type.dtype));
+      m, sn_ref_scalar(m->walk->context->target->fused, m->op, last, values, m->type.dtype));
 }
 
 /* the index along an axis of size 1 */
-RULE(iota_of_one) { return s->type.dims[s->attrs[0]] == 1 ? sn_match_full(s, 0) : SN_NONE; }
+static sn_id iota_of_one(const sn_match *m) {
+  return m->type.dims[m->attrs[0]] == 1 ? sn_match_full(m, 0) : SN_NONE;
+}
 
 /* padding with what is inside */
-RULE(pad_with_same) {
+static sn_id pad_with_same(const sn_match *m) {
   double value;
-  if (!uniform(s, 0, &value)) return SN_NONE;
-  const double around = sn_ref_convert(s->type.dtype, sn_attr_double(s->attrs[s->n_attrs - 1]));
-  return sn_double_attr(value) == sn_double_attr(around) ? sn_match_full(s, value) : SN_NONE;
+  if (!uniform(m, 0, &value)) return SN_NONE;
+  const double around = sn_ref_convert(m->type.dtype, sn_attr_double(m->attrs[m->n_attrs - 1]));
+  return sn_double_attr(value) == sn_double_attr(around) ? sn_match_full(m, value) : SN_NONE;
 }
 
 /* equal values one after the other */
-RULE(concat_of_same) {
+static sn_id concat_of_same(const sn_match *m) {
   double value, other;
-  if (!uniform(s, 0, &value)) return SN_NONE;
-  for (uint32_t i = 1; i < s->n; i++)
-    if (!uniform(s, i, &other) || sn_double_attr(other) != sn_double_attr(value)) return SN_NONE;
-  return sn_match_full(s, value);
+  if (!uniform(m, 0, &value)) return SN_NONE;
+  for (uint32_t i = 1; i < m->n; i++)
+    if (!uniform(m, i, &other) || sn_double_attr(other) != sn_double_attr(value)) return SN_NONE;
+  return sn_match_full(m, value);
 }
 
 /* What a reduction puts together from n equal values, n > 0. */
-static double points(const sn_match *s) {
-  const int64_t kept = sn_type_size(&s->type);
-  return kept ? (double)(sn_type_size(&sn_match_node(s, s->x[0])->type) / kept) : 0;
+static double points(const sn_match *m) {
+  const int64_t kept = sn_type_size(&m->type);
+  return kept ? (double)(sn_type_size(&sn_match_node(m, m->x[0])->type) / kept) : 0;
 }
 
-RULE(extremum_of_same) {
+static sn_id extremum_of_same(const sn_match *m) {
   double value;
-  return uniform(s, 0, &value) && points(s) > 0 ? sn_match_full(s, value) : SN_NONE;
+  return uniform(m, 0, &value) && points(m) > 0 ? sn_match_full(m, value) : SN_NONE;
 }
 
 /* n c, where every partial sum in whatever order is exact: the significand of c times n fits. Sums
  * begin at +0, so that of -0 is +0. */
-RULE(sum_of_same) {
+static sn_id sum_of_same(const sn_match *m) {
   double c;
-  const double n = points(s);
-  if (!uniform(s, 0, &c)) return SN_NONE;
-  if (n == 0 || c == 0) return sn_match_full(s, 0);
-  if (!isfinite(c)) return sn_match_full(s, c);
-  if (s->type.dtype == SN_I32) {
+  const double n = points(m);
+  if (!uniform(m, 0, &c)) return SN_NONE;
+  if (n == 0 || c == 0) return sn_match_full(m, 0);
+  if (!isfinite(c)) return sn_match_full(m, c);
+  if (m->type.dtype == SN_I32) {
     if (fabs(c) * n > 0x1p53) return SN_NONE;
-    return sn_match_full(s, (double)(int32_t)(int64_t)(c * n)); /* wraps */
+    return sn_match_full(m, (double)(int32_t)(int64_t)(c * n)); /* wraps */
   }
   double odd = fabs(c);
   while (odd != floor(odd)) odd *= 2;
   while (odd / 2 == floor(odd / 2)) odd /= 2;
-  const double most = s->type.dtype == SN_F32 ? 0x1p24 : 0x1p53;
-  const double biggest = s->type.dtype == SN_F32 ? 0x1p127 : 0x1p1000;
-  return odd * n <= most && fabs(c) * n < biggest ? sn_match_full(s, c * n) : SN_NONE;
+  const double most = m->type.dtype == SN_F32 ? 0x1p24 : 0x1p53;
+  const double biggest = m->type.dtype == SN_F32 ? 0x1p127 : 0x1p1000;
+  return odd * n <= most && fabs(c) * n < biggest ? sn_match_full(m, c * n) : SN_NONE;
 }
 
-RULE(product_of_same) {
+static sn_id product_of_same(const sn_match *m) {
   double c;
-  if (!uniform(s, 0, &c)) return SN_NONE;
-  const bool known = points(s) == 0 || c == 1 || sn_double_attr(c) == sn_double_attr(0);
-  return known ? sn_match_full(s, points(s) == 0 ? 1 : c) : SN_NONE;
+  if (!uniform(m, 0, &c)) return SN_NONE;
+  const bool known = points(m) == 0 || c == 1 || sn_double_attr(c) == sn_double_attr(0);
+  return known ? sn_match_full(m, points(m) == 0 ? 1 : c) : SN_NONE;
 }
 
 /* All elements are equal, whichever are taken. */
-RULE(gather_of_same) {
+static sn_id gather_of_same(const sn_match *m) {
   double value;
-  return uniform(s, 0, &value) ? sn_match_full(s, value) : SN_NONE;
+  return uniform(m, 0, &value) ? sn_match_full(m, value) : SN_NONE;
 }
 
 static const sn_rule rules[] = {

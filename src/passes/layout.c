@@ -6,131 +6,131 @@
 #include "passes/passes.h"
 #include "passes/rewrite_rules.h"
 
-#define RULE(name) static sn_id name(const sn_match *s)
-
-static const sn_type *in_type(const sn_match *s) { return &sn_match_node(s, s->x[0])->type; }
-static sn_id inner(const sn_match *s) { return sn_match_input(s, s->x[0], 0); }
-static const sn_type *inner_type(const sn_match *s) { return &sn_match_node(s, inner(s))->type; }
-static const int64_t *in_attrs(const sn_match *s) {
-  return sn_graph_attrs(sn_match_graph(s), s->x[0]);
+static const sn_type *in_type(const sn_match *m) { return &sn_match_node(m, m->x[0])->type; }
+static sn_id inner(const sn_match *m) { return sn_match_input(m, m->x[0], 0); }
+static const sn_type *inner_type(const sn_match *m) { return &sn_match_node(m, inner(m))->type; }
+static const int64_t *in_attrs(const sn_match *m) {
+  return sn_graph_attrs(sn_match_graph(m), m->x[0]);
 }
-static bool is_view_of(const sn_match *s, sn_op op) { return sn_match_is(s, s->x[0], op); }
+static bool is_view_of(const sn_match *m, sn_op op) { return sn_match_is(m, m->x[0], op); }
 
-static sn_id slice_of(const sn_match *s, sn_id x, const int64_t *begin, const int64_t *stride,
+static sn_id slice_of(const sn_match *m, sn_id x, const int64_t *begin, const int64_t *stride,
                       const sn_type *type) {
   int64_t attrs[2 * SN_MAX_RANK];
   memcpy(attrs, begin, sizeof *attrs * (size_t)type->rank);
   memcpy(attrs + type->rank, stride, sizeof *attrs * (size_t)type->rank);
-  return sn_match_view(s, SN_OP_slice, x, attrs, 2 * (uint32_t)type->rank, type);
+  return sn_match_view(m, SN_OP_slice, x, attrs, 2 * (uint32_t)type->rank, type);
 }
 
 /* ---- one view -------------------------------------------------------------------------------- */
 
 /* a reshape or broadcast to the same shape */
-RULE(same_shape) { return sn_same_dims(in_type(s), &s->type) ? s->x[0] : SN_NONE; }
+static sn_id same_shape(const sn_match *m) {
+  return sn_same_dims(in_type(m), &m->type) ? m->x[0] : SN_NONE;
+}
 
 /* a slice of everything */
-RULE(whole_slice) {
-  for (int i = 0; i < s->type.rank; i++)
-    if (s->attrs[i] != 0 || s->attrs[s->type.rank + i] != 1 ||
-        s->type.dims[i] != in_type(s)->dims[i])
+static sn_id whole_slice(const sn_match *m) {
+  for (int i = 0; i < m->type.rank; i++)
+    if (m->attrs[i] != 0 || m->attrs[m->type.rank + i] != 1 ||
+        m->type.dims[i] != in_type(m)->dims[i])
       return SN_NONE;
-  return s->x[0];
+  return m->x[0];
 }
 
 /* a permutation that moves nothing is nothing, one that moves sizes of 1 only is a reshape */
-RULE(idle_transpose) {
+static sn_id idle_transpose(const sn_match *m) {
   int64_t last = -1;
   bool same = true, idle = true;
-  for (int i = 0; i < s->type.rank; i++) {
-    same = same && s->attrs[i] == i;
-    if (s->type.dims[i] == 1) continue;
-    idle = idle && s->attrs[i] > last;
-    last = s->attrs[i];
+  for (int i = 0; i < m->type.rank; i++) {
+    same = same && m->attrs[i] == i;
+    if (m->type.dims[i] == 1) continue;
+    idle = idle && m->attrs[i] > last;
+    last = m->attrs[i];
   }
-  if (same) return s->x[0];
-  return idle ? sn_match_view(s, SN_OP_reshape, s->x[0], NULL, 0, &s->type) : SN_NONE;
+  if (same) return m->x[0];
+  return idle ? sn_match_view(m, SN_OP_reshape, m->x[0], NULL, 0, &m->type) : SN_NONE;
 }
 
 /* any view of one value repeated is that value repeated */
-RULE(view_of_one_value) {
-  if (!is_view_of(s, SN_OP_broadcast) || sn_type_size(inner_type(s)) != 1) return SN_NONE;
-  const sn_type scalar = sn_type_scalar(s->type.dtype);
-  return sn_build_broadcast(s->b, sn_build_reshape(s->b, inner(s), &scalar), &s->type);
+static sn_id view_of_one_value(const sn_match *m) {
+  if (!is_view_of(m, SN_OP_broadcast) || sn_type_size(inner_type(m)) != 1) return SN_NONE;
+  const sn_type scalar = sn_type_scalar(m->type.dtype);
+  return sn_build_broadcast(m->b, sn_build_reshape(m->b, inner(m), &scalar), &m->type);
 }
 
 /* ---- views of views -------------------------------------------------------------------------- */
 
-RULE(reshape_of_reshape) {
-  return is_view_of(s, SN_OP_reshape) ? sn_build_reshape(s->b, inner(s), &s->type) : SN_NONE;
+static sn_id reshape_of_reshape(const sn_match *m) {
+  return is_view_of(m, SN_OP_reshape) ? sn_build_reshape(m->b, inner(m), &m->type) : SN_NONE;
 }
 
-RULE(broadcast_of_broadcast) {
-  return is_view_of(s, SN_OP_broadcast) ? sn_build_broadcast(s->b, inner(s), &s->type) : SN_NONE;
+static sn_id broadcast_of_broadcast(const sn_match *m) {
+  return is_view_of(m, SN_OP_broadcast) ? sn_build_broadcast(m->b, inner(m), &m->type) : SN_NONE;
 }
 
 /* transpose(transpose(x, p), q) = transpose(x, p[q]) */
-RULE(transpose_of_transpose) {
-  if (!is_view_of(s, SN_OP_transpose)) return SN_NONE;
+static sn_id transpose_of_transpose(const sn_match *m) {
+  if (!is_view_of(m, SN_OP_transpose)) return SN_NONE;
   int64_t perm[SN_MAX_RANK];
-  for (int i = 0; i < s->type.rank; i++) perm[i] = in_attrs(s)[s->attrs[i]];
-  return sn_match_view(s, SN_OP_transpose, inner(s), perm, (uint32_t)s->type.rank, &s->type);
+  for (int i = 0; i < m->type.rank; i++) perm[i] = in_attrs(m)[m->attrs[i]];
+  return sn_match_view(m, SN_OP_transpose, inner(m), perm, (uint32_t)m->type.rank, &m->type);
 }
 
 /* x[b + i s][c + j t] = x[b + c s + j s t] */
-RULE(slice_of_slice) {
-  const int rank = s->type.rank;
-  if (!is_view_of(s, SN_OP_slice) || sn_type_size(&s->type) == 0) return SN_NONE;
+static sn_id slice_of_slice(const sn_match *m) {
+  const int rank = m->type.rank;
+  if (!is_view_of(m, SN_OP_slice) || sn_type_size(&m->type) == 0) return SN_NONE;
   int64_t begin[SN_MAX_RANK], stride[SN_MAX_RANK];
   for (int i = 0; i < rank; i++) {
-    const int64_t b = in_attrs(s)[i], step = in_attrs(s)[rank + i];
-    begin[i] = b + s->attrs[i] * step;
+    const int64_t b = in_attrs(m)[i], step = in_attrs(m)[rank + i];
+    begin[i] = b + m->attrs[i] * step;
     /* a stride that is never taken could be any number, and overflow */
-    stride[i] = s->type.dims[i] > 1 ? s->attrs[rank + i] * step : 1;
+    stride[i] = m->type.dims[i] > 1 ? m->attrs[rank + i] * step : 1;
   }
-  return slice_of(s, inner(s), begin, stride, &s->type);
+  return slice_of(m, inner(m), begin, stride, &m->type);
 }
 
 /* A slice of repeats is a slice of what is repeated, as many times. */
-RULE(slice_of_broadcast) {
-  if (!is_view_of(s, SN_OP_broadcast)) return SN_NONE;
-  sn_type part = *inner_type(s);
-  const int lead = s->type.rank - part.rank;
+static sn_id slice_of_broadcast(const sn_match *m) {
+  if (!is_view_of(m, SN_OP_broadcast)) return SN_NONE;
+  sn_type part = *inner_type(m);
+  const int lead = m->type.rank - part.rank;
   int64_t begin[SN_MAX_RANK], stride[SN_MAX_RANK];
   for (int i = 0; i < part.rank; i++) {
-    const bool repeated = part.dims[i] != in_type(s)->dims[lead + i];
-    begin[i] = repeated ? 0 : s->attrs[lead + i];
-    stride[i] = repeated ? 1 : s->attrs[s->type.rank + lead + i];
-    if (!repeated) part.dims[i] = s->type.dims[lead + i];
+    const bool repeated = part.dims[i] != in_type(m)->dims[lead + i];
+    begin[i] = repeated ? 0 : m->attrs[lead + i];
+    stride[i] = repeated ? 1 : m->attrs[m->type.rank + lead + i];
+    if (!repeated) part.dims[i] = m->type.dims[lead + i];
   }
-  const sn_type type = s->type;
-  return sn_build_broadcast(s->b, slice_of(s, inner(s), begin, stride, &part), &type);
+  const sn_type type = m->type;
+  return sn_build_broadcast(m->b, slice_of(m, inner(m), begin, stride, &part), &type);
 }
 
 /* ---- parts of what was put together ---------------------------------------------------------- */
 
 /* The first and last place that slice s takes on an axis, in order. */
-static void reach(const sn_match *s, int axis, int64_t *low, int64_t *high) {
-  const int64_t first = s->attrs[axis];
-  const int64_t last = first + (s->type.dims[axis] - 1) * s->attrs[s->type.rank + axis];
+static void reach(const sn_match *m, int axis, int64_t *low, int64_t *high) {
+  const int64_t first = m->attrs[axis];
+  const int64_t last = first + (m->type.dims[axis] - 1) * m->attrs[m->type.rank + axis];
   *low = first < last ? first : last;
   *high = first < last ? last : first;
 }
 
 /* A slice inside one input of a concat is a slice of that input. */
-RULE(slice_of_concat) {
-  if (!is_view_of(s, SN_OP_concat) || sn_type_size(&s->type) == 0) return SN_NONE;
-  const int64_t axis = *in_attrs(s);
+static sn_id slice_of_concat(const sn_match *m) {
+  if (!is_view_of(m, SN_OP_concat) || sn_type_size(&m->type) == 0) return SN_NONE;
+  const int64_t axis = *in_attrs(m);
   int64_t low, high, at = 0;
-  reach(s, (int)axis, &low, &high);
-  for (uint32_t k = 0; k < sn_match_node(s, s->x[0])->n_inputs; k++) {
-    const sn_id x = sn_match_input(s, s->x[0], (int)k);
-    const int64_t n = sn_match_node(s, x)->type.dims[axis];
+  reach(m, (int)axis, &low, &high);
+  for (uint32_t k = 0; k < sn_match_node(m, m->x[0])->n_inputs; k++) {
+    const sn_id x = sn_match_input(m, m->x[0], (int)k);
+    const int64_t n = sn_match_node(m, x)->type.dims[axis];
     if (low >= at && high < at + n) {
       int64_t begin[SN_MAX_RANK];
-      memcpy(begin, s->attrs, sizeof *begin * (size_t)s->type.rank);
+      memcpy(begin, m->attrs, sizeof *begin * (size_t)m->type.rank);
       begin[axis] -= at;
-      return slice_of(s, x, begin, s->attrs + s->type.rank, &s->type);
+      return slice_of(m, x, begin, m->attrs + m->type.rank, &m->type);
     }
     at += n;
     if (low < at) return SN_NONE;
@@ -140,45 +140,45 @@ RULE(slice_of_concat) {
 
 /* A slice of a pad that takes elements of x only is a slice of x; one that meets none is the
  * padding. */
-RULE(slice_of_pad) {
-  if (!is_view_of(s, SN_OP_pad) || sn_type_size(&s->type) == 0) return SN_NONE;
-  const int rank = s->type.rank;
+static sn_id slice_of_pad(const sn_match *m) {
+  if (!is_view_of(m, SN_OP_pad) || sn_type_size(&m->type) == 0) return SN_NONE;
+  const int rank = m->type.rank;
   int64_t begin[SN_MAX_RANK], stride[SN_MAX_RANK];
-  bool inside = true, outside = sn_type_size(inner_type(s)) == 0;
+  bool inside = true, outside = sn_type_size(inner_type(m)) == 0;
   for (int i = 0; i < rank; i++) {
-    const int64_t first = in_attrs(s)[i], step = in_attrs(s)[rank + i];
-    const int64_t end = first + (inner_type(s)->dims[i] - 1) * step;
+    const int64_t first = in_attrs(m)[i], step = in_attrs(m)[rank + i];
+    const int64_t end = first + (inner_type(m)->dims[i] - 1) * step;
     int64_t low, high;
-    reach(s, i, &low, &high);
+    reach(m, i, &low, &high);
     outside = outside || high < first || low > end;
-    const bool one = s->type.dims[i] == 1;
-    inside = inside && low >= first && high <= end && (s->attrs[i] - first) % step == 0 &&
-             (one || s->attrs[rank + i] % step == 0);
-    begin[i] = (s->attrs[i] - first) / step;
-    stride[i] = one ? 1 : s->attrs[rank + i] / step;
+    const bool one = m->type.dims[i] == 1;
+    inside = inside && low >= first && high <= end && (m->attrs[i] - first) % step == 0 &&
+             (one || m->attrs[rank + i] % step == 0);
+    begin[i] = (m->attrs[i] - first) / step;
+    stride[i] = one ? 1 : m->attrs[rank + i] / step;
   }
-  if (outside) return sn_match_full(s, sn_attr_double(in_attrs(s)[2 * rank]));
-  return inside ? slice_of(s, inner(s), begin, stride, &s->type) : SN_NONE;
+  if (outside) return sn_match_full(m, sn_attr_double(in_attrs(m)[2 * rank]));
+  return inside ? slice_of(m, inner(m), begin, stride, &m->type) : SN_NONE;
 }
 
 /* a pad of nothing */
-RULE(idle_pad) {
-  return sn_same_dims(in_type(s), &s->type) && sn_type_size(&s->type) ? s->x[0] : SN_NONE;
+static sn_id idle_pad(const sn_match *m) {
+  return sn_same_dims(in_type(m), &m->type) && sn_type_size(&m->type) ? m->x[0] : SN_NONE;
 }
 
 /* one input, or one that holds all elements */
-RULE(concat_of_one) {
-  for (uint32_t k = 0; k < s->n; k++)
-    if (sn_same_dims(&sn_match_node(s, s->x[k])->type, &s->type)) return s->x[k];
+static sn_id concat_of_one(const sn_match *m) {
+  for (uint32_t k = 0; k < m->n; k++)
+    if (sn_same_dims(&sn_match_node(m, m->x[k])->type, &m->type)) return m->x[k];
   return SN_NONE;
 }
 
 /* Whether slice y of a base goes on along axis where slice x ends, and is like it elsewhere. */
-static bool goes_on(const sn_match *s, sn_id x, sn_id y, int64_t axis) {
-  const sn_graph *g = sn_match_graph(s);
-  if (!sn_match_is(s, y, SN_OP_slice) || sn_match_input(s, x, 0) != sn_match_input(s, y, 0))
+static bool goes_on(const sn_match *m, sn_id x, sn_id y, int64_t axis) {
+  const sn_graph *g = sn_match_graph(m);
+  if (!sn_match_is(m, y, SN_OP_slice) || sn_match_input(m, x, 0) != sn_match_input(m, y, 0))
     return false;
-  const int rank = s->type.rank;
+  const int rank = m->type.rank;
   const int64_t *a = sn_graph_attrs(g, x), *b = sn_graph_attrs(g, y);
   for (int i = 0; i < rank; i++) {
     if (a[rank + i] != b[rank + i]) return false;
@@ -189,65 +189,65 @@ static bool goes_on(const sn_match *s, sn_id x, sn_id y, int64_t axis) {
 }
 
 /* [x[0:2] | x[2:5] | ...] = x[0:...] */
-RULE(concat_of_slices) {
-  if (s->n < 2 || !sn_match_is(s, s->x[0], SN_OP_slice) || sn_type_size(&s->type) == 0)
+static sn_id concat_of_slices(const sn_match *m) {
+  if (m->n < 2 || !sn_match_is(m, m->x[0], SN_OP_slice) || sn_type_size(&m->type) == 0)
     return SN_NONE;
-  for (uint32_t k = 1; k < s->n; k++)
-    if (!goes_on(s, s->x[k - 1], s->x[k], s->attrs[0])) return SN_NONE;
-  return slice_of(s, inner(s), in_attrs(s), in_attrs(s) + s->type.rank, &s->type);
+  for (uint32_t k = 1; k < m->n; k++)
+    if (!goes_on(m, m->x[k - 1], m->x[k], m->attrs[0])) return SN_NONE;
+  return slice_of(m, inner(m), in_attrs(m), in_attrs(m) + m->type.rank, &m->type);
 }
 
 /* ---- views and arithmetic -------------------------------------------------------------------- */
 
-static bool is_uniform(const sn_match *s, sn_id x) {
+static bool is_uniform(const sn_match *m, sn_id x) {
   double value;
-  return sn_graph_uniform(sn_match_graph(s), x, &value);
+  return sn_graph_uniform(sn_match_graph(m), x, &value);
 }
 
 /* Whether this very view of elementwise input x costs nothing: it takes back another one. */
-static bool takes_back(const sn_match *s, sn_id x) {
-  const sn_graph *g = sn_match_graph(s);
-  if (!sn_match_is(s, x, s->op)) return false;
-  const sn_id base = sn_match_input(s, x, 0);
-  if (!sn_same_dims(&g->nodes[base].type, &s->type)) return false;
-  for (int i = 0; s->op == SN_OP_transpose && i < s->type.rank; i++)
-    if (sn_graph_attrs(g, x)[s->attrs[i]] != i) return false;
+static bool takes_back(const sn_match *m, sn_id x) {
+  const sn_graph *g = sn_match_graph(m);
+  if (!sn_match_is(m, x, m->op)) return false;
+  const sn_id base = sn_match_input(m, x, 0);
+  if (!sn_same_dims(&g->nodes[base].type, &m->type)) return false;
+  for (int i = 0; m->op == SN_OP_transpose && i < m->type.rank; i++)
+    if (sn_graph_attrs(g, x)[m->attrs[i]] != i) return false;
   return true;
 }
 
 /* reshape(f(reshape x, c)) = f(x, c) where the outer one takes the inner one back; so transpose. */
-RULE(view_around_arithmetic) {
-  const sn_id y = s->x[0];
-  const sn_node node = *sn_match_node(s, y);
-  if (!sn_op_is_elementwise(node.op) || !sn_match_single_use(s, 0)) return SN_NONE;
+static sn_id view_around_arithmetic(const sn_match *m) {
+  const sn_id y = m->x[0];
+  const sn_node node = *sn_match_node(m, y);
+  if (!sn_op_is_elementwise(node.op) || !sn_match_single_use(m, 0)) return SN_NONE;
   bool any = false;
   for (uint32_t k = 0; k < node.n_inputs; k++) {
-    const sn_id x = sn_match_input(s, y, (int)k);
-    if (!takes_back(s, x) && !is_uniform(s, x)) return SN_NONE;
-    any = any || takes_back(s, x);
+    const sn_id x = sn_match_input(m, y, (int)k);
+    if (!takes_back(m, x) && !is_uniform(m, x)) return SN_NONE;
+    any = any || takes_back(m, x);
   }
   if (!any) return SN_NONE;
   sn_id in[SN_MAX_ARITY];
   for (uint32_t k = 0; k < node.n_inputs; k++) {
-    const sn_id x = sn_match_input(s, y, (int)k);
-    in[k] = takes_back(s, x) ? sn_match_input(s, x, 0)
-                             : sn_match_view(s, s->op, x, s->attrs, s->n_attrs, &s->type);
+    const sn_id x = sn_match_input(m, y, (int)k);
+    in[k] = takes_back(m, x) ? sn_match_input(m, x, 0)
+                             : sn_match_view(m, m->op, x, m->attrs, m->n_attrs, &m->type);
   }
-  const sn_type type = s->type;
-  return sn_build_op(s->b, node.op, in, node.n_inputs, NULL, 0, &type);
+  const sn_type type = m->type;
+  return sn_build_op(m->b, node.op, in, node.n_inputs, NULL, 0, &type);
 }
 
 /* The smallest shape that holds all the elements that differ, of inputs that are all repeated.
  * False where one is not. */
-static bool shape_before_repeat(const sn_match *s, sn_type *small) {
-  *small = s->type;
+static bool shape_before_repeat(const sn_match *m, sn_type *small) {
+  *small = m->type;
   int rank = 0;
-  for (int i = 0; i < s->type.rank; i++) small->dims[i] = s->type.dims[i] ? 1 : 0;
-  for (uint32_t k = 0; k < s->n; k++) {
-    if (!sn_match_is(s, s->x[k], SN_OP_broadcast)) return false;
-    const sn_type *x = &sn_match_node(s, sn_match_input(s, s->x[k], 0))->type;
+  for (int i = 0; i < m->type.rank; i++) small->dims[i] = m->type.dims[i] ? 1 : 0;
+  for (uint32_t k = 0; k < m->n; k++) {
+    if (!sn_match_is(m, m->x[k], SN_OP_broadcast)) return false;
+    const sn_type *x = &sn_match_node(m, sn_match_input(m, m->x[k], 0))->type;
     for (int i = 0; i < x->rank; i++)
-      if (x->dims[i] != 1) small->dims[s->type.rank - x->rank + i] = x->dims[i];
+      if (x->dims[i] != 1) small->dims[m->type.rank - x->rank + i] = x->dims[i];
     if (x->rank > rank) rank = x->rank;
   }
   memmove(small->dims, small->dims + (small->rank - rank), sizeof *small->dims * (size_t)rank);
@@ -257,49 +257,49 @@ static bool shape_before_repeat(const sn_match *s, sn_type *small) {
 }
 
 /* Whether some input is computed where it is small: then the op runs in that kernel. */
-static bool joins_a_kernel(const sn_match *s) {
-  for (uint32_t k = 0; k < s->n; k++) {
-    sn_id x = s->x[k];
-    while (sn_op_describe(sn_match_node(s, x)->op)->kind == SN_CLASS_VIEW)
-      x = sn_match_input(s, x, 0);
-    if (sn_op_describe(sn_match_node(s, x)->op)->kind > SN_CLASS_VIEW) return true;
+static bool joins_a_kernel(const sn_match *m) {
+  for (uint32_t k = 0; k < m->n; k++) {
+    sn_id x = m->x[k];
+    while (sn_op_describe(sn_match_node(m, x)->op)->kind == SN_CLASS_VIEW)
+      x = sn_match_input(m, x, 0);
+    if (sn_op_describe(sn_match_node(m, x)->op)->kind > SN_CLASS_VIEW) return true;
   }
   return false;
 }
 
 /* f(repeat x, repeat y) = repeat f(x, y): fewer elements. A cheap op on arguments stays with its
  * reader, as it would need a kernel of its own. */
-RULE(repeat_after_arithmetic) {
+static sn_id repeat_after_arithmetic(const sn_match *m) {
   sn_type small;
-  if (!sn_op_is_elementwise(s->op) || !s->n || !shape_before_repeat(s, &small)) return SN_NONE;
-  if (sn_type_size(&small) >= sn_type_size(&s->type)) return SN_NONE;
-  if (sn_op_describe(s->op)->cost < s->walk->context->target->costs.load_flops &&
-      !joins_a_kernel(s))
+  if (!sn_op_is_elementwise(m->op) || !m->n || !shape_before_repeat(m, &small)) return SN_NONE;
+  if (sn_type_size(&small) >= sn_type_size(&m->type)) return SN_NONE;
+  if (sn_op_describe(m->op)->cost < m->walk->context->target->costs.load_flops &&
+      !joins_a_kernel(m))
     return SN_NONE;
   sn_id in[SN_MAX_ARITY];
-  for (uint32_t k = 0; k < s->n; k++)
-    in[k] = sn_build_broadcast(s->b, sn_match_input(s, s->x[k], 0), &small);
-  return sn_build_broadcast(s->b, sn_build_op(s->b, s->op, in, s->n, NULL, 0, &small), &s->type);
+  for (uint32_t k = 0; k < m->n; k++)
+    in[k] = sn_build_broadcast(m->b, sn_match_input(m, m->x[k], 0), &small);
+  return sn_build_broadcast(m->b, sn_build_op(m->b, m->op, in, m->n, NULL, 0, &small), &m->type);
 }
 
 /* max over repeats is max over what is repeated */
-RULE(extremum_of_repeated) {
-  if (!is_view_of(s, SN_OP_broadcast) || sn_type_size(in_type(s)) == 0) return SN_NONE;
-  const sn_type from = *inner_type(s);
-  const int lead = in_type(s)->rank - from.rank;
+static sn_id extremum_of_repeated(const sn_match *m) {
+  if (!is_view_of(m, SN_OP_broadcast) || sn_type_size(in_type(m)) == 0) return SN_NONE;
+  const sn_type from = *inner_type(m);
+  const int lead = in_type(m)->rank - from.rank;
   sn_type left = {.dtype = from.dtype};
   uint64_t axes = 0;
   bool fewer = false;
-  for (int i = 0; i < in_type(s)->rank; i++) {
-    const bool reduced = (uint64_t)s->attrs[0] >> i & 1;
-    const bool repeated = i < lead || from.dims[i - lead] != in_type(s)->dims[i];
+  for (int i = 0; i < in_type(m)->rank; i++) {
+    const bool reduced = (uint64_t)m->attrs[0] >> i & 1;
+    const bool repeated = i < lead || from.dims[i - lead] != in_type(m)->dims[i];
     if (i >= lead && reduced) axes |= (uint64_t)1 << (i - lead);
     if (i >= lead && !reduced) left.dims[left.rank++] = from.dims[i - lead];
     fewer = fewer || (reduced && repeated);
   }
   if (!fewer) return SN_NONE;
-  const sn_id made = sn_build_reduce(s->b, s->op, inner(s), axes);
-  return sn_build_broadcast(s->b, sn_build_reshape(s->b, made, &left), &s->type);
+  const sn_id made = sn_build_reduce(m->b, m->op, inner(m), axes);
+  return sn_build_broadcast(m->b, sn_build_reshape(m->b, made, &left), &m->type);
 }
 
 /* ---- reshapes after what reads them ------------------------------------------------------------
@@ -329,11 +329,11 @@ static bool next_runs(dims_walk *w) {
 }
 
 /* Reshape x where something was computed in the shape that it shows; SN_NONE if it is not. */
-static sn_id base_of_reshape(const sn_match *s, sn_id x) {
-  if (!sn_match_is(s, x, SN_OP_reshape) || !sn_type_size(&sn_match_node(s, x)->type))
+static sn_id base_of_reshape(const sn_match *m, sn_id x) {
+  if (!sn_match_is(m, x, SN_OP_reshape) || !sn_type_size(&sn_match_node(m, x)->type))
     return SN_NONE;
-  const sn_id base = sn_match_input(s, x, 0);
-  const sn_op op = sn_match_node(s, base)->op;
+  const sn_id base = sn_match_input(m, x, 0);
+  const sn_op op = sn_match_node(m, base)->op;
   const sn_op_class kind = sn_op_describe(op)->kind;
   const bool joins = kind == SN_CLASS_MATMUL || kind == SN_CLASS_REDUCE || sn_op_is_elementwise(op);
   return joins ? base : SN_NONE;
@@ -341,9 +341,9 @@ static sn_id base_of_reshape(const sn_match *s, sn_id x) {
 
 /* The repeated x in another shape, if its dims are repeated in whole runs: *small is what there is
  * to repeat, in that shape. */
-static bool reshape_repeated(const sn_match *s, sn_id x, const sn_type *to, sn_type *small) {
-  const sn_type *from = &sn_match_node(s, x)->type;
-  const sn_type *base = &sn_match_node(s, sn_match_input(s, x, 0))->type;
+static bool reshape_repeated(const sn_match *m, sn_id x, const sn_type *to, sn_type *small) {
+  const sn_type *from = &sn_match_node(m, x)->type;
+  const sn_type *base = &sn_match_node(m, sn_match_input(m, x, 0))->type;
   const int lead = from->rank - base->rank;
   *small = *to;
   small->dtype = from->dtype;
@@ -361,55 +361,55 @@ static bool reshape_repeated(const sn_match *s, sn_id x, const sn_type *to, sn_t
 }
 
 /* x in the shape `to`, where that moves nothing and takes nothing from the kernel that makes it. */
-static bool moves_along(const sn_match *s, sn_id x, const sn_type *to) {
-  const sn_node *node = sn_match_node(s, x);
-  if (node->op == SN_OP_broadcast) return reshape_repeated(s, x, to, &(sn_type){0});
+static bool moves_along(const sn_match *m, sn_id x, const sn_type *to) {
+  const sn_node *node = sn_match_node(m, x);
+  if (node->op == SN_OP_broadcast) return reshape_repeated(m, x, to, &(sn_type){0});
   if (node->op == SN_OP_reshape) return true;
-  return node->op == SN_OP_input || is_uniform(s, x);
+  return node->op == SN_OP_input || is_uniform(m, x);
 }
 
-static sn_id move_along(const sn_match *s, sn_id x, const sn_type *to) {
+static sn_id move_along(const sn_match *m, sn_id x, const sn_type *to) {
   sn_type small;
-  if (!sn_match_is(s, x, SN_OP_broadcast)) return sn_match_view(s, SN_OP_reshape, x, NULL, 0, to);
-  reshape_repeated(s, x, to, &small);
-  const sn_id part = sn_match_view(s, SN_OP_reshape, sn_match_input(s, x, 0), NULL, 0, &small);
+  if (!sn_match_is(m, x, SN_OP_broadcast)) return sn_match_view(m, SN_OP_reshape, x, NULL, 0, to);
+  reshape_repeated(m, x, to, &small);
+  const sn_id part = sn_match_view(m, SN_OP_reshape, sn_match_input(m, x, 0), NULL, 0, &small);
   sn_type whole = *to;
   whole.dtype = small.dtype;
-  return sn_build_broadcast(s->b, part, &whole);
+  return sn_build_broadcast(m->b, part, &whole);
 }
 
 /* f(reshape x, c) = reshape f(x, c) */
-RULE(reshape_after_arithmetic) {
-  if (!sn_op_is_elementwise(s->op)) return SN_NONE;
+static sn_id reshape_after_arithmetic(const sn_match *m) {
+  if (!sn_op_is_elementwise(m->op)) return SN_NONE;
   sn_id base = SN_NONE, in[SN_MAX_ARITY];
-  for (uint32_t k = 0; k < s->n && base == SN_NONE; k++) base = base_of_reshape(s, s->x[k]);
+  for (uint32_t k = 0; k < m->n && base == SN_NONE; k++) base = base_of_reshape(m, m->x[k]);
   if (base == SN_NONE) return SN_NONE;
-  const sn_type type = s->type;
-  sn_type to = sn_match_node(s, base)->type;
+  const sn_type type = m->type;
+  sn_type to = sn_match_node(m, base)->type;
   to.dtype = type.dtype;
-  for (uint32_t k = 0; k < s->n; k++)
-    if (!moves_along(s, s->x[k], &to)) return SN_NONE;
-  for (uint32_t k = 0; k < s->n; k++) in[k] = move_along(s, s->x[k], &to);
-  return sn_build_reshape(s->b, sn_build_op(s->b, s->op, in, s->n, NULL, 0, &to), &type);
+  for (uint32_t k = 0; k < m->n; k++)
+    if (!moves_along(m, m->x[k], &to)) return SN_NONE;
+  for (uint32_t k = 0; k < m->n; k++) in[k] = move_along(m, m->x[k], &to);
+  return sn_build_reshape(m->b, sn_build_op(m->b, m->op, in, m->n, NULL, 0, &to), &type);
 }
 
 /* sum(reshape x) = reshape sum(x): the same elements in the same order */
-RULE(reshape_after_reduction) {
-  const sn_id base = base_of_reshape(s, s->x[0]);
+static sn_id reshape_after_reduction(const sn_match *m) {
+  const sn_id base = base_of_reshape(m, m->x[0]);
   if (base == SN_NONE) return SN_NONE;
   uint64_t axes = 0;
-  for (dims_walk w = {.a = in_type(s), .b = inner_type(s)}; next_runs(&w);) {
+  for (dims_walk w = {.a = in_type(m), .b = inner_type(m)}; next_runs(&w);) {
     bool some = false, all = true;
     for (int i = w.a_begin; i < w.a_end; i++) {
-      const bool reduced = (uint64_t)s->attrs[0] >> i & 1;
-      some = some || (reduced && in_type(s)->dims[i] > 1);
-      all = all && (reduced || in_type(s)->dims[i] == 1);
+      const bool reduced = (uint64_t)m->attrs[0] >> i & 1;
+      some = some || (reduced && in_type(m)->dims[i] > 1);
+      all = all && (reduced || in_type(m)->dims[i] == 1);
     }
     if (some && !all) return SN_NONE;
     for (int k = w.b_begin; some && k < w.b_end; k++) axes |= (uint64_t)1 << k;
   }
-  const sn_type type = s->type;
-  return axes ? sn_build_reshape(s->b, sn_build_reduce(s->b, s->op, base, axes), &type) : SN_NONE;
+  const sn_type type = m->type;
+  return axes ? sn_build_reshape(m->b, sn_build_reduce(m->b, m->op, base, axes), &type) : SN_NONE;
 }
 
 /* clang-format off */

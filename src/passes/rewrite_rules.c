@@ -1,5 +1,5 @@
-/* rewrite_rules.c - the walk of rewrite_rules.h, and what rules ask. Work is linear: each old node is offered to
- * the rules at most MOST_REWRITES times. */
+/* rewrite_rules.c - the walk of rewrite_rules.h, and what rules ask. Work is linear: each old node
+ * is offered to the rules at most MOST_REWRITES times. */
 #include "passes/rewrite_rules.h"
 
 #include "base/log.h"
@@ -8,37 +8,37 @@
 #define MOST_DEPTH 4     /* of ops made by rules inside rules */
 #define SIGN_DEPTH 4     /* of the question for -0 */
 
-static sn_id apply_once(const sn_match *s) {
-  for (const sn_rule *rule = s->walk->rules; rule->apply; rule++) {
-    if (rule->op != s->op && rule->op != SN_OP_COUNT) continue;
-    const sn_id made = rule->apply(s);
+static sn_id apply_once(const sn_match *m) {
+  for (const sn_rule *rule = m->walk->rules; rule->apply; rule++) {
+    if (rule->op != m->op && rule->op != SN_OP_COUNT) continue;
+    const sn_id made = rule->apply(m);
     if (made == SN_NONE) continue;
-    SN_LOG(s->b->graph->env, SN_LOG_REWRITES, "  %s: %s -> %%%u %s\n", rule->name,
-           sn_op_describe(s->op)->name, made, sn_op_describe(s->b->graph->nodes[made].op)->name);
+    SN_LOG(m->b->graph->env, SN_LOG_REWRITES, "  %s: %s -> %%%u %s\n", rule->name,
+           sn_op_describe(m->op)->name, made, sn_op_describe(m->b->graph->nodes[made].op)->name);
     return made;
   }
   return SN_NONE;
 }
 
-/* The last rewrite of the site, or SN_NONE where no rule applies. */
+/* The last rewrite of the op, or SN_NONE where no rule applies. */
 static sn_id settle(const sn_match *first) {
-  sn_match s = *first;
+  sn_match m = *first;
   sn_id settled = SN_NONE;
-  while (s.walk->budget > 0 && !s.b->status) {
-    const size_t before = s.b->graph->n_nodes;
-    const sn_id made = apply_once(&s);
+  while (m.walk->budget > 0 && !m.b->status) {
+    const size_t before = m.b->graph->n_nodes;
+    const sn_id made = apply_once(&m);
     if (made == SN_NONE) break;
-    s.walk->budget--;
+    m.walk->budget--;
     settled = made;
     if (made < before) break; /* it stands in the graph already, settled */
-    const sn_node *node = sn_graph_node(s.b->graph, made);
-    s = (sn_match){.walk = s.walk,
-                   .b = s.b,
+    const sn_node *node = sn_graph_node(m.b->graph, made);
+    m = (sn_match){.walk = m.walk,
+                   .b = m.b,
                    .op = node->op,
                    .type = node->type,
-                   .x = sn_graph_inputs(s.b->graph, made),
+                   .x = sn_graph_inputs(m.b->graph, made),
                    .n = node->n_inputs,
-                   .attrs = sn_graph_attrs(s.b->graph, made),
+                   .attrs = sn_graph_attrs(m.b->graph, made),
                    .n_attrs = node->n_attrs};
   }
   return settled;
@@ -50,7 +50,7 @@ static sn_id visit(sn_rewrite *r, sn_id id, const sn_id *inputs) {
   walk->r = r;
   walk->depth = 0;
   walk->budget = MOST_REWRITES;
-  const sn_match s = {.walk = walk,
+  const sn_match m = {.walk = walk,
                       .b = &r->to,
                       .op = node->op,
                       .type = node->type,
@@ -59,7 +59,7 @@ static sn_id visit(sn_rewrite *r, sn_id id, const sn_id *inputs) {
                       .attrs = sn_graph_attrs(r->from, id),
                       .n_attrs = node->n_attrs,
                       .old = sn_graph_inputs(r->from, id)};
-  return settle(&s);
+  return settle(&m);
 }
 
 sn_status sn_rewrite_by_rules(const sn_pass_context *context, const sn_graph *from, sn_graph *to,
@@ -72,30 +72,30 @@ sn_status sn_rewrite_by_rules(const sn_pass_context *context, const sn_graph *fr
   return sn_rewrite_graph(from, to, to->arena, context->share, NULL, visit, &walk);
 }
 
-sn_id sn_match_view(const sn_match *s, sn_op op, sn_id x, const int64_t *attrs, uint32_t n_attrs,
+sn_id sn_match_view(const sn_match *m, sn_op op, sn_id x, const int64_t *attrs, uint32_t n_attrs,
                     const sn_type *type) {
-  if (s->b->status) return SN_NONE;
-  sn_match inner = {s->walk, s->b, op, *type, &x, 1, attrs, n_attrs, NULL};
-  inner.type.dtype = sn_build_type(s->b, x)->dtype;
+  if (m->b->status) return SN_NONE;
+  sn_match inner = {m->walk, m->b, op, *type, &x, 1, attrs, n_attrs, NULL};
+  inner.type.dtype = sn_build_type(m->b, x)->dtype;
   sn_id made = SN_NONE;
-  if (s->walk->depth < MOST_DEPTH) {
-    s->walk->depth++;
+  if (m->walk->depth < MOST_DEPTH) {
+    m->walk->depth++;
     made = settle(&inner);
-    s->walk->depth--;
+    m->walk->depth--;
   }
-  return made != SN_NONE ? made : sn_build_op(s->b, op, &x, 1, attrs, n_attrs, &inner.type);
+  return made != SN_NONE ? made : sn_build_op(m->b, op, &x, 1, attrs, n_attrs, &inner.type);
 }
 
 /* ---- what rules ask -------------------------------------------------------------------------- */
 
-bool sn_match_value(const sn_match *s, int i, double value) {
+bool sn_match_value(const sn_match *m, int i, double value) {
   double found;
-  return sn_graph_uniform(s->b->graph, s->x[i], &found) &&
+  return sn_graph_uniform(m->b->graph, m->x[i], &found) &&
          sn_double_attr(found) == sn_double_attr(value);
 }
 
-bool sn_match_single_use(const sn_match *s, int i) {
-  return s->old && s->walk->uses[s->old[i]] == 1;
+bool sn_match_single_use(const sn_match *m, int i) {
+  return m->old && m->walk->uses[m->old[i]] == 1;
 }
 
 static bool never_minus_zero(const sn_graph *g, sn_id x, int depth);
@@ -107,7 +107,8 @@ static bool none_has_minus_zero(const sn_graph *g, const sn_node *node, int dept
   return none;
 }
 
-/* By the column minus_zero of the table, and by their attributes and dtypes of the ops that it cannot say it of. */
+/* By the column minus_zero of the table; of the ops for which that cannot say it, by their attributes
+ * and dtypes. */
 static bool never_minus_zero(const sn_graph *g, sn_id x, int depth) {
   const sn_node *node = sn_graph_node(g, x);
   const sn_op_info *op = sn_op_describe(node->op);
@@ -131,6 +132,6 @@ static bool never_minus_zero(const sn_graph *g, sn_id x, int depth) {
   return false;
 }
 
-bool sn_match_never_minus_zero(const sn_match *s, sn_id x) {
-  return never_minus_zero(s->b->graph, x, SIGN_DEPTH);
+bool sn_match_never_minus_zero(const sn_match *m, sn_id x) {
+  return never_minus_zero(m->b->graph, x, SIGN_DEPTH);
 }

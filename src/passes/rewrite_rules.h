@@ -1,9 +1,9 @@
-/* rewrite_rules.h - a pass as a list of rules. A rule looks at one op about to be added to the new graph
- * and says what to put in its place:
+/* rewrite_rules.h - a pass as a list of rules. A rule looks at one op that is about to be added to
+ * the new graph, its match, and says what to put in its place:
  *
  *   SN_RULE(mul, times_one)      x * 1 -> x
  *
- * The walk is bottom-up: the inputs of a site have been rewritten already. What a rule makes is
+ * The walk is bottom-up: the inputs of a match have been rewritten already. What a rule makes is
  * offered to the rules again, so that a chain settles where it stands; nodes that nobody reads any
  * more stay behind for dce. */
 #ifndef SN_PASSES_REWRITE_RULES_H
@@ -36,7 +36,7 @@ typedef struct sn_match { /* one op, not added yet */
 
 typedef struct sn_rule {
   sn_op op;                          /* SN_OP_COUNT: all ops */
-  sn_id (*apply)(const sn_match *s); /* SN_NONE: does not apply */
+  sn_id (*apply)(const sn_match *m); /* SN_NONE: does not apply */
   const char *name;
 } sn_rule;
 
@@ -51,40 +51,40 @@ sn_status sn_rewrite_by_rules(const sn_pass_context *context, const sn_graph *fr
                               const sn_rule *rules);
 
 /* A view of x, made by the rules where one applies. */
-sn_id sn_match_view(const sn_match *s, sn_op op, sn_id x, const int64_t *attrs, uint32_t n_attrs,
+sn_id sn_match_view(const sn_match *m, sn_op op, sn_id x, const int64_t *attrs, uint32_t n_attrs,
                     const sn_type *type);
 
 /* ---- what rules ask -------------------------------------------------------------------------- */
 
-static inline const sn_graph *sn_match_graph(const sn_match *s) { return s->b->graph; }
-static inline const sn_node *sn_match_node(const sn_match *s, sn_id x) {
-  return &s->b->graph->nodes[x];
+static inline const sn_graph *sn_match_graph(const sn_match *m) { return m->b->graph; }
+static inline const sn_node *sn_match_node(const sn_match *m, sn_id x) {
+  return &m->b->graph->nodes[x];
 }
-static inline bool sn_match_is(const sn_match *s, sn_id x, sn_op op) {
-  return s->b->graph->nodes[x].op == op;
+static inline bool sn_match_is(const sn_match *m, sn_id x, sn_op op) {
+  return m->b->graph->nodes[x].op == op;
 }
-static inline sn_id sn_match_input(const sn_match *s, sn_id x, int i) {
-  return sn_graph_inputs(s->b->graph, x)[i];
+static inline sn_id sn_match_input(const sn_match *m, sn_id x, int i) {
+  return sn_graph_inputs(m->b->graph, x)[i];
 }
-static inline sn_dtype sn_match_dtype(const sn_match *s, int i) {
-  return sn_match_node(s, s->x[i])->type.dtype;
+static inline sn_dtype sn_match_dtype(const sn_match *m, int i) {
+  return sn_match_node(m, m->x[i])->type.dtype;
 }
-static inline bool sn_match_is_float(const sn_match *s) {
-  return sn_dtype_is_float(sn_match_dtype(s, (int)s->n - 1));
+static inline bool sn_match_is_float(const sn_match *m) {
+  return sn_dtype_is_float(sn_match_dtype(m, (int)m->n - 1));
 }
 
 /* Whether input i has this value everywhere, told from the same with the other sign of zero. */
-bool sn_match_value(const sn_match *s, int i, double value);
+bool sn_match_value(const sn_match *m, int i, double value);
 
 /* The result: one value everywhere. */
-static inline sn_id sn_match_full(const sn_match *s, double value) {
-  return sn_build_full(s->b, &s->type, value);
+static inline sn_id sn_match_full(const sn_match *m, double value) {
+  return sn_build_full(m->b, &m->type, value);
 }
 
 /* Whether the old graph reads input i here only. */
-bool sn_match_single_use(const sn_match *s, int i);
+bool sn_match_single_use(const sn_match *m, int i);
 
 /* Whether no element can be -0: then x + 0 is x. False where it is not known. */
-bool sn_match_never_minus_zero(const sn_match *s, sn_id x);
+bool sn_match_never_minus_zero(const sn_match *m, sn_id x);
 
 #endif

@@ -7,26 +7,24 @@
 #include "passes/passes.h"
 #include "passes/rewrite_rules.h"
 
-#define RULE(name) static sn_id name(const sn_match *s)
-
 /* x^2 = x x, x^3 = x^2 x, x^1 = x, x^-1 = 1/x: at most one unit in the last place from pow's two */
-RULE(small_power) {
-  const sn_id x = s->x[0];
-  if (sn_match_value(s, 1, 1)) return x;
-  if (sn_match_value(s, 1, 2)) return sn_build_unary(s->b, SN_OP_square, x);
-  if (sn_match_value(s, 1, 3))
-    return sn_build_binary(s->b, SN_OP_mul, sn_build_unary(s->b, SN_OP_square, x), x);
-  return sn_match_value(s, 1, -1) ? sn_build_unary(s->b, SN_OP_reciprocal, x) : SN_NONE;
+static sn_id small_power(const sn_match *m) {
+  const sn_id x = m->x[0];
+  if (sn_match_value(m, 1, 1)) return x;
+  if (sn_match_value(m, 1, 2)) return sn_build_unary(m->b, SN_OP_square, x);
+  if (sn_match_value(m, 1, 3))
+    return sn_build_binary(m->b, SN_OP_mul, sn_build_unary(m->b, SN_OP_square, x), x);
+  return sn_match_value(m, 1, -1) ? sn_build_unary(m->b, SN_OP_reciprocal, x) : SN_NONE;
 }
 
 /* Sum over repeated axes: x n, one rounding instead of many. Where n x overflows so does the sum,
  * as its partial sums grow steadily; + 0 because a sum of -0 is +0. n has to be exact. */
-RULE(sum_of_repeated) {
-  const sn_graph *g = sn_match_graph(s);
-  if (!sn_match_is(s, s->x[0], SN_OP_broadcast)) return SN_NONE;
-  const sn_id x = sn_match_input(s, s->x[0], 0);
-  const sn_type from = g->nodes[x].type, to = g->nodes[s->x[0]].type;
-  const uint64_t axes = (uint64_t)s->attrs[0];
+static sn_id sum_of_repeated(const sn_match *m) {
+  const sn_graph *g = sn_match_graph(m);
+  if (!sn_match_is(m, m->x[0], SN_OP_broadcast)) return SN_NONE;
+  const sn_id x = sn_match_input(m, m->x[0], 0);
+  const sn_type from = g->nodes[x].type, to = g->nodes[m->x[0]].type;
+  const uint64_t axes = (uint64_t)m->attrs[0];
   const int lead = to.rank - from.rank;
   const double most = from.dtype == SN_F32 ? 0x1p24 : from.dtype == SN_F64 ? 0x1p53 : 0x1p31;
   double n = 1;
@@ -39,62 +37,62 @@ RULE(sum_of_repeated) {
       n *= (double)to.dims[i];
   }
   if (n < 2 || n > most || sn_type_size(&from) == 0) return SN_NONE;
-  sn_id sum = sn_build_reduce(s->b, SN_OP_sum, x, left);
-  if (s->b->status) return SN_NONE;
+  sn_id sum = sn_build_reduce(m->b, SN_OP_sum, x, left);
+  if (m->b->status) return SN_NONE;
   /* what is left of x: kept axes, some of them repeated */
-  sn_type spread = {.dtype = s->type.dtype};
+  sn_type spread = {.dtype = m->type.dtype};
   for (int i = lead < 0 ? 0 : lead; i < to.rank; i++)
     if (!(axes >> i & 1)) spread.dims[spread.rank++] = from.dims[i - lead];
-  sum = sn_build_reshape(s->b, sum, &spread);
-  sum = sn_build_binary(s->b, SN_OP_mul, sum, sn_build_like(s->b, sum, n));
-  if (!s->b->status && !left && sn_dtype_is_float(from.dtype) && !sn_match_never_minus_zero(s, x))
-    sum = sn_build_binary(s->b, SN_OP_add, sum, sn_build_like(s->b, sum, 0));
-  return sn_build_broadcast(s->b, sum, &s->type);
+  sum = sn_build_reshape(m->b, sum, &spread);
+  sum = sn_build_binary(m->b, SN_OP_mul, sum, sn_build_like(m->b, sum, n));
+  if (!m->b->status && !left && sn_dtype_is_float(from.dtype) && !sn_match_never_minus_zero(m, x))
+    sum = sn_build_binary(m->b, SN_OP_add, sum, sn_build_like(m->b, sum, 0));
+  return sn_build_broadcast(m->b, sum, &m->type);
 }
 
 /* The sum of sums is one sum, in the order that its own size says. */
-RULE(sum_of_sums) {
-  const sn_id inner = s->x[0];
-  if (!sn_match_is(s, inner, SN_OP_sum) || !sn_match_single_use(s, 0)) return SN_NONE;
-  const sn_id x = sn_match_input(s, inner, 0);
-  uint64_t axes = (uint64_t)*sn_graph_attrs(sn_match_graph(s), inner);
+static sn_id sum_of_sums(const sn_match *m) {
+  const sn_id inner = m->x[0];
+  if (!sn_match_is(m, inner, SN_OP_sum) || !sn_match_single_use(m, 0)) return SN_NONE;
+  const sn_id x = sn_match_input(m, inner, 0);
+  uint64_t axes = (uint64_t)*sn_graph_attrs(sn_match_graph(m), inner);
   int kept = 0;
-  for (int i = 0; i < sn_match_node(s, x)->type.rank; i++) {
+  for (int i = 0; i < sn_match_node(m, x)->type.rank; i++) {
     if (axes >> i & 1) continue;
-    if ((uint64_t)s->attrs[0] >> kept++ & 1) axes |= (uint64_t)1 << i;
+    if ((uint64_t)m->attrs[0] >> kept++ & 1) axes |= (uint64_t)1 << i;
   }
-  return sn_build_reduce(s->b, SN_OP_sum, x, axes);
+  return sn_build_reduce(m->b, SN_OP_sum, x, axes);
 }
 
 /* What x is a view of. */
-static sn_id behind_views(const sn_match *s, sn_id x) {
-  while (sn_op_describe(sn_match_node(s, x)->op)->kind == SN_CLASS_VIEW)
-    x = sn_match_input(s, x, 0);
+static sn_id behind_views(const sn_match *m, sn_id x) {
+  while (sn_op_describe(sn_match_node(m, x)->op)->kind == SN_CLASS_VIEW)
+    x = sn_match_input(m, x, 0);
   return x;
 }
 
 /* log(e^z / sum e^z) = z - log(sum e^z) where z = x - max x, as softmax makes it: z <= 0 and the
  * sum is at least 1, so nothing overflows, and what softmax rounds to 0 keeps its logarithm. */
-RULE(log_of_softmax) {
-  if (!sn_match_is(s, s->x[0], SN_OP_div)) return SN_NONE;
-  const sn_id e = sn_match_input(s, s->x[0], 0), below = sn_match_input(s, s->x[0], 1);
-  const sn_id sum = behind_views(s, below);
-  if (!sn_match_is(s, e, SN_OP_exp) || !sn_match_is(s, sum, SN_OP_sum) ||
-      sn_match_input(s, sum, 0) != e)
+static sn_id log_of_softmax(const sn_match *m) {
+  if (!sn_match_is(m, m->x[0], SN_OP_div)) return SN_NONE;
+  const sn_id e = sn_match_input(m, m->x[0], 0), below = sn_match_input(m, m->x[0], 1);
+  const sn_id sum = behind_views(m, below);
+  if (!sn_match_is(m, e, SN_OP_exp) || !sn_match_is(m, sum, SN_OP_sum) ||
+      sn_match_input(m, sum, 0) != e)
     return SN_NONE;
-  const sn_id z = sn_match_input(s, e, 0);
-  if (!sn_match_is(s, z, SN_OP_sub)) return SN_NONE;
-  const sn_id top = behind_views(s, sn_match_input(s, z, 1));
-  const sn_graph *g = sn_match_graph(s);
-  if (!sn_match_is(s, top, SN_OP_max) || sn_match_input(s, top, 0) != sn_match_input(s, z, 0) ||
+  const sn_id z = sn_match_input(m, e, 0);
+  if (!sn_match_is(m, z, SN_OP_sub)) return SN_NONE;
+  const sn_id top = behind_views(m, sn_match_input(m, z, 1));
+  const sn_graph *g = sn_match_graph(m);
+  if (!sn_match_is(m, top, SN_OP_max) || sn_match_input(m, top, 0) != sn_match_input(m, z, 0) ||
       *sn_graph_attrs(g, top) != *sn_graph_attrs(g, sum))
     return SN_NONE;
   const uint64_t axes = (uint64_t)*sn_graph_attrs(g, sum);
-  const sn_type type = s->type;
-  const sn_id log = sn_build_unary(s->b, SN_OP_log, sum);
+  const sn_type type = m->type;
+  const sn_id log = sn_build_unary(m->b, SN_OP_log, sum);
   /* only if the divisor is the sum of its own row, spread */
-  if (below != sn_build_spread(s->b, sum, &type, axes)) return SN_NONE;
-  return sn_build_binary(s->b, SN_OP_sub, z, sn_build_spread(s->b, log, &type, axes));
+  if (below != sn_build_spread(m->b, sum, &type, axes)) return SN_NONE;
+  return sn_build_binary(m->b, SN_OP_sub, z, sn_build_spread(m->b, log, &type, axes));
 }
 
 /* ---- windows of few points ------------------------------------------------------------------- */
@@ -110,17 +108,17 @@ typedef struct window {
 } window;
 
 /* What x is a reshape of, where that is of this shape. */
-static sn_id behind_reshapes(const sn_match *s, sn_id x, const sn_type *type) {
+static sn_id behind_reshapes(const sn_match *m, sn_id x, const sn_type *type) {
   sn_id from = x;
-  while (sn_match_is(s, from, SN_OP_reshape)) from = sn_match_input(s, from, 0);
-  return sn_same_dims(&sn_match_node(s, from)->type, type) ? from : x;
+  while (sn_match_is(m, from, SN_OP_reshape)) from = sn_match_input(m, from, 0);
+  return sn_same_dims(&sn_match_node(m, from)->type, type) ? from : x;
 }
 
 /* Of what is repeated, what it has at this point: of a filter its weight there. */
-static sn_id point_of_repeated(const sn_match *s, sn_id x, const window *w, const sn_type *type) {
-  sn_id from = sn_match_input(s, x, 0);
-  const sn_type small = sn_match_node(s, from)->type;
-  const int lead = sn_match_node(s, x)->type.rank - small.rank;
+static sn_id point_of_repeated(const sn_match *m, sn_id x, const window *w, const sn_type *type) {
+  sn_id from = sn_match_input(m, x, 0);
+  const sn_type small = sn_match_node(m, from)->type;
+  const int lead = sn_match_node(m, x)->type.rank - small.rank;
   sn_type one = small, left = {.dtype = small.dtype};
   int64_t attrs[2 * SN_MAX_RANK];
   for (int i = 0; i < small.rank; i++) {
@@ -133,25 +131,25 @@ static sn_id point_of_repeated(const sn_match *s, sn_id x, const window *w, cons
       left.dims[left.rank++] = small.dims[i];
   }
   if (!sn_same_dims(&one, &small))
-    from = sn_match_view(s, SN_OP_slice, from, attrs, 2 * (uint32_t)small.rank, &one);
-  if (s->b->status) return SN_NONE;
-  from = sn_build_reshape(s->b, behind_reshapes(s, from, &left), &left);
-  return sn_build_broadcast(s->b, from, type);
+    from = sn_match_view(m, SN_OP_slice, from, attrs, 2 * (uint32_t)small.rank, &one);
+  if (m->b->status) return SN_NONE;
+  from = sn_build_reshape(m->b, behind_reshapes(m, from, &left), &left);
+  return sn_build_broadcast(m->b, from, type);
 }
 
 /* Windows, their axes in any order. */
-static bool is_windows(const sn_match *s, sn_id x) {
-  if (sn_match_is(s, x, SN_OP_transpose)) x = sn_match_input(s, x, 0);
-  return sn_match_is(s, x, SN_OP_windows);
+static bool is_windows(const sn_match *m, sn_id x) {
+  if (sn_match_is(m, x, SN_OP_transpose)) x = sn_match_input(m, x, 0);
+  return sn_match_is(m, x, SN_OP_windows);
 }
 
 /* x at one point of each window; SN_NONE if it is not made of windows by a few elementwise ops. */
-static sn_id at_point(const sn_match *s, sn_id x, window *w, int depth) {
-  const sn_node *node = sn_match_node(s, x);
+static sn_id at_point(const sn_match *m, sn_id x, window *w, int depth) {
+  const sn_node *node = sn_match_node(m, x);
   sn_type type = w->type, one = node->type;
   type.dtype = node->type.dtype;
-  if (node->op == SN_OP_broadcast) return point_of_repeated(s, x, w, &type);
-  if (is_windows(s, x)) {
+  if (node->op == SN_OP_broadcast) return point_of_repeated(m, x, w, &type);
+  if (is_windows(m, x)) {
     int64_t attrs[2 * SN_MAX_RANK];
     w->any = true;
     for (int i = 0; i < one.rank; i++) {
@@ -159,25 +157,25 @@ static sn_id at_point(const sn_match *s, sn_id x, window *w, int depth) {
       attrs[one.rank + i] = 1;
       if (w->axes >> i & 1) one.dims[i] = 1;
     }
-    x = sn_match_view(s, SN_OP_slice, x, attrs, 2 * (uint32_t)one.rank, &one);
-    return sn_build_reshape(s->b, x, &type);
+    x = sn_match_view(m, SN_OP_slice, x, attrs, 2 * (uint32_t)one.rank, &one);
+    return sn_build_reshape(m->b, x, &type);
   }
   sn_id inputs[3];
   const sn_op op = node->op;
   const uint32_t n = node->n_inputs;
   if (!sn_op_is_elementwise(op) || n > 3 || depth == MOST_DEPTH) return SN_NONE;
   for (uint32_t k = 0; k < n; k++) {
-    inputs[k] = at_point(s, sn_match_input(s, x, (int)k), w, depth + 1);
+    inputs[k] = at_point(m, sn_match_input(m, x, (int)k), w, depth + 1);
     if (inputs[k] == SN_NONE) return SN_NONE;
   }
-  return sn_build_op(s->b, op, inputs, n, NULL, 0, &type);
+  return sn_build_op(m->b, op, inputs, n, NULL, 0, &type);
 }
 
 /* Pooling, and convolutions of single channels: few points are so many loads in one walk, and what
  * else is made of the windows joins it. In the order in which a reduction takes them. */
-static sn_id over_points(const sn_match *s, sn_op combine) {
-  const sn_type whole = sn_match_node(s, s->x[0])->type;
-  window w = {.axes = (uint64_t)s->attrs[0], .type = s->type};
+static sn_id over_points(const sn_match *m, sn_op combine) {
+  const sn_type whole = sn_match_node(m, m->x[0])->type;
+  window w = {.axes = (uint64_t)m->attrs[0], .type = m->type};
   int64_t points = 1;
   for (int i = 0; i < whole.rank; i++)
     if (w.axes >> i & 1) points = whole.dims[i] > MOST_POINTS ? 0 : points * whole.dims[i];
@@ -191,21 +189,21 @@ static sn_id over_points(const sn_match *s, sn_op combine) {
       w.begin[i] = rest % whole.dims[i];
       rest /= whole.dims[i];
     }
-    const sn_id x = at_point(s, s->x[0], &w, 0);
+    const sn_id x = at_point(m, m->x[0], &w, 0);
     if (x == SN_NONE || !w.any) return SN_NONE;
-    all = all == SN_NONE ? x : sn_build_binary(s->b, combine, all, x);
+    all = all == SN_NONE ? x : sn_build_binary(m->b, combine, all, x);
   }
   return all;
 }
 
-RULE(max_of_points) { return over_points(s, SN_OP_maximum); }
-RULE(min_of_points) { return over_points(s, SN_OP_minimum); }
+static sn_id max_of_points(const sn_match *m) { return over_points(m, SN_OP_maximum); }
+static sn_id min_of_points(const sn_match *m) { return over_points(m, SN_OP_minimum); }
 
 /* + 0 because a sum of -0 is +0 */
-RULE(sum_of_points) {
-  const sn_id sum = over_points(s, SN_OP_add);
-  if (sum == SN_NONE || sn_match_never_minus_zero(s, s->x[0])) return sum;
-  return sn_build_binary(s->b, SN_OP_add, sum, sn_build_like(s->b, sum, 0));
+static sn_id sum_of_points(const sn_match *m) {
+  const sn_id sum = over_points(m, SN_OP_add);
+  if (sum == SN_NONE || sn_match_never_minus_zero(m, m->x[0])) return sum;
+  return sn_build_binary(m->b, SN_OP_add, sum, sn_build_like(m->b, sum, 0));
 }
 
 static const sn_rule rules[] = {
