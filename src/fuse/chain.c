@@ -155,7 +155,7 @@ static bool factors_fit(const finder *f, const sn_group *g) {
   const int64_t rows = g->space[g->space_rank - 2];
   const sn_operand *a = &c->factors[0], *b = &c->factors[1];
   if (a->nests->bounds.guards || b->nests->bounds.guards) return false;
-  if (sn_target_sum_parts(f->groups->target, sn_group_points(g), rows, c->k) > 1) return false;
+  if (sn_target_sum_segments(f->groups->target, sn_group_points(g), rows, c->k) > 1) return false;
   if (a->nests->of[SN_AXIS_ACROSS].rank != 1 || is_inside(f, b->value)) return false;
   return !is_inside(f, a->value) || factor_in_step(f, a);
 }

@@ -28,7 +28,7 @@ const sn_target sn_cpu_target = {
               .least_rows = 16,
               .tasks = 16,
               .least_tasks = 8,
-              .most_parts = 8,
+              .most_segments = 8,
 #ifdef SINTER_TEST
               .remade_bytes = 4 * 1024,
               .copies = 3,
@@ -37,9 +37,9 @@ const sn_target sn_cpu_target = {
               .pad_row = 1,
               .chain_bytes = 4 * 1024,
               .chain_points = 1024,
-              .part_terms = 32,
-              .part_results = 400,
-              .part_work = 1e3},
+              .segment_terms = 32,
+              .segment_results = 400,
+              .segment_work = 1e3},
 #else
               .remade_bytes = 16 * 1024 * 1024,
               .copies = 16,
@@ -48,8 +48,8 @@ const sn_target sn_cpu_target = {
               .pad_row = 512,
               .chain_bytes = 64 * 1024, /* less stays in a second-level cache without a chain */
               .chain_points = 256 * 1024,
-              .part_terms = 512,
-              .part_results = 65536,
-              .part_work = 1e6},
+              .segment_terms = 512,
+              .segment_results = 65536,
+              .segment_work = 1e6},
 #endif
 };

@@ -162,11 +162,11 @@ static void compute_packed(const sn_gemm *g, const void *left, const void *right
 static place_of_tile locate(const sn_gemm *g, int64_t task) {
   const int64_t l = g->left.first + task / g->right.blocks % g->left.blocks * g->left.block;
   const int64_t r = g->right.first + task % g->right.blocks * g->right.block;
-  const int64_t p = g->from + task / (g->right.blocks * g->left.blocks) * g->span;
+  const int64_t p = g->from + task / (g->right.blocks * g->left.blocks) * g->segment;
   return (place_of_tile){.l = l,
                          .r = r,
                          .p = p,
-                         .end = sn_gemm_least(p + g->span, g->to),
+                         .end = sn_gemm_least(p + g->segment, g->to),
                          .rows = sn_gemm_least(g->left.block, g->left.end - l),
                          .cols = sn_gemm_least(g->right.block, g->right.end - r)};
 }

@@ -22,8 +22,8 @@
  * Order of a sum (the same bits on every path, tile, thread count): products are added in order of
  * k inside a sum of `sum` terms from +0, and those sums in order. `sum` depends on k alone; a block
  * of kc has whole ones, which the micro-kernel adds to its part of T one after the other. A product
- * in spans has a task per tile and span, each adding the sums of its span. With kernels that do not
- * fuse (deterministic) the bits are also the same for every instruction set.
+ * in segments has a task per tile and segment, each adding the sums of its segment. With kernels
+ * that do not fuse (deterministic) the bits are also the same for every instruction set.
  *
  * Narrow results (few columns) are computed as C^T = B^T * A^T, because the right side's panels are
  * the wide ones; "left" and "right" below are the sides after that choice.

@@ -35,7 +35,7 @@ enum { WANTED_TASKS = 16, WANTED_SHARED_TASKS = 48, WANTED_SMALL_TASKS = 4 };
 /* Rows of a micro-kernel that reads them where they lie: more would not have a register each for
  * that. And columns up to which a smaller kernel that does outweighs one of wider vectors. */
 enum { MOST_ROWS = 8, FEW_COLUMNS = 64 };
-/* From here on there are tiles enough without spans of k, where nothing is packed twice. */
+/* From here on there are tiles enough without segments of k, where nothing is packed twice. */
 static const double WHOLE_POINTS = 4096;
 
 static int64_t ceil_div(int64_t x, int64_t y) { return x / y + (x % y != 0); }
@@ -83,8 +83,8 @@ static bool suits_rows(const sn_gemm *g) {
   return !g->direct && lies_in_rows(&g->left, g->right.width) && g->ukr->mr <= MOST_ROWS;
 }
 
-/* Whether nothing is packed twice. Spans depend on it, and so the bits: it asks neither which side
- * is the left one nor for the micro-kernel, which are the instruction set's. */
+/* Whether nothing is packed twice. Segments depend on it, and so do the bits: it asks neither which
+ * side is the left one nor for the micro-kernel, which are the instruction set's. */
 static bool packs_once(sn_gemm *g) {
   const sn_gemm_side *l = &g->left, *r = &g->right;
   return (may_share(g, l) || lies_in_rows(l, r->width)) &&
@@ -125,7 +125,7 @@ static void choose_tiles(sn_gemm *g, const cutting *how) {
   const int64_t wanted = g->whole_m ? 1 : wanted_tasks(g->flops, how->task_flops, how->most);
   divide(&g->left, left_parts, left_unit);
   divide(&g->right, right_parts, right_unit);
-  while (g->spans * g->left.blocks * g->right.blocks < wanted) {
+  while (g->segments * g->left.blocks * g->right.blocks < wanted) {
     const bool cut_left = g->left.block > left_unit;
     const bool cut_right = g->right.block > right_unit;
     if (cut_left && (!cut_right || g->left.block * how->flatness >= g->right.block))
@@ -135,7 +135,7 @@ static void choose_tiles(sn_gemm *g, const cutting *how) {
     else
       break;
   }
-  g->tasks = g->spans * g->left.blocks * g->right.blocks;
+  g->tasks = g->segments * g->left.blocks * g->right.blocks;
 }
 
 /* Points that are computed for rows x columns of C, some beyond it. */
@@ -250,9 +250,9 @@ void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr) {
   /* Then tiles may be small and flat: the rows of whatever follows are long. */
   const bool shared = (g->left.run_bytes || can_share(g, &g->left)) && can_share(g, &g->right);
   const bool whole = g->direct || (packs_once(g) && (double)g->m * (double)g->n >= WHOLE_POINTS);
-  g->spans = whole || g->spans < 1 ? 1 : g->spans;
-  g->span = round_up(ceil_div(k, g->spans), g->sum);
-  g->spans = ceil_div(k, g->span);
+  g->segments = whole || g->segments < 1 ? 1 : g->segments;
+  g->segment = round_up(ceil_div(k, g->segments), g->sum);
+  g->segments = ceil_div(k, g->segment);
   const cutting direct = {.left_most = g->left.width,
                           .right_most = DIRECT_COLUMNS,
                           .left_unit = g->left.width,
@@ -268,7 +268,7 @@ void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr) {
                           .most = shared ? WANTED_SHARED_TASKS : WANTED_TASKS,
                           .task_flops = shared ? SHARED_TASK_FLOPS : TASK_FLOPS};
   choose_tiles(g, g->direct ? &direct : &packed);
-  if (g->spans == 1) { /* or else little is packed twice */
+  if (g->segments == 1) { /* or else little is packed twice */
     share(g, &g->left, &g->right);
     share(g, &g->right, &g->left);
     if (g->shared_bytes) g->pack_units = g->left.units + g->right.units;
@@ -307,7 +307,7 @@ static const sn_gemm_ukr *smaller(const sn_gemm_ukr *ukr) {
   return best;
 }
 
-/* Planning again leaves g->spans as it is: rounding to whole sums is idempotent. */
+/* Planning again leaves g->segments as it is: rounding to whole sums is idempotent. */
 void sn_gemm_plan(sn_gemm *g, const sn_gemm_ukr *ukr) {
   const sn_gemm_ukr *small = smaller(ukr);
   sn_gemm_plan_with(g, small);

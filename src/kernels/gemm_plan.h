@@ -1,6 +1,6 @@
-/* gemm_plan.h - a matrix product as it is computed: its sides, its tiles, and where all of it lies.
- * The plan is made once from sizes alone, never from the number of threads; gemm.h says what is done
- * with it. */
+/* gemm_plan.h - a matrix product as it is computed: its sides, its tiles, and where all of it
+ * lies. The plan is made once from sizes alone, never from the number of threads; gemm.h says what
+ * is done with it. */
 #ifndef SN_KERNELS_GEMM_PLAN_H
 #define SN_KERNELS_GEMM_PLAN_H
 
@@ -50,7 +50,7 @@ typedef struct sn_gemm {
   sn_dtype dtype; /* SN_F32, SN_F64 or SN_I32 */
   int64_t m, n, k;
   sn_gemm_walk a, b;
-  int64_t spans;     /* 0, or about how many parts of k are to be summed apart */
+  int64_t segments;  /* 0, or about how many parts of k are to be summed apart */
   int64_t sum_limit; /* 0: the usual one; tests shrink it */
   bool always_pack;  /* small sizes too go through the micro-kernel: for tests */
   int64_t whole_m;   /* 0, or rows of the product that this is a block of: it is computed as that
@@ -59,14 +59,14 @@ typedef struct sn_gemm {
 
   /* set by sn_gemm_plan */
   int64_t from, to;     /* of the terms that are summed: all, unless a copy is limited */
-  int64_t tasks;        /* tiles times spans, span by span; 0 when C is empty */
+  int64_t tasks;        /* tiles times segments, segment by segment; 0 when C is empty */
   size_t scratch_bytes; /* of each worker, 64-byte aligned */
   int64_t pack_units;   /* to run before the tasks: of left and right, or 0 */
   size_t shared_bytes;  /* of what they pack, 64-byte aligned */
   double flops;         /* 2 m n k */
   sn_gemm_side left, right;
-  int64_t sum, kc, span; /* terms of a sum, of a block of whole sums, and of a task, whole sums as
-                            well; spans is how many of those there are */
+  int64_t sum, kc; /* terms of a sum, and of a block of whole sums */
+  int64_t segment; /* terms of a task, whole sums as well; segments: how many of those there are */
   const sn_gemm_ukr *ukr;
   bool swapped; /* left is B, right is A */
   bool direct;  /* no packing: a single row, or tiny */
@@ -87,8 +87,8 @@ void sn_gemm_plan(sn_gemm *g, const sn_gemm_ukr *ukr);
 /* The same with this micro-kernel and no other. */
 void sn_gemm_plan_with(sn_gemm *g, const sn_gemm_ukr *ukr);
 
-/* Limits a copy of a plan without spans to the columns in [from, to), and so many before them that
- * panels are whole, or to those terms of its sums. */
+/* Limits a copy of a plan without segments to the columns in [from, to), and so many before them
+ * that panels are whole, or to those terms of its sums. */
 void sn_gemm_limit(sn_gemm *g, bool terms, int64_t from, int64_t to);
 
 static inline size_t sn_gemm_bytes(const sn_gemm *g) { return g->dtype == SN_F64 ? 8 : 4; }

@@ -9,7 +9,7 @@
  *   contraction  1 stage   unit: one tile of one matrix of the batch; its rows go through `post`
  *             or 2 stages  unit: a part of the operands, packed into memory that is shared or
  *                          kept; then as above
- *             or 2 stages  unit: one tile summed over a span of k -> partials in shared memory;
+ *             or 2 stages  unit: one tile summed over a segment of k -> partials in shared memory;
  *                          then unit: a strip of the space: its partials added up, then `post`
  *             before the first, what runs before it: each a map's one stage
  *   reduce       1 stage   unit: some outputs, wholly reduced, then `post`

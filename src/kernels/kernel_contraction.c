@@ -5,7 +5,7 @@
  *                                          the others]
  *   unit = batch index * tiles + tile     tile rows -> post strips (bias, activation, optimizer)
  *
- * In spans of k: tile sums lie in shared memory as [span][batch][m][n] between the stages. */
+ * In segments of k: tile sums lie in shared memory as [segment][batch][m][n] between the stages. */
 #include <string.h>
 
 #include "kernels/elements.h"
@@ -20,7 +20,7 @@ static void add_stage(const sn_strips *strips, sn_kernel *kernel) {
   const size_t item = sn_dtype_bytes(kernel->gemm.dtype);
   kernel->add = strips->combine[SN_OP_sum][kernel->gemm.dtype];
   kernel->stages[kernel->n_stages++] = (sn_stage){.units = (points + SN_STRIP - 1) / SN_STRIP};
-  kernel->shared_bytes = sn_align64((size_t)(kernel->gemm.spans * points) * item);
+  kernel->shared_bytes = sn_align64((size_t)(kernel->gemm.segments * points) * item);
 }
 
 /* No matrix of the batch is met twice: packing each on its own repeats nothing. */
@@ -48,14 +48,15 @@ static void plan_product(const sn_machine *machine, sn_kernel *kernel) {
   const sn_contraction *c = &g->contraction;
   const int r = g->space_rank;
   const int64_t whole_m = kernel->whole_m;
-  const int64_t parts = /* a block of rows has all of its terms */
-      whole_m ? 1 : sn_target_sum_parts(machine->target, sn_group_points(g), g->space[r - 2], c->k);
+  const int64_t segments = /* a block of rows has all of its terms */
+      whole_m ? 1
+              : sn_target_sum_segments(machine->target, sn_group_points(g), g->space[r - 2], c->k);
   sn_gemm *gemm = &kernel->gemm;
   *gemm = (sn_gemm){.dtype = c->total_dtype,
                     .m = g->space[r - 2],
                     .n = g->space[r - 1],
                     .k = c->k,
-                    .spans = parts,
+                    .segments = segments,
                     .whole_m = whole_m,
                     .a = walk_of(strips, &c->factors[0]),
                     .b = walk_of(strips, &c->factors[1])};
@@ -82,7 +83,7 @@ static void plan_product(const sn_machine *machine, sn_kernel *kernel) {
   kernel->scratch_offset =
       sn_align64(kernel->post.worker_bytes); /* the product's scratch lies behind the strips */
   kernel->worker_bytes = kernel->scratch_offset + gemm->scratch_bytes;
-  if (gemm->tasks && gemm->spans > 1) add_stage(strips, kernel);
+  if (gemm->tasks && gemm->segments > 1) add_stage(strips, kernel);
 }
 
 static sn_status split(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
@@ -171,7 +172,7 @@ static void finish_strip(const sn_kernel_run *run, const sn_code *code, int64_t 
   const int64_t n = left < SN_STRIP ? left : SN_STRIP;
   const size_t item = sn_dtype_bytes(k->gemm.dtype);
   char *sums = (char *)run->shared + (size_t)flat * item;
-  for (int64_t s = 1; s < k->gemm.spans; s++) {
+  for (int64_t s = 1; s < k->gemm.segments; s++) {
     const char *more = sums + (size_t)(s * points) * item;
     k->add(sums, sums, more, more, n, false);
   }
@@ -199,9 +200,9 @@ static void run_units(const sn_kernel_run *run, int64_t begin, int64_t end, void
   const sn_group *g = k->group;
   const sn_gemm_run_time *run_time = k->gemm_run_time;
   const sn_gemm *whole = &k->gemm;
-  const bool spans = whole->spans > 1, partial = spans && run->stage == 0;
-  const bool finishing = spans && run->stage == 1;
-  if (!spans && run->stage + 1 < k->n_stages) {
+  const bool segments = whole->segments > 1, partial = segments && run->stage == 0;
+  const bool finishing = segments && run->stage == 1;
+  if (!segments && run->stage + 1 < k->n_stages) {
     pack_units(run, begin, end);
     return;
   }
@@ -235,7 +236,7 @@ static void run_units(const sn_kernel_run *run, int64_t begin, int64_t end, void
     const char *shared = (const char *)run->shared + (size_t)batch * gemm->shared_bytes;
     tile_context t = {run, batch * gemm->m * gemm->n, code};
     if (partial) {
-      const int64_t first = task / (gemm->tasks / gemm->spans) * sn_group_points(g) + t.first;
+      const int64_t first = task / (gemm->tasks / gemm->segments) * sn_group_points(g) + t.first;
       sn_gemm_tile_to(gemm, a, b, (char *)run->shared + (size_t)first * sn_dtype_bytes(gemm->dtype),
                       (ptrdiff_t)gemm->n, task, NULL, scratch);
     } else if (plain) {

@@ -1,6 +1,7 @@
 /* constant_fold.c - what is known at compile time is computed: an op whose result is one value
- * everywhere becomes that value. Arithmetic is that of the reference, so folding cannot change a bit. Tensors
- * of several known values have no node of their own; views of them are taken apart by layout.c. */
+ * everywhere becomes that value. Arithmetic is that of the reference, so folding cannot change a
+ * bit. Tensors of several known values have no node of their own; layout.c takes views of them
+ * apart. */
 #include <math.h>
 
 #include "graph/reference.h"

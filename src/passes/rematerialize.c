@@ -10,7 +10,7 @@
  * elementwise ops are made again; what they read is in memory anyway. A barrier keeps a copy back
  * until its user's other inputs are there. The bits are the same: in a turned product the same
  * factors are multiplied and added in the same order. Only a turned use of few columns may have had
- * its long sum in parts (sn_target_sum_parts) while it had few rows, and has it in one now. */
+ * its long sum in segments (sn_target_sum_segments) while it had few rows; it has it in one now. */
 #include "build/rewrite.h"
 #include "passes/passes.h"
 

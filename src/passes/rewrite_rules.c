@@ -107,8 +107,8 @@ static bool none_has_minus_zero(const sn_graph *g, const sn_node *node, int dept
   return none;
 }
 
-/* By the column minus_zero of the table; of the ops for which that cannot say it, by their attributes
- * and dtypes. */
+/* By the column minus_zero of the table; for ops of which that cannot tell, by their attributes and
+ * dtypes. */
 static bool never_minus_zero(const sn_graph *g, sn_id x, int depth) {
   const sn_node *node = sn_graph_node(g, x);
   const sn_op_info *op = sn_op_describe(node->op);

@@ -21,13 +21,14 @@ int64_t sn_target_block_rows(const sn_target *target, int64_t batch, int64_t row
 /* Tiles of the whole sum would be small, and small tiles pack each factor many times. Not where
  * rows are nearly as many as terms: such a left side may come from a chain, block of rows by block
  * of rows. */
-int64_t sn_target_sum_parts(const sn_target *target, int64_t results, int64_t rows, int64_t terms) {
+int64_t sn_target_sum_segments(const sn_target *target, int64_t results, int64_t rows,
+                               int64_t terms) {
   enum { TERMS_TO_ROWS = 4 };
   const sn_target_costs *c = &target->costs;
   const double work = (double)results * (double)terms;
-  int64_t parts = terms / c->part_terms;
-  if (results > c->part_results || terms < TERMS_TO_ROWS * rows) return 1;
-  if (parts > c->most_parts) parts = c->most_parts;
-  if (work < c->part_work * (double)parts) parts = (int64_t)(work / c->part_work);
-  return parts > 1 ? parts : 1;
+  int64_t segments = terms / c->segment_terms;
+  if (results > c->segment_results || terms < TERMS_TO_ROWS * rows) return 1;
+  if (segments > c->most_segments) segments = c->most_segments;
+  if (work < c->segment_work * (double)segments) segments = (int64_t)(work / c->segment_work);
+  return segments > 1 ? segments : 1;
 }

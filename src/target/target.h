@@ -53,9 +53,9 @@ typedef struct sn_target_costs {
   int64_t row_unit;   /* blocks have a multiple of it */
   int64_t tasks;      /* wanted, and at least, to occupy all workers */
   int64_t least_tasks;
-  /* parts of long sums with few results */
-  int64_t part_terms, part_results, most_parts;
-  double part_work; /* multiply-adds that are worth a task */
+  /* segments of long sums with few results */
+  int64_t segment_terms, segment_results, most_segments;
+  double segment_work; /* multiply-adds that are worth a task */
 } sn_target_costs;
 
 typedef struct sn_target {
@@ -71,8 +71,9 @@ typedef struct sn_target {
 int64_t sn_target_block_rows(const sn_target *target, int64_t batch, int64_t rows,
                              int64_t row_bytes, int64_t n_values);
 
-/* In how many parts a product's sums of `terms` are best taken apart; rows: of each of its
+/* In how many segments a product's sums of `terms` are best taken apart; rows: of each of its
  * matrices. */
-int64_t sn_target_sum_parts(const sn_target *target, int64_t results, int64_t rows, int64_t terms);
+int64_t sn_target_sum_segments(const sn_target *target, int64_t results, int64_t rows,
+                               int64_t terms);
 
 #endif

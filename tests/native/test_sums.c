@@ -302,7 +302,7 @@ static void large_products(void **state) {
   matmul_case(SN_F64, &none, 70, k, 70, TWIN_FLIPPED, TWIN_STEPPED, true);
   matmul_case(SN_F32, &none, 1, 3 * k, 257, TWIN_PLAIN, TWIN_TRANSPOSED, true);
   matmul_case(SN_F32, &none, 257, 3 * k, 1, TWIN_PLAIN, TWIN_PLAIN, true);
-  matmul_case(SN_F32, &none, 30, 12 * k, 41, TWIN_TRANSPOSED, TWIN_PLAIN, true); /* in spans */
+  matmul_case(SN_F32, &none, 30, 12 * k, 41, TWIN_TRANSPOSED, TWIN_PLAIN, true); /* in segments */
   matmul_case(SN_F64, &none, 90, 12 * k, 9, TWIN_PLAIN, TWIN_STEPPED, true);
   swap_contexts();
 }
