@@ -1,4 +1,5 @@
-/* case_support.h - a context of one lane and a random stream, for tests that draw many cases. */
+/* case_support.h - for tests that draw many cases: one context with one thread, and one random
+ * stream. */
 #ifndef SN_TESTS_CASE_SUPPORT_H
 #define SN_TESTS_CASE_SUPPORT_H
 
@@ -11,21 +12,11 @@
 
 #include "op_cases.h"
 
-static sn_context *ctx;
-static case_random rng;
+extern sn_context *ctx; /* of all tests of the executable */
+extern case_random rng;
 
-static int open_cases(void **state) {
-  (void)state;
-  ctx = case_context(1, sn_isa_detect());
-  rng.state = case_seed();
-  print_message("seed %llu\n", (unsigned long long)case_seed());
-  return 0;
-}
-
-static int close_cases(void **state) {
-  (void)state;
-  case_context_end(ctx);
-  return 0;
-}
+/* Set-up and teardown of the group of tests; the seed is printed. */
+int open_cases(void **state);
+int close_cases(void **state);
 
 #endif
