@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "autodiff/control.h"
 #include "autodiff/range.h"
 #include "autodiff/rules.h"
 #include "autodiff/vjp.h"
@@ -20,6 +21,7 @@ typedef struct walk {
   sn_id first, end; /* the forward nodes (range.h); the walk adds others */
   uint8_t *is_wrt;  /* per forward node, as what follows: by its number less `first` */
   sn_id *tangent;   /* or SN_NONE: zeros */
+  sn_id **results;  /* of control flow: the tangents of its results, or NULL */
 } walk;
 
 /* A node whose tangent is wanted: y = op(x[0], x[1], ...), dx their tangents. */
@@ -128,10 +130,39 @@ static sn_id tangent_of(const walk *w, sn_id x) {
   return x >= w->first && x < w->end ? w->tangent[x - w->first] : SN_NONE;
 }
 
+/* Control flow: its results' tangents are made here and found when they are met. */
+static sn_status meet_control(walk *w, sn_id id) {
+  const size_t n = sn_build_node_of(w->b, id).n_inputs;
+  const size_t n_results = w->b->maker->control(w->b, id).n_results;
+  sn_id *dx, *dy;
+  bool any = false;
+  SN_TRY(sn_arena_alloc(w->b->arena, n, sizeof *dx, (void **)&dx));
+  SN_TRY(sn_arena_alloc(w->b->arena, n_results, sizeof *dy, (void **)&dy));
+  for (size_t k = 0; k < n; k++) {
+    dx[k] = tangent_of(w, sn_build_input(w->b, id, k));
+    any = any || dx[k] != SN_NONE;
+  }
+  if (!any) return SN_OK;
+  sn_control_jvp(w->b, id, dx, dy);
+  w->results[id - w->first] = dy;
+  return w->b->status;
+}
+
+static void meet_result(walk *w, sn_id id) {
+  const sn_id from = sn_build_input(w->b, id, 0);
+  const sn_id *dy = from >= w->first ? w->results[from - w->first] : NULL;
+  if (dy) w->tangent[id - w->first] = dy[*sn_build_node_of(w->b, id).attrs];
+}
+
 /* The tangent of node id from those of its inputs. */
 static sn_status meet(walk *w, sn_id id) {
   const sn_build_node node = sn_build_node_of(w->b, id);
   bool any = false;
+  if (sn_op_is_control(node.op)) return meet_control(w, id);
+  if (node.op == SN_OP_result) {
+    meet_result(w, id);
+    return SN_OK;
+  }
   for (size_t k = 0; k < node.n_inputs && !any; k++)
     any = tangent_of(w, sn_build_input(w->b, id, k)) != SN_NONE;
   if (!any || !sn_dtype_is_float(sn_build_type(w->b, id)->dtype)) return SN_OK;
@@ -168,6 +199,7 @@ sn_status sn_jvp_nodes(sn_build *b, const sn_id *y, size_t n, const sn_id *wrt, 
   const size_t n_forward = w.end - w.first;
   SN_TRY(sn_arena_alloc(b->arena, n_forward, 1, (void **)&w.is_wrt));
   SN_TRY(sn_arena_alloc(b->arena, n_forward, sizeof(sn_id), (void **)&w.tangent));
+  SN_TRY(sn_arena_alloc(b->arena, n_forward, sizeof(sn_id *), (void **)&w.results));
   for (size_t i = 0; i < n_forward; i++) w.tangent[i] = SN_NONE;
   for (size_t i = 0; i < n_wrt; i++) {
     w.is_wrt[wrt[i] - w.first] = 1;

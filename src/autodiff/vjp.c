@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "autodiff/control.h"
 #include "autodiff/parts.h"
 #include "autodiff/range.h"
 #include "autodiff/rules.h"
@@ -68,6 +69,29 @@ static sn_status take_parts(walk *w, sn_id id) {
   return w->b->status;
 }
 
+/* Control flow: its results' cotangents have all been met and wait as parts do. */
+static sn_status propagate_control(walk *w, sn_id id) {
+  const size_t n = sn_build_node_of(w->b, id).n_inputs;
+  const size_t n_results = w->b->maker->control(w->b, id).n_results;
+  sn_id *dy, *dx;
+  bool *wanted;
+  SN_TRY(sn_arena_alloc(w->b->arena, n_results, sizeof *dy, (void **)&dy));
+  SN_TRY(sn_arena_alloc(w->b->arena, n, sizeof *dx, (void **)&dx));
+  SN_TRY(sn_arena_alloc(w->b->arena, n, sizeof *wanted, (void **)&wanted));
+  for (size_t k = 0; k < n_results; k++) dy[k] = SN_NONE;
+  for (sn_id at = w->parts[id - w->first]; at != SN_NONE; at = w->next[at - w->first])
+    dy[*sn_build_node_of(w->b, at).attrs] = w->cotangent[at - w->first];
+  for (size_t k = 0; k < n; k++) {
+    const sn_id x = sn_build_input(w->b, id, k);
+    dx[k] = SN_NONE;
+    wanted[k] = depends(w, x) && sn_dtype_is_float(sn_build_type(w->b, x)->dtype);
+  }
+  sn_control_vjp(w->b, id, dy, wanted, dx);
+  for (size_t k = 0; k < n && !w->b->status; k++)
+    if (dx[k] != SN_NONE) add_to(w, sn_build_input(w->b, id, k), dx[k]);
+  return w->b->status;
+}
+
 /* Adds the cotangents that node id hands to its inputs. */
 static sn_status propagate(walk *w, sn_id id) {
   const sn_build_node node = sn_build_node_of(w->b, id);
@@ -93,10 +117,12 @@ static sn_status propagate(walk *w, sn_id id) {
 
 /* The cotangent of node id, for all its users have been met, and from it those of its inputs. */
 static sn_status meet(walk *w, sn_id id) {
-  SN_TRY(take_parts(w, id));
   const sn_id at = id - w->first;
+  const sn_op op = sn_build_node_of(w->b, id).op;
+  if (sn_op_is_control(op)) return w->parts[at] == SN_NONE ? SN_OK : propagate_control(w, id);
+  SN_TRY(take_parts(w, id));
   if (w->cotangent[at] == SN_NONE || !w->needs[at] || w->is_wrt[at]) return SN_OK;
-  if (!sn_is_part(w->b, id)) return propagate(w, id);
+  if (op != SN_OP_result && !sn_is_part(w->b, id)) return propagate(w, id);
   leave_part(w, id);
   return SN_OK;
 }

@@ -10,7 +10,7 @@
 #ifndef SN_BUILD_BUILD_H
 #define SN_BUILD_BUILD_H
 
-#include "graph/graph.h"
+#include "graph/regions.h"
 
 typedef struct sn_build sn_build;
 
@@ -28,6 +28,9 @@ typedef struct sn_maker {
   const sn_type *(*type)(const sn_build *b, sn_id id);
   sn_build_node (*node)(const sn_build *b, sn_id id);
   sn_id (*input)(const sn_build *b, sn_id id, size_t k);
+  sn_control (*control)(const sn_build *b, sn_id id);
+  /* An attribute that names a copy of *region. */
+  sn_status (*region)(sn_build *b, const sn_graph *region, int64_t *attr);
 } sn_maker;
 
 struct sn_build {

@@ -17,7 +17,13 @@ static sn_id input(const sn_build *b, sn_id id, size_t k) {
   return sn_graph_inputs(b->graph, id)[k];
 }
 
+static sn_control control(const sn_build *b, sn_id id) { return sn_graph_control(b->graph, id); }
+
+static sn_status region(sn_build *b, const sn_graph *body, int64_t *attr) {
+  return sn_graph_add_region(b->graph, body, attr);
+}
+
 sn_build sn_build_in(sn_graph *graph) {
-  static const sn_maker maker = {add, type, node, input};
+  static const sn_maker maker = {add, type, node, input, control, region};
   return (sn_build){.maker = &maker, .arena = graph->arena, .graph = graph};
 }

@@ -23,7 +23,7 @@ static sn_status verify_result(const sn_graph *g, sn_id id) {
   SN_CHECK(g->env, sn_op_is_control(g->nodes[from].op));
   const sn_control control = sn_graph_control(g, from);
   SN_CHECK(g->env, number < control.n_results);
-  const sn_type type = sn_control_result(&control, number);
+  const sn_type type = sn_control_result(&control, (size_t)number);
   SN_CHECK(g->env, sn_type_equal(&g->nodes[id].type, &type));
   return SN_OK;
 }

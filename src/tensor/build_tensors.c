@@ -125,10 +125,24 @@ static sn_build_node node_of(const sn_build *b, sn_id id) {
   return (sn_build_node){t->op, t->n_inputs, t->n_attrs, t->attrs};
 }
 
+static sn_control control_of(const sn_build *b, sn_id id) {
+  const sn_tensor *t = ((const sn_tensor_build *)b)->tensors[id];
+  return sn_region_control(t->op, t->attrs, t->n_inputs);
+}
+
+static sn_status add_region(sn_build *b, const sn_graph *body, int64_t *attr) {
+  sn_tensor_build *tb = (sn_tensor_build *)b;
+  SN_TRY(sn_arena_grow(b->arena, (void **)&tb->regions, &tb->cap_regions, tb->n_regions,
+                       sizeof *tb->regions));
+  SN_TRY(sn_region_new(&tb->ctx->env, body, &tb->regions[tb->n_regions]));
+  *attr = sn_region_attr(tb->regions[tb->n_regions++]);
+  return SN_OK;
+}
+
 sn_status sn_tensor_build_begin(sn_tensor_build *tb, sn_context *ctx, sn_arena *arena,
                                 sn_tensor *const *wrt, size_t n_wrt, sn_tensor *const *outputs,
                                 size_t n_outputs) {
-  static const sn_maker maker = {add, type_of, node_of, input_of};
+  static const sn_maker maker = {add, type_of, node_of, input_of, control_of, add_region};
   *tb = (sn_tensor_build){.b = {.maker = &maker, .arena = arena}, .ctx = ctx};
   ctx->mark++;
   for (size_t i = 0; i < n_wrt; i++) {
@@ -154,4 +168,5 @@ sn_status sn_tensor_build_leaf(sn_tensor_build *tb, sn_tensor *t) {
 
 void sn_tensor_build_end(sn_tensor_build *tb) {
   while (tb->n > tb->n_borrowed) sn_release(tb->tensors[--tb->n]);
+  while (tb->n_regions) sn_region_release(tb->regions[--tb->n_regions]);
 }

@@ -10,6 +10,7 @@
 #define SN_TENSOR_BUILD_TENSORS_H
 
 #include "build/build.h"
+#include "tensor/region.h"
 #include "tensor/tensor.h"
 
 typedef struct sn_tensor_build {
@@ -18,6 +19,8 @@ typedef struct sn_tensor_build {
   sn_tensor **tensors; /* by number */
   size_t n, cap, n_borrowed;
   sn_id_table table; /* of all but leaves */
+  sn_region **regions; /* made on the way, a reference each */
+  size_t n_regions, cap_regions;
 } sn_tensor_build;
 
 /* Numbers wrt and what the outputs are made of. The walk goes through values that are tracked. Until

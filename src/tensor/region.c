@@ -47,3 +47,9 @@ sn_status sn_regions_number(sn_graph *graph, sn_op op, const int64_t *attrs, siz
     SN_TRY(sn_graph_add_region(graph, &sn_attr_region(attrs[r])->graph, &numbered[r]));
   return SN_OK;
 }
+
+sn_control sn_region_control(sn_op op, const int64_t *attrs, size_t n_inputs) {
+  const sn_graph *regions[SN_MAX_REGIONS] = {NULL};
+  for (size_t r = 0; r < count_regions(op); r++) regions[r] = &sn_attr_region(attrs[r])->graph;
+  return sn_control_of(op, attrs, n_inputs, regions);
+}

@@ -28,4 +28,7 @@ void sn_regions_release(sn_op op, const int64_t *attrs);
 sn_status sn_regions_number(sn_graph *graph, sn_op op, const int64_t *attrs, size_t n_attrs,
                             int64_t numbered[SN_MAX_ATTRS]);
 
+/* What a tensor of control flow says. */
+sn_control sn_region_control(sn_op op, const int64_t *attrs, size_t n_inputs);
+
 #endif

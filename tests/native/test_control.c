@@ -1,4 +1,6 @@
 /* test_control.c - loops and conditions through the public API, against the same written out. */
+#include <math.h>
+
 #include "api_support.h"
 
 static sn_tensor *scalar(float x) {
@@ -105,11 +107,99 @@ static void loops_in_loops(void **state) {
   EXPECT(out, 6, 15);
 }
 
+/* ---- derivatives ----------------------------------------------------------------------------- */
+
+enum { ROUNDS = 4 };
+
+/* carry' = tanh(carry factor) x + factor, y = carry' carry: by a loop, or written out. */
+static void round_of(sn_tensor *factor, sn_tensor *carry, sn_tensor *x, sn_tensor *made[2]) {
+  made[0] = sn_add(sn_mul(sn_tanh(sn_mul(carry, factor)), x), factor);
+  made[1] = sn_mul(made[0], carry);
+}
+
+static sn_tensor *loss_by_scan(sn_tensor *factor, sn_tensor *start, sn_tensor *xs) {
+  sn_tensor *in[2], *made[2], *out[2], *inputs[2] = {start, xs};
+  for (int k = 0; k < 2; k++) in[k] = sn_placeholder(f.ctx, SN_F64, 0, NULL);
+  round_of(factor, in[0], in[1], made);
+  const sn_traced body = {in, 2, made, 2};
+  assert_int_equal(sn_scan(f.ctx, &body, 1, inputs, ROUNDS, false, out), SN_OK);
+  return sn_add(out[0], sn_sum(sn_square(out[1]), SN_ALL_AXES, false));
+}
+
+static sn_tensor *loss_written_out(sn_tensor *factor, sn_tensor *start, sn_tensor *xs) {
+  sn_tensor *carry = start, *sum = NULL, *made[2];
+  for (int64_t i = 0; i < ROUNDS; i++) {
+    const int64_t one = 1;
+    sn_tensor *x = sn_reshape(sn_slice(xs, &i, &one, NULL), 0, NULL);
+    round_of(factor, carry, x, made);
+    carry = made[0];
+    sum = sum ? sn_add(sum, sn_square(made[1])) : sn_square(made[1]);
+  }
+  return sn_add(carry, sum);
+}
+
+typedef sn_tensor *loss_fn(sn_tensor *factor, sn_tensor *start, sn_tensor *xs);
+
+/* The value, the gradient by all three, and the gradient of the sum of that. */
+static void derivatives(loss_fn *loss, double out[13]) {
+  const double x[ROUNDS] = {0.5, -1, 2, 0.25}, factor = 0.75, start = 0.5;
+  const int64_t n = ROUNDS;
+  sn_tensor *args[3] = {sn_from_data(f.ctx, SN_F64, 0, NULL, &factor),
+                        sn_from_data(f.ctx, SN_F64, 0, NULL, &start),
+                        sn_from_data(f.ctx, SN_F64, 1, &n, x)};
+  sn_tensor *first[3], *second[3], *results[7];
+  for (int k = 0; k < 3; k++) args[k] = sn_variable(args[k]);
+  sn_tensor *y = loss(args[0], args[1], args[2]);
+  assert_int_equal(sn_gradients(y, args, 3, first), SN_OK);
+  sn_tensor *sum = sn_add(sn_add(first[0], first[1]), sn_sum(sn_sin(first[2]), SN_ALL_AXES, false));
+  assert_int_equal(sn_gradients(sum, args, 3, second), SN_OK);
+  results[0] = y;
+  for (int k = 0; k < 3; k++) {
+    results[1 + k] = first[k];
+    results[4 + k] = second[k];
+  }
+  assert_int_equal(sn_eval(results, 7), SN_OK);
+  for (int k = 0; k < 7; k++) {
+    const size_t size = (size_t)sn_size(results[k]);
+    assert_int_equal(sn_read(results[k], out, size * sizeof *out), SN_OK);
+    out += size;
+  }
+}
+
+static void gradients_of_a_scan_to_order_two(void **state) {
+  (void)state;
+  double got[13], expected[13];
+  derivatives(loss_by_scan, got);
+  derivatives(loss_written_out, expected);
+  for (int i = 0; i < 13; i++)
+    if (!(fabs(got[i] - expected[i]) <= 1e-12 * (1 + fabs(expected[i]))))
+      fail_msg("number %d is %.17g, not %.17g", i, got[i], expected[i]);
+}
+
+static void gradient_of_a_cond_is_its_branch(void **state) {
+  (void)state;
+  for (int which = 0; which < 2; which++) {
+    sn_tensor *x = sn_variable(scalar(4)), *out, *dx;
+    sn_tensor *z[2], *y[2];
+    for (int k = 0; k < 2; k++) z[k] = sn_placeholder(f.ctx, SN_F32, 0, NULL);
+    y[0] = sn_sqrt(z[0]);
+    y[1] = sn_log(sn_sub(z[1], sn_scalar(f.ctx, 4))); /* of 0: infinite, and so is its derivative */
+    const sn_traced on_true = {&z[0], 1, &y[0], 1}, on_false = {&z[1], 1, &y[1], 1};
+    const uint8_t value = (uint8_t)!which;
+    sn_tensor *condition = sn_from_data(f.ctx, SN_BOOL, 0, NULL, &value);
+    assert_int_equal(sn_cond(condition, &on_true, &on_false, &x, &out), SN_OK);
+    assert_int_equal(sn_gradients(out, &x, 1, &dx), SN_OK);
+    EXPECT(dx, which ? INFINITY : 0.25f);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(scan_carries_and_stacks),  TEST(scan_of_no_and_one_round),
       TEST(carries_change_places),    TEST(while_runs_until_its_test_fails),
       TEST(cond_runs_one_branch),     TEST(loops_in_loops),
+      TEST(gradients_of_a_scan_to_order_two),
+      TEST(gradient_of_a_cond_is_its_branch),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,554 @@
+#include "autodiff/control.h"
+
+#include <string.h>
+
+#include "autodiff/body_maker.h"
+#include "autodiff/jvp.h"
+#include "autodiff/vjp.h"
+
+/* Elementwise ops of lower cost are made again from what they are made of, rather than stacked. */
+#define CHEAP 8
+
+/* A node whose derivative is made: x its inputs. */
+typedef struct site {
+  sn_build *b;
+  sn_control c;
+  const sn_id *x;
+  size_t n;
+  int64_t attrs[SN_MAX_ATTRS];
+  size_t n_attrs;
+  sn_body_maker m;
+  sn_id *args; /* per argument of a region: the node that stands for it */
+  sn_id *map;  /* per node of a region: the same */
+} site;
+
+static sn_type wide(const sn_type *type) {
+  sn_type t = *type;
+  t.dtype = sn_dtype_wide(t.dtype);
+  return t;
+}
+
+static sn_id as_wide(sn_build *b, sn_id x) {
+  return b->status ? SN_NONE
+                   : sn_build_cast(b, SN_OP_astype, x, sn_dtype_wide(sn_build_type(b, x)->dtype));
+}
+
+static bool is_float(const sn_build *b, sn_id x) {
+  return sn_dtype_is_float(sn_build_type(b, x)->dtype);
+}
+
+static const sn_type *output_type(const sn_graph *region, size_t k) {
+  return &region->nodes[region->outputs[k]].type;
+}
+
+static sn_status begin(site *s, sn_build *b, sn_id id) {
+  const sn_build_node node = sn_build_node_of(b, id);
+  sn_id *x;
+  *s = (site){.b = b, .c = b->maker->control(b, id), .n = node.n_inputs, .n_attrs = node.n_attrs};
+  memcpy(s->attrs, node.attrs, node.n_attrs * sizeof *s->attrs);
+  SN_TRY(sn_arena_alloc(b->arena, s->n, sizeof *x, (void **)&x));
+  for (size_t k = 0; k < s->n; k++) x[k] = sn_build_input(b, id, k);
+  s->x = x;
+  return sn_arena_alloc(b->arena, s->n, sizeof *s->args, (void **)&s->args);
+}
+
+/* What argument k of a region is, seen from inside. */
+static sn_type argument_type(const site *s, size_t k) {
+  sn_type type = *sn_build_type(s->b, s->x[k + sn_control_first(s->c.op)]);
+  if (k < s->c.n_carries || k >= s->c.n_carries + s->c.n_stacks) return type;
+  type.rank--;
+  memmove(type.dims, type.dims + 1, (size_t)type.rank * sizeof *type.dims);
+  type.dims[type.rank] = 0;
+  return type;
+}
+
+static size_t arguments_of(const site *s) { return s->n - sn_control_first(s->c.op); }
+
+static sn_argument_kind kind_of(const site *s, size_t k) {
+  if (k < s->c.n_carries) return SN_ARGUMENT_CARRY;
+  return k < s->c.n_carries + s->c.n_stacks ? SN_ARGUMENT_SLICE : SN_ARGUMENT_CONST;
+}
+
+/* An argument for argument k of the region, given by the same node. */
+static sn_id same_argument(site *s, size_t k) {
+  const sn_type type = argument_type(s, k);
+  return sn_body_argument(&s->m, kind_of(s, k), SN_GIVEN_NODE, s->x[k + sn_control_first(s->c.op)],
+                          &type);
+}
+
+static void inline_region(site *s, const sn_graph *region) {
+  sn_build *b = &s->m.b;
+  if (!b->status)
+    b->status = sn_arena_alloc(b->arena, region->n_nodes, sizeof *s->map, (void **)&s->map);
+  if (!b->status) b->status = sn_graph_inline(&s->m.graph, region, s->args, s->map);
+}
+
+/* A node of control flow that has the region in the place of number `which`. */
+static sn_status put_region(site *s, int which, const sn_graph *region) {
+  return s->b->maker->region(s->b, region, &s->attrs[which]);
+}
+
+static sn_id make_node(site *s, const sn_id *inputs, size_t n) {
+  const sn_type type = sn_control_type();
+  return sn_build_op(s->b, s->c.op, inputs, n, s->attrs, s->n_attrs, &type);
+}
+
+static sn_id make_result(sn_build *b, sn_id node, size_t k, const sn_type *type) {
+  const int64_t number = (int64_t)k;
+  return sn_build_op(b, SN_OP_result, &node, 1, &number, 1, type);
+}
+
+static sn_type stacked(const sn_type *slice, int64_t length) {
+  sn_type type = {.dtype = slice->dtype, .rank = slice->rank + 1, .dims = {length}};
+  memcpy(type.dims + 1, slice->dims, (size_t)slice->rank * sizeof *slice->dims);
+  return type;
+}
+
+/* ---- what depends on what -------------------------------------------------------------------- */
+
+/* Marks the float nodes of the region that depend on marked arguments. */
+static void flow(const sn_graph *region, const uint8_t *arguments, uint8_t *marks) {
+  for (sn_id id = 0; id < region->n_nodes; id++) {
+    const sn_node *node = sn_graph_node(region, id);
+    bool any = node->op == SN_OP_input && arguments[sn_graph_attrs(region, id)[0]];
+    for (uint32_t k = 0; k < node->n_inputs && !any; k++)
+      any = marks[sn_graph_inputs(region, id)[k]];
+    marks[id] = any && sn_dtype_is_float(node->type.dtype);
+  }
+}
+
+/* active: per argument of the body, whether its value depends on an input that is marked in `given`. A carry does, too, if
+ * that of an earlier round makes it; so until no further one is found. */
+static sn_status find_active(const site *s, const bool *given, uint8_t **active) {
+  const sn_graph *body = s->c.regions[0];
+  uint8_t *marks;
+  SN_TRY(sn_arena_alloc(s->b->arena, s->n, 1, (void **)active));
+  SN_TRY(sn_arena_alloc(s->b->arena, body->n_nodes, 1, (void **)&marks));
+  for (size_t k = 0; k < arguments_of(s); k++) (*active)[k] = given[k + sn_control_first(s->c.op)];
+  for (bool found = true; found;) {
+    found = false;
+    flow(body, *active, marks);
+    for (size_t k = 0; k < s->c.n_carries; k++) {
+      if ((*active)[k] || !marks[body->outputs[k]]) continue;
+      (*active)[k] = 1;
+      found = true;
+    }
+  }
+  return SN_OK;
+}
+
+/* ---- vjp of scan ----------------------------------------------------------------------------- */
+
+typedef struct scan_vjp {
+  site s;
+  const sn_id *dy;
+  const bool *wanted;
+  sn_id *dx;
+  uint8_t *active;
+  size_t n_forward; /* nodes of the maker that the forward body has */
+  /* the joint vjp in the maker */
+  sn_id *y, *dy_inside, *wrt, *dwrt;
+  size_t n_y, n_wrt;
+  /* the forward loop once more */
+  sn_id *extras; /* nodes of its body that are further results */
+  size_t n_extras;
+  sn_id forward;
+} scan_vjp;
+
+static sn_id zeros(sn_build *b, const sn_type *type) { return sn_build_full(b, type, 0); }
+
+/* A cotangent that is carried from round to round backwards: it begins as `start`, or as zeros. */
+static sn_id carried(scan_vjp *v, sn_id start, const sn_type *type) {
+  if (start == SN_NONE) start = zeros(v->s.b, type);
+  return sn_body_argument(&v->s.m, SN_ARGUMENT_CARRY, SN_GIVEN_NODE, start, type);
+}
+
+static bool is_wanted(const scan_vjp *v, size_t k) {
+  return k < v->s.c.n_carries ? v->active[k] && is_float(v->s.b, v->s.x[k]) : v->wanted[k];
+}
+
+/* Cotangents of the body's results: of a carry, what later rounds made of it; of a slice, from outside. */
+static void give_cotangents(scan_vjp *v) {
+  site *s = &v->s;
+  const sn_graph *body = s->c.regions[0];
+  for (size_t k = 0; k < s->c.n_results && !s->m.b.status && !s->b->status; k++) {
+    const bool carry = k < s->c.n_carries;
+    if (carry ? !is_wanted(v, k) : v->dy[k] == SN_NONE) continue;
+    const sn_type type = wide(output_type(body, k));
+    v->y[v->n_y] = s->map[body->outputs[k]];
+    v->dy_inside[v->n_y++] =
+        carry ? carried(v, v->dy[k], &type)
+              : sn_body_argument(&s->m, SN_ARGUMENT_SLICE, SN_GIVEN_NODE, v->dy[k], &type);
+  }
+}
+
+/* The outputs of the backward body: cotangents of carries, sums of those of consts, slices of those of stacks. */
+static void make_backward(scan_vjp *v) {
+  site *s = &v->s;
+  sn_build *b = &s->m.b;
+  const size_t n = arguments_of(s), consts = s->c.n_carries + s->c.n_stacks;
+  for (size_t k = 0; k < n; k++)
+    if (is_wanted(v, k)) v->wrt[v->n_wrt++] = s->args[k];
+  if (!b->status)
+    b->status = sn_vjp_nodes(b, v->y, v->dy_inside, v->n_y, v->wrt, v->n_wrt, v->dwrt);
+  for (int pass = 0; pass < 3; pass++) {
+    const sn_argument_kind kinds[] = {SN_ARGUMENT_CARRY, SN_ARGUMENT_CONST, SN_ARGUMENT_SLICE};
+    size_t at = 0;
+    for (size_t k = 0; k < n && !b->status && !s->b->status; k++) {
+      if (!is_wanted(v, k)) continue;
+      sn_id d = as_wide(b, v->dwrt[at++]);
+      if (kind_of(s, k) != kinds[pass]) continue;
+      if (k >= consts) {
+        const sn_type type = *sn_build_type(b, d);
+        d = sn_build_binary(b, SN_OP_add, carried(v, SN_NONE, &type), d);
+      }
+      sn_body_output(&s->m, d);
+    }
+  }
+}
+
+/* Whether a forward value is stacked: it is costly, and changes from round to round. */
+static bool is_worth_saving(const sn_graph *g, sn_id id, const uint8_t *varies) {
+  const sn_op_info *op = sn_op_describe(g->nodes[id].op);
+  if (op->kind == SN_CLASS_LEAF || op->kind == SN_CLASS_VIEW || !varies[id]) return false;
+  return !sn_op_is_elementwise(g->nodes[id].op) || op->cost >= CHEAP;
+}
+
+static sn_status choose_saved(const scan_vjp *v, uint8_t **saved) {
+  const sn_body_maker *m = &v->s.m;
+  const sn_graph *g = &m->graph;
+  uint8_t *need, *varies;
+  SN_TRY(sn_arena_alloc(g->arena, g->n_nodes, 1, (void **)&need));
+  SN_TRY(sn_arena_alloc(g->arena, g->n_nodes, 1, (void **)&varies));
+  SN_TRY(sn_arena_alloc(g->arena, g->n_nodes, 1, (void **)saved));
+  for (sn_id id = 0; id < v->n_forward; id++) {
+    const sn_node *node = sn_graph_node(g, id);
+    if (node->op == SN_OP_input)
+      varies[id] = m->arguments[sn_graph_attrs(g, id)[0]].kind != SN_ARGUMENT_CONST;
+    for (uint32_t k = 0; k < node->n_inputs; k++)
+      varies[id] = varies[id] || varies[sn_graph_inputs(g, id)[k]];
+  }
+  for (size_t i = 0; i < m->n_outputs; i++) need[m->outputs[i]] = 1;
+  for (sn_id id = (sn_id)g->n_nodes; id-- > 0;) {
+    if (!need[id]) continue;
+    if (id < v->n_forward && is_worth_saving(g, id, varies)) {
+      (*saved)[id] = 1;
+      continue;
+    }
+    for (uint32_t k = 0; k < g->nodes[id].n_inputs; k++) need[sn_graph_inputs(g, id)[k]] = 1;
+  }
+  return SN_OK;
+}
+
+/* The node of the forward body that gives a slice. */
+static sn_id forward_node(const scan_vjp *v, const sn_argument *argument) {
+  const sn_graph *body = v->s.c.regions[0];
+  const sn_id stands =
+      argument->given == SN_GIVEN_CARRY ? v->s.args[argument->from] : argument->from;
+  for (sn_id id = 0; id < body->n_nodes; id++)
+    if (v->s.map[id] == stands) return id;
+  return SN_NONE;
+}
+
+/* The forward loop with what the backward one needs as further results. */
+static sn_status extend_forward(scan_vjp *v, const sn_argument *arguments, size_t n) {
+  site *s = &v->s;
+  sn_arena *arena = s->b->arena;
+  const size_t old = s->c.n_results;
+  sn_graph body = *s->c.regions[0];
+  int64_t attrs[SN_MAX_ATTRS];
+  SN_TRY(sn_arena_alloc(arena, n, sizeof *v->extras, (void **)&v->extras));
+  for (size_t i = 0; i < n; i++)
+    if (arguments[i].given != SN_GIVEN_NODE)
+      v->extras[v->n_extras++] = forward_node(v, &arguments[i]);
+  if (!v->n_extras) return SN_OK;
+  sn_id *outputs;
+  SN_TRY(sn_arena_alloc(arena, old + v->n_extras, sizeof *outputs, (void **)&outputs));
+  memcpy(outputs, body.outputs, old * sizeof *outputs);
+  memcpy(outputs + old, v->extras, v->n_extras * sizeof *outputs);
+  body.outputs = outputs;
+  body.n_outputs += v->n_extras;
+  memcpy(attrs, s->attrs, sizeof attrs);
+  SN_TRY(put_region(s, 0, &body));
+  v->forward = make_node(s, s->x, s->n);
+  memcpy(s->attrs, attrs, sizeof attrs);
+  return s->b->status;
+}
+
+/* The backward loop's inputs in the order of its arguments; slices of the forward loop's further results. */
+static sn_status backward_inputs(scan_vjp *v, const sn_argument *arguments, size_t n,
+                                 sn_id **inputs) {
+  site *s = &v->s;
+  size_t extra = 0;
+  SN_TRY(sn_arena_alloc(s->b->arena, n, sizeof **inputs, (void **)inputs));
+  for (size_t i = 0; i < n; i++) {
+    (*inputs)[i] = arguments[i].from;
+    if (arguments[i].given == SN_GIVEN_NODE) continue;
+    const sn_type type = stacked(&s->c.regions[0]->nodes[v->extras[extra]].type, s->c.length);
+    (*inputs)[i] = make_result(s->b, v->forward, s->c.n_results + extra, &type);
+    extra++;
+  }
+  return s->b->status;
+}
+
+/* Results of the backward loop: in the order of its outputs. */
+static void hand_out(scan_vjp *v, sn_id node) {
+  site *s = &v->s;
+  const size_t n = arguments_of(s);
+  size_t result = 0;
+  for (int pass = 0; pass < 3; pass++) {
+    const sn_argument_kind kinds[] = {SN_ARGUMENT_CARRY, SN_ARGUMENT_CONST, SN_ARGUMENT_SLICE};
+    for (size_t k = 0; k < n; k++) {
+      if (!is_wanted(v, k) || kind_of(s, k) != kinds[pass]) continue;
+      const sn_type type = wide(sn_build_type(s->b, s->x[k]));
+      const size_t number = result++;
+      if (v->wanted[k]) v->dx[k] = make_result(s->b, node, number, &type);
+      if (s->b->status) return;
+    }
+  }
+}
+
+static sn_status make_arguments(scan_vjp *v) {
+  site *s = &v->s;
+  const size_t n = arguments_of(s);
+  for (size_t k = 0; k < n; k++) {
+    const sn_type type = argument_type(s, k);
+    s->args[k] = k < s->c.n_carries ? sn_body_argument(&s->m, SN_ARGUMENT_SLICE, SN_GIVEN_CARRY,
+                                                       (uint32_t)k, &type)
+                                    : same_argument(s, k);
+  }
+  inline_region(s, s->c.regions[0]);
+  v->n_forward = s->m.graph.n_nodes;
+  return s->m.b.status;
+}
+
+static sn_status vjp_of_scan(scan_vjp *v) {
+  site *s = &v->s;
+  sn_arena *arena = s->b->arena;
+  sn_argument *arguments;
+  size_t n;
+  uint8_t *saved;
+  sn_id *inputs;
+  sn_graph body;
+  SN_TRY(find_active(s, v->wanted, &v->active));
+  SN_TRY(sn_arena_alloc(arena, s->c.n_results, sizeof *v->y, (void **)&v->y));
+  SN_TRY(sn_arena_alloc(arena, s->c.n_results, sizeof *v->y, (void **)&v->dy_inside));
+  SN_TRY(sn_arena_alloc(arena, s->n, sizeof *v->wrt, (void **)&v->wrt));
+  SN_TRY(sn_arena_alloc(arena, s->n, sizeof *v->wrt, (void **)&v->dwrt));
+  sn_body_begin(&s->m, arena);
+  SN_TRY(make_arguments(v));
+  give_cotangents(v);
+  make_backward(v);
+  SN_TRY(s->b->status);
+  SN_TRY(s->m.b.status);
+  SN_TRY(choose_saved(v, &saved));
+  SN_TRY(sn_body_close(&s->m, saved, true, &body, &arguments, &n));
+  SN_TRY(extend_forward(v, arguments, n));
+  SN_TRY(backward_inputs(v, arguments, n, &inputs));
+  int64_t n_carries = 0, n_stacks = 0;
+  for (size_t i = 0; i < n; i++) {
+    n_carries += arguments[i].kind == SN_ARGUMENT_CARRY;
+    n_stacks += arguments[i].kind == SN_ARGUMENT_SLICE;
+  }
+  SN_TRY(put_region(s, 0, &body));
+  s->attrs[1] = n_carries;
+  s->attrs[2] = n_stacks;
+  s->attrs[4] = !s->c.reverse;
+  hand_out(v, make_node(s, inputs, n));
+  return s->b->status;
+}
+
+/* ---- vjp of cond ----------------------------------------------------------------------------- */
+
+/* The branch's vjp as a branch: of the operands, then the cotangents that there are. */
+static sn_status vjp_of_branch(site *s, const sn_graph *branch, const sn_id *dy, const bool *wanted,
+                               sn_graph *out, sn_argument **arguments, size_t *n) {
+  sn_arena *arena = s->b->arena;
+  const size_t n_args = arguments_of(s);
+  sn_id *y, *inside, *wrt, *dwrt;
+  size_t n_y = 0, n_wrt = 0;
+  SN_TRY(sn_arena_alloc(arena, s->c.n_results, sizeof *y, (void **)&y));
+  SN_TRY(sn_arena_alloc(arena, s->c.n_results, sizeof *y, (void **)&inside));
+  SN_TRY(sn_arena_alloc(arena, s->n, sizeof *wrt, (void **)&wrt));
+  SN_TRY(sn_arena_alloc(arena, s->n, sizeof *wrt, (void **)&dwrt));
+  sn_body_begin(&s->m, arena);
+  for (size_t k = 0; k < n_args; k++) s->args[k] = same_argument(s, k);
+  inline_region(s, branch);
+  SN_TRY(s->m.b.status);
+  for (size_t k = 0; k < s->c.n_results; k++) {
+    if (dy[k] == SN_NONE) continue;
+    const sn_type type = wide(output_type(branch, k));
+    y[n_y] = s->map[branch->outputs[k]];
+    inside[n_y++] = sn_body_argument(&s->m, SN_ARGUMENT_CONST, SN_GIVEN_NODE, dy[k], &type);
+  }
+  for (size_t k = 0; k < n_args; k++)
+    if (wanted[k + 1]) wrt[n_wrt++] = s->args[k];
+  SN_TRY(s->m.b.status);
+  SN_TRY(sn_vjp_nodes(&s->m.b, y, inside, n_y, wrt, n_wrt, dwrt));
+  for (size_t i = 0; i < n_wrt; i++) sn_body_output(&s->m, as_wide(&s->m.b, dwrt[i]));
+  return sn_body_close(&s->m, NULL, false, out, arguments, n);
+}
+
+/* The condition, then what the arguments are given by. */
+static sn_status branch_inputs(const site *s, const sn_argument *arguments, size_t n,
+                               sn_id **inputs) {
+  SN_TRY(sn_arena_alloc(s->b->arena, n + 1, sizeof **inputs, (void **)inputs));
+  (*inputs)[0] = s->x[0];
+  for (size_t i = 0; i < n; i++) (*inputs)[i + 1] = arguments[i].from;
+  return SN_OK;
+}
+
+static sn_status vjp_of_cond(site *s, const sn_id *dy, const bool *wanted, sn_id *dx) {
+  sn_graph branches[2];
+  sn_argument *arguments;
+  size_t n, result = 0;
+  sn_id *inputs;
+  for (int r = 0; r < 2; r++)
+    SN_TRY(vjp_of_branch(s, s->c.regions[r], dy, wanted, &branches[r], &arguments, &n));
+  for (int r = 0; r < 2; r++) SN_TRY(put_region(s, r, &branches[r]));
+  SN_TRY(branch_inputs(s, arguments, n, &inputs));
+  const sn_id node = make_node(s, inputs, n + 1);
+  for (size_t k = 1; k < s->n && !s->b->status; k++) {
+    if (!wanted[k]) continue;
+    const sn_type type = wide(sn_build_type(s->b, s->x[k]));
+    dx[k] = make_result(s->b, node, result++, &type);
+  }
+  return s->b->status;
+}
+
+void sn_control_vjp(sn_build *b, sn_id id, const sn_id *dy, const bool *wanted, sn_id *dx) {
+  scan_vjp v = {.dy = dy, .wanted = wanted, .dx = dx};
+  if (b->status) return;
+  b->status = begin(&v.s, b, id);
+  if (b->status) return;
+  switch ((int)v.s.c.op) {
+  case SN_OP_scan: b->status = vjp_of_scan(&v); return;
+  case SN_OP_cond: b->status = vjp_of_cond(&v.s, dy, wanted, dx); return;
+  default:
+    b->status = sn_fail(b->arena->env, SN_ERR_UNSUPPORTED,
+                        "grad: whileLoop runs nobody knows how often, so it has no reverse mode: "
+                        "use scan or foriLoop with a fixed number of rounds, or jvp");
+    return;
+  }
+}
+
+/* ---- jvp ------------------------------------------------------------------------------------- */
+
+typedef struct jvp_of {
+  site s;
+  const sn_id *dx;
+  uint8_t *active;
+  sn_id *tangents; /* per argument: its tangent's argument, or SN_NONE */
+} jvp_of;
+
+/* Arguments for values, and for the tangents of those that have some: carries', slices' and consts' beside each other,
+ * tangents behind. */
+static sn_status tangent_arguments(jvp_of *v) {
+  site *s = &v->s;
+  const size_t n = arguments_of(s), first = sn_control_first(s->c.op);
+  sn_body_begin(&s->m, s->b->arena);
+  for (size_t k = 0; k < n; k++) s->args[k] = same_argument(s, k);
+  for (size_t k = 0; k < n && !s->b->status; k++) {
+    const sn_type type = argument_type(s, k), wide_type = wide(&type);
+    v->tangents[k] = SN_NONE;
+    if (!v->active[k] || !sn_dtype_is_float(type.dtype)) continue;
+    sn_id from = v->dx[k + first];
+    if (from == SN_NONE) from = zeros(s->b, &wide_type); /* of a carry */
+    v->tangents[k] = sn_body_argument(&s->m, kind_of(s, k), SN_GIVEN_NODE, from, &wide_type);
+  }
+  SN_TRY(s->b->status);
+  return s->m.b.status;
+}
+
+/* Tangents of the region's results of kind carry or slice, as outputs; of a carry without one nothing. */
+static sn_status tangent_outputs(jvp_of *v, const sn_graph *region, bool carries) {
+  site *s = &v->s;
+  sn_arena *arena = s->b->arena;
+  const size_t n = arguments_of(s);
+  sn_id *y, *dy, *wrt, *dwrt;
+  size_t n_y = 0, n_wrt = 0;
+  SN_TRY(sn_arena_alloc(arena, s->c.n_results, sizeof *y, (void **)&y));
+  SN_TRY(sn_arena_alloc(arena, s->c.n_results, sizeof *y, (void **)&dy));
+  SN_TRY(sn_arena_alloc(arena, n, sizeof *wrt, (void **)&wrt));
+  SN_TRY(sn_arena_alloc(arena, n, sizeof *wrt, (void **)&dwrt));
+  for (size_t k = 0; k < n; k++) {
+    if (v->tangents[k] == SN_NONE) continue;
+    wrt[n_wrt] = s->args[k];
+    dwrt[n_wrt++] = v->tangents[k];
+  }
+  for (size_t k = 0; k < s->c.n_results; k++) {
+    const bool carry = k < s->c.n_carries;
+    if (carry != carries || !sn_dtype_is_float(output_type(region, k)->dtype)) continue;
+    if (!carry || v->active[k]) y[n_y++] = s->map[region->outputs[k]];
+  }
+  SN_TRY(sn_jvp_nodes(&s->m.b, y, n_y, wrt, dwrt, n_wrt, dy));
+  for (size_t i = 0; i < n_y; i++) sn_body_output(&s->m, as_wide(&s->m.b, dy[i]));
+  return s->m.b.status;
+}
+
+static sn_status jvp_of_region(jvp_of *v, const sn_graph *region, bool is_test, sn_graph *out,
+                               sn_argument **arguments, size_t *n) {
+  site *s = &v->s;
+  SN_TRY(tangent_arguments(v));
+  inline_region(s, region);
+  SN_TRY(s->m.b.status);
+  for (size_t k = 0; k < (is_test ? 1 : s->c.n_carries); k++)
+    sn_body_output(&s->m, s->map[region->outputs[k]]);
+  if (!is_test) {
+    SN_TRY(tangent_outputs(v, region, true));
+    SN_TRY(tangent_outputs(v, region, false));
+  }
+  return sn_body_close(&s->m, NULL, false, out, arguments, n);
+}
+
+/* The results that are tangents, in the order of tangent_outputs. */
+static void tangent_results(jvp_of *v, sn_id node, sn_id *dy) {
+  site *s = &v->s;
+  const sn_graph *region = s->c.regions[0];
+  size_t number = s->c.n_carries;
+  for (size_t k = 0; k < s->c.n_results && !s->b->status; k++) {
+    const bool carry = k < s->c.n_carries;
+    const sn_type slice = wide(output_type(region, k));
+    dy[k] = SN_NONE;
+    if (!sn_dtype_is_float(slice.dtype) || (carry && !v->active[k])) continue;
+    const bool stack = s->c.op == SN_OP_scan && !carry;
+    const sn_type type = stack ? stacked(&slice, s->c.length) : slice;
+    dy[k] = make_result(s->b, node, number++, &type);
+  }
+}
+
+static sn_status jvp(jvp_of *v, sn_id *dy) {
+  site *s = &v->s;
+  sn_graph regions[SN_MAX_REGIONS];
+  sn_argument *arguments;
+  bool *given;
+  size_t n = 0;
+  sn_id *inputs;
+  SN_TRY(sn_arena_alloc(s->b->arena, s->n, sizeof *given, (void **)&given));
+  SN_TRY(sn_arena_alloc(s->b->arena, s->n, sizeof *v->tangents, (void **)&v->tangents));
+  for (size_t k = 0; k < s->n; k++) given[k] = v->dx[k] != SN_NONE;
+  SN_TRY(find_active(s, given, &v->active));
+  for (uint32_t r = 0; r < s->c.n_regions; r++) {
+    const bool is_test = s->c.op == SN_OP_while_loop && r == 1;
+    SN_TRY(jvp_of_region(v, s->c.regions[r], is_test, &regions[r], &arguments, &n));
+  }
+  for (uint32_t r = 0; r < s->c.n_regions; r++) SN_TRY(put_region(s, (int)r, &regions[r]));
+  SN_TRY(branch_inputs(s, arguments, n, &inputs));
+  int64_t count[SN_ARGUMENT_KINDS] = {0};
+  for (size_t i = 0; i < n; i++) count[arguments[i].kind]++;
+  if (s->c.op == SN_OP_scan) {
+    s->attrs[1] = count[SN_ARGUMENT_CARRY];
+    s->attrs[2] = count[SN_ARGUMENT_SLICE];
+  }
+  if (s->c.op == SN_OP_while_loop) s->attrs[2] = count[SN_ARGUMENT_CARRY];
+  const size_t first = 1 - sn_control_first(s->c.op);
+  tangent_results(v, make_node(s, inputs + first, n + 1 - first), dy);
+  return s->b->status;
+}
+
+void sn_control_jvp(sn_build *b, sn_id id, const sn_id *dx, sn_id *dy) {
+  jvp_of v = {.dx = dx};
+  if (b->status) return;
+  b->status = begin(&v.s, b, id);
+  if (!b->status) b->status = jvp(&v, dy);
+}
