@@ -10,7 +10,6 @@
 
 #include <string.h>
 
-#include "autodiff/control.h"
 #include "autodiff/parts.h"
 #include "autodiff/range.h"
 #include "autodiff/rules.h"

@@ -1,9 +1,16 @@
-#include "autodiff/control.h"
-
+/* control_rules.c - derivatives of loops and conditions: more of them.
+ *
+ *   scan     vjp: the rounds in reverse, the cotangents of the carries carried, those of the consts added up. What a
+ *                 round needs of the forward rounds is stacked by the forward loop, made once more with more results:
+ *                 carries, and values that are costly to make again; the rest is made again from them.
+ *            jvp: tangents are carried and stacked beside the values
+ *   cond     vjp, jvp: of both branches; a branch makes again what it needs
+ *   while    jvp: as a scan's; it has no vjp, for how often it ran is not known */
 #include <string.h>
 
 #include "autodiff/body_maker.h"
 #include "autodiff/jvp.h"
+#include "autodiff/rules.h"
 #include "autodiff/vjp.h"
 
 /* Elementwise ops of lower cost are made again from what they are made of, rather than stacked. */
