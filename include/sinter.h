@@ -270,6 +270,16 @@ SN_API sn_status sn_jvp(sn_context *ctx, sn_tensor *const *outputs, size_t n_out
                         sn_tensor *const *wrt, sn_tensor *const *tangents, size_t n_wrt,
                         sn_tensor **out);
 
+/* The results of a function for many examples at once, from those that it made of one. examples, n of
+ * them, are placeholders; batches[i] is like examples[i] but for one more axis in_axes[i], along which
+ * it has as many examples as the others. out[k] becomes outputs[k] with one more axis out_axes[k]: where
+ * it does not depend on an example its values are repeated. Or SN_NO_AXIS: it does not depend and stays
+ * as it is. Axes below 0 count from the end. More graph of all examples, no loop over them. [new, m s d] */
+#define SN_NO_AXIS (-2147483647 - 1)
+SN_API sn_status sn_vmap(sn_context *ctx, sn_tensor *const *outputs, const int *out_axes,
+                         size_t n_outputs, sn_tensor *const *examples, sn_tensor *const *batches,
+                         const int *in_axes, size_t n, sn_tensor **out);
+
 /* A lazy copy of x that no derivative will be taken through: once computed it lets go of what it was
  * computed from, whatever variables that depends on. [new, m] */
 SN_API sn_tensor *sn_untracked(sn_tensor *x);

@@ -51,7 +51,7 @@ const markdown = (rows) => {
   const doc = (row) => row.doc.replaceAll('|', '\\|');
   const line = (row) => `| \`${camelCase(row.name)}\` | \`sn_${row.name}\` | ${doc(row)} | ${row.types.join(' ')}${row.result ? ` -> ${row.result}` : ''} | ${row.ulp ?? ''} |`;
   const sameName = (row) => (exported.has(camelCase(row.name)) ? `\`${camelCase(row.name)}\`` : '');
-  const many = ['PERMUTATION', 'PER_AXIS', 'PER_SPATIAL'];
+  const many = ['PERMUTATION', 'PER_AXIS', 'STEP_PER_AXIS', 'PER_SPATIAL'];
   const attributes = (row) => row.attributes.map(([kind, name]) => (many.includes(kind) ? `${name}...` : name)).join(', ');
   const dtypes = (row) => `${row.types.join(' ')}${row.result ? ` -> ${row.result}` : ''}`;
   const inner = (row) => `| ${row.name} | ${sameName(row)} | ${attributes(row)} | ${doc(row)} | ${dtypes(row)} |`;

@@ -22,6 +22,7 @@ const LAYERS = {
   graph: ['base', 'math'],
   build: ['base', 'graph'],
   autodiff: ['base', 'graph', 'build'],
+  batching: ['base', 'graph', 'build'],
   passes: ['base', 'target', 'graph', 'build'],
   fuse: ['base', 'target', 'graph', 'build'],
   plan: ['base', 'target', 'graph', 'fuse'],
@@ -37,7 +38,7 @@ const LAYERS = {
     ...['kernels', 'jit', 'run', 'backend', 'inspect'],
   ],
   tensor: [
-    ...['base', 'threads', 'target', 'graph', 'build', 'autodiff', 'passes', 'fuse', 'plan', 'program'],
+    ...['base', 'threads', 'target', 'graph', 'build', 'autodiff', 'batching', 'passes', 'fuse', 'plan', 'program'],
     ...['kernels', 'jit', 'csource', 'run', 'backend', 'inspect', 'pipeline'],
   ],
   api: ['base', 'threads', 'target', 'graph', 'passes', 'kernels', 'jit', 'run', 'backend', 'pipeline', 'tensor'],
@@ -117,7 +118,7 @@ test('a planted upward include is caught', () => {
 
 /** What a neutral folder says of a machine: instruction sets, sizes of memory, the tiny sizes of the hostile build. */
 const MACHINE = /__(?:AVX|SSE|FMA|F16C|BMI|ARM|NEON|wasm|aarch64|x86_64|i386|EMSCRIPTEN)\w*|\bSINTER_TEST\b|\b(?:4096|8192|16384|32768|65536)\b|\b\d+ \* 1024\b/gi;
-const NEUTRAL = ['target', 'graph', 'build', 'autodiff', 'passes', 'fuse', 'plan', 'program'];
+const NEUTRAL = ['target', 'graph', 'build', 'autodiff', 'batching', 'passes', 'fuse', 'plan', 'program'];
 
 const machineIn = (path, text) => {
   if (!NEUTRAL.includes(layerOf(path))) return [];

@@ -10,9 +10,9 @@
 
 #include <string.h>
 
-#include "autodiff/range.h"
 #include "autodiff/rules.h"
 #include "autodiff/vjp.h"
+#include "build/range.h"
 #include "graph/attributes.h"
 
 typedef struct walk {

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "autodiff/parts.h"
-#include "autodiff/range.h"
 #include "autodiff/rules.h"
+#include "build/range.h"
 
 typedef struct walk {
   sn_build *b;

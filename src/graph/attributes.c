@@ -4,7 +4,8 @@ uint32_t sn_attr_length(sn_attr_kind kind, int rank) {
   switch (kind) {
   case SN_ATTR_END: return 0;
   case SN_ATTR_PERMUTATION:
-  case SN_ATTR_PER_AXIS: return (uint32_t)rank;
+  case SN_ATTR_PER_AXIS:
+  case SN_ATTR_STEP_PER_AXIS: return (uint32_t)rank;
   case SN_ATTR_PER_SPATIAL: return rank > 2 ? (uint32_t)rank - 2 : 0;
   default: return 1;
   }
@@ -65,4 +66,17 @@ sn_status sn_attrs_check(sn_env *env, sn_op op, const int64_t *attrs, size_t n_a
     attrs += length;
   }
   return SN_OK;
+}
+
+size_t sn_attrs_behind_axis(sn_op op, const int64_t *attrs, int rank, int64_t *out) {
+  const int64_t *first = out;
+  for (const sn_attr *attr = sn_op_describe(op)->attrs; attr && attr->kind; attr++) {
+    const uint32_t length = sn_attr_length(attr->kind, rank);
+    const int64_t behind = attr->kind == SN_ATTR_AXIS || attr->kind == SN_ATTR_PERMUTATION;
+    if (length < sn_attr_length(attr->kind, rank + 1)) *out++ = attr->kind == SN_ATTR_STEP_PER_AXIS;
+    for (uint32_t i = 0; i < length; i++)
+      *out++ = attr->kind == SN_ATTR_AXES ? attrs[i] << 1 : attrs[i] + behind;
+    attrs += length;
+  }
+  return (size_t)(out - first);
 }

@@ -10,6 +10,7 @@
 #define AXES(name) ATTR(name, SN_ATTR_AXES)
 #define PERMUTATION(name) ATTR(name, SN_ATTR_PERMUTATION)
 #define PER_AXIS(name) ATTR(name, SN_ATTR_PER_AXIS)
+#define STEP_PER_AXIS(name) ATTR(name, SN_ATTR_STEP_PER_AXIS)
 #define PER_SPATIAL(name) ATTR(name, SN_ATTR_PER_SPATIAL)
 #define COUNT(name) ATTR(name, SN_ATTR_COUNT)
 #define FLAG(name) ATTR(name, SN_ATTR_FLAG)

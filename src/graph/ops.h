@@ -75,13 +75,14 @@ typedef enum sn_attr_kind {
   SN_ATTR_AXIS,        /* 0 .. rank - 1 */
   SN_ATTR_AXES,        /* a bit for each axis */
   SN_ATTR_PERMUTATION, /* one per axis: the input's axis that comes to this place */
-  SN_ATTR_PER_AXIS,    /* a number per axis; its range is the shape rule's */
-  SN_ATTR_PER_SPATIAL, /* the same per axis but the first and the last */
-  SN_ATTR_COUNT,       /* at least 1 */
-  SN_ATTR_NUMBER,      /* at least 0 */
-  SN_ATTR_FLAG,        /* 0 or 1 */
-  SN_ATTR_VALUE,       /* the bits of a double */
-  SN_ATTR_ARGUMENT,    /* the number of a program's argument */
+  SN_ATTR_PER_AXIS, /* a number per axis, 0 where it is left alone; its range is the shape rule's */
+  SN_ATTR_STEP_PER_AXIS, /* the same, 1 where it is left alone */
+  SN_ATTR_PER_SPATIAL,   /* the same per axis but the first and the last */
+  SN_ATTR_COUNT,         /* at least 1 */
+  SN_ATTR_NUMBER,        /* at least 0 */
+  SN_ATTR_FLAG,          /* 0 or 1 */
+  SN_ATTR_VALUE,         /* the bits of a double */
+  SN_ATTR_ARGUMENT,      /* the number of a program's argument */
   SN_ATTR_REGION /* of a graph's node: the number of a region; of a tensor: the address of one */
 } sn_attr_kind;
 

@@ -166,6 +166,19 @@ sn_status sn_tensor_build_leaf(sn_tensor_build *tb, sn_tensor *t) {
   return SN_OK;
 }
 
+sn_status sn_tensor_build_results(const sn_tensor_build *tb, const sn_id *ids, size_t n,
+                                  sn_tensor **out) {
+  for (size_t i = 0; i < n; i++) {
+    sn_tensor *x = tb->tensors[ids[i]];
+    const sn_status status =
+        sn_tensor_new(tb->ctx, SN_OP_marker, &x, 1, NULL, 0, &x->type, &out[i]);
+    if (!status) continue;
+    while (i--) sn_release(out[i]);
+    return status;
+  }
+  return SN_OK;
+}
+
 void sn_tensor_build_end(sn_tensor_build *tb) {
   while (tb->n > tb->n_borrowed) sn_release(tb->tensors[--tb->n]);
   while (tb->n_regions) sn_region_release(tb->regions[--tb->n_regions]);

@@ -32,6 +32,11 @@ sn_status sn_tensor_build_begin(sn_tensor_build *tb, sn_context *ctx, sn_arena *
 /* Numbers a tensor from outside too, as a leaf unless it was met; before anything is made. */
 sn_status sn_tensor_build_leaf(sn_tensor_build *tb, sn_tensor *t);
 
+/* The tensors of these numbers, n of them, each as a node of its own: what is a tensor of before, or another result
+ * too, is one, too. */
+sn_status sn_tensor_build_results(const sn_tensor_build *tb, const sn_id *ids, size_t n,
+                                  sn_tensor **out);
+
 /* Releases what was made and is not held by others; after a failure too. */
 void sn_tensor_build_end(sn_tensor_build *tb);
 

@@ -77,19 +77,6 @@ static sn_status given_for(const request *r, sn_tensor_build *tb, size_t k, cons
   return tb->b.status;
 }
 
-/* What is a tensor of before, or another result too, is handed out as a node of its own. */
-static sn_status hand_out(const request *r, const sn_tensor_build *tb, const sn_id *ids, size_t n,
-                          sn_tensor **out) {
-  for (size_t i = 0; i < n; i++) {
-    sn_tensor *x = tb->tensors[ids[i]];
-    const sn_status status = sn_tensor_new(r->ctx, SN_OP_marker, &x, 1, NULL, 0, &x->type, &out[i]);
-    if (!status) continue;
-    while (i--) sn_release(out[i]);
-    return status;
-  }
-  return SN_OK;
-}
-
 static sn_status build(const request *r, sn_tensor_build *tb, sn_tensor **out) {
   sn_arena *arena = tb->b.arena;
   const size_t n_given = r->forward ? r->n_wrt : r->n_outputs;
@@ -109,7 +96,7 @@ static sn_status build(const request *r, sn_tensor_build *tb, sn_tensor **out) {
     SN_TRY(sn_jvp_nodes(&tb->b, y, r->n_outputs, x, given, r->n_wrt, made));
   else
     SN_TRY(sn_vjp_nodes(&tb->b, y, given, r->n_outputs, x, r->n_wrt, made));
-  return hand_out(r, tb, made, n_made, out);
+  return sn_tensor_build_results(tb, made, n_made, out);
 }
 
 static sn_status differentiate(const request *r, sn_tensor **out) {

@@ -1,7 +1,7 @@
 /* range.h - the nodes that a walk meets: those from the first of wrt to the last of y and wrt. Only they can depend on
  * wrt and be what y is made of, for inputs have smaller numbers than their users. */
-#ifndef SN_AUTODIFF_RANGE_H
-#define SN_AUTODIFF_RANGE_H
+#ifndef SN_BUILD_RANGE_H
+#define SN_BUILD_RANGE_H
 
 #include "graph/graph.h"
 

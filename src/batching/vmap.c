@@ -1,0 +1,66 @@
+/* vmap.c - the walk: what depends on an example is made again with one more axis, by the rule of its op; all else stays
+ * as it is, once for all examples. */
+#include "batching/vmap.h"
+
+#include <string.h>
+
+#include "batching/vmap_rules.h"
+#include "build/range.h"
+
+typedef struct walk {
+  sn_build *b;
+  sn_range range; /* the nodes as recorded; the walk adds others */
+  int64_t size;
+  sn_id
+      *batch; /* per such node, by its number less range.first: it with the new axis, or SN_NONE */
+} walk;
+
+static sn_id batch_of(const walk *w, sn_id x) {
+  return x >= w->range.first && x < w->range.end ? w->batch[x - w->range.first] : SN_NONE;
+}
+
+static sn_status check_rank(const walk *w, sn_id id, sn_op op) {
+  const sn_type *type = sn_build_type(w->b, id);
+  char text[SN_SHAPE_TEXT];
+  SN_FAIL_IF(w->b->arena->env, type->rank == SN_MAX_RANK, SN_ERR_SHAPE,
+             "vmap: %s of shape %s has no room for one more axis", sn_op_describe(op)->name,
+             sn_shape_text(type, text));
+  return SN_OK;
+}
+
+static sn_status meet(walk *w, sn_id id) {
+  const sn_build_node node = sn_build_node_of(w->b, id);
+  const size_t n = node.n_inputs;
+  bool any = false;
+  for (size_t k = 0; k < n && !any; k++) any = batch_of(w, sn_build_input(w->b, id, k)) != SN_NONE;
+  if (!any) return SN_OK;
+  sn_id *x, *batch;
+  int64_t attrs[SN_MAX_ATTRS]; /* a copy: the rule adds nodes */
+  SN_TRY(sn_arena_alloc(w->b->arena, n, sizeof *x, (void **)&x));
+  SN_TRY(sn_arena_alloc(w->b->arena, n, sizeof *batch, (void **)&batch));
+  SN_TRY(check_rank(w, id, node.op));
+  for (size_t k = 0; k < n; k++) {
+    x[k] = sn_build_input(w->b, id, k);
+    batch[k] = batch_of(w, x[k]);
+    SN_TRY(check_rank(w, x[k], node.op));
+  }
+  if (node.n_attrs) memcpy(attrs, node.attrs, node.n_attrs * sizeof *attrs);
+  const sn_vmap_context context = {
+      w->b, node.op, *sn_build_type(w->b, id), x, batch, n, attrs, node.n_attrs, w->size};
+  w->batch[id - w->range.first] = sn_vmap_rule_of(node.op)(&context);
+  return w->b->status;
+}
+
+sn_status sn_vmap_nodes(sn_build *b, const sn_id *y, size_t n, const sn_id *examples,
+                        const sn_id *batches, size_t n_examples, int64_t size, sn_id *out) {
+  SN_TRY(b->status);
+  walk w = {.b = b, .range = sn_range_of(y, n, examples, n_examples), .size = size};
+  const size_t n_recorded = w.range.end - w.range.first;
+  SN_TRY(sn_arena_alloc(b->arena, n_recorded, sizeof(sn_id), (void **)&w.batch));
+  for (size_t i = 0; i < n_recorded; i++) w.batch[i] = SN_NONE;
+  for (size_t i = 0; i < n_examples; i++) w.batch[examples[i] - w.range.first] = batches[i];
+  for (sn_id id = w.range.first; id < w.range.end; id++)
+    if (w.batch[id - w.range.first] == SN_NONE) SN_TRY(meet(&w, id));
+  for (size_t k = 0; k < n; k++) out[k] = batch_of(&w, y[k]);
+  return b->status;
+}
