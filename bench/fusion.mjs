@@ -1,8 +1,9 @@
 // fusion.mjs - what fusion is worth: node bench/fusion.mjs [THREADS] [TEXT]
 //
-// Layers of known sizes, compiled with fusion and without (every op a kernel of its own), called in turns; the ratio of the
-// medians and of the minima, and what it could be at most: the time without fusion over that of the layer's product alone.
-// Kernels, and the bytes that no longer go through memory. With TEXT only names that contain it.
+// Layers of known sizes are compiled with fusion and without (every op a kernel of its own) and called in turns. Printed
+// are the ratios of the medians and of the minima; the highest possible ratio, which is the time without fusion over that
+// of the layer's product alone; the kernels; and the bytes that no longer go through memory. TEXT: only layers whose names
+// contain it.
 import * as sn from 'sinter';
 
 const [threads = '2', text = ''] = process.argv.slice(2);
@@ -44,7 +45,7 @@ const call = (f) => {
   f().dispose();
   return performance.now() - begin;
 };
-/** Mean of the calls of one sample. */
+/** The mean time of the calls of one sample. */
 const sample = (f) => {
   const end = performance.now() + SAMPLE_MS;
   let [total, calls] = [0, 0];

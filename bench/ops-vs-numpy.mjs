@@ -5,10 +5,10 @@
 //   --variants A,B    of: native wasm page; default all three        --rounds N    default 3
 //   --json PATH       default build/ops-vs-numpy.json
 //
-// A figure is Sinter's median over NumPy's: a call of a compiled function, in turns with NumPy's. In
-// WebAssembly below CALLED elements it is the kernels' own time, with the clock's two readings (in Chromium
-// about a microsecond). More than LIMIT is marked with *; what NumPy has no function for is listed in
-// milliseconds, with a dash. The ops come from the core's table.
+// A figure is Sinter's median over NumPy's, for calls of a compiled function in turns with NumPy's. In
+// WebAssembly below CALLED elements it is the kernels' own time, which includes two readings of the clock
+// (about a microsecond in Chromium). Figures above LIMIT are marked with *. Ops for which NumPy has no
+// function are listed in milliseconds, with a dash. The ops come from the core's table.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -23,7 +23,7 @@ const PROFILED_CALLS = 2000;
 const ROUND_MS = 8;
 const REFERENCE = 'numpy';
 
-/** Milliseconds of a call, or of its kernels alone; a sample or more. */
+/** Milliseconds per call, or of its kernels alone; one sample or more. */
 const sample = async (variant, text, size) => {
   if (variant.limit === 'fma' || size >= CALLED) return (await variant.ask(`time ${ROUND_MS} ${text}`)).ms;
   const { kernels } = await variant.ask(`profile ${PROFILED_CALLS} ${text}`);

@@ -15,7 +15,7 @@ const short = (x) => {
 
 const percent = (x) => (Number.isFinite(x) ? `${Math.round(100 * x)}%` : '-');
 
-/** Rows of cells; the first column to the left, all others to the right. */
+/** Rows of cells as text; the first column is aligned left, the others right. */
 export const table = (rows) => {
   const widths = [];
   for (const row of rows) row.forEach((cell, i) => { widths[i] = Math.max(widths[i] ?? 0, cell.length); });
@@ -23,10 +23,10 @@ export const table = (rows) => {
     .join('  ').trimEnd()).join('\n');
 };
 
-/** The most that a variant could reach: of one core, or of all. */
+/** The most that a variant could reach, on one core or on all. */
 const limits = (variant, peaks) => peaks[variant.threads > 1 ? 'all' : 'one'];
 
-/** Figures of one workload on one variant. */
+/** The figures of one workload on one variant. */
 export const figures = (workload, variant, samples, peaks) => {
   if (!samples.length) return null;
   const medianMs = median(samples);
@@ -41,7 +41,7 @@ export const figures = (workload, variant, samples, peaks) => {
   };
 };
 
-/** The table: per variant median, min, rate and share of the peak; then times of wasm over native. */
+/** The table: median, minimum, rate and share of the peak per variant; then the times of wasm over native. */
 export const mainTable = (variants, rows) => {
   const compared = variants.some(({ name }) => name === 'native')
     ? variants.filter(({ name }) => name !== 'native') : [];
@@ -63,7 +63,7 @@ export const mainTable = (variants, rows) => {
   return table([...head, ...body]);
 };
 
-/** Kernels of one workload side by side, matched by name; ms of one call. */
+/** The kernels of one workload side by side, matched by name; milliseconds per call. */
 export const profileTable = (variants, profiles, calls) => {
   const names = [...new Set(profiles.flatMap((kernels) => kernels.map(({ name }) => name)))];
   const rowOf = (name) => profiles.map((kernels) => kernels.find((kernel) => kernel.name === name));

@@ -6,9 +6,9 @@
 //   --quick           a smoke run: one short round
 //   --json PATH       default build/bench.json
 //
-// First, in deterministic mode, every variant computes every workload; a result that is not bit for bit
-// that of the others ends the run with exit code 1. Then the variants take turns, round by round, so that
-// whatever else the machine does meets all of them.
+// First, in deterministic mode, every variant computes every workload; a result whose bits differ from the
+// others' ends the run with exit code 1. Then the variants take turns, round by round, so that whatever else
+// the machine does affects all of them.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -35,7 +35,7 @@ const withVariants = async (names, options, body) => {
   }
 };
 
-/** Checksums of every workload on every variant; the names of workloads where they differ. */
+/** Computes the checksums of every workload on every variant; returns the names of workloads where they differ. */
 const crossCheck = (names, chosen) => withVariants(names, { deterministic: true }, async (variants) => {
   const different = [];
   const rows = [];
@@ -54,7 +54,7 @@ const keepBest = (best, found) => {
   for (const [name, rate] of Object.entries(found)) best[name] = Math.max(best[name] ?? 0, rate);
 };
 
-/** Samples per workload and variant, in turns; and the machine's peaks, measured between them. */
+/** Takes samples per workload and variant, in turns, and measures the machine's peaks between them. */
 const measure = async (variants, chosen, { rounds, ms }) => {
   const peaks = { one: {}, all: {} };
   const native = variants.find(({ name }) => name === 'native');

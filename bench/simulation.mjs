@@ -1,5 +1,5 @@
-// simulation.mjs - the building simulation: a floor heated through a tube for 20 unrolled steps, its loss
-// and gradient. Used by small.mjs and by the comparison with other libraries.
+// simulation.mjs - the building simulation: a floor is heated through a tube for 20 unrolled steps; the loss
+// and its gradient. small.mjs and the comparison with other libraries use it.
 import * as sn from 'sinter';
 
 const STEPS = 20;
@@ -24,7 +24,7 @@ export const EXPECTED = {
   tankTemp: 0.12758713519148412,
 };
 
-/** The loss, from scalars with the methods add, sub, mul, div, neg and abs: five each of tube, slab, quanta
+/** The loss, of scalars that have the methods add, sub, mul, div, neg and abs: five each of tube, slab, quanta
  *  and tank, and the slab's first temperature. */
 export const lossOf = ([t, s, q, k], start) => {
   const dt = 0.1;
@@ -45,7 +45,7 @@ export const lossOf = ([t, s, q, k], start) => {
   return floor.sub(27.344767).abs();
 };
 
-/** The same from vectors of five and a scalar. */
+/** The same of vectors of five and a scalar. */
 export const simulate = ({ tube, slab, quanta, tank, start }) => {
   const split = (v) => Array.from({ length: 5 }, (_, i) => v.slice([i], [1]).reshape([]));
   return lossOf([tube, slab, quanta, tank].map(split), start);
@@ -54,7 +54,7 @@ export const simulate = ({ tube, slab, quanta, tank, start }) => {
 export const arguments_ = (dtype) =>
   Object.fromEntries(Object.entries(PARAMETERS).map(([name, value]) => [name, sn.tensor(value, { dtype })]));
 
-/** Relative error of a result of valueAndGrad(simulate), the worst of those that are known. */
+/** The relative error of a result of valueAndGrad(simulate): the worst of the values that are known. */
 export const worstError = ([loss, g]) => {
   const pairs = [
     [loss.item(), EXPECTED.loss],

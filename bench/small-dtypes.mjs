@@ -1,8 +1,8 @@
 // small-dtypes.mjs - products whose weights are stored in 16 or 8 bits: node bench/small-dtypes.mjs [THREADS]
 //
-// x w.astype('float32') against the same product of float32 weights, called in turns; ratios of medians, above 1 where
-// the small ones are faster. Kept: the same weights in every call, which stay packed. Fresh: two sets by turns, so that
-// each call packs, and casts, anew.
+// x w.astype('float32') against the same product of float32 weights, called in turns; the ratios of medians are above 1
+// where the small weights are faster. Kept: every call has the same weights, which stay packed. Fresh: two sets of weights
+// alternate, so that each call packs and casts them anew.
 import * as sn from 'sinter';
 
 const [threads = '2'] = process.argv.slice(2);
@@ -18,7 +18,7 @@ const median = (list) => list.sort((a, b) => a - b)[list.length >> 1];
 
 const product = sn.jit((x, w) => x.matmul(w.astype('float32')));
 
-/** Medians of the calls with each of the weights, which take turns. */
+/** The medians of the calls with each set of weights; the sets take turns. */
 const inTurns = (x, weights) => {
   const times = weights.map(() => []);
   for (let round = -WARM; round < ROUNDS; round += 1) {

@@ -1,7 +1,7 @@
 // small.mjs - what a call costs and how long compiling takes, in Node: node bench/small.mjs [THREADS]
 //
-// A call: the best mean of 9 rounds of 20,000. Compiling: the first call of a new function, trace to
-// result, median of 7; every time another constant, so that nothing is found in a cache.
+// A call: the best mean of 9 rounds of 20,000 calls. Compiling: the first call of a new function, from trace
+// to result, median of 7; each has another constant, so that nothing is found in a cache.
 import * as sn from 'sinter';
 import { arguments_, simulate, worstError } from './simulation.mjs';
 

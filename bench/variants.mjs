@@ -1,7 +1,7 @@
 // variants.mjs - the builds that are compared. Each is a process (or page) that stays alive between
 // commands, so that the measurements of all of them can alternate.
 //
-//   { name, title, limit, ask(line) -> object, close() }     limit: the peak its arithmetic is compared with
+//   { name, title, limit, ask(line) -> object, close() }     limit: the peak that its arithmetic is compared with
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -56,7 +56,7 @@ const openBrowser = async () => {
   const server = await serve({ folder: root });
   const browser = await chromium.launch({ executablePath, args: CHROMIUM_ARGS });
   return {
-    /** A page in a context of its own: nothing is cached from those before. */
+    /** A page in a context of its own: nothing is cached from earlier pages. */
     newPage: async () => {
       const page = await (await browser.newContext()).newPage();
       await page.goto(server.url + PAGE);
@@ -80,7 +80,7 @@ const page = async (name, options) => {
   };
 };
 
-/** Milliseconds from init to a first result, each on a page that has loaded nothing before. */
+/** Milliseconds from init to a first result, each on a page that has loaded nothing yet. */
 export const firstResults = async (count) => {
   const browser = await openBrowser();
   try {
@@ -108,14 +108,14 @@ const VARIANTS = [
     open: (name) => lineProcess(name, PYTHON, ['bench/torch_workloads.py']) },
 ];
 
-/** Which of the foreign variants the system's Python has. */
+/** The foreign variants that the system's Python has. */
 export const installedForeign = () => VARIANTS.filter(({ name, foreign }) =>
   foreign && spawnSync(PYTHON, ['-c', `import ${name}`]).status === 0).map(({ name }) => name);
 
 export const variantNames = VARIANTS.map(({ name }) => name);
 const ours = VARIANTS.filter(({ foreign }) => !foreign).map(({ name }) => name);
 export const usualVariants = ours;
-/** Whether a variant answers all commands; the others only tell times. */
+/** Whether a variant answers all commands; the others only measure times. */
 export const isOurs = (name) => ours.includes(name);
 
 /** Starts variants by name; options are those of sn.init that all of them know. */

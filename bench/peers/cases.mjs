@@ -1,7 +1,7 @@
-// cases.mjs - what is compared: a name, the op and its sizes, and how many times as fast as the best of
-// the others Sinter is to be, or (askedMs) how long it may take. "fused" is sigmoid(x y + z) x - y^2 / 2.
+// cases.mjs - what is compared: a name, the op and its sizes, and the goal: how many times as fast as the best
+// of the others Sinter should be, or (askedMs) how long it may take. "fused" is sigmoid(x y + z) x - y^2 / 2.
 //
-// Each figure is asked for the first shape of its op and for others of the same kind: odd ones, too.
+// Each goal holds for the first shape of its op and for others of the same kind, odd ones too.
 import { EXPECTED, PARAMETERS } from '../simulation.mjs';
 
 const rows = (op, asked, ...named) => named.map(([label, shape, without]) =>
@@ -23,7 +23,7 @@ const attention = (heads, tokens, size) => ({
   name: `attention ${heads}x${tokens}x${size}`, op: 'attention', shape: [1, heads, tokens, size],
   flops: 2 * heads * flopsOf(tokens, size, tokens), asked: 1.7,
 });
-/** Forward and back to the weights; back to the input but for the first. */
+/** Forward, and back to the weights; for all layers but the first also back to the input. */
 const cnnFlops = (batch) =>
   batch * (2 * flopsOf(28 * 28, 9, 16) + 3 * flopsOf(14 * 14, 9 * 16, 32) + 3 * flopsOf(1, 7 * 7 * 32, 10));
 const cnn = (batch) => ({ name: `CNN training step, ${batch}`, op: 'cnn', batch, flops: cnnFlops(batch), asked: 50 });
@@ -79,7 +79,7 @@ export const numbers = (shape, seed) => {
   });
 };
 
-/** Row-major data of a shape with its axes in another order. */
+/** The row-major data of a shape with its axes in another order. */
 export const permuted = (data, shape, order) => {
   const strides = shape.map((_, axis) => shape.slice(axis + 1).reduce((a, b) => a * b, 1));
   const sizes = order.map((axis) => shape[axis]);
@@ -108,7 +108,7 @@ export const cnnData = ({ batch }) => {
     dense: scaled([7 * 7 * 32, 10], 4, 0.04),
   };
 };
-/** Of plain gradient descent. */
+/** The learning rate of plain gradient descent. */
 export const CNN_RATE = 1e-3;
 
 /** Images, labels as classes and as distributions, and the layers' first parameters of a training case. */

@@ -19,13 +19,13 @@ const FUNCTIONS = {
   attention: (q, k, v) => nn.dotProductAttention(q, k, v),
 };
 
-/** Where its axes are in another order: those of the operands, and of the result back. */
+/** Where the axes are in another order: the orders of the operands, and of the result back. */
 const SWAP_HEADS = [0, 2, 1, 3];
 const ORDERS = {
   conv: { operands: [TO_NCHW, TO_OIHW], result: TO_NHWC },
   attention: { operands: [SWAP_HEADS, SWAP_HEADS, SWAP_HEADS], result: SWAP_HEADS },
 };
-/** An array of the same numbers, its axes in this order (undefined: as they are). */
+/** An array of the same numbers, with its axes in this order (undefined: as they are). */
 const array = (data, shape, order) =>
   (order ? np.array(permuted(data, shape, order), { shape: order.map((axis) => shape[axis]) }) : np.array(data, { shape }));
 
@@ -128,7 +128,7 @@ const train = (given) => {
 };
 
 const simulation = () => {
-  // Functions consume their arguments; what is read again is passed as another reference.
+  // Functions consume their arguments; what is needed again is passed as another reference.
   const again = (x) => (typeof x === 'number' ? x : x.ref);
   const method = (name) => [name, (x, ...others) => x.ref[name](...others.map(again))];
   const ops = Object.fromEntries(['add', 'sub', 'mul', 'div', 'neg'].map(method));

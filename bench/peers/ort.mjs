@@ -37,7 +37,7 @@ const NODES = {
   ],
 };
 
-/** Where its axes are in another order: those of the operands, and of the result back. */
+/** Where the axes are in another order: the orders of the operands, and of the result back. */
 const ORDERS = { conv: { operands: [TO_NCHW, TO_OIHW], result: TO_NHWC } };
 
 const EXTRA = {

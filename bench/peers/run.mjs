@@ -1,11 +1,11 @@
 // run.mjs - Sinter against other libraries in Chromium: one page, one worker, 2 threads each, interleaved.
 //
 //   --only TEXT    cases whose name contains TEXT (may be given again)
-//   --optional     without the other libraries say so, and succeed
+//   --optional     if the other libraries are missing, say so and succeed
 //
-// The ratio is the best median of those others whose result is right over Sinter's; the figures asked for
-// stand beside it. Of products also Sinter's GFLOP/s, by medians, and the share of what fused 128-bit multiply-adds
-// reach on 2 threads in the same page. build/peers.json holds everything. Sinter's result wrong: exit code 1.
+// The ratio is the best median of the others whose results are right over Sinter's; the goal stands beside it. For
+// products there are also Sinter's GFLOP/s, by medians, and the share of what fused 128-bit multiply-adds reach on
+// 2 threads in the same page. build/peers.json holds everything. Exit code 1: Sinter's result is wrong.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ const withoutSinter = {
   setup: (build) => build.onResolve({ filter: /^sinter$/ }, () => ({ path: '/js/dist/index.js', external: true })),
 };
 
-/** The other libraries are large, so only this comparison brings them. */
+/** The other libraries are large, so only this comparison installs them. */
 const install = async () => {
   if (existsSync(join(here, 'node_modules/esbuild'))) return;
   const { code, output } = await run('npm', ['install', '--prefix', here, '--no-package-lock']);
@@ -87,7 +87,7 @@ const ms = (time) => (time ? time.median.toFixed(time.median < 1 ? 4 : 2) : '-')
 const times = (ratio) => (Number.isFinite(ratio) ? `${ratio.toFixed(2)}x` : '-').padStart(10);
 const wanted = ({ asked, askedMs }) => (askedMs ? `${askedMs} ms` : asked ? `${asked}x` : '').padStart(9);
 
-/** Best of the others whose result is right, over Sinter. */
+/** The best of the others whose results are right, over Sinter. */
 const ratioOf = ({ times: all, wrong }, figure) => {
   const right = Object.entries(all).filter(([name]) => name !== 'sinter' && !wrong.includes(name));
   return Math.min(...right.map(([, time]) => time[figure])) / all.sinter?.[figure];
@@ -106,7 +106,7 @@ const line = (result, peak) => {
     times(result.ratio) + times(result.ratioOfMinima) + wanted(result) + rate(result, peak) + (notes.length ? `  ${notes.join(', ')}` : '');
 };
 
-/** Of Sinter, by its median; the share of the peak by its minimum, too, as the peak is a best one. */
+/** Sinter's rate by its median; its share of the peak by its minimum too, as the peak is a best time. */
 const rate = ({ flops, times: { sinter } }, peak) => {
   if (!flops || !sinter) return ''.padStart(21);
   const share = (ms) => `${Math.round((100 * flops) / ms / 1e6 / peak)}%`.padStart(6);

@@ -61,7 +61,7 @@ const cnn = (given) => {
   return stepping(loss, sn.optim.sgd({ lr: CNN_RATE }), params, made(images), sn.tensor(classes));
 };
 
-/** A call is a step on always the same batch. */
+/** A call is a training step, always on the same batch. */
 const stepping = (loss, optimizer, params, x, y) => {
   const step = sn.trainStep(loss, optimizer);
   let state = step.init(params);

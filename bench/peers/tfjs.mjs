@@ -71,7 +71,7 @@ const cnn = (given) => {
   });
 };
 
-/** A call is a step on always the same batch. */
+/** A call is a training step, always on the same batch. */
 const stepping = (optimizer, y, logits) => {
   const call = () => {
     const loss = optimizer.minimize(

@@ -1,6 +1,5 @@
-// worker.mjs - all libraries in one worker of the page, case by case in turns, so that they meet the same
-// machine: { cases } in; { case, times: { library: { median, min } }, wrong, failed } out, a case a
-// message.
+// worker.mjs - all libraries in one worker of the page, case by case and in turns, so that all of them meet the
+// same machine. In: { cases }. Out, a message per case: { case, times: { library: { median, min } }, wrong, failed }.
 import { SIMULATED } from './cases.mjs';
 import * as jax from './jax.mjs';
 import * as ort from './ort.mjs';
@@ -11,14 +10,14 @@ const LIBRARIES = { sinter, tfjs, ort, jax };
 const WARM_MS = 2500; // engines compile hot code late, and one library behind the other
 const ROUNDS = 9;
 const ROUND_MS = 60;
-/** Of calls that take so long, fewer rounds are enough: noise is short. */
+/** Calls that take so long need fewer rounds: noise is short. */
 const SLOW_MS = 500;
 const SLOW_ROUNDS = 3;
 const BATCH_MS = 0.05;
-const REFERENCES = ['ort', 'tfjs', 'jax']; // whose result is believed, the first that has one
-const TOLERANCE = 2e-3; // of the largest value
+const REFERENCES = ['ort', 'tfjs', 'jax']; // the first of them that has a result is believed
+const TOLERANCE = 2e-3; // relative to the largest value
 
-/** Milliseconds a call during `ms`; the clock is read once in `batch` calls. */
+/** Milliseconds per call during `ms`; the clock is read once per `batch` calls. */
 const during = async (call, ms, batch) => {
   const begin = performance.now();
   let calls = 0;
@@ -39,7 +38,7 @@ const differs = (got, expected) => {
   return got.length !== expected.length || got.some((x, i) => !(Math.abs(x - expected[i]) <= TOLERANCE * scale));
 };
 
-/** Every library made ready for the case, warm, with its result: { name, call, release, batch, result, times }. */
+/** Every library, ready for the case and warm, with its result: { name, call, release, batch, result, times }. */
 const prepareAll = async (given, open, failed) => {
   const prepared = [];
   for (const [name, library] of Object.entries(open)) {

@@ -1,5 +1,5 @@
-// commands.mjs - answers the commands of bench/run.mjs with the package; those of
-// bench/native/bench_workloads.c, whose head lists them. After sn.init.
+// commands.mjs - answers the commands of bench/run.mjs with the package, after sn.init. The head of
+// bench/native/bench_workloads.c lists them.
 import * as sn from '../../js/dist/index.js';
 import { kinds } from './kinds.mjs';
 
@@ -18,7 +18,7 @@ const make = (text) => {
 
 const callsPerSample = new Map();
 
-/** Calls for WARM_UP_MS once per text: engines compile a function well only after it ran for a while. */
+/** Calls for WARM_UP_MS, once per text: engines compile a function well only after it has run for a while. */
 const warmUp = (text) => {
   if (callsPerSample.has(text)) return;
   const workload = make(text);
@@ -30,8 +30,8 @@ const warmUp = (text) => {
   callsPerSample.set(text, Math.floor((SAMPLE_MS * calls) / spent) + 1);
 };
 
-/** A new workload that has run a little. Always a new one: a network that has learnt its batch by heart has
- *  gradients of 0, and Adam's means decay to subnormal numbers, which are far slower. */
+/** A new workload that has run a little. It is always a new one: a network that has learnt its batch by heart
+ *  has gradients of 0, and Adam's means decay to subnormal numbers, which are far slower. */
 const fresh = (text) => {
   warmUp(text);
   const workload = make(text);

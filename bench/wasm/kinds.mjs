@@ -20,7 +20,7 @@ const floats = (seed, shape, scale) => sn.tensor(
 const labels = (seed, rows, classes) => sn.tensor(
   Int32Array.from({ length: rows }, (_, i) => hashWord(i, seed) % classes));
 
-// ---- workloads: call() gives the tensors of one call and releases those of the last ---------------
+// ---- workloads: call() gives the tensors of one call and releases those of the one before ---------
 
 const keepLast = (run) => {
   let last = [];
@@ -84,7 +84,7 @@ const mlp = (batch, ...widths) => {
   };
 };
 
-/** Two convolutions 3x3 with pools behind, a linear layer, plain descent. */
+/** Two 3x3 convolutions, each followed by a pool, and a linear layer; plain descent. */
 const cnn = (batch) => {
   const pooled = (x, filter, bias) =>
     sn.maxPool2d(sn.relu(sn.conv2d(x, filter, { padding: 'same' }).add(bias)), { window: 2 });
