@@ -1,7 +1,7 @@
 // accuracy.mjs [step] [--functions a,b] - measures Sinter's functions with build/native's math_table and
-// math_table_fused and writes docs/accuracy.md. step 1, the default, is every float32 argument: minutes
-// per function and core. A function's line is kept in build/accuracy/ and not measured again; remove it
-// to do so. The document shows the finest measurement of each.
+// math_table_fused and writes docs/accuracy.md. step 1, the default, measures every float32 argument, which
+// takes minutes per function and core. A function's line is kept in build/accuracy/ and not measured again;
+// remove it to measure anew. The document shows the finest measurement of each function.
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';

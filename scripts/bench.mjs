@@ -1,6 +1,6 @@
-// bench.mjs - npm run bench: set up, build, and measure. Without arguments everything; with --peers only the
-// comparison with other libraries, in a page and natively; with others bench/run.mjs with these.
-// On the newer Node: the system's may be without relaxed SIMD.
+// bench.mjs - npm run bench: set up, build, and measure. Without arguments it measures everything; with --peers only
+// the comparison with other libraries, in a page and natively; other arguments are passed to bench/run.mjs.
+// It runs on the newer Node, as the system's may lack relaxed SIMD.
 import { main, newerNode, runOrStop } from './lib/proc.mjs';
 import { build } from './build.mjs';
 import { setup } from './setup.mjs';

@@ -4,8 +4,8 @@
 //   js    after wasm, wasm-mt            the npm package, modules in it   -> js/dist (unbundled: build/js)
 //   web   after js                       the static playground            -> web/dist
 //
-// A target is built at most once per process and never before what it needs; two are built at
-// a time.
+// A target is built at most once per process and never before what it needs; at most two are built at
+// the same time.
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -20,7 +20,7 @@ const LEGAL = ['LICENSE', 'SECURITY.md'];
 const inDist = (module) => `js/dist/${basename(module)}`;
 
 const preset = async (name) => {
-  // Changes of CMakeLists.txt are met by the build itself; those of a preset are not.
+  // The build itself notices changes of CMakeLists.txt, but not those of a preset.
   await buildUnlessFresh({
     name: `${name}-configured`,
     inputs: ['CMakePresets.json'],
@@ -45,7 +45,7 @@ const MINIFY = {
   codegen: { removeWhitespace: false },
 };
 
-/** Scripts of the package, each whole in itself. */
+/** Bundles a script of the package into one file. */
 const bundleScript = async (rolldown, name, plugins) => {
   const modules = await rolldown({
     input: join(root, `build/js/${name}.js`),
@@ -62,7 +62,8 @@ const bundleScript = async (rolldown, name, plugins) => {
   await modules.close();
 };
 
-/** A namespace has its public name in declarations, so that a compiler's messages have it, too: nn, not index_d_exports. */
+/** Gives namespaces their public names in the declarations, so that a compiler's messages have them too: nn, not
+ *  index_d_exports. */
 const withPublicNames = (code) => {
   const names = new Map([...code.matchAll(/([\w$]+_d_exports[\w$]*) as (\w+)/g)].map(([, made, name]) => [made, name]));
   return code.replaceAll(/[\w$]+_d_exports[\w$]*/g, (made) => names.get(made) ?? made);
@@ -78,12 +79,12 @@ const bundleTypes = async (rolldown, dts) => {
   await modules.close();
   const { code } = output.find(({ fileName }) => fileName === 'index.d.ts');
   if (/^import /m.test(code)) throw new Stop('index.d.ts is not whole: it imports from another file');
-  // Of tensor.ts; a reference does not survive being bundled.
+  // tensor.ts has this reference, which does not survive being bundled.
   writeFileSync(join(root, inDist('index.d.ts')), `/// <reference lib="esnext.disposable" />\n${withPublicNames(code)}`);
 };
 
 const bundle = async () => {
-  // Set-up may only just have installed them.
+  // Imported late: set-up may only just have installed them.
   const [{ rolldown }, { dts }] = await Promise.all([import('rolldown'), import('rolldown-plugin-dts')]);
   copyFileSync(join(root, MODULES[0]), join(root, 'build/js/sinter.wasm'));
   await bundleScript(rolldown, 'index', []);

@@ -1,7 +1,7 @@
-// finish-wasm.mjs IN.wasm OUT.wasm - the last step of the wasm build: optimise with Binaryen, then
-// refuse a module that a bare page could not instantiate. Without this check a stray printf or
-// an undefined function would become an import that only fails at a user's; a call of malloc, which would
-// share its memory with base/host_wasm.c, shows by the import that tells of its growth.
+// finish-wasm.mjs IN.wasm OUT.wasm - the last step of the wasm build: optimise with Binaryen, then refuse a
+// module that a bare page could not instantiate. Without this check a stray printf or an undefined function
+// would become an import that fails only on a user's page. A call of malloc, which would share its memory with
+// base/host_wasm.c, shows as the import that reports the memory's growth.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, renameSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -8,7 +8,7 @@ import { bridge, header } from './lib/write-c.mjs';
 import { reference } from './lib/write-reference.mjs';
 import { elementwise, exports_, functions, methods, options } from './lib/write-ts.mjs';
 
-/** Files that an option asks for, by their names; '' is the path itself. */
+/** The files that an option asks for, by their names; '' is the path itself. */
 const OUTPUTS = {
   header: (table) => ({ '': header(table) }),
   bridge: (table) => ({ '': bridge(table) }),

@@ -39,9 +39,9 @@ const dtypeTable = () => {
 
 export const DTYPES = [${quoted(rows.map(([, name]) => name))}] as const;
 export const SHORT = [${quoted(rows.map(([, , short]) => short))}] as const;
-/** Of their elements in memory. */
+/** The arrays of their elements in memory. */
 export const ARRAYS = [${rows.map((row) => row.at(-1)).join(', ')}];
-/** Floats of 16 bits, for which JavaScript has no array everywhere. */
+/** Floats of 16 bits: not every JavaScript engine has an array for them. */
 export const HALVES: readonly string[] = [${quoted(rows.filter((row) => row[4] === 'HALF').map(([, name]) => name))}];
 `;
 };

@@ -1,7 +1,7 @@
 // serve.mjs [--port N] [--no-isolation] [FOLDER] - serves a folder (web/dist) on this machine only.
 //
-// The two headers make the page cross-origin isolated, which is what gives it SharedArrayBuffer and
-// so threads; --no-isolation leaves them out, as most hosts do.
+// The two headers make the page cross-origin isolated, which gives it SharedArrayBuffer and thereby
+// threads; --no-isolation leaves them out, as most hosts do.
 import { createServer } from 'node:http';
 import { parseArgs } from 'node:util';
 import { join } from 'node:path';

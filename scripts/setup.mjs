@@ -1,8 +1,8 @@
 // setup.mjs - the one set-up step, called first by start, build, test and bench.
 //
-// It looks (at files only, well under a second), and acts only on what is missing:
+// It looks (only at files, in well under a second) and acts only on what is missing:
 //   npm packages      npm ci, when package-lock.json differs from the one last installed
-//   system packages   apt-get as root on Debian; else the command to run is printed and it stops
+//   system packages   apt-get as root on Debian; otherwise it prints the command to run, and stops
 // It runs before anything is installed, so it imports node: built-ins only.
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { Stop, main, root, runOrStop, which } from './lib/proc.mjs';
 
 const OLDEST_NODE = 20;
 
-// What each part of the work calls, and the Debian package that brings it.
+// The programs that each part of the work calls, and the Debian packages that have them.
 const program = (...names) => () => names.some(which);
 const file = (name, ...dirs) => () => dirs.some((dir) => existsSync(join(dir, name)));
 const header = (name) => file(name, '/usr/include', '/usr/local/include', '/opt/homebrew/include');
@@ -78,7 +78,7 @@ const npmPackages = async () => {
   writeFileSync(stamp, digest());
 };
 
-/** Makes sure that what the parts (keys of NEEDS) call is installed, and the npm packages. */
+/** Makes sure that the npm packages and the programs of these parts (keys of NEEDS) are installed. */
 export const setup = async (parts) => {
   if (Number(process.versions.node.split('.')[0]) < OLDEST_NODE) {
     throw new Stop(`Node ${OLDEST_NODE} or newer is needed; this is ${process.version}`);

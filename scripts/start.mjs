@@ -1,5 +1,5 @@
 // start.mjs [--no-isolation] - npm start: set up, build what is needed, serve the playground.
-// PORT in the environment chooses the port.
+// PORT in the environment sets the port.
 import { parseArgs } from 'node:util';
 import { main } from './lib/proc.mjs';
 import { build } from './build.mjs';

@@ -1,6 +1,6 @@
-// test.mjs [NAME...] - npm test: set up, build, run every suite, or those whose name contains a NAME.
+// test.mjs [NAME...] - npm test: set up, build, and run every suite, or those whose names contain a NAME.
 //
-//   layers         include direction of src/
+//   layers         the include direction of src/
 //   native         ctest, release                    js          package tests, the system's Node
 //   asan           ctest, ASan + UBSan, SINTER_TEST  js-newer    the same on the npm package `node`
 //   tsan           ctest, TSan, SINTER_TEST          cross       equal results natively and in wasm
@@ -8,22 +8,22 @@
 //   metrics        bench/metrics.csv                 differential   random programs on every engine
 //   jit            emitted modules against the VM
 //
-// And some that are run only by their whole names, since they take long, or need a compiler for another machine or
-// tools that nothing else needs:
+// Some suites run only by their full names, since they take long, or need a compiler for another machine or tools
+// that nothing else needs:
 //
 //   neon           ctest for 64-bit ARM under qemu-user: the kernels and the C core of AArch64
-//   bundlers       the package through every bundler, in every place outside pages, under old TypeScript
+//   bundlers       the package with every bundler, in every place outside pages, under old TypeScript
 //   kills          500 workers ended at random moments in Node, in Chromium and in Firefox
 //   fuzz           200,000 calls of public functions with hostile arguments
 //   million        tests/native/test_judge.c on a million programs from SINTER_TEST_SEED, or 1, on
 //   saved          a million damaged programs: tests/native/test_saved.c
 //   memory         30,000 training steps that dispose of nothing, in Node and browsers
 //   valgrind       some of the native tests under memcheck: reads of memory that nobody wrote
-//   planted        a copy of the tree with a new op of each kind, built: how many files each takes
+//   planted        a copy of the tree with a new op of each kind is built: how many files each takes
 //   coverage       lines and branches that the tests run: docs/coverage.md
 //
-// All builds start at once, in the order in which the suites want them; a suite waits only for its
-// own. Suites run one after another. A suite prints one line, and its output when something failed.
+// All builds start at once, in the order in which the suites need them; a suite waits only for its own. Suites run
+// one after another. A suite prints one line, and its output if something failed.
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -37,7 +37,7 @@ const SUITE_TIMEOUT_MS = 20 * 60_000;
 const TEST_TIMEOUT_MS = 3 * 60_000;
 const MILLION_TIMEOUT_MS = 120 * 60_000;
 
-/** Runs a suite's command; count(output, code) finds its totals. Resolves to { passed, failed, output }. */
+/** Runs a suite's command; count(output, code) reads its totals. Resolves to { passed, failed, output }. */
 const exec = async (command, args, count) => {
   const { code, output } = await run(command, args, { timeoutMs: SUITE_TIMEOUT_MS });
   const { passed, failed } = count(output, code);
@@ -75,7 +75,7 @@ const nodeTests = (node, folder, ...options) => {
   return exec(node, [...args, ...files], countNodeTests);
 };
 
-/** ThreadSanitizer of older compilers stops where the kernel randomises addresses widely. */
+/** The ThreadSanitizer of older compilers stops where the kernel randomises addresses widely. */
 const withoutAddressRandomisation = async () => {
   const setarch = which('setarch');
   if (!setarch) return [];
@@ -83,7 +83,7 @@ const withoutAddressRandomisation = async () => {
   return works.code === 0 ? [setarch, '-R'] : [];
 };
 
-/** A million random programs before the judge, a share on each core. */
+/** A million random programs before the judge, an equal share on each core. */
 const million = async () => {
   const cores = availableParallelism();
   const each = Math.ceil(Number(process.env.SINTER_TEST_PROGRAMS ?? 1e6) / cores);
@@ -172,7 +172,7 @@ const chosenSuites = (names) => {
 await main(import.meta.url, async (args) => {
   const suites = chosenSuites(parseArgs({ args, allowPositionals: true }).positionals);
   await setup(suites.flatMap(({ parts }) => parts));
-  // Failures are met again, and reported, by the suites that wait for them.
+  // The suites that wait for a build meet its failure again, and report it.
   for (const { needs } of suites) build(needs).catch(() => {});
 
   const total = { passed: 0, failed: 0 };

@@ -1,7 +1,7 @@
 // fresh.mjs - is a built folder still the image of its sources?
 //
-// After a build a stamp keeps a digest of the inputs' paths, sizes and times as they were when the
-// build began; while it matches and the outputs exist, the build is left out.
+// After a build, a stamp keeps a digest of the inputs' paths, sizes and times as they were when the
+// build began. While it matches and the outputs exist, the build is skipped.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -6,7 +6,7 @@ import { camelCase, inputs, isPublic, readTable } from './op-table.mjs';
 
 const TABLE = new URL('../../src/tensor/functions.def', import.meta.url);
 const KEYS = ['shape', 'dtypes', 'errors', 'refuse', 'js', 'c', 'example'];
-/** Names that JavaScript does not let a function have. */
+/** Names that a function of JavaScript cannot have. */
 const RESERVED = new Set(['var']);
 
 export const snakeCase = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -71,7 +71,7 @@ const readFunction = (text, group, sets, line) => {
   };
 };
 
-/** What follows where an axis may stand in the place of the options: an argument too many was meant as an option. */
+/** What follows where an axis may take the place of the options: an extra argument was meant as an option. */
 const hintOf = ({ takesAxis, options, refuse }) => {
   if (refuse || !takesAxis) return refuse;
   const [axis, ...others] = options.list;
@@ -95,7 +95,7 @@ const parse = (text) => {
   const aliases = [];
   const sets = new Map();
   let group = null;
-  let open = null; // the function or options that indented lines belong to
+  let open = null; // the function or set of options that indented lines belong to
   text.split('\n').forEach((given, i) => {
     const line = i + 1;
     if (given.startsWith('#') || given.trim() === '') return;
@@ -133,13 +133,13 @@ const checked = (table) => {
   return table;
 };
 
-/** A point of the test domain of a row that reads well. */
+/** A point of a row's test domain that reads well. */
 const sample = (row) => {
   const [lo, hi] = [Number(row.lo ?? -2), Number(row.hi ?? 2)];
   return [-1, 0, 0.5, 1, 2].filter((x) => x >= lo && x <= hi).slice(0, 3);
 };
 
-/** Values of an elementwise row's inputs that its example has. */
+/** The values of an elementwise row's inputs in its example. */
 const exampleOf = (row) => {
   const first = row.types[0] === 'int32' ? "sn.tensor([5, 6], { dtype: 'int32' })" : JSON.stringify(row.types[0] === 'bool' ? [true, false] : sample(row));
   const other = row.types[0] === 'bool' ? 'true' : '2';

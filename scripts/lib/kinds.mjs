@@ -5,7 +5,7 @@
 //   c       its arguments in C, by the name in C
 //   says    what it is, for the reference
 //
-// Kinds without c belong to functions whose prototype the table writes out, or that C lacks.
+// Kinds without c belong to functions whose prototypes the table writes out, or that C lacks.
 
 const kind = (ts, option, c, says) => ({ ts, option, c, says });
 

@@ -1,12 +1,12 @@
 // op-table.mjs - reads the rows of src/graph/ops.def, the only list of ops.
 //
-// A row is MACRO(argument, ...). The arguments up to the doc text are read here, and the facts by name behind all
-// others; the expressions between them are C.
+// A row is MACRO(argument, ...). The arguments up to the doc text are read here, and the named facts at the end; the
+// expressions between them are C.
 import { readFileSync } from 'node:fs';
 
 const TABLE = new URL('../../src/graph/ops.def', import.meta.url);
 
-/** Kind of row: where its arguments stand, the dtypes it takes, and its result. */
+/** By kind of row: where its arguments stand, the dtypes it takes, and its result. */
 const NUMBERS = { name: 0, arity: 1, flags: 2, cost: 3, lo: 4, hi: 5, ulp: 6, doc: 7 };
 const PLAIN = { name: 0, arity: 1, flags: 2, cost: 3, doc: 4 };
 const KINDS = {

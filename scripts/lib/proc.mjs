@@ -1,7 +1,7 @@
 // proc.mjs - child processes of the repository's scripts.
 //
-// Invariant: no child outlives the script. Each runs in its own process group; when the script ends,
-// by itself or by a signal, the groups that are still alive are ended with it.
+// Invariant: no child outlives the script. Each runs in its own process group; when the script ends, by
+// itself or by a signal, it ends the groups that are still alive.
 import { spawn } from 'node:child_process';
 import { accessSync, constants, realpathSync, statSync } from 'node:fs';
 import { delimiter, join, sep } from 'node:path';
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url)).replace(/[\\/]$/, '');
 
-/** A failure that is already explained: shown without a stack. */
+/** A failure that its message explains: shown without a stack. */
 export class Stop extends Error {}
 
 const groups = new Set();
@@ -56,7 +56,7 @@ export const newerNode = () => join(root, 'node_modules/node/bin/node');
 
 /**
  * Runs a command in the repository root, or cwd, and resolves to { code, output }.
- * show: its output goes to the terminal (output is then empty); timeoutMs: it is ended then, code 124.
+ * show: its output goes to the terminal (`output` is then empty); timeoutMs: it is ended after that, with code 124.
  */
 export const run = (command, args, { cwd = root, env = {}, show = false, timeoutMs = 0 } = {}) =>
   new Promise((resolve, reject) => {
@@ -89,7 +89,7 @@ export const run = (command, args, { cwd = root, env = {}, show = false, timeout
     })));
   });
 
-/** As run, but a failure is a Stop that carries the output. */
+/** Like run, but a failure is a Stop that carries the output. */
 export const runOrStop = async (command, args, options) => {
   const { code, output } = await run(command, args, options);
   if (code !== 0) throw new Stop(`${output}\n${[command, ...args].join(' ')}: exit code ${code}`);

@@ -1,13 +1,13 @@
-// v8-coverage.mjs - what NODE_V8_COVERAGE wrote, by many processes, as counted lines and branches of each script.
+// v8-coverage.mjs - what many processes wrote under NODE_V8_COVERAGE, as counted lines and branches of each script.
 //
-// A script's report is its functions, each with nested ranges of characters: the first one is the whole function,
-// the others are blocks that ran another number of times. A line is covered if some character of it that is no blank
-// ran in some process, a branch if the block's first character did.
+// A script's report lists its functions, each with nested ranges of characters: the first one is the whole function,
+// the others are blocks that ran a different number of times. A line is covered if some character of it that is not
+// blank ran in some process, a branch if the block's first character did.
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Characters that ran in this process: inner ranges come after outer ones and decide. */
+/** The characters that ran in this process: inner ranges come after outer ones and decide. */
 const ranInProcess = (functions, length) => {
   const ran = new Uint8Array(length);
   for (const { ranges } of functions) {

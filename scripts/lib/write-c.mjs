@@ -3,7 +3,7 @@ import { snakeCase } from './function-table.mjs';
 
 const COLUMNS = 100;
 
-/** Words in lines of at most so many columns. */
+/** Breaks words into lines of at most so many columns. */
 const wrap = (text, columns) => {
   const lines = [''];
   for (const word of text.split(' ')) {
@@ -58,7 +58,7 @@ const choicesOf = (functions) => {
   });
 };
 
-/** Options as arguments: the name, and behind it the text. */
+/** Options as arguments: the name, then the text. */
 const optionLines = ({ list }) => {
   const width = Math.max(...list.map(({ name }) => snakeCase(name).length)) + 4;
   return list.flatMap(({ name, kind, doc }) => {
@@ -67,7 +67,7 @@ const optionLines = ({ list }) => {
   });
 };
 
-/** What stands above a prototype; options that another function has had are not told again. */
+/** The comment above a prototype; options that another function has had are not described again. */
 const docOf = (fn, isTold) => {
   const notes = [fn.shape && `Shapes: ${fn.shape}`, fn.dtypes && `Dtypes: ${fn.dtypes}`, '[new, m s d]'].filter(Boolean).join(' ');
   const lines = fn.options && !fn.c && !isTold ? optionLines(fn.options) : [];
@@ -89,7 +89,7 @@ const groupText = (group, { functions, rows }) => {
   return [[head, ...(group.text || group.c ? [comment(`${group.text} ${group.c}`.trim())] : []), ...choicesOf(mine.filter(({ c }) => !c)), '', ...elementwise, ...written].join('\n')];
 };
 
-/** sinter_functions.h: every public function that makes a tensor of others or of numbers. */
+/** sinter_functions.h: every public function that makes tensors from others or from numbers. */
 export const header = (table) => `/* sinter_functions.h - the public functions on tensors. Generated from src/tensor/functions.def
  * and src/graph/ops.def by scripts/gen-api.mjs; included by sinter.h. */
 #ifndef SINTER_FUNCTIONS_H

@@ -1,5 +1,5 @@
-// The page: every message of the trainer goes to the views that show it, every action of the
-// user becomes a command. The two halves of the program meet here and nowhere else.
+// The page: every message of the trainer goes to the views that show it, and every action of the user
+// becomes a command. The two halves of the program meet only here.
 
 import './style/tokens.css';
 import './style/layout.css';
@@ -95,7 +95,7 @@ function showProgress(progress: Progress): void {
   if (wasFinite && !Number.isFinite(history.mean))
     controls.say('The loss is no longer a number: reset, and try a lower learning rate.', true);
   story.show(progress, controls.settings.batch, example().unit);
-  // The network has learnt since: look at the drawing again.
+  // The network has learnt since then: look at the drawing again.
   if (performance.now() - classifiedAt > RECLASSIFY_MS) classify();
 }
 

@@ -1,11 +1,11 @@
-// What is measured: names and floating-point operations. How it is computed is workers/cases.ts's.
+// What is measured: names and floating-point operations. workers/cases.ts says how it is computed.
 
 export interface Case {
   id: string;
   title: string;
-  /** Beside its bar, where there is little room. */
+  /** The name beside its bar, where there is little room. */
   short: string;
-  /** Of one call, in products. */
+  /** The operations of one call in products. */
   flops: number;
   /** Whether it is measured without fusion, too. */
   fuses: boolean;
@@ -27,7 +27,7 @@ export const LINEAR = { m: 512, k: 1024, n: 2048 };
 /** Images of 28 x 28, two convolutions with pools after them, a dense layer. */
 export const CNN = { batch: 64, side: 28, channels: [16, 32], filter: 3, classes: 10 };
 
-/** Forward and back to the weights; back to the input but for the first. */
+/** Forward, and back to the weights; for all layers but the first also back to the input. */
 function cnnFlops(): number {
   const { batch, side, channels, filter, classes } = CNN;
   let [flops, width, inputs] = [0, side, 1];

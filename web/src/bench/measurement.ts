@@ -1,6 +1,6 @@
-// One run over the cases, in workers of its own that end with it: the peak of all cores first, then case by case.
-// Figures are the best of some rounds, as the peak is that of many windows: what else the machine does takes time from
-// either, and nothing gives any.
+// One run over the cases, in workers of its own that end with it: first the peak of all cores, then case by case.
+// A figure is the best of some rounds, as the peak is the best of many windows: whatever else the machine does can only
+// make either slower.
 
 import { Rpc } from '../compiler/rpc.ts';
 import type { Case } from './cases.ts';
@@ -20,9 +20,9 @@ export interface Figure {
   case: Case;
   ms: number;
   gflops: number;
-  /** Of the peak, 0..1. */
+  /** The share of the peak, 0..1. */
   share: number;
-  /** Without fusion; null where that is not measured. */
+  /** The rate without fusion; null where that is not measured. */
   plainMs: number | null;
 }
 
@@ -46,7 +46,7 @@ export class Measurement {
     return { case: given, ms, gflops, share: gflops / peak, plainMs: plain.length > 0 ? Math.min(...plain) : null };
   }
 
-  /** Ends the workers; what was asked rejects. */
+  /** Ends the workers; open questions reject. */
   stop(): void {
     for (const rpc of [this.bench, ...this.peaks]) rpc.end();
   }
@@ -60,7 +60,7 @@ export class Measurement {
     );
     const all = (forMs: number): Promise<number[]> =>
       Promise.all(this.peaks.map((rpc) => rpc.ask('peak', [relaxedSimd, forMs], OPEN_MS)));
-    // Workers are loaded and code gets warm one after the other.
+    // Workers load, and their code warms up, one after the other.
     await all(PEAK_MS / 4);
     const rates = await all(PEAK_MS);
     for (const rpc of this.peaks) rpc.end();

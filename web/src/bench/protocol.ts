@@ -6,7 +6,7 @@ export interface Engine {
   jit: boolean;
 }
 
-/** Milliseconds of one call: as compiled, and with fusion off where that is of interest. */
+/** Milliseconds of one call: as compiled, and without fusion where that is of interest. */
 export interface Times {
   fused: number;
   plain: number | null;
@@ -14,7 +14,7 @@ export interface Times {
 
 export interface BenchMethods {
   open(): Engine;
-  /** Compiles a case, lets the engine settle on its code, and gives first times. */
+  /** Compiles a case, lets the engine settle on its code, and returns first times. */
   prepare(id: string): Times;
   sample(): Times;
 }

@@ -16,7 +16,7 @@ export interface Surroundings {
 
 const NAMES = ['ms', 'gflops', 'of-peak', 'gain'] as const;
 
-/** A row of the table: the cells of its figures. */
+/** The cells of a row's figures. */
 class Row {
   readonly element: HTMLTableRowElement;
   private readonly cells = new Map(NAMES.map((name) => [name, create('td', name, NONE)]));

@@ -1,5 +1,5 @@
 // What a switch is worth: the same program in two labs that differ in nothing else, sampled in turn, so
-// that whatever else the machine does falls on both. The figure is the median of the ratios of rounds.
+// that whatever else the machine does affects both. The figure is the median of the ratios of all rounds.
 
 import { Lab } from './lab.ts';
 import type { Engine, PassesOff } from './protocol.ts';
@@ -10,12 +10,12 @@ export interface Setting {
 }
 
 export interface Effect {
-  /** Time of the second setting over that of the first. */
+  /** The time of the second setting over that of the first. */
   run: number;
   compile: number;
 }
 
-/** As many as it takes for a median: a visitor waits for a dozen comparisons. */
+/** As few as a median needs: a visitor waits for a dozen comparisons. */
 const ROUNDS = 5;
 /** Not counted: the caches get used to two labs in turn. */
 const FIRST_ROUNDS = 1;
@@ -45,7 +45,7 @@ export class Experiment {
     await this.first.prepare(this.source, this.base.off);
   }
 
-  /** Median times of the program as it is, ms. */
+  /** The median time of the program as it is, ms. */
   get times(): { runMs: number; compileMs: number; rounds: number } {
     return { runMs: median(this.runs), compileMs: median(this.compiles), rounds: this.runs.length };
   }
@@ -70,7 +70,7 @@ export class Experiment {
     }
   }
 
-  /** Ends all labs; what was under way rejects. */
+  /** Ends all labs; open questions reject. */
   stop(): void {
     this.stopped = true;
     for (const lab of this.labs) lab.close();

@@ -1,14 +1,14 @@
 // The page's end of a lab: a core of one configuration in a worker of its own. A lab that was ended or
-// got stuck starts again with the next question.
+// that got stuck starts again at the next question.
 
 import type { Engine, LabMethods, Opened, PassesOff, Sample } from './protocol.ts';
 import type { Report } from './report.ts';
 import { ProblemError, Rpc } from './rpc.ts';
 
-/** Of each attempt. In Firefox under a driver of tests, making a worker within a worker sometimes never
+/** The time limit of each attempt. In Firefox under a test driver, making a worker within a worker sometimes never
  *  returns; another attempt then works. */
 const OPEN_MS = [5000, 10_000, 30_000];
-/** A program that takes longer to trace and compile is taken for one that never ends. */
+/** A program that takes longer than this to trace and compile is treated as one that never ends. */
 const INSPECT_MS = 10_000;
 const PREPARE_MS = 60_000;
 

@@ -13,7 +13,7 @@ export class Layouter {
   );
   private busy = false;
 
-  /** Null when another request came in between. */
+  /** Null if another request came in between. */
   async place(drawing: Drawing): Promise<Scene | null> {
     if (this.busy) this.rpc.end();
     this.busy = true;

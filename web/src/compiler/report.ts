@@ -1,4 +1,4 @@
-// What a compile tells: an inspection of the package as plain data, so that it can be posted.
+// The result of a compilation: the package's inspection as plain data, so that it can be posted.
 
 import type { InspectedKernel, Inspection } from 'sinter';
 

@@ -1,5 +1,5 @@
 // The page's end of a worker that answers questions. A worker that stays silent for too long is
-// ended, and so is one whose answer nobody wants any more; the next question starts a new one.
+// ended, and so is one whose answer is no longer wanted; the next question starts a new one.
 
 import type { Answer, Problem } from './protocol.ts';
 
@@ -30,7 +30,7 @@ export class Rpc<M> {
 
   constructor(private readonly start: () => Worker) {}
 
-  /** True once a worker was started and not ended. */
+  /** Whether a worker has been started and not ended. */
   get alive(): boolean {
     return this.worker !== null;
   }
@@ -52,7 +52,7 @@ export class Rpc<M> {
     });
   }
 
-  /** Ends the worker; what was asked is rejected. */
+  /** Ends the worker; open questions reject. */
   end(reason = problem('Cancelled', 'cancelled')): void {
     this.worker?.terminate();
     this.worker = null;

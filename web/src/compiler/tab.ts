@@ -20,7 +20,7 @@ import { MemoryView } from './views/memory.ts';
 import { StagesView } from './views/stages.ts';
 import { Switches } from './views/switches.ts';
 
-/** Waits for the end of a word, not for that of a thought. */
+/** Waits until a word has been typed, not until a thought is complete. */
 const TYPING_MS = 350;
 
 export interface Surroundings {
@@ -38,7 +38,7 @@ export class CompilerTab {
   private readonly measureButton: HTMLButtonElement;
   private lab: Lab;
   private typing: number | undefined;
-  /** The newest compile that was asked for; older answers are dropped. */
+  /** The newest compilation that was asked for; older answers are dropped. */
   private asked = 0;
   private report: Report | null = null;
   private experiment: Experiment | null = null;
@@ -136,7 +136,7 @@ export class CompilerTab {
     if (this.view === 'view-c') void this.showC();
   }
 
-  /** What was shown last stays, so that a slip of the pen does not empty the page. */
+  /** What was shown last stays, so that a typing error does not empty the page. */
   private showProblem(error: unknown): void {
     const problem: Problem =
       error instanceof ProblemError

@@ -1,5 +1,5 @@
-// Paints 28 x 28 grey values on a canvas of the same size, as black ink on nothing:
-// the amount of ink is the opacity, and the dark page inverts it with a filter.
+// Paints 28 x 28 grey values on a canvas of the same size, as black ink on a transparent ground: the
+// amount of ink is the opacity, and the dark page inverts it with a filter.
 
 import { SIDE } from './rasterise.ts';
 

@@ -1,6 +1,6 @@
-// Strokes of a pen -> 28 x 28 grey values, the way MNIST was made: the digit is scaled to a
-// box of 20 x 20 and its centre of mass is put in the middle. Strokes are scaled as lines and
-// then inked, so a small drawing gets the same thickness of line as a big one.
+// Turns the strokes of a pen into 28 x 28 grey values, the way MNIST was made: the digit is scaled to a
+// box of 20 x 20 and its centre of mass is put in the middle. Strokes are scaled as lines and then inked,
+// so the lines of a small drawing are as thick as those of a big one.
 
 export interface Point {
   x: number;

@@ -1,20 +1,20 @@
 // The page's end of the trainer: a typed port to the worker. A worker that dies is a failure
 // like any other; the page stays usable and says what happened.
 //
-// Until the library runs, the worker is asked now and then whether it still answers. It does so at once,
-// also while it loads, unless it is stuck: in Firefox under a driver of tests, making a worker within a worker
-// sometimes never returns. Then another one takes its place.
+// Until the library runs, the page asks the worker now and then whether it still answers. It answers at once,
+// even while it loads, unless it is stuck: in Firefox under a test driver, making a worker within a worker
+// sometimes never returns. Then another worker takes its place.
 
 import type { Failure, FromTrainer, ToTrainer } from './protocol.ts';
 
 const PAUSE_MS = 500;
-/** Before the first restart; twice as long before each further one, as a script may load slowly. */
+/** The wait before the first restart; it doubles before each further one, as a script may load slowly. */
 const SILENCE_MS = 5000;
 const MOST_RESTARTS = 5;
 
 export class TrainerClient {
   private worker = this.start();
-  /** What was sent before the library ran; null once it does. */
+  /** What was sent before the library ran; null once it runs. */
   private sent: ToTrainer[] | null = [];
   private restarts = 0;
   private timer = 0;

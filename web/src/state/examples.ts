@@ -1,14 +1,14 @@
 // The networks that can be trained: what each is called, what its sizes mean, and how the page speaks of it.
-// How they are built is the trainer's (trainer/networks.ts).
+// trainer/networks.ts builds them.
 
 export type ExampleName = 'mlp' | 'cnn' | 'text';
 
 export interface Example {
-  /** On its button. */
+  /** The text on its button. */
   title: string;
   purpose: string;
   data: 'digits' | 'text';
-  /** Of the list of sizes. */
+  /** The label of the list of sizes. */
   sizesLabel: string;
   /** What is wrong with sizes; null: nothing. */
   refuse(sizes: readonly number[]): string | null;
@@ -20,14 +20,14 @@ export interface Example {
   epoch: string;
   /** What accuracy counts. */
   answers: string;
-  /** Accuracy up to which the chart reaches at least. */
+  /** The accuracy up to which the chart reaches at least. */
   chartTop: number;
-  /** Loss down to which the chart reaches at least. */
+  /** The loss down to which the chart reaches at least. */
   chartLoss: number;
   ready: string;
 }
 
-/** Null, or what the rule is that was broken. */
+/** The rule that was broken, or null. */
 function rule(ok: boolean, text: string): string | null {
   return ok ? null : text;
 }
@@ -44,9 +44,9 @@ const digits = {
   ready: 'Ready: 60,000 images to learn from, 10,000 to be tested on.',
 } as const;
 
-/** Heads of the transformer's attention. */
+/** The heads of the transformer's attention. */
 export const HEADS = 4;
-/** 28 pixels can be halved as often. */
+/** How often 28 pixels can be halved. */
 const MOST_CONVOLUTIONS = 4;
 
 export const EXAMPLES: Record<ExampleName, Example> = {

@@ -1,4 +1,4 @@
-// Every message between the page and the trainer. Both sides switch over `type`, so the
+// Every message between the page and the trainer. Both sides switch over `type`, so the TypeScript
 // compiler finds a message that nobody handles.
 
 import type { Settings } from './settings.ts';
@@ -51,7 +51,7 @@ export interface Evaluation {
 export interface KernelTiming {
   name: string;
   kind: string;
-  /** What ran it: 'jit', 'vm' or 'ready'. */
+  /** The engine that ran it: 'jit', 'vm' or 'ready'. */
   engine: string;
   /** Per training step. */
   calls: number;
@@ -99,13 +99,13 @@ export type FromTrainer =
   | { type: 'capabilities'; capabilities: Capabilities }
   | { type: 'digits'; sample: DigitSample }
   | { type: 'phase'; phase: Phase }
-  /** A network that has not learnt anything yet: in words, and how many numbers it can learn. */
+  /** A network that has not learnt anything yet: its description, and how many numbers it can learn. */
   | { type: 'fresh'; about: string; weights: number }
   | { type: 'progress'; progress: Progress }
   | { type: 'evaluation'; evaluation: Evaluation }
   | { type: 'profile'; profile: ProfileReport }
   | { type: 'probabilities'; values: Float32Array }
-  /** What a network writes, as far as it is. */
+  /** What a network has written so far. */
   | { type: 'writing'; text: string; step: number; done: boolean }
   | { type: 'trace'; json: string }
   | { type: 'failure'; failure: Failure };

@@ -18,7 +18,7 @@ export function defaults(example: ExampleName): Settings {
   return { example, seed: 0, ...EXAMPLES[example].defaults };
 }
 
-/** A value out of range, in words for the user. */
+/** A value out of range, described for the user. */
 export class SettingError extends Error {}
 
 function integer(text: string, min: number, max: number, what: string): number {

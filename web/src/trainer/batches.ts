@@ -1,15 +1,15 @@
 // Cuts the training set into batches of equal size, in a new order every epoch.
-// The last few images that do not fill a batch are left for another epoch's order, so that
-// every step has the same shapes and one compiled program serves them all.
+// The last few images, which do not fill a batch, are left for another epoch's order, so that every step
+// has the same shapes and one compiled program serves them all.
 
 import { PIXELS, type Digits } from './mnist.ts';
 import { generator, shuffle } from './random.ts';
 
-/** Of all pixels of the training set, as values in [0, 1]. */
+/** Mean and deviation of all pixels of the training set, as values in [0, 1]. */
 const MEAN = 0.1307;
 const DEVIATION = 0.3081;
 
-/** A grey value in [0, 1] as the network sees it: on average 0, with a deviation of 1. */
+/** A grey value in [0, 1] as the network sees it: 0 on average, with a deviation of 1. */
 export function standardise(grey: number): number {
   return (grey - MEAN) / DEVIATION;
 }

@@ -12,9 +12,9 @@ import type { Params, Session, Task } from './session.ts';
 
 const SAMPLE_STRIDE = 10;
 const EVERY_STEPS = 100;
-/** Digits of the whole set between two commands. */
+/** Digits of the whole set that are classified between two commands. */
 const CHUNK = 1000;
-/** Digits in one call: what convolutions make of one takes far more memory than its pixels. */
+/** Digits in one call: what convolutions make of a digit takes far more memory than its pixels. */
 const PART = 250;
 
 export function digitTask(
@@ -51,7 +51,7 @@ export class DigitExaminer implements Examiner {
   private readonly index: Uint32Array;
   private readonly scores: sn.Jitted<[Params, sn.Tensor], sn.Tensor>;
   private examinedAt = 0;
-  /** Predictions for the whole test set, as far as they go; null when that is not under way. */
+  /** Predictions for the whole test set so far; null when no such test is under way. */
   private whole: { predicted: Uint8Array; next: number } | null = null;
 
   constructor(

@@ -1,8 +1,8 @@
-// What looks at a network while it is trained: examinations that are due now and then, in parts, so that
-// commands get in between, and what else it can show.
+// Looks at a network while it is trained: examinations that are due now and then, in parts, so that commands
+// get in between, and whatever else the network can show.
 
 export interface Examiner {
-  /** Compiles what examinations run, so that memory stands still from the first steps on. */
+  /** Compiles what examinations run, so that memory stays constant from the first steps on. */
   rehearse(): void;
   readonly due: boolean;
   /** Does the next part of what is due; call until `due` is false. */
@@ -11,7 +11,7 @@ export interface Examiner {
   quick(): void;
   /** Between slices of training, for about this long. */
   show(forMs: number): void;
-  /** Class probabilities of an image with values in [0, 1]; null of those who know no images. */
+  /** Class probabilities of an image with values in [0, 1]; null from examiners that know no images. */
   classify(pixels: Float32Array): Float32Array | null;
   dispose(): void;
 }

@@ -1,4 +1,4 @@
-// Makes an example ready: its data, loaded when first needed and kept, a session, and what examines it.
+// Prepares an example: its data, which are loaded when first needed and kept, a session, and its examiner.
 
 import type { FromTrainer } from '../state/protocol.ts';
 import type { Settings } from '../state/settings.ts';
@@ -28,7 +28,7 @@ export class Lessons {
     private readonly post: (message: FromTrainer) => void,
   ) {}
 
-  /** Whether what the example learns from is here. */
+  /** Whether the example's data are here. */
   has({ example }: Settings): boolean {
     return (example === 'text' ? this.corpus : this.mnist) !== null;
   }

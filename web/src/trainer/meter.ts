@@ -1,4 +1,4 @@
-// Speed of the last two seconds. Time stands still while training is paused.
+// The speed over the last two seconds. Time stands still while training is paused.
 
 const WINDOW_MS = 2000;
 
@@ -41,7 +41,7 @@ export class Meter {
     }
   }
 
-  /** The time until the next `resume` is no training. */
+  /** The time until the next `resume` does not count as training. */
   pause(): void {
     this.last = null;
   }

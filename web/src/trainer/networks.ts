@@ -1,4 +1,4 @@
-// The networks of the examples, built from the library's layers: a module, and how it is put in words.
+// The networks of the examples, built from the library's layers: a module, and its description.
 
 import * as sn from 'sinter';
 import { HEADS } from '../state/examples.ts';

@@ -1,5 +1,5 @@
-// Collects what happened since the last report and sends it at most 8 times a second: drawing takes time
-// from the same cores.
+// Collects what has happened since the last report and sends it at most 8 times a second: drawing takes
+// time from the same cores.
 
 import * as sn from 'sinter';
 import type { FromTrainer } from '../state/protocol.ts';
@@ -26,7 +26,7 @@ export class Reporter {
     this.meter.step(ms);
   }
 
-  /** `now`: even if the last report was just sent. */
+  /** `now`: even if the last report has only just been sent. */
   report(session: Session, now: boolean): void {
     const time = performance.now();
     if (!now && time - this.reportedAt < REPORT_EVERY_MS) return;

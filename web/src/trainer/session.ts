@@ -1,12 +1,11 @@
-// One network being trained: its program, its weights, its place in the data. What it is and learns from
-// is its task's.
-// Every method is synchronous and leaves no tensor behind but the optimiser's state.
+// One network being trained: its program, its weights, its place in the data. Its task says what it is and what
+// it learns from. Every method is synchronous and leaves no tensor behind but the optimiser's state.
 
 import * as sn from 'sinter';
 
 export type Params = unknown;
 
-/** What differs from example to example. All have a loss per answer, and Adam. */
+/** What differs between the examples. All have a loss per answer, and Adam. */
 export interface Task {
   readonly module: sn.nn.Module;
   readonly stepsPerEpoch: number;
@@ -22,7 +21,7 @@ export function meanLoss(scores: sn.Tensor, answers: sn.TensorLike): sn.Tensor {
 type Step = sn.TrainStep<Params, [sn.Tensor, sn.Tensor]>;
 
 export class Session {
-  /** Numbers that are learnt. */
+  /** How many numbers are learnt. */
   readonly weights: number;
   readonly stepsPerEpoch: number;
   steps = 0;

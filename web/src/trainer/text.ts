@@ -1,6 +1,6 @@
-// The example that writes: its text as numbers of letters, cut anywhere into lines of a context's length; test
-// accuracy, the share of letters guessed right in the end of the text, which is not learnt from; and between the
-// slices of training a text that the network writes letter by letter, as it is at that moment.
+// The example that writes. Its text is a list of letter numbers, cut anywhere into lines of a context's length. Test
+// accuracy is the share of letters guessed right in the end of the text, which is not trained on. Between the slices
+// of training the network, as it is at that moment, writes a text letter by letter.
 
 import * as sn from 'sinter';
 import type { FromTrainer } from '../state/protocol.ts';
@@ -14,7 +14,7 @@ const EVERY_STEPS = 100;
 /** Lines in one call of an examination. */
 const PART = 16;
 const EXCERPT_LETTERS = 500;
-/** Below 1: likely letters become likelier. */
+/** Below 1, likely letters become likelier. */
 const TEMPERATURE = 0.8;
 
 export interface Corpus {
@@ -35,7 +35,7 @@ export async function loadCorpus(url: string, signal: AbortSignal): Promise<Corp
   return { letters, train: codes.subarray(0, end), test: codes.subarray(end) };
 }
 
-/** Lines from the given places on, and the letters after each of theirs. */
+/** Lines from the given places on, and for each of their letters the one after it. */
 function lines(codes: Int32Array, places: readonly number[], context: number): [sn.Tensor, sn.Tensor] {
   const cut = (shift: number): sn.Tensor => {
     const all = new Int32Array(places.length * context);
@@ -149,7 +149,7 @@ export class TextExaminer implements Examiner {
     return { loss, accuracy, count: parts * PART * context };
   }
 
-  /** One more letter, drawn by the chances that the network gives it. An excerpt begins as a new line does. */
+  /** One more letter, drawn with the probabilities that the network gives. An excerpt begins like a new line. */
   private append(): void {
     const { context } = this.setting;
     const { letters } = this.corpus;

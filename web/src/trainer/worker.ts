@@ -1,6 +1,6 @@
-// The trainer: an actor. Commands wait in an inbox and are carried out only between steps, so
-// nothing ever changes under a running program. While training it works in slices of about
-// 30 ms and then lets the inbox fill; it reports at most 8 times a second.
+// The trainer: an actor. Commands wait in an inbox and are carried out only between steps, so nothing
+// changes under a running program. While training, it works in slices of about 30 ms and then lets the
+// inbox fill; it reports at most 8 times a second.
 
 import * as sn from 'sinter';
 import type { Failure, FromTrainer, Phase, ToTrainer } from '../state/protocol.ts';
@@ -19,7 +19,7 @@ const PROFILE_EVERY_MS = 2000;
 const PROFILE_STEPS = 20;
 const PROFILE_MS = 60;
 
-/** What exists once the library and the data are loaded. */
+/** What is there once the library and the data are loaded. */
 interface Workshop extends Lesson {
   reporter: Reporter;
 }
@@ -28,7 +28,7 @@ const inbox: ToTrainer[] = [];
 const profiler = new Profiler();
 /** Known once the library has started. */
 let lessons: Lessons | null = null;
-/** Null while data are loaded, and when that failed. */
+/** Null while data are loading, and after that has failed. */
 let shop: Workshop | null = null;
 let phase: Phase = 'loading';
 let pumping = false;
@@ -73,7 +73,7 @@ async function startLibrary(): Promise<void> {
   });
 }
 
-/** From now on the network of the settings is the one that is trained. */
+/** From now on the network of the settings is trained. */
 function take(from: Lessons, settings: Settings): void {
   const lesson = from.make(settings);
   shop = { ...lesson, reporter: new Reporter(new Meter(), post) };
@@ -203,7 +203,7 @@ async function carryOut(command: ToTrainer): Promise<void> {
   }
 }
 
-/** After an error training stands still; the user may go on, change a setting or reset. */
+/** After an error, training stands still; the user may go on, change a setting or reset. */
 function fail(error: unknown): void {
   post({ type: 'failure', failure: describe(error) });
   if (shop !== null) {

@@ -1,4 +1,4 @@
-// The badge: which of the engine's speed-ups this browser grants, and why not where it does not.
+// The badge: which of the engine's speed-ups this browser grants, and why it does not grant the others.
 
 import type { Capabilities } from '../state/protocol.ts';
 import { create, element, inside } from './dom.ts';

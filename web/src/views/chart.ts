@@ -17,7 +17,7 @@ export interface Line {
 export interface ChartOptions {
   x: { min: number };
   y: uPlot.Scale;
-  /** Where the y axis may be marked, from few marks to many: as many are as have room. */
+  /** Where the y axis may be marked, from few marks to many; as many are shown as there is room for. */
   marks: readonly (readonly number[])[];
   /** How a mark of the y axis is written, and how a value at the pointer. */
   mark: (value: number) => string;
@@ -35,10 +35,10 @@ function css(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name);
 }
 
-/** Pixels between two marks of the y axis at least. */
+/** The least distance of two marks of the y axis, in pixels. */
 const ROOM = 18;
 
-/** Those in range of the last list in which none is too close to its neighbour. */
+/** The marks in range of the last list in which none is too close to its neighbour. */
 function inRange(lists: readonly (readonly number[])[]) {
   return (plot: uPlot, _axis: number, min: number, max: number): number[] => {
     const shown = lists.map((marks) => marks.filter((mark) => mark >= min && mark <= max));

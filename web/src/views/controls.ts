@@ -31,7 +31,7 @@ const NAMES: { [K in SettingName]: (settings: Settings) => string } = {
 export class Controls {
   settings: Settings;
 
-  /** Those of the other examples, as they were left. */
+  /** The settings of the other examples, as they were left. */
   private readonly others = new Map<ExampleName, Settings>();
 
   private readonly start = element<HTMLButtonElement>('start');
@@ -83,7 +83,7 @@ export class Controls {
     else if (this.phase === 'running') this.run('paused');
   }
 
-  /** Training stands still, if it was not so already. */
+  /** Pauses training, unless it is paused already. */
   rest(): void {
     if (this.phase === 'running') this.run('paused');
   }

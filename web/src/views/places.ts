@@ -1,5 +1,5 @@
 // The places of the page - training, compiler, bench - as tabs and in the address (#compiler, #bench). The code of the
-// others than training is loaded when they are first gone to.
+// latter two is loaded when they are first opened.
 
 import { element } from './dom.ts';
 import { Tabs } from './tabs.ts';

@@ -1,4 +1,4 @@
-// What the network makes of the drawn digit: its answer, and a bar per class.
+// The network's answer to the drawn digit, with a bar per class.
 
 import { create, element, setText, setValue } from './dom.ts';
 import { NONE } from './format.ts';

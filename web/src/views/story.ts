@@ -1,5 +1,5 @@
-// One sentence on what the last step did and what memory it left behind. For programs: the bytes in
-// use and the number of steps for which they have not changed, as data-bytes and data-steady.
+// One sentence on what the last step did and how much memory it left in use. For programs, the bytes in
+// use and the number of steps for which they have not changed are in data-bytes and data-steady.
 
 import type { Progress } from '../state/protocol.ts';
 import { element, setText } from './dom.ts';

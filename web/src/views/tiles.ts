@@ -53,7 +53,7 @@ export class Tiles {
     this.setBar('Epoch', (step % stepsPerEpoch) / stepsPerEpoch);
   }
 
-  /** Says on how many answers the number stands; the last result of a whole set stays in sight. */
+  /** Says how many answers the number is based on; the last result of a whole set stays in sight. */
   evaluation({ accuracy, count: size, whole, loss }: Evaluation): void {
     setValue(this.accuracy, percent(accuracy), 100 * accuracy);
     this.accuracy.dataset.count = String(size);

@@ -1,4 +1,4 @@
-// What the network writes, letter by letter, as it is at that moment: the text before stays faint until its place is
+// What the network writes, letter by letter, as it is at that moment. The previous text stays faint until its place is
 // taken, so the card never empties while training runs.
 
 import { element, setText } from './dom.ts';

@@ -1,5 +1,5 @@
-// Measures one case at a time, with fusion and without in turn, in short samples, so that whatever else the machine
-// does falls on both.
+// Measures one case at a time in short samples, with and without fusion in turn, so that whatever else the machine does
+// affects both.
 
 import * as sn from 'sinter';
 import { answer } from '../../compiler/workers/answer.ts';
@@ -8,7 +8,7 @@ import type { BenchMethods, Engine, Times } from '../protocol.ts';
 import { fuses, program, type Program } from './cases.ts';
 
 const SAMPLE_MS = 20;
-/** Engines compile what runs often a second time. */
+/** Engines compile a second time what runs often. */
 const WARM_UP_MS = 250;
 const WARM_UP_CALLS = 3;
 

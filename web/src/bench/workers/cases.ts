@@ -1,4 +1,4 @@
-// The cases as programs of the library: a call, with fusion or without.
+// The cases as programs of the library: a call, with or without fusion.
 
 import * as sn from 'sinter';
 import { ATTENTION, CASES, CNN, CONV, LINEAR } from '../cases.ts';
@@ -57,7 +57,7 @@ function cnn(fusion: boolean): Program {
     state = next.state;
     next.loss.dispose();
   };
-  // trainStep compiles at its first call, as the passes are set then.
+  // trainStep compiles at its first call, with the passes that are set then.
   sn.setPass('fuse', fusion);
   call();
   sn.setPass('fuse', true);

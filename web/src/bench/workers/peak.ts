@@ -1,7 +1,7 @@
 // The most that 128-bit SIMD can do on one core: chains of multiply-adds that never touch memory, fused where the
 // engine has relaxed SIMD. Two chains do not wait for each other, so enough of them fill the units.
 
-/** As many as there are registers for, and more than the latency of a multiply-add times the units. */
+/** As many chains as there are registers for, which is more than the latency of a multiply-add times the units. */
 const CHAINS = 14;
 const ROUNDS = 20_000;
 /** A window long enough for the clock, short enough that one is left alone on a busy machine. */
@@ -20,8 +20,9 @@ function leb(value: number): number[] {
 const section = (id: number, ...bytes: number[]): number[] => [id, ...leb(bytes.length), ...bytes];
 
 /**
- * (rounds, x) -> a number that depends on all chains: rounds times chain = x * x + chain, which the machine's instruction does
- * in place in every engine; not fused chain = chain * x + x, of which nothing stands still from round to round.
+ * (rounds, x) -> a number that depends on all chains. Fused, each round is chain = x * x + chain, which the machine's
+ * instruction does in place in every engine; not fused, it is chain = chain * x + x, no part of which stays the same from
+ * round to round.
  */
 function code(fused: boolean): Uint8Array<ArrayBuffer> {
   const [rounds, given, x, first] = [0, 1, 2, 3];
@@ -51,7 +52,7 @@ function code(fused: boolean): Uint8Array<ArrayBuffer> {
   ]);
 }
 
-/** Best rate of the calling thread in GFLOP/s within `forMs`. */
+/** The best rate of the calling thread within `forMs`, in GFLOP/s. */
 export function peak(fused: boolean, forMs: number): number {
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(code(fused)));
   const run = exports.f as (rounds: number, x: number) => number;

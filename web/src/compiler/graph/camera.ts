@@ -11,10 +11,10 @@ export interface Place {
 }
 
 const MAX_SCALE = 2.5;
-/** A small graph is not blown up beyond this when it is fitted into the view. */
+/** A small graph is not enlarged beyond this scale when it is fitted into the view. */
 const FIT_SCALE = 1;
 const MARGIN = 24;
-/** A graph that is smaller than this when fitted is first shown in part, at the other scale. */
+/** A graph whose scale would be below this when fitted is first shown in part, at the other scale. */
 const READABLE = 0.33;
 const READING = 0.75;
 
@@ -32,7 +32,7 @@ export class Camera {
     this.y = this.world.height / 2;
   }
 
-  /** The whole if it can be read, else the part around and below a place. */
+  /** The whole drawing if it can be read, otherwise the part around and below a place. */
   begin(at: Place): void {
     if (this.whole >= READABLE) return this.fit();
     this.scale = READING;
@@ -61,7 +61,7 @@ export class Camera {
     };
   }
 
-  /** Moves what is seen by pixels of the screen. */
+  /** Moves the view by pixels of the screen. */
   pan(dx: number, dy: number): void {
     this.x -= dx / this.scale;
     this.y -= dy / this.scale;

@@ -1,4 +1,4 @@
-// A drawing to move about in: drag, wheel and pinch, or the keyboard. One frame per change at most.
+// A drawing to move about in by dragging, wheel, pinching or keyboard. It draws at most once per frame.
 
 import { perFrame } from '../../views/dom.ts';
 import { Camera, type Place } from './camera.ts';
@@ -6,7 +6,7 @@ import { Painter } from './painter.ts';
 import type { Scene } from './scene.ts';
 
 export interface GraphEvents {
-  /** The box under the pointer, with where to say something about it. */
+  /** The box under the pointer, and the place for a note on it. */
   hover(box: number | null, at: Place): void;
   select(box: number | null): void;
 }
@@ -25,7 +25,7 @@ export class GraphCanvas {
   private scene: Scene | null = null;
   private hovered: number | null = null;
   private selected: number | null = null;
-  /** Seen as it was first until the user moves it. */
+  /** The first view holds until the user moves the drawing. */
   private untouched = true;
   private readonly draw = perFrame(() => {
     this.painter.paint(this.camera, devicePixelRatio, {
@@ -78,7 +78,7 @@ export class GraphCanvas {
     this.draw();
   }
 
-  /** What is seen first: all, or - of a large graph - what a pass changed, or else its beginning. */
+  /** What is seen first: the whole graph, or of a large one what a pass changed, or else its beginning. */
   private begin(): void {
     this.untouched = true;
     const marked = this.scene?.boxes.findIndex(({ mark }) => mark !== 'none') ?? -1;
@@ -98,7 +98,7 @@ export class GraphCanvas {
     this.canvas.height = Math.round(height * devicePixelRatio);
     this.camera.view = { width, height };
     if (this.untouched) this.begin();
-    // At once: a canvas is empty after a change of its size.
+    // At once: a canvas is empty after its size has changed.
     this.painter.paint(this.camera, devicePixelRatio, {
       hovered: this.hovered,
       selected: this.selected,

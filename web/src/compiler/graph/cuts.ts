@@ -10,7 +10,7 @@ export interface Cut {
   to: number;
 }
 
-/** The kernel that wrote what a node is or looks at; null: nobody did, as for arguments. */
+/** The kernel that wrote the value that a node is or looks at; null: no kernel did, as for arguments. */
 function writers({ nodes, edges }: Stage): Map<number, number | null> {
   const inputs = new Map<number, number[]>();
   for (const { from, to } of edges) {
@@ -19,7 +19,7 @@ function writers({ nodes, edges }: Stage): Map<number, number | null> {
     else list.push(from);
   }
   const found = new Map<number, number | null>();
-  // Stages list a node after what it reads.
+  // Stages list a node after the nodes that it reads.
   for (const { id, group } of nodes) {
     const [seen, ...others] = inputs.get(id) ?? [];
     const isView = group === null && seen !== undefined && others.length === 0;

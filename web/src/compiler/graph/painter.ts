@@ -51,7 +51,7 @@ function readColours(canvas: HTMLCanvasElement): Colours {
   };
 }
 
-/** Kernels next to each other in number are far apart in hue. */
+/** Kernels with neighbouring numbers are far apart in hue. */
 export function kernelHue(kernel: number): number {
   return (40 + kernel * 137.508) % 360;
 }
@@ -73,7 +73,7 @@ export class Painter {
     scene?.lines.forEach(({ cut }, i) => this.trace(scene, i, cut ? this.cuts : this.plain));
   }
 
-  /** Colours are those of the page now. */
+  /** Takes the colours that the page has now. */
   refresh(): void {
     this.colours = readColours(this.canvas);
   }
@@ -167,7 +167,7 @@ export class Painter {
     const [fill, edge] = this.fillOf(box);
     context.beginPath();
     context.roundRect(cx - width / 2, cy - height / 2, width, height, box.end ? height / 2 : RADIUS);
-    // From far away a box is a dot, and its edge is all that one could see of it.
+    // From far away a box is a dot, and only its edge could be seen.
     context.fillStyle = scale < DOTS ? edge : fill;
     context.fill();
     context.lineWidth = (selected ? 3 : hovered ? 2 : 1) / scale;

@@ -5,7 +5,7 @@ import { GROUPS, type StageNode, type Kernel, type Report, type Stage } from '..
 import { cutsOf } from './cuts.ts';
 import type { Layout, LayoutRequest } from '../protocol.ts';
 
-/** More boxes than this are not drawn: nodes are then looked at by kernel, or as text. */
+/** More boxes than this are not drawn: nodes are then shown by kernel, or as text. */
 export const MAX_NODES = 1500;
 
 export interface Box {
@@ -13,7 +13,7 @@ export interface Box {
   id: number;
   title: string;
   subtitle: string;
-  /** The kernel that gives it its colour; null for what belongs to none. */
+  /** The kernel whose colour it has; null: it belongs to none. */
   kernel: number | null;
   mark: 'none' | 'fresh' | 'gone';
   /** An input or a result of the program. */
@@ -51,7 +51,7 @@ export function shapeText(shape: readonly number[]): string {
 
 /**
  * A number is written into the boxes that read it: mul(·, 0.5). A box of its own would have lines to
- * everywhere. Those that a pass made or removed are what one looks for, so they keep theirs.
+ * everywhere. Numbers that a pass made or removed are of interest, so they keep boxes of their own.
  */
 function isWrittenOut({ id, op, shape }: StageNode, ends: ReadonlySet<number>): boolean {
   return op === 'constant' && shape.length === 0 && !ends.has(id);
@@ -96,7 +96,7 @@ export function drawNodes(
   return { boxes, lines, of: 'nodes' };
 }
 
-/** One box per kernel, one line per pair of kernels of which one reads what the other wrote. */
+/** One box per kernel, and one line per pair of kernels where one reads what the other wrote. */
 export function drawKernels({ kernels, stages }: Report, subtitle: (kernel: Kernel) => string): Drawing {
   const place = new Map(kernels.map(({ id }, i) => [id, i]));
   const boxes = kernels.map((kernel): Box => ({

@@ -57,7 +57,7 @@ export class Editor {
     this.replacing = false;
   }
 
-  /** Where the text stops being JavaScript, from 1; null where it is, as far as a parser can tell. */
+  /** The place, from 1, where the text stops being JavaScript; null: it is JavaScript as far as a parser can tell. */
   syntaxError(): { line: number; column: number } | null {
     let at: number | null = null;
     syntaxTree(this.view.state).iterate({

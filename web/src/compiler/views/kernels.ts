@@ -1,5 +1,5 @@
-// The kernels of the program, and of the chosen one: its loops, its WebAssembly, and why its neighbours
-// are kernels of their own.
+// The kernels of the program; for the chosen one its loops, its WebAssembly, and why its neighbours are kernels of
+// their own.
 
 import { create, element, setText } from '../../views/dom.ts';
 import { bytes, NONE, significant } from '../../views/format.ts';
@@ -10,7 +10,7 @@ import type { CodeView } from './code-view.ts';
 
 const NO_CODE = 'This kernel needs no strip program.';
 
-/** 1,234 -> 1.2 k; for people, who compare sizes. */
+/** 1,234 -> 1.2 k, for people who compare sizes. */
 export function scaled(value: number): string {
   const units = ['', 'k', 'M', 'G', 'T'];
   let unit = 0;

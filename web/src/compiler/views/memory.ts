@@ -8,10 +8,10 @@ import { kernelHue } from '../graph/painter.ts';
 import type { MemoryBlock, Report } from '../report.ts';
 
 const SVG = 'http://www.w3.org/2000/svg';
-/** Room around the picture, and for the names of the steps below it. */
+/** The margin around the picture, with room below for the names of the steps. */
 const INSET = 8;
 const AXIS = 20;
-/** Thinner than this a block could not be seen or hit. */
+/** A thinner block could not be seen or hit. */
 const MIN_HEIGHT = 3;
 const LABEL_HEIGHT = 15;
 const LABEL_WIDTH = 60;
@@ -35,7 +35,7 @@ export class MemoryView {
   private report: Report | null = null;
 
   constructor() {
-    // Drawn for the size it has, so that texts keep theirs.
+    // Drawn at its actual size, so that texts keep theirs.
     new ResizeObserver(() => this.draw()).observe(this.frame);
   }
 

@@ -1,5 +1,5 @@
-// The stages of a compile in a row, and the graph of the chosen one: before and after it, by nodes or
-// by kernels, as a picture or as text.
+// The stages of a compilation in a row, and the graph before and after the chosen one, by nodes or by
+// kernels, as a picture or as text.
 
 import { create, element, setText } from '../../views/dom.ts';
 import { bytes, count, plural } from '../../views/format.ts';
@@ -15,7 +15,7 @@ import type { CodeView } from './code-view.ts';
 /** From here on a picture by kernels is the better first look. */
 const MANY_NODES = 120;
 
-/** A layout that is there sooner is not announced: a notice that flashes is worse than none. */
+/** A layout that takes less time is not announced: a notice that flashes is worse than none. */
 const ANNOUNCE_MS = 200;
 
 const kernelSubtitle = ({ id, kind, bytes: moved }: Kernel): string =>
@@ -38,7 +38,7 @@ export class StagesView {
     this.grainChosen = true;
     void this.draw();
   });
-  /** False as long as the number of nodes decides. */
+  /** False while the number of nodes decides. */
   private grainChosen = false;
   private readonly form = new Choice('show-graph', () => void this.draw());
   private readonly canvas: GraphCanvas;
@@ -110,7 +110,7 @@ export class StagesView {
     this.list.querySelectorAll('button')[this.place]?.focus();
   }
 
-  /** What the choices come to: the stage that is drawn, and its drawing. */
+  /** What follows from the choices: the stage that is drawn, and its drawing. */
   private drawing(i: number): { stage: Stage; drawing: Drawing; key: string } {
     const report = this.report as Report;
     const change = this.change(i);
@@ -171,7 +171,7 @@ export class StagesView {
     const stopSaying = this.sayPlacing(drawing.boxes.length);
     try {
       const placed = await this.layouter.place(drawing);
-      // A report that came meanwhile has other scenes.
+      // A report that has come in the meantime has other scenes.
       if (placed !== null && scenes === this.scenes) scenes.set(key, placed);
       if (turn !== this.turn) return;
       if (placed === null) this.refuse('No picture: cancelled.');
@@ -183,7 +183,7 @@ export class StagesView {
     }
   }
 
-  /** Says what takes its time, once it does. */
+  /** Says what takes long, once it does. */
   private sayPlacing(boxes: number): () => void {
     const begin = performance.now();
     const timer = setInterval(() => {

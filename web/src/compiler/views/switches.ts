@@ -4,7 +4,7 @@ import { create, element, setText, setValue } from '../../views/dom.ts';
 import type { Effect, Setting } from '../experiment.ts';
 import type { Engine, Opened } from '../protocol.ts';
 
-/** The bars end at this ratio, to either side. */
+/** The bars end at this ratio on either side. */
 const BAR_END = 4;
 
 interface Row {
@@ -35,7 +35,7 @@ export class Switches {
     return this.setting;
   }
 
-  /** The rows that this version of the engine has; those that it cannot grant say why. */
+  /** The rows that this version of the engine has; switches that it cannot offer say why. */
   show(opened: Opened): void {
     if (this.rows.size > 0) return;
     const engine = (change: Partial<Engine>): Setting => ({
@@ -58,7 +58,7 @@ export class Switches {
     }
   }
 
-  /** The switches that can be flipped, each with both its sides. */
+  /** The switches that can be flipped, each with both of its settings. */
   comparisons(): Comparison[] {
     return [...this.rows].flatMap(([name, row]) =>
       row.box.disabled

@@ -1,4 +1,4 @@
-// The worker's end: calls the method that is asked for and sends what it returns or throws.
+// The worker's end: calls the method that a message names and sends what it returns or throws.
 
 import type { Answer, Problem } from '../protocol.ts';
 

@@ -1,4 +1,4 @@
-// The lab: one core, set up as asked, that compiles programs, shows what became of them, and times them.
+// The lab: one core, configured as asked, that compiles programs, shows the results, and times them.
 
 import * as sn from 'sinter';
 import type { Engine, LabMethods, Opened, PassesOff, Sample } from '../protocol.ts';
@@ -27,7 +27,7 @@ function passes(off: PassesOff): sn.CompileOptions {
   return { passes: Object.fromEntries(off.map((name) => [name, false])) };
 }
 
-/** Only what can be posted, and of the stages those whose nodes are values. */
+/** Only what can be posted, and only those stages whose nodes are values. */
 function plain({ cSource: _c, dispose: _d, prelude: _p, kernels, stages, ...rest }: sn.Inspection): Report {
   const end = stages.findIndex(({ name }) => name === GROUPS) + 1;
   return {

@@ -1,15 +1,15 @@
 // Places the nodes of a graph in layers, from inputs to results. In a worker, because a large graph
 // takes seconds; the page ends the worker to cancel.
 //
-// A line that goes far costs a helper node in every layer on its way, and there it pushes everything
-// aside. So far lines are left out of the layout and drawn straight - but for the nearest one of each
-// node to either side, which keep every node below what it reads.
+// A far line costs a helper node in every layer on its way, and pushes everything there aside. So far
+// lines are left out of the layout and drawn straight, except for the nearest one of each node on either
+// side, which keeps every node below what it reads.
 
 import { graphlib, layout as place } from '@dagrejs/dagre';
 import type { Layout, LayoutMethods, LayoutRequest } from '../protocol.ts';
 import { answer } from './answer.ts';
 
-/** A line over more layers than this is far. */
+/** A line across more layers than this is far. */
 const FAR = 6;
 
 interface Point {

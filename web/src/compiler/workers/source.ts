@@ -1,9 +1,9 @@
 // A program as the user wrote it: text that defines a function `program` and its arguments `inputs`.
 //
-// It is made a function here, in a worker, by `new Function`. The page's own policy forbids that to
-// the page; a worker has the policy of its own response, and this one is meant to run what the user
-// types. Nothing but that text is ever run: no address, no message of another page leads here.
-// A server whose policy forbids it for workers as well gets an EvalError, which is shown.
+// `new Function` makes it a function here, in a worker. The page's own policy forbids that to the page; a
+// worker has the policy of its own response, and this one is meant to run what the user types. Nothing
+// but that text is ever run: no address and no message of another page leads here. Where a server's policy
+// forbids it to workers as well, the EvalError is shown.
 
 import * as sn from 'sinter';
 import type { Problem } from '../protocol.ts';

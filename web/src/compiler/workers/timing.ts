@@ -1,5 +1,5 @@
-// Times of a program: of compiling it, and of one call. Samples are short, so that two workers can
-// take theirs in turn and share whatever else the machine does.
+// Times the compilation of a program, and one call. Samples are short, so that two workers can take turns,
+// and whatever else the machine does affects both.
 
 import * as sn from 'sinter';
 import type { Sample } from '../protocol.ts';
@@ -7,7 +7,7 @@ import type { Source } from './source.ts';
 
 /** A sample of calls takes about this long. */
 const SAMPLE_MS = 12;
-/** Engines compile what runs often a second time; a side that is warmer than the other would win. */
+/** Engines compile a second time what runs often; a side that is warmer than the other would win. */
 const WARM_UP_MS = 300;
 const WARM_UP_CALLS = 3;
 
@@ -53,8 +53,8 @@ export class Timing {
   }
 
   /**
-   * Trace to program; nothing is run. Equal graphs share one program, so each time the graph gets one
-   * more result, a number that it never had before.
+   * From trace to program; nothing is run. Equal graphs share one program, so each time the graph gets one
+   * more result, a number that it has never had.
    */
   private compile(): number {
     const mark = 0.5 + ++this.compiles * 2 ** -20;
