@@ -109,11 +109,28 @@ SN_API sn_status sn_context_create(const sn_options *options, sn_context **out);
 /* Releases the context, its programs and threads. Its tensors must have been released. [-, -] */
 SN_API void sn_context_destroy(sn_context *ctx);
 
-/* The first error since the last clear: its status and text, e.g.
- * "matmul: inner dimensions differ: a (2, 3), b (4, 5)". The text lives until the next error. [-,
- * -] */
+#define SN_ERROR_SHAPES 4
+
+typedef struct sn_error_shape {
+  int rank;
+  int64_t dims[SN_MAX_RANK];
+} sn_error_shape;
+
+typedef struct sn_error {
+  sn_status status;
+  char message[384]; /* "matmul: inner dimensions differ: a (2, 3), b (4, 5)" */
+  char op[32];       /* the function that refused: "matmul"; "" where it is none */
+  int n_shapes;
+  sn_error_shape shapes[SN_ERROR_SHAPES]; /* the first ones that the message names */
+  int line;                               /* where in the library it was raised */
+  const char *file;
+} sn_error;
+
+/* The first error since the last clear: its status, its text, and all that is known of it. They
+ * live until the next clear. [-, -] */
 SN_API sn_status sn_error_status(const sn_context *ctx);
 SN_API const char *sn_error_message(const sn_context *ctx);
+SN_API const sn_error *sn_error_info(const sn_context *ctx);
 SN_API void sn_error_clear(sn_context *ctx);
 
 typedef struct sn_memory_info {

@@ -85,7 +85,9 @@ sn_status sn_error_status(const sn_context *ctx) { return ctx->first_error.statu
 
 const char *sn_error_message(const sn_context *ctx) { return ctx->first_error.message; }
 
-void sn_error_clear(sn_context *ctx) { ctx->first_error = (sn_error_info){0}; }
+const sn_error *sn_error_info(const sn_context *ctx) { return &ctx->first_error; }
+
+void sn_error_clear(sn_context *ctx) { ctx->first_error = (sn_error){0}; }
 
 void sn_memory(const sn_context *ctx, sn_memory_info *out) {
   const size_t cached = ctx->storages.cached_bytes;
@@ -119,7 +121,8 @@ sn_status sn_pass_enable(sn_context *ctx, const char *name, bool on) {
     *sn_switch(&ctx->options, i) = on;
     return SN_OK;
   }
-  return sn_context_report(ctx, sn_fail(&ctx->env, SN_ERR_ARGUMENT, "no pass is called %s", name));
+  return sn_context_report(ctx,
+                           SN_FAIL(&ctx->env, SN_ERR_ARGUMENT, NULL, "no pass is called %s", name));
 }
 
 /* ---- values in ------------------------------------------------------------------------------- */
@@ -216,7 +219,7 @@ sn_status sn_read(sn_tensor *t, void *out, size_t bytes) {
   sn_env *env = &t->ctx->env;
   if (bytes < sn_size_bytes(t))
     return sn_context_report(t->ctx,
-                             sn_fail(env, SN_ERR_ARGUMENT, "read: %zu bytes do not fit into %zu",
+                             SN_FAIL(env, SN_ERR_ARGUMENT, "read", "%zu bytes do not fit into %zu",
                                      sn_size_bytes(t), bytes));
   SN_TRY(sn_context_report(t->ctx, sn_tensor_ready(t)));
   sn_device *device = &t->ctx->device;
@@ -234,7 +237,7 @@ sn_status sn_synchronize(sn_context *ctx) {
   const sn_status status = ctx->lost;
   ctx->lost = SN_OK;
   if (!status) return SN_OK;
-  return sn_context_report(ctx, sn_fail(&ctx->env, status, "a worker thread was lost"));
+  return sn_context_report(ctx, SN_FAIL(&ctx->env, status, NULL, "a worker thread was lost"));
 }
 
 /* ---- profile --------------------------------------------------------------------------------- */

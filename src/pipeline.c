@@ -199,7 +199,7 @@ static sn_status compile_stages(compiling *c, const sn_graph *traced) {
   const bool saved = c->options->saved;
   SN_TRY(
       sn_arena_alloc(&program->arena, MAX_TEXTS, sizeof *program->texts, (void **)&program->texts));
-  SN_FAIL_IF(traced->env, saved && sn_needs_expanding(traced), SN_ERR_ARGUMENT,
+  SN_FAIL_IF(traced->env, saved && sn_needs_expanding(traced), SN_ERR_ARGUMENT, NULL,
              "it has an op that passes take apart");
   if (!saved) SN_TRY(run_passes(c, traced, &graph));
   SN_TRY(compile_program(c, &graph, false));

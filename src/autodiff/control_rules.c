@@ -432,8 +432,8 @@ void sn_control_vjp(sn_build *b, sn_id id, const sn_id *dy, const bool *wanted, 
   case SN_OP_scan: b->status = vjp_of_scan(&v); return;
   case SN_OP_cond: b->status = vjp_of_cond(&v.s, dy, wanted, dx); return;
   default:
-    b->status = sn_fail(b->arena->env, SN_ERR_UNSUPPORTED,
-                        "grad: whileLoop runs nobody knows how often, so it has no reverse mode: "
+    b->status = SN_FAIL(b->arena->env, SN_ERR_UNSUPPORTED, "grad",
+                        "whileLoop runs nobody knows how often, so it has no reverse mode: "
                         "use scan or foriLoop with a fixed number of rounds, or jvp");
     return;
   }

@@ -53,7 +53,7 @@ static sn_status lay_out(sn_env *env, sn_executable *exe) {
   exe->shared_offset = exe->program->plan.arena_bytes;
   SN_CHECK(env, sn_size_round_up(shared, 64, &shared) && sn_size_round_up(worker, 64, &worker));
   SN_FAIL_IF(env, sn_size_add_overflows(exe->shared_offset, shared, &exe->workers_offset),
-             SN_ERR_MEMORY, "plan: intermediates are too large: %zu bytes and %zu more",
+             SN_ERR_MEMORY, "plan", "intermediates are too large: %zu bytes and %zu more",
              exe->shared_offset, shared);
   exe->worker_stride = worker;
   return SN_OK;

@@ -38,7 +38,7 @@ sn_status sn_alloc(sn_env *env, size_t bytes, void **out) {
   void *block = try_allocate(heap, asked);
   while (!block && heap->reclaim && heap->reclaim(heap->reclaim_user))
     block = try_allocate(heap, asked);
-  SN_FAIL_IF(env, !block, SN_ERR_MEMORY, "out of memory: %zu bytes more, %zu in use", asked,
+  SN_FAIL_IF(env, !block, SN_ERR_MEMORY, NULL, "out of memory: %zu bytes more, %zu in use", asked,
              heap->live_bytes);
   heap->live_bytes += asked;
   heap->live_blocks++;
@@ -49,7 +49,7 @@ sn_status sn_alloc(sn_env *env, size_t bytes, void **out) {
 
 sn_status sn_alloc_zeroed(sn_env *env, size_t count, size_t size, void **out) {
   size_t bytes;
-  SN_FAIL_IF(env, sn_size_mul_overflows(count, size, &bytes), SN_ERR_MEMORY,
+  SN_FAIL_IF(env, sn_size_mul_overflows(count, size, &bytes), SN_ERR_MEMORY, NULL,
              "out of memory: %zu x %zu bytes", count, size);
   SN_TRY(sn_alloc(env, bytes, out));
   memset(*out, 0, bytes);
@@ -102,7 +102,7 @@ static sn_status add_chunk(sn_arena *arena, size_t need, sn_arena_chunk **out) {
   if (bytes > SN_ARENA_LARGEST_CHUNK) bytes = SN_ARENA_LARGEST_CHUNK;
   size_t least;
   SN_FAIL_IF(arena->env, sn_size_add_overflows(need, sizeof(sn_arena_chunk), &least), SN_ERR_MEMORY,
-             "out of memory: %zu bytes", need);
+             NULL, "out of memory: %zu bytes", need);
   const bool own = arena->chunk && need >= SN_ARENA_OWN_CHUNK;
   SN_TRY(new_chunk(arena, own || bytes < least ? least : bytes, out));
   sn_arena_chunk **at = own ? &arena->chunk->next : &arena->chunk;
@@ -115,7 +115,7 @@ void *sn_arena_take(sn_arena *arena, size_t count, size_t size) {
   size_t bytes;
   if (sn_size_mul_overflows(count, size, &bytes) ||
       !sn_size_round_up(bytes, SN_ARENA_ALIGNMENT, &bytes)) {
-    sn_fail(arena->env, SN_ERR_MEMORY, "out of memory: %zu x %zu bytes", count, size);
+    SN_FAIL(arena->env, SN_ERR_MEMORY, NULL, "out of memory: %zu x %zu bytes", count, size);
     return NULL;
   }
   sn_arena_chunk *chunk = arena->chunk;

@@ -4,16 +4,31 @@
 
 #include "base/format.h"
 
-sn_status sn_fail(sn_env *env, sn_status status, const char *format, ...) {
+/* Without its folders: no two files of the library have one name. */
+static const char *name_of(const char *path) {
+  const char *name = path;
+  for (; *path; path++)
+    if (*path == '/') name = path + 1;
+  return name;
+}
+
+sn_status sn_fail_at(sn_env *env, const char *file, int line, sn_status status, const char *op,
+                     const char *format, ...) {
+  sn_error *e = &env->error;
   va_list args;
+  *e = (sn_error){.status = status, .file = name_of(file), .line = line};
+  size_t used = 0;
+  if (op) {
+    sn_format(e->op, sizeof e->op, "%s", op);
+    used = sn_format(e->message, sizeof e->message, "%s: ", e->op);
+  }
   va_start(args, format);
-  env->error.status = status;
-  sn_format_list(env->error.message, sizeof env->error.message, format, args);
+  sn_format_list(e->message + used, sizeof e->message - used, e, format, args);
   va_end(args);
-  SN_LOG(env, SN_LOG_EVENTS, "error %d: %s\n", (int)status, env->error.message);
+  SN_LOG(env, SN_LOG_EVENTS, "error %d: %s (%s:%d)\n", (int)status, e->message, e->file, line);
   return status;
 }
 
 sn_status sn_fail_internal(sn_env *env, const char *file, int line) {
-  return sn_fail(env, SN_ERR_INTERNAL, "internal: %s:%d", file, line);
+  return sn_fail_at(env, file, line, SN_ERR_INTERNAL, "internal", "%s:%d", file, line);
 }

@@ -3,7 +3,7 @@
  * One sn_env belongs to one context. It is used by one thread at a time (the thread that calls the
  * public API); kernels and pool workers never see it, so nothing in it needs a lock.
  *
- * Errors are values. A function that can fail returns sn_status; the first failure writes its text
+ * Errors are values. A function that can fail returns sn_status; the first failure writes a record
  * into env->error with SN_FAIL / SN_FAIL_IF and callers hand the code upward with SN_TRY. Nothing
  * aborts, nothing jumps. State is changed only after everything that can fail has succeeded. */
 #ifndef SN_BASE_ENV_H
@@ -29,14 +29,9 @@ typedef struct sn_heap {
   bool fail_forever;      /* tests: and every later one fails too */
 } sn_heap;
 
-typedef struct sn_error_info {
-  sn_status status;
-  char message[384];
-} sn_error_info;
-
 typedef struct sn_env {
   sn_heap heap;
-  sn_error_info error;
+  sn_error error;
   int debug;   /* SINTER_DEBUG, 0..6: see log.h */
   bool poison; /* SINTER_POISON: see run/poison.h */
 } sn_env;
@@ -47,12 +42,18 @@ typedef struct sn_env {
     if ((env)->debug >= (level)) sn_log_printf(__VA_ARGS__); \
   } while (0)
 
-/* Records status and printf-style text as the environment's last error and returns status. */
-sn_status sn_fail(sn_env *env, sn_status status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* Records what failed, and where, as the environment's last error and returns status. op: the
+ * function that refuses, with which the text begins, or NULL where it is none. Shapes are written by
+ * %*p (base/format.h) and so are known as shapes. */
+sn_status sn_fail_at(sn_env *env, const char *file, int line, sn_status status, const char *op,
+                     const char *format, ...) __attribute__((format(printf, 6, 7)));
 
-/* As sn_fail, for SN_CHECK. */
+/* As sn_fail_at, for SN_CHECK. */
 sn_status sn_fail_internal(sn_env *env, const char *file, int line);
+
+/* SN_FAIL(env, status, op, format, ...); "" because a format is a literal. */
+#define SN_FAIL(env, status, op, ...) \
+  sn_fail_at((env), __FILE__, __LINE__, (status), (op), "" __VA_ARGS__)
 
 /* status, which is not SN_OK: a compiler that knows this sees that what a failed call has not set
  * is not used. */
@@ -67,9 +68,9 @@ __attribute__((always_inline)) static inline sn_status sn_failed(sn_status statu
     if (sn_try_status_) return sn_try_status_; \
   } while (0)
 
-#define SN_FAIL_IF(env, cond, status, ...)                             \
-  do {                                                                 \
-    if (cond) return sn_failed(sn_fail((env), (status), __VA_ARGS__)); \
+#define SN_FAIL_IF(env, cond, status, op, ...)                               \
+  do {                                                                       \
+    if (cond) return sn_failed(SN_FAIL((env), (status), (op), __VA_ARGS__)); \
   } while (0)
 
 /* Broken invariant of our own: reported like any other error, never an abort. */

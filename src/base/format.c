@@ -7,6 +7,7 @@
 typedef struct sink {
   char *out;
   size_t room, used;
+  sn_error *error; /* or NULL */
 } sink;
 
 static void put(sink *s, char c) {
@@ -38,6 +39,25 @@ static void put_integer(sink *s, const field *f, bool negative, uint64_t value, 
     digits[--at] = "0123456789abcdef"[rest % base];
   if (negative) digits[--at] = '-';
   put_field(s, f, digits + at, sizeof digits - at);
+}
+
+void sn_note_shape(sn_error *error, int rank, const int64_t *dims) {
+  if (error->n_shapes == SN_ERROR_SHAPES) return;
+  sn_error_shape *shape = &error->shapes[error->n_shapes++];
+  shape->rank = rank;
+  for (int i = 0; i < rank; i++) shape->dims[i] = dims[i];
+}
+
+static void put_shape(sink *s, int rank, const int64_t *dims) {
+  const field plain = {.width = 0};
+  put(s, '(');
+  for (int i = 0; i < rank; i++) {
+    for (const char *at = i ? ", " : ""; *at; at++) put(s, *at);
+    put_integer(s, &plain, dims[i] < 0, (uint64_t)dims[i], 10);
+  }
+  if (rank == 1) put(s, ',');
+  put(s, ')');
+  if (s->error) sn_note_shape(s->error, rank, dims);
 }
 
 /* ---- floating point -------------------------------------------------------------------------- */
@@ -187,6 +207,8 @@ static void put_converted(sink *s, const field *f, char conversion, bool is_long
     size_t n = 0;
     while ((f->precision < 0 || n < (size_t)f->precision) && text[n]) n++;
     put_field(s, f, text, n);
+  } else if (conversion == 'p') {
+    put_shape(s, f->width, va_arg(*args, const int64_t *));
   } else if (conversion == 'd' || conversion == 'i') {
     const int64_t value = is_long ? va_arg(*args, int64_t) : va_arg(*args, int);
     put_integer(s, f, value < 0, (uint64_t)value, 10);
@@ -219,8 +241,8 @@ static void put_all(sink *s, const char *format, va_list *args) {
   }
 }
 
-size_t sn_format_list(char *out, size_t room, const char *format, va_list args) {
-  sink s = {.out = out, .room = room};
+size_t sn_format_list(char *out, size_t room, sn_error *error, const char *format, va_list args) {
+  sink s = {.out = out, .room = room, .error = error};
   va_list mine; /* its address can be handed on: a parameter of this type may be a pointer */
   va_copy(mine, args);
   put_all(&s, format, &mine);
@@ -232,7 +254,7 @@ size_t sn_format_list(char *out, size_t room, const char *format, va_list args) 
 size_t sn_format(char *out, size_t room, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  const size_t used = sn_format_list(out, room, format, args);
+  const size_t used = sn_format_list(out, room, NULL, format, args);
   va_end(args);
   return used;
 }

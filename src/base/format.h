@@ -2,6 +2,7 @@
  * that, with arithmetic on long double, for the little that is used here.
  *
  *   %s %c   %d %i %u %x with ll and z   %f %g   %%     width, precision (or *), flags - and 0
+ *   %*p     a shape, rank and dims: (2, 3), (2,), ()
  *
  * The text is the C library's, to the last digit: numbers are expanded exactly and rounded half to
  * even. A precision is at most 40. 0 fills up unsigned numbers only. */
@@ -11,11 +12,17 @@
 #include <stdarg.h>
 #include <stddef.h>
 
+#include "sinter.h"
+
 /* Writes at most room bytes, the NUL at the end included (none if room is 0), and returns the
  * length that the whole text has. */
 size_t sn_format(char *out, size_t room, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-size_t sn_format_list(char *out, size_t room, const char *format, va_list args)
-    __attribute__((format(printf, 3, 0)));
+/* One more shape of an error, as far as there is room. */
+void sn_note_shape(sn_error *error, int rank, const int64_t *dims);
+
+/* Also notes the shapes that it writes, as far as there is room, in *error, unless that is NULL. */
+size_t sn_format_list(char *out, size_t room, sn_error *error, const char *format, va_list args)
+    __attribute__((format(printf, 4, 0)));
 
 #endif

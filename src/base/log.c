@@ -25,7 +25,7 @@ void sn_log_printf(const char *format, ...) {
   char line[1024];
   va_list args;
   va_start(args, format);
-  sn_format_list(line, sizeof line, format, args);
+  sn_format_list(line, sizeof line, NULL, format, args);
   va_end(args);
   sn_host_log(line);
 }

@@ -11,7 +11,7 @@ void sn_text_add(sn_text *text, const char *format, ...) {
     va_start(args, format);
     const size_t room = text->capacity - text->used;
     const size_t need =
-        sn_format_list(text->data ? text->data + text->used : NULL, room, format, args);
+        sn_format_list(text->data ? text->data + text->used : NULL, room, NULL, format, args);
     va_end(args);
     if (need < room) {
       text->used += need;

@@ -21,10 +21,9 @@ static sn_id batch_of(const walk *w, sn_id x) {
 
 static sn_status check_rank(const walk *w, sn_id id, sn_op op) {
   const sn_type *type = sn_build_type(w->b, id);
-  char text[SN_SHAPE_TEXT];
-  SN_FAIL_IF(w->b->arena->env, type->rank == SN_MAX_RANK, SN_ERR_SHAPE,
-             "vmap: %s of shape %s has no room for one more axis", sn_op_describe(op)->name,
-             sn_shape_text(type, text));
+  SN_FAIL_IF(w->b->arena->env, type->rank == SN_MAX_RANK, SN_ERR_SHAPE, "vmap",
+             "%s of shape %*p has no room for one more axis", sn_op_describe(op)->name, type->rank,
+             type->dims);
   return SN_OK;
 }
 

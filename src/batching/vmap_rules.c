@@ -118,7 +118,7 @@ static sn_id vmap_gather(const sn_vmap_context *s) {
 }
 
 static sn_id refuse(const sn_vmap_context *s) {
-  s->b->status = sn_fail(s->b->arena->env, SN_ERR_UNSUPPORTED, "vmap: %s cannot be mapped",
+  s->b->status = SN_FAIL(s->b->arena->env, SN_ERR_UNSUPPORTED, "vmap", "%s cannot be mapped",
                          sn_op_describe(s->op)->name);
   return SN_NONE;
 }

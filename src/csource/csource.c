@@ -162,7 +162,7 @@ sn_status sn_c_source(const sn_groups *groups, size_t n_arguments, const char *n
   SN_TRY(find_parameters(&s, arena));
   for (size_t v = 0; v < groups->n_values; v++) {
     const sn_dtype dtype = groups->values[v].type.dtype;
-    SN_FAIL_IF(arena->env, sn_dtype_table[dtype].kind == SN_KIND_HALF, SN_ERR_UNSUPPORTED,
+    SN_FAIL_IF(arena->env, sn_dtype_table[dtype].kind == SN_KIND_HALF, SN_ERR_UNSUPPORTED, NULL,
                "c source: %s has no C", sn_dtype_name(dtype));
   }
   SN_TRY(list_kernels(&s, arena));

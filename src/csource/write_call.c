@@ -165,7 +165,8 @@ sn_status sn_c_add_call(sn_c_writer *w) {
   case SN_CLASS_SCAN: add_scan(w); break;
   case SN_CLASS_CONCAT: add_concat(w); break;
   default:
-    return sn_fail(w->env, SN_ERR_UNSUPPORTED, "c source: %s has no C", sn_op_describe(op)->name);
+    return SN_FAIL(w->env, SN_ERR_UNSUPPORTED, NULL, "c source: %s has no C",
+                   sn_op_describe(op)->name);
   }
   return SN_OK;
 }

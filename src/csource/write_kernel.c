@@ -89,7 +89,7 @@ static sn_status add_op(sn_c_writer *w, const sn_body *body, const sn_insn *insn
     add_cast(w->t, insn, names[0]);
     return SN_OK;
   }
-  SN_FAIL_IF(w->env, !sn_c_expression(insn->op, insn->in_dtype), SN_ERR_UNSUPPORTED,
+  SN_FAIL_IF(w->env, !sn_c_expression(insn->op, insn->in_dtype), SN_ERR_UNSUPPORTED, NULL,
              "c source: %s of %s has no C", sn_op_describe(insn->op)->name,
              sn_dtype_name(insn->in_dtype));
   sn_c_add_expression(w->t, insn->op, insn->in_dtype, arguments);

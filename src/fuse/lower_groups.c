@@ -534,7 +534,7 @@ static sn_status check_dtypes(sn_arena *scratch, const sn_graph *g, const sn_tar
   for (sn_id id = 0; id < g->n_nodes; id++) {
     const sn_dtype dtype = g->nodes[id].type.dtype;
     SN_FAIL_IF(g->env, live[id] && !(target->limits.dtypes >> dtype & 1), SN_ERR_UNSUPPORTED,
-               "compile: %s has no %s", target->name, sn_dtype_name(dtype));
+               "compile", "%s has no %s", target->name, sn_dtype_name(dtype));
   }
   return SN_OK;
 }

@@ -22,7 +22,7 @@ static sn_status check_permutation(sn_env *env, const char *name, const int64_t 
   uint32_t seen = 0;
   for (int i = 0; i < rank; i++) {
     const bool fits = perm[i] >= 0 && perm[i] < rank && !(seen >> perm[i] & 1);
-    SN_FAIL_IF(env, !fits, SN_ERR_SHAPE, "%s: not a permutation of %d axes", name, rank);
+    SN_FAIL_IF(env, !fits, SN_ERR_SHAPE, name, "not a permutation of %d axes", rank);
     seen |= 1u << perm[i];
   }
   return SN_OK;
@@ -31,24 +31,22 @@ static sn_status check_permutation(sn_env *env, const char *name, const int64_t 
 static sn_status check_attr(sn_env *env, const char *name, const sn_attr *attr,
                             const int64_t *values, const sn_type *of) {
   const int64_t value = *values;
-  char text[SN_SHAPE_TEXT];
   switch (attr->kind) {
   case SN_ATTR_AXIS:
-    SN_FAIL_IF(env, value < 0 || value >= of->rank, SN_ERR_SHAPE,
-               "%s: %s %lld is out of range: a %s", name, attr->name, (long long)value,
-               sn_shape_text(of, text));
+    SN_FAIL_IF(env, value < 0 || value >= of->rank, SN_ERR_SHAPE, name,
+               "%s %lld is out of range: a %*p", attr->name, (long long)value, of->rank, of->dims);
     return SN_OK;
   case SN_ATTR_AXES:
-    SN_FAIL_IF(env, (uint64_t)value >> of->rank, SN_ERR_SHAPE, "%s: axis out of range for rank %d",
-               name, (int)of->rank);
+    SN_FAIL_IF(env, (uint64_t)value >> of->rank, SN_ERR_SHAPE, name,
+               "axis out of range for rank %d", (int)of->rank);
     return SN_OK;
   case SN_ATTR_PERMUTATION: return check_permutation(env, name, values, of->rank);
   case SN_ATTR_COUNT:
-    SN_FAIL_IF(env, value < 1, SN_ERR_ARGUMENT, "%s: %s %lld is not at least 1", name, attr->name,
+    SN_FAIL_IF(env, value < 1, SN_ERR_ARGUMENT, name, "%s %lld is not at least 1", attr->name,
                (long long)value);
     return SN_OK;
   case SN_ATTR_NUMBER:
-    SN_FAIL_IF(env, value < 0, SN_ERR_ARGUMENT, "%s: %s %lld is negative", name, attr->name,
+    SN_FAIL_IF(env, value < 0, SN_ERR_ARGUMENT, name, "%s %lld is negative", attr->name,
                (long long)value);
     return SN_OK;
   case SN_ATTR_FLAG: SN_CHECK(env, value == 0 || value == 1); return SN_OK;

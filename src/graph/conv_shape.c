@@ -43,8 +43,8 @@ sn_status sn_conv_infer(sn_env *env, const int64_t *attrs, const sn_type *x, con
   sn_type patches = *y; /* as little as padded may its size overflow */
   y->dims[axes + 1] = c.turned ? grouped : q;
   for (int i = 0; i < axes; i++)
-    SN_FAIL_IF(env, sn_int_mul_overflows(depth, w->dims[i], &depth), SN_ERR_MEMORY,
-               "conv: the windows are too large");
+    SN_FAIL_IF(env, sn_int_mul_overflows(depth, w->dims[i], &depth), SN_ERR_MEMORY, "conv",
+               "the windows are too large");
   patches.dims[axes + 1] = depth;
   SN_TRY(sn_type_check(env, &padded, "conv"));
   return sn_type_check(env, &patches, "conv");

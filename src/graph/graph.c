@@ -77,7 +77,7 @@ sn_status sn_graph_append(sn_graph *g, sn_op op, const sn_id *inputs, size_t n_i
     *out = slot->number - 1;
     return SN_OK;
   }
-  SN_FAIL_IF(g->env, g->n_nodes >= SN_NONE - 1, SN_ERR_MEMORY, "graph: too many nodes");
+  SN_FAIL_IF(g->env, g->n_nodes >= SN_NONE - 1, SN_ERR_MEMORY, "graph", "too many nodes");
   node.first_input = (uint32_t)g->n_edges;
   node.first_attr = (uint32_t)g->n_attrs;
   SN_TRY(

@@ -17,19 +17,18 @@ typedef struct site { /* one application of an op, for the rules below */
 } site;
 
 static sn_status fail_shapes(const site *s, const sn_type *a, const sn_type *b, const char *why) {
-  char ta[SN_SHAPE_TEXT], tb[SN_SHAPE_TEXT];
-  return sn_fail(s->env, SN_ERR_SHAPE, "%s: %s: a %s, b %s", s->name, why, sn_shape_text(a, ta),
-                 sn_shape_text(b, tb));
+  return SN_FAIL(s->env, SN_ERR_SHAPE, s->name, "%s: a %*p, b %*p", why, a->rank, a->dims, b->rank,
+                 b->dims);
 }
 
 static sn_status check_dtype(const site *s, sn_dtype dtype) {
-  SN_FAIL_IF(s->env, !sn_op_takes(s->op, dtype), SN_ERR_DTYPE, "%s: not defined for %s", s->name,
+  SN_FAIL_IF(s->env, !sn_op_takes(s->op, dtype), SN_ERR_DTYPE, s->name, "not defined for %s",
              sn_dtype_name(dtype));
   return SN_OK;
 }
 
 static sn_status check_same_dtype(const site *s, const sn_type *a, const sn_type *b) {
-  SN_FAIL_IF(s->env, a->dtype != b->dtype, SN_ERR_DTYPE, "%s: dtypes differ: a %s, b %s", s->name,
+  SN_FAIL_IF(s->env, a->dtype != b->dtype, SN_ERR_DTYPE, s->name, "dtypes differ: a %s, b %s",
              sn_dtype_name(a->dtype), sn_dtype_name(b->dtype));
   return SN_OK;
 }
@@ -38,8 +37,8 @@ static sn_status infer_elementwise(const site *s, sn_type *type) {
   /* values begin after the condition */
   const size_t first = sn_op_describe(s->op)->kind == SN_CLASS_SELECT ? 1 : 0;
   const sn_type *a = s->in[first];
-  SN_FAIL_IF(s->env, first && s->in[0]->dtype != SN_BOOL, SN_ERR_DTYPE,
-             "%s: the condition must be bool, not %s", s->name, sn_dtype_name(s->in[0]->dtype));
+  SN_FAIL_IF(s->env, first && s->in[0]->dtype != SN_BOOL, SN_ERR_DTYPE, s->name,
+             "the condition must be bool, not %s", sn_dtype_name(s->in[0]->dtype));
   for (size_t i = 0; i < s->n_in; i++) {
     if (!sn_same_dims(a, s->in[i])) return fail_shapes(s, a, s->in[i], "shapes differ");
     if (i >= first) SN_TRY(check_same_dtype(s, a, s->in[i]));
@@ -57,9 +56,8 @@ static sn_status infer_reduce(const site *s, sn_type *type) {
       type->dims[type->rank++] = a->dims[i];
       continue;
     }
-    char text[SN_SHAPE_TEXT];
-    SN_FAIL_IF(s->env, a->dims[i] == 0 && sn_op_describe(s->op)->picks, SN_ERR_SHAPE,
-               "%s: no elements along axis %d of %s", s->name, i, sn_shape_text(a, text));
+    SN_FAIL_IF(s->env, a->dims[i] == 0 && sn_op_describe(s->op)->picks, SN_ERR_SHAPE, s->name,
+               "no elements along axis %d of %*p", i, a->rank, a->dims);
   }
   return SN_OK;
 }
@@ -69,8 +67,8 @@ static sn_status infer_matmul(const site *s, sn_type *type) {
   const sn_type *a = s->in[0], *b = s->in[1];
   const sn_dtype left = sn_dtype_is_small(a->dtype) ? SN_F32 : a->dtype;
   const sn_dtype right = sn_dtype_is_small(b->dtype) ? SN_F32 : b->dtype;
-  SN_FAIL_IF(s->env, left != right || !sn_op_takes(s->op, left), SN_ERR_DTYPE,
-             "matmul: needs numbers of one dtype: a %s, b %s", sn_dtype_name(a->dtype),
+  SN_FAIL_IF(s->env, left != right || !sn_op_takes(s->op, left), SN_ERR_DTYPE, "matmul",
+             "needs numbers of one dtype: a %s, b %s", sn_dtype_name(a->dtype),
              sn_dtype_name(b->dtype));
   const int r = a->rank;
   if (r < 2 || b->rank != r) return fail_shapes(s, a, b, "ranks do not fit");
@@ -93,7 +91,7 @@ static sn_status infer_concat(const site *s, sn_type *type) {
     for (int d = 0; fits && d < type->rank; d++) fits = d == axis || b->dims[d] == type->dims[d];
     if (!fits) return fail_shapes(s, s->in[0], b, "inputs differ outside the axis");
     SN_FAIL_IF(s->env, sn_int_add_overflows(type->dims[axis], b->dims[axis], &type->dims[axis]),
-               SN_ERR_MEMORY, "%s: result is too large", s->name);
+               SN_ERR_MEMORY, s->name, "result is too large");
   }
   return SN_OK;
 }
@@ -119,16 +117,15 @@ static sn_status check_slice(const site *s, const sn_type *type) {
   SN_CHECK(s->env, type->rank == a->rank);
   for (int i = 0; i < a->rank; i++) {
     const int64_t begin = s->attrs[i], stride = s->attrs[a->rank + i], n = type->dims[i];
-    char text[SN_SHAPE_TEXT];
-    SN_FAIL_IF(s->env, stride == 0, SN_ERR_ARGUMENT, "slice: stride 0 on axis %d", i);
+    SN_FAIL_IF(s->env, stride == 0, SN_ERR_ARGUMENT, "slice", "stride 0 on axis %d", i);
     int64_t last = begin;
     const bool overflow = n > 0 && (sn_int_mul_overflows(n - 1, stride, &last) ||
                                     sn_int_add_overflows(last, begin, &last));
     const bool outside =
         n > 0 && (begin < 0 || begin >= a->dims[i] || overflow || last < 0 || last >= a->dims[i]);
-    SN_FAIL_IF(s->env, outside, SN_ERR_SHAPE,
-               "slice: axis %d: %lld elements from %lld in steps of %lld leave shape %s", i,
-               (long long)n, (long long)begin, (long long)stride, sn_shape_text(a, text));
+    SN_FAIL_IF(s->env, outside, SN_ERR_SHAPE, "slice",
+               "axis %d: %lld elements from %lld in steps of %lld leave shape %*p", i, (long long)n,
+               (long long)begin, (long long)stride, a->rank, a->dims);
   }
   return SN_OK;
 }
@@ -181,13 +178,12 @@ static sn_status check_view(const site *s, sn_type *type) {
 static sn_status check_cast(const site *s, sn_type *type) {
   const sn_type *a = s->in[0];
   const sn_dtype to = type->dtype;
-  SN_FAIL_IF(s->env, !sn_dtype_is_known(to), SN_ERR_DTYPE, "%s: unknown dtype %d", s->name,
-             (int)to);
+  SN_FAIL_IF(s->env, !sn_dtype_is_known(to), SN_ERR_DTYPE, s->name, "unknown dtype %d", (int)to);
   *type = *a;
   type->dtype = to;
   if (s->op == SN_OP_astype) return SN_OK;
   const bool pair = (a->dtype == SN_F32 && to == SN_I32) || (a->dtype == SN_I32 && to == SN_F32);
-  SN_FAIL_IF(s->env, !pair, SN_ERR_DTYPE, "bitcast: only float32 <-> int32, not %s -> %s",
+  SN_FAIL_IF(s->env, !pair, SN_ERR_DTYPE, "bitcast", "only float32 <-> int32, not %s -> %s",
              sn_dtype_name(a->dtype), sn_dtype_name(to));
   return SN_OK;
 }
@@ -198,8 +194,8 @@ static sn_status check_cast(const site *s, sn_type *type) {
 static sn_status check_indices(const site *s) {
   const sn_type *x = s->in[0], *index = s->in[1];
   const int64_t axis = s->attrs[0];
-  SN_FAIL_IF(s->env, index->dtype != SN_I32, SN_ERR_DTYPE, "%s: indices must be int32, not %s",
-             s->name, sn_dtype_name(index->dtype));
+  SN_FAIL_IF(s->env, index->dtype != SN_I32, SN_ERR_DTYPE, s->name, "indices must be int32, not %s",
+             sn_dtype_name(index->dtype));
   bool fits = index->rank == x->rank;
   for (int d = 0; fits && d < x->rank; d++) fits = d == axis || index->dims[d] == x->dims[d];
   if (!fits) return fail_shapes(s, x, index, "indices differ outside the axis");
@@ -227,9 +223,8 @@ static sn_status infer_scatter(const site *s, sn_type *type) {
 
 static sn_status infer_sort(const site *s, sn_type *type) {
   const sn_type *x = s->in[0];
-  char text[SN_SHAPE_TEXT];
-  SN_FAIL_IF(s->env, x->dims[s->attrs[0]] > INT32_MAX, SN_ERR_UNSUPPORTED,
-             "%s: more than 2^31 - 1 elements: a %s", s->name, sn_shape_text(x, text));
+  SN_FAIL_IF(s->env, x->dims[s->attrs[0]] > INT32_MAX, SN_ERR_UNSUPPORTED, s->name,
+             "more than 2^31 - 1 elements: a %*p", x->rank, x->dims);
   *type = *x;
   return SN_OK;
 }
@@ -288,8 +283,8 @@ sn_status sn_infer(sn_env *env, sn_op op, const sn_type *const *in, size_t n_in,
   const bool proposed = has_proposed_shape(info->kind);
   const bool any_number = info->kind == SN_CLASS_CONCAT || info->kind == SN_CLASS_CONTROL;
   SN_CHECK(env, any_number || n_in == info->arity);
-  SN_FAIL_IF(env, n_in == 0 && info->kind == SN_CLASS_CONCAT, SN_ERR_ARGUMENT,
-             "%s: needs at least one input", info->name);
+  SN_FAIL_IF(env, n_in == 0 && info->kind == SN_CLASS_CONCAT, SN_ERR_ARGUMENT, info->name,
+             "needs at least one input");
   if (proposed && info->result == SN_RESULT_SAME) type->dtype = in[0]->dtype;
   if (proposed) SN_TRY(sn_type_check(env, type, info->name));
   SN_TRY(sn_attrs_check(env, op, attrs, n_attrs, n_in ? in[0] : type));

@@ -201,7 +201,7 @@ sn_status sn_graph_add_region(sn_graph *g, const sn_graph *body, int64_t *number
     *number = (int64_t)i;
     return SN_OK;
   }
-  SN_FAIL_IF(g->env, sn_graph_nesting(body) >= SN_MAX_NESTING, SN_ERR_UNSUPPORTED,
+  SN_FAIL_IF(g->env, sn_graph_nesting(body) >= SN_MAX_NESTING, SN_ERR_UNSUPPORTED, NULL,
              "loops and conditions are nested more than %d deep", SN_MAX_NESTING);
   SN_TRY(sn_arena_grow(g->arena, (void **)&g->regions, &g->cap_regions, g->n_regions,
                        sizeof *g->regions));

@@ -26,19 +26,18 @@ size_t sn_type_bytes(const sn_type *type) {
 }
 
 sn_status sn_type_check(sn_env *env, const sn_type *type, const char *what) {
-  SN_FAIL_IF(env, type->rank < 0 || type->rank > SN_MAX_RANK, SN_ERR_SHAPE,
-             "%s: rank %d is not in 0..%d", what, (int)type->rank, SN_MAX_RANK);
-  SN_FAIL_IF(env, !sn_dtype_is_known(type->dtype), SN_ERR_DTYPE, "%s: unknown dtype %d", what,
+  SN_FAIL_IF(env, type->rank < 0 || type->rank > SN_MAX_RANK, SN_ERR_SHAPE, what,
+             "rank %d is not in 0..%d", (int)type->rank, SN_MAX_RANK);
+  SN_FAIL_IF(env, !sn_dtype_is_known(type->dtype), SN_ERR_DTYPE, what, "unknown dtype %d",
              (int)type->dtype);
-  char text[SN_SHAPE_TEXT];
   int64_t span = (int64_t)sn_dtype_bytes(type->dtype);
   for (int i = 0; i < type->rank; i++) {
-    SN_FAIL_IF(env, type->dims[i] < 0, SN_ERR_SHAPE, "%s: negative size in shape %s", what,
-               sn_shape_text(type, text));
+    SN_FAIL_IF(env, type->dims[i] < 0, SN_ERR_SHAPE, what, "negative size in shape %*p", type->rank,
+               type->dims);
     /* Sizes of 0 count as 1, so that no stride of a checked type overflows. */
     const int64_t dim = type->dims[i] ? type->dims[i] : 1;
     SN_FAIL_IF(env, sn_int_mul_overflows(span, dim, &span) || span > PTRDIFF_MAX, SN_ERR_MEMORY,
-               "%s: shape %s is too large", what, sn_shape_text(type, text));
+               what, "shape %*p is too large", type->rank, type->dims);
   }
   return SN_OK;
 }
@@ -80,12 +79,7 @@ int64_t sn_ravel(const sn_type *type, const int64_t *index) {
 }
 
 const char *sn_shape_text(const sn_type *type, char buffer[SN_SHAPE_TEXT]) {
-  size_t at = 0;
-  buffer[at++] = '(';
-  for (int i = 0; i < type->rank; i++)
-    at +=
-        sn_format(buffer + at, SN_SHAPE_TEXT - at, i ? ", %lld" : "%lld", (long long)type->dims[i]);
-  sn_format(buffer + at, SN_SHAPE_TEXT - at, type->rank == 1 ? ",)" : ")");
+  sn_format(buffer, SN_SHAPE_TEXT, "%*p", type->rank, type->dims);
   return buffer;
 }
 
@@ -97,10 +91,8 @@ sn_status sn_broadcast_dims(sn_env *env, const char *what, const sn_type *a, con
   for (int i = 0; i < rank; i++) {
     const int ia = i - (rank - a->rank), ib = i - (rank - b->rank);
     const int64_t da = ia < 0 ? 1 : a->dims[ia], db = ib < 0 ? 1 : b->dims[ib];
-    char ta[SN_SHAPE_TEXT], tb[SN_SHAPE_TEXT];
-    SN_FAIL_IF(env, da != db && da != 1 && db != 1, SN_ERR_SHAPE,
-               "%s: shapes do not broadcast: a %s, b %s", what, sn_shape_text(a, ta),
-               sn_shape_text(b, tb));
+    SN_FAIL_IF(env, da != db && da != 1 && db != 1, SN_ERR_SHAPE, what,
+               "shapes do not broadcast: a %*p, b %*p", a->rank, a->dims, b->rank, b->dims);
     out->dims[i] = da == 1 ? db : da;
   }
   return SN_OK;

@@ -38,7 +38,7 @@ void sn_move_axis(int rank, int from, int to, int64_t *perm);
 /* The type of windows along an axis, which must have room for one more dimension. */
 void sn_windows_type(const sn_type *x, int axis, int64_t out, int64_t size, sn_type *type);
 
-/* Writes "(2, 3)" for error texts; returns buffer. */
+/* Writes "(2, 3)"; returns buffer. Errors write shapes by %*p. */
 #define SN_SHAPE_TEXT 160
 const char *sn_shape_text(const sn_type *type, char buffer[SN_SHAPE_TEXT]);
 

@@ -12,8 +12,8 @@ static const char *const pushes[SN_WASM_OP_COUNT] = {
 
 static void misuse(sn_wasm *w, sn_wasm_op op, const char *what) {
   if (!w->status)
-    w->status =
-        sn_fail(w->arena->env, SN_ERR_INTERNAL, "internal: wasm %s: %s", sn_wasm_op_text(op), what);
+    w->status = SN_FAIL(w->arena->env, SN_ERR_INTERNAL, "internal", "wasm %s: %s",
+                        sn_wasm_op_text(op), what);
 }
 
 static char letter_of(uint8_t type) {

@@ -67,7 +67,7 @@ static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *ker
           !sn_size_round_up(p->scratch_bytes, 64, &p->scratch_bytes) ||
           sn_size_mul_overflows(p->scratch_bytes, p->shared_scratch ? lines : 1,
                                 &kernel->shared_bytes),
-      SN_ERR_MEMORY, "%s: lines are too long", sn_op_describe(g->call.op)->name);
+      SN_ERR_MEMORY, sn_op_describe(g->call.op)->name, "lines are too long");
   if (!p->shared_scratch) {
     kernel->worker_bytes = p->scratch_bytes;
     kernel->shared_bytes = 0;

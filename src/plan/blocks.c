@@ -24,8 +24,8 @@ sn_status sn_blocks_take(sn_blocks *b, size_t bytes, size_t *offset) {
   *offset = b->end;
   if (b->n_free && b->free[b->n_free - 1].offset + b->free[b->n_free - 1].bytes == b->end)
     *offset = b->free[--b->n_free].offset;
-  SN_FAIL_IF(b->arena->env, sn_size_add_overflows(*offset, bytes, &b->end), SN_ERR_MEMORY,
-             "plan: intermediates are too large: %zu bytes and %zu more", *offset, bytes);
+  SN_FAIL_IF(b->arena->env, sn_size_add_overflows(*offset, bytes, &b->end), SN_ERR_MEMORY, "plan",
+             "intermediates are too large: %zu bytes and %zu more", *offset, bytes);
   return SN_OK;
 }
 

@@ -129,18 +129,18 @@ static sn_status check_head(sn_env *env, const uint8_t *bytes, size_t size) {
   sn_stream s = {.bytes = (uint8_t *)(uintptr_t)bytes, .size = size, .reads = true};
   head h = {.format = 0};
   stream_head(&s, &h);
-  SN_FAIL_IF(env, s.wrong || memcmp(h.magic, magic, sizeof magic), SN_ERR_ARGUMENT,
+  SN_FAIL_IF(env, s.wrong || memcmp(h.magic, magic, sizeof magic), SN_ERR_ARGUMENT, NULL,
              "these bytes are not a saved program");
   h.version[VERSION_BYTES - 1] = 0;
-  SN_FAIL_IF(env, strcmp(h.version, SN_VERSION) || h.format != FORMAT, SN_ERR_ARGUMENT,
+  SN_FAIL_IF(env, strcmp(h.version, SN_VERSION) || h.format != FORMAT, SN_ERR_ARGUMENT, NULL,
              "saved by version %s of Sinter, format %u; this is %s, format %u", h.version, h.format,
              SN_VERSION, FORMAT);
-  SN_FAIL_IF(env, (uint64_t)h.vocabulary != vocabulary(), SN_ERR_ARGUMENT,
+  SN_FAIL_IF(env, (uint64_t)h.vocabulary != vocabulary(), SN_ERR_ARGUMENT, NULL,
              "saved by a build of Sinter %s that has other ops", SN_VERSION);
-  SN_FAIL_IF(env, h.size != size - HEAD_BYTES, SN_ERR_ARGUMENT,
+  SN_FAIL_IF(env, h.size != size - HEAD_BYTES, SN_ERR_ARGUMENT, NULL,
              "damaged: %zu bytes are there of %zu", size - HEAD_BYTES, h.size);
   const uint64_t found = sn_stream_hash(SN_STREAM_HASH, bytes + HEAD_BYTES, size - HEAD_BYTES);
-  SN_FAIL_IF(env, (uint64_t)h.checksum != found, SN_ERR_ARGUMENT,
+  SN_FAIL_IF(env, (uint64_t)h.checksum != found, SN_ERR_ARGUMENT, NULL,
              "damaged: the checksum does not fit");
   return SN_OK;
 }
@@ -172,7 +172,7 @@ static sn_status check_inputs(const sn_saved *saved, sn_env *env) {
     const sn_node *node = sn_graph_node(g, id);
     if (node->op != SN_OP_input) continue;
     const sn_type *type = &saved->types[sn_graph_attrs(g, id)[0]];
-    SN_FAIL_IF(env, !sn_type_equal(&node->type, type), SN_ERR_ARGUMENT,
+    SN_FAIL_IF(env, !sn_type_equal(&node->type, type), SN_ERR_ARGUMENT, NULL,
                "an input has another type than its argument");
   }
   return SN_OK;
@@ -204,7 +204,7 @@ sn_status sn_saved_read(const void *bytes, size_t size, sn_arena *arena, sn_save
   stream_contents(&s, out);
   sn_stream_expect(&s, s.at == size, "they go on behind their end");
   SN_TRY(s.status);
-  SN_FAIL_IF(env, s.wrong, SN_ERR_ARGUMENT, "damaged: %s", s.wrong);
+  SN_FAIL_IF(env, s.wrong, SN_ERR_ARGUMENT, NULL, "damaged: %s", s.wrong);
   SN_TRY(sn_graph_verify(&out->graph));
   SN_TRY(check_inputs(out, env));
   const sn_graph read = out->graph;

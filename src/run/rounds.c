@@ -194,7 +194,7 @@ static sn_status take(sn_env *env, rounds_step *s, size_t bytes, size_t *offset)
   SN_FAIL_IF(env,
              !sn_size_round_up(bytes, 64, &bytes) ||
                  sn_size_add_overflows(s->base.shared_bytes, bytes, &s->base.shared_bytes),
-             SN_ERR_MEMORY, "%s: its carries and intermediates are too large", s->group->name);
+             SN_ERR_MEMORY, s->group->name, "its carries and intermediates are too large");
   return SN_OK;
 }
 

@@ -19,7 +19,7 @@ static sn_tensor *fail(sn_context *ctx, sn_status status) {
 }
 
 sn_status sn_same_context(const sn_tensor *x, const sn_tensor *y, const char *what) {
-  SN_FAIL_IF(&x->ctx->env, x->ctx != y->ctx, SN_ERR_ARGUMENT, "%s: inputs of two contexts", what);
+  SN_FAIL_IF(&x->ctx->env, x->ctx != y->ctx, SN_ERR_ARGUMENT, what, "inputs of two contexts");
   return SN_OK;
 }
 
@@ -203,8 +203,8 @@ sn_status sn_common_dtype(sn_tensor *const *x, size_t n, const char *what, sn_dt
 sn_status sn_type_of(sn_context *ctx, const char *what, sn_dtype dtype, int rank,
                      const int64_t *dims, sn_type *out) {
   *out = (sn_type){.dtype = dtype, .rank = rank};
-  SN_FAIL_IF(&ctx->env, rank < 0 || rank > SN_MAX_RANK, SN_ERR_SHAPE, "%s: rank %d is not in 0..%d",
-             what, rank, SN_MAX_RANK);
+  SN_FAIL_IF(&ctx->env, rank < 0 || rank > SN_MAX_RANK, SN_ERR_SHAPE, what,
+             "rank %d is not in 0..%d", rank, SN_MAX_RANK);
   if (rank) memcpy(out->dims, dims, (size_t)rank * sizeof *dims);
   return SN_OK;
 }

@@ -3,7 +3,7 @@
 #include "base/size.h"
 #include "tensor/compose.h"
 
-#define REFUSE(ctx, status, ...) sn_refuse((ctx), sn_fail(&(ctx)->env, (status), __VA_ARGS__))
+#define REFUSE(ctx, status, ...) sn_refuse((ctx), SN_FAIL(&(ctx)->env, (status), __VA_ARGS__))
 
 /* ---- axes ------------------------------------------------------------------------------------ */
 
@@ -39,7 +39,7 @@ sn_tensor *sn_expand_dims(sn_tensor *x, uint32_t axes) {
   for (uint32_t left = axes; left; left &= left - 1) rank++;
   sn_type type = {x->type.dtype, rank, {0}};
   if (rank > SN_MAX_RANK || axes >> rank)
-    return REFUSE(x->ctx, SN_ERR_SHAPE, "expandDims: the result has rank %d, at most %d: axes %x",
+    return REFUSE(x->ctx, SN_ERR_SHAPE, "expandDims", "the result has rank %d, at most %d: axes %x",
                   rank, SN_MAX_RANK, axes);
   for (int i = 0, from = 0; i < rank; i++) type.dims[i] = axes >> i & 1 ? 1 : x->type.dims[from++];
   return sn_reshape(x, rank, type.dims);
@@ -47,13 +47,12 @@ sn_tensor *sn_expand_dims(sn_tensor *x, uint32_t axes) {
 
 sn_tensor *sn_squeeze(sn_tensor *x, uint32_t axes) {
   if (!sn_has_axes(x, "squeeze", axes)) return NULL;
-  char text[SN_SHAPE_TEXT];
   sn_type type = {.dtype = x->type.dtype};
   for (int i = 0; i < x->type.rank; i++) {
     const bool is_one = x->type.dims[i] == 1, is_named = axes >> i & 1;
     if (axes != SN_ALL_AXES && is_named && !is_one)
-      return REFUSE(x->ctx, SN_ERR_SHAPE, "squeeze: axis %d is not of size 1: a %s", i,
-                    sn_shape_text(&x->type, text));
+      return REFUSE(x->ctx, SN_ERR_SHAPE, "squeeze", "axis %d is not of size 1: a %*p", i,
+                    x->type.rank, x->type.dims);
     if (!is_named || !is_one) type.dims[type.rank++] = x->type.dims[i];
   }
   return sn_reshape(x, type.rank, type.dims);
@@ -79,15 +78,14 @@ sn_tensor *sn_stack(sn_tensor *const *list, size_t count, int axis) {
   sn_context *ctx = list[0]->ctx;
   const sn_type *first = &list[0]->type;
   const int rank = first->rank, at = axis < 0 ? axis + rank + 1 : axis;
-  char ta[SN_SHAPE_TEXT], tb[SN_SHAPE_TEXT];
   if (at < 0 || at > rank)
-    return REFUSE(ctx, SN_ERR_SHAPE,
-                  "stack: axis %d is out of range: a %s of rank %d, axes are %d to %d", axis,
-                  sn_shape_text(first, ta), rank, -rank - 1, rank);
+    return REFUSE(ctx, SN_ERR_SHAPE, "stack",
+                  "axis %d is out of range: a %*p of rank %d, axes are %d to %d", axis, first->rank,
+                  first->dims, rank, -rank - 1, rank);
   for (size_t i = 1; i < count; i++)
     if (!sn_same_dims(&list[i]->type, first))
-      return REFUSE(ctx, SN_ERR_SHAPE, "stack: shapes differ: a %s, b %s", sn_shape_text(first, ta),
-                    sn_shape_text(&list[i]->type, tb));
+      return REFUSE(ctx, SN_ERR_SHAPE, "stack", "shapes differ: a %*p, b %*p", first->rank,
+                    first->dims, list[i]->type.rank, list[i]->type.dims);
   sn_tensor **layers;
   const sn_status status = sn_alloc_zeroed(&ctx->env, count, sizeof *layers, (void **)&layers);
   if (status) return sn_refuse(ctx, status);
@@ -106,7 +104,7 @@ static sn_tensor *multiply(sn_tensor *x, int axis, int64_t count, bool inner, co
   for (int i = 0; i < type.rank; i++)
     if (i != axis) apart.dims[i < axis ? 0 : 3] *= type.dims[i];
   if (sn_int_mul_overflows(n, count, &type.dims[axis]))
-    return REFUSE(x->ctx, SN_ERR_MEMORY, "%s: result is too large", what);
+    return REFUSE(x->ctx, SN_ERR_MEMORY, what, "result is too large");
   sn_type laid = apart;
   laid.dims[inner ? 2 : 1] = count;
   sn_tensor *copies = sn_note(sn_as_dims(sn_note(sn_as_reshaped(x, &apart)), &laid));
@@ -120,9 +118,9 @@ sn_tensor *sn_repeat(sn_tensor *x, int64_t count, int axis) {
   const sn_status status = sn_resolve_axis(along, "repeat", &axis);
   if (status) return sn_finish(&t, sn_refuse(x->ctx, status));
   if (count < 0)
-    return sn_finish(&t, REFUSE(x->ctx, SN_ERR_ARGUMENT,
-                                "repeat: count is %lld, expected a whole number from 0 on",
-                                (long long)count));
+    return sn_finish(&t,
+                     REFUSE(x->ctx, SN_ERR_ARGUMENT, "repeat",
+                            "count is %lld, expected a whole number from 0 on", (long long)count));
   return sn_finish(&t, multiply(along, axis, count, true, "repeat"));
 }
 
@@ -132,11 +130,10 @@ sn_tensor *sn_tile(sn_tensor *x, const int64_t *reps, int count) {
   sn_type type = {x->type.dtype, rank, {0}};
   for (int i = 0; i < count; i++)
     if (reps[i] < 0)
-      return REFUSE(x->ctx, SN_ERR_ARGUMENT,
-                    "tile: reps[%d] is %lld, expected a whole number from 0 on", i,
-                    (long long)reps[i]);
+      return REFUSE(x->ctx, SN_ERR_ARGUMENT, "tile",
+                    "reps[%d] is %lld, expected a whole number from 0 on", i, (long long)reps[i]);
   if (count < 0 || rank > SN_MAX_RANK)
-    return REFUSE(x->ctx, SN_ERR_SHAPE, "tile: %d reps, at most %d", count, SN_MAX_RANK);
+    return REFUSE(x->ctx, SN_ERR_SHAPE, "tile", "%d reps, at most %d", count, SN_MAX_RANK);
   for (int i = 0; i < rank; i++) type.dims[i] = i < rank - own ? 1 : x->type.dims[i - (rank - own)];
   temporaries t = sn_begin(x, "tile");
   sn_tensor *y = sn_note(sn_as_reshaped(x, &type));
@@ -169,12 +166,10 @@ sn_tensor *sn_roll(sn_tensor *x, int64_t shift, int axis) {
 
 /* x where row + k >= column (lower), or column >= row + k; 0 elsewhere */
 static sn_tensor *triangle(const char *what, sn_tensor *x, int64_t k, bool lower) {
-  char text[SN_SHAPE_TEXT];
   if (!x) return NULL;
   sn_context *ctx = x->ctx;
   if (x->type.rank < 2)
-    return REFUSE(ctx, SN_ERR_SHAPE, "%s: needs two axes: a %s", what,
-                  sn_shape_text(&x->type, text));
+    return REFUSE(ctx, SN_ERR_SHAPE, what, "needs two axes: a %*p", x->type.rank, x->type.dims);
   const int64_t *last = &x->type.dims[x->type.rank - 2];
   const sn_type matrix = {SN_I32, 2, {last[0], last[1]}};
   temporaries t = sn_begin(x, what);

@@ -39,14 +39,15 @@ static const char *misfit(const sn_type *q, const sn_type *k, const sn_type *v,
 static sn_status check_attention(const sn_tensor *q, const sn_tensor *k, const sn_tensor *v,
                                  const sn_tensor *mask) {
   sn_env *env = &q->ctx->env;
-  char sq[SN_SHAPE_TEXT], sk[SN_SHAPE_TEXT], sv[SN_SHAPE_TEXT], sm[SN_SHAPE_TEXT] = "";
   SN_TRY(sn_same_context(q, k, "attention"));
   SN_TRY(sn_same_context(q, v, "attention"));
   if (mask) SN_TRY(sn_same_context(q, mask, "attention"));
   const char *why = misfit(&q->type, &k->type, &v->type, mask ? &mask->type : NULL);
-  SN_FAIL_IF(env, why, SN_ERR_SHAPE, "attention: %s: q %s, k %s, v %s%s%s", why,
-             sn_shape_text(&q->type, sq), sn_shape_text(&k->type, sk), sn_shape_text(&v->type, sv),
-             mask ? ", mask " : "", mask ? sn_shape_text(&mask->type, sm) : sm);
+  SN_FAIL_IF(env, why && !mask, SN_ERR_SHAPE, "attention", "%s: q %*p, k %*p, v %*p", why,
+             q->type.rank, q->type.dims, k->type.rank, k->type.dims, v->type.rank, v->type.dims);
+  SN_FAIL_IF(env, why, SN_ERR_SHAPE, "attention", "%s: q %*p, k %*p, v %*p, mask %*p", why,
+             q->type.rank, q->type.dims, k->type.rank, k->type.dims, v->type.rank, v->type.dims,
+             mask->type.rank, mask->type.dims);
   return SN_OK;
 }
 

@@ -51,7 +51,7 @@ static sn_status find(sn_tensor_build *tb, sn_op op, const sn_type *type, const 
 /* ---- numbering ------------------------------------------------------------------------------- */
 
 static sn_status append(sn_tensor_build *tb, sn_tensor *t) {
-  SN_FAIL_IF(&tb->ctx->env, tb->n >= SN_NONE - 1, SN_ERR_MEMORY, "grad: too many nodes");
+  SN_FAIL_IF(&tb->ctx->env, tb->n >= SN_NONE - 1, SN_ERR_MEMORY, "grad", "too many nodes");
   SN_TRY(sn_arena_grow(tb->b.arena, (void **)&tb->tensors, &tb->cap, tb->n, sizeof *tb->tensors));
   sn_visit(tb->ctx, t, (sn_id)tb->n);
   tb->tensors[tb->n++] = t;
@@ -60,7 +60,7 @@ static sn_status append(sn_tensor_build *tb, sn_tensor *t) {
 
 static sn_status meet(void *user, sn_tensor *t, bool *leaf) {
   sn_tensor_build *tb = user;
-  SN_FAIL_IF(&tb->ctx->env, t->state == SN_TENSOR_USED_UP, SN_ERR_ARGUMENT,
+  SN_FAIL_IF(&tb->ctx->env, t->state == SN_TENSOR_USED_UP, SN_ERR_ARGUMENT, NULL,
              "a tensor that was donated to a program has no value any more");
   *leaf = t->state == SN_TENSOR_PLACEHOLDER || (t->state == SN_TENSOR_VALUE && !t->n_inputs);
   return *leaf ? append(tb, t) : SN_OK;
@@ -146,7 +146,7 @@ sn_status sn_tensor_build_begin(sn_tensor_build *tb, sn_context *ctx, sn_arena *
   *tb = (sn_tensor_build){.b = {.maker = &maker, .arena = arena}, .ctx = ctx};
   ctx->mark++;
   for (size_t i = 0; i < n_wrt; i++) {
-    SN_FAIL_IF(&ctx->env, sn_is_visited(ctx, wrt[i]), SN_ERR_ARGUMENT,
+    SN_FAIL_IF(&ctx->env, sn_is_visited(ctx, wrt[i]), SN_ERR_ARGUMENT, NULL,
                "the same tensor is given twice as an argument");
     SN_TRY(append(tb, wrt[i]));
     tb->n_borrowed = tb->n;

@@ -62,12 +62,11 @@ sn_tensor *sn_refuse(sn_context *ctx, sn_status status) {
 
 sn_status sn_resolve_axis_of(sn_env *env, const sn_type *type, const char *what, int *axis) {
   const int rank = type->rank, at = *axis < 0 ? *axis + rank : *axis;
-  char text[SN_SHAPE_TEXT];
-  SN_FAIL_IF(env, !rank, SN_ERR_SHAPE,
-             "%s: axis %d is out of range: a () of rank 0, it has no axes", what, *axis);
-  SN_FAIL_IF(env, at < 0 || at >= rank, SN_ERR_SHAPE,
-             "%s: axis %d is out of range: a %s of rank %d, axes are %d to %d", what, *axis,
-             sn_shape_text(type, text), rank, -rank, rank - 1);
+  SN_FAIL_IF(env, !rank, SN_ERR_SHAPE, what,
+             "axis %d is out of range: a %*p of rank 0, it has no axes", *axis, rank, type->dims);
+  SN_FAIL_IF(env, at < 0 || at >= rank, SN_ERR_SHAPE, what,
+             "axis %d is out of range: a %*p of rank %d, axes are %d to %d", *axis, type->rank,
+             type->dims, rank, -rank, rank - 1);
   *axis = at;
   return SN_OK;
 }

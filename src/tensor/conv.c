@@ -34,7 +34,7 @@ static const char *numbers_text(const layer *l, const int64_t *numbers, char *bu
 
 /* Every error names all there is to know. */
 static sn_status fail(const layer *l, const char *why) {
-  char x[SN_SHAPE_TEXT], w[SN_SHAPE_TEXT], s[SN_SHAPE_TEXT], d[SN_SHAPE_TEXT], a[SN_SHAPE_TEXT];
+  char x[SN_SHAPE_TEXT], s[SN_SHAPE_TEXT], d[SN_SHAPE_TEXT], a[SN_SHAPE_TEXT];
   char padding[2 * SN_SHAPE_TEXT], groups[32] = "";
   sn_format(padding, sizeof padding, "%s",
             l->options.padding == SN_PADDING_SAME ? "same" : "valid");
@@ -43,10 +43,10 @@ static sn_status fail(const layer *l, const char *why) {
               numbers_text(l, l->options.after, a));
   if (l->window.rank > l->axes) /* a filter */
     sn_format(groups, sizeof groups, ", groups %lld", (long long)l->groups);
-  return sn_fail(&l->ctx->env, SN_ERR_SHAPE,
-                 "%s: %s: x %s, %s %s, strides %s, dilation %s, padding %s%s", l->name, why,
-                 sn_shape_text(l->x, x), l->kind, sn_shape_text(&l->window, w),
-                 numbers_text(l, l->stride, s), numbers_text(l, l->dilation, d), padding, groups);
+  return SN_FAIL(&l->ctx->env, SN_ERR_SHAPE, l->name,
+                 "%s: x %*p, %s %*p, strides %s, dilation %s, padding %s%s", why, l->x->rank,
+                 l->x->dims, l->kind, l->window.rank, l->window.dims, numbers_text(l, l->stride, s),
+                 numbers_text(l, l->dilation, d), padding, groups);
 }
 
 #define REFUSE_IF(condition, why)         \
@@ -60,8 +60,8 @@ static sn_status begin(layer *l, sn_tensor *x, const char *name, int axes,
   l->x = &x->type;
   l->axes = axes;
   sn_format(l->name, sizeof l->name, "%s%dd", name, axes);
-  SN_FAIL_IF(&x->ctx->env, axes < 1 || axes > MOST, SN_ERR_ARGUMENT,
-             "%s: spatial axes must be 1 to %d", l->name, MOST);
+  SN_FAIL_IF(&x->ctx->env, axes < 1 || axes > MOST, SN_ERR_ARGUMENT, l->name,
+             "spatial axes must be 1 to %d", MOST);
   if (options) l->options = *options;
   l->first = l->options.channels_first ? 2 : 1;
   l->groups = l->options.groups ? l->options.groups : 1;
@@ -375,7 +375,7 @@ sn_tensor *sn_lp_pool(sn_tensor *x, const int64_t *window, int axes,
   if (!x) return NULL;
   sn_context *ctx = x->ctx;
   if (!(norm > 0) || isinf(norm))
-    return sn_refuse(ctx, sn_fail(&ctx->env, SN_ERR_ARGUMENT,
+    return sn_refuse(ctx, SN_FAIL(&ctx->env, SN_ERR_ARGUMENT, NULL,
                                   "lpPool%dd: no norm %g, expected a number above 0", axes, norm));
   char what[16];
   sn_format(what, sizeof what, "lpPool%dd", axes);

@@ -57,8 +57,8 @@ sn_tensor *sn_iota(sn_context *ctx, sn_dtype dtype, int rank, const int64_t *dim
 static sn_tensor *ramp(const char *what, sn_context *ctx, sn_dtype dtype, double from, double step,
                        double count) {
   if (!(count >= 0 && count <= INT32_MAX))
-    return sn_refuse(ctx, sn_fail(&ctx->env, SN_ERR_SHAPE, "%s: %g elements, expected 0 to %d",
-                                  what, count, INT32_MAX));
+    return sn_refuse(ctx, SN_FAIL(&ctx->env, SN_ERR_SHAPE, what, "%g elements, expected 0 to %d",
+                                  count, INT32_MAX));
   sn_type line;
   const sn_status status = type_of(ctx, what, dtype, 1, (int64_t[]){(int64_t)count}, &line);
   if (status) return sn_refuse(ctx, status);
@@ -72,9 +72,8 @@ static sn_tensor *ramp(const char *what, sn_context *ctx, sn_dtype dtype, double
 sn_tensor *sn_arange(sn_context *ctx, sn_dtype dtype, double start, double stop, double step) {
   const double count = ceil((stop - start) / step);
   if (step == 0 || isnan(count) || count == (double)INFINITY)
-    return sn_refuse(ctx,
-                     sn_fail(&ctx->env, SN_ERR_ARGUMENT,
-                             "arange: from %g to %g in steps of %g never ends", start, stop, step));
+    return sn_refuse(ctx, SN_FAIL(&ctx->env, SN_ERR_ARGUMENT, "arange",
+                                  "from %g to %g in steps of %g never ends", start, stop, step));
   return ramp("arange", ctx, dtype, start, step, count > 0 ? count : 0);
 }
 

@@ -150,6 +150,6 @@ sn_status sn_einsum_order(sn_arena *arena, const sn_letters *sets, size_t n, sn_
     p.steps = steps;
     if (find_order(&p, sets, n, connected)) return SN_OK;
   }
-  return sn_fail(arena->env, SN_ERR_UNSUPPORTED,
-                 "einsum: found no order with results of rank 0..%d", SN_MAX_RANK);
+  return SN_FAIL(arena->env, SN_ERR_UNSUPPORTED, "einsum",
+                 "found no order with results of rank 0..%d", SN_MAX_RANK);
 }

@@ -18,16 +18,20 @@ typedef struct parser {
 /* einsum: <what> in "<spec>": a (2, 3), b (4, 5); as many shapes as there is room for. */
 __attribute__((format(printf, 2, 3))) static sn_status refuse(const parser *p, const char *what,
                                                               ...) {
-  char detail[80], shapes[sizeof p->env->error.message] = "", shape[SN_SHAPE_TEXT];
+  char detail[80], shapes[sizeof p->env->error.message] = "";
   va_list args;
   va_start(args, what);
-  sn_format_list(detail, sizeof detail, what, args);
+  sn_format_list(detail, sizeof detail, NULL, what, args);
   va_end(args);
   size_t used = 0;
   for (size_t i = 0; i < p->n && i < 26 && used < sizeof shapes; i++)
-    used += sn_format(shapes + used, sizeof shapes - used, "%s%c %s", i ? ", " : "", (int)('a' + i),
-                      sn_shape_text(&p->operands[i]->type, shape));
-  return sn_fail(p->env, SN_ERR_SHAPE, "einsum: %s in \"%.120s\": %s", detail, p->text, shapes);
+    used += sn_format(shapes + used, sizeof shapes - used, "%s%c %*p", i ? ", " : "",
+                      (int)('a' + i), p->operands[i]->type.rank, p->operands[i]->type.dims);
+  const sn_status status =
+      SN_FAIL(p->env, SN_ERR_SHAPE, "einsum", "%s in \"%.120s\": %s", detail, p->text, shapes);
+  for (size_t i = 0; i < p->n; i++)
+    sn_note_shape(&p->env->error, p->operands[i]->type.rank, p->operands[i]->type.dims);
+  return status;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

@@ -69,9 +69,9 @@ static sn_status select_lazy(sn_context *ctx, sn_arena *arena, sn_tensor *const 
   for (size_t i = 0; i < n; i++) {
     sn_tensor *t = tensors[i];
     if (t->state == SN_TENSOR_VALUE || t->mark == ctx->mark) continue;
-    SN_FAIL_IF(&ctx->env, t->traced || t->state == SN_TENSOR_PLACEHOLDER, SN_ERR_ARGUMENT,
+    SN_FAIL_IF(&ctx->env, t->traced || t->state == SN_TENSOR_PLACEHOLDER, SN_ERR_ARGUMENT, NULL,
                "a tensor of a function being traced has no value yet");
-    SN_FAIL_IF(&ctx->env, t->state == SN_TENSOR_USED_UP, SN_ERR_ARGUMENT,
+    SN_FAIL_IF(&ctx->env, t->state == SN_TENSOR_USED_UP, SN_ERR_ARGUMENT, NULL,
                "a tensor that was donated to a program has no value any more");
     t->mark = ctx->mark;
     (*out)[(*n_out)++] = t;
@@ -113,7 +113,7 @@ sn_status sn_tensor_ready(sn_tensor *t) {
   if (t->state != SN_TENSOR_VALUE) SN_TRY(sn_eval_tensors(ctx, &t, 1, NULL));
   if (t->ticket) sn_jobs_wait(ctx, t->ticket);
   t->ticket = 0;
-  SN_FAIL_IF(&ctx->env, t->storage->failed, SN_ERR_WORKER,
+  SN_FAIL_IF(&ctx->env, t->storage->failed, SN_ERR_WORKER, NULL,
              "a worker thread was lost; what it was to compute has no value");
   return SN_OK;
 }

@@ -18,18 +18,16 @@ typedef struct request {
 
 /* A scalar stands for its derivative: its cotangent is one. */
 static sn_status check_scalar(const request *r, const sn_type *y) {
-  char text[SN_SHAPE_TEXT];
-  SN_FAIL_IF(&r->ctx->env, sn_type_size(y) != 1, SN_ERR_SHAPE, "%s: needs a scalar, not shape %s",
-             r->name, sn_shape_text(y, text));
-  SN_FAIL_IF(&r->ctx->env, !sn_dtype_is_float(y->dtype), SN_ERR_DTYPE, "%s: needs a float, not %s",
-             r->name, sn_dtype_name(y->dtype));
+  SN_FAIL_IF(&r->ctx->env, sn_type_size(y) != 1, SN_ERR_SHAPE, r->name,
+             "needs a scalar, not shape %*p", y->rank, y->dims);
+  SN_FAIL_IF(&r->ctx->env, !sn_dtype_is_float(y->dtype), SN_ERR_DTYPE, r->name,
+             "needs a float, not %s", sn_dtype_name(y->dtype));
   return SN_OK;
 }
 
 static sn_status check_float(const request *r, const char *what, size_t k, const sn_type *x) {
-  SN_FAIL_IF(&r->ctx->env, !sn_dtype_is_float(x->dtype), SN_ERR_DTYPE,
-             "%s: %s %zu is %s; only floats have gradients", r->name, what, k,
-             sn_dtype_name(x->dtype));
+  SN_FAIL_IF(&r->ctx->env, !sn_dtype_is_float(x->dtype), SN_ERR_DTYPE, r->name,
+             "%s %zu is %s; only floats have gradients", what, k, sn_dtype_name(x->dtype));
   return SN_OK;
 }
 
@@ -37,11 +35,10 @@ static sn_status check_float(const request *r, const char *what, size_t k, const
 static sn_status check_given(const request *r, size_t k, const sn_type *x) {
   const char *what = r->forward ? "tangent" : "cotangent", *of = r->forward ? "argument" : "output";
   const sn_type *dx = &r->given[k]->type;
-  char is[SN_SHAPE_TEXT], want[SN_SHAPE_TEXT];
-  SN_FAIL_IF(&r->ctx->env, !sn_same_dims(x, dx), SN_ERR_SHAPE, "%s: %s %zu has shape %s, its %s %s",
-             r->name, what, k, sn_shape_text(dx, is), of, sn_shape_text(x, want));
+  SN_FAIL_IF(&r->ctx->env, !sn_same_dims(x, dx), SN_ERR_SHAPE, r->name,
+             "%s %zu has shape %*p, its %s %*p", what, k, dx->rank, dx->dims, of, x->rank, x->dims);
   SN_FAIL_IF(&r->ctx->env, x->dtype != dx->dtype && !sn_is_number(r->given[k]), SN_ERR_DTYPE,
-             "%s: %s %zu is %s, its %s %s", r->name, what, k, sn_dtype_name(dx->dtype), of,
+             r->name, "%s %zu is %s, its %s %s", what, k, sn_dtype_name(dx->dtype), of,
              sn_dtype_name(x->dtype));
   return SN_OK;
 }

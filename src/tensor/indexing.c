@@ -15,18 +15,17 @@ static sn_status find_places(const sn_tensor *x, const sn_tensor *indices, const
                              int *axis, places *out) {
   sn_env *env = &x->ctx->env;
   const sn_type *a = &x->type, *i = &indices->type;
-  char ta[SN_SHAPE_TEXT], ti[SN_SHAPE_TEXT];
   SN_TRY(sn_same_context(x, indices, what));
   SN_TRY(sn_resolve_axis(x, what, axis));
-  SN_FAIL_IF(env, sn_dtype_wide(i->dtype) != SN_I32, SN_ERR_DTYPE,
-             "%s: indices must be int32, not %s", what, sn_dtype_name(i->dtype));
-  SN_FAIL_IF(env, a->rank - 1 + i->rank > SN_MAX_RANK, SN_ERR_SHAPE,
-             "%s: the result has more than %d dimensions: a %s, indices %s", what, SN_MAX_RANK,
-             sn_shape_text(a, ta), sn_shape_text(i, ti));
+  SN_FAIL_IF(env, sn_dtype_wide(i->dtype) != SN_I32, SN_ERR_DTYPE, what,
+             "indices must be int32, not %s", sn_dtype_name(i->dtype));
+  SN_FAIL_IF(env, a->rank - 1 + i->rank > SN_MAX_RANK, SN_ERR_SHAPE, what,
+             "the result has more than %d dimensions: a %*p, indices %*p", SN_MAX_RANK, a->rank,
+             a->dims, i->rank, i->dims);
   const int64_t count = sn_type_size(i);
-  SN_FAIL_IF(env, a->dims[*axis] == 0 && count, SN_ERR_SHAPE,
-             "%s: no elements along axis %d: a %s, indices %s", what, *axis, sn_shape_text(a, ta),
-             sn_shape_text(i, ti));
+  SN_FAIL_IF(env, a->dims[*axis] == 0 && count, SN_ERR_SHAPE, what,
+             "no elements along axis %d: a %*p, indices %*p", *axis, a->rank, a->dims, i->rank,
+             i->dims);
   *out = (places){.flat = *a, .column = {SN_I32, a->rank, {0}}};
   out->flat.dims[*axis] = count;
   for (int d = 0; d < a->rank; d++) out->column.dims[d] = d == *axis ? count : 1;
@@ -67,10 +66,9 @@ static sn_status check_along(const sn_tensor *x, const sn_tensor *indices, int a
                              sn_type *at) {
   static const char what[] = "takeAlongAxis";
   sn_env *env = &x->ctx->env;
-  char ta[SN_SHAPE_TEXT], ti[SN_SHAPE_TEXT];
   SN_TRY(sn_same_context(x, indices, what));
-  SN_FAIL_IF(env, sn_dtype_wide(indices->type.dtype) != SN_I32, SN_ERR_DTYPE,
-             "%s: indices must be int32, not %s", what, sn_dtype_name(indices->type.dtype));
+  SN_FAIL_IF(env, sn_dtype_wide(indices->type.dtype) != SN_I32, SN_ERR_DTYPE, what,
+             "indices must be int32, not %s", sn_dtype_name(indices->type.dtype));
   *from = x->type;
   *at = indices->type;
   bool fits = from->rank == at->rank;
@@ -81,9 +79,9 @@ static sn_status check_along(const sn_tensor *x, const sn_tensor *indices, int a
     *n = *m = *n == 1 ? *m : *n;
   }
   const bool nothing = fits && from->dims[axis] == 0 && sn_type_size(at);
-  SN_FAIL_IF(env, !fits || nothing, SN_ERR_SHAPE, "%s: %s axis %d: a %s, indices %s", what,
-             fits ? "no elements along" : "indices do not broadcast outside of", axis,
-             sn_shape_text(&x->type, ta), sn_shape_text(&indices->type, ti));
+  SN_FAIL_IF(env, !fits || nothing, SN_ERR_SHAPE, what, "%s axis %d: a %*p, indices %*p",
+             fits ? "no elements along" : "indices do not broadcast outside of", axis, x->type.rank,
+             x->type.dims, indices->type.rank, indices->type.dims);
   return SN_OK;
 }
 
@@ -113,14 +111,13 @@ static bool broadcasts(const sn_type *from, const sn_type *to) {
 static sn_status check_updates(const sn_tensor *x, const sn_tensor *updates, const char *what,
                                const places *p) {
   sn_env *env = &x->ctx->env;
-  char ta[SN_SHAPE_TEXT], tu[SN_SHAPE_TEXT];
   SN_TRY(sn_same_context(x, updates, what));
-  SN_FAIL_IF(env, sn_promote(x, updates) != x->type.dtype, SN_ERR_DTYPE,
-             "%s: updates of %s do not fit into %s", what, sn_dtype_name(updates->type.dtype),
+  SN_FAIL_IF(env, sn_promote(x, updates) != x->type.dtype, SN_ERR_DTYPE, what,
+             "updates of %s do not fit into %s", sn_dtype_name(updates->type.dtype),
              sn_dtype_name(x->type.dtype));
-  SN_FAIL_IF(env, !broadcasts(&updates->type, &p->seen), SN_ERR_SHAPE,
-             "%s: updates do not broadcast to what is indexed: a %s, updates %s", what,
-             sn_shape_text(&p->seen, ta), sn_shape_text(&updates->type, tu));
+  SN_FAIL_IF(env, !broadcasts(&updates->type, &p->seen), SN_ERR_SHAPE, what,
+             "updates do not broadcast to what is indexed: a %*p, updates %*p", p->seen.rank,
+             p->seen.dims, updates->type.rank, updates->type.dims);
   return SN_OK;
 }
 
@@ -152,7 +149,7 @@ sn_tensor *sn_scatter(sn_tensor *x, sn_tensor *indices, sn_tensor *updates, int 
                               [SN_SCATTER_MAX] = SN_OP_scatter_max};
   if (x && (unsigned)mode >= sizeof ops / sizeof *ops)
     return sn_refuse(x->ctx,
-                     sn_fail(&x->ctx->env, SN_ERR_ARGUMENT, "scatter: no mode %d", (int)mode));
+                     SN_FAIL(&x->ctx->env, SN_ERR_ARGUMENT, "scatter", "no mode %d", (int)mode));
   return scatter(ops[mode], "scatter", x, indices, updates, axis);
 }
 
@@ -161,15 +158,14 @@ sn_tensor *sn_one_hot(sn_tensor *indices, int64_t classes, sn_dtype dtype) {
   if (!indices) return NULL;
   static const char what[] = "oneHot";
   sn_context *ctx = indices->ctx;
-  char text[SN_SHAPE_TEXT];
   sn_type type = indices->type, column = indices->type;
   if (sn_dtype_wide(type.dtype) != SN_I32)
-    return sn_refuse(ctx, sn_fail(&ctx->env, SN_ERR_DTYPE, "%s: indices must be int32, not %s",
-                                  what, sn_dtype_name(type.dtype)));
+    return sn_refuse(ctx, SN_FAIL(&ctx->env, SN_ERR_DTYPE, what, "indices must be int32, not %s",
+                                  sn_dtype_name(type.dtype)));
   if (type.rank == SN_MAX_RANK)
-    return sn_refuse(ctx, sn_fail(&ctx->env, SN_ERR_SHAPE,
-                                  "%s: the result has more than %d dimensions: indices %s", what,
-                                  SN_MAX_RANK, sn_shape_text(&type, text)));
+    return sn_refuse(ctx, SN_FAIL(&ctx->env, SN_ERR_SHAPE, what,
+                                  "the result has more than %d dimensions: indices %*p",
+                                  SN_MAX_RANK, type.rank, type.dims));
   temporaries t = sn_begin(indices, "oneHot");
   column.dims[column.rank++] = 1;
   type.dims[type.rank++] = classes;

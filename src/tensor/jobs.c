@@ -87,7 +87,7 @@ static bool reads_failed(const sn_job *job) {
 }
 
 static sn_status lost(sn_context *ctx) {
-  return sn_fail(&ctx->env, SN_ERR_WORKER,
+  return SN_FAIL(&ctx->env, SN_ERR_WORKER, NULL,
                  "a worker thread was lost; what it was to compute has no value");
 }
 

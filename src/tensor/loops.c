@@ -18,18 +18,17 @@ typedef struct call {
 
 static sn_status differ(const call *c, const char *what, size_t k, const sn_type *a,
                         const char *and, const sn_type *b) {
-  char first[SN_SHAPE_TEXT], second[SN_SHAPE_TEXT];
   const bool shapes = !sn_same_dims(a, b);
-  return sn_fail(&c->ctx->env, shapes ? SN_ERR_SHAPE : SN_ERR_DTYPE,
-                 "%s: %s %zu is %s %s, %s %s %s", c->name, what, k, sn_dtype_name(a->dtype),
-                 sn_shape_text(a, first), and, sn_dtype_name(b->dtype), sn_shape_text(b, second));
+  return SN_FAIL(&c->ctx->env, shapes ? SN_ERR_SHAPE : SN_ERR_DTYPE, c->name,
+                 "%s %zu is %s %*p, %s %s %*p", what, k, sn_dtype_name(a->dtype), a->rank, a->dims,
+                 and, sn_dtype_name(b->dtype), b->rank, b->dims);
 }
 
 static sn_status check_carries(const call *c, const sn_traced *body, sn_tensor *const *carries,
                                size_t n) {
-  SN_FAIL_IF(&c->ctx->env, body->n_inputs < n || body->n_outputs < n, SN_ERR_ARGUMENT,
-             "%s: the body has %zu arguments and %zu results, there are %zu carries", c->name,
-             body->n_inputs, body->n_outputs, n);
+  SN_FAIL_IF(&c->ctx->env, body->n_inputs < n || body->n_outputs < n, SN_ERR_ARGUMENT, c->name,
+             "the body has %zu arguments and %zu results, there are %zu carries", body->n_inputs,
+             body->n_outputs, n);
   for (size_t k = 0; k < n; k++) {
     const sn_type *type = &carries[k]->type;
     if (!sn_type_equal(type, &body->inputs[k]->type))
@@ -42,12 +41,11 @@ static sn_status check_carries(const call *c, const sn_traced *body, sn_tensor *
 
 static sn_status check_stacks(const call *c, const sn_traced *body, size_t n_carries,
                               sn_tensor *const *stacks, size_t n, int64_t length) {
-  char text[SN_SHAPE_TEXT];
   for (size_t k = 0; k < n; k++) {
     sn_type slice = stacks[k]->type;
-    SN_FAIL_IF(&c->ctx->env, slice.rank == 0 || slice.dims[0] != length, SN_ERR_SHAPE,
-               "%s: input %zu has shape %s, not %lld slices", c->name, k,
-               sn_shape_text(&slice, text), (long long)length);
+    SN_FAIL_IF(&c->ctx->env, slice.rank == 0 || slice.dims[0] != length, SN_ERR_SHAPE, c->name,
+               "input %zu has shape %*p, not %lld slices", k, slice.rank, slice.dims,
+               (long long)length);
     slice.rank--;
     for (int i = 0; i <= slice.rank; i++) slice.dims[i] = i < slice.rank ? slice.dims[i + 1] : 0;
     if (!sn_type_equal(&slice, &body->inputs[n_carries + k]->type))
@@ -55,8 +53,8 @@ static sn_status check_stacks(const call *c, const sn_traced *body, size_t n_car
                     &body->inputs[n_carries + k]->type);
   }
   for (size_t k = n_carries; k < body->n_outputs; k++)
-    SN_FAIL_IF(&c->ctx->env, body->outputs[k]->type.rank == SN_MAX_RANK, SN_ERR_SHAPE,
-               "%s: result %zu has %d dimensions already", c->name, k - n_carries, SN_MAX_RANK);
+    SN_FAIL_IF(&c->ctx->env, body->outputs[k]->type.rank == SN_MAX_RANK, SN_ERR_SHAPE, c->name,
+               "result %zu has %d dimensions already", k - n_carries, SN_MAX_RANK);
   return SN_OK;
 }
 
@@ -65,7 +63,7 @@ static sn_status accept(const call *c, const sn_traced *traced) {
   SN_TRY(sn_context_accept(c->ctx, traced->outputs, traced->n_outputs, c->name));
   for (size_t i = 0; i < traced->n_inputs; i++)
     SN_FAIL_IF(&c->ctx->env, traced->inputs[i]->state != SN_TENSOR_PLACEHOLDER, SN_ERR_ARGUMENT,
-               "%s: argument %zu of a traced function is no placeholder", c->name, i);
+               c->name, "argument %zu of a traced function is no placeholder", i);
   return SN_OK;
 }
 
@@ -149,7 +147,7 @@ static sn_status scan(call *c, const sn_traced *body, size_t n_carries, sn_tenso
                       int64_t length, bool reverse, sn_tensor **out) {
   sn_env *env = &c->ctx->env;
   SN_TRY(accept(c, body));
-  SN_FAIL_IF(env, length < 0, SN_ERR_ARGUMENT, "%s: length %lld is negative", c->name,
+  SN_FAIL_IF(env, length < 0, SN_ERR_ARGUMENT, c->name, "length %lld is negative",
              (long long)length);
   SN_TRY(check_carries(c, body, inputs, n_carries));
   const size_t n_stacks = body->n_inputs - n_carries;
@@ -168,8 +166,8 @@ static sn_status while_loop(call *c, const sn_traced *test, const sn_traced *bod
   SN_TRY(accept(c, body));
   SN_TRY(check_carries(c, body, carries, n));
   SN_FAIL_IF(&c->ctx->env, test->n_inputs != n || test->n_outputs != 1 || body->n_outputs != n,
-             SN_ERR_ARGUMENT, "%s: test and body must take %zu carries, the test return one bool",
-             c->name, n);
+             SN_ERR_ARGUMENT, c->name,
+             "test and body must take %zu carries, the test return one bool", n);
   for (size_t k = 0; k < n; k++)
     if (!sn_type_equal(&carries[k]->type, &test->inputs[k]->type))
       return differ(c, "carry", k, &carries[k]->type, "the test's argument",
@@ -193,8 +191,9 @@ static sn_status cond(call *c, sn_tensor *condition, const sn_traced *on_true,
   if (!sn_type_equal(&condition->type, &bool_scalar))
     return differ(c, "the condition", 0, &condition->type, "it must be", &bool_scalar);
   SN_FAIL_IF(&c->ctx->env, on_false->n_inputs != n || on_false->n_outputs != on_true->n_outputs,
-             SN_ERR_ARGUMENT, "%s: the branches take %zu and %zu operands and return %zu and %zu",
-             c->name, n, on_false->n_inputs, on_true->n_outputs, on_false->n_outputs);
+             SN_ERR_ARGUMENT, c->name,
+             "the branches take %zu and %zu operands and return %zu and %zu", n, on_false->n_inputs,
+             on_true->n_outputs, on_false->n_outputs);
   for (size_t k = 0; k < n; k++) {
     const sn_type *type = &operands[k]->type;
     if (!sn_type_equal(type, &on_true->inputs[k]->type))

@@ -16,8 +16,8 @@ typedef struct request {
 /* An axis of a tensor of this rank, from 0 on. */
 static sn_status place_of(const request *r, const char *what, size_t i, int axis, int rank,
                           int *place) {
-  SN_FAIL_IF(&r->ctx->env, axis < -rank || axis >= rank, SN_ERR_SHAPE,
-             "vmap: axis %d of %s %zu is out of range for rank %d", axis, what, i, rank);
+  SN_FAIL_IF(&r->ctx->env, axis < -rank || axis >= rank, SN_ERR_SHAPE, "vmap",
+             "axis %d of %s %zu is out of range for rank %d", axis, what, i, rank);
   *place = axis < 0 ? axis + rank : axis;
   return SN_OK;
 }
@@ -25,29 +25,27 @@ static sn_status place_of(const request *r, const char *what, size_t i, int axis
 /* The size of the axis along which batch i has its examples. */
 static sn_status size_of(const request *r, size_t i, int64_t *size) {
   const sn_type *example = &r->examples[i]->type, *batch = &r->batches[i]->type;
-  char is[SN_SHAPE_TEXT], want[SN_SHAPE_TEXT];
   int axis;
   SN_TRY(place_of(r, "batch", i, r->in_axes[i], batch->rank, &axis));
   bool fits = batch->rank == example->rank + 1 && batch->dtype == example->dtype;
   for (int d = 0; d < example->rank && fits; d++)
     fits = example->dims[d] == batch->dims[d < axis ? d : d + 1];
-  SN_FAIL_IF(&r->ctx->env, !fits, SN_ERR_SHAPE,
-             "vmap: batch %zu is %s %s, its example %s %s; axis %d", i, sn_dtype_name(batch->dtype),
-             sn_shape_text(batch, is), sn_dtype_name(example->dtype), sn_shape_text(example, want),
+  SN_FAIL_IF(&r->ctx->env, !fits, SN_ERR_SHAPE, "vmap",
+             "batch %zu is %s %*p, its example %s %*p; axis %d", i, sn_dtype_name(batch->dtype),
+             batch->rank, batch->dims, sn_dtype_name(example->dtype), example->rank, example->dims,
              axis);
   *size = batch->dims[axis];
   return SN_OK;
 }
 
 static sn_status check(const request *r, int64_t *size) {
-  SN_FAIL_IF(&r->ctx->env, r->n == 0, SN_ERR_ARGUMENT, "vmap: nothing is mapped");
+  SN_FAIL_IF(&r->ctx->env, r->n == 0, SN_ERR_ARGUMENT, "vmap", "nothing is mapped");
   for (size_t i = 0; i < r->n; i++) {
     int64_t n;
     SN_TRY(size_of(r, i, &n));
     if (i == 0) *size = n;
-    SN_FAIL_IF(&r->ctx->env, n != *size, SN_ERR_SHAPE,
-               "vmap: batch 0 has %lld examples, batch %zu %lld", (long long)*size, i,
-               (long long)n);
+    SN_FAIL_IF(&r->ctx->env, n != *size, SN_ERR_SHAPE, "vmap",
+               "batch 0 has %lld examples, batch %zu %lld", (long long)*size, i, (long long)n);
   }
   return SN_OK;
 }
@@ -67,13 +65,13 @@ static sn_status place_output(const request *r, sn_tensor_build *tb, size_t k, i
   sn_type wider = {.dtype = type->dtype, .rank = type->rank + 1, .dims = {size}};
   int axis;
   if (r->out_axes[k] == SN_NO_AXIS) {
-    SN_FAIL_IF(env, *out != SN_NONE, SN_ERR_ARGUMENT,
-               "vmap: output %zu depends on what is mapped, so it needs an axis", k);
+    SN_FAIL_IF(env, *out != SN_NONE, SN_ERR_ARGUMENT, "vmap",
+               "output %zu depends on what is mapped, so it needs an axis", k);
     *out = r->outputs[k]->id;
     return SN_OK;
   }
-  SN_FAIL_IF(env, type->rank == SN_MAX_RANK, SN_ERR_SHAPE,
-             "vmap: output %zu has no room for one more axis", k);
+  SN_FAIL_IF(env, type->rank == SN_MAX_RANK, SN_ERR_SHAPE, "vmap",
+             "output %zu has no room for one more axis", k);
   SN_TRY(place_of(r, "output", k, r->out_axes[k], wider.rank, &axis));
   for (int d = 0; d < type->rank; d++) wider.dims[d + 1] = type->dims[d];
   if (*out == SN_NONE) *out = sn_build_broadcast(&tb->b, r->outputs[k]->id, &wider);

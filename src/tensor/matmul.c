@@ -11,7 +11,6 @@ static bool batches_fit(const sn_type *a, const sn_type *b) {
 
 static sn_status check_product(const sn_tensor *a, const sn_tensor *b) {
   sn_env *env = &a->ctx->env;
-  char ta[SN_SHAPE_TEXT], tb[SN_SHAPE_TEXT];
   const int ra = a->type.rank, rb = b->type.rank;
   const char *why = NULL;
   SN_TRY(sn_same_context(a, b, "matmul"));
@@ -21,8 +20,8 @@ static sn_status check_product(const sn_tensor *a, const sn_tensor *b) {
     why = "inner dimensions differ";
   else if (!batches_fit(&a->type, &b->type))
     why = "batch dimensions do not broadcast";
-  SN_FAIL_IF(env, why, SN_ERR_SHAPE, "matmul: %s: a %s, b %s", why, sn_shape_text(&a->type, ta),
-             sn_shape_text(&b->type, tb));
+  SN_FAIL_IF(env, why, SN_ERR_SHAPE, "matmul", "%s: a %*p, b %*p", why, a->type.rank, a->type.dims,
+             b->type.rank, b->type.dims);
   return SN_OK;
 }
 
@@ -85,12 +84,11 @@ sn_tensor *sn_dot(sn_tensor *x, sn_tensor *y) {
   if (n <= 2) return sn_matmul(x, y);
   sn_type matrix = {y->type.dtype, 2, {y->type.dims[n - 2], 1}}, type = x->type;
   type.rank = m - 1;
-  char tx[SN_SHAPE_TEXT], ty[SN_SHAPE_TEXT];
   if (m + n - 2 > SN_MAX_RANK)
     return sn_refuse(x->ctx,
-                     sn_fail(&x->ctx->env, SN_ERR_SHAPE,
-                             "dot: the result has more than %d dimensions: a %s, b %s", SN_MAX_RANK,
-                             sn_shape_text(&x->type, tx), sn_shape_text(&y->type, ty)));
+                     SN_FAIL(&x->ctx->env, SN_ERR_SHAPE, "dot",
+                             "the result has more than %d dimensions: a %*p, b %*p", SN_MAX_RANK,
+                             x->type.rank, x->type.dims, y->type.rank, y->type.dims));
   for (int i = 0; i < n; i++) {
     if (i == n - 2) continue;
     matrix.dims[1] *= y->type.dims[i];

@@ -5,11 +5,11 @@
 #include "base/size.h"
 #include "tensor/compose.h"
 
-#define REFUSE(ctx, status, ...) sn_refuse((ctx), sn_fail(&(ctx)->env, (status), __VA_ARGS__))
+#define REFUSE(ctx, status, ...) sn_refuse((ctx), SN_FAIL(&(ctx)->env, (status), __VA_ARGS__))
 
 sn_tensor *sn_astype(sn_tensor *x, sn_dtype dtype) {
   if (x && !sn_dtype_is_known(dtype))
-    return REFUSE(x->ctx, SN_ERR_DTYPE, "astype: unknown dtype %d", (int)dtype);
+    return REFUSE(x->ctx, SN_ERR_DTYPE, "astype", "unknown dtype %d", (int)dtype);
   return sn_hand_out(sn_as_dtype(x, dtype));
 }
 
@@ -24,22 +24,20 @@ sn_tensor *sn_bitcast(sn_tensor *x, sn_dtype dtype) {
 static sn_status infer_dim(sn_context *ctx, const sn_type *from, sn_type *to) {
   int unknown = -1;
   int64_t known = 1;
-  char ta[SN_SHAPE_TEXT], tb[SN_SHAPE_TEXT];
   for (int i = 0; i < to->rank; i++) {
     if (to->dims[i] != -1) {
       SN_FAIL_IF(&ctx->env, sn_int_mul_overflows(known, to->dims[i], &known), SN_ERR_MEMORY,
-                 "reshape: shape is too large");
+                 "reshape", "shape is too large");
       continue;
     }
-    SN_FAIL_IF(&ctx->env, unknown >= 0, SN_ERR_SHAPE, "reshape: more than one -1 in %s",
-               sn_shape_text(to, ta));
+    SN_FAIL_IF(&ctx->env, unknown >= 0, SN_ERR_SHAPE, "reshape", "more than one -1 in %*p",
+               to->rank, to->dims);
     unknown = i;
   }
   if (unknown < 0) return SN_OK;
   const int64_t size = sn_type_size(from);
-  SN_FAIL_IF(&ctx->env, known <= 0 || size % known, SN_ERR_SHAPE,
-             "reshape: cannot infer -1: a %s, b %s", sn_shape_text(from, ta),
-             sn_shape_text(to, tb));
+  SN_FAIL_IF(&ctx->env, known <= 0 || size % known, SN_ERR_SHAPE, "reshape",
+             "cannot infer -1: a %*p, b %*p", from->rank, from->dims, to->rank, to->dims);
   to->dims[unknown] = size / known;
   return SN_OK;
 }
@@ -109,12 +107,12 @@ sn_tensor *sn_pad(sn_tensor *x, const int64_t *before, const int64_t *after, dou
   sn_type type = x->type;
   for (int i = 0; i < rank; i++) {
     if (before[i] < 0 || after[i] < 0)
-      return REFUSE(x->ctx, SN_ERR_ARGUMENT, "pad: negative amount on axis %d", i);
+      return REFUSE(x->ctx, SN_ERR_ARGUMENT, "pad", "negative amount on axis %d", i);
     attrs[i] = before[i];
     attrs[rank + i] = 1;
     if (sn_int_add_overflows(type.dims[i], before[i], &type.dims[i]) ||
         sn_int_add_overflows(type.dims[i], after[i], &type.dims[i]))
-      return REFUSE(x->ctx, SN_ERR_MEMORY, "%s: result is too large", "pad");
+      return REFUSE(x->ctx, SN_ERR_MEMORY, "pad", "result is too large");
   }
   attrs[2 * rank] = sn_double_attr(value);
   return sn_hand_out(sn_node_of(x->ctx, SN_OP_pad, &x, 1, attrs, 2 * (size_t)rank + 1, &type));

@@ -45,20 +45,18 @@ static int last_axis(const sn_tensor *x) { return x->type.rank - 1; }
 static sn_status check_scale(const sn_tensor *x, int axis, const sn_tensor *scale, const char *what,
                              const char *name) {
   sn_env *env = &x->ctx->env;
-  char tx[SN_SHAPE_TEXT], ts[SN_SHAPE_TEXT];
   if (!scale) return SN_OK;
   SN_TRY(sn_same_context(x, scale, what));
   SN_FAIL_IF(env, scale->type.rank != 1 || scale->type.dims[0] != x->type.dims[axis], SN_ERR_SHAPE,
-             "%s: %s is not as long as axis %d: a %s, %s %s", what, name, axis,
-             sn_shape_text(&x->type, tx), name, sn_shape_text(&scale->type, ts));
+             what, "%s is not as long as axis %d: a %*p, %s %*p", name, axis, x->type.rank,
+             x->type.dims, name, scale->type.rank, scale->type.dims);
   return SN_OK;
 }
 
 static sn_status check_norm(const sn_tensor *x, const sn_tensor *weight, const sn_tensor *bias,
                             const char *what) {
-  char text[SN_SHAPE_TEXT];
-  SN_FAIL_IF(&x->ctx->env, x->type.rank < 1, SN_ERR_SHAPE, "%s: needs at least one axis: a %s",
-             what, sn_shape_text(&x->type, text));
+  SN_FAIL_IF(&x->ctx->env, x->type.rank < 1, SN_ERR_SHAPE, what, "needs at least one axis: a %*p",
+             x->type.rank, x->type.dims);
   SN_TRY(check_scale(x, last_axis(x), weight, what, "weight"));
   return check_scale(x, last_axis(x), bias, what, "bias");
 }
@@ -122,8 +120,8 @@ static sn_status check_batch_norm(const sn_tensor *x, int *axis, const sn_tensor
                                   const sn_tensor *bias) {
   static const char what[] = "batchNorm";
   SN_TRY(sn_resolve_axis(x, what, axis));
-  SN_FAIL_IF(&x->ctx->env, !mean != !variance, SN_ERR_ARGUMENT,
-             "%s: a mean and a variance are needed together", what);
+  SN_FAIL_IF(&x->ctx->env, !mean != !variance, SN_ERR_ARGUMENT, what,
+             "a mean and a variance are needed together");
   SN_TRY(check_scale(x, *axis, mean, what, "mean"));
   SN_TRY(check_scale(x, *axis, variance, what, "variance"));
   SN_TRY(check_scale(x, *axis, weight, what, "weight"));
@@ -161,18 +159,17 @@ static sn_status check_labels(const sn_tensor *logits, const sn_tensor *labels) 
   static const char what[] = "softmaxCrossEntropy";
   sn_env *env = &logits->ctx->env;
   const sn_type *x = &logits->type, *y = &labels->type;
-  char tx[SN_SHAPE_TEXT], ty[SN_SHAPE_TEXT];
   sn_type rows = *x;
   rows.rank--;
   const bool distribution = sn_same_dims(y, x);
   SN_TRY(sn_same_context(logits, labels, what));
-  SN_FAIL_IF(env, x->rank < 1 || x->dims[x->rank - 1] == 0, SN_ERR_SHAPE,
-             "%s: logits need classes, not shape %s", what, sn_shape_text(x, tx));
-  SN_FAIL_IF(env, !sn_same_dims(y, &rows) && !distribution, SN_ERR_SHAPE,
-             "%s: labels fit neither as classes nor as a distribution: logits %s, labels %s", what,
-             sn_shape_text(x, tx), sn_shape_text(y, ty));
+  SN_FAIL_IF(env, x->rank < 1 || x->dims[x->rank - 1] == 0, SN_ERR_SHAPE, what,
+             "logits need classes, not shape %*p", x->rank, x->dims);
+  SN_FAIL_IF(env, !sn_same_dims(y, &rows) && !distribution, SN_ERR_SHAPE, what,
+             "labels fit neither as classes nor as a distribution: logits %*p, labels %*p", x->rank,
+             x->dims, y->rank, y->dims);
   const bool fits = distribution ? sn_dtype_is_float(y->dtype) : sn_dtype_wide(y->dtype) == SN_I32;
-  SN_FAIL_IF(env, !fits, SN_ERR_DTYPE, "%s: %s, not %s", what,
+  SN_FAIL_IF(env, !fits, SN_ERR_DTYPE, what, "%s, not %s",
              distribution ? "a distribution must be float" : "classes must be int32",
              sn_dtype_name(y->dtype));
   return SN_OK;

@@ -64,8 +64,8 @@ static sn_status compile_in(sn_program *p, sn_tensor *const *inputs, sn_tensor *
   sn_arena *arena = &p->tracing;
   sn_env *env = &p->ctx->env;
   for (size_t i = 0; i < p->n_inputs; i++) {
-    SN_FAIL_IF(env, inputs[i]->state != SN_TENSOR_PLACEHOLDER, SN_ERR_ARGUMENT,
-               "compile: input %zu is not a placeholder", i);
+    SN_FAIL_IF(env, inputs[i]->state != SN_TENSOR_PLACEHOLDER, SN_ERR_ARGUMENT, "compile",
+               "input %zu is not a placeholder", i);
     p->types[i] = inputs[i]->type;
     p->donate[i] = donate && donate[i];
   }
@@ -130,16 +130,15 @@ static sn_status check_inputs(sn_program *p, sn_tensor *const *inputs) {
   sn_env *env = &p->ctx->env;
   for (size_t i = 0; i < p->n_inputs; i++) {
     const sn_type *is = &inputs[i]->type, *want = &p->types[i];
-    char ta[SN_SHAPE_TEXT], tb[SN_SHAPE_TEXT];
-    SN_FAIL_IF(env, !sn_same_dims(is, want), SN_ERR_SHAPE,
-               "program: argument %zu has shape %s, compiled for %s", i, sn_shape_text(is, ta),
-               sn_shape_text(want, tb));
-    SN_FAIL_IF(env, is->dtype != want->dtype, SN_ERR_DTYPE,
-               "program: argument %zu is %s, compiled for %s", i, sn_dtype_name(is->dtype),
+    SN_FAIL_IF(env, !sn_same_dims(is, want), SN_ERR_SHAPE, "program",
+               "argument %zu has shape %*p, compiled for %*p", i, is->rank, is->dims, want->rank,
+               want->dims);
+    SN_FAIL_IF(env, is->dtype != want->dtype, SN_ERR_DTYPE, "program",
+               "argument %zu is %s, compiled for %s", i, sn_dtype_name(is->dtype),
                sn_dtype_name(want->dtype));
     for (size_t j = 0; p->donate[i] && j < p->n_inputs; j++)
-      SN_FAIL_IF(env, j != i && inputs[j] == inputs[i], SN_ERR_ARGUMENT,
-                 "program: donated argument %zu is given twice", i);
+      SN_FAIL_IF(env, j != i && inputs[j] == inputs[i], SN_ERR_ARGUMENT, "program",
+                 "donated argument %zu is given twice", i);
   }
   return SN_OK;
 }
@@ -306,9 +305,8 @@ sn_status sn_program_wat(sn_program *p, size_t kernel, const char **out) {
   sn_context *ctx = p->ctx;
   const sn_executable *exe = p->compiled->exe;
   if (kernel >= exe->n_kernels)
-    return sn_context_report(ctx,
-                             sn_fail(&ctx->env, SN_ERR_ARGUMENT,
-                                     "wat: there is no kernel %zu of %zu", kernel, exe->n_kernels));
+    return sn_context_report(ctx, SN_FAIL(&ctx->env, SN_ERR_ARGUMENT, "wat",
+                                          "there is no kernel %zu of %zu", kernel, exe->n_kernels));
   return sn_context_report(
       ctx, sn_jit_listing(sn_program_listing(p), ctx->target.fused, &exe->kernels[kernel], out));
 }

@@ -102,8 +102,8 @@ static sn_status load_in(sn_context *ctx, sn_arena *arena, const void *bytes, si
 /* Whatever the compiler says of a graph that was read is an error of the bytes. */
 static sn_status bytes_error(sn_env *env, sn_status status) {
   if (status == SN_OK || status == SN_ERR_MEMORY || status == SN_ERR_WORKER) return status;
-  const sn_error_info why = env->error;
-  return sn_fail(env, SN_ERR_ARGUMENT, "load: %s", why.message);
+  const sn_error why = env->error;
+  return SN_FAIL(env, SN_ERR_ARGUMENT, "load", "%s", why.message);
 }
 
 sn_status sn_program_load(sn_context *ctx, const void *bytes, size_t size, sn_program **out) {

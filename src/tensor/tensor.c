@@ -1,6 +1,5 @@
 #include "tensor/tensor.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "base/format.h"
@@ -8,13 +7,11 @@
 #include "tensor/region.h"
 
 /* "max: no elements" as "argmax: no elements". */
-static void rename_function(sn_error_info *error, const char *name) {
-  const char *why = error->message;
-  while (isalnum((unsigned char)*why) || *why == '_') why++;
-  if (error->status == SN_ERR_INTERNAL || strncmp(why, ": ", 2) != 0) return;
-  const sn_error_info given = *error;
-  sn_format(error->message, sizeof error->message, "%s%s", name,
-            given.message + (why - error->message));
+static void rename_function(sn_error *error, const char *name) {
+  if (error->status == SN_ERR_INTERNAL || !error->op[0]) return;
+  const sn_error given = *error;
+  sn_format(error->op, sizeof error->op, "%s", name);
+  sn_format(error->message, sizeof error->message, "%s%s", name, given.message + strlen(given.op));
 }
 
 sn_status sn_context_report(sn_context *ctx, sn_status status) {
@@ -26,7 +23,7 @@ sn_status sn_context_report(sn_context *ctx, sn_status status) {
 
 sn_status sn_context_missing(sn_context *ctx) {
   if (ctx->first_error.status) return ctx->first_error.status;
-  return sn_context_report(ctx, sn_fail(&ctx->env, SN_ERR_ARGUMENT, "a tensor is NULL"));
+  return sn_context_report(ctx, SN_FAIL(&ctx->env, SN_ERR_ARGUMENT, NULL, "a tensor is NULL"));
 }
 
 sn_status sn_context_accept(sn_context *ctx, sn_tensor *const *tensors, size_t n,
@@ -35,7 +32,7 @@ sn_status sn_context_accept(sn_context *ctx, sn_tensor *const *tensors, size_t n
     if (!tensors[i]) return sn_context_missing(ctx);
     if (tensors[i]->ctx != ctx)
       return sn_context_report(
-          ctx, sn_fail(&ctx->env, SN_ERR_ARGUMENT, "%s %zu is of another context", what, i));
+          ctx, SN_FAIL(&ctx->env, SN_ERR_ARGUMENT, NULL, "%s %zu is of another context", what, i));
   }
   return SN_OK;
 }

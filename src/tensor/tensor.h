@@ -80,7 +80,7 @@ struct sn_context {
   sn_target target; /* the CPU in this context's numeric mode */
   sn_compile_options options;
   sn_storage_pool storages;
-  sn_error_info first_error; /* since the last clear */
+  sn_error first_error; /* since the last clear */
   void *workspace;
   size_t workspace_bytes;
   sn_compiled *cache[SN_CACHE_ENTRIES];

@@ -32,9 +32,9 @@ static sn_status add_argument(tracing *w, sn_tensor *t) {
 
 static sn_status meet(void *user, sn_tensor *t, bool *leaf) {
   tracing *w = user;
-  SN_FAIL_IF(&w->ctx->env, t->state == SN_TENSOR_USED_UP, SN_ERR_ARGUMENT,
+  SN_FAIL_IF(&w->ctx->env, t->state == SN_TENSOR_USED_UP, SN_ERR_ARGUMENT, NULL,
              "a tensor that was donated to a program has no value any more");
-  SN_FAIL_IF(&w->ctx->env, t->state == SN_TENSOR_PLACEHOLDER, SN_ERR_ARGUMENT,
+  SN_FAIL_IF(&w->ctx->env, t->state == SN_TENSOR_PLACEHOLDER, SN_ERR_ARGUMENT, NULL,
              "a tensor of a function being traced has no value yet");
   *leaf = t->state == SN_TENSOR_VALUE || (w->mode == SN_TRACE_EVAL && sn_trace_is_free_number(t));
   return *leaf ? add_argument(w, t) : SN_OK;
@@ -65,7 +65,7 @@ sn_status sn_trace_tensors(sn_context *ctx, sn_arena *arena, sn_trace_mode mode,
   tracing w = {ctx, arena, mode, out};
   sn_post_order walk = {.ctx = ctx, .arena = arena, .user = &w, .meet = meet, .finish = finish};
   for (size_t i = 0; i < n_stops; i++) {
-    SN_FAIL_IF(&ctx->env, sn_is_visited(ctx, stops[i]), SN_ERR_ARGUMENT,
+    SN_FAIL_IF(&ctx->env, sn_is_visited(ctx, stops[i]), SN_ERR_ARGUMENT, NULL,
                "the same tensor is given twice as an argument");
     SN_TRY(add_argument(&w, stops[i]));
   }

@@ -68,7 +68,7 @@ static sn_status bring_in(tracing *w, sn_tensor *t, sn_id *out) {
 /* What no function is being traced for is outside, however it is made. */
 static sn_status meet(void *user, sn_tensor *t, bool *leaf) {
   tracing *w = user;
-  SN_FAIL_IF(&w->ctx->env, t->state == SN_TENSOR_USED_UP, SN_ERR_ARGUMENT,
+  SN_FAIL_IF(&w->ctx->env, t->state == SN_TENSOR_USED_UP, SN_ERR_ARGUMENT, NULL,
              "a tensor that was donated to a program has no value any more");
   const bool spread = t->state == SN_TENSOR_LAZY && t->op == SN_OP_broadcast;
   *leaf = t->state != SN_TENSOR_LAZY || (!t->traced && !spread);
@@ -105,7 +105,7 @@ sn_status sn_trace_region(sn_context *ctx, sn_arena *arena, const sn_traced *tra
   for (size_t i = 0; i < traced->n_inputs; i++) {
     sn_tensor *t = traced->inputs[i];
     sn_id id;
-    SN_FAIL_IF(&ctx->env, sn_is_visited(ctx, t), SN_ERR_ARGUMENT,
+    SN_FAIL_IF(&ctx->env, sn_is_visited(ctx, t), SN_ERR_ARGUMENT, NULL,
                "the same tensor is given twice as an argument");
     SN_TRY(add_argument(&w, i, &t->type, &id));
     sn_visit(ctx, t, id);

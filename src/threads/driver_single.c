@@ -40,7 +40,7 @@ bool sn_driver_turn(sn_pool *pool, double ms) {
 
 sn_status sn_driver_submit(sn_env *env, sn_pool *pool, sn_driver_fn *fn, void *arg,
                            uint32_t *ticket) {
-  SN_FAIL_IF(env, sn_pool_lost(pool), SN_ERR_WORKER, "a thread of the pool was lost");
+  SN_FAIL_IF(env, sn_pool_lost(pool), SN_ERR_WORKER, NULL, "a thread of the pool was lost");
   run_until_pending(pool, SN_DRIVER_RING - 1);
   *ticket = ++pool->submitted;
   pool->ring[*ticket % SN_DRIVER_RING] = (sn_driver_slot){.fn = fn, .arg = arg};

@@ -181,7 +181,7 @@ static void run_here(sn_driver *driver, sn_driver_fn *fn, void *arg) {
 sn_status sn_driver_submit(sn_env *env, sn_pool *pool, sn_driver_fn *fn, void *arg,
                            uint32_t *ticket) {
   sn_driver *driver = &pool->driver;
-  SN_FAIL_IF(env, wait_pending(pool, SN_DRIVER_RING - 1) || sn_pool_lost(pool), SN_ERR_WORKER,
+  SN_FAIL_IF(env, wait_pending(pool, SN_DRIVER_RING - 1) || sn_pool_lost(pool), SN_ERR_WORKER, NULL,
              "a thread of the pool was lost");
   if (sn_driver_available(pool))
     push(driver, fn, arg);

@@ -6,8 +6,8 @@
 int sn_pool_cores(void) { return 1; }
 
 sn_status sn_pool_create(sn_env *env, int workers, sn_pool **out) {
-  SN_FAIL_IF(env, workers < 1 || workers > SN_POOL_MAX_WORKERS, SN_ERR_ARGUMENT,
-             "threads: %d, expected 1 to %d", workers, SN_POOL_MAX_WORKERS);
+  SN_FAIL_IF(env, workers < 1 || workers > SN_POOL_MAX_WORKERS, SN_ERR_ARGUMENT, "threads",
+             "%d, expected 1 to %d", workers, SN_POOL_MAX_WORKERS);
   void *block;
   SN_TRY(sn_alloc_zeroed(env, 1, sizeof(sn_pool), &block));
   *out = block;

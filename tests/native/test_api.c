@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "tensor/tensor.h"
+
 /* ---- shapes, dtypes, axes -------------------------------------------------------------------- */
 
 static void elementwise_errors(void **state) {
@@ -491,6 +493,64 @@ static void the_largest_kinds_come_first(void **state) {
   assert_int_equal(kinds[0].bytes, 4000);
 }
 
+/* ---- what an error says beside its text ------------------------------------------------------- */
+
+/* Rank and dims of each shape, one after the other. */
+#define FIELDS(expr, of_op, of_file, ...) \
+  expect_fields((expr), of_op, of_file, (const int64_t[]){__VA_ARGS__, -1})
+
+static void expect_fields(sn_tensor *t, const char *op, const char *file, const int64_t *shapes) {
+  assert_null(t);
+  const sn_error *e = sn_error_info(f.ctx);
+  assert_int_equal(e->status, sn_error_status(f.ctx));
+  assert_ptr_equal(e->message, sn_error_message(f.ctx));
+  assert_string_equal(e->op, op);
+  assert_string_equal(e->file, file);
+  assert_true(e->line > 0);
+  int n = 0;
+  for (; *shapes >= 0; shapes += 1 + *shapes, n++) {
+    assert_true(n < e->n_shapes);
+    assert_int_equal(e->shapes[n].rank, *shapes);
+    for (int i = 0; i < (int)*shapes; i++) assert_int_equal(e->shapes[n].dims[i], shapes[1 + i]);
+  }
+  assert_int_equal(e->n_shapes, n);
+  sn_error_clear(f.ctx);
+  assert_int_equal(sn_error_info(f.ctx)->status, SN_OK);
+}
+
+static void errors_have_fields(void **state) {
+  (void)state;
+  sn_tensor *a = ramp(f.ctx, DIMS(2, 3), 1), *b = ramp(f.ctx, DIMS(4, 5), 1);
+  sn_tensor *s = sn_scalar(f.ctx, 1), *i = sn_iota(f.ctx, SN_I32, DIMS(3), 0);
+  sn_tensor *q = ramp(f.ctx, DIMS(2, 4, 8), 1), *mask = ramp(f.ctx, DIMS(7, 1, 1), 1);
+  FIELDS(sn_matmul(a, b), "matmul", "matmul.c", 2, 2, 3, 2, 4, 5);
+  FIELDS(sn_add(a, b), "add", "shape.c", 2, 2, 3, 2, 4, 5);
+  FIELDS(sn_sum(a, 4, false), "sum", "compose.c", 2, 2, 3);
+  FIELDS(sn_argmax(s, 0, false), "argmax", "compose.c", 0);
+  FIELDS(sn_einsum("ij,jk", (sn_tensor *[]){a, b}, 2), "einsum", "einsum_parse.c", 2, 2, 3, 2, 4,
+         5);
+  FIELDS(sn_attention(q, q, q, mask, false, 0), "attention", "attention.c", 3, 2, 4, 8, 3, 2, 4, 8,
+         3, 2, 4, 8, 3, 7, 1, 1);
+  FIELDS(sn_take(a, a, 0), "take", "indexing.c", -1);
+  FIELDS(sn_reshape(a, 2, (int64_t[]){-1, 4}), "reshape", "move.c", 2, 2, 3, 2, -1, 4);
+  FIELDS(sn_bitwise_and(a, i), "bitwise_and", "infer.c", -1);
+  FIELDS(sn_gradients(NULL, &a, 1, &s) ? NULL : a, "", "tensor.c", -1);
+}
+
+/* The text is made where nothing can be allocated. */
+static void errors_need_no_memory(void **state) {
+  (void)state;
+  sn_tensor *a = ramp(f.ctx, DIMS(2, 3), 1);
+  f.ctx->env.heap.fail_countdown = 0;
+  f.ctx->env.heap.fail_forever = true;
+  sn_tensor *doubled = sn_add(a, a), *product = NULL;
+  FIELDS(doubled, "", "alloc.c", -1);
+  product = sn_matmul(a, a);
+  FIELDS(product, "matmul", "matmul.c", 2, 2, 3, 2, 2, 3);
+  f.ctx->env.heap.fail_countdown = -1;
+  f.ctx->env.heap.fail_forever = false;
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(elementwise_errors),
@@ -516,6 +576,8 @@ int main(void) {
       TEST(scopes_release_what_is_not_kept),
       TEST(scopes_nest_deeply),
       TEST(ends_without_begin_do_nothing),
+      TEST(errors_have_fields),
+      TEST(errors_need_no_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -328,7 +328,7 @@ static void parts_are_found(void **state) {
 /* ---- errors and log -------------------------------------------------------------------------- */
 
 static sn_status halve(sn_env *env, int x, int *out) {
-  SN_FAIL_IF(env, x % 2, SN_ERR_ARGUMENT, "halve: %d is odd", x);
+  SN_FAIL_IF(env, x % 2, SN_ERR_ARGUMENT, "halve", "%d is odd", x);
   *out = x / 2;
   return SN_OK;
 }
@@ -352,14 +352,45 @@ static void errors_are_values(void **state) {
   assert_int_equal(quarter(&env, 6, &out), SN_ERR_ARGUMENT);
   assert_string_equal(env.error.message, "halve: 3 is odd");
   assert_int_equal(env.error.status, SN_ERR_ARGUMENT);
+  assert_string_equal(env.error.op, "halve");
+  assert_int_equal(env.error.n_shapes, 0);
   assert_int_equal(broken(&env), SN_ERR_INTERNAL);
   assert_non_null(strstr(env.error.message, "internal: "));
   assert_non_null(strstr(env.error.message, "tests/native/test_base.c:"));
   char longer[1000];
   memset(longer, 'x', sizeof longer - 1);
   longer[sizeof longer - 1] = '\0';
-  sn_fail(&env, SN_ERR_SHAPE, "%s", longer); /* cut, never beyond its room */
+  SN_FAIL(&env, SN_ERR_SHAPE, "long", "%s", longer); /* cut, never beyond its room */
   assert_int_equal(strlen(env.error.message), sizeof env.error.message - 1);
+  SN_FAIL(&env, SN_ERR_SHAPE, longer, "%s", longer);
+  assert_int_equal(strlen(env.error.op), sizeof env.error.op - 1);
+}
+
+/* Shapes beyond the room of an error, or of its text, are not noted or not written; none is lost
+ * because of the other. */
+static void errors_note_shapes(void **state) {
+  (void)state;
+  sn_env env = {0};
+  const int64_t dims[] = {INT64_MAX, 0, 1, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX};
+  const int line = __LINE__ + 1;
+  SN_FAIL(&env, SN_ERR_SHAPE, "f", "%*p, %*p, %*p", 0, dims, 1, dims, 3, dims);
+  assert_string_equal(env.error.message,
+                      "f: (), (9223372036854775807,), (9223372036854775807, 0, 1)");
+  assert_int_equal(env.error.n_shapes, 3);
+  for (int i = 0; i < 3; i++) {
+    const sn_error_shape *shape = &env.error.shapes[i];
+    assert_int_equal(shape->rank, i + (i > 1));
+    if (i) assert_memory_equal(shape->dims, dims, (size_t)shape->rank * sizeof *dims);
+  }
+  assert_string_equal(env.error.file, "test_base.c");
+  assert_int_equal(env.error.line, line);
+  SN_FAIL(&env, SN_ERR_SHAPE, NULL, "%*p%*p%*p%*p%*p", 8, dims, 8, dims, 8, dims, 8, dims, 1, dims);
+  assert_int_equal(strlen(env.error.message), sizeof env.error.message - 1);
+  assert_int_equal(env.error.n_shapes, SN_ERROR_SHAPES);
+  assert_int_equal(env.error.shapes[3].rank, 8);
+  assert_string_equal(env.error.op, "");
+  SN_FAIL(&env, SN_ERR_DTYPE, NULL, "no shape"); /* nothing of an earlier error stays */
+  assert_int_equal(env.error.n_shapes, 0);
 }
 
 static void status_numbers_are_pinned(void **state) {
@@ -389,24 +420,31 @@ static void capture_stderr(void (*fn)(sn_env *), sn_env *env, char *out, size_t 
   fclose(file);
 }
 
+static int line_of_failure;
+
 static void log_at_all_levels(sn_env *env) {
   SN_LOG(env, SN_LOG_EVENTS, "events %d\n", 1);
   SN_LOG(env, SN_LOG_IR, "ir\n");
-  sn_fail(env, SN_ERR_SHAPE, "a shape");
+  line_of_failure = __LINE__ + 1;
+  SN_FAIL(env, SN_ERR_SHAPE, NULL, "a shape");
 }
 
 static void the_log_has_levels(void **state) {
   (void)state;
-  char text[200];
+  char text[200], expected[200];
   sn_env env = {0};
   capture_stderr(log_at_all_levels, &env, text, sizeof text);
   assert_string_equal(text, "");
   env.debug = SN_LOG_EVENTS;
   capture_stderr(log_at_all_levels, &env, text, sizeof text);
-  assert_string_equal(text, "events 1\nerror 1: a shape\n");
+  snprintf(expected, sizeof expected, "events 1\nerror 1: a shape (test_base.c:%d)\n",
+           line_of_failure);
+  assert_string_equal(text, expected);
   env.debug = SN_LOG_REWRITES;
   capture_stderr(log_at_all_levels, &env, text, sizeof text);
-  assert_string_equal(text, "events 1\nir\nerror 1: a shape\n");
+  snprintf(expected, sizeof expected, "events 1\nir\nerror 1: a shape (test_base.c:%d)\n",
+           line_of_failure);
+  assert_string_equal(text, expected);
 }
 
 static void the_environment_sets_the_level(void **state) {
@@ -444,6 +482,7 @@ int main(void) {
       cmocka_unit_test(numbers_are_those_of_printf),
       cmocka_unit_test(parts_are_found),
       cmocka_unit_test(errors_are_values),
+      cmocka_unit_test(errors_note_shapes),
       cmocka_unit_test(status_numbers_are_pinned),
       cmocka_unit_test(the_log_has_levels),
       cmocka_unit_test(the_environment_sets_the_level),
