@@ -31,8 +31,7 @@
  * errors: m for want of memory, s shapes or axes, d dtypes, a another argument, w worker lost.
  *
  * The functions on tensors - sn_add, sn_sum, sn_matmul ... - are in sinter_functions.h, which this
- * header includes; docs/reference describes them, with those of JavaScript.
- */
+ * header includes; docs/reference describes them, with those of JavaScript. */
 #ifndef SINTER_H
 #define SINTER_H
 
@@ -86,8 +85,8 @@ typedef struct sn_program sn_program; /* a compiled graph */
 
 /* ---- context --------------------------------------------------------------------------------- */
 
-/* allocate returns NULL on failure; alignment is a power of two; release gets the same byte count.
- */
+/* allocate returns NULL on failure; alignment is a power of two; release gets the same number of
+ * bytes. */
 typedef struct sn_allocator {
   void *user;
   void *(*allocate)(void *user, size_t bytes, size_t alignment);
@@ -154,11 +153,12 @@ typedef struct sn_tensor_kind {
 } sn_tensor_kind;
 
 /* Which kinds of tensors take most memory: up to n of them, the largest first; returns how many.
- * Allocates nothing, so it can be asked when memory has run out. Where there are more than 64 kinds,
- * small ones may be left out. [-] */
+ * Allocates nothing, so it can be asked when memory has run out. Where there are more than 64
+ * kinds, small ones may be left out. [-] */
 SN_API size_t sn_largest_kinds(const sn_context *ctx, sn_tensor_kind *out, size_t n);
 
-/* Workers in use, and the instruction set of the kernels: "avx512", "avx2", "sse2", "simd128" ... */
+/* Workers in use, and the instruction set of the kernels: "avx512", "avx2", "sse2", "simd128"
+ * ... */
 SN_API int sn_threads(const sn_context *ctx);
 SN_API const char *sn_isa(const sn_context *ctx);
 
@@ -166,7 +166,8 @@ SN_API const char *sn_isa(const sn_context *ctx);
 SN_API void sn_set_debug(sn_context *ctx, int level);
 
 /* Whether memory is filled with NaN before a kernel or the caller writes it, which makes a missing
- * store of a kernel visible and runs slower; starts as whether the environment has SINTER_POISON=1. */
+ * store of a kernel visible and runs slower; starts as whether the environment has
+ * SINTER_POISON=1. */
 SN_API void sn_set_poison(sn_context *ctx, bool on);
 
 /* Switches a compiler pass of programs compiled from now on; SN_ERR_ARGUMENT for an unknown name.
@@ -216,8 +217,8 @@ SN_API sn_status sn_read(sn_tensor *t, void *out, size_t bytes);
  * error. */
 SN_API const void *sn_data(sn_tensor *t);
 
-/* Whether its value is in memory, so that reading it computes nothing and waits for nothing. False for
- * lazy tensors, placeholders, donated ones, and while a run that writes it is under way. */
+/* Whether its value is in memory, so that reading it computes nothing and waits for nothing. False
+ * for lazy tensors, placeholders, donated ones, and while a run that writes it is under way. */
 SN_API bool sn_is_computed(const sn_tensor *t);
 
 /* As sn_eval, but a thread of the pool drives the run while the caller goes on. *ticket is a number
@@ -272,33 +273,34 @@ SN_API sn_tensor *sn_variable(sn_tensor *x);
  * [new, m s d] */
 SN_API sn_status sn_gradients(sn_tensor *y, sn_tensor *const *wrt, size_t count, sn_tensor **out);
 
-/* The same of several outputs of any shape, n_outputs of them: cotangents[k] has the shape and dtype
- * of outputs[k], and grads[i] becomes the sum over k of cotangents[k] times the derivative of
- * outputs[k] by wrt[i]. A bare number may be the cotangent of a scalar. Nothing is computed before a
- * gradient is read. [new, m s d] */
+/* The same of several outputs of any shape, n_outputs of them: cotangents[k] has the shape and
+ * dtype of outputs[k], and grads[i] becomes the sum over k of cotangents[k] times the derivative of
+ * outputs[k] by wrt[i]. A bare number may be the cotangent of a scalar. Nothing is computed before
+ * a gradient is read. [new, m s d] */
 SN_API sn_status sn_vjp(sn_context *ctx, sn_tensor *const *outputs, size_t n_outputs,
                         sn_tensor *const *cotangents, sn_tensor *const *wrt, size_t n_wrt,
                         sn_tensor **grads);
 
-/* Forward: out[k] becomes the sum over i of the derivative of outputs[k] by wrt[i] times tangents[i], which
- * has the shape and dtype of wrt[i], or is a bare number for a scalar, or NULL for zeros. Without a
- * tangent wrt[i] need not be a float. [new, m s d] */
+/* Forward: out[k] becomes the sum over i of the derivative of outputs[k] by wrt[i] times
+ * tangents[i], which has the shape and dtype of wrt[i], or is a bare number for a scalar, or NULL
+ * for zeros. Without a tangent wrt[i] need not be a float. [new, m s d] */
 SN_API sn_status sn_jvp(sn_context *ctx, sn_tensor *const *outputs, size_t n_outputs,
                         sn_tensor *const *wrt, sn_tensor *const *tangents, size_t n_wrt,
                         sn_tensor **out);
 
-/* The results of a function for many examples at once, from those that it made of one. examples, n of
- * them, are placeholders; batches[i] is like examples[i] but for one more axis in_axes[i], along which
- * it has as many examples as the others. out[k] becomes outputs[k] with one more axis out_axes[k]: where
- * it does not depend on an example its values are repeated. Or SN_NO_AXIS: it does not depend and stays
- * as it is. Axes below 0 count from the end. More graph of all examples, no loop over them. [new, m s d] */
+/* The results of a function for many examples at once, from those that it made of one. examples, n
+ * of them, are placeholders; batches[i] is like examples[i] but for one more axis in_axes[i], along
+ * which it has as many examples as the others. out[k] becomes outputs[k] with one more axis
+ * out_axes[k]: where it does not depend on an example its values are repeated. Or SN_NO_AXIS: it
+ * does not depend and stays as it is. Axes below 0 count from the end. More graph of all examples,
+ * no loop over them. [new, m s d] */
 #define SN_NO_AXIS (-2147483647 - 1)
 SN_API sn_status sn_vmap(sn_context *ctx, sn_tensor *const *outputs, const int *out_axes,
                          size_t n_outputs, sn_tensor *const *examples, sn_tensor *const *batches,
                          const int *in_axes, size_t n, sn_tensor **out);
 
-/* A lazy copy of x that no derivative will be taken through: once computed it lets go of what it was
- * computed from, whatever variables that depends on. [new, m] */
+/* A lazy copy of x that no derivative will be taken through: once computed it lets go of what it
+ * was computed from, whatever variables that depends on. [new, m] */
 SN_API sn_tensor *sn_untracked(sn_tensor *x);
 
 /* Ends what sn_variable began, for t and all it was made from: no gradient will be taken through
@@ -309,8 +311,8 @@ SN_API void sn_untrack(sn_tensor *t);
 
 /* ---- control flow ---------------------------------------------------------------------------- */
 
-/* A function as it was traced: what its outputs are made of, from placeholders (sn_placeholder) on. Other tensors that
- * it reads are captured. All are borrowed. */
+/* A function as it was traced: what its outputs are made of, from placeholders (sn_placeholder) on.
+ * Other tensors that it reads are captured. All are borrowed. */
 typedef struct sn_traced {
   sn_tensor *const *inputs;
   size_t n_inputs;
@@ -318,20 +320,21 @@ typedef struct sn_traced {
   size_t n_outputs;
 } sn_traced;
 
-/* Calls body for each slice along the first axis of its stacks, `length` times: body(carries, slices) -> (carries,
- * slices). inputs: the first carries, n_carries of them, then a stack for each further argument of the body. out: the
- * last carries, then the slices that the body made, stacked. reverse: from the last slice to the first. A carry keeps
- * its dtype and shape. Outside of traces the loop runs at once. [new, m s d a] */
+/* Calls body for each slice along the first axis of its stacks, `length` times: body(carries,
+ * slices) -> (carries, slices). inputs: the first carries, n_carries of them, then a stack for each
+ * further argument of the body. out: the last carries, then the slices that the body made, stacked.
+ * reverse: from the last slice to the first. A carry keeps its dtype and shape. Outside of traces
+ * the loop runs at once. [new, m s d a] */
 SN_API sn_status sn_scan(sn_context *ctx, const sn_traced *body, size_t n_carries,
                          sn_tensor *const *inputs, int64_t length, bool reverse, sn_tensor **out);
 
-/* Calls body(carries) -> carries as long as test(carries) -> bool holds. out: the last carries. It has no vjp: how
- * often it runs is not known beforehand. [new, m s d a] */
+/* Calls body(carries) -> carries as long as test(carries) -> bool holds. out: the last carries. It
+ * has no vjp: how often it runs is not known beforehand. [new, m s d a] */
 SN_API sn_status sn_while(sn_context *ctx, const sn_traced *test, const sn_traced *body,
                           sn_tensor *const *carries, sn_tensor **out);
 
-/* Calls one of two functions of the same operands, with results of the same dtypes and shapes; condition is a bool
- * scalar. [new, m s d a] */
+/* Calls one of two functions of the same operands, with results of the same dtypes and shapes;
+ * condition is a bool scalar. [new, m s d a] */
 SN_API sn_status sn_cond(sn_tensor *condition, const sn_traced *on_true, const sn_traced *on_false,
                          sn_tensor *const *operands, sn_tensor **out);
 
@@ -364,8 +367,8 @@ SN_API sn_status sn_compile_with(sn_context *ctx, sn_tensor *const *inputs, size
  * others hold or lazily depend on is copied first and stays theirs. [new, m s d w] */
 SN_API sn_status sn_program_run(sn_program *program, sn_tensor *const *inputs, sn_tensor **outputs);
 
-/* As sn_program_run on the pool's driver thread: returns at once; see sn_eval_async. [new, m s d w]
- */
+/* As sn_program_run, on the pool's driver thread: returns at once; see sn_eval_async.
+ * [new, m s d w] */
 SN_API sn_status sn_program_run_async(sn_program *program, sn_tensor *const *inputs,
                                       sn_tensor **outputs, uint32_t *ticket);
 
@@ -382,9 +385,9 @@ SN_API void sn_program_describe(const sn_program *program, sn_program_info *out)
 SN_API void sn_program_release(sn_program *program);
 
 /* What of the program depends on captured tensors alone and is worth keeping: it runs at the first
- * call, and its results are kept with the program and counted as its own. sn_program_describe, text,
- * inspection and wat tell of it as of the rest, which they leave it out of; C source is of the
- * whole. It belongs to the program; NULL where there is none. [-, -] */
+ * call, and its results are kept with the program and counted as its own. sn_program_describe,
+ * text, inspection and wat tell of it as of the rest, which they leave it out of; C source is of
+ * the whole. It belongs to the program; NULL where there is none. [-, -] */
 SN_API sn_program *sn_program_prelude(const sn_program *program);
 
 /* The program as bytes, with what it captured and a text of the caller's (or NULL): a file, a

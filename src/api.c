@@ -1,5 +1,5 @@
-/* api.c - the public functions that are not ops: contexts, values in and out, evaluation, profiles.
- */
+/* api.c - the public functions that are not ops: contexts, values in and out, evaluation,
+ * profiles. */
 #include "api.h"
 
 #include <string.h>

@@ -1,8 +1,7 @@
 /* pipeline.c - the way from a traced graph to something that runs, as a table of contents. The
  * names of the stages are those of dumps, switches and the playground:
  *
- *   trace -> (expand) -> the passes of passes.def -> prepare -> groups -> plan -> steps -> kernels
- */
+ *   trace -> (expand) -> passes of passes.def -> prepare -> groups -> plan -> steps -> kernels */
 #include "pipeline.h"
 
 #include "base/log.h"

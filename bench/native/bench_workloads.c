@@ -10,8 +10,7 @@
  *   check KIND SIZES...            {"checksum": "9c3f0a12"}   of the results of CHECKED_CALLS calls
  *   time MS KIND SIZES...          {"ms": [...]}              a number per sample
  *   profile CALLS KIND SIZES...    {"kernels": [{...}]}       as of sn.profile
- *   anything that fails            {"error": "..."}
- */
+ *   anything that fails            {"error": "..."} */
 #include <stdio.h>
 #include <stdlib.h>
 

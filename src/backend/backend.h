@@ -1,25 +1,24 @@
-/* backend.h - what a kind of device does for the floors above it: compiles programs, has memory,
- * and runs. One struct of functions:
+/* backend.h - what a kind of device does for the layers above it: it compiles programs, has memory,
+ * and runs. A backend is one struct of functions:
  *
  *   sn_cpu_backend    backend_cpu.c    strips and library kernels over the workers of the pool
  *   sn_jit_backend    backend_jit.c    the same kernels, with emitted WebAssembly hung in
  *
- * Which one a program has is chosen when it is compiled; both share the device and its memory.
- * Everything is called on the thread of the API. Runs end in the order of their submission. Tickets
- * count up from 1 and wrap around; 0 is a run that is over.
- */
+ * A program's backend is chosen when it is compiled; both share the device and its memory. All
+ * functions are called on the thread of the API. Runs end in the order of their submission. Tickets
+ * count up from 1 and wrap around; 0 stands for a run that is over. */
 #ifndef SN_BACKEND_BACKEND_H
 #define SN_BACKEND_BACKEND_H
 
 #include "run/executable.h"
 #include "threads/driver.h"
 
-/* So many runs can be under way: the results of no more are kept. */
+/* The most runs that can be under way: the results of no more are kept. */
 #define SN_MAX_SUBMITTED SN_DRIVER_RING
 
 typedef struct sn_backend sn_backend;
 
-/* One place where programs run. */
+/* A place where programs run. */
 typedef struct sn_device {
   const sn_backend *backend; /* whose memory it has */
   sn_env *env;
@@ -31,8 +30,8 @@ typedef struct sn_device {
 struct sn_backend {
   const char *name;
 
-  /* The program as this backend runs it; *out and all it has is in the program's arena, but for
-   * what release gives back. */
+  /* The program as this backend runs it. *out and all that it has lie in the program's arena,
+   * except for what release gives back. */
   sn_status (*compile)(const sn_device *device, sn_program_code *program, sn_executable **out);
   void (*release)(sn_executable *exe);
 
@@ -44,8 +43,8 @@ struct sn_backend {
   void (*upload)(sn_device *device, void *to, const void *from, size_t bytes);
   void (*download)(sn_device *device, void *to, const void *from, size_t bytes);
 
-  /* Returns when the run is over what came of it; the calling thread takes part. No other run may
-   * be under way. */
+  /* Returns the run's status when it is over; the calling thread takes part. No other run may be
+   * under way. */
   sn_status (*run)(sn_device *device, sn_run *run);
 
   /* Whether runs can be submitted, which go on while the caller does other things. A run stays
@@ -53,7 +52,7 @@ struct sn_backend {
   bool (*queues)(const sn_device *device);
   sn_status (*submit)(sn_device *device, sn_run *run, uint32_t *ticket);
 
-  /* Whether the run with this ticket is over; *status, unless status is NULL: what came of it. */
+  /* Whether the run with this ticket is over; then *status, unless status is NULL, is the run's. */
   bool (*poll)(const sn_device *device, uint32_t ticket, sn_status *status);
   void (*wait)(sn_device *device, uint32_t ticket);
 };

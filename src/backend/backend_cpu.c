@@ -9,7 +9,7 @@
 
 /* ---- compiling ------------------------------------------------------------------------------- */
 
-/* A product's B can stay packed only if it is an argument as it came. */
+/* A product's B can stay packed only if it is an argument, unchanged. */
 static void find_packed(const sn_program_code *program, const sn_group *group, sn_packed *packed) {
   if (!packed->wanted) return;
   const sn_value *b = &program->groups.values[group->contraction.factors[1].value];
@@ -43,7 +43,7 @@ static sn_status make_kernels(const sn_device *device, sn_arena *arena, sn_execu
   return SN_OK;
 }
 
-/* Behind the arena: what all workers share, then each one's own. */
+/* Behind the arena lies what all workers share, then each worker's own. */
 static sn_status lay_out(sn_env *env, sn_executable *exe) {
   size_t shared = 0, worker = 0;
   for (size_t i = 0; i < exe->n_kernels; i++) {

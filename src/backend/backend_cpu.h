@@ -16,7 +16,7 @@ sn_status sn_cpu_submit(sn_device *device, sn_run *run, uint32_t *ticket);
 bool sn_cpu_poll(const sn_device *device, uint32_t ticket, sn_status *status);
 void sn_cpu_wait(sn_device *device, uint32_t ticket);
 
-/* What a backend has of the CPU's whose code alone is another. */
+/* What a backend shares with the CPU's if only its code differs. */
 #define SN_CPU_MEMORY_AND_RUNS                                                            \
   .allocate = sn_cpu_allocate, .deallocate = sn_cpu_deallocate, .map = sn_cpu_map,        \
   .copy = sn_cpu_copy, .upload = sn_cpu_copy, .download = sn_cpu_copy, .run = sn_cpu_run, \

@@ -1,5 +1,5 @@
-/* backend_jit.c - the CPU's kernels with code hung in that is emitted for them: their schedule
- * stays, only what happens to the points of a range is taken over (kernels/code.h). */
+/* backend_jit.c - the CPU's kernels, with code that is emitted for them: their schedule stays, and
+ * the code takes over only what happens to the points of a range (kernels/code.h). */
 #include "backend/backend_cpu.h"
 #include "jit/jit.h"
 
@@ -12,8 +12,7 @@ static sn_status emit(const sn_device *device, sn_executable *exe) {
   exe->code = module;
   for (size_t i = 0; i < exe->n_kernels; i++) {
     const sn_control_step *step = exe->controls[i];
-    for (uint32_t r = 0; step && r < step->n_regions; r++)
-      SN_TRY(emit(device, step->regions[r]));
+    for (uint32_t r = 0; step && r < step->n_regions; r++) SN_TRY(emit(device, step->regions[r]));
   }
   return SN_OK;
 }

@@ -3,8 +3,7 @@
  *   1  compile events and errors          4  the code of kernels
  *   2  time and GFLOP/s of every kernel   5  the IR after each stage
  *   3  groups with the reason of each     6  every rewrite of a pass
- *      cut, memory plan
- */
+ *      cut, memory plan */
 #ifndef SN_BASE_LOG_H
 #define SN_BASE_LOG_H
 

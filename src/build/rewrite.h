@@ -2,8 +2,7 @@
  * graph.
  *
  *   old  %0 %1 %2 ...        map[%i] = node of the new graph that stands for it
- *   new  %0 %1 ...           one visit per node, never back: linear
- */
+ *   new  %0 %1 ...           one visit per node, never back: linear */
 #ifndef SN_BUILD_REWRITE_H
 #define SN_BUILD_REWRITE_H
 

@@ -1,15 +1,15 @@
 /* csource.h - a compiled graph as readable standalone C11: a backend that prints.
  *
- * One function per kernel, written as plain loops from its group, and one that calls them in order;
- * every intermediate is a static array. The C library's mathematics stands for the functions of the
- * table, and sums run in plain order, in double for float32: so results agree to their rounding,
- * not bit for bit. */
+ * There is one function per kernel, written as plain loops from its group, and one that calls them
+ * in order; every intermediate is a static array. The C library's mathematics stands for the
+ * functions of the table, and sums run in plain order, in double for float32. So results agree up
+ * to rounding, not bit for bit. */
 #ifndef SN_CSOURCE_CSOURCE_H
 #define SN_CSOURCE_CSOURCE_H
 
 #include "fuse/group.h"
 
-/* name: of the function to call. The text is arena's. SN_ERR_UNSUPPORTED where an op has no C. */
+/* name: of the function to call. The text lies in arena. SN_ERR_UNSUPPORTED: an op has no C. */
 sn_status sn_c_source(const sn_groups *groups, size_t n_arguments, const char *name,
                       sn_arena *arena, const char **out);
 

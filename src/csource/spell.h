@@ -1,6 +1,6 @@
 /* spell.h - how ops are written in C. The spelling of an op is its row of ops.def: the row's
- * expression with the X_ vocabulary meaning readable C, so there is no second list of ops. What C
- * and its library do not have is a helper function, written out where it is used. */
+ * expression, with the X_ vocabulary meaning readable C, so there is no second list of ops. What C
+ * and its library lack is a helper function, which is written out where it is used. */
 #ifndef SN_CSOURCE_SPELL_H
 #define SN_CSOURCE_SPELL_H
 

@@ -4,8 +4,7 @@
  *   $a[j] $b[j] $c[j] $y[j]   the element in place j of its line, of an input or the result
  *   $n $0 $1                  the length of the result's line, of an input's, of the indices'
  *   $t $w                     the result's type, and that of sums: float32 is summed in double
- *   $+ $*                     state + x, state * x
- */
+ *   $+ $*                     state + x, state * x */
 #include <string.h>
 
 #include "base/format.h"

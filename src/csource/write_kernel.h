@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "fuse/fuse.h"
 
-/* Adds "k<number>_<ops>", the function's name. */
+/* Adds the function's name, "k<number>_<ops>". */
 void sn_c_add_kernel_name(sn_text *text, size_t number, const sn_group *group);
 
 /* Adds the function. Its parameters are the group's buffers as sn_group_buffers lists them, each

@@ -1,11 +1,11 @@
-/* writer.h - lines of a C function: what the files that print kernels share. */
+/* writer.h - the lines of a C function: what the files that print kernels share. */
 #ifndef SN_CSOURCE_WRITER_H
 #define SN_CSOURCE_WRITER_H
 
 #include "base/text.h"
 #include "fuse/group.h"
 
-/* Where in the function of a group the next line goes. */
+/* The place in a group's function where the next line goes. */
 typedef struct sn_c_writer {
   sn_text *t;
   const sn_group *g;
@@ -19,8 +19,8 @@ void sn_c_begin_line(sn_c_writer *w);
 void sn_c_open_loops(sn_c_writer *w, char name, const int64_t *dims, int rank);
 void sn_c_close_loops(sn_c_writer *w, int rank);
 
-/* One term of an index: stride * variable, or a number where the variable is "". any: whether there
- * was one before. */
+/* Adds one term of an index: stride * variable, or a number where the variable is "". any: whether
+ * there was a term before. */
 void sn_c_add_term(sn_text *t, bool *any, int64_t stride, const char *variable);
 
 /* write_call.c: what a call does at one point of the space. */

@@ -1,4 +1,4 @@
-/* dot.c - the drawings in the JSON of what was recorded. */
+/* dot.c - the drawings in the JSON of a recording. */
 #include <string.h>
 
 #include "inspect/dot.h"
@@ -10,7 +10,7 @@ static sn_status add(sn_text *json, const sn_text *dot) {
   return SN_OK;
 }
 
-/* Graphviz draws subgraphs of one name as one box, so each node can name its kernel by itself. */
+/* Graphviz draws subgraphs of the same name as one box, so each node can name its own kernel. */
 sn_status sn_dot_graph(sn_text *json, const sn_graph *g, const sn_groups *groups,
                        const char *const *reasons) {
   const char *plain;
@@ -27,7 +27,7 @@ sn_status sn_dot_graph(sn_text *json, const sn_graph *g, const sn_groups *groups
   return add(json, &dot);
 }
 
-/* An edge per value a kernel reads that an earlier one has written. */
+/* An edge for each value that a kernel reads and an earlier one has written. */
 sn_status sn_dot_kernels(sn_text *json, const sn_groups *groups) {
   sn_text dot = sn_text_in(json->arena);
   sn_value_set set;

@@ -21,7 +21,7 @@ static void begin_stage(sn_record *r, const char *stage, const char *text) {
   sn_text_add_json(&r->json, text);
 }
 
-/* Recording takes no part in the time of the next stage. */
+/* The time of recording does not count for the next stage. */
 static void end_stage(sn_record *r, sn_status status) {
   if (status && !r->json.status) r->json.status = status;
   sn_text_add(&r->json, "}");
@@ -107,7 +107,7 @@ static void add_kernel_nodes(sn_text *t, const sn_groups *groups) {
   }
 }
 
-/* An edge per value a kernel reads that an earlier one has written. */
+/* An edge for each value that a kernel reads and an earlier one has written. */
 static sn_status add_kernel_edges(sn_text *t, const sn_groups *groups) {
   sn_value_set set;
   uint32_t *writer;

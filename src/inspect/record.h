@@ -1,4 +1,4 @@
-/* record.h - what the compiler does, written down as one JSON text while it does it, for
+/* record.h - what the compiler does, written down as one JSON text while it works, for
  * sn_program_inspection and sn.inspect (js/src/inspect.ts has the form as types).
  *
  *   {"stages": [{name, text, compileMs, nodes, edges, outputs, dot} ...],
@@ -6,7 +6,7 @@
  *
  * An edge of the stage "groups" has "cut": true where a kernel reads what another one computed.
  *
- * Only compiles that ask for it are recorded; the others never come here. */
+ * Only compilations that ask for it are recorded; the others never come here. */
 #ifndef SN_INSPECT_RECORD_H
 #define SN_INSPECT_RECORD_H
 
@@ -18,18 +18,18 @@ typedef struct sn_record {
   double began; /* when the stage under way began */
 } sn_record;
 
-/* arena: of temporaries. */
+/* arena: for temporaries. */
 void sn_record_begin(sn_record *record, sn_arena *arena);
 
-/* A stage ends that made graph; groups: NULL before there are kernels. */
+/* The stage that made graph ends; groups: NULL before there are kernels. */
 void sn_record_graph(sn_record *record, const char *stage, const char *text, const sn_graph *graph,
                      const sn_groups *groups);
 
-/* A stage ends in which the nodes are the kernels. */
+/* A stage ends whose nodes are kernels. */
 void sn_record_kernels(sn_record *record, const char *stage, const char *text,
                        const sn_groups *groups);
 
-/* The rest, and the whole text into the executable. */
+/* Adds the rest, and puts the whole text into the executable. */
 sn_status sn_record_end(sn_record *record, sn_executable *exe);
 
 #endif

@@ -16,8 +16,8 @@ typedef struct sn_blocks {
   size_t end; /* bytes the block needs so far */
 } sn_blocks;
 
-/* The smallest free block that holds bytes. Where there is none the end grows, by less when the
- * last block is free. */
+/* The smallest free block that holds bytes. Where there is none, the end grows, by less if the last
+ * block is free. */
 sn_status sn_blocks_take(sn_blocks *blocks, size_t bytes, size_t *offset);
 
 sn_status sn_blocks_give(sn_blocks *blocks, size_t offset, size_t bytes);

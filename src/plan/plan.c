@@ -41,8 +41,8 @@ static bool can_donate(const placer *p, uint32_t argument) {
   return p->donate && p->donate[argument];
 }
 
-/* The argument whose memory output v, written by group i, may have: read in step there, or dead
- * before. */
+/* The argument whose memory output v, written by group i, may have: it is read in step there, or
+ * dead before. */
 static uint32_t find_donor(const placer *p, uint32_t v, uint32_t i) {
   uint32_t dead = SN_NONE;
   for (uint32_t a = 0; a < p->n_arguments; a++) {
@@ -127,7 +127,7 @@ static sn_status list_dying(sn_arena *arena, const sn_groups *groups, const sn_p
   return SN_OK;
 }
 
-/* What a library that runs op by op would take: a buffer for each computed value that is not
+/* The bytes of a library that runs op by op: a buffer for each computed value that is not
  * returned. */
 static sn_status count_naive(sn_arena *arena, const sn_graph *g, uint64_t *bytes) {
   uint8_t *returned;
@@ -140,7 +140,8 @@ static sn_status count_naive(sn_arena *arena, const sn_graph *g, uint64_t *bytes
   for (sn_id id = 0; id < g->n_nodes; id++) {
     const sn_op_class kind = sn_op_describe(g->nodes[id].op)->kind;
     if (returned[id] || kind == SN_CLASS_LEAF || kind == SN_CLASS_VIEW) continue;
-    *bytes += sn_type_bytes(&g->nodes[id].type); /* only told: may be more than fits in memory */
+    *bytes +=
+        sn_type_bytes(&g->nodes[id].type); /* only reported: it may be more than fits in memory */
   }
   return SN_OK;
 }

@@ -1,10 +1,10 @@
-/* saved.h - a program as bytes: its graph after all passes, its arguments, the contents of captured
- * ones. Groups, plan and kernels are made again from them, for the machine that reads them: they
- * follow from the graph alone.
+/* saved.h - a program as bytes: its graph after all passes, its arguments, and the contents of the
+ * captured ones. Groups, plan and kernels are made again from them, for the machine that reads
+ * them: they follow from the graph alone.
  *
  *   bytes: [ magic | format | Sinter's version | vocabulary | size | checksum | contents ... ]
  *
- * vocabulary: a hash of the names of ops and dtypes, whose numbers the contents have.
+ * vocabulary: a hash of the names of ops and dtypes, which the contents refer to by number.
  *
  * Reading trusts nothing. What comes out is a sentence of the IR (sn_graph_verify) whose inputs
  * have the types of the arguments, so that it is as safe to compile as what a user builds. */

@@ -9,12 +9,11 @@
  *            then n_fresh             outputs that have memory of their own
  *            the last                 the arena: intermediates
  *
- * A step of control flow has a program of its own for each region: its arguments are those of the region, its fresh
- * outputs what the region returns, each of them one.
+ * A step of control flow has a program of its own for each region: its arguments are those of the
+ * region, its fresh outputs what the region returns, each of them one.
  *
  * Invariant: a value lies at one place from its first step to its last; two values whose lives
- * overlap never share bytes, but for those that plan/ puts in each other's place.
- */
+ * overlap never share bytes, but for those that plan/ puts in each other's place. */
 #ifndef SN_PROGRAM_STEPS_H
 #define SN_PROGRAM_STEPS_H
 

@@ -9,8 +9,8 @@
  * waiting for it costs about a microsecond, and far more when the machine is busy. */
 #define NS_PER_WORKER 10000.0
 #define CHUNKS_PER_WORKER 4
-/* Smaller chunks than CHUNKS_PER_WORKER asks for share out better, and from here on cost nothing to
- * hand out. */
+/* Chunks smaller than CHUNKS_PER_WORKER asks for spread the work better; from this size on they
+ * cost nothing to hand out. */
 #define NS_PER_CHUNK 10000.0
 /* An interruptible run looks at the clock after work worth so many nanoseconds. */
 #define NS_PER_LOOK 250000.0
@@ -39,7 +39,7 @@ sn_status sn_executable_register(sn_executable *exe, sn_profiler *profiler) {
 
 /* ---- operands that stay packed --------------------------------------------------------------- */
 
-/* For what is met again. Memory that cannot be had is asked for once. */
+/* For an operand that is met again. Memory that is not there is asked for only once. */
 static void make_room(sn_env *env, sn_kernel *kernel) {
   sn_gemm *gemm = &kernel->gemm;
   sn_gemm_side *b = sn_gemm_side_b(gemm);
@@ -93,7 +93,7 @@ static int workers_for(const sn_stage *stage, int available) {
   return worth < available ? (int)worth : available;
 }
 
-/* Units of a chunk. */
+/* The units of a chunk. */
 static int64_t grain_for(const sn_stage *stage, int workers) {
   if (workers == 1) return stage->units;
   const int64_t chunks = (int64_t)workers * CHUNKS_PER_WORKER;
@@ -110,9 +110,8 @@ static void bind_values(const sn_run *run) {
   }
 }
 
-/* What kernel k is the first to write, and its scratch memory (poison.h). Scans all values for each
- * kernel: this is for tests. Fresh outputs are new storages, which are
- * filled already. */
+/* Fills what kernel k is the first to write, and its scratch memory (poison.h). It scans all values
+ * for each kernel: this is for tests. Fresh outputs are new storages, which are filled already. */
 static void poison_kernel(const sn_run *run, size_t k) {
   const sn_executable *exe = run->exe;
   const sn_plan *plan = &exe->program->plan;
@@ -144,7 +143,7 @@ static bool time_over(const walk *w, double worth) {
   return sn_host_now_ms() >= w->until;
 }
 
-/* Units from the place's on, in parts; false: interrupted. */
+/* Runs units from the place's on, in parts; false: interrupted. */
 static bool run_parts(const walk *w, const sn_stage *stage, sn_pool_fn *fn, void *arg) {
   const double wanted = NS_PER_LOOK / stage->unit_cost;
   const int64_t grain = wanted >= (double)stage->units ? stage->units
@@ -163,7 +162,7 @@ static bool run_parts(const walk *w, const sn_stage *stage, sn_pool_fn *fn, void
   return true;
 }
 
-/* Of the kernel under way or of a member; false: interrupted. */
+/* Runs a stage of the kernel under way or of a member; false: interrupted. */
 static bool run_stage(const walk *w, const sn_kernel *kernel, int stage, sn_status *status) {
   const sn_run *run = w->run;
   const sn_executable *exe = run->exe;
@@ -225,7 +224,7 @@ static bool run_control(const walk *w, sn_control_step *step, sn_status *status)
   return step->run(step, w->run, begins, w->until, status);
 }
 
-/* The kernel's stages from the place's on; false: interrupted. */
+/* Runs the kernel's stages from the place's on; false: interrupted. */
 static bool run_stages(const walk *w, const sn_kernel *kernel, sn_status *status) {
   int *stage = &w->run->place.stage;
   for (; *stage <= kernel->n_stages; ++*stage) {
@@ -255,7 +254,7 @@ static void begin_kernel(const walk *w) {
   run->place.ms = 0;
 }
 
-/* The kernel at the place, which then moves on; false: interrupted. */
+/* Runs the kernel at the place, which then moves on; false: interrupted. */
 static bool run_kernel(const walk *w, sn_status *status) {
   const sn_run *run = w->run;
   sn_run_place *place = &w->run->place;

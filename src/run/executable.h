@@ -1,11 +1,10 @@
-/* executable.h - a program as the CPU runs it: a kernel per step, and the walk over them.
+/* executable.h - a program as the CPU runs it: a kernel per step, and the walk over the steps.
  *
  * A run touches the executable and the buffers it is given, and allocates nothing. The last buffer
  * is the workspace, the arena at its beginning. Runs that share one follow each other; its contents
  * do not outlive a run.
  *
- *   workspace: [ arena: intermediates | shared: partials | worker 0 | worker 1 | ... ]
- */
+ *   workspace: [ arena: intermediates | shared: partials | worker 0 | worker 1 | ... ] */
 #ifndef SN_RUN_EXECUTABLE_H
 #define SN_RUN_EXECUTABLE_H
 
@@ -41,7 +40,7 @@ typedef struct sn_executable {
 
 size_t sn_executable_workspace_bytes(const sn_executable *exe, int workers);
 
-/* Before a run with profiling on: the kernels' rows. */
+/* Before a run with profiling on: registers the kernels' rows. */
 sn_status sn_executable_register(sn_executable *exe, sn_profiler *profiler);
 
 /* Between runs: makes room to keep packed those arguments whose versions were given the last time,

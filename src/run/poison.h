@@ -2,9 +2,9 @@
  * read of what nobody wrote shows in the results: SINTER_POISON=1 in the environment, or
  * sn_set_poison.
  *
- * Filled are new storages, before each run the arena, and before each kernel the intermediates that
- * it is the first to write, but for those in the memory of what it reads, and its scratch memory.
- * Values are the same with and without, but for such faults. */
+ * This fills new storages; the arena before each run; and before each kernel its scratch memory and
+ * the intermediates that it is the first to write, except for those in the memory of what it reads.
+ * Values are the same with and without it, unless there is such a fault. */
 #ifndef SN_RUN_POISON_H
 #define SN_RUN_POISON_H
 

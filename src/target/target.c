@@ -2,8 +2,8 @@
 
 static int64_t blocks_of(int64_t rows, int64_t block) { return (rows + block - 1) / block; }
 
-/* As many as stay in cache, but some at least, as each block walks through the whole right sides of
- * its products; and fewer where there would be no work for many workers. */
+/* As many rows as stay in cache, but not too few, as each block walks through the whole right sides
+ * of its products; and fewer where many workers would have no work. */
 int64_t sn_target_block_rows(const sn_target *target, int64_t batch, int64_t rows,
                              int64_t row_bytes, int64_t n_values) {
   const sn_target_costs *c = &target->costs;
@@ -18,9 +18,9 @@ int64_t sn_target_block_rows(const sn_target *target, int64_t batch, int64_t row
   return block < rows ? block : rows <= room ? rows : 0;
 }
 
-/* Tiles of the whole sum would be small, and small tiles pack each factor many times. Not where
- * rows are nearly as many as terms: such a left side may come from a chain, block of rows by block
- * of rows. */
+/* Where there are few results, tiles of whole sums would be small, and small tiles pack each factor
+ * many times. Sums stay whole where there are nearly as many rows as terms: such a left side may
+ * come from a chain, one block of rows after the other. */
 int64_t sn_target_sum_segments(const sn_target *target, int64_t results, int64_t rows,
                                int64_t terms) {
   enum { TERMS_TO_ROWS = 4 };

@@ -1,13 +1,13 @@
-/* target.h - what programs are made for. Passes, fuse and plan ask it, and know nothing else of a
- * machine:
+/* target.h - the machine that programs are made for. Passes, fuse and plan ask it, and know nothing
+ * else about a machine:
  *
- *   limits   no kernel of a program goes beyond one
- *   costs    what is worth while: other numbers give other kernels, never wrong ones
+ *   limits   no kernel of a program goes beyond them
+ *   costs    what is worth doing: other numbers give other kernels, never wrong ones
  *   mode     which bits floats have
  *
- * How a group is run - in which blocks, strips, tiles, tasks - is its backend's own business. Only
- * questions that fuse has to ask beforehand are answered here, at the end, so that both get the
- * same answer. */
+ * How a group is run - in which blocks, strips, tiles, tasks - is its backend's own business. The
+ * functions at the end answer what fuse has to know beforehand, so that both get the same
+ * answer. */
 #ifndef SN_TARGET_TARGET_H
 #define SN_TARGET_TARGET_H
 

@@ -1,5 +1,5 @@
-/* driver.h - one extra thread that runs jobs in the order of their submission while the API thread
- * goes on. For the pool it is worker 0 meanwhile.
+/* driver.h - an extra thread that runs jobs in the order of their submission while the API thread
+ * goes on. To the pool it is worker 0 in the meantime.
  *
  * Tickets count up from 1 and wrap around; job t is completed when (int32_t)(completed - t) >= 0.
  * Only the API thread submits, waits and asks. Before it uses the pool itself it waits for the
@@ -18,15 +18,15 @@
  * the next call. True: done, *status is what it returns. */
 typedef bool sn_driver_fn(void *arg, double until, sn_status *status);
 
-/* Whether somebody takes submitted jobs: a driver that is up, or turns. Else they run at once on
- * the thread that submits them. */
+/* Whether somebody takes submitted jobs: a driver that is up, or turns. Otherwise they run at once
+ * on the thread that submits them. */
 bool sn_driver_available(const sn_pool *pool);
 
 /* Without threads: from now on jobs are queued. The API thread runs them in turns, and when it
  * waits for them. With threads nothing changes. */
 void sn_driver_take_turns(sn_pool *pool);
 
-/* Runs queued jobs for about ms milliseconds; whether some are left. */
+/* Runs queued jobs for about ms milliseconds; returns whether some are left. */
 bool sn_driver_turn(sn_pool *pool, double ms);
 
 /* Queues fn(arg); *ticket is its number. Waits while SN_DRIVER_RING jobs are queued. SN_ERR_WORKER,

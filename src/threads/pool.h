@@ -1,5 +1,5 @@
-/* pool.h - the one pool of threads. A dispatch cuts [0, units) into chunks. The workers take these
- * one by one from a counter. The calling thread is worker 0 and always takes part.
+/* pool.h - the pool of threads. A dispatch cuts [0, units) into chunks. The workers take these one
+ * by one from a counter. The calling thread is worker 0 and always takes part.
  *
  * One thread at a time uses a pool: the thread of the public API, or the driver (driver.h) while
  * the API thread waits for it or leaves the pool alone. sn_pool_run is not re-entrant. Units must
@@ -15,7 +15,7 @@
 
 #define SN_POOL_MAX_WORKERS 256
 
-/* Names the driver where the number of a worker is asked for. */
+/* Stands for the driver where the number of a worker is asked for. */
 #define SN_POOL_DRIVER (-1)
 
 typedef struct sn_pool sn_pool;
@@ -47,7 +47,7 @@ int sn_pool_max_workers(const sn_pool *pool); /* as asked at creation */
 sn_status sn_pool_run(sn_pool *pool, sn_pool_fn *fn, void *arg, int64_t units, int64_t grain,
                       int workers);
 
-/* SN_ERR_WORKER from the death of a worker or of the driver until the pool is revived; else
+/* SN_ERR_WORKER from the death of a worker or of the driver until the pool is revived; otherwise
  * SN_OK. */
 sn_status sn_pool_lost(const sn_pool *pool);
 
@@ -57,7 +57,7 @@ sn_status sn_pool_lost(const sn_pool *pool);
  * SN_ERR_WORKER. */
 void sn_pool_mark_dead(sn_pool *pool, int worker);
 
-/* Makes a pool usable after a loss, and starts what threads are missing. The API thread calls it
+/* Makes a pool usable after a loss, and starts the missing threads. The API thread calls it
  * when it has no run under way. Jobs the driver did not finish count as completed with
  * SN_ERR_WORKER. In WebAssembly new Web Workers may then take the places of the dead; until they
  * do, the pool has fewer workers. */

@@ -64,7 +64,7 @@ void sn_driver_main(sn_pool *pool);
  * fn. */
 void sn_pool_settle(sn_pool *pool);
 
-/* What creation, death, revival and destruction of a pool mean for its driver. */
+/* What the creation, death, revival and destruction of a pool mean for its driver. */
 void sn_driver_start(sn_pool *pool);
 void sn_driver_mark_dead(sn_pool *pool);
 void sn_driver_revive(sn_pool *pool);
