@@ -1,6 +1,6 @@
-// check_layers.mjs - the tree is what its documents say: includes follow the layers of src/README.md, which
-// knows every folder and no file that is gone, and make no circle; no two files have one name, none is too long, all memory comes
-// from base/alloc.h, and docs/ops.md is the table's. Prints lines per folder.
+// check_layers.mjs - the tree is what its documents say. Includes follow the layers of src/README.md and make no circle;
+// src/README.md knows every folder, and no file that is gone. No two files have one name, and none is too long. All memory
+// comes from base/alloc.h. docs/ops.md and docs/reference are what the tables say. Prints the lines per folder.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -86,7 +86,7 @@ const unitsOf = (files) => {
   return units;
 };
 
-/** Files that include each other, whichever way round. */
+/** Files that include each other, directly or through others. */
 export const circles = (files) => {
   const units = unitsOf(files);
   for (let before = -1; before !== units.size; ) {
@@ -116,7 +116,7 @@ test('a planted upward include is caught', () => {
   assert.deepEqual(violations('graph/planted.c', '#include "tensor/tensor.h"\n#include "base/env.h"\n'), ['tensor/tensor.h']);
 });
 
-/** What a neutral folder says of a machine: instruction sets, sizes of memory, the tiny sizes of the hostile build. */
+/** What a neutral folder must not say: instruction sets, sizes of memory, the tiny sizes of the hostile build. */
 const MACHINE = /__(?:AVX|SSE|FMA|F16C|BMI|ARM|NEON|wasm|aarch64|x86_64|i386|EMSCRIPTEN)\w*|\bSINTER_TEST\b|\b(?:4096|8192|16384|32768|65536)\b|\b\d+ \* 1024\b/gi;
 const NEUTRAL = ['target', 'graph', 'build', 'autodiff', 'batching', 'passes', 'fuse', 'plan', 'program'];
 

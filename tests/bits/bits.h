@@ -5,8 +5,8 @@
  *   fast    native contexts whose matrix products fuse multiply-adds
  *   fused   emitted relaxed SIMD, whose functions fuse them, too
  *
- * Inputs come from integers by a hash, and only the public API computes on them, so the list means
- * the same whatever becomes of the compiler. A change that alters bits on purpose renews the files:
+ * Inputs come from integers by a hash, and only the public API computes on them, so the list keeps
+ * its meaning however the compiler changes. A change that alters bits on purpose renews the files:
  * `test_bits plain > tests/bits/plain.txt`, the same for fast, and `node tests/bits/print.mjs >
  * tests/bits/fused.txt`. The difference says which computations it changed. */
 #ifndef SN_TESTS_BITS_H
@@ -18,8 +18,8 @@ enum { BITS_NAME = 64 };
 
 size_t bits_count(void);
 
-/* Computes case `number`; its name and the hash of the bits of its results. Any two NaNs are the
- * same. A call that is refused counts with its status, which is a result as well. */
+/* Computes case `number`, and gives its name and the hash of the bits of its results. Any two NaNs
+ * are the same. A call that is refused counts with its status, which is a result as well. */
 uint64_t bits_hash(sn_context *ctx, size_t number, char name[BITS_NAME]);
 
 /* ---- what the list is written with ----------------------------------------------------------- */

@@ -1,4 +1,4 @@
-// The browsers of the tests, and what is noted about a page: everything that it should not do.
+// The browsers of the tests, and a record of everything that a page does and should not do.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { root } from '../../scripts/lib/proc.mjs';
 
 const CHROMIUM = '/usr/bin/chromium';
 const FIREFOX = '/usr/bin/firefox-esr';
-/** A browser that is only tried: without it in the machine its tests are left out. */
+/** A browser whose tests are left out where the machine does not have it. */
 export const hasFirefox = existsSync(FIREFOX);
 
 export const chromiumOptions = {
@@ -26,9 +26,9 @@ export const openFirefox = async () => {
 };
 
 /**
- * Firefox at an address, with nobody driving it: while a driver listens to it, Firefox 153 now and then never returns
- * from `new Worker` within a worker (it waits for its debugger's consent, with any script), so what a page's workers
- * start themselves is tested without one. Resolves to the end of the visit.
+ * Opens Firefox at an address without a driver: while a driver listens to it, Firefox 153 now and then never returns
+ * from `new Worker` within a worker (it waits for its debugger's consent, with any script). So what a page's workers
+ * start themselves is tested without one. Resolves to a function that ends the visit.
  */
 export const visitWithFirefox = async (url) => {
   const profile = mkdtempSync(join(tmpdir(), 'sinter-firefox-'));

@@ -1,4 +1,4 @@
-// The package through a bundler that was told nothing about it: worker and modules are found.
+// The package in a bundler that has no configuration for it: worker and modules are found.
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';

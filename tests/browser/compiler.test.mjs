@@ -68,7 +68,7 @@ for (const { name, open, there } of BROWSERS) {
     let server, browser, page, faults;
     const get = (id) => `[data-testid=${id}]`;
 
-    /** Asks the page until what it shows is as wanted. */
+    /** Asks the page until it shows what is expected. */
     const until = async (wanted, what, limitMs = PATIENCE_MS) => {
       const deadline = performance.now() + limitMs;
       let seen;
@@ -129,7 +129,7 @@ for (const { name, open, there } of BROWSERS) {
         const counts = state.stages.map((stage) => stage.nodes);
         assert.equal(state.stages[0].name, 'trace');
         assert.equal(state.stages.at(-1).name, 'groups');
-        // Expansions and moved layouts add nodes, which later passes make fewer again.
+        // Expansions and moved layouts add nodes, whose number later passes reduce again.
         assert.ok(counts.at(-1) <= counts[0] || counts.at(-1) < Math.max(...counts), `${id}: ${counts}`);
         assert.ok(state.kernels.length >= 1 && state.kernels.length < counts.at(-1), `${id}: ${state.kernels.length} kernels`);
         for (const { name: kernel, kind } of state.kernels) {
@@ -186,7 +186,7 @@ for (const { name, open, there } of BROWSERS) {
       const chosen = await page.evaluate(() => [document.activeElement.dataset.testid, document.activeElement.getAttribute('aria-selected'), document.getElementById('view-stages').hidden, document.getElementById('view-kernels').hidden]);
       assert.deepEqual(chosen, ['tab-kernels', 'true', true, false]);
       assert.match(await page.evaluate(readCode, 'kernel-code'), /matmul/);
-      // A kernel that was given code of its own, where this version makes any.
+      // A kernel that has code of its own, where this version makes any.
       const jit = await page.evaluate(() => {
         const rows = [...document.querySelectorAll('[data-testid=kernels] tbody tr')];
         const found = rows.find((row) => row.querySelector('.engine').textContent === 'jit');

@@ -1,5 +1,5 @@
 // The other examples of the playground and its Bench tab, as a visitor uses them: a convolutional network and a
-// transformer learn, show where their time goes, read and write; a measurement runs and can be stopped. Pictures:
+// transformer learn, show where their time goes, and read or write; a measurement runs and can be stopped. Pictures:
 // build/screenshots.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

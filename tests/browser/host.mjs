@@ -15,15 +15,15 @@ const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.wasm': 'applic
 const PAGE = '<!doctype html><title>Sinter</title><link rel="icon" href="data:,"><script type="module" src="/page.js"></script>';
 const SCRIPT = "import * as sn from '/dist/index.js';\nwindow.sn = sn;\n";
 
-/** As a server that answers every path it does not know with its start page. */
+/** Like a server that answers every unknown path with its start page. */
 export const startPage = { body: PAGE, type: 'text/html' };
 export const notFound = { status: 404, body: 'Not found', type: 'text/plain' };
 
 const file = async (path) => ({ body: await readFile(join(root, 'js', path)), type: TYPES[extname(path)] });
 
 /**
- * instead: answers by path in place of the real ones; policy: another one; headers: further ones. Resolves to { url, reported, close }; reported is what a page
- * posted to /report, as JSON.
+ * instead: answers by path in place of the real ones; policy: another policy; headers: further headers. Resolves to
+ * { url, reported, close }; reported is what a page has posted to /report, as JSON.
  */
 export const host = async ({ isolation = true, instead = {}, policy = POLICY, headers = {} } = {}) => {
   const { promise: reported, resolve: report } = Promise.withResolvers();

@@ -1,5 +1,5 @@
-// Workers of a page ended at random moments, with asynchronous and synchronous calls mixed.
-// `npm test -- kills` ends more.
+// The workers of a page are ended at random moments, during asynchronous and synchronous calls.
+// `npm test -- kills` ends more of them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inPageOfWorkers, runInPage } from '../kills/browser.mjs';

@@ -1,5 +1,5 @@
-// The package in a bare page, without a bundler: <script type="module"> in Chromium and Firefox, under a
-// strict content security policy, isolated and not, and when the server gets something wrong.
+// The package in a bare page, without a bundler: <script type="module"> in Chromium and Firefox, under a strict
+// content security policy, isolated and not, and with a server that gets something wrong.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { hasFirefox, openChromium, openFirefox, visitWithFirefox, watch } from './browsers.mjs';
@@ -9,7 +9,7 @@ const BROWSERS = [
   { name: 'Chromium', open: openChromium, there: true },
   { name: 'Firefox', open: openFirefox, there: hasFirefox, visit: visitWithFirefox },
 ];
-/** Longest gap between two ticks of a page that waits for data(). */
+/** The longest gap between two ticks of a page that waits for data(). */
 const MOST_GAP_MS = 150;
 
 /* These run in the page, where `sn` is the package. */
@@ -32,7 +32,7 @@ const firstSteps = async () => {
   };
 };
 
-/** A second or so of work, awaited while a timer ticks. */
+/** About a second of work, awaited while a timer ticks. */
 const ticksDuringData = async () => {
   const { sn } = window;
   await sn.init();
@@ -54,7 +54,7 @@ const ticksDuringData = async () => {
   return { ms, ticks: gaps.length, worst: Math.max(...gaps), finite: data.every(Number.isFinite), size: data.length };
 };
 
-/** Many programs in one turn, on the page's own thread; what they give, and what runs the last one a little later. */
+/** Many programs in one turn, on the page's own thread: their results, and the engine of the last one a little later. */
 const manyProgramsAtOnce = async () => {
   const { sn } = window;
   await sn.init();
@@ -85,7 +85,7 @@ const initAndAdd = async (options) => {
   }
 };
 
-/** A worker of the page's that computes at once after init and never comes back to its event loop meanwhile. */
+/** A worker of the page that computes at once after init and does not return to its event loop in the meantime. */
 const BUSY_WORKER = {
   type: 'text/javascript',
   body: `import * as sn from '/dist/index.js';
@@ -98,7 +98,7 @@ const profile = await sn.profile(() => {
 postMessage(profile.kernels[0].threads);`,
 };
 
-/** One worker after the other, since a later one's own workers start differently from the first one's. */
+/** One worker after the other, since the workers of a later one start differently from those of the first. */
 const threadsOfBusyWorkers = async () => {
   const threads = [];
   for (let i = 0; i < 3; i++) {
@@ -112,7 +112,7 @@ const threadsOfBusyWorkers = async () => {
   return threads;
 };
 
-/** Runs f in a page of a browser that nobody drives. */
+/** Runs f in a page of a browser without a driver. */
 const onVisit = async (visit, instead, f) => {
   const body = `(${f})().catch(String).then((result) => fetch('/report', { method: 'POST', body: JSON.stringify(result) }));`;
   const server = await host({ instead: { ...instead, '/page.js': { type: 'text/javascript', body } } });
@@ -125,7 +125,7 @@ const onVisit = async (visit, instead, f) => {
   }
 };
 
-/** init waits for workers for a while only; those that cannot come are known a little later. */
+/** init waits for workers only for a while; it is known a little later which ones cannot come. */
 const withoutWorkers = `(async () => {
   const result = await (${initAndAdd})();
   const deadline = performance.now() + 5000;

@@ -1,4 +1,4 @@
-// Places of the web beside a page of the package's own origin: a script from another server, Trusted Types, shared
+// Places on the web other than a page of the package's own origin: a script from another server, Trusted Types, shared
 // and service workers, pages of an extension, and the one-file build.
 import assert from 'node:assert/strict';
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ const BROWSERS = [
   { name: 'Firefox', open: openFirefox, there: hasFirefox },
 ];
 
-/** What every place runs; its text stands in scripts behind an import of the package as sn. */
+/** What every place runs; scripts have its text after an import of the package as sn. */
 const program = async (sn) => {
   try {
     const { threads, reasons } = await sn.init();
@@ -32,7 +32,7 @@ const script = (from, then) => ({
 });
 const inWindow = (from) => script(from, 'window.result = await result;');
 
-/** The result of a page at a server, and what it did that it should not. */
+/** The result of a page at a server, and what it did but should not. */
 const visit = async (browser, server) => {
   const page = await browser.newPage();
   const faults = watch(page, server.url);

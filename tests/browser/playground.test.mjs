@@ -1,5 +1,5 @@
 // The built playground as a visitor uses it, isolated (threads) and not (one thread): it learns, pauses,
-// steps, starts over and reads a drawn digit; meanwhile the page answers. Pictures: build/screenshots.
+// steps, starts over and reads a drawn digit, and the page stays responsive. Pictures: build/screenshots.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
@@ -8,12 +8,12 @@ import { serve } from '../../scripts/serve.mjs';
 
 const READY_MS = 60_000;
 const LEARN_MS = 90_000;
-/** On a machine that has nothing else to do; on a busy one a page that idles answers late, too. */
+/** For a machine that has nothing else to do: on a busy one even an idle page answers late. */
 const LONGEST_PING_MS = 100;
 const TIMES_IDLE = 4;
 const PINGS_MS = 3000;
 
-/** Strokes in shares of the pad, with the digit they write. */
+/** Strokes in shares of the pad, and the digit that they write. */
 const arc = (cx, cy, rx, ry, from, to) => Array.from({ length: 25 }, (_, i) => {
   const angle = from + ((to - from) * i) / 24;
   return [cx + rx * Math.sin(angle), cy - ry * Math.cos(angle)];

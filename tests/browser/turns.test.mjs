@@ -1,4 +1,4 @@
-// A page that awaits goes on: frames and timers come, with one thread as with several.
+// A page that awaits goes on: frames and timers come, with one thread as well as with several.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { hasFirefox, openChromium, openFirefox, watch } from './browsers.mjs';

@@ -1,5 +1,5 @@
-// Bundlers, told nothing about the package unless the test says so: bundles for pages run in Chromium, those for Node
-// in Node. What each needs is in docs/bundlers.md.
+// Bundlers without any configuration for the package, unless the test says so: bundles for pages run in Chromium,
+// bundles for Node in Node. docs/bundlers.md says what each needs.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { readdirSync, writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ const load = (path) => import(pathToFileURL(join(home, 'node_modules', path)).hr
 
 before(prepare);
 
-/** Both ways in which a page can be served. */
+/** The two ways in which a page can be served. */
 const checkPages = async (folder) => {
   check(await resultIn(folder, { isolation: true }), { threads: true });
   check(await resultIn(folder, { isolation: false }), { threads: false });

@@ -23,7 +23,7 @@ const install = async () => {
   writeFileSync(stamp, lock);
 };
 
-/** Installs the tools where the lock file has changed, and the package as it is built now. */
+/** Installs the tools if the lock file has changed, and the package as it is built now. */
 export const prepare = async () => {
   mkdirSync(home, { recursive: true });
   await install();
@@ -56,17 +56,17 @@ export const copyFiles = (folder, names = ['sinter.wasm', 'sinter-mt.wasm', 'wor
   for (const name of names) copyFileSync(join(installed, 'dist', name), join(folder, name));
 };
 
-/** Runs a command in a folder; its output, or an assertion with it. */
+/** Runs a command in a folder; returns its output, or fails with it. */
 export const execute = async (folder, command, args, env = {}) => {
   const { code, output } = await run('sh', ['-c', 'cd "$0" && exec "$@"', folder, command, ...args], { env, timeoutMs: 170_000 });
   assert.equal(code, 0, output);
   return output;
 };
 
-/** The result that a program printed as its last line. */
+/** The result that a program has printed as its last line. */
 export const printed = (output) => JSON.parse(output.trim().split('\n').at(-1));
 
-/** The result of a page at a URL, in Chromium. options: those of init, put there before its scripts run. */
+/** The result of a page at a URL, in Chromium. options: those of init, set before the page's scripts run. */
 export const resultAt = async (url, options) => {
   const browser = await openChromium();
   try {
@@ -80,7 +80,7 @@ export const resultAt = async (url, options) => {
   }
 };
 
-/** As resultAt, of a folder with index.html. */
+/** Like resultAt, for a folder with index.html. */
 export const resultIn = async (folder, { isolation = true, options } = {}) => {
   const server = await serve({ folder, port: 0, isolation });
   try {

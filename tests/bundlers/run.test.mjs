@@ -1,4 +1,4 @@
-// Places that run the package without a bundle of it: Node, Deno, Bun, workerd, vitest.
+// Places that run the package unbundled: Node, Deno, Bun, workerd, vitest.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

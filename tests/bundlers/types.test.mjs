@@ -1,4 +1,4 @@
-// The declarations under old and new versions of TypeScript; js/test/types.test.mjs has the one of the repository.
+// The declarations under old and new versions of TypeScript; js/test/types.test.mjs tests the repository's version.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';

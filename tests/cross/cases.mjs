@@ -1,6 +1,6 @@
-// cases.mjs - the cases themselves, in the language of tests/native/cross_cases.c. Which ops there are,
-// with which dtypes and domains, comes from the op table; values are drawn here and travel as bytes, so
-// that both sides compute on the same ones.
+// cases.mjs - the cases themselves, in the language of tests/native/cross_cases.c. The ops, their dtypes and
+// domains come from the op table; values are drawn here and passed as bytes, so that both sides compute on
+// the same ones.
 
 const RANDOM_GRAPHS = 60;
 const TRAINING_STEPS = 20;
@@ -83,7 +83,7 @@ const onSpecials = (op, dtype) => {
   return [...lines, `r ${op.name} ${operands.join(' ')}`, 'out r'];
 };
 
-/** Gradient of a weighted sum, by every operand. */
+/** The gradient of a weighted sum with respect to every operand. */
 const gradient = (op, dtype) => {
   const operands = INPUTS.slice(0, op.arity);
   const wrt = operands.filter((_, i) => dtypeOf(op, i, dtype) !== 'bool');
@@ -198,7 +198,7 @@ const entropy = () => [
 /** A float32 result as the sum of its bits. */
 const fold = (name) => [`${name} bitcast ${name} int32`, `${name} reshape ${name} [-1]`, `${name} sum ${name} [0] 0`, `out ${name}`];
 
-/** Sizes that are shared out to threads. */
+/** Sizes whose work is divided among threads. */
 const large = () => {
   const lines = [];
   lines.push('case large.map', 'i iota float32 [300001] 0', 'x mul i 0.001', 'x sin x', 'y mul x x', 'y add y 0.5');
@@ -265,7 +265,7 @@ const training = () => {
   return [...lines, ...names.map((p) => `out ${p}`)];
 };
 
-/** Expressions that nobody thought of: some ops on whatever is there, and a gradient through them. */
+/** Random expressions: some ops on whatever is there, and a gradient through them. */
 const randomGraph = (ops, number) => {
   const rng = generator(number);
   const pick = (from) => from[rng.below(from.length)];

@@ -1,4 +1,4 @@
-// The same cases natively, in the module with one thread and in the one with threads: equal bits.
+// The same cases have equal bits natively, in the module with one thread and in the one with threads.
 // Deterministic mode is compared across all of them; the default mode within one build, where only the
 // number of threads differs.
 import assert from 'node:assert/strict';

@@ -7,7 +7,7 @@ import * as sn from 'sinter';
 const camelCase = (name) => name.replace(/_([a-z0-9])/g, (_, c) => c.toUpperCase());
 const typedArrays = { float32: Float32Array, float64: Float64Array, int32: Int32Array, bool: Uint8Array };
 
-/** What stands in other places in JS than in C. An op that is not here is a function of its operands. */
+/** Ops whose arguments have other places in JS than in C. An op that is not here is a function of its operands. */
 const calls = {
   data: ([dtype, shape, hex = '']) => {
     const bytes = Uint8Array.from(Buffer.from(hex, 'hex'));
@@ -49,7 +49,7 @@ for (const op of ['astype', 'bitcast']) calls[op] = ([x, dtype], operand) => sn[
 const values = new Map();
 let name = '';
 let failure = null;
-/** The lines since `begin`, which become the function that is differentiated. */
+/** The lines since `begin`: they become the function that is differentiated. */
 let traced = null;
 
 const operand = (word) => (/^[a-z]/i.test(word) ? values.get(word) : Number(word));

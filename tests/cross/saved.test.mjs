@@ -1,4 +1,4 @@
-// Programs saved natively run in WebAssembly, and the other way round, to the same bits.
+// Programs saved natively run in WebAssembly, and the other way round, with the same bits.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
-/* cmocka.h - what tests/native/{twin,op_cases,recipes}.c use of cmocka, for the wasm module: a failed
- * check tells the host and traps. */
+/* cmocka.h - the part of cmocka that tests/native/{twin,op_cases,recipes}.c use, for the wasm
+ * module: a failed check tells the host and traps. */
 #ifndef DIFFERENTIAL_CMOCKA_H
 #define DIFFERENTIAL_CMOCKA_H
 

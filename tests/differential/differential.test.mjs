@@ -1,6 +1,6 @@
-// Random programs on every engine in WebAssembly against the reference interpreter, bit for bit; the
-// native engines run the same recipes in tests/native/test_fuzz_graph.c. And programs as users write them,
-// values and gradients, against the judge of tests/native/judge.h, natively in test_judge.c.
+// Random programs on every engine in WebAssembly against the reference interpreter, bit for bit; the native engines
+// run the same recipes in tests/native/test_fuzz_graph.c. Then programs as users write them: values and gradients
+// against the judge of tests/native/judge.h, which test_judge.c does natively.
 //
 //   SINTER_TEST_GRAPHS=100000 SINTER_TEST_PROGRAMS=50000 SINTER_TEST_SEED=7 npm test -- differential
 import assert from 'node:assert/strict';
@@ -55,7 +55,7 @@ test("every engine's micro-kernels keep their contract", () => {
   });
 });
 
-/** Lines of tests/bits without one here, or with other bits. A new op's case has no line yet. */
+/** Lines of tests/bits that have no counterpart here, or other bits. A new op's case has no line yet. */
 const changed = (kind, lines) => {
   const known = readFileSync(new URL(`../bits/${kind}.txt`, import.meta.url), 'utf8').trim().split('\n');
   assert.ok(known.length >= 200);

@@ -1,7 +1,7 @@
 // engine.mjs - a worker: one instance of the differential module, running recipes on every engine.
 //
-// workerData: { module, first, count, written }; posts { failures: [{ engine, text }], graphs } when done:
-// of recipes, or of written programs, each of those on one engine.
+// workerData: { module, first, count, written }. When done it posts { failures: [{ engine, text }], graphs } for the
+// recipes, or for the written programs, each of which runs on one engine.
 import { parentPort, workerData } from 'node:worker_threads';
 import { CodeTable } from '../../build/js/runtime/code.js';
 
@@ -12,7 +12,7 @@ const text = (memory, address) => {
   return new TextDecoder().decode(bytes.slice(0, bytes.indexOf(0)));
 };
 
-/** An instance; every module it emits goes through check(bytes) before it is installed. */
+/** An instance; every module that it emits goes through check(bytes) before it is installed. */
 export const instantiate = (module, check = () => {}) => {
   const memory = new WebAssembly.Memory({ initial: 256, maximum: 32768 });
   const messages = [];

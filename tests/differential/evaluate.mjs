@@ -1,6 +1,6 @@
-// evaluate.mjs - a traced graph in plain JS, op by op in float64: what the ops mean, written down a second
-// time from docs/ops.md and knowing nothing of the core. float32 is taken as float64, as in the judge's wide
-// evaluation (tests/native/judge.h), which has to agree with it.
+// evaluate.mjs - evaluates a traced graph in plain JS, op by op in float64: the meaning of the ops, written down a
+// second time from docs/ops.md and without the core. float32 is taken as float64, as in the judge's wide evaluation
+// (tests/native/judge.h), which has to agree with it.
 //
 // evaluate({ nodes: [[op, dtype, dims, attributes, inputs], ...], arguments: { number: elements } })
 // gives the elements of every node.
@@ -32,7 +32,7 @@ const flatten = (place, steps) => place.reduce((sum, at, i) => sum + at * steps[
 
 // ---- numbers ------------------------------------------------------------------------------------------
 
-/** To `digits` binary digits, ties to even, subnormals below 2^least, infinite from 2^most. */
+/** Rounds to `digits` binary digits, ties to even; subnormal below 2^least, infinite from 2^most on. */
 const rounded = (x, digits, least, most) => {
   if (!Number.isFinite(x) || x === 0) return x;
   const exponent = Math.max(Math.floor(Math.log2(Math.abs(x))), least);
@@ -57,7 +57,7 @@ const convert = {
   bool: (x) => Number(x !== 0),
 };
 
-/** 2 / sqrt(pi) times the integral of e^-t^2 from 0 to x: its series, and far out its continued fraction. */
+/** 2 / sqrt(pi) times the integral of e^-t^2 from 0 to x, by its series, and far out by its continued fraction. */
 const erf = (x) => {
   const a = Math.abs(x);
   if (a > 6) return Math.sign(x);

@@ -1,5 +1,5 @@
-/* memory.c - the C library's allocation for the tests, out of the core's heap: both would think
- * that all memory behind the data is theirs. The size of a block stands before it. */
+/* memory.c - the C library's allocation for the tests, taken from the core's heap: otherwise both
+ * would think that all memory behind the data is theirs. The size of a block stands before it. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -3,12 +3,12 @@
  * written programs of tests/native/written.c, values and gradients, against their judge.
  *
  *   differential_open(engine)            0: strip VM, 1: emitted SIMD128, 2: emitted relaxed SIMD
- *   differential_run(engine, seed)       if the recipe agrees; differential_text tells where not
+ *   differential_run(engine, seed)       whether the recipe agrees; differential_text: where not
  *   differential_written(engine, seed)   the same for a written program
  *   differential_shown(engine, seed)     its graph, arguments and float64 results as JSON, or ""
  *   differential_bits(engine, number)    "NAME HASH" of a case of tests/bits; "" past the last one
- *   differential_kernels(engine)         if its micro-kernels keep their contract
- *   differential_planted(engine)         if a fault put into programs is found and shrunk */
+ *   differential_kernels(engine)         whether its micro-kernels keep their contract
+ *   differential_planted(engine)         whether a fault put into programs is found and shrunk */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -113,7 +113,7 @@ static void put(size_t *at, const char *format, ...) {
   va_end(arguments);
 }
 
-/* What is no number is null. */
+/* What is not a number is null. */
 static void put_elements(size_t *at, sn_dtype dtype, const void *data, int64_t n) {
   put(at, "[");
   for (int64_t i = 0; i < n; i++) {
@@ -178,7 +178,7 @@ const char *differential_shown(int engine, double seed) {
 
 /* ---- the recipes' planted fault -------------------------------------------------------------- */
 
-/* sub for add in what the compiler gets: the first recipe with an add must fail. */
+/* The compiler gets sub for add: the first recipe with an add must fail. */
 bool EXPORT(differential_planted)(int engine);
 bool differential_planted(int engine) {
   for (uint64_t seed = 1000; seed < 2000; seed++) {

@@ -1,5 +1,5 @@
-// lower.test.mjs - random kernels as the JIT's modules: every module passes binaryen's validator, and what it
-// leaves in memory is what the strip VM left, bit for bit (any NaN is a NaN), nothing else being touched.
+// lower.test.mjs - random kernels as the JIT's modules: every module passes binaryen's validator and leaves in memory
+// what the strip VM left, bit for bit (any two NaNs are the same), and touches nothing else.
 //
 // A failure names seed and case: JIT_SEED=... repeats it.
 import { execFileSync } from 'node:child_process';
@@ -92,7 +92,7 @@ const validate = (module) => {
 
 const wabt = await makeWabt();
 
-/** The module's text, assembled by somebody else. */
+/** The module's text, assembled by another tool. */
 const assembled = (text) => {
   const module = wabt.parseWat('module.wat', text, { simd: true, relaxed_simd: true, threads: true });
   try {
@@ -111,7 +111,7 @@ const relaxedRuns = () => {
   return WebAssembly.validate(bytes);
 };
 
-/** What is wrong with a case, or undefined. */
+/** The fault of a case, or undefined. */
 const judge = (record, number) => {
   try {
     assert.equal(validate(record.module), 1, 'not a valid module');

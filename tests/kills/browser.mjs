@@ -1,5 +1,5 @@
-// Lets a campaign loose on the package in a page. Paced: a page hears of deaths inside a call from one worker,
-// the watch, and one that is ended together with it or before it is replaced may go unnoticed.
+// Runs a campaign against the package in a page. It is paced: a page hears of deaths inside a call from one worker,
+// the watch; the death of a worker that is ended together with it, or before it is replaced, may go unnoticed.
 import { host } from '../browser/host.mjs';
 import { campaign } from './campaign.mjs';
 

@@ -1,10 +1,10 @@
-// Workers ended from outside at random moments, the same in Node and in a page: asynchronous reads are
-// pending, synchronous calls follow at once. Everything settles, as a WorkerError or with the right value.
+// Workers are ended from outside at random moments, in Node as in a page, while asynchronous reads are pending and
+// synchronous calls follow at once. Everything settles, as a WorkerError or with the right value.
 
 /**
- * Runs in the page too, so it stands alone. workers: those alive, asked for in every round; with `paced` one is ended
- * only when the last one is replaced, not sooner than 300 ms after it. Resolves to what came of it: counts, worst times in milliseconds from the kill
- * on, and lists, empty if all is well, of what must not be.
+ * Runs in the page too, so it uses nothing outside of it. workers: returns those alive, in every round; with `paced` one
+ * is ended only when the last one has been replaced, and at least 300 ms after it. Resolves to the results: counts, worst
+ * times in milliseconds from the kill on, and lists of faults, which are empty if all is well.
  */
 export const campaign = async ({ sn, workers, kills, seed, paced = false, limitMs = 20000 }) => {
   let state = seed;
@@ -100,7 +100,7 @@ export const campaign = async ({ sn, workers, kills, seed, paced = false, limitM
   return found;
 };
 
-/** As one line. */
+/** The results as one line. */
 export const summary = ({ rounds, killed, resolved, rejected, worstMs, worstSyncMs }) =>
   `${killed} kills in ${rounds} rounds: ${resolved} right values, ${rejected} WorkerErrors, ` +
   `settled within ${worstMs.toFixed(0)} ms of the kill, synchronous calls within ${worstSyncMs.toFixed(0)} ms`;

@@ -16,7 +16,7 @@ const check = (t, found) => {
 
 test('Node', { timeout: 600_000 }, async (t) => check(t, await runInNode({ kills: KILLS, seed: 7 })));
 
-/** Side by side, since Chromium takes two seconds to end a worker. */
+/** The campaigns run side by side, since Chromium takes two seconds to end a worker. */
 const inPages = async (open) => {
   const browser = await open();
   try {

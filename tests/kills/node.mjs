@@ -1,4 +1,4 @@
-// Lets a campaign loose on the package in this process; the workers are caught as the package starts them.
+// Runs a campaign against the package in this process; it catches the workers as the package starts them.
 import { campaign } from './campaign.mjs';
 
 const threads = process.getBuiltinModule('node:worker_threads');

@@ -1,5 +1,5 @@
-// 30,000 steps of a training loop that disposes of nothing, 12 GB of batches: they end, with fewer than 400 MB in
-// use at any time, in Node, Chromium and Firefox, however the loop gives the event loop its turns.
+// 30,000 steps of a training loop that disposes of nothing, with 12 GB of batches: they complete with less than 400 MB
+// in use at any time, in Node, Chromium and Firefox, however the loop gives the event loop its turns.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import * as sn from '../../js/dist/index.js';

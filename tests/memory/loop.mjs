@@ -1,9 +1,9 @@
-// The training loop of README.md on batches of 128 x 784 numbers, of which nothing is disposed of. It runs in Node
-// and, as text, in pages, where `sn` is the package.
+// The training loop of README.md on batches of 128 x 784 numbers; it disposes of nothing. It runs in Node and, as
+// text, in pages, where `sn` is the package.
 
 /**
- * so many steps; pause: 'data' awaits each loss, 'now and then' every 200th, 'timer' a timer every 10 steps.
- * progress is told of the steps done, and of the most bytes in use so far.
+ * steps: how many; pause: 'data' awaits each loss, 'now and then' every 200th, 'timer' a timer every 10 steps.
+ * progress is called with the steps done and the most bytes in use so far.
  */
 export const trainWithoutDisposing = async (sn, { steps, pause, maxMemory }, progress) => {
   await sn.init(maxMemory ? { maxMemory } : {});

@@ -1,5 +1,5 @@
-// The deterministic figures of known graphs against bench/metrics.csv, so that fusion, planning and size
-// cannot rot silently. After an intended change: node bench/metrics.mjs --write, and read the diff.
+// The deterministic figures of known graphs against bench/metrics.csv, so that fusion, planning and sizes
+// cannot get worse unnoticed. After an intended change: node bench/metrics.mjs --write, and read the diff.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { committed, measured } from '../../bench/metrics.mjs';

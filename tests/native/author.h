@@ -1,4 +1,4 @@
-/* author.h - the author of a random program: its arguments, the values made so far, the steps. */
+/* author.h - the author of a random program: its arguments, the values made so far, its steps. */
 #ifndef SN_TESTS_AUTHOR_H
 #define SN_TESTS_AUTHOR_H
 
@@ -33,13 +33,13 @@ typedef struct author {
 /* A new argument with random numbers; NULL: there are too many. */
 sn_tensor *author_argument_of(author *a, const sn_type *type);
 
-/* Any float made so far, the later ones more often; NULL: none. */
+/* Any float made so far, later ones more often; NULL: none. */
 sn_tensor *author_pick(author *a);
 
-/* Makes a value, or none where what it picked does not suit the step. */
+/* Makes a value, or none if what it picked does not suit the step. */
 void author_step(author *a);
 
-/* A number: the sum of x, weighted or squared, its mean, or its like. */
+/* A number: the sum of x, weighted or squared, its mean, or the like. */
 sn_tensor *author_total(author *a, sn_tensor *x);
 
 #endif

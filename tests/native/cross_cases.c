@@ -1,6 +1,6 @@
 /* cross_cases THREADS [fast] < cases - evaluates a list of cases and prints the bytes of their
  * results. Its twin tests/cross/evaluate.mjs does the same through the JS package: the two outputs
- * must be the same text. cross_cases --ops - prints the elementwise ops of the table: name, inputs,
+ * must be the same text. cross_cases --ops prints the elementwise ops of the table: name, inputs,
  * dtypes, domain.
  *
  * A case is a list of lines, each one call: the result's name, the op, its arguments. A value is a
@@ -13,8 +13,7 @@
  *   begin w b               from here on w and b are variables ...
  *   end loss dw db          ... until here, where their gradients get names
  *   eval w b                computes them, and ends their past
- *   out s                   prints "NAME dtype bytes", or "NAME error MESSAGE"
- */
+ *   out s                   prints "NAME dtype bytes", or "NAME error MESSAGE" */
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>

@@ -91,7 +91,7 @@ static inline sn_groups cut_graph(lab *l, bool fusion) {
   return cut_graph_for(l, &sn_cpu_target, fusion);
 }
 
-/* For one that is quick at lookups. */
+/* The same for a target that is quick at lookups. */
 static inline sn_groups cut_with_lookups(lab *l) {
   sn_target target = sn_cpu_target;
   target.costs.lookup_row = 2;
@@ -100,9 +100,9 @@ static inline sn_groups cut_with_lookups(lab *l) {
   return groups;
 }
 
-/* Lets the first, second ... allocation of attempt fail until it succeeds: each time it reports
- * that and what it took is given back. write makes the lab's graph and what else attempt is
- * given. */
+/* Lets the first, second ... allocation of attempt fail until it succeeds: each time attempt
+ * reports the failure, and what it took is given back. write makes the lab's graph and whatever
+ * else attempt needs. */
 static inline void fail_each_allocation(void (*write)(lab *l, void *made),
                                         sn_status (*attempt)(lab *l, void *made), void *made) {
   sn_status status = SN_ERR_MEMORY;

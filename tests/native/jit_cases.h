@@ -1,5 +1,5 @@
-/* jit_cases.h - random kernels for the JIT: a group, its kernel, an image of wasm's memory and what
- * the strip VM makes of it. */
+/* jit_cases.h - random kernels for the JIT: a group, its kernel, an image of wasm's memory, and
+ * that image as the strip VM leaves it. */
 #ifndef JIT_CASES_H
 #define JIT_CASES_H
 

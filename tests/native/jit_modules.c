@@ -2,10 +2,10 @@
  * with a memory to run it in, calls to make and the memory that the strip VM leaves: tests/jit runs
  * them.
  *
- * A record is the length of a JSON line, the line, then module, its text, memory before, memory
+ * A record is the length of a JSON line, the line, then the module, its text, memory before, memory
  * after. Groups are made here rather than from graphs, so that operands have any strides: permuted,
- * flipped, broadcast, with gaps. Buffers lie end to end up to the memory's last byte with poison between, so
- * a byte too many is a difference or a trap. */
+ * flipped, broadcast, with gaps. Buffers lie end to end up to the memory's last byte, with poison
+ * between them, so a byte too many is a difference or a trap. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

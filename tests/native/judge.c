@@ -113,9 +113,9 @@ static int64_t terms_of(const sn_graph *g, sn_id id) {
   }
 }
 
-/* -1 to 1. In every other pair of evaluations equal numbers of a node move alike, as rounding has
- * it, which shows what is singular because all of them are equal; in the others each by itself, as
- * sums of the same terms in another order do, which shows what hangs on ties. */
+/* -1 to 1. In every other pair of evaluations equal numbers of a node move alike, as in rounding,
+ * which shows what is singular because all of them are equal. In the others each moves by itself,
+ * as sums of the same terms in another order do, which shows what depends on ties. */
 static double noise(uint64_t seed, sn_id id, double value, int64_t i) {
   const uint64_t place = seed % 4 < 2 ? (uint64_t)sn_double_attr(value) : (uint64_t)i * 0x9e3779b1;
   case_random r = {place ^ seed << 32 ^ (uint64_t)id << 20};

@@ -2,7 +2,7 @@
  * by graph/reference.c in three ways.
  *
  *   narrow    in the program's dtypes
- *   wide      with float64 in place of float32: how far narrow is off tells how well the program is
+ *   wide      with float64 in place of float32: how far narrow is off shows how well the program is
  *             conditioned at these numbers
  *   shaken    wide, every rounding op's result moved at random by what float32 would have rounded
  *
@@ -30,8 +30,8 @@ void judge_close(judge *j);
 const void *judge_narrow(const judge *j, size_t output);
 double judge_wide_at(const judge *j, size_t output, int64_t i);
 
-/* Whether got holds the elements of an output; if not, *where is the first wrong one and *bound
- * what it may be off. */
+/* Whether got holds the elements of an output; if not, *where is the first wrong one, and *bound
+ * how far it may be off. */
 bool judge_accepts(judge *j, size_t output, const void *got, int64_t *where, double *bound);
 
 typedef enum judge_verdict {

@@ -5,9 +5,9 @@
 
 #include "kernels/ukr/ukr.h"
 
-/* Both forms, every number of rows, blocks of k of several lengths, first and not: exact bits, C
- * around the block untouched, no effect of what stands beyond the rows and the panels. false: *why
- * (of `size`) tells where. */
+/* Both forms, every number of rows, blocks of k of several lengths, first and not: bits are exact,
+ * C around the block is untouched, and what stands beyond the rows and the panels has no effect.
+ * false: *why (of `size`) says where. */
 bool kernel_cases(const sn_gemm_ukr *ukr, char *why, size_t size);
 
 #endif

@@ -1,7 +1,7 @@
-/* math_reference.h - what the functions of the op table mean, said a second time on purpose in the
- * plain words of C, in double (to judge float32) and long double (to judge float64); and the
- * distance of a result from its exact value in ULP. Functions that no instruction computes must have
- * a meaning (test_math.c); a row of words alone may do without. */
+/* math_reference.h - what the functions of the op table mean, written a second time on purpose in
+ * plain C, in double (to judge float32) and long double (to judge float64); and the distance of a
+ * result from its exact value in ULP. Functions that no instruction computes must have a meaning
+ * (test_math.c); a row of words alone may do without. */
 #ifndef SN_TESTS_MATH_REFERENCE_H
 #define SN_TESTS_MATH_REFERENCE_H
 

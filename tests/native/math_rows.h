@@ -1,5 +1,5 @@
-/* math_rows.h - the functions among the rows of ops.def, those with a bound in ULP that are more
- * than an instruction, as C functions: scalar and a vector at a time. */
+/* math_rows.h - the functions among the rows of ops.def, which have a bound in ULP and are more
+ * than one instruction, as C functions: scalar and a vector at a time. */
 #ifndef SN_TESTS_MATH_ROWS_H
 #define SN_TESTS_MATH_ROWS_H
 

@@ -5,7 +5,7 @@
  * docs/accuracy.md: float32 over every STEP-th of all 2^32 arguments (of two arguments as many
  * pairs), float64 on samples; exit status 1: a bound is broken.
  *
- * scripts/accuracy.mjs makes the document of it.
+ * scripts/accuracy.mjs makes the document from these lines.
  *
  * Exact means: the meanings of math_reference.h in double for float32, in long double for
  * float64. */

@@ -1,4 +1,4 @@
-/* planted.h - faults of lowering, put into a compiled program: what the judge has to see. */
+/* planted.h - faults of lowering that are put into a compiled program, for the judge to see. */
 #ifndef SN_TESTS_PLANTED_H
 #define SN_TESTS_PLANTED_H
 

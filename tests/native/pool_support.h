@@ -1,6 +1,6 @@
 /* pool_support.h - what tests of the pool and of its driver share: pools, units that count, a
- * victim. Death is played by a function that marks its own worker dead and returns without having
- * done its work, as a worker whose kernel has trapped. */
+ * victim. A function plays death by marking its own worker dead and returning without having done
+ * its work, like a worker whose kernel has trapped. */
 #ifndef SN_TESTS_POOL_SUPPORT_H
 #define SN_TESTS_POOL_SUPPORT_H
 

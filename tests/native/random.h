@@ -1,4 +1,4 @@
-/* random.h - the one generator of the native tests (splitmix64). Neighbouring seeds give unrelated
+/* random.h - the only generator of the native tests (splitmix64). Neighbouring seeds give unrelated
  * numbers. It uses no libm, so a seed gives the same bits on every machine.
  *
  * A run is repeated by its seed: SINTER_TEST_SEED, or a fixed one. SINTER_TEST_SHORT asks for fewer

@@ -1,7 +1,7 @@
 /* test_target.c - the workloads of the benchmarks and more, compiled for a device that was never
- * built: 8 buffers a kernel, 16 kB of local memory, no float64, no store of a byte alone. Every
- * group keeps its limits; the CPU, which runs groups made for any target, gets the same results.
- */
+ * built: 8 buffers a kernel, 16 kB of local memory, no float64, no store of a single byte. Every
+ * group keeps its limits; the CPU, which runs groups made for any target, gets the same results. So
+ * it does with other costs, which make other kernels. */
 #include "support.h"
 
 #include <math.h>
