@@ -213,7 +213,7 @@ static sn_window_options window_options(int64_t wide[WINDOW_WORDS], int axes) {
 
 #include "sinter_bridge.inc"
 
-/* ---- derivatives and programs ---------------------------------------------------------------- */
+/* ---- derivatives, control flow and programs -------------------------------------------------- */
 
 sn_tensor *sinter_variable(sn_tensor *x) { return sn_variable(x); }
 
@@ -222,6 +222,33 @@ void sinter_untrack(sn_tensor *t) { sn_untrack(t); }
 sn_status sinter_gradients(sn_tensor *y, uint32_t count) {
   sn_tensor **wrt = scratch_tensors();
   return sn_gradients(y, wrt, count, wrt + count);
+}
+
+/* A traced function that lies at `at`, its inputs before its outputs. */
+static sn_traced traced_at(sn_tensor **at, uint32_t n_inputs, uint32_t n_outputs) {
+  return (sn_traced){at, n_inputs, at + n_inputs, n_outputs};
+}
+
+sn_status sinter_scan(uint32_t n_inputs, uint32_t n_outputs, uint32_t n_carries) {
+  sn_tensor **given = scratch_tensors() + n_inputs + n_outputs;
+  const int32_t *numbers = scratch + 2 * n_inputs + n_outputs;
+  const sn_traced body = traced_at(scratch_tensors(), n_inputs, n_outputs);
+  return sn_scan(context, &body, n_carries, given, numbers[0], numbers[1] != 0,
+                 given + n_inputs + 2);
+}
+
+sn_status sinter_while(uint32_t n) {
+  sn_tensor **body = scratch_tensors() + n + 1, **carries = body + 2 * n;
+  const sn_traced test = traced_at(scratch_tensors(), n, 1), traced = traced_at(body, n, n);
+  return sn_while(context, &test, &traced, carries, carries + n);
+}
+
+sn_status sinter_cond(uint32_t n_operands, uint32_t n_outputs) {
+  sn_tensor **on_true = scratch_tensors() + 1, **on_false = on_true + n_operands + n_outputs;
+  sn_tensor **operands = on_false + n_operands + n_outputs;
+  const sn_traced branches[] = {traced_at(on_true, n_operands, n_outputs),
+                                traced_at(on_false, n_operands, n_outputs)};
+  return sn_cond(*scratch_tensors(), &branches[0], &branches[1], operands, operands + n_operands);
 }
 
 sn_program *sinter_compile(uint32_t n_inputs, uint32_t n_outputs) {

@@ -76,13 +76,20 @@ sn_tensor *SN_EXPORT(sinter_ternary)(uint32_t op, sn_tensor *x, sn_tensor *y, sn
  * tensors of a list, and behind them a text; of windows strides, dilation, before, after, window,
  * output padding, per axis, then padding, groups, channels first, ceil, whether padding counts. */
 
-/* ---- derivatives and programs ---- */
+/* ---- derivatives, control flow and programs ---- */
 sn_tensor *SN_EXPORT(sinter_variable)(sn_tensor *x);
 /* No derivative by a variable will be asked of t any more: once evaluated it lets go of its
  * inputs. */
 void SN_EXPORT(sinter_untrack)(sn_tensor *t);
 /* in: count tensors; out, behind them: as many derivatives */
 sn_status SN_EXPORT(sinter_gradients)(sn_tensor *y, uint32_t count);
+/* in: a traced body, that is its placeholders and its results, as many inputs as placeholders, the
+ * length, whether in reverse; out, behind them: n_outputs tensors */
+sn_status SN_EXPORT(sinter_scan)(uint32_t n_inputs, uint32_t n_outputs, uint32_t n_carries);
+/* in: the traced test, the traced body, n carries; out, behind them: n tensors */
+sn_status SN_EXPORT(sinter_while)(uint32_t n);
+/* in: the condition, two traced branches, n_operands tensors; out, behind them: n_outputs */
+sn_status SN_EXPORT(sinter_cond)(uint32_t n_operands, uint32_t n_outputs);
 /* in: n_inputs placeholders, n_outputs tensors, n_inputs donation flags, bits of passes to switch
  * off, and on, whether to record */
 sn_program *SN_EXPORT(sinter_compile)(uint32_t n_inputs, uint32_t n_outputs);

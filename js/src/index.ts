@@ -32,6 +32,9 @@ export { dispose } from './pytree.js';
 export { evaluate as eval, memory, passes, setDebug, setPass, type MemoryInfo } from './core.js';
 
 export { grad, valueAndGrad, type GradOf, type GradOptions, type Grads } from './transforms.js';
+export { cond, foriLoop, map, scan, switchCase, whileLoop, type ScanOptions } from './control.js';
+export { associativeScan, type AssociativeScanOptions } from './associative.js';
+export type { Returned, SlicesOf, TensorsOf } from './regions.js';
 export { jit, type JitOptions, type Jitted } from './jit.js';
 export { load, type Loaded } from './saved.js';
 export type { Trace } from './traces.js';

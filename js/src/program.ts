@@ -9,12 +9,14 @@ import type { OptionSchema } from './options.js';
 import { noticePressure } from './pressure.js';
 import { runtime, runtimeOrNull, type Runtime } from './runtime/runtime.js';
 import { Tensor, wrap, type Meta } from './tensor.js';
+import { compiling } from './trace.js';
 
 /** An argument of a program that is being traced. */
 export function placeholder({ dtype, shape, key }: Meta): Tensor {
   const rt = runtime();
   rt.send(shape);
-  return wrap(rt.exports.sinter_placeholder(dtypeNumber(dtype), shape.length), { dtype, shape, key });
+  const address = rt.exports.sinter_placeholder(dtypeNumber(dtype), shape.length);
+  return compiling(() => wrap(address, { dtype, shape, key }));
 }
 
 /** How one program is compiled, where it differs from setPass and init. */

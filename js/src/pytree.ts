@@ -44,6 +44,8 @@ interface Walk {
   around: object[];
   /** Makes a tensor of an array of numbers; without it such an array is refused. */
   convert: ((array: NumericArray) => Tensor) | undefined;
+  /** Makes tensors of further values, or null. */
+  enter: ((value: unknown) => Tensor | null) | undefined;
 }
 
 function refuse(op: string, value: object): never {
@@ -100,8 +102,9 @@ function fieldsOf(value: object): { keys: string[]; fields: unknown[] } {
 }
 
 function visit(value: unknown, walk: Walk): Node {
-  if (value instanceof Tensor) {
-    walk.tensors.push(value);
+  const tensor = value instanceof Tensor ? value : walk.enter?.(value);
+  if (tensor) {
+    walk.tensors.push(tensor);
     return { kind: 'tensor' };
   }
   if (typeof value !== 'object' || value === null) return { kind: 'static', value };
@@ -111,9 +114,15 @@ function visit(value: unknown, walk: Walk): Node {
   return { kind: 'object', keys, items: visitAll(fields, value, walk) };
 }
 
-/** The tensors of a tree and its shape. convert: what becomes of typed arrays, which are refused otherwise. */
-export function flatten(tree: unknown, op = 'tree', convert?: (array: NumericArray) => Tensor): Flat {
-  const walk: Walk = { op, tensors: [], bound: [], around: [], convert };
+/** The tensors of a tree and its shape. convert: what becomes of typed arrays, which are refused otherwise; enter: a
+ *  tensor for another value, or null where it is none. */
+export function flatten(
+  tree: unknown,
+  op = 'tree',
+  convert?: (array: NumericArray) => Tensor,
+  enter?: (value: unknown) => Tensor | null,
+): Flat {
+  const walk: Walk = { op, tensors: [], bound: [], around: [], convert, enter };
   const shape = visit(tree, walk);
   return { tensors: walk.tensors, bound: walk.bound, shape };
 }

@@ -68,7 +68,7 @@ export function tidy<T>(f: () => T): T {
 
 /** tidy for a function that is traced. A tensor that it lets out in another way than by its result is told of. */
 export const tidyTraced = <T>(f: () => T): T =>
-  tidied(f, 'made while a function was traced by jit, trainStep or grad, and ended with that');
+  tidied(f, 'made while a function was traced by jit, grad or a loop, and ended with that');
 
 function tidied<T>(f: () => T, gone?: string): T {
   const scope = new Owned();

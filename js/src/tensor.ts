@@ -98,7 +98,7 @@ export class Tensor {
     const address = this.use(op);
     if (this.#isTraced && isCompiling()) {
       throw new SinterError('argument', `${op}: tensors have no values while a function is being compiled`, {
-        hint: 'return the tensor from the function given to jit or trainStep, and read it outside',
+        hint: 'return the tensor from the function that is traced, and read it outside',
       });
     }
     return address;

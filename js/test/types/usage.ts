@@ -59,6 +59,15 @@ export async function usage(): Promise<void> {
   const masked: sn.Tensor = sn.softmaxCrossEntropy(x, [1, -1], { ignoreIndex: -1 });
   void [slope, plain, same, masked];
 
+  const [{ h, n }, ys] = sn.scan((c, [a]) => [{ h: c.h.add(a), n: c.n.add(1) }, { y: a, none: null }], { h: x, n: 0 }, [x]);
+  const stacked: { y: sn.Tensor; none: null } = ys;
+  const [summed]: [sn.Tensor, unknown] = sn.scan((c, a) => [c.add(a), null], 0, [1, 2, 3]);
+  const counted: [sn.Tensor, sn.Tensor] = sn.whileLoop(([i]) => i.less(3), ([i, t]) => [i.add(1), t], [0, x] as [number, sn.Tensor]);
+  const chosen: sn.Tensor = sn.cond(x.any(), (a, k) => a.mul(k), (a) => a, x, 2);
+  const branch: sn.Tensor = sn.switchCase(x.argmax(), [(a) => a, (a) => a.neg()], x);
+  const loops: sn.Tensor[] = [sn.foriLoop(0, 3, (i, c) => c.add(i), x), sn.map((row) => row.sum(), x), h, n];
+  void [stacked, summed, counted, chosen, branch, loops, sn.associativeScan((a, b) => a.add(b), x, { axis: 1 })];
+
   // @ts-expect-error: an argument too many
   x.sum(0, true);
   // @ts-expect-error: options are an object

@@ -1,0 +1,95 @@
+// associativeScan: all prefixes of an associative function in a logarithmic number of steps (Blelloch 1990, Prefix sums
+// and their applications). Pairs are combined, the scan of the pairs gives every second result, and one combination more
+// the others. Plain ops on slices: no loop is left.
+
+import { resolveAxis } from './axes.js';
+import { checkFunction } from './check.js';
+import { ShapeError, SinterError, shapeText } from './errors.js';
+import { concat, flip, reshape, slice, stack } from './functions.gen.js';
+import { readOptions, type OptionSchema } from './options.js';
+import { leavesWithPaths, rebuild } from './pytree.js';
+import { enter, sameTree, sameTypes, typed, type Entered, type Returned, type SlicesOf } from './regions.js';
+import { refusePromise, tidyTraced } from './scope.js';
+import type { Tensor } from './tensor.js';
+
+export interface AssociativeScanOptions {
+  /** Default 0. */
+  axis?: number;
+  /** From the last to the first. Default false. */
+  reverse?: boolean;
+}
+
+const OPTIONS: OptionSchema<AssociativeScanOptions> = { axis: 'axis', reverse: 'boolean' };
+
+/** Elements of the axis from begin on to the end or to before it, in steps. */
+function part(t: Tensor, axis: number, begin: number, end: number, stride = 1): Tensor {
+  const count = Math.max(0, Math.ceil((end - begin) / stride));
+  const along = (there: number, elsewhere: (dim: number) => number): number[] =>
+    t.shape.map((dim, i) => (i === axis ? there : elsewhere(dim)));
+  return slice(t, along(begin, () => 0), along(count, (dim) => dim), { strides: along(stride, () => 1) });
+}
+
+/** a[0], b[0], a[1], b[1] ...: a has as many as b, or one more. */
+function interleave(a: Tensor, b: Tensor, axis: number): Tensor {
+  const n = b.shape[axis]!;
+  const pairs = stack([part(a, axis, 0, n), b], { axis: axis + 1 });
+  const even = reshape(pairs, b.shape.map((dim, i) => (i === axis ? 2 * n : dim)));
+  return a.shape[axis] === n ? even : concat([even, part(a, axis, n, n + 1)], { axis });
+}
+
+function sizeAlong(op: string, xs: Entered, axis: number): number {
+  const leaves = leavesWithPaths(xs.shape, 'xs').filter((leaf) => leaf.isTensor);
+  const sizes = xs.tensors.map((t) => t.shape[resolveAxis(op, axis, t.shape)]!);
+  const k = sizes.findIndex((n) => n !== sizes[0]);
+  if (k > 0) {
+    const shapes = [0, k].map((i) => `${leaves[i]!.path} ${shapeText(xs.tensors[i]!.shape)}`);
+    throw new ShapeError(`${op}: sizes along axis ${axis} differ: ${shapes.join(', ')}`);
+  }
+  if (sizes[0] === undefined) throw new SinterError('argument', `${op}: there is no tensor in xs`);
+  return sizes[0];
+}
+
+/**
+ * All of x0, f(x0, x1), f(f(x0, x1), x2) ... along an axis, for an associative f, which is called on many of them at once:
+ * f(a, b) of two trees like xs with any number of elements along the axis.
+ */
+export function associativeScan<X>(
+  f: (a: SlicesOf<X>, b: SlicesOf<X>) => Returned<SlicesOf<X>>,
+  xs: X,
+  options?: AssociativeScanOptions,
+): SlicesOf<X> {
+  const op = 'associativeScan';
+  checkFunction(op, f, 'associativeScan((a, b) => a.add(b), xs)');
+  const { axis = 0, reverse = false } = readOptions(op, options, OPTIONS);
+  return tidyTraced(() => {
+    const given = enter(op, xs, true);
+    sizeAlong(op, given, axis);
+    const axes = given.tensors.map((t) => resolveAxis(op, axis, t.shape));
+    const size = ([t]: readonly Tensor[]): number => t!.shape[axes[0]!]!;
+    const parts = (list: readonly Tensor[], begin: number, end: number, stride?: number): Tensor[] =>
+      list.map((t, i) => part(t, axes[i]!, begin, end, stride));
+    const turned = (list: readonly Tensor[]): Tensor[] => (reverse ? list.map((t, i) => flip(t, { axis: axes[i]! })) : [...list]);
+    const combine = (a: readonly Tensor[], b: readonly Tensor[]): Tensor[] => {
+      const tree = (list: readonly Tensor[]): SlicesOf<X> => rebuild(given.shape, list) as SlicesOf<X>;
+      const result = f(tree(a), tree(b));
+      refusePromise(op, result, 'f must be synchronous');
+      const made = enter(op, result);
+      sameTree(op, 'xs', given.shape, 'the function returned', made.shape);
+      const wanted = a.map((t) => t.meta);
+      const tensors = typed(made, wanted);
+      sameTypes(op, 'xs', given.shape, wanted, 'the function made it', tensors);
+      return tensors;
+    };
+    const prefixes = (list: readonly Tensor[]): readonly Tensor[] => {
+      const n = size(list);
+      if (n < 2) return list;
+      const odd = prefixes(combine(parts(list, 0, n - 1, 2), parts(list, 1, n, 2)));
+      const rest = parts(list, 2, n, 2);
+      const before = n % 2 ? odd : parts(odd, 0, size(odd) - 1);
+      const first = parts(list, 0, 1);
+      const even = n === 2 ? first : combine(before, rest).map((t, i) => concat([first[i]!, t], { axis: axes[i]! }));
+      return even.map((t, i) => interleave(t, odd[i]!, axes[i]!));
+    };
+    return rebuild(given.shape, turned(prefixes(turned(given.tensors)))) as SlicesOf<X>;
+  });
+}

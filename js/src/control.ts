@@ -1,0 +1,328 @@
+// Loops and conditions. Their functions are traced on tensors without values; what these capture is found by the core,
+// which runs the whole at once, or makes it a part of the function that is being traced.
+
+import { checkFunction, checkInteger, shown } from './check.js';
+import { DTypeError, ShapeError, SinterError, shapeText } from './errors.js';
+import { arange, concat, less, reshape, slice, stack, take, tensor } from './functions.gen.js';
+import { readOptions, type OptionSchema } from './options.js';
+import { placeholder } from './program.js';
+import { leavesWithPaths, rebuild, type TreeShape } from './pytree.js';
+import {
+  control,
+  enter,
+  sameTree,
+  sameTypes,
+  sliceMetas,
+  trace,
+  traceLoop,
+  typed,
+  type Entered,
+  type Returned,
+  type SlicesOf,
+  type TensorsOf,
+} from './regions.js';
+import { tidyTraced } from './scope.js';
+import { Tensor } from './tensor.js';
+
+export interface ScanOptions {
+  /** How many rounds; must be given where there are no xs. */
+  length?: number;
+  /** From the last slice to the first. Default false. */
+  reverse?: boolean;
+  /** Rounds that the body is put together of. Default 1. */
+  unroll?: number;
+}
+
+const SCAN: OptionSchema<ScanOptions> = { length: 'integer', reverse: 'boolean', unroll: 'integer' };
+
+type Body = (carry: unknown, x: unknown) => unknown;
+
+/** Tensors and the tree they are in. */
+interface Tree {
+  tensors: Tensor[];
+  shape: TreeShape;
+}
+
+const treeOf = ({ tensors, shape }: Tree): unknown => rebuild(shape, tensors);
+
+/** How many slices there are: that of all stacks, and of the option. */
+function lengthOf(op: string, xs: Entered, given: number | undefined): number {
+  const leaves = leavesWithPaths(xs.shape, 'xs').filter((leaf) => leaf.isTensor);
+  let [length, from] = [given, `option length is ${given}`];
+  xs.tensors.forEach((t, i) => {
+    const { path } = leaves[i]!;
+    const [n] = t.shape;
+    if (n === undefined) throw new ShapeError(`${op}: ${path} is a single number and has no slices`);
+    if (length !== undefined && n !== length)
+      throw new ShapeError(`${op}: ${path} has ${n} slices, shape ${shapeText(t.shape)}; ${from}`);
+    [length, from] = [n, `${path} has ${n}`];
+  });
+  if (length !== undefined) return checkInteger(op, 'length', length, 0);
+  throw new SinterError('argument', `${op}: there is no tensor in xs`, { hint: 'write { length: 10 }' });
+}
+
+function pairOf(op: string, result: unknown): readonly [unknown, unknown] {
+  if (Array.isArray(result) && result.length === 2) return result as [unknown, unknown];
+  throw new SinterError('argument', `${op}: the function returned ${shown(result)}, expected [carry, y]`);
+}
+
+/** A loop of the core over slices of stacks. */
+function rounds(op: string, f: Body, init: Entered, xs: Entered, length: number, reverse: boolean): [Tree, Tree] {
+  const metas = sliceMetas(xs);
+  let slices: Tensor[] = [];
+  const { body, inputs, start, made } = traceLoop(op, init, (carry) => {
+    slices = metas.map(placeholder);
+    const result = trace(op, [...init.bound, ...xs.bound], () => f(rebuild(init.shape, carry), rebuild(xs.shape, slices)));
+    const [next, y] = pairOf(op, result);
+    return { carry: enter(op, next), y: enter(op, y) };
+  });
+  const outputs = [...made, ...typed(body.y)];
+  const n = inputs.length;
+  const results =
+    outputs.length === 0
+      ? []
+      : control(
+          op,
+          [...inputs, ...slices, ...outputs, ...start, ...xs.tensors, length, Number(reverse)],
+          outputs.length,
+          (core) => core.sinter_scan(n + slices.length, outputs.length, n),
+        );
+  return [
+    { tensors: results.slice(0, n), shape: init.shape },
+    { tensors: results.slice(n), shape: body.y.shape },
+  ];
+}
+
+/** f put together n times, for n slices at once. */
+const several =
+  (op: string, f: Body, n: number, reverse: boolean): Body =>
+  (first, xs) => {
+    const stacks = enter(op, xs);
+    const ys: Entered[] = [];
+    let carry = first;
+    for (let k = 0; k < n; k++) {
+      const i = reverse ? n - 1 - k : k;
+      const x = rebuild(stacks.shape, stacks.tensors.map((t) => take(t, i)));
+      const [next, y] = pairOf(op, f(carry, x));
+      carry = treeOf(enter(op, next));
+      ys[i] = enter(op, y);
+      sameTree(op, 'y', ys[i]!.shape, 'in another round', ys[reverse ? n - 1 : 0]!.shape);
+    }
+    const made = ys.map((y) => typed(y));
+    return [carry, rebuild(ys[0]!.shape, made[0]!.map((_, leaf) => stack(made.map((y) => y[leaf]!))))];
+  };
+
+/** Some slices of all stacks. */
+const part = (xs: Entered, begin: number, count: number): Entered => ({
+  ...xs,
+  tensors: xs.tensors.map((t) => slice(t, t.shape.map((_, i) => (i ? 0 : begin)), t.shape.map((_, i) => (i ? -1 : count)))),
+});
+
+/** The first rounds one by one, the others n at a time. */
+function unrolled(
+  op: string,
+  f: Body,
+  init: Entered,
+  xs: Entered,
+  length: number,
+  reverse: boolean,
+  n: number,
+): [Tree, Tree] {
+  if (n === 1 || length < n) return rounds(op, f, init, xs, length, reverse);
+  const few = length % n;
+  const many = length - few;
+  const first = few > 0 ? rounds(op, f, init, part(xs, reverse ? many : 0, few), few, reverse) : null;
+  const others = part(xs, reverse ? 0 : few, many);
+  others.tensors = others.tensors.map((t) => reshape(t, [many / n, n, ...t.shape.slice(1)]));
+  const carry = first ? enter(op, treeOf(first[0])) : init;
+  const [last, ys] = rounds(op, several(op, f, n, reverse), carry, others, many / n, reverse);
+  const flat = ys.tensors.map((t) => reshape(t, [many, ...t.shape.slice(2)]));
+  const joined = first ? flat.map((t, i) => concat(reverse ? [t, first[1].tensors[i]!] : [first[1].tensors[i]!, t])) : flat;
+  return [last, { tensors: joined, shape: ys.shape }];
+}
+
+/**
+ * A loop over the slices of xs along their first axes: f(carry, x) -> [carry, y]. Returns the last carry and the ys,
+ * stacked. init, xs, carries and ys are trees; xs may be null, with { length } rounds, and y may be null. The carry keeps
+ * its tree, dtypes and shapes. Numbers count as tensors; one in init has the dtype that f makes of it, which is found by
+ * tracing f once more. In xs an array of numbers is one tensor.
+ */
+export function scan<C, X, Y>(
+  f: (carry: TensorsOf<C>, x: SlicesOf<X>) => readonly [Returned<C>, Y],
+  init: C,
+  xs: X,
+  options?: ScanOptions,
+): [TensorsOf<C>, TensorsOf<Y>] {
+  checkFunction('scan', f, 'scan((carry, x) => [carry, y], init, xs)');
+  const { length, reverse = false, unroll = 1 } = readOptions('scan', options, SCAN);
+  checkInteger('scan', 'unroll', unroll, 1);
+  return tidyTraced(() => {
+    const stacks = enter('scan', xs, true);
+    const n = lengthOf('scan', stacks, length);
+    const [carry, y] = unrolled('scan', f as unknown as Body, enter('scan', init), stacks, n, reverse, unroll);
+    return [treeOf(carry), treeOf(y)] as [TensorsOf<C>, TensorsOf<Y>];
+  });
+}
+
+/** f of each slice of xs along their first axes, stacked: a scan without a carry. */
+export function map<X, Y>(f: (x: SlicesOf<X>) => Y, xs: X): TensorsOf<Y> {
+  checkFunction('map', f, 'map((x) => y, xs)');
+  return tidyTraced(() => {
+    const stacks = enter('map', xs, true);
+    const n = lengthOf('map', stacks, undefined);
+    const body: Body = (_, x) => [null, f(x as SlicesOf<X>)];
+    return treeOf(rounds('map', body, enter('map', null), stacks, n, false)[1]) as TensorsOf<Y>;
+  });
+}
+
+/** The only tensor that a function returned. */
+function single(op: string, what: string, result: unknown): Tensor {
+  if (typeof result === 'boolean') return tensor(result);
+  if (result instanceof Tensor) return result;
+  throw new SinterError('argument', `${op}: ${what} is ${shown(result)}, expected a bool tensor`);
+}
+
+/** Refuses what is no scalar of a dtype. */
+function checkScalar(op: string, what: string, t: Tensor, dtype: 'bool' | 'int32'): void {
+  if (t.dtype === dtype && t.ndim === 0) return;
+  const message = `${op}: ${what} is ${t.dtype} ${shapeText(t.shape)}, expected ${dtype} ()`;
+  throw t.dtype === dtype ? new ShapeError(message) : new DTypeError(message);
+}
+
+type Round = (carry: unknown) => unknown;
+
+function loop(op: string, test: Round, body: Round, given: unknown): unknown {
+  const init = enter(op, given);
+  if (init.tensors.length === 0) throw new SinterError('argument', `${op}: there is no tensor in the carry`);
+  const traceOn = (f: Round, carry: readonly Tensor[]): unknown =>
+    trace(op, init.bound, () => f(rebuild(init.shape, carry)));
+  const { inputs, start, made } = traceLoop(op, init, (carry) => ({ carry: enter(op, traceOn(body, carry)) }));
+  const tested = inputs.map((t) => placeholder(t.meta));
+  const holds = single(op, 'what the test returned', traceOn(test, tested));
+  checkScalar(op, 'what the test returned', holds, 'bool');
+  const words = [...tested, holds, ...inputs, ...made, ...start];
+  return rebuild(init.shape, control(op, words, start.length, (core) => core.sinter_while(start.length)));
+}
+
+/**
+ * body(carry) -> carry as long as test(carry) holds, a bool scalar; the last carry. Trees and numbers as in scan. It cannot
+ * be differentiated in reverse, since how often it runs is not known before: use scan or foriLoop there.
+ */
+export function whileLoop<C>(
+  test: (carry: TensorsOf<C>) => Tensor | boolean,
+  body: (carry: TensorsOf<C>) => Returned<C>,
+  init: C,
+): TensorsOf<C> {
+  const hint = 'whileLoop((carry) => goesOn, (carry) => carry, init)';
+  checkFunction('whileLoop', test, hint);
+  checkFunction('whileLoop', body, hint);
+  return tidyTraced(() => loop('whileLoop', test as Round, body as Round, init) as TensorsOf<C>);
+}
+
+/**
+ * body(i, carry) -> carry for the int32 scalars i from lo to before hi; the last carry. With numbers as bounds it is a scan,
+ * which can be differentiated; with tensors, int32 scalars, a whileLoop.
+ */
+export function foriLoop<C>(
+  lo: number | Tensor,
+  hi: number | Tensor,
+  body: (i: Tensor, carry: TensorsOf<C>) => Returned<C>,
+  init: C,
+): TensorsOf<C> {
+  const op = 'foriLoop';
+  checkFunction(op, body, 'foriLoop(lo, hi, (i, carry) => carry, init)');
+  return tidyTraced(() => {
+    if (!(lo instanceof Tensor || hi instanceof Tensor)) {
+      const count = checkInteger(op, 'hi', hi) - checkInteger(op, 'lo', lo);
+      const numbers = arange(lo, lo + Math.max(count, 0), 1, { dtype: 'int32' });
+      const f: Body = (carry, i) => [body(i as Tensor, carry as TensorsOf<C>), null];
+      return treeOf(rounds(op, f, enter(op, init), enter(op, numbers), numbers.size, false)[0]) as TensorsOf<C>;
+    }
+    const [from, to] = [lo, hi].map((bound, k) => {
+      const name = k ? 'hi' : 'lo';
+      const t = bound instanceof Tensor ? bound : tensor(checkInteger(op, name, bound), { dtype: 'int32' });
+      checkScalar(op, name, t, 'int32');
+      return t;
+    }) as [Tensor, Tensor];
+    const test = ([i]: [Tensor]): Tensor => less(i, to);
+    const round = ([i, carry]: [Tensor, TensorsOf<C>]): unknown => [i.add(1), body(i, carry)];
+    return (loop(op, test as Round, round as Round, [from, init]) as [Tensor, TensorsOf<C>])[1];
+  });
+}
+
+type Branch = (...operands: unknown[]) => unknown;
+
+/** The core's condition of two functions of the operands. */
+function choose(op: string, pred: Tensor, branches: readonly Branch[], operands: Entered): unknown {
+  // Bare numbers are captured instead, and take the dtype of what they meet.
+  const given = operands.tensors.filter((t) => !operands.numbers.has(t));
+  const [first, second] = branches.map((branch) => {
+    const inputs = given.map((t) => placeholder(t.meta));
+    let next = 0;
+    const leaves = operands.tensors.map((t) => (operands.numbers.has(t) ? t : inputs[next++]!));
+    const list = rebuild(operands.shape, leaves) as unknown[];
+    const made = enter(op, trace(op, operands.bound, () => branch(...list)));
+    for (const [t, value] of operands.numbers) made.numbers.set(t, value);
+    return { inputs, made };
+  }) as [{ inputs: Tensor[]; made: Entered }, { inputs: Tensor[]; made: Entered }];
+  const [a, b] = [first.made, second.made];
+  sameTree(op, 'result', a.shape, 'another branch returned', b.shape);
+  const wanted = a.tensors.map((t, i) => (a.numbers.has(t) && !b.numbers.has(b.tensors[i]!) ? b.tensors[i]! : t).meta);
+  const [left, right] = [typed(a, wanted), typed(b, wanted)];
+  sameTypes(op, 'result', a.shape, left.map((t) => t.meta), 'another branch returned', right);
+  const words = [pred, ...first.inputs, ...left, ...second.inputs, ...right, ...given];
+  const count = left.length;
+  const results = count === 0 ? [] : control(op, words, count, (core) => core.sinter_cond(given.length, count));
+  return rebuild(a.shape, results);
+}
+
+/**
+ * onTrue(...operands) or onFalse(...operands): only one of them is computed. pred is a bool scalar; both return trees of
+ * the same dtypes and shapes. A number among the results has the dtype of the other branch's tensor.
+ */
+export function cond<A extends readonly unknown[], R>(
+  pred: Tensor | boolean,
+  onTrue: (...operands: TensorsOf<A> & readonly unknown[]) => R,
+  onFalse: (...operands: TensorsOf<A> & readonly unknown[]) => Returned<R>,
+  ...operands: A
+): TensorsOf<R> {
+  const hint = 'cond(pred, (x) => y, (x) => y, x)';
+  checkFunction('cond', onTrue, hint);
+  checkFunction('cond', onFalse, hint);
+  return tidyTraced(() => {
+    const condition = single('cond', 'the condition', pred);
+    checkScalar('cond', 'the condition', condition, 'bool');
+    return choose('cond', condition, [onTrue as Branch, onFalse as Branch], enter('cond', operands)) as TensorsOf<R>;
+  });
+}
+
+/** branches[index](...operands): only that one is computed. index is an int32 scalar; beyond the ends it is the first or
+ *  the last branch. */
+export function switchCase<A extends readonly unknown[], R>(
+  index: Tensor | number,
+  branches: readonly ((...operands: TensorsOf<A> & readonly unknown[]) => R)[],
+  ...operands: A
+): TensorsOf<R> {
+  const op = 'switchCase';
+  if (!Array.isArray(branches) || branches.length === 0)
+    throw new SinterError('argument', `${op}: the branches are ${shown(branches)}, expected functions in an array`);
+  for (const branch of branches) checkFunction(op, branch, 'switchCase(index, [(x) => y, (x) => y], x)');
+  return tidyTraced(() => {
+    const at = index instanceof Tensor ? index : tensor(checkInteger(op, 'index', index), { dtype: 'int32' });
+    checkScalar(op, 'index', at, 'int32');
+    /** One of the branches from first to before end, those within it of what the outermost condition gives them. */
+    const among = (first: number, end: number, given?: Entered): Branch => {
+      if (end - first === 1) return branches[first] as Branch;
+      const middle = (first + end) >> 1;
+      const halves = [among(first, middle), among(middle, end)];
+      return (...list) => {
+        const parts = given ? halves : halves.map((half) => () => half(...list));
+        return choose(op, less(at, middle), parts, given ?? enter(op, []));
+      };
+    };
+    const given = enter(op, operands);
+    const result = trace(op, given.bound, () => among(0, branches.length, given)(...(treeOf(given) as unknown[])));
+    const made = enter(op, result);
+    return rebuild(made.shape, typed(made)) as TensorsOf<R>;
+  });
+}

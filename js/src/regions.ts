@@ -1,0 +1,169 @@
+// Functions traced on placeholders, as the bodies of loops and the branches of conditions: what goes into them and
+// comes out are trees, whose numbers count as tensors, and what must agree between two trees is checked here.
+
+import { asTensor, type TensorLike } from './apply.js';
+import { isNumericArray, shown } from './check.js';
+import { DTypeError, ShapeError, SinterError, shapeText } from './errors.js';
+import { full } from './functions.gen.js';
+import { placeholder } from './program.js';
+import { flatten, leavesWithPaths, shapeKey, type Flat, type TreeShape } from './pytree.js';
+import type { Exports } from './runtime/exports.js';
+import { runtime } from './runtime/runtime.js';
+import { noticePressure } from './pressure.js';
+import { refusePromise } from './scope.js';
+import { makeMeta, wrap, type Meta, type NestedArray, type Tensor } from './tensor.js';
+import { compiling, replacing } from './trace.js';
+import { MAX_RANK, type NumericArray } from './upload.js';
+
+type Fixed = ((...args: never) => unknown) | null | undefined | string;
+
+/** A tree with tensors in place of its numbers and typed arrays. */
+export type TensorsOf<T> = T extends Tensor | Fixed
+  ? T
+  : T extends number | boolean | NumericArray
+    ? Tensor
+    : { [K in keyof T]: TensorsOf<T[K]> };
+
+/** What a function may return for such a tree. */
+export type Returned<T> = T extends Fixed
+  ? T
+  : T extends Tensor | number | boolean | NumericArray
+    ? Tensor | number | boolean
+    : { readonly [K in keyof T]: Returned<T[K]> };
+
+/** As TensorsOf, where arrays of numbers are tensors. */
+export type SlicesOf<X> = X extends NestedArray | NumericArray
+  ? Tensor
+  : X extends Tensor | Fixed
+    ? X
+    : { [K in keyof X]: SlicesOf<X[K]> };
+
+/** A tree as tensors, with the numbers among them: bare ones, which take the dtype of what they meet. */
+export interface Entered extends Flat {
+  numbers: Map<Tensor, number>;
+}
+
+const isNumbers = (value: unknown, depth = 0): boolean =>
+  Array.isArray(value)
+    ? value.length > 0 && depth < MAX_RANK && value.every((each) => isNumbers(each, depth + 1))
+    : typeof value === 'number' || typeof value === 'boolean';
+
+/** Tensors of a tree with numbers in it. lists: arrays of numbers alone are tensors, too. */
+export function enter(op: string, tree: unknown, lists = false): Entered {
+  const numbers = new Map<Tensor, number>();
+  const made = flatten(tree, op, undefined, (value) => {
+    if (typeof value === 'number') {
+      const t = wrap(runtime().exports.sinter_scalar(value));
+      numbers.set(t, value);
+      return t;
+    }
+    const isOne = typeof value === 'boolean' || isNumericArray(value) || (lists && isNumbers(value));
+    return isOne ? asTensor(value as TensorLike, op) : null;
+  });
+  return { ...made, numbers };
+}
+
+/** Whether a bare number is one of the dtype. */
+const isOf = (value: number, { dtype }: Meta): boolean =>
+  /float/.test(dtype) || (/int/.test(dtype) && Number.isInteger(value));
+
+/** The tensors with numbers of the dtypes that are wanted, or of float32. */
+export const typed = ({ tensors, numbers }: Entered, wanted: readonly Meta[] = []): Tensor[] =>
+  tensors.map((t, i) => {
+    const value = numbers.get(t);
+    if (value === undefined) return t;
+    const meta = wanted[i];
+    return full([], value, { dtype: meta && isOf(value, meta) ? meta.dtype : 'float32' });
+  });
+
+/** Calls f of a loop or a condition on inputs without values; bound: see Flat. */
+export function trace(op: string, bound: readonly Tensor[], f: () => unknown): unknown {
+  const result = replacing(bound, () => compiling(f));
+  refusePromise(op, result, 'what is traced must be synchronous');
+  return result;
+}
+
+/** The types of slices along the first axis. */
+export const sliceMetas = ({ tensors }: Flat): Meta[] => tensors.map((t) => makeMeta(t.dtype, t.shape.slice(1)));
+
+const MOST_TRIES = 4;
+
+/**
+ * A body traced on placeholders for its carry. A number in the first carry takes the dtype that the body makes of it: it
+ * is traced with the number first, and then until its result has the dtype of its argument.
+ */
+export function traceLoop<B extends { carry: Entered }>(
+  op: string,
+  init: Entered,
+  make: (carry: readonly Tensor[]) => B,
+): { body: B; inputs: readonly Tensor[]; start: Tensor[]; made: Tensor[] } {
+  let inputs = init.tensors.map((t) => (init.numbers.has(t) ? t : placeholder(t.meta)));
+  for (let tries = 0; ; tries++) {
+    const body = make(inputs);
+    sameTree(op, 'carry', init.shape, 'the function returned', body.carry.shape);
+    const metas = inputs.map((t) => t.meta);
+    const made = typed(body.carry, metas);
+    const settled = inputs.every((t, i) => !init.numbers.has(init.tensors[i]!) || (tries > 0 && t.dtype === made[i]!.dtype));
+    if (settled || tries === MOST_TRIES) {
+      sameTypes(op, 'carry', init.shape, metas, 'the function made it', made);
+      return { body, inputs, start: typed(init, metas), made };
+    }
+    inputs = init.tensors.map((t, i) => {
+      const value = init.numbers.get(t);
+      if (value === undefined) return placeholder(t.meta);
+      const meta = makeMeta(made[i]!.dtype, []);
+      return placeholder(isOf(value, meta) ? meta : makeMeta('float32', []));
+    });
+  }
+}
+
+const textOf = (leaf: { isTensor: boolean; empty?: string; value?: unknown }): string =>
+  leaf.isTensor ? 'a tensor' : (leaf.empty ?? shown(leaf.value));
+
+/** Refuses trees that differ in what is not a tensor. */
+export function sameTree(op: string, what: string, a: TreeShape, other: string, b: TreeShape): void {
+  if (shapeKey(a) === shapeKey(b)) return;
+  const places = (shape: TreeShape): Map<string, string> =>
+    new Map(leavesWithPaths(shape, what).map((leaf) => [leaf.path, textOf(leaf)]));
+  const [left, right] = [places(a), places(b)];
+  const path = [...left.keys(), ...right.keys()].find((each) => left.get(each) !== right.get(each));
+  const [mine, theirs] = [left, right].map((side) => (path && side.get(path)) ?? 'nothing') as [string, string];
+  const difference = path ? `${path} is ${mine}, ${other} ${theirs} there` : `${what}: the trees have other containers`;
+  throw new SinterError('argument', `${op}: ${difference}`);
+}
+
+const typeText = ({ dtype, shape }: Meta): string => `${dtype} ${shapeText(shape)}`;
+
+/** Refuses tensors of other types than wanted; shape: of the tree they are in. */
+export function sameTypes(
+  op: string,
+  what: string,
+  shape: TreeShape,
+  wanted: readonly Meta[],
+  other: string,
+  tensors: readonly Tensor[],
+): void {
+  const k = tensors.findIndex((t, i) => t.meta.key !== wanted[i]!.key);
+  if (k < 0) return;
+  const { path } = leavesWithPaths(shape, what).filter((leaf) => leaf.isTensor)[k]!;
+  const message = `${op}: ${path} is ${typeText(wanted[k]!)}, ${other} ${typeText(tensors[k]!.meta)}`;
+  throw wanted[k]!.dtype === tensors[k]!.dtype ? new ShapeError(message) : new DTypeError(message);
+}
+
+/** Calls the core with tensors and numbers in the scratch block, behind which it writes count tensors. */
+export function control(
+  op: string,
+  parts: readonly (Tensor | number)[],
+  count: number,
+  call: (core: Exports) => number,
+): Tensor[] {
+  const rt = runtime();
+  const words = parts.map((part) => (typeof part === 'number' ? part : part.use(op)));
+  rt.scratch(words.length + count);
+  rt.send(words);
+  rt.ok(call(rt.exports));
+  const results = rt.receive(words.length, count).map((address) => wrap(address));
+  noticePressure(rt, results.reduce((sum, t) => sum + t.size, 0));
+  if (rt.runsAsync) rt.turns?.start();
+  return results;
+}
