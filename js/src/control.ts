@@ -250,6 +250,7 @@ export function foriLoop<C>(
   });
 }
 
+type Operands<A extends readonly unknown[]> = { -readonly [K in keyof A]: TensorsOf<A[K]> };
 type Branch = (...operands: unknown[]) => unknown;
 
 /** The core's condition of two functions of the operands. */
@@ -282,8 +283,8 @@ function choose(op: string, pred: Tensor, branches: readonly Branch[], operands:
  */
 export function cond<A extends readonly unknown[], R>(
   pred: Tensor | boolean,
-  onTrue: (...operands: TensorsOf<A> & readonly unknown[]) => R,
-  onFalse: (...operands: TensorsOf<A> & readonly unknown[]) => Returned<R>,
+  onTrue: (...operands: Operands<A>) => R,
+  onFalse: (...operands: Operands<A>) => Returned<R>,
   ...operands: A
 ): TensorsOf<R> {
   const hint = 'cond(pred, (x) => y, (x) => y, x)';
@@ -300,7 +301,7 @@ export function cond<A extends readonly unknown[], R>(
  *  the last branch. */
 export function switchCase<A extends readonly unknown[], R>(
   index: Tensor | number,
-  branches: readonly ((...operands: TensorsOf<A> & readonly unknown[]) => R)[],
+  branches: readonly ((...operands: Operands<A>) => R)[],
   ...operands: A
 ): TensorsOf<R> {
   const op = 'switchCase';

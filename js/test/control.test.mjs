@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import * as sn from '../dist/index.js';
-import { assertClose, assertThrows } from './support.mjs';
+import { assertClose, assertSlopes, assertThrows } from './support.mjs';
 
 await sn.init({ threads: 2 });
 
@@ -291,6 +291,37 @@ test('a million rounds need no more memory than ten', () => {
   const [limit, last] = sn.tidy(() => [1_000_000, count(int(1_000_000)).item()]);
   assert.equal(last, limit);
   assert.deepEqual([sn.memory().bytesInUse, sn.memory().tensors], [bytesInUse, tensors]);
+});
+
+test('gradients of loops and conditions are those of differences, at once and compiled', () => {
+  const f = (c, w, xs) => {
+    const [last, ys] = sn.scan((c, x) => {
+      const next = c.mul(w).add(x.sin()).tanh();
+      return [next, next.square()];
+    }, c, xs);
+    return last.sum().add(ys.mean());
+  };
+  const inputs = [[0.1, 0.2], [0.5, -0.3], [1, 2, 3, 4, 5, 6]].map((data) => ({ data, shape: data.length > 2 ? [3, 2] : [2] }));
+  assertSlopes(sn, f, inputs);
+  assertSlopes(sn, sn.jit(f), inputs);
+  const wave = (x) => sn.cond(x.sum().greater(0), (x) => x.sin().sum(), (x) => x.cos().sum(), x);
+  const nested = (x) => sn.foriLoop(0, 4, (_, c) => sn.cond(c.sum().greater(1), (c) => c.mul(x), (c) => c.add(x), c), x).sum();
+  for (const data of [[1, 2], [-1, -2], [0.3, 0.4]]) {
+    assertSlopes(sn, wave, [{ data, shape: [2] }]);
+    assertSlopes(sn, sn.jit(nested), [{ data, shape: [2] }]);
+  }
+  const product = (x) => sn.associativeScan((a, b) => a.mul(b), x).sum();
+  assertSlopes(sn, product, [{ data: [1, 2, 3, 4, 5], shape: [5] }]);
+});
+
+test('second derivatives, gradients inside a loop, and none of a while', () => {
+  const cubic = sn.grad((x) => sn.grad((x) => sn.foriLoop(0, 3, (_, c) => c.mul(x), x))(x));
+  assert.equal(cubic(sn.tensor(2)).item(), 48);
+  const slope = sn.grad((z) => z.sub(3).square().sum());
+  const descend = (x) => sn.foriLoop(0, 50, (_, x) => x.sub(slope(x).mul(0.1)), x);
+  everywhere(descend, [sn.tensor([0, 1])], [[3 - 3 * 0.8 ** 50, 3 - 2 * 0.8 ** 50]]);
+  const doubled = (x) => sn.whileLoop((c) => c.less(10), (c) => c.mul(2), x);
+  assertThrows(() => sn.grad(doubled)(sn.tensor(1)), sn.SinterError, { message: /whileLoop .* use scan or foriLoop/ });
 });
 
 /** Control flow written out: loops of JavaScript that read the values of conditions. */
