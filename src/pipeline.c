@@ -49,7 +49,7 @@ static sn_status finish_stage(compiling *c, const char *stage, const sn_graph *g
   return SN_OK;
 }
 
-/* The pass over a graph, its regions first: they keep their numbers. */
+/* The pass over a graph, its regions first: they keep their numbers, unless it numbers them itself. */
 static sn_status apply(sn_pass_fn *pass, const sn_pass_context *context, const sn_graph *from,
                        sn_graph *to) {
   sn_arena *arena = to->arena;
@@ -60,7 +60,10 @@ static sn_status apply(sn_pass_fn *pass, const sn_pass_context *context, const s
     *regions[i] = (sn_graph){.arena = arena};
     SN_TRY(apply(pass, context, from->regions[i], regions[i]));
   }
-  SN_TRY(pass(context, from, to));
+  sn_graph graph = *from;
+  graph.regions = regions;
+  SN_TRY(pass(context, &graph, to));
+  if (to->n_regions || !from->n_regions) return SN_OK; /* it has made others */
   to->regions = regions;
   to->n_regions = to->cap_regions = from->n_regions;
   return SN_OK;

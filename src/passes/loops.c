@@ -1,0 +1,395 @@
+/* loops.c - loops do what is needed, once.
+ *
+ *   merged    scans over the same inputs with the same carries become one: the forward loop, and what a derivative made
+ *             of it to have more of its values
+ *   pruned    results nobody uses go, and carries and inputs that no result needs
+ *   constant  a carry that every round hands on as it is, is a constant of the loop
+ *   hoisted   what is made of constants alone is made before the loop
+ *
+ * Each region is looked at once, and each node of control flow meets those of its own bucket only: linear. */
+#include <string.h>
+
+#include "build/inline.h"
+#include "build/rewrite.h"
+#include "passes/passes.h"
+
+/* A scan with those that are merged into it. */
+typedef struct family {
+  sn_id first;
+  sn_graph body;    /* of the first, with the results of all */
+  uint8_t *used;    /* per result of body */
+  uint8_t *needed;  /* per argument of body */
+  uint32_t *number; /* per result of body: its number in the new loop */
+  sn_id node;       /* of the new graph */
+  uint32_t next;    /* of its bucket, + 1 */
+} family;
+
+typedef struct state {
+  const sn_graph *from;
+  uint8_t *live;
+  family *families;
+  size_t n_families, cap_families;
+  uint32_t *family_of; /* per node: + 1, 0: none */
+  uint32_t **
+      result; /* per node of control flow in a family: per result its number in the family's body */
+  uint32_t *buckets;
+  size_t n_buckets; /* a power of two */
+} state;
+
+/* ---- merging --------------------------------------------------------------------------------- */
+
+static bool same_inputs(const sn_graph *g, sn_id a, sn_id b) {
+  const sn_node *x = sn_graph_node(g, a), *y = sn_graph_node(g, b);
+  return x->n_inputs == y->n_inputs &&
+         sn_same_bytes(sn_graph_inputs(g, a), sn_graph_inputs(g, b), x->n_inputs * sizeof(sn_id)) &&
+         sn_same_bytes(sn_graph_attrs(g, a) + 1, sn_graph_attrs(g, b) + 1,
+                       (x->n_attrs - 1) * sizeof(int64_t));
+}
+
+/* Whether the bodies have the same nodes and hand on the same carries. */
+static bool same_rounds(const sn_graph *a, const sn_graph *b, size_t n_carries) {
+  sn_graph x = *a, y = *b;
+  x.n_outputs = y.n_outputs = n_carries;
+  return sn_graph_equal(&x, &y);
+}
+
+static sn_status add_result(const state *s, family *f, sn_id output, uint32_t *number) {
+  sn_graph *body = &f->body;
+  sn_id *outputs;
+  for (uint32_t k = 0; k < body->n_outputs; k++)
+    if (body->outputs[k] == output) {
+      *number = k;
+      return SN_OK;
+    }
+  SN_TRY(sn_arena_alloc(s->from->arena, body->n_outputs + 1, sizeof *outputs, (void **)&outputs));
+  memcpy(outputs, body->outputs, body->n_outputs * sizeof *outputs);
+  outputs[body->n_outputs] = output;
+  *number = (uint32_t)body->n_outputs++;
+  body->outputs = outputs;
+  return SN_OK;
+}
+
+static uint32_t bucket_of(const state *s, sn_id id) {
+  const sn_node *node = sn_graph_node(s->from, id);
+  uint32_t hash = node->n_inputs * 0x9e3779b1u;
+  for (uint32_t k = 0; k < node->n_inputs; k++)
+    hash = (hash ^ sn_graph_inputs(s->from, id)[k]) * 0x9e3779b1u;
+  return hash & (uint32_t)(s->n_buckets - 1);
+}
+
+static sn_status join(state *s, sn_id id, uint32_t number) {
+  family *f = &s->families[number];
+  const sn_control c = sn_graph_control(s->from, id);
+  SN_TRY(sn_arena_alloc(s->from->arena, c.n_results, sizeof **s->result, (void **)&s->result[id]));
+  for (size_t k = 0; k < c.n_results; k++)
+    if (k < c.n_carries)
+      s->result[id][k] = (uint32_t)k;
+    else
+      SN_TRY(add_result(s, f, c.regions[0]->outputs[k], &s->result[id][k]));
+  s->family_of[id] = number + 1;
+  return SN_OK;
+}
+
+static sn_status place(state *s, sn_id id) {
+  const sn_control c = sn_graph_control(s->from, id);
+  uint32_t *bucket = &s->buckets[bucket_of(s, id)];
+  for (uint32_t at = *bucket; at; at = s->families[at - 1].next) {
+    const family *f = &s->families[at - 1];
+    if (same_inputs(s->from, f->first, id) && same_rounds(&f->body, c.regions[0], c.n_carries))
+      return join(s, id, at - 1);
+  }
+  SN_TRY(sn_arena_grow(s->from->arena, (void **)&s->families, &s->cap_families, s->n_families,
+                       sizeof *s->families));
+  const uint32_t number = (uint32_t)s->n_families++;
+  family *f = &s->families[number];
+  *f = (family){.first = id, .body = *c.regions[0], .node = SN_NONE, .next = *bucket};
+  f->body.n_outputs = c.n_carries;
+  *bucket = number + 1;
+  return join(s, id, number);
+}
+
+/* ---- what is needed -------------------------------------------------------------------------- */
+
+static void mark_inputs(const sn_graph *g, uint8_t *marks) {
+  for (sn_id id = (sn_id)g->n_nodes; id-- > 0;)
+    for (uint32_t k = 0; marks[id] && k < g->nodes[id].n_inputs; k++)
+      marks[sn_graph_inputs(g, id)[k]] = 1;
+}
+
+/* used: results, and carries that other results need in later rounds. */
+static sn_status find_needed(const state *s, family *f) {
+  const sn_graph *body = &f->body;
+  const sn_control c = sn_graph_control(s->from, f->first);
+  uint8_t *marks;
+  SN_TRY(sn_arena_alloc(s->from->arena, body->n_arguments, 1, (void **)&f->needed));
+  SN_TRY(sn_arena_alloc(s->from->arena, body->n_nodes, 1, (void **)&marks));
+  for (bool found = true; found;) {
+    found = false;
+    memset(marks, 0, body->n_nodes);
+    for (size_t k = 0; k < body->n_outputs; k++)
+      if (f->used[k]) marks[body->outputs[k]] = 1;
+    mark_inputs(body, marks);
+    for (sn_id id = 0; id < body->n_nodes; id++)
+      if (marks[id] && body->nodes[id].op == SN_OP_input)
+        f->needed[sn_graph_attrs(body, id)[0]] = 1;
+    for (size_t k = 0; k < c.n_carries; k++) {
+      f->needed[k] = f->needed[k] || f->used[k];
+      if (!f->needed[k] || f->used[k]) continue;
+      f->used[k] = 1;
+      found = true;
+    }
+  }
+  return SN_OK;
+}
+
+static sn_status find_used(state *s) {
+  const sn_graph *g = s->from;
+  for (size_t i = 0; i < s->n_families; i++)
+    SN_TRY(
+        sn_arena_alloc(g->arena, s->families[i].body.n_outputs, 1, (void **)&s->families[i].used));
+  for (sn_id id = 0; id < g->n_nodes; id++) {
+    if (!s->live[id] || g->nodes[id].op != SN_OP_result) continue;
+    const sn_id from = *sn_graph_inputs(g, id);
+    if (s->family_of[from])
+      s->families[s->family_of[from] - 1].used[s->result[from][*sn_graph_attrs(g, id)]] = 1;
+  }
+  for (size_t i = 0; i < s->n_families; i++) SN_TRY(find_needed(s, &s->families[i]));
+  return SN_OK;
+}
+
+/* ---- making a loop anew ---------------------------------------------------------------------- */
+
+typedef enum role { ROLE_NONE, ROLE_CARRY, ROLE_STACK, ROLE_CONST } role;
+
+typedef struct remake {
+  sn_rewrite *r;
+  family *f;
+  sn_control c;
+  const sn_id *x;  /* the loop's inputs in the new graph */
+  uint8_t *role;   /* per argument of the body */
+  uint8_t *varies; /* per node of the body */
+  uint8_t *live;
+  sn_id *
+      outside; /* per node that does not vary: the node before the loop that makes it, or SN_NONE */
+  sn_id *map;  /* per node: that of the new body */
+  sn_graph body;
+  sn_id *inputs;
+  size_t n_inputs;
+  int64_t n_of[4]; /* arguments of a role */
+} remake;
+
+static void find_roles(remake *m) {
+  const sn_graph *body = &m->f->body;
+  for (size_t k = 0; k < body->n_arguments; k++)
+    m->role[k] = !m->f->needed[k]                     ? ROLE_NONE
+                 : k < m->c.n_carries                 ? ROLE_CARRY
+                 : k < m->c.n_carries + m->c.n_stacks ? ROLE_STACK
+                                                      : ROLE_CONST;
+  for (sn_id id = 0; id < body->n_nodes; id++) {
+    if (body->nodes[id].op != SN_OP_input) continue;
+    const size_t k = (size_t)sn_graph_attrs(body, id)[0];
+    if (m->role[k] == ROLE_CARRY && body->outputs[k] == id) m->role[k] = ROLE_CONST;
+  }
+  for (sn_id id = 0; id < body->n_nodes; id++) {
+    const sn_node *node = sn_graph_node(body, id);
+    if (node->op == SN_OP_input) m->varies[id] = m->role[sn_graph_attrs(body, id)[0]] != ROLE_CONST;
+    for (uint32_t k = 0; k < node->n_inputs; k++)
+      m->varies[id] = m->varies[id] || m->varies[sn_graph_inputs(body, id)[k]];
+  }
+}
+
+static bool is_result(const remake *m, size_t k) {
+  return m->f->used[k] && (k >= m->c.n_carries || m->role[k] == ROLE_CARRY);
+}
+
+/* A constant of the loop that costs something. What is a view, or a number, is made in each round. */
+static bool is_hoisted(const remake *m, sn_id id) {
+  const sn_op_class kind = sn_op_describe(m->f->body.nodes[id].op)->kind;
+  return !m->varies[id] && kind != SN_CLASS_LEAF && kind != SN_CLASS_VIEW &&
+         kind != SN_CLASS_CONTROL;
+}
+
+static void mark_body(const remake *m) {
+  const sn_graph *body = &m->f->body;
+  for (size_t k = 0; k < body->n_outputs; k++)
+    if (is_result(m, k)) m->live[body->outputs[k]] = 1;
+  for (sn_id id = (sn_id)body->n_nodes; id-- > 0;) {
+    if (!m->live[id] || is_hoisted(m, id)) continue;
+    for (uint32_t k = 0; k < body->nodes[id].n_inputs; k++)
+      m->live[sn_graph_inputs(body, id)[k]] = 1;
+  }
+}
+
+static sn_status copy_node(remake *m, sn_id id, sn_graph *to, const sn_id *map, sn_id *out) {
+  const sn_graph *body = &m->f->body;
+  const sn_node *node = sn_graph_node(body, id);
+  int64_t attrs[SN_MAX_ATTRS];
+  sn_id *inputs;
+  SN_TRY(sn_arena_alloc(body->arena, node->n_inputs, sizeof *inputs, (void **)&inputs));
+  for (uint32_t k = 0; k < node->n_inputs; k++) inputs[k] = map[sn_graph_inputs(body, id)[k]];
+  SN_TRY(sn_graph_take_regions(to, body, node->op, sn_graph_attrs(body, id), node->n_attrs, attrs));
+  return sn_graph_append(to, node->op, inputs, node->n_inputs, attrs, node->n_attrs, &node->type,
+                         out);
+}
+
+/* The constants' nodes before the loop, and what is made of them as far as something hoisted needs it. */
+static sn_status hoist(remake *m) {
+  const sn_graph *body = &m->f->body;
+  uint8_t *wanted;
+  SN_TRY(sn_arena_alloc(body->arena, body->n_nodes, 1, (void **)&wanted));
+  for (sn_id id = 0; id < body->n_nodes; id++) {
+    m->outside[id] = SN_NONE;
+    wanted[id] = m->live[id] && is_hoisted(m, id);
+  }
+  mark_inputs(body, wanted);
+  for (sn_id id = 0; id < body->n_nodes; id++) {
+    if (body->nodes[id].op == SN_OP_input && !m->varies[id])
+      m->outside[id] = m->x[sn_graph_attrs(body, id)[0]];
+    else if (wanted[id])
+      SN_TRY(copy_node(m, id, m->r->to.graph, m->outside, &m->outside[id]));
+  }
+  return SN_OK;
+}
+
+static sn_status add_argument(remake *m, sn_id id, role kind, sn_id given) {
+  const int64_t number = (int64_t)m->n_inputs;
+  m->inputs[m->n_inputs++] = given;
+  m->n_of[kind]++;
+  return sn_graph_append(&m->body, SN_OP_input, NULL, 0, &number, 1, &m->f->body.nodes[id].type,
+                         &m->map[id]);
+}
+
+/* Carries have an argument each, whether the body reads them or not. */
+static sn_status add_carries(remake *m) {
+  const sn_graph *body = &m->f->body;
+  for (size_t k = 0; k < m->c.n_carries; k++) {
+    if (m->role[k] != ROLE_CARRY) continue;
+    sn_id id = 0;
+    while (id < body->n_nodes &&
+           !(body->nodes[id].op == SN_OP_input && (size_t)sn_graph_attrs(body, id)[0] == k))
+      id++;
+    const int64_t number = (int64_t)m->n_inputs;
+    m->inputs[m->n_inputs++] = m->x[k];
+    m->n_of[ROLE_CARRY]++;
+    if (id == body->n_nodes) continue;
+    SN_TRY(sn_graph_append(&m->body, SN_OP_input, NULL, 0, &number, 1, &body->nodes[id].type,
+                           &m->map[id]));
+  }
+  return SN_OK;
+}
+
+static sn_status make_body(remake *m) {
+  const sn_graph *body = &m->f->body;
+  SN_TRY(add_carries(m));
+  for (sn_id id = 0; id < body->n_nodes; id++) {
+    const bool input = body->nodes[id].op == SN_OP_input;
+    const int64_t k = input ? sn_graph_attrs(body, id)[0] : 0;
+    if (m->live[id] && input && m->role[k] == ROLE_STACK)
+      SN_TRY(add_argument(m, id, ROLE_STACK, m->x[k]));
+  }
+  for (sn_id id = 0; id < body->n_nodes; id++) {
+    const bool input = body->nodes[id].op == SN_OP_input;
+    if (m->live[id] && (input ? !m->varies[id] : is_hoisted(m, id)))
+      SN_TRY(add_argument(m, id, ROLE_CONST, m->outside[id]));
+    else if (m->live[id] && !input)
+      SN_TRY(copy_node(m, id, &m->body, m->map, &m->map[id]));
+  }
+  sn_graph *to = &m->body;
+  SN_TRY(sn_arena_alloc(to->arena, body->n_outputs, sizeof *to->outputs, (void **)&to->outputs));
+  for (size_t k = 0; k < body->n_outputs; k++) {
+    m->f->number[k] = (uint32_t)to->n_outputs;
+    if (is_result(m, k)) to->outputs[to->n_outputs++] = m->map[body->outputs[k]];
+  }
+  to->n_arguments = m->n_inputs;
+  return SN_OK;
+}
+
+static sn_status remake_loop(sn_rewrite *r, family *f, const sn_id *x) {
+  const state *s = r->user;
+  sn_arena *arena = s->from->arena;
+  const size_t n = f->body.n_nodes;
+  remake m = {.r = r, .f = f, .c = sn_graph_control(s->from, f->first), .x = x};
+  SN_TRY(sn_arena_alloc(arena, f->body.n_arguments, 1, (void **)&m.role));
+  SN_TRY(sn_arena_alloc(arena, n, 1, (void **)&m.varies));
+  SN_TRY(sn_arena_alloc(arena, n, 1, (void **)&m.live));
+  SN_TRY(sn_arena_alloc(arena, n, sizeof *m.outside, (void **)&m.outside));
+  SN_TRY(sn_arena_alloc(arena, n, sizeof *m.map, (void **)&m.map));
+  SN_TRY(sn_arena_alloc(arena, f->body.n_arguments + n, sizeof *m.inputs, (void **)&m.inputs));
+  SN_TRY(sn_arena_alloc(arena, f->body.n_outputs, sizeof *f->number, (void **)&f->number));
+  sn_graph_init(&m.body, arena, true);
+  find_roles(&m);
+  mark_body(&m);
+  SN_TRY(hoist(&m));
+  SN_TRY(make_body(&m));
+  int64_t attrs[] = {0, m.n_of[ROLE_CARRY], m.n_of[ROLE_STACK], m.c.length, m.c.reverse};
+  SN_TRY(sn_graph_add_region(r->to.graph, &m.body, &attrs[0]));
+  const sn_type type = sn_control_type();
+  return sn_graph_append(r->to.graph, SN_OP_scan, m.inputs, m.n_inputs, attrs, 5, &type, &f->node);
+}
+
+/* ---- the pass -------------------------------------------------------------------------------- */
+
+static sn_id rewrite_scan(sn_rewrite *r, sn_id id, const sn_id *inputs) {
+  const state *s = r->user;
+  family *f = &s->families[s->family_of[id] - 1];
+  if (f->node == SN_NONE) r->to.status = remake_loop(r, f, inputs);
+  return f->node;
+}
+
+/* A carry that never changes is what it began as. */
+static sn_id rewrite_result(sn_rewrite *r, sn_id id, const sn_id *inputs) {
+  const state *s = r->user;
+  const sn_id from = *sn_graph_inputs(s->from, id);
+  if (!s->family_of[from]) return SN_NONE;
+  const family *f = &s->families[s->family_of[from] - 1];
+  const uint32_t k = s->result[from][*sn_graph_attrs(s->from, id)];
+  const sn_graph *body = &f->body;
+  const sn_node *output = sn_graph_node(body, body->outputs[k]);
+  const size_t n_carries = (size_t)sn_graph_attrs(s->from, f->first)[1];
+  if (k < n_carries && output->op == SN_OP_input &&
+      (size_t)sn_graph_attrs(body, body->outputs[k])[0] == k)
+    return r->map[sn_graph_inputs(s->from, f->first)[k]];
+  const int64_t number = f->number[k];
+  return sn_build_op(&r->to, SN_OP_result, inputs, 1, &number, 1, &s->from->nodes[id].type);
+}
+
+/* Other control flow's regions have other numbers in the new graph. */
+static sn_id rewrite_other(sn_rewrite *r, sn_id id, const sn_id *inputs) {
+  const sn_node *node = sn_graph_node(r->from, id);
+  int64_t attrs[SN_MAX_ATTRS];
+  r->to.status = sn_graph_take_regions(r->to.graph, r->from, node->op, sn_graph_attrs(r->from, id),
+                                       node->n_attrs, attrs);
+  if (r->to.status) return SN_NONE;
+  return sn_build_op(&r->to, node->op, inputs, node->n_inputs, attrs, node->n_attrs, &node->type);
+}
+
+static sn_id rewrite_node(sn_rewrite *r, sn_id id, const sn_id *inputs) {
+  const state *s = r->user;
+  const sn_op op = r->from->nodes[id].op;
+  if (s->family_of[id]) return rewrite_scan(r, id, inputs);
+  if (sn_op_is_control(op)) return rewrite_other(r, id, inputs);
+  return op == SN_OP_result ? rewrite_result(r, id, inputs) : SN_NONE;
+}
+
+static sn_status find_families(state *s) {
+  const sn_graph *g = s->from;
+  size_t n = 0;
+  for (sn_id id = 0; id < g->n_nodes; id++) n += g->nodes[id].op == SN_OP_scan;
+  for (s->n_buckets = 1; s->n_buckets < n; s->n_buckets *= 2) {}
+  SN_TRY(sn_arena_alloc(g->arena, g->n_nodes, 1, (void **)&s->live));
+  SN_TRY(sn_arena_alloc(g->arena, g->n_nodes, sizeof *s->family_of, (void **)&s->family_of));
+  SN_TRY(sn_arena_alloc(g->arena, g->n_nodes, sizeof *s->result, (void **)&s->result));
+  SN_TRY(sn_arena_alloc(g->arena, s->n_buckets, sizeof *s->buckets, (void **)&s->buckets));
+  sn_graph_live(g, s->live);
+  for (sn_id id = 0; id < g->n_nodes; id++)
+    if (s->live[id] && g->nodes[id].op == SN_OP_scan) SN_TRY(place(s, id));
+  return find_used(s);
+}
+
+sn_status sn_pass_loops(const sn_pass_context *context, const sn_graph *from, sn_graph *to) {
+  state s = {.from = from};
+  if (!from->n_regions)
+    return sn_rewrite_graph(from, to, to->arena, context->share, NULL, NULL, NULL);
+  SN_TRY(find_families(&s));
+  return sn_rewrite_graph(from, to, to->arena, context->share, s.live, rewrite_node, &s);
+}
