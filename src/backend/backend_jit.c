@@ -3,6 +3,17 @@
 #include "backend/backend_cpu.h"
 #include "jit/jit.h"
 
+/* A loop of scalar programs as one function. */
+static sn_status emit_serial(const sn_device *device, sn_control_step *step) {
+  sn_code_module *module;
+  SN_TRY(sn_jit_serial(device->env, device->machine.target->fused, step->serial, &module));
+  if (!module) return SN_OK;
+  step->module = module;
+  step->ready = sn_code_is_ready;
+  step->code = (sn_serial_code *)(uintptr_t)module->first;
+  return SN_OK;
+}
+
 /* A module for a program, and one for each of its regions. */
 static sn_status emit(const sn_device *device, sn_executable *exe) {
   sn_code_module *module;
@@ -11,8 +22,9 @@ static sn_status emit(const sn_device *device, sn_executable *exe) {
   exe->backend = &sn_jit_backend;
   exe->code = module;
   for (size_t i = 0; i < exe->n_kernels; i++) {
-    const sn_control_step *step = exe->controls[i];
+    sn_control_step *step = exe->controls[i];
     for (uint32_t r = 0; step && r < step->n_regions; r++) SN_TRY(emit(device, step->regions[r]));
+    if (step && step->serial) SN_TRY(emit_serial(device, step));
   }
   return SN_OK;
 }
@@ -21,6 +33,7 @@ static void drop(sn_executable *exe) {
   for (size_t i = 0; i < exe->n_kernels; i++) {
     const sn_control_step *step = exe->controls[i];
     for (uint32_t r = 0; step && r < step->n_regions; r++) drop(step->regions[r]);
+    if (step) sn_code_release((sn_code_module *)(uintptr_t)step->module);
   }
   if (exe->code) sn_code_release(exe->code);
 }

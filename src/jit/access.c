@@ -207,11 +207,16 @@ void sn_access_load(void *user, uint32_t number, uint32_t local) {
 
 /* ---- stores ---------------------------------------------------------------------------------- */
 
-static void push_stored(sn_walk *k, const sn_leaf *leaf, sn_vec node) {
-  sn_write_peek(&k->writer, node);
+/* What is on the stack, as memory has it. */
+static void as_stored(sn_walk *k, const sn_leaf *leaf) {
   if (leaf->dtype != SN_BOOL) return;
   sn_emit_16(k->w, SN_WASM_v128_const, byte_ones);
   sn_emit(k->w, SN_WASM_v128_and);
+}
+
+static void push_stored(sn_walk *k, const sn_leaf *leaf, sn_vec node) {
+  sn_write_peek(&k->writer, node);
+  as_stored(k, leaf);
 }
 
 static void store_whole(sn_walk *k, const sn_leaf *leaf, uint32_t half, sn_vec node) {
@@ -228,15 +233,28 @@ static void store_whole(sn_walk *k, const sn_leaf *leaf, uint32_t half, sn_vec n
   }
 }
 
-static void store_lane(sn_walk *k, const sn_leaf *leaf, uint32_t lane, sn_vec node) {
+/* Of the vector on the stack, above its address. */
+static void emit_lane(sn_walk *k, const sn_leaf *leaf, uint32_t lane, uint32_t offset) {
   static const sn_wasm_op ops[] = {[1] = SN_WASM_v128_store8_lane,
                                    [2] = SN_WASM_v128_store16_lane,
                                    [4] = SN_WASM_v128_store32_lane,
                                    [8] = SN_WASM_v128_store64_lane};
   const uint32_t bytes = (uint32_t)item_bytes(leaf);
+  sn_emit_lane_memory(k->w, ops[bytes], offset, bytes == 8 ? lane % 2 : 4 / bytes * lane);
+}
+
+static void store_lane(sn_walk *k, const sn_leaf *leaf, uint32_t lane, sn_vec node) {
   const uint32_t offset = push_address(k, leaf, lane);
   push_stored(k, leaf, node);
-  sn_emit_lane_memory(k->w, ops[bytes], offset, bytes == 8 ? lane % 2 : 4 / bytes * lane);
+  emit_lane(k, leaf, lane, offset);
+}
+
+void sn_access_put(sn_walk *k, uint32_t number, uint32_t local) {
+  const sn_leaf *leaf = &k->leaves[number];
+  const uint32_t offset = push_address(k, leaf, 0);
+  sn_emit_get(k->w, local);
+  as_stored(k, leaf);
+  emit_lane(k, leaf, 0, offset);
 }
 
 static void store_half(sn_walk *k, const sn_leaf *leaf, uint32_t half, sn_vec node) {

@@ -8,6 +8,9 @@
 void sn_access_load(void *user, uint32_t number, uint32_t local);
 void sn_access_store(sn_walk *k, const sn_walk_store *store);
 
+/* Stores lane 0 of a register, where the leaf is. */
+void sn_access_put(sn_walk *k, uint32_t leaf, uint32_t local);
+
 /* The local k->place becomes the bytes that the leaf's lookup adds for lane `lane`. */
 void sn_access_find_place(const sn_walk *k, const sn_leaf *leaf, uint32_t lane);
 

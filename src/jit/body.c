@@ -123,6 +123,10 @@ uint32_t sn_jit_operand(sn_jit *j, const sn_operand *o) {
   return leaf;
 }
 
+static sn_vec_value read_operand(sn_jit *j, const sn_operand *o) {
+  return j->read ? j->read(j, o) : sn_walk_read(&j->walk, sn_jit_operand(j, o));
+}
+
 static sn_vec_value describe_op(sn_jit *j, const sn_body *body, const sn_insn *insn) {
   sn_vec_value args[SN_MAX_ARITY] = {0};
   sn_dtype dtypes[SN_MAX_ARITY] = {0};
@@ -139,9 +143,7 @@ sn_status sn_jit_body(sn_jit *j, const sn_body *body, const uint32_t *kept) {
     const sn_insn *insn = &body->insns[i];
     sn_vec_value *value = &j->insns[i];
     switch (insn->kind) {
-    case SN_INSN_LOAD:
-      *value = sn_walk_read(&j->walk, sn_jit_operand(j, &body->operands[insn->args[0]]));
-      break;
+    case SN_INSN_LOAD: *value = read_operand(j, &body->operands[insn->args[0]]); break;
     case SN_INSN_CONST:
       value->half[0] = sn_expand_const(&j->walk.lanes, insn->dtype, insn->value);
       value->half[1] = value->half[0];

@@ -24,7 +24,9 @@ typedef struct sn_jit {
   sn_vec_value *totals;  /* per total its value, if there is one to read */
   sn_vec_value *insns;   /* of the body described last */
   bool once_per_run;     /* operands do not walk the reduced dims */
-  bool unable;           /* something that is not lowered was met */
+  /* What a load is; NULL: the operand's elements where they lie. */
+  sn_vec_value (*read)(struct sn_jit *j, const sn_operand *operand);
+  bool unable; /* something that is not lowered was met */
 } sn_jit;
 
 /* One more than the highest value that the group reads or writes. */

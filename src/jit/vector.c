@@ -122,7 +122,7 @@ sn_vec sn_vec_shiftv(sn_vecs *l, sn_wasm_op op, sn_vec a, sn_vec bits) {
   const sn_vec_node *n = &l->nodes[bits];
   if (n->kind == SN_VEC_CONST && n->code == 32)
     return sn_vec_shift(l, op == SN_WASM_i32_shl ? SN_WASM_i32x4_shl : SN_WASM_i32x4_shr_u, a,
-                         (uint32_t)n->imm & 31);
+                        (uint32_t)n->imm & 31);
   return add(l, (sn_vec_node){
                     .kind = SN_VEC_SHIFTV, .code = (uint16_t)op, .n_args = 2, .args = {a, bits}});
 }
@@ -198,7 +198,7 @@ sn_vec sn_vec_neg(sn_vecs *l, uint32_t width, sn_vec a) {
   const sn_vec inner = l->nodes[a].args[0];
   if (is_op(l, a, floor) && is_op(l, inner, neg))
     return sn_vec_op(l, width == 64 ? SN_WASM_f64x2_ceil : SN_WASM_f32x4_ceil,
-                      l->nodes[inner].args[0], 0, 0);
+                     l->nodes[inner].args[0], 0, 0);
   return sn_vec_op(l, neg, a, 0, 0);
 }
 
@@ -218,10 +218,10 @@ sn_vec sn_vec_rare_end(sn_vecs *l, uint32_t width, sn_vec mask, sn_vec a, sn_vec
   if (l->status || rare == 0) return 0;
   l->region = l->nodes[rare].region;
   const sn_vec end = add(l, (sn_vec_node){.kind = SN_VEC_RARE_END,
-                                            .code = (uint16_t)width,
-                                            .n_args = 3,
-                                            .args = {a, b, mask},
-                                            .imm = rare});
+                                          .code = (uint16_t)width,
+                                          .n_args = 3,
+                                          .args = {a, b, mask},
+                                          .imm = rare});
   if (l->status) return 0;
   l->nodes[rare].level = l->nodes[end].level;
   l->nodes[rare].imm = end;

@@ -54,9 +54,7 @@ static void write_const(sn_wasm *w, const sn_vec_node *node) {
   sn_emit_16(w, SN_WASM_v128_const, halves);
 }
 
-static bool is_inline(const sn_vec_node *node) {
-  return node->kind == SN_VEC_CONST && !node->held;
-}
+static bool is_inline(const sn_vec_node *node) { return node->kind == SN_VEC_CONST && !node->held; }
 
 void sn_write_peek(sn_writer *writer, sn_vec node) {
   flush(writer);

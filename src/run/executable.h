@@ -9,6 +9,7 @@
 #define SN_RUN_EXECUTABLE_H
 
 #include "kernels/kernel.h"
+#include "kernels/serial_loop.h"
 #include "program/steps.h"
 #include "run/profiler.h"
 #include "threads/pool.h"
@@ -20,6 +21,10 @@ typedef struct sn_control_step {
   struct sn_executable *regions[SN_MAX_REGIONS];
   uint32_t n_regions;
   size_t shared_bytes, worker_bytes;
+  sn_serial_loop *serial; /* its rounds as scalar programs; NULL: they are more */
+  const void *module;     /* of the code for that; NULL: the regions' programs run */
+  bool (*ready)(const void *module);
+  sn_serial_code *code;
   /* From where it was interrupted, or from its beginning; false: interrupted again. */
   bool (*run)(struct sn_control_step *step, const sn_run *run, bool begins, double until,
               sn_status *status);

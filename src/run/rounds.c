@@ -1,5 +1,8 @@
 #include "run/rounds.h"
 
+#include <math.h>
+
+#include "base/host.h"
 #include "base/size.h"
 #include "kernels/kernel.h"
 
@@ -14,7 +17,10 @@ typedef struct rounds_step {
   uint32_t *stores;            /* per result: the group's store, or SN_NONE */
   size_t spare, test, regions; /* offsets */
   int64_t round;               /* under way */
+  int64_t calls;               /* of the body's program or code */
   bool testing;                /* the test of a while_loop, the body of a scan is under way */
+  void **table;                /* of the serial loop (kernels/serial_loop.h) */
+  bool has_code;               /* which it is run by, since this run began */
   const void **inputs;         /* per input: its buffer in the run under way */
   const void **now;            /* per carry: where it lies in this round */
 } rounds_step;
@@ -69,7 +75,7 @@ static void bind_carries(const rounds *w, sn_run *region, bool is_last) {
   rounds_step *s = w->s;
   for (size_t k = 0; k < s->control.n_carries; k++) {
     size_t bytes = sn_align64(s->bytes[k]);
-    char *next = w->shared + s->carries[k] + (s->round & 1 ? bytes : 0);
+    char *next = w->shared + s->carries[k] + (s->calls & 1 ? bytes : 0);
     char *result = is_last ? result_at(w, k) : NULL;
     set_argument(region, k, s->now[k]);
     set_output(region, k, result ? result : next);
@@ -80,6 +86,7 @@ static void carry_on(const sn_run *region, rounds_step *s) {
   for (size_t k = 0; k < s->control.n_carries; k++)
     s->now[k] = region->buffers[sn_output_buffer(region->exe->program, k)];
   s->round++;
+  s->calls++;
 }
 
 /* After the last round. */
@@ -149,6 +156,65 @@ static bool run_while(const rounds *w, sn_status *status) {
   return true;
 }
 
+/* ---- loops of scalar programs ---------------------------------------------------------------- */
+
+/* Rounds between two looks at the clock. */
+#define ROUNDS_PER_LOOK 4096
+
+/* The values of a region as the general way binds them: for this round. */
+static void fill_values(const sn_run *region, void **table) {
+  const sn_program_code *program = region->exe->program;
+  for (size_t v = 0; v < program->plan.n_values; v++) {
+    const sn_handle *at = &program->handles[v];
+    table[v] = at->buffer == SN_NONE ? NULL : (char *)region->buffers[at->buffer] + at->offset;
+  }
+}
+
+static void fill_table(const rounds *w, int64_t n) {
+  rounds_step *s = w->s;
+  const sn_serial_loop *loop = s->base.serial;
+  sn_run *body = &s->runs[0], *test = &s->runs[1];
+  const bool is_last = s->control.op == SN_OP_scan && s->round + n == s->control.length;
+  begin_region(w, body);
+  bind_carries(w, body, is_last);
+  if (s->control.op == SN_OP_scan) bind_slices(w, body);
+  fill_values(body, s->table);
+  for (uint32_t k = 0; k < loop->n_carries; k++) {
+    s->table[sn_serial_begins(loop, k)] = (void *)(uintptr_t)s->now[k];
+    s->table[sn_serial_ends(loop, k)] = body->buffers[sn_output_buffer(body->exe->program, k)];
+  }
+  if (!loop->test) return;
+  begin_region(w, test);
+  fill_values(test, s->table + loop->n_body_values);
+  s->table[sn_serial_test(loop)] = w->shared + s->test;
+}
+
+/* Its carries lie in one of the two buffers, then in the other, from one call of the code to the next. */
+static void carry_on_by(const rounds *w, int64_t n) {
+  rounds_step *s = w->s;
+  carry_on(&s->runs[0], s);
+  s->round += n - 1;
+}
+
+static bool run_serial(const rounds *w) {
+  rounds_step *s = w->s;
+  for (;;) {
+    const bool scan = s->control.op == SN_OP_scan;
+    int64_t n = scan ? s->control.length - s->round : INT32_MAX;
+    if (n > INT32_MAX) n = INT32_MAX;
+    if (w->until != INFINITY && n > ROUNDS_PER_LOOK) n = ROUNDS_PER_LOOK;
+    if (!n) break;
+    fill_table(w, n);
+    s->base.code(s->table, (int32_t)n);
+    carry_on_by(w, n);
+    if (!scan && !w->shared[s->test]) break;
+    if (scan && s->round == s->control.length) break;
+    if (w->until != INFINITY && sn_host_now_ms() >= w->until) return false;
+  }
+  hand_over_carries(w);
+  return true;
+}
+
 static bool run_cond(const rounds *w, bool begins, sn_status *status) {
   rounds_step *s = w->s;
   if (begins) s->round = !*(const char *)s->inputs[0];
@@ -172,11 +238,13 @@ static bool run_step(sn_control_step *step, const sn_run *run, bool begins, doub
   for (uint32_t k = 0; k < flow->n_operands; k++)
     s->inputs[k] = run->exe->values[flow->operands[k].value];
   if (begins) {
-    s->round = 0;
+    s->round = s->calls = 0;
+    s->has_code = step->code && step->ready(step->module);
     s->testing = s->control.op == SN_OP_while_loop;
     for (size_t k = 0; k < s->control.n_carries; k++) s->now[k] = s->inputs[k];
     for (uint32_t r = 0; r < s->control.n_regions; r++) s->runs[r].place = (sn_run_place){0};
   }
+  if (s->has_code) return run_serial(&w);
   switch ((int)s->control.op) {
   case SN_OP_scan: return run_scan(&w, status);
   case SN_OP_while_loop: return run_while(&w, status);
@@ -238,6 +306,68 @@ static sn_status make_runs(sn_arena *arena, rounds_step *s, sn_executable *const
   return SN_OK;
 }
 
+/* The one kernel of a region whose program is a scalar one, or NULL. */
+static const sn_kernel *scalar_kernel(const sn_executable *exe) {
+  const sn_group *g = exe->n_kernels == 1 ? exe->kernels[0].group : NULL;
+  const bool scalar = g && g->kind == SN_GROUP_MAP && sn_group_points(g) == 1;
+  return scalar ? &exe->kernels[0] : NULL;
+}
+
+/* What the values of a region are to the loop. */
+static void describe_values(const rounds_step *s, const sn_executable *exe, bool is_test,
+                            sn_serial_value *values) {
+  const sn_control *c = &s->control;
+  const sn_groups *groups = &exe->program->groups;
+  for (size_t v = 0; v < groups->n_values; v++) {
+    const sn_value *value = &groups->values[v];
+    values[v] = (sn_serial_value){.kind = SN_SERIAL_STILL};
+    if (value->kind != SN_VALUE_ARGUMENT) continue;
+    const size_t k = value->argument;
+    if (k < c->n_carries) values[v] = (sn_serial_value){SN_SERIAL_CARRY, 0, (uint32_t)k};
+    if (k >= c->n_carries && k < c->n_carries + c->n_stacks)
+      values[v] = (sn_serial_value){SN_SERIAL_MOVES, (int32_t)s->slices[k - c->n_carries], 0};
+  }
+  for (size_t k = 0; k < groups->n_outputs; k++) {
+    sn_serial_value *value = &values[groups->outputs[k]];
+    if (is_test)
+      *value = (sn_serial_value){.kind = SN_SERIAL_TEST};
+    else if (k < c->n_carries)
+      *value = (sn_serial_value){SN_SERIAL_CARRY, 0, (uint32_t)k};
+    else if (s->stores[k] != SN_NONE)
+      *value = (sn_serial_value){SN_SERIAL_MOVES, (int32_t)s->bytes[k], 0};
+  }
+  for (size_t v = 0; v < groups->n_values; v++)
+    if (c->reverse) values[v].step = -values[v].step;
+}
+
+/* Slices that are int32 bytes apart: those of scalars are. */
+static bool steps_fit(const rounds_step *s) {
+  bool fit = true;
+  for (size_t k = 0; k < s->control.n_stacks; k++) fit = fit && s->slices[k] <= INT32_MAX;
+  for (size_t k = 0; k < s->control.n_results; k++) fit = fit && s->bytes[k] <= INT32_MAX;
+  return fit;
+}
+
+static sn_status make_serial(sn_arena *arena, rounds_step *s, sn_executable *const *regions) {
+  const sn_control *c = &s->control;
+  sn_serial_loop loop = {.body = scalar_kernel(regions[0])};
+  const bool tests = c->op == SN_OP_while_loop;
+  if (tests) loop.test = scalar_kernel(regions[1]);
+  if (c->op == SN_OP_cond || !loop.body || (tests && !loop.test) || !steps_fit(s)) return SN_OK;
+  loop.n_carries = (uint32_t)c->n_carries;
+  loop.n_values = loop.n_body_values = (uint32_t)regions[0]->program->groups.n_values;
+  if (tests) loop.n_values += (uint32_t)regions[1]->program->groups.n_values;
+  SN_TRY(sn_arena_alloc(arena, loop.n_values, sizeof *loop.values, (void **)&loop.values));
+  SN_TRY(sn_arena_alloc(arena, loop.n_carries, sizeof *loop.carries, (void **)&loop.carries));
+  for (size_t k = 0; k < c->n_carries; k++) loop.carries[k] = sn_control_result(c, k);
+  describe_values(s, regions[0], false, loop.values);
+  if (tests) describe_values(s, regions[1], true, loop.values + loop.n_body_values);
+  SN_TRY(sn_arena_alloc(arena, sn_serial_table(&loop), sizeof *s->table, (void **)&s->table));
+  SN_TRY(sn_arena_alloc(arena, 1, sizeof loop, (void **)&s->base.serial));
+  *s->base.serial = loop;
+  return SN_OK;
+}
+
 sn_status sn_control_make(sn_arena *arena, const sn_program_code *program, const sn_step *step,
                           sn_executable *const *regions, sn_control_step **out) {
   const sn_group *group = &program->groups.groups[step->group];
@@ -263,6 +393,7 @@ sn_status sn_control_make(sn_arena *arena, const sn_program_code *program, const
   }
   SN_TRY(lay_out(arena, s, regions));
   SN_TRY(make_runs(arena, s, regions));
+  SN_TRY(make_serial(arena, s, regions));
   *out = &s->base;
   return SN_OK;
 }
