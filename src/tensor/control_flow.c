@@ -1,4 +1,4 @@
-/* loops.c - loops and conditions of functions that were traced: sn_scan, sn_while, sn_cond. */
+/* control_flow.c - loops and conditions of functions that were traced: sn_scan, sn_while, sn_cond. */
 #include "tensor/apply.h"
 #include "tensor/eval.h"
 #include "tensor/trace_region.h"
