@@ -37,8 +37,8 @@ await Promise.all(Array.from({ length: availableParallelism() }, async () => {
   while (queue.length) await measure(...queue.shift());
 }));
 
-const table = (folder, s, chosen) => `${s === 1 ? 'All 2^32 arguments' : `Every ${s}th argument`} of float32 (of two arguments as
-many pairs), samples of float64:
+const table = (folder, s, chosen) => `${s === 1 ? 'All 2^32 arguments' : `Every ${s}th argument`} of float32 (as many pairs for
+functions of two arguments), samples of float64:
 
 | function | bound | float32: max error, ULP | correctly rounded | worst at | float64: max error on samples |
 |---|---|---|---|---|---|
@@ -55,13 +55,14 @@ const tables = ({ folder }) => {
 writeFileSync(join(root, 'docs/accuracy.md'), `# Accuracy of Sinter's own functions
 
 The functions are written once ([expand_f32.inc](../src/math/expand_f32.inc), [expand_f64.inc](../src/math/expand_f64.inc))
-in two sets of bits. Plain: no multiply is fused with an add; native programs and \`deterministic\` ones compute these.
-Fused: the expansions' multiply-adds of float32 round once; WebAssembly with relaxed SIMD that fuses computes these,
-emitted code, strip VM and constants alike. A set is the same in scalar C, with every SIMD width and in WebAssembly.
-Special values are those of C99 Annex F, with either.
+and have two sets of bits. Plain: no multiply is fused with an add; native programs and \`deterministic\` ones have these
+bits. Fused: the expansions' multiply-adds of float32 round once; WebAssembly has these bits where its relaxed SIMD fuses,
+in emitted code, the strip VM and constants alike. A set is the same in scalar C, with every SIMD width and in
+WebAssembly. Both sets have the special values of C99 Annex F.
 
-float32 is measured against float64 libm, float64 against long double libm on 2^21 arguments of all sizes. An error of
-0.5 ULP is a correctly rounded result; the bound is the \`ulp\` column of [ops.def](../src/graph/ops.def).
+float32 is measured against libm in float64; float64 against libm in long double, on 2^21 arguments of all sizes. An
+error of at most 0.5 ULP means a correctly rounded result; the bound is the \`ulp\` column of
+[ops.def](../src/graph/ops.def).
 
 ## Plain
 
@@ -71,6 +72,6 @@ ${tables(SETS[0])}
 ${tables(SETS[1])}
 Exact remainders (mod) need |x / y| < 2^44, in float64 2^51.
 
-Made by \`node scripts/accuracy.mjs\`. \`tests/native/test_math.c\` holds every 256th argument against the bounds in each
-run of the tests (of the fused set samples), and this file's figures too.
+Made by \`node scripts/accuracy.mjs\`. In each run of the tests, \`tests/native/test_math.c\` checks every 256th argument
+(of the fused set, samples) and this file's figures against the bounds.
 `);

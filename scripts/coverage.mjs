@@ -95,18 +95,18 @@ ${rows.map(([folder, { lines, branches }]) =>
 
 const document = (c, javascript) => `# What the tests run
 
-Lines and branches that ran in some test; written by \`npm test -- coverage\`, which lists the others in
-\`build/coverage/uncovered.txt\` and fails below ${GOALS.c.lines} % of lines and ${GOALS.c.branches} % of branches.
+The lines and branches that ran in some test. \`npm test -- coverage\` writes this file, lists the others in
+\`build/coverage/uncovered.txt\`, and fails below ${GOALS.c.lines} % of lines and ${GOALS.c.branches} % of branches.
 
 ## The core
 
-By gcov, in the native tests alone, on x86-64, short forms of the random ones. What only WebAssembly runs is run by
-other suites and not counted: files that are compiled for it alone, and ${WASM_ONLY.join(', ')}.
+By gcov, in the native tests alone, on x86-64, with fewer cases of the random ones. What only WebAssembly runs is tested
+by other suites and not counted: files that are compiled for it alone, and ${WASM_ONLY.join(', ')}.
 
 ${table(c)}
 ## The package
 
-By V8, in js/test on Node, of the modules before they are joined, without ${PAGE_ONLY.join(', ')},
+By V8, in js/test on Node, for the modules before they are joined, without ${PAGE_ONLY.join(', ')},
 which only pages run.
 
 ${table(javascript)}`;
