@@ -13,36 +13,18 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const SRC = join(ROOT, 'src');
 const MOST_LINES = 800;
 
-/** Folder or top-level module -> what its files may include; every one may include itself. */
-const LAYERS = {
-  base: [],
-  target: ['base'],
-  threads: ['base'],
-  math: [],
-  graph: ['base', 'math'],
-  build: ['base', 'graph'],
-  autodiff: ['base', 'graph', 'build'],
-  batching: ['base', 'graph', 'build'],
-  passes: ['base', 'target', 'graph', 'build'],
-  fuse: ['base', 'target', 'graph', 'build'],
-  plan: ['base', 'target', 'graph', 'fuse'],
-  program: ['base', 'target', 'graph', 'fuse', 'plan'],
-  kernels: ['base', 'math', 'target', 'graph', 'fuse'],
-  jit: ['base', 'math', 'target', 'graph', 'fuse', 'kernels'],
-  run: ['base', 'threads', 'target', 'graph', 'fuse', 'plan', 'program', 'kernels'],
-  backend: ['base', 'threads', 'target', 'graph', 'fuse', 'plan', 'program', 'kernels', 'jit', 'run'],
-  csource: ['base', 'target', 'graph', 'fuse'],
-  inspect: ['base', 'target', 'graph', 'fuse', 'plan', 'program', 'kernels', 'run'],
-  pipeline: [
-    ...['base', 'threads', 'target', 'graph', 'build', 'autodiff', 'passes', 'fuse', 'plan', 'program'],
-    ...['kernels', 'jit', 'run', 'backend', 'inspect'],
-  ],
-  tensor: [
-    ...['base', 'threads', 'target', 'graph', 'build', 'autodiff', 'batching', 'passes', 'fuse', 'plan', 'program'],
-    ...['kernels', 'jit', 'csource', 'run', 'backend', 'inspect', 'pipeline'],
-  ],
-  api: ['base', 'threads', 'target', 'graph', 'passes', 'kernels', 'jit', 'run', 'backend', 'pipeline', 'tensor'],
+/** Folder or top-level module -> what its files may include, by the table of src/README.md; every one may include itself. */
+const layersOf = (readme) => {
+  const layers = {};
+  for (const [, name, text] of readme.matchAll(/^\| `([a-z]+)(?:\/|\.c)` \|.*\| ([^|]+) \|$/gm)) {
+    const [, all, names] = /^(all above|nothing)?(?: but )?(.*)$/.exec(text);
+    const named = names.split(', ').filter(Boolean);
+    layers[name] = all === 'all above' ? Object.keys(layers).filter((above) => !named.includes(above)) : named;
+    assert.ok(named.every((above) => above in layers), `${name}: a folder includes only those above it`);
+  }
+  return layers;
 };
+const LAYERS = layersOf(readFileSync(join(SRC, 'README.md'), 'utf8'));
 const PUBLIC = new Set(['sinter.h', 'sinter_ops.h', 'sinter_functions.h']);
 
 const filesOf = (folder, wanted) =>
@@ -136,9 +118,12 @@ test('a planted cache size, instruction set or hostile size is caught', () => {
   assert.deepEqual(machineIn('kernels/planted.c', '#ifdef __AVX2__ /* 64 * 1024 */'), []);
 });
 
-test('the layers are those of src/README.md', () => {
-  const rows = readFileSync(join(SRC, 'README.md'), 'utf8').matchAll(/^\| `([a-z]+)(?:\/|\.c)` \|/gm);
-  assert.deepEqual([...rows].map((row) => row[1]).sort(), Object.keys(LAYERS).sort());
+test('the table of src/README.md is read whole, from below to above', () => {
+  assert.ok(Object.keys(LAYERS).length > 20);
+  assert.deepEqual([LAYERS.base, LAYERS.plan, LAYERS.tensor.includes('pipeline')], [[], ['base', 'target', 'graph', 'fuse'], true]);
+  const table = '| `low/` | text | nothing |\n| `middle/` | text | low |\n| `other.c` | text | all above but low |\n';
+  assert.deepEqual(layersOf(table), { low: [], middle: ['low'], other: ['middle'] });
+  assert.throws(() => layersOf('| `low/` | text | high |\n| `high/` | text | nothing |\n'), /only those above/);
 });
 
 test('every folder is in the table of src/README.md', () => {
