@@ -28,13 +28,13 @@ export interface LinearOptions {
 
 export interface Conv2dOptions extends ConvOptions, LinearOptions {}
 
-function fresh(key: Tensor, shape: readonly number[], fan: number): Tensor {
+export function fresh(key: Tensor, shape: readonly number[], fan: number): Tensor {
   const bound = Math.sqrt(3 / fan);
   return random.uniform(key, shape, { minval: -bound, maxval: bound });
 }
 
 /** Refuses what init did not make. */
-function checkParams(op: string, params: unknown): void {
+export function checkParams(op: string, params: unknown): void {
   if (typeof params === 'object' && params !== null) return;
   throw new SinterError('argument', `nn.${op}: these are not its parameters`, {
     hint: 'params = module.init(key), then module.apply(params, x)',

@@ -1,0 +1,114 @@
+// Recurrent layers: a scan over time. What x contributes to the gates is one product for all times, before the loop.
+
+import { asTensor, type TensorLike } from '../apply.js';
+import { checkInteger } from '../check.js';
+import { scan } from '../control.js';
+import { ShapeError, shapeText } from '../errors.js';
+import { matmul, permuteDims, sigmoid, split, tanh, zeros } from '../functions.gen.js';
+import { readOptions, type OptionSchema } from '../options.js';
+import * as random from '../random.js';
+import { tidy } from '../scope.js';
+import type { Tensor } from '../tensor.js';
+import { checkParams, fresh } from './layers.js';
+import type { Module } from './module.js';
+
+export interface RecurrentOptions {
+  /** From the last time to the first; results stand at the times of their x. Default false. */
+  reverse?: boolean;
+  /** Only the last state (n, size), instead of those of all times. Default false. */
+  last?: boolean;
+}
+
+const OPTIONS: OptionSchema<RecurrentOptions> = { reverse: 'boolean', last: 'boolean' };
+
+export interface LstmParams {
+  /** (in, 4 size), the gates in the order input, forget, cell, output */
+  input: Tensor;
+  /** (size, 4 size) */
+  hidden: Tensor;
+  /** (4 size) */
+  bias: Tensor;
+}
+
+export interface GruParams {
+  /** (in, 3 size), the gates in the order reset, update, new */
+  input: Tensor;
+  /** (size, 3 size) */
+  hidden: Tensor;
+  /** (3 size) */
+  bias: Tensor;
+  /** (size), added to the state's share of the new gate before it is reset */
+  newBias: Tensor;
+}
+
+/** A module of sequences, x (n, time, in) -> (n, time, size). */
+export interface Recurrent<P, S> extends Module<P> {
+  /** As apply, from a state on (default: zeros), with the state at the end: [y, state]. */
+  run(params: P, x: TensorLike, state?: S): [Tensor, S];
+}
+
+interface RecurrentParams {
+  input: Tensor;
+  hidden: Tensor;
+  bias: Tensor;
+}
+
+/** The layer of a cell, (state, gates of x, params) -> state; a state is a list of tensors (n, size), the result first. */
+function recurrent<P extends RecurrentParams>(
+  op: string,
+  [inputs, size, gates, states]: readonly [number, number, number, number],
+  given: RecurrentOptions | undefined,
+  more: () => Omit<P, keyof RecurrentParams>,
+  cell: (state: readonly Tensor[], x: Tensor, params: P) => Tensor[],
+): Recurrent<P, Tensor[]> {
+  const name = `nn.${op}`;
+  checkInteger(name, 'inputs', inputs, 1);
+  checkInteger(name, 'size', size, 1);
+  const { reverse = false, last = false } = readOptions(name, given, OPTIONS);
+  const run = (params: P, given: TensorLike, state?: Tensor[]): [Tensor, Tensor[]] =>
+    tidy(() => {
+      checkParams(op, params);
+      const x = asTensor(given, name);
+      const [batch, time, features] = x.shape;
+      if (x.ndim !== 3 || features !== inputs || time === 0)
+        throw new ShapeError(`${name}: needs (n, time, ${inputs}): x ${shapeText(x.shape)}`);
+      const shares = matmul(permuteDims(x, [1, 0, 2]), params.input).add(params.bias);
+      const start = state ?? Array.from({ length: states }, () => zeros([batch!, size], { dtype: shares.dtype }));
+      const step = (before: Tensor[], share: Tensor): [Tensor[], Tensor | null] => {
+        const next = cell(before, share, params);
+        return [next, last ? null : next[0]!];
+      };
+      const [end, ys] = scan(step, start, shares, { reverse });
+      return [ys ? permuteDims(ys, [1, 0, 2]) : end[0]!, end];
+    });
+  return {
+    init: (key) =>
+      tidy(() => {
+        const [first, second] = random.splitKeys(key) as [Tensor, Tensor];
+        const width = gates * size;
+        const fan = inputs + size;
+        const shared = { input: fresh(first, [inputs, width], fan), hidden: fresh(second, [size, width], fan), bias: zeros([width]) };
+        return { ...shared, ...more() } as unknown as P;
+      }),
+    apply: (params, x) => tidy(() => run(params, x)[0]),
+    run,
+  };
+}
+
+/** Long short-term memory (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000), computed as in
+ *  PyTorch; its state is [h, c]. */
+export const lstm = (inputs: number, size: number, options?: RecurrentOptions): Recurrent<LstmParams, Tensor[]> =>
+  recurrent<LstmParams>('lstm', [inputs, size, 4, 2], options, () => ({}), ([h, c], x, { hidden }) => {
+    const [input, forget, cell, output] = split(x.add(matmul(h!, hidden)), 4, { axis: 1 }) as [Tensor, Tensor, Tensor, Tensor];
+    const next = sigmoid(forget).mul(c!).add(sigmoid(input).mul(tanh(cell)));
+    return [sigmoid(output).mul(tanh(next)), next];
+  });
+
+/** Gated recurrent units (Cho et al. 2014) with the reset behind the product, as in PyTorch; the state is [h]. */
+export const gru = (inputs: number, size: number, options?: RecurrentOptions): Recurrent<GruParams, Tensor[]> =>
+  recurrent<GruParams>('gru', [inputs, size, 3, 1], options, () => ({ newBias: zeros([size]) }), ([h], x, { hidden, newBias }) => {
+    const [xr, xz, xn] = split(x, 3, { axis: 1 }) as [Tensor, Tensor, Tensor];
+    const [hr, hz, hn] = split(matmul(h!, hidden), 3, { axis: 1 }) as [Tensor, Tensor, Tensor];
+    const fresh = tanh(xn.add(sigmoid(xr.add(hr)).mul(hn.add(newBias))));
+    return [fresh.add(sigmoid(xz.add(hz)).mul(h!.sub(fresh)))];
+  });
