@@ -12,6 +12,10 @@
 _Static_assert(sizeof(void *) == 4 && sizeof(size_t) == 4, "tensors and sizes are 32-bit words");
 _Static_assert(sizeof(sn_kernel_profile) == 48, "layout known to js/src/profile.ts");
 _Static_assert(sizeof(sn_span) == 24, "layout known to js/src/profile.ts");
+_Static_assert(offsetof(sn_error, op) == 388 && offsetof(sn_error, n_shapes) == 420 &&
+                   sizeof(sn_error_shape) == 72 && offsetof(sn_error, line) == 712 &&
+                   offsetof(sn_error, file) == 716,
+               "layout known to js/src/runtime/runtime.ts");
 
 enum { SCRATCH_WORDS = 1024 };
 
@@ -57,8 +61,7 @@ void *sinter_pool(void) { return sn_context_pool(context); }
 void sinter_revive(void) { sn_pool_revive(sn_context_pool(context)); }
 const char *sinter_isa(void) { return sn_isa(context); }
 const char *sinter_version(void) { return SN_VERSION; }
-sn_status sinter_error_status(void) { return sn_error_status(context); }
-const char *sinter_error_message(void) { return sn_error_message(context); }
+const sn_error *sinter_error_info(void) { return sn_error_info(context); }
 void sinter_error_clear(void) { sn_error_clear(context); }
 
 void sinter_memory(void) {

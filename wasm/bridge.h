@@ -2,7 +2,7 @@
  * few doubles) only, so that one op is one call without strings, objects or allocation in between.
  *
  *   Context   One per module instance; all of this runs on the thread that created it.
- *   Handles   Tensors and programs are pointers; 0 reports an error, to be read with sinter_error_*.
+ *   Handles   Tensors and programs are pointers; 0 reports an error, to be read with sinter_error_info.
  *   Scratch   Anything that is not one number travels through the scratch block, an array of 32-bit
  *             words whose address and size sinter_scratch reports. "in:" and "out:" below are its
  *             contents from word 0 on. Dims, axes and counts take one word each, doubles two, texts
@@ -29,8 +29,7 @@ void *SN_EXPORT(sinter_pool)(void);  /* the sn_pool that workers enter, or NULL 
 void SN_EXPORT(sinter_revive)(void); /* after dead workers were marked: see sn_pool_revive */
 const char *SN_EXPORT(sinter_isa)(void);
 const char *SN_EXPORT(sinter_version)(void);
-sn_status SN_EXPORT(sinter_error_status)(void);
-const char *SN_EXPORT(sinter_error_message)(void);
+const sn_error *SN_EXPORT(sinter_error_info)(void);
 void SN_EXPORT(sinter_error_clear)(void);
 void SN_EXPORT(sinter_memory)(void);         /* out: the fields of sn_memory_info */
 size_t SN_EXPORT(sinter_tensor_bytes)(void); /* of the values of live tensors */

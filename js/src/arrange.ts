@@ -35,7 +35,7 @@ export function roll(
     const flat = axis === null;
     const axes = flat ? [0] : typeof axis === 'number' ? [axis] : axis;
     if (shifts.length !== axes.length && shifts.length !== 1)
-      throw new ShapeError(`roll: ${shifts.length} shifts for ${axes.length} axes: a ${shapeText(t.shape)}`);
+      throw new ShapeError('roll', `${shifts.length} shifts for ${axes.length} axes: a ${shapeText(t.shape)}`, { shapes: [t.shape] });
     return axes.reduce((rolled: Tensor, at, i) => {
       const by = shifts[i] ?? shifts[0]!;
       return wrap(runtime().exports.sinter_roll(rolled.use('roll'), by, flatAxis('roll', rolled, flat ? null : at)));
@@ -70,7 +70,7 @@ export function split(
     const size = t.shape[at]!;
     const sizes = partSizes(parts, size);
     if (!sizes)
-      throw new ShapeError(`split: axis ${at} does not divide into ${named(parts)}: a ${shapeText(t.shape)}`);
+      throw new ShapeError('split', `axis ${at} does not divide into ${named(parts)}: a ${shapeText(t.shape)}`, { shapes: [t.shape] });
     let begin = 0;
     return sizes.map((n) => part(t, at, (begin += n) - n, n));
   });
@@ -80,7 +80,7 @@ export function split(
 export const tile = (x: TensorLike, reps: number | readonly number[]): Tensor =>
   withTensor('tile', x, (core, t) => {
     const counts = checkIntegers('tile', 'reps', Array.isArray(reps) ? reps : [reps], 0);
-    if (counts.length > MAX_RANK) throw new ShapeError(`tile: ${counts.length} reps, at most ${MAX_RANK}`);
+    if (counts.length > MAX_RANK) throw new ShapeError('tile', `${counts.length} reps, at most ${MAX_RANK}`);
     runtime().send(counts);
     return core.sinter_tile(t.use('tile'), counts.length);
   });

@@ -42,10 +42,11 @@ function sizeAlong(op: string, xs: Entered, axis: number): number {
   const sizes = xs.tensors.map((t) => t.shape[resolveAxis(op, axis, t.shape)]!);
   const k = sizes.findIndex((n) => n !== sizes[0]);
   if (k > 0) {
-    const shapes = [0, k].map((i) => `${leaves[i]!.path} ${shapeText(xs.tensors[i]!.shape)}`);
-    throw new ShapeError(`${op}: sizes along axis ${axis} differ: ${shapes.join(', ')}`);
+    const found = [0, k].map((i) => ({ path: leaves[i]!.path, shape: xs.tensors[i]!.shape }));
+    const text = found.map(({ path, shape }) => `${path} ${shapeText(shape)}`).join(', ');
+    throw new ShapeError(op, `sizes along axis ${axis} differ: ${text}`, { shapes: found.map(({ shape }) => shape) });
   }
-  if (sizes[0] === undefined) throw new SinterError('argument', `${op}: there is no tensor in xs`);
+  if (sizes[0] === undefined) throw new SinterError('argument', op, 'there is no tensor in xs');
   return sizes[0];
 }
 

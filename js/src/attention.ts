@@ -38,7 +38,7 @@ export const attention = (
   { causal, past = 0, mask, scale = NaN }: How,
 ): Tensor => {
   if (past !== 0 && !causal) {
-    throw new SinterError('argument', 'attention: past counts for causal attention only', { hint: 'add causal: true' });
+    throw new SinterError('argument', 'attention', 'past counts for causal attention only', { hint: 'add causal: true' });
   }
   return tidy(() => {
     const [a, b] = [asTensor(q, 'attention'), asTensor(k, 'attention')];
@@ -59,10 +59,10 @@ type Given<O> = { [K in keyof Required<O>]: O[K] | undefined };
 function turns(tokens: number, size: number, dtype: DType, options: Given<RopeOptions>): [Tensor, Tensor] {
   const { base = 10_000, offset = 0, cos: givenCos, sin: givenSin } = options;
   if ((givenCos === undefined) !== (givenSin === undefined))
-    throw new SinterError('argument', 'rope: cos and sin are needed together');
+    throw new SinterError('argument', 'rope', 'cos and sin are needed together');
   if (givenCos !== undefined && givenSin !== undefined) {
     if (options.base !== undefined || options.offset !== undefined)
-      throw new SinterError('argument', 'rope: base and offset do not count beside cos and sin');
+      throw new SinterError('argument', 'rope', 'base and offset do not count beside cos and sin');
     return [asTensor(givenCos, 'rope').astype(dtype), asTensor(givenSin, 'rope').astype(dtype)];
   }
   const count = (n: number): Tensor => arange(0, n, 1, { dtype });
@@ -79,7 +79,7 @@ export const rope = (x: TensorLike, given: Given<RopeOptions>): Tensor => tidy((
   const t = asTensor(x, 'rope');
   const [tokens = 0, size = 1] = t.shape.slice(-2);
   if (t.ndim < 2 || size % 2 !== 0)
-    throw new ShapeError(`rope: needs (..., tokens, size) with an even size: a ${shapeText(t.shape)}`);
+    throw new ShapeError('rope', `needs (..., tokens, size) with an even size: a ${shapeText(t.shape)}`, { shapes: [t.shape] });
   const dtype = accumulatorOf(t.dtype);
   const pair = given.interleaved ? -1 : -2; // the axis of a point's two coordinates
   const coordinates = given.interleaved ? [size / 2, 2] : [2, size / 2];

@@ -32,16 +32,16 @@ export function resolveAxis(op: string, axis: number, shape: readonly number[], 
   if (isWhole && resolved >= 0 && resolved < rank) return resolved;
   const why = isWhole ? 'is out of range' : 'is no whole number';
   const allowed = rank > 0 ? `axes are ${-rank} to ${rank - 1}` : 'it has no axes';
-  throw new ShapeError(`${op}: axis ${shown(axis)} ${why}: a ${shapeText(shape)} of rank ${shape.length}, ${allowed}`);
+  throw new ShapeError(op, `axis ${shown(axis)} ${why}: a ${shapeText(shape)} of rank ${shape.length}, ${allowed}`, { shapes: [shape] });
 }
 
 /** Resolved axes without repetition. */
 export function resolveAxes(op: string, axes: Axes, shape: readonly number[], rank = shape.length): number[] {
   if (!Array.isArray(axes)) return [resolveAxis(op, axes as number, shape, rank)];
-  if (axes.length > rank) throw new ShapeError(`${op}: ${axes.length} axes given: a ${shapeText(shape)}`);
+  if (axes.length > rank) throw new ShapeError(op, `${axes.length} axes given: a ${shapeText(shape)}`, { shapes: [shape] });
   const resolved = Array.from(axes as readonly number[], (axis) => resolveAxis(op, axis, shape, rank));
   if (new Set(resolved).size !== resolved.length) {
-    throw new ShapeError(`${op}: an axis is given twice: a ${shapeText(shape)}`);
+    throw new ShapeError(op, `an axis is given twice: a ${shapeText(shape)}`, { shapes: [shape] });
   }
   return resolved;
 }

@@ -56,7 +56,7 @@ export const shownList = (values: ArrayLike<unknown>): string => {
 export function checkInteger(op: string, what: string, value: unknown, least = -MAX_INT32 - 1, most = MAX_INT32): number {
   if (fitsInt32(value) && value >= least && value <= most) return value;
   const range = least > -MAX_INT32 ? ` from ${least} ${most < MAX_INT32 ? `to ${most}` : 'on'}` : '';
-  throw new SinterError('argument', `${op}: ${what} is ${shown(value)}, expected a whole number${range || ' within 32 bits'}`);
+  throw new SinterError('argument', op, `${what} is ${shown(value)}, expected a whole number${range || ' within 32 bits'}`);
 }
 
 /** An array of such numbers, of the given length where there is one. */
@@ -68,10 +68,10 @@ export function checkIntegers(
   length?: number,
 ): readonly number[] {
   if (!Array.isArray(values)) {
-    throw new SinterError('argument', `${op}: ${what} is ${shown(values)}, expected an array of whole numbers`);
+    throw new SinterError('argument', op, `${what} is ${shown(values)}, expected an array of whole numbers`);
   }
   if (length !== undefined && values.length !== length)
-    throw new ShapeError(`${op}: ${what} has ${values.length} entries, expected ${length}`);
+    throw new ShapeError(op, `${what} has ${values.length} entries, expected ${length}`);
   // Not forEach, which leaves out holes.
   for (let i = 0; i < values.length; i++) checkInteger(op, `${what}[${i}]`, values[i], least);
   return values as readonly number[];
@@ -80,25 +80,25 @@ export function checkIntegers(
 /** Tensors in an array, at least one. */
 export function checkList(op: string, list: unknown): void {
   if (Array.isArray(list) && list.length > 0) return;
-  throw new SinterError('argument', `${op}: expected tensors in an array`, { hint: `write ${op}([a, b])` });
+  throw new SinterError('argument', op, 'expected tensors in an array', { hint: `write ${op}([a, b])` });
 }
 
 /** The place of one of the given texts among them. */
 export function checkChoice(op: string, what: string, value: unknown, choices: readonly string[]): number {
   const place = choices.indexOf(value as string);
   if (place >= 0) return place;
-  throw new SinterError('argument', `${op}: no ${what} ${shown(value)}`, { hint: `there are ${choices.join(', ')}` });
+  throw new SinterError('argument', op, `no ${what} ${shown(value)}`, { hint: `there are ${choices.join(', ')}` });
 }
 
 /** Any number; NaN and the infinities among them. */
 export function checkNumber(op: string, what: string, value: unknown): number {
   if (typeof value === 'number') return value;
-  throw new SinterError('argument', `${op}: ${what} is ${shown(value)}, expected a number`);
+  throw new SinterError('argument', op, `${what} is ${shown(value)}, expected a number`);
 }
 
 export function checkFunction(op: string, f: unknown, hint = ''): void {
   if (typeof f === 'function') return;
-  throw new SinterError('argument', `${op}: expected a function, not ${shown(f)}`, { hint });
+  throw new SinterError('argument', op, `expected a function, not ${shown(f)}`, { hint });
 }
 
 /** One number of an argument or several, as a list. */
@@ -106,18 +106,18 @@ export function argumentNumbers(op: string, what: string, given: unknown): reado
   const numbers: readonly unknown[] = Array.isArray(given) ? given : [given];
   const wrong = numbers.findIndex((n) => !fitsInt32(n) || n < 0);
   if (wrong < 0) return numbers as readonly number[];
-  throw new SinterError('argument', `${op}: ${what} is ${shown(numbers[wrong])}, expected the number of an argument`, {
+  throw new SinterError('argument', op, `${what} is ${shown(numbers[wrong])}, expected the number of an argument`, {
     hint: `write ${what}: 0, or ${what}: [0, 1]`,
   });
 }
 
 /** The error of a number of an argument that a call does not have. */
 export const noArgument = (op: string, n: number, count: number): SinterError =>
-  new SinterError('argument', `${op}: there is no argument ${n}, the function was called with ${count}`);
+  new SinterError('argument', op, `there is no argument ${n}, the function was called with ${count}`);
 
 /** Refuses arguments behind the last one that counts. */
 export function refuseExtra(op: string, extra: readonly unknown[], hint: string): void {
   for (let i = 0; i < extra.length; i++) {
-    if (extra[i] !== undefined) throw new SinterError('argument', `${op}: ${shown(extra[i])} is an argument too many`, { hint });
+    if (extra[i] !== undefined) throw new SinterError('argument', op, `${shown(extra[i])} is an argument too many`, { hint });
   }
 }

@@ -52,18 +52,18 @@ function lengthOf(op: string, xs: Entered, given: number | undefined): number {
   xs.tensors.forEach((t, i) => {
     const { path } = leaves[i]!;
     const [n] = t.shape;
-    if (n === undefined) throw new ShapeError(`${op}: ${path} is a single number and has no slices`);
+    if (n === undefined) throw new ShapeError(op, `${path} is a single number and has no slices`);
     if (length !== undefined && n !== length)
-      throw new ShapeError(`${op}: ${path} has ${n} slices, shape ${shapeText(t.shape)}; ${from}`);
+      throw new ShapeError(op, `${path} has ${n} slices, shape ${shapeText(t.shape)}; ${from}`, { shapes: [t.shape] });
     [length, from] = [n, `${path} has ${n}`];
   });
   if (length !== undefined) return checkInteger(op, 'length', length, 0);
-  throw new SinterError('argument', `${op}: there is no tensor in xs`, { hint: 'write { length: 10 }' });
+  throw new SinterError('argument', op, 'there is no tensor in xs', { hint: 'write { length: 10 }' });
 }
 
 function pairOf(op: string, result: unknown): readonly [unknown, unknown] {
   if (Array.isArray(result) && result.length === 2) return result as [unknown, unknown];
-  throw new SinterError('argument', `${op}: the function returned ${shown(result)}, expected [carry, y]`);
+  throw new SinterError('argument', op, `the function returned ${shown(result)}, expected [carry, y]`);
 }
 
 /** A loop of the core over slices of stacks. */
@@ -179,21 +179,22 @@ export function map<X, Y>(f: (x: SlicesOf<X>) => Y, xs: X): TensorsOf<Y> {
 function single(op: string, what: string, result: unknown): Tensor {
   if (typeof result === 'boolean') return tensor(result);
   if (result instanceof Tensor) return result;
-  throw new SinterError('argument', `${op}: ${what} is ${shown(result)}, expected a bool tensor`);
+  throw new SinterError('argument', op, `${what} is ${shown(result)}, expected a bool tensor`);
 }
 
 /** Refuses what is no scalar of a dtype. */
 function checkScalar(op: string, what: string, t: Tensor, dtype: 'bool' | 'int32'): void {
   if (t.dtype === dtype && t.ndim === 0) return;
-  const message = `${op}: ${what} is ${t.dtype} ${shapeText(t.shape)}, expected ${dtype} ()`;
-  throw t.dtype === dtype ? new ShapeError(message) : new DTypeError(message);
+  const text = `${what} is ${t.dtype} ${shapeText(t.shape)}, expected ${dtype} ()`;
+  const Refusal = t.dtype === dtype ? ShapeError : DTypeError;
+  throw new Refusal(op, text, { shapes: [t.shape] });
 }
 
 type Round = (carry: unknown) => unknown;
 
 function loop(op: string, test: Round, body: Round, given: unknown): unknown {
   const init = enter(op, given);
-  if (init.tensors.length === 0) throw new SinterError('argument', `${op}: there is no tensor in the carry`);
+  if (init.tensors.length === 0) throw new SinterError('argument', op, 'there is no tensor in the carry');
   const traceOn = (f: Round, carry: readonly Tensor[]): unknown =>
     trace(op, init.bound, () => f(rebuild(init.shape, carry)));
   const { inputs, start, made } = traceLoop(op, init, (carry) => ({ carry: enter(op, traceOn(body, carry)) }));
@@ -306,7 +307,7 @@ export function switchCase<A extends readonly unknown[], R>(
 ): TensorsOf<R> {
   const op = 'switchCase';
   if (!Array.isArray(branches) || branches.length === 0)
-    throw new SinterError('argument', `${op}: the branches are ${shown(branches)}, expected functions in an array`);
+    throw new SinterError('argument', op, `the branches are ${shown(branches)}, expected functions in an array`);
   for (const branch of branches) checkFunction(op, branch, 'switchCase(index, [(x) => y, (x) => y], x)');
   return tidyTraced(() => {
     const at = index instanceof Tensor ? index : tensor(checkInteger(op, 'index', index), { dtype: 'int32' });

@@ -33,10 +33,13 @@ export interface Windows {
 
 /** What the core reads: strides, dilation, before, after, window (0 without one), output padding, per axis; the kind
  *  of padding as sn_padding, groups, channels first, ceil, whether padding counts. */
-export function windowWords(op: string, shapes: string, axes: number, windows: Windows): number[] {
+export function windowWords(op: string, given: Readonly<Record<string, Tensor>>, axes: number, windows: Windows): number[] {
   const { strides, padding, dilation, layout, groups = 1, window = 0, outputPadding = 0 } = windows;
   const need = (ok: boolean, what: string): void => {
-    if (!ok) throw new ShapeError(`${op}: ${what}: ${shapes}`);
+    if (ok) return;
+    const shapes = Object.entries(given).map(([name, { shape }]) => ({ name, shape }));
+    const text = shapes.map(({ name, shape }) => `${name} ${shapeText(shape)}`).join(', ');
+    throw new ShapeError(op, `${what}: ${text}`, { shapes: shapes.map(({ shape }) => shape) });
   };
   const each = (name: string, value: PerAxis): number[] => {
     const list = Array.isArray(value) ? (value as readonly number[]) : new Array<number>(axes).fill(value as number);
@@ -72,7 +75,7 @@ type Convolve = (core: Exports, x: number, filter: number) => number;
 function convolve(op: string, axes: number, x: TensorLike, filter: TensorLike, windows: Windows, run: Convolve): Tensor {
   return tidy(() => {
     const [t, w] = [asTensor(x, op), asTensor(filter, op)];
-    const words = windowWords(op, `x ${shapeText(t.shape)}, filter ${shapeText(w.shape)}`, axes, windows);
+    const words = windowWords(op, { x: t, filter: w }, axes, windows);
     return withTensors(op, [t, w], (core, [a, b]) => {
       runtime().send(words);
       return run(core, a!, b!);

@@ -61,12 +61,12 @@ export function passes(): string[] {
 export function passNumber(name: string): number {
   const index = passes().indexOf(name);
   if (index >= 0) return index;
-  throw new SinterError('argument', `there is no pass ${typeof name === 'string' ? name : shown(name)}`, { hint: `there are ${passes().join(', ')}` });
+  throw new SinterError('argument', '', `there is no pass ${typeof name === 'string' ? name : shown(name)}`, { hint: `there are ${passes().join(', ')}` });
 }
 
 /** Switches a compiler pass for programs compiled from now on. */
 export function setPass(name: string, on: boolean): void {
   const rt = runtime();
-  if (typeof on !== 'boolean') throw new SinterError('argument', `setPass: ${shown(on)}, expected true or false`);
+  if (typeof on !== 'boolean') throw new SinterError('argument', 'setPass', `${shown(on)}, expected true or false`);
   rt.ok(rt.exports.sinter_pass_enable(passNumber(name), on ? 1 : 0));
 }

@@ -62,7 +62,7 @@ const numberOf = (op: string, dtype: DTypeName): number => dtypeNumber(parseDTyp
 /** A number in a place where options are often put by mistake. */
 function checkBound(op: string, what: string, value: unknown, order: string): void {
   if (typeof value === 'number') return;
-  throw new SinterError('argument', `${op}: ${what} is ${shown(value)}, expected a number`, {
+  throw new SinterError('argument', op, `${what} is ${shown(value)}, expected a number`, {
     hint: `the arguments are ${order}`,
   });
 }

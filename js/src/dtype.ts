@@ -25,7 +25,7 @@ export type Elements = Float32Array | Float64Array | Int32Array | Uint16Array | 
 export function parseDType(name: DTypeName, op: string): DType {
   const dtype = DTYPES[DTYPES.indexOf(name as DType)] ?? DTYPES[SHORT.indexOf(name as (typeof SHORT)[number])];
   if (dtype) return dtype;
-  throw new DTypeError(`${op}: ${typeof name === 'string' ? name : shown(name)} is not a dtype`, { hint: `there are ${DTYPES.join(', ')}` });
+  throw new DTypeError(op, `${typeof name === 'string' ? name : shown(name)} is not a dtype`, { hint: `there are ${DTYPES.join(', ')}` });
 }
 
 export const dtypeNumber = (dtype: DType): number => DTYPES.indexOf(dtype);

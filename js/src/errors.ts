@@ -1,5 +1,5 @@
-// Typed errors. What fails in the core arrives as a status number and a text such as
-// "matmul: inner dimensions differ: a (2, 3), b (4, 5)"; everything else about an error is read from it.
+// Typed errors: a text such as "matmul: inner dimensions differ: a (2, 3), b (4, 5)", and beside it what it says as
+// fields. Whoever raises an error gives them; of the core's errors the core does (sn_error in sinter.h).
 
 export type ErrorCode =
   | 'shape'
@@ -14,24 +14,15 @@ export type ErrorCode =
   | 'load';
 
 export interface ErrorDetails {
-  /** The operation that refused, e.g. 'matmul'. Read from the message where not given. */
-  op?: string;
-  /** Shapes of its arguments. Read from the message where not given. */
+  /** Shapes that the text names. */
   shapes?: readonly (readonly number[])[];
   /** What to do about it. */
   hint?: string;
   cause?: unknown;
+  /** Where in the core it was raised. */
+  file?: string;
+  line?: number;
 }
-
-const opOf = (message: string): string => /^([A-Za-z_][\w.]*):/.exec(message)?.[1] ?? '';
-
-const shapesOf = (message: string): number[][] =>
-  [...message.matchAll(/(?<=\s)\((\d+(?:, ?\d+)*,?|)\)/g)].map(([, inside]) =>
-    (inside ?? '')
-      .split(',')
-      .filter((size) => size.trim() !== '')
-      .map(Number),
-  );
 
 /** Names a class where engines look for it when they write the head of a stack; a literal in each class, since
  *  bundlers shorten the names of classes. */
@@ -45,19 +36,25 @@ export class SinterError extends Error {
     named(this, 'SinterError');
   }
   readonly code: ErrorCode;
+  /** The function that refused, with which the message begins: 'matmul'; '' where it is none. */
   readonly op: string;
+  /** Shapes that the message names. */
   readonly shapes: readonly (readonly number[])[];
+  /** What to do about it; the end of the message. */
   readonly hint: string;
+  /** Where in the core it was raised; '' and 0 where in JavaScript, as the stack says. */
+  readonly file: string;
+  readonly line: number;
 
-  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
-    super(
-      details.hint ? `${message} (${details.hint})` : message,
-      details.cause === undefined ? undefined : { cause: details.cause },
-    );
+  constructor(code: ErrorCode, op: string, text: string, details: ErrorDetails = {}) {
+    const { shapes = [], hint = '', cause, file = '', line = 0 } = details;
+    super(`${op && `${op}: `}${text}${hint && ` (${hint})`}`, cause === undefined ? undefined : { cause });
     this.code = code;
-    this.op = details.op ?? opOf(message);
-    this.shapes = details.shapes ?? shapesOf(message);
-    this.hint = details.hint ?? '';
+    this.op = op;
+    this.shapes = shapes;
+    this.hint = hint;
+    this.file = file;
+    this.line = line;
   }
 }
 
@@ -67,8 +64,8 @@ export class ShapeError extends SinterError {
     named(this, 'ShapeError');
   }
 
-  constructor(message: string, details?: ErrorDetails) {
-    super('shape', message, details);
+  constructor(op: string, text: string, details?: ErrorDetails) {
+    super('shape', op, text, details);
   }
 }
 
@@ -78,8 +75,8 @@ export class DTypeError extends SinterError {
     named(this, 'DTypeError');
   }
 
-  constructor(message: string, details?: ErrorDetails) {
-    super('dtype', message, details);
+  constructor(op: string, text: string, details?: ErrorDetails) {
+    super('dtype', op, text, details);
   }
 }
 
@@ -89,8 +86,8 @@ export class OutOfMemoryError extends SinterError {
     named(this, 'OutOfMemoryError');
   }
 
-  constructor(message: string, details?: ErrorDetails) {
-    super('memory', message, details);
+  constructor(op: string, text: string, details?: ErrorDetails) {
+    super('memory', op, text, details);
   }
 }
 
@@ -100,8 +97,8 @@ export class DisposedError extends SinterError {
     named(this, 'DisposedError');
   }
 
-  constructor(message: string, details?: ErrorDetails) {
-    super('disposed', message, details);
+  constructor(op: string, text: string, details?: ErrorDetails) {
+    super('disposed', op, text, details);
   }
 }
 
@@ -111,8 +108,8 @@ export class UnsupportedError extends SinterError {
     named(this, 'UnsupportedError');
   }
 
-  constructor(message: string, details?: ErrorDetails) {
-    super('unsupported', message, details);
+  constructor(op: string, text: string, details?: ErrorDetails) {
+    super('unsupported', op, text, details);
   }
 }
 
@@ -127,28 +124,28 @@ export class WorkerError extends SinterError {
     named(this, 'WorkerError');
   }
 
-  constructor(message: string, details?: ErrorDetails) {
-    super('worker', message, details);
+  constructor(op: string, text: string, details?: ErrorDetails) {
+    super('worker', op, text, details);
   }
 }
 
 /** The error of a status of the core; the numbers are those of sn_status in sinter.h. */
-export function errorFromStatus(status: number, message: string, hint = ''): SinterError {
+export function errorOfStatus(status: number, op: string, text: string, details?: ErrorDetails): SinterError {
   switch (status) {
     case 1:
-      return new ShapeError(message);
+      return new ShapeError(op, text, details);
     case 2:
-      return new DTypeError(message);
+      return new DTypeError(op, text, details);
     case 3:
-      return new OutOfMemoryError(message, { hint });
+      return new OutOfMemoryError(op, text, details);
     case 4:
-      return new SinterError('argument', message);
+      return new SinterError('argument', op, text, details);
     case 5:
-      return new UnsupportedError(message);
+      return new UnsupportedError(op, text, details);
     case 6:
-      return new WorkerError(message);
+      return new WorkerError(op, text, details);
     default:
-      return new SinterError('internal', message);
+      return new SinterError('internal', op, text, details);
   }
 }
 

@@ -31,10 +31,10 @@ interface Allowed {
 export function checkAllowed(op: string, what: string, values: ArrayLike<number>, { least, most, also }: Allowed): void {
   for (let i = 0; i < values.length; i++) {
     const value = values[i]!;
-    if (!Number.isInteger(value)) throw new DTypeError(`${op}: ${what} must be whole numbers`);
+    if (!Number.isInteger(value)) throw new DTypeError(op, `${what} must be whole numbers`);
     if ((value >= least && value <= most) || value === also) continue;
     const range = most < least ? 'there are none' : `expected ${least} to ${most}`;
-    throw new ShapeError(`${op}: ${what}: ${value} is out of range, ${range}`);
+    throw new ShapeError(op, `${what}: ${value} is out of range, ${range}`);
   }
 }
 
@@ -42,7 +42,7 @@ export function checkAllowed(op: string, what: string, values: ArrayLike<number>
 export function knownIndices(x: TensorLike, op: string, what = 'indices'): ArrayLike<number> | null {
   if (x instanceof Tensor) return debugLevel() >= 1 && !isCompiling() && x.dtype === 'int32' ? x.dataSync() : null;
   const { values, dtype } = readElements(op, x);
-  if (dtype === 'bool') throw new DTypeError(`${op}: ${what} must be whole numbers, not bools`);
+  if (dtype === 'bool') throw new DTypeError(op, `${what} must be whole numbers, not bools`);
   return values;
 }
 
@@ -167,7 +167,7 @@ const RANGE: OptionSchema<RowRange> = { begin: 'integer', end: 'integer', stride
 
 function resolveRange(range: RowRange, rows: number): { first: number; count: number; stride: number } {
   const { begin, end, stride = 1 } = readOptions('at', range, RANGE);
-  if (stride === 0) throw new SinterError('argument', 'at: stride 0, expected a whole number that is not 0');
+  if (stride === 0) throw new SinterError('argument', 'at', 'stride 0, expected a whole number that is not 0');
   const [low, high] = stride > 0 ? [0, rows] : [-1, rows - 1];
   const bound = (at: number | undefined, otherwise: number): number =>
     at === undefined ? otherwise : Math.min(high, Math.max(low, at < 0 ? at + rows : at));
@@ -187,7 +187,7 @@ function rangeIndices(range: RowRange, rows: number): Tensor {
 function countRows(t: Tensor, index: RowIndex): number {
   const rows = t.shape[resolveAxis('at', 0, t.shape)]!;
   if (typeof index === 'number' && !(index >= -rows && index < rows)) {
-    throw new ShapeError(`at: row ${index} is out of range: a ${shapeText(t.shape)}`);
+    throw new ShapeError('at', `row ${index} is out of range: a ${shapeText(t.shape)}`, { shapes: [t.shape] });
   }
   return rows;
 }
@@ -245,7 +245,7 @@ export function topk(
     const t = asTensor(x, 'topk');
     const along = resolveAxis('topk', axis, t.shape);
     if (!Number.isInteger(k) || k < 0 || k > t.shape[along]!) {
-      throw new ShapeError(`topk: no ${shown(k)} elements along axis ${along}: a ${shapeText(t.shape)}`);
+      throw new ShapeError('topk', `no ${shown(k)} elements along axis ${along}: a ${shapeText(t.shape)}`, { shapes: [t.shape] });
     }
     // Sorted from behind: NaN comes last, and of equal elements the first one.
     const upward = argsort(flip(t, along), { axis: along });

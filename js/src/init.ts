@@ -1,7 +1,7 @@
 // init: picks a module, makes its memory and its workers, and says what it chose and why.
 
 import { shown } from './check.js';
-import { SinterError, UnsupportedError, errorFromStatus } from './errors.js';
+import { SinterError, UnsupportedError, errorOfStatus } from './errors.js';
 import { readOptions, type OptionSchema } from './options.js';
 import { CodeTable } from './runtime/code.js';
 import { clockOrigin, hostImports } from './runtime/host.js';
@@ -90,7 +90,7 @@ export async function init(given?: InitOptions): Promise<Info> {
   if (started) {
     const name = difference(started.options, options);
     if (name) {
-      throw new SinterError('argument', `init: already initialised with another ${name}`, {
+      throw new SinterError('argument', 'init', `already initialised with another ${name}`, {
         hint: 'one program has one core; call init once, or with the same options',
       });
     }
@@ -124,16 +124,13 @@ export function info(): Info {
 
 function checkOptions({ threads = 'auto', maxMemory }: InitOptions): void {
   if (threads !== 'auto' && !(Number.isInteger(threads) && threads >= 1 && threads <= MAX_WORKERS)) {
-    throw new SinterError(
-      'argument',
-      `init: threads: ${shown(threads)}, expected 'auto' or 1 to ${MAX_WORKERS}`,
-    );
+    throw new SinterError('argument', 'init', `threads: ${shown(threads)}, expected 'auto' or 1 to ${MAX_WORKERS}`);
   }
   if (maxMemory !== undefined && !(Number.isFinite(maxMemory) && maxMemory > 0)) {
-    throw new SinterError('argument', `init: maxMemory: ${String(maxMemory)}, expected a number of bytes`);
+    throw new SinterError('argument', 'init', `maxMemory: ${String(maxMemory)}, expected a number of bytes`);
   }
   if (typeof WebAssembly !== 'object' || !hasSimd()) {
-    throw new UnsupportedError('init: this engine has no WebAssembly SIMD');
+    throw new UnsupportedError('init', 'this engine has no WebAssembly SIMD');
   }
 }
 
@@ -158,7 +155,7 @@ async function choose(source: WasmSource | undefined): Promise<Choice> {
     }
     const grant = isolated ? sharedMemory() : null;
     if (!grant)
-      throw new UnsupportedError(`init: the given module needs shared memory; ${reason || 'it was refused'}`);
+      throw new UnsupportedError('init', `the given module needs shared memory; ${reason || 'it was refused'}`);
     return { module, ...grant, shared: true, reasons: [] };
   }
   const shared = isolated ? sharedMemory() : null;
@@ -180,7 +177,7 @@ async function instantiate(
       overslept: () => workers?.look(),
     }),
   ).catch((cause: unknown) => {
-    throw new SinterError('load', `init: the module does not fit this version: ${String(cause)}`, { cause });
+    throw new SinterError('load', 'init', `the module does not fit this version: ${String(cause)}`, { cause });
   });
   code.attach(instance);
   return instance;
@@ -212,7 +209,7 @@ function createContext(exports: Exports, threads: number, options: InitOptions):
     usesRelaxedSimd(options) ? 1 : 0,
     limit,
   );
-  if (status !== 0) throw errorFromStatus(status, 'init: the core could not be created');
+  if (status !== 0) throw errorOfStatus(status, 'init', 'the core could not be created');
   if (poisons) exports.sinter_set_poison(1);
 }
 
@@ -226,7 +223,7 @@ async function createCore(
   const instance = await instantiate(choice, clockBase, workers);
   const exports = instance.exports as unknown as Exports & ThreadExports & { _initialize?: () => void };
   if (typeof exports.sinter_create !== 'function') {
-    throw new SinterError('load', 'init: the given module is not that of sinter');
+    throw new SinterError('load', 'init', 'the given module is not that of sinter');
   }
   exports._initialize?.();
   createContext(exports, choice.shared ? threads : 1, options);

@@ -138,7 +138,7 @@ function checkDonation(op: string, tensors: readonly Tensor[], flags: readonly b
   for (const t of tensors) timesGiven.set(t, (timesGiven.get(t) ?? 0) + 1);
   tensors.forEach((t, i) => {
     if (!flags[i] || timesGiven.get(t) === 1) return;
-    throw new SinterError('argument', `${op}: ${String(t)} is donated and given a second time`);
+    throw new SinterError('argument', op, `${String(t)} is donated and given a second time`);
   });
 }
 

@@ -14,7 +14,7 @@ import type { Tensor } from './tensor.js';
  */
 export function einsum(spec: string, ...operands: TensorLike[]): Tensor {
   if (typeof spec !== 'string' || operands.length === 0)
-    throw new SinterError('argument', 'einsum: expected a spec and operands');
+    throw new SinterError('argument', 'einsum', 'expected a spec and operands');
   return withTensors('einsum', operands, (core, addresses) => {
     runtime().sendText(spec.replaceAll('\0', '?'), addresses);
     return core.sinter_einsum(addresses.length);

@@ -33,7 +33,7 @@ export function softmaxCrossEntropy(logits: TensorLike, labels: TensorLike, { ig
     const x = asTensor(logits, op);
     const y = readLabels(op, labels, x, ignoreIndex);
     if (ignoreIndex === undefined) return loss(x, y);
-    if (y.dtype !== 'int32') throw new DTypeError(`${op}: ignoreIndex needs classes as int32, labels are ${y.dtype}`);
+    if (y.dtype !== 'int32') throw new DTypeError(op, `ignoreIndex needs classes as int32, labels are ${y.dtype}`);
     const ignored = equal(y, ignoreIndex);
     return where(ignored, 0, loss(x, where(ignored, 0, y)));
   });

@@ -93,7 +93,7 @@ function noOption(op: string, name: string, names: readonly string[]): SinterErr
   const suggestion = meant(name, names);
   const question = suggestion === undefined ? '' : `, did you mean '${suggestion}'?`;
   const short = name.length > 40 ? `${name.slice(0, 40)}...` : name;
-  return new SinterError('argument', `${op}: there is no option '${short}'${question}`, { hint: listed(names) });
+  return new SinterError('argument', op, `there is no option '${short}'${question}`, { hint: listed(names) });
 }
 
 /** The options of a call, checked against the schema. */
@@ -107,8 +107,8 @@ export function readOptions<O extends object>(op: string, given: O | undefined, 
     }
     const value = given[name];
     if (value === undefined || KINDS[kind].fits(value)) continue;
-    const message = `${op}: option ${name} is ${shown(value)}, expected ${KINDS[kind].text}`;
-    throw kind === 'axis' || kind === 'axes' ? new ShapeError(message) : new SinterError('argument', message);
+    const text = `option ${name} is ${shown(value)}, expected ${KINDS[kind].text}`;
+    throw kind === 'axis' || kind === 'axes' ? new ShapeError(op, text) : new SinterError('argument', op, text);
   }
   return given;
 }
@@ -116,5 +116,5 @@ export function readOptions<O extends object>(op: string, given: O | undefined, 
 function notOptions(op: string, given: unknown, schema: Readonly<Record<string, OptionKind>>): SinterError {
   const names = Object.keys(schema);
   const write = names.length ? `write ${example(given, names, schema)}; ` : '';
-  return new SinterError('argument', `${op}: options are an object, not ${shown(given)}`, { hint: `${write}${listed(names)}` });
+  return new SinterError('argument', op, `options are an object, not ${shown(given)}`, { hint: `${write}${listed(names)}` });
 }

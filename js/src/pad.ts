@@ -24,7 +24,7 @@ const PLACES: Readonly<Record<Exclude<PadMode, 'constant'>, (i: Tensor, n: numbe
 
 function checkWidths(t: Tensor, widths: readonly (readonly [number, number])[]): void {
   if (!Array.isArray(widths) || widths.length !== t.ndim || !widths.every(Array.isArray)) {
-    throw new ShapeError(`pad: expected [before, after] for each axis: a ${shapeText(t.shape)}`);
+    throw new ShapeError('pad', `expected [before, after] for each axis: a ${shapeText(t.shape)}`, { shapes: [t.shape] });
   }
   widths.forEach((pair, i) => checkIntegers('pad', `widths[${i}]`, pair, 0, 2));
 }
@@ -47,7 +47,7 @@ export function pad(
     return widths.reduce((padded: Tensor, [before, after], axis) => {
       const n = t.shape[axis]!;
       if (before + after === 0) return padded;
-      if (n === 0) throw new ShapeError(`pad: nothing to repeat along axis ${axis}: a ${shapeText(t.shape)}`);
+      if (n === 0) throw new ShapeError('pad', `nothing to repeat along axis ${axis}: a ${shapeText(t.shape)}`, { shapes: [t.shape] });
       return take(padded, PLACES[mode](iota([n + before + after], 0).sub(before), n), { axis });
     }, t);
   });

@@ -3,14 +3,13 @@
 
 import { withTensor, type TensorLike } from './apply.js';
 import { windowWords, type Windows } from './conv.js';
-import { shapeText } from './errors.js';
 import type { Exports } from './runtime/exports.js';
 import { runtime } from './runtime/runtime.js';
 import type { Tensor } from './tensor.js';
 
 function pool(op: string, axes: number, x: TensorLike, windows: Windows, run: (core: Exports, x: number) => number): Tensor {
   return withTensor(op, x, (core, t) => {
-    runtime().send(windowWords(op, `x ${shapeText(t.shape)}`, axes, windows));
+    runtime().send(windowWords(op, { x: t }, axes, windows));
     return run(core, t.use(op));
   });
 }

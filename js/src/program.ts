@@ -45,7 +45,7 @@ function switches({ passes: wanted = {}, fusion, jit }: CompileOptions): { off: 
   for (const [name, value] of Object.entries(named)) {
     if (value === undefined) continue;
     if (typeof value !== 'boolean')
-      throw new SinterError('argument', `jit: pass ${name} is ${shown(value)}, expected true or false`);
+      throw new SinterError('argument', 'jit', `pass ${name} is ${shown(value)}, expected true or false`);
     const bit = 1 << passNumber(name);
     if (value) on |= bit;
     else off |= bit;
@@ -102,7 +102,7 @@ export class Program {
 
   /** The program as bytes, with a note. */
   save(note: string): Uint8Array<ArrayBuffer> {
-    if (this.#address === 0) throw new DisposedError('save: the program was disposed of');
+    if (this.#address === 0) throw new DisposedError('save', 'the program was disposed of');
     const rt = runtime();
     rt.sendText(note);
     const at = rt.check(rt.exports.sinter_program_save(this.#address)) >>> 0;
@@ -152,7 +152,7 @@ export class Program {
   /** The program as C, in a function called name. */
   cSource(name: string): string {
     if (typeof name !== 'string' || !/^[A-Za-z_]\w*$/.test(name)) {
-      throw new SinterError('argument', `cSource: ${shown(name)} cannot name a C function`);
+      throw new SinterError('argument', 'cSource', `${shown(name)} cannot name a C function`);
     }
     return this.#text((rt, address) => {
       rt.sendText(name);
@@ -161,7 +161,7 @@ export class Program {
   }
 
   #text(address: (rt: Runtime, program: number) => number): string {
-    if (this.#address === 0) throw new DisposedError('inspect: the program was disposed of');
+    if (this.#address === 0) throw new DisposedError('inspect', 'the program was disposed of');
     const rt = runtime();
     return rt.text(address(rt, this.#address));
   }

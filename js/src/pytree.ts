@@ -52,21 +52,21 @@ function refuse(op: string, value: object): never {
   const hint = ArrayBuffer.isView(value)
     ? 'sn.tensor(array) makes a tensor of it'
     : 'tensors, numbers and strings may be in arrays, plain objects, Maps, Sets and instances of classes';
-  throw new SinterError('argument', `${op}: ${shown(value)} cannot be part of an argument or a result`, { hint });
+  throw new SinterError('argument', op, `${shown(value)} cannot be part of an argument or a result`, { hint });
 }
 
 /** The nodes of a container's entries. */
 function visitAll(values: readonly unknown[], container: object, walk: Walk): Node[] {
   const { around, op } = walk;
   if (around.length === MAX_DEPTH || around.includes(container))
-    throw new SinterError('argument', `${op}: a tree is nested too deeply, or in a cycle`);
+    throw new SinterError('argument', op, 'a tree is nested too deeply, or in a cycle');
   around.push(container);
   const items: Node[] = [];
   for (let i = 0; i < values.length; i++) {
     const value = values[i];
     // Before all of a length without elements is walked.
     if (value === undefined && !(i in values))
-      throw new SinterError('argument', `${op}: an array has no element ${i} of ${values.length}`);
+      throw new SinterError('argument', op, `an array has no element ${i} of ${values.length}`);
     items.push(visit(value, walk));
   }
   around.pop();
@@ -77,7 +77,7 @@ function visitMap(map: ReadonlyMap<unknown, unknown>, walk: Walk): Node {
   const keys = [...map.keys()];
   const object = keys.find((key) => typeof key === 'object' && key !== null);
   if (object)
-    throw new SinterError('argument', `${walk.op}: ${shown(object)} is a key of a Map, expected a number or a string`);
+    throw new SinterError('argument', walk.op, `${shown(object)} is a key of a Map, expected a number or a string`);
   return { kind: 'map', keys, items: visitAll([...map.values()], map, walk) };
 }
 
@@ -169,17 +169,14 @@ export const leaves = (tree: unknown): Tensor[] => flatten(tree, 'tree.leaves').
  */
 export function map<T, R = Tensor>(f: (...tensors: Tensor[]) => R, tree: T, ...others: unknown[]): MapOf<T, R> {
   if (typeof f !== 'function') {
-    throw new SinterError('argument', `tree.map: expected a function, not ${shown(f)}`, { hint: 'write map(f, tree)' });
+    throw new SinterError('argument', 'tree.map', `expected a function, not ${shown(f)}`, { hint: 'write map(f, tree)' });
   }
   const first = flatten(tree, 'tree.map');
   const structure = structureKey(first.shape);
   const rest = others.map((other) => {
     const { tensors, shape } = flatten(other, 'tree.map');
     if (tensors.length !== first.tensors.length || structureKey(shape) !== structure) {
-      throw new SinterError(
-        'argument',
-        `tree.map: the trees differ in structure: ${first.tensors.length} tensors in one, ${tensors.length} in another`,
-      );
+      throw new SinterError('argument', 'tree.map', `the trees differ in structure: ${first.tensors.length} tensors in one, ${tensors.length} in another`);
     }
     return tensors;
   });

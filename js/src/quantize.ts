@@ -23,14 +23,14 @@ interface Layout {
 }
 
 function checkBits(op: string, bits: number): void {
-  if (bits !== 8 && bits !== 4) throw new SinterError('argument', `${op}: no ${bits} bits, expected 8 or 4`);
+  if (bits !== 8 && bits !== 4) throw new SinterError('argument', op, `no ${bits} bits, expected 8 or 4`);
 }
 
 /** The axis as blocks of `size` elements: an axis more, behind it. */
 function inBlocks(op: string, t: Tensor, axis: number, size: number): Tensor {
   const n = t.shape[axis]!;
   if (size < 1 || n % size) {
-    throw new ShapeError(`${op}: blocks of ${size} do not divide axis ${axis}: a ${shapeText(t.shape)}`);
+    throw new ShapeError(op, `blocks of ${size} do not divide axis ${axis}: a ${shapeText(t.shape)}`, { shapes: [t.shape] });
   }
   return reshape(t, [...t.shape.slice(0, axis), n / size, size, ...t.shape.slice(axis + 1)]);
 }
@@ -56,7 +56,7 @@ export function quantize(x: TensorLike, { axis, blockSize, bits }: Layout & { bl
 /** What quantize was given, up to rounding: values times the scale of their block, in the dtype of the scales. */
 export function dequantize(quantized: Quantized, { axis, bits }: Layout): Tensor {
   if (!isPlainObject(quantized) || quantized.values === undefined || quantized.scales === undefined) {
-    throw new SinterError('argument', 'dequantize: expected { values, scales }, which quantize returns');
+    throw new SinterError('argument', 'dequantize', 'expected { values, scales }, which quantize returns');
   }
   const { values, scales } = quantized;
   checkBits('dequantize', bits);
@@ -66,7 +66,7 @@ export function dequantize(quantized: Quantized, { axis, bits }: Layout): Tensor
     const v = bits === 8 ? stored : unpackInt4(stored, { axis: at });
     const count = s.shape[at]!;
     if (s.ndim !== v.ndim || v.shape.some((n, i) => (i === at ? n % count !== 0 && n !== 0 : n !== s.shape[i]))) {
-      throw new ShapeError(`dequantize: not a scale for each block: values ${shapeText(v.shape)}, scales ${shapeText(s.shape)}`);
+      throw new ShapeError('dequantize', `not a scale for each block: values ${shapeText(v.shape)}, scales ${shapeText(s.shape)}`, { shapes: [v.shape, s.shape] });
     }
     const blocks = inBlocks('dequantize', v, at, v.shape[at]! / count || 1);
     return reshape(mul(blocks.astype(s.dtype), expandDims(s, at + 1)), v.shape);
@@ -77,7 +77,7 @@ export function dequantize(quantized: Quantized, { axis, bits }: Layout): Tensor
 export function packInt4(x: TensorLike, { axis }: { axis: number }): Tensor {
   return tidy(() => {
     const t = asTensor(x, 'packInt4');
-    if (!['int8', 'uint8', 'int32'].includes(t.dtype)) throw new DTypeError(`packInt4: needs integers, not ${t.dtype}`);
+    if (!['int8', 'uint8', 'int32'].includes(t.dtype)) throw new DTypeError('packInt4', `needs integers, not ${t.dtype}`);
     const at = resolveAxis('packInt4', axis, t.shape);
     const pairs = bitwiseAnd(inBlocks('packInt4', t.astype('int32'), at, 2), 15);
     const half = (i: number): Tensor =>
@@ -90,7 +90,7 @@ export function packInt4(x: TensorLike, { axis }: { axis: number }): Tensor {
 export function unpackInt4(x: TensorLike, { axis }: { axis: number }): Tensor {
   return tidy(() => {
     const t = asTensor(x, 'unpackInt4');
-    if (t.dtype !== 'uint8') throw new DTypeError(`unpackInt4: needs uint8, not ${t.dtype}`);
+    if (t.dtype !== 'uint8') throw new DTypeError('unpackInt4', `needs uint8, not ${t.dtype}`);
     const at = resolveAxis('unpackInt4', axis, t.shape);
     const wide = t.astype('int32');
     const pairs = stack([bitwiseAnd(wide, 15), shiftRightLogical(wide, 4)], { axis: at + 1 });

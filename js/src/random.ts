@@ -49,12 +49,13 @@ function threefry([k0, k1]: Words, [c0, c1]: Words): Words {
 /** Both words of a key as rank-0 tensors. */
 function wordsOf(key: Tensor, op: string): Words {
   if (!(key instanceof Tensor)) {
-    throw new SinterError('argument', `${op}: ${shown(key)} is no key`, {
+    throw new SinterError('argument', op, `${shown(key)} is no key`, {
       hint: 'the first argument is a key: make one with random.key(seed) or random.split(key)',
     });
   }
   if (key.dtype !== 'int32' || key.ndim !== 1 || key.shape[0] !== 2) {
-    throw new ShapeError(`${op}: a key is int32 (2): key ${key.dtype} ${shapeText(key.shape)}`, {
+    throw new ShapeError(op, `a key is int32 (2): key ${key.dtype} ${shapeText(key.shape)}`, {
+        shapes: [key.shape],
       hint: 'make one with random.key(seed) or random.split(key)',
     });
   }
@@ -64,7 +65,7 @@ function wordsOf(key: Tensor, op: string): Words {
 /** One pair of words for each index of shape, counted in row-major order. */
 function draw(key: Tensor, shape: readonly number[], op: string): Words {
   const count = sizeOf(checkShape(op, shape));
-  if (count > 2 ** 31) throw new ShapeError(`${op}: more than 2^31 numbers at once: ${shapeText(shape)}`);
+  if (count > 2 ** 31) throw new ShapeError(op, `more than 2^31 numbers at once: ${shapeText(shape)}`, { shapes: [shape] });
   const [a, b] = threefry(wordsOf(key, op), [int(0), iota([count], 0)]);
   return [a.reshape(shape), b.reshape(shape)];
 }
@@ -72,7 +73,7 @@ function draw(key: Tensor, shape: readonly number[], op: string): Words {
 /** A key, int32 (2), from a seed; as in JAX its lower 32 bits count. */
 export function key(seed: number): Tensor {
   if (!Number.isSafeInteger(seed)) {
-    throw new SinterError('argument', `random.key: ${shown(seed)} is not a whole number`);
+    throw new SinterError('argument', 'random.key', `${shown(seed)} is not a whole number`);
   }
   return tensor(Int32Array.of(0, seed | 0));
 }
@@ -101,7 +102,7 @@ export function splitKeys(key: Tensor, count = 2): Tensor[] {
 export function foldIn(key: Tensor, data: number | Tensor): Tensor {
   return tidy(() => {
     if (!(data instanceof Tensor) && !Number.isSafeInteger(data)) {
-      throw new SinterError('argument', `random.foldIn: ${shown(data)}, expected a whole number or a tensor`);
+      throw new SinterError('argument', 'random.foldIn', `${shown(data)}, expected a whole number or a tensor`);
     }
     const word = typeof data === 'number' ? int(data) : data.astype('int32');
     const [a, b] = threefry(wordsOf(key, 'random.foldIn'), [int(0), word]);
@@ -141,7 +142,7 @@ export const uniform = (key: Tensor, shape: readonly number[] = [], options?: Un
 
 function drawUniform(key: Tensor, shape: readonly number[], options: UniformOptions, op: string): Tensor {
   const { minval = 0, maxval = 1 } = options;
-  if (minval > maxval) throw new SinterError('argument', `${op}: minval ${minval} is above maxval ${maxval}`);
+  if (minval > maxval) throw new SinterError('argument', op, `minval ${minval} is above maxval ${maxval}`);
   return tidy(() => {
     const x = unit(key, shape, op);
     if (minval === 0 && maxval === 1) return x;
@@ -188,7 +189,7 @@ export function normal(key: Tensor, shape: readonly number[] = [], ...extra: [])
 /** bool, true with probability p, which broadcasts to shape. */
 export function bernoulli(key: Tensor, p: TensorLike = 0.5, shape: readonly number[] = []): Tensor {
   if (typeof p === 'number' && !(p >= 0 && p <= 1))
-    throw new SinterError('argument', `random.bernoulli: p is ${p}, expected a probability from 0 to 1`);
+    throw new SinterError('argument', 'random.bernoulli', `p is ${p}, expected a probability from 0 to 1`);
   return tidy(() => unit(key, shape, 'random.bernoulli').less(p));
 }
 
@@ -203,7 +204,7 @@ export function seed(value: number): void {
 /** A key that was never given out before; the sequence starts at seed(0). */
 export function nextKey(): Tensor {
   if (isCompiling()) {
-    throw new SinterError('argument', 'random.nextKey: a compiled function would draw the same numbers in every call', {
+    throw new SinterError('argument', 'random.nextKey', 'a compiled function would draw the same numbers in every call', {
       hint: 'pass a key as an argument: f(sn.random.nextKey())',
     });
   }

@@ -129,7 +129,7 @@ export function sameTree(op: string, what: string, a: TreeShape, other: string, 
   const path = [...left.keys(), ...right.keys()].find((each) => left.get(each) !== right.get(each));
   const [mine, theirs] = [left, right].map((side) => (path && side.get(path)) ?? 'nothing') as [string, string];
   const difference = path ? `${path} is ${mine}, ${other} ${theirs} there` : `${what}: the trees have other containers`;
-  throw new SinterError('argument', `${op}: ${difference}`);
+  throw new SinterError('argument', op, difference);
 }
 
 const typeText = ({ dtype, shape }: Meta): string => `${dtype} ${shapeText(shape)}`;
@@ -146,8 +146,10 @@ export function sameTypes(
   const k = tensors.findIndex((t, i) => t.meta.key !== wanted[i]!.key);
   if (k < 0) return;
   const { path } = leavesWithPaths(shape, what).filter((leaf) => leaf.isTensor)[k]!;
-  const message = `${op}: ${path} is ${typeText(wanted[k]!)}, ${other} ${typeText(tensors[k]!.meta)}`;
-  throw wanted[k]!.dtype === tensors[k]!.dtype ? new ShapeError(message) : new DTypeError(message);
+  const [want, found] = [wanted[k]!, tensors[k]!.meta];
+  const Refusal = want.dtype === found.dtype ? ShapeError : DTypeError;
+  const text = `${path} is ${typeText(want)}, ${other} ${typeText(found)}`;
+  throw new Refusal(op, text, { shapes: [want.shape, found.shape] });
 }
 
 /** Calls the core with tensors and numbers in the scratch block, behind which it writes count tensors. */

@@ -71,7 +71,7 @@ export function resize(x: TensorLike, shape: readonly number[], { mode, alignCor
   return tidy(() => {
     const t = asTensor(x, 'resize');
     if (shape.length !== t.ndim || shape.some((m, i) => m > 0 && t.shape[i] === 0)) {
-      throw new ShapeError(`resize: cannot become ${shapeText(shape)}: a ${shapeText(t.shape)}`);
+      throw new ShapeError('resize', `cannot become ${shapeText(shape)}: a ${shapeText(t.shape)}`, { shapes: [shape, t.shape] });
     }
     const wide = mode === 'nearest' ? t : t.astype(accumulatorOf(t.dtype));
     const resized = shape.reduce(

@@ -28,7 +28,7 @@ export interface Loaded<A extends readonly unknown[] = unknown[], R = unknown> {
 
 const MAX_DEPTH = 200;
 
-const damaged = (why: string): SinterError => new SinterError('argument', `load: damaged: ${why}`);
+const damaged = (why: string): SinterError => new SinterError('argument', 'load', `damaged: ${why}`);
 
 /* ---- values that are no tensors: JSON has no undefined, no NaN, no -0 ---- */
 
@@ -46,7 +46,7 @@ function saveValue(value: unknown): Saved {
     case 'bigint':
       return [typeof value as 'string', String(value)];
     default:
-      throw new SinterError('argument', `save: a ${typeof value} among the arguments or results cannot be saved`);
+      throw new SinterError('argument', 'save', `a ${typeof value} among the arguments or results cannot be saved`);
   }
 }
 
@@ -88,7 +88,7 @@ function saveTree(node: TreeShape): Plain {
     case 'set':
       return { kind: node.kind, items: node.items.map(saveTree) };
     case 'instance':
-      throw new SinterError('argument', 'save: an instance of a class cannot be saved', {
+      throw new SinterError('argument', 'save', 'an instance of a class cannot be saved', {
         hint: 'its class may be another one where it is loaded; use a plain object',
       });
   }
@@ -159,16 +159,16 @@ function loadProgram(bytes: Uint8Array): { program: Program; note: Note } {
  */
 export function load<A extends readonly unknown[] = unknown[], R = unknown>(bytes: Uint8Array | ArrayBuffer): Loaded<A, R> {
   const whole = bytes instanceof ArrayBuffer ? new Uint8Array(bytes) : bytes;
-  if (!(whole instanceof Uint8Array)) throw new SinterError('argument', 'load: expected a Uint8Array of what save() gave');
+  if (!(whole instanceof Uint8Array)) throw new SinterError('argument', 'load', 'expected a Uint8Array of what save() gave');
   const { program, note } = loadProgram(whole);
   const structure = shapeKey(note.args);
 
   const call = (...args: A): R => {
     if (isTracing())
-      throw new SinterError('unsupported', 'load: a loaded function cannot be part of another one that is traced');
+      throw new SinterError('unsupported', 'load', 'a loaded function cannot be part of another one that is traced');
     const { tensors, shape } = flatten(args, 'load');
     if (shapeKey(shape) !== structure)
-      throw new SinterError('argument', 'load: the arguments differ in structure or static values from the saved ones');
+      throw new SinterError('argument', 'load', 'the arguments differ in structure or static values from the saved ones');
     const outputs = program.run(tensors);
     tensors.forEach((t: Tensor, i) => note.donated[i] && t.donated());
     return rebuild(note.result, outputs) as R;

@@ -17,9 +17,9 @@ function flatten(op: string, x: TensorLike, indices: TensorLike): { t: Tensor; r
   const [t, index] = [asTensor(x, op), asIndices(indices, op)];
   const axes = index.shape.at(-1) ?? NaN;
   if (!(axes <= t.ndim)) {
-    throw new ShapeError(`${op}: indices need (..., axes), at most ${t.ndim} of them: a ${shapeText(t.shape)}, indices ${shapeText(index.shape)}`);
+    throw new ShapeError(op, `indices need (..., axes), at most ${t.ndim} of them: a ${shapeText(t.shape)}, indices ${shapeText(index.shape)}`, { shapes: [t.shape, index.shape] });
   }
-  if (!['int32', 'int8', 'uint8'].includes(index.dtype)) throw new DTypeError(`${op}: indices must be int32, not ${index.dtype}`);
+  if (!['int32', 'int8', 'uint8'].includes(index.dtype)) throw new DTypeError(op, `indices must be int32, not ${index.dtype}`);
   const indexed = t.shape.slice(0, axes);
   const known = knownIndices(indices, op);
   if (known) indexed.forEach((size, axis) => checkAllowed(op, 'indices', everyNth(known, axis, axes), ofAxis(size)));

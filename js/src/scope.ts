@@ -54,7 +54,7 @@ export function refusePromise(op: string, result: unknown, hint: string): void {
   if (!isPromise(result)) return;
   // Its own failure, often by what this error is about, is not to end the process as unhandled.
   void Promise.resolve(result).catch(() => {});
-  throw new SinterError('argument', `${op}: the function returned a promise`, { hint });
+  throw new SinterError('argument', op, 'the function returned a promise', { hint });
 }
 
 /**

@@ -40,12 +40,12 @@ export function reshape(x: TensorLike, shape: readonly number[]): Tensor {
 export function transpose(x: TensorLike, perm?: readonly number[]): Tensor {
   const order = (t: Tensor): number[] => {
     if (perm !== undefined && !Array.isArray(perm)) {
-      throw new SinterError('argument', `transpose: the order of axes is an array, not ${shown(perm)}`, {
+      throw new SinterError('argument', 'transpose', `the order of axes is an array, not ${shown(perm)}`, {
         hint: 'write [1, 0]; swapaxes takes two axes',
       });
     }
     if (perm && perm.length !== t.ndim) {
-      throw new ShapeError(`transpose: ${perm.length} axes given: a ${shapeText(t.shape)}`);
+      throw new ShapeError('transpose', `${perm.length} axes given: a ${shapeText(t.shape)}`, { shapes: [t.shape] });
     }
     return perm ? resolveAxes('transpose', perm, t.shape) : t.shape.map((_, i) => t.ndim - 1 - i);
   };
@@ -57,7 +57,7 @@ export function expandDims(x: TensorLike, { axis: axes }: { axis: Axes | null | 
   return tidy(() => {
     const t = asTensor(x, 'expandDims');
     if (axes === undefined || axes === null)
-      throw new SinterError('argument', 'expandDims: no axis is given', { hint: 'write 0, or { axis: 0 }' });
+      throw new SinterError('argument', 'expandDims', 'no axis is given', { hint: 'write 0, or { axis: 0 }' });
     const rank = t.ndim + (typeof axes === 'number' ? 1 : axes.length);
     const mask = resolveAxes('expandDims', axes, t.shape, rank).reduce((bits, at) => bits | (1 << at), 0);
     return wrap(runtime().exports.sinter_expand_dims(t.use('expandDims'), mask));
@@ -92,11 +92,9 @@ export function slice(
     checkIntegers('slice', 'size', size, -1);
     checkIntegers('slice', 'strides', strides);
     if (begin.length !== t.ndim || size.length !== t.ndim || strides.length !== t.ndim) {
-      throw new ShapeError(
-        `slice: begin, size and strides need ${t.ndim} entries each: a ${shapeText(t.shape)}`,
-      );
+      throw new ShapeError('slice', `begin, size and strides need ${t.ndim} entries each: a ${shapeText(t.shape)}`, { shapes: [t.shape] });
     }
-    if (strides.includes(0)) throw new SinterError('argument', `slice: a stride is 0: a ${shapeText(t.shape)}`);
+    if (strides.includes(0)) throw new SinterError('argument', 'slice', `a stride is 0: a ${shapeText(t.shape)}`, { shapes: [t.shape] });
     const first = begin.map((at, i) => (at < 0 ? at + t.shape[i]! : at));
     const count = size.map((n, i) => (n === -1 ? rest(t.shape[i]!, first[i]!, strides[i]!) : n));
     return [...first, ...count, ...strides];
@@ -108,7 +106,7 @@ export function slice(
 export function bitcast(x: TensorLike, dtype: DTypeName): Tensor {
   const parsed = parseDType(dtype, 'bitcast');
   if (parsed !== 'float32' && parsed !== 'int32')
-    throw new DTypeError(`bitcast: to ${parsed}, expected float32 or int32`);
+    throw new DTypeError('bitcast', `to ${parsed}, expected float32 or int32`);
   return move(
     'bitcast',
     x,

@@ -22,7 +22,7 @@ function alongAxes(op: string, name: string, x: Tensor, axes: readonly number[],
   const t = asTensor(given, op);
   const want = axes.map((axis) => x.shape[axis]!);
   if (t.ndim !== want.length || !want.every((n, i) => n === t.shape[i])) {
-    throw new ShapeError(`${op}: ${name} is not ${shapeText(want)}: a ${shapeText(x.shape)}, ${name} ${shapeText(t.shape)}`);
+    throw new ShapeError(op, `${name} is not ${shapeText(want)}: a ${shapeText(x.shape)}, ${name} ${shapeText(t.shape)}`, { shapes: [want, x.shape, t.shape] });
   }
   return reshape(t, x.shape.map((n, i) => (axes.includes(i) ? n : 1)));
 }
@@ -57,7 +57,7 @@ interface ChannelNorm extends ScaleAndShift {
 function channelsOf(op: string, x: TensorLike, axis: number): { t: Tensor; at: number } {
   const t = asTensor(x, op);
   const at = resolveAxis(op, axis, t.shape);
-  if (at === 0) throw new ShapeError(`${op}: channels cannot be the first axis, that of the batch: a ${shapeText(t.shape)}`);
+  if (at === 0) throw new ShapeError(op, `channels cannot be the first axis, that of the batch: a ${shapeText(t.shape)}`, { shapes: [t.shape] });
   return { t, at };
 }
 
@@ -68,7 +68,7 @@ export function groupNorm(x: TensorLike, groups: number, { axis, eps, ...scale }
   return tidy(() => {
     const { t, at } = channelsOf('groupNorm', x, axis);
     if (t.shape[at]! % groups) {
-      throw new ShapeError(`groupNorm: ${groups} groups do not divide the channels: a ${shapeText(t.shape)}`);
+      throw new ShapeError('groupNorm', `${groups} groups do not divide the channels: a ${shapeText(t.shape)}`, { shapes: [t.shape] });
     }
     const as = [...t.shape.slice(0, at), groups, t.shape[at]! / groups, ...t.shape.slice(at + 1)];
     const axes = as.map((_, i) => i).filter((i) => i !== 0 && i !== at);

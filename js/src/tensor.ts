@@ -97,7 +97,7 @@ export class Tensor {
   read(op: string): number {
     const address = this.use(op);
     if (this.#isTraced && isCompiling()) {
-      throw new SinterError('argument', `${op}: tensors have no values while a function is being compiled`, {
+      throw new SinterError('argument', op, 'tensors have no values while a function is being compiled', {
         hint: 'return the tensor from the function that is traced, and read it outside',
       });
     }
@@ -105,9 +105,9 @@ export class Tensor {
   }
 
   #goneError(op: string): DisposedError {
-    const shape = this.#meta ? ` ${shapeText(this.#meta.shape)}` : '';
+    const shapes = this.#meta ? [this.#meta.shape] : [];
     const hint = this.#gone.startsWith('made') ? 'return it from that function' : '';
-    return new DisposedError(`${op}: the tensor${shape} was ${this.#gone}`, { op, hint });
+    return new DisposedError(op, `the tensor${shapes.map((shape) => ` ${shapeText(shape)}`).join('')} was ${this.#gone}`, { shapes, hint });
   }
 
   /** @internal */
@@ -187,7 +187,8 @@ export class Tensor {
   item(): number {
     const address = this.read('item');
     if (this.size !== 1) {
-      throw new ShapeError(`item: expected one element, a ${shapeText(this.shape)}`, {
+      throw new ShapeError('item', `expected one element, a ${shapeText(this.shape)}`, {
+        shapes: [this.shape],
         hint: 'use dataSync or toArray',
       });
     }
@@ -212,7 +213,7 @@ export class Tensor {
 
   /** Refuses: values may not be there yet. */
   toJSON(): never {
-    throw new SinterError('argument', 'toJSON: a tensor has no JSON', {
+    throw new SinterError('argument', 'toJSON', 'a tensor has no JSON', {
       hint: 'sn.tree.map((t) => t.toArray(), tree) makes arrays of all tensors of a tree; await t.data() waits for values',
     });
   }
@@ -220,7 +221,8 @@ export class Tensor {
   /** Text for templates; JavaScript's operators are refused, since they cannot compute with tensors. */
   [Symbol.toPrimitive](hint: string): string {
     if (hint === 'string') return this.toString();
-    throw new SinterError('argument', `tensor: JavaScript's operators do not work on ${this.toString()}`, {
+    throw new SinterError('argument', 'tensor', `JavaScript's operators do not work on ${this.toString()}`, {
+      shapes: [this.shape],
       hint: 'write a.add(b), a.greater(b) ..., or item() for the number of a computed tensor',
     });
   }
@@ -231,7 +233,7 @@ export class Tensor {
 }
 
 const replacedError = (op: string): SinterError =>
-  new SinterError('argument', `${op}: a function in a field of an instance uses that instance, not the argument`, {
+  new SinterError('argument', op, 'a function in a field of an instance uses that instance, not the argument', {
     hint: 'in arguments of jit, grad and trainStep write it as a method: apply(x) { return x.mul(this.w); }',
   });
 

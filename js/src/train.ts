@@ -38,7 +38,7 @@ function copy(t: Tensor): Tensor {
 function checkState(state: unknown): void {
   const { params, optimizer } = (state ?? {}) as Partial<TrainState<unknown>>;
   if (params !== undefined && optimizer?.count !== undefined) return;
-  throw new SinterError('argument', `trainStep: ${shown(state)} is no training state`, {
+  throw new SinterError('argument', 'trainStep', `${shown(state)} is no training state`, {
     hint: 'the first state is step.init(params), the next ones are returned by the step',
   });
 }
@@ -77,8 +77,7 @@ export function trainStep<P, B extends readonly unknown[]>(
       return run(state, lr.tensor, schedule, ...batch) as { state: TrainState<P>; loss: Tensor };
     } catch (error) {
       if (!(error instanceof DisposedError && tensorsWithin(state).some((t) => t.isDonated))) throw error;
-      throw new DisposedError('trainStep: this training state was used up by an earlier step', {
-        op: 'trainStep',
+      throw new DisposedError('trainStep', 'this training state was used up by an earlier step', {
         hint: 'go on with the state that the step returned',
         cause: error,
       });

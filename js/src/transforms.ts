@@ -43,7 +43,7 @@ const numbersAsTensors = (op: string, arg: unknown): unknown =>
 function refuseStatic(op: string, shape: TreeShape): void {
   const leaf = leavesWithPaths(shape).find(({ value }) => value !== undefined && value !== null);
   if (!leaf) return;
-  throw new SinterError('argument', `${op}: there is no tensor in what to differentiate by, but ${shown(leaf.value)}`, {
+  throw new SinterError('argument', op, `there is no tensor in what to differentiate by, but ${shown(leaf.value)}`, {
     hint: 'make tensors of it: sn.tensor([1, 2])',
   });
 }
@@ -84,10 +84,7 @@ function differentiate(
     const value = replacing(variables.bound, () => tracing(() => f(variables.args)));
     refusePromise(op, value, 'the function to differentiate must be synchronous');
     if (!(value instanceof Tensor)) {
-      throw new SinterError(
-        'argument',
-        `${op}: the function must return one tensor, it returned ${shown(value)}`,
-      );
+      throw new SinterError('argument', op, `the function must return one tensor, it returned ${shown(value)}`);
     }
     return { value, grads: variables.rebuild(gradients(op, value, variables.tensors)) };
   });

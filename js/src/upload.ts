@@ -25,12 +25,12 @@ export const MAX_RANK = 8;
 /** Checks a shape as users write it. */
 export function checkShape(op: string, shape: readonly number[]): readonly number[] {
   if (!Array.isArray(shape))
-    throw new ShapeError(`${op}: a shape is an array of sizes, not ${shown(shape)}`, { hint: 'write [2, 3]' });
-  if (shape.length > MAX_RANK) throw new ShapeError(`${op}: rank ${shape.length}, at most ${MAX_RANK}`);
+    throw new ShapeError(op, `a shape is an array of sizes, not ${shown(shape)}`, { hint: 'write [2, 3]' });
+  if (shape.length > MAX_RANK) throw new ShapeError(op, `rank ${shape.length}, at most ${MAX_RANK}`);
   for (const dim of shape as readonly unknown[]) {
     if (!(fitsInt32(dim) && dim >= 0)) {
       const sizes = Array.from(shape as readonly unknown[], (each) => (typeof each === 'number' ? each : shown(each)));
-      throw new ShapeError(`${op}: ${shown(dim)} is not a size: ${shapeText(sizes)}`);
+      throw new ShapeError(op, `${shown(dim)} is not a size: ${shapeText(sizes)}`);
     }
   }
   return shape;
@@ -59,10 +59,10 @@ function dtypeOfArray(op: string, data: NumericArray): DType {
   if (data instanceof Int8Array) return 'int8';
   if (data instanceof Uint8Array || data instanceof Uint8ClampedArray) return 'uint8';
   if (data instanceof Uint32Array) {
-    throw new DTypeError(`${op}: a Uint32Array needs a dtype`, { hint: "dtype: 'int32' keeps its bits" });
+    throw new DTypeError(op, 'a Uint32Array needs a dtype', { hint: "dtype: 'int32' keeps its bits" });
   }
   if ('BYTES_PER_ELEMENT' in data && data.BYTES_PER_ELEMENT <= 4) return 'int32';
-  throw new DTypeError(`${op}: ${shown(data)} is not available as a dtype`);
+  throw new DTypeError(op, `${shown(data)} is not available as a dtype`);
 }
 
 /** Shape of nested arrays, read along their first elements. */
@@ -70,7 +70,7 @@ function nestedShape(op: string, nested: NestedArray): number[] {
   const shape: number[] = [];
   for (let level = nested; Array.isArray(level); level = (level as readonly NestedArray[])[0] ?? 0) {
     shape.push(level.length);
-    if (shape.length > MAX_RANK) throw new ShapeError(`${op}: nested deeper than rank ${MAX_RANK}`);
+    if (shape.length > MAX_RANK) throw new ShapeError(op, `nested deeper than rank ${MAX_RANK}`);
     if (level.length === 0) break;
   }
   return shape;
@@ -87,13 +87,13 @@ function flattenNested(
   if (depth === shape.length) {
     if (typeof nested !== 'number' && typeof nested !== 'boolean') {
       const what = Array.isArray(nested) ? 'arrays of unequal depth' : shown(nested);
-      throw new SinterError('argument', `${op}: expected numbers in nested arrays, found ${what}`);
+      throw new SinterError('argument', op, `expected numbers in nested arrays, found ${what}`);
     }
     out.push(Number(nested));
     return;
   }
   if (!Array.isArray(nested) || nested.length !== shape[depth]) {
-    throw new ShapeError(`${op}: nested arrays of unequal lengths, expected ${shapeText(shape)}`);
+    throw new ShapeError(op, `nested arrays of unequal lengths, expected ${shapeText(shape)}`, { shapes: [shape] });
   }
   for (const item of nested as readonly NestedArray[]) flattenNested(op, item, shape, depth + 1, out);
 }
@@ -114,7 +114,7 @@ export function checkHeld(op: string, values: ArrayLike<number>, dtype: DType): 
     const value = values[i]!;
     if (value > least - 1 && value < most + 1) continue;
     const which = values.length > 1 ? `element ${i} is ${value}` : String(value);
-    throw new SinterError('argument', `${op}: ${which}, and ${dtype} holds ${least} to ${most}`, {
+    throw new SinterError('argument', op, `${which}, and ${dtype} holds ${least} to ${most}`, {
       hint: 'astype of a float tensor saturates',
     });
   }
@@ -134,7 +134,7 @@ function checkAttached(op: string, data: NumericArray): void {
   try {
     new Uint8Array(data.buffer as ArrayBuffer);
   } catch {
-    throw new SinterError('argument', `${op}: the memory of ${shown(data)} was transferred elsewhere`);
+    throw new SinterError('argument', op, `the memory of ${shown(data)} was transferred elsewhere`);
   }
 }
 
@@ -149,7 +149,7 @@ export function readElements(op: string, data: NestedArray | NumericArray, dtype
   if (isNumericArray(data)) {
     checkAttached(op, data);
     if (data instanceof BigInt64Array || data instanceof BigUint64Array)
-      throw new DTypeError(`${op}: ${shown(data)} is not available as a dtype`);
+      throw new DTypeError(op, `${shown(data)} is not available as a dtype`);
     if (isFloat16Array(data)) {
       const bits = new Uint16Array(data.buffer, data.byteOffset, data.length);
       return { values: dtype && dtype !== 'float16' ? data : bits, shape: [data.length], dtype: dtype ?? 'float16' };
@@ -177,7 +177,7 @@ export function upload(
   const elements = readElements(op, data, options.dtype);
   const shape = options.shape !== undefined ? checkShape(op, options.shape) : elements.shape;
   if (sizeOf(shape) !== elements.values.length) {
-    throw new ShapeError(`${op}: ${elements.values.length} elements do not fill ${shapeText(shape)}`);
+    throw new ShapeError(op, `${elements.values.length} elements do not fill ${shapeText(shape)}`, { shapes: [shape] });
   }
   const meta = makeMeta(elements.dtype, shape);
   const rounded = isHalf(meta.dtype) && !(elements.values instanceof Uint16Array);

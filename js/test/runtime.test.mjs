@@ -1,7 +1,7 @@
 // Parts of the runtime that the machine at hand never asks for.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SinterError, ShapeError, errorFromStatus } from '../../build/js/errors.js';
+import { SinterError, ShapeError, errorOfStatus } from '../../build/js/errors.js';
 import { ownMemory, sharedMemory } from '../../build/js/runtime/memory.js';
 import { hasRelaxedSimd, hasSimd } from '../../build/js/runtime/probe.js';
 import { assertThrows } from './support.mjs';
@@ -38,13 +38,15 @@ test('probes answer', () => {
   assert.equal(typeof hasRelaxedSimd(), 'boolean');
 });
 
-test('errors read operation and shapes from the message', () => {
-  const error = errorFromStatus(1, 'matmul: inner dimensions differ: a (2, 3), b (4,), c ()');
+test('errors are of their classes and have what they are given', () => {
+  const details = { shapes: [[2, 3], [4]], hint: 'transpose one', file: 'matmul.c', line: 7 };
+  const error = errorOfStatus(1, 'matmul', 'inner dimensions differ: a (2, 3), b (4,)', details);
   assert.ok(error instanceof ShapeError);
-  assert.equal(error.op, 'matmul');
-  assert.deepEqual(error.shapes, [[2, 3], [4], []]);
-  assert.deepEqual(errorFromStatus(7, 'internal: f(x) failed').shapes, []);
+  assert.equal(error.message, 'matmul: inner dimensions differ: a (2, 3), b (4,) (transpose one)');
+  assert.deepEqual({ ...error }, { code: 'shape', op: 'matmul', ...details });
+  assert.deepEqual({ ...new SinterError('internal', '', 'it broke') },
+    { code: 'internal', op: '', shapes: [], hint: '', file: '', line: 0 });
   for (const [status, code] of [[2, 'dtype'], [3, 'memory'], [4, 'argument'], [5, 'unsupported'], [6, 'worker'], [99, 'internal']]) {
-    assert.equal(errorFromStatus(status, 'x').code, code);
+    assert.equal(errorOfStatus(status, 'f', 'x').code, code);
   }
 });

@@ -25,7 +25,7 @@ test('an uncaught error is its class and message, short', () => {
 });
 
 test('each class is named in the stack and is not an own property', () => {
-  const stderr = stderrOf("throw new sn.DisposedError('add: the tensor was disposed');");
+  const stderr = stderrOf("throw new sn.DisposedError('add', 'the tensor was disposed');");
   assert.match(stderr, /^DisposedError: add: the tensor was disposed$/m);
   assert.doesNotMatch(stderr, /name:/);
 });

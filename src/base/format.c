@@ -43,6 +43,8 @@ static void put_integer(sink *s, const field *f, bool negative, uint64_t value, 
 
 void sn_note_shape(sn_error *error, int rank, const int64_t *dims) {
   if (error->n_shapes == SN_ERROR_SHAPES) return;
+  for (int i = 0; i < rank; i++)
+    if (dims[i] < 0) return;
   sn_error_shape *shape = &error->shapes[error->n_shapes++];
   shape->rank = rank;
   for (int i = 0; i < rank; i++) shape->dims[i] = dims[i];

@@ -18,7 +18,8 @@
  * length that the whole text has. */
 size_t sn_format(char *out, size_t room, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* One more shape of an error, as far as there is room. */
+/* One more shape of an error, as far as there is room. Where a size is negative it is none, but what
+ * somebody asked for. */
 void sn_note_shape(sn_error *error, int rank, const int64_t *dims);
 
 /* Also notes the shapes that it writes, as far as there is room, in *error, unless that is NULL. */

@@ -374,11 +374,11 @@ sn_tensor *sn_lp_pool(sn_tensor *x, const int64_t *window, int axes,
                       const sn_window_options *options, double norm) {
   if (!x) return NULL;
   sn_context *ctx = x->ctx;
-  if (!(norm > 0) || isinf(norm))
-    return sn_refuse(ctx, SN_FAIL(&ctx->env, SN_ERR_ARGUMENT, NULL,
-                                  "lpPool%dd: no norm %g, expected a number above 0", axes, norm));
   char what[16];
   sn_format(what, sizeof what, "lpPool%dd", axes);
+  if (!(norm > 0) || isinf(norm))
+    return sn_refuse(ctx, SN_FAIL(&ctx->env, SN_ERR_ARGUMENT, what,
+                                  "no norm %g, expected a number above 0", norm));
   temporaries t = sn_begin(x, what);
   sn_tensor *p = sn_scalar(ctx, norm), *root = sn_scalar(ctx, 1 / norm);
   sn_tensor *zero = sn_scalar(ctx, 0), *one = sn_scalar(ctx, 1);

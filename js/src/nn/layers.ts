@@ -36,7 +36,7 @@ export function fresh(key: Tensor, shape: readonly number[], fan: number): Tenso
 /** Refuses what init did not make. */
 export function checkParams(op: string, params: unknown): void {
   if (typeof params === 'object' && params !== null) return;
-  throw new SinterError('argument', `nn.${op}: these are not its parameters`, {
+  throw new SinterError('argument', `nn.${op}`, 'these are not its parameters', {
     hint: 'params = module.init(key), then module.apply(params, x)',
   });
 }
@@ -49,7 +49,7 @@ function weighted(
   product: (x: TensorLike, weight: Tensor) => Tensor,
 ): Module<LinearParams> {
   if (!shape.every((n) => Number.isInteger(n) && n > 0)) {
-    throw new SinterError('argument', `nn.${op}: sizes ${shownList(shape)}: expected whole numbers above 0`);
+    throw new SinterError('argument', `nn.${op}`, `sizes ${shownList(shape)}: expected whole numbers above 0`);
   }
   const outputs = shape.at(-1)!;
   const fan = shape.slice(0, -1).reduce((size, n) => size * n);
@@ -85,7 +85,7 @@ export const conv2d = (
   checkInteger('nn.conv2d', 'inputs', inputs, 1);
   const windows = Array.isArray(size) ? (size as readonly number[]) : [size as number, size as number];
   const shape = [...windows, inputs / (options.groups ?? 1), outputs];
-  if (shape.length !== 4) throw new SinterError('argument', `nn.conv2d: size ${shownList(windows)}, expected [kh, kw]`);
+  if (shape.length !== 4) throw new SinterError('argument', 'nn.conv2d', `size ${shownList(windows)}, expected [kh, kw]`);
   return weighted('conv2d', shape, bias, (x, weight) => functions.conv2d(x, weight, options));
 };
 
@@ -155,7 +155,7 @@ export function selfAttention(
   const options = readOptions<AttentionOptions>('nn.selfAttention', given, ATTENTION);
   checkInteger('nn.selfAttention', 'heads', heads, 1);
   if (size % heads !== 0)
-    throw new SinterError('argument', `nn.selfAttention: size ${shown(size)} does not divide into ${heads} heads`);
+    throw new SinterError('argument', 'nn.selfAttention', `size ${shown(size)} does not divide into ${heads} heads`);
   const part = linear(size, size, { bias: false });
   return {
     init: (key) => tidy(() => random.splitKeys(key, 4).map(part.init)),
@@ -163,7 +163,7 @@ export function selfAttention(
       tidy(() => {
         const given = asTensor(x, 'nn.selfAttention');
         if (given.ndim !== 3)
-          throw new ShapeError(`nn.selfAttention: needs (n, tokens, size): x ${shapeText(given.shape)}`);
+          throw new ShapeError('nn.selfAttention', `needs (n, tokens, size): x ${shapeText(given.shape)}`, { shapes: [given.shape] });
         if (!Array.isArray(params) || params.length !== 4) checkParams('selfAttention', null);
         const [batch, tokens] = given.shape as readonly [number, number];
         const [q, k, v] = params.slice(0, 3).map((each) =>
@@ -188,7 +188,7 @@ function checkModules(op: string, layers: readonly unknown[]): void {
       : typeof layer === 'function'
         ? 'call the function that makes it: nn.relu()'
         : 'a module has init(key) and apply(params, x)';
-    throw new SinterError('argument', `${op}: layer ${i} is ${shown(layer)}, expected a module`, { hint });
+    throw new SinterError('argument', op, `layer ${i} is ${shown(layer)}, expected a module`, { hint });
   });
 }
 

@@ -11,7 +11,7 @@ import type { Tensor } from '../tensor.js';
 export function clipByGlobalNorm(grads: readonly Tensor[], limit: number): Tensor[] {
   const { tensors } = flatten(grads, 'optim.clipByGlobalNorm');
   if (!(checkNumber('optim.clipByGlobalNorm', 'limit', limit) >= 0))
-    throw new SinterError('argument', `optim.clipByGlobalNorm: limit is ${limit}, expected a number from 0 on`);
+    throw new SinterError('argument', 'optim.clipByGlobalNorm', `limit is ${limit}, expected a number from 0 on`);
   if (tensors.length === 0) return [];
   const squares = tensors.map((g) => sum(square(g.astype(accumulatorOf(g.dtype)))));
   const norm = sqrt(squares.reduce((total, x) => total.add(x)));

@@ -35,7 +35,7 @@ export interface Optimizer {
 /** Refuses what is no rate. */
 export function checkRate(op: string, lr: unknown): void {
   if (lr instanceof TensorClass || typeof lr === 'function' || Number.isFinite(lr)) return;
-  throw new SinterError('argument', `${op}: lr is ${shown(lr)}, expected a number, a tensor or a function of the step`, {
+  throw new SinterError('argument', op, `lr is ${shown(lr)}, expected a number, a tensor or a function of the step`, {
     hint: `write { lr: 0.01 }`,
   });
 }
@@ -43,7 +43,7 @@ export function checkRate(op: string, lr: unknown): void {
 export function checkOptimizer(op: string, optimizer: unknown): void {
   const { init, update } = (optimizer ?? {}) as Partial<Optimizer>;
   if (typeof init === 'function' && typeof update === 'function') return;
-  throw new SinterError('argument', `${op}: expected an optimizer, not ${shown(optimizer)}`, {
+  throw new SinterError('argument', op, `expected an optimizer, not ${shown(optimizer)}`, {
     hint: 'the second argument is e.g. sn.optim.adam({ lr: 1e-3 })',
   });
 }
@@ -78,15 +78,17 @@ export function readUpdate(
   const given = flatten(grads, op).tensors;
   const wrong = given.findIndex((g, i) => String(g.shape) !== String(tensors[i]?.shape));
   if (given.length !== tensors.length || wrong >= 0) {
+    const shapes = wrong < 0 ? [] : [given[wrong]!.shape];
     const found = wrong < 0 ? '' : `, gradient ${wrong} is ${shapeText(given[wrong]!.shape)}`;
-    throw new ShapeError(`${op}: ${given.length} gradients for ${tensors.length} parameters${found}`, {
+    throw new ShapeError(op, `${given.length} gradients for ${tensors.length} parameters${found}`, {
+      shapes,
       hint: 'gradients have the structure and the shapes of the parameters',
     });
   }
   const { count, ...lists } = (state ?? {}) as Partial<OptimizerState>;
   const isList = (list: unknown): boolean => Array.isArray(list) && list.length === tensors.length;
   if (!(count instanceof TensorClass) || !slots.every((name) => isList(lists[name]))) {
-    throw new SinterError('argument', `${op}: that is no state for ${tensors.length} parameters`, {
+    throw new SinterError('argument', op, `that is no state for ${tensors.length} parameters`, {
       hint: 'the first state is optimizer.init(params)',
     });
   }

@@ -19,8 +19,7 @@ export interface Exports extends FunctionExports {
   sinter_revive(): void;
   sinter_isa(): number;
   sinter_version(): number;
-  sinter_error_status(): number;
-  sinter_error_message(): number;
+  sinter_error_info(): number;
   sinter_error_clear(): void;
   sinter_memory(): void;
   sinter_tensor_bytes(): number;

@@ -9,5 +9,5 @@ export const moduleSource = (): Uint8Array =>
   Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 
 export const workerUrl = (): URL => {
-  throw new UnsupportedError('init: sinter/inline has no workers');
+  throw new UnsupportedError('init', 'sinter/inline has no workers');
 };

@@ -13,7 +13,7 @@ function located(name: string, locate: () => URL): URL {
   try {
     return locate();
   } catch (cause) {
-    throw new SinterError('load', `init: ${name} cannot be found: this bundle does not know its own URL`, {
+    throw new SinterError('load', 'init', `${name} cannot be found: this bundle does not know its own URL`, {
       hint:
         'pass init({ wasm }), a URL, bytes or a WebAssembly.Module of sinter.wasm; bundle as an ES module; ' +
         "or import from 'sinter/inline', which is one file",

@@ -24,7 +24,7 @@ async function compileBytes(bytes: BufferSource, name: string): Promise<WebAssem
   if (head[0] !== 0 || head[1] !== 0x61 || head[2] !== 0x73 || head[3] !== 0x6d) {
     const text = String.fromCharCode(...head).trimStart();
     const what = text.startsWith('<') ? 'HTML' : 'something that is not a WebAssembly module';
-    throw new SinterError('load', `init: the server returned ${what} for ${name}`, { hint: COPY_HINT });
+    throw new SinterError('load', 'init', `the server returned ${what} for ${name}`, { hint: COPY_HINT });
   }
   try {
     return await WebAssembly.compile(bytes);
@@ -34,7 +34,7 @@ async function compileBytes(bytes: BufferSource, name: string): Promise<WebAssem
 }
 
 function compileError(name: string, cause: unknown): SinterError {
-  return new SinterError('load', `init: the engine does not compile ${name}: ${String(cause)}`, {
+  return new SinterError('load', 'init', `the engine does not compile ${name}: ${String(cause)}`, {
     hint: "a content security policy needs script-src 'wasm-unsafe-eval'",
     cause,
   });
@@ -42,7 +42,7 @@ function compileError(name: string, cause: unknown): SinterError {
 
 async function compileResponse(response: Response, name: string): Promise<WebAssembly.Module> {
   if (!response.ok) {
-    throw new SinterError('load', `init: the server answered ${response.status} for ${name}`, {
+    throw new SinterError('load', 'init', `the server answered ${response.status} for ${name}`, {
       hint: COPY_HINT,
     });
   }
@@ -66,7 +66,7 @@ async function compileUrl(url: URL): Promise<WebAssembly.Module> {
     return await compileResponse(await fetch(url), url.href);
   } catch (cause) {
     if (cause instanceof SinterError) throw cause;
-    throw new SinterError('load', `init: cannot load ${url.href}: ${String(cause)}`, {
+    throw new SinterError('load', 'init', `cannot load ${url.href}: ${String(cause)}`, {
       hint: COPY_HINT,
       cause,
     });
@@ -78,7 +78,7 @@ function parseUrl(text: string): URL {
   try {
     return new URL(text, base);
   } catch (cause) {
-    throw new SinterError('argument', `init: wasm: ${text} is not a URL`, { cause });
+    throw new SinterError('argument', 'init', `wasm: ${text} is not a URL`, { cause });
   }
 }
 
@@ -92,7 +92,7 @@ export async function loadModule(source: WasmSource): Promise<WebAssembly.Module
   // Compilers refuse views of shared memory themselves.
   if (ArrayBuffer.isView(source) || source instanceof ArrayBuffer)
     return compileBytes(source as BufferSource, 'the given bytes');
-  throw new SinterError('argument', 'init: wasm must be a URL, bytes, a Response or a WebAssembly.Module');
+  throw new SinterError('argument', 'init', 'wasm must be a URL, bytes, a Response or a WebAssembly.Module');
 }
 
 /** Whether a compiled module is the one for shared memory. */

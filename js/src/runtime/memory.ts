@@ -46,5 +46,5 @@ export function sharedMemory(make: MakeMemory = makeMemory): Grant | null {
 export function ownMemory(make: MakeMemory = makeMemory): Grant {
   const grant = negotiate(make, false);
   if ('memory' in grant) return grant;
-  throw new OutOfMemoryError('init: the engine gives no memory', { cause: grant.refusal });
+  throw new OutOfMemoryError('init', 'the engine gives no memory', { cause: grant.refusal });
 }

@@ -3,7 +3,7 @@
 // Invariant: no view of the memory outlives the call it was made for. The memory may grow in any call
 // into the core, and then views of the old buffer are stale or detached.
 
-import { SinterError, WorkerError, errorFromStatus } from '../errors.js';
+import { OutOfMemoryError, SinterError, WorkerError, errorOfStatus } from '../errors.js';
 import { memoryHint } from './usage.js';
 import type { Exports } from './exports.js';
 import { readText } from './host.js';
@@ -32,15 +32,18 @@ const GUARDED = [
 /** SN_ERR_MEMORY. */
 const OUT_OF_MEMORY = 3;
 
+/** Where the fields of sn_error lie behind its status, and how large one of its shapes is; in bytes. */
+const ERROR = { message: 4, op: 388, count: 420, shapes: 424, shapeBytes: 72, line: 712, file: 716 };
+
 type Call = (...args: number[]) => number;
 
 function guard(name: string, call: Call, workers: Workers | null): Call {
   return (a = 0, b = 0, c = 0) => {
-    if (workers?.isDeaf) throw new WorkerError('worker: the watch was lost and is being replaced');
+    if (workers?.isDeaf) throw new WorkerError('worker', 'the watch was lost and is being replaced');
     try {
       return call(a, b, c);
     } catch (cause) {
-      throw new SinterError('internal', `${name}: the core stopped: ${String(cause)}`, { cause });
+      throw new SinterError('internal', name, `the core stopped: ${String(cause)}`, { cause });
     }
   };
 }
@@ -103,7 +106,7 @@ export class Runtime {
     if (count > this.#scratchWords) {
       const least = Math.max(count, 1024);
       const address = this.exports.sinter_scratch(least);
-      if (address === 0) throw errorFromStatus(OUT_OF_MEMORY, `sinter: no memory for ${count} arguments`);
+      if (address === 0) throw new OutOfMemoryError('sinter', `no memory for ${count} arguments`);
       this.#scratch = address >>> 2;
       this.#scratchWords = least;
     }
@@ -154,12 +157,29 @@ export class Runtime {
     return address;
   }
 
+  /** The core's sn_error, where it lies. */
+  #errorInfo() {
+    const address = this.exports.sinter_error_info();
+    const words = this.words();
+    const word = (byte: number): number => words[(address + byte) >>> 2]!;
+    const shapes = Array.from({ length: word(ERROR.count) }, (_, i) => {
+      const at = ERROR.shapes + i * ERROR.shapeBytes;
+      const size = (d: number): number => (word(at + 8 + 8 * d) >>> 0) + word(at + 12 + 8 * d) * 2 ** 32;
+      return Array.from({ length: word(at) }, (_, d) => size(d));
+    });
+    const op = this.text(address + ERROR.op);
+    const text = this.text(address + ERROR.message).slice(op ? op.length + 2 : 0);
+    return { status: word(0), op, text, shapes, line: word(ERROR.line), file: this.text(word(ERROR.file)) };
+  }
+
   /** The pending error of the core, cleared. */
   takeError(fallback: number): SinterError {
-    const status = this.exports.sinter_error_status() || fallback;
-    const message = this.text(this.exports.sinter_error_message()) || 'sinter: out of memory';
+    const { status, op, text, ...details } = this.#errorInfo();
     this.exports.sinter_error_clear();
-    const error = errorFromStatus(status, message, status === OUT_OF_MEMORY ? memoryHint(this) : undefined);
+    const hint = (status || fallback) === OUT_OF_MEMORY ? memoryHint(this) : '';
+    const error = status
+      ? errorOfStatus(status, op, text, { ...details, hint })
+      : errorOfStatus(fallback, 'sinter', 'out of memory', { hint });
     // The pool refuses work until it is revived; the worker's own report comes later.
     if (error.code === 'worker') this.exports.sinter_revive();
     return error;
@@ -174,7 +194,7 @@ export function setRuntime(runtime: Runtime): void {
 
 /** The running core; an error that says what to do where there is none yet. */
 export function runtime(): Runtime {
-  if (!current) throw new SinterError('init', 'sinter: not initialised', { hint: 'await sn.init() first' });
+  if (!current) throw new SinterError('init', 'sinter', 'not initialised', { hint: 'await sn.init() first' });
   return current;
 }
 

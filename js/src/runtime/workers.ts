@@ -115,7 +115,7 @@ export class Workers {
     const tlsBytes = Number(core.exports.__tls_size.value);
     for (const seat of this.#everySeat()) {
       const block = core.exports.sinter_worker_memory(STACK_BYTES + tlsBytes);
-      if (block === 0) throw new OutOfMemoryError(`init: no memory for the stack of ${seatName(seat.number)}`);
+      if (block === 0) throw new OutOfMemoryError('init', `no memory for the stack of ${seatName(seat.number)}`);
       seat.stack = seat.tls = block + STACK_BYTES;
       this.#send(seat);
     }
@@ -247,7 +247,7 @@ export class Workers {
   }
 
   #bury(seat: Seat, reason: string): void {
-    const error = new WorkerError(`worker: ${seatName(seat.number)} was lost: ${reason}`);
+    const error = new WorkerError('worker', `${seatName(seat.number)} was lost: ${reason}`);
     seat.link = noLink;
     if (this.#core && seat !== this.#watch) this.#report(this.#core, seat, error);
     if (!seat.isProven) {
