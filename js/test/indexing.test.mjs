@@ -224,6 +224,26 @@ test('gradients', () => {
   assert.deepEqual(sn.grad((t) => t.cumprod(0).sum())(sn.tensor([2, 0, 3])).toArray(), [1, 8, 0]);
 });
 
+test('scatterAdd by captured indices gathers its sums, which have the bits of a scatter', () => {
+  const indices = sn.tensor(Array.from({ length: 40 }, (_, i) => (i * 7) % 23 - 9), { dtype: 'int32' });
+  const updates = sn.tensor(numbers(40 * 36)).reshape([40, 36]);
+  const cases = {
+    rows: (u, i) => sn.zeros([11, 36]).scatterAdd(i, u).mul(1.5),
+    alone: (u, i) => sn.zeros([11, 36]).scatterAdd(i, u),
+    'rows that lie apart': (u, i) => sn.zeros([11, 36]).scatterAdd(i, u.reshape([36, 40]).transpose()).neg(),
+    'rows of parts': (u, i) => sn.zeros([11, 16]).scatterAdd(i, u.slice([0, 3], [40, 16])).add(1),
+    'a middle axis': (u, i) => sn.zeros([2, 11, 18]).scatterAdd(i, u.reshape([2, 40, 18]), { axis: 1 }).abs(),
+    'a gradient': (u, i) => sn.grad((x) => x.take(i).mul(u).sum())(sn.ones([11, 36])),
+  };
+  for (const [name, f] of Object.entries(cases)) {
+    const want = sn.jit(f)(updates, indices).toArray();
+    for (const options of [{}, { jit: false }, { fusion: false }])
+      assert.deepEqual(sn.jit((u) => f(u, indices), options)(updates).toArray(), want, `${name} ${JSON.stringify(options)}`);
+    const { kernels } = sn.inspect((u) => f(u, indices))(updates);
+    assert.ok(kernels.some(({ text }) => text.includes('ragged_sum')), name);
+  }
+});
+
 test('inside jit, as outside', () => {
   const f = (t, i) => t.take(i).cumsum(0).sort({ axis: 1 });
   const x = sn.tensor(matrix(6, 5));

@@ -271,6 +271,26 @@ GRAD(scatter_max) {
 }
 #define grad_scatter_min grad_scatter_max
 
+/* y[i] = sum of x[j] for j in bag i: dx[j] = dy[i] for the bag that has j, which is how many bags
+ * end at j or before; 0 behind them all. Their ends are in order. */
+GRAD(ragged_sum) {
+  const int64_t axis[] = {0}, sums[] = {0, 0, 0};
+  if (s->b->status) return;
+  const sn_type type = *sn_build_type(s->b, X), ends = *sn_build_type(s->b, X1);
+  const sn_type places = {SN_I32, 1, {type.dims[0] + 1}}, flat = {SN_I32, 1, {type.dims[0]}};
+  sn_type spread = type, column = {SN_I32, type.rank, {type.dims[0]}};
+  spread.dtype = SN_I32;
+  for (int i = 1; i < type.rank; i++) column.dims[i] = 1;
+  const sn_id none = sn_build_full(s->b, &places, 0), one = sn_build_full(s->b, &ends, 1);
+  const sn_id ended = sn_build_along(s->b, SN_OP_scatter_add, axis, none, X1, one);
+  const sn_id before = sn_build_along(s->b, SN_OP_cumsum, sums, ended);
+  const sn_id part = sn_build_part(s->b, SN_OP_slice, before, 0, 0, 1, &flat);
+  const sn_id all = sn_build_broadcast(s->b, sn_build_reshape(s->b, part, &column), &spread);
+  const sn_id within = BINARY(less, all, sn_build_full(s->b, &spread, (double)ends.dims[0]));
+  const sn_id dx = sn_build_along(s->b, SN_OP_gather, axis, DY, all);
+  s->dx[0] = WHERE(within, dx, sn_build_like(s->b, dx, 0));
+}
+
 /* y[i] = x[p[i]] for p = argsort x: dx[p[i]] = dy[i] */
 GRAD(sort) {
   const int64_t order[] = {s->attrs[0], s->attrs[1]}, axis[] = {s->attrs[0]};

@@ -185,6 +185,8 @@ static const helper helpers[] = {
                 "  if (b == 0 || b == -1) return 0;\n"
                 "  return a % b != 0 && (a < 0) != (b < 0) ? a % b + b : a % b;\n"
                 "}\n"},
+    {"end_of",
+     "static long end_of(long end, long n) { return end < 0 ? 0 : end > n ? n : end; }\n"},
     {"position_of", "/* below 0 from the end on; clamped */\n"
                     "static long position_of(long index, long n) {\n"
                     "  if (index < 0) index += n;\n"

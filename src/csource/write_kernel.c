@@ -189,6 +189,21 @@ static void add_combine(sn_c_writer *w, uint32_t number, sn_op op, sn_dtype dtyp
   sn_text_add(w->t, ";\n");
 }
 
+/* for (long j0 = i0 ? end_of(b1[i0 - 1], 9) : 0; j0 < end_of(b1[i0], 9); j0++) */
+static void open_bag(sn_c_writer *w) {
+  const sn_operand *ends = w->g->row.ends;
+  sn_operand before = *ends;
+  const long long n = w->g->reduced[0];
+  before.offset -= before.strides[0];
+  sn_c_begin_line(w);
+  sn_text_add(w->t, "for (long j0 = i0 ? end_of(");
+  add_element(w, &before, w->g->space_rank);
+  sn_text_add(w->t, ", %lld) : 0; j0 < end_of(", n);
+  add_element(w, ends, w->g->space_rank);
+  sn_text_add(w->t, ", %lld); j0++) {\n", n);
+  w->depth++;
+}
+
 static sn_status add_phase(sn_c_writer *w, const sn_phase *phase) {
   const sn_group *g = w->g;
   const int rank = g->space_rank + g->reduced_rank;
@@ -201,7 +216,10 @@ static sn_status add_phase(sn_c_writer *w, const sn_phase *phase) {
     needed[r->insn] = 1;
     declare_total(w, phase->first_total + k, r->op, r->dtype);
   }
-  sn_c_open_loops(w, 'j', g->reduced, g->reduced_rank);
+  if (g->row.ends)
+    open_bag(w);
+  else
+    sn_c_open_loops(w, 'j', g->reduced, g->reduced_rank);
   SN_TRY(add_body(w, &phase->body, needed, rank));
   char name[NAME_SIZE];
   for (uint32_t k = 0; k < phase->n_keeps; k++) {

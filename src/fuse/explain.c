@@ -24,6 +24,7 @@ static const char *rule(const explainer *e, sn_id from, sn_id to) {
   if (kind == SN_CLASS_MATMUL) return "a contraction reads from memory";
   if (kind == SN_CLASS_PAD || kind == SN_CLASS_CONCAT) return "copied into a part of the result";
   if (has_totals(e, from) && has_totals(e, to)) return "both kernels reduce or contract";
+  if (kind == SN_CLASS_RAGGED) return "rows are read where they lie";
   if (kind == SN_CLASS_REDUCE) return "others need it too, in another space";
   if (sn_op_is_elementwise(e->g->nodes[to].op)) return "other kernels come between";
   if (sn_op_is_control(e->g->nodes[to].op)) return "control flow reads from memory";

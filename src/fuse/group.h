@@ -3,7 +3,8 @@
  *
  *   for p in space (parallel)              kind         phases
  *     for each phase                       map          none
- *       for r in reduced                   reduce       one, that ends in one reduction
+ *       for r in reduced                   reduce       one, that ends in one reduction; or over
+ *                                                       bags of the reduced points
  *         body(p, r, totals, kept), stores row          several over one inner axis: softmax, norms
  *       totals = op(totals, ...)           contraction  none; total 0 = sum a(p, k) b(k, p) over k
  *     post(p, totals), stores              call         none, no post: one op with its own kernel
@@ -152,13 +153,17 @@ typedef struct sn_phase {
 } sn_phase;
 
 /* What reductions and row groups do at each point of the space. A reduction has one phase that ends
- * in one total, and no kept values. */
+ * in one total, and no kept values. If it is ragged, each index of space dim 0 has a bag of the
+ * reduced points, which reach from the end of the bag before to its own and come one after the
+ * other: so a scatter by indices that are known beforehand is a gather of sums. Then there is one
+ * reduced dim, and what the phase loads does not move along space dim 0. */
 typedef struct sn_row {
   sn_phase *phases;
   uint32_t n_phases, n_totals;
   sn_dtype *kept; /* dtype of each slot */
   uint32_t n_kept;
-  bool hears_all; /* reductions would miss masked points (causal.c) */
+  bool hears_all;   /* reductions would miss masked points (causal.c) */
+  sn_operand *ends; /* NULL, or it is ragged: int32, where each bag ends; covers the space */
 } sn_row;
 
 /* A product: the space is (batch..., m, n). */

@@ -28,6 +28,7 @@ static sn_status copy_factors(sn_arena *arena, sn_contraction *c) {
 }
 
 static sn_status copy_phases(sn_arena *arena, sn_row *row) {
+  if (row->ends) SN_TRY(copy(arena, &row->ends, 1, sizeof *row->ends));
   SN_TRY(copy(arena, &row->phases, row->n_phases, sizeof *row->phases));
   for (uint32_t p = 0; p < row->n_phases; p++) {
     sn_phase *phase = &row->phases[p];

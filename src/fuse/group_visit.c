@@ -27,6 +27,7 @@ static sn_status visit_body(visitor *v, const sn_body *body, sn_store *stores, u
 }
 
 static sn_status visit_phases(visitor *v, const sn_group *g) {
+  if (g->row.ends) SN_TRY(meet(v, SN_ROLE_INDEX, g->row.ends));
   for (int i = 0; i < g->reduced_rank; i++) v->touch.dims[v->touch.rank++] = g->reduced[i];
   for (v->touch.phase = 0; v->touch.phase < g->row.n_phases; v->touch.phase++) {
     const sn_phase *phase = &g->row.phases[v->touch.phase];
@@ -62,8 +63,7 @@ static sn_status visit_control(visitor *v, const sn_group *g) {
   v->touch.rank = 0;
   for (uint32_t i = 0; i < g->control.n_operands; i++)
     SN_TRY(meet(v, SN_ROLE_INPUT, &g->control.operands[i]));
-  for (uint32_t i = 0; i < g->n_stores; i++)
-    SN_TRY(meet(v, SN_ROLE_RESULT, &g->stores[i].target));
+  for (uint32_t i = 0; i < g->n_stores; i++) SN_TRY(meet(v, SN_ROLE_RESULT, &g->stores[i].target));
   return SN_OK;
 }
 

@@ -2,7 +2,7 @@
  * walk over all kinds; who asks about one kind's parts reads them where they are.
  *
  *   map          loads and stores of post
- *   reduce, row  loads and stores of each phase, then of post
+ *   reduce, row  where bags end; loads and stores of each phase, then of post
  *   contraction  those of the map before it; its factors a and b; then of post
  *   call         its inputs, then its result
  *   control      its inputs, then its results, which it reads again from round to round
@@ -15,7 +15,7 @@
 
 typedef enum sn_role {
   SN_ROLE_LOAD,
-  SN_ROLE_INDEX, /* of the load that comes next */
+  SN_ROLE_INDEX, /* of the load that comes next; of bags, where they end */
   SN_ROLE_STORE,
   SN_ROLE_FACTOR,
   SN_ROLE_INPUT, /* of a call */

@@ -33,14 +33,13 @@ typedef struct lookups {
   uint8_t *copied; /* per node: whether it is no gather, or something needs it in memory */
 } lookups;
 
-/* Rows of x that lie together, are more than single elements, and long enough. */
+/* Rows of x that lie together, and are more than single elements. */
 static bool has_rows(const lookups *l, sn_id id) {
   const sn_node *node = &l->g->nodes[id];
   const sn_id *x = sn_graph_inputs(l->g, id);
   const int last = node->type.rank - 1;
   const bool plain = !l->views[x[0]].nests && !l->views[x[1]].nests;
   return plain && sn_graph_attrs(l->g, id)[0] != last && node->type.dims[last] > 1 &&
-         node->type.dims[last] >= l->target->costs.lookup_row &&
          l->views[x[0]].strides[last] == 1 && l->views[x[1]].strides[last] == 0 &&
          sn_type_size(&node->type) > 0;
 }
@@ -64,13 +63,17 @@ static bool leaves(const lookups *l, sn_id x, sn_id base) {
   return true;
 }
 
-static bool reads_rows(const lookups *l, sn_id user, sn_id x) {
-  const sn_type *type = &l->g->nodes[x].type;
+/* Whether input k of the user, what gather `base` makes, is read row by row, and these are long enough. */
+static bool reads_rows(const lookups *l, sn_id user, uint32_t k, sn_id base) {
+  const sn_id x = sn_graph_inputs(l->g, user)[k];
+  const sn_type *type = &l->g->nodes[x].type, *made = &l->g->nodes[base].type;
   int last = type->rank - 1;
   while (last > 0 && type->dims[last] == 1) last--;
   if (last < 0 || l->views[x].strides[last] != 1) return false;
-  return sn_op_is_elementwise(l->g->nodes[user].op) ||
-         sn_row_of(l->target, l->g, user, &(sn_row_domain){0});
+  if (sn_op_describe(l->g->nodes[user].op)->kind == SN_CLASS_RAGGED) return k == 0;
+  return made->dims[made->rank - 1] >= l->target->costs.lookup_row &&
+         (sn_op_is_elementwise(l->g->nodes[user].op) ||
+          sn_row_of(l->target, l->g, user, &(sn_row_domain){0}));
 }
 
 sn_status sn_view_lookups(const sn_graph *g, const sn_target *target, sn_arena *scratch,
@@ -83,7 +86,7 @@ sn_status sn_view_lookups(const sn_graph *g, const sn_target *target, sn_arena *
     if (sn_op_describe(g->nodes[id].op)->kind == SN_CLASS_VIEW) continue;
     for (uint32_t k = 0; k < g->nodes[id].n_inputs; k++) {
       const sn_id base = views[x[k]].base;
-      if (!l.copied[base]) l.copied[base] = !reads_rows(&l, id, x[k]) || !leaves(&l, x[k], base);
+      if (!l.copied[base]) l.copied[base] = !reads_rows(&l, id, k, base) || !leaves(&l, x[k], base);
     }
   }
   for (size_t i = 0; i < g->n_outputs; i++) l.copied[views[g->outputs[i]].base] = 1;

@@ -227,6 +227,38 @@ static sn_status lower_post(sn_lowering *l, size_t set, sn_group *group) {
   return sn_lower_end_body(&b, &group->post);
 }
 
+/* The phase of a reduction by `op`, whose body has been built but for what is reduced, x. */
+static sn_status end_reduction(sn_body_builder *b, sn_id x, sn_op op, size_t set, sn_group *group) {
+  sn_lowering *l = b->l;
+  if (l->insn_of[x] == SN_NONE) SN_TRY(sn_lower_source(b, x));
+  sn_phase *phase;
+  SN_TRY(sn_arena_alloc(l->arena, 1, sizeof *phase, (void **)&phase));
+  SN_TRY(sn_arena_alloc(l->arena, 1, sizeof *phase->reductions, (void **)&phase->reductions));
+  phase->reductions[0] =
+      (sn_reduction){op, l->g->nodes[l->p->anchor[set]].type.dtype, l->insn_of[x]};
+  phase->n_reductions = 1;
+  group->row.phases = phase;
+  group->row.n_phases = group->row.n_totals = 1;
+  SN_TRY(sn_lower_end_body(b, &phase->body));
+  return lower_post(l, set, group);
+}
+
+/* Rows of x, the reduced points, have no place in the space. */
+static sn_status lower_ragged(sn_lowering *l, size_t set, sn_group *group) {
+  const sn_id anchor = l->p->anchor[set], *x = sn_graph_inputs(l->g, anchor);
+  const sn_type *type = &l->g->nodes[x[0]].type;
+  const int none = SN_MAX_RANK;
+  group->kind = SN_GROUP_REDUCE;
+  space_of(group, &l->g->nodes[anchor].type);
+  group->reduced[group->reduced_rank++] = type->dims[0];
+  sn_body_builder b = {.l = l, .rank = type->rank + 1, .perm = {none}};
+  for (int i = 1; i < type->rank; i++) b.perm[i] = i;
+  group->row = (sn_row){0};
+  SN_TRY(sn_arena_alloc(l->arena, 1, sizeof *group->row.ends, (void **)&group->row.ends));
+  *group->row.ends = sn_lower_operand(l, x[1], 1, (int[]){0});
+  return end_reduction(&b, x[0], SN_OP_sum, set, group);
+}
+
 static sn_status lower_reduce(sn_lowering *l, size_t set, sn_group *group) {
   const sn_id anchor = l->p->anchor[set], x = *sn_graph_inputs(l->g, anchor);
   const sn_type *type = &l->g->nodes[x].type;
@@ -246,16 +278,8 @@ static sn_status lower_reduce(sn_lowering *l, size_t set, sn_group *group) {
   const sn_id *nodes = sn_lower_members(l, set, &n);
   for (size_t i = 0; i < n; i++)
     if (l->p->owner[nodes[i]] == anchor) SN_TRY(sn_lower_compute(&b, nodes[i]));
-  if (l->insn_of[x] == SN_NONE) SN_TRY(sn_lower_source(&b, x));
-  sn_phase *phase;
-  SN_TRY(sn_arena_alloc(l->arena, 1, sizeof *phase, (void **)&phase));
-  SN_TRY(sn_arena_alloc(l->arena, 1, sizeof *phase->reductions, (void **)&phase->reductions));
-  phase->reductions[0] =
-      (sn_reduction){l->g->nodes[anchor].op, l->g->nodes[anchor].type.dtype, l->insn_of[x]};
-  phase->n_reductions = 1;
-  group->row = (sn_row){.phases = phase, .n_phases = 1, .n_totals = 1};
-  SN_TRY(sn_lower_end_body(&b, &phase->body));
-  return lower_post(l, set, group);
+  group->row = (sn_row){0};
+  return end_reduction(&b, x, l->g->nodes[anchor].op, set, group);
 }
 
 static sn_status lower_factor(const sn_lowering *l, sn_id x, int rank, int side, sn_operand *out) {
@@ -403,6 +427,13 @@ static double phase_flops(const sn_phase *phase) {
   return body_flops(&phase->body) + phase->n_reductions;
 }
 
+/* Points that phases walk: with bags each reduced one is reduced once. */
+static double phase_points(const sn_group *g) {
+  const bool ragged = g->row.ends && g->space[0];
+  const double points = (double)sn_group_points(g) * (double)sn_group_reduced_points(g);
+  return ragged ? points / (double)g->space[0] : points;
+}
+
 static double flops_of(const sn_group *g) {
   const double points = (double)sn_group_points(g);
   double flops = points * body_flops(&g->post);
@@ -410,7 +441,7 @@ static double flops_of(const sn_group *g) {
   if (g->kind == SN_GROUP_CALL) return sn_call_flops(g);
   if (g->kind == SN_GROUP_CONTRACTION) flops += 2 * points * (double)g->contraction.k;
   for (uint32_t p = 0; p < sn_group_phases(g); p++)
-    flops += points * (double)sn_group_reduced_points(g) * phase_flops(&g->row.phases[p]);
+    flops += phase_points(g) * phase_flops(&g->row.phases[p]);
   return flops;
 }
 
@@ -445,6 +476,7 @@ static sn_status lower_set(sn_lowering *l, size_t set) {
   SN_TRY(name_group(l, set, group));
   if (l->p->row[set] != SN_NONE) return sn_lower_row(l, set, group);
   if (kind == SN_CLASS_REDUCE) return lower_reduce(l, set, group);
+  if (kind == SN_CLASS_RAGGED) return lower_ragged(l, set, group);
   if (kind == SN_CLASS_MATMUL) return lower_contraction(l, set, group);
   if (kind == SN_CLASS_CONTROL) return sn_lower_control(l, set, group);
   if (anchor != SN_NONE && sn_node_is_call(l->p->target, &l->g->nodes[anchor]))

@@ -32,10 +32,11 @@ static void remove_dim(const sn_group *g, int64_t *dims, int *rank, int base, in
   dims[--*rank] = 0;
 }
 
-static void merge(const sn_group *g, int64_t *dims, int *rank, int base) {
-  for (int i = *rank - 1; i >= 0; i--)
+/* The first `stay` dims stay as they are. */
+static void merge(const sn_group *g, int64_t *dims, int *rank, int base, int stay) {
+  for (int i = *rank - 1; i >= stay; i--)
     if (dims[i] == 1) remove_dim(g, dims, rank, base, i);
-  for (int i = *rank - 2; i >= 0; i--) {
+  for (int i = *rank - 2; i >= stay; i--) {
     merging m = {base + i, dims[i + 1], true};
     sn_group_visit(g, check_follows, &m);
     if (!m.all) continue;
@@ -48,6 +49,7 @@ void sn_merge_dims(sn_group *g) {
   for (uint32_t i = 0; i < sn_group_befores(g); i++) sn_merge_dims(&g->contraction.before[i]);
   if (g->kind == SN_GROUP_CONTRACTION || g->kind == SN_GROUP_CHAIN) return; /* (batch..., m, n) */
   if (g->kind == SN_GROUP_CONTROL) return;
-  merge(g, g->reduced, &g->reduced_rank, g->space_rank);
-  merge(g, g->space, &g->space_rank, 0);
+  const bool ragged = sn_group_phases(g) && g->row.ends;
+  merge(g, g->reduced, &g->reduced_rank, g->space_rank, ragged);
+  merge(g, g->space, &g->space_rank, 0, ragged);
 }

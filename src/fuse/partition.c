@@ -67,7 +67,7 @@ static sn_op_class class_of(const state *s, sn_id id) {
 }
 
 static bool has_epilogue(sn_op_class kind) {
-  return kind == SN_CLASS_REDUCE || kind == SN_CLASS_MATMUL;
+  return kind == SN_CLASS_REDUCE || kind == SN_CLASS_RAGGED || kind == SN_CLASS_MATMUL;
 }
 
 /* Inputs that are looked up where they are read: their indices are an operand more each. */
@@ -388,8 +388,7 @@ static sn_status place_in_step(state *s, sn_id id) {
     const sn_op_class kind = class_of(s, x[k]);
     if (kind == SN_CLASS_VIEW && s->level[x[k]] && !direct)
       SN_TRY(record_cut(s, x[k], id, SN_CUT_VIEW));
-    const bool made =
-        kind == SN_CLASS_PAD || kind == SN_CLASS_CONCAT || kind == SN_CLASS_RESULT;
+    const bool made = kind == SN_CLASS_PAD || kind == SN_CLASS_CONCAT || kind == SN_CLASS_RESULT;
     if (made || (sn_op_is_call(s->g->nodes[x[k]].op) && !s->views[x[k]].is_load))
       SN_TRY(record_cut(s, x[k], id, SN_CUT_KIND));
   }

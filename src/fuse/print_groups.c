@@ -15,9 +15,9 @@ const char *sn_cut_reason(sn_cut why) {
 
 const char *sn_group_kind_name(const sn_group *group) {
   static const char *const names[SN_GROUP_KIND_COUNT] = {
-      [SN_GROUP_MAP] = "map",   [SN_GROUP_REDUCE] = "reduce",
-      [SN_GROUP_ROW] = "row",   [SN_GROUP_CONTRACTION] = "contraction",
-      [SN_GROUP_CALL] = "call", [SN_GROUP_CHAIN] = "chain",
+      [SN_GROUP_MAP] = "map",        [SN_GROUP_REDUCE] = "reduce",
+      [SN_GROUP_ROW] = "row",        [SN_GROUP_CONTRACTION] = "contraction",
+      [SN_GROUP_CALL] = "call",      [SN_GROUP_CHAIN] = "chain",
       [SN_GROUP_CONTROL] = "control"};
   if (group->kind == SN_GROUP_MAP && sn_group_points(group) == 1) return "scalar";
   return names[group->kind];
@@ -137,6 +137,10 @@ static void print_chain(sn_text *t, size_t i, const sn_chain *c) {
 
 static void print_phases(sn_text *t, const sn_group *g) {
   print_dims(t, "reduced", g->reduced, g->reduced_rank);
+  if (g->row.ends) {
+    sn_text_add(t, " up to ");
+    print_operand(t, g->row.ends, g->space_rank);
+  }
   sn_text_add(t, "\n");
   for (uint32_t p = 0; p < g->row.n_phases; p++) print_phase(t, g, p);
   if (g->post.n_insns) sn_text_add(t, "  then\n");

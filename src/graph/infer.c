@@ -237,6 +237,18 @@ static sn_status infer_scan(const site *s, sn_type *type) {
   return SN_OK;
 }
 
+/* Rows of x, and where each bag of them ends. Groups have the rows beside x's dims. */
+static sn_status infer_ragged(const site *s, sn_type *type) {
+  const sn_type *x = s->in[0], *ends = s->in[1];
+  SN_FAIL_IF(s->env, ends->dtype != SN_I32, SN_ERR_DTYPE, s->name, "ends must be int32, not %s",
+             sn_dtype_name(ends->dtype));
+  if (x->rank < 1 || x->rank == SN_MAX_RANK || ends->rank != 1)
+    return fail_shapes(s, x, ends, "needs rows and where bags of them end");
+  *type = *x;
+  type->dims[0] = ends->dims[0];
+  return SN_OK;
+}
+
 static sn_status infer_by_class(const site *s, sn_type *type) {
   switch (sn_op_describe(s->op)->kind) {
   case SN_CLASS_CONTROL: /* its regions tell: sn_regions_verify */
@@ -252,6 +264,7 @@ static sn_status infer_by_class(const site *s, sn_type *type) {
   case SN_CLASS_GATHER: return infer_gather(s, type);
   case SN_CLASS_SCATTER: return infer_scatter(s, type);
   case SN_CLASS_SORT: return infer_sort(s, type);
+  case SN_CLASS_RAGGED: return infer_ragged(s, type);
   case SN_CLASS_SOFTMAX:
   case SN_CLASS_SCAN: return infer_scan(s, type);
   case SN_CLASS_MAP:
@@ -272,7 +285,8 @@ static bool has_proposed_shape(sn_op_class kind) {
 static sn_dtype dtype_of_values(const site *s, sn_op_class kind, const sn_type *type) {
   if (kind == SN_CLASS_MATMUL || kind == SN_CLASS_CAST) return SN_F32;
   const sn_dtype dtype = s->n_in ? s->in[kind == SN_CLASS_SELECT]->dtype : type->dtype;
-  const bool computes = kind == SN_CLASS_REDUCE || sn_op_is_elementwise(s->op);
+  const bool reduces = kind == SN_CLASS_REDUCE || kind == SN_CLASS_RAGGED;
+  const bool computes = reduces || sn_op_is_elementwise(s->op);
   return computes ? dtype : sn_dtype_wide(dtype);
 }
 

@@ -19,6 +19,7 @@ typedef enum sn_op_class {
   SN_CLASS_SCATTER,
   SN_CLASS_SORT,
   SN_CLASS_SCAN,
+  SN_CLASS_RAGGED, /* reductions of rows that follow each other: (n, ...), (m) -> (m, ...) */
   SN_CLASS_REDUCE,
   SN_CLASS_MAP,     /* elementwise, result dtype = input dtype */
   SN_CLASS_COMPARE, /* elementwise, result bool */

@@ -208,6 +208,27 @@ static void ref_softmax(const sn_graph *g, bool fused, sn_id id, const void *in,
   }
 }
 
+static int64_t bag_end(const void *ends, int64_t i, int64_t rows) {
+  const int64_t end = i < 0 ? 0 : (int64_t)sn_ref_load(SN_I32, ends, i);
+  return end < 0 ? 0 : end > rows ? rows : end;
+}
+
+static void ref_ragged(const sn_graph *g, sn_id id, const void *const *in, void *out) {
+  const sn_node *node = sn_graph_node(g, id);
+  const sn_type *x = &g->nodes[*sn_graph_inputs(g, id)].type, *y = &node->type;
+  const sn_op step = sn_op_describe(node->op)->step;
+  const int64_t rows = x->dims[0], size = sn_type_size(y), row = y->dims[0] ? size / y->dims[0] : 0;
+  for (int64_t i = 0; i < size; i++) {
+    const int64_t end = bag_end(in[1], i / row, rows);
+    double pair[SN_MAX_ARITY] = {0};
+    for (int64_t e = bag_end(in[1], i / row - 1, rows); e < end; e++) {
+      pair[1] = sn_ref_load(x->dtype, in[0], e * row + i % row);
+      pair[0] = sn_ref_scalar(false, step, x->dtype, pair, x->dtype);
+    }
+    sn_ref_store(y->dtype, out, i, pair[0]);
+  }
+}
+
 static void ref_pad(const sn_graph *g, sn_id id, const void *in, void *out) {
   const sn_type *x = &g->nodes[*sn_graph_inputs(g, id)].type, *y = &g->nodes[id].type;
   const int64_t *attrs = sn_graph_attrs(g, id);
@@ -281,6 +302,7 @@ void sn_ref_node(const sn_graph *g, bool fused, sn_id id, const void *const *in,
   case SN_CLASS_SOFTMAX: ref_softmax(g, fused, id, in[0], out); break;
   case SN_CLASS_CONV: ref_conv(g, id, in, out); break;
   case SN_CLASS_REDUCE: ref_reduce(g, fused, id, in[0], out); break;
+  case SN_CLASS_RAGGED: ref_ragged(g, id, in, out); break;
   case SN_CLASS_GATHER:
   case SN_CLASS_SCATTER:
   case SN_CLASS_SORT:

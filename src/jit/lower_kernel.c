@@ -150,7 +150,8 @@ typedef sn_status role_fn(sn_jit *j, uint32_t *number);
 
 static bool has_role(const sn_kernel *kernel, sn_jit_role role) {
   const sn_group *g = kernel->group;
-  const int64_t points = sn_group_points(g) * (g->reduced_rank ? sn_group_reduced_points(g) : 1);
+  const bool all = g->reduced_rank && !(sn_group_phases(g) && g->row.ends);
+  const int64_t points = sn_group_points(g) * (all ? sn_group_reduced_points(g) : 1);
   if (points <= 0 || points > INT32_MAX) return false;
   const bool reduce = g->kind == SN_GROUP_REDUCE;
   switch (role) {

@@ -47,6 +47,8 @@ static const sn_kernel_kind *const kinds[SN_GROUP_KIND_COUNT] = {
 static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
   SN_TRY(sn_bool_words(arena, &kernel->group));
   kernel->kind = kinds[kernel->group->kind];
+  if (kernel->group->kind == SN_GROUP_REDUCE && kernel->group->row.ends)
+    kernel->kind = &sn_kernel_ragged;
   if (kernel->kind->split) SN_TRY(kernel->kind->split(arena, machine, kernel));
   for (uint32_t i = 0; i < kernel->n_befores; i++)
     SN_TRY(make(arena, machine, &kernel->befores[i]));

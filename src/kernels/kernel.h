@@ -13,6 +13,7 @@
  *                          then unit: a strip of the space: its partials added up, then `post`
  *             before the first, what runs before it: each a map's one stage
  *   reduce       1 stage   unit: some outputs, wholly reduced, then `post`
+ *             or 1 stage   unit: some rows of outputs, each of its bag
  *             or 2 stages  unit: one block of one reduction -> partials in shared memory;
  *                          then unit: some outputs: their partials combined, then `post`
  *   call         1 stage   unit: some lines along the axis, or pieces of long ones; see call.h
@@ -35,8 +36,9 @@
 
 /* How a reduction walks memory. */
 typedef enum sn_reduce_mode {
-  SN_REDUCE_ROWS,   /* the reduced elements of one output lie together: fold strips along them */
-  SN_REDUCE_COLUMNS /* neighbouring outputs lie together: a strip of accumulators walks down */
+  SN_REDUCE_ROWS,    /* the reduced elements of one output lie together: fold strips along them */
+  SN_REDUCE_COLUMNS, /* neighbouring outputs lie together: a strip of accumulators walks down */
+  SN_REDUCE_RAGGED   /* the same, down the bag of the outputs' row */
 } sn_reduce_mode;
 
 typedef struct sn_reduce_plan {
@@ -148,10 +150,15 @@ typedef struct sn_kernel_kind {
 } sn_kernel_kind;
 
 extern const sn_kernel_kind sn_kernel_map, sn_kernel_reduce, sn_kernel_row, sn_kernel_contraction,
-    sn_kernel_call, sn_kernel_chain;
+    sn_kernel_call, sn_kernel_chain, sn_kernel_ragged;
 
 /* kernel_map.c: the strips of the post body, and room for those of the phases, where there are any.
  */
 sn_status sn_kernel_make_post(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel);
+
+/* kernel_reduce.c: the strips of the phase's body over dims in an order of their own, `order`: numbers
+ * of dims of the space, then of the reduced ones. */
+sn_status sn_kernel_make_phase(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel,
+                               const int *order, int rank);
 
 #endif

@@ -49,26 +49,29 @@ static sn_status reorder(sn_arena *arena, const sn_operand *from, const int *ord
   return SN_OK;
 }
 
-/* The pre body over the nest in the order it is walked: columns put the reduced points outside. */
-static sn_status assemble_pre(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
+sn_status sn_kernel_make_phase(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel,
+                               const int *order, int rank) {
   const sn_group *g = kernel->group;
-  const int s = g->space_rank, r = g->reduced_rank, rank = s + r;
-  int64_t dims[SN_MAX_RANK];
-  int order[SN_MAX_RANK];
-  const bool columns = kernel->reduce.mode == SN_REDUCE_COLUMNS;
-  for (int i = 0; i < rank; i++) {
-    order[i] = !columns ? i : i < r ? s + i : i - r;
-    dims[i] = order[i] < s ? g->space[order[i]] : g->reduced[order[i] - s];
-  }
+  const int s = g->space_rank;
+  sn_vm_nest nest = {.rank = rank};
+  for (int i = 0; i < rank; i++)
+    nest.dims[i] = order[i] < s ? g->space[order[i]] : g->reduced[order[i] - s];
   const sn_phase *phase = &g->row.phases[0];
   sn_body body = phase->body;
   SN_TRY(sn_arena_alloc(arena, body.n_operands, sizeof *body.operands, (void **)&body.operands));
   for (uint32_t k = 0; k < body.n_operands; k++)
     SN_TRY(reorder(arena, &phase->body.operands[k], order, rank, &body.operands[k]));
-  sn_vm_nest nest = {.rank = rank};
-  memcpy(nest.dims, dims, sizeof nest.dims);
   const sn_vm_source source = {.body = &body, .reductions = phase->reductions, .n_reductions = 1};
   return sn_vm_assemble(arena, machine, &source, &nest, &kernel->phases[0]);
+}
+
+/* The nest in the order it is walked: columns put the reduced points outside. */
+static sn_status assemble_pre(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
+  const int s = kernel->group->space_rank, r = kernel->group->reduced_rank;
+  const bool columns = kernel->reduce.mode == SN_REDUCE_COLUMNS;
+  int order[SN_MAX_RANK];
+  for (int i = 0; i < s + r; i++) order[i] = !columns ? i : i < r ? s + i : i - r;
+  return sn_kernel_make_phase(arena, machine, kernel, order, s + r);
 }
 
 static void plan_blocks(sn_kernel *kernel) {

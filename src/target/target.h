@@ -32,6 +32,7 @@ typedef struct sn_target_costs {
   uint32_t copies;      /* of concat's inputs by a kernel each, at most */
   int64_t pad_run;      /* elements in a run, and in a row of runs, that pay for reading a pad */
   int64_t pad_row;      /* where it is not made */
+  int64_t gathered_row; /* points of a scatter's rows that pay for gathering their sums */
   int64_t lookup_row;   /* elements of a gather's rows that pay for looking up where it is read */
   int64_t prologue_points; /* of a map that is little beside a product */
   int64_t scalar_elements; /* of a value: up to so many, scalars are quicker than vectors */

@@ -93,7 +93,8 @@ static void decide(cutting *c, sn_id id) {
   const sn_node *node = sn_graph_node(c->graph, id);
   facts *f = &c->of[id];
   if (f->fixed && !f->wanted) return;
-  f->cut = f->fixed && f->varied && !is_free(c->graph, id) && f->work >= c->costs->argument_flops &&
+  f->cut = f->fixed && f->varied && !is_free(c->graph, id) &&
+           (f->work >= c->costs->argument_flops || sn_op_is_call(node->op)) &&
            sn_type_bytes(&node->type) <= f->room;
   if (f->cut) c->n++;
   for (uint32_t k = 0; k < node->n_inputs && !f->cut; k++)

@@ -26,4 +26,8 @@ typedef struct sn_prelude {
 sn_status sn_prelude_cut(const sn_target *target, const sn_graph *traced, size_t n_inputs,
                          sn_arena *arena, sn_prelude *out);
 
+/* gather_sums.c: scatters by fixed indices as sums of rows that are gathered, in *out. */
+sn_status sn_gather_sums(const sn_target *target, const sn_graph *traced, size_t n_inputs,
+                         sn_arena *arena, sn_graph *out);
+
 #endif

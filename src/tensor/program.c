@@ -72,9 +72,13 @@ static sn_status compile_in(sn_program *p, sn_tensor *const *inputs, sn_tensor *
   sn_trace trace;
   SN_TRY(sn_trace_tensors(p->ctx, arena, SN_TRACE_PROGRAM, inputs, p->n_inputs, outputs,
                           p->n_outputs, &trace));
+  const sn_target *target = p->ctx->options.target;
+  sn_graph graph = trace.graph;
   sn_prelude cut = {0};
-  if (p->n_inputs)
-    SN_TRY(sn_prelude_cut(p->ctx->options.target, &trace.graph, p->n_inputs, arena, &cut));
+  if (p->n_inputs) {
+    SN_TRY(sn_gather_sums(target, &trace.graph, p->n_inputs, arena, &graph));
+    SN_TRY(sn_prelude_cut(target, &graph, p->n_inputs, arena, &cut));
+  }
   SN_TRY(capture(p, trace.arguments + p->n_inputs, trace.n_arguments - p->n_inputs, cut.n));
   bool *all = NULL;
   if (donate) {
@@ -90,7 +94,7 @@ static sn_status compile_in(sn_program *p, sn_tensor *const *inputs, sn_tensor *
   options.donate = all;
   p->options = options;
   if (cut.n) SN_TRY(compile_prelude(p, &trace, &cut));
-  return sn_compile_cached(p->ctx, cut.n ? &cut.remainder : &trace.graph, &options, &p->compiled);
+  return sn_compile_cached(p->ctx, cut.n ? &cut.remainder : &graph, &options, &p->compiled);
 }
 
 sn_status sn_compile_with(sn_context *ctx, sn_tensor *const *inputs, size_t n_inputs,

@@ -1,0 +1,186 @@
+/* test_ragged.c - sums of bags of rows (kernels/kernel_ragged.c), which have the bits of the
+ * reference for every dtype, view and number of threads, wherever bags end; and scatters by
+ * captured indices, which become such sums (tensor/gather_sums.c) and keep their bits. */
+#include "graph_support.h"
+#include "twin.h"
+
+#include "tensor/tensor.h"
+
+static case_random rng;
+
+enum { MOST = 600 };
+
+/* ---- the op ---------------------------------------------------------------------------------- */
+
+/* In order or anywhere, with bags of nothing, and beyond both ends. */
+static twin ends_of(twins *w, int64_t n, int64_t rows) {
+  int32_t data[MOST];
+  int64_t at = 0;
+  const bool any = case_one_in(&rng, 3);
+  assert_true(n <= MOST);
+  for (int64_t i = 0; i < n; i++) {
+    at += case_one_in(&rng, 3) ? 0 : case_below(&rng, 4);
+    data[i] = (int32_t)(any ? case_below(&rng, 3 * rows + 3) - rows - 1 : at < rows ? at : rows);
+  }
+  return twin_input(w, &(sn_type){SN_I32, 1, {n}}, data);
+}
+
+/* Rows as they are, or those that a gather looks up. */
+static twin rows_of(twins *w, const sn_type *type) {
+  const twin_view view =
+      case_one_in(&rng, 2) ? TWIN_PLAIN : (twin_view)case_below(&rng, TWIN_VIEWS);
+  if (type->rank < 2 || !type->dims[0] || case_one_in(&rng, 2))
+    return twin_viewed_input(w, &rng, view, SN_OP_neg, 0, CASE_MIXED, type);
+  sn_type from = *type, places = {SN_I32, type->rank, {type->dims[0]}}, all = *type;
+  int32_t data[MOST];
+  from.dims[0] = 1 + case_below(&rng, 9);
+  all.dtype = SN_I32;
+  assert_true(type->dims[0] <= MOST);
+  for (int i = 1; i < type->rank; i++) places.dims[i] = 1;
+  for (int64_t i = 0; i < type->dims[0]; i++)
+    data[i] = (int32_t)(case_below(&rng, 4 * from.dims[0]) - 2 * from.dims[0]);
+  const twin x[2] = {twin_viewed_input(w, &rng, view, SN_OP_neg, 0, CASE_MIXED, &from),
+                     twin_broadcast(w, twin_input(w, &places, data), &all)};
+  return twin_along(w, SN_OP_gather, x, (int64_t[]){0});
+}
+
+static void ragged_case(sn_dtype dtype, sn_context *in) {
+  twins w;
+  twins_begin(&w, in, case_one_in(&rng, 2));
+  sn_type type = {.dtype = dtype, .rank = 1 + (int)case_below(&rng, 4)};
+  for (int d = 1; d < type.rank; d++) type.dims[d] = case_below(&rng, d == type.rank - 1 ? 300 : 4);
+  if (type.rank > 1 && case_one_in(&rng, 3)) type.dims[type.rank - 1] = 4 << case_below(&rng, 4);
+  type.dims[0] = case_below(&rng, 40);
+  const int64_t n = case_below(&rng, case_one_in(&rng, 4) ? MOST : 20);
+  const twin x[2] = {rows_of(&w, &type), ends_of(&w, n, type.dims[0])};
+  const twin sums = twin_proposed(&w, SN_OP_ragged_sum, x, NULL, 0, NULL);
+  if (case_one_in(&rng, 2)) twins_output(&w, sums);
+  const twin other = twin_input(&w, twin_type(&w, sums), twin_value(&w, sums));
+  twins_output(&w, twin_apply(&w, SN_OP_mul, (twin[]){sums, other}, 2));
+  char text[TWIN_TEXT], shape[SN_SHAPE_TEXT];
+  if (!twins_agree(&w, text))
+    fail_msg("%s%s, %lld bags: %s", sn_dtype_name(dtype), sn_shape_text(&type, shape), (long long)n,
+             text);
+  twins_end(&w);
+}
+
+static void sums_have_the_bits_of_the_reference(void **state) {
+  (void)state;
+  static const sn_dtype dtypes[] = {SN_F32, SN_F64, SN_I32};
+  sn_context *one = case_context(1, sn_isa_detect()), *two = case_context(2, sn_isa_detect());
+  rng.state = case_seed();
+  print_message("seed %llu\n", (unsigned long long)case_seed());
+  for (int i = 0; i < (case_short() ? 200 : 900); i++)
+    ragged_case(dtypes[i % 3], i % 2 ? two : one);
+  case_context_end(one);
+  case_context_end(two);
+}
+
+static void rows_are_looked_up_and_what_follows_is_fused(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  const sn_type type = F32(6, 9), column = I32(6, 1), full = I32(6, 9), made = F32(4, 9);
+  const sn_id u = input(&l, F32(5, 9)), order = input(&l, I32(6)), ends = input(&l, I32(4));
+  const sn_id spread = sn_build_broadcast(&l.b, sn_build_reshape(&l.b, order, &column), &full);
+  const sn_id rows =
+      sn_build_op(&l.b, SN_OP_gather, (sn_id[]){u, spread}, 2, &(int64_t){0}, 1, &type);
+  const sn_id sums = sn_build_op(&l.b, SN_OP_ragged_sum, (sn_id[]){rows, ends}, 2, NULL, 0, &made);
+  OUTPUTS(&l, sn_build_binary(&l.b, SN_OP_add, sums, input(&l, made)));
+  const sn_groups groups = cut_with_lookups(&l);
+  const char *text;
+  assert_int_equal(sn_groups_text(&groups, &l.arena, &text), SN_OK);
+  assert_string_equal(text, "k0 reduce ragged_sum+add space(4, 9) reduced(6) up to b2[0, 1, 0]\n"
+                            "  phase 0\n"
+                            "    v0 = b0[0, 0, 1, 0] + 9 x b1[0, 0, 0, 1](5) : float32\n"
+                            "    total0 = sum v0\n"
+                            "  then\n"
+                            "    v0 = total0 : float32\n"
+                            "    v1 = b3[0, 9, 1] : float32\n"
+                            "    v2 = add v0 v1 : float32\n"
+                            "    b4[0, 9, 1] = v2\n"
+                            "return b4\n");
+  lab_close(&l);
+}
+
+/* ---- scatters -------------------------------------------------------------------------------- */
+
+typedef struct scatter {
+  int rank, axis;
+  int64_t dims[3], n; /* of the updates; rows of the result */
+  sn_dtype dtype;
+} scatter;
+
+static void fill(sn_dtype dtype, int64_t count, void *data) {
+  for (int64_t i = 0; i < count; i++) {
+    const double value = (double)case_below(&rng, 2000) / 631 - 1.5;
+    if (dtype == SN_F64) ((double *)data)[i] = value;
+    if (dtype == SN_F32) ((float *)data)[i] = (float)value;
+    if (dtype == SN_I32) ((int32_t *)data)[i] = (int32_t)(value * 1e9);
+  }
+}
+
+static size_t run(sn_context *ctx, const scatter *s, sn_tensor *const *in, bool captured, void *out,
+                  size_t bytes) {
+  int64_t made[3];
+  for (int i = 0; i < s->rank; i++) made[i] = i == s->axis ? s->n : s->dims[i];
+  sn_tensor *p[2] = {sn_placeholder(ctx, s->dtype, s->rank, s->dims),
+                     sn_placeholder(ctx, SN_I32, 1, &s->dims[s->axis])};
+  sn_tensor *zeros = sn_full(ctx, s->dtype, s->rank, made, 0), *result;
+  sn_tensor *y = sn_neg(sn_scatter_add(zeros, captured ? in[1] : p[1], p[0], s->axis));
+  sn_program *program;
+  assert_int_equal(sn_compile(ctx, p, captured ? 1 : 2, &y, 1, NULL, &program), SN_OK);
+  assert_true(captured == (sn_program_prelude(program) != NULL));
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(sn_program_run(program, in, &result), SN_OK);
+    assert_int_equal(sn_read(result, out, bytes), SN_OK);
+  }
+  sn_program_info info;
+  sn_program_describe(program, &info);
+  sn_program_release(program);
+  return info.kernels;
+}
+
+static void scatter_case(sn_context *ctx) {
+  static const sn_dtype dtypes[] = {SN_F32, SN_F64, SN_I32};
+  scatter s = {.rank = 2 + (int)case_below(&rng, 2), .n = 1 + case_below(&rng, 40)};
+  s.axis = (int)case_below(&rng, s.rank - 1);
+  s.dtype = dtypes[case_below(&rng, 3)];
+  for (int i = 0; i < s.rank; i++) s.dims[i] = 1 + case_below(&rng, i == s.axis ? 60 : 4);
+  s.dims[s.rank - 1] = 16 + case_below(&rng, 300);
+  const int64_t count = s.dims[0] * s.dims[1] * (s.rank > 2 ? s.dims[2] : 1);
+  const size_t bytes = (size_t)(count / s.dims[s.axis] * s.n) * sn_dtype_bytes(s.dtype);
+  int32_t index[60];
+  void *data = malloc((size_t)count * 8), *want = malloc(bytes), *got = malloc(bytes);
+  for (int64_t i = 0; i < s.dims[s.axis]; i++)
+    index[i] = (int32_t)(case_below(&rng, 4 * s.n) - 2 * s.n);
+  fill(s.dtype, count, data);
+  sn_scope_begin(ctx);
+  sn_tensor *in[2] = {sn_from_data(ctx, s.dtype, s.rank, s.dims, data),
+                      sn_from_data(ctx, SN_I32, 1, &s.dims[s.axis], index)};
+  run(ctx, &s, in, false, want, bytes);
+  assert_int_equal(run(ctx, &s, in, true, got, bytes),
+                   1 + (s.axis && s.dims[0] > 1 && s.n > 1)); /* a transpose between */
+  assert_memory_equal(got, want, bytes);
+  sn_scope_end(ctx);
+  free(data);
+  free(want);
+  free(got);
+}
+
+static void scatters_by_captured_indices_keep_their_bits(void **state) {
+  (void)state;
+  sn_context *one = case_context(1, sn_isa_detect()), *two = case_context(2, sn_isa_detect());
+  for (int i = 0; i < (case_short() ? 40 : 200); i++) scatter_case(i % 2 ? two : one);
+  case_context_end(one);
+  case_context_end(two);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(sums_have_the_bits_of_the_reference),
+      cmocka_unit_test(rows_are_looked_up_and_what_follows_is_fused),
+      cmocka_unit_test(scatters_by_captured_indices_keep_their_bits),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
