@@ -2,7 +2,7 @@
 
 #include "program/stream.h"
 
-#define FORMAT 1u
+#define FORMAT 2u
 #define VERSION_BYTES 16
 #define HEAD_BYTES (8 + 4 + VERSION_BYTES + 3 * 8)
 #define DTYPES (SN_U8 + 1)
@@ -41,7 +41,9 @@ static void stream_node(sn_stream *s, sn_node *node, uint64_t *inputs, uint64_t 
   *attrs += node->n_attrs;
 }
 
-static void stream_graph(sn_stream *s, sn_graph *g) {
+static void stream_regions(sn_stream *s, sn_graph *g, int depth);
+
+static void stream_graph(sn_stream *s, sn_graph *g, int depth) {
   enum { NODE = 5 * sizeof(uint32_t), ID = sizeof(uint32_t), ATTR = sizeof(int64_t) };
   uint64_t inputs = 0, attrs = 0;
   sn_stream_array(s, &g->n_nodes, NODE, (void **)&g->nodes, sizeof *g->nodes);
@@ -53,6 +55,23 @@ static void stream_graph(sn_stream *s, sn_graph *g) {
   sn_stream_array(s, &g->n_outputs, ID, (void **)&g->outputs, sizeof *g->outputs);
   for (size_t i = 0; i < g->n_outputs; i++) sn_stream_u32(s, &g->outputs[i]);
   sn_stream_expect(s, inputs == g->n_edges && attrs == g->n_attrs, "nodes and lists differ");
+  stream_regions(s, g, depth);
+}
+
+/* Bodies and branches, as deep as they may nest. */
+static void stream_regions(sn_stream *s, sn_graph *g, int depth) {
+  enum { REGION = 6 * sizeof(uint64_t) };
+  sn_stream_array(s, &g->n_regions, REGION, (void **)&g->regions, sizeof *g->regions);
+  sn_stream_expect(s, !g->n_regions || depth < SN_MAX_NESTING, "regions nest too deep");
+  for (size_t i = 0; i < g->n_regions && sn_stream_is_well(s); i++) {
+    if (s->reads) {
+      s->status = sn_arena_alloc(s->arena, 1, sizeof *g->regions[i], (void **)&g->regions[i]);
+      if (s->status) return;
+      *g->regions[i] = (sn_graph){.arena = s->arena, .env = s->arena->env};
+    }
+    sn_stream_size(s, &g->regions[i]->n_arguments);
+    stream_graph(s, g->regions[i], depth + 1);
+  }
 }
 
 static void check_type(sn_stream *s, const sn_type *type) {
@@ -83,7 +102,7 @@ static void stream_contents(sn_stream *s, sn_saved *saved) {
         sn_arena_alloc(s->arena, saved->n_captured, sizeof *saved->values, (void **)&saved->values);
   for (size_t i = 0; i < saved->n_captured; i++)
     sn_stream_block(s, &saved->values[i], sn_type_bytes(&saved->types[saved->n_inputs + i]));
-  stream_graph(s, &saved->graph);
+  stream_graph(s, &saved->graph, 0);
 }
 
 /* ---- head ------------------------------------------------------------------------------------ */
@@ -189,6 +208,8 @@ static sn_status build_graph(const sn_graph *read, sn_graph *out) {
   out->outputs = read->outputs;
   out->n_outputs = read->n_outputs;
   out->n_arguments = read->n_arguments;
+  out->regions = read->regions;
+  out->n_regions = read->n_regions;
   return SN_OK;
 }
 

@@ -11,7 +11,7 @@
 #ifndef SN_PROGRAM_SAVED_H
 #define SN_PROGRAM_SAVED_H
 
-#include "graph/graph.h"
+#include "graph/regions.h"
 
 typedef struct sn_saved {
   bool fusion, jit; /* as it was compiled */

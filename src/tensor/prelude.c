@@ -7,9 +7,12 @@
 #include "tensor/prelude.h"
 
 #include "build/rewrite.h"
+#include "graph/regions.h"
 
 /* Per element of a sort, scan or softmax, whose rows of ops.def have no cost. */
 #define FLOPS_ALONG_AN_AXIS 8
+/* For want of knowing how many. */
+#define ROUNDS_OF_A_WHILE 100
 /* What is computed from small things is not kept when it is larger: bounds the memory. */
 #define MOST_BYTES ((size_t)64 << 20)
 
@@ -37,7 +40,9 @@ typedef struct cutting {
 static bool is_free(const sn_graph *g, sn_id id) {
   const sn_node *node = sn_graph_node(g, id);
   const sn_op_class kind = sn_op_describe(node->op)->kind;
-  if (kind == SN_CLASS_LEAF || kind == SN_CLASS_VIEW || kind == SN_CLASS_MARKER) return true;
+  if (kind == SN_CLASS_LEAF || kind == SN_CLASS_VIEW || kind == SN_CLASS_MARKER ||
+      kind == SN_CLASS_CONTROL) /* its results are what there is to keep */
+    return true;
   return node->op == SN_OP_astype &&
          sn_dtype_is_small(g->nodes[*sn_graph_inputs(g, id)].type.dtype);
 }
@@ -61,6 +66,16 @@ static double work_of(const sn_graph *g, sn_id id) {
   }
 }
 
+/* Of control flow: an op of some elements for each node of a body in each round. */
+static double work_of_control(const sn_graph *g, sn_id id) {
+  const sn_control control = sn_graph_control(g, id);
+  const double rounds = control.op == SN_OP_scan ? (double)control.length : ROUNDS_OF_A_WHILE;
+  double work = 0;
+  for (sn_id at = 0; at < control.regions[0]->n_nodes; at++)
+    work += (double)sn_type_size(&control.regions[0]->nodes[at].type);
+  return rounds * work;
+}
+
 static bool is_costly(const cutting *c, const facts *f, const sn_type *type) {
   return f->work >= c->costs->load_flops * (double)sn_type_size(type) &&
          sn_type_bytes(type) <= MOST_BYTES;
@@ -82,6 +97,7 @@ static facts facts_of(const cutting *c, sn_id id) {
     f.work += x->work;
     f.room = x->room > f.room ? x->room : f.room;
   }
+  if (sn_op_is_control(node->op)) f.work += work_of_control(g, id);
   if (is_free(g, id)) return f;
   f.work += work_of(g, id);
   if (is_costly(c, &f, &node->type) && sn_type_bytes(&node->type) > f.room)
@@ -134,7 +150,7 @@ static sn_status make(cutting *c, const sn_graph *from, sn_arena *arena, bool re
   }
   SN_TRY(sn_rewrite_graph(from, to, arena, from->share, keep, place, c));
   to->n_arguments = remainder ? from->n_arguments + c->n : from->n_arguments - c->n_inputs;
-  return SN_OK;
+  return sn_graph_keep_regions(to, from);
 }
 
 sn_status sn_prelude_cut(const sn_target *target, const sn_graph *traced, size_t n_inputs,

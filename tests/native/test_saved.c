@@ -12,9 +12,29 @@
 
 static fixture f;
 
-enum { N = 24, OUTPUTS = 4, SMALL = 6 };
+enum { N = 24, OUTPUTS = 6, SMALL = 6 };
 
-/* A program of every kind of kernel: product, rows, reductions, a call, views, integers; some
+/* Rows of h one after the other: the larger of carry / 2 and the row, by a loop that chooses in it. out: the last carry,
+ * then all. */
+static void loop_over_rows(sn_context *ctx, sn_tensor *h, sn_tensor *out[2]) {
+  sn_tensor *in[2], *row[2], *carry, *stacked;
+  for (int k = 0; k < 2; k++) {
+    in[k] = sn_placeholder(ctx, SN_F32, DIMS(N));
+    row[k] = sn_placeholder(ctx, SN_F32, DIMS(N));
+  }
+  sn_tensor *half = sn_mul(in[0], sn_scalar(ctx, 0.5)), *operands[1] = {in[1]};
+  sn_tensor *same = sn_neg(row[0]), *other = sn_mul(row[1], half);
+  const sn_traced on_true = {&row[0], 1, &same, 1}, on_false = {&row[1], 1, &other, 1};
+  sn_tensor *positive = sn_greater(sn_sum(in[1], SN_ALL_AXES, false), sn_scalar(ctx, 0));
+  assert_int_equal(sn_cond(positive, &on_true, &on_false, operands, &stacked), SN_OK);
+  carry = sn_maximum(half, in[1]);
+  sn_tensor *made[2] = {carry, stacked};
+  sn_tensor *inputs[2] = {sn_zeros(ctx, SN_F32, DIMS(N)), h};
+  const sn_traced body = {in, 2, made, 2};
+  assert_int_equal(sn_scan(ctx, &body, 1, inputs, N, true, out), SN_OK);
+}
+
+/* A program of every kind of kernel: product, rows, reductions, a call, views, integers, loops; some
  * tensors are captured. */
 static sn_program *compile_sample(sn_context *ctx, const bool *donate) {
   float numbers[N * N];
@@ -31,6 +51,7 @@ static sn_program *compile_sample(sn_context *ctx, const bool *donate) {
       sn_softmax(h, 1), sn_cumsum(sn_take(h, at, 0), 1, false, false),
       sn_argmax(sn_transpose(h, NULL), 0, false),
       sn_sum(sn_square(sn_sub(in[0], sn_scalar(ctx, 0.5))), SN_ALL_AXES, false)};
+  loop_over_rows(ctx, h, out + 4);
   sn_program *p = NULL;
   assert_int_equal(sn_compile(ctx, in, 2, out, OUTPUTS, donate, &p), SN_OK);
   assert_non_null(sn_program_prelude(p));
@@ -177,7 +198,7 @@ static void other_bytes_are_refused(void **state) {
   refuse(bytes, size, "load: damaged: the checksum does not fit");
   bytes[size / 2] ^= 1;
   bytes[12] = '9';
-  refuse(bytes, size, "load: saved by version 9.1.0 of Sinter, format 1; this is 0.1.0, format 1");
+  refuse(bytes, size, "load: saved by version 9.1.0 of Sinter, format 2; this is 0.1.0, format 2");
   free(bytes);
 }
 
