@@ -1,21 +1,40 @@
 #include "csource/csource.h"
 
+#include <string.h>
+
 #include "csource/spell.h"
+#include "csource/write_control.h"
 #include "csource/write_kernel.h"
 #include "fuse/chain.h"
 
+/* A kernel of plain C, which runs the parts of one of the program's one by one, or control flow. */
+typedef struct part {
+  const sn_group *group;
+  size_t number;       /* of its function */
+  const sn_step *step; /* of control flow, or NULL */
+  uint32_t regions[SN_MAX_REGIONS];
+} part;
+
+/* The functions written so far, of a program and its regions. */
+typedef struct functions {
+  sn_text text;
+  size_t n_kernels;
+  uint32_t n_regions;
+} functions;
+
 typedef struct source {
   sn_text *t;
+  const sn_program_code *program;
   const sn_groups *groups;
   uint32_t *argument; /* per argument of the program: its value, or SN_NONE */
   size_t n_arguments;
-  uint32_t *output;         /* per value: the first output that it is, or SN_NONE */
-  const sn_group **kernels; /* plain C runs the parts of a kernel one by one */
-  size_t n_kernels;
+  uint32_t *output; /* per value: the first output that it is, or SN_NONE */
+  part *parts;
+  size_t n_parts;
 } source;
 
-static void add_kernels(source *s, const sn_group *list, size_t n) {
-  for (size_t i = 0; i < n; i++) s->kernels[s->n_kernels++] = &list[i];
+static void add_parts(source *s, const sn_group *list, size_t n) {
+  for (size_t i = 0; i < n; i++) s->parts[s->n_parts++] = (part){.group = &list[i]};
 }
 
 static sn_status add_members(source *s, sn_arena *arena, const sn_chain *chain) {
@@ -25,7 +44,7 @@ static sn_status add_members(source *s, sn_arena *arena, const sn_chain *chain) 
     SN_TRY(sn_group_copy(arena, &chain->whole[m], &merged[m]));
     sn_merge_dims(&merged[m]);
   }
-  add_kernels(s, merged, chain->n_members);
+  add_parts(s, merged, chain->n_members);
   return SN_OK;
 }
 
@@ -33,18 +52,19 @@ static size_t parts_of(const sn_group *g) {
   return g->kind == SN_GROUP_CHAIN ? g->chain->n_members : (size_t)1 + sn_group_befores(g);
 }
 
-static sn_status list_kernels(source *s, sn_arena *arena) {
+static sn_status list_parts(source *s, sn_arena *arena) {
   const sn_groups *groups = s->groups;
   size_t n = 0;
   for (size_t i = 0; i < groups->n_groups; i++) n += parts_of(&groups->groups[i]);
-  SN_TRY(sn_arena_alloc(arena, n, sizeof *s->kernels, (void **)&s->kernels));
+  SN_TRY(sn_arena_alloc(arena, n, sizeof *s->parts, (void **)&s->parts));
   for (size_t i = 0; i < groups->n_groups; i++) {
     const sn_group *g = &groups->groups[i];
-    if (sn_group_befores(g)) add_kernels(s, g->contraction.before, sn_group_befores(g));
+    if (sn_group_befores(g)) add_parts(s, g->contraction.before, sn_group_befores(g));
     if (g->kind == SN_GROUP_CHAIN)
       SN_TRY(add_members(s, arena, g->chain));
     else
-      add_kernels(s, g, 1);
+      add_parts(s, g, 1);
+    if (g->kind == SN_GROUP_CONTROL) s->parts[s->n_parts - 1].step = &s->program->steps[i];
   }
   return SN_OK;
 }
@@ -67,7 +87,8 @@ static const sn_type *type_of(const source *s, uint32_t value) {
 }
 
 /* How the function that calls the kernels names a buffer. */
-static void add_buffer(const source *s, uint32_t v) {
+static void add_buffer(void *user, uint32_t v) {
+  const source *s = user;
   const sn_value *value = &s->groups->values[v];
   if (value->kind == SN_VALUE_ARGUMENT)
     sn_text_add(s->t, "a%u", value->argument);
@@ -100,7 +121,7 @@ static void add_comment(const source *s, const char *name) {
 
 static void add_signature(const source *s, const char *name) {
   const char *comma = "";
-  sn_text_add(s->t, "void %s(", name);
+  sn_text_add(s->t, "%s(", name);
   for (size_t a = 0; a < s->n_arguments; a++, comma = ", ") {
     const uint32_t v = s->argument[a];
     sn_text_add(s->t, "%sconst %s *a%zu", comma,
@@ -129,56 +150,110 @@ static void add_copies(const source *s) {
     const uint32_t v = s->groups->outputs[i];
     if (s->groups->values[v].kind != SN_VALUE_ARGUMENT && s->output[v] == i) continue;
     sn_text_add(s->t, "  memcpy(out%zu, ", i);
-    add_buffer(s, v);
+    add_buffer((void *)(uintptr_t)s, v);
     sn_text_add(s->t, ", %zu);\n", sn_type_bytes(type_of(s, v)));
   }
 }
 
-static sn_status add_program(const source *s, const char *name, sn_value_set *set) {
+static void add_call(source *s, const part *k, sn_value_set *set) {
+  sn_group_buffers(k->group, 1, set);
+  sn_text_add(s->t, "  ");
+  sn_c_add_kernel_name(s->t, k->number, k->group);
+  for (size_t i = 0; i < set->n; i++) {
+    sn_text_add(s->t, i ? ", " : "(");
+    add_buffer(s, set->ids[i]);
+  }
+  sn_text_add(s->t, ");\n");
+}
+
+static sn_status add_steps(source *s, const char *name, sn_value_set *set) {
   add_signature(s, name);
   sn_text_add(s->t, " {\n");
   add_temporaries(s);
-  for (size_t k = 0; k < s->n_kernels; k++) {
-    const sn_group *g = s->kernels[k];
-    sn_group_buffers(g, 1, set);
-    sn_text_add(s->t, "  ");
-    sn_c_add_kernel_name(s->t, k, g);
-    for (size_t i = 0; i < set->n; i++) {
-      sn_text_add(s->t, i ? ", " : "(");
-      add_buffer(s, set->ids[i]);
+  for (size_t i = 0; i < s->n_parts; i++) {
+    const part *k = &s->parts[i];
+    if (!k->step) {
+      add_call(s, k, set);
+      continue;
     }
-    sn_text_add(s->t, ");\n");
+    sn_c_control control = {
+        .program = s->program, .step = k->step, .add_buffer = add_buffer, .user = s};
+    memcpy(control.regions, k->regions, sizeof control.regions);
+    SN_TRY(sn_c_add_control(s->t, &control));
   }
   add_copies(s);
   sn_text_add(s->t, "}\n");
   return s->t->status;
 }
 
-sn_status sn_c_source(const sn_groups *groups, size_t n_arguments, const char *name,
-                      sn_arena *arena, const char **out) {
-  sn_text kernels = sn_text_in(arena), all = kernels;
-  source s = {.t = &all, .groups = groups, .n_arguments = n_arguments};
-  sn_value_set set;
-  SN_TRY(find_parameters(&s, arena));
+static sn_status check_dtypes(const sn_groups *groups, sn_env *env) {
   for (size_t v = 0; v < groups->n_values; v++) {
     const sn_dtype dtype = groups->values[v].type.dtype;
-    SN_FAIL_IF(arena->env, sn_dtype_table[dtype].kind == SN_KIND_HALF, SN_ERR_UNSUPPORTED, NULL,
+    SN_FAIL_IF(env, sn_dtype_table[dtype].kind == SN_KIND_HALF, SN_ERR_UNSUPPORTED, NULL,
                "c source: %s has no C", sn_dtype_name(dtype));
   }
-  SN_TRY(list_kernels(&s, arena));
-  SN_TRY(sn_value_set_init(&set, arena, groups));
-  sn_text_add(&kernels, "%s", "");
-  for (size_t k = 0; k < s.n_kernels; k++)
-    SN_TRY(sn_c_add_kernel(&kernels, groups->values, k, s.kernels[k], &set));
-  SN_TRY(kernels.status);
+  return SN_OK;
+}
+
+static sn_status add_functions(functions *f, const sn_program_code *program, source *s,
+                               sn_value_set *set);
+
+/* A region's function behind all that it calls. Regions nest as deep as SN_MAX_NESTING. */
+static sn_status add_region(functions *f, const sn_program_code *program, uint32_t *number) {
+  sn_arena *arena = f->text.arena;
+  source s;
+  sn_value_set set;
+  sn_text name = sn_text_in(arena);
+  SN_TRY(add_functions(f, program, &s, &set));
+  *number = f->n_regions++;
+  sn_text_add(&name, "static void region_%u", *number);
+  SN_TRY(name.status);
+  s.t = &f->text;
+  SN_TRY(add_steps(&s, name.data, &set));
+  sn_text_add(&f->text, "\n");
+  return f->text.status;
+}
+
+/* The functions that the program calls. */
+static sn_status add_functions(functions *f, const sn_program_code *program, source *s,
+                               sn_value_set *set) {
+  sn_arena *arena = f->text.arena;
+  *s =
+      (source){.program = program, .groups = &program->groups, .n_arguments = program->n_arguments};
+  SN_TRY(check_dtypes(s->groups, arena->env));
+  SN_TRY(find_parameters(s, arena));
+  SN_TRY(list_parts(s, arena));
+  SN_TRY(sn_value_set_init(set, arena, s->groups));
+  for (size_t i = 0; i < s->n_parts; i++) {
+    part *k = &s->parts[i];
+    for (int r = 0; k->step && r < SN_MAX_REGIONS && k->step->regions[r]; r++)
+      SN_TRY(add_region(f, k->step->regions[r], &k->regions[r]));
+    if (k->step) continue;
+    k->number = f->n_kernels++;
+    SN_TRY(sn_c_add_kernel(&f->text, s->groups->values, k->number, k->group, set));
+  }
+  return f->text.status;
+}
+
+sn_status sn_c_source(const sn_program_code *program, const char *name, sn_arena *arena,
+                      const char **out) {
+  functions f = {.text = sn_text_in(arena)};
+  sn_text all = sn_text_in(arena), typed = all;
+  source s;
+  sn_value_set set;
+  sn_text_add(&f.text, "%s", "");
+  SN_TRY(add_functions(&f, program, &s, &set));
+  sn_text_add(&typed, "void %s", name);
+  SN_TRY(typed.status);
+  s.t = &all;
   add_comment(&s, name);
   sn_text_add(&all, "#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n"
                     "#include <string.h>\n\n");
-  add_signature(&s, name); /* so that -Wmissing-prototypes is content */
+  add_signature(&s, typed.data); /* so that -Wmissing-prototypes is content */
   sn_text_add(&all, ";\n\n");
-  sn_c_add_helpers(&all, kernels.data);
-  sn_text_add(&all, "\n%s", kernels.data);
-  SN_TRY(add_program(&s, name, &set));
+  sn_c_add_helpers(&all, f.text.data);
+  sn_text_add(&all, "\n%s", f.text.data);
+  SN_TRY(add_steps(&s, typed.data, &set));
   *out = all.data;
   return all.status;
 }

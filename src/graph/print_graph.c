@@ -30,18 +30,28 @@ static void print_head(sn_text *text, const sn_graph *g, sn_id id) {
   sn_text_add(text, "}");
 }
 
-sn_status sn_graph_text(const sn_graph *g, sn_arena *arena, const char **out) {
-  sn_text text = sn_text_in(arena);
+/* Regions behind the graph they are in, with their numbers in it. */
+static void print_graph(sn_text *text, const sn_graph *g) {
   for (sn_id id = 0; id < g->n_nodes; id++) {
     const sn_id *inputs = sn_graph_inputs(g, id);
-    sn_text_add(&text, "%%%u = ", id);
-    print_head(&text, g, id);
-    for (uint32_t i = 0; i < g->nodes[id].n_inputs; i++) sn_text_add(&text, " %%%u", inputs[i]);
-    sn_text_add(&text, "\n");
+    sn_text_add(text, "%%%u = ", id);
+    print_head(text, g, id);
+    for (uint32_t i = 0; i < g->nodes[id].n_inputs; i++) sn_text_add(text, " %%%u", inputs[i]);
+    sn_text_add(text, "\n");
   }
-  sn_text_add(&text, "return");
-  for (size_t i = 0; i < g->n_outputs; i++) sn_text_add(&text, " %%%u", g->outputs[i]);
-  sn_text_add(&text, "\n");
+  sn_text_add(text, "return");
+  for (size_t i = 0; i < g->n_outputs; i++) sn_text_add(text, " %%%u", g->outputs[i]);
+  sn_text_add(text, "\n");
+  for (size_t i = 0; i < g->n_regions; i++) {
+    sn_text_add(text, "region %zu\n", i);
+    print_graph(text, g->regions[i]);
+    sn_text_add(text, "end of region %zu\n", i);
+  }
+}
+
+sn_status sn_graph_text(const sn_graph *g, sn_arena *arena, const char **out) {
+  sn_text text = sn_text_in(arena);
+  print_graph(&text, g);
   *out = text.data;
   return text.status;
 }

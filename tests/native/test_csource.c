@@ -78,8 +78,44 @@ static int gathers(sn_tensor *const *in, sn_tensor **out) {
   return 2;
 }
 
-static program_fn *const programs[] = {
-    maps, types, reductions, whole_reductions, rows, products, arranged, along, scans, gathers};
+/* Rows in reverse: carry' = tanh(carry) + row; then doubled until its sum is above 50. */
+static int loops(sn_tensor *const *in, sn_tensor **out) {
+  sn_tensor *p[4], *scanned[2], *results[1];
+  for (int k = 0; k < 4; k++) p[k] = sn_placeholder(f.ctx, SN_F32, DIMS(10));
+  sn_tensor *next = sn_add(sn_tanh(p[0]), p[1]), *made[2] = {next, sn_mul(p[0], p[1])};
+  sn_tensor *start[2] = {sn_zeros(f.ctx, SN_F32, DIMS(10)), in[0]};
+  const sn_traced body = {p, 2, made, 2};
+  assert_int_equal(sn_scan(f.ctx, &body, 1, start, 6, true, scanned), SN_OK);
+  sn_tensor *twice = sn_add(p[2], sn_abs(p[2]));
+  sn_tensor *small = sn_less(sn_sum(sn_abs(p[3]), SN_ALL_AXES, false), sn_scalar(f.ctx, 50));
+  const sn_traced grow = {&p[2], 1, &twice, 1}, test = {&p[3], 1, &small, 1};
+  sn_tensor *positive = sn_abs(scanned[0]);
+  assert_int_equal(sn_while(f.ctx, &test, &grow, &positive, results), SN_OK);
+  out[0] = results[0];
+  out[1] = scanned[1];
+  return 2;
+}
+
+/* A choice in a loop, and results that nobody reads. */
+static int choices(sn_tensor *const *in, sn_tensor **out) {
+  sn_tensor *p[4], *chosen[2], *scanned[2];
+  for (int k = 0; k < 4; k++) p[k] = sn_placeholder(f.ctx, SN_F64, k ? 1 : 0, (const int64_t[]){7});
+  sn_tensor *first = sn_max(p[1], SN_ALL_AXES, false);
+  sn_tensor *a[2] = {sn_neg(p[2]), sn_square(p[2])}, *b[2] = {sn_sqrt(sn_abs(p[3])), p[3]};
+  const sn_traced on_true = {&p[2], 1, a, 2}, on_false = {&p[3], 1, b, 2};
+  sn_tensor *condition = sn_greater(first, p[0]);
+  assert_int_equal(sn_cond(condition, &on_true, &on_false, &p[1], chosen), SN_OK);
+  sn_tensor *made[2] = {first, chosen[0]};
+  sn_tensor *start[2] = {sn_zeros(f.ctx, SN_F64, 0, NULL), in[2]};
+  const sn_traced body = {p, 2, made, 2};
+  assert_int_equal(sn_scan(f.ctx, &body, 1, start, 4, false, scanned), SN_OK);
+  out[0] = scanned[1];
+  return 1;
+}
+
+static program_fn *const programs[] = {maps,  types,    reductions, whole_reductions,
+                                       rows,  products, arranged,   along,
+                                       scans, gathers,  loops,      choices};
 enum { PROGRAMS = sizeof programs / sizeof *programs };
 
 /* ---- the same twice -------------------------------------------------------------------------- */
