@@ -1,6 +1,5 @@
-/* test_api.c - the public API held wrong: every misuse is a typed error that names the op and the
- * shapes, and what existed before goes on working. Then values and scopes as the header promises
- * them. */
+/* test_api.c - misuse of the public API: each is a typed error that names the op and the shapes,
+ * and what existed before keeps working. Then values and scopes as the header promises them. */
 #include "api_support.h"
 
 #include <math.h>
@@ -493,7 +492,8 @@ static void the_largest_kinds_come_first(void **state) {
   assert_int_equal(kinds[0].bytes, 4000);
 }
 
-/* ---- what an error says beside its text ------------------------------------------------------- */
+/* ---- what an error says beside its text
+ * ------------------------------------------------------- */
 
 /* Rank and dims of each shape, one after the other. */
 #define FIELDS(expr, of_op, of_file, ...) \

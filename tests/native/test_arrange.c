@@ -1,5 +1,6 @@
 /* test_arrange.c - functions that exchange, add, turn, repeat and join axes, products that are made
- * of them, and tensors of numbers, through the public API: shapes, values, what is refused and how. */
+ * of them, and tensors of numbers, through the public API: shapes, values, refusals and their
+ * texts. */
 #include "api_support.h"
 
 static void expect_shape(sn_tensor *t, int rank, const int64_t *dims) {

@@ -1,9 +1,9 @@
 /* test_bits.c - the computations of tests/bits have the bits that its files say, for any number of
  * threads and on every instruction set of this machine.
  *
- *   test_bits plain    prints plain.txt anew, and `fast` the other one: see bits/bits.h
+ *   test_bits plain    prints a new plain.txt, and `fast` a new fast.txt: see bits/bits.h
  *
- * A hostile build adds up in other pieces: there only the numbers of threads are compared. */
+ * A hostile build cuts sums in other pieces: it only compares different numbers of threads. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>

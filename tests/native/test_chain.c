@@ -1,5 +1,6 @@
-/* test_chain.c - groups that go together through blocks of rows: the bits of the same groups one by
- * one, for any sizes, views and threads; one kernel and little memory for attention. */
+/* test_chain.c - groups that go together through blocks of rows: they have the bits of the same
+ * groups one by one, for any sizes, views and threads; attention takes one kernel and little
+ * memory. */
 #include "support.h"
 
 #include "op_cases.h"

@@ -1,7 +1,7 @@
-/* test_compose.c - what is made of products, through the public API against plain loops: values of
- * attention with every kind of mask, epilogues over products of many tiles, and what is divided by
- * a deviation. Numbers are below 1 and sums have k terms, so an error is below (8 + log2 k) 2^-24
- * k. */
+/* test_compose.c - functions made of products, through the public API, against plain loops: the
+ * values of attention with every kind of mask, epilogues over products of many tiles, and divisions
+ * by a deviation. Numbers are below 1 and sums have k terms, so an error is below (8 + log2 k)
+ * 2^-24 k. */
 #include <math.h>
 
 #include "api_support.h"

@@ -1,5 +1,5 @@
-/* test_csource.c - programs of every kind of kernel as C: a compiler of C takes all of them without
- * a warning, and what it makes of them computes what the program does. */
+/* test_csource.c - programs of every kind of kernel as C: a C compiler takes all of them without a
+ * warning, and the result computes what the program computes. */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>

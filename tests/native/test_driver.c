@@ -1,5 +1,5 @@
-/* test_driver.c - the pool's driver: jobs in order, each once, whoever runs it, and death of a
- * thread at each point. */
+/* test_driver.c - the pool's driver: jobs run in order, each once, on whichever thread; and a
+ * thread dies at each point. */
 #define _GNU_SOURCE 1
 
 #include "pool_support.h"

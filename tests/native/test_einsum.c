@@ -1,5 +1,5 @@
-/* test_einsum.c - einsum against plain loops over all letters, in long double, with a reading of
- * the spec of its own. Bound: |error| <= (8 n + log2 terms) eps sum |terms| for n operands;
+/* test_einsum.c - einsum against plain loops over all letters, in long double, which parse the spec
+ * on their own. Bound: |error| <= (8 n + log2 terms) eps sum |terms| for n operands;
  * integers exactly, modulo 2^32. Then gradients. */
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* test_einsum_order.c - what einsum refuses, in which order it multiplies, and how many kernels
- * that takes. */
+/* test_einsum_order.c - what einsum refuses, in which order it multiplies, and how many kernels it
+ * takes. */
 #include <math.h>
 
 #include "einsum_cases.h"
@@ -206,8 +206,8 @@ static double best_chain(const int64_t *d, size_t n) {
   return best[0][n - 1];
 }
 
-/* Chains of 7 to 46 random matrices, far too many for all orders: there is one, every step is valid,
- * and on average greed costs no more than half as much again as the best order. */
+/* Chains of 7 to 46 random matrices, far too many for all orders: there is one, every step is
+ * valid, and on average greed costs no more than half as much again as the best order. */
 static double cost_of_chain(case_random *s) {
   const size_t n = 7 + below(s, 40);
   sn_letters sets[64];

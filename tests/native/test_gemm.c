@@ -2,8 +2,8 @@
  * runs.
  *
  * One large logical matrix per operand is stored in several layouts. Its top left corner of any
- * size is then an operand in any layout by choice of strides, and the exact sums of all corners are
- * known beforehand for each k. */
+ * size is then an operand in any layout, by a choice of strides, and the exact sums of all corners
+ * are known beforehand for each k. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,8 +2,8 @@
  *
  *   g[i] = (L(x + eps e_i) - L(x - eps e_i)) / (2 eps)      eps 1e-6, atol 1e-7, rtol 1e-5
  *
- * with L the sum of what is tested times random weights. The gradient of the gradient is held to
- * rtol 1e-4 the same way, and the float32 gradient to the float64 one. */
+ * with L the sum of what is tested times random weights. The gradient of the gradient is checked in
+ * the same way with rtol 1e-4, and the float32 gradient against the float64 one. */
 #include "case_support.h"
 #include "derivative_cases.h"
 
@@ -298,9 +298,10 @@ static void intermediate_variables(void **state) {
   sn_scope_end(ctx);
 }
 
-/* Several outputs of any shape give what the gradient of their weighted sum does, to the bit. One is
- * made of another, one is an argument, one does not depend on any, and two equal expressions are one
- * node of the walk. A cotangent may be what is differentiated, and argument 2 belongs to no output. */
+/* Several outputs of any shape give what the gradient of their weighted sum does, to the bit. One
+ * is made of another, one is an argument, one does not depend on any, and two equal expressions are
+ * one node of the walk. A cotangent may be what is differentiated, and argument 2 belongs to no
+ * output. */
 static void several_outputs(void **state) {
   (void)state;
   double got[3][6], want[3][6];

@@ -2,10 +2,10 @@
  *
  *   J v                      against (f(x + h v) - f(x - h v)) / 2 h, element by element
  *   <u, J v> = <J^T u, v>    to 1e-12 of the sum of what is added
- *   second derivatives       jvp of vjp and jvp of jvp against such differences of vjp and jvp; vjp of jvp
- *                            against jvp of vjp, for both are (d/dx u^T J) v
+ *   second derivatives       jvp of vjp and jvp of jvp against such differences of vjp and jvp; vjp
+ *                            of jvp against jvp of vjp, as both are (d/dx u^T J) v
  *
- * So the judge outside is f alone. */
+ * So only f itself judges from outside. */
 #include "case_support.h"
 #include "derivative_cases.h"
 

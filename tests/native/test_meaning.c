@@ -1,4 +1,4 @@
-/* test_meaning.c - the scalar reference, which everything else is held against, against the
+/* test_meaning.c - the scalar reference, with which everything else is compared, against the
  * meanings of math_reference.h: every row that has one, in the next wider type, within the ULP that
  * its row states, on its domain and on all special values. */
 #include "math_reference.h"

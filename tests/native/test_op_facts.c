@@ -1,5 +1,6 @@
-/* test_op_facts.c - what the table says of ops is true: every fact that rewrites and kernels rely on (ops.h), against
- * the scalar reference on special values and what lies between them; and attributes are what their kinds say. */
+/* test_op_facts.c - what the table says of ops is true: every fact that rewrites and kernels rely
+ * on (ops.h), against the scalar reference on special values and what lies between them; and
+ * attributes are what their kinds say. */
 #include <math.h>
 
 #include "support.h"
@@ -76,7 +77,8 @@ static void check_step(sn_op op, sn_dtype dtype, double a, double b, double y, b
   if (row->picks) assert_true(same(y, scalar(op, dtype, b, a, fused)));
 }
 
-/* On bools: what it is there agrees with numbers 0 and 1; the same op on all bits does the same to each. */
+/* On bools: what it is there agrees with numbers 0 and 1; the same op on all bits does the same to
+ * each. */
 static void check_bools(sn_op op, sn_dtype dtype, double a, double b, double y) {
   const sn_op_info *row = sn_op_describe(op);
   const bool flags = (a == 0 || a == 1) && (b == 0 || b == 1);

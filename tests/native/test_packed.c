@@ -1,6 +1,6 @@
-/* test_packed.c - weights that stay packed from call to call: that it happens, shown by spoiling
- * the packed form and meeting it in the next result, and that no other contents are ever taken for
- * it.
+/* test_packed.c - weights that stay packed from call to call: that they do, shown by spoiling the
+ * packed form and finding the fault in the next result, and that no other contents are ever
+ * mistaken for them.
  *
  * Results are compared, bit for bit, with those of a context that has never met the weights. */
 #include <string.h>

@@ -1,5 +1,5 @@
-/* test_program.c - compiled programs held wrong and right: their arguments, donated memory and who
- * may still see it, what they return. */
+/* test_program.c - the right and wrong use of compiled programs: their arguments, donated memory
+ * and who may still see it, what they return. */
 #include "api_support.h"
 
 static sn_program *compile_one(sn_tensor *in, sn_tensor *out, bool donate) {

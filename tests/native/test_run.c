@@ -1,5 +1,5 @@
-/* test_run.c - evaluation as the header promises it: now or in the background with equal bits, on
- * graphs of any depth, in memory that stays bounded and, while training, constant. */
+/* test_run.c - evaluation as the header promises it: at once or in the background with equal bits,
+ * on graphs of any depth, in memory that stays bounded and, during training, constant. */
 #define _GNU_SOURCE 1
 
 #include "support.h"

@@ -1,7 +1,7 @@
-/* test_sums.c - reductions, matrix products and what is composed of them, compiled, against exact
+/* test_sums.c - compiled reductions, matrix products and what is composed of them, against exact
  * sums.
  *
- * The order of a sum is the kernel's own, so a float sum of K terms is held to
+ * The order of a sum is the kernel's own, so a float sum of K terms must satisfy
  *   |got - exact| <= (8 + log2 K) u sum |term|,    u = 2^-24 or 2^-53,
  * which sums in plain order miss once K is large. (Products add a few hundred terms in order: there
  * it holds for terms that are drawn independently, and operands that repeat are whole numbers.)

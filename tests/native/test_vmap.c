@@ -1,6 +1,6 @@
-/* test_vmap.c - vmap of every op, in float64, against a loop over the examples: each is run alone, and what comes out
- * of it stands at its place of the batch. For each case, for each choice of inputs that are mapped and places of the
- * new axis:
+/* test_vmap.c - vmap of every op, in float64, against a loop over the examples: each is run alone,
+ * and its results stand at its place in the batch. For each case, for each choice of mapped inputs
+ * and of places of the new axis:
  *
  *   vmap of f, of vjp, of jvp, of jvp of vjp      vjp and jvp of vmap of f
  */

@@ -1,6 +1,6 @@
-/* test_workers.c - many threads, one result: the same bits on any number of them and, without FMA, on
- * any instruction set; profiles that add up; and a context that is usable again after a thread was
- * lost. */
+/* test_workers.c - many threads, one result: the same bits on any number of them and, without FMA,
+ * on any instruction set; profiles that add up; and a context that is usable again after a thread
+ * has been lost. */
 #define _GNU_SOURCE 1
 
 #include "support.h"
@@ -188,7 +188,8 @@ static void stages_can_be_shown(void **state) {
 
 /* ---- lost threads ---------------------------------------------------------------------------- */
 
-/* Takes the pool down again and again while others use it, as a trap of the caller's worker would. */
+/* Takes the pool down again and again while others use it, as a trap of the caller's worker
+ * would. */
 typedef struct saboteur {
   pthread_t thread;
   sn_pool *pool;
