@@ -236,6 +236,8 @@ SN_API sn_status sn_synchronize(sn_context *ctx);
 #define SN_ALL_AXES ((uint32_t)0xffffffff)
 /* In the place of an axis: all elements, in row-major order, as one. */
 #define SN_FLAT INT32_MIN
+/* In the place of a whole number that need not be given; of other numbers that is NAN. */
+#define SN_DEFAULT INT32_MIN
 
 /* How windows lie along the spatial axes of x, which is (n, spatial..., channels). {0}: stride 1
  * (of a pool the window's sizes), no dilation, no padding, one group. Arrays have a number per

@@ -27,6 +27,9 @@ static uint32_t scratch_words = SCRATCH_WORDS;
 /* Pointers and words are the same size here, so an array of tensors is read in place. */
 static sn_tensor **scratch_tensors(void) { return (sn_tensor **)(void *)scratch; }
 
+/* Numbers that JavaScript has sent as two words each. */
+static const int64_t *scratch_wide(void) { return (const int64_t *)(const void *)scratch; }
+
 int32_t *sinter_scratch(uint32_t words) {
   if (words <= scratch_words) return scratch;
   uint32_t grown = scratch_words;
@@ -170,7 +173,7 @@ sn_status sinter_synchronize(void) { return sn_synchronize(context); }
 /* By number: the public functions, one per op, would each be code and a place in the function
  * table. */
 static sn_tensor *elementwise(uint32_t op, sn_tensor *const *inputs, size_t n) {
-  return sn_hand_out(sn_elementwise((sn_op)op, inputs, n));
+  return sn_apply_op((sn_op)op, inputs, n);
 }
 
 sn_tensor *sinter_unary(uint32_t op, sn_tensor *x) { return elementwise(op, &x, 1); }

@@ -119,7 +119,7 @@ static sn_status make_conv(workload *w, const int64_t *sizes) {
 static sn_status make_attention(workload *w, const int64_t *sizes) {
   const int64_t dims[] = {1, sizes[0], sizes[1], sizes[2]};
   sn_tensor *q = floats(w, 4, dims, 1), *k = floats(w, 4, dims, 1), *v = floats(w, 4, dims, 1);
-  return compile(w, (sn_tensor *[]){sn_attention(q, k, v, NULL, false, 0.125)}, 1, NULL);
+  return compile(w, (sn_tensor *[]){sn_attention(q, k, v, false, NULL, NULL, 0.125)}, 1, NULL);
 }
 
 static sn_status make_relu(workload *w, const int64_t *sizes) {
@@ -144,7 +144,7 @@ static sn_status make_softmax(workload *w, const int64_t *sizes) {
 }
 
 static sn_status make_layer_norm(workload *w, const int64_t *sizes) {
-  sn_tensor *y = sn_layer_norm(floats(w, 2, sizes, 1), NULL, NULL, 1e-5);
+  sn_tensor *y = sn_layer_norm(floats(w, 2, sizes, 1), 1u << 1, NULL, NULL, 1e-5);
   return compile(w, (sn_tensor *[]){y}, 1, NULL);
 }
 
@@ -163,7 +163,7 @@ static sn_status make_sum(workload *w, const int64_t *sizes) {
 
 static sn_status make_cross_entropy(workload *w, const int64_t *sizes) {
   sn_tensor *logits = floats(w, 2, sizes, 4);
-  sn_tensor *y = sn_softmax_cross_entropy(logits, labels(w, sizes[0], sizes[1]));
+  sn_tensor *y = sn_softmax_cross_entropy(logits, labels(w, sizes[0], sizes[1]), SN_DEFAULT);
   return compile(w, (sn_tensor *[]){y}, 1, NULL);
 }
 
@@ -248,7 +248,7 @@ static sn_tensor *loss_of(const network *n, sn_tensor *const *parameters) {
     h = sn_add(sn_matmul(h, parameters[2 * l]), parameters[2 * l + 1]);
     if (l + 1 < n->layers) h = sn_relu(h);
   }
-  return sn_mean(sn_softmax_cross_entropy(h, n->labels), SN_ALL_AXES, false);
+  return sn_mean(sn_softmax_cross_entropy(h, n->labels, SN_DEFAULT), SN_ALL_AXES, false);
 }
 
 static sn_tensor *decayed(sn_context *ctx, sn_tensor *mean, double decay, sn_tensor *x) {
@@ -325,7 +325,7 @@ static sn_status make_cnn(workload *w, const int64_t *sizes) {
   for (int i = 0; i < CNN_PARAMETERS; i++) v[i] = sn_variable(now[i]);
   sn_tensor *h = pooled_layer(pooled_layer(x, v[0], v[1]), v[2], v[3]);
   h = sn_add(sn_matmul(sn_reshape(h, 2, (int64_t[]){batch, features}), v[4]), v[5]);
-  sn_tensor *loss = sn_mean(sn_softmax_cross_entropy(h, y), SN_ALL_AXES, false);
+  sn_tensor *loss = sn_mean(sn_softmax_cross_entropy(h, y, SN_DEFAULT), SN_ALL_AXES, false);
   const sn_status status = sn_gradients(loss, v, CNN_PARAMETERS, grads);
   if (status) return status;
   sn_tensor *outputs[CNN_PARAMETERS + 1];

@@ -55,6 +55,20 @@ export function withTensor(name: string, x: TensorLike, f: (core: Exports, t: Te
   return tidy(() => wrap(f(exports, asTensor(x, name))));
 }
 
+/** Calls f with x as a tensor; f returns a status, and has put the results, of these names, into the scratch block. */
+export const withResults = <Name extends string>(
+  name: string,
+  x: TensorLike,
+  names: readonly Name[],
+  f: (core: Exports, t: Tensor) => number,
+): Record<Name, Tensor> =>
+  tidy(() => {
+    const rt = runtime();
+    rt.ok(f(rt.exports, asTensor(x, name)));
+    const made = rt.receive(0, names.length).map((address) => wrap(address));
+    return Object.fromEntries(names.map((each, i) => [each, made[i]])) as Record<Name, Tensor>;
+  });
+
 /** Calls f with the addresses of arguments, and behind them of those that may not be given, which are 0 then; f returns
  *  a new address or 0. */
 export function withTensors(

@@ -1,10 +1,9 @@
 // Functions whose arguments are one number or several: the core is called for each, or with them all.
 
 import { asTensor, withTensor, type TensorLike } from './apply.js';
-import { flatAxis, resolveAxis, type Axes } from './axes.js';
+import { axisNumber, resolveAxis, type Axes } from './axes.js';
 import { checkIntegers, fitsInt32, shown, shownList } from './check.js';
 import { ShapeError, shapeText } from './errors.js';
-import { slice } from './functions.gen.js';
 import { runtime } from './runtime/runtime.js';
 import { tidy } from './scope.js';
 import { wrap, type Tensor } from './tensor.js';
@@ -13,14 +12,8 @@ import { MAX_RANK } from './upload.js';
 /** Parts of an axis of size 0: as many as anybody wants, but no array that fills memory. */
 const MAX_EMPTY_PARTS = 1000;
 
-/** size elements from begin on along one axis, all of the others. */
-function part(t: Tensor, axis: number, begin: number, size: number): Tensor {
-  return slice(
-    t,
-    t.shape.map((_, i) => (i === axis ? begin : 0)),
-    t.shape.map((dim, i) => (i === axis ? size : dim)),
-  );
-}
+/** Numbers as the core reads those of 64 bits: two words each. */
+const wideWords = (values: readonly number[]): number[] => values.flatMap((n) => [n, n < 0 ? -1 : 0]);
 
 /** Elements moved by shift along an axis (or several, each by its own), those that leave coming in at the
  *  other end; without an axis in row-major order. */
@@ -36,10 +29,10 @@ export function roll(
     const axes = flat ? [0] : typeof axis === 'number' ? [axis] : axis;
     if (shifts.length !== axes.length && shifts.length !== 1)
       throw new ShapeError('roll', `${shifts.length} shifts for ${axes.length} axes: a ${shapeText(t.shape)}`, { shapes: [t.shape] });
-    return axes.reduce((rolled: Tensor, at, i) => {
-      const by = shifts[i] ?? shifts[0]!;
-      return wrap(runtime().exports.sinter_roll(rolled.use('roll'), by, flatAxis('roll', rolled, flat ? null : at)));
-    }, t);
+    const each = axes.map((at) => axisNumber('roll', t, at));
+    const rt = runtime();
+    rt.send([...wideWords(axes.map((_, i) => shifts[i] ?? shifts[0]!)), ...each]);
+    return wrap(rt.exports.sinter_roll(t.use('roll'), Number(flat), each.length));
   });
 }
 
@@ -71,8 +64,10 @@ export function split(
     const sizes = partSizes(parts, size);
     if (!sizes)
       throw new ShapeError('split', `axis ${at} does not divide into ${named(parts)}: a ${shapeText(t.shape)}`, { shapes: [t.shape] });
-    let begin = 0;
-    return sizes.map((n) => part(t, at, (begin += n) - n, n));
+    const rt = runtime();
+    rt.send(wideWords(sizes));
+    rt.ok(rt.exports.sinter_split(t.use('split'), sizes.length, at));
+    return rt.receive(0, sizes.length).map((address) => wrap(address));
   });
 }
 

@@ -1,16 +1,14 @@
 // Shapes' sizes; axes as users write them (one, several, negative) and as the core takes them (bits, or 0 and up).
 
 import { asTensor, type TensorLike } from './apply.js';
-import { fitsInt32, shown } from './check.js';
+import { checkIntegers, fitsInt32, NOT_GIVEN, shown } from './check.js';
 import { ShapeError, shapeText } from './errors.js';
+import type { PadOptions } from './options.gen.js';
 import { readOptions, type OptionSchema } from './options.js';
 import { tidy } from './scope.js';
-import type { Tensor } from './tensor.js';
+import { Tensor } from './tensor.js';
 
 export type Axes = number | readonly number[];
-
-/** Of the core: no axis, but all elements in row-major order. */
-const FLAT = -0x80000000;
 
 /** Number of elements. */
 export const sizeOf = (shape: readonly number[]): number => shape.reduce((size, dim) => size * dim, 1);
@@ -49,10 +47,11 @@ export function resolveAxes(op: string, axes: Axes, shape: readonly number[], ra
 const ALL_AXES = 0xffffffff;
 
 /** Bit i for axis i; all bits when no axis is named. */
-export function axisMask(op: string, x: Tensor, axes: Axes | null | undefined): number {
+export function axisMask(op: string, x: TensorLike, axes: Axes | null | undefined): number {
   if (axes === null || axes === undefined) return ALL_AXES;
-  if (typeof axes === 'number') return 1 << resolveAxis(op, axes, x.shape);
-  return resolveAxes(op, axes, x.shape).reduce((mask, axis) => mask | (1 << axis), 0);
+  const { shape } = x instanceof Tensor ? x : tidy(() => asTensor(x, op).meta);
+  if (typeof axes === 'number') return 1 << resolveAxis(op, axes, shape);
+  return resolveAxes(op, axes, shape).reduce((mask, axis) => mask | (1 << axis), 0);
 }
 
 /** An axis as the core takes it, which checks its range; x is what has it. */
@@ -63,4 +62,14 @@ export function axisNumber(op: string, x: TensorLike, axis: number): number {
 
 /** The same of an axis that may be null. */
 export const flatAxis = (op: string, x: TensorLike, axis: number | null): number =>
-  axis === null ? FLAT : axisNumber(op, x, axis);
+  axis === null ? NOT_GIVEN : axisNumber(op, x, axis);
+
+export type PadMode = Required<PadOptions>['mode'];
+
+/** [before, after] of each axis as the core takes them: before of all axes, and after. */
+export function widthWords(op: string, x: Tensor, widths: readonly (readonly [number, number])[]): number[] {
+  if (!Array.isArray(widths) || widths.length !== x.ndim || !widths.every(Array.isArray))
+    throw new ShapeError(op, `expected [before, after] for each axis: a ${shapeText(x.shape)}`, { shapes: [x.shape] });
+  widths.forEach((pair, i) => checkIntegers(op, `widths[${i}]`, pair, 0, 2));
+  return [0, 1].flatMap((end) => widths.map((pair: readonly number[]) => pair[end]!));
+}

@@ -9,6 +9,9 @@ import type { NumericArray } from './upload.js';
 /** Most that a word of the core holds, and most of a size. */
 export const MAX_INT32 = 0x7fffffff;
 
+/** Of the core: a whole number that is not given, SN_DEFAULT; no axis, but all elements in row-major order, SN_FLAT. */
+export const NOT_GIVEN = -0x80000000;
+
 export function fitsInt32(value: unknown): value is number {
   return typeof value === 'number' && value === Math.trunc(value) && value <= MAX_INT32 && value >= -MAX_INT32 - 1;
 }

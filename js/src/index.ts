@@ -24,7 +24,7 @@ export type { Axes } from './axes.js';
 export * from './functions.gen.js';
 export type { Padding, PerAxis } from './conv.js';
 export type { RowIndex, RowRange, Rows, ScatterMode } from './indexing.js';
-export type { PadMode } from './pad.js';
+export type { PadMode } from './axes.js';
 export type { Quantized } from './quantize.js';
 
 export { keep, scope, tidy, type Scope } from './scope.js';

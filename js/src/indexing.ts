@@ -6,16 +6,15 @@
 
 import { asTensor, withTensors, type TensorLike } from './apply.js';
 import { resolveAxis } from './axes.js';
-import { checkChoice, checkInteger, isPlainObject, MAX_INT32, shown } from './check.js';
+import { checkChoice, checkInteger, isPlainObject, MAX_INT32 } from './check.js';
 import { debugLevel } from './debug.js';
 import { dtypeNumber, parseDType, type DTypeName } from './dtype.js';
 import { DTypeError, ShapeError, SinterError, shapeText } from './errors.js';
-import { argsort, flip, iota, reshape, slice, take as elementsAt, takeAlongAxis as elementsAlong, tensor } from './functions.gen.js';
+import { iota, reshape, slice, take as elementsAt, tensor } from './functions.gen.js';
 import { SCATTER_MODES } from './options.gen.js';
 import { readOptions, type OptionSchema } from './options.js';
 import { runtime } from './runtime/runtime.js';
 import { tidy } from './scope.js';
-import { sub } from './ops.gen.js';
 import { Tensor, wrap } from './tensor.js';
 import { isCompiling } from './trace.js';
 import { readElements } from './upload.js';
@@ -232,29 +231,4 @@ export function oneHot(
   return tidy(() =>
     wrap(runtime().exports.sinter_one_hot(asIndices(indices, 'oneHot').use('oneHot'), classes, number)),
   );
-}
-
-/** The k largest elements along an axis (default the last), largest first, and where they are. NaN counts as largest,
- *  as in PyTorch and JAX (sort puts it last); of equal ones the first comes first. */
-export function topk(
-  x: TensorLike,
-  k: number,
-  { axis }: AxisOf,
-): { values: Tensor; indices: Tensor } {
-  return tidy(() => {
-    const t = asTensor(x, 'topk');
-    const along = resolveAxis('topk', axis, t.shape);
-    if (!Number.isInteger(k) || k < 0 || k > t.shape[along]!) {
-      throw new ShapeError('topk', `no ${shown(k)} elements along axis ${along}: a ${shapeText(t.shape)}`, { shapes: [t.shape] });
-    }
-    // Sorted from behind: NaN comes last, and of equal elements the first one.
-    const upward = argsort(flip(t, along), { axis: along });
-    const largest = slice(
-      upward,
-      t.shape.map((dim, i) => (i === along ? dim - k : 0)),
-      t.shape.map((dim, i) => (i === along ? k : dim)),
-    );
-    const indices = sub(t.shape[along]! - 1, flip(largest, along));
-    return { values: elementsAlong(t, indices, { axis: along }), indices };
-  });
 }

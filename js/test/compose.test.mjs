@@ -78,7 +78,7 @@ test('layerNorm and rmsNorm, also of large values', () => {
   const rms = X.map((row) => row.map((v, i) => (v / Math.sqrt(mean(row.map((w) => w * w)) + 1e-3)) * weight[i]));
   assertClose(sn.rmsNorm(x, { weight, eps: 1e-3 }), rms, 1e-5);
   assertThrows(() => sn.layerNorm(x, { bias: [1, 2] }), sn.ShapeError, {
-    message: 'layerNorm: bias is not as long as axis 1: a (3, 4), bias (2,)',
+    message: 'layerNorm: bias is not (4,): a (3, 4), bias (2,)',
   });
 });
 
@@ -97,7 +97,7 @@ test('batchNorm: of x itself, of given statistics, along any axis', () => {
     (v - mean(pixels[i % 2])) / Math.sqrt(variance(pixels[i % 2]) + eps))), 1e-5);
   assertClose(sn.batchNorm([[3], [3]], { mean: [1], variance: [4], eps: 0 }), [[1], [1]]);
   assertThrows(() => sn.batchNorm(x, { weight: [1, 2] }), sn.ShapeError, {
-    message: 'batchNorm: weight is not as long as axis 1: a (3, 4), weight (2,)',
+    message: 'batchNorm: weight is not (4,): a (3, 4), weight (2,)',
   });
   assertThrows(() => sn.batchNorm(x, { mean: [1, 2, 3, 4] }), sn.SinterError, {
     message: 'batchNorm: a mean and a variance are needed together',

@@ -5,7 +5,7 @@ import { readKind } from './kinds.mjs';
 import { camelCase, inputs, isPublic, readTable } from './op-table.mjs';
 
 const TABLE = new URL('../../src/tensor/functions.def', import.meta.url);
-const KEYS = ['shape', 'dtypes', 'errors', 'refuse', 'js', 'c', 'example'];
+const KEYS = ['shape', 'dtypes', 'errors', 'refuse', 'js', 'c', 'instead', 'example'];
 /** Names that a function of JavaScript cannot have. */
 const RESERVED = new Set(['var']);
 
@@ -54,6 +54,7 @@ const readFunction = (text, group, sets, line) => {
   const options = last ? sets.get(last[1]) ?? fail(line, `no options ${last[1]}`) : null;
   const args = parts.map((part) => readArgument(part, snakeCase(pattern), line));
   const [, from, to] = /\{(\d)\.\.(\d)\}/.exec(pattern) ?? [];
+  const [, several] = /^\{ (\w+(?:, \w+)*) \}$/.exec(result) ?? [];
   const axes = from ? Array.from({ length: to - from + 1 }, (_, i) => Number(from) + i) : null;
   return {
     pattern,
@@ -65,6 +66,7 @@ const readFunction = (text, group, sets, line) => {
     options,
     takesAxis: Boolean(last?.[2]),
     result,
+    results: several?.split(', '),
     isMethod: args[0]?.kind.name === 'tensor' && !args[0].optional,
     doc: '',
     line,
@@ -128,7 +130,7 @@ const checked = (table) => {
   if (twice) throw new Error(`functions.def: ${twice} twice`);
   for (const fn of table.functions) {
     if (!fn.doc || !fn.example) fail(fn.line, `${fn.pattern} needs a text and an example`);
-    if (!fn.c && fn.result !== 'tensor') fail(fn.line, `${fn.pattern} needs a prototype`);
+    if (!fn.c && !fn.instead && !fn.results && fn.result !== 'tensor') fail(fn.line, `${fn.pattern} needs a prototype`);
   }
   return table;
 };
@@ -159,10 +161,12 @@ const elementwiseRows = () =>
 /** groups, functions, sets of options and second names of functions.def; rows of ops.def. */
 export const readFunctions = () => {
   const table = checked(parse(readFileSync(TABLE, 'utf8')));
+  const rows = elementwiseRows();
   for (const fn of table.functions) {
     fn.hint = hintOf(fn);
-    fn.inC = fn.c !== 'none';
+    fn.isRow = !fn.js && rows.some(({ js }) => js === fn.pattern);
+    fn.inC = !fn.instead && !fn.isRow;
     fn.list = [...fn.args, ...(fn.options?.list ?? [])];
   }
-  return { ...table, rows: elementwiseRows(), nameOf };
+  return { ...table, rows, nameOf };
 };

@@ -5,7 +5,7 @@
 //   c       its arguments in C, by the name in C
 //   says    what it is, for the reference
 //
-// Kinds without c belong to functions whose prototypes the table writes out, or that C lacks.
+// Kinds without c belong to functions whose prototype the table writes out, or that have another form in C.
 
 const kind = (ts, option, c, says) => ({ ts, option, c, says });
 
@@ -24,7 +24,7 @@ const KINDS = {
   shape: kind('readonly number[]', 'any', () => ['int rank', 'const int64_t *dims'], 'an array of sizes'),
   ints: kind('readonly number[]', 'any', (name) => [`const int64_t *${name}`], 'a whole number for each axis'),
   permutation: kind('readonly number[]', 'any', (name) => [`const int *${name}`], 'the axes in another order'),
-  pairs: kind('readonly (readonly [number, number])[]', 'any', null, '[before, after] for each axis'),
+  pairs: kind('readonly (readonly [number, number])[]', 'any', () => ['const int64_t *before', 'const int64_t *after'], '[before, after] for each axis'),
   some: kind('number | readonly number[]', 'any', null, 'a whole number, or an array of them'),
   perAxis: kind('PerAxis', 'any', null, 'a whole number, or one for each spatial axis'),
   padding: kind('Padding', 'any', null, "'same', 'valid' or [before, after] for each spatial axis"),

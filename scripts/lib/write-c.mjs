@@ -35,14 +35,17 @@ const declaration = (result, name, args) => {
 export const cArguments = (fn) => {
   const written = /\((.*)\)/.exec(fn.c ?? '');
   if (written) return written[1].split(', ');
-  const args = fn.list.flatMap(({ name, kind }) => kind.c(snakeCase(name)));
+  const results = fn.results?.map((name) => `sn_tensor **${name}`) ?? [];
+  const args = [...fn.list.flatMap(({ name, kind }) => kind.c(snakeCase(name))), ...results];
   if (args.some((arg) => arg.startsWith('sn_tensor *'))) return args;
   const isDType = (arg) => arg.startsWith('sn_dtype');
   return ['sn_context *ctx', ...args.filter(isDType), ...args.filter((arg) => !isDType(arg))];
 };
 
+const resultType = ({ c, results }) => (results || c?.startsWith('sn_status') ? 'sn_status' : 'sn_tensor *');
+
 /** The prototype of a function in C. */
-export const prototype = (fn) => declaration('SN_API sn_tensor *', fn.cName, cArguments(fn));
+export const prototype = (fn) => declaration(`SN_API ${resultType(fn)}`, fn.cName, cArguments(fn));
 
 /** The prototype of an elementwise row. */
 export const rowPrototype = (row) =>
@@ -104,11 +107,14 @@ ${table.groups.flatMap((group) => groupText(group, table)).join('\n\n')}
 
 /** How the bridge takes an argument of C: what JavaScript sends as number, and what C is called with. Numbers that
  *  are more than one word lie in the scratch block, `at` its words that are read already. */
-const crossing = (arg, at) => {
+const crossing = (arg, at, results) => {
   const name = /(\w+)$/.exec(arg)[1];
   if (arg === 'sn_context *ctx') return { call: 'context' };
   if (arg === 'const int64_t *dims') return { call: 'DIMS(rank)' };
   if (arg.startsWith('sn_tensor *const *')) return { call: 'scratch_tensors()' };
+  if (arg.startsWith('sn_tensor **')) return { call: `scratch_tensors() + ${results}`, result: 1 };
+  if (/^const int64_t \*(sizes|shifts)$/.test(arg)) return { call: 'scratch_wide()' };
+  if (arg === 'const int *axes') return { sent: 'bool flat', call: 'flat ? NULL : scratch + 2 * count' };
   if (arg.startsWith('const char *')) return { call: '(const char *)(scratch + count)' };
   if (arg.startsWith('const sn_window_options *')) return { call: '&windows' };
   if (arg === 'const int64_t *reps') return { call: 'dims_from((int64_t[SN_MAX_RANK]){0}, scratch, count)' };
@@ -123,10 +129,11 @@ const crossing = (arg, at) => {
 };
 
 const crossings = (fn) => {
-  let at = 0;
+  let [at, results] = [0, 0];
   return cArguments(fn).map((arg) => {
-    const way = crossing(arg, at);
+    const way = crossing(arg, at, results);
     at += way.words ?? 0;
+    results += way.result ?? 0;
     return way;
   });
 };
@@ -142,8 +149,8 @@ const bridgeFunction = (fn) => {
   const windows = ways.some(({ call }) => call === '&windows');
   const name = bridgeName(fn);
   return [
-    `sn_tensor *SN_EXPORT(${name})(${sent});`,
-    `sn_tensor *${name}(${sent}) {`,
+    `${declaration(resultType(fn), `SN_EXPORT(${name})`, [sent])};`,
+    `${declaration(resultType(fn), name, [sent])} {`,
     ...(windows ? ['  int64_t wide[WINDOW_WORDS];', '  const sn_window_options windows = window_options(wide, axes);'] : []),
     `  return ${fn.cName}(${ways.map(({ call }) => call).join(', ')});`,
     '}',

@@ -35,6 +35,7 @@ const section = (fn, rowNames) => {
     fn.shape && `Shapes: ${fn.shape}`,
     fn.dtypes && `Dtypes: ${fn.dtypes}`,
     fn.errors && `Errors: ${fn.errors}`,
+    fn.instead && `In C: ${fn.instead}.`,
     ['```js', fn.example, '```'].join('\n'),
   ].filter(Boolean).join('\n\n');
 };

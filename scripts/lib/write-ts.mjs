@@ -39,19 +39,22 @@ const optionType = (option) => {
   return `${doc(text, '  ')}\n  ${option.name}${needed}: ${option.kind.ts};`;
 };
 
+/** RESIZE_MODES of ResizeOptions and mode. */
+const choicesName = (set, option) => `${schemaName(set)}_${option.toUpperCase()}S`;
+
 const optionSet = (set) => {
   const own = set.list.slice(set.base?.list.length ?? 0);
   return `export interface ${set.name}${set.base ? ` extends ${set.base.name}` : ''} {
 ${own.map(optionType).join('\n')}
 }
 
-${own.filter(({ kind }) => kind.choices).map((option) => `export const ${schemaName(set)}_${option.name.toUpperCase()}S = [${option.kind.choices.map((each) => `'${each}'`).join(', ')}] as const;\n`).join('')}export const ${schemaName(set)} = { ${set.list.map(({ name, kind }) => `${name}: '${kind.option}'`).join(', ')} } as const;`;
+${own.filter(({ kind }) => kind.choices).map((option) => `export const ${choicesName(set, option.name)} = [${option.kind.choices.map((each) => `'${each}'`).join(', ')}] as const;\n`).join('')}export const ${schemaName(set)} = { ${set.list.map(({ name, kind }) => `${name}: '${kind.option}'`).join(', ')} } as const;`;
 };
 
 /* ---- functions -------------------------------------------------------------------------------- */
 
 const RESULTS = { tensor: 'Tensor', tensors: 'Tensor[]', rows: 'Rows' };
-const resultOf = (fn) => RESULTS[fn.result] ?? fn.result;
+const resultOf = (fn) => (fn.results ? `{ ${fn.results.map((name) => `${name}: Tensor`).join('; ')} }` : RESULTS[fn.result] ?? fn.result);
 
 /** Parameters of a function as it is called, without the tensor that a method belongs to. */
 const parameters = (fn, { method = false, defaults = true } = {}) => {
@@ -97,11 +100,26 @@ const SENT = {
   flat: (name, op, x) => `flatAxis('${op}', ${x}, ${name})`,
   axes: (name, op, x) => `axisMask('${op}', ${x}, ${name})`,
   dtype: (name, op) => `dtypeNumber(parseDType(${name}, '${op}'))`,
+  choice: (name, op, _, { options }) => `checkChoice('${op}', '${name}', ${name}, ${choicesName(options, name)})`,
+  shape: (name) => `${name}.length`,
 };
 
+/** What lies in the scratch block instead, or as well. */
+const WORDS = {
+  shape: (name, op) => `checkShape('${op}', ${name})`,
+  pairs: (name, op) => `widthWords('${op}', t, ${name})`,
+};
+
+/** What stands for a number that is not given. */
+const MISSING = { number: 'NaN', integer: 'NOT_GIVEN' };
+
 /** Numbers among the options have been checked with them. */
-const sentAs = (arg, fn, op, x) =>
-  arg.kind.name === 'number' && !fn.args.includes(arg) ? arg.name : SENT[arg.kind.name](arg.name, op, x);
+const sentAs = (arg, fn, op, x) => {
+  const { name, optional } = arg.kind;
+  const missing = MISSING[name];
+  if (!missing || fn.args.includes(arg)) return SENT[name]?.(arg.name, op, x, fn);
+  return optional ? `${arg.name} ?? ${missing}` : arg.name;
+};
 
 /** One call of the core. */
 const callsCore = (fn, op) => {
@@ -115,7 +133,7 @@ const callsCore = (fn, op) => {
   const tensors = fn.list.filter(({ kind }) => kind.name === 'tensor');
   const needed = tensors.filter(({ optional }) => !optional).map(({ name }) => name);
   const others = tensors.filter(({ optional }) => optional).map(({ name }) => name);
-  const sent = fn.list.map((arg) => sentAs(arg, fn, op, first.name));
+  const sent = fn.list.map((arg) => sentAs(arg, fn, op, first.name)).filter(Boolean);
   if (tensors.length > 1) {
     return [
       '  return withTensors(',
@@ -127,7 +145,11 @@ const callsCore = (fn, op) => {
     ];
   }
   const one = sent.map((text) => (text === `${first.name}_` ? `t.use('${op}')` : text.replace(`'${op}', ${first.name},`, `'${op}', t,`)));
-  return [`  return withTensor('${op}', ${first.name}, (core, t) => core.${bridgeName(fn)}(${one.join(', ')}));`];
+  const call = `core.${bridgeName(fn)}(${one.join(', ')})`;
+  const words = fn.list.flatMap((arg) => WORDS[arg.kind.name]?.(arg.name, op) ?? []);
+  const body = words.length ? `{\n    runtime().send(${words.join(', ')});\n    return ${call};\n  }` : call;
+  const results = fn.results ? `[${fn.results.map((name) => `'${name}'`).join(', ')}], ` : '';
+  return [`  return ${results ? 'withResults' : 'withTensor'}('${op}', ${first.name}, ${results}(core, t) => ${body});`];
 };
 
 const writeFunction = (fn, op, n, nameOf) => {
@@ -148,7 +170,7 @@ const writeFunction = (fn, op, n, nameOf) => {
 };
 
 const written = ({ functions, nameOf }) =>
-  functions.flatMap((fn) => fn.names.map((op, i) => writeFunction(fn, op, fn.axes?.[i], nameOf)));
+  functions.filter(({ isRow }) => !isRow).flatMap((fn) => fn.names.map((op, i) => writeFunction(fn, op, fn.axes?.[i], nameOf)));
 
 /** Imports of the names that a text uses. */
 const importsOf = (whole, places) => Object.entries(places).flatMap(([from, list]) => {
@@ -171,11 +193,13 @@ const TYPES = {
 };
 
 const HELPERS = {
-  apply: ['withList', 'withTensor', 'withTensors'],
-  axes: ['axisMask', 'axisNumber', 'axisOptions', 'flatAxis'],
-  check: ['checkInteger', 'checkList', 'checkNumber', 'refuseExtra'],
+  apply: ['withList', 'withResults', 'withTensor', 'withTensors'],
+  axes: ['axisMask', 'axisNumber', 'axisOptions', 'flatAxis', 'widthWords'],
+  check: ['NOT_GIVEN', 'checkChoice', 'checkInteger', 'checkList', 'checkNumber', 'refuseExtra'],
   dtype: ['dtypeNumber', 'parseDType'],
   options: ['readOptions'],
+  'runtime/runtime': ['runtime'],
+  upload: ['checkShape'],
 };
 
 /** The options of functions: types, and what each may be. */
@@ -193,7 +217,7 @@ ${body}
 export const functions = (table) => {
   const fronts = [...new Set(table.functions.map(({ js }) => js).filter(Boolean))].sort();
   const aliases = table.aliases.map(({ name, of }) => `${doc(`Another name of ${of}.`)}\nexport { ${of} as ${name} };`);
-  const own = new Set(table.functions.flatMap((fn) => fn.names));
+  const own = new Set(table.functions.filter(({ isRow }) => !isRow).flatMap((fn) => fn.names));
   const ofRows = table.aliases.filter(({ of }) => !own.has(of)).map(({ of }) => of);
   const body = [...written(table), ...aliases].join('\n\n');
   const sets = [...table.sets.values()];
@@ -202,7 +226,7 @@ export const functions = (table) => {
 ${fronts.map((file) => `import * as ${file}Fronts from './${file}.js';`).join('\n')}
 ${importsOf(body, TYPES)}
 ${importsOf(body, HELPERS)}
-${importsOf(body, { 'options.gen': sets.flatMap((set) => [schemaName(set), `type ${set.name}`]) })}
+${importsOf(body, { 'options.gen': sets.flatMap((set) => [schemaName(set), `type ${set.name}`, ...set.list.filter(({ kind }) => kind.choices).map(({ name }) => choicesName(set, name))]) })}
 import { ${ofRows.join(', ')} } from './ops.gen.js';
 
 export type { ${sets.map(({ name }) => name).sort().join(', ')} } from './options.gen.js';

@@ -22,6 +22,9 @@ sn_tensor *sn_number(sn_context *ctx, sn_dtype dtype, double value);
 /* An elementwise op of the table on any inputs. */
 sn_tensor *sn_elementwise(sn_op op, sn_tensor *const *inputs, size_t n);
 
+/* The public function of such an op: also of integers pow, which is a composition of them. */
+sn_tensor *sn_apply_op(sn_op op, sn_tensor *const *inputs, size_t n);
+
 /* x in a dtype that op takes: integers as float32 where op is for floats only, bool as int32 where
  * it is for numbers, anything as bool where it is for bools. */
 sn_tensor *sn_as_op_dtype(sn_op op, sn_tensor *x);

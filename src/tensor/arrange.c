@@ -142,24 +142,56 @@ sn_tensor *sn_tile(sn_tensor *x, const int64_t *reps, int count) {
   return sn_finish(&t, y);
 }
 
-/* Moved by shift along one axis: what leaves comes in at the other end. */
-sn_tensor *sn_roll(sn_tensor *x, int64_t shift, int axis) {
+/* Along one axis: what leaves comes in at the other end. */
+static sn_tensor *roll_axis(sn_tensor *x, int axis, int64_t shift) {
+  const int64_t n = x->type.dims[axis], by = n ? (shift % n + n) % n : 0;
+  if (!by) return x;
+  sn_tensor *ends[] = {sn_part(x, axis, n - by, by), sn_part(x, axis, 0, n - by)};
+  return sn_concat(ends, 2, axis);
+}
+
+sn_tensor *sn_roll(sn_tensor *x, const int64_t *shifts, const int *axes, size_t count) {
+  if (!x) return NULL;
   temporaries t = sn_begin(x, "roll");
-  sn_tensor *along = sn_note(sn_along(x, &axis));
-  if (!along) return sn_finish(&t, NULL);
-  const sn_status status = sn_resolve_axis(along, "roll", &axis);
-  if (status) return sn_finish(&t, sn_refuse(x->ctx, status));
-  const int64_t n = along->type.dims[axis], by = n ? (shift % n + n) % n : 0;
-  int64_t begin[SN_MAX_RANK] = {0}, size[SN_MAX_RANK];
-  for (int i = 0; i < along->type.rank; i++) size[i] = along->type.dims[i];
-  if (!by) return sn_finish(&t, sn_note(sn_as_reshaped(along, &x->type)));
-  size[axis] = n - by;
-  sn_tensor *front = sn_slice(along, begin, size, NULL);
-  begin[axis] = n - by;
-  size[axis] = by;
-  sn_tensor *back = sn_slice(along, begin, size, NULL);
-  sn_tensor *rolled = sn_concat((sn_tensor *[]){back, front}, 2, axis);
-  return sn_finish(&t, sn_note(sn_as_reshaped(rolled, &x->type)));
+  sn_tensor *y = x;
+  for (size_t i = 0; i < count && y; i++) {
+    int axis = axes ? axes[i] : SN_FLAT;
+    y = sn_note(sn_along(y, &axis));
+    if (!y) break;
+    const sn_status status = sn_resolve_axis(y, "roll", &axis);
+    y = status ? sn_refuse(x->ctx, status) : roll_axis(y, axis, shifts[i]);
+  }
+  return sn_finish(&t, sn_note(sn_as_reshaped(y, &x->type)));
+}
+
+/* Whether count sizes (NULL: equal ones) make up n; *equal is the size of equal ones. */
+static bool parts_fit(int64_t n, const int64_t *sizes, size_t count, int64_t *equal) {
+  int64_t left = n;
+  *equal = count ? n / (int64_t)count : 0;
+  if (!sizes) return count && n % (int64_t)count == 0;
+  for (size_t i = 0; i < count; i++) {
+    if (sizes[i] < 0 || sizes[i] > left) return false;
+    left -= sizes[i];
+  }
+  return !left;
+}
+
+sn_status sn_split(sn_tensor *x, const int64_t *sizes, size_t count, int axis, sn_tensor **parts) {
+  if (!x) return SN_ERR_ARGUMENT;
+  int64_t equal, begin = 0;
+  sn_status status = sn_resolve_axis(x, "split", &axis);
+  if (!status && !parts_fit(x->type.dims[axis], sizes, count, &equal))
+    status = SN_FAIL(
+        &x->ctx->env, SN_ERR_SHAPE, "split", "axis %d does not divide into %zu %s: a %*p", axis,
+        count, sizes ? "parts of the given sizes" : "equal parts", x->type.rank, x->type.dims);
+  if (status) return sn_context_report(x->ctx, status);
+  temporaries t = sn_begin(x, "split");
+  for (size_t i = 0; i < count; i++) {
+    const int64_t size = sizes ? sizes[i] : equal;
+    parts[i] = sn_part(x, axis, begin, size);
+    begin += size;
+  }
+  return sn_finish_all(&t, parts, count);
 }
 
 /* ---- triangles ------------------------------------------------------------------------------- */

@@ -51,16 +51,6 @@ static sn_status check_attention(const sn_tensor *q, const sn_tensor *k, const s
   return SN_OK;
 }
 
-/* Heads that share keys, side by side: axis (heads) becomes (shared, heads / shared). */
-static sn_type split_heads(const sn_type *type, int64_t shared) {
-  sn_type split = *type;
-  const int heads = type->rank - 3;
-  for (int i = split.rank++; i > heads; i--) split.dims[i] = type->dims[i - 1];
-  split.dims[heads] = shared;
-  split.dims[heads + 1] = shared ? type->dims[heads] / shared : 0;
-  return split;
-}
-
 /* The mask in the shape of all scores, which `scores` is before heads are split. */
 static sn_tensor *spread_mask(sn_tensor *mask, const sn_type *scores, const sn_type *split) {
   sn_type full = *scores;
@@ -99,37 +89,61 @@ static sn_tensor *apply_masks(sn_tensor *s, const sn_type *scores, sn_tensor *ma
   return sn_choose(seen, s, never);
 }
 
-sn_tensor *sn_attention(sn_tensor *q, sn_tensor *k, sn_tensor *v, sn_tensor *mask, bool causal,
-                        double scale) {
+/* The mask of what is seen with `past` sources before the first token, joined with a given mask. */
+static sn_tensor *join_past(const sn_type *scores, sn_tensor *past, sn_tensor *mask) {
+  const sn_type matrix = {
+      SN_I32, 2, {scores->dims[scores->rank - 2], scores->dims[scores->rank - 1]}};
+  sn_tensor *last = sn_note(sn_index_along(past->ctx, &matrix, 0));
+  last = sn_binary(SN_OP_add, last, past);
+  sn_tensor *column = sn_note(sn_index_along(past->ctx, &matrix, 1));
+  sn_tensor *seen = sn_binary(SN_OP_less_equal, column, last);
+  if (!mask) return seen;
+  if (mask->type.dtype == SN_BOOL) return sn_binary(SN_OP_logical_and, seen, mask);
+  return sn_choose(seen, mask, sn_number_like(mask, -INFINITY));
+}
+
+/* q, k and v with heads that share keys side by side: axis (heads) as (shared, heads / shared). */
+static sn_tensor *split_heads(sn_tensor *x, int64_t shared) {
+  const int heads = x->type.rank - 3;
+  return sn_split_axis(x, heads, shared, shared ? x->type.dims[heads] / shared : 0);
+}
+
+sn_tensor *sn_attention(sn_tensor *q, sn_tensor *k, sn_tensor *v, bool causal, sn_tensor *past,
+                        sn_tensor *mask, double scale) {
   if (!q || !k || !v) return NULL;
-  const sn_status status = check_attention(q, k, v, mask);
-  if (status) return sn_refuse(q->ctx, status);
+  sn_context *ctx = q->ctx;
+  if (past && sn_is_number(past) && sn_attr_double(past->attrs[0]) == 0) past = NULL;
+  sn_status status = check_attention(q, k, v, mask);
+  if (!status && past) status = sn_same_context(q, past, "attention");
+  if (!status && past && !causal)
+    status = SN_FAIL(&ctx->env, SN_ERR_ARGUMENT, "attention",
+                     "past counts for causal attention only, and causal is false");
+  if (status) return sn_refuse(ctx, status);
   temporaries t = sn_begin(q, "attention");
-  q = sn_as_float(&t, q);
-  k = sn_as_float(&t, k);
-  v = sn_as_float(&t, v);
-  if (!q || !k || !v) return sn_finish(&t, NULL);
   const int rank = q->type.rank;
   sn_type scores = q->type, out = q->type;
   scores.dims[rank - 1] = k->type.dims[rank - 2];
   out.dims[rank - 1] = v->type.dims[rank - 1];
+  if (past) {
+    mask = join_past(&scores, past, mask);
+    status = mask ? check_attention(q, k, v, mask) : SN_OK;
+    if (!mask || status) return sn_finish(&t, sn_refuse(ctx, status));
+    causal = false;
+  }
+  q = sn_as_float(&t, q);
+  k = sn_as_float(&t, k);
+  v = sn_as_float(&t, v);
+  if (!q || !k || !v) return sn_finish(&t, NULL);
   if (isnan(scale)) scale = 1 / sqrt((double)q->type.dims[rank - 1]);
   const bool grouped = rank > 2 && q->type.dims[rank - 3] != k->type.dims[rank - 3];
   if (grouped) {
     const int64_t shared = k->type.dims[rank - 3];
-    const sn_type tq = split_heads(&q->type, shared), tk = split_heads(&k->type, shared),
-                  tv = split_heads(&v->type, shared);
-    q = sn_note(sn_as_reshaped(q, &tq));
-    k = sn_note(sn_as_reshaped(k, &tk));
-    v = sn_note(sn_as_reshaped(v, &tv));
+    q = split_heads(q, shared);
+    k = split_heads(k, shared);
+    v = split_heads(v, shared);
   }
-  sn_tensor *s = sn_matmul(q, flip(k));
-  if (!s) return sn_finish(&t, NULL);
-  s = sn_binary(SN_OP_mul, s, sn_number_like(s, scale));
-  s = apply_masks(s, &scores, mask, causal);
-  if (!s) return sn_finish(&t, NULL);
+  sn_tensor *s = k ? sn_matmul(q, flip(k)) : NULL;
+  s = apply_masks(sn_with(SN_OP_mul, s, scale), &scores, mask, causal);
   sn_tensor *y = sn_matmul(sn_softmax(s, -1), v);
-  if (!y || !grouped) return sn_finish(&t, y);
-  out.dtype = y->type.dtype;
-  return sn_finish(&t, sn_note(sn_as_reshaped(y, &out)));
+  return sn_finish(&t, grouped ? sn_note(sn_as_reshaped(y, &out)) : y);
 }

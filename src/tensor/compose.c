@@ -11,16 +11,30 @@ temporaries sn_begin(const sn_tensor *x, const char *what) {
   return x ? sn_begin_in(x->ctx, what) : (temporaries){0};
 }
 
-sn_tensor *sn_finish(temporaries *t, sn_tensor *result) {
+static void release_noted(temporaries *t) {
   sn_context *ctx = t->ctx;
-  if (!ctx) return NULL;
+  ctx->composed = t->outer;
+  while (ctx->n_scope > t->n_noted) sn_release(ctx->scope[--ctx->n_scope]);
+}
+
+sn_tensor *sn_finish(temporaries *t, sn_tensor *result) {
+  if (!t->ctx) return NULL;
   const bool small = t->n_floats && sn_dtype_is_small(t->dtype);
   if (small && result && result->type.dtype == sn_dtype_wide(t->dtype))
     result = sn_note(sn_as_dtype(result, t->dtype));
   sn_retain(result);
-  ctx->composed = t->outer;
-  while (ctx->n_scope > t->n_noted) sn_release(ctx->scope[--ctx->n_scope]);
+  release_noted(t);
   return sn_hand_out(result);
+}
+
+sn_status sn_finish_all(temporaries *t, sn_tensor **results, size_t n) {
+  bool complete = !sn_context_report(t->ctx, sn_scope_reserve(t->ctx, n));
+  for (size_t i = 0; i < n; i++) complete = complete && results[i];
+  for (size_t i = 0; i < n; i++) results[i] = complete ? sn_retain(results[i]) : NULL;
+  release_noted(t);
+  if (!complete) return sn_context_missing(t->ctx);
+  for (size_t i = 0; i < n; i++) sn_hand_out(results[i]);
+  return SN_OK;
 }
 
 sn_tensor *sn_unary(sn_op op, sn_tensor *x) { return sn_note(sn_elementwise(op, &x, 1)); }
@@ -46,6 +60,39 @@ sn_tensor *sn_as_float(temporaries *t, sn_tensor *x) {
 
 sn_tensor *sn_number_like(const sn_tensor *x, double value) {
   return sn_note(x ? sn_number(x->ctx, x->type.dtype, value) : NULL);
+}
+
+sn_tensor *sn_cast(sn_tensor *x, sn_dtype dtype) { return sn_note(sn_as_dtype(x, dtype)); }
+
+sn_tensor *sn_with(sn_op op, sn_tensor *x, double value) {
+  return sn_binary(op, x, sn_number_like(x, value));
+}
+
+sn_tensor *sn_part(sn_tensor *x, int axis, int64_t begin, int64_t size) {
+  if (!x) return NULL;
+  sn_type type = x->type;
+  int64_t from[SN_MAX_RANK] = {0};
+  from[axis] = begin;
+  type.dims[axis] = size;
+  return sn_slice(x, from, type.dims, NULL);
+}
+
+sn_tensor *sn_split_axis(sn_tensor *x, int axis, int64_t outer, int64_t inner) {
+  if (!x) return NULL;
+  int64_t dims[SN_MAX_RANK + 1];
+  for (int i = 0; i <= x->type.rank; i++) dims[i] = x->type.dims[i > axis ? i - 1 : i];
+  dims[axis] = outer;
+  dims[axis + 1] = inner;
+  return sn_reshape(x, x->type.rank + 1, dims);
+}
+
+sn_tensor *sn_merge_axes(sn_tensor *x, int outer) {
+  if (!x) return NULL;
+  sn_type type = x->type;
+  type.dims[outer] *= type.dims[outer + 1];
+  type.rank--;
+  for (int i = outer + 1; i < type.rank; i++) type.dims[i] = x->type.dims[i + 1];
+  return sn_note(sn_as_reshaped(x, &type));
 }
 
 sn_tensor *sn_index_along(sn_context *ctx, const sn_type *type, int axis) {

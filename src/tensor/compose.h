@@ -27,6 +27,9 @@ temporaries sn_begin_in(sn_context *ctx, const char *what);
 /* Releases what was made since; the result belongs to the caller. */
 sn_tensor *sn_finish(temporaries *t, sn_tensor *result);
 
+/* The same of several results: all of them, or where one is missing none. */
+sn_status sn_finish_all(temporaries *t, sn_tensor **results, size_t n);
+
 /* A new reference becomes the composition's, as those do that public functions return. */
 static inline sn_tensor *sn_note(sn_tensor *x) { return sn_hand_out(x); }
 
@@ -36,8 +39,18 @@ sn_tensor *sn_binary(sn_op op, sn_tensor *x, sn_tensor *y);
 sn_tensor *sn_choose(sn_tensor *condition, sn_tensor *x, sn_tensor *y);
 sn_tensor *sn_reduced(sn_op op, sn_tensor *x, uint32_t axes, bool keepdims);
 sn_tensor *sn_as_float(temporaries *t, sn_tensor *x); /* an argument as float32 or float64 */
-/* A constant of the dtype of x. */
+sn_tensor *sn_cast(sn_tensor *x, sn_dtype dtype);
+/* A constant of the dtype of x; op of x and such a constant. */
 sn_tensor *sn_number_like(const sn_tensor *x, double value);
+sn_tensor *sn_with(sn_op op, sn_tensor *x, double value);
+/* size elements of an axis from begin on. */
+sn_tensor *sn_part(sn_tensor *x, int axis, int64_t begin, int64_t size);
+/* The axis as two, outer and inner; these two as one again. */
+sn_tensor *sn_split_axis(sn_tensor *x, int axis, int64_t outer, int64_t inner);
+sn_tensor *sn_merge_axes(sn_tensor *x, int outer);
+
+/* The dtype of what is computed from such values in floats: float64 stays, all else is float32. */
+static inline sn_dtype sn_float_dtype(sn_dtype dtype) { return dtype == SN_F64 ? SN_F64 : SN_F32; }
 
 /* The index along axis as int32, in the shape of type. */
 sn_tensor *sn_index_along(sn_context *ctx, const sn_type *type, int axis);

@@ -5,16 +5,23 @@
 
 #include "graph/reference.h"
 #include "tensor/compose.h"
+#include "tensor/integers.h"
+
+sn_tensor *sn_apply_op(sn_op op, sn_tensor *const *inputs, size_t n) {
+  if (op == SN_OP_pow && sn_is_integer_power(inputs[0], inputs[1]))
+    return sn_integer_power(inputs[0], inputs[1]);
+  return sn_hand_out(sn_elementwise(op, inputs, n));
+}
 
 #define UNARY_FUNCTION(id) \
-  sn_tensor *sn_##id(sn_tensor *x) { return sn_hand_out(sn_elementwise(SN_OP_##id, &x, 1)); }
-#define BINARY_FUNCTION(id)                                                   \
-  sn_tensor *sn_##id(sn_tensor *x, sn_tensor *y) {                            \
-    return sn_hand_out(sn_elementwise(SN_OP_##id, (sn_tensor *[]){x, y}, 2)); \
+  sn_tensor *sn_##id(sn_tensor *x) { return sn_apply_op(SN_OP_##id, &x, 1); }
+#define BINARY_FUNCTION(id)                                   \
+  sn_tensor *sn_##id(sn_tensor *x, sn_tensor *y) {            \
+    return sn_apply_op(SN_OP_##id, (sn_tensor *[]){x, y}, 2); \
   }
-#define TERNARY_FUNCTION(id)                                                             \
-  sn_tensor *sn_##id(sn_tensor *condition, sn_tensor *x, sn_tensor *y) {                 \
-    return sn_hand_out(sn_elementwise(SN_OP_##id, (sn_tensor *[]){condition, x, y}, 3)); \
+#define TERNARY_FUNCTION(id)                                             \
+  sn_tensor *sn_##id(sn_tensor *condition, sn_tensor *x, sn_tensor *y) { \
+    return sn_apply_op(SN_OP_##id, (sn_tensor *[]){condition, x, y}, 3); \
   }
 SN_UNARY_OPS(UNARY_FUNCTION)
 SN_BINARY_OPS(BINARY_FUNCTION)

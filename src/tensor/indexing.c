@@ -191,6 +191,28 @@ sn_tensor *sn_argsort(sn_tensor *x, int axis, bool descending) {
   return sorted(SN_OP_argsort, x, axis, descending);
 }
 
+/* Sorted upward from behind: NaN comes last, and of equal elements the first one. */
+sn_status sn_topk(sn_tensor *x, int64_t k, int axis, sn_tensor **values, sn_tensor **indices) {
+  *values = *indices = NULL;
+  if (!x) return SN_ERR_ARGUMENT;
+  sn_status status = sn_resolve_axis(x, "topk", &axis);
+  const int64_t n = status ? 0 : x->type.dims[axis];
+  if (!status && (k < 0 || k > n))
+    status = SN_FAIL(&x->ctx->env, SN_ERR_SHAPE, "topk", "no %lld elements along axis %d: a %*p",
+                     (long long)k, axis, x->type.rank, x->type.dims);
+  if (status) return sn_context_report(x->ctx, status);
+  temporaries t = sn_begin(x, "topk");
+  sn_tensor *upward = sn_argsort(sn_flip(x, 1u << axis), axis, false);
+  sn_tensor *largest = sn_flip(sn_part(upward, axis, n - k, k), 1u << axis);
+  sn_tensor *last = sn_number_like(largest, (double)(n - 1));
+  sn_tensor *at = sn_binary(SN_OP_sub, last, largest);
+  sn_tensor *results[] = {sn_take_along_axis(x, at, axis), at};
+  status = sn_finish_all(&t, results, 2);
+  *values = results[0];
+  *indices = results[1];
+  return status;
+}
+
 static sn_tensor *scanned(sn_op op, sn_tensor *x, int axis, bool reverse, bool exclusive) {
   temporaries t = sn_begin(x, sn_op_describe(op)->name);
   x = sn_note(sn_along(x, &axis));

@@ -100,24 +100,6 @@ sn_tensor *sn_slice(sn_tensor *x, const int64_t *begin, const int64_t *size,
   return sn_hand_out(sn_node_of(x->ctx, SN_OP_slice, &x, 1, attrs, 2 * (size_t)rank, &type));
 }
 
-sn_tensor *sn_pad(sn_tensor *x, const int64_t *before, const int64_t *after, double value) {
-  if (!x) return NULL;
-  const int rank = x->type.rank;
-  int64_t attrs[SN_MAX_ATTRS];
-  sn_type type = x->type;
-  for (int i = 0; i < rank; i++) {
-    if (before[i] < 0 || after[i] < 0)
-      return REFUSE(x->ctx, SN_ERR_ARGUMENT, "pad", "negative amount on axis %d", i);
-    attrs[i] = before[i];
-    attrs[rank + i] = 1;
-    if (sn_int_add_overflows(type.dims[i], before[i], &type.dims[i]) ||
-        sn_int_add_overflows(type.dims[i], after[i], &type.dims[i]))
-      return REFUSE(x->ctx, SN_ERR_MEMORY, "pad", "result is too large");
-  }
-  attrs[2 * rank] = sn_double_attr(value);
-  return sn_hand_out(sn_node_of(x->ctx, SN_OP_pad, &x, 1, attrs, 2 * (size_t)rank + 1, &type));
-}
-
 sn_tensor *sn_concat(sn_tensor *const *inputs, size_t count, int axis) {
   for (size_t i = 0; i < count; i++)
     if (!inputs[i]) return NULL;

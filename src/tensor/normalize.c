@@ -39,26 +39,27 @@ sn_tensor *sn_log_softmax(sn_tensor *x, int axis) {
 
 /* ---- norms ----------------------------------------------------------------------------------- */
 
-static int last_axis(const sn_tensor *x) { return x->type.rank - 1; }
-
-/* scale: NULL, or a number for each position along axis. */
-static sn_status check_scale(const sn_tensor *x, int axis, const sn_tensor *scale, const char *what,
-                             const char *name) {
+/* scale: NULL, or a number for each place along axes (bits) of x. */
+static sn_status check_scale(const sn_tensor *x, uint32_t axes, const sn_tensor *scale,
+                             const char *what, const char *name) {
   sn_env *env = &x->ctx->env;
+  sn_type want = {.rank = 0};
   if (!scale) return SN_OK;
   SN_TRY(sn_same_context(x, scale, what));
-  SN_FAIL_IF(env, scale->type.rank != 1 || scale->type.dims[0] != x->type.dims[axis], SN_ERR_SHAPE,
-             what, "%s is not as long as axis %d: a %*p, %s %*p", name, axis, x->type.rank,
-             x->type.dims, name, scale->type.rank, scale->type.dims);
+  for (int i = 0; i < x->type.rank; i++)
+    if (axes >> i & 1) want.dims[want.rank++] = x->type.dims[i];
+  SN_FAIL_IF(env, !sn_same_dims(&scale->type, &want), SN_ERR_SHAPE, what,
+             "%s is not %*p: a %*p, %s %*p", name, want.rank, want.dims, x->type.rank, x->type.dims,
+             name, scale->type.rank, scale->type.dims);
   return SN_OK;
 }
 
-static sn_status check_norm(const sn_tensor *x, const sn_tensor *weight, const sn_tensor *bias,
-                            const char *what) {
+static sn_status check_norm(const sn_tensor *x, uint32_t axes, const sn_tensor *weight,
+                            const sn_tensor *bias, const char *what) {
   SN_FAIL_IF(&x->ctx->env, x->type.rank < 1, SN_ERR_SHAPE, what, "needs at least one axis: a %*p",
              x->type.rank, x->type.dims);
-  SN_TRY(check_scale(x, last_axis(x), weight, what, "weight"));
-  return check_scale(x, last_axis(x), bias, what, "bias");
+  SN_TRY(check_scale(x, axes, weight, what, "weight"));
+  return check_scale(x, axes, bias, what, "bias");
 }
 
 /* Over the given axes, which stay with size 1. */
@@ -86,33 +87,90 @@ static sn_tensor *scale_to_one(sn_tensor *x, uint32_t axes, double eps) {
   return scale_by(x, mean_over(squares, axes), eps);
 }
 
+/* A number for each place along axes, in the rank of x; NULL stays. */
+static sn_tensor *along_axes(const sn_type *x, uint32_t axes, sn_tensor *scale) {
+  if (!scale || axes >> (x->rank - scale->type.rank) == (1u << scale->type.rank) - 1) return scale;
+  sn_type type = {.dtype = scale->type.dtype, .rank = x->rank};
+  for (int i = 0; i < type.rank; i++) type.dims[i] = axes >> i & 1 ? x->dims[i] : 1;
+  return sn_note(sn_as_reshaped(scale, &type));
+}
+
 /* y weight + bias, of those that are given */
-static sn_tensor *weigh(sn_tensor *y, sn_tensor *weight, sn_tensor *bias) {
-  if (weight) y = sn_binary(SN_OP_mul, y, weight);
-  if (bias) y = sn_binary(SN_OP_add, y, bias);
+static sn_tensor *weigh(sn_tensor *y, uint32_t axes, sn_tensor *weight, sn_tensor *bias) {
+  if (!y) return NULL;
+  if (weight) y = sn_binary(SN_OP_mul, y, along_axes(&y->type, axes, weight));
+  if (bias && y) y = sn_binary(SN_OP_add, y, along_axes(&y->type, axes, bias));
   return y;
 }
 
-/* layerNorm x = c / sqrt(mean c^2 + eps) weight + bias, c = x - mean x: the mean is taken out
- * before anything is squared, so large values with a small spread lose nothing */
-sn_tensor *sn_layer_norm(sn_tensor *x, sn_tensor *weight, sn_tensor *bias, double eps) {
-  if (!x) return NULL;
-  const sn_status status = check_norm(x, weight, bias, "layerNorm");
+/* c / sqrt(mean c^2 + eps), c = x - mean x: the mean is taken out before anything is squared, so
+ * large values with a small spread lose nothing */
+static sn_tensor *standardize(sn_tensor *x, uint32_t axes, double eps) {
+  return scale_to_one(sn_binary(SN_OP_sub, x, mean_over(x, axes)), axes, eps);
+}
+
+/* layerNorm x = standardize x weight + bias */
+sn_tensor *sn_layer_norm(sn_tensor *x, uint32_t axes, sn_tensor *weight, sn_tensor *bias,
+                         double eps) {
+  static const char what[] = "layerNorm";
+  if (!sn_has_axes(x, what, axes)) return NULL;
+  if (axes == SN_ALL_AXES) axes = (1u << x->type.rank) - 1;
+  const sn_status status = check_norm(x, axes, weight, bias, what);
   if (status) return sn_refuse(x->ctx, status);
-  temporaries t = sn_begin(x, "layerNorm");
-  const uint32_t axes = 1u << last_axis(x);
-  sn_tensor *f = sn_as_float(&t, x), *centred = sn_binary(SN_OP_sub, f, mean_over(f, axes));
-  return sn_finish(&t, weigh(scale_to_one(centred, axes, eps), weight, bias));
+  temporaries t = sn_begin(x, what);
+  return sn_finish(&t, weigh(standardize(sn_as_float(&t, x), axes, eps), axes, weight, bias));
 }
 
 /* rmsNorm x = x / sqrt(mean x^2 + eps) weight */
 sn_tensor *sn_rms_norm(sn_tensor *x, sn_tensor *weight, double eps) {
   if (!x) return NULL;
-  const sn_status status = check_norm(x, weight, NULL, "rmsNorm");
+  const uint32_t axes = x->type.rank ? 1u << (x->type.rank - 1) : 0;
+  const sn_status status = check_norm(x, axes, weight, NULL, "rmsNorm");
   if (status) return sn_refuse(x->ctx, status);
   temporaries t = sn_begin(x, "rmsNorm");
-  sn_tensor *y = scale_to_one(sn_as_float(&t, x), 1u << last_axis(x), eps);
-  return sn_finish(&t, weigh(y, weight, NULL));
+  return sn_finish(&t, weigh(scale_to_one(sn_as_float(&t, x), axes, eps), axes, weight, NULL));
+}
+
+static sn_status check_channels(const sn_tensor *x, const char *what, int64_t groups, int *axis) {
+  sn_env *env = &x->ctx->env;
+  SN_FAIL_IF(env, groups < 1, SN_ERR_ARGUMENT, what,
+             "groups is %lld, expected a whole number from 1 on", (long long)groups);
+  SN_TRY(sn_resolve_axis(x, what, axis));
+  SN_FAIL_IF(env, !*axis, SN_ERR_SHAPE, what,
+             "channels cannot be the first axis, that of the batch: a %*p", x->type.rank,
+             x->type.dims);
+  SN_FAIL_IF(env, x->type.dims[*axis] % groups, SN_ERR_SHAPE, what,
+             "%lld groups do not divide the channels: a %*p", (long long)groups, x->type.rank,
+             x->type.dims);
+  return SN_OK;
+}
+
+/* groupNorm x = standardize x weight + bias, of each of n over all of a group of channels */
+sn_tensor *sn_group_norm(sn_tensor *x, int64_t groups, int axis, sn_tensor *weight, sn_tensor *bias,
+                         double eps) {
+  static const char what[] = "groupNorm";
+  if (!x) return NULL;
+  sn_status status = check_channels(x, what, groups, &axis);
+  if (!status) status = check_norm(x, 1u << axis, weight, bias, what);
+  if (status) return sn_refuse(x->ctx, status);
+  temporaries t = sn_begin(x, what);
+  sn_tensor *f = sn_split_axis(sn_as_float(&t, x), axis, groups, x->type.dims[axis] / groups);
+  const uint32_t axes = ((2u << x->type.rank) - 1) & ~(1u | 1u << axis);
+  sn_tensor *y = sn_merge_axes(standardize(f, axes, eps), axis);
+  return sn_finish(&t, weigh(y, 1u << axis, weight, bias));
+}
+
+/* instanceNorm x = the same of each channel by itself */
+sn_tensor *sn_instance_norm(sn_tensor *x, int axis, sn_tensor *weight, sn_tensor *bias,
+                            double eps) {
+  static const char what[] = "instanceNorm";
+  if (!x) return NULL;
+  sn_status status = check_channels(x, what, 1, &axis);
+  if (!status) status = check_norm(x, 1u << axis, weight, bias, what);
+  if (status) return sn_refuse(x->ctx, status);
+  temporaries t = sn_begin(x, what);
+  const uint32_t axes = ((1u << x->type.rank) - 1) & ~(1u | 1u << axis);
+  return sn_finish(&t, weigh(standardize(sn_as_float(&t, x), axes, eps), 1u << axis, weight, bias));
 }
 
 static sn_status check_batch_norm(const sn_tensor *x, int *axis, const sn_tensor *mean,
@@ -122,18 +180,10 @@ static sn_status check_batch_norm(const sn_tensor *x, int *axis, const sn_tensor
   SN_TRY(sn_resolve_axis(x, what, axis));
   SN_FAIL_IF(&x->ctx->env, !mean != !variance, SN_ERR_ARGUMENT, what,
              "a mean and a variance are needed together");
-  SN_TRY(check_scale(x, *axis, mean, what, "mean"));
-  SN_TRY(check_scale(x, *axis, variance, what, "variance"));
-  SN_TRY(check_scale(x, *axis, weight, what, "weight"));
-  return check_scale(x, *axis, bias, what, "bias");
-}
-
-/* A number for each position along axis, in the rank of x; NULL stays. */
-static sn_tensor *along_axis(const sn_tensor *x, int axis, sn_tensor *scale) {
-  if (!scale || axis == last_axis(x)) return scale;
-  sn_type type = {.dtype = scale->type.dtype, .rank = x->type.rank};
-  for (int i = 0; i < type.rank; i++) type.dims[i] = i == axis ? x->type.dims[i] : 1;
-  return sn_note(sn_as_reshaped(scale, &type));
+  SN_TRY(check_scale(x, 1u << *axis, mean, what, "mean"));
+  SN_TRY(check_scale(x, 1u << *axis, variance, what, "variance"));
+  SN_TRY(check_scale(x, 1u << *axis, weight, what, "weight"));
+  return check_scale(x, 1u << *axis, bias, what, "bias");
 }
 
 /* batchNorm x = c / sqrt(variance + eps) weight + bias, c = x - mean: of all axes but one, as those
@@ -146,11 +196,12 @@ sn_tensor *sn_batch_norm(sn_tensor *x, int axis, sn_tensor *mean, sn_tensor *var
   temporaries t = sn_begin(x, "batchNorm");
   const uint32_t axes = ((1u << x->type.rank) - 1) & ~(1u << axis);
   sn_tensor *f = sn_as_float(&t, x);
-  sn_tensor *middle = mean ? along_axis(x, axis, mean) : mean_over(f, axes);
+  const uint32_t channel = 1u << axis;
+  sn_tensor *middle = mean ? along_axes(&x->type, channel, mean) : mean_over(f, axes);
   sn_tensor *c = sn_binary(SN_OP_sub, f, middle);
   sn_tensor *y =
-      mean ? scale_by(c, along_axis(x, axis, variance), eps) : scale_to_one(c, axes, eps);
-  return sn_finish(&t, weigh(y, along_axis(x, axis, weight), along_axis(x, axis, bias)));
+      mean ? scale_by(c, along_axes(&x->type, channel, variance), eps) : scale_to_one(c, axes, eps);
+  return sn_finish(&t, weigh(y, channel, weight, bias));
 }
 
 /* ---- cross-entropy --------------------------------------------------------------------------- */
@@ -177,13 +228,8 @@ static sn_status check_labels(const sn_tensor *logits, const sn_tensor *labels) 
 
 /* z = x - max x, the maximum as a constant: it cancels in n_c = log sum e^z - z_c, the loss of
  * class c; loss = n_class, or sum_c p_c n_c for a distribution p (whatever p sums to) */
-sn_tensor *sn_softmax_cross_entropy(sn_tensor *logits, sn_tensor *labels) {
-  if (!logits || !labels) return NULL;
-  sn_context *ctx = logits->ctx;
-  const sn_status status = check_labels(logits, labels);
-  if (status) return sn_refuse(ctx, status);
-  temporaries t = sn_begin(logits, "softmaxCrossEntropy");
-  sn_tensor *x = sn_as_float(&t, logits);
+static sn_tensor *cross_entropy(temporaries *t, sn_tensor *logits, sn_tensor *labels) {
+  sn_tensor *x = sn_as_float(t, logits);
   const int last = logits->type.rank - 1;
   const uint32_t classes = 1u << last;
   sn_tensor *top = sn_unary(SN_OP_stop_gradient, sn_reduced(SN_OP_max, x, classes, true));
@@ -193,13 +239,33 @@ sn_tensor *sn_softmax_cross_entropy(sn_tensor *logits, sn_tensor *labels) {
       sn_unary(SN_OP_log, sn_reduced(SN_OP_sum, sn_unary(SN_OP_exp, z), classes, distribution));
   if (distribution) {
     sn_tensor *losses = sn_binary(SN_OP_mul, labels, sn_binary(SN_OP_sub, norm, z));
-    return sn_finish(&t, sn_reduced(SN_OP_sum, losses, classes, false));
+    return sn_reduced(SN_OP_sum, losses, classes, false);
   }
   sn_type column = labels->type;
   column.dims[column.rank++] = 1;
   sn_tensor *class_ = sn_note(sn_as_reshaped(labels, &column));
   sn_tensor *zero = sn_number_like(x, 0);
   sn_tensor *picked = sn_choose(
-      sn_binary(SN_OP_equal, sn_note(sn_index_along(ctx, &logits->type, last)), class_), z, zero);
-  return sn_finish(&t, sn_binary(SN_OP_sub, norm, sn_reduced(SN_OP_sum, picked, classes, false)));
+      sn_binary(SN_OP_equal, sn_note(sn_index_along(logits->ctx, &logits->type, last)), class_), z,
+      zero);
+  return sn_binary(SN_OP_sub, norm, sn_reduced(SN_OP_sum, picked, classes, false));
+}
+
+/* Rows with the label ignore_index have loss 0: they are given another label, which is there. */
+sn_tensor *sn_softmax_cross_entropy(sn_tensor *logits, sn_tensor *labels, int64_t ignore_index) {
+  if (!logits || !labels) return NULL;
+  sn_context *ctx = logits->ctx;
+  const bool ignores = ignore_index != SN_DEFAULT;
+  sn_status status = check_labels(logits, labels);
+  if (!status && ignores && sn_dtype_wide(labels->type.dtype) != SN_I32)
+    status = SN_FAIL(&ctx->env, SN_ERR_DTYPE, "softmaxCrossEntropy",
+                     "ignoreIndex needs classes as int32, labels are %s",
+                     sn_dtype_name(labels->type.dtype));
+  if (status) return sn_refuse(ctx, status);
+  temporaries t = sn_begin(logits, "softmaxCrossEntropy");
+  if (!ignores) return sn_finish(&t, cross_entropy(&t, logits, labels));
+  sn_tensor *none = sn_scalar(ctx, 0);
+  sn_tensor *ignored = sn_binary(SN_OP_equal, labels, sn_scalar(ctx, (double)ignore_index));
+  sn_tensor *kept = sn_choose(ignored, none, labels);
+  return sn_finish(&t, kept ? sn_choose(ignored, none, cross_entropy(&t, logits, kept)) : NULL);
 }

@@ -219,7 +219,8 @@ static void norms(bits_run *r, int i) {
   sn_tensor *x = sn_variable(bits_input(r, rows[i].dtype, BITS_UNIT, BITS_DIMS(rows[i].rows, n)));
   sn_tensor *w = bits_input(r, rows[i].dtype, BITS_SURE, BITS_DIMS(n)),
             *b = bits_input(r, rows[i].dtype, BITS_UNIT, BITS_DIMS(n));
-  sn_tensor *layer = sn_layer_norm(x, w, b, 1e-5), *rms = sn_rms_norm(x, w, 1e-6), *slope = NULL;
+  sn_tensor *layer = sn_layer_norm(x, 1u << (sn_rank(x) - 1), w, b, 1e-5),
+            *rms = sn_rms_norm(x, w, 1e-6), *slope = NULL;
   sn_tensor *batch = sn_batch_norm(x, -1, NULL, NULL, w, b, 1e-5);
   sn_tensor *loss = sn_sum(sn_mul(layer, sn_add(rms, batch)), NEITHER);
   (void)sn_gradients(loss, &x, 1, &slope);
@@ -233,11 +234,11 @@ static void cross_entropy(bits_run *r, int i) {
   const int64_t classes = i ? 1003 : 10;
   sn_tensor *x = sn_variable(BITS_F32(r, 65, classes)), *slope = NULL;
   sn_tensor *labels = bits_input(r, SN_I32, BITS_PLACE, BITS_DIMS(65));
-  sn_tensor *loss = sn_softmax_cross_entropy(sn_mul(x, sn_scalar(r->ctx, 4)), labels);
+  sn_tensor *loss = sn_softmax_cross_entropy(sn_mul(x, sn_scalar(r->ctx, 4)), labels, SN_DEFAULT);
   (void)sn_gradients(sn_mean(loss, NEITHER), &x, 1, &slope);
   bits_result(r, loss);
   bits_result(r, slope);
-  bits_result(r, sn_softmax_cross_entropy(x, sn_softmax(BITS_F32(r, 65, classes), -1)));
+  bits_result(r, sn_softmax_cross_entropy(x, sn_softmax(BITS_F32(r, 65, classes), -1), SN_DEFAULT));
 }
 
 static const struct {
@@ -256,7 +257,7 @@ static void attention(bits_run *r, int i) {
             *k = sn_variable(BITS_F32(r, 2, attentions[i].shared, s, d)),
             *v = sn_variable(BITS_F32(r, 2, attentions[i].shared, s, d + 3)),
             *mask = attentions[i].masked ? BITS_F32(r, t, s) : NULL, *slopes[3] = {NULL};
-  sn_tensor *y = sn_attention(q, k, v, mask, attentions[i].causal, (double)NAN);
+  sn_tensor *y = sn_attention(q, k, v, attentions[i].causal, NULL, mask, (double)NAN);
   (void)sn_gradients(sn_sum(sn_mul(y, y), NEITHER), (sn_tensor *[]){q, k, v}, 3, slopes);
   bits_result(r, y);
   for (int n = 0; n < 3; n++) bits_result(r, slopes[n]);
@@ -319,7 +320,7 @@ static void structure(bits_run *r, int number) {
   sn_tensor *both = sn_concat((sn_tensor *[]){x, y, x}, 3, 1);
   bits_result(r, both);
   bits_result(r, sn_reshape(sn_transpose(both, (int[]){2, 0, 1}), BITS_DIMS(57, 20)));
-  bits_result(r, sn_pad(x, (int64_t[]){1, 0, 2}, (int64_t[]){0, 3, 1}, 1));
+  bits_result(r, sn_pad(x, (int64_t[]){1, 0, 2}, (int64_t[]){0, 3, 1}, SN_PAD_CONSTANT, 1));
   bits_result(r,
               sn_slice(both, (int64_t[]){5, 18, 1}, (int64_t[]){3, 10, 4}, (int64_t[]){-2, -1, 2}));
   for (int to = SN_F32; to <= SN_U8; to++) bits_result(r, sn_astype(x, (sn_dtype)to));

@@ -24,7 +24,7 @@ static sn_tensor *dense_loss(bits_run *r, sn_tensor **p, sn_tensor *x, sn_tensor
   sn_tensor *hidden = sn_relu(sn_add(sn_matmul(x, p[0]), p[1]));
   sn_tensor *again = sn_tanh(sn_add(sn_matmul(hidden, p[2]), p[3]));
   sn_tensor *logits = sn_add(sn_matmul(again, p[4]), p[5]);
-  return sn_mean(sn_softmax_cross_entropy(logits, labels), SN_ALL_AXES, false);
+  return sn_mean(sn_softmax_cross_entropy(logits, labels, SN_DEFAULT), SN_ALL_AXES, false);
 }
 
 static sn_tensor *conv_loss(bits_run *r, sn_tensor **p, sn_tensor *x, sn_tensor *labels) {
@@ -35,23 +35,23 @@ static sn_tensor *conv_loss(bits_run *r, sn_tensor **p, sn_tensor *x, sn_tensor 
   sn_tensor *b = sn_max_pool(sn_relu(sn_conv(a, p[1], 2, &same)), window, 2, NULL);
   sn_tensor *flat = sn_reshape(b, BITS_DIMS(sn_dims(b)[0], -1));
   sn_tensor *logits = sn_add(sn_matmul(flat, p[2]), p[3]);
-  return sn_mean(sn_softmax_cross_entropy(logits, labels), SN_ALL_AXES, false);
+  return sn_mean(sn_softmax_cross_entropy(logits, labels, SN_DEFAULT), SN_ALL_AXES, false);
 }
 
 /* One block of a transformer over (batch, tokens, width), pooled over the tokens. */
 static sn_tensor *transformer_loss(bits_run *r, sn_tensor **p, sn_tensor *x, sn_tensor *labels) {
   (void)r;
   const int64_t n = sn_dims(x)[0], t = sn_dims(x)[1], width = sn_dims(x)[2];
-  sn_tensor *heads[3], *norm = sn_layer_norm(x, p[0], p[1], 1e-5);
+  sn_tensor *heads[3], *norm = sn_layer_norm(x, 1u << (sn_rank(x) - 1), p[0], p[1], 1e-5);
   for (int i = 0; i < 3; i++)
     heads[i] = sn_transpose(sn_reshape(sn_matmul(norm, p[2 + i]), BITS_DIMS(n, t, 4, width / 4)),
                             (int[]){0, 2, 1, 3});
-  sn_tensor *seen = sn_attention(heads[0], heads[1], heads[2], NULL, true, 0.25);
+  sn_tensor *seen = sn_attention(heads[0], heads[1], heads[2], true, NULL, NULL, 0.25);
   sn_tensor *y = sn_reshape(sn_transpose(seen, (int[]){0, 2, 1, 3}), BITS_DIMS(n, t, width));
   sn_tensor *z = sn_add(x, sn_matmul(y, p[5]));
   sn_tensor *out = sn_add(z, sn_gelu(sn_matmul(sn_rms_norm(z, NULL, 1e-6), p[6])));
   sn_tensor *logits = sn_matmul(sn_mean(out, 2, false), p[7]);
-  return sn_mean(sn_softmax_cross_entropy(logits, labels), SN_ALL_AXES, false);
+  return sn_mean(sn_softmax_cross_entropy(logits, labels, SN_DEFAULT), SN_ALL_AXES, false);
 }
 
 static const network networks[] = {
@@ -174,7 +174,7 @@ static void second_derivatives(bits_run *r, int which) {
   sn_tensor *y = sn_matmul(x, w);
   if (which == 0) y = sn_tanh(y);
   if (which == 1) y = sn_softmax(y, -1);
-  if (which == 2) y = sn_layer_norm(sn_sin(y), NULL, NULL, 1e-3);
+  if (which == 2) y = sn_layer_norm(sn_sin(y), 1u << (sn_rank(y) - 1), NULL, NULL, 1e-3);
   sn_tensor *wrt[] = {x, w}, *first[2] = {NULL}, *second[2] = {NULL};
   (void)sn_gradients(SUM_ALL(sn_mul(y, sn_square(y))), wrt, 2, first);
   (void)sn_gradients(sn_add(SUM_ALL(sn_square(first[0])), SUM_ALL(sn_square(first[1]))), wrt, 2,

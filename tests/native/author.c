@@ -281,7 +281,8 @@ static sn_tensor *step_pad(author *a) {
     after[i] = case_below(&a->r, 2);
     size *= before[i] + sn_dims(x)[i] + after[i];
   }
-  return fits(a, size) ? sn_pad(x, before, after, (double)case_below(&a->r, 2)) : NULL;
+  return fits(a, size) ? sn_pad(x, before, after, SN_PAD_CONSTANT, (double)case_below(&a->r, 2))
+                       : NULL;
 }
 
 static sn_tensor *step_concat(author *a) {
@@ -363,7 +364,9 @@ static sn_tensor *step_normalize(author *a) {
   switch (case_below(&a->r, 5)) {
   case 0: return sn_softmax(x, axis);
   case 1: return sn_log_softmax(x, axis);
-  case 2: return sn_layer_norm(x, another(a, 1, &last), another(a, 1, &last), 1e-3);
+  case 2:
+    return sn_layer_norm(x, 1u << (sn_rank(x) - 1), another(a, 1, &last), another(a, 1, &last),
+                         1e-3);
   case 3: return sn_rms_norm(x, another(a, 1, &last), 1e-3);
   default:
     y = another(a, 1, &sn_dims(x)[axis]);
@@ -425,7 +428,7 @@ static sn_tensor *step_attention(author *a) {
   const int64_t width = sn_dims(x)[sn_rank(x) - 1], tokens = sn_size(x) / width;
   if (tokens > 40) return NULL;
   sn_tensor *q = sn_reshape(x, 3, (const int64_t[]){1, tokens, width});
-  return sn_attention(q, sn_tanh(q), tame(a, q), NULL, case_one_in(&a->r, 2), NAN);
+  return sn_attention(q, sn_tanh(q), tame(a, q), case_one_in(&a->r, 2), NULL, NULL, NAN);
 }
 
 /* ---- along an axis --------------------------------------------------------------------------- */

@@ -129,11 +129,14 @@ static const struct {
   sn_tensor *(*call)(sn_tensor *);
 } unary[] = {SN_UNARY_OPS(ROW)};
 
+static sn_tensor *cross_entropy(sn_tensor *logits, sn_tensor *labels) {
+  return sn_softmax_cross_entropy(logits, labels, SN_DEFAULT);
+}
+
 static const struct {
   const char *name;
   sn_tensor *(*call)(sn_tensor *, sn_tensor *);
-} binary[] = {SN_BINARY_OPS(ROW){"matmul", sn_matmul},
-              {"softmax_cross_entropy", sn_softmax_cross_entropy}};
+} binary[] = {SN_BINARY_OPS(ROW){"matmul", sn_matmul}, {"softmax_cross_entropy", cross_entropy}};
 
 static const struct {
   const char *name;
@@ -190,7 +193,7 @@ static sn_tensor *call_shape_op(machine *m, const char *op, const char *const *a
   }
   if (strcmp(op, "pad") == 0) {
     read_list(args[2], b);
-    return sn_pad(x, a, b, strtod(args[3], NULL));
+    return sn_pad(x, a, b, SN_PAD_CONSTANT, strtod(args[3], NULL));
   }
   stop("no such op", op);
   return NULL;
@@ -200,7 +203,7 @@ static sn_tensor *call_shape_op(machine *m, const char *op, const char *const *a
 static sn_tensor *call_network_op(machine *m, const char *op, const char *const *args) {
   sn_tensor *x = operand(m, args[0]), *y = operand(m, args[1]);
   if (strcmp(op, "attention") == 0)
-    return sn_attention(x, y, operand(m, args[2]), NULL, atoi(args[3]), (double)NAN);
+    return sn_attention(x, y, operand(m, args[2]), atoi(args[3]), NULL, NULL, (double)NAN);
   const int64_t strides[] = {atoi(args[2]), atoi(args[2])};
   return sn_conv(x, y, 2,
                  &(sn_window_options){.strides = strides,

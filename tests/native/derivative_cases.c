@@ -109,7 +109,9 @@ BUILD(slices_of_steps) {
     h = sn_tanh(sn_add(h, sn_slice(X, DIMS(0, t), DIMS(3, 1), DIMS(1, -1))));
   return sn_mul(h, X);
 }
-BUILD(pad) { return (void)c, (void)ctx, sn_square(sn_pad(X, DIMS(1, 0), DIMS(0, 2), 3)); }
+BUILD(pad) {
+  return (void)c, (void)ctx, sn_square(sn_pad(X, DIMS(1, 0), DIMS(0, 2), SN_PAD_CONSTANT, 3));
+}
 BUILD(concat) {
   return (void)c, (void)ctx, sn_square(sn_concat((sn_tensor *const[]){X, Y, X}, 3, 1));
 }
@@ -160,15 +162,17 @@ BUILD(where_mask) {
 BUILD(labels) {
   (void)c, (void)ctx;
   static const int32_t classes[] = {2, 0, 3};
-  return sn_softmax_cross_entropy(X, sn_from_data(ctx, SN_I32, 1, DIMS(3), classes));
+  return sn_softmax_cross_entropy(X, sn_from_data(ctx, SN_I32, 1, DIMS(3), classes), SN_DEFAULT);
 }
-BUILD(distribution) { return (void)c, (void)ctx, sn_softmax_cross_entropy(X, sn_sigmoid(Y)); }
+BUILD(distribution) {
+  return (void)c, (void)ctx, sn_softmax_cross_entropy(X, sn_sigmoid(Y), SN_DEFAULT);
+}
 BUILD(two_layers) {
   (void)c, (void)ctx;
   sn_tensor *hidden = sn_tanh(sn_add(sn_matmul(X, Y), x[2]));
-  return sn_softmax_cross_entropy(
-      sn_matmul(hidden, sn_transpose(hidden, NULL)),
-      sn_from_data(ctx, SN_I32, 1, DIMS(3), (const int32_t[]){1, 0, 2}));
+  return sn_softmax_cross_entropy(sn_matmul(hidden, sn_transpose(hidden, NULL)),
+                                  sn_from_data(ctx, SN_I32, 1, DIMS(3), (const int32_t[]){1, 0, 2}),
+                                  SN_DEFAULT);
 }
 BUILD(used_often) {
   (void)c, (void)ctx;
@@ -242,7 +246,9 @@ BUILD(norms) {
 }
 BUILD(softmax) { return (void)c, (void)ctx, sn_square(sn_softmax(X, 0)); }
 BUILD(log_softmax) { return (void)c, (void)ctx, sn_mul(sn_log_softmax(X, 1), X); }
-BUILD(layer_norm) { return (void)c, (void)ctx, sn_square(sn_layer_norm(X, Y, x[2], 0.1)); }
+BUILD(layer_norm) {
+  return (void)c, (void)ctx, sn_square(sn_layer_norm(X, 1u << (sn_rank(X) - 1), Y, x[2], 0.1));
+}
 BUILD(batch_norm) {
   return (void)c, (void)ctx, sn_square(sn_batch_norm(X, 1, NULL, NULL, Y, x[2], 0.1));
 }

@@ -98,7 +98,8 @@ static void shape_errors(void **state) {
             "slice: axis 1: 2 elements from 0 in steps of -1 leave shape (2, 3)");
     REFUSED(sn_slice(x, zero, two, none), SN_ERR_ARGUMENT, "slice: stride 0 on axis 1");
     REFUSED(sn_slice(x, zero, minus, NULL), SN_ERR_SHAPE, "slice: negative size in shape (0, -1)");
-    REFUSED(sn_pad(x, minus, zero, 0), SN_ERR_ARGUMENT, "pad: negative amount on axis 1");
+    REFUSED(sn_pad(x, minus, zero, SN_PAD_CONSTANT, 0), SN_ERR_ARGUMENT,
+            "pad: negative amount on axis 1");
     REFUSED(sn_concat((sn_tensor *[]){x, b}, 2, 1), SN_ERR_SHAPE,
             "concat: inputs differ outside the axis: a (2, 3), b (3, 3)");
     REFUSED(sn_concat((sn_tensor *[]){x, b}, 2, 2), SN_ERR_SHAPE,
@@ -170,16 +171,16 @@ static void loss_errors(void **state) {
   sn_tensor *x = ramp(f.ctx, DIMS(2, 3), 1), *v = ramp(f.ctx, DIMS(2), 1), *s = sn_scalar(f.ctx, 1),
             *w = ramp(f.ctx, DIMS(3), 1), *i = sn_iota(f.ctx, SN_I32, DIMS(2, 3), 0),
             *e = sn_full(f.ctx, SN_F32, DIMS(2, 0), 0);
-  REFUSED(sn_softmax_cross_entropy(x, w), SN_ERR_SHAPE,
+  REFUSED(sn_softmax_cross_entropy(x, w, SN_DEFAULT), SN_ERR_SHAPE,
           "softmaxCrossEntropy: labels fit neither as classes nor as a distribution: "
           "logits (2, 3), labels (3,)");
-  REFUSED(sn_softmax_cross_entropy(x, v), SN_ERR_DTYPE,
+  REFUSED(sn_softmax_cross_entropy(x, v, SN_DEFAULT), SN_ERR_DTYPE,
           "softmaxCrossEntropy: classes must be int32, not float32");
-  REFUSED(sn_softmax_cross_entropy(x, i), SN_ERR_DTYPE,
+  REFUSED(sn_softmax_cross_entropy(x, i, SN_DEFAULT), SN_ERR_DTYPE,
           "softmaxCrossEntropy: a distribution must be float, not int32");
-  REFUSED(sn_softmax_cross_entropy(s, s), SN_ERR_SHAPE,
+  REFUSED(sn_softmax_cross_entropy(s, s, SN_DEFAULT), SN_ERR_SHAPE,
           "softmaxCrossEntropy: logits need classes, not shape ()");
-  REFUSED(sn_softmax_cross_entropy(e, v), SN_ERR_SHAPE,
+  REFUSED(sn_softmax_cross_entropy(e, v, SN_DEFAULT), SN_ERR_SHAPE,
           "softmaxCrossEntropy: logits need classes, not shape (2, 0)");
 }
 
@@ -242,7 +243,7 @@ static void two_contexts_do_not_mix(void **state) {
   REFUSED(sn_outer(a, b), SN_ERR_ARGUMENT, "outer: inputs of two contexts");
   REFUSED(sn_concat((sn_tensor *[]){a, b}, 2, 0), SN_ERR_ARGUMENT,
           "concat: inputs of two contexts");
-  REFUSED(sn_softmax_cross_entropy(a, b), SN_ERR_ARGUMENT,
+  REFUSED(sn_softmax_cross_entropy(a, b, SN_DEFAULT), SN_ERR_ARGUMENT,
           "softmaxCrossEntropy: inputs of two contexts");
   assert_int_equal(sn_eval((sn_tensor *[]){sn_neg(a), lazy}, 2), SN_ERR_ARGUMENT);
   expect_error(f.ctx, SN_ERR_ARGUMENT, "eval: tensor 1 is of another context");
@@ -282,12 +283,12 @@ static void null_keeps_the_first_error(void **state) {
   assert_null(sn_transpose(bad, NULL));
   assert_null(sn_broadcast_to(bad, DIMS(6)));
   assert_null(sn_slice(bad, zero, zero, NULL));
-  assert_null(sn_pad(bad, zero, zero, 0));
+  assert_null(sn_pad(bad, zero, zero, SN_PAD_CONSTANT, 0));
   assert_null(sn_concat((sn_tensor *[]){a, bad}, 2, 0));
   assert_null(sn_astype(bad, SN_F64));
   assert_null(sn_bitcast(bad, SN_I32));
-  assert_null(sn_softmax_cross_entropy(bad, a));
-  assert_null(sn_softmax_cross_entropy(a, bad));
+  assert_null(sn_softmax_cross_entropy(bad, a, SN_DEFAULT));
+  assert_null(sn_softmax_cross_entropy(a, bad, SN_DEFAULT));
   assert_null(sn_variable(bad));
   assert_null(sn_retain(bad));
   assert_null(sn_keep(bad));
@@ -386,7 +387,7 @@ static void nan_and_infinity_pass_through(void **state) {
   assert_int_equal(*(const int32_t *)sn_data(sn_argmax(x, 0, false)), 0);
   assert_true(signbit(((const float *)sn_data(sn_mul(x, sn_scalar(f.ctx, 1))))[3]));
   assert_int_equal(*(const int32_t *)sn_data(sn_astype(x, SN_I32)), 0);
-  const void *bad = sn_data(sn_softmax_cross_entropy(x, sn_scalar(f.ctx, 0)));
+  const void *bad = sn_data(sn_softmax_cross_entropy(x, sn_scalar(f.ctx, 0), SN_DEFAULT));
   assert_null(bad); /* labels must be int32: typed as any other */
   sn_error_clear(f.ctx);
 }
@@ -405,7 +406,7 @@ static void tensors_without_elements(void **state) {
   for (int i = 0; i < 7; i++) assert_non_null(sn_data(all[i]));
   assert_int_equal(sn_read(e, NULL, 0), SN_OK);
   const int64_t before[] = {1, 0}, after[] = {1, 0};
-  EXPECT(sn_pad(e, before, after, 7), 7, 7, 7, 7, 7, 7);
+  EXPECT(sn_pad(e, before, after, SN_PAD_CONSTANT, 7), 7, 7, 7, 7, 7, 7);
   EXPECT(sn_sum(e, 1, false), 0, 0, 0);
   EXPECT(sn_matmul(sn_transpose(e, NULL), sn_full(f.ctx, SN_F32, DIMS(0, 2), 1)), 0, 0, 0, 0, 0, 0);
   assert_true(isnan(*(const float *)sn_data(sn_mean(e, SN_ALL_AXES, false))));
@@ -529,8 +530,8 @@ static void errors_have_fields(void **state) {
   FIELDS(sn_argmax(s, 0, false), "argmax", "compose.c", 0);
   FIELDS(sn_einsum("ij,jk", (sn_tensor *[]){a, b}, 2), "einsum", "einsum_parse.c", 2, 2, 3, 2, 4,
          5);
-  FIELDS(sn_attention(q, q, q, mask, false, 0), "attention", "attention.c", 3, 2, 4, 8, 3, 2, 4, 8,
-         3, 2, 4, 8, 3, 7, 1, 1);
+  FIELDS(sn_attention(q, q, q, false, NULL, mask, 0), "attention", "attention.c", 3, 2, 4, 8, 3, 2,
+         4, 8, 3, 2, 4, 8, 3, 7, 1, 1);
   FIELDS(sn_take(a, a, 0), "take", "indexing.c", -1);
   FIELDS(sn_reshape(a, 2, (int64_t[]){-1, 4}), "reshape", "move.c", 2, 2, 3);
   FIELDS(sn_bitwise_and(a, i), "bitwise_and", "infer.c", -1);

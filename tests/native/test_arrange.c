@@ -41,9 +41,9 @@ static void joined(void **state) {
   EXPECT(sn_repeat(sn_expand_dims(x, 1), 2, SN_FLAT), 1, 1, 2, 2);
   expect_shape(sn_repeat(z, 0, 0), DIMS(0));
   EXPECT(sn_tile(x, (int64_t[]){2, 2}, 2), 1, 2, 1, 2, 1, 2, 1, 2);
-  EXPECT(sn_roll(z, 1, 0), 3, 1, 2);
-  EXPECT(sn_roll(z, -4, SN_FLAT), 2, 3, 1);
-  EXPECT(sn_roll(ramp(f.ctx, DIMS(2, 2), 1), 1, SN_FLAT), 4, 1, 2, 3);
+  EXPECT(sn_roll(z, &(int64_t){1}, &(int){0}, 1), 3, 1, 2);
+  EXPECT(sn_roll(z, &(int64_t){-4}, NULL, 1), 2, 3, 1);
+  EXPECT(sn_roll(ramp(f.ctx, DIMS(2, 2), 1), &(int64_t){1}, NULL, 1), 4, 1, 2, 3);
   REFUSED(sn_stack((sn_tensor *[]){x, z}, 2, 0), SN_ERR_SHAPE,
           "stack: shapes differ: a (2,), b (3,)");
   REFUSED(sn_stack(&x, 1, 2), SN_ERR_SHAPE,
@@ -52,7 +52,7 @@ static void joined(void **state) {
           "repeat: count is -1, expected a whole number from 0 on");
   REFUSED(sn_tile(z, (int64_t[]){-1}, 1), SN_ERR_ARGUMENT,
           "tile: reps[0] is -1, expected a whole number from 0 on");
-  REFUSED(sn_roll(z, 1, 1), SN_ERR_SHAPE,
+  REFUSED(sn_roll(z, &(int64_t){1}, &(int){1}, 1), SN_ERR_SHAPE,
           "roll: axis 1 is out of range: a (3,) of rank 1, axes are -1 to 0");
 }
 

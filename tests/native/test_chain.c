@@ -103,24 +103,25 @@ static sn_tensor *by_hand(sn_tensor *const *x) {
   return sn_matmul(sn_softmax(sn_matmul(x[0], flipped(x[1])), -1), x[2]);
 }
 static sn_tensor *plain(sn_tensor *const *x) {
-  return sn_attention(x[0], x[1], x[2], NULL, false, NAN);
+  return sn_attention(x[0], x[1], x[2], false, NULL, NULL, NAN);
 }
 static sn_tensor *causal(sn_tensor *const *x) {
-  return sn_attention(x[0], x[1], x[2], NULL, true, NAN);
+  return sn_attention(x[0], x[1], x[2], true, NULL, NULL, NAN);
 }
 static sn_tensor *masked(sn_tensor *const *x) {
-  return sn_attention(x[0], x[1], x[2], x[3], false, 0.3);
+  return sn_attention(x[0], x[1], x[2], false, NULL, x[3], 0.3);
 }
 /* q (batch, tokens, heads, size): heads are views */
 static sn_tensor *of_views(sn_tensor *const *x) {
   const int perm[] = {0, 2, 1, 3};
   return sn_transpose(sn_attention(sn_transpose(x[0], perm), sn_transpose(x[1], perm),
-                                   sn_transpose(x[2], perm), NULL, true, NAN),
+                                   sn_transpose(x[2], perm), true, NULL, NULL, NAN),
                       perm);
 }
 /* scores are returned too, so they lie in memory, and rows go through two norms */
 static sn_tensor *gated(sn_tensor *const *x) {
-  sn_tensor *s = sn_layer_norm(sn_tanh(sn_matmul(x[0], flipped(x[1]))), NULL, NULL, 1e-5);
+  sn_tensor *s = sn_layer_norm(sn_tanh(sn_matmul(x[0], flipped(x[1]))), 1u << (sn_rank(x[0]) - 1),
+                               NULL, NULL, 1e-5);
   return sn_sum(sn_square(sn_matmul(sn_softmax(s, -1), x[2])), 1u << 3, true);
 }
 
@@ -153,7 +154,7 @@ static sn_tensor *half_masked(sn_tensor *const *x) {
   return sn_matmul(sn_softmax(sn_where(seen, s, sn_mul(s, s)), -1), x[2]);
 }
 static sn_tensor *causal_masked(sn_tensor *const *x) {
-  return sn_attention(x[0], x[1], x[2], x[3], true, 0.3);
+  return sn_attention(x[0], x[1], x[2], true, NULL, x[3], 0.3);
 }
 
 /* a product between whose rows are as long as those that it reads: not in their place */
@@ -190,7 +191,7 @@ static sn_tensor *scaled(sn_tensor *const *x) {
   return sn_tanh(sn_matmul(sn_mul(x[0], x[1]), x[2]));
 }
 static sn_tensor *normed(sn_tensor *const *x) {
-  return sn_matmul(sn_layer_norm(x[0], x[1], NULL, 1e-5), x[2]);
+  return sn_matmul(sn_layer_norm(x[0], 1u << (sn_rank(x[0]) - 1), x[1], NULL, 1e-5), x[2]);
 }
 static sn_tensor *chosen(sn_tensor *const *x) {
   return sn_softmax(sn_matmul(sn_softmax(sn_add(x[0], x[1]), -1), x[2]), -1);
@@ -601,15 +602,16 @@ static void bad_shapes_are_refused(void **state) {
     char message[200];
     snprintf(message, sizeof message, "attention: %s", cases[i].message);
     assert_null(sn_attention(q, sn_full(f.ctx, SN_F32, 4, cases[i].k, 1),
-                             sn_full(f.ctx, SN_F32, 4, cases[i].v, 1), NULL, false, NAN));
+                             sn_full(f.ctx, SN_F32, 4, cases[i].v, 1), false, NULL, NULL, NAN));
     expect_error(f.ctx, SN_ERR_SHAPE, message);
   }
   assert_null(
-      sn_attention(q, q, sn_full(f.ctx, SN_F32, 2, (int64_t[]){5, 8}, 1), NULL, false, NAN));
+      sn_attention(q, q, sn_full(f.ctx, SN_F32, 2, (int64_t[]){5, 8}, 1), false, NULL, NULL, NAN));
   expect_error(
       f.ctx, SN_ERR_SHAPE,
       "attention: needs (..., heads, tokens, size): q (2, 4, 5, 8), k (2, 4, 5, 8), v (5, 8)");
-  assert_null(sn_attention(q, q, q, sn_full(f.ctx, SN_BOOL, 2, (int64_t[]){4, 5}, 1), false, NAN));
+  assert_null(
+      sn_attention(q, q, q, false, NULL, sn_full(f.ctx, SN_BOOL, 2, (int64_t[]){4, 5}, 1), NAN));
   expect_error(f.ctx, SN_ERR_SHAPE,
                "attention: the mask does not fit the scores: q (2, 4, 5, 8), k (2, 4, 5, 8), v (2, "
                "4, 5, 8), mask (4, 5)");

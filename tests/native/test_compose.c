@@ -70,7 +70,7 @@ static void attention_is_plain_loops(void **state) {
     static double want[HEADS * TOKENS * SIZE];
     for (int row = 0; row < HEADS * TOKENS; row++)
       plain_row(&in, row / TOKENS, row % TOKENS, masked, causal, scale, want + row * SIZE);
-    sn_tensor *y = sn_attention(in.q, in.k, in.v, masked ? in.mask : NULL, causal,
+    sn_tensor *y = sn_attention(in.q, in.k, in.v, causal, NULL, masked ? in.mask : NULL,
                                 kind & 4 ? scale : (double)NAN);
     /* scores below SIZE are off by (8 + log2 SIZE) u SIZE each, which counts twice in the
      * weights */
@@ -157,7 +157,7 @@ static void compare_norm(norm kind, int axis, double eps) {
         (kind == RMS ? 0 : (double)bv[channel[i]]);
 
   if (kind == LAYER)
-    y = sn_layer_norm(x, weight, bias, eps);
+    y = sn_layer_norm(x, 1u << (sn_rank(x) - 1), weight, bias, eps);
   else if (kind == RMS)
     y = sn_rms_norm(x, weight, eps);
   else
@@ -189,7 +189,7 @@ static void sizes_that_overflow_take_no_memory(void **state) {
             *other = sn_broadcast_to(one, DIMS(far, 1, 1, 2));
   assert_int_equal(sn_error_status(f.ctx), SN_OK);
   f.ledger.largest = 0;
-  assert_null(sn_attention(long_q, long_q, long_q, NULL, true, NAN)); /* room for notes */
+  assert_null(sn_attention(long_q, long_q, long_q, true, NULL, NULL, NAN)); /* room for notes */
   sn_error_clear(f.ctx);
   const size_t before = f.ledger.live_bytes;
   const int64_t window[] = {1 << 12, 1 << 12}, step[] = {1, 1};
@@ -205,7 +205,7 @@ static void sizes_that_overflow_take_no_memory(void **state) {
   } while (0)
   TOO_LARGE(sn_matmul(column, row));
   TOO_LARGE(sn_matmul(batch, other));
-  TOO_LARGE(sn_attention(long_q, long_q, long_q, NULL, true, NAN));
+  TOO_LARGE(sn_attention(long_q, long_q, long_q, true, NULL, NULL, NAN));
   TOO_LARGE(sn_max_pool(image, window, 2, &same));
   TOO_LARGE(sn_avg_pool(image, window, 2, &same));
   TOO_LARGE(sn_einsum("ax,xb->ab", (sn_tensor *[]){column, row}, 2));

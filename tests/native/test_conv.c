@@ -464,7 +464,7 @@ static void padded_batches(void **state) {
   sn_tensor *x = ramp(f.ctx, DIMS(N, M, K), 1);
   sn_tensor *w = sn_from_data(f.ctx, SN_F32, DIMS(PADDED, K, COLUMNS), data);
   const int64_t one[] = {1, 1, 0};
-  sn_tensor *y = sn_matmul(sn_pad(x, one, one, 0), w);
+  sn_tensor *y = sn_matmul(sn_pad(x, one, one, SN_PAD_CONSTANT, 0), w);
   for (int n = 0; n < N; n++)
     for (int m = 0; m < M; m++)
       for (int c = 0; c < COLUMNS; c++)
@@ -540,7 +540,8 @@ static void sizes_that_overflow_are_refused_at_once(void **state) {
   f.ledger.largest = 0;
   sn_tensor *wide = sn_broadcast_to(x, DIMS(far, 3, 1));
   assert_null(sn_conv_transpose(wide, w, 1, &apart));
-  expect_error(f.ctx, SN_ERR_MEMORY, "convTranspose1d: shape (1099511627776, 2199023255555, 1) is too large");
+  expect_error(f.ctx, SN_ERR_MEMORY,
+               "convTranspose1d: shape (1099511627776, 2199023255555, 1) is too large");
   assert_true(f.ledger.largest < 1 << 20);
 }
 
@@ -551,7 +552,7 @@ static void scalar_padded_and_multiplied(void **state) {
   float expected[N];
   for (int i = 0; i < N; i++) expected[i] = 3 * (float)(i + 1);
   sn_tensor *x = sn_from_data(f.ctx, SN_F32, 0, NULL, &(float){3});
-  sn_tensor *y = sn_reshape(sn_pad(x, NULL, NULL, 0), DIMS(1, 1));
+  sn_tensor *y = sn_reshape(sn_pad(x, NULL, NULL, SN_PAD_CONSTANT, 0), DIMS(1, 1));
   assert_int_equal(sn_pass_enable(f.ctx, "layout", false), SN_OK);   /* it leaves out the pad */
   assert_int_equal(sn_pass_enable(f.ctx, "simplify", false), SN_OK); /* so does it */
   expect_values(sn_matmul(y, ramp(f.ctx, DIMS(1, N), 1)), expected, N);

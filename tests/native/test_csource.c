@@ -40,7 +40,7 @@ static int whole_reductions(sn_tensor *const *in, sn_tensor **out) {
 
 static int rows(sn_tensor *const *in, sn_tensor **out) {
   out[0] = sn_softmax(in[0], 1);
-  out[1] = sn_layer_norm(in[2], NULL, NULL, 1e-5);
+  out[1] = sn_layer_norm(in[2], 1u << (sn_rank(in[2]) - 1), NULL, NULL, 1e-5);
   return 2;
 }
 
@@ -52,7 +52,7 @@ static int products(sn_tensor *const *in, sn_tensor **out) {
 }
 
 static int arranged(sn_tensor *const *in, sn_tensor **out) {
-  sn_tensor *padded = sn_pad(in[0], (int64_t[]){1, 2}, (int64_t[]){0, 3}, 0.5);
+  sn_tensor *padded = sn_pad(in[0], (int64_t[]){1, 2}, (int64_t[]){0, 3}, SN_PAD_CONSTANT, 0.5);
   out[0] = sn_concat((sn_tensor *[]){in[0], sn_neg(in[0])}, 2, 1);
   out[1] =
       sn_slice(sn_mul(padded, padded), (int64_t[]){1, 1}, (int64_t[]){3, 5}, (int64_t[]){2, 2});

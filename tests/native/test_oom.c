@@ -104,7 +104,7 @@ static void shapes(run *r) {
   note_values(r, H(sn_reshape(lazy, DIMS(2, -1))));
   note_values(r, H(sn_reshape(x, DIMS(12))));
   note_values(r, H(sn_transpose(lazy, NULL)));
-  note_values(r, H(sn_pad(lazy, one, two, 9)));
+  note_values(r, H(sn_pad(lazy, one, two, SN_PAD_CONSTANT, 9)));
   note_values(r, H(sn_broadcast_to(x, DIMS(2, 3, 4))));
   note_values(r, H(sn_bitcast(lazy, SN_I32)));
 }
@@ -126,7 +126,7 @@ static void along_axes(run *r) {
 /* Scores are made again in a hostile build, and go through chains. */
 static void attention(run *r) {
   sn_tensor *x = data(r, DIMS(1, 1, 36, 3), 0.1f), *q = H(sn_variable(x)), *k = H(sn_variable(x));
-  sn_tensor *y = H(sn_tanh(H(sn_attention(q, k, x, NULL, true, NAN)))), *slopes[2];
+  sn_tensor *y = H(sn_tanh(H(sn_attention(q, k, x, true, NULL, NULL, NAN)))), *slopes[2];
   sn_tensor *loss = H(sn_sum(y, SN_ALL_AXES, false));
   if (sn_gradients(loss, (sn_tensor *[]){q, k}, 2, slopes)) return;
   note_values(r, H(slopes[0]));
@@ -135,7 +135,7 @@ static void attention(run *r) {
 
 static void norms(run *r) {
   sn_tensor *x = data(r, DIMS(3, 4), 0.1f), *w = data(r, DIMS(4), 0.2f);
-  note_values(r, H(sn_layer_norm(x, w, w, 1e-5)));
+  note_values(r, H(sn_layer_norm(x, 1u << 1, w, w, 1e-5)));
   note_values(r, H(sn_rms_norm(x, w, 1e-5)));
   note_values(r, H(sn_batch_norm(x, 1, NULL, NULL, w, w, 1e-5)));
   note_values(r, H(sn_log_softmax(x, 0)));
@@ -157,8 +157,8 @@ static void convolutions(run *r) {
 
 static void loss(run *r) {
   sn_tensor *x = data(r, DIMS(3, 4), 0.1f), *classes = H(sn_iota(r->ctx, SN_I32, DIMS(3), 0));
-  note_values(r, H(sn_softmax_cross_entropy(x, classes)));
-  note_values(r, H(sn_softmax_cross_entropy(x, x)));
+  note_values(r, H(sn_softmax_cross_entropy(x, classes, SN_DEFAULT)));
+  note_values(r, H(sn_softmax_cross_entropy(x, x, SN_DEFAULT)));
 }
 
 static void derivatives(run *r) {

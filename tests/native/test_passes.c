@@ -324,7 +324,7 @@ static sn_tensor *mixture(sn_context *ctx, sn_tensor *x) {
   sn_tensor *c = sn_neg(sn_neg(sn_sub(b, zero)));
   sn_tensor *d = sn_add(sn_exp(sn_mul(x, third)), sn_exp(sn_mul(third, x)));
   sn_tensor *e = sn_softmax_cross_entropy(sn_reshape(sn_add(c, d), 2, (int64_t[]){4, 6}),
-                                          sn_iota(ctx, SN_I32, 1, (int64_t[]){4}, 0));
+                                          sn_iota(ctx, SN_I32, 1, (int64_t[]){4}, 0), SN_DEFAULT);
   sn_tensor *y = sn_keep(sn_concat((sn_tensor *[]){e, sn_sum(sn_add(c, d), 2, false)}, 2, 0));
   sn_scope_end(ctx);
   return y;

@@ -260,7 +260,7 @@ static sn_program *training_program(sn_context *ctx) {
                      sn_placeholder(ctx, SN_I32, DIMS(BATCH))};
   sn_tensor *w = sn_variable(in[0]), *g;
   sn_tensor *loss =
-      sn_mean(sn_softmax_cross_entropy(sn_matmul(in[2], w), in[3]), SN_ALL_AXES, false);
+      sn_mean(sn_softmax_cross_entropy(sn_matmul(in[2], w), in[3], SN_DEFAULT), SN_ALL_AXES, false);
   assert_int_equal(sn_gradients(loss, &w, 1, &g), SN_OK);
   sn_tensor *m = sn_add(sn_mul(in[1], sn_scalar(ctx, 0.9)), g);
   sn_tensor *out[] = {sn_sub(in[0], sn_mul(m, sn_scalar(ctx, 0.1))), m, loss};
@@ -336,7 +336,7 @@ static void eager_training_in_constant_memory(void **state) {
   for (int i = 0; i < (case_short() ? 100 : 500); i++) {
     sn_tensor *x, *labels, *g, *v = sn_variable(w);
     fill_batch(f.ctx, &random, &x, &labels);
-    sn_tensor *y = sn_matmul(x, v), *rows = sn_softmax_cross_entropy(y, labels),
+    sn_tensor *y = sn_matmul(x, v), *rows = sn_softmax_cross_entropy(y, labels, SN_DEFAULT),
               *loss = sn_mean(rows, SN_ALL_AXES, false);
     assert_int_equal(sn_gradients(loss, &v, 1, &g), SN_OK);
     sn_tensor *rate = sn_scalar(f.ctx, 0.3 / (i + 2)), *update = sn_mul(g, rate);

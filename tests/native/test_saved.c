@@ -252,7 +252,9 @@ static sn_program *compile_small(sn_context *ctx, uint32_t which) {
   switch (which) {
   case 0: x = sn_matmul(sn_transpose(x, NULL), sn_mul(x, y)); break;
   case 1: x = sn_take(sn_div(x, y), in[1], 0); break;
-  case 2: x = sn_sort(sn_pad(x, (int64_t[]){1, 0}, (int64_t[]){0, 2}, 0.5), 1, true); break;
+  case 2:
+    x = sn_sort(sn_pad(x, (int64_t[]){1, 0}, (int64_t[]){0, 2}, SN_PAD_CONSTANT, 0.5), 1, true);
+    break;
   case 3: x = sn_concat((sn_tensor *[]){x, sn_reshape(part, 2, (int64_t[]){2, 6})}, 2, 0); break;
   case 4: x = sn_where(sn_greater(x, y), sn_cumsum(x, 1, true, false), sn_exp(x)); break;
   default: x = sn_scatter_add(x, in[1], sn_tanh(x), 0);

@@ -424,8 +424,8 @@ static void cross_entropy(void **state) {
   sn_tensor *x = sn_from_data(ctx, SN_F64, 2, (int64_t[]){ROWS, CLASSES}, logits);
   sn_tensor *numbers = sn_from_data(ctx, SN_I32, 1, (int64_t[]){ROWS}, labels);
   sn_tensor *distribution = sn_from_data(ctx, SN_F64, 2, (int64_t[]){ROWS, CLASSES}, picked);
-  const double *a = sn_data(sn_softmax_cross_entropy(x, numbers));
-  const double *b = sn_data(sn_softmax_cross_entropy(x, distribution));
+  const double *a = sn_data(sn_softmax_cross_entropy(x, numbers, SN_DEFAULT));
+  const double *b = sn_data(sn_softmax_cross_entropy(x, distribution, SN_DEFAULT));
   assert_true(a && b);
   for (int i = 0; i < ROWS; i++) {
     long double top = -INFINITY, sum = 0;

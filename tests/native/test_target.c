@@ -121,7 +121,7 @@ static sn_status compile_with_gradients(workload *w, sn_tensor *loss, sn_tensor 
 static sn_status make_attention_gradient(workload *w, const int64_t *sizes) {
   sn_tensor *x[3];
   for (int i = 0; i < 3; i++) x[i] = sn_variable(floats(w, 4, sizes, 1));
-  sn_tensor *y = sn_attention(x[0], x[1], x[2], NULL, true, 0.125);
+  sn_tensor *y = sn_attention(x[0], x[1], x[2], true, NULL, NULL, 0.125);
   return compile_with_gradients(w, sn_sum(sn_square(y), SN_ALL_AXES, false), x, 3);
 }
 
@@ -149,8 +149,10 @@ static sn_status make_block(workload *w, const int64_t *sizes) {
   sn_tensor *p[] = {sn_variable(floats(w, 1, &width, 1)), sn_variable(floats(w, 1, &width, 1)),
                     sn_variable(floats(w, 2, (int64_t[]){width, width}, 0x1p-3f))};
   sn_tensor *x = floats(w, 2, sizes, 1);
-  sn_tensor *y = sn_matmul(sn_gelu(sn_layer_norm(x, p[0], p[1], 1e-5)), p[2]);
-  sn_tensor *loss = sn_mean(sn_softmax_cross_entropy(y, labels(w, rows, width)), SN_ALL_AXES, 0);
+  sn_tensor *y =
+      sn_matmul(sn_gelu(sn_layer_norm(x, 1u << (sn_rank(x) - 1), p[0], p[1], 1e-5)), p[2]);
+  sn_tensor *loss =
+      sn_mean(sn_softmax_cross_entropy(y, labels(w, rows, width), SN_DEFAULT), SN_ALL_AXES, 0);
   return compile_with_gradients(w, loss, p, 3);
 }
 

@@ -360,7 +360,8 @@ static void each_allocation_fails(void **state) {
     sn_tensor *x = sn_placeholder(ctx, SN_F64, 1, DIMS(2)), *v = sn_variable(x), *dy, *out;
     const call a = {.example = x, .batch = sn_from_data(ctx, SN_F64, 2, DIMS(3, 2), data)};
     sn_tensor *one = sn_from_data(ctx, SN_F64, 1, DIMS(2), data);
-    sn_tensor *y = sn_mul(sn_max(v, 1, true), sn_softmax(sn_pad(v, DIMS(1), DIMS(1), 1), 0));
+    sn_tensor *y =
+        sn_mul(sn_max(v, 1, true), sn_softmax(sn_pad(v, DIMS(1), DIMS(1), SN_PAD_CONSTANT, 1), 0));
     ctx->env.heap.fail_countdown = k;
     status = sn_jvp(ctx, &y, 1, &v, &one, 1, &dy);
     if (!status)

@@ -204,7 +204,7 @@ twin twin_pad(twins *w, twin x, const int64_t *before, const int64_t *after, con
   }
   const size_t n_attrs = 2 * (size_t)type.rank + 1;
   attrs[2 * type.rank] = sn_double_attr(value);
-  sn_tensor *t = plain ? sn_pad(x.t, before, after, value)
+  sn_tensor *t = plain ? sn_pad(x.t, before, after, SN_PAD_CONSTANT, value)
                        : sn_hand_out(sn_node_of(w->ctx, SN_OP_pad, &x.t, 1, attrs, n_attrs, &type));
   return pair(w, t, evaluate(w, SN_OP_pad, &x.id, 1, attrs, n_attrs, &type));
 }

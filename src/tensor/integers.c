@@ -1,0 +1,76 @@
+/* integers.c - division and power of integers, exactly; those of floats are ops of the table. */
+#include "tensor/integers.h"
+
+#include "tensor/compose.h"
+
+/* floor(x / y) of int32, where float64 quotients are exact enough: by -1 it wraps, by 0 it is 0. */
+static sn_tensor *divide_integers(sn_tensor *x, sn_tensor *y) {
+  sn_tensor *none = sn_with(SN_OP_equal, y, 0), *back = sn_with(SN_OP_equal, y, -1);
+  sn_tensor *safe = sn_choose(sn_binary(SN_OP_logical_or, none, back), sn_number_like(y, 1), y);
+  sn_tensor *quotient = sn_binary(SN_OP_div, sn_cast(x, SN_F64), sn_cast(safe, SN_F64));
+  quotient = sn_cast(sn_unary(SN_OP_floor, quotient), SN_I32);
+  return sn_choose(none, sn_number_like(x, 0), sn_choose(back, sn_unary(SN_OP_neg, x), quotient));
+}
+
+/* floor(x / y) without the rounding of x / y: the multiple of y that mod leaves, divided. */
+static sn_tensor *divide_floats(sn_tensor *x, sn_tensor *y) {
+  sn_tensor *regular =
+      sn_binary(SN_OP_logical_and, sn_unary(SN_OP_isfinite, y), sn_with(SN_OP_not_equal, y, 0));
+  sn_tensor *multiple = sn_binary(SN_OP_sub, x, sn_binary(SN_OP_mod, x, y));
+  return sn_choose(regular, sn_unary(SN_OP_round, sn_binary(SN_OP_div, multiple, y)),
+                   sn_unary(SN_OP_floor, sn_binary(SN_OP_div, x, y)));
+}
+
+sn_tensor *sn_floor_divide(sn_tensor *x, sn_tensor *y) {
+  if (!x || !y) return NULL;
+  temporaries t = sn_begin(x, "floorDivide");
+  const sn_tensor *rest = sn_binary(SN_OP_mod, x, y);
+  if (!rest) return sn_finish(&t, NULL);
+  const sn_dtype dtype = rest->type.dtype, wide = sn_dtype_wide(dtype);
+  sn_tensor *a = sn_cast(x, wide), *b = sn_cast(y, wide);
+  sn_tensor *quotient = sn_dtype_is_float(wide) ? divide_floats(a, b) : divide_integers(a, b);
+  return sn_finish(&t, sn_cast(quotient, dtype));
+}
+
+/* x^n: squares, multiplied where n has a bit. */
+static sn_tensor *power_of_number(sn_tensor *x, uint32_t n) {
+  sn_tensor *power = NULL, *square = x;
+  for (uint32_t left = n; left && square; left /= 2) {
+    if (left % 2) power = power ? sn_binary(SN_OP_mul, power, square) : square;
+    if (left > 1) square = sn_binary(SN_OP_mul, square, square);
+  }
+  return n ? power : sn_ones_like(x);
+}
+
+/* A power where y has the bit, what it is otherwise where not. */
+static sn_tensor *where_bit(sn_tensor *y, int bit, sn_tensor *otherwise, sn_tensor *power) {
+  sn_tensor *shifted = bit ? sn_with(SN_OP_shift_right_logical, y, bit) : y;
+  sn_tensor *clear = sn_with(SN_OP_equal, sn_with(SN_OP_bitwise_and, shifted, 1), 0);
+  return sn_choose(clear, otherwise, power);
+}
+
+/* x^y of int32: the 31 bits of y, one after the other; for y < 0 what is whole of 1 / x^-y. */
+static sn_tensor *power_of_tensor(sn_tensor *x, sn_tensor *y) {
+  sn_tensor *one = sn_number_like(x, 1), *zero = sn_number_like(x, 0), *square = x;
+  sn_tensor *power = where_bit(y, 0, one, x);
+  for (int bit = 1; bit < 31; bit++) {
+    square = sn_binary(SN_OP_mul, square, square);
+    power = where_bit(y, bit, power, sn_binary(SN_OP_mul, power, square));
+  }
+  sn_tensor *of_minus_one = sn_choose(sn_with(SN_OP_equal, x, -1), where_bit(y, 0, one, x), zero);
+  sn_tensor *inverse = sn_choose(sn_with(SN_OP_equal, x, 1), x, of_minus_one);
+  return sn_choose(sn_with(SN_OP_less, y, 0), inverse, power);
+}
+
+bool sn_is_integer_power(const sn_tensor *x, const sn_tensor *y) {
+  if (!x || !y || sn_dtype_is_float(sn_promote(x, y))) return false;
+  return !sn_is_number(y) || sn_attr_double(y->attrs[0]) >= 0;
+}
+
+sn_tensor *sn_integer_power(sn_tensor *x, sn_tensor *y) {
+  temporaries t = sn_begin(x, "pow");
+  sn_tensor *base = sn_cast(x, SN_I32);
+  if (sn_is_number(y))
+    return sn_finish(&t, power_of_number(base, (uint32_t)sn_attr_double(y->attrs[0])));
+  return sn_finish(&t, power_of_tensor(base, sn_cast(y, SN_I32)));
+}
