@@ -1,5 +1,6 @@
 // gen-api.mjs [--header OUT.h] [--bridge OUT.inc] [--ts FOLDER] [--docs FOLDER] - what is made from the list of public
-// functions, src/tensor/functions.def: prototypes, the bridge to WebAssembly, TypeScript, the reference.
+// functions, src/tensor/functions.def: prototypes, the bridge to WebAssembly, TypeScript, the reference, to which belongs
+// what else js/src/ exports.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -19,7 +20,7 @@ const OUTPUTS = {
     'methods.gen.ts': methods(table),
     'runtime/exports.gen.ts': exports_(table),
   }),
-  docs: reference,
+  docs: async (table) => reference(table, (await import('./lib/write-packages.mjs')).packagePages()), // needs TypeScript
 };
 
 const { values } = parseArgs({
@@ -27,7 +28,7 @@ const { values } = parseArgs({
 });
 const table = readFunctions();
 for (const [output, path] of Object.entries(values)) {
-  for (const [name, text] of Object.entries(OUTPUTS[output](table))) {
+  for (const [name, text] of Object.entries(await OUTPUTS[output](table))) {
     const file = name ? join(path, name) : path;
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, text);

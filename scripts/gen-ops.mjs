@@ -46,8 +46,19 @@ export const HALVES: readonly string[] = [${quoted(rows.filter((row) => row[4] =
 `;
 };
 
+/** What a function of functions.def is in C. */
+const inC = (fn) => (fn.instead ? '' : `\`${fn.cName}\``);
+const firstSentence = (text) => /^.*?[.:](?= [A-Z]|$)/.exec(text)?.[0].slice(0, -1) ?? text;
+
+const functionTable = (list) => {
+  const line = (fn) => `| ${fn.names.map((name) => `\`${name}\``).join(' ')} | ${inC(fn)} | ${firstSentence(fn.doc).replaceAll('|', '\\|')} |`;
+  return ['| JS | C | result |', '|---|---|---|', ...list.map(line)].join('\n');
+};
+
 const markdown = (rows) => {
-  const exported = new Set(readFunctions().functions.flatMap(({ names }) => names));
+  const { functions } = readFunctions();
+  const exported = new Set(functions.flatMap(({ names }) => names));
+  const ops = new Set(rows.map(({ name }) => camelCase(name)));
   const doc = (row) => row.doc.replaceAll('|', '\\|');
   const line = (row) => `| \`${camelCase(row.name)}\` | \`sn_${row.name}\` | ${doc(row)} | ${row.types.join(' ')}${row.result ? ` -> ${row.result}` : ''} | ${row.ulp ?? ''} |`;
   const sameName = (row) => (exported.has(camelCase(row.name)) ? `\`${camelCase(row.name)}\`` : '');
@@ -58,7 +69,7 @@ const markdown = (rows) => {
   const table = (head, lines) => `| ${head.join(' | ')} |\n|${'---|'.repeat(head.length)}\n${lines.join('\n')}`;
   return `# Ops
 
-Generated from \`src/graph/ops.def\` by \`scripts/gen-ops.mjs\`. ULP bounds the float32 error against a float64 reference.
+Generated from \`src/graph/ops.def\` and \`src/tensor/functions.def\` by \`scripts/gen-ops.mjs\`. ULP bounds the float32 error against a float64 reference.
 
 ## Elementwise
 
@@ -81,35 +92,13 @@ ${table(['JS', 'C', 'result', 'dtypes', 'ULP'], rows.filter(isPublic).map(line))
 
 Compositions of these rows, with the same derivatives, fusion and accuracy:
 
-| JS | C | result |
-|---|---|---|
-| \`clip(x, lo, hi)\` | \`sn_clip\` | min(max(x, lo), hi); null, or a number that no integer of x can pass: no bound |
-| \`pow(x, y)\` |  | of integers exact in int32, but float32 for a number y that is negative or no integer |
-| \`floorDivide(x, y)\` |  | largest integer <= x / y; of integers 0 for y = 0 |
-| \`remainder(x, y)\` | \`sn_mod\` | mod |
-| \`leakyRelu(x, {alpha = 0.01})\` | \`sn_leaky_relu\` | x where x > 0, else alpha x |
-| \`elu(x, {alpha = 1})\` | \`sn_elu\` | x where x > 0, else alpha (e^x - 1) |
-| \`selu(x)\` | \`sn_selu\` | elu with the parameters that keep mean 0 and variance 1, scaled |
-| \`hardswish(x)\` | \`sn_hardswish\` | x min(max(x + 3, 0), 6) / 6 |
-| \`gelu(x, {approximate: true})\` | \`sn_gelu_tanh\` | gelu by a tanh, within 5e-4 |
+${functionTable(functions.filter(({ group }) => group.title === 'Elementwise'))}
 
-## Functions of windows, indices and more, in JS
+## Functions that are no op
 
-| JS | result |
-|---|---|
-| \`conv1d\` \`conv2d\` \`conv3d\`, \`convTranspose1d\` ... | \`sn_conv\`, \`sn_conv_transpose\`; padding of any size, \`outputPadding\` of the transposed |
-| \`maxPool1d\` \`avgPool1d\` ... \`3d\` | largest, mean of each window; \`ceil\` rounds their number up, \`countIncludePad\` counts padding in a mean |
-| \`lpPool1d\` \`lpPool2d\` | (sum \|x\|^p)^(1/p) of each window, \`norm\` p = 2 |
-| \`pad(x, widths, {mode})\` | constant, edge, reflect, symmetric, as NumPy's |
-| \`resize(x, shape, {mode, alignCorners})\` | nearest, linear, cubic; element i of m has its centre at (i + 1/2) n / m - 1/2, with alignCorners at i (n - 1) / (m - 1) |
-| \`scatter(x, indices, updates, {axis, mode})\` | x with updates set, added, multiplied, or there if smaller (min) or larger (max); \`at(...)\` has them as methods |
-| \`gatherNd(x, indices)\`, \`scatterNd(x, indices, updates, {mode})\` | the same at indices (..., axes) of several axes |
-| \`takeAlongAxis(x, indices, {axis})\` | an index for each element of the result; the other axes broadcast |
-| \`topk(x, k, {axis})\` | the k largest, NaN first (\`sort\` has it last) |
-| \`layerNorm(x, {axis})\`, \`groupNorm(x, groups)\`, \`instanceNorm(x)\` | (x - mean) / sqrt(var + eps) over these axes, each group of channels, each channel |
-| \`attention(q, k, v, {causal, past})\` | token i sees sources 0 .. past + i |
-| \`rope(x, {cos, sin, interleaved})\` | by tables, and of neighbouring pairs |
-| \`quantize(x, {axis, blockSize, bits})\`, \`dequantize\` | int8, or two values of 4 bits in a uint8 (\`packInt4\`, \`unpackInt4\`), with a scale per block |
+Each is a graph of ops, or one op with its arguments brought into its form; [reference](reference/README.md) has their options.
+
+${functionTable(functions.filter(({ group, names }) => group.title !== 'Elementwise' && !names.some((name) => ops.has(name))))}
 
 ## Structured and internal
 

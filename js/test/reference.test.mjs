@@ -1,5 +1,6 @@
 // The reference: the example of every public function runs and gives what stands behind it.
 import assert from 'node:assert/strict';
+import { readFileSync, readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import * as sn from '../dist/index.js';
 import { readFunctions } from '../../scripts/lib/function-table.mjs';
@@ -35,4 +36,18 @@ test('the examples of elementwise functions run', () => {
     const values = sn.tidy(() => [...run(example).dataSync()]);
     assert.ok(values.length > 1 && !values.some(Number.isNaN), `${js}: ${example} is ${values}`);
   }
+});
+
+test('docs/reference tells of every function of the package and of its namespaces', () => {
+  const folder = new URL('../../docs/reference/', import.meta.url);
+  const text = readdirSync(folder).map((name) => readFileSync(new URL(name, folder), 'utf8')).join('\n');
+  const told = new Set([...text.matchAll(/^### (.+)$/gm)].flatMap(([, names]) => names.split(', ')));
+  const others = new Set(aliases.map(({ name }) => name));
+  const functionsOf = (of, prefix) => Object.entries(of).flatMap(([name, value]) => {
+    if (typeof value === 'function') return others.has(name) ? [] : [`${prefix}${name}`];
+    return prefix || typeof value !== 'object' ? [] : functionsOf(value, `${name}.`);
+  });
+  const all = functionsOf(sn, '');
+  assert.ok(all.includes('random.key') && all.includes('jit') && all.includes('sum'));
+  assert.deepEqual(all.filter((name) => !told.has(name)), []);
 });

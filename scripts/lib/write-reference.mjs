@@ -5,7 +5,7 @@ const pageOf = ({ title }) => `${title.toLowerCase().replaceAll(' ', '-')}.md`;
 const cell = (text) => text.replaceAll('|', '\\|');
 const joined = (text) => text.replace(/\s*\n\s*/g, ' ').replace('SN_API ', '');
 
-const signature = (fn, op) => {
+export const signature = (fn, op) => {
   const args = fn.args.map(({ name, kind, value, optional }) => {
     if (kind.name === 'rest') return `...${name}`;
     return value === undefined ? `${name}${optional ? '?' : ''}` : `${name} = ${value}`;
@@ -48,6 +48,9 @@ const rowSection = (row) => [
   ['```js', row.example, '```'].join('\n'),
 ].join('\n\n');
 
+/** Of a heading "### nn.linear" on the page nn, or "### jit" on that of the package. */
+const anchorOf = (title, name) => `${title === 'package' ? '' : title}${name}`.toLowerCase();
+
 const GENERATED = 'Generated from `src/tensor/functions.def` and `src/graph/ops.def` by `scripts/gen-api.mjs`.';
 
 const page = (group, table) => {
@@ -64,7 +67,7 @@ const page = (group, table) => {
   ].filter(Boolean).join('\n\n') + '\n';
 };
 
-const index = (table) => {
+const index = (table, packages) => {
   const own = new Set(table.functions.flatMap(({ names }) => names));
   const link = (group, name) => `[${name}](${pageOf(group)}#${name.toLowerCase()})`;
   const lines = table.groups.map((group) => {
@@ -72,19 +75,26 @@ const index = (table) => {
     const rows = group.title === 'Elementwise' ? table.rows.map(({ js }) => js).filter((name) => !own.has(name)) : [];
     return `## [${group.title}](${pageOf(group)})\n\n${[...names, ...rows].map((name) => link(group, name)).join(' · ')}`;
   });
+  const others = packages.map(({ title, file, names }) =>
+    `## [${title}](${file})\n\n${names.map((name) => `[${name}](${file}#${anchorOf(title, name)})`).join(' · ')}`);
   return `# Reference
 
 ${GENERATED}
+The pages behind them, of the package itself and its namespaces, come from the declarations of \`js/src/\`.
 
-Every public function of tensors. Each is a function of the package, \`sn.sum(x)\`, and, if its first argument is a
+Every public function of tensors is a function of the package, \`sn.sum(x)\`, and, if its first argument is a
 tensor, a method, \`x.sum()\`. Wherever a tensor is taken, a number, nested arrays and typed arrays are, too. Options are
 the last argument, an object; an unknown one is an error. In C options are arguments, in the order given here.
 ${table.aliases.map(({ name, of }) => `\`${name}\` is another name of \`${of}\`.`).join(' ')}
 
-${lines.join('\n\n')}
+${[...lines, ...others].join('\n\n')}
 `;
 };
 
-/** The pages by their names. */
-export const reference = (table) =>
-  Object.fromEntries([['README.md', index(table)], ...table.groups.map((group) => [pageOf(group), page(group, table)])]);
+/** The pages by their names; packages: those of what is not in the table. */
+export const reference = (table, packages) =>
+  Object.fromEntries([
+    ['README.md', index(table, packages)],
+    ...table.groups.map((group) => [pageOf(group), page(group, table)]),
+    ...packages.map(({ file, text }) => [file, text]),
+  ]);
