@@ -1,6 +1,6 @@
 // check_layers.mjs - the tree is what its documents say. Includes follow the layers of src/README.md and make no circle;
 // src/README.md knows every folder, and no file that is gone. No two files have one name, and none is too long. All memory
-// comes from base/alloc.h. docs/ops.md and docs/reference are what the tables say. Prints the lines per folder.
+// comes from base/alloc.h. docs/ops.md and docs/reference are what the tables and declarations say. Prints the lines per folder.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -194,8 +194,8 @@ test('docs/ops.md and docs/reference are what the tables say', () => {
     const reference = join(folder, 'reference');
     execFileSync(process.execPath, [join(ROOT, 'scripts/gen-ops.mjs'), '--docs', ops]);
     execFileSync(process.execPath, [join(ROOT, 'scripts/gen-api.mjs'), '--docs', reference]);
-    assert.equal(readFileSync(join(ROOT, 'docs/ops.md'), 'utf8'), readFileSync(ops, 'utf8'));
-    assert.deepEqual(textsOf(join(ROOT, 'docs/reference')), textsOf(reference));
+    assert.equal(readFileSync(join(ROOT, 'docs/ops.md'), 'utf8'), readFileSync(ops, 'utf8'), 'renew it: node scripts/gen-ops.mjs --docs docs/ops.md');
+    assert.deepEqual(textsOf(join(ROOT, 'docs/reference')), textsOf(reference), 'renew it: node scripts/gen-api.mjs --docs docs/reference');
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -71,7 +71,7 @@ function recurrent<P extends RecurrentParams>(
       const x = asTensor(given, name);
       const [batch, time, features] = x.shape;
       if (x.ndim !== 3 || features !== inputs || time === 0)
-        throw new ShapeError(`${name}: needs (n, time, ${inputs}): x ${shapeText(x.shape)}`);
+        throw new ShapeError(name, `needs (n, time, ${inputs}): x ${shapeText(x.shape)}`, { shapes: [x.shape] });
       const shares = matmul(permuteDims(x, [1, 0, 2]), params.input).add(params.bias);
       const start = state ?? Array.from({ length: states }, () => zeros([batch!, size], { dtype: shares.dtype }));
       const step = (before: Tensor[], share: Tensor): [Tensor[], Tensor | null] => {
