@@ -49,10 +49,9 @@ static sn_status fail(const layer *l, const char *why) {
                  numbers_text(l, l->dilation, d), padding, groups);
 }
 
-#define REFUSE_IF(condition, why)         \
-  do {                                    \
-    if (condition) return fail(l, (why)); \
-  } while (0)
+static sn_status refuse_if(const layer *l, bool condition, const char *why) {
+  return condition ? fail(l, why) : SN_OK;
+}
 
 static sn_status begin(layer *l, sn_tensor *x, const char *name, int axes,
                        const sn_window_options *options) {
@@ -74,11 +73,12 @@ static sn_status begin(layer *l, sn_tensor *x, const char *name, int axes,
 
 /* Positions the window spans along axis i. */
 static sn_status span_of(const layer *l, int i, int64_t *span) {
-  REFUSE_IF(l->stride[i] < 1, "strides must be 1 or more");
-  REFUSE_IF(l->dilation[i] < 1, "dilation must be 1 or more");
-  REFUSE_IF(l->size[i] < 1, "the window has no elements");
-  REFUSE_IF(sn_int_mul_overflows(l->size[i] - 1, l->dilation[i], span) || *span > INT64_MAX / 4,
-            "the window is too large");
+  SN_TRY(refuse_if(l, l->stride[i] < 1, "strides must be 1 or more"));
+  SN_TRY(refuse_if(l, l->dilation[i] < 1, "dilation must be 1 or more"));
+  SN_TRY(refuse_if(l, l->size[i] < 1, "the window has no elements"));
+  SN_TRY(refuse_if(
+      l, sn_int_mul_overflows(l->size[i] - 1, l->dilation[i], span) || *span > INT64_MAX / 4,
+      "the window is too large"));
   ++*span;
   return SN_OK;
 }
@@ -87,8 +87,8 @@ static sn_status explicit_padding(const layer *l, int i, int64_t *before, int64_
   int64_t both;
   *before = l->options.before ? l->options.before[i] : 0;
   *after = l->options.after ? l->options.after[i] : 0;
-  REFUSE_IF(*before < 0 || *after < 0, "padding is negative");
-  REFUSE_IF(sn_int_add_overflows(*before, *after, &both), "the result is too large");
+  SN_TRY(refuse_if(l, *before < 0 || *after < 0, "padding is negative"));
+  SN_TRY(refuse_if(l, sn_int_add_overflows(*before, *after, &both), "the result is too large"));
   return SN_OK;
 }
 
@@ -111,8 +111,8 @@ static sn_status place(layer *l, int i) {
     return SN_OK;
   }
   if (l->options.padding == SN_PADDING_EXPLICIT) SN_TRY(explicit_padding(l, i, &before, &after));
-  REFUSE_IF(sn_int_add_overflows(n, before + after, &padded), "the result is too large");
-  REFUSE_IF(padded < span, "the window is larger than the input");
+  SN_TRY(refuse_if(l, sn_int_add_overflows(n, before + after, &padded), "the result is too large"));
+  SN_TRY(refuse_if(l, padded < span, "the window is larger than the input"));
   set_low(l, i, before, span);
   l->out[i] = (padded - span) / l->stride[i] + 1;
   l->padded = l->padded || before || after;
@@ -126,17 +126,18 @@ static sn_status place_back(layer *l, int i) {
   int64_t span = 0, before = 0, after = 0, out;
   SN_TRY(span_of(l, i, &span));
   const bool same = l->options.padding == SN_PADDING_SAME;
-  REFUSE_IF(sn_int_mul_overflows(n - (n > 0 && !same), l->stride[i], &out) ||
-                sn_int_add_overflows(out, same || !n ? 0 : span, &out),
-            "the result is too large");
+  SN_TRY(refuse_if(l,
+                   sn_int_mul_overflows(n - (n > 0 && !same), l->stride[i], &out) ||
+                       sn_int_add_overflows(out, same || !n ? 0 : span, &out),
+                   "the result is too large"));
   if (l->options.padding == SN_PADDING_EXPLICIT) SN_TRY(explicit_padding(l, i, &before, &after));
   if (same && span > l->stride[i]) before = (span - l->stride[i]) / 2;
   const int64_t more = l->options.output_padding ? l->options.output_padding[i] : 0;
-  REFUSE_IF(more < 0 || (more && more >= l->stride[i] && more >= l->dilation[i]),
-            "output padding must be smaller than stride or dilation");
-  REFUSE_IF(sn_int_add_overflows(out, more, &out), "the result is too large");
+  SN_TRY(refuse_if(l, more < 0 || (more && more >= l->stride[i] && more >= l->dilation[i]),
+                   "output padding must be smaller than stride or dilation"));
+  SN_TRY(refuse_if(l, sn_int_add_overflows(out, more, &out), "the result is too large"));
   l->out[i] = out - (n ? before * !same + after : 0);
-  REFUSE_IF(l->out[i] < 0, "padding is larger than the result");
+  SN_TRY(refuse_if(l, l->out[i] < 0, "padding is larger than the result"));
   l->beyond[i] = before > span - 1 ? before - (span - 1) : 0;
   l->low[i] = span - 1 - (before - l->beyond[i]);
   return SN_OK;
@@ -149,15 +150,15 @@ static sn_status check_filter(layer *l, sn_tensor *x, sn_tensor *filter, bool tr
   l->window = filter->type;
   l->kind = "filter";
   SN_TRY(sn_same_context(x, filter, l->name));
-  REFUSE_IF(l->x->rank != rank || l->window.rank != rank, "ranks do not fit");
+  SN_TRY(refuse_if(l, l->x->rank != rank || l->window.rank != rank, "ranks do not fit"));
   memcpy(l->size, l->window.dims, sizeof *l->size * (size_t)axes);
   const int64_t channels = l->x->dims[l->options.channels_first ? 1 : rank - 1];
   const int64_t p = l->window.dims[axes], q = l->window.dims[axes + 1];
   int64_t grouped;
-  REFUSE_IF(l->groups < 1, "groups must be 1 or more");
-  REFUSE_IF(channels % l->groups || q % l->groups, "groups do not divide the channels");
-  REFUSE_IF(sn_int_mul_overflows(p, l->groups, &grouped), "the result is too large");
-  REFUSE_IF(channels != (transposed ? q : grouped), "channels differ");
+  SN_TRY(refuse_if(l, l->groups < 1, "groups must be 1 or more"));
+  SN_TRY(refuse_if(l, channels % l->groups || q % l->groups, "groups do not divide the channels"));
+  SN_TRY(refuse_if(l, sn_int_mul_overflows(p, l->groups, &grouped), "the result is too large"));
+  SN_TRY(refuse_if(l, channels != (transposed ? q : grouped), "channels differ"));
   for (int i = 0; i < axes; i++) SN_TRY(transposed ? place_back(l, i) : place(l, i));
   return SN_OK;
 }
@@ -242,9 +243,10 @@ static sn_status round_up(layer *l, int i) {
   const int64_t end = n + before + padding_of(l, l->options.after, i);
   int64_t next, reach;
   if (l->options.padding == SN_PADDING_SAME) return SN_OK;
-  REFUSE_IF(sn_int_mul_overflows(l->out[i], l->stride[i], &next) ||
-                sn_int_add_overflows(next, span_at(l, i), &reach),
-            "the result is too large");
+  SN_TRY(refuse_if(l,
+                   sn_int_mul_overflows(l->out[i], l->stride[i], &next) ||
+                       sn_int_add_overflows(next, span_at(l, i), &reach),
+                   "the result is too large"));
   const bool covered = next - l->stride[i] + span_at(l, i) >= end;
   if (covered || next >= n + before) return SN_OK;
   l->out[i]++;
@@ -259,12 +261,13 @@ static sn_status check_pool(layer *l, const int64_t *window) {
     l->size[i] = l->window.dims[i] = window[i];
     if (!l->options.strides) l->stride[i] = window[i];
   }
-  REFUSE_IF(l->x->rank != l->axes + 2, "ranks do not fit");
+  SN_TRY(refuse_if(l, l->x->rank != l->axes + 2, "ranks do not fit"));
   for (int i = 0; i < l->axes; i++) {
     SN_TRY(place(l, i));
-    REFUSE_IF(padding_of(l, l->options.before, i) >= span_at(l, i) ||
-                  padding_of(l, l->options.after, i) >= span_at(l, i),
-              "padding is larger than the window");
+    SN_TRY(refuse_if(l,
+                     padding_of(l, l->options.before, i) >= span_at(l, i) ||
+                         padding_of(l, l->options.after, i) >= span_at(l, i),
+                     "padding is larger than the window"));
     if (l->options.ceil) SN_TRY(round_up(l, i));
   }
   return SN_OK;
