@@ -8,10 +8,10 @@
  *   while    jvp: as a scan's; it has no vjp, for how often it ran is not known */
 #include <string.h>
 
-#include "autodiff/body_maker.h"
 #include "autodiff/jvp.h"
 #include "autodiff/rules.h"
 #include "autodiff/vjp.h"
+#include "build/body_maker.h"
 
 /* Elementwise ops of lower cost are made again from what they are made of, rather than stacked. */
 #define CHEAP 8
@@ -87,7 +87,7 @@ static void inline_region(site *s, const sn_graph *region) {
   sn_build *b = &s->m.b;
   if (!b->status)
     b->status = sn_arena_alloc(b->arena, region->n_nodes, sizeof *s->map, (void **)&s->map);
-  if (!b->status) b->status = sn_graph_inline(&s->m.graph, region, s->args, s->map);
+  if (!b->status) b->status = sn_build_inline(b, region, s->args, s->map);
 }
 
 /* A node of control flow that has the region in the place of number `which`. */

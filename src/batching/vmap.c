@@ -13,6 +13,7 @@ typedef struct walk {
   int64_t size;
   sn_id
       *batch; /* per such node, by its number less range.first: it with the new axis, or SN_NONE */
+  sn_id **results; /* of control flow: the same of its results, or NULL */
 } walk;
 
 static sn_id batch_of(const walk *w, sn_id x) {
@@ -27,10 +28,40 @@ static sn_status check_rank(const walk *w, sn_id id, sn_op op) {
   return SN_OK;
 }
 
+/* Control flow: its results are made here and found when they are met. */
+static sn_status meet_control(walk *w, sn_id id) {
+  const size_t n = sn_build_node_of(w->b, id).n_inputs;
+  const size_t n_results = w->b->maker->control(w->b, id).n_results;
+  sn_id *batch, *out;
+  bool any = false;
+  SN_TRY(sn_arena_alloc(w->b->arena, n, sizeof *batch, (void **)&batch));
+  SN_TRY(sn_arena_alloc(w->b->arena, n_results, sizeof *out, (void **)&out));
+  for (size_t k = 0; k < n; k++) {
+    const sn_id x = sn_build_input(w->b, id, k);
+    batch[k] = batch_of(w, x);
+    any = any || batch[k] != SN_NONE;
+    SN_TRY(check_rank(w, x, sn_build_node_of(w->b, id).op));
+  }
+  if (!any) return SN_OK;
+  sn_vmap_control(w->b, id, batch, w->size, out);
+  w->results[id - w->range.first] = out;
+  return w->b->status;
+}
+
+static sn_status meet_result(walk *w, sn_id id) {
+  const sn_id from = sn_build_input(w->b, id, 0);
+  const sn_id *results =
+      from >= w->range.first && from < w->range.end ? w->results[from - w->range.first] : NULL;
+  if (results) w->batch[id - w->range.first] = results[*sn_build_node_of(w->b, id).attrs];
+  return SN_OK;
+}
+
 static sn_status meet(walk *w, sn_id id) {
   const sn_build_node node = sn_build_node_of(w->b, id);
   const size_t n = node.n_inputs;
   bool any = false;
+  if (sn_op_is_control(node.op)) return meet_control(w, id);
+  if (node.op == SN_OP_result) return meet_result(w, id);
   for (size_t k = 0; k < n && !any; k++) any = batch_of(w, sn_build_input(w->b, id, k)) != SN_NONE;
   if (!any) return SN_OK;
   sn_id *x, *batch;
@@ -56,6 +87,7 @@ sn_status sn_vmap_nodes(sn_build *b, const sn_id *y, size_t n, const sn_id *exam
   walk w = {.b = b, .range = sn_range_of(y, n, examples, n_examples), .size = size};
   const size_t n_recorded = w.range.end - w.range.first;
   SN_TRY(sn_arena_alloc(b->arena, n_recorded, sizeof(sn_id), (void **)&w.batch));
+  SN_TRY(sn_arena_alloc(b->arena, n_recorded, sizeof(sn_id *), (void **)&w.results));
   for (size_t i = 0; i < n_recorded; i++) w.batch[i] = SN_NONE;
   for (size_t i = 0; i < n_examples; i++) w.batch[examples[i] - w.range.first] = batches[i];
   for (sn_id id = w.range.first; id < w.range.end; id++)

@@ -117,14 +117,7 @@ static sn_id vmap_gather(const sn_vmap_context *s) {
   return unfold(s, sn_build_op(s->b, SN_OP_gather, inputs, 2, s->attrs, 1, NULL), axis);
 }
 
-static sn_id refuse(const sn_vmap_context *s) {
-  s->b->status = SN_FAIL(s->b->arena->env, SN_ERR_UNSUPPORTED, "vmap", "%s cannot be mapped",
-                         sn_op_describe(s->op)->name);
-  return SN_NONE;
-}
-
 sn_vmap_rule *sn_vmap_rule_of(sn_op op) {
-  if (sn_op_describe(op)->kind == SN_CLASS_CONTROL) return refuse;
   switch ((int)op) {
   case SN_OP_broadcast: return vmap_broadcast;
   case SN_OP_matmul: return vmap_matmul;

@@ -23,4 +23,8 @@ typedef sn_id sn_vmap_rule(const sn_vmap_context *s);
 /* The rule of an op; that of most follows from the kinds of its attributes. */
 sn_vmap_rule *sn_vmap_rule_of(sn_op op);
 
+/* Control flow has no rule there, for it has several results: vmap_control.c. batch[k]: of input k, as above. out: per
+ * result, with the axis in front; SN_NONE: the same for all examples. */
+void sn_vmap_control(sn_build *b, sn_id id, const sn_id *batch, int64_t size, sn_id *out);
+
 #endif

@@ -5,9 +5,9 @@
 #include "build/build.h"
 #include "graph/regions.h"
 
-/* Adds what body computes of args, a node for each of its arguments, to graph. map: per node of body the one that stands
+/* Adds what a region computes of args, a node for each of its arguments. map: per node of the region the one that stands
  * for it. */
-sn_status sn_graph_inline(sn_graph *graph, const sn_graph *body, const sn_id *args, sn_id *map);
+sn_status sn_build_inline(sn_build *b, const sn_graph *region, const sn_id *args, sn_id *map);
 
 /* Attributes whose regions are those of `from`, for a node of graph. */
 sn_status sn_graph_take_regions(sn_graph *graph, const sn_graph *from, sn_op op,

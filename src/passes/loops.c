@@ -53,10 +53,12 @@ static bool same_rounds(const sn_graph *a, const sn_graph *b, size_t n_carries) 
   return sn_graph_equal(&x, &y);
 }
 
-static sn_status add_result(const state *s, family *f, sn_id output, uint32_t *number) {
+/* A stack of the body's node `output`, behind the carries. */
+static sn_status add_result(const state *s, family *f, size_t n_carries, sn_id output,
+                            uint32_t *number) {
   sn_graph *body = &f->body;
   sn_id *outputs;
-  for (uint32_t k = 0; k < body->n_outputs; k++)
+  for (uint32_t k = (uint32_t)n_carries; k < body->n_outputs; k++)
     if (body->outputs[k] == output) {
       *number = k;
       return SN_OK;
@@ -85,7 +87,7 @@ static sn_status join(state *s, sn_id id, uint32_t number) {
     if (k < c.n_carries)
       s->result[id][k] = (uint32_t)k;
     else
-      SN_TRY(add_result(s, f, c.regions[0]->outputs[k], &s->result[id][k]));
+      SN_TRY(add_result(s, f, c.n_carries, c.regions[0]->outputs[k], &s->result[id][k]));
   s->family_of[id] = number + 1;
   return SN_OK;
 }

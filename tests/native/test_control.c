@@ -3,9 +3,7 @@
 
 #include "api_support.h"
 
-static sn_tensor *scalar(float x) {
-  return sn_from_data(f.ctx, SN_F32, 0, NULL, &x);
-}
+static sn_tensor *scalar(float x) { return sn_from_data(f.ctx, SN_F32, 0, NULL, &x); }
 
 static sn_tensor *vector(int64_t n, const float *x) {
   return sn_from_data(f.ctx, SN_F32, 1, &n, x);
@@ -14,7 +12,8 @@ static sn_tensor *vector(int64_t n, const float *x) {
 /* carry' = carry * factor + x, y = carry' - x */
 static void scan_of(sn_tensor *factor, sn_tensor *start, sn_tensor *xs, int64_t length,
                     bool reverse, sn_tensor *out[2]) {
-  sn_tensor *in[2] = {sn_placeholder(f.ctx, SN_F32, 0, NULL), sn_placeholder(f.ctx, SN_F32, 0, NULL)};
+  sn_tensor *in[2] = {sn_placeholder(f.ctx, SN_F32, 0, NULL),
+                      sn_placeholder(f.ctx, SN_F32, 0, NULL)};
   sn_tensor *next = sn_add(sn_mul(in[0], factor), in[1]);
   sn_tensor *made[2] = {next, sn_sub(next, in[1])};
   const sn_traced body = {in, 2, made, 2};
@@ -66,7 +65,8 @@ static void carries_change_places(void **state) {
 static void while_runs_until_its_test_fails(void **state) {
   (void)state;
   for (int limit = 0; limit < 100; limit += 25) {
-    sn_tensor *x = sn_placeholder(f.ctx, SN_F32, 0, NULL), *z = sn_placeholder(f.ctx, SN_F32, 0, NULL);
+    sn_tensor *x = sn_placeholder(f.ctx, SN_F32, 0, NULL),
+              *z = sn_placeholder(f.ctx, SN_F32, 0, NULL);
     sn_tensor *next = sn_mul(z, scalar(3)), *less = sn_less(x, scalar((float)limit));
     const sn_traced test = {&x, 1, &less, 1}, body = {&z, 1, &next, 1};
     sn_tensor *start = scalar(1), *out;
@@ -80,7 +80,8 @@ static void while_runs_until_its_test_fails(void **state) {
 static void cond_runs_one_branch(void **state) {
   (void)state;
   for (int which = 0; which < 2; which++) {
-    sn_tensor *x = sn_placeholder(f.ctx, SN_F32, 0, NULL), *z = sn_placeholder(f.ctx, SN_F32, 0, NULL);
+    sn_tensor *x = sn_placeholder(f.ctx, SN_F32, 0, NULL),
+              *z = sn_placeholder(f.ctx, SN_F32, 0, NULL);
     sn_tensor *a = sn_sqrt(x), *b = sn_neg(z), *out, *operand = scalar(9);
     const sn_traced on_true = {&x, 1, &a, 1}, on_false = {&z, 1, &b, 1};
     const uint8_t value = (uint8_t)which;
@@ -97,7 +98,8 @@ static void loops_in_loops(void **state) {
   sn_tensor *m = sn_from_data(f.ctx, SN_F32, DIMS(2, 3), x);
   const int64_t n = 3;
   sn_tensor *row = sn_placeholder(f.ctx, SN_F32, 1, &n);
-  sn_tensor *in[2] = {sn_placeholder(f.ctx, SN_F32, 0, NULL), sn_placeholder(f.ctx, SN_F32, 0, NULL)};
+  sn_tensor *in[2] = {sn_placeholder(f.ctx, SN_F32, 0, NULL),
+                      sn_placeholder(f.ctx, SN_F32, 0, NULL)};
   sn_tensor *sum = sn_add(in[0], in[1]), *total, *out;
   const sn_traced inner = {in, 2, &sum, 1};
   sn_tensor *inputs[2] = {scalar(0), row};
@@ -193,13 +195,92 @@ static void gradient_of_a_cond_is_its_branch(void **state) {
   }
 }
 
+/* ---- vmap ------------------------------------------------------------------------------------ */
+
+enum { EXAMPLES = 5 };
+
+/* Programs of a number x and a number w that all examples share. */
+typedef sn_tensor *example_fn(sn_tensor *x, sn_tensor *w);
+
+/* Three rounds of c' = c w + x, y = c': the first carry is of no example, later ones are. */
+static sn_tensor *scanned(sn_tensor *x, sn_tensor *w) {
+  sn_tensor *c = sn_placeholder(f.ctx, SN_F32, 0, NULL), *out[2], *start = scalar(1);
+  sn_tensor *next = sn_add(sn_mul(c, w), x), *made[2] = {next, next};
+  const sn_traced body = {&c, 1, made, 2};
+  assert_int_equal(sn_scan(f.ctx, &body, 1, &start, 3, false, out), SN_OK);
+  return sn_add(out[0], sn_sum(sn_square(out[1]), SN_ALL_AXES, false));
+}
+
+/* x doubled until it is above w: each example in its own number of rounds. */
+static sn_tensor *doubled(sn_tensor *x, sn_tensor *w) {
+  sn_tensor *c[2], *out;
+  for (int k = 0; k < 2; k++) c[k] = sn_placeholder(f.ctx, SN_F32, 0, NULL);
+  sn_tensor *more = sn_less(c[0], w), *next = sn_add(c[1], c[1]);
+  const sn_traced test = {&c[0], 1, &more, 1}, body = {&c[1], 1, &next, 1};
+  assert_int_equal(sn_while(f.ctx, &test, &body, &x, &out), SN_OK);
+  return out;
+}
+
+/* Rounds by a shared number, a carry that examples have. */
+static sn_tensor *counted(sn_tensor *x, sn_tensor *w) {
+  sn_tensor *c[4], *out[2], *start[2] = {scalar(0), x};
+  for (int k = 0; k < 4; k++) c[k] = sn_placeholder(f.ctx, SN_F32, 0, NULL);
+  sn_tensor *more = sn_less(c[0], w);
+  sn_tensor *next[2] = {sn_add(c[2], sn_scalar(f.ctx, 1)), sn_mul(c[3], sn_scalar(f.ctx, 1.5))};
+  const sn_traced test = {c, 2, &more, 1}, body = {c + 2, 2, next, 2};
+  assert_int_equal(sn_while(f.ctx, &test, &body, start, out), SN_OK);
+  return sn_add(out[0], out[1]);
+}
+
+static sn_tensor *chosen_by(sn_tensor *condition, sn_tensor *x) {
+  sn_tensor *c[2], *out;
+  for (int k = 0; k < 2; k++) c[k] = sn_placeholder(f.ctx, SN_F32, 0, NULL);
+  sn_tensor *a = sn_sqrt(c[0]), *b = sn_mul(c[1], c[1]);
+  const sn_traced on_true = {&c[0], 1, &a, 1}, on_false = {&c[1], 1, &b, 1};
+  assert_int_equal(sn_cond(condition, &on_true, &on_false, &x, &out), SN_OK);
+  return out;
+}
+static sn_tensor *chosen_by_example(sn_tensor *x, sn_tensor *w) {
+  return chosen_by(sn_greater(x, sn_div(w, w)), x);
+}
+static sn_tensor *chosen_for_all(sn_tensor *x, sn_tensor *w) {
+  return chosen_by(sn_greater(w, scalar(0)), x);
+}
+
+static sn_tensor *gradient_of_scanned(sn_tensor *x, sn_tensor *w) {
+  sn_tensor *v = sn_variable(x), *dx;
+  assert_int_equal(sn_gradients(scanned(v, w), &v, 1, &dx), SN_OK);
+  return dx;
+}
+
+static void examples_at_once_are_examples_one_by_one(void **state) {
+  (void)state;
+  static example_fn *const functions[] = {scanned,           doubled,        counted,
+                                          chosen_by_example, chosen_for_all, gradient_of_scanned};
+  const float x[EXAMPLES] = {0.25f, 1.5f, 3, 0.5f, 9};
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+    sn_tensor *one = sn_placeholder(f.ctx, SN_F32, 0, NULL), *all = vector(EXAMPLES, x), *out;
+    sn_tensor *y = functions[i](one, scalar(4));
+    const int axis = 0;
+    assert_int_equal(sn_vmap(f.ctx, &y, &axis, 1, &one, &all, &axis, 1, &out), SN_OK);
+    float expected[EXAMPLES];
+    for (int k = 0; k < EXAMPLES; k++)
+      assert_int_equal(sn_read(functions[i](scalar(x[k]), scalar(4)), &expected[k], 4), SN_OK);
+    expect_values(out, expected, EXAMPLES);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(scan_carries_and_stacks),  TEST(scan_of_no_and_one_round),
-      TEST(carries_change_places),    TEST(while_runs_until_its_test_fails),
-      TEST(cond_runs_one_branch),     TEST(loops_in_loops),
+      TEST(scan_carries_and_stacks),
+      TEST(scan_of_no_and_one_round),
+      TEST(carries_change_places),
+      TEST(while_runs_until_its_test_fails),
+      TEST(cond_runs_one_branch),
+      TEST(loops_in_loops),
       TEST(gradients_of_a_scan_to_order_two),
       TEST(gradient_of_a_cond_is_its_branch),
+      TEST(examples_at_once_are_examples_one_by_one),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

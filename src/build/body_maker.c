@@ -1,4 +1,4 @@
-#include "autodiff/body_maker.h"
+#include "build/body_maker.h"
 
 void sn_body_begin(sn_body_maker *m, sn_arena *arena) {
   *m = (sn_body_maker){0};

@@ -3,8 +3,8 @@
  *
  *   argument   of the region, given by a node outside of it, or by a slice that the forward loop is to stack
  *   close      carries, slices, consts numbered in this order; dead nodes gone */
-#ifndef SN_AUTODIFF_BODY_MAKER_H
-#define SN_AUTODIFF_BODY_MAKER_H
+#ifndef SN_BUILD_BODY_MAKER_H
+#define SN_BUILD_BODY_MAKER_H
 
 #include "build/inline.h"
 
@@ -12,7 +12,8 @@ typedef enum sn_argument_kind {
   SN_ARGUMENT_CARRY,
   SN_ARGUMENT_SLICE,
   SN_ARGUMENT_CONST,
-  SN_ARGUMENT_KINDS
+  SN_ARGUMENT_KINDS,
+  SN_ARGUMENT_NONE = SN_ARGUMENT_KINDS /* what nothing may need in the end */
 } sn_argument_kind;
 
 typedef enum sn_given {

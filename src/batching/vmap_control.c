@@ -1,0 +1,283 @@
+/* vmap_control.c - loops and conditions with one more axis.
+ *
+ *   scan    its rounds are those of one example: slices get the axis behind that of the rounds
+ *   while   goes on as long as one example's test holds; examples that are done stand still
+ *   cond    by one bool for all examples: a cond; by one for each: both branches, and a select
+ *
+ * A carry has the axis if it begins with it, or if a round gives it to the carry. */
+#include <string.h>
+
+#include "batching/vmap.h"
+#include "batching/vmap_rules.h"
+#include "build/body_maker.h"
+
+typedef struct site {
+  sn_build *b;
+  sn_control c;
+  const sn_id *x, *batch; /* per input, as in sn_vmap_context */
+  size_t n;
+  int64_t attrs[SN_MAX_ATTRS];
+  size_t n_attrs;
+  int64_t size;
+  uint8_t *mapped;  /* per argument of a region */
+  bool test_mapped; /* of a while_loop */
+  sn_body_maker m;
+  sn_id *examples, *batches; /* per mapped argument, in the region that is made */
+  size_t n_mapped;
+} site;
+
+static size_t arguments_of(const site *s) { return s->n - sn_control_first(s->c.op); }
+
+static sn_type with_axis(const sn_type *type, int64_t size) {
+  sn_type wider = {.dtype = type->dtype, .rank = type->rank + 1, .dims = {size}};
+  memcpy(wider.dims + 1, type->dims, (size_t)type->rank * sizeof *type->dims);
+  return wider;
+}
+
+static sn_id repeated(sn_build *b, sn_id x, int64_t size) {
+  if (b->status) return SN_NONE;
+  const sn_type type = with_axis(sn_build_type(b, x), size);
+  return sn_build_broadcast(b, x, &type);
+}
+
+/* The first two axes in each other's place. */
+static sn_id turned(sn_build *b, sn_id x) {
+  int64_t perm[SN_MAX_RANK];
+  if (b->status) return SN_NONE;
+  sn_move_axis(sn_build_type(b, x)->rank, 1, 0, perm);
+  return sn_build_transpose(b, x, perm);
+}
+
+/* ---- which carries have the axis ------------------------------------------------------------- */
+
+static void flow(const sn_graph *region, const uint8_t *arguments, uint8_t *marks) {
+  for (sn_id id = 0; id < region->n_nodes; id++) {
+    const sn_node *node = sn_graph_node(region, id);
+    marks[id] = node->op == SN_OP_input && arguments[sn_graph_attrs(region, id)[0]];
+    for (uint32_t k = 0; k < node->n_inputs; k++)
+      marks[id] |= marks[sn_graph_inputs(region, id)[k]];
+  }
+}
+
+/* Whether the mapped arguments reach an output of a region. */
+static sn_status reaches(const site *s, int region, size_t output, bool *yes) {
+  const sn_graph *g = s->c.regions[region];
+  uint8_t *marks;
+  SN_TRY(sn_arena_alloc(s->b->arena, g->n_nodes, 1, (void **)&marks));
+  flow(g, s->mapped, marks);
+  *yes = marks[g->outputs[output]];
+  return SN_OK;
+}
+
+static sn_status find_mapped(site *s) {
+  SN_TRY(sn_arena_alloc(s->b->arena, s->n, 1, (void **)&s->mapped));
+  for (size_t k = 0; k < arguments_of(s); k++)
+    s->mapped[k] = s->batch[k + sn_control_first(s->c.op)] != SN_NONE;
+  for (bool found = true; found;) {
+    found = false;
+    if (s->c.op == SN_OP_while_loop && !s->test_mapped) SN_TRY(reaches(s, 1, 0, &s->test_mapped));
+    for (size_t k = 0; k < s->c.n_carries; k++) {
+      bool now = s->test_mapped;
+      if (s->mapped[k]) continue;
+      if (!now) SN_TRY(reaches(s, 0, k, &now));
+      s->mapped[k] = now;
+      found = found || now;
+    }
+  }
+  return SN_OK;
+}
+
+/* ---- regions --------------------------------------------------------------------------------- */
+
+static sn_argument_kind kind_of(const site *s, size_t k) {
+  if (k < s->c.n_carries) return SN_ARGUMENT_CARRY;
+  return k < s->c.n_carries + s->c.n_stacks ? SN_ARGUMENT_SLICE : SN_ARGUMENT_CONST;
+}
+
+/* Input k of the new node. */
+static sn_id given(const site *s, size_t k) {
+  const size_t input = k + sn_control_first(s->c.op);
+  if (!s->mapped[k]) return s->x[input];
+  if (s->batch[input] == SN_NONE) return repeated(s->b, s->x[input], s->size);
+  return kind_of(s, k) == SN_ARGUMENT_SLICE ? turned(s->b, s->batch[input]) : s->batch[input];
+}
+
+static sn_type slice_type(const site *s, size_t k) {
+  sn_type type = *sn_build_type(s->b, s->x[k + sn_control_first(s->c.op)]);
+  if (kind_of(s, k) != SN_ARGUMENT_SLICE) return type;
+  type.rank--;
+  memmove(type.dims, type.dims + 1, (size_t)type.rank * sizeof *type.dims);
+  type.dims[type.rank] = 0;
+  return type;
+}
+
+/* Arguments with the axis, and those of one example that the region was recorded over. args: the latter. */
+static sn_status begin_region(site *s, const sn_id *inputs, sn_id *args) {
+  sn_body_begin(&s->m, s->b->arena);
+  s->n_mapped = 0;
+  for (size_t k = 0; k < arguments_of(s); k++) {
+    const sn_type type = slice_type(s, k), wider = with_axis(&type, s->size);
+    const sn_type *own = s->mapped[k] ? &wider : &type;
+    const sn_id id = sn_body_argument(&s->m, kind_of(s, k), SN_GIVEN_NODE, inputs[k], own);
+    args[k] = id;
+    if (!s->mapped[k]) continue;
+    args[k] = sn_body_argument(&s->m, SN_ARGUMENT_NONE, SN_GIVEN_NODE, 0, &type);
+    s->examples[s->n_mapped] = args[k];
+    s->batches[s->n_mapped++] = id;
+  }
+  return s->m.b.status;
+}
+
+/* The region's outputs from the first on, with the axis. */
+static sn_status map_outputs(site *s, const sn_graph *region, const sn_id *args, sn_id *out) {
+  sn_build *b = &s->m.b;
+  sn_id *map, *y;
+  const size_t n = region->n_outputs;
+  SN_TRY(sn_arena_alloc(b->arena, region->n_nodes, sizeof *map, (void **)&map));
+  SN_TRY(sn_arena_alloc(b->arena, n, sizeof *y, (void **)&y));
+  SN_TRY(sn_build_inline(b, region, args, map));
+  for (size_t k = 0; k < n; k++) y[k] = map[region->outputs[k]];
+  SN_TRY(sn_vmap_nodes(b, y, n, s->examples, s->batches, s->n_mapped, s->size, out));
+  for (size_t k = 0; k < n; k++) {
+    const bool plain = k < s->c.n_carries && region == s->c.regions[0] && !s->mapped[k];
+    if (out[k] == SN_NONE) out[k] = plain ? y[k] : repeated(b, y[k], s->size);
+  }
+  return b->status;
+}
+
+/* Whether one of (B) bools holds. */
+static sn_id any_of(sn_build *b, sn_id x) {
+  if (b->status) return SN_NONE;
+  const sn_id number = sn_build_cast(b, SN_OP_astype, x, SN_I32);
+  return sn_build_cast(b, SN_OP_astype, sn_build_reduce(b, SN_OP_max, number, 1), SN_BOOL);
+}
+
+/* x with its mask, (B), along the first axis of type. */
+static sn_id mask_like(sn_build *b, sn_id mask, sn_id like) {
+  if (b->status) return SN_NONE;
+  sn_type type = *sn_build_type(b, like), thin = type;
+  type.dtype = thin.dtype = SN_BOOL;
+  for (int i = 1; i < thin.rank; i++) thin.dims[i] = 1;
+  return sn_build_broadcast(b, sn_build_reshape(b, mask, &thin), &type);
+}
+
+static sn_id chosen(sn_build *b, sn_id mask, sn_id x, sn_id y) {
+  return sn_build_where(b, mask_like(b, mask, x), x, y);
+}
+
+static sn_status map_region(site *s, int r, const sn_id *inputs, sn_graph *out,
+                            sn_argument **arguments, size_t *n) {
+  const sn_graph *region = s->c.regions[r];
+  const bool is_test = s->c.op == SN_OP_while_loop && r == 1;
+  sn_id *args, *y, *goes_on;
+  SN_TRY(sn_arena_alloc(s->b->arena, s->n, sizeof *args, (void **)&args));
+  SN_TRY(sn_arena_alloc(s->b->arena, region->n_outputs, sizeof *y, (void **)&y));
+  SN_TRY(begin_region(s, inputs, args));
+  SN_TRY(map_outputs(s, region, args, y));
+  sn_build *b = &s->m.b;
+  if (is_test) y[0] = any_of(b, y[0]);
+  if (s->test_mapped && !is_test) { /* those that are done stand still */
+    SN_TRY(sn_arena_alloc(b->arena, 1, sizeof *goes_on, (void **)&goes_on));
+    SN_TRY(map_outputs(s, s->c.regions[1], args, goes_on));
+    for (size_t k = 0; k < s->c.n_carries; k++) y[k] = chosen(b, *goes_on, y[k], s->batches[k]);
+  }
+  for (size_t k = 0; k < region->n_outputs; k++) sn_body_output(&s->m, y[k]);
+  return sn_body_close(&s->m, NULL, false, out, arguments, n);
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+/* Result k of the new node with the axis in front; a scan's slices have it behind that of the rounds. */
+static sn_id result_of(site *s, sn_id node, size_t k) {
+  const sn_type type = sn_control_result(&s->c, k);
+  const int64_t number = (int64_t)k;
+  const bool carry = k < s->c.n_carries, stack = s->c.op == SN_OP_scan && !carry;
+  sn_type wider = with_axis(&type, s->size);
+  if (carry && !s->mapped[k]) /* the node as recorded has it, too, but depends on the example */
+    return repeated(s->b, sn_build_op(s->b, SN_OP_result, &node, 1, &number, 1, &type), s->size);
+  if (stack) {
+    wider.dims[0] = type.dims[0];
+    wider.dims[1] = s->size;
+  }
+  const sn_id id = sn_build_op(s->b, SN_OP_result, &node, 1, &number, 1, &wider);
+  return stack ? turned(s->b, id) : id;
+}
+
+static sn_status map_loop(site *s, sn_id *out) {
+  sn_graph regions[SN_MAX_REGIONS];
+  sn_argument *arguments;
+  sn_id *inputs, *all;
+  size_t n = 0;
+  const size_t n_args = arguments_of(s), first = sn_control_first(s->c.op);
+  SN_TRY(find_mapped(s));
+  SN_TRY(sn_arena_alloc(s->b->arena, n_args, sizeof *inputs, (void **)&inputs));
+  for (size_t k = 0; k < n_args; k++) inputs[k] = given(s, k);
+  SN_TRY(s->b->status);
+  for (uint32_t r = 0; r < s->c.n_regions; r++)
+    SN_TRY(map_region(s, (int)r, inputs, &regions[r], &arguments, &n));
+  for (uint32_t r = 0; r < s->c.n_regions; r++)
+    SN_TRY(s->b->maker->region(s->b, &regions[r], &s->attrs[r]));
+  SN_TRY(sn_arena_alloc(s->b->arena, n + 1, sizeof *all, (void **)&all));
+  all[0] = s->x[0]; /* of cond */
+  for (size_t i = 0; i < n; i++) all[first + i] = arguments[i].from;
+  const sn_type type = sn_control_type();
+  const sn_id node = sn_build_op(s->b, s->c.op, all, first + n, s->attrs, s->n_attrs, &type);
+  for (size_t k = 0; k < s->c.n_results; k++) out[k] = result_of(s, node, k);
+  return s->b->status;
+}
+
+/* ---- a choice for each example --------------------------------------------------------------- */
+
+/* A branch's results for all examples, made where the cond stands. */
+static sn_status map_branch(site *s, const sn_graph *branch, sn_id *out) {
+  sn_build *b = s->b;
+  const size_t n = branch->n_outputs;
+  sn_id *args, *map, *y;
+  SN_TRY(sn_arena_alloc(b->arena, s->n, sizeof *args, (void **)&args));
+  SN_TRY(sn_arena_alloc(b->arena, branch->n_nodes, sizeof *map, (void **)&map));
+  SN_TRY(sn_arena_alloc(b->arena, n, sizeof *y, (void **)&y));
+  s->n_mapped = 0;
+  for (size_t k = 0; k < arguments_of(s); k++) {
+    args[k] = s->x[k + 1];
+    if (s->batch[k + 1] == SN_NONE) continue;
+    args[k] = sn_build_unary(b, SN_OP_marker, args[k]);
+    s->examples[s->n_mapped] = args[k];
+    s->batches[s->n_mapped++] = s->batch[k + 1];
+  }
+  SN_TRY(b->status);
+  SN_TRY(sn_build_inline(b, branch, args, map));
+  for (size_t k = 0; k < n; k++) y[k] = map[branch->outputs[k]];
+  SN_TRY(sn_vmap_nodes(b, y, n, s->examples, s->batches, s->n_mapped, s->size, out));
+  for (size_t k = 0; k < n; k++)
+    if (out[k] == SN_NONE) out[k] = repeated(b, y[k], s->size);
+  return b->status;
+}
+
+static sn_status map_choice(site *s, sn_id *out) {
+  sn_id *other;
+  SN_TRY(sn_arena_alloc(s->b->arena, s->c.n_results, sizeof *other, (void **)&other));
+  SN_TRY(map_branch(s, s->c.regions[0], out));
+  SN_TRY(map_branch(s, s->c.regions[1], other));
+  for (size_t k = 0; k < s->c.n_results; k++) out[k] = chosen(s->b, s->batch[0], out[k], other[k]);
+  return s->b->status;
+}
+
+void sn_vmap_control(sn_build *b, sn_id id, const sn_id *batch, int64_t size, sn_id *out) {
+  const sn_build_node node = sn_build_node_of(b, id);
+  site s = {.b = b,
+            .c = b->maker->control(b, id),
+            .batch = batch,
+            .n = node.n_inputs,
+            .n_attrs = node.n_attrs,
+            .size = size};
+  sn_id *x = NULL;
+  memcpy(s.attrs, node.attrs, node.n_attrs * sizeof *s.attrs);
+  b->status = sn_arena_alloc(b->arena, s.n, sizeof *x, (void **)&x);
+  if (!b->status) b->status = sn_arena_alloc(b->arena, s.n, sizeof *x, (void **)&s.examples);
+  if (!b->status) b->status = sn_arena_alloc(b->arena, s.n, sizeof *x, (void **)&s.batches);
+  for (size_t k = 0; k < s.n && !b->status; k++) x[k] = sn_build_input(b, id, k);
+  s.x = x;
+  if (b->status) return;
+  const bool choice = s.c.op == SN_OP_cond && batch[0] != SN_NONE;
+  b->status = choice ? map_choice(&s, out) : map_loop(&s, out);
+}
