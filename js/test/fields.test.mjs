@@ -80,7 +80,7 @@ const CASES = [
   [() => sn.grad((x) => x.astype('int32').sum())(a), 'grad', []],
   [() => sn.grad(3), 'grad', [], 'grad(f) is a function of the arguments of f'],
   [() => sn.grad((x) => x.sum())('x'), 'grad', [], 'make tensors of it: sn.tensor([1, 2])'],
-  [() => sn.jit((x) => x.item())(a), 'item', [[2, 3]], 'use dataSync or toArray'],
+  [() => sn.jit((x) => x.item())(a), 'item', [], 'return the tensor from the function that is traced, and read it outside'],
   [() => gone.add(1), 'add', [[2]]],
   [() => sn.nn.linear(0, 3), 'nn.linear', []],
   [() => sn.nn.sequential(3), 'nn.sequential', [], 'a module has init(key) and apply(params, x)'],
