@@ -16,9 +16,8 @@
 
 typedef struct walk {
   sn_build *b;
-  sn_id first,
-      end; /* the forward nodes: only those behind wrt can depend on it; the walk adds others */
-  uint8_t *needs; /* per forward node, as all that follow: by its number less `first` */
+  sn_id first, end; /* the forward nodes: only those behind wrt can depend on it; more are added */
+  uint8_t *needs;   /* per forward node, as all that follow: by its number less `first` */
   uint8_t *is_wrt;
   sn_id *cotangent; /* its cotangent so far, or SN_NONE */
   sn_id *parts;     /* its slice met last whose cotangent waits, or SN_NONE */

@@ -1,5 +1,5 @@
-/* device.c - the machine that this runs on, as a device: its instruction set, the micro-kernels that
- * are made for it, its workers. */
+/* device.c - the machine that this runs on, as a device: its instruction set, the micro-kernels
+ * that are made for it, its workers. */
 #include "backend/backend.h"
 #include "jit/emit_gemm.h"
 

@@ -11,8 +11,8 @@ typedef struct walk {
   sn_build *b;
   sn_range range; /* the nodes as recorded; the walk adds others */
   int64_t size;
-  sn_id
-      *batch; /* per such node, by its number less range.first: it with the new axis, or SN_NONE */
+  /* Per such node, by its number less range.first: it with the new axis, or SN_NONE. */
+  sn_id *batch;
   sn_id **results; /* of control flow: the same of its results, or NULL */
 } walk;
 

@@ -16,8 +16,8 @@
 #include "fuse/in_place.h"
 #include "fuse/row.h"
 
-/* Groups that are looked at from the first member on. */
-enum { SPAN = 64 };
+/* Groups that are looked at from the first member on: bounds the compiler's work. */
+enum { REACH = 64 };
 
 /* What a value is to the chain being looked for: of a contraction BESIDE it, nobody has read. */
 enum { OUTSIDE, INSIDE, LATE, BESIDE, STATES };
@@ -202,7 +202,7 @@ static sn_status join(finder *f, size_t at) {
 
 /* Groups beside the chain that write what a group reads. */
 typedef struct beside {
-  uint32_t places[SPAN], n;
+  uint32_t places[REACH], n;
 } beside;
 
 static sn_status list_beside(finder *f, uint32_t value, bool write, void *user) {
@@ -430,7 +430,7 @@ static bool is_hole(const sn_group *g) { return g->kind == SN_GROUP_KIND_COUNT; 
 static sn_status replace(finder *f, const sn_group *chain) {
   const size_t n = f->members[f->n_members - 1] + 1 - f->first;
   sn_group *list = f->groups->groups + f->first, *sorted;
-  uint32_t *id = f->id + f->first, ids[SPAN];
+  uint32_t *id = f->id + f->first, ids[REACH];
   const uint32_t chain_id = id[0];
   size_t at = 0;
   SN_TRY(sn_arena_alloc(f->scratch, n, sizeof *sorted, (void **)&sorted));
@@ -457,8 +457,7 @@ static sn_status replace(finder *f, const sn_group *chain) {
   return SN_OK;
 }
 
-/* The most members, from the first on, that are worth it: the last one too reads what is handed on.
- */
+/* The most members, from the first on, that pay: the last one, too, reads what is handed on. */
 static sn_status choose_members(finder *f, worth *w) {
   for (; f->n_members > 1; f->n_members--) {
     worth fewer;
@@ -481,7 +480,7 @@ static bool may_begin(const finder *f, const sn_group *g) {
 static sn_status find_chain(finder *f, size_t at, bool *found) {
   sn_groups *groups = f->groups;
   const sn_group *g = &groups->groups[at];
-  const size_t end = at + SPAN < groups->n_groups ? at + SPAN : groups->n_groups;
+  const size_t end = at + REACH < groups->n_groups ? at + REACH : groups->n_groups;
   worth w;
   SN_TRY(begin_chain(f, at));
   if (!may_begin(f, g)) return SN_OK;

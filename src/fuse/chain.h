@@ -18,8 +18,7 @@
  * step and 4% of a small CNN's, where the sums follow maps: a kernel of both was slower, 0.8-1.2 ms
  * against 0.64, with its columns of 16 and 32.
  *
- * How many rows go together is the backend's choice, for a chain is made where a good one exists.
- */
+ * The backend chooses how many rows go together; a chain is made where a good number exists. */
 #ifndef SN_FUSE_CHAIN_H
 #define SN_FUSE_CHAIN_H
 

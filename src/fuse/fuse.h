@@ -6,8 +6,7 @@
  *   verify     whether they write every buffer whole
  *   chain      groups whose intermediates stay with a block of rows become one, and small maps a
  *              part of the product that reads them (prologue)
- *   merge      contiguous dimensions become one
- */
+ *   merge      contiguous dimensions become one */
 #ifndef SN_FUSE_FUSE_H
 #define SN_FUSE_FUSE_H
 

@@ -17,8 +17,7 @@
  * A body is straight-line SSA over the ops of the table; its loads are operands: a buffer, an
  * offset and one stride per dimension (0 broadcasts, negative flips). Dims that are contiguous in
  * every operand are merged. The factors of a product have a nest (nest.h) per axis instead, so that
- * several axes of a view, im2col's among them, can be the m, n or k of a product.
- */
+ * several axes of a view, im2col's among them, can be the m, n or k of a product. */
 #ifndef SN_FUSE_GROUP_H
 #define SN_FUSE_GROUP_H
 

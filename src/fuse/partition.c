@@ -22,15 +22,14 @@
  * Scalars. Values of one element may read each other through any view, and a stack (concat) of
  * them is stored element by element from where they are computed.
  *
- * Elementwise nodes whose every user ends in one other reduction are computed inside it ("owned").
- */
+ * Elementwise nodes whose users all end in one other reduction are computed in it ("owned"). */
 #include <string.h>
 
 #include "fuse/fuse.h"
 #include "fuse/set_buffers.h"
 #include "fuse/space.h"
 
-#define MAX_STACK 16 /* inputs of a stack of scalars */
+#define MAX_STACK 16 /* inputs of a stack of scalars: bounds the compiler's work */
 
 typedef struct set {
   uint32_t parent; /* union-find */
@@ -327,8 +326,7 @@ static void enter(state *s, uint32_t i, sn_id id) {
   if (t->row == SN_NONE) t->row = id;
 }
 
-/* Unites the kernels of id's inputs of level `level`; SN_NONE if there are none or they do not fit.
- */
+/* Unites the kernels of id's inputs of level `level`; SN_NONE: none, or they do not fit. */
 static sn_status join_inputs(state *s, sn_id id, uint32_t level, uint32_t *out) {
   const sn_id *x = sn_graph_inputs(s->g, id);
   merger m = merger_of(s, id);

@@ -10,8 +10,7 @@
  *
  *   x -> transpose -> reshape -> matmul           none
  *                        |-----> transpose -> matmul    none
- *                        `-----> add                    one, which all three read
- */
+ *                        `-----> add                    one, which all three read */
 typedef struct prepare {
   const sn_target *target;
   uint8_t *packed; /* per node of the old graph: contractions alone read it, maybe transposed */

@@ -11,7 +11,7 @@
  * for it. */
 #include "fuse/lowering.h"
 
-#define MAX_SOURCES 8
+#define MAX_SOURCES 8 /* of a value: bounds the compiler's work */
 
 typedef struct again_state {
   const sn_lowering *l;

@@ -3,8 +3,7 @@
  *
  *   shape (outer..., inner...)      per element: nodes of this shape
  *                                   per row: nodes with one element per outer index, whatever
- *                                   sizes of 1 their shape has
- */
+ *                                   sizes of 1 their shape has */
 #ifndef SN_FUSE_ROW_H
 #define SN_FUSE_ROW_H
 
@@ -28,8 +27,7 @@ bool sn_row_holds(const sn_row_domain *domain, const sn_type *type);
 bool sn_row_shows(const sn_row_domain *domain, const sn_type *base_type, const sn_view *view,
                   const sn_type *type);
 
-/* Which dim of a node per row runs over outer dim i: map[i], or SN_MAX_RANK where that has size 1.
- */
+/* Which dim of a node per row runs over outer dim i: map[i]; SN_MAX_RANK: that has size 1. */
 void sn_row_map(const sn_row_domain *domain, const sn_type *type, int map[SN_MAX_RANK]);
 
 /* Whether a member of the set is computed per element. */

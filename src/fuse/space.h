@@ -3,8 +3,7 @@
  * dims are cut where either of the shapes cuts them:
  *
  *   pooled windows (64, 14, 2, 14, 2, 16)     seen as (64, 28, 28, 16)     and as (50176, 16)
- *   all in the nest 64, 14, 2, 14, 2, 16
- */
+ *   all in the nest 64, 14, 2, 14, 2, 16 */
 #ifndef SN_FUSE_SPACE_H
 #define SN_FUSE_SPACE_H
 

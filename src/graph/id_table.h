@@ -3,8 +3,7 @@
  *
  *   slot = sn_id_slot_at(&table, hash);
  *   while (slot->number && !(slot->hash == hash && <node slot->number - 1 is equal>))
- *     slot = sn_id_slot_behind(&table, slot);
- */
+ *     slot = sn_id_slot_behind(&table, slot); */
 #ifndef SN_GRAPH_ID_TABLE_H
 #define SN_GRAPH_ID_TABLE_H
 

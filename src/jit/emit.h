@@ -68,8 +68,7 @@ typedef struct sn_wasm {
   /* the function under way */
   sn_wasm_bytes body, locals; /* locals: a type each, parameters first */
   uint32_t n_params;
-  /* told of every instruction and its number, or of one of sn_wasm_event; NULL: nothing is checked
-   */
+  /* told of every instruction and its number, or of one of sn_wasm_event; NULL: no checks */
   void (*check)(struct sn_wasm *w, uint32_t event, uint32_t number);
   sn_wasm_bytes stack; /* of the check: types as letters */
   sn_wasm_frame *frames;

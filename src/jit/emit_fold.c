@@ -12,8 +12,7 @@
 /* Points of a round: one for each lane. */
 static int32_t round_points(sn_dtype dtype) { return sn_fold_order_of(dtype).lanes; }
 
-/* ---- functions that every sum of a kind shares ------------------------------------------------
- */
+/* ---- functions that every sum of a kind shares ----------------------------------------------- */
 
 static sn_vec_value combine(sn_vecs *lanes, const sn_reduction *r, const sn_vec_value *a,
                             const sn_vec_value *b) {

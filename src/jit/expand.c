@@ -6,8 +6,7 @@
 #include "graph/ops.h"
 #include "math/scalar_words.h"
 
-/* ---- words: an instruction each where one gives the same bits
- * ------------------------------------ */
+/* ---- words: an instruction each where one gives the same bits -------------------------------- */
 
 #define OP1(op, a) sn_vec_op(lanes, SN_WASM_##op, a, 0, 0)
 #define OP2(op, a, b) sn_vec_op(lanes, SN_WASM_##op, a, b, 0)

@@ -1,5 +1,4 @@
-/* install_wasm.c - the host compiles the bytes and puts the functions into this instance's table.
- */
+/* install_wasm.c - the host compiles the bytes and puts the functions into the instance's table. */
 #include "jit/modules.h"
 
 __attribute__((import_module("host"), import_name("code_first"))) uint32_t host_code_first(void);

@@ -279,8 +279,7 @@ uint32_t sn_walk_length(const sn_walk *k, uint32_t section, bool rare) {
   return n;
 }
 
-/* Short bodies are mostly pointers and branches: several copies share those. Long ones: see below.
- */
+/* Short bodies are mostly pointers and branches, which several copies share. Long ones: below. */
 static int32_t copies_of(const sn_walk *k, uint32_t section, uint32_t length) {
   const uint32_t rare = sn_walk_length(k, section, true) - length;
   int32_t copies = length > 8 && length < LONG_BODY ? 2 : 4;

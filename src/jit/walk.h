@@ -1,5 +1,5 @@
-/* walk.h - how emitted code walks memory, over leaves on walkers (leaves.h). Everything is described
- * first (sn_walk_leaf ...), then written. */
+/* walk.h - how emitted code walks memory, over leaves on walkers (leaves.h). Everything is
+ * described first (sn_walk_leaf ...), then written. */
 #ifndef SN_JIT_WALK_H
 #define SN_JIT_WALK_H
 

@@ -207,8 +207,7 @@ sn_status sn_wasm_function_text(sn_arena *arena, const uint8_t *bytes, size_t n,
   return finish(arena, &s, &t, out);
 }
 
-/* The import's only choice is whether memory is shared: the flags behind both names and the kind.
- */
+/* The import's only choice is whether memory is shared: the flags after the names and the kind. */
 #define IMPORT_FLAGS_AT 13
 
 sn_status sn_wasm_text(sn_arena *arena, const uint8_t *bytes, size_t n, const char **out) {

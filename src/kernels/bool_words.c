@@ -4,8 +4,7 @@
  * byte's lowest bit. A strip holds bools as masks of 32 bits; this way a quarter of it is as much
  * work, and nothing is widened or narrowed.
  *
- *   map over 4 n bools: v1 = logical_not v0      map over n int32: v1 = bitwise_xor v0 0x01010101
- */
+ *   map over 4 n bools: v1 = logical_not v0   map over n int32: v1 = bitwise_xor v0 0x01010101 */
 #include <string.h>
 
 #include "kernels/kernel.h"

@@ -10,8 +10,7 @@
  * positions the axis | 4 | 5 | 6 | 7 |  <- position 1
  *            +---+---+---+---+
  *
- * How the work is cut follows from sizes and strides alone, and no unit reads what another writes.
- */
+ * How work is cut follows from sizes and strides alone, and no unit reads what another writes. */
 #ifndef SN_KERNELS_CALL_H
 #define SN_KERNELS_CALL_H
 

@@ -26,15 +26,13 @@
  * that do not fuse (deterministic) the bits are also the same for every instruction set.
  *
  * Narrow results (few columns) are computed as C^T = B^T * A^T, because the right side's panels are
- * the wide ones; "left" and "right" below are the sides after that choice.
- */
+ * the wide ones; "left" and "right" below are the sides after that choice. */
 #ifndef SN_KERNELS_GEMM_H
 #define SN_KERNELS_GEMM_H
 
 #include "kernels/gemm_plan.h"
 
-/* Packs part `unit` (0 .. g->pack_units - 1) of what tiles share. Units may run at the same time.
- */
+/* Packs part `unit` (0 .. g->pack_units - 1) of what tiles share. Units may run side by side. */
 void sn_gemm_pack(const sn_gemm *g, const void *a, const void *b, int64_t unit, void *shared);
 
 /* Receives the finished tile C(row .. row + rows, col .. col + cols) in the worker's cache, its

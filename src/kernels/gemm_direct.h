@@ -2,8 +2,7 @@
  *
  * C (rows ldc elements apart) = left's rows l .. l + rows times right's columns r .. r + cols, over
  * k in the order of sums of gemm.h.
- * sums: cols elements of scratch, used when k > sum. C is written, never read before that.
- */
+ * sums: cols elements of scratch, used when k > sum. C is written, never read before that. */
 #ifndef SN_KERNELS_GEMM_DIRECT_H
 #define SN_KERNELS_GEMM_DIRECT_H
 

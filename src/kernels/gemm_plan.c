@@ -24,8 +24,7 @@ enum {
 };
 /* Runs that pay for being listed, and the columns up to which packing does not pay for itself. */
 enum { LEAST_RUN = 8, ROW_COLUMNS = 128 };
-/* A task should outweigh its dispatch and the packing that it does not share with its neighbours.
- */
+/* A task should outweigh its dispatch and the packing that it does not share with neighbours. */
 static const double TASK_FLOPS = 6e6, SHARED_TASK_FLOPS = 4e6, DIRECT_TASK_FLOPS = 5e5;
 #endif
 /* More tasks than any usual number of workers, so that the last ones end together; but a product

@@ -8,8 +8,7 @@
 #include "kernels/strip.h"
 #include "kernels/ukr/ukr.h"
 
-/* Where element (w, p) of an operand lies: across the rows of A or the columns of B, and along k.
- */
+/* Where element (w, p) of an operand lies: across A's rows or B's columns, and along k. */
 typedef struct sn_gemm_walk {
   sn_nest across, along;
   sn_bounds bounds; /* outside of them it is 0, and a product is packed always */

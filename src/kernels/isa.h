@@ -4,8 +4,7 @@
  * build contains. Kernel tables hold one row per instruction set and take the last row that fits.
  *
  *   isa_sse2.c  x86-64: asked from the CPU     isa_wasm.c     fixed when the module is built
- *   isa_neon.c  AArch64: each one has NEON     isa_generic.c  other machines: compiler vectors
- */
+ *   isa_neon.c  AArch64: each one has NEON     isa_generic.c  other machines: compiler vectors */
 #ifndef SN_KERNELS_ISA_H
 #define SN_KERNELS_ISA_H
 

@@ -19,8 +19,7 @@
  *   call         1 stage   unit: some lines along the axis, or pieces of long ones; see call.h
  *   control      no stage:   it runs programs, see run/rounds.h
  *   chain        1 stage   unit: a block of rows, through all members; see kernel_chain.c
- *             or 2 stages  unit: a part of what its products pack for all blocks; then as above
- */
+ *             or 2 stages  unit: a part of what its products pack for all blocks; then as above */
 #ifndef SN_KERNELS_KERNEL_H
 #define SN_KERNELS_KERNEL_H
 
@@ -152,8 +151,7 @@ typedef struct sn_kernel_kind {
 extern const sn_kernel_kind sn_kernel_map, sn_kernel_reduce, sn_kernel_row, sn_kernel_contraction,
     sn_kernel_call, sn_kernel_chain, sn_kernel_ragged;
 
-/* kernel_map.c: the strips of the post body, and room for those of the phases, where there are any.
- */
+/* kernel_map.c: the strips of the post body, and room for those of the phases, if there are any. */
 sn_status sn_kernel_make_post(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel);
 
 /* kernel_reduce.c: the strips of the phase's body over dims in an order of their own, `order`: numbers

@@ -1,5 +1,4 @@
-/* kernel_call.c - how the work of a call kernel is cut into units, and where each unit's lines lie.
- */
+/* kernel_call.c - how a call kernel's work is cut into units, and where each unit's lines lie. */
 #include "kernels/call.h"
 
 #include "base/size.h"
@@ -8,8 +7,7 @@
 
 /* Elements of a unit: enough to outweigh its dispatch. */
 #define UNIT_ELEMENTS 16384
-/* Scratch of so few lines lies in shared memory: one long line must not cost every worker its room.
- */
+/* Scratch of so few lines is shared: one long line must not cost every worker its room. */
 #define SHARED_LINES 4
 /* A unit of a scatter reads all indices: there is one for each so many elements of a row, at most
  * SCATTER_LINES, so that reading them costs little beside the rows. */

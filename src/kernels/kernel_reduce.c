@@ -5,8 +5,7 @@
  * Rows: the reduced points of an output lie together. Short rows (length < SN_STRIP): a strip holds
  * several whole rows, each folded by itself.
  * Columns: outputs lie together, and are reduced whole strips at a time.
- * Few outputs: a unit reduces a share of the points of one, or of a strip of columns.
- */
+ * Few outputs: a unit reduces a share of the points of one, or of a strip of columns. */
 #include <string.h>
 
 #include "kernels/kernel.h"

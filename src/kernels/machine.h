@@ -1,5 +1,4 @@
-/* machine.h - what kernels are made for: the CPU as a target, with what only its own folder knows.
- */
+/* machine.h - what kernels are made for: the CPU as a target, with what only kernels/ knows. */
 #ifndef SN_KERNELS_MACHINE_H
 #define SN_KERNELS_MACHINE_H
 

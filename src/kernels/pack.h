@@ -10,8 +10,7 @@
  * The left operand's panels run over its rows (ws = row stride), the right operand's over its
  * columns (ws = column stride); both are one function. A larger width goes into panels one behind
  * the other. Elements beyond width are zero, because the micro-kernel may compute with them. 1 <=
- * width; source and panels do not overlap.
- */
+ * width; source and panels do not overlap. */
 #ifndef SN_KERNELS_PACK_H
 #define SN_KERNELS_PACK_H
 
@@ -24,8 +23,7 @@
 /* Panels whose rows are read together where they lie together: that many streams are written at once. */
 #define SN_PACK_TOGETHER 8
 
-/* offsets: of each position across, or NULL where they are ws apart. Panels are ld elements apart.
- */
+/* offsets: of each position across; NULL: they are ws apart. Panels are ld elements apart. */
 void sn_pack_panels(sn_dtype dtype, void *panels_out, const void *source, const ptrdiff_t *offsets,
                     int64_t width, int64_t k, ptrdiff_t ws, ptrdiff_t ks, int panel, int64_t ld);
 

@@ -65,8 +65,8 @@ static bool fill_in(const places *across, const sn_bounds *bounds, int64_t mark,
 }
 
 /* Takes `at` on by how many positions along, at most k, lie one behind the other and have elements
- * at the same places across. Marks keep runs apart that go on where nothing is padded (interior).
- */
+ * at the same places across. Marks keep runs apart that go on where nothing is padded
+ * (interior). */
 static int64_t next_run(const places *across, const sn_nest *along, const sn_bounds *bounds,
                         bool interior, int64_t k, sn_nest_place *at) {
   const int64_t ks = sn_nest_stride(along), begin = at->offset;

@@ -7,8 +7,7 @@
 enum { LANES = 4 };
 typedef int32_t lanes __attribute__((vector_size(LANES * 4)));
 
-/* Rows of whole vectors, where elements across are adjacent; else one by one, zeros beyond width.
- */
+/* Rows of whole vectors where elements across are adjacent; else one by one, zeros past width. */
 #define DEFINE_GATHER(T)                                                                        \
   static void gather_##T(int32_t *to, const T *from, const ptrdiff_t *offsets, ptrdiff_t width, \
                          ptrdiff_t k, ptrdiff_t ws, ptrdiff_t ks, int panel) {                  \

@@ -4,8 +4,7 @@
  *
  * In a strip, float32, float64 and int32 lie as in memory; a bool is an int32 mask, 0 or -1; bits
  * of a small dtype are an int32, as math/expand_small.inc has them. dst may equal an input;
- * otherwise strips do not overlap. Nothing is read or written past n elements.
- */
+ * otherwise strips do not overlap. Nothing is read or written past n elements. */
 #ifndef SN_KERNELS_STRIP_H
 #define SN_KERNELS_STRIP_H
 

@@ -1,8 +1,7 @@
 /* vec128.h - the compiler's 16-byte vectors for portable loops: f32 x 4 and f64 x 2.
  *
  * Files that exist once per element type are included twice, with TYPE as f32 and f64; they spell
- * names as T(sn_load), which becomes sn_load_f32.
- */
+ * names as T(sn_load), which becomes sn_load_f32. */
 #ifndef SN_KERNELS_VEC128_H
 #define SN_KERNELS_VEC128_H
 

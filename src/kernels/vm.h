@@ -11,8 +11,7 @@
  *
  * The phases of a row group walk one row at a time: the body's space is the row, and what does not
  * change along it (totals, loads of one element, what is made of these alone) is computed once when
- * a row is entered and spread over a strip.
- */
+ * a row is entered and spread over a strip. */
 #ifndef SN_KERNELS_VM_H
 #define SN_KERNELS_VM_H
 
@@ -88,12 +87,10 @@ typedef struct sn_vm_code {
   uint32_t n_slots;
   int64_t width; /* elements of its strips: SN_STRIP, or fewer over a small space */
   const sn_dtype *kept_dtypes;
-  int32_t
-      direct_store; /* this store's value is written by the last op straight to memory; -1: none */
-  uint32_t
-      *place; /* per slot: where its strip lies in worker memory, in bytes; SN_NONE: elsewhere */
-  size_t shift_offset; /* in worker memory: per load, then per store, the row's offset */
-  size_t worker_bytes; /* slot pointers, shifts and strips */
+  int32_t direct_store; /* the store whose value the last op writes straight to memory; -1: none */
+  uint32_t *place;      /* per slot: its strip's offset in worker memory; SN_NONE: elsewhere */
+  size_t shift_offset;  /* in worker memory: per load, then per store, the row's offset */
+  size_t worker_bytes;  /* slot pointers, shifts and strips */
 } sn_vm_code;
 
 /* Values that a strip reads beside memory. */

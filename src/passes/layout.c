@@ -302,8 +302,9 @@ static sn_id extremum_of_repeated(const sn_match *m) {
   return sn_build_broadcast(m->b, sn_build_reshape(m->b, made, &left), &m->type);
 }
 
-/* ---- reshapes after what reads them ------------------------------------------------------------
- * reshape x lies in memory as x does: what reads it runs in the index space of x, in whose kernel
+/* ---- reshapes after what reads them ---------------------------------------------------------- */
+
+/* reshape x lies in memory as x does: what reads it runs in the index space of x, in whose kernel
  * (a product's above all) it then has a place. Only where x is computed: for an argument any space
  * will do, and its reader's own is the better one. */
 

@@ -171,9 +171,9 @@ typedef struct remake {
   uint8_t *role;   /* per argument of the body */
   uint8_t *varies; /* per node of the body */
   uint8_t *live;
-  sn_id *
-      outside; /* per node that does not vary: the node before the loop that makes it, or SN_NONE */
-  sn_id *map;  /* per node: that of the new body */
+  /* Per node that does not vary: the node before the loop that makes it, or SN_NONE. */
+  sn_id *outside;
+  sn_id *map; /* per node: that of the new body */
   sn_graph body;
   sn_id *inputs;
   size_t n_inputs;

@@ -97,7 +97,7 @@ static sn_id log_of_softmax(const sn_match *m) {
 
 /* ---- windows of few points ------------------------------------------------------------------- */
 
-/* Points of a window, ops between windows and reduction. */
+/* Points of a window, and ops between windows and reduction: bounds the nodes that are made. */
 enum { MOST_POINTS = 49, MOST_DEPTH = 3 };
 
 typedef struct window {

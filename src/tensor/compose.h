@@ -5,8 +5,7 @@
  *
  *   temporaries t = sn_begin(x, "softmax");
  *   sn_tensor *e = sn_unary(SN_OP_exp, x);
- *   return sn_finish(&t, sn_binary(SN_OP_div, e, sn_reduced(SN_OP_sum, e, axes, true)));
- */
+ *   return sn_finish(&t, sn_binary(SN_OP_div, e, sn_reduced(SN_OP_sum, e, axes, true))); */
 #ifndef SN_TENSOR_COMPOSE_H
 #define SN_TENSOR_COMPOSE_H
 

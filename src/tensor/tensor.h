@@ -8,8 +8,7 @@
  *   LAZY         -        yes
  *   VALUE        yes      no  (kept when tracked: sn_gradients still has to walk them)
  *   PLACEHOLDER  -        no
- *   USED_UP      -        no  donated to a program
- */
+ *   USED_UP      -        no  donated to a program */
 #ifndef SN_TENSOR_TENSOR_H
 #define SN_TENSOR_TENSOR_H
 

@@ -42,8 +42,7 @@ typedef struct jit_case {
   uint32_t n_buffers;
   size_t bytes; /* of the image */
   char *before, *after;
-  uint32_t values, worker,
-      extra; /* addresses: table of buffers, worker memory, totals or results */
+  uint32_t values, worker, extra; /* addresses of buffers, worker memory, totals or results */
   sn_dtype extra_dtype;
   int64_t extra_elements;
   jit_call calls[JIT_MAX_CALLS];

@@ -2,8 +2,7 @@
  * and its results stand at its place in the batch. For each case, for each choice of mapped inputs
  * and of places of the new axis:
  *
- *   vmap of f, of vjp, of jvp, of jvp of vjp      vjp and jvp of vmap of f
- */
+ *   vmap of f, of vjp, of jvp, of jvp of vjp      vjp and jvp of vmap of f */
 #include "case_support.h"
 #include "derivative_cases.h"
 #include "tensor/tensor.h"

@@ -35,8 +35,7 @@ typedef struct written_trial {
   bool differences;        /* gradients are compared with differences, too */
   written_fault *fault;    /* or NULL: then its compiled programs are forgotten, too */
   void *fault_user;
-  sn_op rule,
-      rule_as; /* a wrong derivative: that of `rule` has rule_as in place of it; equal: none */
+  sn_op rule, rule_as; /* a wrong derivative: that of `rule` has rule_as instead; equal: none */
   written_listener *listener; /* or NULL */
   void *listener_user;
   /* results */

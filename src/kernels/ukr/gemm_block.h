@@ -9,8 +9,7 @@
  * as (UNALIGNED) vectors, and LEFT(i), its element i.
  *
  * The MR * NV sums, one row of B and one splat of A must fit the vector registers: the loops over
- * them have constant bounds and vanish when compiled. The names are undefined again at the end.
- */
+ * them have constant bounds and vanish when compiled. The names are undefined again at the end. */
 #ifndef UNROLL /* steps of k, 1: for compilers that do better themselves */
 #define UNROLL 1
 #endif

@@ -23,8 +23,7 @@
  * SN_GEMM_RUN_WORDS(MR) words: its length, which is not 0, and the address of the run's first
  * element in each of the MR rows, of any row where there is none. A word 0 ends the list.
  *
- * Micro-kernels never allocate, lock or check.
- */
+ * Micro-kernels never allocate, lock or check. */
 #ifndef SN_KERNELS_UKR_H
 #define SN_KERNELS_UKR_H
 
