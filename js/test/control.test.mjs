@@ -170,6 +170,14 @@ test('associativeScan: along any axis, in both directions, of any length', () =>
   everywhere(f, [sn.tensor(a), sn.tensor(b)], [a.map((each, i) => (h = each * h + b[i]))]);
 });
 
+test('scan: the next carry is stacked, too', () => {
+  const f = (c) => sn.scan((c) => {
+    const next = c.mul(2);
+    return [next, next];
+  }, c, null, { length: 3 });
+  everywhere(f, [sn.tensor([1, 10])], [[8, 80], [[2, 20], [4, 40], [8, 80]]]);
+});
+
 test('loops in loops and in conditions', () => {
   const f = (m) => sn.scan((c, row) => {
     const sum = sn.scan((s, x) => [s.add(x), null], 0, row)[0];
