@@ -34,6 +34,7 @@ export { evaluate as eval, memory, passes, setDebug, setPass, type MemoryInfo } 
 export { grad, valueAndGrad, type GradOf, type GradOptions, type Grads } from './transforms.js';
 export { cond, foriLoop, map, scan, switchCase, whileLoop, type ScanOptions } from './control.js';
 export { associativeScan, type AssociativeScanOptions } from './associative.js';
+export { minimize, type MinimizeOptions, type Minimum } from './minimize.js';
 export { odeint, type OdeOptions } from './ode.js';
 export type { Returned, SlicesOf, TensorsOf } from './regions.js';
 export { jit, type JitOptions, type Jitted } from './jit.js';

@@ -66,6 +66,10 @@ export async function usage(): Promise<void> {
   const chosen: sn.Tensor = sn.cond(x.any(), (a, k) => a.mul(k), (a) => a, x, 2);
   const branch: sn.Tensor = sn.switchCase(x.argmax(), [(a) => a, (a) => a.neg()], x);
   const loops: sn.Tensor[] = [sn.foriLoop(0, 3, (i, c) => c.add(i), x), sn.map((row) => row.sum(), x), h, n];
+  const path: { p: sn.Tensor } = sn.odeint(({ p }, t, rate) => ({ p: p.mul(rate).add(t) }), { p: 1 }, [0, 1], { args: 2 });
+  const found: sn.Minimum<{ w: sn.Tensor; k: number }> = sn.minimize(({ w, k }) => w.mul(k).sum(), { w: x, k: 1 });
+  const [states, last]: [sn.Tensor, sn.Tensor[]] = sn.nn.lstm(2, 3, { reverse: true }).run(sn.nn.lstm(2, 3).init(x), x);
+  void [path, found.x.k, found.converged, states, last];
   void [stacked, summed, counted, chosen, branch, loops, sn.associativeScan((a, b) => a.add(b), x, { axis: 1 })];
 
   // @ts-expect-error: an argument too many
