@@ -4,57 +4,35 @@
 
 #include "kernels/elements.h"
 
-/* Position in the space: index per dimension, and the operand's offset there. */
-typedef struct cursor {
-  const int64_t *dims, *strides;
+/* A strip's points, run by run along the innermost dimension: from point `done` on, `run` of them,
+ * stride apart, the first at at.offset. */
+typedef struct runs {
+  const int64_t *dims, *strides, *beside;
   int rank;
-  int64_t index[SN_MAX_RANK];
-  int64_t at;
-} cursor;
+  int64_t n, most, done, run, stride;
+  sn_nest_place at;
+} runs;
 
-static cursor cursor_at(const sn_operand *o, int64_t offset, const int64_t *dims, int rank,
-                        int64_t flat) {
-  cursor c;
-  c.dims = dims;
-  c.strides = o->strides;
-  c.rank = rank;
-  c.at = offset;
-  for (int i = rank - 1; i >= 0; i--) {
-    if (i == 0 || dims[i] == 0) {
-      c.index[i] = flat;
-      flat = 0;
-    } else if (((flat | dims[i]) >> 32) == 0) { /* a division that takes a third of the time */
-      c.index[i] = (uint32_t)flat % (uint32_t)dims[i];
-      flat = (uint32_t)flat / (uint32_t)dims[i];
-    } else {
-      c.index[i] = flat % dims[i];
-      flat /= dims[i];
-    }
-    c.at += c.index[i] * o->strides[i];
-  }
-  return c;
+static runs runs_of(const sn_operand *o, const int64_t *dims, int rank, int64_t flat, int64_t n) {
+  static const int64_t none[SN_MAX_RANK];
+  return (runs){.dims = dims,
+                .strides = o->strides,
+                .beside = none,
+                .rank = rank,
+                .n = n,
+                .most = n,
+                .stride = rank ? o->strides[rank - 1] : 0,
+                .at = sn_strides_seek(dims, o->strides, none, rank, flat)};
 }
 
-/* Elements until the innermost dimension wraps, at most n; *stride between them. */
-static int64_t run_length(const cursor *c, int64_t n, int64_t *stride) {
-  *stride = c->rank ? c->strides[c->rank - 1] : 0;
-  if (!c->rank) return n;
-  const int64_t left = c->dims[c->rank - 1] - c->index[c->rank - 1];
-  return left < n ? left : n;
-}
-
-static void advance(cursor *c, int64_t steps) {
-  if (!c->rank) return;
-  int i = c->rank - 1;
-  c->index[i] += steps;
-  c->at += steps * c->strides[i];
-  while (i > 0 && c->index[i] == c->dims[i]) {
-    c->at -= c->dims[i] * c->strides[i];
-    c->index[i] = 0;
-    i--;
-    c->index[i]++;
-    c->at += c->strides[i];
-  }
+static bool next_run(runs *r) {
+  r->done += r->run;
+  if (r->done == r->n) return false;
+  if (r->run) sn_strides_advance(r->dims, r->strides, r->beside, r->rank, &r->at, r->run);
+  const int64_t left = r->n - r->done, most = left < r->most ? left : r->most;
+  const int64_t run = r->rank ? r->dims[r->rank - 1] - r->at.digits[r->rank - 1] : most;
+  r->run = run < most ? run : most;
+  return true;
 }
 
 static void read_run32(uint32_t *to, const uint32_t *from, int64_t stride, int64_t n) {
@@ -111,30 +89,10 @@ void *sn_gather_in_place(const sn_operand *o, int64_t offset, const int64_t *dim
 
 void sn_gather(const sn_operand *o, int64_t offset, const int64_t *dims, int rank, int64_t flat,
                int64_t n, const void *base, void *strip) {
-  cursor c = cursor_at(o, offset, dims, rank, flat);
-  for (int64_t done = 0; done < n;) {
-    int64_t stride;
-    const int64_t run = run_length(&c, n - done, &stride);
-    sn_gather_run(o->dtype, sn_element_mutable(strip, done, sn_strip_bytes(o->dtype)),
-                  sn_element(base, c.at, sn_dtype_bytes(o->dtype)), stride, run);
-    done += run;
-    advance(&c, run);
-  }
-}
-
-/* As advance, and along the same dims by other strides. */
-static void advance_both(cursor *c, const int64_t *strides, int64_t *at, int64_t steps) {
-  int i = c->rank - 1;
-  if (i < 0) return;
-  c->index[i] += steps;
-  c->at += steps * c->strides[i];
-  *at += steps * strides[i];
-  for (; i > 0 && c->index[i] == c->dims[i]; i--) {
-    c->index[i] = 0;
-    c->index[i - 1]++;
-    c->at += c->strides[i - 1] - c->dims[i] * c->strides[i];
-    *at += strides[i - 1] - c->dims[i] * strides[i];
-  }
+  for (runs r = runs_of(o, dims, rank, flat, n); next_run(&r);)
+    sn_gather_run(o->dtype, sn_element_mutable(strip, r.done, sn_strip_bytes(o->dtype)),
+                  sn_element(base, offset + r.at.offset, sn_dtype_bytes(o->dtype)), r.stride,
+                  r.run);
 }
 
 /* Rows of a table are short, often: a call would take longer than they. */
@@ -154,19 +112,17 @@ void *sn_gather_lookup(const sn_operand *o, int64_t offset, const sn_indexing *p
                        void *base, const void *indices, void *strip) {
   const size_t item = sn_dtype_bytes(o->dtype), strip_item = sn_strip_bytes(o->dtype);
   const int64_t *strides = place->index.strides;
-  cursor c = cursor_at(o, offset, dims, rank, flat);
-  int64_t index_at = index_offset;
-  for (int i = 0; i < rank; i++) index_at += c.index[i] * strides[i];
-  const bool one_place = !rank || !strides[rank - 1];
-  for (int64_t done = 0, stride; done < n;) {
-    const int64_t run = one_place ? run_length(&c, n - done, &stride) : 1;
-    const int64_t at = sn_position(((const int32_t *)indices)[index_at], place->length);
-    void *from = sn_element_mutable(base, c.at + at * place->stride, item);
-    if (!one_place) stride = 1;
-    if (run == n && stride == 1 && sn_strip_is_memory(o->dtype)) return from;
-    read_row(o->dtype, sn_element_mutable(strip, done, strip_item), from, stride, run);
-    done += run;
-    advance_both(&c, strides, &index_at, run);
+  const int32_t *index = (const int32_t *)indices + index_offset;
+  runs r = runs_of(o, dims, rank, flat, n);
+  r.beside = strides;
+  r.at = sn_strides_seek(dims, o->strides, strides, rank, flat);
+  if (rank && strides[rank - 1]) r.most = r.stride = 1;
+  while (next_run(&r)) {
+    const int64_t at =
+        offset + r.at.offset + place->stride * sn_position(index[r.at.mark], place->length);
+    void *from = sn_element_mutable(base, at, item);
+    if (r.run == n && r.stride == 1 && sn_strip_is_memory(o->dtype)) return from;
+    read_row(o->dtype, sn_element_mutable(strip, r.done, strip_item), from, r.stride, r.run);
   }
   return strip;
 }
@@ -188,14 +144,8 @@ static void index_run(sn_dtype dtype, void *strip, int64_t done, int64_t at, int
 
 void sn_gather_index(const sn_operand *o, int64_t offset, const int64_t *dims, int rank,
                      int64_t flat, int64_t n, void *strip) {
-  cursor c = cursor_at(o, offset, dims, rank, flat);
-  for (int64_t done = 0; done < n;) {
-    int64_t stride;
-    const int64_t run = run_length(&c, n - done, &stride);
-    index_run(o->dtype, strip, done, c.at, stride, run);
-    done += run;
-    advance(&c, run);
-  }
+  for (runs r = runs_of(o, dims, rank, flat, n); next_run(&r);)
+    index_run(o->dtype, strip, r.done, offset + r.at.offset, r.stride, r.run);
 }
 
 static void write_run32(uint32_t *to, const uint32_t *from, int64_t stride, int64_t n) {
@@ -243,13 +193,7 @@ void sn_store_strided(const sn_strips *strips, const sn_operand *o, int64_t offs
     write_run(strips, o->dtype, sn_element_mutable(base, offset + flat, item), strip, 1, n);
     return;
   }
-  cursor c = cursor_at(o, offset, dims, rank, flat);
-  for (int64_t done = 0; done < n;) {
-    int64_t stride;
-    const int64_t run = run_length(&c, n - done, &stride);
-    write_run(strips, o->dtype, sn_element_mutable(base, c.at, item),
-              sn_element(strip, done, sn_strip_bytes(o->dtype)), stride, run);
-    done += run;
-    advance(&c, run);
-  }
+  for (runs r = runs_of(o, dims, rank, flat, n); next_run(&r);)
+    write_run(strips, o->dtype, sn_element_mutable(base, offset + r.at.offset, item),
+              sn_element(strip, r.done, sn_strip_bytes(o->dtype)), r.stride, r.run);
 }
