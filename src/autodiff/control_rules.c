@@ -146,6 +146,16 @@ static sn_status find_active(const site *s, const bool *given, uint8_t **active)
 
 /* ---- vjp of scan ----------------------------------------------------------------------------- */
 
+/* A const's cotangent that is summed behind the loop: of stacks that the rounds leave there. The sum of products
+ * a[t] b[t] is one product of all a beside each other and all b below each other; a sum of sums is one. */
+typedef struct late_sum {
+  sn_op op;         /* matmul or sum; SN_OP_NONE: it is carried */
+  size_t stacks[2]; /* places in `stacked` */
+  bool turned[2];   /* the transpose of what lies there */
+  uint64_t axes;    /* of a sum */
+  sn_type type;
+} late_sum;
+
 typedef struct scan_vjp {
   site s;
   const sn_id *dy;
@@ -156,6 +166,9 @@ typedef struct scan_vjp {
   /* the joint vjp in the maker */
   sn_id *y, *dy_inside, *wrt, *dwrt;
   size_t n_y, n_wrt;
+  late_sum *late; /* per argument */
+  sn_id *stacked; /* nodes of the maker that are further results */
+  size_t n_stacked;
   /* the forward loop once more */
   sn_id *extras; /* nodes of its body that are further results */
   size_t n_extras;
@@ -189,6 +202,68 @@ static void give_cotangents(scan_vjp *v) {
   }
 }
 
+static size_t stack_of(scan_vjp *v, sn_id node) {
+  size_t i = 0;
+  while (i < v->n_stacked && v->stacked[i] != node) i++;
+  if (i == v->n_stacked) v->stacked[v->n_stacked++] = node;
+  return i;
+}
+
+static bool is_stacked(const scan_vjp *v, sn_id node) {
+  bool is = false;
+  for (size_t i = 0; i < v->n_stacked; i++) is = is || v->stacked[i] == node;
+  return is;
+}
+
+/* A product whose factors are smaller than it is. */
+static bool product_late(scan_vjp *v, sn_id d, late_sum *late) {
+  const sn_graph *g = &v->s.m.graph;
+  if (g->nodes[d].op != SN_OP_matmul || g->nodes[d].type.rank != 2) return false;
+  int64_t moved = 0;
+  for (int side = 0; side < 2; side++) {
+    const sn_id x = sn_graph_inputs(g, d)[side];
+    if (g->nodes[x].type.rank != 2) return false;
+    moved += sn_type_size(&g->nodes[x].type);
+  }
+  if (moved > 2 * sn_type_size(&g->nodes[d].type)) return false;
+  *late = (late_sum){.op = SN_OP_matmul};
+  for (int side = 0; side < 2; side++) {
+    sn_id x = sn_graph_inputs(g, d)[side];
+    late->turned[side] = g->nodes[x].op == SN_OP_transpose && sn_graph_attrs(g, x)[0] == 1;
+    if (late->turned[side]) x = *sn_graph_inputs(g, x);
+    late->stacks[side] = stack_of(v, x);
+  }
+  return true;
+}
+
+/* A sum of what is stacked anyway. */
+static bool reduction_late(scan_vjp *v, sn_id d, late_sum *late) {
+  const sn_graph *g = &v->s.m.graph;
+  const sn_type type = g->nodes[d].type;
+  if (g->nodes[d].op == SN_OP_reshape) d = *sn_graph_inputs(g, d);
+  if (g->nodes[d].op != SN_OP_sum || !is_stacked(v, *sn_graph_inputs(g, d))) return false;
+  *late = (late_sum){.op = SN_OP_sum, .axes = (uint64_t)*sn_graph_attrs(g, d), .type = type};
+  late->stacks[0] = stack_of(v, *sn_graph_inputs(g, d));
+  return true;
+}
+
+/* Chooses the consts whose cotangents need not be carried, products first. */
+static void choose_late(scan_vjp *v) {
+  const size_t n = arguments_of(&v->s), consts = v->s.c.n_carries + v->s.c.n_stacks;
+  for (int products = 1; products >= 0; products--) {
+    size_t at = 0;
+    for (size_t k = 0; k < n; k++) {
+      if (!is_wanted(v, k)) continue;
+      const sn_id d = v->dwrt[at++];
+      if (k < consts || v->late[k].op) continue;
+      if (products)
+        product_late(v, d, &v->late[k]);
+      else
+        reduction_late(v, d, &v->late[k]);
+    }
+  }
+}
+
 /* The outputs of the backward body: cotangents of carries, sums of those of consts, slices of those of stacks. */
 static void make_backward(scan_vjp *v) {
   site *s = &v->s;
@@ -198,13 +273,14 @@ static void make_backward(scan_vjp *v) {
     if (is_wanted(v, k)) v->wrt[v->n_wrt++] = s->args[k];
   if (!b->status)
     b->status = sn_vjp_nodes(b, v->y, v->dy_inside, v->n_y, v->wrt, v->n_wrt, v->dwrt);
+  if (!b->status) choose_late(v);
   for (int pass = 0; pass < 3; pass++) {
     const sn_argument_kind kinds[] = {SN_ARGUMENT_CARRY, SN_ARGUMENT_CONST, SN_ARGUMENT_SLICE};
     size_t at = 0;
     for (size_t k = 0; k < n && !b->status && !s->b->status; k++) {
       if (!is_wanted(v, k)) continue;
       sn_id d = as_wide(b, v->dwrt[at++]);
-      if (kind_of(s, k) != kinds[pass]) continue;
+      if (kind_of(s, k) != kinds[pass] || v->late[k].op) continue;
       if (k >= consts) {
         const sn_type type = *sn_build_type(b, d);
         d = sn_build_binary(b, SN_OP_add, carried(v, SN_NONE, &type), d);
@@ -212,6 +288,7 @@ static void make_backward(scan_vjp *v) {
       sn_body_output(&s->m, d);
     }
   }
+  for (size_t i = 0; i < v->n_stacked; i++) sn_body_output(&s->m, v->stacked[i]);
 }
 
 /* Whether a forward value is stacked: it is costly, and changes from round to round. */
@@ -298,6 +375,55 @@ static sn_status backward_inputs(scan_vjp *v, const sn_argument *arguments, size
   return s->b->status;
 }
 
+/* (T, ...) with the given two axes in each other's place, as a matrix of that many rows. */
+static sn_id as_matrix(sn_build *b, sn_id stack, int i, int j, int64_t rows) {
+  if (b->status) return SN_NONE;
+  int64_t perm[3] = {0, 1, 2};
+  perm[i] = j;
+  perm[j] = i;
+  if (i != j) stack = sn_build_transpose(b, stack, perm);
+  if (b->status) return SN_NONE;
+  sn_type type = *sn_build_type(b, stack);
+  const int64_t all = sn_type_size(&type), columns = rows ? all / rows : 0;
+  type = (sn_type){.dtype = type.dtype, .rank = 2, .dims = {rows, columns}};
+  return sn_build_reshape(b, stack, &type);
+}
+
+/* The product of all: (m, T k) with (T k, n). */
+static sn_id product_of_stacks(sn_build *b, const late_sum *late, const sn_id *stacks) {
+  const sn_type a = *sn_build_type(b, stacks[0]), c = *sn_build_type(b, stacks[1]);
+  const int64_t m = a.dims[late->turned[0] ? 2 : 1], k = a.dims[late->turned[0] ? 1 : 2];
+  const int64_t terms = c.dims[0] * k;
+  sn_id left =
+      late->turned[0] ? as_matrix(b, stacks[0], 0, 0, terms) : as_matrix(b, stacks[0], 0, 1, m);
+  if (late->turned[0]) left = sn_build_swap_last(b, left);
+  const sn_id right =
+      late->turned[1] ? as_matrix(b, stacks[1], 1, 2, terms) : as_matrix(b, stacks[1], 0, 0, terms);
+  return sn_build_matmul(b, left, right);
+}
+
+/* What is summed behind the loop; first: the number of its first stack among the results. */
+static void hand_out_late(scan_vjp *v, sn_id node, size_t first) {
+  sn_build *b = v->s.b;
+  for (size_t k = 0; k < arguments_of(&v->s) && !b->status; k++) {
+    const late_sum *late = &v->late[k];
+    sn_id stacks[2];
+    if (!late->op) continue;
+    for (int i = 0; i < (late->op == SN_OP_matmul ? 2 : 1); i++) {
+      const sn_id from = v->stacked[late->stacks[i]];
+      const sn_type type = stacked(&v->s.m.graph.nodes[from].type, v->s.c.length);
+      stacks[i] = make_result(b, node, first + late->stacks[i], &type);
+    }
+    if (b->status) return;
+    if (late->op == SN_OP_matmul)
+      v->dx[k] = product_of_stacks(b, late, stacks);
+    else
+      v->dx[k] = sn_build_reshape(b, sn_build_reduce(b, SN_OP_sum, stacks[0], late->axes << 1 | 1),
+                                  &late->type);
+    v->dx[k] = as_wide(b, v->dx[k]);
+  }
+}
+
 /* Results of the backward loop: in the order of its outputs. */
 static void hand_out(scan_vjp *v, sn_id node) {
   site *s = &v->s;
@@ -306,13 +432,14 @@ static void hand_out(scan_vjp *v, sn_id node) {
   for (int pass = 0; pass < 3; pass++) {
     const sn_argument_kind kinds[] = {SN_ARGUMENT_CARRY, SN_ARGUMENT_CONST, SN_ARGUMENT_SLICE};
     for (size_t k = 0; k < n; k++) {
-      if (!is_wanted(v, k) || kind_of(s, k) != kinds[pass]) continue;
+      if (!is_wanted(v, k) || kind_of(s, k) != kinds[pass] || v->late[k].op) continue;
       const sn_type type = wide(sn_build_type(s->b, s->x[k]));
       const size_t number = result++;
       if (v->wanted[k]) v->dx[k] = make_result(s->b, node, number, &type);
       if (s->b->status) return;
     }
   }
+  hand_out_late(v, node, result);
 }
 
 static sn_status make_arguments(scan_vjp *v) {
@@ -342,6 +469,8 @@ static sn_status vjp_of_scan(scan_vjp *v) {
   SN_TRY(sn_arena_alloc(arena, s->c.n_results, sizeof *v->y, (void **)&v->dy_inside));
   SN_TRY(sn_arena_alloc(arena, s->n, sizeof *v->wrt, (void **)&v->wrt));
   SN_TRY(sn_arena_alloc(arena, s->n, sizeof *v->wrt, (void **)&v->dwrt));
+  SN_TRY(sn_arena_alloc(arena, s->n, sizeof *v->late, (void **)&v->late));
+  SN_TRY(sn_arena_alloc(arena, s->n, 2 * sizeof *v->stacked, (void **)&v->stacked));
   sn_body_begin(&s->m, arena);
   SN_TRY(make_arguments(v));
   give_cotangents(v);

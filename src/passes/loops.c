@@ -3,7 +3,8 @@
  *   merged    scans over the same inputs with the same carries become one: the forward loop, and what a derivative made
  *             of it to have more of its values
  *   pruned    results nobody uses go, and carries and inputs that no result needs
- *   constant  a carry that every round hands on as it is, is a constant of the loop
+ *   constant  a carry that every round hands on as it is, is a constant of the loop, and slices handed on are the stack
+ *             they come from
  *   hoisted   what is made of constants alone is made before the loop
  *
  * Each region is looked at once, and each node of control flow meets those of its own bucket only: linear. */
@@ -200,8 +201,18 @@ static void find_roles(remake *m) {
   }
 }
 
+/* The argument that result k is as it comes: a carry of itself, a slice of a stack; SN_NONE: it is made. */
+static uint32_t handed_on(const family *f, const sn_control *c, size_t k) {
+  const sn_graph *body = &f->body;
+  const sn_id id = body->outputs[k];
+  if (body->nodes[id].op != SN_OP_input) return SN_NONE;
+  const size_t from = (size_t)sn_graph_attrs(body, id)[0];
+  const bool stack = from >= c->n_carries && from < c->n_carries + c->n_stacks;
+  return (k < c->n_carries ? from == k : stack) ? (uint32_t)from : SN_NONE;
+}
+
 static bool is_result(const remake *m, size_t k) {
-  return m->f->used[k] && (k >= m->c.n_carries || m->role[k] == ROLE_CARRY);
+  return m->f->used[k] && handed_on(m->f, &m->c, k) == SN_NONE;
 }
 
 /* A constant of the loop that costs something. What is a view, or a number, is made in each round. */
@@ -338,19 +349,16 @@ static sn_id rewrite_scan(sn_rewrite *r, sn_id id, const sn_id *inputs) {
   return f->node;
 }
 
-/* A carry that never changes is what it began as. */
+/* A carry that never changes is what it began as, and slices that do not are their stack. */
 static sn_id rewrite_result(sn_rewrite *r, sn_id id, const sn_id *inputs) {
   const state *s = r->user;
   const sn_id from = *sn_graph_inputs(s->from, id);
   if (!s->family_of[from]) return SN_NONE;
   const family *f = &s->families[s->family_of[from] - 1];
   const uint32_t k = s->result[from][*sn_graph_attrs(s->from, id)];
-  const sn_graph *body = &f->body;
-  const sn_node *output = sn_graph_node(body, body->outputs[k]);
-  const size_t n_carries = (size_t)sn_graph_attrs(s->from, f->first)[1];
-  if (k < n_carries && output->op == SN_OP_input &&
-      (size_t)sn_graph_attrs(body, body->outputs[k])[0] == k)
-    return r->map[sn_graph_inputs(s->from, f->first)[k]];
+  const sn_control control = sn_graph_control(s->from, f->first);
+  const uint32_t as_it_is = handed_on(f, &control, k);
+  if (as_it_is != SN_NONE) return r->map[sn_graph_inputs(s->from, f->first)[as_it_is]];
   const int64_t number = f->number[k];
   return sn_build_op(&r->to, SN_OP_result, inputs, 1, &number, 1, &s->from->nodes[id].type);
 }

@@ -178,6 +178,57 @@ static void gradients_of_a_scan_to_order_two(void **state) {
       fail_msg("number %d is %.17g, not %.17g", i, got[i], expected[i]);
 }
 
+/* h' = tanh(h w + x u + b) of rows, whose weights' cotangents are summed behind the loop. */
+enum { ROWS = 2, WIDTH = 4, STEPS = 3 };
+
+static sn_tensor *cell(sn_tensor *const *p, sn_tensor *h, sn_tensor *x) {
+  return sn_tanh(sn_add(sn_add(sn_matmul(h, p[0]), sn_matmul(x, sn_transpose(p[1], NULL))), p[2]));
+}
+
+static sn_tensor *recurrent(sn_tensor *const *p, sn_tensor *start, sn_tensor *xs, bool by_scan) {
+  sn_tensor *h = start, *sum = NULL;
+  if (by_scan) {
+    sn_tensor *in[2], *made[2], *out[2], *inputs[2] = {start, xs};
+    for (int k = 0; k < 2; k++) in[k] = sn_placeholder(f.ctx, SN_F64, DIMS(ROWS, WIDTH));
+    made[0] = made[1] = cell(p, in[0], in[1]);
+    const sn_traced body = {in, 2, made, 2};
+    assert_int_equal(sn_scan(f.ctx, &body, 1, inputs, STEPS, true, out), SN_OK);
+    return sn_sum(sn_square(out[1]), SN_ALL_AXES, false);
+  }
+  for (int64_t t = STEPS - 1; t >= 0; t--) {
+    const int64_t begin[] = {t, 0, 0}, size[] = {1, ROWS, WIDTH};
+    h = cell(p, h, sn_reshape(sn_slice(xs, begin, size, NULL), DIMS(ROWS, WIDTH)));
+    sn_tensor *square = sn_sum(sn_square(h), SN_ALL_AXES, false);
+    sum = sum ? sn_add(sum, square) : square;
+  }
+  return sum;
+}
+
+static sn_tensor *numbers(int rank, const int64_t *dims, double step) {
+  void *data;
+  sn_tensor *t = sn_empty(f.ctx, SN_F64, rank, dims, &data);
+  for (int64_t i = 0; i < sn_size(t); i++) ((double *)data)[i] = (double)(i * 7 % 11) * step - 0.4;
+  return t;
+}
+
+static void weights_of_a_recurrent_layer_have_their_gradients(void **state) {
+  (void)state;
+  sn_tensor *p[3] = {sn_variable(numbers(DIMS(WIDTH, WIDTH), 0.07)),
+                     sn_variable(numbers(DIMS(WIDTH, WIDTH), 0.05)),
+                     sn_variable(numbers(DIMS(WIDTH), 0.03))};
+  sn_tensor *start = numbers(DIMS(ROWS, WIDTH), 0.09), *xs = numbers(DIMS(STEPS, ROWS, WIDTH), 0.1);
+  sn_tensor *got[3], *expected[3];
+  assert_int_equal(sn_gradients(recurrent(p, start, xs, true), p, 3, got), SN_OK);
+  assert_int_equal(sn_gradients(recurrent(p, start, xs, false), p, 3, expected), SN_OK);
+  for (int k = 0; k < 3; k++) {
+    const double *a = sn_data(got[k]), *b = sn_data(expected[k]);
+    assert_non_null(a);
+    for (int64_t i = 0; i < sn_size(got[k]); i++)
+      if (!(fabs(a[i] - b[i]) <= 1e-13 * (1 + fabs(b[i]))))
+        fail_msg("weight %d, element %lld: %.17g, not %.17g", k, (long long)i, a[i], b[i]);
+  }
+}
+
 static void gradient_of_a_cond_is_its_branch(void **state) {
   (void)state;
   for (int which = 0; which < 2; which++) {
@@ -279,6 +330,7 @@ int main(void) {
       TEST(cond_runs_one_branch),
       TEST(loops_in_loops),
       TEST(gradients_of_a_scan_to_order_two),
+      TEST(weights_of_a_recurrent_layer_have_their_gradients),
       TEST(gradient_of_a_cond_is_its_branch),
       TEST(examples_at_once_are_examples_one_by_one),
   };
