@@ -59,3 +59,17 @@ test('bools meet numbers in one kernel', () => {
   const got = f(sn.tensor(x, { dtype: 'bool' }), sn.tensor(y, { dtype: 'bool' }), sn.tensor(v));
   assert.deepEqual(stored(got), v.map((k, i) => (x[i] && !y[i] ? k : -k)));
 });
+
+test('any and all are one kernel with what they ask of each element and what follows', () => {
+  const x = sn.iota([70, 300], 1).div(300);
+  const cases = {
+    'all elements': (t) => sn.all(sn.isfinite(t)),
+    'each row': (t) => sn.where(sn.any(t.greater(0.9), { axis: 1 }), 1, 2),
+    'each column': (t) => sn.logicalNot(sn.all(t.less(0.5), { axis: 0 })),
+    'the first largest of each row': (t) => sn.argmax(t.mul(2), { axis: 1 }),
+  };
+  for (const [name, f] of Object.entries(cases)) {
+    assert.equal(sn.inspect(f)(x).kernels.length, 1, name);
+    assert.deepEqual(sn.jit(f)(x).toArray(), f(x).toArray(), name);
+  }
+});
