@@ -51,7 +51,7 @@ test('wrong sizes', () => {
 });
 
 test('wrong dtypes', () => {
-  assertThrows(() => sn.tensor([1, 2]).bitwiseAnd(1), sn.DTypeError, { op: 'bitwise_and' });
+  assertThrows(() => sn.tensor([1, 2]).bitwiseAnd(1), sn.DTypeError, { op: 'bitwiseAnd' });
   assertThrows(() => sn.zeros([1], { dtype: 'complex' }), sn.DTypeError, { op: 'zeros' });
   assertThrows(() => sn.zeros([1], { dtype: 'toString' }), sn.DTypeError, { op: 'zeros' });
   assertThrows(() => sn.zeros([1], { dtype: 'int64' }), sn.DTypeError, { op: 'zeros', code: 'dtype' });

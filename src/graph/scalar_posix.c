@@ -75,11 +75,33 @@ double sn_op_scalar(sn_op op, sn_dtype dtype, bool fused, double a, double b) {
   }
 }
 
+/* A case for each float of 16 bits. */
+#define BITS_FLOAT(id, s)
+#define BITS_INT(id, s)
+#define BITS_FLAG(id, s)
+#define BITS_SMALL(id, s)
+#define BITS_HALF(id, s) \
+  case SN_##id:          \
+    return (uint16_t)sn_f32_narrow_##s(false, value);
+#define VALUE_FLOAT(id, s)
+#define VALUE_INT(id, s)
+#define VALUE_FLAG(id, s)
+#define VALUE_SMALL(id, s)
+#define VALUE_HALF(id, s) \
+  case SN_##id: return sn_f32_widen_##s(false, bits);
+
 uint16_t sn_half_bits(sn_dtype dtype, float value) {
-  return (uint16_t)(dtype == SN_F16 ? sn_f32_narrow_f16(false, value)
-                                    : sn_f32_narrow_bf16(false, value));
+  switch (dtype) {
+#define DTYPE(id, name, s, T, kind, ...) BITS_##kind(id, s)
+#include "graph/dtypes.def"
+  default: return 0;
+  }
 }
 
 float sn_half_value(sn_dtype dtype, uint16_t bits) {
-  return dtype == SN_F16 ? sn_f32_widen_f16(false, bits) : sn_f32_widen_bf16(false, bits);
+  switch (dtype) {
+#define DTYPE(id, name, s, T, kind, ...) VALUE_##kind(id, s)
+#include "graph/dtypes.def"
+  default: return 0;
+  }
 }

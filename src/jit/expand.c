@@ -117,11 +117,18 @@ static sn_vec combine_bool(sn_vecs *lanes, sn_op op, sn_vec a, sn_vec b) {
 /* Between a small dtype and its wide one. */
 static sn_vec cast_small(sn_vecs *lanes, sn_dtype from, sn_dtype to, sn_vec a) {
   switch (sn_dtype_is_small(to) ? to : from) {
-  case SN_F16: return to == SN_F16 ? emit_f32_narrow_f16(lanes, a) : emit_f32_widen_f16(lanes, a);
-  case SN_BF16:
-    return to == SN_BF16 ? emit_f32_narrow_bf16(lanes, a) : emit_f32_widen_bf16(lanes, a);
-  case SN_I8: return to == SN_I8 ? emit_f32_narrow_i8(lanes, a) : a;
-  default: return to == SN_U8 ? emit_f32_narrow_u8(lanes, a) : a;
+#define CASE_FLOAT(id, s)
+#define CASE_INT(id, s)
+#define CASE_FLAG(id, s)
+#define CASE_HALF(id, s) \
+  case SN_##id:          \
+    return to == SN_##id ? emit_f32_narrow_##s(lanes, a) : emit_f32_widen_##s(lanes, a);
+#define CASE_SMALL(id, s) \
+  case SN_##id:           \
+    return to == SN_##id ? emit_f32_narrow_##s(lanes, a) : a;
+#define DTYPE(id, name, s, T, kind, ...) CASE_##kind(id, s)
+#include "graph/dtypes.def"
+  default: return a;
   }
 }
 

@@ -13,7 +13,7 @@
 
 #define SN_STRIP 256
 #define SN_DTYPE_COUNT 4 /* that are computed with; then come the small ones */
-#define SN_SMALL_COUNT 4
+#define SN_SMALL_COUNT (SN_DTYPES - SN_DTYPE_COUNT)
 
 /* fused: which bits a function of float32 has (math/expand_f32.inc); only the instance of a machine
  * whose programs may have either asks for it. */

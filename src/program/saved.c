@@ -5,7 +5,6 @@
 #define FORMAT 2u
 #define VERSION_BYTES 16
 #define HEAD_BYTES (8 + 4 + VERSION_BYTES + 3 * 8)
-#define DTYPES (SN_U8 + 1)
 
 static const char magic[8] = "\x89sinter\n";
 
@@ -15,7 +14,7 @@ static void stream_type(sn_stream *s, sn_type *type) {
   uint32_t dtype = type->dtype, rank = (uint32_t)type->rank;
   sn_stream_u32(s, &dtype);
   sn_stream_u32(s, &rank);
-  sn_stream_expect(s, dtype < DTYPES, "there is no such dtype");
+  sn_stream_expect(s, dtype < SN_DTYPES, "there is no such dtype");
   sn_stream_expect(s, rank <= SN_MAX_RANK, "a rank is too high");
   if (!sn_stream_is_well(s)) return;
   type->dtype = (sn_dtype)dtype;
@@ -113,7 +112,7 @@ static uint64_t vocabulary(void) {
     const char *name = sn_op_describe((sn_op)op)->name;
     hash = sn_stream_hash(hash, name, strlen(name) + 1);
   }
-  for (int dtype = 0; dtype < DTYPES; dtype++) {
+  for (int dtype = 0; dtype < SN_DTYPES; dtype++) {
     const char *name = sn_dtype_name((sn_dtype)dtype);
     hash = sn_stream_hash(hash, name, strlen(name) + 1);
   }

@@ -6,18 +6,25 @@
 #include "base/size.h"
 #include "tensor/region.h"
 
-/* "max: no elements" as "argmax: no elements". */
-static void rename_function(sn_error *error, const char *name) {
+/* An op's name as that of its function: "logical_and" as "logicalAnd". */
+static void camel_case(char *to, const char *name) {
+  for (; *name; name++) *to++ = *name == '_' && name[1] ? (char)(*++name - 'a' + 'A') : *name;
+  *to = 0;
+}
+
+/* "max: no elements" as "argmax: no elements", where that is what was called. */
+static void name_function(sn_error *error, const char *composed) {
   if (error->status == SN_ERR_INTERNAL || !error->op[0]) return;
   const sn_error given = *error;
-  sn_format(error->op, sizeof error->op, "%s", name);
-  sn_format(error->message, sizeof error->message, "%s%s", name, given.message + strlen(given.op));
+  camel_case(error->op, composed ? composed : given.op);
+  sn_format(error->message, sizeof error->message, "%s%s", error->op,
+            given.message + strlen(given.op));
 }
 
 sn_status sn_context_report(sn_context *ctx, sn_status status) {
   if (!status || ctx->first_error.status) return status;
   ctx->first_error = ctx->env.error;
-  if (ctx->composed) rename_function(&ctx->first_error, ctx->composed);
+  name_function(&ctx->first_error, ctx->composed);
   return status;
 }
 

@@ -52,7 +52,7 @@ static sn_dtype any_dtype(kitchen *k) {
 }
 
 static sn_dtype small_dtype(kitchen *k) {
-  return (sn_dtype)(SN_F16 + case_below(&k->r, SN_U8 - SN_F16 + 1));
+  return (sn_dtype)(SN_F16 + case_below(&k->r, SN_DTYPES - SN_F16));
 }
 
 /* In a dtype that is computed with: the reference has no others for most ops. */

@@ -15,7 +15,7 @@ static void elementwise_errors(void **state) {
   REFUSED(sn_add(a, b), SN_ERR_SHAPE, "add: shapes do not broadcast: a (2, 3), b (4, 3)");
   REFUSED(sn_where(sn_less(a, a), a, b), SN_ERR_SHAPE,
           "where: shapes do not broadcast: a (2, 3), b (4, 3)");
-  REFUSED(sn_bitwise_and(a, i), SN_ERR_DTYPE, "bitwise_and: not defined for float32");
+  REFUSED(sn_bitwise_and(a, i), SN_ERR_DTYPE, "bitwiseAnd: not defined for float32");
   REFUSED(sn_astype(a, (sn_dtype)8), SN_ERR_DTYPE, "astype: unknown dtype 8");
   REFUSED(sn_bitcast(a, (sn_dtype)-1), SN_ERR_DTYPE, "bitcast: unknown dtype -1");
   REFUSED(sn_bitcast(a, SN_F64), SN_ERR_DTYPE,
@@ -534,7 +534,7 @@ static void errors_have_fields(void **state) {
          4, 8, 3, 2, 4, 8, 3, 7, 1, 1);
   FIELDS(sn_take(a, a, 0), "take", "indexing.c", -1);
   FIELDS(sn_reshape(a, 2, (int64_t[]){-1, 4}), "reshape", "move.c", 2, 2, 3);
-  FIELDS(sn_bitwise_and(a, i), "bitwise_and", "infer.c", -1);
+  FIELDS(sn_bitwise_and(a, i), "bitwiseAnd", "infer.c", -1);
   FIELDS(sn_gradients(NULL, &a, 1, &s) ? NULL : a, "", "tensor.c", -1);
 }
 

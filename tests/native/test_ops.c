@@ -209,8 +209,8 @@ static void squares_by_pow(void **state) {
 
 static void casts(void **state) {
   (void)state;
-  for (int from = 0; from <= SN_U8; from++)
-    for (int to = 0; to <= SN_U8; to++)
+  for (int from = 0; from < (int)SN_DTYPES; from++)
+    for (int to = 0; to < (int)SN_DTYPES; to++)
       for (int view = 0; view < TWIN_VIEWS; view++)
         for (size_t i = 0; i < case_shape_count; i++) {
           if (case_short() && view && !case_one_in(&rng, 4)) continue;
@@ -233,8 +233,8 @@ static void casts_of_numbers(void **state) {
   (void)state;
   static const double numbers[] = {0.1, 2.7, -2.7, 1e300, 16777217, 3e9, -0.0, 0x1p-149};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-    for (int from = 0; from <= SN_U8; from++)
-      for (int to = 0; to <= SN_U8; to++)
+    for (int from = 0; from < (int)SN_DTYPES; from++)
+      for (int to = 0; to < (int)SN_DTYPES; to++)
         for (int compiled = 0; compiled < 2; compiled++) {
           const sn_type type = {.dtype = (sn_dtype)from, .rank = 1, .dims = {3}};
           twins w;

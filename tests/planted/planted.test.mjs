@@ -1,6 +1,6 @@
-// planted.test.mjs - what a new op costs. In a copy of the tree each kind of op is planted with as few edits as it
+// planted.test.mjs - what a new op or dtype costs. In a copy of the tree each kind is planted with as few edits as it
 // takes; the files are counted, the copy is built, and the tests that read the table find the new rows by themselves:
-// every value on the reference and on the strip VM of every instruction set, derivatives, facts.
+// every value on the reference and on the strip VM of every instruction set, casts between all dtypes, derivatives, facts.
 import assert from 'node:assert/strict';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ const PARTS = ['CMakeLists.txt', 'CMakePresets.json', 'include', 'src', 'scripts
 const TESTS = ['test_axis', 'test_grad', 'test_meaning', 'test_op_facts', 'test_ops', 'test_rules', 'test_sums'];
 const BUILD_MS = 15 * 60_000;
 
-/** By kind of op: how many files it may touch, and its edits: [file, text that is there, text behind it]. */
+/** By kind: how many files it may touch, and its edits: [file, text that is there, text behind it]. */
 const PLANTED = {
   'an elementwise op': {
     most: 2,
@@ -53,6 +53,19 @@ DEFINE_SCAN(alternate_i32, word, word, 0, in - before)
       ['src/kernels/scan.c', '  default: SCAN_OF(recurrence)', '  case SN_OP_alternate: SCAN_OF(alternate); break;\n'],
       ['src/csource/write_call.c', '  add_lines(w, r->op == SN_OP_cumsum ?',
         '  if (r->op == SN_OP_alternate) add_lines(w, "  state = x - state;\\n"); else\n'],
+    ],
+  },
+  'a dtype of storage': {
+    most: 12,
+    edits: [
+      ['src/graph/dtypes.def', '/* clang-format on */', 'DTYPE(U16,  uint16,   u16,  uint16_t, SMALL, I32,  1, Uint16Array)\n'],
+      ['include/sinter.h', '} sn_dtype;', '  , SN_U16\n'],
+      ['src/math/expand_small.inc', 'static inline X_I X_FN(narrow_u8)', `
+static inline X_I X_FN(narrow_u16)(X_PARAM X_I a) { return X_IAND(a, X_IC(0xffff)); }
+
+`],
+      ['tests/native/op_cases.c', 'static const struct {', 'static const uint16_t specials_u16[] = {0, 1, 2, UINT16_MAX, 32767, 32768, 255};\n\n'],
+      ['tests/native/op_cases.c', '    [SN_U8] =', '    [SN_U16] = {specials_u16, sizeof specials_u16 / sizeof specials_u16[0]},\n'],
     ],
   },
 };
