@@ -7,6 +7,8 @@
 
 #include "api_support.h"
 
+#include "tensor/apply.h"
+
 enum { INPUTS = 4, MOST_OUTPUTS = 2, LARGEST = 8192 };
 
 /* In: float32 (6, 10), float32 (10, 8), float64 (4, 7), int32 (6). Returns how many outputs. */
@@ -78,6 +80,17 @@ static int gathers(sn_tensor *const *in, sn_tensor **out) {
   return 2;
 }
 
+/* Sums of bags of rows, whose ends go up and down, and of those that a gather looks up. */
+static int bags(sn_tensor *const *in, sn_tensor **out) {
+  for (int k = 0; k < 2; k++) {
+    sn_tensor *rows = k ? sn_take(in[2], in[3], 0) : in[0];
+    sn_tensor *sums =
+        sn_node_of(f.ctx, SN_OP_ragged_sum, (sn_tensor *[]){rows, in[3]}, 2, NULL, 0, NULL);
+    out[k] = sn_neg(sn_hand_out(sums));
+  }
+  return 2;
+}
+
 /* Rows in reverse: carry' = tanh(carry) + row; then doubled until its sum is above 50. */
 static int loops(sn_tensor *const *in, sn_tensor **out) {
   sn_tensor *p[4], *scanned[2], *results[1];
@@ -113,9 +126,9 @@ static int choices(sn_tensor *const *in, sn_tensor **out) {
   return 1;
 }
 
-static program_fn *const programs[] = {maps,  types,    reductions, whole_reductions,
-                                       rows,  products, arranged,   along,
-                                       scans, gathers,  loops,      choices};
+static program_fn *const programs[] = {
+    maps,    types, reductions, whole_reductions, rows, products, arranged, along, scans,
+    gathers, bags,  loops,      choices};
 enum { PROGRAMS = sizeof programs / sizeof *programs };
 
 /* ---- the same twice -------------------------------------------------------------------------- */
