@@ -223,7 +223,7 @@ static sn_window_options window_options(int64_t wide[WINDOW_WORDS], int axes) {
 
 sn_tensor *sinter_variable(sn_tensor *x) { return sn_variable(x); }
 
-void sinter_untrack(sn_tensor *t) { sn_untrack(t); }
+sn_tensor *sinter_untracked(sn_tensor *t) { return sn_untracked(t); }
 
 sn_status sinter_gradients(sn_tensor *y, uint32_t count) {
   sn_tensor **wrt = scratch_tensors();
@@ -255,6 +255,22 @@ sn_status sinter_cond(uint32_t n_operands, uint32_t n_outputs) {
   const sn_traced branches[] = {traced_at(on_true, n_operands, n_outputs),
                                 traced_at(on_false, n_operands, n_outputs)};
   return sn_cond(*scratch_tensors(), &branches[0], &branches[1], operands, operands + n_operands);
+}
+
+sn_status sinter_vjp(uint32_t n_outputs, uint32_t n) {
+  sn_tensor **y = scratch_tensors(), **dy = y + n_outputs, **wrt = dy + n_outputs;
+  return sn_vjp(context, y, n_outputs, dy, wrt, n, wrt + n);
+}
+
+sn_status sinter_jvp(uint32_t n_outputs, uint32_t n) {
+  sn_tensor **y = scratch_tensors(), **wrt = y + n_outputs, **tangents = wrt + n;
+  return sn_jvp(context, y, n_outputs, wrt, tangents, n, tangents + n);
+}
+
+sn_status sinter_vmap(uint32_t n_outputs, uint32_t n) {
+  sn_tensor **y = scratch_tensors(), **examples = y + 2 * n_outputs, **batches = examples + n;
+  const int32_t *out_axes = scratch + n_outputs, *in_axes = out_axes + n_outputs + 2 * n;
+  return sn_vmap(context, y, out_axes, n_outputs, examples, batches, in_axes, n, batches + 2 * n);
 }
 
 sn_program *sinter_compile(uint32_t n_inputs, uint32_t n_outputs) {

@@ -77,9 +77,9 @@ sn_tensor *SN_EXPORT(sinter_ternary)(uint32_t op, sn_tensor *x, sn_tensor *y, sn
 
 /* ---- derivatives, control flow and programs ---- */
 sn_tensor *SN_EXPORT(sinter_variable)(sn_tensor *x);
-/* No derivative by a variable will be asked of t any more: once evaluated it lets go of its
+/* A copy of t that no derivative by a variable will be asked of: once evaluated it lets go of its
  * inputs. */
-void SN_EXPORT(sinter_untrack)(sn_tensor *t);
+sn_tensor *SN_EXPORT(sinter_untracked)(sn_tensor *t);
 /* in: count tensors; out, behind them: as many derivatives */
 sn_status SN_EXPORT(sinter_gradients)(sn_tensor *y, uint32_t count);
 /* in: a traced body, that is its placeholders and its results, as many inputs as placeholders, the
@@ -89,6 +89,13 @@ sn_status SN_EXPORT(sinter_scan)(uint32_t n_inputs, uint32_t n_outputs, uint32_t
 sn_status SN_EXPORT(sinter_while)(uint32_t n);
 /* in: the condition, two traced branches, n_operands tensors; out, behind them: n_outputs */
 sn_status SN_EXPORT(sinter_cond)(uint32_t n_operands, uint32_t n_outputs);
+/* in: outputs, their cotangents, n arguments; out, behind them: as many cotangents */
+sn_status SN_EXPORT(sinter_vjp)(uint32_t n_outputs, uint32_t n);
+/* in: outputs, n arguments, their tangents or 0; out, behind them: the outputs' tangents */
+sn_status SN_EXPORT(sinter_jvp)(uint32_t n_outputs, uint32_t n);
+/* in: outputs, their axes, n examples, their batches, the axes of these; out, behind them: as many
+ * tensors as outputs */
+sn_status SN_EXPORT(sinter_vmap)(uint32_t n_outputs, uint32_t n);
 /* in: n_inputs placeholders, n_outputs tensors, n_inputs donation flags, bits of passes to switch
  * off, and on, whether to record */
 sn_program *SN_EXPORT(sinter_compile)(uint32_t n_inputs, uint32_t n_outputs);

@@ -32,6 +32,8 @@ export const dtypeNumber = (dtype: DType): number => DTYPES.indexOf(dtype);
 
 export const dtypeFromNumber = (number: number): DType => DTYPES[number] ?? 'float32';
 
+export const isFloat = (dtype: DType): boolean => dtype.includes('float');
+
 /** Whether elements are floats of 16 bits, for which JavaScript has no array everywhere. */
 export const isHalf = (dtype: DType): boolean => HALVES.includes(dtype);
 

@@ -31,12 +31,17 @@ export { keep, scope, tidy, type Scope } from './scope.js';
 export { dispose } from './pytree.js';
 export { evaluate as eval, memory, passes, setDebug, setPass, type MemoryInfo } from './core.js';
 
-export { grad, valueAndGrad, type GradOf, type GradOptions, type Grads } from './transforms.js';
 export { cond, foriLoop, map, scan, switchCase, whileLoop, type ScanOptions } from './control.js';
 export { associativeScan, type AssociativeScanOptions } from './associative.js';
 export { minimize, type MinimizeOptions, type Minimum } from './minimize.js';
 export { odeint, type OdeOptions } from './ode.js';
 export type { Returned, SlicesOf, TensorsOf } from './regions.js';
+export { grad, valueAndGrad, type GradOptions } from './grad.js';
+export type { GradOf, Grads } from './variables.js';
+export { jvp, linearize, vjp, type CotangentOf, type Pull, type Push, type TangentOf, type TangentsOf } from './vjp.js';
+export { hessian, jacfwd, jacobian, jacrev, type ArgnumsOptions, type JacobianOf, type JacobianOptions } from './jacobian.js';
+export { vmap, type MappedAxes, type VmapOptions } from './vmap.js';
+export { checkGrads, type CheckGradsOptions } from './checkgrads.js';
 export { jit, type JitOptions, type Jitted } from './jit.js';
 export { load, type Loaded } from './saved.js';
 export type { Trace } from './traces.js';

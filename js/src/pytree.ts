@@ -292,3 +292,13 @@ export function leavesWithPaths(node: TreeShape, path = ''): Leaf[] {
   if (node.items.length === 0) return [{ path, isTensor: false, empty: `an empty ${kind || 'object'}` }];
   return node.items.flatMap((item, i) => leavesWithPaths(item, `${path}${name(i)}`));
 }
+
+/** What the tensors of a tree are called, from their places. */
+export const tensorNames = (shape: TreeShape, nameOf: (path: string) => string): string[] =>
+  leavesWithPaths(shape).flatMap(({ path, isTensor }) => (isTensor ? [nameOf(path)] : []));
+
+/** Of a tree of arguments: 'argument 0.w' for '[0].w'. */
+export const argumentName = (path: string): string => path.replace(/^\[(\d+)\]/, 'argument $1');
+
+/** Of what a function returned. */
+export const resultName = (path: string): string => `result${path}`;

@@ -3,7 +3,7 @@
 // Invariant: to look at a tensor computes nothing, waits for nothing and makes no tensor. Values are shown
 // where they are in memory; many of them are shown by their first and last.
 
-import { viewOf, type DType } from './dtype.js';
+import { isFloat, viewOf, type DType } from './dtype.js';
 import { isNode } from './runtime/environment.js';
 import { runtimeOrNull, type Runtime } from './runtime/runtime.js';
 import { Tensor } from './tensor.js';
@@ -37,7 +37,7 @@ const fromBfloat16 = (bits: number): number => new Float32Array(Uint32Array.of(b
 
 function elementText(dtype: DType, element: number): string {
   if (dtype === 'bool') return element ? 'true' : 'false';
-  if (!dtype.includes('float')) return String(element);
+  if (!isFloat(dtype)) return String(element);
   const value = dtype === 'float16' ? fromFloat16(element) : dtype === 'bfloat16' ? fromBfloat16(element) : element;
   if (Object.is(value, -0)) return '-0';
   const isWhole = Number.isInteger(value) && Math.abs(value) < 10 ** (DIGITS + 2);

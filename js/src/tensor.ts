@@ -234,7 +234,7 @@ export class Tensor {
 
 const replacedError = (op: string): SinterError =>
   new SinterError('argument', op, 'a function in a field of an instance uses that instance, not the argument', {
-    hint: 'in arguments of jit, grad and trainStep write it as a method: apply(x) { return x.mul(this.w); }',
+    hint: 'in arguments of jit, grad, vmap and their like write it as a method: apply(x) { return x.mul(this.w); }',
   });
 
 /** count rows of width elements each. */

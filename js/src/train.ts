@@ -9,7 +9,7 @@ import { map, tensorsWithin } from './pytree.js';
 import { runtime } from './runtime/runtime.js';
 import { tidy } from './scope.js';
 import { wrap, type Tensor } from './tensor.js';
-import { valueAndGrad } from './transforms.js';
+import { valueAndGrad } from './grad.js';
 
 /** Parameters and what the optimizer remembers. A step uses it up and returns the next one. */
 export interface TrainState<P> {

@@ -16,7 +16,7 @@ const FUNCTIONS = `init info mod atan2 exp2 expm1 log2 tan asin acos atan sinh c
   einsum outer conv1d conv2d conv3d convTranspose1d convTranspose2d convTranspose3d maxPool1d maxPool2d maxPool3d
   avgPool1d avgPool2d avgPool3d lpPool1d lpPool2d scatter scatterNd gatherNd softmax logSoftmax layerNorm rmsNorm batchNorm
   softmaxCrossEntropy attention rope groupNorm instanceNorm resize floorDivide remainder quantize dequantize packInt4 unpackInt4
-  grad valueAndGrad jit trainStep profile inspect`.split(/\s+/);
+  grad valueAndGrad vjp jvp linearize jacobian jacfwd jacrev hessian vmap checkGrads jit trainStep profile inspect`.split(/\s+/);
 
 const METHODS = `mod atan2 exp2 expm1 log2 tan asin acos atan sinh cosh asinh acosh atanh softplus leakyRelu elu selu gelu silu
   mish hardswish clip logicalXor add sub mul div pow neg exp log tanh sigmoid relu where equal less greater astype sum prod mean max min

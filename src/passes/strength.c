@@ -206,11 +206,23 @@ static sn_id sum_of_points(const sn_match *m) {
   return sn_build_binary(m->b, SN_OP_add, sum, sn_build_like(m->b, sum, 0));
 }
 
+/* A product over k = 1 has one term, 0 + x y: elementwise it joins what reads it. A fused multiply-add
+ * keeps the sign of a term that vanishes. */
+static sn_id product_of_one_term(const sn_match *m) {
+  const sn_type *x = &sn_match_node(m, m->x[0])->type;
+  if (x->dims[x->rank - 1] != 1 || x->dtype != m->type.dtype || sn_match_dtype(m, 1) != x->dtype)
+    return SN_NONE;
+  const sn_id left = sn_build_broadcast(m->b, m->x[0], &m->type);
+  const sn_id right = sn_build_broadcast(m->b, m->x[1], &m->type);
+  const sn_id term = sn_build_binary(m->b, SN_OP_mul, left, right);
+  if (m->b->status || sn_match_never_minus_zero(m, term)) return term;
+  return sn_build_binary(m->b, SN_OP_add, term, sn_match_full(m, 0));
+}
+
 static const sn_rule rules[] = {
-    SN_RULE(pow, small_power),    SN_RULE(sum, sum_of_repeated),
-    SN_RULE(sum, sum_of_sums),    SN_RULE(sum, sum_of_points),
-    SN_RULE(max, max_of_points),  SN_RULE(min, min_of_points),
-    SN_RULE(log, log_of_softmax), SN_RULES_END,
+    SN_RULE(pow, small_power),    SN_RULE(sum, sum_of_repeated),        SN_RULE(sum, sum_of_sums),
+    SN_RULE(sum, sum_of_points),  SN_RULE(max, max_of_points),          SN_RULE(min, min_of_points),
+    SN_RULE(log, log_of_softmax), SN_RULE(matmul, product_of_one_term), SN_RULES_END,
 };
 
 sn_status sn_pass_strength(const sn_pass_context *context, const sn_graph *from, sn_graph *to) {

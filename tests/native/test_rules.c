@@ -102,6 +102,7 @@ static void write_expression(const sn_graph *g, sn_id id, char *out, size_t byte
 #define AS(to, a) sn_build_cast(&l->b, SN_OP_astype, (a), SN_##to)
 #define TR(a, p, q) sn_build_transpose(&l->b, (a), (const int64_t[]){p, q})
 #define RED(op, a, axes) sn_build_reduce(&l->b, SN_OP_##op, (a), (axes))
+#define TIMES(p, q) sn_build_matmul(&l->b, (p), (q))
 #define LESS B(less, x, y)
 
 static sn_id shaped(lab *l, sn_op op, sn_id a, int rank, const int64_t *dims) {
@@ -376,6 +377,11 @@ static sn_id largest(lab *l, sn_id x) {
   ROW(strength, F64, B(pow, x, N(3)), "mul(x, square(x))")                                       \
   ROW(strength, F64, B(pow, x, N(1)), "x")                                                       \
   ROW(strength, F32, B(pow, x, N(-1)), "reciprocal(x)")                                          \
+  ROW(strength, F32, TIMES(RESHAPE(x, S *S, 1), RESHAPE(y, 1, S *S)),                            \
+      "add(mul(broadcast(reshape(x)), broadcast(reshape(y))), 0)")                               \
+  ROW(strength, I32, TIMES(RESHAPE(x, S, S, 1), RESHAPE(y, S, 1, S)),                            \
+      "mul(broadcast(reshape(x)), broadcast(reshape(y)))")                                       \
+  ROW(strength, F32, TIMES(x, y), LEAVE)                                                         \
   ROW(strength, F32, B(pow, x, N(0.5)), LEAVE)                                                   \
   ROW(strength, F32, RED(sum, REPEAT(x, 7, S, S), 1), "add(mul(x, 7), 0)")                       \
   ROW(strength, F32, RED(sum, REPEAT(U(abs, x), 7, S, S), 1), "mul(abs(x), 7)")                  \

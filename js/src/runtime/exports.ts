@@ -54,11 +54,14 @@ export interface Exports extends FunctionExports {
   sinter_ternary(op: number, x: number, y: number, z: number): number;
 
   sinter_variable(x: number): number;
-  sinter_untrack(t: number): void;
+  sinter_untracked(t: number): number;
   sinter_gradients(y: number, count: number): number;
   sinter_scan(inputs: number, outputs: number, carries: number): number;
   sinter_while(carries: number): number;
   sinter_cond(operands: number, outputs: number): number;
+  sinter_vjp(outputs: number, count: number): number;
+  sinter_jvp(outputs: number, count: number): number;
+  sinter_vmap(outputs: number, count: number): number;
   sinter_compile(inputs: number, outputs: number): number;
   sinter_program_run(program: number, inputs: number): number;
   sinter_program_run_async(program: number, inputs: number, outputs: number): number;

@@ -25,6 +25,24 @@ export async function usage(): Promise<void> {
   const [first, second] = sn.grad((p: Params, s: number) => p.w.mul(s).sum(), { argnums: [0, 1] })({ w: x, b: y }, 2);
   const parts: [Params, sn.Tensor] = [first, second];
 
+  const [[total, aux], slopes] = sn.valueAndGrad((t: sn.Tensor) => [t.sum(), { n: t.mul(2) }] as const, { hasAux: true })(x);
+  const alone: [sn.Tensor, { n: sn.Tensor }] = sn.grad((t: sn.Tensor) => [t.sum(), { n: t }] as [sn.Tensor, { n: sn.Tensor }], { hasAux: true })(x);
+  const sums: sn.Tensor[] = [total, aux.n, slopes, ...alone.slice(0, 1)] as sn.Tensor[];
+  const [out, pull] = sn.vjp((p: Params, s: number) => ({ scaled: p.w.mul(s) }), { w: x, b: y }, 2);
+  const pulled: [Params, sn.Tensor] = pull({ scaled: out.scaled });
+  const [primal, tangent]: [sn.Tensor, sn.Tensor] = sn.jvp((p: Params, t: sn.Tensor) => t.matmul(p.w), [{ w: x, b: y }, x], [{ w: x, b: null }, null]);
+  const [, push] = sn.linearize((t: sn.Tensor) => t.tanh(), x);
+  const pushed: sn.Tensor = push([[1, 0], [0, 1]]);
+  const columns: { scaled: Params } = sn.jacobian((p: Params) => ({ scaled: p.w.mul(2) }), { mode: 'forward' })({ w: x, b: y });
+  const [byX, byY]: [sn.Tensor, sn.Tensor] = sn.jacrev((a: sn.Tensor, b: sn.Tensor) => a.mul(b), { argnums: [0, 1] })(x, x);
+  const curvature: sn.Tensor = sn.hessian((p: Params) => p.w.square().sum())({ w: x, b: y }).w.b;
+  const mapped: (t: sn.Tensor, p: Params) => { a: sn.Tensor } = sn.vmap((t: sn.Tensor, p: Params) => ({ a: t.add(p.b) }), {
+    inAxes: [0, null],
+    outAxes: { a: 1 },
+  });
+  sn.checkGrads((t: sn.Tensor) => t.tanh(), [x], { order: 2, modes: ['forward'] });
+  void [sums, pulled, primal, tangent, pushed, columns, byX, byY, curvature, mapped];
+
   const f = sn.jit((a: sn.Tensor, options: { scale: number }) => ({ scaled: a.mul(options.scale) }), { donate: 0 });
   const { scaled }: { scaled: sn.Tensor } = f(x, { scale: 2 });
   const compiled: number = f.cacheSize;
@@ -72,6 +90,12 @@ export async function usage(): Promise<void> {
   void [path, found.x.k, found.converged, states, last];
   void [stacked, summed, counted, chosen, branch, loops, sn.associativeScan((a, b) => a.add(b), x, { axis: 1 })];
 
+  // @ts-expect-error: the cotangent has the structure of the result
+  pull(x);
+  // @ts-expect-error: there is no such axis of an argument
+  sn.vmap((t: sn.Tensor) => t, { inAxes: 'rows' });
+  // @ts-expect-error: the loss stands alone without hasAux
+  sn.grad((t: sn.Tensor) => [t.sum(), 1] as const);
   // @ts-expect-error: an argument too many
   x.sum(0, true);
   // @ts-expect-error: options are an object

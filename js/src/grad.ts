@@ -1,0 +1,116 @@
+// grad and valueAndGrad: derivatives of functions that return one number.
+
+import { argumentNumbers, checkFunction, shown } from './check.js';
+import { SinterError } from './errors.js';
+import { readOptions, type OptionSchema } from './options.js';
+import { tidyTraced } from './scope.js';
+import { Tensor } from './tensor.js';
+import { gradients, handOut, handOutTree, record, type Grads } from './variables.js';
+
+export interface GradOptions<N> {
+  /** Which arguments to differentiate by; default 0. */
+  argnums?: N;
+  /** Whether f returns [loss, aux], whose aux, a tree, is handed on and not differentiated; default false. */
+  hasAux?: boolean;
+}
+
+type WithAux<N> = GradOptions<N> & { hasAux: true };
+type Scalar<A extends readonly unknown[]> = (...args: A) => Tensor;
+type ScalarWithAux<A extends readonly unknown[], X> = (...args: A) => readonly [Tensor, X];
+
+interface Derived {
+  value: Tensor;
+  aux: unknown;
+  grads: unknown[];
+}
+
+const oneTensor = (op: string, value: unknown, hint = ''): SinterError =>
+  new SinterError('argument', op, `the function must return one tensor, it returned ${shown(value)}`, { hint });
+
+function lossOf(op: string, value: unknown, hasAux: boolean): Tensor {
+  if (!hasAux) {
+    if (value instanceof Tensor) return value;
+    const hint = Array.isArray(value) && value[0] instanceof Tensor ? 'for a function that returns [loss, aux] write { hasAux: true }' : '';
+    throw oneTensor(op, value, hint);
+  }
+  if (Array.isArray(value) && value.length === 2 && value[0] instanceof Tensor) return value[0];
+  throw new SinterError('argument', op, `with hasAux the function must return [loss, aux], it returned ${shown(value)}`);
+}
+
+function differentiate(
+  op: string,
+  f: (args: unknown[]) => unknown,
+  args: readonly unknown[],
+  numbers: readonly number[],
+  hasAux: boolean,
+): Derived {
+  return tidyTraced(() => {
+    const recorded = record(op, f, args, numbers);
+    const loss = lossOf(op, recorded.value, hasAux);
+    const grads = gradients(op, loss, recorded.variables).map((t) => handOut(op, t));
+    const aux = hasAux ? handOutTree(op, (recorded.value as [Tensor, unknown])[1]) : undefined;
+    return { value: handOut(op, loss), aux, grads: recorded.rebuild(grads) };
+  });
+}
+
+/**
+ * The function of the same arguments that returns the derivative of f, whose result is one float.
+ * argnums: which argument, or which ones; pytrees give pytrees. With hasAux f returns [loss, aux], and what is made
+ * returns [derivative, aux].
+ */
+export function grad<A extends readonly unknown[], X, const N extends number | readonly number[] = 0>(
+  f: ScalarWithAux<A, X>,
+  options: WithAux<N>,
+): (...args: A) => [Grads<A, N>, X];
+export function grad<A extends readonly unknown[], const N extends number | readonly number[] = 0>(
+  f: Scalar<A>,
+  options?: GradOptions<N> & { hasAux?: false },
+): (...args: A) => Grads<A, N>;
+export function grad(f: (...args: unknown[]) => unknown, options?: GradOptions<unknown>): (...args: unknown[]) => unknown {
+  const { derive, pick, hasAux } = derivative('grad', f, options);
+  return (...args) => {
+    const { value, aux, grads } = derive(args);
+    value.dispose();
+    return hasAux ? [pick(grads), aux] : pick(grads);
+  };
+}
+
+/** As grad, returning [value, derivative]; with hasAux [[value, aux], derivative]. */
+export function valueAndGrad<A extends readonly unknown[], X, const N extends number | readonly number[] = 0>(
+  f: ScalarWithAux<A, X>,
+  options: WithAux<N>,
+): (...args: A) => [[Tensor, X], Grads<A, N>];
+export function valueAndGrad<A extends readonly unknown[], const N extends number | readonly number[] = 0>(
+  f: Scalar<A>,
+  options?: GradOptions<N> & { hasAux?: false },
+): (...args: A) => [Tensor, Grads<A, N>];
+export function valueAndGrad(
+  f: (...args: unknown[]) => unknown,
+  options?: GradOptions<unknown>,
+): (...args: unknown[]) => unknown {
+  const { derive, pick, hasAux } = derivative('valueAndGrad', f, options);
+  return (...args) => {
+    const { value, aux, grads } = derive(args);
+    return [hasAux ? [value, aux] : value, pick(grads)];
+  };
+}
+
+const GRAD: OptionSchema<GradOptions<unknown>> = { argnums: 'any', hasAux: 'boolean' };
+
+interface Derivative {
+  derive: (args: readonly unknown[]) => Derived;
+  /** One derivative or all, as argnums asks for. */
+  pick: (grads: unknown[]) => unknown;
+  hasAux: boolean;
+}
+
+function derivative(op: string, f: (...args: unknown[]) => unknown, options: GradOptions<unknown> | undefined): Derivative {
+  checkFunction(op, f, `${op}(f) is a function of the arguments of f`);
+  const { argnums = 0, hasAux = false } = readOptions<GradOptions<unknown>>(op, options, GRAD);
+  const numbers = argumentNumbers(op, 'argnums', argnums);
+  return {
+    derive: (args) => differentiate(op, (list) => f(...list), args, numbers, hasAux),
+    pick: (grads) => (typeof argnums === 'number' ? grads[0] : grads),
+    hasAux,
+  };
+}

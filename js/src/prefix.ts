@@ -1,0 +1,61 @@
+// Trees that end early: what is said of a container counts for all that is in it. Axes of vmap, tangents of jvp.
+
+import { shown } from './check.js';
+import { SinterError } from './errors.js';
+import { tensorCount, type TreeShape } from './pytree.js';
+import { Tensor } from './tensor.js';
+
+type Container = Exclude<TreeShape, { kind: 'tensor' | 'static' }>;
+
+function expected(node: Container): string {
+  if (node.kind === 'array') return `an array of ${node.items.length}`;
+  if (node.kind === 'set') return `a Set of ${node.items.length}`;
+  return `${node.kind === 'map' ? 'a Map' : 'an object'} with ${node.keys.map(String).join(', ') || 'nothing'}`;
+}
+
+/** What a value has in the places of a container; null: it is another one. Parts without tensors may be missing. */
+function entriesOf(node: Container, value: unknown): readonly unknown[] | null {
+  const count = node.items.length;
+  if (value instanceof Tensor) return null;
+  const fits = (has: (key: unknown) => boolean, keys: readonly unknown[], own: readonly unknown[]): boolean =>
+    keys.every((key, i) => has(key) || tensorCount(node.items[i]!) === 0) && own.every((key) => keys.includes(key));
+  switch (node.kind) {
+    case 'array':
+      return Array.isArray(value) && value.length === count ? value : null;
+    case 'set':
+      return value instanceof Set && value.size === count ? [...value] : null;
+    case 'map':
+      return value instanceof Map && fits((key) => value.has(key), node.keys, [...value.keys()])
+        ? node.keys.map((key) => value.get(key) as unknown)
+        : null;
+    default:
+      return typeof value === 'object' && value !== null && fits((key) => Object.hasOwn(value, key as string), node.keys, Object.keys(value))
+        ? node.keys.map((key) => (value as Record<string, unknown>)[key])
+        : null;
+  }
+}
+
+/** What a prefix of a tree says of each of its tensors, in their order. ends: what counts for all below. */
+export function spread(
+  op: string,
+  what: string,
+  shape: TreeShape,
+  prefix: unknown,
+  ends: (value: unknown) => boolean,
+): unknown[] {
+  const said: unknown[] = [];
+  const visit = (node: TreeShape, value: unknown, path: string): void => {
+    if (node.kind === 'tensor') said.push(value);
+    if (node.kind === 'tensor' || node.kind === 'static') return;
+    const entries = ends(value) ? null : entriesOf(node, value);
+    if (entries === null && !ends(value)) {
+      throw new SinterError('argument', op, `${what}${path} is ${shown(value)}, expected ${expected(node)}`);
+    }
+    node.items.forEach((item, i) => {
+      const key = 'keys' in node ? `.${String(node.keys[i])}` : `[${i}]`;
+      visit(item, entries === null ? value : entries[i], `${path}${key}`);
+    });
+  };
+  visit(shape, prefix, '');
+  return said;
+}
