@@ -2,7 +2,7 @@
  * and its results stand at its place in the batch. For each case, for each choice of mapped inputs
  * and of places of the new axis:
  *
- *   vmap of f, of vjp, of jvp, of jvp of vjp      vjp and jvp of vmap of f */
+ *   vmap of f, of vjp, of jvp, of jvp of vjp, of hessian      vjp and jvp of vmap of f */
 #include "case_support.h"
 #include "derivative_cases.h"
 #include "tensor/tensor.h"
@@ -82,13 +82,32 @@ static size_t make_jvp_of_vjp(const derivative_case *c, const inputs *in, sn_ten
   return n;
 }
 
+/* The second derivatives by the first input: what jvp of vjp makes of each unit vector, by a vmap of its own. */
+static size_t make_hessian(const derivative_case *c, const inputs *in, sn_tensor **out) {
+  const inputs v = variables_of(c, in);
+  const sn_type *type = &c->in[0];
+  const int64_t n = sn_type_size(type);
+  int64_t dims[SN_MAX_RANK] = {n};
+  double unit[DERIVATIVE_ELEMENTS * DERIVATIVE_ELEMENTS] = {0};
+  for (int i = 0; i < type->rank; i++) dims[i + 1] = type->dims[i];
+  for (int64_t i = 0; i < n; i++) unit[i * n + i] = 1;
+  sn_tensor *slopes[DERIVATIVE_INPUTS], *bent;
+  sn_tensor *direction = sn_placeholder(ctx, SN_F64, type->rank, type->dims);
+  sn_tensor *units = sn_from_data(ctx, SN_F64, type->rank + 1, dims, unit);
+  make_vjp(c, &v, slopes);
+  succeed(c, sn_jvp(ctx, slopes, 1, v.x, &direction, 1, &bent));
+  succeed(c, sn_vmap(ctx, &bent, (int[]){0}, 1, &direction, &units, (int[]){0}, 1, out));
+  return 1;
+}
+
 static const struct {
   const char *name;
   function_of *make;
 } functions[] = {{"vmap", make_y},
                  {"vmap of vjp", make_vjp},
                  {"vmap of jvp", make_jvp},
-                 {"vmap of jvp of vjp", make_jvp_of_vjp}};
+                 {"vmap of jvp of vjp", make_jvp_of_vjp},
+                 {"vmap of hessian", make_hessian}};
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
