@@ -13,7 +13,7 @@ import { rebuild, tensorsWithin } from './pytree.js';
 import { enter, typed, type TensorsOf } from './regions.js';
 import { refusePromise, tidyTraced } from './scope.js';
 import { Tensor } from './tensor.js';
-import { grad, valueAndGrad } from './transforms.js';
+import { grad, valueAndGrad } from './grad.js';
 
 const METHODS = ['lbfgs', 'newton', 'levenbergMarquardt'] as const;
 
