@@ -10,6 +10,7 @@ import { leavesWithPaths, rebuild, type TreeShape } from './pytree.js';
 import {
   control,
   enter,
+  returned,
   sameTree,
   sameTypes,
   sliceMetas,
@@ -170,7 +171,7 @@ export function map<X, Y>(f: (x: SlicesOf<X>) => Y, xs: X): TensorsOf<Y> {
   return tidyTraced(() => {
     const stacks = enter('map', xs, true);
     const n = lengthOf('map', stacks, undefined);
-    const body: Body = (_, x) => [null, f(x as SlicesOf<X>)];
+    const body: Body = (_, x) => [null, returned('map', f(x as SlicesOf<X>))];
     return treeOf(rounds('map', body, enter('map', null), stacks, n, false)[1]) as TensorsOf<Y>;
   });
 }
@@ -236,7 +237,7 @@ export function foriLoop<C>(
     if (!(lo instanceof Tensor || hi instanceof Tensor)) {
       const count = checkInteger(op, 'hi', hi) - checkInteger(op, 'lo', lo);
       const numbers = arange(lo, lo + Math.max(count, 0), 1, { dtype: 'int32' });
-      const f: Body = (carry, i) => [body(i as Tensor, carry as TensorsOf<C>), null];
+      const f: Body = (carry, i) => [returned(op, body(i as Tensor, carry as TensorsOf<C>)), null];
       return treeOf(rounds(op, f, enter(op, init), enter(op, numbers), numbers.size, false)[0]) as TensorsOf<C>;
     }
     const [from, to] = [lo, hi].map((bound, k) => {
@@ -246,7 +247,7 @@ export function foriLoop<C>(
       return t;
     }) as [Tensor, Tensor];
     const test = ([i]: [Tensor]): Tensor => less(i, to);
-    const round = ([i, carry]: [Tensor, TensorsOf<C>]): unknown => [i.add(1), body(i, carry)];
+    const round = ([i, carry]: [Tensor, TensorsOf<C>]): unknown => [i.add(1), returned(op, body(i, carry))];
     return (loop(op, test as Round, round as Round, [from, init]) as [Tensor, TensorsOf<C>])[1];
   });
 }

@@ -76,12 +76,15 @@ export const typed = ({ tensors, numbers }: Entered, wanted: readonly Meta[] = [
     return full([], value, { dtype: meta && isOf(value, meta) ? meta.dtype : 'float32' });
   });
 
-/** Calls f of a loop or a condition on inputs without values; bound: see Flat. */
-export function trace(op: string, bound: readonly Tensor[], f: () => unknown): unknown {
-  const result = replacing(bound, () => compiling(f));
+/** What a function that is traced returned, if that is no promise. */
+export function returned<T>(op: string, result: T): T {
   refusePromise(op, result, 'what is traced must be synchronous');
   return result;
 }
+
+/** Calls f of a loop or a condition on inputs without values; bound: see Flat. */
+export const trace = (op: string, bound: readonly Tensor[], f: () => unknown): unknown =>
+  returned(op, replacing(bound, () => compiling(f)));
 
 /** The types of slices along the first axis. */
 export const sliceMetas = ({ tensors }: Flat): Meta[] => tensors.map((t) => makeMeta(t.dtype, t.shape.slice(1)));

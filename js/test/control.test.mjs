@@ -262,6 +262,24 @@ test('errors name the function, the leaf and both types', () => {
   refused(() => sn.associativeScan((a) => a, x, { axis: 1 }), sn.ShapeError, /associativeScan/);
 });
 
+test('a promise that a function returns is refused and does not fail by itself', async () => {
+  const late = async (x) => x.item();
+  const three = sn.tensor(3, { dtype: 'int32' });
+  const calls = {
+    scan: () => sn.scan(late, 0, [1]),
+    map: () => sn.map(late, [1]),
+    foriLoop: () => sn.foriLoop(0, 3, late, 0),
+    whileLoop: () => sn.whileLoop((x) => x.less(3), late, 0),
+    cond: () => sn.cond(true, late, late, 1),
+    switchCase: () => sn.switchCase(0, [late, late], 1),
+    associativeScan: () => sn.associativeScan(late, [1, 2]),
+  };
+  const refused = (name, f) => assertThrows(f, sn.SinterError, { op: name, message: /the function returned a promise/ });
+  for (const [name, f] of Object.entries(calls)) refused(name, f);
+  refused('foriLoop', () => sn.foriLoop(0, three, late, 0));
+  await new Promise((resolve) => setTimeout(resolve, 10)); // an unhandled rejection would fail the test
+});
+
 test('nothing leaks, after errors neither', () => {
   const x = sn.tensor([1, 2, 3]);
   const run = () => {
