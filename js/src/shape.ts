@@ -8,7 +8,7 @@ import { dtypeNumber, parseDType, type DTypeName } from './dtype.js';
 import { runtime, type Runtime } from './runtime/runtime.js';
 import { tidy } from './scope.js';
 import { wrap, type Tensor } from './tensor.js';
-import { checkShape } from './upload.js';
+import { checkShape, MAX_RANK } from './upload.js';
 
 /** Runs call on the argument with words in the scratch block. */
 function move(
@@ -27,7 +27,7 @@ function move(
 
 /** The same elements in row-major order; one size may be -1 and follows from the others. */
 export function reshape(x: TensorLike, shape: readonly number[]): Tensor {
-  checkShape('reshape', Array.isArray(shape) ? shape.map((dim) => (dim === -1 ? 1 : dim)) : shape);
+  checkShape('reshape', Array.isArray(shape) && shape.length <= MAX_RANK ? shape.map((dim) => (dim === -1 ? 1 : dim)) : shape);
   return move(
     'reshape',
     x,
