@@ -27,7 +27,8 @@ static uint32_t scratch_words = SCRATCH_WORDS;
 /* Pointers and words are the same size here, so an array of tensors is read in place. */
 static sn_tensor **scratch_tensors(void) { return (sn_tensor **)(void *)scratch; }
 
-/* Numbers that JavaScript has sent as two words each. */
+/* Numbers that JavaScript has sent as two words each. Results may take their place: the one of number
+ * i lies on words of numbers up to i, which have been read by then. */
 static const int64_t *scratch_wide(void) { return (const int64_t *)(const void *)scratch; }
 
 int32_t *sinter_scratch(uint32_t words) {
