@@ -5,15 +5,16 @@
 // linearised (Marquardt 1963); lambda falls after a step that helped, and rises after one that did not.
 
 import { checkChoice, checkFunction, checkInteger, shown } from './check.js';
-import { cond, foriLoop, map, scan, whileLoop } from './control.js';
+import { cond, foriLoop, scan, whileLoop } from './control.js';
 import { DTypeError, ShapeError, SinterError, shapeText } from './errors.js';
 import { abs, concat, dot, expandDims, eye, full, iota, matmul, maximum, minimum, outer, reshape, slice, take, tensor, where, zeros } from './functions.gen.js';
+import { valueAndGrad } from './grad.js';
+import { hessian, jacobian } from './jacobian.js';
 import { readOptions, type OptionSchema } from './options.js';
 import { rebuild, tensorsWithin } from './pytree.js';
 import { enter, typed, type TensorsOf } from './regions.js';
 import { refusePromise, tidyTraced } from './scope.js';
 import { Tensor } from './tensor.js';
-import { grad, valueAndGrad } from './grad.js';
 
 const METHODS = ['lbfgs', 'newton', 'levenbergMarquardt'] as const;
 
@@ -187,17 +188,6 @@ function damped(modelAt: (x: Tensor) => Model, valueAt: (x: Tensor) => Tensor, a
   );
 }
 
-/** Rows of the derivative of slope at x, a vector like x. */
-const rowsOf = (slope: (x: Tensor) => Tensor, x: Tensor): Tensor =>
-  map((e: Tensor) => grad((v: Tensor) => dot(slope(v), e))(x), eye(x.size, { dtype: x.dtype }));
-
-/** The transposed Jacobian of f at x (n, m): of u -> J'u, which is linear, the derivatives along each axis. */
-function jacobianOf(f: (x: Tensor) => Tensor, x: Tensor, count: number): Tensor {
-  const pull = (u: Tensor): Tensor => grad((v: Tensor) => dot(f(v), u))(x);
-  const column = (e: Tensor): Tensor => grad((u: Tensor) => dot(pull(u), e))(zeros([count], { dtype: x.dtype }));
-  return map(column, eye(x.size, { dtype: x.dtype }));
-}
-
 /* ---- public ---------------------------------------------------------------------------------- */
 
 const op = 'minimize';
@@ -246,14 +236,16 @@ export function minimize<X>(f: (x: TensorsOf<X>) => unknown, x0: X, options?: Mi
     const isSquares = method === 'levenbergMarquardt';
     const valueAt = (v: Tensor): Tensor => (isSquares ? residuals(v).square().sum().mul(0.5) : valueOf(f(unravel(v)))).astype(v.dtype);
     const both = valueAndGrad(valueAt) as (v: Tensor) => [Tensor, Tensor];
+    const second = hessian(valueAt) as (v: Tensor) => Tensor;
+    const slopes = jacobian(residuals) as (v: Tensor) => Tensor;
     const modelAt = (v: Tensor): Model => {
       if (!isSquares) {
         const [value, g] = both(v);
-        return { value, g, a: rowsOf(grad(valueAt) as (v: Tensor) => Tensor, v) };
+        return { value, g, a: second(v) };
       }
       const r = residuals(v);
-      const j = jacobianOf(residuals, v, r.size);
-      return { value: r.square().sum().mul(0.5), g: matmul(j, r), a: matmul(j, j.transpose()) };
+      const j = slopes(v);
+      return { value: r.square().sum().mul(0.5), g: matmul(r, j), a: matmul(j.transpose(), j) };
     };
     const [value, g] = both(x);
     const start: Place = { x, value, g, steps: tensor(0, { dtype: 'int32' }), stalled: tensor(false) };

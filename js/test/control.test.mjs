@@ -350,6 +350,28 @@ test('second derivatives, gradients inside a loop, and none of a while', () => {
   assertThrows(() => sn.grad(doubled)(sn.tensor(1)), sn.SinterError, { message: /whileLoop .* use scan or foriLoop/ });
 });
 
+test('vmap, jvp and hessian of loops and conditions; a solver and a minimum for every example', () => {
+  const rows = [[1, 2, 3], [4, 5, 6]];
+  const f = {
+    scan: (x) => sn.scan((c, v) => [c.mul(v), null], 1, x)[0],
+    cond: (x) => sn.cond(x.sum().greater(7), (x) => x.sqrt().sum(), (x) => x.neg().sum(), x),
+    gradient: sn.grad((x) => sn.scan((c, v) => [c.mul(v), null], 1, x)[0]),
+    while: (x) => sn.whileLoop((c) => c.sum().less(100), (c) => c.mul(2), x),
+    odeint: (x) => sn.odeint((y) => y.neg(), x, [0, 1], { rtol: 1e-3, atol: 1e-3 }),
+    minimize: (x) => sn.minimize((z) => z.sub(x).square().sum(), sn.zeros([3])).x,
+  };
+  for (const each of Object.values(f)) {
+    const expected = rows.map((row) => each(sn.tensor(row)).toArray());
+    for (const run of [sn.vmap(each), sn.jit(sn.vmap(each))]) assertClose(run(sn.tensor(rows)), expected, 1e-5);
+  }
+  const doubled = (x) => sn.whileLoop((c) => c.less(10), (c) => c.mul(2), x);
+  assert.deepEqual(sn.jvp(doubled, [sn.tensor(1)], [sn.tensor(1)]).map((t) => t.item()), [16, 16]);
+  // x^4 + x^3 y + x^2 y + x y + y
+  const horner = (x) => sn.foriLoop(0, 3, (_, c) => c.mul(x.take(0)).add(x.take(1)), x.sum());
+  assertClose(sn.hessian(horner)(sn.tensor([2, 1])), [[62, 17], [17, 0]]);
+  assert.equal(sn.scan((c, x) => [sn.vmap((v) => v.mul(2))(x).sum().add(c), null], 0, rows)[0].item(), 42);
+});
+
 /** Control flow written out: loops of JavaScript that read the values of conditions. */
 const plain = {
   scan(f, carry, xs) {
