@@ -44,14 +44,13 @@ static sn_status check_scale(const sn_tensor *x, uint32_t axes, const sn_tensor 
                              const char *what, const char *name) {
   sn_env *env = &x->ctx->env;
   sn_type want = {.rank = 0};
-  char text[SN_SHAPE_TEXT]; /* of what is no argument, and so none of the error's shapes */
   if (!scale) return SN_OK;
   SN_TRY(sn_same_context(x, scale, what));
   for (int i = 0; i < x->type.rank; i++)
     if (axes >> i & 1) want.dims[want.rank++] = x->type.dims[i];
   SN_FAIL_IF(env, !sn_same_dims(&scale->type, &want), SN_ERR_SHAPE, what,
-             "%s is not %s: a %*p, %s %*p", name, sn_shape_text(&want, text), x->type.rank,
-             x->type.dims, name, scale->type.rank, scale->type.dims);
+             "%s is not %*p: a %*p, %s %*p", name, want.rank, want.dims, x->type.rank, x->type.dims,
+             name, scale->type.rank, scale->type.dims);
   return SN_OK;
 }
 
