@@ -40,7 +40,7 @@ const oneFile = {
 /** What a page need not download goes: comments, and the names of what functions have inside. Errors are read where
  *  they are thrown, so lines and the names of functions and classes stay as they were written. */
 const MINIFY = {
-  compress: false,
+  compress: { sequences: false, joinVars: false },
   mangle: { toplevel: false, keepNames: true },
   codegen: { removeWhitespace: false },
 };

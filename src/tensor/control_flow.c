@@ -94,7 +94,7 @@ static sn_status make_node(call *c, sn_op op, sn_tensor *const *inputs, size_t n
   if (n) memcpy(all, inputs, n * sizeof *all);
   if (c->captures.n) memcpy(all + n, c->captures.tensors, c->captures.n * sizeof *all);
   for (int r = 0; r < c->n_regions; r++) attrs[r] = sn_region_attr(c->regions[r]);
-  memcpy(attrs + c->n_regions, numbers, n_numbers * sizeof *numbers);
+  if (n_numbers) memcpy(attrs + c->n_regions, numbers, n_numbers * sizeof *numbers);
   return sn_tensor_new(c->ctx, op, all, n + c->captures.n, attrs, (size_t)c->n_regions + n_numbers,
                        &type, out);
 }
