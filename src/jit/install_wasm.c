@@ -8,6 +8,5 @@ host_code_install(const uint8_t *bytes, size_t size, uint32_t first, uint32_t n,
 uint32_t sn_code_first_place(void) { return host_code_first(); }
 
 sn_code_answer sn_code_install(const sn_code_module *m) {
-  return (sn_code_answer)host_code_install(m->bytes, m->size, m->first, m->n_functions,
-                                           m->at_once ? 0 : m->serial);
+  return (sn_code_answer)host_code_install(m->bytes, m->size, m->first, m->n_functions, m->serial);
 }

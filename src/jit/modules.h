@@ -21,7 +21,6 @@ typedef struct sn_code_module {
   uint32_t hash, refs;
   uint32_t first, n_functions; /* places in the table */
   uint32_t slot, serial;       /* a slot is used again, a serial never */
-  bool at_once;                /* nothing stands in for it: a page's thread waits, too */
 } sn_code_module;
 
 /* A module of these bytes, copied, with a reference for the caller; *out is NULL where there is no

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "graph/convert.h"
-#include "kernels/made_strips.h"
 #include "kernels/simd.h"
 #include "kernels/strip.h"
 
@@ -41,6 +40,12 @@ DEFINE_ACCESS(vi32_half, int32_t)
 
 /* ---- elementwise rows ---- */
 
+/* Whether functions have the bits that are asked for; else always the plain ones, and no branch is
+ * left of it. */
+#ifndef SN_STRIPS_FUSE
+#define SN_STRIPS_FUSE false
+#endif
+
 /* V: vector of the inputs, LANES of them; R: vector of the result, RESULT makes it from the
  * expression. Ops of fewer inputs get their first one repeated; the compiler drops what an
  * expression does not use.
@@ -57,8 +62,7 @@ DEFINE_ACCESS(vi32_half, int32_t)
   static void strip_##id##_##dtype(void *dst, const void *pa, const void *pb, const void *pc, \
                                    int64_t n, bool asked) {                                   \
     (void)pc;                                                                                 \
-    (void)asked;                                                                              \
-    const bool fused = false; /* only what is made has other bits */                          \
+    const bool fused = asked && SN_STRIPS_FUSE;                                               \
     V spare_a, spare_b;                                                                       \
     R spare;                                                                                  \
     void *to = dst;                                                                           \
@@ -78,23 +82,6 @@ DEFINE_ACCESS(vi32_half, int32_t)
     }                                                                                         \
   }
 #define SAME(x) (x)
-
-/* The functions of math/ may be made elsewhere; text: the row's expression, before its words are put in. */
-#ifndef SN_STRIPS_MADE
-#define MADE(id, dtype, DT, text)
-#define MADE_STRIP(id, dtype) strip_##id##_##dtype
-#else
-#define MADE_STRIP(id, dtype) made_##id##_##dtype
-#define MADE(id, dtype, DT, text)                                                            \
-  static void made_##id##_##dtype(void *dst, const void *pa, const void *pb, const void *pc, \
-                                  int64_t n, bool fused) {                                   \
-    if (!SN_IS_MADE(text)) {                                                                 \
-      strip_##id##_##dtype(dst, pa, pb, pc, n, fused);                                       \
-      return;                                                                                \
-    }                                                                                        \
-    sn_made_strip_run(SN_OP_##id, DT, dst, pa, pb, n, fused);                                \
-  }
-#endif
 
 #define TO_HALF(x) __builtin_convertvector((x), vi32_half)
 

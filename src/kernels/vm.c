@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "kernels/made_strips.h"
 #include "kernels/strided.h"
 
 /* ---- assembling ------------------------------------------------------------------------------ */
@@ -120,10 +119,7 @@ static sn_status assemble_ops(sn_env *env, sn_vm_code *code, const sn_body *body
   for (int lead = 1; lead >= 0; lead--) {
     for (uint32_t i = 0; i < body->n_insns; i++) {
       if (body->insns[i].kind != SN_INSN_OP || (same[i] != 0) != (lead != 0)) continue;
-      const sn_insn *insn = &body->insns[i];
-      if (insn->op != SN_OP_astype)
-        SN_TRY(sn_made_strip_prepare(env, insn->op, insn->in_dtype, code->fused));
-      code->ops[code->n_ops] = op_of(code, insn, i);
+      code->ops[code->n_ops] = op_of(code, &body->insns[i], i);
       SN_CHECK(env, code->ops[code->n_ops].run);
       code->n_ops++;
     }

@@ -101,7 +101,7 @@ static sn_status build(const request *r, sn_tensor_build *tb, int64_t size, sn_t
 
 static sn_status map_examples(const request *r, sn_tensor **out) {
   sn_context *ctx = r->ctx;
-  int64_t size;
+  int64_t size = 0;
   SN_TRY(check(r, &size));
   SN_TRY(sn_scope_reserve(ctx, r->n_outputs));
   sn_arena arena;

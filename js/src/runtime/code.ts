@@ -8,9 +8,6 @@ const REFUSED = 0;
 const INSTALLED = 1;
 const LATER = 2;
 
-/** In place of a serial: nothing stands in for the module, so its thread stops for it. */
-const AT_ONCE = 0;
-
 /** A page's main thread stops for small modules only, and for few of them in one turn of its event loop:
  *  the others are compiled in the background, and until they are there the core interprets. Everywhere else
  *  a thread may stop for them. */
@@ -77,7 +74,6 @@ export class CodeTable {
       if (known.module !== 'pending') this.#arrivals.delete(first);
       return known.module;
     }
-    if (serial === AT_ONCE) return this.#compileNow(begin, size) ?? 'refused';
     if (size <= MOST_BYTES_ON_PAGE && this.#msThisTurn < MOST_MS_PER_TURN) {
       const module = this.#compileNow(begin, size);
       if (module) return module;
