@@ -48,7 +48,11 @@ test('a program saved in WebAssembly runs natively', () => {
   const w = sn.iota([N, N], 1).mul(0.03).sin();
   const f = sn.jit((x, b) => {
     const h = x.matmul(w).add(b).sigmoid();
-    return [sn.softmax(h, { axis: 0 }), sn.cumsum(h, { axis: 1 }), h.max({ axis: 0 }), h.square().mean()];
+    const [last, all] = sn.scan((carry, row) => {
+      const half = carry.mul(0.5);
+      return [sn.maximum(half, row), sn.cond(row.sum().greater(12), (r) => r.neg(), (r) => r.mul(half), row)];
+    }, sn.zeros([N]), h);
+    return [sn.softmax(h, { axis: 0 }), sn.cumsum(h, { axis: 1 }), h.max({ axis: 0 }), h.square().mean(), last, all];
   });
   const file = join(folder, 'wasm.bin');
   writeFileSync(file, f.save(...inputs()));
