@@ -41,6 +41,21 @@ const convolutionalStep = (batch) => {
   return [train, [train.init(params), zeros(batch, 28, 28, 1), classes(batch)]];
 };
 
+/** A training step of a recurrent layer on a sequence. */
+const recurrentStep = (net, batch, times, size) => {
+  const train = sn.trainStep((p, x, y) => net.apply(p, x).sub(y).square().mean(), sn.optim.adam());
+  return [train, [train.init(net.init(sn.random.key(0))), zeros(batch, times, size), zeros(batch, times, size)]];
+};
+
+/** y' = y - y^2 / p in steps of Euler, by scan: the sum of all y. */
+const logisticGrowth = (steps) => (y0, p) => {
+  const [, all] = sn.scan((y) => {
+    const next = y.add(y.sub(y.square().div(p)).mul(0.01));
+    return [next, next];
+  }, y0, null, { length: steps });
+  return all.sum();
+};
+
 /** Name -> [function, arguments]. */
 const GRAPHS = {
   'mlp-forward': () => {
@@ -97,6 +112,21 @@ const GRAPHS = {
   'attention-4096-step': () => [
     sn.valueAndGrad((q, k, v) => sn.attention(q, k, v, { causal: true }).tanh().sum(), { argnums: [0, 1, 2] }),
     [zeros(1, 8, 4096, 64), zeros(1, 8, 4096, 64), zeros(1, 8, 4096, 64)]],
+  'scan-gradient': () =>
+    [sn.valueAndGrad(logisticGrowth(1000), { argnums: [0, 1] }), [sn.tensor(0.5), sn.tensor(2)]],
+  'lstm-adam-step': () => recurrentStep(sn.nn.lstm(128, 128), 32, 100, 128),
+  'gru-adam-step': () => recurrentStep(sn.nn.gru(64, 64), 16, 200, 64),
+  'example-gradients': () => { // of a network, one for each of 128 examples
+    const net = sn.nn.sequential(linear(784, 256), tanh(), linear(256, 10));
+    const loss = (p, x, y) => sn.softmaxCrossEntropy(net.apply(p, x), y);
+    const each = sn.vmap(sn.grad(loss), { inAxes: [null, 0, 0] });
+    return [each, [net.init(sn.random.key(0)), zeros(128, 784), classes(128)]];
+  },
+  'logistic-hessian': () => [
+    sn.hessian((w, x, y) => {
+      const z = x.matmul(w);
+      return sn.softplus(z).sub(y.mul(z)).mean();
+    }), [zeros(100), zeros(1000, 100), zeros(1000)]],
   views: () =>
     [(x) => x.transpose().slice([0, 1], [64, 62]).pad([[1, 1], [0, 0]]).add(1), [zeros(64, 64)]],
 };
