@@ -61,26 +61,16 @@ static sn_status begin(site *s, sn_build *b, sn_id id) {
 
 /* What argument k of a region is, seen from inside. */
 static sn_type argument_type(const site *s, size_t k) {
-  sn_type type = *sn_build_type(s->b, s->x[k + sn_control_first(s->c.op)]);
-  if (k < s->c.n_carries || k >= s->c.n_carries + s->c.n_stacks) return type;
-  type.rank--;
-  memmove(type.dims, type.dims + 1, (size_t)type.rank * sizeof *type.dims);
-  type.dims[type.rank] = 0;
-  return type;
+  return sn_argument_type(&s->c, k, sn_build_type(s->b, s->x[k + sn_control_first(s->c.op)]));
 }
 
 static size_t arguments_of(const site *s) { return s->n - sn_control_first(s->c.op); }
 
-static sn_argument_kind kind_of(const site *s, size_t k) {
-  if (k < s->c.n_carries) return SN_ARGUMENT_CARRY;
-  return k < s->c.n_carries + s->c.n_stacks ? SN_ARGUMENT_SLICE : SN_ARGUMENT_CONST;
-}
-
 /* An argument for argument k of the region, given by the same node. */
 static sn_id same_argument(site *s, size_t k) {
   const sn_type type = argument_type(s, k);
-  return sn_body_argument(&s->m, kind_of(s, k), SN_GIVEN_NODE, s->x[k + sn_control_first(s->c.op)],
-                          &type);
+  return sn_body_argument(&s->m, sn_argument_kind_of(&s->c, k), SN_GIVEN_NODE,
+                          s->x[k + sn_control_first(s->c.op)], &type);
 }
 
 static void inline_region(site *s, const sn_graph *region) {
@@ -100,29 +90,7 @@ static sn_id make_node(site *s, const sn_id *inputs, size_t n) {
   return sn_build_op(s->b, s->c.op, inputs, n, s->attrs, s->n_attrs, &type);
 }
 
-static sn_id make_result(sn_build *b, sn_id node, size_t k, const sn_type *type) {
-  const int64_t number = (int64_t)k;
-  return sn_build_op(b, SN_OP_result, &node, 1, &number, 1, type);
-}
-
-static sn_type stacked(const sn_type *slice, int64_t length) {
-  sn_type type = {.dtype = slice->dtype, .rank = slice->rank + 1, .dims = {length}};
-  memcpy(type.dims + 1, slice->dims, (size_t)slice->rank * sizeof *slice->dims);
-  return type;
-}
-
 /* ---- what depends on what -------------------------------------------------------------------- */
-
-/* Marks the float nodes of the region that depend on marked arguments. */
-static void flow(const sn_graph *region, const uint8_t *arguments, uint8_t *marks) {
-  for (sn_id id = 0; id < region->n_nodes; id++) {
-    const sn_node *node = sn_graph_node(region, id);
-    bool any = node->op == SN_OP_input && arguments[sn_graph_attrs(region, id)[0]];
-    for (uint32_t k = 0; k < node->n_inputs && !any; k++)
-      any = marks[sn_graph_inputs(region, id)[k]];
-    marks[id] = any && sn_dtype_is_float(node->type.dtype);
-  }
-}
 
 /* active: per argument of the body, whether its value depends on an input that is marked in `given`. A carry does, too, if
  * that of an earlier round makes it; so until no further one is found. */
@@ -134,7 +102,7 @@ static sn_status find_active(const site *s, const bool *given, uint8_t **active)
   for (size_t k = 0; k < arguments_of(s); k++) (*active)[k] = given[k + sn_control_first(s->c.op)];
   for (bool found = true; found;) {
     found = false;
-    flow(body, *active, marks);
+    sn_region_flow(body, *active, true, marks);
     for (size_t k = 0; k < s->c.n_carries; k++) {
       if ((*active)[k] || !marks[body->outputs[k]]) continue;
       (*active)[k] = 1;
@@ -280,7 +248,7 @@ static void make_backward(scan_vjp *v) {
     for (size_t k = 0; k < n && !b->status && !s->b->status; k++) {
       if (!is_wanted(v, k)) continue;
       sn_id d = as_wide(b, v->dwrt[at++]);
-      if (kind_of(s, k) != kinds[pass] || v->late[k].op) continue;
+      if (sn_argument_kind_of(&s->c, k) != kinds[pass] || v->late[k].op) continue;
       if (k >= consts) {
         const sn_type type = *sn_build_type(b, d);
         d = sn_build_binary(b, SN_OP_add, carried(v, SN_NONE, &type), d);
@@ -324,14 +292,12 @@ static sn_status choose_saved(const scan_vjp *v, uint8_t **saved) {
   return SN_OK;
 }
 
-/* The node of the forward body that gives a slice. */
-static sn_id forward_node(const scan_vjp *v, const sn_argument *argument) {
+/* Per forward node of the maker the body's node that it stands for. */
+static sn_status find_origins(const scan_vjp *v, sn_id **out) {
   const sn_graph *body = v->s.c.regions[0];
-  const sn_id stands =
-      argument->given == SN_GIVEN_CARRY ? v->s.args[argument->from] : argument->from;
-  for (sn_id id = 0; id < body->n_nodes; id++)
-    if (v->s.map[id] == stands) return id;
-  return SN_NONE;
+  SN_TRY(sn_arena_alloc(v->s.b->arena, v->n_forward, sizeof **out, (void **)out));
+  for (sn_id id = (sn_id)body->n_nodes; id-- > 0;) (*out)[v->s.map[id]] = id;
+  return SN_OK;
 }
 
 /* The forward loop with what the backward one needs as further results. */
@@ -341,10 +307,14 @@ static sn_status extend_forward(scan_vjp *v, const sn_argument *arguments, size_
   const size_t old = s->c.n_results;
   sn_graph body = *s->c.regions[0];
   int64_t attrs[SN_MAX_ATTRS];
+  sn_id *origins;
+  SN_TRY(find_origins(v, &origins));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *v->extras, (void **)&v->extras));
-  for (size_t i = 0; i < n; i++)
-    if (arguments[i].given != SN_GIVEN_NODE)
-      v->extras[v->n_extras++] = forward_node(v, &arguments[i]);
+  for (size_t i = 0; i < n; i++) {
+    const sn_argument *a = &arguments[i];
+    if (a->given == SN_GIVEN_NODE) continue;
+    v->extras[v->n_extras++] = origins[a->given == SN_GIVEN_CARRY ? s->args[a->from] : a->from];
+  }
   if (!v->n_extras) return SN_OK;
   sn_id *outputs;
   SN_TRY(sn_arena_alloc(arena, old + v->n_extras, sizeof *outputs, (void **)&outputs));
@@ -368,8 +338,9 @@ static sn_status backward_inputs(scan_vjp *v, const sn_argument *arguments, size
   for (size_t i = 0; i < n; i++) {
     (*inputs)[i] = arguments[i].from;
     if (arguments[i].given == SN_GIVEN_NODE) continue;
-    const sn_type type = stacked(&s->c.regions[0]->nodes[v->extras[extra]].type, s->c.length);
-    (*inputs)[i] = make_result(s->b, v->forward, s->c.n_results + extra, &type);
+    const sn_type type =
+        sn_type_stacked(&s->c.regions[0]->nodes[v->extras[extra]].type, s->c.length);
+    (*inputs)[i] = sn_build_result(s->b, v->forward, s->c.n_results + extra, &type);
     extra++;
   }
   return s->b->status;
@@ -411,8 +382,8 @@ static void hand_out_late(scan_vjp *v, sn_id node, size_t first) {
     if (!late->op) continue;
     for (int i = 0; i < (late->op == SN_OP_matmul ? 2 : 1); i++) {
       const sn_id from = v->stacked[late->stacks[i]];
-      const sn_type type = stacked(&v->s.m.graph.nodes[from].type, v->s.c.length);
-      stacks[i] = make_result(b, node, first + late->stacks[i], &type);
+      const sn_type type = sn_type_stacked(&v->s.m.graph.nodes[from].type, v->s.c.length);
+      stacks[i] = sn_build_result(b, node, first + late->stacks[i], &type);
     }
     if (b->status) return;
     if (late->op == SN_OP_matmul)
@@ -432,10 +403,11 @@ static void hand_out(scan_vjp *v, sn_id node) {
   for (int pass = 0; pass < 3; pass++) {
     const sn_argument_kind kinds[] = {SN_ARGUMENT_CARRY, SN_ARGUMENT_CONST, SN_ARGUMENT_SLICE};
     for (size_t k = 0; k < n; k++) {
-      if (!is_wanted(v, k) || kind_of(s, k) != kinds[pass] || v->late[k].op) continue;
+      if (!is_wanted(v, k) || sn_argument_kind_of(&s->c, k) != kinds[pass] || v->late[k].op)
+        continue;
       const sn_type type = wide(sn_build_type(s->b, s->x[k]));
       const size_t number = result++;
-      if (v->wanted[k]) v->dx[k] = make_result(s->b, node, number, &type);
+      if (v->wanted[k]) v->dx[k] = sn_build_result(s->b, node, number, &type);
       if (s->b->status) return;
     }
   }
@@ -547,7 +519,7 @@ static sn_status vjp_of_cond(site *s, const sn_id *dy, const bool *wanted, sn_id
   for (size_t k = 1; k < s->n && !s->b->status; k++) {
     if (!wanted[k]) continue;
     const sn_type type = wide(sn_build_type(s->b, s->x[k]));
-    dx[k] = make_result(s->b, node, result++, &type);
+    dx[k] = sn_build_result(s->b, node, result++, &type);
   }
   return s->b->status;
 }
@@ -590,7 +562,8 @@ static sn_status tangent_arguments(jvp_of *v) {
     if (!v->active[k] || !sn_dtype_is_float(type.dtype)) continue;
     sn_id from = v->dx[k + first];
     if (from == SN_NONE) from = zeros(s->b, &wide_type); /* of a carry */
-    v->tangents[k] = sn_body_argument(&s->m, kind_of(s, k), SN_GIVEN_NODE, from, &wide_type);
+    v->tangents[k] =
+        sn_body_argument(&s->m, sn_argument_kind_of(&s->c, k), SN_GIVEN_NODE, from, &wide_type);
   }
   SN_TRY(s->b->status);
   return s->m.b.status;
@@ -648,8 +621,8 @@ static void tangent_results(jvp_of *v, sn_id node, sn_id *dy) {
     dy[k] = SN_NONE;
     if (!sn_dtype_is_float(slice.dtype) || (carry && !v->active[k])) continue;
     const bool stack = s->c.op == SN_OP_scan && !carry;
-    const sn_type type = stack ? stacked(&slice, s->c.length) : slice;
-    dy[k] = make_result(s->b, node, number++, &type);
+    const sn_type type = stack ? sn_type_stacked(&slice, s->c.length) : slice;
+    dy[k] = sn_build_result(s->b, node, number++, &type);
   }
 }
 

@@ -28,15 +28,9 @@ typedef struct site {
 
 static size_t arguments_of(const site *s) { return s->n - sn_control_first(s->c.op); }
 
-static sn_type with_axis(const sn_type *type, int64_t size) {
-  sn_type wider = {.dtype = type->dtype, .rank = type->rank + 1, .dims = {size}};
-  memcpy(wider.dims + 1, type->dims, (size_t)type->rank * sizeof *type->dims);
-  return wider;
-}
-
 static sn_id repeated(sn_build *b, sn_id x, int64_t size) {
   if (b->status) return SN_NONE;
-  const sn_type type = with_axis(sn_build_type(b, x), size);
+  const sn_type type = sn_type_stacked(sn_build_type(b, x), size);
   return sn_build_broadcast(b, x, &type);
 }
 
@@ -50,21 +44,12 @@ static sn_id turned(sn_build *b, sn_id x) {
 
 /* ---- which carries have the axis ------------------------------------------------------------- */
 
-static void flow(const sn_graph *region, const uint8_t *arguments, uint8_t *marks) {
-  for (sn_id id = 0; id < region->n_nodes; id++) {
-    const sn_node *node = sn_graph_node(region, id);
-    marks[id] = node->op == SN_OP_input && arguments[sn_graph_attrs(region, id)[0]];
-    for (uint32_t k = 0; k < node->n_inputs; k++)
-      marks[id] |= marks[sn_graph_inputs(region, id)[k]];
-  }
-}
-
 /* Whether the mapped arguments reach an output of a region. */
 static sn_status reaches(const site *s, int region, size_t output, bool *yes) {
   const sn_graph *g = s->c.regions[region];
   uint8_t *marks;
   SN_TRY(sn_arena_alloc(s->b->arena, g->n_nodes, 1, (void **)&marks));
-  flow(g, s->mapped, marks);
+  sn_region_flow(g, s->mapped, false, marks);
   *yes = marks[g->outputs[output]];
   return SN_OK;
 }
@@ -89,26 +74,13 @@ static sn_status find_mapped(site *s) {
 
 /* ---- regions --------------------------------------------------------------------------------- */
 
-static sn_argument_kind kind_of(const site *s, size_t k) {
-  if (k < s->c.n_carries) return SN_ARGUMENT_CARRY;
-  return k < s->c.n_carries + s->c.n_stacks ? SN_ARGUMENT_SLICE : SN_ARGUMENT_CONST;
-}
-
 /* Input k of the new node. */
 static sn_id given(const site *s, size_t k) {
   const size_t input = k + sn_control_first(s->c.op);
   if (!s->mapped[k]) return s->x[input];
   if (s->batch[input] == SN_NONE) return repeated(s->b, s->x[input], s->size);
-  return kind_of(s, k) == SN_ARGUMENT_SLICE ? turned(s->b, s->batch[input]) : s->batch[input];
-}
-
-static sn_type slice_type(const site *s, size_t k) {
-  sn_type type = *sn_build_type(s->b, s->x[k + sn_control_first(s->c.op)]);
-  if (kind_of(s, k) != SN_ARGUMENT_SLICE) return type;
-  type.rank--;
-  memmove(type.dims, type.dims + 1, (size_t)type.rank * sizeof *type.dims);
-  type.dims[type.rank] = 0;
-  return type;
+  return sn_argument_kind_of(&s->c, k) == SN_ARGUMENT_SLICE ? turned(s->b, s->batch[input])
+                                                            : s->batch[input];
 }
 
 /* Arguments with the axis, and those of one example that the region was recorded over. args: the latter. */
@@ -116,9 +88,11 @@ static sn_status begin_region(site *s, const sn_id *inputs, sn_id *args) {
   sn_body_begin(&s->m, s->b->arena);
   s->n_mapped = 0;
   for (size_t k = 0; k < arguments_of(s); k++) {
-    const sn_type type = slice_type(s, k), wider = with_axis(&type, s->size);
+    const sn_type *input = sn_build_type(s->b, s->x[k + sn_control_first(s->c.op)]);
+    const sn_type type = sn_argument_type(&s->c, k, input), wider = sn_type_stacked(&type, s->size);
     const sn_type *own = s->mapped[k] ? &wider : &type;
-    const sn_id id = sn_body_argument(&s->m, kind_of(s, k), SN_GIVEN_NODE, inputs[k], own);
+    const sn_id id =
+        sn_body_argument(&s->m, sn_argument_kind_of(&s->c, k), SN_GIVEN_NODE, inputs[k], own);
     args[k] = id;
     if (!s->mapped[k]) continue;
     args[k] = sn_body_argument(&s->m, SN_ARGUMENT_NONE, SN_GIVEN_NODE, 0, &type);
@@ -190,16 +164,15 @@ static sn_status map_region(site *s, int r, const sn_id *inputs, sn_graph *out,
 /* Result k of the new node with the axis in front; a scan's slices have it behind that of the rounds. */
 static sn_id result_of(site *s, sn_id node, size_t k) {
   const sn_type type = sn_control_result(&s->c, k);
-  const int64_t number = (int64_t)k;
   const bool carry = k < s->c.n_carries, stack = s->c.op == SN_OP_scan && !carry;
-  sn_type wider = with_axis(&type, s->size);
+  sn_type wider = sn_type_stacked(&type, s->size);
   if (carry && !s->mapped[k]) /* the node as recorded has it, too, but depends on the example */
-    return repeated(s->b, sn_build_op(s->b, SN_OP_result, &node, 1, &number, 1, &type), s->size);
+    return repeated(s->b, sn_build_result(s->b, node, k, &type), s->size);
   if (stack) {
     wider.dims[0] = type.dims[0];
     wider.dims[1] = s->size;
   }
-  const sn_id id = sn_build_op(s->b, SN_OP_result, &node, 1, &number, 1, &wider);
+  const sn_id id = sn_build_result(s->b, node, k, &wider);
   return stack ? turned(s->b, id) : id;
 }
 

@@ -9,12 +9,6 @@
 #include "graph/attributes.h"
 #include "graph/conv_shape.h"
 
-static sn_type with_axis(const sn_type *type, int64_t size) {
-  sn_type wider = {.dtype = type->dtype, .rank = type->rank + 1, .dims = {size}};
-  for (int i = 0; i < type->rank; i++) wider.dims[i + 1] = type->dims[i];
-  return wider;
-}
-
 static int rank_of(const sn_vmap_context *s, size_t k) {
   return sn_build_type(s->b, s->x[k])->rank;
 }
@@ -22,7 +16,7 @@ static int rank_of(const sn_vmap_context *s, size_t k) {
 /* Input k with the new axis. */
 static sn_id whole(const sn_vmap_context *s, size_t k) {
   if (s->b->status || s->batch[k] != SN_NONE) return s->b->status ? SN_NONE : s->batch[k];
-  const sn_type type = with_axis(sn_build_type(s->b, s->x[k]), s->size);
+  const sn_type type = sn_type_stacked(sn_build_type(s->b, s->x[k]), s->size);
   return sn_build_broadcast(s->b, s->x[k], &type);
 }
 
@@ -56,7 +50,7 @@ static sn_id unfold(const sn_vmap_context *s, sn_id x, int p) {
 static sn_id by_attributes(const sn_vmap_context *s) {
   int64_t attrs[SN_MAX_ATTRS];
   sn_id *inputs;
-  const sn_type type = with_axis(&s->y, s->size);
+  const sn_type type = sn_type_stacked(&s->y, s->size);
   if ((s->b->status = sn_arena_alloc(s->b->arena, s->n, sizeof *inputs, (void **)&inputs)))
     return SN_NONE;
   for (size_t k = 0; k < s->n; k++) inputs[k] = whole(s, k);
@@ -68,7 +62,7 @@ static sn_id by_attributes(const sn_vmap_context *s) {
 
 /* Dimensions are matched from the last one: those that y has more go behind the new axis. */
 static sn_id vmap_broadcast(const sn_vmap_context *s) {
-  const sn_type type = with_axis(&s->y, s->size), *x = sn_build_type(s->b, s->batch[0]);
+  const sn_type type = sn_type_stacked(&s->y, s->size), *x = sn_build_type(s->b, s->batch[0]);
   sn_type level = {.dtype = type.dtype, .rank = type.rank, .dims = {s->size}};
   const int more = type.rank - x->rank;
   for (int i = 1; i < type.rank; i++) level.dims[i] = i <= more ? 1 : x->dims[i - more];

@@ -16,6 +16,17 @@ typedef enum sn_argument_kind {
   SN_ARGUMENT_NONE = SN_ARGUMENT_KINDS /* what nothing may need in the end */
 } sn_argument_kind;
 
+/* Of argument k of a region. */
+static inline sn_argument_kind sn_argument_kind_of(const sn_control *c, size_t k) {
+  if (k < c->n_carries) return SN_ARGUMENT_CARRY;
+  return k < c->n_carries + c->n_stacks ? SN_ARGUMENT_SLICE : SN_ARGUMENT_CONST;
+}
+
+/* Its type, when the input that gives it has type `given`. */
+static inline sn_type sn_argument_type(const sn_control *c, size_t k, const sn_type *given) {
+  return sn_argument_kind_of(c, k) == SN_ARGUMENT_SLICE ? sn_type_slice(given) : *given;
+}
+
 typedef enum sn_given {
   SN_GIVEN_NODE,  /* by node `from` outside */
   SN_GIVEN_CARRY, /* by carry `from` of the forward loop, in the same round */

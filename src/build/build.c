@@ -100,3 +100,8 @@ sn_id sn_build_swap_last(sn_build *b, sn_id x) {
   perm[rank - 2] = rank - 1;
   return sn_build_transpose(b, x, perm);
 }
+
+sn_id sn_build_result(sn_build *b, sn_id node, size_t k, const sn_type *type) {
+  const int64_t number = (int64_t)k;
+  return sn_build_op(b, SN_OP_result, &node, 1, &number, 1, type);
+}

@@ -79,6 +79,8 @@ sn_id sn_build_windows(sn_build *b, sn_id x, int axis, int64_t out, int64_t size
 sn_id sn_build_part(sn_build *b, sn_op op, sn_id x, int64_t axis, int64_t at, int64_t step,
                     const sn_type *type);
 sn_id sn_build_matmul(sn_build *b, sn_id x, sn_id y);
+/* Result k of a node of control flow. */
+sn_id sn_build_result(sn_build *b, sn_id node, size_t k, const sn_type *type);
 sn_id sn_build_swap_last(sn_build *b, sn_id x); /* transpose of the last two axes */
 
 #endif

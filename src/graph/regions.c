@@ -47,18 +47,10 @@ sn_control sn_graph_control(const sn_graph *g, sn_id id) {
   return sn_control_of(node->op, attrs, node->n_inputs, regions);
 }
 
-/* A type with one more axis, in front. */
-static sn_type stacked(const sn_type *slice, int64_t length) {
-  sn_type type = {.dtype = slice->dtype, .rank = slice->rank + 1};
-  type.dims[0] = length;
-  memcpy(type.dims + 1, slice->dims, (size_t)slice->rank * sizeof *slice->dims);
-  return type;
-}
-
 sn_type sn_control_result(const sn_control *c, size_t k) {
   const sn_graph *body = c->regions[0];
   const sn_type *type = &body->nodes[body->outputs[k]].type;
-  return c->op == SN_OP_scan && k >= c->n_carries ? stacked(type, c->length) : *type;
+  return c->op == SN_OP_scan && k >= c->n_carries ? sn_type_stacked(type, c->length) : *type;
 }
 
 /* ---- checking -------------------------------------------------------------------------------- */
@@ -77,7 +69,7 @@ static sn_status verify_arguments(sn_env *env, const sn_control *c, const sn_gra
     sn_type type = node->type;
     if (k >= c->n_carries && k < consts) {
       SN_CHECK(env, type.rank < SN_MAX_RANK);
-      type = stacked(&type, c->length);
+      type = sn_type_stacked(&type, c->length);
     }
     SN_CHECK(env, sn_type_equal(given, &type));
   }
@@ -118,6 +110,16 @@ sn_status sn_control_verify(sn_env *env, const sn_control *c, const sn_type *con
   for (uint32_t r = 0; r < c->n_regions; r++)
     SN_TRY(verify_arguments(env, c, c->regions[r], inputs, n_inputs));
   return verify_results(env, c, inputs);
+}
+
+void sn_region_flow(const sn_graph *region, const uint8_t *arguments, bool floats, uint8_t *marks) {
+  for (sn_id id = 0; id < region->n_nodes; id++) {
+    const sn_node *node = sn_graph_node(region, id);
+    bool any = node->op == SN_OP_input && arguments[sn_graph_attrs(region, id)[0]];
+    for (uint32_t k = 0; k < node->n_inputs && !any; k++)
+      any = marks[sn_graph_inputs(region, id)[k]];
+    marks[id] = any && (!floats || sn_dtype_is_float(node->type.dtype));
+  }
 }
 
 int sn_graph_nesting(const sn_graph *g) {

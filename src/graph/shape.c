@@ -57,6 +57,18 @@ void sn_windows_type(const sn_type *x, int axis, int64_t out, int64_t size, sn_t
   type->dims[axis + 1] = size;
 }
 
+sn_type sn_type_stacked(const sn_type *slice, int64_t size) {
+  sn_type type = {.dtype = slice->dtype, .rank = slice->rank + 1, .dims = {size}};
+  memcpy(type.dims + 1, slice->dims, (size_t)slice->rank * sizeof *slice->dims);
+  return type;
+}
+
+sn_type sn_type_slice(const sn_type *stack) {
+  sn_type type = {.dtype = stack->dtype, .rank = stack->rank - 1};
+  memcpy(type.dims, stack->dims + 1, (size_t)type.rank * sizeof *type.dims);
+  return type;
+}
+
 void sn_row_major(const sn_type *type, int64_t strides[SN_MAX_RANK]) {
   int64_t stride = 1;
   for (int i = type->rank - 1; i >= 0; i--) {

@@ -25,6 +25,10 @@ size_t sn_type_bytes(const sn_type *type);
 /* Rank in range, no negative size, byte count representable; names what for the error text. */
 sn_status sn_type_check(sn_env *env, const sn_type *type, const char *what);
 
+/* With one more axis in front, and without the first one. */
+sn_type sn_type_stacked(const sn_type *slice, int64_t size);
+sn_type sn_type_slice(const sn_type *stack);
+
 /* Row-major strides in elements. */
 void sn_row_major(const sn_type *type, int64_t strides[SN_MAX_RANK]);
 

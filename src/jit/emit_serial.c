@@ -1,6 +1,5 @@
 /* emit_serial.c - a loop of scalar programs (kernels/serial_loop.h) as one function: carries in registers, pointers to what
  * moves from round to round, and everything that does not before the loop. */
-#include "base/size.h"
 #include "jit/access.h"
 #include "jit/body.h"
 #include "jit/jit.h"

@@ -275,18 +275,19 @@ static sn_status add_argument(remake *m, sn_id id, role kind, sn_id given) {
 /* Carries have an argument each, whether the body reads them or not. */
 static sn_status add_carries(remake *m) {
   const sn_graph *body = &m->f->body;
+  sn_id *reads; /* per argument: its node */
+  SN_TRY(sn_arena_alloc(body->arena, body->n_arguments, sizeof *reads, (void **)&reads));
+  for (size_t k = 0; k < body->n_arguments; k++) reads[k] = SN_NONE;
+  for (sn_id id = 0; id < body->n_nodes; id++)
+    if (body->nodes[id].op == SN_OP_input) reads[sn_graph_attrs(body, id)[0]] = id;
   for (size_t k = 0; k < m->c.n_carries; k++) {
     if (m->role[k] != ROLE_CARRY) continue;
-    sn_id id = 0;
-    while (id < body->n_nodes &&
-           !(body->nodes[id].op == SN_OP_input && (size_t)sn_graph_attrs(body, id)[0] == k))
-      id++;
-    const int64_t number = (int64_t)m->n_inputs;
+    if (reads[k] != SN_NONE) {
+      SN_TRY(add_argument(m, reads[k], ROLE_CARRY, m->x[k]));
+      continue;
+    }
     m->inputs[m->n_inputs++] = m->x[k];
     m->n_of[ROLE_CARRY]++;
-    if (id == body->n_nodes) continue;
-    SN_TRY(sn_graph_append(&m->body, SN_OP_input, NULL, 0, &number, 1, &body->nodes[id].type,
-                           &m->map[id]));
   }
   return SN_OK;
 }

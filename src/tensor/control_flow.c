@@ -42,12 +42,11 @@ static sn_status check_carries(const call *c, const sn_traced *body, sn_tensor *
 static sn_status check_stacks(const call *c, const sn_traced *body, size_t n_carries,
                               sn_tensor *const *stacks, size_t n, int64_t length) {
   for (size_t k = 0; k < n; k++) {
-    sn_type slice = stacks[k]->type;
-    SN_FAIL_IF(&c->ctx->env, slice.rank == 0 || slice.dims[0] != length, SN_ERR_SHAPE, c->name,
-               "input %zu has shape %*p, not %lld slices", k, slice.rank, slice.dims,
+    const sn_type *stack = &stacks[k]->type;
+    SN_FAIL_IF(&c->ctx->env, stack->rank == 0 || stack->dims[0] != length, SN_ERR_SHAPE, c->name,
+               "input %zu has shape %*p, not %lld slices", k, stack->rank, stack->dims,
                (long long)length);
-    slice.rank--;
-    for (int i = 0; i <= slice.rank; i++) slice.dims[i] = i < slice.rank ? slice.dims[i + 1] : 0;
+    const sn_type slice = sn_type_slice(stack);
     if (!sn_type_equal(&slice, &body->inputs[n_carries + k]->type))
       return differ(c, "a slice of input", k, &slice, "the body's argument",
                     &body->inputs[n_carries + k]->type);

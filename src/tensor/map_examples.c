@@ -62,7 +62,6 @@ static sn_status place_output(const request *r, sn_tensor_build *tb, size_t k, i
                               sn_id *out) {
   sn_env *env = &r->ctx->env;
   const sn_type *type = &r->outputs[k]->type;
-  sn_type wider = {.dtype = type->dtype, .rank = type->rank + 1, .dims = {size}};
   int axis;
   if (r->out_axes[k] == SN_NO_AXIS) {
     SN_FAIL_IF(env, *out != SN_NONE, SN_ERR_ARGUMENT, "vmap",
@@ -72,8 +71,8 @@ static sn_status place_output(const request *r, sn_tensor_build *tb, size_t k, i
   }
   SN_FAIL_IF(env, type->rank == SN_MAX_RANK, SN_ERR_SHAPE, "vmap",
              "output %zu has no room for one more axis", k);
+  const sn_type wider = sn_type_stacked(type, size);
   SN_TRY(place_of(r, "output", k, r->out_axes[k], wider.rank, &axis));
-  for (int d = 0; d < type->rank; d++) wider.dims[d + 1] = type->dims[d];
   if (*out == SN_NONE) *out = sn_build_broadcast(&tb->b, r->outputs[k]->id, &wider);
   *out = move_axis(&tb->b, *out, 0, axis);
   return tb->b.status;
