@@ -6,6 +6,8 @@
 #include "jit/modules.h"
 
 static const char *no_code(const sn_kernel *kernel) {
+  if (kernel->group->kind == SN_GROUP_CONTROL)
+    return ";; control flow: its regions are programs, with kernels of their own\n";
   if (kernel->group->kind == SN_GROUP_CONTRACTION) return ";; a ready kernel; no map behind it\n";
   return kernel->group->kind == SN_GROUP_CALL
              ? ";; a ready kernel\n"

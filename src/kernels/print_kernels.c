@@ -39,7 +39,8 @@ void sn_kernel_print(sn_text *t, size_t number, const sn_kernel *k) {
     sn_text_add(t, "  blocks of %lld rows\n", (long long)k->schedule.block);
   for (uint32_t m = 0; m < k->n_befores; m++) sn_kernel_print(t, number, &k->befores[m]);
   for (uint32_t m = 0; m < k->n_members; m++) sn_kernel_print(t, number, &k->members[m]);
-  if (k->group->kind == SN_GROUP_CALL || k->group->kind == SN_GROUP_CHAIN) return;
+  const sn_group_kind kind = k->group->kind;
+  if (kind == SN_GROUP_CALL || kind == SN_GROUP_CHAIN || kind == SN_GROUP_CONTROL) return;
   for (uint32_t p = 0; p < sn_group_phases(k->group); p++)
     print_code(t, "phase", &k->phases[p], &k->group->row.phases[p].body);
   if (k->group->kind == SN_GROUP_CONTRACTION)

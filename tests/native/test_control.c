@@ -91,6 +91,23 @@ static void cond_runs_one_branch(void **state) {
   }
 }
 
+/* Nobody is told that a loop is interpreted: its regions are. */
+static void a_loop_says_what_it_is(void **state) {
+  (void)state;
+  sn_tensor *x = sn_placeholder(f.ctx, SN_F32, 0, NULL),
+            *c = sn_placeholder(f.ctx, SN_F32, 0, NULL);
+  sn_tensor *next = sn_tanh(c), *out;
+  const sn_traced body = {&c, 1, &next, 1};
+  sn_program *program;
+  const char *text;
+  assert_int_equal(sn_scan(f.ctx, &body, 1, &x, 3, false, &out), SN_OK);
+  assert_int_equal(sn_compile(f.ctx, &x, 1, &out, 1, NULL, &program), SN_OK);
+  assert_int_equal(sn_program_wat(program, 0, &text), SN_OK);
+  assert_string_equal(text,
+                      ";; control flow: its regions are programs, with kernels of their own\n");
+  sn_program_release(program);
+}
+
 /* Each row of a matrix summed by a loop in a loop. */
 static void loops_in_loops(void **state) {
   (void)state;
@@ -329,6 +346,7 @@ int main(void) {
       TEST(while_runs_until_its_test_fails),
       TEST(cond_runs_one_branch),
       TEST(loops_in_loops),
+      TEST(a_loop_says_what_it_is),
       TEST(gradients_of_a_scan_to_order_two),
       TEST(weights_of_a_recurrent_layer_have_their_gradients),
       TEST(gradient_of_a_cond_is_its_branch),
