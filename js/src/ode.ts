@@ -156,7 +156,8 @@ function equalSteps(slope: Slope, y: Leaves, times: Tensor, steps: number): Leav
   const [, ys] = scan(
     (from: Leaves, { begin, end }) => {
       const h = end.sub(begin).div(steps);
-      const next = foriLoop(0, steps, (i, s) => rk4(slope, s, begin.add(h.mul(i.astype(h.dtype))), h), from);
+      const one = (i: Tensor, y: Leaves): Leaves => rk4(slope, y, begin.add(h.mul(i.astype(h.dtype))), h);
+      const next = steps === 1 ? rk4(slope, from, begin, h) : foriLoop(0, steps, one, from);
       return [next, next];
     },
     y,

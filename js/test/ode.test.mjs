@@ -41,6 +41,16 @@ test('time, descending times, one time, float32, numbers', () => {
   assertClose(same, [1, Math.exp(-1), Math.exp(-1), Math.exp(-2)], 1e-6);
 });
 
+test('rk4 with one step between times is one loop', () => {
+  const loops = (steps) => {
+    const seen = sn.inspect((y) => sn.odeint(decay, y, times, { method: 'rk4', steps }))(f64(1));
+    const count = seen.stages[0].text.match(/= scan\b/g)?.length;
+    seen.dispose();
+    return count;
+  };
+  assert.deepEqual([loops(1), loops(2)], [1, 2]);
+});
+
 test('rk4 takes the steps that a plain loop takes', () => {
   const plain = ([x, y], h) => {
     const slope = ([x, y]) => [1.1 * x - 0.4 * x * y, 0.1 * x * y - 0.4 * y];
