@@ -37,16 +37,16 @@ const oneFile = {
     id.endsWith('/files.js') ? join(dirname(importer), id.replace('files.js', 'files-inline.js')) : null,
 };
 
-/** What a page need not download goes: comments, and the names of what functions have inside. Errors are read where
- *  they are thrown, so lines and the names of functions and classes stay as they were written. */
+/** What a page need not download goes: comments, whitespace, the names of variables. Errors are read where they are
+ *  thrown, so statements stay apart, on a line each, and functions and classes keep their names. */
 const MINIFY = {
   compress: { sequences: false, joinVars: false },
-  mangle: { toplevel: false, keepNames: true },
-  codegen: { removeWhitespace: false },
+  mangle: { toplevel: true, keepNames: true },
+  codegen: { removeWhitespace: true },
 };
 
 /** Bundles a script of the package into one file. */
-const bundleScript = async (rolldown, name, plugins) => {
+const bundleScript = async ({ rolldown, breakLines }, name, plugins) => {
   const modules = await rolldown({
     input: join(root, `build/js/${name}.js`),
     external: /^node:/,
@@ -54,12 +54,12 @@ const bundleScript = async (rolldown, name, plugins) => {
     moduleTypes: { '.wasm': 'base64' },
     plugins,
   });
-  await modules.write({
-    file: join(root, inDist(`${name}.js`)),
+  const { output: [{ code }] } = await modules.generate({
     minify: MINIFY,
     comments: { legal: true, annotation: true, jsdoc: false },
   });
   await modules.close();
+  writeFileSync(join(root, inDist(`${name}.js`)), breakLines(code));
 };
 
 /** Gives namespaces their public names in the declarations, so that a compiler's messages have them too: nn, not
@@ -85,11 +85,13 @@ const bundleTypes = async (rolldown, dts) => {
 
 const bundle = async () => {
   // Imported late: set-up may only just have installed them.
-  const [{ rolldown }, { dts }] = await Promise.all([import('rolldown'), import('rolldown-plugin-dts')]);
+  const [{ rolldown }, { dts }, { breakLines }] = await Promise.all(
+    [import('rolldown'), import('rolldown-plugin-dts'), import('./lib/break-lines.mjs')]);
+  const tools = { rolldown, breakLines };
   copyFileSync(join(root, MODULES[0]), join(root, 'build/js/sinter.wasm'));
-  await bundleScript(rolldown, 'index', []);
-  await bundleScript(rolldown, 'worker', []);
-  await bundleScript(rolldown, 'inline', [oneFile]);
+  await bundleScript(tools, 'index', []);
+  await bundleScript(tools, 'worker', []);
+  await bundleScript(tools, 'inline', [oneFile]);
   await bundleTypes(rolldown, dts);
 };
 
