@@ -56,3 +56,38 @@ test('weights that steps change in place, evaluated in between', async () => {
     for (let n = 0; n < 3; n++) assert.deepEqual(evaluate(x, w).dataSync(), expected(x, w));
   }
 });
+
+test('a loop packs what no round changes once a run, and anew in each', () => {
+  const rounds = 6;
+  const loop = sn.jit((h, w, v) => sn.scan((s) => [s.matmul(w).matmul(v).mul(0.01), s.matmul(w).sum()], h, null, { length: rounds }));
+  const nested = sn.jit((h, w) => sn.foriLoop(0, 3, (i, s) => sn.scan((c) => [c.matmul(w).mul(0.1), null], s, null, { length: 2 })[0].add(i.astype('float32')), h));
+  const written = (h, w, v) => {
+    const sums = [];
+    for (let i = 0; i < rounds; i++) {
+      sums.push(h.matmul(w).sum());
+      h = h.matmul(w).matmul(v).mul(0.01);
+    }
+    return [h, sn.stack(sums)];
+  };
+  const nestedWritten = (h, w) => {
+    for (let i = 0; i < 3; i++) {
+      for (let k = 0; k < 2; k++) h = h.matmul(w).mul(0.1);
+      h = h.add(i);
+    }
+    return h;
+  };
+  const x = input(3);
+  const v = sn.random.normal(sn.random.key(7), [N, K]);
+  for (let i = 0; i < 6; i++) {
+    const w = weights(i);
+    for (let n = 0; n < 2; n++) {
+      const [y, sums] = loop(x, w, v);
+      const [wantY, wantSums] = written(x, w, v);
+      assert.deepEqual(y.dataSync(), wantY.dataSync(), `weights ${i}, run ${n}`);
+      assert.deepEqual(sums.dataSync(), wantSums.dataSync());
+      const square = sn.random.normal(sn.random.key(50 + i + n), [K, K]);
+      assert.deepEqual(nested(x, square).dataSync(), nestedWritten(x, square).dataSync());
+    }
+    w.dispose();
+  }
+});

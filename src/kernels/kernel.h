@@ -136,6 +136,12 @@ typedef struct sn_kernel_run {
 /* An sn_pool_fn: arg is an sn_kernel_run. */
 void sn_kernel_units(void *run, int64_t begin, int64_t end, int worker);
 
+/* Its B is packed before the tiles from now on: there is a place for it (sn_gemm_side.kept). */
+static inline void sn_kernel_keep_packed(sn_kernel *kernel) {
+  sn_gemm *gemm = &kernel->gemm;
+  kernel->stages[0].units = gemm->pack_units = gemm->left.units + gemm->right.units;
+}
+
 static inline size_t sn_align64(size_t bytes) { return (bytes + 63) & ~(size_t)63; }
 
 /* What each kind of group does, in the file of its name. `split`, NULL where there is nothing to it,

@@ -47,7 +47,7 @@ static void make_room(sn_env *env, sn_kernel *kernel) {
   kernel->packed.wanted = !sn_alloc(env, b->bytes, &b->kept);
   if (env->poison && b->kept) sn_poison(b->kept, b->bytes);
   kernel->packed.version = 0;
-  kernel->stages[0].units = gemm->pack_units = gemm->left.units + gemm->right.units;
+  sn_kernel_keep_packed(kernel);
 }
 
 void sn_executable_keep(sn_executable *exe, const uint64_t *versions) {

@@ -6,6 +6,12 @@
 #include "base/size.h"
 #include "kernels/kernel.h"
 
+/* A product's B that no round changes: packed in the first round, in the step's own memory. */
+typedef struct kept_side {
+  sn_kernel *kernel; /* of the body */
+  size_t offset;
+} kept_side;
+
 typedef struct rounds_step {
   sn_control_step base; /* first: what runs it is given this */
   sn_control control;
@@ -16,13 +22,16 @@ typedef struct rounds_step {
   size_t *slices;              /* per stack: bytes of a slice */
   uint32_t *stores;            /* per result: the group's store, or SN_NONE */
   size_t spare, test, regions; /* offsets */
-  int64_t round;               /* under way */
-  int64_t calls;               /* of the body's program or code */
-  bool testing;                /* the test of a while_loop, the body of a scan is under way */
-  void **table;                /* of the serial loop (kernels/serial_loop.h) */
-  bool has_code;               /* which it is run by, since this run began */
-  const void **inputs;         /* per input: its buffer in the run under way */
-  const void **now;            /* per carry: where it lies in this round */
+  kept_side *kept;
+  uint32_t n_kept;
+  uint64_t version;    /* of what no round changes: another one in each run */
+  int64_t round;       /* under way */
+  int64_t calls;       /* of the body's program or code */
+  bool testing;        /* the test of a while_loop, the body of a scan is under way */
+  void **table;        /* of the serial loop (kernels/serial_loop.h) */
+  bool has_code;       /* which it is run by, since this run began */
+  const void **inputs; /* per input: its buffer in the run under way */
+  const void **now;    /* per carry: where it lies in this round */
 } rounds_step;
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -68,6 +77,18 @@ static void begin_region(const rounds *w, sn_run *region) {
   const size_t first = c->n_carries + c->n_stacks;
   for (size_t k = first; k < first + c->n_consts; k++)
     set_argument(region, k, w->s->inputs[sn_control_first(c->op) + k]);
+}
+
+/* What lies packed is of an earlier run. */
+static void begin_kept(const rounds *w) {
+  rounds_step *s = w->s;
+  if (!s->n_kept) return;
+  const sn_control *c = &s->control;
+  const size_t first = c->n_carries + c->n_stacks;
+  s->version++;
+  for (size_t k = first; k < first + c->n_consts; k++) s->runs[0].versions[k] = s->version;
+  for (uint32_t i = 0; i < s->n_kept; i++)
+    sn_gemm_side_b(&s->kept[i].kernel->gemm)->kept = w->shared + s->kept[i].offset;
 }
 
 /* Carries of this round in, those of the next out. */
@@ -241,6 +262,7 @@ static bool run_step(sn_control_step *step, const sn_run *run, bool begins, doub
     s->round = s->calls = 0;
     s->has_code = step->code && step->ready(step->module);
     s->testing = s->control.op == SN_OP_while_loop;
+    begin_kept(&w);
     for (size_t k = 0; k < s->control.n_carries; k++) s->now[k] = s->inputs[k];
     for (uint32_t r = 0; r < s->control.n_regions; r++) s->runs[r].place = (sn_run_place){0};
   }
@@ -292,6 +314,24 @@ static sn_status lay_out(sn_arena *arena, rounds_step *s, sn_executable *const *
       s->base.worker_bytes = regions[r]->worker_stride;
   }
   return take(env, s, most, &s->regions);
+}
+
+static bool stays_packed(const sn_control *c, const sn_kernel *kernel) {
+  return c->op != SN_OP_cond && kernel->packed.wanted &&
+         kernel->packed.argument >= c->n_carries + c->n_stacks;
+}
+
+static sn_status keep_packed(sn_arena *arena, rounds_step *s, sn_executable *body) {
+  SN_TRY(sn_arena_alloc(arena, body->n_kernels, sizeof *s->kept, (void **)&s->kept));
+  for (size_t i = 0; i < body->n_kernels; i++) {
+    sn_kernel *kernel = &body->kernels[i];
+    if (!stays_packed(&s->control, kernel)) continue;
+    kept_side *kept = &s->kept[s->n_kept++];
+    kept->kernel = kernel;
+    SN_TRY(take(arena->env, s, sn_gemm_side_b(&kernel->gemm)->bytes, &kept->offset));
+    sn_kernel_keep_packed(kernel);
+  }
+  return SN_OK;
 }
 
 static sn_status make_runs(sn_arena *arena, rounds_step *s, sn_executable *const *regions) {
@@ -392,6 +432,7 @@ sn_status sn_control_make(sn_arena *arena, const sn_program_code *program, const
     s->slices[k] = control.length ? bytes / (size_t)control.length : 0;
   }
   SN_TRY(lay_out(arena, s, regions));
+  SN_TRY(keep_packed(arena, s, regions[0]));
   SN_TRY(make_runs(arena, s, regions));
   SN_TRY(make_serial(arena, s, regions));
   *out = &s->base;
