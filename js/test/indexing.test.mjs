@@ -244,6 +244,45 @@ test('scatterAdd by captured indices gathers its sums, which have the bits of a 
   }
 });
 
+test('elements are looked up where they are read, whatever dtype, axis and indices', () => {
+  const wires = Array.from({ length: 45 }, (_, i) => (i * 17) % 60 - 30);
+  const indices = sn.tensor(wires, { dtype: 'int32' });
+  for (const dtype of ['float32', 'float64', 'int32', 'bool', 'float16', 'int8']) {
+    const x = sn.tensor(numbers(7 * 22)).mul(50).astype(dtype).reshape([7, 22]);
+    const others = sn.tensor(Array.from({ length: 7 * 45 }, (_, i) => (i * 5) % 31 - 9), { dtype: 'int32' }).reshape([7, 45]);
+    const cases = {
+      'the last axis': (t) => t.take(indices, { axis: 1 }),
+      'part of it': (t) => t.take(indices, { axis: 1 }).slice([1, 3], [5, 41]),
+      'an index each': (t) => t.takeAlongAxis(others, { axis: 1 }),
+      'reading columns': (t) => t.take(indices, { axis: 1 }).transpose(),
+      'a transposed table': (t) => t.transpose().take(indices.slice([2], [7]), { axis: 1 }),
+    };
+    for (const [name, f] of Object.entries(cases)) {
+      const read = (t) => sn.where(f(t), 1, 2).add(f(t).astype('float32'));
+      const want = sn.jit(read, { fusion: false })(x).toArray();
+      assert.deepEqual(sn.jit(read)(x).toArray(), want, `${dtype} ${name}`);
+      assert.deepEqual(sn.jit(read, { jit: false })(x).toArray(), want, `${dtype} ${name}, no code`);
+      assert.equal(sn.inspect(read)(x).kernels.length, 1, `${dtype} ${name}`);
+    }
+  }
+});
+
+test('scatters of lines have the bits of the reference, whatever the axis', () => {
+  const places = Array.from({ length: 45 }, (_, i) => (i * 17) % 60 - 30);
+  const at = (i) => Math.max(0, Math.min(21, i < 0 ? i + 22 : i));
+  const u = Array.from({ length: 3 }, (_, r) => places.map((_, i) => ((i * 7 + r) % 11) - 4));
+  const want = u.map((row) => {
+    const sums = Array(22).fill(0);
+    row.forEach((v, i) => { sums[at(places[i])] += v; });
+    return sums;
+  });
+  const i = sn.tensor(places, { dtype: 'int32' });
+  for (const dtype of ['float32', 'float64', 'int32']) {
+    const got = sn.jit((t, i) => sn.zeros([3, 22], { dtype }).scatterAdd(i, t, { axis: 1 }))(sn.tensor(u).astype(dtype), i);
+    assert.deepEqual(got.toArray(), want, dtype);
+  }
+});
+
 test('inside jit, as outside', () => {
   const f = (t, i) => t.take(i).cumsum(0).sort({ axis: 1 });
   const x = sn.tensor(matrix(6, 5));

@@ -18,7 +18,7 @@ static sn_status make_micro_kernels(sn_device *device, sn_target *target, bool r
   target->fused = fused;
   if (!gemm->module) return SN_OK;
   device->machine.gemm = gemm;
-  target->costs.lookup_row = 2; /* emitted code is quick at it */
+  target->costs.lookup_row = 1; /* emitted code is quick at it */
   return SN_OK;
 }
 

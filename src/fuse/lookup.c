@@ -8,8 +8,8 @@
  * those of padded views leave their frame (padding.c): a stride is so many steps along one axis, and
  * becomes as many strides of x (none along the gather's own axis) and of the indices.
  *
- * Readers must be bodies, whose loads these are. Rows along the innermost axis have to lie together
- * in x, or each element would pay for an index. A reduction that takes turns along another axis than
+ * Readers must be bodies, whose loads these are. Rows along the innermost axis lie together in x, or each
+ * element pays for an index: where the target says that rows of one are worth it. A reduction that takes turns along another axis than
  * the last ones reads a copy, as before: how it cuts its sums depends on strides. */
 #include "fuse/lowering.h"
 
@@ -38,10 +38,20 @@ static bool has_rows(const lookups *l, sn_id id) {
   const sn_node *node = &l->g->nodes[id];
   const sn_id *x = sn_graph_inputs(l->g, id);
   const int last = node->type.rank - 1;
-  const bool plain = !l->views[x[0]].nests && !l->views[x[1]].nests;
-  return plain && sn_graph_attrs(l->g, id)[0] != last && node->type.dims[last] > 1 &&
-         l->views[x[0]].strides[last] == 1 && l->views[x[1]].strides[last] == 0 &&
-         sn_type_size(&node->type) > 0;
+  return sn_graph_attrs(l->g, id)[0] != last && node->type.dims[last] > 1 &&
+         l->views[x[0]].strides[last] == 1 && l->views[x[1]].strides[last] == 0;
+}
+
+/* Elements that an index is read for: a row of what gather `id` makes, or one. */
+static int64_t row_of(const lookups *l, sn_id id) {
+  const sn_type *made = &l->g->nodes[id].type;
+  return has_rows(l, id) ? made->dims[made->rank - 1] : 1;
+}
+
+static bool can_look_up(const lookups *l, sn_id id) {
+  const sn_id *x = sn_graph_inputs(l->g, id);
+  return l->g->nodes[id].op == SN_OP_gather && !l->views[x[0]].nests && !l->views[x[1]].nests &&
+         sn_type_size(&l->g->nodes[id].type) > 0;
 }
 
 /* Whether each dim of the view stays within one axis of what gather `base` makes. */
@@ -63,15 +73,17 @@ static bool leaves(const lookups *l, sn_id x, sn_id base) {
   return true;
 }
 
-/* Whether input k of the user, what gather `base` makes, is read row by row, and these are long enough. */
+/* Whether input k of the user, what gather `base` makes, is read as the gather has it, row by row or in any
+ * order where an index is for one element; and rows are long enough. */
 static bool reads_rows(const lookups *l, sn_id user, uint32_t k, sn_id base) {
   const sn_id x = sn_graph_inputs(l->g, user)[k];
-  const sn_type *type = &l->g->nodes[x].type, *made = &l->g->nodes[base].type;
+  const sn_type *type = &l->g->nodes[x].type;
+  const bool by_rows = has_rows(l, base);
   int last = type->rank - 1;
   while (last > 0 && type->dims[last] == 1) last--;
-  if (last < 0 || l->views[x].strides[last] != 1) return false;
-  if (sn_op_describe(l->g->nodes[user].op)->kind == SN_CLASS_RAGGED) return k == 0;
-  return made->dims[made->rank - 1] >= l->target->costs.lookup_row &&
+  if (by_rows && (last < 0 || l->views[x].strides[last] != 1)) return false;
+  if (sn_op_describe(l->g->nodes[user].op)->kind == SN_CLASS_RAGGED) return by_rows && k == 0;
+  return row_of(l, base) >= l->target->costs.lookup_row &&
          (sn_op_is_elementwise(l->g->nodes[user].op) ||
           sn_row_of(l->target, l->g, user, &(sn_row_domain){0}));
 }
@@ -82,7 +94,7 @@ sn_status sn_view_lookups(const sn_graph *g, const sn_target *target, sn_arena *
   SN_TRY(sn_arena_alloc(scratch, g->n_nodes, 1, (void **)&l.copied));
   for (sn_id id = 0; id < g->n_nodes; id++) {
     const sn_id *x = sn_graph_inputs(g, id);
-    l.copied[id] = g->nodes[id].op != SN_OP_gather || !has_rows(&l, id);
+    l.copied[id] = !can_look_up(&l, id);
     if (sn_op_describe(g->nodes[id].op)->kind == SN_CLASS_VIEW) continue;
     for (uint32_t k = 0; k < g->nodes[id].n_inputs; k++) {
       const sn_id base = views[x[k]].base;

@@ -12,15 +12,26 @@ static bool index_changes(const sn_walk *k, const sn_leaf *leaf) {
   return leaf->lookup.length && k->leaves[leaf->lookup.index].level == 2;
 }
 
+/* Whether four places are found at once, before the elements are loaded one by one. */
+static bool finds_places(const sn_walk *k, const sn_leaf *leaf) {
+  const sn_leaf *index = &k->leaves[leaf->lookup.index];
+  return k->copy == SN_COPY_FULL && index_changes(k, leaf) &&
+         index->step == (int32_t)sizeof(int32_t) && !index_changes(k, index);
+}
+
 /* Pushes the address of the element, but for the immediate that is returned. */
 static uint32_t push_address(const sn_walk *k, const sn_leaf *leaf, uint32_t lane) {
   const int32_t delta = delta_of(k, leaf, lane);
-  if (index_changes(k, leaf)) sn_access_find_place(k, leaf, lane);
+  const bool found = finds_places(k, leaf);
+  if (index_changes(k, leaf) && !found) sn_access_find_place(k, leaf, lane);
   sn_emit_get(k->w, k->walkers[leaf->walker].pointer);
-  if (leaf->lookup.length) {
+  if (found) {
+    sn_emit_get(k->w, k->places);
+    sn_emit_index(k->w, SN_WASM_i32x4_extract_lane, lane);
+  } else if (leaf->lookup.length) {
     sn_emit_get(k->w, index_changes(k, leaf) ? k->place : leaf->lookup.bytes);
-    sn_emit(k->w, SN_WASM_i32_add);
   }
+  if (leaf->lookup.length) sn_emit(k->w, SN_WASM_i32_add);
   if (delta >= 0) return leaf->offset + (uint32_t)delta;
   sn_emit_i32(k->w, delta);
   sn_emit(k->w, SN_WASM_i32_add);
@@ -145,8 +156,35 @@ static void load_lane(const sn_walk *k, const sn_leaf *leaf, uint32_t lane, uint
   sn_emit_set(k->w, local);
 }
 
+static void constant_of(sn_wasm *w, int32_t value) {
+  sn_emit_16(w, SN_WASM_v128_const, (const int32_t[4]){value, value, value, value});
+}
+
+/* k->places becomes the bytes that the leaf's lookup adds for each of four indices that lie together. */
+static void find_places(const sn_walk *k, const sn_leaf *leaf) {
+  const sn_lookup *lookup = &leaf->lookup;
+  sn_wasm *w = k->w;
+  const uint32_t offset = push_address(k, &k->leaves[lookup->index], 0);
+  sn_emit_memory(w, SN_WASM_v128_load, offset);
+  sn_emit_index(w, SN_WASM_local_tee, k->places);
+  constant_of(w, lookup->length); /* below 0: from the end on */
+  sn_emit_get(w, k->places);
+  constant_of(w, 0);
+  sn_emit(w, SN_WASM_i32x4_lt_s);
+  sn_emit(w, SN_WASM_v128_and);
+  sn_emit(w, SN_WASM_i32x4_add);
+  constant_of(w, 0);
+  sn_emit(w, SN_WASM_i32x4_max_s);
+  constant_of(w, lookup->length - 1);
+  sn_emit(w, SN_WASM_i32x4_min_s);
+  constant_of(w, lookup->stride);
+  sn_emit(w, SN_WASM_i32x4_mul);
+  sn_emit_set(w, k->places);
+}
+
 static void load_lanes(const sn_walk *k, const sn_leaf *leaf, uint32_t half, uint32_t local) {
   const uint32_t first = 2 * half, end = leaf->dtype == SN_F64 ? first + 2 : 4;
+  if (finds_places(k, leaf)) find_places(k, leaf);
   if (is_narrow(leaf)) {
     sn_emit_16(k->w, SN_WASM_v128_const, zeros);
     sn_emit_set(k->w, local);

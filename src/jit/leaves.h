@@ -101,12 +101,12 @@ typedef struct sn_walk {
   sn_walk_bases *bases;
   /* the copy being written */
   sn_copy copy;
-  uint32_t count;      /* local */
-  uint32_t place;      /* local, for lookups */
-  uint32_t shift;      /* elements behind the pointers */
-  uint32_t turn;       /* number of the copy: which registers */
-  int32_t most_copies; /* of a body in a loop */
-  int64_t unit;        /* see sn_walk_points */
+  uint32_t count;         /* local */
+  uint32_t place, places; /* locals, for lookups: one, a vector of four */
+  uint32_t shift;         /* elements behind the pointers */
+  uint32_t turn;          /* number of the copy: which registers */
+  int32_t most_copies;    /* of a body in a loop */
+  int64_t unit;           /* see sn_walk_points */
 } sn_walk;
 
 #endif

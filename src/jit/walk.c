@@ -160,7 +160,10 @@ sn_status sn_walk_start(sn_walk *k) {
   k->count = sn_wasm_local(k->w, SN_WASM_TYPE_I32);
   for (size_t i = 0; i < k->n_leaves; i++) {
     if (!k->leaves[i].lookup.length) continue;
-    if (!k->place) k->place = sn_wasm_local(k->w, SN_WASM_TYPE_I32);
+    if (!k->place) {
+      k->place = sn_wasm_local(k->w, SN_WASM_TYPE_I32);
+      k->places = sn_wasm_local(k->w, SN_WASM_TYPE_V128);
+    }
     k->leaves[i].lookup.bytes = sn_wasm_local(k->w, SN_WASM_TYPE_I32);
   }
   for (uint32_t s = 0; s <= k->lanes.section; s++) find_places(k, s, 0);

@@ -143,6 +143,18 @@ static inline uint8_t updated_bool(sn_op op, uint8_t old, uint8_t new) {
     const sn_lines *indices = &s->in[1], *updates = &s->in[2], *y = &s->out;                     \
     const int64_t n = y->n, width = s->width, from = s->from, to = s->to;                        \
     const bool by_rows = width > 1 && indices->across == 0 && updates->across == 1;              \
+    if (width == 1) {                                                                            \
+      const int32_t *index = (const int32_t *)indices->data;                                     \
+      const T *update = (const T *)updates->data;                                                \
+      T *to_line = (T *)y->data;                                                                 \
+      const int64_t step = indices->along, next = updates->along, apart = y->along;              \
+      for (int64_t i = 0, count = indices->n; i < count; i++) {                                  \
+        const int64_t at = sn_position(index[i * step], n);                                      \
+        if (at < from || at >= to) continue;                                                     \
+        to_line[at * apart] = updated_##type(op, to_line[at * apart], update[i * next]);         \
+      }                                                                                          \
+      return;                                                                                    \
+    }                                                                                            \
     for (int64_t i = 0; i < indices->n; i++) {                                                   \
       const T *restrict update = (const T *)updates->data + i * updates->along;                  \
       if (by_rows) {                                                                             \

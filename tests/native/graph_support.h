@@ -91,10 +91,10 @@ static inline sn_groups cut_graph(lab *l, bool fusion) {
   return cut_graph_for(l, &sn_cpu_target, fusion);
 }
 
-/* The same for a target that is quick at lookups. */
-static inline sn_groups cut_with_lookups(lab *l) {
+/* The same for a target that is quick at looking up rows of so many elements. */
+static inline sn_groups cut_with_lookups(lab *l, int64_t row) {
   sn_target target = sn_cpu_target;
-  target.costs.lookup_row = 2;
+  target.costs.lookup_row = row;
   sn_groups groups = cut_graph_for(l, &target, true);
   groups.target = &sn_cpu_target;
   return groups;

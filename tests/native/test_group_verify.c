@@ -69,7 +69,7 @@ static void faults_in_lookups_are_found(void **state) {
     const sn_id table = input(&l, F32(7, 9)), at = input(&l, I32(6, 1));
     const sn_id in[] = {table, sn_build_broadcast(&l.b, at, &full)};
     OUTPUTS(&l, UNARY(exp, sn_build_op(&l.b, SN_OP_gather, in, 2, &(int64_t){0}, 1, &type)));
-    sn_groups groups = cut_with_lookups(&l);
+    sn_groups groups = cut_with_lookups(&l, 2);
     assert_int_equal(sn_groups_verify(&groups, &l.arena), SN_OK);
     sn_indexing *indexing = groups.groups->post.operands[0].indexing;
     switch (fault) {

@@ -84,7 +84,7 @@ static void lookups(void **state) {
       sn_build_op(&l.b, SN_OP_gather, (sn_id[]){table, sn_build_broadcast(&l.b, at, &full)}, 2,
                   &(int64_t){0}, 1, &type);
   OUTPUTS(&l, UNARY(exp, rows));
-  const sn_groups groups = cut_with_lookups(&l);
+  const sn_groups groups = cut_with_lookups(&l, 2);
   expect_touches(&l, groups.groups, SN_GROUP_MAP,
                  "index0 b1(6, 9), load0 b0(6, 9), store0 b2(6, 9)");
   lab_close(&l);

@@ -27,7 +27,7 @@ static void rows_go_into_the_map_that_adds_to_them(void **state) {
   const sn_id rows = sn_build_reshape(&l.b, rows_of(&l, 7, 6, 9), &seen);
   const sn_id places = input(&l, F32(3, 9));
   OUTPUTS(&l, BINARY(add, rows, sn_build_broadcast(&l.b, places, &seen)));
-  const sn_groups groups = cut_with_lookups(&l);
+  const sn_groups groups = cut_with_lookups(&l, 2);
   const char *text;
   assert_int_equal(sn_groups_text(&groups, &l.arena, &text), SN_OK);
   assert_string_equal(text, "k0 map add space(2, 3, 9)\n"
@@ -40,9 +40,28 @@ static void rows_go_into_the_map_that_adds_to_them(void **state) {
   lab_close(&l);
 }
 
+static void elements_go_into_the_map_that_reads_them(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  const sn_type type = F32(4, 6), full = I32(4, 6);
+  const sn_id x = input(&l, F32(4, 9)), at = sn_build_broadcast(&l.b, input(&l, I32(6)), &full);
+  const sn_id taken = sn_build_op(&l.b, SN_OP_gather, (sn_id[]){x, at}, 2, &(int64_t){1}, 1, &type);
+  OUTPUTS(&l, UNARY(neg, taken));
+  const sn_groups groups = cut_with_lookups(&l, 1);
+  const char *text;
+  assert_int_equal(sn_groups_text(&groups, &l.arena, &text), SN_OK);
+  assert_string_equal(text, "k0 map neg space(4, 6)\n"
+                            "    v0 = b0[0, 9, 0] + 1 x b1[0, 0, 1](9) : float32\n"
+                            "    v1 = neg v0 : float32\n"
+                            "    b2[0, 6, 1] = v1\n"
+                            "return b2\n");
+  lab_close(&l);
+}
+
 static size_t kernels(lab *l, sn_id y) {
   OUTPUTS(l, y);
-  return cut_with_lookups(l).n_groups;
+  return cut_with_lookups(l, 2).n_groups;
 }
 
 static void only_bodies_look_up_rows(void **state) {
@@ -62,22 +81,24 @@ static void only_bodies_look_up_rows(void **state) {
   assert_int_equal(kernels(&l, sn_build_matmul(&l.b, rows, input(&l, F32(9, 2)))), 2);
   assert_int_equal(kernels(&l, rows), 1);
   OUTPUTS(&l, rows, UNARY(exp, rows)); /* somebody else needs it in memory */
-  assert_int_equal(cut_with_lookups(&l).n_groups, 2);
+  assert_int_equal(cut_with_lookups(&l, 2).n_groups, 2);
   lab_close(&l);
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Elements of -2n .. 2n - 1, the same all along the last axis; or along all but the own one. */
+/* Elements of -2n .. 2n - 1, the same all along the last axis, or along all but the own one; or one for
+ * each element. */
 static twin indices_of(twins *w, const sn_type *type, int axis, int64_t n) {
+  enum { MOST = 4096 };
   sn_type base = *type;
   base.dtype = SN_I32;
-  const bool shared = case_one_in(&rng, 2);
+  const bool shared = case_one_in(&rng, 2), by_rows = case_one_in(&rng, 2);
   for (int d = 0; d < base.rank; d++)
-    if (d == base.rank - 1 || (shared && d != axis)) base.dims[d] = 1;
+    if (d != axis && (shared || (by_rows && d == base.rank - 1))) base.dims[d] = 1;
   const int64_t count = sn_type_size(&base);
-  int32_t data[256];
-  assert_true(count <= 256);
+  int32_t data[MOST];
+  assert_true(count <= MOST);
   for (int64_t i = 0; i < count; i++) data[i] = (int32_t)(case_below(&rng, 4 * n) - 2 * n);
   return twin_broadcast(w, twin_input(w, &base, data), type);
 }
@@ -107,9 +128,9 @@ static void lookup_case(sn_dtype dtype, sn_context *in) {
   sn_type type = {.dtype = dtype, .rank = 2 + (int)case_below(&rng, 2)}, made;
   for (int d = 0; d < type.rank; d++) type.dims[d] = 1 + case_below(&rng, 6);
   type.dims[type.rank - 1] = 2 + case_below(&rng, 40);
-  const int axis = (int)case_below(&rng, type.rank - 1);
+  const int axis = (int)case_below(&rng, type.rank);
   made = type;
-  made.dims[axis] = 1 + case_below(&rng, 9);
+  made.dims[axis] = 1 + case_below(&rng, axis < type.rank - 1 ? 9 : 40);
   twin x[2] = {twin_viewed_input(&w, &rng, case_one_in(&rng, 3) ? TWIN_STEPPED : TWIN_PLAIN,
                                  SN_OP_abs, 0, CASE_WHOLE, &type),
                indices_of(&w, &made, axis, type.dims[axis])};
@@ -130,7 +151,7 @@ static void lookups_have_the_bits_of_the_reference(void **state) {
   (void)state;
   sn_context *one = case_context(1, sn_isa_detect());
   sn_context *two = case_context(2, sn_isa_detect());
-  one->target.costs.lookup_row = two->target.costs.lookup_row = 2;
+  one->target.costs.lookup_row = two->target.costs.lookup_row = 1;
   rng.state = case_seed();
   print_message("seed %llu\n", (unsigned long long)case_seed());
   for (int i = 0; i < (case_short() ? 200 : 800); i++)
@@ -142,6 +163,7 @@ static void lookups_have_the_bits_of_the_reference(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rows_go_into_the_map_that_adds_to_them),
+      cmocka_unit_test(elements_go_into_the_map_that_reads_them),
       cmocka_unit_test(only_bodies_look_up_rows),
       cmocka_unit_test(lookups_have_the_bits_of_the_reference),
   };

@@ -87,7 +87,7 @@ static void rows_are_looked_up_and_what_follows_is_fused(void **state) {
       sn_build_op(&l.b, SN_OP_gather, (sn_id[]){u, spread}, 2, &(int64_t){0}, 1, &type);
   const sn_id sums = sn_build_op(&l.b, SN_OP_ragged_sum, (sn_id[]){rows, ends}, 2, NULL, 0, &made);
   OUTPUTS(&l, sn_build_binary(&l.b, SN_OP_add, sums, input(&l, made)));
-  const sn_groups groups = cut_with_lookups(&l);
+  const sn_groups groups = cut_with_lookups(&l, 2);
   const char *text;
   assert_int_equal(sn_groups_text(&groups, &l.arena, &text), SN_OK);
   assert_string_equal(text, "k0 reduce ragged_sum+add space(4, 9) reduced(6) up to b2[0, 1, 0]\n"
