@@ -53,6 +53,11 @@ static inline sn_strip_fn *sn_strips_cast(const sn_strips *strips, sn_dtype from
 /* The table for an instruction set the machine has. */
 const sn_strips *sn_strips_for(sn_isa_id isa);
 
+/* As a strip kernel, for the ops whose row is a function of math/: from the text that code is emitted
+ * from (jit/compute_nodes.c). */
+void sn_strip_computed(sn_op op, sn_dtype dtype, void *dst, const void *a, const void *b, int64_t n,
+                       bool fused);
+
 /* Bytes of an element inside a strip. */
 static inline size_t sn_strip_bytes(sn_dtype dtype) { return dtype == SN_F64 ? 8 : 4; }
 

@@ -40,19 +40,23 @@ DEFINE_ACCESS(vi32_half, int32_t)
 
 /* ---- elementwise rows ---- */
 
-/* Whether functions have the bits that are asked for; else always the plain ones, and no branch is
- * left of it. */
-#ifndef SN_STRIPS_FUSE
-#define SN_STRIPS_FUSE false
+/* Whether the functions of math/ are left to sn_strip_computed, which also has their fused bits;
+ * compiled ones have the plain bits only. text: the expression as its row has it. */
+#ifndef SN_STRIPS_COMPUTED
+#define SN_STRIPS_COMPUTED false
 #endif
+#define IS_FUNCTION(text) ((text)[0] == 'X' && (text)[2] == 'F' && (text)[3] == 'N') /* X_FN */
+#define COMPUTED(id, dtype, text)             \
+  (SN_STRIPS_COMPUTED && IS_FUNCTION(text) && \
+   (sn_strip_computed(SN_OP_##id, dtype, dst, pa, pb, n, fused), true))
 
 /* V: vector of the inputs, LANES of them; R: vector of the result, RESULT makes it from the
  * expression. Ops of fewer inputs get their first one repeated; the compiler drops what an
- * expression does not use.
+ * expression does not use. computed: whether something else has computed the strip.
  *
  * The expression stands once, so that compilers put the functions it calls in its place: a partial
  * vector goes through spare ones and round the same loop again. */
-#define ELEMENTWISE(id, dtype, V, LANES, R, RESULT, expr)                                     \
+#define ELEMENTWISE(id, dtype, V, LANES, R, RESULT, expr, computed)                           \
   static inline R apply_##id##_##dtype(bool fused, V a, V b) {                                \
     (void)fused;                                                                              \
     (void)a;                                                                                  \
@@ -60,16 +64,17 @@ DEFINE_ACCESS(vi32_half, int32_t)
     return RESULT(expr);                                                                      \
   }                                                                                           \
   static void strip_##id##_##dtype(void *dst, const void *pa, const void *pb, const void *pc, \
-                                   int64_t n, bool asked) {                                   \
+                                   int64_t n, bool fused) {                                   \
     (void)pc;                                                                                 \
-    const bool fused = asked && SN_STRIPS_FUSE;                                               \
+    (void)fused;                                                                              \
+    if (computed) return;                                                                     \
     V spare_a, spare_b;                                                                       \
     R spare;                                                                                  \
     void *to = dst;                                                                           \
     int64_t i = 0, whole = n - n % LANES;                                                     \
     for (;;) {                                                                                \
       for (; i < whole; i += LANES)                                                           \
-        store_##R(to, i, apply_##id##_##dtype(fused, load_##V(pa, i), load_##V(pb, i)));      \
+        store_##R(to, i, apply_##id##_##dtype(false, load_##V(pa, i), load_##V(pb, i)));      \
       if (to != dst) store_some_##R(dst, n - n % LANES, n % LANES, spare);                    \
       if (to != dst || i == n) return;                                                        \
       spare_a = load_some_##V(pa, i, n - i);                                                  \
@@ -85,7 +90,8 @@ DEFINE_ACCESS(vi32_half, int32_t)
 
 #define TO_HALF(x) __builtin_convertvector((x), vi32_half)
 
-#define MAP_F32(id, expr) ELEMENTWISE(id, f32, vf32, SN_LANES_F32, vf32, SAME, expr)
-#define MASK_F32(id, expr) ELEMENTWISE(id, f32, vf32, SN_LANES_F32, vi32, SAME, expr)
+#define MAP_F32(id, expr, text) \
+  ELEMENTWISE(id, f32, vf32, SN_LANES_F32, vf32, SAME, expr, COMPUTED(id, SN_F32, text))
+#define MASK_F32(id, expr) ELEMENTWISE(id, f32, vf32, SN_LANES_F32, vi32, SAME, expr, false)
 
 #endif
