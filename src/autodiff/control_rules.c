@@ -13,9 +13,6 @@
 #include "autodiff/vjp.h"
 #include "build/body_maker.h"
 
-/* Elementwise ops of lower cost are made again from what they are made of, rather than stacked. */
-#define CHEAP 8
-
 /* A node whose derivative is made: x its inputs. */
 typedef struct site {
   sn_build *b;
@@ -259,11 +256,13 @@ static void make_backward(scan_vjp *v) {
   for (size_t i = 0; i < v->n_stacked; i++) sn_body_output(&s->m, v->stacked[i]);
 }
 
-/* Whether a forward value is stacked: it is costly, and changes from round to round. */
-static bool is_worth_saving(const sn_graph *g, sn_id id, const uint8_t *varies) {
+/* Whether a forward value is stacked rather than made again: it is costly, and changes from round to
+ * round. */
+static bool is_worth_saving(const sn_build *b, sn_id id, const uint8_t *varies) {
+  const sn_graph *g = b->graph;
   const sn_op_info *op = sn_op_describe(g->nodes[id].op);
   if (op->kind == SN_CLASS_LEAF || op->kind == SN_CLASS_VIEW || !varies[id]) return false;
-  return !sn_op_is_elementwise(g->nodes[id].op) || op->cost >= CHEAP;
+  return !sn_op_is_elementwise(g->nodes[id].op) || op->cost >= b->load_flops;
 }
 
 static sn_status choose_saved(const scan_vjp *v, uint8_t **saved) {
@@ -283,7 +282,7 @@ static sn_status choose_saved(const scan_vjp *v, uint8_t **saved) {
   for (size_t i = 0; i < m->n_outputs; i++) need[m->outputs[i]] = 1;
   for (sn_id id = (sn_id)g->n_nodes; id-- > 0;) {
     if (!need[id]) continue;
-    if (id < v->n_forward && is_worth_saving(g, id, varies)) {
+    if (id < v->n_forward && is_worth_saving(&m->b, id, varies)) {
       (*saved)[id] = 1;
       continue;
     }
@@ -443,7 +442,7 @@ static sn_status vjp_of_scan(scan_vjp *v) {
   SN_TRY(sn_arena_alloc(arena, s->n, sizeof *v->wrt, (void **)&v->dwrt));
   SN_TRY(sn_arena_alloc(arena, s->n, sizeof *v->late, (void **)&v->late));
   SN_TRY(sn_arena_alloc(arena, s->n, 2 * sizeof *v->stacked, (void **)&v->stacked));
-  sn_body_begin(&s->m, arena);
+  sn_body_begin(&s->m, s->b, arena);
   SN_TRY(make_arguments(v));
   give_cotangents(v);
   make_backward(v);
@@ -479,7 +478,7 @@ static sn_status vjp_of_branch(site *s, const sn_graph *branch, const sn_id *dy,
   SN_TRY(sn_arena_alloc(arena, s->c.n_results, sizeof *y, (void **)&inside));
   SN_TRY(sn_arena_alloc(arena, s->n, sizeof *wrt, (void **)&wrt));
   SN_TRY(sn_arena_alloc(arena, s->n, sizeof *wrt, (void **)&dwrt));
-  sn_body_begin(&s->m, arena);
+  sn_body_begin(&s->m, s->b, arena);
   for (size_t k = 0; k < n_args; k++) s->args[k] = same_argument(s, k);
   inline_region(s, branch);
   SN_TRY(s->m.b.status);
@@ -554,7 +553,7 @@ typedef struct jvp_of {
 static sn_status tangent_arguments(jvp_of *v) {
   site *s = &v->s;
   const size_t n = arguments_of(s), first = sn_control_first(s->c.op);
-  sn_body_begin(&s->m, s->b->arena);
+  sn_body_begin(&s->m, s->b, s->b->arena);
   for (size_t k = 0; k < n; k++) s->args[k] = same_argument(s, k);
   for (size_t k = 0; k < n && !s->b->status; k++) {
     const sn_type type = argument_type(s, k), wide_type = wide(&type);

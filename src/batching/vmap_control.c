@@ -85,7 +85,7 @@ static sn_id given(const site *s, size_t k) {
 
 /* Arguments with the axis, and those of one example that the region was recorded over. args: the latter. */
 static sn_status begin_region(site *s, const sn_id *inputs, sn_id *args) {
-  sn_body_begin(&s->m, s->b->arena);
+  sn_body_begin(&s->m, s->b, s->b->arena);
   s->n_mapped = 0;
   for (size_t k = 0; k < arguments_of(s); k++) {
     const sn_type *input = sn_build_type(s->b, s->x[k + sn_control_first(s->c.op)]);

@@ -1,9 +1,10 @@
 #include "build/body_maker.h"
 
-void sn_body_begin(sn_body_maker *m, sn_arena *arena) {
+void sn_body_begin(sn_body_maker *m, const sn_build *outside, sn_arena *arena) {
   *m = (sn_body_maker){0};
   sn_graph_init(&m->graph, arena, true);
   m->b = sn_build_in(&m->graph);
+  m->b.load_flops = outside->load_flops;
 }
 
 static sn_status add_argument(sn_body_maker *m, const sn_argument *argument, const sn_type *type,

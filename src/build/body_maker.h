@@ -48,7 +48,8 @@ typedef struct sn_body_maker {
   size_t n_outputs, cap_outputs;
 } sn_body_maker;
 
-void sn_body_begin(sn_body_maker *m, sn_arena *arena);
+/* A region for a node that `outside` makes. */
+void sn_body_begin(sn_body_maker *m, const sn_build *outside, sn_arena *arena);
 
 /* A further argument: the node that stands for it. */
 sn_id sn_body_argument(sn_body_maker *m, sn_argument_kind kind, sn_given given, uint32_t from,

@@ -37,6 +37,8 @@ struct sn_build {
   const sn_maker *maker;
   sn_arena *arena; /* for what is needed on the way */
   sn_graph *graph; /* that nodes are added to; NULL of another maker */
+  uint32_t
+      load_flops; /* of the target (target/target.h): what of a loop is stacked, not made again */
   sn_status status;
 };
 

@@ -193,14 +193,13 @@ static sn_id sum_products(const layer *l, sn_id x, sn_id y, const part *parts, i
   return sn_build_reduce(l->b, SN_OP_sum, products, (((uint64_t)1 << n) - 1) << first);
 }
 
-/* Of channels that are terms of one, the sums. Few terms are added as what they are, each with its
- * own stride: a reduction would begin and end for every few elements. */
-static sn_id add_terms(const layer *l, sn_id x, const sn_type *y) {
-  enum { FEW = 8 };
+/* Of channels that are terms of one, the sums. Up to `few` terms are added as what they are, each with
+ * its own stride. */
+static sn_id add_terms(const layer *l, sn_id x, const sn_type *y, int64_t few) {
   sn_type split = *y;
   x = reshape(l, x, SHAPE(IMAGES, PLACES, GROUPS));
   if (l->terms == 1) return sn_build_reshape(l->b, x, y);
-  if (l->terms > FEW) {
+  if (l->terms > few) {
     split.dims[split.rank++] = l->terms;
     x = sn_build_reshape(l->b, x, &split);
     return sn_build_reduce(l->b, SN_OP_sum, x, (uint64_t)1 << (split.rank - 1));
@@ -213,7 +212,8 @@ static sn_id add_terms(const layer *l, sn_id x, const sn_type *y) {
   return sum;
 }
 
-sn_id sn_build_conv(sn_build *b, sn_id x, sn_id w, const int64_t *attrs, const sn_type *y) {
+sn_id sn_build_conv(sn_build *b, sn_id x, sn_id w, const int64_t *attrs, const sn_type *y,
+                    int64_t few) {
   if (b->status) return SN_NONE;
   const sn_type x_type = *sn_build_type(b, x), w_type = *sn_build_type(b, w);
   const layer l = layer_of(b, attrs, &x_type, w_type.dims, y);
@@ -221,7 +221,8 @@ sn_id sn_build_conv(sn_build *b, sn_id x, sn_id w, const int64_t *attrs, const s
   sn_id filter = grouped_filter(&l, w);
   if (l.depthwise) {
     filter = move_axis(&l, filter, 0, axes);
-    return add_terms(&l, sum_products(&l, x, filter, SHAPE(WINDOW, GROUPS), 1 + axes, axes), y);
+    const sn_id products = sum_products(&l, x, filter, SHAPE(WINDOW, GROUPS), 1 + axes, axes);
+    return add_terms(&l, products, y, few);
   }
   /* The last axis of places is the product's m; the others are one batch, in which the filter
    * repeats. */

@@ -22,8 +22,9 @@
 
 #include "build/build.h"
 
-/* y in terms of other ops. */
-sn_id sn_build_conv(sn_build *b, sn_id x, sn_id w, const int64_t *attrs, const sn_type *y);
+/* y in terms of other ops; sums of up to `few` terms that lie together are additions. */
+sn_id sn_build_conv(sn_build *b, sn_id x, sn_id w, const int64_t *attrs, const sn_type *y,
+                    int64_t few);
 
 /* The cotangent of the filter, of type w, for that of y. */
 sn_id sn_build_conv_filter_grad(sn_build *b, sn_id x, sn_id dy, const int64_t *attrs,

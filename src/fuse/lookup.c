@@ -8,9 +8,10 @@
  * those of padded views leave their frame (padding.c): a stride is so many steps along one axis, and
  * becomes as many strides of x (none along the gather's own axis) and of the indices.
  *
- * Readers must be bodies, whose loads these are. Rows along the innermost axis lie together in x, or each
- * element pays for an index: where the target says that rows of one are worth it. A reduction that takes turns along another axis than
- * the last ones reads a copy, as before: how it cuts its sums depends on strides. */
+ * Readers must be bodies, whose loads these are. Rows along the innermost axis lie together in x, or
+ * each element pays for an index: where the target says that rows of one are worth it. A reduction
+ * that takes turns along another axis than the last ones reads a copy, as before: how it cuts its
+ * sums depends on strides. */
 #include "fuse/lowering.h"
 
 /* The axis that `stride` moves along in a row-major type, and how far; false if none. */
@@ -73,8 +74,8 @@ static bool leaves(const lookups *l, sn_id x, sn_id base) {
   return true;
 }
 
-/* Whether input k of the user, what gather `base` makes, is read as the gather has it, row by row or in any
- * order where an index is for one element; and rows are long enough. */
+/* Whether input k of the user, what gather `base` makes, is read as the gather has it, row by row or
+ * in any order where an index is for one element; and rows are long enough. */
 static bool reads_rows(const lookups *l, sn_id user, uint32_t k, sn_id base) {
   const sn_id x = sn_graph_inputs(l->g, user)[k];
   const sn_type *type = &l->g->nodes[x].type;

@@ -25,7 +25,9 @@ static sn_id expand_node(sn_rewrite *r, sn_id id, const sn_id *inputs) {
   if (!is_whole(node)) return SN_NONE;
   if (node->op == SN_OP_softmax)
     return expand_softmax(&r->to, *inputs, *sn_graph_attrs(r->from, id), &node->type);
-  return sn_build_conv(&r->to, inputs[0], inputs[1], sn_graph_attrs(r->from, id), &node->type);
+  const int64_t *few = r->user;
+  return sn_build_conv(&r->to, inputs[0], inputs[1], sn_graph_attrs(r->from, id), &node->type,
+                       *few);
 }
 
 bool sn_needs_expanding(const sn_graph *graph) {
@@ -37,5 +39,6 @@ bool sn_needs_expanding(const sn_graph *graph) {
 }
 
 sn_status sn_expand(const sn_pass_context *context, const sn_graph *from, sn_graph *to) {
-  return sn_rewrite_graph(from, to, to->arena, context->share, NULL, expand_node, NULL);
+  int64_t few = context->target->costs.added_terms;
+  return sn_rewrite_graph(from, to, to->arena, context->share, NULL, expand_node, &few);
 }

@@ -35,11 +35,13 @@ typedef struct sn_target_costs {
   int64_t gathered_row; /* points of a scatter's rows that pay for gathering their sums */
   int64_t lookup_row;   /* elements of a gather's rows that pay for looking up where it is read */
   int64_t prologue_points; /* of a map that is little beside a product */
+  int64_t added_terms; /* of a sum whose terms lie together: up to so many are added one by one */
   int64_t scalar_elements; /* of a value: up to so many, scalars are quicker than vectors */
   /* work against memory, in flops per element */
-  uint32_t again_flops;  /* up to so many, a second kernel makes a value again: it is not read */
-  uint32_t kept_flops;   /* up to so many, a later phase of a row makes it again: it is not kept */
-  uint32_t load_flops;   /* from so many on, a value is worth a place in memory */
+  uint32_t again_flops; /* up to so many, a second kernel makes a value again: it is not read */
+  uint32_t kept_flops;  /* up to so many, a later phase of a row makes it again: it is not kept */
+  uint32_t
+      load_flops; /* from so many on, a value is worth a place in memory, or in a loop's stack */
   double argument_flops; /* in all: from so many on, it is worth one more argument of a run */
   /* products made again for uses far apart */
   size_t remade_bytes;  /* at least */

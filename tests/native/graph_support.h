@@ -25,6 +25,7 @@ static inline void lab_open(lab *l, bool share) {
   sn_arena_init(&l->arena, &l->env);
   sn_graph_init(&l->graph, &l->arena, share);
   l->b = sn_build_in(&l->graph);
+  l->b.load_flops = sn_cpu_target.costs.load_flops;
 }
 
 static inline void lab_close(lab *l) {

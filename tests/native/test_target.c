@@ -470,6 +470,36 @@ static void costs_make_other_kernels_and_the_same_values(void **state) {
   }
 }
 
+/* How many nodes the kernels of a turned convolution have, two of whose channels are terms of one. */
+static size_t nodes_of_turned_convolution(int64_t added_terms, float *first) {
+  sn_target target = strict_cpu();
+  target.costs.added_terms = added_terms;
+  fixture f;
+  size_t n = 0;
+  float x[144], filter[36];
+  for (int i = 0; i < 144; i++) x[i] = (float)(i % 7);
+  for (int i = 0; i < 36; i++) filter[i] = (float)(i % 5);
+  fixture_open(&f, (sn_options){.threads = 1});
+  f.ctx->options.target = &target;
+  assert_int_equal(sn_scope_begin(f.ctx), SN_OK);
+  sn_tensor *y = sn_conv_transpose(sn_from_data(f.ctx, SN_F32, DIMS(1, 6, 6, 4), x),
+                                   sn_from_data(f.ctx, SN_F32, DIMS(3, 3, 1, 4), filter), 2,
+                                   &(sn_window_options){.groups = 2});
+  *first = *(const float *)sn_data(y);
+  const sn_groups *groups = last_groups(f.ctx);
+  for (size_t i = 0; i < groups->n_groups; i++) n += groups->groups[i].post.n_insns;
+  sn_scope_end(f.ctx);
+  fixture_close(&f);
+  return n;
+}
+
+static void few_terms_are_added_one_by_one(void **state) {
+  (void)state;
+  float apart, reduced;
+  assert_true(nodes_of_turned_convolution(2, &apart) > nodes_of_turned_convolution(1, &reduced));
+  assert_true(apart == reduced);
+}
+
 /* ---- questions ------------------------------------------------------------------------------- */
 
 static void blocks_fit_into_local_memory(void **state) {
@@ -492,6 +522,7 @@ int main(void) {
       cmocka_unit_test(single_ops_keep_them_too),
       cmocka_unit_test(a_missing_dtype_is_refused),
       cmocka_unit_test(costs_make_other_kernels_and_the_same_values),
+      cmocka_unit_test(few_terms_are_added_one_by_one),
       cmocka_unit_test(blocks_fit_into_local_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
