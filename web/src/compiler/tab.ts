@@ -1,6 +1,7 @@
 // The Compiler tab: a program, its stages, kernels, memory and C, and switches. Loaded when it is first
 // opened, so that the training page starts without it.
 
+import '../style/code.css';
 import '../style/compiler.css';
 import { download } from '../views/download.ts';
 import { create, element, inside, setText } from '../views/dom.ts';

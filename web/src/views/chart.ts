@@ -25,13 +25,13 @@ export interface ChartOptions {
   lines: Line[];
 }
 
-const FONT = '11px system-ui, sans-serif';
+export const FONT = '11px system-ui, sans-serif';
 /** Distances between marks of the x axis: whole numbers of steps. */
 const STEPS = [1, 2, 5]
   .flatMap((n) => [n, 10 * n, 100 * n, 1e3 * n, 1e4 * n, 1e5 * n, 1e6 * n])
   .sort((a, b) => a - b);
 
-function css(name: string): string {
+export function css(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name);
 }
 

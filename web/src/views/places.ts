@@ -1,5 +1,5 @@
-// The places of the page - training, compiler, bench - as tabs and in the address (#compiler, #bench). The code of the
-// latter two is loaded when they are first opened.
+// The places of the page - training, fit, compiler, bench - as tabs and in the address (#fit, #compiler, #bench). The
+// code of all but the first is loaded when they are first opened.
 
 import { element } from './dom.ts';
 import { Tabs } from './tabs.ts';
@@ -13,6 +13,7 @@ export interface PlaceActions {
 const TRAINING = 'training';
 
 const LOAD: Record<string, (root: HTMLElement, actions: PlaceActions) => Promise<unknown>> = {
+  fit: async (root, actions) => new (await import('../fit/tab.ts')).FitTab(root, actions),
   compiler: async (root, actions) => new (await import('../compiler/tab.ts')).CompilerTab(root, actions),
   bench: async (root, actions) => new (await import('../bench/tab.ts')).BenchTab(root, actions),
 };

@@ -1,0 +1,84 @@
+// The points that an equation is fitted to. Each lies at a time between two steps of the solver, so that however many
+// there are and wherever they are dragged, the compiled program stays the same.
+
+import { generator } from '../trainer/random.ts';
+import { STEPS, type Equation } from './equations.ts';
+import type { Curves, Seen } from './protocol.ts';
+
+export interface Point {
+  readonly id: number;
+  /** Of the equation's variables. */
+  readonly variable: 0 | 1;
+  /** The step of the solver. */
+  step: number;
+  value: number;
+}
+
+export class Points {
+  list: Point[] = [];
+  private next = 0;
+
+  constructor(private readonly equation: Equation) {}
+
+  /** Points of the true curves with errors by chance, whose standard deviation is a share of the variable's size. */
+  scatter(truth: Curves, noise: number, seed: number): void {
+    const { points, variables } = this.equation;
+    const draw = normal(seed);
+    this.list = [];
+    variables.forEach(({ size }, i) => {
+      const variable = i === 0 ? 0 : 1;
+      for (let k = 0; k < points; k++) {
+        const step = Math.round(((k + (i === 0 ? 0.35 : 0.65)) / points) * STEPS);
+        this.add(variable, step, truth[variable][step] + noise * size * draw());
+      }
+    });
+  }
+
+  add(variable: 0 | 1, step: number, value: number): Point {
+    const point: Point = { id: this.next++, variable, step, value };
+    this.move(point, step, value);
+    this.list.push(point);
+    return point;
+  }
+
+  /** As far as the plot reaches; says whether it would have gone further. */
+  move(point: Point, step: number, value: number): boolean {
+    const [low, high] = this.equation.range;
+    point.step = Math.min(STEPS, Math.max(0, Math.round(step)));
+    point.value = Math.min(high, Math.max(low, value));
+    return point.value !== value;
+  }
+
+  remove(point: Point): void {
+    this.list = this.list.filter((each) => each !== point);
+  }
+
+  /** A step in the middle of the widest gap between the points of a variable. */
+  gap(variable: 0 | 1): number {
+    const steps = this.list.filter((each) => each.variable === variable).map(({ step }) => step);
+    const marks = [0, ...steps, STEPS].sort((a, b) => a - b);
+    let widest = 1;
+    for (let i = 1; i < marks.length; i++) if (marks[i] - marks[i - 1] > marks[widest] - marks[widest - 1]) widest = i;
+    return Math.round((marks[widest] + marks[widest - 1]) / 2);
+  }
+
+  /** Points at the same place count as their mean. The weights make the loss a mean of squares relative to the sizes. */
+  seen(): Seen {
+    const zeros = (): Curves => [new Float64Array(STEPS + 1), new Float64Array(STEPS + 1)];
+    const [values, weights] = [zeros(), zeros()];
+    for (const { variable, step, value } of this.list) {
+      const weight = 1 / (this.list.length * this.equation.variables[variable].size ** 2);
+      const before = weights[variable][step];
+      weights[variable][step] += weight;
+      values[variable][step] += ((value - values[variable][step]) * weight) / (before + weight);
+    }
+    return { values, weights };
+  }
+}
+
+/** Normally distributed numbers (Box and Muller). */
+function normal(seed: number): () => number {
+  const next = generator(seed);
+  const uniform = (): number => (next() + 0.5) / 2 ** 32;
+  return () => Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform());
+}

@@ -1,0 +1,313 @@
+// The Fit tab: points of a differential equation's solution, which it is fitted to again in every frame in which
+// something moves. Loaded when it is first opened.
+
+import '../style/code.css';
+import '../style/fit.css';
+import { download } from '../views/download.ts';
+import { create, element, perFrame, setText, setValue } from '../views/dom.ts';
+import { count, plural, significant } from '../views/format.ts';
+import type { CodeView } from '../compiler/views/code-view.ts';
+import { EQUATIONS, STEPS, coordinate, isEquation, type Equation, type EquationName } from './equations.ts';
+import { Fitter } from './fitter.ts';
+import { formula } from './formula.ts';
+import { Frames } from './frames.ts';
+import { Gauges } from './gauges.ts';
+import { Handles } from './handles.ts';
+import panel from './panel.html?raw';
+import { Plot } from './plot.ts';
+import { Points, type Point } from './points.ts';
+import type { Curves, Fit, Search } from './protocol.ts';
+
+export interface Surroundings {
+  /** Something is about to be timed: nothing else should use the cores. */
+  quiet(): void;
+}
+
+/** In percent. */
+const NOISE = 5;
+/** Times of fits whose median is shown. */
+const TIMES = 15;
+/** A new start lies within this share of a gauge's range around its middle. */
+const START_SHARE = 0.6;
+/** A loss that is not the lowest, by more than rounding. */
+const HIGHER = 1.01;
+const READY = 'Drag a point: in every frame the equation is fitted anew. Double-click to add or remove a point.';
+
+/** What belongs to the equation that is shown. */
+interface Scene {
+  name: EquationName;
+  equation: Equation;
+  points: Points;
+  plot: Plot;
+  handles: Handles;
+  /** Null until the program is compiled. */
+  truth: Curves | null;
+}
+
+export class FitTab {
+  private scene: Scene | null = null;
+  private readonly fitter: Fitter;
+  private readonly gauges: Gauges;
+  private readonly frames: Frames;
+  private readonly buttons = new Map<EquationName, HTMLButtonElement>();
+  private readonly noise: HTMLInputElement;
+  private code: Promise<CodeView> | null = null;
+  private codeText = '';
+  private seed = 1;
+  private startSeed = 0;
+  private shown: Fit | null = null;
+  /** The last fit that came to numbers; searches begin there as well. */
+  private last: Fit | null = null;
+  /** Starts have changed since the points have: the search begins there alone, and their curves are shown. */
+  private fromStart = false;
+  /** The least loss for these points. */
+  private lowest = Infinity;
+  private edge = false;
+  private times: number[] = [];
+  private readonly draw = perFrame(() => {
+    this.scene?.plot.draw();
+    this.scene?.handles.draw();
+  });
+
+  constructor(
+    root: HTMLElement,
+    private readonly surroundings: Surroundings,
+  ) {
+    root.innerHTML = panel;
+    this.fitter = new Fitter({
+      search: () => this.search(),
+      fitted: (fit, search) => this.show(fit, search),
+      failed: (error) => this.say(`The fit failed: ${error instanceof Error ? error.message : String(error)}`, true),
+    });
+    this.gauges = new Gauges(element('fit-parameters'), () => this.startsMoved(), (held) => this.hold(held));
+    this.frames = new Frames((rate, longest) => {
+      setValue(element('fit-frames'), rate.toFixed(0), rate);
+      setText(element('fit-frames-of'), `the longest took ${longest.toFixed(0)} ms`);
+    });
+    this.noise = element<HTMLInputElement>('fit-noise');
+    this.noise.value = String(NOISE);
+    this.bind();
+    const asked = new URLSearchParams(location.search).get('equation');
+    void this.choose(isEquation(asked) ? asked : 'prey');
+  }
+
+  private bind(): void {
+    for (const [name, { title }] of Object.entries(EQUATIONS)) {
+      if (!isEquation(name)) continue;
+      const button = create('button', '', title);
+      button.type = 'button';
+      button.dataset.testid = `fit-equation-${name}`;
+      button.addEventListener('click', () => {
+        const query = new URLSearchParams(location.search);
+        query.set('equation', name);
+        history.replaceState(null, '', `?${query}${location.hash}`);
+        void this.choose(name);
+      });
+      this.buttons.set(name, button);
+    }
+    element('fit-equation').append(...this.buttons.values());
+    const on = (id: string, act: () => void): void => element(id).addEventListener('click', act);
+    on('fit-add', () => this.addAnywhere());
+    on('fit-points', () => {
+      this.seed++;
+      this.scatter();
+    });
+    on('fit-start', () => this.newStart());
+    on('fit-reset', () => this.reset());
+    on('fit-code-save', () => download('gradient.c', 'text/x-c', this.codeText));
+    this.noise.addEventListener('input', () => this.scatter());
+  }
+
+  /** Another equation, as it is meant to begin. */
+  private async choose(name: EquationName): Promise<void> {
+    if (this.scene?.name === name && this.scene.truth !== null) return;
+    this.scene?.plot.dispose();
+    const equation: Equation = EQUATIONS[name];
+    const points = new Points(equation);
+    const plot = new Plot(element('fit-plot'), equation, () => this.draw());
+    const handles = new Handles(plot, equation, points, {
+      hold: (held) => this.hold(held),
+      moved: (_, edge) => this.pointsMoved(edge),
+      add: (variable, step, value) => this.add(variable, step, value),
+      addAnywhere: () => this.addAnywhere(),
+      remove: (point) => {
+        points.remove(point);
+        this.pointsMoved();
+      },
+    });
+    const scene: Scene = { name, equation, points, plot, handles, truth: null };
+    this.scene = scene;
+    this.last = this.shown = null;
+    this.describe(scene);
+    this.say('Compiling the solver, its gradient and L-BFGS…');
+    try {
+      const at = (which: 'truth' | 'start'): Float64Array =>
+        Float64Array.from(equation.parameters, (each) => coordinate(each, each[which]));
+      const truth = await this.fitter.open(name, at('truth'), at('start'));
+      if (this.scene !== scene) return;
+      scene.truth = truth;
+      plot.setTrue(truth);
+      this.reset();
+      for (const button of element('fit').querySelectorAll<HTMLButtonElement | HTMLInputElement>('.fit-tools :disabled')) button.disabled = false;
+      await this.showCode(scene);
+    } catch (error) {
+      if (this.scene === scene) this.say(`The solver could not be compiled: ${error instanceof Error ? error.message : String(error)}`, true);
+    }
+  }
+
+  private describe({ name, equation }: Scene): void {
+    for (const [other, button] of this.buttons) button.setAttribute('aria-pressed', String(other === name));
+    setText(element('fit-story'), equation.story);
+    element('fit-formulas').innerHTML = equation.formulas.map(formula).join('');
+    const names = equation.variables.map(({ name: text }, i) => [create('i', i === 0 ? 'loss' : 'accuracy'), text, ' ']);
+    element('fit-key').replaceChildren(...names.flat(), create('i', 'true'), 'true ', create('i', 'from'), 'start');
+    this.gauges.open(equation.parameters);
+    this.gauges.clear();
+    this.times = [];
+    for (const id of ['fit-loss', 'fit-ms', 'fit-steps']) setValue(element(id), '–', null);
+  }
+
+  private reset(): void {
+    if (this.scene === null) return;
+    this.noise.value = String(NOISE);
+    this.seed = 1;
+    this.gauges.starts = this.scene.equation.parameters.map((each) => coordinate(each, each.start));
+    this.last = null;
+    this.scatter();
+  }
+
+  private scatter(): void {
+    if (this.scene?.truth == null) return;
+    setText(element('fit-noise-value'), `${this.noise.value} %`);
+    this.scene.points.scatter(this.scene.truth, Number(this.noise.value) / 100, this.seed);
+    this.pointsMoved();
+  }
+
+  private add(variable: 0 | 1, step: number, value: number): void {
+    const { points, handles } = this.scene!;
+    const point = points.add(variable, step, value);
+    this.pointsMoved();
+    handles.focus(point);
+  }
+
+  /** Of the variable that has fewer points, on its curve. */
+  private addAnywhere(): void {
+    const { points, plot, equation } = this.scene!;
+    const seconds = points.list.filter((each: Point) => each.variable === 1).length;
+    const variable = 2 * seconds < points.list.length ? 1 : 0;
+    const step = points.gap(variable);
+    this.add(variable, step, plot.fitted(variable, step) ?? (equation.range[0] + equation.range[1]) / 2);
+  }
+
+  private newStart(): void {
+    const { equation } = this.scene!;
+    let state = ++this.startSeed;
+    // A few numbers by chance, different each time.
+    const chance = (): number => ((state = (state * 0x9e3779b1 + 0x7f4a7c15) >>> 0) ^ (state >>> 15)) / 2 ** 32;
+    this.gauges.starts = equation.parameters.map((each) => {
+      const [low, high] = each.range.map((value) => coordinate(each, value));
+      return (low + high) / 2 + START_SHARE * (high - low) * (chance() % 1 - 0.5);
+    });
+    this.startsMoved();
+  }
+
+  private hold(held: boolean): void {
+    if (held) this.surroundings.quiet();
+    this.frames.hold(held);
+    if (held || !this.edge) return;
+    this.edge = false;
+    this.tell();
+  }
+
+  private pointsMoved(edge = false): void {
+    this.edge = edge;
+    this.lowest = Infinity;
+    this.fromStart = false;
+    this.scene?.plot.setFrom(null);
+    this.draw();
+    this.fitter.ask();
+  }
+
+  private startsMoved(): void {
+    this.fromStart = true;
+    this.fitter.ask();
+  }
+
+  private search(): Search | null {
+    const { scene } = this;
+    if (scene?.truth == null) return null;
+    if (scene.points.list.length === 0) {
+      this.say('There is no point to fit to: double-click in the plot, or press Add point.', true);
+      return null;
+    }
+    const start = this.gauges.starts;
+    const starts = this.last === null || this.fromStart ? [start] : [this.last.at, start];
+    return { equation: scene.name, seen: scene.points.seen(), starts, from: this.fromStart };
+  }
+
+  private show(fit: Fit, { equation }: Search): void {
+    const { scene } = this;
+    if (scene === null || scene.name !== equation) return;
+    this.shown = fit;
+    const isNumber = Number.isFinite(fit.loss);
+    if (isNumber) {
+      this.last = fit;
+      this.lowest = Math.min(this.lowest, fit.loss);
+      scene.plot.setFitted(fit.curves);
+      this.gauges.show(fit);
+      this.showFigures(fit);
+    }
+    if (this.fromStart) scene.plot.setFrom(fit.from);
+    element('fit-plot').classList.toggle('stale', !isNumber);
+    this.tell();
+    this.draw();
+  }
+
+  private showFigures({ loss, ms, steps, converged }: Fit): void {
+    this.times = [...this.times.slice(1 - TIMES), ms];
+    const median = [...this.times].sort((a, b) => a - b)[this.times.length >> 1];
+    setValue(element('fit-loss'), loss.toPrecision(3), loss);
+    setText(element('fit-loss-of'), `off by ${significant(100 * Math.sqrt(loss), 2)} % of the size`);
+    setValue(element('fit-ms'), significant(median), median);
+    const total = steps.reduce((sum, each) => sum + each, 0);
+    setValue(element('fit-steps'), count(total), total);
+    const [warm, cold] = steps;
+    setText(element('fit-steps-of'), cold === undefined ? `from the start${converged ? '' : ', stopped'}` : `${warm} from here, ${cold} from the start`);
+  }
+
+  private tell(): void {
+    const { scene, shown } = this;
+    if (scene === null || shown === null || scene.points.list.length === 0) return;
+    const [fitted, seen] = [scene.equation.parameters.length, scene.points.list.length];
+    if (!Number.isFinite(shown.loss))
+      this.say('From this start the solution is not a number: the solver diverges. Move a start, or press New start.', true);
+    else if (this.edge) this.say('The edge of the plot: the point goes no further.');
+    else if (shown.loss > HIGHER * this.lowest)
+      this.say(`From this start the search ends in another valley: the loss has been ${this.lowest.toPrecision(3)}.`);
+    else if (seen < fitted) this.say(`${plural(seen, 'point')} for ${fitted} parameters: many curves go through, and this is one.`);
+    else if (!shown.converged) this.say('The search ended before the slope was 0: from another start it may get further.');
+    else this.say(READY);
+  }
+
+  private say(text: string, problem = false): void {
+    const line = element('fit-notice');
+    setText(line, text);
+    line.classList.toggle('problem', problem);
+  }
+
+  private async showCode(scene: Scene): Promise<void> {
+    this.code ??= import('../compiler/views/code-view.ts').then(
+      ({ CodeView: View }) => new View(element('fit-code'), 'The gradient as C'),
+    );
+    const [view, { c }] = await Promise.all([this.code, this.fitter.code(scene.name)]);
+    if (this.scene !== scene) return;
+    this.codeText = c;
+    view.show(c, 'c');
+    const lines = c.split('\n').length;
+    setText(
+      element('fit-code-note'),
+      `Derived by the compiler from ${STEPS} Runge-Kutta steps forward, gone through backward once more: ${count(lines)} lines of C11 that stand alone.`,
+    );
+    element<HTMLButtonElement>('fit-code-save').disabled = false;
+  }
+}
