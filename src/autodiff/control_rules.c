@@ -32,11 +32,6 @@ static sn_type wide(const sn_type *type) {
   return t;
 }
 
-static sn_id as_wide(sn_build *b, sn_id x) {
-  return b->status ? SN_NONE
-                   : sn_build_cast(b, SN_OP_astype, x, sn_dtype_wide(sn_build_type(b, x)->dtype));
-}
-
 static bool is_float(const sn_build *b, sn_id x) {
   return sn_dtype_is_float(sn_build_type(b, x)->dtype);
 }
@@ -244,7 +239,7 @@ static void make_backward(scan_vjp *v) {
     size_t at = 0;
     for (size_t k = 0; k < n && !b->status && !s->b->status; k++) {
       if (!is_wanted(v, k)) continue;
-      sn_id d = as_wide(b, v->dwrt[at++]);
+      sn_id d = v->dwrt[at++];
       if (sn_argument_kind_of(&s->c, k) != kinds[pass] || v->late[k].op) continue;
       if (k >= consts) {
         const sn_type type = *sn_build_type(b, d);
@@ -390,7 +385,6 @@ static void hand_out_late(scan_vjp *v, sn_id node, size_t first) {
     else
       v->dx[k] = sn_build_reshape(b, sn_build_reduce(b, SN_OP_sum, stacks[0], late->axes << 1 | 1),
                                   &late->type);
-    v->dx[k] = as_wide(b, v->dx[k]);
   }
 }
 
@@ -492,7 +486,7 @@ static sn_status vjp_of_branch(site *s, const sn_graph *branch, const sn_id *dy,
     if (wanted[k + 1]) wrt[n_wrt++] = s->args[k];
   SN_TRY(s->m.b.status);
   SN_TRY(sn_vjp_nodes(&s->m.b, y, inside, n_y, wrt, n_wrt, dwrt));
-  for (size_t i = 0; i < n_wrt; i++) sn_body_output(&s->m, as_wide(&s->m.b, dwrt[i]));
+  for (size_t i = 0; i < n_wrt; i++) sn_body_output(&s->m, dwrt[i]);
   return sn_body_close(&s->m, NULL, false, out, arguments, n);
 }
 
@@ -590,7 +584,7 @@ static sn_status tangent_outputs(jvp_of *v, const sn_graph *region, bool carries
     if (!carry || v->active[k]) y[n_y++] = s->map[region->outputs[k]];
   }
   SN_TRY(sn_jvp_nodes(&s->m.b, y, n_y, wrt, dwrt, n_wrt, dy));
-  for (size_t i = 0; i < n_y; i++) sn_body_output(&s->m, as_wide(&s->m.b, dy[i]));
+  for (size_t i = 0; i < n_y; i++) sn_body_output(&s->m, dy[i]);
   return s->m.b.status;
 }
 

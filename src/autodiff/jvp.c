@@ -209,7 +209,6 @@ sn_status sn_jvp_nodes(sn_build *b, const sn_id *y, size_t n, const sn_id *wrt, 
   for (size_t i = 0; i < n; i++) {
     const sn_id dy = tangent_of(&w, y[i]);
     out[i] = dy == SN_NONE ? zeros_like(b, y[i]) : dy;
-    if (!b->status) out[i] = sn_build_cast(b, SN_OP_astype, out[i], sn_build_type(b, y[i])->dtype);
   }
   return b->status;
 }

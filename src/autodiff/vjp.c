@@ -5,7 +5,7 @@
  *             its users have larger numbers
  *
  * A wrt node stops the walk: what it was made from is not differentiated through it. Cotangents
- * have wide dtypes; only what is handed out has that of its wrt node. */
+ * have wide dtypes. */
 #include "autodiff/vjp.h"
 
 #include <string.h>
@@ -144,11 +144,9 @@ sn_status sn_vjp_nodes(sn_build *b, const sn_id *y, const sn_id *dy, size_t n, c
   for (sn_id id = w.end; id-- > w.first;) SN_TRY(meet(&w, id));
   for (size_t i = 0; i < n_wrt; i++) {
     sn_type type = *sn_build_type(b, wrt[i]);
-    const sn_dtype dtype = type.dtype;
-    type.dtype = sn_dtype_wide(dtype);
+    type.dtype = sn_dtype_wide(type.dtype);
     const sn_id dx = w.cotangent[wrt[i] - w.first];
     out[i] = dx == SN_NONE ? sn_build_full(b, &type, 0) : dx;
-    out[i] = sn_build_cast(b, SN_OP_astype, out[i], dtype);
   }
   return b->status;
 }

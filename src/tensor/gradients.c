@@ -79,6 +79,7 @@ static sn_status build(const request *r, sn_tensor_build *tb, sn_tensor **out) {
   const size_t n_given = r->forward ? r->n_wrt : r->n_outputs;
   const size_t n_made = r->forward ? r->n_outputs : r->n_wrt;
   sn_tensor *const *of = r->forward ? r->wrt : r->outputs;
+  sn_tensor *const *like = r->forward ? r->outputs : r->wrt;
   sn_id *y, *x, *given, *made;
   SN_TRY(sn_arena_alloc(arena, r->n_outputs, sizeof *y, (void **)&y));
   SN_TRY(sn_arena_alloc(arena, r->n_wrt, sizeof *x, (void **)&x));
@@ -93,6 +94,9 @@ static sn_status build(const request *r, sn_tensor_build *tb, sn_tensor **out) {
     SN_TRY(sn_jvp_nodes(&tb->b, y, r->n_outputs, x, given, r->n_wrt, made));
   else
     SN_TRY(sn_vjp_nodes(&tb->b, y, given, r->n_outputs, x, r->n_wrt, made));
+  for (size_t k = 0; k < n_made && !tb->b.status; k++)
+    made[k] = sn_build_cast(&tb->b, SN_OP_astype, made[k], like[k]->type.dtype);
+  SN_TRY(tb->b.status);
   return sn_tensor_build_results(tb, made, n_made, out);
 }
 

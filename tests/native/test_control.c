@@ -246,6 +246,21 @@ static void weights_of_a_recurrent_layer_have_their_gradients(void **state) {
   }
 }
 
+/* A parameter stored in 16 bits: its cotangents, 1 + 2^-9 each, are added up before they are rounded. */
+static void cotangents_are_not_rounded_in_rounds(void **state) {
+  (void)state;
+  float x[8];
+  for (int i = 0; i < 8; i++) x[i] = 1 + 0x1p-9f;
+  sn_tensor *w = sn_variable(scalar(1)), *stored = sn_astype(w, SN_BF16), *in[3], *out[2], *dw;
+  for (int k = 0; k < 3; k++) in[k] = sn_placeholder(f.ctx, k ? SN_F32 : SN_BF16, 0, NULL);
+  sn_tensor *made[2] = {in[0], sn_add(in[1], sn_mul(sn_astype(in[0], SN_F32), in[2]))};
+  sn_tensor *inputs[3] = {stored, scalar(0), vector(8, x)};
+  const sn_traced body = {in, 3, made, 2};
+  assert_int_equal(sn_scan(f.ctx, &body, 2, inputs, 8, false, out), SN_OK);
+  assert_int_equal(sn_gradients(out[1], &w, 1, &dw), SN_OK);
+  EXPECT(dw, 8 + 0x1p-6f);
+}
+
 static void gradient_of_a_cond_is_its_branch(void **state) {
   (void)state;
   for (int which = 0; which < 2; which++) {
@@ -349,6 +364,7 @@ int main(void) {
       TEST(a_loop_says_what_it_is),
       TEST(gradients_of_a_scan_to_order_two),
       TEST(weights_of_a_recurrent_layer_have_their_gradients),
+      TEST(cotangents_are_not_rounded_in_rounds),
       TEST(gradient_of_a_cond_is_its_branch),
       TEST(examples_at_once_are_examples_one_by_one),
   };
