@@ -135,8 +135,13 @@ static sn_id mask_like(sn_build *b, sn_id mask, sn_id like) {
   return sn_build_broadcast(b, sn_build_reshape(b, mask, &thin), &type);
 }
 
+/* A dtype of storage is chosen from as what it stores. */
 static sn_id chosen(sn_build *b, sn_id mask, sn_id x, sn_id y) {
-  return sn_build_where(b, mask_like(b, mask, x), x, y);
+  if (b->status) return SN_NONE;
+  const sn_dtype dtype = sn_build_type(b, x)->dtype, wide = sn_dtype_wide(dtype);
+  x = sn_build_cast(b, SN_OP_astype, x, wide);
+  y = sn_build_cast(b, SN_OP_astype, y, wide);
+  return sn_build_cast(b, SN_OP_astype, sn_build_where(b, mask_like(b, mask, x), x, y), dtype);
 }
 
 static sn_status map_region(site *s, int r, const sn_id *inputs, sn_graph *out,

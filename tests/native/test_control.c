@@ -330,6 +330,17 @@ static sn_tensor *chosen_for_all(sn_tensor *x, sn_tensor *w) {
   return chosen_by(sn_greater(w, scalar(0)), x);
 }
 
+/* By example, of what is stored in 16 bits. */
+static sn_tensor *chosen_as_halves(sn_tensor *x, sn_tensor *w) {
+  sn_tensor *c[2], *out, *half = sn_astype(x, SN_F16);
+  for (int k = 0; k < 2; k++) c[k] = sn_placeholder(f.ctx, SN_F16, 0, NULL);
+  const sn_traced on_true = {&c[0], 1, &c[0], 1};
+  sn_tensor *other = sn_astype(sn_neg(c[1]), SN_F16);
+  const sn_traced on_false = {&c[1], 1, &other, 1};
+  assert_int_equal(sn_cond(sn_less(x, w), &on_true, &on_false, &half, &out), SN_OK);
+  return sn_astype(out, SN_F32);
+}
+
 static sn_tensor *gradient_of_scanned(sn_tensor *x, sn_tensor *w) {
   sn_tensor *v = sn_variable(x), *dx;
   assert_int_equal(sn_gradients(scanned(v, w), &v, 1, &dx), SN_OK);
@@ -338,8 +349,13 @@ static sn_tensor *gradient_of_scanned(sn_tensor *x, sn_tensor *w) {
 
 static void examples_at_once_are_examples_one_by_one(void **state) {
   (void)state;
-  static example_fn *const functions[] = {scanned,           doubled,        counted,
-                                          chosen_by_example, chosen_for_all, gradient_of_scanned};
+  static example_fn *const functions[] = {scanned,
+                                          doubled,
+                                          counted,
+                                          chosen_by_example,
+                                          chosen_for_all,
+                                          chosen_as_halves,
+                                          gradient_of_scanned};
   const float x[EXAMPLES] = {0.25f, 1.5f, 3, 0.5f, 9};
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
     sn_tensor *one = sn_placeholder(f.ctx, SN_F32, 0, NULL), *all = vector(EXAMPLES, x), *out;
