@@ -21,7 +21,8 @@ typedef struct rounds_step {
   size_t *bytes;               /* per result: of one buffer, of a slice of what is stacked */
   size_t *slices;              /* per stack: bytes of a slice */
   uint32_t *stores;            /* per result: the group's store, or SN_NONE */
-  size_t spare, test, regions; /* offsets */
+  size_t *spares; /* per result that nobody uses: offset of a buffer, for the region may read it */
+  size_t test, regions; /* offsets */
   kept_side *kept;
   uint32_t n_kept;
   uint64_t version;    /* of what no round changes: another one in each run */
@@ -51,7 +52,7 @@ static char *result_at(const rounds *w, size_t k) {
 
 static char *result_or_spare(const rounds *w, size_t k) {
   char *at = result_at(w, k);
-  return at ? at : w->shared + w->s->spare;
+  return at ? at : w->shared + w->s->spares[k];
 }
 
 static void set_output(sn_run *region, size_t k, void *at) {
@@ -128,7 +129,7 @@ static void bind_slices(const rounds *w, sn_run *region) {
     set_argument(region, first + k, (const char *)s->inputs[first + k] + at * s->slices[k]);
   for (size_t k = c->n_carries; k < c->n_results; k++) {
     char *stack = result_at(w, k);
-    set_output(region, k, stack ? stack + at * s->bytes[k] : w->shared + s->spare);
+    set_output(region, k, stack ? stack + at * s->bytes[k] : w->shared + s->spares[k]);
   }
 }
 
@@ -297,17 +298,17 @@ static size_t result_bytes(const sn_control *c, size_t k) {
 static sn_status lay_out(sn_arena *arena, rounds_step *s, sn_executable *const *regions) {
   const sn_control *c = &s->control;
   sn_env *env = arena->env;
-  size_t most = 0, spare = 0, unused;
+  size_t most = 0, unused;
   for (size_t k = 0; k < c->n_results; k++) {
     s->bytes[k] = result_bytes(c, k);
-    if (s->stores[k] == SN_NONE && s->bytes[k] > spare) spare = s->bytes[k];
+    const bool needs_spare = k >= c->n_carries && s->stores[k] == SN_NONE;
+    if (needs_spare) SN_TRY(take(env, s, s->bytes[k], &s->spares[k]));
   }
   for (size_t k = 0; k < c->n_carries; k++) {
     SN_TRY(take(env, s, s->bytes[k], &s->carries[k]));
     SN_TRY(take(env, s, s->bytes[k], &unused));
   }
   SN_TRY(take(env, s, 1, &s->test));
-  SN_TRY(take(env, s, spare, &s->spare));
   for (uint32_t r = 0; r < c->n_regions; r++) {
     if (region_bytes(regions[r]) > most) most = region_bytes(regions[r]);
     if (regions[r]->worker_stride > s->base.worker_bytes)
@@ -421,6 +422,7 @@ sn_status sn_control_make(sn_arena *arena, const sn_program_code *program, const
   SN_TRY(sn_arena_alloc(arena, control.n_carries, sizeof *s->carries, (void **)&s->carries));
   SN_TRY(sn_arena_alloc(arena, control.n_carries, sizeof *s->now, (void **)&s->now));
   SN_TRY(sn_arena_alloc(arena, control.n_results, sizeof *s->bytes, (void **)&s->bytes));
+  SN_TRY(sn_arena_alloc(arena, control.n_results, sizeof *s->spares, (void **)&s->spares));
   SN_TRY(sn_arena_alloc(arena, control.n_results, sizeof *s->stores, (void **)&s->stores));
   SN_TRY(sn_arena_alloc(arena, control.n_stacks, sizeof *s->slices, (void **)&s->slices));
   SN_TRY(sn_arena_alloc(arena, group->control.n_operands, sizeof *s->inputs, (void **)&s->inputs));

@@ -126,6 +126,25 @@ static void loops_in_loops(void **state) {
   EXPECT(out, 6, 15);
 }
 
+/* Two results that nobody uses, and that the body goes on from: neither is written over the other. */
+static void results_that_nobody_uses_are_what_the_body_reads(void **state) {
+  (void)state;
+  const float x[] = {3, 1, 2};
+  const int64_t n = 3;
+  sn_tensor *c = sn_placeholder(f.ctx, SN_F32, 1, &n), *start = vector(3, x), *out[3];
+  sn_tensor *up = sn_sort(c, 0, false), *down = sn_sort(c, 0, true);
+  sn_tensor *made[3] = {sn_sub(up, down), up, down};
+  const sn_traced body = {&c, 1, made, 3};
+  assert_int_equal(sn_pass_enable(f.ctx, "loops", false), SN_OK);
+  sn_tensor *p = sn_placeholder(f.ctx, SN_F32, 1, &n), *last;
+  sn_program *program;
+  assert_int_equal(sn_scan(f.ctx, &body, 1, &p, 2, false, out), SN_OK);
+  assert_int_equal(sn_compile(f.ctx, &p, 1, out, 1, NULL, &program), SN_OK);
+  assert_int_equal(sn_program_run(program, &start, &last), SN_OK);
+  EXPECT(last, -4, 0, 4);
+  sn_program_release(program);
+}
+
 /* ---- derivatives ----------------------------------------------------------------------------- */
 
 enum { ROUNDS = 4 };
@@ -378,6 +397,7 @@ int main(void) {
       TEST(cond_runs_one_branch),
       TEST(loops_in_loops),
       TEST(a_loop_says_what_it_is),
+      TEST(results_that_nobody_uses_are_what_the_body_reads),
       TEST(gradients_of_a_scan_to_order_two),
       TEST(weights_of_a_recurrent_layer_have_their_gradients),
       TEST(cotangents_are_not_rounded_in_rounds),
