@@ -158,7 +158,7 @@ static sn_status meet(walk *w, sn_id id) {
   const sn_build_node node = sn_build_node_of(w->b, id);
   bool any = false;
   if (sn_op_is_control(node.op)) return meet_control(w, id);
-  if (node.op == SN_OP_result) {
+  if (node.op == SN_OP_result && node.n_inputs) { /* a value has let go of them */
     meet_result(w, id);
     return SN_OK;
   }

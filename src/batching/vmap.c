@@ -61,7 +61,7 @@ static sn_status meet(walk *w, sn_id id) {
   const size_t n = node.n_inputs;
   bool any = false;
   if (sn_op_is_control(node.op)) return meet_control(w, id);
-  if (node.op == SN_OP_result) return meet_result(w, id);
+  if (node.op == SN_OP_result && n) return meet_result(w, id); /* a value has let go of them */
   for (size_t k = 0; k < n && !any; k++) any = batch_of(w, sn_build_input(w->b, id, k)) != SN_NONE;
   if (!any) return SN_OK;
   sn_id *x, *batch;

@@ -145,6 +145,25 @@ static void results_that_nobody_uses_are_what_the_body_reads(void **state) {
   sn_program_release(program);
 }
 
+/* What a loop of numbers made is a value, whatever is made of it. */
+static void a_loop_that_has_run_is_a_value(void **state) {
+  (void)state;
+  const float xs[] = {1, 2};
+  const int axis = 0;
+  sn_tensor *c = sn_placeholder(f.ctx, SN_F32, 0, NULL), *start = scalar(1), *eight, *out;
+  sn_tensor *next = sn_add(c, c), *one = sn_placeholder(f.ctx, SN_F32, 0, NULL);
+  const sn_traced body = {&c, 1, &next, 1};
+  assert_int_equal(sn_scan(f.ctx, &body, 1, &start, 3, false, &eight), SN_OK);
+  EXPECT(eight, 8);
+  sn_tensor *x = sn_variable(scalar(3)), *y = sn_mul(sn_square(x), eight), *dx = scalar(1);
+  assert_int_equal(sn_jvp(f.ctx, &y, 1, &x, &dx, 1, &out), SN_OK);
+  EXPECT(out, 48);
+  y = sn_mul(one, eight);
+  sn_tensor *batch = vector(2, xs);
+  assert_int_equal(sn_vmap(f.ctx, &y, &axis, 1, &one, &batch, &axis, 1, &out), SN_OK);
+  EXPECT(out, 8, 16);
+}
+
 /* ---- derivatives ----------------------------------------------------------------------------- */
 
 enum { ROUNDS = 4 };
@@ -398,6 +417,7 @@ int main(void) {
       TEST(loops_in_loops),
       TEST(a_loop_says_what_it_is),
       TEST(results_that_nobody_uses_are_what_the_body_reads),
+      TEST(a_loop_that_has_run_is_a_value),
       TEST(gradients_of_a_scan_to_order_two),
       TEST(weights_of_a_recurrent_layer_have_their_gradients),
       TEST(cotangents_are_not_rounded_in_rounds),
