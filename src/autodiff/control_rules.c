@@ -143,8 +143,38 @@ static sn_id carried(scan_vjp *v, sn_id start, const sn_type *type) {
   return sn_body_argument(&v->s.m, SN_ARGUMENT_CARRY, SN_GIVEN_NODE, start, type);
 }
 
+/* Leaves active the arguments of which a result with a cotangent is made, be it rounds later. What nobody reads has no
+ * cotangent: not zeros, for zero times an infinite derivative is NaN. */
+static sn_status drop_unread(scan_vjp *v) {
+  const sn_graph *body = v->s.c.regions[0];
+  uint8_t *reads, *read;
+  SN_TRY(sn_arena_alloc(v->s.b->arena, body->n_nodes, 1, (void **)&reads));
+  SN_TRY(sn_arena_alloc(v->s.b->arena, v->s.n, 1, (void **)&read));
+  for (size_t k = 0; k < v->s.c.n_results; k++) {
+    if (v->dy[k] == SN_NONE) continue;
+    reads[body->outputs[k]] = 1;
+    if (k < v->s.c.n_carries) read[k] = 1; /* the carry behind the last round */
+  }
+  for (bool found = true; found;) {
+    found = false;
+    for (sn_id id = (sn_id)body->n_nodes; id-- > 0;) {
+      const sn_node *node = &body->nodes[id];
+      if (!reads[id]) continue;
+      if (node->op == SN_OP_input) read[sn_graph_attrs(body, id)[0]] = 1;
+      for (uint32_t k = 0; k < node->n_inputs; k++) reads[sn_graph_inputs(body, id)[k]] = 1;
+    }
+    for (size_t k = 0; k < v->s.c.n_carries; k++) {
+      if (!read[k] || reads[body->outputs[k]]) continue;
+      reads[body->outputs[k]] = 1;
+      found = true;
+    }
+  }
+  for (size_t k = 0; k < arguments_of(&v->s); k++) v->active[k] = v->active[k] && read[k];
+  return SN_OK;
+}
+
 static bool is_wanted(const scan_vjp *v, size_t k) {
-  return k < v->s.c.n_carries ? v->active[k] && is_float(v->s.b, v->s.x[k]) : v->wanted[k];
+  return v->active[k] && (k >= v->s.c.n_carries || is_float(v->s.b, v->s.x[k]));
 }
 
 /* Cotangents of the body's results: of a carry, what later rounds made of it; of a slice, from outside. */
@@ -430,6 +460,7 @@ static sn_status vjp_of_scan(scan_vjp *v) {
   sn_id *inputs;
   sn_graph body;
   SN_TRY(find_active(s, v->wanted, &v->active));
+  SN_TRY(drop_unread(v));
   SN_TRY(sn_arena_alloc(arena, s->c.n_results, sizeof *v->y, (void **)&v->y));
   SN_TRY(sn_arena_alloc(arena, s->c.n_results, sizeof *v->y, (void **)&v->dy_inside));
   SN_TRY(sn_arena_alloc(arena, s->n, sizeof *v->wrt, (void **)&v->wrt));

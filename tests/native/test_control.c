@@ -299,6 +299,19 @@ static void cotangents_are_not_rounded_in_rounds(void **state) {
   EXPECT(dw, 8 + 0x1p-6f);
 }
 
+/* Beside the carry that is read goes one that starts where its derivative is infinite. */
+static void what_nobody_reads_has_no_cotangent(void **state) {
+  (void)state;
+  sn_tensor *x = sn_variable(scalar(0)), *in[2], *out[2], *dx;
+  for (int k = 0; k < 2; k++) in[k] = sn_placeholder(f.ctx, SN_F32, 0, NULL);
+  sn_tensor *made[2] = {sn_add(in[0], in[0]), sn_mul(in[1], in[0])};
+  sn_tensor *inputs[2] = {x, sn_sqrt(x)};
+  const sn_traced body = {in, 2, made, 2};
+  assert_int_equal(sn_scan(f.ctx, &body, 2, inputs, 3, false, out), SN_OK);
+  assert_int_equal(sn_gradients(out[0], &x, 1, &dx), SN_OK);
+  EXPECT(dx, 8);
+}
+
 static void gradient_of_a_cond_is_its_branch(void **state) {
   (void)state;
   for (int which = 0; which < 2; which++) {
@@ -421,6 +434,7 @@ int main(void) {
       TEST(gradients_of_a_scan_to_order_two),
       TEST(weights_of_a_recurrent_layer_have_their_gradients),
       TEST(cotangents_are_not_rounded_in_rounds),
+      TEST(what_nobody_reads_has_no_cotangent),
       TEST(gradient_of_a_cond_is_its_branch),
       TEST(examples_at_once_are_examples_one_by_one),
   };
