@@ -223,9 +223,12 @@ test('bytes are stored as such; C11 has no 16-bit floats', () => {
     w.matmul(x.astype('float32')), x.max({ axis: 0 })], [bytes, small, ramp([3, 5])]);
   assert.match(source, /const int8_t \*b/);
   for (const dtype of ['float16', 'bfloat16']) {
-    const seen = sn.inspect((x) => x.astype('float32').mul(2))(sn.ones([3], { dtype }));
-    assert.throws(() => seen.cSource('half'), (error) => error instanceof sn.UnsupportedError && error.message.includes(dtype));
-    seen.dispose();
+    const stored = sn.inspect((x) => x.astype('float32').mul(2))(sn.ones([3], { dtype }));
+    const within = sn.inspect((x) => x.exp().astype(dtype).astype('float32'))(sn.ones([3])); // in a kernel, not in memory
+    for (const seen of [stored, within]) {
+      assert.throws(() => seen.cSource('half'), (error) => error instanceof sn.UnsupportedError && error.message.includes(dtype));
+      seen.dispose();
+    }
   }
 });
 

@@ -187,11 +187,8 @@ static sn_status add_steps(source *s, const char *name, sn_value_set *set) {
 }
 
 static sn_status check_dtypes(const sn_groups *groups, sn_env *env) {
-  for (size_t v = 0; v < groups->n_values; v++) {
-    const sn_dtype dtype = groups->values[v].type.dtype;
-    SN_FAIL_IF(env, sn_dtype_table[dtype].kind == SN_KIND_HALF, SN_ERR_UNSUPPORTED, NULL,
-               "c source: %s has no C", sn_dtype_name(dtype));
-  }
+  for (size_t v = 0; v < groups->n_values; v++)
+    SN_TRY(sn_c_check_dtype(env, groups->values[v].type.dtype));
   return SN_OK;
 }
 

@@ -68,6 +68,12 @@ const char *sn_c_type(sn_dtype dtype) {
   return dtype == SN_BOOL ? "bool" : sn_dtype_table[dtype].c_type;
 }
 
+sn_status sn_c_check_dtype(sn_env *env, sn_dtype dtype) {
+  SN_FAIL_IF(env, sn_dtype_table[dtype].kind == SN_KIND_HALF, SN_ERR_UNSUPPORTED, NULL,
+             "c source: %s has no C", sn_dtype_name(dtype));
+  return SN_OK;
+}
+
 /* ---- expressions ----------------------------------------------------------------------------- */
 
 /* Whether the first parenthesis closes at the very end. */

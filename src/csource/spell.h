@@ -23,6 +23,9 @@ void sn_c_add_literal(sn_text *text, double value, sn_dtype dtype);
 
 const char *sn_c_type(sn_dtype dtype);
 
+/* SN_ERR_UNSUPPORTED for a dtype that C lacks. */
+sn_status sn_c_check_dtype(sn_env *env, sn_dtype dtype);
+
 /* Adds the helper functions that code calls. */
 void sn_c_add_helpers(sn_text *text, const char *code);
 

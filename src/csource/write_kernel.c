@@ -85,6 +85,7 @@ static sn_status add_op(sn_c_writer *w, const sn_body *body, const sn_insn *insn
     SN_TRY(name_of(w, body, insn->args[k], names[k]));
     arguments[k] = names[k];
   }
+  SN_TRY(sn_c_check_dtype(w->env, insn->dtype));
   if (sn_op_describe(insn->op)->kind == SN_CLASS_CAST) {
     add_cast(w->t, insn, names[0]);
     return SN_OK;
