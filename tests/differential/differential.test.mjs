@@ -1,6 +1,7 @@
 // Random programs on every engine in WebAssembly against the reference interpreter, bit for bit; the native engines
 // run the same recipes in tests/native/test_fuzz_graph.c. Then programs as users write them: values and gradients
-// against the judge of tests/native/judge.h, which test_judge.c does natively.
+// against the judge of tests/native/judge.h, which test_judge.c does natively, and those with control flow of
+// test_nested.c.
 //
 //   SINTER_TEST_GRAPHS=100000 SINTER_TEST_PROGRAMS=50000 SINTER_TEST_SEED=7 npm test -- differential
 import assert from 'node:assert/strict';
@@ -15,24 +16,25 @@ const file = new URL('../../build/wasm/tests/differential/differential.wasm', im
 const module = new WebAssembly.Module(readFileSync(file));
 const graphs = Number(process.env.SINTER_TEST_GRAPHS ?? 20000);
 const programs = Number(process.env.SINTER_TEST_PROGRAMS ?? 5000);
+const nested = Number(process.env.SINTER_TEST_PROGRAMS ?? 1000);
 const firstSeed = Number(process.env.SINTER_TEST_SEED ?? 1);
 
-const share = (first, count, written) =>
+const share = (first, count, kind) =>
   new Promise((resolve, reject) => {
     const worker = new Worker(new URL('engine.mjs', import.meta.url), {
-      workerData: { module, first, count, written },
+      workerData: { module, first, count, kind },
     });
     worker.once('message', resolve);
     worker.once('error', reject);
   });
 
 /** count seeds on all cores; none may fail. */
-const onAllCores = async (count, written) => {
+const onAllCores = async (count, kind) => {
   const workers = Math.max(1, availableParallelism());
   const each = Math.ceil(count / workers);
   const shares = await Promise.all(
     Array.from({ length: workers }, (_, i) =>
-      share(firstSeed + i * each, Math.min(each, count - i * each), written)),
+      share(firstSeed + i * each, Math.min(each, count - i * each), kind)),
   );
   const failures = shares.flatMap((result) => result.failures);
   assert.equal(failures.length, 0, failures.map(({ engine, text }) => `${engine}: ${text}`).join('\n\n'));
@@ -86,9 +88,11 @@ test('emitted modules are valid to another validator', async () => {
   assert.ok(modules > 300, `${modules} modules`);
 });
 
-test(`${graphs} random programs agree with the reference on ${ENGINES.join(', ')}`, () => onAllCores(graphs, false));
+test(`${graphs} random programs agree with the reference on ${ENGINES.join(', ')}`, () => onAllCores(graphs, 'run'));
 
-test(`${programs} written programs are right on ${ENGINES.join(', ')}`, () => onAllCores(programs, true));
+test(`${programs} written programs are right on ${ENGINES.join(', ')}`, () => onAllCores(programs, 'written'));
+
+test(`${nested} programs with control flow in control flow are right on ${ENGINES.join(', ')}`, () => onAllCores(nested, 'nested'));
 
 /** Where two float64 evaluations of a program differ by more than roundings, or ''. */
 const difference = (program) => {

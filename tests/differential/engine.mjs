@@ -1,7 +1,7 @@
 // engine.mjs - a worker: one instance of the differential module, running recipes on every engine.
 //
-// workerData: { module, first, count, written }. When done it posts { failures: [{ engine, text }], graphs } for the
-// recipes, or for the written programs, each of which runs on one engine.
+// workerData: { module, first, count, kind }. When done it posts { failures: [{ engine, text }], graphs } for the recipes
+// (kind 'run'), for the nested programs, or for the written ones, each of which runs on one engine.
 import { parentPort, workerData } from 'node:worker_threads';
 import { CodeTable } from '../../build/js/runtime/code.js';
 
@@ -48,14 +48,14 @@ export const bits = (module, engine) => {
   return lines;
 };
 
-const run = ({ module, first, count, written = false }) => {
+const run = ({ module, first, count, kind }) => {
   const { exports, messages, text: read } = instantiate(module);
   const failures = [];
   ENGINES.forEach((_, engine) => exports.differential_open(engine));
-  const agrees = written ? exports.differential_written : exports.differential_run;
+  const agrees = exports[`differential_${kind}`];
   for (let seed = first; seed < first + count && failures.length < 3; seed += 1) {
     ENGINES.forEach((engine, number) => {
-      if (written && number !== seed % ENGINES.length) return;
+      if (kind === 'written' && number !== seed % ENGINES.length) return;
       try {
         if (agrees(number, seed)) return;
         failures.push({ engine, text: read(exports.differential_text()) });

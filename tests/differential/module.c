@@ -1,10 +1,11 @@
 /* module.c - the random recipes of tests/native/recipes.c inside WebAssembly: each one on a context
  * without and with code made at run time, against the reference interpreter, bit for bit; and the
- * written programs of tests/native/written.c, values and gradients, against their judge.
+ * written programs of tests/native/written.c and the nested ones of nested.c against their judge.
  *
  *   differential_open(engine)            0: strip VM, 1: emitted SIMD128, 2: emitted relaxed SIMD
  *   differential_run(engine, seed)       whether the recipe agrees; differential_text: where not
  *   differential_written(engine, seed)   the same for a written program
+ *   differential_nested(engine, seed)    the same for one with control flow in control flow
  *   differential_shown(engine, seed)     its graph, arguments and float64 results as JSON, or ""
  *   differential_bits(engine, number)    "NAME HASH" of a case of tests/bits; "" past the last one
  *   differential_kernels(engine)         whether its micro-kernels keep their contract
@@ -19,6 +20,7 @@
 #include "jit/emit_gemm.h"
 #include "jit/modules.h"
 #include "native/kernel_cases.h"
+#include "native/nested.h"
 #include "native/recipes.h"
 #include "native/written.h"
 #include "tensor/tensor.h"
@@ -88,6 +90,20 @@ bool differential_written(int engine, double seed) {
   sn_set_poison(trial.ctx, false);
   if (!right)
     snprintf(text, sizeof text, "written %.0f, shrunk to %zu steps: %s", seed, left, trial.text);
+  return right;
+}
+
+/* Their steps at once, and compiled. */
+bool EXPORT(differential_nested)(int engine, double seed);
+bool differential_nested(int engine, double seed) {
+  nested program = nested_of((uint64_t)seed);
+  static char why[NESTED_TEXT];
+  sn_set_poison(contexts[engine], true);
+  const bool right = nested_try(&program, contexts[engine], why);
+  const size_t left = right ? 0 : nested_shrink(&program, nested_try, contexts[engine], why);
+  sn_set_poison(contexts[engine], false);
+  if (!right)
+    snprintf(text, sizeof text, "nested %.0f, shrunk to %zu steps: %s", seed, left, why);
   return right;
 }
 

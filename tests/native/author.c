@@ -319,13 +319,21 @@ static uint32_t some_axes(author *a, const sn_tensor *x) {
                                : 1 + (uint32_t)case_below(&a->r, (1 << sn_rank(x)) - 1);
 }
 
+/* Of the numbers beside each other, one less: of one number that is none, and 0 / 0. */
+static sn_tensor *variance(author *a, sn_tensor *x, uint32_t axes, bool keep) {
+  int64_t n = 1;
+  for (int i = 0; i < sn_rank(x); i++) n *= axes >> i & 1 ? sn_dims(x)[i] : 1;
+  const bool less = case_one_in(&a->r, 2);
+  return sn_var(x, axes, keep, less && n > 1);
+}
+
 static sn_tensor *reduced(author *a, sn_tensor *x, uint32_t axes, bool keep) {
   if (!sn_size(x)) return sn_sum(x, axes, keep);
   switch (case_below(&a->r, 11)) {
   case 0: return sn_mean(x, axes, keep);
   case 1: return sn_max(x, axes, keep);
   case 2: return sn_min(x, axes, keep);
-  case 3: return sn_var(x, axes, keep, (double)case_below(&a->r, 2));
+  case 3: return variance(a, x, axes, keep);
   case 4: return sn_std(x, axes, keep, 0);
   case 5: return sn_logsumexp(x, axes, keep);
   case 6: return sn_norm(x, axes, keep, 2);

@@ -16,7 +16,7 @@
 enum {
   SHAKES = 24,      /* shaken evaluations for a bound */
   SLACK = 4,        /* times that a result may be farther from wide than those */
-  MOST_INPUTS = 16, /* of a node */
+  MOST_INPUTS = 32, /* of a node */
   LAST_BITS = 2     /* and units in the last place, for nothing is exact below them */
 };
 
