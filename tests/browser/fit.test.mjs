@@ -16,7 +16,7 @@ const read = () => {
     parameters: [...document.querySelectorAll('[data-testid=fit-parameters] li')].map((row) => ({
       symbol: row.dataset.symbol,
       truth: Number(row.dataset.truth),
-      value: Number(row.querySelector('output').dataset.value ?? NaN),
+      value: Number(row.querySelector('b').dataset.value ?? NaN),
       error: row.querySelector('.error').textContent,
     })),
     points: [...document.querySelectorAll('[data-testid=fit-point]')].map((point) => point.getAttribute('aria-label')),
@@ -117,7 +117,9 @@ describe('the Fit tab', () => {
     const seen = new Set();
     for (let i = 1; i <= 30; i++) {
       await page.mouse.move(x + i, y - 4 * i);
-      seen.add(values(await page.evaluate(read)));
+      const state = await page.evaluate(read);
+      assert.doesNotMatch(state.notice, /start/);
+      seen.add(values(state));
     }
     assert.ok(seen.size > 10, `${seen.size} different fits in 30 moves`);
     await screenshot(page, 'fit-dragged');
@@ -178,7 +180,7 @@ describe('the Fit tab', () => {
     for (const { value } of seen.parameters) assert.ok(Number.isFinite(value));
     assert.equal(await dot.evaluate((shape) => shape.parentElement.getAttribute('aria-valuenow')), '16.0');
     await page.mouse.up();
-    await until(({ notice }) => /^Drag a point|^The search/.test(notice), 'was ready again');
+    await until(({ notice }) => /^Drag a point|^The search gave up/.test(notice), 'was ready again');
   });
 
   test('without points it says what to do; few points fit many curves', async () => {
@@ -192,13 +194,22 @@ describe('the Fit tab', () => {
     await reset();
   });
 
+  test('a start that leads to a worse fit is said to', async () => {
+    const { loss } = await reset();
+    for (const i of [0, 1]) {
+      await page.locator('[data-testid=fit-parameters] input').nth(i).focus();
+      await page.keyboard.press('Home');
+    }
+    await until((seen) => /another valley/.test(seen.notice) && seen.loss > 2 * loss, 'said so');
+  });
+
   test('starts from which the solver diverges are refused in words; another start, and all is well', async () => {
     const first = await reset();
     for (let i = 0; i < first.parameters.length; i++) {
       await page.locator('[data-testid=fit-parameters] input').nth(i).focus();
       await page.keyboard.press('End');
     }
-    const { parameters } = await until(({ problem, notice }) => problem && /not a number/.test(notice), 'said so');
+    const { parameters } = await until(({ problem, notice }) => problem && /diverges/.test(notice), 'said so');
     for (const { value } of parameters) assert.ok(Number.isFinite(value), 'the last fit stays');
     await screenshot(page, 'fit-diverged');
     await reset();

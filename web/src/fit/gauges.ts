@@ -17,7 +17,7 @@ function rounded(value: number, error: number): string {
 
 class Gauge {
   readonly element: HTMLLIElement;
-  private readonly fitted = create('output', '', NONE);
+  private readonly fitted = create('b', '', NONE);
   private readonly error = create('span', 'error');
   private readonly bar = create('i', 'spread');
   private readonly dot = create('i', 'dot');
@@ -43,7 +43,7 @@ class Gauge {
     this.input.addEventListener('pointerdown', () => onHold(true));
     for (const end of ['pointerup', 'pointercancel', 'blur']) this.input.addEventListener(end, () => onHold(false));
     const head = create('p', '', create('var', '', symbol), ' ', create('span', 'meaning', meaning));
-    const values = create('p', 'values', this.fitted, ' ', this.error, create('span', 'true-value', significant(truth)));
+    const values = create('p', 'values', this.fitted, ' ', this.error, create('span', 'true-value', create('span', 'visually-hidden', 'truly '), significant(truth)));
     this.element = create('li', '', head, values, create('div', 'gauge', create('i', 'track'), this.bar, tick, this.dot, this.input));
     this.element.dataset.symbol = symbol;
     this.element.dataset.truth = String(truth);

@@ -167,7 +167,7 @@ export class Handles {
     const { point, group } = handle;
     const [dx, dy] = [this.plot.x(point.step) - x, this.plot.y(point.value) - y];
     this.drag = { handle, pointer: event.pointerId, dx, dy, from: { x, y }, moves: false };
-    group.focus();
+    group.focus({ preventScroll: true });
     group.classList.add('held');
     // On top of its neighbours.
     this.root.append(group);

@@ -31,7 +31,7 @@ const TIMES = 15;
 const START_SHARE = 0.6;
 /** A loss that is not the lowest, by more than rounding. */
 const HIGHER = 1.01;
-const READY = 'Drag a point: in every frame the equation is fitted anew. Double-click to add or remove a point.';
+const READY = 'Drag a point: the equation follows. Double-click to add or remove one.';
 
 /** What belongs to the equation that is shown. */
 interface Scene {
@@ -60,7 +60,7 @@ export class FitTab {
   private last: Fit | null = null;
   /** Starts have changed since the points have: the search begins there alone, and their curves are shown. */
   private fromStart = false;
-  /** The least loss for these points. */
+  /** The least loss for the points since then, and just before. */
   private lowest = Infinity;
   private edge = false;
   private times: number[] = [];
@@ -221,7 +221,6 @@ export class FitTab {
 
   private pointsMoved(edge = false): void {
     this.edge = edge;
-    this.lowest = Infinity;
     this.fromStart = false;
     this.scene?.plot.setFrom(null);
     this.draw();
@@ -229,6 +228,7 @@ export class FitTab {
   }
 
   private startsMoved(): void {
+    if (!this.fromStart) this.lowest = this.last?.loss ?? Infinity;
     this.fromStart = true;
     this.fitter.ask();
   }
@@ -258,7 +258,7 @@ export class FitTab {
       this.showFigures(fit);
     }
     if (this.fromStart) scene.plot.setFrom(fit.from);
-    element('fit-plot').classList.toggle('stale', !isNumber);
+    for (const id of ['fit-plot', 'fit-parameters']) element(id).classList.toggle('stale', !isNumber);
     this.tell();
     this.draw();
   }
@@ -272,7 +272,7 @@ export class FitTab {
     const total = steps.reduce((sum, each) => sum + each, 0);
     setValue(element('fit-steps'), count(total), total);
     const [warm, cold] = steps;
-    setText(element('fit-steps-of'), cold === undefined ? `from the start${converged ? '' : ', stopped'}` : `${warm} from here, ${cold} from the start`);
+    setText(element('fit-steps-of'), cold === undefined ? `from the start${converged ? '' : ', stopped'}` : `${warm} from here, ${cold} anew`);
   }
 
   private tell(): void {
@@ -280,12 +280,12 @@ export class FitTab {
     if (scene === null || shown === null || scene.points.list.length === 0) return;
     const [fitted, seen] = [scene.equation.parameters.length, scene.points.list.length];
     if (!Number.isFinite(shown.loss))
-      this.say('From this start the solution is not a number: the solver diverges. Move a start, or press New start.', true);
+      this.say('From this start the solver diverges: its values are no numbers. Drag a start, or press New start.', true);
     else if (this.edge) this.say('The edge of the plot: the point goes no further.');
-    else if (shown.loss > HIGHER * this.lowest)
-      this.say(`From this start the search ends in another valley: the loss has been ${this.lowest.toPrecision(3)}.`);
+    else if (this.fromStart && shown.loss > HIGHER * this.lowest)
+      this.say(`From this start the search ends in another valley. The loss has been ${this.lowest.toPrecision(3)}.`);
     else if (seen < fitted) this.say(`${plural(seen, 'point')} for ${fitted} parameters: many curves go through, and this is one.`);
-    else if (!shown.converged) this.say('The search ended before the slope was 0: from another start it may get further.');
+    else if (!shown.converged) this.say('The search gave up before the slope was 0. From another start it may get further.');
     else this.say(READY);
   }
 

@@ -1,7 +1,7 @@
 // The places of the page - training, fit, compiler, bench - as tabs and in the address (#fit, #compiler, #bench). The
 // code of all but the first is loaded when they are first opened.
 
-import { element } from './dom.ts';
+import { element, setText } from './dom.ts';
 import { Tabs } from './tabs.ts';
 
 export interface PlaceActions {
@@ -11,6 +11,13 @@ export interface PlaceActions {
 }
 
 const TRAINING = 'training';
+
+/** What each place is for, but for training: that depends on the example. */
+const PURPOSES: Record<string, string> = {
+  fit: 'A differential equation follows the points that you drag.',
+  compiler: 'Programs are taken apart, from the first graph to the code.',
+  bench: 'What your browser and your processor reach.',
+};
 
 const LOAD: Record<string, (root: HTMLElement, actions: PlaceActions) => Promise<unknown>> = {
   fit: async (root, actions) => new (await import('../fit/tab.ts')).FitTab(root, actions),
@@ -43,6 +50,8 @@ export class Places {
   }
 
   private open(place: string): void {
+    element('purpose').hidden = place !== TRAINING;
+    setText(element('place-purpose'), PURPOSES[place] ?? '');
     if (this.loaded.has(place)) return;
     this.loaded.add(place);
     LOAD[place](element(place), this.actions).catch((error: unknown) => {
