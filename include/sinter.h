@@ -357,6 +357,9 @@ typedef struct sn_program_options {
   const bool *donate;             /* as in sn_compile */
   uint32_t passes_off, passes_on; /* bit i: pass number i */
   bool record;                    /* keep what the compiler did, for sn_program_inspection */
+  /* Bytes that the arena keeps within, 0: as many as it takes. Cheap values are made again instead
+   * of kept, with the same bits. SN_ERR_ARGUMENT, and how far it came down, if it cannot. */
+  size_t memory_budget;
 } sn_program_options;
 
 /* As sn_compile. options may be NULL. [new, m a] */

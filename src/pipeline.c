@@ -1,7 +1,9 @@
 /* pipeline.c - the way from a traced graph to something that runs, as a table of contents. The
  * names of the stages are those of dumps, switches and the playground:
  *
- *   trace -> (expand) -> passes of passes.def -> prepare -> groups -> plan -> steps -> kernels */
+ *   trace -> (expand) -> passes of passes.def -> prepare -> groups -> plan -> steps -> kernels
+ *
+ * Where there is a memory budget, some groups run again. */
 #include "pipeline.h"
 
 #include "base/log.h"
@@ -9,6 +11,7 @@
 #include "fuse/fuse.h"
 #include "inspect/record.h"
 #include "jit/listing.h"
+#include "plan/budget.h"
 
 #define MAX_TEXTS (SN_PASS_COUNT + 6)
 
@@ -95,15 +98,24 @@ static sn_status run_passes(compiling *c, const sn_graph *traced, sn_graph *out)
   return SN_OK;
 }
 
-static sn_status cut_into_groups(compiling *c) {
+static sn_status show_groups(compiling *c) {
   sn_program_code *program = c->program;
-  SN_TRY(sn_fuse_graph(&program->graph, c->options->target, c->options->fusion, &program->groups));
   if (!is_watched(c, SN_LOG_GROUPS)) return SN_OK;
   const char *text;
   SN_TRY(sn_groups_text(&program->groups, &program->arena, &text));
   keep_text(c, SN_LOG_GROUPS, "groups", text);
   if (c->record) sn_record_graph(c->record, "groups", text, &program->graph, &program->groups);
   return SN_OK;
+}
+
+/* Groups that run again where the arena would take more than it may, and their steps. */
+static sn_status keep_within_budget(compiling *c) {
+  sn_program_code *program = c->program;
+  if (!c->options->memory_budget) return SN_OK;
+  program->memory_budget = c->options->memory_budget;
+  SN_TRY(sn_keep_within(&program->arena, &program->groups, c->options->donate, program->n_arguments,
+                        program->memory_budget, &program->needed_bytes));
+  return sn_program_begin(program);
 }
 
 static sn_status plan_memory(compiling *c) {
@@ -161,9 +173,11 @@ static sn_status compile_program(compiling *c, const sn_graph *graph, bool is_re
   SN_TRY(sn_graph_keep_regions(&program->graph, graph));
   if (!is_region) free_turns(c);
   SN_TRY(finish_stage(c, "prepare", &program->graph));
-  SN_TRY(cut_into_groups(c));
+  SN_TRY(sn_fuse_graph(&program->graph, target, c->options->fusion, &program->groups));
   SN_TRY(sn_program_begin(program));
   SN_TRY(compile_regions(c));
+  SN_TRY(keep_within_budget(c));
+  SN_TRY(show_groups(c));
   SN_TRY(plan_memory(c));
   return sn_program_assemble(program);
 }
@@ -173,6 +187,7 @@ static sn_status compile_region(const compiling *c, const sn_graph *graph, sn_pr
   compiling region = *c;
   sn_compile_options options = *c->options;
   options.donate = NULL;
+  options.memory_budget = 0;
   region.options = &options;
   region.record = NULL;
   SN_TRY(sn_program_code_new(graph->env, &region.program));

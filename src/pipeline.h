@@ -10,10 +10,11 @@ typedef struct sn_compile_options {
   const sn_device *device; /* that runs them */
   bool jit;                /* make code at run time where the platform can */
   bool pass_on[SN_PASS_COUNT];
-  bool fusion;        /* off: one kernel per op */
-  bool saved;         /* the graph is one of sn_saved_read: its passes lie behind it */
-  bool record;        /* keep what the stages did: see inspect/record.h */
-  const bool *donate; /* per argument, or NULL */
+  bool fusion;          /* off: one kernel per op */
+  bool saved;           /* the graph is one of sn_saved_read: its passes lie behind it */
+  bool record;          /* keep what the stages did: see inspect/record.h */
+  const bool *donate;   /* per argument, or NULL */
+  size_t memory_budget; /* bytes that the arena has to keep within; 0: as many as it takes */
 } sn_compile_options;
 
 /* Compiles *traced (with outputs and n_arguments set). Temporaries live in its arena; the result

@@ -284,7 +284,8 @@ sn_program *sinter_compile(uint32_t n_inputs, uint32_t n_outputs) {
   const sn_program_options options = {.donate = donate,
                                       .passes_off = (uint32_t)switches[0],
                                       .passes_on = (uint32_t)switches[1],
-                                      .record = switches[2] != 0};
+                                      .record = switches[2] != 0,
+                                      .memory_budget = (uint32_t)switches[3]};
   const sn_status status =
       sn_compile_with(context, inputs, n_inputs, inputs + n_inputs, n_outputs, &options, &program);
   sn_host_release(donate, n_inputs + 1);

@@ -97,7 +97,7 @@ sn_status SN_EXPORT(sinter_jvp)(uint32_t n_outputs, uint32_t n);
  * tensors as outputs */
 sn_status SN_EXPORT(sinter_vmap)(uint32_t n_outputs, uint32_t n);
 /* in: n_inputs placeholders, n_outputs tensors, n_inputs donation flags, bits of passes to switch
- * off, and on, whether to record */
+ * off, and on, whether to record, the memory budget or 0 */
 sn_program *SN_EXPORT(sinter_compile)(uint32_t n_inputs, uint32_t n_outputs);
 /* in: n_inputs tensors; out, behind them: the program's outputs, and of the async one the
  * ticket. */

@@ -51,6 +51,7 @@ export {
   inspect,
   type Cut,
   type InspectedKernel,
+  type InspectedBudget,
   type InspectedMemory,
   type InspectedPart,
   type Inspection,

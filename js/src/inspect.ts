@@ -71,6 +71,8 @@ export interface InspectedKernel {
   /** Of one run. */
   flops: number;
   bytes: number;
+  /** The kernel that it repeats to keep within the memory budget; null for nearly all. */
+  again: number | null;
   /** Why its inputs were not computed in it. */
   cuts: Cut[];
   /** Buffers, as in memory.blocks. */
@@ -102,7 +104,20 @@ export interface InspectedMemory {
   /** Bytes of all intermediates, and what a library that runs op by op would take for them. */
   arenaBytes: number;
   naiveBytes: number;
+  /** What keeping within memoryBudget takes and brings; null where there is none. */
+  budget: InspectedBudget | null;
   blocks: MemoryBlock[];
+}
+
+export interface InspectedBudget {
+  /** The budget. */
+  bytes: number;
+  /** By what the arena is smaller than without it. */
+  savedBytes: number;
+  /** Kernels that run again, and their work in one run: the price. */
+  kernelsAgain: number;
+  flopsAgain: number;
+  bytesAgain: number;
 }
 
 /** One of the two parts that a program is compiled as. */

@@ -14,6 +14,7 @@ export type OptionKind =
   | 'boolean'
   | 'integer'
   | 'number'
+  | 'bytes'
   | 'axis'
   | 'axes'
   | 'tensor'
@@ -35,6 +36,7 @@ const KINDS: Readonly<Record<OptionKind, Kind>> = {
   boolean: { fits: (value) => typeof value === 'boolean', text: 'true or false' },
   integer: { fits: fitsInt32, text: 'a whole number within 32 bits' },
   number: { fits: (value) => typeof value === 'number' && !Number.isNaN(value), text: 'a number' },
+  bytes: { fits: (value) => typeof value === 'number' && value >= 1, text: 'a number of bytes from 1 on' },
   axis: { fits: (value) => value === null || typeof value === 'number', text: 'a whole number' },
   axes: {
     fits: (value) =>

@@ -27,9 +27,20 @@ export interface CompileOptions {
   fusion?: boolean;
   /** false: no code is emitted for it; results are equal. */
   jit?: boolean;
+  /**
+   * Bytes that its intermediate results keep within: those that are cheap for what they take are computed again
+   * where they are used, by the same kernels and so with the same bits. An error says how far it came down if it
+   * cannot keep within. inspect() shows what is computed again, and at what price.
+   */
+  memoryBudget?: number;
 }
 
-export const COMPILE: OptionSchema<CompileOptions> = { passes: 'object', fusion: 'boolean', jit: 'boolean' };
+export const COMPILE: OptionSchema<CompileOptions> = {
+  passes: 'object',
+  fusion: 'boolean',
+  jit: 'boolean',
+  memoryBudget: 'bytes',
+};
 
 export interface ProgramOptions extends CompileOptions {
   /** Inputs whose memory the program may take for its results. */
@@ -75,6 +86,7 @@ export class Program {
   static compile(inputs: readonly Tensor[], outputs: readonly Tensor[], options: ProgramOptions): Program {
     const rt = runtime();
     const { off, on } = switches(options);
+    const { memoryBudget } = options;
     rt.send([
       ...inputs.map((t) => t.use('jit')),
       ...outputs.map((t) => t.use('jit')),
@@ -82,8 +94,10 @@ export class Program {
       off,
       on,
       Number(options.record ?? false),
+      Math.min(memoryBudget ?? 0, 0xffffffff),
     ]);
-    const address = rt.check(rt.exports.sinter_compile(inputs.length, outputs.length));
+    const hint = memoryBudget === undefined ? '' : 'raise memoryBudget, or use smaller batches';
+    const address = rt.check(rt.exports.sinter_compile(inputs.length, outputs.length), hint);
     return new Program(
       address,
       outputs.map((t) => t.meta),

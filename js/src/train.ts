@@ -1,10 +1,12 @@
 // trainStep: loss, gradient, clipping and update as one compiled program that writes the new state
 // into the memory of the old one.
 
-import { checkFunction, refuseExtra, shown } from './check.js';
+import { checkFunction, shown } from './check.js';
 import { DisposedError, SinterError } from './errors.js';
 import { checkOptimizer, lrTensor, type Optimizer, type OptimizerState } from './optim/optimizer.js';
 import { compiledFunction } from './jit.js';
+import { readOptions } from './options.js';
+import { COMPILE, type CompileOptions } from './program.js';
 import { map, tensorsWithin } from './pytree.js';
 import { runtime } from './runtime/runtime.js';
 import { tidy } from './scope.js';
@@ -51,11 +53,11 @@ function checkState(state: unknown): void {
 export function trainStep<P, B extends readonly unknown[]>(
   loss: (params: P, ...batch: B) => Tensor,
   optimizer: Optimizer,
-  ...extra: []
+  options?: CompileOptions,
 ): TrainStep<P, B> {
   checkFunction('trainStep', loss, 'trainStep((params, ...batch) => loss, optimizer)');
   checkOptimizer('trainStep', optimizer);
-  refuseExtra('trainStep', extra, 'trainStep has no options');
+  const compiling = readOptions('trainStep', options, COMPILE);
   const both = valueAndGrad(loss);
   const run = compiledFunction(
     'trainStep',
@@ -64,7 +66,7 @@ export function trainStep<P, B extends readonly unknown[]>(
       const next = optimizer.update(grads, state.optimizer, state.params, lr);
       return { state: { params: next.params, optimizer: next.state }, loss: value };
     },
-    { donate: 0 },
+    { ...compiling, donate: 0 },
     (i) => ['state', 'lr', 'the schedule'][i] ?? `batch argument ${i - 3}`,
   );
 

@@ -48,8 +48,8 @@ sn_status sn_partition_graph(const sn_graph *graph, const sn_target *target, con
 sn_status sn_lower_groups(const sn_graph *graph, const sn_view *views,
                           const sn_partition *partition, sn_arena *scratch, sn_groups *out);
 
-/* verify_groups.c: every buffer is written whole, and nothing outside of one is touched. For groups
- * as lowered: before chains are made of them. Linear in operands. */
+/* verify_groups.c: every buffer is written whole before it is read, and nothing outside of one is
+ * touched. For groups as lowered, and for those with groups that run again. Linear in operands. */
 sn_status sn_groups_verify(const sn_groups *groups, sn_arena *arena);
 
 /* All steps after prepare: the prepared graph cut into groups that keep the target's limits. */
@@ -59,8 +59,7 @@ sn_status sn_fuse_graph(const sn_graph *graph, const sn_target *target, bool fus
 /* Merges dimensions that are contiguous in all operands, and drops those of size 1. */
 void sn_merge_dims(sn_group *group);
 
-/* group_copy.c: *out = *group, with operands of its own. Not of a call, a chain, or with maps before
- * it. */
+/* group_copy.c: *out = *group, with operands of its own. Chains are no members of chains. */
 sn_status sn_group_copy(sn_arena *arena, const sn_group *group, sn_group *out);
 
 /* padding.c: offset and nests of input x of a product of the given rank, side 0 or 1; where its

@@ -246,6 +246,7 @@ typedef struct sn_groups {
   sn_cut_record *cuts;
   size_t n_cuts;
   uint32_t *kernel_of; /* per node: the (last) group that computes it, or SN_NONE */
+  uint32_t *again; /* per group: the one that it repeats for a memory budget, or SN_NONE; or NULL */
 } sn_groups;
 
 /* The name of a kind; "scalar" for a map over one point. */

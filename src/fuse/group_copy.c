@@ -1,7 +1,8 @@
-/* group_copy.c - a group that can be cut or merged while the one that it was copied from stays. */
+/* group_copy.c - a group that can be cut, merged or given other buffers while the one that it was
+ * copied from stays. */
 #include <string.h>
 
-#include "fuse/fuse.h"
+#include "fuse/chain.h"
 
 static sn_status copy(sn_arena *arena, void *list, uint32_t n, size_t size) {
   void **at = list, *to;
@@ -37,10 +38,39 @@ static sn_status copy_phases(sn_arena *arena, sn_row *row) {
   return SN_OK;
 }
 
+static sn_status copy_groups(sn_arena *arena, sn_group **list, uint32_t n) {
+  const sn_group *from = *list;
+  SN_TRY(copy(arena, list, n, sizeof *from));
+  for (uint32_t i = 0; i < n; i++) SN_TRY(sn_group_copy(arena, &from[i], *list + i));
+  return SN_OK;
+}
+
+static sn_status copy_contraction(sn_arena *arena, sn_contraction *c) {
+  SN_TRY(copy_factors(arena, c));
+  return c->n_before ? copy_groups(arena, &c->before, c->n_before) : SN_OK;
+}
+
+static sn_status copy_chain(sn_arena *arena, sn_chain **chain) {
+  SN_TRY(copy(arena, chain, 1, sizeof **chain));
+  return copy_groups(arena, &(*chain)->whole, (*chain)->n_members);
+}
+
 sn_status sn_group_copy(sn_arena *arena, const sn_group *group, sn_group *out) {
   *out = *group;
-  SN_CHECK(arena->env, group->kind <= SN_GROUP_CONTRACTION && !sn_group_befores(group));
-  if (sn_group_phases(out)) SN_TRY(copy_phases(arena, &out->row));
-  if (out->kind == SN_GROUP_CONTRACTION) SN_TRY(copy_factors(arena, &out->contraction));
+  switch (out->kind) {
+  case SN_GROUP_MAP: break;
+  case SN_GROUP_REDUCE:
+  case SN_GROUP_ROW: SN_TRY(copy_phases(arena, &out->row)); break;
+  case SN_GROUP_CONTRACTION: SN_TRY(copy_contraction(arena, &out->contraction)); break;
+  case SN_GROUP_CALL:
+    SN_TRY(copy(arena, &out->call.operands, out->call.n_operands, sizeof *out->call.operands));
+    break;
+  case SN_GROUP_CHAIN: SN_TRY(copy_chain(arena, &out->chain)); break;
+  case SN_GROUP_CONTROL:
+    SN_TRY(copy(arena, &out->control.operands, out->control.n_operands,
+                sizeof *out->control.operands));
+    break;
+  case SN_GROUP_KIND_COUNT: break;
+  }
   return copy_operands(arena, &out->post, &out->stores, out->n_stores);
 }

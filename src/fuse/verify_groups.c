@@ -1,11 +1,12 @@
-/* verify_groups.c - do the groups write every buffer whole, and read and write nothing outside of
- * one?
+/* verify_groups.c - do the groups write every buffer whole before it is read, and read and write
+ * nothing outside of one?
  *
  * A node lowered in the wrong shape shows here: its strides leave its buffer, or are 0 where its
  * elements differ, so that they are stored over one another and the rest of the buffer is never
  * written. It costs a few operations per operand, and runs always: an internal error is better than
- * a wrong value. Chains and prologues are made from these groups afterwards. */
-#include "fuse/fuse.h"
+ * a wrong value. Chains and prologues are made from these groups afterwards; of chains the members
+ * are looked at. */
+#include "fuse/chain.h"
 #include "fuse/group_visit.h"
 
 typedef struct verifier {
@@ -37,10 +38,17 @@ static bool stays_inside(const verifier *v, const sn_touch *touch) {
   return (nests && o->nests->bounds.guards) || (low >= 0 && high < size);
 }
 
+/* What is read was written by then. Empty buffers are by nobody. */
+static bool is_written(const verifier *v, uint32_t value) {
+  const sn_value *read = &v->groups->values[value];
+  return read->kind == SN_VALUE_ARGUMENT || v->written[value] >= sn_type_size(&read->type);
+}
+
 /* Control flow touches buffers whole. */
 static sn_status verify_whole(const verifier *v, const sn_touch *touch) {
   const uint32_t value = touch->operand->value;
   SN_CHECK(v->groups->graph->env, value < v->groups->n_values && touch->operand->offset == 0);
+  SN_CHECK(v->groups->graph->env, sn_touch_writes(touch) || is_written(v, value));
   if (sn_touch_writes(touch)) v->written[value] = sn_type_size(&v->groups->values[value].type);
   return SN_OK;
 }
@@ -57,6 +65,7 @@ static sn_status verify_touch(void *user, const sn_touch *touch) {
   SN_CHECK(env, stays_inside(v, touch));
   SN_CHECK(env, touch->role != SN_ROLE_INDEX || o->dtype == SN_I32);
   SN_CHECK(env, !sn_is_indexed(o) || o->indexing->length > 0);
+  SN_CHECK(env, sn_touch_writes(touch) || is_written(v, o->value));
   if (!sn_touch_writes(touch)) return SN_OK;
   for (int i = 0; i < touch->rank; i++) SN_CHECK(env, touch->dims[i] <= 1 || o->strides[i] != 0);
   v->written[o->value] += points;
@@ -66,8 +75,12 @@ static sn_status verify_touch(void *user, const sn_touch *touch) {
 sn_status sn_groups_verify(const sn_groups *groups, sn_arena *arena) {
   verifier v = {.groups = groups};
   SN_TRY(sn_arena_alloc(arena, groups->n_values, sizeof *v.written, (void **)&v.written));
-  for (size_t i = 0; i < groups->n_groups; i++)
-    SN_TRY(sn_group_visit(&groups->groups[i], verify_touch, &v));
+  for (size_t i = 0; i < groups->n_groups; i++) {
+    const sn_group *g = &groups->groups[i];
+    const bool is_chain = g->kind == SN_GROUP_CHAIN;
+    for (uint32_t m = 0; m < (is_chain ? g->chain->n_members : 1); m++)
+      SN_TRY(sn_group_visit(is_chain ? &g->chain->whole[m] : g, verify_touch, &v));
+  }
   for (size_t i = 0; i < groups->n_values; i++) {
     const sn_value *value = &groups->values[i];
     SN_CHECK(groups->graph->env,

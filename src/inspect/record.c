@@ -146,6 +146,15 @@ void sn_record_kernels(sn_record *r, const char *stage, const char *text, const 
 
 /* ---- kernels and memory ---------------------------------------------------------------------- */
 
+/* The kernel that this one repeats for the memory budget. */
+static void add_again(sn_text *t, const sn_executable *exe, size_t k) {
+  const uint32_t *again = exe->program->groups.again;
+  if (again && again[k] != SN_NONE)
+    sn_text_add(t, "%u", again[k]);
+  else
+    sn_text_add(t, "null");
+}
+
 static sn_status add_kernel(sn_text *t, const sn_executable *exe, sn_value_set *set, size_t k) {
   const sn_group *g = &exe->program->groups.groups[k];
   sn_text nest = sn_text_in(t->arena), code = nest;
@@ -155,7 +164,9 @@ static sn_status add_kernel(sn_text *t, const sn_executable *exe, sn_value_set *
   SN_TRY(code.status);
   sn_text_add(t, "%s{\"id\":%zu,\"kind\":\"%s\",\"name\":\"%s\",\"engine\":\"%s\",", k ? "," : "",
               k, sn_group_kind_name(g), g->name, sn_kernel_engine(&exe->kernels[k], true));
-  sn_text_add(t, "\"flops\":%.17g,\"bytes\":%.17g,\"text\":", g->flops, g->bytes);
+  sn_text_add(t, "\"flops\":%.17g,\"bytes\":%.17g,\"again\":", g->flops, g->bytes);
+  add_again(t, exe, k);
+  sn_text_add(t, ",\"text\":");
   sn_text_add_json(t, nest.data);
   sn_text_add(t, ",\"code\":");
   sn_text_add_json(t, code.data);
@@ -185,9 +196,31 @@ static void add_block(sn_text *t, const sn_executable *exe, uint32_t v) {
               sn_type_bytes(&value->type), place->first, place->last, kinds[place->kind]);
 }
 
+/* What keeping within the memory budget takes and brings. */
+static void add_budget(sn_text *t, const sn_program_code *p) {
+  const sn_groups *groups = &p->groups;
+  size_t n = 0;
+  double flops = 0, bytes = 0;
+  if (!p->memory_budget) {
+    sn_text_add(t, ",\"budget\":null");
+    return;
+  }
+  for (size_t k = 0; groups->again && k < groups->n_groups; k++) {
+    if (groups->again[k] == SN_NONE) continue;
+    n++;
+    flops += groups->groups[k].flops;
+    bytes += groups->groups[k].bytes;
+  }
+  sn_text_add(t, ",\"budget\":{\"bytes\":%zu,\"savedBytes\":%zu,\"kernelsAgain\":%zu,",
+              p->memory_budget, p->needed_bytes - p->plan.arena_bytes, n);
+  sn_text_add(t, "\"flopsAgain\":%.17g,\"bytesAgain\":%.17g}", flops, bytes);
+}
+
 static void add_memory(sn_text *t, const sn_executable *exe) {
-  sn_text_add(t, "\"memory\":{\"arenaBytes\":%zu,\"naiveBytes\":%llu,\"blocks\":[",
+  sn_text_add(t, "\"memory\":{\"arenaBytes\":%zu,\"naiveBytes\":%llu",
               exe->program->plan.arena_bytes, (unsigned long long)exe->program->plan.naive_bytes);
+  add_budget(t, exe->program);
+  sn_text_add(t, ",\"blocks\":[");
   const char *comma = "";
   for (uint32_t v = 0; v < exe->program->plan.n_values; v++) {
     if (exe->program->plan.places[v].first == SN_NONE) continue;

@@ -19,6 +19,7 @@ const sn_target sn_cpu_target = {
               .kept_flops = 4,
               .load_flops = 8,
               .argument_flops = 4096,
+              .byte_flops = 4,
               .added_terms = 8,            /* a reduction would begin and end for every few */
               .scalar_elements = 8,        /* beyond it vectors are the better code */
               .row_points = SN_FOLD_BLOCK, /* a row is one block of the fold */

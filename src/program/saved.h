@@ -15,6 +15,7 @@
 
 typedef struct sn_saved {
   bool fusion, jit; /* as it was compiled */
+  size_t memory_budget;
   const char *note; /* the user's, or NULL */
   sn_graph graph;
   size_t n_inputs, n_captured;

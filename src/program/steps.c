@@ -23,11 +23,24 @@ static sn_step_kind kind_of(const sn_group *group) {
   }
 }
 
+/* No step of control flow is repeated, so they come in the same order. */
+static void take_regions(const sn_program_code *p, sn_step *steps) {
+  size_t i = 0;
+  for (size_t k = 0; k < p->n_steps; k++) {
+    if (p->steps[k].kind != SN_STEP_CONTROL) continue;
+    while (steps[i].kind != SN_STEP_CONTROL) i++;
+    memcpy(steps[i++].regions, p->steps[k].regions, sizeof steps->regions);
+  }
+}
+
 sn_status sn_program_begin(sn_program_code *p) {
+  sn_step *steps;
+  SN_TRY(sn_arena_alloc(&p->arena, p->groups.n_groups, sizeof *steps, (void **)&steps));
+  for (uint32_t i = 0; i < p->groups.n_groups; i++)
+    steps[i] = (sn_step){.kind = kind_of(&p->groups.groups[i]), .group = i};
+  take_regions(p, steps);
+  p->steps = steps;
   p->n_steps = p->groups.n_groups;
-  SN_TRY(sn_arena_alloc(&p->arena, p->n_steps, sizeof *p->steps, (void **)&p->steps));
-  for (uint32_t i = 0; i < p->n_steps; i++)
-    p->steps[i] = (sn_step){.kind = kind_of(&p->groups.groups[i]), .group = i};
   return SN_OK;
 }
 

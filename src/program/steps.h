@@ -53,12 +53,14 @@ typedef struct sn_program_code {
   sn_handle *handles; /* per value of the groups */
   size_t n_arguments, n_buffers;
   double flops, bytes;
-  sn_stage_text *texts; /* dumps of the stages, when asked for */
+  size_t memory_budget, needed_bytes; /* the arena without a budget; 0: there was none */
+  sn_stage_text *texts;               /* dumps of the stages, when asked for */
   size_t n_texts;
   const char *inspection; /* what the compiler did, as JSON; NULL unless recorded */
 } sn_program_code;
 
-/* Makes the steps of the groups, before there is a plan: regions' programs are to be put in. */
+/* Makes the steps of the groups, before there is a plan: regions' programs are to be put in. The
+ * second time, after groups were repeated, control flow keeps those that it has. */
 sn_status sn_program_begin(sn_program_code *program);
 
 /* Handles by the plan; flops and bytes. */

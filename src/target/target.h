@@ -42,6 +42,7 @@ typedef struct sn_target_costs {
   uint32_t kept_flops;  /* up to so many, a later phase of a row makes it again: it is not kept */
   uint32_t
       load_flops; /* from so many on, a value is worth a place in memory, or in a loop's stack */
+  double byte_flops;     /* that take as long as moving a byte from memory or to it */
   double argument_flops; /* in all: from so many on, it is worth one more argument of a run */
   /* products made again for uses far apart */
   size_t remade_bytes;  /* at least */

@@ -104,8 +104,8 @@ sn_status sn_compile_cached(sn_context *ctx, const sn_graph *traced,
   const uint32_t hash = sn_graph_hash(traced), switches = switches_of(ctx, options);
   for (size_t i = 0; i < ctx->n_cached; i++) {
     sn_compiled *c = ctx->cache[i];
-    if (c->hash != hash || c->switches != switches || !same_donation(c, options->donate) ||
-        !sn_graph_equal(&c->key, traced))
+    if (c->hash != hash || c->switches != switches || c->memory_budget != options->memory_budget ||
+        !same_donation(c, options->donate) || !sn_graph_equal(&c->key, traced))
       continue;
     c->last_use = ++ctx->clock;
     c->refs++;
@@ -115,7 +115,11 @@ sn_status sn_compile_cached(sn_context *ctx, const sn_graph *traced,
   }
   sn_compiled *c;
   SN_TRY(sn_alloc_zeroed(&ctx->env, 1, sizeof *c, (void **)&c));
-  *c = (sn_compiled){.refs = 1, .hash = hash, .switches = switches, .last_use = ++ctx->clock};
+  *c = (sn_compiled){.refs = 1,
+                     .hash = hash,
+                     .switches = switches,
+                     .memory_budget = options->memory_budget,
+                     .last_use = ++ctx->clock};
   sn_arena_init(&c->key_arena, &ctx->env);
   const sn_status status = compile_new(ctx, traced, options, c);
   if (status) {

@@ -91,6 +91,7 @@ static sn_status compile_in(sn_program *p, sn_tensor *const *inputs, sn_tensor *
     if ((wanted->passes_off | wanted->passes_on) >> i & 1)
       *sn_switch(&options, i) = wanted->passes_on >> i & 1;
   options.record = wanted->record;
+  options.memory_budget = wanted->memory_budget;
   options.donate = all;
   p->options = options;
   if (cut.n) SN_TRY(compile_prelude(p, &trace, &cut));
@@ -325,6 +326,7 @@ static sn_status write_whole(sn_program *p, const char *name, const char **out) 
   sn_compile_options options = p->options;
   sn_executable *exe;
   options.record = options.jit = false;
+  options.memory_budget = 0; /* C has a buffer for each value */
   SN_TRY(sn_compile_graph(&p->whole, &options, &exe));
   const sn_status status = write_c(p, exe, name, out);
   sn_executable_free(exe);

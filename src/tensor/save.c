@@ -9,6 +9,7 @@ static sn_status collect(const sn_program *p, const char *note, sn_arena *arena,
   const sn_program_code *code = p->compiled->exe->program;
   *out = (sn_saved){.fusion = code->groups.fusion,
                     .jit = p->compiled->exe->backend == &sn_jit_backend,
+                    .memory_budget = code->memory_budget,
                     .note = note,
                     .graph = code->graph,
                     .n_inputs = p->n_inputs,
@@ -79,6 +80,7 @@ static sn_status compile_saved(sn_program *p, sn_arena *arena, const sn_saved *s
   options.saved = true;
   options.fusion = saved->fusion;
   options.jit = options.jit && saved->jit;
+  options.memory_budget = saved->memory_budget;
   options.donate = any ? donate : NULL;
   return sn_compile_cached(p->ctx, &saved->graph, &options, &p->compiled);
 }

@@ -68,6 +68,7 @@ typedef struct sn_compiled {
   sn_graph key;
   bool *donate; /* per argument; NULL: none */
   uint32_t switches;
+  size_t memory_budget;
   uint64_t last_use;
 } sn_compiled;
 

@@ -198,7 +198,7 @@ static void other_bytes_are_refused(void **state) {
   refuse(bytes, size, "load: damaged: the checksum does not fit");
   bytes[size / 2] ^= 1;
   bytes[12] = '9';
-  refuse(bytes, size, "load: saved by version 9.1.0 of Sinter, format 2; this is 0.1.0, format 2");
+  refuse(bytes, size, "load: saved by version 9.1.0 of Sinter, format 3; this is 0.1.0, format 3");
   free(bytes);
 }
 

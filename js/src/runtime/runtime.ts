@@ -154,9 +154,9 @@ export class Runtime {
     if (status !== 0) throw this.takeError(status);
   }
 
-  /** An address or handle, or the core's error when it is 0. */
-  check(address: number): number {
-    if (address === 0) throw this.takeError(OUT_OF_MEMORY);
+  /** An address or handle, or the core's error when it is 0, with what to do about it. */
+  check(address: number, hint = ''): number {
+    if (address === 0) throw this.takeError(OUT_OF_MEMORY, hint);
     return address;
   }
 
@@ -176,10 +176,10 @@ export class Runtime {
   }
 
   /** The pending error of the core, cleared. */
-  takeError(fallback: number): SinterError {
+  takeError(fallback: number, advice = ''): SinterError {
     const { status, op, text, ...details } = this.#errorInfo();
     this.exports.sinter_error_clear();
-    const hint = (status || fallback) === OUT_OF_MEMORY ? memoryHint(this) : '';
+    const hint = (status || fallback) === OUT_OF_MEMORY ? memoryHint(this) : advice;
     const error = status
       ? errorOfStatus(status, op, text, { ...details, hint })
       : errorOfStatus(fallback, 'sinter', 'out of memory', { hint });

@@ -1,0 +1,160 @@
+#include "plan/budget.h"
+
+#include "fuse/chain.h"
+#include "fuse/group_visit.h"
+#include "plan/evict.h"
+
+/* Limits tried one after the other: a plan takes more than is in use, as its free blocks are not
+ * always large enough. */
+#define MOST_TRIES 10
+
+typedef struct keeper {
+  const sn_groups *groups;
+  const sn_touched *touched;
+  const bool *donate;
+  size_t n_arguments, budget;
+  uint32_t *to; /* per value: the buffer that the group under way has for it */
+} keeper;
+
+/* ---- the groups of an order ------------------------------------------------------------------ */
+
+static sn_status redirect(void *user, const sn_touch *touch) {
+  const keeper *k = user;
+  uint32_t *value = &touch->operand->value;
+  if (*value != SN_NONE) *value = k->to[*value];
+  return SN_OK;
+}
+
+static sn_status redirect_all(const keeper *k, sn_group *g) {
+  SN_TRY(sn_group_visit(g, redirect, (void *)(uintptr_t)k));
+  for (uint32_t m = 0; g->kind == SN_GROUP_CHAIN && m < g->chain->n_members; m++)
+    SN_TRY(sn_group_visit(&g->chain->whole[m], redirect, (void *)(uintptr_t)k));
+  return SN_OK;
+}
+
+/* The group of a turn, with the buffers it has there. */
+static sn_status put_turn(const keeper *k, sn_arena *arena, const sn_turn *turn,
+                          const uint32_t *buffers, sn_group *out) {
+  const sn_group *from = &k->groups->groups[turn->group];
+  const size_t n = sn_list_size(&k->touched->of_group, turn->group);
+  const uint32_t *values = k->touched->of_group.list + k->touched->of_group.first[turn->group];
+  bool moved = false;
+  for (size_t i = 0; i < n; i++) moved = moved || buffers[i] != values[i];
+  *out = *from;
+  if (!moved) return SN_OK;
+  for (size_t i = 0; i < n; i++) k->to[values[i]] = buffers[i];
+  SN_TRY(sn_group_copy(arena, from, out));
+  SN_TRY(redirect_all(k, out));
+  for (size_t i = 0; i < n; i++) k->to[values[i]] = values[i];
+  return SN_OK;
+}
+
+/* Nodes are computed where they were first. */
+static sn_status renumber(const keeper *k, sn_arena *arena, const sn_order *order, sn_groups *out) {
+  uint32_t *first;
+  SN_TRY(sn_arena_alloc(arena, k->groups->n_groups, sizeof *first, (void **)&first));
+  SN_TRY(sn_arena_alloc(arena, order->n_turns, sizeof *out->again, (void **)&out->again));
+  for (uint32_t i = 0; i < order->n_turns; i++) {
+    const sn_turn *turn = &order->turns[i];
+    out->again[i] = turn->again ? first[turn->group] : SN_NONE;
+    if (!turn->again) first[turn->group] = i;
+  }
+  const size_t n = k->groups->graph->n_nodes;
+  SN_TRY(sn_arena_alloc(arena, n, sizeof *out->kernel_of, (void **)&out->kernel_of));
+  for (size_t id = 0; id < n; id++) {
+    const uint32_t old = k->groups->kernel_of[id];
+    out->kernel_of[id] = old == SN_NONE ? SN_NONE : first[old];
+  }
+  return SN_OK;
+}
+
+static sn_status put_groups(const keeper *k, sn_arena *arena, const sn_order *order,
+                            sn_groups *out) {
+  const size_t n = k->groups->n_values;
+  *out = *k->groups;
+  out->n_groups = order->n_turns;
+  out->n_values = order->n_buffers;
+  SN_TRY(sn_arena_alloc(arena, out->n_groups, sizeof *out->groups, (void **)&out->groups));
+  SN_TRY(sn_arena_alloc(arena, out->n_values, sizeof *out->values, (void **)&out->values));
+  for (size_t v = 0; v < out->n_values; v++)
+    out->values[v] = k->groups->values[v < n ? v : order->value_of[v]];
+  for (size_t i = 0; i < order->n_turns; i++) {
+    const sn_turn *turn = &order->turns[i];
+    SN_TRY(put_turn(k, arena, turn, order->values + turn->first, &out->groups[i]));
+  }
+  return renumber(k, arena, order, out);
+}
+
+/* ---- limits ---------------------------------------------------------------------------------- */
+
+static sn_status arena_of(const keeper *k, sn_arena *scratch, const sn_groups *groups,
+                          size_t *bytes) {
+  sn_plan plan;
+  SN_TRY(sn_plan_memory(scratch, groups, k->donate, k->n_arguments, &plan));
+  *bytes = plan.arena_bytes;
+  return SN_OK;
+}
+
+/* The arena of the groups for one limit; those that keep within the budget are put into arena. */
+static sn_status try_limit(const keeper *k, sn_arena *arena, sn_arena *scratch, size_t limit,
+                           size_t *bytes, sn_groups *out) {
+  bool found;
+  sn_order order;
+  sn_groups tried;
+  *bytes = SIZE_MAX;
+  SN_TRY(sn_order_within(scratch, k->touched, limit, &found, &order));
+  if (!found) return SN_OK;
+  SN_TRY(put_groups(k, scratch, &order, &tried));
+  SN_TRY(arena_of(k, scratch, &tried, bytes));
+  return *bytes <= k->budget ? put_groups(k, arena, &order, out) : SN_OK;
+}
+
+/* Lower and lower limits, by what was too much. */
+static sn_status search(const keeper *k, sn_arena *arena, size_t *reached, sn_groups *out) {
+  size_t limit = k->budget;
+  for (int i = 0; i<MOST_TRIES && * reached> k->budget; i++) {
+    size_t bytes;
+    sn_arena scratch;
+    sn_arena_init(&scratch, arena->env);
+    const sn_status status = try_limit(k, arena, &scratch, limit, &bytes, out);
+    sn_arena_free(&scratch);
+    SN_TRY(status);
+    if (bytes < *reached) *reached = bytes;
+    if (bytes == SIZE_MAX || bytes - k->budget >= limit) break;
+    limit -= bytes - k->budget;
+  }
+  return SN_OK;
+}
+
+static sn_status keep_in(keeper *k, sn_arena *scratch, sn_arena *arena, sn_groups *out,
+                         size_t *needed) {
+  const size_t n = k->groups->n_values;
+  sn_touched touched;
+  SN_TRY(arena_of(k, scratch, k->groups, needed));
+  if (*needed <= k->budget) return SN_OK;
+  SN_TRY(sn_touched_init(&touched, scratch, k->groups, k->donate));
+  k->touched = &touched;
+  SN_TRY(sn_arena_alloc(scratch, n, sizeof *k->to, (void **)&k->to));
+  for (uint32_t v = 0; v < n; v++) k->to[v] = v;
+  size_t reached = *needed;
+  SN_TRY(search(k, arena, &reached, out));
+  SN_FAIL_IF(
+      arena->env, reached > k->budget, SN_ERR_MEMORY, "compile",
+      "a memory budget of %zu bytes cannot be met: the arena came down from %zu bytes to %zu "
+      "(give it as many, or smaller batches)",
+      k->budget, *needed, reached);
+  return sn_groups_verify(out, scratch);
+}
+
+sn_status sn_keep_within(sn_arena *arena, sn_groups *groups, const bool *donate, size_t n_arguments,
+                         size_t budget, size_t *needed) {
+  keeper k = {.groups = groups, .donate = donate, .n_arguments = n_arguments, .budget = budget};
+  sn_groups out = *groups;
+  sn_arena scratch;
+  sn_arena_init(&scratch, arena->env);
+  const sn_status status = keep_in(&k, &scratch, arena, &out, needed);
+  sn_arena_free(&scratch);
+  SN_TRY(status);
+  *groups = out;
+  return SN_OK;
+}

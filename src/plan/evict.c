@@ -1,0 +1,337 @@
+#include "plan/evict.h"
+
+#include <math.h>
+
+#include "fuse/in_place.h"
+#include "plan/victims.h"
+
+/* Turns in all, for each group. More are no plan, but a sign that the limit is too low. */
+#define MOST_TURNS 8
+/* Reads of a group that are looked at for one whose place its result may take. */
+#define MOST_READS 64
+/* Values that may have to be made on the way to one; more are as good as out of reach. */
+#define MOST_ANCESTORS 256
+
+/* A value that is being made again; its sources are looked at one by one. */
+typedef struct making {
+  uint32_t value;
+  size_t source; /* the next one, counted over all that its writers touch */
+} making;
+
+typedef struct evicter {
+  const sn_touched *t;
+  sn_arena *arena;
+  size_t limit, in_use, most_turns;
+  uint32_t now;          /* the group of the old order that is under way */
+  uint8_t *is_there;     /* per value */
+  uint32_t *pins;        /* per value: makings that are going to read it, and the group under way */
+  size_t *next;          /* per value: its next reader, as a place in the list of them */
+  uint32_t *buffer;      /* per value: the one it lies in, or lay in last */
+  uint32_t *seen, stamp; /* per value: of the count of ancestors that met it last */
+  uint32_t *ancestors;   /* of that count */
+  making *stack;
+  size_t n_making, making_capacity;
+  bool is_making;
+  uint32_t *idle; /* values made on the way that no group to come reads: until the turn ends */
+  size_t n_idle, idle_capacity;
+  sn_victims victims;
+  sn_order *order;
+  size_t turns_capacity, values_capacity, n_values, buffers_capacity;
+} evicter;
+
+static const uint32_t *values_of(const evicter *e, uint32_t group, size_t *n) {
+  *n = sn_list_size(&e->t->of_group, group);
+  return e->t->of_group.list + e->t->of_group.first[group];
+}
+
+/* What has to be in memory to be read, and can leave it. */
+static bool is_temp(const evicter *e, uint32_t v) {
+  return e->t->groups->values[v].kind == SN_VALUE_TEMP;
+}
+
+static uint32_t next_use(const evicter *e, uint32_t v) {
+  return e->next[v] < e->t->readers.first[v + 1] ? e->t->readers.list[e->next[v]] : SN_NONE;
+}
+
+static uint32_t writer(const evicter *e, uint32_t v, size_t i) {
+  return e->t->writers.list[e->t->writers.first[v] + i];
+}
+
+/* ---- who may leave --------------------------------------------------------------------------- */
+
+/* A value written in parts stays until it is whole. */
+static bool may_leave(const evicter *e, uint32_t v) {
+  const uint32_t next = next_use(e, v);
+  const size_t n = sn_list_size(&e->t->writers, v);
+  return e->is_there[v] && !e->pins[v] && e->t->bytes[v] && next != SN_NONE && next > e->now &&
+         next <= e->t->until[v] && writer(e, v, n - 1) < e->now;
+}
+
+/* Adds those of the group's sources that are not there, each once. */
+static void add_ancestors(evicter *e, uint32_t v, uint32_t *n) {
+  for (size_t w = 0; w < sn_list_size(&e->t->writers, v); w++) {
+    size_t n_touched;
+    const uint32_t g = writer(e, v, w), *values = values_of(e, g, &n_touched);
+    for (size_t i = e->t->n_writes[g]; i < n_touched && *n < MOST_ANCESTORS; i++) {
+      const uint32_t x = values[i];
+      if (!is_temp(e, x) || e->is_there[x] || e->seen[x] == e->stamp) continue;
+      e->seen[x] = e->stamp;
+      e->ancestors[(*n)++] = x;
+    }
+  }
+}
+
+/* Per byte that it frees, of all that has to be made on the way to it as things are. */
+static double price_now(void *user, const sn_victim *victim) {
+  evicter *e = user;
+  const uint32_t v = victim->value;
+  if (!may_leave(e, v) || next_use(e, v) != victim->next) return -1;
+  double price = e->t->price[v];
+  uint32_t n = 0;
+  e->stamp++;
+  add_ancestors(e, v, &n);
+  for (uint32_t i = 0; i < n; i++) {
+    price += e->t->price[e->ancestors[i]];
+    add_ancestors(e, e->ancestors[i], &n);
+  }
+  return n == MOST_ANCESTORS ? INFINITY : price / (double)e->t->bytes[v];
+}
+
+static void leave(evicter *e, uint32_t v) {
+  e->is_there[v] = 0;
+  e->in_use -= e->t->bytes[v];
+}
+
+/* Those that nobody has pinned, until so many bytes are in use. */
+static void drop_idle(evicter *e, size_t in_use) {
+  while (e->n_idle && e->in_use > in_use) {
+    const uint32_t v = e->idle[--e->n_idle];
+    if (e->is_there[v] && !e->pins[v]) leave(e, v);
+  }
+}
+
+/* Until there is room for so many bytes more, or nobody is left to go. */
+static sn_status make_room(evicter *e, size_t bytes) {
+  if (e->in_use + bytes > e->limit) drop_idle(e, bytes < e->limit ? e->limit - bytes : 0);
+  while (e->in_use + bytes > e->limit) {
+    bool found;
+    sn_victim victim;
+    SN_TRY(sn_victims_take(&e->victims, e->now, &found, &victim));
+    if (!found) break;
+    leave(e, victim.value);
+  }
+  return SN_OK;
+}
+
+/* What nobody reads any more may still be a source of what is being made in this turn. */
+static sn_status end_use(evicter *e, uint32_t v) {
+  if (!e->is_making) {
+    leave(e, v);
+    return SN_OK;
+  }
+  SN_TRY(sn_arena_grow(e->arena, (void **)&e->idle, &e->idle_capacity, e->n_idle, sizeof v));
+  e->idle[e->n_idle++] = v;
+  return SN_OK;
+}
+
+/* It is in memory, and whoever pinned it has let go: it goes if nobody needs it, or may go. */
+static sn_status let_go(evicter *e, uint32_t v) {
+  if (!e->is_there[v] || e->pins[v] || !is_temp(e, v)) return SN_OK;
+  const uint32_t next = next_use(e, v);
+  if (next == SN_NONE) return end_use(e, v);
+  if (!may_leave(e, v)) return SN_OK;
+  return sn_victims_add(&e->victims, (sn_victim){v, next}, e->t->price[v] / (double)e->t->bytes[v]);
+}
+
+/* ---- turns ----------------------------------------------------------------------------------- */
+
+static sn_status new_buffer(evicter *e, uint32_t v) {
+  sn_order *o = e->order;
+  SN_TRY(sn_arena_grow(e->arena, (void **)&o->value_of, &e->buffers_capacity, o->n_buffers,
+                       sizeof *o->value_of));
+  e->buffer[v] = (uint32_t)o->n_buffers;
+  o->value_of[o->n_buffers++] = v;
+  return SN_OK;
+}
+
+static sn_status add_turn(evicter *e, uint32_t g, bool again) {
+  size_t n;
+  sn_order *o = e->order;
+  const uint32_t *values = values_of(e, g, &n);
+  SN_TRY(sn_arena_grow(e->arena, (void **)&o->turns, &e->turns_capacity, o->n_turns,
+                       sizeof *o->turns));
+  SN_TRY(sn_arena_reserve(e->arena, (void **)&o->values, &e->values_capacity, e->n_values,
+                          e->n_values + n, sizeof *o->values));
+  o->turns[o->n_turns++] = (sn_turn){g, again, e->n_values};
+  for (size_t i = 0; i < n; i++) o->values[e->n_values++] = e->buffer[values[i]];
+  return SN_OK;
+}
+
+/* Whether the group is the last that needs x, which may then be where a result is to lie. */
+static bool dies_here(const evicter *e, uint32_t x, bool again) {
+  const size_t after = e->next[x] + !again;
+  return is_temp(e, x) && e->is_there[x] && e->pins[x] == 1 && after == e->t->readers.first[x + 1];
+}
+
+/* The bytes of its results less those that they take over. */
+static size_t bytes_of_results(const evicter *e, uint32_t g, bool again) {
+  size_t n, bytes = 0;
+  const uint32_t *values = values_of(e, g, &n);
+  for (size_t i = 0; i < e->t->n_writes[g]; i++) {
+    const uint32_t v = values[i];
+    bool taken_over = false;
+    if (e->is_there[v]) continue;
+    const size_t end = e->t->n_writes[g] == 1 && n <= MOST_READS ? n : 0;
+    for (size_t k = e->t->n_writes[g]; k < end && !taken_over; k++)
+      taken_over = dies_here(e, values[k], again) && e->t->bytes[values[k]] == e->t->bytes[v] &&
+                   sn_takes_over_in_step(&e->t->groups->groups[g], v, values[k]);
+    if (!taken_over) bytes += e->t->bytes[v];
+  }
+  return bytes;
+}
+
+/* What it writes of a value that others write parts of, too, and is not the one that is made. */
+static bool is_part(const evicter *e, uint32_t v, uint32_t made) {
+  return v != made && sn_list_size(&e->t->writers, v) > 1;
+}
+
+/* All that the group reads is there and pinned. What it writes besides `made` and is still there is
+ * written again where it lies. made: SN_NONE when it runs for the first time. */
+static sn_status run(evicter *e, uint32_t g, uint32_t made) {
+  size_t n;
+  const bool again = made != SN_NONE;
+  const uint32_t *values = values_of(e, g, &n);
+  SN_TRY(make_room(e, bytes_of_results(e, g, again)));
+  for (size_t i = 0; i < e->t->n_writes[g]; i++) {
+    const uint32_t v = values[i];
+    if (e->is_there[v]) continue;
+    if (again) SN_TRY(new_buffer(e, v));
+    if (again && is_part(e, v, made)) continue;
+    e->is_there[v] = 1;
+    e->in_use += e->t->bytes[v];
+  }
+  return add_turn(e, g, again);
+}
+
+static void pin(evicter *e, const uint32_t *values, size_t n) {
+  for (size_t i = 0; i < n; i++) e->pins[values[i]]++;
+}
+
+static sn_status unpin(evicter *e, const uint32_t *values, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    e->pins[values[i]]--;
+    SN_TRY(let_go(e, values[i]));
+  }
+  return SN_OK;
+}
+
+/* Of what group g touches: what it reads. */
+static const uint32_t *reads_of(const evicter *e, uint32_t g, size_t *n) {
+  const uint32_t *values = values_of(e, g, n);
+  *n -= e->t->n_writes[g];
+  return values + e->t->n_writes[g];
+}
+
+static sn_status end_making(evicter *e, uint32_t made) {
+  const size_t n_writers = sn_list_size(&e->t->writers, made);
+  for (size_t w = 0; w < n_writers; w++) SN_TRY(run(e, writer(e, made, w), made));
+  for (size_t w = 0; w < n_writers; w++) {
+    size_t n;
+    const uint32_t g = writer(e, made, w), *values = values_of(e, g, &n);
+    for (size_t i = 0; i < e->t->n_writes[g]; i++) SN_TRY(let_go(e, values[i]));
+    SN_TRY(unpin(e, values + e->t->n_writes[g], n - e->t->n_writes[g]));
+  }
+  return SN_OK;
+}
+
+static sn_status begin_making(evicter *e, uint32_t v) {
+  SN_TRY(sn_arena_grow(e->arena, (void **)&e->stack, &e->making_capacity, e->n_making,
+                       sizeof *e->stack));
+  e->stack[e->n_making++] = (making){.value = v};
+  for (size_t w = 0; w < sn_list_size(&e->t->writers, v); w++) {
+    size_t n;
+    const uint32_t *reads = reads_of(e, writer(e, v, w), &n);
+    pin(e, reads, n);
+  }
+  return SN_OK;
+}
+
+/* Source number `at` of all that the writers of v read, or SN_NONE. */
+static uint32_t source_of(const evicter *e, uint32_t v, size_t at) {
+  for (size_t w = 0; w < sn_list_size(&e->t->writers, v); w++) {
+    size_t n;
+    const uint32_t *reads = reads_of(e, writer(e, v, w), &n);
+    if (at < n) return reads[at];
+    at -= n;
+  }
+  return SN_NONE;
+}
+
+static bool went_too_far(const evicter *e) { return e->order->n_turns > e->most_turns; }
+
+/* Makes v, which is pinned and not there, with all that it takes. */
+static sn_status make_again(evicter *e, uint32_t v) {
+  SN_TRY(begin_making(e, v));
+  while (e->n_making && !went_too_far(e)) {
+    making *top = &e->stack[e->n_making - 1];
+    const uint32_t x = source_of(e, top->value, top->source);
+    if (x == SN_NONE) {
+      e->n_making--;
+      SN_TRY(end_making(e, e->stack[e->n_making].value));
+    } else if (is_temp(e, x) && !e->is_there[x]) {
+      SN_TRY(begin_making(e, x));
+    } else {
+      top->source++;
+    }
+  }
+  return SN_OK;
+}
+
+static sn_status make_all(evicter *e, const uint32_t *reads, size_t n) {
+  e->is_making = true;
+  for (size_t i = 0; i < n; i++)
+    if (is_temp(e, reads[i]) && !e->is_there[reads[i]]) SN_TRY(make_again(e, reads[i]));
+  drop_idle(e, 0);
+  e->n_idle = 0;
+  e->is_making = false;
+  return SN_OK;
+}
+
+static sn_status take_turn(evicter *e, uint32_t g) {
+  size_t n, n_reads;
+  const uint32_t *values = values_of(e, g, &n), *reads = reads_of(e, g, &n_reads);
+  e->now = g;
+  pin(e, reads, n_reads);
+  SN_TRY(make_all(e, reads, n_reads));
+  if (went_too_far(e)) return SN_OK;
+  SN_TRY(run(e, g, SN_NONE));
+  for (size_t i = 0; i < n_reads; i++) e->next[reads[i]]++;
+  e->now = g + 1; /* from here on what it wrote may leave */
+  SN_TRY(unpin(e, reads, n_reads));
+  for (size_t i = 0; i < e->t->n_writes[g]; i++) SN_TRY(let_go(e, values[i]));
+  return SN_OK;
+}
+
+sn_status sn_order_within(sn_arena *arena, const sn_touched *t, size_t limit, bool *found,
+                          sn_order *out) {
+  const size_t n = t->groups->n_values;
+  evicter e = {.t = t, .arena = arena, .limit = limit, .order = out};
+  e.victims = (sn_victims){.arena = arena, .price = price_now, .user = &e};
+  *out = (sn_order){.n_buffers = n};
+  SN_TRY(sn_arena_alloc(arena, n, 1, (void **)&e.is_there));
+  SN_TRY(sn_arena_alloc(arena, n, sizeof *e.pins, (void **)&e.pins));
+  SN_TRY(sn_arena_alloc(arena, n, sizeof *e.next, (void **)&e.next));
+  SN_TRY(sn_arena_alloc(arena, n, sizeof *e.buffer, (void **)&e.buffer));
+  SN_TRY(sn_arena_alloc(arena, n, sizeof *e.seen, (void **)&e.seen));
+  SN_TRY(sn_arena_alloc(arena, MOST_ANCESTORS, sizeof *e.ancestors, (void **)&e.ancestors));
+  SN_TRY(sn_arena_reserve(arena, (void **)&out->value_of, &e.buffers_capacity, 0, n,
+                          sizeof *out->value_of));
+  for (uint32_t v = 0; v < n; v++) {
+    e.buffer[v] = out->value_of[v] = v;
+    e.next[v] = t->readers.first[v];
+  }
+  e.most_turns = MOST_TURNS * t->groups->n_groups;
+  for (uint32_t g = 0; g < t->groups->n_groups && !went_too_far(&e); g++) SN_TRY(take_turn(&e, g));
+  *found = !went_too_far(&e);
+  return SN_OK;
+}
