@@ -211,7 +211,7 @@ test('an argument too many is refused', () => {
   assertThrows(() => sn.concat(x, x), sn.SinterError, { op: 'concat', message: /concat\(\[a, b\]\)/ });
   assertThrows(() => sn.matmul(x, x, { transposeB: true }), sn.SinterError, { op: 'matmul', message: /swapaxes/ });
   assertThrows(() => sn.random.normal(key, [2], { mean: 5 }), sn.SinterError, { op: 'random.normal' });
-  assertThrows(() => sn.trainStep((p) => p.sum(), sn.optim.adam(), {}), sn.SinterError, { op: 'trainStep' });
+  assertThrows(() => sn.trainStep((p) => p.sum(), sn.optim.adam(), 0.1), sn.SinterError, { op: 'trainStep' });
 });
 
 test('a range of rows is read like options', () => {

@@ -139,9 +139,8 @@ static sn_status keep_in(keeper *k, sn_arena *scratch, sn_arena *arena, sn_group
   size_t reached = *needed;
   SN_TRY(search(k, arena, &reached, out));
   SN_FAIL_IF(
-      arena->env, reached > k->budget, SN_ERR_MEMORY, "compile",
-      "a memory budget of %zu bytes cannot be met: the arena came down from %zu bytes to %zu "
-      "(give it as many, or smaller batches)",
+      arena->env, reached > k->budget, SN_ERR_ARGUMENT, "compile",
+      "a memory budget of %zu bytes cannot be met: the arena came down from %zu bytes to %zu",
       k->budget, *needed, reached);
   return sn_groups_verify(out, scratch);
 }

@@ -16,7 +16,11 @@ typedef struct recipe {
 
 recipe recipe_of(uint64_t seed);
 
-/* Whether the program agrees with the reference; if not, text says where. shown (or NULL): how it
+/* Programs that have run within less memory than they take otherwise. */
+extern size_t recipe_budgets_met;
+
+/* Whether the program agrees with the reference; if not, text says where. A compiled one runs
+ * twice, the second time within a part of the memory that it took, where it can. shown (or NULL): how it
  * ran and its graph. */
 bool recipe_cook(const recipe *given, sn_context *ctx, char text[TWIN_TEXT], char *shown,
                  size_t shown_bytes);

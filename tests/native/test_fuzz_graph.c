@@ -34,6 +34,7 @@ static void random_graphs(void **state) {
     fail_msg("SINTER_TEST_SEED=%llu, shrunk to %zu steps: %s", (unsigned long long)seed, left,
              text);
   }
+  print_message("%zu within a memory budget\n", recipe_budgets_met);
 }
 
 /* A wrong op somewhere in the program: recipes that need the right one fail, and shrink to little

@@ -347,6 +347,26 @@ static bool failed(twins *w, const char *stage, char text[TWIN_TEXT]) {
   return false;
 }
 
+/* Within its share of the arena that it has otherwise, where it can. */
+static sn_program *compile_twins(twins *w, sn_tensor *const *outputs) {
+  sn_program_options options = {.donate = w->donate};
+  sn_program *program = NULL, *within = NULL;
+  sn_program_info info;
+  sn_compile_with(w->ctx, w->placeholders, w->n_inputs, outputs, w->n_outputs, &options, &program);
+  if (!program || w->budget_percent == 0) return program;
+  sn_program_describe(program, &info);
+  options.memory_budget = info.arena_bytes * w->budget_percent / 100;
+  if (sn_compile_with(w->ctx, w->placeholders, w->n_inputs, outputs, w->n_outputs, &options,
+                      &within)) {
+    if (sn_error_status(w->ctx) != SN_ERR_ARGUMENT) return NULL;
+    sn_error_clear(w->ctx);
+    return program;
+  }
+  w->budgets_met += options.memory_budget > 0;
+  sn_program_release(program);
+  return within;
+}
+
 static bool run_program(twins *w, sn_tensor *const *outputs, char text[TWIN_TEXT]) {
   sn_tensor *arguments[TWIN_MAX_INPUTS], *held[TWIN_MAX_INPUTS];
   for (size_t i = 0; i < w->n_inputs; i++) {
@@ -355,9 +375,8 @@ static bool run_program(twins *w, sn_tensor *const *outputs, char text[TWIN_TEXT
         sn_from_data(w->ctx, type->dtype, type->rank, type->dims, w->values[w->inputs[i]]);
     held[i] = w->hold[i] ? sn_reshape(arguments[i], type->rank, type->dims) : NULL;
   }
-  sn_program *program;
-  if (sn_compile(w->ctx, w->placeholders, w->n_inputs, outputs, w->n_outputs, w->donate, &program))
-    return failed(w, "compile", text);
+  sn_program *program = compile_twins(w, outputs);
+  if (!program) return failed(w, "compile", text);
   const sn_status status = sn_program_run(program, arguments, w->results);
   sn_program_release(program);
   if (status) return failed(w, "run", text);

@@ -39,6 +39,8 @@ typedef struct twins {
   sn_id inputs[TWIN_MAX_INPUTS];
   size_t n_inputs;
   bool donate[TWIN_MAX_INPUTS]; /* to be set by the caller */
+  size_t budget_percent; /* of the arena that it takes else, where that is enough; 0: all of it */
+  size_t budgets_met;
   bool hold[TWIN_MAX_INPUTS]; /* the caller keeps a second tensor on a donated argument's memory */
   twin outputs[TWIN_MAX_OUTPUTS];
   sn_tensor *results[TWIN_MAX_OUTPUTS]; /* after twins_run */
