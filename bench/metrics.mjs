@@ -56,7 +56,15 @@ const logisticGrowth = (steps) => (y0, p) => {
   return all.sum();
 };
 
-/** Name -> [function, arguments]. */
+/** Value and gradient of x + W2 relu(W1 x + b1) + b2 in 64 layers, of width 256. */
+const residualGradient = () => {
+  const layer = (h, { w1, b1, w2, b2 }) => h.add(h.matmul(w1).add(b1).relu().matmul(w2).add(b2));
+  const weights = () => ({ w1: zeros(256, 256), b1: zeros(256), w2: zeros(256, 256), b2: zeros(256) });
+  const loss = (params, x) => params.reduce(layer, x).square().mean();
+  return [sn.valueAndGrad(loss), [Array.from({ length: 64 }, weights), zeros(128, 256)]];
+};
+
+/** Name -> [function, arguments, options]. */
 const GRAPHS = {
   'mlp-forward': () => {
     const net = sn.nn.sequential(...mlpLayers());
@@ -127,13 +135,15 @@ const GRAPHS = {
       const z = x.matmul(w);
       return sn.softplus(z).sub(y.mul(z)).mean();
     }), [zeros(100), zeros(1000, 100), zeros(1000)]],
+  'residual-gradient': residualGradient,
+  'residual-gradient-half': () => [...residualGradient(), { memoryBudget: 9_502_720 }],
   views: () =>
     [(x) => x.transpose().slice([0, 1], [64, 62]).pad([[1, 1], [0, 0]]).add(1), [zeros(64, 64)]],
 };
 
 const graphRows = (name, make) => sn.tidy(() => {
-  const [f, args] = make();
-  const seen = sn.inspect(f)(...args);
+  const [f, args, options] = make();
+  const seen = sn.inspect(f, options)(...args);
   const { nodes, flops, bytes, memory: { arenaBytes, naiveBytes } } = seen;
   seen.dispose();
   return Object.entries({ nodes, kernels: seen.kernels.length, arenaBytes, naiveBytes, flops, bytes })
