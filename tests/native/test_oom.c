@@ -247,6 +247,71 @@ static void weights_met_again(run *r) {
   }
 }
 
+/* ---- control flow: a choice in a scan, doubled in a while ---- */
+
+static sn_tensor *chosen(run *r, sn_tensor *x) {
+  sn_tensor *in[2], *y;
+  for (int k = 0; k < 2; k++) in[k] = H(sn_placeholder(r->ctx, SN_F32, DIMS(4)));
+  sn_tensor *a = H(sn_sin(in[0])), *b = H(sn_neg(in[1]));
+  sn_tensor *test = H(sn_greater(H(sn_sum(x, SN_ALL_AXES, false)), H(sn_scalar(r->ctx, 0.7))));
+  const sn_traced on_true = {&in[0], 1, &a, 1}, on_false = {&in[1], 1, &b, 1};
+  return sn_cond(test, &on_true, &on_false, &x, &y) ? NULL : H(y);
+}
+
+/* c' = chosen(c w) + row, stacked as well: a number, differentiable. */
+static sn_tensor *scanned(run *r, sn_tensor *c, sn_tensor *w, sn_tensor *rows) {
+  sn_tensor *in[2], *inputs[2] = {c, rows}, *out[2];
+  for (int k = 0; k < 2; k++) in[k] = H(sn_placeholder(r->ctx, SN_F32, DIMS(4)));
+  sn_tensor *next = H(sn_add(chosen(r, H(sn_mul(in[0], w))), in[1])), *made[2] = {next, next};
+  const sn_traced body = {in, 2, made, 2};
+  if (sn_scan(r->ctx, &body, 1, inputs, 3, true, out)) return NULL;
+  sn_tensor *last = H(out[0]), *stack = H(out[1]);
+  return H(sn_add(H(sn_sum(last, SN_ALL_AXES, false)), H(sn_sum(stack, SN_ALL_AXES, false))));
+}
+
+static sn_tensor *doubled(run *r, sn_tensor *x) {
+  sn_tensor *in[2], *y;
+  for (int k = 0; k < 2; k++) in[k] = H(sn_placeholder(r->ctx, SN_F32, 0, NULL));
+  sn_tensor *more = H(sn_less(in[0], H(sn_scalar(r->ctx, 30)))), *next = H(sn_add(in[1], in[1]));
+  const sn_traced test = {&in[0], 1, &more, 1}, body = {&in[1], 1, &next, 1};
+  return sn_while(r->ctx, &test, &body, &x, &y) ? NULL : H(y);
+}
+
+static void control_flow(run *r) {
+  sn_tensor *c = data(r, DIMS(4), 0.1f), *w = data(r, DIMS(4), 0.2f);
+  note_values(r, doubled(r, scanned(r, c, w, data(r, DIMS(3, 4), 0.3f))));
+}
+
+static void compiled_control_flow(run *r) {
+  sn_tensor *in[] = {H(sn_placeholder(r->ctx, SN_F32, DIMS(4))),
+                     H(sn_placeholder(r->ctx, SN_F32, DIMS(3, 4)))};
+  sn_tensor *w = data(r, DIMS(4), 0.2f), *y = doubled(r, scanned(r, in[0], w, in[1])), *out;
+  if (!y || sn_compile(r->ctx, in, 2, &y, 1, NULL, &r->program)) return;
+  sn_tensor *x[] = {data(r, DIMS(4), 0.1f), data(r, DIMS(3, 4), 0.3f)};
+  if (x[0] && x[1] && !sn_program_run(r->program, x, &out)) note_values(r, H(out));
+}
+
+static void derivatives_of_control_flow(run *r) {
+  sn_tensor *x[] = {H(sn_variable(data(r, DIMS(4), 0.1f))), H(sn_variable(data(r, DIMS(4), 0.2f))),
+                    H(sn_variable(data(r, DIMS(3, 4), 0.3f)))};
+  sn_tensor *loss = scanned(r, x[0], x[1], x[2]), *dx[3], *dy;
+  if (!loss || sn_gradients(loss, x, 3, dx)) return;
+  for (int k = 0; k < 3; k++) H(dx[k]);
+  for (int k = 0; k < 3; k++) note_values(r, dx[k]);
+  sn_tensor *tangents[] = {x[1], x[0], NULL}, *y = doubled(r, loss);
+  if (y && !sn_jvp(r->ctx, &y, 1, x, tangents, 3, &dy)) note_values(r, H(dy));
+}
+
+/* The scan's choice is an example's own; the while goes on as long as one needs it. */
+static void examples_of_control_flow(run *r) {
+  const int axis = 0;
+  sn_tensor *one = H(sn_placeholder(r->ctx, SN_F32, DIMS(4))), *w = data(r, DIMS(4), 0.2f), *out;
+  sn_tensor *y = doubled(r, scanned(r, one, w, data(r, DIMS(3, 4), 0.3f)));
+  sn_tensor *all = data(r, DIMS(2, 4), 0.1f);
+  if (!y || !all || sn_vmap(r->ctx, &y, &axis, 1, &one, &all, &axis, 1, &out)) return;
+  note_values(r, H(out));
+}
+
 static void several_at_once(run *r) {
   sn_tensor *x = data(r, DIMS(3, 4), 0.1f), *e = H(sn_exp(x));
   sn_tensor *all[] = {e, H(sn_sum(e, 1, false)), H(sn_scalar(r->ctx, 0.3)), H(sn_sub(x, e)), x, e};
@@ -547,6 +612,10 @@ int main(void) {
       SCENARIO(compile_and_run),
       SCENARIO(donated_steps),
       SCENARIO(weights_met_again),
+      SCENARIO(control_flow),
+      SCENARIO(compiled_control_flow),
+      SCENARIO(derivatives_of_control_flow),
+      SCENARIO(examples_of_control_flow),
       SCENARIO(several_at_once),
       SCENARIO(in_the_background),
       SCENARIO(recorded),
