@@ -372,6 +372,32 @@ test('vmap, jvp and hessian of loops and conditions; a solver and a minimum for 
   assert.equal(sn.scan((c, x) => [sn.vmap((v) => v.mul(2))(x).sum().add(c), null], 0, rows)[0].item(), 42);
 });
 
+test('a branch that an example does not take leaves no NaN in derivatives under vmap', () => {
+  const cond = (x) => sn.cond(x.greater(0), (x) => x.log().add(x.sqrt()), (x) => x.mul(3), x);
+  const int = (x) => x.astype('int32');
+  const functions = {
+    cond,
+    switchCase: (x) => sn.switchCase(int(x.greater(0)).add(int(x.greater(2))), [(x) => x.neg(), (x) => x.sqrt(), (x) => x.sub(2).log()], x),
+    nested: (x) => sn.cond(x.greater(0), (x) => sn.cond(x.greater(2), (x) => x.sub(2).log(), (x) => x.log(), x), (x) => x.square(), x),
+    scanned: (x) => sn.foriLoop(0, 3, (_, c) => sn.cond(c.greater(0), (c) => c.sqrt().mul(x), (c) => c.sub(x), c), x),
+  };
+  const rows = [0, 4, -1, 1, 0.25];
+  const xs = sn.tensor(rows);
+  for (const [name, f] of Object.entries(functions)) {
+    const expected = rows.map((x) => sn.grad(f)(sn.tensor(x)).item());
+    const runs = [sn.vmap(sn.grad(f)), sn.grad((x) => sn.vmap(f)(x).sum()), (x) => sn.jvp(sn.vmap(f), [x], [sn.ones([5])])[1]];
+    for (const run of runs.flatMap((run) => [run, sn.jit(run)])) assertClose(run(xs), expected, 1e-6);
+    assert.deepEqual(sn.vmap(f)(xs).toArray(), rows.map((x) => f(sn.tensor(x)).item()), name);
+  }
+  const shared = (w, x) => sn.cond(x.greater(0), (x) => x.mul(w).log(), (x) => x.mul(w), x); // by w: 1 / w, x
+  const slope = sn.jit(sn.grad((w, xs) => sn.vmap(shared, { inAxes: [null, 0] })(w, xs).sum()));
+  assert.equal(slope(2, xs).item(), 0 + 0.5 - 1 + 0.5 + 0.5);
+  assert.equal(slope(2, sn.tensor([0, -1])).item(), -1);
+  const logarithm = (w, x) => sn.cond(x.greater(0), (_, w) => w.log(), (x) => x, x, w);
+  const none = sn.jit(sn.grad((w, xs) => sn.vmap(logarithm, { inAxes: [null, 0] })(w, xs).sum()));
+  assert.equal(none(0, sn.tensor([-1, -2])).item(), 0);
+});
+
 /** Control flow written out: loops of JavaScript that read the values of conditions. */
 const plain = {
   scan(f, carry, xs) {

@@ -2,7 +2,10 @@
  *
  *   scan    its rounds are those of one example: slices get the axis behind that of the rounds
  *   while   goes on as long as one example's test holds; examples that are done stand still
- *   cond    by one bool for all examples: a cond; by one for each: both branches, and a select
+ *   cond    by one bool for all examples: a cond; by one for each: both branches, and a select. What a branch would make
+ *           of operands it is not for, such as the logarithm of 0, meets no derivative as 0 times infinity: examples that
+ *           do not take it get no gradient from it and, where it reads floats that all examples share, give it the
+ *           operands of one that does
  *
  * A carry has the axis if it begins with it, or if a round gives it to the carry. */
 #include <string.h>
@@ -126,13 +129,13 @@ static sn_id any_of(sn_build *b, sn_id x) {
   return sn_build_cast(b, SN_OP_astype, sn_build_reduce(b, SN_OP_max, number, 1), SN_BOOL);
 }
 
-/* x with its mask, (B), along the first axis of type. */
-static sn_id mask_like(sn_build *b, sn_id mask, sn_id like) {
+/* x, a value for each example or one for all, along the first axis of `like`. */
+static sn_id spread(sn_build *b, sn_id x, sn_id like) {
   if (b->status) return SN_NONE;
   sn_type type = *sn_build_type(b, like), thin = type;
-  type.dtype = thin.dtype = SN_BOOL;
-  for (int i = 1; i < thin.rank; i++) thin.dims[i] = 1;
-  return sn_build_broadcast(b, sn_build_reshape(b, mask, &thin), &type);
+  type.dtype = thin.dtype = sn_build_type(b, x)->dtype;
+  for (int i = 0; i < thin.rank; i++) thin.dims[i] = i ? 1 : sn_type_size(sn_build_type(b, x));
+  return sn_build_broadcast(b, sn_build_reshape(b, x, &thin), &type);
 }
 
 /* A dtype of storage is chosen from as what it stores. */
@@ -141,7 +144,7 @@ static sn_id chosen(sn_build *b, sn_id mask, sn_id x, sn_id y) {
   const sn_dtype dtype = sn_build_type(b, x)->dtype, wide = sn_dtype_wide(dtype);
   x = sn_build_cast(b, SN_OP_astype, x, wide);
   y = sn_build_cast(b, SN_OP_astype, y, wide);
-  return sn_build_cast(b, SN_OP_astype, sn_build_where(b, mask_like(b, mask, x), x, y), dtype);
+  return sn_build_cast(b, SN_OP_astype, sn_build_where(b, spread(b, mask, x), x, y), dtype);
 }
 
 static sn_status map_region(site *s, int r, const sn_id *inputs, sn_graph *out,
@@ -206,8 +209,48 @@ static sn_status map_loop(site *s, sn_id *out) {
 
 /* ---- a choice for each example --------------------------------------------------------------- */
 
-/* A branch's results for all examples, made where the cond stands. */
-static sn_status map_branch(site *s, const sn_graph *branch, sn_id *out) {
+static bool is_float(const sn_build *b, sn_id x) {
+  return !b->status && sn_dtype_is_float(sn_build_type(b, x)->dtype);
+}
+
+static bool shares_floats(const site *s) {
+  bool any = false;
+  for (size_t k = 1; k < s->n; k++)
+    any = any || (s->batch[k] == SN_NONE && is_float(s->b, s->x[k]));
+  return any;
+}
+
+/* Who takes a branch: `taken`, a bool for each example; `first`, the number of one that does, or B; whether any does. */
+typedef struct takers {
+  sn_id taken, first, any;
+} takers;
+
+static takers takers_of(sn_build *b, sn_id taken, int64_t size) {
+  const sn_type all = {.dtype = SN_I32, .rank = 1, .dims = {size}}, one = sn_type_scalar(SN_I32);
+  const int64_t axis = 0;
+  const sn_id numbers = sn_build_op(b, SN_OP_iota, NULL, 0, &axis, 1, &all);
+  const sn_id mine = sn_build_where(b, taken, numbers, sn_build_full(b, &all, (double)size));
+  sn_id first = sn_build_reduce(b, SN_OP_min, mine, 1);
+  first = sn_build_reshape(b, first, &one);
+  const sn_id none = sn_build_full(b, &one, (double)size);
+  return (takers){taken, first, sn_build_binary(b, SN_OP_less, first, none)};
+}
+
+/* x where it is taken, else y, which gets no gradient. */
+static sn_id taken_or(sn_build *b, sn_id taken, sn_id x, sn_id y) {
+  return chosen(b, taken, x, sn_build_unary(b, SN_OP_stop_gradient, y));
+}
+
+/* The examples' operands; those of others become those of one that takes the branch. */
+static sn_id of_takers(sn_build *b, const takers *t, sn_id x) {
+  const int64_t axis[] = {0};
+  const sn_id one = sn_build_along(b, SN_OP_gather, axis, x, spread(b, t->first, x));
+  return taken_or(b, t->taken, x, one);
+}
+
+/* A branch's results for all examples, made where the cond stands. Operands that they share get no gradient where none
+ * takes it. */
+static sn_status map_branch(site *s, const sn_graph *branch, sn_id taken, sn_id *out) {
   sn_build *b = s->b;
   const size_t n = branch->n_outputs;
   sn_id *args, *map, *y;
@@ -215,12 +258,19 @@ static sn_status map_branch(site *s, const sn_graph *branch, sn_id *out) {
   SN_TRY(sn_arena_alloc(b->arena, branch->n_nodes, sizeof *map, (void **)&map));
   SN_TRY(sn_arena_alloc(b->arena, n, sizeof *y, (void **)&y));
   s->n_mapped = 0;
+  const bool shared = s->size && shares_floats(s);
+  const takers t = shared ? takers_of(b, taken, s->size) : (takers){0};
   for (size_t k = 0; k < arguments_of(s); k++) {
-    args[k] = s->x[k + 1];
-    if (s->batch[k + 1] == SN_NONE) continue;
-    args[k] = sn_build_unary(b, SN_OP_marker, args[k]);
+    const sn_id x = args[k] = s->x[k + 1], batch = s->batch[k + 1];
+    if (batch == SN_NONE) {
+      if (shared && is_float(b, x)) args[k] = taken_or(b, t.any, x, x);
+      continue;
+    }
+    args[k] = sn_build_unary(b, SN_OP_marker, x);
     s->examples[s->n_mapped] = args[k];
-    s->batches[s->n_mapped++] = s->batch[k + 1];
+    s->batches[s->n_mapped++] = shared           ? of_takers(b, &t, batch)
+                                : is_float(b, x) ? taken_or(b, taken, batch, batch)
+                                                 : batch;
   }
   SN_TRY(b->status);
   SN_TRY(sn_build_inline(b, branch, args, map));
@@ -234,8 +284,9 @@ static sn_status map_branch(site *s, const sn_graph *branch, sn_id *out) {
 static sn_status map_choice(site *s, sn_id *out) {
   sn_id *other;
   SN_TRY(sn_arena_alloc(s->b->arena, s->c.n_results, sizeof *other, (void **)&other));
-  SN_TRY(map_branch(s, s->c.regions[0], out));
-  SN_TRY(map_branch(s, s->c.regions[1], other));
+  SN_TRY(map_branch(s, s->c.regions[0], s->batch[0], out));
+  const sn_id not_taken = sn_build_unary(s->b, SN_OP_logical_not, s->batch[0]);
+  SN_TRY(map_branch(s, s->c.regions[1], not_taken, other));
   for (size_t k = 0; k < s->c.n_results; k++) out[k] = chosen(s->b, s->batch[0], out[k], other[k]);
   return s->b->status;
 }

@@ -420,6 +420,42 @@ static void examples_at_once_are_examples_one_by_one(void **state) {
   }
 }
 
+/* log(w x) or x w by the sign of x: no logarithm of what is not above 0 gets into a derivative. */
+static sn_tensor *chosen_by_sign(sn_tensor *x, sn_tensor *w) {
+  sn_tensor *c[2], *out;
+  for (int k = 0; k < 2; k++) c[k] = sn_placeholder(f.ctx, SN_F32, 0, NULL);
+  sn_tensor *a = sn_add(sn_log(sn_mul(c[0], w)), sn_sqrt(c[0])), *b = sn_mul(c[1], w);
+  const sn_traced on_true = {&c[0], 1, &a, 1}, on_false = {&c[1], 1, &b, 1};
+  assert_int_equal(sn_cond(sn_greater(x, sn_scalar(f.ctx, 0)), &on_true, &on_false, &x, &out),
+                   SN_OK);
+  return out;
+}
+
+/* The derivatives of a sum over examples, by them and by what they share: numbers where all are. */
+static void the_branch_not_taken_leaves_no_nan(void **state) {
+  (void)state;
+  static const float xs[3][3] = {{0, 4, -1}, {0, -2, -1}, {1, 4, 16}};
+  const int axis = 0;
+  for (int i = 0; i < 3; i++) {
+    sn_tensor *x[2] = {sn_variable(vector(3, xs[i])), sn_variable(scalar(2))}, *y, *sum, *out[2];
+    sn_tensor *one = sn_placeholder(f.ctx, SN_F32, 0, NULL), *made = chosen_by_sign(one, x[1]);
+    assert_int_equal(sn_vmap(f.ctx, &made, &axis, 1, &one, x, &axis, 1, &y), SN_OK);
+    sum = sn_sum(y, SN_ALL_AXES, false);
+    assert_int_equal(sn_gradients(sum, x, 2, out), SN_OK);
+    float dx[3], dw = 0;
+    for (int k = 0; k < 3; k++) {
+      const float at = xs[i][k];
+      dx[k] = at > 0 ? 1 / at + 0.5f / sqrtf(at) : 2;
+      dw += at > 0 ? 0.5f : at;
+    }
+    expect_values(out[0], dx, 3);
+    EXPECT(out[1], dw);
+    sn_tensor *ones = vector(3, (const float[]){1, 1, 1}), *dy;
+    assert_int_equal(sn_jvp(f.ctx, &y, 1, x, (sn_tensor *[]){ones, NULL}, 2, &dy), SN_OK);
+    expect_values(dy, dx, 3);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(scan_carries_and_stacks),
@@ -437,6 +473,7 @@ int main(void) {
       TEST(what_nobody_reads_has_no_cotangent),
       TEST(gradient_of_a_cond_is_its_branch),
       TEST(examples_at_once_are_examples_one_by_one),
+      TEST(the_branch_not_taken_leaves_no_nan),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
