@@ -144,3 +144,17 @@ test('only inspected programs are recorded, and their programs go back', () => {
   assert.throws(() => seen.kernels[0].wat(), { name: 'DisposedError' });
   run.dispose();
 });
+
+test('regions are drawn as boxes, with edges from what they capture', () => {
+  const w = sn.tensor([1, 2]);
+  const f = (x) => sn.scan((c, v) => [sn.foriLoop(0, 2, (_, c) => c.mul(w), c).add(v), null], w, x)[0];
+  const seen = sn.inspect(f)(sn.ones([3, 2]));
+  const { dot } = stageOf(seen, 'trace');
+  assert.match(dot, /subgraph cluster_r0_ \{\n {2}label="region 0";/);
+  assert.match(dot, /subgraph cluster_r0_r0_ \{/); // the loop in the loop
+  assert.match(dot, /\n {2}n\d+ -> r0_n\d+ \[style=dashed\];/); // carry, slices, w
+  assert.match(dot, /\n {2}r0_n\d+ -> r0_r0_n\d+ \[style=dashed\];/); // w once more
+  assert.match(dot, /\n {2}r0_r0_n\d+ -> r0_n\d+ \[style=dashed\];/); // what the inner one makes
+  assert.equal(dot.match(/\{/g).length, dot.match(/\}/g).length);
+  seen.dispose();
+});

@@ -94,8 +94,8 @@ sn_status sn_graph_verify(const sn_graph *graph);
 struct sn_text;
 void sn_graph_print_attrs(struct sn_text *text, const sn_graph *graph, sn_id id);
 
-/* print_graph.c: stable text, one node a line: "%3 = add float32(2, 3) %1 %2", regions behind. And Graphviz; reasons: what
- * stands at each edge, NULL: nothing. */
+/* print_graph.c: stable text, one node a line: "%3 = add float32(2, 3) %1 %2", regions behind. And Graphviz,
+ * a box for each region; reasons: what stands at each edge, NULL: nothing. */
 sn_status sn_graph_text(const sn_graph *graph, sn_arena *arena, const char **out);
 sn_status sn_graph_dot(const sn_graph *graph, const char *const *reasons, sn_arena *arena,
                        const char **out);

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "graph/attributes.h"
 #include "graph/graph.h"
+#include "graph/regions.h"
 
 void sn_graph_print_attrs(sn_text *text, const sn_graph *g, sn_id id) {
   const sn_node *node = sn_graph_node(g, id);
@@ -56,21 +57,64 @@ sn_status sn_graph_text(const sn_graph *g, sn_arena *arena, const char **out) {
   return text.status;
 }
 
+/* ---- Graphviz -------------------------------------------------------------------------------- */
+
+static sn_status draw_nodes(sn_text *text, const sn_graph *g, const char *path,
+                            const char *const *reasons);
+
+/* A box with the region's nodes; dashed, what its arguments are given by, and the node that it makes the results of. */
+static sn_status draw_region(sn_text *text, const sn_graph *g, sn_id id, size_t number,
+                             const char *path, bool first_time) {
+  const sn_graph *region = g->regions[number];
+  const size_t first = sn_control_first(g->nodes[id].op);
+  sn_text inner = sn_text_in(text->arena);
+  sn_text_add(&inner, "%sr%zu_", path, number);
+  SN_TRY(inner.status);
+  if (first_time) {
+    sn_text_add(text, "  subgraph cluster_%s {\n  label=\"region %zu\";\n", inner.data, number);
+    SN_TRY(draw_nodes(text, region, inner.data, NULL));
+    sn_text_add(text, "  }\n");
+  }
+  for (sn_id x = 0; x < region->n_nodes; x++)
+    if (region->nodes[x].op == SN_OP_input)
+      sn_text_add(text, "  %sn%u -> %sn%u [style=dashed];\n", path,
+                  sn_graph_inputs(g, id)[first + (size_t)*sn_graph_attrs(region, x)], inner.data,
+                  x);
+  for (size_t k = 0; k < region->n_outputs; k++)
+    sn_text_add(text, "  %sn%u -> %sn%u [style=dashed];\n", inner.data, region->outputs[k], path,
+                id);
+  return SN_OK;
+}
+
+/* path: what stands before the names of the nodes, "" or "r0_" or "r0_r1_". */
+static sn_status draw_nodes(sn_text *text, const sn_graph *g, const char *path,
+                            const char *const *reasons) {
+  uint8_t *drawn;
+  SN_TRY(sn_arena_alloc(text->arena, g->n_regions, 1, (void **)&drawn));
+  for (sn_id id = 0; id < g->n_nodes; id++) {
+    const sn_node *node = &g->nodes[id];
+    sn_text_add(text, "  %sn%u [label=\"", path, id);
+    print_head(text, g, id);
+    sn_text_add(text, "\"];\n");
+    for (uint32_t i = 0; i < node->n_inputs; i++) {
+      const char *reason = reasons ? reasons[node->first_input + i] : "";
+      sn_text_add(text, *reason ? "  %sn%u -> %sn%u [label=\"%s\"];\n" : "  %sn%u -> %sn%u;\n",
+                  path, sn_graph_inputs(g, id)[i], path, id, reason);
+    }
+    const int64_t *number = sn_graph_attrs(g, id); /* regions come first */
+    for (const sn_attr *a = sn_op_describe(node->op)->attrs; a && a->kind == SN_ATTR_REGION; a++) {
+      SN_TRY(draw_region(text, g, id, (size_t)*number, path, !drawn[*number]));
+      drawn[*number++] = 1;
+    }
+  }
+  return text->status;
+}
+
 sn_status sn_graph_dot(const sn_graph *g, const char *const *reasons, sn_arena *arena,
                        const char **out) {
   sn_text text = sn_text_in(arena);
   sn_text_add(&text, "digraph sinter {\n  node [shape=box];\n");
-  for (sn_id id = 0; id < g->n_nodes; id++) {
-    const sn_id *inputs = sn_graph_inputs(g, id);
-    sn_text_add(&text, "  n%u [label=\"", id);
-    print_head(&text, g, id);
-    sn_text_add(&text, "\"];\n");
-    for (uint32_t i = 0; i < g->nodes[id].n_inputs; i++) {
-      const char *reason = reasons ? reasons[g->nodes[id].first_input + i] : "";
-      sn_text_add(&text, *reason ? "  n%u -> n%u [label=\"%s\"];\n" : "  n%u -> n%u;\n", inputs[i],
-                  id, reason);
-    }
-  }
+  SN_TRY(draw_nodes(&text, g, "", reasons));
   for (size_t i = 0; i < g->n_outputs; i++)
     sn_text_add(&text, "  out%zu [shape=ellipse]; n%u -> out%zu;\n", i, g->outputs[i], i);
   sn_text_add(&text, "}\n");
