@@ -3,10 +3,10 @@
 #include "backend/backend_cpu.h"
 #include "jit/jit.h"
 
-/* A loop of scalar programs as one function. */
+/* A loop over tiny programs as one function. */
 static sn_status emit_serial(const sn_device *device, sn_control_step *step) {
   sn_code_module *module;
-  SN_TRY(sn_jit_serial(device->env, device->machine.target->fused, step->serial, &module));
+  SN_TRY(sn_jit_serial(device->env, device->machine.target->fused, &step->described, &module));
   if (!module) return SN_OK;
   step->module = module;
   step->ready = sn_code_is_ready;
@@ -23,8 +23,9 @@ static sn_status emit(const sn_device *device, sn_executable *exe) {
   exe->code = module;
   for (size_t i = 0; i < exe->n_kernels; i++) {
     sn_control_step *step = exe->controls[i];
-    for (uint32_t r = 0; step && r < step->n_regions; r++) SN_TRY(emit(device, step->regions[r]));
     if (step && step->serial) SN_TRY(emit_serial(device, step));
+    for (uint32_t r = 0; step && !step->module && r < step->n_regions; r++)
+      SN_TRY(emit(device, step->regions[r]));
   }
   return SN_OK;
 }

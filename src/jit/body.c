@@ -123,8 +123,13 @@ uint32_t sn_jit_operand(sn_jit *j, const sn_operand *o) {
   return leaf;
 }
 
-static sn_vec_value read_operand(sn_jit *j, const sn_operand *o) {
-  return j->read ? j->read(j, o) : sn_walk_read(&j->walk, sn_jit_operand(j, o));
+static sn_vec_value read_insn(sn_jit *j, const sn_body *body, const sn_insn *insn,
+                              const uint32_t *kept) {
+  const uint32_t number = insn->args[0];
+  if (j->read) return j->read(j, body, insn);
+  return sn_walk_read(&j->walk, insn->kind == SN_INSN_KEPT
+                                    ? kept[number]
+                                    : sn_jit_operand(j, &body->operands[number]));
 }
 
 static sn_vec_value describe_op(sn_jit *j, const sn_body *body, const sn_insn *insn) {
@@ -143,13 +148,13 @@ sn_status sn_jit_body(sn_jit *j, const sn_body *body, const uint32_t *kept) {
     const sn_insn *insn = &body->insns[i];
     sn_vec_value *value = &j->insns[i];
     switch (insn->kind) {
-    case SN_INSN_LOAD: *value = read_operand(j, &body->operands[insn->args[0]]); break;
+    case SN_INSN_LOAD:
+    case SN_INSN_KEPT: *value = read_insn(j, body, insn, kept); break;
     case SN_INSN_CONST:
       value->half[0] = sn_expand_const(&j->walk.lanes, insn->dtype, insn->value);
       value->half[1] = value->half[0];
       break;
     case SN_INSN_TOTAL: *value = j->totals[insn->args[0]]; break;
-    case SN_INSN_KEPT: *value = sn_walk_read(&j->walk, kept[insn->args[0]]); break;
     case SN_INSN_OP:
       if (sn_expand_knows(insn))
         *value = describe_op(j, body, insn);

@@ -24,8 +24,8 @@ typedef struct sn_jit {
   sn_vec_value *totals;  /* per total its value, if there is one to read */
   sn_vec_value *insns;   /* of the body described last */
   bool once_per_run;     /* operands do not walk the reduced dims */
-  /* What a load is; NULL: the operand's elements where they lie. */
-  sn_vec_value (*read)(struct sn_jit *j, const sn_operand *operand);
+  /* What a load or a kept value is; NULL: elements where they lie. */
+  sn_vec_value (*read)(struct sn_jit *j, const sn_body *body, const sn_insn *insn);
   bool unable; /* something that is not lowered was met */
 } sn_jit;
 

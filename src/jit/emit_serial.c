@@ -1,196 +1,522 @@
-/* emit_serial.c - a loop of scalar programs (kernels/serial_loop.h) as one function: carries in registers, pointers to what
- * moves from round to round, and everything that does not before the loop. */
+/* emit_serial.c - a loop over tiny programs (kernels/serial_loop.h) as one function.
+ *
+ * It is described first, as events in the order in which they are written: sections of straight-line code (one of
+ * vector.h each), and between them where loops and choices begin and end. Within a section elements are nodes; what
+ * others need of them is in registers, and what a scan takes apart or stacks in memory, where pointers walk over it.
+ * Registers are set when all of a section has been computed: so carries can be read until the last one of a round. */
+#include "fuse/group_visit.h"
 #include "jit/access.h"
-#include "jit/body.h"
 #include "jit/jit.h"
 #include "jit/lower_kernel.h"
+#include "jit/serial_elements.h"
 
-/* Elements of all carries; more are no scalars. */
-#define MOST_ELEMENTS 64
+/* Beyond these an engine takes long to compile it. */
+#define MOST_REGISTERS 1024
+#define MOST_NODES 16384
+#define MOST_ELEMENTS 4096 /* of a value whose elements are asked for */
 
-typedef struct serial {
-  sn_jit j; /* first: operands are read by way of this */
-  const sn_serial_loop *loop;
-  uint32_t first_value;                /* of the program being described */
-  uint32_t element[MOST_ELEMENTS + 1]; /* per carry: its first one */
-  uint32_t registers[MOST_ELEMENTS], begins[MOST_ELEMENTS], ends[MOST_ELEMENTS]; /* leaves */
-  uint32_t test, test_ends; /* leaves: of whether there is a round */
-} serial;
+typedef enum event_kind {
+  EVENT_SECTION, /* its code */
+  EVENT_POINT,   /* local = other + n */
+  EVENT_COUNT,   /* local = n */
+  EVENT_LOOP,    /* while local > 0 */
+  EVENT_TEST,    /* ends the loop unless the register `local` is set */
+  EVENT_REPEAT,  /* local += n, the loop's end */
+  EVENT_IF,      /* the register `local` is set */
+  EVENT_ELSE,
+  EVENT_END
+} event_kind;
+
+typedef struct event {
+  event_kind kind;
+  uint32_t local, other;
+  int32_t n;
+} event;
+
+typedef struct writer {
+  sn_serial s; /* first */
+  event *events;
+  size_t n_events, cap_events;
+  uint32_t memory, used; /* local with the address of memory for stacks; bytes taken of it */
+} writer;
+
+enum { TABLE, ROUNDS, N_PARAMS };
 
 static const int64_t still[SN_MAX_RANK];
 
-static uint32_t leaf_at(serial *s, sn_dtype dtype, uint32_t value, int64_t offset, int level) {
-  const sn_walk_base base = {.kind = SN_BASE_VALUE, .number = value, .level = level};
-  return sn_walk_leaf(&s->j.walk, dtype, base, offset, still);
+static void add_event(writer *w, event_kind kind, uint32_t local, uint32_t other, int32_t n) {
+  sn_walk *k = &w->s.j.walk;
+  if (k->status) return;
+  k->status = sn_arena_grow(w->s.j.arena, (void **)&w->events, &w->cap_events, w->n_events,
+                            sizeof *w->events);
+  if (!k->status) w->events[w->n_events++] = (event){kind, local, other, n};
 }
 
-static uint32_t in_registers(serial *s, sn_dtype dtype, uint32_t value, int64_t offset) {
-  const uint32_t leaf = leaf_at(s, dtype, value, offset, 2);
-  if (!s->j.walk.status) s->j.walk.leaves[leaf].kind = SN_LEAF_REGISTERS;
+/* The code described since the last one stands here. */
+static void end_section(writer *w) {
+  sn_vecs *lanes = &w->s.j.walk.lanes;
+  add_event(w, EVENT_SECTION, lanes->section, 0, 0);
+  sn_vecs_section(lanes);
+  if (lanes->n_nodes > MOST_NODES || lanes->section == UINT16_MAX) w->s.j.unable = true;
+}
+
+/* ---- elements -------------------------------------------------------------------------------- */
+
+static uint32_t add_leaf(sn_serial *s, const sn_home *home, int64_t i) {
+  sn_walk *k = &s->j.walk;
+  const sn_dtype dtype = home->type->dtype;
+  const sn_walk_base base = {.kind = SN_BASE_PARAM,
+                             .number = home->in_memory ? home->pointer : TABLE,
+                             .level = home->level};
+  const uint32_t leaf = sn_walk_leaf(k, dtype, base, home->in_memory ? i : 0, still);
+  if (home->in_memory || k->status) return leaf;
+  k->leaves[leaf].kind = SN_LEAF_REGISTERS;
+  sn_walk_reserve(k, leaf, (uint32_t)sn_vec_halves(dtype));
+  if (++s->n_registers > MOST_REGISTERS) s->j.unable = true;
   return leaf;
 }
 
-static sn_status describe_carries(serial *s) {
-  const sn_serial_loop *loop = s->loop;
-  for (uint32_t c = 0; c < loop->n_carries; c++) {
-    const sn_dtype dtype = loop->carries[c].dtype;
-    const int64_t n = sn_type_size(&loop->carries[c]);
-    if (n > MOST_ELEMENTS - (int64_t)s->element[c]) s->j.unable = true;
-    if (s->j.unable) return SN_OK;
-    s->element[c + 1] = s->element[c] + (uint32_t)n;
-    for (int64_t i = 0; i < n; i++) {
-      const uint32_t e = s->element[c] + (uint32_t)i;
-      s->begins[e] = leaf_at(s, dtype, sn_serial_begins(loop, c), i, 0);
-      s->ends[e] = leaf_at(s, dtype, sn_serial_ends(loop, c), i, 0);
-      s->registers[e] = in_registers(s, dtype, sn_serial_begins(loop, c), i);
-    }
+static sn_element *element_of(sn_serial *s, sn_home *home, int64_t i) {
+  const int64_t n = sn_type_size(home->type);
+  if (n > MOST_ELEMENTS) s->j.unable = true;
+  if (s->j.unable || s->j.walk.status) return NULL;
+  if (!home->elements) {
+    s->j.walk.status =
+        sn_arena_alloc(s->j.arena, (size_t)n, sizeof *home->elements, (void **)&home->elements);
+    if (s->j.walk.status) return NULL;
+    for (int64_t e = 0; e < n; e++) home->elements[e] = (sn_element){.leaf = SN_NONE};
   }
-  if (loop->test) {
-    s->test = in_registers(s, SN_BOOL, sn_serial_test(loop), 0);
-    s->test_ends = leaf_at(s, SN_BOOL, sn_serial_test(loop), 0, 0);
+  return &home->elements[i];
+}
+
+static uint32_t leaf_of(sn_serial *s, const sn_home *home, int64_t i, sn_element *e) {
+  if (e->leaf == SN_NONE) e->leaf = add_leaf(s, home, i);
+  return e->leaf;
+}
+
+/* An element is in all lanes, so both halves of a float64's are one. */
+sn_vec_value sn_serial_element(sn_serial *s, sn_home *home, int64_t i) {
+  sn_element *e = element_of(s, home, i);
+  if (!e) return (sn_vec_value){{0, 0}};
+  const uint32_t section = s->j.walk.lanes.section + 1u;
+  if (e->section == section) return e->now;
+  if (!home->in_memory && !home->in_registers) s->j.unable = true;
+  const uint32_t leaf = leaf_of(s, home, i, e);
+  if (s->j.walk.status) return (sn_vec_value){{0, 0}};
+  const sn_vec x = sn_vec_input(&s->j.walk.lanes, s->j.walk.leaves[leaf].level, 2 * leaf);
+  e->section = section;
+  e->now = (sn_vec_value){{x, x}};
+  return e->now;
+}
+
+/* To where it is kept; what this section reads of it stays as it was. */
+static void keep(sn_serial *s, sn_home *home, int64_t i, const sn_vec_value *value) {
+  sn_element *e = element_of(s, home, i);
+  if (e) sn_walk_write(&s->j.walk, leaf_of(s, home, i, e), value);
+}
+
+void sn_serial_set(sn_serial *s, sn_home *home, int64_t i, sn_vec_value value) {
+  sn_element *e = element_of(s, home, i);
+  if (!e) return;
+  e->section = s->j.walk.lanes.section + 1u;
+  e->now = value;
+  if (home->in_memory || home->in_registers) keep(s, home, i, &value);
+}
+
+/* For later sections: this one may still read what `to` was. */
+static void copy(sn_serial *s, sn_home *to, sn_home *from) {
+  for (int64_t i = 0; i < sn_type_size(to->type) && !s->j.unable; i++) {
+    const sn_vec_value x = sn_serial_element(s, from, i);
+    keep(s, to, i, &x);
+  }
+}
+
+static sn_status new_home(sn_serial *s, const sn_type *type, sn_home **out) {
+  SN_TRY(sn_arena_alloc(s->j.arena, 1, sizeof **out, (void **)out));
+  **out = (sn_home){.type = type, .level = 2};
+  return SN_OK;
+}
+
+static sn_status new_registers(sn_serial *s, const sn_type *type, sn_home **out) {
+  SN_TRY(new_home(s, type, out));
+  (*out)->in_registers = true;
+  return SN_OK;
+}
+
+static uint32_t new_local(writer *w) { return sn_wasm_local(w->s.j.w, SN_WASM_TYPE_I32); }
+
+/* Makes a place in memory for a value of a scan. */
+static void give_memory(writer *w, sn_home *home) {
+  home->in_memory = true;
+  home->pointer = new_local(w);
+  add_event(w, EVENT_POINT, home->pointer, w->memory, (int32_t)w->used);
+  w->used += ((uint32_t)sn_type_bytes(home->type) + 15) & ~15u;
+}
+
+/* ---- programs of regions --------------------------------------------------------------------- */
+
+static sn_status describe_control(writer *w, const sn_serial_control *c, sn_home **inputs,
+                                  sn_home **results, bool whole);
+
+/* Sections of a region, for which of its values have to be kept from one to another. */
+typedef struct uses {
+  sn_home **homes;
+  uint32_t *made; /* per value: in which section, counted from 1 */
+  uint32_t section;
+  bool control;
+} uses;
+
+static sn_status note_use(void *user, const sn_touch *touch) {
+  uses *u = user;
+  const uint32_t v = touch->operand->value;
+  if (v == SN_NONE) return SN_OK;
+  if (sn_touch_writes(touch)) u->made[v] = u->section;
+  if ((u->control || u->made[v] != u->section) && !u->homes[v]->in_memory)
+    u->homes[v]->in_registers = true;
+  return SN_OK;
+}
+
+static sn_status note_uses(writer *w, const sn_serial_region *region, sn_home **homes) {
+  const sn_groups *groups = region->groups;
+  uses u = {.homes = homes, .section = 1};
+  SN_TRY(sn_arena_alloc(w->s.j.arena, groups->n_values, sizeof *u.made, (void **)&u.made));
+  for (size_t i = 0; i < groups->n_groups; i++) {
+    u.control = region->controls[i] != NULL;
+    sn_group_visit(&groups->groups[i], note_use, &u);
+    u.section += u.control;
+  }
+  for (size_t k = 0; k < groups->n_outputs; k++) {
+    const uint32_t v = groups->outputs[k];
+    if (u.made[v] != u.section && !homes[v]->in_memory) homes[v]->in_registers = true;
+  }
+  return SN_OK;
+}
+
+/* Control flow among the groups of a region: results that have no place yet get the one it leaves them at. */
+static sn_status describe_inner(writer *w, const sn_serial_control *c, sn_home **homes) {
+  const sn_control_flow *flow = &c->group->control;
+  sn_home **inputs, **results;
+  SN_TRY(sn_arena_alloc(w->s.j.arena, flow->n_operands, sizeof *inputs, (void **)&inputs));
+  SN_TRY(sn_arena_alloc(w->s.j.arena, c->control.n_results, sizeof *results, (void **)&results));
+  for (uint32_t k = 0; k < flow->n_operands; k++) inputs[k] = homes[flow->operands[k].value];
+  for (uint32_t i = 0; i < c->group->n_stores; i++)
+    results[flow->results[i]] = homes[c->group->stores[i].target.value];
+  SN_TRY(describe_control(w, c, inputs, results, false));
+  for (uint32_t i = 0; i < c->group->n_stores; i++)
+    homes[c->group->stores[i].target.value] = results[flow->results[i]];
+  w->s.homes = homes;
+  return SN_OK;
+}
+
+/* A region's program with its arguments; output k goes to outs[k], if there is one, at once where `at_once` says so: else
+ * arguments are read there until the end. */
+static sn_status describe_region(writer *w, const sn_serial_region *region, sn_home **arguments,
+                                 sn_home **outs, size_t at_once) {
+  const sn_groups *groups = region->groups;
+  sn_serial *s = &w->s;
+  sn_home **homes;
+  SN_TRY(sn_arena_alloc(s->j.arena, groups->n_values, sizeof(sn_home *), (void **)&homes));
+  for (size_t v = 0; v < groups->n_values; v++) {
+    const sn_value *value = &groups->values[v];
+    if (value->kind == SN_VALUE_ARGUMENT)
+      homes[v] = arguments[value->argument];
+    else
+      SN_TRY(new_home(s, &value->type, &homes[v]));
+  }
+  for (size_t k = at_once; k < groups->n_outputs; k++)
+    if (outs[k] && groups->values[groups->outputs[k]].kind != SN_VALUE_ARGUMENT)
+      homes[groups->outputs[k]] = outs[k];
+  SN_TRY(note_uses(w, region, homes));
+  s->homes = homes;
+  for (size_t i = 0; i < groups->n_groups && !s->j.unable; i++) {
+    if (region->controls[i])
+      SN_TRY(describe_inner(w, region->controls[i], homes));
+    else
+      SN_TRY(sn_serial_group(s, &groups->groups[i], &region->kernels[i]));
+    SN_TRY(s->j.walk.lanes.status);
+    if (s->j.walk.lanes.n_nodes > MOST_NODES) s->j.unable = true;
+  }
+  for (size_t k = 0; k < groups->n_outputs && !s->j.unable; k++) {
+    sn_home *made = homes[groups->outputs[k]];
+    if (outs[k] && made != outs[k]) copy(s, outs[k], made);
   }
   return s->j.walk.status;
 }
 
-/* The leaf of an operand: one element. */
-static uint32_t operand_leaf(serial *s, const sn_operand *o) {
-  const uint32_t value = s->first_value + o->value;
-  const sn_serial_value *at = &s->loop->values[value];
-  switch (at->kind) {
-  case SN_SERIAL_CARRY: return s->registers[s->element[at->carry] + (uint32_t)o->offset];
-  case SN_SERIAL_TEST: return s->test;
-  case SN_SERIAL_MOVES: return leaf_at(s, o->dtype, value, o->offset, 2);
-  case SN_SERIAL_STILL: break;
-  }
-  return leaf_at(s, o->dtype, value, o->offset, 0);
+/* ---- control flow ---------------------------------------------------------------------------- */
+
+static const sn_type bool_type = {.dtype = SN_BOOL};
+
+static uint32_t register_of(sn_serial *s, sn_home *home) {
+  sn_element *e = element_of(s, home, 0);
+  const uint32_t leaf = e ? leaf_of(s, home, 0, e) : 0;
+  return s->j.walk.status || !e ? 0 : s->j.walk.leaves[leaf].registers;
 }
 
-/* An element of a round is in all lanes, so both halves of a float64's are one. */
-static sn_vec_value read_operand(sn_jit *j, const sn_operand *o) {
-  serial *s = (serial *)j;
-  if (sn_is_indexed(o)) j->unable = true;
-  if (j->unable || o->value == SN_NONE) return sn_walk_read(&j->walk, sn_jit_operand(j, o));
-  const uint32_t leaf = operand_leaf(s, o);
-  if (j->walk.status) return (sn_vec_value){{0, 0}};
-  const sn_vec x = sn_vec_input(&j->walk.lanes, j->walk.leaves[leaf].level, 2 * leaf);
-  return (sn_vec_value){{x, x}};
+static sn_status describe_cond(writer *w, const sn_serial_control *c, sn_home **inputs,
+                               sn_home **results) {
+  sn_serial *s = &w->s;
+  sn_home *chosen;
+  SN_TRY(new_registers(s, &bool_type, &chosen));
+  copy(s, chosen, inputs[0]);
+  for (size_t k = 0; k < c->control.n_results; k++)
+    if (results[k] && !results[k]->in_memory) results[k]->in_registers = true;
+  for (int branch = 0; branch < 2; branch++) {
+    end_section(w);
+    add_event(w, branch ? EVENT_ELSE : EVENT_IF, register_of(s, chosen), 0, 0);
+    SN_TRY(describe_region(w, &c->regions[branch], inputs + 1, results, 0));
+  }
+  end_section(w);
+  add_event(w, EVENT_END, 0, 0, 0);
+  return s->j.walk.status;
 }
 
-static sn_status describe(serial *s, const sn_kernel *kernel, uint32_t first_value) {
-  sn_jit *j = &s->j;
-  j->kernel = kernel;
-  s->first_value = first_value;
-  SN_TRY(sn_jit_body(j, &kernel->group->post, NULL));
-  for (uint32_t i = 0; i < kernel->group->n_stores && !j->unable; i++) {
-    const sn_store *store = &kernel->group->stores[i];
-    sn_walk_write(&j->walk, operand_leaf(s, &store->target), &j->insns[store->insn]);
+/* A slice of a stack: a pointer that moves `step` bytes from round to round. */
+typedef struct slice {
+  uint32_t pointer;
+  int32_t step;
+} slice;
+
+typedef struct loop {
+  const sn_serial_control *c;
+  sn_home **carries, **arguments, **outs;
+  slice *slices;
+  uint32_t n_slices;
+} loop;
+
+static bool fits(int64_t n) { return n <= INT32_MAX; }
+
+/* The slice of `stack` in the first round; of the whole loop the table has that. */
+static sn_status add_slice(writer *w, loop *l, sn_home *stack, const sn_type *type, bool whole,
+                           sn_home **out) {
+  const sn_control *c = &l->c->control;
+  const size_t bytes = sn_type_bytes(type);
+  slice *at = &l->slices[l->n_slices++];
+  SN_TRY(new_home(&w->s, type, out));
+  (*out)->in_memory = true;
+  (*out)->pointer = at->pointer = whole ? stack->pointer : new_local(w);
+  if (bytes > INT32_MAX || (!whole && !fits((int64_t)bytes * c->length))) w->s.j.unable = true;
+  if (w->s.j.unable) return SN_OK;
+  at->step = c->reverse ? -(int32_t)bytes : (int32_t)bytes;
+  if (!whole)
+    add_event(w, EVENT_POINT, at->pointer, stack->pointer,
+              c->reverse ? (int32_t)((int64_t)bytes * (c->length - 1)) : 0);
+  return w->s.j.walk.status;
+}
+
+/* NULL: it is not read. A stack may be a view of a buffer of another shape, so this alone tells what a slice is. */
+static const sn_type *argument_type(const sn_serial_region *region, size_t argument) {
+  const sn_groups *groups = region->groups;
+  for (size_t v = 0; v < groups->n_values; v++)
+    if (groups->values[v].kind == SN_VALUE_ARGUMENT && groups->values[v].argument == argument)
+      return &groups->values[v].type;
+  return NULL;
+}
+
+/* Before the loop: carries as they begin, and stacks in memory. */
+static sn_status enter_loop(writer *w, loop *l, sn_home **inputs, sn_home **results, bool whole) {
+  sn_serial *s = &w->s;
+  const sn_control *c = &l->c->control;
+  const sn_graph *body = c->regions[0];
+  const size_t n_inputs = sn_serial_inputs(c);
+  sn_arena *arena = s->j.arena;
+  SN_TRY(sn_arena_alloc(arena, c->n_carries, sizeof(sn_home *), (void **)&l->carries));
+  SN_TRY(sn_arena_alloc(arena, n_inputs, sizeof(sn_home *), (void **)&l->arguments));
+  SN_TRY(sn_arena_alloc(arena, c->n_results, sizeof(sn_home *), (void **)&l->outs));
+  SN_TRY(sn_arena_alloc(arena, c->n_stacks + c->n_results, sizeof *l->slices, (void **)&l->slices));
+  for (size_t k = 0; k < c->n_carries && !s->j.unable; k++) {
+    SN_TRY(new_registers(s, &body->nodes[body->outputs[k]].type, &l->carries[k]));
+    copy(s, l->carries[k], inputs[k]);
+    l->arguments[k] = l->outs[k] = l->carries[k];
   }
-  return j->walk.status;
+  sn_home **stacks;
+  SN_TRY(sn_arena_alloc(arena, c->n_stacks, sizeof(sn_home *), (void **)&stacks));
+  for (size_t k = 0; k < c->n_stacks; k++) {
+    stacks[k] = inputs[c->n_carries + k];
+    if (!stacks[k] || stacks[k]->in_memory) continue;
+    SN_TRY(new_home(s, stacks[k]->type, &stacks[k]));
+    give_memory(w, stacks[k]);
+    copy(s, stacks[k], inputs[c->n_carries + k]);
+  }
+  for (size_t k = c->n_carries; k < c->n_results; k++) {
+    if (!results[k] || results[k]->in_memory) continue;
+    SN_TRY(new_home(s, results[k]->type, &results[k]));
+    give_memory(w, results[k]);
+  }
+  end_section(w);
+  for (size_t k = 0; k < c->n_stacks; k++) {
+    const sn_type *type = argument_type(&l->c->regions[0], c->n_carries + k);
+    if (type) SN_TRY(add_slice(w, l, stacks[k], type, whole, &l->arguments[c->n_carries + k]));
+  }
+  for (size_t k = c->n_carries; k < c->n_results; k++)
+    if (results[k])
+      SN_TRY(add_slice(w, l, results[k], &body->nodes[body->outputs[k]].type, whole, &l->outs[k]));
+  for (size_t k = c->n_carries + c->n_stacks; k < n_inputs; k++) l->arguments[k] = inputs[k];
+  return s->j.walk.status;
+}
+
+/* Constants follow the carries directly in a test, as a while_loop has no stacks. */
+static sn_status describe_loop(writer *w, const sn_serial_control *serial, sn_home **inputs,
+                               sn_home **results, bool whole) {
+  sn_serial *s = &w->s;
+  loop l = {.c = serial};
+  const sn_control *c = &serial->control;
+  const bool tests = c->op == SN_OP_while_loop;
+  sn_home *again = NULL;
+  SN_TRY(enter_loop(w, &l, inputs, results, whole));
+  const uint32_t rounds = whole ? ROUNDS : new_local(w);
+  if (!fits(c->length)) s->j.unable = true;
+  if (!whole) add_event(w, EVENT_COUNT, rounds, 0, tests ? 1 : (int32_t)c->length);
+  if (tests) SN_TRY(new_registers(s, &bool_type, &again));
+  add_event(w, EVENT_LOOP, rounds, 0, 0);
+  if (tests) {
+    SN_TRY(describe_region(w, &serial->regions[1], l.arguments, &again, 0));
+    end_section(w);
+    add_event(w, EVENT_TEST, register_of(s, again), 0, 0);
+  }
+  SN_TRY(describe_region(w, &serial->regions[0], l.arguments, l.outs, c->n_carries));
+  end_section(w);
+  for (uint32_t i = 0; i < l.n_slices; i++)
+    add_event(w, EVENT_POINT, l.slices[i].pointer, l.slices[i].pointer, l.slices[i].step);
+  add_event(w, EVENT_REPEAT, rounds, 0, tests && !whole ? 0 : -1);
+  for (size_t k = 0; k < c->n_carries; k++) {
+    if (!results[k]) continue;
+    for (int64_t i = 0; results[k]->in_memory && i < sn_type_size(results[k]->type); i++)
+      sn_serial_set(s, results[k], i, sn_serial_element(s, l.carries[k], i));
+    if (!results[k]->in_memory) results[k] = l.carries[k];
+  }
+  if (tests && whole) copy(s, inputs[sn_serial_test(c)], again);
+  return s->j.walk.status;
+}
+
+static sn_status describe_control(writer *w, const sn_serial_control *c, sn_home **inputs,
+                                  sn_home **results, bool whole) {
+  if (c->control.op == SN_OP_cond) return describe_cond(w, c, inputs, results);
+  return describe_loop(w, c, inputs, results, whole);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static void begin_carries(serial *s) {
-  sn_walk *k = &s->j.walk;
-  const uint32_t n = s->element[s->loop->n_carries];
-  k->copy = SN_COPY_ONE;
-  for (uint32_t e = 0; e < n; e++) {
-    const int halves = sn_vec_halves(k->leaves[s->registers[e]].dtype);
-    sn_walk_reserve(k, s->registers[e], (uint32_t)halves);
-    for (int h = 0; h < halves; h++)
-      sn_access_load(k, 2 * s->begins[e], k->leaves[s->registers[e]].registers + (uint32_t)h);
-  }
-  if (s->loop->test) sn_walk_reserve(k, s->test, 1);
-}
-
-static void end_carries(serial *s) {
-  sn_walk *k = &s->j.walk;
-  const uint32_t n = s->element[s->loop->n_carries];
-  for (uint32_t e = 0; e < n; e++)
-    sn_access_put(k, s->ends[e], k->leaves[s->registers[e]].registers);
-}
-
-static void move_on(serial *s) {
-  const sn_walk_bases *bases = s->j.walk.bases;
-  for (uint32_t v = 0; v < s->loop->n_values; v++)
-    if (s->loop->values[v].kind == SN_SERIAL_MOVES && bases->walk[v] == bases->now)
-      sn_emit_add(s->j.w, bases->local[v], s->loop->values[v].step);
-}
-
-static sn_status write_function(serial *s) {
-  enum { TABLE, ROUNDS, N_PARAMS };
-  sn_wasm *w = s->j.w;
-  sn_walk *k = &s->j.walk;
-  const bool tests = s->loop->test != NULL;
-  sn_wasm_function(w, N_PARAMS);
-  k->values = TABLE;
-  SN_TRY(sn_walk_start(k));
-  begin_carries(s);
-  sn_emit_while(w, ROUNDS, 1);
-  if (tests) {
-    sn_walk_enter(k, 0);
-    sn_walk_copy(k, 0, SN_COPY_ONE, 0);
-    sn_emit_get(w, k->leaves[s->test].registers);
+static void write_event(sn_wasm *w, sn_walk *k, const event *e) {
+  switch (e->kind) {
+  case EVENT_SECTION: sn_walk_copy(k, e->local, SN_COPY_ONE, 0); break;
+  case EVENT_POINT:
+    sn_emit_get(w, e->other);
+    sn_emit_i32(w, e->n);
+    sn_emit(w, SN_WASM_i32_add);
+    sn_emit_set(w, e->local);
+    break;
+  case EVENT_COUNT:
+    sn_emit_i32(w, e->n);
+    sn_emit_set(w, e->local);
+    break;
+  case EVENT_LOOP: sn_emit_while(w, e->local, 1); break;
+  case EVENT_TEST:
+    sn_emit_get(w, e->local);
     sn_emit(w, SN_WASM_v128_any_true);
     sn_emit(w, SN_WASM_i32_eqz);
     sn_emit_index(w, SN_WASM_br_if, 1);
+    break;
+  case EVENT_REPEAT:
+    if (e->n) sn_emit_add(w, e->local, e->n);
+    sn_emit_repeat(w, e->local, 1);
+    break;
+  case EVENT_IF:
+    sn_emit_get(w, e->local);
+    sn_emit(w, SN_WASM_v128_any_true);
+    sn_emit_block(w, SN_WASM_if);
+    break;
+  case EVENT_ELSE: sn_emit(w, SN_WASM_else); break;
+  case EVENT_END: sn_emit(w, SN_WASM_end); break;
   }
-  const uint32_t section = tests ? 1 : 0;
-  sn_walk_enter(k, section);
-  sn_walk_copy(k, section, SN_COPY_ONE, 0);
-  move_on(s);
-  sn_emit_add(w, ROUNDS, -1);
-  sn_emit_repeat(w, ROUNDS, 1);
-  end_carries(s);
-  if (tests) sn_access_put(k, s->test_ends, k->leaves[s->test].registers);
-  sn_wasm_function_end(w);
-  return k->status;
 }
 
-static sn_status emit(serial *s) {
-  sn_jit *j = &s->j;
-  const sn_serial_loop *loop = s->loop;
+/* What lies at entry `number` of the table. */
+static sn_status home_in_table(writer *w, const sn_type *type, size_t number, int level,
+                               sn_home **out) {
+  sn_wasm *m = w->s.j.w;
+  SN_TRY(new_home(&w->s, type, out));
+  (*out)->in_memory = true;
+  (*out)->level = level;
+  (*out)->pointer = new_local(w);
+  sn_emit_get(m, TABLE);
+  sn_emit_memory(m, SN_WASM_i32_load, (uint32_t)number * 4);
+  sn_emit_set(m, (*out)->pointer);
+  return SN_OK;
+}
+
+/* The homes of all that the table names: inputs, results, the test, memory. */
+static sn_status read_table(writer *w, const sn_serial_control *serial, sn_home **homes) {
+  const sn_control *c = &serial->control;
+  const sn_graph *body = c->regions[0];
+  const size_t n = sn_serial_inputs(c);
+  bool *stored;
+  SN_TRY(sn_arena_alloc(w->s.j.arena, c->n_results, sizeof *stored, (void **)&stored));
+  for (uint32_t i = 0; i < serial->group->n_stores; i++)
+    stored[serial->group->control.results[i]] = true;
+  for (size_t k = 0; k < c->n_carries; k++)
+    SN_TRY(home_in_table(w, &body->nodes[body->outputs[k]].type, k, 2, &homes[k]));
+  for (uint32_t r = 0; r < c->n_regions; r++) {
+    const sn_groups *groups = serial->regions[r].groups;
+    for (size_t v = 0; v < groups->n_values; v++) {
+      const sn_value *value = &groups->values[v];
+      const size_t k = value->argument;
+      if (value->kind == SN_VALUE_ARGUMENT && !homes[k])
+        SN_TRY(
+            home_in_table(w, &value->type, k, k < c->n_carries + c->n_stacks ? 2 : 0, &homes[k]));
+    }
+  }
+  for (size_t k = 0; k < c->n_results; k++)
+    if (k < c->n_carries || stored[k])
+      SN_TRY(home_in_table(w, &body->nodes[body->outputs[k]].type, n + k, 2, &homes[n + k]));
+  SN_TRY(home_in_table(w, &bool_type, sn_serial_test(c), 2, &homes[sn_serial_test(c)]));
+  SN_TRY(home_in_table(w, &bool_type, sn_serial_memory(c), 2, &homes[sn_serial_memory(c)]));
+  w->memory = homes[sn_serial_memory(c)]->pointer;
+  return SN_OK;
+}
+
+static sn_status emit(writer *w, const sn_serial_control *serial) {
+  sn_jit *j = &w->s.j;
+  sn_home **homes;
+  const size_t n = sn_serial_table(&serial->control);
   SN_TRY(sn_walk_begin(&j->walk, j->arena, j->w, j->lanes, 0, still, j->bases));
-  SN_TRY(describe_carries(s));
-  if (loop->test && !j->unable) {
-    SN_TRY(describe(s, loop->test, loop->n_body_values));
-    sn_vecs_section(&j->walk.lanes);
-  }
-  if (!j->unable) SN_TRY(describe(s, loop->body, 0));
+  SN_TRY(sn_arena_alloc(j->arena, n, sizeof(sn_home *), (void **)&homes));
+  sn_wasm_function(j->w, N_PARAMS);
+  SN_TRY(read_table(w, serial, homes));
+  SN_TRY(describe_control(w, serial, homes, homes + sn_serial_inputs(&serial->control), true));
+  end_section(w);
   SN_TRY(j->walk.lanes.status);
-  return j->unable ? SN_OK : write_function(s);
+  if (j->unable) return SN_OK;
+  SN_TRY(sn_walk_start(&j->walk));
+  for (size_t i = 0; i < w->n_events; i++) write_event(j->w, &j->walk, &w->events[i]);
+  sn_wasm_function_end(j->w);
+  return j->walk.status;
 }
 
-static sn_status make_module(sn_arena *arena, bool fused, const sn_serial_loop *loop,
+static sn_status make_module(sn_arena *arena, bool fused, const sn_serial_control *serial,
                              sn_code_module **out) {
-  const size_t n = sn_serial_table(loop);
   const uint8_t *bytes;
   size_t n_bytes;
   sn_wasm w;
-  sn_walk_bases bases = {0};
-  serial *s;
-  SN_TRY(sn_arena_alloc(arena, n, sizeof *bases.local, (void **)&bases.local));
-  SN_TRY(sn_arena_alloc(arena, n, sizeof *bases.walk, (void **)&bases.walk));
+  writer *s;
   SN_TRY(sn_arena_alloc(arena, 1, sizeof *s, (void **)&s));
+  *s = (writer){0};
   sn_wasm_begin(&w, arena, sn_code_memory_is_shared());
-  s->j = (sn_jit){.arena = arena,
-                  .w = &w,
-                  .lanes = sn_vec_target_here(fused),
-                  .bases = &bases,
-                  .read = read_operand};
-  s->loop = loop;
-  SN_TRY(emit(s));
-  if (s->j.unable) return SN_OK;
+  s->s.j =
+      (sn_jit){.arena = arena, .w = &w, .lanes = sn_vec_target_here(fused), .read = sn_serial_read};
+  SN_TRY(emit(s, serial));
+  if (s->s.j.unable) return SN_OK;
   SN_TRY(sn_wasm_finish(&w, &bytes, &n_bytes));
   return sn_code_register(arena->env, bytes, n_bytes, 1, out);
 }
 
-sn_status sn_jit_serial(sn_env *env, bool fused, const sn_serial_loop *loop, sn_code_module **out) {
+sn_status sn_jit_serial(sn_env *env, bool fused, const sn_serial_control *serial,
+                        sn_code_module **out) {
   *out = NULL;
   if (!sn_code_first_place()) return SN_OK;
   sn_arena scratch;
   sn_arena_init(&scratch, env);
-  const sn_status status = make_module(&scratch, fused, loop, out);
+  const sn_status status = make_module(&scratch, fused, serial, out);
   sn_arena_free(&scratch);
   return status;
 }

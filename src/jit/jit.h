@@ -11,7 +11,7 @@
 sn_status sn_jit_kernels(sn_arena *arena, bool fused, sn_kernel *kernels, size_t n,
                          sn_code_module **out);
 
-/* The same for a loop of scalar programs: one function, the module's first. */
-sn_status sn_jit_serial(sn_env *env, bool fused, const sn_serial_loop *loop, sn_code_module **out);
+/* The same for a loop over tiny programs: one function, the module's first. */
+sn_status sn_jit_serial(sn_env *env, bool fused, const sn_serial_control *loop, sn_code_module **out);
 
 #endif

@@ -21,6 +21,7 @@ const sn_target sn_cpu_target = {
               .argument_flops = 4096,
               .byte_flops = 4,
               .added_terms = 8,            /* a reduction would begin and end for every few */
+              .kernel_flops = 512,
               .scalar_elements = 8,        /* beyond it vectors are the better code */
               .row_points = SN_FOLD_BLOCK, /* a row is one block of the fold */
               .prologue_points = 4096,

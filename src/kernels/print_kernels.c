@@ -61,6 +61,7 @@ static bool runs_emitted_code(const sn_kernel *kernel) {
   case SN_GROUP_REDUCE: return c->fold || c->columns;
   case SN_GROUP_ROW: return c->rows != NULL;
   case SN_GROUP_CONTRACTION: return kernel->gemm_run_time != NULL;
+  case SN_GROUP_CONTROL: return true;
   default: break;
   }
   for (uint32_t m = 0; m < kernel->n_members; m++)

@@ -1,54 +1,53 @@
-/* serial_loop.h - a loop whose rounds are scalar programs, as one piece of work: its carries stay in registers.
+/* serial_loop.h - a loop over tiny programs as one piece of work: every element is a scalar, carries stay in registers,
+ * and loops and choices within it are part of it.
  *
- *   for up to n rounds                        body, test: maps over one point
- *     if there is a test and it fails: end
+ *   for up to n rounds                        body, test: programs of few operations on few elements,
+ *     if there is a test and it fails: end    with control flow of their own
  *     body
  *
- * Where values lie is told by a table of addresses:
+ * Where things lie is told by a table of addresses. Of what is stacked it has the slice of the first round:
  *
- *   | of the body's values | of the test's | carry 0, 1 ... as it begins | carry 0, 1 ... as it ends | the test |
- */
+ *   | input 0, 1 ... of the body: carries as they begin, slices, constants | result 0, 1 ...: carries as they end, slices |
+ *   | whether there is a further round, if there is a test | memory for what inner loops stack | */
 #ifndef SN_KERNELS_SERIAL_LOOP_H
 #define SN_KERNELS_SERIAL_LOOP_H
 
 #include "fuse/group.h"
+#include "graph/regions.h"
 
-typedef enum sn_serial_kind {
-  SN_SERIAL_STILL, /* in memory, the same in every round */
-  SN_SERIAL_MOVES, /* in memory, `step` bytes further in every round */
-  SN_SERIAL_CARRY, /* an element of carry `carry`: read as it was, or written for the next round */
-  SN_SERIAL_TEST   /* whether there is a round */
-} sn_serial_kind;
+/* A program of a region: what each group is run by. */
+typedef struct sn_serial_region {
+  const sn_groups *groups;
+  const struct sn_kernel *kernels;
+  const struct sn_serial_control *const *controls; /* per group: if it is control flow, else NULL */
+} sn_serial_region;
 
-typedef struct sn_serial_value {
-  sn_serial_kind kind;
-  int32_t step;
-  uint32_t carry;
-} sn_serial_value;
+typedef struct sn_serial_control {
+  sn_control control;
+  const sn_group *group;
+  sn_serial_region regions[SN_MAX_REGIONS];
+} sn_serial_control;
 
-typedef struct sn_serial_loop {
-  const struct sn_kernel *body, *test; /* test: NULL, the number of rounds is known */
-  uint32_t n_body_values, n_values;    /* of the body; and with those of the test */
-  sn_serial_value *values;
-  uint32_t n_carries;
-  sn_type *carries;
-} sn_serial_loop;
+/* Whether a loop is better written out than run kernel by kernel: its kernels are of kinds that can be, and have little
+ * to do. */
+bool sn_serial_suits(const sn_target *target, const sn_serial_control *loop);
 
-static inline uint32_t sn_serial_begins(const sn_serial_loop *loop, uint32_t carry) {
-  return loop->n_values + carry;
+/* Rough flops of a round. */
+double sn_serial_round(const sn_serial_control *loop);
+
+/* Bytes that scans within the loop stack and take apart, at most. */
+size_t sn_serial_stacks(const sn_serial_control *loop);
+
+static inline size_t sn_serial_inputs(const sn_control *c) {
+  return c->n_carries + c->n_stacks + c->n_consts;
 }
-static inline uint32_t sn_serial_ends(const sn_serial_loop *loop, uint32_t carry) {
-  return loop->n_values + loop->n_carries + carry;
+static inline size_t sn_serial_test(const sn_control *c) {
+  return sn_serial_inputs(c) + c->n_results;
 }
-static inline uint32_t sn_serial_test(const sn_serial_loop *loop) {
-  return loop->n_values + 2 * loop->n_carries;
-}
-static inline uint32_t sn_serial_table(const sn_serial_loop *loop) {
-  return sn_serial_test(loop) + 1;
-}
+static inline size_t sn_serial_memory(const sn_control *c) { return sn_serial_test(c) + 1; }
+static inline size_t sn_serial_table(const sn_control *c) { return sn_serial_memory(c) + 1; }
 
-/* Code for it (see code.h): at most n rounds, n > 0. Carries end where the table says; with a test, *its place says
- * whether rounds are left. */
+/* Code for it (see code.h): at most n rounds, n > 0. */
 typedef void sn_serial_code(void *const *table, int32_t n);
 
 #endif

@@ -191,12 +191,18 @@ static bool run_stage(const walk *w, const sn_kernel *kernel, int stage, sn_stat
 }
 
 /* Whether this worker can call the code made for the kernel: it may still be on its way. */
-static bool calls_code(const sn_kernel *kernel) {
+static bool calls_code_of(const sn_kernel *kernel) {
   const sn_gemm_run_time *gemm = kernel->gemm_run_time;
   if (kernel->group->kind == SN_GROUP_CONTRACTION) return gemm && gemm->ready(gemm->module);
   for (uint32_t m = 0; m < kernel->n_members; m++)
-    if (calls_code(&kernel->members[m])) return true;
+    if (calls_code_of(&kernel->members[m])) return true;
   return sn_code_ready(&kernel->code);
+}
+
+static bool calls_code(const sn_executable *exe, size_t k) {
+  const sn_control_step *control = exe->controls[k];
+  return control ? control->code && control->ready(control->module)
+                 : calls_code_of(&exe->kernels[k]);
 }
 
 static void record(const sn_run *run, size_t k, double ms, int workers) {
@@ -211,7 +217,7 @@ static void record(const sn_run *run, size_t k, double ms, int workers) {
   row->ms += ms;
   row->flops += group->flops;
   row->bytes += group->bytes;
-  row->engine = sn_kernel_engine(&exe->kernels[k], calls_code(&exe->kernels[k]));
+  row->engine = sn_kernel_engine(&exe->kernels[k], calls_code(exe, k));
   row->calls++;
   if ((uint32_t)workers > row->threads) row->threads = (uint32_t)workers;
 }

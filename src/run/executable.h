@@ -21,8 +21,9 @@ typedef struct sn_control_step {
   struct sn_executable *regions[SN_MAX_REGIONS];
   uint32_t n_regions;
   size_t shared_bytes, worker_bytes;
-  sn_serial_loop *serial; /* its rounds as scalar programs; NULL: they are more */
-  const void *module;     /* of the code for that; NULL: the regions' programs run */
+  sn_serial_control described;
+  bool serial;        /* a loop that is better one piece of code (kernels/serial_loop.h) */
+  const void *module; /* of that; NULL: the regions' programs run */
   bool (*ready)(const void *module);
   sn_serial_code *code;
   /* From where it was interrupted, or from its beginning; false: interrupted again. */

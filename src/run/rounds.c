@@ -22,7 +22,7 @@ typedef struct rounds_step {
   size_t *slices;              /* per stack: bytes of a slice */
   uint32_t *stores;            /* per result: the group's store, or SN_NONE */
   size_t *spares; /* per result that nobody uses: offset of a buffer, for the region may read it */
-  size_t test, regions; /* offsets */
+  size_t test, regions, stacks; /* offsets */
   kept_side *kept;
   uint32_t n_kept;
   uint64_t version;    /* of what no round changes: another one in each run */
@@ -178,37 +178,30 @@ static bool run_while(const rounds *w, sn_status *status) {
   return true;
 }
 
-/* ---- loops of scalar programs ---------------------------------------------------------------- */
+/* ---- loops over tiny programs ---------------------------------------------------------------- */
 
-/* Rounds between two looks at the clock. */
-#define ROUNDS_PER_LOOK 4096
+/* Flops of rounds between two looks at the clock. */
+#define FLOPS_PER_LOOK 250000.0
 
-/* The values of a region as the general way binds them: for this round. */
-static void fill_values(const sn_run *region, void **table) {
-  const sn_program_code *program = region->exe->program;
-  for (size_t v = 0; v < program->plan.n_values; v++) {
-    const sn_handle *at = &program->handles[v];
-    table[v] = at->buffer == SN_NONE ? NULL : (char *)region->buffers[at->buffer] + at->offset;
-  }
+static int64_t rounds_per_look(const rounds_step *s) {
+  const double n = FLOPS_PER_LOOK / sn_serial_round(&s->base.described);
+  return n < 1 ? 1 : (int64_t)n;
 }
 
+/* As the general way binds it, for this round. */
 static void fill_table(const rounds *w, int64_t n) {
   rounds_step *s = w->s;
-  const sn_serial_loop *loop = s->base.serial;
-  sn_run *body = &s->runs[0], *test = &s->runs[1];
-  const bool is_last = s->control.op == SN_OP_scan && s->round + n == s->control.length;
+  const sn_control *c = &s->control;
+  sn_run *body = &s->runs[0];
+  const size_t n_inputs = sn_serial_inputs(c);
   begin_region(w, body);
-  bind_carries(w, body, is_last);
-  if (s->control.op == SN_OP_scan) bind_slices(w, body);
-  fill_values(body, s->table);
-  for (uint32_t k = 0; k < loop->n_carries; k++) {
-    s->table[sn_serial_begins(loop, k)] = (void *)(uintptr_t)s->now[k];
-    s->table[sn_serial_ends(loop, k)] = body->buffers[sn_output_buffer(body->exe->program, k)];
-  }
-  if (!loop->test) return;
-  begin_region(w, test);
-  fill_values(test, s->table + loop->n_body_values);
-  s->table[sn_serial_test(loop)] = w->shared + s->test;
+  bind_carries(w, body, c->op == SN_OP_scan && s->round + n == c->length);
+  if (c->op == SN_OP_scan) bind_slices(w, body);
+  memcpy(s->table, body->buffers, n_inputs * sizeof *s->table);
+  for (size_t k = 0; k < c->n_results; k++)
+    s->table[n_inputs + k] = body->buffers[sn_output_buffer(body->exe->program, k)];
+  s->table[sn_serial_test(c)] = w->shared + s->test;
+  s->table[sn_serial_memory(c)] = w->shared + s->stacks;
 }
 
 /* Its carries lie in one of the two buffers, then in the other, from one call of the code to the next. */
@@ -220,11 +213,11 @@ static void carry_on_by(const rounds *w, int64_t n) {
 
 static bool run_serial(const rounds *w) {
   rounds_step *s = w->s;
+  const int64_t most = w->until == INFINITY ? INT32_MAX : rounds_per_look(s);
   for (;;) {
     const bool scan = s->control.op == SN_OP_scan;
-    int64_t n = scan ? s->control.length - s->round : INT32_MAX;
-    if (n > INT32_MAX) n = INT32_MAX;
-    if (w->until != INFINITY && n > ROUNDS_PER_LOOK) n = ROUNDS_PER_LOOK;
+    int64_t n = scan ? s->control.length - s->round : most;
+    if (n > most) n = most;
     if (!n) break;
     fill_table(w, n);
     s->base.code(s->table, (int32_t)n);
@@ -347,66 +340,25 @@ static sn_status make_runs(sn_arena *arena, rounds_step *s, sn_executable *const
   return SN_OK;
 }
 
-/* The one kernel of a region whose program is a scalar one, or NULL. */
-static const sn_kernel *scalar_kernel(const sn_executable *exe) {
-  const sn_group *g = exe->n_kernels == 1 ? exe->kernels[0].group : NULL;
-  const bool scalar = g && g->kind == SN_GROUP_MAP && sn_group_points(g) == 1;
-  return scalar ? &exe->kernels[0] : NULL;
-}
-
-/* What the values of a region are to the loop. */
-static void describe_values(const rounds_step *s, const sn_executable *exe, bool is_test,
-                            sn_serial_value *values) {
-  const sn_control *c = &s->control;
-  const sn_groups *groups = &exe->program->groups;
-  for (size_t v = 0; v < groups->n_values; v++) {
-    const sn_value *value = &groups->values[v];
-    values[v] = (sn_serial_value){.kind = SN_SERIAL_STILL};
-    if (value->kind != SN_VALUE_ARGUMENT) continue;
-    const size_t k = value->argument;
-    if (k < c->n_carries) values[v] = (sn_serial_value){SN_SERIAL_CARRY, 0, (uint32_t)k};
-    if (k >= c->n_carries && k < c->n_carries + c->n_stacks)
-      values[v] = (sn_serial_value){SN_SERIAL_MOVES, (int32_t)s->slices[k - c->n_carries], 0};
-  }
-  for (size_t k = 0; k < groups->n_outputs; k++) {
-    sn_serial_value *value = &values[groups->outputs[k]];
-    if (is_test)
-      *value = (sn_serial_value){.kind = SN_SERIAL_TEST};
-    else if (k < c->n_carries)
-      *value = (sn_serial_value){SN_SERIAL_CARRY, 0, (uint32_t)k};
-    else if (s->stores[k] != SN_NONE)
-      *value = (sn_serial_value){SN_SERIAL_MOVES, (int32_t)s->bytes[k], 0};
-  }
-  for (size_t v = 0; v < groups->n_values; v++)
-    if (c->reverse) values[v].step = -values[v].step;
-}
-
-/* Slices that are int32 bytes apart: those of scalars are. */
-static bool steps_fit(const rounds_step *s) {
-  bool fit = true;
-  for (size_t k = 0; k < s->control.n_stacks; k++) fit = fit && s->slices[k] <= INT32_MAX;
-  for (size_t k = 0; k < s->control.n_results; k++) fit = fit && s->bytes[k] <= INT32_MAX;
-  return fit;
-}
-
-static sn_status make_serial(sn_arena *arena, rounds_step *s, sn_executable *const *regions) {
-  const sn_control *c = &s->control;
-  sn_serial_loop loop = {.body = scalar_kernel(regions[0])};
-  const bool tests = c->op == SN_OP_while_loop;
-  if (tests) loop.test = scalar_kernel(regions[1]);
-  if (c->op == SN_OP_cond || !loop.body || (tests && !loop.test) || !steps_fit(s)) return SN_OK;
-  loop.n_carries = (uint32_t)c->n_carries;
-  loop.n_values = loop.n_body_values = (uint32_t)regions[0]->program->groups.n_values;
-  if (tests) loop.n_values += (uint32_t)regions[1]->program->groups.n_values;
-  SN_TRY(sn_arena_alloc(arena, loop.n_values, sizeof *loop.values, (void **)&loop.values));
-  SN_TRY(sn_arena_alloc(arena, loop.n_carries, sizeof *loop.carries, (void **)&loop.carries));
-  for (size_t k = 0; k < c->n_carries; k++) loop.carries[k] = sn_control_result(c, k);
-  describe_values(s, regions[0], false, loop.values);
-  if (tests) describe_values(s, regions[1], true, loop.values + loop.n_body_values);
-  SN_TRY(sn_arena_alloc(arena, sn_serial_table(&loop), sizeof *s->table, (void **)&s->table));
-  SN_TRY(sn_arena_alloc(arena, 1, sizeof loop, (void **)&s->base.serial));
-  *s->base.serial = loop;
+/* Steps within regions have been made before. */
+static sn_status describe_region(sn_arena *arena, const sn_executable *exe, sn_serial_region *out) {
+  const sn_serial_control **controls;
+  SN_TRY(sn_arena_alloc(arena, exe->n_kernels, sizeof *controls, (void **)&controls));
+  for (size_t i = 0; i < exe->n_kernels; i++)
+    if (exe->controls[i]) controls[i] = &exe->controls[i]->described;
+  *out = (sn_serial_region){&exe->program->groups, exe->kernels, controls};
   return SN_OK;
+}
+
+static sn_status describe(sn_arena *arena, rounds_step *s, const sn_target *target) {
+  sn_serial_control *d = &s->base.described;
+  *d = (sn_serial_control){.control = s->control, .group = s->group};
+  for (uint32_t r = 0; r < s->control.n_regions; r++)
+    SN_TRY(describe_region(arena, s->base.regions[r], &d->regions[r]));
+  s->base.serial = sn_serial_suits(target, d);
+  if (!s->base.serial) return SN_OK;
+  SN_TRY(take(arena->env, s, sn_serial_stacks(d), &s->stacks));
+  return sn_arena_alloc(arena, sn_serial_table(&d->control), sizeof *s->table, (void **)&s->table);
 }
 
 sn_status sn_control_make(sn_arena *arena, const sn_program_code *program, const sn_step *step,
@@ -436,7 +388,7 @@ sn_status sn_control_make(sn_arena *arena, const sn_program_code *program, const
   SN_TRY(lay_out(arena, s, regions));
   SN_TRY(keep_packed(arena, s, regions[0]));
   SN_TRY(make_runs(arena, s, regions));
-  SN_TRY(make_serial(arena, s, regions));
+  SN_TRY(describe(arena, s, program->groups.target));
   *out = &s->base;
   return SN_OK;
 }

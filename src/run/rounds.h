@@ -1,7 +1,7 @@
 /* rounds.h - how the CPU runs a step of control flow: rounds of the regions' programs, on the pointers of the run
  * under way. Nothing is allocated from round to round.
  *
- *   shared memory of the step:  [ carry 0: a | b | carry 1: a | b | ... | test | spare | a region's arena and shared ]
+ *   shared memory of the step:  [ carry 0: a | b | carry 1: a | b | ... | test | spare | a region's arena and shared | kept | stacks ]
  *
  * A carry of round i lies in the caller's buffer for i = 0, then in a and b by turns; the last round of a scan writes
  * the result itself. What nobody uses of a result goes to spare memory. Regions use the workers' memory of the whole

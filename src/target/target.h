@@ -44,6 +44,7 @@ typedef struct sn_target_costs {
       load_flops; /* from so many on, a value is worth a place in memory, or in a loop's stack */
   double byte_flops;     /* that take as long as moving a byte from memory or to it */
   double argument_flops; /* in all: from so many on, it is worth one more argument of a run */
+  double kernel_flops; /* that beginning a kernel is worth: in loops less is written out instead */
   /* products made again for uses far apart */
   size_t remade_bytes;  /* at least */
   int64_t remade_terms; /* of a sum, at most */
