@@ -457,7 +457,7 @@ test('random nested programs are what they are written out', () => {
   const seed = Number(process.env.SEED ?? 1);
   let state = seed;
   const random = () => (state = (Math.imul(state, 1664525) + 1013904223) >>> 0) / 2 ** 32;
-  for (let n = 0; n < 120; n++) {
+  for (let n = 0; n < 1000; n++) {
     const f = randomProgram(random, 1 + (n % 3));
     sn.tidy(() => {
       const v = [[1, 2, 3], [7, -5, 11]].map((x) => sn.tensor(x, { dtype: 'int32' }));

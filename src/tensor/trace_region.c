@@ -11,21 +11,24 @@ typedef struct tracing {
   const sn_traced *traced;
   sn_captures *captures;
   sn_graph *graph;
-  sn_tensor **outside; /* met, and made of none of the inputs */
-  sn_id *inside;       /* per such: the node that stands for it, or SN_NONE */
+  sn_tensor *
+      *outside;   /* met, and made of none of the inputs; first what earlier regions captured */
+  sn_id *inside;  /* per such: the node that stands for it, or SN_NONE */
+  size_t n_known; /* that earlier regions captured */
   size_t n_outside, cap_outside, cap_inside;
 } tracing;
 
 static bool is_outside(const sn_tensor *t) { return t->id & OUTSIDE; }
 
-static sn_status note_outside(tracing *w, sn_tensor *t) {
+static sn_status note_outside(tracing *w, sn_tensor *t, bool visit) {
   SN_TRY(sn_arena_grow(w->arena, (void **)&w->outside, &w->cap_outside, w->n_outside,
                        sizeof *w->outside));
   SN_TRY(sn_arena_grow(w->arena, (void **)&w->inside, &w->cap_inside, w->n_outside,
                        sizeof *w->inside));
   w->outside[w->n_outside] = t;
   w->inside[w->n_outside] = SN_NONE;
-  sn_visit(w->ctx, t, (sn_id)w->n_outside++ | OUTSIDE);
+  if (visit) sn_visit(w->ctx, t, (sn_id)w->n_outside | OUTSIDE);
+  w->n_outside++;
   return SN_OK;
 }
 
@@ -36,9 +39,9 @@ static sn_status add_argument(tracing *w, size_t number, const sn_type *type, sn
 
 static sn_status capture(tracing *w, sn_tensor *t, sn_id *out) {
   sn_captures *c = w->captures;
-  size_t at = 0;
-  while (at < c->n && c->tensors[at] != t) at++;
-  if (at == c->n) {
+  size_t at = t->id & ~OUTSIDE;
+  if (at >= w->n_known) {
+    at = c->n;
     SN_TRY(sn_arena_grow(w->arena, (void **)&c->tensors, &c->capacity, c->n, sizeof *c->tensors));
     c->tensors[c->n++] = t;
   }
@@ -72,14 +75,14 @@ static sn_status meet(void *user, sn_tensor *t, bool *leaf) {
              "a tensor that was donated to a program has no value any more");
   const bool spread = t->state == SN_TENSOR_LAZY && t->op == SN_OP_broadcast;
   *leaf = t->state != SN_TENSOR_LAZY || (!t->traced && !spread);
-  return *leaf ? note_outside(w, t) : SN_OK;
+  return *leaf ? note_outside(w, t, true) : SN_OK;
 }
 
 static sn_status finish(void *user, sn_tensor *t) {
   tracing *w = user;
   bool outside = true;
   for (uint32_t k = 0; k < t->n_inputs; k++) outside = outside && is_outside(t->inputs[k]);
-  if (outside) return note_outside(w, t);
+  if (outside) return note_outside(w, t, true);
   sn_id few[SN_MAX_ARITY], *inputs = few, id;
   if (t->n_inputs > SN_MAX_ARITY)
     SN_TRY(sn_arena_alloc(w->arena, t->n_inputs, sizeof *inputs, (void **)&inputs));
@@ -110,6 +113,9 @@ sn_status sn_trace_region(sn_context *ctx, sn_arena *arena, const sn_traced *tra
     SN_TRY(add_argument(&w, i, &t->type, &id));
     sn_visit(ctx, t, id);
   }
+  w.n_known = captures->n;
+  for (size_t k = 0; k < captures->n; k++)
+    SN_TRY(note_outside(&w, captures->tensors[k], !sn_is_visited(ctx, captures->tensors[k])));
   sn_post_order walk = {.ctx = ctx, .arena = arena, .user = &w, .meet = meet, .finish = finish};
   SN_TRY(sn_arena_alloc(arena, traced->n_outputs, sizeof *out->outputs, (void **)&out->outputs));
   out->n_outputs = traced->n_outputs;
