@@ -15,6 +15,7 @@
 
 #include "build/rewrite.h"
 #include "graph/reference.h"
+#include "graph/regions.h"
 
 typedef struct site {
   const sn_target *target;
@@ -119,5 +120,7 @@ sn_status sn_gather_sums(const sn_target *target, const sn_graph *traced, size_t
     any = any || is_worth_it(&s, id);
   }
   *out = *traced;
-  return any ? sn_rewrite_graph(traced, out, arena, traced->share, NULL, rewrite, &s) : SN_OK;
+  if (!any) return SN_OK;
+  SN_TRY(sn_rewrite_graph(traced, out, arena, traced->share, NULL, rewrite, &s));
+  return sn_graph_keep_regions(out, traced);
 }

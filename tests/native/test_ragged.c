@@ -4,6 +4,7 @@
 #include "graph_support.h"
 #include "twin.h"
 
+#include "tensor/apply.h"
 #include "tensor/tensor.h"
 
 static case_random rng;
@@ -176,11 +177,63 @@ static void scatters_by_captured_indices_keep_their_bits(void **state) {
   case_context_end(two);
 }
 
+/* The gradient of a table by rows that a loop looks up: such a scatter beside the loop. */
+static void scatters_stand_beside_loops(void **state) {
+  (void)state;
+  enum { ROWS = 50, WIDTH = 64, LOOKUPS = 128 };
+  sn_context *ctx = case_context(1, sn_isa_detect());
+  assert_int_equal(sn_scope_begin(ctx), SN_OK);
+  void *places, *table;
+  sn_tensor *at = sn_empty(ctx, SN_I32, 1, (int64_t[]){LOOKUPS}, &places);
+  sn_tensor *value = sn_empty(ctx, SN_F32, 2, (int64_t[]){ROWS, WIDTH}, &table);
+  for (int i = 0; i < LOOKUPS; i++) ((int32_t *)places)[i] = i * 7 % ROWS;
+  for (int i = 0; i < ROWS * WIDTH; i++) ((float *)table)[i] = 1;
+  sn_tensor *given = sn_placeholder(ctx, SN_F32, 2, (int64_t[]){ROWS, WIDTH});
+  sn_tensor *x = sn_variable(given), *c = sn_placeholder(ctx, SN_F32, 0, NULL), *last, *dx, *out;
+  sn_tensor *next = sn_add(c, sn_sum(sn_square(sn_take(x, at, 0)), SN_ALL_AXES, false));
+  const sn_traced body = {&c, 1, &next, 1};
+  sn_tensor *start = sn_full(ctx, SN_F32, 0, NULL, 0);
+  assert_int_equal(sn_scan(ctx, &body, 1, &start, 5, false, &last), SN_OK);
+  assert_int_equal(sn_gradients(last, &x, 1, &dx), SN_OK);
+  sn_program *program;
+  assert_int_equal(sn_compile(ctx, &given, 1, &dx, 1, NULL, &program), SN_OK);
+  assert_int_equal(sn_program_run(program, &value, &out), SN_OK);
+  const float *slope = sn_data(out); /* 5 rounds of 2 x, for each time that a row is looked up */
+  for (int i = 0; i < ROWS; i++)
+    assert_int_equal(slope[i * WIDTH], 10 * (2 + (i * 43 % ROWS < LOOKUPS - 2 * ROWS)));
+  sn_program_release(program);
+  sn_scope_end(ctx);
+  case_context_end(ctx);
+}
+
+/* y[i] = the sum of bag i, squared: twice that for each of its rows, and forwards the sums of tangents. */
+static void sums_have_derivatives(void **state) {
+  (void)state;
+  sn_context *ctx = case_context(1, sn_isa_detect());
+  assert_int_equal(sn_scope_begin(ctx), SN_OK);
+  const double rows[6] = {1, 2, 3, 4, 5, 6}, tangents[6] = {1, 0, 10, 0, 100, 1000};
+  const int32_t ends[3] = {2, 2, 5}; /* none in the second bag, the last row in none */
+  sn_tensor *x = sn_variable(sn_from_data(ctx, SN_F64, 1, (int64_t[]){6}, rows)), *dx, *dy;
+  sn_tensor *e = sn_from_data(ctx, SN_I32, 1, (int64_t[]){3}, ends);
+  sn_tensor *y =
+      sn_hand_out(sn_node_of(ctx, SN_OP_ragged_sum, (sn_tensor *[]){x, e}, 2, NULL, 0, NULL));
+  sn_tensor *sum = sn_sum(sn_square(y), SN_ALL_AXES, false);
+  sn_tensor *t = sn_from_data(ctx, SN_F64, 1, (int64_t[]){6}, tangents);
+  assert_int_equal(sn_gradients(sum, &x, 1, &dx), SN_OK);
+  assert_int_equal(sn_jvp(ctx, &y, 1, &x, &t, 1, &dy), SN_OK);
+  assert_memory_equal(sn_data(dx), ((double[]){6, 6, 24, 24, 24, 0}), sizeof rows);
+  assert_memory_equal(sn_data(dy), ((double[]){1, 0, 110}), 3 * sizeof(double));
+  sn_scope_end(ctx);
+  case_context_end(ctx);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(sums_have_the_bits_of_the_reference),
       cmocka_unit_test(rows_are_looked_up_and_what_follows_is_fused),
       cmocka_unit_test(scatters_by_captured_indices_keep_their_bits),
+      cmocka_unit_test(scatters_stand_beside_loops),
+      cmocka_unit_test(sums_have_derivatives),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
