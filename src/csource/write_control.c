@@ -24,7 +24,11 @@ static void add_buffer(const writer *w, uint32_t value) {
   w->control->add_buffer(w->control->user, value);
 }
 
-static void add_input(const writer *w, size_t k) { add_buffer(w, w->g->control.operands[k].value); }
+static void add_input(const writer *w, size_t k) {
+  const sn_operand *x = &w->g->control.operands[k];
+  add_buffer(w, x->value);
+  if (x->offset) sn_text_add(w->t, " + %lld", (long long)x->offset);
+}
 
 static void add_result(const writer *w, size_t k) {
   add_buffer(w, w->g->stores[w->store[k]].target.value);
@@ -66,12 +70,12 @@ static void add_consts(const writer *w, const char **comma) {
 
 static void add_slices(const writer *w, const char **comma) {
   for (size_t k = w->c.n_carries; k < w->c.n_carries + w->c.n_stacks; k++, *comma = ", ") {
-    const uint32_t value = w->g->control.operands[k].value;
-    const sn_type *stack = &w->control->program->groups.values[value].type;
-    const int64_t n = w->c.length ? sn_type_size(stack) / w->c.length : 0;
+    const sn_graph *graph = &w->control->program->graph;
+    const sn_id stack = sn_graph_inputs(graph, w->g->control.node)[k];
+    const sn_type slice = sn_type_slice(&graph->nodes[stack].type);
     sn_text_add(w->t, "%s", *comma);
     add_input(w, k);
-    sn_text_add(w->t, " + at * %lld", (long long)n);
+    sn_text_add(w->t, " + at * %lld", (long long)sn_type_size(&slice));
   }
 }
 
@@ -139,9 +143,9 @@ static void add_branch(const writer *w, int region) {
 }
 
 static void add_choice(const writer *w) {
-  sn_text_add(w->t, "    if (*");
+  sn_text_add(w->t, "    if (*(");
   add_input(w, 0);
-  sn_text_add(w->t, ")\n");
+  sn_text_add(w->t, "))\n");
   add_branch(w, 0);
   sn_text_add(w->t, "    else\n");
   add_branch(w, 1);

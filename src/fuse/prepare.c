@@ -119,8 +119,8 @@ static sn_id bring_into_memory(sn_rewrite *r, sn_id x) {
   return sn_build_broadcast(&r->to, copy(r, sn_build_full(&r->to, &scalar, value)), &type);
 }
 
-/* Whether a buffer holds the elements of x and nothing else, in their order. */
-static bool is_whole(const sn_rewrite *r, sn_id x) {
+/* Whether a buffer holds the elements of x one after the other, in their order. */
+static bool is_run(const sn_rewrite *r, sn_id x) {
   const prepare *p = r->user;
   const sn_view *view = &p->views[x];
   const sn_graph *g = r->to.graph;
@@ -128,9 +128,9 @@ static bool is_whole(const sn_rewrite *r, sn_id x) {
   int64_t strides[SN_MAX_RANK];
   if (!in_memory(r, x)) return false;
   if (view->base == x) return true;
-  if (view->nests || view->offset || g->nodes[view->base].op == SN_OP_pad) return false;
+  if (view->nests || g->nodes[view->base].op == SN_OP_pad) return false;
   sn_row_major(type, strides);
-  bool same = sn_type_size(type) == sn_type_size(&g->nodes[view->base].type);
+  bool same = true;
   for (int i = 0; i < type->rank; i++)
     same = same && (type->dims[i] == 1 || view->strides[i] == strides[i]);
   return same;
@@ -146,7 +146,7 @@ static sn_id prepare_call(sn_rewrite *r, sn_id id, const sn_id *x) {
     if (r->to.status) return SN_NONE;
   }
   for (uint32_t k = 0; k < node->n_inputs; k++) {
-    ready[k] = !control ? bring_into_memory(r, x[k]) : is_whole(r, x[k]) ? x[k] : copy(r, x[k]);
+    ready[k] = !control ? bring_into_memory(r, x[k]) : is_run(r, x[k]) ? x[k] : copy(r, x[k]);
     changed = changed || ready[k] != x[k];
   }
   if (!changed) return SN_NONE;

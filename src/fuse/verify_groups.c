@@ -44,12 +44,29 @@ static bool is_written(const verifier *v, uint32_t value) {
   return read->kind == SN_VALUE_ARGUMENT || v->written[value] >= sn_type_size(&read->type);
 }
 
-/* Control flow touches buffers whole. */
+/* Control flow writes buffers whole; what it reads: verify_inputs. */
 static sn_status verify_whole(const verifier *v, const sn_touch *touch) {
   const uint32_t value = touch->operand->value;
-  SN_CHECK(v->groups->graph->env, value < v->groups->n_values && touch->operand->offset == 0);
-  SN_CHECK(v->groups->graph->env, sn_touch_writes(touch) || is_written(v, value));
-  if (sn_touch_writes(touch)) v->written[value] = sn_type_size(&v->groups->values[value].type);
+  SN_CHECK(v->groups->graph->env, value < v->groups->n_values);
+  if (!sn_touch_writes(touch)) {
+    SN_CHECK(v->groups->graph->env, is_written(v, value));
+    return SN_OK;
+  }
+  SN_CHECK(v->groups->graph->env, touch->operand->offset == 0);
+  v->written[value] = sn_type_size(&v->groups->values[value].type);
+  return SN_OK;
+}
+
+/* Inputs of control flow are runs of elements. */
+static sn_status verify_inputs(const sn_groups *groups, const sn_control_flow *c) {
+  const sn_graph *g = groups->graph;
+  SN_CHECK(g->env, c->node < g->n_nodes && c->n_operands == g->nodes[c->node].n_inputs);
+  for (uint32_t k = 0; k < c->n_operands; k++) {
+    const sn_operand *x = &c->operands[k];
+    const int64_t n = sn_type_size(&g->nodes[sn_graph_inputs(g, c->node)[k]].type);
+    SN_CHECK(g->env, x->value < groups->n_values && x->offset >= 0);
+    SN_CHECK(g->env, x->offset + n <= sn_type_size(&groups->values[x->value].type));
+  }
   return SN_OK;
 }
 
@@ -80,6 +97,7 @@ sn_status sn_groups_verify(const sn_groups *groups, sn_arena *arena) {
     const bool is_chain = g->kind == SN_GROUP_CHAIN;
     for (uint32_t m = 0; m < (is_chain ? g->chain->n_members : 1); m++)
       SN_TRY(sn_group_visit(is_chain ? &g->chain->whole[m] : g, verify_touch, &v));
+    if (g->kind == SN_GROUP_CONTROL) SN_TRY(verify_inputs(groups, &g->control));
   }
   for (size_t i = 0; i < groups->n_values; i++) {
     const sn_value *value = &groups->values[i];

@@ -250,8 +250,11 @@ static bool run_step(sn_control_step *step, const sn_run *run, bool begins, doub
                     .shared = sn_run_workspace(run) + run->exe->shared_offset,
                     .until = until};
   *status = SN_OK;
-  for (uint32_t k = 0; k < flow->n_operands; k++)
-    s->inputs[k] = run->exe->values[flow->operands[k].value];
+  for (uint32_t k = 0; k < flow->n_operands; k++) {
+    const sn_operand *x = &flow->operands[k];
+    const char *buffer = run->exe->values[x->value];
+    s->inputs[k] = buffer + (size_t)x->offset * sn_dtype_bytes(x->dtype);
+  }
   if (begins) {
     s->round = s->calls = 0;
     s->has_code = step->code && step->ready(step->module);
@@ -380,10 +383,10 @@ sn_status sn_control_make(sn_arena *arena, const sn_program_code *program, const
   SN_TRY(sn_arena_alloc(arena, group->control.n_operands, sizeof *s->inputs, (void **)&s->inputs));
   for (size_t k = 0; k < control.n_results; k++) s->stores[k] = SN_NONE;
   for (uint32_t i = 0; i < group->n_stores; i++) s->stores[group->control.results[i]] = i;
+  const sn_id *x = sn_graph_inputs(&program->graph, group->control.node) + control.n_carries;
   for (size_t k = 0; k < control.n_stacks; k++) {
-    const uint32_t value = group->control.operands[control.n_carries + k].value;
-    const size_t bytes = sn_type_bytes(&program->groups.values[value].type);
-    s->slices[k] = control.length ? bytes / (size_t)control.length : 0;
+    const sn_type slice = sn_type_slice(&program->graph.nodes[x[k]].type);
+    s->slices[k] = sn_type_bytes(&slice);
   }
   SN_TRY(lay_out(arena, s, regions));
   SN_TRY(keep_packed(arena, s, regions[0]));
