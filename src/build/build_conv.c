@@ -197,6 +197,7 @@ static sn_id sum_products(const layer *l, sn_id x, sn_id y, const part *parts, i
  * its own stride. */
 static sn_id add_terms(const layer *l, sn_id x, const sn_type *y, int64_t few) {
   sn_type split = *y;
+  if (l->terms == 0) return sn_build_full(l->b, y, 0);
   x = reshape(l, x, SHAPE(IMAGES, PLACES, GROUPS));
   if (l->terms == 1) return sn_build_reshape(l->b, x, y);
   if (l->terms > few) {
