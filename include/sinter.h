@@ -340,6 +340,28 @@ SN_API sn_status sn_while(sn_context *ctx, const sn_traced *test, const sn_trace
 SN_API sn_status sn_cond(sn_tensor *condition, const sn_traced *on_true, const sn_traced *on_false,
                          sn_tensor *const *operands, sn_tensor **out);
 
+/* What a checkpoint keeps for the derivative besides its operands. */
+typedef struct sn_save_policy {
+  bool products;        /* of matrices, convolutions */
+  const int32_t *names; /* values of sn_named with one of these numbers */
+  size_t n_names;
+} sn_save_policy;
+
+/* body(operands), whose values derivatives do not keep but make again; keep (or NULL) lists those
+ * that are kept. [new, m s d a] */
+SN_API sn_status sn_checkpoint(sn_context *ctx, const sn_traced *body, sn_tensor *const *operands,
+                               const sn_save_policy *keep, sn_tensor **out);
+
+/* x, a value that a checkpoint may keep; names are numbers of the caller's choice. [new, m] */
+SN_API sn_tensor *sn_named(sn_tensor *x, int32_t name);
+
+/* body(arguments), with a derivative of its own. reverse: rule(arguments, cotangents of the results)
+ * makes those of the arguments; else rule(arguments, their tangents) makes tangents of the results,
+ * linear in those it is given. Floats alone have them, in their dtypes. What the functions capture
+ * has no derivative. [new, m s d a] */
+SN_API sn_status sn_custom(sn_context *ctx, const sn_traced *body, const sn_traced *rule,
+                           bool reverse, sn_tensor *const *arguments, sn_tensor **out);
+
 /* ---- compiled programs ----------------------------------------------------------------------- */
 
 /* A tensor without a value: an argument of the program being traced. [new, m s] */

@@ -1,7 +1,7 @@
 /* pipeline.c - the way from a traced graph to something that runs, as a table of contents. The
  * names of the stages are those of dumps, switches and the playground:
  *
- *   trace -> (expand) -> passes of passes.def -> prepare -> groups -> plan -> steps -> kernels
+ *   trace -> (inline) -> (expand) -> passes of passes.def -> prepare -> groups -> plan -> steps -> kernels
  *
  * Where there is a memory budget, some groups run again. */
 #include "pipeline.h"
@@ -13,7 +13,7 @@
 #include "jit/listing.h"
 #include "plan/budget.h"
 
-#define MAX_TEXTS (SN_PASS_COUNT + 6)
+#define MAX_TEXTS (SN_PASS_COUNT + 7)
 
 /* Everything about the compile under way. */
 typedef struct compiling {
@@ -66,7 +66,7 @@ static sn_status apply(sn_pass_fn *pass, const sn_pass_context *context, const s
   sn_graph graph = *from;
   graph.regions = regions;
   SN_TRY(pass(context, &graph, to));
-  if (to->n_regions || !from->n_regions) return SN_OK; /* it has made others */
+  if (to->regions || !from->n_regions) return SN_OK; /* it has numbered them */
   to->regions = regions;
   to->n_regions = to->cap_regions = from->n_regions;
   return SN_OK;
@@ -91,7 +91,8 @@ static void free_turns(compiling *c) {
 static sn_status run_passes(compiling *c, const sn_graph *traced, sn_graph *out) {
   *out = *traced;
   SN_TRY(finish_stage(c, "trace", out));
-  if (sn_needs_expanding(traced)) SN_TRY(run_pass(c, sn_expand, "expand", out));
+  if (sn_has_functions(traced)) SN_TRY(run_pass(c, sn_inline_functions, "inline", out));
+  if (sn_needs_expanding(out)) SN_TRY(run_pass(c, sn_expand, "expand", out));
   for (int i = 0; i < SN_PASS_COUNT; i++)
     if (c->options->pass_on[i])
       SN_TRY(run_pass(c, sn_pass_table[i].run, sn_pass_table[i].name, out));
@@ -216,8 +217,8 @@ static sn_status compile_stages(compiling *c, const sn_graph *traced) {
   const bool saved = c->options->saved;
   SN_TRY(
       sn_arena_alloc(&program->arena, MAX_TEXTS, sizeof *program->texts, (void **)&program->texts));
-  SN_FAIL_IF(traced->env, saved && sn_needs_expanding(traced), SN_ERR_ARGUMENT, NULL,
-             "it has an op that passes take apart");
+  SN_FAIL_IF(traced->env, saved && (sn_has_functions(traced) || sn_needs_expanding(traced)),
+             SN_ERR_ARGUMENT, NULL, "it has an op that passes take apart");
   if (!saved) SN_TRY(run_passes(c, traced, &graph));
   SN_TRY(compile_program(c, &graph, false));
   SN_TRY(make_kernels(c));

@@ -258,6 +258,25 @@ sn_status sinter_cond(uint32_t n_operands, uint32_t n_outputs) {
   return sn_cond(*scratch_tensors(), &branches[0], &branches[1], operands, operands + n_operands);
 }
 
+sn_status sinter_checkpoint(uint32_t n, uint32_t n_outputs, uint32_t n_names) {
+  sn_tensor **operands = scratch_tensors() + n + n_outputs;
+  const int32_t *products = scratch + 2 * n + n_outputs;
+  const sn_traced body = traced_at(scratch_tensors(), n, n_outputs);
+  const sn_save_policy keep = {*products, products + 1, n_names};
+  return sn_checkpoint(context, &body, operands, &keep, operands + n + 1 + n_names);
+}
+
+/* Before the tensors how many derivatives the rule takes and makes. */
+sn_status sinter_custom(uint32_t n, uint32_t n_outputs, uint32_t reverse) {
+  const uint32_t n_given = (uint32_t)scratch[0], n_made = (uint32_t)scratch[1];
+  sn_tensor **body = scratch_tensors() + 2, **rule = body + n + n_outputs;
+  sn_tensor **arguments = rule + n + n_given + n_made;
+  const sn_traced traced[] = {traced_at(body, n, n_outputs), traced_at(rule, n + n_given, n_made)};
+  return sn_custom(context, &traced[0], &traced[1], reverse, arguments, arguments + n);
+}
+
+sn_tensor *sinter_named(sn_tensor *x, int32_t name) { return sn_named(x, name); }
+
 sn_status sinter_vjp(uint32_t n_outputs, uint32_t n) {
   sn_tensor **y = scratch_tensors(), **dy = y + n_outputs, **wrt = dy + n_outputs;
   return sn_vjp(context, y, n_outputs, dy, wrt, n, wrt + n);

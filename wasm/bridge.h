@@ -89,6 +89,12 @@ sn_status SN_EXPORT(sinter_scan)(uint32_t n_inputs, uint32_t n_outputs, uint32_t
 sn_status SN_EXPORT(sinter_while)(uint32_t n);
 /* in: the condition, two traced branches, n_operands tensors; out, behind them: n_outputs */
 sn_status SN_EXPORT(sinter_cond)(uint32_t n_operands, uint32_t n_outputs);
+/* in: a traced body, n operands, whether products are kept, n_names numbers; out, behind them: n_outputs */
+sn_status SN_EXPORT(sinter_checkpoint)(uint32_t n, uint32_t n_outputs, uint32_t n_names);
+/* in: how many derivatives the rule takes and makes, a traced body, the traced rule, n arguments; out, behind them:
+ * n_outputs */
+sn_status SN_EXPORT(sinter_custom)(uint32_t n, uint32_t n_outputs, uint32_t reverse);
+sn_tensor *SN_EXPORT(sinter_named)(sn_tensor *x, int32_t name);
 /* in: outputs, their cotangents, n arguments; out, behind them: as many cotangents */
 sn_status SN_EXPORT(sinter_vjp)(uint32_t n_outputs, uint32_t n);
 /* in: outputs, n arguments, their tangents or 0; out, behind them: the outputs' tangents */

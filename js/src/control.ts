@@ -1,6 +1,7 @@
 // Loops and conditions. Their functions are traced on tensors without values; what these capture is found by the core,
 // which runs the whole at once, or makes it a part of the function that is being traced.
 
+import { whole } from './checkpoint.js';
 import { checkFunction, checkInteger, shown } from './check.js';
 import { DTypeError, ShapeError, SinterError, shapeText } from './errors.js';
 import { arange, concat, less, reshape, slice, stack, take, tensor } from './functions.gen.js';
@@ -15,12 +16,14 @@ import {
   sameTypes,
   sliceMetas,
   trace,
+  traceCall,
   traceLoop,
   typed,
   type Entered,
   type Returned,
   type SlicesOf,
   type TensorsOf,
+  type TracedCall,
 } from './regions.js';
 import { tidyTraced } from './scope.js';
 import { Tensor } from './tensor.js';
@@ -32,19 +35,22 @@ export interface ScanOptions {
   reverse?: boolean;
   /** Rounds that the body is put together of. Default 1. */
   unroll?: number;
+  /** Of how many rounds a derivative keeps the carries at a time, beside those of every such part's first round: the
+   *  others are computed again. 'sqrt': of about the root of the length, which takes least memory. Default: of all. */
+  checkpoint?: 'sqrt' | number;
 }
 
-const SCAN: OptionSchema<ScanOptions> = { length: 'integer', reverse: 'boolean', unroll: 'integer' };
+const SCAN: OptionSchema<ScanOptions> = { length: 'integer', reverse: 'boolean', unroll: 'integer', checkpoint: 'any' };
 
 type Body = (carry: unknown, x: unknown) => unknown;
 
 /** Tensors and the tree they are in. */
-interface Tree {
+export interface Tree {
   tensors: Tensor[];
   shape: TreeShape;
 }
 
-const treeOf = ({ tensors, shape }: Tree): unknown => rebuild(shape, tensors);
+export const treeOf = ({ tensors, shape }: Tree): unknown => rebuild(shape, tensors);
 
 /** How many slices there are: that of all stacks, and of the option. */
 function lengthOf(op: string, xs: Entered, given: number | undefined): number {
@@ -119,27 +125,51 @@ const part = (xs: Entered, begin: number, count: number): Entered => ({
   tensors: xs.tensors.map((t) => slice(t, t.shape.map((_, i) => (i ? 0 : begin)), t.shape.map((_, i) => (i ? -1 : count)))),
 });
 
+/** A loop over some slices. */
+export type Loop = (init: Entered, xs: Entered, length: number) => [Tree, Tree];
+
+/** A loop of parts of n rounds, which body takes at once, behind the first rounds that make no such part. */
+function inParts(op: string, init: Entered, xs: Entered, length: number, reverse: boolean, n: number, rest: Loop, body: Body): [Tree, Tree] {
+  const few = length % n;
+  const many = length - few;
+  const first = few > 0 ? rest(init, part(xs, reverse ? many : 0, few), few) : null;
+  const others = part(xs, reverse ? 0 : few, many);
+  others.tensors = others.tensors.map((t) => reshape(t, [many / n, n, ...t.shape.slice(1)]));
+  const carry = first ? enter(op, treeOf(first[0])) : init;
+  const [last, ys] = rounds(op, body, carry, others, many / n, reverse);
+  const flat = ys.tensors.map((t) => reshape(t, [many, ...t.shape.slice(2)]));
+  const joined = first ? flat.map((t, i) => concat(reverse ? [t, first[1].tensors[i]!] : [first[1].tensors[i]!, t])) : flat;
+  return [last, { tensors: joined, shape: ys.shape }];
+}
+
 /** The first rounds one by one, the others n at a time. */
-function unrolled(
+function unrolled(op: string, f: Body, init: Entered, xs: Entered, length: number, reverse: boolean, n: number): [Tree, Tree] {
+  const plain: Loop = (from, slices, count) => rounds(op, f, from, slices, count, reverse);
+  if (n === 1 || length < n) return plain(init, xs, length);
+  return inParts(op, init, xs, length, reverse, n, plain, several(op, f, n, reverse));
+}
+
+/** How many rounds a part has. */
+function partLength(op: string, given: unknown, length: number): number {
+  if (given === 'sqrt') return Math.ceil(Math.sqrt(length));
+  if (typeof given === 'number') return checkInteger(op, 'checkpoint', given, 1);
+  throw new SinterError('argument', op, `option checkpoint is ${shown(given)}, expected 'sqrt' or a number of rounds`);
+}
+
+/** A loop of parts of some rounds, whose values derivatives compute again. */
+export function loopOfParts(
   op: string,
-  f: Body,
   init: Entered,
   xs: Entered,
   length: number,
   reverse: boolean,
-  n: number,
+  checkpoint: ScanOptions['checkpoint'],
+  loop: Loop,
 ): [Tree, Tree] {
-  if (n === 1 || length < n) return rounds(op, f, init, xs, length, reverse);
-  const few = length % n;
-  const many = length - few;
-  const first = few > 0 ? rounds(op, f, init, part(xs, reverse ? many : 0, few), few, reverse) : null;
-  const others = part(xs, reverse ? 0 : few, many);
-  others.tensors = others.tensors.map((t) => reshape(t, [many / n, n, ...t.shape.slice(1)]));
-  const carry = first ? enter(op, treeOf(first[0])) : init;
-  const [last, ys] = rounds(op, several(op, f, n, reverse), carry, others, many / n, reverse);
-  const flat = ys.tensors.map((t) => reshape(t, [many, ...t.shape.slice(2)]));
-  const joined = first ? flat.map((t, i) => concat(reverse ? [t, first[1].tensors[i]!] : [first[1].tensors[i]!, t])) : flat;
-  return [last, { tensors: joined, shape: ys.shape }];
+  const n = checkpoint === undefined ? length : partLength(op, checkpoint, length);
+  if (n >= length) return loop(init, xs, length);
+  const body = (carry: unknown, slices: unknown): unknown => loop(enter(op, carry), enter(op, slices), n).map(treeOf);
+  return inParts(op, init, xs, length, reverse, n, loop, (carry, slices) => whole(op, body, enter(op, [carry, slices])));
 }
 
 /**
@@ -155,13 +185,14 @@ export function scan<C, X, Y>(
   options?: ScanOptions,
 ): [TensorsOf<C>, TensorsOf<Y>] {
   checkFunction('scan', f, 'scan((carry, x) => [carry, y], init, xs)');
-  const { length, reverse = false, unroll = 1 } = readOptions('scan', options, SCAN);
+  const { length, reverse = false, unroll = 1, checkpoint } = readOptions('scan', options, SCAN);
   checkInteger('scan', 'unroll', unroll, 1);
   return tidyTraced(() => {
     const stacks = enter('scan', xs, true);
     const n = lengthOf('scan', stacks, length);
-    const [carry, y] = unrolled('scan', f as unknown as Body, enter('scan', init), stacks, n, reverse, unroll);
-    return [treeOf(carry), treeOf(y)] as [TensorsOf<C>, TensorsOf<Y>];
+    const loop: Loop = (from, slices, count) => unrolled('scan', f as unknown as Body, from, slices, count, reverse, unroll);
+    const made = loopOfParts('scan', enter('scan', init), stacks, n, reverse, checkpoint, loop);
+    return made.map(treeOf) as [TensorsOf<C>, TensorsOf<Y>];
   });
 }
 
@@ -257,17 +288,8 @@ type Branch = (...operands: unknown[]) => unknown;
 
 /** The core's condition of two functions of the operands. */
 function choose(op: string, pred: Tensor, branches: readonly Branch[], operands: Entered): unknown {
-  // Bare numbers are captured instead, and take the dtype of what they meet.
-  const given = operands.tensors.filter((t) => !operands.numbers.has(t));
-  const [first, second] = branches.map((branch) => {
-    const inputs = given.map((t) => placeholder(t.meta));
-    let next = 0;
-    const leaves = operands.tensors.map((t) => (operands.numbers.has(t) ? t : inputs[next++]!));
-    const list = rebuild(operands.shape, leaves) as unknown[];
-    const made = enter(op, trace(op, operands.bound, () => branch(...list)));
-    for (const [t, value] of operands.numbers) made.numbers.set(t, value);
-    return { inputs, made };
-  }) as [{ inputs: Tensor[]; made: Entered }, { inputs: Tensor[]; made: Entered }];
+  const [first, second] = branches.map((branch) => traceCall(op, operands, branch)) as [TracedCall, TracedCall];
+  const given = first.given;
   const [a, b] = [first.made, second.made];
   sameTree(op, 'result', a.shape, 'another branch returned', b.shape);
   const wanted = a.tensors.map((t, i) => (a.numbers.has(t) && !b.numbers.has(b.tensors[i]!) ? b.tensors[i]! : t).meta);

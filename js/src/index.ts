@@ -31,6 +31,8 @@ export { keep, scope, tidy, type Scope } from './scope.js';
 export { dispose } from './pytree.js';
 export { evaluate as eval, memory, passes, setDebug, setPass, type MemoryInfo } from './core.js';
 
+export { checkpoint, saveAs, type CheckpointOptions } from './checkpoint.js';
+export { customJvp, customVjp, type CustomJvpRule, type CustomVjpRule } from './custom.js';
 export { cond, foriLoop, map, scan, switchCase, whileLoop, type ScanOptions } from './control.js';
 export { associativeScan, type AssociativeScanOptions } from './associative.js';
 export { minimize, type MinimizeOptions, type Minimum } from './minimize.js';

@@ -6,7 +6,7 @@ import { isNumericArray, shown } from './check.js';
 import { DTypeError, ShapeError, SinterError, shapeText } from './errors.js';
 import { full } from './functions.gen.js';
 import { placeholder } from './program.js';
-import { flatten, leavesWithPaths, shapeKey, type Flat, type TreeShape } from './pytree.js';
+import { flatten, leavesWithPaths, rebuild, shapeKey, type Flat, type TreeShape } from './pytree.js';
 import type { Exports } from './runtime/exports.js';
 import { runtime } from './runtime/runtime.js';
 import { noticePressure } from './pressure.js';
@@ -85,6 +85,31 @@ export function returned<T>(op: string, result: T): T {
 /** Calls f of a loop or a condition on inputs without values; bound: see Flat. */
 export const trace = (op: string, bound: readonly Tensor[], f: () => unknown): unknown =>
   returned(op, replacing(bound, () => compiling(f)));
+
+/** A function of operands as it was traced; given: the operands without bare numbers, which are captured instead, and
+ *  take the dtype of what they meet. */
+export interface TracedCall {
+  inputs: Tensor[];
+  given: Tensor[];
+  made: Entered;
+}
+
+/** Placeholders for the operands that are no bare numbers, and all operands as a list with these in their place. */
+export function standIns({ tensors, numbers, shape }: Entered): { inputs: Tensor[]; given: Tensor[]; list: unknown[] } {
+  const given = tensors.filter((t) => !numbers.has(t));
+  const inputs = given.map((t) => placeholder(t.meta));
+  let next = 0;
+  const leaves = tensors.map((t) => (numbers.has(t) ? t : inputs[next++]!));
+  return { inputs, given, list: rebuild(shape, leaves) as unknown[] };
+}
+
+/** Traces f of a list of operands. */
+export function traceCall(op: string, operands: Entered, f: (...list: unknown[]) => unknown): TracedCall {
+  const { inputs, given, list } = standIns(operands);
+  const made = enter(op, trace(op, operands.bound, () => f(...list)));
+  for (const [t, value] of operands.numbers) made.numbers.set(t, value);
+  return { inputs, given, made };
+}
 
 /** The types of slices along the first axis. */
 export const sliceMetas = ({ tensors }: Flat): Meta[] => tensors.map((t) => makeMeta(t.dtype, t.shape.slice(1)));

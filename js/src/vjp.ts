@@ -67,7 +67,7 @@ function refuseWhole(op: string, name: string, { dtype }: Tensor): void {
 }
 
 /** A tensor like the leaf it belongs to; null where null is given. */
-function like(op: string, what: string, name: string, leaf: Tensor, given: unknown): Tensor | null {
+export function like(op: string, what: string, name: string, leaf: Tensor, given: unknown): Tensor | null {
   if (given === null) return null;
   if (given === undefined) throw new SinterError('argument', op, `there is no ${what} of ${name}`);
   const t = given instanceof Tensor ? given : asTensor(given as TensorLike, op).astype(leaf.dtype);

@@ -8,90 +8,23 @@
  *   while    jvp: as a scan's; it has no vjp, for how often it ran is not known */
 #include <string.h>
 
+#include "autodiff/control_site.h"
 #include "autodiff/jvp.h"
 #include "autodiff/rules.h"
 #include "autodiff/vjp.h"
-#include "build/body_maker.h"
-
-/* A node whose derivative is made: x its inputs. */
-typedef struct site {
-  sn_build *b;
-  sn_control c;
-  const sn_id *x;
-  size_t n;
-  int64_t attrs[SN_MAX_ATTRS];
-  size_t n_attrs;
-  sn_body_maker m;
-  sn_id *args; /* per argument of a region: the node that stands for it */
-  sn_id *map;  /* per node of a region: the same */
-} site;
-
-static sn_type wide(const sn_type *type) {
-  sn_type t = *type;
-  t.dtype = sn_dtype_wide(t.dtype);
-  return t;
-}
-
-static bool is_float(const sn_build *b, sn_id x) {
-  return sn_dtype_is_float(sn_build_type(b, x)->dtype);
-}
-
-static const sn_type *output_type(const sn_graph *region, size_t k) {
-  return &region->nodes[region->outputs[k]].type;
-}
-
-static sn_status begin(site *s, sn_build *b, sn_id id) {
-  const sn_build_node node = sn_build_node_of(b, id);
-  sn_id *x;
-  *s = (site){.b = b, .c = b->maker->control(b, id), .n = node.n_inputs, .n_attrs = node.n_attrs};
-  memcpy(s->attrs, node.attrs, node.n_attrs * sizeof *s->attrs);
-  SN_TRY(sn_arena_alloc(b->arena, s->n, sizeof *x, (void **)&x));
-  for (size_t k = 0; k < s->n; k++) x[k] = sn_build_input(b, id, k);
-  s->x = x;
-  return sn_arena_alloc(b->arena, s->n, sizeof *s->args, (void **)&s->args);
-}
-
-/* What argument k of a region is, seen from inside. */
-static sn_type argument_type(const site *s, size_t k) {
-  return sn_argument_type(&s->c, k, sn_build_type(s->b, s->x[k + sn_control_first(s->c.op)]));
-}
-
-static size_t arguments_of(const site *s) { return s->n - sn_control_first(s->c.op); }
-
-/* An argument for argument k of the region, given by the same node. */
-static sn_id same_argument(site *s, size_t k) {
-  const sn_type type = argument_type(s, k);
-  return sn_body_argument(&s->m, sn_argument_kind_of(&s->c, k), SN_GIVEN_NODE,
-                          s->x[k + sn_control_first(s->c.op)], &type);
-}
-
-static void inline_region(site *s, const sn_graph *region) {
-  sn_build *b = &s->m.b;
-  if (!b->status)
-    b->status = sn_arena_alloc(b->arena, region->n_nodes, sizeof *s->map, (void **)&s->map);
-  if (!b->status) b->status = sn_build_inline(b, region, s->args, s->map);
-}
-
-/* A node of control flow that has the region in the place of number `which`. */
-static sn_status put_region(site *s, int which, const sn_graph *region) {
-  return s->b->maker->region(s->b, region, &s->attrs[which]);
-}
-
-static sn_id make_node(site *s, const sn_id *inputs, size_t n) {
-  const sn_type type = sn_control_type();
-  return sn_build_op(s->b, s->c.op, inputs, n, s->attrs, s->n_attrs, &type);
-}
+#include "build/rewrite.h"
 
 /* ---- what depends on what -------------------------------------------------------------------- */
 
 /* active: per argument of the body, whether its value depends on an input that is marked in `given`. A carry does, too, if
  * that of an earlier round makes it; so until no further one is found. */
-static sn_status find_active(const site *s, const bool *given, uint8_t **active) {
+static sn_status find_active(const sn_site *s, const bool *given, uint8_t **active) {
   const sn_graph *body = s->c.regions[0];
   uint8_t *marks;
   SN_TRY(sn_arena_alloc(s->b->arena, s->n, 1, (void **)active));
   SN_TRY(sn_arena_alloc(s->b->arena, body->n_nodes, 1, (void **)&marks));
-  for (size_t k = 0; k < arguments_of(s); k++) (*active)[k] = given[k + sn_control_first(s->c.op)];
+  for (size_t k = 0; k < sn_site_arguments(s); k++)
+    (*active)[k] = given[k + sn_control_first(s->c.op)];
   for (bool found = true; found;) {
     found = false;
     sn_region_flow(body, *active, true, marks);
@@ -117,7 +50,7 @@ typedef struct late_sum {
 } late_sum;
 
 typedef struct scan_vjp {
-  site s;
+  sn_site s;
   const sn_id *dy;
   const bool *wanted;
   sn_id *dx;
@@ -134,6 +67,10 @@ typedef struct scan_vjp {
   size_t n_extras;
   sn_id forward;
 } scan_vjp;
+
+static bool is_float(const sn_build *b, sn_id x) {
+  return sn_dtype_is_float(sn_build_type(b, x)->dtype);
+}
 
 static sn_id zeros(sn_build *b, const sn_type *type) { return sn_build_full(b, type, 0); }
 
@@ -169,7 +106,7 @@ static sn_status drop_unread(scan_vjp *v) {
       found = true;
     }
   }
-  for (size_t k = 0; k < arguments_of(&v->s); k++) v->active[k] = v->active[k] && read[k];
+  for (size_t k = 0; k < sn_site_arguments(&v->s); k++) v->active[k] = v->active[k] && read[k];
   return SN_OK;
 }
 
@@ -179,12 +116,12 @@ static bool is_wanted(const scan_vjp *v, size_t k) {
 
 /* Cotangents of the body's results: of a carry, what later rounds made of it; of a slice, from outside. */
 static void give_cotangents(scan_vjp *v) {
-  site *s = &v->s;
+  sn_site *s = &v->s;
   const sn_graph *body = s->c.regions[0];
   for (size_t k = 0; k < s->c.n_results && !s->m.b.status && !s->b->status; k++) {
     const bool carry = k < s->c.n_carries;
     if (carry ? !is_wanted(v, k) : v->dy[k] == SN_NONE) continue;
-    const sn_type type = wide(output_type(body, k));
+    const sn_type type = sn_wide_type(sn_output_type(body, k));
     v->y[v->n_y] = s->map[body->outputs[k]];
     v->dy_inside[v->n_y++] =
         carry ? carried(v, v->dy[k], &type)
@@ -239,7 +176,7 @@ static bool reduction_late(scan_vjp *v, sn_id d, late_sum *late) {
 
 /* Chooses the consts whose cotangents need not be carried, products first. */
 static void choose_late(scan_vjp *v) {
-  const size_t n = arguments_of(&v->s), consts = v->s.c.n_carries + v->s.c.n_stacks;
+  const size_t n = sn_site_arguments(&v->s), consts = v->s.c.n_carries + v->s.c.n_stacks;
   for (int products = 1; products >= 0; products--) {
     size_t at = 0;
     for (size_t k = 0; k < n; k++) {
@@ -256,9 +193,9 @@ static void choose_late(scan_vjp *v) {
 
 /* The outputs of the backward body: cotangents of carries, sums of those of consts, slices of those of stacks. */
 static void make_backward(scan_vjp *v) {
-  site *s = &v->s;
+  sn_site *s = &v->s;
   sn_build *b = &s->m.b;
-  const size_t n = arguments_of(s), consts = s->c.n_carries + s->c.n_stacks;
+  const size_t n = sn_site_arguments(s), consts = s->c.n_carries + s->c.n_stacks;
   for (size_t k = 0; k < n; k++)
     if (is_wanted(v, k)) v->wrt[v->n_wrt++] = s->args[k];
   if (!b->status)
@@ -326,7 +263,7 @@ static sn_status find_origins(const scan_vjp *v, sn_id **out) {
 
 /* The forward loop with what the backward one needs as further results. */
 static sn_status extend_forward(scan_vjp *v, const sn_argument *arguments, size_t n) {
-  site *s = &v->s;
+  sn_site *s = &v->s;
   sn_arena *arena = s->b->arena;
   const size_t old = s->c.n_results;
   sn_graph body = *s->c.regions[0];
@@ -347,8 +284,8 @@ static sn_status extend_forward(scan_vjp *v, const sn_argument *arguments, size_
   body.outputs = outputs;
   body.n_outputs += v->n_extras;
   memcpy(attrs, s->attrs, sizeof attrs);
-  SN_TRY(put_region(s, 0, &body));
-  v->forward = make_node(s, s->x, s->n);
+  SN_TRY(sn_site_put_region(s, 0, &body));
+  v->forward = sn_site_make_node(s, s->x, s->n);
   memcpy(s->attrs, attrs, sizeof attrs);
   return s->b->status;
 }
@@ -356,7 +293,7 @@ static sn_status extend_forward(scan_vjp *v, const sn_argument *arguments, size_
 /* The backward loop's inputs in the order of its arguments; slices of the forward loop's further results. */
 static sn_status backward_inputs(scan_vjp *v, const sn_argument *arguments, size_t n,
                                  sn_id **inputs) {
-  site *s = &v->s;
+  sn_site *s = &v->s;
   size_t extra = 0;
   SN_TRY(sn_arena_alloc(s->b->arena, n, sizeof **inputs, (void **)inputs));
   for (size_t i = 0; i < n; i++) {
@@ -400,7 +337,7 @@ static sn_id product_of_stacks(sn_build *b, const late_sum *late, const sn_id *s
 /* What is summed behind the loop; first: the number of its first stack among the results. */
 static void hand_out_late(scan_vjp *v, sn_id node, size_t first) {
   sn_build *b = v->s.b;
-  for (size_t k = 0; k < arguments_of(&v->s) && !b->status; k++) {
+  for (size_t k = 0; k < sn_site_arguments(&v->s) && !b->status; k++) {
     const late_sum *late = &v->late[k];
     sn_id stacks[2];
     if (!late->op) continue;
@@ -420,15 +357,15 @@ static void hand_out_late(scan_vjp *v, sn_id node, size_t first) {
 
 /* Results of the backward loop: in the order of its outputs. */
 static void hand_out(scan_vjp *v, sn_id node) {
-  site *s = &v->s;
-  const size_t n = arguments_of(s);
+  sn_site *s = &v->s;
+  const size_t n = sn_site_arguments(s);
   size_t result = 0;
   for (int pass = 0; pass < 3; pass++) {
     const sn_argument_kind kinds[] = {SN_ARGUMENT_CARRY, SN_ARGUMENT_CONST, SN_ARGUMENT_SLICE};
     for (size_t k = 0; k < n; k++) {
       if (!is_wanted(v, k) || sn_argument_kind_of(&s->c, k) != kinds[pass] || v->late[k].op)
         continue;
-      const sn_type type = wide(sn_build_type(s->b, s->x[k]));
+      const sn_type type = sn_wide_type(sn_build_type(s->b, s->x[k]));
       const size_t number = result++;
       if (v->wanted[k]) v->dx[k] = sn_build_result(s->b, node, number, &type);
       if (s->b->status) return;
@@ -438,27 +375,53 @@ static void hand_out(scan_vjp *v, sn_id node) {
 }
 
 static sn_status make_arguments(scan_vjp *v) {
-  site *s = &v->s;
-  const size_t n = arguments_of(s);
+  sn_site *s = &v->s;
+  const size_t n = sn_site_arguments(s);
   for (size_t k = 0; k < n; k++) {
-    const sn_type type = argument_type(s, k);
+    const sn_type type = sn_site_argument_type(s, k);
     s->args[k] = k < s->c.n_carries ? sn_body_argument(&s->m, SN_ARGUMENT_SLICE, SN_GIVEN_CARRY,
                                                        (uint32_t)k, &type)
-                                    : same_argument(s, k);
+                                    : sn_site_same_argument(s, k);
   }
-  inline_region(s, s->c.regions[0]);
+  sn_site_inline(s, s->c.regions[0]);
   v->n_forward = s->m.graph.n_nodes;
   return s->m.b.status;
 }
 
+/* Values that checkpoints in the body keep, as nodes of it, so that they can be stacked. */
+static sn_status name_kept(sn_site *s) {
+  const sn_graph *old = s->c.regions[0];
+  sn_graph *body;
+  sn_id id;
+  size_t n = 0;
+  for (sn_id at = 0; at < old->n_nodes; at++)
+    if (old->nodes[at].op == SN_OP_checkpoint) n += sn_graph_control(old, at).n_kept;
+  if (!n) return SN_OK;
+  SN_TRY(sn_arena_alloc(s->b->arena, 1, sizeof *body, (void **)&body));
+  SN_TRY(sn_rewrite_graph(old, body, s->b->arena, false, NULL, NULL, NULL));
+  SN_TRY(sn_graph_keep_regions(body, old));
+  for (sn_id at = 0; at < old->n_nodes; at++) {
+    if (old->nodes[at].op != SN_OP_checkpoint) continue;
+    const sn_control c = sn_graph_control(old, at);
+    for (size_t k = c.n_results - c.n_kept; k < c.n_results; k++) {
+      const int64_t number = (int64_t)k;
+      SN_TRY(sn_graph_append(body, SN_OP_result, &at, 1, &number, 1,
+                             sn_output_type(c.regions[0], k), &id));
+    }
+  }
+  s->c.regions[0] = body;
+  return SN_OK;
+}
+
 static sn_status vjp_of_scan(scan_vjp *v) {
-  site *s = &v->s;
+  sn_site *s = &v->s;
   sn_arena *arena = s->b->arena;
   sn_argument *arguments;
   size_t n;
   uint8_t *saved;
   sn_id *inputs;
   sn_graph body;
+  SN_TRY(name_kept(s));
   SN_TRY(find_active(s, v->wanted, &v->active));
   SN_TRY(drop_unread(v));
   SN_TRY(sn_arena_alloc(arena, s->c.n_results, sizeof *v->y, (void **)&v->y));
@@ -482,47 +445,18 @@ static sn_status vjp_of_scan(scan_vjp *v) {
     n_carries += arguments[i].kind == SN_ARGUMENT_CARRY;
     n_stacks += arguments[i].kind == SN_ARGUMENT_SLICE;
   }
-  SN_TRY(put_region(s, 0, &body));
+  SN_TRY(sn_site_put_region(s, 0, &body));
   s->attrs[1] = n_carries;
   s->attrs[2] = n_stacks;
   s->attrs[4] = !s->c.reverse;
-  hand_out(v, make_node(s, inputs, n));
+  hand_out(v, sn_site_make_node(s, inputs, n));
   return s->b->status;
 }
 
 /* ---- vjp of cond ----------------------------------------------------------------------------- */
 
-/* The branch's vjp as a branch: of the operands, then the cotangents that there are. */
-static sn_status vjp_of_branch(site *s, const sn_graph *branch, const sn_id *dy, const bool *wanted,
-                               sn_graph *out, sn_argument **arguments, size_t *n) {
-  sn_arena *arena = s->b->arena;
-  const size_t n_args = arguments_of(s);
-  sn_id *y, *inside, *wrt, *dwrt;
-  size_t n_y = 0, n_wrt = 0;
-  SN_TRY(sn_arena_alloc(arena, s->c.n_results, sizeof *y, (void **)&y));
-  SN_TRY(sn_arena_alloc(arena, s->c.n_results, sizeof *y, (void **)&inside));
-  SN_TRY(sn_arena_alloc(arena, s->n, sizeof *wrt, (void **)&wrt));
-  SN_TRY(sn_arena_alloc(arena, s->n, sizeof *wrt, (void **)&dwrt));
-  sn_body_begin(&s->m, s->b, arena);
-  for (size_t k = 0; k < n_args; k++) s->args[k] = same_argument(s, k);
-  inline_region(s, branch);
-  SN_TRY(s->m.b.status);
-  for (size_t k = 0; k < s->c.n_results; k++) {
-    if (dy[k] == SN_NONE) continue;
-    const sn_type type = wide(output_type(branch, k));
-    y[n_y] = s->map[branch->outputs[k]];
-    inside[n_y++] = sn_body_argument(&s->m, SN_ARGUMENT_CONST, SN_GIVEN_NODE, dy[k], &type);
-  }
-  for (size_t k = 0; k < n_args; k++)
-    if (wanted[k + 1]) wrt[n_wrt++] = s->args[k];
-  SN_TRY(s->m.b.status);
-  SN_TRY(sn_vjp_nodes(&s->m.b, y, inside, n_y, wrt, n_wrt, dwrt));
-  for (size_t i = 0; i < n_wrt; i++) sn_body_output(&s->m, dwrt[i]);
-  return sn_body_close(&s->m, NULL, false, out, arguments, n);
-}
-
 /* The condition, then what the arguments are given by. */
-static sn_status branch_inputs(const site *s, const sn_argument *arguments, size_t n,
+static sn_status branch_inputs(const sn_site *s, const sn_argument *arguments, size_t n,
                                sn_id **inputs) {
   SN_TRY(sn_arena_alloc(s->b->arena, n + 1, sizeof **inputs, (void **)inputs));
   (*inputs)[0] = s->x[0];
@@ -530,19 +464,19 @@ static sn_status branch_inputs(const site *s, const sn_argument *arguments, size
   return SN_OK;
 }
 
-static sn_status vjp_of_cond(site *s, const sn_id *dy, const bool *wanted, sn_id *dx) {
+static sn_status vjp_of_cond(sn_site *s, const sn_id *dy, const bool *wanted, sn_id *dx) {
   sn_graph branches[2];
   sn_argument *arguments;
   size_t n, result = 0;
   sn_id *inputs;
   for (int r = 0; r < 2; r++)
-    SN_TRY(vjp_of_branch(s, s->c.regions[r], dy, wanted, &branches[r], &arguments, &n));
-  for (int r = 0; r < 2; r++) SN_TRY(put_region(s, r, &branches[r]));
+    SN_TRY(sn_site_vjp(s, s->c.regions[r], dy, wanted, &branches[r], &arguments, &n));
+  for (int r = 0; r < 2; r++) SN_TRY(sn_site_put_region(s, r, &branches[r]));
   SN_TRY(branch_inputs(s, arguments, n, &inputs));
-  const sn_id node = make_node(s, inputs, n + 1);
+  const sn_id node = sn_site_make_node(s, inputs, n + 1);
   for (size_t k = 1; k < s->n && !s->b->status; k++) {
     if (!wanted[k]) continue;
-    const sn_type type = wide(sn_build_type(s->b, s->x[k]));
+    const sn_type type = sn_wide_type(sn_build_type(s->b, s->x[k]));
     dx[k] = sn_build_result(s->b, node, result++, &type);
   }
   return s->b->status;
@@ -551,11 +485,13 @@ static sn_status vjp_of_cond(site *s, const sn_id *dy, const bool *wanted, sn_id
 void sn_control_vjp(sn_build *b, sn_id id, const sn_id *dy, const bool *wanted, sn_id *dx) {
   scan_vjp v = {.dy = dy, .wanted = wanted, .dx = dx};
   if (b->status) return;
-  b->status = begin(&v.s, b, id);
+  b->status = sn_site_begin(&v.s, b, id);
   if (b->status) return;
   switch ((int)v.s.c.op) {
   case SN_OP_scan: b->status = vjp_of_scan(&v); return;
   case SN_OP_cond: b->status = vjp_of_cond(&v.s, dy, wanted, dx); return;
+  case SN_OP_checkpoint: b->status = sn_checkpoint_vjp(&v.s, id, dy, wanted, dx); return;
+  case SN_OP_custom: b->status = sn_custom_vjp(&v.s, dy, wanted, dx); return;
   default:
     b->status = SN_FAIL(b->arena->env, SN_ERR_UNSUPPORTED, "grad",
                         "whileLoop runs nobody knows how often, so it has no reverse mode: "
@@ -567,7 +503,7 @@ void sn_control_vjp(sn_build *b, sn_id id, const sn_id *dy, const bool *wanted, 
 /* ---- jvp ------------------------------------------------------------------------------------- */
 
 typedef struct jvp_of {
-  site s;
+  sn_site s;
   const sn_id *dx;
   uint8_t *active;
   sn_id *tangents; /* per argument: its tangent's argument, or SN_NONE */
@@ -576,12 +512,12 @@ typedef struct jvp_of {
 /* Arguments for values, and for the tangents of those that have some: carries', slices' and consts' beside each other,
  * tangents behind. */
 static sn_status tangent_arguments(jvp_of *v) {
-  site *s = &v->s;
-  const size_t n = arguments_of(s), first = sn_control_first(s->c.op);
+  sn_site *s = &v->s;
+  const size_t n = sn_site_arguments(s), first = sn_control_first(s->c.op);
   sn_body_begin(&s->m, s->b, s->b->arena);
-  for (size_t k = 0; k < n; k++) s->args[k] = same_argument(s, k);
+  for (size_t k = 0; k < n; k++) s->args[k] = sn_site_same_argument(s, k);
   for (size_t k = 0; k < n && !s->b->status; k++) {
-    const sn_type type = argument_type(s, k), wide_type = wide(&type);
+    const sn_type type = sn_site_argument_type(s, k), wide_type = sn_wide_type(&type);
     v->tangents[k] = SN_NONE;
     if (!v->active[k] || !sn_dtype_is_float(type.dtype)) continue;
     sn_id from = v->dx[k + first];
@@ -595,9 +531,9 @@ static sn_status tangent_arguments(jvp_of *v) {
 
 /* Tangents of the region's results of kind carry or slice, as outputs; of a carry without one nothing. */
 static sn_status tangent_outputs(jvp_of *v, const sn_graph *region, bool carries) {
-  site *s = &v->s;
+  sn_site *s = &v->s;
   sn_arena *arena = s->b->arena;
-  const size_t n = arguments_of(s);
+  const size_t n = sn_site_arguments(s);
   sn_id *y, *dy, *wrt, *dwrt;
   size_t n_y = 0, n_wrt = 0;
   SN_TRY(sn_arena_alloc(arena, s->c.n_results, sizeof *y, (void **)&y));
@@ -611,7 +547,7 @@ static sn_status tangent_outputs(jvp_of *v, const sn_graph *region, bool carries
   }
   for (size_t k = 0; k < s->c.n_results; k++) {
     const bool carry = k < s->c.n_carries;
-    if (carry != carries || !sn_dtype_is_float(output_type(region, k)->dtype)) continue;
+    if (carry != carries || !sn_dtype_is_float(sn_output_type(region, k)->dtype)) continue;
     if (!carry || v->active[k]) y[n_y++] = s->map[region->outputs[k]];
   }
   SN_TRY(sn_jvp_nodes(&s->m.b, y, n_y, wrt, dwrt, n_wrt, dy));
@@ -621,9 +557,9 @@ static sn_status tangent_outputs(jvp_of *v, const sn_graph *region, bool carries
 
 static sn_status jvp_of_region(jvp_of *v, const sn_graph *region, bool is_test, sn_graph *out,
                                sn_argument **arguments, size_t *n) {
-  site *s = &v->s;
+  sn_site *s = &v->s;
   SN_TRY(tangent_arguments(v));
-  inline_region(s, region);
+  sn_site_inline(s, region);
   SN_TRY(s->m.b.status);
   for (size_t k = 0; k < (is_test ? 1 : s->c.n_carries); k++)
     sn_body_output(&s->m, s->map[region->outputs[k]]);
@@ -636,12 +572,12 @@ static sn_status jvp_of_region(jvp_of *v, const sn_graph *region, bool is_test, 
 
 /* The results that are tangents, in the order of tangent_outputs. */
 static void tangent_results(jvp_of *v, sn_id node, sn_id *dy) {
-  site *s = &v->s;
+  sn_site *s = &v->s;
   const sn_graph *region = s->c.regions[0];
   size_t number = s->c.n_carries;
   for (size_t k = 0; k < s->c.n_results && !s->b->status; k++) {
     const bool carry = k < s->c.n_carries;
-    const sn_type slice = wide(output_type(region, k));
+    const sn_type slice = sn_wide_type(sn_output_type(region, k));
     dy[k] = SN_NONE;
     if (!sn_dtype_is_float(slice.dtype) || (carry && !v->active[k])) continue;
     const bool stack = s->c.op == SN_OP_scan && !carry;
@@ -651,7 +587,7 @@ static void tangent_results(jvp_of *v, sn_id node, sn_id *dy) {
 }
 
 static sn_status jvp(jvp_of *v, sn_id *dy) {
-  site *s = &v->s;
+  sn_site *s = &v->s;
   sn_graph regions[SN_MAX_REGIONS];
   sn_argument *arguments;
   bool *given;
@@ -665,7 +601,7 @@ static sn_status jvp(jvp_of *v, sn_id *dy) {
     const bool is_test = s->c.op == SN_OP_while_loop && r == 1;
     SN_TRY(jvp_of_region(v, s->c.regions[r], is_test, &regions[r], &arguments, &n));
   }
-  for (uint32_t r = 0; r < s->c.n_regions; r++) SN_TRY(put_region(s, (int)r, &regions[r]));
+  for (uint32_t r = 0; r < s->c.n_regions; r++) SN_TRY(sn_site_put_region(s, (int)r, &regions[r]));
   SN_TRY(branch_inputs(s, arguments, n, &inputs));
   int64_t count[SN_ARGUMENT_KINDS] = {0};
   for (size_t i = 0; i < n; i++) count[arguments[i].kind]++;
@@ -674,14 +610,16 @@ static sn_status jvp(jvp_of *v, sn_id *dy) {
     s->attrs[2] = count[SN_ARGUMENT_SLICE];
   }
   if (s->c.op == SN_OP_while_loop) s->attrs[2] = count[SN_ARGUMENT_CARRY];
+  if (s->c.op == SN_OP_checkpoint) s->attrs[1] = 0;
   const size_t first = 1 - sn_control_first(s->c.op);
-  tangent_results(v, make_node(s, inputs + first, n + 1 - first), dy);
+  tangent_results(v, sn_site_make_node(s, inputs + first, n + 1 - first), dy);
   return s->b->status;
 }
 
 void sn_control_jvp(sn_build *b, sn_id id, const sn_id *dx, sn_id *dy) {
   jvp_of v = {.dx = dx};
   if (b->status) return;
-  b->status = begin(&v.s, b, id);
-  if (!b->status) b->status = jvp(&v, dy);
+  b->status = sn_site_begin(&v.s, b, id);
+  if (b->status) return;
+  b->status = v.s.c.op == SN_OP_custom ? sn_custom_jvp(&v.s, dx, dy) : jvp(&v, dy);
 }

@@ -60,12 +60,15 @@ static void grad_none(const sn_vjp_context *s) { (void)s; }
 #define grad_scan grad_none
 #define grad_while_loop grad_none
 #define grad_cond grad_none
+#define grad_checkpoint grad_none
+#define grad_custom grad_none
 #define grad_result grad_none
 
 /* -- views and structure: each is linear, dx is its transpose applied to dy -------------------- */
 
 /* y = x, later: dx = dy */
 GRAD(barrier) { s->dx[0] = DY; }
+GRAD(named) { s->dx[0] = DY; }
 
 /* y[i] = x[i] in another shape: dx = dy in the old shape */
 GRAD(reshape) { s->dx[0] = sn_build_reshape(s->b, DY, sn_build_type(s->b, X)); }

@@ -6,6 +6,7 @@
  *           of operands it is not for, such as the logarithm of 0, meets no derivative as 0 times infinity: examples that
  *           do not take it get no gradient from it and, where it reads floats that all examples share, give it the
  *           operands of one that does
+ *   custom  its body and its rule; cotangents of what all examples share are added up
  *
  * A carry has the axis if it begins with it, or if a round gives it to the carry. */
 #include <string.h>
@@ -167,6 +168,70 @@ static sn_status map_region(site *s, int r, const sn_id *inputs, sn_graph *out,
   return sn_body_close(&s->m, NULL, false, out, arguments, n);
 }
 
+/* ---- a rule for all examples ------------------------------------------------------------------ */
+
+/* One of a rule's derivatives: of argument or result k, which has the axis or not. */
+static void add_derivative(site *s, const sn_type *type, bool mapped, sn_id *arg) {
+  sn_build *b = &s->m.b;
+  const sn_type wider = sn_type_stacked(type, s->size);
+  *arg = sn_body_argument(&s->m, SN_ARGUMENT_CONST, SN_GIVEN_NODE, 0, mapped ? &wider : type);
+  if (!mapped || b->status) return;
+  s->batches[s->n_mapped] = *arg;
+  *arg = s->examples[s->n_mapped++] =
+      sn_body_argument(&s->m, SN_ARGUMENT_NONE, SN_GIVEN_NODE, 0, type);
+}
+
+static sn_id add_constant(site *s, size_t k) {
+  sn_id arg;
+  add_derivative(s, sn_build_type(s->b, s->x[k]), s->mapped[k], &arg);
+  return arg;
+}
+
+/* Arguments, derivatives, consts: those of one example, in args. */
+static sn_status begin_rule(site *s, sn_id *args) {
+  const sn_control *c = &s->c;
+  size_t n = 0;
+  sn_body_begin(&s->m, s->b, s->b->arena);
+  s->n_mapped = 0;
+  for (size_t k = 0; k < c->n_arguments; k++) args[n++] = add_constant(s, k);
+  const size_t n_given = c->reverse ? c->n_results : c->n_arguments;
+  for (size_t k = 0; k < n_given; k++) {
+    const sn_type type = c->reverse ? sn_control_result(c, k) : *sn_build_type(s->b, s->x[k]);
+    if (sn_dtype_is_float(type.dtype))
+      add_derivative(s, &type, c->reverse || s->mapped[k], &args[n++]);
+  }
+  for (size_t k = c->n_arguments; k < s->n; k++) args[n++] = add_constant(s, k);
+  return s->m.b.status;
+}
+
+/* What the rule makes: with the axis for what has it, else, a cotangent, added up over the examples. */
+static sn_status end_rule(site *s, const sn_id *y) {
+  const sn_control *c = &s->c;
+  sn_build *b = &s->m.b;
+  for (size_t k = 0, at = 0; c->reverse && k < c->n_arguments; k++) {
+    if (!sn_dtype_is_float(sn_build_type(s->b, s->x[k])->dtype)) continue;
+    const sn_id dx = y[at++];
+    sn_body_output(&s->m, s->mapped[k] ? dx : sn_build_reduce(b, SN_OP_sum, dx, 1));
+  }
+  for (size_t k = 0; !c->reverse && k < c->regions[1]->n_outputs; k++) sn_body_output(&s->m, y[k]);
+  return b->status;
+}
+
+static sn_status map_rule(site *s, sn_graph *out) {
+  const sn_graph *rule = s->c.regions[1];
+  sn_argument *arguments;
+  sn_id *args, *y;
+  size_t n;
+  SN_TRY(sn_arena_alloc(s->b->arena, rule->n_arguments, sizeof *args, (void **)&args));
+  SN_TRY(sn_arena_alloc(s->b->arena, rule->n_outputs, sizeof *y, (void **)&y));
+  SN_TRY(sn_arena_alloc(s->b->arena, rule->n_arguments, sizeof *y, (void **)&s->examples));
+  SN_TRY(sn_arena_alloc(s->b->arena, rule->n_arguments, sizeof *y, (void **)&s->batches));
+  SN_TRY(begin_rule(s, args));
+  SN_TRY(map_outputs(s, rule, args, y));
+  SN_TRY(end_rule(s, y));
+  return sn_body_close(&s->m, NULL, false, out, &arguments, &n);
+}
+
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
 /* Result k of the new node with the axis in front; a scan's slices have it behind that of the rounds. */
@@ -194,8 +259,10 @@ static sn_status map_loop(site *s, sn_id *out) {
   SN_TRY(sn_arena_alloc(s->b->arena, n_args, sizeof *inputs, (void **)&inputs));
   for (size_t k = 0; k < n_args; k++) inputs[k] = given(s, k);
   SN_TRY(s->b->status);
-  for (uint32_t r = 0; r < s->c.n_regions; r++)
+  const bool has_rule = s->c.op == SN_OP_custom;
+  for (uint32_t r = 0; r < s->c.n_regions - has_rule; r++)
     SN_TRY(map_region(s, (int)r, inputs, &regions[r], &arguments, &n));
+  if (has_rule) SN_TRY(map_rule(s, &regions[1]));
   for (uint32_t r = 0; r < s->c.n_regions; r++)
     SN_TRY(s->b->maker->region(s->b, &regions[r], &s->attrs[r]));
   SN_TRY(sn_arena_alloc(s->b->arena, n + 1, sizeof *all, (void **)&all));

@@ -167,6 +167,7 @@ static sn_status check_view(const site *s, sn_type *type) {
   case SN_OP_transpose: permute(s, type); return SN_OK;
   case SN_OP_slice: return check_slice(s, type);
   case SN_OP_windows: return check_windows(s, type);
+  case SN_OP_named:
   case SN_OP_barrier: *type = *a; return SN_OK;
   default:
     if (sn_type_size(a) != sn_type_size(type))

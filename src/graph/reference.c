@@ -88,7 +88,8 @@ int64_t sn_ref_view_source(const sn_graph *g, sn_id id, int64_t flat) {
   const sn_type *x = &g->nodes[*sn_graph_inputs(g, id)].type;
   const int64_t *attrs = sn_graph_attrs(g, id);
   int64_t at[SN_MAX_RANK], from[SN_MAX_RANK] = {0};
-  if (node->op == SN_OP_reshape || node->op == SN_OP_barrier) return flat;
+  if (node->op == SN_OP_reshape || node->op == SN_OP_barrier || node->op == SN_OP_named)
+    return flat;
   sn_unravel(&node->type, flat, at);
   if (node->op == SN_OP_windows) {
     const int64_t axis = attrs[0];

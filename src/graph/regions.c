@@ -29,7 +29,13 @@ sn_control sn_control_of(sn_op op, const int64_t *attrs, size_t n_inputs,
     c.n_carries = (size_t)attrs[2];
     c.n_consts = n_inputs - c.n_carries;
     break;
-  default: c.n_consts = n_inputs - 1; break;
+  case SN_OP_cond: c.n_consts = n_inputs - 1; break;
+  default:
+    c.n_consts = n_inputs;
+    if (op == SN_OP_checkpoint) c.n_kept = (size_t)attrs[1];
+    if (op != SN_OP_custom) break;
+    c.n_arguments = (size_t)attrs[2];
+    c.reverse = attrs[3];
   }
   return c;
 }
@@ -96,9 +102,46 @@ static sn_status verify_results(sn_env *env, const sn_control *c, const sn_type 
     SN_CHECK(env, sn_type_equal(output_type(other, 0), &test));
     return SN_OK;
   }
+  if (sn_op_is_function(c->op)) return SN_OK;
   SN_CHECK(env, other->n_outputs == body->n_outputs);
   for (size_t k = 0; k < c->n_results; k++)
     SN_CHECK(env, sn_type_equal(output_type(body, k), output_type(other, k)));
+  return SN_OK;
+}
+
+/* The next float from *at on among the arguments, or the results, of a custom function; NULL: there is none. */
+static const sn_type *next_float(const sn_control *c, const sn_type *const *inputs, bool results,
+                                 size_t *at) {
+  const size_t n = results ? c->n_results : c->n_arguments;
+  while (*at < n) {
+    const sn_type *type = results ? output_type(c->regions[0], *at) : inputs[*at];
+    ++*at;
+    if (sn_dtype_is_float(type->dtype)) return type;
+  }
+  return NULL;
+}
+
+/* The rule of a custom function: its arguments as listed in regions.h, its outputs the other derivatives. */
+static sn_status verify_rule(sn_env *env, const sn_control *c, const sn_type *const *inputs,
+                             size_t n_inputs) {
+  const sn_graph *rule = c->regions[1];
+  const sn_type **types, *type;
+  size_t n = 0, at = 0, n_outputs = 0;
+  SN_CHECK(env, c->n_arguments <= n_inputs);
+  SN_TRY(sn_arena_alloc(rule->arena, n_inputs + c->n_arguments + c->n_results, sizeof *types,
+                        (void **)&types));
+  for (; n < c->n_arguments; n++) types[n] = inputs[n];
+  while ((type = next_float(c, inputs, c->reverse, &at))) types[n++] = type;
+  for (size_t k = c->n_arguments; k < n_inputs; k++) types[n++] = inputs[k];
+  SN_CHECK(env, rule->n_arguments == n);
+  for (sn_id id = 0; id < rule->n_nodes; id++) {
+    if (rule->nodes[id].op != SN_OP_input) continue;
+    const size_t k = (size_t)sn_graph_attrs(rule, id)[0];
+    SN_CHECK(env, k < n && sn_type_equal(types[k], &rule->nodes[id].type));
+  }
+  for (at = 0; (type = next_float(c, inputs, !c->reverse, &at)); n_outputs++)
+    SN_CHECK(env, n_outputs < rule->n_outputs && sn_type_equal(output_type(rule, n_outputs), type));
+  SN_CHECK(env, n_outputs == rule->n_outputs);
   return SN_OK;
 }
 
@@ -107,8 +150,11 @@ sn_status sn_control_verify(sn_env *env, const sn_control *c, const sn_type *con
   const sn_type test = sn_type_scalar(SN_BOOL);
   SN_CHECK(env, c->n_carries <= n_inputs && c->n_stacks <= n_inputs - c->n_carries);
   if (c->op == SN_OP_cond) SN_CHECK(env, n_inputs && sn_type_equal(inputs[0], &test));
-  for (uint32_t r = 0; r < c->n_regions; r++)
+  SN_CHECK(env, c->n_kept <= c->n_results);
+  const uint32_t n = c->op == SN_OP_custom ? 1 : c->n_regions;
+  for (uint32_t r = 0; r < n; r++)
     SN_TRY(verify_arguments(env, c, c->regions[r], inputs, n_inputs));
+  if (c->op == SN_OP_custom) SN_TRY(verify_rule(env, c, inputs, n_inputs));
   return verify_results(env, c, inputs);
 }
 

@@ -1,4 +1,4 @@
-/* regions.h - control flow: ops that run graphs of their own, the regions of the graph they stand in.
+/* regions.h - control flow and functions: ops that run graphs of their own, the regions of the graph they stand in.
  *
  *   op           inputs                     regions                        results
  *   scan         carries, stacks, consts    body (carries, slices, consts) carries, stacks
@@ -8,6 +8,17 @@
  *                                           test (carries, consts) -> (bool)
  *   cond         a bool, operands           on_true, on_false (operands)   what a branch returns
  *                                             -> (results)
+ *   checkpoint   operands                   body (operands)                results, kept values
+ *                                             -> (results, kept values)
+ *   custom       arguments, consts          body (arguments, consts)       results
+ *                                             -> (results)
+ *                                           rule (arguments, derivatives, consts)
+ *                                             -> (derivatives)
+ *
+ * A rule's derivatives are those of floats alone, in their order and dtypes: cotangents of the results to cotangents of
+ * the arguments if it is `reverse`, else tangents of the arguments to tangents of the results. A checkpoint's kept values
+ * are what its derivative need not make again. Both ops are gone, their bodies in their place, before any pass
+ * (passes/inline_functions.c).
  *
  * A stack has the slices of `length` rounds along its first axis; a scan in reverse takes and writes the last one
  * first. A carry has one type throughout, and so has a result of both branches. In regions, an input node's number is
@@ -29,9 +40,11 @@ typedef struct sn_control {
   const sn_graph *regions[SN_MAX_REGIONS]; /* in the order of the attributes */
   uint32_t n_regions;
   size_t n_carries, n_stacks, n_consts; /* of the inputs; of cond all but the bool are consts */
+  size_t n_arguments;                   /* of custom: consts that have derivatives */
   size_t n_results;
+  size_t n_kept;  /* of the results of a checkpoint: the last ones */
   int64_t length; /* of scan */
-  bool reverse;
+  bool reverse;   /* a scan, or the rule of a custom function */
 } sn_control;
 
 static inline bool sn_op_is_control(sn_op op) {
@@ -40,6 +53,11 @@ static inline bool sn_op_is_control(sn_op op) {
 
 /* The first input that regions have as an argument. */
 static inline size_t sn_control_first(sn_op op) { return op == SN_OP_cond; }
+
+/* A function in the graph's place: no step of a program. */
+static inline bool sn_op_is_function(sn_op op) {
+  return op == SN_OP_checkpoint || op == SN_OP_custom;
+}
 
 /* The type of all nodes of control flow. */
 sn_type sn_control_type(void);

@@ -23,6 +23,10 @@ enum {
   SN_PASS_COUNT
 };
 
+/* inline_functions.c: what comes first where a graph has functions or names in it. */
+bool sn_has_functions(const sn_graph *graph);
+sn_pass_fn sn_inline_functions;
+
 /* decompose.c: what comes before them where a graph has ops that only derivatives see. */
 bool sn_needs_expanding(const sn_graph *graph);
 sn_pass_fn sn_expand;

@@ -1,4 +1,5 @@
-/* control_flow.c - loops and conditions of functions that were traced: sn_scan, sn_while, sn_cond. */
+/* control_flow.c - loops, conditions and functions that stay whole, of functions that were traced: sn_scan, sn_while,
+ * sn_cond, sn_checkpoint, sn_custom. */
 #include "tensor/apply.h"
 #include "tensor/eval.h"
 #include "tensor/trace_region.h"
@@ -11,7 +12,9 @@ typedef struct call {
   sn_captures captures;
   sn_graph graphs[SN_MAX_REGIONS];
   sn_region *regions[SN_MAX_REGIONS];
+  size_t n_inputs[SN_MAX_REGIONS]; /* arguments that are no captures */
   int n_regions;
+  size_t n_kept; /* outputs of a checkpoint that are no results */
 } call;
 
 /* ---- checking -------------------------------------------------------------------------------- */
@@ -70,14 +73,14 @@ static sn_status accept(const call *c, const sn_traced *traced) {
 
 static sn_status trace(call *c, const sn_traced *traced) {
   SN_TRY(sn_trace_region(c->ctx, c->arena, traced, &c->captures, &c->graphs[c->n_regions]));
-  c->n_regions++;
+  c->n_inputs[c->n_regions++] = traced->n_inputs;
   return SN_OK;
 }
 
 /* All regions have all captures as arguments. */
-static sn_status make_regions(call *c, size_t n_arguments) {
+static sn_status make_regions(call *c) {
   for (int r = 0; r < c->n_regions; r++) {
-    c->graphs[r].n_arguments = n_arguments + c->captures.n;
+    c->graphs[r].n_arguments = c->n_inputs[r] + c->captures.n;
     SN_TRY(sn_region_new(&c->ctx->env, &c->graphs[r], &c->regions[r]));
   }
   return SN_OK;
@@ -104,7 +107,7 @@ static sn_status make_results(const call *c, sn_tensor *node, sn_tensor **out) {
   const sn_control control = sn_control_of(node->op, node->attrs, node->n_inputs, regions);
   sn_status status = SN_OK;
   size_t made = 0;
-  while (!status && made < control.n_results) {
+  while (!status && made < control.n_results - c->n_kept) {
     const int64_t number = (int64_t)made;
     const sn_type type = sn_control_result(&control, made);
     status = sn_type_check(&c->ctx->env, &type, c->name);
@@ -127,7 +130,7 @@ static sn_status finish(call *c, sn_op op, sn_tensor *const *inputs, size_t n,
                         const int64_t *numbers, size_t n_numbers, sn_tensor **out) {
   sn_tensor *node;
   SN_TRY(make_node(c, op, inputs, n, numbers, n_numbers, &node));
-  const size_t n_results = c->graphs[0].n_outputs;
+  const size_t n_results = c->graphs[0].n_outputs - c->n_kept;
   sn_status status = sn_scope_reserve(c->ctx, n_results);
   if (!status) status = make_results(c, node, out);
   sn_release(node);
@@ -152,7 +155,7 @@ static sn_status scan(call *c, const sn_traced *body, size_t n_carries, sn_tenso
   const size_t n_stacks = body->n_inputs - n_carries;
   SN_TRY(check_stacks(c, body, n_carries, inputs + n_carries, n_stacks, length));
   SN_TRY(trace(c, body));
-  SN_TRY(make_regions(c, body->n_inputs));
+  SN_TRY(make_regions(c));
   const int64_t numbers[] = {(int64_t)n_carries, (int64_t)n_stacks, length, reverse};
   return finish(c, SN_OP_scan, inputs, body->n_inputs, numbers, 4, out);
 }
@@ -175,7 +178,7 @@ static sn_status while_loop(call *c, const sn_traced *test, const sn_traced *bod
     return differ(c, "the test's result", 0, &test->outputs[0]->type, "it must be", &bool_scalar);
   SN_TRY(trace(c, body));
   SN_TRY(trace(c, test));
-  SN_TRY(make_regions(c, n));
+  SN_TRY(make_regions(c));
   const int64_t numbers[] = {(int64_t)n};
   return finish(c, SN_OP_while_loop, carries, n, numbers, 1, out);
 }
@@ -207,11 +210,94 @@ static sn_status cond(call *c, sn_tensor *condition, const sn_traced *on_true,
                     &on_false->outputs[k]->type);
   SN_TRY(trace(c, on_true));
   SN_TRY(trace(c, on_false));
-  SN_TRY(make_regions(c, n));
+  SN_TRY(make_regions(c));
   SN_TRY(sn_arena_alloc(c->arena, n + 1, sizeof *inputs, (void **)&inputs));
   inputs[0] = condition;
   if (n) memcpy(inputs + 1, operands, n * sizeof *inputs);
   return finish(c, SN_OP_cond, inputs, n + 1, NULL, 0, out);
+}
+
+/* ---- functions that stay whole --------------------------------------------------------------- */
+
+static sn_status check_operands(const call *c, const sn_traced *f, sn_tensor *const *operands) {
+  for (size_t k = 0; k < f->n_inputs; k++)
+    if (!sn_type_equal(&operands[k]->type, &f->inputs[k]->type))
+      return differ(c, "operand", k, &operands[k]->type, "the function's argument",
+                    &f->inputs[k]->type);
+  return SN_OK;
+}
+
+static bool is_product(const sn_node *node) {
+  return node->op == SN_OP_matmul || node->op == SN_OP_conv;
+}
+
+static bool is_named(const sn_graph *g, sn_id id, const sn_save_policy *keep) {
+  bool found = false;
+  for (size_t i = 0; i < keep->n_names && g->nodes[id].op == SN_OP_named; i++)
+    found = found || *sn_graph_attrs(g, id) == keep->names[i];
+  return found;
+}
+
+/* Values to keep become further outputs of the body. */
+static sn_status keep_values(call *c, const sn_save_policy *keep) {
+  sn_graph *g = &c->graphs[0];
+  sn_id *outputs;
+  SN_TRY(sn_arena_alloc(c->arena, g->n_outputs + g->n_nodes, sizeof *outputs, (void **)&outputs));
+  if (g->n_outputs) memcpy(outputs, g->outputs, g->n_outputs * sizeof *outputs);
+  for (sn_id id = 0; id < g->n_nodes; id++)
+    if ((keep->products && is_product(&g->nodes[id])) || is_named(g, id, keep))
+      outputs[g->n_outputs + c->n_kept++] = id;
+  g->outputs = outputs;
+  g->n_outputs += c->n_kept;
+  return SN_OK;
+}
+
+static sn_status checkpoint(call *c, const sn_traced *body, sn_tensor *const *operands,
+                            const sn_save_policy *keep, sn_tensor **out) {
+  SN_TRY(accept(c, body));
+  SN_TRY(check_operands(c, body, operands));
+  SN_TRY(trace(c, body));
+  if (keep) SN_TRY(keep_values(c, keep));
+  SN_TRY(make_regions(c));
+  const int64_t kept = (int64_t)c->n_kept;
+  return finish(c, SN_OP_checkpoint, operands, body->n_inputs, &kept, 1, out);
+}
+
+/* What a rule takes or makes: a derivative for each float of those it is of. */
+static sn_status check_derivatives(const call *c, const char *what, sn_tensor *const *derivatives,
+                                   size_t n, sn_tensor *const *of, size_t n_of) {
+  size_t at = 0;
+  for (size_t k = 0; k < n_of; k++) {
+    if (!sn_dtype_is_float(of[k]->type.dtype)) continue;
+    if (at < n && !sn_type_equal(&derivatives[at]->type, &of[k]->type))
+      return differ(c, what, at, &derivatives[at]->type, "what it is of", &of[k]->type);
+    at++;
+  }
+  SN_FAIL_IF(&c->ctx->env, at != n, SN_ERR_ARGUMENT, c->name, "there are %zu of %s, expected %zu",
+             n, what, at);
+  return SN_OK;
+}
+
+static sn_status custom(call *c, const sn_traced *body, const sn_traced *rule, bool reverse,
+                        sn_tensor *const *arguments, sn_tensor **out) {
+  const size_t n = body->n_inputs;
+  SN_TRY(accept(c, body));
+  SN_TRY(accept(c, rule));
+  SN_TRY(check_operands(c, body, arguments));
+  SN_FAIL_IF(&c->ctx->env, rule->n_inputs < n, SN_ERR_ARGUMENT, c->name,
+             "the rule has %zu arguments, the function %zu", rule->n_inputs, n);
+  const sn_traced own = {rule->inputs, n, NULL, 0};
+  SN_TRY(check_operands(c, &own, arguments));
+  const sn_traced ends[] = {{arguments, n, NULL, 0}, {body->outputs, body->n_outputs, NULL, 0}};
+  SN_TRY(check_derivatives(c, "the derivatives that the rule takes", rule->inputs + n,
+                           rule->n_inputs - n, ends[reverse].inputs, ends[reverse].n_inputs));
+  SN_TRY(check_derivatives(c, "the derivatives that the rule makes", rule->outputs, rule->n_outputs,
+                           ends[!reverse].inputs, ends[!reverse].n_inputs));
+  SN_TRY(trace(c, body));
+  SN_TRY(trace(c, rule));
+  SN_TRY(make_regions(c));
+  const int64_t numbers[] = {(int64_t)n, reverse};
+  return finish(c, SN_OP_custom, arguments, n, numbers, 2, out);
 }
 
 /* ---- public ---------------------------------------------------------------------------------- */
@@ -243,6 +329,29 @@ sn_status sn_while(sn_context *ctx, const sn_traced *test, const sn_traced *body
   SN_TRY(sn_context_accept(ctx, carries, body->n_inputs, "whileLoop: carry"));
   begin(&c, ctx, &arena, "whileLoop");
   return end(&c, while_loop(&c, test, body, carries, out));
+}
+
+sn_status sn_checkpoint(sn_context *ctx, const sn_traced *body, sn_tensor *const *operands,
+                        const sn_save_policy *keep, sn_tensor **out) {
+  call c;
+  sn_arena arena;
+  SN_TRY(sn_context_accept(ctx, operands, body->n_inputs, "checkpoint: operand"));
+  begin(&c, ctx, &arena, "checkpoint");
+  return end(&c, checkpoint(&c, body, operands, keep, out));
+}
+
+sn_status sn_custom(sn_context *ctx, const sn_traced *body, const sn_traced *rule, bool reverse,
+                    sn_tensor *const *arguments, sn_tensor **out) {
+  call c;
+  sn_arena arena;
+  SN_TRY(sn_context_accept(ctx, arguments, body->n_inputs, "custom: argument"));
+  begin(&c, ctx, &arena, reverse ? "customVjp" : "customJvp");
+  return end(&c, custom(&c, body, rule, reverse, arguments, out));
+}
+
+sn_tensor *sn_named(sn_tensor *x, int32_t name) {
+  const int64_t number = name;
+  return sn_hand_out(x ? sn_node_of(x->ctx, SN_OP_named, &x, 1, &number, 1, NULL) : NULL);
 }
 
 sn_status sn_cond(sn_tensor *condition, const sn_traced *on_true, const sn_traced *on_false,

@@ -2,10 +2,11 @@
 
 import { asTensor, type TensorLike } from '../apply.js';
 import { checkInteger } from '../check.js';
-import { scan } from '../control.js';
+import { loopOfParts, scan, treeOf, type Loop, type ScanOptions } from '../control.js';
 import { ShapeError, shapeText } from '../errors.js';
 import { matmul, permuteDims, sigmoid, split, tanh, zeros } from '../functions.gen.js';
 import { readOptions, type OptionSchema } from '../options.js';
+import { enter, type Entered } from '../regions.js';
 import * as random from '../random.js';
 import { tidy } from '../scope.js';
 import type { Tensor } from '../tensor.js';
@@ -17,9 +18,11 @@ export interface RecurrentOptions {
   reverse?: boolean;
   /** Only the last state (n, size), instead of those of all times. Default false. */
   last?: boolean;
+  /** As in scan: times that a gradient keeps the states of at a time. Also what x contributes is then made part by part. */
+  checkpoint?: ScanOptions['checkpoint'];
 }
 
-const OPTIONS: OptionSchema<RecurrentOptions> = { reverse: 'boolean', last: 'boolean' };
+const OPTIONS: OptionSchema<RecurrentOptions> = { reverse: 'boolean', last: 'boolean', checkpoint: 'any' };
 
 export interface LstmParams {
   /** (in, 4 size), the gates in the order input, forget, cell, output */
@@ -64,7 +67,7 @@ function recurrent<P extends RecurrentParams>(
   const name = `nn.${op}`;
   checkInteger(name, 'inputs', inputs, 1);
   checkInteger(name, 'size', size, 1);
-  const { reverse = false, last = false } = readOptions(name, given, OPTIONS);
+  const { reverse = false, last = false, checkpoint } = readOptions(name, given, OPTIONS);
   const run = (params: P, given: TensorLike, state?: Tensor[]): [Tensor, Tensor[]] =>
     tidy(() => {
       checkParams(op, params);
@@ -72,13 +75,18 @@ function recurrent<P extends RecurrentParams>(
       const [batch, time, features] = x.shape;
       if (x.ndim !== 3 || features !== inputs || time === 0)
         throw new ShapeError(name, `needs (n, time, ${inputs}): x ${shapeText(x.shape)}`, { shapes: [x.shape] });
-      const shares = matmul(permuteDims(x, [1, 0, 2]), params.input).add(params.bias);
-      const start = state ?? Array.from({ length: states }, () => zeros([batch!, size], { dtype: shares.dtype }));
+      const start = state ?? Array.from({ length: states }, () => zeros([batch!, size], { dtype: params.bias.dtype }));
       const step = (before: Tensor[], share: Tensor): [Tensor[], Tensor | null] => {
         const next = cell(before, share, params);
         return [next, last ? null : next[0]!];
       };
-      const [end, ys] = scan(step, start, shares, { reverse });
+      const loop: Loop = (from, xs) => {
+        const shares = matmul(xs.tensors[0]!, params.input).add(params.bias);
+        return scan(step, treeOf(from) as Tensor[], shares, { reverse }).map((tree) => enter(name, tree)) as [Entered, Entered];
+      };
+      const times = enter(name, permuteDims(x, [1, 0, 2]));
+      const made = loopOfParts(name, enter(name, start), times, time!, reverse, checkpoint, loop);
+      const [end, ys] = made.map(treeOf) as [Tensor[], Tensor | null];
       return [ys ? permuteDims(ys, [1, 0, 2]) : end[0]!, end];
     });
   return {

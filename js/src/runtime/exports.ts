@@ -59,6 +59,9 @@ export interface Exports extends FunctionExports {
   sinter_scan(inputs: number, outputs: number, carries: number): number;
   sinter_while(carries: number): number;
   sinter_cond(operands: number, outputs: number): number;
+  sinter_checkpoint(operands: number, outputs: number, names: number): number;
+  sinter_custom(args: number, outputs: number, reverse: number): number;
+  sinter_named(x: number, name: number): number;
   sinter_vjp(outputs: number, count: number): number;
   sinter_jvp(outputs: number, count: number): number;
   sinter_vmap(outputs: number, count: number): number;

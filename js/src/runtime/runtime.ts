@@ -22,6 +22,8 @@ const GUARDED = [
   'sinter_scan',
   'sinter_while',
   'sinter_cond',
+  'sinter_checkpoint',
+  'sinter_custom',
   'sinter_vjp',
   'sinter_jvp',
   'sinter_vmap',

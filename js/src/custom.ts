@@ -1,0 +1,153 @@
+// customVjp and customJvp: functions that bring their derivative along. In what is recorded they are one node with two
+// bodies, the function and its rule; derivatives put the rule in, all else the function.
+
+import { asTensor } from './apply.js';
+import { atOnce } from './checkpoint.js';
+import { checkFunction, shown } from './check.js';
+import { isFloat } from './dtype.js';
+import { DTypeError, SinterError } from './errors.js';
+import { zerosLike } from './functions.gen.js';
+import { readOptions, type OptionSchema } from './options.js';
+import { spread } from './prefix.js';
+import { placeholder } from './program.js';
+import { argumentName, rebuild, resultName, tensorNames } from './pytree.js';
+import { control, enter, sameTree, sameTypes, standIns, trace, traceCall, typed, type Entered, type TensorsOf } from './regions.js';
+import { tidyTraced } from './scope.js';
+import type { Tensor } from './tensor.js';
+import { isTracing } from './trace.js';
+import { like, type CotangentOf, type TangentsOf } from './vjp.js';
+
+type Call = (...args: unknown[]) => unknown;
+
+export interface CustomVjpRule<A extends readonly unknown[], R, S> {
+  /** [what f returns, residuals: whatever backward needs]. */
+  forward: (...args: A) => readonly [R, S];
+  /** Cotangents of the arguments, one for each, from that of the result; null: zeros, and for what is no float. */
+  backward: (residuals: S, cotangent: CotangentOf<R>) => TangentsOf<A>;
+}
+
+export interface CustomJvpRule<A extends readonly unknown[], R> {
+  /** [what f returns, its tangent], from the arguments and their tangents, null for what is no float. */
+  jvp: (primals: A, tangents: { [K in keyof A]: A[K] }) => readonly [R, unknown];
+}
+
+const VJP: OptionSchema<{ forward: unknown; backward: unknown }> = { forward: 'any', backward: 'any' };
+const JVP: OptionSchema<{ jvp: unknown }> = { jvp: 'any' };
+
+/** What a rule was traced on and made: derivatives of floats alone. */
+interface Traced {
+  inputs: Tensor[];
+  given: Tensor[];
+  made: Tensor[];
+}
+
+function pairOf(op: string, what: string, result: unknown, wanted: string): readonly [unknown, unknown] {
+  if (Array.isArray(result) && result.length === 2) return result as [unknown, unknown];
+  throw new SinterError('argument', op, `${what} returned ${shown(result)}, expected ${wanted}`);
+}
+
+/** Refuses a result of the rule that is of another type than that of the function. */
+function checkSame(op: string, what: string, y: Entered, value: unknown): void {
+  const again = enter(op, value);
+  const metas = typed(y).map((t) => t.meta);
+  sameTree(op, 'result', y.shape, `${what} returned`, again.shape);
+  sameTypes(op, 'result', y.shape, metas, `${what} returned`, typed(again, metas));
+}
+
+/** Derivatives of the floats in a tree that are no bare numbers, from a tree that may end early. */
+function derivatives(op: string, what: string, of: Entered, nameOf: Parameters<typeof tensorNames>[1], value: unknown): Tensor[] {
+  const isNone = (part: unknown): boolean => part === null || part === undefined;
+  const names = tensorNames(of.shape, nameOf);
+  return spread(op, `the ${what}`, of.shape, value, isNone).flatMap((part, i) => {
+    const leaf = of.tensors[i]!;
+    if (of.numbers.has(leaf)) return [];
+    if (isFloat(leaf.dtype)) return [isNone(part) ? zerosLike(leaf) : like(op, what, names[i]!, leaf, part)!];
+    if (isNone(part)) return [];
+    throw new DTypeError(op, `${names[i]} is ${leaf.dtype} and has no ${what}`, { hint: 'give null for it' });
+  });
+}
+
+/** A placeholder for the derivative of each float, null for what is none. */
+const placeholders = (leaves: readonly Tensor[]): (Tensor | null)[] => leaves.map((t) => (isFloat(t.dtype) ? placeholder(t.meta) : null));
+
+const tensorsOf = (leaves: readonly (Tensor | null)[]): Tensor[] => leaves.filter((t) => t !== null);
+
+function traceVjp(op: string, rule: CustomVjpRule<never, unknown, unknown>, args: Entered, y: Entered): Traced {
+  const { inputs, list } = standIns(args);
+  const cotangents = placeholders(typed(y));
+  const made = trace(op, args.bound, () => {
+    const [value, residuals] = pairOf(op, 'forward', (rule.forward as Call)(...list), '[y, residuals]');
+    checkSame(op, 'forward', y, value);
+    const result = (rule.backward as Call)(residuals, rebuild(y.shape, cotangents));
+    return derivatives(op, 'cotangent', args, argumentName, result);
+  });
+  return { inputs, given: tensorsOf(cotangents), made: made as Tensor[] };
+}
+
+function traceJvp(op: string, rule: CustomJvpRule<never, unknown>, args: Entered, y: Entered): Traced {
+  const { inputs, given, list } = standIns(args);
+  const tangents = placeholders(given);
+  let next = 0;
+  const leaves = args.tensors.map((t) => (args.numbers.has(t) ? asTensor(0, op) : tangents[next++]!));
+  const made = trace(op, args.bound, () => {
+    const result = (rule.jvp as Call)(list, rebuild(args.shape, leaves));
+    const [value, tangent] = pairOf(op, 'jvp', result, '[y, dy]');
+    checkSame(op, 'jvp', y, value);
+    return derivatives(op, 'tangent', { ...y, tensors: typed(y), numbers: new Map() }, resultName, tangent);
+  });
+  return { inputs, given: tensorsOf(tangents), made: made as Tensor[] };
+}
+
+/** f with a rule, as one node. */
+function recorded(op: string, f: Call, args: Entered, reverse: boolean, traceRule: (y: Entered) => Traced): unknown {
+  const { inputs, given, made } = traceCall(op, args, f);
+  const outputs = typed(made);
+  if (outputs.length === 0) return rebuild(made.shape, []);
+  const rule = traceRule(made);
+  const words = [rule.given.length, rule.made.length, ...inputs, ...outputs, ...rule.inputs, ...rule.given, ...rule.made, ...given];
+  const call = [inputs.length, outputs.length, Number(reverse)] as const;
+  return rebuild(made.shape, control(op, words, outputs.length, (core) => core.sinter_custom(...call)));
+}
+
+function custom(op: string, f: unknown, reverse: boolean, traceRule: (args: Entered, y: Entered) => Traced): Call {
+  const call = f as Call;
+  return (...list) =>
+    tidyTraced(() => {
+      const args = enter(op, list);
+      return isTracing() ? recorded(op, call, args, reverse, (y) => traceRule(args, y)) : atOnce(op, call, args);
+    });
+}
+
+/**
+ * f with a derivative of its own, given as its transpose: forward(...args) -> [y, residuals], then backward(residuals,
+ * cotangent of y) -> the cotangents of the arguments, one for each. All are traced once for each call, under jit, vmap and
+ * in loops too; forward mode is the transpose of backward. What the functions capture is not differentiated.
+ */
+export function customVjp<A extends readonly unknown[], R, S>(
+  f: (...args: A) => R,
+  rule: CustomVjpRule<A, R, S>,
+): (...args: A) => TensorsOf<R> {
+  const op = 'customVjp';
+  const hint = 'customVjp(f, { forward: (...args) => [y, residuals], backward: (residuals, cotangent) => [...] })';
+  checkFunction(op, f, hint);
+  const given = readOptions(op, rule, VJP) as CustomVjpRule<never, unknown, unknown>;
+  checkFunction(op, given.forward, hint);
+  checkFunction(op, given.backward, hint);
+  return custom(op, f, true, (args, y) => traceVjp(op, given, args, y)) as unknown as (...args: A) => TensorsOf<R>;
+}
+
+/**
+ * f with a derivative of its own: jvp(primals, tangents) -> [y, dy], linear in the tangents. Reverse mode is its
+ * transpose. Else as customVjp.
+ */
+export function customJvp<A extends readonly unknown[], R>(
+  f: (...args: A) => R,
+  rule: CustomJvpRule<A, R>,
+): (...args: A) => TensorsOf<R> {
+  const op = 'customJvp';
+  const hint = 'customJvp(f, { jvp: (primals, tangents) => [y, dy] })';
+  checkFunction(op, f, hint);
+  const given = readOptions(op, rule, JVP) as CustomJvpRule<never, unknown>;
+  checkFunction(op, given.jvp, hint);
+  return custom(op, f, false, (args, y) => traceJvp(op, given, args, y)) as unknown as (...args: A) => TensorsOf<R>;
+}
