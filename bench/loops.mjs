@@ -88,6 +88,35 @@ for (const [steps, asked] of [[200, '35 us'], [20_000, '-']]) {
   measure(`Lotka-Volterra, ${steps} RK4 steps, value and gradient`, () => f(...rates)[0].item(), 300, asked, '30 ms');
 }
 
+/* ---- states that are vectors ---- */
+
+const field = sn.random.normal(sn.random.key(5), [5, 5]).mul(0.3);
+const rk4Of = (f, y, h) => {
+  const k1 = f(y), k2 = f(y.add(k1.mul(h / 2))), k3 = f(y.add(k2.mul(h / 2))), k4 = f(y.add(k3.mul(h)));
+  return y.add(k1.add(k4).add(k2.add(k3).mul(2)).mul(h / 6));
+};
+const steered = (y, a) => sn.scan((s) => {
+  const next = rk4Of((v) => sn.tanh(a.matmul(v)).sub(v), s, 0.01);
+  return [next, next];
+}, y, null, { length: 1000 })[1].square().sum();
+const five = sn.tensor([1, 0.5, 0.2, -0.3, 0.7]);
+const steeredValue = sn.jit(steered);
+measure('a field of 5 and a matrix, 1,000 RK4 steps, value', () => steeredValue(five, field).item(), 50, '-', '-');
+const steeredGradient = sn.jit(sn.valueAndGrad(steered, { argnums: [0, 1] }));
+measure('a field of 5 and a matrix, 1,000 RK4 steps, and gradient', () => steeredGradient(five, field)[0].item(), 50, '-', '-');
+
+const moments = Array.from({ length: 101 }, (_, i) => i / 10);
+const prey = (y, t, p) => {
+  const [a, b, met] = [y.take(0), y.take(1), y.take(0).mul(y.take(1))];
+  return sn.stack([a.mul(p.take(0)).sub(met.mul(p.take(1))), met.mul(p.take(3)).sub(b.mul(p.take(2)))]);
+};
+const adaptive = (y, p) => sn.odeint(prey, y, moments, { args: p, rtol: 1e-5, atol: 1e-7 }).square().sum();
+const two = [sn.tensor([10, 5]), sn.tensor([1.1, 0.4, 0.4, 0.1])];
+const adaptiveValue = sn.jit(adaptive);
+measure('Lotka-Volterra as vectors, dopri5 to 100 times, value', () => adaptiveValue(...two).item(), 50, '-', '-');
+const adaptiveGradient = sn.jit(sn.valueAndGrad(adaptive, { argnums: [0, 1] }));
+measure('Lotka-Volterra as vectors, dopri5 to 100 times, and gradient', () => adaptiveGradient(...two)[0].item(), 50, '-', '-');
+
 /* ---- recurrent layers: a training step ---- */
 
 for (const [kind, size, batch, times, asked] of [
@@ -124,6 +153,22 @@ const logistic = (w) => {
 const second = sn.jit(sn.hessian(logistic));
 const weights = sn.zeros([size]);
 measure('Hessian of a logistic regression, 100 by 1,000', () => second(weights).dataSync(), 30, '10 ms', '-');
+
+const net = sn.nn.sequential(sn.nn.linear(784, 256), sn.nn.relu(), sn.nn.linear(256, 10));
+const params = net.init(sn.random.key(6));
+const batch = [sn.random.normal(sn.random.key(7), [128, 784]), sn.random.normal(sn.random.key(8), [128, 10])];
+const distance = (p, x, y) => sn.mean(sn.square(sn.sub(net.apply(p, x), y)));
+const gradientOfAll = sn.jit(sn.grad(distance));
+const gradientOfEach = sn.jit(sn.vmap(sn.grad(distance), { inAxes: [null, 0, 0] }));
+const filled = sn.jit((x) => sn.broadcastTo(x, [128, 203_530]).add(0));
+const done = (result) => {
+  sn.eval(result);
+  sn.dispose(result);
+};
+const held = sn.tensor(1.5);
+measure('gradient of an MLP 784-256-10, batch 128', () => done(gradientOfAll(params, ...batch)), 40, '-', '-');
+measure('the same of each example, all 128 stored', () => done(gradientOfEach(params, ...batch)), 40, '3 of it', '-');
+measure('as many bytes filled with one number', () => done(filled(held)), 40, '-', '-');
 
 const fitted = sn.jit((start) => sn.minimize(
   (p) => sn.mean(sn.square(sn.sub(lotkaVolterraPath(p), observed))), start, { method: 'lbfgs', maxSteps: 50 }));

@@ -12,7 +12,7 @@
 
 /* Beyond these an engine takes long to compile it. */
 #define MOST_REGISTERS 1024
-#define MOST_NODES 16384
+#define MOST_NODES 65536
 #define MOST_ELEMENTS 4096 /* of a value whose elements are asked for */
 
 typedef enum event_kind {

@@ -68,12 +68,6 @@ static bool suits(const sn_target *target, const sn_serial_region *region) {
   return work <= kernels * target->costs.kernel_flops || kernels == 1;
 }
 
-bool sn_serial_suits(const sn_target *target, const sn_serial_control *loop) {
-  for (uint32_t r = 0; r < loop->control.n_regions; r++)
-    if (!suits(target, &loop->regions[r])) return false;
-  return loop->control.op != SN_OP_cond;
-}
-
 static size_t value_bytes(const sn_groups *groups, const sn_operand *whole) {
   return (sn_type_bytes(&groups->values[whole->value].type) + 15) & ~(size_t)15;
 }
@@ -98,4 +92,11 @@ size_t sn_serial_stacks(const sn_serial_control *loop) {
   size_t bytes = 0;
   for (uint32_t r = 0; r < loop->control.n_regions; r++) bytes += region_stacks(&loop->regions[r]);
   return bytes;
+}
+
+/* What inner loops stack stays in a cache, too. */
+bool sn_serial_suits(const sn_target *target, const sn_serial_control *loop) {
+  for (uint32_t r = 0; r < loop->control.n_regions; r++)
+    if (!suits(target, &loop->regions[r])) return false;
+  return loop->control.op != SN_OP_cond && sn_serial_stacks(loop) <= target->costs.block_bytes;
 }
