@@ -19,4 +19,11 @@ extern case_random rng;
 int open_cases(void **state);
 int close_cases(void **state);
 
+/* Fail with what was made and the context's error. */
+sn_tensor *must(const char *what, sn_tensor *t);
+void succeed(const char *what, sn_status status);
+
+/* Numbers of a tensor like t that follow from a seed. */
+sn_tensor *random_like(sn_tensor *t, uint64_t seed);
+
 #endif

@@ -26,23 +26,9 @@ typedef struct derivative {
   sn_tensor *loss, *grads[DERIVATIVE_INPUTS];
 } derivative;
 
-static sn_tensor *must(sn_tensor *t, const char *what) {
-  if (!t) fail_msg("%s: %s", what, sn_error_message(ctx));
-  return t;
-}
-
-static sn_tensor *weights_like(sn_tensor *t, sn_dtype dtype, uint64_t seed) {
-  case_random r = {seed};
-  const int64_t n = sn_size(t);
-  double *w = calloc((size_t)n + 1, sizeof *w);
-  for (int64_t i = 0; i < n; i++) w[i] = case_between(&r, 0.5, 1.5) * (i % 2 ? -1 : 1);
-  sn_tensor *wide = sn_from_data(ctx, SN_F64, sn_rank(t), sn_dims(t), w);
-  free(w);
-  return sn_astype(wide, dtype);
-}
-
 static sn_tensor *weighted_sum(sn_tensor *t, sn_dtype dtype, uint64_t seed) {
-  return sn_sum(sn_mul(sn_astype(t, dtype), weights_like(t, dtype, seed)), SN_ALL_AXES, false);
+  return sn_sum(sn_mul(sn_astype(t, dtype), sn_astype(random_like(t, seed), dtype)), SN_ALL_AXES,
+                false);
 }
 
 /* second: the loss is a weighted sum of the first gradients. */
@@ -53,23 +39,23 @@ static derivative differentiate(const derivative_case *c, sn_dtype dtype, bool s
     d.inputs[k] = sn_placeholder(ctx, dtype, c->in[k].rank, c->in[k].dims);
     vars[k] = sn_variable(d.inputs[k]);
   }
-  d.loss = weighted_sum(must(c->build(ctx, c, vars), c->name), dtype, 7);
-  if (sn_gradients(d.loss, vars, (size_t)c->n, d.grads)) must(NULL, c->name);
+  d.loss = weighted_sum(must(c->name, c->build(ctx, c, vars)), dtype, 7);
+  succeed(c->name, sn_gradients(d.loss, vars, (size_t)c->n, d.grads));
   if (!second) return d;
   sn_tensor *sum = NULL;
   for (int k = 0; k < c->n; k++) {
     sn_tensor *part = weighted_sum(d.grads[k], dtype, 11 + (uint64_t)k);
     sum = sum ? sn_add(sum, part) : part;
   }
-  d.loss = must(sum, c->name);
-  if (sn_gradients(d.loss, vars, (size_t)c->n, d.grads)) must(NULL, c->name);
+  d.loss = must(c->name, sum);
+  succeed(c->name, sn_gradients(d.loss, vars, (size_t)c->n, d.grads));
   return d;
 }
 
 static sn_program *compile(const derivative_case *c, const derivative *d, sn_tensor *const *outputs,
                            size_t n) {
   sn_program *program;
-  if (sn_compile(ctx, d->inputs, (size_t)c->n, outputs, n, NULL, &program)) must(NULL, c->name);
+  succeed(c->name, sn_compile(ctx, d->inputs, (size_t)c->n, outputs, n, NULL, &program));
   return program;
 }
 
@@ -79,7 +65,7 @@ static void run(const derivative_case *c, sn_program *program, sn_dtype dtype,
   for (int k = 0; k < c->n; k++)
     arguments[k] =
         sn_astype(sn_from_data(ctx, SN_F64, c->in[k].rank, c->in[k].dims, at->x[k]), dtype);
-  if (sn_program_run(program, arguments, outputs)) must(NULL, c->name);
+  succeed(c->name, sn_program_run(program, arguments, outputs));
 }
 
 static double loss_at(const derivative_case *c, sn_program *program, const derivative_point *at) {
@@ -316,7 +302,7 @@ static void several_outputs(void **state) {
     sn_tensor *outputs[] = {y, sn_sum(y, 2, false), x, part, sn_iota(ctx, SN_F64, 1, DIMS(2), 0)};
     sn_tensor *cotangents[5], *sum = NULL, *grads[3], *wrt[] = {x, v, other};
     for (size_t k = 0; k < 5; k++) {
-      cotangents[k] = k ? weights_like(outputs[k], SN_F64, k) : y;
+      cotangents[k] = k ? random_like(outputs[k], k) : y;
       sn_tensor *fixed = sn_stop_gradient(cotangents[k]);
       sn_tensor *term = sn_sum(sn_mul(outputs[k], fixed), SN_ALL_AXES, false);
       sum = k ? sn_add(sum, term) : term;

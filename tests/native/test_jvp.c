@@ -21,33 +21,15 @@ typedef struct values {
   size_t n;
 } values;
 
-static sn_tensor *must(const derivative_case *c, sn_tensor *t) {
-  if (!t) fail_msg("%s: %s", c->name, sn_error_message(ctx));
-  return t;
-}
-
-static void succeed(const derivative_case *c, sn_status status) {
-  if (status) fail_msg("%s: %s", c->name, sn_error_message(ctx));
-}
-
 static values read_all(const derivative_case *c, sn_tensor *const *t, size_t n) {
   values all = {.n = 0};
   for (size_t i = 0; i < n; i++) {
-    const size_t size = (size_t)sn_size(must(c, t[i]));
+    const size_t size = (size_t)sn_size(must(c->name, t[i]));
     assert_true(all.n + size <= MOST);
-    succeed(c, sn_read(t[i], all.v + all.n, size * sizeof(double)));
+    succeed(c->name, sn_read(t[i], all.v + all.n, size * sizeof(double)));
     all.n += size;
   }
   return all;
-}
-
-/* Numbers of a tensor like t that follow from a seed. */
-static sn_tensor *random_like(sn_tensor *t, uint64_t seed) {
-  case_random r = {seed};
-  double v[MOST];
-  assert_true(sn_size(t) <= MOST);
-  for (int64_t i = 0; i < sn_size(t); i++) v[i] = case_between(&r, 0.5, 1.5) * (i % 2 ? -1 : 1);
-  return sn_from_data(ctx, SN_F64, sn_rank(t), sn_dims(t), v);
 }
 
 /* ---- f and what is made of it ---------------------------------------------------------------- */
@@ -65,10 +47,10 @@ static made make(const derivative_case *c, const derivative_point *at) {
     m.x[k] = sn_variable(sn_from_data(ctx, SN_F64, c->in[k].rank, c->in[k].dims, at->x[k]));
     m.v[k] = random_like(m.x[k], 3 + k);
   }
-  m.y = sn_astype(must(c, c->build(ctx, c, m.x)), SN_F64);
+  m.y = sn_astype(must(c->name, c->build(ctx, c, m.x)), SN_F64);
   m.u = random_like(m.y, 7);
-  succeed(c, sn_jvp(ctx, &m.y, 1, m.x, m.v, m.n, &m.jv));
-  succeed(c, sn_vjp(ctx, &m.y, 1, &m.u, m.x, m.n, m.ju));
+  succeed(c->name, sn_jvp(ctx, &m.y, 1, m.x, m.v, m.n, &m.jv));
+  succeed(c->name, sn_vjp(ctx, &m.y, 1, &m.u, m.x, m.n, m.ju));
   return m;
 }
 
@@ -149,7 +131,7 @@ static void check_parts(const derivative_case *c, const made *m, const values *j
   for (size_t k = 0; k < m->n; k++) {
     sn_tensor *v[DERIVATIVE_INPUTS] = {NULL}, *part;
     v[k] = m->v[k];
-    succeed(c, sn_jvp(ctx, &m->y, 1, m->x, v, m->n, &part));
+    succeed(c->name, sn_jvp(ctx, &m->y, 1, m->x, v, m->n, &part));
     const values by_one = read_all(c, &part, 1);
     for (size_t i = 0; i < sum.n; i++) sum.v[i] += by_one.v[i];
   }
@@ -167,14 +149,14 @@ static void check_case(const derivative_case *c) {
   check_parts(c, &m, &jv);
 
   sn_tensor *made_of[DERIVATIVE_INPUTS], *twice;
-  succeed(c, sn_jvp(ctx, m.ju, m.n, m.x, m.v, m.n, made_of));
+  succeed(c->name, sn_jvp(ctx, m.ju, m.n, m.x, m.v, m.n, made_of));
   const values second = read_all(c, made_of, m.n);
   want = difference(c, &at, measure_ju);
   expect_near(c, "jvp of vjp", &second, &want, ATOL, RTOL_SECOND);
-  succeed(c, sn_vjp(ctx, &m.jv, 1, &m.u, m.x, m.n, made_of));
+  succeed(c->name, sn_vjp(ctx, &m.jv, 1, &m.u, m.x, m.n, made_of));
   want = read_all(c, made_of, m.n);
   expect_near(c, "vjp of jvp", &want, &second, 1e-11 * largest(&second), 0);
-  succeed(c, sn_jvp(ctx, &m.jv, 1, m.x, m.v, m.n, &twice));
+  succeed(c->name, sn_jvp(ctx, &m.jv, 1, m.x, m.v, m.n, &twice));
   const values bent = read_all(c, &twice, 1);
   want = difference(c, &at, measure_jv);
   expect_near(c, "jvp of jvp", &bent, &want, ATOL, RTOL_SECOND);

@@ -17,37 +17,19 @@ typedef struct inputs {
   sn_tensor *x[DERIVATIVE_INPUTS];
 } inputs;
 
-static sn_tensor *must(const derivative_case *c, sn_tensor *t) {
-  if (!t) fail_msg("%s: %s", c->name, sn_error_message(ctx));
-  return t;
-}
-
-static void succeed(const derivative_case *c, sn_status status) {
-  if (status) fail_msg("%s: %s", c->name, sn_error_message(ctx));
-}
-
-/* Numbers of a tensor like t that follow from a seed: the same for every example. */
-static sn_tensor *random_like(sn_tensor *t, uint64_t seed) {
-  case_random r = {seed};
-  double v[MOST];
-  assert_true(sn_size(t) <= MOST);
-  for (int64_t i = 0; i < sn_size(t); i++) v[i] = case_between(&r, 0.5, 1.5) * (i % 2 ? -1 : 1);
-  return sn_from_data(ctx, SN_F64, sn_rank(t), sn_dims(t), v);
-}
-
 /* ---- what is mapped -------------------------------------------------------------------------- */
 
 /* Makes tensors of one example, returns how many. */
 typedef size_t function_of(const derivative_case *c, const inputs *in, sn_tensor **out);
 
 static size_t make_y(const derivative_case *c, const inputs *in, sn_tensor **out) {
-  out[0] = sn_astype(must(c, c->build(ctx, c, in->x)), SN_F64);
+  out[0] = sn_astype(must(c->name, c->build(ctx, c, in->x)), SN_F64);
   return 1;
 }
 
 static inputs variables_of(const derivative_case *c, const inputs *in) {
   inputs v = {{NULL}};
-  for (int k = 0; k < c->n; k++) v.x[k] = must(c, sn_variable(in->x[k]));
+  for (int k = 0; k < c->n; k++) v.x[k] = must(c->name, sn_variable(in->x[k]));
   return v;
 }
 
@@ -56,7 +38,7 @@ static size_t make_vjp(const derivative_case *c, const inputs *in, sn_tensor **o
   sn_tensor *y;
   make_y(c, &v, &y);
   sn_tensor *u = random_like(y, 7);
-  succeed(c, sn_vjp(ctx, &y, 1, &u, v.x, (size_t)c->n, out));
+  succeed(c->name, sn_vjp(ctx, &y, 1, &u, v.x, (size_t)c->n, out));
   return (size_t)c->n;
 }
 
@@ -70,7 +52,7 @@ static size_t make_jvp(const derivative_case *c, const inputs *in, sn_tensor **o
   const inputs v = variables_of(c, in), d = directions(c, in);
   sn_tensor *y;
   make_y(c, &v, &y);
-  succeed(c, sn_jvp(ctx, &y, 1, v.x, d.x, (size_t)c->n, out));
+  succeed(c->name, sn_jvp(ctx, &y, 1, v.x, d.x, (size_t)c->n, out));
   return 1;
 }
 
@@ -78,7 +60,7 @@ static size_t make_jvp_of_vjp(const derivative_case *c, const inputs *in, sn_ten
   const inputs v = variables_of(c, in), d = directions(c, in);
   sn_tensor *slopes[DERIVATIVE_INPUTS];
   const size_t n = make_vjp(c, &v, slopes);
-  succeed(c, sn_jvp(ctx, slopes, n, v.x, d.x, (size_t)c->n, out));
+  succeed(c->name, sn_jvp(ctx, slopes, n, v.x, d.x, (size_t)c->n, out));
   return n;
 }
 
@@ -95,8 +77,8 @@ static size_t make_hessian(const derivative_case *c, const inputs *in, sn_tensor
   sn_tensor *direction = sn_placeholder(ctx, SN_F64, type->rank, type->dims);
   sn_tensor *units = sn_from_data(ctx, SN_F64, type->rank + 1, dims, unit);
   make_vjp(c, &v, slopes);
-  succeed(c, sn_jvp(ctx, slopes, 1, v.x, &direction, 1, &bent));
-  succeed(c, sn_vmap(ctx, &bent, (int[]){0}, 1, &direction, &units, (int[]){0}, 1, out));
+  succeed(c->name, sn_jvp(ctx, slopes, 1, v.x, &direction, 1, &bent));
+  succeed(c->name, sn_vmap(ctx, &bent, (int[]){0}, 1, &direction, &units, (int[]){0}, 1, out));
   return 1;
 }
 
@@ -186,7 +168,7 @@ static size_t map(const choice *ch, function_of *f, const inputs *in, sn_tensor 
   }
   const size_t n_made = f(c, &one, made);
   for (size_t k = 0; k < n_made; k++) out_axes[k] = axis_of(ch, sn_rank(made[k]) + 1);
-  succeed(c, sn_vmap(ctx, made, out_axes, n_made, examples, batches, in_axes, n, out));
+  succeed(c->name, sn_vmap(ctx, made, out_axes, n_made, examples, batches, in_axes, n, out));
   return n_made;
 }
 
@@ -199,8 +181,8 @@ static void expect_near(const choice *ch, const char *what, sn_tensor *got, sn_t
   if (sn_size(got) != n)
     fail_msg("%s: %s: %lld elements, not %lld", ch->c->name, what, (long long)sn_size(got),
              (long long)n);
-  succeed(ch->c, sn_read(must(ch->c, got), g, sizeof g));
-  succeed(ch->c, sn_read(must(ch->c, want), w, sizeof w));
+  succeed(ch->c->name, sn_read(must(ch->c->name, got), g, sizeof g));
+  succeed(ch->c->name, sn_read(must(ch->c->name, want), w, sizeof w));
   for (int64_t i = 0; i < n; i++) largest = fmax(largest, fabs(w[i]));
   for (int64_t i = 0; i < n; i++)
     if (!(fabs(g[i] - w[i]) <= RTOL * largest))
@@ -244,7 +226,7 @@ static void check_derivatives_of_vmap(const choice *ch) {
     d.x[k] = random_like(value_of(ch, k, 0), 3 + (uint64_t)k);
     if (is_mapped(ch, k)) d.x[k] = repeated(ch, d.x[k]);
   }
-  succeed(c, sn_jvp(ctx, &y, 1, v.x, d.x, (size_t)c->n, &dy));
+  succeed(c->name, sn_jvp(ctx, &y, 1, v.x, d.x, (size_t)c->n, &dy));
   loop(ch, make_jvp, want);
   check_parts(ch, "jvp of vmap", dy, want[0]);
 
@@ -252,7 +234,7 @@ static void check_derivatives_of_vmap(const choice *ch) {
   const inputs first = example_of(ch, 0);
   make_y(c, &first, one);
   u = repeated(ch, random_like(one[0], 7));
-  succeed(c, sn_vjp(ctx, &y, 1, &u, v.x, (size_t)c->n, slopes));
+  succeed(c->name, sn_vjp(ctx, &y, 1, &u, v.x, (size_t)c->n, slopes));
   loop(ch, make_vjp, want);
   for (int k = 0; k < c->n; k++) {
     if (is_mapped(ch, k)) {
