@@ -219,11 +219,52 @@ static sn_id product_of_one_term(const sn_match *m) {
   return sn_build_binary(m->b, SN_OP_add, term, sn_match_full(m, 0));
 }
 
+/* ---- sums over a batch of products ----------------------------------------------------------- */
+
+/* A factor with the batch beside k: a left one (m, batch and k), a right one (batch and k, n). */
+static sn_id beside_k(const sn_match *m, sn_id x, bool left) {
+  if (m->b->status) return SN_NONE;
+  const sn_type type = *sn_build_type(m->b, x);
+  const int batch = type.rank - 2;
+  sn_type merged = {type.dtype, 2, {1, 1}};
+  int64_t order[SN_MAX_RANK] = {batch};
+  for (int i = 0; i < type.rank; i++) {
+    if (left && i < type.rank - 1) order[i + 1] = i + (i >= batch);
+    merged.dims[left ? i != batch : i > batch] *= type.dims[i];
+  }
+  return sn_build_reshape(m->b, left ? sn_build_transpose(m->b, x, order) : x, &merged);
+}
+
+/* A sum over a whole batch of products is one product, whose k runs through the batch too: what vmap makes
+ * of the gradient of weights. What each product comes to is never in memory. */
+static sn_id sum_of_products(const sn_match *m) {
+  const sn_graph *from = m->walk->r->from;
+  if (!sn_match_single_use(m, 0) || from->nodes[*m->old].op != SN_OP_matmul) return SN_NONE;
+  const sn_type *products = &from->nodes[*m->old].type;
+  const int batch = products->rank - 2;
+  if (!batch || *m->attrs != ((int64_t)1 << batch) - 1 || !sn_type_size(products)) return SN_NONE;
+  sn_id x[2];
+  for (int i = 0; i < 2; i++) {
+    x[i] = m->walk->r->map[sn_graph_inputs(from, *m->old)[i]];
+    if (sn_match_is(m, x[i], SN_OP_broadcast)) return SN_NONE; /* would have to be copied */
+  }
+  return sn_build_matmul(m->b, beside_k(m, x[0], true), beside_k(m, x[1], false));
+}
+
+/* clang-format off */
 static const sn_rule rules[] = {
-    SN_RULE(pow, small_power),    SN_RULE(sum, sum_of_repeated),        SN_RULE(sum, sum_of_sums),
-    SN_RULE(sum, sum_of_points),  SN_RULE(max, max_of_points),          SN_RULE(min, min_of_points),
-    SN_RULE(log, log_of_softmax), SN_RULE(matmul, product_of_one_term), SN_RULES_END,
+    SN_RULE(pow, small_power),
+    SN_RULE(sum, sum_of_repeated),
+    SN_RULE(sum, sum_of_products),
+    SN_RULE(sum, sum_of_sums),
+    SN_RULE(sum, sum_of_points),
+    SN_RULE(max, max_of_points),
+    SN_RULE(min, min_of_points),
+    SN_RULE(log, log_of_softmax),
+    SN_RULE(matmul, product_of_one_term),
+    SN_RULES_END,
 };
+/* clang-format on */
 
 sn_status sn_pass_strength(const sn_pass_context *context, const sn_graph *from, sn_graph *to) {
   return sn_rewrite_by_rules(context, from, to, rules);

@@ -382,6 +382,15 @@ static sn_id largest(lab *l, sn_id x) {
   ROW(strength, I32, TIMES(RESHAPE(x, S, S, 1), RESHAPE(y, S, 1, S)),                            \
       "mul(broadcast(reshape(x)), broadcast(reshape(y)))")                                       \
   ROW(strength, F32, TIMES(x, y), LEAVE)                                                         \
+  ROW(strength, I32, RED(sum, TIMES(RESHAPE(x, 4, 6, S), RESHAPE(y, 4, S, 6)), 1),               \
+      "matmul(reshape(transpose(reshape(x))), reshape(reshape(y)))")                             \
+  ROW(strength, I32, RED(sum, TIMES(RESHAPE(x, 2, 3, 4, S), RESHAPE(y, 2, 3, S, 4)), 2), LEAVE)  \
+  ROW(strength, I32, RED(sum, TIMES(RESHAPE(x, 2, 3, 4, S), RESHAPE(y, 2, 3, S, 4)), 3),         \
+      "matmul(reshape(transpose(reshape(x))), reshape(reshape(y)))")                             \
+  ROW(strength, I32, RED(sum, TIMES(RESHAPE(x, S, S, 1), RESHAPE(y, S, 1, S)), 1),               \
+      "matmul(reshape(transpose(reshape(x))), reshape(reshape(y)))")                             \
+  ROW(strength, F32, RED(sum, TIMES(RESHAPE(x, 4, 6, S), RESHAPE(y, 4, S, 6)), 2), LEAVE)        \
+  ROW(strength, F32, RED(sum, TIMES(REPEAT(x, 4, S, S), RESHAPE(y, 4, S, 6)), 1), LEAVE)         \
   ROW(strength, F32, B(pow, x, N(0.5)), LEAVE)                                                   \
   ROW(strength, F32, RED(sum, REPEAT(x, 7, S, S), 1), "add(mul(x, 7), 0)")                       \
   ROW(strength, F32, RED(sum, REPEAT(U(abs, x), 7, S, S), 1), "mul(abs(x), 7)")                  \
