@@ -1,5 +1,5 @@
 // coverage.mjs - npm test -- coverage: runs the native tests, counted by gcov, and the package's tests, counted by V8;
-// writes docs/coverage.md and build/coverage/uncovered.txt; fails below the goals.
+// writes build/coverage/coverage.md and uncovered.txt beside it; fails below the goals.
 //
 // The package is measured before its modules are joined (build/js), on the newer Node, whose module hooks load that in
 // place of js/dist.
@@ -122,7 +122,7 @@ export const coverage = async () => {
   const c = await nativeCoverage();
   const javascript = await javascriptCoverage();
   const rows = { c: byFolder(c.files), javascript: byFolder(javascript.files) };
-  writeFileSync(join(root, 'docs/coverage.md'), document(rows.c, rows.javascript));
+  writeFileSync(join(native, 'coverage.md'), document(rows.c, rows.javascript));
   writeFileSync(join(native, 'uncovered.txt'), uncovered(c.files) + uncovered(javascript.files));
   const short = Object.entries(GOALS).flatMap(([language, goal]) => {
     const [, all] = rows[language].at(-1) ?? ['all', { lines: NONE, branches: NONE }];

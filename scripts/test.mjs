@@ -20,7 +20,7 @@
 //   memory         30,000 training steps that dispose of nothing, in Node and browsers
 //   valgrind       some of the native tests under memcheck: reads of memory that nobody wrote
 //   planted        a copy of the tree with a new op of each kind is built: how many files each takes
-//   coverage       lines and branches that the tests run: docs/coverage.md
+//   coverage       lines and branches that the tests run: build/coverage/coverage.md
 //
 // All builds start at once, in the order in which the suites need them; a suite waits only for its own. Suites run
 // one after another. A suite prints one line, and its output if something failed.
