@@ -9,7 +9,7 @@
 typedef struct runs {
   const int64_t *dims, *strides, *beside;
   int rank;
-  int64_t n, most, done, run, stride;
+  int64_t n, done, run, stride;
   sn_nest_place at;
 } runs;
 
@@ -20,7 +20,6 @@ static runs runs_of(const sn_operand *o, const int64_t *dims, int rank, int64_t 
                 .beside = none,
                 .rank = rank,
                 .n = n,
-                .most = n,
                 .stride = rank ? o->strides[rank - 1] : 0,
                 .at = sn_strides_seek(dims, o->strides, none, rank, flat)};
 }
@@ -29,9 +28,9 @@ static bool next_run(runs *r) {
   r->done += r->run;
   if (r->done == r->n) return false;
   if (r->run) sn_strides_advance(r->dims, r->strides, r->beside, r->rank, &r->at, r->run);
-  const int64_t left = r->n - r->done, most = left < r->most ? left : r->most;
-  const int64_t run = r->rank ? r->dims[r->rank - 1] - r->at.digits[r->rank - 1] : most;
-  r->run = run < most ? run : most;
+  const int64_t left = r->n - r->done;
+  const int64_t run = r->rank ? r->dims[r->rank - 1] - r->at.digits[r->rank - 1] : left;
+  r->run = run < left ? run : left;
   return true;
 }
 
@@ -105,24 +104,55 @@ static void read_row(sn_dtype dtype, void *to, const void *from, int64_t stride,
   for (int64_t i = 0; i < n; i++) ((uint32_t *)to)[i] = ((const uint32_t *)from)[i];
 }
 
+/* A place for each element of a run: x[i stride + place of index[i apart]]. */
+#define DEFINE_READ_PLACES(T)                                                               \
+  static void read_places_##T(T *to, const T *x, int64_t stride, const sn_indexing *place,  \
+                              const int32_t *index, int64_t apart, int64_t n) {             \
+    for (int64_t i = 0; i < n; i++)                                                         \
+      to[i] = x[i * stride + place->stride * sn_position(index[i * apart], place->length)]; \
+  }
+
+DEFINE_READ_PLACES(uint32_t)
+DEFINE_READ_PLACES(uint64_t)
+
+static void read_places(sn_dtype dtype, void *to, const void *x, int64_t stride,
+                        const sn_indexing *place, const int32_t *index, int64_t apart, int64_t n) {
+  const size_t item = sn_dtype_bytes(dtype), strip_item = sn_strip_bytes(dtype);
+  if (sn_strip_is_memory(dtype) && item == 4) {
+    read_places_uint32_t(to, x, stride, place, index, apart, n);
+  } else if (sn_strip_is_memory(dtype)) {
+    read_places_uint64_t(to, x, stride, place, index, apart, n);
+  } else {
+    for (int64_t i = 0; i < n; i++) {
+      const int64_t at = i * stride + place->stride * sn_position(index[i * apart], place->length);
+      sn_gather_run(dtype, sn_element_mutable(to, i, strip_item), sn_element(x, at, item), 0, 1);
+    }
+  }
+}
+
 /* One place for a run, unless the index changes along it. A row that is as long as the strip is read
  * where it lies. */
 void *sn_gather_lookup(const sn_operand *o, int64_t offset, const sn_indexing *place,
                        int64_t index_offset, const int64_t *dims, int rank, int64_t flat, int64_t n,
                        void *base, const void *indices, void *strip) {
   const size_t item = sn_dtype_bytes(o->dtype), strip_item = sn_strip_bytes(o->dtype);
-  const int64_t *strides = place->index.strides;
+  const int64_t *strides = place->index.strides, apart = rank ? strides[rank - 1] : 0;
   const int32_t *index = (const int32_t *)indices + index_offset;
   runs r = runs_of(o, dims, rank, flat, n);
   r.beside = strides;
   r.at = sn_strides_seek(dims, o->strides, strides, rank, flat);
-  if (rank && strides[rank - 1]) r.most = r.stride = 1;
   while (next_run(&r)) {
+    void *to = sn_element_mutable(strip, r.done, strip_item);
+    if (apart) {
+      read_places(o->dtype, to, sn_element(base, offset + r.at.offset, item), r.stride, place,
+                  index + r.at.mark, apart, r.run);
+      continue;
+    }
     const int64_t at =
         offset + r.at.offset + place->stride * sn_position(index[r.at.mark], place->length);
     void *from = sn_element_mutable(base, at, item);
     if (r.run == n && r.stride == 1 && sn_strip_is_memory(o->dtype)) return from;
-    read_row(o->dtype, sn_element_mutable(strip, r.done, strip_item), from, r.stride, r.run);
+    read_row(o->dtype, to, from, r.stride, r.run);
   }
   return strip;
 }
