@@ -123,6 +123,7 @@ typedef struct sn_error {
   sn_error_shape shapes[SN_ERROR_SHAPES]; /* the first ones that the message names */
   int line;                               /* where in the library it was raised */
   const char *file;
+  char hint[384]; /* what to do about it, where there is something to say; else "" */
 } sn_error;
 
 /* The first error since the last clear: its status, its text, and all that is known of it. They

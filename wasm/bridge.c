@@ -14,7 +14,7 @@ _Static_assert(sizeof(sn_kernel_profile) == 48, "layout known to js/src/profile.
 _Static_assert(sizeof(sn_span) == 24, "layout known to js/src/profile.ts");
 _Static_assert(offsetof(sn_error, op) == 388 && offsetof(sn_error, n_shapes) == 420 &&
                    sizeof(sn_error_shape) == 72 && offsetof(sn_error, line) == 712 &&
-                   offsetof(sn_error, file) == 716,
+                   offsetof(sn_error, file) == 716 && offsetof(sn_error, hint) == 720,
                "layout known to js/src/runtime/runtime.ts");
 
 enum { SCRATCH_WORDS = 1024 };
@@ -78,21 +78,6 @@ size_t sinter_tensor_bytes(void) {
   sn_memory_info info;
   sn_memory(context, &info);
   return info.tensor_bytes;
-}
-
-size_t sinter_largest_kinds(uint32_t count) {
-  sn_tensor_kind kinds[8];
-  const size_t most = sizeof kinds / sizeof *kinds;
-  const size_t n = sn_largest_kinds(context, kinds, count < most ? count : most);
-  int32_t *at = scratch;
-  for (size_t i = 0; i < n; i++) {
-    *at++ = (int32_t)kinds[i].count;
-    *at++ = (int32_t)kinds[i].bytes;
-    *at++ = (int32_t)kinds[i].dtype;
-    *at++ = kinds[i].rank;
-    for (int d = 0; d < SN_MAX_RANK; d++) *at++ = (int32_t)kinds[i].dims[d];
-  }
-  return n;
 }
 
 void sinter_caches(void) {

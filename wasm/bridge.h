@@ -33,9 +33,6 @@ const sn_error *SN_EXPORT(sinter_error_info)(void);
 void SN_EXPORT(sinter_error_clear)(void);
 void SN_EXPORT(sinter_memory)(void);         /* out: the fields of sn_memory_info */
 size_t SN_EXPORT(sinter_tensor_bytes)(void); /* of the values of live tensors */
-/* As sn_largest_kinds, of at most count kinds. out: per kind its count, bytes, dtype, rank and 8
- * dims. */
-size_t SN_EXPORT(sinter_largest_kinds)(uint32_t count);
 /* out: programs cached, hits, misses, evictions; modules of run-time code alive, their bytes,
  * shared, refused */
 void SN_EXPORT(sinter_caches)(void);

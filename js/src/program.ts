@@ -86,7 +86,6 @@ export class Program {
   static compile(inputs: readonly Tensor[], outputs: readonly Tensor[], options: ProgramOptions): Program {
     const rt = runtime();
     const { off, on } = switches(options);
-    const { memoryBudget } = options;
     rt.send([
       ...inputs.map((t) => t.use('jit')),
       ...outputs.map((t) => t.use('jit')),
@@ -94,10 +93,9 @@ export class Program {
       off,
       on,
       Number(options.record ?? false),
-      Math.min(memoryBudget ?? 0, 0xffffffff),
+      Math.min(options.memoryBudget ?? 0, 0xffffffff),
     ]);
-    const hint = memoryBudget === undefined ? '' : 'raise memoryBudget, or use smaller batches';
-    const address = rt.check(rt.exports.sinter_compile(inputs.length, outputs.length), hint);
+    const address = rt.check(rt.exports.sinter_compile(inputs.length, outputs.length));
     return new Program(
       address,
       outputs.map((t) => t.meta),

@@ -78,7 +78,7 @@ test('a budget that cannot be met says how far it came down, and nothing is lost
   const { tensors } = sn.memory();
   for (let i = 0; i < 2; i += 1) {
     assertThrows(() => within(params, x), sn.SinterError, {
-      code: 'argument', op: 'compile', hint: 'raise memoryBudget, or use smaller batches',
+      code: 'argument', op: 'compile', hint: 'raise the budget, or use smaller batches',
       message: new RegExp(`budget of 1000 bytes cannot be met: the arena came down from ${arena} bytes to \\d+ \\(`),
     });
   }

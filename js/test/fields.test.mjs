@@ -14,6 +14,8 @@ const CASES = [
   [() => sn.add(a, b), 'add', [[2, 3], [4, 5]]],
   [() => a.sum({ axis: 4 }), 'sum', [[2, 3]]],
   [() => a.sum({ axes: 1 }), 'sum', [], 'the options are axis, keepdims'],
+  [() => sn.grad((x) => sn.whileLoop((c) => c.less(9), (c) => c.mul(2), x))(1), 'grad', [],
+    'use scan or foriLoop with a fixed number of rounds, or jvp'],
   [() => a.sum({ axis: 'x' }), 'sum', []],
   [() => a.sum({ keepdims: 1 }), 'sum', []],
   [() => sn.argmax(sn.tensor(1), { axis: 0 }), 'argmax', [[]]],

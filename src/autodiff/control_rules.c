@@ -494,7 +494,7 @@ void sn_control_vjp(sn_build *b, sn_id id, const sn_id *dy, const bool *wanted, 
   case SN_OP_custom: b->status = sn_custom_vjp(&v.s, dy, wanted, dx); return;
   default:
     b->status = SN_FAIL(b->arena->env, SN_ERR_UNSUPPORTED, "grad",
-                        "whileLoop runs nobody knows how often, so it has no reverse mode: "
+                        "whileLoop runs nobody knows how often, so it has no reverse mode" SN_HINT
                         "use scan or foriLoop with a fixed number of rounds, or jvp");
     return;
   }

@@ -1,6 +1,7 @@
 #include "base/env.h"
 
 #include <stdarg.h>
+#include <string.h>
 
 #include "base/format.h"
 
@@ -25,6 +26,11 @@ sn_status sn_fail_at(sn_env *env, const char *file, int line, sn_status status, 
   va_start(args, format);
   sn_format_list(e->message + used, sizeof e->message - used, e, format, args);
   va_end(args);
+  char *mark = strstr(e->message, SN_HINT);
+  if (mark) {
+    sn_format(e->hint, sizeof e->hint, "%s", mark + strlen(SN_HINT));
+    *mark = '\0';
+  }
   SN_LOG(env, SN_LOG_EVENTS, "error %d: %s (%s:%d)\n", (int)status, e->message, e->file, line);
   return status;
 }

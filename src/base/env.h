@@ -48,6 +48,9 @@ typedef struct sn_env {
 sn_status sn_fail_at(sn_env *env, const char *file, int line, sn_status status, const char *op,
                      const char *format, ...) __attribute__((format(printf, 6, 7)));
 
+/* In a format of sn_fail_at: between the text and what to do about it, which becomes the hint. */
+#define SN_HINT "\n"
+
 /* As sn_fail_at, for SN_CHECK. */
 sn_status sn_fail_internal(sn_env *env, const char *file, int line);
 

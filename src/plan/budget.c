@@ -138,10 +138,10 @@ static sn_status keep_in(keeper *k, sn_arena *scratch, sn_arena *arena, sn_group
   for (uint32_t v = 0; v < n; v++) k->to[v] = v;
   size_t reached = *needed;
   SN_TRY(search(k, arena, &reached, out));
-  SN_FAIL_IF(
-      arena->env, reached > k->budget, SN_ERR_ARGUMENT, "compile",
-      "a memory budget of %zu bytes cannot be met: the arena came down from %zu bytes to %zu",
-      k->budget, *needed, reached);
+  SN_FAIL_IF(arena->env, reached > k->budget, SN_ERR_ARGUMENT, "compile",
+             "a memory budget of %zu bytes cannot be met: the arena came down from %zu bytes to "
+             "%zu" SN_HINT "raise the budget, or use smaller batches",
+             k->budget, *needed, reached);
   return sn_groups_verify(out, scratch);
 }
 

@@ -152,10 +152,13 @@ static sn_status check_head(sn_env *env, const uint8_t *bytes, size_t size) {
              "these bytes are not a saved program");
   h.version[VERSION_BYTES - 1] = 0;
   SN_FAIL_IF(env, strcmp(h.version, SN_VERSION) || h.format != FORMAT, SN_ERR_ARGUMENT, NULL,
-             "saved by version %s of Sinter, format %u; this is %s, format %u", h.version, h.format,
-             SN_VERSION, FORMAT);
+             "saved by version %s of Sinter, format %u; this is %s, format %u" SN_HINT
+             "save it again with this one",
+             h.version, h.format, SN_VERSION, FORMAT);
   SN_FAIL_IF(env, (uint64_t)h.vocabulary != vocabulary(), SN_ERR_ARGUMENT, NULL,
-             "saved by a build of Sinter %s that has other ops", SN_VERSION);
+             "saved by a build of Sinter %s that has other ops" SN_HINT
+             "save it again with this one",
+             SN_VERSION);
   SN_FAIL_IF(env, h.size != size - HEAD_BYTES, SN_ERR_ARGUMENT, NULL,
              "damaged: %zu bytes are there of %zu", size - HEAD_BYTES, h.size);
   const uint64_t found = sn_stream_hash(SN_STREAM_HASH, bytes + HEAD_BYTES, size - HEAD_BYTES);

@@ -70,7 +70,8 @@ static sn_status select_lazy(sn_context *ctx, sn_arena *arena, sn_tensor *const 
     sn_tensor *t = tensors[i];
     if (t->state == SN_TENSOR_VALUE || t->mark == ctx->mark) continue;
     SN_FAIL_IF(&ctx->env, t->traced || t->state == SN_TENSOR_PLACEHOLDER, SN_ERR_ARGUMENT, NULL,
-               "a tensor of a function being traced has no value yet");
+               "a tensor of a function being traced has no value yet" SN_HINT
+               "return it from the function, and read it outside");
     SN_FAIL_IF(&ctx->env, t->state == SN_TENSOR_USED_UP, SN_ERR_ARGUMENT, NULL,
                "a tensor that was donated to a program has no value any more");
     t->mark = ctx->mark;

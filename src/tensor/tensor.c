@@ -25,6 +25,7 @@ sn_status sn_context_report(sn_context *ctx, sn_status status) {
   if (!status || ctx->first_error.status) return status;
   ctx->first_error = ctx->env.error;
   name_function(&ctx->first_error, ctx->composed);
+  if (status == SN_ERR_MEMORY) sn_hint_at_usage(ctx);
   return status;
 }
 

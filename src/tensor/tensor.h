@@ -103,6 +103,9 @@ struct sn_context {
 /* Keeps the first error for the public API; returns status. */
 sn_status sn_context_report(sn_context *ctx, sn_status status);
 
+/* usage.c: the hint of the error of having run out of memory. */
+void sn_hint_at_usage(sn_context *ctx);
+
 /* A new tensor with one reference; its inputs are retained. */
 sn_status sn_tensor_new(sn_context *ctx, sn_op op, sn_tensor *const *inputs, size_t n_inputs,
                         const int64_t *attrs, size_t n_attrs, const sn_type *type, sn_tensor **out);

@@ -35,7 +35,8 @@ static sn_status meet(void *user, sn_tensor *t, bool *leaf) {
   SN_FAIL_IF(&w->ctx->env, t->state == SN_TENSOR_USED_UP, SN_ERR_ARGUMENT, NULL,
              "a tensor that was donated to a program has no value any more");
   SN_FAIL_IF(&w->ctx->env, t->state == SN_TENSOR_PLACEHOLDER, SN_ERR_ARGUMENT, NULL,
-             "a tensor of a function being traced has no value yet");
+             "a tensor of a function being traced has no value yet" SN_HINT
+             "return it from the function, and read it outside");
   *leaf = t->state == SN_TENSOR_VALUE || (w->mode == SN_TRACE_EVAL && sn_trace_is_free_number(t));
   return *leaf ? add_argument(w, t) : SN_OK;
 }

@@ -1,6 +1,7 @@
 /* usage.c - what takes the memory: live tensors with values, by dtype and shape. It is asked when
  * memory has run out, so the table has a fixed size: in a full one the kind that takes least makes
- * room. */
+ * room. The error of that time has it as its hint. */
+#include "base/format.h"
 #include "tensor/tensor.h"
 
 enum { MOST_KINDS = 64 };
@@ -53,4 +54,41 @@ size_t sn_largest_kinds(const sn_context *ctx, sn_tensor_kind *out, size_t n) {
     out[i] = kinds[i];
   }
   return n;
+}
+
+/* ---- the hint -------------------------------------------------------------------------------- */
+
+typedef struct bytes_text {
+  char text[16];
+} bytes_text;
+
+/* 401 MB */
+static bytes_text text_of_bytes(size_t bytes) {
+  static const char *const units[] = {"bytes", "kB", "MB", "GB"};
+  bytes_text out;
+  double n = (double)bytes;
+  int unit = 0;
+  for (; n >= 1000 && unit < 3; unit++) n /= 1000;
+  sn_format(out.text, sizeof out.text, "%.*f %s", unit && n < 100, n, units[unit]);
+  return out;
+}
+
+void sn_hint_at_usage(sn_context *ctx) {
+  enum { KINDS = 4 };
+  const sn_heap *heap = &ctx->env.heap;
+  sn_tensor_kind kinds[KINDS];
+  const size_t n = sn_largest_kinds(ctx, kinds, KINDS);
+  char *hint = ctx->first_error.hint;
+  const size_t room = sizeof ctx->first_error.hint;
+  size_t used =
+      sn_format(hint, room, "in use %s, at most so far %s", text_of_bytes(heap->live_bytes).text,
+                text_of_bytes(heap->peak_bytes).text);
+  if (heap->limit_bytes != SIZE_MAX)
+    used +=
+        sn_format(hint + used, room - used, ", limit %s", text_of_bytes(heap->limit_bytes).text);
+  for (size_t i = 0; i < n && used < room; i++)
+    used +=
+        sn_format(hint + used, room - used, "%s %zu x %s %*p = %s", i ? "," : "; most is held by",
+                  kinds[i].count, sn_dtype_name(kinds[i].dtype), kinds[i].rank,
+                  (const void *)kinds[i].dims, text_of_bytes(kinds[i].bytes).text);
 }

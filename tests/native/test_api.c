@@ -153,10 +153,14 @@ static void creation_errors(void **state) {
 static void too_much_memory(void **state) {
   (void)state;
   void *data;
+  assert_non_null(ramp(f.ctx, DIMS(100, 50), 1));
   assert_null(sn_empty(f.ctx, SN_F32, DIMS((int64_t)1 << 50), &data));
   assert_int_equal(sn_error_status(f.ctx), SN_ERR_MEMORY);
   const char begin[] = "out of memory: 4503599627370496 bytes more, ";
   assert_memory_equal(sn_error_message(f.ctx), begin, sizeof begin - 1);
+  const sn_error *e = sn_error_info(f.ctx);
+  assert_memory_equal(e->hint, "in use ", 7);
+  assert_non_null(strstr(e->hint, "; most is held by 1 x float32 (100, 50) = 20.0 kB"));
   sn_error_clear(f.ctx);
   sn_tensor *lazy = sn_full(f.ctx, SN_F32, DIMS((int64_t)1 << 50), 1), *sum = sn_neg(lazy);
   assert_int_equal(sn_eval(&sum, 1), SN_ERR_MEMORY);
@@ -331,6 +335,8 @@ static void placeholders_have_no_value(void **state) {
   sn_tensor *p = sn_placeholder(f.ctx, SN_F32, DIMS(2)), *y = sn_exp(p),
             *a = ramp(f.ctx, DIMS(2), 1);
   assert_int_equal(sn_read(p, values, sizeof values), SN_ERR_ARGUMENT);
+  assert_string_equal(sn_error_info(f.ctx)->hint,
+                      "return it from the function, and read it outside");
   expect_error(f.ctx, SN_ERR_ARGUMENT, text);
   assert_null(sn_data(y));
   expect_error(f.ctx, SN_ERR_ARGUMENT, text);

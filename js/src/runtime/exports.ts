@@ -23,7 +23,6 @@ export interface Exports extends FunctionExports {
   sinter_error_clear(): void;
   sinter_memory(): void;
   sinter_tensor_bytes(): number;
-  sinter_largest_kinds(count: number): number;
   sinter_caches(): void;
   sinter_set_debug(level: number): void;
   sinter_set_poison(on: number): void;

@@ -4,7 +4,6 @@
 // into the core, and then views of the old buffer are stale or detached.
 
 import { OutOfMemoryError, SinterError, WorkerError, errorOfStatus } from '../errors.js';
-import { memoryHint } from './usage.js';
 import type { Exports } from './exports.js';
 import { readText } from './host.js';
 import { Turns } from './turns.js';
@@ -38,7 +37,12 @@ const GUARDED = [
 const OUT_OF_MEMORY = 3;
 
 /** Where the fields of sn_error lie behind its status, and how large one of its shapes is; in bytes. */
-const ERROR = { message: 4, op: 388, count: 420, shapes: 424, shapeBytes: 72, line: 712, file: 716 };
+const ERROR = { message: 4, op: 388, count: 420, shapes: 424, shapeBytes: 72, line: 712, file: 716, hint: 720 };
+
+/** What to do where memory has run out, behind what the core says takes it. */
+const SPARE_MEMORY =
+  'dispose of tensors that are done with (dispose, tidy, scope), use smaller batches, or raise init({ maxMemory }); ' +
+  'the garbage collector helps only a program that awaits something now and then, such as data()';
 
 type Call = (...args: number[]) => number;
 
@@ -156,9 +160,9 @@ export class Runtime {
     if (status !== 0) throw this.takeError(status);
   }
 
-  /** An address or handle, or the core's error when it is 0, with what to do about it. */
-  check(address: number, hint = ''): number {
-    if (address === 0) throw this.takeError(OUT_OF_MEMORY, hint);
+  /** An address or handle, or the core's error when it is 0. */
+  check(address: number): number {
+    if (address === 0) throw this.takeError(OUT_OF_MEMORY);
     return address;
   }
 
@@ -174,17 +178,18 @@ export class Runtime {
     });
     const op = this.text(address + ERROR.op);
     const text = this.text(address + ERROR.message).slice(op ? op.length + 2 : 0);
-    return { status: word(0), op, text, shapes, line: word(ERROR.line), file: this.text(word(ERROR.file)) };
+    const hint = this.text(address + ERROR.hint);
+    return { status: word(0), op, text, shapes, hint, line: word(ERROR.line), file: this.text(word(ERROR.file)) };
   }
 
   /** The pending error of the core, cleared. */
-  takeError(fallback: number, advice = ''): SinterError {
+  takeError(fallback: number): SinterError {
     const { status, op, text, ...details } = this.#errorInfo();
     this.exports.sinter_error_clear();
-    const hint = (status || fallback) === OUT_OF_MEMORY ? memoryHint(this) : advice;
+    if ((status || fallback) === OUT_OF_MEMORY) details.hint += (details.hint && '; ') + SPARE_MEMORY;
     const error = status
-      ? errorOfStatus(status, op, text, { ...details, hint })
-      : errorOfStatus(fallback, 'sinter', 'out of memory', { hint });
+      ? errorOfStatus(status, op, text, details)
+      : errorOfStatus(fallback, 'sinter', 'out of memory', { hint: details.hint });
     // The pool refuses work until it is revived; the worker's own report comes later.
     if (error.code === 'worker') this.exports.sinter_revive();
     return error;
