@@ -12,6 +12,7 @@
 #include "inspect/record.h"
 #include "jit/listing.h"
 #include "plan/budget.h"
+#include "program/rooms.h"
 
 #define MAX_TEXTS (SN_PASS_COUNT + 7)
 
@@ -177,6 +178,7 @@ static sn_status compile_program(compiling *c, const sn_graph *graph, bool is_re
   SN_TRY(sn_fuse_graph(&program->graph, target, c->options->fusion, &program->groups));
   SN_TRY(sn_program_begin(program));
   SN_TRY(compile_regions(c));
+  SN_TRY(sn_program_add_rooms(program));
   SN_TRY(keep_within_budget(c));
   SN_TRY(show_groups(c));
   SN_TRY(plan_memory(c));

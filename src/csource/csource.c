@@ -138,6 +138,7 @@ static void add_temporaries(const source *s) {
     const sn_value *value = &s->groups->values[v];
     char shape[SN_SHAPE_TEXT];
     if (value->kind == SN_VALUE_ARGUMENT || s->output[v] != SN_NONE) continue;
+    if (sn_op_is_control(s->groups->graph->nodes[value->node].op)) continue; /* has its own */
     const int64_t size = sn_type_size(&value->type);
     sn_text_add(s->t, "  static %s b%u[%lld]; /* %s */\n", sn_c_type(value->type.dtype), v,
                 (long long)(size ? size : 1), sn_shape_text(&value->type, shape));

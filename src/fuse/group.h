@@ -187,12 +187,13 @@ typedef struct sn_call {
 } sn_call;
 
 /* Control flow (graph/regions.h): operands are its inputs in their order, store i is of result results[i]; each a whole
- * buffer, elements one after the other. */
+ * buffer, elements one after the other. What its regions need is known when they have programs (program/rooms.h). */
 typedef struct sn_control_flow {
   sn_id node;
   sn_operand *operands;
   uint32_t n_operands;
   uint32_t *results;
+  sn_operand *room; /* the memory it works in, or NULL */
 } sn_control_flow;
 
 /* The kind alone tells which member of the union there is. */

@@ -55,6 +55,11 @@ static sn_status copy_chain(sn_arena *arena, sn_chain **chain) {
   return copy_groups(arena, &(*chain)->whole, (*chain)->n_members);
 }
 
+static sn_status copy_control(sn_arena *arena, sn_control_flow *flow) {
+  if (flow->room) SN_TRY(copy(arena, &flow->room, 1, sizeof *flow->room));
+  return copy(arena, &flow->operands, flow->n_operands, sizeof *flow->operands);
+}
+
 sn_status sn_group_copy(sn_arena *arena, const sn_group *group, sn_group *out) {
   *out = *group;
   switch (out->kind) {
@@ -66,10 +71,7 @@ sn_status sn_group_copy(sn_arena *arena, const sn_group *group, sn_group *out) {
     SN_TRY(copy(arena, &out->call.operands, out->call.n_operands, sizeof *out->call.operands));
     break;
   case SN_GROUP_CHAIN: SN_TRY(copy_chain(arena, &out->chain)); break;
-  case SN_GROUP_CONTROL:
-    SN_TRY(copy(arena, &out->control.operands, out->control.n_operands,
-                sizeof *out->control.operands));
-    break;
+  case SN_GROUP_CONTROL: SN_TRY(copy_control(arena, &out->control)); break;
   case SN_GROUP_KIND_COUNT: break;
   }
   return copy_operands(arena, &out->post, &out->stores, out->n_stores);

@@ -64,7 +64,7 @@ static sn_status visit_control(visitor *v, const sn_group *g) {
   for (uint32_t i = 0; i < g->control.n_operands; i++)
     SN_TRY(meet(v, SN_ROLE_INPUT, &g->control.operands[i]));
   for (uint32_t i = 0; i < g->n_stores; i++) SN_TRY(meet(v, SN_ROLE_RESULT, &g->stores[i].target));
-  return SN_OK;
+  return g->control.room ? meet(v, SN_ROLE_RESULT, g->control.room) : SN_OK;
 }
 
 static void begin_space(visitor *v, const sn_group *g) {

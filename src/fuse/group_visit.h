@@ -5,7 +5,8 @@
  *   reduce, row  where bags end; loads and stores of each phase, then of post
  *   contraction  those of the map before it; its factors a and b; then of post
  *   call         its inputs, then its result
- *   control      its inputs, then its results, which it reads again from round to round
+ *   control      its inputs, then its results and the memory it works in, which it reads again from
+ *                round to round
  *   chain        buffers outside of it, as loads and stores without strides; members are groups of
  *                their own */
 #ifndef SN_FUSE_GROUP_VISIT_H

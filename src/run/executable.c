@@ -122,8 +122,7 @@ static void poison_kernel(const sn_run *run, size_t k) {
       sn_poison(exe->values[v], sn_type_bytes(&exe->program->groups.values[v].type));
   }
   const sn_kernel *kernel = &exe->kernels[k];
-  char *workspace = sn_run_workspace(run);
-  sn_poison(workspace + exe->shared_offset, kernel->shared_bytes);
+  sn_poison(run->shared, kernel->shared_bytes);
   for (int worker = 0; worker < sn_pool_max_workers(run->pool); worker++)
     sn_poison(run->workers + run->worker_stride * (size_t)worker, kernel->worker_bytes);
 }
@@ -166,12 +165,11 @@ static bool run_parts(const walk *w, const sn_stage *stage, sn_pool_fn *fn, void
 static bool run_stage(const walk *w, const sn_kernel *kernel, int stage, sn_status *status) {
   const sn_run *run = w->run;
   const sn_executable *exe = run->exe;
-  char *workspace = sn_run_workspace(run);
   const sn_stage *s = &kernel->stages[stage];
   timed_run t = {.run = {.kernel = kernel,
                          .stage = stage,
                          .values = exe->values,
-                         .shared = workspace + exe->shared_offset,
+                         .shared = run->shared,
                          .workers = run->workers,
                          .worker_stride = run->worker_stride}};
   sn_pool_fn *fn = sn_kernel_units;
@@ -286,6 +284,7 @@ bool sn_executable_step(sn_run *run, double until, sn_status *status) {
   const walk w = {.run = run, .until = until};
   *status = sn_pool_lost(run->pool);
   if (!run->workers) {
+    run->shared = sn_run_workspace(run) + run->exe->shared_offset;
     run->workers = sn_run_workspace(run) + run->exe->workers_offset;
     run->worker_stride = run->exe->worker_stride;
   }

@@ -71,10 +71,10 @@ struct sn_run {
   void **buffers;     /* of the program, by number */
   uint64_t *versions; /* of the arguments' contents */
   sn_pool *pool;
-  sn_profiler *profiler; /* NULL or off: nothing is recorded */
-  bool poison;           /* see poison.h */
-  int debug;             /* SINTER_DEBUG; from SN_LOG_TIMES on every kernel's time is shown */
-  char *workers;         /* their memory; NULL: where the executable has it */
+  sn_profiler *profiler;  /* NULL or off: nothing is recorded */
+  bool poison;            /* see poison.h */
+  int debug;              /* SINTER_DEBUG; from SN_LOG_TIMES on every kernel's time is shown */
+  char *shared, *workers; /* their memory; NULL: where the executable has it */
   size_t worker_stride;
   sn_run_place place;
 };

@@ -5,6 +5,7 @@
 #include "base/host.h"
 #include "base/size.h"
 #include "kernels/kernel.h"
+#include "program/rooms.h"
 
 /* A product's B that no round changes: packed in the first round, in the step's own memory. */
 typedef struct kept_side {
@@ -17,12 +18,12 @@ typedef struct rounds_step {
   sn_control control;
   const sn_group *group;
   sn_run runs[SN_MAX_REGIONS]; /* each with the program's executable and room for its pointers */
-  size_t *carries;             /* per carry: offset of a; b lies a buffer further */
-  size_t *bytes;               /* per result: of one buffer, of a slice of what is stacked */
-  size_t *slices;              /* per stack: bytes of a slice */
-  uint32_t *stores;            /* per result: the group's store, or SN_NONE */
-  size_t *spares; /* per result that nobody uses: offset of a buffer, for the region may read it */
-  size_t test, regions, stacks; /* offsets */
+  sn_room room;
+  size_t *bytes;    /* per result: of one buffer, of a slice of what is stacked */
+  size_t *slices;   /* per stack: bytes of a slice */
+  uint32_t *stores; /* per result: the group's store, or SN_NONE */
+  size_t scratch;   /* what regions' kernels share: offset in shared memory */
+  size_t stacks;    /* and what inner loops of one function stack */
   kept_side *kept;
   uint32_t n_kept;
   uint64_t version;    /* of what no round changes: another one in each run */
@@ -40,7 +41,7 @@ typedef struct rounds_step {
 typedef struct rounds {
   const sn_run *run; /* of the program that the step is in */
   rounds_step *s;
-  char *shared;
+  char *room;
   double until;
 } rounds;
 
@@ -52,7 +53,7 @@ static char *result_at(const rounds *w, size_t k) {
 
 static char *result_or_spare(const rounds *w, size_t k) {
   char *at = result_at(w, k);
-  return at ? at : w->shared + w->s->spares[k];
+  return at ? at : w->room + w->s->room.spares[k];
 }
 
 static void set_output(sn_run *region, size_t k, void *at) {
@@ -66,11 +67,12 @@ static void set_argument(sn_run *region, size_t k, const void *at) {
 
 static void begin_region(const rounds *w, sn_run *region) {
   const sn_run *run = w->run;
-  region->buffers[sn_arena_buffer(region->exe->program)] = w->shared + w->s->regions;
+  region->buffers[sn_arena_buffer(region->exe->program)] = w->room + w->s->room.arena;
   region->pool = run->pool;
   region->profiler = run->profiler;
   region->poison = run->poison;
   region->debug = run->debug;
+  region->shared = run->shared + w->s->scratch;
   region->workers = run->workers;
   region->worker_stride = run->worker_stride;
   region->place = (sn_run_place){0};
@@ -89,7 +91,7 @@ static void begin_kept(const rounds *w) {
   s->version++;
   for (size_t k = first; k < first + c->n_consts; k++) s->runs[0].versions[k] = s->version;
   for (uint32_t i = 0; i < s->n_kept; i++)
-    sn_gemm_side_b(&s->kept[i].kernel->gemm)->kept = w->shared + s->kept[i].offset;
+    sn_gemm_side_b(&s->kept[i].kernel->gemm)->kept = w->run->shared + s->kept[i].offset;
 }
 
 /* Carries of this round in, those of the next out. */
@@ -97,7 +99,7 @@ static void bind_carries(const rounds *w, sn_run *region, bool is_last) {
   rounds_step *s = w->s;
   for (size_t k = 0; k < s->control.n_carries; k++) {
     size_t bytes = sn_align64(s->bytes[k]);
-    char *next = w->shared + s->carries[k] + (s->calls & 1 ? bytes : 0);
+    char *next = w->room + s->room.carries[k] + (s->calls & 1 ? bytes : 0);
     char *result = is_last ? result_at(w, k) : NULL;
     set_argument(region, k, s->now[k]);
     set_output(region, k, result ? result : next);
@@ -129,7 +131,7 @@ static void bind_slices(const rounds *w, sn_run *region) {
     set_argument(region, first + k, (const char *)s->inputs[first + k] + at * s->slices[k]);
   for (size_t k = c->n_carries; k < c->n_results; k++) {
     char *stack = result_at(w, k);
-    set_output(region, k, stack ? stack + at * s->bytes[k] : w->shared + s->spares[k]);
+    set_output(region, k, stack ? stack + at * s->bytes[k] : w->room + s->room.spares[k]);
   }
 }
 
@@ -159,11 +161,11 @@ static bool run_while(const rounds *w, sn_status *status) {
       if (test->place.kernel == 0 && test->place.stage == 0 && test->place.unit == 0) {
         begin_region(w, test);
         for (size_t k = 0; k < s->control.n_carries; k++) set_argument(test, k, s->now[k]);
-        set_output(test, 0, w->shared + s->test);
+        set_output(test, 0, w->room + s->room.test);
       }
       if (!sn_executable_step(test, w->until, status)) return false;
       if (*status) return true;
-      if (!w->shared[s->test]) break;
+      if (!w->room[s->room.test]) break;
       s->testing = false;
       begin_region(w, body);
       bind_carries(w, body, false);
@@ -200,8 +202,8 @@ static void fill_table(const rounds *w, int64_t n) {
   memcpy(s->table, body->buffers, n_inputs * sizeof *s->table);
   for (size_t k = 0; k < c->n_results; k++)
     s->table[n_inputs + k] = body->buffers[sn_output_buffer(body->exe->program, k)];
-  s->table[sn_serial_test(c)] = w->shared + s->test;
-  s->table[sn_serial_memory(c)] = w->shared + s->stacks;
+  s->table[sn_serial_test(c)] = w->room + s->room.test;
+  s->table[sn_serial_memory(c)] = w->run->shared + s->stacks;
 }
 
 /* Its carries lie in one of the two buffers, then in the other, from one call of the code to the next. */
@@ -222,7 +224,7 @@ static bool run_serial(const rounds *w) {
     fill_table(w, n);
     s->base.code(s->table, (int32_t)n);
     carry_on_by(w, n);
-    if (!scan && !w->shared[s->test]) break;
+    if (!scan && !w->room[s->room.test]) break;
     if (scan && s->round == s->control.length) break;
     if (w->until != INFINITY && sn_host_now_ms() >= w->until) return false;
   }
@@ -245,10 +247,8 @@ static bool run_step(sn_control_step *step, const sn_run *run, bool begins, doub
                      sn_status *status) {
   rounds_step *s = (rounds_step *)step;
   const sn_control_flow *flow = &s->group->control;
-  const rounds w = {.run = run,
-                    .s = s,
-                    .shared = sn_run_workspace(run) + run->exe->shared_offset,
-                    .until = until};
+  const rounds w = {
+      .run = run, .s = s, .room = run->exe->values[flow->room->value], .until = until};
   *status = SN_OK;
   for (uint32_t k = 0; k < flow->n_operands; k++) {
     const sn_operand *x = &flow->operands[k];
@@ -273,15 +273,13 @@ static bool run_step(sn_control_step *step, const sn_run *run, bool begins, doub
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-static size_t region_bytes(const sn_executable *exe) { return exe->workers_offset; }
-
 /* Takes the next part of the step's shared memory. */
 static sn_status take(sn_env *env, rounds_step *s, size_t bytes, size_t *offset) {
   *offset = s->base.shared_bytes;
   SN_FAIL_IF(env,
              !sn_size_round_up(bytes, 64, &bytes) ||
                  sn_size_add_overflows(s->base.shared_bytes, bytes, &s->base.shared_bytes),
-             SN_ERR_MEMORY, s->group->name, "its carries and intermediates are too large");
+             SN_ERR_MEMORY, s->group->name, "what its rounds share is too large");
   return SN_OK;
 }
 
@@ -291,26 +289,16 @@ static size_t result_bytes(const sn_control *c, size_t k) {
   return sn_type_bytes(&body->nodes[body->outputs[k]].type);
 }
 
-static sn_status lay_out(sn_arena *arena, rounds_step *s, sn_executable *const *regions) {
-  const sn_control *c = &s->control;
-  sn_env *env = arena->env;
-  size_t most = 0, unused;
-  for (size_t k = 0; k < c->n_results; k++) {
-    s->bytes[k] = result_bytes(c, k);
-    const bool needs_spare = k >= c->n_carries && s->stores[k] == SN_NONE;
-    if (needs_spare) SN_TRY(take(env, s, s->bytes[k], &s->spares[k]));
-  }
-  for (size_t k = 0; k < c->n_carries; k++) {
-    SN_TRY(take(env, s, s->bytes[k], &s->carries[k]));
-    SN_TRY(take(env, s, s->bytes[k], &unused));
-  }
-  SN_TRY(take(env, s, 1, &s->test));
-  for (uint32_t r = 0; r < c->n_regions; r++) {
-    if (region_bytes(regions[r]) > most) most = region_bytes(regions[r]);
+/* What the kernels of regions share, and their workers' memory. */
+static sn_status take_scratch(sn_env *env, rounds_step *s, sn_executable *const *regions) {
+  size_t most = 0;
+  for (uint32_t r = 0; r < s->control.n_regions; r++) {
+    const size_t shared = regions[r]->workers_offset - regions[r]->shared_offset;
+    if (shared > most) most = shared;
     if (regions[r]->worker_stride > s->base.worker_bytes)
       s->base.worker_bytes = regions[r]->worker_stride;
   }
-  return take(env, s, most, &s->regions);
+  return take(env, s, most, &s->scratch);
 }
 
 static bool stays_packed(const sn_control *c, const sn_kernel *kernel) {
@@ -374,10 +362,8 @@ sn_status sn_control_make(sn_arena *arena, const sn_program_code *program, const
   s->base.run = run_step;
   s->base.n_regions = control.n_regions;
   memcpy(s->base.regions, regions, sizeof s->base.regions);
-  SN_TRY(sn_arena_alloc(arena, control.n_carries, sizeof *s->carries, (void **)&s->carries));
   SN_TRY(sn_arena_alloc(arena, control.n_carries, sizeof *s->now, (void **)&s->now));
   SN_TRY(sn_arena_alloc(arena, control.n_results, sizeof *s->bytes, (void **)&s->bytes));
-  SN_TRY(sn_arena_alloc(arena, control.n_results, sizeof *s->spares, (void **)&s->spares));
   SN_TRY(sn_arena_alloc(arena, control.n_results, sizeof *s->stores, (void **)&s->stores));
   SN_TRY(sn_arena_alloc(arena, control.n_stacks, sizeof *s->slices, (void **)&s->slices));
   SN_TRY(sn_arena_alloc(arena, group->control.n_operands, sizeof *s->inputs, (void **)&s->inputs));
@@ -388,8 +374,10 @@ sn_status sn_control_make(sn_arena *arena, const sn_program_code *program, const
     const sn_type slice = sn_type_slice(&program->graph.nodes[x[k]].type);
     s->slices[k] = sn_type_bytes(&slice);
   }
-  SN_TRY(lay_out(arena, s, regions));
+  for (size_t k = 0; k < control.n_results; k++) s->bytes[k] = result_bytes(&control, k);
+  SN_TRY(sn_room_of(arena, program, step, &s->room));
   SN_TRY(keep_packed(arena, s, regions[0]));
+  SN_TRY(take_scratch(arena->env, s, regions));
   SN_TRY(make_runs(arena, s, regions));
   SN_TRY(describe(arena, s, program->groups.target));
   *out = &s->base;

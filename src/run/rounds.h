@@ -1,11 +1,12 @@
 /* rounds.h - how the CPU runs a step of control flow: rounds of the regions' programs, on the pointers of the run
  * under way. Nothing is allocated from round to round.
  *
- *   shared memory of the step:  [ carry 0: a | b | carry 1: a | b | ... | test | spare | a region's arena and shared | kept | stacks ]
- *
+ * Carries, intermediates of the region under way and what nobody uses lie in the step's room (program/rooms.h).
  * A carry of round i lies in the caller's buffer for i = 0, then in a and b by turns; the last round of a scan writes
- * the result itself. What nobody uses of a result goes to spare memory. Regions use the workers' memory of the whole
- * run: while they run, no other kernel of it does. */
+ * the result itself. Regions use the workers' memory of the whole run: while they run, no other kernel of it
+ * does.
+ *
+ *   shared memory of the step:  [ what stays packed from round to round | what a region's kernels share | stacks ] */
 #ifndef SN_RUN_ROUNDS_H
 #define SN_RUN_ROUNDS_H
 

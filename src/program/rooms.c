@@ -1,0 +1,67 @@
+#include "program/rooms.h"
+
+#include "base/size.h"
+
+static sn_status take(sn_env *env, sn_room *room, size_t bytes, size_t *offset) {
+  *offset = room->bytes;
+  SN_FAIL_IF(env,
+             !sn_size_round_up(bytes, 64, &bytes) ||
+                 sn_size_add_overflows(room->bytes, bytes, &room->bytes),
+             SN_ERR_MEMORY, "plan", "carries and intermediates of a loop are too large");
+  return SN_OK;
+}
+
+sn_status sn_room_of(sn_arena *arena, const sn_program_code *program, const sn_step *step,
+                     sn_room *room) {
+  const sn_group *group = &program->groups.groups[step->group];
+  const sn_control c = sn_graph_control(&program->graph, group->control.node);
+  const sn_graph *body = c.regions[0];
+  size_t most = 0, unused;
+  bool *is_used;
+  *room = (sn_room){0};
+  SN_TRY(sn_arena_alloc(arena, c.n_carries, sizeof *room->carries, (void **)&room->carries));
+  SN_TRY(sn_arena_alloc(arena, c.n_results, sizeof *room->spares, (void **)&room->spares));
+  SN_TRY(sn_arena_alloc(arena, c.n_results, sizeof *is_used, (void **)&is_used));
+  for (uint32_t i = 0; i < group->n_stores; i++) is_used[group->control.results[i]] = true;
+  for (size_t k = 0; k < c.n_results; k++) {
+    const size_t bytes = sn_type_bytes(&body->nodes[body->outputs[k]].type);
+    if (k < c.n_carries) {
+      SN_TRY(take(arena->env, room, bytes, &room->carries[k]));
+      SN_TRY(take(arena->env, room, bytes, &unused));
+    } else if (!is_used[k]) {
+      SN_TRY(take(arena->env, room, bytes, &room->spares[k]));
+    }
+  }
+  SN_TRY(take(arena->env, room, 1, &room->test));
+  for (uint32_t r = 0; r < c.n_regions; r++)
+    if (step->regions[r]->plan.arena_bytes > most) most = step->regions[r]->plan.arena_bytes;
+  return take(arena->env, room, most, &room->arena);
+}
+
+static sn_status add_room(sn_program_code *p, const sn_step *step) {
+  sn_control_flow *flow = &p->groups.groups[step->group].control;
+  sn_value *value = &p->groups.values[p->groups.n_values];
+  sn_room room;
+  SN_TRY(sn_room_of(&p->arena, p, step, &room));
+  SN_TRY(sn_arena_alloc(&p->arena, 1, sizeof *flow->room, (void **)&flow->room));
+  *flow->room =
+      (sn_operand){.value = (uint32_t)p->groups.n_values++, .dtype = SN_U8, .strides = {1}};
+  *value = (sn_value){.kind = SN_VALUE_TEMP,
+                      .node = flow->node,
+                      .type = {.dtype = SN_U8, .rank = 1, .dims = {(int64_t)room.bytes}}};
+  return SN_OK;
+}
+
+sn_status sn_program_add_rooms(sn_program_code *p) {
+  const size_t n = p->groups.n_values;
+  size_t n_rooms = 0;
+  sn_value *values;
+  for (size_t i = 0; i < p->n_steps; i++) n_rooms += p->steps[i].kind == SN_STEP_CONTROL;
+  if (!n_rooms) return SN_OK;
+  SN_TRY(sn_arena_alloc(&p->arena, n + n_rooms, sizeof *values, (void **)&values));
+  memcpy(values, p->groups.values, n * sizeof *values);
+  p->groups.values = values;
+  for (size_t i = 0; i < p->n_steps; i++)
+    if (p->steps[i].kind == SN_STEP_CONTROL) SN_TRY(add_room(p, &p->steps[i]));
+  return SN_OK;
+}
