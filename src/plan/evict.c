@@ -160,8 +160,9 @@ static sn_status add_turn(evicter *e, uint32_t g, bool again) {
   const uint32_t *values = values_of(e, g, &n);
   SN_TRY(sn_arena_grow(e->arena, (void **)&o->turns, &e->turns_capacity, o->n_turns,
                        sizeof *o->turns));
-  SN_TRY(sn_arena_reserve(e->arena, (void **)&o->values, &e->values_capacity, e->n_values,
-                          e->n_values + n, sizeof *o->values));
+  if (e->n_values + n > e->values_capacity)
+    SN_TRY(sn_arena_reserve(e->arena, (void **)&o->values, &e->values_capacity, e->n_values,
+                            2 * (e->n_values + n), sizeof *o->values));
   o->turns[o->n_turns++] = (sn_turn){g, again, e->n_values};
   for (size_t i = 0; i < n; i++) o->values[e->n_values++] = e->buffer[values[i]];
   return SN_OK;

@@ -17,8 +17,9 @@ static sn_status list_values(sn_touched *t, sn_arena *arena) {
   for (size_t g = 0; g < n; g++) {
     const size_t at = t->of_group.first[g];
     t->n_writes[g] = (uint32_t)sn_group_buffers(&t->groups->groups[g], 1, &set);
-    SN_TRY(sn_arena_reserve(arena, (void **)&t->of_group.list, &capacity, at, at + set.n,
-                            sizeof *set.ids));
+    if (at + set.n > capacity)
+      SN_TRY(sn_arena_reserve(arena, (void **)&t->of_group.list, &capacity, at, 2 * (at + set.n),
+                              sizeof *set.ids));
     if (set.n) memcpy(t->of_group.list + at, set.ids, set.n * sizeof *set.ids);
     t->of_group.first[g + 1] = at + set.n;
   }
