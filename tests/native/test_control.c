@@ -61,6 +61,33 @@ static void carries_change_places(void **state) {
   EXPECT(out[2], 3);
 }
 
+/* Two places for its carry, its flag and what its body keeps, among what the program keeps: sorted
+ * rows are gone by then. */
+static void a_loop_works_in_the_arena(void **state) {
+  (void)state;
+  enum { N = 1024, BYTES = 4 * N };
+  sn_tensor *x = sn_placeholder(f.ctx, SN_F32, DIMS(4, N)), *row[2], *last, *out[2];
+  for (int k = 0; k < 2; k++) row[k] = sn_placeholder(f.ctx, SN_F32, DIMS(N));
+  sn_tensor *next = sn_tanh(sn_cumsum(row[0], 0, false, false)), *same = sn_neg(row[1]);
+  const sn_traced body = {row, 1, &next, 1}, flip = {row + 1, 1, &same, 1};
+  sn_tensor *start = sn_sum(sn_sort(x, 1, false), 1, false);
+  assert_int_equal(sn_scan(f.ctx, &body, 1, &start, 3, false, &last), SN_OK);
+  assert_int_equal(sn_scan(f.ctx, &flip, 1, row, 3, false, out), SN_OK);
+  sn_tensor *in[2] = {x, row[0]}, *results[2] = {last, out[0]};
+  size_t bytes[2];
+  for (int k = 0; k < 2; k++) {
+    sn_program *program;
+    sn_program_info info;
+    assert_int_equal(sn_compile(f.ctx, &in[k], 1, &results[k], 1, NULL, &program), SN_OK);
+    sn_program_describe(program, &info);
+    bytes[k] = info.arena_bytes;
+    sn_program_release(program);
+  }
+  assert_int_equal(bytes[0],
+                   BYTES + 4 * BYTES); /* at the sum; later it is what is below, and start */
+  assert_int_equal(bytes[1], 2 * BYTES + 64);
+}
+
 /* x = 1; while x < limit: x = 3 x */
 static void while_runs_until_its_test_fails(void **state) {
   (void)state;
@@ -461,6 +488,7 @@ int main(void) {
       TEST(scan_carries_and_stacks),
       TEST(scan_of_no_and_one_round),
       TEST(carries_change_places),
+      TEST(a_loop_works_in_the_arena),
       TEST(while_runs_until_its_test_fails),
       TEST(cond_runs_one_branch),
       TEST(loops_in_loops),
