@@ -170,6 +170,7 @@ static sn_status note_use(void *user, const sn_touch *touch) {
   uses *u = user;
   const uint32_t v = touch->operand->value;
   if (v == SN_NONE) return SN_OK;
+  if (u->control && touch->operand == touch->group->control.room) return SN_OK; /* not needed */
   if (sn_touch_writes(touch)) u->made[v] = u->section;
   if ((u->control || u->made[v] != u->section) && !u->homes[v]->in_memory)
     u->homes[v]->in_registers = true;

@@ -6,7 +6,7 @@
 
 /* Limits tried one after the other: a plan takes more than is in use, as its free blocks are not
  * always large enough. */
-#define MOST_TRIES 10
+#define MOST_TRIES 16
 
 typedef struct keeper {
   const sn_groups *groups;
@@ -76,8 +76,10 @@ static sn_status put_groups(const keeper *k, sn_arena *arena, const sn_order *or
   out->n_values = order->n_buffers;
   SN_TRY(sn_arena_alloc(arena, out->n_groups, sizeof *out->groups, (void **)&out->groups));
   SN_TRY(sn_arena_alloc(arena, out->n_values, sizeof *out->values, (void **)&out->values));
-  for (size_t v = 0; v < out->n_values; v++)
-    out->values[v] = k->groups->values[v < n ? v : order->value_of[v]];
+  for (size_t v = 0; v < out->n_values; v++) {
+    out->values[v] = k->groups->values[order->value_of[v]];
+    if (v >= n) out->values[v].kind = SN_VALUE_TEMP;
+  }
   for (size_t i = 0; i < order->n_turns; i++) {
     const sn_turn *turn = &order->turns[i];
     SN_TRY(put_turn(k, arena, turn, order->values + turn->first, &out->groups[i]));

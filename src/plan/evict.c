@@ -7,7 +7,7 @@
 
 /* Turns in all, for each group. More are no plan, but a sign that the limit is too low. */
 #define MOST_TURNS 8
-/* Reads of a group that are looked at for one whose place its result may take. */
+/* What a group touches, at most, for its result to be looked for a place among what it reads. */
 #define MOST_READS 64
 /* Values that may have to be made on the way to one; more are as good as out of reach. */
 #define MOST_ANCESTORS 256
@@ -174,44 +174,56 @@ static bool dies_here(const evicter *e, uint32_t x, bool again) {
   return is_temp(e, x) && e->is_there[x] && e->pins[x] == 1 && after == e->t->readers.first[x + 1];
 }
 
-/* The bytes of its results less those that they take over. */
-static size_t bytes_of_results(const evicter *e, uint32_t g, bool again) {
+/* What a group that runs again writes for nobody: an output once more, which stays where it is, or a
+ * part of a value that others write parts of, too. made: the value it runs for, SN_NONE when it
+ * runs for the first time. */
+static bool is_scrap(const evicter *e, uint32_t v, uint32_t made) {
+  if (made == SN_NONE || v == made) return false;
+  return !is_temp(e, v) || (!e->is_there[v] && sn_list_size(&e->t->writers, v) > 1);
+}
+
+/* Whether the result may lie where something that is read for the last time lies. */
+static bool takes_over(const evicter *e, uint32_t g, uint32_t v, bool again) {
+  size_t n;
+  const uint32_t *values = values_of(e, g, &n);
+  if (e->t->n_writes[g] > 1 || n > MOST_READS) return false;
+  for (size_t k = e->t->n_writes[g]; k < n; k++)
+    if (dies_here(e, values[k], again) && e->t->bytes[values[k]] == e->t->bytes[v] &&
+        sn_takes_over_in_step(&e->t->groups->groups[g], v, values[k]))
+      return true;
+  return false;
+}
+
+static size_t bytes_of_results(const evicter *e, uint32_t g, uint32_t made) {
   size_t n, bytes = 0;
   const uint32_t *values = values_of(e, g, &n);
   for (size_t i = 0; i < e->t->n_writes[g]; i++) {
     const uint32_t v = values[i];
-    bool taken_over = false;
-    if (e->is_there[v]) continue;
-    const size_t end = e->t->n_writes[g] == 1 && n <= MOST_READS ? n : 0;
-    for (size_t k = e->t->n_writes[g]; k < end && !taken_over; k++)
-      taken_over = dies_here(e, values[k], again) && e->t->bytes[values[k]] == e->t->bytes[v] &&
-                   sn_takes_over_in_step(&e->t->groups->groups[g], v, values[k]);
-    if (!taken_over) bytes += e->t->bytes[v];
+    const bool is_new = is_temp(e, v) && !e->is_there[v] && !takes_over(e, g, v, made != SN_NONE);
+    if (is_new || is_scrap(e, v, made)) bytes += e->t->bytes[v];
   }
   return bytes;
 }
 
-/* What it writes of a value that others write parts of, too, and is not the one that is made. */
-static bool is_part(const evicter *e, uint32_t v, uint32_t made) {
-  return v != made && sn_list_size(&e->t->writers, v) > 1;
-}
-
 /* All that the group reads is there and pinned. What it writes besides `made` and is still there is
- * written again where it lies. made: SN_NONE when it runs for the first time. */
+ * written again where it lies. */
 static sn_status run(evicter *e, uint32_t g, uint32_t made) {
   size_t n;
   const bool again = made != SN_NONE;
   const uint32_t *values = values_of(e, g, &n);
-  SN_TRY(make_room(e, bytes_of_results(e, g, again)));
+  SN_TRY(make_room(e, bytes_of_results(e, g, made)));
   for (size_t i = 0; i < e->t->n_writes[g]; i++) {
     const uint32_t v = values[i];
-    if (e->is_there[v]) continue;
-    if (again) SN_TRY(new_buffer(e, v));
-    if (again && is_part(e, v, made)) continue;
+    const bool scrap = is_scrap(e, v, made);
+    if (again && (scrap || !e->is_there[v])) SN_TRY(new_buffer(e, v));
+    if (scrap || e->is_there[v] || !is_temp(e, v)) continue;
     e->is_there[v] = 1;
     e->in_use += e->t->bytes[v];
   }
-  return add_turn(e, g, again);
+  SN_TRY(add_turn(e, g, again));
+  for (size_t i = 0; i < e->t->n_writes[g]; i++)
+    if (!is_temp(e, values[i])) e->buffer[values[i]] = values[i];
+  return SN_OK;
 }
 
 static void pin(evicter *e, const uint32_t *values, size_t n) {
@@ -313,6 +325,36 @@ static sn_status take_turn(evicter *e, uint32_t g) {
   return SN_OK;
 }
 
+/* A value that left before anybody read it was made for nothing: the first turn to be kept is then
+ * a later one. */
+static sn_status drop_turns(evicter *e) {
+  sn_order *o = e->order;
+  uint8_t *is_needed, *has_run;
+  size_t n, kept = 0;
+  SN_TRY(sn_arena_alloc(e->arena, o->n_buffers, 1, (void **)&is_needed));
+  SN_TRY(sn_arena_alloc(e->arena, e->t->groups->n_groups, 1, (void **)&has_run));
+  for (size_t v = 0; v < e->t->groups->n_values; v++)
+    is_needed[v] = e->t->groups->values[v].kind == SN_VALUE_OUTPUT;
+  for (size_t i = o->n_turns; i-- > 0;) {
+    sn_turn *turn = &o->turns[i];
+    const uint32_t *buffers = o->values + turn->first, n_writes = e->t->n_writes[turn->group];
+    bool needed = false;
+    values_of(e, turn->group, &n);
+    for (size_t k = 0; k < n_writes; k++) needed = needed || is_needed[buffers[k]];
+    for (size_t k = n_writes; k < n && needed; k++) is_needed[buffers[k]] = 1;
+    if (!needed) turn->group = SN_NONE;
+  }
+  for (size_t i = 0; i < o->n_turns; i++) {
+    sn_turn turn = o->turns[i];
+    if (turn.group == SN_NONE) continue;
+    turn.again = has_run[turn.group];
+    has_run[turn.group] = 1;
+    o->turns[kept++] = turn;
+  }
+  o->n_turns = kept;
+  return SN_OK;
+}
+
 sn_status sn_order_within(sn_arena *arena, const sn_touched *t, size_t limit, bool *found,
                           sn_order *out) {
   const size_t n = t->groups->n_values;
@@ -334,5 +376,5 @@ sn_status sn_order_within(sn_arena *arena, const sn_touched *t, size_t limit, bo
   e.most_turns = MOST_TURNS * t->groups->n_groups;
   for (uint32_t g = 0; g < t->groups->n_groups && !went_too_far(&e); g++) SN_TRY(take_turn(&e, g));
   *found = !went_too_far(&e);
-  return SN_OK;
+  return *found ? drop_turns(&e) : SN_OK;
 }

@@ -61,14 +61,12 @@ static uint32_t there_until(const sn_touched *t, uint32_t v, const bool *donate)
   return last > t->until[v] ? last : t->until[v];
 }
 
-/* Loops run once. What writes an output does, too: that may lie in the memory of an argument. */
+/* Loops run once. */
 static uint32_t group_until(const sn_touched *t, size_t g, const bool *donate) {
   const uint32_t *values = t->of_group.list + t->of_group.first[g];
   uint32_t until = t->groups->groups[g].kind == SN_GROUP_CONTROL ? 0 : SN_NONE;
   for (size_t i = 0; i < sn_list_size(&t->of_group, g); i++) {
-    const bool writes = i < t->n_writes[g];
-    const uint32_t there = writes ? SN_NONE : there_until(t, values[i], donate);
-    if (writes && t->groups->values[values[i]].kind != SN_VALUE_TEMP) until = 0;
+    const uint32_t there = i < t->n_writes[g] ? SN_NONE : there_until(t, values[i], donate);
     if (there < until) until = there;
   }
   return until;
@@ -99,7 +97,7 @@ sn_status sn_touched_init(sn_touched *t, sn_arena *arena, const sn_groups *group
   SN_TRY(sn_arena_alloc(arena, n, sizeof *t->price, (void **)&t->price));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *t->until, (void **)&t->until));
   for (size_t v = 0; v < n; v++)
-    if (groups->values[v].kind == SN_VALUE_TEMP)
+    if (groups->values[v].kind != SN_VALUE_ARGUMENT)
       SN_CHECK(arena->env, sn_size_round_up(sn_type_bytes(&groups->values[v].type),
                                             groups->target->limits.alignment, &t->bytes[v]));
   find_prices(t, donate);

@@ -16,7 +16,7 @@ typedef struct sn_touched {
   sn_lists of_group;         /* values, first those that it writes */
   uint32_t *n_writes;        /* per group */
   sn_lists readers, writers; /* of a value: groups in order; a writer is no reader */
-  size_t *bytes;             /* per value: of the arena; 0: it lies elsewhere, and stays */
+  size_t *bytes;             /* per value: what it takes in an arena; of arguments 0 */
   double *price;             /* per value: of its writers, in flops */
   uint32_t
       *until; /* per value: it can be made again before groups up to this one; 0: before none */
