@@ -43,6 +43,30 @@ test('a single long kernel as well', async () => {
   assert.ok(turns > 3, `${turns} turns`);
 });
 
+test('loops of many rounds as well: of scalars, of kernels, and in each other', async () => {
+  const int = (n) => sn.tensor(n, { dtype: 'int32' });
+  const loops = {
+    scalars: (n) => sn.whileLoop((i) => i.less(n), (i) => i.add(1), int(0)),
+    kernels: (n) => sn.foriLoop(0, n, (_, v) => sn.sort(v.mul(-1)), sn.ones([2000])),
+    one: (n) => sn.foriLoop(0, n, (_, v) => v.mul(-1), sn.ones([2000])),
+    nested: (n) => sn.foriLoop(0, n, (_, v) => sn.foriLoop(0, 3, (_, v) => v.mul(-1), v), sn.ones([2000])),
+  };
+  const rounds = { scalars: 300_000_000, kernels: 20_000, one: 400_000, nested: 100_000 };
+  const first = { scalars: 300_000_000, kernels: 1, one: 1, nested: 1 };
+  for (const [name, loop] of Object.entries(loops)) {
+    loop(int(2)).dataSync();
+    const { value, turns } = await turnsWhile(loop(int(rounds[name])).data());
+    assert.equal(value[0], first[name], name);
+    assert.ok(turns > 3, `${name}: ${turns} turns`);
+  }
+  // one that nobody keeps, and what is computed beside it
+  const left = loops.scalars(int(rounds.scalars));
+  const promise = left.data();
+  left.dispose();
+  assert.equal((await longWork(4).data()).length, n);
+  assert.equal((await promise)[0], rounds.scalars);
+});
+
 test('400 awaited steps leave turns to others', async () => {
   const step = sn.jit((v) => v.matmul(x).tanh());
   let v = sn.ones([60, n]);

@@ -133,13 +133,15 @@ typedef struct walk {
   double until; /* INFINITY: whole stages on all workers */
 } walk;
 
-/* Whether an interruptible run has to stop, after work worth so many nanoseconds more. The clock
- * costs as much as a small kernel. */
+bool sn_run_time_over(sn_run_place *place, double until, double worth) {
+  place->unclocked += worth;
+  if (until == INFINITY || place->unclocked < NS_PER_LOOK) return false;
+  place->unclocked = 0;
+  return sn_host_now_ms() >= until;
+}
+
 static bool time_over(const walk *w, double worth) {
-  w->run->place.unclocked += worth;
-  if (w->until == INFINITY || w->run->place.unclocked < NS_PER_LOOK) return false;
-  w->run->place.unclocked = 0;
-  return sn_host_now_ms() >= w->until;
+  return sn_run_time_over(&w->run->place, w->until, worth);
 }
 
 /* Runs units from the place's on, in parts; false: interrupted. */
@@ -154,9 +156,11 @@ static bool run_parts(const walk *w, const sn_stage *stage, sn_pool_fn *fn, void
     const double worth = stage->unit_cost * (double)(end - *unit);
     fn(arg, *unit, end, 0);
     *unit = end;
-    if (time_over(w, worth)) break;
+    if (end == stage->units)
+      w->run->place.unclocked += worth; /* who called looks at the clock */
+    else if (time_over(w, worth))
+      return false;
   }
-  if (*unit < stage->units) return false;
   *unit = 0;
   return true;
 }
@@ -225,7 +229,9 @@ static bool run_control(const walk *w, sn_control_step *step, sn_status *status)
   int *stage = &w->run->place.stage;
   const bool begins = *stage == 0;
   *stage = 1;
-  return step->run(step, w->run, begins, w->until, status);
+  const bool done = step->run(step, w->run, begins, w->until, status);
+  if (done) w->run->place.unclocked += step->unclocked;
+  return done;
 }
 
 /* Runs the kernel's stages from the place's on; false: interrupted. */

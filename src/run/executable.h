@@ -26,6 +26,7 @@ typedef struct sn_control_step {
   const void *module; /* of that; NULL: the regions' programs run */
   bool (*ready)(const void *module);
   sn_serial_code *code;
+  double unclocked; /* as in sn_run_place, when it ended */
   /* From where it was interrupted, or from its beginning; false: interrupted again. */
   bool (*run)(struct sn_control_step *step, const sn_run *run, bool begins, double until,
               sn_status *status);
@@ -89,5 +90,9 @@ static inline char *sn_run_workspace(const sn_run *run) {
  * other run may use the workspace or the executable in between. A run that may be interrupted stays
  * on the caller. */
 bool sn_executable_step(sn_run *run, double until, sn_status *status);
+
+/* Whether a run that may be interrupted has to stop, after work worth so many nanoseconds more. The
+ * clock costs as much as a small kernel, so that it is not looked at each time. */
+bool sn_run_time_over(sn_run_place *place, double until, double worth);
 
 #endif

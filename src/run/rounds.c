@@ -36,6 +36,10 @@ typedef struct rounds_step {
   const void **now;    /* per carry: where it lies in this round */
 } rounds_step;
 
+/* What a round takes beside its kernels, in nanoseconds; and one of scalars as a whole. */
+#define NS_PER_ROUND 50
+#define NS_PER_SCALAR_ROUND 1
+
 /* ---- running --------------------------------------------------------------------------------- */
 
 typedef struct rounds {
@@ -75,7 +79,7 @@ static void begin_region(const rounds *w, sn_run *region) {
   region->shared = run->shared + w->s->scratch;
   region->workers = run->workers;
   region->worker_stride = run->worker_stride;
-  region->place = (sn_run_place){0};
+  region->place = (sn_run_place){.unclocked = region->place.unclocked};
   const sn_control *c = &w->s->control;
   const size_t first = c->n_carries + c->n_stacks;
   for (size_t k = first; k < first + c->n_consts; k++)
@@ -135,6 +139,11 @@ static void bind_slices(const rounds *w, sn_run *region) {
   }
 }
 
+/* Between two rounds, which may have kernels that are too short to look at the clock. */
+static bool time_over(const rounds *w, sn_run *body) {
+  return sn_run_time_over(&body->place, w->until, NS_PER_ROUND);
+}
+
 static bool run_scan(const rounds *w, sn_status *status) {
   rounds_step *s = w->s;
   sn_run *body = &s->runs[0];
@@ -148,8 +157,10 @@ static bool run_scan(const rounds *w, sn_status *status) {
     if (s->testing) return false;
     if (*status) return true;
     carry_on(body, s);
+    if (s->round < s->control.length && time_over(w, body)) return false;
   }
   hand_over_carries(w);
+  s->base.unclocked = body->place.unclocked;
   return true;
 }
 
@@ -175,8 +186,10 @@ static bool run_while(const rounds *w, sn_status *status) {
     carry_on(body, s);
     s->testing = true;
     test->place = (sn_run_place){0};
+    if (time_over(w, body)) return false;
   }
   hand_over_carries(w);
+  s->base.unclocked = body->place.unclocked;
   return true;
 }
 
@@ -229,6 +242,7 @@ static bool run_serial(const rounds *w) {
     if (w->until != INFINITY && sn_host_now_ms() >= w->until) return false;
   }
   hand_over_carries(w);
+  s->base.unclocked = NS_PER_SCALAR_ROUND * (double)s->round;
   return true;
 }
 
@@ -240,7 +254,9 @@ static bool run_cond(const rounds *w, bool begins, sn_status *status) {
     begin_region(w, branch);
     for (size_t k = 0; k < s->control.n_results; k++) set_output(branch, k, result_or_spare(w, k));
   }
-  return sn_executable_step(branch, w->until, status);
+  if (!sn_executable_step(branch, w->until, status)) return false;
+  s->base.unclocked = branch->place.unclocked;
+  return true;
 }
 
 static bool run_step(sn_control_step *step, const sn_run *run, bool begins, double until,
