@@ -40,7 +40,7 @@ const oneFile = {
 /** What a page need not download goes: comments, whitespace, the names of variables. Errors are read where they are
  *  thrown, so statements stay apart, on a line each, and functions and classes keep their names. */
 const MINIFY = {
-  compress: { sequences: false, joinVars: false },
+  compress: { sequences: false },
   mangle: { toplevel: true, keepNames: true },
   codegen: { removeWhitespace: true },
 };

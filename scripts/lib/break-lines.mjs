@@ -1,5 +1,5 @@
 // break-lines.mjs - code without whitespace, made lines again: Node prints the line where an error was thrown. A line
-// begins with each statement and member of a class, and with each element of a long list.
+// begins with each of several statements or members of a class, and with each element of a long list.
 import { parseAst } from 'rolldown/parseAst';
 
 const LONG = 240; // characters of a list that does not stay on one line
@@ -10,6 +10,7 @@ const LISTS = {
   BlockStatement: 'body',
   ClassBody: 'body',
   StaticBlock: 'body',
+  SwitchStatement: 'cases',
   SwitchCase: 'consequent',
   ArrayExpression: 'elements',
   ObjectExpression: 'properties',
@@ -17,14 +18,16 @@ const LISTS = {
   ExportNamedDeclaration: 'specifiers',
 };
 
-const isExpression = ({ type }) => !/^(Program|Block|Class|Static|Switch)/.test(type);
+const ofStatements = ({ type }) => /^(Program|Block|Class|Static|Switch)/.test(type);
 
 const collectStarts = (node, starts) => {
-  const broken = !isExpression(node) || node.end - node.start > LONG ? node[LISTS[node.type]] : null;
+  const list = node[LISTS[node.type]];
+  const isLong = node.end - node.start > LONG;
+  const broken = isLong || (ofStatements(node) && list?.length > 1) ? list : null;
   for (const value of Object.values(node)) {
     for (const child of [value].flat()) {
       if (!child?.type) continue;
-      if (value === broken) starts.push(child.start);
+      if (broken && value === broken) starts.push(child.start);
       collectStarts(child, starts);
     }
   }

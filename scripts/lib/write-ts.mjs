@@ -246,10 +246,9 @@ export const methods = ({ functions: list, rows, aliases, nameOf }) => {
   for (const { name, of } of aliases) known.set(name, { ...known.get(of), of });
   const entries = [...known].map(([name, { fn, row, of }]) => {
     const type = row ? row.inputs.slice(1).map((x) => `${x}: TensorLike`).join(', ') : parameters(fn, { method: true, defaults: false });
-    const given = row ? row.inputs.slice(1) : [...names(fn).slice(1), ...(fn.options ? ['options'] : []), ...(fn.hint ? ['...extra'] : [])];
     return {
       declared: `${doc(row ? rowDoc(row) : fn.doc, '  ')}\n  ${name}(${type}): ${row ? 'Tensor' : resultOf(fn)};`,
-      defined: `  ${name}(${given.join(', ')}) {\n    return functions.${nameOf(of ?? name)}(${['this', ...given].join(', ')});\n  },`,
+      defined: `  ${name}: functions.${nameOf(of ?? name)},`,
     };
   });
   const declared = `/** Every function whose first argument is a tensor: this one. */
@@ -266,11 +265,16 @@ import { Tensor } from './tensor.js';
 
 ${declared}
 
-const methods: { [K in keyof Methods]: (this: Tensor, ...args: Parameters<Methods[K]>) => ReturnType<Methods[K]> } = {
+const methods: { [K in keyof Methods]: (x: Tensor, ...args: Parameters<Methods[K]>) => ReturnType<Methods[K]> } = {
 ${entries.map((entry) => entry.defined).join('\n')}
 };
 
-for (const [name, value] of Object.entries(methods)) {
+for (const [name, f] of Object.entries(methods) as [string, (x: Tensor, ...args: unknown[]) => unknown][]) {
+  const { [name]: value } = {
+    [name](this: Tensor, ...args: unknown[]) {
+      return f(this, ...args);
+    },
+  };
   Object.defineProperty(Tensor.prototype, name, { value, configurable: true, writable: true });
 }
 `;
