@@ -5,19 +5,11 @@
 
 #include "base/format.h"
 
-/* Without its folders: no two files of the library have one name. */
-static const char *name_of(const char *path) {
-  const char *name = path;
-  for (; *path; path++)
-    if (*path == '/') name = path + 1;
-  return name;
-}
-
 sn_status sn_fail_at(sn_env *env, const char *file, int line, sn_status status, const char *op,
                      const char *format, ...) {
   sn_error *e = &env->error;
   va_list args;
-  *e = (sn_error){.status = status, .file = name_of(file), .line = line};
+  *e = (sn_error){.status = status, .file = file, .line = line};
   size_t used = 0;
   if (op) {
     sn_format(e->op, sizeof e->op, "%s", op);

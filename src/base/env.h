@@ -43,7 +43,8 @@ typedef struct sn_env {
   } while (0)
 
 /* Records what failed, and where, as the environment's last error and returns status. op: the
- * function that refuses, with which the text begins, or NULL where it is none. Shapes are written by
+ * function that refuses, with which the text begins, or NULL where it is none. file: without its
+ * folders, as no two files of the library have one name. Shapes are written by
  * %*p (base/format.h) and so are known as shapes. */
 sn_status sn_fail_at(sn_env *env, const char *file, int line, sn_status status, const char *op,
                      const char *format, ...) __attribute__((format(printf, 6, 7)));
@@ -56,7 +57,7 @@ sn_status sn_fail_internal(sn_env *env, const char *file, int line);
 
 /* SN_FAIL(env, status, op, format, ...); "" because a format is a literal. */
 #define SN_FAIL(env, status, op, ...) \
-  sn_fail_at((env), __FILE__, __LINE__, (status), (op), "" __VA_ARGS__)
+  sn_fail_at((env), __FILE_NAME__, __LINE__, (status), (op), "" __VA_ARGS__)
 
 /* status, which is not SN_OK: a compiler that knows this sees that what a failed call has not set
  * is not used. */
@@ -77,9 +78,9 @@ __attribute__((always_inline)) static inline sn_status sn_failed(sn_status statu
   } while (0)
 
 /* Broken invariant of our own: reported like any other error, never an abort. */
-#define SN_CHECK(env, cond)                                                     \
-  do {                                                                          \
-    if (!(cond)) return sn_failed(sn_fail_internal((env), __FILE__, __LINE__)); \
+#define SN_CHECK(env, cond)                                                          \
+  do {                                                                               \
+    if (!(cond)) return sn_failed(sn_fail_internal((env), __FILE_NAME__, __LINE__)); \
   } while (0)
 
 #endif
