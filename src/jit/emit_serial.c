@@ -68,7 +68,7 @@ static uint32_t add_leaf(sn_serial *s, const sn_home *home, int64_t i) {
   const sn_walk_base base = {.kind = SN_BASE_PARAM,
                              .number = home->in_memory ? home->pointer : TABLE,
                              .level = home->level};
-  const uint32_t leaf = sn_walk_leaf(k, dtype, base, home->in_memory ? i : 0, still);
+  const uint32_t leaf = sn_walk_leaf(k, dtype, base, home->in_memory ? home->offset + i : 0, still);
   if (home->in_memory || k->status) return leaf;
   k->leaves[leaf].kind = SN_LEAF_REGISTERS;
   sn_walk_reserve(k, leaf, (uint32_t)sn_vec_halves(dtype));
@@ -193,13 +193,30 @@ static sn_status note_uses(writer *w, const sn_serial_region *region, sn_home **
   return SN_OK;
 }
 
+/* What control flow reads of a value: so many elements from `offset` on, which are those of `base`. */
+static sn_status view_of(sn_serial *s, sn_home *base, const sn_type *type, int64_t offset,
+                         sn_home **out) {
+  if (!base->in_memory && sn_type_size(type)) element_of(s, base, offset);
+  SN_TRY(new_home(s, type, out));
+  **out = *base;
+  (*out)->type = type;
+  (*out)->offset += offset;
+  if (base->elements) (*out)->elements += offset;
+  return s->j.walk.status;
+}
+
 /* Control flow among the groups of a region: results that have no place yet get the one it leaves them at. */
-static sn_status describe_inner(writer *w, const sn_serial_control *c, sn_home **homes) {
+static sn_status describe_inner(writer *w, const sn_graph *graph, const sn_serial_control *c,
+                                sn_home **homes) {
   const sn_control_flow *flow = &c->group->control;
+  const sn_id *x = sn_graph_inputs(graph, flow->node);
   sn_home **inputs, **results;
   SN_TRY(sn_arena_alloc(w->s.j.arena, flow->n_operands, sizeof *inputs, (void **)&inputs));
   SN_TRY(sn_arena_alloc(w->s.j.arena, c->control.n_results, sizeof *results, (void **)&results));
-  for (uint32_t k = 0; k < flow->n_operands; k++) inputs[k] = homes[flow->operands[k].value];
+  for (uint32_t k = 0; k < flow->n_operands; k++) {
+    const sn_operand *o = &flow->operands[k];
+    SN_TRY(view_of(&w->s, homes[o->value], &graph->nodes[x[k]].type, o->offset, &inputs[k]));
+  }
   for (uint32_t i = 0; i < c->group->n_stores; i++)
     results[flow->results[i]] = homes[c->group->stores[i].target.value];
   SN_TRY(describe_control(w, c, inputs, results, false));
@@ -231,7 +248,7 @@ static sn_status describe_region(writer *w, const sn_serial_region *region, sn_h
   s->homes = homes;
   for (size_t i = 0; i < groups->n_groups && !s->j.unable; i++) {
     if (region->controls[i])
-      SN_TRY(describe_inner(w, region->controls[i], homes));
+      SN_TRY(describe_inner(w, groups->graph, region->controls[i], homes));
     else
       SN_TRY(sn_serial_group(s, &groups->groups[i], &region->kernels[i]));
     SN_TRY(s->j.walk.lanes.status);
@@ -292,16 +309,18 @@ static sn_status add_slice(writer *w, loop *l, sn_home *stack, const sn_type *ty
                            sn_home **out) {
   const sn_control *c = &l->c->control;
   const size_t bytes = sn_type_bytes(type);
+  const int64_t first = stack->offset * (int64_t)sn_dtype_bytes(type->dtype);
   slice *at = &l->slices[l->n_slices++];
   SN_TRY(new_home(&w->s, type, out));
   (*out)->in_memory = true;
   (*out)->pointer = at->pointer = whole ? stack->pointer : new_local(w);
-  if (bytes > INT32_MAX || (!whole && !fits((int64_t)bytes * c->length))) w->s.j.unable = true;
+  if (bytes > INT32_MAX || (!whole && !fits(first + (int64_t)bytes * c->length)))
+    w->s.j.unable = true;
   if (w->s.j.unable) return SN_OK;
   at->step = c->reverse ? -(int32_t)bytes : (int32_t)bytes;
   if (!whole)
     add_event(w, EVENT_POINT, at->pointer, stack->pointer,
-              c->reverse ? (int32_t)((int64_t)bytes * (c->length - 1)) : 0);
+              (int32_t)(first + (c->reverse ? (int64_t)bytes * (c->length - 1) : 0)));
   return w->s.j.walk.status;
 }
 

@@ -20,6 +20,7 @@ typedef struct sn_home {
   const sn_type *type;
   bool in_memory, in_registers;
   uint32_t pointer; /* local with the address */
+  int64_t offset;   /* elements from there to the first one */
   int level;        /* of what is read in memory: 0 if that never changes */
   sn_element *elements;
 } sn_home;
