@@ -83,7 +83,7 @@ describe('the Fit tab', () => {
     await server?.close();
   });
 
-  test('its address opens it: points, parameters with errors, figures, and the gradient as C', async (t) => {
+  test('its address opens it: points, parameters with errors, figures, and the gradient as code', async (t) => {
     const seen = await until(({ ready }) => ready, 'fitted');
     assert.equal(seen.equation, 'Pendulum');
     assert.equal(seen.points.length, 24);
@@ -91,7 +91,10 @@ describe('the Fit tab', () => {
     for (const { value, error } of seen.parameters) assert.ok(Number.isFinite(value) && /^± [\d.]+$/.test(error), `${value} ${error}`);
     assert.ok(seen.steps > 3 && seen.ms > 0 && seen.loss > 0);
     t.diagnostic(`${seen.ms} ms for ${seen.steps} steps`);
-    await page.waitForFunction(() => document.querySelector('[data-testid=fit-code] .cm-content')?.textContent.includes('void program('));
+    const code = (part) => page.waitForFunction((wanted) => document.querySelector('[data-testid=fit-code] .cm-content')?.textContent.includes(wanted), part);
+    await code('void program(');
+    const [download] = await Promise.all([page.waitForEvent('download'), get('fit-code-save').click()]);
+    assert.equal(download.suggestedFilename(), 'gradient.c');
   });
 
   for (const [name, title] of [['prey', 'Predator and prey'], ['pendulum', 'Pendulum'], ['epidemic', 'Epidemic']]) {

@@ -36,6 +36,7 @@ export interface Fit {
   ms: number;
 }
 
+/** The gradient of the loss. */
 export interface Code {
   c: string;
 }

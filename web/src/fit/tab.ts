@@ -3,11 +3,11 @@
 
 import '../style/code.css';
 import '../style/fit.css';
-import { download } from '../views/download.ts';
+import { generator } from '../trainer/random.ts';
 import { create, element, perFrame, setText, setValue } from '../views/dom.ts';
 import { count, plural, significant } from '../views/format.ts';
-import type { CodeView } from '../compiler/views/code-view.ts';
-import { EQUATIONS, STEPS, coordinate, isEquation, type Equation, type EquationName } from './equations.ts';
+import { CodeCard } from './code-card.ts';
+import { EQUATIONS, coordinate, isEquation, type Equation, type EquationName } from './equations.ts';
 import { Fitter } from './fitter.ts';
 import { formula } from './formula.ts';
 import { Frames } from './frames.ts';
@@ -51,8 +51,7 @@ export class FitTab {
   private readonly frames: Frames;
   private readonly buttons = new Map<EquationName, HTMLButtonElement>();
   private readonly noise: HTMLInputElement;
-  private code: Promise<CodeView> | null = null;
-  private codeText = '';
+  private readonly code: CodeCard;
   private seed = 1;
   private startSeed = 0;
   private shown: Fit | null = null;
@@ -86,6 +85,7 @@ export class FitTab {
     });
     this.noise = element<HTMLInputElement>('fit-noise');
     this.noise.value = String(NOISE);
+    this.code = new CodeCard();
     this.bind();
     const asked = new URLSearchParams(location.search).get('equation');
     void this.choose(isEquation(asked) ? asked : 'prey');
@@ -114,7 +114,6 @@ export class FitTab {
     });
     on('fit-start', () => this.newStart());
     on('fit-reset', () => this.reset());
-    on('fit-code-save', () => download('gradient.c', 'text/x-c', this.codeText));
     this.noise.addEventListener('input', () => this.scatter());
   }
 
@@ -149,7 +148,7 @@ export class FitTab {
       plot.setTrue(truth);
       this.reset();
       for (const button of element('fit').querySelectorAll<HTMLButtonElement | HTMLInputElement>('.fit-tools :disabled')) button.disabled = false;
-      await this.showCode(scene);
+      await this.code.show(this.fitter.code(name));
     } catch (error) {
       if (this.scene === scene) this.say(`The solver could not be compiled: ${error instanceof Error ? error.message : String(error)}`, true);
     }
@@ -201,12 +200,10 @@ export class FitTab {
 
   private newStart(): void {
     const { equation } = this.scene!;
-    let state = ++this.startSeed;
-    // A few numbers by chance, different each time.
-    const chance = (): number => ((state = (state * 0x9e3779b1 + 0x7f4a7c15) >>> 0) ^ (state >>> 15)) / 2 ** 32;
+    const next = generator(++this.startSeed);
     this.gauges.starts = equation.parameters.map((each) => {
       const [low, high] = each.range.map((value) => coordinate(each, value));
-      return (low + high) / 2 + START_SHARE * (high - low) * (chance() % 1 - 0.5);
+      return (low + high) / 2 + START_SHARE * (high - low) * (next() / 2 ** 32 - 0.5);
     });
     this.startsMoved();
   }
@@ -293,21 +290,5 @@ export class FitTab {
     const line = element('fit-notice');
     setText(line, text);
     line.classList.toggle('problem', problem);
-  }
-
-  private async showCode(scene: Scene): Promise<void> {
-    this.code ??= import('../compiler/views/code-view.ts').then(
-      ({ CodeView: View }) => new View(element('fit-code'), 'The gradient as C'),
-    );
-    const [view, { c }] = await Promise.all([this.code, this.fitter.code(scene.name)]);
-    if (this.scene !== scene) return;
-    this.codeText = c;
-    view.show(c, 'c');
-    const lines = c.split('\n').length;
-    setText(
-      element('fit-code-note'),
-      `Derived by the compiler from ${STEPS} Runge-Kutta steps forward, gone through backward once more: ${count(lines)} lines of C11 that stand alone.`,
-    );
-    element<HTMLButtonElement>('fit-code-save').disabled = false;
   }
 }

@@ -53,7 +53,7 @@ export const EXAMPLES: Record<ExampleName, Example> = {
   mlp: {
     ...digits,
     title: 'Dense',
-    purpose: 'A network learns to read digits, here in your browser.',
+    purpose: 'A network learns to read digits, in your browser.',
     sizesLabel: 'Hidden sizes',
     refuse: (sizes) => rule(sizes.length <= 6 && sizes.every(within(1, 2048)), 'at most 6 layers of 1 to 2048'),
     defaults: { sizes: [256, 128], batch: 128, learningRate: 0.001 },
@@ -62,7 +62,7 @@ export const EXAMPLES: Record<ExampleName, Example> = {
   cnn: {
     ...digits,
     title: 'Convolutional',
-    purpose: 'A convolutional network learns to read digits, here in your browser.',
+    purpose: 'A convolutional network learns to read digits, in your browser.',
     sizesLabel: 'Channels',
     refuse: (sizes) =>
       rule(
@@ -74,7 +74,7 @@ export const EXAMPLES: Record<ExampleName, Example> = {
   },
   text: {
     title: 'Transformer',
-    purpose: 'A transformer learns to write like Shakespeare, here in your browser.',
+    purpose: 'A transformer learns to write like Shakespeare, in your browser.',
     data: 'text',
     sizesLabel: 'Blocks, width, context',
     refuse: ([blocks = 0, width = 0, context = 0, ...rest]) =>

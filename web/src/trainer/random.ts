@@ -1,5 +1,5 @@
-// The order of the training images, and the errors of points to fit. Not for weights: those come from the library's own
-// keys.
+// The order of the training images, the errors of points to fit, new starts. Not for weights: those come from the
+// library's own keys.
 // The same seed gives the same order on every machine.
 
 /** A small integer generator (splitmix32), one 32-bit state. */

@@ -38,8 +38,8 @@ class Program {
     this.times = f64(Float64Array.from({ length: STEPS + 1 }, (_, i) => (i * end) / STEPS));
   }
 
-  readonly loss = (at: sn.Tensor, { values, weights }: Tensors): sn.Tensor => {
-    const squares = this.solve(at).map((curve, i) => curve.sub(values[i]).square().mul(weights[i]).sum());
+  readonly loss = (at: sn.Tensor, seen: Tensors): sn.Tensor => {
+    const squares = this.solve(at).map((curve, i) => curve.sub(seen.values[i]).square().mul(seen.weights[i]).sum());
     return squares[0].add(squares[1]);
   };
 

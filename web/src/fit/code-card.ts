@@ -1,0 +1,50 @@
+// The gradient as code. The view of code is loaded when there is some.
+
+import type { CodeView } from '../compiler/views/code-view.ts';
+import { download } from '../views/download.ts';
+import { element, setText } from '../views/dom.ts';
+import { count } from '../views/format.ts';
+import { STEPS } from './equations.ts';
+import type { Code } from './protocol.ts';
+
+export class CodeCard {
+  private readonly saveButton = element<HTMLButtonElement>('fit-code-save');
+  private readonly note = element('fit-code-note');
+  private view: Promise<CodeView> | null = null;
+  private asked: Promise<Code> | null = null;
+  private code: Code | null = null;
+
+  constructor() {
+    this.saveButton.addEventListener('click', () => {
+      if (this.code !== null) download('gradient.c', 'text/x-c', this.code.c);
+    });
+  }
+
+  /** Of what was asked for last. */
+  async show(asked: Promise<Code>): Promise<void> {
+    this.asked = asked;
+    try {
+      const code = await asked;
+      if (this.asked !== asked) return;
+      this.code = code;
+      this.saveButton.disabled = false;
+      await this.write();
+    } catch (error) {
+      if (this.asked === asked) setText(this.note, `The code could not be written: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
+  private async write(): Promise<void> {
+    this.view ??= import('../compiler/views/code-view.ts').then(
+      ({ CodeView: View }) => new View(element('fit-code'), 'The gradient'),
+    );
+    const view = await this.view;
+    const text = this.code?.c ?? '';
+    view.show(text, 'c');
+    const lines = count(text.trimEnd().split('\n').length);
+    setText(
+      this.note,
+      `Derived by the compiler: ${STEPS} Runge-Kutta steps forward, then back through them. ${lines} lines of C11 that stand alone.`,
+    );
+  }
+}
