@@ -453,6 +453,17 @@ SN_API sn_status sn_program_wat(sn_program *program, size_t kernel, const char *
  * this function or of sn_program_wat. [-, m] */
 SN_API sn_status sn_program_c_source(sn_program *program, const char *name, const char **out);
 
+/* What the program computes as one JSON text, as little lowered as can be: each node an op of docs/ops.md, before
+ * any is taken apart or fused, with regions where it has control flow. sn.inspect's jsSource is written from it.
+ *   {"nodes": [{"op", "dtype", "shape", "attrs": {name: number or list}, "inputs": [node ...]} ...],
+ *    "outputs": [node ...], "regions": [graph ...]}
+ * Of a program compiled with `record`. It belongs to the program, as the texts above. [-, m a] */
+SN_API sn_status sn_program_graph(sn_program *program, const char **out);
+
+/* The captured tensor that is the graph's argument inputs + number; NULL: there are no more. It
+ * belongs to the program. [-, -] */
+SN_API sn_tensor *sn_program_captured(const sn_program *program, size_t number);
+
 /* ---- profile --------------------------------------------------------------------------------- */
 
 typedef struct sn_kernel_profile {

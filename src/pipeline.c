@@ -253,6 +253,20 @@ sn_status sn_compile_graph(const sn_graph *traced, const sn_compile_options *opt
   return SN_OK;
 }
 
+sn_status sn_readable_graph(const sn_graph *traced, const sn_compile_options *options,
+                            sn_arena *arena, sn_graph *out) {
+  const sn_pass_context context = {options->target, true};
+  *out = *traced;
+  out->arena = arena;
+  for (int i = 0; i < SN_PASS_COUNT; i++) {
+    const sn_graph from = *out;
+    if (!options->pass_on[i] || !sn_pass_table[i].readable) continue;
+    *out = (sn_graph){.arena = arena};
+    SN_TRY(apply(sn_pass_table[i].run, &context, &from, out));
+  }
+  return SN_OK;
+}
+
 void sn_executable_free(sn_executable *exe) {
   if (!exe) return;
   exe->backend->release(exe);

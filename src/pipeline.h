@@ -22,6 +22,11 @@ typedef struct sn_compile_options {
 sn_status sn_compile_graph(const sn_graph *traced, const sn_compile_options *options,
                            sn_executable **out);
 
+/* The graph that source is written from in the words of the public functions: *traced behind the passes that keep to
+ * them, expanded neither for the machine nor into what only kernels know. */
+sn_status sn_readable_graph(const sn_graph *traced, const sn_compile_options *options,
+                            sn_arena *arena, sn_graph *out);
+
 /* What of the options can be switched by number and name: the passes in their order, then "fuse"
  * and "jit". */
 #define SN_SWITCH_COUNT (SN_PASS_COUNT + 2)

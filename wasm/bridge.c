@@ -351,6 +351,16 @@ const char *sinter_program_c_source(sn_program *program) {
   return source;
 }
 
+const char *sinter_program_graph(sn_program *program) {
+  const char *json = NULL;
+  sn_program_graph(program, &json);
+  return json;
+}
+
+sn_tensor *sinter_program_captured(const sn_program *program, uint32_t number) {
+  return sn_retain(sn_program_captured(program, number));
+}
+
 /* ---- profile --------------------------------------------------------------------------------- */
 
 sn_status sinter_profile_start(uint32_t max_spans) { return sn_profile_start(context, max_spans); }

@@ -119,6 +119,10 @@ const char *SN_EXPORT(sinter_program_wat)(sn_program *program, uint32_t kernel);
 /* in: name of the function */
 const char *SN_EXPORT(sinter_program_c_source)(sn_program *program);
 
+const char *SN_EXPORT(sinter_program_graph)(sn_program *program);
+/* A reference to it; NULL: there are no more. */
+sn_tensor *SN_EXPORT(sinter_program_captured)(const sn_program *program, uint32_t number);
+
 /* ---- profile ---- */
 sn_status SN_EXPORT(sinter_profile_start)(uint32_t max_spans);
 void SN_EXPORT(sinter_profile_stop)(void);

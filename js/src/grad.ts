@@ -4,6 +4,7 @@ import { argumentNumbers, checkFunction, shown } from './check.js';
 import { SinterError } from './errors.js';
 import { readOptions, type OptionSchema } from './options.js';
 import { tidyTraced } from './scope.js';
+import { derivedFrom } from './source/names.js';
 import { Tensor } from './tensor.js';
 import { gradients, handOut, handOutTree, record, type Grads } from './variables.js';
 
@@ -67,12 +68,13 @@ export function grad<A extends readonly unknown[], const N extends number | read
   options?: GradOptions<N> & { hasAux?: false },
 ): (...args: A) => Grads<A, N>;
 export function grad(f: (...args: unknown[]) => unknown, options?: GradOptions<unknown>): (...args: unknown[]) => unknown {
-  const { derive, pick, hasAux } = derivative('grad', f, options);
-  return (...args) => {
+  const { derive, pick, hasAux, gradsOf } = derivative('grad', f, options);
+  const made = (...args: unknown[]): unknown => {
     const { value, aux, grads } = derive(args);
     value.dispose();
     return hasAux ? [pick(grads), aux] : pick(grads);
   };
+  return derivedFrom(f, made, { gradsOf });
 }
 
 /** As grad, returning [value, derivative]; with hasAux [[value, aux], derivative]. */
@@ -88,11 +90,12 @@ export function valueAndGrad(
   f: (...args: unknown[]) => unknown,
   options?: GradOptions<unknown>,
 ): (...args: unknown[]) => unknown {
-  const { derive, pick, hasAux } = derivative('valueAndGrad', f, options);
-  return (...args) => {
+  const { derive, pick, hasAux, gradsOf } = derivative('valueAndGrad', f, options);
+  const made = (...args: unknown[]): unknown => {
     const { value, aux, grads } = derive(args);
     return [hasAux ? [value, aux] : value, pick(grads)];
   };
+  return derivedFrom(f, made, { gradsOf, hasValue: !hasAux });
 }
 
 const GRAD: OptionSchema<GradOptions<unknown>> = { argnums: 'any', hasAux: 'boolean' };
@@ -102,6 +105,8 @@ interface Derivative {
   /** One derivative or all, as argnums asks for. */
   pick: (grads: unknown[]) => unknown;
   hasAux: boolean;
+  /** argnums. */
+  gradsOf: number | readonly number[];
 }
 
 function derivative(op: string, f: (...args: unknown[]) => unknown, options: GradOptions<unknown> | undefined): Derivative {
@@ -112,5 +117,6 @@ function derivative(op: string, f: (...args: unknown[]) => unknown, options: Gra
     derive: (args) => differentiate(op, (list) => f(...list), args, numbers, hasAux),
     pick: (grads) => (typeof argnums === 'number' ? grads[0] : grads),
     hasAux,
+    gradsOf: typeof argnums === 'number' ? argnums : numbers,
   };
 }

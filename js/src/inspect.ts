@@ -8,9 +8,10 @@ import { asTensor } from './apply.js';
 import { checkFunction } from './check.js';
 import { readOptions } from './options.js';
 import { compile } from './jit.js';
-import { COMPILE, type CompileOptions, type Program, type ProgramPart } from './program.js';
+import { COMPILE, checkFunctionName, type CompileOptions, type Program, type ProgramPart } from './program.js';
 import { flatten } from './pytree.js';
 import { tidy } from './scope.js';
+import { jsSource } from './source/program.js';
 
 /** A value of the graph. */
 export interface StageNode {
@@ -139,7 +140,12 @@ export interface Inspection extends InspectedPart {
   compileMs: number;
   /** The whole program as standalone C11, one function per kernel. name: of the function to call. */
   cSource(name?: string): string;
-  /** Gives the program back; wat and cSource then fail. Otherwise that happens some time after use. */
+  /**
+   * What f computes, as a module of JavaScript over this package: with the names of its arguments, loops as loops, a
+   * value a line with its type. It runs to equal bits. name: of the function in it.
+   */
+  jsSource(name?: string): string;
+  /** Gives the program back; wat, cSource and jsSource then fail. Otherwise that happens some time after use. */
   dispose(): void;
 }
 
@@ -175,7 +181,7 @@ export function inspect<A extends readonly unknown[]>(
   return (...args) => tidy(() => {
     const flat = flatten(args, 'inspect', (array) => asTensor(array, 'inspect'));
     const begin = performance.now();
-    const { program } = compile('inspect', (list) => f(...(list as unknown as A)), flat, {
+    const { program, result } = compile('inspect', (list) => f(...(list as unknown as A)), flat, {
       ...options,
       donate: flat.tensors.map(() => false),
       record: true,
@@ -186,6 +192,10 @@ export function inspect<A extends readonly unknown[]>(
       prelude: program.hasPrelude ? readPart(program, 'prelude') : null,
       compileMs,
       cSource: (name = 'program') => program.cSource(name),
+      jsSource: (name = 'program') => tidy(() => {
+        checkFunctionName('jsSource', name);
+        return jsSource({ graph: program.graph(), f, args: flat.shape, result, captured: program.captured() }, name);
+      }),
       dispose: () => program.release(),
     };
     collected.register(inspection, program);

@@ -6,6 +6,7 @@ import { readOptions, type OptionSchema } from './options.js';
 import { placeholder } from './program.js';
 import { flatten, rebuild, type MapOf } from './pytree.js';
 import { tidyTraced } from './scope.js';
+import { derivedFrom } from './source/names.js';
 import type { Tensor } from './tensor.js';
 import { handOut, mapExamples, pullBack, pushForward, record, type Grads } from './variables.js';
 
@@ -64,7 +65,7 @@ function jacobianFunction<A extends readonly unknown[], J>(
 ): (...args: A) => J {
   checkFunction(op, f, `${op}(f) is a function of the arguments of f`);
   const numbers = argumentNumbers(op, 'argnums', argnums);
-  return (...args) =>
+  const made = (...args: A): J =>
     tidyTraced(() => {
       const recorded = record(op, (list) => f(...(list as unknown as A)), args, numbers);
       const { tensors, shape } = flatten(recorded.value, op);
@@ -74,6 +75,7 @@ function jacobianFunction<A extends readonly unknown[], J>(
       });
       return rebuild(shape, trees) as J;
     });
+  return derivedFrom(f, made);
 }
 
 const JACOBIAN: OptionSchema<JacobianOptions<unknown>> = { argnums: 'any', mode: 'any' };

@@ -13,6 +13,7 @@ import { flatten, rebuild, shapeKey, tensorCount, type Flat, type TreeShape } fr
 import { COMPILE, Program, placeholder, type CompileOptions, type ProgramOptions } from './program.js';
 import { saveProgram } from './saved.js';
 import { refusePromise, tidyTraced } from './scope.js';
+import { derivedFrom } from './source/names.js';
 import { Tensor } from './tensor.js';
 import { compiling, isTracing, replacing } from './trace.js';
 import { Traces, type Call, type Trace } from './traces.js';
@@ -227,7 +228,7 @@ export function compiledFunction<A extends readonly unknown[], R>(
     },
   }) as Jitted<A, R>;
   collected.register(jitted, cache);
-  return jitted;
+  return derivedFrom(f, jitted);
 }
 
 const keepIn = (list: Tensor[], t: Tensor): Tensor => {

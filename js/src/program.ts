@@ -7,6 +7,7 @@ import { shown } from './check.js';
 import { DisposedError, SinterError } from './errors.js';
 import type { OptionSchema } from './options.js';
 import { noticePressure } from './pressure.js';
+import type { Graph } from './source/graph.js';
 import { runtime, runtimeOrNull, type Runtime } from './runtime/runtime.js';
 import { Tensor, wrap, type Meta } from './tensor.js';
 import { compiling } from './trace.js';
@@ -62,6 +63,12 @@ function switches({ passes: wanted = {}, fusion, jit }: CompileOptions): { off: 
     else off |= bit;
   }
   return { off, on };
+}
+
+/** Refuses what is no name of a function in C or JavaScript. */
+export function checkFunctionName(op: string, name: unknown): void {
+  if (typeof name === 'string' && /^[A-Za-z_]\w*$/.test(name)) return;
+  throw new SinterError('argument', op, `${shown(name)} cannot name a function`);
 }
 
 export type ProgramPart = 'program' | 'prelude';
@@ -163,13 +170,24 @@ export class Program {
 
   /** The program as C, in a function called name. */
   cSource(name: string): string {
-    if (typeof name !== 'string' || !/^[A-Za-z_]\w*$/.test(name)) {
-      throw new SinterError('argument', 'cSource', `${shown(name)} cannot name a C function`);
-    }
+    checkFunctionName('cSource', name);
     return this.#text((rt, address) => {
       rt.sendText(name);
       return rt.check(rt.exports.sinter_program_c_source(address));
     });
+  }
+
+  /** What the program computes, before it is lowered; of one compiled with `record`. */
+  graph(): Graph {
+    return JSON.parse(this.#text((rt, address) => rt.check(rt.exports.sinter_program_graph(address)))) as Graph;
+  }
+
+  /** The tensors that it captured, in the order in which the graph has them as arguments behind its own. */
+  captured(): Tensor[] {
+    const rt = runtime();
+    const list: Tensor[] = [];
+    for (let address; (address = rt.exports.sinter_program_captured(this.#address, list.length)) !== 0; ) list.push(wrap(address));
+    return list;
   }
 
   #text(address: (rt: Runtime, program: number) => number): string {

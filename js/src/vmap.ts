@@ -9,6 +9,7 @@ import { spread } from './prefix.js';
 import { argumentName, flatten, rebuild, resultName, tensorNames, type TreeShape } from './pytree.js';
 import { placeholder } from './program.js';
 import { refusePromise, tidyTraced } from './scope.js';
+import { derivedFrom } from './source/names.js';
 import { makeMeta, type Tensor } from './tensor.js';
 import { compiling, replacing } from './trace.js';
 import { handOut, mapExamples, type Mapped } from './variables.js';
@@ -92,5 +93,5 @@ function mapped(f: (...args: unknown[]) => unknown, args: readonly unknown[], in
 export function vmap<A extends readonly unknown[], R>(f: (...args: A) => R, options?: VmapOptions): (...args: A) => R {
   checkFunction('vmap', f, 'vmap(f) is a function of batches');
   const { inAxes = 0, outAxes = 0 } = readOptions('vmap', options, VMAP);
-  return (...args) => mapped(f as unknown as (...args: unknown[]) => unknown, args, inAxes, outAxes) as R;
+  return derivedFrom(f, (...args: A) => mapped(f as unknown as (...args: unknown[]) => unknown, args, inAxes, outAxes) as R);
 }

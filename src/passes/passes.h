@@ -14,11 +14,11 @@ typedef struct sn_pass_context {
  * meanwhile is in from's arena. */
 typedef sn_status sn_pass_fn(const sn_pass_context *context, const sn_graph *from, sn_graph *to);
 
-#define PASS(name, on, doc) sn_pass_fn sn_pass_##name;
+#define PASS(name, on, readable, doc) sn_pass_fn sn_pass_##name;
 #include "passes/passes.def"
 
 enum {
-#define PASS(name, on, doc) SN_PASS_##name,
+#define PASS(name, on, readable, doc) SN_PASS_##name,
 #include "passes/passes.def"
   SN_PASS_COUNT
 };
@@ -35,6 +35,7 @@ typedef struct sn_pass_info {
   const char *name;
   sn_pass_fn *run;
   bool on;
+  bool readable;
   const char *doc;
 } sn_pass_info;
 

@@ -124,6 +124,26 @@ sn_tensor *sn_repeat(sn_tensor *x, int64_t count, int axis) {
   return sn_finish(&t, multiply(along, axis, count, true, "repeat"));
 }
 
+sn_tensor *sn_windows(sn_tensor *x, int axis, int64_t size, int64_t step, int64_t dilation) {
+  if (!x) return NULL;
+  const sn_status status = sn_resolve_axis(x, "windows", &axis);
+  if (status) return sn_refuse(x->ctx, status);
+  if (size < 1 || step < 1 || dilation < 1)
+    return REFUSE(x->ctx, SN_ERR_ARGUMENT, "windows",
+                  "size %lld, step %lld, dilation %lld: all are at least 1", (long long)size,
+                  (long long)step, (long long)dilation);
+  if (x->type.rank == SN_MAX_RANK)
+    return REFUSE(x->ctx, SN_ERR_SHAPE, "windows", "the result has more than %d dimensions: a %*p",
+                  SN_MAX_RANK, x->type.rank, x->type.dims);
+  const int64_t n = x->type.dims[axis];
+  const bool fits = n > 0 && (size - 1) <= (n - 1) / dilation;
+  const int64_t count = fits ? (n - 1 - (size - 1) * dilation) / step + 1 : 0;
+  sn_type type;
+  sn_windows_type(&x->type, axis, count, size, &type);
+  return sn_hand_out(
+      sn_node_of(x->ctx, SN_OP_windows, &x, 1, (int64_t[]){axis, step, dilation}, 3, &type));
+}
+
 sn_tensor *sn_tile(sn_tensor *x, const int64_t *reps, int count) {
   if (!x) return NULL;
   const int own = x->type.rank, rank = own > count ? own : count;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "csource/csource.h"
+#include "inspect/graph_json.h"
 #include "jit/listing.h"
 #include "tensor/eval.h"
 #include "tensor/prelude.h"
@@ -51,7 +52,6 @@ static sn_status capture(sn_program *p, sn_tensor *const *tensors, size_t n, siz
 
 static sn_status compile_prelude(sn_program *p, const sn_trace *trace, const sn_prelude *cut) {
   sn_compile_options options = p->options;
-  p->whole = trace->graph;
   SN_TRY(sn_program_new(p->ctx, 0, cut->n, &p->prelude));
   SN_TRY(capture(p->prelude, trace->arguments + p->n_inputs, trace->n_arguments - p->n_inputs, 0));
   options.donate = NULL;
@@ -72,6 +72,7 @@ static sn_status compile_in(sn_program *p, sn_tensor *const *inputs, sn_tensor *
   sn_trace trace;
   SN_TRY(sn_trace_tensors(p->ctx, arena, SN_TRACE_PROGRAM, inputs, p->n_inputs, outputs,
                           p->n_outputs, &trace));
+  p->whole = trace.graph;
   const sn_target *target = p->ctx->options.target;
   sn_graph graph = trace.graph;
   sn_prelude cut = {0};
@@ -107,7 +108,10 @@ sn_status sn_compile_with(sn_context *ctx, sn_tensor *const *inputs, size_t n_in
   sn_program *p = NULL;
   SN_TRY(sn_context_report(ctx, sn_program_new(ctx, n_inputs, n_outputs, &p)));
   sn_status status = compile_in(p, inputs, outputs, options ? options : &none);
-  if (!p->prelude) sn_arena_free(&p->tracing);
+  if (!p->prelude && !p->options.record) {
+    sn_arena_free(&p->tracing);
+    p->whole = (sn_graph){0};
+  }
   if (status) {
     sn_program_release(p);
     return sn_context_report(ctx, status);
@@ -336,6 +340,24 @@ static sn_status write_whole(sn_program *p, const char *name, const char **out) 
 sn_status sn_program_c_source(sn_program *p, const char *name, const char **out) {
   return sn_context_report(p->ctx, p->prelude ? write_whole(p, name, out)
                                               : write_c(p, p->compiled->exe, name, out));
+}
+
+static sn_status write_graph(sn_program *p, const char **out) {
+  sn_arena *arena = sn_program_listing(p);
+  sn_graph graph;
+  SN_FAIL_IF(&p->ctx->env, !p->options.record, SN_ERR_ARGUMENT, NULL,
+             "the program was not compiled with record");
+  SN_TRY(sn_readable_graph(&p->whole, &p->options, arena, &graph));
+  return sn_graph_json(&graph, arena, out);
+}
+
+sn_status sn_program_graph(sn_program *p, const char **out) {
+  return sn_context_report(p->ctx, write_graph(p, out));
+}
+
+sn_tensor *sn_program_captured(const sn_program *p, size_t number) {
+  const size_t made = p->prelude ? p->prelude->n_outputs : 0; /* stand behind them */
+  return number < p->n_captured - made ? p->captured[number] : NULL;
 }
 
 sn_program *sn_program_prelude(const sn_program *p) { return p->prelude; }

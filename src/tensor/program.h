@@ -14,7 +14,7 @@ struct sn_program {
   sn_type *types;       /* of the inputs */
   bool *donate;
   sn_arena listing; /* of the code or bytes asked for last */
-  sn_arena tracing; /* with a prelude: of the whole graph, for C source, which runs at once */
+  sn_arena tracing; /* of the whole graph: with a prelude, as C source runs at once, or on record */
   sn_graph whole;
   sn_compile_options options;
   char *note; /* that it was saved with, or NULL */

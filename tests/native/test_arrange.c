@@ -44,6 +44,11 @@ static void joined(void **state) {
   EXPECT(sn_roll(z, &(int64_t){1}, &(int){0}, 1), 3, 1, 2);
   EXPECT(sn_roll(z, &(int64_t){-4}, NULL, 1), 2, 3, 1);
   EXPECT(sn_roll(ramp(f.ctx, DIMS(2, 2), 1), &(int64_t){1}, NULL, 1), 4, 1, 2, 3);
+  EXPECT(sn_windows(ramp(f.ctx, DIMS(5), 1), 0, 2, 2, 1), 1, 2, 3, 4);
+  EXPECT(sn_windows(ramp(f.ctx, DIMS(5), 1), -1, 2, 1, 3), 1, 4, 2, 5);
+  expect_shape(sn_windows(z, 0, 4, 1, 1), DIMS(0, 4));
+  REFUSED(sn_windows(z, 0, 0, 1, 1), SN_ERR_ARGUMENT,
+          "windows: size 0, step 1, dilation 1: all are at least 1");
   REFUSED(sn_stack((sn_tensor *[]){x, z}, 2, 0), SN_ERR_SHAPE,
           "stack: shapes differ: a (2,), b (3,)");
   REFUSED(sn_stack(&x, 1, 2), SN_ERR_SHAPE,

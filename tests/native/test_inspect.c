@@ -39,6 +39,30 @@ static void records_tell_the_stages(void **state) {
   sn_program_release(program);
 }
 
+/* A softmax of a scan's stack, with what was captured: whole, with attributes by name and numbers exact. */
+static void the_graph_is_told_before_it_is_lowered(void **state) {
+  (void)state;
+  sn_tensor *p = sn_placeholder(f.ctx, SN_F64, DIMS(3, 4)), *held = ramp(f.ctx, DIMS(4), 1);
+  sn_tensor *held64 = sn_astype(held, SN_F64);
+  sn_tensor *y = sn_softmax(sn_mul(sn_add(p, held64), sn_scalar(f.ctx, 0.1)), -1);
+  sn_program *program = compile_recorded(p, y, (sn_program_options){0}), *plain;
+  const char *json;
+  assert_int_equal(sn_program_graph(program, &json), SN_OK);
+  expect_in(json, "{\"nodes\":[{\"op\":\"input\",\"dtype\":\"float64\",\"shape\":[3,4],"
+                  "\"attrs\":{\"number\":0},\"inputs\":[]}");
+  expect_in(json, "\"attrs\":{\"value\":0.1");
+  expect_in(json,
+            "{\"op\":\"softmax\",\"dtype\":\"float64\",\"shape\":[3,4],\"attrs\":{\"axis\":1}");
+  expect_in(json, "\"regions\":[]}");
+  assert_ptr_equal(sn_program_captured(program, 0), held);
+  assert_null(sn_program_captured(program, 1));
+  assert_int_equal(sn_compile(f.ctx, &p, 1, &y, 1, NULL, &plain), SN_OK);
+  assert_int_equal(sn_program_graph(plain, &json), SN_ERR_ARGUMENT);
+  sn_error_clear(f.ctx);
+  sn_program_release(plain);
+  sn_program_release(program);
+}
+
 static void only_recorded_programs_are_recorded(void **state) {
   (void)state;
   sn_tensor *p = sn_placeholder(f.ctx, SN_F32, DIMS(3)), *y = sn_sqrt(p);
@@ -93,6 +117,7 @@ static void code_is_listed_on_demand(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(records_tell_the_stages),
+      TEST(the_graph_is_told_before_it_is_lowered),
       TEST(only_recorded_programs_are_recorded),
       TEST(switches_hold_for_one_program),
       TEST(code_is_listed_on_demand),

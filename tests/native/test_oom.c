@@ -341,6 +341,7 @@ static void recorded(run *r) {
   if (!p || sn_compile_with(ctx, &p, 1, &y, 1, &(sn_program_options){.record = true}, &r->program))
     return;
   if (sn_program_c_source(r->program, "f", &text) || sn_program_wat(r->program, 0, &text)) return;
+  if (sn_program_graph(r->program, &text)) return;
   assert_non_null(sn_program_inspection(r->program));
   sn_tensor *x = data(r, DIMS(4, 5), 0.1f), *out;
   if (x && !sn_program_run(r->program, &x, &out)) note_values(r, H(out));

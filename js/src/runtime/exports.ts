@@ -75,6 +75,8 @@ export interface Exports extends FunctionExports {
   sinter_program_inspection(program: number): number;
   sinter_program_wat(program: number, kernel: number): number;
   sinter_program_c_source(program: number): number;
+  sinter_program_graph(program: number): number;
+  sinter_program_captured(program: number, number: number): number;
 
   sinter_profile_start(maxSpans: number): number;
   sinter_profile_stop(): void;

@@ -133,7 +133,7 @@ async function fuzz(count, seed) {
   const callable = (result) => {
     if (typeof result === 'function') return [result];
     if (typeof result !== 'object' || result === null || result instanceof sn.Tensor || Array.isArray(result)) return [];
-    const methods = ['init', 'apply', 'update', 'get', 'set', 'add', 'run', 'track', 'keep', 'cSource', 'dispose'];
+    const methods = ['init', 'apply', 'update', 'get', 'set', 'add', 'run', 'track', 'keep', 'cSource', 'jsSource', 'dispose'];
     return methods.flatMap((name) => (Object.hasOwn(result, name) && typeof result[name] === 'function' ? [result[name].bind(result)] : []));
   };
 

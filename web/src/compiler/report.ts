@@ -6,7 +6,7 @@ export type { MemoryBlock, Stage, StageEdge, StageNode } from 'sinter';
 
 export type Kernel = Omit<InspectedKernel, 'wat'>;
 
-export interface Report extends Omit<Inspection, 'kernels' | 'prelude' | 'cSource' | 'dispose'> {
+export interface Report extends Omit<Inspection, 'kernels' | 'prelude' | 'cSource' | 'jsSource' | 'dispose'> {
   kernels: Kernel[];
 }
 

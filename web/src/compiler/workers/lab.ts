@@ -28,7 +28,7 @@ function passes(off: PassesOff): sn.CompileOptions {
 }
 
 /** Only what can be posted, and only those stages whose nodes are values. */
-function plain({ cSource: _c, dispose: _d, prelude: _p, kernels, stages, ...rest }: sn.Inspection): Report {
+function plain({ cSource: _c, jsSource: _j, dispose: _d, prelude: _p, kernels, stages, ...rest }: sn.Inspection): Report {
   const end = stages.findIndex(({ name }) => name === GROUPS) + 1;
   return {
     ...rest,

@@ -1,0 +1,43 @@
+// What values of a derivative are derivatives by, as far as products tell: for y = a b with cotangent dy, reverse mode
+// makes da = dy b^T and db = a^T dy. Only names depend on it, so a guess does no harm.
+
+import { listAttr, sameShape, type Graph, type GraphNode } from './graph.js';
+
+/** What a node is the transpose of along its last two axes; -1: it is no such view. */
+function transposed(graph: Graph, id: number): number {
+  const { op, attrs, inputs, shape } = graph.nodes[id]!;
+  if (op !== 'transpose') return -1;
+  const last = shape.length - 1;
+  const axes = listAttr({ attrs } as GraphNode, 'axes');
+  return axes.every((axis, i) => axis === (i < last - 1 ? i : 2 * last - 1 - i)) ? inputs[0]! : -1;
+}
+
+/** The sum of a product and a bias where that is all that reads the product, or the product. */
+function biased(graph: Graph, id: number): number {
+  const readers = graph.nodes.flatMap(({ op, inputs }, reader) => (inputs.includes(id) && op !== 'transpose' ? [reader] : []));
+  return readers.length === 1 && graph.nodes[readers[0]!]!.op === 'add' ? readers[0]! : id;
+}
+
+/** By cotangent: the node that it belongs to. */
+export function adjoints(graph: Graph): Map<number, number> {
+  const found = new Map<number, number>();
+  const products = graph.nodes.flatMap(({ op }, id) => (op === 'matmul' ? [id] : []));
+  const note = (cotangent: number, of: number): void => {
+    if (cotangent > of && !found.has(cotangent) && sameShape(graph.nodes[cotangent]!.shape, graph.nodes[of]!.shape)) found.set(cotangent, of);
+  };
+  const byFactor = [0, 1].map((side) => {
+    const map = new Map<number, number[]>();
+    for (const id of products) {
+      const factor = graph.nodes[id]!.inputs[side]!;
+      map.set(factor, [...(map.get(factor) ?? []), id]);
+    }
+    return map;
+  }) as [Map<number, number[]>, Map<number, number[]>];
+  for (const id of products) {
+    const [a, b] = graph.nodes[id]!.inputs as [number, number];
+    for (const y of byFactor[0].get(transposed(graph, a)) ?? []) note(b, biased(graph, y));
+    for (const y of byFactor[1].get(transposed(graph, b)) ?? [])
+      if (sameShape(graph.nodes[y]!.shape, graph.nodes[a]!.shape)) note(id, graph.nodes[y]!.inputs[0]!);
+  }
+  return found;
+}

@@ -1,0 +1,193 @@
+// The statements of one function: a graph in an order to read, one named value a line.
+//
+// A value is named if it is read twice, or if its text would make a line too long; others stand where they are read. What
+// is deep comes first, so that a derivative begins with the function it is of; everything else as late as it can.
+
+import { adjoints } from './adjoints.js';
+import { control, isControl } from './control.js';
+import { numberAttr, typeText, type Constant, type Graph, type GraphNode } from './graph.js';
+import { nameOfOp, type Names } from './names.js';
+import { spell, type HelperName, type Site, type Spelling } from './spell.js';
+
+/** What an input node of a graph stands for. */
+export type Binding = { text: string } | { constant: Constant };
+
+/** Longest text of a value that has no name, and most calls in it. */
+const MOST_TEXT = 60;
+const MOST_CALLS = 4;
+
+/** Views of something with a name are written again rather than named. */
+const AGAIN = /^[\w$.]+(?:\.(?:transpose|expandDims|squeeze|swapaxes|take)\([\w, ]*\))?$/;
+
+export class Block {
+  readonly graph: Graph;
+  readonly names: Names;
+  readonly lines: string[] = [];
+  readonly #helpers: Set<HelperName>;
+  readonly #bindings: readonly Binding[];
+  readonly #hints: Map<number, string>;
+  readonly #constants: (Constant | null)[];
+  readonly #spellings = new Map<number, Spelling>();
+  readonly #texts = new Map<number, string>();
+  readonly #reads: number[];
+  readonly #named = new Set<number>();
+  readonly #site: Site;
+  readonly #adjoints: ReadonlyMap<number, number>;
+
+  /** bindings: by an input node's number; hints: names for nodes, where something is known of them. */
+  constructor(graph: Graph, names: Names, helpers: Set<HelperName>, bindings: readonly Binding[], hints = new Map<number, string>()) {
+    this.graph = graph;
+    this.names = names;
+    this.#helpers = helpers;
+    this.#bindings = bindings;
+    this.#hints = hints;
+    this.#constants = graph.nodes.map(() => null);
+    graph.nodes.forEach((node, id) => (this.#constants[id] = this.#constantOf(node)));
+    this.#reads = graph.nodes.map(() => 0);
+    this.#adjoints = adjoints(graph);
+    this.#site = {
+      graph,
+      uses: this.#uses(),
+      depth: this.#depth(),
+      constant: (id) => this.#constants[id]!,
+      helper: (name) => {
+        helpers.add(name);
+        return name;
+      },
+    };
+  }
+
+  #constantOf({ op, inputs, attrs, dtype, shape }: GraphNode): Constant | null {
+    if (op === 'constant') return { value: Number(attrs['value']), dtype, shape };
+    if (op === 'broadcast' || op === 'reshape') {
+      const inner = this.#constants[inputs[0]!];
+      return inner ? { ...inner, shape } : null;
+    }
+    const binding = op === 'input' ? this.#bindings[numberAttr({ attrs } as GraphNode, 'number')] : undefined;
+    return binding && 'constant' in binding ? binding.constant : null;
+  }
+
+  #uses(): number[] {
+    const uses = this.graph.nodes.map(() => 0);
+    for (const { inputs } of this.graph.nodes) for (const id of inputs) uses[id]!++;
+    for (const id of this.graph.outputs) uses[id]!++;
+    return uses;
+  }
+
+  #depth(): number[] {
+    const depth: number[] = [];
+    for (const { inputs } of this.graph.nodes) depth.push(Math.max(0, ...inputs.map((id) => depth[id]! + 1)));
+    return depth;
+  }
+
+  /** Of a region of its graph. */
+  inner(region: Graph, names: Names, bindings: readonly Binding[], hints: Map<number, string>): Block {
+    return new Block(region, names, this.#helpers, bindings, hints);
+  }
+
+  hint(id: number): string | undefined {
+    return this.#hints.get(id);
+  }
+
+  constant(id: number): Constant | null {
+    return this.#constants[id]!;
+  }
+
+  /** The text of a value that has been written. */
+  text(id: number): string {
+    return this.#texts.get(id)!;
+  }
+
+  setText(id: number, text: string): void {
+    this.#texts.set(id, text);
+  }
+
+  #spelling(id: number): Spelling {
+    let spelling = this.#spellings.get(id);
+    if (!spelling) this.#spellings.set(id, (spelling = this.#spell(id)));
+    return spelling;
+  }
+
+  #spell(id: number): Spelling {
+    const node = this.graph.nodes[id]!;
+    if (node.op === 'input' && !this.#constants[id]) {
+      const { text } = this.#bindings[numberAttr(node, 'number')] as { text: string };
+      return { reads: [], write: () => text };
+    }
+    if (node.op === 'result') return { reads: node.inputs, write: () => this.text(id) };
+    if (!isControl(node)) return spell(this.#site, id);
+    return { reads: node.inputs.filter((each) => !this.#constants[each]), write: () => '' };
+  }
+
+  /** The values that the outputs need, in the order to write them in. */
+  #order(): number[] {
+    const state = new Map<number, 'open' | 'done'>();
+    const order: number[] = [];
+    const stack = [...this.graph.outputs].reverse();
+    while (stack.length > 0) {
+      const id = stack.pop()!;
+      if (state.get(id) === 'done') continue;
+      if (state.get(id) === 'open') {
+        state.set(id, 'done');
+        order.push(id);
+        continue;
+      }
+      state.set(id, 'open');
+      stack.push(id);
+      const { reads } = this.#spelling(id);
+      for (const read of reads) this.#reads[read]!++;
+      const { depth } = this.#site;
+      const next = reads.map((read, i) => ({ read, i })).sort((a, b) => depth[a.read]! - depth[b.read]! || b.i - a.i);
+      for (const { read } of next) if (!state.has(read)) stack.push(read);
+    }
+    for (const id of this.graph.outputs) this.#reads[id]!++;
+    return order;
+  }
+
+  /** Writes all statements; the texts of the outputs. named: those of which something is known have names. */
+  write(named = false): string[] {
+    const order = this.#order();
+    if (named) for (const id of this.graph.outputs) if (this.#hints.has(id)) this.#named.add(id);
+    for (const id of order) {
+      const node = this.graph.nodes[id]!;
+      if (isControl(node)) for (const read of this.#captured(node)) this.#named.add(read);
+    }
+    for (const id of order) {
+      const node = this.graph.nodes[id]!;
+      if (isControl(node)) control(this, node, id);
+      else this.#writeValue(id, node);
+    }
+    return this.graph.outputs.map((id) => this.text(id));
+  }
+
+  /** What bodies and branches read from outside: it is computed outside, too. */
+  #captured({ op, inputs, attrs }: GraphNode): number[] {
+    const first = op === 'scan' ? Number(attrs['carries']) + Number(attrs['stacks']) : op === 'while_loop' ? Number(attrs['carries']) : 1;
+    return inputs.slice(first);
+  }
+
+  #writeValue(id: number, node: GraphNode): void {
+    const { reads, write } = this.#spelling(id);
+    const text = write(reads.map((read) => this.text(read)));
+    this.#texts.set(id, text);
+    if (node.op === 'result' || node.op === 'input') return;
+    const isShort = text.length <= MOST_TEXT && text.split('(').length - 1 <= MOST_CALLS;
+    const isAgain = this.#constants[id] !== null || AGAIN.test(text);
+    if (isAgain || (this.#reads[id] === 1 && isShort && !this.#named.has(id))) return;
+    const name = this.names.claim(this.#hints.get(id) ?? this.#wanted(id));
+    this.#texts.set(id, name);
+    this.lines.push(`const ${name} = ${text}; // ${typeText(node)}`);
+  }
+
+  /** A name after what makes it, or what it is the derivative by; a sum that a product is in, as one of the product. */
+  #wanted(id: number): string {
+    const of = this.#adjoints.get(id);
+    if (of !== undefined) {
+      const name = this.#texts.get(of) ?? '';
+      return `d${/^[A-Za-z_$][\w$]*$/.test(name) ? name : this.#wanted(of)}`;
+    }
+    const { op, inputs } = this.graph.nodes[id]!;
+    const isBiased = op === 'add' && inputs.some((each) => ['matmul', 'conv'].includes(this.graph.nodes[each]!.op));
+    return isBiased ? 'z' : nameOfOp(op);
+  }
+}

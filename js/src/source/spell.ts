@@ -1,0 +1,492 @@
+// How an op is written with the package's functions: for each kind of op what it reads, and the text around that.
+//
+// What JavaScript writes without an op is left out here: numbers stand where they are met, tensors broadcast by
+// themselves, and a reduction that keeps its axes is one call. Every spelling, when it runs, makes the op it is of, or
+// others of equal bits.
+
+import { axesOf, broadcastShape, listAttr, numberAttr, sameShape, type Constant, type Graph, type GraphNode } from './graph.js';
+
+/** What a node is written from: nodes, and the text around the texts of these. */
+export interface Spelling {
+  reads: number[];
+  write: (texts: string[]) => string;
+}
+
+/** The graph as spellings see it. */
+export interface Site {
+  graph: Graph;
+  /** How many live nodes read a node. */
+  uses: readonly number[];
+  /** Longest way from a leaf. */
+  depth: readonly number[];
+  /** The value of a node that is one everywhere. */
+  constant: (id: number) => Constant | null;
+  /** Asks for a function of HELPERS; its name. */
+  helper: (name: HelperName) => string;
+}
+
+/** What has no function of its own, written out in front of the program that needs it. */
+export const HELPERS = {
+  dilate: `/** step - 1 times value between the elements along an axis. */
+const dilate = (x, axis, step, value = 0) => {
+  const apart = x.expandDims(axis + 1);
+  const wide = apart.pad(apart.shape.map((_, i) => [0, i === axis + 1 ? step - 1 : 0]), { value });
+  const joined = wide.reshape(x.shape.map((n, i) => (i === axis ? n * step : n)));
+  return joined.slice(x.shape.map(() => 0), x.shape.map((n, i) => (i === axis ? (n - 1) * step + 1 : n)));
+};`,
+  scatterAlongAxis: `/** x with update[i] put to x[index[i]] along an axis, for each place across it. */
+const scatterAlongAxis = (x, index, updates, axis, mode) => {
+  const n = x.shape[axis];
+  const at = sn.where(index.less(0), index.add(n), index).clip(0, n - 1);
+  const places = index.shape.map((_, i) => (i === axis ? at : sn.iota(index.shape, i)));
+  return x.scatterNd(sn.stack(places, { axis: -1 }), updates, { mode });
+};`,
+  recurrence: `/** y[i] = a[i] y[i - 1] + b[i] along an axis, y before the first being 0; floats carried as float64. */
+const recurrence = (a, b, axis, reverse = false) => {
+  const step = (y, [p, q]) => {
+    const next = p.mul(y).add(q);
+    return [next, next];
+  };
+  const wide = a.dtype === 'int32' ? 'int32' : 'float64';
+  const [p, q] = [a, b].map((x) => x.moveaxis(axis, 0).astype(wide));
+  const [, ys] = sn.scan(step, sn.zeros(p.shape.slice(1), { dtype: wide }), [p, q], { reverse });
+  return ys.astype(a.dtype).moveaxis(0, axis);
+};`,
+} as const;
+
+export type HelperName = keyof typeof HELPERS;
+
+export const camelCase = (name: string): string => name.replace(/_([a-z0-9])/g, (_, c: string) => c.toUpperCase());
+
+const listText = (list: readonly number[]): string => `[${list.map((n) => (Object.is(n, -0) ? '-0' : String(n))).join(', ')}]`;
+
+/** A number as the shortest text of it in its dtype. */
+export function numberText(value: number, dtype: string): string {
+  if (Object.is(value, -0)) return '-0';
+  if (dtype === 'float32' && Math.fround(value) === value)
+    for (let digits = 1; digits < 10; digits++) {
+      const short = Number(value.toPrecision(digits));
+      if (Math.fround(short) === value) return String(short);
+    }
+  return String(value);
+}
+
+/** '{ a: 1 }' of what is given, '' of nothing. */
+export function optionsText(options: Record<string, string | undefined>): string {
+  const list = Object.entries(options).filter(([, text]) => text !== undefined);
+  return list.length === 0 ? '' : `{ ${list.map(([name, text]) => `${name}: ${text}`).join(', ')} }`;
+}
+
+/** name(first, ...) with options behind, where there are any. */
+const call = (name: string, args: readonly string[], options: Record<string, string | undefined> = {}): string =>
+  `${name}(${[...args, optionsText(options)].filter((text) => text !== '').join(', ')})`;
+
+const dtypeOption = (dtype: string, usual: string): { dtype: string | undefined } => ({
+  dtype: dtype === usual ? undefined : `'${dtype}'`,
+});
+
+export function fullText({ value, dtype, shape }: Constant): string {
+  const option = dtypeOption(dtype, 'float32');
+  if (Object.is(value, 0)) return call('sn.zeros', [listText(shape)], option);
+  if (value === 1) return call('sn.ones', [listText(shape)], option);
+  return call('sn.full', [listText(shape), numberText(value, dtype)], option);
+}
+
+/** A method of the first read. */
+const method = (reads: number[], name: string, args: readonly string[] = [], options: Record<string, string | undefined> = {}): Spelling => ({
+  reads,
+  write: ([x, ...others]) => call(`${x}.${name}`, [...others, ...args], options),
+});
+
+type Speller = (site: Site, node: GraphNode, id: number) => Spelling;
+
+const nodeOf = ({ graph }: Site, id: number): GraphNode => graph.nodes[id]!;
+
+/** The only reader of a node writes it along with itself. */
+const isOwn = ({ uses }: Site, id: number): boolean => uses[id] === 1;
+
+const flag = (node: GraphNode, name: string): string | undefined => (numberAttr(node, name) ? 'true' : undefined);
+
+const axisUnless = (node: GraphNode, usual: number): string | undefined => {
+  const axis = numberAttr(node, 'axis');
+  return axis === usual ? undefined : String(axis);
+};
+
+const lastAxis = ({ shape }: GraphNode): number => shape.length - 1;
+
+/* ---- elementwise ---- */
+
+/** How an operand stands in an elementwise expression: as it broadcasts, as a number, or in full. */
+interface Operand {
+  id: number;
+  shape: readonly number[];
+  text?: string;
+}
+
+function operandOf(site: Site, id: number, asNumber: boolean): Operand {
+  const node = nodeOf(site, id);
+  const constant = site.constant(id);
+  if (constant && asNumber && constant.dtype !== 'bool') return { id, shape: [], text: numberText(constant.value, constant.dtype) };
+  if (!constant && node.op === 'broadcast') return operandOf(site, node.inputs[0]!, false);
+  return { id, shape: node.shape };
+}
+
+function elementwise(site: Site, node: GraphNode): Spelling {
+  const isChoice = node.op === 'where';
+  const operands = node.inputs.map((id, i) => operandOf(site, id, !(isChoice && i === 0)));
+  // A number takes the dtype of what it meets, so one operand has to be a tensor.
+  const last = operands.length - 1;
+  const isBare = isChoice && node.dtype === 'float32'; // as numbers alone are
+  if (!isBare && operands.every(({ text }, i) => text !== undefined || (isChoice && i === 0)))
+    operands[last] = operandOf(site, node.inputs[last]!, false);
+  const fits = (): boolean => sameShape(broadcastShape(operands.map(({ shape }) => shape)) ?? [], node.shape);
+  for (let i = last; i >= 0 && !fits(); i--) {
+    const id = node.inputs[i]!;
+    if (operands[i]!.id !== id || operands[i]!.text !== undefined) operands[i] = { id, shape: nodeOf(site, id).shape };
+  }
+  const name = camelCase(node.op);
+  const commutes = operands.length === 2 && COMMUTATIVE.has(node.op);
+  const comesSecond = ({ text, id }: Operand): number => (text === undefined ? -site.depth[id]! - 1 : 0);
+  if (commutes) operands.sort((a, b) => comesSecond(a) - comesSecond(b));
+  const reads = operands.filter(({ text }) => text === undefined).map(({ id }) => id);
+  return {
+    reads,
+    write: (texts) => {
+      let next = 0;
+      const [first, ...others] = operands.map(({ text }) => text ?? texts[next++]!);
+      const isTensor = operands[0]!.text === undefined && !isChoice;
+      return isTensor ? call(`${first}.${name}`, others) : call(`sn.${name}`, [first!, ...others]);
+    },
+  };
+}
+
+/** Written with the longer side first. */
+const COMMUTATIVE = new Set(['add', 'mul', 'maximum', 'minimum', 'equal', 'not_equal', 'logical_and', 'logical_or', 'logical_xor']);
+
+/* ---- reductions ---- */
+
+function reduction(node: GraphNode, rank: number, keepdims: boolean): Spelling {
+  const axes = axesOf(numberAttr(node, 'axes'));
+  const axis = axes.length === rank ? undefined : axes.length === 1 ? String(axes[0]) : listText(axes);
+  const name = node.op;
+  if (keepdims) return method(node.inputs, name, [], { axis, keepdims: 'true' });
+  return method(node.inputs, name, axis === undefined ? [] : [axis]);
+}
+
+/* ---- views ---- */
+
+const without = (list: readonly number[], at: number): number[] => list.filter((_, i) => i !== at);
+
+/** The place of the size-1 axis that `longer` has more; -1: they differ otherwise. */
+function addedAxis(longer: readonly number[], shorter: readonly number[]): number {
+  if (longer.length !== shorter.length + 1) return -1;
+  return longer.findIndex((dim, axis) => dim === 1 && sameShape(without(longer, axis), shorter));
+}
+
+/** x[i] along an axis, as slice and reshape make it; null: it is no such thing. */
+function elementAt(site: Site, node: GraphNode, from: GraphNode): Spelling | null {
+  if (from.op !== 'slice') return null;
+  const x = nodeOf(site, from.inputs[0]!);
+  const axis = addedAxis(from.shape, node.shape);
+  const only = x.shape.findIndex((dim, i) => dim !== from.shape[i]);
+  const at = only < 0 ? axis : only;
+  if (at < 0 || from.shape[at] !== 1 || !sameShape(without(x.shape, at), node.shape)) return null;
+  const [begin, stride] = [listAttr(from, 'begin'), listAttr(from, 'stride')];
+  if (begin.some((b, i) => i !== at && b !== 0) || stride.some((s, i) => i !== at && s !== 1)) return null;
+  return method(from.inputs, 'take', [String(begin[at])], { axis: at === 0 ? undefined : String(at) });
+}
+
+/** x of a shape in another one, whose elements are in the same order. */
+function reshaped(x: string, from: readonly number[], to: readonly number[]): string {
+  if (sameShape(from, to)) return x;
+  const [more, less] = [addedAxis(to, from), addedAxis(from, to)];
+  if (more >= 0) return `${x}.expandDims(${more})`;
+  return less >= 0 ? `${x}.squeeze(${less})` : `${x}.reshape(${listText(to)})`;
+}
+
+/** x with its axes in another order. */
+function permuted(x: string, axes: readonly number[]): string {
+  if (axes.every((axis, i) => axis === i)) return x;
+  if (axes.every((axis, i) => axis === axes.length - 1 - i)) return `${x}.transpose()`;
+  const moved = axes.filter((axis, i) => axis !== i).sort((a, b) => a - b);
+  return moved.length === 2 ? `${x}.swapaxes(${moved.join(', ')})` : `${x}.transpose(${listText(axes)})`;
+}
+
+const larger = (shape: readonly number[]): number[] => shape.flatMap((dim, i) => (dim === 1 ? [] : [i]));
+
+/** The axes of a view's result as axes of its input, null for a size of 1 that comes or goes; null: it is no such view. */
+function axesBehind(node: GraphNode, from: GraphNode): (number | null)[] | null {
+  if (node.op === 'transpose') return listAttr(node, 'axes');
+  const [mine, its] = [larger(node.shape), larger(from.shape)];
+  const isSame = node.op === 'reshape' && sameShape(mine.map((i) => node.shape[i]!), its.map((i) => from.shape[i]!));
+  return isSame ? node.shape.map((_, i) => its[mine.indexOf(i)] ?? null) : null;
+}
+
+/** Views one behind the other that move axes, and sizes of 1 in between, are one view; vmap makes many. */
+function movedAxes(site: Site, node: GraphNode): Spelling | null {
+  let axes: (number | null)[] = node.shape.map((_, i) => i);
+  let [at, steps, source] = [node, 0, -1];
+  for (;;) {
+    const id = at.inputs[0]!;
+    const from = nodeOf(site, id);
+    const behind = axesBehind(at, from);
+    if (!behind || site.constant(id)) break;
+    axes = axes.map((axis) => (axis === null ? null : behind[axis]!));
+    [at, steps, source] = [from, steps + 1, id];
+    if (at.op !== 'reshape' && at.op !== 'transpose') break;
+  }
+  if (steps < 2) return null;
+  const { shape } = nodeOf(site, source);
+  const order = axes.filter((axis): axis is number => axis !== null && shape[axis] !== 1);
+  const perm = shape.map((dim, i) => (dim === 1 ? i : order.shift()!));
+  return { reads: [source], write: ([x]) => reshaped(permuted(x!, perm), perm.map((axis) => shape[axis]!), node.shape) };
+}
+
+function reshape(site: Site, node: GraphNode): Spelling {
+  const id = node.inputs[0]!;
+  const from = nodeOf(site, id);
+  const element = elementAt(site, node, from);
+  if (element) return element;
+  if (REDUCTIONS.has(from.op) && isOwn(site, id)) {
+    const { shape } = nodeOf(site, from.inputs[0]!);
+    const axes = axesOf(numberAttr(from, 'axes'));
+    if (sameShape(shape.map((dim, i) => (axes.includes(i) ? 1 : dim)), node.shape)) return reduction(from, shape.length, true);
+  }
+  return movedAxes(site, node) ?? { reads: [id], write: ([x]) => reshaped(x!, from.shape, node.shape) };
+}
+
+const REDUCTIONS = new Set(['sum', 'max', 'min', 'prod']);
+
+const transpose = (site: Site, node: GraphNode): Spelling =>
+  movedAxes(site, node) ?? { reads: node.inputs, write: ([x]) => permuted(x!, listAttr(node, 'axes')) };
+
+function slice(site: Site, node: GraphNode): Spelling {
+  const { shape } = nodeOf(site, node.inputs[0]!);
+  const [begin, stride] = [listAttr(node, 'begin'), listAttr(node, 'stride')];
+  const flipped = stride.flatMap((step, i) => (step === -1 && begin[i] === shape[i]! - 1 ? [i] : []));
+  const isFlip = sameShape(shape, node.shape) && stride.every((step, i) => flipped.includes(i) || (step === 1 && begin[i] === 0));
+  if (isFlip && flipped.length > 0)
+    return method(node.inputs, 'flip', flipped.length === shape.length ? [] : [flipped.length === 1 ? String(flipped[0]) : listText(flipped)]);
+  const strides = stride.every((step) => step === 1) ? undefined : listText(stride);
+  return method(node.inputs, 'slice', [listText(begin), listText(node.shape)], { strides });
+}
+
+/** Of fewer windows than there is room for x is cut. */
+function windows(site: Site, node: GraphNode): Spelling {
+  const { shape } = nodeOf(site, node.inputs[0]!);
+  const [axis, step, dilation] = [numberAttr(node, 'axis'), numberAttr(node, 'step'), numberAttr(node, 'dilation')];
+  const [count, size] = [node.shape[axis]!, node.shape[axis + 1]!];
+  const span = (size - 1) * dilation + 1;
+  const needed = count === 0 ? 0 : (count - 1) * step + span;
+  const isAll = shape[axis]! >= needed && Math.max(0, Math.floor((shape[axis]! - span) / step) + 1) === count;
+  const options = { step: step === 1 ? undefined : String(step), dilation: dilation === 1 ? undefined : String(dilation) };
+  const cut = `.slice(${listText(shape.map(() => 0))}, ${listText(shape.map((n, i) => (i === axis ? needed : n)))})`;
+  return { reads: node.inputs, write: ([x]) => call(`${x}${isAll ? '' : cut}.windows`, [String(axis), String(size)], options) };
+}
+
+const widthsText = (widths: readonly (readonly number[])[]): string => `[${widths.map(listText).join(', ')}]`;
+
+function pad(site: Site, node: GraphNode): Spelling {
+  const { shape } = nodeOf(site, node.inputs[0]!);
+  const [low, step] = [listAttr(node, 'low'), listAttr(node, 'step')];
+  const inner = shape.map((n, i) => Math.max(0, (n - 1) * step[i]! + 1));
+  const value = Number(node.attrs['value']);
+  const isZero = Object.is(value, 0);
+  const widths = low.map((before, i) => [before, node.shape[i]! - before - inner[i]!]);
+  const text = numberText(value, node.dtype);
+  const spread = step.flatMap((n, axis) => (n > 1 && shape[axis]! > 1 ? [axis] : []));
+  const name = spread.length > 0 ? site.helper('dilate') : '';
+  return {
+    reads: node.inputs,
+    write: ([x]) => {
+      const inside = spread.reduce((at, axis) => call(name, [at, String(axis), String(step[axis]), ...(isZero ? [] : [text])]), x!);
+      return widths.flat().some((width) => width > 0) ? call(`${inside}.pad`, [widthsText(widths)], { value: isZero ? undefined : text }) : inside;
+    },
+  };
+}
+
+function concat(site: Site, node: GraphNode): Spelling {
+  const axis = numberAttr(node, 'axis');
+  const option = { axis: axis === 0 ? undefined : String(axis) };
+  const isStack = node.inputs.every((id) => {
+    const part = nodeOf(site, id);
+    if (part.op !== 'reshape' || !isOwn(site, id) || part.shape[axis] !== 1) return false;
+    return sameShape(without(part.shape, axis), nodeOf(site, part.inputs[0]!).shape);
+  });
+  const reads = isStack ? node.inputs.map((id) => nodeOf(site, id).inputs[0]!) : node.inputs;
+  return { reads, write: (texts) => call(isStack ? 'sn.stack' : 'sn.concat', [`[${texts.join(', ')}]`], option) };
+}
+
+/* ---- along an axis, by index ---- */
+
+/** One index for all that lies across the axis, as take and scatter spread it: the node, and its text in one dimension. */
+function lineOf(site: Site, id: number, axis: number): { id: number; write: (text: string) => string } | null {
+  const index = nodeOf(site, id);
+  if (index.shape.length === 1) return { id, write: (text) => text };
+  const from = index.op === 'broadcast' ? index.inputs[0]! : id;
+  const column = nodeOf(site, from);
+  const lead = index.shape.length - column.shape.length;
+  if (site.constant(id) || column.shape.some((n, i) => n !== 1 && i + lead !== axis) || column.shape[axis - lead] !== index.shape[axis]) return null;
+  const inner = column.op === 'reshape' ? nodeOf(site, column.inputs[0]!) : column;
+  if (inner.shape.length === 1) return { id: column === inner ? from : column.inputs[0]!, write: (text) => text };
+  return { id: from, write: (text) => `${text}.reshape([-1])` };
+}
+
+const gather: Speller = (site, node) => {
+  const axis = numberAttr(node, 'axis');
+  const [x, index] = node.inputs as [number, number];
+  const line = lineOf(site, index, axis);
+  if (!line) return method(node.inputs, 'takeAlongAxis', [], { axis: axisUnless(node, lastAxis(node)) });
+  const write = ([from, at]: string[]): string => call(`${from}.take`, [line.write(at!)], { axis: axisUnless(node, 0) });
+  return { reads: [x, line.id], write: write as Spelling['write'] };
+};
+
+const scatter: Speller = (site, node) => {
+  const mode = node.op.slice('scatter_'.length);
+  const options = { mode: mode === 'set' ? undefined : `'${mode}'` };
+  const [x, index, updates] = node.inputs as [number, number, number];
+  const line = lineOf(site, index, numberAttr(node, 'axis'));
+  if (line)
+    return {
+      reads: [x, line.id, updates],
+      write: ([into, at, by]) => call(`${into}.scatter`, [line.write(at!), by!], { axis: axisUnless(node, 0), ...options }),
+    };
+  const name = site.helper('scatterAlongAxis');
+  return { reads: node.inputs, write: (texts) => call(name, [...texts, String(numberAttr(node, 'axis')), `'${mode}'`]) };
+};
+
+/* ---- convolutions ---- */
+
+function conv(site: Site, node: GraphNode): Spelling {
+  const [x, w] = node.inputs.map((id) => nodeOf(site, id)) as [GraphNode, GraphNode];
+  const axes = x.shape.length - 2;
+  const [low, step, dilation, spread] = ['low', 'step', 'dilation', 'spread'].map((name) => listAttr(node, name)) as [number[], number[], number[], number[]];
+  const groups = numberAttr(node, 'groups');
+  const sizes = { in: x.shape.slice(1, -1), out: node.shape.slice(1, -1), window: w.shape.slice(0, axes) };
+  const span = sizes.window.map((n, i) => (n - 1) * dilation[i]! + 1);
+  const each = (list: readonly number[]): string | undefined =>
+    list.every((n) => n === 1) ? undefined : list.every((n) => n === list[0]) ? String(list[0]) : listText(list);
+  const around = (widths: number[][]): string | undefined => (widths.flat().every((n) => n === 0) ? undefined : widthsText(widths));
+  const shared = { dilation: each(dilation), groups: groups === 1 ? undefined : String(groups) };
+  if (numberAttr(node, 'turned') === 1 && step.every((n) => n === 1)) {
+    const cut = span.map((n, i) => [n - 1 - low[i]!, (sizes.in[i]! - 1) * spread[i]! + low[i]! + 1 - sizes.out[i]!]);
+    const more = cut.map(([, after]) => Math.max(0, -after!));
+    const padding = cut.map(([before, after]) => [before!, Math.max(0, after!)]);
+    if (more.every((n, i) => n === 0 || n < spread[i]! || n < dilation[i]!) && padding.flat().every((n) => n >= 0))
+      return method(node.inputs, `convTranspose${axes}d`, [], {
+        strides: each(spread), padding: around(padding), ...shared, outputPadding: more.every((n) => n === 0) ? undefined : listText(more),
+      });
+  }
+  return plainConv(site, node, { axes, low, step, spread, span, groups, sizes, strides: each(step), shared });
+}
+
+interface Layer {
+  axes: number;
+  low: number[];
+  step: number[];
+  spread: number[];
+  span: number[];
+  groups: number;
+  sizes: { in: number[]; out: number[]; window: number[] };
+  strides: string | undefined;
+  shared: Record<string, string | undefined>;
+}
+
+/** Of x, spread and cut as it has to be, and a filter turned. */
+function plainConv(site: Site, node: GraphNode, { axes, low, step, spread, span, groups, sizes, strides, shared }: Layer): Spelling {
+  const [x, w] = node.inputs.map((id) => nodeOf(site, id)) as [GraphNode, GraphNode];
+  const inner = sizes.in.map((n, i) => Math.max(0, (n - 1) * spread[i]! + 1));
+  const high = inner.map((n, i) => (sizes.out[i]! - 1) * step[i]! + span[i]! - low[i]! - n);
+  const padding = low.map((before, i) => [Math.max(0, before), Math.max(0, high[i]!)]);
+  // Windows that leave elements over do not see them.
+  const cutHigh = high.map((n, i) => (n < 0 && Math.floor((inner[i]! + low[i]! - span[i]!) / step[i]!) + 1 === sizes.out[i]! ? 0 : Math.min(0, n)));
+  const isCut = low.some((n) => n < 0) || cutHigh.some((n) => n < 0);
+  const begin = [0, ...low.map((n) => Math.max(0, -n)), 0];
+  const size = [x.shape[0]!, ...inner.map((n, i) => n + Math.min(0, low[i]!) + cutHigh[i]!), x.shape.at(-1)!];
+  const spreads = spread.flatMap((n, i) => (n > 1 && sizes.in[i]! > 1 ? [i] : []));
+  const dilate = spreads.length > 0 ? site.helper('dilate') : '';
+  const isTurned = numberAttr(node, 'turned') === 1;
+  const options = { strides, padding: padding.flat().every((n) => n === 0) ? undefined : widthsText(padding), ...shared };
+  return {
+    reads: node.inputs,
+    write: ([a, b]) => {
+      let from = spreads.reduce((text, i) => call(dilate, [text, String(i + 1), String(spread[i])]), a!);
+      if (isCut) from = call(`${from}.slice`, [listText(begin), listText(size)]);
+      return call(`${from}.conv${axes}d`, [isTurned ? turned(b!, w.shape, groups) : b!], options);
+    },
+  };
+}
+
+/** A filter flipped along its window, with the channels of each group exchanged. */
+function turned(text: string, shape: readonly number[], groups: number): string {
+  const axes = shape.length - 2;
+  const window = shape.slice(0, axes);
+  const flipped = call(`${text}.flip`, [listText(window.map((_, i) => i))]);
+  if (groups === 1) return call(`${flipped}.swapaxes`, [String(axes), String(axes + 1)]);
+  const [f, c] = [shape[axes]!, shape[axes + 1]! / groups];
+  const apart = call(`${flipped}.reshape`, [listText([...window, f, groups, c])]);
+  return call(`${call(`${apart}.swapaxes`, [String(axes), String(axes + 2)])}.reshape`, [listText([...window, c, groups * f])]);
+}
+
+/* ---- all ---- */
+
+const same: Speller = (_, { inputs }) => ({ reads: [inputs[0]!], write: ([x]) => x! });
+
+const sort: Speller = (_, node) => method(node.inputs, node.op, [], { axis: axisUnless(node, lastAxis(node)), descending: flag(node, 'descending') });
+
+const runningSum: Speller = (_, node) =>
+  method(node.inputs, node.op, [], { axis: axisUnless(node, NaN), reverse: flag(node, 'reverse'), exclusive: flag(node, 'exclusive') });
+
+const reduce: Speller = (site, node) => reduction(node, nodeOf(site, node.inputs[0]!).shape.length, false);
+
+const SPELLERS: Readonly<Record<string, Speller>> = {
+  iota: (_, node) => ({
+    reads: [],
+    write: () =>
+      node.dtype === 'float32' && node.shape.length === 1
+        ? call('sn.arange', [String(node.shape[0])])
+        : call('sn.iota', [listText(node.shape), String(numberAttr(node, 'axis'))], dtypeOption(node.dtype, 'int32')),
+  }),
+  reshape,
+  transpose,
+  broadcast: (_, node) => method(node.inputs, 'broadcastTo', [listText(node.shape)]),
+  slice,
+  barrier: same,
+  windows,
+  pad,
+  concat,
+  matmul: (_, node) => method(node.inputs, 'matmul'),
+  conv,
+  softmax: (_, node) => method(node.inputs, 'softmax', [], { axis: axisUnless(node, lastAxis(node)) }),
+  astype: (_, node) => method(node.inputs, 'astype', [`'${node.dtype}'`]),
+  bitcast: (_, node) => method(node.inputs, 'bitcast', [`'${node.dtype}'`]),
+  gather,
+  scatter_add: scatter,
+  scatter_set: scatter,
+  scatter_mul: scatter,
+  scatter_max: scatter,
+  scatter_min: scatter,
+  sort,
+  argsort: sort,
+  cumsum: runningSum,
+  cumprod: runningSum,
+  recurrence: (site, node) => {
+    const name = site.helper('recurrence');
+    const args = [String(numberAttr(node, 'axis')), ...(numberAttr(node, 'reverse') ? ['true'] : [])];
+    return { reads: node.inputs, write: (texts) => call(name, [...texts, ...args]) };
+  },
+  sum: reduce,
+  max: reduce,
+  min: reduce,
+  prod: reduce,
+  copy: same,
+  marker: same,
+};
+
+/** How a node is written; what is not listed is elementwise, and has the name of its row. */
+export const spell = (site: Site, id: number): Spelling => {
+  const constant = site.constant(id);
+  if (constant) return { reads: [], write: () => fullText(constant) };
+  const node = nodeOf(site, id);
+  return (SPELLERS[node.op] ?? elementwise)(site, node, id);
+};

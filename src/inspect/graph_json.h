@@ -1,0 +1,9 @@
+/* graph_json.h - a graph as JSON, exact: what sn_program_graph gives (include/sinter.h has the form). */
+#ifndef SN_INSPECT_GRAPH_JSON_H
+#define SN_INSPECT_GRAPH_JSON_H
+
+#include "graph/graph.h"
+
+sn_status sn_graph_json(const sn_graph *graph, sn_arena *arena, const char **out);
+
+#endif
