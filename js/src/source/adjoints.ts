@@ -13,13 +13,13 @@ function transposed(graph: Graph, id: number): number {
 }
 
 /** The sum of a product and a bias where that is all that reads the product, or the product. */
-function biased(graph: Graph, id: number): number {
-  const readers = graph.nodes.flatMap(({ op, inputs }, reader) => (inputs.includes(id) && op !== 'transpose' ? [reader] : []));
-  return readers.length === 1 && graph.nodes[readers[0]!]!.op === 'add' ? readers[0]! : id;
+function biased(graph: Graph, readers: readonly number[], id: number): number {
+  const [only, ...others] = readers.filter((reader) => graph.nodes[reader]!.op !== 'transpose');
+  return only !== undefined && others.length === 0 && graph.nodes[only]!.op === 'add' ? only : id;
 }
 
 /** By cotangent: the node that it belongs to. */
-export function adjoints(graph: Graph): Map<number, number> {
+export function adjoints(graph: Graph, readers: readonly number[][]): Map<number, number> {
   const found = new Map<number, number>();
   const products = graph.nodes.flatMap(({ op }, id) => (op === 'matmul' ? [id] : []));
   const note = (cotangent: number, of: number): void => {
@@ -35,7 +35,7 @@ export function adjoints(graph: Graph): Map<number, number> {
   }) as [Map<number, number[]>, Map<number, number[]>];
   for (const id of products) {
     const [a, b] = graph.nodes[id]!.inputs as [number, number];
-    for (const y of byFactor[0].get(transposed(graph, a)) ?? []) note(b, biased(graph, y));
+    for (const y of byFactor[0].get(transposed(graph, a)) ?? []) note(b, biased(graph, readers[y]!, y));
     for (const y of byFactor[1].get(transposed(graph, b)) ?? [])
       if (sameShape(graph.nodes[y]!.shape, graph.nodes[a]!.shape)) note(id, graph.nodes[y]!.inputs[0]!);
   }

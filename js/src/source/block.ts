@@ -4,7 +4,7 @@
 // is deep comes first, so that a derivative begins with the function it is of; everything else as late as it can.
 
 import { adjoints } from './adjoints.js';
-import { control, isControl } from './control.js';
+import { control, inputsOf, isControl } from './control.js';
 import { numberAttr, typeText, type Constant, type Graph, type GraphNode } from './graph.js';
 import { nameOfOp, type Names } from './names.js';
 import { spell, type HelperName, type Site, type Spelling } from './spell.js';
@@ -12,20 +12,25 @@ import { spell, type HelperName, type Site, type Spelling } from './spell.js';
 /** What an input node of a graph stands for. */
 export type Binding = { text: string } | { constant: Constant };
 
-/** Longest text of a value that has no name, and most calls in it. */
+/** Longest text of a value that has no name, and most calls in it; longest text of a statement that has others in it. */
 const MOST_TEXT = 60;
 const MOST_CALLS = 4;
+const MOST_LINE = 84;
 
-/** Views of something with a name are written again rather than named. */
-const AGAIN = /^[\w$.]+(?:\.(?:transpose|expandDims|squeeze|swapaxes|take)\([\w, ]*\))?$/;
+const isName = (text: string): boolean => /^[\w$.]+$/.test(text);
+
+/** Views of something with a name, and ranges, are written again rather than named. */
+const AGAIN = /^[\w$.]+(?:\.(?:transpose|expandDims|squeeze|swapaxes|take|iota|arange|eye)\([\w, [\]]*\))?$/;
 
 export class Block {
   readonly graph: Graph;
   readonly names: Names;
   readonly lines: string[] = [];
+  /** Of each node, once for each time it is read. */
+  readonly readers: number[][];
   readonly #helpers: Set<HelperName>;
   readonly #bindings: readonly Binding[];
-  readonly #hints: Map<number, string>;
+  readonly #hints: ReadonlyMap<number, string>;
   readonly #constants: (Constant | null)[];
   readonly #spellings = new Map<number, Spelling>();
   readonly #texts = new Map<number, string>();
@@ -35,7 +40,7 @@ export class Block {
   readonly #adjoints: ReadonlyMap<number, number>;
 
   /** bindings: by an input node's number; hints: names for nodes, where something is known of them. */
-  constructor(graph: Graph, names: Names, helpers: Set<HelperName>, bindings: readonly Binding[], hints = new Map<number, string>()) {
+  constructor(graph: Graph, names: Names, helpers: Set<HelperName>, bindings: readonly Binding[], hints: ReadonlyMap<number, string>) {
     this.graph = graph;
     this.names = names;
     this.#helpers = helpers;
@@ -44,10 +49,12 @@ export class Block {
     this.#constants = graph.nodes.map(() => null);
     graph.nodes.forEach((node, id) => (this.#constants[id] = this.#constantOf(node)));
     this.#reads = graph.nodes.map(() => 0);
-    this.#adjoints = adjoints(graph);
+    this.readers = graph.nodes.map(() => []);
+    graph.nodes.forEach(({ inputs }, reader) => inputs.forEach((id) => this.readers[id]!.push(reader)));
+    this.#adjoints = adjoints(graph, this.readers);
     this.#site = {
       graph,
-      uses: this.#uses(),
+      isOwn: (id) => this.readers[id]!.length === 1 && !graph.outputs.includes(id),
       depth: this.#depth(),
       constant: (id) => this.#constants[id]!,
       helper: (name) => {
@@ -67,13 +74,6 @@ export class Block {
     return binding && 'constant' in binding ? binding.constant : null;
   }
 
-  #uses(): number[] {
-    const uses = this.graph.nodes.map(() => 0);
-    for (const { inputs } of this.graph.nodes) for (const id of inputs) uses[id]!++;
-    for (const id of this.graph.outputs) uses[id]!++;
-    return uses;
-  }
-
   #depth(): number[] {
     const depth: number[] = [];
     for (const { inputs } of this.graph.nodes) depth.push(Math.max(0, ...inputs.map((id) => depth[id]! + 1)));
@@ -81,7 +81,7 @@ export class Block {
   }
 
   /** Of a region of its graph. */
-  inner(region: Graph, names: Names, bindings: readonly Binding[], hints: Map<number, string>): Block {
+  inner(region: Graph, names: Names, bindings: readonly Binding[], hints: ReadonlyMap<number, string>): Block {
     return new Block(region, names, this.#helpers, bindings, hints);
   }
 
@@ -116,7 +116,8 @@ export class Block {
     }
     if (node.op === 'result') return { reads: node.inputs, write: () => this.text(id) };
     if (!isControl(node)) return spell(this.#site, id);
-    return { reads: node.inputs.filter((each) => !this.#constants[each]), write: () => '' };
+    const { given, seen } = inputsOf(this.graph, node);
+    return { reads: [...given, ...seen].filter((each) => !this.#constants[each]), write: () => '' };
   }
 
   /** The values that the outputs need, in the order to write them in. */
@@ -144,13 +145,12 @@ export class Block {
     return order;
   }
 
-  /** Writes all statements; the texts of the outputs. named: those of which something is known have names. */
-  write(named = false): string[] {
+  /** Writes all statements; the texts of the outputs. */
+  write(): string[] {
     const order = this.#order();
-    if (named) for (const id of this.graph.outputs) if (this.#hints.has(id)) this.#named.add(id);
     for (const id of order) {
       const node = this.graph.nodes[id]!;
-      if (isControl(node)) for (const read of this.#captured(node)) this.#named.add(read);
+      if (isControl(node)) for (const read of inputsOf(this.graph, node).seen) this.#named.add(read);
     }
     for (const id of order) {
       const node = this.graph.nodes[id]!;
@@ -160,23 +160,42 @@ export class Block {
     return this.graph.outputs.map((id) => this.text(id));
   }
 
-  /** What bodies and branches read from outside: it is computed outside, too. */
-  #captured({ op, inputs, attrs }: GraphNode): number[] {
-    const first = op === 'scan' ? Number(attrs['carries']) + Number(attrs['stacks']) : op === 'while_loop' ? Number(attrs['carries']) : 1;
-    return inputs.slice(first);
-  }
-
   #writeValue(id: number, node: GraphNode): void {
     const { reads, write } = this.#spelling(id);
-    const text = write(reads.map((read) => this.text(read)));
+    const compose = (): string => write(reads.map((read) => this.text(read)));
+    let text = compose();
+    while (text.length > MOST_LINE) {
+      const longest = reads.reduce((a, b) => (this.#length(b) > this.#length(a) ? b : a), reads[0] ?? id);
+      if (this.#length(longest) === 0) break;
+      this.#name(longest, this.text(longest));
+      text = compose();
+    }
     this.#texts.set(id, text);
     if (node.op === 'result' || node.op === 'input') return;
     const isShort = text.length <= MOST_TEXT && text.split('(').length - 1 <= MOST_CALLS;
     const isAgain = this.#constants[id] !== null || AGAIN.test(text);
     if (isAgain || (this.#reads[id] === 1 && isShort && !this.#named.has(id))) return;
+    this.#name(id, text);
+  }
+
+  /** Of the text of a value that could have a name and has none. */
+  #length(id: number): number {
+    const text = this.#texts.get(id) ?? '';
+    return this.#constants[id] || AGAIN.test(text) ? 0 : text.length;
+  }
+
+  #name(id: number, text: string): void {
     const name = this.names.claim(this.#hints.get(id) ?? this.#wanted(id));
     this.#texts.set(id, name);
-    this.lines.push(`const ${name} = ${text}; // ${typeText(node)}`);
+    this.lines.push(`const ${name} = ${text}; // ${typeText(this.graph.nodes[id]!)}`);
+  }
+
+  /** Gives names to outputs of which something is known; their texts. */
+  nameOutputs(): string[] {
+    return this.graph.outputs.map((id) => {
+      if (this.#hints.has(id) && !isName(this.text(id))) this.#name(id, this.text(id));
+      return this.text(id);
+    });
   }
 
   /** A name after what makes it, or what it is the derivative by; a sum that a product is in, as one of the product. */
@@ -184,7 +203,7 @@ export class Block {
     const of = this.#adjoints.get(id);
     if (of !== undefined) {
       const name = this.#texts.get(of) ?? '';
-      return `d${/^[A-Za-z_$][\w$]*$/.test(name) ? name : this.#wanted(of)}`;
+      return `d${isName(name) && !name.includes('.') ? name : this.#wanted(of)}`;
     }
     const { op, inputs } = this.graph.nodes[id]!;
     const isBiased = op === 'add' && inputs.some((each) => ['matmul', 'conv'].includes(this.graph.nodes[each]!.op));

@@ -9,6 +9,26 @@ const CONTROL = new Set(['scan', 'while_loop', 'cond']);
 
 export const isControl = ({ op }: GraphNode): boolean => CONTROL.has(op);
 
+const REGIONS: Readonly<Record<string, readonly string[]>> = { scan: ['body'], while_loop: ['body', 'test'], cond: ['on_true', 'on_false'] };
+
+const regionsOf = (graph: Graph, node: GraphNode): Graph[] => REGIONS[node.op]!.map((name) => graph.regions[numberAttr(node, name)]!);
+
+/** By an input's number, whether the region reads it. */
+function readsOf(region: Graph): boolean[] {
+  const read = new Set([...region.outputs, ...region.nodes.flatMap(({ inputs }) => inputs)]);
+  const reads: boolean[] = [];
+  region.nodes.forEach((node, id) => node.op === 'input' && (reads[numberAttr(node, 'number')] = read.has(id)));
+  return reads;
+}
+
+/** What control flow reads where it stands, and what its bodies and branches see of the values around them. */
+export function inputsOf(graph: Graph, node: GraphNode): { given: number[]; seen: number[] } {
+  const first = node.op === 'cond' ? 1 : numberAttr(node, 'carries') + (node.op === 'scan' ? numberAttr(node, 'stacks') : 0);
+  const reads = regionsOf(graph, node).map(readsOf);
+  const isSeen = (i: number): boolean => reads.some((each) => each[i - (node.op === 'cond' ? 1 : 0)]);
+  return { given: node.inputs.slice(0, first), seen: node.inputs.filter((_, i) => i >= first && isSeen(i)) };
+}
+
 const indented = (lines: readonly string[]): string => lines.map((line) => line.replace(/^(?=.)/gm, '  ')).join('\n');
 
 /** Nothing, a value, or several in an array. */
@@ -23,6 +43,8 @@ function pattern(names: readonly (string | null)[]): string {
 
 /** Longest text that a function returns without names. */
 const MOST_RETURNED = 90;
+/** Longest text of arguments behind a function. */
+const MOST_BEHIND = 60;
 
 interface Written {
   text: string;
@@ -41,23 +63,28 @@ interface Region {
 
 /** A function of the region with the given parameters. */
 function functionText(outer: Block, { graph, names, parameters, bindings, hints = [] }: Region, result: (outputs: string[]) => string): Written {
-  const known = new Map(hints.map((hint, i) => [graph.outputs[i]!, hint]));
-  const write = (named: boolean): Written & { lines: string[]; returned: string } => {
-    const block = outer.inner(graph, names.inner(), bindings, known);
-    const outputs = block.write(named);
-    return { outputs, lines: block.lines, returned: result(outputs), text: '' };
-  };
-  const short = write(false);
-  const { outputs, lines, returned } = short.returned.length > MOST_RETURNED ? write(true) : short;
+  const block = outer.inner(graph, names, bindings, new Map(hints.map((hint, i) => [graph.outputs[i]!, hint])));
+  const { lines } = block;
+  let outputs = block.write();
+  if (result(outputs).length > MOST_RETURNED) outputs = block.nameOutputs();
+  const returned = result(outputs);
   if (lines.length === 0) return { text: `(${parameters}) => ${returned}`, outputs };
   return { text: `(${parameters}) => {\n${indented([...lines, `return ${returned};`])}\n}`, outputs };
 }
 
+/** A call, with arguments that are long on lines of their own. */
+function callText(name: string, args: readonly string[]): string {
+  const [first, ...others] = args;
+  if (others.filter((arg) => !arg.includes('=>')).join(', ').length <= MOST_BEHIND) return `${name}(${args.join(', ')})`;
+  return `${name}(\n${indented([first!, ...others].map((arg) => `${arg},`))}\n)`;
+}
+
 /** The name of an element of what has this name. */
-const elementName = (text: string): string => {
+function elementName(text: string): string {
   const word = /([A-Za-z_$][\w$]*)$/.exec(text)?.[1] ?? 'x';
-  return /[^s]s\d*$/.test(word) ? word.replace(/s(\d*)$/, '$1') : `${word}t`;
-};
+  if (/[^s]s\d*$/.test(word)) return word.replace(/s(\d*)$/, '$1');
+  return /^[a-z]\d*$/.test(word) ? `${word}t` : `${word}Row`;
+}
 
 interface Statement {
   outer: Block;
@@ -80,23 +107,33 @@ const given = (outer: Block, id: number): string => {
   return constant ? fullText(constant) : outer.text(id);
 };
 
-const isRead = (region: Graph, number: number): boolean =>
-  region.nodes.some((node, id) => node.op === 'input' && numberAttr(node, 'number') === number &&
-    (region.outputs.includes(id) || region.nodes.some(({ inputs }) => inputs.includes(id))));
-
-/** Names for carries: those of the results, or of what they begin with. */
-function carryNames({ outer, node, results }: Statement, names: Names, count: number): string[] {
-  return node.inputs.slice(0, count).map((id, k) => {
+/** Names for the first inputs, as carries and what becomes of them: 'y' of 'y0'. */
+const startNames = (outer: Block, node: GraphNode, count: number): string[] =>
+  node.inputs.slice(0, count).map((id) => {
     const begin = outer.constant(id) ? '' : (/^([A-Za-z_$][\w$]*?)0?$/.exec(outer.text(id))?.[1] ?? '');
-    const reverse = node.op === 'scan' && numberAttr(node, 'reverse') === 1;
-    return names.claim(results[k] ?? (begin || (reverse ? 'ct' : 'carry')));
+    return begin || (node.op === 'scan' && numberAttr(node, 'reverse') ? 'ct' : 'state');
   });
-}
+
+/** Carries are called as what becomes of them. */
+const carryNames = ({ outer, node, results }: Statement, names: Names, count: number): string[] =>
+  startNames(outer, node, count).map((wanted, k) => names.claim(results[k] ?? wanted));
 
 const text = (name: string): Binding => ({ text: name });
 
+/** [lo, hi] of a loop whose body sees no slices, or whole numbers one by one. */
+function rangeOf({ outer, node }: Statement, carries: number, stacks: number, length: number): [number, number] | null {
+  if (stacks === 0) return [0, length];
+  const at = node.inputs[carries]!;
+  const { op, dtype, inputs } = outer.graph.nodes[at]!;
+  if (stacks > 1 || dtype !== 'int32') return null;
+  if (op === 'iota') return [0, length];
+  const [a, b] = op === 'add' ? inputs : [];
+  const [index, lo] = a !== undefined && outer.constant(a) ? [b!, outer.constant(a)!] : [a, b === undefined ? null : outer.constant(b)];
+  return lo && outer.graph.nodes[index!]!.op === 'iota' ? [lo.value, lo.value + length] : null;
+}
+
 /** What slices of a body are called together. */
-const stackName = (text: string): string => (/^[A-Za-z_$][\w$]*$/.test(text) ? `${text.replace(/Next$/, '')}s` : 'ys');
+const stackName = (text: string): string => (/^[A-Za-z_$][\w$]*$/.test(text) ? `${text.replace(/(_?\d+)?(Next)?$/, '')}s` : 'ys');
 
 function scanText(statement: Statement): Written {
   const { outer, node, results, regions: [body] } = statement;
@@ -105,20 +142,26 @@ function scanText(statement: Statement): Written {
   const init = node.inputs.slice(0, carries).map((id) => given(outer, id));
   const xs = node.inputs.slice(carries, carries + stacks).map((id) => given(outer, id));
   const carry = carryNames(statement, names, carries);
-  const slices = xs.map((stack, k) => (isRead(body!, carries + k) ? names.claim(elementName(stack)) : null));
+  const reads = readsOf(body!);
+  const slices = xs.map((stack, k) => (reads[carries + k] ? names.claim(/^sn\.iota/.test(stack) ? 'i' : elementName(stack)) : null));
   const bindings = [...carry, ...slices.map((name) => name ?? '')].map(text).concat(captured(statement, carries + stacks));
   const region = { graph: body!, names, bindings, hints: carry.map((name) => `${name}Next`) };
   const reverse = numberAttr(node, 'reverse') ? 'true' : undefined;
   if (carries === 0 && stacks > 0 && !reverse) {
     const f = functionText(outer, { ...region, parameters: pattern(slices) }, tree);
-    return { ...f, text: `sn.map(${f.text}, ${tree(xs)})` };
+    return { ...f, text: callText('sn.map', [f.text, tree(xs)]) };
+  }
+  const range = rangeOf(statement, carries, stacks, length);
+  if (range && !reverse && body!.outputs.length === carries) {
+    const f = functionText(outer, { ...region, parameters: `${slices[0] ?? '_'}, ${pattern(carry)}` }, tree);
+    return { ...f, text: callText('sn.foriLoop', [...range.map(String), f.text, tree(init)]) };
   }
   const result = (outputs: string[]): string => `[${tree(outputs.slice(0, carries))}, ${tree(outputs.slice(carries))}]`;
   const state = carries === 0 ? '_' : pattern(carry);
   const parameters = stacks === 0 ? state : `${state}, ${pattern(slices)}`;
   const options = optionsText({ length: stacks === 0 ? String(length) : undefined, reverse });
   const f = functionText(outer, { ...region, parameters }, result);
-  return { ...f, text: `sn.scan(${[f.text, tree(init), tree(xs), ...(options ? [options] : [])].join(', ')})` };
+  return { ...f, text: callText('sn.scan', [f.text, tree(init), tree(xs), ...(options ? [options] : [])]) };
 }
 
 function whileText(statement: Statement): Written {
@@ -128,29 +171,29 @@ function whileText(statement: Statement): Written {
   const functions = [regions[1]!, regions[0]!].map((graph, k) => {
     const names = outer.names.inner(results.filter((name) => name !== null));
     const carry = carryNames(statement, names, carries);
-    const read = carry.map((name, i) => (k || isRead(graph, i) ? name : null));
+    const reads = readsOf(graph);
+    const read = carry.map((name, i) => (reads[i] ? name : null));
     const bindings = [...carry.map(text), ...captured(statement, carries)];
     return functionText(outer, { graph, names, parameters: pattern(read), bindings, hints: k ? carry.map((name) => `${name}Next`) : [] }, tree);
   });
-  return { text: `sn.whileLoop(${functions.map((f) => f.text).join(', ')}, ${tree(init)})`, outputs: [] };
+  return { text: callText('sn.whileLoop', [...functions.map((f) => f.text), tree(init)]), outputs: [] };
 }
 
 function condText(statement: Statement): Written {
   const { outer, node, regions } = statement;
   const branches = regions.map((graph) =>
     functionText(outer, { graph, names: outer.names.inner(), parameters: '', bindings: captured(statement, 1) }, tree));
-  return { text: `sn.cond(${[given(outer, node.inputs[0]!), ...branches.map((f) => f.text)].join(', ')})`, outputs: [] };
+  return { text: callText('sn.cond', [given(outer, node.inputs[0]!), ...branches.map((f) => f.text)]), outputs: [] };
 }
-
-const REGIONS: Readonly<Record<string, readonly string[]>> = { scan: ['body'], while_loop: ['body', 'test'], cond: ['on_true', 'on_false'] };
 
 /** Writes a node of control flow, and names its results. */
 export function control(outer: Block, node: GraphNode, id: number): void {
-  const regions = REGIONS[node.op]!.map((name) => outer.graph.regions[numberAttr(node, name)]!);
-  const readers = outer.graph.nodes.flatMap(({ op, inputs }, reader) => (op === 'result' && inputs[0] === id ? [reader] : []));
+  const numberOf = (reader: number): number => numberAttr(outer.graph.nodes[reader]!, 'number');
+  const regions = regionsOf(outer.graph, node);
+  const readers = [...outer.readers[id]!].sort((a, b) => numberOf(a) - numberOf(b));
   const results = regions[0]!.outputs.map((): string | null => null);
   const carries = node.op === 'scan' ? numberAttr(node, 'carries') : 0;
-  const numberOf = (reader: number): number => numberAttr(outer.graph.nodes[reader]!, 'number');
+  const starts = node.op === 'cond' ? [] : startNames(outer, node, numberAttr(node, 'carries'));
   const name = (reader: number, wanted: string): void => {
     const claimed = outer.names.claim(outer.hint(reader) ?? wanted);
     results[numberOf(reader)] = claimed;
@@ -158,10 +201,10 @@ export function control(outer: Block, node: GraphNode, id: number): void {
   };
   // Stacks are called after what the body makes them of.
   const isStack = (reader: number): boolean => node.op === 'scan' && numberOf(reader) >= carries;
-  for (const reader of readers) if (!isStack(reader)) name(reader, 'last');
+  for (const reader of readers) if (!isStack(reader)) name(reader, starts[numberOf(reader)] ?? 'chosen');
   const made = WRITERS[node.op]!({ outer, node, results, regions });
   for (const reader of readers) if (isStack(reader)) name(reader, stackName(made.outputs[numberOf(reader)]!));
-  const isPair = node.op === 'scan' && !made.text.startsWith('sn.map');
+  const isPair = made.text.startsWith('sn.scan');
   const parts = [results.slice(0, carries), results.slice(carries)].map((each) => (each.some((one) => one !== null) ? pattern(each) : null));
   const target = !isPair ? pattern(results) : `[${parts[1] === null ? parts[0] : `${parts[0] ?? ''}, ${parts[1]}`}]`;
   const types = readers.map((reader) => typeText(outer.graph.nodes[reader]!));

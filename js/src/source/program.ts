@@ -1,11 +1,12 @@
 // A traced function as a module of JavaScript: its comment, the helpers it needs, and the function.
 
+import { SinterError } from '../errors.js';
 import { leavesWithPaths, type TreeShape } from '../pytree.js';
 import type { Tensor } from '../tensor.js';
 import { Block, type Binding } from './block.js';
 import { typeText, type Graph } from './graph.js';
 import { lastWord, Names, parameterNames, resultNames } from './names.js';
-import { HELPERS, numberText, type HelperName } from './spell.js';
+import { HELPERS, numberText, optionsText, type HelperName } from './spell.js';
 
 export interface Traced {
   graph: Graph;
@@ -42,10 +43,20 @@ function treeText(shape: TreeShape, texts: string[]): string {
   return fields.length === 0 ? '{}' : `{ ${fields.join(', ')} }`;
 }
 
+/** A tensor's elements as nested arrays, written down. */
 function literal(t: Tensor): string {
-  const values = Array.from(t.dataSync(), (value) => numberText(value, t.dtype === 'float64' ? t.dtype : 'float32'));
-  const options = [t.dtype === 'float32' ? '' : `dtype: '${t.dtype}'`, t.ndim === 1 ? '' : `shape: [${t.shape.join(', ')}]`].filter(Boolean);
-  return `sn.tensor([${values.join(', ')}]${options.length > 0 ? `, { ${options.join(', ')} }` : ''})`;
+  const dtype = t.dtype === 'float64' ? t.dtype : 'float32';
+  const values = t.dtype === 'bool' ? Array.from(t.dataSync(), (value) => String(value !== 0)) : Array.from(t.dataSync(), (value) => numberText(value, dtype));
+  let texts = values;
+  for (let axis = t.ndim - 1; axis >= 0; axis--) {
+    const width = t.shape[axis]!;
+    texts = Array.from({ length: texts.length / width }, (_, i) => `[${texts.slice(i * width, (i + 1) * width).join(', ')}]`);
+  }
+  const options = optionsText({
+    dtype: t.dtype === 'float32' || (t.dtype === 'bool' && t.size > 0) ? undefined : `'${t.dtype}'`,
+    shape: t.size > 0 ? undefined : `[${t.shape.join(', ')}]`,
+  });
+  return `sn.tensor(${t.size > 0 ? texts[0] : '[]'}${options && `, ${options}`})`;
 }
 
 /** Where the tensors of an argument are, from its parameter on. */
@@ -55,7 +66,7 @@ const placesIn = (shape: TreeShape, parameter: string): string[] =>
 /** The module's text. name: of the function. */
 export function jsSource({ graph, f, args, result, captured }: Traced, name: string): string {
   const names = new Names();
-  names.claim(name);
+  if (names.claim(name) !== name) throw new SinterError('argument', 'jsSource', `${name} is a word of JavaScript, or of what is written`);
   const list = args.kind === 'array' ? args.items : [];
   const known = parameterNames(f, list.length);
   const parameters = known.map((each) => names.claim(each ?? 'x'));
@@ -81,7 +92,8 @@ export function jsSource({ graph, f, args, result, captured }: Traced, name: str
   resultNames(f, result, places.map((paths) => paths.map(lastWord))).forEach((hint, i) => hint && hints.set(graph.outputs[i]!, hint));
   const helpers = new Set<HelperName>();
   const block = new Block(graph, names, helpers, bindings, hints);
-  const outputs = block.write(graph.outputs.length > 1);
+  const written = block.write();
+  const outputs = written.length > 1 ? block.nameOutputs() : written;
   const [only] = graph.outputs;
   const type = graph.outputs.length === 1 && !/^[\w$]+$/.test(outputs[0]!) ? ` // ${typeText(graph.nodes[only!]!)}` : '';
   const body = [...constants, ...block.lines, `return ${treeText(result, outputs)};${type}`].map((line) => line.replace(/^(?=.)/gm, '  '));

@@ -15,8 +15,8 @@ export interface Spelling {
 /** The graph as spellings see it. */
 export interface Site {
   graph: Graph;
-  /** How many live nodes read a node. */
-  uses: readonly number[];
+  /** Whether one node alone reads it, and so may write it along with itself. */
+  isOwn: (id: number) => boolean;
   /** Longest way from a leaf. */
   depth: readonly number[];
   /** The value of a node that is one everywhere. */
@@ -102,9 +102,6 @@ type Speller = (site: Site, node: GraphNode, id: number) => Spelling;
 
 const nodeOf = ({ graph }: Site, id: number): GraphNode => graph.nodes[id]!;
 
-/** The only reader of a node writes it along with itself. */
-const isOwn = ({ uses }: Site, id: number): boolean => uses[id] === 1;
-
 const flag = (node: GraphNode, name: string): string | undefined => (numberAttr(node, name) ? 'true' : undefined);
 
 const axisUnless = (node: GraphNode, usual: number): string | undefined => {
@@ -132,6 +129,8 @@ function operandOf(site: Site, id: number, asNumber: boolean): Operand {
 }
 
 function elementwise(site: Site, node: GraphNode): Spelling {
+  const mean = reductionAt(site, node);
+  if (mean) return reduction(site, mean, false);
   const isChoice = node.op === 'where';
   const operands = node.inputs.map((id, i) => operandOf(site, id, !(isChoice && i === 0)));
   // A number takes the dtype of what it meets, so one operand has to be a tensor.
@@ -165,13 +164,29 @@ const COMMUTATIVE = new Set(['add', 'mul', 'maximum', 'minimum', 'equal', 'not_e
 
 /* ---- reductions ---- */
 
-function reduction(node: GraphNode, rank: number, keepdims: boolean): Spelling {
-  const axes = axesOf(numberAttr(node, 'axes'));
-  const axis = axes.length === rank ? undefined : axes.length === 1 ? String(axes[0]) : listText(axes);
-  const name = node.op;
-  if (keepdims) return method(node.inputs, name, [], { axis, keepdims: 'true' });
-  return method(node.inputs, name, axis === undefined ? [] : [axis]);
+/** What a node reduces, where it alone has the reduction: by an op of the table, or a sum over how many there are. */
+function reductionAt(site: Site, node: GraphNode): { name: string; from: GraphNode } | null {
+  if (REDUCTIONS.has(node.op)) return { name: node.op, from: node };
+  const [sum, ...others] = node.inputs.filter((id) => !site.constant(id));
+  const factor = node.inputs.map((id) => site.constant(id)).find((constant) => constant)?.value;
+  const from = sum === undefined ? undefined : nodeOf(site, sum);
+  if (from?.op !== 'sum' || others.length > 0 || factor === undefined || !site.isOwn(sum!)) return null;
+  const { shape } = nodeOf(site, from.inputs[0]!);
+  const count = axesOf(numberAttr(from, 'axes')).reduce((n, axis) => n * shape[axis]!, 1);
+  const isPower = Number.isInteger(Math.log2(count)); // by which a quotient is a product
+  const isMean = node.op === 'div' ? node.inputs[0] === sum && factor === count : node.op === 'mul' && isPower && factor === 1 / count;
+  return isMean && count > 1 ? { name: 'mean', from } : null;
 }
+
+function reduction(site: Site, { name, from }: { name: string; from: GraphNode }, keepdims: boolean): Spelling {
+  const rank = nodeOf(site, from.inputs[0]!).shape.length;
+  const axes = axesOf(numberAttr(from, 'axes'));
+  const axis = axes.length === rank ? undefined : axes.length === 1 ? String(axes[0]) : listText(axes);
+  if (keepdims) return method(from.inputs, name, [], { axis, keepdims: 'true' });
+  return method(from.inputs, name, axis === undefined ? [] : [axis]);
+}
+
+const REDUCTIONS = new Set(['sum', 'max', 'min', 'prod']);
 
 /* ---- views ---- */
 
@@ -247,15 +262,14 @@ function reshape(site: Site, node: GraphNode): Spelling {
   const from = nodeOf(site, id);
   const element = elementAt(site, node, from);
   if (element) return element;
-  if (REDUCTIONS.has(from.op) && isOwn(site, id)) {
-    const { shape } = nodeOf(site, from.inputs[0]!);
-    const axes = axesOf(numberAttr(from, 'axes'));
-    if (sameShape(shape.map((dim, i) => (axes.includes(i) ? 1 : dim)), node.shape)) return reduction(from, shape.length, true);
+  const reduced = site.isOwn(id) ? reductionAt(site, from) : null;
+  if (reduced) {
+    const { shape } = nodeOf(site, reduced.from.inputs[0]!);
+    const axes = axesOf(numberAttr(reduced.from, 'axes'));
+    if (sameShape(shape.map((dim, i) => (axes.includes(i) ? 1 : dim)), node.shape)) return reduction(site, reduced, true);
   }
   return movedAxes(site, node) ?? { reads: [id], write: ([x]) => reshaped(x!, from.shape, node.shape) };
 }
-
-const REDUCTIONS = new Set(['sum', 'max', 'min', 'prod']);
 
 const transpose = (site: Site, node: GraphNode): Spelling =>
   movedAxes(site, node) ?? { reads: node.inputs, write: ([x]) => permuted(x!, listAttr(node, 'axes')) };
@@ -310,11 +324,53 @@ function concat(site: Site, node: GraphNode): Spelling {
   const option = { axis: axis === 0 ? undefined : String(axis) };
   const isStack = node.inputs.every((id) => {
     const part = nodeOf(site, id);
-    if (part.op !== 'reshape' || !isOwn(site, id) || part.shape[axis] !== 1) return false;
+    if (part.op !== 'reshape' || !site.isOwn(id) || part.shape[axis] !== 1) return false;
     return sameShape(without(part.shape, axis), nodeOf(site, part.inputs[0]!).shape);
   });
   const reads = isStack ? node.inputs.map((id) => nodeOf(site, id).inputs[0]!) : node.inputs;
   return { reads, write: (texts) => call(isStack ? 'sn.stack' : 'sn.concat', [`[${texts.join(', ')}]`], option) };
+}
+
+/* ---- pools ---- */
+
+const each = (list: readonly number[]): string => (list.every((n) => n === list[0]) ? String(list[0]) : listText(list));
+
+const eachUnless = (list: readonly number[], usual: readonly number[]): string | undefined => (sameShape(list, usual) ? undefined : each(list));
+
+const around = (widths: readonly (readonly number[])[]): string | undefined =>
+  widths.flat().every((n) => n === 0) ? undefined : widthsText(widths);
+
+/** What a pool pads with: it changes nothing. */
+const POOLS: Readonly<Record<string, { name: string; outside: number }>> = { max: { name: 'maxPool', outside: -Infinity }, sum: { name: 'sumPool', outside: 0 } };
+
+/** A reduction over windows of the spatial axes alone. */
+function pool(site: Site, node: GraphNode): Spelling | null {
+  const kind = POOLS[node.op];
+  const n = axesOf(numberAttr(node, 'axes')).length;
+  const isSpatial = axesOf(numberAttr(node, 'axes')).every((axis, i) => axis === 2 + 2 * i);
+  if (!kind || n > 3 || !isSpatial || nodeOf(site, node.inputs[0]!).shape.length !== 2 * n + 2 || !node.dtype.startsWith('float')) return null;
+  const [window, strides, dilation, padding]: [number[], number[], number[], number[][]] = [[], [], [], []];
+  let id = node.inputs[0]!;
+  for (let i = n - 1; i >= 0; i--) {
+    const view = nodeOf(site, id);
+    const axis = 1 + 2 * i;
+    if (view.op !== 'windows' || numberAttr(view, 'axis') !== axis || !site.isOwn(id)) return null;
+    [window[i], strides[i], dilation[i]] = [view.shape[axis + 1]!, numberAttr(view, 'step'), numberAttr(view, 'dilation')];
+    id = view.inputs[0]!;
+    const [inner, span] = [nodeOf(site, id), (window[i]! - 1) * dilation[i]! + 1];
+    padding[i] = [0, 0];
+    if (inner.op === 'pad' && site.isOwn(id) && Object.is(Number(inner.attrs['value']), kind.outside)) {
+      const x = nodeOf(site, inner.inputs[0]!);
+      const [low, step] = [listAttr(inner, 'low'), listAttr(inner, 'step')];
+      if (step.some((s) => s !== 1) || x.shape.some((dim, k) => k !== axis && dim !== inner.shape[k])) return null;
+      padding[i] = [low[axis]!, inner.shape[axis]! - x.shape[axis]! - low[axis]!];
+      id = inner.inputs[0]!;
+    }
+    const fits = Math.floor((inner.shape[axis]! - span) / strides[i]!) + 1;
+    if (padding[i]!.some((width) => width >= span) || fits !== view.shape[axis]) return null;
+  }
+  const options = { window: each(window), strides: eachUnless(strides, window), padding: around(padding), dilation: eachUnless(dilation, dilation.map(() => 1)) };
+  return method([id], `${kind.name}${n}d`, [], options);
 }
 
 /* ---- along an axis, by index ---- */
@@ -364,20 +420,18 @@ function conv(site: Site, node: GraphNode): Spelling {
   const groups = numberAttr(node, 'groups');
   const sizes = { in: x.shape.slice(1, -1), out: node.shape.slice(1, -1), window: w.shape.slice(0, axes) };
   const span = sizes.window.map((n, i) => (n - 1) * dilation[i]! + 1);
-  const each = (list: readonly number[]): string | undefined =>
-    list.every((n) => n === 1) ? undefined : list.every((n) => n === list[0]) ? String(list[0]) : listText(list);
-  const around = (widths: number[][]): string | undefined => (widths.flat().every((n) => n === 0) ? undefined : widthsText(widths));
-  const shared = { dilation: each(dilation), groups: groups === 1 ? undefined : String(groups) };
+  const ones = dilation.map(() => 1);
+  const shared = { dilation: eachUnless(dilation, ones), groups: groups === 1 ? undefined : String(groups) };
   if (numberAttr(node, 'turned') === 1 && step.every((n) => n === 1)) {
     const cut = span.map((n, i) => [n - 1 - low[i]!, (sizes.in[i]! - 1) * spread[i]! + low[i]! + 1 - sizes.out[i]!]);
     const more = cut.map(([, after]) => Math.max(0, -after!));
     const padding = cut.map(([before, after]) => [before!, Math.max(0, after!)]);
     if (more.every((n, i) => n === 0 || n < spread[i]! || n < dilation[i]!) && padding.flat().every((n) => n >= 0))
       return method(node.inputs, `convTranspose${axes}d`, [], {
-        strides: each(spread), padding: around(padding), ...shared, outputPadding: more.every((n) => n === 0) ? undefined : listText(more),
+        strides: eachUnless(spread, ones), padding: around(padding), ...shared, outputPadding: more.every((n) => n === 0) ? undefined : listText(more),
       });
   }
-  return plainConv(site, node, { axes, low, step, spread, span, groups, sizes, strides: each(step), shared });
+  return plainConv(site, node, { axes, low, step, spread, span, groups, sizes, strides: eachUnless(step, ones), shared });
 }
 
 interface Layer {
@@ -406,7 +460,7 @@ function plainConv(site: Site, node: GraphNode, { axes, low, step, spread, span,
   const spreads = spread.flatMap((n, i) => (n > 1 && sizes.in[i]! > 1 ? [i] : []));
   const dilate = spreads.length > 0 ? site.helper('dilate') : '';
   const isTurned = numberAttr(node, 'turned') === 1;
-  const options = { strides, padding: padding.flat().every((n) => n === 0) ? undefined : widthsText(padding), ...shared };
+  const options = { strides, padding: around(padding), ...shared };
   return {
     reads: node.inputs,
     write: ([a, b]) => {
@@ -430,6 +484,16 @@ function turned(text: string, shape: readonly number[], groups: number): string 
 
 /* ---- all ---- */
 
+/** Whether a row's index is a column's, as a number. */
+function eye(site: Site, node: GraphNode): Spelling | null {
+  const { op, inputs } = nodeOf(site, node.inputs[0]!);
+  const [rows, columns] = node.shape;
+  if (op !== 'equal' || node.shape.length !== 2 || rows !== columns) return null;
+  const along = inputs.map((id) => nodeOf(site, id)).map((each) => (each.op === 'iota' ? numberAttr(each, 'axis') : -1));
+  if (along[0]! + along[1]! !== 1 || along.includes(-1)) return null;
+  return { reads: [], write: () => call('sn.eye', [String(rows)], dtypeOption(node.dtype, 'float32')) };
+}
+
 const same: Speller = (_, { inputs }) => ({ reads: [inputs[0]!], write: ([x]) => x! });
 
 const sort: Speller = (_, node) => method(node.inputs, node.op, [], { axis: axisUnless(node, lastAxis(node)), descending: flag(node, 'descending') });
@@ -437,7 +501,7 @@ const sort: Speller = (_, node) => method(node.inputs, node.op, [], { axis: axis
 const runningSum: Speller = (_, node) =>
   method(node.inputs, node.op, [], { axis: axisUnless(node, NaN), reverse: flag(node, 'reverse'), exclusive: flag(node, 'exclusive') });
 
-const reduce: Speller = (site, node) => reduction(node, nodeOf(site, node.inputs[0]!).shape.length, false);
+const reduce: Speller = (site, node) => pool(site, node) ?? reduction(site, { name: node.op, from: node }, false);
 
 const SPELLERS: Readonly<Record<string, Speller>> = {
   iota: (_, node) => ({
@@ -458,7 +522,7 @@ const SPELLERS: Readonly<Record<string, Speller>> = {
   matmul: (_, node) => method(node.inputs, 'matmul'),
   conv,
   softmax: (_, node) => method(node.inputs, 'softmax', [], { axis: axisUnless(node, lastAxis(node)) }),
-  astype: (_, node) => method(node.inputs, 'astype', [`'${node.dtype}'`]),
+  astype: (site, node) => eye(site, node) ?? method(node.inputs, 'astype', [`'${node.dtype}'`]),
   bitcast: (_, node) => method(node.inputs, 'bitcast', [`'${node.dtype}'`]),
   gather,
   scatter_add: scatter,
