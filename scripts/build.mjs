@@ -91,6 +91,8 @@ const bundle = async () => {
   copyFileSync(join(root, MODULES[0]), join(root, 'build/js/sinter.wasm'));
   await bundleScript(tools, 'index', []);
   await bundleScript(tools, 'worker', []);
+  await bundleScript(tools, 'source', []);
+  copyFileSync(join(root, 'build/js/source.d.ts'), join(root, inDist('source.d.ts')));
   await bundleScript(tools, 'inline', [oneFile]);
   await bundleTypes(rolldown, dts);
 };

@@ -3,8 +3,8 @@
 import { argumentNumbers, checkFunction, shown } from './check.js';
 import { SinterError } from './errors.js';
 import { readOptions, type OptionSchema } from './options.js';
+import { derivedFrom } from './origin.js';
 import { tidyTraced } from './scope.js';
-import { derivedFrom } from './source/names.js';
 import { Tensor } from './tensor.js';
 import { gradients, handOut, handOutTree, record, type Grads } from './variables.js';
 

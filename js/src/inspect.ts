@@ -8,10 +8,10 @@ import { asTensor } from './apply.js';
 import { checkFunction } from './check.js';
 import { readOptions } from './options.js';
 import { compile } from './jit.js';
-import { COMPILE, checkFunctionName, type CompileOptions, type Program, type ProgramPart } from './program.js';
+import { jsSource } from './jssource.js';
+import { COMPILE, type CompileOptions, type Program, type ProgramPart } from './program.js';
 import { flatten } from './pytree.js';
 import { tidy } from './scope.js';
-import { jsSource } from './source/program.js';
 
 /** A value of the graph. */
 export interface StageNode {
@@ -142,7 +142,8 @@ export interface Inspection extends InspectedPart {
   cSource(name?: string): string;
   /**
    * What f computes, as a module of JavaScript over this package: with the names of its arguments, loops as loops, a
-   * value a line with its type. It runs to equal bits. name: of the function in it.
+   * value a line with its type. It runs to equal bits. name: of the function in it. Outside of Node, `import
+   * 'sinter/source'` loads what writes it.
    */
   jsSource(name?: string): string;
   /** Gives the program back; wat, cSource and jsSource then fail. Otherwise that happens some time after use. */
@@ -192,10 +193,7 @@ export function inspect<A extends readonly unknown[]>(
       prelude: program.hasPrelude ? readPart(program, 'prelude') : null,
       compileMs,
       cSource: (name = 'program') => program.cSource(name),
-      jsSource: (name = 'program') => tidy(() => {
-        checkFunctionName('jsSource', name);
-        return jsSource({ graph: program.graph(), f, args: flat.shape, result, captured: program.captured() }, name);
-      }),
+      jsSource: (name = 'program') => tidy(() => jsSource(program, f, flat.shape, result, name)),
       dispose: () => program.release(),
     };
     collected.register(inspection, program);

@@ -3,10 +3,10 @@
 import { argumentNumbers, checkChoice, checkFunction } from './check.js';
 import { eye } from './functions.gen.js';
 import { readOptions, type OptionSchema } from './options.js';
+import { derivedFrom } from './origin.js';
 import { placeholder } from './program.js';
 import { flatten, rebuild, type MapOf } from './pytree.js';
 import { tidyTraced } from './scope.js';
-import { derivedFrom } from './source/names.js';
 import type { Tensor } from './tensor.js';
 import { handOut, mapExamples, pullBack, pushForward, record, type Grads } from './variables.js';
 

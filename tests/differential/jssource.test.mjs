@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { jsSource } from '../../build/js/source/program.js';
+import { moduleText } from '../../build/js/source/module.js';
 import * as sn from '../../js/dist/index.js';
 import { load, roundTrip } from '../../js/test/jssource.mjs';
 import { readTable } from '../../scripts/lib/op-table.mjs';
@@ -41,8 +41,12 @@ const nodeOf = ([op, dtype, shape, raw, inputs], nodes) => {
 const sourceOf = ({ nodes, results }, count, wide) => {
   const graph = { nodes: nodes.map((node) => nodeOf(node, nodes)), outputs: results.map(([id]) => id), regions: [] };
   if (wide) for (const node of graph.nodes) if (node.dtype === 'float32') node.dtype = 'float64';
-  const tensors = (n) => ({ kind: 'array', items: Array.from({ length: n }, () => ({ kind: 'tensor' })) });
-  return jsSource({ graph, f: () => {}, args: tensors(count), result: tensors(results.length), captured: [] }, 'program');
+  const array = (n) => ({ kind: 'array', items: Array.from({ length: n }, () => ({ kind: 'tensor' })) });
+  const one = (n, each) => Array.from({ length: n }, () => each);
+  return moduleText({
+    graph, parameters: one(count, null), places: one(count, ['']), result: array(results.length), resultPlaces: one(results.length, ''),
+    kind: { gradsOf: null, hasValue: false }, captured: [],
+  }, 'program');
 };
 
 const argumentsOf = ({ nodes, arguments: given }, wide) => {

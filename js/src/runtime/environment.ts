@@ -23,6 +23,7 @@ interface NodeModules {
     } | null;
   };
   'node:fs/promises': { readFile(path: URL): Promise<Uint8Array<ArrayBuffer>> };
+  'node:module': { createRequire(from: string): (path: string) => unknown };
   'node:os': { availableParallelism(): number };
 }
 

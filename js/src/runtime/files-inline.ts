@@ -2,6 +2,7 @@
 
 import base64 from '../sinter.wasm';
 import { UnsupportedError } from '../errors.js';
+import '../source.js';
 
 export const hasWorkers = false;
 
@@ -11,3 +12,6 @@ export const moduleSource = (): Uint8Array =>
 export const workerUrl = (): URL => {
   throw new UnsupportedError('init', 'sinter/inline has no workers');
 };
+
+/** It is in the file. */
+export const loadSource = (): void => {};

@@ -4,6 +4,7 @@
 // The one-file build, sinter/inline, has files-inline.ts in its place.
 
 import { SinterError } from '../errors.js';
+import { nodeModule } from './environment.js';
 
 /** Whether there is a module for threads and a script for workers. */
 export const hasWorkers = true;
@@ -28,3 +29,8 @@ export const moduleSource = (threaded: boolean): URL =>
     : located('sinter.wasm', () => new URL('./sinter.wasm', import.meta.url));
 
 export const workerUrl = (): URL => located('worker.js', () => new URL('./worker.js', import.meta.url));
+
+/** Loads sinter/source where that can be done at once: in Node. */
+export function loadSource(): void {
+  nodeModule('node:module')?.createRequire(import.meta.url)('./source.js');
+}
