@@ -260,9 +260,39 @@ test('how famous derivatives read', async () => {
   assert.equal(text, readFileSync(golden, 'utf8'));
 });
 
+test('without sinter/source jsSource says what to import', async () => {
+  const seen = sn.inspect((x) => x.add(1))(sn.ones([2]));
+  const key = Symbol.for('sinter.source');
+  const write = globalThis[key];
+  delete globalThis[key];
+  assert.throws(() => seen.jsSource(), { code: 'unsupported', hint: /import 'sinter\/source'/ });
+  await import('../dist/source.js?again');
+  assert.match(seen.jsSource(), /export function program/);
+  globalThis[key] = write;
+  seen.dispose();
+});
+
+test('names of parameters: of every form of function, through transforms', () => {
+  const first = (f, ...args) => {
+    const seen = sn.inspect(f)(...args);
+    const source = seen.jsSource();
+    seen.dispose();
+    return /export function program\((.*)\)/.exec(source)[1];
+  };
+  const [x, y] = [sn.ones([2]), sn.ones([2])];
+  assert.equal(first((a, b = 2 /* , c */) => a.mul(b), x, y), 'a, b');
+  assert.equal(first((a) => a.neg(), x), 'a');
+  assert.equal(first(function named(left, right) { return left.add(right); }, x, y), 'left, right');
+  assert.equal(first({ method(p, { w }) { return p.add(w); } }.method, x, { w: y }), 'p, x');
+  assert.equal(first((...list) => list[0].add(list[1]), x, y), 'x, x2');
+  assert.equal(first(sn.vmap(sn.grad((w, v) => w.mul(v))), x, y), 'w, v');
+  assert.equal(first(sn.jit((h) => h.exp()), x), 'h');
+  assert.equal(first((sn, known) => sn.add(known), x, y), 'sn2, known');
+});
+
 test('a name that JavaScript does not take is refused, and so is a program that was disposed of', () => {
   const seen = sn.inspect((x) => x.add(1))(sn.ones([2]));
-  assert.throws(() => seen.jsSource('two words'), { code: 'argument' });
+  for (const name of ['two words', 'while', 'sn', 7]) assert.throws(() => seen.jsSource(name), { code: 'argument' });
   assert.match(seen.jsSource('plusOne'), /export function plusOne\(x\) \{/);
   seen.dispose();
   assert.throws(() => seen.jsSource(), { name: 'DisposedError' });
