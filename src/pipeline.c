@@ -256,11 +256,16 @@ sn_status sn_compile_graph(const sn_graph *traced, const sn_compile_options *opt
 sn_status sn_readable_graph(const sn_graph *traced, const sn_compile_options *options,
                             sn_arena *arena, sn_graph *out) {
   const sn_pass_context context = {options->target, true};
-  *out = *traced;
-  out->arena = arena;
+  sn_graph from = *traced;
+  from.arena = arena;
+  *out = from;
+  if (sn_has_functions(traced)) {
+    *out = (sn_graph){.arena = arena};
+    SN_TRY(apply(sn_inline_functions, &context, &from, out));
+  }
   for (int i = 0; i < SN_PASS_COUNT; i++) {
-    const sn_graph from = *out;
     if (!options->pass_on[i] || !sn_pass_table[i].readable) continue;
+    from = *out;
     *out = (sn_graph){.arena = arena};
     SN_TRY(apply(sn_pass_table[i].run, &context, &from, out));
   }

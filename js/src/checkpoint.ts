@@ -3,6 +3,7 @@
 import { checkFunction, shown } from './check.js';
 import { SinterError } from './errors.js';
 import { readOptions, type OptionSchema } from './options.js';
+import { derivedFrom } from './origin.js';
 import { rebuild } from './pytree.js';
 import { control, enter, returned, traceCall, typed, type Entered, type TensorsOf } from './regions.js';
 import { runtime } from './runtime/runtime.js';
@@ -74,9 +75,10 @@ export function checkpoint<A extends readonly unknown[], R>(
   const { policy = 'nothing' } = readOptions('checkpoint', options, CHECKPOINT);
   keptBy('checkpoint', policy);
   const call = f as unknown as (...list: unknown[]) => unknown;
-  return (...args) =>
+  return derivedFrom(f, (...args: A) =>
     tidyTraced(() => {
       const operands = enter('checkpoint', args);
       return (isTracing() ? whole('checkpoint', call, operands, policy) : atOnce('checkpoint', call, operands)) as TensorsOf<R>;
-    });
+    }),
+  );
 }

@@ -8,6 +8,7 @@ import { isFloat } from './dtype.js';
 import { DTypeError, SinterError } from './errors.js';
 import { zerosLike } from './functions.gen.js';
 import { readOptions, type OptionSchema } from './options.js';
+import { derivedFrom } from './origin.js';
 import { spread } from './prefix.js';
 import { placeholder } from './program.js';
 import { argumentName, rebuild, resultName, tensorNames } from './pytree.js';
@@ -133,7 +134,7 @@ export function customVjp<A extends readonly unknown[], R, S>(
   const given = readOptions(op, rule, VJP) as CustomVjpRule<never, unknown, unknown>;
   checkFunction(op, given.forward, hint);
   checkFunction(op, given.backward, hint);
-  return custom(op, f, true, (args, y) => traceVjp(op, given, args, y)) as unknown as (...args: A) => TensorsOf<R>;
+  return derivedFrom(f, custom(op, f, true, (args, y) => traceVjp(op, given, args, y)) as unknown as (...args: A) => TensorsOf<R>);
 }
 
 /**
@@ -149,5 +150,5 @@ export function customJvp<A extends readonly unknown[], R>(
   checkFunction(op, f, hint);
   const given = readOptions(op, rule, JVP) as CustomJvpRule<never, unknown>;
   checkFunction(op, given.jvp, hint);
-  return custom(op, f, false, (args, y) => traceJvp(op, given, args, y)) as unknown as (...args: A) => TensorsOf<R>;
+  return derivedFrom(f, custom(op, f, false, (args, y) => traceJvp(op, given, args, y)) as unknown as (...args: A) => TensorsOf<R>);
 }

@@ -212,6 +212,17 @@ test('what is composed before the trace: vjp, jvp, jacobian, hessian, vmap of gr
   roundTrip(sn.grad((w, xs) => sn.vmap((a) => a.mul(w).sin().sum())(xs).sum()), [v, x]);
 });
 
+test('functions with derivatives of their own, and values made again: written as what is computed', () => {
+  const [x, v] = [ramp([4, 6]), ramp([6], 2)];
+  const twice = sn.customVjp((a) => a.sin(), { forward: (a) => [a.sin(), a], backward: (a, ct) => [ct.mul(a.cos()).mul(2)] });
+  const bent = sn.customJvp((a) => a.tanh(), { jvp: ([a], [da]) => [a.tanh(), da.mul(0.5)] });
+  const again = sn.checkpoint((a, w) => sn.saveAs(a.mul(w).tanh(), 'h').sin(), { policy: ['h'] });
+  both((a) => twice(a).add(bent(a)), x);
+  both((a, w) => again(again(a, w), w), x, v);
+  both((a) => sn.scan((c, z) => [again(c, z), c], sn.ones([6]), a, { checkpoint: 2 })[1], x);
+  roundTrip(sn.vmap((a) => again(twice(a), a)), [x]);
+});
+
 test('layers, attention, solvers', () => {
   const x = ramp([4, 6]);
   both((a, b) => sn.layerNorm(a, { weight: b }), x, ramp([6], 2));

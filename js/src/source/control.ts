@@ -208,7 +208,8 @@ export function control(outer: Block, node: GraphNode, id: number): void {
   const parts = [results.slice(0, carries), results.slice(carries)].map((each) => (each.some((one) => one !== null) ? pattern(each) : null));
   const target = !isPair ? pattern(results) : `[${parts[1] === null ? parts[0] : `${parts[0] ?? ''}, ${parts[1]}`}]`;
   const types = readers.map((reader) => typeText(outer.graph.nodes[reader]!));
-  outer.lines.push(`const ${target} = ${made.text}; // ${types.join(', ')}`);
+  const isOne = types.length > 2 && types.every((type) => type === types[0]);
+  outer.lines.push(`const ${target} = ${made.text}; // ${isOne ? `each ${types[0]}` : types.join(', ')}`);
 }
 
 const WRITERS: Readonly<Record<string, (statement: Statement) => Written>> = { scan: scanText, while_loop: whileText, cond: condText };
