@@ -4,9 +4,9 @@
 #include "fuse/group_visit.h"
 #include "plan/evict.h"
 
-/* Limits tried one after the other: a plan takes more than is in use, as its free blocks are not
+/* Limits that are tried: a plan takes more than is in use at a time, as its free blocks are not
  * always large enough. */
-#define MOST_TRIES 16
+enum { MOST_TRIES = 8, EVEN_TRIES = 8 };
 
 typedef struct keeper {
   const sn_groups *groups;
@@ -111,20 +111,34 @@ static sn_status try_limit(const keeper *k, sn_arena *arena, sn_arena *scratch, 
   return *bytes <= k->budget ? put_groups(k, arena, &order, out) : SN_OK;
 }
 
-/* Lower and lower limits, by what was too much. */
-static sn_status search(const keeper *k, sn_arena *arena, size_t *reached, sn_groups *out) {
-  size_t limit = k->budget;
-  for (int i = 0; i<MOST_TRIES && * reached> k->budget; i++) {
-    size_t bytes;
-    sn_arena scratch;
-    sn_arena_init(&scratch, arena->env);
-    const sn_status status = try_limit(k, arena, &scratch, limit, &bytes, out);
-    sn_arena_free(&scratch);
-    SN_TRY(status);
-    if (bytes < *reached) *reached = bytes;
-    if (bytes == SIZE_MAX || bytes - k->budget >= limit) break;
+/* Tries a limit, unless an earlier one will do. */
+static sn_status search_at(const keeper *k, sn_arena *arena, size_t limit, size_t *bytes,
+                           size_t *reached, sn_groups *out) {
+  if (*reached <= k->budget) return SN_OK;
+  sn_arena scratch;
+  sn_arena_init(&scratch, arena->env);
+  const sn_status status = try_limit(k, arena, &scratch, limit, bytes, out);
+  sn_arena_free(&scratch);
+  SN_TRY(status);
+  if (*bytes < *reached) *reached = *bytes;
+  return SN_OK;
+}
+
+/* Limits lowered by what was too much, then evenly below the budget; the ones above it tell how far
+ * one gets. */
+static sn_status search(const keeper *k, sn_arena *arena, size_t needed, size_t *reached,
+                        sn_groups *out) {
+  const size_t below = k->budget / 2 / EVEN_TRIES, above = (needed - k->budget) / EVEN_TRIES;
+  size_t limit = k->budget, bytes = SIZE_MAX;
+  for (int i = 0; i < MOST_TRIES; i++) {
+    SN_TRY(search_at(k, arena, limit, &bytes, reached, out));
+    if (*reached <= k->budget || bytes == SIZE_MAX || bytes - k->budget >= limit) break;
     limit -= bytes - k->budget;
   }
+  for (size_t i = 1; i < EVEN_TRIES; i++)
+    SN_TRY(search_at(k, arena, k->budget - i * below, &bytes, reached, out));
+  for (size_t i = 1; i < EVEN_TRIES; i++)
+    SN_TRY(search_at(k, arena, k->budget + i * above, &bytes, reached, out));
   return SN_OK;
 }
 
@@ -139,7 +153,7 @@ static sn_status keep_in(keeper *k, sn_arena *scratch, sn_arena *arena, sn_group
   SN_TRY(sn_arena_alloc(scratch, n, sizeof *k->to, (void **)&k->to));
   for (uint32_t v = 0; v < n; v++) k->to[v] = v;
   size_t reached = *needed;
-  SN_TRY(search(k, arena, &reached, out));
+  SN_TRY(search(k, arena, *needed, &reached, out));
   SN_FAIL_IF(arena->env, reached > k->budget, SN_ERR_ARGUMENT, "compile",
              "a memory budget of %zu bytes cannot be met: the arena came down from %zu bytes to "
              "%zu" SN_HINT "raise the budget, or use smaller batches",
