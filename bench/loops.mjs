@@ -132,6 +132,21 @@ for (const [kind, size, batch, times, asked] of [
   }, 15, asked, '80 ms');
 }
 
+/* ---- a long sequence, and the memory that its gradient takes ---- */
+
+const longSequence = sn.random.normal(sn.random.key(5), [32, 1000, 128]);
+for (const checkpoint of [undefined, 'sqrt']) {
+  const net = sn.nn.lstm(128, 128, { last: true, checkpoint });
+  const params = net.init(sn.random.key(0));
+  const slope = sn.valueAndGrad((p, x) => sn.mean(sn.square(net.apply(p, x))));
+  const seen = sn.inspect(slope)(params, longSequence);
+  const megabytes = (seen.memory.arenaBytes / 1e6).toFixed(1);
+  seen.dispose();
+  const call = sn.jit(slope);
+  const name = `lstm 128, batch 32, 1,000 times${checkpoint ? ", 'sqrt'" : ''}, gradient in ${megabytes} MB`;
+  measure(name, () => call(params, longSequence)[0].item(), 5, checkpoint ? 'a tenth of the MB' : '-', '-');
+}
+
 /* ---- loops of nearly nothing ---- */
 
 const limit = sn.tensor(1_000_000, { dtype: 'int32' });

@@ -47,6 +47,13 @@ const recurrentStep = (net, batch, times, size) => {
   return [train, [train.init(net.init(sn.random.key(0))), zeros(batch, times, size), zeros(batch, times, size)]];
 };
 
+/** The gradient of a thousand times of an LSTM, by its last state. */
+const longGradient = (options) => {
+  const net = sn.nn.lstm(128, 128, { last: true, ...options });
+  const loss = (params, x) => net.apply(params, x).square().mean();
+  return [sn.grad(loss), [net.init(sn.random.key(0)), zeros(32, 1000, 128)]];
+};
+
 /** y' = y - y^2 / p in steps of Euler, by scan: the sum of all y. */
 const logisticGrowth = (steps) => (y0, p) => {
   const [, all] = sn.scan((y) => {
@@ -123,6 +130,8 @@ const GRAPHS = {
   'scan-gradient': () =>
     [sn.valueAndGrad(logisticGrowth(1000), { argnums: [0, 1] }), [sn.tensor(0.5), sn.tensor(2)]],
   'lstm-adam-step': () => recurrentStep(sn.nn.lstm(128, 128), 32, 100, 128),
+  'lstm-1000-gradient': () => longGradient(),
+  'lstm-1000-gradient-sqrt': () => longGradient({ checkpoint: 'sqrt' }),
   'gru-adam-step': () => recurrentStep(sn.nn.gru(64, 64), 16, 200, 64),
   'example-gradients': () => { // of a network, one for each of 128 examples
     const net = sn.nn.sequential(linear(784, 256), tanh(), linear(256, 10));

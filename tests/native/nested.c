@@ -306,14 +306,35 @@ static size_t write_cond(const writer *w, author *a, region *g, sn_tensor **out)
   return sn_cond(condition, &on_true, &on_false, inputs, out) ? 0 : g->n_out;
 }
 
+/* ---- checkpoint ------------------------------------------------------------------------------ */
+
+static size_t write_checkpoint(const writer *w, author *a, region *g, sn_tensor **out) {
+  sn_tensor *inputs[MOST_VALUES], *in[MOST_VALUES], *made[MOST_VALUES];
+  const sn_save_policy keep = {.products = case_one_in(&a->r, 2)};
+  g->n_in = (size_t)case_below(&a->r, MOST_VALUES);
+  for (size_t k = 0; k < g->n_in; k++) {
+    g->in[k] = some_type(a);
+    inputs[k] = fit(w, author_pick(a), &g->in[k]);
+  }
+  g->n_out = 1 + (size_t)case_below(&a->r, MOST_VALUES - 1);
+  for (size_t k = 0; k < g->n_out; k++) g->out[k] = some_type(a);
+  if (!w->loops) {
+    call_region(g, inputs, out);
+    return g->n_out;
+  }
+  const sn_traced body = traced(g, in, made);
+  return sn_checkpoint(w->c->ctx, &body, inputs, &keep, out) ? 0 : g->n_out;
+}
+
 /* One of its results, to which others may be added. */
 static sn_tensor *write_control(const writer *w, author *a, uint64_t id, room left) {
   sn_tensor *out[2 * MOST_VALUES];
-  const int64_t kind = case_below(&a->r, w->whiles ? 8 : 6);
+  const int64_t kind = case_below(&a->r, w->whiles ? 10 : 8);
   left.depth--;
   region g = region_of(w, a, id, left);
   const size_t n = kind < 4   ? write_scan(w, a, &g, out)
                    : kind < 6 ? write_cond(w, a, &g, out)
+                   : kind < 8 ? write_checkpoint(w, a, &g, out)
                               : write_while(w, a, &g, out);
   if (!n) return NULL;
   sn_tensor *y = as_float(w, out[case_below(&a->r, (int64_t)n)]);
