@@ -15,7 +15,8 @@ export default defineConfig({
   plugins: [mnist('generated/mnist')],
   // Pre-bundling would move the module away from the .wasm files that it finds by its own URL.
   optimizeDeps: { exclude: ['sinter'] },
-  worker: { format: 'es' },
+  // Workers show functions as code, which takes the names of their parameters as they are.
+  worker: { format: 'es', rolldownOptions: { output: { minify: { mangle: false } } } },
   // The largest chunk is the Compiler tab with its editor, loaded when the tab is opened.
   build: { target: 'es2022', assetsInlineLimit: 0, chunkSizeWarningLimit: 600 },
   server: { headers },

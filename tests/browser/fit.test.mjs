@@ -92,9 +92,13 @@ describe('the Fit tab', () => {
     assert.ok(seen.steps > 3 && seen.ms > 0 && seen.loss > 0);
     t.diagnostic(`${seen.ms} ms for ${seen.steps} steps`);
     const code = (part) => page.waitForFunction((wanted) => document.querySelector('[data-testid=fit-code] .cm-content')?.textContent.includes(wanted), part);
+    await code('export function gradient(at, seen');
+    await get('fit-code-c').click();
     await code('void program(');
     const [download] = await Promise.all([page.waitForEvent('download'), get('fit-code-save').click()]);
     assert.equal(download.suggestedFilename(), 'gradient.c');
+    await get('fit-code-js').click();
+    await code('export function gradient(');
   });
 
   for (const [name, title] of [['prey', 'Predator and prey'], ['pendulum', 'Pendulum'], ['epidemic', 'Epidemic']]) {

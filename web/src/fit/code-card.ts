@@ -1,5 +1,6 @@
-// The gradient as code. The view of code is loaded when there is some.
+// The gradient as code, in the language that is chosen. The view of code is loaded when there is some.
 
+import { Choice } from '../compiler/views/choice.ts';
 import type { CodeView } from '../compiler/views/code-view.ts';
 import { download } from '../views/download.ts';
 import { element, setText } from '../views/dom.ts';
@@ -7,7 +8,13 @@ import { count } from '../views/format.ts';
 import { STEPS } from './equations.ts';
 import type { Code } from './protocol.ts';
 
+const LANGUAGES = {
+  js: { about: 'JavaScript over the package, to read and to paste', type: 'text/javascript' },
+  c: { about: 'C11 that stand alone', type: 'text/x-c' },
+} as const;
+
 export class CodeCard {
+  private readonly choice = new Choice('fit-code-js', () => void this.write());
   private readonly saveButton = element<HTMLButtonElement>('fit-code-save');
   private readonly note = element('fit-code-note');
   private view: Promise<CodeView> | null = null;
@@ -16,7 +23,8 @@ export class CodeCard {
 
   constructor() {
     this.saveButton.addEventListener('click', () => {
-      if (this.code !== null) download('gradient.c', 'text/x-c', this.code.c);
+      const { language } = this;
+      if (this.code !== null) download(`gradient.${language}`, LANGUAGES[language].type, this.code[language]);
     });
   }
 
@@ -34,17 +42,22 @@ export class CodeCard {
     }
   }
 
+  private get language(): keyof Code {
+    return this.choice.value === 'fit-code-js' ? 'js' : 'c';
+  }
+
   private async write(): Promise<void> {
     this.view ??= import('../compiler/views/code-view.ts').then(
       ({ CodeView: View }) => new View(element('fit-code'), 'The gradient'),
     );
     const view = await this.view;
-    const text = this.code?.c ?? '';
-    view.show(text, 'c');
+    const { language } = this;
+    const text = this.code?.[language] ?? '';
+    view.show(text, language);
     const lines = count(text.trimEnd().split('\n').length);
     setText(
       this.note,
-      `Derived by the compiler: ${STEPS} Runge-Kutta steps forward, then back through them. ${lines} lines of C11 that stand alone.`,
+      `Derived by the compiler: ${STEPS} Runge-Kutta steps forward, then back through them. ${lines} lines of ${LANGUAGES[language].about}.`,
     );
   }
 }

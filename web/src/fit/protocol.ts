@@ -38,6 +38,7 @@ export interface Fit {
 
 /** The gradient of the loss. */
 export interface Code {
+  js: string;
   c: string;
 }
 

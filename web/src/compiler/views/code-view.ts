@@ -1,6 +1,7 @@
-// Text to read: the IR of a stage, a kernel's WebAssembly, C. Only the lines in sight are in the page,
+// Text to read: the IR of a stage, a kernel's WebAssembly, C, JavaScript. Only the lines in sight are in the page,
 // so a kernel of ten thousand lines costs no more than one of ten.
 
+import { javascript } from '@codemirror/lang-javascript';
 import { StreamLanguage, foldGutter, indentUnit } from '@codemirror/language';
 import { c } from '@codemirror/legacy-modes/mode/clike';
 import { wast } from '@codemirror/legacy-modes/mode/wast';
@@ -8,12 +9,13 @@ import { Compartment, EditorState, type Extension } from '@codemirror/state';
 import { EditorView, drawSelection, lineNumbers } from '@codemirror/view';
 import { codeStyle } from './highlight.ts';
 
-export type Language = 'plain' | 'wat' | 'c';
+export type Language = 'plain' | 'wat' | 'c' | 'js';
 
 const LANGUAGES: { [L in Language]: Extension } = {
   plain: [],
   wat: StreamLanguage.define(wast),
   c: StreamLanguage.define(c),
+  js: javascript(),
 };
 
 export class CodeView {

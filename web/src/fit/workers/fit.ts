@@ -3,6 +3,7 @@
 // the curves.
 
 import * as sn from 'sinter';
+import 'sinter/source';
 import { answer } from '../../compiler/workers/answer.ts';
 import { describe } from '../../compiler/workers/source.ts';
 import { EQUATIONS, STEPS, isPositive, type EquationName } from '../equations.ts';
@@ -114,7 +115,7 @@ function code(equation: EquationName): Code {
     const curves = (): State => [zeros(STEPS + 1), zeros(STEPS + 1)];
     const at = zeros(EQUATIONS[equation].parameters.length);
     const gradient = sn.inspect(sn.grad(loss))(at, { values: curves(), weights: curves() });
-    const text = { c: gradient.cSource() };
+    const text = { js: gradient.jsSource('gradient'), c: gradient.cSource() };
     gradient.dispose();
     return text;
   });
