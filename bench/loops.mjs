@@ -134,9 +134,9 @@ for (const [kind, size, batch, times, asked] of [
 
 /* ---- a long sequence, and the memory that its gradient takes ---- */
 
-const longSequence = sn.random.normal(sn.random.key(5), [32, 1000, 128]);
+const longSequence = sn.random.normal(sn.random.key(5), [1000, 32, 128]);
 for (const checkpoint of [undefined, 'sqrt']) {
-  const net = sn.nn.lstm(128, 128, { last: true, checkpoint });
+  const net = sn.nn.lstm(128, 128, { last: true, timeFirst: true, checkpoint });
   const params = net.init(sn.random.key(0));
   const slope = sn.valueAndGrad((p, x) => sn.mean(sn.square(net.apply(p, x))));
   const seen = sn.inspect(slope)(params, longSequence);

@@ -49,9 +49,9 @@ const recurrentStep = (net, batch, times, size) => {
 
 /** The gradient of a thousand times of an LSTM, by its last state. */
 const longGradient = (options) => {
-  const net = sn.nn.lstm(128, 128, { last: true, ...options });
+  const net = sn.nn.lstm(128, 128, { last: true, timeFirst: true, ...options });
   const loss = (params, x) => net.apply(params, x).square().mean();
-  return [sn.grad(loss), [net.init(sn.random.key(0)), zeros(32, 1000, 128)]];
+  return [sn.grad(loss), [net.init(sn.random.key(0)), zeros(1000, 32, 128)]];
 };
 
 /** y' = y - y^2 / p in steps of Euler, by scan: the sum of all y. */

@@ -55,6 +55,17 @@ for (const [kind, gates] of [['lstm', 4], ['gru', 3]]) {
     assert.deepEqual([...last.shape], [batch, size]);
   });
 
+  test(`${kind}: times first is the same, and so is a gradient that computes states again`, () => {
+    const turned = (t) => sn.permuteDims(t, [1, 0, 2]);
+    const first = nn[kind](inputs, size, { timeFirst: true });
+    assert.deepEqual(turned(first.apply(params, turned(x))).toArray(), layer.apply(params, x).toArray());
+    assertThrows(() => first.apply(params, sn.zeros([5, 2, 9])), sn.ShapeError, { message: /needs \(time, n, 3\)/ });
+    const slopes = (net) => sn.jit(sn.grad((p, x) => net.apply(p, x).square().sum(), { argnums: [0, 1] }))(params, x);
+    const wanted = sn.tree.leaves(slopes(layer));
+    for (const checkpoint of ['sqrt', 2])
+      sn.tree.leaves(slopes(nn[kind](inputs, size, { checkpoint }))).forEach((t, i) => assertClose(t.reshape([-1]), wanted[i].reshape([-1]).toArray(), 1e-12));
+  });
+
   test(`${kind}: learns in a training step, for sequences of any length`, () => {
     const net = nn.sequential(nn[kind](1, 8, { last: true }), nn.linear(8, 1));
     const step = sn.trainStep((p, x, y) => net.apply(p, x).sub(y).square().mean(), sn.optim.adam({ lr: 0.02 }));

@@ -18,11 +18,13 @@ export interface RecurrentOptions {
   reverse?: boolean;
   /** Only the last state (n, size), instead of those of all times. Default false. */
   last?: boolean;
+  /** x (time, n, in) -> (time, n, size), as PyTorch has it. No copy of x is made for the loop then. Default false. */
+  timeFirst?: boolean;
   /** As in scan: times that a gradient keeps the states of at a time. Also what x contributes is then made part by part. */
   checkpoint?: ScanOptions['checkpoint'];
 }
 
-const OPTIONS: OptionSchema<RecurrentOptions> = { reverse: 'boolean', last: 'boolean', checkpoint: 'any' };
+const OPTIONS: OptionSchema<RecurrentOptions> = { reverse: 'boolean', last: 'boolean', timeFirst: 'boolean', checkpoint: 'any' };
 
 export interface LstmParams {
   /** (in, 4 size), the gates in the order input, forget, cell, output */
@@ -44,7 +46,7 @@ export interface GruParams {
   newBias: Tensor;
 }
 
-/** A module of sequences, x (n, time, in) -> (n, time, size). */
+/** A module of sequences, x (n, time, in) -> (n, time, size); see timeFirst. */
 export interface Recurrent<P, S> extends Module<P> {
   /** As apply, from a state on (default: zeros), with the state at the end: [y, state]. */
   run(params: P, x: TensorLike, state?: S): [Tensor, S];
@@ -67,14 +69,14 @@ function recurrent<P extends RecurrentParams>(
   const name = `nn.${op}`;
   checkInteger(name, 'inputs', inputs, 1);
   checkInteger(name, 'size', size, 1);
-  const { reverse = false, last = false, checkpoint } = readOptions(name, given, OPTIONS);
+  const { reverse = false, last = false, timeFirst = false, checkpoint } = readOptions(name, given, OPTIONS);
   const run = (params: P, given: TensorLike, state?: Tensor[]): [Tensor, Tensor[]] =>
     tidy(() => {
       checkParams(op, params);
       const x = asTensor(given, name);
-      const [batch, time, features] = x.shape;
+      const [batch, time, features] = timeFirst ? [x.shape[1], x.shape[0], x.shape[2]] : x.shape;
       if (x.ndim !== 3 || features !== inputs || time === 0)
-        throw new ShapeError(name, `needs (n, time, ${inputs}): x ${shapeText(x.shape)}`, { shapes: [x.shape] });
+        throw new ShapeError(name, `needs (${timeFirst ? 'time, n' : 'n, time'}, ${inputs}): x ${shapeText(x.shape)}`, { shapes: [x.shape] });
       const start = state ?? Array.from({ length: states }, () => zeros([batch!, size], { dtype: params.bias.dtype }));
       const step = (before: Tensor[], share: Tensor): [Tensor[], Tensor | null] => {
         const next = cell(before, share, params);
@@ -84,10 +86,11 @@ function recurrent<P extends RecurrentParams>(
         const shares = matmul(xs.tensors[0]!, params.input).add(params.bias);
         return scan(step, treeOf(from) as Tensor[], shares, { reverse }).map((tree) => enter(name, tree)) as [Entered, Entered];
       };
-      const times = enter(name, permuteDims(x, [1, 0, 2]));
+      const turned = (t: Tensor): Tensor => (timeFirst ? t : permuteDims(t, [1, 0, 2]));
+      const times = enter(name, turned(x));
       const made = loopOfParts(name, enter(name, start), times, time!, reverse, checkpoint, loop);
       const [end, ys] = made.map(treeOf) as [Tensor[], Tensor | null];
-      return [ys ? permuteDims(ys, [1, 0, 2]) : end[0]!, end];
+      return [ys ? turned(ys) : end[0]!, end];
     });
   return {
     init: (key) =>
