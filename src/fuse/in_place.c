@@ -32,8 +32,8 @@ typedef struct takeover {
  * ones may read it where it is written. A map before a product is through by then. */
 static sn_status check_read(void *user, const sn_touch *read) {
   takeover *t = user;
-  if (read->operand->value != t->from || sn_touch_writes(read) || read->group != t->group)
-    return SN_OK;
+  if (read->operand->value != t->from || read->group != t->group) return SN_OK;
+  if (sn_touch_writes(read)) t->all = false; /* a second time, within a memory budget */
   const bool in_post = t->write->phase == sn_group_phases(t->group);
   const bool in_time = read->role == SN_ROLE_LOAD &&
                        (in_post ? read->phase == t->write->phase : read->phase <= t->write->phase);
