@@ -23,26 +23,31 @@ static sn_status hold_operands(sn_site *s, const sn_id *dy) {
   return s->b->status;
 }
 
-/* The checkpoint's result that a node of the maker is. */
-static sn_id kept_result(const sn_site *s, sn_id checkpoint, sn_id made) {
+/* Per node of the maker that is a kept value: which of the checkpoint's results has it. */
+static sn_status find_kept_results(const sn_site *s, size_t **result) {
   const sn_graph *body = s->c.regions[0];
-  size_t k = s->c.n_results - s->c.n_kept;
-  while (s->map[body->outputs[k]] != made) k++;
-  return sn_build_result(s->b, checkpoint, k, sn_output_type(body, k));
+  SN_TRY(sn_arena_alloc(s->b->arena, s->m.graph.n_nodes, sizeof **result, (void **)result));
+  for (size_t k = s->c.n_results - s->c.n_kept; k < s->c.n_results; k++)
+    (*result)[s->map[body->outputs[k]]] = k;
+  return SN_OK;
 }
 
 sn_status sn_checkpoint_vjp(sn_site *s, sn_id id, const sn_id *dy, const bool *wanted, sn_id *dx) {
   sn_graph region;
   sn_argument *arguments;
   sn_id *args, *map;
-  size_t n, at = 0;
+  size_t n, at = 0, *kept;
   SN_TRY(hold_operands(s, dy));
   SN_TRY(sn_site_vjp(s, s->c.regions[0], dy, wanted, &region, &arguments, &n));
+  SN_TRY(find_kept_results(s, &kept));
   SN_TRY(sn_arena_alloc(s->b->arena, n, sizeof *args, (void **)&args));
   SN_TRY(sn_arena_alloc(s->b->arena, region.n_nodes, sizeof *map, (void **)&map));
-  for (size_t i = 0; i < n; i++)
-    args[i] = arguments[i].given == SN_GIVEN_NODE ? arguments[i].from
-                                                  : kept_result(s, id, arguments[i].from);
+  for (size_t i = 0; i < n; i++) {
+    args[i] = arguments[i].from;
+    if (arguments[i].given == SN_GIVEN_NODE) continue;
+    const size_t k = kept[arguments[i].from];
+    args[i] = sn_build_result(s->b, id, k, sn_output_type(s->c.regions[0], k));
+  }
   SN_TRY(s->b->status);
   SN_TRY(sn_build_inline(s->b, &region, args, map));
   for (size_t k = 0; k < s->n; k++)

@@ -281,12 +281,8 @@ static size_t write_while(const writer *w, author *a, region *g, sn_tensor **out
   return sn_while(w->c->ctx, &tested, &body, inputs, out) ? 0 : g->n_out;
 }
 
-/* ---- cond ------------------------------------------------------------------------------------ */
-
-static size_t write_cond(const writer *w, author *a, region *g, sn_tensor **out) {
-  static const sn_type answer = {.dtype = SN_BOOL};
-  sn_tensor *inputs[MOST_VALUES], *in[2][MOST_VALUES], *made[2][MOST_VALUES];
-  sn_tensor *condition = fit(w, author_pick(a), &answer);
+/* Operands of a region that is called once, and the types of its results. */
+static void choose_operands(const writer *w, author *a, region *g, sn_tensor **inputs) {
   g->n_in = (size_t)case_below(&a->r, MOST_VALUES);
   for (size_t k = 0; k < g->n_in; k++) {
     g->in[k] = some_type(a);
@@ -294,6 +290,15 @@ static size_t write_cond(const writer *w, author *a, region *g, sn_tensor **out)
   }
   g->n_out = 1 + (size_t)case_below(&a->r, MOST_VALUES - 1);
   for (size_t k = 0; k < g->n_out; k++) g->out[k] = some_type(a);
+}
+
+/* ---- cond ------------------------------------------------------------------------------------ */
+
+static size_t write_cond(const writer *w, author *a, region *g, sn_tensor **out) {
+  static const sn_type answer = {.dtype = SN_BOOL};
+  sn_tensor *inputs[MOST_VALUES], *in[2][MOST_VALUES], *made[2][MOST_VALUES];
+  sn_tensor *condition = fit(w, author_pick(a), &answer);
+  choose_operands(w, a, g, inputs);
   region other = *g;
   other.id = random_at(g->id + 77);
   if (!w->loops) {
@@ -311,13 +316,7 @@ static size_t write_cond(const writer *w, author *a, region *g, sn_tensor **out)
 static size_t write_checkpoint(const writer *w, author *a, region *g, sn_tensor **out) {
   sn_tensor *inputs[MOST_VALUES], *in[MOST_VALUES], *made[MOST_VALUES];
   const sn_save_policy keep = {.products = case_one_in(&a->r, 2)};
-  g->n_in = (size_t)case_below(&a->r, MOST_VALUES);
-  for (size_t k = 0; k < g->n_in; k++) {
-    g->in[k] = some_type(a);
-    inputs[k] = fit(w, author_pick(a), &g->in[k]);
-  }
-  g->n_out = 1 + (size_t)case_below(&a->r, MOST_VALUES - 1);
-  for (size_t k = 0; k < g->n_out; k++) g->out[k] = some_type(a);
+  choose_operands(w, a, g, inputs);
   if (!w->loops) {
     call_region(g, inputs, out);
     return g->n_out;

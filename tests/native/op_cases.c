@@ -33,6 +33,17 @@ void case_context_end(sn_context *ctx) {
     if (contexts[i].ctx == ctx) fixture_close(&contexts[i]);
 }
 
+void case_poisoned_contexts(sn_context **all, int n) {
+  for (int i = 0; i < n; i++) {
+    all[i] = case_context(1 + i, sn_isa_detect());
+    sn_set_poison(all[i], true);
+  }
+}
+
+void case_contexts_end(sn_context *const *all, int n) {
+  for (int i = 0; i < n; i++) case_context_end(all[i]);
+}
+
 void case_passes_off(sn_context *ctx, uint32_t off) {
   for (int i = 0; i < sn_pass_count(); i++)
     assert_int_equal(sn_pass_enable(ctx, sn_pass_name(i), !(off >> i & 1)), SN_OK);

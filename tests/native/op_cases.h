@@ -16,6 +16,10 @@ sn_context *case_context_with(sn_options options, sn_isa_id isa);
 /* Destroys it; everything that was allocated from it must have been given back. */
 void case_context_end(sn_context *ctx);
 
+/* Contexts of 1, 2 ... n threads that fill memory with NaN; and their end, or that of any others. */
+void case_poisoned_contexts(sn_context **all, int n);
+void case_contexts_end(sn_context *const *all, int n);
+
 /* Compiles from now on without the passes whose bits are set: bit i is sn_pass_name(i). */
 void case_passes_off(sn_context *ctx, uint32_t off);
 

@@ -69,7 +69,7 @@ static int setup(void **state) {
 
 static int teardown(void **state) {
   (void)state;
-  for (int i = 0; i < CONTEXTS; i++) case_context_end(contexts[i]);
+  case_contexts_end(contexts, CONTEXTS);
   return 0;
 }
 

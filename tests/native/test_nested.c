@@ -176,16 +176,13 @@ static void programs_are_the_same_in_c(void **state) {
 
 static int setup(void **state) {
   (void)state;
-  for (int i = 0; i < CONTEXTS; i++) {
-    contexts[i] = case_context(1 + i, sn_isa_detect());
-    sn_set_poison(contexts[i], true);
-  }
+  case_poisoned_contexts(contexts, CONTEXTS);
   return 0;
 }
 
 static int teardown(void **state) {
   (void)state;
-  for (int i = 0; i < CONTEXTS; i++) case_context_end(contexts[i]);
+  case_contexts_end(contexts, CONTEXTS);
   return 0;
 }
 
