@@ -163,8 +163,10 @@ const graphRows = (name, make) => sn.tidy(() => {
 
 /** What a page loads; inline.js holds the same again in one file. */
 const SCRIPTS = ['index.js', 'worker.js'];
+/** Modules, and the entry points that pages load on demand. */
+const FILES = ['sinter.wasm', 'sinter-mt.wasm', 'source.js', 'logic.js'];
 
-const sizeRows = () => ['sinter.wasm', 'sinter-mt.wasm']
+const sizeRows = () => FILES
   .map((name) => ({ name, bytes: readFileSync(join(dist, name)) }))
   .concat({ name: 'javascript', bytes: Buffer.concat(SCRIPTS.map((name) => readFileSync(join(dist, name)))) })
   .flatMap(({ name, bytes }) => [

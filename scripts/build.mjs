@@ -45,10 +45,16 @@ const MINIFY = {
   codegen: { removeWhitespace: true },
 };
 
+/** Leaves index.js out of another entry point, which imports it from beside itself: a page has it once. */
+const besideIndex = {
+  name: 'beside-index',
+  resolveId: (id) => (id.endsWith('/index.js') && id.startsWith('../') ? { id: './index.js', external: 'absolute' } : null),
+};
+
 /** Bundles a script of the package into one file. */
-const bundleScript = async ({ rolldown, breakLines }, name, plugins) => {
+const bundleScript = async ({ rolldown, breakLines }, name, plugins, input = name) => {
   const modules = await rolldown({
-    input: join(root, `build/js/${name}.js`),
+    input: join(root, `build/js/${input}.js`),
     external: /^node:/,
     platform: 'neutral',
     moduleTypes: { '.wasm': 'base64' },
@@ -69,32 +75,34 @@ const withPublicNames = (code) => {
   return code.replaceAll(/[\w$]+_d_exports[\w$]*/g, (made) => names.get(made) ?? made);
 };
 
-/** All declarations in one file. */
-const bundleTypes = async (rolldown, dts) => {
+/** All declarations of an entry point in one file. */
+const bundleTypes = async ({ rolldown, dts }, name, plugins, input = name) => {
   const modules = await rolldown({
-    input: join(root, 'build/js/index.d.ts'),
-    plugins: dts({ dtsInput: true, tsconfig: false }),
+    input: join(root, `build/js/${input}.d.ts`),
+    plugins: [...plugins, dts({ dtsInput: true, tsconfig: false })],
   });
-  const { output } = await modules.generate({ entryFileNames: 'index.d.ts' });
+  const { output } = await modules.generate({ entryFileNames: `${name}.d.ts` });
   await modules.close();
-  const { code } = output.find(({ fileName }) => fileName === 'index.d.ts');
-  if (/^import /m.test(code)) throw new Stop('index.d.ts is not whole: it imports from another file');
+  const { code } = output.find(({ fileName }) => fileName === `${name}.d.ts`);
+  if ([...code.matchAll(/^import .*?["'](.*)["'];$/gm)].some(([, from]) => from !== './index.js')) throw new Stop(`${name}.d.ts is not whole: it imports from another file`);
   // tensor.ts has this reference, which does not survive being bundled.
-  writeFileSync(join(root, inDist('index.d.ts')), `/// <reference lib="esnext.disposable" />\n${withPublicNames(code)}`);
+  writeFileSync(join(root, inDist(`${name}.d.ts`)), `/// <reference lib="esnext.disposable" />\n${withPublicNames(code)}`);
 };
 
 const bundle = async () => {
   // Imported late: set-up may only just have installed them.
   const [{ rolldown }, { dts }, { breakLines }] = await Promise.all(
     [import('rolldown'), import('rolldown-plugin-dts'), import('./lib/break-lines.mjs')]);
-  const tools = { rolldown, breakLines };
+  const tools = { rolldown, breakLines, dts };
   copyFileSync(join(root, MODULES[0]), join(root, 'build/js/sinter.wasm'));
   await bundleScript(tools, 'index', []);
   await bundleScript(tools, 'worker', []);
   await bundleScript(tools, 'source', []);
   copyFileSync(join(root, 'build/js/source.d.ts'), join(root, inDist('source.d.ts')));
   await bundleScript(tools, 'inline', [oneFile]);
-  await bundleTypes(rolldown, dts);
+  await bundleScript(tools, 'logic', [besideIndex], 'logic/index');
+  await bundleTypes(tools, 'index', []);
+  await bundleTypes(tools, 'logic', [besideIndex], 'logic/index');
 };
 
 const workspace = (name) => runOrStop('npm', ['run', 'build', '-w', name]);

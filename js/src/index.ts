@@ -77,3 +77,6 @@ export * as nn from './nn/index.js';
 export * as optim from './optim/index.js';
 export * as random from './random.js';
 export * as tree from './tree.js';
+
+/** @internal */
+export * as internals from './internals.js';

@@ -34,7 +34,7 @@ const exportsOf = (path) => {
     if (isExported(statement)) {
       for (const [name, node] of declared(statement)) found.push({ name, node, path });
     }
-    if (!ts.isExportDeclaration(statement) || !statement.moduleSpecifier) continue;
+    if (!ts.isExportDeclaration(statement) || !statement.moduleSpecifier || tagged(statement, 'internal')) continue;
     const from = fileOf(path, statement.moduleSpecifier);
     if (isGenerated(from)) continue;
     const { exportClause } = statement;
@@ -155,5 +155,6 @@ export const packagePages = () => {
   return [
     pageOf('package', byFile(own, '')),
     ...namespaces.map(({ name, namespace }) => pageOf(name, byFile(exportsOf(namespace), `${name}.`))),
+    pageOf('logic', byFile(exportsOf(join(SOURCE, 'logic/index.ts')), 'logic.')),
   ];
 };

@@ -1,0 +1,4 @@
+// sinter/logic: circuits that learn, and rules that are tensors. An entry point of its own, made of the public functions
+// of sinter; a page that does not use it does not download it.
+
+export { COEFFICIENTS, NAMES } from './gates16.js';
