@@ -3,7 +3,6 @@
 import { createServer } from 'node:http';
 import { readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
-import { json } from 'node:stream/consumers';
 import { root } from '../../scripts/lib/proc.mjs';
 
 export const POLICY = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; img-src data:";
@@ -23,19 +22,16 @@ const file = async (path) => ({ body: await readFile(join(root, 'js', path)), ty
 
 /**
  * instead: answers by path in place of the real ones; policy: another policy; headers: further headers. Resolves to
- * { url, reported, close }; reported is what a page has posted to /report, as JSON.
+ * { url, close }.
  */
 export const host = async ({ isolation = true, instead = {}, policy = POLICY, headers = {} } = {}) => {
-  const { promise: reported, resolve: report } = Promise.withResolvers();
   const answer = async (path) => {
     if (instead[path]) return instead[path];
     if (path === '/') return startPage;
-    if (path === '/report') return { body: '', type: 'text/plain' };
     if (path === '/page.js') return { body: SCRIPT, type: 'text/javascript' };
     return path.startsWith('/dist/') && !path.includes('..') ? file(path).catch(() => notFound) : notFound;
   };
   const server = createServer(async (request, response) => {
-    if (request.method === 'POST') report(await json(request));
     const { status = 200, body, type } = await answer(new URL(request.url, 'http://localhost').pathname);
     response.writeHead(status, {
       'Content-Type': type ?? 'application/octet-stream',
@@ -48,7 +44,6 @@ export const host = async ({ isolation = true, instead = {}, policy = POLICY, he
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://localhost:${server.address().port}/`,
-    reported,
     close: () => new Promise((resolve) => {
       server.close(resolve);
       server.closeAllConnections();

@@ -2,12 +2,12 @@
 // content security policy, isolated and not, and with a server that gets something wrong.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { hasFirefox, openChromium, openFirefox, visitWithFirefox, watch } from './browsers.mjs';
+import { hasFirefox, openChromium, openFirefox, watch } from './browsers.mjs';
 import { host, notFound, startPage } from './host.mjs';
 
 const BROWSERS = [
   { name: 'Chromium', open: openChromium, there: true },
-  { name: 'Firefox', open: openFirefox, there: hasFirefox, visit: visitWithFirefox },
+  { name: 'Firefox', open: openFirefox, there: hasFirefox },
 ];
 /** The longest gap between two ticks of a page that waits for data(). */
 const MOST_GAP_MS = 150;
@@ -112,17 +112,23 @@ const threadsOfBusyWorkers = async () => {
   return threads;
 };
 
-/** Runs f in a page of a browser without a driver. */
-const onVisit = async (visit, instead, f) => {
-  const body = `(${f})().catch(String).then((result) => fetch('/report', { method: 'POST', body: JSON.stringify(result) }));`;
-  const server = await host({ instead: { ...instead, '/page.js': { type: 'text/javascript', body } } });
-  const leave = await visit(server.url);
-  try {
-    return await server.reported;
-  } finally {
-    await leave();
-    await server.close();
+/** A worker that has three of its own, and says so once they run. */
+const NEST = { type: 'text/javascript', body: `let up = 0;
+for (let i = 0; i < 3; i++) new Worker('/leaf.js').onmessage = () => ++up === 3 && postMessage(up);` };
+const LEAF = { type: 'text/javascript', body: 'postMessage(0);' };
+
+/** How many of the workers, one after the other, came up with their own. */
+const nestedWorkers = async (count) => {
+  let up = 0;
+  for (let i = 0; i < count; i++) {
+    const worker = new Worker('/nest.js');
+    up += await new Promise((resolve) => {
+      worker.onmessage = () => resolve(1);
+      setTimeout(() => resolve(0), 3000);
+    });
+    worker.terminate();
   }
+  return up;
 };
 
 /** init waits for workers only for a while; it is known a little later which ones cannot come. */
@@ -138,7 +144,7 @@ const initTwice = `(async () => {
   return { refused, ...await (${initAndAdd})({ wasm: '/dist/sinter.wasm' }) };
 })()`;
 
-for (const { name, open, there, visit } of BROWSERS) {
+for (const { name, open, there } of BROWSERS) {
   describe(name, { skip: there ? false : 'not in this machine' }, () => {
     let browser;
     before(async () => (browser = await open()));
@@ -177,11 +183,13 @@ for (const { name, open, there, visit } of BROWSERS) {
     });
 
     test('all workers compute at once after init', async () => {
-      const instead = { '/busy.js': BUSY_WORKER };
-      const result = visit
-        ? await onVisit(visit, instead, threadsOfBusyWorkers)
-        : (await inPage({ instead }, threadsOfBusyWorkers)).result;
+      const { result } = await inPage({ instead: { '/busy.js': BUSY_WORKER } }, threadsOfBusyWorkers);
       assert.deepEqual(result, [2, 2, 2]);
+    });
+
+    test('the browser starts workers of workers, watched as it is', async () => {
+      const { result } = await inPage({ instead: { '/nest.js': NEST, '/leaf.js': LEAF } }, nestedWorkers, 50);
+      assert.equal(result, 50);
     });
 
     test('not isolated: one thread, and why', async (t) => {

@@ -5,8 +5,8 @@ import type { Engine, LabMethods, Opened, PassesOff, Sample } from './protocol.t
 import type { Report } from './report.ts';
 import { ProblemError, Rpc } from './rpc.ts';
 
-/** The time limit of each attempt. In Firefox under a test driver, making a worker within a worker sometimes never
- *  returns; another attempt then works. */
+/** The time limit of each attempt. In Firefox, while its developer tools listen to workers, making a worker within a
+ *  worker sometimes never returns; another attempt then works. */
 const OPEN_MS = [5000, 10_000, 30_000];
 /** A program that takes longer than this to trace and compile is treated as one that never ends. */
 const INSPECT_MS = 10_000;

@@ -2,8 +2,8 @@
 // like any other; the page stays usable and says what happened.
 //
 // Until the library runs, the page asks the worker now and then whether it still answers. It answers at once,
-// even while it loads, unless it is stuck: in Firefox under a test driver, making a worker within a worker
-// sometimes never returns. Then another worker takes its place.
+// even while it loads, unless it is stuck: in Firefox, while its developer tools listen to workers, making a worker
+// within a worker sometimes never returns. Then another worker takes its place.
 
 import type { Failure, FromTrainer, ToTrainer } from './protocol.ts';
 
