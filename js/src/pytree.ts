@@ -297,6 +297,16 @@ export function leavesWithPaths(node: TreeShape, path = ''): Leaf[] {
 export const tensorNames = (shape: TreeShape, nameOf: (path: string) => string): string[] =>
   leavesWithPaths(shape).flatMap(({ path, isTensor }) => (isTensor ? [nameOf(path)] : []));
 
+/** Names of the tensors of a tree that programs use: the keys that lead to each, '0.weight'. */
+export function tensorPaths(node: TreeShape, path = ''): string[] {
+  if (node.kind === 'tensor') return [path];
+  if (node.kind === 'static') return [];
+  return node.items.flatMap((item, i) => {
+    const key = String('keys' in node ? node.keys[i] : i);
+    return tensorPaths(item, path === '' ? key : `${path}.${key}`);
+  });
+}
+
 /** Of a tree of arguments: 'argument 0.w' for '[0].w'. */
 export const argumentName = (path: string): string => path.replace(/^\[(\d+)\]/, 'argument $1');
 

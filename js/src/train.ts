@@ -3,7 +3,7 @@
 
 import { checkFunction, shown } from './check.js';
 import { DisposedError, SinterError } from './errors.js';
-import { checkOptimizer, lrTensor, type Optimizer, type OptimizerState } from './optim/optimizer.js';
+import { checkOptimizer, lrTensor, perOptimizer, type Optimizer, type OptimizerState, type PerOptimizer } from './optim/optimizer.js';
 import { compiledFunction } from './jit.js';
 import { readOptions } from './options.js';
 import { COMPILE, type CompileOptions } from './program.js';
@@ -61,7 +61,7 @@ export function trainStep<P, B extends readonly unknown[]>(
   const both = valueAndGrad(loss);
   const run = compiledFunction(
     'trainStep',
-    (state: TrainState<P>, lr: Tensor, _schedule: unknown, ...batch: B) => {
+    (state: TrainState<P>, lr: PerOptimizer<Tensor>, _schedule: unknown, ...batch: B) => {
       const [value, grads] = both(state.params, ...batch);
       const next = optimizer.update(grads, state.optimizer, state.params, lr);
       return { state: { params: next.params, optimizer: next.state }, loss: value };
@@ -72,11 +72,12 @@ export function trainStep<P, B extends readonly unknown[]>(
 
   const step = (state: TrainState<P>, ...batch: B): { state: TrainState<P>; loss: Tensor } => {
     checkState(state);
-    const lr = lrTensor(optimizer.lr);
+    const own: Tensor[] = [];
     try {
+      const rates = perOptimizer(optimizer, (lr) => lrTensor(lr, own));
       // A schedule is part of the program, and so of the key under which it is found again.
-      const schedule = typeof optimizer.lr === 'function' ? optimizer.lr : null;
-      return run(state, lr.tensor, schedule, ...batch) as { state: TrainState<P>; loss: Tensor };
+      const schedule = perOptimizer(optimizer, (lr) => (typeof lr === 'function' ? lr : null));
+      return run(state, rates, schedule, ...batch) as { state: TrainState<P>; loss: Tensor };
     } catch (error) {
       if (!(error instanceof DisposedError && tensorsWithin(state).some((t) => t.isDonated))) throw error;
       throw new DisposedError('trainStep', 'this training state was used up by an earlier step', {
@@ -84,7 +85,7 @@ export function trainStep<P, B extends readonly unknown[]>(
         cause: error,
       });
     } finally {
-      if (lr.isOwn) lr.tensor.dispose();
+      for (const rate of own) rate.dispose();
     }
   };
 

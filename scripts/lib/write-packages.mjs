@@ -147,6 +147,16 @@ const byFile = (list, prefix) => {
   return paths.map((path) => ({ path, list: list.filter((each) => each.path === path), prefix }));
 };
 
+/** Parts of a namespace's page; a namespace in it is a part with its own prefix. */
+const partsOf = (namespace, prefix) => {
+  const all = exportsOf(namespace);
+  const inner = all.filter((each) => each.namespace);
+  return [
+    ...byFile(all.filter(({ node }) => node), prefix),
+    ...inner.flatMap((each) => partsOf(each.namespace, `${prefix}${each.name}.`)),
+  ];
+};
+
 /** Pages: { title, file, names, text }. */
 export const packagePages = () => {
   const all = exportsOf(join(SOURCE, 'index.ts'));
@@ -154,7 +164,7 @@ export const packagePages = () => {
   const namespaces = all.filter(({ namespace }) => namespace);
   return [
     pageOf('package', byFile(own, '')),
-    ...namespaces.map(({ name, namespace }) => pageOf(name, byFile(exportsOf(namespace), `${name}.`))),
-    pageOf('logic', byFile(exportsOf(join(SOURCE, 'logic/index.ts')), 'logic.')),
+    ...namespaces.map(({ name, namespace }) => pageOf(name, partsOf(namespace, `${name}.`))),
+    pageOf('logic', partsOf(join(SOURCE, 'logic/index.ts'), 'logic.')),
   ];
 };

@@ -3,24 +3,28 @@
 import { shown } from '../check.js';
 import { ShapeError, SinterError, shapeText } from '../errors.js';
 import { flatten, type TreeShape } from '../pytree.js';
-import { tensor, zeros } from '../functions.gen.js';
-import { accumulatorOf } from '../dtype.js';
+import { tensor } from '../functions.gen.js';
 import type { Tensor } from '../tensor.js';
 import { Tensor as TensorClass } from '../tensor.js';
 
-/** What an optimizer remembers: lists of tensors in the order of the parameters, and a step count. */
+/** What an optimizer remembers: a step count, and trees of tensors, of most lists in the order of the parameters. */
 export interface OptimizerState {
   /** Steps done, int32. */
   readonly count: Tensor;
-  readonly [slot: string]: Tensor | readonly Tensor[];
+  readonly [slot: string]: unknown;
 }
 
 /** A number or a rank-0 tensor, read at each step; or graph ops on the number of steps done. */
 export type LearningRate = number | Tensor | ((count: Tensor) => Tensor);
 
+/** A value for an optimizer, or for each of those that it is made of. */
+export type PerOptimizer<T> = T | readonly PerOptimizer<T>[];
+
 export interface Optimizer {
   /** May be set between steps; nothing is compiled again unless a schedule is exchanged. */
   lr: LearningRate;
+  /** Those that it is made of, each with a rate of its own; lr is that of the first then. */
+  readonly parts?: readonly Optimizer[];
   /** State for a tree of parameters; for the tensors of it in an array, too. */
   init(params: unknown): OptimizerState;
   /** New parameters and state. lr: the rate of this step where the optimizer's own is not a schedule. */
@@ -28,7 +32,7 @@ export interface Optimizer {
     grads: unknown,
     state: OptimizerState,
     params: P,
-    lr?: Tensor,
+    lr?: PerOptimizer<Tensor>,
   ): { params: P; state: OptimizerState };
 }
 
@@ -48,15 +52,20 @@ export function checkOptimizer(op: string, optimizer: unknown): void {
   });
 }
 
+/** What f makes of an optimizer's rate, and of those of its parts. */
+export const perOptimizer = <T>({ lr, parts }: Optimizer, f: (lr: LearningRate) => T): PerOptimizer<T> =>
+  parts ? parts.map((part) => perOptimizer(part, f)) : f(lr);
+
 /**
  * The rate as an input of a compiled step: a value in memory, which unlike a lazy constant is no part of
- * the program's identity. A schedule is traced instead; there the input is not used.
+ * the program's identity. A schedule is traced instead; there the input is not used. Made ones are added to own.
  */
-export function lrTensor(lr: LearningRate): { tensor: Tensor; isOwn: boolean } {
-  if (lr instanceof TensorClass) return { tensor: lr, isOwn: false };
+export function lrTensor(lr: LearningRate, own: Tensor[]): Tensor {
+  if (lr instanceof TensorClass) return lr;
   checkRate('optim', lr);
-  const value = typeof lr === 'function' ? 0 : lr;
-  return { tensor: tensor(Float32Array.of(value), { shape: [] }), isOwn: true };
+  const made = tensor(Float32Array.of(typeof lr === 'function' ? 0 : lr), { shape: [] });
+  own.push(made);
+  return made;
 }
 
 /** What an update works on, in the order of the parameters. */
@@ -85,7 +94,7 @@ export function readUpdate(
       hint: 'gradients have the structure and the shapes of the parameters',
     });
   }
-  const { count, ...lists } = (state ?? {}) as Partial<OptimizerState>;
+  const { count, ...lists } = (state ?? {}) as Record<string, unknown>;
   const isList = (list: unknown): boolean => Array.isArray(list) && list.length === tensors.length;
   if (!(count instanceof TensorClass) || !slots.every((name) => isList(lists[name]))) {
     throw new SinterError('argument', op, `that is no state for ${tensors.length} parameters`, {
@@ -95,11 +104,8 @@ export function readUpdate(
   return { params: tensors, shape, grads: given };
 }
 
-/** The start of a running mean of a parameter's gradients. */
-export const running = ({ shape, dtype }: Tensor): Tensor => zeros(shape, { dtype: accumulatorOf(dtype) });
-
 /** The rate for one update, inside the graph. */
-export function rateOf(lr: LearningRate, given: Tensor | undefined, count: Tensor): Tensor | number {
+export function rateOf(lr: LearningRate, given: PerOptimizer<Tensor> | undefined, count: Tensor): Tensor | number {
   if (typeof lr === 'function') return lr(count);
-  return given ?? lr;
+  return (given as Tensor | undefined) ?? lr;
 }

@@ -1,0 +1,76 @@
+// Muon (Jordan 2024): momentum whose matrices are made orthogonal, by five rounds of a Newton-Schulz iteration.
+
+import { matmul, norm, permuteDims, reshape } from '../functions.gen.js';
+import { readOptions } from '../options.js';
+import type { Tensor } from '../tensor.js';
+import { adamw } from './adam.js';
+import { groups } from './groups.js';
+import type { LearningRate, Optimizer } from './optimizer.js';
+import { ruled, type Match } from './rule.js';
+
+export interface MuonOptions {
+  /** Of the matrices; default 0.02. */
+  lr?: LearningRate;
+  /** Default 0.95. */
+  momentum?: number;
+  /** Default true. */
+  nesterov?: boolean;
+  /** Rounds of the iteration. Default 5. */
+  rounds?: number;
+  weightDecay?: number;
+  mask?: Match;
+  /** Which parameters count as matrices. Default: those of two axes and more. Embeddings and a network's last layer do
+   *  better without. */
+  match?: Match;
+  /** Optimizer of the others. Default: adamw({ lr: 3e-4, beta2: 0.95, eps: 1e-10, weightDecay: 0 }). */
+  rest?: Optimizer;
+}
+
+const ROUNDS = 5;
+
+/** Coefficients of a x + b x^3 + c x^5, which takes singular values to about 1. */
+const [A, B, C] = [3.4445, -4.775, 2.0315];
+
+const turned = (x: Tensor): Tensor => permuteDims(x, [1, 0]);
+
+/** A matrix with the singular vectors of x and singular values of about 1. */
+function orthogonal(x: Tensor, rounds: number): Tensor {
+  const [rows, columns] = x.shape as readonly [number, number];
+  let y = x.div(norm(x).add(1e-7));
+  if (rows > columns) y = turned(y);
+  for (let i = 0; i < rounds; i++) {
+    const square = matmul(y, turned(y));
+    y = y.mul(A).add(matmul(square.mul(B).add(matmul(square, square).mul(C)), y));
+  }
+  return rows > columns ? turned(y) : y;
+}
+
+/** Matrices by Muon, other parameters by another optimizer. A kernel of a convolution is the matrix whose columns are its
+ *  outputs. Rates: lr is that of the matrices. */
+export function muon(given?: MuonOptions): Optimizer {
+  const { lr = 0.02, momentum = 0.95, nesterov = true, rounds = ROUNDS, match = (_, p) => p.ndim >= 2, rest, ...decay } =
+    readOptions<MuonOptions>('optim.muon', given, {
+      lr: 'any',
+      momentum: 'number',
+      nesterov: 'boolean',
+      rounds: 'integer',
+      weightDecay: 'number',
+      mask: 'function',
+      match: 'function',
+      rest: 'object',
+    });
+  const matrices = ruled('optim.muon', { ...decay, lr }, {
+    slots: ['velocity'],
+    isDecoupled: true,
+    formula: () => (g, slots) => {
+      const velocity = slots.velocity.mul(momentum).add(g.mul(1 - momentum));
+      const x = nesterov ? g.mul(1 - momentum).add(velocity.mul(momentum)) : velocity;
+      const columns = g.shape.at(-1)!;
+      const rows = g.size / columns;
+      const step = orthogonal(reshape(x, [rows, columns]), rounds).mul(Math.sqrt(Math.max(1, columns / rows)));
+      return { step: reshape(step, g.shape), velocity };
+    },
+  });
+  const other = rest ?? adamw({ lr: 3e-4, beta2: 0.95, eps: 1e-10, weightDecay: 0 });
+  return groups([{ match, optimizer: matrices }, { match: () => true, optimizer: other }]);
+}
