@@ -73,6 +73,7 @@ export {
   type WorkerProfile,
 } from './profile.js';
 
+export * as io from './io/index.js';
 export * as nn from './nn/index.js';
 export * as optim from './optim/index.js';
 export * as random from './random.js';

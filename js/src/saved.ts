@@ -7,6 +7,7 @@
 import { SinterError } from './errors.js';
 import { flatten, rebuild, shapeKey, tensorCount, type TreeShape } from './pytree.js';
 import { Program } from './program.js';
+import { loadTree, saveTree } from './savedtree.js';
 import { isTracing } from './trace.js';
 import { Tensor } from './tensor.js';
 import { tensor } from './creation.js';
@@ -26,87 +27,7 @@ export interface Loaded<A extends readonly unknown[] = unknown[], R = unknown> {
   dispose(): void;
 }
 
-const MAX_DEPTH = 200;
-
 const damaged = (why: string): SinterError => new SinterError('argument', 'load', `damaged: ${why}`);
-
-/* ---- values that are no tensors: JSON has no undefined, no NaN, no -0 ---- */
-
-type Saved = [kind: 'null' | 'undefined'] | [kind: 'boolean' | 'number' | 'string' | 'bigint', text: string];
-
-function saveValue(value: unknown): Saved {
-  if (value === null) return ['null'];
-  switch (typeof value) {
-    case 'undefined':
-      return ['undefined'];
-    case 'number':
-      return ['number', Object.is(value, -0) ? '-0' : String(value)];
-    case 'boolean':
-    case 'string':
-    case 'bigint':
-      return [typeof value as 'string', String(value)];
-    default:
-      throw new SinterError('argument', 'save', `a ${typeof value} among the arguments or results cannot be saved`);
-  }
-}
-
-function loadValue(saved: unknown): unknown {
-  const [kind, text = ''] = Array.isArray(saved) ? (saved as unknown[]) : [];
-  if (typeof text !== 'string') throw damaged('a value is not one');
-  switch (kind) {
-    case 'null':
-      return null;
-    case 'undefined':
-      return undefined;
-    case 'boolean':
-      return text === 'true';
-    case 'number':
-      return Number(text);
-    case 'string':
-      return text;
-    case 'bigint':
-      if (/^-?\d{1,1000}$/.test(text)) return BigInt(text);
-  }
-  throw damaged('a value is not one');
-}
-
-/* ---- trees ---- */
-
-type Plain = { kind: string; value?: Saved; keys?: unknown[]; items?: Plain[] };
-
-function saveTree(node: TreeShape): Plain {
-  switch (node.kind) {
-    case 'tensor':
-      return { kind: node.kind };
-    case 'static':
-      return { kind: node.kind, value: saveValue(node.value) };
-    case 'object':
-      return { kind: node.kind, keys: node.keys, items: node.items.map(saveTree) };
-    case 'map':
-      return { kind: node.kind, keys: node.keys.map(saveValue), items: node.items.map(saveTree) };
-    case 'array':
-    case 'set':
-      return { kind: node.kind, items: node.items.map(saveTree) };
-    case 'instance':
-      throw new SinterError('argument', 'save', 'an instance of a class cannot be saved', {
-        hint: 'its class may be another one where it is loaded; use a plain object',
-      });
-  }
-}
-
-function loadTree(saved: unknown, depth = 0): TreeShape {
-  if (typeof saved !== 'object' || saved === null || depth > MAX_DEPTH) throw damaged('a tree is not one');
-  const { kind, value, keys, items } = saved as Partial<Plain>;
-  if (kind === 'tensor') return { kind };
-  if (kind === 'static') return { kind, value: loadValue(value) };
-  if (!Array.isArray(items)) throw damaged('a tree is not one');
-  const inner = items.map((item) => loadTree(item, depth + 1));
-  if (kind === 'array' || kind === 'set') return { kind, items: inner };
-  if (!Array.isArray(keys) || keys.length !== inner.length) throw damaged('a tree is not one');
-  if (kind === 'map') return { kind, keys: keys.map(loadValue), items: inner };
-  if (kind === 'object' && keys.every((key) => typeof key === 'string')) return { kind, keys, items: inner };
-  throw damaged('a tree is not one');
-}
 
 const list = (n: number): TreeShape => ({ kind: 'array', items: new Array<TreeShape>(n).fill({ kind: 'tensor' }) });
 
@@ -122,14 +43,14 @@ function loadNote(text: string, inputs: number, outputs: number): Note {
   if (typeof saved !== 'object' || saved === null) throw damaged('there are no trees');
   const { args, result, donated } = saved as Record<string, unknown>;
   if (!Array.isArray(donated)) throw damaged('there are no trees');
-  return { args: loadTree(args), result: loadTree(result), donated: donated.map(Boolean) };
+  return { args: loadTree('load', args), result: loadTree('load', result), donated: donated.map(Boolean) };
 }
 
 /* ---- both directions ---- */
 
 /** The bytes of a compiled function. */
 export function saveProgram(program: Program, { args, result, donated }: Note): Uint8Array<ArrayBuffer> {
-  return program.save(JSON.stringify({ args: saveTree(args), result: saveTree(result), donated }));
+  return program.save(JSON.stringify({ args: saveTree('save', args), result: saveTree('save', result), donated }));
 }
 
 const collected = new FinalizationRegistry<Program>((program) => program.release());

@@ -49,7 +49,7 @@ const rowSection = (row) => [
 ].join('\n\n');
 
 /** Of a heading "### nn.linear" on the page nn, or "### jit" on that of the package. */
-const anchorOf = (title, name) => `${title === 'package' ? '' : title}${name}`.toLowerCase();
+const anchorOf = (title, name) => `${title === 'package' ? '' : title}${name}`.toLowerCase().replaceAll('.', '');
 
 const GENERATED = 'Generated from `src/tensor/functions.def` and `src/graph/ops.def` by `scripts/gen-api.mjs`.';
 

@@ -1,0 +1,114 @@
+// Elements as files have them: bytes, the lowest first, row-major.
+//
+// A file is not trusted. Its elements are counted before memory is asked for, and what a dtype cannot hold is refused.
+
+import { sizeOf } from '../axes.js';
+import { shown } from '../check.js';
+import { dtypeNumber, type DType } from '../dtype.js';
+import { ARRAYS, DTYPES } from '../dtypes.gen.js';
+import { DTypeError, SinterError, UnsupportedError } from '../errors.js';
+import { runtime } from '../runtime/runtime.js';
+import { makeMeta, wrap, type Tensor } from '../tensor.js';
+import { allocate, checkShape } from '../upload.js';
+
+/** Integers that files have and tensors have not: their arrays. */
+const WIDE = { int16: Int16Array, uint16: Uint16Array, uint32: Uint32Array, int64: BigInt64Array, uint64: BigUint64Array };
+
+/** A dtype of a file. */
+export type StoredDType = DType | keyof typeof WIDE;
+
+export interface DecodeOptions {
+  /**
+   * Makes int32 of elements of int16, uint16, uint32, int64 and uint64, which are refused otherwise; a number that
+   * int32 does not hold is an error all the same. Default false.
+   */
+  convert?: boolean;
+}
+
+export const DECODE = { convert: 'boolean' } as const;
+
+const arrayOf = (dtype: StoredDType) => (dtype in WIDE ? WIDE[dtype as keyof typeof WIDE] : ARRAYS[dtypeNumber(dtype as DType)]!);
+
+/** Bytes of an element. */
+export const itemBytes = (dtype: StoredDType): number => arrayOf(dtype).BYTES_PER_ELEMENT;
+
+/** What is wrong with a file. */
+export const damaged = (op: string, why: string): SinterError => new SinterError('argument', op, `damaged: ${why}`);
+
+/** The bytes of an argument, in its own memory. */
+export function asBytes(op: string, given: unknown): Uint8Array {
+  try {
+    if (ArrayBuffer.isView(given)) return new Uint8Array(given.buffer, given.byteOffset, given.byteLength);
+    if (given instanceof ArrayBuffer) return new Uint8Array(given);
+  } catch {
+    throw new SinterError('argument', op, `the memory of ${shown(given)} was transferred elsewhere`);
+  }
+  throw new SinterError('argument', op, `expected bytes, not ${shown(given)}`, {
+    hint: 'a Uint8Array or an ArrayBuffer; await sn.io.read(file) gives one of a file, a Blob or a Response',
+  });
+}
+
+/** A new array of so many bytes. */
+export function makeBytes(op: string, size: number): Uint8Array<ArrayBuffer> {
+  try {
+    return new Uint8Array(size);
+  } catch (cause) {
+    throw new SinterError('memory', op, `no memory for a file of ${size} bytes`, { cause });
+  }
+}
+
+/** The bytes of a tensor, computed if need be: a view of the core's memory, stale as soon as that grows. */
+export function bytesOf(t: Tensor, op: string): Uint8Array {
+  const rt = runtime();
+  const at = rt.check(rt.exports.sinter_data(t.read(op))) >>> 0;
+  return new Uint8Array(rt.memory.buffer, at, t.size * itemBytes(t.dtype));
+}
+
+/** The elements of a shape, or null where they are more than can be counted. */
+export function countElements(shape: readonly number[]): number | null {
+  let count = 1;
+  for (const size of shape) {
+    count *= size;
+    if (!Number.isSafeInteger(count)) return null;
+  }
+  return count;
+}
+
+/** Refuses what fromBytes would refuse without having looked at the elements. */
+export function checkStored(op: string, what: string, dtype: StoredDType, shape: readonly number[], convert: boolean): void {
+  checkShape(op, shape);
+  if (convert || (DTYPES as readonly string[]).includes(dtype)) return;
+  throw new UnsupportedError(op, `${what} is ${dtype}, which tensors do not have`, {
+    hint: '{ convert: true } makes int32 of integers that fit in it',
+  });
+}
+
+/** A tensor of elements as a file has them; as many as the shape says. */
+export function fromBytes(op: string, what: string, dtype: StoredDType, shape: readonly number[], bytes: Uint8Array): Tensor {
+  if (dtype in WIDE) return narrowed(op, what, dtype as keyof typeof WIDE, shape, bytes);
+  if (dtype === 'bool') checkBools(op, what, bytes);
+  const meta = makeMeta(dtype as DType, shape);
+  const address = allocate(runtime(), meta, ({ buffer, byteOffset, byteLength }) =>
+    new Uint8Array(buffer, byteOffset, byteLength).set(bytes),
+  );
+  return wrap(address, meta);
+}
+
+function checkBools(op: string, what: string, bytes: Uint8Array): void {
+  const wrong = bytes.findIndex((byte) => byte > 1);
+  if (wrong >= 0) throw damaged(op, `${what}: element ${wrong} is ${bytes[wrong]}, a bool is 0 or 1`);
+}
+
+function narrowed(op: string, what: string, dtype: keyof typeof WIDE, shape: readonly number[], bytes: Uint8Array): Tensor {
+  // A copy, since arrays of wide elements begin at multiples of their size.
+  const values = new WIDE[dtype](bytes.slice().buffer);
+  const out = new Int32Array(sizeOf(shape));
+  for (let i = 0; i < out.length; i++) {
+    const value = Number(values[i]);
+    if (value !== (value | 0)) {
+      throw new DTypeError(op, `${what}: element ${i} is ${values[i]}, more than int32 holds`);
+    }
+    out[i] = value;
+  }
+  return fromBytes(op, what, 'int32', shape, new Uint8Array(out.buffer));
+}

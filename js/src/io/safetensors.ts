@@ -1,0 +1,51 @@
+// safetensors, the format in which most models are published.
+
+import { isPlainObject, shown } from '../check.js';
+import { SinterError } from '../errors.js';
+import { readOptions } from '../options.js';
+import { flatten } from '../pytree.js';
+import { tidy } from '../scope.js';
+import type { Tensor } from '../tensor.js';
+import { DECODE, asBytes, checkStored, type DecodeOptions } from './elements.js';
+import { tensorPaths } from './paths.js';
+import { METADATA, fill, layOut, readHeader, readTensor, type Metadata } from './tensorfile.js';
+
+export interface EncodeOptions {
+  /** Texts that go along. */
+  metadata?: Metadata;
+}
+
+function checkMetadata(op: string, metadata: unknown): void {
+  if (metadata === undefined || (isPlainObject(metadata) && Object.values(metadata).every((text) => typeof text === 'string'))) return;
+  throw new SinterError('argument', op, `metadata is ${shown(metadata)}, expected an object of texts`);
+}
+
+/**
+ * The tensors of a tree as a file in the format safetensors. Their names are their places in the tree, joined by dots:
+ * encode({ layers: [{ weight }] }) has 'layers.0.weight'. Computes what is lazy.
+ */
+export function encode(tree: unknown, options?: EncodeOptions): Uint8Array<ArrayBuffer> {
+  const op = 'safetensors.encode';
+  const { metadata } = readOptions(op, options, { metadata: 'any' });
+  checkMetadata(op, metadata);
+  const { tensors, shape } = flatten(tree, op);
+  const names = tensorPaths(op, shape);
+  if (names.includes(METADATA)) throw new SinterError('argument', op, `no tensor can be called ${METADATA}`);
+  return fill(op, layOut(names, tensors, metadata));
+}
+
+/**
+ * The tensors of a file in the format safetensors by their names, and the texts that went along. A file that breaks a
+ * rule of the format is a SinterError.
+ */
+export function decode(
+  bytes: Uint8Array | ArrayBuffer,
+  options?: DecodeOptions,
+): { tensors: Record<string, Tensor>; metadata: Metadata } {
+  const op = 'safetensors.decode';
+  const { convert = false } = readOptions(op, options, DECODE);
+  const { tensors, metadata, data } = readHeader(op, asBytes(op, bytes));
+  for (const { name, dtype, shape } of tensors) checkStored(op, shown(name), dtype, shape, convert);
+  const made = tidy(() => Object.fromEntries(tensors.map((stored) => [stored.name, readTensor(op, data, stored)])));
+  return { tensors: made, metadata };
+}
