@@ -180,6 +180,13 @@ test('scatter by all modes', () => {
   for (const dtype of ['float32', 'float64', 'int32'])
     check((x, u, i) => ['set', 'add', 'mul', 'min', 'max'].map((mode) => sn.scatter(x, i, u, { mode })),
       [ramp([4, 3], 9).astype(dtype), ramp([4, 3], -7).astype(dtype), index]);
+  check((x, u, i) => sn.scatter(x, i, u, { mode: 'or' }), [ramp([4, 3], 99).astype('int32'), ramp([4, 3], 50).astype('int32'), index]);
+});
+
+test('bits', () => {
+  const ints = (shape, seed) => ramp(shape, seed).mul(1e8).astype('int32');
+  check((x, y) => [x.bitwiseInvert(), sn.bitwiseAnd(x, y), sn.bitwiseXor(x, y), sn.bitwiseLeftShift(x, y), sn.bitwiseRightShift(x, y),
+    x.bitwiseRightShift(3), sn.bitwiseOrReduce(x, 1)], [ints([7, 9], 5), ramp([7, 9], 40).astype('int32')]);
 });
 
 test('attention and its gradient: the kernels of a chain one by one', () => {

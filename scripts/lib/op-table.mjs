@@ -18,11 +18,13 @@ const KINDS = {
   CMP_F: { at: PLAIN, types: ['float32', 'float64'], elementwise: true, result: 'bool' },
   CMP_FIB: { at: PLAIN, types: ['float32', 'float64', 'int32', 'bool'], elementwise: true, result: 'bool' },
   REDUCE: { at: { name: 0, flags: 1, cost: 2, doc: 3 }, types: ['float32', 'float64', 'int32'] },
+  REDUCE_I: { at: { name: 0, flags: 1, cost: 2, doc: 3 }, types: ['int32'] },
   OP: { at: { name: 0, class: 1, arity: 2, flags: 3, types: 4, doc: 5 } },
 };
 
 /** What a row's column of dtypes stands for: SN_TYPES_* of graph/ops.h. */
 const TYPES = {
+  I: ['int32'],
   F: ['float32', 'float64'],
   FI: ['float32', 'float64', 'int32'],
   FIB: ['float32', 'float64', 'int32', 'bool'],
@@ -76,7 +78,7 @@ const parseRow = (text) => {
     elementwise: kind.elementwise ?? ELEMENTWISE.includes(at('class')),
     types: kind.types ?? TYPES[at('types')],
     result: kind.result ?? (facts.get('result') === 'SN_RESULT_I32' ? 'int32' : undefined),
-    attributes: parseAttributes(facts.get('attrs') ?? (match[1] === 'REDUCE' ? 'AXES(axes)' : '')),
+    attributes: parseAttributes(facts.get('attrs') ?? (match[1].startsWith('REDUCE') ? 'AXES(axes)' : '')),
     cost: at('cost'),
     lo: at('lo'),
     hi: at('hi'),

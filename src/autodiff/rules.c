@@ -54,6 +54,12 @@ static void grad_none(const sn_vjp_context *s) { (void)s; }
 #define grad_bitwise_and grad_none
 #define grad_bitwise_or grad_none
 #define grad_bitwise_xor grad_none
+#define grad_bitwise_invert grad_none
+#define grad_bitwise_left_shift grad_none
+#define grad_bitwise_right_shift grad_none
+#define grad_bitwise_or_reduce grad_none
+#define grad_scatter_or grad_none
+#define grad_ragged_or grad_none
 #define grad_shift_left grad_none
 #define grad_shift_right_logical grad_none
 #define grad_argsort grad_none

@@ -37,6 +37,7 @@
 #define X_IXOR(x, y) (x ^ y)
 #define X_ISHLV(x, y) (int32_t)((uint32_t)x << (y & 31))
 #define X_ISHRV(x, y) (int32_t)((uint32_t)x >> (y & 31))
+#define X_ISARV(x, y) (x >> (y & 31))
 #define X_ILT(x, y) (x < y)
 #define X_IEQ(x, y) (x == y)
 #define X_IMAX(x, y) (x > y ? x : y)

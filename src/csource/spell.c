@@ -33,6 +33,7 @@ static const char *const in_i32[SN_OP_COUNT] = {
 #define EW_I(n, ar, f, co, d, xi, ...) ROW(n, xi)
 #define CMP_FIB(n, ar, f, co, d, xf, xi, xb, ...) ROW(n, xi)
 #define REDUCE(n, f, co, d, idf, idi, xf, xi, ...) ROW(n, xi)
+#define REDUCE_I(n, f, co, d, idi, xi, ...) ROW(n, xi)
 #include "graph/ops.def"
 };
 
@@ -50,6 +51,7 @@ static const char *const identity_float[SN_OP_COUNT] = {
 
 static const char *const identity_int[SN_OP_COUNT] = {
 #define REDUCE(n, f, co, d, idf, idi, xf, xi, ...) ROW(n, idi)
+#define REDUCE_I(n, f, co, d, idi, xi, ...) ROW(n, idi)
 #include "graph/ops.def"
 };
 

@@ -4,7 +4,7 @@
  *   $a[j] $b[j] $c[j] $y[j]   the element in place j of its line, of an input or the result
  *   $n $0 $1                  the length of the result's line, of an input's, of the indices'
  *   $t $w                     the result's type, and that of sums: float32 is summed in double
- *   $+ $*                     state + x, state * x */
+ *   $+ $* $> $< $|            state + x, state * x, the larger, the smaller one, state | x */
 #include <string.h>
 
 #include "base/format.h"
@@ -52,6 +52,7 @@ static const char *add_part(sn_c_writer *w, const char *at) {
   case '+': add_step(w, SN_OP_add, wide); return at;
   case '>': add_step(w, SN_OP_maximum, wide); return at;
   case '<': add_step(w, SN_OP_minimum, wide); return at;
+  case '|': add_step(w, SN_OP_bitwise_or, wide); return at;
   case '*': add_step(w, SN_OP_mul, wide); return at;
   case 'n': sn_text_add(w->t, "%lld", (long long)r->length); return at;
   case '0':
@@ -97,6 +98,7 @@ static void add_scatter(sn_c_writer *w) {
   add_lines(w, op == SN_OP_scatter_add   ? "  $y[at] = $+;\n"
                : op == SN_OP_scatter_mul ? "  $y[at] = $*;\n"
                : op == SN_OP_scatter_max ? "  $y[at] = $>;\n"
+               : op == SN_OP_scatter_or  ? "  $y[at] = $|;\n"
                                          : "  $y[at] = $<;\n");
   add_lines(w, "}\n");
 }

@@ -256,7 +256,8 @@ static sn_status lower_ragged(sn_lowering *l, size_t set, sn_group *group) {
   group->row = (sn_row){0};
   SN_TRY(sn_arena_alloc(l->arena, 1, sizeof *group->row.ends, (void **)&group->row.ends));
   *group->row.ends = sn_lower_operand(l, x[1], 1, (int[]){0});
-  return end_reduction(&b, x[0], SN_OP_sum, set, group);
+  const sn_op op = sn_op_describe(l->g->nodes[anchor].op)->gathered;
+  return end_reduction(&b, x[0], op, set, group);
 }
 
 static sn_status lower_reduce(sn_lowering *l, size_t set, sn_group *group) {

@@ -154,11 +154,9 @@ static sn_id prepare_call(sn_rewrite *r, sn_id id, const sn_id *x) {
                      node->n_attrs, &node->type);
 }
 
-static sn_id prepare_ragged(sn_rewrite *r, const sn_id *x) {
+static sn_id prepare_ragged(sn_rewrite *r, sn_op op, const sn_id *x) {
   const sn_id ends = bring_into_memory(r, x[1]);
-  return ends == x[1]
-             ? SN_NONE
-             : sn_build_op(&r->to, SN_OP_ragged_sum, (sn_id[]){x[0], ends}, 2, NULL, 0, NULL);
+  return ends == x[1] ? SN_NONE : sn_build_op(&r->to, op, (sn_id[]){x[0], ends}, 2, NULL, 0, NULL);
 }
 
 /* Parts of a buffer whose elements cannot be stored alone are put together as int32. */
@@ -188,7 +186,8 @@ static sn_id prepare_node(sn_rewrite *r, sn_id id, const sn_id *inputs) {
   switch (node->op) {
   case SN_OP_reshape: return prepare_reshape(r, id, inputs[0]);
   case SN_OP_matmul: return prepare_matmul(r, inputs);
-  case SN_OP_ragged_sum: return prepare_ragged(r, inputs);
+  case SN_OP_ragged_sum:
+  case SN_OP_ragged_or: return prepare_ragged(r, node->op, inputs);
   default:
     return sn_node_is_call(p->target, node) || sn_op_is_control(node->op)
                ? prepare_call(r, id, inputs)

@@ -46,6 +46,7 @@ double sn_reduce_identity(sn_op op, sn_dtype dtype) {
 #define REDUCE(id, f, c, d, idf, idi, xf, xi, ...) \
   case SN_OP_##id:                                 \
     return sn_dtype_is_float(dtype) ? (double)(idf) : (double)(idi);
+#define REDUCE_I(id, f, c, d, idi, xi, ...) REDUCE(id, f, c, d, idi, idi, xi, xi)
 #include "graph/ops.def"
   default: return NAN;
   }

@@ -115,6 +115,8 @@ typedef struct sn_op_info {
   sn_op step;     /* of ops that put elements together: the elementwise op of two of them */
   /* Of bools: the op that does the same to each bit of an int32; of one input: with ones. */
   sn_op on_bits;
+  /* Of a scatter: the reduction of bags of rows that does the same; of that one: the reduction of axes. */
+  sn_op gathered;
 } sn_op_info;
 
 extern const sn_op_info sn_op_table[SN_OP_COUNT];

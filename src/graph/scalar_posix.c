@@ -35,6 +35,7 @@ static double scalar_i32(sn_op op, int32_t sa, int32_t sb) {
 #define EW_I(id, n, f, c, d, xi, ...) INT_CASE(id, xi)
 #define CMP_FIB(id, n, f, c, d, xf, xi, xb, ...) CASE(id, xi)
 #define REDUCE(id, f, c, d, idf, idi, xf, xi, ...) INT_CASE(id, xi)
+#define REDUCE_I(id, f, c, d, idi, xi, ...) INT_CASE(id, xi)
 #include "graph/ops.def"
   default: return NAN;
   }

@@ -53,6 +53,7 @@
 #define X_ISHR(a, n) sn_vec_shift(lanes, INTS(shr_u), a, n)
 #define X_ISHLV(a, n) sn_vec_shiftv(lanes, SN_WASM_i32_shl, a, n)
 #define X_ISHRV(a, n) sn_vec_shiftv(lanes, SN_WASM_i32_shr_u, a, n)
+#define X_ISARV(a, n) sn_vec_shiftv(lanes, SN_WASM_i32_shr_s, a, n)
 #define X_TOI(a) OP1(i32x4_trunc_sat_f32x4_s, a)
 #define X_TOF(a) OP1(f32x4_convert_i32x4_s, a)
 #define X_MAND(a, b) OP2(v128_and, a, b)
@@ -99,6 +100,7 @@ static sn_vec combine_i32(sn_vecs *lanes, sn_op op, sn_vec a, sn_vec b) {
 #define EW_I(id, n, f, c, d, xi, ...) ROW(id, xi)
 #define CMP_FIB(id, n, f, c, d, xf, xi, xb, ...) ROW(id, xi)
 #define REDUCE(id, f, c, d, idf, idi, xf, xi, ...) ROW(id, xi)
+#define REDUCE_I(id, f, c, d, idi, xi, ...) ROW(id, xi)
 #include "graph/ops.def"
   default: return 0;
   }

@@ -106,7 +106,21 @@ sn_vec sn_vec_input(sn_vecs *l, int level, uint32_t number) {
   return add(l, (sn_vec_node){.kind = SN_VEC_INPUT, .level = (uint8_t)level, .imm = number});
 }
 
+static bool is_const32(const sn_vecs *l, sn_vec node) {
+  return l->nodes[node].kind == SN_VEC_CONST && l->nodes[node].code == 32;
+}
+
+/* What rows ask of a constant operand: whether a shift goes that far. */
+static bool fold(const sn_vecs *l, sn_wasm_op op, sn_vec a, sn_vec b, uint32_t *bits) {
+  const uint32_t x = (uint32_t)l->nodes[a].imm, y = (uint32_t)l->nodes[b].imm;
+  if (!is_const32(l, a) || !is_const32(l, b)) return false;
+  *bits = op == SN_WASM_v128_and ? x & y : x == y ? UINT32_MAX : 0;
+  return op == SN_WASM_v128_and || op == SN_WASM_i32x4_eq;
+}
+
 sn_vec sn_vec_op(sn_vecs *l, sn_wasm_op op, sn_vec a, sn_vec b, sn_vec c) {
+  uint32_t bits;
+  if (!l->status && fold(l, op, a, b, &bits)) return sn_vec_const32(l, bits);
   const uint8_t n_args = (uint8_t)strlen(sn_wasm_rows[op].pops);
   return add(l, (sn_vec_node){
                     .kind = SN_VEC_OP, .code = (uint16_t)op, .n_args = n_args, .args = {a, b, c}});
@@ -120,9 +134,12 @@ sn_vec sn_vec_shift(sn_vecs *l, sn_wasm_op op, sn_vec a, uint32_t bits) {
 
 sn_vec sn_vec_shiftv(sn_vecs *l, sn_wasm_op op, sn_vec a, sn_vec bits) {
   const sn_vec_node *n = &l->nodes[bits];
-  if (n->kind == SN_VEC_CONST && n->code == 32)
-    return sn_vec_shift(l, op == SN_WASM_i32_shl ? SN_WASM_i32x4_shl : SN_WASM_i32x4_shr_u, a,
-                        (uint32_t)n->imm & 31);
+  if (is_const32(l, bits))
+    return sn_vec_shift(l,
+                        op == SN_WASM_i32_shl     ? SN_WASM_i32x4_shl
+                        : op == SN_WASM_i32_shr_s ? SN_WASM_i32x4_shr_s
+                                                  : SN_WASM_i32x4_shr_u,
+                        a, (uint32_t)n->imm & 31);
   return add(l, (sn_vec_node){
                     .kind = SN_VEC_SHIFTV, .code = (uint16_t)op, .n_args = 2, .args = {a, bits}});
 }
@@ -166,6 +183,8 @@ sn_vec sn_vec_madd(sn_vecs *l, sn_vec a, sn_vec b, sn_vec c) {
 
 sn_vec sn_vec_select(sn_vecs *l, uint32_t width, sn_vec mask, sn_vec a, sn_vec b) {
   if (a == b) return a;
+  if (is_const32(l, mask) && l->nodes[mask].imm == UINT32_MAX) return a;
+  if (is_const32(l, mask) && l->nodes[mask].imm == 0) return b;
   if (is_op(l, mask, SN_WASM_v128_not)) {
     const sn_vec swap = a;
     mask = l->nodes[mask].args[0];

@@ -126,6 +126,7 @@ static inline uint32_t updated_i32(sn_op op, uint32_t old, uint32_t new) {
   case SN_OP_scatter_mul: return old * new;
   case SN_OP_scatter_max: return (int32_t)old > (int32_t) new ? old : new;
   case SN_OP_scatter_min: return (int32_t)old < (int32_t) new ? old : new;
+  case SN_OP_scatter_or: return old | new;
   default: return new;
   }
 }
@@ -204,7 +205,12 @@ void sn_scatter_lines(const sn_call_site *site) {
   copy_rows(site);
   switch (site->dtype) {
   case SN_F32: update_each_f32(site); break;
-  case SN_I32: update_each_i32(site); break;
+  case SN_I32:
+    if (site->call->op == SN_OP_scatter_or)
+      update_i32(site, SN_OP_scatter_or);
+    else
+      update_each_i32(site);
+    break;
   case SN_F64: update_each_f64(site); break;
   default: update_bool(site, SN_OP_scatter_set); break;
   }

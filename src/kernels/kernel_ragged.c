@@ -1,6 +1,6 @@
 /* kernel_ragged.c - reductions where each row of the result has a bag of the reduced points, as many as
- * memory tells: a scatter's sums, gathered. Rows are independent, and each takes its points one after the
- * other, so that any number of threads gives the bits of scattering them.
+ * memory tells: a scatter's sums or bits, gathered. Rows are independent, and each takes its points one
+ * after the other, so that any number of threads gives the bits of scattering them.
  *
  *   unit = some rows of the result, a strip at a time (of long rows a part, of short ones several)
  *     for each row i in the strip
@@ -26,7 +26,8 @@ static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *ker
   const sn_reduction *r = &g->row.phases[0].reductions[0];
   sn_reduce_plan *p = &kernel->reduce;
   int order[SN_MAX_RANK];
-  SN_CHECK(arena->env, r->op == SN_OP_sum && g->reduced_rank == 1);
+  const bool bits = r->op == SN_OP_bitwise_or_reduce;
+  SN_CHECK(arena->env, (r->op == SN_OP_sum || bits) && g->reduced_rank == 1);
   *p = (sn_reduce_plan){.mode = SN_REDUCE_RAGGED,
                         .outputs = sn_group_points(g),
                         .length = g->reduced[0],
@@ -102,34 +103,37 @@ static int64_t end_of(const worker *w, int64_t row) {
 /* ---- sums ------------------------------------------------------------------------------------ */
 
 /* The first point is added to 0, as it may be -0. */
-#define DEFINE_SUM_ROWS(T)                                                                        \
-  static void set_row_##T(T *restrict to, const T *restrict x, int64_t n) {                       \
-    for (int64_t i = 0; i < n; i++) to[i] = 0 + x[i];                                             \
-  }                                                                                               \
-                                                                                                  \
-  static void add_row_##T(T *restrict to, const T *restrict x, int64_t n) {                       \
-    for (int64_t i = 0; i < n; i++) to[i] += x[i];                                                \
-  }                                                                                               \
-                                                                                                  \
-  static void sum_rows_##T(const worker *w, int64_t from, int64_t end, int64_t at, int64_t n,     \
-                           void *to) {                                                            \
-    const int dim = w->k->group->space_rank;                                                      \
-    if (from < end)                                                                               \
-      set_row_##T(to, row_at(w, w->plain, dim, from, at), n);                                     \
-    else                                                                                          \
-      memset(to, 0, (size_t)n * sizeof(T));                                                       \
-    for (int64_t e = from + 1; e < end; e++) add_row_##T(to, row_at(w, w->plain, dim, e, at), n); \
+#define DEFINE_SUM_ROWS(name, T, op)                                                             \
+  static void set_row_##name(T *restrict to, const T *restrict x, int64_t n) {                   \
+    for (int64_t i = 0; i < n; i++) to[i] = 0 op x[i];                                           \
+  }                                                                                              \
+                                                                                                 \
+  static void add_row_##name(T *restrict to, const T *restrict x, int64_t n) {                   \
+    for (int64_t i = 0; i < n; i++) to[i] = to[i] op x[i];                                       \
+  }                                                                                              \
+                                                                                                 \
+  static void sum_rows_##name(const worker *w, int64_t from, int64_t end, int64_t at, int64_t n, \
+                              void *to) {                                                        \
+    const int dim = w->k->group->space_rank;                                                     \
+    if (from < end)                                                                              \
+      set_row_##name(to, row_at(w, w->plain, dim, from, at), n);                                 \
+    else                                                                                         \
+      memset(to, 0, (size_t)n * sizeof(T));                                                      \
+    for (int64_t e = from + 1; e < end; e++)                                                     \
+      add_row_##name(to, row_at(w, w->plain, dim, e, at), n);                                    \
   }
 
-DEFINE_SUM_ROWS(float)
-DEFINE_SUM_ROWS(double)
-DEFINE_SUM_ROWS(uint32_t)
+DEFINE_SUM_ROWS(f32, float, +)
+DEFINE_SUM_ROWS(f64, double, +)
+DEFINE_SUM_ROWS(i32, uint32_t, +)
+DEFINE_SUM_ROWS(bits, uint32_t, |)
 
 static void sum_plain(const worker *w, int64_t from, int64_t end, int64_t at, int64_t n, void *to) {
+  const bool bits = w->k->group->row.phases[0].reductions[0].op == SN_OP_bitwise_or_reduce;
   switch (w->plain->dtype) {
-  case SN_F32: sum_rows_float(w, from, end, at, n, to); break;
-  case SN_F64: sum_rows_double(w, from, end, at, n, to); break;
-  default: sum_rows_uint32_t(w, from, end, at, n, to); break;
+  case SN_F32: sum_rows_f32(w, from, end, at, n, to); break;
+  case SN_F64: sum_rows_f64(w, from, end, at, n, to); break;
+  default: (bits ? sum_rows_bits : sum_rows_i32)(w, from, end, at, n, to); break;
   }
 }
 

@@ -12,8 +12,8 @@
  * Those of float32 take `fused` from the function they stand in. Where it is a constant, compilers
  * leave nothing of it.
  *
- * Masks are int 0 or 1 for scalars, lanes of all or no bits for vectors. X_ISHLV and X_ISHRV shift by
- * lanes, the count modulo the width.
+ * Masks are int 0 or 1 for scalars, lanes of all or no bits for vectors. X_ISHLV, X_ISHRV and X_ISARV (of
+ * 32 bits, with copies of the sign) shift by lanes, the count modulo the width.
  *
  * Words made from simpler ones stand at the end. X_MAX and X_MIN keep NaN from either side and take -0 as less
  * than +0, as IEEE 754-2019 maximum and wasm's f32x4.max do: so they commute, and a reduction has one
@@ -50,6 +50,7 @@
 #undef X_ISHR
 #undef X_ISHLV
 #undef X_ISHRV
+#undef X_ISARV
 #undef X_TOI
 #undef X_TOF
 #undef X_LT
@@ -89,6 +90,7 @@
 #define X_TOI(a) ((uint32_t)(int32_t)(a))
 #define X_TOF(a) ((float)(int32_t)(a))
 #define X_ILT(a, b) ((int32_t)(a) < (int32_t)(b))
+#define X_ISARV(a, n) ((uint32_t)((int32_t)(a) >> ((n)&31)))
 #define X_FMA(a, b, c) sn_f32_madd(fused, a, b, c)
 #elif defined(SN_WORDS_F64)
 #define X_F double
@@ -116,6 +118,7 @@
 #define X_TOI(a) ((vu32) __builtin_convertvector(a, vi32))
 #define X_TOF(a) __builtin_convertvector((vi32)(a), vf32)
 #define X_ILT(a, b) ((vi32)(a) < (vi32)(b))
+#define X_ISARV(a, n) ((vu32)((vi32)(a) >> ((vi32)(n)&31)))
 #define X_SEL(m, a, b) sn_vf32_select(m, a, b)
 #define X_ISEL(m, a, b) sn_vu32_select(m, a, b)
 #define X_SEL_RARE(m, a, b) (sn_vi32_any(m) ? sn_vf32_select(m, a, b) : (b))

@@ -1,11 +1,13 @@
-/* gather_sums.c - where the indices of a scatter_add depend on captured tensors alone, it is known
- * beforehand which rows come together. So each row of the result can gather its own, all rows at
+/* gather_sums.c - where the indices of a scatter_add (or scatter_or) depend on captured tensors alone, it is
+ * known beforehand which rows come together. So each row of the result can gather its own, all rows at
  * once, and adds them in the order that the scatter has: the same bits, without a row that two
  * threads write.
  *
  *   scatter_add 0 index u            place = index, from the end on and clamped as a scatter does it
  *                                    order = argsort place: the sources of row 0, of row 1 ...
  *   ragged_sum u[order] ends        ends  = cumsum of how many sources each row has
+ *
+ * Bits that are set come together in the same way, by ragged_or; there x may be anything.
  *
  * The prelude (prelude.c) computes order and ends once; u[order] is looked up where it is added. The
  * gradient of `take` by constant indices, the wires of a circuit say, is such a scatter. */
@@ -48,14 +50,16 @@ static bool is_worth_it(const site *s, sn_id id) {
   const sn_node *node = sn_graph_node(g, id);
   const sn_id *x = sn_graph_inputs(g, id);
   double start;
-  if (node->op != SN_OP_scatter_add || !s->fixed[x[1]] || s->fixed[id]) return false;
+  if (!sn_op_describe(node->op)->gathered || !sn_op_is_call(node->op) || !s->fixed[x[1]] ||
+      s->fixed[id])
+    return false;
   const int64_t axis = *sn_graph_attrs(g, id);
   int64_t row = 1; /* what lies together of it */
   for (int i = (int)axis + 1; i < node->type.rank; i++) row *= node->type.dims[i];
+  const bool from_zero = sn_graph_uniform(g, x[0], &start) && start == 0 && !signbit(start);
   return node->type.rank < SN_MAX_RANK && row >= s->target->costs.gathered_row &&
          sn_type_size(&node->type) && sn_type_size(&g->nodes[x[2]].type) &&
-         find_indices(g, x[1], axis) != SN_NONE && sn_graph_uniform(g, x[0], &start) &&
-         start == 0 && !signbit(start);
+         find_indices(g, x[1], axis) != SN_NONE && (from_zero || node->op == SN_OP_scatter_or);
 }
 
 /* Position among n that each index names. */
@@ -78,11 +82,36 @@ static void put_first(int axis, int rank, int64_t *there, int64_t *back) {
 static sn_id gather_rows(sn_build *b, sn_id rows, sn_id order) {
   if (b->status) return SN_NONE;
   const sn_type type = *sn_build_type(b, rows);
-  sn_type column = {SN_I32, type.rank, {type.dims[0]}}, spread = type;
+  sn_type column = {SN_I32, type.rank, {sn_build_type(b, order)->dims[0]}}, spread = type;
   spread.dtype = SN_I32;
+  spread.dims[0] = column.dims[0];
   for (int i = 1; i < type.rank; i++) column.dims[i] = 1;
   const sn_id places = sn_build_broadcast(b, sn_build_reshape(b, order, &column), &spread);
   return sn_build_along(b, SN_OP_gather, (const int64_t[]){0}, rows, places);
+}
+
+/* Where updates are looked up by captured indices themselves, u = v[which]: u[order] is v[which[order]]. */
+static sn_id find_which(const site *s, sn_id u, int64_t axis) {
+  const sn_graph *g = s->graph;
+  if (g->nodes[u].op != SN_OP_gather || *sn_graph_attrs(g, u) != axis) return SN_NONE;
+  const sn_id which = sn_graph_inputs(g, u)[1];
+  return s->fixed[which] ? find_indices(g, which, axis) : SN_NONE;
+}
+
+/* u[order], axis first. */
+static sn_id gather_sources(sn_rewrite *r, sn_id u, int axis, sn_id order) {
+  const sn_id which = find_which(r->user, u, axis);
+  const sn_type flat = {SN_I32, 1, {r->from->nodes[u].type.dims[axis]}};
+  int64_t there[SN_MAX_RANK], back[SN_MAX_RANK];
+  put_first(axis, r->from->nodes[u].type.rank, there, back);
+  sn_build *b = &r->to;
+  sn_id rows = r->map[u];
+  if (which != SN_NONE) {
+    rows = r->map[sn_graph_inputs(r->from, u)[0]];
+    order = sn_build_along(b, SN_OP_gather, (const int64_t[]){0},
+                           sn_build_reshape(b, r->map[which], &flat), order);
+  }
+  return gather_rows(b, axis ? sn_build_transpose(b, rows, there) : rows, order);
 }
 
 /* sn_rewrite_fn */
@@ -92,7 +121,7 @@ static sn_id rewrite(sn_rewrite *r, sn_id id, const sn_id *inputs) {
   const int axis = (int)*sn_graph_attrs(r->from, id);
   const sn_type *type = &r->from->nodes[id].type;
   const int64_t n = type->dims[axis];
-  const sn_id given = find_indices(r->from, sn_graph_inputs(r->from, id)[1], axis);
+  const sn_id *x = sn_graph_inputs(r->from, id), given = find_indices(r->from, x[1], axis);
   const sn_type flat = {SN_I32, 1, {sn_type_size(&r->from->nodes[given].type)}};
   const sn_type ends_type = {SN_I32, 1, {n}};
   int64_t there[SN_MAX_RANK], back[SN_MAX_RANK];
@@ -104,10 +133,11 @@ static sn_id rewrite(sn_rewrite *r, sn_id id, const sn_id *inputs) {
       sn_build_along(b, SN_OP_scatter_add, (const int64_t[]){0}, sn_build_full(b, &ends_type, 0),
                      place, sn_build_like(b, place, 1));
   const sn_id ends = sn_build_along(b, SN_OP_cumsum, ((const int64_t[]){0, false, false}), counts);
-  const sn_id rows = axis ? sn_build_transpose(b, inputs[2], there) : inputs[2];
-  const sn_id sums = sn_build_op(
-      b, SN_OP_ragged_sum, (const sn_id[]){gather_rows(b, rows, order), ends}, 2, NULL, 0, NULL);
-  return axis ? sn_build_transpose(b, sums, back) : sums;
+  const sn_op op = r->from->nodes[id].op;
+  const sn_id sources[] = {gather_sources(r, x[2], axis, order), ends};
+  sn_id sums = sn_build_op(b, sn_op_describe(op)->gathered, sources, 2, NULL, 0, NULL);
+  if (axis) sums = sn_build_transpose(b, sums, back);
+  return op == SN_OP_scatter_or ? sn_build_binary(b, SN_OP_bitwise_or, inputs[0], sums) : sums;
 }
 
 sn_status sn_gather_sums(const sn_target *target, const sn_graph *traced, size_t n_inputs,

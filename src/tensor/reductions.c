@@ -59,6 +59,11 @@ static double count_of(const sn_tensor *x, uint32_t axes) {
   return count;
 }
 
+sn_tensor *sn_bitwise_or_reduce(sn_tensor *x, uint32_t axes, bool keepdims) {
+  if (x && x->type.dtype == SN_BOOL) return sn_any(x, axes, keepdims);
+  return reduction(SN_OP_bitwise_or_reduce, x, axes, keepdims);
+}
+
 /* mean x = sum x / n */
 sn_tensor *sn_mean(sn_tensor *x, uint32_t axes, bool keepdims) {
   if (!sn_has_axes(x, "mean", axes)) return NULL;

@@ -48,6 +48,13 @@ static inline int64_t floored_integer(int64_t i, int64_t j) {
   return r && (r < 0) != (j < 0) ? r + j : r;
 }
 static inline int64_t bits32(int64_t i) { return (int64_t)(uint32_t)i; }
+/* As NumPy shifts int32, by any count. */
+static inline int64_t shifted_left(int64_t i, int64_t j) {
+  return j < 0 || j > 31 ? 0 : (int32_t)(uint32_t)(i * ((int64_t)1 << j));
+}
+static inline int64_t shifted_right(int64_t i, int64_t j) {
+  return j < 0 || j > 31 ? -(i < 0) : (i - (i & (((int64_t)1 << j) - 1))) / ((int64_t)1 << j);
+}
 
 /* id, on floats (x, y), on int32 and bool as wide integers (i, j); what a row does not take is 0 */
 /* clang-format off */
@@ -113,6 +120,9 @@ static inline int64_t bits32(int64_t i) { return (int64_t)(uint32_t)i; }
   ROW(bitwise_and, 0, i & j)                                     \
   ROW(bitwise_or, 0, i | j)                                      \
   ROW(bitwise_xor, 0, i ^ j)                                     \
+  ROW(bitwise_invert, 0, -1 - i)                                 \
+  ROW(bitwise_left_shift, 0, shifted_left(i, j))                 \
+  ROW(bitwise_right_shift, 0, shifted_right(i, j))               \
   ROW(shift_left, 0, bits32(i) << (j & 31))                      \
   ROW(shift_right_logical, 0, bits32(i) >> (j & 31))
 /* clang-format on */

@@ -394,8 +394,8 @@ static twin any_indices(kitchen *k, const sn_type *like, int axis) {
 static void step_along(kitchen *k) {
   static const sn_op ops[] = {SN_OP_gather,      SN_OP_scatter_add, SN_OP_scatter_set,
                               SN_OP_scatter_mul, SN_OP_scatter_max, SN_OP_scatter_min,
-                              SN_OP_sort,        SN_OP_argsort,     SN_OP_cumsum,
-                              SN_OP_cumprod,     SN_OP_recurrence};
+                              SN_OP_scatter_or,  SN_OP_sort,        SN_OP_argsort,
+                              SN_OP_cumsum,      SN_OP_cumprod,     SN_OP_recurrence};
   const sn_op op = ops[case_below(&k->r, sizeof ops / sizeof *ops)];
   const sn_op_class kind = sn_op_describe(op)->kind;
   twin x[SN_MAX_ARITY] = {pick(k)};
@@ -403,6 +403,7 @@ static void step_along(kitchen *k) {
   if (type_of(k, x[0])->dtype == SN_BOOL && kind != SN_CLASS_SORT) x[0] = as(k, x[0], SN_I32);
   if (kind == SN_CLASS_SCAN || (kind == SN_CLASS_SCATTER && op != SN_OP_scatter_set))
     x[0] = widened(k, x[0]);
+  if (op == SN_OP_scatter_or) x[0] = as(k, x[0], SN_I32);
   const sn_type type = *type_of(k, x[0]);
   const int64_t attrs[3] = {case_below(&k->r, type.rank), case_below(&k->r, 2),
                             op == SN_OP_recurrence ? 0 : case_below(&k->r, 2)};

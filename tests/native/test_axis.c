@@ -135,6 +135,7 @@ static void write_scatters(twins *w) {
   twins_output(w, apply(w, SN_OP_scatter_add, &shares, 0, CASE_DOMAIN));
   twins_output(w, apply(w, SN_OP_scatter_max, &blocks, 0, CASE_MIXED));
   twins_output(w, apply(w, SN_OP_scatter_mul, &tables, 1, CASE_DOMAIN));
+  twins_output(w, apply(w, SN_OP_scatter_or, &tables, 1, CASE_DOMAIN));
 }
 
 static void same_bits_for_any_threads(void **state) {

@@ -55,6 +55,7 @@ static void updating(void **state) {
   EXPECT(sn_scatter(x, INTS(1, 1), FLOATS(7, 0, 5), 0, SN_SCATTER_MAX), 1, 2, 3, 7, 5, 6);
   EXPECT(sn_scatter(x, INTS(1, 1), FLOATS(7, 0, 5), 0, SN_SCATTER_MIN), 1, 2, 3, 4, 0, 5);
   EXPECT(x, 1, 2, 3, 4, 5, 6);
+  EXPECT_INTS(sn_scatter(INTS(1, 2, 8), INTS(0, 2, 0), INTS(4, 3, 2), 0, SN_SCATTER_OR), 7, 2, 11);
   EXPECT_INTS(sn_scatter_add(INTS(1, 2), INTS(5), one, 0), 1, 3);
 }
 

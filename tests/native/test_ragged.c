@@ -54,7 +54,8 @@ static void ragged_case(sn_dtype dtype, sn_context *in) {
   type.dims[0] = case_below(&rng, 40);
   const int64_t n = case_below(&rng, case_one_in(&rng, 4) ? MOST : 20);
   const twin x[2] = {rows_of(&w, &type), ends_of(&w, n, type.dims[0])};
-  const twin sums = twin_proposed(&w, SN_OP_ragged_sum, x, NULL, 0, NULL);
+  const sn_op op = dtype == SN_I32 && case_one_in(&rng, 2) ? SN_OP_ragged_or : SN_OP_ragged_sum;
+  const twin sums = twin_proposed(&w, op, x, NULL, 0, NULL);
   if (case_one_in(&rng, 2)) twins_output(&w, sums);
   const twin other = twin_input(&w, twin_type(&w, sums), twin_value(&w, sums));
   twins_output(&w, twin_apply(&w, SN_OP_mul, (twin[]){sums, other}, 2));
@@ -110,6 +111,7 @@ typedef struct scatter {
   int rank, axis;
   int64_t dims[3], n; /* of the updates; rows of the result */
   sn_dtype dtype;
+  sn_scatter_mode mode; /* add to 0, or set bits of 5 */
 } scatter;
 
 static void fill(sn_dtype dtype, int64_t count, void *data) {
@@ -127,8 +129,9 @@ static size_t run(sn_context *ctx, const scatter *s, sn_tensor *const *in, bool 
   for (int i = 0; i < s->rank; i++) made[i] = i == s->axis ? s->n : s->dims[i];
   sn_tensor *p[2] = {sn_placeholder(ctx, s->dtype, s->rank, s->dims),
                      sn_placeholder(ctx, SN_I32, 1, &s->dims[s->axis])};
-  sn_tensor *zeros = sn_full(ctx, s->dtype, s->rank, made, 0), *result;
-  sn_tensor *y = sn_neg(sn_scatter_add(zeros, captured ? in[1] : p[1], p[0], s->axis));
+  const double start = s->mode == SN_SCATTER_OR ? 5 : 0;
+  sn_tensor *from = sn_full(ctx, s->dtype, s->rank, made, start), *result;
+  sn_tensor *y = sn_neg(sn_scatter(from, captured ? in[1] : p[1], p[0], s->axis, s->mode));
   sn_program *program;
   assert_int_equal(sn_compile(ctx, p, captured ? 1 : 2, &y, 1, NULL, &program), SN_OK);
   assert_true(captured == (sn_program_prelude(program) != NULL));
@@ -147,6 +150,7 @@ static void scatter_case(sn_context *ctx) {
   scatter s = {.rank = 2 + (int)case_below(&rng, 2), .n = 1 + case_below(&rng, 40)};
   s.axis = (int)case_below(&rng, s.rank - 1);
   s.dtype = dtypes[case_below(&rng, 3)];
+  s.mode = s.dtype == SN_I32 && case_one_in(&rng, 2) ? SN_SCATTER_OR : SN_SCATTER_ADD;
   for (int i = 0; i < s.rank; i++) s.dims[i] = 1 + case_below(&rng, i == s.axis ? 60 : 4);
   s.dims[s.rank - 1] = 16 + case_below(&rng, 300);
   const int64_t count = s.dims[0] * s.dims[1] * (s.rank > 2 ? s.dims[2] : 1);

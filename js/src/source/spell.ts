@@ -166,7 +166,7 @@ const COMMUTATIVE = new Set(['add', 'mul', 'maximum', 'minimum', 'equal', 'not_e
 
 /** What a node reduces, where it alone has the reduction: by an op of the table, or a sum over how many there are. */
 function reductionAt(site: Site, node: GraphNode): { name: string; from: GraphNode } | null {
-  if (REDUCTIONS.has(node.op)) return { name: node.op, from: node };
+  if (REDUCTIONS.has(node.op)) return { name: camelCase(node.op), from: node };
   const [sum, ...others] = node.inputs.filter((id) => !site.constant(id));
   const factor = node.inputs.map((id) => site.constant(id)).find((constant) => constant)?.value;
   const from = sum === undefined ? undefined : nodeOf(site, sum);
@@ -186,7 +186,7 @@ function reduction(site: Site, { name, from }: { name: string; from: GraphNode }
   return method(from.inputs, name, axis === undefined ? [] : [axis]);
 }
 
-const REDUCTIONS = new Set(['sum', 'max', 'min', 'prod']);
+const REDUCTIONS = new Set(['sum', 'max', 'min', 'prod', 'bitwise_or_reduce']);
 
 /* ---- views ---- */
 
@@ -501,7 +501,7 @@ const sort: Speller = (_, node) => method(node.inputs, node.op, [], { axis: axis
 const runningSum: Speller = (_, node) =>
   method(node.inputs, node.op, [], { axis: axisUnless(node, NaN), reverse: flag(node, 'reverse'), exclusive: flag(node, 'exclusive') });
 
-const reduce: Speller = (site, node) => pool(site, node) ?? reduction(site, { name: node.op, from: node }, false);
+const reduce: Speller = (site, node) => pool(site, node) ?? reduction(site, { name: camelCase(node.op), from: node }, false);
 
 const SPELLERS: Readonly<Record<string, Speller>> = {
   iota: (_, node) => ({
@@ -530,6 +530,7 @@ const SPELLERS: Readonly<Record<string, Speller>> = {
   scatter_mul: scatter,
   scatter_max: scatter,
   scatter_min: scatter,
+  scatter_or: scatter,
   sort,
   argsort: sort,
   cumsum: runningSum,
@@ -543,6 +544,7 @@ const SPELLERS: Readonly<Record<string, Speller>> = {
   max: reduce,
   min: reduce,
   prod: reduce,
+  bitwise_or_reduce: reduce,
   copy: same,
   marker: same,
 };
