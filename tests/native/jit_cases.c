@@ -236,10 +236,10 @@ static bool make_map(jit_case *c, int number) {
 static const int64_t lengths[] = {1,   2,   3,   5,   16,  31,   32,   33,   63,  64,
                                   100, 255, 256, 257, 300, 1000, 1100, 2500, 8192};
 
-static sn_op any_reduction(case_random *r) {
+static sn_op any_reduction(case_random *r, sn_dtype dtype) {
   for (;;) {
     const sn_op op = (sn_op)case_below(r, SN_OP_COUNT);
-    if (sn_op_describe(op)->kind == SN_CLASS_REDUCE) return op;
+    if (sn_op_describe(op)->kind == SN_CLASS_REDUCE && sn_op_takes(op, dtype)) return op;
   }
 }
 
@@ -250,7 +250,7 @@ static bool make_summand(jit_case *c, sn_phase *phase, body_maker *m) {
   for (int64_t n = case_below(&c->random, 5); n > 0; n--) add_random_op(m);
   if (case_one_in(&c->random, 2)) add_op(m, SN_OP_add, dtype, dtype);
   phase->reductions[0] = (sn_reduction){
-      .op = any_reduction(&c->random), .dtype = dtype, .insn = any_value(m, dtype, false)};
+      .op = any_reduction(&c->random, dtype), .dtype = dtype, .insn = any_value(m, dtype, false)};
   phase->n_reductions = 1;
   phase->body = m->body;
   return true;
@@ -317,8 +317,8 @@ static bool make_phase(jit_case *c, uint32_t number, const int64_t *dims) {
   for (int64_t n = case_below(r, 6); n > 0; n--) add_random_op(&m);
   const sn_dtype dtype = case_one_in(r, 4) ? SN_F64 : case_one_in(r, 4) ? SN_I32 : SN_F32;
   for (int64_t n = last ? case_below(r, 2) : 1 + case_below(r, 2); n > 0; n--)
-    phase->reductions[phase->n_reductions++] =
-        (sn_reduction){.op = any_reduction(r), .dtype = dtype, .insn = any_value(&m, dtype, false)};
+    phase->reductions[phase->n_reductions++] = (sn_reduction){
+        .op = any_reduction(r, dtype), .dtype = dtype, .insn = any_value(&m, dtype, false)};
   g->row.n_totals += phase->n_reductions;
   if (!last && case_one_in(r, 2)) {
     add_random_op(&m);
