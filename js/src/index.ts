@@ -47,7 +47,17 @@ export { checkGrads, type CheckGradsOptions } from './checkgrads.js';
 export { jit, type JitOptions, type Jitted } from './jit.js';
 export { load, type Loaded } from './saved.js';
 export type { Trace } from './traces.js';
-export { trainStep, type TrainState, type TrainStep } from './train.js';
+export {
+  evalStep,
+  trainStep,
+  type EvalStep,
+  type InitStateOptions,
+  type StepContext,
+  type StepOptions,
+  type StepResult,
+  type TrainState,
+  type TrainStep,
+} from './train.js';
 export type { CompileOptions } from './program.js';
 export {
   inspect,

@@ -1,83 +1,246 @@
 // trainStep: loss, gradient, clipping and update as one compiled program that writes the new state
 // into the memory of the old one.
 
-import { checkFunction, shown } from './check.js';
-import { DisposedError, SinterError } from './errors.js';
+import { checkFunction, checkInteger, isPlainObject, shown } from './check.js';
+import { scan } from './control.js';
+import { accumulatorOf } from './dtype.js';
+import { DisposedError, ShapeError, SinterError, shapeText } from './errors.js';
+import { arange, zeros } from './functions.gen.js';
+import { valueAndGrad } from './grad.js';
+import { compiledFunction, type Jitted } from './jit.js';
+import { clipByGlobalNorm } from './optim/clip.js';
 import { checkOptimizer, lrTensor, perOptimizer, type Optimizer, type OptimizerState, type PerOptimizer } from './optim/optimizer.js';
-import { compiledFunction } from './jit.js';
-import { readOptions } from './options.js';
+import { readOptions, type OptionSchema } from './options.js';
 import { COMPILE, type CompileOptions } from './program.js';
-import { map, tensorsWithin } from './pytree.js';
+import { argumentName, flatten, leavesWithPaths, map, rebuild, shapeKey, tensorsWithin } from './pytree.js';
+import { foldIn } from './random.js';
 import { runtime } from './runtime/runtime.js';
 import { tidy } from './scope.js';
 import { wrap, type Tensor } from './tensor.js';
-import { valueAndGrad } from './grad.js';
 
-/** Parameters and what the optimizer remembers. A step uses it up and returns the next one. */
-export interface TrainState<P> {
+/** Parameters, what the optimizer remembers of them, and what the modules do. A step uses it up and returns the next one. */
+export interface TrainState<P, S = unknown> {
   readonly params: P;
   readonly optimizer: OptimizerState;
+  /** Of modules that have one: running statistics. */
+  readonly state?: S;
+  /** From which each step has a key of its own. */
+  readonly key?: Tensor;
 }
 
-export interface TrainStep<P, B extends readonly unknown[]> {
+/** What a loss gets behind its batch. */
+export interface StepContext<S = unknown> {
+  /** Of modules that have one: that of step.init(params, { state }), or what the step before returned. */
+  state: S;
+  /** Another one in every step; there is one if step.init(params, { key }) got one. */
+  key: Tensor;
+}
+
+export interface StepOptions extends CompileOptions {
+  /** Of how many parts, cut along axis 0 of the batch and computed one after the other in the memory of one, the gradient
+   *  is the mean. Tensors of rank 0 go to every part. Default 1. */
+  accumulate?: number;
+  /** Longest gradient, over all parameters; longer ones are scaled down. Default: none. */
+  clipNorm?: number;
+}
+
+export interface InitStateOptions<S> {
+  /** State of modules, as net.init(key) gives it. */
+  state?: S;
+  /** Random numbers of all steps follow from it. */
+  key?: Tensor;
+}
+
+export interface StepResult<P, S, A> {
+  state: TrainState<P, S>;
+  /** Before the update; the mean over the parts where there are several. */
+  loss: Tensor;
+  /** What the loss returned as aux; stacked where the batch was cut in parts. */
+  aux: A;
+}
+
+export interface TrainStep<P, B extends readonly unknown[], S = unknown, A = unknown> {
   /** One step. The tensors of the given state are used up; loss is that before the update. */
-  (state: TrainState<P>, ...batch: B): { state: TrainState<P>; loss: Tensor };
+  (state: TrainState<P, S>, ...batch: B): StepResult<P, S, A>;
   /** The first state, with copies of the parameters. */
-  init(params: P): TrainState<P>;
+  init(params: P, options?: InitStateOptions<S>): TrainState<P, S>;
   /** The parameters of a state: valid until the next step uses them up. */
-  params(state: TrainState<P>): P;
+  params(state: TrainState<P, S>): P;
+  /** The state of the modules, likewise. */
+  state(state: TrainState<P, S>): S;
   /** Programs compiled so far: one per kind of batch. */
   readonly cacheSize: number;
   /** Releases the programs. */
   dispose(): void;
 }
 
+/** A loss without what stands behind its batch. */
+type Batch<R extends readonly unknown[]> = R extends readonly [...infer B, infer C]
+  ? unknown extends C
+    ? R
+    : StepContext<never> extends C
+      ? B
+      : R
+  : R;
+type StateOf<R extends readonly unknown[]> = R extends readonly [...unknown[], { state: infer S }] ? S : unknown;
+type AuxOf<R> = R extends readonly [Tensor, { aux: infer A }] ? A : undefined;
+type AnyLoss = (params: any, ...rest: any[]) => Tensor | readonly [Tensor, { state?: unknown; aux?: unknown }];
+type RestOf<L extends AnyLoss> = L extends (params: never, ...rest: infer R) => unknown ? R : never;
+
 /** In memory of its own, so that donation leaves the caller's tensor alone. */
 function copy(t: Tensor): Tensor {
   return wrap(runtime().exports.sinter_copy(t.use('trainStep.init')), t.meta);
 }
 
-function checkState(state: unknown): void {
+function checkState(op: string, state: unknown): void {
   const { params, optimizer } = (state ?? {}) as Partial<TrainState<unknown>>;
   if (params !== undefined && optimizer?.count !== undefined) return;
-  throw new SinterError('argument', 'trainStep', `${shown(state)} is no training state`, {
+  throw new SinterError('argument', op, `${shown(state)} is no training state`, {
     hint: 'the first state is step.init(params), the next ones are returned by the step',
   });
 }
+
+/** What a loss made of one batch. */
+interface Made {
+  loss: Tensor;
+  grads: unknown;
+  state: unknown;
+  aux: unknown;
+}
+
+/** A tree and the types of its tensors, as text. */
+function typeKey(tree: unknown): string {
+  const { tensors, shape } = flatten(tree, 'trainStep');
+  return shapeKey(shape) + String(tensors.map((t) => t.meta.key));
+}
+
+/** What a loss returned, as [loss, { state, aux }]; the state is the one before where it returned none. */
+function readMade(result: unknown, before: unknown): [Tensor, { state: unknown; aux: unknown }] {
+  if (!Array.isArray(result)) return [result as Tensor, { state: before, aux: undefined }];
+  const [loss, more = {}] = result as [Tensor, unknown];
+  if (result.length > 2 || !isPlainObject(more))
+    throw new SinterError('argument', 'trainStep', 'the loss returned an array, expected a number or [loss, { state, aux }]');
+  const { state = before, aux } = readOptions<{ state?: unknown; aux?: unknown }>('trainStep', more, { state: 'any', aux: 'any' });
+  if (typeKey(state) !== typeKey(before))
+    throw new ShapeError('trainStep', 'the loss returned a state of another kind than it was given', {
+      hint: 'structure, shapes and dtypes stay; the first state is given to step.init(params, { state })',
+    });
+  return [loss, { state, aux }];
+}
+
+type Differentiate = (params: unknown, batch: readonly unknown[], context: StepContext) => Made;
+
+/** Loss and gradient of a batch at once. */
+function wholeBatch(loss: AnyLoss): Differentiate {
+  const both = valueAndGrad(
+    (params: unknown, batch: readonly unknown[], context: StepContext) => readMade(loss(params, ...batch, context), context.state),
+    { hasAux: true },
+  );
+  return (params, batch, context) => {
+    const [[value, made], grads] = both(params, batch, context);
+    return { loss: value, grads, ...made };
+  };
+}
+
+/** The batch with a new first axis of n parts in each tensor but those of rank 0. */
+function cut(batch: readonly unknown[], n: number): { parts: Tensor[]; join: (parts: readonly Tensor[]) => readonly unknown[] } {
+  const { tensors, shape } = flatten(batch, 'trainStep');
+  const names = leavesWithPaths(shape).filter((leaf) => leaf.isTensor);
+  const parts: Tensor[] = [];
+  tensors.forEach((t, i) => {
+    const [rows] = t.shape;
+    if (rows === undefined) return;
+    if (rows % n !== 0)
+      throw new ShapeError('trainStep', `batch ${argumentName(names[i]!.path)} ${shapeText(t.shape)} does not divide into ${n} parts`, {
+        shapes: [t.shape],
+        hint: 'option accumulate cuts axis 0 of every tensor of the batch',
+      });
+    parts.push(t.reshape([n, rows / n, ...t.shape.slice(1)]));
+  });
+  const join = (own: readonly Tensor[]): readonly unknown[] => {
+    let next = 0;
+    return rebuild(shape, tensors.map((t) => (t.ndim === 0 ? t : own[next++]!))) as unknown[];
+  };
+  return { parts, join };
+}
+
+/** What the loop over parts carries, and what it returns of each. */
+type Carry = { sums: unknown; state: unknown };
+type Each = { loss: Tensor; aux: unknown };
+type Parts = (round: (carry: Carry, x: [Tensor[], Tensor]) => [Carry, Each], init: Carry, xs: unknown) => [Carry, Each];
+
+/** The means over n parts of a batch, in a loop that has the state and the sums as its carry. */
+function byParts(differentiate: Differentiate, n: number): Differentiate {
+  return (params, batch, { state, key }) => {
+    const { parts, join } = cut(batch, n);
+    const zero = map((p) => zeros(p.shape, { dtype: accumulatorOf(p.dtype) }), params);
+    const round = (carry: Carry, [own, i]: [Tensor[], Tensor]): [Carry, Each] => {
+      const context = { state: carry.state ?? undefined, key: key && foldIn(key, i) };
+      const made = differentiate(params, join(own), context);
+      const sums = map((sum, g) => sum.add(g!), carry.sums, made.grads);
+      return [{ sums, state: made.state ?? null }, { loss: made.loss, aux: made.aux ?? null }];
+    };
+    const xs = [parts, arange(0, n, 1, { dtype: 'int32' })];
+    const [end, each] = (scan as unknown as Parts)(round, { sums: zero, state: state ?? null }, xs);
+    const grads = map((sum, p) => sum.div(n).astype(p!.dtype), end.sums, params);
+    return { loss: each.loss.mean(), grads, state: end.state ?? undefined, aux: each.aux ?? undefined };
+  };
+}
+
+/** The gradients with a length of at most limit. */
+function clipped(grads: unknown, limit: number): unknown {
+  const { tensors, shape } = flatten(grads, 'trainStep');
+  return rebuild(shape, clipByGlobalNorm(tensors, limit));
+}
+
+const STEP: OptionSchema<StepOptions> = { ...COMPILE, accumulate: 'integer', clipNorm: 'number' };
 
 /**
  * step = trainStep((params, ...batch) => loss, optimizer); state = step.init(params);
  * ({ state, loss } = step(state, ...batch)). The learning rate may change between steps (set
  * optimizer.lr): it is an input of the program, not part of it.
+ *
+ * Behind the batch the loss gets { state, key }: the state of modules that have one, and a key of this step; both begin in
+ * step.init(params, { state, key }). It returns the loss, or [loss, { state, aux }] with the state for the next step and
+ * anything else that the step is to return: ({ state, loss, aux } = step(state, ...batch)).
+ *
+ * A loss of NaN is no error: the step returns it, and a state that can be used on, whose parameters are NaN where the
+ * gradient was. Keep copies (sn.tree.map) to go back to.
  */
-export function trainStep<P, B extends readonly unknown[]>(
-  loss: (params: P, ...batch: B) => Tensor,
+export function trainStep<L extends AnyLoss>(
+  loss: L,
   optimizer: Optimizer,
-  options?: CompileOptions,
-): TrainStep<P, B> {
+  options?: StepOptions,
+): TrainStep<Parameters<L>[0], Batch<RestOf<L>>, StateOf<RestOf<L>>, AuxOf<ReturnType<L>>>;
+export function trainStep(loss: AnyLoss, optimizer: Optimizer, options?: StepOptions): unknown {
   checkFunction('trainStep', loss, 'trainStep((params, ...batch) => loss, optimizer)');
   checkOptimizer('trainStep', optimizer);
-  const compiling = readOptions('trainStep', options, COMPILE);
-  const both = valueAndGrad(loss);
+  const { accumulate = 1, clipNorm, ...compiling } = readOptions('trainStep', options, STEP);
+  checkInteger('trainStep', 'accumulate', accumulate, 1);
+  const whole = wholeBatch(loss);
+  const differentiate = accumulate === 1 ? whole : byParts(whole, accumulate);
   const run = compiledFunction(
     'trainStep',
-    (state: TrainState<P>, lr: PerOptimizer<Tensor>, _schedule: unknown, ...batch: B) => {
-      const [value, grads] = both(state.params, ...batch);
-      const next = optimizer.update(grads, state.optimizer, state.params, lr);
-      return { state: { params: next.params, optimizer: next.state }, loss: value };
+    (given: TrainState<unknown>, lr: PerOptimizer<Tensor>, _schedule: unknown, ...batch: unknown[]) => {
+      const { params, optimizer: memory, state, key } = given;
+      const made = differentiate(params, batch, { state, key: key && foldIn(key, memory.count) } as StepContext);
+      const grads = clipNorm === undefined ? made.grads : clipped(made.grads, clipNorm);
+      const next = optimizer.update(grads, memory, params, lr);
+      const kept = state === undefined ? given : { ...given, state: made.state };
+      return { state: { ...kept, params: next.params, optimizer: next.state }, loss: made.loss, aux: made.aux };
     },
     { ...compiling, donate: 0 },
     (i) => ['state', 'lr', 'the schedule'][i] ?? `batch argument ${i - 3}`,
   );
 
-  const step = (state: TrainState<P>, ...batch: B): { state: TrainState<P>; loss: Tensor } => {
-    checkState(state);
+  const step = (state: TrainState<unknown>, ...batch: unknown[]): unknown => {
+    checkState('trainStep', state);
     const own: Tensor[] = [];
     try {
       const rates = perOptimizer(optimizer, (lr) => lrTensor(lr, own));
       // A schedule is part of the program, and so of the key under which it is found again.
       const schedule = perOptimizer(optimizer, (lr) => (typeof lr === 'function' ? lr : null));
-      return run(state, rates, schedule, ...batch) as { state: TrainState<P>; loss: Tensor };
+      return run(state, rates, schedule, ...batch);
     } catch (error) {
       if (!(error instanceof DisposedError && tensorsWithin(state).some((t) => t.isDonated))) throw error;
       throw new DisposedError('trainStep', 'this training state was used up by an earlier step', {
@@ -91,14 +254,53 @@ export function trainStep<P, B extends readonly unknown[]>(
 
   return Object.defineProperties(step, {
     init: {
-      value: (params: P): TrainState<P> =>
+      value: (params: unknown, options?: InitStateOptions<unknown>): TrainState<unknown> =>
         tidy(() => {
+          const { state, key } = readOptions('trainStep.init', options, { state: 'any', key: 'any' });
+          if (key !== undefined) foldIn(key, 0); // refuses what is no key
           const own = map(copy, params);
-          return { params: own, optimizer: map(copy, optimizer.init(own)) };
+          const more = { ...(state !== undefined && { state }), ...(key && { key }) };
+          return { params: own, optimizer: map(copy, optimizer.init(own)), ...map(copy, more) };
         }),
     },
-    params: { value: (state: TrainState<P>): P => state.params },
+    params: { value: (state: TrainState<unknown>): unknown => state.params },
+    state: { value: (state: TrainState<unknown>): unknown => state.state },
     cacheSize: { get: () => run.cacheSize },
     dispose: { value: () => run.dispose() },
-  }) as unknown as TrainStep<P, B>;
+  });
+}
+
+export interface EvalStep<P, B extends readonly unknown[], S, R> {
+  /** Nothing of the state is used up. */
+  (state: TrainState<P, S>, ...batch: B): R;
+  /** Programs compiled so far: one per kind of batch. */
+  readonly cacheSize: number;
+  /** Releases the programs. */
+  dispose(): void;
+}
+
+/**
+ * evaluate = evalStep((params, ...batch, { state }) => metrics): a compiled function of a training state and a batch, which
+ * returns what f does, a tree of tensors. evaluate({ ...state, params: state.optimizer.average }, ...batch) is of the
+ * averages that optim.ema keeps.
+ */
+export function evalStep<P, R extends readonly unknown[], M>(
+  f: (params: P, ...rest: R) => M,
+  options?: CompileOptions,
+): EvalStep<P, Batch<R>, StateOf<R>, M> {
+  checkFunction('evalStep', f, 'evalStep((params, ...batch) => metrics)');
+  const run: Jitted<unknown[], M> = compiledFunction(
+    'evalStep',
+    (params: unknown, state: unknown, ...batch: unknown[]) => f(params as P, ...([...batch, { state }] as unknown as R)),
+    readOptions('evalStep', options, COMPILE),
+    (i) => ['params', 'state'][i] ?? `batch argument ${i - 2}`,
+  );
+  const step = (state: TrainState<P>, ...batch: unknown[]): M => {
+    checkState('evalStep', state);
+    return run(state.params, state.state, ...batch);
+  };
+  return Object.defineProperties(step, {
+    cacheSize: { get: () => run.cacheSize },
+    dispose: { value: () => run.dispose() },
+  }) as unknown as EvalStep<P, Batch<R>, StateOf<R>, M>;
 }

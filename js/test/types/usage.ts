@@ -57,6 +57,19 @@ export async function usage(): Promise<void> {
   let state = step.init(params);
   ({ state } = step(state, x));
   const trained: typeof params = step.params(state);
+  const counting = sn.trainStep(
+    (p: typeof params, a: sn.Tensor, { state, key }: sn.StepContext<{ n: sn.Tensor }>) =>
+      [net.apply(p, a).mean(), { state: { n: state.n.add(1) }, aux: sn.random.uniform(key) }] as const,
+    sn.optim.groups([{ match: (path, t) => path === '0.weight' && t.ndim === 2, optimizer: sn.optim.muon() }]),
+    { accumulate: 2, clipNorm: 1 },
+  );
+  const counted_ = counting(counting.init(params, { state: { n: x }, key: sn.random.key(1) }), x);
+  const drawn: sn.Tensor = counted_.aux;
+  const steps: sn.Tensor = counting.state(counted_.state).n;
+  const scored: sn.Tensor = sn.evalStep((p: typeof params, a: sn.Tensor) => net.apply(p, a).mean())(state, x);
+  // @ts-expect-error: the batch is one tensor, behind it stands what the step gives
+  counting(counted_.state, x, x);
+  void [drawn, steps, scored];
 
   const profile = await sn.profile(() => sn.tidy(() => y.add(1)));
   const names: string[] = profile.kernels.map(({ name }) => name);
