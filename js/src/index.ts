@@ -69,8 +69,11 @@ export {
   type Inspection,
   type MemoryBlock,
   type Stage,
+  type StageControl,
   type StageEdge,
+  type StageGraph,
   type StageNode,
+  type StageRegion,
 } from './inspect.js';
 export {
   profile,

@@ -22,8 +22,22 @@ export interface StageNode {
   shape: number[];
   /** Axes, a permutation, the value of a constant; '' for none. */
   attrs: string;
-  /** The kernel that computes it; null before there are kernels, and for what needs none. */
+  /** The kernel that computes it; null before there are kernels, for what needs none, and in regions. */
   group: number | null;
+  /** Of scan, while_loop, cond and functions: the regions that it runs. */
+  control?: StageControl;
+}
+
+/** How a node runs regions: graphs with arguments, such as the body of a loop. */
+export interface StageControl {
+  /** Argument k of a region is given by input first + k of the node. */
+  first: number;
+  /** How many arguments, from the first on, are carried from round to round, and how many are then slices of stacks; the
+   *  others are the same in every round. Results are carries, then slices. */
+  carries: number;
+  stacks: number;
+  /** What each is to the node, e.g. 'body', and its number among the regions of the graph that the node is in. */
+  regions: { name: string; number: number }[];
 }
 
 export interface StageEdge {
@@ -35,8 +49,21 @@ export interface StageEdge {
   cut?: true;
 }
 
+export interface StageGraph {
+  nodes: StageNode[];
+  edges: StageEdge[];
+  /** Results, in order. */
+  outputs: number[];
+  /** The graphs that its nodes of control flow run. An op 'input' in one is the argument whose number is its attrs. */
+  regions: StageRegion[];
+}
+
+export interface StageRegion extends StageGraph {
+  number: number;
+}
+
 /** The graph after one stage of compiling. From 'plan' on its nodes are the kernels. */
-export interface Stage {
+export interface Stage extends StageGraph {
   name: string;
   /** One value a line; kernels, buffers or strip programs in the later stages. */
   text: string;
@@ -44,10 +71,6 @@ export interface Stage {
   dot: string;
   /** What the stage took. */
   compileMs: number;
-  nodes: StageNode[];
-  edges: StageEdge[];
-  /** Results of the program, in order. */
-  outputs: number[];
 }
 
 /** Two values in different kernels that could have been in one. */

@@ -145,6 +145,29 @@ test('only inspected programs are recorded, and their programs go back', () => {
   run.dispose();
 });
 
+test('a stage has the regions of its loops and branches, and their nodes say how they run them', () => {
+  const f = (x, w) => sn.scan((c, v) => [sn.cond(v.sum().greater(0), (a) => a.mul(w), (a) => a, c), c.add(v)], w, x)[1];
+  const seen = sn.inspect(f)(sn.ones([4, 3]), sn.ones([3]));
+  for (const name of ['trace', 'dce', 'groups']) {
+    const stage = stageOf(seen, name);
+    const loop = stage.nodes.find(({ op }) => op === 'scan');
+    const { regions: [{ number, ...body }], ...how } = loop.control;
+    assert.deepEqual([how, body], [{ first: 0, carries: 1, stacks: 1 }, { name: 'body' }], name);
+    const region = stage.regions[number];
+    assert.equal(region.number, number);
+    assert.equal(region.outputs.length, 2);
+    const branches = region.nodes.find(({ op }) => op === 'cond').control;
+    assert.deepEqual([branches.first, branches.carries, branches.regions.map((each) => each.name)], [1, 0, ['on_true', 'on_false']]);
+    const taken = region.regions[branches.regions[0].number];
+    assert.ok(taken.nodes.some(({ op }) => op === 'mul'), name);
+    // Each argument is given by an input of the node.
+    const given = region.edges.filter(({ to }) => region.nodes.find(({ id }) => id === to).op === 'cond');
+    for (const { attrs } of taken.nodes.filter(({ op }) => op === 'input')) assert.ok(branches.first + Number(attrs) < given.length);
+    assert.ok(stage.nodes.every(({ op, control }) => (op === 'scan') === (control !== undefined)), name);
+  }
+  assert.deepEqual(stageOf(seen, 'kernels').regions, []);
+});
+
 test('regions are drawn as boxes, with edges from what they capture', () => {
   const w = sn.tensor([1, 2]);
   const f = (x) => sn.scan((c, v) => [sn.foriLoop(0, 2, (_, c) => c.mul(w), c).add(v), null], w, x)[0];

@@ -2,6 +2,7 @@
 
 #include "base/host.h"
 #include "fuse/fuse.h"
+#include "graph/regions.h"
 #include "inspect/dot.h"
 
 /* ---- stages ---------------------------------------------------------------------------------- */
@@ -40,6 +41,18 @@ static void add_ids(sn_text *t, const char *name, const uint32_t *ids, size_t n)
   sn_text_add(t, "]");
 }
 
+/* Which regions a node runs, and how it hands them its inputs. */
+static void add_control(sn_text *t, const sn_graph *g, sn_id id) {
+  const sn_control c = sn_graph_control(g, id);
+  const sn_attr *attr = sn_op_describe(c.op)->attrs; /* regions come first */
+  sn_text_add(t, ",\"control\":{\"first\":%zu,\"carries\":%zu,\"stacks\":%zu,\"regions\":[",
+              sn_control_first(c.op), c.n_carries, c.n_stacks);
+  for (uint32_t i = 0; i < c.n_regions; i++)
+    sn_text_add(t, "%s{\"name\":\"%s\",\"number\":%lld}", i ? "," : "", attr[i].name,
+                (long long)sn_graph_attrs(g, id)[i]);
+  sn_text_add(t, "]}");
+}
+
 static void add_node(sn_text *t, const sn_graph *g, sn_id id, const sn_groups *groups) {
   const sn_node *node = sn_graph_node(g, id);
   sn_text_add(t, "%s{\"id\":%u,\"op\":\"%s\",\"dtype\":\"%s\"", id ? "," : "", id,
@@ -48,9 +61,11 @@ static void add_node(sn_text *t, const sn_graph *g, sn_id id, const sn_groups *g
   sn_text_add(t, ",\"attrs\":\"");
   sn_graph_print_attrs(t, g, id);
   if (groups && groups->kernel_of[id] != SN_NONE)
-    sn_text_add(t, "\",\"group\":%u}", groups->kernel_of[id]);
+    sn_text_add(t, "\",\"group\":%u", groups->kernel_of[id]);
   else
-    sn_text_add(t, "\",\"group\":null}");
+    sn_text_add(t, "\",\"group\":null");
+  if (sn_op_is_control(node->op)) add_control(t, g, id);
+  sn_text_add(t, "}");
 }
 
 /* The words alone, by edge; NULL where there are no notes. */
@@ -63,8 +78,9 @@ static sn_status reasons_of(const sn_graph *g, const sn_edge_note *notes, sn_are
   return SN_OK;
 }
 
-static void add_nodes_and_edges(sn_text *t, const sn_graph *g, const sn_groups *groups,
-                                const sn_edge_note *notes) {
+/* Regions know neither kernels nor reasons. They nest as deep as SN_MAX_NESTING. */
+static void add_graph(sn_text *t, const sn_graph *g, const sn_groups *groups,
+                      const sn_edge_note *notes) {
   sn_text_add(t, ",\"nodes\":[");
   for (sn_id id = 0; id < g->n_nodes; id++) add_node(t, g, id, groups);
   sn_text_add(t, "],\"edges\":[");
@@ -80,6 +96,13 @@ static void add_nodes_and_edges(sn_text *t, const sn_graph *g, const sn_groups *
   }
   sn_text_add(t, "]");
   add_ids(t, "outputs", g->outputs, g->n_outputs);
+  sn_text_add(t, ",\"regions\":[");
+  for (size_t i = 0; i < g->n_regions; i++) {
+    sn_text_add(t, i ? ",{\"number\":%zu" : "{\"number\":%zu", i);
+    add_graph(t, g->regions[i], NULL, NULL);
+    sn_text_add(t, "}");
+  }
+  sn_text_add(t, "]");
 }
 
 void sn_record_graph(sn_record *r, const char *stage, const char *text, const sn_graph *g,
@@ -89,7 +112,7 @@ void sn_record_graph(sn_record *r, const char *stage, const char *text, const sn
   sn_status status = groups ? sn_explain_edges(groups, arena, &notes) : SN_OK;
   begin_stage(r, stage, text);
   const char **reasons;
-  if (!status) add_nodes_and_edges(&r->json, g, groups, notes);
+  if (!status) add_graph(&r->json, g, groups, notes);
   if (!status) status = reasons_of(g, notes, arena, &reasons);
   if (!status) status = sn_dot_graph(&r->json, g, groups, reasons);
   end_stage(r, status);
@@ -139,7 +162,7 @@ void sn_record_kernels(sn_record *r, const char *stage, const char *text, const 
   add_kernel_nodes(t, groups);
   sn_text_add(t, "],\"edges\":[");
   sn_status status = add_kernel_edges(t, groups);
-  sn_text_add(t, "],\"outputs\":[]");
+  sn_text_add(t, "],\"outputs\":[],\"regions\":[]");
   if (!status) status = sn_dot_kernels(t, groups);
   end_stage(r, status);
 }

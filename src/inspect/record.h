@@ -1,9 +1,10 @@
 /* record.h - what the compiler does, written down as one JSON text while it works, for
  * sn_program_inspection and sn.inspect (js/src/inspect.ts has the form as types).
  *
- *   {"stages": [{name, text, compileMs, nodes, edges, outputs, dot} ...],
+ *   {"stages": [{name, text, compileMs, nodes, edges, outputs, regions, dot} ...],
  *    "kernels": [...], "memory": {...}, "nodes": ..., "flops": ..., "bytes": ...}
  *
+ * A region has nodes, edges, outputs and regions itself; a node of control flow says which ones it runs ("control").
  * An edge of the stage "groups" has "cut": true where a kernel reads what another one computed.
  *
  * Only compilations that ask for it are recorded; the others never come here. */

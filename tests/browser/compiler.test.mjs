@@ -34,6 +34,7 @@ const read = () => {
     })),
     boxes: Number(canvas?.dataset.boxes ?? 0),
     marked: Number(canvas?.dataset.marked ?? 0),
+    regions: Number(canvas?.dataset.regions ?? 0),
     problem: by('program-problem')?.classList.contains('problem') ? by('program-problem').textContent : '',
     compiled: by('program-problem')?.textContent.startsWith('Compiled') ?? false,
     summary: by('compile-summary')?.textContent ?? '',
@@ -134,7 +135,7 @@ for (const { name, open, there } of BROWSERS) {
         assert.ok(state.kernels.length >= 1 && state.kernels.length < counts.at(-1), `${id}: ${state.kernels.length} kernels`);
         for (const { name: kernel, kind } of state.kernels) {
           assert.ok(kernel.length > 0);
-          assert.match(kind, /^(map|scalar|reduce|row|contraction|chain|ready)$/);
+          assert.match(kind, /^(map|scalar|reduce|row|contraction|chain|call|control)$/);
         }
         t.diagnostic(`${id}: ${state.summary}`);
       }
@@ -164,6 +165,47 @@ for (const { name, open, there } of BROWSERS) {
       await page.keyboard.press('n');
       assert.match(await page.evaluate(() => document.querySelector('[data-testid=node-details]').textContent), /float32/);
       await page.keyboard.press('Escape');
+    });
+
+    test('a loop and its adjoint are drawn with what they do in a round inside', async () => {
+      await example('loop');
+      const { boxes, stages } = await until(({ regions }) => regions === 2, 'drew both loops');
+      // Numbers are written into the boxes that read them.
+      assert.ok(boxes > 40 && boxes <= nodes({ stages }), `${boxes} boxes`);
+      const details = () => page.evaluate(() => document.querySelector('[data-testid=node-details]').textContent);
+      await page.focus(get('graph'));
+      await page.keyboard.press('p');
+      assert.match(await details(), /a result of the region/);
+      for (let i = 0; !/given by/.test(await details()); i++) {
+        assert.ok(i < boxes, 'an argument of the body says what gives it');
+        await page.keyboard.press('p');
+      }
+      if (name === 'Chromium') await screenshot(page, 'compiler-loop');
+      await page.keyboard.press('Escape');
+    });
+
+    test('the program and its derivative as JavaScript, whose writer loads when it is asked for', async () => {
+      const asked = [];
+      page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+      await example('loop');
+      assert.deepEqual(asked.filter((path) => /\/source-/.test(path)), []);
+      await page.click(get('tab-js'));
+      const text = async (wanted) => {
+        const deadline = performance.now() + PATIENCE_MS;
+        let code;
+        do code = await page.evaluate(readCode, 'js-code');
+        while (!wanted.test(code) && performance.now() < deadline);
+        assert.match(code, wanted);
+        return code;
+      };
+      const code = await text(/sn\.scan\(/);
+      assert.match(code, /export function program\(angle, friction\)/);
+      assert.match(code, /reverse: true/);
+      assert.equal(asked.filter((path) => /\/source-/.test(path)).length, 1);
+      if (name === 'Chromium') await screenshot(page, 'compiler-js');
+      await example('softmax');
+      await text(/function program\(x\)/);
+      await page.click(get('tab-stages'));
     });
 
     test('a pass that is switched off changes the graph, and fusion the kernels', async () => {
@@ -245,7 +287,7 @@ for (const { name, open, there } of BROWSERS) {
     test('nothing overflows, on a phone neither; no errors, no requests to elsewhere', async () => {
       assert.ok((await page.evaluate(read)).overflow <= 0);
       await (page.setViewportSize ?? page.setViewport).call(page, { width: 390, height: 844 });
-      for (const tab of ['kernels', 'memory', 'c', 'stages']) {
+      for (const tab of ['kernels', 'memory', 'js', 'c', 'stages']) {
         await page.click(get(`tab-${tab}`));
         assert.ok((await page.evaluate(read)).overflow <= 0, tab);
       }

@@ -48,6 +48,10 @@ export class Lab {
     return this.rpc.ask('c', [], INSPECT_MS);
   }
 
+  js(): Promise<string> {
+    return this.rpc.ask('js', [], INSPECT_MS);
+  }
+
   async prepare(source: string, off: PassesOff): Promise<number> {
     await this.open();
     return this.rpc.ask('prepare', [source, off], PREPARE_MS);

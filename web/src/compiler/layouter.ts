@@ -1,7 +1,8 @@
 // Asks the layout worker, one layout at a time: a new request cancels the one before. Layouts are
 // kept with the drawing they belong to, so going back to a stage is immediate.
 
-import { layoutRequest, scene, type Drawing, type Scene } from './graph/scene.ts';
+import { arrange, type Scene } from './graph/arrange.ts';
+import type { Drawing } from './graph/scene.ts';
 import type { LayoutMethods } from './protocol.ts';
 import { Rpc } from './rpc.ts';
 
@@ -17,11 +18,10 @@ export class Layouter {
   async place(drawing: Drawing): Promise<Scene | null> {
     if (this.busy) this.rpc.end();
     this.busy = true;
-    const request = layoutRequest(drawing);
     try {
-      const layout = await this.rpc.ask('layout', [request], LIMIT_MS);
+      const placed = await arrange(drawing, (request) => this.rpc.ask('layout', [request], LIMIT_MS));
       this.busy = false;
-      return scene(drawing, request, layout);
+      return placed;
     } catch (error) {
       if (error instanceof Error && error.name === 'Cancelled') return null;
       this.busy = false;

@@ -174,4 +174,30 @@ const inputs = [33.3, 0.50292, 0.001588, 0.2, 70]
   .map((value) => sn.tensor(value));
 `,
   },
+  {
+    id: 'loop',
+    title: 'A loop and its adjoint',
+    source: raw`// A loop is one node; what it does in a round is inside.
+// Its gradient is another one, from the last round back
+// to the first, of the values that the first one keeps.
+const dt = 0.02;
+
+function swing(angle, friction) {
+  const step = ([angle, speed]) => {
+    const force = sn.sin(angle).mul(-9.81)
+      .sub(speed.mul(friction));
+    const faster = speed.add(force.mul(dt));
+    const next = angle.add(faster.mul(dt));
+    return [[next, faster], next];
+  };
+  const start = [angle, sn.tensor(0)];
+  const [, path] = sn.scan(step, start, null, { length: 200 });
+  return path.square().mean();
+}
+
+const program = sn.valueAndGrad(swing, { argnums: [0, 1] });
+
+const inputs = [sn.tensor(1.2), sn.tensor(0.3)];
+`,
+  },
 ];

@@ -46,6 +46,8 @@ export interface LabMethods {
   wat(kernel: number): string;
   /** The program of the last report as C. */
   c(): string;
+  /** The same as JavaScript; the first time loads what writes it. */
+  js(): string;
   /** Compiles the program for `sample`; returns the time of one call, ms. */
   prepare(source: string, off: PassesOff): number;
   sample(): Sample;

@@ -1,8 +1,8 @@
 // The result of a compilation: the package's inspection as plain data, so that it can be posted.
 
-import type { InspectedKernel, Inspection } from 'sinter';
+import type { InspectedKernel, Inspection, StageGraph, StageNode } from 'sinter';
 
-export type { MemoryBlock, Stage, StageEdge, StageNode } from 'sinter';
+export type { MemoryBlock, Stage, StageControl, StageEdge, StageGraph, StageNode } from 'sinter';
 
 export type Kernel = Omit<InspectedKernel, 'wat'>;
 
@@ -12,3 +12,8 @@ export interface Report extends Omit<Inspection, 'kernels' | 'prelude' | 'cSourc
 
 /** The last stage whose nodes are values, and the one in which they know their kernels. */
 export const GROUPS = 'groups';
+
+/** The nodes of a graph, then those of its regions. */
+export function allNodes({ nodes, regions }: StageGraph): StageNode[] {
+  return regions.length === 0 ? nodes : [...nodes, ...regions.flatMap(allNodes)];
+}

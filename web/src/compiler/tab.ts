@@ -1,9 +1,8 @@
-// The Compiler tab: a program, its stages, kernels, memory and C, and switches. Loaded when it is first
+// The Compiler tab: a program, its stages, kernels, memory, and source, and switches. Loaded when it is first
 // opened, so that the training page starts without it.
 
 import '../style/code.css';
 import '../style/compiler.css';
-import { download } from '../views/download.ts';
 import { create, element, inside, setText } from '../views/dom.ts';
 import { bytes, count, plural, significant } from '../views/format.ts';
 import { Tabs } from '../views/tabs.ts';
@@ -12,12 +11,13 @@ import { Lab } from './lab.ts';
 import panel from './panel.html?raw';
 import { EXAMPLES } from './programs.ts';
 import type { Problem } from './protocol.ts';
-import type { Report } from './report.ts';
+import { allNodes, type Report } from './report.ts';
 import { ProblemError } from './rpc.ts';
 import { CodeView } from './views/code-view.ts';
 import { Editor } from './views/editor.ts';
 import { KernelsView, scaled } from './views/kernels.ts';
 import { MemoryView } from './views/memory.ts';
+import { SourceView } from './views/source.ts';
 import { StagesView } from './views/stages.ts';
 import { Switches } from './views/switches.ts';
 
@@ -34,7 +34,8 @@ export class CompilerTab {
   private readonly stages: StagesView;
   private readonly kernels: KernelsView;
   private readonly memory: MemoryView;
-  private readonly c: CodeView;
+  /** By the view that each is in. */
+  private readonly sources: Readonly<Record<string, SourceView>>;
   private readonly switches: Switches;
   private readonly measureButton: HTMLButtonElement;
   private lab: Lab;
@@ -43,7 +44,6 @@ export class CompilerTab {
   private asked = 0;
   private report: Report | null = null;
   private experiment: Experiment | null = null;
-  private cIsOf: Report | null = null;
   private view = 'view-stages';
 
   constructor(
@@ -55,7 +55,16 @@ export class CompilerTab {
     this.stages = new StagesView(new CodeView(element('stage-text'), 'The stage as text'));
     this.kernels = new KernelsView(new CodeView(element('kernel-code'), 'Code of the kernel'), (kernel) => this.lab.wat(kernel));
     this.memory = new MemoryView();
-    this.c = new CodeView(element('c-code'), 'The program as C');
+    this.sources = {
+      'view-js': new SourceView(
+        { id: 'js', label: 'The program as JavaScript', language: 'js', file: 'program.js', type: 'text/javascript' },
+        () => this.lab.js(),
+      ),
+      'view-c': new SourceView(
+        { id: 'c', label: 'The program as C', language: 'c', file: 'program.c', type: 'text/x-c' },
+        () => this.lab.c(),
+      ),
+    };
     this.switches = new Switches(({ engine }) => {
       this.forgetMeasurements();
       this.changeEngine(engine);
@@ -63,7 +72,6 @@ export class CompilerTab {
     this.lab = new Lab(this.switches.current.engine);
     this.measureButton = element<HTMLButtonElement>('measure');
     this.measureButton.addEventListener('click', () => void this.measure());
-    element('c-save').addEventListener('click', () => download('program.c', 'text/x-c', this.c.text));
     const tabs = new Tabs(inside(root, '[role=tablist]'), (view) => this.chooseView(view));
     tabs.show(this.view);
     this.fillExamples();
@@ -122,9 +130,9 @@ export class CompilerTab {
   private showReport(report: Report): void {
     this.report = report;
     this.sayProblem(null, `Compiled in ${significant(report.compileMs, 2)} ms. Edit it: everything follows.`);
-    const [first, last] = [report.stages[0], report.stages.at(-1)];
+    const [first, last] = [report.stages[0], report.stages.at(-1)].map((stage) => (stage ? allNodes(stage).length : 0));
     const parts = [
-      `${count(first?.nodes.length ?? 0)} → ${plural(last?.nodes.length ?? 0, 'node')}`,
+      `${count(first)} → ${plural(last, 'node')}`,
       plural(report.kernels.length, 'kernel'),
       `${scaled(report.flops)}FLOP`,
       bytes(report.bytes),
@@ -134,7 +142,7 @@ export class CompilerTab {
     this.kernels.show(report);
     this.memory.show(report);
     this.measureButton.disabled = false;
-    if (this.view === 'view-c') void this.showC();
+    void this.sources[this.view]?.show(report);
   }
 
   /** What was shown last stays, so that a typing error does not empty the page. */
@@ -164,21 +172,7 @@ export class CompilerTab {
 
   private chooseView(view: string): void {
     this.view = view;
-    if (view === 'view-c') void this.showC();
-  }
-
-  private async showC(): Promise<void> {
-    const { report } = this;
-    if (report === null || this.cIsOf === report) return;
-    this.cIsOf = report;
-    let text: string | null = null;
-    try {
-      text = await this.lab.c();
-    } catch (error) {
-      if (this.report === report) this.c.show(`/* ${error instanceof Error ? error.message : String(error)} */`, 'c');
-    }
-    element<HTMLButtonElement>('c-save').disabled = text === null;
-    if (text !== null && this.report === report) this.c.show(text, 'c');
+    if (this.report !== null) void this.sources[view]?.show(this.report);
   }
 
   private forgetMeasurements(): void {

@@ -1,9 +1,9 @@
 // A drawing to move about in by dragging, wheel, pinching or keyboard. It draws at most once per frame.
 
 import { perFrame } from '../../views/dom.ts';
+import type { Scene } from './arrange.ts';
 import { Camera, type Place } from './camera.ts';
 import { Painter } from './painter.ts';
-import type { Scene } from './scene.ts';
 
 export interface GraphEvents {
   /** The box under the pointer, and the place for a note on it. */
@@ -125,12 +125,13 @@ export class GraphCanvas {
 
   private boxAt(at: Place): number | null {
     if (this.scene === null) return null;
-    const { layout, widths, height } = this.scene;
+    const { layout, widths, heights } = this.scene;
     const { x, y } = this.camera.toWorld(at);
-    for (let i = 0; i < widths.length; i++)
+    // A box comes before those inside it.
+    for (let i = widths.length - 1; i >= 0; i--)
       if (
         Math.abs(layout.centres[2 * i] - x) <= widths[i] / 2 &&
-        Math.abs(layout.centres[2 * i + 1] - y) <= height / 2
+        Math.abs(layout.centres[2 * i + 1] - y) <= heights[i] / 2
       )
         return i;
     return null;

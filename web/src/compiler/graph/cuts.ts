@@ -1,7 +1,7 @@
 // Which values go through memory from one kernel to another. A view stands for the value it looks at, so
 // what a kernel reads through one comes from the kernel that wrote that value.
 
-import type { Stage, StageEdge } from '../report.ts';
+import type { StageEdge, StageGraph } from '../report.ts';
 
 /** A value that one kernel wrote and another reads. */
 export interface Cut {
@@ -11,7 +11,7 @@ export interface Cut {
 }
 
 /** The kernel that wrote the value that a node is or looks at; null: no kernel did, as for arguments. */
-function writers({ nodes, edges }: Stage): Map<number, number | null> {
+function writers({ nodes, edges }: StageGraph): Map<number, number | null> {
   const inputs = new Map<number, number[]>();
   for (const { from, to } of edges) {
     const list = inputs.get(to);
@@ -28,7 +28,7 @@ function writers({ nodes, edges }: Stage): Map<number, number | null> {
   return found;
 }
 
-export function cutsOf(stage: Stage): Cut[] {
+export function cutsOf(stage: StageGraph): Cut[] {
   const writer = writers(stage);
   const group = new Map(stage.nodes.map((node) => [node.id, node.group]));
   return stage.edges.flatMap((edge) => {

@@ -4,13 +4,13 @@
 // line, a line being what a node does without what it reads.
 
 import { diffArrays } from 'diff';
-import type { StageNode, Stage } from '../report.ts';
+import { allNodes, type StageGraph, type StageNode } from '../report.ts';
 
 export interface Change {
   /** In the stage before. */
-  gone: Set<number>;
+  gone: Set<StageNode>;
   /** In the stage after. */
-  fresh: Set<number>;
+  fresh: Set<StageNode>;
 }
 
 /** A comparison that finds more changes than this is not worth its time: then all is new. */
@@ -19,18 +19,19 @@ const MAX_CHANGES = 4000;
 const signature = ({ op, dtype, shape, attrs }: StageNode): string =>
   `${op} ${dtype} ${shape.join()} ${attrs}`;
 
-export function diff(before: Stage, after: Stage): Change {
+export function diff(before: StageGraph, after: StageGraph): Change {
   const change: Change = { gone: new Set(), fresh: new Set() };
-  const parts = diffArrays(before.nodes.map(signature), after.nodes.map(signature), {
+  const [was, is] = [allNodes(before), allNodes(after)];
+  const parts = diffArrays(was.map(signature), is.map(signature), {
     maxEditLength: MAX_CHANGES,
   }) ?? [
-    { count: before.nodes.length, removed: true, added: false },
-    { count: after.nodes.length, removed: false, added: true },
+    { count: was.length, removed: true, added: false },
+    { count: is.length, removed: false, added: true },
   ];
   let [old, now] = [0, 0];
   for (const { count = 0, removed, added } of parts) {
-    if (removed) for (const { id } of before.nodes.slice(old, old + count)) change.gone.add(id);
-    if (added) for (const { id } of after.nodes.slice(now, now + count)) change.fresh.add(id);
+    if (removed) for (const node of was.slice(old, old + count)) change.gone.add(node);
+    if (added) for (const node of is.slice(now, now + count)) change.fresh.add(node);
     if (!added) old += count;
     if (!removed) now += count;
   }

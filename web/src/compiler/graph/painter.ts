@@ -1,8 +1,9 @@
 // Paints a scene on a canvas. Lines are kept as paths in world coordinates, and boxes out of sight or
 // too small to read get no text, so a frame of 1,500 nodes takes a few milliseconds.
 
-import { shorten, type Scene } from './scene.ts';
+import type { Scene } from './arrange.ts';
 import type { Camera } from './camera.ts';
+import { shorten } from './scene.ts';
 
 /** Below these scales there are no second lines, and no texts at all. */
 const SUBTITLES = 0.55;
@@ -17,6 +18,7 @@ export interface Highlight {
 
 interface Colours {
   box: string;
+  well: string;
   edge: string;
   ink: string;
   muted: string;
@@ -36,6 +38,7 @@ function readColours(canvas: HTMLCanvasElement): Colours {
   const get = (name: string): string => style.getPropertyValue(name).trim();
   return {
     box: get('--card'),
+    well: get('--well'),
     edge: get('--edge'),
     ink: get('--ink'),
     muted: get('--muted'),
@@ -88,17 +91,40 @@ export class Painter {
     const { view, scale, x, y } = camera;
     const zoom = scale * ratio;
     context.setTransform(zoom, 0, 0, zoom, ratio * (view.width / 2 - x * scale), ratio * (view.height / 2 - y * scale));
-    this.paintLines(context, scale);
-    if (selected !== null) this.paintLinesOf(context, scene, selected, scale);
     const corner = camera.toWorld({ x: 0, y: 0 });
     const end = camera.toWorld({ x: view.width, y: view.height });
-    scene.boxes.forEach((_, i) => {
+    const paint = (i: number): void => {
       const [cx, cy] = [scene.layout.centres[2 * i], scene.layout.centres[2 * i + 1]];
-      const half = scene.widths[i] / 2;
-      if (cx + half < corner.x || cx - half > end.x) return;
-      if (cy + scene.height < corner.y || cy - scene.height > end.y) return;
+      const [width, height] = [scene.widths[i] / 2, scene.heights[i] / 2];
+      if (cx + width < corner.x || cx - width > end.x) return;
+      if (cy + height < corner.y || cy - height > end.y) return;
       this.paintBox(context, scene, i, scale, i === hovered, i === selected);
-    });
+    };
+    // What is around something else is behind it, lines included.
+    const isAround = scene.boxes.map(({ inside }) => inside.length > 0);
+    isAround.forEach((around, i) => around && paint(i));
+    this.paintFrames(context, scene, scale);
+    this.paintLines(context, scale);
+    if (selected !== null) this.paintLinesOf(context, scene, selected, scale);
+    isAround.forEach((around, i) => around || paint(i));
+  }
+
+  private paintFrames(context: CanvasRenderingContext2D, { frames }: Scene, scale: number): void {
+    const { colours } = this;
+    context.textAlign = 'left';
+    context.textBaseline = 'middle';
+    context.font = `10px ${colours.font}`;
+    context.lineWidth = 1 / scale;
+    for (const { name, x, y, width, height } of frames) {
+      context.beginPath();
+      context.roundRect(x, y, width, height, RADIUS);
+      context.fillStyle = colours.box;
+      context.fill();
+      context.strokeStyle = colours.line;
+      context.stroke();
+      context.fillStyle = colours.muted;
+      if (scale >= TITLES) context.fillText(name, x + RADIUS, y + 11);
+    }
   }
 
   private trace({ layout }: Scene, line: number, path: Path2D): void {
@@ -141,7 +167,7 @@ export class Painter {
     const { colours } = this;
     if (box.mark === 'fresh') return [colours.freshSoft, colours.fresh];
     if (box.mark === 'gone') return [colours.goneSoft, colours.gone];
-    if (box.kernel === null) return [colours.box, colours.edge];
+    if (box.kernel === null) return [box.inside.length > 0 ? colours.well : colours.box, colours.edge];
     const hue = kernelHue(box.kernel);
     return colours.dark
       ? [`oklch(0.32 0.06 ${hue})`, `oklch(0.68 0.12 ${hue})`]
@@ -162,13 +188,14 @@ export class Painter {
       scene.layout.centres[2 * i],
       scene.layout.centres[2 * i + 1],
       scene.widths[i],
-      scene.height,
+      scene.heights[i],
     ];
+    const isAround = box.inside.length > 0;
     const [fill, edge] = this.fillOf(box);
     context.beginPath();
-    context.roundRect(cx - width / 2, cy - height / 2, width, height, box.end ? height / 2 : RADIUS);
+    context.roundRect(cx - width / 2, cy - height / 2, width, height, box.end && !isAround ? height / 2 : RADIUS);
     // From far away a box is a dot, and only its edge could be seen.
-    context.fillStyle = scale < DOTS ? edge : fill;
+    context.fillStyle = scale < DOTS && !isAround ? edge : fill;
     context.fill();
     context.lineWidth = (selected ? 3 : hovered ? 2 : 1) / scale;
     context.strokeStyle = selected ? colours.accent : edge;
@@ -179,10 +206,11 @@ export class Painter {
     const second = scale >= SUBTITLES && box.subtitle !== '';
     context.font = `600 ${second ? 11 : 12}px ${colours.font}`;
     context.fillStyle = colours.ink;
-    context.fillText(shorten(box.title), cx, second ? cy - 6.5 : cy);
+    const y = isAround ? cy - height / 2 + 15 : cy;
+    context.fillText(shorten(box.title), cx, second ? y - 6.5 : y);
     if (!second) return;
     context.font = `9.5px ${colours.font}`;
     context.fillStyle = colours.muted;
-    context.fillText(shorten(box.subtitle), cx, cy + 8);
+    context.fillText(shorten(box.subtitle), cx, y + 8);
   }
 }

@@ -1,9 +1,8 @@
-// What the canvas draws: boxes and lines with places. Made from a stage, node by node, or - where
-// that is too much to look at - kernel by kernel.
+// What is drawn: boxes and lines. Made from a stage, node by node, or - where that is too much to look at - kernel
+// by kernel. A node that runs regions, such as a loop, is a box around a drawing of each.
 
-import { GROUPS, type StageNode, type Kernel, type Report, type Stage } from '../report.ts';
+import { GROUPS, type StageControl, type StageGraph, type StageNode, type Kernel, type Report, type Stage } from '../report.ts';
 import { cutsOf } from './cuts.ts';
-import type { Layout, LayoutRequest } from '../protocol.ts';
 
 /** More boxes than this are not drawn: nodes are then shown by kernel, or as text. */
 export const MAX_NODES = 1500;
@@ -11,13 +10,24 @@ export const MAX_NODES = 1500;
 export interface Box {
   /** Its node or kernel. */
   id: number;
+  /** The graph that its node is in; null: it is a kernel. */
+  graph: StageGraph | null;
   title: string;
   subtitle: string;
   /** The kernel whose colour it has; null: it belongs to none. */
   kernel: number | null;
   mark: 'none' | 'fresh' | 'gone';
-  /** An input or a result of the program. */
+  /** An input or a result of the program, or of the region that it is in. */
   end: boolean;
+  /** Of an argument of a region: what gives it. */
+  given: string;
+  inside: Inside[];
+}
+
+/** A region, and what it is to the node around it. */
+export interface Inside {
+  name: string;
+  drawing: Drawing;
 }
 
 export interface Line {
@@ -35,10 +45,6 @@ export interface Drawing {
   of: 'nodes' | 'kernels';
 }
 
-const CHAR_WIDTH = 6.7;
-const PADDING = 22;
-const HEIGHT = 36;
-const MIN_WIDTH = 52;
 /** A longer text is cut off in the box. */
 const MAX_CHARS = 26;
 
@@ -53,47 +59,133 @@ export function shapeText(shape: readonly number[]): string {
  * A number is written into the boxes that read it: mul(·, 0.5). A box of its own would have lines to
  * everywhere. Numbers that a pass made or removed are of interest, so they keep boxes of their own.
  */
-function isWrittenOut({ id, op, shape }: StageNode, ends: ReadonlySet<number>): boolean {
-  return op === 'constant' && shape.length === 0 && !ends.has(id);
+function isWrittenOut({ op, shape }: StageNode, isOfInterest: boolean): boolean {
+  return op === 'constant' && shape.length === 0 && !isOfInterest;
 }
 
-export function drawNodes(
-  stage: Stage,
-  marks: { ids: ReadonlySet<number>; mark: 'fresh' | 'gone' } | null,
-): Drawing {
-  const { nodes } = stage;
-  const place = new Map(nodes.map(({ id }, i) => [id, i]));
-  const inputs: number[][] = nodes.map(() => []);
-  for (const { from, to } of stage.edges) inputs[place.get(to) ?? -1]?.push(place.get(from) ?? -1);
-  const outputs = new Set(stage.outputs);
-  const ends = new Set([...outputs, ...(marks?.ids ?? [])]);
-  const written = nodes.map((node) => isWrittenOut(node, ends));
-  const titleOf = (i: number): string => {
-    const { op, attrs, shape } = nodes[i];
-    if (op === 'constant' && shape.length === 0) return attrs;
-    if (!inputs[i].some((input) => written[input])) return op;
-    return `${op}(${inputs[i].map((input) => (written[input] ? nodes[input].attrs : '·')).join(', ')})`;
-  };
-  const boxes: Box[] = [];
-  const boxOf = new Map<number, number>();
-  nodes.forEach(({ id, op, dtype, shape, group }, i) => {
-    if (written[i]) return;
-    boxOf.set(i, boxes.length);
-    boxes.push({
-      id,
-      title: titleOf(i),
-      subtitle: `${shapeText(shape)}${dtype === 'float32' ? '' : ` ${dtype}`}`,
-      kernel: group,
-      mark: marks !== null && marks.ids.has(id) ? marks.mark : 'none',
-      end: op === 'input' || outputs.has(id),
+export interface Marks {
+  nodes: ReadonlySet<StageNode>;
+  mark: 'fresh' | 'gone';
+}
+
+/** The region that a graph is, as seen from the node that runs it. */
+interface Run {
+  control: StageControl;
+  name: string;
+  /** The inputs of the node. */
+  inputs: StageNode[];
+}
+
+/** Argument number k of a region by what it is in a round. */
+function argumentName(k: number, { control: { carries, stacks } }: Run): string {
+  if (k < carries) return `carry ${k}`;
+  if (k < carries + stacks) return `slice ${k - carries}`;
+  return carries + stacks === 0 ? `argument ${k}` : `const ${k - carries - stacks}`;
+}
+
+function resultName(k: number, { control: { carries, stacks }, name }: Run): string {
+  if (name !== 'body' || carries + stacks === 0) return `result ${k}`;
+  return k < carries ? `carry ${k}` : `slice ${k - carries}`;
+}
+
+function giver(k: number, { control, inputs }: Run): string {
+  const { id, op, attrs, shape } = inputs[control.first + k];
+  const first = op === 'constant' && shape.length === 0 ? attrs : `%${id} ${op}`;
+  return k < control.carries ? `${first}, then by the round before` : first;
+}
+
+class NodesDrawing implements Drawing {
+  readonly boxes: Box[] = [];
+  readonly lines: Line[];
+  readonly of = 'nodes';
+  private readonly place: Map<number, number>;
+  /** Per node the places of what it reads. */
+  private readonly inputs: number[][];
+  private readonly written: boolean[];
+  /** Per node that is a result, which ones. */
+  private readonly results = new Map<number, number[]>();
+
+  constructor(
+    private readonly graph: StageGraph,
+    private readonly marks: Marks | null,
+    private readonly open: boolean,
+    private readonly run: Run | null,
+  ) {
+    const { nodes, edges, outputs } = graph;
+    this.place = new Map(nodes.map(({ id }, i) => [id, i]));
+    this.inputs = nodes.map(() => []);
+    for (const { from, to } of edges) this.inputs[this.at(to)].push(this.at(from));
+    outputs.forEach((id, k) => this.results.set(id, [...(this.results.get(id) ?? []), k]));
+    this.written = nodes.map((node) => isWrittenOut(node, this.results.has(node.id) || (marks?.nodes.has(node) ?? false)));
+    const boxOf = new Map<number, number>();
+    nodes.forEach((node, i) => {
+      if (this.written[i]) return;
+      boxOf.set(node.id, this.boxes.length);
+      this.boxes.push(this.box(node, i));
     });
-  });
-  const cut = new Set(cutsOf(stage).map(({ edge }) => edge));
-  const lines = stage.edges.flatMap((edge): Line[] => {
-    const [from, to] = [edge.from, edge.to].map((id) => boxOf.get(place.get(id) ?? -1));
-    return from === undefined || to === undefined ? [] : [{ from, to, cut: cut.has(edge) }];
-  });
-  return { boxes, lines, of: 'nodes' };
+    const cut = new Set(cutsOf(graph).map(({ edge }) => edge));
+    this.lines = edges.flatMap((edge): Line[] => {
+      const [from, to] = [boxOf.get(edge.from), boxOf.get(edge.to)];
+      return from === undefined || to === undefined ? [] : [{ from, to, cut: cut.has(edge) }];
+    });
+  }
+
+  private at(id: number): number {
+    return this.place.get(id) as number;
+  }
+
+  private box(node: StageNode, i: number): Box {
+    const { id, op, attrs, group } = node;
+    const { run, marks } = this;
+    return {
+      id,
+      graph: this.graph,
+      title: this.title(node, i),
+      subtitle: this.subtitle(node),
+      kernel: group,
+      mark: marks?.nodes.has(node) ? marks.mark : 'none',
+      end: op === 'input' || this.results.has(id),
+      given: run !== null && op === 'input' ? giver(Number(attrs), run) : '',
+      inside: this.inside(node, i),
+    };
+  }
+
+  private title({ op, attrs, shape, control }: StageNode, i: number): string {
+    const { graph: { nodes }, written, run } = this;
+    if (op === 'constant' && shape.length === 0) return attrs;
+    if (op === 'input' && run !== null) return argumentName(Number(attrs), run);
+    if (op === 'result') return `result ${attrs}`;
+    if (control !== undefined || !this.inputs[i].some((input) => written[input])) return op;
+    return `${op}(${this.inputs[i].map((input) => (written[input] ? nodes[input].attrs : '·')).join(', ')})`;
+  }
+
+  private subtitle({ id, dtype, shape, control }: StageNode): string {
+    if (control !== undefined) return '';
+    const type = `${shapeText(shape)}${dtype === 'float32' ? '' : ` ${dtype}`}`;
+    const { run } = this;
+    const results = run === null ? [] : (this.results.get(id) ?? []).map((k) => resultName(k, run));
+    return results.length === 0 ? type : `${type} → ${results.join(', ')}`;
+  }
+
+  private inside({ control }: StageNode, i: number): Inside[] {
+    if (control === undefined || !this.open) return [];
+    const { nodes, regions } = this.graph;
+    const inputs = this.inputs[i].map((input) => nodes[input]);
+    return control.regions.map(({ name, number }) => ({
+      name,
+      drawing: new NodesDrawing(regions[number], this.marks, true, { control, name, inputs }),
+    }));
+  }
+}
+
+/** open: regions are drawn within the nodes that run them. */
+export function drawNodes(stage: Stage, marks: Marks | null, open: boolean): Drawing {
+  return new NodesDrawing(stage, marks, open, null);
+}
+
+/** How many boxes a drawing has, those within boxes included. */
+export function countBoxes({ boxes }: Drawing): number {
+  return boxes.reduce((count, { inside }) => count + inside.reduce((n, { drawing }) => n + countBoxes(drawing), 1), 0);
 }
 
 /** One box per kernel, and one line per pair of kernels where one reads what the other wrote. */
@@ -101,11 +193,14 @@ export function drawKernels({ kernels, stages }: Report, subtitle: (kernel: Kern
   const place = new Map(kernels.map(({ id }, i) => [id, i]));
   const boxes = kernels.map((kernel): Box => ({
     id: kernel.id,
+    graph: null,
     title: kernel.name,
     subtitle: subtitle(kernel),
     kernel: kernel.id,
     mark: 'none',
     end: false,
+    given: '',
+    inside: [],
   }));
   const lines = new Map<number, Line>();
   const stage = stages.find(({ name }) => name === GROUPS);
@@ -115,30 +210,4 @@ export function drawKernels({ kernels, stages }: Report, subtitle: (kernel: Kern
       lines.set(from * kernels.length + to, { from, to, cut: true });
   }
   return { boxes, lines: [...lines.values()], of: 'kernels' };
-}
-
-export function boxWidth({ title, subtitle }: Box): number {
-  const chars = Math.max(shorten(title).length, 0.88 * shorten(subtitle).length);
-  return Math.max(MIN_WIDTH, Math.round(CHAR_WIDTH * chars + PADDING));
-}
-
-export function layoutRequest({ boxes, lines }: Drawing): LayoutRequest {
-  const edges = new Uint32Array(2 * lines.length);
-  lines.forEach(({ from, to }, i) => edges.set([from, to], 2 * i));
-  return {
-    widths: Float32Array.from(boxes, boxWidth),
-    heights: Float32Array.from(boxes, () => HEIGHT),
-    edges,
-  };
-}
-
-/** A drawing with the place of everything in it. */
-export interface Scene extends Drawing {
-  layout: Layout;
-  widths: Float32Array;
-  height: number;
-}
-
-export function scene(drawing: Drawing, { widths }: LayoutRequest, layout: Layout): Scene {
-  return { ...drawing, layout, widths, height: HEIGHT };
 }

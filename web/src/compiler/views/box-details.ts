@@ -1,9 +1,10 @@
 // What there is to say about a box of the graph: a node, or a kernel.
 
 import { bytes, count } from '../../views/format.ts';
+import type { Scene } from '../graph/arrange.ts';
 import { cutsOf } from '../graph/cuts.ts';
-import { shapeText, type Scene } from '../graph/scene.ts';
-import type { Kernel, Report, Stage } from '../report.ts';
+import { shapeText, type Box } from '../graph/scene.ts';
+import type { Kernel, Report, Stage, StageGraph } from '../report.ts';
 
 export interface Line {
   label: string;
@@ -19,7 +20,7 @@ function list(items: string[], between = ', '): string {
   return more > 0 ? `${named} and ${more} more` : named;
 }
 
-function namesOf({ nodes }: Stage): (id: number) => string {
+function namesOf({ nodes }: StageGraph): (id: number) => string {
   const ops = new Map(nodes.map(({ id, op }) => [id, op]));
   return (id) => `%${id} ${ops.get(id) ?? ''}`;
 }
@@ -36,22 +37,25 @@ function describeKernel(stage: Stage, kernel: Kernel): Line[] {
   return lines;
 }
 
-function describeNode(report: Report, stage: Stage, id: number): Line[] {
-  const node = stage.nodes.find((each) => each.id === id);
+function describeNode(report: Report, graph: StageGraph, { id, given }: Box): Line[] {
+  const node = graph.nodes.find((each) => each.id === id);
   if (node === undefined) return [{ label: '', value: `%${id}` }];
-  const name = namesOf(stage);
+  const name = namesOf(graph);
   const kernel = report.kernels.find((each) => each.id === node.group);
-  const reads = stage.edges.filter(({ to }) => to === id).map(({ from }) => name(from));
-  const readers = stage.edges.filter(({ from }) => from === id).map(({ to }) => name(to));
+  const reads = graph.edges.filter(({ to }) => to === id).map(({ from }) => name(from));
+  const readers = graph.edges.filter(({ from }) => from === id).map(({ to }) => name(to));
   const detail = node.attrs === '' ? '' : ` {${node.attrs}}`;
+  const type = node.control === undefined ? ` · ${node.dtype} · ${shapeText(node.shape)}` : '';
   const lines = [
-    { label: '', value: `%${id} ${node.op}${detail} · ${node.dtype} · ${shapeText(node.shape)}` },
+    { label: '', value: `%${id} ${node.op}${detail}${type}` },
     { label: 'kernel', value: kernel === undefined ? '' : `k${kernel.id} ${kernel.kind} ${kernel.name}` },
+    { label: 'given by', value: given },
     { label: 'reads', value: list(reads) },
     { label: 'read by', value: list(readers) },
   ];
-  if (stage.outputs.includes(id)) lines.push({ label: '', value: 'a result of the program' });
-  const cuts = cutsOf(stage)
+  if (graph.outputs.includes(id))
+    lines.push({ label: '', value: `a result of the ${report.stages.includes(graph as Stage) ? 'program' : 'region'}` });
+  const cuts = cutsOf(graph)
     .filter(({ edge }) => edge.from === id || edge.to === id)
     .map(({ edge }) => `${name(edge.from)} → ${name(edge.to)}: ${edge.reason}`);
   lines.push({ label: 'through memory', value: list(cuts, '; ') });
@@ -59,8 +63,8 @@ function describeNode(report: Report, stage: Stage, id: number): Line[] {
 }
 
 export function describeBox(report: Report, stage: Stage, scene: Scene, box: number): Line[] {
-  const { id } = scene.boxes[box];
-  if (scene.of === 'nodes') return describeNode(report, stage, id);
+  const { id, graph } = scene.boxes[box];
+  if (graph !== null) return describeNode(report, graph, scene.boxes[box]);
   const kernel = report.kernels.find((each) => each.id === id);
   return kernel === undefined ? [] : describeKernel(stage, kernel);
 }

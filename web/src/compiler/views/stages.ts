@@ -3,11 +3,12 @@
 
 import { create, element, setText } from '../../views/dom.ts';
 import { bytes, count, plural } from '../../views/format.ts';
+import type { Scene } from '../graph/arrange.ts';
 import { diff, type Change } from '../graph/diff.ts';
 import { GraphCanvas } from '../graph/canvas.ts';
-import { drawKernels, drawNodes, MAX_NODES, type Drawing, type Scene } from '../graph/scene.ts';
+import { countBoxes, drawKernels, drawNodes, MAX_NODES, type Drawing, type Marks } from '../graph/scene.ts';
 import { Layouter } from '../layouter.ts';
-import { GROUPS, type Kernel, type Report, type Stage } from '../report.ts';
+import { allNodes, GROUPS, type Kernel, type Report, type Stage } from '../report.ts';
 import { describeBox, type Line } from './box-details.ts';
 import { Choice } from './choice.ts';
 import type { CodeView } from './code-view.ts';
@@ -60,8 +61,9 @@ export class StagesView {
     this.changes.clear();
     this.scenes = new Map();
     if (!report.stages.some(({ name }) => name === this.chosen)) this.chosen = report.stages.at(-1)?.name ?? '';
+    const last = report.stages.at(-1);
     if (!this.grainChosen)
-      this.grain.value = (report.stages.at(-1)?.nodes.length ?? 0) > MANY_NODES ? 'show-kernels' : 'show-nodes';
+      this.grain.value = last !== undefined && allNodes(last).length > MANY_NODES ? 'show-kernels' : 'show-nodes';
     this.list.replaceChildren(...report.stages.map((_, i) => this.stageButton(report, i)));
     void this.draw();
   }
@@ -83,7 +85,8 @@ export class StagesView {
   }
 
   private stageButton({ stages, kernels }: Report, i: number): HTMLElement {
-    const { name, nodes } = stages[i];
+    const { name } = stages[i];
+    const nodes = allNodes(stages[i]);
     const change = this.change(i);
     const shown = this.isGroups(i) ? plural(kernels.length, 'kernel') : count(nodes.length);
     const button = create('button', 'stage', create('strong', '', name), create('span', '', shown));
@@ -118,11 +121,11 @@ export class StagesView {
     const stage = report.stages[before ? i - 1 : i];
     const byKernel = this.isGroups(i) && this.grain.value === 'show-kernels';
     if (byKernel) return { stage, drawing: drawKernels(report, kernelSubtitle), key: 'kernels' };
-    const marks =
-      change === null
-        ? null
-        : { ids: before ? change.gone : change.fresh, mark: before ? ('gone' as const) : ('fresh' as const) };
-    return { stage, drawing: drawNodes(stage, marks), key: `${stage.name} ${marks?.mark ?? ''}` };
+    let marks: Marks | null = null;
+    if (change !== null) marks = before ? { nodes: change.gone, mark: 'gone' } : { nodes: change.fresh, mark: 'fresh' };
+    const open = drawNodes(stage, marks, true);
+    const drawing = countBoxes(open) > MAX_NODES ? drawNodes(stage, marks, false) : open;
+    return { stage, drawing, key: `${stage.name} ${marks?.mark ?? ''}` };
   }
 
   private async draw(): Promise<void> {
@@ -150,11 +153,11 @@ export class StagesView {
 
   private note(i: number, change: Change | null): string {
     const { stages, kernels } = this.report as Report;
-    const { nodes } = stages[i];
+    const nodes = allNodes(stages[i]);
     if (this.isGroups(i)) return `${plural(nodes.length, 'node')} in ${plural(kernels.length, 'kernel')}.`;
     if (change === null) return `The graph as it was traced: ${plural(nodes.length, 'node')}.`;
     if (change.gone.size + change.fresh.size === 0) return 'Nothing to do for this pass here.';
-    return `${count(stages[i - 1].nodes.length)} → ${plural(nodes.length, 'node')}: ${count(change.gone.size)} gone, ${count(change.fresh.size)} new.`;
+    return `${count(allNodes(stages[i - 1]).length)} → ${plural(nodes.length, 'node')}: ${count(change.gone.size)} gone, ${count(change.fresh.size)} new.`;
   }
 
   private async drawGraph(drawing: Drawing, key: string): Promise<void> {
@@ -214,6 +217,7 @@ export class StagesView {
     const canvas = element('graph');
     canvas.dataset.boxes = String(scene.boxes.length);
     canvas.dataset.lines = String(scene.lines.length);
+    canvas.dataset.regions = String(scene.frames.length);
     canvas.dataset.marked = String(scene.boxes.filter(({ mark }) => mark !== 'none').length);
     this.canvas.show(scene, false);
     this.legend(scene);

@@ -57,6 +57,11 @@ const wat = (kernel: number): string => inspected().kernels[kernel].wat();
 
 const c = (): string => inspected().cSource();
 
+async function js(): Promise<string> {
+  await import('sinter/source');
+  return inspected().jsSource();
+}
+
 function prepare(source: string, off: PassesOff): number {
   timing?.dispose();
   timing = new Timing(evaluate(source), passes(off));
@@ -68,4 +73,4 @@ function sample(): Sample {
   return timing.sample();
 }
 
-answer<LabMethods>({ open, inspect, wat, c, prepare, sample }, describe);
+answer<LabMethods>({ open, inspect, wat, c, js, prepare, sample }, describe);
