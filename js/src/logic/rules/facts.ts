@@ -1,0 +1,96 @@
+// Facts as users give and read them: rows of members, by number or by name, and beside it the tensors that they make.
+
+import * as sn from '../../index.js';
+import type { Tensor } from '../../index.js';
+import type { Domain, Relation } from './check.js';
+import { shapeOf } from './dense.js';
+
+const { shown } = sn.internals;
+
+/** A member: its number, or its name where its domain has names. */
+export type Member = number | string;
+
+/** Rows one after the other, or each an array of members. */
+export type Rows = ArrayLike<number> | readonly (readonly Member[])[];
+
+const fail = (op: string, text: string, hint = ''): never => {
+  throw new sn.SinterError('argument', op, text, { hint });
+};
+
+/** A number from 0 to most. */
+export function checkWithin(op: string, what: string, value: unknown, most = Infinity): void {
+  if (typeof value === 'number' && value >= 0 && value <= most) return;
+  fail(op, `${what} is ${shown(value)}, expected a number from 0${most === Infinity ? ' on' : ` to ${most}`}`);
+}
+
+function memberNumber(op: string, { name, size, names }: Domain, value: unknown, where: string): number {
+  if (typeof value === 'string' && names) {
+    const number = names.indexOf(value);
+    if (number >= 0) return number;
+  } else if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < size) return value;
+  return fail(op, `${where} is ${shown(value)}, no member of ${name}`, size === 0 ? 'it has none' : names ? `it has ${names.slice(0, 8).join(', ')}${size > 8 ? ', ...' : ''}` : `it has 0 to ${size - 1}`);
+}
+
+/** Rows as numbers, checked: one after the other. */
+export function readRows(op: string, { name, domains }: Relation, rows: unknown): Int32Array {
+  const arity = domains.length;
+  if (typeof rows !== 'object' || rows === null || !(Array.isArray(rows) || ArrayBuffer.isView(rows))) {
+    return fail(op, `the facts of ${name} are ${shown(rows)}`, 'rows as arrays of members, or an Int32Array of all one after the other');
+  }
+  const list = rows as ArrayLike<unknown>;
+  const nested = Array.isArray(list[0]);
+  if (!nested && (arity === 0 ? list.length > 0 : list.length % arity !== 0)) {
+    return fail(op, `${list.length} members are no rows of ${name}, which has ${arity} arguments`);
+  }
+  const count = nested || arity === 0 ? list.length : list.length / arity;
+  const members = new Int32Array(count * arity);
+  for (let row = 0; row < count; row++) {
+    const values = nested ? list[row] : null;
+    if (nested && !(Array.isArray(values) && values.length === arity)) {
+      return fail(op, `row ${row} of ${name} is ${shown(values)}, expected an array of ${arity} members`);
+    }
+    for (let i = 0; i < arity; i++) {
+      const value = nested ? (values as unknown[])[i] : list[row * arity + i];
+      members[row * arity + i] = memberNumber(op, domains[i]!, value, `argument ${i + 1} of row ${row} of ${name}`);
+    }
+  }
+  return members;
+}
+
+/** Where a row is in the tensor of its relation. */
+export const placeOf = ({ domains }: Relation, members: ArrayLike<number>, begin = 0): number =>
+  domains.reduce((place, { size }, i) => place * size + members[begin + i]!, 0);
+
+/** The row at a place. */
+export function rowAt({ domains }: Relation, place: number): number[] {
+  const row = new Array<number>(domains.length);
+  for (let i = domains.length - 1, rest = place; i >= 0; i--) {
+    const { size } = domains[i]!;
+    row[i] = rest % size;
+    rest = Math.floor(rest / size);
+  }
+  return row;
+}
+
+export const namedRow = ({ domains }: Relation, row: readonly number[]): Member[] => row.map((member, i) => domains[i]!.names?.[member] ?? member);
+
+const MOST_ENTRIES = 2 ** 30;
+
+/** How many entries the tensor of a relation has. */
+export function sizeOf(op: string, relation: Relation): number {
+  const size = shapeOf(relation).reduce((n, dim) => n * dim, 1);
+  if (size <= MOST_ENTRIES) return size;
+  throw new sn.OutOfMemoryError(op, `${relation.name} has ${shapeOf(relation).join(' x ')} entries, more than ${MOST_ENTRIES}`, { hint: 'smaller domains, or fewer arguments' });
+}
+
+/** The tensor that has a value at each of the rows, the largest where one is there twice. */
+export function tensorOfRows(relation: Relation, size: number, rows: Int32Array, values: ArrayLike<number> | null, dtype: 'bool' | 'float32'): Tensor {
+  const entries = dtype === 'bool' ? new Uint8Array(size) : new Float32Array(size);
+  const arity = relation.domains.length;
+  const count = arity === 0 ? (values?.length ?? 0) : rows.length / arity;
+  for (let row = 0; row < count; row++) {
+    const place = placeOf(relation, rows, row * arity);
+    entries[place] = Math.max(entries[place]!, values ? values[row]! : 1);
+  }
+  return sn.tensor(entries, { shape: shapeOf(relation), dtype });
+}

@@ -1,0 +1,151 @@
+// Components to their fixed points, as functions of tensors that are compiled whole.
+//
+// Boolean rules go semi-naively: a round joins what the last round derived with all that is known, once for every atom of a
+// body that is being derived, and keeps what is new. Everything else goes naively: each round computes all anew from the
+// last, until nothing moves by more than a tolerance.
+//
+//   full  = facts            new   = rules(full) and not full               a round in the loop
+//   delta = new              full  = full or delta                          new = rules(one atom delta, others full)
+
+import * as sn from '../../index.js';
+import type { Tensor } from '../../index.js';
+import type { Algebra } from './algebras.js';
+import type { Clause, Definition, Relation } from './check.js';
+import { shapeOf, type Read } from './dense.js';
+import type { Component } from './strata.js';
+
+export type Tensors = Record<string, Tensor>;
+
+/** What derives the tensor of a head. */
+export type Derive = (definition: Definition, read: Read) => Tensor;
+
+export interface Setting {
+  readonly algebra: Algebra;
+  readonly derive: Derive;
+  /** Most rounds of a component. */
+  readonly maxRounds: number;
+  /** By how much a value has to move for another round. */
+  readonly tolerance: number;
+  /** Exactly so many rounds, which can be differentiated. */
+  readonly rounds: number | null;
+}
+
+/** What is known, and whether every component came to its end; rounds that derived something new. */
+export interface Solution {
+  readonly known: Tensors;
+  readonly iterations: Tensor;
+  readonly done: Tensor;
+}
+
+const int = (value: number): Tensor => sn.tensor(value, { dtype: 'int32' });
+
+const anyOf = (tensors: readonly Tensor[]): Tensor => tensors.map((t) => sn.any(t)).reduce((a, b) => sn.logicalOr(a, b), sn.tensor(false));
+
+export const emptyOf = (relation: Relation, algebra: Algebra): Tensor => {
+  const dtype = relation.numbers ? 'float32' : algebra.dtype;
+  return sn.zeros(shapeOf(relation), { dtype });
+};
+
+const isBoolean = ({ definitions }: Component, { algebra }: Setting): boolean =>
+  algebra.dtype === 'bool' && definitions.every(({ kind }) => kind === 'clause');
+
+/** The atoms of a body that the component derives itself. */
+export const ownAtoms = ({ body }: Clause, own: ReadonlySet<string>): number[] =>
+  body.flatMap((condition, i) => (condition.kind === 'entry' && own.has(condition.entry.relation.name) ? [i] : []));
+
+/** A round of rules on what is known; with deltas each rule once for each atom that has one. */
+export function roundOf(component: Component, { derive }: Setting, known: Tensors, deltas: Tensors | null): Tensors {
+  const own = new Set(component.relations.map(({ name }) => name));
+  const made: Tensors = {};
+  const add = (name: string, t: Tensor): void => {
+    made[name] = made[name] ? sn.logicalOr(made[name], t) : t;
+  };
+  for (const definition of component.definitions) {
+    const { name } = definition.head.relation;
+    const read: Read = (relation) => known[relation.name]!;
+    if (deltas === null) add(name, derive(definition, read));
+    else {
+      for (const atom of ownAtoms(definition as Clause, own)) {
+        add(name, derive(definition, (relation, i) => (i === atom ? deltas : known)[relation.name]!));
+      }
+    }
+  }
+  return Object.fromEntries(Object.entries(made).map(([name, t]) => [name, sn.logicalAnd(t, sn.logicalNot(known[name]!))]));
+}
+
+export const united = (known: Tensors, deltas: Tensors): Tensors =>
+  Object.fromEntries(Object.entries(deltas).map(([name, t]) => [name, sn.logicalOr(known[name]!, t)]));
+
+function semiNaive(component: Component, setting: Setting, known: Tensors): Solution {
+  const start = roundOf(component, setting, known, null);
+  const first = anyOf(Object.values(start));
+  const begun = { ...known, ...united(known, start) };
+  const one = sn.where(first, 1, 0).astype('int32');
+  if (!component.recursive) return { known: begun, iterations: one, done: sn.tensor(true) };
+  const heads = Object.keys(start);
+  const pick = (all: Tensors): Tensors => Object.fromEntries(heads.map((name) => [name, all[name]!]));
+  type Carry = { full: Tensors; delta: Tensors; rounds: Tensor; goesOn: Tensor };
+  const end = sn.whileLoop<Carry>(
+    ({ rounds, goesOn }) => sn.logicalAnd(goesOn, sn.less(rounds, setting.maxRounds)),
+    ({ full, delta, rounds }) => {
+      const made = roundOf(component, setting, { ...begun, ...full }, delta);
+      const next = Object.fromEntries(heads.map((name) => [name, made[name] ?? sn.zerosLike(full[name]!)]));
+      const goesOn = anyOf(Object.values(next));
+      return { full: united(full, next), delta: next, rounds: sn.add(rounds, sn.where(goesOn, 1, 0).astype('int32')), goesOn };
+    },
+    { full: pick(begun), delta: start, rounds: one, goesOn: first },
+  );
+  return { known: { ...begun, ...end.full }, iterations: end.rounds, done: sn.logicalNot(end.goesOn) };
+}
+
+/** All of a component anew from what is known: facts, or what definitions give. */
+export function naiveRound(component: Component, { algebra, derive }: Setting, facts: Tensors, known: Tensors): Tensors {
+  const next: Tensors = {};
+  for (const { name } of component.relations) if (facts[name]) next[name] = facts[name];
+  for (const definition of component.definitions) {
+    const { relation } = definition.head;
+    const t = derive(definition, ({ name }) => known[name]!);
+    const before = next[relation.name];
+    next[relation.name] = before ? (relation.numbers ? sn.add(before, t) : algebra.or(before, t.astype(algebra.dtype))) : relation.numbers ? t : t.astype(algebra.dtype);
+  }
+  return next;
+}
+
+function moved(a: Tensor, b: Tensor, tolerance: number): Tensor {
+  if (a.dtype === 'bool') return sn.any(sn.notEqual(a, b));
+  return sn.any(sn.logicalNot(sn.lessEqual(sn.abs(sn.sub(a, b)), tolerance)));
+}
+
+function naive(component: Component, setting: Setting, facts: Tensors, known: Tensors): Solution {
+  const names = component.relations.map(({ name }) => name);
+  const pick = (all: Tensors): Tensors => Object.fromEntries(names.map((name) => [name, all[name]!]));
+  const round = (own: Tensors): Tensors => pick(naiveRound(component, setting, facts, { ...known, ...own }));
+  const begun = pick(known);
+  if (setting.rounds !== null || !component.recursive) {
+    const n = component.recursive ? setting.rounds! : 1;
+    const own = n === 1 ? round(begun) : sn.foriLoop(0, n, (_, carry: Tensors) => round(carry), begun);
+    return { known: { ...known, ...own }, iterations: int(n), done: sn.tensor(true) };
+  }
+  type Carry = { own: Tensors; rounds: Tensor; goesOn: Tensor };
+  const end = sn.whileLoop<Carry>(
+    ({ rounds, goesOn }) => sn.logicalAnd(goesOn, sn.less(rounds, setting.maxRounds)),
+    ({ own, rounds }) => {
+      const next = round(own);
+      const goesOn = names.map((name) => moved(next[name]!, own[name]!, setting.tolerance)).reduce((a, b) => sn.logicalOr(a, b));
+      return { own: next, rounds: sn.add(rounds, sn.where(goesOn, 1, 0).astype('int32')), goesOn };
+    },
+    { own: begun, rounds: int(0), goesOn: sn.tensor(true) },
+  );
+  return { known: { ...known, ...end.own }, iterations: end.rounds, done: sn.logicalNot(end.goesOn) };
+}
+
+/** All components, one after the other. facts are the tensors of relations that have any; others are empty. */
+export function solve(relations: readonly Relation[], components: readonly Component[], setting: Setting, facts: Tensors): Solution {
+  const known: Tensors = Object.fromEntries(relations.map((relation) => [relation.name, facts[relation.name] ?? emptyOf(relation, setting.algebra)]));
+  let all: Solution = { known, iterations: int(0), done: sn.tensor(true) };
+  for (const component of components) {
+    const next = isBoolean(component, setting) ? semiNaive(component, setting, all.known) : naive(component, setting, facts, all.known);
+    all = { known: next.known, iterations: sn.add(all.iterations, next.iterations), done: sn.logicalAnd(all.done, next.done) };
+  }
+  return all;
+}

@@ -1,0 +1,44 @@
+// A text of rules -> its words. % begins a comment, which ends with its line.
+
+import { RuleError, type Place } from './syntax.js';
+
+export type WordKind = 'name' | 'number' | 'quoted' | 'sign' | 'end';
+
+export interface Word {
+  readonly kind: WordKind;
+  /** As written; of a quoted one what is between the quotes. */
+  readonly text: string;
+  readonly at: Place;
+  /** Where in the text it begins, and where it ends. */
+  readonly begin: number;
+  readonly end: number;
+}
+
+// Numbers have a digit behind their dot: the dot of `domain D = 20.` ends the sentence.
+const WORD = /(?<space>\s+|%[^\n]*)|(?<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|(?<name>[\p{L}_][\p{L}\p{N}_]*)|(?<quoted>'[^'\n]*'|"[^"\n]*")|(?<sign>:-|\?-|::|\+=|!=|<=|>=|[-+*=<>()[\]{},;.])/uy;
+
+export const shownWord = ({ kind, text }: Word): string => (kind === 'end' ? 'the end of the text' : kind === 'quoted' ? `'${text}'` : text);
+
+export function wordsOf(text: string): Word[] {
+  const words: Word[] = [];
+  let [line, lineBegin, begin] = [1, 0, 0];
+  const place = (): Place => ({ line, column: begin - lineBegin + 1 });
+  while (begin < text.length) {
+    WORD.lastIndex = begin;
+    const groups = WORD.exec(text)?.groups;
+    if (!groups) throw unknown(place(), text.slice(begin));
+    const end = WORD.lastIndex;
+    const [kind, word] = Object.entries(groups).find(([, found]) => found !== undefined)!;
+    if (kind !== 'space') words.push({ kind: kind as WordKind, text: kind === 'quoted' ? word.slice(1, -1) : word, at: place(), begin, end });
+    for (let i = begin; i < end; i++) if (text[i] === '\n') [line, lineBegin] = [line + 1, i + 1];
+    begin = end;
+  }
+  words.push({ kind: 'end', text: '', at: place(), begin, end: begin });
+  return words;
+}
+
+function unknown(at: Place, rest: string): RuleError {
+  const sign = String.fromCodePoint(rest.codePointAt(0)!);
+  if (sign === "'" || sign === '"') return new RuleError(at, `the quote ${sign} is not closed in its line`);
+  return new RuleError(at, `${sign} means nothing here`, sign === '#' || sign === '/' ? 'a comment begins with %' : '');
+}

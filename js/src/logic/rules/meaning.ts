@@ -1,0 +1,64 @@
+// What a definition gives, by the semantics and the parameters of a program.
+//
+// Fuzzy: a named weight is the sigmoid of its parameter, a relation that is a parameter the sigmoids of its entries.
+//
+// Learnt (after Domingos, arXiv 2510.12269): members have embeddings, the rows of E, and a relation is read through them,
+// as the sum of the outer products of its facts' embeddings, E' R E, asked for at E: (E E') R (E E'). With orthonormal
+// rows that is R itself; similar members lend each other their facts. What a rule gives is sigmoid((sum - 1/2) / T), the
+// step of it at T = 0: with both, rules deduce exactly.
+
+import * as sn from '../../index.js';
+import type { Tensor } from '../../index.js';
+import { ALGEBRAS } from './algebras.js';
+import type { Clause, Definition, Relation, Semantics } from './check.js';
+import { deriveClause, type Read } from './dense.js';
+import { deriveFormula } from './formulas.js';
+import type { Derive, Tensors } from './fixpoint.js';
+
+export type Parameters = Readonly<Record<string, Tensor>>;
+
+/** sigmoid((score - 1/2) / T), or the step that it becomes. */
+export function truthOf(score: Tensor, temperature: Tensor | null): Tensor {
+  if (temperature === null) return sn.greater(score, 0.5).astype('float32');
+  return sn.sigmoid(sn.div(sn.sub(score, 0.5), temperature));
+}
+
+/** A relation through the embeddings of its domains. */
+export function throughEmbeddings(relation: Relation, whole: Tensor, params: Parameters): Tensor {
+  let t = whole;
+  for (const [axis, { name }] of relation.domains.entries()) {
+    const embedding = params[name];
+    if (!embedding) continue;
+    // The axis last, E' and E of it, and back.
+    const last = sn.moveaxis(t, axis, -1);
+    t = sn.moveaxis(sn.matmul(sn.matmul(last, embedding), sn.transpose(embedding)), -1, axis);
+  }
+  return t;
+}
+
+export const weightOf = (weight: number | string | null, params: Parameters): Tensor | number | null =>
+  typeof weight === 'string' ? sn.sigmoid(params[weight]!) : weight;
+
+/** The function of rules that solve takes. */
+export function deriveWith(semantics: Semantics, params: Parameters, temperature: Tensor | null): Derive {
+  const algebra = ALGEBRAS[semantics];
+  const clause = (definition: Clause, read: Read): Tensor => {
+    const weight = weightOf(definition.weight, params);
+    if (semantics !== 'learnt') return deriveClause(algebra, definition, read, weight);
+    const score = deriveClause(algebra, definition, (relation, atom) => throughEmbeddings(relation, read(relation, atom), params));
+    const truth = truthOf(score, temperature);
+    return weight === null ? truth : sn.mul(truth, weight);
+  };
+  return (definition: Definition, read: Read) => (definition.kind === 'clause' ? clause(definition, read) : deriveFormula(definition, read));
+}
+
+/** Facts with those whose weights are parameters, and with the relations that are parameters. */
+export function withParameters(relations: readonly Relation[], facts: Tensors, weighted: readonly { relation: string; weight: string; at: Tensor }[], params: Parameters): Tensors {
+  const all = { ...facts };
+  for (const { name, parameter, numbers } of relations) if (parameter) all[name] = numbers ? params[name]! : sn.sigmoid(params[name]!);
+  for (const { relation, weight, at } of weighted) {
+    const t = sn.mul(at, sn.sigmoid(params[weight]!));
+    all[relation] = all[relation] ? sn.maximum(all[relation], t) : t;
+  }
+  return all;
+}
