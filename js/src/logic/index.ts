@@ -6,3 +6,28 @@ export { program, type ForwardOptions, type ProgramOptions, type RuleProgram, ty
 export type { Semantics } from './rules/check.js';
 export type { Member, Rows } from './rules/facts.js';
 export { RuleError, type Place } from './rules/syntax.js';
+export {
+  gates,
+  type Gate,
+  type GateCoefficients,
+  type GateForm,
+  type GateParams,
+  type Gates,
+  type GatesOptions,
+  type HardOptions,
+} from './gates.js';
+export { network, type Network, type NetworkOptions } from './network.js';
+export {
+  automaton,
+  type AccuracyOptions,
+  type Automaton,
+  type AutomatonOptions,
+  type AutomatonParams,
+  type AutomatonState,
+  type Boundary,
+  type Perception,
+  type Progress,
+  type RunOptions,
+} from './automaton.js';
+export * as tasks from './tasks.js';
+export { rawCircuit, type AutomatonFacts, type RawCircuit } from './extract.js';

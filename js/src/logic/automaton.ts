@@ -1,0 +1,285 @@
+// Cellular automata whose rule is a circuit of gates, trained through many steps.
+//
+// A grid is (channels, batch, height, width). Perception kernels see the 3 x 3 neighbourhood of one channel each time: in
+// their first layer the cell itself is paired with each of its 8 neighbours. All of them are one chain of layers over rows
+// (9, channels x cells) with wires that stay within a kernel. The update circuits have the channels of the cell itself as
+// inputs, then what kernels say: row (kernel output, channel). The result is the next state of the cell.
+
+import * as sn from '../index.js';
+import type { Tensor } from '../index.js';
+import { chainCoefficients, initChain, runChain } from './chain.js';
+import { gates, type CoefficientOptions, type GateCoefficients, type GateForm, type GateParams, type Gates, type HardOptions } from './gates.js';
+import { layersOf } from './network.js';
+import { randomWires } from './wires.js';
+
+const { ShapeError, SinterError, internals } = sn;
+
+export type Boundary = 'zero' | 'wrap';
+
+export interface Perception {
+  /** How many circuits look at the neighbourhood. */
+  kernels: number;
+  /** Gates of a circuit's layers, the first 8: the cell with each neighbour. */
+  layers: readonly number[];
+}
+
+export interface AutomatonOptions {
+  channels: number;
+  /** Default 16 kernels with [8, 4, 2] gates. */
+  perception?: Perception;
+  /** Gates of each layer; the last has one for each channel. */
+  update: readonly number[];
+  /** [height, width] in training. */
+  grid: readonly [number, number];
+  /** What lies outside: 'zero' (default), or the other side: 'wrap'. */
+  boundary?: Boundary;
+  /** Steps from a start to the target. */
+  steps: number;
+  /** Only some cells, by chance, change in a step: true for 60 %, or their share. Default false. */
+  asynchronous?: boolean | number;
+  /** Grids in an epoch. Default 1. */
+  batch?: number;
+  form?: GateForm;
+  /** Of the wires. Default 0. */
+  seed?: number;
+  /** Computes with hard gates and learns with the gradients of soft ones: false, true, or (default) from the first loss
+   *  below this number on, 0.02. Soft gates learn faster, and at the end a little is left that they do and hard ones do not. */
+  straightThrough?: boolean | number;
+  /** Grids to start from, (channels, batch, height, width), from a key and their shape. Default: random bits. */
+  start?: (key: Tensor, shape: readonly number[]) => Tensor;
+  /** What the first channels are to be after the steps, (known channels, batch, height, width), from the start. */
+  target?: (start: Tensor) => Tensor;
+  /** What happens to grids after the steps, after which as many more steps lead to the target again. */
+  damage?: (grids: Tensor, key: Tensor) => Tensor;
+  /** Default: AdamW as in the published automata. */
+  optimizer?: sn.optim.Optimizer;
+}
+
+const SCHEMA: sn.internals.OptionSchema<AutomatonOptions> = {
+  channels: 'integer',
+  perception: 'object',
+  update: 'any',
+  grid: 'any',
+  boundary: 'string',
+  steps: 'integer',
+  asynchronous: 'any',
+  batch: 'integer',
+  form: 'string',
+  seed: 'integer',
+  straightThrough: 'any',
+  start: 'function',
+  target: 'function',
+  damage: 'function',
+  optimizer: 'any',
+};
+
+export interface AutomatonParams {
+  perception: GateParams[];
+  update: GateParams[];
+}
+
+/** What an automaton remembers of its training. */
+export interface Progress {
+  /** The least loss of all epochs. */
+  least: Tensor;
+}
+
+export type AutomatonState = sn.TrainState<AutomatonParams, Progress>;
+
+export interface RunOptions extends HardOptions {
+  steps: number;
+  /** Chance of an asynchronous automaton. Default random.key(0). */
+  key?: Tensor;
+}
+
+export interface AccuracyOptions extends HardOptions {
+  /** Starts, and chance. Default random.key(0). */
+  key?: Tensor;
+}
+
+export interface Automaton {
+  readonly channels: number;
+  readonly boundary: Boundary;
+  /** Share of the cells that change in a step. */
+  readonly fire: number;
+  readonly steps: number;
+  readonly grid: readonly [number, number];
+  readonly batch: number;
+  readonly perception: readonly Gates[];
+  readonly update: readonly Gates[];
+  /** A state of training. */
+  init(key: Tensor): AutomatonState;
+  /** One epoch: fresh grids, their steps, and an update. Uses the state up. */
+  step(state: AutomatonState, key: Tensor): { state: AutomatonState; loss: Tensor };
+  /** Share of the known cells that are right after the steps, on fresh grids. */
+  accuracy(state: AutomatonState, options?: AccuracyOptions): Promise<number>;
+  /** A grid (channels, height, width) of any size, and what becomes of it: (steps + 1, channels, height, width), the grid
+   *  itself first. */
+  run(state: AutomatonState, grid: Tensor, options: RunOptions): Tensor;
+  /** Fresh grids to start from, (channels, batch, height, width). */
+  start(key: Tensor): Tensor;
+}
+
+const AROUND = [0, 1, 2, 3, 5, 6, 7, 8];
+
+/** The first layer of all kernels, rows of a neighbourhood as inputs. */
+function firstLayer(kernels: number, form: GateForm): Gates {
+  const outputs = kernels * AROUND.length;
+  const wires = [Int32Array.from({ length: outputs }, () => 4), Int32Array.from({ length: outputs }, (_, i) => AROUND[i % 8]!)] as const;
+  return gates({ inputs: 9, outputs, wires, form });
+}
+
+/** Kernels' layers, each kernel with wires of its own. */
+function perceptionOf(op: string, { kernels, layers }: Perception, form: GateForm, seed: number): Gates[] {
+  internals.checkInteger(op, 'perception.kernels', kernels, 1);
+  const widths = internals.checkIntegers(op, 'perception.layers', layers, 1);
+  if (widths[0] !== AROUND.length)
+    throw new SinterError('argument', op, `perception.layers begins with ${widths[0]}, expected 8: the cell with each neighbour`);
+  return widths.map((width, i) => {
+    if (i === 0) return firstLayer(kernels, form);
+    const inputs = widths[i - 1]!;
+    const own = Array.from({ length: kernels }, (_, k) => randomWires(op, inputs, width, seed + 1000 * i + k));
+    const side = (at: 0 | 1): Int32Array => Int32Array.from(own.flatMap((wires, k) => Array.from(wires[at], (wire) => k * inputs + wire)));
+    return gates({ inputs: kernels * inputs, outputs: kernels * width, wires: [side(0), side(1)], form });
+  });
+}
+
+const PLACES = [-1, 0, 1].flatMap((dy) => [-1, 0, 1].map((dx) => [dy, dx] as const));
+
+/** The cells around each, and itself: (channels, batch, height, width) -> (9, channels x cells), row-major in the window. */
+function windowsOf(grids: Tensor, boundary: Boundary): Tensor {
+  const frame = [[0, 0], [0, 0], [1, 1], [1, 1]] as const;
+  const padded = boundary === 'zero' ? grids.pad(frame) : grids;
+  const window = ([dy, dx]: readonly [number, number]): Tensor =>
+    boundary === 'zero' ? padded.slice([0, 0, 1 + dy, 1 + dx], grids.shape) : padded.roll([-dy, -dx], { axis: [2, 3] });
+  return sn.stack(PLACES.map(window)).reshape([9, -1]);
+}
+
+interface Rule {
+  perception: GateCoefficients[];
+  update: GateCoefficients[];
+}
+
+/** Share of cells that fire. */
+function fireOf(op: string, asynchronous: unknown): number {
+  if (typeof asynchronous === 'boolean') return asynchronous ? 0.6 : 1;
+  if (typeof asynchronous === 'number' && asynchronous > 0 && asynchronous <= 1) return asynchronous;
+  throw new SinterError('argument', op, `option asynchronous is ${internals.shown(asynchronous)}, expected true, false, or a share above 0, at most 1`);
+}
+
+/** Below which loss gates become hard in training. */
+function thresholdOf(op: string, straightThrough: unknown): number {
+  if (typeof straightThrough === 'boolean') return straightThrough ? Infinity : 0;
+  if (typeof straightThrough === 'number' && straightThrough >= 0) return straightThrough;
+  throw new SinterError('argument', op, `option straightThrough is ${internals.shown(straightThrough)}, expected true, false, or a loss`);
+}
+
+/** An automaton of gates, with its training. */
+export function automaton(options: AutomatonOptions): Automaton {
+  const op = 'logic.automaton';
+  const given = internals.readOptions(op, options, SCHEMA);
+  const { channels, steps, boundary = 'zero', asynchronous = false, batch = 1, form = 'softmax', seed = 0 } = given;
+  internals.checkInteger(op, 'channels', channels, 1);
+  internals.checkInteger(op, 'steps', steps, 1);
+  internals.checkInteger(op, 'batch', batch, 1);
+  internals.checkChoice(op, 'boundary', boundary, ['zero', 'wrap']);
+  const [height, width] = internals.checkIntegers(op, 'grid', given.grid, 1, 2) as [number, number];
+  const fire = fireOf(op, asynchronous);
+  const perception = perceptionOf(op, given.perception ?? { kernels: 16, layers: [8, 4, 2] }, form, seed);
+  const widths = internals.checkIntegers(op, 'update', given.update, 1);
+  if (widths.at(-1) !== channels)
+    throw new ShapeError(op, `update ends with ${widths.at(-1)} gates, expected one for each of ${channels} channels`);
+  const seen = channels * (1 + perception.at(-1)!.outputs);
+  const update = layersOf(seen, widths, { form, seed: seed + 1_000_000 });
+  const straight = thresholdOf(op, given.straightThrough ?? 0.02);
+  const { start = randomBits, target, damage } = given;
+
+  const ruleOf = (params: AutomatonParams, how: CoefficientOptions): Rule => ({
+    perception: chainCoefficients(perception, params.perception, how),
+    update: chainCoefficients(update, params.update, how),
+  });
+  /** One step of all grids. */
+  const next = (rule: Rule, grids: Tensor, key: Tensor): Tensor => {
+    const cells = grids.size / channels;
+    const views = runChain(perception, rule.perception, windowsOf(grids, boundary)).reshape([-1, cells]);
+    const made = runChain(update, rule.update, sn.concat([grids.reshape([channels, cells]), views])).reshape(grids.shape);
+    if (fire === 1) return made;
+    const fires = sn.random.bernoulli(key, fire, [1, ...grids.shape.slice(1)]);
+    return sn.where(fires, made, grids);
+  };
+  const advance = (rule: Rule, grids: Tensor, key: Tensor): Tensor => {
+    const keys = sn.random.split(key, steps);
+    return sn.scan((now: Tensor, each: Tensor) => [next(rule, now, each), null], grids, keys, { checkpoint: 'sqrt' })[0];
+  };
+  /** The known channels at the end, wrong by how much: of each time they are to be right. */
+  const errors = (params: AutomatonParams, key: Tensor, how: CoefficientOptions): Tensor[] => {
+    if (!target)
+      throw new SinterError('argument', op, 'there is no target to train for', { hint: 'give { target: (start) => grids }, or one of logic.tasks' });
+    const [first, chance, blow, chanceAfter] = sn.random.splitKeys(key, 4) as [Tensor, Tensor, Tensor, Tensor];
+    const rule = ruleOf(params, how);
+    const begin = start(first, [channels, batch, height, width]);
+    const wanted = target(begin);
+    const error = (grids: Tensor): Tensor => grids.slice([0, 0, 0, 0], wanted.shape).sub(wanted);
+    const end = advance(rule, begin, chance);
+    return damage ? [error(end), error(advance(rule, damage(end, blow), chanceAfter))] : [error(end)];
+  };
+  const loss = (params: AutomatonParams, key: Tensor, { state: { least } }: sn.StepContext<Progress>): [Tensor, { state: Progress }] => {
+    const wrong = errors(params, key, { straightThrough: least.less(straight) }).map((error) => error.square().mean());
+    const value = wrong.reduce((sum, each) => sum.add(each));
+    return [value, { state: { least: sn.minimum(least, value) } }];
+  };
+  const train = sn.trainStep(loss, given.optimizer ?? sn.optim.adamw({ lr: 0.05, beta2: 0.99, weightDecay: 0.01, clipNorm: 100 }));
+  const rate = sn.jit((params: AutomatonParams, key: Tensor, hard: boolean) =>
+    sn.stack(errors(params, key, { hard }).map((error) => error.abs().less(0.5).astype('float32').mean())).mean(),
+  );
+  const history = sn.jit((params: AutomatonParams, grid: Tensor, key: Tensor, count: number, hard: boolean) => {
+    const rule = ruleOf(params, { hard });
+    const first = grid.astype('float32').expandDims(1);
+    const each = (now: Tensor, k: Tensor): [Tensor, Tensor] => {
+      const made = next(rule, now, k);
+      return [made, made];
+    };
+    const [, later] = sn.scan(each, first, sn.random.split(key, count));
+    return sn.concat([first.expandDims(0), later]).squeeze([2]);
+  });
+
+  return {
+    channels,
+    boundary,
+    fire,
+    steps,
+    grid: [height, width],
+    batch,
+    perception,
+    update,
+    init: (key) =>
+      sn.tidy(() => {
+        const [a, b] = sn.random.splitKeys(key, 2) as [Tensor, Tensor];
+        const params = { perception: initChain(perception, a), update: initChain(update, b) };
+        return train.init(params, { state: { least: sn.full([], NOTHING_LEARNT) } });
+      }),
+    step: (state, key) => {
+      const made = train(state, key);
+      return { state: made.state, loss: made.loss };
+    },
+    accuracy: async (state, options) => {
+      const { hard = false, key } = internals.readOptions<AccuracyOptions>(op, options, { hard: 'boolean', key: 'tensor' });
+      const [share] = await sn.tidy(() => rate(train.params(state), key ?? sn.random.key(0), hard)).data();
+      return share as number;
+    },
+    run: (state, grid, options) => {
+      const { steps: count, hard = false, key } = internals.readOptions<RunOptions>(op, options, { steps: 'integer', hard: 'boolean', key: 'tensor' });
+      internals.checkInteger(op, 'steps', count, 0);
+      if (!(grid instanceof sn.Tensor) || grid.ndim !== 3 || grid.shape[0] !== channels)
+        throw new ShapeError(op, `the grid is ${grid instanceof sn.Tensor ? `(${grid.shape.join(', ')})` : internals.shown(grid)}, expected (${channels}, height, width)`);
+      return sn.tidy(() => history(train.params(state), grid, key ?? sn.random.key(0), count, hard));
+    },
+    start: (key) => sn.tidy(() => start(key, [channels, batch, height, width])),
+  };
+}
+
+/** A loss above all. */
+const NOTHING_LEARNT = 1e30;
+
+/** Grids of random bits. */
+const randomBits = (key: Tensor, shape: readonly number[]): Tensor => sn.random.bernoulli(key, 0.5, shape).astype('float32');

@@ -1,0 +1,222 @@
+// A layer of gates with two inputs each, soft so that it can be trained.
+//
+// Features come first: x is (inputs, ...any), the result (outputs, ...any). A wire is a row, and cells or examples lie one
+// beside the other, so that a gate is c0 + c1 a + c2 b + c3 a b over rows. The coefficients are made of the parameters
+// once a step (coefficients), the rows as often as is needed with them (run): an automaton runs its gates many times.
+
+import * as sn from '../index.js';
+import type { Tensor } from '../index.js';
+import { COEFFICIENTS, FUNCTIONS, PASS_A, coefficientsOf } from './gates16.js';
+import { candidateWires, givenWires, randomWires, type Wires } from './wires.js';
+
+const { ShapeError, SinterError, internals } = sn;
+
+/** What a gate learns: a mixture of the sixteen functions, or the four entries of its truth table. */
+export type GateForm = 'softmax' | 'table';
+
+export interface GatesOptions {
+  inputs: number;
+  outputs: number;
+  /** 'random' (default): pairs of inputs, each at most once, by the seed. Given: inputs a and b of every gate. Or learnt
+   *  among k inputs for each wire. */
+  wires?: 'random' | readonly [ArrayLike<number>, ArrayLike<number>] | { candidates: number };
+  /** Default 'softmax'. */
+  form?: GateForm;
+  /** Of random wires. Default 0. */
+  seed?: number;
+  /** Soft gates compute hard values, and have the gradients of soft ones. Default false. */
+  straightThrough?: boolean;
+}
+
+export interface HardOptions {
+  /** Each gate is the function that it is most, on bits. Default false. */
+  hard?: boolean;
+}
+
+export interface CoefficientOptions extends HardOptions {
+  straightThrough?: Tensor;
+}
+
+export interface GateParams {
+  /** softmax: (outputs, 16), a logit per function. table: (outputs, 4), of which the sigmoid is the value at (0, 0), (0, 1),
+   *  (1, 0), (1, 1). */
+  gates: Tensor;
+  /** Of learnt wires: (2 outputs, k), a logit per candidate, first those of inputs a. */
+  wires?: Tensor;
+}
+
+/** What a layer computes with: made of its parameters once a step. */
+export interface GateCoefficients {
+  /** c0, c1, c2, c3, each (outputs, 1). */
+  gates: Tensor[];
+  /** Shares of the candidates (2 outputs, k), or the inputs chosen, int32 (2 outputs). */
+  wires?: Tensor;
+}
+
+/** A gate as data: its function, and the inputs a and b. */
+export type Gate = readonly [f: number, a: number, b: number];
+
+/** A layer of gates: a module that shows what extraction needs. */
+export interface Gates {
+  readonly inputs: number;
+  readonly outputs: number;
+  readonly form: GateForm;
+  init(key: Tensor): GateParams;
+  apply(params: GateParams, x: Tensor, options?: HardOptions): Tensor;
+  /** straightThrough: a bool scalar, instead of the layer's own option. */
+  coefficients(params: GateParams, options?: CoefficientOptions): GateCoefficients;
+  run(coefficients: GateCoefficients, x: Tensor): Tensor;
+  /** The hard gates. */
+  gatesOf(params: GateParams): Gate[];
+}
+
+const SCHEMA: sn.internals.OptionSchema<GatesOptions> = {
+  inputs: 'integer',
+  outputs: 'integer',
+  wires: 'any',
+  form: 'string',
+  seed: 'integer',
+  straightThrough: 'boolean',
+};
+
+/** Logits of a gate that passes its first input on, nearly. */
+const START: Readonly<Record<GateForm, readonly number[]>> = {
+  softmax: Array.from({ length: FUNCTIONS }, (_, f) => (f === PASS_A ? 10 : 0)),
+  table: [-3, -3, 3, 3],
+};
+
+/** From four values of a table to coefficients. */
+const OF_TABLE = [0, 1, 2, 3].map((at) => coefficientsOf([0, 1, 2, 3].map((i) => Number(i === at)) as [number, number, number, number]));
+
+/** Gradients of soft, and values of hard: always, or where a bool scalar is true. */
+function through(hard: Tensor, soft: Tensor, straight: boolean | Tensor): Tensor {
+  const values = straight === true ? hard : sn.where(straight as Tensor, hard, soft);
+  return sn.stopGradient(values).add(soft.sub(sn.stopGradient(soft)));
+}
+
+/** The truth tables as 0 and 1, or the functions as numbers, of which each gate is most. */
+const hardest = (form: GateForm, logits: Tensor): Tensor =>
+  form === 'table' ? logits.greater(0).astype('float32') : logits.argmax({ axis: 1 });
+
+function coefficientsFrom(form: GateForm, logits: Tensor, hard: boolean, straight: boolean | Tensor): Tensor[] {
+  const soft = (): Tensor =>
+    form === 'table' ? logits.sigmoid().matmul(sn.tensor(OF_TABLE)) : logits.softmax().matmul(sn.tensor(COEFFICIENTS));
+  const firm = (): Tensor =>
+    form === 'table' ? hardest(form, logits).matmul(sn.tensor(OF_TABLE)) : sn.tensor(COEFFICIENTS).take(hardest(form, logits));
+  const all = hard ? firm() : straight ? through(firm(), soft(), straight) : soft();
+  return all.split(4, { axis: 1 });
+}
+
+/** How a layer finds the inputs of its gates. */
+interface Wiring {
+  /** Logits of learnt wires. */
+  init(key: Tensor): { wires?: Tensor };
+  /** What a step needs of them. */
+  made(params: GateParams, hard: boolean, straight: boolean | Tensor): { wires?: Tensor };
+  /** Inputs a, then inputs b: (2 outputs, cells). */
+  rows(wires: Tensor | undefined, x: Tensor): Tensor;
+  indices(params: GateParams): ArrayLike<number>;
+}
+
+function fixedWiring([a, b]: Wires): Wiring {
+  const all = Int32Array.of(...a, ...b);
+  return { init: () => ({}), made: () => ({}), rows: (_, x) => x.take(sn.tensor(all)), indices: () => all };
+}
+
+function learntWiring(candidates: Int32Array, k: number): Wiring {
+  const count = candidates.length / k;
+  const table = (): Tensor => sn.tensor(candidates, { shape: [count, k] });
+  const chosen = (logits: Tensor): Tensor =>
+    table().takeAlongAxis(logits.argmax({ axis: 1, keepdims: true }), { axis: 1 }).reshape([count]);
+  return {
+    init: (key) => ({ wires: sn.random.normal(key, [count, k]) }),
+    made({ wires }, hard, straight) {
+      if (hard) return { wires: chosen(wires!) };
+      const soft = wires!.softmax();
+      return { wires: straight ? through(sn.oneHot(wires!.argmax({ axis: 1 }), k), soft, straight) : soft };
+    },
+    rows(wires, x) {
+      if (wires!.ndim === 1) return x.take(wires!);
+      const among = x.take(sn.tensor(candidates)).reshape([count, k, -1]);
+      return among.mul(wires!.reshape([count, k, 1])).sum({ axis: 1 });
+    },
+    indices: ({ wires }) => sn.tidy(() => chosen(wires!).dataSync()) as Int32Array,
+  };
+}
+
+function wiringOf(op: string, inputs: number, outputs: number, wires: unknown, seed: number): Wiring {
+  if (wires === 'random') return fixedWiring(randomWires(op, inputs, outputs, seed));
+  if (Array.isArray(wires) && wires.length === 2) return fixedWiring(givenWires(op, inputs, outputs, wires));
+  if (internals.isPlainObject(wires)) {
+    const { candidates } = internals.readOptions<{ candidates: number }>(op, wires as { candidates: number }, { candidates: 'integer' });
+    return learntWiring(candidateWires(op, inputs, outputs, candidates, seed), candidates);
+  }
+  throw new SinterError('argument', op, `option wires is ${internals.shown(wires)}`, {
+    hint: "write 'random', two arrays with the inputs of every gate, or { candidates: 8 }",
+  });
+}
+
+/** Refuses what init of such a layer did not make. */
+function checkParams(op: string, params: unknown, outputs: number, form: GateForm): void {
+  const { gates } = (params ?? {}) as Partial<GateParams>;
+  const width = START[form].length;
+  if (gates instanceof sn.Tensor && gates.shape[0] === outputs && gates.shape[1] === width && gates.ndim === 2) return;
+  throw new SinterError('argument', op, `these are not the parameters of ${outputs} gates of form ${form}`, {
+    hint: 'params = gates.init(key), then gates.apply(params, x)',
+  });
+}
+
+/** A layer of gates: x (inputs, ...any) from 0 to 1 -> (outputs, ...any). */
+export function gates(options: GatesOptions): Gates {
+  const op = 'logic.gates';
+  const { inputs, outputs, wires = 'random', form = 'softmax', seed = 0, straightThrough = false } = internals.readOptions(op, options, SCHEMA);
+  internals.checkInteger(op, 'inputs', inputs, 1);
+  internals.checkInteger(op, 'outputs', outputs, 1);
+  internals.checkChoice(op, 'form', form, Object.keys(START));
+  const wiring = wiringOf(op, inputs, outputs, wires, seed);
+
+  const coefficients: Gates['coefficients'] = (params, given) => {
+    const { hard = false, straightThrough: straight = straightThrough } = given ?? {};
+    checkParams(op, params, outputs, form);
+    return sn.tidy(() => ({
+      gates: coefficientsFrom(form, params.gates, hard, straight),
+      ...wiring.made(params, hard, straight),
+    }));
+  };
+  const run: Gates['run'] = ({ gates: [c0, c1, c2, c3], wires: made }, x) => {
+    if (!(x instanceof sn.Tensor) || x.shape[0] !== inputs)
+      throw new ShapeError(op, `x is ${x instanceof sn.Tensor ? `(${x.shape.join(', ')})` : internals.shown(x)}, expected ${inputs} rows`, {
+        hint: 'features come first: (inputs, ...any)',
+      });
+    return sn.tidy(() => {
+      const [a, b] = wiring.rows(made, x.reshape([inputs, -1])).split(2) as [Tensor, Tensor];
+      const y = c0!.add(c1!.mul(a)).add(c2!.mul(b)).add(c3!.mul(a).mul(b));
+      return y.reshape([outputs, ...x.shape.slice(1)]);
+    });
+  };
+  return {
+    inputs,
+    outputs,
+    form,
+    init: (key) =>
+      sn.tidy(() => ({ gates: sn.tensor(START[form]).broadcastTo([outputs, START[form].length]).mul(1), ...wiring.init(key) })),
+    coefficients,
+    run,
+    apply: (params, x, given) =>
+      sn.tidy(() => run(coefficients(params, internals.readOptions<HardOptions>(op, given, { hard: 'boolean' })), x)),
+    gatesOf(params) {
+      checkParams(op, params, outputs, form);
+      const logits = params.gates.dataSync() as Float32Array;
+      const from = wiring.indices(params);
+      return Array.from({ length: outputs }, (_, i) => [hardestOf(form, logits, i), from[i]!, from[outputs + i]!]);
+    },
+  };
+}
+
+/** The number of the function that gate i is most. */
+function hardestOf(form: GateForm, logits: ArrayLike<number>, i: number): number {
+  const width = START[form].length;
+  const own = Array.from({ length: width }, (_, k) => logits[i * width + k]!);
+  // A function's number is its truth table, the value at (0, 0) first.
+  return form === 'table' ? own.reduce((number, logit) => 2 * number + Number(logit > 0), 0) : own.indexOf(Math.max(...own));
+}

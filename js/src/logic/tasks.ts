@@ -1,0 +1,138 @@
+// What automata learn: options of logic.automaton, with grids to start from and what is to become of them. Options that
+// are given go before a task's own.
+
+import * as sn from '../index.js';
+import type { Tensor } from '../index.js';
+import type { AutomatonOptions } from './automaton.js';
+
+const { ShapeError, SinterError, internals } = sn;
+
+export type TaskOptions = Partial<AutomatonOptions>;
+
+export interface CheckerboardOptions extends Omit<TaskOptions, 'update'> {
+  /** 'full' (default): 10 layers of 256 gates, then half as many each; 'small': 4 of them. Or gates of each layer. */
+  update?: 'small' | 'full' | readonly number[];
+}
+
+/** Gates of each layer: so many of a width, then half as many each down to the last. */
+function narrowing(width: number, layers: number, last: number): number[] {
+  const widths = Array.from({ length: layers }, () => width);
+  for (let next = width / 2; next > last; next /= 2) widths.push(next);
+  return [...widths, last];
+}
+
+/** Squares of 2 x 2 in channel 0, on a grid of 16 x 16, within 20 steps from random bits. */
+export function checkerboard(options: CheckerboardOptions = {}): AutomatonOptions {
+  const op = 'tasks.checkerboard';
+  if (!internals.isPlainObject(options)) throw new SinterError('argument', op, `${internals.shown(options)} is no object with options`);
+  const { update = 'full', ...rest } = options;
+  const widths = Array.isArray(update) ? (update as readonly number[]) : narrowing(256, [4, 10][internals.checkChoice(op, 'update', update, ['small', 'full'])]!, 8);
+  return {
+    channels: 8,
+    update: widths,
+    form: 'table',
+    grid: [16, 16],
+    steps: 20,
+    batch: 2,
+    target: (start) => {
+      const [, batch, height, width] = start.shape as readonly [number, number, number, number];
+      const square = (length: number, at: (i: number) => number): number[] => Array.from({ length }, (_, i) => at(i));
+      const board = square(height, (y) => y >> 1).map((y) => square(width, (x) => (y + (x >> 1)) % 2));
+      return sn.tensor(board).broadcastTo([1, batch, height, width]);
+    },
+    ...rest,
+  };
+}
+
+/** A circle of 8 bits in which every 3 bits in a row occur once. */
+const BITS = [0, 0, 0, 1, 0, 1, 1, 1];
+
+/** A grid of 8 x 64 that wraps around, with each of the 512 neighbourhoods once: columns are the circle of bits, turned; by
+ *  how much more than the column before runs through a circle of 64 numbers, in which every two in a row occur once. */
+function allNeighbourhoods(): number[][] {
+  const turns: number[] = [];
+  for (let i = 0; i < 8; i++) {
+    turns.push(i);
+    for (let j = i + 1; j < 8; j++) turns.push(i, j);
+  }
+  let at = 0;
+  const from = turns.map((turn) => (at += turn));
+  return BITS.map((_, y) => from.map((turned) => BITS[(y + turned) % 8]!));
+}
+
+/** The rule of Conway's Game of Life on grids that wrap around. */
+function lifeAfter(cells: Tensor): Tensor {
+  const shifted = [-1, 0, 1].flatMap((dy) => [-1, 0, 1].map((dx) => cells.roll([dy, dx], { axis: [2, 3] })));
+  const three = shifted.reduce((sum, each) => sum.add(each));
+  // With the cell itself: 3 alive, or 4 with it among them.
+  return sn.where(three.equal(3), 1, sn.where(three.equal(4), cells, 0));
+}
+
+/** One step of the Game of Life: all 512 neighbourhoods at once, on one grid. */
+export const gameOfLife = (options: TaskOptions = {}): AutomatonOptions => ({
+  channels: 1,
+  perception: { kernels: 16, layers: [8, 4, 2, 1] },
+  update: [...Array.from({ length: 16 }, () => 128), 64, 32, 16, 8, 4, 2, 1],
+  form: 'table',
+  grid: [8, 64],
+  boundary: 'wrap',
+  steps: 1,
+  start: (_, shape) => sn.tensor(allNeighbourhoods()).broadcastTo(shape),
+  target: lifeAfter,
+  ...options,
+});
+
+/** Rows of bits, or planes of them, one for each of the first channels. */
+export type Pixels = readonly (readonly number[])[] | readonly (readonly (readonly number[])[])[];
+
+function planesOf(op: string, pixels: Pixels): number[][][] {
+  const planes = (Array.isArray(pixels?.[0]?.[0]) ? pixels : [pixels]) as number[][][];
+  const [height, width] = [planes[0]?.length, planes[0]?.[0]?.length];
+  for (const plane of planes) {
+    if (!Array.isArray(plane) || !width || plane.length !== height || plane.some((row) => !Array.isArray(row) || row.length !== width))
+      throw new ShapeError(op, 'pixels are no rows of one length', { hint: 'write [[0, 1], [1, 0]]' });
+    for (const row of plane)
+      for (const pixel of row)
+        if (pixel !== 0 && pixel !== 1) throw new SinterError('argument', op, `a pixel is ${internals.shown(pixel)}, expected 0 or 1`);
+  }
+  return planes;
+}
+
+/** A picture that grows from one cell in the middle within 12 steps. */
+export function picture(pixels: Pixels, options: TaskOptions = {}): AutomatonOptions {
+  const planes = planesOf('tasks.picture', pixels);
+  const [height, width] = [planes[0]!.length, planes[0]![0]!.length];
+  return {
+    channels: 128,
+    perception: { kernels: 4, layers: [8, 4, 2, 1] },
+    update: [...narrowing(512, 8, 256), 128],
+    form: 'table',
+    grid: [height, width],
+    steps: 12,
+    start: (_, [channels, batch, h, w]) => {
+      const middle = sn.iota([h!, w!], 0).equal(h! >> 1).logicalAnd(sn.iota([h!, w!], 1).equal(w! >> 1));
+      return middle.astype('float32').broadcastTo([channels!, batch!, h!, w!]);
+    },
+    target: (start) => sn.tensor(planes).expandDims(1).broadcastTo([planes.length, start.shape[1]!, height, width]),
+    ...options,
+  };
+}
+
+/** A picture that grows, and grows again where a square of half its height and width was cleared. */
+export const healing = (pixels: Pixels, options: TaskOptions = {}): AutomatonOptions => ({
+  ...picture(pixels, options),
+  damage: (grids, key) => {
+    const [, batch, height, width] = grids.shape as readonly [number, number, number, number];
+    /** Whether a place along an axis is within the square, which begins anywhere: (batch, size). */
+    const within = (size: number, k: Tensor): Tensor => {
+      const half = size >> 1;
+      const begin = sn.random.uniform(k, [batch, 1]).mul(size - half + 1).floor();
+      const place = sn.iota([batch, size], 1).astype('float32').sub(begin);
+      return place.greaterEqual(0).logicalAnd(place.less(half));
+    };
+    const [a, b] = sn.random.splitKeys(key, 2) as [Tensor, Tensor];
+    const hit = within(height, a).reshape([batch, height, 1]).logicalAnd(within(width, b).reshape([batch, 1, width]));
+    return sn.where(hit, 0, grids);
+  },
+  ...options,
+});
