@@ -11,7 +11,8 @@ export type ErrorCode =
   | 'internal'
   | 'disposed'
   | 'init'
-  | 'load';
+  | 'load'
+  | 'storage';
 
 export interface ErrorDetails {
   /** Shapes that the text names. */

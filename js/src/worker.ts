@@ -6,17 +6,18 @@
 // that the others hold while they live, and tells the core of a death while the page's thread is inside a
 // call, where it hears nothing itself.
 
+import { atOnce, copied } from './io/copying.js';
 import { CodeTable } from './runtime/code.js';
 import { DRIVER_SEAT, WATCH_SEAT, type ThreadExports } from './runtime/exports.js';
 import { nodeModule } from './runtime/environment.js';
 import { hostImports } from './runtime/host.js';
-import type { HoldMessage, Report, StartMessage, WatchMessage } from './runtime/messages.js';
+import type { CopyMessage, HoldMessage, Report, StartMessage, WatchMessage } from './runtime/messages.js';
 
 const port = nodeModule('node:worker_threads')?.parentPort ?? null;
 
-function report(message: Report): void {
-  if (port) port.postMessage(message);
-  else globalThis.postMessage(message);
+function report(message: Report, transfer: ArrayBuffer[] = []): void {
+  if (port) port.postMessage(message, transfer);
+  else globalThis.postMessage(message, { transfer });
 }
 
 function watch(exports: ThreadExports, pool: number): void {
@@ -56,6 +57,15 @@ function start(message: StartMessage): void {
   }
 }
 
+/** A worker of the package that is none of the pool: it makes a file of what lies in the shared memory. */
+function copy({ copy: plan, memory }: CopyMessage): void {
+  const bytes = new Uint8Array(plan.size);
+  atOnce(copied(plan, memory, bytes, true));
+  report({ kind: 'copied', bytes }, [bytes.buffer]);
+}
+
+const begin = (message: StartMessage | CopyMessage): void => ('copy' in message ? copy(message) : start(message));
+
 /** Whoever holds the lock lives. */
 function hold(lock: string): void {
   const forLife = (): Promise<void> => {
@@ -66,9 +76,9 @@ function hold(lock: string): void {
 }
 
 if (port) {
-  port.once('message', (message) => start(message as StartMessage));
+  port.once('message', (message) => begin(message as StartMessage | CopyMessage));
   report({ kind: 'loaded' });
 } else {
-  globalThis.onmessage = ({ data }: MessageEvent<HoldMessage | StartMessage>) =>
-    'hold' in data ? hold(data.hold) : start(data);
+  globalThis.onmessage = ({ data }: MessageEvent<HoldMessage | StartMessage | CopyMessage>) =>
+    'hold' in data ? hold(data.hold) : begin(data);
 }

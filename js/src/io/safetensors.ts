@@ -31,7 +31,7 @@ export function encode(tree: unknown, options?: EncodeOptions): Uint8Array<Array
   const { tensors, shape } = flatten(tree, op);
   const names = tensorPaths(op, shape);
   if (names.includes(METADATA)) throw new SinterError('argument', op, `no tensor can be called ${METADATA}`);
-  return fill(op, layOut(names, tensors, metadata));
+  return fill(op, layOut(names, tensors, metadata), false);
 }
 
 /**

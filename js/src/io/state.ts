@@ -1,8 +1,8 @@
 // Whole trees as bytes: saveState and loadState. A file is one of safetensors, whose metadata has what its tensors alone
-// do not say: the tree with its other values, a generation, and a checksum of every byte.
+// do not say: the tree with its other values, a generation, and two checksums, of the elements and of the header.
 //
-// Invariant: the checksum comes first in the metadata, so that its place is known; it is that of the file with zeros
-// there. loadState makes no tensor before all of the file has been checked.
+// Invariant: the checksums come first in the metadata, so that their place is known (copying.ts). loadState makes no
+// tensor before all of the file has been checked.
 
 import { shown } from '../check.js';
 import { SinterError, ShapeError } from '../errors.js';
@@ -12,14 +12,13 @@ import { runtime } from '../runtime/runtime.js';
 import { loadTree, saveTree } from '../savedtree.js';
 import { tidy } from '../scope.js';
 import { wrap, type Tensor } from '../tensor.js';
-import { checksum } from './checksum.js';
+import { GENERATION_AT, NO_CHECKSUMS, isIntact, sealHead } from './copying.js';
 import { asBytes, checkStored, damaged } from './elements.js';
 import { leafPaths, tensorPaths } from './paths.js';
-import { fill, layOut, readHeader, readTensor, type Header, type Layout, type Stored } from './tensorfile.js';
+import { fill, headBytesOf, layOut, readHeader, readTensor, type Header, type Layout, type Stored } from './tensorfile.js';
 
 const FORMAT = 'sinter state 1';
-/** Where the eight digits of the checksum are. */
-const CHECKSUM_AT = 8 + '{"__metadata__":{"checksum":"'.length;
+const GENERATION_DIGITS = 12;
 
 /* ---- writing ---- */
 
@@ -30,24 +29,21 @@ function plain(node: TreeShape): TreeShape {
   return node.kind === 'instance' ? { kind: 'object', keys: node.keys, items } : { ...node, items };
 }
 
-/** A state's file without its elements and its checksum. */
-export function layOutState(op: string, state: unknown, generation: number): Layout {
+const generationText = (generation: number): string => String(generation).padStart(GENERATION_DIGITS, '0');
+
+/** A state's file without its elements and its checksums. */
+export function layOutState(op: string, state: unknown): Layout {
   const { tensors, shape } = flatten(state, op);
   const tree = JSON.stringify(saveTree(op, plain(shape)));
-  const metadata = { checksum: '00000000', format: FORMAT, generation: String(generation), tree };
+  const metadata = { ...NO_CHECKSUMS, generation: generationText(0), format: FORMAT, tree };
   return layOut(tensorPaths(op, shape), tensors, metadata);
 }
 
-/** The checksum of a file, whatever stands in its place: first of the elements, then of the header. */
-function checksumOf(bytes: Uint8Array, headBytes: number): string {
-  const head = bytes.slice(0, headBytes).fill(0x30, CHECKSUM_AT, CHECKSUM_AT + 8);
-  return checksum(head, checksum(bytes.subarray(headBytes))).toString(16).padStart(8, '0');
-}
-
-/** Writes the checksum into a file that has all else. */
-export function seal<B extends Uint8Array>(bytes: B, headBytes: number): B {
-  bytes.set(new TextEncoder().encode(checksumOf(bytes, headBytes)), CHECKSUM_AT);
-  return bytes;
+/** Makes the bytes of a state those of a generation. */
+export function setGeneration(bytes: Uint8Array, generation: number): void {
+  const head = bytes.subarray(0, headBytesOf(bytes));
+  head.set(new TextEncoder().encode(generationText(generation)), GENERATION_AT);
+  sealHead(head);
 }
 
 /**
@@ -56,8 +52,7 @@ export function seal<B extends Uint8Array>(bytes: B, headBytes: number): B {
  * lazy.
  */
 export function saveState(state: unknown): Uint8Array<ArrayBuffer> {
-  const layout = layOutState('saveState', state, 0);
-  return seal(fill('saveState', layout), layout.head.length);
+  return fill('saveState', layOutState('saveState', state), true);
 }
 
 /* ---- reading ---- */
@@ -86,16 +81,14 @@ interface StateFile extends Header {
 /** What is in a file of saveState, with every byte of it checked. */
 export function readState(op: string, bytes: Uint8Array): StateFile {
   const header = readHeader(op, bytes);
-  const { format, checksum: written, generation, tree } = header.metadata;
+  const { format, generation, tree } = header.metadata;
   if (format !== FORMAT) {
     throw new SinterError('argument', op, 'these bytes are not of saveState', {
       hint: `${format === undefined ? 'safetensors.decode reads other files of safetensors' : `of the format ${shown(format)}`}`,
     });
   }
-  const headBytes = bytes.length - header.data.length;
-  const found = String.fromCharCode(...bytes.subarray(CHECKSUM_AT, CHECKSUM_AT + 8));
-  if (found !== written || found !== checksumOf(bytes, headBytes)) throw damaged(op, 'the checksum is that of other bytes');
-  if (!/^\d{1,15}$/.test(generation ?? '')) throw damaged(op, 'there is no generation');
+  if (!isIntact(bytes, bytes.length - header.data.length)) throw damaged(op, 'the checksum is that of other bytes');
+  if (!/^\d{12}$/.test(generation ?? '')) throw damaged(op, 'there is no generation');
   let parsed: unknown;
   try {
     parsed = JSON.parse(tree ?? '');

@@ -7,8 +7,10 @@
 import { isPlainObject, shown } from '../check.js';
 import { evaluate } from '../core.js';
 import { DTypeError, SinterError } from '../errors.js';
+import { runtime } from '../runtime/runtime.js';
 import type { Tensor } from '../tensor.js';
-import { bytesOf, countElements, damaged, fromBytes, itemBytes, makeBytes, type StoredDType } from './elements.js';
+import { atOnce, copied, type Copy } from './copying.js';
+import { countElements, damaged, fromBytes, itemBytes, makeBytes, type StoredDType } from './elements.js';
 
 const DTYPES: Readonly<Record<string, StoredDType>> = {
   F32: 'float32',
@@ -78,12 +80,20 @@ export function layOut(names: readonly string[], tensors: readonly Tensor[], met
   return { head, tensors: order.map(({ t }) => t), offsets: ends.map((end) => head.length + end) };
 }
 
-/** The whole file. */
-export function fill(op: string, { head, tensors, offsets }: Layout): Uint8Array<ArrayBuffer> {
-  evaluate(tensors);
-  const bytes = makeBytes(op, offsets.at(-1)!);
-  bytes.set(head);
-  tensors.forEach((t, i) => bytes.set(bytesOf(t, op), offsets[i]));
+/** How a file is made of tensors that are computed. */
+export const copyOf = ({ head, offsets }: Layout, addresses: readonly number[]): Copy => ({
+  head,
+  size: offsets.at(-1)!,
+  pieces: addresses.map((from, i) => ({ from, to: offsets[i]!, bytes: offsets[i + 1]! - offsets[i]! })),
+});
+
+/** The whole file; isState: with checksums. */
+export function fill(op: string, layout: Layout, isState: boolean): Uint8Array<ArrayBuffer> {
+  const rt = runtime();
+  evaluate(layout.tensors);
+  const copy = copyOf(layout, layout.tensors.map((t) => rt.check(rt.exports.sinter_data(t.read(op))) >>> 0));
+  const bytes = makeBytes(op, copy.size);
+  atOnce(copied(copy, rt.memory, bytes, isState));
   return bytes;
 }
 
@@ -150,10 +160,13 @@ function readEntry(op: string, name: string, entry: unknown): Stored {
   return stored;
 }
 
+/** Where the elements of a file begin, or would. */
+export const headBytesOf = (bytes: Uint8Array): number => 8 + Number(new DataView(bytes.buffer, bytes.byteOffset, 8).getBigUint64(0, true));
+
 /** All of a file but the elements, with every rule of the format checked. */
 export function readHeader(op: string, bytes: Uint8Array): Header {
   if (bytes.length < 8) throw damaged(op, `${bytes.length} bytes are no safetensors`);
-  const length = Number(new DataView(bytes.buffer, bytes.byteOffset, 8).getBigUint64(0, true));
+  const length = headBytesOf(bytes) - 8;
   if (length > MOST_HEADER_BYTES) throw damaged(op, `a header of ${length} bytes, at most ${MOST_HEADER_BYTES}`);
   if (length > bytes.length - 8) throw damaged(op, `a header of ${length} bytes in a file of ${bytes.length}`);
   const { [METADATA]: metadata = {}, ...entries } = parseHeader(op, bytes.subarray(8, 8 + length));

@@ -14,15 +14,28 @@ export interface NodeWorker {
   unref(): void;
 }
 
+/** An open file of Node. */
+export interface NodeFile {
+  writeFile(bytes: Uint8Array): Promise<void>;
+  sync(): Promise<void>;
+  close(): Promise<void>;
+}
+
 interface NodeModules {
   'node:worker_threads': {
     Worker: new (url: URL, options: object) => NodeWorker;
     parentPort: {
       once(event: 'message', listener: (message: unknown) => void): void;
-      postMessage(message: unknown): void;
+      postMessage(message: unknown, transfer: ArrayBuffer[]): void;
     } | null;
   };
-  'node:fs/promises': { readFile(path: URL): Promise<Uint8Array<ArrayBuffer>> };
+  'node:fs/promises': {
+    readFile(path: URL | string): Promise<Uint8Array<ArrayBuffer>>;
+    open(path: URL | string, flags: string): Promise<NodeFile>;
+    rename(from: URL | string, to: URL | string): Promise<void>;
+    rm(path: URL | string, options: object): Promise<void>;
+    mkdir(path: string, options: object): Promise<unknown>;
+  };
   'node:module': { createRequire(from: string): (path: string) => unknown };
   'node:os': { availableParallelism(): number };
 }

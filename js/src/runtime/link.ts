@@ -6,13 +6,13 @@
 
 import { nodeModule } from './environment.js';
 import { workerUrl } from './files.js';
-import type { Report, StartMessage } from './messages.js';
+import type { CopyMessage, Report, StartMessage } from './messages.js';
 import { startScript } from './script.js';
 
 export interface Link {
   /** Name of the lock that the worker holds while it lives; '' where there are none. */
   readonly lock: string;
-  start(message: StartMessage): void;
+  start(message: StartMessage | CopyMessage): void;
   /** Has the worker, which is the watch, wait for another one's lock. */
   watch(seat: number, lock: string): void;
   /** Ends the worker; its death is told with this reason. */
@@ -132,4 +132,9 @@ export function openLink(events: LinkEvents): Link {
     queueMicrotask(() => once.death(String(error)));
     return { ...noLink };
   }
+}
+
+/** Has this thread itself wait for a worker's lock. */
+export function awaitLock(link: Link): void {
+  if (link.lock) void navigator.locks.request(link.lock, () => link.lockFreed());
 }

@@ -6,7 +6,7 @@ import { isNode, nodeModule } from './environment.js';
 
 /** What a global class makes, where the types of the place know that class. */
 type Made<Class> = Class extends { prototype: infer T } ? T : never;
-type Global<Name extends string> = typeof globalThis extends Record<Name, infer Class> ? Made<Class> : never;
+export type Global<Name extends string> = typeof globalThis extends Record<Name, infer Class> ? Made<Class> : never;
 type Wasm = typeof globalThis extends { WebAssembly: { Module: infer Class } } ? Made<Class> : never;
 
 /** Where the wasm module comes from: a URL, bytes, a Response or a WebAssembly.Module. Types that the place has no

@@ -1,5 +1,7 @@
 // What the main thread and a worker say to each other: one start message down, a few reports up.
 
+import type { Copy } from '../io/copying.js';
+
 export interface StartMessage {
   module: WebAssembly.Module;
   memory: WebAssembly.Memory;
@@ -11,6 +13,12 @@ export interface StartMessage {
   /** Its thread-local block. */
   tls: number;
   clockBase: number;
+}
+
+/** To a worker that is to make a state's bytes from the shared memory, and does nothing else. */
+export interface CopyMessage {
+  copy: Copy;
+  memory: WebAssembly.Memory;
 }
 
 /** To a page's worker, before anything else: the lock to hold while it lives; '' where there are no locks. */
@@ -29,6 +37,8 @@ export type Report =
   | { kind: 'loaded' }
   | { kind: 'ready' }
   | { kind: 'done'; ticket: number }
+  /** The bytes that a CopyMessage asked for. */
+  | { kind: 'copied'; bytes: Uint8Array<ArrayBuffer> }
   /** Of the worker itself: it trapped. */
   | { kind: 'dead'; reason: string }
   /** Of the watch: another worker's lock is free. */

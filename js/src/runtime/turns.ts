@@ -31,6 +31,9 @@ let post: Post | null = null;
 /** Has f called by the event loop, without the delay of a timer: others and frames get their turns too. */
 const postTask: Post = (f) => (post ??= makePost())(f);
 
+/** The next turn of the event loop, in which frames and other events have had theirs. */
+export const nextTurn = (): Promise<void> => new Promise((resolve) => postTask(resolve));
+
 export class Turns {
   readonly #exports: Exports;
   /** Time is counted since the first use in this turn. */

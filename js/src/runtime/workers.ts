@@ -11,7 +11,7 @@
 
 import { OutOfMemoryError, WorkerError, type SinterError } from '../errors.js';
 import { DRIVER_SEAT, WATCH_SEAT, type Exports, type ThreadExports } from './exports.js';
-import { noLink, openLink, usesLocks, type Link } from './link.js';
+import { awaitLock, noLink, openLink, usesLocks, type Link } from './link.js';
 import type { Report } from './messages.js';
 
 const STACK_BYTES = 256 * 1024;
@@ -293,9 +293,4 @@ export class Workers {
     if (!on) clearInterval(this.#asking);
     this.#asking = on ? (this.#asking ?? setInterval(() => this.#settle(), ASK_MS)) : undefined;
   }
-}
-
-/** Has this thread itself wait for a worker's lock. */
-function awaitLock(link: Link): void {
-  if (link.lock) void navigator.locks.request(link.lock, () => link.lockFreed());
 }

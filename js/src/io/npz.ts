@@ -1,0 +1,38 @@
+// npz, numpy's archives of arrays: a zip file of npy files.
+
+import { shown } from '../check.js';
+import { UnsupportedError } from '../errors.js';
+import { readOptions } from '../options.js';
+import { flatten } from '../pytree.js';
+import { tidy } from '../scope.js';
+import type { Tensor } from '../tensor.js';
+import { DECODE, asBytes, type DecodeOptions } from './elements.js';
+import { decodeArray, encodeArray } from './numpyfile.js';
+import { tensorPaths } from './paths.js';
+import { readEntries, unpack, writeArchive } from './zip.js';
+
+/**
+ * The tensors of a tree as an archive in the format npz, stored as they are, like numpy.savez. Their names are their
+ * places in the tree, joined by dots. Computes what is lazy.
+ */
+export function encode(tree: unknown): Uint8Array<ArrayBuffer> {
+  const op = 'npz.encode';
+  const { tensors, shape } = flatten(tree, op);
+  const names = tensorPaths(op, shape);
+  return writeArchive(op, tensors.map((t, i) => ({ name: `${names[i]}.npy`, bytes: encodeArray(op, t) })));
+}
+
+/**
+ * The tensors of an archive in the format npz by their names, stored or deflated. What an engine unpacks with works
+ * asynchronously, so this does, too. An archive that is damaged, or lies, is a SinterError.
+ */
+export async function decode(bytes: Uint8Array | ArrayBuffer, options?: DecodeOptions): Promise<Record<string, Tensor>> {
+  const op = 'npz.decode';
+  const { convert = false } = readOptions(op, options, DECODE);
+  const entries = readEntries(op, asBytes(op, bytes));
+  const other = entries.find(({ name }) => !name.endsWith('.npy'));
+  if (other) throw new UnsupportedError(op, `${shown(other.name)} is no npy file`);
+  const files: { name: string; bytes: Uint8Array }[] = [];
+  for (const entry of entries) files.push({ name: entry.name.slice(0, -4), bytes: await unpack(op, entry) });
+  return tidy(() => Object.fromEntries(files.map((file) => [file.name, decodeArray(op, shown(file.name), file.bytes, convert)])));
+}

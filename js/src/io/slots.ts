@@ -1,0 +1,179 @@
+// Where training states survive: two slots that are written in turn, in a page two files of its origin's private file
+// system, in Node two files in a folder.
+//
+// Invariant: the slot with the newest whole state is never written to. Whoever is ended while writing, or finds the disk
+// full, leaves it; which one that is follows from the generation and the checksums in each.
+
+import { shown } from '../check.js';
+import { SinterError, UnsupportedError } from '../errors.js';
+import { asBytes } from './elements.js';
+import { snapshot } from './snapshot.js';
+import { nodeFiles, storageError, writeThrough } from './sources.js';
+import { loadState, readState, setGeneration, type LoadStateOptions } from './state.js';
+import { nodeModule } from '../runtime/environment.js';
+
+const NAMES = ['a.safetensors', 'b.safetensors'] as const;
+
+/** A folder of two files. */
+interface Folder {
+  /** Null where there is none. */
+  read(name: string): Promise<Uint8Array | null>;
+  write(name: string, bytes: Uint8Array): Promise<void>;
+}
+
+export interface Slots {
+  /** Saves a tree, as saveState; without blocking a page. The state may be used up by a step meanwhile. */
+  save(state: unknown): Promise<void>;
+  /** Saves what saveState or snapshot gave. The bytes are the slots' until that is done. */
+  write(bytes: Uint8Array): Promise<void>;
+  /** The tree saved last, as loadState; null where nothing was saved yet. */
+  load<T = unknown>(like?: T, options?: LoadStateOptions): Promise<T | null>;
+}
+
+async function openNode(op: string, path: string): Promise<Folder> {
+  const files = nodeFiles(op);
+  await files.mkdir(path, { recursive: true });
+  return {
+    read: (name) =>
+      files.readFile(`${path}/${name}`).catch((error: { code?: string }) => {
+        if (error.code === 'ENOENT') return null;
+        throw error;
+      }),
+    write: (name, bytes) => writeThrough(files, `${path}/${name}`, bytes),
+  };
+}
+
+/** Files of workers, which write in place; not in every list of a browser's types. */
+interface SyncHandle {
+  truncate(size: number): void;
+  write(bytes: Uint8Array, options: { at: number }): number;
+  flush(): void;
+  close(): void;
+}
+
+async function writeFile(op: string, handle: FileSystemFileHandle, bytes: Uint8Array): Promise<void> {
+  const { createSyncAccessHandle } = handle as { createSyncAccessHandle?: () => Promise<SyncHandle> };
+  if (typeof handle.createWritable === 'function') {
+    const file = await handle.createWritable();
+    try {
+      await file.write(bytes as Uint8Array<ArrayBuffer>);
+      await file.close();
+    } catch (error) {
+      await file.abort().catch(() => {});
+      throw error;
+    }
+  } else if (createSyncAccessHandle) {
+    const file = await createSyncAccessHandle.call(handle);
+    try {
+      file.truncate(0);
+      for (let at = 0; at < bytes.length; ) at += file.write(bytes.subarray(at), { at });
+      file.flush();
+    } finally {
+      file.close();
+    }
+  } else throw new UnsupportedError(op, 'this browser writes files in workers only');
+}
+
+async function openPage(op: string, path: string): Promise<Folder> {
+  const storage = (globalThis as { navigator?: { storage?: StorageManager } }).navigator?.storage;
+  if (typeof storage?.getDirectory !== 'function')
+    throw new UnsupportedError(op, 'there is no private file system here', { hint: 'pages have one over https' });
+  let folder = await storage.getDirectory();
+  for (const name of path.split('/').filter(Boolean)) folder = await folder.getDirectoryHandle(name, { create: true });
+  return {
+    read: async (name) => {
+      try {
+        return new Uint8Array(await (await (await folder.getFileHandle(name)).getFile()).arrayBuffer());
+      } catch (error) {
+        if ((error as Error).name === 'NotFoundError') return null;
+        throw error;
+      }
+    },
+    write: async (name, bytes) => writeFile(op, await folder.getFileHandle(name, { create: true }), bytes),
+  };
+}
+
+/** The generation of a slot's bytes, -1 where they are no whole state. */
+function generationOf(op: string, bytes: Uint8Array | null): number {
+  try {
+    return bytes ? readState(op, bytes).generation : -1;
+  } catch {
+    return -1;
+  }
+}
+
+class TwoSlots implements Slots {
+  readonly #folder: Folder;
+  /** Of the newest whole state, and its slot; -1 where there is none. */
+  #generation = -1;
+  #newest = 1;
+  /** Settles when nothing is being written. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(folder: Folder) {
+    this.#folder = folder;
+  }
+
+  /** Runs f when what came before has ended. */
+  #inTurn<T>(op: string, f: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(f).catch((cause: unknown) => {
+      throw storageError(op, cause);
+    });
+    this.#last = turn.catch(() => {});
+    return turn;
+  }
+
+  /** The newest whole state, which is found anew: others may have written. */
+  async #find(op: string): Promise<Uint8Array | null> {
+    let found: Uint8Array | null = null;
+    this.#generation = -1;
+    for (const [slot, name] of NAMES.entries()) {
+      const bytes = await this.#folder.read(name);
+      const generation = generationOf(op, bytes);
+      if (generation <= this.#generation) continue;
+      [this.#generation, this.#newest, found] = [generation, slot, bytes];
+    }
+    return found;
+  }
+
+  async save(state: unknown): Promise<void> {
+    await this.write(await snapshot(state));
+  }
+
+  async write(given: Uint8Array): Promise<void> {
+    const op = 'slots.write';
+    const bytes = asBytes(op, given);
+    readState(op, bytes);
+    await this.#inTurn(op, async () => {
+      if (this.#generation < 0) await this.#find(op);
+      setGeneration(bytes, this.#generation + 1);
+      const slot = 1 - this.#newest;
+      await this.#folder.write(NAMES[slot]!, bytes);
+      this.#generation++;
+      this.#newest = slot;
+    });
+  }
+
+  load<T = unknown>(like?: T, options?: LoadStateOptions): Promise<T | null> {
+    const op = 'slots.load';
+    return this.#inTurn(op, async () => {
+      const bytes = await this.#find(op);
+      return bytes ? loadState(bytes, like, options) : null;
+    });
+  }
+}
+
+/**
+ * Two slots in which training states survive: in a page under a name in its private file system, in Node in a folder.
+ * Each save goes to the older one, so that a tab closed while it writes, or a full disk, leaves the last state whole.
+ * One place has one writer at a time.
+ */
+export async function openSlots(place: string): Promise<Slots> {
+  const op = 'openSlots';
+  if (typeof place !== 'string' || place === '') throw new SinterError('argument', op, `${shown(place)}, expected a name or a path`);
+  try {
+    return new TwoSlots(await (nodeModule('node:fs/promises') ? openNode(op, place) : openPage(op, place)));
+  } catch (cause) {
+    throw storageError(op, cause);
+  }
+}
