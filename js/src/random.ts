@@ -186,6 +186,16 @@ export function normal(key: Tensor, shape: readonly number[] = [], ...extra: [])
   });
 }
 
+/** erf(sqrt(2)): the share of a normal distribution within 2 of its mean. */
+const WITHIN_TWO = 0.9544997;
+
+/** float32 of the standard normal distribution between -2 and 2. */
+export const truncatedNormal = (key: Tensor, shape: readonly number[] = []): Tensor =>
+  tidy(() => {
+    const x = drawUniform(key, shape, { minval: -WITHIN_TWO, maxval: WITHIN_TWO }, 'random.truncatedNormal');
+    return ops.minimum(ops.maximum(erfinv(x).mul(full([], Math.SQRT2)), full([], -2)), full([], 2));
+  });
+
 /** bool, true with probability p, which broadcasts to shape. */
 export function bernoulli(key: Tensor, p: TensorLike = 0.5, shape: readonly number[] = []): Tensor {
   if (typeof p === 'number' && !(p >= 0 && p <= 1))

@@ -1,21 +1,23 @@
 // Layers. Weights start uniform with variance 1 / fan, fan being the terms of one output's sum (LeCun et al.
-// 1998, Efficient BackProp, section 4.6); biases at 0.
+// 1998, Efficient BackProp, section 4.6), unless an initialiser is named; biases at 0.
 
 import { asTensor, type TensorLike } from '../apply.js';
 import type { PerAxis } from '../conv.js';
-import { checkInteger, refuseExtra, shown, shownList } from '../check.js';
-import { ShapeError, SinterError, shapeText } from '../errors.js';
+import { checkInteger, checkNumber, shown, shownList } from '../check.js';
+import { SinterError } from '../errors.js';
 import * as functions from '../functions.gen.js';
-import { attention, matmul, ones, permuteDims, reshape, take, zeros } from '../functions.gen.js';
-import { ATTENTION, CONV, WINDOW, type AttentionOptions, type ConvOptions, type WindowOptions } from '../options.gen.js';
-import { readOptions } from '../options.js';
+import { matmul, permuteDims, reshape, take, where, zeros } from '../functions.gen.js';
+import { CONV, CONV_TRANSPOSE, WINDOW, type ConvOptions, type ConvTransposeOptions, type WindowOptions } from '../options.gen.js';
+import { readOptions, type OptionSchema } from '../options.js';
 import * as random from '../random.js';
 import { tidy } from '../scope.js';
 import type { Tensor } from '../tensor.js';
-import { stateless, type Module } from './module.js';
+import { share } from '../variables.js';
+import { fresh, initializerOf, type Initializer, type InitializerName } from './initializers.js';
+import { checkParams, readApply, stateless, type Module, type NoParams } from './module.js';
 
 export interface LinearParams {
-  /** (in, out); of a convolution (kh, kw, in / groups, out) */
+  /** (in, out); of a convolution (kh, kw, in / groups, out), of a transposed one (kh, kw, out / groups, in) */
   weight: Tensor;
   /** (out) */
   bias?: Tensor;
@@ -24,202 +26,227 @@ export interface LinearParams {
 export interface LinearOptions {
   /** Default true. */
   bias?: boolean;
+  /** How the weight starts: one of nn.initializers or its name, or (key, shape) => tensor. Default 'lecunUniform'. */
+  initializer?: InitializerName | Initializer;
 }
 
+const LINEAR: OptionSchema<LinearOptions> = { bias: 'boolean', initializer: 'any' };
+
+export interface Conv1dOptions extends ConvOptions, LinearOptions {}
 export interface Conv2dOptions extends ConvOptions, LinearOptions {}
-
-export function fresh(key: Tensor, shape: readonly number[], fan: number): Tensor {
-  const bound = Math.sqrt(3 / fan);
-  return random.uniform(key, shape, { minval: -bound, maxval: bound });
+export interface ConvTranspose2dOptions extends ConvTransposeOptions, LinearOptions {}
+export interface DepthwiseConv2dOptions extends Omit<Conv2dOptions, 'groups'> {
+  /** Outputs of each channel. Default 1. */
+  multiplier?: number;
 }
 
-/** Refuses what init did not make. */
-export function checkParams(op: string, params: unknown): void {
-  if (typeof params === 'object' && params !== null) return;
-  throw new SinterError('argument', `nn.${op}`, 'these are not its parameters', {
-    hint: 'params = module.init(key), then module.apply(params, x)',
-  });
+/** A product of x with a weight (..., in, out), and a bias along an axis of it. */
+interface Weighted {
+  name: string;
+  shape: readonly number[];
+  outputs: number;
+  options: LinearOptions;
+  /** Axes behind that of the bias. */
+  behind?: number;
+  /** Whether the weight lies as (..., out, in). */
+  isTurned?: boolean;
+  product: (x: TensorLike, weight: Tensor) => Tensor;
 }
 
-/** A product of x with a weight of this shape, whose last size is that of the bias. */
-function weighted(
-  op: string,
-  shape: readonly number[],
-  bias: boolean,
-  product: (x: TensorLike, weight: Tensor) => Tensor,
-): Module<LinearParams> {
+function weighted({ name, shape, outputs, options, behind = 0, isTurned = false, product }: Weighted): Module<LinearParams> {
   if (!shape.every((n) => Number.isInteger(n) && n > 0)) {
-    throw new SinterError('argument', `nn.${op}`, `sizes ${shownList(shape)}: expected whole numbers above 0`);
+    throw new SinterError('argument', `nn.${name}`, `sizes ${shownList(shape)}: expected whole numbers above 0`);
   }
-  const outputs = shape.at(-1)!;
-  const fan = shape.slice(0, -1).reduce((size, n) => size * n);
+  const start = initializerOf(`nn.${name}`, options.initializer);
+  const own = shape.map((_, i) => i);
+  const turned = [...own.slice(0, -2), own.length - 1, own.length - 2];
   return {
+    name,
     init: (key) =>
       tidy(() => {
-        const weight = fresh(key, shape, fan);
-        return bias ? { weight, bias: zeros([outputs]) } : { weight };
+        const weight = isTurned ? permuteDims(start(key, turned.map((i) => shape[i]!)), turned) : start(key, shape);
+        return options.bias === false ? { weight } : { weight, bias: zeros([outputs]) };
       }),
     apply: (params, x) =>
       tidy(() => {
-        checkParams(op, params);
+        checkParams(name, params);
         const y = product(x, params.weight);
-        return params.bias ? y.add(params.bias) : y;
+        if (!params.bias) return y;
+        return y.add(behind === 0 ? params.bias : reshape(params.bias, [-1, ...new Array<number>(behind).fill(1)]));
       }),
   };
 }
 
 /** x (..., in) -> x * weight + bias (..., out). */
-export const linear = (inputs: number, outputs: number, options?: LinearOptions): Module<LinearParams> => {
-  const { bias = true } = readOptions<LinearOptions>('nn.linear', options, { bias: 'boolean' });
-  return weighted('linear', [inputs, outputs], bias, matmul);
-};
+export function linear(inputs: number, outputs: number, given?: LinearOptions): Module<LinearParams> {
+  const options = readOptions('nn.linear', given, LINEAR);
+  return weighted({ name: 'linear', shape: [inputs, outputs], outputs, options, product: matmul });
+}
 
-/** x (n, h, w, in) -> (n, h', w', out) through windows of size, a number or [kh, kw]. */
-export const conv2d = (
+/** The sizes of a window, a number or one for each axis. */
+function windowOf(op: string, size: PerAxis, axes: number): readonly number[] {
+  const list = Array.isArray(size) ? (size as readonly number[]) : new Array<number>(axes).fill(size as number);
+  if (list.length === axes) return list;
+  throw new SinterError('argument', op, `size ${shownList(list)}, expected ${axes === 1 ? '[size]' : '[kh, kw]'}`);
+}
+
+/** Axes behind that of the channels. */
+const behindChannels = (layout: string | undefined, axes: number): number => (layout?.startsWith('NC') ? axes : 0);
+
+type Convolution<O> = (x: TensorLike, filter: TensorLike, options: O) => Tensor;
+
+function convolution(
+  name: string,
   inputs: number,
   outputs: number,
-  size: PerAxis,
-  given?: Conv2dOptions,
-): Module<LinearParams> => {
-  const { bias = true, ...options } = readOptions<Conv2dOptions>('nn.conv2d', given, { ...CONV, bias: 'boolean' });
-  checkInteger('nn.conv2d', 'inputs', inputs, 1);
-  const windows = Array.isArray(size) ? (size as readonly number[]) : [size as number, size as number];
-  const shape = [...windows, inputs / (options.groups ?? 1), outputs];
-  if (shape.length !== 4) throw new SinterError('argument', 'nn.conv2d', `size ${shownList(windows)}, expected [kh, kw]`);
-  return weighted('conv2d', shape, bias, (x, weight) => functions.conv2d(x, weight, options));
-};
+  window: readonly number[],
+  { bias, initializer, ...options }: Conv2dOptions,
+  convolve: Convolution<ConvOptions>,
+): Module<LinearParams> {
+  checkInteger(`nn.${name}`, 'inputs', inputs, 1);
+  const shape = [...window, inputs / (options.groups ?? 1), outputs];
+  const behind = behindChannels(options.layout, window.length);
+  const linear = { ...(bias !== undefined && { bias }), ...(initializer && { initializer }) };
+  return weighted({ name, shape, outputs, options: linear, behind, product: (x, weight) => convolve(x, weight, options) });
+}
 
-export const relu = () => stateless(functions.relu);
-export const tanh = () => stateless(functions.tanh);
-export const sigmoid = () => stateless(functions.sigmoid);
-export const gelu = () => stateless((x) => functions.gelu(x));
+/** x (n, steps, in) -> (n, steps', out) through windows of size. */
+export function conv1d(inputs: number, outputs: number, size: number | readonly [number], given?: Conv1dOptions): Module<LinearParams> {
+  const options = readOptions<Conv1dOptions>('nn.conv1d', given, { ...CONV, ...LINEAR });
+  return convolution('conv1d', inputs, outputs, windowOf('nn.conv1d', size, 1), options, functions.conv1d);
+}
+
+/** x (n, h, w, in) -> (n, h', w', out) through windows of size, a number or [kh, kw]. */
+export function conv2d(inputs: number, outputs: number, size: PerAxis, given?: Conv2dOptions): Module<LinearParams> {
+  const options = readOptions<Conv2dOptions>('nn.conv2d', given, { ...CONV, ...LINEAR });
+  return convolution('conv2d', inputs, outputs, windowOf('nn.conv2d', size, 2), options, functions.conv2d);
+}
+
+/** x (n, h, w, channels) -> (n, h', w', channels * multiplier): each channel through windows of its own. */
+export function depthwiseConv2d(channels: number, size: PerAxis, given?: DepthwiseConv2dOptions): Module<LinearParams> {
+  const op = 'nn.depthwiseConv2d';
+  const { groups: _, ...windows } = CONV;
+  const { multiplier = 1, ...options } = readOptions<DepthwiseConv2dOptions>(op, given, { ...windows, ...LINEAR, multiplier: 'integer' });
+  checkInteger(op, 'multiplier', multiplier, 1);
+  const grouped = { ...options, groups: channels };
+  return convolution('depthwiseConv2d', channels, channels * multiplier, windowOf(op, size, 2), grouped, functions.conv2d);
+}
+
+/** x (n, h, w, in) -> (n, h', w', out), larger by strides: what takes the gradient of a convolution back to its input. */
+export function convTranspose2d(inputs: number, outputs: number, size: PerAxis, given?: ConvTranspose2dOptions): Module<LinearParams> {
+  const op = 'nn.convTranspose2d';
+  const { bias = true, initializer = 'lecunUniform', ...options } = readOptions<ConvTranspose2dOptions>(op, given, { ...CONV_TRANSPOSE, ...LINEAR });
+  checkInteger(op, 'inputs', inputs, 1);
+  return weighted({
+    name: 'convTranspose2d',
+    shape: [...windowOf(op, size, 2), outputs / (options.groups ?? 1), inputs],
+    outputs,
+    options: { bias, initializer },
+    behind: behindChannels(options.layout, 2),
+    isTurned: true,
+    product: (x, weight) => functions.convTranspose2d(x, weight, options),
+  });
+}
+
+export interface GatedParams {
+  gate: LinearParams;
+  value: LinearParams;
+}
+
+/** x (..., in) -> (..., out), of which an activation of one product gates another (Shazeer 2020). */
+function gated(name: string, inputs: number, outputs: number, options: LinearOptions | undefined, f: (x: Tensor) => Tensor): Module<GatedParams> {
+  const part = linear(inputs, outputs, readOptions(`nn.${name}`, options, LINEAR));
+  return {
+    name,
+    init: (key) =>
+      tidy(() => {
+        const [gate, value] = random.splitKeys(key).map(part.init) as [LinearParams, LinearParams];
+        return { gate, value };
+      }),
+    apply: (params, x) =>
+      tidy(() => {
+        checkParams(name, params);
+        return f(part.apply(params.gate, x)).mul(part.apply(params.value, x));
+      }),
+  };
+}
+
+/** silu(x gate) (x value), of x (..., in) -> (..., out). */
+export const swiglu = (inputs: number, outputs: number, options?: LinearOptions): Module<GatedParams> =>
+  gated('swiglu', inputs, outputs, options, functions.silu);
+
+/** gelu(x gate) (x value), of x (..., in) -> (..., out). */
+export const geglu = (inputs: number, outputs: number, options?: LinearOptions): Module<GatedParams> =>
+  gated('geglu', inputs, outputs, options, (x) => functions.gelu(x));
+
+export const relu = () => stateless('relu', functions.relu);
+export const tanh = () => stateless('tanh', functions.tanh);
+export const sigmoid = () => stateless('sigmoid', functions.sigmoid);
+export const gelu = () => stateless('gelu', (x) => functions.gelu(x));
+export const silu = () => stateless('silu', functions.silu);
 
 export const maxPool2d = (window: PerAxis, options?: WindowOptions) =>
-  pool('nn.maxPool2d', functions.maxPool2d, window, options);
+  pool('maxPool2d', functions.maxPool2d, window, options);
 export const avgPool2d = (window: PerAxis, options?: WindowOptions) =>
-  pool('nn.avgPool2d', functions.avgPool2d, window, options);
+  pool('avgPool2d', functions.avgPool2d, window, options);
 
-function pool(op: string, f: typeof functions.maxPool2d, window: PerAxis, given: WindowOptions | undefined) {
-  const options = readOptions<WindowOptions>(op, given, WINDOW);
-  return stateless((x) => f(x, { ...options, window }));
+function pool(name: string, f: typeof functions.maxPool2d, window: PerAxis, given: WindowOptions | undefined) {
+  const options = readOptions<WindowOptions>(`nn.${name}`, given, WINDOW);
+  return stateless(name, (x) => f(x, { ...options, window }));
 }
 
 /** x (n, ...) -> (n, all elements of one). */
 export const flatten = () =>
-  stateless((x) =>
+  stateless('flatten', (x) =>
     tidy(() => {
       const t = asTensor(x, 'nn.flatten');
       return reshape(t, [t.shape[0]!, -1]);
     }),
   );
 
-export interface NormParams {
-  /** (size) */
-  weight: Tensor;
-  bias: Tensor;
+/** In training drops each number with a probability, and scales the others so that the mean stays; else x. Needs
+ *  { train: true, key }. */
+export function dropout(rate: number): Module<NoParams> {
+  const op = 'nn.dropout';
+  if (!(checkNumber(op, 'rate', rate) >= 0 && rate <= 1))
+    throw new SinterError('argument', op, `rate is ${shown(rate)}, expected a probability from 0 to 1`);
+  return {
+    name: 'dropout',
+    init: () => ({}),
+    apply: (_, x, given) =>
+      tidy(() => {
+        const { train = false, key } = readApply(op, given);
+        const t = asTensor(x, op);
+        if (!train || rate === 0) return share(op, t);
+        if (!key) throw new SinterError('argument', op, 'there is no key to draw from', { hint: 'net.apply(params, x, { train: true, key })' });
+        return where(random.bernoulli(key, 1 - rate, t.shape), t.mul(1 / (1 - rate)), 0);
+      }),
+  };
 }
 
-/** Over the last axis, of that size. */
-export const layerNorm = (size: number, ...extra: []): Module<NormParams> => {
-  checkInteger('nn.layerNorm', 'size', size, 1);
-  refuseExtra('nn.layerNorm', extra, 'nn.layerNorm has no options; sn.layerNorm takes { eps }');
-  return {
-    init: () => ({ weight: ones([size]), bias: zeros([size]) }),
-    apply: (params, x) => {
-      checkParams('layerNorm', params);
-      return functions.layerNorm(x, { weight: params.weight, bias: params.bias });
-    },
-  };
-};
+export interface Embedding extends Module<LinearParams> {
+  /** x (..., size) -> its products with all rows (..., count): scores of what a row stands for, by the same weight. */
+  attend(params: LinearParams, x: TensorLike): Tensor;
+}
 
 /** x int32 (...) in 0 .. count - 1 -> (..., size), rows of weight (count, size), whose length is about 1. */
-export const embedding = (count: number, size: number): Module<LinearParams> => {
-  checkInteger('nn.embedding', 'count', count, 1);
-  checkInteger('nn.embedding', 'size', size, 1);
+export function embedding(count: number, size: number, given?: Pick<LinearOptions, 'initializer'>): Embedding {
+  const op = 'nn.embedding';
+  checkInteger(op, 'count', count, 1);
+  checkInteger(op, 'size', size, 1);
+  const { initializer } = readOptions<Pick<LinearOptions, 'initializer'>>(op, given, { initializer: 'any' });
+  const start: Initializer = initializer ? initializerOf(op, initializer) : (key, shape) => fresh(key, shape, size);
   return {
-    init: (key) => ({ weight: fresh(key, [count, size], size) }),
+    name: 'embedding',
+    init: (key) => ({ weight: start(key, [count, size]) }),
     apply: (params, x) => {
       checkParams('embedding', params);
       return take(params.weight, x);
     },
-  };
-};
-
-/** x (n, tokens, size) -> the same, each token of itself and the others: heads of size / heads numbers each.
- *  Parameters are those of queries, keys, values and results. */
-export function selfAttention(
-  size: number,
-  heads: number,
-  given?: AttentionOptions,
-): Module<LinearParams[]> {
-  const options = readOptions<AttentionOptions>('nn.selfAttention', given, ATTENTION);
-  checkInteger('nn.selfAttention', 'heads', heads, 1);
-  if (size % heads !== 0)
-    throw new SinterError('argument', 'nn.selfAttention', `size ${shown(size)} does not divide into ${heads} heads`);
-  const part = linear(size, size, { bias: false });
-  return {
-    init: (key) => tidy(() => random.splitKeys(key, 4).map(part.init)),
-    apply: (params, x) =>
+    attend: (params, x) =>
       tidy(() => {
-        const given = asTensor(x, 'nn.selfAttention');
-        if (given.ndim !== 3)
-          throw new ShapeError('nn.selfAttention', `needs (n, tokens, size): x ${shapeText(given.shape)}`, { shapes: [given.shape] });
-        if (!Array.isArray(params) || params.length !== 4) checkParams('selfAttention', null);
-        const [batch, tokens] = given.shape as readonly [number, number];
-        const [q, k, v] = params.slice(0, 3).map((each) =>
-          permuteDims(reshape(part.apply(each, given), [batch, tokens, heads, -1]), [0, 2, 1, 3]),
-        ) as [Tensor, Tensor, Tensor];
-        const mixed = permuteDims(attention(q, k, v, options), [0, 2, 1, 3]);
-        return part.apply(params[3]!, reshape(mixed, given.shape));
-      }),
-  };
-}
-
-type ParamsOf<L extends readonly Module[]> = {
-  -readonly [K in keyof L]: L[K] extends Module<infer P> ? P : never;
-};
-
-function checkModules(op: string, layers: readonly unknown[]): void {
-  layers.forEach((layer, i) => {
-    const { init, apply } = (layer ?? {}) as Partial<Module>;
-    if (typeof init === 'function' && typeof apply === 'function') return;
-    const hint = Array.isArray(layer)
-      ? 'give the modules one by one, not in an array'
-      : typeof layer === 'function'
-        ? 'call the function that makes it: nn.relu()'
-        : 'a module has init(key) and apply(params, x)';
-    throw new SinterError('argument', op, `layer ${i} is ${shown(layer)}, expected a module`, { hint });
-  });
-}
-
-/** Modules one after the other; parameters are an array with those of each. */
-export function sequential<L extends readonly Module[]>(...layers: L): Module<ParamsOf<L>> {
-  checkModules('nn.sequential', layers);
-  return {
-    init: (key) =>
-      tidy(() => {
-        const keys = layers.length > 0 ? random.splitKeys(key, layers.length) : [];
-        return layers.map((layer, i) => layer.init(keys[i]!)) as ParamsOf<L>;
-      }),
-    apply: (params, x: TensorLike) =>
-      tidy(() => {
-        const all = params as readonly unknown[];
-        if (!Array.isArray(all) || all.length !== layers.length) checkParams('sequential', null);
-        return layers.reduce((value, layer, i) => layer.apply(all[i], value), asTensor(x, 'nn.sequential'));
-      }),
-  };
-}
-
-/** x plus what modules one after the other make of it. */
-export function residual<L extends readonly Module[]>(...layers: L): Module<ParamsOf<L>> {
-  checkModules('nn.residual', layers);
-  const inner: Module<ParamsOf<L>> = sequential(...layers);
-  return {
-    init: inner.init,
-    apply: (params, x) =>
-      tidy(() => {
-        const given = asTensor(x, 'nn.residual');
-        return given.add(inner.apply(params, given));
+        checkParams('embedding', params);
+        return matmul(x, permuteDims(params.weight, [1, 0]));
       }),
   };
 }

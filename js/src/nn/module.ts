@@ -1,20 +1,85 @@
-// A module is a pair of functions: parameters from a key, and a result from parameters and an input.
-// It holds no tensors itself.
+// A module is a pair of functions: parameters from a key, and a result from parameters and an input. It holds no tensors
+// itself. One with state makes that as well, { params, state }, and applied returns it, changed, behind its result.
 
 import type { TensorLike } from '../apply.js';
+import { SinterError } from '../errors.js';
+import { readOptions, type OptionSchema } from '../options.js';
 import type { Tensor } from '../tensor.js';
 
-export interface Module<P = unknown> {
-  /** Fresh parameters; key as from random.key. */
-  init(key: Tensor): P;
-  apply(params: P, x: TensorLike): Tensor;
+/** What a module may get besides parameters and input; each takes what it needs. */
+export interface ApplyOptions<S = unknown> {
+  /** Of a module that has one. */
+  state?: S;
+  /** For layers that draw numbers in training. */
+  key?: Tensor | undefined;
+  /** Whether layers do what they do in training alone: take the statistics of the batch, drop units out. Default false. */
+  train?: boolean;
+  /** What attention sees, as in sn.attention. */
+  mask?: TensorLike | undefined;
 }
 
-/** Parameters of a module that has none. */
+export interface Module<P = unknown> {
+  readonly hasState?: false;
+  /** What it is called in a summary. */
+  readonly name?: string;
+  /** Of which modules it is made, one after the other. */
+  readonly layers?: readonly AnyModule[];
+  /** Fresh parameters; key as from random.key. */
+  init(key: Tensor): P;
+  apply(params: P, x: TensorLike, options?: ApplyOptions): Tensor;
+}
+
+/** A module that has a state, running statistics for example, which apply takes as an option. */
+export interface StatefulModule<P = unknown, S = unknown> {
+  readonly hasState: true;
+  readonly name?: string;
+  readonly layers?: readonly AnyModule[];
+  /** Fresh parameters and the first state. */
+  init(key: Tensor): { params: P; state: S };
+  /** The result and the next state, which is the given one where train is not set. */
+  apply(params: P, x: TensorLike, options?: ApplyOptions<S>): [Tensor, S];
+}
+
+/** With parameters of any kind. */
+export type AnyModule = Module<any> | StatefulModule<any, any>;
+
+/** Parameters of a module that has none, and its state. */
 export type NoParams = Readonly<Record<never, never>>;
 
 /** A module that only computes. */
-export const stateless = (f: (x: TensorLike) => Tensor): Module<NoParams> => ({
+export const stateless = (name: string, f: (x: TensorLike) => Tensor): Module<NoParams> => ({
+  name,
   init: () => ({}),
   apply: (_, x) => f(x),
 });
+
+const APPLY: OptionSchema<ApplyOptions> = { state: 'any', key: 'any', train: 'boolean', mask: 'any' };
+
+/** The options of apply, checked. */
+export const readApply = (op: string, options: ApplyOptions | undefined): ApplyOptions => readOptions(op, options, APPLY);
+
+/** Refuses what init did not make. */
+export function checkParams(op: string, params: unknown): void {
+  if (typeof params === 'object' && params !== null) return;
+  throw new SinterError('argument', `nn.${op}`, 'these are not its parameters', {
+    hint: 'params = module.init(key), then module.apply(params, x)',
+  });
+}
+
+/** Refuses another state than init makes. */
+export function checkModuleState(op: string, state: unknown, isOwn: boolean): void {
+  if (isOwn) return;
+  throw new SinterError('argument', `nn.${op}`, `${state === undefined ? 'there is no state' : 'that is not its state'}`, {
+    hint: 'const { params, state } = module.init(key), then [y, next] = module.apply(params, x, { state })',
+  });
+}
+
+/** What init of any module makes, as a pair. */
+export function initBoth(module: AnyModule, key: Tensor): { params: unknown; state: unknown } {
+  return module.hasState === true ? module.init(key) : { params: module.init(key), state: {} };
+}
+
+/** Any module applied: its result, and the next state. */
+export function applyBoth(module: AnyModule, params: unknown, x: TensorLike, options: ApplyOptions): [Tensor, unknown] {
+  return module.hasState === true ? module.apply(params, x, options) : [module.apply(params, x, options), {}];
+}

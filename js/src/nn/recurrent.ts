@@ -10,8 +10,8 @@ import { enter, type Entered } from '../regions.js';
 import * as random from '../random.js';
 import { tidy } from '../scope.js';
 import type { Tensor } from '../tensor.js';
-import { checkParams, fresh } from './layers.js';
-import type { Module } from './module.js';
+import { fresh } from './initializers.js';
+import { checkParams, type Module } from './module.js';
 
 export interface RecurrentOptions {
   /** From the last time to the first; results stand at the times of their x. Default false. */
@@ -93,6 +93,7 @@ function recurrent<P extends RecurrentParams>(
       return [ys ? turned(ys) : end[0]!, end];
     });
   return {
+    name: op,
     init: (key) =>
       tidy(() => {
         const [first, second] = random.splitKeys(key) as [Tensor, Tensor];

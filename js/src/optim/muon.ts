@@ -1,8 +1,8 @@
 // Muon (Jordan 2024): momentum whose matrices are made orthogonal, by five rounds of a Newton-Schulz iteration.
 
-import { matmul, norm, permuteDims, reshape } from '../functions.gen.js';
+import { reshape } from '../functions.gen.js';
 import { readOptions } from '../options.js';
-import type { Tensor } from '../tensor.js';
+import { QUICK, orthogonal } from '../orthogonal.js';
 import { adamw } from './adam.js';
 import { groups } from './groups.js';
 import type { LearningRate, Optimizer } from './optimizer.js';
@@ -26,29 +26,10 @@ export interface MuonOptions {
   rest?: Optimizer;
 }
 
-const ROUNDS = 5;
-
-/** Coefficients of a x + b x^3 + c x^5, which takes singular values to about 1. */
-const [A, B, C] = [3.4445, -4.775, 2.0315];
-
-const turned = (x: Tensor): Tensor => permuteDims(x, [1, 0]);
-
-/** A matrix with the singular vectors of x and singular values of about 1. */
-function orthogonal(x: Tensor, rounds: number): Tensor {
-  const [rows, columns] = x.shape as readonly [number, number];
-  let y = x.div(norm(x).add(1e-7));
-  if (rows > columns) y = turned(y);
-  for (let i = 0; i < rounds; i++) {
-    const square = matmul(y, turned(y));
-    y = y.mul(A).add(matmul(square.mul(B).add(matmul(square, square).mul(C)), y));
-  }
-  return rows > columns ? turned(y) : y;
-}
-
 /** Matrices by Muon, other parameters by another optimizer. A kernel of a convolution is the matrix whose columns are its
  *  outputs. Rates: lr is that of the matrices. */
 export function muon(given?: MuonOptions): Optimizer {
-  const { lr = 0.02, momentum = 0.95, nesterov = true, rounds = ROUNDS, match = (_, p) => p.ndim >= 2, rest, ...decay } =
+  const { lr = 0.02, momentum = 0.95, nesterov = true, rounds = 5, match = (_, p) => p.ndim >= 2, rest, ...decay } =
     readOptions<MuonOptions>('optim.muon', given, {
       lr: 'any',
       momentum: 'number',
@@ -67,7 +48,7 @@ export function muon(given?: MuonOptions): Optimizer {
       const x = nesterov ? g.mul(1 - momentum).add(velocity.mul(momentum)) : velocity;
       const columns = g.shape.at(-1)!;
       const rows = g.size / columns;
-      const step = orthogonal(reshape(x, [rows, columns]), rounds).mul(Math.sqrt(Math.max(1, columns / rows)));
+      const step = orthogonal(reshape(x, [rows, columns]), [[rounds, QUICK]]).mul(Math.sqrt(Math.max(1, columns / rows)));
       return { step: reshape(step, g.shape), velocity };
     },
   });

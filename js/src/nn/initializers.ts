@@ -1,0 +1,68 @@
+// How weights begin, by name. Variances are those of the fan of a weight (..., in, out): the terms of one output's sum, the
+// product of all sizes but the last; glorot's also counts those that an input goes to.
+
+import { shown } from '../check.js';
+import { SinterError } from '../errors.js';
+import { EXACT, QUICK, orthogonal } from '../orthogonal.js';
+import * as random from '../random.js';
+import { tidy } from '../scope.js';
+import type { Tensor } from '../tensor.js';
+
+/** A fresh weight. */
+export type Initializer = (key: Tensor, shape: readonly number[]) => Tensor;
+
+const fans = (shape: readonly number[]): [number, number] => {
+  const size = shape.reduce((a, b) => a * b, 1);
+  const outputs = shape.at(-1) ?? 1;
+  return [size / outputs, size / (shape.at(-2) ?? 1)];
+};
+
+/** Uniform, with a variance of 1 / fan. */
+export function fresh(key: Tensor, shape: readonly number[], fan: number): Tensor {
+  const bound = Math.sqrt(3 / fan);
+  return random.uniform(key, shape, { minval: -bound, maxval: bound });
+}
+
+/** 1 / variance. */
+type Fan = (shape: readonly number[]) => number;
+
+const he: Fan = (shape) => fans(shape)[0] / 2;
+const glorot: Fan = (shape) => (fans(shape)[0] + fans(shape)[1]) / 2;
+const lecun: Fan = (shape) => fans(shape)[0];
+
+const uniform = (fan: Fan): Initializer => (key, shape) => fresh(key, shape, fan(shape));
+
+const normal = (fan: Fan, draw: Initializer = random.normal): Initializer => (key, shape) =>
+  tidy(() => draw(key, shape).mul(1 / Math.sqrt(fan(shape))));
+
+/** Of a weight as a matrix (all sizes but the last, the last): its shorter side's vectors have length 1 and right angles. */
+const orthogonalOnes: Initializer = (key, shape) =>
+  tidy(() => {
+    const columns = shape.at(-1) ?? 1;
+    const rows = shape.reduce((a, b) => a * b, 1) / columns;
+    return orthogonal(random.normal(key, [rows, columns]), [[12, QUICK], [6, EXACT]]).reshape(shape);
+  });
+
+/** Initialisers by name (He et al. 2015, Glorot and Bengio 2010, LeCun et al. 1998, Saxe et al. 2014): he keeps the size of
+ *  values through layers with relu, glorot and lecun through others; truncatedNormal is lecun's within two deviations. */
+export const initializers = {
+  heUniform: uniform(he),
+  heNormal: normal(he),
+  glorotUniform: uniform(glorot),
+  glorotNormal: normal(glorot),
+  lecunUniform: uniform(lecun),
+  lecunNormal: normal(lecun),
+  orthogonal: orthogonalOnes,
+  truncatedNormal: normal(lecun, random.truncatedNormal),
+} as const satisfies Record<string, Initializer>;
+
+export type InitializerName = keyof typeof initializers;
+
+/** The initialiser of an option. */
+export function initializerOf(op: string, given: InitializerName | Initializer = 'lecunUniform'): Initializer {
+  if (typeof given === 'function') return given;
+  if (Object.hasOwn(initializers, given)) return initializers[given];
+  throw new SinterError('argument', op, `option initializer is ${shown(given)}, expected a name or (key, shape) => tensor`, {
+    hint: `there are ${Object.keys(initializers).join(', ')}`,
+  });
+}
