@@ -3,6 +3,7 @@
 import * as sn from '../index.js';
 import type { Automaton, AutomatonParams, AutomatonState } from './automaton.js';
 import { addGates, checkChainParams } from './chain.js';
+import { circuitOf, type Circuit, type CircuitOptions } from './circuit/circuit.js';
 import type { Gate, GateParams, Gates } from './gates.js';
 import type { Network } from './network.js';
 
@@ -48,11 +49,10 @@ function ofAutomaton(ca: Automaton, params: AutomatonParams): RawCircuit {
   return { inputs, gates, outputs, automaton: { channels, boundary, fire } };
 }
 
-/** The hard gates of a model with its state of training, or its parameters. */
-export function rawCircuit(
-  model: Network | Automaton,
-  state: GateParams[] | AutomatonParams | AutomatonState | sn.TrainState<GateParams[]>,
-): RawCircuit {
+type Trained = GateParams[] | AutomatonParams | AutomatonState | sn.TrainState<GateParams[]>;
+
+/** The hard gates of a model with its state of training, or its parameters, none left out. */
+export function rawCircuit(model: Network | Automaton, state: Trained): RawCircuit {
   const op = 'logic.extract';
   const isState = 'params' in state && 'optimizer' in state;
   const params = isState ? state.params : state;
@@ -65,3 +65,7 @@ export function rawCircuit(
   checkChainParams(op, model.update, update);
   return ofAutomaton(model, { perception, update });
 }
+
+/** The hard circuit of a model with its state of training, or its parameters: simplified, to run and to write. */
+export const extract = (model: Network | Automaton, state: Trained, options?: CircuitOptions): Circuit =>
+  circuitOf(rawCircuit(model, state), options);

@@ -30,4 +30,7 @@ export {
   type RunOptions,
 } from './automaton.js';
 export * as tasks from './tasks.js';
-export { rawCircuit, type AutomatonFacts, type RawCircuit } from './extract.js';
+export { extract, rawCircuit, type AutomatonFacts, type RawCircuit } from './extract.js';
+export { circuit, circuitOf, type Circuit, type CircuitData, type CircuitJson, type CircuitOptions } from './circuit/circuit.js';
+export type { Evaluator } from './circuit/evaluate.js';
+export type { GridOptions, GridRunOptions, Runner } from './circuit/run.js';
