@@ -235,3 +235,20 @@ test('texts with anything changed are refused or are another circuit, and never 
   }
   assert.ok(refused > 1000 && read > 20, `${refused} ${read}`);
 });
+
+test('a circuit that is extracted runs as the hard model does', () => sn.tidy(() => {
+  const anyGates = (params, seed) => sn.tree.map((t) => sn.random.normal(sn.random.key(seed + t.size), t.shape), params);
+  const net = logic.network({ inputs: 6, layers: [14, 12, 4] });
+  const params = anyGates(net.init(sn.random.key(3)), 1);
+  const all = Array.from({ length: 64 }, (_, n) => bitsOf(n, 6));
+  const circuit = logic.extract(net, params);
+  assert.ok(circuit.gates < logic.rawCircuit(net, params).gates.length);
+  assert.deepEqual([...circuit.evaluate(Uint8Array.from(all.flat()))], net.apply(params, sn.tensor(all), { hard: true }).toArray().flat());
+
+  const ca = logic.automaton({ channels: 3, perception: { kernels: 2, layers: [8, 4, 2] }, update: [16, 8, 3], grid: [5, 7], boundary: 'wrap', steps: 2 });
+  const trained = anyGates(ca.init(sn.random.key(1)).params, 2);
+  const raw = logic.rawCircuit(ca, trained);
+  const cells = randomCells(draw(4), 3 * 11 * 40);
+  const got = logic.extract(ca, trained).run(cells, { width: 11, height: 40, steps: 2 });
+  assert.deepEqual(got, step(raw, step(raw, cells, 11, 40), 11, 40));
+}));
