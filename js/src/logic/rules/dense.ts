@@ -28,7 +28,7 @@ export function aligned({ labels, tensor }: Value, to: readonly string[]): Tenso
 }
 
 /** A value without what is not in labels, by or. */
-function project(algebra: Algebra, value: Value, labels: readonly string[]): Value {
+export function project(algebra: Algebra, value: Value, labels: readonly string[]): Value {
   const gone = value.labels.flatMap((label, axis) => (labels.includes(label) ? [] : [axis]));
   if (gone.length === 0) return value;
   return { labels: value.labels.filter((label) => labels.includes(label)), tensor: algebra.any(value.tensor, gone) };
@@ -98,11 +98,12 @@ export function writeHead(algebra: Algebra, { relation, args }: Entry, value: Va
 /** Runs a plan of joins. The result has the variables of the plan in any order. */
 export function runJoins(algebra: Algebra, plan: JoinPlan, operands: readonly Value[]): Value {
   const values = operands.map((value, i) => project(algebra, value, plan.operands[i]!));
-  for (const { left, right, labels } of plan.joins) values.push(join(algebra, values[left]!, values[right]!, labels));
+  for (const { left, right, labels } of plan.joins) values.push(joinValues(algebra, values[left]!, values[right]!, labels));
   return values[values.length - 1]!;
 }
 
-function join(algebra: Algebra, a: Value, b: Value, labels: readonly string[]): Value {
+/** One join of a plan. */
+export function joinValues(algebra: Algebra, a: Value, b: Value, labels: readonly string[]): Value {
   const all = [...new Set([...a.labels, ...b.labels])];
   const isProduct = all.length > labels.length;
   if (isProduct && algebra.einsum) return { labels, tensor: algebra.einsum(specOf(a.labels, b.labels, labels), a.tensor, b.tensor) };
@@ -110,7 +111,8 @@ function join(algebra: Algebra, a: Value, b: Value, labels: readonly string[]): 
   return project(algebra, { labels: all, tensor: both }, labels);
 }
 
-function conditionValue(algebra: Algebra, condition: Condition, domains: ReadonlyMap<string, Domain>, read: Read, atom: number): Value {
+/** What a condition is over its variables. */
+export function conditionValue(algebra: Algebra, condition: Condition, domains: ReadonlyMap<string, Domain>, read: Read, atom: number): Value {
   if (condition.kind === 'comparison') {
     const { labels, tensor } = comparison(condition.comparator, condition.left, condition.right, domains);
     return { labels, tensor: tensor.astype(algebra.dtype) };

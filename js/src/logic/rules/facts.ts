@@ -1,7 +1,6 @@
 // Facts as users give and read them: rows of members, by number or by name, and beside it the tensors that they make.
 
 import * as sn from '../../index.js';
-import type { Tensor } from '../../index.js';
 import type { Domain, Relation } from './check.js';
 import { shapeOf } from './dense.js';
 
@@ -81,16 +80,4 @@ export function sizeOf(op: string, relation: Relation): number {
   const size = shapeOf(relation).reduce((n, dim) => n * dim, 1);
   if (size <= MOST_ENTRIES) return size;
   throw new sn.OutOfMemoryError(op, `${relation.name} has ${shapeOf(relation).join(' x ')} entries, more than ${MOST_ENTRIES}`, { hint: 'smaller domains, or fewer arguments' });
-}
-
-/** The tensor that has a value at each of the rows, the largest where one is there twice. */
-export function tensorOfRows(relation: Relation, size: number, rows: Int32Array, values: ArrayLike<number> | null, dtype: 'bool' | 'float32'): Tensor {
-  const entries = dtype === 'bool' ? new Uint8Array(size) : new Float32Array(size);
-  const arity = relation.domains.length;
-  const count = arity === 0 ? (values?.length ?? 0) : rows.length / arity;
-  for (let row = 0; row < count; row++) {
-    const place = placeOf(relation, rows, row * arity);
-    entries[place] = Math.max(entries[place]!, values ? values[row]! : 1);
-  }
-  return sn.tensor(entries, { shape: shapeOf(relation), dtype });
 }

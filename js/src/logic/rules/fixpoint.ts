@@ -11,7 +11,7 @@ import * as sn from '../../index.js';
 import type { Tensor } from '../../index.js';
 import type { Algebra } from './algebras.js';
 import type { Clause, Definition, Relation } from './check.js';
-import { shapeOf, type Read } from './dense.js';
+import type { Read } from './dense.js';
 import type { Component } from './strata.js';
 
 export type Tensors = Record<string, Tensor>;
@@ -22,6 +22,8 @@ export type Derive = (definition: Definition, read: Read) => Tensor;
 export interface Setting {
   readonly algebra: Algebra;
   readonly derive: Derive;
+  /** The tensor of a relation without facts. */
+  readonly empty: (relation: Relation) => Tensor;
   /** Most rounds of a component. */
   readonly maxRounds: number;
   /** By how much a value has to move for another round. */
@@ -41,13 +43,8 @@ const int = (value: number): Tensor => sn.tensor(value, { dtype: 'int32' });
 
 const anyOf = (tensors: readonly Tensor[]): Tensor => tensors.map((t) => sn.any(t)).reduce((a, b) => sn.logicalOr(a, b), sn.tensor(false));
 
-export const emptyOf = (relation: Relation, algebra: Algebra): Tensor => {
-  const dtype = relation.numbers ? 'float32' : algebra.dtype;
-  return sn.zeros(shapeOf(relation), { dtype });
-};
-
-const isBoolean = ({ definitions }: Component, { algebra }: Setting): boolean =>
-  algebra.dtype === 'bool' && definitions.every(({ kind }) => kind === 'clause');
+/** Whether a component goes semi-naively. */
+export const isOfRules = ({ definitions }: Component): boolean => definitions.every(({ kind }) => kind === 'clause');
 
 /** The atoms of a body that the component derives itself. */
 export const ownAtoms = ({ body }: Clause, own: ReadonlySet<string>): number[] =>
@@ -58,7 +55,7 @@ export function roundOf(component: Component, { derive }: Setting, known: Tensor
   const own = new Set(component.relations.map(({ name }) => name));
   const made: Tensors = {};
   const add = (name: string, t: Tensor): void => {
-    made[name] = made[name] ? sn.logicalOr(made[name], t) : t;
+    made[name] = made[name] ? sn.bitwiseOr(made[name], t) : t;
   };
   for (const definition of component.definitions) {
     const { name } = definition.head.relation;
@@ -70,11 +67,11 @@ export function roundOf(component: Component, { derive }: Setting, known: Tensor
       }
     }
   }
-  return Object.fromEntries(Object.entries(made).map(([name, t]) => [name, sn.logicalAnd(t, sn.logicalNot(known[name]!))]));
+  return Object.fromEntries(Object.entries(made).map(([name, t]) => [name, sn.bitwiseAnd(t, sn.bitwiseInvert(known[name]!))]));
 }
 
 export const united = (known: Tensors, deltas: Tensors): Tensors =>
-  Object.fromEntries(Object.entries(deltas).map(([name, t]) => [name, sn.logicalOr(known[name]!, t)]));
+  Object.fromEntries(Object.entries(deltas).map(([name, t]) => [name, sn.bitwiseOr(known[name]!, t)]));
 
 function semiNaive(component: Component, setting: Setting, known: Tensors): Solution {
   const start = roundOf(component, setting, known, null);
@@ -141,10 +138,10 @@ function naive(component: Component, setting: Setting, facts: Tensors, known: Te
 
 /** All components, one after the other. facts are the tensors of relations that have any; others are empty. */
 export function solve(relations: readonly Relation[], components: readonly Component[], setting: Setting, facts: Tensors): Solution {
-  const known: Tensors = Object.fromEntries(relations.map((relation) => [relation.name, facts[relation.name] ?? emptyOf(relation, setting.algebra)]));
+  const known: Tensors = Object.fromEntries(relations.map((relation) => [relation.name, facts[relation.name] ?? setting.empty(relation)]));
   let all: Solution = { known, iterations: int(0), done: sn.tensor(true) };
   for (const component of components) {
-    const next = isBoolean(component, setting) ? semiNaive(component, setting, all.known) : naive(component, setting, facts, all.known);
+    const next = setting.algebra.dtype === 'bool' && isOfRules(component) ? semiNaive(component, setting, all.known) : naive(component, setting, facts, all.known);
     all = { known: next.known, iterations: sn.add(all.iterations, next.iterations), done: sn.logicalAnd(all.done, next.done) };
   }
   return all;

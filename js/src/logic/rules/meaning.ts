@@ -14,6 +14,7 @@ import type { Clause, Definition, Relation, Semantics } from './check.js';
 import { deriveClause, type Read } from './dense.js';
 import { deriveFormula } from './formulas.js';
 import type { Derive, Tensors } from './fixpoint.js';
+import { deriveBits, wholeReader, type FactForms, type Layouts } from './packed.js';
 
 export type Parameters = Readonly<Record<string, Tensor>>;
 
@@ -40,16 +41,17 @@ export const weightOf = (weight: number | string | null, params: Parameters): Te
   typeof weight === 'string' ? sn.sigmoid(params[weight]!) : weight;
 
 /** The function of rules that solve takes. */
-export function deriveWith(semantics: Semantics, params: Parameters, temperature: Tensor | null): Derive {
+export function deriveWith(semantics: Semantics, params: Parameters, temperature: Tensor | null, layouts: Layouts, forms: FactForms): Derive {
   const algebra = ALGEBRAS[semantics];
   const clause = (definition: Clause, read: Read): Tensor => {
+    if (semantics === 'boolean') return deriveBits(definition, read, layouts, forms);
     const weight = weightOf(definition.weight, params);
     if (semantics !== 'learnt') return deriveClause(algebra, definition, read, weight);
     const score = deriveClause(algebra, definition, (relation, atom) => throughEmbeddings(relation, read(relation, atom), params));
     const truth = truthOf(score, temperature);
     return weight === null ? truth : sn.mul(truth, weight);
   };
-  return (definition: Definition, read: Read) => (definition.kind === 'clause' ? clause(definition, read) : deriveFormula(definition, read));
+  return (definition: Definition, read: Read) => (definition.kind === 'clause' ? clause(definition, read) : deriveFormula(definition, wholeReader(layouts, read)));
 }
 
 /** Facts with those whose weights are parameters, and with the relations that are parameters. */

@@ -5,10 +5,13 @@ import type { Tensor } from '../../index.js';
 import { ALGEBRAS } from './algebras.js';
 import { checkProgram, type CheckedProgram, type Entry, type Relation, type Semantics } from './check.js';
 import { shapeOf } from './dense.js';
-import { checkWithin, namedRow, placeOf, readRows, rowAt, sizeOf, tensorOfRows, type Member, type Rows } from './facts.js';
-import { solve, type Setting, type Tensors } from './fixpoint.js';
+import { columnsOf } from './bits.js';
+import { checkWithin, namedRow, readRows, rowAt, sizeOf, type Member, type Rows } from './facts.js';
+import { isOfRules, solve, type Setting, type Tensors } from './fixpoint.js';
 import { planClause } from './joins.js';
+import { countOf, emptyOf, keptOf, placesOf, valueAt, type Layout } from './kept.js';
 import { deriveWith, withParameters, type Parameters } from './meaning.js';
+import { chooseLayouts, wholeOf, type FactForms, type Layouts } from './packed.js';
 import { parseProgram, parseQuery } from './parse.js';
 
 const { checkInteger, readOptions, shown } = sn.internals;
@@ -24,6 +27,8 @@ export interface ProgramOptions {
   temperature?: number;
   /** Of 'learnt': numbers in an embedding. Default as many as the domain has members, at most 64. */
   dim?: number;
+  /** Of 'boolean': entries from which a relation of two arguments is kept as bits, 32 in a word. Default 65,536. */
+  packFrom?: number;
 }
 
 export interface ForwardOptions {
@@ -40,7 +45,7 @@ export interface Solved {
 }
 
 const SEMANTICS = ['boolean', 'fuzzy', 'product', 'goedel', 'lukasiewicz', 'learnt'] as const;
-const OPTIONS = { semantics: 'string', maxRounds: 'integer', tolerance: 'number', temperature: 'number', dim: 'integer' } as const;
+const OPTIONS = { semantics: 'string', maxRounds: 'integer', tolerance: 'number', temperature: 'number', dim: 'integer', packFrom: 'integer' } as const;
 const FORWARD = { rounds: 'integer', facts: 'object', temperature: 'number' } as const;
 const SOLVE = { params: 'object' } as const;
 
@@ -48,7 +53,13 @@ const SOLVE = { params: 'object' } as const;
 interface Given {
   readonly written: { rows: number[]; values: number[] };
   set: { rows: Int32Array; values: ArrayLike<number> | null } | null;
-  tensor: Tensor | null;
+  /** As solve keeps it, and where it is bits and no rule derives it: as pairs and with the rows of the other argument. */
+  tensors: { kept?: Tensor; pairs?: Tensor; turned?: Tensor };
+}
+
+/** Of all relations that have facts. */
+interface FactTensors extends FactForms {
+  readonly kept: Tensors;
 }
 
 export class RuleProgram {
@@ -57,6 +68,7 @@ export class RuleProgram {
   readonly #options: Required<Omit<ProgramOptions, 'semantics'>>;
   readonly #given = new Map<string, Given>();
   readonly #weighted: { relation: string; weight: string; at: Tensor }[] = [];
+  readonly #layouts: Layouts;
   readonly #run;
   #known: Tensors | null = null;
 
@@ -66,19 +78,21 @@ export class RuleProgram {
     const { semantics: named = 'boolean', ...others } = readOptions('logic.program', options, OPTIONS);
     if (!SEMANTICS.includes(named)) throw new sn.SinterError('argument', 'logic.program', `option semantics is ${shown(named)}`, { hint: `it is one of ${SEMANTICS.join(', ')}` });
     this.semantics = named === 'fuzzy' ? 'product' : named;
-    const { maxRounds = named === 'boolean' ? 100_000 : 1000, tolerance = 1e-6, temperature = 0, dim = 64 } = others;
+    const { maxRounds = named === 'boolean' ? 100_000 : 1000, tolerance = 1e-6, temperature = 0, dim = 64, packFrom = 65_536 } = others;
     checkInteger('logic.program', 'maxRounds', maxRounds, 1);
     checkInteger('logic.program', 'dim', dim, 1);
+    checkInteger('logic.program', 'packFrom', packFrom, 0);
     checkWithin('logic.program', 'tolerance', tolerance);
     checkWithin('logic.program', 'temperature', temperature);
-    this.#options = { maxRounds, tolerance, temperature, dim };
+    this.#options = { maxRounds, tolerance, temperature, dim, packFrom };
     this.#checked = checkProgram(parseProgram(text), this.semantics);
     for (const relation of this.#relations) sizeOf('logic.program', relation);
     for (const definition of this.#checked.definitions) if (definition.kind === 'clause') planClause(definition);
+    this.#layouts = this.#chooseLayouts();
     this.#readFacts();
-    this.#run = sn.jit((facts: Tensors, params: Parameters, temperature: Tensor | null) => {
-      const all = withParameters(this.#relations, facts, this.#weighted, params);
-      return solve(this.#relations, this.#checked.components, this.#setting(params, temperature), all);
+    this.#run = sn.jit(({ kept, ...forms }: FactTensors, params: Parameters, temperature: Tensor | null) => {
+      const all = withParameters(this.#relations, kept, this.#weighted, params);
+      return solve(this.#relations, this.#checked.components, this.#setting(params, temperature, forms), all);
     });
   }
 
@@ -91,9 +105,28 @@ export class RuleProgram {
     return this.#relations.map(({ name }) => name);
   }
 
-  #setting(params: Parameters, temperature: Tensor | null, rounds: number | null = null): Setting {
+  #setting(params: Parameters, temperature: Tensor | null, forms: FactForms, rounds: number | null = null): Setting {
     const { maxRounds, tolerance } = this.#options;
-    return { algebra: ALGEBRAS[this.semantics], derive: deriveWith(this.semantics, params, temperature), maxRounds, tolerance, rounds };
+    const algebra = ALGEBRAS[this.semantics];
+    const derive = deriveWith(this.semantics, params, temperature, this.#layouts, forms);
+    const empty = (relation: Relation): Tensor => emptyOf(relation, this.#layout(relation), algebra.dtype);
+    return { algebra, derive, empty, maxRounds, tolerance, rounds };
+  }
+
+  /** Relations of two arguments that are large are kept as bits, unless equations derive them. */
+  #chooseLayouts(): Layouts {
+    const { components, definitions } = this.#checked;
+    const byEquations = new Set(components.filter((component) => !isOfRules(component)).flatMap(({ relations }) => relations));
+    const isLarge = (relation: Relation): boolean => {
+      const [rows, columns, ...more] = shapeOf(relation);
+      const fits = this.semantics === 'boolean' && !relation.numbers && columns !== undefined && more.length === 0;
+      return fits && rows! * columns >= this.#options.packFrom && !byEquations.has(relation);
+    };
+    return chooseLayouts(this.#relations, definitions.filter((each) => each.kind === 'clause'), isLarge);
+  }
+
+  #layout({ name }: Relation): Layout {
+    return this.#layouts.get(name) ?? null;
   }
 
   #relation(op: string, name: string): Relation {
@@ -103,10 +136,10 @@ export class RuleProgram {
   }
 
   #readFacts(): void {
-    for (const relation of this.#relations) this.#given.set(relation.name, { written: { rows: [], values: [] }, set: null, tensor: null });
+    for (const relation of this.#relations) this.#given.set(relation.name, { written: { rows: [], values: [] }, set: null, tensors: {} });
     for (const { relation, members, weight } of this.#checked.facts) {
       if (typeof weight === 'string') {
-        const at = tensorOfRows(relation, sizeOf('logic.program', relation), Int32Array.from(members), [1], 'float32');
+        const at = keptOf(relation, null, Int32Array.from(members), [1], 'float32');
         this.#weighted.push({ relation: relation.name, weight, at: sn.keep(at) });
         continue;
       }
@@ -122,18 +155,23 @@ export class RuleProgram {
     const given = this.#given.get(name)!;
     if (relation.parameter) throw new sn.SinterError('argument', 'program.set', `${name} is a parameter`, { hint: 'its values are among params' });
     if (relation.numbers) this.#setNumbers(relation, given, rows);
-    else given.set = { rows: readRows('program.set', relation, rows), values: this.#values(relation, rows as Rows, values) };
-    if (!relation.numbers) given.tensor?.dispose();
-    if (!relation.numbers) given.tensor = null;
+    else {
+      given.set = { rows: readRows('program.set', relation, rows), values: this.#values(relation, rows as Rows, values) };
+      this.#release(given);
+    }
     return this;
+  }
+
+  #release(given: Given): void {
+    sn.dispose(given.tensors);
+    given.tensors = {};
   }
 
   #setNumbers(relation: Relation, given: Given, numbers: unknown): void {
     if (relation.derived) throw new sn.SinterError('argument', 'program.set', `${relation.name} is given by an equation`);
-    const shape = shapeOf(relation);
-    const tensor = sn.tidy(() => sn.reshape(sn.tensor(numbers as number[]), shape).astype('float32'));
-    given.tensor?.dispose();
-    given.tensor = sn.keep(tensor);
+    const tensor = sn.tidy(() => sn.reshape(sn.tensor(numbers as number[]), shapeOf(relation)).astype('float32'));
+    this.#release(given);
+    given.tensors = { kept: sn.keep(tensor) };
   }
 
   #values({ name, domains }: Relation, rows: Rows, values: ArrayLike<number> | undefined): ArrayLike<number> | null {
@@ -146,20 +184,30 @@ export class RuleProgram {
   }
 
   /** The tensors of the relations that have facts. */
-  #facts(): Tensors {
-    const facts: Tensors = {};
+  #facts(): FactTensors {
+    const facts = { kept: {} as Tensors, pairs: {} as Tensors, turned: {} as Tensors };
     for (const relation of this.#relations) {
       const given = this.#given.get(relation.name)!;
-      const { written, set } = given;
-      if (!given.tensor && (written.values.length > 0 || (set && (set.rows.length > 0 || set.values?.length)))) {
-        const rows = Int32Array.from([...written.rows, ...(set?.rows ?? [])]);
-        const more = set ? (set.values ?? Array(set.rows.length / relation.domains.length).fill(1)) : [];
-        const values = [...written.values, ...Array.from(more)];
-        given.tensor = sn.keep(tensorOfRows(relation, sizeOf('program.solve', relation), rows, values, ALGEBRAS[this.semantics].dtype));
-      }
-      if (given.tensor) facts[relation.name] = given.tensor;
+      if (!relation.numbers && Object.keys(given.tensors).length === 0) given.tensors = sn.keep(sn.tidy(() => this.#tensorsOf(relation, given)));
+      for (const form of ['kept', 'pairs', 'turned'] as const) if (given.tensors[form]) facts[form][relation.name] = given.tensors[form];
     }
     return facts;
+  }
+
+  #tensorsOf(relation: Relation, { written, set }: Given): Given['tensors'] {
+    const layout = this.#layout(relation);
+    const { length: arity } = relation.domains;
+    const rows = written.rows.length ? Int32Array.from([...written.rows, ...(set?.rows ?? [])]) : (set?.rows ?? new Int32Array());
+    const more = set ? (set.values ?? new Float32Array(set.rows.length / arity).fill(1)) : [];
+    const values = layout === null ? [...written.values, ...Array.from(more)] : null;
+    if (rows.length === 0 && !values?.length && (layout === null || relation.derived)) return {};
+    const kept = keptOf(relation, layout, rows, values, ALGEBRAS[this.semantics].dtype);
+    if (layout === null || relation.derived) return { kept };
+    const turned = keptOf(relation, (1 - layout) as Layout, rows, null, 'bool');
+    // With many facts whole rows of words are joined faster than a row for each fact.
+    const [size, width] = kept.shape as [number, number];
+    if (rows.length / 2 > 4 * size * Math.max(width, 8)) return { kept, turned };
+    return { kept, turned, pairs: sn.tensor(columnsOf(rows), { shape: [2, columnsOf(rows).length / 2] }) };
   }
 
   /** Derives all that follows from the facts. */
@@ -192,7 +240,7 @@ export class RuleProgram {
   /** The tensor of a relation, an axis for each argument; yours to dispose of. */
   tensor(name: string): Tensor {
     const { relation, tensor } = this.#solved('program.tensor', name);
-    return sn.reshape(tensor, shapeOf(relation));
+    return sn.tidy(() => sn.reshape(wholeOf(this.#layouts, relation, tensor), shapeOf(relation)));
   }
 
   /** Above which value something is a fact. */
@@ -200,20 +248,22 @@ export class RuleProgram {
     return this.semantics === 'boolean' ? 0 : 0.5;
   }
 
-  /** Where a relation holds: places in its tensor, in order. */
-  #places(op: string, name: string): { relation: Relation; places: number[] } {
+  #truths(op: string, name: string): { relation: Relation; layout: Layout; data: ArrayLike<number | boolean> } {
     const { relation, tensor } = this.#solved(op, name);
     if (relation.numbers) throw new sn.SinterError('argument', op, `${name} has numbers, not facts`, { hint: `read them with tensor('${name}')` });
-    const data = tensor.dataSync();
-    const places: number[] = [];
-    const threshold = this.#threshold;
-    for (let i = 0; i < data.length; i++) if (Number(data[i]) > threshold) places.push(i);
-    return { relation, places };
+    return { relation, layout: this.#layout(relation), data: tensor.dataSync() as ArrayLike<number> };
+  }
+
+  /** Where a relation holds: places in its tensor, in order. */
+  #places(op: string, name: string): { relation: Relation; places: number[] } {
+    const { relation, layout, data } = this.#truths(op, name);
+    return { relation, places: placesOf(relation, layout, data, this.#threshold) };
   }
 
   /** How many facts a relation has; of numbers from 0 to 1 those above 0.5. */
   count(name: string): number {
-    return this.#places('program.count', name).places.length;
+    const { layout, data } = this.#truths('program.count', name);
+    return countOf(layout, data, this.#threshold);
   }
 
   /** The facts of a relation, sorted: members by number, or by name where their domain has names. */
@@ -250,7 +300,8 @@ export class RuleProgram {
     const { relation, args } = this.#query('program.value', text);
     const free = args.find((arg) => typeof arg === 'string');
     if (free !== undefined) throw new sn.SinterError('argument', 'program.value', `the variable ${free}, expected constants`, { hint: 'query(text) has variables' });
-    return Number(this.#solved('program.value', relation.name).tensor.dataSync()[placeOf(relation, args as number[])]);
+    const { layout, data } = this.#truths('program.value', relation.name);
+    return valueAt(relation, layout, data, args as number[]);
   }
 
   /** Names and shapes of what params has. */
@@ -303,8 +354,9 @@ export class RuleProgram {
     this.#checkParams('program.forward', params);
     for (const name of Object.keys(facts)) this.#relation('program.forward', name);
     return sn.tidy(() => {
-      const all = withParameters(this.#relations, { ...this.#facts(), ...facts }, this.#weighted, params);
-      const setting = this.#setting(params, temperature > 0 ? sn.tensor(temperature) : null, rounds);
+      const { kept, ...forms } = this.#facts();
+      const all = withParameters(this.#relations, { ...kept, ...facts }, this.#weighted, params);
+      const setting = this.#setting(params, temperature > 0 ? sn.tensor(temperature) : null, forms, rounds);
       return solve(this.#relations, this.#checked.components, setting, all).known;
     });
   }
@@ -313,8 +365,7 @@ export class RuleProgram {
   dispose(): void {
     this.#forget();
     this.#run.dispose();
-    for (const given of this.#given.values()) given.tensor?.dispose();
-    for (const given of this.#given.values()) given.tensor = null;
+    for (const given of this.#given.values()) this.#release(given);
     for (const { at } of this.#weighted) at.dispose();
   }
 }

@@ -1,0 +1,89 @@
+// Relations of two arguments as bits: 32 entries of a row in a word.
+//
+//   words (rows, ceil(n / 32)) int32     bit i % 32 of word i / 32 of a row: whether its entry i holds
+//   pairs (2, count) int32               each fact; some may be there twice
+//
+// Which argument has the rows is the orientation: a join of pairs (a, b) with bits of rows b takes whole rows,
+// new[a] |= bits[b], and never looks at the other argument. Bits behind the last entry are 0.
+
+import * as sn from '../../index.js';
+import type { Tensor } from '../../index.js';
+
+export type Rows = 0 | 1;
+
+const WORD = 32;
+
+export const wordsFor = (n: number): number => Math.ceil(n / WORD);
+
+/** 1 << 0, 1 << 1, ... */
+const singleBits = (): Tensor => sn.tensor(Int32Array.from({ length: WORD }, (_, i) => 1 << i));
+
+/** bools (rows, n) -> words. */
+export function pack(bools: Tensor): Tensor {
+  const [rows, n] = bools.shape as [number, number];
+  const words = wordsFor(n);
+  const whole = words * WORD === n ? bools : sn.pad(bools, [[0, 0], [0, words * WORD - n]]);
+  return sn.bitwiseOrReduce(sn.where(sn.reshape(whole, [rows, words, WORD]), singleBits(), 0), { axis: 2 });
+}
+
+/** words -> bools (rows, n). */
+export function unpack(words: Tensor, n: number): Tensor {
+  const [rows, width] = words.shape as [number, number];
+  const bits = sn.notEqual(sn.bitwiseAnd(sn.reshape(words, [rows, width, 1]), singleBits()), 0);
+  return sn.slice(sn.reshape(bits, [rows, width * WORD]), [0, 0], [rows, n]);
+}
+
+/** The words in the other orientation. */
+export const turned = (words: Tensor, n: number): Tensor => pack(sn.transpose(unpack(words, n)));
+
+/** Ones in place of zeros, but behind the last entry. */
+export function inverted(words: Tensor, n: number): Tensor {
+  const all = Int32Array.from({ length: wordsFor(n) }, (_, i) => (n - i * WORD >= WORD ? -1 : (1 << (n - i * WORD)) - 1));
+  return sn.bitwiseAnd(sn.bitwiseInvert(words), sn.tensor(all));
+}
+
+/** new[a] |= words[b] for each pair of a and b. */
+export function joinRows(words: Tensor, to: Tensor, from: Tensor, rows: number): Tensor {
+  const none = sn.zeros([rows, words.shape[1]!], { dtype: 'int32' });
+  return to.size === 0 ? none : sn.scatter(none, to, sn.take(words, from, { axis: 0 }), { mode: 'or' });
+}
+
+/** Words of facts, one after the other in rows of two members. */
+export function wordsOfPairs(pairs: Int32Array, shape: readonly number[], rows: Rows): Int32Array {
+  const width = wordsFor(shape[1 - rows]!);
+  const words = new Int32Array(shape[rows]! * width);
+  for (let i = 0; i < pairs.length; i += 2) {
+    const column = pairs[i + 1 - rows]!;
+    words[pairs[i + rows]! * width + (column >> 5)]! |= 1 << (column & 31);
+  }
+  return words;
+}
+
+/** Facts as columns, the last repeated until there are as many as few programs are compiled for. */
+export function columnsOf(pairs: Int32Array): Int32Array {
+  const count = pairs.length / 2;
+  if (count === 0) return pairs;
+  const step = count <= 16 ? 16 : 2 ** (Math.floor(Math.log2(count - 1)) - 2);
+  const padded = Math.ceil(count / step) * step;
+  return Int32Array.from({ length: 2 * padded }, (_, i) => pairs[2 * Math.min(i % padded, count - 1) + Math.floor(i / padded)]!);
+}
+
+/** How many bits are set. */
+export function countBits(words: Int32Array): number {
+  let count = 0;
+  for (let i = 0; i < words.length; i++) {
+    let x = words[i]!;
+    if (x === 0) continue;
+    x -= (x >>> 1) & 0x55555555;
+    x = (x & 0x33333333) + ((x >>> 2) & 0x33333333);
+    count += Math.imul((x + (x >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
+  }
+  return count;
+}
+
+/** Calls found with row and column of each bit, row by row. */
+export function eachBit(words: Int32Array, width: number, found: (row: number, column: number) => void): void {
+  for (let i = 0; i < words.length; i++) {
+    for (let x = words[i]!; x !== 0; x &= x - 1) found(Math.floor(i / width), (i % width) * WORD + (31 - Math.clz32(x & -x)));
+  }
+}
