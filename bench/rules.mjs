@@ -3,7 +3,7 @@
 import * as sn from 'sinter';
 import * as logic from 'sinter/logic';
 
-const RUNS = 15;
+const RUNS = 10;
 
 /** Whole numbers from 0 to before n, from a seed (mulberry32). */
 const randomFrom = (seed) => {
@@ -17,7 +17,7 @@ const randomFrom = (seed) => {
 };
 
 /** Parent and child: each but the first has a parent among the few before it, so that chains are about 74 long. */
-export const genealogy = (people, seed, few = 53) => {
+export const genealogy = (people, seed, few = 65) => {
   const random = randomFrom(seed);
   return Int32Array.from(Array.from({ length: people - 1 }, (_, i) => [i - random(Math.min(i + 1, few)), i + 1]).flat());
 };

@@ -1,5 +1,5 @@
 // The judge of tests of rules: random programs as data, their text, and a plain evaluation of them over sets, which tries
-// every member for every variable again and again until nothing is new.
+// all known facts for every atom again and again until nothing is new.
 
 /** Whole numbers from 0 to before n, from a seed (mulberry32). */
 export const randomFrom = (seed) => {
@@ -69,37 +69,64 @@ export const textOf = ({ domains, relations, rules }) => [
   ...rules.map(({ head, body }) => `${atomText(head)} :- ${body.map(literalText).join(', ')}.`),
 ].join('\n');
 
-/** Calls found with each way to give the variables members. */
-const bindings = (variables, domains, found, binding = {}) => {
-  const [next, ...rest] = variables;
-  if (!next) found(binding);
-  else for (let i = 0; i < domains.find(({ name }) => name === next.domain).size; i++) bindings(rest, domains, found, { ...binding, [next.variable]: i });
+const member = (binding, arg) => (typeof arg === 'number' ? arg : binding[arg.variable]);
+
+/** Calls found with each way to give variables members so that all atoms are facts. */
+const bindings = ([atom, ...rest], known, found, binding = {}) => {
+  if (!atom) return found(binding);
+  for (const row of [...known.get(atom.relation).values()]) {
+    const more = { ...binding };
+    const fits = atom.args.every((arg, i) => {
+      if (typeof arg === 'object') more[arg.variable] ??= row[i];
+      return member(more, arg) === row[i];
+    });
+    if (fits) bindings(rest, known, found, more);
+  }
 };
 
 /** What follows from the facts: name -> rows, sorted; stratum by stratum. */
-export const plainSolution = ({ domains, relations, rules, facts }) => {
-  const known = new Map(relations.map(({ name }) => [name, new Set((facts[name] ?? []).map((row) => row.join()))]));
+export const plainSolution = ({ relations, rules, facts }) => {
+  const known = new Map(relations.map(({ name }) => [name, new Map((facts[name] ?? []).map((row) => [row.join(), row]))]));
   const stratumOf = (name) => relations.find((relation) => relation.name === name).stratum;
   for (const stratum of [1, 2]) {
     for (let changed = true; changed;) {
       changed = false;
       for (const { head, body } of rules.filter((rule) => stratumOf(rule.head.relation) === stratum)) {
-        const all = [head, ...body.flatMap(({ atom }) => atom ?? [])].flatMap(({ args }) => args).filter((arg) => typeof arg === 'object');
-        const variables = [...new Map(all.map((arg) => [arg.variable, arg])).values()];
-        bindings(variables, domains, (binding) => {
-          const member = (arg) => (typeof arg === 'number' ? arg : binding[arg.variable]);
-          const row = ({ args }) => args.map(member).join();
+        const positive = body.flatMap(({ atom, negated }) => (atom && !negated ? [atom] : []));
+        bindings(positive, known, (binding) => {
+          const row = ({ args }) => args.map((arg) => member(binding, arg));
           const holds = body.every(({ atom, negated, comparator, left, right }) =>
-            (atom ? known.get(atom.relation).has(row(atom)) !== Boolean(negated) : COMPARE[comparator](member(left), member(right))));
+            (negated ? !known.get(atom.relation).has(row(atom).join()) : atom || COMPARE[comparator](member(binding, left), member(binding, right))));
           const derived = known.get(head.relation);
-          if (!holds || derived.has(row(head))) return;
-          derived.add(row(head));
+          const made = row(head);
+          if (!holds || derived.has(made.join())) return;
+          derived.set(made.join(), made);
           changed = true;
         });
       }
     }
   }
-  const sorted = (set) => [...set].map((row) => (row === '' ? [] : row.split(',').map(Number)))
-    .sort((a, b) => a.map((x, i) => x - b[i]).find((d) => d !== 0) ?? 0);
-  return Object.fromEntries([...known].map(([name, set]) => [name, sorted(set)]));
+  const sorted = (rows) => [...rows].sort((a, b) => a.map((x, i) => x - b[i]).find((d) => d !== 0) ?? 0);
+  return Object.fromEntries([...known].map(([name, rows]) => [name, sorted(rows.values())]));
+};
+
+/** Programs of relations of two arguments over two domains that take several words, with facts of a seed. */
+export const wideProgram = (rules, seed) => {
+  const random = randomFrom(seed);
+  const domains = [{ name: 'A', size: 37 }, { name: 'B', size: 66 }];
+  const [a, b] = domains;
+  const given = [['E', a, a], ['F', a, b], ['G', b, b]].map(([name, ...of]) => ({ name, domains: of, stratum: 0 }));
+  const derived = [['P', a, a], ['Q', a, b], ['R', b, b], ['S', b, a]].map(([name, ...of]) => ({ name, domains: of, stratum: 1 }));
+  const parse = (text) => {
+    const [, not, relation, args] = /^(not )?(\w)\((.*)\)$/.exec(text);
+    return { negated: Boolean(not), atom: { relation, args: args.split(',').map((variable) => ({ variable, domain: variable < 'p' ? 'A' : 'B' })) } };
+  };
+  const parsed = rules.map((text) => {
+    const [head, ...body] = text.split(/ :- |; /).map(parse);
+    return { head: head.atom, body };
+  });
+  const heads = new Set(parsed.map(({ head }) => head.relation));
+  const facts = Object.fromEntries(given.map((relation) => [relation.name,
+    Array.from({ length: 40 }, () => relation.domains.map(({ size }) => random(size)))]));
+  return { domains, relations: [...given, ...derived.filter(({ name }) => heads.has(name))], rules: parsed, facts };
 };

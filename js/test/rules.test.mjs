@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import * as sn from 'sinter';
 import * as logic from 'sinter/logic';
-import { plainSolution, randomProgram, textOf } from './datalog.mjs';
+import { plainSolution, randomProgram, textOf, wideProgram } from './datalog.mjs';
 import { assertClose } from './support.mjs';
 
 before(() => sn.init());
@@ -26,10 +26,9 @@ const rowsOf = (text, name, facts = {}) => {
   return rows;
 };
 
-/** Programs of some seeds, against the plain evaluation. */
-const judge = (seeds, options) => {
-  for (const seed of seeds) {
-    const program = randomProgram(seed);
+/** Programs against the plain evaluation. */
+const judge = (programs, options) => {
+  for (const [seed, program] of programs.entries()) {
     const text = textOf(program);
     const wanted = plainSolution(program);
     const p = logic.program(text, options);
@@ -46,11 +45,28 @@ const judge = (seeds, options) => {
   }
 };
 
-const seeds = (from, count) => Array.from({ length: count }, (_, i) => from + i);
+const RANDOM = Array.from({ length: 300 }, (_, seed) => randomProgram(seed));
 
-test('random programs derive what a plain evaluation over sets derives', () => judge(seeds(0, 300)));
+test('random programs derive what a plain evaluation over sets derives', () => judge(RANDOM));
 
-test('the same of relations that are kept as bits', () => judge(seeds(0, 300), { packFrom: 0 }));
+test('the same of relations that are kept as bits', () => judge(RANDOM, { packFrom: 0 }));
+
+// Variables a to o are of the domain A, p to z of B.
+const WIDE = [
+  ['P(a,b) :- E(a,b)', 'P(a,c) :- E(a,b); P(b,c)'],
+  ['P(a,b) :- E(a,b)', 'P(a,c) :- P(a,b); E(b,c)'],
+  ['P(a,b) :- E(a,b)', 'P(a,c) :- P(a,b); P(b,c)'],
+  ['Q(a,p) :- F(a,p)', 'Q(a,q) :- Q(a,p); G(p,q)', 'Q(a,p) :- E(a,b); Q(b,p)'],
+  ['R(p,q) :- F(a,p); F(a,q)', 'R(p,q) :- G(r,p); R(r,s); G(s,q)'],
+  ['Q(a,p) :- F(a,p)', 'S(p,a) :- Q(a,p)', 'Q(a,p) :- S(p,b); E(a,b)'],
+  ['P(a,b) :- E(a,b); F(b,p); not F(a,p)', 'P(a,c) :- P(a,b); E(b,c); not E(a,c)'],
+  ['P(a,b) :- E(b,a)', 'Q(a,p) :- P(a,b); F(b,p)', 'R(p,q) :- Q(a,p); Q(a,q); G(p,q)', 'P(a,b) :- Q(a,p); Q(b,p)'],
+  ['P(a,a) :- E(a,b)', 'P(a,b) :- P(a,a); E(a,b); P(b,b)'],
+];
+
+test('relations of several words a row, joined in every orientation', () => {
+  judge(WIDE.map((rules, seed) => wideProgram(rules, seed)), { packFrom: 0 });
+});
 
 test('a family: iterations are the rounds that derive something new', () => {
   const p = logic.program(FAMILY).set('Parent', PAIRS);

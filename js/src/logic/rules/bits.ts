@@ -48,6 +48,30 @@ export function joinRows(words: Tensor, to: Tensor, from: Tensor, rows: number):
   return to.size === 0 ? none : sn.scatter(none, to, sn.take(words, from, { axis: 0 }), { mode: 'or' });
 }
 
+/**
+ * new[a] |= words[b] wherever bit b of row a of left is set. Eight rows b at a time: all 256 ways to combine them are
+ * made first, so that a row takes one of them in place of up to eight (the method of four Russians).
+ */
+export function joinBits(left: Tensor, words: Tensor): Tensor {
+  const [rows, groups] = left.shape as [number, number];
+  const [count, width] = words.shape as [number, number];
+  const blocks = groups * 4;
+  const none = sn.zeros([rows, width], { dtype: 'int32' });
+  if (blocks === 0) return none;
+  const owns = sn.reshape(sn.pad(words, [[0, blocks * 8 - count], [0, 0]]), [blocks, 8, width]);
+  const bytes = sn.bitwiseAnd(sn.bitwiseRightShift(sn.reshape(left, [rows, groups, 1]), sn.tensor(Int32Array.of(0, 8, 16, 24))), 255);
+  const [made] = sn.scan(
+    (sofar: Tensor, [own, byte]: [Tensor, Tensor]) => {
+      let ways: Tensor = sn.zeros([1, width], { dtype: 'int32' });
+      for (let i = 0; i < 8; i++) ways = sn.concat([ways, sn.bitwiseOr(ways, sn.slice(own, [i, 0], [1, width]))], { axis: 0 });
+      return [sn.bitwiseOr(sofar, sn.take(ways, byte, { axis: 0 })), null];
+    },
+    none,
+    [owns, sn.transpose(sn.reshape(bytes, [rows, blocks]))] as [Tensor, Tensor],
+  );
+  return made;
+}
+
 /** Words of facts, one after the other in rows of two members. */
 export function wordsOfPairs(pairs: Int32Array, shape: readonly number[], rows: Rows): Int32Array {
   const width = wordsFor(shape[1 - rows]!);

@@ -1,6 +1,7 @@
 // Boolean rules on relations kept as bits. Joins of the plan that bits are made for are done on words:
 //
 //   pairs (a, b), bits (b, c), b done with          rows combined by or (joinRows)
+//   bits (a, b), bits (b, c), b done with           the same for every bit of a row (joinBits)
 //   bits (a, b), bits (a, b)                        and of words
 //   truths of a, bits (a, b)                        rows masked
 //   the same, b done with                           whether a row has any bit
@@ -10,7 +11,7 @@
 import * as sn from '../../index.js';
 import type { Tensor } from '../../index.js';
 import { ALGEBRAS } from './algebras.js';
-import { joinRows, inverted, pack, turned, unpack, type Rows } from './bits.js';
+import { inverted, joinBits, joinRows, pack, turned, unpack, type Rows } from './bits.js';
 import type { Clause, Condition, Relation } from './check.js';
 import { conditionValue, deriveClause, joinValues, project, writeHead, type Read, type Value } from './dense.js';
 import { labelsOf, planClause } from './joins.js';
@@ -120,7 +121,7 @@ class Evaluation {
   /** One join of the plan. */
   join(a: Bits, b: Bits, labels: readonly string[]): Bits {
     const onWords =
-      this.#rowJoin(a, b, labels) ?? this.#rowJoin(b, a, labels) ?? this.#both(a, b, labels) ?? this.#mask(a, b, labels) ?? this.#mask(b, a, labels);
+      this.#rowJoin(a, b, labels) ?? this.#rowJoin(b, a, labels) ?? this.#product(a, b, labels) ?? this.#both(a, b, labels) ?? this.#mask(a, b, labels) ?? this.#mask(b, a, labels);
     return onWords ?? ofValue(joinValues(BOOLEAN, a.value, b.value, labels));
   }
 
@@ -134,6 +135,15 @@ class Evaluation {
     const [to, source] = [1 - from, from].map((i) => sn.take(a.pairs!, i, { axis: 0 })) as [Tensor, Tensor];
     const words = joinRows(b.words(shared), to, source, this.#size(row));
     return ofRows([row, column], [this.#size(row), this.#size(column)], words);
+  }
+
+  #product(a: Bits, b: Bits, labels: readonly string[]): Bits | null {
+    const common = a.labels.filter((label) => b.labels.includes(label));
+    const isProduct = a.isWords && b.isWords && common.length === 1 && labels.length === 2 && !labels.includes(common[0]!);
+    if (!isProduct || a.labels.length + b.labels.length !== 4) return null;
+    const shared = common[0]!;
+    const [row, column] = [a, b].map((bits) => bits.labels.find((label) => label !== shared)!) as [string, string];
+    return ofRows([row, column], [this.#size(row), this.#size(column)], joinBits(a.words(row), b.words(shared)));
   }
 
   #both(a: Bits, b: Bits, labels: readonly string[]): Bits | null {
