@@ -62,6 +62,7 @@ export type { CompileOptions } from './program.js';
 export {
   inspect,
   type Cut,
+  type InspectedAgain,
   type InspectedKernel,
   type InspectedBudget,
   type InspectedMemory,

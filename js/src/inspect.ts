@@ -24,6 +24,8 @@ export interface StageNode {
   attrs: string;
   /** The kernel that computes it; null before there are kernels, for what needs none, and in regions. */
   group: number | null;
+  /** A derivative makes it again, instead of keeping what the function had made. */
+  again?: true;
   /** Of scan, while_loop, cond and functions: the regions that it runs. */
   control?: StageControl;
 }
@@ -97,6 +99,8 @@ export interface InspectedKernel {
   bytes: number;
   /** The kernel that it repeats to keep within the memory budget; null for nearly all. */
   again: number | null;
+  /** How many of its flops make values again that a derivative needs and a checkpoint did not keep. */
+  flopsAgain: number;
   /** Why its inputs were not computed in it. */
   cuts: Cut[];
   /** Buffers, as in memory.blocks. */
@@ -130,6 +134,8 @@ export interface InspectedMemory {
   naiveBytes: number;
   /** What keeping within memoryBudget takes and brings; null where there is none. */
   budget: InspectedBudget | null;
+  /** What derivatives make again instead of keeping it: bodies of checkpoints, branches of conditions; null for nothing. */
+  again: InspectedAgain | null;
   blocks: MemoryBlock[];
 }
 
@@ -142,6 +148,17 @@ export interface InspectedBudget {
   kernelsAgain: number;
   flopsAgain: number;
   bytesAgain: number;
+}
+
+/** Where nobody reads what a checkpoint returns, its body is made for the derivative alone. */
+export interface InspectedAgain {
+  /** Computed values that are kept for it, e.g. the arguments of checkpoints, and their bytes, in all rounds of a loop. */
+  keptValues: number;
+  keptBytes: number;
+  /** The values made again that derivatives read, in all rounds: without it, they would be kept. */
+  droppedBytes: number;
+  /** What making them again takes in one run: the price. Kernels have their part as flopsAgain. */
+  flops: number;
 }
 
 /** One of the two parts that a program is compiled as. */

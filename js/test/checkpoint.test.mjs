@@ -56,6 +56,45 @@ test('less is kept, and in this order', () => {
   assert.ok(arena(fours, weights, h) < 0.6 * all, `${arena(fours, weights, h)} of ${all}`);
 });
 
+test('inspect says what is kept, what is made again, and at what price', () => {
+  const seen = (policy) => sn.inspect(sn.grad(net((f) => (policy ? sn.checkpoint(f, { policy }) : f))))(weights, h);
+  const without = seen(null);
+  assert.equal(without.memory.again, null);
+  assert.ok(without.kernels.every(({ flopsAgain }) => flopsAgain === 0));
+  const { flops, kernels, memory: { again } } = seen('nothing');
+  // What is kept are the operands of the blocks, but for the argument.
+  assert.deepEqual([again.keptValues, again.keptBytes], [depth - 1, (depth - 1) * 4 * h.size]);
+  assert.equal(again.flops, flops - without.flops);
+  assert.ok(again.droppedBytes >= without.memory.arenaBytes - arena(sn.grad(net((f) => sn.checkpoint(f))), weights, h));
+  const remade = kernels.filter(({ flopsAgain }) => flopsAgain > 0);
+  assert.equal(remade.length, depth);
+  for (const kernel of remade) assert.ok(/matmul/.test(kernel.name) && kernel.flopsAgain <= kernel.flops, kernel.name);
+  assert.equal(remade.reduce((sum, { flopsAgain }) => sum + flopsAgain, 0), again.flops);
+  assert.ok((seen('products').memory.again?.flops ?? 0) < 0.1 * again.flops, 'no product is made again');
+});
+
+test('inspect says what a loop makes again, also of nodes and under vmap', () => {
+  const w = noise(5, [32, 32], 0.1);
+  const xs = noise(6, [100, 8, 32]);
+  const cell = (c, x) => [sn.tanh(c.matmul(w).add(x)), null];
+  const last = (checkpoint) => (xs) => sn.scan(cell, sn.zeros(xs.shape.slice(1)), xs, { checkpoint })[0].square().sum();
+  const [plainly, { stages, flops, memory: { again } }] = [undefined, 'sqrt'].map((checkpoint) => sn.inspect(sn.grad(last(checkpoint)))(xs));
+  assert.equal(plainly.memory.again, null);
+  const forward = 100 * 8 * 32 * (2 * 32);
+  assert.ok(again.flops > forward && again.flops < 1.5 * forward, `${again.flops} of ${forward}`);
+  assert.ok(Math.abs(again.flops - (flops - plainly.flops)) < 0.02 * again.flops, `${again.flops}, ${flops - plainly.flops}`);
+  // The carries before each part of ten rounds.
+  assert.ok(again.keptBytes >= 10 * 4 * 8 * 32 && again.keptBytes < 4 * xs.size + 20 * 4 * 8 * 32, `${again.keptBytes}`);
+  assert.ok(again.droppedBytes >= 4 * xs.size, `${again.droppedBytes}`);
+  const inside = ({ nodes, regions }) => [...nodes, ...regions.flatMap(inside)];
+  for (const name of ['trace', 'groups']) {
+    const marked = inside(stages.find((stage) => stage.name === name)).filter((node) => node.again);
+    assert.deepEqual(marked.map(({ op }) => op).filter((op) => op === 'scan'), ['scan'], name);
+  }
+  const each = sn.inspect(sn.vmap(sn.grad((t) => sn.checkpoint(block)(t, sn.take(weights, 0)).sum())))(h);
+  assert.ok(each.memory.again.flops > 2 * 128 * 64 * 64);
+});
+
 test('captures are differentiated by, and arguments may be trees with numbers', () => {
   const f = (w) => sn.checkpoint(({ t }, k) => ({ y: [t.mul(w).mul(k)] }))({ t: h }, 2).y[0].sum();
   const g = (w) => h.mul(w).mul(2).sum();

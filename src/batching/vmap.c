@@ -91,7 +91,11 @@ sn_status sn_vmap_nodes(sn_build *b, const sn_id *y, size_t n, const sn_id *exam
   for (size_t i = 0; i < n_recorded; i++) w.batch[i] = SN_NONE;
   for (size_t i = 0; i < n_examples; i++) w.batch[examples[i] - w.range.first] = batches[i];
   for (sn_id id = w.range.first; id < w.range.end; id++)
-    if (w.batch[id - w.range.first] == SN_NONE) SN_TRY(meet(&w, id));
+    if (w.batch[id - w.range.first] == SN_NONE) {
+      b->again = sn_build_node_of(b, id).again;
+      SN_TRY(meet(&w, id));
+    }
+  b->again = false;
   for (size_t k = 0; k < n; k++) out[k] = batch_of(&w, y[k]);
   return b->status;
 }

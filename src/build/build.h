@@ -19,6 +19,7 @@ typedef struct sn_build_node {
   sn_op op;
   size_t n_inputs, n_attrs;
   const int64_t *attrs;
+  bool again; /* sn_node.again */
 } sn_build_node;
 
 typedef struct sn_maker {
@@ -39,6 +40,7 @@ struct sn_build {
   sn_graph *graph; /* that nodes are added to; NULL of another maker */
   uint32_t
       load_flops; /* of the target (target/target.h): what of a loop is stacked, not made again */
+  bool again;     /* what nodes that are added say */
   sn_status status;
 };
 

@@ -66,8 +66,11 @@ sn_status sn_graph_append(sn_graph *g, sn_op op, const sn_id *inputs, size_t n_i
     inputs = swapped;
   }
   for (size_t i = 0; i < n_inputs; i++) SN_CHECK(g->env, inputs[i] < g->n_nodes);
-  sn_node node = {
-      .op = op, .n_inputs = (uint32_t)n_inputs, .n_attrs = (uint32_t)n_attrs, .type = *type};
+  sn_node node = {.op = op,
+                  .n_inputs = (uint32_t)n_inputs,
+                  .n_attrs = (uint32_t)n_attrs,
+                  .again = g->again,
+                  .type = *type};
   for (int i = type->rank; i < SN_MAX_RANK; i++) node.type.dims[i] = 0;
   node.hash = sn_node_hash(op, &node.type, inputs, n_inputs, attrs, n_attrs);
 

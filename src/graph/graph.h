@@ -27,6 +27,8 @@ typedef struct sn_node {
   uint32_t first_input; /* into graph->edges */
   uint32_t first_attr;  /* into graph->attrs */
   uint32_t hash;
+  bool
+      again; /* a derivative makes this value again, which the function had made; equal nodes may differ in it */
   sn_type type;
 } sn_node;
 
@@ -34,6 +36,7 @@ typedef struct sn_graph {
   sn_arena *arena;
   sn_env *env;
   bool share; /* hash-consing on */
+  bool again; /* what nodes that are added now say */
 
   sn_node *nodes;
   size_t n_nodes, cap_nodes;

@@ -3,6 +3,7 @@
 #include "base/host.h"
 #include "fuse/fuse.h"
 #include "graph/regions.h"
+#include "inspect/again.h"
 #include "inspect/dot.h"
 
 /* ---- stages ---------------------------------------------------------------------------------- */
@@ -64,6 +65,7 @@ static void add_node(sn_text *t, const sn_graph *g, sn_id id, const sn_groups *g
     sn_text_add(t, "\",\"group\":%u", groups->kernel_of[id]);
   else
     sn_text_add(t, "\",\"group\":null");
+  if (node->again) sn_text_add(t, ",\"again\":true");
   if (sn_op_is_control(node->op)) add_control(t, g, id);
   sn_text_add(t, "}");
 }
@@ -178,7 +180,8 @@ static void add_again(sn_text *t, const sn_executable *exe, size_t k) {
     sn_text_add(t, "null");
 }
 
-static sn_status add_kernel(sn_text *t, const sn_executable *exe, sn_value_set *set, size_t k) {
+static sn_status add_kernel(sn_text *t, const sn_executable *exe, const sn_again *remade,
+                            sn_value_set *set, size_t k) {
   const sn_group *g = &exe->program->groups.groups[k];
   sn_text nest = sn_text_in(t->arena), code = nest;
   sn_group_print(&nest, k, g);
@@ -189,6 +192,7 @@ static sn_status add_kernel(sn_text *t, const sn_executable *exe, sn_value_set *
               k, sn_group_kind_name(g), g->name, sn_kernel_engine(&exe->kernels[k], true));
   sn_text_add(t, "\"flops\":%.17g,\"bytes\":%.17g,\"again\":", g->flops, g->bytes);
   add_again(t, exe, k);
+  sn_text_add(t, ",\"flopsAgain\":%.17g", remade->kernel_flops[k]);
   sn_text_add(t, ",\"text\":");
   sn_text_add_json(t, nest.data);
   sn_text_add(t, ",\"code\":");
@@ -239,10 +243,22 @@ static void add_budget(sn_text *t, const sn_program_code *p) {
   sn_text_add(t, "\"flopsAgain\":%.17g,\"bytesAgain\":%.17g}", flops, bytes);
 }
 
-static void add_memory(sn_text *t, const sn_executable *exe) {
+/* What derivatives make again. */
+static void add_derivatives(sn_text *t, const sn_again *remade) {
+  if (!(remade->flops > 0 || remade->dropped_bytes > 0)) {
+    sn_text_add(t, ",\"again\":null");
+    return;
+  }
+  sn_text_add(t, ",\"again\":{\"keptValues\":%zu,\"keptBytes\":%.17g,", remade->kept,
+              remade->kept_bytes);
+  sn_text_add(t, "\"droppedBytes\":%.17g,\"flops\":%.17g}", remade->dropped_bytes, remade->flops);
+}
+
+static void add_memory(sn_text *t, const sn_executable *exe, const sn_again *remade) {
   sn_text_add(t, "\"memory\":{\"arenaBytes\":%zu,\"naiveBytes\":%llu",
               exe->program->plan.arena_bytes, (unsigned long long)exe->program->plan.naive_bytes);
   add_budget(t, exe->program);
+  add_derivatives(t, remade);
   sn_text_add(t, ",\"blocks\":[");
   const char *comma = "";
   for (uint32_t v = 0; v < exe->program->plan.n_values; v++) {
@@ -257,11 +273,13 @@ static void add_memory(sn_text *t, const sn_executable *exe) {
 sn_status sn_record_end(sn_record *r, sn_executable *exe) {
   sn_text *t = &r->json;
   sn_value_set set;
+  sn_again remade;
   SN_TRY(sn_value_set_init(&set, t->arena, &exe->program->groups));
+  SN_TRY(sn_count_again(exe->program, t->arena, &remade));
   sn_text_add(t, "],\"kernels\":[");
-  for (size_t k = 0; k < exe->n_kernels; k++) SN_TRY(add_kernel(t, exe, &set, k));
+  for (size_t k = 0; k < exe->n_kernels; k++) SN_TRY(add_kernel(t, exe, &remade, &set, k));
   sn_text_add(t, "],");
-  add_memory(t, exe);
+  add_memory(t, exe, &remade);
   sn_text_add(t, ",\"nodes\":%zu,\"flops\":%.17g,\"bytes\":%.17g}", exe->program->graph.n_nodes,
               exe->program->flops, exe->program->bytes);
   SN_TRY(t->status);

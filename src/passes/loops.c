@@ -241,6 +241,7 @@ static sn_status copy_node(remake *m, sn_id id, sn_graph *to, const sn_id *map, 
   SN_TRY(sn_arena_alloc(body->arena, node->n_inputs, sizeof *inputs, (void **)&inputs));
   for (uint32_t k = 0; k < node->n_inputs; k++) inputs[k] = map[sn_graph_inputs(body, id)[k]];
   SN_TRY(sn_graph_take_regions(to, body, node->op, sn_graph_attrs(body, id), node->n_attrs, attrs));
+  to->again = node->again;
   return sn_graph_append(to, node->op, inputs, node->n_inputs, attrs, node->n_attrs, &node->type,
                          out);
 }
@@ -338,6 +339,7 @@ static sn_status remake_loop(sn_rewrite *r, family *f, const sn_id *x) {
   int64_t attrs[] = {0, m.n_of[ROLE_CARRY], m.n_of[ROLE_STACK], m.c.length, m.c.reverse};
   SN_TRY(sn_graph_add_region(r->to.graph, &m.body, &attrs[0]));
   const sn_type type = sn_control_type();
+  r->to.graph->again = r->to.again;
   return sn_graph_append(r->to.graph, SN_OP_scan, m.inputs, m.n_inputs, attrs, 5, &type, &f->node);
 }
 

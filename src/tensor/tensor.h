@@ -30,6 +30,7 @@ struct sn_tensor {
   sn_type type;
   bool weak;      /* a bare number: takes the dtype of what it meets */
   bool tracked;   /* depends on an sn_variable: keeps its inputs after evaluation */
+  bool again;     /* sn_node.again */
   bool traced;    /* depends on a placeholder: cannot be evaluated by itself */
   uint32_t depth; /* longest way to a leaf, for automatic evaluation */
   uint32_t n_inputs, n_attrs;

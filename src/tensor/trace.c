@@ -51,6 +51,7 @@ static sn_status finish(void *user, sn_tensor *t) {
     attrs = numbered;
   }
   SN_TRY(sn_input_ids(w->arena, t, few, &inputs));
+  w->trace->graph.again = t->again;
   SN_TRY(sn_graph_append(&w->trace->graph, t->op, inputs, t->n_inputs, attrs, t->n_attrs, &t->type,
                          &id));
   sn_visit(w->ctx, t, id);

@@ -95,6 +95,7 @@ static sn_status finish(void *user, sn_tensor *t) {
   }
   int64_t attrs[SN_MAX_ATTRS];
   SN_TRY(sn_regions_number(w->graph, t->op, t->attrs, t->n_attrs, attrs));
+  w->graph->again = t->again;
   SN_TRY(sn_graph_append(w->graph, t->op, inputs, t->n_inputs, attrs, t->n_attrs, &t->type, &id));
   sn_visit(w->ctx, t, id);
   return SN_OK;

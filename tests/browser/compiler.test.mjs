@@ -17,6 +17,11 @@ const DENSE = `function program(x, w) {
 const inputs = [sn.ones([4, 8]), sn.ones([8, 3])];
 `;
 
+const CHECKPOINTED = `const f = sn.checkpoint((x, w) => sn.tanh(sn.tanh(x.matmul(w)).matmul(w)));
+const program = sn.valueAndGrad((w, x) => sn.square(f(f(x, w), w)).sum());
+const inputs = [sn.ones([8, 8]), sn.ones([4, 8])];
+`;
+
 /** In the page: what the tab shows, as data. */
 const read = () => {
   const by = (id) => document.querySelector(`[data-testid=${id}]`);
@@ -265,6 +270,19 @@ for (const { name, open, there } of BROWSERS) {
       await until((state) => /no array called inputs/.test(state.problem), 'said what is missing');
       await write(DENSE);
       await until((state) => compiled(state) && nodes(state) === nodes(good), 'recovered');
+    });
+
+    test('what a checkpoint has made again is said, and its price', async () => {
+      await write(CHECKPOINTED);
+      await until((state) => compiled(state) && state.stages[0].nodes > 20, 'compiled it');
+      const said = () => page.evaluate(() => [document.getElementById('memory-note').textContent,
+        [...document.querySelectorAll('[data-testid=kernels] tbody tr')].map((row) => (row.click(), document.querySelector('[data-testid=kernel-title]').textContent))]);
+      const [note, titles] = await said();
+      assert.match(note, /Derivatives make again what they do not keep: 1 value \(128 B\) kept, .* dropped, .*FLOP, \d+ % of the work\.$/);
+      assert.ok(titles.some((title) => /made again for a derivative/.test(title)), titles.join('\n'));
+      await write(DENSE);
+      await until((state) => compiled(state) && state.stages[0].nodes < 12, 'compiled what was there before');
+      assert.doesNotMatch((await said())[0], /again/);
     });
 
     test('a program that never ends is stopped, and the next one compiles', async () => {

@@ -4,7 +4,7 @@
 import '../style/code.css';
 import '../style/compiler.css';
 import { create, element, inside, setText } from '../views/dom.ts';
-import { bytes, count, plural, significant } from '../views/format.ts';
+import { bytes, count, plural, scaled, significant } from '../views/format.ts';
 import { Tabs } from '../views/tabs.ts';
 import { Experiment } from './experiment.ts';
 import { Lab } from './lab.ts';
@@ -15,7 +15,7 @@ import { allNodes, type Report } from './report.ts';
 import { ProblemError } from './rpc.ts';
 import { CodeView } from './views/code-view.ts';
 import { Editor } from './views/editor.ts';
-import { KernelsView, scaled } from './views/kernels.ts';
+import { KernelsView } from './views/kernels.ts';
 import { MemoryView } from './views/memory.ts';
 import { SourceView } from './views/source.ts';
 import { StagesView } from './views/stages.ts';

@@ -37,3 +37,15 @@ export function bytes(value: number): string {
 export function plural(amount: number, noun: string, nouns = `${noun}s`): string {
   return `${count(amount)} ${amount === 1 ? noun : nouns}`;
 }
+
+/** 1,234 -> 1.2 k, for people who compare sizes. */
+export function scaled(value: number): string {
+  const units = ['', 'k', 'M', 'G', 'T'];
+  let unit = 0;
+  let size = value;
+  while (size >= 1000 && unit < units.length - 1) {
+    size /= 1000;
+    unit++;
+  }
+  return `${unit === 0 ? String(Math.round(size)) : significant(size)} ${units[unit]}`.trim();
+}

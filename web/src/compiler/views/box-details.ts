@@ -50,6 +50,7 @@ function describeNode(report: Report, graph: StageGraph, { id, given }: Box): Li
     { label: '', value: `%${id} ${node.op}${detail}${type}` },
     { label: 'kernel', value: kernel === undefined ? '' : `k${kernel.id} ${kernel.kind} ${kernel.name}` },
     { label: 'given by', value: given },
+    { label: '', value: node.again ? 'made again for a derivative, not kept' : '' },
     { label: 'reads', value: list(reads) },
     { label: 'read by', value: list(readers) },
   ];

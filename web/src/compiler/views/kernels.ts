@@ -2,7 +2,7 @@
 // their own.
 
 import { create, element, setText } from '../../views/dom.ts';
-import { bytes, NONE, significant } from '../../views/format.ts';
+import { bytes, NONE, scaled, significant } from '../../views/format.ts';
 import { kernelHue } from '../graph/painter.ts';
 import { GROUPS, type Kernel, type Report } from '../report.ts';
 import { Choice } from './choice.ts';
@@ -10,17 +10,9 @@ import type { CodeView } from './code-view.ts';
 
 const NO_CODE = 'This kernel needs no strip program.';
 
-/** 1,234 -> 1.2 k, for people who compare sizes. */
-export function scaled(value: number): string {
-  const units = ['', 'k', 'M', 'G', 'T'];
-  let unit = 0;
-  let size = value;
-  while (size >= 1000 && unit < units.length - 1) {
-    size /= 1000;
-    unit++;
-  }
-  return `${unit === 0 ? String(Math.round(size)) : significant(size)} ${units[unit]}`.trim();
-}
+/** '' for nearly all. */
+const sayAgain = ({ flops, flopsAgain }: Kernel): string =>
+  flopsAgain === 0 ? '' : `${flopsAgain === flops ? '' : `${scaled(flopsAgain)}FLOP `}made again for a derivative`;
 
 export class KernelsView {
   private report: Report | null = null;
@@ -86,7 +78,7 @@ export class KernelsView {
   private async showPart(): Promise<void> {
     const { report, chosen } = this;
     const kernel = report?.kernels[chosen];
-    setText(element('kernel-title'), kernel === undefined ? '' : [`k${kernel.id}`, kernel.kind, kernel.engine, kernel.name].filter(Boolean).join(' · '));
+    setText(element('kernel-title'), kernel === undefined ? '' : [`k${kernel.id}`, kernel.kind, kernel.engine, kernel.name, sayAgain(kernel)].filter(Boolean).join(' · '));
     const part = this.part.value;
     element('kernel-code').hidden = part === 'kernel-cuts';
     this.cuts.hidden = part !== 'kernel-cuts';

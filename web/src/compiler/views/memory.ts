@@ -2,7 +2,7 @@
 // upwards. Blocks that share an address at different times are what the plan saves.
 
 import { create, element, setText } from '../../views/dom.ts';
-import { bytes, plural } from '../../views/format.ts';
+import { bytes, plural, scaled } from '../../views/format.ts';
 import { shapeText } from '../graph/scene.ts';
 import { kernelHue } from '../graph/painter.ts';
 import type { MemoryBlock, Report } from '../report.ts';
@@ -29,6 +29,14 @@ function sayBlock({ value, node, dtype, shape, bytes: size, offset, first, last 
   return `b${value} = %${node} ${dtype} ${shapeText(shape)}, ${bytes(size)} at ${offset}, ${when}`;
 }
 
+/** What derivatives make again, and its price. */
+function sayAgain({ memory: { again }, flops }: Report): string {
+  if (again === null) return '';
+  const share = flops > 0 ? `, ${Math.round((100 * again.flops) / flops)} % of the work` : '';
+  const kept = again.keptValues === 0 ? '' : `${plural(again.keptValues, 'value')} (${bytes(again.keptBytes)}) kept, `;
+  return ` Derivatives make again what they do not keep: ${kept}${bytes(again.droppedBytes)} dropped, ${scaled(again.flops)}FLOP${share}.`;
+}
+
 export class MemoryView {
   private readonly frame = element('memory');
   private readonly details = element('memory-details');
@@ -45,12 +53,11 @@ export class MemoryView {
     const placed = memory.blocks.filter((block): block is Placed => block.offset !== null);
     const { arenaBytes, naiveBytes } = memory;
     const share = naiveBytes > 0 ? ` (${Math.round((100 * arenaBytes) / naiveBytes)} %)` : '';
-    setText(
-      element('memory-note'),
+    const plan =
       placed.length === 0
         ? 'No intermediate value needs memory: there is nothing to plan.'
-        : `${plural(placed.length, 'value')} in an arena of ${bytes(arenaBytes)}; each in a block of its own they would take ${bytes(naiveBytes)}${share}.`,
-    );
+        : `${plural(placed.length, 'value')} in an arena of ${bytes(arenaBytes)}; each in a block of its own they would take ${bytes(naiveBytes)}${share}.`;
+    setText(element('memory-note'), plan + sayAgain(report));
     this.frame.hidden = placed.length === 0;
     this.details.replaceChildren(create('p', 'muted', placed.length === 0 ? '' : 'Point at a block to see what it holds.'));
     this.draw();
