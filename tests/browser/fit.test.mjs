@@ -71,6 +71,19 @@ describe('the Fit tab', () => {
     return settled();
   };
 
+  /** What a page at another address shows in the end. */
+  const opens = async (url) => {
+    const first = page;
+    page = await browser.newPage();
+    try {
+      await page.goto(url);
+      return await settled();
+    } finally {
+      await page.close();
+      page = first;
+    }
+  };
+
   before(async () => {
     server = await serve({ port: 0 });
     browser = await openChromium();
@@ -135,6 +148,26 @@ describe('the Fit tab', () => {
     assert.notEqual(values(last), values(first));
     assert.ok(last.loss > first.loss);
     t.diagnostic(`${seen.size} fits in 30 moves; ${last.ms} ms a fit, ${last.steps} steps`);
+  });
+
+  test('points that were moved are in the address, which opens with them', async () => {
+    await get('fit-equation-prey').click();
+    await until((seen) => seen.equation === 'Predator and prey' && seen.ready, 'fitted it');
+    await reset();
+    assert.doesNotMatch(page.url(), /points/);
+    await get('fit-point').nth(3).focus();
+    for (const key of ['ArrowUp', 'ArrowUp', 'Delete', 'ArrowRight']) await page.keyboard.press(key);
+    const { points: moved } = await settled();
+    assert.equal(moved.length, 23);
+    await page.waitForFunction(() => /points=[\d._*-]+\.\.[\d._*-]+#fit$/.test(location.href));
+    const { equation, points: opened } = await opens(page.url());
+    assert.equal(equation, 'Predator and prey');
+    assert.deepEqual(opened, moved);
+    await get('fit-points').click();
+    await settled();
+    assert.doesNotMatch(page.url(), /points/);
+    for (const text of ['nonsense', '1_2', '1_x..', '5_1*7..', ''])
+      assert.equal((await opens(`${server.url}?equation=prey&points=${text}#fit`)).points.length, 24, text);
   });
 
   test('keys move a point, go to the next one, remove one and add one', async () => {

@@ -14,6 +14,11 @@ export interface Point {
   value: number;
 }
 
+/** Of a value in a text. */
+const DIGITS = 4;
+/** A text says at most so many points. */
+const MOST_READ = 1000;
+
 export class Points {
   list: Point[] = [];
   private next = 0;
@@ -51,6 +56,28 @@ export class Points {
 
   remove(point: Point): void {
     this.list = this.list.filter((each) => each !== point);
+  }
+
+  /** All points in characters that an address has as they are: step_value, a variable's joined by *, variables by .. */
+  get text(): string {
+    const of = (variable: number): string =>
+      this.list
+        .filter((each) => each.variable === variable)
+        .map(({ step, value }) => `${step}_${Number(value.toPrecision(DIGITS))}`)
+        .join('*');
+    return `${of(0)}..${of(1)}`;
+  }
+
+  /** Takes the points that a text says; of one that says none, nothing. */
+  read(text: string): boolean {
+    const variables = text.split('..').map((list) => (list === '' ? [] : list.split('*').map((each) => each.split('_').map(Number))));
+    const isPoint = (each: number[]): boolean => each.length === 2 && each.every(Number.isFinite);
+    if (variables.length !== 2 || !variables.flat().every(isPoint) || variables.flat().length > MOST_READ) return false;
+    this.list = [];
+    variables.forEach((list, variable) => {
+      for (const [step, value] of list) this.add(variable === 0 ? 0 : 1, step, value);
+    });
+    return true;
   }
 
   /** A step in the middle of the widest gap between the points of a variable. */

@@ -6,6 +6,7 @@ import '../style/fit.css';
 import { generator } from '../trainer/random.ts';
 import { create, element, perFrame, setText, setValue } from '../views/dom.ts';
 import { count, plural, significant } from '../views/format.ts';
+import { Address } from './address.ts';
 import { CodeCard } from './code-card.ts';
 import { EQUATIONS, coordinate, isEquation, type Equation, type EquationName } from './equations.ts';
 import { Fitter } from './fitter.ts';
@@ -52,6 +53,9 @@ export class FitTab {
   private readonly buttons = new Map<EquationName, HTMLButtonElement>();
   private readonly noise: HTMLInputElement;
   private readonly code: CodeCard;
+  private readonly address = new Address();
+  /** Points that the address asked for when the page was opened. */
+  private asked = this.address.points;
   private seed = 1;
   private startSeed = 0;
   private shown: Fit | null = null;
@@ -87,8 +91,7 @@ export class FitTab {
     this.noise.value = String(NOISE);
     this.code = new CodeCard();
     this.bind();
-    const asked = new URLSearchParams(location.search).get('equation');
-    void this.choose(isEquation(asked) ? asked : 'prey');
+    void this.choose(this.address.equation ?? 'prey');
   }
 
   private bind(): void {
@@ -98,9 +101,8 @@ export class FitTab {
       button.type = 'button';
       button.dataset.testid = `fit-equation-${name}`;
       button.addEventListener('click', () => {
-        const query = new URLSearchParams(location.search);
-        query.set('equation', name);
-        history.replaceState(null, '', `?${query}${location.hash}`);
+        this.asked = null;
+        this.address.choose(name);
         void this.choose(name);
       });
       this.buttons.set(name, button);
@@ -126,12 +128,12 @@ export class FitTab {
     const plot = new Plot(element('fit-plot'), equation, () => this.draw());
     const handles = new Handles(plot, equation, points, {
       hold: (held) => this.hold(held),
-      moved: (_, edge) => this.pointsMoved(edge),
+      moved: (_, edge) => this.pointsChanged(edge),
       add: (variable, step, value) => this.add(variable, step, value),
       addAnywhere: () => this.addAnywhere(),
       remove: (point) => {
         points.remove(point);
-        this.pointsMoved();
+        this.pointsChanged();
       },
     });
     const scene: Scene = { name, equation, points, plot, handles, truth: null };
@@ -146,7 +148,9 @@ export class FitTab {
       if (this.scene !== scene) return;
       scene.truth = truth;
       plot.setTrue(truth);
+      const { asked } = this;
       this.reset();
+      if (asked !== null && points.read(asked)) this.pointsChanged();
       for (const button of element('fit').querySelectorAll<HTMLButtonElement | HTMLInputElement>('.fit-tools :disabled')) button.disabled = false;
       await this.code.show(this.fitter.code(name));
     } catch (error) {
@@ -179,13 +183,15 @@ export class FitTab {
     if (this.scene?.truth == null) return;
     setText(element('fit-noise-value'), `${this.noise.value} %`);
     this.scene.points.scatter(this.scene.truth, Number(this.noise.value) / 100, this.seed);
+    this.asked = null;
+    this.address.forget();
     this.pointsMoved();
   }
 
   private add(variable: 0 | 1, step: number, value: number): void {
     const { points, handles } = this.scene!;
     const point = points.add(variable, step, value);
-    this.pointsMoved();
+    this.pointsChanged();
     handles.focus(point);
   }
 
@@ -214,6 +220,13 @@ export class FitTab {
     if (held || !this.edge) return;
     this.edge = false;
     this.tell();
+  }
+
+  /** By the visitor: the address has them from now on. */
+  private pointsChanged(edge = false): void {
+    const { name, points } = this.scene!;
+    this.address.keep(name, () => points.text);
+    this.pointsMoved(edge);
   }
 
   private pointsMoved(edge = false): void {
