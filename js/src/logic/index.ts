@@ -2,7 +2,19 @@
 // of sinter; a page that does not use it does not download it.
 
 export { COEFFICIENTS, NAMES } from './gates16.js';
-export { program, type ForwardOptions, type ProgramOptions, type RuleProgram, type Solved } from './rules/program.js';
+export {
+  program,
+  type Explained,
+  type ForwardOptions,
+  type InspectedRules,
+  type ProgramOptions,
+  type RuleProgram,
+  type RuleRound,
+  type Solved,
+  type SolveOptions,
+} from './rules/program.js';
+export type { Explanation } from './rules/explain.js';
+export type { InspectedJoin, InspectedRule } from './rules/inspection.js';
 export type { Semantics } from './rules/check.js';
 export type { Member, Rows } from './rules/facts.js';
 export { RuleError, type Place } from './rules/syntax.js';

@@ -109,6 +109,10 @@ export function memberOf(domain: Domain, value: number | string, at: Place): num
   throw new RuleError(at, `${value} is no member of ${domain.name}`, domain.size ? `it has 0 to ${domain.size - 1}` : 'it has none');
 }
 
+/** A fact as in the text, with the names of its members. */
+export const factText = ({ name, domains }: Relation, row: readonly number[]): string =>
+  row.length === 0 ? name : `${name}(${row.map((member, i) => (domains[i]!.names ? `'${domains[i]!.names[member]}'` : member)).join(', ')})`;
+
 export const listed = (names: readonly string[]): string =>
   names.length === 0 ? 'none' : `${names.slice(0, 8).join(', ')}${names.length > 8 ? ', ...' : ''}`;
 

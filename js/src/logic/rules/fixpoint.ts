@@ -108,7 +108,8 @@ export function naiveRound(component: Component, { algebra, derive }: Setting, f
   return next;
 }
 
-function moved(a: Tensor, b: Tensor, tolerance: number): Tensor {
+/** Whether any value moved by more than the tolerance. */
+export function moved(a: Tensor, b: Tensor, tolerance: number): Tensor {
   if (a.dtype === 'bool') return sn.any(sn.notEqual(a, b));
   return sn.any(sn.logicalNot(sn.lessEqual(sn.abs(sn.sub(a, b)), tolerance)));
 }

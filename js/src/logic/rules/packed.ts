@@ -29,20 +29,54 @@ export interface FactForms {
   readonly turned: Readonly<Record<string, Tensor>>;
 }
 
+/** How a join is done. */
+export type JoinedOn = 'facts' | 'bits' | 'tensors';
+
+interface Forms {
+  /** By the label that has the rows. */
+  readonly words?: readonly [Tensor | null, Tensor | null];
+  readonly dense?: Tensor | undefined;
+  readonly pairs?: Tensor | undefined;
+}
+
 /** An operand or the result of a join, in one form at least. */
-class Bits {
+export class Bits {
   readonly labels: readonly string[];
   readonly sizes: readonly number[];
-  readonly #words: [Tensor | null, Tensor | null] = [null, null];
-  #dense: Tensor | null;
   readonly pairs: Tensor | null;
+  /** Of the join that made it. */
+  readonly on: JoinedOn;
+  readonly #words: [Tensor | null, Tensor | null];
+  #dense: Tensor | null;
 
-  constructor(labels: readonly string[], sizes: readonly number[], forms: { words?: [Tensor | null, Tensor | null]; dense?: Tensor; pairs?: Tensor | undefined }) {
+  constructor(labels: readonly string[], sizes: readonly number[], { words = [null, null], dense, pairs }: Forms, on: JoinedOn = 'bits') {
     this.labels = labels;
     this.sizes = sizes;
-    if (forms.words) this.#words = forms.words;
-    this.#dense = forms.dense ?? null;
-    this.pairs = forms.pairs ?? null;
+    this.#words = [...words];
+    this.#dense = dense ?? null;
+    this.pairs = pairs ?? null;
+    this.on = on;
+  }
+
+  static of({ labels, tensor }: Value): Bits {
+    return new Bits(labels, tensor.shape, { dense: tensor }, 'tensors');
+  }
+
+  /** The same as another, of tensors that its forms stand for. */
+  static from({ labels, sizes }: Bits, forms: Readonly<Record<string, Tensor>>, prefix: string): Bits {
+    const form = (name: string): Tensor | undefined => forms[prefix + name];
+    return new Bits(labels, sizes, { words: [form('0') ?? null, form('1') ?? null], dense: form('dense'), pairs: form('pairs') });
+  }
+
+  /** Its tensors, by names. */
+  forms(prefix: string): Record<string, Tensor> {
+    const all = Object.entries({ 0: this.#words[0], 1: this.#words[1], dense: this.#dense, pairs: this.pairs });
+    return Object.fromEntries(all.flatMap(([name, t]) => (t ? [[prefix + name, t]] : [])));
+  }
+
+  /** A tensor that it has. */
+  get any(): Tensor {
+    return this.#words[0] ?? this.#words[1] ?? this.#dense!;
   }
 
   get isWords(): boolean {
@@ -72,10 +106,9 @@ class Bits {
   }
 }
 
-const ofValue = ({ labels, tensor }: Value): Bits => new Bits(labels, tensor.shape, { dense: tensor });
-
 /** Bits with these words, whose rows are of the first label. */
-const ofRows = (labels: readonly [string, string], sizes: readonly [number, number], words: Tensor): Bits => new Bits(labels, sizes, { words: [words, null] });
+const ofRows = (labels: readonly [string, string], sizes: readonly [number, number], words: Tensor, on: JoinedOn = 'bits'): Bits =>
+  new Bits(labels, sizes, { words: [words, null] }, on);
 
 /** A relation as the whole tensor that it stands for. */
 export function wholeOf(layouts: Layouts, { name, domains }: Relation, tensor: Tensor): Tensor {
@@ -87,7 +120,8 @@ export function wholeOf(layouts: Layouts, { name, domains }: Relation, tensor: T
 
 export const wholeReader = (layouts: Layouts, read: Read): Read => (relation, atom) => wholeOf(layouts, relation, read(relation, atom));
 
-class Evaluation {
+/** Runs the plan of one rule. */
+export class Evaluation {
   readonly #clause: Clause;
   readonly #layouts: Layouts;
   readonly #forms: FactForms;
@@ -103,7 +137,7 @@ class Evaluation {
   }
 
   operand(condition: Condition, read: Read, atom: number): Bits {
-    const dense = (): Bits => ofValue(conditionValue(BOOLEAN, condition, this.#clause.domains, wholeReader(this.#layouts, read), atom));
+    const dense = (): Bits => Bits.of(conditionValue(BOOLEAN, condition, this.#clause.domains, wholeReader(this.#layouts, read), atom));
     if (condition.kind === 'comparison') return dense();
     const { entry: { relation, args }, negated } = condition;
     const rows = this.#layouts.get(relation.name) ?? null;
@@ -122,7 +156,7 @@ class Evaluation {
   join(a: Bits, b: Bits, labels: readonly string[]): Bits {
     const onWords =
       this.#rowJoin(a, b, labels) ?? this.#rowJoin(b, a, labels) ?? this.#product(a, b, labels) ?? this.#both(a, b, labels) ?? this.#mask(a, b, labels) ?? this.#mask(b, a, labels);
-    return onWords ?? ofValue(joinValues(BOOLEAN, a.value, b.value, labels));
+    return onWords ?? Bits.of(joinValues(BOOLEAN, a.value, b.value, labels));
   }
 
   #rowJoin(a: Bits, b: Bits, labels: readonly string[]): Bits | null {
@@ -134,7 +168,7 @@ class Evaluation {
     const column = b.labels.find((label) => label !== shared)!;
     const [to, source] = [1 - from, from].map((i) => sn.take(a.pairs!, i, { axis: 0 })) as [Tensor, Tensor];
     const words = joinRows(b.words(shared), to, source, this.#size(row));
-    return ofRows([row, column], [this.#size(row), this.#size(column)], words);
+    return ofRows([row, column], [this.#size(row), this.#size(column)], words, 'facts');
   }
 
   #product(a: Bits, b: Bits, labels: readonly string[]): Bits | null {
@@ -169,12 +203,12 @@ class Evaluation {
 
   projected(bits: Bits, labels: readonly string[]): Bits {
     if (labels.length === bits.labels.length) return bits;
-    if (labels.length !== 1 || !bits.isWords) return ofValue(project(BOOLEAN, bits.value, labels));
+    if (labels.length !== 1 || !bits.isWords) return Bits.of(project(BOOLEAN, bits.value, labels));
     const label = labels[0]!;
     const words = bits.words(bits.rowLabel);
-    if (label === bits.rowLabel) return ofValue({ labels, tensor: sn.any(words, { axis: 1 }) });
+    if (label === bits.rowLabel) return Bits.of({ labels, tensor: sn.any(words, { axis: 1 }) });
     const row = sn.bitwiseOrReduce(words, { axis: 0, keepdims: true });
-    return ofValue({ labels, tensor: sn.reshape(unpack(row, this.#size(label)), [this.#size(label)]) });
+    return Bits.of({ labels, tensor: sn.reshape(unpack(row, this.#size(label)), [this.#size(label)]) });
   }
 
   /** The result as the relation of the head is kept. */

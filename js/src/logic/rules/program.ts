@@ -3,16 +3,19 @@
 import * as sn from '../../index.js';
 import type { Tensor } from '../../index.js';
 import { ALGEBRAS } from './algebras.js';
-import { checkProgram, type CheckedProgram, type Entry, type Relation, type Semantics } from './check.js';
+import { checkProgram, type CheckedProgram, type Argument, type Definition, type Entry, type Relation, type Semantics } from './check.js';
 import { shapeOf } from './dense.js';
-import { columnsOf } from './bits.js';
-import { checkWithin, namedRow, readRows, rowAt, sizeOf, type Member, type Rows } from './facts.js';
+import { Explainer, explanationText, type Explanation, type Ranks } from './explain.js';
+import { checkWithin, namedRow, placeOf, rowAt, sizeOf, type Member, type Rows } from './facts.js';
 import { isOfRules, solve, type Setting, type Tensors } from './fixpoint.js';
+import { GivenFacts, type FactTensors } from './given.js';
+import { lookAtRule, type InspectedRule } from './inspection.js';
 import { planClause } from './joins.js';
-import { countOf, emptyOf, keptOf, placesOf, valueAt, type Layout } from './kept.js';
+import { countOf, emptyOf, placesOf, valueAt, type Layout } from './kept.js';
 import { deriveWith, withParameters, type Parameters } from './meaning.js';
-import { chooseLayouts, wholeOf, type FactForms, type Layouts } from './packed.js';
+import { chooseLayouts, wholeOf, type Layouts } from './packed.js';
 import { parseProgram, parseQuery } from './parse.js';
+import { Stepping, type Inputs, type Step } from './stepping.js';
 
 const { checkInteger, readOptions, shown } = sn.internals;
 
@@ -47,30 +50,47 @@ export interface Solved {
 const SEMANTICS = ['boolean', 'fuzzy', 'product', 'goedel', 'lukasiewicz', 'learnt'] as const;
 const OPTIONS = { semantics: 'string', maxRounds: 'integer', tolerance: 'number', temperature: 'number', dim: 'integer', packFrom: 'integer' } as const;
 const FORWARD = { rounds: 'integer', facts: 'object', temperature: 'number' } as const;
-const SOLVE = { params: 'object' } as const;
+const SOLVE = { params: 'object', temperature: 'number' } as const;
 
-/** Facts of a relation: of the text, and those given last. */
-interface Given {
-  readonly written: { rows: number[]; values: number[] };
-  set: { rows: Int32Array; values: ArrayLike<number> | null } | null;
-  /** As solve keeps it, and where it is bits and no rule derives it: as pairs and with the rows of the other argument. */
-  tensors: { kept?: Tensor; pairs?: Tensor; turned?: Tensor };
+export interface SolveOptions {
+  /** Weights, relations and embeddings that are parameters; init makes the first ones. */
+  params?: Parameters;
+  /** In place of the program's. */
+  temperature?: number;
 }
 
-/** Of all relations that have facts. */
-interface FactTensors extends FactForms {
-  readonly kept: Tensors;
+/** What a round derived. */
+export interface RuleRound {
+  /** From 1. */
+  readonly iteration: number;
+  /** The new facts of each relation. */
+  readonly derived: Readonly<Record<string, Member[][]>>;
 }
+
+/** Why a fact holds, and the same as lines. */
+export interface Explained extends Explanation {
+  readonly text: string;
+}
+
+export interface InspectedRules {
+  readonly rules: readonly InspectedRule[];
+  /** The program of solve, as inspect tells of any. */
+  readonly program: sn.Inspection;
+}
+
+type RuleInputs = Inputs<FactTensors>;
 
 export class RuleProgram {
   readonly semantics: Semantics;
   readonly #checked: CheckedProgram;
   readonly #options: Required<Omit<ProgramOptions, 'semantics'>>;
-  readonly #given = new Map<string, Given>();
-  readonly #weighted: { relation: string; weight: string; at: Tensor }[] = [];
   readonly #layouts: Layouts;
+  readonly #given: GivenFacts;
   readonly #run;
+  #stepping: Stepping<FactTensors> | null = null;
   #known: Tensors | null = null;
+  /** Made when the first fact is explained. */
+  #explainer: Explainer | null = null;
 
   /** @internal */
   constructor(text: string, options: ProgramOptions | undefined) {
@@ -89,10 +109,10 @@ export class RuleProgram {
     for (const relation of this.#relations) sizeOf('logic.program', relation);
     for (const definition of this.#checked.definitions) if (definition.kind === 'clause') planClause(definition);
     this.#layouts = this.#chooseLayouts();
-    this.#readFacts();
-    this.#run = sn.jit(({ kept, ...forms }: FactTensors, params: Parameters, temperature: Tensor | null) => {
-      const all = withParameters(this.#relations, kept, this.#weighted, params);
-      return solve(this.#relations, this.#checked.components, this.#setting(params, temperature, forms), all);
+    this.#given = new GivenFacts(this.#relations, this.#checked.facts, this.semantics, this.#layouts);
+    this.#run = sn.jit((inputs: RuleInputs) => {
+      const { setting, facts } = this.#enter(inputs);
+      return solve(this.#relations, this.#checked.components, setting, facts);
     });
   }
 
@@ -105,12 +125,20 @@ export class RuleProgram {
     return this.#relations.map(({ name }) => name);
   }
 
-  #setting(params: Parameters, temperature: Tensor | null, forms: FactForms, rounds: number | null = null): Setting {
+  /** What solve takes, of the inputs of its program. */
+  #enter({ facts: { kept, ...forms }, params, temperature }: RuleInputs, rounds: number | null = null): { setting: Setting; facts: Tensors } {
     const { maxRounds, tolerance } = this.#options;
     const algebra = ALGEBRAS[this.semantics];
     const derive = deriveWith(this.semantics, params, temperature, this.#layouts, forms);
     const empty = (relation: Relation): Tensor => emptyOf(relation, this.#layout(relation), algebra.dtype);
-    return { algebra, derive, empty, maxRounds, tolerance, rounds };
+    const facts = withParameters(this.#relations, kept, this.#given.weighted, params);
+    return { setting: { algebra, derive, empty, maxRounds, tolerance, rounds }, facts };
+  }
+
+  #inputs(op: string, { params = {}, temperature = this.#options.temperature }: SolveOptions): RuleInputs {
+    checkWithin(op, 'temperature', temperature);
+    this.#checkParams(op, params);
+    return { facts: this.#given.tensors(), params, temperature: temperature > 0 ? sn.tensor(temperature) : null };
   }
 
   /** Relations of two arguments that are large are kept as bits, unless equations derive them. */
@@ -135,98 +163,108 @@ export class RuleProgram {
     throw new sn.SinterError('argument', op, `there is no relation ${shown(name)}`, { hint: `there are ${this.relations.join(', ') || 'none'}` });
   }
 
-  #readFacts(): void {
-    for (const relation of this.#relations) this.#given.set(relation.name, { written: { rows: [], values: [] }, set: null, tensors: {} });
-    for (const { relation, members, weight } of this.#checked.facts) {
-      if (typeof weight === 'string') {
-        const at = keptOf(relation, null, Int32Array.from(members), [1], 'float32');
-        this.#weighted.push({ relation: relation.name, weight, at: sn.keep(at) });
-        continue;
-      }
-      const { rows, values } = this.#given.get(relation.name)!.written;
-      rows.push(...members);
-      values.push(weight);
-    }
-  }
-
-  /** Facts in place of those set before; those of the text stay. Values are how true they are, and of numbers the numbers. */
+  /** Facts in place of those set before; those of the text stay. Values are how true they are. Of a tensor of numbers
+   *  all its entries. */
   set(name: string, rows: Rows | Tensor, values?: ArrayLike<number>): this {
-    const relation = this.#relation('program.set', name);
-    const given = this.#given.get(name)!;
-    if (relation.parameter) throw new sn.SinterError('argument', 'program.set', `${name} is a parameter`, { hint: 'its values are among params' });
-    if (relation.numbers) this.#setNumbers(relation, given, rows);
-    else {
-      given.set = { rows: readRows('program.set', relation, rows), values: this.#values(relation, rows as Rows, values) };
-      this.#release(given);
-    }
+    this.#given.set(this.#relation('program.set', name), rows, values);
+    this.#explainer = null;
     return this;
   }
 
-  #release(given: Given): void {
-    sn.dispose(given.tensors);
-    given.tensors = {};
-  }
-
-  #setNumbers(relation: Relation, given: Given, numbers: unknown): void {
-    if (relation.derived) throw new sn.SinterError('argument', 'program.set', `${relation.name} is given by an equation`);
-    const tensor = sn.tidy(() => sn.reshape(sn.tensor(numbers as number[]), shapeOf(relation)).astype('float32'));
-    this.#release(given);
-    given.tensors = { kept: sn.keep(tensor) };
-  }
-
-  #values({ name, domains }: Relation, rows: Rows, values: ArrayLike<number> | undefined): ArrayLike<number> | null {
-    const count = Array.isArray(rows[0]) || domains.length === 0 ? rows.length : rows.length / domains.length;
-    if (values === undefined) return domains.length === 0 ? Array(count).fill(1) : null;
-    if (this.semantics === 'boolean') throw new sn.SinterError('argument', 'program.set', `facts of ${name} have values, which boolean semantics has not`);
-    if (values.length !== count) throw new sn.SinterError('argument', 'program.set', `${count} facts of ${name} have ${values.length} values`);
-    for (let i = 0; i < count; i++) checkWithin('program.set', `value ${i}`, values[i], 1);
-    return Float32Array.from(values);
-  }
-
-  /** The tensors of the relations that have facts. */
-  #facts(): FactTensors {
-    const facts = { kept: {} as Tensors, pairs: {} as Tensors, turned: {} as Tensors };
-    for (const relation of this.#relations) {
-      const given = this.#given.get(relation.name)!;
-      if (!relation.numbers && Object.keys(given.tensors).length === 0) given.tensors = sn.keep(sn.tidy(() => this.#tensorsOf(relation, given)));
-      for (const form of ['kept', 'pairs', 'turned'] as const) if (given.tensors[form]) facts[form][relation.name] = given.tensors[form];
-    }
-    return facts;
-  }
-
-  #tensorsOf(relation: Relation, { written, set }: Given): Given['tensors'] {
-    const layout = this.#layout(relation);
-    const { length: arity } = relation.domains;
-    const rows = written.rows.length ? Int32Array.from([...written.rows, ...(set?.rows ?? [])]) : (set?.rows ?? new Int32Array());
-    const more = set ? (set.values ?? new Float32Array(set.rows.length / arity).fill(1)) : [];
-    const values = layout === null ? [...written.values, ...Array.from(more)] : null;
-    if (rows.length === 0 && !values?.length && (layout === null || relation.derived)) return {};
-    const kept = keptOf(relation, layout, rows, values, ALGEBRAS[this.semantics].dtype);
-    if (layout === null || relation.derived) return { kept };
-    const turned = keptOf(relation, (1 - layout) as Layout, rows, null, 'bool');
-    // With many facts whole rows of words are joined faster than a row for each fact.
-    const [size, width] = kept.shape as [number, number];
-    if (rows.length / 2 > 4 * size * Math.max(width, 8)) return { kept, turned };
-    return { kept, turned, pairs: sn.tensor(columnsOf(rows), { shape: [2, columnsOf(rows).length / 2] }) };
-  }
-
   /** Derives all that follows from the facts. */
-  solve(options?: { params?: Parameters }): Solved {
-    const { params = {} } = readOptions('program.solve', options, SOLVE);
-    this.#checkParams('program.solve', params);
-    const { temperature } = this.#options;
+  solve(options?: SolveOptions): Solved {
+    const given = readOptions('program.solve', options, SOLVE);
     return sn.tidy(() => {
-      const { known, iterations, done } = this.#run(this.#facts(), params, temperature > 0 ? sn.tensor(temperature) : null);
-      if (!done.item()) {
-        throw new sn.SinterError('unsupported', 'program.solve', `the rules still derive something after ${this.#options.maxRounds} rounds`, { hint: 'option maxRounds allows more, a larger tolerance ends sooner' });
-      }
+      const { known, iterations, done } = this.#run(this.#inputs('program.solve', given));
+      if (!done.item()) throw this.#endless('program.solve');
       this.#forget();
       this.#known = sn.keep(known);
       return { iterations: Number(iterations.item()) };
     });
   }
 
+  #endless(op: string): Error {
+    const text = `the rules still derive something after ${this.#options.maxRounds} rounds`;
+    return new sn.SinterError('unsupported', op, text, { hint: 'option maxRounds allows more, a larger tolerance ends sooner' });
+  }
+
+  /** The rounds of solve: the facts alone first. */
+  *#steps(op: string, options: SolveOptions | undefined): Generator<Step> {
+    const inputs = sn.keep(sn.tidy(() => this.#inputs(op, readOptions(op, options, SOLVE))));
+    const limit = { maxRounds: this.#options.maxRounds, endless: () => this.#endless(op) };
+    this.#stepping ??= new Stepping(this.#relations, this.#checked.components, limit, (given) => this.#enter(given));
+    try {
+      yield* this.#stepping.run(inputs);
+    } finally {
+      inputs.temperature?.dispose();
+    }
+  }
+
+  /** As solve, a round after the other; between them the program has what is derived by then. */
+  *rounds(options?: SolveOptions): Generator<RuleRound, void> {
+    const seen = new Map<Relation, Set<number>>();
+    for (const { iteration, known, of, deltas } of this.#steps('program.rounds', options)) {
+      this.#forget();
+      this.#known = sn.keep(sn.tidy(() => Object.fromEntries(Object.entries(known).map(([name, t]) => [name, sn.reshape(t, t.shape)]))));
+      const derived: Record<string, Member[][]> = {};
+      for (const relation of of) {
+        const { name, numbers } = relation;
+        if (numbers) continue;
+        const places = this.#placesOf(relation, (deltas ?? known)[name]);
+        const fresh = deltas ? places : places.filter((place) => !seen.get(relation)?.has(place));
+        if (!deltas) seen.set(relation, new Set(places));
+        if (fresh.length > 0) derived[name] = fresh.map((place) => namedRow(relation, rowAt(relation, place)));
+      }
+      if (iteration > 0) yield { iteration, derived };
+    }
+  }
+
+  /** Why a fact holds: the rules that derived it, down to the facts that were given. null where it does not hold. */
+  explain(text: string): Explained | null {
+    const { relation, args } = this.#query('program.explain', text);
+    this.#checkConstants('program.explain', args);
+    if (this.semantics !== 'boolean') throw new sn.UnsupportedError('program.explain', 'only boolean rules are explained');
+    this.#explainer ??= new Explainer(this.#checked.definitions, this.#ranks());
+    const found = this.#explainer.explain({ relation, args });
+    return found && { ...found, text: explanationText(found) };
+  }
+
+  /** In which round each fact came up. */
+  #ranks(): Ranks {
+    const ranks = new Map<Relation, Int32Array>();
+    for (const { iteration, known, of, deltas } of this.#steps('program.explain', undefined)) {
+      for (const relation of of) {
+        if (relation.numbers) continue;
+        const own = ranks.get(relation) ?? new Int32Array(sizeOf('program.explain', relation)).fill(-1);
+        ranks.set(relation, own);
+        for (const place of this.#placesOf(relation, (deltas ?? known)[relation.name])) if (own[place] === -1) own[place] = iteration;
+      }
+    }
+    return { of: (relation, row) => ranks.get(relation)![placeOf(relation, row)]! };
+  }
+
+  /** What becomes of the rules: their einsums with how, how large and how long each is, the kernels of each rule, and the
+   *  program of all. It looks at what solve derived, which it calls where that was not done. */
+  inspect(options?: SolveOptions): InspectedRules {
+    const given = readOptions('program.inspect', options, SOLVE);
+    if (!this.#known) this.solve(given);
+    const known = this.#known!;
+    return sn.tidy(() => {
+      const inputs = this.#inputs('program.inspect', given);
+      const { setting } = this.#enter(inputs);
+      const looking = { algebra: setting.algebra, known, layouts: this.#layouts, forms: inputs.facts };
+      const derive = (definition: Definition, from: Tensors): Tensor => setting.derive(definition, ({ name }) => from[name]!);
+      const rules = this.#checked.definitions.map((definition) => lookAtRule(definition, { ...looking, derive }));
+      const program = sn.inspect((all: RuleInputs) => {
+        const { setting: own, facts } = this.#enter(all);
+        return solve(this.#relations, this.#checked.components, own, facts);
+      })(inputs);
+      return { rules, program };
+    });
+  }
+
   #forget(): void {
+    this.#explainer = null;
     if (this.#known) sn.dispose(this.#known);
     this.#known = null;
   }
@@ -260,6 +298,10 @@ export class RuleProgram {
     return { relation, places: placesOf(relation, layout, data, this.#threshold) };
   }
 
+  #placesOf(relation: Relation, tensor: Tensor | undefined): number[] {
+    return tensor ? placesOf(relation, this.#layout(relation), tensor.dataSync() as ArrayLike<number>, this.#threshold) : [];
+  }
+
   /** How many facts a relation has; of numbers from 0 to 1 those above 0.5. */
   count(name: string): number {
     const { layout, data } = this.#truths('program.count', name);
@@ -275,6 +317,11 @@ export class RuleProgram {
   #query(op: string, text: string): Entry {
     if (typeof text !== 'string') throw new sn.SinterError('argument', op, `the query is ${shown(text)}, expected a text such as Ancestor(7, x)`);
     return this.#checked.lookUp(parseQuery(text));
+  }
+
+  #checkConstants(op: string, args: readonly Argument[]): void {
+    const free = args.find((arg) => typeof arg === 'string');
+    if (free !== undefined) throw new sn.SinterError('argument', op, `the variable ${free}, expected constants`, { hint: 'query(text) has variables' });
   }
 
   /** For each fact that fits, what the variables stand for: p.query('Ancestor(7, x)') -> [{ x: 12 }, ...]. Without
@@ -298,8 +345,7 @@ export class RuleProgram {
   /** How true a fact is: p.value('Likes(1, 2)'). */
   value(text: string): number {
     const { relation, args } = this.#query('program.value', text);
-    const free = args.find((arg) => typeof arg === 'string');
-    if (free !== undefined) throw new sn.SinterError('argument', 'program.value', `the variable ${free}, expected constants`, { hint: 'query(text) has variables' });
+    this.#checkConstants('program.value', args);
     const { layout, data } = this.#truths('program.value', relation.name);
     return valueAt(relation, layout, data, args as number[]);
   }
@@ -354,9 +400,9 @@ export class RuleProgram {
     this.#checkParams('program.forward', params);
     for (const name of Object.keys(facts)) this.#relation('program.forward', name);
     return sn.tidy(() => {
-      const { kept, ...forms } = this.#facts();
-      const all = withParameters(this.#relations, { ...kept, ...facts }, this.#weighted, params);
-      const setting = this.#setting(params, temperature > 0 ? sn.tensor(temperature) : null, forms, rounds);
+      const given = this.#given.tensors();
+      const inputs = { facts: { ...given, kept: { ...given.kept, ...facts } }, params, temperature: temperature > 0 ? sn.tensor(temperature) : null };
+      const { setting, facts: all } = this.#enter(inputs, rounds);
       return solve(this.#relations, this.#checked.components, setting, all).known;
     });
   }
@@ -365,8 +411,9 @@ export class RuleProgram {
   dispose(): void {
     this.#forget();
     this.#run.dispose();
-    for (const given of this.#given.values()) this.#release(given);
-    for (const { at } of this.#weighted) at.dispose();
+    this.#stepping?.dispose();
+    this.#stepping = null;
+    this.#given.dispose();
   }
 }
 

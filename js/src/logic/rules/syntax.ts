@@ -45,6 +45,15 @@ export interface Atom {
 
 export type Comparator = '=' | '!=' | '<' | '<=' | '>' | '>=';
 
+export const TESTS: Readonly<Record<Comparator, (a: number, b: number) => boolean>> = {
+  '=': (a, b) => a === b,
+  '!=': (a, b) => a !== b,
+  '<': (a, b) => a < b,
+  '<=': (a, b) => a <= b,
+  '>': (a, b) => a > b,
+  '>=': (a, b) => a >= b,
+};
+
 /** What a body is a conjunction of. */
 export type Literal =
   | { readonly kind: 'atom'; readonly atom: Atom; readonly negated: boolean; readonly at: Place }
