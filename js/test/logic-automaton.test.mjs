@@ -197,7 +197,7 @@ test('what cannot be is said', async () => {
   assertThrows(make({ perception: { kernels: 2, layers: [4, 2] } }), SinterError, { message: /perception.layers begins with 4, expected 8/ });
   assertThrows(make({ boundary: 'open' }), SinterError, { message: 'logic.automaton: no boundary "open" (there are zero, wrap)' });
   assertThrows(make({ asynchronous: 2 }), SinterError, { message: /option asynchronous is 2, expected true, false, or a share/ });
-  assertThrows(make({ straightThrough: 'late' }), SinterError, { message: /option straightThrough is "late"/ });
+  assertThrows(make({ harden: 'late' }), SinterError, { message: /harden/ });
   assertThrows(make({ stepss: 2 }), SinterError, { message: /there is no option 'stepss', did you mean 'steps'/ });
   assertThrows(make({ steps: 0 }), SinterError, { message: /steps is 0/ });
   const ca = make({})();

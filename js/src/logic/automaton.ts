@@ -8,7 +8,7 @@
 import * as sn from '../index.js';
 import type { Tensor } from '../index.js';
 import { chainCoefficients, initChain, runChain } from './chain.js';
-import { gates, type CoefficientOptions, type GateCoefficients, type GateForm, type GateParams, type Gates, type HardOptions } from './gates.js';
+import { gates, type CoefficientOptions, type GateCoefficients, type GateForm, type GateParams, type Gates, type GatesOptions, type HardOptions } from './gates.js';
 import { layersOf } from './network.js';
 import { randomWires } from './wires.js';
 
@@ -42,9 +42,11 @@ export interface AutomatonOptions {
   form?: GateForm;
   /** Of the wires. Default 0. */
   seed?: number;
-  /** Computes with hard gates and learns with the gradients of soft ones: false, true, or (default) from the first loss
-   *  below this number on, 0.02. Soft gates learn faster, and at the end a little is left that they do and hard ones do not. */
-  straightThrough?: boolean | number;
+  /** How sure fresh gates are to pass their first input on, as of logic.gates. */
+  residual?: number;
+  /** From the first loss below it on, gates compute values half way from their soft to their hard ones, with the gradients of
+   *  soft ones: at the end a little is left that soft gates do and hard ones do not. Default 0.001; 0: never. */
+  harden?: number;
   /** Grids to start from, (channels, batch, height, width), from a key and their shape. Default: random bits. */
   start?: (key: Tensor, shape: readonly number[]) => Tensor;
   /** What the first channels are to be after the steps, (known channels, batch, height, width), from the start. */
@@ -66,7 +68,8 @@ const SCHEMA: sn.internals.OptionSchema<AutomatonOptions> = {
   batch: 'integer',
   form: 'string',
   seed: 'integer',
-  straightThrough: 'any',
+  residual: 'number',
+  harden: 'number',
   start: 'function',
   target: 'function',
   damage: 'function',
@@ -120,27 +123,30 @@ export interface Automaton {
   start(key: Tensor): Tensor;
 }
 
+/** What fresh gates are. */
+type Fresh = Pick<GatesOptions, 'form' | 'residual'>;
+
 const AROUND = [0, 1, 2, 3, 5, 6, 7, 8];
 
 /** The first layer of all kernels, rows of a neighbourhood as inputs. */
-function firstLayer(kernels: number, form: GateForm): Gates {
+function firstLayer(kernels: number, fresh: Fresh): Gates {
   const outputs = kernels * AROUND.length;
   const wires = [Int32Array.from({ length: outputs }, () => 4), Int32Array.from({ length: outputs }, (_, i) => AROUND[i % 8]!)] as const;
-  return gates({ inputs: 9, outputs, wires, form });
+  return gates({ ...fresh, inputs: 9, outputs, wires });
 }
 
 /** Kernels' layers, each kernel with wires of its own. */
-function perceptionOf(op: string, { kernels, layers }: Perception, form: GateForm, seed: number): Gates[] {
+function perceptionOf(op: string, { kernels, layers }: Perception, fresh: Fresh, seed: number): Gates[] {
   internals.checkInteger(op, 'perception.kernels', kernels, 1);
   const widths = internals.checkIntegers(op, 'perception.layers', layers, 1);
   if (widths[0] !== AROUND.length)
     throw new SinterError('argument', op, `perception.layers begins with ${widths[0]}, expected 8: the cell with each neighbour`);
   return widths.map((width, i) => {
-    if (i === 0) return firstLayer(kernels, form);
+    if (i === 0) return firstLayer(kernels, fresh);
     const inputs = widths[i - 1]!;
     const own = Array.from({ length: kernels }, (_, k) => randomWires(op, inputs, width, seed + 1000 * i + k));
     const side = (at: 0 | 1): Int32Array => Int32Array.from(own.flatMap((wires, k) => Array.from(wires[at], (wire) => k * inputs + wire)));
-    return gates({ inputs: kernels * inputs, outputs: kernels * width, wires: [side(0), side(1)], form });
+    return gates({ ...fresh, inputs: kernels * inputs, outputs: kernels * width, wires: [side(0), side(1)] });
   });
 }
 
@@ -167,31 +173,24 @@ function fireOf(op: string, asynchronous: unknown): number {
   throw new SinterError('argument', op, `option asynchronous is ${internals.shown(asynchronous)}, expected true, false, or a share above 0, at most 1`);
 }
 
-/** Below which loss gates become hard in training. */
-function thresholdOf(op: string, straightThrough: unknown): number {
-  if (typeof straightThrough === 'boolean') return straightThrough ? Infinity : 0;
-  if (typeof straightThrough === 'number' && straightThrough >= 0) return straightThrough;
-  throw new SinterError('argument', op, `option straightThrough is ${internals.shown(straightThrough)}, expected true, false, or a loss`);
-}
-
 /** An automaton of gates, with its training. */
 export function automaton(options: AutomatonOptions): Automaton {
   const op = 'logic.automaton';
   const given = internals.readOptions(op, options, SCHEMA);
-  const { channels, steps, boundary = 'zero', asynchronous = false, batch = 1, form = 'softmax', seed = 0 } = given;
+  const { channels, steps, boundary = 'zero', asynchronous = false, batch = 1, form = 'softmax', seed = 0, residual, harden = 0.001 } = given;
+  const fresh: Fresh = residual === undefined ? { form } : { form, residual };
   internals.checkInteger(op, 'channels', channels, 1);
   internals.checkInteger(op, 'steps', steps, 1);
   internals.checkInteger(op, 'batch', batch, 1);
   internals.checkChoice(op, 'boundary', boundary, ['zero', 'wrap']);
   const [height, width] = internals.checkIntegers(op, 'grid', given.grid, 1, 2) as [number, number];
   const fire = fireOf(op, asynchronous);
-  const perception = perceptionOf(op, given.perception ?? { kernels: 16, layers: [8, 4, 2] }, form, seed);
+  const perception = perceptionOf(op, given.perception ?? { kernels: 16, layers: [8, 4, 2] }, fresh, seed);
   const widths = internals.checkIntegers(op, 'update', given.update, 1);
   if (widths.at(-1) !== channels)
     throw new ShapeError(op, `update ends with ${widths.at(-1)} gates, expected one for each of ${channels} channels`);
   const seen = channels * (1 + perception.at(-1)!.outputs);
-  const update = layersOf(seen, widths, { form, seed: seed + 1_000_000 });
-  const straight = thresholdOf(op, given.straightThrough ?? 0.02);
+  const update = layersOf(seen, widths, { ...fresh, seed: seed + 1_000_000 });
   const { start = randomBits, target, damage } = given;
 
   const ruleOf = (params: AutomatonParams, how: CoefficientOptions): Rule => ({
@@ -224,7 +223,7 @@ export function automaton(options: AutomatonOptions): Automaton {
     return damage ? [error(end), error(advance(rule, damage(end, blow), chanceAfter))] : [error(end)];
   };
   const loss = (params: AutomatonParams, key: Tensor, { state: { least } }: sn.StepContext<Progress>): [Tensor, { state: Progress }] => {
-    const wrong = errors(params, key, { straightThrough: least.less(straight) }).map((error) => error.square().mean());
+    const wrong = errors(params, key, { straightThrough: least.less(harden).astype('float32').mul(0.5) }).map((error) => error.square().mean());
     const value = wrong.reduce((sum, each) => sum.add(each));
     return [value, { state: { least: sn.minimum(least, value) } }];
   };

@@ -24,6 +24,8 @@ export interface GatesOptions {
   form?: GateForm;
   /** Of random wires. Default 0. */
   seed?: number;
+  /** How sure fresh gates are to pass their first input on, as a logit. Default 10 of form softmax, 3 of form table. */
+  residual?: number;
   /** Soft gates compute hard values, and have the gradients of soft ones. Default false. */
   straightThrough?: boolean;
 }
@@ -34,7 +36,9 @@ export interface HardOptions {
 }
 
 export interface CoefficientOptions extends HardOptions {
-  straightThrough?: Tensor;
+  /** How far values go from soft to hard ones, with the gradients of soft ones: from 0 to 1. Default: as the layer's option
+   *  says, 0 or 1. */
+  straightThrough?: number | Tensor;
 }
 
 export interface GateParams {
@@ -63,7 +67,6 @@ export interface Gates {
   readonly form: GateForm;
   init(key: Tensor): GateParams;
   apply(params: GateParams, x: Tensor, options?: HardOptions): Tensor;
-  /** straightThrough: a bool scalar, instead of the layer's own option. */
   coefficients(params: GateParams, options?: CoefficientOptions): GateCoefficients;
   run(coefficients: GateCoefficients, x: Tensor): Tensor;
   /** The hard gates. */
@@ -76,34 +79,35 @@ const SCHEMA: sn.internals.OptionSchema<GatesOptions> = {
   wires: 'any',
   form: 'string',
   seed: 'integer',
+  residual: 'number',
   straightThrough: 'boolean',
 };
 
-/** Logits of a gate that passes its first input on, nearly. */
-const START: Readonly<Record<GateForm, readonly number[]>> = {
-  softmax: Array.from({ length: FUNCTIONS }, (_, f) => (f === PASS_A ? 10 : 0)),
-  table: [-3, -3, 3, 3],
+/** What the logits of a gate that passes its first input on are multiples of, and how large they are by default. */
+const PASSING: Readonly<Record<GateForm, { logits: readonly number[]; residual: number }>> = {
+  softmax: { logits: Array.from({ length: FUNCTIONS }, (_, f) => Number(f === PASS_A)), residual: 10 },
+  table: { logits: [-1, -1, 1, 1], residual: 3 },
 };
 
 /** From four values of a table to coefficients. */
 const OF_TABLE = [0, 1, 2, 3].map((at) => coefficientsOf([0, 1, 2, 3].map((i) => Number(i === at)) as [number, number, number, number]));
 
-/** Gradients of soft, and values of hard: always, or where a bool scalar is true. */
-function through(hard: Tensor, soft: Tensor, straight: boolean | Tensor): Tensor {
-  const values = straight === true ? hard : sn.where(straight as Tensor, hard, soft);
-  return sn.stopGradient(values).add(soft.sub(sn.stopGradient(soft)));
+/** Gradients of soft, and values so far of the way to hard: 1 is all of it. */
+function through(hard: Tensor, soft: Tensor, share: number | Tensor): Tensor {
+  if (share === 1) return sn.stopGradient(hard).add(soft.sub(sn.stopGradient(soft)));
+  return soft.add(sn.stopGradient(hard.sub(soft)).mul(share));
 }
 
 /** The truth tables as 0 and 1, or the functions as numbers, of which each gate is most. */
 const hardest = (form: GateForm, logits: Tensor): Tensor =>
   form === 'table' ? logits.greater(0).astype('float32') : logits.argmax({ axis: 1 });
 
-function coefficientsFrom(form: GateForm, logits: Tensor, hard: boolean, straight: boolean | Tensor): Tensor[] {
+function coefficientsFrom(form: GateForm, logits: Tensor, hard: boolean, straight: number | Tensor): Tensor[] {
   const soft = (): Tensor =>
     form === 'table' ? logits.sigmoid().matmul(sn.tensor(OF_TABLE)) : logits.softmax().matmul(sn.tensor(COEFFICIENTS));
   const firm = (): Tensor =>
     form === 'table' ? hardest(form, logits).matmul(sn.tensor(OF_TABLE)) : sn.tensor(COEFFICIENTS).take(hardest(form, logits));
-  const all = hard ? firm() : straight ? through(firm(), soft(), straight) : soft();
+  const all = hard ? firm() : straight === 0 ? soft() : through(firm(), soft(), straight);
   return all.split(4, { axis: 1 });
 }
 
@@ -112,7 +116,7 @@ interface Wiring {
   /** Logits of learnt wires. */
   init(key: Tensor): { wires?: Tensor };
   /** What a step needs of them. */
-  made(params: GateParams, hard: boolean, straight: boolean | Tensor): { wires?: Tensor };
+  made(params: GateParams, hard: boolean, straight: number | Tensor): { wires?: Tensor };
   /** Inputs a, then inputs b: (2 outputs, cells). */
   rows(wires: Tensor | undefined, x: Tensor): Tensor;
   indices(params: GateParams): ArrayLike<number>;
@@ -133,7 +137,7 @@ function learntWiring(candidates: Int32Array, k: number): Wiring {
     made({ wires }, hard, straight) {
       if (hard) return { wires: chosen(wires!) };
       const soft = wires!.softmax();
-      return { wires: straight ? through(sn.oneHot(wires!.argmax({ axis: 1 }), k), soft, straight) : soft };
+      return { wires: straight === 0 ? soft : through(sn.oneHot(wires!.argmax({ axis: 1 }), k), soft, straight) };
     },
     rows(wires, x) {
       if (wires!.ndim === 1) return x.take(wires!);
@@ -159,7 +163,7 @@ function wiringOf(op: string, inputs: number, outputs: number, wires: unknown, s
 /** Refuses what init of such a layer did not make. */
 function checkParams(op: string, params: unknown, outputs: number, form: GateForm): void {
   const { gates } = (params ?? {}) as Partial<GateParams>;
-  const width = START[form].length;
+  const width = PASSING[form].logits.length;
   if (gates instanceof sn.Tensor && gates.shape[0] === outputs && gates.shape[1] === width && gates.ndim === 2) return;
   throw new SinterError('argument', op, `these are not the parameters of ${outputs} gates of form ${form}`, {
     hint: 'params = gates.init(key), then gates.apply(params, x)',
@@ -172,11 +176,12 @@ export function gates(options: GatesOptions): Gates {
   const { inputs, outputs, wires = 'random', form = 'softmax', seed = 0, straightThrough = false } = internals.readOptions(op, options, SCHEMA);
   internals.checkInteger(op, 'inputs', inputs, 1);
   internals.checkInteger(op, 'outputs', outputs, 1);
-  internals.checkChoice(op, 'form', form, Object.keys(START));
+  internals.checkChoice(op, 'form', form, Object.keys(PASSING));
+  const { residual = PASSING[form].residual } = options;
   const wiring = wiringOf(op, inputs, outputs, wires, seed);
 
   const coefficients: Gates['coefficients'] = (params, given) => {
-    const { hard = false, straightThrough: straight = straightThrough } = given ?? {};
+    const { hard = false, straightThrough: straight = Number(straightThrough) } = given ?? {};
     checkParams(op, params, outputs, form);
     return sn.tidy(() => ({
       gates: coefficientsFrom(form, params.gates, hard, straight),
@@ -199,7 +204,7 @@ export function gates(options: GatesOptions): Gates {
     outputs,
     form,
     init: (key) =>
-      sn.tidy(() => ({ gates: sn.tensor(START[form]).broadcastTo([outputs, START[form].length]).mul(1), ...wiring.init(key) })),
+      sn.tidy(() => ({ gates: sn.tensor(PASSING[form].logits).mul(residual).broadcastTo([outputs, PASSING[form].logits.length]).add(0), ...wiring.init(key) })),
     coefficients,
     run,
     apply: (params, x, given) =>
@@ -215,7 +220,7 @@ export function gates(options: GatesOptions): Gates {
 
 /** The number of the function that gate i is most. */
 function hardestOf(form: GateForm, logits: ArrayLike<number>, i: number): number {
-  const width = START[form].length;
+  const width = PASSING[form].logits.length;
   const own = Array.from({ length: width }, (_, k) => logits[i * width + k]!);
   // A function's number is its truth table, the value at (0, 0) first.
   return form === 'table' ? own.reduce((number, logit) => 2 * number + Number(logit > 0), 0) : own.indexOf(Math.max(...own));

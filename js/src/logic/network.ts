@@ -8,7 +8,7 @@ import { gates, type GateParams, type Gates, type GatesOptions, type HardOptions
 
 const { ShapeError, SinterError, internals } = sn;
 
-export interface NetworkOptions extends Pick<GatesOptions, 'form' | 'seed' | 'straightThrough'> {
+export interface NetworkOptions extends Pick<GatesOptions, 'form' | 'seed' | 'residual' | 'straightThrough'> {
   inputs: number;
   /** How many gates each layer has, or a layer of one's own. */
   layers: readonly (number | Gates)[];
@@ -28,6 +28,7 @@ const SCHEMA: sn.internals.OptionSchema<NetworkOptions> = {
   tau: 'number',
   form: 'string',
   seed: 'integer',
+  residual: 'number',
   straightThrough: 'boolean',
 };
 
