@@ -91,7 +91,7 @@ test('the loss is the mean square error after the steps, and its gradient that o
   sn.eval(before);
   const made = ca.step({ ...state, params: sn.tree.map((t) => t.add(0), before) }, key);
   assert.ok(Math.abs(made.loss.item() - expected) < 1e-6);
-  assert.equal(made.state.state.least.item(), made.loss.item());
+  assert.equal(made.state.state.loss.item(), made.loss.item());
   // Of plain descent with rate 1 the update is the gradient.
   const [old, next] = [before, made.state.params].map((params) => params.update[1].gates.toArray());
   for (const [i, k] of [[0, 0], [2, 3], [4, 1]]) {
@@ -197,7 +197,7 @@ test('what cannot be is said', async () => {
   assertThrows(make({ perception: { kernels: 2, layers: [4, 2] } }), SinterError, { message: /perception.layers begins with 4, expected 8/ });
   assertThrows(make({ boundary: 'open' }), SinterError, { message: 'logic.automaton: no boundary "open" (there are zero, wrap)' });
   assertThrows(make({ asynchronous: 2 }), SinterError, { message: /option asynchronous is 2, expected true, false, or a share/ });
-  assertThrows(make({ harden: 'late' }), SinterError, { message: /harden/ });
+  assertThrows(make({ harden: 0 }), SinterError, { message: 'logic.automaton: harden is 0, expected a loss above 0' });
   assertThrows(make({ stepss: 2 }), SinterError, { message: /there is no option 'stepss', did you mean 'steps'/ });
   assertThrows(make({ steps: 0 }), SinterError, { message: /steps is 0/ });
   const ca = make({})();

@@ -44,8 +44,8 @@ export interface AutomatonOptions {
   seed?: number;
   /** How sure fresh gates are to pass their first input on, as of logic.gates. */
   residual?: number;
-  /** From the first loss below it on, gates compute values half way from their soft to their hard ones, with the gradients of
-   *  soft ones: at the end a little is left that soft gates do and hard ones do not. Default 0.001; 0: never. */
+  /** Below which loss gates harden: they compute values on the way from their soft to their hard ones, the further the lower
+   *  the last loss was, with the gradients of soft ones. So at the end both do the same. Default 0.01. */
   harden?: number;
   /** Grids to start from, (channels, batch, height, width), from a key and their shape. Default: random bits. */
   start?: (key: Tensor, shape: readonly number[]) => Tensor;
@@ -83,8 +83,8 @@ export interface AutomatonParams {
 
 /** What an automaton remembers of its training. */
 export interface Progress {
-  /** The least loss of all epochs. */
-  least: Tensor;
+  /** Of the last epoch. */
+  loss: Tensor;
 }
 
 export type AutomatonState = sn.TrainState<AutomatonParams, Progress>;
@@ -173,11 +173,16 @@ function fireOf(op: string, asynchronous: unknown): number {
   throw new SinterError('argument', op, `option asynchronous is ${internals.shown(asynchronous)}, expected true, false, or a share above 0, at most 1`);
 }
 
+/** How far gates are on the way to hard ones, from 0 to 1: as far as a 36th of where they begin to harden. Where they harden
+ *  too early the loss rises, and they go back. */
+const hardnessAt = (loss: Tensor, harden: number): Tensor => sn.sub(1, loss.div(harden).sqrt()).mul(1.2).maximum(0).minimum(1);
+
 /** An automaton of gates, with its training. */
 export function automaton(options: AutomatonOptions): Automaton {
   const op = 'logic.automaton';
   const given = internals.readOptions(op, options, SCHEMA);
-  const { channels, steps, boundary = 'zero', asynchronous = false, batch = 1, form = 'softmax', seed = 0, residual, harden = 0.001 } = given;
+  const { channels, steps, boundary = 'zero', asynchronous = false, batch = 1, form = 'softmax', seed = 0, residual, harden = 0.01 } = given;
+  if (!(harden > 0)) throw new SinterError('argument', op, `harden is ${harden}, expected a loss above 0`);
   const fresh: Fresh = residual === undefined ? { form } : { form, residual };
   internals.checkInteger(op, 'channels', channels, 1);
   internals.checkInteger(op, 'steps', steps, 1);
@@ -222,10 +227,10 @@ export function automaton(options: AutomatonOptions): Automaton {
     const end = advance(rule, begin, chance);
     return damage ? [error(end), error(advance(rule, damage(end, blow), chanceAfter))] : [error(end)];
   };
-  const loss = (params: AutomatonParams, key: Tensor, { state: { least } }: sn.StepContext<Progress>): [Tensor, { state: Progress }] => {
-    const wrong = errors(params, key, { straightThrough: least.less(harden).astype('float32').mul(0.5) }).map((error) => error.square().mean());
+  const loss = (params: AutomatonParams, key: Tensor, { state: { loss: last } }: sn.StepContext<Progress>): [Tensor, { state: Progress }] => {
+    const wrong = errors(params, key, { straightThrough: hardnessAt(last, harden) }).map((error) => error.square().mean());
     const value = wrong.reduce((sum, each) => sum.add(each));
-    return [value, { state: { least: sn.minimum(least, value) } }];
+    return [value, { state: { loss: value } }];
   };
   const train = sn.trainStep(loss, given.optimizer ?? sn.optim.adamw({ lr: 0.05, beta2: 0.99, weightDecay: 0.01, clipNorm: 100 }));
   const rate = sn.jit((params: AutomatonParams, key: Tensor, hard: boolean) =>
@@ -255,7 +260,7 @@ export function automaton(options: AutomatonOptions): Automaton {
       sn.tidy(() => {
         const [a, b] = sn.random.splitKeys(key, 2) as [Tensor, Tensor];
         const params = { perception: initChain(perception, a), update: initChain(update, b) };
-        return train.init(params, { state: { least: sn.full([], NOTHING_LEARNT) } });
+        return train.init(params, { state: { loss: sn.full([], NOTHING_LEARNT) } });
       }),
     step: (state, key) => {
       const made = train(state, key);

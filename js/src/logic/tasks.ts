@@ -31,6 +31,7 @@ export function checkerboard(options: CheckerboardOptions = {}): AutomatonOption
     channels: 8,
     update: widths,
     form: 'table',
+    residual: 4.5,
     grid: [16, 16],
     steps: 20,
     batch: 2,

