@@ -17,7 +17,7 @@ const randomFrom = (seed) => {
 };
 
 /** Parent and child: each but the first has a parent among the few before it, so that chains are about 74 long. */
-export const genealogy = (people, seed, few = 65) => {
+export const genealogy = (people, seed, few = 58) => {
   const random = randomFrom(seed);
   return Int32Array.from(Array.from({ length: people - 1 }, (_, i) => [i - random(Math.min(i + 1, few)), i + 1]).flat());
 };

@@ -113,21 +113,24 @@ test('weights of rules train: which of two rules holds is found', () => {
   assert.deepEqual(p.rows('Aunt'), [[6, 1], [7, 3]]);
 });
 
-test('above temperature 0 similar members lend each other their facts', () => {
+test('above temperature 0 members that are alike lend each other their facts', () => {
   const text = `
     domain Animal = {cat, tiger, trout}. domain Food = {meat, weed}.
     Eats(Animal, Food). Eats('cat', 'meat'). Eats('trout', 'weed').
     Hunts(a) :- Eats(a, 'meat').`;
-  const likeness = sn.tensor([[1, 0, 0], [0.9, Math.sqrt(1 - 0.81), 0], [0, 0, 1]]);
-  const hunts = (params, temperature) => {
-    const p = logic.program(text, { semantics: 'learnt', temperature });
-    p.solve({ params });
+  const Animal = sn.tensor([[1, 0, 0], [0.9, Math.sqrt(1 - 0.81), 0], [0, 0, 2]]);
+  const p = logic.program(text, { semantics: 'learnt' });
+  const hunts = (temperature) => {
+    p.solve({ params: { Animal }, temperature });
     return p.tensor('Hunts').toArray();
   };
-  assert.deepEqual(hunts({}, 0), [1, 0, 0]);
-  const [cat, tiger, trout] = hunts({ Animal: likeness }, 0.1);
-  // The tiger is the cat to 0.9: sigmoid((0.9 - 0.5) / 0.1).
-  assertClose([cat, tiger, trout], [0.5, 0.4, -0.5].map((score) => 1 / (1 + Math.exp(-score / 0.1))), 1e-5);
+  assert.deepEqual(hunts(0), [1, 0, 0]);
+  for (const t of [0.1, 0.5, 1]) {
+    // Squared distances from the cat: 0, 2 - 1.8, 1 + 4.
+    const scores = [0, 0.2, 5].map((distance) => Math.exp(-distance / (2 * t)));
+    assertClose(hunts(t), scores.map((score) => 1 / (1 + Math.exp(-(score - 0.5) / t))), 1e-5);
+  }
+  assert.ok(hunts(0.01)[1] < 1e-6 && hunts(0.5)[1] > 0.5, 'the less, the nearer to deduction');
 });
 
 test('embeddings train', () => {

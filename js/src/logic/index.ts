@@ -17,6 +17,7 @@ export type { Explanation } from './rules/explain.js';
 export type { InspectedJoin, InspectedRule } from './rules/inspection.js';
 export type { Semantics } from './rules/check.js';
 export type { Member, Rows } from './rules/facts.js';
+export { ruleExamples, type RuleExample } from './rules/examples.js';
 export { RuleError, type Place } from './rules/syntax.js';
 export {
   gates,

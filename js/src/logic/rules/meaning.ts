@@ -2,10 +2,9 @@
 //
 // Fuzzy: a named weight is the sigmoid of its parameter, a relation that is a parameter the sigmoids of its entries.
 //
-// Learnt (after Domingos, arXiv 2510.12269): members have embeddings, the rows of E, and a relation is read through them,
-// as the sum of the outer products of its facts' embeddings, E' R E, asked for at E: (E E') R (E E'). With orthonormal
-// rows that is R itself; similar members lend each other their facts. What a rule gives is sigmoid((sum - 1/2) / T), the
-// step of it at T = 0: with both, rules deduce exactly.
+// Learnt (after Domingos, arXiv 2510.12269): members have embeddings, the rows of E, and a fact is lent to members that are
+// like its own: a relation is read as K R K', where likeness K = exp(-|e - e'|^2 / 2T) is 1 of a member and itself. What
+// a rule gives is sigmoid((sum - 1/2) / T). At T = 0 likeness is identity and the sigmoid the step: rules deduce exactly.
 
 import * as sn from '../../index.js';
 import type { Tensor } from '../../index.js';
@@ -24,15 +23,21 @@ export function truthOf(score: Tensor, temperature: Tensor | null): Tensor {
   return sn.sigmoid(sn.div(sn.sub(score, 0.5), temperature));
 }
 
+/** How like each member of a domain is to each. */
+export function likenessOf(embedding: Tensor, temperature: Tensor): Tensor {
+  const dots = sn.matmul(embedding, sn.transpose(embedding));
+  const own = sn.sum(sn.square(embedding), { axis: 1, keepdims: true });
+  const distance = sn.relu(sn.sub(sn.add(own, sn.transpose(own)), sn.mul(dots, 2)));
+  return sn.exp(sn.div(distance, sn.mul(temperature, -2)));
+}
+
 /** A relation through the embeddings of its domains. */
-export function throughEmbeddings(relation: Relation, whole: Tensor, params: Parameters): Tensor {
+export function throughEmbeddings(relation: Relation, whole: Tensor, params: Parameters, temperature: Tensor | null): Tensor {
   let t = whole;
   for (const [axis, { name }] of relation.domains.entries()) {
     const embedding = params[name];
-    if (!embedding) continue;
-    // The axis last, E' and E of it, and back.
-    const last = sn.moveaxis(t, axis, -1);
-    t = sn.moveaxis(sn.matmul(sn.matmul(last, embedding), sn.transpose(embedding)), -1, axis);
+    if (!embedding || temperature === null) continue;
+    t = sn.moveaxis(sn.matmul(sn.moveaxis(t, axis, -1), likenessOf(embedding, temperature)), -1, axis);
   }
   return t;
 }
@@ -47,7 +52,7 @@ export function deriveWith(semantics: Semantics, params: Parameters, temperature
     if (semantics === 'boolean') return deriveBits(definition, read, layouts, forms);
     const weight = weightOf(definition.weight, params);
     if (semantics !== 'learnt') return deriveClause(algebra, definition, read, weight);
-    const score = deriveClause(algebra, definition, (relation, atom) => throughEmbeddings(relation, read(relation, atom), params));
+    const score = deriveClause(algebra, definition, (relation, atom) => throughEmbeddings(relation, read(relation, atom), params, temperature));
     const truth = truthOf(score, temperature);
     return weight === null ? truth : sn.mul(truth, weight);
   };

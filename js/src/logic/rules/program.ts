@@ -26,7 +26,7 @@ export interface ProgramOptions {
   maxRounds?: number;
   /** By how much a number has to move for another round. Default 1e-6. */
   tolerance?: number;
-  /** Of 'learnt': 0, the default, deduces exactly; above it similar members lend each other their facts. */
+  /** Of 'learnt': 0, the default, deduces exactly; above it members with like embeddings lend each other their facts. */
   temperature?: number;
   /** Of 'learnt': numbers in an embedding. Default as many as the domain has members, at most 64. */
   dim?: number;
@@ -373,7 +373,8 @@ export class RuleProgram {
     }
   }
 
-  /** The first parameters: of weights and relations around 0, embeddings orthonormal where dim allows it, else at random. */
+  /** The first parameters: of weights and relations around 0, embeddings orthonormal where dim allows it, else
+   *  at random. */
   init(key: Tensor): Record<string, Tensor> {
     const wanted = [...this.#wanted()];
     return sn.tidy(() =>
