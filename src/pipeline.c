@@ -259,10 +259,6 @@ sn_status sn_readable_graph(const sn_graph *traced, const sn_compile_options *op
   sn_graph from = *traced;
   from.arena = arena;
   *out = from;
-  if (sn_has_functions(traced)) {
-    *out = (sn_graph){.arena = arena};
-    SN_TRY(apply(sn_inline_functions, &context, &from, out));
-  }
   for (int i = 0; i < SN_PASS_COUNT; i++) {
     if (!options->pass_on[i] || !sn_pass_table[i].readable) continue;
     from = *out;

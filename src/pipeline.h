@@ -23,7 +23,7 @@ sn_status sn_compile_graph(const sn_graph *traced, const sn_compile_options *opt
                            sn_executable **out);
 
 /* The graph that source is written from in the words of the public functions: *traced behind the passes that keep to
- * them, expanded neither for the machine nor into what only kernels know. */
+ * them, expanded neither for the machine nor into what only kernels know; functions (regions.h) stay whole. */
 sn_status sn_readable_graph(const sn_graph *traced, const sn_compile_options *options,
                             sn_arena *arena, sn_graph *out);
 

@@ -181,9 +181,9 @@ export interface Inspection extends InspectedPart {
   /** The whole program as standalone C11, one function per kernel. name: of the function to call. */
   cSource(name?: string): string;
   /**
-   * What f computes, as a module of JavaScript over this package: with the names of its arguments, loops as loops, a
-   * value a line with its type. It runs to equal bits. name: of the function in it. Outside of Node, `import
-   * 'sinter/source'` loads what writes it.
+   * What f computes, as a module of JavaScript over this package: with the names of its arguments, loops as loops,
+   * checkpoints and functions with derivatives of their own as such, a value a line with its type. It runs to equal
+   * bits. name: of the function in it. Outside of Node, `import 'sinter/source'` loads what writes it.
    */
   jsSource(name?: string): string;
   /** Gives the program back; wat, cSource and jsSource then fail. Otherwise that happens some time after use. */

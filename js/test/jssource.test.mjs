@@ -214,7 +214,7 @@ test('what is composed before the trace: vjp, jvp, jacobian, hessian, vmap of gr
   roundTrip(sn.grad((w, xs) => sn.vmap((a) => a.mul(w).sin().sum())(xs).sum()), [v, x]);
 });
 
-test('functions with derivatives of their own, and values made again: written as what is computed', () => {
+test('functions with derivatives of their own, and checkpoints, are written as calls of them', () => {
   const [x, v] = [ramp([4, 6]), ramp([6], 2)];
   const twice = sn.customVjp((a) => a.sin(), { forward: (a) => [a.sin(), a], backward: (a, ct) => [ct.mul(a.cos()).mul(2)] });
   const bent = sn.customJvp((a) => a.tanh(), { jvp: ([a], [da]) => [a.tanh(), da.mul(0.5)] });
@@ -223,6 +223,30 @@ test('functions with derivatives of their own, and values made again: written as
   both((a, w) => again(again(a, w), w), x, v);
   both((a) => sn.scan((c, z) => [again(c, z), c], sn.ones([6]), a, { checkpoint: 2 })[1], x);
   roundTrip(sn.vmap((a) => again(twice(a), a)), [x]);
+  // Integers have no derivatives; what is captured is none of its arguments.
+  const shifted = sn.customVjp((a, k, i) => [a.mul(k).add(v), i.add(1)], {
+    forward: (a, k, i) => [[a.mul(k).add(v), i.add(1)], [a, k]], backward: ([a, k], [ct]) => [ct.mul(k).mul(3).add(v.sin()), ct.mul(a).sum(), null],
+  });
+  const slope = (f) => sn.grad((a, k, i) => f(a, k, i)[0].sum(), { argnums: [0, 1] });
+  const inputs = [x, sn.tensor(0.7), ints([1, 2])];
+  const source = roundTrip(shifted, inputs);
+  assert.match(source, /sn\.customVjp\(/);
+  const [want, got] = [shifted, load(source)].map((f) => slope(f)(...inputs).map((t) => t.toArray()));
+  assert.deepEqual(got, want);
+  assert.notDeepEqual(want, slope((a, k) => [a.mul(k)])(...inputs).map((t) => t.toArray()));
+  assert.match(roundTrip(bent, [x]), /sn\.customJvp\(/);
+});
+
+test('a checkpoint that is written keeps what it kept', () => {
+  const [x, w] = [ramp([64, 64]).mul(0.01), ramp([64, 64], 2).mul(0.01)];
+  for (const policy of ['nothing', 'products', ['h']]) {
+    const part = sn.checkpoint((a, w) => sn.saveAs(a.matmul(w).sin(), 'h').exp().sin().mul(a).tanh(), { policy });
+    const f = (a, w) => part(part(part(a, w), w), w).sum();
+    const source = roundTrip(f, [x, w]);
+    assert.equal(source.match(/sn\.checkpoint\(/g).length, 3);
+    const [want, got] = [f, load(source)].map((g) => sn.inspect(sn.grad(g))(x, w).memory);
+    assert.deepEqual([got.arenaBytes, got.again], [want.arenaBytes, want.again], String(policy));
+  }
 });
 
 test('layers, attention, solvers', () => {

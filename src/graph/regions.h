@@ -18,7 +18,7 @@
  * A rule's derivatives are those of floats alone, in their order and dtypes: cotangents of the results to cotangents of
  * the arguments if it is `reverse`, else tangents of the arguments to tangents of the results. A checkpoint's kept values
  * are what its derivative need not make again. Both ops are gone, their bodies in their place, before any pass
- * (passes/inline_functions.c).
+ * of a compilation (passes/inline_functions.c); only sn_readable_graph keeps them.
  *
  * A stack has the slices of `length` rounds along its first axis; a scan in reverse takes and writes the last one
  * first. A carry has one type throughout, and so has a result of both branches. In regions, an input node's number is

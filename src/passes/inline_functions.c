@@ -1,6 +1,6 @@
 /* inline_functions.c - the stage "inline". Checkpoints and functions with a derivative of their own stay whole until
  * derivatives have been taken. Then their bodies stand in their place, and names of values are forgotten. It is no pass
- * that can be switched off: nothing behind it knows these ops. */
+ * that can be switched off: fusion and all behind it do not know these ops. */
 #include "build/inline.h"
 #include "build/rewrite.h"
 #include "passes/passes.h"

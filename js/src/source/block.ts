@@ -31,6 +31,7 @@ export class Block {
   readonly #helpers: Set<HelperName>;
   readonly #bindings: readonly Binding[];
   readonly #hints: ReadonlyMap<number, string>;
+  readonly #saved: ReadonlyMap<number, string>;
   readonly #constants: (Constant | null)[];
   readonly #spellings = new Map<number, Spelling>();
   readonly #texts = new Map<number, string>();
@@ -39,13 +40,22 @@ export class Block {
   readonly #site: Site;
   readonly #adjoints: ReadonlyMap<number, number>;
 
-  /** bindings: by an input node's number; hints: names for nodes, where something is known of them. */
-  constructor(graph: Graph, names: Names, helpers: Set<HelperName>, bindings: readonly Binding[], hints: ReadonlyMap<number, string>) {
+  /** bindings: by an input node's number; hints: names for nodes, where something is known of them; saved: nodes that are
+   *  saved under names. */
+  constructor(
+    graph: Graph,
+    names: Names,
+    helpers: Set<HelperName>,
+    bindings: readonly Binding[],
+    hints: ReadonlyMap<number, string>,
+    saved: ReadonlyMap<number, string> = new Map(),
+  ) {
     this.graph = graph;
     this.names = names;
     this.#helpers = helpers;
     this.#bindings = bindings;
     this.#hints = hints;
+    this.#saved = saved;
     this.#constants = graph.nodes.map(() => null);
     graph.nodes.forEach((node, id) => (this.#constants[id] = this.#constantOf(node)));
     this.#reads = graph.nodes.map(() => 0);
@@ -81,8 +91,8 @@ export class Block {
   }
 
   /** Of a region of its graph. */
-  inner(region: Graph, names: Names, bindings: readonly Binding[], hints: ReadonlyMap<number, string>): Block {
-    return new Block(region, names, this.#helpers, bindings, hints);
+  inner(region: Graph, names: Names, bindings: readonly Binding[], hints: ReadonlyMap<number, string>, saved?: ReadonlyMap<number, string>): Block {
+    return new Block(region, names, this.#helpers, bindings, hints, saved);
   }
 
   hint(id: number): string | undefined {
@@ -170,6 +180,8 @@ export class Block {
       this.#name(longest, this.text(longest));
       text = compose();
     }
+    const saved = this.#saved.get(id);
+    if (saved !== undefined) return this.#name(id, `sn.saveAs(${text}, '${saved}')`);
     this.#texts.set(id, text);
     if (node.op === 'result' || node.op === 'input') return;
     const isShort = text.length <= MOST_TEXT && text.split('(').length - 1 <= MOST_CALLS;

@@ -1,15 +1,15 @@
-// Loops and conditions: a call whose functions are the regions of the graph, which see the values around them.
+// Loops, conditions and functions: a call whose functions are the regions of the graph, which see the values around them.
 
 import type { Binding, Block } from './block.js';
 import { numberAttr, typeText, type Graph, type GraphNode } from './graph.js';
-import type { Names } from './names.js';
+import { lastWord, type Names } from './names.js';
 import { fullText, optionsText } from './spell.js';
 
-const CONTROL = new Set(['scan', 'while_loop', 'cond']);
+const REGIONS: Readonly<Record<string, readonly string[]>> = {
+  scan: ['body'], while_loop: ['body', 'test'], cond: ['on_true', 'on_false'], checkpoint: ['body'], custom: ['body', 'rule'],
+};
 
-export const isControl = ({ op }: GraphNode): boolean => CONTROL.has(op);
-
-const REGIONS: Readonly<Record<string, readonly string[]>> = { scan: ['body'], while_loop: ['body', 'test'], cond: ['on_true', 'on_false'] };
+export const isControl = ({ op }: GraphNode): boolean => op in REGIONS;
 
 const regionsOf = (graph: Graph, node: GraphNode): Graph[] => REGIONS[node.op]!.map((name) => graph.regions[numberAttr(node, name)]!);
 
@@ -21,12 +21,36 @@ function readsOf(region: Graph): boolean[] {
   return reads;
 }
 
+/** How many inputs are read where the node stands; regions see the others. */
+const COUNT_GIVEN: Readonly<Record<string, (node: GraphNode) => number>> = {
+  scan: (node) => numberAttr(node, 'carries') + numberAttr(node, 'stacks'),
+  while_loop: (node) => numberAttr(node, 'carries'),
+  cond: () => 1,
+  checkpoint: ({ inputs }) => inputs.length,
+  custom: (node) => numberAttr(node, 'arguments'),
+};
+
 /** What control flow reads where it stands, and what its bodies and branches see of the values around them. */
 export function inputsOf(graph: Graph, node: GraphNode): { given: number[]; seen: number[] } {
-  const first = node.op === 'cond' ? 1 : numberAttr(node, 'carries') + (node.op === 'scan' ? numberAttr(node, 'stacks') : 0);
+  const first = COUNT_GIVEN[node.op]!(node);
   const reads = regionsOf(graph, node).map(readsOf);
-  const isSeen = (i: number): boolean => reads.some((each) => each[i - (node.op === 'cond' ? 1 : 0)]);
-  return { given: node.inputs.slice(0, first), seen: node.inputs.filter((_, i) => i >= first && isSeen(i)) };
+  // The rule of a custom function has derivatives before the values that it sees.
+  const numberIn = (i: number, region: number): number => {
+    if (node.op === 'cond') return i - 1;
+    return region === 1 && node.op === 'custom' ? i + derivativesGiven(graph, node).length : i;
+  };
+  const isSeen = (i: number): boolean => reads.some((each, region) => each[numberIn(i, region)]);
+  const given = node.inputs.filter((_, i) => i < first && (node.op !== 'checkpoint' || isSeen(i)));
+  return { given, seen: node.inputs.filter((_, i) => i >= first && isSeen(i)) };
+}
+
+const isFloat = ({ dtype }: GraphNode): boolean => /float/.test(dtype);
+
+/** Of what the rule of a custom function is given derivatives: places among results in reverse mode, else arguments. */
+function derivativesGiven(graph: Graph, node: GraphNode): number[] {
+  const [body] = regionsOf(graph, node) as [Graph];
+  const of = numberAttr(node, 'reverse') ? body.outputs.map((id) => body.nodes[id]!) : node.inputs.slice(0, numberAttr(node, 'arguments')).map((id) => graph.nodes[id]!);
+  return of.flatMap((leaf, i) => (isFloat(leaf) ? [i] : []));
 }
 
 const indented = (lines: readonly string[]): string => lines.map((line) => line.replace(/^(?=.)/gm, '  ')).join('\n');
@@ -59,11 +83,13 @@ interface Region {
   bindings: readonly Binding[];
   /** Names for what it returns. */
   hints?: readonly string[];
+  /** Values that are saved under names. */
+  saved?: ReadonlyMap<number, string>;
 }
 
 /** A function of the region with the given parameters. */
-function functionText(outer: Block, { graph, names, parameters, bindings, hints = [] }: Region, result: (outputs: string[]) => string): Written {
-  const block = outer.inner(graph, names, bindings, new Map(hints.map((hint, i) => [graph.outputs[i]!, hint])));
+function functionText(outer: Block, { graph, names, parameters, bindings, hints = [], saved }: Region, result: (outputs: string[]) => string): Written {
+  const block = outer.inner(graph, names, bindings, new Map(hints.map((hint, i) => [graph.outputs[i]!, hint])), saved);
   const { lines } = block;
   let outputs = block.write();
   if (result(outputs).length > MOST_RETURNED) outputs = block.nameOutputs();
@@ -102,7 +128,7 @@ const captured = ({ outer, node }: Statement, first: number): Binding[] =>
   });
 
 /** The text of an input: a value, as the loop begins with or walks along. */
-const given = (outer: Block, id: number): string => {
+const valueText = (outer: Block, id: number): string => {
   const constant = outer.constant(id);
   return constant ? fullText(constant) : outer.text(id);
 };
@@ -139,8 +165,8 @@ function scanText(statement: Statement): Written {
   const { outer, node, results, regions: [body] } = statement;
   const [carries, stacks, length] = ['carries', 'stacks', 'length'].map((name) => numberAttr(node, name)) as [number, number, number];
   const names = outer.names.inner(results.filter((name) => name !== null));
-  const init = node.inputs.slice(0, carries).map((id) => given(outer, id));
-  const xs = node.inputs.slice(carries, carries + stacks).map((id) => given(outer, id));
+  const init = node.inputs.slice(0, carries).map((id) => valueText(outer, id));
+  const xs = node.inputs.slice(carries, carries + stacks).map((id) => valueText(outer, id));
   const carry = carryNames(statement, names, carries);
   const reads = readsOf(body!);
   const slices = xs.map((stack, k) => (reads[carries + k] ? names.claim(/^sn\.iota/.test(stack) ? 'i' : elementName(stack)) : null));
@@ -167,7 +193,7 @@ function scanText(statement: Statement): Written {
 function whileText(statement: Statement): Written {
   const { outer, node, results, regions } = statement;
   const carries = numberAttr(node, 'carries');
-  const init = node.inputs.slice(0, carries).map((id) => given(outer, id));
+  const init = node.inputs.slice(0, carries).map((id) => valueText(outer, id));
   const functions = [regions[1]!, regions[0]!].map((graph, k) => {
     const names = outer.names.inner(results.filter((name) => name !== null));
     const carry = carryNames(statement, names, carries);
@@ -183,7 +209,69 @@ function condText(statement: Statement): Written {
   const { outer, node, regions } = statement;
   const branches = regions.map((graph) =>
     functionText(outer, { graph, names: outer.names.inner(), parameters: '', bindings: captured(statement, 1) }, tree));
-  return { text: callText('sn.cond', [given(outer, node.inputs[0]!), ...branches.map((f) => f.text)]), outputs: [] };
+  return { text: callText('sn.cond', [valueText(outer, node.inputs[0]!), ...branches.map((f) => f.text)]), outputs: [] };
+}
+
+/** Names of parameters for these values: as they are called outside, where no other of the names inside says that. */
+function parametersOf(outer: Block, ids: readonly number[], others: readonly Binding[]): { names: Names; parameters: string[] } {
+  const isPath = (id: number): boolean => !outer.constant(id) && /^[\w$.]+$/.test(outer.text(id));
+  const words = ids.map((id) => (isPath(id) && lastWord(outer.text(id))) || 'x');
+  const seen = new Set(others.map((other) => ('text' in other ? /^[\w$]+/.exec(other.text)?.[0] : undefined)));
+  const names = outer.names.inner(words.filter((word) => !seen.has(word)));
+  return { names, parameters: words.map((word) => names.claim(word)) };
+}
+
+/** What a checkpoint keeps, besides its arguments, is known by names. All that it reads are arguments: what it makes of other
+ *  values alone would not be made again. */
+function checkpointText({ outer, node, results, regions: [body] }: Statement): Written {
+  const kept = body!.outputs.slice(body!.outputs.length - numberAttr(node, 'kept'));
+  // Kept values that somebody reads outside are results like others.
+  const isRead = results.slice(body!.outputs.length - kept.length).some((name) => name !== null);
+  const count = body!.outputs.length - (isRead ? 0 : kept.length);
+  const reads = readsOf(body!);
+  const args = node.inputs.filter((id, i) => reads[i] && !outer.constant(id));
+  const { names, parameters } = parametersOf(outer, args, []);
+  const bindings = node.inputs.map((id, i): Binding => {
+    const constant = outer.constant(id);
+    return constant ? { constant } : { text: reads[i] ? parameters[args.indexOf(id)]! : '' };
+  });
+  const saved = new Map([...new Set(kept)].map((id, i) => [id, `kept${i || ''}`]));
+  const region = { graph: body!, names, parameters: parameters.join(', '), bindings, saved };
+  const f = functionText(outer, region, (outputs) => tree(outputs.slice(0, count)));
+  const options = optionsText({ policy: saved.size > 0 ? `[${[...saved.values()].map((name) => `'${name}'`).join(', ')}]` : undefined });
+  return { ...f, text: `${callText('sn.checkpoint', [f.text, ...(options ? [options] : [])])}(${args.map((id) => outer.text(id)).join(', ')})` };
+}
+
+function customText({ outer, node, regions }: Statement): Written {
+  const [body, rule] = regions as [Graph, Graph];
+  const n = numberAttr(node, 'arguments');
+  const isReverse = numberAttr(node, 'reverse') !== 0;
+  const args = node.inputs.slice(0, n);
+  const consts = captured({ outer, node } as Statement, n);
+  const given = derivativesGiven(outer.graph, node);
+  const own = outer.names.claim('f');
+  const { names, parameters: params } = parametersOf(outer, args, consts);
+  const f = functionText(outer, { graph: body, names: names.inner(), parameters: params.join(', '), bindings: [...params.map(text), ...consts] }, tree);
+  outer.lines.push(`const ${own} = ${f.text};`);
+  const total = isReverse ? body.outputs.length : n;
+  const derived = Array.from({ length: total }, (_, i) => (given.includes(i) ? names.claim(isReverse ? 'ct' : `d${params[i]}`) : null));
+  const bindings = [...params, ...given.map((i) => derived[i]!)].map(text).concat(consts);
+  const list = (texts: readonly string[]): string => `[${texts.join(', ')}]`;
+  const call = `${own}(${params.join(', ')})`;
+  const region = { graph: rule, names, bindings };
+  if (isReverse) {
+    const backward = functionText(outer, { ...region, parameters: `${list(params)}, ${pattern(derived)}` }, (outputs) => {
+      const made = [...outputs];
+      return list(args.map((id) => (isFloat(outer.graph.nodes[id]!) ? made.shift()! : 'null')));
+    });
+    const forward = `(${params.join(', ')}) => [${call}, ${list(params)}]`;
+    return { outputs: [], text: `sn.customVjp(${own}, {\n${indented([`forward: ${forward},`, `backward: ${backward.text},`])}\n})(${args.map((id) => valueText(outer, id)).join(', ')})` };
+  }
+  const jvp = functionText(outer, { ...region, parameters: `${list(params)}, ${list(derived.map((name) => name ?? ''))}` }, (outputs) => {
+    const made = [...outputs];
+    return `[${call}, ${tree(body.outputs.map((id) => (isFloat(body.nodes[id]!) ? made.shift()! : 'null')))}]`;
+  });
+  return { outputs: [], text: `sn.customJvp(${own}, {\n${indented([`jvp: ${jvp.text},`])}\n})(${args.map((id) => valueText(outer, id)).join(', ')})` };
 }
 
 /** Writes a node of control flow, and names its results. */
@@ -193,7 +281,7 @@ export function control(outer: Block, node: GraphNode, id: number): void {
   const readers = [...outer.readers[id]!].sort((a, b) => numberOf(a) - numberOf(b));
   const results = regions[0]!.outputs.map((): string | null => null);
   const carries = node.op === 'scan' ? numberAttr(node, 'carries') : 0;
-  const starts = node.op === 'cond' ? [] : startNames(outer, node, numberAttr(node, 'carries'));
+  const starts = 'carries' in node.attrs ? startNames(outer, node, numberAttr(node, 'carries')) : [];
   const name = (reader: number, wanted: string): void => {
     const claimed = outer.names.claim(outer.hint(reader) ?? wanted);
     results[numberOf(reader)] = claimed;
@@ -201,15 +289,18 @@ export function control(outer: Block, node: GraphNode, id: number): void {
   };
   // Stacks are called after what the body makes them of.
   const isStack = (reader: number): boolean => node.op === 'scan' && numberOf(reader) >= carries;
-  for (const reader of readers) if (!isStack(reader)) name(reader, starts[numberOf(reader)] ?? 'chosen');
+  for (const reader of readers) if (!isStack(reader)) name(reader, starts[numberOf(reader)] ?? (node.op === 'cond' ? 'chosen' : 'y'));
   const made = WRITERS[node.op]!({ outer, node, results, regions });
   for (const reader of readers) if (isStack(reader)) name(reader, stackName(made.outputs[numberOf(reader)]!));
   const isPair = made.text.startsWith('sn.scan');
   const parts = [results.slice(0, carries), results.slice(carries)].map((each) => (each.some((one) => one !== null) ? pattern(each) : null));
-  const target = !isPair ? pattern(results) : `[${parts[1] === null ? parts[0] : `${parts[0] ?? ''}, ${parts[1]}`}]`;
+  const last = node.op === 'checkpoint' && results.slice(results.length - numberAttr(node, 'kept')).every((one) => one === null);
+  const target = !isPair ? pattern(last ? results.slice(0, results.length - numberAttr(node, 'kept')) : results) : `[${parts[1] === null ? parts[0] : `${parts[0] ?? ''}, ${parts[1]}`}]`;
   const types = readers.map((reader) => typeText(outer.graph.nodes[reader]!));
   const isOne = types.length > 2 && types.every((type) => type === types[0]);
   outer.lines.push(`const ${target} = ${made.text}; // ${isOne ? `each ${types[0]}` : types.join(', ')}`);
 }
 
-const WRITERS: Readonly<Record<string, (statement: Statement) => Written>> = { scan: scanText, while_loop: whileText, cond: condText };
+const WRITERS: Readonly<Record<string, (statement: Statement) => Written>> = {
+  scan: scanText, while_loop: whileText, cond: condText, checkpoint: checkpointText, custom: customText,
+};

@@ -516,6 +516,7 @@ const SPELLERS: Readonly<Record<string, Speller>> = {
   broadcast: (_, node) => method(node.inputs, 'broadcastTo', [listText(node.shape)]),
   slice,
   barrier: same,
+  named: same,
   windows,
   pad,
   concat,
