@@ -2,6 +2,7 @@
 import { before, test } from 'node:test';
 import * as sn from 'sinter';
 import * as logic from 'sinter/logic';
+import { randomFrom } from './datalog.mjs';
 import { assertThrows } from './support.mjs';
 
 before(() => sn.init());
@@ -62,6 +63,11 @@ const TEXTS = [
   ['domain P = 3. A[P]. B[x] = A[x.].', 1, 31, /expected , or \], found \./],
   ['domain P = 30. A(P). B(a) :- A(a), A(b), A(c), a != b, b != c, C(a, b, c, d, e, f, g, h, i). C(P, P, P, P, P, P, P, P, P).', 1, 0, /entries, more than/],
   ['domain P = 3. A(P, P). B(a) :- A(a, _) , (A(a, 0) ; A(a, 1)), (A(a, 0) ; A(a, 1)), (A(a, 0) ; A(a, 1)), (A(a, 0) ; A(a, 1)), (A(a, 0) ; A(a, 1)), (A(a, 0) ; A(a, 1)), (A(a, 0) ; A(a, 1)), (A(a, 0) ; A(a, 1)), (A(a, 0) ; A(a, 1)).', 1, 210, /more than 256 alternatives/],
+  ['domain P = 3. constructor(P).', 1, 15, /constructor cannot be a name/],
+  ['domain P = 3. A(P). __proto__(x) :- A(x).', 1, 21, /__proto__ cannot be a name/],
+  [`domain P = 3. A(P). B(x) :- ${'A(x), '.repeat(64)}A(x).`, 1, 21, /the body has 65 conditions, more than 64/],
+  [`domain P = 3. A[P]. B[x] = ${'A[x] '.repeat(65)}.`, 1, 21, /a product has 65 factors, more than 64/],
+  ['domain P = 3. A(P). B(_) :- A(_).', 1, 23, /the variable _ of the head B\(_\) is bound by nothing/],
 ];
 
 test('a text that is wrong is an error with its line and column', () => {
@@ -119,4 +125,24 @@ test('rules that do not end within the bound are an error, and the program goes 
   if (p.count('T') !== 45) throw new Error(`${p.count('T')} facts, expected 45`);
   const grows = logic.program('domain P = 2. X[P]. Y[x] = 2 Y[x] + X[x].', { maxRounds: 50 }).set('X', [1, 1]);
   assertThrows(() => grows.solve(), sn.SinterError, { message: /after 50 rounds/ });
+});
+
+test('damaged texts are parsed or refused with a place', () => {
+  const random = randomFrom(11);
+  const signs = ['(', ')', '[', ']', '{', '}', '.', ',', ';', ':-', '::', '?-', '=', '+=', '<', 'not ', 'x', 'P', '7', '0.5', "'a'", '"', '_', ' ', '\n', '%', 'domain ', 'param ', 'softmax(', '\u00e9', '#'];
+  let refused = 0;
+  for (let i = 0; i < 4000; i++) {
+    let { text } = logic.ruleExamples[random(logic.ruleExamples.length)];
+    for (let k = random(4) + 1; k > 0; k--) {
+      const [at, gone] = [random(text.length), random(2) ? random(6) : 0];
+      text = text.slice(0, at) + (random(3) ? signs[random(signs.length)] : '') + text.slice(at + gone);
+    }
+    try {
+      logic.program(text, { semantics: random(2) ? 'boolean' : 'learnt' }).dispose();
+    } catch (error) {
+      if (!(error instanceof logic.RuleError) && !(error instanceof sn.OutOfMemoryError)) throw new Error(`${error}\n${text}`, { cause: error });
+      refused += 1;
+    }
+  }
+  if (refused < 1000) throw new Error(`only ${refused} were refused`);
 });

@@ -10,6 +10,7 @@ import {
   atomText,
   isAnonymous,
   literalText,
+  shownName,
   type Atom,
   type Comparator,
   type Equation,
@@ -116,6 +117,16 @@ export const factText = ({ name, domains }: Relation, row: readonly number[]): s
 export const listed = (names: readonly string[]): string =>
   names.length === 0 ? 'none' : `${names.slice(0, 8).join(', ')}${names.length > 8 ? ', ...' : ''}`;
 
+/** Conditions that the body of one rule may have. */
+const MOST_CONDITIONS = 64;
+
+/** What relations, domains and parameters are called. */
+const namesOf = ({ domains, relations, rules, facts, equations }: Syntax): { name: string; at: Place }[] => [
+  ...[...domains, ...relations].map(({ name, at }) => ({ name, at })),
+  ...[...rules, ...facts, ...equations].map(({ head, at }) => ({ name: head.relation, at })),
+  ...[...rules, ...facts].flatMap(({ weight, at }) => (typeof weight === 'string' ? [{ name: weight, at }] : [])),
+];
+
 class Checker {
   readonly #syntax: Syntax;
   readonly #semantics: Semantics;
@@ -131,6 +142,10 @@ class Checker {
       this.#domains.set(name, { name, size, names });
     }
     this.#places = placesOf(syntax, this.#domains);
+    for (const { name, at } of namesOf(syntax)) {
+      // Relations and parameters are keys of plain objects.
+      if (name in Object.prototype) throw new RuleError(at, `${name} cannot be a name`);
+    }
     for (const { name, at } of syntax.relations) {
       if (this.#domains.has(name)) throw new RuleError(at, `${name} is a domain and a relation`);
     }
@@ -185,7 +200,8 @@ class Checker {
 
   #truths(atom: Atom, entry: Entry): Entry {
     if (!entry.relation.numbers) return entry;
-    throw new RuleError(atom.at, `${atom.relation} has numbers, not truth values`, 'rules are of relations; an equation turns numbers into one by step');
+    const hint = 'rules are of relations; an equation turns numbers into one by step';
+    throw new RuleError(atom.at, `${atom.relation} has numbers, not truth values`, hint);
   }
 
   #weight(rule: Rule): number | string | null {
@@ -195,13 +211,18 @@ class Checker {
 
   #fact(rule: Rule): Fact {
     const free = rule.head.terms.find((term) => term.kind === 'variable');
-    if (free) throw new RuleError(free.at, `the variable ${(free as { name: string }).name} in the fact ${atomText(rule.head)}`, 'a fact has constants only; a rule has a body behind :-');
+    if (free?.kind === 'variable') {
+      const hint = 'a fact has constants only; a rule has a body behind :-';
+      throw new RuleError(free.at, `the variable ${free.name} in the fact ${atomText(rule.head)}`, hint);
+    }
     const entry = this.#truths(rule.head, this.#entry(rule.head));
     if (entry.relation.parameter) throw new RuleError(rule.at, `the parameter ${entry.relation.name} has a fact`);
     return { relation: entry.relation, members: entry.args as number[], weight: this.#weight(rule) ?? 1 };
   }
 
   #clause(rule: Rule): Clause {
+    const { length } = rule.body;
+    if (length > MOST_CONDITIONS) throw new RuleError(rule.at, `the body has ${length} conditions, more than ${MOST_CONDITIONS}`);
     this.#checkBound(rule);
     const domains = this.#places.variablesOf(rule);
     const body = rule.body.map((literal): Condition => {
@@ -234,12 +255,17 @@ class Checker {
     const check = (terms: readonly Term[], where: string): void => {
       const free = terms.find((term) => !isBound(term));
       if (free?.kind !== 'variable') return;
-      throw new RuleError(free.at, `the variable ${free.name.replace(/#.*/, '')} ${where} is bound by nothing in the body`, 'an atom of the body that is not negated has to have it');
+      const name = shownName(free.name);
+      const hint = 'an atom of the body that is not negated has to have it';
+      throw new RuleError(free.at, `the variable ${name} ${where} is bound by nothing in the body`, hint);
     };
     check(head.terms, `of the head ${atomText(head)}`);
     for (const literal of body) {
       if (literal.kind === 'comparison') check([literal.left, literal.right], `in ${literalText(literal)}`);
-      else if (literal.negated) check(literal.atom.terms.filter((term) => term.kind === 'constant' || !isAnonymous(term.name)), `under negation in ${literalText(literal)}`);
+      else if (literal.negated) {
+        const own = literal.atom.terms.filter((term) => term.kind === 'constant' || !isAnonymous(term.name));
+        check(own, `under negation in ${literalText(literal)}`);
+      }
     }
   }
 
@@ -262,16 +288,20 @@ class Checker {
     const { number, head, along, f, sum, text, at } = equation;
     const domains = this.#places.variablesOf(equation);
     const entry = this.#entry(head);
+    const long = sum.find(({ entries }) => entries.length > MOST_CONDITIONS);
+    if (long) throw new RuleError(at, `a product has ${long.entries.length} factors, more than ${MOST_CONDITIONS}`);
     const products = sum.map(({ factor, entries }) => ({ factor, entries: entries.map((each) => this.#entry(each)) }));
     const known = new Set(products.flatMap(({ entries }) => entries.flatMap(({ args }) => args)));
     for (const [i, term] of head.terms.entries()) {
-      if (term.kind === 'variable' && !known.has(term.name)) throw new RuleError(term.at, `the index ${term.name} of the head is nowhere on the right side`);
-      if (term.kind === 'variable' && entry.args.indexOf(term.name) < i) throw new RuleError(term.at, `the index ${term.name} is twice in the head`);
       if (term.kind === 'constant') throw new RuleError(term.at, 'an index of the head is a variable');
+      const name = shownName(term.name);
+      if (!known.has(term.name)) throw new RuleError(term.at, `the index ${name} of the head is nowhere on the right side`);
+      if (entry.args.indexOf(term.name) < i) throw new RuleError(term.at, `the index ${name} is twice in the head`);
     }
     const truths = f === 'step' || (this.#semantics !== 'boolean' && (f === 'sigmoid' || f === 'softmax'));
     if (!entry.relation.numbers && !truths) {
-      throw new RuleError(at, `${entry.relation.name} has truth values, which ${f ?? 'a sum'} does not make`, 'declare it with brackets: it has numbers then');
+      const hint = 'declare it with brackets: it has numbers then';
+      throw new RuleError(at, `${entry.relation.name} has truth values, which ${f ?? 'a sum'} does not make`, hint);
     }
     const isRule = this.#semantics === 'boolean' && f === 'step' && !entry.relation.numbers;
     const truthful = products.every(({ factor, entries }) => factor > 0 && entries.length > 0 && entries.every(({ relation }) => !relation.numbers));

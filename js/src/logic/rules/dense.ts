@@ -53,7 +53,8 @@ function comparison(comparator: Comparator, left: Argument, right: Argument, dom
   const a = member(domains.get(left)!.size);
   if (typeof right === 'number') return { labels: [left], tensor: COMPARE[comparator](a, right) };
   const whole = COMPARE[comparator](sn.reshape(a, [-1, 1]), member(domains.get(right)!.size));
-  return left === right ? { labels: [left], tensor: sn.any(sn.logicalAnd(whole, eye(a.size)), { axis: 1 }) } : { labels: [left, right], tensor: whole };
+  if (left !== right) return { labels: [left, right], tensor: whole };
+  return { labels: [left], tensor: sn.any(sn.logicalAnd(whole, eye(a.size)), { axis: 1 }) };
 }
 
 const eye = (n: number): Tensor => sn.equal(sn.reshape(member(n), [-1, 1]), member(n));
@@ -89,7 +90,9 @@ export function writeHead(algebra: Algebra, { relation, args }: Entry, value: Va
   for (const [axis, arg] of args.entries()) {
     if (first[axis]) continue;
     const size = shape[axis]!;
-    const mask = typeof arg === 'number' ? sn.reshape(sn.equal(member(size), arg), shape.map((_, i) => (i === axis ? size : 1))) : over(eye(size), rank, args.indexOf(arg), axis);
+    const along = shape.map((_, i) => (i === axis ? size : 1));
+    const mask =
+      typeof arg === 'number' ? sn.reshape(sn.equal(member(size), arg), along) : over(eye(size), rank, args.indexOf(arg), axis);
     tensor = masked(algebra, tensor, mask);
   }
   return tensor;

@@ -1,7 +1,7 @@
 // Facts as users give and read them: rows of members, by number or by name, and beside it the tensors that they make.
 
 import * as sn from '../../index.js';
-import type { Domain, Relation } from './check.js';
+import { listed, type Domain, type Relation } from './check.js';
 import { shapeOf } from './dense.js';
 
 const { shown } = sn.internals;
@@ -12,7 +12,7 @@ export type Member = number | string;
 /** Rows one after the other, or each an array of members. */
 export type Rows = ArrayLike<number> | readonly (readonly Member[])[];
 
-const fail = (op: string, text: string, hint = ''): never => {
+export const fail = (op: string, text: string, hint = ''): never => {
   throw new sn.SinterError('argument', op, text, { hint });
 };
 
@@ -27,7 +27,7 @@ function memberNumber(op: string, { name, size, names }: Domain, value: unknown,
     const number = names.indexOf(value);
     if (number >= 0) return number;
   } else if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < size) return value;
-  return fail(op, `${where} is ${shown(value)}, no member of ${name}`, size === 0 ? 'it has none' : names ? `it has ${names.slice(0, 8).join(', ')}${size > 8 ? ', ...' : ''}` : `it has 0 to ${size - 1}`);
+  return fail(op, `${where} is ${shown(value)}, no member of ${name}`, `it has ${names || size === 0 ? listed(names ?? []) : `0 to ${size - 1}`}`);
 }
 
 /** Rows as numbers, checked: one after the other. */
@@ -79,5 +79,6 @@ const MOST_ENTRIES = 2 ** 30;
 export function sizeOf(op: string, relation: Relation): number {
   const size = shapeOf(relation).reduce((n, dim) => n * dim, 1);
   if (size <= MOST_ENTRIES) return size;
-  throw new sn.OutOfMemoryError(op, `${relation.name} has ${shapeOf(relation).join(' x ')} entries, more than ${MOST_ENTRIES}`, { hint: 'smaller domains, or fewer arguments' });
+  const text = `${relation.name} has ${shapeOf(relation).join(' x ')} entries, more than ${MOST_ENTRIES}`;
+  throw new sn.OutOfMemoryError(op, text, { hint: 'smaller domains, or fewer arguments' });
 }

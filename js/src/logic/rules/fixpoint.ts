@@ -9,7 +9,7 @@
 
 import * as sn from '../../index.js';
 import type { Tensor } from '../../index.js';
-import type { Algebra } from './algebras.js';
+import { SUMS, type Algebra } from './algebras.js';
 import type { Clause, Definition, Relation } from './check.js';
 import type { Read } from './dense.js';
 import type { Component } from './strata.js';
@@ -103,7 +103,9 @@ export function naiveRound(component: Component, { algebra, derive }: Setting, f
     const { relation } = definition.head;
     const t = derive(definition, ({ name }) => known[name]!);
     const before = next[relation.name];
-    next[relation.name] = before ? (relation.numbers ? sn.add(before, t) : algebra.or(before, t.astype(algebra.dtype))) : relation.numbers ? t : t.astype(algebra.dtype);
+    const own = relation.numbers ? t : t.astype(algebra.dtype);
+    const or = relation.numbers ? SUMS.or : algebra.or;
+    next[relation.name] = before ? or(before, own) : own;
   }
   return next;
 }
@@ -142,7 +144,8 @@ export function solve(relations: readonly Relation[], components: readonly Compo
   const known: Tensors = Object.fromEntries(relations.map((relation) => [relation.name, facts[relation.name] ?? setting.empty(relation)]));
   let all: Solution = { known, iterations: int(0), done: sn.tensor(true) };
   for (const component of components) {
-    const next = setting.algebra.dtype === 'bool' && isOfRules(component) ? semiNaive(component, setting, all.known) : naive(component, setting, facts, all.known);
+    const isExact = setting.algebra.dtype === 'bool' && isOfRules(component);
+    const next = isExact ? semiNaive(component, setting, all.known) : naive(component, setting, facts, all.known);
     all = { known: next.known, iterations: sn.add(all.iterations, next.iterations), done: sn.logicalAnd(all.done, next.done) };
   }
   return all;

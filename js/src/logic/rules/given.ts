@@ -7,7 +7,7 @@ import { ALGEBRAS } from './algebras.js';
 import { columnsOf } from './bits.js';
 import type { Fact, Relation, Semantics } from './check.js';
 import { shapeOf } from './dense.js';
-import { checkWithin, readRows, type Rows } from './facts.js';
+import { checkWithin, fail, readRows, type Rows } from './facts.js';
 import type { Tensors } from './fixpoint.js';
 import { keptOf, type Layout } from './kept.js';
 import type { FactForms, Layouts } from './packed.js';
@@ -60,9 +60,9 @@ export class GivenFacts {
 
   set(relation: Relation, rows: Rows | Tensor, values: ArrayLike<number> | undefined): void {
     const given = this.#given.get(relation)!;
-    if (relation.parameter) throw new sn.SinterError('argument', 'program.set', `${relation.name} is a parameter`, { hint: 'its values are among params' });
+    if (relation.parameter) fail('program.set', `${relation.name} is a parameter`, 'its values are among params');
     if (relation.numbers) {
-      if (relation.derived) throw new sn.SinterError('argument', 'program.set', `${relation.name} is given by an equation`);
+      if (relation.derived) fail('program.set', `${relation.name} is given by an equation`);
       const tensor = sn.tidy(() => sn.reshape(sn.tensor(rows as number[]), shapeOf(relation)).astype('float32'));
       this.#release(given);
       given.tensors = { kept: sn.keep(tensor) };
@@ -75,8 +75,8 @@ export class GivenFacts {
   #values({ name, domains }: Relation, rows: Rows, values: ArrayLike<number> | undefined): ArrayLike<number> | null {
     const count = Array.isArray(rows[0]) || domains.length === 0 ? rows.length : rows.length / domains.length;
     if (values === undefined) return domains.length === 0 ? Array(count).fill(1) : null;
-    if (this.#semantics === 'boolean') throw new sn.SinterError('argument', 'program.set', `facts of ${name} have values, which boolean semantics has not`);
-    if (values.length !== count) throw new sn.SinterError('argument', 'program.set', `${count} facts of ${name} have ${values.length} values`);
+    if (this.#semantics === 'boolean') fail('program.set', `facts of ${name} have values, which boolean semantics has not`);
+    if (values.length !== count) fail('program.set', `${count} facts of ${name} have ${values.length} values`);
     for (let i = 0; i < count; i++) checkWithin('program.set', `value ${i}`, values[i], 1);
     return Float32Array.from(values);
   }

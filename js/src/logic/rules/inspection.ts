@@ -10,6 +10,7 @@ import { planProduct } from './formulas.js';
 import { planClause, specOf, type JoinPlan } from './joins.js';
 import { Bits, Evaluation, type FactForms, type Layouts } from './packed.js';
 import type { Tensors } from './fixpoint.js';
+import { shownName } from './syntax.js';
 
 export interface InspectedJoin {
   /** The einsum over the variables of the rule: 'Parent[x,y] Ancestor[y,z] -> [x,z]'. */
@@ -29,7 +30,7 @@ export interface InspectedRule {
   readonly text: string;
   readonly joins: readonly InspectedJoin[];
   /** What one round of the rule runs. */
-  readonly kernels: readonly { readonly name: string; readonly kind: string; readonly engine: string; readonly flops: number; readonly bytes: number }[];
+  readonly kernels: readonly Pick<sn.InspectedKernel, 'name' | 'kind' | 'engine' | 'flops' | 'bytes'>[];
   /** Of one round of the rule. */
   readonly ms: number;
 }
@@ -58,7 +59,7 @@ function timeOf(f: (inputs: Tensors) => Tensor, inputs: Tensors): number {
   return best;
 }
 
-const bracketed = (labels: readonly string[]): string => `[${labels.map((label) => label.replace(/#.*/, '')).join(',')}]`;
+const bracketed = (labels: readonly string[]): string => `[${labels.map((label) => shownName(label)).join(',')}]`;
 
 interface Operand {
   readonly name: string;

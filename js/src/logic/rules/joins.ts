@@ -31,7 +31,9 @@ const MOST_POINTS = 2 ** 36;
 
 const union = (a: readonly string[], b: readonly string[]): string[] => [...new Set([...a, ...b])];
 
-export const variablesOf = (args: readonly (string | number)[]): string[] => [...new Set(args.filter((arg): arg is string => typeof arg === 'string'))];
+export const variablesOf = (args: readonly (string | number)[]): string[] => [
+  ...new Set(args.filter((arg): arg is string => typeof arg === 'string')),
+];
 
 /** The variables by which a condition is joined: what is anonymous under negation is its own affair. */
 export function labelsOf(condition: Condition): string[] {

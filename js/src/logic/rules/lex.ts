@@ -15,7 +15,14 @@ export interface Word {
 }
 
 // Numbers have a digit behind their dot: the dot of `domain D = 20.` ends the sentence.
-const WORD = /(?<space>\s+|%[^\n]*)|(?<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|(?<name>[\p{L}_][\p{L}\p{N}_]*)|(?<quoted>'[^'\n]*'|"[^"\n]*")|(?<sign>:-|\?-|::|\+=|!=|<=|>=|[-+*=<>()[\]{},;.])/uy;
+const PARTS = {
+  space: /\s+|%[^\n]*/u,
+  number: /\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/u,
+  name: /[\p{L}_][\p{L}\p{N}_]*/u,
+  quoted: /'[^'\n]*'|"[^"\n]*"/u,
+  sign: /:-|\?-|::|\+=|!=|<=|>=|[-+*=<>()[\]{},;.]/u,
+};
+const WORD = new RegExp(Object.entries(PARTS).map(([kind, part]) => `(?<${kind}>${part.source})`).join('|'), 'uy');
 
 export const shownWord = ({ kind, text }: Word): string => (kind === 'end' ? 'the end of the text' : kind === 'quoted' ? `'${text}'` : text);
 

@@ -12,6 +12,7 @@ import { ALGEBRAS } from './algebras.js';
 import type { Clause, Definition, Relation, Semantics } from './check.js';
 import { deriveClause, type Read } from './dense.js';
 import { deriveFormula } from './formulas.js';
+import type { WeightedFacts } from './given.js';
 import type { Derive, Tensors } from './fixpoint.js';
 import { deriveBits, wholeReader, type FactForms, type Layouts } from './packed.js';
 
@@ -56,11 +57,17 @@ export function deriveWith(semantics: Semantics, params: Parameters, temperature
     const truth = truthOf(score, temperature);
     return weight === null ? truth : sn.mul(truth, weight);
   };
-  return (definition: Definition, read: Read) => (definition.kind === 'clause' ? clause(definition, read) : deriveFormula(definition, wholeReader(layouts, read)));
+  return (definition: Definition, read: Read) =>
+    definition.kind === 'clause' ? clause(definition, read) : deriveFormula(definition, wholeReader(layouts, read));
 }
 
 /** Facts with those whose weights are parameters, and with the relations that are parameters. */
-export function withParameters(relations: readonly Relation[], facts: Tensors, weighted: readonly { relation: string; weight: string; at: Tensor }[], params: Parameters): Tensors {
+export function withParameters(
+  relations: readonly Relation[],
+  facts: Tensors,
+  weighted: readonly WeightedFacts[],
+  params: Parameters,
+): Tensors {
   const all = { ...facts };
   for (const { name, parameter, numbers } of relations) if (parameter) all[name] = numbers ? params[name]! : sn.sigmoid(params[name]!);
   for (const { relation, weight, at } of weighted) {

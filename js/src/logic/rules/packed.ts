@@ -154,9 +154,15 @@ export class Evaluation {
 
   /** One join of the plan. */
   join(a: Bits, b: Bits, labels: readonly string[]): Bits {
-    const onWords =
-      this.#rowJoin(a, b, labels) ?? this.#rowJoin(b, a, labels) ?? this.#product(a, b, labels) ?? this.#both(a, b, labels) ?? this.#mask(a, b, labels) ?? this.#mask(b, a, labels);
-    return onWords ?? Bits.of(joinValues(BOOLEAN, a.value, b.value, labels));
+    return (
+      this.#rowJoin(a, b, labels) ??
+      this.#rowJoin(b, a, labels) ??
+      this.#product(a, b, labels) ??
+      this.#both(a, b, labels) ??
+      this.#mask(a, b, labels) ??
+      this.#mask(b, a, labels) ??
+      Bits.of(joinValues(BOOLEAN, a.value, b.value, labels))
+    );
   }
 
   #rowJoin(a: Bits, b: Bits, labels: readonly string[]): Bits | null {

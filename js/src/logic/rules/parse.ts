@@ -309,7 +309,8 @@ class Parser {
       throw new RuleError(at, `there is no function ${text}`, `the functions are ${NONLINEARITIES.join(', ')}`);
     }
     if ((isFunction && text === 'softmax') !== (along !== null)) {
-      throw new RuleError(at, along === null ? 'softmax along which index?' : 'a dot is for softmax', 'a dot behind an index of the head tells it: P[x, y.] = softmax(...)');
+      const hint = 'a dot behind an index of the head tells it: P[x, y.] = softmax(...)';
+      throw new RuleError(at, along === null ? 'softmax along which index?' : 'a dot is for softmax', hint);
     }
     if (!isFunction) return null;
     this.#next += 2;

@@ -92,7 +92,8 @@ class Found implements Places {
       throw new RuleError(left.at, 'two constants are compared', 'one side of a comparison is a variable');
     }
     if (left.kind === 'constant' || right.kind === 'constant') return;
-    join(this.variable(sentence, left.name), this.variable(sentence, right.name), `the variable ${right.name}, compared with ${left.name},`, right.at);
+    const what = `the variable ${right.name}, compared with ${left.name},`;
+    join(this.variable(sentence, left.name), this.variable(sentence, right.name), what, right.at);
   }
 
   domainOf(relation: string, argument: number): Domain {
@@ -100,7 +101,7 @@ class Found implements Places {
     const domain = root(use.args[argument]!).domain ?? this.#only;
     if (domain) return domain;
     const which = use.arity === 1 ? 'the argument' : `argument ${argument + 1}`;
-    throw new RuleError(use.at, `of which domain is ${which} of ${relation}?`, `declare it: ${relation}(${Array(use.arity).fill('Domain').join(', ')}).`);
+    throw new RuleError(use.at, `of which domain is ${which} of ${relation}?`, declarationOf(relation, use.arity));
   }
 
   variablesOf(sentence: Sentence): ReadonlyMap<string, Domain> {
@@ -121,6 +122,8 @@ class Found implements Places {
   }
 }
 
+const declarationOf = (name: string, arity: number): string => `declare it: ${name}(${Array(arity).fill('Domain').join(', ')}).`;
+
 const counted = (n: number): string => `${n} argument${n === 1 ? '' : 's'}`;
 
 function declare(found: Found, { relations }: Syntax, domains: ReadonlyMap<string, Domain>): void {
@@ -129,7 +132,8 @@ function declare(found: Found, { relations }: Syntax, domains: ReadonlyMap<strin
     const { args } = found.use({ relation: relation.name, at: relation.at }, relation.domains.length, true);
     relation.domains.forEach(({ name, at }, i) => {
       const domain = domains.get(name);
-      if (!domain) throw new RuleError(at, `there is no domain ${name}`, domains.size ? `there are ${[...domains.keys()].join(', ')}` : `declare it: domain ${name} = 20.`);
+      const hint = domains.size ? `there are ${[...domains.keys()].join(', ')}` : `declare it: domain ${name} = 20.`;
+      if (!domain) throw new RuleError(at, `there is no domain ${name}`, hint);
       Object.assign(args[i]!, { domain, from: `by the declaration of ${relation.name} in line ${relation.at.line}` });
     });
   }
@@ -150,7 +154,7 @@ export function placesOf(syntax: Syntax, domains: ReadonlyMap<string, Domain>): 
     for (const { entries } of equation.sum) for (const entry of entries) found.atom(equation, entry, false);
   }
   for (const [name, { known, at, arity }] of found.relations) {
-    if (!known) throw new RuleError(at, `there is no relation ${name}`, `declare it: ${name}(${Array(arity).fill('Domain').join(', ')}).`);
+    if (!known) throw new RuleError(at, `there is no relation ${name}`, declarationOf(name, arity));
   }
   return found;
 }

@@ -6,7 +6,7 @@ import { ALGEBRAS } from './algebras.js';
 import { checkProgram, type CheckedProgram, type Argument, type Definition, type Entry, type Relation, type Semantics } from './check.js';
 import { shapeOf } from './dense.js';
 import { Explainer, explanationText, type Explanation, type Ranks } from './explain.js';
-import { checkWithin, namedRow, placeOf, rowAt, sizeOf, type Member, type Rows } from './facts.js';
+import { checkWithin, fail, namedRow, placeOf, rowAt, sizeOf, type Member, type Rows } from './facts.js';
 import { isOfRules, solve, type Setting, type Tensors } from './fixpoint.js';
 import { GivenFacts, type FactTensors } from './given.js';
 import { lookAtRule, type InspectedRule } from './inspection.js';
@@ -16,6 +16,7 @@ import { deriveWith, withParameters, type Parameters } from './meaning.js';
 import { chooseLayouts, wholeOf, type Layouts } from './packed.js';
 import { parseProgram, parseQuery } from './parse.js';
 import { Stepping, type Inputs, type Step } from './stepping.js';
+import { isAnonymous, shownName } from './syntax.js';
 
 const { checkInteger, readOptions, shown } = sn.internals;
 
@@ -48,7 +49,14 @@ export interface Solved {
 }
 
 const SEMANTICS = ['boolean', 'fuzzy', 'product', 'goedel', 'lukasiewicz', 'learnt'] as const;
-const OPTIONS = { semantics: 'string', maxRounds: 'integer', tolerance: 'number', temperature: 'number', dim: 'integer', packFrom: 'integer' } as const;
+const OPTIONS = {
+  semantics: 'string',
+  maxRounds: 'integer',
+  tolerance: 'number',
+  temperature: 'number',
+  dim: 'integer',
+  packFrom: 'integer',
+} as const;
 const FORWARD = { rounds: 'integer', facts: 'object', temperature: 'number' } as const;
 const SOLVE = { params: 'object', temperature: 'number' } as const;
 
@@ -94,9 +102,9 @@ export class RuleProgram {
 
   /** @internal */
   constructor(text: string, options: ProgramOptions | undefined) {
-    if (typeof text !== 'string') throw new sn.SinterError('argument', 'logic.program', `the program is ${shown(text)}, expected a text`);
+    if (typeof text !== 'string') fail('logic.program', `the program is ${shown(text)}, expected a text`);
     const { semantics: named = 'boolean', ...others } = readOptions('logic.program', options, OPTIONS);
-    if (!SEMANTICS.includes(named)) throw new sn.SinterError('argument', 'logic.program', `option semantics is ${shown(named)}`, { hint: `it is one of ${SEMANTICS.join(', ')}` });
+    if (!SEMANTICS.includes(named)) fail('logic.program', `option semantics is ${shown(named)}`, `it is one of ${SEMANTICS.join(', ')}`);
     this.semantics = named === 'fuzzy' ? 'product' : named;
     const { maxRounds = named === 'boolean' ? 100_000 : 1000, tolerance = 1e-6, temperature = 0, dim = 64, packFrom = 65_536 } = others;
     checkInteger('logic.program', 'maxRounds', maxRounds, 1);
@@ -160,7 +168,7 @@ export class RuleProgram {
   #relation(op: string, name: string): Relation {
     const relation = this.#checked.relations.get(name);
     if (relation) return relation;
-    throw new sn.SinterError('argument', op, `there is no relation ${shown(name)}`, { hint: `there are ${this.relations.join(', ') || 'none'}` });
+    return fail(op, `there is no relation ${shown(name)}`, `there are ${this.relations.join(', ') || 'none'}`);
   }
 
   /** Facts in place of those set before; those of the text stay. Values are how true they are. Of a tensor of numbers
@@ -271,8 +279,8 @@ export class RuleProgram {
 
   #solved(op: string, name: string): { relation: Relation; tensor: Tensor } {
     const relation = this.#relation(op, name);
-    if (!this.#known) throw new sn.SinterError('argument', op, 'nothing is derived yet', { hint: 'call solve() first' });
-    return { relation, tensor: this.#known[name]! };
+    const tensor = this.#known?.[name] ?? fail(op, 'nothing is derived yet', 'call solve() first');
+    return { relation, tensor };
   }
 
   /** The tensor of a relation, an axis for each argument; yours to dispose of. */
@@ -288,7 +296,7 @@ export class RuleProgram {
 
   #truths(op: string, name: string): { relation: Relation; layout: Layout; data: ArrayLike<number | boolean> } {
     const { relation, tensor } = this.#solved(op, name);
-    if (relation.numbers) throw new sn.SinterError('argument', op, `${name} has numbers, not facts`, { hint: `read them with tensor('${name}')` });
+    if (relation.numbers) fail(op, `${name} has numbers, not facts`, `read them with tensor('${name}')`);
     return { relation, layout: this.#layout(relation), data: tensor.dataSync() as ArrayLike<number> };
   }
 
@@ -315,13 +323,13 @@ export class RuleProgram {
   }
 
   #query(op: string, text: string): Entry {
-    if (typeof text !== 'string') throw new sn.SinterError('argument', op, `the query is ${shown(text)}, expected a text such as Ancestor(7, x)`);
+    if (typeof text !== 'string') fail(op, `the query is ${shown(text)}, expected a text such as Ancestor(7, x)`);
     return this.#checked.lookUp(parseQuery(text));
   }
 
   #checkConstants(op: string, args: readonly Argument[]): void {
     const free = args.find((arg) => typeof arg === 'string');
-    if (free !== undefined) throw new sn.SinterError('argument', op, `the variable ${free}, expected constants`, { hint: 'query(text) has variables' });
+    if (free !== undefined) fail(op, `the variable ${shownName(String(free))}, expected constants`, 'query(text) has variables');
   }
 
   /** For each fact that fits, what the variables stand for: p.query('Ancestor(7, x)') -> [{ x: 12 }, ...]. Without
@@ -333,7 +341,7 @@ export class RuleProgram {
       const row = rowAt(relation, place);
       const named = namedRow(relation, row);
       const fits = args.every((arg, i) => (typeof arg === 'number' ? row[i] === arg : row[i] === row[args.indexOf(arg)]));
-      return fits ? [Object.fromEntries(args.flatMap((arg, i) => (typeof arg === 'string' && !arg.startsWith('_') ? [[arg, named[i]!]] : [])))] : [];
+      return fits ? [Object.fromEntries(args.flatMap((arg, i) => (typeof arg === 'string' && !isAnonymous(arg) ? [[arg, named[i]!]] : [])))] : [];
     });
   }
 
@@ -367,7 +375,9 @@ export class RuleProgram {
       const t = params[name];
       const isEmbedding = this.#checked.domains.has(name) && !this.#checked.relations.has(name);
       if (t === undefined && isEmbedding) continue;
-      if (!(t instanceof sn.Tensor)) throw new sn.SinterError('argument', op, `params.${name} is ${shown(t)}, expected a tensor (${shape.join(', ')})`, { hint: 'init(key) makes all of them' });
+      if (!(t instanceof sn.Tensor)) {
+        return fail(op, `params.${name} is ${shown(t)}, expected a tensor (${shape.join(', ')})`, 'init(key) makes all of them');
+      }
       const fits = isEmbedding ? t.ndim === 2 && t.shape[0] === shape[0] : t.ndim === shape.length && shape.every((dim, i) => t.shape[i] === dim);
       if (!fits) throw new sn.ShapeError(op, `params.${name} is (${t.shape.join(', ')}), expected (${shape.join(', ')})`, { shapes: [t.shape] });
     }
@@ -397,7 +407,9 @@ export class RuleProgram {
     const { rounds = 8, facts = {}, temperature = this.#options.temperature } = readOptions('program.forward', options, FORWARD);
     checkInteger('program.forward', 'rounds', rounds, 1);
     checkWithin('program.forward', 'temperature', temperature);
-    if (this.semantics === 'boolean') throw new sn.SinterError('argument', 'program.forward', 'boolean semantics has no derivatives', { hint: "semantics: 'product', 'goedel', 'lukasiewicz' or 'learnt'" });
+    if (this.semantics === 'boolean') {
+      fail('program.forward', 'boolean semantics has no derivatives', "semantics: 'product', 'goedel', 'lukasiewicz' or 'learnt'");
+    }
     this.#checkParams('program.forward', params);
     for (const name of Object.keys(facts)) this.#relation('program.forward', name);
     return sn.tidy(() => {

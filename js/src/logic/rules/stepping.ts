@@ -40,7 +40,12 @@ export class Stepping<F> {
   readonly #maxRounds: number;
   readonly #endless: () => Error;
 
-  constructor(relations: readonly Relation[], components: readonly Component[], limit: { maxRounds: number; endless: () => Error }, enter: (inputs: Inputs<F>) => { setting: Setting; facts: Tensors }) {
+  constructor(
+    relations: readonly Relation[],
+    components: readonly Component[],
+    limit: { maxRounds: number; endless: () => Error },
+    enter: (inputs: Inputs<F>) => { setting: Setting; facts: Tensors },
+  ) {
     this.#relations = relations;
     this.#components = components;
     this.#maxRounds = limit.maxRounds;

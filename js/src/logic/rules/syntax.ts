@@ -124,8 +124,11 @@ export const anonymous = (number: number): string => `_#${number}`;
 
 export const isAnonymous = (variable: string): boolean => variable.startsWith('_#');
 
+/** A variable as in the text. */
+export const shownName = (variable: string): string => (isAnonymous(variable) ? '_' : variable);
+
 const termText = (term: Term): string =>
-  term.kind === 'variable' ? (isAnonymous(term.name) ? '_' : term.name) : typeof term.value === 'number' ? String(term.value) : `'${term.value}'`;
+  term.kind === 'variable' ? shownName(term.name) : typeof term.value === 'number' ? String(term.value) : `'${term.value}'`;
 
 export const atomText = ({ relation, terms }: Atom): string =>
   terms.length === 0 ? relation : `${relation}(${terms.map(termText).join(', ')})`;
