@@ -68,6 +68,14 @@ test('relations of several words a row, joined in every orientation', () => {
   judge(WIDE.map((rules, seed) => wideProgram(rules, seed)), { packFrom: 0 });
 });
 
+test('a comparison is joined where its variables are together, not before', () => {
+  const p = logic.program(`domain N = 2000. E(N, N).
+    Same(x, z) :- E(p, x), E(p, z), x != z.
+    Same(x, z) :- E(p, x), Same(p, q), E(q, z), x != z.`).set('E', [[0, 1], [0, 2], [1, 3], [2, 4], [2, 5]]);
+  p.solve();
+  assert.deepEqual(p.rows('Same'), [[1, 2], [2, 1], [3, 4], [3, 5], [4, 3], [4, 5], [5, 3], [5, 4]]);
+});
+
 test('a family: iterations are the rounds that derive something new', () => {
   const p = logic.program(FAMILY).set('Parent', PAIRS);
   assert.deepEqual(p.solve(), { iterations: 4 });

@@ -33,8 +33,25 @@ export function unpack(words: Tensor, n: number): Tensor {
   return sn.slice(sn.reshape(bits, [rows, width * WORD]), [0, 0], [rows, n]);
 }
 
-/** The words in the other orientation. */
-export const turned = (words: Tensor, n: number): Tensor => pack(sn.transpose(unpack(words, n)));
+/** Bits c of a word with c & shift = 0. */
+const HALVES: readonly (readonly [shift: number, mask: number])[] = [[16, 0xffff], [8, 0xff00ff], [4, 0x0f0f0f0f], [2, 0x33333333], [1, 0x55555555]];
+
+/** The words in the other orientation. Blocks of 32 x 32 bits are turned by swapping halves, quarters ... of them (Hacker's
+ *  Delight, 7-3); then the blocks change places. */
+export function turned(words: Tensor, n: number): Tensor {
+  const [rows, width] = words.shape as [number, number];
+  const blocks = wordsFor(rows);
+  if (blocks * width === 0) return sn.zeros([n, blocks], { dtype: 'int32' });
+  let t = sn.pad(words, [[0, blocks * WORD - rows], [0, 0]]);
+  for (const [shift, mask] of HALVES) {
+    const pairs = sn.reshape(t, [(blocks * 16) / shift, 2, shift, width]);
+    const [low, high] = [0, 1].map((i) => sn.take(pairs, i, { axis: 1 })) as [Tensor, Tensor];
+    const swap = sn.bitwiseAnd(sn.bitwiseXor(sn.bitwiseRightShift(low, shift), high), mask);
+    t = sn.stack([sn.bitwiseXor(low, sn.bitwiseLeftShift(swap, shift)), sn.bitwiseXor(high, swap)], { axis: 1 });
+  }
+  const moved = sn.transpose(sn.reshape(t, [blocks, WORD, width]), [2, 1, 0]);
+  return sn.slice(sn.reshape(moved, [width * WORD, blocks]), [0, 0], [n, blocks]);
+}
 
 /** Ones in place of zeros, but behind the last entry. */
 export function inverted(words: Tensor, n: number): Tensor {

@@ -1,7 +1,7 @@
 // A rule's body as a chain of joins of two, each an einsum: which two come next, and which variables are done with then.
 //
 // A variable is summed out - by or, by max, by a plain sum - as soon as neither the head nor an operand that is still to
-// come has it. Greedy: the pair whose einsum has fewest points comes first.
+// come has it. Greedy: the pair comes first whose einsum has fewest points and makes fewest.
 
 import type { Clause, Condition, Domain } from './check.js';
 import { RuleError, isAnonymous } from './syntax.js';
@@ -28,6 +28,8 @@ export interface JoinPlan {
 const MOST_LABELS = 8;
 /** Entries of what a join goes through; one of more would take minutes. */
 const MOST_POINTS = 2 ** 36;
+/** Entries of what a join makes. */
+const MOST_ENTRIES = 2 ** 30;
 
 const union = (a: readonly string[], b: readonly string[]): string[] => [...new Set([...a, ...b])];
 
@@ -54,9 +56,11 @@ export function planJoins(operands: readonly (readonly string[])[], head: readon
     let best: { a: (typeof open)[0]; b: (typeof open)[0]; cost: number } | null = null;
     for (const [i, a] of open.entries()) {
       for (const b of open.slice(i + 1)) {
-        // Of equal ones those come first that have variables in common, since the result of others is a whole product.
+        // Of equal ones those come first whose result is small, and then those that have variables in common.
         const all = union(a.labels, b.labels);
-        const cost = points(all) * (all.length === a.labels.length + b.labels.length && all.length > 0 ? 1.5 : 1);
+        const apart = all.length === a.labels.length + b.labels.length && all.length > 0;
+        const made = needed(all, open.filter((each) => each !== a && each !== b).map((each) => each.labels));
+        const cost = points(all) * (apart ? 1.5 : 1) + points(made);
         if (!best || cost < best.cost) best = { a, b, cost };
       }
     }
@@ -73,10 +77,10 @@ export function planJoins(operands: readonly (readonly string[])[], head: readon
 export function planClause({ body, head, domains, at }: Clause): JoinPlan {
   const sizeOf = (label: string): number => domains.get(label)!.size;
   const plan = planJoins(body.map(labelsOf), variablesOf(head.args), sizeOf);
-  for (const { leftLabels, rightLabels } of plan.joins) {
+  const pointsOf = (labels: readonly string[]): number => labels.reduce((n, label) => n * sizeOf(label), 1);
+  for (const { leftLabels, rightLabels, labels } of plan.joins) {
     const all = union(leftLabels, rightLabels);
-    const points = all.reduce((n, label) => n * sizeOf(label), 1);
-    if (all.length <= MOST_LABELS && points <= MOST_POINTS) continue;
+    if (all.length <= MOST_LABELS && pointsOf(all) <= MOST_POINTS && pointsOf(labels) <= MOST_ENTRIES) continue;
     const of = all.map((label) => `${label} (${sizeOf(label)})`).join(', ');
     throw new RuleError(at, `the rule joins over too many points at once: ${of}`, 'split it: a rule for a part of the body, with a head of its own');
   }

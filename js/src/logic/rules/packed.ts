@@ -188,8 +188,8 @@ export class Evaluation {
 
   #both(a: Bits, b: Bits, labels: readonly string[]): Bits | null {
     const same = a.labels.length === 2 && b.labels.length === 2 && a.labels.every((label) => b.labels.includes(label));
-    if (!same || !a.isWords || !b.isWords) return null;
-    const row = a.rowLabel;
+    if (!same || !(a.isWords || b.isWords)) return null;
+    const row = (a.isWords ? a : b).rowLabel;
     return this.#kept(sn.bitwiseAnd(a.words(row), b.words(row)), row, a.labels.find((label) => label !== row)!, labels);
   }
 

@@ -31,7 +31,7 @@ export interface ProgramOptions {
   temperature?: number;
   /** Of 'learnt': numbers in an embedding. Default as many as the domain has members, at most 64. */
   dim?: number;
-  /** Of 'boolean': entries from which a relation of two arguments is kept as bits, 32 in a word. Default 65,536. */
+  /** Of 'boolean': entries from which a relation of two arguments is kept as bits, 32 in a word. Default 1,024. */
   packFrom?: number;
 }
 
@@ -106,7 +106,7 @@ export class RuleProgram {
     const { semantics: named = 'boolean', ...others } = readOptions('logic.program', options, OPTIONS);
     if (!SEMANTICS.includes(named)) fail('logic.program', `option semantics is ${shown(named)}`, `it is one of ${SEMANTICS.join(', ')}`);
     this.semantics = named === 'fuzzy' ? 'product' : named;
-    const { maxRounds = named === 'boolean' ? 100_000 : 1000, tolerance = 1e-6, temperature = 0, dim = 64, packFrom = 65_536 } = others;
+    const { maxRounds = named === 'boolean' ? 100_000 : 1000, tolerance = 1e-6, temperature = 0, dim = 64, packFrom = 1024 } = others;
     checkInteger('logic.program', 'maxRounds', maxRounds, 1);
     checkInteger('logic.program', 'dim', dim, 1);
     checkInteger('logic.program', 'packFrom', packFrom, 0);
