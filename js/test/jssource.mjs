@@ -19,11 +19,12 @@ export const met = new Set();
 
 /**
  * Writes f as source, runs both under jit on the arguments and compares all bits. captured: what the source takes behind
- * its arguments, tensors too large to be written down. Returns the source.
+ * its arguments, tensors too large to be written down; spoil: what becomes of the source, to test this test. Returns the
+ * source.
  */
-export const roundTrip = (f, args, captured = []) => sn.tidy(() => {
+export const roundTrip = (f, args, captured = [], spoil = (source) => source) => sn.tidy(() => {
   const seen = sn.inspect(f)(...args);
-  const source = seen.jsSource();
+  const source = spoil(seen.jsSource());
   for (const [, op] of seen.stages[0].text.matchAll(/= (\w+) /g)) met.add(op);
   seen.dispose();
   try {

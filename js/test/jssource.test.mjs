@@ -26,6 +26,16 @@ const both = (f, ...args) => {
   roundTrip(slopes(f, args.length), args);
 };
 
+test('a fault in what is written is found, be it one of the last bit', () => {
+  const f = (a) => sn.scan((c, z) => [c.add(z).sin().mul(0.1), c], sn.ones([6]), a)[1];
+  const spoilt = (from, to) => roundTrip(f, [ramp([4, 6])], [], (source) => {
+    assert.ok(source.includes(from), source);
+    return source.replace(from, to);
+  });
+  spoilt('.sin()', '.sin()');
+  for (const [from, to] of [['.sin()', '.cos()'], ['0.1', '0.10000001'], ['.mul(', '.add(']]) assert.throws(() => spoilt(from, to), /result 0/, to);
+});
+
 /* ---- every op -------------------------------------------------------------------------------- */
 
 /** Made behind the trace, by passes. */
