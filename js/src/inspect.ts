@@ -38,6 +38,9 @@ export interface StageControl {
    *  others are the same in every round. Results are carries, then slices. */
   carries: number;
   stacks: number;
+  /** Of scan: how many rounds it has, and whether the first one has the last slices. */
+  rounds?: number;
+  backwards?: boolean;
   /** What each is to the node, e.g. 'body', and its number among the regions of the graph that the node is in. */
   regions: { name: string; number: number }[];
 }

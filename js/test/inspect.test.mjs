@@ -152,7 +152,7 @@ test('a stage has the regions of its loops and branches, and their nodes say how
     const stage = stageOf(seen, name);
     const loop = stage.nodes.find(({ op }) => op === 'scan');
     const { regions: [{ number, ...body }], ...how } = loop.control;
-    assert.deepEqual([how, body], [{ first: 0, carries: 1, stacks: 1 }, { name: 'body' }], name);
+    assert.deepEqual([how, body], [{ first: 0, carries: 1, stacks: 1, rounds: 4, backwards: false }, { name: 'body' }], name);
     const region = stage.regions[number];
     assert.equal(region.number, number);
     assert.equal(region.outputs.length, 2);

@@ -46,8 +46,12 @@ static void add_ids(sn_text *t, const char *name, const uint32_t *ids, size_t n)
 static void add_control(sn_text *t, const sn_graph *g, sn_id id) {
   const sn_control c = sn_graph_control(g, id);
   const sn_attr *attr = sn_op_describe(c.op)->attrs; /* regions come first */
-  sn_text_add(t, ",\"control\":{\"first\":%zu,\"carries\":%zu,\"stacks\":%zu,\"regions\":[",
+  sn_text_add(t, ",\"control\":{\"first\":%zu,\"carries\":%zu,\"stacks\":%zu",
               sn_control_first(c.op), c.n_carries, c.n_stacks);
+  if (c.op == SN_OP_scan)
+    sn_text_add(t, ",\"rounds\":%lld,\"backwards\":%s", (long long)c.length,
+                c.reverse ? "true" : "false");
+  sn_text_add(t, ",\"regions\":[");
   for (uint32_t i = 0; i < c.n_regions; i++)
     sn_text_add(t, "%s{\"name\":\"%s\",\"number\":%lld}", i ? "," : "", attr[i].name,
                 (long long)sn_graph_attrs(g, id)[i]);

@@ -10,11 +10,13 @@ const HEIGHT = 36;
 const MIN_WIDTH = 52;
 /** Around what is inside a box: its sides and bottom, and above it the title of the box and the name of the region. */
 const MARGIN = 16;
-const TITLE = 28;
+const TITLE = 34;
 const NAME = 22;
 
 /** A region's area inside its box. */
 export interface Frame {
+  /** Its place in `boxes`. */
+  box: number;
   name: string;
   x: number;
   y: number;
@@ -72,7 +74,7 @@ function put(whole: Scene, part: Scene, x: number, y: number): void {
   whole.heights = join(whole.heights, part.heights);
   whole.boxes.push(...part.boxes);
   whole.lines.push(...part.lines.map(({ from, to, cut }) => ({ from: from + first, to: to + first, cut })));
-  whole.frames.push(...part.frames.map((frame) => ({ ...frame, x: frame.x + x, y: frame.y + y })));
+  whole.frames.push(...part.frames.map((frame) => ({ ...frame, box: frame.box + first, x: frame.x + x, y: frame.y + y })));
 }
 
 function putInsides(whole: Scene, box: number, insides: readonly Scene[]): void {
@@ -82,7 +84,7 @@ function putInsides(whole: Scene, box: number, insides: readonly Scene[]): void 
   let x = layout.centres[2 * box] - widths[box] / 2 + MARGIN;
   insides.forEach((inside, k) => {
     const width = frameWidth(inside);
-    whole.frames.push({ name: whole.boxes[box].inside[k].name, x, y, width, height });
+    whole.frames.push({ box, name: whole.boxes[box].inside[k].name, x, y, width, height });
     put(whole, inside, x + MARGIN, y + NAME);
     x += width + MARGIN;
   });

@@ -1,7 +1,7 @@
 // Paints a scene on a canvas. Lines are kept as paths in world coordinates, and boxes out of sight or
 // too small to read get no text, so a frame of 1,500 nodes takes a few milliseconds.
 
-import type { Scene } from './arrange.ts';
+import type { Frame, Scene } from './arrange.ts';
 import type { Camera } from './camera.ts';
 import { shorten } from './scene.ts';
 
@@ -102,14 +102,17 @@ export class Painter {
     };
     // What is around something else is behind it, lines included.
     const isAround = scene.boxes.map(({ inside }) => inside.length > 0);
-    isAround.forEach((around, i) => around && paint(i));
-    this.paintFrames(context, scene, scale);
+    isAround.forEach((around, i) => {
+      if (!around) return;
+      paint(i);
+      this.paintFrames(context, scene.frames.filter(({ box }) => box === i), scale);
+    });
     this.paintLines(context, scale);
     if (selected !== null) this.paintLinesOf(context, scene, selected, scale);
     isAround.forEach((around, i) => around || paint(i));
   }
 
-  private paintFrames(context: CanvasRenderingContext2D, { frames }: Scene, scale: number): void {
+  private paintFrames(context: CanvasRenderingContext2D, frames: readonly Frame[], scale: number): void {
     const { colours } = this;
     context.textAlign = 'left';
     context.textBaseline = 'middle';
@@ -206,7 +209,7 @@ export class Painter {
     const second = scale >= SUBTITLES && box.subtitle !== '';
     context.font = `600 ${second ? 11 : 12}px ${colours.font}`;
     context.fillStyle = colours.ink;
-    const y = isAround ? cy - height / 2 + 15 : cy;
+    const y = isAround ? cy - height / 2 + 17 : cy;
     context.fillText(shorten(box.title), cx, second ? y - 6.5 : y);
     if (!second) return;
     context.font = `9.5px ${colours.font}`;

@@ -2,6 +2,7 @@
 // by kernel. A node that runs regions, such as a loop, is a box around a drawing of each.
 
 import { GROUPS, type StageControl, type StageGraph, type StageNode, type Kernel, type Report, type Stage } from '../report.ts';
+import { plural } from '../../views/format.ts';
 import { cutsOf } from './cuts.ts';
 
 /** More boxes than this are not drawn: nodes are then shown by kernel, or as text. */
@@ -160,6 +161,7 @@ class NodesDrawing implements Drawing {
   }
 
   private subtitle({ id, dtype, shape, control }: StageNode): string {
+    if (control?.rounds !== undefined) return `${plural(control.rounds, 'round')}${control.backwards ? ', backwards' : ''}`;
     if (control !== undefined) return '';
     const type = `${shapeText(shape)}${dtype === 'float32' ? '' : ` ${dtype}`}`;
     const { run } = this;

@@ -53,10 +53,14 @@ export class MemoryView {
     const placed = memory.blocks.filter((block): block is Placed => block.offset !== null);
     const { arenaBytes, naiveBytes } = memory;
     const share = naiveBytes > 0 ? ` (${Math.round((100 * arenaBytes) / naiveBytes)} %)` : '';
+    const hasLoops = report.kernels.some(({ kind }) => kind === 'control');
+    const instead = hasLoops
+      ? ', with the memory that loops have for a round'
+      : `; each in a block of its own they would take ${bytes(naiveBytes)}${share}`;
     const plan =
       placed.length === 0
         ? 'No intermediate value needs memory: there is nothing to plan.'
-        : `${plural(placed.length, 'value')} in an arena of ${bytes(arenaBytes)}; each in a block of its own they would take ${bytes(naiveBytes)}${share}.`;
+        : `${plural(placed.length, 'value')} in an arena of ${bytes(arenaBytes)}${instead}.`;
     setText(element('memory-note'), plan + sayAgain(report));
     this.frame.hidden = placed.length === 0;
     this.details.replaceChildren(create('p', 'muted', placed.length === 0 ? '' : 'Point at a block to see what it holds.'));
