@@ -112,6 +112,9 @@ test('calls with bad arguments are errors that say what is allowed', () => {
   const f = logic.program('domain P = 3. A(P, P). w :: B(x) :- A(x, _). param C(P).', { semantics: 'fuzzy' });
   assertThrows(() => f.solve(), SinterError, { message: /params\.w is undefined, expected a tensor \(\) \(init\(key\) makes all of them\)/ });
   assertThrows(() => f.forward({ w: sn.tensor(0), C: sn.zeros([2]) }), sn.ShapeError, { message: /params\.C is \(2\), expected \(3\)/ });
+  const fitting = { w: sn.tensor(0), C: sn.zeros([3]) };
+  assertThrows(() => f.forward(fitting, { facts: { A: sn.zeros([2, 2]) } }), SinterError, { message: /facts\.A is a tensor that does not fit \(a tensor \(3, 3\)\)/ });
+  assertThrows(() => f.forward(fitting, { facts: { Q: sn.zeros([2, 2]) } }), SinterError, { message: /there is no relation "Q"/ });
   assertThrows(() => f.set('C', []), SinterError, { message: /C is a parameter/ });
   assertThrows(() => f.set('A', [[0, 1]], [2]), SinterError, { message: /value 0 is 2, expected a number from 0 to 1/ });
   assertThrows(() => f.set('A', [[0, 1]], []), SinterError, { message: /1 facts of A have 0 values/ });

@@ -85,6 +85,18 @@ test('an explanation has names, conditions, and what was explained above', () =>
   Shy('ben')    see above`);
 });
 
+test('what an equation derives is explained by the equation', () => {
+  const p = programOf(`domain N = 3. W[N, N]. On(N). On(0).
+    Next[y] = step(W[x, y] On[x] - 0.5).
+    Both(y) :- Next(y), not On(y).`, { W: [[0, 1, 0.4], [0, 0, 0], [0, 0, 0]] });
+  assert.deepEqual(p.solve(), { iterations: 2 });
+  assert.deepEqual([...p.rounds()].map(({ derived }) => derived), [{ Next: [[1]] }, { Both: [[1]] }]);
+  assert.equal(p.explain('Both(1)').text, `Both(1)    rule 2 in line 3, round 2
+  Next(1)    rule 1 in line 2, round 1
+  not On(y)`);
+  assert.deepEqual(p.set('W', [0, 0, 0, 0, 0, 0, 0, 0, 0]).solve(), { iterations: 0 });
+});
+
 /** Whether an explanation is one: rules of the program applied to facts of earlier rounds. */
 const check = (node, facts, where) => {
   if (node.kind === 'fact') assert.ok(facts.has(node.fact), `${where}: ${node.fact} was not given`);

@@ -70,6 +70,9 @@ export class Explainer {
       const because = clause.body.map((condition) => this.#reason(condition, binding));
       return { fact, kind: 'rule', rule: clause.number, line: clause.at.line, iteration, because };
     }
+    // What an equation derives it derives of all entries together.
+    const equation = iteration > 0 ? this.#definitions.find(({ head }) => head.relation === relation) : undefined;
+    if (equation) return { fact, kind: 'rule', rule: equation.number, line: equation.at.line, iteration, because: [] };
     return { fact, kind: 'fact', rule: 0, line: 0, iteration, because: [] };
   }
 

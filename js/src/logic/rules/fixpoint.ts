@@ -121,18 +121,24 @@ function naive(component: Component, setting: Setting, facts: Tensors, known: Te
   const pick = (all: Tensors): Tensors => Object.fromEntries(names.map((name) => [name, all[name]!]));
   const round = (own: Tensors): Tensors => pick(naiveRound(component, setting, facts, { ...known, ...own }));
   const begun = pick(known);
-  if (setting.rounds !== null || !component.recursive) {
-    const n = component.recursive ? setting.rounds! : 1;
-    const own = n === 1 ? round(begun) : sn.foriLoop(0, n, (_, carry: Tensors) => round(carry), begun);
-    return { known: { ...known, ...own }, iterations: int(n), done: sn.tensor(true) };
+  const anyMoved = (next: Tensors, own: Tensors): Tensor =>
+    names.map((name) => moved(next[name]!, own[name]!, setting.tolerance)).reduce((a, b) => sn.logicalOr(a, b));
+  const counted = (goesOn: Tensor): Tensor => sn.where(goesOn, 1, 0).astype('int32');
+  if (!component.recursive) {
+    const own = round(begun);
+    return { known: { ...known, ...own }, iterations: counted(anyMoved(own, begun)), done: sn.tensor(true) };
+  }
+  if (setting.rounds !== null) {
+    const own = sn.foriLoop(0, setting.rounds, (_, carry: Tensors) => round(carry), begun);
+    return { known: { ...known, ...own }, iterations: int(setting.rounds), done: sn.tensor(true) };
   }
   type Carry = { own: Tensors; rounds: Tensor; goesOn: Tensor };
   const end = sn.whileLoop<Carry>(
     ({ rounds, goesOn }) => sn.logicalAnd(goesOn, sn.less(rounds, setting.maxRounds)),
     ({ own, rounds }) => {
       const next = round(own);
-      const goesOn = names.map((name) => moved(next[name]!, own[name]!, setting.tolerance)).reduce((a, b) => sn.logicalOr(a, b));
-      return { own: next, rounds: sn.add(rounds, sn.where(goesOn, 1, 0).astype('int32')), goesOn };
+      const goesOn = anyMoved(next, own);
+      return { own: next, rounds: sn.add(rounds, counted(goesOn)), goesOn };
     },
     { own: begun, rounds: int(0), goesOn: sn.tensor(true) },
   );

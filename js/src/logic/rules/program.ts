@@ -411,7 +411,11 @@ export class RuleProgram {
       fail('program.forward', 'boolean semantics has no derivatives', "semantics: 'product', 'goedel', 'lukasiewicz' or 'learnt'");
     }
     this.#checkParams('program.forward', params);
-    for (const name of Object.keys(facts)) this.#relation('program.forward', name);
+    for (const [name, t] of Object.entries(facts)) {
+      const shape = shapeOf(this.#relation('program.forward', name));
+      const fits = t instanceof sn.Tensor && t.ndim === shape.length && shape.every((dim, i) => t.shape[i] === dim);
+      if (!fits) fail('program.forward', `facts.${name} is ${shown(t)} that does not fit`, `a tensor (${shape.join(', ')})`);
+    }
     return sn.tidy(() => {
       const given = this.#given.tensors();
       const inputs = { facts: { ...given, kept: { ...given.kept, ...facts } }, params, temperature: temperature > 0 ? sn.tensor(temperature) : null };
