@@ -80,7 +80,7 @@ test('the loss is the mean square error after the steps, and its gradient that o
   const ca = logic.automaton({ ...small, form: 'table', target, optimizer: sn.optim.sgd({ lr: 1 }) });
   const state = anyGates(ca);
   const key = random.key(9);
-  const start = ca.start(random.splitKeys(key, 4)[0]);
+  const { start } = ca.examples(random.splitKeys(key, 4)[0], 2);
   const lossOf = (params) => sn.tidy(() => {
     const ends = [0, 1].map((i) => ca.run({ ...state, params }, start.slice([0, i, 0, 0], [3, 1, 6, 5]).squeeze([1]), { steps: 3 }));
     const wrong = ends.map((grids, i) => grids.slice([3, 0, 0, 0], [1, 1, 6, 5]).sub(start.slice([0, i, 0, 0], [1, 1, 6, 5])));

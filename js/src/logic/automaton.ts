@@ -76,6 +76,8 @@ const SCHEMA: sn.internals.OptionSchema<AutomatonOptions> = {
   optimizer: 'any',
 };
 
+const ACCURACY: sn.internals.OptionSchema<AccuracyOptions> = { hard: 'boolean', key: 'tensor', grids: 'integer' };
+
 export interface AutomatonParams {
   perception: GateParams[];
   update: GateParams[];
@@ -98,6 +100,8 @@ export interface RunOptions extends HardOptions {
 export interface AccuracyOptions extends HardOptions {
   /** Starts, and chance. Default random.key(0). */
   key?: Tensor;
+  /** How many grids. Default: as in an epoch. */
+  grids?: number;
 }
 
 export interface Automaton {
@@ -119,8 +123,8 @@ export interface Automaton {
   /** A grid (channels, height, width) of any size, and what becomes of it: (steps + 1, channels, height, width), the grid
    *  itself first. */
   run(state: AutomatonState, grid: Tensor, options: RunOptions): Tensor;
-  /** Fresh grids to start from, (channels, batch, height, width). */
-  start(key: Tensor): Tensor;
+  /** Fresh grids to start from, (channels, count, height, width), and what their first channels are to become. */
+  examples(key: Tensor, count: number): { start: Tensor; target: Tensor };
 }
 
 /** What fresh gates are. */
@@ -215,26 +219,29 @@ export function automaton(options: AutomatonOptions): Automaton {
     const keys = sn.random.split(key, steps);
     return sn.scan((now: Tensor, each: Tensor) => [next(rule, now, each), null], grids, keys, { checkpoint: 'sqrt' })[0];
   };
-  /** The known channels at the end, wrong by how much: of each time they are to be right. */
-  const errors = (params: AutomatonParams, key: Tensor, how: CoefficientOptions): Tensor[] => {
+  const examples = (key: Tensor, count: number): { start: Tensor; target: Tensor } => {
     if (!target)
       throw new SinterError('argument', op, 'there is no target to train for', { hint: 'give { target: (start) => grids }, or one of logic.tasks' });
+    const grids = start(key, [channels, count, height, width]);
+    return { start: grids, target: target(grids) };
+  };
+  /** The known channels at the end, wrong by how much: of each time they are to be right. */
+  const errors = (params: AutomatonParams, key: Tensor, count: number, how: CoefficientOptions): Tensor[] => {
     const [first, chance, blow, chanceAfter] = sn.random.splitKeys(key, 4) as [Tensor, Tensor, Tensor, Tensor];
     const rule = ruleOf(params, how);
-    const begin = start(first, [channels, batch, height, width]);
-    const wanted = target(begin);
+    const { start: begin, target: wanted } = examples(first, count);
     const error = (grids: Tensor): Tensor => grids.slice([0, 0, 0, 0], wanted.shape).sub(wanted);
     const end = advance(rule, begin, chance);
     return damage ? [error(end), error(advance(rule, damage(end, blow), chanceAfter))] : [error(end)];
   };
   const loss = (params: AutomatonParams, key: Tensor, { state: { loss: last } }: sn.StepContext<Progress>): [Tensor, { state: Progress }] => {
-    const wrong = errors(params, key, { straightThrough: hardnessAt(last, harden) }).map((error) => error.square().mean());
+    const wrong = errors(params, key, batch, { straightThrough: hardnessAt(last, harden) }).map((error) => error.square().mean());
     const value = wrong.reduce((sum, each) => sum.add(each));
     return [value, { state: { loss: value } }];
   };
   const train = sn.trainStep(loss, given.optimizer ?? sn.optim.adamw({ lr: 0.05, beta2: 0.99, weightDecay: 0.01, clipNorm: 100 }));
-  const rate = sn.jit((params: AutomatonParams, key: Tensor, hard: boolean) =>
-    sn.stack(errors(params, key, { hard }).map((error) => error.abs().less(0.5).astype('float32').mean())).mean(),
+  const rate = sn.jit((params: AutomatonParams, key: Tensor, grids: number, hard: boolean) =>
+    sn.stack(errors(params, key, grids, { hard }).map((error) => error.abs().less(0.5).astype('float32').mean())).mean(),
   );
   const history = sn.jit((params: AutomatonParams, grid: Tensor, key: Tensor, count: number, hard: boolean) => {
     const rule = ruleOf(params, { hard });
@@ -267,8 +274,9 @@ export function automaton(options: AutomatonOptions): Automaton {
       return { state: made.state, loss: made.loss };
     },
     accuracy: async (state, options) => {
-      const { hard = false, key } = internals.readOptions<AccuracyOptions>(op, options, { hard: 'boolean', key: 'tensor' });
-      const [share] = await sn.tidy(() => rate(train.params(state), key ?? sn.random.key(0), hard)).data();
+      const { hard = false, key, grids = batch } = internals.readOptions<AccuracyOptions>(op, options, ACCURACY);
+      internals.checkInteger(op, 'grids', grids, 1);
+      const [share] = await sn.tidy(() => rate(train.params(state), key ?? sn.random.key(0), grids, hard)).data();
       return share as number;
     },
     run: (state, grid, options) => {
@@ -278,7 +286,7 @@ export function automaton(options: AutomatonOptions): Automaton {
         throw new ShapeError(op, `the grid is ${grid instanceof sn.Tensor ? `(${grid.shape.join(', ')})` : internals.shown(grid)}, expected (${channels}, height, width)`);
       return sn.tidy(() => history(train.params(state), grid, key ?? sn.random.key(0), count, hard));
     },
-    start: (key) => sn.tidy(() => start(key, [channels, batch, height, width])),
+    examples: (key, count) => sn.tidy(() => examples(key, internals.checkInteger(op, 'count', count, 1))),
   };
 }
 
