@@ -10,6 +10,12 @@ export function evaluate({ inputs, gates, outputs }, bits) {
   return outputs.map((signal) => signals[signal]);
 }
 
+/** The outputs of many examples: a column of bits for each input, and for each output. */
+export const evaluateColumns = (data, columns) => {
+  const rows = columns[0].map((_, i) => evaluate(data, columns.map((column) => column[i])));
+  return data.outputs.map((_, k) => rows.map((row) => row[k]));
+};
+
 /** One step of an automaton whose cells all fire. */
 export function step(data, cells, width, height) {
   const { channels, boundary } = data.automaton;

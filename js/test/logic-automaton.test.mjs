@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import * as sn from '../dist/index.js';
 import * as logic from '../dist/logic.js';
 import { assertRejects, assertThrows } from './support.mjs';
-import { evaluate, stepOf } from './circuits.mjs';
+import { evaluateColumns, step } from './circuitcases.mjs';
 
 await sn.init({ threads: 2 });
 
@@ -16,6 +16,13 @@ const anyGates = (ca) => {
   const state = ca.init(random.key(1));
   const params = sn.tree.map((t) => random.normal(random.foldIn(random.key(2), t.size), t.shape), state.params);
   return { ...state, params };
+};
+
+/** A step of cells[channel][y][x]. */
+const stepOf = (circuit, cells) => {
+  const [height, width] = [cells[0].length, cells[0][0].length];
+  const next = step(circuit, Uint8Array.from(cells.flat(2)), width, height);
+  return cells.map((rows, c) => rows.map((row, y) => row.map((_, x) => next[(c * height + y) * width + x])));
 };
 
 const bits = (key, shape) => random.bernoulli(random.key(key), 0.5, shape).astype('float32');
@@ -170,8 +177,25 @@ test('an automaton learns a rule, hard gates are exact, and so is the circuit', 
   const { state } = await learnt(ca, 0, 600);
   const circuit = logic.rawCircuit(ca, state);
   const all = Array.from({ length: 9 }, (_, place) => Array.from({ length: 512 }, (_, n) => (n >> place) & 1));
-  assert.deepEqual(evaluate(circuit, all)[0], all[3].map((left, n) => Number(left > all[5][n])));
+  assert.deepEqual(evaluateColumns(circuit, all)[0], all[3].map((left, n) => Number(left > all[5][n])));
   assert.equal(await ca.accuracy(state, { hard: true, key: random.key(5) }), 1);
+  // What is left of it is one gate over the cells to the left and to the right.
+  const one = logic.prune(ca, logic.extract(ca, state), { words: 1 });
+  assert.equal(one.gates, 1);
+  assert.deepEqual(evaluateColumns(one.data, all), evaluateColumns(circuit, all));
+});
+
+test('pruning keeps what the task asks for, with cells that fire by chance as well', () => {
+  const target = (start) => start.slice([0, 0, 0, 0], [1, start.shape[1], 6, 5]);
+  const ca = logic.automaton({ ...small, boundary: 'wrap', asynchronous: 0.5, target });
+  /** Channel 0 stays by way of a gate that the task does not need. */
+  const data = { inputs: 27, gates: [[1, 4, 13], [7, 4, 27], [6, 13, 22], [7, 12, 14]], outputs: [28, 29, 30], automaton: { channels: 3, boundary: 'wrap', fire: 0.5 } };
+  const pruned = logic.prune(ca, logic.circuitOf(data), { words: 1 });
+  assert.equal(pruned.gates, 0);
+  assert.equal(pruned.data.outputs[0], 4);
+  // What does not keep channel 0 is not taken for better.
+  const inverted = logic.prune(ca, logic.circuitOf({ ...data, gates: [[12, 4, 4]], outputs: [27, 13, 22] }), { words: 1 });
+  assert.ok(inverted.gates <= 1);
 });
 
 test('bytes in use stay constant while an automaton trains', () => {
@@ -208,6 +232,9 @@ test('what cannot be is said', async () => {
   assertThrows(() => ca.step(state, random.key(0)), SinterError, { message: /there is no target to train for/ });
   await assertRejects(ca.accuracy(state), SinterError, { message: /there is no target to train for/ });
   assertThrows(() => logic.rawCircuit(ca, { perception: [], update: [] }), SinterError, { message: /these are not the parameters of 3 layers/ });
+  const trained = make({ target: (start) => start })();
+  const other = logic.circuitOf({ inputs: 9, gates: [], outputs: [4], automaton: { channels: 1, boundary: 'zero', fire: 1 } });
+  assertThrows(() => logic.prune(trained, other), SinterError, { message: /the circuit is not one of this automaton/ });
   assertThrows(() => logic.tasks.checkerboard({ update: 'large' }), SinterError, { message: 'tasks.checkerboard: no update "large" (there are small, full)' });
   assertThrows(() => logic.tasks.picture([[0, 1], [1]]), ShapeError, { message: /pixels are no rows of one length/ });
   assertThrows(() => logic.tasks.picture([[0, 2]]), SinterError, { message: 'tasks.picture: a pixel is 2, expected 0 or 1' });

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import * as sn from '../dist/index.js';
 import * as logic from '../dist/logic.js';
 import { assertClose, assertThrows } from './support.mjs';
-import { bitsOf, evaluate } from './circuits.mjs';
+import { evaluateColumns } from './circuitcases.mjs';
 
 await sn.init({ threads: 2 });
 
@@ -17,6 +17,9 @@ const sigmoid = (x) => 1 / (1 + Math.exp(-x));
 /** How probable it is that a function is true, of independent inputs. */
 const probability = (f, a, b) => PAIRS.reduce((sum, [x, y]) => sum + bit(f, x, y) * (x ? a : 1 - a) * (y ? b : 1 - b), 0);
 const sixteen = Array.from({ length: 16 }, (_, f) => f);
+
+/** The rows of a tensor as bits. */
+const bitsOf = (t) => t.toArray().map((row) => row.map(Number));
 
 const onTwo = (outputs, more) => logic.gates({ inputs: 2, outputs, wires: [new Int32Array(outputs), new Int32Array(outputs).fill(1)], ...more });
 
@@ -98,7 +101,7 @@ test('learnt wires mix their candidates, and end at one', () => {
   const x = random.uniform(random.key(5), [inputs, 6]);
   const hard = layer.apply(params, x.greater(0.5).astype('float32'), { hard: true }).toArray();
   const columns = bitsOf(x.greater(0.5));
-  assert.deepEqual(hard.flat(), evaluate({ inputs, gates: layer.gatesOf(params), outputs: [0, 1, 2].map((i) => inputs + i) }, columns).flat());
+  assert.deepEqual(hard.flat(), evaluateColumns({ inputs, gates: layer.gatesOf(params), outputs: [0, 1, 2].map((i) => inputs + i) }, columns).flat());
   // A logit far above the others chooses as argmax does.
   const sure = { gates: params.gates.mul(100), wires: params.wires.mul(1000) };
   const sharp = x.greater(0.5).astype('float32');
@@ -123,7 +126,7 @@ test('what is extracted of a network computes as its hard gates do', () => {
   const circuit = logic.rawCircuit(net, params);
   assert.equal(circuit.gates.length, 23);
   const columns = Array.from({ length: 6 }, (_, i) => all.map((row) => row[i]));
-  const outputs = evaluate(circuit, columns);
+  const outputs = evaluateColumns(circuit, columns);
   assert.deepEqual(net.apply(params, sn.tensor(all), { hard: true }).toArray(), all.map((_, n) => outputs.map((row) => row[n])));
 });
 
@@ -136,7 +139,7 @@ test('a network learns which bits are odd in number, and keeps it as hard gates'
   for (let i = 0; i < 300; i++) ({ state } = step(state));
   assert.deepEqual(net.apply(state.params, all, { hard: true }).toArray(), odd.toArray());
   const circuit = logic.rawCircuit(net, state);
-  assert.deepEqual(evaluate(circuit, bitsOf(all.transpose())), bitsOf(odd.transpose()));
+  assert.deepEqual(evaluateColumns(circuit, bitsOf(all.transpose())), bitsOf(odd.transpose()));
 });
 
 test('what cannot be is said', () => {
