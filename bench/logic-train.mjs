@@ -41,10 +41,10 @@ const trainAutomaton = async (seed) => {
     if (epoch % 100 === 0) console.log(`  seed ${seed}  epoch ${epoch}  loss ${value.toFixed(5)}  hard ${accuracy.toFixed(4)}`);
   }
   const raw = logic.rawCircuit(ca, state);
-  const circuit = logic.extract(ca, state, { dropDeadChannels: true });
+  const circuit = logic.extract(ca, state, { prune: false });
   const trained = seconds();
   const many = await ca.accuracy(state, { hard: true, grids: 32, key: random.key(99) });
-  const pruned = logic.prune(ca, circuit, { words: 1 });
+  const pruned = logic.extract(ca, state);
   console.log(`${task}  seed ${seed}  ${epoch} epochs  ${trained.toFixed(1)} s  best ${(best * 1000).toFixed(1)} ms  hard ${accuracy.toFixed(4)}, on others ${many.toFixed(4)}` +
     `  gates ${raw.gates.length} -> ${circuit.gates} -> ${pruned.gates} in ${(seconds() - trained).toFixed(1)} s  ${JSON.stringify(pruned.counts)}`);
 };

@@ -180,8 +180,12 @@ test('an automaton learns a rule, hard gates are exact, and so is the circuit', 
   assert.deepEqual(evaluateColumns(circuit, all)[0], all[3].map((left, n) => Number(left > all[5][n])));
   assert.equal(await ca.accuracy(state, { hard: true, key: random.key(5) }), 1);
   // What is left of it is one gate over the cells to the left and to the right.
-  const one = logic.prune(ca, logic.extract(ca, state), { words: 1 });
+  const one = logic.extract(ca, state);
   assert.equal(one.gates, 1);
+  assert.deepEqual(logic.prune(ca, logic.extract(ca, state, { prune: false })).data, one.data);
+  // What has learnt nothing yet stays as it is.
+  const fresh = ca.init(random.key(0));
+  assert.deepEqual(logic.extract(ca, fresh).data, logic.extract(ca, fresh, { prune: false }).data);
   assert.deepEqual(evaluateColumns(one.data, all), evaluateColumns(circuit, all));
 });
 

@@ -43,14 +43,24 @@ test('the C program finds the line', () => {
   }
 });
 
-test('the programs of js/README.md, one after the other, print what stands beside them', () => {
-  const program = blocksOf(PACKAGE_README, 'js').join('\n');
-  const file = join(ROOT, 'build', 'package-readme-example.mjs');
+/** Runs programs as one, and compares what they print with what stands beside it. */
+const runsAsItSays = (text, name, least) => {
+  const program = blocksOf(text, 'js').join('\n');
+  const file = join(ROOT, 'build', name);
   writeFileSync(file, program);
   const output = execFileSync(process.execPath, [file], { encoding: 'utf8' });
   const said = [...program.matchAll(/console\.log\(.*\); \/\/ (.*)/g)].map((match) => match[1]);
-  assert.ok(said.length >= 8, `${said.length} lines of output`);
+  assert.ok(said.length >= least, `${said.length} lines of output`);
   assert.deepEqual(output.trimEnd().split('\n'), said);
+};
+
+test('the programs of js/README.md, one after the other, print what stands beside them', () => {
+  runsAsItSays(PACKAGE_README, 'package-readme-example.mjs', 8);
+});
+
+test('so do those of circuits in docs/logic.md', () => {
+  const [circuits] = readFileSync(join(ROOT, 'docs/logic.md'), 'utf8').split(/^## Rules$/m);
+  runsAsItSays(circuits, 'logic-example.mjs', 8);
 });
 
 test('the TypeScript of js/README.md compiles', () => {

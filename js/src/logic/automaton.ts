@@ -112,6 +112,8 @@ export interface Automaton {
   readonly steps: number;
   readonly grid: readonly [number, number];
   readonly batch: number;
+  /** Whether there is a target. */
+  readonly hasTask: boolean;
   readonly perception: readonly Gates[];
   readonly update: readonly Gates[];
   /** A state of training. */
@@ -261,6 +263,7 @@ export function automaton(options: AutomatonOptions): Automaton {
     steps,
     grid: [height, width],
     batch,
+    hasTask: target !== undefined,
     perception,
     update,
     init: (key) =>

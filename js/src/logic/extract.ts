@@ -6,6 +6,7 @@ import { addGates, checkChainParams } from './chain.js';
 import { circuitOf, type Circuit, type CircuitOptions } from './circuit/circuit.js';
 import type { Gate, GateParams, Gates } from './gates.js';
 import type { Network } from './network.js';
+import { pruneSolved } from './prune.js';
 
 /** What runs an automaton's circuit needs to know of it. */
 export interface AutomatonFacts {
@@ -66,6 +67,15 @@ export function rawCircuit(model: Network | Automaton, state: Trained): RawCircu
   return ofAutomaton(model, { perception, update });
 }
 
+export interface ExtractOptions extends CircuitOptions {
+  /** Leaves out what the task of an automaton does not need (logic.prune), if the circuit does it: by default it does.
+   *  false: the circuit computes as the hard model does, in all cells and channels. */
+  prune?: boolean;
+}
+
 /** The hard circuit of a model with its state of training, or its parameters: simplified, to run and to write. */
-export const extract = (model: Network | Automaton, state: Trained, options?: CircuitOptions): Circuit =>
-  circuitOf(rawCircuit(model, state), options);
+export function extract(model: Network | Automaton, state: Trained, options: ExtractOptions = {}): Circuit {
+  const { prune: isPruned = true, ...rest } = options;
+  const circuit = circuitOf(rawCircuit(model, state), rest);
+  return 'layers' in model || !model.hasTask || !isPruned ? circuit : pruneSolved(model, circuit);
+}

@@ -43,7 +43,7 @@ export {
   type RunOptions,
 } from './automaton.js';
 export * as tasks from './tasks.js';
-export { extract, rawCircuit, type AutomatonFacts, type RawCircuit } from './extract.js';
+export { extract, rawCircuit, type AutomatonFacts, type ExtractOptions, type RawCircuit } from './extract.js';
 export { prune, type PruneOptions } from './prune.js';
 export { circuit, circuitOf, type Circuit, type CircuitData, type CircuitJson, type CircuitOptions } from './circuit/circuit.js';
 export type { Evaluator } from './circuit/evaluate.js';
