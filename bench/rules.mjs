@@ -17,18 +17,18 @@ const randomFrom = (seed) => {
 };
 
 /** Parent and child: each but the first has a parent among the few before it, so that chains are about 74 long. */
-export const genealogy = (people, seed, few = 58) => {
+const genealogy = (people, seed, few = 58) => {
   const random = randomFrom(seed);
   return Int32Array.from(Array.from({ length: people - 1 }, (_, i) => [i - random(Math.min(i + 1, few)), i + 1]).flat());
 };
 
-export const randomGraph = (nodes, edges, seed) => {
+const randomGraph = (nodes, edges, seed) => {
   const random = randomFrom(seed);
   return Int32Array.from({ length: 2 * edges }, () => random(nodes));
 };
 
 /** The closure by sets, a round after the other: the facts, and the rounds that derive something new. */
-export const closureBySets = (pairs) => {
+const closureBySets = (pairs) => {
   const [known, next] = [new Map(), new Map()];
   for (let i = 0; i < pairs.length; i += 2) next.set(pairs[i], (next.get(pairs[i]) ?? new Set()).add(pairs[i + 1]));
   let delta = [...next].flatMap(([x, ys]) => [...ys].map((y) => [x, y]));
@@ -74,19 +74,15 @@ const measure = (name, text, pairs, wanted) => {
   p.dispose();
 };
 
-const main = async () => {
-  await sn.init({ threads: 2 });
-  for (const [name, nodes, pairs] of [
-    ['genealogy of 2,000 people', 2000, genealogy(2000, 1)],
-    ['random graph, 2,000 nodes, 8,000 edges', 2000, randomGraph(2000, 8000, 1)],
-  ]) {
-    const begin = performance.now();
-    const wanted = closureBySets(pairs);
-    console.log(`${name}: a program over sets takes ${(performance.now() - begin).toFixed(0)} ms, ${wanted.rounds} rounds`);
-    measure('  Edge(x, y), Way(y, z)', CLOSURE(nodes, 'Edge(x, y), Way(y, z)'), pairs, wanted);
-    measure('  Way(x, y), Edge(y, z)', CLOSURE(nodes, 'Way(x, y), Edge(y, z)'), pairs, wanted);
-    measure('  Way(x, y), Way(y, z)', CLOSURE(nodes, 'Way(x, y), Way(y, z)'), pairs, wanted);
-  }
-};
-
-if (import.meta.main) await main();
+await sn.init({ threads: 2 });
+for (const [name, nodes, pairs] of [
+  ['genealogy of 2,000 people', 2000, genealogy(2000, 1)],
+  ['random graph, 2,000 nodes, 8,000 edges', 2000, randomGraph(2000, 8000, 1)],
+]) {
+  const begin = performance.now();
+  const wanted = closureBySets(pairs);
+  console.log(`${name}: a program over sets takes ${(performance.now() - begin).toFixed(0)} ms, ${wanted.rounds} rounds`);
+  measure('  Edge(x, y), Way(y, z)', CLOSURE(nodes, 'Edge(x, y), Way(y, z)'), pairs, wanted);
+  measure('  Way(x, y), Edge(y, z)', CLOSURE(nodes, 'Way(x, y), Edge(y, z)'), pairs, wanted);
+  measure('  Way(x, y), Way(y, z)', CLOSURE(nodes, 'Way(x, y), Way(y, z)'), pairs, wanted);
+}
