@@ -1,6 +1,8 @@
 // logic-train.mjs TASK [SEEDS] - trains circuits until they are right as hard gates, in Node, a row for each seed (0,1,2 by
 // default): epochs, seconds, the best time of an epoch, gates before and after simplification, and
 // without those that the task does not need.
+// OPTIONS='{"seed":0}' are options of the automaton that go before the task's; for mnist LAYERS, GATES, WIRES (candidates of
+// each wire, 0: fixed ones), TAU, RESIDUAL, LR, BATCH and EPOCHS may be set in the environment.
 // TASK: life, checkerboard, small (its small update), asynchronous, mnist. It stands alone: the tests train smaller ones.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -62,11 +64,23 @@ const trainDigits = async (seed) => {
   const [images, labels] = [idx('train-images-idx3-ubyte', 16), idx('train-labels-idx1-ubyte', 8)];
   const [testImages, testLabels] = [idx('t10k-images-idx3-ubyte', 16), idx('t10k-labels-idx1-ubyte', 8)];
   const env = (name, otherwise) => Number(process.env[name] ?? otherwise);
-  const [batch, gates, epochs] = [env('BATCH', 128), env('GATES', 8000), env('EPOCHS', 12)];
-  const net = logic.network({ inputs: 3 * PIXELS, layers: Array(env('LAYERS', 6)).fill(gates), classes: 10, tau: env('TAU', 20), form: 'table', seed });
-  const optimizer = sn.optim.adam({ lr: env('LR', 0.05) });
+  const [batch, epochs, lr, candidates] = [env('BATCH', 128), env('EPOCHS', 10), env('LR', 0.1), env('WIRES', 8)];
+  const net = logic.network({
+    inputs: 3 * PIXELS,
+    layers: Array(env('LAYERS', 3)).fill(env('GATES', 6000)),
+    wires: candidates ? { candidates } : 'random',
+    classes: 10,
+    tau: env('TAU', 15),
+    form: 'table',
+    residual: env('RESIDUAL', 1),
+    seed,
+  });
+  const optimizer = sn.optim.adam({ lr });
   const step = sn.trainStep((params, pixels, digits) => sn.softmaxCrossEntropy(net.apply(params, bitsOf(pixels)), digits).mean(), optimizer);
-  const right = sn.jit((params, pixels, digits) => net.apply(params, bitsOf(pixels), { hard: true }).argmax({ axis: 1 }).equal(digits).astype('int32').sum());
+  const right = sn.jit((params, pixels, digits) => {
+    const found = net.apply(params, bitsOf(pixels), { hard: true }).argmax({ axis: 1 });
+    return found.equal(digits).astype('int32').sum();
+  });
   const pick = (from, order, width) => {
     const out = new Float32Array(order.length * width);
     order.forEach((row, i) => out.set(from.subarray(row * width, (row + 1) * width), i * width));
@@ -78,15 +92,19 @@ const trainDigits = async (seed) => {
   ];
   const hard = (state) => {
     let sum = 0;
-    for (let at = 0; at < 10000; at += 1000) sum += right(state.params, ...part(testImages, testLabels, Array.from({ length: 1000 }, (_, i) => at + i))).item();
+    for (let at = 0; at < 10000; at += 1000) {
+      const rows = Array.from({ length: 1000 }, (_, i) => at + i);
+      sum += right(state.params, ...part(testImages, testLabels, rows)).item();
+    }
     return sum / 10000;
   };
   const seconds = clock();
   let state = step.init(net.init(random.key(seed)));
   let best = Infinity;
   for (let epoch = 0; epoch < epochs; epoch++) {
-    const order = [...(await random.bits(random.foldIn(random.key(seed), epoch), [60000]).data())].map((k, i) => [k, i]).sort((a, b) => a[0] - b[0]).map(([, i]) => i);
-    optimizer.lr = env('LR', 0.05) * (1 - epoch / epochs);
+    const drawn = await random.bits(random.foldIn(random.key(seed), epoch), [images.length / PIXELS]).data();
+    const order = Array.from(drawn, (_, i) => i).sort((i, k) => drawn[i] - drawn[k]);
+    optimizer.lr = lr * (1 - epoch / epochs);
     let sum = 0;
     for (let at = 0; at + batch <= 60000; at += batch) {
       const data = part(images, labels, order.slice(at, at + batch));
@@ -97,10 +115,13 @@ const trainDigits = async (seed) => {
       best = Math.min(best, took());
       for (const t of [...data, made.loss]) t.dispose();
     }
-    console.log(`  seed ${seed}  epoch ${epoch + 1}  loss ${(sum / Math.floor(60000 / batch)).toFixed(4)}  hard ${hard(state).toFixed(4)}  ${seconds().toFixed(0)} s  best ${(best * 1000).toFixed(1)} ms a step`);
+    const loss = sum / Math.floor(60000 / batch);
+    console.log(`  seed ${seed}  epoch ${epoch + 1}  loss ${loss.toFixed(4)}  hard ${hard(state).toFixed(4)}` +
+      `  ${seconds().toFixed(0)} s  best ${(best * 1000).toFixed(1)} ms a step`);
   }
   const circuit = logic.extract(net, state);
-  console.log(`mnist  seed ${seed}  ${seconds().toFixed(1)} s  hard ${hard(state).toFixed(4)}  gates ${net.layers.reduce((n, { outputs }) => n + outputs, 0)} -> ${circuit.gates}`);
+  const gates = net.layers.reduce((n, { outputs }) => n + outputs, 0);
+  console.log(`mnist  seed ${seed}  ${seconds().toFixed(1)} s  hard ${hard(state).toFixed(4)}  gates ${gates} -> ${circuit.gates}`);
 };
 
 if (task !== 'mnist' && !AUTOMATA[task]) throw new Error(`no task ${task}: there are ${Object.keys(AUTOMATA).join(', ')}, mnist`);
