@@ -219,7 +219,9 @@ export function automaton(options: AutomatonOptions): Automaton {
   };
   const advance = (rule: Rule, grids: Tensor, key: Tensor): Tensor => {
     const keys = sn.random.split(key, steps);
-    return sn.scan((now: Tensor, each: Tensor) => [next(rule, now, each), null], grids, keys, { checkpoint: 'sqrt' })[0];
+    // A derivative keeps the grids of all steps, which are little, and makes the layers of each step again.
+    const again = sn.checkpoint((now: Tensor, each: Tensor) => next(rule, now, each));
+    return sn.scan((now: Tensor, each: Tensor) => [again(now, each), null], grids, keys)[0];
   };
   const examples = (key: Tensor, count: number): { start: Tensor; target: Tensor } => {
     if (!target)
