@@ -88,6 +88,8 @@ export {
 } from './profile.js';
 
 export * as io from './io/index.js';
+export * as losses from './losses/index.js';
+export * as metrics from './metrics.js';
 export * as nn from './nn/index.js';
 export * as optim from './optim/index.js';
 export * as random from './random.js';
