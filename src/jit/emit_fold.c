@@ -2,12 +2,19 @@
  *
  * Accumulators of a strip live in registers while whole rounds (32 points, 16 of float64) go by, if
  * the body is short enough to be written once per vector of a round; else, and for the end of a
- * strip, in the scratch at `memory`, which the body's loop walks like any other operand. */
+ * strip, in the scratch at `memory`, which the body's loop walks like any other operand. Several sums
+ * have too many accumulators for that. Of a whole strip they take lanes apart: four lanes of each
+ * sum go through all rounds in registers, then the next four.
+ *
+ *   round 0   lanes 0-3  4-7  8-11 ...        of 32 points
+ *   round 1         |     |     |             a column at a time */
 #include "jit/access.h"
 #include "jit/body.h"
 
 #define LANE_VECTORS (SN_FOLD_BYTES / 16)
-#define SHORT_BODY 24 /* nodes */
+#define SHORT_BODY 24  /* nodes */
+#define MOST_SUMS 8    /* whose lanes are in registers together */
+#define MOST_NODES 160 /* of all rounds of a strip */
 
 /* Points of a round: one for each lane. */
 static int32_t round_points(sn_dtype dtype) { return sn_fold_order_of(dtype).lanes; }
@@ -221,15 +228,22 @@ static void push_identity(sn_wasm *w, const sn_reduction *r) {
   sn_emit_16(w, SN_WASM_v128_const, &bits);
 }
 
-static void set_identity(sn_jit *j, const sn_jit_sum *sum, bool registers) {
-  const sn_leaf *leaf = &j->walk.leaves[sum->leaf];
-  for (uint32_t i = 0; i < LANE_VECTORS; i++) {
-    if (!registers) sn_emit_get(j->w, sum->memory);
+static void set_registers(sn_jit *j, const sn_jit_sum *sum, uint32_t vectors) {
+  for (uint32_t i = 0; i < vectors; i++) {
     push_identity(j->w, sum->reduction);
-    if (registers)
-      sn_emit_set(j->w, leaf->registers + i);
-    else
-      sn_emit_memory(j->w, SN_WASM_v128_store, sum->scratch + 16 * i);
+    sn_emit_set(j->w, j->walk.leaves[sum->leaf].registers + i);
+  }
+}
+
+static void set_identity(sn_jit *j, const sn_jit_sum *sum, bool registers) {
+  if (registers) {
+    set_registers(j, sum, LANE_VECTORS);
+    return;
+  }
+  for (uint32_t i = 0; i < LANE_VECTORS; i++) {
+    sn_emit_get(j->w, sum->memory);
+    push_identity(j->w, sum->reduction);
+    sn_emit_memory(j->w, SN_WASM_v128_store, sum->scratch + 16 * i);
   }
 }
 
@@ -344,6 +358,64 @@ static void write_pieces(sn_jit *j, uint32_t section, const sn_jit_sum *sums, ui
   sn_emit_repeat(w, points, 1);
 }
 
+static void store_lanes(sn_jit *j, const sn_jit_sum *sum) {
+  const sn_leaf *leaf = &j->walk.leaves[sum->leaf];
+  for (uint32_t h = 0; h < (uint32_t)sn_vec_halves(leaf->dtype); h++) {
+    sn_emit_get(j->w, j->walk.walkers[leaf->walker].pointer);
+    sn_emit_get(j->w, leaf->registers + h);
+    sn_emit_memory(j->w, SN_WASM_v128_store, leaf->offset + 16 * h);
+  }
+}
+
+/* A strip of so many whole rounds, lanes by lanes; pointers end behind it. */
+static void write_lanes(sn_jit *j, uint32_t section, const sn_jit_sum *sums, uint32_t n,
+                        int32_t rounds) {
+  sn_walk *k = &j->walk;
+  const int32_t round = round_points(sums[0].reduction->dtype);
+  for (uint32_t i = 0; i < n; i++) sn_walk_reset(k, sums[i].leaf);
+  set_kind(j, sums, n, SN_LEAF_REGISTERS);
+  sn_emit_i32(j->w, round / 4);
+  sn_emit_set(j->w, k->count);
+  sn_emit_while(j->w, k->count, 1);
+  for (uint32_t i = 0; i < n; i++)
+    set_registers(j, &sums[i], (uint32_t)sn_vec_halves(sums[i].reduction->dtype));
+  for (int32_t r = 0; r < rounds; r++) sn_walk_copy_at(k, section, (uint32_t)(r * round));
+  for (uint32_t i = 0; i < n; i++) store_lanes(j, &sums[i]);
+  sn_walk_advance(k, section, 4);
+  sn_emit_add(j->w, k->count, -1);
+  sn_emit_repeat(j->w, k->count, 1);
+  sn_walk_advance(k, section, (rounds - 1) * round);
+  set_kind(j, sums, n, SN_LEAF_MEMORY);
+}
+
+/* Rounds of a strip whose lanes are taken apart; 0: that is not worth it. */
+static int32_t rounds_apart(const sn_jit *j, uint32_t section, const sn_jit_sum *sums, uint32_t n) {
+  const sn_walk *k = &j->walk;
+  const sn_fold_order order = sn_fold_order_of(sums[0].reduction->dtype);
+  const int64_t length = k->dims[k->rank - 1];
+  const int32_t points = length < order.strip ? (int32_t)length : order.strip;
+  const int32_t rounds = points / order.lanes;
+  const bool short_enough = (uint32_t)rounds * sn_walk_length(k, section, true) <= MOST_NODES;
+  const bool one_run = k->rank - 1 == j->kernel->group->space_rank;
+  return one_run && short_enough && n > 1 && n <= MOST_SUMS && rounds > 1 ? rounds : 0;
+}
+
+/* If points are other than those of the rounds, accumulators begin in memory; else none are left. */
+static void write_whole_strip(sn_jit *j, uint32_t section, const sn_jit_sum *sums, uint32_t n,
+                              int32_t rounds, uint32_t points) {
+  sn_wasm *w = j->w;
+  sn_emit_get(w, points);
+  sn_emit_i32(w, rounds * round_points(sums[0].reduction->dtype));
+  sn_emit(w, SN_WASM_i32_ne);
+  sn_emit_block(w, SN_WASM_if);
+  for (uint32_t i = 0; i < n; i++) set_identity(j, &sums[i], false);
+  sn_emit(w, SN_WASM_else);
+  write_lanes(j, section, sums, n, rounds);
+  sn_emit_i32(w, 0);
+  sn_emit_set(w, points);
+  sn_emit(w, SN_WASM_end);
+}
+
 static void call_push(sn_jit *j, const sn_jit_sum *sum, uint32_t strips) {
   const sn_reduction *r = sum->reduction;
   push_address(j->w, sum->memory, sum->scratch);
@@ -366,7 +438,10 @@ void sn_jit_sum_run(sn_jit *j, uint32_t section, sn_jit_sum *sums, uint32_t n, u
   const bool one_run = k->rank - 1 == j->kernel->group->space_rank;
   const bool registers = one_run && n * sn_walk_length(k, section, true) <= SHORT_BODY &&
                          k->dims[k->rank - 1] >= round;
-  for (uint32_t i = 0; i < n && registers; i++) sn_walk_reserve(k, sums[i].leaf, LANE_VECTORS);
+  const int32_t apart = registers ? 0 : rounds_apart(j, section, sums, n);
+  for (uint32_t i = 0; i < n && (registers || apart); i++)
+    sn_walk_reserve(k, sums[i].leaf,
+                    registers ? LANE_VECTORS : (uint32_t)sn_vec_halves(sums[i].reduction->dtype));
   const uint32_t points = sn_wasm_local(w, SN_WASM_TYPE_I32);
   const uint32_t strips = sn_wasm_local(w, SN_WASM_TYPE_I32);
   if (registers) k->most_copies = 1; /* what is left of a strip is less than a round */
@@ -375,7 +450,8 @@ void sn_jit_sum_run(sn_jit *j, uint32_t section, sn_jit_sum *sums, uint32_t n, u
   sn_emit_block(w, SN_WASM_block);
   sn_emit_block(w, SN_WASM_loop);
   take(w, points, left, sn_fold_order_of(sums[0].reduction->dtype).strip);
-  for (uint32_t i = 0; i < n; i++) set_identity(j, &sums[i], registers);
+  if (apart) write_whole_strip(j, section, sums, n, apart, points);
+  for (uint32_t i = 0; i < n && !apart; i++) set_identity(j, &sums[i], registers);
   if (registers) write_rounds(j, section, sums, n, points);
   (one_run ? write_rest : write_pieces)(j, section, sums, n, points);
   /* a strip that is the first and the last needs no counter */

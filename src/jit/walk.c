@@ -242,13 +242,24 @@ void sn_walk_spill(const sn_walk *k, uint32_t leaf, uint32_t vectors, uint32_t t
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-void sn_walk_copy(sn_walk *k, uint32_t section, sn_copy copy, uint32_t turn) {
+/* At k->shift and k->turn. */
+static void write_copy(sn_walk *k, uint32_t section, sn_copy copy) {
   k->copy = copy;
-  k->turn = turn;
-  k->shift = 4 * turn;
   sn_write_pass(&k->writer, section, 2);
   for (size_t i = 0; i < k->n_stores; i++)
     if (k->stores[i].section == section) sn_access_store(k, &k->stores[i]);
+}
+
+void sn_walk_copy(sn_walk *k, uint32_t section, sn_copy copy, uint32_t turn) {
+  k->turn = turn;
+  k->shift = 4 * turn;
+  write_copy(k, section, copy);
+}
+
+void sn_walk_copy_at(sn_walk *k, uint32_t section, uint32_t shift) {
+  k->turn = 0;
+  k->shift = shift;
+  write_copy(k, section, SN_COPY_FULL);
 }
 
 void sn_walk_advance(sn_walk *k, uint32_t section, int32_t elements) {

@@ -46,11 +46,13 @@ void sn_walk_points(sn_walk *k, uint32_t section, int first, uint32_t left);
 /* Where a run of the innermost dim is at its end: on to the next one of dims first.. . */
 void sn_walk_wrap(sn_walk *k, uint32_t section, int first);
 
-/* One copy of the body, `turn` vectors behind the pointers. */
 /* Where a run of the section begins: what stays the same during it is computed. */
 void sn_walk_enter(sn_walk *k, uint32_t section);
 
+/* One copy of the body, `turn` vectors behind the pointers. */
 void sn_walk_copy(sn_walk *k, uint32_t section, sn_copy copy, uint32_t turn);
+/* A full one `shift` elements behind them, with the registers of the first. */
+void sn_walk_copy_at(sn_walk *k, uint32_t section, uint32_t shift);
 void sn_walk_advance(sn_walk *k, uint32_t section, int32_t elements);
 
 /* Nodes per vector: how long the body is; with rare ones, how much code. */
