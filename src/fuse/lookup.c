@@ -32,6 +32,8 @@ typedef struct lookups {
   const sn_target *target;
   const sn_view *views;
   uint8_t *copied; /* per node: whether it is no gather, or something needs it in memory */
+  uint8_t
+      *in_bag; /* per node: whether only ragged reductions need it, and may compute it themselves */
 } lookups;
 
 /* Rows of x that lie together, and are more than single elements. */
@@ -84,15 +86,33 @@ static bool reads_rows(const lookups *l, sn_id user, uint32_t k, sn_id base) {
   while (last > 0 && type->dims[last] == 1) last--;
   if (by_rows && (last < 0 || l->views[x].strides[last] != 1)) return false;
   if (sn_op_describe(l->g->nodes[user].op)->kind == SN_CLASS_RAGGED) return by_rows && k == 0;
+  if (by_rows && l->in_bag[user]) return true;
   return row_of(l, base) >= l->target->costs.lookup_row &&
          (sn_op_is_elementwise(l->g->nodes[user].op) ||
           sn_row_of(l->target, l->g, user, &(sn_row_domain){0}));
 }
 
+/* Users before what they use. */
+static sn_status find_in_bags(const lookups *l, sn_arena *scratch) {
+  const sn_graph *g = l->g;
+  uint8_t *needed; /* by others */
+  SN_TRY(sn_arena_alloc(scratch, g->n_nodes, 1, (void **)&needed));
+  for (size_t i = 0; i < g->n_outputs; i++) needed[g->outputs[i]] = 1;
+  for (sn_id id = (sn_id)g->n_nodes; id-- > 0;) {
+    const bool ragged = sn_op_describe(g->nodes[id].op)->kind == SN_CLASS_RAGGED;
+    l->in_bag[id] = sn_op_is_elementwise(g->nodes[id].op) && !needed[id];
+    for (uint32_t k = 0; k < g->nodes[id].n_inputs; k++)
+      needed[sn_graph_inputs(g, id)[k]] |= !l->in_bag[id] && !(ragged && k == 0);
+  }
+  return SN_OK;
+}
+
 sn_status sn_view_lookups(const sn_graph *g, const sn_target *target, sn_arena *scratch,
                           sn_view *views) {
-  lookups l = {g, target, views, NULL};
+  lookups l = {g, target, views, NULL, NULL};
   SN_TRY(sn_arena_alloc(scratch, g->n_nodes, 1, (void **)&l.copied));
+  SN_TRY(sn_arena_alloc(scratch, g->n_nodes, 1, (void **)&l.in_bag));
+  SN_TRY(find_in_bags(&l, scratch));
   for (sn_id id = 0; id < g->n_nodes; id++) {
     const sn_id *x = sn_graph_inputs(g, id);
     l.copied[id] = !can_look_up(&l, id);

@@ -243,6 +243,15 @@ static sn_status end_reduction(sn_body_builder *b, sn_id x, sn_op op, size_t set
   return lower_post(l, set, group);
 }
 
+/* What the set's reduction computes on the fly. */
+static sn_status lower_owned(const sn_lowering *l, size_t set, sn_body_builder *b) {
+  size_t n;
+  const sn_id *nodes = sn_lower_members(l, set, &n);
+  for (size_t i = 0; i < n; i++)
+    if (l->p->owner[nodes[i]] == l->p->anchor[set]) SN_TRY(sn_lower_compute(b, nodes[i]));
+  return SN_OK;
+}
+
 /* Rows of x, the reduced points, have no place in the space. */
 static sn_status lower_ragged(sn_lowering *l, size_t set, sn_group *group) {
   const sn_id anchor = l->p->anchor[set], *x = sn_graph_inputs(l->g, anchor);
@@ -253,6 +262,7 @@ static sn_status lower_ragged(sn_lowering *l, size_t set, sn_group *group) {
   group->reduced[group->reduced_rank++] = type->dims[0];
   sn_body_builder b = {.l = l, .rank = type->rank + 1, .perm = {none}};
   for (int i = 1; i < type->rank; i++) b.perm[i] = i;
+  SN_TRY(lower_owned(l, set, &b));
   group->row = (sn_row){0};
   SN_TRY(sn_arena_alloc(l->arena, 1, sizeof *group->row.ends, (void **)&group->row.ends));
   *group->row.ends = sn_lower_operand(l, x[1], 1, (int[]){0});
@@ -275,10 +285,7 @@ static sn_status lower_reduce(sn_lowering *l, size_t set, sn_group *group) {
     group->reduced[group->reduced_rank++] = type->dims[i];
     b.perm[at++] = i;
   }
-  size_t n;
-  const sn_id *nodes = sn_lower_members(l, set, &n);
-  for (size_t i = 0; i < n; i++)
-    if (l->p->owner[nodes[i]] == anchor) SN_TRY(sn_lower_compute(&b, nodes[i]));
+  SN_TRY(lower_owned(l, set, &b));
   group->row = (sn_row){0};
   return end_reduction(&b, x, l->g->nodes[anchor].op, set, group);
 }

@@ -56,7 +56,8 @@ typedef struct state {
   set *sets;
   size_t n_sets;
   sn_set_buffers buffers;
-  uint32_t *reader; /* per node: the last set that loads it in the node's own index space */
+  uint8_t *feeds_rows; /* per node: elementwise, and what a reduction over rows is made of */
+  uint32_t *reader;    /* per node: the last set that loads it in the node's own index space */
   sn_cut_record *cuts;
   size_t n_cuts, cap_cuts;
 } state;
@@ -92,6 +93,11 @@ static uint32_t buffers_of(const state *s, sn_id id) {
   return n;
 }
 
+/* What looks elements up is computed in ragged reductions only: they take their points one by one. */
+static bool may_be_owned(const state *s, sn_id id, sn_id by) {
+  return by < (sn_id)s->g->n_nodes && (!looks_up(s, id) || class_of(s, by) == SN_CLASS_RAGGED);
+}
+
 /* Elementwise nodes that only one reduction needs, seen from the users down. */
 static sn_status find_owned(state *s) {
   const sn_graph *g = s->g;
@@ -109,11 +115,12 @@ static sn_status find_owned(state *s) {
   for (sn_id id = (sn_id)g->n_nodes; id-- > 0;) {
     if (!s->live[id]) continue;
     sn_id by = (sn_id)SHARED;
-    if (s->fusion && class_of(s, id) == SN_CLASS_REDUCE &&
-        !sn_row_of(s->target, g, id, &(sn_row_domain){0}))
+    const bool ragged = class_of(s, id) == SN_CLASS_RAGGED;
+    if (s->fusion && (ragged || (class_of(s, id) == SN_CLASS_REDUCE &&
+                                 !sn_row_of(s->target, g, id, &(sn_row_domain){0}))))
       by = id;
     reads[id] = 1;
-    if (s->fusion && sn_op_is_elementwise(g->nodes[id].op) && !looks_up(s, id) &&
+    if (s->fusion && sn_op_is_elementwise(g->nodes[id].op) && may_be_owned(s, id, claim[id]) &&
         claim[id] < (sn_id)SHARED && count[claim[id]] < s->target->limits.nodes &&
         reads[claim[id]] + buffers_of(s, id) <= s->target->limits.buffers) {
       s->owner[id] = by = claim[id];
@@ -121,8 +128,24 @@ static sn_status find_owned(state *s) {
       reads[by] += buffers_of(s, id) - 1;
     }
     const sn_id *x = sn_graph_inputs(g, id);
+    for (uint32_t k = 0; k < g->nodes[id].n_inputs; k++) {
+      const bool mine = by < (sn_id)SHARED && !(ragged && k); /* where bags end is read in memory */
+      const bool free = claim[x[k]] == (sn_id)UNCLAIMED || claim[x[k]] == by;
+      claim[x[k]] = mine && free ? by : (sn_id)SHARED;
+    }
+  }
+  return SN_OK;
+}
+
+/* Users before what they use. */
+static sn_status find_feeds_rows(state *s) {
+  const sn_graph *g = s->g;
+  SN_TRY(sn_arena_alloc(s->arena, g->n_nodes, 1, (void **)&s->feeds_rows));
+  for (sn_id id = (sn_id)g->n_nodes; id-- > 0;) {
+    const bool rows = s->live[id] && sn_row_of(s->target, g, id, &(sn_row_domain){0});
+    s->feeds_rows[id] &= sn_op_is_elementwise(g->nodes[id].op);
     for (uint32_t k = 0; k < g->nodes[id].n_inputs; k++)
-      claim[x[k]] = claim[x[k]] == (sn_id)UNCLAIMED || claim[x[k]] == by ? by : (sn_id)SHARED;
+      s->feeds_rows[sn_graph_inputs(g, id)[k]] |= rows || s->feeds_rows[id];
   }
   return SN_OK;
 }
@@ -211,6 +234,13 @@ static bool is_reshape(const state *s, sn_id x) {
   return expected == sn_type_size(&s->g->nodes[view->base].type);
 }
 
+/* Whether x is in the set of a ragged reduction. What rows are reduced of had better be in theirs: else each of these
+ * reductions would read it from memory. */
+static bool is_after_bags(state *s, sn_id x) {
+  const sn_id anchor = s->sets[find(s, s->set_of[x])].anchor;
+  return anchor != SN_NONE && class_of(s, anchor) == SN_CLASS_RAGGED;
+}
+
 /* The node whose value id takes straight from its kernel when it reads x: x itself or what it
  * reshapes, or what x shows of a value per row; SN_NONE if it has to come from memory. */
 static sn_id direct_source(state *s, sn_id id, sn_id x) {
@@ -221,6 +251,7 @@ static sn_id direct_source(state *s, sn_id id, sn_id x) {
   }
   const sn_id base = s->views[x].base;
   if (!joinable(s, base)) return SN_NONE;
+  if (s->feeds_rows[id] && is_after_bags(s, base)) return SN_NONE;
   const sn_id row = s->sets[find(s, s->set_of[base])].row;
   if (is_stack(s, id) && row != SN_NONE) return SN_NONE;
   if (x == base) return x;
@@ -537,6 +568,7 @@ sn_status sn_partition_graph(const sn_graph *g, const sn_target *target, const s
   s.buffers.root_of = root_of;
   s.buffers.user = &s;
   SN_TRY(find_owned(&s));
+  SN_TRY(find_feeds_rows(&s));
   for (sn_id id = 0; id < n; id++)
     if (live[id]) SN_TRY(place(&s, id));
   if (fusion) SN_TRY(sink_sets(&s));

@@ -51,12 +51,17 @@ static sn_status emit_strip(sn_jit *j, uint32_t *number) {
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-/* The accumulators walk along with the outputs; the first point replaces what is there. Returns
- * their leaf. */
+static bool kernel_has_bags(const sn_kernel *kernel) {
+  return kernel->reduce.mode == SN_REDUCE_RAGGED;
+}
+
+/* The accumulators walk along with the outputs; the first point replaces what is there, or in a bag is
+ * added to 0, as it may be -0. Returns their leaf. */
 static uint32_t describe_columns(sn_jit *j, uint32_t acc, uint32_t from) {
   const sn_reduction *r = &j->kernel->group->row.phases[0].reductions[0];
   sn_walk *k = &j->walk;
   const int reduced = j->kernel->group->reduced_rank;
+  const bool bags = kernel_has_bags(j->kernel);
   int64_t along[SN_MAX_RANK] = {0}, down[SN_MAX_RANK] = {0}, step = 1;
   for (int i = k->rank - 1; i >= reduced; step *= k->dims[i--]) along[i] = step;
   step = 1;
@@ -69,9 +74,12 @@ static uint32_t describe_columns(sn_jit *j, uint32_t acc, uint32_t from) {
   const uint32_t leaf = sn_walk_leaf(k, r->dtype, base, 0, along);
   const sn_vec_value before = sn_walk_read(k, leaf), *x = &j->insns[r->insn];
   sn_vec_value after = {{0, 0}};
+  const sn_vec none = sn_expand_const(&k->lanes, r->dtype, sn_reduce_identity(r->op, r->dtype));
   for (int h = 0; h < sn_vec_halves(r->dtype); h++) {
-    const sn_vec both = sn_expand_combine(&k->lanes, r->op, r->dtype, before.half[h], x->half[h]);
-    after.half[h] = sn_vec_select(&k->lanes, 32, is_first, x->half[h], both);
+    const sn_vec sum =
+        bags ? sn_vec_select(&k->lanes, 32, is_first, none, before.half[h]) : before.half[h];
+    const sn_vec both = sn_expand_combine(&k->lanes, r->op, r->dtype, sum, x->half[h]);
+    after.half[h] = bags ? both : sn_vec_select(&k->lanes, 32, is_first, x->half[h], both);
   }
   sn_walk_write(k, leaf, &after);
   return leaf;
@@ -110,10 +118,12 @@ static sn_status emit_columns(sn_jit *j, uint32_t *number) {
   sn_walk *k = &j->walk;
   int pick[SN_MAX_RANK];
   int64_t dims[SN_MAX_RANK];
-  const int reduced = g->reduced_rank, rank = g->space_rank + reduced;
+  /* of a bag, outputs are the points of one row */
+  const int reduced = g->reduced_rank, skipped = kernel_has_bags(j->kernel);
+  const int rank = g->space_rank - skipped + reduced;
   for (int i = 0; i < rank; i++) {
-    pick[i] = i < reduced ? g->space_rank + i : i - reduced;
-    dims[i] = i < reduced ? g->reduced[i] : g->space[i - reduced];
+    pick[i] = i < reduced ? g->space_rank + i : i - reduced + skipped;
+    dims[i] = i < reduced ? g->reduced[i] : g->space[i - reduced + skipped];
   }
   SN_TRY(sn_jit_nest(j, rank, pick, dims));
   SN_TRY(sn_jit_body(j, &g->row.phases[0].body, NULL));
@@ -159,7 +169,9 @@ static bool has_role(const sn_kernel *kernel, sn_jit_role role) {
     return (g->kind == SN_GROUP_MAP || reduce || g->kind == SN_GROUP_CONTRACTION) &&
            g->n_stores > 0;
   case SN_JIT_FOLD: return reduce && kernel->reduce.mode == SN_REDUCE_ROWS;
-  case SN_JIT_COLUMNS: return reduce && kernel->reduce.mode == SN_REDUCE_COLUMNS;
+  case SN_JIT_COLUMNS:
+    return reduce && (kernel_has_bags(kernel) ? g->space_rank > 1 && !kernel->reduce.adds_memory
+                                              : kernel->reduce.mode == SN_REDUCE_COLUMNS);
   case SN_JIT_ROWS: return g->kind == SN_GROUP_ROW;
   case SN_JIT_ROLE_COUNT: break;
   }

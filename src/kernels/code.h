@@ -8,7 +8,8 @@
  *   fold      one block of fold.h: points [flat, flat + n) of a reduce's nest (space then reduced,
  *             row-major), n <= SN_FOLD_BLOCK, into *item; memory: SN_FOLD_SCRATCH_BYTES
  *   columns   acc[0 .. n) = reduced points from .. to - 1, from < to, of the strip of n outputs
- *             from `first` on, combined one after the other
+ *             from `first` on, combined one after the other; where rows have bags, of outputs
+ *             first .. of a row, with the first point added to 0
  *   rows      rows [first, first + n) of a row group, `length` points of each, through all phases
  *             and post; length: all, or if the group is limited a multiple of SN_COLUMN_UNIT;
  *             memory: laid out as in kernel_row.c

@@ -46,6 +46,7 @@ typedef struct sn_reduce_plan {
   int64_t block;           /* reduced points of a unit's share when there are two stages */
   int64_t blocks;          /* per output; > 1: two stages */
   int64_t unit;            /* outputs of a unit that runs the post body; at most a strip */
+  bool adds_memory;        /* ragged: the body loads rows that lie as they are added, and no more */
   sn_fold_plan fold;
   size_t accumulator_offset; /* in worker memory, behind the bodies' strips */
 } sn_reduce_plan;

@@ -9,8 +9,8 @@
  *         total += body(e, part of the row)
  *     post
  *
- * The body runs over (reduced points, row): what it loads is the same for every row. Mostly it only
- * loads, and points are added as they lie in memory; where nothing follows, the totals lie where the
+ * The body runs over (reduced points, row): what it loads is the same for every row. Where it only
+ * loads, points are added as they lie in memory; where nothing follows, the totals lie where the
  * result does. */
 #include <string.h>
 
@@ -20,6 +20,27 @@
 
 /* Work of a unit, in points: enough to outweigh its dispatch. */
 #define UNIT_POINTS 8192
+
+/* Of a row that is the result itself, points that code sums at once: a quarter of a first-level cache. */
+#define DIRECT_POINTS 2048
+
+/* Whether the operand's rows lie in memory as in strips, each at one place. */
+static bool has_plain_rows(const sn_group *g, const sn_operand *o) {
+  const bool looks_up = sn_is_indexed(o) && g->space_rank > 1 && o->indexing->index.strides[1];
+  return o->value != SN_NONE && sn_strip_is_memory(o->dtype) && !looks_up && g->space_rank <= 2 &&
+         (g->space_rank < 2 || o->strides[1] == 1);
+}
+
+static const sn_operand *plain_load(const sn_group *g) {
+  const sn_body *body = &g->row.phases[0].body;
+  const bool loads = body->n_insns == 1 && body->insns[0].kind == SN_INSN_LOAD;
+  return loads && has_plain_rows(g, body->operands) ? body->operands : NULL;
+}
+
+static const sn_operand *direct_store(const sn_group *g) {
+  const bool stores = g->post.n_insns == 1 && g->n_stores == 1;
+  return stores && has_plain_rows(g, &g->stores[0].target) ? &g->stores[0].target : NULL;
+}
 
 static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
   const sn_group *g = kernel->group;
@@ -31,6 +52,7 @@ static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *ker
   *p = (sn_reduce_plan){.mode = SN_REDUCE_RAGGED,
                         .outputs = sn_group_points(g),
                         .length = g->reduced[0],
+                        .adds_memory = plain_load(g) != NULL,
                         .fold = sn_fold_plan_for(sn_strips_for(machine->isa), r->op, r->dtype)};
   SN_TRY(sn_kernel_make_post(arena, machine, kernel));
   for (int i = 0; i < g->space_rank; i++) order[i] = i ? i : g->space_rank;
@@ -60,24 +82,6 @@ typedef struct worker {
 } worker;
 
 /* ---- where rows lie -------------------------------------------------------------------------- */
-
-/* Whether the operand's rows lie in memory as in strips, each at one place. */
-static bool has_plain_rows(const sn_group *g, const sn_operand *o) {
-  const bool looks_up = sn_is_indexed(o) && g->space_rank > 1 && o->indexing->index.strides[1];
-  return o->value != SN_NONE && sn_strip_is_memory(o->dtype) && !looks_up && g->space_rank <= 2 &&
-         (g->space_rank < 2 || o->strides[1] == 1);
-}
-
-static const sn_operand *plain_load(const sn_group *g) {
-  const sn_body *body = &g->row.phases[0].body;
-  const bool loads = body->n_insns == 1 && body->insns[0].kind == SN_INSN_LOAD;
-  return loads && has_plain_rows(g, body->operands) ? body->operands : NULL;
-}
-
-static const sn_operand *direct_store(const sn_group *g) {
-  const bool stores = g->post.n_insns == 1 && g->n_stores == 1;
-  return stores && has_plain_rows(g, &g->stores[0].target) ? &g->stores[0].target : NULL;
-}
 
 /* Point `at` of a row, which the operand counts along dim. */
 static void *row_at(const worker *w, const sn_operand *o, int dim, int64_t row, int64_t at) {
@@ -145,6 +149,11 @@ static void sum_bag(const worker *w, int64_t row, int64_t at, int64_t n, void *t
     sum_plain(w, from, end, at, n, to);
     return;
   }
+  if (from < end && w->code && w->code->columns) {
+    w->code->columns(w->run->values, w->pre, to, (int32_t)at, (int32_t)n, (int32_t)from,
+                     (int32_t)end);
+    return;
+  }
   sn_strip_fill(fold->dtype, to, fold->identity, n);
   for (int64_t e = from; e < end; e++) {
     sn_vm_strip(&w->k->phases[0], w->pre, w->run->values, e * w->row + at, n, &(sn_vm_inputs){0});
@@ -185,13 +194,15 @@ static void run_units(const sn_kernel_run *run, int64_t begin, int64_t end, void
                     .row = p->outputs / k->group->space[0]};
   const int64_t end_row = end * p->unit, most = k->group->space[0];
   const int64_t last = end_row < most ? end_row : most;
+  const bool coded = w.code && w.code->columns;
   const int64_t together = w.row < SN_STRIP ? SN_STRIP / w.row : 1;
-  if (!w.plain) sn_vm_begin(&k->phases[0], w.pre, run->values);
+  const int64_t piece = coded && w.direct ? DIRECT_POINTS : SN_STRIP;
+  if (!w.plain && !coded) sn_vm_begin(&k->phases[0], w.pre, run->values);
   if (!w.direct && !(w.code && w.code->strip)) sn_vm_begin(&k->post, w.post, run->values);
   for (int64_t row = begin * p->unit; row < last; row += together) {
     const int64_t rows = last - row < together ? last - row : together;
-    for (int64_t at = 0; at < w.row; at += SN_STRIP)
-      run_strip(&w, row, rows, at, w.row - at < SN_STRIP ? w.row - at : SN_STRIP);
+    for (int64_t at = 0; at < w.row; at += piece)
+      run_strip(&w, row, rows, at, w.row - at < piece ? w.row - at : piece);
   }
 }
 

@@ -196,9 +196,15 @@ static void find_roles(remake *m) {
   for (sn_id id = 0; id < body->n_nodes; id++) {
     const sn_node *node = sn_graph_node(body, id);
     if (node->op == SN_OP_input) m->varies[id] = m->role[sn_graph_attrs(body, id)[0]] != ROLE_CONST;
-    for (uint32_t k = 0; k < node->n_inputs; k++)
+    const uint32_t n = node->op == SN_OP_barrier ? 1 : node->n_inputs;
+    for (uint32_t k = 0; k < n; k++)
       m->varies[id] = m->varies[id] || m->varies[sn_graph_inputs(body, id)[k]];
   }
+}
+
+/* What a constant need not wait for: it is there before the loop. */
+static bool is_needless_barrier(const remake *m, sn_id id) {
+  return m->f->body.nodes[id].op == SN_OP_barrier && !m->varies[id];
 }
 
 /* The argument that result k is as it comes: a carry of itself, a slice of a stack; SN_NONE: it is made. */
@@ -228,8 +234,8 @@ static void mark_body(const remake *m) {
     if (is_result(m, k)) m->live[body->outputs[k]] = 1;
   for (sn_id id = (sn_id)body->n_nodes; id-- > 0;) {
     if (!m->live[id] || is_hoisted(m, id)) continue;
-    for (uint32_t k = 0; k < body->nodes[id].n_inputs; k++)
-      m->live[sn_graph_inputs(body, id)[k]] = 1;
+    const uint32_t n = is_needless_barrier(m, id) ? 1 : body->nodes[id].n_inputs;
+    for (uint32_t k = 0; k < n; k++) m->live[sn_graph_inputs(body, id)[k]] = 1;
   }
 }
 
@@ -238,6 +244,10 @@ static sn_status copy_node(remake *m, sn_id id, sn_graph *to, const sn_id *map, 
   const sn_node *node = sn_graph_node(body, id);
   int64_t attrs[SN_MAX_ATTRS];
   sn_id *inputs;
+  if (is_needless_barrier(m, id)) {
+    *out = map[*sn_graph_inputs(body, id)];
+    return SN_OK;
+  }
   SN_TRY(sn_arena_alloc(body->arena, node->n_inputs, sizeof *inputs, (void **)&inputs));
   for (uint32_t k = 0; k < node->n_inputs; k++) inputs[k] = map[sn_graph_inputs(body, id)[k]];
   SN_TRY(sn_graph_take_regions(to, body, node->op, sn_graph_attrs(body, id), node->n_attrs, attrs));
@@ -255,7 +265,10 @@ static sn_status hoist(remake *m) {
     m->outside[id] = SN_NONE;
     wanted[id] = m->live[id] && is_hoisted(m, id);
   }
-  mark_inputs(body, wanted);
+  for (sn_id id = (sn_id)body->n_nodes; id-- > 0;) {
+    const uint32_t n = is_needless_barrier(m, id) ? 1 : body->nodes[id].n_inputs;
+    for (uint32_t k = 0; k < n && wanted[id]; k++) wanted[sn_graph_inputs(body, id)[k]] = 1;
+  }
   for (sn_id id = 0; id < body->n_nodes; id++) {
     if (body->nodes[id].op == SN_OP_input && !m->varies[id])
       m->outside[id] = m->x[sn_graph_attrs(body, id)[0]];

@@ -273,6 +273,22 @@ static void make_reduced(jit_case *c, int64_t n_lengths) {
   }
 }
 
+/* Makes it a ragged one: a sum, of what does not move along the first dim. */
+static bool make_bags(jit_case *c) {
+  sn_row *row = &c->group.row;
+  sn_body *body = &row->phases[0].body;
+  if (!allocate(c, 1, sizeof *row->ends, &row->ends)) return false;
+  *row->ends = (sn_operand){
+      .dtype = SN_I32, .value = add_buffer(c, SN_I32, c->group.space[0], false), .strides = {1}};
+  row->phases[0].reductions[0].op = SN_OP_sum;
+  for (uint32_t i = 0; i < body->n_operands; i++) {
+    sn_operand *o = &body->operands[i];
+    o->strides[0] = 0;
+    if (sn_is_indexed(o)) o->indexing->index.strides[0] = 0;
+  }
+  return true;
+}
+
 static bool make_reduce(jit_case *c) {
   sn_group *g = &c->group;
   g->kind = SN_GROUP_REDUCE;
@@ -288,8 +304,9 @@ static bool make_reduce(jit_case *c) {
       !begin_body(&m, c, g->space_rank + g->reduced_rank, dims))
     return false;
   if (case_one_in(&c->random, 2)) m.outermost = g->space_rank; /* columns */
-  snprintf(c->name, sizeof c->name, "reduce");
-  return make_summand(c, &g->row.phases[0], &m) && make_post(c, 0, true);
+  const bool bags = g->space_rank == 2 && g->reduced_rank == 1 && case_one_in(&c->random, 2);
+  snprintf(c->name, sizeof c->name, bags ? "bags" : "reduce");
+  return make_summand(c, &g->row.phases[0], &m) && (!bags || make_bags(c)) && make_post(c, 0, true);
 }
 
 /* A phase that may read what earlier ones reduced and kept. */
@@ -482,7 +499,10 @@ static bool run_columns(jit_case *c) {
   case_random *r = &c->random;
   const sn_kernel *k = &c->kernel;
   const sn_fold_plan *p = &k->reduce.fold;
-  const int64_t outputs = k->reduce.outputs, length = k->reduce.length;
+  const bool bags = k->reduce.mode == SN_REDUCE_RAGGED;
+  const int64_t length = k->reduce.length;
+  const int64_t outputs = bags && k->group->space[0] ? k->reduce.outputs / k->group->space[0]
+                                                     : k->reduce.outputs; /* of a row */
   sn_vm_begin(&k->phases[0], s.memory, s.values);
   c->extra_elements = 3 * SN_STRIP;
   for (int i = 0; i < 3; i++) {
@@ -493,13 +513,14 @@ static bool run_columns(jit_case *c) {
     if (to > from + 16) to = from + 16;
     const uint32_t at = c->extra + (uint32_t)(p->item_bytes * SN_STRIP * (size_t)i);
     char *acc = c->after + at;
+    if (bags) sn_strip_fill(p->dtype, acc, 0, n);
     add_call(c, SN_JIT_COLUMNS, 7,
              (int32_t[]){(int32_t)c->values, (int32_t)c->worker, (int32_t)at, (int32_t)first,
                          (int32_t)n, (int32_t)from, (int32_t)to});
     for (int64_t j = from; j < to && n; j++) {
       sn_vm_strip(&k->phases[0], s.memory, s.values, j * outputs + first, n, &(sn_vm_inputs){0});
       const void *x = sn_vm_slot(s.memory, k->group->row.phases[0].reductions[0].insn);
-      if (j == from)
+      if (j == from && !bags)
         memcpy(acc, x, (size_t)n * p->item_bytes);
       else
         p->combine(acc, acc, x, x, n, false);
@@ -536,8 +557,10 @@ static bool run_post(jit_case *c) {
 
 static bool run_reduce(jit_case *c) {
   c->extra_dtype = c->group.row.phases[0].reductions[0].dtype;
-  if (case_one_in(&c->random, 3)) return run_post(c);
-  return c->kernel.reduce.mode == SN_REDUCE_ROWS ? run_fold(c) : run_columns(c);
+  const sn_reduce_plan *p = &c->kernel.reduce;
+  const bool adds = p->mode == SN_REDUCE_RAGGED && (p->adds_memory || c->group.space_rank < 2);
+  if (adds || case_one_in(&c->random, 3)) return run_post(c); /* and needs no code for its sums */
+  return p->mode == SN_REDUCE_ROWS ? run_fold(c) : run_columns(c);
 }
 
 /* ---- a case ---------------------------------------------------------------------------------- */

@@ -78,13 +78,24 @@ typedef struct room {
 
 static sn_tensor *write_control(const writer *w, author *a, uint64_t id, room left);
 
-/* What indices made of one value look up in another, or add to it. */
+/* Indices made of a value, or known before anything runs, as the wires of a circuit are. */
+static sn_tensor *write_indices(const writer *w, author *a) {
+  const sn_type type = {.dtype = SN_I32, .rank = 1, .dims = {1 + case_below(&a->r, 3)}};
+  if (case_one_in(&a->r, 2)) return fit(w, author_pick(a), &type);
+  const double first = (double)case_below(&a->r, 5) - 2, step = (double)case_below(&a->r, 3);
+  sn_tensor *numbers = sn_arange(w->c->ctx, SN_I32, 0, (double)type.dims[0], 1);
+  return sn_add(sn_mul(numbers, sn_scalar(w->c->ctx, step)), sn_scalar(w->c->ctx, first));
+}
+
+/* What indices look up in a value, or add to it or to zeros. */
 static sn_tensor *look_up(const writer *w, author *a) {
   sn_tensor *x = author_pick(a);
-  const sn_type type = {.dtype = SN_I32, .rank = 1, .dims = {1 + case_below(&a->r, 3)}};
   if (!sn_rank(x) || !sn_size(x)) return NULL;
-  sn_tensor *at = fit(w, author_pick(a), &type), *rows = sn_take(x, at, 0);
-  return case_one_in(&a->r, 2) ? rows : sn_scatter_add(x, at, sn_tanh(rows), 0);
+  sn_tensor *at = write_indices(w, a), *rows = sn_take(x, at, 0);
+  if (case_one_in(&a->r, 2)) return rows;
+  sn_tensor *to =
+      case_one_in(&a->r, 2) ? x : sn_zeros(w->c->ctx, x->type.dtype, sn_rank(x), sn_dims(x));
+  return sn_scatter_add(to, at, sn_tanh(rows), 0);
 }
 
 /* A few steps over the given values. */
