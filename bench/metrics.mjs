@@ -71,6 +71,21 @@ const residualGradient = () => {
   return [sn.valueAndGrad(loss), [Array.from({ length: 64 }, weights), zeros(128, 256)]];
 };
 
+/** A gradient through 4 steps of two layers of soft gates, c0 + c1 a + c2 b + c3 ab, over constant wires. */
+const gatesGradient = () => {
+  const gates = 256;
+  const indices = (step, at) => sn.tensor(Int32Array.from({ length: gates }, (_, i) => (i * step + at) % gates), { dtype: 'int32' });
+  const wires = [[indices(7, 1), indices(11, 3)], [indices(13, 5), indices(3, 0)]];
+  const layer = (h, [a, b], [c0, c1, c2, c3]) => {
+    const x = h.take(a), y = h.take(b);
+    return c0.add(c1.mul(x)).add(y.mul(c2.add(c3.mul(x))));
+  };
+  const step = sn.checkpoint((h, c) => wires.reduce((x, w, i) => layer(x, w, c[i]), h));
+  const loss = (h, c) => sn.scan((x) => [step(x, c), null], h, null, { length: 4 })[0].square().sum();
+  const coefficients = wires.map(() => Array.from({ length: 4 }, () => zeros(gates, 1)));
+  return [sn.grad(loss, { argnums: [0, 1] }), [zeros(gates, 512), coefficients]];
+};
+
 /** Name -> [function, arguments, options]. */
 const GRAPHS = {
   'mlp-forward': () => {
@@ -144,6 +159,7 @@ const GRAPHS = {
       const z = x.matmul(w);
       return sn.softplus(z).sub(y.mul(z)).mean();
     }), [zeros(100), zeros(1000, 100), zeros(1000)]],
+  'gates-gradient': gatesGradient,
   'residual-gradient': residualGradient,
   'residual-gradient-half': () => [...residualGradient(), { memoryBudget: 9_502_720 }],
   views: () =>
