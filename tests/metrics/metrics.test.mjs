@@ -6,8 +6,8 @@ import { committed, measured } from '../../bench/metrics.mjs';
 
 /** Sizes also depend on the versions of Emscripten, Binaryen and zlib. */
 const SIZE_TOLERANCE = 0.05;
-/** 230,000 is the aim, missed since there are loops and transforms; what a page need not have is to be loaded on demand. */
-const PACKAGE_LIMIT_BYTES = 268_000;
+/** 230,000 is the aim, missed since there are loops, transforms, layers, optimizers and files in what every page loads. */
+const PACKAGE_LIMIT_BYTES = 292_000;
 
 const nameOf = ({ subject, figure }) => `${subject} ${figure}`;
 const asObject = (rows) => Object.fromEntries(rows.map((row) => [nameOf(row), row.value]));

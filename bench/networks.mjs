@@ -1,0 +1,105 @@
+// networks.mjs - training steps of whole networks, in Node: node bench/networks.mjs [--threads 2] [--only NAME] [--profile]
+//
+// A time is the best and the median of many steps; the share is that of what a product of 1,000 x 1,000 reaches in the
+// same run. Operations are those of products and convolutions alone, thrice those of the forward pass.
+import { parseArgs } from 'node:util';
+import * as sn from 'sinter';
+
+const { values: given } = parseArgs({
+  options: {
+    threads: { type: 'string', default: '2' },
+    only: { type: 'string', default: '' },
+    profile: { type: 'boolean', default: false },
+    rounds: { type: 'string', default: '40' },
+  },
+});
+await sn.init({ threads: Number(given.threads) });
+const { nn, optim, random } = sn;
+
+const LETTERS = 65;
+
+/** The transformer of letters: learnt places, blocks with the norm first, GELU, a head of its own. */
+const gpt = (width, blocks, heads, context) => {
+  const block = () => nn.sequential(
+    nn.residual(nn.layerNorm(width), nn.selfAttention(width, heads, { causal: true })),
+    nn.residual(nn.layerNorm(width), nn.linear(width, 4 * width), nn.gelu(), nn.linear(4 * width, width)),
+  );
+  const places = { init: (key) => random.normal(key, [context, width]).mul(0.02), apply: (table, x) => sn.add(x, table) };
+  return nn.sequential(nn.embedding(LETTERS, width), places, ...Array.from({ length: blocks }, block), nn.layerNorm(width), nn.linear(width, LETTERS));
+};
+
+/** Whole numbers below count. */
+const letters = (seed, shape, count) => random.uniform(random.key(seed), shape, { maxval: count }).astype('int32');
+
+const gptCase = (width, blocks, heads, context, batch, asked) => ({
+  name: `GPT width ${width}, ${blocks} blocks, ${heads} heads, ${context} letters, batch ${batch}`,
+  module: gpt(width, blocks, heads, context),
+  optimizer: optim.adamw({ lr: 1e-3 }),
+  batch: () => [letters(1, [batch, context], LETTERS), letters(2, [batch, context], LETTERS)],
+  // Per letter: 12 width^2 of a block and the head; scores and mixtures of attention are width * context each.
+  flops: 3 * 2 * batch * context * (blocks * (12 * width * width + 2 * width * context) + width * LETTERS),
+  asked,
+});
+
+const cnn = () => nn.sequential(
+  nn.conv2d(1, 16, 3, { padding: 'same' }), nn.relu(), nn.maxPool2d(2),
+  nn.conv2d(16, 32, 3, { padding: 'same' }), nn.relu(), nn.maxPool2d(2),
+  nn.flatten(), nn.linear(7 * 7 * 32, 10),
+);
+
+const CASES = [
+  gptCase(96, 3, 4, 64, 16, 26),
+  gptCase(128, 4, 4, 96, 16, 90),
+  gptCase(192, 6, 6, 128, 12, 285),
+  {
+    name: 'CNN 28 x 28, 16 and 32 channels, batch 64',
+    module: cnn(),
+    optimizer: optim.adam({ lr: 1e-3 }),
+    batch: () => [random.normal(random.key(1), [64, 28, 28, 1]), letters(2, [64], 10)],
+    flops: 3 * 2 * 64 * (784 * 9 * 16 + 196 * 9 * 16 * 32 + 1568 * 10),
+    asked: 5.5,
+  },
+];
+
+const timed = (call, rounds) => {
+  for (let i = 0; i < 5; i += 1) call();
+  const times = Array.from({ length: rounds }, () => {
+    const begin = performance.now();
+    call();
+    return performance.now() - begin;
+  }).sort((a, b) => a - b);
+  return { best: times[0], median: times[Math.floor(rounds / 2)] };
+};
+
+const a = random.normal(random.key(8), [1000, 1000]);
+const b = random.normal(random.key(9), [1000, 1000]);
+sn.eval(a, b);
+const product = sn.jit((x, y) => sn.matmul(x, y));
+const peak = () => 2e9 / timed(() => { const y = product(a, b); sn.eval(y); y.dispose(); }, 30).best / 1e6;
+
+for (const { name, module, optimizer, batch, flops, asked } of CASES.filter((each) => each.name.includes(given.only))) {
+  const loss = (params, x, y) => sn.softmaxCrossEntropy(module.apply(params, x), y).mean();
+  const step = sn.trainStep(loss, optimizer);
+  const inputs = batch();
+  sn.eval(...inputs);
+  let state = step.init(module.init(random.key(0)));
+  const begin = performance.now();
+  const call = () => {
+    const made = step(state, ...inputs);
+    state = made.state;
+    made.loss.item();
+    made.loss.dispose();
+  };
+  call();
+  const first = performance.now() - begin;
+  const { best, median } = timed(call, Number(given.rounds));
+  const share = flops / best / 1e6 / peak();
+  console.log(`${name.padEnd(60)} best ${best.toFixed(2)} median ${median.toFixed(2)} ms, asked ${asked}; first ${first.toFixed(0)} ms; ${(flops / best / 1e6).toFixed(0)} GFLOP/s, ${(100 * share).toFixed(0)} % of a product`);
+  if (given.profile) {
+    const seen = await sn.profile(call);
+    console.log(`  ${seen.totalMs.toFixed(2)} ms in ${seen.kernels.length} kernels`);
+    for (const k of seen.kernels.sort((x, y) => y.ms - x.ms).slice(0, 40))
+      console.log(`  ${k.ms.toFixed(3).padStart(8)} ms ${String(k.calls).padStart(3)}x ${k.gflops.toFixed(0).padStart(4)} GFLOP/s ${k.gbps.toFixed(1).padStart(6)} GB/s  ${k.kind} ${k.name}`);
+  }
+}
+process.exit(0);
