@@ -151,7 +151,7 @@ static sn_id rewrite_control(sn_fixed *f, sn_id id, const sn_id *inputs) {
   const uint32_t n_regions = sn_graph_control(f->graph, id).n_regions;
   sn_graph regions[SN_MAX_REGIONS];
   int64_t attrs[SN_MAX_ATTRS];
-  sn_id *all;
+  sn_id *all = NULL;
   f->n_handed = 0;
   for (uint32_t i = 0; i < n_regions && !b->status; i++)
     b->status = rewrite_region(&f->regions[id][i], b->arena, &regions[i]);
