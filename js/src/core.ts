@@ -6,6 +6,7 @@ import { checkInteger, shown } from './check.js';
 import { setDebugLevel } from './debug.js';
 import { flatten } from './pytree.js';
 import { runtime } from './runtime/runtime.js';
+import type { Tensor } from './tensor.js';
 
 /** Computes tensors (also in nested arrays and objects), all in one program. */
 export function evaluate(...trees: unknown[]): void {
@@ -14,6 +15,14 @@ export function evaluate(...trees: unknown[]): void {
   rt.send(tensors.map((t) => t.read('eval')));
   rt.ok(rt.exports.sinter_eval(tensors.length));
   noticePressure(rt);
+}
+
+/** As evaluate, by the workers or in turns of this thread; a failure is told of where a value is read. */
+export async function evaluateAsync(op: string, tensors: readonly Tensor[]): Promise<void> {
+  const rt = runtime();
+  rt.send(tensors.map((t) => t.read(op)));
+  rt.ok(rt.exports.sinter_eval_async(tensors.length));
+  await rt.wait(rt.word(0) >>> 0);
 }
 
 export interface MemoryInfo {

@@ -27,7 +27,7 @@ export interface ErrorDetails {
 
 /** Names a class where engines look for it when they write the head of a stack; a literal in each class, since
  *  bundlers shorten the names of classes. */
-function named(type: { readonly prototype: Error }, name: string): void {
+export function named(type: { readonly prototype: Error }, name: string): void {
   Object.defineProperty(type.prototype, 'name', { value: name, configurable: true, writable: true });
 }
 

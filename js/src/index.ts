@@ -87,6 +87,20 @@ export {
   type WorkerProfile,
 } from './profile.js';
 
+export {
+  FitError,
+  fit,
+  fitBatchSize,
+  fitStart,
+  type BatchSizeOptions,
+  type EpochReport,
+  type FitCheckpoint,
+  type FitOptions,
+  type FitPlace,
+  type FitResult,
+  type StepReport,
+} from './fit.js';
+export * as data from './data/index.js';
 export * as io from './io/index.js';
 export * as losses from './losses/index.js';
 export * as metrics from './metrics.js';

@@ -18,6 +18,17 @@ class Owned {
     return this.#tensors.delete(tensor);
   }
 
+  /** Hands what is in a tree to outer, or to the garbage collector. */
+  letOut(tree: unknown, outer: Owned | null): void {
+    for (const tensor of tensorsWithin(tree)) if (this.take(tensor)) handOver(tensor, outer);
+  }
+
+  /** Hands over all. */
+  letOutAll(outer: Owned | null): void {
+    for (const tensor of this.#tensors) handOver(tensor, outer);
+    this.#tensors.clear();
+  }
+
   /** gone: what became of them, for errors. */
   disposeAll(gone?: string): void {
     for (const tensor of this.#tensors) tensor.giveBack(gone);
@@ -76,10 +87,24 @@ function tidied<T>(f: () => T, gone?: string): T {
   try {
     const result = runIn(scope, f);
     refusePromise('tidy', result, 'use scope() in async code');
-    for (const tensor of tensorsWithin(result)) if (scope.take(tensor)) handOver(tensor, outer);
+    scope.letOut(result, outer);
     return result;
   } finally {
     scope.disposeAll(gone);
+  }
+}
+
+/** tidy where f turns out not to be async; what an async f makes is the collector's. */
+export function tidyUnlessAsync<T>(f: () => T): T {
+  const scope = new Owned();
+  const outer = active;
+  try {
+    const result = runIn(scope, f);
+    if (isPromise(result)) scope.letOutAll(outer);
+    else scope.letOut(result, outer);
+    return result;
+  } finally {
+    scope.disposeAll();
   }
 }
 

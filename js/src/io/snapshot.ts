@@ -3,6 +3,7 @@
 //
 // The tensors are held while they are copied: a step may use up the state meanwhile, and then leaves it where it is.
 
+import { evaluateAsync } from '../core.js';
 import { runtime, type Runtime } from '../runtime/runtime.js';
 import { awaitLock, openLink } from '../runtime/link.js';
 import { nextTurn } from '../runtime/turns.js';
@@ -55,9 +56,7 @@ export async function snapshot(state: unknown): Promise<Bytes> {
   const held = layout.tensors.map((t) => t.read(op));
   for (const address of held) rt.exports.sinter_retain(address);
   try {
-    rt.send(held);
-    rt.ok(rt.exports.sinter_eval_async(held.length));
-    await rt.wait(rt.word(0) >>> 0);
+    await evaluateAsync(op, layout.tensors);
     const copy = copyOf(layout, held.map((address) => rt.check(rt.exports.sinter_data(address)) >>> 0));
     const inSlices = (): Promise<Bytes> => copyInSlices(op, rt, copy);
     return await (rt.workers ? copyInWorker(rt, copy).catch(inSlices) : inSlices());

@@ -74,7 +74,7 @@ export class Runtime {
   /** How asynchronous runs do so; null where workers compute them. */
   readonly turns: Turns | null;
   /** Whether compiled functions are left to the driver or to later turns, so that a page is not blocked. */
-  readonly runsAsync: boolean;
+  runsAsync: boolean;
   /** Most bytes that tensors and programs may take together. */
   readonly memoryLimit: number;
   #words: Int32Array;
@@ -102,6 +102,17 @@ export class Runtime {
   async wait(ticket: number): Promise<void> {
     if (this.turns) await this.turns.wait(ticket);
     else if (this.workers && !this.exports.sinter_ticket_done(ticket)) await this.workers.wait(ticket);
+  }
+
+  /** f, whose compiled functions leave their work to the driver or to later turns. */
+  asynchronously<T>(f: () => T): T {
+    const before = this.runsAsync;
+    this.runsAsync = true;
+    try {
+      return f();
+    } finally {
+      this.runsAsync = before;
+    }
   }
 
   /** The memory as words, fresh. */

@@ -1,0 +1,43 @@
+// Ten thousand steps with all of fit on: the bytes in use and the tensors stay what they are, and so does the heap of
+// JavaScript. In a file of its own, since what other tests leave to the collector would be counted.
+import assert from 'node:assert/strict';
+import { before, test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import * as sn from '../dist/index.js';
+
+before(() => sn.init());
+
+test('10,000 steps', async (t) => {
+  setFlagsFromString('--expose-gc');
+  const gc = runInNewContext('gc');
+  const { data, nn, optim, random } = sn;
+  const net = nn.sequential(nn.linear(4, 8), nn.gelu(), nn.linear(8, 1));
+  const loss = (params, a, b) => net.apply(params, a).sub(b).square().mean();
+  const step = sn.trainStep(loss, optim.adam({ lr: 0.01 }));
+  const x = random.normal(random.key(1), [1000, 4]);
+  const y = x.sum({ axis: 1, keepdims: true });
+  const set = data.fromArrays([x, y]).shuffle(random.key(7)).batch(10).map(([a, b]) => [a.mul(2).div(2), b]).prefetch(2);
+  const rows = data.from(() => Array.from({ length: 20 }, (_, i) => [Float32Array.of(i, 1, 2, 3), i])).batch(10)
+    .map(([a, b]) => [a, b.reshape([10, 1])]);
+  const counts = [];
+  await sn.fit(step, step.init(net.init(random.key(3))), set, {
+    epochs: 100,
+    validation: { data: rows, step: (state, a, b) => loss(step.params(state), a, b) },
+    earlyStopping: { patience: 1000 },
+    checkpoint: { to: () => {}, every: 2000 },
+    onStep: () => {},
+    onEpoch: async ({ epoch }) => {
+      if (epoch % 20 !== 19) return;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      gc();
+      counts.push([sn.memory().bytesInUse, sn.memory().tensors, process.memoryUsage().heapUsed]);
+    },
+  });
+  t.diagnostic(counts.join('; '));
+  const [bytes, tensors, heap] = [0, 1, 2].map((i) => counts.map((each) => each[i]));
+  assert.equal(counts.length, 5);
+  assert.equal(new Set(bytes.slice(1)).size, 1, String(bytes));
+  assert.equal(new Set(tensors.slice(1)).size, 1, String(tensors));
+  assert.ok(heap[4] - heap[1] < 200_000, String(heap));
+});
