@@ -1,8 +1,9 @@
 // Datasets: what a pass gives, in which order, from any place on, and who owns it.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import * as sn from '../dist/index.js';
-import { assertRejects, assertThrows } from './support.mjs';
+import { assertRejects, assertThrows, collectGarbage } from './support.mjs';
 
 /** A tensor that datasets borrow. */
 let held;
@@ -23,10 +24,12 @@ const collect = async (items) => {
   return all;
 };
 
-/** f is awaited, and leaves no tensor behind. */
+/** f is awaited, and leaves no tensor behind, nor what was being loaded for it. */
 const withoutLoss = async (f) => {
+  await collectGarbage(); // of earlier tests
   const { tensors } = sn.memory();
   await f();
+  for (let tries = 0; tries < 100 && sn.memory().tensors !== tensors; tries++) await setTimeout(20);
   assert.equal(sn.memory().tensors, tensors);
 };
 
@@ -103,13 +106,11 @@ for (const [name, make] of Object.entries(SOURCES)) {
           const pass = set.start();
           for (let i = 0; i < taken; i++) sn.dispose((await pass.next()).value);
           await pass.return();
-          await new Promise((resolve) => setTimeout(resolve, 20)); // what was being loaded comes, and goes
         }
         for await (const item of set) {
           sn.dispose(item);
           break;
         }
-        await new Promise((resolve) => setTimeout(resolve, 20));
         key.dispose();
       });
     });
@@ -152,7 +153,7 @@ test('prefetch loads ahead, in order, and no further', async () => {
   }).prefetch(3);
   const seen = [];
   for await (const [i] of set) {
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await setTimeout(5);
     seen.push(i);
     assert.ok(loaded <= i + 5 && loaded >= Math.min(10, i + 3), `${loaded} at ${i}`);
   }

@@ -1,5 +1,15 @@
 // Shared by the package's tests.
 import assert from 'node:assert/strict';
+import { setTimeout } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+/** Has the engine collect garbage, and runs the finalizers. */
+export const collectGarbage = async () => {
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
+  await setTimeout(5);
+};
 
 /** Asserts that numbers in a tensor or (nested) array agree within a relative or absolute tolerance. */
 export const assertClose = (actual, expected, tolerance = 1e-6) => {

@@ -137,6 +137,7 @@ export function convTranspose2d(inputs: number, outputs: number, size: PerAxis, 
   const op = 'nn.convTranspose2d';
   const { bias = true, initializer = 'lecunUniform', ...options } = readOptions<ConvTranspose2dOptions>(op, given, { ...CONV_TRANSPOSE, ...LINEAR });
   checkInteger(op, 'inputs', inputs, 1);
+  checkInteger(op, 'outputs', outputs, 1);
   return weighted({
     name: 'convTranspose2d',
     shape: [...windowOf(op, size, 2), outputs / (options.groups ?? 1), inputs],

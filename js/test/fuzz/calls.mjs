@@ -94,7 +94,7 @@ const HOSTILE = [
 
 /** What changes the whole library, goes on as long as it is told to, or is only called with the right arguments here. */
 const LEFT_OUT = new Set(['whileLoop', 'setPass', 'setDebug', 'Tensor', 'SinterError', 'ShapeError', 'DTypeError', 'OutOfMemoryError',
-  'DisposedError', 'UnsupportedError', 'WorkerError']);
+  'DisposedError', 'UnsupportedError', 'WorkerError', 'FitError']);
 
 const publicFunctions = () => {
   const found = [];
