@@ -1,8 +1,8 @@
 // fit: a loop of training steps that leaves a page free, can be stopped at any time and gone on with anywhere.
 //
-// A step is handed to the workers, and while it runs the loop has its next batch loaded: the loss of a step is read when
-// the next one is under way. Invariant: the state at hand is the one after the last step that was handed over, and the
-// place beside it that of the next batch; both leave the loop in every case, by the result or in a FitError.
+// A step is handed to the workers, and while it runs the loop has its next batch loaded: the loss of a step is read
+// when the next one is under way. Invariant: the state at hand is the one after the last step that was handed over,
+// and the place beside it that of the next batch; both leave the loop in every case, by the result or in a FitError.
 
 import { checkFunction, checkInteger, shown } from './check.js';
 import { Dataset, from, type ItemSource, type Pass, type Place } from './data/dataset.js';
@@ -30,7 +30,8 @@ export interface FitPlace extends Place {
   waited: number;
 }
 
-/** What a run needs to go on: saved by `checkpoint`, to be loaded in the form of { state: step.init(...), place: fitStart }. */
+/** What a run needs to go on: saved by `checkpoint`, to be loaded in the form of { state: step.init(...), place:
+ *  fitStart }. */
 export interface FitCheckpoint<S> {
   state: S;
   place: FitPlace;
@@ -70,7 +71,8 @@ export interface FitOptions<S> {
   onStep?: (report: StepReport) => unknown;
   /** After every epoch; may be async. */
   onEpoch?: (report: EpochReport<S>) => unknown;
-  /** Ends the run when the validation's loss, or without one the epoch's, was not better by minDelta for so many epochs. */
+  /** Ends the run when the validation's loss, or without one the epoch's, was not better by minDelta for so many
+   *  epochs. */
   earlyStopping?: { patience: number; minDelta?: number };
   /** Saves state and place every so many steps, and when the run ends; default: after each epoch. */
   checkpoint?: { to: { write(bytes: Uint8Array): Promise<void> } | ((bytes: Uint8Array) => unknown); every?: number };
@@ -347,9 +349,9 @@ function checkOptions<S>(given: FitOptions<S> | undefined): FitOptions<S> {
 }
 
 /**
- * Trains: step(state, ...batch) for every batch of the data, so many epochs. The given state is used up; the last one is
- * in the result, also after an abort, and in the FitError that any failure becomes. A batch is an array of arguments, or
- * one argument; its tensors are disposed of. step is that of trainStep or a function like it.
+ * Trains: step(state, ...batch) for every batch of the data, so many epochs. The given state is used up; the last one
+ * is in the result, also after an abort, and in the FitError that any failure becomes. A batch is an array of
+ * arguments, or one argument; its tensors are disposed of. step is that of trainStep or a function like it.
  */
 export async function fit<S>(
   step: (state: S, ...batch: any[]) => Result<S>,

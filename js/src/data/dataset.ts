@@ -3,8 +3,8 @@
 // A dataset is a recipe: it can be gone through any number of times, and each time the items of a pass follow from the
 // pass's number and the keys alone. So the place in it is two numbers, and going on at a place is starting there.
 //
-// Whoever asks for an item owns its tensors. A step owns what it takes from the one before, and disposes of what it does
-// not hand on.
+// Whoever asks for an item owns its tensors. A step owns what it takes from the one before, and disposes of what it
+// does not hand on.
 
 import { asTensor, type TensorLike } from '../apply.js';
 import { checkFunction, checkInteger, shown } from '../check.js';
@@ -51,7 +51,7 @@ export interface BatchOptions {
 }
 
 export interface ShuffleOptions {
-  /** Items that wait for their turn where only some are at hand; default 1000. Rows of arrays are shuffled as a whole. */
+  /** Items that wait for their turn where only some are at hand; default 1000. Rows of arrays are shuffled whole. */
   window?: number;
 }
 
@@ -218,8 +218,9 @@ const ofRows = <T>(count: number, rows: Rows<T>): Dataset<T> =>
   }, count, rows);
 
 /**
- * The rows of tensors or arrays along their first axis: fromArrays([images, labels]) has items [image, label], an object
- * of arrays gives objects. Tensors are borrowed, and live as long as the dataset is used; arrays are copied once.
+ * The rows of tensors or arrays along their first axis: fromArrays([images, labels]) has items [image, label], an
+ * object of arrays gives objects. Tensors are borrowed, and live as long as the dataset is used; arrays are copied
+ * once.
  */
 export function fromArrays<const A extends readonly TensorLike[] | Readonly<Record<string, TensorLike>>>(
   arrays: A,

@@ -1,5 +1,5 @@
-// The format npy (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html): a magic word, a version, a header that
-// is a dict of Python in text, and the elements of one array.
+// The format npy (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html): a magic word, a version, a
+// header that is a dict of Python in text, and the elements of one array.
 
 import { shown } from '../check.js';
 import { SinterError, UnsupportedError } from '../errors.js';

@@ -1,8 +1,8 @@
 // Where training states survive: two slots that are written in turn, in a page two files of its origin's private file
 // system, in Node two files in a folder.
 //
-// Invariant: the slot with the newest whole state is never written to. Whoever is ended while writing, or finds the disk
-// full, leaves it; which one that is follows from the generation and the checksums in each.
+// Invariant: the slot with the newest whole state is never written to. Whoever is ended while writing, or finds the
+// disk full, leaves it; which one that is follows from the generation and the checksums in each.
 
 import { shown } from '../check.js';
 import { SinterError, UnsupportedError } from '../errors.js';

@@ -56,8 +56,8 @@ async function readResponse(op: string, response: Response, onProgress: ReadOpti
 }
 
 /**
- * The bytes of a source: `sn.io.read(await fetch(url), { onProgress })`, `sn.io.read(file)` of an input element, in Node
- * `sn.io.read('model.safetensors')`. Bytes are taken as they are, without a copy.
+ * The bytes of a source: `sn.io.read(await fetch(url), { onProgress })`, `sn.io.read(file)` of an input element, in
+ * Node `sn.io.read('model.safetensors')`. Bytes are taken as they are, without a copy.
  */
 export async function read(source: ByteSource, options?: ReadOptions): Promise<Uint8Array> {
   const op = 'io.read';

@@ -1,5 +1,6 @@
-// Whole trees as bytes: saveState and loadState. A file is one of safetensors, whose metadata has what its tensors alone
-// do not say: the tree with its other values, a generation, and two checksums, of the elements and of the header.
+// Whole trees as bytes: saveState and loadState. A file is one of safetensors, whose metadata has what its tensors
+// alone do not say: the tree with its other values, a generation, and two checksums, of the elements and of the
+// header.
 //
 // Invariant: the checksums come first in the metadata, so that their place is known (copying.ts). loadState makes no
 // tensor before all of the file has been checked.
@@ -47,9 +48,9 @@ export function setGeneration(bytes: Uint8Array, generation: number): void {
 }
 
 /**
- * A tree as bytes: a training state, parameters, a place in the data, anything of tensors in arrays, plain objects, Maps
- * and Sets, with numbers and other values beside them. Any reader of safetensors can read the tensors. Computes what is
- * lazy.
+ * A tree as bytes: a training state, parameters, a place in the data, anything of tensors in arrays, plain objects,
+ * Maps and Sets, with numbers and other values beside them. Any reader of safetensors can read the tensors. Computes
+ * what is lazy.
  */
 export function saveState(state: unknown): Uint8Array<ArrayBuffer> {
   return fill('saveState', layOutState('saveState', state), true);
@@ -62,12 +63,13 @@ export interface StateReport {
   missing: string[];
   /** Places in the file that `like` has not. */
   unexpected: string[];
-  /** Of another shape or dtype than in `like`, whose values they keep: 'layers.0.weight: float32 (2, 3), expected float32 (3, 2)'. */
+  /** Of another shape or dtype than in `like`, whose values they keep: 'layers.0.weight: float32 (2, 3), expected
+   *  float32 (3, 2)'. */
   differing: string[];
 }
 
 export interface LoadStateOptions {
-  /** Whether all has to be where `like` has it; default true. Otherwise what fits is loaded, and the rest is reported. */
+  /** Whether all has to be where `like` has it; default true. Otherwise what fits is loaded, the rest is reported. */
   strict?: boolean;
   /** Gets what did not fit where strict is false; by default a warning is written to the console. */
   onReport?: (report: StateReport) => void;

@@ -1,5 +1,5 @@
-// zip archives as far as npz needs them: files stored or deflated, no archive in parts, none beyond 4 GiB. (APPNOTE.TXT,
-// https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT)
+// zip archives as far as npz needs them: files stored or deflated, no archive in parts, none beyond 4 GiB.
+// (APPNOTE.TXT, https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT)
 //
 // An archive is not trusted: its directory says where each file lies, and files that overlap, lie outside, or unpack to
 // more bytes than they claim are refused. Nothing is reserved for bytes that have not been unpacked yet.

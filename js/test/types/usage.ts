@@ -78,6 +78,15 @@ export async function usage(): Promise<void> {
   sn.eval(x, y);
   void [row, values, indices, halves, normed, info, shape, data, value, g, loss, gw, parts, scaled, compiled, weight, trained, names];
 
+  const set = sn.data.fromArrays([x, [1, 2]]).shuffle(sn.random.key(1)).batch(2).map(([a, b]) => ({ a, b })).prefetch();
+  for await (const { a, b } of set) sn.dispose([a, b]);
+  const fitted = await sn.fit(step, state, sn.data.from([[x]]), { epochs: 2, onStep: ({ loss }) => loss.toFixed(), onEpoch: (report) => step.params(report.state) });
+  const resumed: { state: typeof state; place: sn.FitPlace } = sn.io.loadState(sn.io.saveState(fitted), { state, place: fitted.place }, { strict: false });
+  const file: Uint8Array = sn.io.safetensors.encode(step.params(resumed.state), { metadata: { a: 'b' } });
+  const read: Record<string, sn.Tensor> = { ...sn.io.safetensors.decode(file).tensors, ...(await sn.io.npz.decode(file)) };
+  const most: number = sn.fitBatchSize(step, 1e6, { state, batch: [x] });
+  void [read, most];
+
   class Model {
     w = sn.ones([2]);
     apply(t: sn.Tensor): sn.Tensor {
