@@ -119,6 +119,8 @@ const CHECKPOINT: OptionSchema<NonNullable<FitOptions<unknown>['checkpoint']>> =
 const PLACE = Object.fromEntries(Object.keys(fitStart).map((name) => [name, 'number'])) as OptionSchema<FitPlace>;
 const VALIDATION: OptionSchema<NonNullable<FitOptions<unknown>['validation']>> = { data: 'any', step: 'function' };
 
+const BATCH_SIZE: OptionSchema<BatchSizeOptions<unknown>> = { state: 'any', batch: 'any', most: 'integer', multipleOf: 'integer' };
+
 /** After so long the event loop has a turn, also where nothing has to be waited for. */
 const TURN_MS = 8;
 /** A loss that is NaN so many times running does not become better. */
@@ -194,10 +196,11 @@ class Run<S> {
     const { place } = this;
     while (place.pass < this.#epochs) {
       if (!(await this.#pass())) return 'aborted';
-      this.loss = place.lossSum / place.index;
-      const { loss } = this;
+      const validationLoss = await this.#validate();
+      if (this.#isAborted) return 'aborted'; // whoever goes on begins with the validation
+      const loss = place.lossSum / place.index;
+      [this.loss, this.validationLoss] = [loss, validationLoss];
       [place.pass, place.index, place.lossSum] = [place.pass + 1, 0, 0];
-      this.validationLoss = await this.#validate();
       const stops = this.#notBetter();
       await this.#options.onEpoch?.({ epoch: place.pass - 1, loss, validationLoss: this.validationLoss, state: this.state });
       if (this.#options.checkpoint && this.#options.checkpoint.every === undefined) await this.#save();
@@ -213,10 +216,13 @@ class Run<S> {
     await this.#writing;
   }
 
-  /** Gives back what nobody waits for any more. */
-  abandon(): void {
-    dispose(this.#pending);
+  /** After a failure: the loss of the step under way still counts, and nothing more is told of it. */
+  async abandon(): Promise<void> {
+    const last = this.#pending;
     this.#pending = null;
+    if (!last) return;
+    await last.loss.data().then(([value]) => (this.place.lossSum += value!), () => {});
+    dispose([last.loss, last.aux]);
   }
 
   /** The rest of a pass; false if the signal ended it. */
@@ -320,9 +326,11 @@ class Run<S> {
     return place.waited >= earlyStopping.patience;
   }
 
-  /** Copies state and place; they are written while training goes on, one after the other. */
+  /** Copies state and place; they are written while training goes on, one after the other. A state that a loss of NaN
+   *  came from takes no good one's place. */
   async #save(): Promise<void> {
     await this.#settle();
+    if (this.#nans) return;
     await this.#writing;
     this.#saved = this.place.steps;
     const bytes = await snapshot({ state: this.state, place: this.place });
@@ -367,7 +375,7 @@ export async function fit<S>(
     const { state: last, place, loss, validationLoss } = run;
     return { state: last, place: { ...place }, loss, validationLoss, stopped };
   } catch (cause) {
-    run.abandon();
+    await run.abandon();
     const { code } = cause instanceof SinterError ? cause : { code: 'argument' as const };
     const text = `step ${run.place.steps + 1}: ${cause instanceof Error ? cause.message : String(cause)}`;
     throw new FitError(code, text, { state: run.state, place: { ...run.place } }, cause);
@@ -381,6 +389,8 @@ export interface BatchSizeOptions<S> {
   batch: readonly unknown[];
   /** Largest size that is of interest; default 65536. */
   most?: number;
+  /** The size is so many times a whole number: for a step with `accumulate`, that number of parts. Default 1. */
+  multipleOf?: number;
 }
 
 /**
@@ -391,24 +401,32 @@ export interface BatchSizeOptions<S> {
 export function fitBatchSize<S>(step: (state: S, ...batch: any[]) => unknown, memory: number, options: BatchSizeOptions<S>): number {
   const op = 'fitBatchSize';
   checkFunction(op, step, 'fitBatchSize(step, bytes, { state, batch })');
-  const { state, batch, most = 65536 } = readOptions<BatchSizeOptions<S>>(op, options, { state: 'any', batch: 'any', most: 'integer' });
+  const { state, batch, most = 65536, multipleOf: part = 1 } = readOptions<BatchSizeOptions<S>>(op, options, BATCH_SIZE as OptionSchema<BatchSizeOptions<S>>);
+  checkInteger(op, 'multipleOf', part, 1);
+  checkInteger(op, 'most', most, part);
   if (!(memory >= 1)) throw new SinterError('argument', op, `${shown(memory)}, expected a number of bytes`);
   if (!Array.isArray(batch)) throw new SinterError('argument', op, `batch is ${shown(batch)}, expected an array of arguments`);
   const { tensors, shape } = flatten(batch, op);
-  const bytesFor = (n: number): number => tidy(() => {
-    const sized = tensors.map((t) => (t.ndim ? zeros([n, ...t.shape.slice(1)], { dtype: t.dtype }) : t));
+  const bytesFor = (parts: number): number => tidy(() => {
+    const sized = tensors.map((t) => (t.ndim ? zeros([parts * part, ...t.shape.slice(1)], { dtype: t.dtype }) : t));
     const inspection = inspect((...args: unknown[]) => step(...(args as [S])))(state, ...(rebuild(shape, sized) as unknown[]));
     inspection.dispose();
     return inspection.memory.arenaBytes + sized.reduce((sum, t) => sum + t.size * itemBytes(t.dtype), 0);
   });
-  let fits = 0;
-  let beyond = 1;
-  for (let bytes = bytesFor(1); bytes <= memory && fits < most; bytes = bytesFor(beyond)) [fits, beyond] = [beyond, Math.min(2 * beyond, most + 1)];
-  if (fits === 0) throw new OutOfMemoryError(op, `a batch of one takes ${bytesFor(1)} bytes, more than ${memory}`);
+  const last = Math.floor(most / part);
+  const least = bytesFor(1);
+  if (least > memory) throw new OutOfMemoryError(op, `a batch of ${part === 1 ? 'one' : part} takes ${least} bytes, more than ${memory}`);
+  let fits = 1;
+  let beyond = last + 1;
+  while (fits < last && beyond > last) {
+    const next = Math.min(2 * fits, last);
+    if (bytesFor(next) <= memory) fits = next;
+    else beyond = next;
+  }
   while (beyond - fits > Math.max(1, fits / 16)) {
     const middle = (fits + beyond) >> 1;
     if (bytesFor(middle) <= memory) fits = middle;
     else beyond = middle;
   }
-  return Math.min(fits, most);
+  return fits * part;
 }

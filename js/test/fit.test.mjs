@@ -160,6 +160,56 @@ test('a loss that is NaN ends the run', async () => {
   assert.equal(sn.tree.leaves(error.state).filter((t) => t.isDisposed).length, 0);
 });
 
+test('a state that a loss of NaN came from takes no checkpoint\'s place', async () => {
+  const step = makeStep();
+  const saved = [];
+  const set = data.from(() => [0, NaN].map((bad) => [x.add(bad), y.add(0)]));
+  const { place, loss: mean } = await sn.fit(step, firstOf(step), set, { checkpoint: { to: (bytes) => saved.push(bytes), every: 1 } });
+  assert.deepEqual([place.steps, mean, saved.length], [2, NaN, 1]);
+  const { state } = io.loadState(saved[0], { state: firstOf(step), place: sn.fitStart });
+  assert.ok(Number.isFinite(step(state, x, y).loss.item()));
+});
+
+test('an abort in a validation: who goes on validates again, and ends with the same bits', async () => {
+  const run = async (signal, abort) => {
+    const step = makeStep();
+    const seen = [];
+    let calls = 0;
+    const validation = {
+      data: data.fromArrays([x, y]).batch(10),
+      step: (state, a, b) => {
+        if (abort && ++calls === 7) abort();
+        return loss(step.params(state), a, b);
+      },
+    };
+    const options = { epochs: 3, validation, signal, earlyStopping: { patience: 9 }, onEpoch: ({ epoch, loss: mean, validationLoss }) => seen.push([epoch, mean, validationLoss]) };
+    let result = await sn.fit(step, firstOf(step), makeData(), options);
+    if (abort) {
+      assert.deepEqual([result.stopped, result.place.pass, result.place.index], ['aborted', 1, 6]);
+      assert.equal(seen.length, 1);
+      result = await sn.fit(step, result.state, makeData(), { ...options, signal: undefined, place: result.place });
+    }
+    return { seen, place: result.place, end: bits(result.state) };
+  };
+  const control = new AbortController();
+  assert.deepEqual(await run(control.signal, () => control.abort()), await run());
+});
+
+test('a failure counts the losses of all steps before it', async () => {
+  const { losses } = await byHand(1);
+  const step = makeStep();
+  const set = data.from(async function* () {
+    let left = 4;
+    for await (const batch of makeData()) {
+      if (!left--) throw new RangeError('gone');
+      yield batch;
+    }
+  });
+  const { place } = await sn.fit(step, firstOf(step), set).catch((error) => error);
+  assert.equal(place.index, 4);
+  assert.equal(place.lossSum, losses.slice(0, 4).reduce((a, b) => a + b, 0));
+});
+
 test('validation and early stopping', async () => {
   const step = makeStep(0.5);
   const seen = [];
@@ -212,6 +262,11 @@ test('fitBatchSize: the largest batch whose step keeps within the bytes, about',
     assert.ok(bytesOf(Math.ceil(n * 1.07) + 1) > memory, `${n} is far below`);
   }
   assert.equal(sn.fitBatchSize(step, 1e9, { state, batch, most: 100 }), 100);
+  const parts = sn.trainStep(loss, optim.adam(), { accumulate: 3 });
+  const size = sn.fitBatchSize(parts, 20_000, { state, batch, multipleOf: 3 });
+  assert.ok(size % 3 === 0 && size > 3 && size <= 20_000 / 20, String(size));
+  assertThrows(() => sn.fitBatchSize(parts, 10, { state, batch, multipleOf: 3 }), sn.OutOfMemoryError, { message: /a batch of 3 takes/ });
+  assertThrows(() => sn.fitBatchSize(step, 1e6, { state, batch, most: 2, multipleOf: 3 }), sn.SinterError, { message: /most is 2/ });
   assertThrows(() => sn.fitBatchSize(step, 10, { state, batch }), sn.OutOfMemoryError, { message: /a batch of one takes \d+ bytes, more than 10/ });
   assert.deepEqual(sn.memory().tensors, tensors);
   assert.ok(bytesInUse > 0);
