@@ -93,6 +93,45 @@ test('straight-through: values of hard gates, gradients of soft ones', () => {
   }
 });
 
+test('the derivative of a layer is that of its formula: gradients, forward mode, second derivatives, under vmap', () => {
+  const wires = [[0, 1, 2, 3, 0, 0, 4], [1, 2, 3, 4, 2, 0, 1]]; // input 0 six times, once twice in one gate
+  const x = random.uniform(random.key(2), [5, 6]);
+  const v = random.normal(random.key(3), [5, 6]);
+  const arraysOf = (tree) => sn.tree.map((t) => t.toArray(), tree);
+  for (const form of ['softmax', 'table'])
+    for (const [straightThrough, hard] of [[false, false], [true, false], [false, true]]) {
+      const layer = logic.gates({ inputs: 5, outputs: 7, wires, form, straightThrough });
+      const params = { gates: random.normal(random.key(1), [7, form === 'table' ? 4 : 16]) };
+      const plain = (p, rows) => {
+        const [c0, c1, c2, c3] = layer.coefficients(p, { hard }).gates;
+        const [a, b] = wires.map((list) => rows.take(Int32Array.from(list)));
+        return c0.add(c1.mul(a)).add(c2.mul(b)).add(c3.mul(a).mul(b));
+      };
+      const own = (p, rows) => layer.apply(p, rows, { hard });
+      const [mine, expected] = [own, plain].map((f) => {
+        const loss = (p, rows) => f(p, rows).square().sum();
+        const slope = sn.grad(loss, { argnums: [0, 1] });
+        const [ofParams, ofRows] = slope(params, x);
+        return [
+          ofParams.gates, ofRows, sn.jit(slope)(params, x)[1],
+          sn.jvp((rows) => f(params, rows), [x], [v])[1],
+          sn.jvp((rows) => sn.grad((r) => loss(params, r))(rows), [x], [v])[1],
+          sn.hessian((gates) => loss({ gates }, x))(params.gates),
+          sn.vmap((column) => sn.grad((r) => loss(params, r))(column.reshape([5, 1])), { inAxes: 1 })(x),
+        ].map(arraysOf);
+      });
+      mine.forEach((part, i) => assertClose(part, expected[i], 1e-4));
+    }
+});
+
+test('rows of any dtype have gates and gradients', () => {
+  const layer = logic.gates({ inputs: 3, outputs: 3, wires: [[0, 1, 2], [1, 2, 0]] });
+  const params = layer.init(random.key(0));
+  const expected = sn.grad((p) => layer.apply(p, sn.ones([3, 2])).sum())(params).gates.toArray();
+  for (const dtype of ['bool', 'uint8', 'int32', 'float16', 'float64'])
+    assertClose(sn.grad((p) => layer.apply(p, sn.ones([3, 2]).astype(dtype)).sum())(params).gates, expected, 1e-5);
+});
+
 test('learnt wires mix their candidates, and end at one', () => {
   const [inputs, outputs, k] = [5, 3, 4];
   const layer = logic.gates({ inputs, outputs, wires: { candidates: k }, form: 'table', seed: 1 });

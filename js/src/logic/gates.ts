@@ -7,6 +7,7 @@
 import * as sn from '../index.js';
 import type { Tensor } from '../index.js';
 import { COEFFICIENTS, FUNCTIONS, PASS_A, coefficientsOf } from './gates16.js';
+import { combined, wiredGates } from './wired.js';
 import { candidateWires, givenWires, randomWires, type Wires } from './wires.js';
 
 const { ShapeError, SinterError, internals } = sn;
@@ -111,20 +112,23 @@ function coefficientsFrom(form: GateForm, logits: Tensor, hard: boolean, straigh
   return all.split(4, { axis: 1 });
 }
 
+const fourOf = (list: readonly Tensor[]): [Tensor, Tensor, Tensor, Tensor] => list as [Tensor, Tensor, Tensor, Tensor];
+
 /** How a layer finds the inputs of its gates. */
 interface Wiring {
   /** Logits of learnt wires. */
   init(key: Tensor): { wires?: Tensor };
   /** What a step needs of them. */
   made(params: GateParams, hard: boolean, straight: number | Tensor): { wires?: Tensor };
-  /** Inputs a, then inputs b: (2 outputs, cells). */
-  rows(wires: Tensor | undefined, x: Tensor): Tensor;
+  /** Rows (inputs, cells) -> (outputs, cells). */
+  run(coefficients: GateCoefficients, x: Tensor): Tensor;
   indices(params: GateParams): ArrayLike<number>;
 }
 
-function fixedWiring([a, b]: Wires): Wiring {
-  const all = Int32Array.of(...a, ...b);
-  return { init: () => ({}), made: () => ({}), rows: (_, x) => x.take(sn.tensor(all)), indices: () => all };
+function fixedWiring(wires: Wires): Wiring {
+  const layer = wiredGates(wires);
+  const all = Int32Array.of(...wires[0], ...wires[1]);
+  return { init: () => ({}), made: () => ({}), run: ({ gates }, x) => layer(x, ...fourOf(gates)), indices: () => all };
 }
 
 function learntWiring(candidates: Int32Array, k: number): Wiring {
@@ -132,6 +136,12 @@ function learntWiring(candidates: Int32Array, k: number): Wiring {
   const table = (): Tensor => sn.tensor(candidates, { shape: [count, k] });
   const chosen = (logits: Tensor): Tensor =>
     table().takeAlongAxis(logits.argmax({ axis: 1, keepdims: true }), { axis: 1 }).reshape([count]);
+  /** Inputs a, then inputs b: (2 outputs, cells). */
+  const rows = (wires: Tensor, x: Tensor): Tensor => {
+    if (wires.ndim === 1) return x.take(wires);
+    const among = x.take(sn.tensor(candidates)).reshape([count, k, -1]);
+    return among.mul(wires.reshape([count, k, 1])).sum({ axis: 1 });
+  };
   return {
     init: (key) => ({ wires: sn.random.normal(key, [count, k]) }),
     made({ wires }, hard, straight) {
@@ -139,11 +149,7 @@ function learntWiring(candidates: Int32Array, k: number): Wiring {
       const soft = wires!.softmax();
       return { wires: straight === 0 ? soft : through(sn.oneHot(wires!.argmax({ axis: 1 }), k), soft, straight) };
     },
-    rows(wires, x) {
-      if (wires!.ndim === 1) return x.take(wires!);
-      const among = x.take(sn.tensor(candidates)).reshape([count, k, -1]);
-      return among.mul(wires!.reshape([count, k, 1])).sum({ axis: 1 });
-    },
+    run: ({ gates, wires }, x) => combined(fourOf(gates), ...(rows(wires!, x).split(2) as [Tensor, Tensor])),
     indices: ({ wires }) => sn.tidy(() => chosen(wires!).dataSync()) as Int32Array,
   };
 }
@@ -188,16 +194,12 @@ export function gates(options: GatesOptions): Gates {
       ...wiring.made(params, hard, straight),
     }));
   };
-  const run: Gates['run'] = ({ gates: [c0, c1, c2, c3], wires: made }, x) => {
+  const run: Gates['run'] = (made, x) => {
     if (!(x instanceof sn.Tensor) || x.shape[0] !== inputs)
       throw new ShapeError(op, `x is ${x instanceof sn.Tensor ? `(${x.shape.join(', ')})` : internals.shown(x)}, expected ${inputs} rows`, {
         hint: 'features come first: (inputs, ...any)',
       });
-    return sn.tidy(() => {
-      const [a, b] = wiring.rows(made, x.reshape([inputs, -1])).split(2) as [Tensor, Tensor];
-      const y = c0!.add(c1!.mul(a)).add(c2!.mul(b)).add(c3!.mul(a).mul(b));
-      return y.reshape([outputs, ...x.shape.slice(1)]);
-    });
+    return sn.tidy(() => wiring.run(made, x.reshape([inputs, -1])).reshape([outputs, ...x.shape.slice(1)]));
   };
   return {
     inputs,
