@@ -166,6 +166,12 @@ SN_API const char *sn_isa(const sn_context *ctx);
 /* Amount of debug output, 0 (none) to 6; starts as the environment's SINTER_DEBUG. See README. */
 SN_API void sn_set_debug(sn_context *ctx, int level);
 
+/* Mixed precision: what is recorded from now on rounds the operands and results of float32 products and convolutions to
+ * `precision`, SN_F16 or SN_BF16, and sums, running sums, softmax and losses of these dtypes in float32; other ops keep the
+ * dtypes that they are given. Derivatives are rounded where values are. SN_F32: as given. Returns what it was before; of
+ * another dtype it changes nothing and returns that. [-] */
+SN_API sn_dtype sn_set_precision(sn_context *ctx, sn_dtype precision);
+
 /* Whether memory is filled with NaN before a kernel or the caller writes it, which makes a missing
  * store of a kernel visible and runs slower; starts as whether the environment has
  * SINTER_POISON=1. */

@@ -109,6 +109,13 @@ void sn_set_debug(sn_context *ctx, int level) {
   ctx->env.debug = level < 0 ? 0 : level > SN_LOG_REWRITES ? SN_LOG_REWRITES : level;
 }
 
+sn_dtype sn_set_precision(sn_context *ctx, sn_dtype precision) {
+  const bool known = precision == SN_F32 || precision == SN_F16 || precision == SN_BF16;
+  const sn_dtype before = ctx->precision;
+  if (known) ctx->precision = precision;
+  return known ? before : precision;
+}
+
 void sn_set_poison(sn_context *ctx, bool on) { ctx->env.poison = on; }
 
 int sn_pass_count(void) { return SN_SWITCH_COUNT; }

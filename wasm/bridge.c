@@ -91,6 +91,7 @@ void sinter_caches(void) {
 }
 
 void sinter_set_debug(int level) { sn_set_debug(context, level); }
+sn_dtype sinter_set_precision(sn_dtype precision) { return sn_set_precision(context, precision); }
 void sinter_set_poison(bool on) { sn_set_poison(context, on); }
 int sinter_pass_count(void) { return sn_pass_count(); }
 const char *sinter_pass_name(int index) { return sn_pass_name(index); }

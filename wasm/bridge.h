@@ -37,6 +37,7 @@ size_t SN_EXPORT(sinter_tensor_bytes)(void); /* of the values of live tensors */
  * shared, refused */
 void SN_EXPORT(sinter_caches)(void);
 void SN_EXPORT(sinter_set_debug)(int level);
+sn_dtype SN_EXPORT(sinter_set_precision)(sn_dtype precision);
 void SN_EXPORT(sinter_set_poison)(bool on);
 int SN_EXPORT(sinter_pass_count)(void);
 const char *SN_EXPORT(sinter_pass_name)(int index);

@@ -59,6 +59,7 @@ export {
   type TrainStep,
 } from './train.js';
 export type { CompileOptions } from './program.js';
+export type { Precision } from './precision.js';
 export {
   inspect,
   type Cut,

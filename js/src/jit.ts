@@ -11,6 +11,7 @@ import { SinterError } from './errors.js';
 import { readOptions, type OptionSchema } from './options.js';
 import { derivedFrom } from './origin.js';
 import { flatten, rebuild, shapeKey, tensorCount, type Flat, type TreeShape } from './pytree.js';
+import { recordedIn } from './precision.js';
 import { COMPILE, Program, placeholder, type CompileOptions, type ProgramOptions } from './program.js';
 import { saveProgram } from './saved.js';
 import { refusePromise, tidyTraced } from './scope.js';
@@ -120,7 +121,8 @@ export function compile(
   let compiled: Compiled | undefined;
   tidyTraced(() => {
     const inputs = tensors.map((t) => placeholder(t.meta));
-    const result = replacing(bound, () => compiling(() => f(rebuild(shape, inputs) as unknown[])));
+    const traced = (): unknown => recordedIn(op, options.precision, () => f(rebuild(shape, inputs) as unknown[]));
+    const result = replacing(bound, () => compiling(traced));
     refusePromise(op, result, 'the function to compile must be synchronous');
     const { tensors: outputs, shape: resultShape } = flatten(result, op);
     compiled = { program: Program.compile(inputs, outputs, options), result: resultShape };

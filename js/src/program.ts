@@ -6,6 +6,7 @@ import { dtypeNumber } from './dtype.js';
 import { shown } from './check.js';
 import { DisposedError, SinterError } from './errors.js';
 import type { OptionSchema } from './options.js';
+import type { Precision } from './precision.js';
 import { noticePressure } from './pressure.js';
 import type { Graph } from './source/graph.js';
 import { runtime, runtimeOrNull, type Runtime } from './runtime/runtime.js';
@@ -34,6 +35,12 @@ export interface CompileOptions {
    * cannot keep within. inspect() shows what is computed again, and at what price.
    */
   memoryBudget?: number;
+  /**
+   * 'float16' or 'bfloat16': products and convolutions of float32 take and give values rounded to it, sums, softmax and
+   * losses stay in float32, and derivatives are rounded where values are. So what is kept between takes half the memory.
+   * Default 'float32'.
+   */
+  precision?: Precision;
 }
 
 export const COMPILE: OptionSchema<CompileOptions> = {
@@ -41,6 +48,7 @@ export const COMPILE: OptionSchema<CompileOptions> = {
   fusion: 'boolean',
   jit: 'boolean',
   memoryBudget: 'bytes',
+  precision: 'any',
 };
 
 export interface ProgramOptions extends CompileOptions {

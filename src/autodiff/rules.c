@@ -199,11 +199,14 @@ GRAD(softmax) {
   s->dx[0] = MUL(Y, SUB(DY, sn_build_spread(s->b, mean, &x, axis)));
 }
 
-/* y = x in another float type: dx = dy cast back, to what computes with that of x */
+/* y = x in another float type: dx = dy cast back, to what computes with that of x; first rounded as y is, where the
+ * builder says so */
 GRAD(astype) {
-  const sn_dtype from = sn_build_type(s->b, X)->dtype;
-  if (sn_dtype_is_float(from) && sn_dtype_is_float(sn_build_type(s->b, Y)->dtype))
-    s->dx[0] = sn_build_cast(s->b, SN_OP_astype, DY, sn_dtype_wide(from));
+  const sn_dtype from = sn_build_type(s->b, X)->dtype, to = sn_build_type(s->b, Y)->dtype;
+  if (!sn_dtype_is_float(from) || !sn_dtype_is_float(to)) return;
+  const bool rounds = s->b->rounds_cotangents && sn_dtype_is_small(to);
+  const sn_id dy = rounds ? sn_build_cast(s->b, SN_OP_astype, DY, to) : DY;
+  s->dx[0] = sn_build_cast(s->b, SN_OP_astype, dy, sn_dtype_wide(from));
 }
 
 /* -- along one axis ---------------------------------------------------------------------------- */

@@ -34,7 +34,7 @@ static void mark_read(const sn_lowering *l, sn_id user, uint8_t *stored) {
   for (uint32_t k = 0; k < l->g->nodes[user].n_inputs; k++) {
     const sn_id base = l->views[x[k]].base;
     if (!stored[base] && l->p->set[base] != SN_NONE && !same_kernel(l, user, base))
-      stored[base] = 1;
+      stored[base] = SN_STORED_VALUE;
   }
 }
 
@@ -43,7 +43,7 @@ static sn_status find_values(sn_lowering *l) {
   uint8_t *stored;
   size_t capacity = 0;
   SN_TRY(sn_arena_alloc(l->scratch, g->n_nodes, 1, (void **)&stored));
-  for (size_t i = 0; i < g->n_outputs; i++) stored[l->views[g->outputs[i]].base] = 2;
+  for (size_t i = 0; i < g->n_outputs; i++) stored[l->views[g->outputs[i]].base] = SN_STORED_OUTPUT;
   for (sn_id id = 0; id < g->n_nodes; id++) {
     l->value_of[id] = SN_NONE;
     const bool is_view = sn_op_describe(g->nodes[id].op)->kind == SN_CLASS_VIEW;
@@ -56,7 +56,8 @@ static sn_status find_values(sn_lowering *l) {
     if (op == SN_OP_input)
       SN_TRY(add_value(l, id, SN_VALUE_ARGUMENT, (uint32_t)sn_graph_attrs(g, id)[0], &capacity));
     else if (stored[id] && l->p->set[id] != SN_NONE)
-      SN_TRY(add_value(l, id, stored[id] == 2 ? SN_VALUE_OUTPUT : SN_VALUE_TEMP, 0, &capacity));
+      SN_TRY(add_value(l, id, stored[id] == SN_STORED_OUTPUT ? SN_VALUE_OUTPUT : SN_VALUE_TEMP, 0,
+                       &capacity));
   }
   SN_TRY(
       sn_arena_alloc(l->arena, g->n_outputs, sizeof *l->out->outputs, (void **)&l->out->outputs));
@@ -99,19 +100,12 @@ sn_status sn_lower_insn(sn_body_builder *b, sn_id id, const sn_insn *insn) {
   return SN_OK;
 }
 
-sn_status sn_lower_source(sn_body_builder *b, sn_id id) {
+static sn_status lower_load(sn_body_builder *b, sn_id id) {
   sn_lowering *l = b->l;
-  const sn_node *base = sn_graph_node(l->g, l->views[id].base);
-  sn_insn insn = {.dtype = base->type.dtype};
-  if (l->again[id]) return sn_lower_compute(b, id);
-  if (base->op == SN_OP_constant) {
-    insn.kind = SN_INSN_CONST;
-    insn.value = sn_attr_double(sn_graph_attrs(l->g, l->views[id].base)[0]);
-    return sn_lower_insn(b, id, &insn);
-  }
-  insn.kind = SN_INSN_LOAD;
-  insn.n_args = 1;
-  insn.args[0] = b->n_operands;
+  const sn_insn insn = {.kind = SN_INSN_LOAD,
+                        .dtype = l->g->nodes[l->views[id].base].type.dtype,
+                        .n_args = 1,
+                        .args = {b->n_operands}};
   SN_TRY(sn_arena_grow(l->scratch, (void **)&l->operands, &l->cap_operands, b->n_operands,
                        sizeof *l->operands));
   sn_operand *operand = &l->operands[b->n_operands++];
@@ -121,6 +115,41 @@ sn_status sn_lower_source(sn_body_builder *b, sn_id id) {
                                          operand->strides));
   const sn_id from = l->views[id].base;
   if (l->views[from].is_load) SN_TRY(sn_lower_lookup(l, from, operand));
+  return sn_lower_insn(b, id, &insn);
+}
+
+/* A view of a cast that its readers do: the same view of what is cast, and the cast. */
+static sn_status lower_view_of_cast(sn_body_builder *b, sn_id id) {
+  sn_lowering *l = b->l;
+  const sn_id cast = l->views[id].base, from = *sn_graph_inputs(l->g, cast);
+  const sn_dtype small = l->g->nodes[from].type.dtype, wide = l->g->nodes[cast].type.dtype;
+  SN_TRY(lower_load(b, id));
+  const uint32_t load = b->n_insns - 1;
+  l->insns[load].dtype = small;
+  sn_operand *operand = &l->operands[b->n_operands - 1];
+  operand->value = l->value_of[from];
+  operand->dtype = small;
+  const sn_insn insn = {.kind = SN_INSN_OP,
+                        .op = SN_OP_astype,
+                        .dtype = wide,
+                        .n_args = 1,
+                        .args = {load},
+                        .in_dtype = small};
+  SN_TRY(sn_arena_grow(l->scratch, (void **)&l->insns, &l->cap_insns, b->n_insns, sizeof insn));
+  l->insn_of[id] = b->n_insns;
+  l->insns[b->n_insns++] = insn;
+  return SN_OK;
+}
+
+sn_status sn_lower_source(sn_body_builder *b, sn_id id) {
+  const sn_lowering *l = b->l;
+  const sn_id base = l->views[id].base;
+  if (l->again[id]) return sn_lower_compute(b, id);
+  if (l->again[base]) return lower_view_of_cast(b, id);
+  if (l->g->nodes[base].op != SN_OP_constant) return lower_load(b, id);
+  const sn_insn insn = {.kind = SN_INSN_CONST,
+                        .dtype = l->g->nodes[base].type.dtype,
+                        .value = sn_attr_double(sn_graph_attrs(l->g, base)[0])};
   return sn_lower_insn(b, id, &insn);
 }
 

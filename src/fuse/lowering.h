@@ -56,7 +56,10 @@ sn_status sn_lower_compute(sn_body_builder *b, sn_id id);
 /* Puts the body into *out and forgets the nodes' instructions, so that the next one can begin. */
 sn_status sn_lower_end_body(sn_body_builder *b, sn_body *out);
 
-/* Decides which of the stored nodes (1: intermediates) are made again by their readers. */
+/* Why a node is in memory: others read it, it is a result, others read casts of it. */
+enum { SN_STORED_VALUE = 1, SN_STORED_OUTPUT, SN_STORED_CAST };
+
+/* Decides which of the stored nodes are made again by their readers. */
 sn_status sn_lower_recompute(const sn_lowering *l, uint8_t *stored, uint8_t *again);
 
 /* The set's row domain as a reduce or row group. */

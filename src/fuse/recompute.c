@@ -1,5 +1,11 @@
-/* recompute.c - cheap values that other kernels make again instead of reading them: a mask x > 0 of
- * a forward pass, say, whose x is in memory anyway.
+/* recompute.c - what is in memory for other kernels: of a cast from a small dtype what it casts, and
+ * cheap values not at all.
+ *
+ *   kernel 1:  n = astype16(y), v = astype32(n)          stores n, not v: half the bytes
+ *   kernel 2:  ... v ...                                 v = astype32(n) again
+ *
+ * Cheap values are those that other kernels make again instead of reading them: a mask x > 0 of a
+ * forward pass, say, whose x is in memory anyway.
  *
  *   kernel 1:  m = x > 0, y = where(m, x, 0)             instead of storing m for kernel 2
  *   kernel 2:  g' = where(m, g, 0)                       m = x > 0 again, from x
@@ -59,7 +65,7 @@ static bool add_sources(const again_state *s, sn_id id, sources *out, uint32_t *
 static bool is_candidate(const again_state *s, sn_id id, sources *out) {
   uint32_t cost = 0;
   out->n = 0;
-  return s->stored[id] == 1 && add_sources(s, id, out, &cost, false);
+  return s->stored[id] == SN_STORED_VALUE && add_sources(s, id, out, &cost, false);
 }
 
 static uint32_t kernel_of(const sn_lowering *l, sn_id id) {
@@ -123,9 +129,46 @@ static void count_reader(again_state *s, sn_id user, sn_id x) {
   s->saved[base] += (double)sn_type_bytes(&l->g->nodes[base].type) - more;
 }
 
+/* ---- casts ----------------------------------------------------------------------------------- */
+
+/* Whether id is in memory for others, and a cast of a whole value of a small dtype. */
+static bool is_stored_cast(const again_state *s, sn_id id) {
+  const sn_lowering *l = s->l;
+  if (s->stored[id] != SN_STORED_VALUE || l->g->nodes[id].op != SN_OP_astype) return false;
+  const sn_id from = *sn_graph_inputs(l->g, id);
+  const sn_op op = l->g->nodes[from].op;
+  const bool made = l->p->set[from] != SN_NONE && op != SN_OP_constant && op != SN_OP_iota;
+  const bool there = made || op == SN_OP_input;
+  return sn_dtype_is_small(l->g->nodes[from].type.dtype) && l->views[from].base == from && there;
+}
+
+/* Stores what is cast where all readers of a cast can cast. */
+static sn_status store_before_casts(const again_state *s, uint8_t *stored, uint8_t *again) {
+  const sn_lowering *l = s->l;
+  const sn_graph *g = l->g;
+  uint8_t *fixed; /* what somebody reads who does not take elements */
+  SN_TRY(sn_arena_alloc(l->scratch, g->n_nodes, 1, (void **)&fixed));
+  for (sn_id id = 0; id < g->n_nodes; id++) {
+    const bool is_view = sn_op_describe(g->nodes[id].op)->kind == SN_CLASS_VIEW;
+    if (!l->live[id] || is_view || takes_elements(l, id)) continue;
+    for (uint32_t k = 0; k < g->nodes[id].n_inputs; k++)
+      fixed[l->views[sn_graph_inputs(g, id)[k]].base] = 1;
+  }
+  for (sn_id id = 0; id < g->n_nodes; id++) {
+    if (!l->live[id] || fixed[id] || !is_stored_cast(s, id)) continue;
+    const sn_id from = *sn_graph_inputs(g, id);
+    again[id] = 1;
+    stored[id] = 0;
+    if (l->p->set[from] != SN_NONE && stored[from] != SN_STORED_OUTPUT)
+      stored[from] = SN_STORED_CAST;
+  }
+  return SN_OK;
+}
+
 sn_status sn_lower_recompute(const sn_lowering *l, uint8_t *stored, uint8_t *again) {
   again_state s = {.l = l, .stored = stored};
   const sn_graph *g = l->g;
+  SN_TRY(store_before_casts(&s, stored, again));
   SN_TRY(sn_arena_alloc(l->scratch, g->n_nodes, sizeof *s.saved, (void **)&s.saved));
   bool any = false;
   for (sn_id id = 0; id < g->n_nodes; id++) {

@@ -41,6 +41,23 @@ static sn_tensor *limit_depth(sn_tensor *t) {
   return fail(ctx, status);
 }
 
+static sn_tensor *node_as_it_is(sn_context *ctx, sn_op op, sn_tensor *const *inputs,
+                                size_t n_inputs, const int64_t *attrs, size_t n_attrs,
+                                const sn_type *proposed) {
+  const sn_type *few[SN_MAX_ARITY], **in = few;
+  sn_type type = proposed ? *proposed : sn_type_scalar(SN_F32);
+  sn_arena arena;
+  sn_arena_init(&arena, &ctx->env);
+  sn_status status = SN_OK;
+  if (n_inputs > SN_MAX_ARITY) status = sn_arena_alloc(&arena, n_inputs, sizeof *in, (void **)&in);
+  for (size_t k = 0; k < n_inputs && !status; k++) in[k] = &inputs[k]->type;
+  if (!status) status = sn_infer(&ctx->env, op, in, n_inputs, attrs, n_attrs, &type);
+  sn_tensor *t = NULL;
+  if (!status) status = sn_tensor_new(ctx, op, inputs, n_inputs, attrs, n_attrs, &type, &t);
+  sn_arena_free(&arena);
+  return status ? fail(ctx, status) : limit_depth(t);
+}
+
 /* ---- small dtypes ---------------------------------------------------------------------------- */
 
 /* The small dtype that keeps an op of few inputs from being a node as it is, or SN_F32. */
@@ -54,9 +71,17 @@ static sn_dtype small_of(sn_op op, sn_tensor *const *inputs, size_t n, const sn_
   return SN_F32;
 }
 
+/* Whether what adds up many values has a result of float32, even of small ones. */
+static bool sums_wide(const sn_context *ctx, const sn_op_info *op) {
+  const bool sums = op->kind == SN_CLASS_REDUCE || op->kind == SN_CLASS_RAGGED ||
+                    op->kind == SN_CLASS_SCAN || op->kind == SN_CLASS_SOFTMAX;
+  return ctx->precision && sums;
+}
+
 /* Whether what the op makes of a small dtype is of that again. */
-static bool keeps_small(const sn_op_info *op, sn_dtype small) {
-  return op->result != SN_RESULT_I32 && (sn_dtype_is_float(small) || !op->widens);
+static bool keeps_small(const sn_context *ctx, const sn_op_info *op, sn_dtype small) {
+  if (sn_dtype_is_float(small)) return op->result != SN_RESULT_I32 && !sums_wide(ctx, op);
+  return op->result != SN_RESULT_I32 && !op->widens;
 }
 
 /* The op on inputs in their wide dtypes, and its result cast back. */
@@ -69,28 +94,37 @@ static sn_tensor *through_wide(sn_context *ctx, sn_op op, sn_tensor *const *inpu
   for (size_t k = 0; k < n && complete; k++)
     complete = (wide[k] = sn_as_dtype(inputs[k], sn_dtype_wide(inputs[k]->type.dtype))) != NULL;
   type.dtype = op == SN_OP_constant ? SN_F32 : sn_dtype_wide(small);
-  if (complete) y = sn_node_of(ctx, op, wide, n, attrs, n_attrs, proposed ? &type : NULL);
+  if (complete) y = node_as_it_is(ctx, op, wide, n, attrs, n_attrs, proposed ? &type : NULL);
   for (size_t k = 0; k < n; k++) sn_release(wide[k]);
-  const bool back = y && y->type.dtype == type.dtype && keeps_small(sn_op_describe(op), small);
+  const bool back = y && y->type.dtype == type.dtype && keeps_small(ctx, sn_op_describe(op), small);
   return back ? sn_recast(y, small) : y;
+}
+
+static bool is_rounded_product(const sn_context *ctx, sn_op op, sn_tensor *const *inputs) {
+  const sn_op_class kind = sn_op_describe(op)->kind;
+  const bool product = kind == SN_CLASS_MATMUL || kind == SN_CLASS_CONV;
+  return ctx->precision && product && inputs[0]->type.dtype == SN_F32;
+}
+
+/* A product of operands rounded to the context's precision, and so its result. */
+static sn_tensor *rounded_product(sn_context *ctx, sn_op op, sn_tensor *const *inputs,
+                                  const int64_t *attrs, size_t n_attrs) {
+  sn_tensor *x = sn_as_dtype(inputs[0], ctx->precision),
+            *y = sn_as_dtype(inputs[1], ctx->precision);
+  sn_tensor *product = NULL;
+  if (x && y)
+    product = through_wide(ctx, op, (sn_tensor *[]){x, y}, 2, attrs, n_attrs, NULL, ctx->precision);
+  sn_release(x);
+  sn_release(y);
+  return product;
 }
 
 sn_tensor *sn_node_of(sn_context *ctx, sn_op op, sn_tensor *const *inputs, size_t n_inputs,
                       const int64_t *attrs, size_t n_attrs, const sn_type *proposed) {
+  if (is_rounded_product(ctx, op, inputs)) return rounded_product(ctx, op, inputs, attrs, n_attrs);
   const sn_dtype small = small_of(op, inputs, n_inputs, proposed);
   if (small) return through_wide(ctx, op, inputs, n_inputs, attrs, n_attrs, proposed, small);
-  const sn_type *few[SN_MAX_ARITY], **in = few;
-  sn_type type = proposed ? *proposed : sn_type_scalar(SN_F32);
-  sn_arena arena;
-  sn_arena_init(&arena, &ctx->env);
-  sn_status status = SN_OK;
-  if (n_inputs > SN_MAX_ARITY) status = sn_arena_alloc(&arena, n_inputs, sizeof *in, (void **)&in);
-  for (size_t k = 0; k < n_inputs && !status; k++) in[k] = &inputs[k]->type;
-  if (!status) status = sn_infer(&ctx->env, op, in, n_inputs, attrs, n_attrs, &type);
-  sn_tensor *t = NULL;
-  if (!status) status = sn_tensor_new(ctx, op, inputs, n_inputs, attrs, n_attrs, &type, &t);
-  sn_arena_free(&arena);
-  return status ? fail(ctx, status) : limit_depth(t);
+  return node_as_it_is(ctx, op, inputs, n_inputs, attrs, n_attrs, proposed);
 }
 
 /* ---- dtypes ---------------------------------------------------------------------------------- */

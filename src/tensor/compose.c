@@ -58,6 +58,11 @@ sn_tensor *sn_as_float(temporaries *t, sn_tensor *x) {
   return sn_note(sn_as_dtype(x, sn_dtype_wide(dtype)));
 }
 
+sn_tensor *sn_as_terms(temporaries *t, sn_tensor *x) {
+  if (!x || !x->ctx->precision) return sn_as_float(t, x);
+  return sn_note(sn_as_dtype(x, sn_float_dtype(x->type.dtype)));
+}
+
 sn_tensor *sn_number_like(const sn_tensor *x, double value) {
   return sn_note(x ? sn_number(x->ctx, x->type.dtype, value) : NULL);
 }

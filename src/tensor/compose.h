@@ -38,6 +38,8 @@ sn_tensor *sn_binary(sn_op op, sn_tensor *x, sn_tensor *y);
 sn_tensor *sn_choose(sn_tensor *condition, sn_tensor *x, sn_tensor *y);
 sn_tensor *sn_reduced(sn_op op, sn_tensor *x, uint32_t axes, bool keepdims);
 sn_tensor *sn_as_float(temporaries *t, sn_tensor *x); /* an argument as float32 or float64 */
+/* The same of what is summed up: within a precision (sn_set_precision) sums stay as wide. */
+sn_tensor *sn_as_terms(temporaries *t, sn_tensor *x);
 sn_tensor *sn_cast(sn_tensor *x, sn_dtype dtype);
 /* A constant of the dtype of x; op of x and such a constant. */
 sn_tensor *sn_number_like(const sn_tensor *x, double value);

@@ -4,7 +4,7 @@
 
 /* z = x - max x along axis; the maximum is a constant, as it cancels in everything made from z */
 static sn_tensor *centre(temporaries *t, sn_tensor *x, int axis) {
-  sn_tensor *f = sn_as_float(t, x);
+  sn_tensor *f = sn_as_terms(t, x);
   sn_tensor *top = sn_reduced(SN_OP_max, f, 1u << axis, true);
   sn_tensor *fixed = sn_unary(SN_OP_stop_gradient, top);
   return sn_binary(SN_OP_sub, f, fixed);
@@ -16,7 +16,7 @@ sn_tensor *sn_softmax(sn_tensor *x, int axis) {
   const sn_status status = sn_resolve_axis(x, "softmax", &axis);
   if (status) return sn_refuse(x->ctx, status);
   temporaries t = sn_begin(x, "softmax");
-  sn_tensor *f = sn_as_float(&t, x);
+  sn_tensor *f = sn_as_terms(&t, x);
   if (!f) return sn_finish(&t, NULL);
   return sn_finish(&t,
                    sn_note(sn_node_of(x->ctx, SN_OP_softmax, &f, 1, (int64_t[]){axis}, 1, NULL)));
@@ -29,7 +29,7 @@ sn_tensor *sn_log_softmax(sn_tensor *x, int axis) {
   if (status) return sn_refuse(x->ctx, status);
   temporaries t = sn_begin(x, "logSoftmax");
   if (!x->type.dims[axis]) {
-    sn_tensor *none = sn_as_float(&t, x);
+    sn_tensor *none = sn_as_terms(&t, x);
     return sn_finish(&t, none);
   }
   sn_tensor *z = centre(&t, x, axis);
@@ -195,7 +195,7 @@ sn_tensor *sn_batch_norm(sn_tensor *x, int axis, sn_tensor *mean, sn_tensor *var
   if (status) return sn_refuse(x->ctx, status);
   temporaries t = sn_begin(x, "batchNorm");
   const uint32_t axes = ((1u << x->type.rank) - 1) & ~(1u << axis);
-  sn_tensor *f = sn_as_float(&t, x);
+  sn_tensor *f = sn_as_terms(&t, x);
   const uint32_t channel = 1u << axis;
   sn_tensor *middle = mean ? along_axes(&x->type, channel, mean) : mean_over(f, axes);
   sn_tensor *c = sn_binary(SN_OP_sub, f, middle);
@@ -229,7 +229,7 @@ static sn_status check_labels(const sn_tensor *logits, const sn_tensor *labels) 
 /* z = x - max x, the maximum as a constant: it cancels in n_c = log sum e^z - z_c, the loss of
  * class c; loss = n_class, or sum_c p_c n_c for a distribution p (whatever p sums to) */
 static sn_tensor *cross_entropy(temporaries *t, sn_tensor *logits, sn_tensor *labels) {
-  sn_tensor *x = sn_as_float(t, logits);
+  sn_tensor *x = sn_as_terms(t, logits);
   const int last = logits->type.rank - 1;
   const uint32_t classes = 1u << last;
   sn_tensor *top = sn_unary(SN_OP_stop_gradient, sn_reduced(SN_OP_max, x, classes, true));

@@ -68,7 +68,7 @@ sn_tensor *sn_bitwise_or_reduce(sn_tensor *x, uint32_t axes, bool keepdims) {
 sn_tensor *sn_mean(sn_tensor *x, uint32_t axes, bool keepdims) {
   if (!sn_has_axes(x, "mean", axes)) return NULL;
   temporaries t = sn_begin(x, "mean");
-  sn_tensor *sum = sn_reduced(SN_OP_sum, sn_as_float(&t, x), axes, keepdims);
+  sn_tensor *sum = sn_reduced(SN_OP_sum, sn_as_terms(&t, x), axes, keepdims);
   return sn_finish(&t, sn_binary(SN_OP_div, sum, sn_number_like(sum, count_of(x, axes))));
 }
 
@@ -97,7 +97,7 @@ sn_tensor *sn_all(sn_tensor *x, uint32_t axes, bool keepdims) {
 /* var x = sum (x - mean x)^2 / max(n - correction, 0) */
 static sn_tensor *variance(temporaries *t, sn_tensor *x, uint32_t axes, double correction,
                            bool keepdims) {
-  sn_tensor *f = sn_as_float(t, x);
+  sn_tensor *f = sn_as_terms(t, x);
   if (!f) return NULL;
   const double n = count_of(f, axes), left = n - correction;
   sn_tensor *count = sn_number_like(f, n);
@@ -138,7 +138,7 @@ sn_tensor *sn_std(sn_tensor *x, uint32_t axes, bool keepdims, double correction)
 sn_tensor *sn_logsumexp(sn_tensor *x, uint32_t axes, bool keepdims) {
   if (!sn_has_axes(x, "logsumexp", axes)) return NULL;
   temporaries t = sn_begin(x, "logsumexp");
-  sn_tensor *f = sn_as_float(&t, x);
+  sn_tensor *f = sn_as_terms(&t, x);
   if (!f) return sn_finish(&t, NULL);
   if (count_of(f, axes) == 0)
     return sn_finish(
@@ -155,7 +155,7 @@ sn_tensor *sn_logsumexp(sn_tensor *x, uint32_t axes, bool keepdims) {
 sn_tensor *sn_norm(sn_tensor *x, uint32_t axes, bool keepdims, double ord) {
   if (!sn_has_axes(x, "norm", axes)) return NULL;
   temporaries t = sn_begin(x, "norm");
-  sn_tensor *f = sn_as_float(&t, x);
+  sn_tensor *f = sn_as_terms(&t, x);
   if (!f) return sn_finish(&t, NULL);
   if (ord == 2)
     return sn_finish(&t, root(sn_reduced(SN_OP_sum, sn_unary(SN_OP_square, f), axes, keepdims)));

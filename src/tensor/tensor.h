@@ -98,6 +98,7 @@ struct sn_context {
   uint64_t mark;
   sn_tensor **scope; /* noted references, NULL marks the begin of a scope */
   size_t n_scope, cap_scope;
+  sn_dtype precision; /* of products that are recorded, see sn_set_precision; SN_F32: as given */
   const char *composed; /* public name of the composition under way (compose.h), or NULL */
 };
 

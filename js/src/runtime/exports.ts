@@ -25,6 +25,7 @@ export interface Exports extends FunctionExports {
   sinter_tensor_bytes(): number;
   sinter_caches(): void;
   sinter_set_debug(level: number): void;
+  sinter_set_precision(dtype: number): number;
   sinter_set_poison(on: number): void;
   sinter_pass_count(): number;
   sinter_pass_name(index: number): number;
