@@ -26,6 +26,14 @@
 #define WHERE(c, p, q) sn_build_where(s->b, (c), (p), (q))
 #define GRAD(op) static void grad_##op(const sn_vjp_context *s)
 
+/* Within a precision: x of float32 rounded to it, as what is kept in memory or comes out of a product
+ * is. Only for what is within its range wherever values are. */
+static sn_id rounded(const sn_vjp_context *s, sn_id x) {
+  const sn_dtype to = s->b->precision;
+  if (!to || sn_build_type(s->b, x)->dtype != SN_F32) return x;
+  return sn_build_cast(s->b, SN_OP_astype, sn_build_cast(s->b, SN_OP_astype, x, to), SN_F32);
+}
+
 /* No derivative: leaves, and functions that are constant almost everywhere or not real-valued. */
 static void grad_none(const sn_vjp_context *s) { (void)s; }
 
@@ -175,8 +183,8 @@ GRAD(concat) {
 
 /* C = A B: dA = dC B^T, dB = A^T dC */
 GRAD(matmul) {
-  if (s->wanted[0]) s->dx[0] = sn_build_matmul(s->b, DY, sn_build_swap_last(s->b, X1));
-  if (s->wanted[1]) s->dx[1] = sn_build_matmul(s->b, sn_build_swap_last(s->b, X), DY);
+  if (s->wanted[0]) s->dx[0] = rounded(s, sn_build_matmul(s->b, DY, sn_build_swap_last(s->b, X1)));
+  if (s->wanted[1]) s->dx[1] = rounded(s, sn_build_matmul(s->b, sn_build_swap_last(s->b, X), DY));
 }
 
 /* The input's cotangent is the convolution back. */
@@ -186,26 +194,26 @@ GRAD(conv) {
   const int axes = x.rank - 2;
   sn_conv_reverse(s->attrs, axes, w.dims, back);
   if (s->wanted[0])
-    s->dx[0] =
-        sn_build_op(s->b, SN_OP_conv, (sn_id[]){DY, X1}, 2, back, SN_CONV_ATTRS((size_t)axes), &x);
-  if (s->wanted[1]) s->dx[1] = sn_build_conv_filter_grad(s->b, X, DY, s->attrs, &w);
+    s->dx[0] = rounded(s, sn_build_op(s->b, SN_OP_conv, (sn_id[]){DY, X1}, 2, back,
+                                      SN_CONV_ATTRS((size_t)axes), &x));
+  if (s->wanted[1]) s->dx[1] = rounded(s, sn_build_conv_filter_grad(s->b, X, DY, s->attrs, &w));
 }
 
 /* y = e^x / sum e^x: dx = y (dy - sum y dy) */
 GRAD(softmax) {
   const sn_type x = *sn_build_type(s->b, X);
   const uint64_t axis = (uint64_t)1 << s->attrs[0];
-  const sn_id mean = sn_build_reduce(s->b, SN_OP_sum, MUL(Y, DY), axis);
-  s->dx[0] = MUL(Y, SUB(DY, sn_build_spread(s->b, mean, &x, axis)));
+  const sn_id y = rounded(s, Y);
+  const sn_id mean = sn_build_reduce(s->b, SN_OP_sum, MUL(y, DY), axis);
+  s->dx[0] = MUL(y, SUB(DY, sn_build_spread(s->b, mean, &x, axis)));
 }
 
-/* y = x in another float type: dx = dy cast back, to what computes with that of x; first rounded as y is, where the
- * builder says so */
+/* y = x in another float type: dx = dy cast back, to what computes with that of x; rounded as y is
+ * within a precision */
 GRAD(astype) {
   const sn_dtype from = sn_build_type(s->b, X)->dtype, to = sn_build_type(s->b, Y)->dtype;
   if (!sn_dtype_is_float(from) || !sn_dtype_is_float(to)) return;
-  const bool rounds = s->b->rounds_cotangents && sn_dtype_is_small(to);
-  const sn_id dy = rounds ? sn_build_cast(s->b, SN_OP_astype, DY, to) : DY;
+  const sn_id dy = sn_dtype_is_small(to) ? rounded(s, DY) : DY;
   s->dx[0] = sn_build_cast(s->b, SN_OP_astype, dy, sn_dtype_wide(from));
 }
 
@@ -498,7 +506,7 @@ GRAD(softplus) { s->dx[0] = MUL(UNARY(sigmoid, X), DY); }
 GRAD(gelu) {
   const sn_id phi = MUL(NUM(0.3989422804014327), UNARY(exp, MUL(NUM(-0.5), UNARY(square, X))));
   const sn_id twice = ADD(NUM(1), UNARY(erf, MUL(NUM(0.7071067811865476), X)));
-  s->dx[0] = MUL(ADD(MUL(NUM(0.5), twice), MUL(X, phi)), DY);
+  s->dx[0] = MUL(rounded(s, ADD(MUL(NUM(0.5), twice), MUL(X, phi))), DY);
 }
 
 /* y = x t with t = tanh(softplus x): dx = (t + x (1 - t^2) sigmoid x) dy */

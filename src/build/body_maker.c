@@ -5,7 +5,7 @@ void sn_body_begin(sn_body_maker *m, const sn_build *outside, sn_arena *arena) {
   sn_graph_init(&m->graph, arena, true);
   m->b = sn_build_in(&m->graph);
   m->b.load_flops = outside->load_flops;
-  m->b.rounds_cotangents = outside->rounds_cotangents;
+  m->b.precision = outside->precision;
 }
 
 static sn_status add_argument(sn_body_maker *m, const sn_argument *argument, const sn_type *type,

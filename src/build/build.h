@@ -41,8 +41,7 @@ struct sn_build {
   uint32_t
       load_flops; /* of the target (target/target.h): what of a loop is stacked, not made again */
   bool again;     /* what nodes that are added say */
-  /* Cotangents are rounded where values were: what training within a precision stores. */
-  bool rounds_cotangents;
+  sn_dtype precision; /* to which derivatives are rounded where values were; SN_F32: are not */
   sn_status status;
 };
 

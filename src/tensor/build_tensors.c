@@ -146,7 +146,7 @@ sn_status sn_tensor_build_begin(sn_tensor_build *tb, sn_context *ctx, sn_arena *
   static const sn_maker maker = {add, type_of, node_of, input_of, control_of, add_region};
   *tb = (sn_tensor_build){.b = {.maker = &maker, .arena = arena}, .ctx = ctx};
   tb->b.load_flops = ctx->options.target->costs.load_flops;
-  tb->b.rounds_cotangents = ctx->precision != SN_F32;
+  tb->b.precision = ctx->precision;
   ctx->mark++;
   for (size_t i = 0; i < n_wrt; i++) {
     SN_FAIL_IF(&ctx->env, sn_is_visited(ctx, wrt[i]), SN_ERR_ARGUMENT, NULL,

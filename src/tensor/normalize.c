@@ -103,10 +103,17 @@ static sn_tensor *weigh(sn_tensor *y, uint32_t axes, sn_tensor *weight, sn_tenso
   return y;
 }
 
+/* Within a precision what a derivative needs is kept in memory in the dtype that the argument came
+ * in. */
+static sn_tensor *as_kept(const temporaries *t, sn_tensor *x) {
+  if (!x || !x->ctx->precision || !sn_dtype_is_small(t->dtype)) return x;
+  return sn_cast(sn_cast(x, t->dtype), x->type.dtype);
+}
+
 /* c / sqrt(mean c^2 + eps), c = x - mean x: the mean is taken out before anything is squared, so
  * large values with a small spread lose nothing */
-static sn_tensor *standardize(sn_tensor *x, uint32_t axes, double eps) {
-  return scale_to_one(sn_binary(SN_OP_sub, x, mean_over(x, axes)), axes, eps);
+static sn_tensor *standardize(const temporaries *t, sn_tensor *x, uint32_t axes, double eps) {
+  return scale_to_one(as_kept(t, sn_binary(SN_OP_sub, x, mean_over(x, axes))), axes, eps);
 }
 
 /* layerNorm x = standardize x weight + bias */
@@ -118,7 +125,7 @@ sn_tensor *sn_layer_norm(sn_tensor *x, uint32_t axes, sn_tensor *weight, sn_tens
   const sn_status status = check_norm(x, axes, weight, bias, what);
   if (status) return sn_refuse(x->ctx, status);
   temporaries t = sn_begin(x, what);
-  return sn_finish(&t, weigh(standardize(sn_as_float(&t, x), axes, eps), axes, weight, bias));
+  return sn_finish(&t, weigh(standardize(&t, sn_as_float(&t, x), axes, eps), axes, weight, bias));
 }
 
 /* rmsNorm x = x / sqrt(mean x^2 + eps) weight */
@@ -156,7 +163,7 @@ sn_tensor *sn_group_norm(sn_tensor *x, int64_t groups, int axis, sn_tensor *weig
   temporaries t = sn_begin(x, what);
   sn_tensor *f = sn_split_axis(sn_as_float(&t, x), axis, groups, x->type.dims[axis] / groups);
   const uint32_t axes = ((2u << x->type.rank) - 1) & ~(1u | 1u << axis);
-  sn_tensor *y = sn_merge_axes(standardize(f, axes, eps), axis);
+  sn_tensor *y = sn_merge_axes(standardize(&t, f, axes, eps), axis);
   return sn_finish(&t, weigh(y, 1u << axis, weight, bias));
 }
 
@@ -170,7 +177,8 @@ sn_tensor *sn_instance_norm(sn_tensor *x, int axis, sn_tensor *weight, sn_tensor
   if (status) return sn_refuse(x->ctx, status);
   temporaries t = sn_begin(x, what);
   const uint32_t axes = ((1u << x->type.rank) - 1) & ~(1u | 1u << axis);
-  return sn_finish(&t, weigh(standardize(sn_as_float(&t, x), axes, eps), 1u << axis, weight, bias));
+  return sn_finish(&t,
+                   weigh(standardize(&t, sn_as_float(&t, x), axes, eps), 1u << axis, weight, bias));
 }
 
 static sn_status check_batch_norm(const sn_tensor *x, int *axis, const sn_tensor *mean,
