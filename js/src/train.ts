@@ -9,8 +9,10 @@ import { arange, zeros } from './functions.gen.js';
 import { valueAndGrad } from './grad.js';
 import { compiledFunction, type Jitted } from './jit.js';
 import { clipByGlobalNorm } from './optim/clip.js';
+import { reportOf, scaleOf, stored, unlessSkipped, withMasters, type PrecisionReport } from './optim/masters.js';
 import { checkOptimizer, lrTensor, perOptimizer, type Optimizer, type OptimizerState, type PerOptimizer } from './optim/optimizer.js';
 import { readOptions, type OptionSchema } from './options.js';
+import { checkPrecision, recordedIn, type Precision } from './precision.js';
 import { COMPILE, type CompileOptions } from './program.js';
 import { argumentName, flatten, leavesWithPaths, map, rebuild, shapeKey, tensorsWithin } from './pytree.js';
 import { foldIn } from './random.js';
@@ -42,6 +44,13 @@ export interface StepOptions extends CompileOptions {
   accumulate?: number;
   /** Longest gradient, over all parameters; longer ones are scaled down. Default: none. */
   clipNorm?: number;
+  /**
+   * 'float16' or 'bfloat16': parameters are of 16 bits, and so is what jit(f, { precision }) says; the optimizer works on
+   * copies in float32, optimizer.master of the state. Of float16 the gradient is that of a scaled loss: by a power of 2
+   * that halves when a gradient is not finite, and doubles after 2,000 steps in which all were. A step whose gradient is
+   * not finite changes nothing else. Default 'float32'.
+   */
+  precision?: Precision;
 }
 
 export interface InitStateOptions<S> {
@@ -68,6 +77,8 @@ export interface TrainStep<P, B extends readonly unknown[], S = unknown, A = unk
   params(state: TrainState<P, S>): P;
   /** The state of the modules, likewise. */
   state(state: TrainState<P, S>): S;
+  /** Of a step with option precision: the scale of the loss, steps skipped as a gradient was not finite, and all steps. */
+  precision(state: TrainState<P, S>): PrecisionReport;
   /** Programs compiled so far: one per kind of batch. */
   readonly cacheSize: number;
   /** Releases the programs. */
@@ -128,17 +139,21 @@ function readMade(result: unknown, before: unknown): [Tensor, { state: unknown; 
   return [loss, { state, aux }];
 }
 
-type Differentiate = (params: unknown, batch: readonly unknown[], context: StepContext) => Made;
+/** scale: of the loss that the gradients are of; not of the one that is returned. */
+type Differentiate = (params: unknown, batch: readonly unknown[], context: StepContext, scale?: Tensor) => Made;
 
 /** Loss and gradient of a batch at once. */
 function wholeBatch(loss: AnyLoss): Differentiate {
   const both = valueAndGrad(
-    (params: unknown, batch: readonly unknown[], context: StepContext) => readMade(loss(params, ...batch, context), context.state),
+    (params: unknown, batch: readonly unknown[], context: StepContext, scale?: Tensor) => {
+      const [value, made] = readMade(loss(params, ...batch, context), context.state);
+      return [scale ? value.mul(scale) : value, { ...made, loss: value }] as const;
+    },
     { hasAux: true },
   );
-  return (params, batch, context) => {
-    const [[value, made], grads] = both(params, batch, context);
-    return { loss: value, grads, ...made };
+  return (params, batch, context, scale) => {
+    const [[, made], grads] = both(params, batch, context, scale);
+    return { ...made, grads };
   };
 }
 
@@ -171,12 +186,12 @@ type Parts = (round: (carry: Carry, x: [Tensor[], Tensor]) => [Carry, Each], ini
 
 /** The means over n parts of a batch, in a loop that has the state and the sums as its carry. */
 function byParts(differentiate: Differentiate, n: number): Differentiate {
-  return (params, batch, { state, key }) => {
+  return (params, batch, { state, key }, scale) => {
     const { parts, join } = cut(batch, n);
     const zero = map((p) => zeros(p.shape, { dtype: accumulatorOf(p.dtype) }), params);
     const round = (carry: Carry, [own, i]: [Tensor[], Tensor]): [Carry, Each] => {
       const context = { state: carry.state ?? undefined, key: key && foldIn(key, i) };
-      const made = differentiate(params, join(own), context);
+      const made = differentiate(params, join(own), context, scale);
       const sums = map((sum, g) => sum.add(g!), carry.sums, made.grads);
       return [{ sums, state: made.state ?? null }, { loss: made.loss, aux: made.aux ?? null }];
     };
@@ -193,7 +208,14 @@ function clipped(grads: unknown, limit: number): unknown {
   return rebuild(shape, clipByGlobalNorm(tensors, limit));
 }
 
-const STEP: OptionSchema<StepOptions> = { ...COMPILE, accumulate: 'integer', clipNorm: 'number' };
+const STEP: OptionSchema<StepOptions> = { ...COMPILE, accumulate: 'integer', clipNorm: 'number', precision: 'any' };
+
+/** The optimizer behind clipping. */
+const clippedFirst = (optimizer: Optimizer, limit: number): Optimizer => ({
+  lr: optimizer.lr,
+  init: (params) => optimizer.init(params),
+  update: (grads, state, params, lr) => optimizer.update(clipped(grads, limit), state, params, lr),
+});
 
 /**
  * step = trainStep((params, ...batch) => loss, optimizer); state = step.init(params);
@@ -215,18 +237,21 @@ export function trainStep<L extends AnyLoss>(
 export function trainStep(loss: AnyLoss, optimizer: Optimizer, options?: StepOptions): unknown {
   checkFunction('trainStep', loss, 'trainStep((params, ...batch) => loss, optimizer)');
   checkOptimizer('trainStep', optimizer);
-  const { accumulate = 1, clipNorm, ...compiling } = readOptions('trainStep', options, STEP);
+  const { accumulate = 1, clipNorm, precision = 'float32', ...compiling } = readOptions('trainStep', options, STEP);
   checkInteger('trainStep', 'accumulate', accumulate, 1);
+  checkPrecision('trainStep', precision);
   const whole = wholeBatch(loss);
   const differentiate = accumulate === 1 ? whole : byParts(whole, accumulate);
+  const updating = clipNorm === undefined ? optimizer : clippedFirst(optimizer, clipNorm);
+  const inner = precision === 'float32' ? updating : withMasters(updating, precision);
   const run = compiledFunction(
     'trainStep',
     (given: TrainState<unknown>, lr: PerOptimizer<Tensor>, _schedule: unknown, ...batch: unknown[]) => {
       const { params, optimizer: memory, state, key } = given;
-      const made = differentiate(params, batch, { state, key: key && foldIn(key, memory.count) } as StepContext);
-      const grads = clipNorm === undefined ? made.grads : clipped(made.grads, clipNorm);
-      const next = optimizer.update(grads, memory, params, lr);
-      const kept = state === undefined ? given : { ...given, state: made.state };
+      const context = { state, key: key && foldIn(key, memory.count) } as StepContext;
+      const made = recordedIn('trainStep', precision, () => differentiate(params, batch, context, scaleOf(memory)));
+      const next = inner.update(made.grads, memory, params, lr);
+      const kept = state === undefined ? given : { ...given, state: unlessSkipped(memory, next.state, made.state, state) };
       return { state: { ...kept, params: next.params, optimizer: next.state }, loss: made.loss, aux: made.aux };
     },
     { ...compiling, donate: 0 },
@@ -258,13 +283,20 @@ export function trainStep(loss: AnyLoss, optimizer: Optimizer, options?: StepOpt
         tidy(() => {
           const { state, key } = readOptions('trainStep.init', options, { state: 'any', key: 'any' });
           if (key !== undefined) foldIn(key, 0); // refuses what is no key
-          const own = map(copy, params);
           const more = { ...(state !== undefined && { state }), ...(key && { key }) };
-          return { params: own, optimizer: map(copy, optimizer.init(own)), ...map(copy, more) };
+          const memory = map(copy, inner.init(params));
+          const own = map((p) => copy(stored(p, precision)), params);
+          return { params: own, optimizer: memory, ...map(copy, more) };
         }),
     },
     params: { value: (state: TrainState<unknown>): unknown => state.params },
     state: { value: (state: TrainState<unknown>): unknown => state.state },
+    precision: {
+      value: (state: TrainState<unknown>): PrecisionReport => {
+        checkState('trainStep.precision', state);
+        return reportOf(state.optimizer);
+      },
+    },
     cacheSize: { get: () => run.cacheSize },
     dispose: { value: () => run.dispose() },
   });

@@ -1,0 +1,95 @@
+// Mixed precision of an optimizer: parameters of 16 bits, updated as float32 masters in the optimizer's memory by gradients
+// of a scaled loss (Micikevicius et al. 2018, Mixed Precision Training). An update whose gradient is not finite is skipped.
+
+import { isfinite, maximum, tensor, where, zeros } from '../functions.gen.js';
+import type { Precision } from '../precision.js';
+import { flatten, map } from '../pytree.js';
+import { Tensor } from '../tensor.js';
+import type { Optimizer, OptimizerState } from './optimizer.js';
+
+/** Of float16 the first scale, as large as gradients of a mean mostly bear; other dtypes reach as far as float32. */
+const FIRST_SCALE = 2 ** 15;
+/** Steps in a row whose gradients were finite, after which the scale doubles. */
+const GROWTH_STEPS = 2000;
+
+/** What optimizer memory has besides the optimizer's own. */
+interface Masters extends OptimizerState {
+  /** The parameters in float32. */
+  readonly master: unknown;
+  /** Of the loss; float32. */
+  readonly scale: Tensor;
+  /** Steps since the scale changed, int32. */
+  readonly good: Tensor;
+  /** Steps that changed nothing, int32. */
+  readonly skipped: Tensor;
+}
+
+export interface PrecisionReport {
+  /** By which the loss is multiplied for its gradient. */
+  scale: number;
+  /** Steps that changed nothing, as a gradient was not finite. */
+  skipped: number;
+  /** All steps, those that were skipped too. */
+  steps: number;
+}
+
+const hasMasters = (memory: OptimizerState): memory is Masters => memory['scale'] instanceof Tensor;
+
+/** The scale of the loss, if the memory is of an optimizer with masters. */
+export const scaleOf = (memory: OptimizerState): Tensor | undefined => (hasMasters(memory) ? memory.scale : undefined);
+
+/** A parameter as a step within the precision has it. */
+export const stored = (p: Tensor, precision: Precision): Tensor => (p.dtype === 'float32' ? p.astype(precision) : p);
+
+/** a where the flag is set, else b. */
+const choose = <T>(flag: Tensor, a: T, b: T): T => map((x, y) => where(flag, x, y!), a, b) as T;
+
+/** What a step made of a module's state, or where the update was skipped the one before. */
+export function unlessSkipped<S>(before: OptimizerState, after: OptimizerState, made: S, kept: S): S {
+  if (!hasMasters(before) || !hasMasters(after)) return made;
+  return choose(before.skipped.equal(after.skipped), made, kept);
+}
+
+export function reportOf(memory: OptimizerState): PrecisionReport {
+  if (!hasMasters(memory)) return { scale: 1, skipped: 0, steps: memory.count.item() as number };
+  const [scale, skipped, done] = [memory.scale, memory.skipped, memory.count].map((t) => t.item() as number) as [number, number, number];
+  return { scale, skipped, steps: done + skipped };
+}
+
+/** Whether all numbers are finite: the sum of their squares is, unless they are too large to be of use. */
+function allFinite(grads: unknown): Tensor {
+  const sums = flatten(grads, 'trainStep').tensors.map((g) => g.square().sum());
+  return isfinite(sums.reduce((total, x) => total.add(x), zeros([])));
+}
+
+/** The optimizer for parameters of this precision. */
+export function withMasters(optimizer: Optimizer, precision: Precision): Optimizer {
+  return {
+    lr: optimizer.lr,
+    init: (params) => {
+      const master = map((p) => (p.dtype === precision ? p.astype('float32') : p), params);
+      const own = optimizer.init(master);
+      const count = (): Tensor => zeros([], { dtype: 'int32' });
+      return { ...own, master, scale: tensor(precision === 'float16' ? FIRST_SCALE : 1), good: count(), skipped: count() };
+    },
+    update: (scaled, memory, params, lr) => {
+      const { master, scale, good, skipped, ...own } = memory as Masters;
+      const grads = map((g) => (g.dtype === precision ? g.astype('float32').div(scale) : g.div(scale)), scaled);
+      const finite = allFinite(grads);
+      const next = optimizer.update(grads, own, master, lr);
+      const kept = choose(finite, { master: next.params, own: next.state }, { master, own });
+      const grows = precision === 'float16' ? good.add(1).greaterEqual(GROWTH_STEPS) : false;
+      const raised = where(grows, scale.mul(2), scale);
+      const lowered = precision === 'float16' ? maximum(scale.div(2), 1) : scale;
+      const state = {
+        ...kept.own,
+        master: kept.master,
+        scale: where(finite, raised, lowered),
+        good: where(finite, where(grows, 0, good.add(1)), 0),
+        skipped: skipped.add(where(finite, 0, 1)),
+      };
+      const rounded = map((p, m) => m!.astype(p.dtype), params, kept.master);
+      return { params: rounded, state };
+    },
+  };
+}
