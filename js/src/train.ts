@@ -9,7 +9,7 @@ import { arange, zeros } from './functions.gen.js';
 import { valueAndGrad } from './grad.js';
 import { compiledFunction, type Jitted } from './jit.js';
 import { clipByGlobalNorm } from './optim/clip.js';
-import { reportOf, scaleOf, stored, unlessSkipped, withMasters, type PrecisionReport } from './optim/masters.js';
+import { checkMasters, reportOf, scaleOf, stepsOf, stored, unlessSkipped, withMasters, type PrecisionReport } from './optim/masters.js';
 import { checkOptimizer, lrTensor, perOptimizer, type Optimizer, type OptimizerState, type PerOptimizer } from './optim/optimizer.js';
 import { readOptions, type OptionSchema } from './options.js';
 import { checkPrecision, recordedIn, type Precision } from './precision.js';
@@ -248,7 +248,7 @@ export function trainStep(loss: AnyLoss, optimizer: Optimizer, options?: StepOpt
     'trainStep',
     (given: TrainState<unknown>, lr: PerOptimizer<Tensor>, _schedule: unknown, ...batch: unknown[]) => {
       const { params, optimizer: memory, state, key } = given;
-      const context = { state, key: key && foldIn(key, memory.count) } as StepContext;
+      const context = { state, key: key && foldIn(key, stepsOf(memory)) } as StepContext;
       const made = recordedIn('trainStep', precision, () => differentiate(params, batch, context, scaleOf(memory)));
       const next = inner.update(made.grads, memory, params, lr);
       const kept = state === undefined ? given : { ...given, state: unlessSkipped(memory, next.state, made.state, state) };
@@ -260,6 +260,7 @@ export function trainStep(loss: AnyLoss, optimizer: Optimizer, options?: StepOpt
 
   const step = (state: TrainState<unknown>, ...batch: unknown[]): unknown => {
     checkState('trainStep', state);
+    checkMasters(state.optimizer, precision);
     const own: Tensor[] = [];
     try {
       const rates = perOptimizer(optimizer, (lr) => lrTensor(lr, own));

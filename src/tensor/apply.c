@@ -108,12 +108,11 @@ static bool is_rounded_product(const sn_context *ctx, sn_op op, sn_tensor *const
 
 /* A product of operands rounded to the context's precision, and so its result. */
 static sn_tensor *rounded_product(sn_context *ctx, sn_op op, sn_tensor *const *inputs,
-                                  const int64_t *attrs, size_t n_attrs) {
-  sn_tensor *x = sn_as_dtype(inputs[0], ctx->precision),
-            *y = sn_as_dtype(inputs[1], ctx->precision);
-  sn_tensor *product = NULL;
-  if (x && y)
-    product = through_wide(ctx, op, (sn_tensor *[]){x, y}, 2, attrs, n_attrs, NULL, ctx->precision);
+                                  const int64_t *attrs, size_t n_attrs, const sn_type *proposed) {
+  const sn_dtype small = ctx->precision;
+  sn_tensor *x = sn_as_dtype(inputs[0], small), *y = sn_as_dtype(inputs[1], small);
+  sn_tensor *in[] = {x, y}, *product = NULL;
+  if (x && y) product = through_wide(ctx, op, in, 2, attrs, n_attrs, proposed, small);
   sn_release(x);
   sn_release(y);
   return product;
@@ -121,7 +120,8 @@ static sn_tensor *rounded_product(sn_context *ctx, sn_op op, sn_tensor *const *i
 
 sn_tensor *sn_node_of(sn_context *ctx, sn_op op, sn_tensor *const *inputs, size_t n_inputs,
                       const int64_t *attrs, size_t n_attrs, const sn_type *proposed) {
-  if (is_rounded_product(ctx, op, inputs)) return rounded_product(ctx, op, inputs, attrs, n_attrs);
+  if (is_rounded_product(ctx, op, inputs))
+    return rounded_product(ctx, op, inputs, attrs, n_attrs, proposed);
   const sn_dtype small = small_of(op, inputs, n_inputs, proposed);
   if (small) return through_wide(ctx, op, inputs, n_inputs, attrs, n_attrs, proposed, small);
   return node_as_it_is(ctx, op, inputs, n_inputs, attrs, n_attrs, proposed);

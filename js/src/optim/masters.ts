@@ -1,14 +1,17 @@
 // Mixed precision of an optimizer: parameters of 16 bits, updated as float32 masters in the optimizer's memory by gradients
 // of a scaled loss (Micikevicius et al. 2018, Mixed Precision Training). An update whose gradient is not finite is skipped.
 
-import { isfinite, maximum, tensor, where, zeros } from '../functions.gen.js';
+import { SinterError } from '../errors.js';
+import { isfinite, maximum, minimum, tensor, where, zeros } from '../functions.gen.js';
 import type { Precision } from '../precision.js';
 import { flatten, map } from '../pytree.js';
 import { Tensor } from '../tensor.js';
 import type { Optimizer, OptimizerState } from './optimizer.js';
 
-/** Of float16 the first scale, as large as gradients of a mean mostly bear; other dtypes reach as far as float32. */
+/** Of float16 the first scale, as large as gradients of a mean mostly bear; bfloat16 reaches as far as float32. */
 const FIRST_SCALE = 2 ** 15;
+/** Largest scale: where gradients vanish, it would grow for ever. */
+const MOST_SCALE = 2 ** 24;
 /** Steps in a row whose gradients were finite, after which the scale doubles. */
 const GROWTH_STEPS = 2000;
 
@@ -33,10 +36,22 @@ export interface PrecisionReport {
   steps: number;
 }
 
-const hasMasters = (memory: OptimizerState): memory is Masters => memory['scale'] instanceof Tensor;
+const hasMasters = (memory: OptimizerState): memory is Masters => memory['master'] !== undefined;
 
 /** The scale of the loss, if the memory is of an optimizer with masters. */
 export const scaleOf = (memory: OptimizerState): Tensor | undefined => (hasMasters(memory) ? memory.scale : undefined);
+
+/** Refuses the state of a step of another kind. */
+export function checkMasters(memory: OptimizerState, precision: Precision): void {
+  if (hasMasters(memory) === (precision !== 'float32')) return;
+  const [is, isNot] = hasMasters(memory) ? ['has', 'has no'] : ['has no', 'has'];
+  throw new SinterError('argument', 'trainStep', `this training state ${is} float32 masters, this step ${isNot} option precision`, {
+    hint: 'the first state is step.init(params) of the same step',
+  });
+}
+
+/** All steps so far, those that were skipped too. */
+export const stepsOf = (memory: OptimizerState): Tensor => (hasMasters(memory) ? memory.count.add(memory.skipped) : memory.count);
 
 /** A parameter as a step within the precision has it. */
 export const stored = (p: Tensor, precision: Precision): Tensor => (p.dtype === 'float32' ? p.astype(precision) : p);
@@ -79,14 +94,14 @@ export function withMasters(optimizer: Optimizer, precision: Precision): Optimiz
       const next = optimizer.update(grads, own, master, lr);
       const kept = choose(finite, { master: next.params, own: next.state }, { master, own });
       const grows = precision === 'float16' ? good.add(1).greaterEqual(GROWTH_STEPS) : false;
-      const raised = where(grows, scale.mul(2), scale);
+      const raised = where(grows, minimum(scale.mul(2), MOST_SCALE), scale);
       const lowered = precision === 'float16' ? maximum(scale.div(2), 1) : scale;
       const state = {
         ...kept.own,
         master: kept.master,
         scale: where(finite, raised, lowered),
         good: where(finite, where(grows, 0, good.add(1)), 0),
-        skipped: skipped.add(where(finite, 0, 1)),
+        skipped: skipped.add(finite.logicalNot().astype('int32')),
       };
       const rounded = map((p, m) => m!.astype(p.dtype), params, kept.master);
       return { params: rounded, state };
