@@ -60,6 +60,7 @@ export {
 } from './train.js';
 export type { CompileOptions } from './program.js';
 export type { Precision } from './precision.js';
+export type { PrecisionReport } from './optim/masters.js';
 export {
   inspect,
   type Cut,

@@ -212,12 +212,52 @@ static void sizes_that_overflow_take_no_memory(void **state) {
   assert_true(f.ledger.largest < 1 << 16);
 }
 
+/* ---- precision ------------------------------------------------------------------------------- */
+
+static void expect_same(sn_tensor *x, sn_tensor *y) {
+  assert_non_null(x);
+  assert_non_null(y);
+  assert_int_equal(sn_dtype_of(x), sn_dtype_of(y));
+  assert_memory_equal(sn_data(x), sn_data(y), (size_t)sn_size(x) * sn_dtype_bytes(sn_dtype_of(x)));
+}
+
+/* A product within a precision is that of rounded operands, rounded. */
+static void products_are_rounded_within_a_precision(void **state) {
+  (void)state;
+  static const sn_dtype small[] = {SN_F16, SN_BF16};
+  case_random seed = {7};
+  sn_tensor *a, *b, *image, *filter;
+  noise(&seed, DIMS(9, 33), &a);
+  noise(&seed, DIMS(33, 7), &b);
+  noise(&seed, DIMS(1, 6, 6, 3), &image);
+  noise(&seed, DIMS(3, 3, 3, 5), &filter);
+  a = sn_exp(a);
+  image = sn_exp(image);
+  for (int i = 0; i < 2; i++) {
+#define ROUNDED(x) sn_astype(sn_astype((x), small[i]), SN_F32)
+    sn_tensor *product = sn_astype(sn_matmul(ROUNDED(a), ROUNDED(b)), small[i]);
+    sn_tensor *conv = sn_astype(sn_conv(ROUNDED(image), ROUNDED(filter), 2, NULL), small[i]);
+    sn_tensor *sum = sn_sum(sn_astype(product, SN_F32), SN_ALL_AXES, false);
+    assert_int_equal(sn_set_precision(f.ctx, small[i]), SN_F32);
+    sn_tensor *rounded = sn_matmul(a, b);
+    expect_same(rounded, product);
+    expect_same(sn_conv(image, filter, 2, NULL), conv);
+    expect_same(sn_sum(rounded, SN_ALL_AXES, false), sum);
+    assert_int_equal(sn_set_precision(f.ctx, SN_I8), SN_I8);
+    assert_int_equal(sn_dtype_of(sn_matmul(a, b)), small[i]);
+    assert_int_equal(sn_set_precision(f.ctx, SN_F32), small[i]);
+    assert_int_equal(sn_dtype_of(sn_matmul(a, b)), SN_F32);
+#undef ROUNDED
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(attention_is_plain_loops),
       TEST(epilogues_run_once_on_every_tile),
       TEST(norms_are_plain_loops),
       TEST(sizes_that_overflow_take_no_memory),
+      TEST(products_are_rounded_within_a_precision),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
