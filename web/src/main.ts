@@ -6,9 +6,10 @@ import './style/layout.css';
 import './style/frame.css';
 import './style/panels.css';
 import { TrainerClient } from './state/client.ts';
-import { LossHistory } from './state/history.ts';
+import { History } from './state/history.ts';
 import type { Evaluation, FromTrainer, Progress } from './state/protocol.ts';
-import { EXAMPLES, isExample, type Example } from './state/examples.ts';
+import { EXAMPLES, isExample, type Example, type ExampleName } from './state/examples.ts';
+import type { Settings } from './state/settings.ts';
 import { AccuracyChart } from './views/accuracy-chart.ts';
 import { CapabilitiesBadge } from './views/capabilities.ts';
 import { Controls } from './views/controls.ts';
@@ -18,18 +19,21 @@ import { download } from './views/download.ts';
 import { element } from './views/dom.ts';
 import { DrawPad } from './views/pad.ts';
 import { FailureBar } from './views/failure-bar.ts';
+import { count } from './views/format.ts';
 import { bindKeys } from './views/keys.ts';
 import { LossChart } from './views/loss-chart.ts';
 import { OpTable } from './views/op-table.ts';
 import { Places } from './views/places.ts';
 import { PredictionView } from './views/prediction.ts';
+import { ProgramCard } from './views/program.ts';
+import { SavesView } from './views/saves.ts';
 import { Story } from './views/story.ts';
 import { Tiles } from './views/tiles.ts';
 import { WritingView } from './views/writing.ts';
 
 const RECLASSIFY_MS = 250;
 
-const history = new LossHistory();
+const history = new History();
 const lossChart = new LossChart(history);
 const accuracyChart = new AccuracyChart();
 const tiles = new Tiles();
@@ -40,6 +44,12 @@ const prediction = new PredictionView();
 const story = new Story();
 const writing = new WritingView();
 const failureBar = new FailureBar();
+const saves = new SavesView({
+  save: () => trainer.send({ type: 'save' }),
+  load: (file) => trainer.send({ type: 'load', file }),
+  goOn: () => trainer.send({ type: 'continue' }),
+});
+const program = new ProgramCard();
 const traceButton = element<HTMLButtonElement>('trace');
 
 // ?example=cnn opens that one.
@@ -55,12 +65,18 @@ const controls = new Controls(first, {
   learningRate: (value) => trainer.send({ type: 'learningRate', value }),
 });
 
-const examples = new ExampleChoice((example) => {
+function showExample(example: ExampleName): void {
   window.history.replaceState(null, '', `?example=${example}${location.hash}`);
+  program.show(example);
+}
+
+const examples = new ExampleChoice((example) => {
+  showExample(example);
   controls.choose(example);
   controls.say(EXAMPLES[example].ready);
 });
 examples.show(first);
+program.show(first);
 
 const example = (): Example => EXAMPLES[controls.settings.example];
 
@@ -73,26 +89,35 @@ function classify(): void {
   trainer.send({ type: 'classify', pixels: drawn });
 }
 
-function clear(about: string, weights: number): void {
+function clear(about: string, weights: number, step: number): void {
+  const { chartLoss, chartTop, optimizer } = example();
   history.clear();
-  lossChart.clear(example().chartLoss);
-  accuracyChart.clear(example().chartTop);
-  tiles.clear(example());
+  lossChart.clear(chartLoss, step);
+  accuracyChart.clear(chartTop, step);
+  tiles.clear(example(), step);
   table.clear();
   digits.setPredictions(null);
   writing.clear();
-  story.clear(about, weights, controls.settings.batch);
+  story.clear(about, weights, controls.settings.batch, optimizer);
   traceButton.disabled = true;
   classify();
 }
 
+/** What was loaded is trained now. */
+function adopt(settings: Settings, step: number): void {
+  showExample(settings.example);
+  examples.show(settings.example);
+  controls.adopt(settings);
+  controls.say(`Loaded: ${example().title}, step ${count(step)}. Training goes on from there.`);
+}
+
 function showProgress(progress: Progress): void {
-  const wasFinite = Number.isFinite(history.mean);
-  const first = progress.step - progress.losses.length + 1;
-  progress.losses.forEach((loss, i) => history.push(first + i, loss));
+  const wasFinite = Number.isFinite(history.meanLoss ?? 0);
+  const first = progress.step - progress.readings.length + 1;
+  progress.readings.forEach((reading, i) => history.push(first + i, reading));
   lossChart.draw();
-  tiles.progress(progress, history.mean);
-  if (wasFinite && !Number.isFinite(history.mean))
+  tiles.progress(progress, history.meanLoss);
+  if (wasFinite && !Number.isFinite(history.meanLoss ?? 0))
     controls.say('The loss is no longer a number: reset, and try a lower learning rate.', true);
   story.show(progress, controls.settings.batch, example().unit);
   // The network has learnt since then: look at the drawing again.
@@ -118,10 +143,22 @@ function receive(message: FromTrainer): void {
       break;
     case 'phase':
       controls.setPhase(message.phase);
+      saves.ready = controls.ready;
       break;
-    case 'fresh':
-      if (!controls.ready) controls.say(example().ready);
-      clear(message.about, message.weights);
+    case 'network':
+      if (message.isLoaded) adopt(message.settings, message.step);
+      else if (!controls.ready) controls.say(example().ready);
+      clear(message.about, message.weights, message.step);
+      break;
+    case 'saved':
+      controls.say(saves.hand(message.bytes, controls.settings.example, message.step, message.kept));
+      break;
+    case 'kept':
+      saves.offer(message.example, message.step);
+      break;
+    case 'refused':
+      failureBar.show(message.failure);
+      controls.say('That was not loaded. Training is as it was.', true);
       break;
     case 'writing':
       writing.show(message.text, message.step, message.done);

@@ -14,6 +14,7 @@ export interface Example {
   refuse(sizes: readonly number[]): string | null;
   defaults: { sizes: number[]; batch: number; learningRate: number };
   mostBatch: number;
+  optimizer: string;
   /** An element of a batch. */
   unit: string;
   /** What an epoch goes through. */
@@ -36,6 +37,7 @@ const within = (least: number, most: number) => (size: number): boolean => size 
 
 const digits = {
   data: 'digits',
+  optimizer: 'Adam',
   unit: 'image',
   epoch: '60,000 images each',
   answers: 'digits',
@@ -84,6 +86,7 @@ export const EXAMPLES: Record<ExampleName, Example> = {
       ),
     defaults: { sizes: [2, 64, 64], batch: 16, learningRate: 0.003 },
     mostBatch: 128,
+    optimizer: 'AdamW',
     unit: 'line',
     epoch: "Shakespeare's sonnets",
     answers: 'letters',

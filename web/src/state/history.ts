@@ -1,6 +1,8 @@
-// The course of the loss, in bounded space: when full, neighbours are joined into their mean and
+// The course of training, in bounded space: when full, neighbours are joined into their mean and
 // from then on each point stands for twice as many steps. A chart of it costs the same after a
 // million steps as after a thousand.
+
+import type { Reading } from './protocol.ts';
 
 const CAPACITY = 1000;
 /** Weight of the newest loss in the running mean. */
@@ -8,49 +10,66 @@ const FRESH = 0.03;
 /** Early on the mean follows faster: it looks back over about a fifth of the steps so far. */
 const EARLY = 5;
 
-export class LossHistory {
-  /** Column by column, as charts want them: step, batch loss, running mean. */
-  readonly columns: [number[], (number | null)[], (number | null)[]] = [[], [], []];
+export type Column = (number | null)[];
 
+export class History {
+  /** Of each point, as charts want them. */
+  readonly steps: number[] = [];
+  readonly loss: Column = [];
+  /** The running mean of the loss. */
+  readonly mean: Column = [];
+  readonly norm: Column = [];
+  readonly rate: Column = [];
+  readonly ms: Column = [];
+
+  /** The newest reading. */
+  last: Reading | null = null;
   private stride = 1;
-  private pending: number[] = [];
+  private pending: Reading[] = [];
   private count = 0;
   private running = 0;
 
-  /** Running mean of the losses so far. */
-  get mean(): number {
-    return this.running;
+  /** Running mean of the losses so far; null before the first. */
+  get meanLoss(): number | null {
+    return this.count > 0 ? this.running : null;
   }
 
   clear(): void {
     for (const column of this.columns) column.length = 0;
+    this.last = null;
     this.stride = 1;
     this.pending = [];
     this.count = 0;
     this.running = 0;
   }
 
-  push(step: number, loss: number): void {
+  push(step: number, reading: Reading): void {
+    this.last = reading;
     this.count++;
-    this.running += Math.min(1, Math.max(FRESH, EARLY / this.count)) * (loss - this.running);
-    this.pending.push(loss);
+    this.running += Math.min(1, Math.max(FRESH, EARLY / this.count)) * (reading.loss - this.running);
+    this.pending.push(reading);
     if (this.pending.length < this.stride) return;
-    const [steps, batch, means] = this.columns;
-    const value = this.pending.reduce((sum, each) => sum + each, 0) / this.pending.length;
+    this.steps.push(step);
+    this.mean.push(plottable(this.running));
+    for (const name of ['loss', 'norm', 'rate', 'ms'] as const) {
+      const values = this.pending.map((each) => each[name]).filter((value) => !(name === 'ms' && Number.isNaN(value)));
+      const value = values.reduce((sum, each) => sum + each, 0) / values.length;
+      this[name].push(name === 'rate' && value === 0 ? 0 : plottable(value));
+    }
     this.pending = [];
-    steps.push(step);
-    batch.push(plottable(value));
-    means.push(plottable(this.mean));
-    if (steps.length >= CAPACITY) this.halve();
+    if (this.steps.length >= CAPACITY) this.halve();
+  }
+
+  private get columns(): Column[] {
+    return [this.steps, this.loss, this.mean, this.norm, this.rate, this.ms];
   }
 
   private halve(): void {
-    const [steps, batch, means] = this.columns;
-    const half = steps.length >> 1;
+    const half = this.steps.length >> 1;
     for (let i = 0; i < half; i++) {
-      steps[i] = steps[2 * i + 1];
-      batch[i] = join(batch[2 * i], batch[2 * i + 1]);
-      means[i] = means[2 * i + 1];
+      this.steps[i] = this.steps[2 * i + 1];
+      this.mean[i] = this.mean[2 * i + 1];
+      for (const column of [this.loss, this.norm, this.rate, this.ms]) column[i] = join(column[2 * i], column[2 * i + 1]);
     }
     for (const column of this.columns) column.length = half;
     this.stride *= 2;

@@ -1,6 +1,7 @@
 // Every message between the page and the trainer. Both sides switch over `type`, so the TypeScript
 // compiler finds a message that nobody handles.
 
+import type { ExampleName } from './examples.ts';
 import type { Settings } from './settings.ts';
 
 /** `paused` is also the state before the first step. */
@@ -16,12 +17,23 @@ export interface Capabilities {
   version: string;
 }
 
+/** What one step found out. */
+export interface Reading {
+  /** Before the update. */
+  loss: number;
+  /** The length of the gradient. */
+  norm: number;
+  rate: number;
+  /** NaN of a step that was compiled first. */
+  ms: number;
+}
+
 export interface Progress {
   /** Steps done since the last reset. */
   step: number;
   stepsPerEpoch: number;
-  /** One loss per step since the last message, oldest first. */
-  losses: Float32Array;
+  /** Of each step since the last message, oldest first. */
+  readings: Reading[];
   /** By the wall clock, evaluation and profiling included; 0 before it is known. */
   stepsPerSecond: number;
   /** Time inside the training steps alone. */
@@ -89,6 +101,10 @@ export type ToTrainer =
   | { type: 'step' }
   | { type: 'reset'; settings: Settings }
   | { type: 'learningRate'; value: number }
+  | { type: 'save' }
+  | { type: 'load'; file: Blob }
+  /** From where it was saved last. */
+  | { type: 'continue' }
   | { type: 'classify'; pixels: Float32Array }
   | { type: 'trace' }
   | { type: 'ping' };
@@ -99,8 +115,14 @@ export type FromTrainer =
   | { type: 'capabilities'; capabilities: Capabilities }
   | { type: 'digits'; sample: DigitSample }
   | { type: 'phase'; phase: Phase }
-  /** A network that has not learnt anything yet: its description, and how many numbers it can learn. */
-  | { type: 'fresh'; about: string; weights: number }
+  /** Another network, with as many steps behind it: its description, how many numbers it learns, what it was made with. */
+  | { type: 'network'; about: string; weights: number; settings: Settings; step: number; isLoaded: boolean }
+  /** A training state as a file, and whether it is kept in this browser as well, or why not. */
+  | { type: 'saved'; bytes: Uint8Array<ArrayBuffer>; step: number; kept: true | string }
+  /** There is a state from before to go on from. */
+  | { type: 'kept'; example: ExampleName; step: number }
+  /** A file that could not be loaded; training goes on as it was. */
+  | { type: 'refused'; failure: Failure }
   | { type: 'progress'; progress: Progress }
   | { type: 'evaluation'; evaluation: Evaluation }
   | { type: 'profile'; profile: ProfileReport }

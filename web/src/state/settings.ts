@@ -1,7 +1,7 @@
 // What the user can set, with its limits. The only place that knows how a setting is written,
 // read and checked; a parsed Settings is always valid.
 
-import { EXAMPLES, type ExampleName } from './examples.ts';
+import { EXAMPLES, isExample, type ExampleName } from './examples.ts';
 
 export interface Settings {
   example: ExampleName;
@@ -57,4 +57,14 @@ export function formatSetting(settings: Settings, name: SettingName): string {
 /** A copy of `settings` with one value read from text; throws SettingError. */
 export function withSetting(settings: Settings, name: SettingName, text: string): Settings {
   return { ...settings, [name]: READ[name](text, settings.example) };
+}
+
+/** What someone gives as settings, a file for example, checked; throws SettingError. */
+export function readSettings(given: unknown): Settings {
+  const { example, ...values } = (given ?? {}) as { [name: string]: unknown };
+  if (typeof example !== 'string' || !isExample(example)) throw new SettingError('there are no settings of an example');
+  return (Object.keys(READ) as SettingName[]).reduce(
+    (settings, name) => withSetting(settings, name, String(values[name])),
+    defaults(example),
+  );
 }

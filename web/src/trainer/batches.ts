@@ -1,4 +1,5 @@
-// Cuts the training set into batches of equal size, in a new order every epoch.
+// Cuts the training set into batches of equal size, in a new order every epoch, which follows from the seed and the
+// epoch's number alone: training goes on anywhere.
 // The last few images, which do not fill a batch, are left for another epoch's order, so that every step
 // has the same shapes and one compiled program serves them all.
 
@@ -27,32 +28,38 @@ export function gather(from: Digits, index: ArrayLike<number>, out: Float32Array
 
 export class Batches {
   readonly stepsPerEpoch: number;
-  /** The current batch; overwritten by `next`. */
+  /** The batch asked for last. */
   readonly images: Float32Array;
   readonly labels: Int32Array;
 
   private readonly order: Uint32Array;
-  private readonly random: () => number;
-  private position = 0;
+  /** The one whose order that is. */
+  private epoch = -1;
 
   constructor(
     private readonly digits: Digits,
     readonly size: number,
-    seed: number,
+    private readonly seed: number,
   ) {
     this.stepsPerEpoch = Math.floor(digits.count / size);
     this.images = new Float32Array(size * PIXELS);
     this.labels = new Int32Array(size);
-    this.order = Uint32Array.from({ length: digits.count }, (_, i) => i);
-    this.random = generator(seed);
+    this.order = new Uint32Array(digits.count);
   }
 
-  next(): void {
-    if (this.position === 0) shuffle(this.order, this.random);
-    const start = this.position * this.size;
+  /** Makes images and labels those of a step. */
+  show(step: number): void {
+    this.enter(Math.floor(step / this.stepsPerEpoch));
+    const start = (step % this.stepsPerEpoch) * this.size;
     const rows = this.order.subarray(start, start + this.size);
     gather(this.digits, rows, this.images);
     for (let row = 0; row < this.size; row++) this.labels[row] = this.digits.labels[rows[row]];
-    this.position = (this.position + 1) % this.stepsPerEpoch;
+  }
+
+  private enter(epoch: number): void {
+    if (epoch === this.epoch) return;
+    this.epoch = epoch;
+    this.order.forEach((_, i, order) => (order[i] = i));
+    shuffle(this.order, generator(this.seed, epoch));
   }
 }

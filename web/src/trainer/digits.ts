@@ -8,7 +8,8 @@ import { Batches, gather, standardise } from './batches.ts';
 import type { Examiner } from './examiner.ts';
 import { PIXELS, type Digits } from './mnist.ts';
 import { CLASSES, type DigitNetwork } from './networks.ts';
-import type { Params, Session, Task } from './session.ts';
+import { asking } from './programs/training.ts';
+import type { Session, Task } from './session.ts';
 
 const SAMPLE_STRIDE = 10;
 const EVERY_STEPS = 100;
@@ -18,17 +19,17 @@ const CHUNK = 1000;
 const PART = 250;
 
 export function digitTask(
-  { module, image }: DigitNetwork,
+  network: DigitNetwork,
   train: Digits,
   { batch, seed }: { batch: number; seed: number },
 ): Task {
   const batches = new Batches(train, batch, seed);
   return {
-    module,
+    network,
     stepsPerEpoch: batches.stepsPerEpoch,
-    next: () => {
-      batches.next();
-      return [sn.tensor(batches.images, { shape: [batch, ...image] }), sn.tensor(batches.labels)];
+    batch: (step) => {
+      batches.show(step);
+      return [sn.tensor(batches.images, { shape: [batch, ...network.image] }), sn.tensor(batches.labels)];
     },
   };
 }
@@ -49,7 +50,7 @@ export function digitSample(test: Digits): DigitSample {
 
 export class DigitExaminer implements Examiner {
   private readonly index: Uint32Array;
-  private readonly scores: sn.Jitted<[Params, sn.Tensor], sn.Tensor>;
+  private readonly scores: ReturnType<typeof asking>;
   private examinedAt = 0;
   /** Predictions for the whole test set so far; null when no such test is under way. */
   private whole: { predicted: Uint8Array; next: number } | null = null;
@@ -61,7 +62,7 @@ export class DigitExaminer implements Examiner {
     private readonly post: (message: FromTrainer) => void,
   ) {
     this.index = sampleOf(test);
-    this.scores = sn.jit((params: Params, images: sn.Tensor) => network.module.apply(params, images));
+    this.scores = asking(network.module);
   }
 
   rehearse(): void {
@@ -130,7 +131,7 @@ export class DigitExaminer implements Examiner {
   private run(pixels: Float32Array): Float32Array {
     return sn.tidy(() => {
       const images = sn.tensor(pixels, { shape: [pixels.length / PIXELS, ...this.network.image] });
-      return this.scores(this.session.params, images).dataSync() as Float32Array;
+      return this.scores(this.session.state, images).dataSync() as Float32Array;
     });
   }
 

@@ -17,6 +17,7 @@ export interface Lesson {
   examiner: Examiner;
   /** The network in words. */
   about: string;
+  settings: Settings;
 }
 
 export class Lessons {
@@ -60,7 +61,7 @@ export class Lessons {
     const { train, test } = needed(this.mnist);
     const network = (settings.example === 'cnn' ? cnn : mlp)(settings.sizes);
     const session = new Session(digitTask(network, train, settings), settings);
-    return { session, examiner: new DigitExaminer(session, network, test, this.post), about: network.about };
+    return { session, examiner: new DigitExaminer(session, network, test, this.post), about: network.about, settings };
   }
 
   private writing(settings: Settings): Lesson {
@@ -69,7 +70,8 @@ export class Lessons {
     const setting = { batch, seed, context: sizes[2] };
     const network = transformer(sizes, corpus.letters.length);
     const session = new Session(textTask(network, corpus, setting), settings);
-    return { session, examiner: new TextExaminer(session, network, corpus, setting, this.post), about: network.about };
+    const examiner = new TextExaminer(session, network, corpus, setting, this.post);
+    return { session, examiner, about: network.about, settings };
   }
 }
 

@@ -1,13 +1,19 @@
-// The networks of the examples, built from the library's layers: a module, and its description.
+// The networks of the examples: the modules of programs/, which the page shows, and what they are in words.
 
 import * as sn from 'sinter';
 import { HEADS } from '../state/examples.ts';
-import { SIDE } from './mnist.ts';
+import * as cnnProgram from './programs/cnn.ts';
+import * as mlpProgram from './programs/mlp.ts';
+import * as transformerProgram from './programs/transformer.ts';
+import { PIXELS, SIDE } from './mnist.ts';
 
 export const CLASSES = 10;
 
 export interface Network {
-  module: sn.nn.Module;
+  module: sn.nn.AnyModule;
+  optimizer(learningRate: number): sn.optim.Optimizer;
+  /** What the optimizer's lr is for a learning rate. */
+  rate(learningRate: number): sn.optim.LearningRate;
   about: string;
 }
 
@@ -17,59 +23,34 @@ export interface DigitNetwork extends Network {
 }
 
 export function mlp(hidden: readonly number[]): DigitNetwork {
-  const widths = [SIDE * SIDE, ...hidden];
-  const layers = hidden.flatMap((size, i) => [sn.nn.linear(widths[i], size), sn.nn.relu()]);
+  const { network, optimizer, rate } = mlpProgram;
   return {
-    module: sn.nn.sequential(...layers, sn.nn.linear(widths[hidden.length], CLASSES)),
-    about: `A network ${[...widths, CLASSES].join(' – ')}`,
-    image: [SIDE * SIDE],
+    module: network(hidden),
+    optimizer,
+    rate,
+    about: `A network ${[PIXELS, ...hidden, CLASSES].join(' – ')}`,
+    image: [PIXELS],
   };
 }
 
-const FILTER = 3;
-const POOL = 2;
-
 export function cnn(channels: readonly number[]): DigitNetwork {
-  const layers = channels.flatMap((count, i) => [
-    sn.nn.conv2d(i === 0 ? 1 : channels[i - 1], count, FILTER, { padding: 'same' }),
-    sn.nn.relu(),
-    sn.nn.maxPool2d(POOL),
-  ]);
-  const side = channels.reduce((size) => Math.floor(size / POOL), SIDE);
-  const features = side * side * channels[channels.length - 1];
-  const steps = channels.map((count) => `convolution ${FILTER}×${FILTER} to ${count} – pool`);
+  const { network, optimizer, rate } = cnnProgram;
+  const steps = channels.map((count) => `convolution 3×3 to ${count} – pool – batch norm`);
   return {
-    module: sn.nn.sequential(...layers, sn.nn.flatten(), sn.nn.linear(features, CLASSES)),
-    about: `A network ${SIDE}×${SIDE} – ${steps.join(' – ')} – ${CLASSES}`,
+    module: network(channels),
+    optimizer,
+    rate,
+    about: `A network ${SIDE}×${SIDE} – ${steps.join(' – ')} – dropout – ${CLASSES}`,
     image: [SIDE, SIDE, 1],
   };
 }
 
-/** Adds a learnt vector for each place of the context. */
-function places(context: number, width: number): sn.nn.Module<sn.Tensor> {
-  const range = { minval: -1 / Math.sqrt(width), maxval: 1 / Math.sqrt(width) };
-  return {
-    init: (key) => sn.random.uniform(key, [context, width], range),
-    apply: (table, x) => sn.add(x, table),
-  };
-}
-
-/** Int32 letters (n, context) -> scores of the letter after each (n, context, letters). */
 export function transformer([blocks, width, context]: readonly number[], letters: number): Network {
-  const { embedding, gelu, layerNorm, linear, residual, selfAttention, sequential } = sn.nn;
-  const block = (): sn.nn.Module =>
-    sequential(
-      residual(layerNorm(width), selfAttention(width, HEADS, { causal: true })),
-      residual(layerNorm(width), linear(width, 4 * width), gelu(), linear(4 * width, width)),
-    );
+  const { network, optimizer, rate } = transformerProgram;
   return {
-    module: sequential(
-      embedding(letters, width),
-      places(context, width),
-      ...Array.from({ length: blocks }, block),
-      layerNorm(width),
-      linear(width, letters),
-    ),
+    module: network(blocks, width, context, HEADS, letters),
+    optimizer,
+    rate,
     about: `A transformer of ${blocks} blocks with ${HEADS} heads, ${width} wide, that sees ${context} of ${letters} letters`,
   };
 }

@@ -2,15 +2,18 @@
 // library's own keys.
 // The same seed gives the same order on every machine.
 
-/** A small integer generator (splitmix32), one 32-bit state. */
-export function generator(seed: number): () => number {
-  let state = seed >>> 0;
+function mixed(z: number): number {
+  z = Math.imul(z ^ (z >>> 16), 0x21f0aaad);
+  z = Math.imul(z ^ (z >>> 15), 0x735a2d97);
+  return (z ^ (z >>> 15)) >>> 0;
+}
+
+/** A small integer generator (splitmix32), one 32-bit state; of one seed as many as one likes, numbered. */
+export function generator(seed: number, number = 0): () => number {
+  let state = (number === 0 ? seed : mixed(seed ^ mixed(number))) >>> 0;
   return () => {
     state = (state + 0x9e3779b9) >>> 0;
-    let z = state;
-    z = Math.imul(z ^ (z >>> 16), 0x21f0aaad);
-    z = Math.imul(z ^ (z >>> 15), 0x735a2d97);
-    return (z ^ (z >>> 15)) >>> 0;
+    return mixed(state);
   };
 }
 

@@ -2,14 +2,14 @@
 // time from the same cores.
 
 import * as sn from 'sinter';
-import type { FromTrainer } from '../state/protocol.ts';
+import type { FromTrainer, Reading } from '../state/protocol.ts';
 import type { Meter } from './meter.ts';
 import type { Session } from './session.ts';
 
 const REPORT_EVERY_MS = 125;
 
 export class Reporter {
-  private losses: number[] = [];
+  private readings: Reading[] = [];
   private reportedAt = -Infinity;
   private bytes = -1;
   private bytesSince = 0;
@@ -21,8 +21,9 @@ export class Reporter {
     private readonly post: (message: FromTrainer) => void,
   ) {}
 
-  step(loss: number, ms: number): void {
-    this.losses.push(loss);
+  /** The step took so long, with all that belongs to it. */
+  step(reading: Reading, ms: number): void {
+    this.readings.push(reading);
     this.meter.step(ms);
   }
 
@@ -41,7 +42,7 @@ export class Reporter {
       progress: {
         step: session.steps,
         stepsPerEpoch: session.stepsPerEpoch,
-        losses: Float32Array.from(this.losses),
+        readings: this.readings,
         stepsPerSecond: this.meter.stepsPerSecond,
         msPerStep: this.meter.msPerStep,
         flopsPerStep: this.flopsPerStep,
@@ -51,6 +52,6 @@ export class Reporter {
         bytesSteady: session.steps - this.bytesSince,
       },
     });
-    this.losses = [];
+    this.readings = [];
   }
 }

@@ -1,69 +1,83 @@
-// One network being trained: its program, its weights, its place in the data. Its task says what it is and what
-// it learns from. Every method is synchronous and leaves no tensor behind but the optimiser's state.
+// One network being trained: its program, its state, its place in the data. Its task says what it is and what it learns
+// from. Every method is synchronous and leaves no tensor behind but the training state.
 
 import * as sn from 'sinter';
+import type { Reading } from '../state/protocol.ts';
+import type { Network } from './networks.ts';
+import { begin, training, type State, type Step } from './programs/training.ts';
 
-export type Params = unknown;
-
-/** What differs between the examples. All have a loss per answer, and Adam. */
+/** What differs between the examples. All have a loss per answer. */
 export interface Task {
-  readonly module: sn.nn.Module;
+  readonly network: Network;
   readonly stepsPerEpoch: number;
-  /** The next batch: input and the right answers, int32. */
-  next(): [x: sn.Tensor, answers: sn.Tensor];
+  /** The batch of a step, numbered from 0: input and the right answers, int32. The same one whenever it is asked for. */
+  batch(step: number): [x: sn.Tensor, answers: sn.Tensor];
 }
 
-/** Mean of -log of the probability of the right answers. */
-export function meanLoss(scores: sn.Tensor, answers: sn.TensorLike): sn.Tensor {
-  return sn.mean(sn.softmaxCrossEntropy(scores, answers));
+/** What of a session goes into a file, beside what says which session it is. */
+export interface Saved {
+  /** Steps done, which is the place in the data. */
+  steps: number;
+  state: State;
 }
-
-type Step = sn.TrainStep<Params, [sn.Tensor, sn.Tensor]>;
 
 export class Session {
   /** How many numbers are learnt. */
   readonly weights: number;
   readonly stepsPerEpoch: number;
   steps = 0;
+  /** Valid until the next step. */
+  state: State;
 
-  private readonly optimizer: ReturnType<typeof sn.optim.adam>;
+  private readonly optimizer: sn.optim.Optimizer;
   private readonly train: Step;
-  private state: sn.TrainState<Params>;
 
   constructor(
     private readonly task: Task,
     { learningRate, seed }: { learningRate: number; seed: number },
   ) {
+    const { module, optimizer } = task.network;
     this.stepsPerEpoch = task.stepsPerEpoch;
-    this.optimizer = sn.optim.adam({ lr: learningRate });
-    this.train = sn.trainStep(
-      (params: Params, x: sn.Tensor, answers: sn.Tensor) => meanLoss(task.module.apply(params, x), answers),
-      this.optimizer,
-    );
-    this.state = sn.tidy(() => this.train.init(task.module.init(sn.random.key(seed))));
-    this.weights = sn.tree.leaves(this.params).reduce((sum: number, leaf) => sum + (leaf as sn.Tensor).size, 0);
+    this.optimizer = optimizer(learningRate);
+    this.train = training(module, this.optimizer);
+    this.state = begin(module, this.train, seed);
+    const leaves = sn.tree.leaves(this.train.params(this.state)) as sn.Tensor[];
+    this.weights = leaves.reduce((sum, { size }) => sum + size, 0);
   }
 
-  /** Valid until the next step. */
-  get params(): Params {
-    return this.train.params(this.state);
-  }
-
-  /** Trains on the next batch and returns its loss from before the update. */
-  step(): number {
-    let value = NaN;
+  /** Trains on the next batch. */
+  step(): Reading {
+    const programs = this.train.cacheSize;
+    const begun = performance.now();
+    const reading = { loss: NaN, norm: NaN, rate: NaN, ms: NaN };
     this.state = sn.tidy(() => {
-      const { state, loss } = this.train(this.state, ...this.task.next());
-      value = loss.item();
+      const { state, loss } = this.train(this.state, ...this.task.batch(this.steps));
+      const { norm, rate } = state.optimizer as unknown as Record<'norm' | 'rate', sn.Tensor>;
+      reading.loss = loss.item();
+      reading.norm = norm.item();
+      reading.rate = rate.item();
       return state;
     });
+    if (this.train.cacheSize === programs) reading.ms = performance.now() - begun;
     this.steps++;
-    return value;
+    return reading;
   }
 
-  /** From the next step on; weights, moments and the compiled program stay. */
+  /** From the next step on; state stays, and so does the compiled program unless the rate is a schedule of its own. */
   setLearningRate(value: number): void {
-    this.optimizer.lr = value;
+    this.optimizer.lr = this.task.network.rate(value);
+    if (typeof this.optimizer.lr === 'function') this.train.dispose();
+  }
+
+  get saved(): Saved {
+    return { steps: this.steps, state: this.state };
+  }
+
+  /** Goes on from there. */
+  restore({ steps, state }: Saved): void {
+    sn.dispose(this.state);
+    this.state = state;
+    this.steps = steps;
   }
 
   dispose(): void {

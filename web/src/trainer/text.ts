@@ -7,7 +7,8 @@ import type { FromTrainer } from '../state/protocol.ts';
 import type { Examiner } from './examiner.ts';
 import type { Network } from './networks.ts';
 import { generator } from './random.ts';
-import { meanLoss, type Params, type Session, type Task } from './session.ts';
+import { apply } from './programs/training.ts';
+import type { Session, Task } from './session.ts';
 
 const TEST_SHARE = 0.1;
 const EVERY_STEPS = 100;
@@ -46,22 +47,24 @@ function lines(codes: Int32Array, places: readonly number[], context: number): [
 }
 
 export function textTask(
-  { module }: Network,
+  network: Network,
   { train }: Corpus,
   { batch, seed, context }: { batch: number; seed: number; context: number },
 ): Task {
-  const random = generator(seed);
   const room = train.length - context;
   return {
-    module,
+    network,
     stepsPerEpoch: Math.floor(train.length / (batch * context)),
-    next: () => lines(train, Array.from({ length: batch }, () => random() % room), context),
+    batch: (step) => {
+      const random = generator(seed, step);
+      return lines(train, Array.from({ length: batch }, () => random() % room), context);
+    },
   };
 }
 
 export class TextExaminer implements Examiner {
-  private readonly examine: sn.Jitted<[Params, sn.Tensor, sn.Tensor], sn.Tensor[]>;
-  private readonly chances: sn.Jitted<[Params, sn.Tensor, sn.Tensor], sn.Tensor>;
+  private readonly examine: sn.EvalStep<unknown, [sn.Tensor, sn.Tensor], unknown, sn.Tensor[]>;
+  private readonly chances: sn.EvalStep<unknown, [sn.Tensor, sn.Tensor], unknown, sn.Tensor>;
   private readonly random: () => number;
   private examinedAt = 0;
   private nextAt = 0;
@@ -76,14 +79,13 @@ export class TextExaminer implements Examiner {
     private readonly post: (message: FromTrainer) => void,
   ) {
     this.random = generator(setting.seed);
-    this.examine = sn.jit((params: Params, x: sn.Tensor, answers: sn.Tensor) => {
-      const scores = module.apply(params, x);
-      const right = sn.equal(sn.argmax(scores, { axis: -1 }), answers);
-      return [meanLoss(scores, answers), sn.mean(right.astype('float32'))];
+    this.examine = sn.evalStep((params: unknown, x: sn.Tensor, answers: sn.Tensor, { state }: sn.StepContext) => {
+      const [scores] = apply(module, params, x, { state });
+      return [sn.losses.softmaxCrossEntropy(scores, answers), sn.metrics.accuracy(scores, answers)];
     });
-    this.chances = sn.jit((params: Params, x: sn.Tensor, place: sn.Tensor) => {
-      const scores = sn.take(module.apply(params, x), place, { axis: 1 });
-      return sn.softmax(scores.div(TEMPERATURE));
+    this.chances = sn.evalStep((params: unknown, x: sn.Tensor, place: sn.Tensor, { state }: sn.StepContext) => {
+      const [scores] = apply(module, params, x, { state });
+      return sn.softmax(sn.take(scores, place, { axis: 1 }).div(TEMPERATURE));
     });
   }
 
@@ -141,7 +143,7 @@ export class TextExaminer implements Examiner {
     for (let part = 0; part < parts; part++) {
       const places = Array.from({ length: PART }, (_, i) => (part * PART + i) * context);
       sn.tidy(() => {
-        const found = this.examine(this.session.params, ...lines(test, places, context));
+        const found = this.examine(this.session.state, ...lines(test, places, context));
         loss += found[0].item() / parts;
         accuracy += found[1].item() / parts;
       });
@@ -158,7 +160,7 @@ export class TextExaminer implements Examiner {
       const x = Int32Array.from({ length: context }, (_, i) => seen[i] ?? 0);
       const place = Int32Array.of(seen.length - 1);
       return this.chances(
-        this.session.params,
+        this.session.state,
         sn.tensor(x, { shape: [1, context] }),
         sn.tensor(place),
       ).dataSync() as Float32Array;

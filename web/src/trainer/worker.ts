@@ -9,6 +9,7 @@ import { Lessons, type Lesson } from './lessons.ts';
 import { Meter } from './meter.ts';
 import { Profiler } from './profiler.ts';
 import { Reporter } from './reporter.ts';
+import { Saves, fromFile, readRun, settingsOf, type Reader } from './saves.ts';
 
 declare const self: DedicatedWorkerGlobalScope;
 
@@ -26,6 +27,7 @@ interface Workshop extends Lesson {
 
 const inbox: ToTrainer[] = [];
 const profiler = new Profiler();
+const saves = new Saves();
 /** Known once the library has started. */
 let lessons: Lessons | null = null;
 /** Null while data are loading, and after that has failed. */
@@ -34,8 +36,8 @@ let phase: Phase = 'loading';
 let pumping = false;
 let profiledAt = 0;
 
-function post(message: FromTrainer): void {
-  self.postMessage(message);
+function post(message: FromTrainer, transfer: Transferable[] = []): void {
+  self.postMessage(message, transfer);
 }
 
 function describe(error: unknown): Failure {
@@ -73,18 +75,17 @@ async function startLibrary(): Promise<void> {
   });
 }
 
-/** From now on the network of the settings is trained. */
-function take(from: Lessons, settings: Settings): void {
-  const lesson = from.make(settings);
+/** From now on this is trained. */
+function take(lesson: Lesson, isLoaded = false): void {
   shop = { ...lesson, reporter: new Reporter(new Meter(), post) };
   profiledAt = 0;
-  const { about, session } = lesson;
-  post({ type: 'fresh', about, weights: session.weights });
+  const { about, session, settings } = lesson;
+  post({ type: 'network', about, weights: session.weights, settings, step: session.steps, isLoaded });
 }
 
-function close(place: Workshop | null): void {
-  place?.examiner.dispose();
-  place?.session.dispose();
+function close(lesson: Lesson | null): void {
+  lesson?.examiner.dispose();
+  lesson?.session.dispose();
 }
 
 async function open({ mnistUrl, settings }: Extract<ToTrainer, { type: 'open' }>): Promise<void> {
@@ -93,8 +94,10 @@ async function open({ mnistUrl, settings }: Extract<ToTrainer, { type: 'open' }>
   try {
     const library = startLibrary().then(() => void (lessons = first));
     await Promise.all([first.load(settings, abort.signal), library]);
-    take(first, settings);
+    take(first.make(settings));
     setPhase('paused');
+    const kept = await saves.last();
+    if (kept !== null) post({ type: 'kept', ...kept });
   } catch (error) {
     abort.abort();
     throw error;
@@ -111,15 +114,43 @@ async function reset(from: Lessons, settings: Settings): Promise<void> {
     shop = old = null;
     await from.load(settings, new AbortController().signal);
   }
-  take(from, settings);
+  take(from.make(settings));
   close(old);
   if (phase === 'loading') setPhase('paused');
 }
 
+/** Makes a file of the state, and keeps it here. */
+async function save({ session, settings }: Workshop): Promise<void> {
+  const { bytes, kept } = await saves.save({ settings, ...session.saved });
+  post({ type: 'saved', bytes, step: session.steps, kept }, [bytes.buffer]);
+}
+
+/** Goes on from a saved state, with the settings it has. What is refused changes nothing. */
+async function goOn(from: Lessons, read: Reader): Promise<void> {
+  let lesson: Lesson | null = null;
+  try {
+    const settings = await settingsOf(read);
+    await from.load(settings, new AbortController().signal);
+    lesson = from.make(settings);
+    lesson.session.restore(await readRun(read, { settings, ...lesson.session.saved }));
+  } catch (error) {
+    close(lesson);
+    post({ type: 'refused', failure: describe(error) });
+    return;
+  }
+  const old = shop;
+  take(lesson, true);
+  close(old);
+  if (phase === 'loading') setPhase('paused');
+  if (shop === null) return;
+  shop.examiner.quick();
+  shop.reporter.report(shop.session, true);
+}
+
 function trainOnce({ session, reporter }: Workshop): void {
   const begin = performance.now();
-  const loss = session.step();
-  reporter.step(loss, performance.now() - begin);
+  const reading = session.step();
+  reporter.step(reading, performance.now() - begin);
 }
 
 /** Trains until the budget is spent or an evaluation is due; returns the number of steps. */
@@ -176,6 +207,8 @@ function pause(place: Workshop): void {
 async function carryOut(command: ToTrainer): Promise<void> {
   if (command.type === 'open') return open(command);
   if (command.type === 'reset' && lessons !== null) return reset(lessons, command.settings);
+  if (command.type === 'load' && lessons !== null) return goOn(lessons, fromFile(command.file));
+  if (command.type === 'continue' && lessons !== null) return goOn(lessons, saves.read);
   if (shop === null) return;
   switch (command.type) {
     case 'start':
@@ -189,6 +222,10 @@ async function carryOut(command: ToTrainer): Promise<void> {
       break;
     case 'learningRate':
       shop.session.setLearningRate(command.value);
+      shop.settings = { ...shop.settings, learningRate: command.value };
+      break;
+    case 'save':
+      await save(shop);
       break;
     case 'classify': {
       const values = shop.examiner.classify(command.pixels);

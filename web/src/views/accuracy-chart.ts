@@ -26,7 +26,6 @@ export class AccuracyChart {
   /** The axis reaches at least so far. */
   private top = 0;
   private readonly chart = new Chart(element('accuracy-chart'), {
-    x: { min: 0 },
     y: { range: (_, _min, max) => [0, Math.max(max ?? 0, this.top)] },
     marks: MARKS.map((list) => list.map(position)),
     mark: write,
@@ -38,9 +37,10 @@ export class AccuracyChart {
   });
   private readonly draw = perFrame(() => this.chart.show(this.columns));
 
-  /** `top`: an accuracy to which the axis reaches at least. */
-  clear(top: number): void {
+  /** `top`: an accuracy to which the axis reaches at least; `step`: where training begins. */
+  clear(top: number, step: number): void {
     this.top = position(top);
+    this.chart.begin(step);
     for (const column of this.columns) column.length = 0;
     this.draw();
   }

@@ -1,4 +1,4 @@
-// What both charts share: a uPlot that fills its box, takes its colours from the style sheet,
+// What all charts share: a uPlot that fills its box, takes its colours from the style sheet,
 // and shows the values under the pointer.
 
 import uPlot from 'uplot';
@@ -15,15 +15,18 @@ export interface Line {
 }
 
 export interface ChartOptions {
-  x: { min: number };
+  /** Whether the x axis is drawn; not where another chart below has the same one. Default true. */
+  hasSteps?: boolean;
   y: uPlot.Scale;
   /** Where the y axis may be marked, from few marks to many; as many are shown as there is room for. */
-  marks: readonly (readonly number[])[];
+  marks: Marks | ((max: number) => Marks);
   /** How a mark of the y axis is written, and how a value at the pointer. */
   mark: (value: number) => string;
   value: (value: number) => string;
   lines: Line[];
 }
+
+type Marks = readonly (readonly number[])[];
 
 export const FONT = '11px system-ui, sans-serif';
 /** Distances between marks of the x axis: whole numbers of steps. */
@@ -39,12 +42,13 @@ export function css(name: string): string {
 const ROOM = 18;
 
 /** The marks in range of the last list in which none is too close to its neighbour. */
-function inRange(lists: readonly (readonly number[])[]) {
+function inRange(marks: ChartOptions['marks']) {
   return (plot: uPlot, _axis: number, min: number, max: number): number[] => {
-    const shown = lists.map((marks) => marks.filter((mark) => mark >= min && mark <= max));
+    const lists = typeof marks === 'function' ? marks(max) : marks;
+    const shown = lists.map((list) => list.filter((mark) => mark >= min && mark <= max));
     const at = (mark: number): number => plot.valToPos(mark, 'y');
-    const hasRoom = (marks: number[]): boolean =>
-      marks.every((mark, i) => i === 0 || Math.abs(at(mark) - at(marks[i - 1])) >= ROOM);
+    const hasRoom = (list: number[]): boolean =>
+      list.every((mark, i) => i === 0 || Math.abs(at(mark) - at(list[i - 1])) >= ROOM);
     return shown.reverse().find(hasRoom) ?? shown[shown.length - 1];
   };
 }
@@ -52,6 +56,7 @@ function inRange(lists: readonly (readonly number[])[]) {
 function axis(side: 'x' | 'y', options: ChartOptions): uPlot.Axis {
   const write = side === 'x' ? count : options.mark;
   return {
+    show: side === 'y' || options.hasSteps !== false,
     font: FONT,
     stroke: () => css('--muted'),
     grid: { show: side === 'y', stroke: () => css('--line'), width: 1 },
@@ -107,6 +112,7 @@ function readout(options: ChartOptions): uPlot.Plugin {
 
 export class Chart {
   private readonly plot: uPlot;
+  private from = 0;
 
   constructor(box: HTMLElement, options: ChartOptions) {
     const size = () => ({ width: box.clientWidth, height: box.clientHeight });
@@ -114,13 +120,13 @@ export class Chart {
       {
         ...size(),
         // On the right: half of the widest mark of the x axis.
-        padding: [8, 22, 0, 0],
+        padding: [8, 22, options.hasSteps === false ? 6 : 0, 0],
         legend: { show: false },
         cursor: { drag: { x: false, y: false }, points: { size: 6 }, sync: { key: 'training' } },
         scales: {
           x: {
             time: false,
-            range: (_, min, max) => [options.x.min, Math.max(max ?? 0, min ?? 0, 10)],
+            range: (_, min, max) => [this.from, Math.max(max ?? 0, min ?? 0, this.from + 10)],
           },
           y: options.y,
         },
@@ -134,6 +140,11 @@ export class Chart {
     new ResizeObserver(() => this.plot.setSize(size())).observe(box);
     const dark = matchMedia('(prefers-color-scheme: dark)');
     dark.addEventListener('change', () => this.plot.redraw(false));
+  }
+
+  /** The step at which the x axis begins. */
+  begin(step: number): void {
+    this.from = step;
   }
 
   show(columns: uPlot.AlignedData): void {

@@ -97,11 +97,22 @@ export class Controls {
     this.run('paused');
     this.others.set(this.settings.example, this.settings);
     this.settings = this.others.get(example) ?? defaults(example);
+    this.write();
+    this.actions.reset(this.settings);
+  }
+
+  /** Settings that the trainer has already. */
+  adopt(settings: Settings): void {
+    if (settings.example !== this.settings.example) this.others.set(this.settings.example, this.settings);
+    this.settings = settings;
+    this.write();
+  }
+
+  private write(): void {
     for (const [name, input] of this.inputs) {
       input.value = formatSetting(this.settings, name);
       input.removeAttribute('aria-invalid');
     }
-    this.actions.reset(this.settings);
   }
 
   say(text: string, problem = false): void {

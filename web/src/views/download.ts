@@ -1,7 +1,7 @@
-// Hands a text to the user as a file.
+// Hands a text, or bytes, to the user as a file.
 
-export function download(name: string, type: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type }));
+export function download(name: string, type: string, content: BlobPart): void {
+  const url = URL.createObjectURL(new Blob([content], { type }));
   const link = document.createElement('a');
   link.href = url;
   link.download = name;

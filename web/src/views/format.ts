@@ -18,6 +18,14 @@ export function significant(value: number, digits = 3): string {
   });
 }
 
+/** Of any size: 0.003, 2.5e-5. */
+export function short(value: number, digits = 3): string {
+  const size = Math.abs(value);
+  return size > 0 && (size < 1e-4 || size >= 1e5)
+    ? value.toExponential(digits - 1).replace(/\.?0*e\+?/, 'e')
+    : String(Number(value.toPrecision(digits)));
+}
+
 export function percent(share: number): string {
   return `${(100 * share).toFixed(2)} %`;
 }

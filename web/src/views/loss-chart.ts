@@ -1,41 +1,94 @@
-// Training loss over steps, on a logarithmic axis: the late, small gains stay visible.
+// The course of training over steps, as four charts with one x axis: the loss on a logarithmic axis, on which the late,
+// small gains stay visible; the length of the gradient, the learning rate and the time of a step below it.
 
-import type { LossHistory } from '../state/history.ts';
+import type { Column, History } from '../state/history.ts';
 import { Chart } from './chart.ts';
-import { element, perFrame } from './dom.ts';
-import { significant } from './format.ts';
+import { element, perFrame, setValue } from './dom.ts';
+import { NONE, short, significant } from './format.ts';
 
-const MARKS = [[1], [1, 2, 5], [1, 1.5, 2, 3, 5, 7]].map((list) =>
-  [-4, -3, -2, -1, 0, 1, 2].flatMap((power) => list.map((n) => n * 10 ** power)),
-);
+const logarithmic = (...lists: number[][]): number[][] =>
+  lists.map((list) => [-6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4].flatMap((power) => list.map((n) => n * 10 ** power)));
+const LOSS_MARKS = logarithmic([1], [1, 2, 5], [1, 1.5, 2, 3, 5, 7]);
+const MARKS = logarithmic([1], [1, 3], [1, 2, 5]);
+
+/** The nearest of 1, 2 and 5 times a power of ten, below or above: axes that seldom change. */
+function round(value: number, up: boolean): number {
+  const unit = 10 ** Math.floor(Math.log10(value));
+  const among = [1, 2, 5, 10].map((n) => n * unit);
+  const slack = 1 + 1e-9;
+  return up ? among.find((each) => each * slack >= value)! : among.filter((each) => each <= value * slack).pop()!;
+}
+
+/** Of a logarithmic axis: at least from `least` to twice that. */
+const wide = (_: unknown, min: number | null, max: number | null): [number, number] => {
+  const low = round(min ?? 1, false);
+  return [low, Math.max(round(max ?? 10, true), 2 * low)];
+};
+
+/** A chart below that of the loss, and the newest value in its title. */
+class Strip {
+  readonly chart: Chart;
+  private readonly output: HTMLOutputElement;
+
+  constructor(name: 'norm' | 'rate' | 'ms', colour: string) {
+    const isRate = name === 'rate';
+    this.output = element(`last-${name}`);
+    this.chart = new Chart(element(`${name}-chart`), {
+      hasSteps: name === 'ms',
+      y: isRate
+        ? { range: (_, _min, max) => [0, round(max || 0.001, true)] }
+        : { distr: 3, range: wide },
+      marks: isRate ? (max) => [[0, max], [0, max / 2, max]] : MARKS,
+      mark: short,
+      value: short,
+      lines: [{ label: this.output.title, colour, width: 1.5, points: false }],
+    });
+  }
+
+  show(steps: number[], column: Column, last: number | undefined): void {
+    this.chart.show([steps, column]);
+    if (last === undefined) setValue(this.output, NONE, null);
+    else if (!Number.isNaN(last)) setValue(this.output, short(last), last);
+  }
+}
 
 export class LossChart {
   /** The axis reaches down to it at least. */
   private least = 1;
   private readonly chart = new Chart(element('loss-chart'), {
-    x: { min: 0 },
+    hasSteps: false,
     y: {
       distr: 3,
       range: (_, min, max) => [Math.min(min ?? 1, this.least) * 0.8, Math.max(max ?? 1, 2.5) * 1.1],
     },
-    marks: MARKS,
-    mark: (value) => String(Number(value.toPrecision(2))),
+    marks: LOSS_MARKS,
+    mark: (value) => short(value, 2),
     value: (value) => significant(value),
     lines: [
       { label: 'batch', colour: '--faint', width: 1, points: false },
       { label: 'mean', colour: '--loss', width: 2, points: false },
     ],
   });
+  private readonly norm = new Strip('norm', '--norm');
+  private readonly rate = new Strip('rate', '--rate');
+  private readonly ms = new Strip('ms', '--time');
 
   readonly draw: () => void;
 
-  /** `least`: a loss that the axis shows in any case. */
-  clear(least: number): void {
+  /** `least`: a loss that the axis shows in any case; `step`: where training begins. */
+  clear(least: number, step: number): void {
     this.least = least;
+    for (const chart of [this.chart, this.norm.chart, this.rate.chart, this.ms.chart]) chart.begin(step);
     this.draw();
   }
 
-  constructor(history: LossHistory) {
-    this.draw = perFrame(() => this.chart.show(history.columns));
+  constructor(history: History) {
+    this.draw = perFrame(() => {
+      const { steps, loss, mean, last } = history;
+      this.chart.show([steps, loss, mean]);
+      this.norm.show(steps, history.norm, last?.norm);
+      this.rate.show(steps, history.rate, last?.rate);
+      this.ms.show(steps, history.ms, last?.ms);
+    });
   }
 }

@@ -8,6 +8,7 @@ import { bytes, count, plural, significant } from './format.ts';
 export class Story {
   private readonly line = element('story');
   private kernels = 0;
+  private optimizer = '';
 
   /** Kernel calls of one step, once they are measured. */
   setKernels(calls: number): void {
@@ -15,11 +16,12 @@ export class Story {
   }
 
   /** `about`: the network in words. */
-  clear(about: string, weights: number, batch: number): void {
+  clear(about: string, weights: number, batch: number, optimizer: string): void {
     this.kernels = 0;
+    this.optimizer = optimizer;
     setText(
       this.line,
-      `${about}: ${count(weights)} weights, batches of ${batch}, Adam. ` +
+      `${about}: ${count(weights)} weights, batches of ${batch}, ${optimizer}. ` +
         'Forward, backward and update are one compiled program.',
     );
   }
@@ -35,7 +37,7 @@ export class Story {
     const steady = bytesSteady > 0 ? `, unchanged for ${plural(bytesSteady, 'step')}` : '';
     setText(
       this.line,
-      `Step ${count(step)}: ${plural(batch, unit)} forward, backward and one Adam update${kernels}${work}${time}. ` +
+      `Step ${count(step)}: ${plural(batch, unit)} forward, backward and one ${this.optimizer} update${kernels}${work}${time}. ` +
         `Memory: ${bytes(bytesInUse)} in ${plural(tensors, 'tensor')} (peak ${bytes(bytesPeak)})${steady}.`,
     );
   }

@@ -24,21 +24,25 @@ export class Tiles {
     return `Loading MNIST: ${bytes(received)} of ${bytes(total)}`;
   }
 
-  clear({ answers, epoch }: Example): void {
+  /** `step`: where training begins. */
+  clear({ answers, epoch }: Example, step: number): void {
     this.answers = answers;
     for (const tile of [this.loss, this.accuracy, this.stepsPerSecond, this.msPerStep, this.gflops])
       setValue(tile, NONE, null);
+    delete this.loss.dataset.last;
     setValue(this.epoch, '0.00', 0);
     setText(this.accuracyOf, 'not tested yet');
-    this.epoch.dataset.step = '0';
+    this.epoch.dataset.step = String(step);
     setText(this.epochOf, epoch);
     this.whole = '';
     this.setBar('Epoch', 0);
   }
 
-  progress(progress: Progress, meanLoss: number): void {
+  progress(progress: Progress, meanLoss: number | null): void {
     const { step, stepsPerEpoch, stepsPerSecond, msPerStep, flopsPerStep } = progress;
-    if (step > 0) setValue(this.loss, meanLoss.toFixed(4), meanLoss);
+    if (meanLoss !== null) setValue(this.loss, meanLoss.toFixed(4), meanLoss);
+    const last = progress.readings.at(-1);
+    if (last !== undefined) this.loss.dataset.last = String(last.loss);
     if (stepsPerSecond > 0) {
       setValue(this.stepsPerSecond, significant(stepsPerSecond), stepsPerSecond);
       setValue(this.msPerStep, significant(msPerStep), msPerStep);

@@ -9,13 +9,14 @@ import { Compartment, EditorState, type Extension } from '@codemirror/state';
 import { EditorView, drawSelection, lineNumbers } from '@codemirror/view';
 import { codeStyle } from './highlight.ts';
 
-export type Language = 'plain' | 'wat' | 'c' | 'js';
+export type Language = 'plain' | 'wat' | 'c' | 'js' | 'ts';
 
 const LANGUAGES: { [L in Language]: Extension } = {
   plain: [],
   wat: StreamLanguage.define(wast),
   c: StreamLanguage.define(c),
   js: javascript(),
+  ts: javascript({ typescript: true }),
 };
 
 export class CodeView {

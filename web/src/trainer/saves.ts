@@ -1,0 +1,74 @@
+// Training states as files, and the one that is kept in this browser: in two slots of the origin's private file system,
+// where there is one.
+
+import * as sn from 'sinter';
+import type { ExampleName } from '../state/examples.ts';
+import { readSettings, type Settings } from '../state/settings.ts';
+import type { Saved } from './session.ts';
+
+const PLACE = 'playground';
+
+/** All of a file. */
+export interface SavedRun extends Saved {
+  settings: Settings;
+}
+
+/** Reads a saved run: as it is, or like another of the same network, what does not fit being an error. */
+export type Reader = (like?: SavedRun) => Promise<SavedRun>;
+
+export const fromFile =
+  (file: Blob): Reader =>
+  async (like) =>
+    sn.io.loadState<SavedRun>(await file.arrayBuffer(), like);
+
+/** What the network of a saved run is made with. */
+export async function settingsOf(read: Reader): Promise<Settings> {
+  const run: unknown = await read();
+  const settings = (run as Partial<SavedRun> | null)?.settings;
+  sn.dispose(run);
+  return readSettings(settings);
+}
+
+/** The whole of a run like another one. */
+export async function readRun(read: Reader, like: SavedRun): Promise<Saved> {
+  const run = await read(like);
+  if (Number.isSafeInteger(run.steps) && run.steps >= 0) return run;
+  sn.dispose(run);
+  throw new Error(`a file with ${String(run.steps)} steps done`);
+}
+
+export class Saves {
+  private slots: Promise<sn.io.Slots> | null = null;
+
+  private open(): Promise<sn.io.Slots> {
+    return (this.slots ??= sn.io.openSlots(PLACE));
+  }
+
+  /** The file of a run, and whether it is kept as well, or why not. */
+  async save(run: SavedRun): Promise<{ bytes: Uint8Array<ArrayBuffer>; kept: true | string }> {
+    const bytes = await sn.io.snapshot(run);
+    try {
+      await (await this.open()).write(bytes);
+      return { bytes, kept: true };
+    } catch (error) {
+      return { bytes, kept: error instanceof Error ? error.message : String(error) };
+    }
+  }
+
+  /** Of the run that is kept; null where there is none. */
+  async last(): Promise<{ example: ExampleName; step: number } | null> {
+    try {
+      const run = await (await this.open()).load<SavedRun>();
+      sn.dispose(run);
+      return run && { example: readSettings(run.settings).example, step: run.steps };
+    } catch {
+      return null;
+    }
+  }
+
+  readonly read: Reader = async (like) => {
+    const run = await (await this.open()).load<SavedRun>(like);
+    if (run === null) throw new Error('there is no saved state');
+    return run;
+  };
+}
