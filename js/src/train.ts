@@ -19,6 +19,7 @@ import { foldIn } from './random.js';
 import { runtime } from './runtime/runtime.js';
 import { tidy } from './scope.js';
 import { wrap, type Tensor } from './tensor.js';
+import { isTracing } from './trace.js';
 
 /** Parameters, what the optimizer remembers of them, and what the modules do. A step uses it up and returns the next one. */
 export interface TrainState<P, S = unknown> {
@@ -274,7 +275,8 @@ export function trainStep(loss: AnyLoss, optimizer: Optimizer, options?: StepOpt
         cause: error,
       });
     } finally {
-      for (const rate of own) rate.dispose();
+      // A step within a trace may have returned the rate; what is made there goes when the trace ends.
+      if (!isTracing()) for (const rate of own) rate.dispose();
     }
   };
 

@@ -191,6 +191,23 @@ test('what cannot be is refused, and the state stays usable', () => {
   assertThrows(() => step(sum, { clipNorm: -1 })(one.init({ w: sn.ones([1]) })), sn.SinterError, { message: /limit is -1/ });
 });
 
+test('a step within a trace may return its rate', () => {
+  const plain = sgd();
+  const remembering = {
+    lr: plain.lr,
+    init: (params) => ({ ...plain.init(params), rate: sn.zeros([]) }),
+    update: (grads, { rate: _, ...state }, params, rate) => {
+      const next = plain.update(grads, state, params, rate);
+      return { ...next, state: { ...next.state, rate } };
+    },
+  };
+  const step = sn.trainStep(({ w }, x) => w.mul(x).sum(), remembering);
+  const state = step.init({ w: sn.tensor([1, 2]) });
+  const { optimizer } = sn.jit((given, x) => step(given, x).state)(state, sn.tensor([3, 4]));
+  assert.equal(optimizer.rate.item(), Math.fround(0.1));
+  assert.equal(step(state, sn.tensor([3, 4])).state.optimizer.rate.item(), Math.fround(0.1));
+});
+
 test('memory is constant with all of it on', () => {
   const loss = (params, x, y, { state, key }) => [
     mse(params, x.add(random.normal(key, x.shape).mul(0.01)), y), { state: { n: state.n.add(1) }, aux: { x: x.mean() } }];
