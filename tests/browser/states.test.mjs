@@ -1,5 +1,6 @@
 // The playground's training as a whole: what is drawn of each step, and its state as a file - saved, loaded after a
-// reload, kept in the browser, refused where it is not one. Training goes on from a state with the same bits.
+// reload, kept in the browser, refused where it is not one; and the same training in several precisions. Training goes on
+// from a state with the same bits.
 // Pictures: build/screenshots.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -139,6 +140,40 @@ describe('training in the playground', () => {
       await page.waitForFunction((n) => Number(document.querySelector('[data-testid=epoch]').dataset.step) > n + 5, before);
       await get('error').locator('button').click();
     }
+    await get('pause').click();
+  });
+
+  test('the same training in each precision: losses over each other, memory and time beside each other', async (t) => {
+    await open('mlp');
+    await get('start').click();
+    await get('compare').click();
+    await page.waitForFunction(() => document.querySelector('#compare').textContent === 'Stop');
+    assert.equal(await page.getAttribute('body', 'data-phase'), 'paused');
+    await page.waitForFunction(() => document.querySelector('#compare').textContent === 'Compare', null, { timeout: READY_MS });
+    assert.equal(await value('compare', 'step'), 120);
+    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+    const rows = await get('precision').locator('tbody tr').evaluateAll((list) => list.map((row) => ({
+      precision: row.className,
+      ...Object.fromEntries(['memory', 'ms'].map((name) => [name, Number(row.querySelector(`[data-figure=${name}] .value`).dataset.value)])),
+      loss: Number(row.querySelector('.loss').dataset.value),
+    })));
+    t.diagnostic(JSON.stringify(rows));
+    assert.deepEqual(rows.map(({ precision }) => precision), ['float32', 'float16', 'bfloat16']);
+    const [first] = rows;
+    for (const { precision, memory, ms, loss } of rows) {
+      assert.ok(memory > 1e6 && ms > 0, precision);
+      assert.ok(Math.abs(loss / first.loss - 1) < 0.05, `${precision}: ${loss}, float32: ${first.loss}`);
+    }
+    assert.notEqual(rows[1].memory, first.memory);
+    assert.notEqual(rows[1].loss, first.loss);
+    await screenshot(page, 'precision');
+
+    await get('compare').click();
+    await page.waitForFunction(() => Number(document.querySelector('#compare').dataset.step) < 120);
+    const before = await done();
+    await get('start').click(); // which ends it
+    await page.waitForFunction(() => document.querySelector('#compare').textContent === 'Compare');
+    await page.waitForFunction((n) => Number(document.querySelector('[data-testid=epoch]').dataset.step) > n, before);
     await get('pause').click();
   });
 

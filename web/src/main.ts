@@ -24,6 +24,7 @@ import { bindKeys } from './views/keys.ts';
 import { LossChart } from './views/loss-chart.ts';
 import { OpTable } from './views/op-table.ts';
 import { Places } from './views/places.ts';
+import { PrecisionCard } from './views/precision.ts';
 import { PredictionView } from './views/prediction.ts';
 import { ProgramCard } from './views/program.ts';
 import { SavesView } from './views/saves.ts';
@@ -50,6 +51,10 @@ const saves = new SavesView({
   goOn: () => trainer.send({ type: 'continue' }),
 });
 const program = new ProgramCard();
+const precision = new PrecisionCard((on) => {
+  controls.rest();
+  trainer.send({ type: 'compare', on });
+});
 const traceButton = element<HTMLButtonElement>('trace');
 
 // ?example=cnn opens that one.
@@ -98,6 +103,7 @@ function clear(about: string, weights: number, step: number): void {
   table.clear();
   digits.setPredictions(null);
   writing.clear();
+  precision.clear();
   story.clear(about, weights, controls.settings.batch, optimizer);
   traceButton.disabled = true;
   classify();
@@ -143,7 +149,7 @@ function receive(message: FromTrainer): void {
       break;
     case 'phase':
       controls.setPhase(message.phase);
-      saves.ready = controls.ready;
+      saves.ready = precision.ready = controls.ready;
       break;
     case 'network':
       if (message.isLoaded) adopt(message.settings, message.step);
@@ -173,6 +179,9 @@ function receive(message: FromTrainer): void {
       table.show(message.profile);
       story.setKernels(message.profile.kernels.reduce((sum, { calls }) => sum + calls, 0));
       traceButton.disabled = false;
+      break;
+    case 'comparison':
+      precision.show(message.report);
       break;
     case 'probabilities':
       if (drawn !== null) prediction.show(message.values);

@@ -28,6 +28,35 @@ export interface Reading {
   ms: number;
 }
 
+/** Of parameters and of what a step keeps. */
+export const PRECISIONS = ['float32', 'float16', 'bfloat16'] as const;
+export type Precision = (typeof PRECISIONS)[number];
+
+/** Steps in which precisions are compared. */
+export const COMPARED_STEPS = 120;
+
+/** The same training within one precision. */
+export interface ComparedRun {
+  precision: Precision;
+  losses: number[];
+  /** Bytes of a step. */
+  memory: number;
+  /** Of a step, the median; NaN before it is known. */
+  ms: number;
+  /** By which the loss is multiplied for its gradient. */
+  scale: number;
+  /** Steps whose gradient was not finite. */
+  skipped: number;
+}
+
+export interface ComparisonReport {
+  runs: ComparedRun[];
+  /** That each has done. */
+  step: number;
+  /** No more steps follow: all are done, or it was stopped. */
+  isEnded: boolean;
+}
+
 export interface Progress {
   /** Steps done since the last reset. */
   step: number;
@@ -105,6 +134,8 @@ export type ToTrainer =
   | { type: 'load'; file: Blob }
   /** From where it was saved last. */
   | { type: 'continue' }
+  /** Trains anew in each precision, or stops that. */
+  | { type: 'compare'; on: boolean }
   | { type: 'classify'; pixels: Float32Array }
   | { type: 'trace' }
   | { type: 'ping' };
@@ -127,6 +158,7 @@ export type FromTrainer =
   | { type: 'evaluation'; evaluation: Evaluation }
   | { type: 'profile'; profile: ProfileReport }
   | { type: 'probabilities'; values: Float32Array }
+  | { type: 'comparison'; report: ComparisonReport }
   /** What a network has written so far. */
   | { type: 'writing'; text: string; step: number; done: boolean }
   | { type: 'trace'; json: string }

@@ -2,7 +2,7 @@
 // from. Every method is synchronous and leaves no tensor behind but the training state.
 
 import * as sn from 'sinter';
-import type { Reading } from '../state/protocol.ts';
+import type { Precision, Reading } from '../state/protocol.ts';
 import type { Network } from './networks.ts';
 import { begin, training, type State, type Step } from './programs/training.ts';
 
@@ -33,13 +33,14 @@ export class Session {
   private readonly train: Step;
 
   constructor(
-    private readonly task: Task,
+    readonly task: Task,
     { learningRate, seed }: { learningRate: number; seed: number },
+    precision: Precision = 'float32',
   ) {
     const { module, optimizer } = task.network;
     this.stepsPerEpoch = task.stepsPerEpoch;
     this.optimizer = optimizer(learningRate);
-    this.train = training(module, this.optimizer);
+    this.train = training(module, this.optimizer, { precision });
     this.state = begin(module, this.train, seed);
     const leaves = sn.tree.leaves(this.train.params(this.state)) as sn.Tensor[];
     this.weights = leaves.reduce((sum, { size }) => sum + size, 0);
@@ -67,6 +68,23 @@ export class Session {
   setLearningRate(value: number): void {
     this.optimizer.lr = this.task.network.rate(value);
     if (typeof this.optimizer.lr === 'function') this.train.dispose();
+  }
+
+  /** Bytes that a step takes: its state, its batch, and what it makes in between. */
+  memoryOfStep(): number {
+    const within = (state: State, ...batch: [sn.Tensor, sn.Tensor]): unknown => this.train(state, ...batch);
+    return sn.tidy(() => {
+      const { memory, dispose } = sn.inspect(within)(this.state, ...this.task.batch(this.steps));
+      dispose();
+      const given = memory.blocks.filter(({ kind }) => kind === 'argument' || kind === 'donated');
+      return given.reduce((sum, { bytes }) => sum + bytes, memory.arenaBytes);
+    });
+  }
+
+  /** By what the loss is scaled, and how many steps were skipped for that. */
+  get precisionReport(): { scale: number; skipped: number } {
+    const { scale, skipped } = this.train.precision(this.state);
+    return { scale, skipped };
   }
 
   get saved(): Saved {

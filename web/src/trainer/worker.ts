@@ -5,6 +5,7 @@
 import * as sn from 'sinter';
 import type { Failure, FromTrainer, Phase, ToTrainer } from '../state/protocol.ts';
 import type { Settings } from '../state/settings.ts';
+import { Comparison } from './comparison.ts';
 import { Lessons, type Lesson } from './lessons.ts';
 import { Meter } from './meter.ts';
 import { Profiler } from './profiler.ts';
@@ -16,6 +17,7 @@ declare const self: DedicatedWorkerGlobalScope;
 const SLICE_MS = 30;
 /** Of what an examiner shows between slices. */
 const SHOW_MS = 10;
+const COMPARED_MS = 125;
 const PROFILE_EVERY_MS = 2000;
 const PROFILE_STEPS = 20;
 const PROFILE_MS = 60;
@@ -30,6 +32,9 @@ const profiler = new Profiler();
 const saves = new Saves();
 /** Known once the library has started. */
 let lessons: Lessons | null = null;
+/** While precisions are compared; training stands still meanwhile. */
+let comparison: Comparison | null = null;
+let comparedAt = 0;
 /** Null while data are loading, and after that has failed. */
 let shop: Workshop | null = null;
 let phase: Phase = 'loading';
@@ -77,10 +82,33 @@ async function startLibrary(): Promise<void> {
 
 /** From now on this is trained. */
 function take(lesson: Lesson, isLoaded = false): void {
+  endComparison();
   shop = { ...lesson, reporter: new Reporter(new Meter(), post) };
   profiledAt = 0;
   const { about, session, settings } = lesson;
   post({ type: 'network', about, weights: session.weights, settings, step: session.steps, isLoaded });
+}
+
+function reportComparison(isEnded: boolean): void {
+  if (comparison === null) return;
+  comparedAt = performance.now();
+  const { report: runs, step } = comparison;
+  post({ type: 'comparison', report: { runs, step, isEnded } });
+}
+
+function endComparison(): void {
+  reportComparison(true);
+  comparison?.dispose();
+  comparison = null;
+}
+
+/** A slice of the comparison. */
+function compare(running: Comparison): void {
+  const begin = performance.now();
+  do running.advance();
+  while (!running.isDone && performance.now() - begin < SLICE_MS);
+  if (running.isDone) endComparison();
+  else if (performance.now() - comparedAt > COMPARED_MS) reportComparison(false);
 }
 
 function close(lesson: Lesson | null): void {
@@ -212,6 +240,7 @@ async function carryOut(command: ToTrainer): Promise<void> {
   if (shop === null) return;
   switch (command.type) {
     case 'start':
+      endComparison();
       if (phase === 'paused') setPhase('running');
       break;
     case 'pause':
@@ -223,6 +252,12 @@ async function carryOut(command: ToTrainer): Promise<void> {
     case 'learningRate':
       shop.session.setLearningRate(command.value);
       shop.settings = { ...shop.settings, learningRate: command.value };
+      break;
+    case 'compare':
+      endComparison();
+      if (phase === 'running') pause(shop);
+      if (command.on) comparison = new Comparison(shop.session.task, shop.settings);
+      reportComparison(false);
       break;
     case 'save':
       await save(shop);
@@ -242,6 +277,7 @@ async function carryOut(command: ToTrainer): Promise<void> {
 
 /** After an error, training stands still; the user may go on, change a setting or reset. */
 function fail(error: unknown): void {
+  endComparison();
   post({ type: 'failure', failure: describe(error) });
   if (shop !== null) {
     shop.reporter.meter.pause();
@@ -252,10 +288,11 @@ function fail(error: unknown): void {
 async function pump(): Promise<void> {
   if (pumping) return;
   pumping = true;
-  while (inbox.length > 0 || phase === 'running') {
+  while (inbox.length > 0 || phase === 'running' || comparison !== null) {
     try {
       const command = inbox.shift();
       if (command !== undefined) await carryOut(command);
+      else if (comparison !== null) compare(comparison);
       else if (shop !== null) await train(shop);
     } catch (error) {
       fail(error);

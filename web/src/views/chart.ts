@@ -11,12 +11,17 @@ export interface Line {
   /** Name of a custom property of the style sheet. */
   colour: string;
   width: number;
+  dash?: number[];
   points: boolean;
 }
 
 export interface ChartOptions {
   /** Whether the x axis is drawn; not where another chart below has the same one. Default true. */
   hasSteps?: boolean;
+  /** Charts of a group show the values of the same step. Default 'training'. */
+  group?: string;
+  /** So many steps are shown at least. Default 10. */
+  least?: number;
   y: uPlot.Scale;
   /** Where the y axis may be marked, from few marks to many; as many are shown as there is room for. */
   marks: Marks | ((max: number) => Marks);
@@ -76,11 +81,12 @@ function isAlone(plot: uPlot, place: number): boolean {
   return Array.from<unknown>(plot.data[place]).filter((y) => y !== null).length === 1;
 }
 
-function series({ label, colour, width, points }: Line): uPlot.Series {
+function series({ label, colour, width, dash, points }: Line): uPlot.Series {
   return {
     label,
     stroke: () => css(colour),
     width,
+    dash,
     spanGaps: !points && width > 1,
     paths: points ? () => null : undefined,
     points: points
@@ -122,11 +128,11 @@ export class Chart {
         // On the right: half of the widest mark of the x axis.
         padding: [8, 22, options.hasSteps === false ? 6 : 0, 0],
         legend: { show: false },
-        cursor: { drag: { x: false, y: false }, points: { size: 6 }, sync: { key: 'training' } },
+        cursor: { drag: { x: false, y: false }, points: { size: 6 }, sync: { key: options.group ?? 'training' } },
         scales: {
           x: {
             time: false,
-            range: (_, min, max) => [this.from, Math.max(max ?? 0, min ?? 0, this.from + 10)],
+            range: (_, min, max) => [this.from, Math.max(max ?? 0, min ?? 0, this.from + (options.least ?? 10))],
           },
           y: options.y,
         },
