@@ -47,6 +47,11 @@ describe('training in the playground', () => {
     return { name: download.suggestedFilename(), bytes: await readFile(await download.path()) };
   };
   const load = (name, bytes) => get('load-file').setInputFiles({ name, mimeType: 'application/octet-stream', buffer: bytes });
+  const drop = (name, bytes) => page.evaluate((given) => {
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File([Uint8Array.from(given.bytes)], given.name));
+    document.querySelector('#start').dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
+  }, { name, bytes: [...bytes] });
   const open = async (example) => {
     await page.goto(`${server.url}?example=${example}`);
     await ready();
@@ -72,6 +77,10 @@ describe('training in the playground', () => {
     const [first, second, third] = found.map(({ rate }) => rate);
     assert.ok(first < second && second < third && third < 0.003, `warm-up: ${first}, ${second}, ${third}`);
     assert.ok(Math.abs(second - first - (third - second)) < 1e-6, 'evenly');
+    await get('learning-rate').fill('0.03');
+    await get('learning-rate').press('Enter');
+    const [{ rate }] = await steps(1);
+    assert.ok(Math.abs(rate / (2 * third - second) - 10) < 0.01, `ten times the rate: ${rate} after ${third}`);
     await trainTo(30);
     assert.ok(await value('step-ms') > 0);
     const painted = await page.evaluate(() => ['loss', 'norm', 'rate', 'ms'].map((name) => {
@@ -97,7 +106,7 @@ describe('training in the playground', () => {
 
       await open('mlp');
       await steps(1);
-      await load(name, bytes);
+      await (example === 'cnn' ? drop : load)(name, bytes);
       await notice(/^Loaded: /);
       assert.equal(await done(), from);
       assert.equal(await get(`example-${example}`).getAttribute('aria-pressed'), 'true');

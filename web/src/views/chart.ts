@@ -29,6 +29,8 @@ export interface ChartOptions {
   mark: (value: number) => string;
   value: (value: number) => string;
   lines: Line[];
+  /** Says the place of the pointer among the points, null outside; by default a text over the plot has step and values. */
+  point?: (at: number | null) => void;
 }
 
 type Marks = readonly (readonly number[])[];
@@ -95,6 +97,11 @@ function series({ label, colour, width, dash, points }: Line): uPlot.Series {
   };
 }
 
+/** Tells where the pointer is. */
+function pointing(point: (at: number | null) => void): uPlot.Plugin {
+  return { hooks: { setCursor: ({ cursor: { idx } }) => point(idx ?? null) } };
+}
+
 /** A line of text over the plot with the values at the pointer. */
 function readout(options: ChartOptions): uPlot.Plugin {
   const box = create('div', 'readout');
@@ -138,7 +145,7 @@ export class Chart {
         },
         axes: [axis('x', options), axis('y', options)],
         series: [{}, ...options.lines.map(series)],
-        plugins: [readout(options)],
+        plugins: [options.point ? pointing(options.point) : readout(options)],
       },
       [[], ...options.lines.map(() => [])],
       box,

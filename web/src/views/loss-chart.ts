@@ -25,10 +25,13 @@ const wide = (_: unknown, min: number | null, max: number | null): [number, numb
   return [low, Math.max(round(max ?? 10, true), 2 * low)];
 };
 
-/** A chart below that of the loss, and the newest value in its title. */
+/** A chart below that of the loss, and in its title the newest value, or that at the pointer. */
 class Strip {
   readonly chart: Chart;
   private readonly output: HTMLOutputElement;
+  private column: Column = [];
+  private last = NaN;
+  private pointed: number | null = null;
 
   constructor(name: 'norm' | 'rate' | 'ms', colour: string) {
     const isRate = name === 'rate';
@@ -41,14 +44,26 @@ class Strip {
       marks: isRate ? (max) => [[0, max], [0, max / 2, max]] : MARKS,
       mark: short,
       value: short,
-      lines: [{ label: this.output.title, colour, width: 1.5, points: false }],
+      lines: [{ label: name, colour, width: 1.5, points: false }],
+      point: (at) => {
+        this.pointed = at;
+        this.write();
+      },
     });
   }
 
   show(steps: number[], column: Column, last: number | undefined): void {
+    this.column = column;
+    if (last === undefined) this.last = NaN;
+    else if (!Number.isNaN(last)) this.last = last;
     this.chart.show([steps, column]);
-    if (last === undefined) setValue(this.output, NONE, null);
-    else if (!Number.isNaN(last)) setValue(this.output, short(last), last);
+    this.write();
+  }
+
+  private write(): void {
+    const value = this.pointed === null ? this.last : (this.column[this.pointed] ?? NaN);
+    if (Number.isNaN(value)) setValue(this.output, NONE, null);
+    else setValue(this.output, short(value), value);
   }
 }
 

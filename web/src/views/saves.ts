@@ -33,7 +33,8 @@ export class SavesView {
     const drag = (event: DragEvent): void => {
       if (!hasFiles(event)) return;
       event.preventDefault();
-      page.classList.toggle('dropping', event.type === 'dragover');
+      const isInside = event.relatedTarget instanceof Node && page.contains(event.relatedTarget);
+      page.classList.toggle('dropping', event.type === 'dragover' || (event.type === 'dragleave' && isInside));
       const [file] = event.dataTransfer?.files ?? [];
       if (event.type === 'drop' && file !== undefined && this.ready) actions.load(file);
     };
