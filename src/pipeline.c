@@ -24,6 +24,7 @@ typedef struct compiling {
   sn_record *record; /* NULL: off */
   sn_arena turns[2]; /* of the passes' graphs, see run_pass */
   int turn;
+  size_t n_carries; /* of a loop's body */
 } compiling;
 
 /* Whether somebody wants to see a stage of this level. */
@@ -122,8 +123,10 @@ static sn_status keep_within_budget(compiling *c) {
 
 static sn_status plan_memory(compiling *c) {
   sn_program_code *program = c->program;
-  SN_TRY(sn_plan_memory(&program->arena, &program->groups, c->options->donate, program->n_arguments,
-                        &program->plan));
+  SN_TRY(c->n_carries ? sn_plan_body(&program->arena, &program->groups, program->n_arguments,
+                                     c->n_carries, &program->plan)
+                      : sn_plan_memory(&program->arena, &program->groups, c->options->donate,
+                                       program->n_arguments, &program->plan));
 #ifdef SINTER_TEST
   SN_CHECK(program->arena.env, sn_plan_is_sound(&program->groups, &program->plan));
 #endif
@@ -186,13 +189,15 @@ static sn_status compile_program(compiling *c, const sn_graph *graph, bool is_re
 }
 
 /* Only the whole program's stages are on record. */
-static sn_status compile_region(const compiling *c, const sn_graph *graph, sn_program_code **out) {
+static sn_status compile_region(const compiling *c, const sn_graph *graph, size_t n_carries,
+                                sn_program_code **out) {
   compiling region = *c;
   sn_compile_options options = *c->options;
   options.donate = NULL;
   options.memory_budget = 0;
   region.options = &options;
   region.record = NULL;
+  region.n_carries = n_carries;
   SN_TRY(sn_program_code_new(graph->env, &region.program));
   *out = region.program;
   SN_TRY(sn_arena_alloc(&region.program->arena, MAX_TEXTS, sizeof *region.program->texts,
@@ -208,7 +213,7 @@ static sn_status compile_regions(compiling *c) {
     const sn_control control =
         sn_graph_control(&program->graph, program->groups.groups[step->group].control.node);
     for (uint32_t r = 0; r < control.n_regions; r++)
-      SN_TRY(compile_region(c, control.regions[r], &step->regions[r]));
+      SN_TRY(compile_region(c, control.regions[r], r ? 0 : control.n_carries, &step->regions[r]));
   }
   return SN_OK;
 }

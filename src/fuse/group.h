@@ -194,6 +194,7 @@ typedef struct sn_control_flow {
   uint32_t n_operands;
   uint32_t *results;
   sn_operand *room; /* the memory it works in, or NULL */
+  bool *stays;      /* per operand, if there is room: a carry that every round writes over itself */
 } sn_control_flow;
 
 /* The kind alone tells which member of the union there is. */

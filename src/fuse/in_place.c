@@ -52,12 +52,28 @@ static sn_status check_write(void *user, const sn_touch *write) {
   return sn_group_visit(g, check_read, t);
 }
 
+/* v is a carry that stays where it is, and `from` what it begins as. Other carries that stay may begin as the same:
+ * they are copied to their places before the first round. */
+static bool carries_on(const sn_group *g, uint32_t v, uint32_t from) {
+  const sn_control_flow *flow = &g->control;
+  bool is_carry = false;
+  if (!flow->stays) return false;
+  for (uint32_t i = 0; i < g->n_stores; i++) {
+    const uint32_t k = flow->results[i];
+    if (g->stores[i].target.value != v || k >= flow->n_operands || !flow->stays[k]) continue;
+    is_carry = flow->operands[k].value == from && flow->operands[k].offset == 0;
+  }
+  for (uint32_t k = 0; k < flow->n_operands; k++)
+    if (flow->operands[k].value == from && !flow->stays[k]) return false;
+  return is_carry;
+}
+
 /* Of all stores of v, at least one: a stack of scalars is written element by element. A call reads
  * whole lines, the rows of a chain's block all of what is beside them, control flow what it likes. */
 bool sn_takes_over_in_step(const sn_group *g, uint32_t v, uint32_t from) {
   takeover t = {.group = g, .v = v, .from = from, .all = true};
-  if (g->kind == SN_GROUP_CALL || g->kind == SN_GROUP_CHAIN || g->kind == SN_GROUP_CONTROL)
-    return false;
+  if (g->kind == SN_GROUP_CONTROL) return carries_on(g, v, from);
+  if (g->kind == SN_GROUP_CALL || g->kind == SN_GROUP_CHAIN) return false;
   sn_group_visit(g, check_write, &t);
   return t.any && t.all;
 }

@@ -25,9 +25,10 @@ typedef struct placer {
   const sn_groups *groups;
   sn_plan *plan;
   const bool *donate;
-  size_t n_arguments;
+  size_t n_arguments, n_carries;
   uint8_t *taken; /* per value: an argument or intermediate whose memory went to another value */
   uint32_t *argument_value; /* per argument: its value, or SN_NONE */
+  uint32_t *carry_of;       /* per value of a loop's body: whose next one it is, or SN_NONE */
   sn_blocks blocks;
   sn_value_set set;
 } placer;
@@ -41,10 +42,20 @@ static bool can_donate(const placer *p, uint32_t argument) {
   return p->donate && p->donate[argument];
 }
 
+/* Whether the next carry k, written by group i, may lie where this round's does. */
+static bool stays(const placer *p, uint32_t k, uint32_t v, uint32_t i) {
+  const uint32_t u = p->argument_value[k];
+  if (u == SN_NONE || p->plan->places[u].first == SN_NONE) return true;
+  const uint32_t last = p->plan->places[u].last;
+  return last < i || (last == i && sn_takes_over_in_step(&p->groups->groups[i], v, u));
+}
+
 /* The argument whose memory output v, written by group i, may have: it is read in step there, or
  * dead before. */
 static uint32_t find_donor(const placer *p, uint32_t v, uint32_t i) {
+  const uint32_t carry = p->carry_of[v];
   uint32_t dead = SN_NONE;
+  if (carry != SN_NONE) return stays(p, carry, v, i) ? carry : SN_NONE;
   for (uint32_t a = 0; a < p->n_arguments; a++) {
     const uint32_t u = p->argument_value[a];
     if (!can_donate(p, a) || u == SN_NONE || p->taken[u]) continue;
@@ -52,23 +63,23 @@ static uint32_t find_donor(const placer *p, uint32_t v, uint32_t i) {
     if (!same_size(p->groups, u, v)) continue;
     if (p->groups->values[u].type.dtype != p->groups->values[v].type.dtype) continue;
     if (donor->first == SN_NONE) continue;
-    if (donor->last == i && sn_takes_over_in_step(&p->groups->groups[i], v, u)) return u;
-    if (donor->last < i && dead == SN_NONE) dead = u;
+    if (donor->last == i && sn_takes_over_in_step(&p->groups->groups[i], v, u)) return a;
+    if (donor->last < i && dead == SN_NONE) dead = a;
   }
   return dead;
 }
 
 static void place_output(placer *p, uint32_t v, uint32_t i) {
   sn_place *place = &p->plan->places[v];
-  const uint32_t u = find_donor(p, v, i);
-  if (u != SN_NONE) {
-    p->taken[u] = 1;
-    place->kind = SN_PLACE_DONATED;
-    place->index = p->groups->values[u].argument;
+  const uint32_t a = find_donor(p, v, i);
+  if (a == SN_NONE) {
+    place->kind = SN_PLACE_OUTPUT;
+    place->index = p->plan->n_fresh++;
     return;
   }
-  place->kind = SN_PLACE_OUTPUT;
-  place->index = p->plan->n_fresh++;
+  if (p->argument_value[a] != SN_NONE) p->taken[p->argument_value[a]] = 1;
+  place->kind = SN_PLACE_DONATED;
+  place->index = a;
 }
 
 static sn_status place_temp(placer *p, uint32_t v, const sn_group *g, const uint32_t *dying,
@@ -165,8 +176,17 @@ static sn_status place_arguments(placer *p, sn_arena *arena) {
   return SN_OK;
 }
 
-static sn_status plan_in(sn_arena *arena, const sn_groups *groups, const bool *donate,
-                         size_t n_arguments, sn_plan *plan) {
+static sn_status find_carries(placer *p, sn_arena *arena) {
+  const sn_groups *groups = p->groups;
+  SN_TRY(sn_arena_alloc(arena, groups->n_values, sizeof *p->carry_of, (void **)&p->carry_of));
+  for (size_t v = 0; v < groups->n_values; v++) p->carry_of[v] = SN_NONE;
+  for (uint32_t k = 0; k < p->n_carries; k++) p->carry_of[groups->outputs[k]] = k;
+  return SN_OK;
+}
+
+static sn_status plan_in(sn_arena *arena, placer *p) {
+  const sn_groups *groups = p->groups;
+  sn_plan *plan = p->plan;
   for (size_t v = 0; v < groups->n_values; v++) {
     sn_place *place = &plan->places[v];
     place->first = place->last = SN_NONE;
@@ -174,29 +194,41 @@ static sn_status plan_in(sn_arena *arena, const sn_groups *groups, const bool *d
                                           groups->target->limits.alignment, &place->bytes));
   }
   SN_TRY(count_naive(arena, groups->graph, &plan->naive_bytes));
-  placer p = {.groups = groups, .plan = plan, .donate = donate, .n_arguments = n_arguments};
-  SN_TRY(sn_value_set_init(&p.set, arena, groups));
-  find_lives(groups, &p.set, plan);
-  SN_TRY(sn_arena_alloc(arena, groups->n_values, 1, (void **)&p.taken));
-  SN_TRY(place_arguments(&p, arena));
+  SN_TRY(sn_value_set_init(&p->set, arena, groups));
+  find_lives(groups, &p->set, plan);
+  SN_TRY(sn_arena_alloc(arena, groups->n_values, 1, (void **)&p->taken));
+  SN_TRY(place_arguments(p, arena));
+  SN_TRY(find_carries(p, arena));
   uint32_t *dying, *first;
   SN_TRY(list_dying(arena, groups, plan, &dying, &first));
-  p.blocks = (sn_blocks){.arena = arena};
+  p->blocks = (sn_blocks){.arena = arena};
   for (uint32_t i = 0; i < groups->n_groups; i++)
-    SN_TRY(place_group(&p, i, dying + first[i], first[i + 1] - first[i]));
-  plan->arena_bytes = p.blocks.end;
+    SN_TRY(place_group(p, i, dying + first[i], first[i + 1] - first[i]));
+  plan->arena_bytes = p->blocks.end;
   return SN_OK;
 }
 
-sn_status sn_plan_memory(sn_arena *arena, const sn_groups *groups, const bool *donate,
-                         size_t n_arguments, sn_plan *plan) {
-  *plan = (sn_plan){.n_values = groups->n_values};
-  SN_TRY(sn_arena_alloc(arena, groups->n_values, sizeof *plan->places, (void **)&plan->places));
+static sn_status make_plan(sn_arena *arena, placer *p) {
+  sn_plan *plan = p->plan;
+  *plan = (sn_plan){.n_values = p->groups->n_values};
+  SN_TRY(sn_arena_alloc(arena, plan->n_values, sizeof *plan->places, (void **)&plan->places));
   sn_arena scratch;
   sn_arena_init(&scratch, arena->env);
-  const sn_status status = plan_in(&scratch, groups, donate, n_arguments, plan);
+  const sn_status status = plan_in(&scratch, p);
   sn_arena_free(&scratch);
   return status;
+}
+
+sn_status sn_plan_memory(sn_arena *arena, const sn_groups *groups, const bool *donate,
+                         size_t n_arguments, sn_plan *out) {
+  placer p = {.groups = groups, .plan = out, .donate = donate, .n_arguments = n_arguments};
+  return make_plan(arena, &p);
+}
+
+sn_status sn_plan_body(sn_arena *arena, const sn_groups *groups, size_t n_arguments,
+                       size_t n_carries, sn_plan *out) {
+  placer p = {.groups = groups, .plan = out, .n_arguments = n_arguments, .n_carries = n_carries};
+  return make_plan(arena, &p);
 }
 
 /* ---- checking and printing ------------------------------------------------------------------- */

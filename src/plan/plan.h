@@ -42,6 +42,11 @@ typedef struct sn_plan {
 sn_status sn_plan_memory(sn_arena *arena, const sn_groups *groups, const bool *donate,
                          size_t n_arguments, sn_plan *out);
 
+/* The same of a loop's body, whose result k is argument k in the next round, for k < n_carries: it may
+ * take the memory of that argument, and of no other. */
+sn_status sn_plan_body(sn_arena *arena, const sn_groups *groups, size_t n_arguments,
+                       size_t n_carries, sn_plan *out);
+
 /* Whether the group that first writes v also reads what lay in its memory before: in place. */
 bool sn_plan_takes_over(const sn_plan *plan, uint32_t v);
 

@@ -11,31 +11,44 @@ static sn_status take(sn_env *env, sn_room *room, size_t bytes, size_t *offset) 
   return SN_OK;
 }
 
+/* Places for what the rounds write that has none outside. */
+static sn_status take_results(sn_env *env, sn_room *room, const sn_control *c,
+                              const sn_program_code *body, const bool *is_used) {
+  const sn_graph *graph = c->regions[0];
+  for (size_t k = 0; k < c->n_results; k++) {
+    const size_t bytes = sn_type_bytes(&graph->nodes[graph->outputs[k]].type);
+    const bool carry = k < c->n_carries, stays = carry && sn_carry_stays(body, k);
+    size_t unused;
+    if ((stays || !carry) && is_used[k]) continue;
+    SN_TRY(take(env, room, bytes, carry ? &room->carries[k] : &room->spares[k]));
+    if (carry && !stays) SN_TRY(take(env, room, bytes, &unused));
+  }
+  return SN_OK;
+}
+
 sn_status sn_room_of(sn_arena *arena, const sn_program_code *program, const sn_step *step,
                      sn_room *room) {
   const sn_group *group = &program->groups.groups[step->group];
   const sn_control c = sn_graph_control(&program->graph, group->control.node);
-  const sn_graph *body = c.regions[0];
-  size_t most = 0, unused;
+  size_t most = 0;
   bool *is_used;
   *room = (sn_room){0};
   SN_TRY(sn_arena_alloc(arena, c.n_carries, sizeof *room->carries, (void **)&room->carries));
   SN_TRY(sn_arena_alloc(arena, c.n_results, sizeof *room->spares, (void **)&room->spares));
   SN_TRY(sn_arena_alloc(arena, c.n_results, sizeof *is_used, (void **)&is_used));
   for (uint32_t i = 0; i < group->n_stores; i++) is_used[group->control.results[i]] = true;
-  for (size_t k = 0; k < c.n_results; k++) {
-    const size_t bytes = sn_type_bytes(&body->nodes[body->outputs[k]].type);
-    if (k < c.n_carries) {
-      SN_TRY(take(arena->env, room, bytes, &room->carries[k]));
-      SN_TRY(take(arena->env, room, bytes, &unused));
-    } else if (!is_used[k]) {
-      SN_TRY(take(arena->env, room, bytes, &room->spares[k]));
-    }
-  }
+  SN_TRY(take_results(arena->env, room, &c, step->regions[0], is_used));
   SN_TRY(take(arena->env, room, 1, &room->test));
   for (uint32_t r = 0; r < c.n_regions; r++)
     if (step->regions[r]->plan.arena_bytes > most) most = step->regions[r]->plan.arena_bytes;
   return take(arena->env, room, most, &room->arena);
+}
+
+static sn_status find_stays(sn_program_code *p, const sn_step *step, sn_control_flow *flow) {
+  const sn_control c = sn_graph_control(&p->graph, flow->node);
+  SN_TRY(sn_arena_alloc(&p->arena, flow->n_operands, sizeof *flow->stays, (void **)&flow->stays));
+  for (size_t k = 0; k < c.n_carries; k++) flow->stays[k] = sn_carry_stays(step->regions[0], k);
+  return SN_OK;
 }
 
 static sn_status add_room(sn_program_code *p, const sn_step *step) {
@@ -43,6 +56,7 @@ static sn_status add_room(sn_program_code *p, const sn_step *step) {
   sn_value *value = &p->groups.values[p->groups.n_values];
   sn_room room;
   SN_TRY(sn_room_of(&p->arena, p, step, &room));
+  SN_TRY(find_stays(p, step, flow));
   SN_TRY(sn_arena_alloc(&p->arena, 1, sizeof *flow->room, (void **)&flow->room));
   *flow->room =
       (sn_operand){.value = (uint32_t)p->groups.n_values++, .dtype = SN_U8, .strides = {1}};

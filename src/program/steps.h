@@ -75,6 +75,11 @@ static inline uint32_t sn_output_buffer(const sn_program_code *program, size_t i
   return program->handles[program->groups.outputs[i]].buffer;
 }
 
+/* Whether carry k of the loop that the program is the body of lies where it lay before. */
+static inline bool sn_carry_stays(const sn_program_code *body, size_t k) {
+  return sn_output_buffer(body, k) < body->n_arguments;
+}
+
 /* The number of the arena's buffer, and of fresh output i. */
 static inline size_t sn_arena_buffer(const sn_program_code *program) {
   return program->n_buffers - 1;

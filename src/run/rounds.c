@@ -98,10 +98,28 @@ static void begin_kept(const rounds *w) {
     sn_gemm_side_b(&s->kept[i].kernel->gemm)->kept = w->run->shared + s->kept[i].offset;
 }
 
+static bool stays(const rounds_step *s, size_t k) { return s->group->control.stays[k]; }
+
+/* Where carries begin: an argument of the program is only read, so those that are written over are copied. */
+static void begin_carries(const rounds *w) {
+  rounds_step *s = w->s;
+  for (size_t k = 0; k < s->control.n_carries; k++) {
+    s->now[k] = s->inputs[k];
+    if (!stays(s, k)) continue;
+    char *result = result_at(w, k), *place = result ? result : w->room + s->room.carries[k];
+    if (place != s->inputs[k] && s->bytes[k]) memcpy(place, s->inputs[k], s->bytes[k]);
+    s->now[k] = place;
+  }
+}
+
 /* Carries of this round in, those of the next out. */
 static void bind_carries(const rounds *w, sn_run *region, bool is_last) {
   rounds_step *s = w->s;
   for (size_t k = 0; k < s->control.n_carries; k++) {
+    if (stays(s, k)) {
+      set_argument(region, k, s->now[k]);
+      continue;
+    }
     size_t bytes = sn_align64(s->bytes[k]);
     char *next = w->room + s->room.carries[k] + (s->calls & 1 ? bytes : 0);
     char *result = is_last ? result_at(w, k) : NULL;
@@ -276,7 +294,7 @@ static bool run_step(sn_control_step *step, const sn_run *run, bool begins, doub
     s->has_code = step->code && step->ready(step->module);
     s->testing = s->control.op == SN_OP_while_loop;
     begin_kept(&w);
-    for (size_t k = 0; k < s->control.n_carries; k++) s->now[k] = s->inputs[k];
+    begin_carries(&w);
     for (uint32_t r = 0; r < s->control.n_regions; r++) s->runs[r].place = (sn_run_place){0};
   }
   if (s->has_code) return run_serial(&w);

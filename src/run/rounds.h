@@ -3,8 +3,8 @@
  *
  * Carries, intermediates of the region under way and what nobody uses lie in the step's room (program/rooms.h).
  * A carry of round i lies in the caller's buffer for i = 0, then in a and b by turns; the last round of a scan writes
- * the result itself. Regions use the workers' memory of the whole run: while they run, no other kernel of it
- * does.
+ * the result itself. One that the body writes over itself is copied to its place first, and stays there. Regions use
+ * the workers' memory of the whole run: while they run, no other kernel of it does.
  *
  *   shared memory of the step:  [ what stays packed from round to round | what a region's kernels share | stacks ] */
 #ifndef SN_RUN_ROUNDS_H

@@ -61,31 +61,73 @@ static void carries_change_places(void **state) {
   EXPECT(out[2], 3);
 }
 
-/* Two places for its carry, its flag and what its body keeps, among what the program keeps: sorted
- * rows are gone by then. */
+static size_t arena_of(sn_tensor *input, sn_tensor *output) {
+  sn_program *program;
+  sn_program_info info;
+  assert_int_equal(sn_compile(f.ctx, &input, 1, &output, 1, NULL, &program), SN_OK);
+  sn_program_describe(program, &info);
+  sn_program_release(program);
+  return info.arena_bytes;
+}
+
+/* Two places for its carry if it is not written over itself, its flag and what its body keeps, among what the program
+ * keeps: sorted rows are gone by then. */
 static void a_loop_works_in_the_arena(void **state) {
   (void)state;
   enum { N = 1024, BYTES = 4 * N };
-  sn_tensor *x = sn_placeholder(f.ctx, SN_F32, DIMS(4, N)), *row[2], *last, *out[2];
-  for (int k = 0; k < 2; k++) row[k] = sn_placeholder(f.ctx, SN_F32, DIMS(N));
-  sn_tensor *next = sn_tanh(sn_cumsum(row[0], 0, false, false)), *same = sn_neg(row[1]);
-  const sn_traced body = {row, 1, &next, 1}, flip = {row + 1, 1, &same, 1};
+  sn_tensor *x = sn_placeholder(f.ctx, SN_F32, DIMS(4, N)), *row[3], *out[3];
+  for (int k = 0; k < 3; k++) row[k] = sn_placeholder(f.ctx, SN_F32, DIMS(N));
+  sn_tensor *next[] = {sn_tanh(sn_cumsum(row[0], 0, false, false)), sn_neg(row[1]),
+                       sn_cumsum(row[2], 0, false, false)};
   sn_tensor *start = sn_sum(sn_sort(x, 1, false), 1, false);
-  assert_int_equal(sn_scan(f.ctx, &body, 1, &start, 3, false, &last), SN_OK);
-  assert_int_equal(sn_scan(f.ctx, &flip, 1, row, 3, false, out), SN_OK);
-  sn_tensor *in[2] = {x, row[0]}, *results[2] = {last, out[0]};
-  size_t bytes[2];
-  for (int k = 0; k < 2; k++) {
-    sn_program *program;
-    sn_program_info info;
-    assert_int_equal(sn_compile(f.ctx, &in[k], 1, &results[k], 1, NULL, &program), SN_OK);
-    sn_program_describe(program, &info);
-    bytes[k] = info.arena_bytes;
-    sn_program_release(program);
+  for (int k = 0; k < 3; k++) {
+    const sn_traced body = {row + k, 1, next + k, 1};
+    assert_int_equal(sn_scan(f.ctx, &body, 1, k ? row : &start, 3, false, out + k), SN_OK);
   }
-  assert_int_equal(bytes[0],
-                   BYTES + 4 * BYTES); /* at the sum; later it is what is below, and start */
-  assert_int_equal(bytes[1], 2 * BYTES + 64);
+  assert_int_equal(arena_of(x, out[0]), BYTES + 4 * BYTES); /* at the sum */
+  assert_int_equal(arena_of(row[0], out[1]), 64);
+  assert_int_equal(arena_of(row[0], out[2]), 2 * BYTES + 64);
+  /* it begins in memory of the program, and ends there */
+  const sn_traced flip = {row + 1, 1, next + 1, 1};
+  sn_tensor *doubled = sn_cumsum(row[0], 0, false, false), *last;
+  assert_int_equal(sn_scan(f.ctx, &flip, 1, &doubled, 3, false, &last), SN_OK);
+  assert_int_equal(arena_of(row[0], sn_cumsum(last, 0, false, false)), BYTES + 64);
+}
+
+/* Sums over b in place, what is read again beside it, as kernels of their own and fused: against plain loops. The
+ * arguments stay as they are, though two carries and a constant begin as one of them. */
+static void carries_are_written_over_themselves_where_they_may_be(void **state) {
+  (void)state;
+  const float from[3] = {1, 2, 3};
+  for (int fused = 0; fused < 2; fused++) {
+    assert_int_equal(sn_pass_enable(f.ctx, "fuse", fused), SN_OK);
+    for (int64_t rounds = 0; rounds < 4; rounds++) {
+      float a[3] = {1, 2, 3}, b[3] = {1, 2, 3}, c[3] = {1, 2, 3};
+      for (int64_t i = 0; i < rounds; i++) {
+        const float old[3] = {a[0], a[1], a[2]};
+        for (int k = 0; k < 3; k++) {
+          a[k] += b[k];
+          b[k] = (k ? b[k - 1] : 0) + old[k]; /* a cumulative sum of the old a */
+          c[k] = -c[k] * from[k];
+        }
+      }
+      sn_tensor *in[3], *x = vector(3, from), *out[3], *p = sn_placeholder(f.ctx, SN_F32, DIMS(3));
+      for (int k = 0; k < 3; k++) in[k] = sn_placeholder(f.ctx, SN_F32, DIMS(3));
+      sn_tensor *made[3] = {sn_add(in[0], in[1]), sn_cumsum(in[0], 0, false, false),
+                            sn_mul(sn_neg(in[2]), p)};
+      const sn_traced body = {in, 3, made, 3};
+      sn_tensor *inputs[3] = {p, p, p}, *results[3];
+      assert_int_equal(sn_scan(f.ctx, &body, 3, inputs, rounds, false, out), SN_OK);
+      sn_program *program;
+      assert_int_equal(sn_compile(f.ctx, &p, 1, out, 3, NULL, &program), SN_OK);
+      assert_int_equal(sn_program_run(program, &x, results), SN_OK);
+      EXPECT(results[0], a[0], a[1], a[2]);
+      EXPECT(results[1], b[0], b[1], b[2]);
+      EXPECT(results[2], c[0], c[1], c[2]);
+      EXPECT(x, 1, 2, 3);
+      sn_program_release(program);
+    }
+  }
 }
 
 /* x = 1; while x < limit: x = 3 x */
@@ -489,6 +531,7 @@ int main(void) {
       TEST(scan_of_no_and_one_round),
       TEST(carries_change_places),
       TEST(a_loop_works_in_the_arena),
+      TEST(carries_are_written_over_themselves_where_they_may_be),
       TEST(while_runs_until_its_test_fails),
       TEST(cond_runs_one_branch),
       TEST(loops_in_loops),

@@ -192,6 +192,35 @@ static void a_stack_lies_beside_what_goes_into_it(void **state) {
   lab_close(&l);
 }
 
+/* The next of a carry lies where the carry lay if nobody reads that any more; of another one it takes no memory. */
+static void a_body_writes_carries_over_themselves(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  const int64_t order[] = {0, 0, 0};
+  sn_id x[5];
+  for (int k = 0; k < 5; k++) x[k] = input(&l, F32(64));
+  OUTPUTS(&l, sn_build_unary(&l.b, SN_OP_exp, x[0]), /* in step */
+          sn_build_along(&l.b, SN_OP_cumsum, order, x[1]),
+          sn_build_along(&l.b, SN_OP_cumsum, order, x[3]), /* nobody reads x[2] */
+          sn_build_unary(&l.b, SN_OP_neg, x[4]));          /* nor x[3] by now */
+  const sn_groups groups = cut_graph(&l, false);
+  const bool expected[] = {true, false, true, true};
+  sn_plan plan;
+  assert_int_equal(sn_plan_body(&l.arena, &groups, 5, 4, &plan), SN_OK);
+  assert_true(sn_plan_is_sound(&groups, &plan));
+  assert_int_equal(plan.n_fresh, 1);
+  for (uint32_t k = 0; k < 4; k++) {
+    const sn_place *place = place_of_output(&groups, &plan, k);
+    assert_int_equal(place->kind, expected[k] ? SN_PLACE_DONATED : SN_PLACE_OUTPUT);
+    if (expected[k]) assert_int_equal(place->index, k);
+  }
+  /* as many as there are carries */
+  assert_int_equal(sn_plan_body(&l.arena, &groups, 5, 3, &plan), SN_OK);
+  assert_int_equal(place_of_output(&groups, &plan, 3)->kind, SN_PLACE_OUTPUT);
+  lab_close(&l);
+}
+
 static void text_of_a_plan(void **state) {
   (void)state;
   lab l;
@@ -468,6 +497,7 @@ int main(void) {
       cmocka_unit_test(a_stack_lies_beside_what_goes_into_it),
       cmocka_unit_test(elementwise_steps_run_in_place),
       cmocka_unit_test(what_is_read_elsewhere_is_not_overwritten),
+      cmocka_unit_test(a_body_writes_carries_over_themselves),
       cmocka_unit_test(text_of_a_plan),
       cmocka_unit_test(donation),
       cmocka_unit_test(each_donated_argument_is_given_once),
