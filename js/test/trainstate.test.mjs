@@ -124,6 +124,15 @@ test('accumulate: the memory of one part', () => {
   };
   const [one, many] = [arena(4096, 1), arena(16384, 4)];
   assert.ok(many <= 1.01 * one, `${many} bytes of 4 parts, ${one} of one`);
+  // of many parameters: besides, the sums of the gradients, each in one place
+  const wide = sn.nn.sequential(sn.nn.linear(64, 256), sn.nn.tanh(), sn.nn.linear(256, 64));
+  const loss = (p, x) => wide.apply(p, x).sub(x).square().mean();
+  const [part, parts] = [1, 4].map((accumulate) => {
+    const step = sn.trainStep(loss, sn.optim.adam(), { accumulate });
+    return sn.inspect(step)(step.init(wide.init(random.key(2))), floats([256 * accumulate, 64], 2)).memory.arenaBytes;
+  });
+  const sums = sn.tree.leaves(wide.init(random.key(2))).reduce((bytes, t) => bytes + 4 * t.size, 0);
+  assert.ok(parts <= part + 1.01 * sums, `${parts} bytes of 4 parts, ${part} of one, ${sums} of sums`);
 });
 
 test('clipNorm: all gradients together have this length at most', () => {

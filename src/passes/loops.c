@@ -6,6 +6,7 @@
  *   constant  a carry that every round hands on as it is, is a constant of the loop, and slices handed on are the stack
  *             they come from
  *   hoisted   what is made of constants alone is made before the loop
+ *   sunk      what costs nothing where it is read is made in the loop, which as a constant would need memory
  *
  * Each region is looked at once, and each node of control flow meets those of its own bucket only: linear. */
 #include <string.h>
@@ -172,6 +173,7 @@ typedef struct remake {
   uint8_t *role;   /* per argument of the body */
   uint8_t *varies; /* per node of the body */
   uint8_t *live;
+  uint8_t *read_as; /* per node: READ_* */
   /* Per node that does not vary: the node before the loop that makes it, or SN_NONE. */
   sn_id *outside;
   sn_id *map; /* per node: that of the new body */
@@ -278,13 +280,81 @@ static sn_status hoist(remake *m) {
   return SN_OK;
 }
 
-static sn_status add_argument(remake *m, sn_id id, role kind, sn_id given) {
+/* An argument of the new body, given that node before the loop. */
+static sn_status add_input(remake *m, role kind, const sn_type *type, sn_id given, sn_id *out) {
   const int64_t number = (int64_t)m->n_inputs;
   m->inputs[m->n_inputs++] = given;
   m->n_of[kind]++;
-  return sn_graph_append(&m->body, SN_OP_input, NULL, 0, &number, 1, &m->f->body.nodes[id].type,
-                         &m->map[id]);
+  return sn_graph_append(&m->body, SN_OP_input, NULL, 0, &number, 1, type, out);
 }
+
+static sn_status add_argument(remake *m, sn_id id, role kind, sn_id given) {
+  return add_input(m, kind, &m->f->body.nodes[id].type, given, &m->map[id]);
+}
+
+/* ---- sinking --------------------------------------------------------------------------------- */
+
+/* Who reads a node, by way of views, too. */
+enum { READ_BY_MAPS = 1, READ_BY_PRODUCTS = 2, READ_BY_OTHERS = 4 };
+
+/* Rows and columns from which on a product packs its factors, however they lie. */
+#define MANY 64
+/* Nodes one behind the other. */
+#define MOST_SUNK 6
+
+static uint8_t reader(const sn_graph *body, sn_id id) {
+  const sn_node *node = sn_graph_node(body, id);
+  const int rank = node->type.rank;
+  if (sn_op_is_elementwise(node->op)) return READ_BY_MAPS;
+  if (sn_op_describe(node->op)->kind != SN_CLASS_MATMUL) return READ_BY_OTHERS;
+  const bool packs = node->type.dims[rank - 2] >= MANY && node->type.dims[rank - 1] >= MANY;
+  return packs ? READ_BY_PRODUCTS : READ_BY_OTHERS;
+}
+
+static void find_readers(const remake *m) {
+  const sn_graph *body = &m->f->body;
+  for (size_t k = 0; k < body->n_outputs; k++) m->read_as[body->outputs[k]] = READ_BY_OTHERS;
+  for (sn_id id = (sn_id)body->n_nodes; id-- > 0;) {
+    const sn_op_class kind = sn_op_describe(body->nodes[id].op)->kind;
+    if (!m->live[id] || is_hoisted(m, id)) continue;
+    const bool passes_on = kind == SN_CLASS_VIEW || kind == SN_CLASS_MARKER;
+    for (uint32_t k = 0; k < body->nodes[id].n_inputs; k++)
+      m->read_as[sn_graph_inputs(body, id)[k]] |= passes_on ? m->read_as[id] : reader(body, id);
+  }
+}
+
+/* Numbers and indices, and little that is done with them: a mask, zeros. */
+static bool is_of_no_memory(const sn_graph *g, sn_id id, int most) {
+  const sn_op_info *op = sn_op_describe(g->nodes[id].op);
+  if (op->kind == SN_CLASS_LEAF) return g->nodes[id].op != SN_OP_input;
+  if (op->kind != SN_CLASS_VIEW && !(sn_op_is_elementwise(g->nodes[id].op) && op->cost <= 1))
+    return false;
+  for (uint32_t k = 0; k < g->nodes[id].n_inputs; k++)
+    if (!most || !is_of_no_memory(g, sn_graph_inputs(g, id)[k], most - 1)) return false;
+  return true;
+}
+
+/* How many nodes one behind the other are better made in the loop, of the constant that body node id reads. */
+static int sunk(const remake *m, sn_id id) {
+  const sn_graph *g = m->r->to.graph;
+  const sn_id given = m->outside[id];
+  if (m->read_as[id] == READ_BY_MAPS && is_of_no_memory(g, given, MOST_SUNK)) return MOST_SUNK + 1;
+  return m->read_as[id] == READ_BY_PRODUCTS && g->nodes[given].op == SN_OP_transpose;
+}
+
+static sn_status sink(remake *m, sn_id given, int most, sn_id *out) {
+  const sn_graph *g = m->r->to.graph;
+  const sn_node *node = sn_graph_node(g, given);
+  sn_id inputs[SN_MAX_ARITY];
+  if (!most) return add_input(m, ROLE_CONST, &node->type, given, out);
+  for (uint32_t k = 0; k < node->n_inputs; k++)
+    SN_TRY(sink(m, sn_graph_inputs(g, given)[k], most - 1, &inputs[k]));
+  m->body.again = node->again;
+  return sn_graph_append(&m->body, node->op, inputs, node->n_inputs, sn_graph_attrs(g, given),
+                         node->n_attrs, &node->type, out);
+}
+
+/* ---- the new body ---------------------------------------------------------------------------- */
 
 /* Carries have an argument each, whether the body reads them or not. */
 static sn_status add_carries(remake *m) {
@@ -318,7 +388,7 @@ static sn_status make_body(remake *m) {
   for (sn_id id = 0; id < body->n_nodes; id++) {
     const bool input = body->nodes[id].op == SN_OP_input;
     if (m->live[id] && (input ? !m->varies[id] : is_hoisted(m, id)))
-      SN_TRY(add_argument(m, id, ROLE_CONST, m->outside[id]));
+      SN_TRY(sink(m, m->outside[id], sunk(m, id), &m->map[id]));
     else if (m->live[id] && !input)
       SN_TRY(copy_node(m, id, &m->body, m->map, &m->map[id]));
   }
@@ -340,6 +410,7 @@ static sn_status remake_loop(sn_rewrite *r, family *f, const sn_id *x) {
   SN_TRY(sn_arena_alloc(arena, f->body.n_arguments, 1, (void **)&m.role));
   SN_TRY(sn_arena_alloc(arena, n, 1, (void **)&m.varies));
   SN_TRY(sn_arena_alloc(arena, n, 1, (void **)&m.live));
+  SN_TRY(sn_arena_alloc(arena, n, 1, (void **)&m.read_as));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *m.outside, (void **)&m.outside));
   SN_TRY(sn_arena_alloc(arena, n, sizeof *m.map, (void **)&m.map));
   SN_TRY(sn_arena_alloc(arena, f->body.n_arguments + n, sizeof *m.inputs, (void **)&m.inputs));
@@ -347,6 +418,7 @@ static sn_status remake_loop(sn_rewrite *r, family *f, const sn_id *x) {
   sn_graph_init(&m.body, arena, true);
   find_roles(&m);
   mark_body(&m);
+  find_readers(&m);
   SN_TRY(hoist(&m));
   SN_TRY(make_body(&m));
   int64_t attrs[] = {0, m.n_of[ROLE_CARRY], m.n_of[ROLE_STACK], m.c.length, m.c.reverse};

@@ -94,6 +94,48 @@ static void a_loop_works_in_the_arena(void **state) {
   assert_int_equal(arena_of(row[0], sn_cumsum(last, 0, false, false)), BYTES + 64);
 }
 
+/* Of weights that products read transposed, and of a mask over numbers, nothing is made before the loop; what else reads
+ * a transpose has it as its own, once. */
+static void what_costs_nothing_is_made_in_the_loop(void **state) {
+  (void)state;
+  enum { N = 64, BYTES = 4 * N * N };
+  static float xs[2 * N * N], w[N * N];
+  for (int i = 0; i < 2 * N * N; i++) xs[i] = (float)(i % 13 - 6);
+  for (int i = 0; i < N * N; i++) w[i] = (float)(i % 7 - 3);
+  sn_tensor *in[2] = {sn_placeholder(f.ctx, SN_F32, DIMS(2, N, N)),
+                      sn_placeholder(f.ctx, SN_F32, DIMS(N, N))};
+  sn_tensor *x = sn_placeholder(f.ctx, SN_F32, DIMS(N, N)), *turned = sn_transpose(in[1], NULL);
+  sn_tensor *lower = sn_tril(sn_ones(f.ctx, SN_F32, DIMS(N, N)), 0);
+  sn_tensor *made[] = {sn_mul(sn_matmul(x, turned), lower), sn_cumsum(turned, 0, false, false)};
+  const sn_traced body = {&x, 1, made, 1}, sums = {&x, 1, made + 1, 1};
+  sn_tensor *values[] = {sn_from_data(f.ctx, SN_F32, DIMS(2, N, N), xs),
+                         sn_from_data(f.ctx, SN_F32, DIMS(N, N), w)};
+  sn_tensor *out, *result;
+  sn_program *program;
+  sn_program_info info;
+  assert_int_equal(sn_scan(f.ctx, &body, 0, in, 2, false, &out), SN_OK);
+  assert_int_equal(sn_compile(f.ctx, in, 2, &out, 1, NULL, &program), SN_OK);
+  sn_program_describe(program, &info);
+  assert_int_equal(info.arena_bytes, 64);
+  assert_int_equal(info.kernels, 1);
+  assert_int_equal(sn_program_run(program, values, &result), SN_OK);
+  const float *y = sn_data(result);
+  for (int b = 0; b < 2; b++)
+    for (int i = 0; i < N; i++)
+      for (int j = 0; j < N; j++) {
+        float expected = 0; /* whole numbers: exact in any order */
+        for (int k = 0; k <= N - 1 && j <= i; k++)
+          expected += xs[(b * N + i) * N + k] * w[j * N + k];
+        assert_true(y[(b * N + i) * N + j] == expected);
+      }
+  sn_program_release(program);
+  assert_int_equal(sn_scan(f.ctx, &sums, 0, in, 2, false, &out), SN_OK);
+  assert_int_equal(sn_compile(f.ctx, in, 2, &out, 1, NULL, &program), SN_OK);
+  sn_program_describe(program, &info);
+  assert_true(info.arena_bytes >= BYTES);
+  sn_program_release(program);
+}
+
 /* Sums over b in place, what is read again beside it, as kernels of their own and fused: against plain loops. The
  * arguments stay as they are, though two carries and a constant begin as one of them. */
 static void carries_are_written_over_themselves_where_they_may_be(void **state) {
@@ -531,6 +573,7 @@ int main(void) {
       TEST(scan_of_no_and_one_round),
       TEST(carries_change_places),
       TEST(a_loop_works_in_the_arena),
+      TEST(what_costs_nothing_is_made_in_the_loop),
       TEST(carries_are_written_over_themselves_where_they_may_be),
       TEST(while_runs_until_its_test_fails),
       TEST(cond_runs_one_branch),
