@@ -1,7 +1,9 @@
-// networks.mjs - training steps of whole networks, in Node: node bench/networks.mjs [--threads 2] [--only NAME] [--profile]
+// networks.mjs - training steps of whole networks, in Node: node bench/networks.mjs [--threads 2] [--only NAME] [--profile] [--accumulate 4]
 //
 // A time is the best and the median of many steps; the share is that of what a product of 1,000 x 1,000 reaches in the
-// same run. Operations are those of products and convolutions alone, thrice those of the forward pass.
+// same run. Operations are those of products and convolutions alone, thrice those of the forward pass. --accumulate: a
+// batch so many times as large, in so many parts, beside a batch of one part: its arena, and in turns the time of as many
+// steps.
 import { parseArgs } from 'node:util';
 import * as sn from 'sinter';
 
@@ -11,6 +13,7 @@ const { values: given } = parseArgs({
     only: { type: 'string', default: '' },
     profile: { type: 'boolean', default: false },
     rounds: { type: 'string', default: '40' },
+    accumulate: { type: 'string', default: '1' },
   },
 });
 await sn.init({ threads: Number(given.threads) });
@@ -61,8 +64,8 @@ const CASES = [
   },
 ];
 
-const timed = (call, rounds) => {
-  for (let i = 0; i < 5; i += 1) call();
+const timed = (call, rounds, warm = 5) => {
+  for (let i = 0; i < warm; i += 1) call();
   const times = Array.from({ length: rounds }, () => {
     const begin = performance.now();
     call();
@@ -77,11 +80,43 @@ sn.eval(a, b);
 const product = sn.jit((x, y) => sn.matmul(x, y));
 const peak = () => 2e9 / timed(() => { const y = product(a, b); sn.eval(y); y.dispose(); }, 30).best / 1e6;
 
+/** A step that goes on from its own state. */
+const stepper = (loss, optimizer, params, inputs, options) => {
+  const step = sn.trainStep(loss, optimizer, options);
+  let state = step.init(params);
+  const { arenaBytes } = sn.inspect(step)(state, ...inputs).memory;
+  const call = () => {
+    const made = step(state, ...inputs);
+    state = made.state;
+    made.loss.item();
+    made.loss.dispose();
+  };
+  return { call, arenaBytes };
+};
+
+const compareParts = (name, loss, optimizer, params, inputs, parts) => {
+  const large = inputs.map((x) => sn.concat(Array.from({ length: parts }, () => x)));
+  const whole = stepper(loss, optimizer, params, inputs);
+  const cut = stepper(loss, optimizer, params, large, { accumulate: parts });
+  const sums = sn.tree.leaves(params).reduce((bytes, t) => bytes + 4 * t.size, 0);
+  let [steps, accumulated] = [Infinity, Infinity];
+  for (let i = 0; i < Number(given.rounds) / parts; i += 1) {
+    steps = Math.min(steps, timed(() => Array.from({ length: parts }, whole.call), 1, i === 0).best);
+    accumulated = Math.min(accumulated, timed(cut.call, 1, i === 0).best);
+  }
+  const ratio = (x, y) => (x / y).toFixed(3);
+  console.log(`${name}: arena of ${parts} parts ${ratio(cut.arenaBytes, whole.arenaBytes)} of one, ${ratio(cut.arenaBytes - sums, whole.arenaBytes)} without the sums of gradients; time ${ratio(accumulated, steps)} of ${parts} steps`);
+};
+
 for (const { name, module, optimizer, batch, flops, asked } of CASES.filter((each) => each.name.includes(given.only))) {
   const loss = (params, x, y) => sn.softmaxCrossEntropy(module.apply(params, x), y).mean();
-  const step = sn.trainStep(loss, optimizer);
   const inputs = batch();
   sn.eval(...inputs);
+  if (Number(given.accumulate) > 1) {
+    compareParts(name, loss, optimizer, module.init(random.key(0)), inputs, Number(given.accumulate));
+    continue;
+  }
+  const step = sn.trainStep(loss, optimizer);
   let state = step.init(module.init(random.key(0)));
   const begin = performance.now();
   const call = () => {
