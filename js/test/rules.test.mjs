@@ -126,6 +126,18 @@ test('names, alternatives, anonymous variables, constants in heads, facts of the
   assert.deepEqual(p.rows('Loved'), [['red'], ['green'], ['light blue']]);
 });
 
+test('the signature of a relation: its domains with their members, and whether rules derive it', () => {
+  const p = logic.program(`domain Colour = {red, green}. domain Size = 3. Is(Colour, Size). Big(c) :- Is(c, s), s > 1. N[c] = Is[c, s].`);
+  const [colour, size] = [{ name: 'Colour', size: 2, names: ['red', 'green'] }, { name: 'Size', size: 3, names: null }];
+  assert.deepEqual(p.relations.map((name) => p.signature(name)), [
+    { name: 'Is', domains: [colour, size], numbers: false, parameter: false, derived: false },
+    { name: 'Big', domains: [colour], numbers: false, parameter: false, derived: true },
+    { name: 'N', domains: [colour], numbers: true, parameter: false, derived: true },
+  ]);
+  assert.throws(() => p.signature('Was'), /program\.signature: there is no relation "Was"/);
+  p.dispose();
+});
+
 test('equations of relations with step are rules', () => {
   const text = `domain P = 7. Parent(P, P).
     Ancestor[x, z] = step(Parent[x, z]).

@@ -15,7 +15,7 @@ export {
 } from './rules/program.js';
 export type { Explanation } from './rules/explain.js';
 export type { InspectedJoin, InspectedRule } from './rules/inspection.js';
-export type { Semantics } from './rules/check.js';
+export type { Domain, Relation, Semantics } from './rules/check.js';
 export type { Member, Rows } from './rules/facts.js';
 export { ruleExamples, type RuleExample } from './rules/examples.js';
 export { RuleError, type Place } from './rules/syntax.js';

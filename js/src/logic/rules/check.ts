@@ -25,12 +25,15 @@ export type Semantics = 'boolean' | 'product' | 'goedel' | 'lukasiewicz' | 'lear
 
 export interface Domain {
   readonly name: string;
+  /** How many members. */
   readonly size: number;
+  /** Of the members, where they have any. */
   readonly names: readonly string[] | null;
 }
 
 export interface Relation {
   readonly name: string;
+  /** Of each argument. */
   readonly domains: readonly Domain[];
   /** Its entries are numbers, not truth values. */
   readonly numbers: boolean;

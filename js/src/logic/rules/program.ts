@@ -133,6 +133,12 @@ export class RuleProgram {
     return this.#relations.map(({ name }) => name);
   }
 
+  /** The domains of a relation's arguments with their members, and whether rules derive it. */
+  signature(name: string): Relation {
+    const { domains, ...rest } = this.#relation('program.signature', name);
+    return { ...rest, domains: domains.map((domain) => ({ ...domain, names: domain.names && [...domain.names] })) };
+  }
+
   /** What solve takes, of the inputs of its program. */
   #enter({ facts: { kept, ...forms }, params, temperature }: RuleInputs, rounds: number | null = null): { setting: Setting; facts: Tensors } {
     const { maxRounds, tolerance } = this.#options;
