@@ -3,11 +3,8 @@
 
 import type { Engine, LabMethods, Opened, PassesOff, Sample } from './protocol.ts';
 import type { Report } from './report.ts';
-import { ProblemError, Rpc } from './rpc.ts';
+import { Rpc, openPatiently } from './rpc.ts';
 
-/** The time limit of each attempt. In Firefox, while its developer tools listen to workers, making a worker within a
- *  worker sometimes never returns; another attempt then works. */
-const OPEN_MS = [5000, 10_000, 30_000];
 /** A program that takes longer than this to trace and compile is treated as one that never ends. */
 const INSPECT_MS = 10_000;
 const PREPARE_MS = 60_000;
@@ -21,18 +18,10 @@ export class Lab {
   constructor(private readonly engine: Engine) {}
 
   open(): Promise<Opened> {
-    if (this.opened === null || !this.rpc.alive) this.opened = this.start();
-    return this.opened;
-  }
-
-  private async start(attempt = 0): Promise<Opened> {
-    try {
-      return await this.rpc.ask('open', [this.engine], OPEN_MS[attempt]);
-    } catch (error) {
-      const stuck = error instanceof ProblemError && error.name === 'Stopped';
-      if (!stuck || attempt + 1 === OPEN_MS.length) throw error;
-      return this.start(attempt + 1);
+    if (this.opened === null || !this.rpc.alive) {
+      this.opened = openPatiently((limitMs) => this.rpc.ask('open', [this.engine], limitMs));
     }
+    return this.opened;
   }
 
   async inspect(source: string, off: PassesOff): Promise<Report> {

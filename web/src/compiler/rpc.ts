@@ -13,6 +13,21 @@ export class ProblemError extends Error {
 const problem = (name: string, message: string, hint = ''): ProblemError =>
   new ProblemError({ name, message, hint, line: null, column: null });
 
+/** The time limit of each attempt to open the library. In Firefox, while its developer tools listen to workers, making a
+ *  worker within a worker sometimes never returns; another attempt then works. */
+const OPEN_MS = [5000, 10_000, 30_000];
+
+/** Asks until the library is open. */
+export async function openPatiently<T>(ask: (limitMs: number) => Promise<T>, attempt = 0): Promise<T> {
+  try {
+    return await ask(OPEN_MS[attempt]);
+  } catch (error) {
+    const stuck = error instanceof ProblemError && error.name === 'Stopped';
+    if (!stuck || attempt + 1 === OPEN_MS.length) throw error;
+    return openPatiently(ask, attempt + 1);
+  }
+}
+
 interface Waiting {
   resolve(value: unknown): void;
   reject(error: ProblemError): void;

@@ -1,6 +1,7 @@
 // The Compiler tab: a program, its stages, kernels, memory, and source, and switches. Loaded when it is first
 // opened, so that the training page starts without it.
 
+import { javascript } from '@codemirror/lang-javascript';
 import '../style/code.css';
 import '../style/compiler.css';
 import { create, element, inside, setText } from '../views/dom.ts';
@@ -51,7 +52,7 @@ export class CompilerTab {
     private readonly surroundings: Surroundings,
   ) {
     root.innerHTML = panel;
-    this.editor = new Editor(element('program-editor'), () => this.edited());
+    this.editor = new Editor(element('program-editor'), javascript(), () => this.edited());
     this.stages = new StagesView(new CodeView(element('stage-text'), 'The stage as text'));
     this.kernels = new KernelsView(new CodeView(element('kernel-code'), 'Code of the kernel'), (kernel) => this.lab.wat(kernel));
     this.memory = new MemoryView();

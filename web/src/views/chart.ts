@@ -31,6 +31,8 @@ export interface ChartOptions {
   lines: Line[];
   /** Says the place of the pointer among the points, null outside; by default a text over the plot has step and values. */
   point?: (at: number | null) => void;
+  /** What the x axis counts. Default 'step'. */
+  unit?: string;
 }
 
 type Marks = readonly (readonly number[])[];
@@ -117,7 +119,7 @@ function readout(options: ChartOptions): uPlot.Plugin {
           const value = plot.data[i + 1][at];
           return typeof value === 'number' ? [`${line.label} ${options.value(value)}`] : [];
         });
-        box.textContent = [`step ${count(plot.data[0][at])}`, ...parts].join(' · ');
+        box.textContent = [`${options.unit ?? 'step'} ${count(plot.data[0][at])}`, ...parts].join(' · ');
       },
     },
   };

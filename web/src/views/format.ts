@@ -26,6 +26,9 @@ export function short(value: number, digits = 3): string {
     : String(Number(value.toPrecision(digits)));
 }
 
+/** Milliseconds, where less than a hundredth cannot be measured. */
+export const milliseconds = (value: number): string => (value < 0.01 ? '< 0.01' : significant(value, 2));
+
 export function percent(share: number): string {
   return `${(100 * share).toFixed(2)} %`;
 }

@@ -1,10 +1,9 @@
 // The program's editor. Tab leaves it, as it leaves any field; errors stand at their place in the text.
 
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
-import { javascript } from '@codemirror/lang-javascript';
 import { bracketMatching, indentOnInput, indentUnit, syntaxTree } from '@codemirror/language';
 import { setDiagnostics, type Diagnostic } from '@codemirror/lint';
-import { EditorState } from '@codemirror/state';
+import { EditorState, type Extension } from '@codemirror/state';
 import {
   drawSelection,
   EditorView,
@@ -21,7 +20,7 @@ export class Editor {
   private replacing = false;
 
   /** `onEdit`: the user changed the text. */
-  constructor(parent: HTMLElement, onEdit: () => void) {
+  constructor(parent: HTMLElement, language: Extension, onEdit: () => void) {
     this.view = new EditorView({
       parent,
       state: EditorState.create({
@@ -34,7 +33,7 @@ export class Editor {
           bracketMatching(),
           highlightActiveLine(),
           highlightActiveLineGutter(),
-          javascript(),
+          language,
           codeStyle,
           keymap.of([...defaultKeymap, ...historyKeymap]),
           EditorView.contentAttributes.of({ 'aria-label': 'Program', spellcheck: 'false' }),
@@ -57,7 +56,7 @@ export class Editor {
     this.replacing = false;
   }
 
-  /** The place, from 1, where the text stops being JavaScript; null: it is JavaScript as far as a parser can tell. */
+  /** The place, from 1, where the text leaves its language; null: it does not as far as a parser can tell. */
   syntaxError(): { line: number; column: number } | null {
     let at: number | null = null;
     syntaxTree(this.view.state).iterate({

@@ -1,0 +1,93 @@
+// What the page's address says of the tab: its page, the automaton's target with its settings, the example or the text of
+// rules. Nothing in it is believed; what is left out has its default.
+
+import { readPicture, writePicture } from './automaton/pictures.ts';
+import { FIRST, MOST_BATCH, MOST_RATE, MOST_SEED, TARGETS, defaults, isTarget, type Settings } from './automaton/targets.ts';
+
+/** A text that is longer does not fit into addresses. */
+const MOST_TEXT = 4000;
+
+export type LogicPage = 'automaton' | 'rules';
+
+const query = (): URLSearchParams => new URLSearchParams(location.search);
+
+function change(by: (query: URLSearchParams) => void): void {
+  const next = query();
+  by(next);
+  const text = next.toString();
+  const search = text === '' ? '' : `?${text}`;
+  if (search !== location.search) history.replaceState(null, '', `${location.pathname}${search}${location.hash}`);
+}
+
+/** Sets what is not null, removes what is. */
+const put = (values: Record<string, string | null>): void =>
+  change((next) => {
+    for (const [name, value] of Object.entries(values))
+      if (value === null) next.delete(name);
+      else next.set(name, value);
+  });
+
+export const readPage = (): LogicPage => (query().get('logic') === 'rules' ? 'rules' : 'automaton');
+
+export const writePage = (page: LogicPage): void => put({ logic: page === 'rules' ? page : null });
+
+export interface Asked {
+  settings: Settings;
+  /** Names of what could not be read. */
+  damaged: string[];
+}
+
+export function readSettings(picture: number[][]): Asked {
+  const given = query();
+  const damaged: string[] = [];
+  const read = <T>(name: string, parse: (text: string) => T | null, otherwise: T): T => {
+    const text = given.get(name);
+    if (text === null) return otherwise;
+    const value = parse(text);
+    if (value === null) damaged.push(name);
+    return value ?? otherwise;
+  };
+  const whole = (least: number, most: number) => (text: string) =>
+    /^\d{1,7}$/.test(text) && Number(text) >= least && Number(text) <= most ? Number(text) : null;
+  const share = (text: string): number | null => (/^[\d.e-]{1,12}$/.test(text) && Number(text) > 0 && Number(text) <= MOST_RATE ? Number(text) : null);
+  const target = read('target', (text) => (isTarget(text) ? text : null), FIRST);
+  const first = defaults(target, picture);
+  const settings: Settings = {
+    target,
+    seed: read('seed', whole(0, MOST_SEED), first.seed),
+    learningRate: read('rate', share, first.learningRate),
+    batch: read('batch', whole(1, MOST_BATCH), first.batch),
+    asynchronous: read('cells', (text) => (text === 'some' ? TARGETS[target].canBeAsynchronous : null), first.asynchronous),
+    picture: read('picture', readPicture, picture),
+  };
+  return { settings, damaged };
+}
+
+/** Only what is not as the target begins with. */
+export function writeSettings(settings: Settings): void {
+  const first = defaults(settings.target, settings.picture);
+  const unless = (same: boolean, text: string): string | null => (same ? null : text);
+  put({
+    target: unless(settings.target === FIRST, settings.target),
+    seed: unless(settings.seed === first.seed, String(settings.seed)),
+    rate: unless(settings.learningRate === first.learningRate, String(settings.learningRate)),
+    batch: unless(settings.batch === first.batch, String(settings.batch)),
+    cells: unless(!settings.asynchronous, 'some'),
+    picture: TARGETS[settings.target].drawn ? writePicture(settings.picture) : null,
+  });
+}
+
+export interface AskedRules {
+  example: string | null;
+  text: string | null;
+}
+
+export const readRules = (): AskedRules => {
+  const given = query();
+  const text = given.get('program');
+  return { example: given.get('rules'), text: text !== null && text.length <= MOST_TEXT ? text : null };
+};
+
+/** The example as it is, or a text of the visitor's. */
+export const writeRules = (example: string, text: string | null): void =>
+  put({ rules: example, program: text !== null && text.length <= MOST_TEXT ? text : null });

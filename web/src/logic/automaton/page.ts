@@ -1,0 +1,269 @@
+// The page of automata: settings, live training, the circuit that comes of it, and the large grid. Training goes slice by
+// slice: each is a question to the worker, so that a pause or another target comes between two of them.
+
+import { ProblemError } from '../../compiler/rpc.ts';
+import { History } from '../../state/history.ts';
+import { create, element, setText, setValue } from '../../views/dom.ts';
+import { count, plural, significant } from '../../views/format.ts';
+import { readSettings, writeSettings } from '../address.ts';
+import { CircuitCard } from '../circuit/circuit-card.ts';
+import { LargeGrid } from '../circuit/large-grid.ts';
+import type { Start } from '../circuit/protocol.ts';
+import { Films } from './films.ts';
+import { SettingsForm } from './form.ts';
+import { AutomatonLossChart } from './loss-chart.ts';
+import panel from './panel.html?raw';
+import { PICTURES, emptyPicture, isEmpty } from './pictures.ts';
+import type { CircuitFacts, Progress } from './protocol.ts';
+import { TARGETS, type Settings } from './targets.ts';
+import { Trainer } from './trainer.ts';
+
+const SLICE_MS = 60;
+/** A drawing rests for so long before an automaton is made for it. */
+const REST_MS = 500;
+const FIRST_PICTURE = 'heart';
+
+export class AutomatonPage {
+  private readonly trainer = new Trainer();
+  private readonly history = new History();
+  private readonly chart: AutomatonLossChart;
+  private readonly films: Films;
+  private readonly form: SettingsForm;
+  private readonly card: CircuitCard;
+  private readonly grid: LargeGrid;
+  private readonly start: HTMLButtonElement;
+  /** Counts automata: answers about an earlier one are dropped. */
+  private turn = 0;
+  private ready: Promise<boolean> = Promise.resolve(false);
+  private running = false;
+  private epoch = 0;
+  private resting: number | undefined;
+  /** What a stroke on the target sets its cells to. */
+  private ink = 1;
+
+  constructor(
+    root: HTMLElement,
+    private readonly quiet: () => void,
+  ) {
+    root.innerHTML = panel;
+    this.start = element('automaton-start');
+    this.chart = new AutomatonLossChart(this.history);
+    this.films = new Films({
+      press: (x, y, first) => this.paint(x, y, first),
+      marked: false,
+      describe: (x, y) => `Column ${x + 1}, row ${y + 1}: ${this.isDrawn && this.form.current.picture[y]?.[x] === 1 ? 'ink' : 'paper'}.`,
+    });
+    this.card = new CircuitCard((form) => this.trainer.write(form), (error) => this.fail(error));
+    this.grid = new LargeGrid(() => {
+      this.pause();
+      this.quiet();
+    }, (error) => this.fail(error));
+    const { settings, damaged } = readSettings(PICTURES.get(FIRST_PICTURE)!);
+    this.form = new SettingsForm(settings, {
+      changed: (changed) => {
+        writeSettings(changed);
+        this.reset('Started over.');
+      },
+      refused: (text) => this.say(text, true),
+    });
+    this.bind();
+    this.reset(damaged.length === 0 ? 'Press Start.' : `The address has no usable ${damaged.join(', ')}: the usual is taken. Press Start.`);
+  }
+
+  /** Nothing of this page uses the cores any more. */
+  rest(): void {
+    this.pause();
+    this.grid.rest();
+  }
+
+  private get isDrawn(): boolean {
+    return TARGETS[this.form.current.target].drawn;
+  }
+
+  private bind(): void {
+    const on = (id: string, act: () => void): void => element(id).addEventListener('click', act);
+    on('automaton-start', () => void this.train());
+    on('automaton-pause', () => this.pause('Paused.'));
+    on('automaton-reset', () => this.reset('A fresh automaton. Press Start.'));
+    on('automaton-take', () => void this.take());
+    on('automaton-clear', () => this.redraw(emptyPicture()));
+    element('automaton-glyphs').append(
+      ...[...PICTURES].map(([name, picture]) => {
+        const button = create('button', '', name);
+        button.type = 'button';
+        button.dataset.testid = `automaton-glyph-${name}`;
+        button.addEventListener('click', () => this.redraw(picture.map((row) => [...row])));
+        return button;
+      }),
+    );
+  }
+
+  private reset(text: string): void {
+    const turn = ++this.turn;
+    clearTimeout(this.resting);
+    this.setRunning(false);
+    this.epoch = 0;
+    this.history.clear();
+    this.chart.draw();
+    this.card.clear();
+    this.grid.clear();
+    for (const id of ['automaton-epoch', 'automaton-epoch-ms', 'automaton-loss', 'automaton-hard-accuracy']) setValue(element(id), '–', null);
+    setText(element('automaton-epoch-of'), 'not started');
+    const { current } = this.form;
+    setText(element('automaton-story'), TARGETS[current.target].story);
+    element('automaton-drawing').hidden = !this.isDrawn;
+    element('automaton-wanted').classList.toggle('drawable', this.isDrawn);
+    this.ready = this.make(turn, current, text);
+  }
+
+  private async make(turn: number, settings: Settings, text: string): Promise<boolean> {
+    if (TARGETS[settings.target].drawn && isEmpty(settings.picture)) {
+      this.showPicture(settings.picture);
+      this.say('There is nothing to learn yet: draw a picture in the target, or choose one.', true);
+      return false;
+    }
+    this.say('Making the gates…');
+    try {
+      const { threads, gates, film } = await this.trainer.make(settings);
+      if (turn !== this.turn) return false;
+      this.films.show(film);
+      setText(element('automaton-threads'), `${plural(threads, 'thread')}, ${count(gates)} gates`);
+      element<HTMLButtonElement>('automaton-take').disabled = false;
+      this.say(text);
+      return true;
+    } catch (error) {
+      if (turn === this.turn) this.fail(error);
+      return false;
+    }
+  }
+
+  private async train(): Promise<void> {
+    if (this.running) return;
+    const { turn } = this;
+    this.setRunning(true);
+    this.grid.rest();
+    this.quiet();
+    // An automaton whose worker has ended is made again.
+    if (!(await this.ready) && turn === this.turn) this.ready = this.make(turn, this.form.current, '');
+    if (!(await this.ready) || turn !== this.turn) {
+      if (turn === this.turn) this.setRunning(false);
+      return;
+    }
+    if (!this.running) return;
+    this.say('Training…');
+    try {
+      while (this.running && turn === this.turn) {
+        const progress = await this.trainer.train(SLICE_MS);
+        if (turn !== this.turn) return;
+        this.show(progress);
+        if (!progress.solved) continue;
+        this.setRunning(false);
+        await this.take(`Solved in ${plural(progress.epoch, 'epoch')}`);
+      }
+    } catch (error) {
+      if (turn === this.turn) this.fail(error);
+    }
+  }
+
+  private pause(text?: string): void {
+    if (!this.running) return;
+    this.setRunning(false);
+    if (text !== undefined) this.say(text);
+  }
+
+  private setRunning(running: boolean): void {
+    const hadFocus = document.activeElement;
+    const pause = element<HTMLButtonElement>('automaton-pause');
+    this.running = running;
+    this.start.disabled = running;
+    pause.disabled = !running;
+    // A disabled button loses the focus; hand it to the one that takes its place.
+    if (hadFocus === this.start && running) pause.focus();
+    if (hadFocus === pause && !running) this.start.focus();
+  }
+
+  private show({ epoch, losses, epochMs, accuracy, film }: Progress): void {
+    losses.forEach((loss, i) => this.history.push(epoch - losses.length + 1 + i, { loss, norm: NaN, rate: NaN, ms: NaN }));
+    this.epoch = epoch;
+    this.chart.draw();
+    setValue(element('automaton-epoch'), count(epoch), epoch);
+    setText(element('automaton-epoch-of'), this.isRandom ? 'fresh grids each' : 'the same grid each');
+    setValue(element('automaton-epoch-ms'), epochMs === null ? '–' : significant(epochMs), epochMs);
+    const mean = this.history.meanLoss ?? NaN;
+    setValue(element('automaton-loss'), mean >= 1e-3 ? significant(mean) : mean.toExponential(1), mean);
+    if (accuracy !== null) setValue(element('automaton-hard-accuracy'), `${(100 * accuracy).toFixed(accuracy === 1 ? 0 : 2)} %`, accuracy);
+    if (film !== null) this.films.show(film);
+    if (!Number.isFinite(mean)) {
+      this.pause();
+      this.say('The loss is no longer a number: reset, and try a lower learning rate.', true);
+    }
+  }
+
+  private get isRandom(): boolean {
+    return this.form.current.target.startsWith('checkerboard');
+  }
+
+  /** The gates as they are now. */
+  private async take(solved?: string): Promise<void> {
+    const { turn } = this;
+    this.pause();
+    const button = element<HTMLButtonElement>('automaton-take');
+    button.disabled = true;
+    this.say(`${solved === undefined ? '' : `${solved}. `}Taking the circuit out and pruning it…`);
+    try {
+      if (!(await this.ready)) return;
+      const facts = await this.trainer.circuit();
+      if (turn !== this.turn) return;
+      await this.showCircuit(facts, solved);
+    } catch (error) {
+      if (turn === this.turn) this.fail(error);
+    } finally {
+      if (turn === this.turn) button.disabled = false;
+    }
+  }
+
+  private async showCircuit(facts: CircuitFacts, solved?: string): Promise<void> {
+    const { accuracy, gates } = facts;
+    setValue(element('automaton-hard-accuracy'), `${(100 * accuracy).toFixed(accuracy === 1 ? 0 : 2)} %`, accuracy);
+    const what = solved ?? (accuracy === 1 ? 'It does its task' : `After ${plural(this.epoch, 'epoch')} it does not do its task yet`);
+    this.say(`${what}: the circuit has ${plural(gates.length, 'gate')}. It is drawn below, and runs on the large grid.`);
+    const starts: Start = this.isDrawn ? 'seeds' : this.form.current.target === 'life' ? 'soup' : 'random';
+    await Promise.all([this.card.show(facts), this.grid.show(facts, starts)]);
+  }
+
+  private paint(x: number, y: number, first: boolean): void {
+    if (!this.isDrawn) return;
+    const picture = this.form.current.picture.map((row) => [...row]);
+    if (first) this.ink = 1 - picture[y][x];
+    picture[y][x] = this.ink;
+    this.form.current.picture.splice(0, picture.length, ...picture);
+    this.showPicture(picture);
+    clearTimeout(this.resting);
+    this.pause();
+    this.resting = window.setTimeout(() => this.form.setPicture(picture), REST_MS);
+  }
+
+  private redraw(picture: number[][]): void {
+    clearTimeout(this.resting);
+    this.showPicture(picture);
+    this.form.setPicture(picture);
+  }
+
+  private showPicture(picture: number[][]): void {
+    this.films.showTarget({ width: picture[0].length, height: picture.length, values: picture.flat().map((bit) => 255 * bit) });
+  }
+
+  private fail(error: unknown): void {
+    if (error instanceof ProblemError && error.name === 'Cancelled') return;
+    this.setRunning(false);
+    this.ready = Promise.resolve(false);
+    const { message, hint } = error instanceof ProblemError ? error.problem : { message: String(error), hint: '' };
+    this.say(`${message}${hint === '' || message.includes(hint) ? '' : ` (${hint})`}. Start begins with a fresh automaton.`, true);
+  }
+
+  private say(text: string, problem = false): void {
+    const line = element('automaton-notice');
+    setText(line, text);
+    line.classList.toggle('problem', problem);
+  }
+}

@@ -1,0 +1,83 @@
+// What an automaton can learn here, with the settings that each target begins with.
+
+export type TargetName = 'checkerboard-small' | 'checkerboard' | 'life' | 'picture' | 'healing';
+
+export interface Settings {
+  target: TargetName;
+  /** Of the wires, of the first gates and of all chance. */
+  seed: number;
+  learningRate: number;
+  /** Grids in an epoch. */
+  batch: number;
+  /** Only some of the cells, by chance, change in a step. */
+  asynchronous: boolean;
+  /** Rows of 0 and 1, where a picture is learnt. */
+  picture: number[][];
+}
+
+export interface Target {
+  title: string;
+  /** What is to be learnt, for people. */
+  story: string;
+  learningRate: number;
+  batch: number;
+  /** Whether it is a picture of the visitor's. */
+  drawn: boolean;
+  /** Whether it can be learnt by cells that change at random times. */
+  canBeAsynchronous: boolean;
+}
+
+export const TARGETS: Record<TargetName, Target> = {
+  'checkerboard-small': {
+    title: 'Checkerboard, small net',
+    story: 'From random bits, squares of 2 × 2 within 20 steps. Every cell sees its eight neighbours and knows nothing of its place.',
+    learningRate: 0.1,
+    batch: 2,
+    drawn: false,
+    canBeAsynchronous: true,
+  },
+  checkerboard: {
+    title: 'Checkerboard, full net',
+    story: 'The same board, learnt by three thousand gates: slower epochs, and fewer of them.',
+    learningRate: 0.1,
+    batch: 2,
+    drawn: false,
+    canBeAsynchronous: true,
+  },
+  life: {
+    title: 'Game of Life',
+    story: "Conway's rule from all 512 neighbourhoods, which this grid has once each. Once every cell is right, the circuit is exact.",
+    learningRate: 0.05,
+    batch: 1,
+    drawn: false,
+    canBeAsynchronous: false,
+  },
+  picture: {
+    title: 'Your picture, grown',
+    story: 'One cell in the middle grows into the picture within 12 steps. Draw it, or choose one.',
+    learningRate: 0.05,
+    batch: 1,
+    drawn: true,
+    canBeAsynchronous: false,
+  },
+  healing: {
+    title: 'Your picture, healing',
+    story: 'The picture grows, and grows again where a square of it was cleared. It takes longer than growing alone.',
+    learningRate: 0.05,
+    batch: 1,
+    drawn: true,
+    canBeAsynchronous: false,
+  },
+};
+
+export const isTarget = (name: unknown): name is TargetName => typeof name === 'string' && Object.hasOwn(TARGETS, name);
+
+export const FIRST: TargetName = 'checkerboard-small';
+export const MOST_SEED = 999_999;
+export const MOST_BATCH = 16;
+export const MOST_RATE = 1;
+
+export function defaults(target: TargetName, picture: number[][]): Settings {
+  const { learningRate, batch } = TARGETS[target];
+  return { target, seed: 1, learningRate, batch, asynchronous: false, picture };
+}

@@ -1,0 +1,226 @@
+// The large grid: the circuit runs on it in a worker, turn by turn, while the visitor draws, damages and resizes. A turn
+// begins when the picture of the one before is on the page.
+
+import { Rpc, openPatiently } from '../../compiler/rpc.ts';
+import { create, element, inside, setText, setValue } from '../../views/dom.ts';
+import { count, scaled } from '../../views/format.ts';
+import type { CircuitFacts } from '../automaton/protocol.ts';
+import type { Edit, Frame, GridMethods, Palette, Start, Tool } from './protocol.ts';
+
+const TURN_MS = 24;
+const LIMIT_MS = 30_000;
+const SIDES = [64, 128, 256, 512, 1024, 2048];
+/** Cells of all channels that a grid may have. */
+const MOST_CELLS = 1 << 25;
+const FIRST_SIDE = 512;
+/** Cells between two seeds: pictures do not touch. */
+const APART = 3;
+
+export class LargeGrid {
+  private readonly rpc = new Rpc<GridMethods>(
+    () => new Worker(new URL('../workers/grid.ts', import.meta.url), { type: 'module', name: 'grid' }),
+  );
+  private readonly canvas = element<HTMLCanvasElement>('grid-canvas');
+  private readonly side = element<HTMLSelectElement>('grid-side');
+  private readonly speed = element<HTMLSelectElement>('grid-speed');
+  private readonly channel = element<HTMLSelectElement>('grid-channel');
+  private readonly brush = element<HTMLInputElement>('grid-brush');
+  private readonly run = element<HTMLButtonElement>('grid-run');
+  private readonly tools: HTMLButtonElement[];
+  private facts: CircuitFacts | null = null;
+  private start: Start = 'random';
+  private edits: Edit[] = [];
+  private running = false;
+  private busy = false;
+  /** A picture is asked for without a step. */
+  private asked = false;
+  private oneStep = false;
+  private pen: number | null = null;
+  private last: { x: number; y: number } | null = null;
+  private generation = 0;
+
+  constructor(
+    private readonly quiet: () => void,
+    private readonly fail: (error: unknown) => void,
+  ) {
+    this.tools = [...element('grid-tools').querySelectorAll('button')];
+    for (const button of this.tools) button.addEventListener('click', () => this.choose(button));
+    this.run.addEventListener('click', () => this.setRunning(!this.running));
+    element('grid-step').addEventListener('click', () => {
+      this.setRunning(false);
+      this.oneStep = true;
+      this.look();
+    });
+    element('grid-again').addEventListener('click', () => void this.make(false));
+    element('grid-damage').addEventListener('click', () => this.damage());
+    this.side.addEventListener('change', () => void this.make(true));
+    for (const input of [this.channel, this.speed]) input.addEventListener('change', () => this.look());
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.look());
+    this.bindPen();
+  }
+
+  clear(): void {
+    this.facts = null;
+    this.generation++;
+    this.rpc.end();
+    this.setRunning(false);
+    this.busy = false;
+    this.edits = [];
+    element('grid-body').hidden = true;
+    element('grid-empty').hidden = false;
+  }
+
+  /** A circuit to run: starts is what its grids begin with. */
+  async show(facts: CircuitFacts, starts: Start): Promise<void> {
+    this.clear();
+    this.facts = facts;
+    this.start = starts;
+    const { channels } = facts;
+    this.fill(this.side, SIDES.filter((side) => channels * side * side <= MOST_CELLS).map((side) => [String(side), `${count(side)} × ${count(side)}`]));
+    this.side.value = String(Math.min(FIRST_SIDE, Number(this.side.options[this.side.options.length - 1].value)));
+    this.fill(this.channel, Array.from({ length: Math.min(channels, 16) }, (_, i) => [String(i), `channel ${i}`]));
+    inside(element('grid-tools'), '[data-tool=seed]').hidden = starts !== 'seeds';
+    this.choose(this.tools.find(({ dataset }) => dataset.tool === (starts === 'seeds' ? 'seed' : 'draw'))!);
+    element('grid-empty').hidden = true;
+    element('grid-body').hidden = false;
+    const { generation } = this;
+    try {
+      const threads = await openPatiently((limitMs) => this.rpc.ask('open', [facts.json], limitMs));
+      if (generation !== this.generation) return;
+      setText(element('grid-threads'), threads === 1 ? 'one thread' : `${threads} threads`);
+      await this.make(false);
+    } catch (error) {
+      if (generation === this.generation) this.fail(error);
+    }
+  }
+
+  rest(): void {
+    this.setRunning(false);
+  }
+
+  private fill(select: HTMLSelectElement, options: readonly (readonly string[])[]): void {
+    select.replaceChildren(
+      ...options.map(([value, text]) => {
+        const option = create('option', '', text);
+        option.value = value;
+        return option;
+      }),
+    );
+  }
+
+  private async make(keep: boolean): Promise<void> {
+    if (this.facts === null) return;
+    const apart = APART * this.facts.cells.width;
+    try {
+      await this.rpc.ask('make', [Number(this.side.value), this.start, apart, keep], LIMIT_MS);
+      this.look();
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  private setRunning(running: boolean): void {
+    this.running = running && this.facts !== null;
+    setText(inside(this.run, 'span'), this.running ? 'Pause' : 'Run');
+    this.run.setAttribute('aria-pressed', String(this.running));
+    if (!this.running) return;
+    this.quiet();
+    void this.turns();
+  }
+
+  private look(): void {
+    this.asked = true;
+    void this.turns();
+  }
+
+  private async turns(): Promise<void> {
+    if (this.busy || this.facts === null) return;
+    this.busy = true;
+    const { generation } = this;
+    try {
+      while (generation === this.generation && (this.running || this.asked)) {
+        this.asked = false;
+        this.paint(await this.rpc.ask('advance', [this.turn()], LIMIT_MS));
+        await new Promise((drawn) => requestAnimationFrame(drawn));
+      }
+    } catch (error) {
+      if (generation === this.generation) {
+        this.setRunning(false);
+        this.fail(error);
+      }
+    }
+    if (generation === this.generation) this.busy = false;
+  }
+
+  private turn(): Parameters<GridMethods['advance']>[0] {
+    const most = this.oneStep ? 1 : this.running ? Number(this.speed.value) : 0;
+    this.oneStep = false;
+    const edits = this.edits;
+    this.edits = [];
+    return { ms: TURN_MS, most, edits, channel: Number(this.channel.value), palette: palette() };
+  }
+
+  private paint({ side, pixels, steps, cellsPerSecond }: Frame): void {
+    if (this.canvas.width !== side) this.canvas.width = this.canvas.height = side;
+    this.canvas.getContext('2d')?.putImageData(new ImageData(pixels, side, side), 0, 0);
+    setValue(element('grid-steps'), count(steps), steps);
+    setValue(element('grid-speed-now'), cellsPerSecond === null ? '–' : scaled(cellsPerSecond), cellsPerSecond);
+  }
+
+  private choose(button: HTMLButtonElement): void {
+    for (const each of this.tools) each.setAttribute('aria-pressed', String(each === button));
+  }
+
+  private get tool(): Tool {
+    return (this.tools.find((button) => button.getAttribute('aria-pressed') === 'true')?.dataset.tool ?? 'draw') as Tool;
+  }
+
+  /** A square of a quarter of the side is cleared somewhere. */
+  private damage(): void {
+    const side = Number(this.side.value);
+    const place = (): number => Math.floor(side * (0.2 + 0.6 * Math.random()));
+    this.edits.push({ tool: 'damage', x: place(), y: place(), size: side >> 2 });
+    this.look();
+  }
+
+  private bindPen(): void {
+    this.canvas.addEventListener('pointerdown', (event) => {
+      if (event.button !== 0 || this.pen !== null) return;
+      this.pen = event.pointerId;
+      this.canvas.setPointerCapture(event.pointerId);
+      this.last = null;
+      this.stroke(event);
+    });
+    this.canvas.addEventListener('pointermove', (event) => {
+      if (event.pointerId === this.pen && this.tool !== 'seed') this.stroke(event);
+    });
+    for (const end of ['pointerup', 'pointercancel'] as const) this.canvas.addEventListener(end, () => (this.pen = null));
+  }
+
+  /** Squares from where the pen was to where it is, without gaps. */
+  private stroke(event: PointerEvent): void {
+    const box = this.canvas.getBoundingClientRect();
+    const side = Number(this.side.value);
+    const to = { x: Math.floor(((event.clientX - box.left) / box.width) * side), y: Math.floor(((event.clientY - box.top) / box.height) * side) };
+    const from = this.last ?? to;
+    const size = Math.max(1, Math.round((Number(this.brush.value) / 100) * side));
+    const count = Math.ceil(Math.hypot(to.x - from.x, to.y - from.y) / Math.max(1, size / 2));
+    for (let i = 1; i <= Math.max(1, count); i++) {
+      const share = count === 0 ? 1 : i / count;
+      const at = (a: number, b: number): number => Math.round(a + share * (b - a));
+      this.edits.push({ tool: this.tool, x: at(from.x, to.x), y: at(from.y, to.y), size });
+    }
+    this.last = to;
+    this.look();
+  }
+}
+
+/** The page's colours as words of RGBA. */
+function palette(): Palette {
+  const word = (name: string): number => {
+    const hex = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+    const [r, g, b] = [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+    return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+  };
+  return { off: word('--cell-off'), on: word('--cell-on') };
+}

@@ -1,0 +1,273 @@
+// The page of rules: a program in the editor, what it derives round by round, answers, proofs, and what it runs.
+
+import { ProblemError } from '../../compiler/rpc.ts';
+import { Editor } from '../../compiler/views/editor.ts';
+import type { Problem } from '../../compiler/protocol.ts';
+import { create, element, setText, setValue } from '../../views/dom.ts';
+import { count, milliseconds, plural } from '../../views/format.ts';
+import { readRules, writeRules } from '../address.ts';
+import { TITLES, generations, type Example } from './examples.ts';
+import { rulesLanguage } from './language.ts';
+import { Matrices, factText } from './matrices.ts';
+import panel from './panel.html?raw';
+import { proofTree } from './proof.ts';
+import type { Answers, Cell, Result, Semantics, Source } from './protocol.ts';
+import { Reasoner } from './reasoner.ts';
+import { Rounds } from './rounds.ts';
+import { answersTable, joinsTable } from './tables.ts';
+
+const TYPING_MS = 350;
+const FIRST = 'family';
+const OWN = 'own';
+
+export class RulesPage {
+  private readonly reasoner = new Reasoner();
+  private readonly editor: Editor;
+  private readonly matrices: Matrices;
+  private readonly rounds: Rounds;
+  private examples: Example[] = [];
+  private typing: number | undefined;
+  /** Counts what was asked for: older answers are dropped. */
+  private turn = 0;
+  private busy = false;
+  private wanted = false;
+  /** What the page shows. */
+  private source: Source | null = null;
+  private params: Source['params'] = {};
+
+  constructor(
+    root: HTMLElement,
+    private readonly quiet: () => void,
+  ) {
+    root.innerHTML = panel;
+    this.editor = new Editor(element('rules-editor'), rulesLanguage, () => this.edited());
+    this.matrices = new Matrices(element('rules-matrices'), (fact) => void this.explain(fact));
+    this.rounds = new Rounds((iteration) => this.matrices.show(iteration));
+    this.bind();
+    void this.open();
+  }
+
+  rest(): void {
+    this.rounds.play(false);
+  }
+
+  private get chosen(): HTMLSelectElement {
+    return element('rules-example');
+  }
+
+  private get semantics(): HTMLSelectElement {
+    return element('rules-semantics');
+  }
+
+  private get temperature(): HTMLInputElement {
+    return element('rules-temperature');
+  }
+
+  private bind(): void {
+    element('rules-run').addEventListener('click', () => void this.run());
+    element('rules-editor').addEventListener(
+      'keydown',
+      (event) => {
+        if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
+        event.preventDefault();
+        event.stopPropagation();
+        void this.run();
+      },
+      { capture: true },
+    );
+    this.chosen.addEventListener('change', () => this.choose(this.chosen.value));
+    this.semantics.addEventListener('change', () => {
+      this.showTemperature();
+      void this.run();
+    });
+    this.temperature.addEventListener('input', () => {
+      this.showTemperature();
+      void this.run();
+    });
+    element('rules-ask').addEventListener('submit', (event) => {
+      event.preventDefault();
+      void this.ask();
+    });
+  }
+
+  private async open(): Promise<void> {
+    this.say('Loading the library…');
+    try {
+      const found = await this.reasoner.open();
+      const long: Example = { name: 'generations', title: TITLES.generations, text: generations(), semantics: 'boolean', temperature: 0, params: {} };
+      this.examples = [...found, long];
+    } catch (error) {
+      this.fail(error);
+      return;
+    }
+    this.fillExamples();
+    const { example, text } = readRules();
+    const first = this.examples.some(({ name }) => name === example) ? example! : FIRST;
+    this.choose(first, text);
+    if (example !== null && example !== first && text === null) this.say(`There is no example called ${example.slice(0, 40)}: this is another.`, true);
+  }
+
+  private fillExamples(): void {
+    const options = [...this.examples, { name: OWN, title: 'Your own' }].map(({ name, title }) => {
+      const option = create('option', '', title);
+      option.value = name;
+      option.hidden = name === OWN;
+      return option;
+    });
+    this.chosen.replaceChildren(...options);
+  }
+
+  /** text: the visitor's, in place of the example's. */
+  private choose(name: string, text: string | null = null): void {
+    const example = this.examples.find((each) => each.name === name);
+    if (example === undefined) return;
+    this.editor.text = text ?? example.text;
+    this.params = example.params;
+    this.semantics.value = example.semantics;
+    this.temperature.value = String(example.temperature);
+    this.chosen.value = text === null ? name : OWN;
+    this.showTemperature();
+    if (text === null) writeRules(name, null);
+    void this.run();
+  }
+
+  private showTemperature(): void {
+    element('rules-temperature-label').hidden = this.semantics.value !== 'learnt';
+    const value = Number(this.temperature.value);
+    setText(element('rules-temperature-value'), value === 0 ? '0: deduces' : `${value.toFixed(2)}: by analogy`);
+  }
+
+  private edited(): void {
+    clearTimeout(this.typing);
+    this.chosen.value = OWN;
+    this.typing = window.setTimeout(() => {
+      writeRules(FIRST, this.editor.text);
+      void this.check();
+    }, TYPING_MS);
+  }
+
+  private now(): Source {
+    const semantics = this.semantics.value as Semantics;
+    return { text: this.editor.text, semantics, temperature: semantics === 'learnt' ? Number(this.temperature.value) : 0, params: semantics === 'learnt' ? this.params : {} };
+  }
+
+  /** While the visitor types: errors only. */
+  private async check(): Promise<void> {
+    const turn = ++this.turn;
+    try {
+      await this.reasoner.check(this.now());
+      if (turn === this.turn) this.say('Press Run, or Ctrl and Enter in the editor.');
+    } catch (error) {
+      if (turn === this.turn) this.fail(error);
+    }
+  }
+
+  /** One run is under way at most, and one waits: it takes what is on the page by then. */
+  private async run(): Promise<void> {
+    this.wanted = true;
+    if (this.busy) return;
+    this.busy = true;
+    while (this.wanted) {
+      this.wanted = false;
+      await this.runOnce();
+    }
+    this.busy = false;
+  }
+
+  private async runOnce(): Promise<void> {
+    clearTimeout(this.typing);
+    const turn = ++this.turn;
+    const source = this.now();
+    this.quiet();
+    this.say('Running…');
+    try {
+      const result = await this.reasoner.run(source);
+      if (turn !== this.turn) return;
+      this.show(source, result);
+      if (this.wanted) return;
+      const rules = await this.reasoner.rules(source);
+      if (turn === this.turn) element('rules-joins').replaceChildren(joinsTable(rules));
+    } catch (error) {
+      if (turn === this.turn) this.fail(error);
+    }
+  }
+
+  private show(source: Source, { relations, rounds, iterations, count: facts, ms, compileMs, queries }: Result): void {
+    const isWarmer = this.source !== null && this.source.text === source.text && this.source.temperature !== source.temperature;
+    this.source = source;
+    this.editor.mark(null);
+    this.say(`${plural(facts, 'fact')} derived in ${plural(iterations, 'round')}.`);
+    setValue(element('rules-count'), count(facts), facts);
+    setValue(element('rules-ms'), milliseconds(ms), ms);
+    setText(element('rules-compile'), `compiled in ${milliseconds(compileMs)} ms`);
+    setValue(element('rules-iterations'), count(iterations), iterations);
+    this.matrices.open(relations);
+    this.rounds.open(rounds, !isWarmer);
+    element('rules-answers').replaceChildren(...queries.map((each) => this.table(each)));
+    const wanted = relations.find(({ derived, numbers }) => derived && !numbers);
+    if (wanted !== undefined) {
+      const letters = 'xyzuvw';
+      element<HTMLInputElement>('rules-query').placeholder = `${wanted.name}(${wanted.axes.map((_, i) => letters[i] ?? `x${i}`).join(', ')})`;
+    }
+    element('rules-why').replaceChildren(create('p', 'empty', 'Choose an answer, or a fact in a matrix.'));
+  }
+
+  private table(answers: Answers): HTMLElement {
+    return answersTable(answers, (row) => void this.explain(fill(answers, row)));
+  }
+
+  private async ask(): Promise<void> {
+    const input = element<HTMLInputElement>('rules-query');
+    const text = input.value.trim() === '' ? input.placeholder : input.value;
+    if (this.source === null) return;
+    const { turn } = this;
+    try {
+      const answers = await this.reasoner.query(this.source, text);
+      if (turn === this.turn) element('rules-answers').prepend(this.table({ ...answers, text }));
+    } catch (error) {
+      if (turn === this.turn) this.fail(error, false);
+    }
+  }
+
+  private async explain(fact: string): Promise<void> {
+    if (this.source === null) return;
+    const box = element('rules-why');
+    const { turn } = this;
+    try {
+      const proof = await this.reasoner.explain(this.source, fact);
+      if (turn !== this.turn) return;
+      box.replaceChildren(
+        proof === null ? create('p', '', create('code', '', fact), ' does not hold.') : create('ul', 'proof', proofTree(proof)),
+      );
+    } catch (error) {
+      if (turn === this.turn) box.replaceChildren(create('p', 'problem', error instanceof Error ? error.message : String(error)));
+    }
+  }
+
+  /** What was shown last stays, so that a typing error does not empty the page. */
+  private fail(error: unknown, inText = true): void {
+    const problem: Problem = error instanceof ProblemError ? error.problem : { name: 'Error', message: String(error), hint: '', line: null, column: null };
+    if (problem.name === 'Cancelled') return;
+    if (inText) this.editor.mark(problem);
+    const { message, hint } = problem;
+    this.say(`${message}${hint === '' || message.includes(hint) ? '' : ` (${hint})`}`, true);
+  }
+
+  private say(text: string, problem = false): void {
+    const line = element('rules-problem');
+    setText(line, text);
+    line.classList.toggle('problem', problem);
+  }
+}
+
+/** The fact that an answer is about: its variables have members. */
+function fill({ text, columns }: Answers, row: readonly Cell[]): string {
+  const [name, inside = ''] = /^\s*([^\s(]+)\s*(?:\(([^]*)\))?/u.exec(text)?.slice(1) ?? [text, ''];
+  const terms = inside === '' ? [] : inside.split(',').map((term) => term.trim());
+  const members = terms.map((term): Cell => {
+    const at = columns.indexOf(term);
+    if (at >= 0) return row[at];
+    return /^['"]/u.test(term) ? term.slice(1, -1) : Number(term);
+  });
+  return factText(name, members);
+}

@@ -1,0 +1,57 @@
+// The Logic tab: automata whose rule is a circuit that learns, and rules that are tensors. Loaded when it is first opened;
+// each of its two pages when that is first shown.
+
+import '../style/code.css';
+import '../style/logic.css';
+import { element } from '../views/dom.ts';
+import { Tabs } from '../views/tabs.ts';
+import { readPage, writePage, type LogicPage } from './address.ts';
+import panel from './panel.html?raw';
+
+export interface Surroundings {
+  /** Something is about to be timed: nothing else should use the cores. */
+  quiet(): void;
+  fail(message: string): void;
+}
+
+interface Page {
+  /** It is no longer looked at. */
+  rest(): void;
+}
+
+const LOAD: Record<LogicPage, (root: HTMLElement, quiet: () => void) => Promise<Page>> = {
+  automaton: async (root, quiet) => new (await import('./automaton/page.ts')).AutomatonPage(root, quiet),
+  rules: async (root, quiet) => new (await import('./rules/page.ts')).RulesPage(root, quiet),
+};
+
+const ID = 'logic-';
+
+export class LogicTab {
+  private readonly pages = new Map<LogicPage, Promise<Page>>();
+
+  constructor(
+    root: HTMLElement,
+    private readonly surroundings: Surroundings,
+  ) {
+    root.innerHTML = panel;
+    const tabs = new Tabs(element('logic-pages'), (id) => {
+      const page = id.slice(ID.length) as LogicPage;
+      writePage(page);
+      this.open(page);
+    });
+    const first = readPage();
+    tabs.show(`${ID}${first}`);
+    this.open(first);
+  }
+
+  private open(page: LogicPage): void {
+    for (const [other, opened] of this.pages) if (other !== page) void opened.then((each) => each.rest());
+    if (this.pages.has(page)) return;
+    const opened = LOAD[page](element(`${ID}${page}`), () => this.surroundings.quiet());
+    this.pages.set(page, opened);
+    opened.catch((error: unknown) => {
+      this.pages.delete(page);
+      this.surroundings.fail(`the page of ${page} could not be loaded: ${String(error)}`);
+    });
+  }
+}

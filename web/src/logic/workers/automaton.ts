@@ -1,0 +1,222 @@
+// Trains an automaton a slice of time after the other, films it, and takes the circuit out of it.
+
+import * as sn from 'sinter';
+import * as logic from 'sinter/logic';
+import { answer } from '../../compiler/workers/answer.ts';
+import { describe } from '../../compiler/workers/source.ts';
+import type { AutomatonMethods, CircuitFacts, Film, Form, Made, Progress } from '../automaton/protocol.ts';
+import type { Settings, TargetName } from '../automaton/targets.ts';
+
+/** Epochs whose median time is shown. */
+const TIMES = 25;
+/** The least time between two films, or two looks at the hard gates, while training goes on. */
+const LOOK_MS = 350;
+/** At most this share of the time is spent on looking. */
+const LOOK_SHARE = 0.2;
+/** Grids on which hard gates have to be right once they are right on those of an epoch. */
+const PROOF_GRIDS = 16;
+
+/** The run that is shown of a circuit: its least steps, and where the grid of the task is long, the grid and how many cells
+ *  of it are 1 at first. */
+const LEAST_STEPS = 12;
+const LONG_GRID = [20, 20] as const;
+const SOUP = 0.4;
+
+const TASKS: Record<TargetName, (settings: Settings, options: logic.tasks.TaskOptions) => logic.AutomatonOptions> = {
+  'checkerboard-small': (_, options) => logic.tasks.checkerboard({ ...options, update: 'small' }),
+  checkerboard: (_, options) => logic.tasks.checkerboard({ ...options, update: 'full' }),
+  life: (_, options) => logic.tasks.gameOfLife(options),
+  picture: ({ picture }, options) => logic.tasks.picture(picture, options),
+  healing: ({ picture }, options) => logic.tasks.healing(picture, options),
+};
+
+const levels = (values: ArrayLike<number>): Uint8Array => Uint8Array.from(values, (value) => Math.round(255 * Math.min(1, Math.max(0, value))));
+
+class Training {
+  readonly automaton: logic.Automaton;
+  private state: logic.AutomatonState;
+  private readonly key: sn.Tensor;
+  private epoch = 0;
+  private times: number[] = [];
+  private lookedAt = -Infinity;
+  private lookMs = 0;
+
+  constructor(private readonly settings: Settings) {
+    const { seed, batch, learningRate, asynchronous } = settings;
+    this.automaton = logic.automaton(
+      TASKS[settings.target](settings, {
+        seed,
+        batch,
+        ...(asynchronous ? { asynchronous, steps: 50 } : {}),
+        optimizer: sn.optim.adamw({ lr: learningRate, beta2: 0.99, weightDecay: 0.01, clipNorm: 100 }),
+      }),
+    );
+    this.key = sn.keep(sn.random.key(seed));
+    this.state = sn.keep(sn.tidy(() => this.automaton.init(this.key)));
+  }
+
+  get gates(): number {
+    const { perception, update } = this.automaton;
+    return [...perception, ...update].reduce((sum, { outputs }) => sum + outputs, 0);
+  }
+
+  private keyOf(number: number): sn.Tensor {
+    return sn.random.foldIn(this.key, number);
+  }
+
+  private epochOnce(): number {
+    const begin = performance.now();
+    const key = this.keyOf(this.epoch++);
+    const { state, loss } = this.automaton.step(this.state, key);
+    this.state = state;
+    const value = loss.item();
+    sn.dispose([key, loss]);
+    this.times = [...this.times.slice(1 - TIMES), performance.now() - begin];
+    return value;
+  }
+
+  async train(ms: number): Promise<Progress> {
+    const begin = performance.now();
+    const losses: number[] = [];
+    do losses.push(this.epochOnce());
+    while (performance.now() - begin < ms);
+    const looks = performance.now() - this.lookedAt > Math.max(LOOK_MS, this.lookMs / LOOK_SHARE);
+    const seen = looks ? await this.look() : { accuracy: null, solved: false, film: null };
+    const epochMs = [...this.times].sort((a, b) => a - b)[this.times.length >> 1];
+    return { epoch: this.epoch, losses, epochMs, ...seen };
+  }
+
+  private async look(): Promise<Pick<Progress, 'accuracy' | 'solved' | 'film'>> {
+    const begin = performance.now();
+    const accuracy = await this.accuracy(this.automaton.batch);
+    const solved = accuracy === 1 && (!this.isRandom || (await this.accuracy(PROOF_GRIDS)) === 1);
+    const film = this.film();
+    this.lookedAt = performance.now();
+    this.lookMs = this.lookedAt - begin;
+    return { accuracy, solved, film };
+  }
+
+  /** Whether no two grids are alike. */
+  private get isRandom(): boolean {
+    return this.settings.target !== 'life' && this.settings.target !== 'picture';
+  }
+
+  private async accuracy(grids: number): Promise<number> {
+    const key = this.keyOf(-1 - this.epoch);
+    const share = await this.automaton.accuracy(this.state, { hard: true, key, grids });
+    key.dispose();
+    return share;
+  }
+
+  /** A start, and what is to become of it in channel 0. */
+  private example(): { start: sn.Tensor; target: sn.Tensor } {
+    const { start, target } = this.automaton.examples(this.keyOf(0x7fffffff), 1);
+    return { start: start.squeeze([1]), target: target.squeeze([1]).take(0) };
+  }
+
+  film(): Film {
+    const { automaton } = this;
+    return sn.tidy(() => {
+      const { start, target } = this.example();
+      const seen = (hard: boolean): Uint8Array =>
+        levels(automaton.run(this.state, start, { steps: automaton.steps, hard }).take(0, { axis: 1 }).dataSync() as Float32Array);
+      const [height, width] = automaton.grid;
+      return { width, height, frames: automaton.steps + 1, soft: seen(false), hard: seen(true), target: levels(target.dataSync() as Float32Array) };
+    });
+  }
+
+  async circuit(): Promise<{ circuit: logic.Circuit; facts: CircuitFacts }> {
+    const begin = performance.now();
+    const { automaton, state } = this;
+    const accuracy = await this.accuracy(this.isRandom ? PROOF_GRIDS : automaton.batch);
+    const simplified = logic.extract(automaton, state, { prune: false });
+    const circuit = accuracy === 1 ? logic.extract(automaton, state) : simplified;
+    const { inputs, gates, outputs } = circuit.data;
+    const { channels, boundary } = automaton;
+    const facts = {
+      inputs, gates, outputs, channels, boundary, names: logic.NAMES,
+      counts: circuit.counts,
+      depth: circuit.depth,
+      trained: this.gates,
+      simplified: simplified.gates,
+      accuracy,
+      ms: performance.now() - begin,
+      json: JSON.stringify(circuit),
+      cells: this.cells(circuit),
+    };
+    return { circuit, facts };
+  }
+
+  /** A run of the circuit from a start of the task; a rule that wraps around is shown on a grid that is not as wide. */
+  private cells(circuit: logic.Circuit): CircuitFacts['cells'] {
+    const { automaton } = this;
+    const isLong = automaton.grid[1] > 2 * automaton.grid[0];
+    const [height, width] = isLong ? LONG_GRID : automaton.grid;
+    const start = sn.tidy(() => {
+      const cells = isLong ? sn.random.bernoulli(this.key, SOUP, [automaton.channels, height, width]) : this.example().start.greater(0.5);
+      return cells.astype('uint8').dataSync() as Uint8Array;
+    });
+    const frames = Math.max(automaton.steps, LEAST_STEPS) + 1;
+    const bits = new Uint8Array(frames * start.length);
+    const runner = circuit.runner({ width, height, key: this.key });
+    try {
+      runner.write(start);
+      for (let frame = 0; frame < frames; frame++) {
+        if (frame > 0) runner.step();
+        bits.set(runner.read(), frame * start.length);
+      }
+    } finally {
+      runner.dispose();
+    }
+    return { width, height, frames, bits };
+  }
+
+  dispose(): void {
+    sn.dispose([this.state, this.key]);
+  }
+}
+
+let training: Training | null = null;
+let circuit: logic.Circuit | null = null;
+
+function current(): Training {
+  if (training === null) throw new Error('no automaton was made');
+  return training;
+}
+
+async function open(): Promise<number> {
+  const { threads } = await sn.init();
+  return threads;
+}
+
+function make(settings: Settings): Made {
+  training?.dispose();
+  training = null;
+  training = new Training(settings);
+  circuit = null;
+  return { threads: sn.info().threads, gates: training.gates, film: training.film() };
+}
+
+const train = (ms: number): Promise<Progress> => current().train(ms);
+
+async function takeCircuit(): Promise<CircuitFacts> {
+  const taken = await current().circuit();
+  circuit = taken.circuit;
+  return taken.facts;
+}
+
+function write(form: Form): string {
+  if (circuit === null) throw new Error('there is no circuit yet');
+  switch (form) {
+    case 'c':
+      return circuit.toC();
+    case 'verilog':
+      return circuit.toVerilog();
+    case 'svg':
+      return circuit.toSvg();
+    case 'json':
+      return JSON.stringify(circuit);
+  }
+}
+
+answer<AutomatonMethods>({ open, make, train, circuit: takeCircuit, write }, describe);
