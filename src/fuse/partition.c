@@ -35,12 +35,12 @@ typedef struct set {
   uint32_t parent; /* union-find */
   uint32_t level;
   sn_id anchor;
-  sn_id first; /* smallest node */
-  sn_id row;   /* SN_NONE, or a reduction that tells the set's row domain */
-  uint32_t n_nodes, n_inputs, n_totals;
-  sn_type space; /* of all members, but in rows and of scalars */
-  bool mixed;    /* they have several shapes */
-  bool stacks;   /* a member is a stack: it has no row domain */
+  sn_id first;                         /* smallest node */
+  sn_id row;                           /* SN_NONE, or a reduction that tells the set's row domain */
+  uint32_t n_nodes, n_loads, n_totals; /* loads: what members read that is not a member, at most */
+  sn_type space;                       /* of all members, but in rows and of scalars */
+  bool mixed;                          /* they have several shapes */
+  bool stacks;                         /* a member is a stack: it has no row domain */
 } set;
 
 typedef struct state {
@@ -166,7 +166,7 @@ static sn_status new_set(state *s, sn_id id, sn_id anchor, uint32_t level, uint3
                      .first = id,
                      .row = SN_NONE,
                      .n_nodes = 1,
-                     .n_inputs = operands_of(s, id),
+                     .n_loads = operands_of(s, id),
                      .space = s->g->nodes[id].type};
   const bool joinable = anchor == SN_NONE || has_epilogue(class_of(s, anchor));
   return joinable ? sn_set_buffers_begin(&s->buffers, i, id) : SN_OK;
@@ -185,7 +185,7 @@ static uint32_t unite(state *s, uint32_t a, uint32_t b) {
   if (to->row == SN_NONE) to->row = from->row;
   to->n_totals += from->n_totals;
   to->n_nodes += from->n_nodes;
-  to->n_inputs += from->n_inputs;
+  to->n_loads += from->n_loads;
   to->stacks = to->stacks || from->stacks;
   return a;
 }
@@ -275,7 +275,7 @@ static bool same_domain(const state *s, sn_id a, sn_id b) {
 typedef struct merger {
   uint32_t joined[MAX_STACK], n_joined;
   bool points; /* everything in it has one element */
-  uint32_t nodes, inputs, totals;
+  uint32_t nodes, loads, totals;
   sn_id anchor, row;
   sn_type space;
   bool mixed, stacks;
@@ -319,10 +319,10 @@ static bool adds_up(const state *s, merger *m, uint32_t i, sn_cut *why) {
   if (!(row == SN_NONE ? share_space(m, t) : share_domain(s, m, t))) return false;
   *why = SN_CUT_LIMIT;
   m->nodes += t->n_nodes;
-  m->inputs += t->n_inputs;
+  m->loads += t->n_loads;
   m->totals += t->n_totals;
   const uint32_t most = m->points ? limits->scalar_nodes : limits->nodes;
-  const bool wide = m->inputs > limits->operands && !m->points;
+  const bool wide = m->loads > limits->operands && !m->points;
   if (m->nodes > most || wide || m->totals > SN_MAX_TOTALS) return false;
   m->anchor = anchor;
   m->row = row;
@@ -334,7 +334,7 @@ static merger merger_of(const state *s, sn_id id) {
   return (merger){.points = is_point(s, id) || is_stack(s, id),
                   .stacks = is_stack(s, id),
                   .nodes = 1,
-                  .inputs = operands_of(s, id),
+                  .loads = operands_of(s, id),
                   .totals = row,
                   .anchor = SN_NONE,
                   .row = row ? id : SN_NONE,
@@ -346,21 +346,22 @@ static void take_space(set *t, const merger *m) {
   t->mixed = m->mixed;
 }
 
-/* Adds node id to set i. */
-static void enter(state *s, uint32_t i, sn_id id) {
+/* Adds node id to set i, where it loads so many operands. */
+static void enter(state *s, uint32_t i, sn_id id, uint32_t loads) {
   set *t = &s->sets[i];
   t->n_nodes++;
-  t->n_inputs += operands_of(s, id);
+  t->n_loads += loads;
   t->stacks = t->stacks || is_stack(s, id);
   if (!is_row_reduction(s, id)) return;
   t->n_totals++;
   if (t->row == SN_NONE) t->row = id;
 }
 
-/* Unites the kernels of id's inputs of level `level`; SN_NONE: none, or they do not fit. */
-static sn_status join_inputs(state *s, sn_id id, uint32_t level, uint32_t *out) {
+/* Unites the kernels of id's inputs of level `level`, n_peers; SN_NONE: none, or they do not fit. */
+static sn_status join_inputs(state *s, sn_id id, uint32_t level, uint32_t n_peers, uint32_t *out) {
   const sn_id *x = sn_graph_inputs(s->g, id);
   merger m = merger_of(s, id);
+  m.loads -= n_peers;
   *out = SN_NONE;
   for (uint32_t k = 0; k < s->g->nodes[id].n_inputs; k++) {
     const sn_id from = direct_source(s, id, x[k]);
@@ -380,7 +381,7 @@ static sn_status join_inputs(state *s, sn_id id, uint32_t level, uint32_t *out) 
   for (uint32_t j = 1; j < m.n_joined; j++) root = unite(s, root, m.joined[j]);
   SN_TRY(sn_set_buffers_join(&s->buffers, root));
   take_space(&s->sets[root], &m);
-  enter(s, root, id);
+  enter(s, root, id, operands_of(s, id) - n_peers);
   *out = root;
   return SN_OK;
 }
@@ -397,7 +398,7 @@ static sn_status join_reader(state *s, sn_id id, uint32_t level, uint32_t *out) 
     if (!sn_set_buffers_fit(&s->buffers, &i, 1, id)) continue;
     SN_TRY(sn_set_buffers_join(&s->buffers, i));
     take_space(&s->sets[i], &m);
-    enter(s, i, id);
+    enter(s, i, id, operands_of(s, id));
     *out = i;
     return SN_OK;
   }
@@ -408,8 +409,7 @@ static sn_status join_reader(state *s, sn_id id, uint32_t level, uint32_t *out) 
 static sn_status place_in_step(state *s, sn_id id) {
   const sn_id *x = sn_graph_inputs(s->g, id);
   const uint32_t n = s->g->nodes[id].n_inputs;
-  uint32_t level = 1;
-  bool has_peer = false;
+  uint32_t level = 1, n_peers = 0;
   for (uint32_t k = 0; k < n; k++) {
     const bool direct = direct_source(s, id, x[k]) != SN_NONE;
     const uint32_t least = s->level[x[k]] + (direct ? 0 : 1);
@@ -422,17 +422,17 @@ static sn_status place_in_step(state *s, sn_id id) {
       SN_TRY(record_cut(s, x[k], id, SN_CUT_KIND));
   }
   for (uint32_t k = 0; k < n; k++)
-    has_peer = has_peer || (direct_source(s, id, x[k]) != SN_NONE && s->level[x[k]] == level);
+    n_peers += direct_source(s, id, x[k]) != SN_NONE && s->level[x[k]] == level;
   uint32_t i;
-  SN_TRY(join_inputs(s, id, level, &i));
+  SN_TRY(join_inputs(s, id, level, n_peers, &i));
   if (i == SN_NONE) {
-    if (has_peer) level++; /* the peers did not fit: read them from memory */
+    if (n_peers) level++; /* the peers did not fit: read them from memory */
     SN_TRY(join_reader(s, id, level, &i));
   }
   if (i == SN_NONE) {
     SN_TRY(new_set(s, id, SN_NONE, level, &i));
-    s->sets[i].n_nodes = s->sets[i].n_inputs = 0;
-    enter(s, i, id);
+    s->sets[i].n_nodes = s->sets[i].n_loads = 0;
+    enter(s, i, id, operands_of(s, id));
   }
   s->level[id] = level;
   s->set_of[id] = i;
@@ -501,7 +501,7 @@ static sn_status sink_sets(state *s) {
     merger m = {.points = is_point(s, b->first),
                 .stacks = b->stacks,
                 .nodes = b->n_nodes,
-                .inputs = b->n_inputs,
+                .loads = b->n_loads,
                 .totals = b->n_totals,
                 .anchor = b->anchor,
                 .row = b->row,

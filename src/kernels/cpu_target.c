@@ -6,9 +6,9 @@
 const sn_target sn_cpu_target = {
     .name = "cpu",
     .limits = {.dtypes = ~0u,
-               .nodes = 96,
+               .nodes = 256,
                .scalar_nodes = 20000,
-               .operands = 48,
+               .operands = 160,
                .buffers = SN_NO_LIMIT,
                .local_bytes = INT64_MAX,
                .store_bytes = 1,
@@ -20,7 +20,7 @@ const sn_target sn_cpu_target = {
               .load_flops = 8,
               .argument_flops = 4096,
               .byte_flops = 4,
-              .added_terms = 8,            /* a reduction would begin and end for every few */
+              .added_terms = 8, /* a reduction would begin and end for every few */
               .kernel_flops = 512,
               .scalar_elements = 8,        /* beyond it vectors are the better code */
               .row_points = SN_FOLD_BLOCK, /* a row is one block of the fold */

@@ -19,7 +19,7 @@ typedef struct sn_target_limits {
   uint32_t dtypes; /* that it has, a bit 1 << sn_dtype each; a program of another is refused */
   uint32_t nodes;  /* of a kernel over many points */
   uint32_t scalar_nodes; /* of one over a single point, which is straight-line code */
-  uint32_t operands;     /* inputs of a kernel's nodes, but over a single point */
+  uint32_t operands;     /* that a kernel's nodes load, but over a single point */
   uint32_t buffers;      /* that a kernel reads and writes, or SN_NO_LIMIT */
   int64_t local_bytes; /* memory of a task's own: rows that are kept, what a chain hands on; or 0 */
   size_t store_bytes;  /* of the smallest store: smaller elements go to memory by whole buffers */
@@ -41,8 +41,8 @@ typedef struct sn_target_costs {
   uint32_t again_flops; /* up to so many, a second kernel makes a value again: it is not read */
   uint32_t kept_flops;  /* up to so many, a later phase of a row makes it again: it is not kept */
   uint32_t
-      load_flops; /* from so many on, a value is worth a place in memory, or in a loop's stack */
-  double byte_flops;     /* that take as long as moving a byte from memory or to it */
+      load_flops;    /* from so many on, a value is worth a place in memory, or in a loop's stack */
+  double byte_flops; /* that take as long as moving a byte from memory or to it */
   double argument_flops; /* in all: from so many on, it is worth one more argument of a run */
   double kernel_flops; /* that beginning a kernel is worth: in loops less is written out instead */
   /* products made again for uses far apart */

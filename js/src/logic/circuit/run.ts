@@ -117,7 +117,7 @@ function frameRows(words: sn.Tensor, grid: Grid, wraps: boolean): sn.Tensor[] {
 function framed(channels: readonly sn.Tensor[], grid: Grid, wraps: boolean): sn.Tensor {
   const { rows, width } = grid;
   const tall = sn
-    .concat(channels.flatMap((words) => frameRows(words, grid, wraps)))
+    .concat(channels.flatMap((words) => frameRows(words, grid, wraps)).map((part) => part.reshape([-1])))
     .reshape([channels.length, rows + 2, width]);
   const column = (at: number): sn.Tensor => tall.slice([0, 0, at], [channels.length, rows + 2, 1]);
   const wide = wraps ? sn.concat([column(width - 1), tall, column(0)], { axis: 2 }) : tall.pad([[0, 0], [0, 0], [1, 1]]);
