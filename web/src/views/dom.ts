@@ -37,6 +37,23 @@ export function setValue(node: HTMLElement, text: string, value: number | null):
   else node.dataset.value = String(value);
 }
 
+/** Runs `draw` at most once in so many milliseconds, however often it is asked for. */
+export function spaced(ms: number, draw: () => void): () => void {
+  let next = 0;
+  let timer = 0;
+  return () => {
+    if (timer !== 0) return;
+    timer = window.setTimeout(
+      () => {
+        timer = 0;
+        next = performance.now() + ms;
+        draw();
+      },
+      Math.max(0, next - performance.now()),
+    );
+  };
+}
+
 /** Runs `draw` at most once per frame, however often it is asked for. */
 export function perFrame(draw: () => void): () => void {
   let asked = false;

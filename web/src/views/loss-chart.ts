@@ -3,11 +3,13 @@
 
 import type { Column, History } from '../state/history.ts';
 import { Chart } from './chart.ts';
-import { element, perFrame, setValue } from './dom.ts';
+import { element, perFrame, setValue, spaced } from './dom.ts';
 import { NONE, short, significant } from './format.ts';
 
 const logarithmic = (...lists: number[][]): number[][] =>
   lists.map((list) => [-6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4].flatMap((power) => list.map((n) => n * 10 ** power)));
+/** Drawing takes time from the cores that train: four charts are drawn half as often as there is news. */
+const PAINT_MS = 250;
 const LOSS_MARKS = logarithmic([1], [1, 2, 5], [1, 1.5, 2, 3, 5, 7]);
 const MARKS = logarithmic([1], [1, 3], [1, 2, 5]);
 
@@ -52,12 +54,16 @@ class Strip {
     });
   }
 
-  show(steps: number[], column: Column, last: number | undefined): void {
-    this.column = column;
+  /** undefined: there is none yet; NaN: that of a step before stays. */
+  set newest(last: number | undefined) {
     if (last === undefined) this.last = NaN;
     else if (!Number.isNaN(last)) this.last = last;
-    this.chart.show([steps, column]);
     this.write();
+  }
+
+  draw(steps: number[], column: Column): void {
+    this.column = column;
+    this.chart.show([steps, column]);
   }
 
   private write(): void {
@@ -88,7 +94,7 @@ export class LossChart {
   private readonly rate = new Strip('rate', '--rate');
   private readonly ms = new Strip('ms', '--time');
 
-  readonly draw: () => void;
+  private readonly paint: () => void;
 
   /** `least`: a loss that the axis shows in any case; `step`: where training begins. */
   clear(least: number, step: number): void {
@@ -97,13 +103,22 @@ export class LossChart {
     this.draw();
   }
 
-  constructor(history: History) {
-    this.draw = perFrame(() => {
-      const { steps, loss, mean, last } = history;
+  constructor(private readonly history: History) {
+    const { steps, loss, mean, norm, rate, ms } = history;
+    const paint = perFrame(() => {
       this.chart.show([steps, loss, mean]);
-      this.norm.show(steps, history.norm, last?.norm);
-      this.rate.show(steps, history.rate, last?.rate);
-      this.ms.show(steps, history.ms, last?.ms);
+      this.norm.draw(steps, norm);
+      this.rate.draw(steps, rate);
+      this.ms.draw(steps, ms);
     });
+    this.paint = spaced(PAINT_MS, paint);
+  }
+
+  draw(): void {
+    const { last } = this.history;
+    this.norm.newest = last?.norm;
+    this.rate.newest = last?.rate;
+    this.ms.newest = last?.ms;
+    this.paint();
   }
 }
