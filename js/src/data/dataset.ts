@@ -37,12 +37,13 @@ export interface Pass<T> {
 /** Gives the items of a pass from one on. */
 type Open<T> = (pass: number, from: number) => AsyncGenerator<T, undefined>;
 
-/** What a dataset can do whose items are rows of tensors. */
+/** What a dataset can do whose items are found by their number. */
 interface Rows<T> {
   /** Numbers of rows in the order of a pass. */
   order(pass: number): Promise<Int32Array>;
+  item(row: number): T | Promise<T>;
   /** Rows, stacked. */
-  gather(rows: Int32Array): T;
+  gather(rows: Int32Array): unknown;
 }
 
 export interface BatchOptions {
@@ -209,11 +210,10 @@ function keyOfPass(op: string, key: Tensor): (pass: number) => Tensor {
 
 /* ---- sources ---- */
 
-const ofRows = <T>(count: number, rows: Rows<T>): Dataset<T> =>
+export const ofRows = <T>(count: number, rows: Rows<T>): Dataset<T> =>
   new Dataset(async function* (pass, from) {
     const order = await rows.order(pass);
-    for (let i = from; i < count; i++)
-      yield tidy(() => mapTensors(rows.gather(order.subarray(i, i + 1)), (t) => t.reshape(t.shape.slice(1))));
+    for (let i = from; i < count; i++) yield await rows.item(order[i]!);
     return undefined;
   }, count, rows);
 
@@ -235,14 +235,15 @@ export function fromArrays<const A extends readonly TensorLike[] | Readonly<Reco
   if (entries.length === 0 || counts.some((each) => each === undefined || each !== count))
     throw new ShapeError(op, `the arrays have ${counts.map((each) => each ?? 'no').join(', ')} rows, expected the same number in all`);
   const inForm = (list: [string, Tensor][]): Item => (Array.isArray(arrays) ? list.map(([, t]) => t) : Object.fromEntries(list)) as Item;
-  const rows: Rows<Item> = {
+  const gather = (indices: Int32Array): Item => tidy(() => {
+    const which = asTensor(indices, op);
+    return inForm(entries.map(([name, t]) => [name, take(t, which, { axis: 0 })]));
+  });
+  return ofRows(count, {
     order: async () => Int32Array.from({ length: count }, (_, i) => i),
-    gather: (indices) => tidy(() => {
-      const which = asTensor(indices, op);
-      return inForm(entries.map(([name, t]) => [name, take(t, which, { axis: 0 })]));
-    }),
-  };
-  return ofRows(count, rows);
+    item: (row) => tidy(() => mapTensors(gather(Int32Array.of(row)), (t) => t.reshape(t.shape.slice(1)))),
+    gather,
+  });
 }
 
 /** What items can be read from: for more than one pass a function of its number that gives them anew. */
@@ -316,7 +317,7 @@ const batchedRows = <T>(rows: Rows<T>, n: number, dropLast: boolean): Open<unkno
     for (let at = from * n; at < order.length; at += n) {
       const batch = order.subarray(at, at + n);
       if (dropLast && batch.length < n) break;
-      yield rows.gather(batch);
+      yield await rows.gather(batch);
     }
     return undefined;
   };
