@@ -94,6 +94,12 @@ describe('the Logic tab', () => {
     const epoch = await number('automaton-epoch');
     await page.waitForTimeout(300);
     assert.equal(await number('automaton-epoch'), epoch);
+    // Another place gets the cores.
+    await get('automaton-start').click();
+    await says('automaton-notice', 'Training');
+    await get('tab-training').click();
+    await waitFor(() => document.querySelector('[data-testid=automaton-pause]').disabled);
+    await get('tab-logic').click();
     assert.ok((await number('automaton-epoch-ms')) > 0);
     const accuracy = await number('automaton-hard-accuracy');
     assert.ok(accuracy >= 0 && accuracy < 1, `${accuracy}`);
@@ -184,6 +190,13 @@ describe('the Logic tab', () => {
     const after_ = await lit();
     assert.ok(after_.count < before_.count, `${after_.count} of ${before_.count}`);
     await screenshot(page, 'logic-large-grid');
+    // By keys as well.
+    await get('grid-draw').click();
+    await get('grid-canvas').focus();
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('Space');
+    await page.waitForTimeout(500);
+    assert.ok((await lit()).count > after_.count);
     await get('grid-side').selectOption('256');
     await waitFor(() => document.querySelector('[data-testid=grid-canvas]').width === 256);
     await get('grid-step').click();
@@ -280,6 +293,18 @@ describe('the Logic tab', () => {
     await screenshot(page, 'logic-rules');
   });
 
+  test('the lessons of docs/logic.md lead into the page', async () => {
+    const lessons = await readFile(new URL('../../docs/logic.md', import.meta.url), 'utf8');
+    const addresses = [...lessons.matchAll(/\]\(http:\/\/localhost:5173\/(\?[^)]*)#logic\)/g)].map(([, address]) => address);
+    assert.ok(addresses.length > 8, `${addresses.length} lessons`);
+    for (const address of addresses) {
+      await open(address);
+      const isRules = address.includes('logic=rules');
+      const wanted = !isRules ? /^Press Start\.$/ : address.includes('Win') ? /a cycle through negation/ : /facts? derived/;
+      await waitFor(([id, source]) => new RegExp(source).test(document.querySelector(`[data-testid=${id}]`)?.textContent), [isRules ? 'rules-problem' : 'automaton-notice', wanted.source]);
+    }
+  });
+
   test('temperature 0 deduces, above it goes by analogy', async () => {
     await open('?logic=rules&rules=links');
     await says('rules-problem', 'derived');
@@ -293,8 +318,11 @@ describe('the Logic tab', () => {
     };
     await heat(0);
     await waitFor(() => document.querySelector('[data-testid=rules-count]').dataset.value === '1');
-    await heat(0.5);
+    await heat(0.75);
     await waitFor(() => Number(document.querySelector('[data-testid=rules-count]').dataset.value) > 1);
+    assert.match(page.url(), /temperature=0.75/);
+    await get('rules-semantics').selectOption('goedel');
+    await waitFor(() => /semantics=goedel/.test(location.href) && !/temperature/.test(location.href));
   });
 
   test('errors are underlined at their place and told in words; the page goes on', async () => {
@@ -312,6 +340,18 @@ describe('the Logic tab', () => {
     await write(PROGRAM);
     await get('rules-run').click();
     await says('rules-problem', `${closure(PAIRS)} facts derived`);
+  });
+
+  test('a library that cannot be loaded is said, and can be loaded later', async () => {
+    const other = await browser.newPage();
+    let broken = true;
+    await other.route(/sinter.*\.wasm/, (route) => (broken ? route.fulfill({ status: 404, body: 'Not found' }) : route.continue()));
+    await other.goto(`${server.url}?target=life#logic`);
+    await other.waitForFunction(() => /the server answered 404/.test(document.querySelector('[data-testid=automaton-notice]')?.textContent ?? ''), null, { timeout: PATIENCE_MS });
+    broken = false;
+    await other.click('[data-testid=automaton-start]');
+    await other.waitForFunction(() => Number(document.querySelector('[data-testid=automaton-epoch]').dataset.value) > 0, null, { timeout: PATIENCE_MS });
+    await other.close();
   });
 
   test('nothing overflows at any width; no errors, no requests to elsewhere', async () => {

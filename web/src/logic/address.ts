@@ -2,6 +2,7 @@
 // rules. Nothing in it is believed; what is left out has its default.
 
 import { readPicture, writePicture } from './automaton/pictures.ts';
+import { MOST_TEMPERATURE, isSemantics, type Semantics } from './rules/protocol.ts';
 import { FIRST, MOST_BATCH, MOST_RATE, MOST_SEED, TARGETS, defaults, isTarget, type Settings } from './automaton/targets.ts';
 
 /** A text that is longer does not fit into addresses. */
@@ -80,14 +81,29 @@ export function writeSettings(settings: Settings): void {
 export interface AskedRules {
   example: string | null;
   text: string | null;
+  /** null: as the example has it. */
+  semantics: Semantics | null;
+  temperature: number | null;
 }
 
 export const readRules = (): AskedRules => {
   const given = query();
   const text = given.get('program');
-  return { example: given.get('rules'), text: text !== null && text.length <= MOST_TEXT ? text : null };
+  const semantics = given.get('semantics');
+  const heat = Number(given.get('temperature') ?? NaN);
+  return {
+    example: given.get('rules'),
+    text: text !== null && text.length <= MOST_TEXT ? text : null,
+    semantics: isSemantics(semantics) ? semantics : null,
+    temperature: heat >= 0 && heat <= MOST_TEMPERATURE ? heat : null,
+  };
 };
 
-/** The example as it is, or a text of the visitor's. */
-export const writeRules = (example: string, text: string | null): void =>
-  put({ rules: example, program: text !== null && text.length <= MOST_TEXT ? text : null });
+/** The example, or a text of the visitor's in its place; null is as the example has it. */
+export const writeRules = ({ example, text, semantics, temperature }: AskedRules): void =>
+  put({
+    rules: example,
+    program: text !== null && text.length <= MOST_TEXT ? text : null,
+    semantics,
+    temperature: temperature === null ? null : String(temperature),
+  });

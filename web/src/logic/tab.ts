@@ -44,8 +44,17 @@ export class LogicTab {
     this.open(first);
   }
 
-  private open(page: LogicPage): void {
+  /** Another place is looked at. */
+  rest(): void {
+    this.restBut(null);
+  }
+
+  private restBut(page: LogicPage | null): void {
     for (const [other, opened] of this.pages) if (other !== page) void opened.then((each) => each.rest());
+  }
+
+  private open(page: LogicPage): void {
+    this.restBut(page);
     if (this.pages.has(page)) return;
     const opened = LOAD[page](element(`${ID}${page}`), () => this.surroundings.quiet());
     this.pages.set(page, opened);

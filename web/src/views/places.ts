@@ -20,6 +20,11 @@ const PURPOSES: Record<string, string> = {
   bench: 'What your browser and your processor reach.',
 };
 
+/** A place that is left may go on using the cores, unless it rests. */
+interface Place {
+  rest?: () => void;
+}
+
 const LOAD: Record<string, (root: HTMLElement, actions: PlaceActions) => Promise<unknown>> = {
   fit: async (root, actions) => new (await import('../fit/tab.ts')).FitTab(root, actions),
   logic: async (root, actions) => new (await import('../logic/tab.ts')).LogicTab(root, actions),
@@ -29,8 +34,8 @@ const LOAD: Record<string, (root: HTMLElement, actions: PlaceActions) => Promise
 
 export class Places {
   private readonly tabs: Tabs;
-  /** Places whose code is here or under way. */
-  private readonly loaded = new Set([TRAINING]);
+  /** Places whose code is here or under way; of training nothing is loaded. */
+  private readonly loaded = new Map<string, Promise<unknown>>([[TRAINING, Promise.resolve({})]]);
 
   constructor(private readonly actions: PlaceActions) {
     this.tabs = new Tabs(element('places'), (place) => {
@@ -54,11 +59,13 @@ export class Places {
   private open(place: string): void {
     element('purpose').hidden = place !== TRAINING;
     setText(element('place-purpose'), PURPOSES[place] ?? '');
+    for (const [other, opened] of this.loaded) if (other !== place) void opened.then((each) => (each as Place).rest?.());
     if (this.loaded.has(place)) return;
-    this.loaded.add(place);
-    LOAD[place](element(place), this.actions).catch((error: unknown) => {
+    const opened = LOAD[place](element(place), this.actions).catch((error: unknown) => {
       this.loaded.delete(place);
       this.actions.fail(`the ${place} view could not be loaded: ${String(error)}`);
+      return {};
     });
+    this.loaded.set(place, opened);
   }
 }

@@ -48,7 +48,12 @@ export class SettingsForm {
     this.target.addEventListener('change', () => {
       if (isTarget(this.target.value)) this.change({ ...defaults(this.target.value, this.settings.picture), seed: this.settings.seed });
     });
-    this.cells.addEventListener('change', () => this.change({ ...this.settings, asynchronous: this.cells.value === 'some' }));
+    this.cells.addEventListener('change', () => {
+      const { target } = this.settings;
+      const asynchronous = this.cells.value === 'some';
+      // More steps: one grid in an epoch is enough.
+      this.change({ ...this.settings, asynchronous, batch: asynchronous ? 1 : TARGETS[target].batch });
+    });
     for (const field of Object.keys(FIELDS) as NumberField[]) this.input(field).addEventListener('change', () => this.read(field));
     this.show();
   }

@@ -55,7 +55,7 @@ export class AutomatonPage {
     });
     this.card = new CircuitCard((form) => this.trainer.write(form), (error) => this.fail(error));
     this.grid = new LargeGrid(() => {
-      this.pause();
+      this.pause('Paused.');
       this.quiet();
     }, (error) => this.fail(error));
     const { settings, damaged } = readSettings(PICTURES.get(FIRST_PICTURE)!);
@@ -72,7 +72,7 @@ export class AutomatonPage {
 
   /** Nothing of this page uses the cores any more. */
   rest(): void {
-    this.pause();
+    this.pause('Paused.');
     this.grid.rest();
   }
 

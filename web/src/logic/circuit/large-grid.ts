@@ -3,7 +3,7 @@
 
 import { Rpc, openPatiently } from '../../compiler/rpc.ts';
 import { create, element, inside, setText, setValue } from '../../views/dom.ts';
-import { count, scaled } from '../../views/format.ts';
+import { count, plural, scaled } from '../../views/format.ts';
 import type { CircuitFacts } from '../automaton/protocol.ts';
 import type { Edit, Frame, GridMethods, Palette, Start, Tool } from './protocol.ts';
 
@@ -15,6 +15,19 @@ const MOST_CELLS = 1 << 25;
 const FIRST_SIDE = 512;
 /** Cells between two seeds: pictures do not touch. */
 const APART = 3;
+
+interface Cell {
+  x: number;
+  y: number;
+}
+
+/** By so many brushes a key moves the cursor. */
+const ARROWS: Record<string, readonly [number, number]> = {
+  ArrowLeft: [-1, 0],
+  ArrowRight: [1, 0],
+  ArrowUp: [0, -1],
+  ArrowDown: [0, 1],
+};
 
 export class LargeGrid {
   private readonly rpc = new Rpc<GridMethods>(
@@ -36,7 +49,8 @@ export class LargeGrid {
   private asked = false;
   private oneStep = false;
   private pen: number | null = null;
-  private last: { x: number; y: number } | null = null;
+  private last: Cell | null = null;
+  private cursor: Cell = { x: 0, y: 0 };
   private generation = 0;
 
   constructor(
@@ -87,7 +101,7 @@ export class LargeGrid {
     try {
       const threads = await openPatiently((limitMs) => this.rpc.ask('open', [facts.json], limitMs));
       if (generation !== this.generation) return;
-      setText(element('grid-threads'), threads === 1 ? 'one thread' : `${threads} threads`);
+      setText(element('grid-threads'), ` on ${plural(threads, 'thread')}`);
       await this.make(false);
     } catch (error) {
       if (generation === this.generation) this.fail(error);
@@ -112,7 +126,9 @@ export class LargeGrid {
     if (this.facts === null) return;
     const apart = APART * this.facts.cells.width;
     try {
-      await this.rpc.ask('make', [Number(this.side.value), this.start, apart, keep], LIMIT_MS);
+      const side = Number(this.side.value);
+      await this.rpc.ask('make', [side, this.start, apart, keep], LIMIT_MS);
+      this.place({ x: side >> 1, y: side >> 1 });
       this.look();
     } catch (error) {
       this.fail(error);
@@ -184,31 +200,61 @@ export class LargeGrid {
   }
 
   private bindPen(): void {
-    this.canvas.addEventListener('pointerdown', (event) => {
+    const { canvas } = this;
+    canvas.addEventListener('pointerdown', (event) => {
       if (event.button !== 0 || this.pen !== null) return;
       this.pen = event.pointerId;
-      this.canvas.setPointerCapture(event.pointerId);
+      canvas.setPointerCapture(event.pointerId);
       this.last = null;
-      this.stroke(event);
+      this.stroke(this.at(event));
     });
-    this.canvas.addEventListener('pointermove', (event) => {
-      if (event.pointerId === this.pen && this.tool !== 'seed') this.stroke(event);
+    canvas.addEventListener('pointermove', (event) => {
+      this.place(this.at(event));
+      if (event.pointerId === this.pen && this.tool !== 'seed') this.stroke(this.at(event));
     });
-    for (const end of ['pointerup', 'pointercancel'] as const) this.canvas.addEventListener(end, () => (this.pen = null));
+    for (const end of ['pointerup', 'pointercancel'] as const) canvas.addEventListener(end, () => (this.pen = null));
+    this.brush.addEventListener('input', () => this.place(this.cursor));
+    canvas.addEventListener('keydown', (event) => {
+      const [dx, dy] = ARROWS[event.key] ?? [0, 0];
+      const isPress = event.key === ' ' || event.key === 'Enter';
+      if ((dx === 0 && dy === 0 && !isPress) || event.ctrlKey || event.metaKey || event.altKey) return;
+      event.preventDefault();
+      const { x, y } = this.cursor;
+      const within = (to: number): number => Math.min(Number(this.side.value) - 1, Math.max(0, to));
+      this.place({ x: within(x + dx * this.size), y: within(y + dy * this.size) });
+      this.last = null;
+      if (isPress) this.stroke(this.cursor);
+    });
+  }
+
+  private at(event: PointerEvent): Cell {
+    const box = this.canvas.getBoundingClientRect();
+    const side = Number(this.side.value);
+    return { x: Math.floor(((event.clientX - box.left) / box.width) * side), y: Math.floor(((event.clientY - box.top) / box.height) * side) };
+  }
+
+  /** Cells on a side of the brush. */
+  private get size(): number {
+    return Math.max(1, Math.round((Number(this.brush.value) / 100) * Number(this.side.value)));
+  }
+
+  /** Shows where the brush is. */
+  private place(cell: Cell): void {
+    this.cursor = cell;
+    const share = (cells: number): string => `${((100 * cells) / Number(this.side.value)).toFixed(3)}%`;
+    const { style } = element('grid-brush-place');
+    const size = this.tool === 'seed' ? 1 : this.size;
+    [style.left, style.top, style.width, style.height] = [share(cell.x - (size >> 1)), share(cell.y - (size >> 1)), share(size), share(size)];
   }
 
   /** Squares from where the pen was to where it is, without gaps. */
-  private stroke(event: PointerEvent): void {
-    const box = this.canvas.getBoundingClientRect();
-    const side = Number(this.side.value);
-    const to = { x: Math.floor(((event.clientX - box.left) / box.width) * side), y: Math.floor(((event.clientY - box.top) / box.height) * side) };
+  private stroke(to: Cell): void {
     const from = this.last ?? to;
-    const size = Math.max(1, Math.round((Number(this.brush.value) / 100) * side));
-    const count = Math.ceil(Math.hypot(to.x - from.x, to.y - from.y) / Math.max(1, size / 2));
-    for (let i = 1; i <= Math.max(1, count); i++) {
-      const share = count === 0 ? 1 : i / count;
-      const at = (a: number, b: number): number => Math.round(a + share * (b - a));
-      this.edits.push({ tool: this.tool, x: at(from.x, to.x), y: at(from.y, to.y), size });
+    const { size, tool } = this;
+    const squares = Math.max(1, Math.ceil(Math.hypot(to.x - from.x, to.y - from.y) / Math.max(1, size / 2)));
+    for (let i = 1; i <= squares; i++) {
+      const at = (a: number, b: number): number => Math.round(a + (i / squares) * (b - a));
+      this.edits.push({ tool, x: at(from.x, to.x), y: at(from.y, to.y), size });
     }
     this.last = to;
     this.look();

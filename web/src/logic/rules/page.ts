@@ -5,7 +5,7 @@ import { Editor } from '../../compiler/views/editor.ts';
 import type { Problem } from '../../compiler/protocol.ts';
 import { create, element, setText, setValue } from '../../views/dom.ts';
 import { count, milliseconds, plural } from '../../views/format.ts';
-import { readRules, writeRules } from '../address.ts';
+import { readRules, writeRules, type AskedRules } from '../address.ts';
 import { TITLES, generations, type Example } from './examples.ts';
 import { rulesLanguage } from './language.ts';
 import { Matrices, factText } from './matrices.ts';
@@ -33,7 +33,8 @@ export class RulesPage {
   private wanted = false;
   /** What the page shows. */
   private source: Source | null = null;
-  private params: Source['params'] = {};
+  /** The example that the program began as. */
+  private begun: Example | null = null;
 
   constructor(
     root: HTMLElement,
@@ -76,14 +77,12 @@ export class RulesPage {
       { capture: true },
     );
     this.chosen.addEventListener('change', () => this.choose(this.chosen.value));
-    this.semantics.addEventListener('change', () => {
-      this.showTemperature();
-      void this.run();
-    });
-    this.temperature.addEventListener('input', () => {
-      this.showTemperature();
-      void this.run();
-    });
+    for (const input of [this.semantics, this.temperature])
+      input.addEventListener('input', () => {
+        this.showTemperature();
+        this.keep();
+        void this.run();
+      });
     element('rules-ask').addEventListener('submit', (event) => {
       event.preventDefault();
       void this.ask();
@@ -101,9 +100,9 @@ export class RulesPage {
       return;
     }
     this.fillExamples();
-    const { example, text } = readRules();
+    const { example, text, semantics, temperature } = readRules();
     const first = this.examples.some(({ name }) => name === example) ? example! : FIRST;
-    this.choose(first, text);
+    this.choose(first, { text, semantics, temperature });
     if (example !== null && example !== first && text === null) this.say(`There is no example called ${example.slice(0, 40)}: this is another.`, true);
   }
 
@@ -117,18 +116,30 @@ export class RulesPage {
     this.chosen.replaceChildren(...options);
   }
 
-  /** text: the visitor's, in place of the example's. */
-  private choose(name: string, text: string | null = null): void {
+  /** asked: what is in place of the example's own. */
+  private choose(name: string, asked: Omit<AskedRules, 'example'> = { text: null, semantics: null, temperature: null }): void {
     const example = this.examples.find((each) => each.name === name);
     if (example === undefined) return;
-    this.editor.text = text ?? example.text;
-    this.params = example.params;
-    this.semantics.value = example.semantics;
-    this.temperature.value = String(example.temperature);
-    this.chosen.value = text === null ? name : OWN;
+    this.begun = example;
+    this.editor.text = asked.text ?? example.text;
+    this.semantics.value = asked.semantics ?? example.semantics;
+    this.temperature.value = String(asked.temperature ?? example.temperature);
+    this.chosen.value = asked.text === null ? name : OWN;
     this.showTemperature();
-    if (text === null) writeRules(name, null);
+    this.keep();
     void this.run();
+  }
+
+  /** The address has what differs from the example. */
+  private keep(): void {
+    const { begun, semantics, temperature } = this;
+    if (begun === null) return;
+    writeRules({
+      example: begun.name,
+      text: this.chosen.value === OWN ? this.editor.text : null,
+      semantics: semantics.value === begun.semantics ? null : (semantics.value as Semantics),
+      temperature: semantics.value !== 'learnt' || Number(temperature.value) === begun.temperature ? null : Number(temperature.value),
+    });
   }
 
   private showTemperature(): void {
@@ -141,14 +152,14 @@ export class RulesPage {
     clearTimeout(this.typing);
     this.chosen.value = OWN;
     this.typing = window.setTimeout(() => {
-      writeRules(FIRST, this.editor.text);
+      this.keep();
       void this.check();
     }, TYPING_MS);
   }
 
   private now(): Source {
     const semantics = this.semantics.value as Semantics;
-    return { text: this.editor.text, semantics, temperature: semantics === 'learnt' ? Number(this.temperature.value) : 0, params: semantics === 'learnt' ? this.params : {} };
+    return { text: this.editor.text, semantics, temperature: semantics === 'learnt' ? Number(this.temperature.value) : 0, params: semantics === 'learnt' ? (this.begun?.params ?? {}) : {} };
   }
 
   /** While the visitor types: errors only. */

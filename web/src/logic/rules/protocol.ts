@@ -3,7 +3,13 @@
 
 import type { Example } from './examples.ts';
 
-export type Semantics = 'boolean' | 'product' | 'goedel' | 'lukasiewicz' | 'learnt';
+const SEMANTICS = ['boolean', 'product', 'goedel', 'lukasiewicz', 'learnt'] as const;
+
+export type Semantics = (typeof SEMANTICS)[number];
+
+export const isSemantics = (name: unknown): name is Semantics => (SEMANTICS as readonly unknown[]).includes(name);
+
+export const MOST_TEMPERATURE = 2;
 
 export interface Source {
   text: string;
