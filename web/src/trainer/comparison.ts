@@ -10,6 +10,7 @@ interface Run {
   memory: number;
   losses: number[];
   times: number[];
+  scaling: { scale: number; skipped: number };
 }
 
 function median(values: readonly number[]): number {
@@ -39,18 +40,20 @@ export class Comparison {
     if (missing === undefined) for (const run of this.runs) this.train(run);
     else {
       const session = new Session(this.task, this.settings, missing);
-      this.runs.push({ session, memory: 0, losses: [], times: [] });
-      this.runs[this.runs.length - 1].memory = session.memoryOfStep();
+      const run = { session, memory: 0, losses: [], times: [], scaling: session.scaling };
+      this.runs.push(run);
+      run.memory = session.memoryOfStep();
     }
   }
 
+  /** As it was after the last whole step: there is one of a run that failed, too. */
   get report(): ComparedRun[] {
-    return this.runs.map(({ session, memory, losses, times }, i) => ({
+    return this.runs.map(({ memory, losses, times, scaling }, i) => ({
       precision: PRECISIONS[i],
       losses,
       memory,
       ms: median(times),
-      ...session.precisionReport,
+      ...scaling,
     }));
   }
 
@@ -58,9 +61,10 @@ export class Comparison {
     for (const { session } of this.runs) session.dispose();
   }
 
-  private train({ session, losses, times }: Run): void {
-    const { loss, ms } = session.step();
-    losses.push(loss);
-    if (!Number.isNaN(ms)) times.push(ms);
+  private train(run: Run): void {
+    const { loss, ms } = run.session.step();
+    run.losses.push(loss);
+    if (!Number.isNaN(ms)) run.times.push(ms);
+    run.scaling = run.session.scaling;
   }
 }

@@ -82,7 +82,7 @@ export class Session {
   }
 
   /** By what the loss is scaled, and how many steps were skipped for that. */
-  get precisionReport(): { scale: number; skipped: number } {
+  get scaling(): { scale: number; skipped: number } {
     const { scale, skipped } = this.train.precision(this.state);
     return { scale, skipped };
   }

@@ -21,7 +21,7 @@ function round(value: number, up: boolean): number {
   return up ? among.find((each) => each * slack >= value)! : among.filter((each) => each <= value * slack).pop()!;
 }
 
-/** Of a logarithmic axis: at least from `least` to twice that. */
+/** Of a logarithmic axis: from a round number to another, at least twice as large. */
 const wide = (_: unknown, min: number | null, max: number | null): [number, number] => {
   const low = round(min ?? 1, false);
   return [low, Math.max(round(max ?? 10, true), 2 * low)];
@@ -93,7 +93,6 @@ export class LossChart {
   private readonly norm = new Strip('norm', '--norm');
   private readonly rate = new Strip('rate', '--rate');
   private readonly ms = new Strip('ms', '--time');
-
   private readonly paint: () => void;
 
   /** `least`: a loss that the axis shows in any case; `step`: where training begins. */
