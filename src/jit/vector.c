@@ -210,6 +210,21 @@ sn_vec sn_vec_not(sn_vecs *l, sn_vec mask) {
   return sn_vec_op(l, SN_WASM_v128_not, mask, 0, 0);
 }
 
+sn_vec sn_vec_and(sn_vecs *l, sn_vec a, sn_vec b) {
+  if (is_op(l, a, SN_WASM_v128_not)) {
+    const sn_vec swap = a;
+    a = b;
+    b = swap;
+  }
+  if (!is_op(l, b, SN_WASM_v128_not)) return sn_vec_op(l, SN_WASM_v128_and, a, b, 0);
+  return sn_vec_op(l, SN_WASM_v128_andnot, a, l->nodes[b].args[0], 0);
+}
+
+sn_vec sn_vec_xor(sn_vecs *l, sn_vec a, sn_vec b) {
+  if (is_const32(l, b) && l->nodes[b].imm == UINT32_MAX) return sn_vec_not(l, a);
+  return sn_vec_op(l, SN_WASM_v128_xor, a, b, 0);
+}
+
 /* -floor(-a) is ceil(a) */
 sn_vec sn_vec_neg(sn_vecs *l, uint32_t width, sn_vec a) {
   const sn_wasm_op neg = width == 64 ? SN_WASM_f64x2_neg : SN_WASM_f32x4_neg;

@@ -99,6 +99,8 @@ sn_vec sn_vec_madd(sn_vecs *l, sn_vec a, sn_vec b, sn_vec c);
 /* f32: as f32x4.min and .max. */
 sn_vec sn_vec_min(sn_vecs *l, sn_vec a, sn_vec b);
 sn_vec sn_vec_max(sn_vecs *l, sn_vec a, sn_vec b);
+sn_vec sn_vec_and(sn_vecs *l, sn_vec a, sn_vec b);
+sn_vec sn_vec_xor(sn_vecs *l, sn_vec a, sn_vec b);
 sn_vec sn_vec_not(sn_vecs *l, sn_vec mask);
 sn_vec sn_vec_neg(sn_vecs *l, uint32_t width, sn_vec a);
 sn_vec sn_vec_rare(sn_vecs *l, sn_vec mask);

@@ -1,8 +1,9 @@
 /* test_emit.c - the assembler for WebAssembly: golden bytes, the edges of LEB128, text, and misuse,
- * which its check reports. That engines accept what it writes is tested in tests/jit. */
+ * which its check reports; operations that others stand for. That engines accept what it writes is tested in tests/jit. */
 #include "graph_support.h"
 
 #include "jit/emit.h"
+#include "jit/vector.h"
 
 static void begin(lab *l, sn_wasm *w) {
   lab_open(l, true);
@@ -234,6 +235,29 @@ static void text_shows_blocks_and_immediates(void **state) {
   lab_close(&l);
 }
 
+/* What bodies of bitwise operations are made of: an inversion, and an and with an inverted side, are one operation. */
+static void inverted_bits_are_no_operation_of_their_own(void **state) {
+  (void)state;
+  lab l;
+  lab_open(&l, true);
+  sn_vecs v;
+  sn_vecs_init(&v, &l.arena, (sn_vec_target){0});
+  const sn_vec a = sn_vec_input(&v, 2, 0), b = sn_vec_input(&v, 2, 1);
+  const sn_vec ones = sn_vec_const32(&v, UINT32_MAX), not_a = sn_vec_xor(&v, a, ones);
+  const sn_vec left = sn_vec_and(&v, not_a, b), right = sn_vec_and(&v, b, not_a);
+  const sn_vec plain = sn_vec_xor(&v, a, b);
+  assert_int_equal(v.status, SN_OK);
+  assert_int_equal(v.nodes[not_a].code, SN_WASM_v128_not);
+  assert_int_equal(sn_vec_xor(&v, not_a, ones), a);
+  assert_int_equal(left, right);
+  assert_int_equal(v.nodes[left].code, SN_WASM_v128_andnot);
+  assert_int_equal(v.nodes[left].args[0], b);
+  assert_int_equal(v.nodes[left].args[1], a);
+  assert_int_equal(v.nodes[plain].code, SN_WASM_v128_xor);
+  assert_int_equal(v.nodes[sn_vec_and(&v, a, b)].code, SN_WASM_v128_and);
+  lab_close(&l);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_module_is_these_bytes),
@@ -243,6 +267,7 @@ int main(void) {
       cmocka_unit_test(misuse_is_an_error),
       cmocka_unit_test(behind_a_branch_anything_goes),
       cmocka_unit_test(text_shows_blocks_and_immediates),
+      cmocka_unit_test(inverted_bits_are_no_operation_of_their_own),
   };
   return cmocka_run_group_tests_name("emit", tests, NULL, NULL);
 }

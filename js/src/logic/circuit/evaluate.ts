@@ -16,8 +16,8 @@ const { shown } = sn.internals;
 
 const BITS = 32;
 const INT32 = { dtype: 'int32' } as const;
-/** Words of a row that a level computes at a time: two levels of thousands of rows stay in a second-level cache. */
-const BLOCK_WORDS = 16;
+/** Words of a row that a level computes at a time, at most: with fewer of them, to begin rows takes the longer part. */
+const BLOCK_WORDS = 64;
 
 /** Rows of a level: functions, and the rows of the level before that they read. */
 type Level = Gate[];
@@ -80,6 +80,13 @@ function compute(rows: sn.Tensor, { a, b, masks }: Tables): sn.Tensor {
   return m0.bitwiseXor(withX).bitwiseXor(m2.bitwiseAnd(y));
 }
 
+/** Of so many examples in a block: a power of two, so that few programs are compiled. */
+function wordsFor(count: number): number {
+  let words = 1;
+  while (words < BLOCK_WORDS && BITS * words < count) words *= 2;
+  return words;
+}
+
 export class Evaluator {
   readonly inputs: number;
   readonly outputs: number;
@@ -101,13 +108,13 @@ export class Evaluator {
     // Bit b of word w is example b * words + w of its block.
     const numbers = (): sn.Tensor => sn.arange(0, BITS, 1, INT32).reshape([BITS, 1, 1]);
     this.#pack = sn.jit((bits) => {
-      const [blocks] = bits.shape as [number];
-      const apart = bits.reshape([blocks, BITS, BLOCK_WORDS, this.inputs]).astype('int32');
+      const [blocks, examples] = bits.shape as [number, number];
+      const apart = bits.reshape([blocks, BITS, examples / BITS, this.inputs]).astype('int32');
       return apart.bitwiseLeftShift(numbers()).bitwiseOrReduce(1).swapaxes(1, 2);
     });
     this.#unpack = sn.jit((words) => {
-      const [blocks] = words.shape as [number];
-      const bits = words.swapaxes(1, 2).reshape([blocks, 1, BLOCK_WORDS, this.outputs]);
+      const [blocks, outputs, width] = words.shape as [number, number, number];
+      const bits = words.swapaxes(1, 2).reshape([blocks, 1, width, outputs]);
       return bits.bitwiseRightShift(numbers()).bitwiseAnd(1).astype('uint8');
     });
   }
@@ -129,7 +136,7 @@ export class Evaluator {
     const wrong = bits.findIndex((bit) => bit > 1);
     if (wrong >= 0) throw new sn.SinterError('argument', op, `bits[${wrong}] is ${bits[wrong]}, expected 0 or 1`);
     const count = bits.length / inputs;
-    const size = BITS * BLOCK_WORDS;
+    const size = BITS * wordsFor(count);
     const blocks = Math.ceil(count / size);
     const whole = new Uint8Array(blocks * size * inputs);
     whole.set(bits);
