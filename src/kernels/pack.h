@@ -23,14 +23,10 @@
 /* Panels whose rows are read together where they lie together: that many streams are written at once. */
 #define SN_PACK_TOGETHER 8
 
-/* offsets: of each position across; NULL: they are ws apart. Panels are ld elements apart. */
-void sn_pack_panels(sn_dtype dtype, void *panels_out, const void *source, const ptrdiff_t *offsets,
+/* offsets: of each position across; NULL: they are ws apart. Panels are ld elements apart. Of a
+ * small dtype they have its bits, in 32 each. */
+void sn_pack_panels(sn_dtype dtype, void *panels, const void *source, const ptrdiff_t *offsets,
                     int64_t width, int64_t k, ptrdiff_t ws, ptrdiff_t ks, int panel, int64_t ld);
-
-/* The same of a small dtype: bits in 32 each, zeros beyond width; sn_pack_panels and sn_pack_nests
- * come here with one. */
-void sn_pack_small(sn_dtype dtype, void *panels_out, const void *source, const ptrdiff_t *offsets,
-                   int64_t width, int64_t k, ptrdiff_t ws, ptrdiff_t ks, int panel, int64_t ld);
 
 /* The same from nests: positions w .. w + width across and p .. p + k along. Runs of evenly spaced
  * positions along k go the ways of the above, with an offset per position across. One panel, or

@@ -1,16 +1,17 @@
-/* pack_type.h - packing for one element type; pack.inc includes it per TYPE. */
+/* pack_type.h - packing for one type of elements, T(item); those of panels are T(real). pack.inc
+ * includes it per TYPE. */
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 /* Adjacent elements across (ws = 1): rows are copied, on into the next panels, so that memory is
  * read along. `most` is a constant at every call and width not much less, so that a panel's row
  * becomes a few loads and stores without a loop; the last ones overlap. */
-ALWAYS_INLINE void T(copy_rows)(T(real) *restrict to, const T(real) *restrict from, ptrdiff_t k,
+ALWAYS_INLINE void T(copy_rows)(T(real) *restrict to, const T(item) *restrict from, ptrdiff_t k,
                                 ptrdiff_t ks, ptrdiff_t panels, ptrdiff_t ld, const int width,
                                 const int most) {
   for (ptrdiff_t p = 0; p < k; p++, to += width, from += ks) {
     T(real) *out = to;
-    const T(real) *in = from;
+    const T(item) *in = from;
     for (ptrdiff_t q = 0; q < panels; q++, out += ld, in += width) {
 #pragma GCC unroll 8
       for (int next = 0; next < most; next += T(LANES)) {
@@ -25,12 +26,12 @@ ALWAYS_INLINE void T(copy_rows)(T(real) *restrict to, const T(real) *restrict fr
  * at a time down the whole of k: few streams of reads, whatever the panel's width. Where the width
  * is not a multiple of the vector the last rows overlap those before and write the same values
  * again. */
-ALWAYS_INLINE void T(transpose_rows)(T(real) *restrict to, const T(real) *restrict from,
+ALWAYS_INLINE void T(transpose_rows)(T(real) *restrict to, const T(item) *restrict from,
                                      const ptrdiff_t *offsets, ptrdiff_t k, ptrdiff_t ws,
                                      const int width) {
   for (int next = 0; next < width; next += T(LANES)) {
     const int w = next + T(LANES) <= width ? next : width - T(LANES);
-    const T(real) * row[T(LANES)];
+    const T(item) * row[T(LANES)];
 #pragma GCC unroll 4
     for (int r = 0; r < T(LANES); r++) row[r] = from + (offsets ? offsets[w + r] : (w + r) * ws);
     T(real) *out = to + w;
@@ -51,7 +52,7 @@ ALWAYS_INLINE void T(transpose_rows)(T(real) *restrict to, const T(real) *restri
 }
 
 /* Any strides, and the last panel of a matrix, padded with zeros. */
-static void T(gather)(T(real) *restrict to, const T(real) *restrict from, const ptrdiff_t *offsets,
+static void T(gather)(T(real) *restrict to, const T(item) *restrict from, const ptrdiff_t *offsets,
                       ptrdiff_t width, ptrdiff_t k, ptrdiff_t ws, ptrdiff_t ks, int panel) {
   for (ptrdiff_t p = 0; p < k; p++) {
     if (offsets)
@@ -64,7 +65,7 @@ static void T(gather)(T(real) *restrict to, const T(real) *restrict from, const 
   }
 }
 
-static void T(pack_panels)(T(real) * to, const T(real) * from, const ptrdiff_t *offsets,
+static void T(pack_panels)(T(real) * to, const T(item) * from, const ptrdiff_t *offsets,
                            ptrdiff_t width, ptrdiff_t k, ptrdiff_t ws, ptrdiff_t ks, int panel,
                            ptrdiff_t ld) {
   const bool rows = ws == 1 && !offsets;
