@@ -132,9 +132,22 @@ static sn_vec_value read_insn(sn_jit *j, const sn_body *body, const sn_insn *ins
                                     : sn_jit_operand(j, &body->operands[number]));
 }
 
+/* Whether a float is cast back to float32 that was cast from it. */
+static bool casts_back(const sn_body *body, const sn_insn *insn) {
+  const sn_insn *from = &body->insns[insn->args[0]];
+  return insn->op == SN_OP_astype && insn->dtype == SN_F32 && from->kind == SN_INSN_OP &&
+         from->op == SN_OP_astype && sn_dtype_is_small(from->dtype) &&
+         sn_dtype_is_float(from->dtype) && from->in_dtype == SN_F32;
+}
+
 static sn_vec_value describe_op(sn_jit *j, const sn_body *body, const sn_insn *insn) {
   sn_vec_value args[SN_MAX_ARITY] = {0};
   sn_dtype dtypes[SN_MAX_ARITY] = {0};
+  if (casts_back(body, insn)) {
+    const sn_insn *from = &body->insns[insn->args[0]];
+    const sn_vec a = j->insns[from->args[0]].half[0];
+    return (sn_vec_value){{sn_expand_rounded(&j->walk.lanes, from->dtype, a)}};
+  }
   for (uint32_t k = 0; k < insn->n_args; k++) {
     args[k] = j->insns[insn->args[k]];
     dtypes[k] = body->insns[insn->args[k]].dtype;

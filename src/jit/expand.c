@@ -134,6 +134,20 @@ static sn_vec cast_small(sn_vecs *lanes, sn_dtype from, sn_dtype to, sn_vec a) {
   }
 }
 
+#undef CASE_HALF
+#undef CASE_SMALL
+sn_vec sn_expand_rounded(sn_vecs *lanes, sn_dtype dtype, sn_vec a) {
+  switch (dtype) {
+#define CASE_HALF(id, s) \
+  case SN_##id:          \
+    return emit_f32_round_##s(lanes, a);
+#define CASE_SMALL(id, s)
+#define DTYPE(id, name, s, T, kind, ...) CASE_##kind(id, s)
+#include "graph/dtypes.def"
+  default: return a;
+  }
+}
+
 #undef WIDTH
 #undef FLOATS
 #undef INTS

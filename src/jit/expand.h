@@ -23,6 +23,9 @@ bool sn_expand_knows(const sn_insn *insn);
 sn_vec_value sn_expand_op(sn_vecs *l, const sn_insn *insn, const sn_vec_value *args,
                           const sn_dtype *dtypes);
 
+/* float32 cast to float16 or bfloat16 and back. */
+sn_vec sn_expand_rounded(sn_vecs *l, sn_dtype dtype, sn_vec a);
+
 /* One reduction step: a op b, lane by lane of one register. */
 sn_vec sn_expand_combine(sn_vecs *l, sn_op op, sn_dtype dtype, sn_vec a, sn_vec b);
 
