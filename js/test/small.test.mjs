@@ -38,29 +38,66 @@ test('all bits have their values, and the values their bits', () => {
   }
 });
 
+/** Numbers between two of the dtype, and just above and below the middle, with what they are when rounded. */
+function roundings(dtype) {
+  const [exponent, fraction] = FIELDS[dtype];
+  const last = ((1 << exponent) - 1) << fraction; // the bits of infinity
+  const given = [];
+  const expected = [];
+  for (let b = 0; b < last; b += dtype === 'float16' ? 1 : 7) {
+    const low = valueOf(b, exponent, fraction);
+    const high = b + 1 < last ? valueOf(b + 1, exponent, fraction) : 2 ** (1 << (exponent - 1));
+    const middle = low + (high - low) / 2;
+    const overflow = b + 1 === last ? Infinity : high;
+    const nudge = middle * 2 ** -23 || 2 ** -149;
+    given.push(middle, middle + nudge, middle - nudge, -middle);
+    expected.push(b % 2 ? overflow : low, overflow, low, b % 2 ? -overflow : -low);
+  }
+  return { given, expected };
+}
+
+function assertRounded(dtype, got) {
+  const { given, expected } = roundings(dtype);
+  const of32 = Float32Array.from(given);
+  got.forEach((v, i) => {
+    if (of32[i] === given[i] || dtype === 'float16')
+      assert.ok(Object.is(v, expected[i]) || of32[i] !== given[i], `${dtype} of ${given[i]}: ${v}, not ${expected[i]}`);
+  });
+}
+
 test('narrowing rounds to the nearest, halfway to the even', () => {
   for (const dtype of HALVES) {
-    const [exponent, fraction] = FIELDS[dtype];
-    const last = ((1 << exponent) - 1) << fraction; // the bits of infinity
-    const given = [];
-    const expected = [];
-    for (let b = 0; b < last; b += dtype === 'float16' ? 1 : 7) {
-      const low = valueOf(b, exponent, fraction);
-      const high = b + 1 < last ? valueOf(b + 1, exponent, fraction) : 2 ** (1 << (exponent - 1));
-      const middle = low + (high - low) / 2;
-      const overflow = b + 1 === last ? Infinity : high;
-      const nudge = middle * 2 ** -23 || 2 ** -149;
-      given.push(middle, middle + nudge, middle - nudge, -middle);
-      expected.push(b % 2 ? overflow : low, overflow, low, b % 2 ? -overflow : -low);
-    }
-    const got = sn.tensor(given).astype(dtype).dataSync();
-    const of32 = Float32Array.from(given);
-    got.forEach((v, i) => {
-      if (Math.fround(given[i]) === given[i] || dtype === 'float16')
-        assert.ok(Object.is(v, expected[i]) || of32[i] !== given[i], `${dtype} of ${given[i]}: ${v}, not ${expected[i]}`);
-    });
+    assertRounded(dtype, sn.tensor(roundings(dtype).given).astype(dtype).dataSync());
     assert.deepEqual(sn.tensor([1e30, -1e39, NaN, -0]).astype('float16').dataSync(),
       Float32Array.of(Infinity, -Infinity, NaN, -0));
+  }
+});
+
+test('a number that goes by 16 bits within a kernel is rounded, as by memory', () => {
+  const special = [65503, 65519.99, 65520, -65520, 1e5, 2 ** 115, 2 ** 116, -1e38, 3.4e38, Infinity, -Infinity, NaN, 0, -0, 2 ** -24, 2 ** -25, 2 ** -149];
+  for (const dtype of HALVES) {
+    const given = sn.tensor([...roundings(dtype).given, ...special]);
+    const byMemory = given.astype(dtype).dataSync();
+    for (const jit of [true, false]) {
+      const run = (f) => sn.jit(f, { jit })(given);
+      const [rounded, kept] = run((x) => {
+        const y = x.astype(dtype);
+        return [y.astype('float32').neg(), y];
+      });
+      assert.deepEqual(rounded.dataSync().map((v) => -v), byMemory);
+      assert.deepEqual(kept.dataSync(), byMemory);
+      assertRounded(dtype, rounded.dataSync().map((v) => -v).slice(0, -special.length));
+    }
+  }
+});
+
+test('a constant that goes by 16 bits is a rounded constant, and what is viewed between casts is a view', () => {
+  for (const dtype of HALVES) {
+    const x = sine([6, 4], dtype);
+    const textOf = (f) => sn.inspect(f)(x).stages.find(({ name }) => name === 'dce').text;
+    assert.equal(textOf((x) => x.mul(0.1)).match(/astype/g).length, 2); // of x, and of the result
+    assert.doesNotMatch(textOf((x) => x.astype('float32').reshape([2, 3, 4]).transpose([1, 0, 2]).astype(dtype)), /astype/);
+    assert.deepEqual(sn.jit((x) => x.mul(0.1))(x).dataSync(), x.mul(sn.full([], 0.1, { dtype })).dataSync());
   }
 });
 

@@ -24,6 +24,19 @@ static sn_id arithmetic(const sn_match *m) {
       m, sn_ref_scalar(m->walk->context->target->fused, m->op, last, values, m->type.dtype));
 }
 
+/* A number that went by 16 bits, of which there are no constants. */
+static sn_id rounded(const sn_match *m) {
+  const sn_graph *g = sn_match_graph(m);
+  sn_id x = m->x[0];
+  double value;
+  while (sn_op_describe(g->nodes[x].op)->kind == SN_CLASS_VIEW) x = sn_match_input(m, x, 0);
+  const sn_dtype by = g->nodes[x].type.dtype;
+  if (g->nodes[x].op != SN_OP_astype || !sn_dtype_is_small(by) || !sn_dtype_is_float(by) ||
+      !sn_graph_uniform(g, sn_match_input(m, x, 0), &value))
+    return SN_NONE;
+  return sn_match_full(m, sn_ref_convert(by, value));
+}
+
 /* the index along an axis of size 1 */
 static sn_id iota_of_one(const sn_match *m) {
   return m->type.dims[m->attrs[0]] == 1 ? sn_match_full(m, 0) : SN_NONE;
@@ -91,17 +104,12 @@ static sn_id gather_of_same(const sn_match *m) {
 }
 
 static const sn_rule rules[] = {
-    SN_RULE(COUNT, arithmetic),
-    SN_RULE(iota, iota_of_one),
-    SN_RULE(pad, pad_with_same),
-    SN_RULE(concat, concat_of_same),
-    SN_RULE(max, extremum_of_same),
-    SN_RULE(min, extremum_of_same),
-    SN_RULE(sum, sum_of_same),
-    SN_RULE(prod, product_of_same),
-    SN_RULE(gather, gather_of_same),
-    SN_RULE(sort, gather_of_same),
-    SN_RULES_END,
+    SN_RULE(COUNT, arithmetic),      SN_RULE(astype, rounded),
+    SN_RULE(iota, iota_of_one),      SN_RULE(pad, pad_with_same),
+    SN_RULE(concat, concat_of_same), SN_RULE(max, extremum_of_same),
+    SN_RULE(min, extremum_of_same),  SN_RULE(sum, sum_of_same),
+    SN_RULE(prod, product_of_same),  SN_RULE(gather, gather_of_same),
+    SN_RULE(sort, gather_of_same),   SN_RULES_END,
 };
 
 sn_status sn_pass_fold(const sn_pass_context *context, const sn_graph *from, sn_graph *to) {

@@ -107,6 +107,30 @@ static sn_id slice_of_broadcast(const sn_match *m) {
   return sn_build_broadcast(m->b, slice_of(m, inner(m), begin, stride, &part), &type);
 }
 
+/* What was widened, viewed and is narrowed again is the view alone. */
+static sn_id views_between_casts(const sn_match *m) {
+  enum { MOST = 4 };
+  sn_id views[MOST], x = m->x[0];
+  const sn_graph *g = sn_match_graph(m);
+  int n = 0;
+  for (; n < MOST && sn_op_describe(g->nodes[x].op)->kind == SN_CLASS_VIEW &&
+         g->nodes[x].n_inputs == 1;
+       x = sn_match_input(m, x, 0))
+    views[n++] = x;
+  if (n == 0 || g->nodes[x].op != SN_OP_astype) return SN_NONE;
+  x = sn_match_input(m, x, 0);
+  if (!sn_dtype_is_small(m->type.dtype) || g->nodes[x].type.dtype != m->type.dtype) return SN_NONE;
+  while (n-- > 0) {
+    const sn_node view = g->nodes[views[n]];
+    sn_type type = view.type;
+    int64_t attrs[2 * SN_MAX_RANK];
+    memcpy(attrs, sn_graph_attrs(g, views[n]), view.n_attrs * sizeof *attrs);
+    type.dtype = m->type.dtype;
+    x = sn_match_view(m, view.op, x, attrs, view.n_attrs, &type);
+  }
+  return x;
+}
+
 /* ---- parts of what was put together ---------------------------------------------------------- */
 
 /* The first and last place that slice s takes on an axis, in order. */
@@ -427,6 +451,7 @@ static const sn_rule rules[] = {
     SN_RULE(transpose, transpose_of_transpose),
     SN_RULE(slice, slice_of_slice),
     SN_RULE(slice, slice_of_broadcast),
+    SN_RULE(astype, views_between_casts),
     SN_RULE(slice, slice_of_concat),
     SN_RULE(slice, slice_of_pad),
     SN_RULE(pad, idle_pad),
