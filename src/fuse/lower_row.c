@@ -53,6 +53,18 @@ static row_member *member_of(const row_set *r, sn_id x) {
 
 /* ---- which phase ----------------------------------------------------------------------------- */
 
+/* Flops per element: of casts to floats of 16 bits and from them the operations on their fields. */
+static uint32_t cost_of(const row_set *r, sn_id id) {
+  enum { FIELDS = 8 };
+  const sn_graph *g = r->l->g;
+  const sn_dtype to = g->nodes[id].type.dtype;
+  if (g->nodes[id].op != SN_OP_astype) return sn_op_describe(g->nodes[id].op)->cost;
+  const sn_dtype from = g->nodes[*sn_graph_inputs(g, id)].type.dtype;
+  const bool half =
+      sn_dtype_table[from].kind == SN_KIND_HALF || sn_dtype_table[to].kind == SN_KIND_HALF;
+  return half ? FIELDS : 0;
+}
+
 static sn_status classify(row_set *r, row_member *m) {
   const sn_node *node = node_of(r, m);
   const sn_op_info *op = sn_op_describe(node->op);
@@ -60,7 +72,7 @@ static sn_status classify(row_set *r, row_member *m) {
   SN_CHECK(r->l->g->env, sn_row_holds(&r->domain, &node->type));
   m->element = sn_row_is_element(&r->domain, &node->type);
   m->total = m->slot = SN_NONE;
-  m->cost = op->cost;
+  m->cost = cost_of(r, m->id);
   for (uint32_t k = 0; k < node->n_inputs; k++) {
     const row_member *in = member_of(r, x[k]);
     m->cost += in && in->element ? in->cost : 1;

@@ -386,12 +386,20 @@ static sn_status join_inputs(state *s, sn_id id, uint32_t level, uint32_t n_peer
   return SN_OK;
 }
 
+/* Whether id reads as many elements of x as it has itself: of a number that is broadcast there is no
+ * pass to be saved. */
+static bool reads_along(const state *s, sn_id id, sn_id x) {
+  const sn_node *base = &s->g->nodes[s->views[x].base];
+  return base->op != SN_OP_constant &&
+         sn_type_size(&base->type) >= sn_type_size(&s->g->nodes[id].type);
+}
+
 /* A map of the same shape and level that reads one of id's inputs already: one pass over that
  * input. */
 static sn_status join_reader(state *s, sn_id id, uint32_t level, uint32_t *out) {
   const sn_id *x = sn_graph_inputs(s->g, id);
   for (uint32_t k = 0; s->fusion && k < s->g->nodes[id].n_inputs; k++) {
-    if (s->reader[x[k]] == SN_NONE) continue;
+    if (s->reader[x[k]] == SN_NONE || !reads_along(s, id, x[k])) continue;
     const uint32_t i = find(s, s->reader[x[k]]);
     merger m = merger_of(s, id);
     if (s->sets[i].level != level || !adds_up(s, &m, i, &(sn_cut){0})) continue;

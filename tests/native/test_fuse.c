@@ -262,59 +262,7 @@ static void rows_that_cannot_be_one_kernel(void **state) {
   }
 }
 
-/* ---- made again ------------------------------------------------------------------------------ */
-
-static void cheap_masks_are_made_again(void **state) {
-  (void)state;
-  lab l;
-  lab_open(&l, true);
-  const sn_id x = input(&l, F32(8, 64)), w = input(&l, F32(64, 64)), g = input(&l, F32(8, 64));
-  const sn_id zero = sn_build_like(&l.b, x, 0), mask = BINARY(greater, x, zero);
-  const sn_id y = sn_build_where(&l.b, mask, x, zero);
-  const sn_id back = sn_build_matmul(&l.b, sn_build_matmul(&l.b, g, w), w);
-  OUTPUTS(&l, sn_build_matmul(&l.b, y, w), sn_build_where(&l.b, mask, back, x));
-  const sn_groups groups = cut_graph(&l, true);
-  for (size_t v = 0; v < groups.n_values; v++)
-    assert_int_not_equal(groups.values[v].type.dtype, SN_BOOL);
-  lab_close(&l);
-}
-
-static void costly_values_are_stored(void **state) {
-  (void)state;
-  lab l;
-  lab_open(&l, true);
-  const sn_id x = input(&l, F32(8, 64)), w = input(&l, F32(64, 64)), g = input(&l, F32(8, 64));
-  const sn_id e = UNARY(exp, x);
-  OUTPUTS(&l, sn_build_matmul(&l.b, BINARY(add, e, x), w),
-          BINARY(mul, e, sn_build_matmul(&l.b, sn_build_matmul(&l.b, g, w), w)));
-  const sn_groups groups = cut_graph(&l, true);
-  size_t temps = 0;
-  for (size_t v = 0; v < groups.n_values; v++) temps += groups.values[v].kind == SN_VALUE_TEMP;
-  assert_int_equal(temps, 3);
-  lab_close(&l);
-}
-
-/* Of a cast from 16 bits what is cast is stored; its readers cast, those of a view too. */
-static void casts_are_made_by_their_readers(void **state) {
-  (void)state;
-  lab l;
-  lab_open(&l, true);
-  const sn_id x = input(&l, F32(8, 64)), w = input(&l, F32(64, 64));
-  const sn_id small = sn_build_cast(&l.b, SN_OP_astype, UNARY(exp, x), SN_F16);
-  const sn_id wide = sn_build_cast(&l.b, SN_OP_astype, small, SN_F32);
-  const sn_id turned = sn_build_swap_last(&l.b, wide);
-  OUTPUTS(&l, BINARY(add, wide, sn_build_matmul(&l.b, wide, w)),
-          BINARY(add, turned, sn_build_matmul(&l.b, w, turned)));
-  const sn_groups groups = cut_graph(&l, true);
-  size_t temps = 0;
-  for (size_t v = 0; v < groups.n_values; v++) {
-    if (groups.values[v].kind != SN_VALUE_TEMP) continue;
-    assert_int_equal(groups.values[v].type.dtype, SN_F16);
-    temps++;
-  }
-  assert_int_equal(temps, 1);
-  lab_close(&l);
-}
+/* ---- off ------------------------------------------------------------------------------------- */
 
 static void fusion_can_be_off(void **state) {
   (void)state;
@@ -768,9 +716,6 @@ int main(void) {
       cmocka_unit_test(layer_norm_is_one_row_kernel),
       cmocka_unit_test(results_per_row_are_part_of_it),
       cmocka_unit_test(rows_that_cannot_be_one_kernel),
-      cmocka_unit_test(cheap_masks_are_made_again),
-      cmocka_unit_test(casts_are_made_by_their_readers),
-      cmocka_unit_test(costly_values_are_stored),
       cmocka_unit_test(fusion_can_be_off),
       cmocka_unit_test(text_of_a_contraction),
       cmocka_unit_test(text_of_a_reduction),
