@@ -1,9 +1,10 @@
-// networks.mjs - training steps of whole networks, in Node: node bench/networks.mjs [--threads 2] [--only NAME] [--profile] [--accumulate 4]
+// networks.mjs - training steps of whole networks, in Node: node bench/networks.mjs [--threads 2] [--only NAME] [--profile] [--accumulate 4] [--precision float16]
 //
 // A time is the best and the median of many steps; the share is that of what a product of 1,000 x 1,000 reaches in the
 // same run. Operations are those of products and convolutions alone, thrice those of the forward pass. --accumulate: a
 // batch so many times as large, in so many parts, beside a batch of one part: its arena, and in turns the time of as many
-// steps.
+// steps. --precision: steps in 16 bits and in float32 in turns: the least processor time of each (of all threads together,
+// so --threads 1 where there is other work), bytes of the arena and of the training state, the loss after as many steps.
 import { parseArgs } from 'node:util';
 import * as sn from 'sinter';
 
@@ -14,6 +15,7 @@ const { values: given } = parseArgs({
     profile: { type: 'boolean', default: false },
     rounds: { type: 'string', default: '40' },
     accumulate: { type: 'string', default: '1' },
+    precision: { type: 'string', default: 'float32' },
   },
 });
 await sn.init({ threads: Number(given.threads) });
@@ -88,10 +90,28 @@ const stepper = (loss, optimizer, params, inputs, options) => {
   const call = () => {
     const made = step(state, ...inputs);
     state = made.state;
-    made.loss.item();
+    const value = made.loss.item();
     made.loss.dispose();
+    return value;
   };
-  return { call, arenaBytes };
+  const stateBytes = sn.tree.leaves(state).reduce((bytes, { size, dtype }) => bytes + (dtype.endsWith('float16') ? 2 : 4) * size, 0);
+  return { call, arenaBytes, stateBytes };
+};
+
+const comparePrecision = (name, loss, optimizer, params, inputs, precision) => {
+  const [wide, narrow] = ['float32', precision].map((precision) => {
+    const { call, arenaBytes, stateBytes } = stepper(loss, optimizer, params, inputs, { precision });
+    return { call, bytes: arenaBytes + stateBytes, best: Infinity, loss: 0 };
+  });
+  for (let i = 0; i < Number(given.rounds); i += 1)
+    for (const run of [wide, narrow]) {
+      const begin = process.cpuUsage();
+      run.loss = run.call();
+      const { user, system } = process.cpuUsage(begin);
+      run.best = Math.min(run.best, (user + system) / 1e3);
+    }
+  const pair = (f, digits) => `${f(wide).toFixed(digits)} -> ${f(narrow).toFixed(digits)} (${(f(narrow) / f(wide)).toFixed(3)})`;
+  console.log(`${name}: ${pair(({ best }) => best, 1)} ms, ${pair(({ bytes }) => bytes / 1e6, 1)} MB, loss ${pair((run) => run.loss, 4)}`);
 };
 
 const compareParts = (name, loss, optimizer, params, inputs, parts) => {
@@ -114,6 +134,10 @@ for (const { name, module, optimizer, batch, flops, asked } of CASES.filter((eac
   sn.eval(...inputs);
   if (Number(given.accumulate) > 1) {
     compareParts(name, loss, optimizer, module.init(random.key(0)), inputs, Number(given.accumulate));
+    continue;
+  }
+  if (given.precision !== 'float32') {
+    comparePrecision(name, loss, optimizer, module.init(random.key(0)), inputs, given.precision);
     continue;
   }
   const step = sn.trainStep(loss, optimizer);

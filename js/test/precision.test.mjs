@@ -154,6 +154,24 @@ test('inspect: what is kept between kernels is of 16 bits', () => {
   }
 });
 
+test('inspect: a row reads and widens a number once', () => {
+  for (const precision of HALVES) {
+    const x = floats([64, 128], 1).astype(precision);
+    const { kernels } = sn.inspect((x) => sn.layerNorm(x), { precision })(x);
+    assert.deepEqual(kernels.map(({ kind }) => kind), ['row']);
+    assert.equal(kernels[0].text.match(/= b\d+\[/g).length, 1, kernels[0].text);
+  }
+});
+
+test('inspect: an update reads gradients of 16 bits, in one kernel for each parameter', () => {
+  const net = nn.sequential(...[1, 2, 3].map(() => nn.linear(256, 256, { bias: false })));
+  const step = sn.trainStep((params, x) => net.apply(params, x).square().mean(), optim.adamw({ lr: 0.01 }), { precision: 'float16' });
+  const { memory, kernels } = sn.inspect(step)(step.init(net.init(random.key(1))), floats([32, 256], 2));
+  const between = memory.blocks.filter(({ kind, shape }) => kind === 'arena' && String(shape) === '256,256');
+  assert.deepEqual(between.map(({ dtype }) => dtype), ['float16', 'float16', 'float16']);
+  assert.equal(kernels.filter(({ text }) => text.includes(' sqrt ') && text.includes('space(65536)')).length, 3);
+});
+
 test('a precision is that of one program: not of what is around it, nor after an error', () => {
   const x = floats([4, 4], 1);
   const dtypeOf = (options) => sn.jit((x) => x.matmul(x), options)(x).dtype;

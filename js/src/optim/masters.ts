@@ -1,6 +1,7 @@
 // Mixed precision of an optimizer: parameters of 16 bits, updated as float32 masters in the optimizer's memory by gradients
 // of a scaled loss (Micikevicius et al. 2018, Mixed Precision Training). An update whose gradient is not finite is skipped.
 
+import { accumulatorOf } from '../dtype.js';
 import { SinterError } from '../errors.js';
 import { isfinite, maximum, minimum, tensor, where, zeros } from '../functions.gen.js';
 import type { Precision } from '../precision.js';
@@ -71,9 +72,9 @@ export function reportOf(memory: OptimizerState): PrecisionReport {
   return { scale, skipped, steps: done + skipped };
 }
 
-/** Whether all numbers are finite: the sum of their squares is, unless they are too large to be of use. */
+/** Whether all numbers are finite: then so is their sum, unless they are too large to be of use. */
 function allFinite(grads: unknown): Tensor {
-  const sums = flatten(grads, 'trainStep').tensors.map((g) => g.square().sum());
+  const sums = flatten(grads, 'trainStep').tensors.map((g) => g.astype(accumulatorOf(g.dtype)).sum());
   return isfinite(sums.reduce((total, x) => total.add(x), zeros([])));
 }
 
@@ -89,8 +90,10 @@ export function withMasters(optimizer: Optimizer, precision: Precision): Optimiz
     },
     update: (scaled, memory, params, lr) => {
       const { master, scale, good, skipped, ...own } = memory as Masters;
-      const grads = map((g) => (g.dtype === precision ? g.astype('float32').div(scale) : g.div(scale)), scaled);
-      const finite = allFinite(grads);
+      const finite = allFinite(scaled);
+      const unscale = where(finite, scale.reciprocal(), 0);
+      // All is chosen by the flag, and so waits for it: gradients are read from memory, and written there in 16 bits.
+      const grads = map((g) => where(finite, g.astype(accumulatorOf(g.dtype)), 0).mul(unscale), scaled);
       const next = optimizer.update(grads, own, master, lr);
       const kept = choose(finite, { master: next.params, own: next.state }, { master, own });
       const grows = precision === 'float16' ? good.add(1).greaterEqual(GROWTH_STEPS) : false;
