@@ -160,6 +160,20 @@ test('a loss that is NaN ends the run', async () => {
   assert.equal(sn.tree.leaves(error.state).filter((t) => t.isDisposed).length, 0);
 });
 
+test('a loss that is NaN, with a loss scale: its steps are skipped, and the state of the error is as good as before', async () => {
+  const step = sn.trainStep(loss, optim.adam({ lr: 0.01 }), { precision: 'float16' });
+  const good = () => [x.add(0), y.add(0)];
+  const run = (middle) => sn.fit(step, firstOf(step), data.from(() => [good(), ...middle(), good()]));
+  const [one, none] = [await run(() => [[x.add(NaN), y.add(0)]]), await run(() => [])];
+  const [skipped, without] = [one, none].map(({ state }) => step.precision(state).skipped);
+  assert.deepEqual([one.stopped, skipped > without], ['end', true]);
+  const before = sn.tree.map((t) => t.toArray(), step.params(one.state));
+  const error = await sn.fit(step, one.state, data.from(() => [0, 1].map(() => [x.add(NaN), y.add(0)]))).catch((caught) => caught);
+  assert.ok(error instanceof sn.FitError);
+  assert.deepEqual(sn.tree.map((t) => t.toArray(), step.params(error.state)), before);
+  assert.ok(Number.isFinite(step(error.state, x, y).loss.item()));
+});
+
 test('a state that a loss of NaN came from takes no checkpoint\'s place', async () => {
   const step = makeStep();
   const saved = [];

@@ -15,7 +15,7 @@ test('10,000 steps', async (t) => {
     return [sn.losses.mse(y, b), { state: next, aux: { largest: y.max() } }];
   };
   const lr = optim.schedules.warmupCosine({ lr: 0.01, warmup: 100, steps: 10_000 });
-  const step = sn.trainStep(loss, optim.ema(optim.adamw({ lr })), { accumulate: 2, clipNorm: 1 });
+  const step = sn.trainStep(loss, optim.ema(optim.adamw({ lr })), { accumulate: 2, clipNorm: 1, precision: 'float16' });
   const evaluate = sn.evalStep((params, a, b, { state }) => sn.losses.mse(net.apply(params, a, { state })[0], b));
   const x = random.normal(random.key(1), [1000, 4]);
   const y = x.sum({ axis: 1, keepdims: true });
