@@ -10,7 +10,10 @@ import type { Axis, Cell, Relation } from './protocol.ts';
 const MOST_SIDE = 200;
 /** Names stand beside a matrix of at most so many. */
 const MOST_NAMES = 14;
-const CELL_PX = 22;
+/** A cell is so large at most, and a matrix so wide, if its cells keep their least size. */
+const MOST_CELL_PX = 36;
+const LEAST_CELL_PX = 22;
+const USUAL_PX = 180;
 const MOST_PX = 300;
 
 const memberOf = ({ names }: Axis, at: number): Cell => names?.[at] ?? at;
@@ -45,7 +48,8 @@ class Matrix {
     canvas.setAttribute('role', 'application');
     canvas.setAttribute('aria-label', `${name} as a matrix.`);
     const { width } = this.painted;
-    canvas.style.width = `min(100%, ${Math.min(MOST_PX, width * CELL_PX)}px)`;
+    const cell = Math.min(MOST_CELL_PX, Math.max(LEAST_CELL_PX, USUAL_PX / Math.max(width, this.painted.height)));
+    canvas.style.width = `min(100%, ${Math.min(MOST_PX, Math.round(width * cell))}px)`;
     this.canvas = new CellCanvas(canvas, {
       press: (x, y) => {
         const fact = this.factAt(x, y);
