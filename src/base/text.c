@@ -46,6 +46,18 @@ const char *sn_text_behind(const char *text, const char *part) {
   return *part ? NULL : text;
 }
 
+void sn_text_add_term(sn_text *text, bool *any, int64_t stride, const char *variable) {
+  if (!stride) return;
+  if (*any)
+    sn_text_add(text, stride < 0 ? " - " : " + ");
+  else if (stride < 0)
+    sn_text_add(text, "-");
+  const long long size = stride < 0 ? -stride : stride;
+  if (size != 1 || !*variable) sn_text_add(text, "%lld", size);
+  if (*variable) sn_text_add(text, size == 1 ? "%s" : " * %s", variable);
+  *any = true;
+}
+
 const char *sn_text_find(const char *text, const char *part) {
   while (*text && !sn_text_behind(text, part)) text++;
   return *text ? text : NULL;

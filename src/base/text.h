@@ -19,6 +19,10 @@ void sn_text_add(sn_text *text, const char *format, ...) __attribute__((format(p
 /* Adds string as a JSON string, quotes included. */
 void sn_text_add_json(sn_text *text, const char *string);
 
+/* Adds one term of an index: stride * variable, or a number where the variable is "". any: whether there
+ * was a term before. */
+void sn_text_add_term(sn_text *text, bool *any, int64_t stride, const char *variable);
+
 /* Where part, which is not empty, first stands in text; NULL: nowhere. Not the C library's strstr:
  * that is made for long parts, and a page would have to download it. */
 const char *sn_text_find(const char *text, const char *part);

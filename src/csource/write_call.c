@@ -20,10 +20,10 @@ static void add_element(sn_c_writer *w, const sn_operand *o, const char *positio
   for (int i = 0; i < w->g->space_rank; i++) {
     char variable[16];
     sn_format(variable, sizeof variable, "i%d", i);
-    sn_c_add_term(w->t, &any, o->strides[i], variable);
+    sn_text_add_term(w->t, &any, o->strides[i], variable);
   }
-  sn_c_add_term(w->t, &any, o->strides[w->g->space_rank], position);
-  sn_c_add_term(w->t, &any, o->offset, "");
+  sn_text_add_term(w->t, &any, o->strides[w->g->space_rank], position);
+  sn_text_add_term(w->t, &any, o->offset, "");
   sn_text_add(w->t, any ? "]" : "0]");
 }
 

@@ -6,6 +6,7 @@
 #include "base/format.h"
 #include "csource/spell.h"
 #include "csource/writer.h"
+#include "fuse/nest_text.h"
 
 /* The element's place: strides cover i0, i1 ... and then, up to rank, j0, j1 ... */
 static void add_index(const sn_c_writer *w, const sn_operand *o, int rank) {
@@ -15,9 +16,9 @@ static void add_index(const sn_c_writer *w, const sn_operand *o, int rank) {
     char variable[16];
     sn_format(variable, sizeof variable, "%c%d", inner ? 'j' : 'i',
               inner ? i - w->g->space_rank : i);
-    sn_c_add_term(w->t, &any, o->strides[i], variable);
+    sn_text_add_term(w->t, &any, o->strides[i], variable);
   }
-  sn_c_add_term(w->t, &any, o->offset, "");
+  sn_text_add_term(w->t, &any, o->offset, "");
   if (!any) sn_text_add(w->t, "0");
 }
 
@@ -242,31 +243,6 @@ static sn_status add_phase(sn_c_writer *w, const sn_phase *phase) {
   return SN_OK;
 }
 
-/* The terms of an axis at position `index`, a variable, with these strides. */
-static void add_axis(sn_c_writer *w, bool *any, const sn_nest *axis, const int64_t *strides,
-                     const char *index) {
-  char term[3 * NAME_SIZE], modulo[NAME_SIZE] = "";
-  int64_t inner = 1;
-  if (axis->rank == 1) {
-    sn_c_add_term(w->t, any, strides[0], index);
-    return;
-  }
-  for (int i = axis->rank - 1; i >= 0; inner *= axis->dims[i--]) {
-    if (i) sn_format(modulo, sizeof modulo, " %% %lld", (long long)axis->dims[i]);
-    if (inner == 1)
-      sn_format(term, sizeof term, "(%s%s)", index, modulo);
-    else
-      sn_format(term, sizeof term, "(%s / %lld%s)", index, (long long)inner, i ? modulo : "");
-    sn_c_add_term(w->t, any, strides[i], term);
-  }
-}
-
-/* The field's share of all marks. */
-static void field_of(const sn_nest *axis, int field, int64_t *strides) {
-  for (int i = 0; i < axis->rank; i++)
-    strides[i] = axis->marks[i] >> field * SN_MARK_BITS & ((1 << SN_MARK_BITS) - 1);
-}
-
 /* Where a factor reads, or (field >= 0) a coordinate there. */
 static void add_place(sn_c_writer *w, const sn_operand *f, const char *across, int field,
                       int64_t first) {
@@ -276,25 +252,24 @@ static void add_place(sn_c_writer *w, const sn_operand *f, const char *across, i
   for (int i = w->g->space_rank > 2 ? 0 : 1; i < 3; i++) {
     int64_t strides[SN_MAX_RANK];
     if (field >= 0)
-      field_of(axes[i], field, strides);
+      sn_nest_field(axes[i], field, strides);
     else
       memcpy(strides, axes[i]->strides, sizeof strides);
-    add_axis(w, &any, axes[i], strides, index[i]);
+    sn_nest_add_terms(w->t, &any, axes[i], strides, index[i]);
   }
-  sn_c_add_term(w->t, &any, first, "");
+  sn_text_add_term(w->t, &any, first, "");
   if (!any) sn_text_add(w->t, "0");
 }
 
 /* An operand of the product, in the row or column `across`. */
 static void add_factor(sn_c_writer *w, const sn_operand *f, const char *across) {
   const sn_bounds *b = &f->nests->bounds;
-  const int64_t ones = (1 << SN_MARK_BITS) - 1;
   for (int field = 0; field < SN_MARKS && b->guards >> field * SN_MARK_BITS; field++) {
-    const int64_t low = (b->low >> field * SN_MARK_BITS & ones) - SN_MARK_GUARD;
-    const int64_t high = (b->high >> field * SN_MARK_BITS & ones) - SN_MARK_GUARD;
+    int64_t low, high;
+    sn_bounds_field(b, field, &low, &high);
     sn_text_add(w->t, field ? " && (unsigned long)(" : "(unsigned long)(");
-    add_place(w, f, across, field, low);
-    sn_text_add(w->t, ") < %lld", (long long)(low + high + 1));
+    add_place(w, f, across, field, -low);
+    sn_text_add(w->t, ") < %lld", (long long)(high - low + 1));
   }
   if (b->guards) sn_text_add(w->t, " ? ");
   sn_text_add(w->t, "b%u[", f->value);
@@ -313,7 +288,7 @@ static void declare_batch(sn_c_writer *w) {
   for (int i = g->space_rank - 3; i >= 0; stride *= g->space[i--]) {
     char variable[16];
     sn_format(variable, sizeof variable, "i%d", i);
-    sn_c_add_term(w->t, &any, stride, variable);
+    sn_text_add_term(w->t, &any, stride, variable);
   }
   sn_text_add(w->t, ";\n");
 }

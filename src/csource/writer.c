@@ -18,16 +18,3 @@ void sn_c_close_loops(sn_c_writer *w, int rank) {
     sn_text_add(w->t, "}\n");
   }
 }
-
-/* One term of an index: stride * variable. */
-void sn_c_add_term(sn_text *t, bool *any, int64_t stride, const char *variable) {
-  if (!stride) return;
-  if (*any)
-    sn_text_add(t, stride < 0 ? " - " : " + ");
-  else if (stride < 0)
-    sn_text_add(t, "-");
-  const long long size = stride < 0 ? -stride : stride;
-  if (size != 1 || !*variable) sn_text_add(t, "%lld", size);
-  if (*variable) sn_text_add(t, size == 1 ? "%s" : " * %s", variable);
-  *any = true;
-}

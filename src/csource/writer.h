@@ -19,10 +19,6 @@ void sn_c_begin_line(sn_c_writer *w);
 void sn_c_open_loops(sn_c_writer *w, char name, const int64_t *dims, int rank);
 void sn_c_close_loops(sn_c_writer *w, int rank);
 
-/* Adds one term of an index: stride * variable, or a number where the variable is "". any: whether
- * there was a term before. */
-void sn_c_add_term(sn_text *t, bool *any, int64_t stride, const char *variable);
-
 /* write_call.c: what a call does at one point of the space. */
 sn_status sn_c_add_call(sn_c_writer *w);
 
