@@ -28,23 +28,27 @@ static bool reclaim(void *user) {
   return sn_storage_trim(&ctx->storages) || sn_cache_trim(ctx);
 }
 
-static sn_status start(sn_context *ctx, const sn_options *options) {
+/* What all contexts begin with. */
+static void begin(sn_context *ctx, const sn_options *options) {
   for (int i = 0; i < SN_PASS_COUNT; i++) ctx->options.pass_on[i] = sn_pass_table[i].on;
   ctx->options.fusion = true;
   ctx->options.jit = !(options && options->no_jit);
-  ctx->target = sn_cpu_target;
-  ctx->target.deterministic = options && options->deterministic;
   ctx->options.target = &ctx->target;
   ctx->options.device = &ctx->device;
   ctx->jobs_end = &ctx->jobs;
   ctx->storages.device = &ctx->device;
   ctx->env.heap.reclaim = reclaim;
   ctx->env.heap.reclaim_user = ctx;
+}
+
+static sn_status open_machine(sn_context *ctx, const sn_options *options) {
+  ctx->target = sn_cpu_target;
+  ctx->target.deterministic = options && options->deterministic;
   return sn_device_open(&ctx->device, &ctx->env, &ctx->target, options ? options->threads : 0,
                         options && options->relaxed_simd);
 }
 
-sn_status sn_context_create(const sn_options *options, sn_context **out) {
+static sn_status new_context(const sn_options *options, sn_context **out) {
   const sn_allocator allocator = options && options->allocator
                                      ? *options->allocator
                                      : (sn_allocator){NULL, default_allocate, default_release};
@@ -56,12 +60,29 @@ sn_status sn_context_create(const sn_options *options, sn_context **out) {
   sn_context *ctx;
   SN_TRY(sn_alloc_zeroed(&env, 1, sizeof *ctx, (void **)&ctx));
   ctx->env = env;
-  const sn_status status = start(ctx, options);
+  begin(ctx, options);
+  *out = ctx;
+  return SN_OK;
+}
+
+sn_status sn_context_create(const sn_options *options, sn_context **out) {
+  sn_context *ctx;
+  SN_TRY(new_context(options, &ctx));
+  const sn_status status = open_machine(ctx, options);
   if (status) {
     sn_context_destroy(ctx);
     return status;
   }
   *out = ctx;
+  return SN_OK;
+}
+
+sn_status sn_context_create_on(const sn_options *options, const sn_backend *backend,
+                               const sn_target *target, sn_context **out) {
+  SN_TRY(new_context(options, out));
+  (*out)->target = *target;
+  (*out)->device =
+      (sn_device){.backend = backend, .env = &(*out)->env, .machine = {.target = &(*out)->target}};
   return SN_OK;
 }
 
@@ -101,7 +122,9 @@ void sn_memory(const sn_context *ctx, sn_memory_info *out) {
                           .program_evictions = ctx->evictions};
 }
 
-int sn_threads(const sn_context *ctx) { return sn_pool_workers(ctx->device.pool); }
+int sn_threads(const sn_context *ctx) {
+  return ctx->device.pool ? sn_pool_workers(ctx->device.pool) : 0;
+}
 
 const char *sn_isa(const sn_context *ctx) { return sn_isa_name(ctx->device.machine.isa); }
 
@@ -168,7 +191,7 @@ sn_tensor *sn_from_data(sn_context *ctx, sn_dtype dtype, int rank, const int64_t
                         const void *data) {
   void *to;
   sn_tensor *t = sn_empty(ctx, dtype, rank, dims, &to);
-  if (t) ctx->device.backend->upload(&ctx->device, to, data, sn_size_bytes(t));
+  if (t) ctx->device.backend->upload(&ctx->device, t->storage->data, data, sn_size_bytes(t));
   return t;
 }
 
@@ -211,9 +234,39 @@ sn_status sn_eval_async(sn_tensor *const *tensors, size_t count, uint32_t *ticke
   return eval(tensors, count, ticket);
 }
 
+/* Evaluated, and where the host can look at it. */
+static sn_status open_value(sn_tensor *t, const char *op) {
+  SN_TRY(sn_tensor_ready(t));
+  SN_FAIL_IF(&t->ctx->env, !sn_storage_map(&t->ctx->storages, t->storage), SN_ERR_ARGUMENT, op,
+             "the value lies on another device" SN_HINT
+             "await data(), or bring it here first: await t.to('cpu')");
+  return SN_OK;
+}
+
 const void *sn_data(sn_tensor *t) {
-  if (!t || sn_context_report(t->ctx, sn_tensor_ready(t))) return NULL;
+  if (!t || sn_context_report(t->ctx, open_value(t, "data"))) return NULL;
   return sn_storage_map(&t->ctx->storages, t->storage);
+}
+
+void *sn_value_handle(sn_tensor *t) {
+  if (!t || sn_context_report(t->ctx, sn_tensor_ready(t))) return NULL;
+  return t->storage->data;
+}
+
+static sn_tensor *copy_within(sn_tensor *t) {
+  sn_context *ctx = t->ctx;
+  sn_tensor *copy;
+  sn_status status = sn_tensor_ready(t);
+  if (!status) status = new_value(ctx, &t->type, &copy);
+  if (status) return fail(ctx, status);
+  ctx->device.backend->copy(&ctx->device, copy->storage->data, t->storage->data, sn_size_bytes(t));
+  return sn_hand_out(copy);
+}
+
+sn_tensor *sn_copy_to(sn_context *ctx, sn_tensor *t) {
+  if (ctx == t->ctx) return copy_within(t);
+  const void *data = sn_data(t);
+  return data ? sn_from_data(ctx, sn_dtype_of(t), sn_rank(t), sn_dims(t), data) : NULL;
 }
 
 bool sn_is_computed(const sn_tensor *t) {
@@ -228,7 +281,7 @@ sn_status sn_read(sn_tensor *t, void *out, size_t bytes) {
     return sn_context_report(t->ctx,
                              SN_FAIL(env, SN_ERR_ARGUMENT, "read", "%zu bytes do not fit into %zu",
                                      sn_size_bytes(t), bytes));
-  SN_TRY(sn_context_report(t->ctx, sn_tensor_ready(t)));
+  SN_TRY(sn_context_report(t->ctx, open_value(t, "read")));
   sn_device *device = &t->ctx->device;
   device->backend->download(device, out, t->storage->data, sn_size_bytes(t));
   return SN_OK;
@@ -251,9 +304,8 @@ sn_status sn_synchronize(sn_context *ctx) {
 
 sn_status sn_profile_start(sn_context *ctx, size_t max_spans) {
   sn_jobs_collect(ctx, true);
-  return sn_context_report(ctx,
-                           sn_profiler_start(&ctx->profiler, &ctx->env,
-                                             sn_pool_max_workers(ctx->device.pool), max_spans));
+  return sn_context_report(ctx, sn_profiler_start(&ctx->profiler, &ctx->env,
+                                                  sn_device_workers(&ctx->device), max_spans));
 }
 
 void sn_profile_stop(sn_context *ctx) {

@@ -139,7 +139,8 @@ static sn_status plan_memory(compiling *c) {
 }
 
 static const sn_backend *backend_of(const sn_compile_options *options) {
-  return options->jit ? &sn_jit_backend : &sn_cpu_backend;
+  const sn_backend *backend = options->device->backend;
+  return backend == &sn_cpu_backend && options->jit ? &sn_jit_backend : backend;
 }
 
 /* Of every kernel, the code that is emitted for it. */

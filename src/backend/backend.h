@@ -3,8 +3,9 @@
  *
  *   sn_cpu_backend    backend_cpu.c    strips and library kernels over the workers of the pool
  *   sn_jit_backend    backend_jit.c    the same kernels, with emitted WebAssembly hung in
+ *   sn_gpu_backend    backend_gpu.c    shaders, on a device that the host reaches (backend_gpu.h)
  *
- * A program's backend is chosen when it is compiled; both share the device and its memory. All
+ * The first two share the device and its memory; which of them a program has is chosen when it is compiled. All
  * functions are called on the thread of the API. Runs end in the order of their submission. Tickets
  * count up from 1 and wrap around; 0 stands for a run that is over. */
 #ifndef SN_BACKEND_BACKEND_H
@@ -38,10 +39,10 @@ struct sn_backend {
   /* Memory, 64-byte aligned; map: where the host finds it. */
   sn_status (*allocate)(sn_device *device, size_t bytes, void **out);
   void (*deallocate)(sn_device *device, void *memory, size_t bytes);
-  void *(*map)(sn_device *device, void *memory);
+  void *(*map)(sn_device *device, void *memory); /* NULL: the host cannot look there */
   void (*copy)(sn_device *device, void *to, const void *from, size_t bytes);
   void (*upload)(sn_device *device, void *to, const void *from, size_t bytes);
-  void (*download)(sn_device *device, void *to, const void *from, size_t bytes);
+  void (*download)(sn_device *device, void *to, const void *from, size_t bytes); /* where it can */
 
   /* Returns the run's status when it is over; the calling thread takes part. No other run may be
    * under way. */
@@ -58,6 +59,11 @@ struct sn_backend {
 };
 
 extern const sn_backend sn_cpu_backend, sn_jit_backend;
+
+/* The most workers that a run may have; 0 on a device that has none. */
+static inline int sn_device_workers(const sn_device *device) {
+  return device->pool ? sn_pool_max_workers(device->pool) : 0;
+}
 
 /* The machine that this runs on. It stays where it is. *target is the CPU's: which bits functions
  * have, and what lookups cost, follow from the code that can be made here. threads: 0: as many as

@@ -34,6 +34,6 @@ sn_status sn_device_open(sn_device *device, sn_env *env, sn_target *target, int 
 }
 
 void sn_device_close(sn_device *device) {
-  sn_pool_destroy(device->env, device->pool);
+  if (device->pool) sn_pool_destroy(device->env, device->pool);
   sn_jit_gemm_free(&device->gemm);
 }

@@ -19,7 +19,8 @@ static sn_tensor *fail(sn_context *ctx, sn_status status) {
 }
 
 sn_status sn_same_context(const sn_tensor *x, const sn_tensor *y, const char *what) {
-  SN_FAIL_IF(&x->ctx->env, x->ctx != y->ctx, SN_ERR_ARGUMENT, what, "inputs of two contexts");
+  SN_FAIL_IF(&x->ctx->env, x->ctx != y->ctx, SN_ERR_ARGUMENT, what,
+             "inputs of two contexts, or on two devices" SN_HINT "bring one over first: x.to('webgpu')");
   return SN_OK;
 }
 

@@ -77,7 +77,7 @@ static void insert(sn_context *ctx, sn_compiled *c) {
 
 /* The workspace is shared by all programs, so it only ever grows, when no run is under way. */
 static sn_status ensure_workspace(sn_context *ctx, const sn_executable *exe) {
-  const size_t bytes = sn_executable_workspace_bytes(exe, sn_pool_max_workers(ctx->device.pool));
+  const size_t bytes = sn_executable_workspace_bytes(exe, sn_device_workers(&ctx->device));
   if (bytes <= ctx->workspace_bytes) return SN_OK;
   sn_jobs_collect(ctx, true);
   void *block;

@@ -5,9 +5,10 @@
 
 /* Numbers that are arguments travel in storages of one element each. */
 static sn_status number_storage(sn_context *ctx, const sn_tensor *t, sn_storage **out) {
-  SN_TRY(sn_storage_new(&ctx->storages, sizeof(double), out));
-  void *host = sn_storage_map(&ctx->storages, *out);
-  sn_ref_store(t->type.dtype, host, 0, sn_attr_double(t->attrs[0]));
+  double number = 0; /* room for one of any dtype */
+  SN_TRY(sn_storage_new(&ctx->storages, sizeof number, out));
+  sn_ref_store(t->type.dtype, &number, 0, sn_attr_double(t->attrs[0]));
+  ctx->device.backend->upload(&ctx->device, (*out)->data, &number, sizeof number);
   return SN_OK;
 }
 

@@ -29,7 +29,11 @@ static sn_status collect(const sn_program *p, const char *note, sn_arena *arena,
 sn_status sn_program_save(sn_program *p, const char *note, const void **bytes, size_t *size) {
   sn_arena *arena = sn_program_listing(p);
   sn_saved saved;
+  sn_env *env = &p->ctx->env;
   sn_status status = sn_program_capture_all(p, arena);
+  if (!status && p->compiled->exe->backend != &sn_cpu_backend && p->compiled->exe->backend != &sn_jit_backend)
+    status = SN_FAIL(env, SN_ERR_UNSUPPORTED, "save", "a program for %s" SN_HINT "compile it for the CPU and save that",
+                     p->ctx->target.name);
   if (!status) status = collect(p, note, arena, &saved);
   if (!status) status = sn_saved_write(&saved, arena, bytes, size);
   return sn_context_report(p->ctx, status);

@@ -34,7 +34,8 @@ static sn_status allocate(sn_storage_pool *pool, size_t bytes, sn_storage **out)
 sn_status sn_storage_new(sn_storage_pool *pool, size_t bytes, sn_storage **out) {
   sn_storage *storage = bytes >= SMALLEST_CACHED ? take_cached(pool, bytes) : NULL;
   if (!storage) SN_TRY(allocate(pool, bytes, &storage));
-  if (pool->device->env->poison) sn_poison(sn_storage_map(pool, storage), bytes);
+  void *contents = sn_storage_map(pool, storage);
+  if (pool->device->env->poison && contents) sn_poison(contents, bytes);
   storage->version = ++pool->versions;
   storage->refs = 1;
   storage->job_refs = 0;

@@ -29,7 +29,7 @@ typedef struct sn_storage_pool {
 /* A block with one reference; its contents are undefined. */
 sn_status sn_storage_new(sn_storage_pool *pool, size_t bytes, sn_storage **out);
 
-/* Where the host finds the contents. */
+/* Where the host finds the contents; NULL: it cannot look there. */
 void *sn_storage_map(const sn_storage_pool *pool, const sn_storage *storage);
 
 void sn_storage_retain(sn_storage *storage);

@@ -40,7 +40,8 @@ sn_status sn_context_accept(sn_context *ctx, sn_tensor *const *tensors, size_t n
     if (!tensors[i]) return sn_context_missing(ctx);
     if (tensors[i]->ctx != ctx)
       return sn_context_report(
-          ctx, SN_FAIL(&ctx->env, SN_ERR_ARGUMENT, NULL, "%s %zu is of another context", what, i));
+          ctx, SN_FAIL(&ctx->env, SN_ERR_ARGUMENT, NULL, "%s %zu is of another context, or on another device" SN_HINT
+                                          "bring it over first: x.to(device)", what, i));
   }
   return SN_OK;
 }

@@ -241,27 +241,27 @@ static void two_contexts_do_not_mix(void **state) {
   sn_tensor *m = ramp(f.ctx, DIMS(2, 2), 1), *p = sn_placeholder(f.ctx, SN_F32, DIMS(2)), *out;
   sn_tensor *q = sn_placeholder(other.ctx, SN_F32, DIMS(2)), *double_p = sn_add(p, p);
   sn_program *program = NULL;
-  REFUSED(sn_add(a, b), SN_ERR_ARGUMENT, "add: inputs of two contexts");
-  REFUSED(sn_where(sn_less(a, a), a, b), SN_ERR_ARGUMENT, "where: inputs of two contexts");
-  REFUSED(sn_matmul(m, b), SN_ERR_ARGUMENT, "matmul: inputs of two contexts");
-  REFUSED(sn_outer(a, b), SN_ERR_ARGUMENT, "outer: inputs of two contexts");
+  REFUSED(sn_add(a, b), SN_ERR_ARGUMENT, "add: inputs of two contexts, or on two devices");
+  REFUSED(sn_where(sn_less(a, a), a, b), SN_ERR_ARGUMENT, "where: inputs of two contexts, or on two devices");
+  REFUSED(sn_matmul(m, b), SN_ERR_ARGUMENT, "matmul: inputs of two contexts, or on two devices");
+  REFUSED(sn_outer(a, b), SN_ERR_ARGUMENT, "outer: inputs of two contexts, or on two devices");
   REFUSED(sn_concat((sn_tensor *[]){a, b}, 2, 0), SN_ERR_ARGUMENT,
-          "concat: inputs of two contexts");
+          "concat: inputs of two contexts, or on two devices");
   REFUSED(sn_softmax_cross_entropy(a, b, SN_DEFAULT), SN_ERR_ARGUMENT,
-          "softmaxCrossEntropy: inputs of two contexts");
+          "softmaxCrossEntropy: inputs of two contexts, or on two devices");
   assert_int_equal(sn_eval((sn_tensor *[]){sn_neg(a), lazy}, 2), SN_ERR_ARGUMENT);
-  expect_error(f.ctx, SN_ERR_ARGUMENT, "eval: tensor 1 is of another context");
+  expect_error(f.ctx, SN_ERR_ARGUMENT, "eval: tensor 1 is of another context, or on another device");
   sn_tensor *y = sn_sum(a, SN_ALL_AXES, false);
   assert_int_equal(sn_gradients(y, &b, 1, &g), SN_ERR_ARGUMENT);
-  expect_error(f.ctx, SN_ERR_ARGUMENT, "grad: argument 0 is of another context");
+  expect_error(f.ctx, SN_ERR_ARGUMENT, "grad: argument 0 is of another context, or on another device");
   assert_int_equal(sn_compile(f.ctx, &q, 1, &q, 1, NULL, &program), SN_ERR_ARGUMENT);
-  expect_error(f.ctx, SN_ERR_ARGUMENT, "compile: input 0 is of another context");
+  expect_error(f.ctx, SN_ERR_ARGUMENT, "compile: input 0 is of another context, or on another device");
   assert_int_equal(sn_compile(f.ctx, &p, 1, &lazy, 1, NULL, &program), SN_ERR_ARGUMENT);
-  expect_error(f.ctx, SN_ERR_ARGUMENT, "compile: output 0 is of another context");
+  expect_error(f.ctx, SN_ERR_ARGUMENT, "compile: output 0 is of another context, or on another device");
   assert_null(program);
   assert_int_equal(sn_compile(f.ctx, &p, 1, &double_p, 1, NULL, &program), SN_OK);
   assert_int_equal(sn_program_run(program, &b, &out), SN_ERR_ARGUMENT);
-  expect_error(f.ctx, SN_ERR_ARGUMENT, "program: argument 0 is of another context");
+  expect_error(f.ctx, SN_ERR_ARGUMENT, "program: argument 0 is of another context, or on another device");
   sn_program_release(program);
   assert_int_equal(sn_error_status(other.ctx), SN_OK);
   release_all((sn_tensor *[]){b, lazy, q}, 3);

@@ -74,7 +74,7 @@ static void sizes_overflow_before_anything_is_built(void **state) {
   fixture_open(&other, (sn_options){.threads = 1});
   sn_tensor *foreign = sn_scalar(other.ctx, 1);
   REFUSED(sn_einsum("i,->i", (sn_tensor *[]){row, foreign}, 2), SN_ERR_ARGUMENT,
-          "einsum: inputs of two contexts");
+          "einsum: inputs of two contexts, or on two devices");
   sn_release(foreign);
   fixture_close(&other);
 }
