@@ -1,0 +1,9 @@
+/* backend_gpu.h - a graphics processor: by itself, so that who does not ask for it does not link it. */
+#ifndef SN_BACKEND_BACKEND_GPU_H
+#define SN_BACKEND_BACKEND_GPU_H
+
+#include "backend/backend.h"
+
+extern const sn_backend sn_gpu_backend;
+
+#endif

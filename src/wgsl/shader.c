@@ -1,0 +1,301 @@
+#include "wgsl/shader.h"
+
+#include <stdarg.h>
+
+#include "base/format.h"
+
+/* ---- bindings -------------------------------------------------------------------------------- */
+
+static sn_shader_element element_of(sn_dtype dtype) {
+  return dtype == SN_F32 ? SN_ELEMENT_F32 : dtype == SN_I32 ? SN_ELEMENT_I32 : SN_ELEMENT_U32;
+}
+
+static const sn_handle *handle_of(const sn_shader *s, uint32_t value) {
+  return &s->program->handles[value];
+}
+
+uint32_t sn_shader_binding_of(const sn_shader *s, uint32_t value) {
+  const sn_handle *at = handle_of(s, value);
+  for (uint32_t i = 0; i < s->n_bindings; i++)
+    if (s->bindings[i].buffer == at->buffer && s->bindings[i].offset == at->offset) return i;
+  return SN_NONE;
+}
+
+static sn_status bind(void *user, const sn_touch *touch) {
+  sn_shader *s = user;
+  const uint32_t value = touch->operand->value;
+  if (value == SN_NONE) return SN_OK;
+  const sn_type *type = &s->program->groups.values[value].type;
+  const sn_handle *at = handle_of(s, value);
+  if (!sn_type_bytes(type)) return SN_OK;
+  SN_FAIL_IF(s->arena->env, at->offset + at->bytes > UINT32_MAX, SN_ERR_UNSUPPORTED, NULL,
+             "the device's buffers end at 4 GiB");
+  uint32_t i = sn_shader_binding_of(s, value);
+  if (i == SN_NONE) {
+    SN_FAIL_IF(s->arena->env, s->n_bindings == SN_SHADER_BINDINGS, SN_ERR_INTERNAL, NULL,
+               "%s: more buffers than the device binds", s->group->name);
+    i = s->n_bindings++;
+    s->bindings[i] = (sn_shader_binding){.buffer = at->buffer,
+                                         .offset = (uint32_t)at->offset,
+                                         .writes = at->buffer == sn_arena_buffer(s->program)};
+    s->elements[i] = element_of(type->dtype);
+  }
+  sn_shader_binding *b = &s->bindings[i];
+  const uint32_t bytes = (uint32_t)(sn_type_bytes(type) + 3) & ~3u;
+  if (bytes > b->bytes) b->bytes = bytes;
+  if (s->elements[i] != element_of(type->dtype)) s->elements[i] = SN_ELEMENT_U32;
+  b->writes |= sn_touch_writes(touch);
+  return SN_OK;
+}
+
+sn_status sn_shader_begin(sn_arena *arena, const sn_program_code *program, const sn_group *group,
+                          sn_shader *s) {
+  *s = (sn_shader){.arena = arena,
+                   .program = program,
+                   .group = group,
+                   .declared = sn_text_in(arena),
+                   .spoken = {.arena = arena, .functions = sn_text_in(arena)},
+                   .main = sn_text_in(arena),
+                   .depth = 1,
+                   .threads = {SN_SHADER_THREADS, 1},
+                   .groups = {1, 1, 1}};
+  return sn_group_visit(group, bind, s);
+}
+
+void sn_shader_stores_bytes(sn_shader *s, uint32_t value) {
+  const uint32_t i = sn_shader_binding_of(s, value);
+  if (i != SN_NONE) s->elements[i] = SN_ELEMENT_ATOMIC;
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+void sn_shader_line(sn_shader *s, const char *format, ...) {
+  char text[1024];
+  va_list args;
+  va_start(args, format);
+  const size_t n = sn_format_list(text, sizeof text, NULL, format, args);
+  va_end(args);
+  if (n >= sizeof text) s->status = SN_ERR_INTERNAL;
+  if (s->status) return;
+  if (text[0] == '}') s->depth--;
+  sn_text_add(&s->main, "%*s%s\n", 2 * s->depth, "", text);
+  if (n && text[n - 1] == '{') s->depth++;
+}
+
+/* So many workgroups, in rows that no device finds too long. */
+static void launch(sn_shader *s, int64_t groups) {
+  const bool folds = groups > SN_SHADER_MOST_GROUPS;
+  s->groups[0] = folds ? SN_SHADER_MOST_GROUPS : (uint32_t)groups;
+  s->groups[1] =
+      folds ? (uint32_t)((groups + SN_SHADER_MOST_GROUPS - 1) / SN_SHADER_MOST_GROUPS) : 1;
+}
+
+void sn_shader_thread_per_point(sn_shader *s, int64_t points, int64_t each) {
+  const int64_t threads = (points + each - 1) / each;
+  launch(s, (threads + SN_SHADER_THREADS - 1) / SN_SHADER_THREADS);
+  sn_text number = sn_text_in(s->arena);
+  sn_text_add(&number, s->groups[1] > 1 ? "i32(thread.x + thread.y * %du)" : "i32(thread.x)",
+              SN_SHADER_MOST_GROUPS * SN_SHADER_THREADS);
+  if (number.status) {
+    s->status = number.status;
+    return;
+  }
+  if (each > 1)
+    sn_shader_line(s, "let p = %s * %lld;", number.data, (long long)each);
+  else
+    sn_shader_line(s, "let p = %s;", number.data);
+  sn_shader_line(s, "if (p >= %lld) { return; }", (long long)points);
+}
+
+void sn_shader_group_per_point(sn_shader *s, int64_t points, uint32_t threads) {
+  s->threads[0] = threads;
+  launch(s, points);
+  if (s->groups[1] > 1)
+    sn_shader_line(s, "let p = i32(group.x + group.y * %uu);", SN_SHADER_MOST_GROUPS);
+  else
+    sn_shader_line(s, "let p = i32(group.x);");
+  sn_shader_line(s, "let lane = i32(local);");
+  if (s->groups[1] > 1) sn_shader_line(s, "if (p >= %lld) { return; }", (long long)points);
+}
+
+void sn_shader_split(sn_shader *s, const char *from, const int64_t *dims, int rank, char letter) {
+  int64_t inner = 1;
+  const int first = letter == 'j' ? s->group->space_rank : 0;
+  for (int i = 0; i < rank; i++) sn_format(s->index[first + i], SN_SHADER_NAME, "%c%d", letter, i);
+  for (int i = rank - 1; i >= 0; inner *= dims[i--]) {
+    char quotient[64], modulo[32] = "";
+    if (inner == 1)
+      sn_format(quotient, sizeof quotient, "%s", from);
+    else
+      sn_format(quotient, sizeof quotient, i ? "(%s / %lld)" : "%s / %lld", from, (long long)inner);
+    if (i) sn_format(modulo, sizeof modulo, " %% %lld", (long long)dims[i]);
+    sn_shader_line(s, "let %c%d = %s%s;", letter, i, quotient, modulo);
+  }
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+void sn_shader_add_place(const sn_shader *s, sn_text *out, const sn_operand *o, int rank) {
+  bool any = false;
+  for (int i = 0; i < rank; i++) sn_text_add_term(out, &any, o->strides[i], s->index[i]);
+  sn_text_add_term(out, &any, o->offset, "");
+  if (!any) sn_text_add(out, "0");
+}
+
+/* A word of a binding as u32, or as the one type that all of its values have. */
+static void add_word(const sn_shader *s, sn_text *out, uint32_t binding, const char *place) {
+  if (s->elements[binding] == SN_ELEMENT_ATOMIC)
+    sn_text_add(out, "atomicLoad(&b%u[%s])", binding, place);
+  else
+    sn_text_add(out, "b%u[%s]", binding, place);
+}
+
+void sn_shader_add_element(sn_shader *s, sn_text *out, uint32_t value, sn_dtype dtype,
+                           const char *place) {
+  const uint32_t binding = sn_shader_binding_of(s, value);
+  const size_t bytes = sn_dtype_bytes(dtype);
+  sn_text inner = sn_text_in(s->arena);
+  if (binding == SN_NONE) { /* it has no elements, and nobody comes here */
+    sn_spoken_add_value(&s->spoken, out, sn_dtype_wide(dtype) == dtype ? dtype : SN_I32, 0);
+    return;
+  }
+  if (bytes == 4) {
+    const bool same = s->elements[binding] == element_of(dtype);
+    if (!same) sn_text_add(out, "bitcast<%s>(", sn_spoken_type(dtype));
+    add_word(s, out, binding, place);
+    if (!same) sn_text_add(out, ")");
+    return;
+  }
+  const int shift = bytes == 2 ? 1 : 2, mask = bytes == 2 ? 1 : 3, bits = bytes == 2 ? 16 : 8;
+  sn_text_add(&inner, "(%s) >> %du", place, shift);
+  if (dtype == SN_I8 || dtype == SN_U8)
+    sn_text_add(out, dtype == SN_I8 ? "extractBits(bitcast<i32>(" : "i32(extractBits(");
+  else
+    sn_text_add(out, dtype == SN_BOOL ? "(extractBits(" : "extractBits(");
+  add_word(s, out, binding, inner.data ? inner.data : "0");
+  sn_text_add(out,
+              dtype == SN_I8 ? "), u32((%s) & %d) * %du, %du)" : ", u32((%s) & %d) * %du, %du)",
+              place, mask, bits, bits);
+  sn_text_add(out, dtype == SN_BOOL ? " != 0u)" : dtype == SN_U8 ? ")" : "");
+}
+
+const char *sn_shader_text(sn_shader *s, const sn_text *t) {
+  if (t->status) s->status = t->status;
+  return t->data ? t->data : "";
+}
+
+void sn_shader_add_load(sn_shader *s, sn_text *out, const sn_operand *o, int rank, sn_dtype dtype) {
+  sn_text place = sn_text_in(s->arena), index = place, number = place;
+  sn_shader_add_place(s, &place, o, rank);
+  if (o->value == SN_NONE) {
+    sn_text_add(out, "%s(%s)", sn_spoken_type(dtype), sn_shader_text(s, &place));
+    return;
+  }
+  if (sn_is_indexed(o)) {
+    const sn_indexing *by = o->indexing;
+    sn_shader_add_place(s, &index, &by->index, rank);
+    sn_shader_add_element(s, &number, by->index.value, by->index.dtype, sn_shader_text(s, &index));
+    sn_text_add(&place, " + position_of(%s, %lld) * %lld", sn_shader_text(s, &number),
+                (long long)by->length, (long long)by->stride);
+  }
+  sn_shader_add_element(s, out, o->value, o->dtype, sn_shader_text(s, &place));
+}
+
+const char *sn_shader_bits(sn_dtype dtype) {
+  if (dtype == SN_BOOL) return "select(0u, 1u, %s)";
+  return dtype == SN_I8 || dtype == SN_U8 ? "(bitcast<u32>(%s) & 255u)" : "%s";
+}
+
+void sn_shader_store(sn_shader *s, uint32_t value, sn_dtype dtype, const char *place,
+                     const char *what) {
+  const uint32_t binding = sn_shader_binding_of(s, value);
+  const size_t bytes = sn_dtype_bytes(dtype);
+  if (binding == SN_NONE) return;
+  if (bytes == 4) {
+    const bool same = s->elements[binding] == element_of(dtype);
+    sn_shader_line(s, same ? "b%u[%s] = %s;" : "b%u[%s] = bitcast<u32>(%s);", binding, place, what);
+    return;
+  }
+  const int bits = bytes == 2 ? 16 : 8;
+  sn_shader_line(s, "{");
+  sn_shader_line(s, "let at = %s;", place);
+  sn_shader_line(s, "let shift = u32(at & %d) * %du;", bytes == 2 ? 1 : 3, bits);
+  sn_shader_line(s, "atomicAnd(&b%u[at >> %du], ~(%uu << shift));", binding, bytes == 2 ? 1 : 2,
+                 bytes == 2 ? 65535u : 255u);
+  char stored[256];
+  sn_format(stored, sizeof stored, sn_shader_bits(dtype), what);
+  sn_shader_line(s, "atomicOr(&b%u[at >> %du], %s << shift);", binding, bytes == 2 ? 1 : 2, stored);
+  sn_shader_line(s, "}");
+}
+
+/* ---- the whole -------------------------------------------------------------------------------- */
+
+/* What WGSL has no word for; written out where it is called. */
+static const struct {
+  const char *name, *text;
+} helpers[] = {
+    {"maximum(", "fn maximum(a: f32, b: f32) -> f32 {\n"
+                 "  return select(select(max(a, b), b, is_nan(b)), a, is_nan(a));\n}\n\n"},
+    {"minimum(", "fn minimum(a: f32, b: f32) -> f32 {\n"
+                 "  return select(select(min(a, b), b, is_nan(b)), a, is_nan(a));\n}\n\n"},
+    {"to_int(", "/* saturates; NaN becomes 0 */\n"
+                "fn to_int(a: f32) -> i32 {\n"
+                "  let bounded = select(i32(clamp(a, -2147483648.0, 2147483520.0)), 2147483647, a "
+                ">= 2147483648.0);\n"
+                "  return select(bounded, 0, is_nan(a));\n}\n\n"},
+    {"position_of(", "/* below 0 from the end on; clamped */\n"
+                     "fn position_of(index: i32, n: i32) -> i32 {\n"
+                     "  return clamp(select(index, index + n, index < 0), 0, n - 1);\n}\n\n"},
+    {"exactly(", "fn exactly(a: f32, zero: u32) -> f32 {\n"
+                 "  return bitcast<f32>(bitcast<u32>(a) | zero);\n}\n\n"},
+    {"is_nan(", "fn is_nan(a: f32) -> bool {\n"
+                "  return (bitcast<u32>(a) & 0x7fffffffu) > 0x7f800000u;\n}\n\n"},
+};
+
+static bool calls(const sn_text *t, const char *name) {
+  return t->data && sn_text_find(t->data, name);
+}
+
+static void add_helpers(sn_shader *s, sn_text *out) {
+  bool added = false;
+  for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++) {
+    const bool is_last = i + 1 == sizeof helpers / sizeof *helpers; /* others call it */
+    if (!calls(&s->spoken.functions, helpers[i].name) && !calls(&s->main, helpers[i].name) &&
+        !(is_last && added))
+      continue;
+    sn_text_add(out, "%s", helpers[i].text);
+    added = true;
+  }
+}
+
+static const char *const element_types[] = {"f32", "i32", "u32", "atomic<u32>"};
+
+static void add_bindings(const sn_shader *s, sn_text *out) {
+  for (uint32_t i = 0; i < s->n_bindings; i++)
+    sn_text_add(out, "@group(0) @binding(%u) var<storage, %s> b%u: array<%s>;\n", i,
+                s->bindings[i].writes ? "read_write" : "read", i, element_types[s->elements[i]]);
+  if (s->spoken.n_constants)
+    sn_text_add(out, "@group(0) @binding(%u) var<uniform> c: array<vec4<u32>, %zu>;\n",
+                s->n_bindings, (s->spoken.n_constants + 3) / 4);
+}
+
+sn_status sn_shader_end(sn_shader *s, const char **text) {
+  sn_text all = sn_text_in(s->arena);
+  SN_TRY(s->status);
+  SN_TRY(s->spoken.status);
+  SN_TRY(s->main.status);
+  SN_TRY(s->spoken.functions.status);
+  SN_TRY(s->declared.status);
+  add_bindings(s, &all);
+  sn_text_add(&all, "%s\n", s->declared.data ? s->declared.data : "");
+  add_helpers(s, &all);
+  sn_text_add(&all, "%s", s->spoken.functions.data ? s->spoken.functions.data : "");
+  sn_text_add(&all,
+              "@compute @workgroup_size(%u, %u)\n"
+              "fn main(@builtin(global_invocation_id) thread: vec3<u32>, @builtin(workgroup_id) "
+              "group: vec3<u32>,\n"
+              "        @builtin(local_invocation_index) local: u32) {\n%s}\n",
+              s->threads[0], s->threads[1], s->main.data ? s->main.data : "");
+  *text = all.data;
+  return all.status;
+}

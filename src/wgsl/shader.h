@@ -1,0 +1,122 @@
+/* shader.h - the shader of one group under way: what it binds, its constants, its functions, and the lines of its main
+ * function. The files that write a kind of group share it.
+ *
+ *   binding 0 .. n - 1   pieces of memory, each once: values in place share one, as WebGPU lets no two writable bindings
+ *                        overlap. Of the arena all are writable: one buffer is either, in a dispatch.
+ *   binding n            constants, as bits: a text does not depend on them, so that programs share pipelines
+ *
+ * Invariant: the text names bindings and constants by their numbers alone; equal work has equal text. */
+#ifndef SN_WGSL_SHADER_H
+#define SN_WGSL_SHADER_H
+
+#include "base/text.h"
+#include "fuse/group_visit.h"
+#include "program/steps.h"
+#include "wgsl/spoken.h"
+
+enum {
+  SN_SHADER_BINDINGS = 16,
+  SN_SHADER_THREADS = 64,
+  SN_SHADER_NAME = 24,
+  SN_SHADER_MOST_GROUPS = 32768
+};
+
+/* Layout known to js/src/webgpu/programs.ts. */
+typedef struct sn_shader_binding {
+  uint32_t buffer; /* of the program, as sn_handle has it */
+  uint32_t offset, bytes;
+  uint32_t writes; /* 0 or 1: bound writable */
+} sn_shader_binding;
+
+typedef enum sn_shader_element {
+  SN_ELEMENT_F32,
+  SN_ELEMENT_I32,
+  SN_ELEMENT_U32,
+  SN_ELEMENT_ATOMIC
+} sn_shader_element;
+
+typedef struct sn_shader {
+  sn_arena *arena;
+  const sn_program_code *program;
+  const sn_group *group;
+  sn_shader_binding bindings[SN_SHADER_BINDINGS];
+  sn_shader_element elements[SN_SHADER_BINDINGS];
+  uint32_t n_bindings;
+  sn_text declared; /* variables of a workgroup */
+  sn_text main;     /* its lines */
+  sn_spoken spoken; /* functions that main calls, constants */
+  char index[SN_MAX_RANK]
+            [SN_SHADER_NAME]; /* names of the dimensions: the space's, then the reduced ones */
+  int depth;
+  uint32_t threads[2]; /* of a workgroup */
+  uint32_t groups[3];  /* workgroups */
+  sn_status status;
+} sn_shader;
+
+/* Collects the bindings of a group. */
+sn_status sn_shader_begin(sn_arena *arena, const sn_program_code *program, const sn_group *group,
+                          sn_shader *s);
+
+/* The whole text. */
+sn_status sn_shader_end(sn_shader *s, const char **text);
+
+/* Adds a line to main, indented; "}" at its beginning ends a block, "{" at its end begins one. */
+void sn_shader_line(sn_shader *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* What was written; "" where nothing was, or memory ran out, which the shader then knows. */
+const char *sn_shader_text(sn_shader *s, const sn_text *t);
+
+/* Each of `points` points has a thread, or `each` of them: `p` is the first one's number. Returns from the others. */
+void sn_shader_thread_per_point(sn_shader *s, int64_t points, int64_t each);
+
+/* Each of `points` points has a workgroup of so many threads: `p` is its number, `lane` the thread's. */
+void sn_shader_group_per_point(sn_shader *s, int64_t points, uint32_t threads);
+
+/* let i0 = ..., i1 = ...: the dimensions of number `from`, which counts dims row by row. */
+void sn_shader_split(sn_shader *s, const char *from, const int64_t *dims, int rank, char letter);
+
+/* Adds where an operand's element lies, by the names of the first `rank` dimensions. */
+void sn_shader_add_place(const sn_shader *s, sn_text *out, const sn_operand *o, int rank);
+
+/* Adds the element at a place, an expression, of a value in memory. */
+void sn_shader_add_element(sn_shader *s, sn_text *out, uint32_t value, sn_dtype dtype,
+                           const char *place);
+
+/* Adds what an operand loads. */
+void sn_shader_add_load(sn_shader *s, sn_text *out, const sn_operand *o, int rank, sn_dtype dtype);
+
+/* How the bits of a dtype smaller than a word are made from a value, %s: they are the low ones of a u32. */
+const char *sn_shader_bits(sn_dtype dtype);
+
+/* A line that stores an expression. Bytes go to memory by themselves, whatever others do to their neighbours. */
+void sn_shader_store(sn_shader *s, uint32_t value, sn_dtype dtype, const char *place,
+                     const char *what);
+
+/* Makes bindings that are written byte by byte atomic: before any load is written. */
+void sn_shader_stores_bytes(sn_shader *s, uint32_t value);
+
+uint32_t sn_shader_binding_of(const sn_shader *s, uint32_t value);
+
+/* ---- shader_body.c --------------------------------------------------------------------------- */
+
+/* The lines of a body, as far as `needed` (per instruction) asks for it; values are named <prefix>0, <prefix>1 ... */
+sn_status sn_shader_body(sn_shader *s, const sn_body *body, const uint8_t *needed, int rank,
+                         char prefix);
+
+/* Adds the name of an instruction's value. */
+void sn_shader_add_name(sn_shader *s, sn_text *out, const sn_body *body, uint32_t insn,
+                        char prefix);
+
+/* What the stores need of a body, its lines, and the stores. */
+sn_status sn_shader_post(sn_shader *s);
+sn_status sn_shader_stores(sn_shader *s, const sn_body *body, const sn_store *stores, uint32_t n,
+                           int rank, char prefix);
+
+/* ---- a file for each kind --------------------------------------------------------------------- */
+
+sn_status sn_shader_map(sn_shader *s);
+sn_status sn_shader_row(sn_shader *s);
+sn_status sn_shader_product(sn_shader *s);
+sn_status sn_shader_call(sn_shader *s);
+
+#endif

@@ -1,0 +1,233 @@
+/* shader_product.c - contractions. Where a matrix is narrow each of its points has a thread, which reads rows and columns
+ * as it needs them. Else a workgroup makes a tile of the result: it brings blocks of both factors into its own memory, and
+ * each thread adds up a small tile in registers.
+ *
+ *   for k0 in blocks of k                       memory of the workgroup
+ *     a[k][row], b[k][column] = blocks          each element of a factor is read once per tile
+ *     for k: acc[r][c] += a[k][r] * b[k][c]     registers
+ *   for r, c: finish(row, column, acc[r][c])    post
+ *
+ * Factors keep their nests and bounds (im2col without a copy): a place is computed per element that is brought. */
+#include "base/format.h"
+#include "fuse/nest_text.h"
+#include "wgsl/shader.h"
+
+/* Threads are SIDE x SIDE; a thread has `micro` rows and columns. */
+enum { SIDE = 16, BLOCK_K = 16, BLOCK_TERMS = 32, NAME = 96, MOST_BATCH = 65535 };
+
+typedef struct tile {
+  int micro;     /* rows and columns of a thread */
+  int64_t width; /* rows and columns of a workgroup; 0: its threads do not work together */
+} tile;
+
+static tile choose(const sn_shader *s, int64_t m, int64_t n) {
+  const bool shares = s->program->groups.target->limits.local_bytes > 0;
+  const int64_t least = m < n ? m : n;
+  if (shares && least >= 32)
+    return (tile){.micro = least >= 64 ? 4 : 2, .width = (least >= 64 ? 4 : 2) * SIDE};
+  return (tile){.micro = least >= 16 ? 4 : least >= 4 ? 2 : 1};
+}
+
+/* ---- where factors lie ------------------------------------------------------------------------ */
+
+/* Where a factor's element at (batch, across, k) lies, or (field >= 0) a coordinate there. */
+static void add_place(const sn_shader *s, sn_text *out, const sn_operand *f, int field,
+                      int64_t first) {
+  static const char *const index[] = {"batch", "across", "k"};
+  bool any = false;
+  for (int i = s->group->space_rank > 2 ? 0 : 1; i < SN_PRODUCT_AXES; i++) {
+    const sn_nest *axis = &f->nests->of[i];
+    int64_t strides[SN_MAX_RANK];
+    if (field >= 0)
+      sn_nest_field(axis, field, strides);
+    else
+      memcpy(strides, axis->strides, sizeof strides);
+    sn_nest_add_terms(out, &any, axis, strides, index[i]);
+  }
+  sn_text_add_term(out, &any, first, "");
+  if (!any) sn_text_add(out, "0");
+}
+
+static void add_bounds(const sn_shader *s, sn_text *out, const sn_operand *f) {
+  const sn_bounds *b = &f->nests->bounds;
+  for (int field = 0; field < SN_MARKS && b->guards >> field * SN_MARK_BITS; field++) {
+    int64_t low, high;
+    sn_bounds_field(b, field, &low, &high);
+    sn_text_add(out, " && bitcast<u32>(");
+    add_place(s, out, f, field, -low);
+    sn_text_add(out, ") < %lldu", (long long)(high - low + 1));
+  }
+}
+
+/* fn load_a(batch, across, k): the element, 0 outside of the matrix and of its bounds. */
+static sn_status add_loader(sn_shader *s, const sn_operand *f, char letter, int64_t size) {
+  const sn_dtype total = s->group->contraction.total_dtype;
+  const char *type = sn_spoken_type(total);
+  sn_text place = sn_text_in(s->arena), element = place, value = place;
+  add_place(s, &place, f, -1, f->offset);
+  sn_shader_add_element(s, &element, f->value, f->dtype, sn_shader_text(s, &place));
+  const char *args[] = {sn_shader_text(s, &element)};
+  SN_TRY(sn_spoken_add_op(&s->spoken, &value, SN_OP_astype, total, f->dtype, args, 1));
+  sn_text_add(
+      &s->spoken.functions,
+      "fn load_%c(batch: i32, across: i32, k: i32) -> %s {\n  if (across < %lld && k < %lld",
+      letter, type, (long long)size, (long long)s->group->contraction.k);
+  add_bounds(s, &s->spoken.functions, f);
+  sn_text_add(&s->spoken.functions, ") { return %s; }\n  return %s(0);\n}\n\n",
+              sn_shader_text(s, &value), type);
+  return s->spoken.functions.status;
+}
+
+/* ---- the result ------------------------------------------------------------------------------ */
+
+/* fn finish(batch, row, column, total0): post at a point of the result. */
+static sn_status add_finish(sn_shader *s) {
+  const sn_group *g = s->group;
+  const sn_text main = s->main;
+  const int depth = s->depth;
+  const int rank = g->space_rank;
+  s->main = sn_text_in(s->arena);
+  s->depth = 1;
+  if (rank > 2) sn_shader_split(s, "batch", g->space, rank - 2, 'i');
+  sn_format(s->index[rank - 2], SN_SHADER_NAME, "row");
+  sn_format(s->index[rank - 1], SN_SHADER_NAME, "column");
+  SN_TRY(sn_shader_post(s));
+  sn_text_add(&s->spoken.functions,
+              "fn finish(batch: i32, row: i32, column: i32, total0: %s) {\n%s}\n\n",
+              sn_spoken_type(g->contraction.total_dtype), sn_shader_text(s, &s->main));
+  s->main = main;
+  s->depth = depth;
+  return s->spoken.functions.status;
+}
+
+/* Brings a block of a factor: neighbours in memory are neighbours among the threads. */
+static void bring(sn_shader *s, const sn_operand *f, char letter, int64_t width) {
+  const bool along_k = sn_nest_stride(&f->nests->of[SN_AXIS_ALONG]) == 1;
+  sn_shader_line(s, "for (var e = lane; e < %lld; e += %d) {", (long long)width * BLOCK_K,
+                 SIDE * SIDE);
+  const long long run = along_k ? BLOCK_K : (long long)width;
+  sn_shader_line(s,
+                 along_k ? "let across = e / %lld; let k = e %% %lld;"
+                         : "let k = e / %lld; let across = e %% %lld;",
+                 run, run);
+  sn_shader_line(s, "tile_%c[k * %lld + across] = load_%c(batch, first_%c + across, k0 + k);",
+                 letter, (long long)width, letter, letter);
+  sn_shader_line(s, "}");
+}
+
+/* total += a b */
+static void multiply_add(sn_shader *s, const char *total, const char *a, const char *b) {
+  if (s->group->contraction.total_dtype == SN_F32)
+    sn_shader_line(s, "%s = fma(%s, %s, %s);", total, a, b, total);
+  else
+    sn_shader_line(s, "%s += %s * %s;", total, a, b);
+}
+
+/* acc += a b for one k of the block. */
+static void multiply(sn_shader *s, int micro) {
+  for (int r = 0; r < micro; r++)
+    for (int c = 0; c < micro; c++) {
+      char total[SN_SHADER_NAME], a[SN_SHADER_NAME], b[SN_SHADER_NAME];
+      sn_format(total, sizeof total, "acc%d%d", r, c);
+      sn_format(a, sizeof a, "a%d", r);
+      sn_format(b, sizeof b, "b%d", c);
+      multiply_add(s, total, a, b);
+    }
+}
+
+/* Hands on a thread's totals: rows and columns lie `apart` from each other. */
+static void finish(sn_shader *s, int micro, const char *total, int apart, int64_t m, int64_t n) {
+  for (int r = 0; r < micro; r++)
+    for (int c = 0; c < micro; c++) {
+      sn_shader_line(s, "if (first_a + %d < %lld && first_b + %d < %lld) {", r * apart,
+                     (long long)m, c * apart, (long long)n);
+      sn_shader_line(s, "finish(batch, first_a + %d, first_b + %d, %s%d%d);", r * apart, c * apart,
+                     total, r, c);
+      sn_shader_line(s, "}");
+    }
+}
+
+static void make_bytes_atomic(sn_shader *s) {
+  for (uint32_t k = 0; k < s->group->n_stores; k++)
+    if (sn_dtype_bytes(s->group->stores[k].target.dtype) < 4)
+      sn_shader_stores_bytes(s, s->group->stores[k].target.value);
+}
+
+/* A thread for each point of the result, or for a few rows and columns; terms are added in blocks, as those of reductions
+ * are. */
+static sn_status without_tiles(sn_shader *s, int micro, int64_t m, int64_t n) {
+  const sn_group *g = s->group;
+  const char *type = sn_spoken_type(g->contraction.total_dtype);
+  const long long k = (long long)g->contraction.k, rows = (m + micro - 1) / micro,
+                  columns = (n + micro - 1) / micro;
+  sn_shader_thread_per_point(s, sn_group_points(g) / (m * n) * rows * columns, 1);
+  sn_shader_line(s, "let first_a = p / %lld %% %lld * %d; let first_b = p %% %lld * %d;", columns,
+                 rows, micro, columns, micro);
+  sn_shader_line(s, "let batch = p / %lld;", rows * columns);
+  for (int r = 0; r < micro; r++)
+    for (int c = 0; c < micro; c++) sn_shader_line(s, "var sum%d%d = %s(0);", r, c, type);
+  sn_shader_line(s, "for (var k0 = 0; k0 < %lld; k0 += %d) {", k, BLOCK_TERMS);
+  for (int r = 0; r < micro; r++)
+    for (int c = 0; c < micro; c++) sn_shader_line(s, "var acc%d%d = %s(0);", r, c, type);
+  sn_shader_line(s, "for (var k = k0; k < min(k0 + %d, %lld); k++) {", BLOCK_TERMS, k);
+  for (int i = 0; i < micro; i++)
+    sn_shader_line(
+        s, "let a%d = load_a(batch, first_a + %d, k); let b%d = load_b(batch, first_b + %d, k);", i,
+        i, i, i);
+  multiply(s, micro);
+  sn_shader_line(s, "}");
+  for (int r = 0; r < micro; r++)
+    for (int c = 0; c < micro; c++) sn_shader_line(s, "sum%d%d += acc%d%d;", r, c, r, c);
+  sn_shader_line(s, "}");
+  finish(s, micro, "sum", 1, m, n);
+  return s->status;
+}
+
+static sn_status with_tiles(sn_shader *s, tile t, int64_t m, int64_t n) {
+  const sn_group *g = s->group;
+  const char *type = sn_spoken_type(g->contraction.total_dtype);
+  s->threads[0] = s->threads[1] = SIDE;
+  s->groups[0] = (uint32_t)((n + t.width - 1) / t.width);
+  s->groups[1] = (uint32_t)((m + t.width - 1) / t.width);
+  s->groups[2] = (uint32_t)(sn_group_points(g) / (m * n));
+  sn_text_add(&s->declared,
+              "var<workgroup> tile_a: array<%s, %lld>;\nvar<workgroup> tile_b: array<%s, %lld>;\n",
+              type, (long long)t.width * BLOCK_K, type, (long long)t.width * BLOCK_K);
+  sn_shader_line(s, "let lane = i32(local);");
+  sn_shader_line(s, "let x = lane %% %d; let y = lane / %d;", SIDE, SIDE);
+  sn_shader_line(s, "let batch = i32(group.z);");
+  sn_shader_line(s, "var first_a = i32(group.y) * %lld; var first_b = i32(group.x) * %lld;",
+                 (long long)t.width, (long long)t.width);
+  for (int r = 0; r < t.micro; r++)
+    for (int c = 0; c < t.micro; c++) sn_shader_line(s, "var acc%d%d = %s(0);", r, c, type);
+  sn_shader_line(s, "for (var k0 = 0; k0 < %lld; k0 += %d) {", (long long)g->contraction.k,
+                 BLOCK_K);
+  bring(s, &g->contraction.factors[0], 'a', t.width);
+  bring(s, &g->contraction.factors[1], 'b', t.width);
+  sn_shader_line(s, "workgroupBarrier();");
+  sn_shader_line(s, "for (var k = 0; k < %d; k++) {", BLOCK_K);
+  for (int i = 0; i < t.micro; i++) {
+    sn_shader_line(s, "let a%d = tile_a[k * %lld + y + %d];", i, (long long)t.width, i * SIDE);
+    sn_shader_line(s, "let b%d = tile_b[k * %lld + x + %d];", i, (long long)t.width, i * SIDE);
+  }
+  multiply(s, t.micro);
+  sn_shader_line(s, "}");
+  sn_shader_line(s, "workgroupBarrier();");
+  sn_shader_line(s, "}");
+  sn_shader_line(s, "first_a += y; first_b += x;");
+  finish(s, t.micro, "acc", SIDE, m, n);
+  return s->status;
+}
+
+sn_status sn_shader_product(sn_shader *s) {
+  const sn_group *g = s->group;
+  const int64_t m = g->space[g->space_rank - 2], n = g->space[g->space_rank - 1];
+  const tile t = choose(s, m, n);
+  SN_FAIL_IF(s->arena->env, sn_group_points(g) / (m * n) > MOST_BATCH, SN_ERR_UNSUPPORTED, NULL,
+             "%s: the device takes up to %d matrices at once", g->name, MOST_BATCH);
+  make_bytes_atomic(s);
+  SN_TRY(add_loader(s, &g->contraction.factors[0], 'a', m));
+  SN_TRY(add_loader(s, &g->contraction.factors[1], 'b', n));
+  SN_TRY(add_finish(s));
+  return t.width ? with_tiles(s, t, m, n) : without_tiles(s, t.micro, m, n);
+}

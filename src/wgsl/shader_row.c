@@ -1,0 +1,237 @@
+/* shader_row.c - reductions and row groups. Each point of the space has a workgroup, whose threads take the reduced
+ * points in turns and put their totals together in a tree; where there are many points with few reduced ones each, or
+ * bags, a thread. The order of every sum follows from sizes alone.
+ *
+ *   for each phase:  for r = lane, lane + threads ...     body, stores, kept values, partial totals
+ *                    tree over the threads                 totals, known to all
+ *   post                                                   thread 0
+ *
+ * A thread adds blocks of terms, so that a long sum loses no digits. */
+#include "base/format.h"
+#include "wgsl/shader.h"
+
+enum { GROUP_THREADS = 128, FEW_TERMS = 32, MANY_POINTS = 8192, BLOCK = 32 };
+
+static bool adds(const sn_reduction *r) {
+  return r->dtype == SN_F32 && !sn_op_describe(r->op)->picks;
+}
+
+/* <left> = left op right */
+static void combine(sn_shader *s, const sn_reduction *r, const char *left, const char *right) {
+  sn_text e = sn_text_in(s->arena);
+  const sn_status status = sn_spoken_add_step(&s->spoken, &e, r->op, r->dtype, left, right);
+  if (status) s->status = status;
+  sn_shader_line(s, "%s = %s;", left, sn_shader_text(s, &e));
+}
+
+static void declare(sn_shader *s, const sn_reduction *r, const char *prefix, uint32_t number) {
+  sn_text e = sn_text_in(s->arena);
+  sn_spoken_add_identity(&s->spoken, &e, r->op, r->dtype);
+  sn_shader_line(s, "var %s%u: %s = %s;", prefix, number, sn_spoken_type(r->dtype),
+                 sn_shader_text(s, &e));
+}
+
+static void name_of(char name[SN_SHADER_NAME], const char *prefix, uint32_t number) {
+  sn_format(name, SN_SHADER_NAME, "%s%u", prefix, number);
+}
+
+/* The threads' totals as one, which all of them know. */
+static void gather_totals(sn_shader *s, const sn_reduction *r, uint32_t number) {
+  char total[SN_SHADER_NAME], left[64], right[64];
+  const char *shared = sn_spoken_type(r->dtype);
+  name_of(total, "sum", number);
+  sn_shader_line(s, "shared_%s[lane] = %s;", shared, total);
+  sn_shader_line(s, "workgroupBarrier();");
+  sn_shader_line(s, "for (var half = %u; half > 0; half >>= 1u) {", s->threads[0] / 2);
+  sn_shader_line(s, "if (lane < half) {");
+  sn_format(left, sizeof left, "shared_%s[lane]", shared);
+  sn_format(right, sizeof right, "shared_%s[lane + half]", shared);
+  combine(s, r, left, right);
+  sn_shader_line(s, "}");
+  sn_shader_line(s, "workgroupBarrier();");
+  sn_shader_line(s, "}");
+  sn_shader_line(s, "let total%u = shared_%s[0];", number, shared);
+  sn_shader_line(s, "workgroupBarrier();");
+}
+
+/* Memory that threads of a workgroup share, once for each type of totals. */
+static void declare_shared(sn_shader *s) {
+  const sn_row *row = &s->group->row;
+  for (uint32_t p = 0; p < row->n_phases; p++)
+    for (uint32_t k = 0; k < row->phases[p].n_reductions; k++) {
+      char line[96];
+      const char *type = sn_spoken_type(row->phases[p].reductions[k].dtype);
+      sn_format(line, sizeof line, "var<workgroup> shared_%s: array<%s, %u>;\n", type, type,
+                s->threads[0]);
+      if (!s->declared.data || !sn_text_find(s->declared.data, line))
+        sn_text_add(&s->declared, "%s", line);
+    }
+}
+
+/* Values kept for later phases: of a thread's own point in its own memory. */
+static void declare_kept(sn_shader *s, bool alone) {
+  const sn_row *row = &s->group->row;
+  const long long n = (long long)sn_group_reduced_points(s->group);
+  for (uint32_t k = 0; k < row->n_kept; k++) {
+    if (alone)
+      sn_shader_line(s, "var kept%u: array<%s, %lld>;", k, sn_spoken_type(row->kept[k]), n);
+    else
+      sn_text_add(&s->declared, "var<workgroup> kept%u: array<%s, %lld>;\n", k,
+                  sn_spoken_type(row->kept[k]), n);
+  }
+}
+
+/* for (var r = begin; r < end; ...) over a bag */
+static void open_bag(sn_shader *s) {
+  const sn_operand *ends = s->group->row.ends;
+  const long long n = (long long)s->group->reduced[0];
+  sn_operand before = *ends;
+  before.offset -= before.strides[0];
+  sn_text end = sn_text_in(s->arena), begin = end, at = end;
+  sn_shader_add_place(s, &at, ends, s->group->space_rank);
+  sn_shader_add_element(s, &end, ends->value, ends->dtype, sn_shader_text(s, &at));
+  at = sn_text_in(s->arena);
+  sn_text_add(&at, "max(0, ");
+  sn_shader_add_place(s, &at, &before, s->group->space_rank);
+  sn_text_add(&at, ")");
+  sn_shader_add_element(s, &begin, ends->value, ends->dtype, sn_shader_text(s, &at));
+  sn_shader_line(s, "let begin = select(clamp(%s, 0, %lld), 0, %s == 0);",
+                 sn_shader_text(s, &begin), n, s->index[0]);
+  sn_shader_line(s, "let end = clamp(%s, 0, %lld);", sn_shader_text(s, &end), n);
+  sn_shader_line(s, "for (var r = begin; r < end; r++) {");
+}
+
+/* Whether the body's points are added in blocks. */
+static bool has_blocks(const sn_phase *phase) {
+  for (uint32_t k = 0; k < phase->n_reductions; k++)
+    if (adds(&phase->reductions[k])) return true;
+  return false;
+}
+
+static sn_status keep(sn_shader *s, const sn_phase *phase) {
+  for (uint32_t k = 0; k < phase->n_keeps; k++) {
+    sn_text name = sn_text_in(s->arena);
+    sn_shader_add_name(s, &name, &phase->body, phase->keeps[k].insn, 'w');
+    sn_shader_line(s, "kept%u[r] = %s;", phase->keeps[k].slot, sn_shader_text(s, &name));
+  }
+  return s->status;
+}
+
+static void add_blocks(sn_shader *s, const sn_phase *phase) {
+  for (uint32_t k = 0; k < phase->n_reductions; k++) {
+    char part[SN_SHADER_NAME], sum[SN_SHADER_NAME];
+    if (!adds(&phase->reductions[k])) continue;
+    name_of(part, "part", phase->first_total + k);
+    name_of(sum, "sum", phase->first_total + k);
+    combine(s, &phase->reductions[k], sum, part);
+  }
+}
+
+/* Adds the body's values to the totals: of sums, to those of the block. */
+static void accumulate(sn_shader *s, const sn_phase *phase) {
+  for (uint32_t k = 0; k < phase->n_reductions; k++) {
+    const sn_reduction *r = &phase->reductions[k];
+    char into[SN_SHADER_NAME];
+    sn_text name = sn_text_in(s->arena);
+    sn_shader_add_name(s, &name, &phase->body, r->insn, 'w');
+    name_of(into, adds(r) ? "part" : "sum", phase->first_total + k);
+    combine(s, r, into, sn_shader_text(s, &name));
+  }
+}
+
+static void reset_blocks(sn_shader *s, const sn_phase *phase, uint32_t number) {
+  sn_shader_line(s, "steps%u++;", number);
+  sn_shader_line(s, "if (steps%u %% %d == 0) {", number, BLOCK);
+  add_blocks(s, phase);
+  for (uint32_t k = 0; k < phase->n_reductions; k++) {
+    const sn_reduction *r = &phase->reductions[k];
+    if (!adds(r)) continue;
+    sn_text e = sn_text_in(s->arena);
+    sn_spoken_add_identity(&s->spoken, &e, r->op, r->dtype);
+    sn_shader_line(s, "part%u = %s;", phase->first_total + k, sn_shader_text(s, &e));
+  }
+  sn_shader_line(s, "}");
+}
+
+static void declare_totals(sn_shader *s, const sn_phase *phase) {
+  for (uint32_t k = 0; k < phase->n_reductions; k++) {
+    declare(s, &phase->reductions[k], "sum", phase->first_total + k);
+    if (adds(&phase->reductions[k]))
+      declare(s, &phase->reductions[k], "part", phase->first_total + k);
+  }
+}
+
+static sn_status add_phase(sn_shader *s, uint32_t number, bool alone) {
+  const sn_group *g = s->group;
+  const sn_phase *phase = &g->row.phases[number];
+  const bool blocks = has_blocks(phase) && sn_group_reduced_points(g) > BLOCK;
+  uint8_t *wanted;
+  SN_TRY(sn_arena_alloc(s->arena, phase->body.n_insns, 1, (void **)&wanted));
+  for (uint32_t k = 0; k < phase->n_keeps; k++) wanted[phase->keeps[k].insn] = 1;
+  for (uint32_t k = 0; k < phase->n_stores; k++) wanted[phase->stores[k].insn] = 1;
+  for (uint32_t k = 0; k < phase->n_reductions; k++) wanted[phase->reductions[k].insn] = 1;
+  declare_totals(s, phase);
+  if (blocks) sn_shader_line(s, "var steps%u = 0;", number);
+  if (g->row.ends)
+    open_bag(s);
+  else
+    sn_shader_line(s, "for (var r = %s; r < %lld; r += %u) {", alone ? "0" : "lane",
+                   (long long)sn_group_reduced_points(g), alone ? 1 : s->threads[0]);
+  sn_shader_split(s, "r", g->reduced, g->reduced_rank, 'j');
+  SN_TRY(sn_shader_body(s, &phase->body, wanted, g->space_rank + g->reduced_rank, 'w'));
+  SN_TRY(keep(s, phase));
+  SN_TRY(sn_shader_stores(s, &phase->body, phase->stores, phase->n_stores,
+                          g->space_rank + g->reduced_rank, 'w'));
+  accumulate(s, phase);
+  if (blocks) reset_blocks(s, phase, number);
+  sn_shader_line(s, "}");
+  add_blocks(s, phase);
+  for (uint32_t k = 0; k < phase->n_reductions; k++) {
+    if (alone)
+      sn_shader_line(s, "let total%u = sum%u;", phase->first_total + k, phase->first_total + k);
+    else
+      gather_totals(s, &phase->reductions[k], phase->first_total + k);
+  }
+  if (!alone && phase->n_keeps && !phase->n_reductions) sn_shader_line(s, "workgroupBarrier();");
+  return s->status;
+}
+
+static void make_bytes_atomic(sn_shader *s) {
+  const sn_group *g = s->group;
+  for (uint32_t p = 0; p < g->row.n_phases; p++)
+    for (uint32_t k = 0; k < g->row.phases[p].n_stores; k++) {
+      const sn_operand *to = &g->row.phases[p].stores[k].target;
+      if (sn_dtype_bytes(to->dtype) < 4) sn_shader_stores_bytes(s, to->value);
+    }
+  for (uint32_t k = 0; k < g->n_stores; k++)
+    if (sn_dtype_bytes(g->stores[k].target.dtype) < 4)
+      sn_shader_stores_bytes(s, g->stores[k].target.value);
+}
+
+/* As many threads as have something to do, a power of two. */
+static uint32_t threads_for(int64_t terms) {
+  uint32_t threads = 32;
+  while (threads < GROUP_THREADS && threads < terms) threads *= 2;
+  return threads;
+}
+
+sn_status sn_shader_row(sn_shader *s) {
+  const sn_group *g = s->group;
+  const int64_t points = sn_group_points(g), terms = sn_group_reduced_points(g);
+  const bool shares = s->program->groups.target->limits.local_bytes > 0;
+  const bool alone =
+      g->row.ends || terms <= FEW_TERMS || !shares || (points >= MANY_POINTS && !g->row.n_kept);
+  make_bytes_atomic(s);
+  if (alone)
+    sn_shader_thread_per_point(s, points, 1);
+  else
+    sn_shader_group_per_point(s, points, threads_for(terms));
+  sn_shader_split(s, "p", g->space, g->space_rank, 'i');
+  if (!alone) declare_shared(s);
+  declare_kept(s, alone);
+  for (uint32_t p = 0; p < g->row.n_phases; p++) SN_TRY(add_phase(s, p, alone));
+  if (!alone) sn_shader_line(s, "if (lane == 0) {");
+  SN_TRY(sn_shader_post(s));
+  if (!alone) sn_shader_line(s, "}");
+  return s->status;
+}

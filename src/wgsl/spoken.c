@@ -1,0 +1,458 @@
+#include "wgsl/spoken.h"
+
+#include <math.h>
+
+#include "base/format.h"
+#include "math/scalar_words.h"
+
+/* A value of the function that is being written: a name or a constant, and its type. */
+typedef enum register_type { REG_F32, REG_I32, REG_U32, REG_BOOL } register_type;
+
+typedef uint32_t word;
+
+enum { MOST_WORDS = 512, FIRST = 1, TEXT = 256 };
+
+typedef struct value {
+  register_type type;
+  bool is_constant;
+  uint32_t bits;    /* of a constant */
+  const char *name; /* else */
+} value;
+
+typedef struct words {
+  sn_spoken *s;
+  sn_text lines;
+  value values[MOST_WORDS];
+  word n;
+  bool is_function; /* of several lines */
+  uint32_t n_lines;
+  const char *last; /* the expression of the last line */
+} words;
+
+static const char *const type_names[] = {"f32", "i32", "u32", "bool"};
+
+static word push(words *ws, value v) {
+  if (ws->n == MOST_WORDS) {
+    ws->lines.status = SN_ERR_INTERNAL;
+    return FIRST;
+  }
+  ws->values[ws->n] = v;
+  return ws->n++;
+}
+
+static word constant(words *ws, register_type type, uint32_t bits) {
+  return push(ws, (value){.type = type, .is_constant = true, .bits = bits});
+}
+
+void sn_spoken_add_constant(sn_spoken *s, sn_text *out, uint32_t bits) {
+  size_t i = 0;
+  while (i < s->n_constants && s->constants[i] != bits) i++;
+  if (i == s->n_constants) {
+    if (!s->status)
+      s->status = sn_arena_grow(s->arena, (void **)&s->constants, &s->cap_constants, s->n_constants,
+                                sizeof *s->constants);
+    if (s->status) return;
+    s->constants[s->n_constants++] = bits;
+  }
+  sn_text_add(out, "c[%zu].%c", i / 4, "xyzw"[i % 4]);
+}
+
+static void add_float(sn_spoken *s, sn_text *out, uint32_t bits) {
+  const float x = sn_f32_from_bits(bits);
+  char digits[TEXT];
+  if (!(fabsf(x) <= 0x1.fffffep127f)) {
+    sn_text_add(out, "bitcast<f32>(");
+    sn_spoken_add_constant(s, out, bits);
+    sn_text_add(out, ")");
+    return;
+  }
+  sn_format(digits, sizeof digits, "%.9g", (double)x);
+  sn_text_add(out, sn_f32_to_bits(x) >> 31 ? "(%sf)" : "%sf", digits);
+}
+
+/* Adds a value as one of the wanted type: the same bits, but for bools. */
+static void add_as(words *ws, sn_text *out, word x, register_type wanted) {
+  const value *v = &ws->values[x];
+  if (v->is_constant && wanted == REG_F32)
+    add_float(ws->s, out, v->bits);
+  else if (v->is_constant && wanted == REG_BOOL)
+    sn_text_add(out, v->bits ? "true" : "false");
+  else if (v->is_constant)
+    sn_text_add(out, wanted == REG_U32 ? "0x%xu" : "bitcast<i32>(0x%xu)", v->bits);
+  else if (v->type == wanted)
+    sn_text_add(out, "%s", v->name);
+  else
+    sn_text_add(out, "bitcast<%s>(%s)", type_names[wanted], v->name);
+}
+
+/* A line that computes `pattern` of type `type`: @ stands for the next argument as one of type `from`. */
+static word line(words *ws, register_type type, const char *pattern, register_type from,
+                 const word *args) {
+  sn_text e = sn_text_in(ws->s->arena);
+  for (const char *at = pattern; *at; at++) {
+    if (*at == '@')
+      add_as(ws, &e, *args++, from);
+    else
+      sn_text_add(&e, "%c", *at);
+  }
+  char name[TEXT];
+  sn_format(name, sizeof name, "x%u", ws->n_lines++);
+  const char *kept = name;
+  if (!ws->lines.status) ws->lines.status = e.status;
+  if (!ws->lines.status) ws->lines.status = sn_arena_text(ws->s->arena, name, &kept);
+  sn_text_add(&ws->lines, "  let %s = %s;\n", kept, e.data);
+  ws->last = e.data;
+  return push(ws, (value){.type = type, .name = kept});
+}
+
+static word of_one(words *ws, register_type type, const char *pattern, register_type from, word a) {
+  return line(ws, type, pattern, from, (word[]){a});
+}
+
+static word of_two(words *ws, register_type type, const char *pattern, register_type from, word a,
+                   word b) {
+  return line(ws, type, pattern, from, (word[]){a, b});
+}
+
+/* Integers that are used together have the type of the one that is no constant. */
+static register_type common(const words *ws, word a, word b) {
+  return ws->values[ws->values[a].is_constant ? b : a].type;
+}
+
+static word of_ints(words *ws, const char *pattern, word a, word b) {
+  const register_type type = common(ws, a, b);
+  return of_two(ws, type, pattern, type, a, b);
+}
+
+/* a + b, or -, rounded as it stands. Compilers of WGSL may take (a + b) - b for a, and it is by its rounding that such a
+ * sum is of use: so its bits go through an operation whose other side is known at run time alone. */
+static word add_exactly(words *ws, const char *pattern, word a, word b) {
+  const word sum = of_two(ws, REG_F32, pattern, REG_F32, a, b);
+  if (!ws->is_function) return sum;
+  sn_text zero = sn_text_in(ws->s->arena);
+  sn_text_add(&zero, "exactly(@, ");
+  sn_spoken_add_constant(ws->s, &zero, 0);
+  sn_text_add(&zero, ")");
+  if (zero.status) {
+    ws->lines.status = zero.status;
+    return sum;
+  }
+  return of_one(ws, REG_F32, zero.data, REG_F32, sum);
+}
+
+static word shifted(words *ws, const char *pattern, word a, int n) {
+  char text[TEXT];
+  sn_format(text, sizeof text, pattern, n);
+  return of_one(ws, REG_U32, text, REG_U32, a);
+}
+
+static word as_kind(words *ws, word a, register_type type) {
+  const value *v = &ws->values[a];
+  if (v->type == type) return a;
+  if (v->is_constant) return constant(ws, type, v->bits);
+  return of_one(ws, type, type == REG_F32 ? "bitcast<f32>(@)" : "bitcast<u32>(@)", v->type, a);
+}
+
+static word fused(words *ws, word a, word b, word c) {
+  return line(ws, REG_F32, "fma(@, @, @)", REG_F32, (word[]){a, b, c});
+}
+
+static word equal(words *ws, word a, word b) {
+  if (a == b) return of_one(ws, REG_BOOL, "!is_nan(@)", REG_F32, a);
+  return of_two(ws, REG_BOOL, "@ == @", REG_F32, a, b);
+}
+
+static word not_equal(words *ws, word a, word b) {
+  if (a == b) return of_one(ws, REG_BOOL, "is_nan(@)", REG_F32, a);
+  return of_two(ws, REG_BOOL, "!(@ == @)", REG_F32, a, b); /* != is false of NaN with some */
+}
+
+/* m ? a : b */
+static word chosen(words *ws, word m, word a, word b) {
+  const register_type type = common(ws, a, b);
+  sn_text pattern = sn_text_in(ws->s->arena);
+  sn_text_add(&pattern, "select(@, @, ");
+  add_as(ws, &pattern, m, REG_BOOL);
+  sn_text_add(&pattern, ")");
+  if (pattern.status) {
+    ws->lines.status = pattern.status;
+    return FIRST;
+  }
+  return of_two(ws, type, pattern.data, type, b, a);
+}
+
+/* WGSL does not say what the root of a negative number is. */
+static word square_root(words *ws, word a) {
+  const word root = of_one(ws, REG_F32, "sqrt(@)", REG_F32, a);
+  const word negative = of_two(ws, REG_BOOL, "@ < @", REG_F32, a, constant(ws, REG_F32, 0));
+  return chosen(ws, negative, constant(ws, REG_F32, 0x7fc00000), root);
+}
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+#define FLOAT1(pattern, a) of_one(ws, REG_F32, pattern, REG_F32, a)
+#define FLOAT2(pattern, a, b) of_two(ws, REG_F32, pattern, REG_F32, a, b)
+#define TEST2(pattern, from, a, b) of_two(ws, REG_BOOL, pattern, from, a, b)
+#define SIGNED2(pattern, a, b) of_two(ws, REG_I32, pattern, REG_I32, a, b)
+#define MASK2(pattern, a, b) TEST2(pattern, REG_BOOL, a, b)
+
+#define X_F word
+#define X_I word
+#define X_M word
+#define X_PARAM words *ws,
+#define X_ARG ws,
+#define X_FUSED true
+#define X_FN(name) speak_##name
+#define X_C(c) constant(ws, REG_F32, sn_f32_to_bits((float)(c)))
+#define X_IC(c) constant(ws, REG_U32, (uint32_t)(c))
+#define X_BITS(a) as_kind(ws, a, REG_U32)
+#define X_FLOAT(a) as_kind(ws, a, REG_F32)
+#define X_ADD(a, b) add_exactly(ws, "@ + @", a, b)
+#define X_SUB(a, b) add_exactly(ws, "@ - @", a, b)
+#define X_MUL(a, b) FLOAT2("@ * @", a, b)
+#define X_DIV(a, b) FLOAT2("@ / @", a, b)
+#define X_FMA(a, b, c) fused(ws, a, b, c)
+#define X_NEG(a) FLOAT1("-@", a)
+#define X_ABS(a) FLOAT1("abs(@)", a)
+#define X_SQRT(a) square_root(ws, a)
+#define X_ROUND(a) FLOAT1("round(@)", a)
+#define X_FLOOR(a) FLOAT1("floor(@)", a)
+#define X_TRUNC(a) FLOAT1("trunc(@)", a)
+#define X_PMIN(a, b) chosen(ws, X_LT(b, a), b, a)
+#define X_PMAX(a, b) chosen(ws, X_LT(a, b), b, a)
+#define X_MIN(a, b) FLOAT2("minimum(@, @)", a, b)
+#define X_MAX(a, b) FLOAT2("maximum(@, @)", a, b)
+#define X_LT(a, b) TEST2("@ < @", REG_F32, a, b)
+#define X_LE(a, b) TEST2("@ <= @", REG_F32, a, b)
+#define X_EQ(a, b) equal(ws, a, b)
+#define X_NE(a, b) not_equal(ws, a, b)
+#define X_IADD(a, b) of_ints(ws, "@ + @", a, b)
+#define X_ISUB(a, b) of_ints(ws, "@ - @", a, b)
+#define X_IMUL(a, b) of_ints(ws, "@ * @", a, b)
+#define X_IAND(a, b) of_ints(ws, "@ & @", a, b)
+#define X_IOR(a, b) of_ints(ws, "@ | @", a, b)
+#define X_IXOR(a, b) of_ints(ws, "@ ^ @", a, b)
+#define X_IMIN(a, b) SIGNED2("min(@, @)", a, b)
+#define X_IMAX(a, b) SIGNED2("max(@, @)", a, b)
+#define X_IEQ(a, b) TEST2("@ == @", common(ws, a, b), a, b)
+#define X_ILT(a, b) TEST2("@ < @", REG_I32, a, b)
+#define X_ISHL(a, n) shifted(ws, "@ << %du", a, n)
+#define X_ISHR(a, n) shifted(ws, "@ >> %du", a, n)
+#define X_ISHLV(a, b) of_two(ws, REG_U32, "@ << (@ & 31u)", REG_U32, a, b)
+#define X_ISHRV(a, b) of_two(ws, REG_U32, "@ >> (@ & 31u)", REG_U32, a, b)
+#define X_ISARV(a, b) of_two(ws, REG_I32, "@ >> bitcast<u32>(@ & 31)", REG_I32, a, b)
+#define X_TOI(a) of_one(ws, REG_I32, "i32(@)", REG_F32, a)
+#define X_TOF(a) of_one(ws, REG_F32, "f32(@)", REG_I32, a)
+#define X_MAND(a, b) MASK2("@ && @", a, b)
+#define X_MOR(a, b) MASK2("@ || @", a, b)
+#define X_MXOR(a, b) MASK2("@ != @", a, b)
+#define X_MNOT(m) of_one(ws, REG_BOOL, "!@", REG_BOOL, m)
+#define X_SEL(m, a, b) chosen(ws, m, a, b)
+#define X_ISEL(m, a, b) chosen(ws, m, a, b)
+#define X_SEL_RARE(m, a, b) chosen(ws, m, a, b)
+#include "math/expand_f32.inc"
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+#define ROW(id, expr) \
+  case SN_OP_##id: return expr;
+
+static word speak_float(words *ws, sn_op op, word a, word b) {
+  switch ((int)op) {
+#define EW_F(id, n, f, c, lo, hi, u, d, xf, ...) ROW(id, xf)
+#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi, ...) ROW(id, xf)
+#define EW_FIB(id, n, f, c, lo, hi, u, d, xf, xi, xb, ...) ROW(id, xf)
+#define CMP_F(id, n, f, c, d, xf, ...) ROW(id, xf)
+#define CMP_FIB(id, n, f, c, d, xf, xi, xb, ...) ROW(id, xf)
+#define REDUCE(id, f, c, d, idf, idi, xf, xi, ...) ROW(id, xf)
+#include "graph/ops.def"
+  default: return 0;
+  }
+}
+
+static word speak_int(words *ws, sn_op op, word a, word b) {
+  switch ((int)op) {
+#define EW_FI(id, n, f, c, lo, hi, u, d, xf, xi, ...) ROW(id, xi)
+#define EW_FIB(id, n, f, c, lo, hi, u, d, xf, xi, xb, ...) ROW(id, xi)
+#define EW_I(id, n, f, c, d, xi, ...) ROW(id, xi)
+#define CMP_FIB(id, n, f, c, d, xf, xi, xb, ...) ROW(id, xi)
+#define REDUCE(id, f, c, d, idf, idi, xf, xi, ...) ROW(id, xi)
+#define REDUCE_I(id, f, c, d, idi, xi, ...) ROW(id, xi)
+#include "graph/ops.def"
+  default: return 0;
+  }
+}
+
+static word speak_bool(words *ws, sn_op op, word a, word b) {
+  switch ((int)op) {
+#define EW_FIB(id, n, f, c, lo, hi, u, d, xf, xi, xb, ...) ROW(id, xb)
+#define EW_B(id, n, f, c, d, xb, ...) ROW(id, xb)
+#define CMP_FIB(id, n, f, c, d, xf, xi, xb, ...) ROW(id, xb)
+#include "graph/ops.def"
+  default: return 0;
+  }
+}
+
+/* To a small dtype from its wide one, where that takes more than a word. */
+static word speak_narrow(words *ws, sn_dtype dtype, word a) {
+  switch ((int)dtype) {
+#define CASE_FLOAT(id, s)
+#define CASE_INT(id, s)
+#define CASE_FLAG(id, s)
+#define CASE_HALF(id, s) \
+  case SN_##id:          \
+    return speak_narrow_##s(ws, a);
+#define CASE_SMALL(id, s) CASE_HALF(id, s)
+#define DTYPE(id, name, s, T, k, ...) CASE_##k(id, s)
+#include "graph/dtypes.def"
+  default: return a;
+  }
+}
+
+static register_type register_of(sn_dtype dtype) {
+  return dtype == SN_F32                              ? REG_F32
+         : dtype == SN_BOOL                           ? REG_BOOL
+         : sn_dtype_table[dtype].kind == SN_KIND_HALF ? REG_U32
+                                                      : REG_I32;
+}
+
+const char *sn_spoken_type(sn_dtype dtype) { return type_names[register_of(dtype)]; }
+
+/* ---- functions and expressions ---------------------------------------------------------------- */
+
+static words *begin(sn_spoken *s, register_type type, const char *const *args, uint32_t n) {
+  words *ws;
+  if (sn_arena_alloc(s->arena, 1, sizeof *ws, (void **)&ws)) {
+    s->status = SN_ERR_MEMORY;
+    return NULL;
+  }
+  *ws = (words){.s = s, .lines = sn_text_in(s->arena), .n = FIRST};
+  for (uint32_t i = 0; i < n; i++) push(ws, (value){.type = type, .name = args[i]});
+  return ws;
+}
+
+static word speak(words *ws, sn_op op, sn_dtype in_dtype, sn_dtype narrowed, uint32_t n_args) {
+  const word a = FIRST, b = n_args > 1 ? FIRST + 1 : FIRST;
+  if (narrowed != SN_F32) return speak_narrow(ws, narrowed, a);
+  if (in_dtype == SN_F32) return speak_float(ws, op, a, b);
+  return in_dtype == SN_BOOL ? speak_bool(ws, op, a, b) : speak_int(ws, op, a, b);
+}
+
+/* The function <name>, with a and b for arguments. */
+static void define(sn_spoken *s, const char *name, sn_op op, sn_dtype dtype, sn_dtype in_dtype,
+                   sn_dtype narrowed, uint32_t n_args) {
+  const char *type = sn_spoken_type(in_dtype);
+  words *ws = begin(s, register_of(in_dtype), (const char *[]){"a", "b"}, n_args);
+  if (!ws) return;
+  ws->is_function = true;
+  const word result = speak(ws, op, in_dtype, narrowed, n_args);
+  sn_text *f = &s->functions;
+  sn_text_add(f, "fn %s(a: %s", name, type);
+  if (n_args > 1) sn_text_add(f, ", b: %s", type);
+  sn_text_add(f, ") -> %s {\n%s  return ", sn_spoken_type(dtype),
+              ws->lines.data ? ws->lines.data : "");
+  add_as(ws, f, result, register_of(dtype));
+  sn_text_add(f, ";\n}\n\n");
+  if (!s->status) s->status = ws->lines.status;
+}
+
+/* The row as one line of an expression, if it is no more. */
+static bool add_inline(sn_spoken *s, sn_text *out, sn_op op, sn_dtype dtype, sn_dtype in_dtype,
+                       sn_dtype narrowed, const char *const *args, uint32_t n_args) {
+  words *ws = begin(s, register_of(in_dtype), args, n_args);
+  if (!ws) return true;
+  const size_t n_constants = s->n_constants;
+  const word result = speak(ws, op, in_dtype, narrowed, n_args);
+  const value *v = &ws->values[result];
+  const bool is_line = ws->n_lines == 1 && v->type == register_of(dtype) && !v->is_constant;
+  if (!ws->lines.status && is_line)
+    sn_text_add(out, "%s", ws->last);
+  else if (!ws->lines.status && ws->n_lines == 0)
+    add_as(ws, out, result, register_of(dtype));
+  else
+    s->n_constants = n_constants; /* of lines that are thrown away */
+  return !ws->lines.status && (is_line || ws->n_lines == 0);
+}
+
+static void add_call(sn_spoken *s, sn_text *out, const char *op_name, sn_op op, sn_dtype dtype,
+                     sn_dtype in_dtype, sn_dtype narrowed, const char *const *args,
+                     uint32_t n_args) {
+  char name[TEXT];
+  sn_format(name, sizeof name, "%s_%s", op_name,
+            sn_dtype_table[narrowed != SN_F32 ? narrowed : in_dtype].name);
+  const uint32_t bit = 1u << (narrowed != SN_F32 ? narrowed : in_dtype);
+  if (!(s->known[op] & bit)) define(s, name, op, dtype, in_dtype, narrowed, n_args);
+  s->known[op] |= bit;
+  sn_text_add(out, "%s(%s", name, args[0]);
+  for (uint32_t k = 1; k < n_args; k++) sn_text_add(out, ", %s", args[k]);
+  sn_text_add(out, ")");
+}
+
+static void add_row(sn_spoken *s, sn_text *out, sn_op op, sn_dtype dtype, sn_dtype in_dtype,
+                    const char *const *args, uint32_t n_args) {
+  if (!add_inline(s, out, op, dtype, in_dtype, SN_F32, args, n_args))
+    add_call(s, out, sn_op_describe(op)->name, op, dtype, in_dtype, SN_F32, args, n_args);
+}
+
+static void add_cast(sn_spoken *s, sn_text *out, sn_dtype to, sn_dtype from, const char *x) {
+  if (to == from)
+    sn_text_add(out, "%s", x);
+  else if (from == SN_F16)
+    sn_text_add(out, "unpack2x16float(%s).x", x);
+  else if (from == SN_BF16)
+    sn_text_add(out, "bitcast<f32>(%s << 16u)", x);
+  else if (sn_dtype_is_small(to))
+    add_call(s, out, "narrow", SN_OP_astype, to, sn_dtype_wide(to), to, &x, 1);
+  else if (sn_dtype_is_small(from))
+    sn_text_add(out, "%s", x); /* an i32 already */
+  else if (to == SN_BOOL)
+    sn_text_add(out, from == SN_F32 ? "(bitcast<u32>(%s) << 1u != 0u)" : "(%s != 0)", x);
+  else if (to == SN_I32 && from == SN_F32)
+    sn_text_add(out, "to_int(%s)", x);
+  else
+    sn_text_add(out, "%s(%s)", sn_spoken_type(to), x);
+}
+
+sn_status sn_spoken_add_op(sn_spoken *s, sn_text *out, sn_op op, sn_dtype dtype, sn_dtype in_dtype,
+                           const char *const *args, uint32_t n_args) {
+  if (op == SN_OP_bitcast)
+    sn_text_add(out, "bitcast<%s>(%s)", sn_spoken_type(dtype), args[0]);
+  else if (op == SN_OP_astype)
+    add_cast(s, out, dtype, in_dtype, args[0]);
+  else if (op == SN_OP_where)
+    sn_text_add(out, "select(%s, %s, %s)", args[2], args[1], args[0]);
+  else
+    add_row(s, out, op, dtype, in_dtype, args, n_args);
+  return s->status ? s->status : out->status;
+}
+
+sn_status sn_spoken_add_step(sn_spoken *s, sn_text *out, sn_op reduction, sn_dtype dtype,
+                             const char *a, const char *b) {
+  const char *args[] = {a, b};
+  const sn_op op =
+      dtype == SN_BOOL ? sn_op_describe(sn_op_describe(reduction)->step)->on_bools : reduction;
+  add_row(s, out, op, dtype, dtype, args, 2);
+  return s->status ? s->status : out->status;
+}
+
+void sn_spoken_add_identity(sn_spoken *s, sn_text *out, sn_op reduction, sn_dtype dtype) {
+  const double identity = sn_reduce_identity(reduction, dtype);
+  sn_spoken_add_value(s, out, dtype, dtype == SN_BOOL ? identity > 0 : identity);
+}
+
+void sn_spoken_add_value(sn_spoken *s, sn_text *out, sn_dtype dtype, double x) {
+  if (dtype == SN_BOOL) {
+    sn_text_add(out, x != 0 ? "true" : "false");
+  } else if (dtype == SN_F32) {
+    const uint32_t bits = sn_f32_to_bits((float)x);
+    if (x == 0 || x == 1) {
+      add_float(s, out, bits);
+      return;
+    }
+    sn_text_add(out, "bitcast<f32>(");
+    sn_spoken_add_constant(s, out, bits);
+    sn_text_add(out, ")");
+  } else {
+    sn_text_add(out, x < 0 ? "i32(%.0f)" : "%.0f", x);
+  }
+}

@@ -1,0 +1,179 @@
+/* test_wgsl.c - programs for a graphics processor, on a host that only notes what it is asked for: what shaders bind, how
+ * their texts depend on constants, what memory is given back. tests/webgpu runs shaders. */
+#include "support.h"
+
+#include "api.h"
+#include "backend/backend_gpu.h"
+#include "backend/gpu_host.h"
+
+enum { BUFFERS = 8, SHARED_BYTES = 16 * 1024, MOST = 256 };
+
+/* ---- the host -------------------------------------------------------------------------------- */
+
+static struct {
+  int buffers, programs, dispatches, runs, uploads, overlaps, mixed, most_bindings;
+  uint32_t last_buffer, last_program;
+  char *texts[MOST];
+  int n_texts;
+} host;
+
+uint32_t sn_gpu_allocate(size_t bytes) {
+  (void)bytes;
+  host.buffers++;
+  return ++host.last_buffer;
+}
+
+void sn_gpu_release(uint32_t buffer) {
+  (void)buffer;
+  host.buffers--;
+}
+
+void sn_gpu_upload(uint32_t to, const void *from, size_t bytes) {
+  assert_true(to && from && bytes);
+  host.uploads++;
+}
+
+void sn_gpu_copy(uint32_t to, uint32_t from, size_t bytes) { assert_true(to && from && bytes); }
+
+uint32_t sn_gpu_program(void) {
+  host.programs++;
+  return ++host.last_program;
+}
+
+/* WebGPU's rules for the bindings of a dispatch. */
+static void check_bindings(const sn_dispatch *d) {
+  for (uint32_t i = 0; i < d->n_bindings; i++) {
+    const sn_shader_binding *a = &d->bindings[i];
+    assert_int_equal(a->offset % 256, 0);
+    assert_int_equal(a->bytes % 4, 0);
+    for (uint32_t k = i + 1; k < d->n_bindings; k++) {
+      const sn_shader_binding *b = &d->bindings[k];
+      if (a->buffer != b->buffer) continue;
+      host.mixed += a->writes != b->writes;
+      host.overlaps +=
+          a->writes && a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
+    }
+  }
+  if ((int)d->n_bindings > host.most_bindings) host.most_bindings = (int)d->n_bindings;
+}
+
+void sn_gpu_dispatch(uint32_t program, const sn_dispatch *d) {
+  assert_true(program && strstr(d->text, "fn main"));
+  host.dispatches++;
+  check_bindings(d);
+  for (int i = 0; i < 3; i++) assert_in_range(d->groups[i], 1, 65535);
+  for (int i = 0; i < host.n_texts; i++)
+    if (!strcmp(host.texts[i], d->text)) return;
+  assert_true(host.n_texts < MOST);
+  host.texts[host.n_texts] = strdup(d->text);
+  assert_non_null(host.texts[host.n_texts++]);
+}
+
+void sn_gpu_forget(uint32_t program) {
+  (void)program;
+  host.programs--;
+}
+
+int sn_gpu_run(uint32_t program, void *const *buffers, size_t n_buffers) {
+  assert_true(program && n_buffers);
+  for (size_t i = 0; i < n_buffers; i++) (void)buffers[i];
+  host.runs++;
+  return 0;
+}
+
+/* ---- contexts -------------------------------------------------------------------------------- */
+
+static sn_context *open_device(void) {
+  sn_context *ctx;
+  const sn_target target = sn_wgsl_target(BUFFERS, SHARED_BYTES);
+  memset(&host, 0, sizeof host);
+  assert_int_equal(sn_context_create_on(NULL, &sn_gpu_backend, &target, &ctx), SN_OK);
+  assert_int_equal(sn_scope_begin(ctx), SN_OK);
+  return ctx;
+}
+
+/* All memory and programs are given back. */
+static void close_device(sn_context *ctx) {
+  sn_scope_end(ctx);
+  sn_context_destroy(ctx);
+  assert_int_equal(host.buffers, 0);
+  assert_int_equal(host.programs, 0);
+  for (int i = 0; i < host.n_texts; i++) free(host.texts[i]);
+}
+
+static sn_tensor *zeros(sn_context *ctx, int rank, const int64_t *dims) {
+  sn_tensor *t = sn_zeros(ctx, SN_F32, rank, dims);
+  assert_int_equal(sn_eval(&t, 1), SN_OK);
+  return t;
+}
+
+/* ---- tests ----------------------------------------------------------------------------------- */
+
+static void test_bindings_keep_the_rules(void **state) {
+  (void)state;
+  sn_context *ctx = open_device();
+  sn_tensor *x = sn_variable(zeros(ctx, DIMS(40, 40)));
+  sn_tensor *y = x;
+  for (int i = 0; i < 6; i++) /* a few kernels of all kinds; the scope has what they leave */
+    y = sn_sub(sn_tanh(sn_matmul(sn_add(y, sn_scalar(ctx, 0.01 * i)), y)), sn_sum(y, 1, true));
+  sn_tensor *loss = sn_sum(sn_softmax(y, 1), SN_ALL_AXES, false), *slope = NULL;
+  assert_int_equal(sn_gradients(loss, &x, 1, &slope), SN_OK);
+  assert_int_equal(sn_eval((sn_tensor *[]){loss, slope}, 2), SN_OK);
+  assert_true(host.dispatches > 20);
+  assert_int_equal(host.overlaps, 0);
+  assert_int_equal(host.mixed, 0);
+  assert_in_range(host.most_bindings, 2, BUFFERS);
+  close_device(ctx);
+}
+
+static void test_texts_do_not_depend_on_constants(void **state) {
+  (void)state;
+  sn_context *ctx = open_device();
+  sn_tensor *x = zeros(ctx, DIMS(100));
+  const int before = host.n_texts;
+  for (int i = 0; i < 5; i++) {
+    sn_tensor *k = sn_scalar(ctx, 1.5 + i), *p = sn_placeholder(ctx, SN_F32, DIMS(100)),
+              *y = sn_exp(sn_mul(p, k));
+    sn_program *program;
+    assert_int_equal(sn_compile(ctx, &p, 1, &y, 1, NULL, &program), SN_OK);
+    sn_tensor *out;
+    assert_int_equal(sn_program_run(program, &x, &out), SN_OK);
+    sn_program_release(program);
+  }
+  assert_int_equal(host.n_texts, before + 1);
+  close_device(ctx);
+}
+
+static void test_what_is_refused(void **state) {
+  (void)state;
+  sn_context *ctx = open_device(), *cpu;
+  assert_int_equal(sn_context_create(NULL, &cpu), SN_OK);
+  assert_int_equal(sn_scope_begin(cpu), SN_OK);
+  sn_tensor *x = zeros(ctx, DIMS(3)), *here = sn_zeros(cpu, SN_F32, DIMS(3));
+  assert_null(sn_data(x));
+  expect_error(ctx, SN_ERR_ARGUMENT, "data: the value lies on another device");
+  float read[3];
+  assert_int_equal(sn_read(x, read, sizeof read), SN_ERR_ARGUMENT);
+  expect_error(ctx, SN_ERR_ARGUMENT, "read: the value lies on another device");
+  assert_null(sn_add(x, here));
+  expect_error(ctx, SN_ERR_ARGUMENT, "add: inputs of two contexts, or on two devices");
+  sn_tensor *wide = sn_zeros(ctx, SN_F64, DIMS(3));
+  assert_int_equal(sn_eval(&wide, 1), SN_ERR_UNSUPPORTED);
+  sn_error_clear(ctx);
+  sn_tensor *there = sn_copy_to(ctx, here), *again = sn_copy_to(ctx, there);
+  assert_non_null(there);
+  assert_non_null(again);
+  assert_ptr_not_equal(sn_value_handle(there), sn_value_handle(again));
+  sn_scope_end(cpu);
+  sn_context_destroy(cpu);
+  close_device(ctx);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_bindings_keep_the_rules),
+      cmocka_unit_test(test_texts_do_not_depend_on_constants),
+      cmocka_unit_test(test_what_is_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
