@@ -14,7 +14,7 @@ import { Stop, main, root, runOrStop, systemNode } from './lib/proc.mjs';
 import { setup } from './setup.mjs';
 
 const AT_A_TIME = 2;
-const MODULES = ['build/wasm/sinter.wasm', 'build/wasm-mt/sinter-mt.wasm'];
+const MODULES = ['build/wasm/sinter.wasm', 'build/wasm-mt/sinter-mt.wasm', 'build/wasm/sinter-gpu.wasm', 'build/wasm-mt/sinter-gpu-mt.wasm'];
 /** Of the whole repository, and of the package by itself. */
 const LEGAL = ['LICENSE', 'SECURITY.md'];
 const inDist = (module) => `js/dist/${basename(module)}`;
@@ -101,8 +101,10 @@ const bundle = async () => {
   copyFileSync(join(root, 'build/js/source.d.ts'), join(root, inDist('source.d.ts')));
   await bundleScript(tools, 'inline', [oneFile]);
   await bundleScript(tools, 'logic', [besideIndex], 'logic/index');
+  await bundleScript(tools, 'webgpu', [besideIndex], 'webgpu/index');
   await bundleTypes(tools, 'index', []);
   await bundleTypes(tools, 'logic', [besideIndex], 'logic/index');
+  await bundleTypes(tools, 'webgpu', [besideIndex], 'webgpu/index');
 };
 
 const workspace = (name) => runOrStop('npm', ['run', 'build', '-w', name]);

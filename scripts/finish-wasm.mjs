@@ -18,7 +18,7 @@ execFileSync(process.execPath, [wasmOpt, input, '-o', optimised, '-Oz', '--low-m
 { stdio: 'inherit' });
 
 const strangers = WebAssembly.Module.imports(new WebAssembly.Module(readFileSync(optimised)))
-  .filter(({ module, name }) => module !== 'host' && !(module === 'env' && name === 'memory'));
+  .filter(({ module, name }) => !['host', 'gpu'].includes(module) && !(module === 'env' && name === 'memory'));
 if (strangers.length) {
   console.error(`${output}: imports that no loader supplies: ` +
     strangers.map(({ module, name }) => `${module}.${name}`).join(', '));

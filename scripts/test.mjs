@@ -6,7 +6,7 @@
 //   tsan           ctest, TSan, SINTER_TEST          cross       equal results natively and in wasm
 //   readme         the programs in README.md         browser     playground and package in browsers
 //   metrics        bench/metrics.csv                 differential   random programs on every engine
-//   jit            emitted modules against the VM
+//   jit            emitted modules against the VM     webgpu    programs on a graphics processor in software
 //
 // Some suites run only by their full names, since they take long, or need a compiler for another machine or tools
 // that nothing else needs:
@@ -38,8 +38,8 @@ const TEST_TIMEOUT_MS = 3 * 60_000;
 const MILLION_TIMEOUT_MS = 120 * 60_000;
 
 /** Runs a suite's command; count(output, code) reads its totals. Resolves to { passed, failed, output }. */
-const exec = async (command, args, count) => {
-  const { code, output } = await run(command, args, { timeoutMs: SUITE_TIMEOUT_MS });
+const exec = async (command, args, count, env = {}) => {
+  const { code, output } = await run(command, args, { timeoutMs: SUITE_TIMEOUT_MS, env });
   const { passed, failed } = count(output, code);
   // A run that ends badly without naming a failed test (a crash, a time-out) is one failure.
   return { passed, failed: code !== 0 && failed === 0 ? 1 : failed, output };
@@ -68,11 +68,22 @@ const testFiles = (folder) => {
     .map((name) => join(folder, name));
 };
 
-const nodeTests = (node, folder, ...options) => {
+const nodeTests = (node, folder, ...options) => nodeTestsIn({}, node, folder, ...options);
+
+const nodeTestsIn = (env, node, folder, ...options) => {
   const files = testFiles(folder);
   if (!files.length) throw new Stop(`${folder}: no *.test.mjs`);
   const args = ['--test', '--test-reporter=spec', `--test-timeout=${TEST_TIMEOUT_MS}`, ...options];
-  return exec(node, [...args, ...files], countNodeTests);
+  return exec(node, [...args, ...files], countNodeTests, env);
+};
+
+/** Vulkan in software: the loader and the driver that Debian's chromium brings. */
+const CHROMIUM = '/usr/lib/chromium';
+const softwareGpu = () => {
+  if (!existsSync(`${CHROMIUM}/vk_swiftshader_icd.json`)) throw new Stop(`${CHROMIUM}: no driver vk_swiftshader_icd.json`);
+  const folder = join(root, 'build/xdg');
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return { LD_LIBRARY_PATH: CHROMIUM, VK_ICD_FILENAMES: `${CHROMIUM}/vk_swiftshader_icd.json`, XDG_RUNTIME_DIR: folder };
 };
 
 /** The ThreadSanitizer of older compilers stops where the kernel randomises addresses widely. */
@@ -120,6 +131,8 @@ const SUITES = [
     run: () => nodeTests(newerNode(), 'tests/cross') },
   { name: 'differential', needs: ['js'], parts: ['wasm'],
     run: () => nodeTests(newerNode(), 'tests/differential') },
+  { name: 'webgpu', needs: ['js'], parts: ['wasm', 'browsers'],
+    run: () => nodeTestsIn(softwareGpu(), newerNode(), 'tests/webgpu', '--test-concurrency=1') },
   { name: 'readme', needs: ['native', 'js'], parts: ['native', 'wasm'],
     run: () => nodeTests(systemNode(), 'tests/readme') },
   { name: 'browser', needs: ['web'], parts: ['wasm', 'browsers'],

@@ -19,7 +19,8 @@ _Static_assert(offsetof(sn_error, op) == 388 && offsetof(sn_error, n_shapes) == 
 
 enum { SCRATCH_WORDS = 1024 };
 
-static sn_context *context;
+sn_context *sinter_contexts[SINTER_DEVICES];
+static sn_context *context; /* of new tensors */
 static _Alignas(8) int32_t first_scratch[SCRATCH_WORDS];
 static int32_t *scratch = first_scratch;
 static uint32_t scratch_words = SCRATCH_WORDS;
@@ -58,31 +59,45 @@ sn_status sinter_create(int threads, bool deterministic, bool jit, bool relaxed_
                               .no_jit = !jit,
                               .relaxed_simd = relaxed_simd,
                               .memory_limit_bytes = memory_limit_bytes};
-  return sn_context_create(&options, &context);
+  SN_TRY(sn_context_create(&options, &context));
+  sinter_contexts[0] = context;
+  return SN_OK;
 }
 
-void *sinter_pool(void) { return sn_context_pool(context); }
-void sinter_revive(void) { sn_pool_revive(sn_context_pool(context)); }
-const char *sinter_isa(void) { return sn_isa(context); }
+uint32_t sinter_enter(uint32_t device) {
+  const uint32_t before = context != sinter_contexts[0];
+  context = sinter_contexts[device];
+  return before;
+}
+
+/* That of a device whose context has one. */
+static sn_context *failed(void) {
+  sn_context *other = sinter_contexts[1];
+  return other && sn_error_status(other) ? other : sinter_contexts[0];
+}
+
+void *sinter_pool(void) { return sn_context_pool(sinter_contexts[0]); }
+void sinter_revive(void) { sn_pool_revive(sn_context_pool(sinter_contexts[0])); }
+const char *sinter_isa(void) { return sn_isa(sinter_contexts[0]); }
 const char *sinter_version(void) { return SN_VERSION; }
-const sn_error *sinter_error_info(void) { return sn_error_info(context); }
-void sinter_error_clear(void) { sn_error_clear(context); }
+const sn_error *sinter_error_info(void) { return sn_error_info(failed()); }
+void sinter_error_clear(void) { sn_error_clear(failed()); }
 
 void sinter_memory(void) {
   sn_memory_info info;
-  sn_memory(context, &info);
+  sn_memory(sinter_contexts[0], &info);
   memcpy(scratch, &info, sizeof info);
 }
 
 size_t sinter_tensor_bytes(void) {
   sn_memory_info info;
-  sn_memory(context, &info);
+  sn_memory(sinter_contexts[0], &info);
   return info.tensor_bytes;
 }
 
 void sinter_caches(void) {
   sn_memory_info info;
-  sn_memory(context, &info);
+  sn_memory(sinter_contexts[0], &info);
   const sn_code_counts code = sn_code_count();
   const size_t counts[] = {
       info.programs, info.program_hits, info.program_misses, info.program_evictions,
@@ -111,7 +126,7 @@ static const int64_t *dims_from(int64_t *wide, const int32_t *words, int rank) {
 
 sn_tensor *sinter_empty(int dtype, int rank) {
   void *data = NULL;
-  sn_tensor *t = sn_empty(context, (sn_dtype)dtype, rank, DIMS(rank), &data);
+  sn_tensor *t = sn_empty(sinter_contexts[0], (sn_dtype)dtype, rank, DIMS(rank), &data);
   scratch[0] = (int32_t)(uintptr_t)data;
   return t;
 }
@@ -122,11 +137,7 @@ sn_tensor *sinter_placeholder(int dtype, int rank) {
   return sn_placeholder(context, (sn_dtype)dtype, rank, DIMS(rank));
 }
 
-sn_tensor *sinter_copy(sn_tensor *t) {
-  const void *data = sn_data(t);
-  if (!data) return NULL;
-  return sn_from_data(context, sn_dtype_of(t), sn_rank(t), sn_dims(t), data);
-}
+sn_tensor *sinter_copy(sn_tensor *t) { return sn_copy_to(t->ctx, t); }
 
 void sinter_retain(sn_tensor *t) { sn_retain(t); }
 void sinter_release(sn_tensor *t) { sn_release(t); }
@@ -150,9 +161,9 @@ sn_status sinter_eval_async(uint32_t count) {
   return status;
 }
 
-bool sinter_ticket_done(uint32_t ticket) { return sn_ticket_done(context, ticket); }
-void sinter_take_turns(void) { sn_driver_take_turns(sn_context_pool(context)); }
-bool sinter_turn(double ms) { return sn_driver_turn(sn_context_pool(context), ms); }
+bool sinter_ticket_done(uint32_t ticket) { return sn_ticket_done(sinter_contexts[0], ticket); }
+void sinter_take_turns(void) { sn_driver_take_turns(sinter_pool()); }
+bool sinter_turn(double ms) { return sn_driver_turn(sinter_pool(), ms); }
 sn_status sinter_synchronize(void) { return sn_synchronize(context); }
 
 /* ---- ops ------------------------------------------------------------------------------------- */
@@ -170,14 +181,14 @@ sn_tensor *sinter_binary(uint32_t op, sn_tensor *x, sn_tensor *y) {
 }
 
 sn_tensor *sinter_binary_scalar(uint32_t op, sn_tensor *x, double y) {
-  sn_tensor *scalar = sn_scalar(context, y);
+  sn_tensor *scalar = sn_scalar(x->ctx, y);
   sn_tensor *result = sinter_binary(op, x, scalar);
   sn_release(scalar);
   return result;
 }
 
 sn_tensor *sinter_scalar_binary(uint32_t op, double x, sn_tensor *y) {
-  sn_tensor *scalar = sn_scalar(context, x);
+  sn_tensor *scalar = sn_scalar(y->ctx, x);
   sn_tensor *result = sinter_binary(op, scalar, y);
   sn_release(scalar);
   return result;

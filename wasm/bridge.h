@@ -22,6 +22,14 @@ int32_t *SN_EXPORT(sinter_scratch)(uint32_t words);
  * memory. */
 void *SN_EXPORT(sinter_worker_memory)(uint32_t bytes);
 
+/* Per device a context: that of the CPU, then that of a graphics processor, where the module has one (gpu/bridge_gpu.h). A tensor
+ * belongs to one of them, and so does what is made of it. */
+enum { SINTER_DEVICES = 2 };
+extern sn_context *sinter_contexts[SINTER_DEVICES];
+
+/* New tensors and programs are for this device from now on; the one before. */
+uint32_t sinter_enter(uint32_t device);
+
 /* ---- context ---- */
 sn_status SN_EXPORT(sinter_create)(int threads, bool deterministic, bool jit, bool relaxed_simd,
                                    uint32_t memory_limit_bytes);
@@ -44,8 +52,9 @@ const char *SN_EXPORT(sinter_pass_name)(int index);
 sn_status SN_EXPORT(sinter_pass_enable)(int index, bool on);
 
 /* ---- tensors ---- */
-sn_tensor *SN_EXPORT(sinter_empty)(int dtype,
-                                   int rank); /* in: dims; out: address of the elements */
+sn_tensor *
+    SN_EXPORT(sinter_empty)(int dtype,
+                            int rank); /* in: dims; out: address of the elements; the CPU's */
 sn_tensor *SN_EXPORT(sinter_scalar)(double value);
 sn_tensor *SN_EXPORT(sinter_placeholder)(int dtype, int rank); /* in: dims */
 sn_tensor *SN_EXPORT(sinter_copy)(sn_tensor *t);               /* evaluated, in memory of its own */

@@ -1,6 +1,7 @@
 // init: picks a module, makes its memory and its workers, and says what it chose and why.
 
 import { shown } from './check.js';
+import type { Device, DeviceInfo } from './device.js';
 import { SinterError, UnsupportedError, errorOfStatus } from './errors.js';
 import { readOptions, type OptionSchema } from './options.js';
 import { CodeTable } from './runtime/code.js';
@@ -33,6 +34,8 @@ export interface InitOptions {
   deterministic?: boolean;
   /** Most bytes that tensors and programs may take together. */
   maxMemory?: number;
+  /** A device beside the CPU, for jit(f, { device }) and tensor.to(): webgpu() of sinter/webgpu. */
+  device?: Device;
 }
 
 export interface Info {
@@ -46,6 +49,8 @@ export interface Info {
   isa: string;
   deterministic: boolean;
   crossOriginIsolated: boolean;
+  /** The device beside the CPU, or null. */
+  device: DeviceInfo | null;
   /** Why something is off. */
   reasons: string[];
   /** Compiled programs that are kept, how often one was found there, and how many went for others. */
@@ -61,7 +66,7 @@ const MAX_WORKERS = 64;
 
 let started: { options: InitOptions; done: Promise<void> } | null = null;
 /** What does not change after init, and the reasons known then. */
-type Facts = Omit<Info, 'threads' | 'programs' | 'modules'>;
+type Facts = Omit<Info, 'threads' | 'device' | 'programs' | 'modules'>;
 let facts: Facts | null = null;
 
 const OPTIONS: OptionSchema<InitOptions> = {
@@ -71,6 +76,7 @@ const OPTIONS: OptionSchema<InitOptions> = {
   relaxedSimd: 'boolean',
   deterministic: 'boolean',
   maxMemory: 'number',
+  device: 'any',
 };
 
 /** The option in which a second init differs from the first, or undefined. */
@@ -116,6 +122,7 @@ export function info(): Info {
   return {
     ...known,
     threads: rt.workers?.count ?? 1,
+    device: rt.device?.describe() ?? null,
     reasons: [...known.reasons, ...failures],
     programs: { cached, hits, misses, evicted },
     modules: { live, bytes, hits: shared, refused },
@@ -141,7 +148,7 @@ interface Choice extends Grant {
 }
 
 /** A given module decides by itself; else threads where memory can be shared. */
-async function choose(source: WasmSource | undefined): Promise<Choice> {
+async function choose(source: WasmSource | undefined, device: Device | undefined): Promise<Choice> {
   const { isolated, reason } = isolation();
   if (source !== undefined) {
     const module = await loadModule(source);
@@ -160,7 +167,7 @@ async function choose(source: WasmSource | undefined): Promise<Choice> {
   }
   const shared = isolated ? sharedMemory() : null;
   const reasons = shared ? [] : [reason || 'one thread: the engine refused shared memory'];
-  const module = await loadModule(moduleSource(shared !== null));
+  const module = await loadModule(device ? device.module(shared !== null) : moduleSource(shared !== null));
   return { module, ...(shared ?? ownMemory()), shared: shared !== null, reasons };
 }
 
@@ -168,15 +175,17 @@ async function instantiate(
   { module, memory }: Choice,
   clockBase: number,
   workers: Workers | null,
+  device: Device | undefined,
 ): Promise<WebAssembly.Instance> {
   const code = new CodeTable(memory);
-  const instance = await WebAssembly.instantiate(
-    module,
-    hostImports(memory, clockBase, code, {
+  const imports = {
+    ...(device && { gpu: device.imports(memory) }),
+    ...hostImports(memory, clockBase, code, {
       jobDone: () => workers?.jobDone(),
       overslept: () => workers?.look(),
     }),
-  ).catch((cause: unknown) => {
+  };
+  const instance = await WebAssembly.instantiate(module, imports).catch((cause: unknown) => {
     throw new SinterError('load', 'init', `the module does not fit this version: ${String(cause)}`, { cause });
   });
   code.attach(instance);
@@ -213,20 +222,29 @@ function createContext(exports: Exports, threads: number, options: InitOptions):
   if (poisons) exports.sinter_set_poison(1);
 }
 
+function createDevice(exports: Exports, device: Device): void {
+  if (typeof exports.sinter_gpu_create !== 'function')
+    throw new SinterError('load', 'init', 'device: the given module has none', { hint: 'pass sinter-gpu.wasm or sinter-gpu-mt.wasm as wasm' });
+  const status = exports.sinter_gpu_create(device.buffers, device.sharedBytes);
+  if (status !== 0) throw errorOfStatus(status, 'init', 'the device could not be set up');
+}
+
 async function createCore(
   options: InitOptions,
   clockBase: number,
   threads: number,
   workers: Workers | null,
 ): Promise<[Choice, Exports & ThreadExports]> {
-  const choice = await choose(options.wasm);
-  const instance = await instantiate(choice, clockBase, workers);
+  await options.device?.open();
+  const choice = await choose(options.wasm, options.device);
+  const instance = await instantiate(choice, clockBase, workers, options.device);
   const exports = instance.exports as unknown as Exports & ThreadExports & { _initialize?: () => void };
   if (typeof exports.sinter_create !== 'function') {
     throw new SinterError('load', 'init', 'the given module is not that of sinter');
   }
   exports._initialize?.();
   createContext(exports, choice.shared ? threads : 1, options);
+  if (options.device) createDevice(exports, options.device);
   return [choice, exports];
 }
 
@@ -243,7 +261,7 @@ async function start(options: InitOptions): Promise<void> {
       workers = null;
     }
     if (workers) await enterPool(workers, choice, exports, clockBase);
-    const ready = new Runtime(exports, choice.memory, workers, isPage, memoryLimit(choice, options));
+    const ready = new Runtime(exports, choice.memory, workers, isPage, memoryLimit(choice, options), options.device ?? null);
     facts = describe(ready, choice, options);
     setRuntime(ready);
     registerFormatter();

@@ -7,6 +7,7 @@
 
 import { asTensor } from './apply.js';
 import { argumentNumbers, checkFunction, noArgument } from './check.js';
+import { checkDevice, tracingFor } from './device.js';
 import { SinterError } from './errors.js';
 import { readOptions, type OptionSchema } from './options.js';
 import { derivedFrom } from './origin.js';
@@ -119,14 +120,16 @@ export function compile(
   options: ProgramOptions,
 ): Compiled {
   let compiled: Compiled | undefined;
-  tidyTraced(() => {
+  const trace = (): void => {
     const inputs = tensors.map((t) => placeholder(t.meta));
     const traced = (): unknown => recordedIn(op, options.precision, () => f(rebuild(shape, inputs) as unknown[]));
     const result = replacing(bound, () => compiling(traced));
     refusePromise(op, result, 'the function to compile must be synchronous');
     const { tensors: outputs, shape: resultShape } = flatten(result, op);
     compiled = { program: Program.compile(inputs, outputs, options), result: resultShape };
-  });
+  };
+  const device = checkDevice(op, options.device ?? 'cpu');
+  tidyTraced(() => tracingFor(device, trace));
   return compiled!;
 }
 

@@ -4,6 +4,7 @@ import { sizeOf } from './axes.js';
 import { passNumber } from './core.js';
 import { dtypeNumber } from './dtype.js';
 import { shown } from './check.js';
+import { withAll, type DeviceName } from './device.js';
 import { DisposedError, SinterError } from './errors.js';
 import type { OptionSchema } from './options.js';
 import type { Precision } from './precision.js';
@@ -41,6 +42,11 @@ export interface CompileOptions {
    * Default 'float32'.
    */
   precision?: Precision;
+  /**
+   * Where it runs: 'cpu' (default), or 'webgpu' where init was given that device. Results stay there; arguments that lie
+   * elsewhere are brought over for the call.
+   */
+  device?: DeviceName;
 }
 
 export const COMPILE: OptionSchema<CompileOptions> = {
@@ -49,6 +55,7 @@ export const COMPILE: OptionSchema<CompileOptions> = {
   jit: 'boolean',
   memoryBudget: 'bytes',
   precision: 'any',
+  device: 'any',
 };
 
 export interface ProgramOptions extends CompileOptions {
@@ -87,12 +94,14 @@ const partOf = (rt: Runtime, program: number, part: ProgramPart): number =>
 export class Program {
   /** Null until the core has said it of the first results. */
   readonly #outputs: (Meta | null)[];
+  readonly #device: DeviceName;
   /** Elements of all outputs. */
   #size: number;
   #address: number;
 
-  private constructor(address: number, outputs: (Meta | null)[]) {
+  private constructor(address: number, outputs: (Meta | null)[], device: DeviceName = 'cpu') {
     this.#address = address;
+    this.#device = device;
     this.#outputs = outputs;
     this.#size = outputs.reduce((sum, meta) => sum + (meta ? sizeOf(meta.shape) : 0), 0);
   }
@@ -114,6 +123,7 @@ export class Program {
     return new Program(
       address,
       outputs.map((t) => t.meta),
+      options.device,
     );
   }
 
@@ -138,20 +148,33 @@ export class Program {
 
   /** Runs it; returns new tensors. On a page they have their values later. */
   run(inputs: readonly Tensor[]): Tensor[] {
+    if (this.#device !== 'cpu') return withAll('jit', this.#device, inputs, (addresses) => this.#runOn(addresses));
     const rt = runtime();
-    const count = this.#outputs.length;
-    const at = rt.scratch(inputs.length + count + 1);
+    const at = rt.scratch(inputs.length + this.#outputs.length + 1);
     const words = rt.words();
     for (let i = 0; i < inputs.length; i++) words[at + i] = inputs[i]!.use('jit');
+    return this.#start(rt, inputs.length, at);
+  }
+
+  #runOn(addresses: readonly number[]): Tensor[] {
+    const rt = runtime();
+    const at = rt.scratch(addresses.length + this.#outputs.length + 1);
+    rt.send(addresses);
+    return this.#start(rt, addresses.length, at);
+  }
+
+  /** Runs it on the addresses at word `at`, which its results follow. */
+  #start(rt: Runtime, inputs: number, at: number): Tensor[] {
+    const count = this.#outputs.length;
     rt.ok(
       rt.runsAsync
-        ? rt.exports.sinter_program_run_async(this.#address, inputs.length, count)
-        : rt.exports.sinter_program_run(this.#address, inputs.length),
+        ? rt.exports.sinter_program_run_async(this.#address, inputs, count)
+        : rt.exports.sinter_program_run(this.#address, inputs),
     );
     noticePressure(rt, this.#size);
     if (rt.runsAsync) rt.turns?.start();
     const made = rt.words();
-    const results = this.#outputs.map((meta, i) => wrap(made[at + inputs.length + i]!, meta));
+    const results = this.#outputs.map((meta, i) => wrap(made[at + inputs + i]!, meta));
     if (this.#outputs.includes(null)) this.#learn(results);
     return results;
   }

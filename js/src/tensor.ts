@@ -6,8 +6,9 @@
 // the garbage collector when there was none.
 
 import { sizeOf } from './axes.js';
+import { carry, checkDevice, deviceOf, here, isElsewhere, type DeviceName } from './device.js';
 import { DisposedError, ShapeError, SinterError, shapeText } from './errors.js';
-import { dtypeFromNumber, isHalf, newArray, viewOf, type DType, type TensorData } from './dtype.js';
+import { dtypeFromNumber, dtypeNumber, isHalf, newArray, viewOf, type DType, type TensorData } from './dtype.js';
 import { noticePressure, relievePressure, withRelief } from './pressure.js';
 import { runtime, runtimeOrNull, type Runtime } from './runtime/runtime.js';
 import { activeScope } from './scope.js';
@@ -73,7 +74,7 @@ export class Tensor {
   use(op: string): number {
     if (this.address === 0) throw this.#goneError(op);
     if (replaced !== null && replaced.has(this)) throw replacedError(op);
-    return this.address;
+    return isElsewhere() ? here(this.address) : this.address;
   }
 
   /** @internal From now on the garbage collector owns it. */
@@ -165,6 +166,7 @@ export class Tensor {
     const rt = runtime();
     const { address, meta } = readable(rt, this.read('data'), this.meta);
     try {
+      if (deviceOf(address) !== 'cpu') return await readBack(rt, address, meta);
       return await withRelief(async () => {
         rt.send([address]);
         rt.ok(rt.exports.sinter_eval_async(1));
@@ -176,6 +178,26 @@ export class Tensor {
       const relief = relievePressure(rt);
       if (relief) await relief;
     }
+  }
+
+  /** Where the tensor lives, and what is made of it. */
+  get device(): DeviceName {
+    return deviceOf(this.use('device'));
+  }
+
+  /** The same values on a device, as a new tensor. From the device to the CPU they have to be read: then a promise. */
+  to(device: 'webgpu'): Tensor;
+  to(device: DeviceName): Tensor | Promise<Tensor>;
+  to(device: DeviceName): Tensor | Promise<Tensor> {
+    const rt = runtime();
+    const address = this.read('to');
+    checkDevice('to', device);
+    if (deviceOf(address) === device) {
+      rt.exports.sinter_retain(address);
+      return wrap(address, this.#meta);
+    }
+    if (device === 'webgpu') return wrap(carry(address, device), this.#meta);
+    return this.data().then((data) => fromElements(data, this.meta));
   }
 
   /** As data, at once: the caller computes what is missing, together with the workers. */
@@ -259,6 +281,28 @@ function copySync(from: number, as: Meta): TensorData {
     rt.exports.sinter_release(address);
     noticePressure(rt);
   }
+}
+
+/** The elements of a tensor of the device. */
+async function readBack(rt: Runtime, address: number, { dtype, shape }: Meta): Promise<TensorData> {
+  const size = sizeOf(shape);
+  const out = newArray(dtype, size);
+  const buffer = rt.check(rt.exports.sinter_gpu_buffer(address));
+  out.set(viewOf(dtype, await rt.device!.read(buffer, out.byteLength), 0, size));
+  return out;
+}
+
+/** A tensor of the CPU with the elements that data() gave of one. */
+function fromElements(data: TensorData, { dtype, shape }: Meta): Tensor {
+  const rt = runtime();
+  const wide = isHalf(dtype) ? 'float32' : dtype;
+  rt.send(shape);
+  const made = rt.check(rt.exports.sinter_empty(dtypeNumber(wide), shape.length));
+  viewOf(wide, rt.memory.buffer, rt.word(0) >>> 0, data.length).set(data);
+  if (wide === dtype) return wrap(made);
+  const address = rt.exports.sinter_astype(made, dtypeNumber(dtype));
+  rt.exports.sinter_release(made);
+  return wrap(address);
 }
 
 /** Evaluates and copies the elements out of the core's memory. */

@@ -4,6 +4,7 @@
 import { checkFunction, checkInteger, isPlainObject, shown } from './check.js';
 import { scan } from './control.js';
 import { accumulatorOf } from './dtype.js';
+import { carry, checkDevice, deviceOf, type DeviceName } from './device.js';
 import { DisposedError, ShapeError, SinterError, shapeText } from './errors.js';
 import { arange, zeros } from './functions.gen.js';
 import { valueAndGrad } from './grad.js';
@@ -100,8 +101,10 @@ type AnyLoss = (params: any, ...rest: any[]) => Tensor | readonly [Tensor, { sta
 type RestOf<L extends AnyLoss> = L extends (params: never, ...rest: infer R) => unknown ? R : never;
 
 /** In memory of its own, so that donation leaves the caller's tensor alone. */
-function copy(t: Tensor): Tensor {
-  return wrap(runtime().exports.sinter_copy(t.use('trainStep.init')), t.meta);
+function copy(t: Tensor, device: DeviceName): Tensor {
+  const address = t.use('trainStep.init');
+  if (device === deviceOf(address)) return wrap(runtime().exports.sinter_copy(address), t.meta);
+  return wrap(carry(address, device), t.meta);
 }
 
 function checkState(op: string, state: unknown): void {
@@ -287,9 +290,11 @@ export function trainStep(loss: AnyLoss, optimizer: Optimizer, options?: StepOpt
           const { state, key } = readOptions('trainStep.init', options, { state: 'any', key: 'any' });
           if (key !== undefined) foldIn(key, 0); // refuses what is no key
           const more = { ...(state !== undefined && { state }), ...(key && { key }) };
-          const memory = map(copy, inner.init(params));
-          const own = map((p) => copy(stored(p, precision)), params);
-          return { params: own, optimizer: memory, ...map(copy, more) };
+          const device = checkDevice('trainStep', compiling.device ?? 'cpu');
+          const there = (t: Tensor): Tensor => copy(t, device);
+          const memory = map(there, inner.init(params));
+          const own = map((p) => there(stored(p, precision)), params);
+          return { params: own, optimizer: memory, ...map(there, more) };
         }),
     },
     params: { value: (state: TrainState<unknown>): unknown => state.params },

@@ -166,5 +166,6 @@ export const packagePages = () => {
     pageOf('package', byFile(own, '')),
     ...namespaces.map(({ name, namespace }) => pageOf(name, partsOf(namespace, `${name}.`))),
     pageOf('logic', partsOf(join(SOURCE, 'logic/index.ts'), 'logic.')),
+    pageOf('webgpu', partsOf(join(SOURCE, 'webgpu/index.ts'), '')),
   ];
 };

@@ -4,7 +4,7 @@
 import type { FunctionExports } from './exports.gen.js';
 
 /** Functions of the module; all arguments and results are numbers. */
-export interface Exports extends FunctionExports {
+export interface Exports extends FunctionExports, DeviceExports {
   sinter_scratch(words: number): number;
   sinter_worker_memory(bytes: number): number;
 
@@ -84,6 +84,16 @@ export interface Exports extends FunctionExports {
   sinter_profile_kernels(): number;
   sinter_profile_spans(): number;
   sinter_profile_now(): number;
+}
+
+/** What only modules with a graphics processor have besides: wasm/gpu/bridge_gpu.h. */
+export interface DeviceExports {
+  sinter_gpu_create(buffers: number, sharedBytes: number): number;
+  sinter_gpu_enter(device: number): number;
+  sinter_gpu_device(t: number): number;
+  sinter_gpu_copy(t: number, device: number): number;
+  sinter_gpu_buffer(t: number): number;
+  sinter_gpu_bytes(): number;
 }
 
 /** What only the module with threads has besides. */

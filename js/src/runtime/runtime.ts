@@ -4,6 +4,7 @@
 // into the core, and then views of the old buffer are stale or detached.
 
 import { OutOfMemoryError, SinterError, WorkerError, errorOfStatus } from '../errors.js';
+import type { Device } from '../device.js';
 import type { Exports } from './exports.js';
 import { readText } from './host.js';
 import { Turns } from './turns.js';
@@ -31,6 +32,8 @@ const GUARDED = [
   'sinter_program_run_async',
   'sinter_program_save',
   'sinter_program_load',
+  'sinter_gpu_copy',
+  'sinter_gpu_buffer',
 ] as const;
 
 /** SN_ERR_MEMORY. */
@@ -60,8 +63,8 @@ function guard(name: string, call: Call, workers: Workers | null): Call {
 function guarded(raw: Exports, workers: Workers | null): Exports {
   const exports: Exports = { ...raw };
   for (const name of GUARDED) {
-    const call: Call = raw[name] as Call;
-    exports[name] = guard(name, call, workers);
+    const call = raw[name] as Call | undefined;
+    if (call) exports[name] = guard(name, call, workers);
   }
   return exports;
 }
@@ -77,6 +80,8 @@ export class Runtime {
   runsAsync: boolean;
   /** Most bytes that tensors and programs may take together. */
   readonly memoryLimit: number;
+  /** Null: there is only the CPU. */
+  readonly device: Device | null;
   #words: Int32Array;
   #scratch: number;
   #scratchWords = 0;
@@ -87,9 +92,11 @@ export class Runtime {
     workers: Workers | null,
     runsAsync: boolean,
     memoryLimit: number,
+    device: Device | null,
   ) {
     this.exports = guarded(exports, workers);
     this.memoryLimit = memoryLimit;
+    this.device = device;
     this.memory = memory;
     this.workers = workers;
     this.turns = workers ? null : new Turns(this.exports);

@@ -1,0 +1,111 @@
+// Where tensors and programs live: the CPU, or a device that init was given, as sinter/webgpu makes one. A tensor belongs to
+// one of them, and what is made of it lives there; the core refuses what comes from two.
+//
+// Invariant: outside of a trace new tensors are the CPU's. While a function is traced for the device, they are the device's,
+// and a tensor of the CPU that the function captures is brought over, once.
+
+import { checkChoice } from './check.js';
+import { SinterError } from './errors.js';
+import type { WasmSource } from './runtime/loader.js';
+import { runtime } from './runtime/runtime.js';
+import type { Tensor } from './tensor.js';
+
+/** The names of places for programs and tensors. */
+export type DeviceName = 'cpu' | 'webgpu';
+
+/** What is known of a device. */
+export interface DeviceInfo {
+  name: DeviceName;
+  /** The adapter, in the words of its driver. */
+  adapter: string;
+  features: readonly string[];
+  limits: Readonly<Record<string, number>>;
+}
+
+/** A device for init({ device }): webgpu() of sinter/webgpu makes one. */
+export interface Device {
+  readonly name: DeviceName;
+  /** @internal Asks for the device; rejects if there is none. */
+  open(): Promise<void>;
+  /** @internal The module that has it beside the CPU. */
+  module(threaded: boolean): WasmSource;
+  /** @internal What that module imports as "gpu". */
+  imports(memory: WebAssembly.Memory): WebAssembly.ModuleImports;
+  /** @internal Storage buffers that a shader may bind. */
+  readonly buffers: number;
+  /** @internal Memory that the threads of a workgroup are to share; 0: none. */
+  readonly sharedBytes: number;
+  /** @internal The first bytes of a buffer, when all that was submitted is done. */
+  read(buffer: number, bytes: number): Promise<ArrayBuffer>;
+  /** @internal */
+  describe(): DeviceInfo;
+}
+
+const DEVICES: readonly DeviceName[] = ['cpu', 'webgpu'];
+const numberOf = (device: DeviceName): number => DEVICES.indexOf(device);
+
+/** Refuses a device that init was not given. */
+export function checkDevice(op: string, device: unknown): DeviceName {
+  const name = DEVICES[checkChoice(op, 'device', device, DEVICES)]!;
+  if (name === 'cpu' || runtime().device?.name === name) return name;
+  throw new SinterError('argument', op, `device: there is no ${name}`, {
+    hint: "import { webgpu } from 'sinter/webgpu' and await sn.init({ device: webgpu() }) first",
+  });
+}
+
+/** Of a tensor that is there. */
+export const deviceOf = (address: number): DeviceName =>
+  runtime().device ? DEVICES[runtime().exports.sinter_gpu_device(address)]! : 'cpu';
+
+/** Captured tensors of the CPU -> what stands for them on the device that is traced for; null: it is the CPU. */
+let brought: Map<number, number> | null = null;
+
+/** The address of a tensor where the function under trace has it. */
+export function here(address: number): number {
+  if (!brought || deviceOf(address) !== 'cpu') return address;
+  let there = brought.get(address);
+  if (there === undefined) brought.set(address, (there = carry(address, 'webgpu')));
+  return there;
+}
+
+/** Whether tensors that are used have to be looked up with here(). */
+export const isElsewhere = (): boolean => brought !== null;
+
+/** The value of a CPU's tensor on a device: a reference of its own. */
+export function carry(address: number, device: DeviceName): number {
+  const rt = runtime();
+  return rt.check(rt.exports.sinter_gpu_copy(address, numberOf(device)));
+}
+
+/** Runs f, which traces for a device. */
+export function tracingFor<T>(device: DeviceName, f: () => T): T {
+  if (device === 'cpu') return f();
+  const { exports } = runtime();
+  const outer = brought;
+  const before = exports.sinter_gpu_enter(numberOf(device));
+  const own = (brought = new Map<number, number>());
+  try {
+    return f();
+  } finally {
+    brought = outer;
+    exports.sinter_gpu_enter(before);
+    for (const copy of own.values()) exports.sinter_release(copy);
+  }
+}
+
+/** Runs f with the addresses of tensors on a device: those of others are brought over for as long as f runs. */
+export function withAll<T>(op: string, device: DeviceName, tensors: readonly Tensor[], f: (addresses: number[]) => T): T {
+  const own: number[] = [];
+  try {
+    return f(
+      tensors.map((t) => {
+        const address = t.use(op);
+        if (device === 'cpu' || deviceOf(address) === device) return address;
+        own.push(carry(address, device));
+        return own.at(-1)!;
+      }),
+    );
+  } finally {
+    for (const address of own) runtime().exports.sinter_release(address);
+  }
+}

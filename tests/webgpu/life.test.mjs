@@ -1,0 +1,115 @@
+// Tensors and programs on two devices: where they live, how they move, and what is refused.
+import assert from 'node:assert/strict';
+import { before, test } from 'node:test';
+import { SinterError, UnsupportedError } from '../../js/dist/index.js';
+import { webgpu } from '../../js/dist/webgpu.js';
+import { assertRejects, assertThrows } from '../../js/test/support.mjs';
+import { asked, start } from './device.mjs';
+
+let sn;
+before(async () => {
+  sn = await start();
+});
+
+test('info tells of the adapter', () => {
+  const { device } = sn.info();
+  assert.equal(device.name, 'webgpu');
+  assert.match(device.adapter, /SwiftShader/);
+  assert.ok(device.limits.maxStorageBuffersPerShaderStage >= 8);
+});
+
+test('values go there and back, in every dtype', async () => {
+  for (const dtype of ['float32', 'int32', 'bool', 'float16', 'bfloat16', 'int8', 'uint8']) {
+    const x = sn.tensor([[1, 0, 1], [0, 1, 1]], { dtype });
+    const there = x.to('webgpu');
+    assert.equal(there.device, 'webgpu');
+    assert.deepEqual(await there.data(), x.dataSync());
+    const back = await there.to('cpu');
+    assert.equal(back.device, 'cpu');
+    assert.equal(back.dtype, dtype);
+    assert.deepEqual(back.toArray(), x.toArray());
+  }
+});
+
+test('ops on tensors of the device run there at once, with numbers', async () => {
+  const x = sn.tensor([1, 2, 3]).to('webgpu');
+  const y = x.mul(2).add(x).exp().sum();
+  assert.equal(y.device, 'webgpu');
+  const want = Math.exp(3) + Math.exp(6) + Math.exp(9);
+  assert.ok(Math.abs((await y.data())[0] - want) < 1e-6 * want);
+});
+
+test('arguments are brought over for a call, captured tensors once', async () => {
+  const captured = sn.tensor([10, 20, 30]);
+  const f = sn.jit((x) => x.add(captured), { device: 'webgpu' });
+  assert.deepEqual(await f(sn.tensor([1, 2, 3])).data(), new Float32Array([11, 22, 33]));
+  assert.deepEqual(await f(sn.tensor([1, 2, 3]).to('webgpu')).data(), new Float32Array([11, 22, 33]));
+  assert.equal(f(new Float32Array([1, 2, 3])).device, 'webgpu');
+});
+
+test('equal kernels share a pipeline, whatever their constants', async () => {
+  const x = sn.tensor([1, 2, 3]).to('webgpu');
+  const before = asked.shaders.length;
+  for (const k of [2.5, 3.5, 4.5]) await sn.jit((t) => t.mul(k).add(7 * k), { device: 'webgpu' })(x).data();
+  assert.equal(asked.shaders.length, before + 1);
+});
+
+test('donated memory is written over', async () => {
+  const f = sn.jit((x) => x.mul(2), { device: 'webgpu', donate: 0 });
+  let x = sn.ones([1000]).to('webgpu');
+  for (let i = 0; i < 4; i += 1) x = f(x);
+  assert.deepEqual([...new Set(await x.data())], [16]);
+});
+
+test('sizes 0 and 1', async () => {
+  const f = sn.jit((x, y) => [x.mul(2), x.sum(), sn.concat([x, y]), sn.matmul(x.reshape([0, 3]), y.reshape([3, 1]))], { device: 'webgpu' });
+  const [twice, sum, both, product] = f(sn.zeros([0]), sn.tensor([1, 2, 3]));
+  assert.equal((await twice.data()).length, 0);
+  assert.deepEqual(await sum.data(), new Float32Array([0]));
+  assert.deepEqual(await both.data(), new Float32Array([1, 2, 3]));
+  assert.equal((await product.data()).length, 0);
+});
+
+test('what is read at once has to lie here', () => {
+  const x = sn.tensor([1, 2]).to('webgpu');
+  assertThrows(() => x.dataSync(), SinterError, { code: 'argument', message: /lies on another device/, hint: /await/ });
+  assertThrows(() => x.sum().item(), SinterError, { message: /another device/ });
+});
+
+test('tensors of two devices do not meet', () => {
+  const [x, y] = [sn.tensor([1, 2]), sn.tensor([1, 2]).to('webgpu')];
+  assertThrows(() => x.add(y), SinterError, { code: 'argument', message: /on two devices/, hint: /to\(/ });
+  assertThrows(() => sn.jit((t) => t.mul(2))(y), SinterError, { message: /device/ });
+  assert.deepEqual(x.toArray(), [1, 2]); // nothing is lost
+});
+
+test('what the device has not is refused with a hint', async () => {
+  const on = { device: 'webgpu' };
+  assertThrows(() => sn.jit((x) => x.mul(2), on)(sn.tensor([1, 2], { dtype: 'float64' })), SinterError, { message: /webgpu has no float64/ });
+  const loop = (x) => sn.scan((carry) => [carry.add(1), carry], x, null, { length: 3 })[0];
+  assertThrows(() => sn.jit(loop, on)(sn.tensor(1)), UnsupportedError, { message: /control flow/, hint: /CPU/ });
+  assertThrows(() => sn.jit((x) => x.mul(2), on).save(sn.tensor([1])), SinterError, { code: 'unsupported', message: /webgpu/ });
+  assertThrows(() => sn.jit((x) => x, { device: 'tpu' })(sn.tensor([1])), SinterError, { message: /tpu/ });
+  assertThrows(() => sn.jit((x) => sn.zeros([2 ** 29]).add(x), on)(sn.tensor(1)), SinterError, { code: 'memory' });
+  assert.deepEqual(await sn.jit((x) => x.mul(2), on)(sn.tensor([1, 2])).data(), new Float32Array([2, 4]));
+});
+
+test('a place without WebGPU says so', async () => {
+  assertThrows(() => webgpu({ gpus: 1 }), SinterError, { message: /no option/ });
+  await assertRejects(webgpu({}).open(), UnsupportedError, { message: /no WebGPU/, hint: /npm package webgpu/ });
+  await assertRejects(webgpu({ gpu: { requestAdapter: async () => null } }).open(), UnsupportedError, { message: /no adapter/ });
+});
+
+test('memory is given back', async () => {
+  const { tensors } = sn.memory();
+  const f = sn.jit((x) => sn.matmul(x, x).relu(), { device: 'webgpu' });
+  const here = sn.ones([64, 64]);
+  const x = here.to('webgpu');
+  here.dispose();
+  for (let i = 0; i < 3; i += 1) f(x).dispose();
+  const made = asked.buffers;
+  for (let i = 0; i < 20; i += 1) f(x).dispose();
+  assert.equal(asked.buffers, made);
+  x.dispose();
+  assert.equal(sn.memory().tensors, tensors);
+});

@@ -1,0 +1,87 @@
+// Every elementwise op, reduction and cast on the device: the CPU's values, which the other suites judge. Floats within the
+// bound of the op's row and what WGSL lets division and square root have; integers and bools equal.
+import assert from 'node:assert/strict';
+import { before, test } from 'node:test';
+import * as sn from '../../js/dist/index.js';
+import { camelCase, isPublic, readTable } from '../../scripts/lib/op-table.mjs';
+import { assertWithin, onBoth, start } from './device.mjs';
+
+before(() => start());
+
+const SPECIAL = [0, -0, 1, -1, NaN, Infinity, -Infinity, 0.5, 1e30, -1e30, 3, -2];
+const INTEGERS = [0, 1, -1, 7, -8, 31, 32, 2147483647, -2147483648, 12345, -3, 2];
+const COUNT = 101;
+
+/** Numbers in lo .. hi, the same each time. */
+const spread = (seed, lo, hi) => Array.from({ length: COUNT }, (_, i) => lo + (hi - lo) * (((i * 7 + seed * 13) % COUNT) / (COUNT - 1)));
+
+const argumentsOf = ({ arity, lo = '-2', hi = '2' }, dtype) => Array.from({ length: arity }, (_, k) => {
+  if (dtype === 'bool') return sn.tensor(Array.from({ length: COUNT }, (_, i) => (i >> k) % 2 === 1), { dtype });
+  const special = dtype === 'int32' ? INTEGERS : SPECIAL;
+  const turned = special.flatMap((_, i) => (k ? special.map((x) => x) : special.map(() => special[i])));
+  const inside = spread(k, Number(lo), Number(hi));
+  const values = [...(dtype === 'int32' ? inside.map(Math.round) : inside), ...turned];
+  return sn.tensor(values, { dtype });
+});
+
+const rows = readTable().filter((row) => row.elementwise && row.arity < 3 && isPublic(row));
+
+for (const row of rows)
+  for (const dtype of row.types.flatMap((type) => (type === 'all' ? ['float32', 'bool'] : type)).filter((type) => type !== 'float64'))
+    test(`${camelCase(row.name)} of ${dtype}`, async () => {
+      const [[want], [got]] = await onBoth((...x) => sn[camelCase(row.name)](...x), argumentsOf(row, dtype));
+      if (want instanceof Float32Array) assertWithin(camelCase(row.name), got, want, 2 * Number(row.ulp ?? 0) + 4, 2 ** -20);
+      else assert.deepEqual(got, want);
+    });
+
+test('there are rows to test', () => assert.ok(rows.length > 60));
+
+for (const name of ['sum', 'mean', 'max', 'min', 'prod', 'argmax', 'std', 'logsumexp', 'any', 'all'])
+  for (const shape of [[1], [7], [300], [5, 64], [33, 5, 17], [2, 9000], [9000, 2], [0, 4]])
+    test(`${name} of (${shape})`, async () => {
+      const size = shape.reduce((a, b) => a * b, 1);
+      const x = sn.tensor(Float32Array.from({ length: size }, (_, i) => Math.sin(i * 1.7) * 1.01), { shape });
+      const axes = shape.map((_, axis) => axis).filter((axis) => shape[axis] > 0 || ['sum', 'prod', 'any', 'all'].includes(name));
+      const each = (t) => (['any', 'all'].includes(name) ? t.greater(0.5) : t);
+      const [want, got] = await onBoth((t) => axes.map((axis) => sn[name](each(t), { axis })), [x]);
+      want.forEach((values, k) => assertWithin(`${name} over ${axes[k]}`, got[k], values, 64, 1));
+    });
+
+test('casts between all dtypes', async () => {
+  const dtypes = ['float32', 'int32', 'bool', 'float16', 'bfloat16', 'int8', 'uint8'];
+  const values = [0, 1, -1, 0.4, 2.5, 100, -100, 127, 300, 65504, 70000, 1e-7, -0];
+  for (const from of dtypes) {
+    const x = sn.tensor(values, { dtype: 'float32' }).astype(from);
+    const [want, got] = await onBoth((t) => dtypes.map((to) => t.astype(to)), [x]);
+    want.forEach((list, k) => assert.deepEqual([...got[k]], [...list], `${from} to ${dtypes[k]}`));
+  }
+});
+
+test('small dtypes are stored by bytes: products, rows and views', async () => {
+  const x = sn.random.normal(sn.random.key(1), [37, 53]);
+  const w = sn.random.normal(sn.random.key(2), [53, 29]);
+  const f = (a, b) => [
+    sn.matmul(a, b).greater(0), sn.matmul(a, b).astype('bfloat16').astype('float32').greater(100), sn.softmax(a).greater(0.02),
+    a.sum({ axis: 1 }).greater(0), sn.concat([a.greater(0), a.less(0)], { axis: 1 }), a.transpose().greater(0.1),
+  ];
+  const [want, got] = await onBoth(f, [x, w]);
+  want.forEach((list, k) => assert.deepEqual(got[k], list, `result ${k}`));
+});
+
+test('ops along an axis', async () => {
+  const x = sn.random.normal(sn.random.key(3), [6, 40]);
+  const index = sn.tensor([3, -1, 0, 5, 100, 2], { dtype: 'int32' });
+  const f = (a, i) => [
+    sn.sort(a), sn.sort(a, { axis: 0, descending: true }), sn.argsort(a), sn.cumsum(a, { axis: 1 }),
+    sn.cumsum(a, { axis: 0, reverse: true, exclusive: true }), sn.cumprod(a.mul(0.5), { axis: 1 }), sn.take(a, i, { axis: 0 }),
+    sn.concat([a, a.mul(2), a.neg()], { axis: 0 }), sn.pad(a, [[1, 2], [0, 3]]), a.slice([1, 2], [4, 30]), sn.flip(a, { axis: 1 }),
+  ];
+  const [want, got] = await onBoth(f, [x, index]);
+  want.forEach((list, k) => assertWithin(`result ${k}`, got[k], list, 256, 1));
+});
+
+test('random keys have the same bits', async () => {
+  const f = () => [sn.random.uniform(sn.random.key(4), [100]), sn.random.bits(sn.random.key(4), [10])];
+  const [want, got] = await onBoth(f, []);
+  assert.deepEqual(got, want);
+});
