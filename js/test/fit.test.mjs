@@ -163,10 +163,10 @@ test('a loss that is NaN ends the run', async () => {
 test('a loss that is NaN, with a loss scale: its steps are skipped, and the state of the error is as good as before', async () => {
   const step = sn.trainStep(loss, optim.adam({ lr: 0.01 }), { precision: 'float16' });
   const good = () => [x.add(0), y.add(0)];
-  const run = (middle) => sn.fit(step, firstOf(step), data.from(() => [good(), ...middle(), good()]));
-  const [one, none] = [await run(() => [[x.add(NaN), y.add(0)]]), await run(() => [])];
-  const [skipped, without] = [one, none].map(({ state }) => step.precision(state).skipped);
-  assert.deepEqual([one.stopped, skipped > without], ['end', true]);
+  const begun = await sn.fit(step, firstOf(step), data.from(() => Array.from({ length: 10 }, good))); // its scale is found
+  const { skipped } = step.precision(begun.state);
+  const one = await sn.fit(step, begun.state, data.from(() => [good(), [x.add(NaN), y.add(0)], good()]));
+  assert.deepEqual([one.stopped, step.precision(one.state).skipped], ['end', skipped + 1]);
   const before = sn.tree.map((t) => t.toArray(), step.params(one.state));
   const error = await sn.fit(step, one.state, data.from(() => [0, 1].map(() => [x.add(NaN), y.add(0)]))).catch((caught) => caught);
   assert.ok(error instanceof sn.FitError);
