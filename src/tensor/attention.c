@@ -143,9 +143,7 @@ sn_tensor *sn_attention(sn_tensor *q, sn_tensor *k, sn_tensor *v, bool causal, s
     v = split_heads(v, shared);
   }
   sn_tensor *s = k ? sn_matmul(q, flip(k)) : NULL;
-  if (s)
-    s = sn_cast(
-        s, q->type.dtype); /* a product within a precision, which then goes on as the others do */
+  if (s) s = sn_cast(s, q->type.dtype); /* in 16 bits within a precision; what follows is wide */
   s = apply_masks(sn_with(SN_OP_mul, s, scale), &scores, mask, causal);
   sn_tensor *y = sn_matmul(sn_softmax(s, -1), v);
   return sn_finish(&t, grouped ? sn_note(sn_as_reshaped(y, &out)) : y);
