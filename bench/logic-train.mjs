@@ -3,7 +3,8 @@
 // without those that the task does not need.
 // OPTIONS='{"seed":0}' are options of the automaton that go before the task's; for mnist LAYERS, GATES, WIRES (candidates of
 // each wire, 0: fixed ones), TAU, RESIDUAL, LR, BATCH and EPOCHS may be set in the environment.
-// TASK: life, checkerboard, small (its small update), asynchronous, mnist. It stands alone: the tests train smaller ones.
+// TASK: life, checkerboard, small (its small update), asynchronous, picture and healing (a heart of 8 x 10), mnist. It stands
+// alone: the tests train smaller ones.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -21,11 +22,24 @@ const clock = () => {
 
 /* ---- automata ---- */
 
+const HEART = [
+  '0000000000',
+  '0110001100',
+  '1111011110',
+  '1111111110',
+  '0111111100',
+  '0011111000',
+  '0001110000',
+  '0000100000',
+].map((row) => Array.from(row, Number));
+
 const AUTOMATA = {
   life: [logic.tasks.gameOfLife, 3000],
   checkerboard: [logic.tasks.checkerboard, 700],
   small: [(options) => logic.tasks.checkerboard({ update: 'small', ...options }), 1500],
   asynchronous: [(options) => logic.tasks.checkerboard({ asynchronous: true, steps: 50, batch: 1, ...options }), 1500],
+  picture: [(options) => logic.tasks.picture(HEART, options), 3000],
+  healing: [(options) => logic.tasks.healing(HEART, options), 3000],
 };
 
 const trainAutomaton = async (seed) => {
