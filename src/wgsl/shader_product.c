@@ -30,52 +30,103 @@ static tile choose(const sn_shader *s, int64_t m, int64_t n) {
 
 /* ---- where factors lie ------------------------------------------------------------------------ */
 
-/* Where a factor's element at (batch, across, k) lies, or (field >= 0) a coordinate there. */
-static void add_place(const sn_shader *s, sn_text *out, const sn_operand *f, int field,
-                      int64_t first) {
-  static const char *const index[] = {"batch", "across", "k"};
+static bool is_bounded(const sn_operand *f) { return f->nests->bounds.guards != 0; }
+
+/* Of a place: a number; with bounds also the coordinates that they are of, from the lowest on. */
+static const char *place_type(const sn_operand *f) { return is_bounded(f) ? "vec4<i32>" : "i32"; }
+
+static const char *const axis_names[] = {"batch", "across", "k"};
+
+/* Adds what some axes say of an element's place, or (field >= 0) of a coordinate there. */
+static void add_terms(const sn_shader *s, sn_text *out, const sn_operand *f, int field, int from,
+                      int to, int64_t first) {
   bool any = false;
-  for (int i = s->group->space_rank > 2 ? 0 : 1; i < SN_PRODUCT_AXES; i++) {
+  for (int i = from; i < to; i++) {
     const sn_nest *axis = &f->nests->of[i];
     int64_t strides[SN_MAX_RANK];
+    if (i == SN_AXIS_BATCH && s->group->space_rank <= 2) continue;
     if (field >= 0)
       sn_nest_field(axis, field, strides);
     else
       memcpy(strides, axis->strides, sizeof strides);
-    sn_nest_add_terms(out, &any, axis, strides, index[i]);
+    sn_nest_add_terms(out, &any, axis, strides, axis_names[i]);
   }
   sn_text_add_term(out, &any, first, "");
   if (!any) sn_text_add(out, "0");
 }
 
-static void add_bounds(const sn_shader *s, sn_text *out, const sn_operand *f) {
-  const sn_bounds *b = &f->nests->bounds;
-  for (int field = 0; field < SN_MARKS && b->guards >> field * SN_MARK_BITS; field++) {
+/* The same as one place; `begins`: with the offset, and from the bounds on. */
+static void add_place(const sn_shader *s, sn_text *out, const sn_operand *f, int from, int to,
+                      bool begins) {
+  if (is_bounded(f)) sn_text_add(out, "vec4<i32>(");
+  add_terms(s, out, f, -1, from, to, begins ? f->offset : 0);
+  for (int field = 0; is_bounded(f) && field < SN_MARKS; field++) {
     int64_t low, high;
-    sn_bounds_field(b, field, &low, &high);
-    sn_text_add(out, " && bitcast<u32>(");
-    add_place(s, out, f, field, -low);
-    sn_text_add(out, ") < %lldu", (long long)(high - low + 1));
+    sn_bounds_field(&f->nests->bounds, field, &low, &high);
+    sn_text_add(out, ", ");
+    if (f->nests->bounds.guards >> field * SN_MARK_BITS)
+      add_terms(s, out, f, field, from, to, begins ? -low : 0);
+    else
+      sn_text_add(out, "0");
+  }
+  if (is_bounded(f)) sn_text_add(out, ")");
+}
+
+/* Whether a place is inside of the bounds. */
+static void add_test(sn_text *out, const sn_operand *f) {
+  const char *and = "";
+  for (int field = 0; field < SN_MARKS && f->nests->bounds.guards >> field * SN_MARK_BITS;
+       field++, and = " && ") {
+    int64_t low, high;
+    sn_bounds_field(&f->nests->bounds, field, &low, &high);
+    sn_text_add(out, "%sbitcast<u32>(q.%c) < %lldu", and, "yzw"[field],
+                (long long)(high - low + 1));
   }
 }
 
-/* fn load_a(batch, across, k): the element, 0 outside of the matrix and of its bounds. */
-static sn_status add_loader(sn_shader *s, const sn_operand *f, char letter, int64_t size) {
+/* fn at_a(q): the element at a place, 0 outside of the bounds. */
+static sn_status add_access(sn_shader *s, const sn_operand *f, char letter) {
   const sn_dtype total = s->group->contraction.total_dtype;
   const char *type = sn_spoken_type(total);
-  sn_text place = sn_text_in(s->arena), element = place, value = place;
-  add_place(s, &place, f, -1, f->offset);
-  sn_shader_add_element(s, &element, f->value, f->dtype, sn_shader_text(s, &place));
+  sn_text element = sn_text_in(s->arena), value = element, test = element;
+  sn_shader_add_element(s, &element, f->value, f->dtype, is_bounded(f) ? "q.x" : "q");
   const char *args[] = {sn_shader_text(s, &element)};
   SN_TRY(sn_spoken_add_op(&s->spoken, &value, SN_OP_astype, total, f->dtype, args, 1));
+  sn_text *out = &s->spoken.functions;
+  sn_text_add(out, "fn at_%c(q: %s) -> %s {\n  return ", letter, place_type(f), type);
+  if (is_bounded(f)) {
+    add_test(&test, f);
+    sn_text_add(out, "select(%s(0), %s, %s)", type, sn_shader_text(s, &value),
+                sn_shader_text(s, &test));
+  } else {
+    sn_text_add(out, "%s", sn_shader_text(s, &value));
+  }
+  sn_text_add(out, ";\n}\n\n");
+  return out->status;
+}
+
+/* fn place_a(batch, across), fn step_a(k): an element lies at their sum. */
+static sn_status add_places(sn_shader *s, const sn_operand *f, char letter) {
+  sn_text *out = &s->spoken.functions;
+  sn_text_add(out, "fn place_%c(batch: i32, across: i32) -> %s {\n  return ", letter,
+              place_type(f));
+  add_place(s, out, f, SN_AXIS_BATCH, SN_AXIS_ALONG, true);
+  sn_text_add(out, ";\n}\n\nfn step_%c(k: i32) -> %s {\n  return ", letter, place_type(f));
+  add_place(s, out, f, SN_AXIS_ALONG, SN_PRODUCT_AXES, false);
+  sn_text_add(out, ";\n}\n\n");
+  return add_access(s, f, letter);
+}
+
+/* fn load_a(batch, across, k): the element, 0 outside of the matrix, too. */
+static void add_loader(sn_shader *s, char letter, int64_t size) {
+  const char *type = sn_spoken_type(s->group->contraction.total_dtype);
   sn_text_add(
       &s->spoken.functions,
-      "fn load_%c(batch: i32, across: i32, k: i32) -> %s {\n  if (across < %lld && k < %lld",
-      letter, type, (long long)size, (long long)s->group->contraction.k);
-  add_bounds(s, &s->spoken.functions, f);
-  sn_text_add(&s->spoken.functions, ") { return %s; }\n  return %s(0);\n}\n\n",
-              sn_shader_text(s, &value), type);
-  return s->spoken.functions.status;
+      "fn load_%c(batch: i32, across: i32, k: i32) -> %s {\n"
+      "  if (across < %lld && k < %lld) { return at_%c(place_%c(batch, across) + step_%c(k)); }\n"
+      "  return %s(0);\n}\n\n",
+      letter, type, (long long)size, (long long)s->group->contraction.k, letter, letter, letter,
+      type);
 }
 
 /* ---- the result ------------------------------------------------------------------------------ */
@@ -166,14 +217,19 @@ static sn_status without_tiles(sn_shader *s, int micro, int64_t m, int64_t n) {
   sn_shader_line(s, "let batch = p / %lld;", rows * columns);
   for (int r = 0; r < micro; r++)
     for (int c = 0; c < micro; c++) sn_shader_line(s, "var sum%d%d = %s(0);", r, c, type);
+  for (int i = 0; i < micro; i++) { /* what lies behind the last row or column is not handed on */
+    sn_shader_line(s, "let pa%d = place_a(batch, min(first_a + %d, %lld));", i, i,
+                   (long long)m - 1);
+    sn_shader_line(s, "let pb%d = place_b(batch, min(first_b + %d, %lld));", i, i,
+                   (long long)n - 1);
+  }
   sn_shader_line(s, "for (var k0 = 0; k0 < %lld; k0 += %d) {", k, BLOCK_TERMS);
   for (int r = 0; r < micro; r++)
     for (int c = 0; c < micro; c++) sn_shader_line(s, "var acc%d%d = %s(0);", r, c, type);
   sn_shader_line(s, "for (var k = k0; k < min(k0 + %d, %lld); k++) {", BLOCK_TERMS, k);
+  sn_shader_line(s, "let qa = step_a(k); let qb = step_b(k);");
   for (int i = 0; i < micro; i++)
-    sn_shader_line(
-        s, "let a%d = load_a(batch, first_a + %d, k); let b%d = load_b(batch, first_b + %d, k);", i,
-        i, i, i);
+    sn_shader_line(s, "let a%d = at_a(pa%d + qa); let b%d = at_b(pb%d + qb);", i, i, i, i);
   multiply(s, micro);
   sn_shader_line(s, "}");
   for (int r = 0; r < micro; r++)
@@ -186,6 +242,8 @@ static sn_status without_tiles(sn_shader *s, int micro, int64_t m, int64_t n) {
 static sn_status with_tiles(sn_shader *s, tile t, int64_t m, int64_t n) {
   const sn_group *g = s->group;
   const char *type = sn_spoken_type(g->contraction.total_dtype);
+  add_loader(s, 'a', m);
+  add_loader(s, 'b', n);
   s->threads[0] = s->threads[1] = SIDE;
   s->groups[0] = (uint32_t)((n + t.width - 1) / t.width);
   s->groups[1] = (uint32_t)((m + t.width - 1) / t.width);
@@ -226,8 +284,8 @@ sn_status sn_shader_product(sn_shader *s) {
   SN_FAIL_IF(s->arena->env, sn_group_points(g) / (m * n) > MOST_BATCH, SN_ERR_UNSUPPORTED, NULL,
              "%s: the device takes up to %d matrices at once", g->name, MOST_BATCH);
   make_bytes_atomic(s);
-  SN_TRY(add_loader(s, &g->contraction.factors[0], 'a', m));
-  SN_TRY(add_loader(s, &g->contraction.factors[1], 'b', n));
+  SN_TRY(add_places(s, &g->contraction.factors[0], 'a'));
+  SN_TRY(add_places(s, &g->contraction.factors[1], 'b'));
   SN_TRY(add_finish(s));
   return t.width ? with_tiles(s, t, m, n) : without_tiles(s, t.micro, m, n);
 }

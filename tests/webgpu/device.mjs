@@ -21,13 +21,19 @@ const watch = (of, method, note) => {
 
 const gpu = create([]);
 
-/** The package with the device; what is wrong with a shader or a dispatch fails the process. */
-export const start = async (options = {}) => {
+/** Of the device; a file that wants others sets them before it starts. */
+export const settings = {};
+
+let started = null;
+/** The package with the device. */
+export const start = () => (started ??= open());
+
+const open = async () => {
   watch(GPUDevice, 'createShaderModule', ({ code }) => asked.shaders.push(code));
   watch(GPUDevice, 'createBuffer', () => (asked.buffers += 1));
   watch(GPUQueue, 'submit', () => (asked.submissions += 1));
   watch(GPUComputePassEncoder, 'dispatchWorkgroups', () => (asked.dispatches += 1));
-  await sn.init({ threads: 2, device: webgpu({ gpu, ...options }) });
+  await sn.init({ threads: 2, device: webgpu({ gpu, ...settings }) });
   return sn;
 };
 
