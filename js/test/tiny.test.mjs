@@ -151,3 +151,14 @@ test('a loop with much to do in a round runs kernel by kernel', async () => {
   const f = sn.jit((x) => sn.scan((c) => [sn.tanh(c.matmul(w)), null], x, null, { length: 3 })[0]);
   assert.deepEqual((await loopEngines(f, [sn.ones([32, 64])])).filter((engine) => engine === 'jit'), []);
 });
+
+test('a loop with more carries than one function can hold runs kernel by kernel', () => {
+  for (const [carries, size] of [[16, 12], [64, 12], [64, 64], [128, 12], [200, 64]]) {
+    const begin = Array.from({ length: carries }, (_, k) => sn.full([1, size], k, { dtype: 'int32' }));
+    // Most of them stay as they are: little to do in a round.
+    const f = sn.jit((xs, rounds) => sn.foriLoop(0, rounds, (_, now) => now.map((x, k) => (k ? x : now[1].bitwiseXor(x))), xs));
+    const end = f(begin, sn.tensor(3, { dtype: 'int32' }));
+    assert.deepEqual(end.map((t) => t.dataSync()[size - 1]), begin.map((_, k) => (k === 0 ? 1 : k)), `${carries} x ${size}`);
+    f.dispose();
+  }
+});

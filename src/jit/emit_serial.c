@@ -384,6 +384,7 @@ static sn_status describe_loop(writer *w, const sn_serial_control *serial, sn_ho
   const bool tests = c->op == SN_OP_while_loop;
   sn_home *again = NULL;
   SN_TRY(enter_loop(w, &l, inputs, results, whole));
+  if (s->j.unable) return SN_OK; /* not every carry has a place */
   const uint32_t rounds = whole ? ROUNDS : new_local(w);
   if (!fits(c->length)) s->j.unable = true;
   if (!whole) add_event(w, EVENT_COUNT, rounds, 0, tests ? 1 : (int32_t)c->length);
