@@ -227,6 +227,7 @@ describe('the Logic tab', () => {
     await says('automaton-notice', 'There is nothing to learn yet');
     await get('automaton-start').click();
     await says('automaton-notice', 'There is nothing to learn yet');
+    assert.equal(await get('automaton-take').isDisabled(), true);
     await get('automaton-wanted').focus();
     await page.keyboard.press('Space');
     await page.keyboard.press('ArrowRight');

@@ -36,6 +36,8 @@ export class AutomatonPage {
   private turn = 0;
   private ready: Promise<boolean> = Promise.resolve(false);
   private running = false;
+  /** Counts starts: a slice of an earlier one may still be under way. */
+  private loop = 0;
   private epoch = 0;
   private resting: number | undefined;
   /** What a stroke on the target sets its cells to. */
@@ -53,11 +55,11 @@ export class AutomatonPage {
       marked: false,
       describe: (x, y) => `Column ${x + 1}, row ${y + 1}: ${this.isDrawn && this.form.current.picture[y]?.[x] === 1 ? 'ink' : 'paper'}.`,
     });
-    this.card = new CircuitCard((form) => this.trainer.write(form), (error) => this.fail(error));
+    this.card = new CircuitCard((form) => this.trainer.write(form), (error) => this.sayError(error));
     this.grid = new LargeGrid(() => {
       this.pause('Paused.');
       this.quiet();
-    }, (error) => this.fail(error));
+    }, (error) => this.sayError(error));
     const { settings, damaged } = readSettings(PICTURES.get(FIRST_PICTURE)!);
     this.form = new SettingsForm(settings, {
       changed: (changed) => {
@@ -109,6 +111,7 @@ export class AutomatonPage {
     this.grid.clear();
     for (const id of ['automaton-epoch', 'automaton-epoch-ms', 'automaton-loss', 'automaton-hard-accuracy']) setValue(element(id), '–', null);
     setText(element('automaton-epoch-of'), 'not started');
+    element<HTMLButtonElement>('automaton-take').disabled = true;
     const { current } = this.form;
     setText(element('automaton-story'), TARGETS[current.target].story);
     element('automaton-drawing').hidden = !this.isDrawn;
@@ -139,20 +142,25 @@ export class AutomatonPage {
 
   private async train(): Promise<void> {
     if (this.running) return;
-    const { turn } = this;
-    this.setRunning(true);
     this.grid.rest();
     this.quiet();
-    // An automaton whose worker has ended is made again.
-    if (!(await this.ready) && turn === this.turn) this.ready = this.make(turn, this.form.current, '');
-    if (!(await this.ready) || turn !== this.turn) {
+    this.setRunning(true);
+    // An automaton that failed is made again.
+    const { turn: before } = this;
+    if (!(await this.ready) && before === this.turn) {
+      this.reset('');
+      this.setRunning(true);
+    }
+    const { turn } = this;
+    if (!(await this.ready)) {
       if (turn === this.turn) this.setRunning(false);
       return;
     }
-    if (!this.running) return;
+    if (!this.running || turn !== this.turn) return;
     this.say('Training…');
+    const loop = ++this.loop;
     try {
-      while (this.running && turn === this.turn) {
+      while (this.running && turn === this.turn && loop === this.loop) {
         const progress = await this.trainer.train(SLICE_MS);
         if (turn !== this.turn) return;
         this.show(progress);
@@ -253,12 +261,18 @@ export class AutomatonPage {
     this.films.showTarget({ width: picture[0].length, height: picture.length, values: picture.flat().map((bit) => 255 * bit) });
   }
 
+  /** The automaton cannot go on. */
   private fail(error: unknown): void {
     if (error instanceof ProblemError && error.name === 'Cancelled') return;
     this.setRunning(false);
     this.ready = Promise.resolve(false);
+    this.sayError(error, ' Start begins with a fresh automaton.');
+  }
+
+  private sayError(error: unknown, then = ''): void {
+    if (error instanceof ProblemError && error.name === 'Cancelled') return;
     const { message, hint } = error instanceof ProblemError ? error.problem : { message: String(error), hint: '' };
-    this.say(`${message}${hint === '' || message.includes(hint) ? '' : ` (${hint})`}. Start begins with a fresh automaton.`, true);
+    this.say(`${message}${hint === '' || message.includes(hint) ? '' : ` (${hint})`}.${then}`, true);
   }
 
   private say(text: string, problem = false): void {
