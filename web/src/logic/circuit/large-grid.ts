@@ -89,9 +89,14 @@ export class LargeGrid {
     this.clear();
     this.facts = facts;
     this.start = starts;
-    const { channels } = facts;
-    this.fill(this.side, SIDES.filter((side) => channels * side * side <= MOST_CELLS).map((side) => [String(side), `${count(side)} × ${count(side)}`]));
-    this.side.value = String(Math.min(FIRST_SIDE, Number(this.side.options[this.side.options.length - 1].value)));
+    const { channels, cells } = facts;
+    // The border tells a picture's circuit where it is: first the grid that it was trained on.
+    const isGrown = starts === 'seeds';
+    const sides = [...(isGrown ? [cells.width] : []), ...SIDES.filter((side) => channels * side * side <= MOST_CELLS)];
+    this.fill(this.side, sides.map((side) => [String(side), `${count(side)} × ${count(side)}`]));
+    this.side.value = String(isGrown ? cells.width : Math.min(FIRST_SIDE, sides[sides.length - 1]));
+    if (isGrown) this.speed.value = '1';
+    element('grid-note').hidden = !isGrown;
     this.fill(this.channel, Array.from({ length: Math.min(channels, 16) }, (_, i) => [String(i), `channel ${i}`]));
     inside(element('grid-tools'), '[data-tool=seed]').hidden = starts !== 'seeds';
     this.choose(this.tools.find(({ dataset }) => dataset.tool === (starts === 'seeds' ? 'seed' : 'draw'))!);
@@ -124,9 +129,10 @@ export class LargeGrid {
 
   private async make(keep: boolean): Promise<void> {
     if (this.facts === null) return;
-    const apart = APART * this.facts.cells.width;
+    const { width } = this.facts.cells;
+    const side = Number(this.side.value);
+    const apart = side === width ? width : APART * width;
     try {
-      const side = Number(this.side.value);
       await this.rpc.ask('make', [side, this.start, apart, keep], LIMIT_MS);
       this.place({ x: side >> 1, y: side >> 1 });
       this.look();
