@@ -8,7 +8,7 @@ import { committed, measured } from '../../bench/metrics.mjs';
 const SIZE_TOLERANCE = 0.05;
 /** 230,000 is the aim, missed since there are loops, transforms, layers, optimizers, precisions, data and files in what every
  *  page loads. */
-const PACKAGE_LIMIT_BYTES = 300_000;
+const PACKAGE_LIMIT_BYTES = 302_000;
 
 const nameOf = ({ subject, figure }) => `${subject} ${figure}`;
 const asObject = (rows) => Object.fromEntries(rows.map((row) => [nameOf(row), row.value]));
