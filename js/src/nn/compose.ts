@@ -2,13 +2,12 @@
 // each.
 
 import { asTensor, type TensorLike } from '../apply.js';
-import { shown } from '../check.js';
-import { SinterError } from '../errors.js';
 import * as random from '../random.js';
 import { tidy } from '../scope.js';
 import type { Tensor } from '../tensor.js';
 import {
   applyBoth,
+  checkModule,
   checkModuleState,
   checkParams,
   initBoth,
@@ -33,16 +32,7 @@ export type Composed<L extends readonly AnyModule[]> =
   HasState<L> extends true ? StatefulModule<ParamsOf<L>, StatesOf<L>> : Module<ParamsOf<L>>;
 
 function checkModules(op: string, layers: readonly unknown[]): void {
-  layers.forEach((layer, i) => {
-    const { init, apply } = (layer ?? {}) as Partial<Module>;
-    if (typeof init === 'function' && typeof apply === 'function') return;
-    const hint = Array.isArray(layer)
-      ? 'give the modules one by one, not in an array'
-      : typeof layer === 'function'
-        ? 'call the function that makes it: nn.relu()'
-        : 'a module has init(key) and apply(params, x)';
-    throw new SinterError('argument', op, `layer ${i} is ${shown(layer)}, expected a module`, { hint });
-  });
+  layers.forEach((layer, i) => checkModule(op, `layer ${i}`, layer));
 }
 
 /** Modules one after the other; finish makes the result of the input and what the last one returned. */

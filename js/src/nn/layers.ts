@@ -127,6 +127,7 @@ export function depthwiseConv2d(channels: number, size: PerAxis, given?: Depthwi
   const op = 'nn.depthwiseConv2d';
   const { groups: _, ...windows } = CONV;
   const { multiplier = 1, ...options } = readOptions<DepthwiseConv2dOptions>(op, given, { ...windows, ...LINEAR, multiplier: 'integer' });
+  checkInteger(op, 'channels', channels, 1);
   checkInteger(op, 'multiplier', multiplier, 1);
   const grouped = { ...options, groups: channels };
   return convolution('depthwiseConv2d', channels, channels * multiplier, windowOf(op, size, 2), grouped, functions.conv2d);

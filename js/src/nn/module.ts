@@ -2,6 +2,7 @@
 // itself. One with state makes that as well, { params, state }, and applied returns it, changed, behind its result.
 
 import type { TensorLike } from '../apply.js';
+import { shown } from '../check.js';
 import { SinterError } from '../errors.js';
 import { readOptions, type OptionSchema } from '../options.js';
 import type { Tensor } from '../tensor.js';
@@ -64,6 +65,18 @@ export function checkParams(op: string, params: unknown): void {
   throw new SinterError('argument', `nn.${op}`, 'these are not its parameters', {
     hint: 'params = module.init(key), then module.apply(params, x)',
   });
+}
+
+/** Refuses what is no module. */
+export function checkModule(op: string, what: string, given: unknown): void {
+  const { init, apply } = (given ?? {}) as Partial<Module>;
+  if (typeof init === 'function' && typeof apply === 'function') return;
+  const hint = Array.isArray(given)
+    ? 'give the modules one by one, not in an array'
+    : typeof given === 'function'
+      ? 'call the function that makes it: nn.relu()'
+      : 'a module has init(key) and apply(params, x)';
+  throw new SinterError('argument', op, `${what} is ${shown(given)}, expected a module`, { hint });
 }
 
 /** Refuses another state than init makes. */

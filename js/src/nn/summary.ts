@@ -10,7 +10,7 @@ import * as random from '../random.js';
 import { tidy } from '../scope.js';
 import type { Tensor } from '../tensor.js';
 import { zeros } from '../functions.gen.js';
-import { applyBoth, initBoth, type AnyModule } from './module.js';
+import { applyBoth, checkModule, initBoth, type AnyModule } from './module.js';
 
 /** A layer, and what it makes of its input. */
 export interface SummaryRow {
@@ -72,6 +72,7 @@ function rowsOf(module: AnyModule, x: Tensor, path: string, key: Tensor): Summar
  *  them as text. Nothing is computed. */
 export function summary(module: AnyModule, shape: readonly number[], options?: { dtype?: DTypeName }): Summary {
   const { dtype = 'float32' } = readOptions<{ dtype?: DTypeName }>('nn.summary', options, { dtype: 'string' });
+  checkModule('nn.summary', 'module', module);
   checkShape('nn.summary', shape);
   const rows = tidy(() => rowsOf(module, zeros(shape, { dtype }), '', random.key(0)));
   const { parameters, flops, bytes } = rows.at(-1)!;

@@ -34,6 +34,13 @@ const compose = (parts: readonly Optimizer[], own: Pick<Optimizer, 'init' | 'upd
 
 const ratesOf = (lr: PerOptimizer<Tensor> | undefined): readonly (PerOptimizer<Tensor> | undefined)[] => (lr ?? []) as PerOptimizer<Tensor>[];
 
+/** A field of a state that init has made. */
+function fieldOf(op: string, state: OptimizerState, name: string): unknown {
+  const field: unknown = (state as OptimizerState | undefined | null)?.[name];
+  if (typeof field === 'object' && field !== null) return field;
+  throw new SinterError('argument', op, 'that is no state of this optimizer', { hint: 'the first one is optimizer.init(params)' });
+}
+
 /** Each parameter by the optimizer of the first group that matches it: groups([{ match, optimizer }, ...]). Each optimizer
  *  keeps a rate of its own; lr is that of the first. Clipping by an optimizer's clipNorm is of its group alone. */
 export function groups(list: readonly Group[]): Optimizer {
@@ -68,10 +75,10 @@ export function groups(list: readonly Group[]): Optimizer {
       };
     },
     update(grads, state, params, lr) {
+      const states = fieldOf(op, state, 'groups') as readonly OptimizerState[];
       const update = readUpdate(op, grads, state, params, []);
       const paths = tensorPaths(update.shape);
       const at = places(paths, update.params);
-      const states = state['groups'] as readonly OptimizerState[];
       const made = list.map(({ optimizer }, k) =>
         optimizer.update(named(paths, update.grads, at, k), states[k]!, named(paths, update.params, at, k), ratesOf(lr)[k]),
       );
@@ -100,9 +107,10 @@ export function ema(optimizer: Optimizer, options?: EmaOptions): Optimizer {
       return { count: inner.count, inner, average: map((p) => p.astype(accumulatorOf(p.dtype)), params) };
     },
     update(grads, state, params, lr) {
-      const next = optimizer.update(grads, state['inner'] as OptimizerState, params, ratesOf(lr)[0]);
-      const average = map((mean, p) => mean.mul(decay).add(p!.mul(1 - decay)), state['average'], next.params);
-      return { params: next.params, state: { count: next.state.count, inner: next.state, average } };
+      const average = fieldOf('optim.ema', state, 'average');
+      const next = optimizer.update(grads, fieldOf('optim.ema', state, 'inner') as OptimizerState, params, ratesOf(lr)[0]);
+      const mixed = map((mean, p) => mean.mul(decay).add(p!.mul(1 - decay)), average, next.params);
+      return { params: next.params, state: { count: next.state.count, inner: next.state, average: mixed } };
     },
   });
 }
