@@ -217,6 +217,20 @@ test('bytes in use stay constant while an automaton trains', () => {
   assert.equal(inUse[19], inUse[9]);
 });
 
+test('noise is of training alone: other losses, another for each key, the same accuracy', async () => {
+  const losses = async (noise, seed) => {
+    const ca = logic.automaton({ ...small, target: (start) => start.slice([0, 0, 0, 0], [1, ...start.shape.slice(1)]), noise });
+    const state = ca.init(random.key(1));
+    const accuracy = await ca.accuracy(state);
+    const made = ca.step(state, random.key(seed));
+    return { loss: made.loss.item(), accuracy };
+  };
+  const [plain, noisy, again] = [await losses(0, 5), await losses(0.1, 5), await losses(0.1, 5)];
+  assert.notEqual(plain.loss, noisy.loss);
+  assert.equal(noisy.loss, again.loss);
+  assert.equal(plain.accuracy, noisy.accuracy);
+});
+
 test('what cannot be is said', async () => {
   const make = (options) => () => logic.automaton({ ...small, ...options });
   assertThrows(make({ grid: [4] }), ShapeError, { message: 'logic.automaton: grid has 1 entries, expected 2' });
@@ -226,6 +240,7 @@ test('what cannot be is said', async () => {
   assertThrows(make({ boundary: 'open' }), SinterError, { message: 'logic.automaton: no boundary "open" (there are zero, wrap)' });
   assertThrows(make({ asynchronous: 2 }), SinterError, { message: /option asynchronous is 2, expected true, false, or a share/ });
   assertThrows(make({ harden: 0 }), SinterError, { message: 'logic.automaton: harden is 0, expected a loss above 0' });
+  assertThrows(make({ noise: 0.5 }), SinterError, { message: 'logic.automaton: noise is 0.5, expected 0 or more, below 0.5' });
   assertThrows(make({ stepss: 2 }), SinterError, { message: /there is no option 'stepss', did you mean 'steps'/ });
   assertThrows(make({ steps: 0 }), SinterError, { message: /steps is 0/ });
   const ca = make({})();

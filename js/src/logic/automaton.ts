@@ -47,6 +47,9 @@ export interface AutomatonOptions {
   /** Below which loss gates harden: they compute values on the way from their soft to their hard ones, the further the lower
    *  the last loss was, with the gradients of soft ones. So at the end both do the same. Default 0.01. */
   harden?: number;
+  /** In training cells are wrong by up to so much after each step, by chance: what gates hide in values that are not quite 0
+   *  or 1 is lost, and would be with hard gates. Default 0. */
+  noise?: number;
   /** Grids to start from, (channels, batch, height, width), from a key and their shape. Default: random bits. */
   start?: (key: Tensor, shape: readonly number[]) => Tensor;
   /** What the first channels are to be after the steps, (known channels, batch, height, width), from the start. */
@@ -70,6 +73,7 @@ const SCHEMA: sn.internals.OptionSchema<AutomatonOptions> = {
   seed: 'integer',
   residual: 'number',
   harden: 'number',
+  noise: 'number',
   start: 'function',
   target: 'function',
   damage: 'function',
@@ -187,8 +191,9 @@ const hardnessAt = (loss: Tensor, harden: number): Tensor => sn.sub(1, loss.div(
 export function automaton(options: AutomatonOptions): Automaton {
   const op = 'logic.automaton';
   const given = internals.readOptions(op, options, SCHEMA);
-  const { channels, steps, boundary = 'zero', asynchronous = false, batch = 1, form = 'softmax', seed = 0, residual, harden = 0.01 } = given;
+  const { channels, steps, boundary = 'zero', asynchronous = false, batch = 1, form = 'softmax', seed = 0, residual, harden = 0.01, noise = 0 } = given;
   if (!(harden > 0)) throw new SinterError('argument', op, `harden is ${harden}, expected a loss above 0`);
+  if (!(noise >= 0 && noise < 0.5)) throw new SinterError('argument', op, `noise is ${noise}, expected 0 or more, below 0.5`);
   const fresh: Fresh = residual === undefined ? { form } : { form, residual };
   internals.checkInteger(op, 'channels', channels, 1);
   internals.checkInteger(op, 'steps', steps, 1);
@@ -217,10 +222,15 @@ export function automaton(options: AutomatonOptions): Automaton {
     const fires = sn.random.bernoulli(key, fire, [1, ...grids.shape.slice(1)]);
     return sn.where(fires, made, grids);
   };
-  const advance = (rule: Rule, grids: Tensor, key: Tensor): Tensor => {
+  const shaken = (grids: Tensor, key: Tensor): Tensor =>
+    grids.add(sn.random.uniform(key, grids.shape).sub(0.5).mul(2 * noise)).maximum(0).minimum(1);
+  const advance = (rule: Rule, grids: Tensor, key: Tensor, isShaken: boolean): Tensor => {
     const keys = sn.random.split(key, steps);
     // A derivative keeps the grids of all steps, which are little, and makes the layers of each step again.
-    const again = sn.checkpoint((now: Tensor, each: Tensor) => next(rule, now, each));
+    const again = sn.checkpoint((now: Tensor, each: Tensor) => {
+      const made = next(rule, now, each);
+      return isShaken ? shaken(made, sn.random.foldIn(each, 0)) : made;
+    });
     return sn.scan((now: Tensor, each: Tensor) => [again(now, each), null], grids, keys)[0];
   };
   const examples = (key: Tensor, count: number): { start: Tensor; target: Tensor } => {
@@ -230,16 +240,16 @@ export function automaton(options: AutomatonOptions): Automaton {
     return { start: grids, target: target(grids) };
   };
   /** The known channels at the end, wrong by how much: of each time they are to be right. */
-  const errors = (params: AutomatonParams, key: Tensor, count: number, how: CoefficientOptions): Tensor[] => {
+  const errors = (params: AutomatonParams, key: Tensor, count: number, how: CoefficientOptions, isShaken = false): Tensor[] => {
     const [first, chance, blow, chanceAfter] = sn.random.splitKeys(key, 4) as [Tensor, Tensor, Tensor, Tensor];
     const rule = ruleOf(params, how);
     const { start: begin, target: wanted } = examples(first, count);
     const error = (grids: Tensor): Tensor => grids.slice([0, 0, 0, 0], wanted.shape).sub(wanted);
-    const end = advance(rule, begin, chance);
-    return damage ? [error(end), error(advance(rule, damage(end, blow), chanceAfter))] : [error(end)];
+    const end = advance(rule, begin, chance, isShaken);
+    return damage ? [error(end), error(advance(rule, damage(end, blow), chanceAfter, isShaken))] : [error(end)];
   };
   const loss = (params: AutomatonParams, key: Tensor, { state: { loss: last } }: sn.StepContext<Progress>): [Tensor, { state: Progress }] => {
-    const wrong = errors(params, key, batch, { straightThrough: hardnessAt(last, harden) }).map((error) => error.square().mean());
+    const wrong = errors(params, key, batch, { straightThrough: hardnessAt(last, harden) }, noise > 0).map((error) => error.square().mean());
     const value = wrong.reduce((sum, each) => sum.add(each));
     return [value, { state: { loss: value } }];
   };
