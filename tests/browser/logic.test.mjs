@@ -157,6 +157,39 @@ describe('the Logic tab', () => {
     assert.equal(json.gateCount, gates);
   });
 
+  test('a saved circuit is opened again without training; a file that lies is refused in words', async () => {
+    const gates = await number('circuit-gates');
+    const { text } = await saved('circuit-save-json');
+    const verilog = (await saved('circuit-save-verilog')).text;
+    const give = (name, content) => get('circuit-file').setInputFiles({ name, mimeType: 'application/json', buffer: Buffer.from(content) });
+    await get('automaton-reset').click();
+    await says('automaton-notice', 'A fresh automaton');
+    assert.equal(await number('circuit-gates'), null);
+    await give('life.json', text);
+    await says('automaton-notice', `life.json has ${gates} gates`);
+    assert.equal(await number('circuit-gates'), gates);
+    await waitFor((count) => document.querySelectorAll('[data-testid=circuit-drawing] .gate').length === count, gates);
+    await waitFor(() => document.querySelector('[data-testid=grid-canvas]').width === 512);
+    assert.equal((await saved('circuit-save-verilog')).text, verilog);
+
+    const data = JSON.parse(text);
+    const { inputs } = data;
+    const lies = [
+      ['half.json', text.slice(0, text.length / 2), 'the text is no JSON'],
+      ['other.json', '{"format":"other"}', "expected 'sinter.circuit'"],
+      ['cycle.json', JSON.stringify({ ...data, gates: data.gates.map(([f, a], i) => [f, a, inputs + i]) }), 'a gate reads signals before its own'],
+      ['network.json', JSON.stringify({ ...data, automaton: null }), 'it has no cells for a grid'],
+      ['wide.json', JSON.stringify({ ...data, inputs: 18000, gates: [], gateCount: 0, outputs: Array(2000).fill(0), automaton: { ...data.automaton, channels: 2000 } }), 'at most 1024'],
+    ];
+    for (const [name, content, words] of lies) {
+      await give(name, content);
+      await says('automaton-notice', words);
+    }
+    // What was open before stays.
+    assert.equal(await number('circuit-gates'), gates);
+    assert.equal((await saved('circuit-save-verilog')).text, verilog);
+  });
+
   test('the circuit runs on a large grid: drawn on, damaged, resized', async (t) => {
     const lit = () => page.evaluate(() => {
       const canvas = document.querySelector('[data-testid=grid-canvas]');

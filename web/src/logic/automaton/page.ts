@@ -14,13 +14,15 @@ import { SettingsForm } from './form.ts';
 import { AutomatonLossChart } from './loss-chart.ts';
 import panel from './panel.html?raw';
 import { PICTURES, emptyPicture, isEmpty } from './pictures.ts';
-import type { CircuitFacts, Progress } from './protocol.ts';
+import type { CircuitFacts, Progress, Taken } from './protocol.ts';
 import { TARGETS, type Settings } from './targets.ts';
 import { Trainer } from './trainer.ts';
 
 const SLICE_MS = 60;
 /** A drawing rests for so long before an automaton is made for it. */
 const REST_MS = 500;
+/** Bytes of a circuit's file: a million gates and more. */
+const MOST_FILE = 1 << 25;
 const FIRST_PICTURE = 'heart';
 
 export class AutomatonPage {
@@ -55,7 +57,11 @@ export class AutomatonPage {
       marked: false,
       describe: (x, y) => `Column ${x + 1}, row ${y + 1}: ${this.isDrawn && this.form.current.picture[y]?.[x] === 1 ? 'ink' : 'paper'}.`,
     });
-    this.card = new CircuitCard((form) => this.trainer.write(form), (error) => this.sayError(error));
+    this.card = new CircuitCard(
+      (form) => this.trainer.write(form),
+      (file) => void this.open(file),
+      (error) => this.sayError(error),
+    );
     this.grid = new LargeGrid(() => {
       this.pause('Paused.');
       this.quiet();
@@ -221,8 +227,8 @@ export class AutomatonPage {
     try {
       if (!(await this.ready)) return;
       const facts = await this.trainer.circuit();
-      if (turn !== this.turn) return;
-      await this.showCircuit(facts, solved);
+      if (turn !== this.turn || facts.taken === null) return;
+      await this.showCircuit(facts, facts.taken, solved);
     } catch (error) {
       if (turn === this.turn) this.fail(error);
     } finally {
@@ -230,8 +236,25 @@ export class AutomatonPage {
     }
   }
 
-  private async showCircuit(facts: CircuitFacts, solved?: string): Promise<void> {
-    const { accuracy, gates } = facts;
+  /** A circuit that was saved as JSON takes the place of the last one. */
+  private async open(file: File): Promise<void> {
+    const { turn } = this;
+    this.pause();
+    this.say(`Opening ${file.name}…`);
+    try {
+      if (file.size > MOST_FILE) return this.say(`${file.name} has ${count(file.size >> 20)} MiB, a circuit here at most ${count(MOST_FILE >> 20)}.`, true);
+      const facts = await this.trainer.read(await file.text());
+      if (turn !== this.turn) return;
+      this.say(`${file.name} has ${plural(facts.gates.length, 'gate')}. They are drawn below, and run on the large grid.`);
+      await Promise.all([this.card.show(facts), this.grid.show(facts, 'random')]);
+    } catch (error) {
+      if (turn === this.turn) this.sayError(error);
+    }
+  }
+
+  private async showCircuit(facts: CircuitFacts, taken: Taken, solved?: string): Promise<void> {
+    const { accuracy } = taken;
+    const { gates } = facts;
     setValue(element('automaton-hard-accuracy'), `${(100 * accuracy).toFixed(accuracy === 1 ? 0 : 2)} %`, accuracy);
     const what = solved ?? (accuracy === 1 ? 'It does its task' : `After ${plural(this.epoch, 'epoch')} it does not do its task yet`);
     this.say(`${what}: the circuit has ${plural(gates.length, 'gate')}. It is drawn below, and runs on the large grid.`);

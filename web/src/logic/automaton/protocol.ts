@@ -36,9 +36,18 @@ export interface Progress {
   film: Film | null;
 }
 
-/** [function, signal, signal] of each gate, as the package has it. */
+/** What a circuit was taken out of. */
+export interface Taken {
+  /** Gates that were trained, and how many of them simplification leaves. */
+  trained: number;
+  simplified: number;
+  /** Of the cells that the circuit was tried on; 1: it does its task, and only then is it pruned. */
+  accuracy: number;
+}
+
 export interface CircuitFacts {
   inputs: number;
+  /** [function, signal, signal] of each gate, as the package has it. */
   gates: (readonly [number, number, number])[];
   outputs: number[];
   /** Of the functions, by their numbers. */
@@ -47,12 +56,8 @@ export interface CircuitFacts {
   boundary: 'zero' | 'wrap';
   counts: Record<string, number>;
   depth: number;
-  /** Gates that were trained, after simplification, and those that the task needs. */
-  trained: number;
-  simplified: number;
-  /** Of the cells that the circuit was tried on; 1: it does its task, and only then is it pruned. */
-  accuracy: number;
-  ms: number;
+  /** Null where the circuit was read from a file. */
+  taken: Taken | null;
   /** As logic.circuit reads it. */
   json: string;
   /** A run of the circuit: all channels of each frame. */
@@ -69,6 +74,8 @@ export interface AutomatonMethods {
   train(ms: number): Progress;
   /** The circuit as it is now. */
   circuit(): CircuitFacts;
+  /** A circuit from the JSON that was saved of it. */
+  read(json: string): CircuitFacts;
   /** The last circuit as a text. */
   write(form: Form): string;
 }

@@ -14,7 +14,7 @@ export class Trainer {
   );
   private opened: Promise<number> | null = null;
 
-  async make(settings: Settings): Promise<Made> {
+  private async open(): Promise<void> {
     if (this.opened === null || !this.rpc.alive) this.opened = openPatiently((limitMs) => this.rpc.ask('open', [], limitMs));
     try {
       await this.opened;
@@ -22,6 +22,10 @@ export class Trainer {
       this.end();
       throw error;
     }
+  }
+
+  async make(settings: Settings): Promise<Made> {
+    await this.open();
     return this.rpc.ask('make', [settings], MAKE_MS);
   }
 
@@ -31,6 +35,12 @@ export class Trainer {
 
   circuit(): Promise<CircuitFacts> {
     return this.rpc.ask('circuit', [], CIRCUIT_MS);
+  }
+
+  /** A circuit from the JSON that was saved of it. */
+  async read(json: string): Promise<CircuitFacts> {
+    await this.open();
+    return this.rpc.ask('read', [json], MAKE_MS);
   }
 
   write(form: Form): Promise<string> {

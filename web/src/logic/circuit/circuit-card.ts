@@ -5,7 +5,7 @@ import { download } from '../../views/download.ts';
 import { create, element, setText, setValue } from '../../views/dom.ts';
 import { count, plural } from '../../views/format.ts';
 import { CellCanvas } from '../cell-canvas.ts';
-import type { CircuitFacts, Form } from '../automaton/protocol.ts';
+import type { CircuitFacts, Form, Taken } from '../automaton/protocol.ts';
 import { Drawer, type Drawing } from './drawing.ts';
 import { signalsAt } from './live.ts';
 
@@ -23,6 +23,11 @@ const FORMS: Record<Form, { file: string; type: string }> = {
   json: { file: 'circuit.json', type: 'application/json' },
 };
 
+function historyOf({ trained, simplified, accuracy }: Taken, gates: number): string {
+  const pruned = accuracy === 1 ? ` → ${count(gates)} that the task needs` : ', not pruned: it does not do its task yet';
+  return `${count(trained)} gates trained → ${count(simplified)} after simplification${pruned}`;
+}
+
 export class CircuitCard {
   private readonly drawer = new Drawer();
   private readonly scrubber = element<HTMLInputElement>('circuit-frame');
@@ -33,6 +38,7 @@ export class CircuitCard {
 
   constructor(
     private readonly write: (form: Form) => Promise<string>,
+    open: (file: File) => void,
     private readonly fail: (error: unknown) => void,
   ) {
     this.cells = new CellCanvas(element('circuit-cells'), {
@@ -43,6 +49,13 @@ export class CircuitCard {
     this.scrubber.addEventListener('input', () => this.light());
     this.zoom.addEventListener('input', () => this.scale());
     for (const form of Object.keys(FORMS) as Form[]) element(`circuit-save-${form}`).addEventListener('click', () => void this.save(form));
+    const picker = element<HTMLInputElement>('circuit-file');
+    element('circuit-open').addEventListener('click', () => picker.click());
+    picker.addEventListener('change', () => {
+      const [file] = picker.files ?? [];
+      if (file !== undefined) open(file);
+      picker.value = ''; // so that the same file can be chosen again
+    });
   }
 
   clear(): void {
@@ -58,13 +71,12 @@ export class CircuitCard {
   async show(facts: CircuitFacts): Promise<void> {
     this.clear();
     this.facts = facts;
-    const { gates, trained, simplified, accuracy, depth, cells } = facts;
+    const { gates, taken, depth, cells } = facts;
     setValue(element('circuit-gates'), count(gates.length), gates.length);
-    setText(element('circuit-gates-of'), `of ${count(trained)} trained`);
+    setText(element('circuit-gates-of'), taken === null ? 'of a file' : `of ${count(taken.trained)} trained`);
     element('circuit-empty').hidden = true;
     element('circuit-body').hidden = false;
-    const pruned = accuracy === 1 ? ` → ${count(gates.length)} that the task needs` : ', not pruned: it does not do its task yet';
-    setText(element('circuit-count'), `${count(trained)} gates trained → ${count(simplified)} after simplification${pruned}. ${plural(depth, 'level')}.`);
+    setText(element('circuit-count'), `${taken === null ? plural(gates.length, 'gate') : historyOf(taken, gates.length)}. ${plural(depth, 'level')}.`);
     this.showCounts(facts);
     this.scrubber.max = String(cells.frames - 1);
     this.scrubber.value = String(Math.min(3, cells.frames - 1));

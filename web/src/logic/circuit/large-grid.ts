@@ -98,8 +98,8 @@ export class LargeGrid {
     if (isGrown) this.speed.value = '1';
     element('grid-note').hidden = !isGrown;
     this.fill(this.channel, Array.from({ length: Math.min(channels, 16) }, (_, i) => [String(i), `channel ${i}`]));
-    inside(element('grid-tools'), '[data-tool=seed]').hidden = starts !== 'seeds';
-    this.choose(this.tools.find(({ dataset }) => dataset.tool === (starts === 'seeds' ? 'seed' : 'draw'))!);
+    inside(element('grid-tools'), '[data-tool=seed]').hidden = !isGrown && facts.taken !== null;
+    this.choose(this.tools.find(({ dataset }) => dataset.tool === (isGrown ? 'seed' : 'draw'))!);
     element('grid-empty').hidden = true;
     element('grid-body').hidden = false;
     const { generation } = this;

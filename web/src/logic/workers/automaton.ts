@@ -4,7 +4,7 @@ import * as sn from 'sinter';
 import * as logic from 'sinter/logic';
 import { answer } from '../../compiler/workers/answer.ts';
 import { describe } from '../../compiler/workers/source.ts';
-import type { AutomatonMethods, CircuitFacts, Film, Form, Made, Progress } from '../automaton/protocol.ts';
+import type { AutomatonMethods, CircuitFacts, Film, Form, Made, Progress, Taken } from '../automaton/protocol.ts';
 import type { Settings, TargetName } from '../automaton/targets.ts';
 
 /** Epochs whose median time is shown. */
@@ -16,11 +16,13 @@ const LOOK_SHARE = 0.2;
 /** Grids on which hard gates have to be right once they are right on those of an epoch. */
 const PROOF_GRIDS = 16;
 
-/** The run that is shown of a circuit: its least steps, and where the grid of the task is long, the grid and how many cells
- *  of it are 1 at first. */
+/** The run that is shown of a circuit: its least steps, and where the grid of the task is long or there is no task, the grid
+ *  and how many cells of it are 1 at first. */
 const LEAST_STEPS = 12;
-const LONG_GRID = [20, 20] as const;
+const OTHER_GRID = [20, 20] as const;
 const SOUP = 0.4;
+/** Of a circuit from a file, so that a grid of it has room. */
+const MOST_CHANNELS = 1024;
 
 const TASKS: Record<TargetName, (settings: Settings, options: logic.tasks.TaskOptions) => logic.AutomatonOptions> = {
   'checkerboard-small': (_, options) => logic.tasks.checkerboard({ ...options, update: 'small' }),
@@ -31,6 +33,36 @@ const TASKS: Record<TargetName, (settings: Settings, options: logic.tasks.TaskOp
 };
 
 const levels = (values: ArrayLike<number>): Uint8Array => Uint8Array.from(values, (value) => Math.round(255 * Math.min(1, Math.max(0, value))));
+
+type Cells = CircuitFacts['cells'];
+
+/** What is told of a circuit of an automaton. */
+function factsOf(circuit: logic.Circuit, { channels, boundary }: logic.AutomatonFacts, taken: Taken | null, cells: Cells): CircuitFacts {
+  const { inputs, gates, outputs } = circuit.data;
+  const { counts, depth } = circuit;
+  return { inputs, gates, outputs, channels, boundary, names: logic.NAMES, counts, depth, taken, json: JSON.stringify(circuit), cells };
+}
+
+/** A run of a circuit from these cells of all channels. */
+function runOf(circuit: logic.Circuit, start: Uint8Array, [height, width]: readonly [number, number], steps: number, key: sn.Tensor): Cells {
+  const frames = steps + 1;
+  const bits = new Uint8Array(frames * start.length);
+  const runner = circuit.runner({ width, height, key });
+  try {
+    runner.write(start);
+    for (let frame = 0; frame < frames; frame++) {
+      if (frame > 0) runner.step();
+      bits.set(runner.read(), frame * start.length);
+    }
+  } finally {
+    runner.dispose();
+  }
+  return { width, height, frames, bits };
+}
+
+/** Random cells of so many channels on the grid of no task. */
+const soupOf = (channels: number, key: sn.Tensor): Uint8Array =>
+  sn.tidy(() => sn.random.bernoulli(key, SOUP, [channels, ...OTHER_GRID]).astype('uint8').dataSync() as Uint8Array);
 
 class Training {
   readonly automaton: logic.Automaton;
@@ -126,49 +158,22 @@ class Training {
   }
 
   async circuit(): Promise<{ circuit: logic.Circuit; facts: CircuitFacts }> {
-    const begin = performance.now();
     const { automaton, state } = this;
     const accuracy = await this.accuracy(this.isRandom ? PROOF_GRIDS : automaton.batch);
     const simplified = logic.extract(automaton, state, { prune: false });
     const circuit = accuracy === 1 ? logic.extract(automaton, state) : simplified;
-    const { inputs, gates, outputs } = circuit.data;
-    const { channels, boundary } = automaton;
-    const facts = {
-      inputs, gates, outputs, channels, boundary, names: logic.NAMES,
-      counts: circuit.counts,
-      depth: circuit.depth,
-      trained: this.gates,
-      simplified: simplified.gates,
-      accuracy,
-      ms: performance.now() - begin,
-      json: JSON.stringify(circuit),
-      cells: this.cells(circuit),
-    };
-    return { circuit, facts };
+    const taken = { trained: this.gates, simplified: simplified.gates, accuracy };
+    return { circuit, facts: factsOf(circuit, automaton, taken, this.cells(circuit)) };
   }
 
   /** A run of the circuit from a start of the task; a rule that wraps around is shown on a grid that is not as wide. */
-  private cells(circuit: logic.Circuit): CircuitFacts['cells'] {
-    const { automaton } = this;
+  private cells(circuit: logic.Circuit): Cells {
+    const { automaton, key } = this;
     const isLong = automaton.grid[1] > 2 * automaton.grid[0];
-    const [height, width] = isLong ? LONG_GRID : automaton.grid;
-    const start = sn.tidy(() => {
-      const cells = isLong ? sn.random.bernoulli(this.key, SOUP, [automaton.channels, height, width]) : this.example().start.greater(0.5);
-      return cells.astype('uint8').dataSync() as Uint8Array;
-    });
-    const frames = Math.max(automaton.steps, LEAST_STEPS) + 1;
-    const bits = new Uint8Array(frames * start.length);
-    const runner = circuit.runner({ width, height, key: this.key });
-    try {
-      runner.write(start);
-      for (let frame = 0; frame < frames; frame++) {
-        if (frame > 0) runner.step();
-        bits.set(runner.read(), frame * start.length);
-      }
-    } finally {
-      runner.dispose();
-    }
-    return { width, height, frames, bits };
+    const start = isLong
+      ? soupOf(automaton.channels, key)
+      : sn.tidy(() => this.example().start.greater(0.5).astype('uint8').dataSync() as Uint8Array);
+    return runOf(circuit, start, isLong ? OTHER_GRID : automaton.grid, Math.max(automaton.steps, LEAST_STEPS), key);
   }
 
   dispose(): void {
@@ -205,6 +210,21 @@ async function takeCircuit(): Promise<CircuitFacts> {
   return taken.facts;
 }
 
+function read(json: string): CircuitFacts {
+  const given = logic.circuit(json);
+  const { automaton } = given;
+  if (automaton === null) throw new Error('this circuit is of no automaton: it has no cells for a grid');
+  if (automaton.channels > MOST_CHANNELS) throw new Error(`this circuit has ${automaton.channels} channels, here are at most ${MOST_CHANNELS}`);
+  const key = sn.random.key(0);
+  try {
+    const facts = factsOf(given, automaton, null, runOf(given, soupOf(automaton.channels, key), OTHER_GRID, LEAST_STEPS, key));
+    circuit = given;
+    return facts;
+  } finally {
+    key.dispose();
+  }
+}
+
 function write(form: Form): string {
   if (circuit === null) throw new Error('there is no circuit yet');
   switch (form) {
@@ -219,4 +239,4 @@ function write(form: Form): string {
   }
 }
 
-answer<AutomatonMethods>({ open, make, train, circuit: takeCircuit, write }, describe);
+answer<AutomatonMethods>({ open, make, train, circuit: takeCircuit, read, write }, describe);
