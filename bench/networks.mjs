@@ -1,12 +1,15 @@
-// networks.mjs - training steps of whole networks, in Node: node bench/networks.mjs [--threads 2] [--only NAME] [--profile] [--accumulate 4] [--precision float16]
+// networks.mjs - training steps of whole networks, in Node: node bench/networks.mjs [--threads 2] [--only NAME] [--profile] [--accumulate 4] [--precision float16] [--torch]
 //
 // A time is the best and the median of many steps; the share is that of what a product of 1,000 x 1,000 reaches in the
 // same run. Operations are those of products and convolutions alone, thrice those of the forward pass. --accumulate: a
 // batch so many times as large, in so many parts, beside a batch of one part: its arena, and in turns the time of as many
 // steps. --precision: steps in 16 bits and in float32 in turns: the least processor time of each (of all threads together,
-// so --threads 1 where there is other work), bytes of the arena and of the training state, the loss after as many steps.
+// so --threads 1 where there is other work), bytes of the arena and of the training state, the loss after as many steps. --torch: beside PyTorch's native step where there is one, in turns, the
+// best of each.
 import { parseArgs } from 'node:util';
 import * as sn from 'sinter';
+import { resnet8 } from './resnet.mjs';
+import { closeVariants, openVariants } from './variants.mjs';
 
 const { values: given } = parseArgs({
   options: {
@@ -16,6 +19,7 @@ const { values: given } = parseArgs({
     rounds: { type: 'string', default: '40' },
     accumulate: { type: 'string', default: '1' },
     precision: { type: 'string', default: 'float32' },
+    torch: { type: 'boolean', default: false },
   },
 });
 await sn.init({ threads: Number(given.threads) });
@@ -63,6 +67,15 @@ const CASES = [
     batch: () => [random.normal(random.key(1), [64, 28, 28, 1]), letters(2, [64], 10)],
     flops: 3 * 2 * 64 * (784 * 9 * 16 + 196 * 9 * 16 * 32 + 1568 * 10),
     asked: 5.5,
+    torch: ['cnn 64'],
+  },
+  {
+    name: 'ResNet-8 32 x 32, 16, 32 and 64 channels, batch 32',
+    module: resnet8(sn),
+    optimizer: optim.sgd({ lr: 0.01, momentum: 0.9 }),
+    batch: () => [random.normal(random.key(1), [32, 32, 32, 3]), letters(2, [32], 10)],
+    flops: 3 * 2 * 32 * 16 * (1024 * 9 * (3 + 2 * 16) + 256 * 2 * (9 * (16 + 32) + 16) + 64 * 4 * (9 * (32 + 64) + 32) + 4 * 10),
+    torch: ['resnet 32', 'resnet 32 channels_last'],
   },
 ];
 
@@ -83,9 +96,9 @@ const product = sn.jit((x, y) => sn.matmul(x, y));
 const peak = () => 2e9 / timed(() => { const y = product(a, b); sn.eval(y); y.dispose(); }, 30).best / 1e6;
 
 /** A step that goes on from its own state. */
-const stepper = (loss, optimizer, params, inputs, options) => {
+const stepper = (loss, optimizer, { params, state: own }, inputs, options) => {
   const step = sn.trainStep(loss, optimizer, options);
-  let state = step.init(params);
+  let state = step.init(params, own && { state: own });
   const { arenaBytes } = sn.inspect(step)(state, ...inputs).memory;
   const call = () => {
     const made = step(state, ...inputs);
@@ -98,9 +111,9 @@ const stepper = (loss, optimizer, params, inputs, options) => {
   return { call, arenaBytes, stateBytes };
 };
 
-const comparePrecision = (name, loss, optimizer, params, inputs, precision) => {
+const comparePrecision = (name, loss, optimizer, first, inputs, precision) => {
   const [wide, narrow] = ['float32', precision].map((precision) => {
-    const { call, arenaBytes, stateBytes } = stepper(loss, optimizer, params, inputs, { precision });
+    const { call, arenaBytes, stateBytes } = stepper(loss, optimizer, first, inputs, { precision });
     return { call, bytes: arenaBytes + stateBytes, best: Infinity, loss: 0 };
   });
   for (let i = 0; i < Number(given.rounds); i += 1)
@@ -114,11 +127,11 @@ const comparePrecision = (name, loss, optimizer, params, inputs, precision) => {
   console.log(`${name}: ${pair(({ best }) => best, 1)} ms, ${pair(({ bytes }) => bytes / 1e6, 1)} MB, loss ${pair((run) => run.loss, 4)}`);
 };
 
-const compareParts = (name, loss, optimizer, params, inputs, parts) => {
+const compareParts = (name, loss, optimizer, first, inputs, parts) => {
   const large = inputs.map((x) => sn.concat(Array.from({ length: parts }, () => x)));
-  const whole = stepper(loss, optimizer, params, inputs);
-  const cut = stepper(loss, optimizer, params, large, { accumulate: parts });
-  const sums = sn.tree.leaves(params).reduce((bytes, t) => bytes + 4 * t.size, 0);
+  const whole = stepper(loss, optimizer, first, inputs);
+  const cut = stepper(loss, optimizer, first, large, { accumulate: parts });
+  const sums = sn.tree.leaves(first.params).reduce((bytes, t) => bytes + 4 * t.size, 0);
   let [steps, accumulated] = [Infinity, Infinity];
   for (let i = 0; i < Number(given.rounds) / parts; i += 1) {
     steps = Math.min(steps, timed(() => Array.from({ length: parts }, whole.call), 1, i === 0).best);
@@ -128,34 +141,56 @@ const compareParts = (name, loss, optimizer, params, inputs, parts) => {
   console.log(`${name}: arena of ${parts} parts ${ratio(cut.arenaBytes, whole.arenaBytes)} of one, ${ratio(cut.arenaBytes - sums, whole.arenaBytes)} without the sums of gradients; time ${ratio(accumulated, steps)} of ${parts} steps`);
 };
 
-for (const { name, module, optimizer, batch, flops, asked } of CASES.filter((each) => each.name.includes(given.only))) {
-  const loss = (params, x, y) => sn.softmaxCrossEntropy(module.apply(params, x), y).mean();
+/** In turns, the best of each. */
+const compareTorch = async (name, { call }, kinds) => {
+  const [torch] = await openVariants(['torch'], {});
+  const best = new Array(kinds.length + 1).fill(Infinity);
+  for (let i = 0; i < 8; i += 1) {
+    best[0] = Math.min(best[0], timed(call, Number(given.rounds)).best);
+    for (const [k, kind] of kinds.entries()) best[k + 1] = Math.min(best[k + 1], ...(await torch.ask(`time 500 ${kind}`)).ms);
+  }
+  const beside = kinds.map((kind, k) => `${torch.isa} ${kind} ${best[k + 1].toFixed(2)} ms (${(best[k + 1] / best[0]).toFixed(2)} times as long)`);
+  console.log(`${name}: ${best[0].toFixed(2)} ms, ${beside.join(', ')}`);
+  await closeVariants([torch]);
+};
+
+/** Of the mean cross entropy; of a module with a state in training, with its next one. */
+const lossOf = (module) => {
+  const entropy = (logits, y) => sn.softmaxCrossEntropy(logits, y).mean();
+  if (!module.hasState) return (params, x, y) => entropy(module.apply(params, x), y);
+  return (params, x, y, { state }) => {
+    const [logits, next] = module.apply(params, x, { state, train: true });
+    return [entropy(logits, y), { state: next }];
+  };
+};
+
+for (const { name, module, optimizer, batch, flops, asked, torch } of CASES.filter((each) => each.name.includes(given.only))) {
+  const loss = lossOf(module);
   const inputs = batch();
   sn.eval(...inputs);
+  const made = module.init(random.key(0));
+  const first = module.hasState ? made : { params: made };
   if (Number(given.accumulate) > 1) {
-    compareParts(name, loss, optimizer, module.init(random.key(0)), inputs, Number(given.accumulate));
+    compareParts(name, loss, optimizer, first, inputs, Number(given.accumulate));
     continue;
   }
   if (given.precision !== 'float32') {
-    comparePrecision(name, loss, optimizer, module.init(random.key(0)), inputs, given.precision);
+    comparePrecision(name, loss, optimizer, first, inputs, given.precision);
     continue;
   }
-  const step = sn.trainStep(loss, optimizer);
-  let state = step.init(module.init(random.key(0)));
   const begin = performance.now();
-  const call = () => {
-    const made = step(state, ...inputs);
-    state = made.state;
-    made.loss.item();
-    made.loss.dispose();
-  };
-  call();
-  const first = performance.now() - begin;
-  const { best, median } = timed(call, Number(given.rounds));
+  const run = stepper(loss, optimizer, first, inputs);
+  run.call();
+  const ms = performance.now() - begin;
+  if (given.torch) {
+    if (torch) await compareTorch(name, run, torch);
+    continue;
+  }
+  const { best, median } = timed(run.call, Number(given.rounds));
   const share = flops / best / 1e6 / peak();
-  console.log(`${name.padEnd(60)} best ${best.toFixed(2)} median ${median.toFixed(2)} ms, asked ${asked}; first ${first.toFixed(0)} ms; ${(flops / best / 1e6).toFixed(0)} GFLOP/s, ${(100 * share).toFixed(0)} % of a product`);
+  console.log(`${name.padEnd(60)} best ${best.toFixed(2)} median ${median.toFixed(2)} ms${asked ? `, asked ${asked}` : ''}; first ${ms.toFixed(0)} ms; ${(flops / best / 1e6).toFixed(0)} GFLOP/s, ${(100 * share).toFixed(0)} % of a product`);
   if (given.profile) {
-    const seen = await sn.profile(call);
+    const seen = await sn.profile(run.call);
     console.log(`  ${seen.totalMs.toFixed(2)} ms in ${seen.kernels.length} kernels`);
     for (const k of seen.kernels.sort((x, y) => y.ms - x.ms).slice(0, 40))
       console.log(`  ${k.ms.toFixed(3).padStart(8)} ms ${String(k.calls).padStart(3)}x ${k.gflops.toFixed(0).padStart(4)} GFLOP/s ${k.gbps.toFixed(1).padStart(6)} GB/s  ${k.kind} ${k.name}`);

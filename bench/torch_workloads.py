@@ -4,6 +4,7 @@ import torch
 from torch.nn import functional
 
 from line_workloads import serve
+from torch_resnet import resnet8
 
 THREADS = 2
 torch.set_num_threads(THREADS)
@@ -80,6 +81,12 @@ def cross_entropy(rows, classes):
     return lambda: functional.cross_entropy(logits, labels, reduction="none")
 
 
+def resnet(batch, layout="contiguous_format"):
+    memory = {"memory_format": getattr(torch, layout)}
+    net = resnet8().to(**memory)
+    return trained(net, torch.optim.SGD(net.parameters(), 0.01, momentum=0.9), rand(batch, 3, 32, 32).contiguous(**memory), 10)
+
+
 serve("torch " + torch.__version__, {
     "mlp": mlp,
     "matmul": matmul,
@@ -87,6 +94,7 @@ serve("torch " + torch.__version__, {
     "conv": conv,
     "attention": attention,
     "cnn": cnn,
+    "resnet": resnet,
     "relu": unary(torch.relu),
     "eager_relu": unary(torch.relu),
     "tanh": unary(torch.tanh),

@@ -3,10 +3,14 @@ inputs are sines, so that they need not be stored. Run it again only when cases 
 """
 
 import json
+import sys
 from pathlib import Path
 
 import torch
 import torch.nn.functional as F
+
+sys.path.append(str(Path(__file__).parents[2] / 'bench'))
+from torch_resnet import resnet8
 
 
 def sines(seed, *shape):
@@ -54,6 +58,28 @@ def attention(heads, mask, causal):
     return flat(y @ weights[3] + biases[3])
 
 
+def resnet():
+    """Losses of steps on batches (4, 8, 8, 3), and running statistics of the last batch norm."""
+    net = resnet8().double()
+    layers = [layer for layer in net.modules() if isinstance(layer, (torch.nn.Conv2d, torch.nn.Linear))]
+    with torch.no_grad():
+        for i, layer in enumerate(layers):
+            shape = layer.weight.shape  # (out, in, ...), from sines (..., in, out)
+            turned = sines(i, *shape[2:], shape[1], shape[0]) / 8
+            layer.weight.copy_(turned.permute(-1, -2, *range(turned.dim() - 2)))
+        layers[-1].bias.zero_()
+    optimizer = torch.optim.SGD(net.parameters(), lr=1 / 256, momentum=0.9)
+    losses = []
+    for step in range(6):
+        optimizer.zero_grad()
+        loss = F.cross_entropy(net(sines(step, 4, 8, 8, 3).permute(0, 3, 1, 2)), torch.arange(4) * 3 % 10)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    last = net[5].past[1]
+    return {'losses': losses, 'mean': flat(last.running_mean), 'variance': flat(last.running_var)}
+
+
 seen = torch.tensor([[True, True, True, False, True], [True, False, True, True, True]])[:, None, None]
 x = sines(1, 2, 5, 6, 4)
 image = x.permute(0, 3, 1, 2)
@@ -64,6 +90,7 @@ line = sines(1, 2, 7, 3)
 one = sines(2, 3, 3, 4)  # (size, in, out)
 cases = {
     'batchNorm': batch_norm(),
+    'resnet': resnet(),
     'attention': attention(2, None, False),
     'attentionCausal': attention(4, None, True),
     'attentionMasked': attention(2, seen, False),
