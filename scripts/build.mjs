@@ -15,6 +15,8 @@ import { setup } from './setup.mjs';
 
 const AT_A_TIME = 2;
 const MODULES = ['build/wasm/sinter.wasm', 'build/wasm-mt/sinter-mt.wasm', 'build/wasm/sinter-gpu.wasm', 'build/wasm-mt/sinter-gpu-mt.wasm'];
+/** Entry points that pages load on demand, each a folder of js/src. */
+const BESIDE = ['logic', 'webgpu', 'gguf'];
 /** Of the whole repository, and of the package by itself. */
 const LEGAL = ['LICENSE', 'SECURITY.md'];
 const inDist = (module) => `js/dist/${basename(module)}`;
@@ -100,11 +102,11 @@ const bundle = async () => {
   await bundleScript(tools, 'source', []);
   copyFileSync(join(root, 'build/js/source.d.ts'), join(root, inDist('source.d.ts')));
   await bundleScript(tools, 'inline', [oneFile]);
-  await bundleScript(tools, 'logic', [besideIndex], 'logic/index');
-  await bundleScript(tools, 'webgpu', [besideIndex], 'webgpu/index');
   await bundleTypes(tools, 'index', []);
-  await bundleTypes(tools, 'logic', [besideIndex], 'logic/index');
-  await bundleTypes(tools, 'webgpu', [besideIndex], 'webgpu/index');
+  for (const name of BESIDE) {
+    await bundleScript(tools, name, [besideIndex], `${name}/index`);
+    await bundleTypes(tools, name, [besideIndex], `${name}/index`);
+  }
 };
 
 const workspace = (name) => runOrStop('npm', ['run', 'build', '-w', name]);

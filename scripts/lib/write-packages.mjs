@@ -166,6 +166,7 @@ export const packagePages = () => {
     pageOf('package', byFile(own, '')),
     ...namespaces.map(({ name, namespace }) => pageOf(name, partsOf(namespace, `${name}.`))),
     pageOf('logic', partsOf(join(SOURCE, 'logic/index.ts'), 'logic.')),
+    pageOf('gguf', partsOf(join(SOURCE, 'gguf/index.ts'), 'gguf.')),
     pageOf('webgpu', partsOf(join(SOURCE, 'webgpu/index.ts'), '')),
   ];
 };

@@ -1,0 +1,79 @@
+// A GGUF file in memory: what it says, and its tensors, whose data are views of it.
+
+import { SinterError, UnsupportedError, internals, tensor as makeTensor, type Tensor } from '../index.js';
+import { DECODERS } from './dequantize.js';
+import { readHeader, type GgufHeader, type GgufTensor } from './header.js';
+import { DTYPES, kindOfName, type KindName } from './kinds.js';
+
+const { asBytes, damaged, fromBytes, shown } = internals;
+
+export interface GgufFile extends GgufHeader {
+  /**
+   * The tensor of a name: of quantised kinds in float32, of others in the dtype that the kind has; int16 and int64
+   * become int32, where they fit.
+   */
+  tensor(name: string): Tensor;
+  /** The data of a tensor as the file has them: a view, no copy. */
+  raw(name: string): Uint8Array;
+}
+
+/** The numbers of quantised data. */
+export function dequantize(kind: KindName, bytes: Uint8Array | ArrayBuffer): Float32Array<ArrayBuffer> {
+  const op = 'gguf.dequantize';
+  const data = asBytes(op, bytes);
+  const { block, bytes: size } = kindOf(op, kind);
+  const decode = DECODERS[kind];
+  if (!decode) throw cannot(op, kind, 'read');
+  if (data.length % size !== 0) throw new SinterError('argument', op, `${data.length} bytes are no whole blocks of ${kind}, which have ${size}`);
+  const blocks = data.length / size;
+  const out = new Float32Array(blocks * block);
+  for (let i = 0; i < blocks; i++) decode(data, i * size, out, i * block);
+  return out;
+}
+
+export const cannot = (op: string, kind: string, what: 'read' | 'written'): UnsupportedError =>
+  new UnsupportedError(op, `numbers of ${kind} cannot be ${what}`, { hint: `quantised kinds that can: ${Object.keys(DECODERS).join(', ')}` });
+
+/** A kind by its name. */
+export function kindOf(op: string, name: unknown) {
+  const kind = typeof name === 'string' ? kindOfName.get(name) : undefined;
+  if (kind) return kind;
+  throw new SinterError('argument', op, `no kind ${shown(name)}`, { hint: `there are ${[...kindOfName.keys()].join(', ')}` });
+}
+
+/** The tensor of data. */
+export function tensorOf(op: string, { name, kind, shape }: GgufTensor, data: Uint8Array): Tensor {
+  if (DECODERS[kind]) return makeTensor(dequantize(kind, data), { shape });
+  if (DTYPES.includes(kind) || kind === 'int16' || kind === 'int64') return fromBytes(op, shown(name), kind as 'int64', internals.checkShape(op, shape), data);
+  throw cannot(op, kind, 'read');
+}
+
+/** Finds tensors by their names. */
+export function finder(op: string, tensors: readonly GgufTensor[]): (name: string) => GgufTensor {
+  const byName = new Map(tensors.map((each) => [each.name, each]));
+  return (name) => {
+    const found = byName.get(name);
+    if (found) return found;
+    const some = tensors.slice(0, 3).map((each) => shown(each.name)).join(', ');
+    throw new SinterError('argument', op, `no tensor ${shown(name)}`, { hint: `there are ${tensors.length}${some && `: ${some}${tensors.length > 3 ? ', ...' : ''}`}` });
+  };
+}
+
+/**
+ * What a file of the format GGUF, version 2 or 3, says, and its tensors. Nothing of its data is copied, or looked at
+ * before it is asked for. A file that breaks a rule of the format is a SinterError.
+ */
+export function read(bytes: Uint8Array | ArrayBuffer): GgufFile {
+  const op = 'gguf.read';
+  const whole = asBytes(op, bytes);
+  const header = readHeader(op, whole);
+  const last = header.tensors.at(-1);
+  const end = last ? last.offset + last.bytes : 0;
+  if (end > whole.length) throw damaged(op, `the data of ${shown(last!.name)} end at ${end}, the file at ${whole.length}`);
+  const find = finder('gguf.tensor', header.tensors);
+  const raw = (name: string): Uint8Array => {
+    const { offset, bytes: size } = find(name);
+    return whole.subarray(offset, offset + size);
+  };
+  return { ...header, raw, tensor: (name) => tensorOf('gguf.tensor', find(name), raw(name)) };
+}
