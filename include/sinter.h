@@ -449,7 +449,7 @@ SN_API const char *sn_program_text(const sn_program *program, const char *stage)
 SN_API const char *sn_program_inspection(const sn_program *program);
 
 /* The WebAssembly emitted for kernel number `kernel` as text (natively: what would be), or a
- * comment that says why there is none. *out belongs to the program and lives until the next call of
+ * comment that says why there is none; on a graphics processor its shaders in WGSL. *out belongs to the program and lives until the next call of
  * this function or of sn_program_c_source. [-, m a] */
 SN_API sn_status sn_program_wat(sn_program *program, size_t kernel, const char **out);
 

@@ -10,7 +10,6 @@
 #include "base/size.h"
 #include "fuse/fuse.h"
 #include "inspect/record.h"
-#include "jit/listing.h"
 #include "plan/budget.h"
 #include "program/rooms.h"
 
@@ -144,14 +143,24 @@ static const sn_backend *backend_of(const sn_compile_options *options) {
 }
 
 /* Of every kernel, the code that is emitted for it. */
-static sn_status log_code(sn_arena *arena, const sn_target *target, const sn_executable *exe) {
-  for (size_t i = 0; i < exe->n_kernels; i++) {
+static sn_status log_code(sn_arena *arena, const sn_executable *exe) {
+  for (size_t i = 0; i < exe->program->n_steps; i++) {
     const char *text;
-    SN_TRY(sn_jit_listing(arena, target->fused, &exe->kernels[i], &text));
+    SN_TRY(exe->backend->listing(arena, exe, i, &text));
     sn_log_printf("--- k%zu %s\n", i, exe->program->groups.groups[i].name);
     sn_log_write(text);
   }
   return SN_OK;
+}
+
+static sn_status kernels_text(const sn_executable *exe, sn_arena *arena, const char **out) {
+  sn_text t = sn_text_in(arena);
+  sn_kernel_view *views;
+  SN_TRY(sn_arena_alloc(arena, exe->program->n_steps, sizeof *views, (void **)&views));
+  SN_TRY(exe->backend->views(arena, exe, views));
+  for (size_t i = 0; i < exe->program->n_steps; i++) sn_text_add(&t, "%s", views[i].text);
+  *out = t.data ? t.data : "";
+  return t.status;
 }
 
 static sn_status make_kernels(compiling *c) {
@@ -160,11 +169,11 @@ static sn_status make_kernels(compiling *c) {
   SN_TRY(backend_of(options)->compile(options->device, program, &c->exe));
   if (!is_watched(c, SN_LOG_CODE)) return SN_OK;
   const char *text;
-  SN_TRY(sn_kernels_text(c->exe->kernels, c->exe->n_kernels, &program->arena, &text));
+  SN_TRY(kernels_text(c->exe, &program->arena, &text));
   keep_text(c, SN_LOG_CODE, "kernels", text);
   if (c->record) sn_record_kernels(c->record, "kernels", text, &program->groups);
   if (program->arena.env->debug < SN_LOG_CODE) return SN_OK;
-  return log_code(&program->arena, c->options->target, c->exe);
+  return log_code(&program->arena, c->exe);
 }
 
 static sn_status compile_regions(compiling *c);

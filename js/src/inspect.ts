@@ -95,8 +95,10 @@ export interface InspectedKernel {
   text: string;
   /** How it is cut into units of work, and the strip program that runs where there is no emitted code. */
   code: string;
-  /** What runs it: 'vm', 'jit' or 'ready'. */
+  /** What runs it: 'vm', 'jit' or 'ready'; 'wgsl' on a graphics processor. */
   engine: string;
+  /** Shaders that one run starts on a graphics processor; a loop that tests counts as one round. 0 on the CPU. */
+  dispatches: number;
   /** Of one run. */
   flops: number;
   bytes: number;
@@ -111,6 +113,8 @@ export interface InspectedKernel {
   writes: number[];
   /** The WebAssembly emitted for it as text; a comment that says why where there is none. */
   wat(): string;
+  /** Its shaders as WGSL, with what they bind; a comment where it runs on the CPU. */
+  wgsl(): string;
 }
 
 /** A buffer of the program. */
@@ -189,13 +193,13 @@ export interface Inspection extends InspectedPart {
    * bits. name: of the function in it. Outside of Node, `import 'sinter/source'` loads what writes it.
    */
   jsSource(name?: string): string;
-  /** Gives the program back; wat, cSource and jsSource then fail. Otherwise that happens some time after use. */
+  /** Gives the program back; wat, wgsl, cSource and jsSource then fail. Otherwise that happens some time after use. */
   dispose(): void;
 }
 
 /** What the core writes. */
 type Recorded = Omit<InspectedPart, 'kernels'> & {
-  kernels: Omit<InspectedKernel, 'wat' | 'cuts'>[];
+  kernels: Omit<InspectedKernel, 'wat' | 'wgsl' | 'cuts'>[];
 };
 
 function readPart(program: Program, part: ProgramPart): InspectedPart {
@@ -208,7 +212,8 @@ function readPart(program: Program, part: ProgramPart): InspectedPart {
     kernels: kernels.map((kernel) => ({
       ...kernel,
       cuts: cuts[kernel.id]!,
-      wat: () => program.wat(kernel.id, part),
+      wat: () => (kernel.engine === 'wgsl' ? ';; it runs on a graphics processor\n' : program.listing(kernel.id, part)),
+      wgsl: () => (kernel.engine === 'wgsl' ? program.listing(kernel.id, part) : '// it runs on the CPU\n'),
     })),
   };
 }

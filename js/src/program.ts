@@ -194,8 +194,8 @@ export class Program {
     return this.#text((rt, address) => rt.exports.sinter_program_inspection(partOf(rt, address, part)));
   }
 
-  /** The code emitted for a kernel as WebAssembly text. */
-  wat(kernel: number, part: ProgramPart = 'program'): string {
+  /** The code of a kernel as WebAssembly text or WGSL. */
+  listing(kernel: number, part: ProgramPart = 'program'): string {
     return this.#text((rt, address) => rt.check(rt.exports.sinter_program_wat(partOf(rt, address, part), kernel)));
   }
 

@@ -28,6 +28,13 @@ typedef struct sn_device {
   sn_gemm_run_time gemm; /* what machine.gemm points at, if it has any */
 } sn_device;
 
+/* How a step runs. */
+typedef struct sn_kernel_view {
+  const char *engine; /* "vm", "jit", "ready" or "wgsl" */
+  double dispatches;  /* to a device, of one run; a loop that tests counts as one round */
+  const char *text;
+} sn_kernel_view;
+
 struct sn_backend {
   const char *name;
 
@@ -35,6 +42,10 @@ struct sn_backend {
    * except for what release gives back. */
   sn_status (*compile)(const sn_device *device, sn_program_code *program, sn_executable **out);
   void (*release)(sn_executable *exe);
+
+  /* For who looks at a program: per step how it runs, and the code of step k, WebAssembly text or WGSL. */
+  sn_status (*views)(sn_arena *arena, const sn_executable *exe, sn_kernel_view *out);
+  sn_status (*listing)(sn_arena *arena, const sn_executable *exe, size_t k, const char **out);
 
   /* Memory, 64-byte aligned; map: where the host finds it. */
   sn_status (*allocate)(sn_device *device, size_t bytes, void **out);

@@ -5,6 +5,8 @@
 #include <math.h>
 
 #include "base/size.h"
+#include "base/text.h"
+#include "jit/listing.h"
 #include "run/rounds.h"
 
 /* ---- compiling ------------------------------------------------------------------------------- */
@@ -77,6 +79,21 @@ sn_status sn_cpu_compile(const sn_device *device, sn_program_code *program, sn_e
 
 void sn_cpu_release(sn_executable *exe) { sn_executable_forget(exe); }
 
+sn_status sn_cpu_views(sn_arena *arena, const sn_executable *exe, sn_kernel_view *out) {
+  for (size_t k = 0; k < exe->n_kernels; k++) {
+    sn_text text = sn_text_in(arena);
+    sn_kernel_print(&text, k, &exe->kernels[k]);
+    SN_TRY(text.status);
+    out[k] =
+        (sn_kernel_view){.engine = sn_kernel_engine(&exe->kernels[k], true), .text = text.data};
+  }
+  return SN_OK;
+}
+
+sn_status sn_cpu_listing(sn_arena *arena, const sn_executable *exe, size_t k, const char **out) {
+  return sn_jit_listing(arena, exe->program->groups.target->fused, &exe->kernels[k], out);
+}
+
 /* ---- memory: the host's ---------------------------------------------------------------------- */
 
 sn_status sn_cpu_allocate(sn_device *device, size_t bytes, void **out) {
@@ -137,4 +154,4 @@ void sn_cpu_wait(sn_device *device, uint32_t ticket) {
 }
 
 const sn_backend sn_cpu_backend = {
-    .name = "cpu", .compile = sn_cpu_compile, .release = sn_cpu_release, SN_CPU_MEMORY_AND_RUNS};
+    .name = "cpu", .compile = sn_cpu_compile, .release = sn_cpu_release, SN_CPU_ALL_BUT_CODE};

@@ -8,6 +8,8 @@ sn_status sn_cpu_compile(const sn_device *device, sn_program_code *program, sn_e
 void sn_cpu_release(sn_executable *exe);
 sn_status sn_cpu_allocate(sn_device *device, size_t bytes, void **out);
 void sn_cpu_deallocate(sn_device *device, void *memory, size_t bytes);
+sn_status sn_cpu_views(sn_arena *arena, const sn_executable *exe, sn_kernel_view *out);
+sn_status sn_cpu_listing(sn_arena *arena, const sn_executable *exe, size_t k, const char **out);
 void *sn_cpu_map(sn_device *device, void *memory);
 void sn_cpu_copy(sn_device *device, void *to, const void *from, size_t bytes);
 sn_status sn_cpu_run(sn_device *device, sn_run *run);
@@ -17,9 +19,10 @@ bool sn_cpu_poll(const sn_device *device, uint32_t ticket, sn_status *status);
 void sn_cpu_wait(sn_device *device, uint32_t ticket);
 
 /* What a backend shares with the CPU's if only its code differs. */
-#define SN_CPU_MEMORY_AND_RUNS                                                            \
-  .allocate = sn_cpu_allocate, .deallocate = sn_cpu_deallocate, .map = sn_cpu_map,        \
-  .copy = sn_cpu_copy, .upload = sn_cpu_copy, .download = sn_cpu_copy, .run = sn_cpu_run, \
-  .queues = sn_cpu_queues, .submit = sn_cpu_submit, .poll = sn_cpu_poll, .wait = sn_cpu_wait
+#define SN_CPU_ALL_BUT_CODE                                                                       \
+  .views = sn_cpu_views, .listing = sn_cpu_listing, .allocate = sn_cpu_allocate,                  \
+  .deallocate = sn_cpu_deallocate, .map = sn_cpu_map, .copy = sn_cpu_copy, .upload = sn_cpu_copy, \
+  .download = sn_cpu_copy, .run = sn_cpu_run, .queues = sn_cpu_queues, .submit = sn_cpu_submit,   \
+  .poll = sn_cpu_poll, .wait = sn_cpu_wait
 
 #endif

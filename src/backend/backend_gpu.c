@@ -9,33 +9,51 @@ static void *handle_of(uint32_t number) { return (void *)(uintptr_t)number; }
 
 /* ---- compiling ------------------------------------------------------------------------------- */
 
-/* sn_take_dispatch */
-static sn_status add_dispatch(void *executable, const sn_dispatch *dispatch) {
-  const sn_executable *exe = executable;
-  sn_gpu_dispatch(number_of(exe->code), dispatch);
-  return SN_OK;
-}
-
 static sn_status compile(const sn_device *device, sn_program_code *program, sn_executable **out) {
   sn_executable *exe;
   sn_arena texts;
+  sn_device_steps steps;
   SN_TRY(sn_arena_alloc(&program->arena, 1, sizeof *exe, (void **)&exe));
-  *exe = (sn_executable){.program = program,
-                         .backend = device->backend,
-                         .code = handle_of(sn_gpu_program()),
-                         .workers_offset = program->plan.arena_bytes};
   sn_arena_init(&texts, device->env);
-  const sn_status status = sn_wgsl_program(program, &texts, add_dispatch, exe);
-  sn_arena_free(&texts);
-  if (status) {
-    sn_gpu_forget(number_of(exe->code));
-    return status;
+  const sn_status status = sn_wgsl_program(&texts, program, &steps);
+  if (!status) {
+    *exe = (sn_executable){.program = program,
+                           .backend = device->backend,
+                           .code = handle_of(sn_gpu_program(steps.gate_words)),
+                           .workers_offset = program->plan.arena_bytes};
+    for (size_t i = 0; i < steps.n; i++) sn_gpu_step(number_of(exe->code), &steps.list[i]);
+    *out = exe;
   }
-  *out = exe;
-  return SN_OK;
+  sn_arena_free(&texts);
+  return status;
 }
 
 static void release(sn_executable *exe) { sn_gpu_forget(number_of(exe->code)); }
+
+/* Who looks is rare: the steps are written once more. */
+static sn_status views(sn_arena *arena, const sn_executable *exe, sn_kernel_view *out) {
+  sn_device_steps steps;
+  SN_TRY(sn_wgsl_program(arena, exe->program, &steps));
+  for (size_t k = 0; k < exe->program->n_steps; k++) {
+    const sn_group *group = &exe->program->groups.groups[exe->program->steps[k].group];
+    sn_text text = sn_text_in(arena);
+    out[k].engine = "wgsl";
+    out[k].dispatches = sn_wgsl_dispatches(&steps, k);
+    sn_text_add(&text, "k%zu %s: %.0f dispatches\n", k, group->name, out[k].dispatches);
+    SN_TRY(text.status);
+    out[k].text = text.data;
+  }
+  return SN_OK;
+}
+
+static sn_status listing(sn_arena *arena, const sn_executable *exe, size_t k, const char **out) {
+  sn_device_steps steps;
+  sn_text text = sn_text_in(arena);
+  SN_TRY(sn_wgsl_program(arena, exe->program, &steps));
+  sn_wgsl_print(&text, &steps, k);
+  *out = text.data;
+  return text.status;
+}
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
@@ -98,6 +116,8 @@ static void wait(sn_device *device, uint32_t ticket) {
 const sn_backend sn_gpu_backend = {.name = "webgpu",
                                    .compile = compile,
                                    .release = release,
+                                   .views = views,
+                                   .listing = listing,
                                    .allocate = allocate,
                                    .deallocate = deallocate,
                                    .map = map,

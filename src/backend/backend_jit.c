@@ -57,4 +57,4 @@ static void release(sn_executable *exe) {
 }
 
 const sn_backend sn_jit_backend = {
-    .name = "jit", .compile = compile, .release = release, SN_CPU_MEMORY_AND_RUNS};
+    .name = "jit", .compile = compile, .release = release, SN_CPU_ALL_BUT_CODE};

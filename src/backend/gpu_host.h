@@ -20,12 +20,13 @@ void SN_GPU(release)(uint32_t buffer);
 void SN_GPU(upload)(uint32_t to, const void *from, size_t bytes);
 void SN_GPU(copy)(uint32_t to, uint32_t from, size_t bytes);
 
-/* A program without dispatches; more are added at its end. Nothing of a dispatch is read later. */
-uint32_t SN_GPU(program)(void);
-void SN_GPU(dispatch)(uint32_t program, const sn_dispatch *dispatch);
+/* A program without steps; more are added at its end. Nothing of a step is read later. gate_words: of its gates, 0: it has
+ * none; the first is 1, dispatches have theirs, the others begin as 0. */
+uint32_t SN_GPU(program)(uint32_t gate_words);
+void SN_GPU(step)(uint32_t program, const sn_device_step *step);
 void SN_GPU(forget)(uint32_t program);
 
-/* Submits the dispatches. buffers: of the program, by number. Not 0: the device is lost. */
+/* Submits the steps. buffers: of the program, by number. Not 0: the device is lost. */
 int SN_GPU(run)(uint32_t program, void *const *buffers, size_t n_buffers);
 
 #endif

@@ -1,5 +1,6 @@
 #include "inspect/record.h"
 
+#include "backend/backend.h"
 #include "base/host.h"
 #include "fuse/fuse.h"
 #include "graph/regions.h"
@@ -185,22 +186,22 @@ static void add_again(sn_text *t, const sn_executable *exe, size_t k) {
 }
 
 static sn_status add_kernel(sn_text *t, const sn_executable *exe, const sn_again *remade,
-                            sn_value_set *set, size_t k) {
+                            const sn_kernel_view *view, sn_value_set *set, size_t k) {
   const sn_group *g = &exe->program->groups.groups[k];
-  sn_text nest = sn_text_in(t->arena), code = nest;
+  sn_text nest = sn_text_in(t->arena);
   sn_group_print(&nest, k, g);
-  sn_kernel_print(&code, k, &exe->kernels[k]);
   SN_TRY(nest.status);
-  SN_TRY(code.status);
   sn_text_add(t, "%s{\"id\":%zu,\"kind\":\"%s\",\"name\":\"%s\",\"engine\":\"%s\",", k ? "," : "",
-              k, sn_group_kind_name(g), g->name, sn_kernel_engine(&exe->kernels[k], true));
-  sn_text_add(t, "\"flops\":%.17g,\"bytes\":%.17g,\"again\":", g->flops, g->bytes);
+              k, sn_group_kind_name(g), g->name, view->engine);
+  sn_text_add(t,
+              "\"dispatches\":%.17g,\"flops\":%.17g,\"bytes\":%.17g,\"again\":", view->dispatches,
+              g->flops, g->bytes);
   add_again(t, exe, k);
   sn_text_add(t, ",\"flopsAgain\":%.17g", remade->kernel_flops[k]);
   sn_text_add(t, ",\"text\":");
   sn_text_add_json(t, nest.data);
   sn_text_add(t, ",\"code\":");
-  sn_text_add_json(t, code.data);
+  sn_text_add_json(t, view->text);
   sn_group_reads(g, set);
   add_ids(t, "reads", set->ids, set->n);
   sn_group_writes(g, set);
@@ -278,10 +279,14 @@ sn_status sn_record_end(sn_record *r, sn_executable *exe) {
   sn_text *t = &r->json;
   sn_value_set set;
   sn_again remade;
+  sn_kernel_view *views;
+  const size_t n = exe->program->n_steps;
   SN_TRY(sn_value_set_init(&set, t->arena, &exe->program->groups));
+  SN_TRY(sn_arena_alloc(t->arena, n, sizeof *views, (void **)&views));
+  SN_TRY(exe->backend->views(t->arena, exe, views));
   SN_TRY(sn_count_again(exe->program, t->arena, &remade));
   sn_text_add(t, "],\"kernels\":[");
-  for (size_t k = 0; k < exe->n_kernels; k++) SN_TRY(add_kernel(t, exe, &remade, &set, k));
+  for (size_t k = 0; k < n; k++) SN_TRY(add_kernel(t, exe, &remade, &views[k], &set, k));
   sn_text_add(t, "],");
   add_memory(t, exe, &remade);
   sn_text_add(t, ",\"nodes\":%zu,\"flops\":%.17g,\"bytes\":%.17g}", exe->program->graph.n_nodes,

@@ -121,7 +121,6 @@ const char *sn_kernel_engine(const sn_kernel *kernel, bool code);
 /* print_kernels.c: one kernel, and all, as text. */
 struct sn_text;
 void sn_kernel_print(struct sn_text *text, size_t number, const sn_kernel *kernel);
-sn_status sn_kernels_text(const sn_kernel *kernels, size_t n, sn_arena *arena, const char **out);
 
 /* Everything a unit touches. */
 typedef struct sn_kernel_run {

@@ -79,10 +79,3 @@ const char *sn_kernel_engine(const sn_kernel *kernel, bool code) {
   default: return "ready";
   }
 }
-
-sn_status sn_kernels_text(const sn_kernel *kernels, size_t n, sn_arena *arena, const char **out) {
-  sn_text t = sn_text_in(arena);
-  for (size_t i = 0; i < n; i++) sn_kernel_print(&t, i, &kernels[i]);
-  *out = t.data ? t.data : "";
-  return t.status;
-}

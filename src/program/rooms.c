@@ -2,26 +2,26 @@
 
 #include "base/size.h"
 
-static sn_status take(sn_env *env, sn_room *room, size_t bytes, size_t *offset) {
+static sn_status take(const sn_program_code *p, sn_room *room, size_t bytes, size_t *offset) {
   *offset = room->bytes;
-  SN_FAIL_IF(env,
-             !sn_size_round_up(bytes, 64, &bytes) ||
+  SN_FAIL_IF(p->arena.env,
+             !sn_size_round_up(bytes, p->groups.target->limits.alignment, &bytes) ||
                  sn_size_add_overflows(room->bytes, bytes, &room->bytes),
              SN_ERR_MEMORY, "plan", "carries and intermediates of a loop are too large");
   return SN_OK;
 }
 
 /* Places for what the rounds write that has none outside. */
-static sn_status take_results(sn_env *env, sn_room *room, const sn_control *c,
-                              const sn_program_code *body, const bool *is_used) {
+static sn_status take_results(sn_room *room, const sn_control *c, const sn_program_code *body,
+                              const bool *is_used) {
   const sn_graph *graph = c->regions[0];
   for (size_t k = 0; k < c->n_results; k++) {
     const size_t bytes = sn_type_bytes(&graph->nodes[graph->outputs[k]].type);
     const bool carry = k < c->n_carries, stays = carry && sn_carry_stays(body, k);
     size_t unused;
     if ((stays || !carry) && is_used[k]) continue;
-    SN_TRY(take(env, room, bytes, carry ? &room->carries[k] : &room->spares[k]));
-    if (carry && !stays) SN_TRY(take(env, room, bytes, &unused));
+    SN_TRY(take(body, room, bytes, carry ? &room->carries[k] : &room->spares[k]));
+    if (carry && !stays) SN_TRY(take(body, room, bytes, &unused));
   }
   return SN_OK;
 }
@@ -37,11 +37,11 @@ sn_status sn_room_of(sn_arena *arena, const sn_program_code *program, const sn_s
   SN_TRY(sn_arena_alloc(arena, c.n_results, sizeof *room->spares, (void **)&room->spares));
   SN_TRY(sn_arena_alloc(arena, c.n_results, sizeof *is_used, (void **)&is_used));
   for (uint32_t i = 0; i < group->n_stores; i++) is_used[group->control.results[i]] = true;
-  SN_TRY(take_results(arena->env, room, &c, step->regions[0], is_used));
-  SN_TRY(take(arena->env, room, 1, &room->test));
+  SN_TRY(take_results(room, &c, step->regions[0], is_used));
+  SN_TRY(take(program, room, 1, &room->test));
   for (uint32_t r = 0; r < c.n_regions; r++)
     if (step->regions[r]->plan.arena_bytes > most) most = step->regions[r]->plan.arena_bytes;
-  return take(arena->env, room, most, &room->arena);
+  return take(program, room, most, &room->arena);
 }
 
 static sn_status find_stays(sn_program_code *p, const sn_step *step, sn_control_flow *flow) {

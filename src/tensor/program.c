@@ -3,7 +3,6 @@
 
 #include "csource/csource.h"
 #include "inspect/graph_json.h"
-#include "jit/listing.h"
 #include "tensor/eval.h"
 #include "tensor/prelude.h"
 #include "tensor/program.h"
@@ -313,11 +312,11 @@ sn_arena *sn_program_listing(sn_program *p) {
 sn_status sn_program_wat(sn_program *p, size_t kernel, const char **out) {
   sn_context *ctx = p->ctx;
   const sn_executable *exe = p->compiled->exe;
-  if (kernel >= exe->n_kernels)
+  if (kernel >= exe->program->n_steps)
     return sn_context_report(ctx, SN_FAIL(&ctx->env, SN_ERR_ARGUMENT, "wat",
-                                          "there is no kernel %zu of %zu", kernel, exe->n_kernels));
-  return sn_context_report(
-      ctx, sn_jit_listing(sn_program_listing(p), ctx->target.fused, &exe->kernels[kernel], out));
+                                          "there is no kernel %zu of %zu", kernel,
+                                          exe->program->n_steps));
+  return sn_context_report(ctx, exe->backend->listing(sn_program_listing(p), exe, kernel, out));
 }
 
 static sn_status write_c(sn_program *p, const sn_executable *exe, const char *name,

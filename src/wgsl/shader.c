@@ -10,48 +10,75 @@ static sn_shader_element element_of(sn_dtype dtype) {
   return dtype == SN_F32 ? SN_ELEMENT_F32 : dtype == SN_I32 ? SN_ELEMENT_I32 : SN_ELEMENT_U32;
 }
 
-static const sn_handle *handle_of(const sn_shader *s, uint32_t value) {
-  return &s->program->handles[value];
+/* The binding with what lies at a place, wherever in it. */
+static uint32_t find_binding(const sn_shader *s, const sn_place_of *at) {
+  for (uint32_t i = 0; i < s->n_bindings; i++) {
+    const sn_shader_binding *b = &s->bindings[i];
+    const bool turns = at->offset != at->turned;
+    if (b->buffer == at->buffer && b->offset == at->offset && b->turned == at->turned &&
+        (!turns || b->level == at->level))
+      return i;
+  }
+  return SN_NONE;
 }
 
 uint32_t sn_shader_binding_of(const sn_shader *s, uint32_t value) {
-  const sn_handle *at = handle_of(s, value);
-  for (uint32_t i = 0; i < s->n_bindings; i++)
-    if (s->bindings[i].buffer == at->buffer && s->bindings[i].offset == at->offset) return i;
-  return SN_NONE;
+  const sn_place_of at = sn_frame_place(s->frame, value);
+  return find_binding(s, &at);
+}
+
+bool sn_shader_is_whole(const sn_shader *s, uint32_t value) {
+  const sn_place_of at = sn_frame_place(s->frame, value);
+  return sn_place_is_whole(&at);
+}
+
+uint32_t sn_shader_bind(sn_shader *s, const sn_place_of *at, sn_dtype dtype, bool writes) {
+  if (!at->bytes) return SN_NONE;
+  if (at->offset + at->bytes > UINT32_MAX || at->turned + at->bytes > UINT32_MAX) {
+    s->status =
+        SN_FAIL(s->arena->env, SN_ERR_UNSUPPORTED, NULL, "the device's buffers end at 4 GiB");
+    return SN_NONE;
+  }
+  uint32_t i = find_binding(s, at);
+  if (i == SN_NONE) {
+    if (s->n_bindings == SN_SHADER_BINDINGS) {
+      s->status =
+          SN_FAIL(s->arena->env, SN_ERR_INTERNAL, NULL, "more buffers than the device binds");
+      return SN_NONE;
+    }
+    i = s->n_bindings++;
+    s->bindings[i] =
+        (sn_shader_binding){.buffer = at->buffer,
+                            .offset = (uint32_t)at->offset,
+                            .writes = at->buffer == s->frame->arena || at->buffer == SN_GATES,
+                            .turned = (uint32_t)at->turned,
+                            .level = at->level};
+    s->elements[i] = element_of(dtype);
+  }
+  sn_shader_binding *b = &s->bindings[i];
+  const uint32_t bytes = (uint32_t)(at->bytes + 3) & ~3u;
+  if (bytes > b->bytes) b->bytes = bytes;
+  if (s->elements[i] != element_of(dtype)) s->elements[i] = SN_ELEMENT_U32;
+  b->writes |= writes;
+  return i;
 }
 
 static sn_status bind(void *user, const sn_touch *touch) {
   sn_shader *s = user;
   const uint32_t value = touch->operand->value;
   if (value == SN_NONE) return SN_OK;
-  const sn_type *type = &s->program->groups.values[value].type;
-  const sn_handle *at = handle_of(s, value);
+  const sn_type *type = &s->frame->program->groups.values[value].type;
+  sn_place_of at = sn_frame_place(s->frame, value);
   if (!sn_type_bytes(type)) return SN_OK;
-  SN_FAIL_IF(s->arena->env, at->offset + at->bytes > UINT32_MAX, SN_ERR_UNSUPPORTED, NULL,
-             "the device's buffers end at 4 GiB");
-  uint32_t i = sn_shader_binding_of(s, value);
-  if (i == SN_NONE) {
-    SN_FAIL_IF(s->arena->env, s->n_bindings == SN_SHADER_BINDINGS, SN_ERR_INTERNAL, NULL,
-               "%s: more buffers than the device binds", s->group->name);
-    i = s->n_bindings++;
-    s->bindings[i] = (sn_shader_binding){.buffer = at->buffer,
-                                         .offset = (uint32_t)at->offset,
-                                         .writes = at->buffer == sn_arena_buffer(s->program)};
-    s->elements[i] = element_of(type->dtype);
-  }
-  sn_shader_binding *b = &s->bindings[i];
-  const uint32_t bytes = (uint32_t)(sn_type_bytes(type) + 3) & ~3u;
-  if (bytes > b->bytes) b->bytes = bytes;
-  if (s->elements[i] != element_of(type->dtype)) s->elements[i] = SN_ELEMENT_U32;
-  b->writes |= sn_touch_writes(touch);
-  return SN_OK;
+  if (!at.bytes) at.bytes = sn_type_bytes(type);
+  sn_shader_bind(s, &at, type->dtype, sn_touch_writes(touch));
+  return s->status;
 }
 
-sn_status sn_shader_begin(sn_arena *arena, const sn_program_code *program, const sn_group *group,
+sn_status sn_shader_begin(sn_arena *arena, const sn_frame *frame, const sn_group *group,
                           sn_shader *s) {
   *s = (sn_shader){.arena = arena,
-                   .program = program,
+                   .frame = frame,
                    .group = group,
                    .declared = sn_text_in(arena),
                    .spoken = {.arena = arena, .functions = sn_text_in(arena)},
@@ -59,7 +86,7 @@ sn_status sn_shader_begin(sn_arena *arena, const sn_program_code *program, const
                    .depth = 1,
                    .threads = {SN_SHADER_THREADS, 1},
                    .groups = {1, 1, 1}};
-  return sn_group_visit(group, bind, s);
+  return group ? sn_group_visit(group, bind, s) : SN_OK;
 }
 
 void sn_shader_stores_bytes(sn_shader *s, uint32_t value) {
@@ -142,6 +169,20 @@ void sn_shader_add_place(const sn_shader *s, sn_text *out, const sn_operand *o, 
   if (!any) sn_text_add(out, "0");
 }
 
+/* The place of an element in what is bound. */
+static const char *bound_place(sn_shader *s, const sn_place_of *at, const char *place) {
+  if (sn_place_is_whole(at)) return place;
+  sn_text t = sn_text_in(s->arena);
+  sn_text_add(&t, "(%s + %lld", place, (long long)at->first);
+  for (int i = 0; i < SN_MAX_NESTING; i++) {
+    if (!at->steps[i]) continue;
+    sn_text_add(&t, " + rounds[%d].%c * %lld", i / 4, "xyzw"[i % 4], (long long)at -> steps[i]);
+    s->asks_rounds = true;
+  }
+  sn_text_add(&t, ")");
+  return sn_shader_text(s, &t);
+}
+
 /* A word of a binding as u32, or as the one type that all of its values have. */
 static void add_word(const sn_shader *s, sn_text *out, uint32_t binding, const char *place) {
   if (s->elements[binding] == SN_ELEMENT_ATOMIC)
@@ -150,15 +191,15 @@ static void add_word(const sn_shader *s, sn_text *out, uint32_t binding, const c
     sn_text_add(out, "b%u[%s]", binding, place);
 }
 
-void sn_shader_add_element(sn_shader *s, sn_text *out, uint32_t value, sn_dtype dtype,
-                           const char *place) {
-  const uint32_t binding = sn_shader_binding_of(s, value);
+void sn_shader_add_bound(sn_shader *s, sn_text *out, uint32_t binding, const sn_place_of *at,
+                         sn_dtype dtype, const char *place) {
   const size_t bytes = sn_dtype_bytes(dtype);
   sn_text inner = sn_text_in(s->arena);
   if (binding == SN_NONE) { /* it has no elements, and nobody comes here */
     sn_spoken_add_value(&s->spoken, out, sn_dtype_wide(dtype) == dtype ? dtype : SN_I32, 0);
     return;
   }
+  place = bound_place(s, at, place);
   if (bytes == 4) {
     const bool same = s->elements[binding] == element_of(dtype);
     if (!same) sn_text_add(out, "bitcast<%s>(", sn_spoken_type(dtype));
@@ -177,6 +218,12 @@ void sn_shader_add_element(sn_shader *s, sn_text *out, uint32_t value, sn_dtype 
               dtype == SN_I8 ? "), u32((%s) & %d) * %du, %du)" : ", u32((%s) & %d) * %du, %du)",
               place, mask, bits, bits);
   sn_text_add(out, dtype == SN_BOOL ? " != 0u)" : dtype == SN_U8 ? ")" : "");
+}
+
+void sn_shader_add_element(sn_shader *s, sn_text *out, uint32_t value, sn_dtype dtype,
+                           const char *place) {
+  const sn_place_of at = sn_frame_place(s->frame, value);
+  sn_shader_add_bound(s, out, find_binding(s, &at), &at, dtype, place);
 }
 
 const char *sn_shader_text(sn_shader *s, const sn_text *t) {
@@ -208,9 +255,15 @@ const char *sn_shader_bits(sn_dtype dtype) {
 
 void sn_shader_store(sn_shader *s, uint32_t value, sn_dtype dtype, const char *place,
                      const char *what) {
-  const uint32_t binding = sn_shader_binding_of(s, value);
+  const sn_place_of at = sn_frame_place(s->frame, value);
+  sn_shader_store_bound(s, find_binding(s, &at), &at, dtype, place, what);
+}
+
+void sn_shader_store_bound(sn_shader *s, uint32_t binding, const sn_place_of *at, sn_dtype dtype,
+                           const char *place, const char *what) {
   const size_t bytes = sn_dtype_bytes(dtype);
   if (binding == SN_NONE) return;
+  place = bound_place(s, at, place);
   if (bytes == 4) {
     const bool same = s->elements[binding] == element_of(dtype);
     sn_shader_line(s, same ? "b%u[%s] = %s;" : "b%u[%s] = bitcast<u32>(%s);", binding, place, what);
@@ -277,6 +330,9 @@ static void add_bindings(const sn_shader *s, sn_text *out) {
   if (s->spoken.n_constants)
     sn_text_add(out, "@group(0) @binding(%u) var<uniform> c: array<vec4<u32>, %zu>;\n",
                 s->n_bindings, (s->spoken.n_constants + 3) / 4);
+  if (s->asks_rounds)
+    sn_text_add(out, "@group(0) @binding(%u) var<uniform> rounds: array<vec4<i32>, %d>;\n",
+                s->n_bindings + (s->spoken.n_constants > 0), SN_MAX_NESTING / 4);
 }
 
 sn_status sn_shader_end(sn_shader *s, const char **text) {

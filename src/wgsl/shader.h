@@ -4,6 +4,7 @@
  *   binding 0 .. n - 1   pieces of memory, each once: values in place share one, as WebGPU lets no two writable bindings
  *                        overlap. Of the arena all are writable: one buffer is either, in a dispatch.
  *   binding n            constants, as bits: a text does not depend on them, so that programs share pipelines
+ *   the next one         the numbers of the rounds under way, where a slice of a stack is touched
  *
  * Invariant: the text names bindings and constants by their numbers alone; equal work has equal text. */
 #ifndef SN_WGSL_SHADER_H
@@ -11,7 +12,7 @@
 
 #include "base/text.h"
 #include "fuse/group_visit.h"
-#include "program/steps.h"
+#include "wgsl/frame.h"
 #include "wgsl/spoken.h"
 
 enum {
@@ -23,9 +24,10 @@ enum {
 
 /* Layout known to js/src/webgpu/programs.ts. */
 typedef struct sn_shader_binding {
-  uint32_t buffer; /* of the program, as sn_handle has it */
+  uint32_t buffer; /* of the program that is run, as sn_handle has it, or SN_GATES */
   uint32_t offset, bytes;
-  uint32_t writes; /* 0 or 1: bound writable */
+  uint32_t writes;        /* 0 or 1: bound writable */
+  uint32_t turned, level; /* the offset in odd rounds of the loop that is so deep, from 0 on */
 } sn_shader_binding;
 
 typedef enum sn_shader_element {
@@ -37,8 +39,8 @@ typedef enum sn_shader_element {
 
 typedef struct sn_shader {
   sn_arena *arena;
-  const sn_program_code *program;
-  const sn_group *group;
+  const sn_frame *frame;
+  const sn_group *group; /* NULL: what control flow needs besides (shader_gate.c) */
   sn_shader_binding bindings[SN_SHADER_BINDINGS];
   sn_shader_element elements[SN_SHADER_BINDINGS];
   uint32_t n_bindings;
@@ -50,12 +52,16 @@ typedef struct sn_shader {
   int depth;
   uint32_t threads[2]; /* of a workgroup */
   uint32_t groups[3];  /* workgroups */
+  bool asks_rounds;    /* for the numbers of the rounds under way */
   sn_status status;
 } sn_shader;
 
-/* Collects the bindings of a group. */
-sn_status sn_shader_begin(sn_arena *arena, const sn_program_code *program, const sn_group *group,
+/* Collects the bindings of a group, if there is one. */
+sn_status sn_shader_begin(sn_arena *arena, const sn_frame *frame, const sn_group *group,
                           sn_shader *s);
+
+/* The binding of a place, for elements of a dtype; SN_NONE: it has none. */
+uint32_t sn_shader_bind(sn_shader *s, const sn_place_of *at, sn_dtype dtype, bool writes);
 
 /* The whole text. */
 sn_status sn_shader_end(sn_shader *s, const char **text);
@@ -82,6 +88,10 @@ void sn_shader_add_place(const sn_shader *s, sn_text *out, const sn_operand *o, 
 void sn_shader_add_element(sn_shader *s, sn_text *out, uint32_t value, sn_dtype dtype,
                            const char *place);
 
+/* The same of a binding, and of what lies in it. */
+void sn_shader_add_bound(sn_shader *s, sn_text *out, uint32_t binding, const sn_place_of *at,
+                         sn_dtype dtype, const char *place);
+
 /* Adds what an operand loads. */
 void sn_shader_add_load(sn_shader *s, sn_text *out, const sn_operand *o, int rank, sn_dtype dtype);
 
@@ -91,11 +101,16 @@ const char *sn_shader_bits(sn_dtype dtype);
 /* A line that stores an expression. Bytes go to memory by themselves, whatever others do to their neighbours. */
 void sn_shader_store(sn_shader *s, uint32_t value, sn_dtype dtype, const char *place,
                      const char *what);
+void sn_shader_store_bound(sn_shader *s, uint32_t binding, const sn_place_of *at, sn_dtype dtype,
+                           const char *place, const char *what);
 
 /* Makes bindings that are written byte by byte atomic: before any load is written. */
 void sn_shader_stores_bytes(sn_shader *s, uint32_t value);
 
 uint32_t sn_shader_binding_of(const sn_shader *s, uint32_t value);
+
+/* Whether a value begins where its binding does. */
+bool sn_shader_is_whole(const sn_shader *s, uint32_t value);
 
 /* ---- shader_body.c --------------------------------------------------------------------------- */
 
@@ -118,5 +133,17 @@ sn_status sn_shader_map(sn_shader *s);
 sn_status sn_shader_row(sn_shader *s);
 sn_status sn_shader_product(sn_shader *s);
 sn_status sn_shader_call(sn_shader *s);
+
+/* ---- shader_gate.c: what control flow needs besides -------------------------------------------- */
+
+/* Copies so many elements. */
+sn_status sn_shader_copy(sn_shader *s, const sn_place_of *from, const sn_place_of *to,
+                         sn_dtype dtype, int64_t count);
+
+/* Opens or closes a gate; its words in `constants` are 0 until sn_gate_words has them. */
+sn_status sn_shader_gate(sn_shader *s, const sn_place_of *test, bool opens_if);
+typedef struct sn_gate_words {
+  uint32_t flag, outer, first, count; /* words of the gates, but for the count of dispatches */
+} sn_gate_words;
 
 #endif

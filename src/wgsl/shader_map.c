@@ -11,12 +11,13 @@ static bool is_contiguous(const sn_group *g, const sn_operand *o) {
 }
 
 /* Elements of the smallest dtype that is stored in a word; 1 where none is smaller, or they lie apart. */
-static int64_t points_of_thread(const sn_group *g) {
+static int64_t points_of_thread(const sn_shader *s) {
+  const sn_group *g = s->group;
   int64_t most = 1;
   for (uint32_t k = 0; k < g->n_stores; k++) {
     const sn_operand *to = &g->stores[k].target;
     const int64_t n = 4 / (int64_t)sn_dtype_bytes(to->dtype);
-    if (n > 1 && !is_contiguous(g, to)) return 1;
+    if (n > 1 && !(is_contiguous(g, to) && sn_shader_is_whole(s, to->value))) return 1;
     if (n > most) most = n;
   }
   return most;
@@ -74,7 +75,7 @@ static sn_status several_points(sn_shader *s, int64_t each) {
 
 sn_status sn_shader_map(sn_shader *s) {
   const sn_group *g = s->group;
-  const int64_t each = points_of_thread(g);
+  const int64_t each = points_of_thread(s);
   if (each > 1) return several_points(s, each);
   for (uint32_t k = 0; k < g->n_stores; k++)
     if (sn_dtype_bytes(g->stores[k].target.dtype) < 4)

@@ -21,7 +21,7 @@ typedef struct tile {
 } tile;
 
 static tile choose(const sn_shader *s, int64_t m, int64_t n) {
-  const bool shares = s->program->groups.target->limits.local_bytes > 0;
+  const bool shares = s->frame->program->groups.target->limits.local_bytes > 0;
   const int64_t least = m < n ? m : n;
   if (shares && least >= 32)
     return (tile){.micro = least >= 64 ? 4 : 2, .width = (least >= 64 ? 4 : 2) * SIDE};

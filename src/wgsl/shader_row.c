@@ -218,7 +218,7 @@ static uint32_t threads_for(int64_t terms) {
 sn_status sn_shader_row(sn_shader *s) {
   const sn_group *g = s->group;
   const int64_t points = sn_group_points(g), terms = sn_group_reduced_points(g);
-  const bool shares = s->program->groups.target->limits.local_bytes > 0;
+  const bool shares = s->frame->program->groups.target->limits.local_bytes > 0;
   const bool alone =
       g->row.ends || terms <= FEW_TERMS || !shares || (points >= MANY_POINTS && !g->row.n_kept);
   make_bytes_atomic(s);

@@ -1,50 +1,56 @@
 #include "wgsl/wgsl.h"
 
-static bool is_empty(const sn_group *g) {
-  if (g->kind == SN_GROUP_CALL) return sn_group_points(g) * g->call.length == 0;
-  return sn_group_points(g) == 0;
+/* ---- what is said of a program ---------------------------------------------------------------- */
+
+static size_t first_of(const sn_device_steps *steps, size_t k) {
+  return k ? steps->ends[k - 1] : 0;
 }
 
-sn_status sn_wgsl_group(sn_arena *arena, const sn_program_code *program, const sn_group *group,
-                        sn_dispatch *out) {
-  sn_env *env = arena->env;
-  sn_shader *s;
-  *out = (sn_dispatch){0};
-  if (is_empty(group)) return SN_OK;
-  SN_FAIL_IF(env, sn_group_points(group) > INT32_MAX, SN_ERR_UNSUPPORTED, NULL,
-             "%s: the device counts up to 2^31 points", group->name);
-  SN_TRY(sn_arena_alloc(arena, 1, sizeof *s, (void **)&s));
-  SN_TRY(sn_shader_begin(arena, program, group, s));
-  switch (group->kind) {
-  case SN_GROUP_MAP: SN_TRY(sn_shader_map(s)); break;
-  case SN_GROUP_REDUCE:
-  case SN_GROUP_ROW: SN_TRY(sn_shader_row(s)); break;
-  case SN_GROUP_CONTRACTION: SN_TRY(sn_shader_product(s)); break;
-  case SN_GROUP_CALL: SN_TRY(sn_shader_call(s)); break;
-  default:
-    return SN_FAIL(env, SN_ERR_UNSUPPORTED, NULL,
-                   "control flow does not run on the device" SN_HINT
-                   "leave device out, and the program runs on the CPU");
+double sn_wgsl_dispatches(const sn_device_steps *steps, size_t k) {
+  double n = 0, times[2 * SN_MAX_NESTING + 1] = {1};
+  int depth = 0;
+  for (size_t i = first_of(steps, k); i < steps->ends[k]; i++) {
+    const sn_device_step *s = &steps->list[i];
+    switch ((sn_device_step_kind)s->kind) {
+    case SN_DEVICE_DISPATCH: n += times[depth]; break;
+    case SN_DEVICE_ROUNDS: times[depth + 1] = times[depth] * s->number, depth++; break;
+    case SN_DEVICE_WHILE: times[depth + 1] = times[depth], depth++; break;
+    case SN_DEVICE_END: depth--; break;
+    }
   }
-  SN_TRY(sn_shader_end(s, &out->text));
-  out->bindings = s->bindings;
-  out->n_bindings = s->n_bindings;
-  out->constants = s->spoken.constants;
-  out->n_constants = (uint32_t)s->spoken.n_constants;
-  memcpy(out->groups, s->groups, sizeof out->groups);
-  return SN_OK;
+  return n;
 }
 
-sn_status sn_wgsl_program(const sn_program_code *program, sn_arena *arena, sn_take_dispatch *take,
-                          void *user) {
-  for (size_t i = 0; i < program->n_steps; i++) {
-    sn_dispatch dispatch;
-    SN_TRY(
-        sn_wgsl_group(arena, program, &program->groups.groups[program->steps[i].group], &dispatch));
-    if (dispatch.text) SN_TRY(take(user, &dispatch));
+static void print_dispatch(sn_text *t, const sn_dispatch *d) {
+  sn_text_add(t, "// %u x %u x %u workgroups", d->groups[0], d->groups[1], d->groups[2]);
+  sn_text_add(t, d->gate ? ", if their gate is open\n" : "\n");
+  for (uint32_t i = 0; i < d->n_bindings; i++) {
+    const sn_shader_binding *b = &d->bindings[i];
+    if (b->buffer == SN_GATES)
+      sn_text_add(t, "// b%u: the gates\n", i);
+    else if (b->turned != b->offset)
+      sn_text_add(t, "// b%u: %u bytes of buffer %u at %u, in odd rounds at %u\n", i, b->bytes,
+                  b->buffer, b->offset, b->turned);
+    else
+      sn_text_add(t, "// b%u: %u bytes of buffer %u at %u\n", i, b->bytes, b->buffer, b->offset);
   }
-  return SN_OK;
+  sn_text_add(t, "%s", d->text);
 }
+
+void sn_wgsl_print(sn_text *t, const sn_device_steps *steps, size_t k) {
+  for (size_t i = first_of(steps, k); i < steps->ends[k]; i++) {
+    const sn_device_step *s = &steps->list[i];
+    switch ((sn_device_step_kind)s->kind) {
+    case SN_DEVICE_DISPATCH: print_dispatch(t, &s->dispatch); break;
+    case SN_DEVICE_ROUNDS: sn_text_add(t, "// %u rounds of {\n", s->number); break;
+    case SN_DEVICE_WHILE: sn_text_add(t, "// while gate %u is open {\n", s->number); break;
+    case SN_DEVICE_END: sn_text_add(t, "// }\n"); break;
+    }
+  }
+  if (!t->data) sn_text_add(t, "// nothing to do\n");
+}
+
+/* ---- what it is made for ---------------------------------------------------------------------- */
 
 sn_target sn_wgsl_target(uint32_t buffers, uint32_t shared_bytes) {
   return (sn_target){

@@ -12,7 +12,7 @@ enum { BUFFERS = 8, SHARED_BYTES = 16 * 1024, MOST = 256 };
 
 static struct {
   int buffers, programs, dispatches, runs, uploads, overlaps, mixed, most_bindings;
-  uint32_t last_buffer, last_program;
+  uint32_t last_buffer, last_program, gate_words, rounds, whiles, ends;
   char *texts[MOST];
   int n_texts;
 } host;
@@ -35,9 +35,14 @@ void sn_gpu_upload(uint32_t to, const void *from, size_t bytes) {
 
 void sn_gpu_copy(uint32_t to, uint32_t from, size_t bytes) { assert_true(to && from && bytes); }
 
-uint32_t sn_gpu_program(void) {
+uint32_t sn_gpu_program(uint32_t gate_words) {
+  host.gate_words = gate_words;
   host.programs++;
   return ++host.last_program;
+}
+
+static bool overlap(uint32_t a, uint32_t a_bytes, uint32_t b, uint32_t b_bytes) {
+  return a < b + b_bytes && b < a + a_bytes;
 }
 
 /* WebGPU's rules for the bindings of a dispatch. */
@@ -50,15 +55,22 @@ static void check_bindings(const sn_dispatch *d) {
       const sn_shader_binding *b = &d->bindings[k];
       if (a->buffer != b->buffer) continue;
       host.mixed += a->writes != b->writes;
-      host.overlaps +=
-          a->writes && a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
+      host.overlaps += a->writes && overlap(a->offset, a->bytes, b->offset, b->bytes);
+      host.overlaps += a->writes && overlap(a->turned, a->bytes, b->turned, b->bytes);
     }
   }
   if ((int)d->n_bindings > host.most_bindings) host.most_bindings = (int)d->n_bindings;
 }
 
-void sn_gpu_dispatch(uint32_t program, const sn_dispatch *d) {
-  assert_true(program && strstr(d->text, "fn main"));
+void sn_gpu_step(uint32_t program, const sn_device_step *step) {
+  const sn_dispatch *d = &step->dispatch;
+  assert_true(program);
+  host.rounds += step->kind == SN_DEVICE_ROUNDS ? step->number : 0;
+  host.whiles += step->kind == SN_DEVICE_WHILE;
+  host.ends += step->kind == SN_DEVICE_END;
+  if (step->kind != SN_DEVICE_DISPATCH) return;
+  assert_non_null(strstr(d->text, "fn main"));
+  assert_true(!d->gate || d->gate + 6 <= host.gate_words);
   host.dispatches++;
   check_bindings(d);
   for (int i = 0; i < 3; i++) assert_in_range(d->groups[i], 1, 65535);
@@ -126,6 +138,43 @@ static void test_bindings_keep_the_rules(void **state) {
   close_device(ctx);
 }
 
+/* A condition in a scan over the rows of x, which is a constant of its body, too; and a loop that tests. */
+static void test_loops_and_conditions(void **state) {
+  (void)state;
+  sn_context *ctx = open_device();
+  enum { N = 5, ROUNDS = 7 };
+  sn_tensor *in[2], *h, *branches[2], *out[2];
+  in[0] = sn_placeholder(ctx, SN_F32, DIMS(N));
+  in[1] = sn_placeholder(ctx, SN_F32, DIMS(N));
+  h = sn_placeholder(ctx, SN_F32, DIMS(N));
+  branches[0] = sn_cumsum(h, 0, false, false);
+  branches[1] = sn_sub(sn_cumsum(h, 0, true, false), sn_scalar(ctx, 1));
+  sn_tensor *x = zeros(ctx, DIMS(ROUNDS, N)), *start = sn_sum(x, 1, false);
+  const sn_traced on_true = {&h, 1, branches, 1}, on_false = {&h, 1, branches + 1, 1};
+  sn_tensor *test = sn_less(sn_sum(in[0], SN_ALL_AXES, false), sn_sum(x, SN_ALL_AXES, false)),
+            *next;
+  assert_int_equal(sn_cond(test, &on_true, &on_false, in, &next), SN_OK);
+  sn_tensor *made[2] = {sn_add(next, in[1]), sn_neg(next)};
+  const sn_traced body = {in, 2, made, 2};
+  sn_tensor *inputs[2] = {sn_cumsum(start, 0, false, false), x};
+  assert_int_equal(sn_scan(ctx, &body, 1, inputs, ROUNDS, true, out), SN_OK);
+  assert_int_equal(sn_eval(out, 2), SN_OK);
+  assert_int_equal(host.rounds, ROUNDS);
+  assert_true(host.gate_words >= 3 + 2 * 6); /* flags, and dispatches of two branches */
+
+  sn_tensor *again = sn_placeholder(ctx, SN_F32, DIMS(N)), *last;
+  sn_tensor *goes_on = sn_less(sn_sum(again, SN_ALL_AXES, false), sn_scalar(ctx, 3)),
+            *grown = sn_cumsum(again, 0, false, false);
+  const sn_traced tests = {&again, 1, &goes_on, 1}, grows = {&again, 1, &grown, 1};
+  assert_int_equal(sn_while(ctx, &tests, &grows, out, &last), SN_OK);
+  assert_int_equal(sn_eval(&last, 1), SN_OK);
+  assert_int_equal(host.whiles, 1);
+  assert_int_equal(host.ends, 2);
+  assert_int_equal(host.overlaps, 0);
+  assert_int_equal(host.mixed, 0);
+  close_device(ctx);
+}
+
 static void test_texts_do_not_depend_on_constants(void **state) {
   (void)state;
   sn_context *ctx = open_device();
@@ -172,6 +221,7 @@ static void test_what_is_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_bindings_keep_the_rules),
+      cmocka_unit_test(test_loops_and_conditions),
       cmocka_unit_test(test_texts_do_not_depend_on_constants),
       cmocka_unit_test(test_what_is_refused),
   };

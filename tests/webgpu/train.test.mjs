@@ -91,3 +91,27 @@ test('a transformer', async () => {
   const text = (seed) => sn.random.uniform(sn.random.key(seed), [4, context], { maxval: letters }).astype('int32');
   await check(net, crossEntropy(net), optim.adamw({ lr: 1e-3 }), [text(1), text(2)]);
 });
+
+for (const kind of ['lstm', 'gru'])
+  test(`a recurrent network: ${kind}`, async () => {
+    const { nn, optim } = sn;
+    const net = nn.sequential(nn[kind](5, 8), nn.linear(8, 3));
+    const loss = (p, x, y) => sn.losses.mse(net.apply(p, x), y);
+    const batch = [sn.random.normal(sn.random.key(1), [4, 12, 5]), sn.random.normal(sn.random.key(2), [4, 12, 3])];
+    await check(net, loss, optim.adamw({ lr: 1e-2 }), batch);
+  });
+
+test('connectionist temporal classification', async () => {
+  const { nn, optim } = sn;
+  const net = nn.linear(6, 5);
+  const labels = sn.tensor([[1, 2, 3], [4, 4, 1]], { dtype: 'int32' });
+  const loss = (p, x) => sn.losses.ctc(net.apply(p, x), labels);
+  await check(net, loss, optim.adamw({ lr: 1e-2 }), [sn.random.normal(sn.random.key(3), [2, 10, 6])]);
+});
+
+test('parts of a batch', async () => {
+  const { nn, optim } = sn;
+  const net = nn.sequential(nn.linear(6, 8), nn.tanh(), nn.linear(8, 3));
+  const batch = [sn.random.normal(sn.random.key(4), [12, 6]), classes(12, 3)];
+  await check(net, crossEntropy(net), optim.adamw({ lr: 1e-2 }), batch, { accumulate: 3 });
+});

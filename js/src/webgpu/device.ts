@@ -2,6 +2,7 @@
 
 import { UnsupportedError, type Device, type DeviceInfo, type WasmSource } from '../index.js';
 import { Buffers } from './buffers.js';
+import { Order } from './order.js';
 import { Programs } from './programs.js';
 import { ReadBack } from './readback.js';
 
@@ -72,21 +73,28 @@ export class GraphicsDevice implements Device {
 
   imports(memory: WebAssembly.Memory): WebAssembly.ModuleImports {
     const device = this.#device!;
-    const buffers = new Buffers(device, memory);
-    const programs = new Programs(device, memory, buffers);
-    this.#readBack = new ReadBack(device, buffers, {
+    const order = new Order();
+    const buffers = new Buffers(device, memory, order);
+    const readBack = new ReadBack(device, buffers, order, {
       lost: () => this.#lost,
       wrong: () => this.#wrong,
     });
+    const refused = (text: string): void => void (this.#wrong ||= text);
+    const programs = new Programs(device, memory, buffers, order, readBack, refused);
+    this.#readBack = readBack;
     return {
       allocate: (bytes: number) => buffers.allocate(bytes >>> 0),
       release: (buffer: number) => buffers.release(buffer),
       upload: (to: number, from: number, bytes: number) => buffers.upload(to, from >>> 0, bytes >>> 0),
       copy: (to: number, from: number, bytes: number) => buffers.copy(to, from, bytes >>> 0),
-      program: () => programs.begin(),
-      dispatch: (program: number, dispatch: number) => programs.add(program, dispatch >>> 0),
+      program: (gateWords: number) => programs.begin(gateWords),
+      step: (program: number, step: number) => programs.add(program, step >>> 0),
       forget: (program: number) => programs.forget(program),
-      run: (program: number, list: number, count: number) => (this.#lost ? 1 : programs.run(program, list >>> 0, count)),
+      run: (program: number, list: number, count: number) => {
+        if (this.#lost) return 1;
+        programs.run(program, list >>> 0, count);
+        return 0;
+      },
     };
   }
 

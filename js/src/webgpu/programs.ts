@@ -1,52 +1,119 @@
-// Programs: dispatches in their order, with pipelines shared by text. A run is one submission: one pass over all dispatches.
+// Programs: steps in their order, with pipelines shared by text, which are made beside what follows. A run is one submission:
+// one pass over all dispatches, loops written out as their rounds. Only a loop that tests what the device computes is cut in
+// several: the device is asked whether it goes on, after 4 rounds, then 8 .. 64; rounds behind its end have no workgroups.
 // What a dispatch binds changes only where the caller's buffers do, so groups of bindings are kept by their buffers.
 
-import type { Buffers } from './buffers.js';
+import type { Buffers, Held } from './buffers.js';
+import type { Order } from './order.js';
+import { Pipelines, type Making } from './pipelines.js';
+import type { ReadBack } from './readback.js';
 
-/** Words of sn_dispatch: text, bindings, how many, constants, how many, workgroups; and of one binding. */
-const DISPATCH_WORDS = 8;
-const BINDING_WORDS = 4;
+/** Words of sn_device_step: kind, number; of sn_dispatch: text, bindings, how many, constants, how many, workgroups, gate, rounds. */
+const STEP_WORDS = 12;
+const BINDING_WORDS = 6;
+/** Kinds of steps. */
+const [DISPATCH, ROUNDS, WHILE] = [0, 1, 2];
+/** The buffer of the gates (src/wgsl/frame.h). */
+const GATES = 0xfffffffe;
+/** Bytes from the numbers of one round to those of the next, and of one. */
+const ROUND_BYTES = 256;
+const ROUND_NUMBERS = 64;
+/** Of a loop that tests: rounds before the device is asked for the first time, and most of them later. */
+const LEAST_ROUNDS_AHEAD = 4;
+const MOST_ROUNDS_AHEAD = 64;
 
 interface Binding {
   /** Of the program, by number. */
   buffer: number;
   offset: number;
+  /** 0: the whole. */
   size: number;
   writes: boolean;
+  /** The offset in odd rounds of the loop at this depth. */
+  turned: number;
+  level: number;
 }
 
 interface Dispatch {
-  pipeline: GPUComputePipeline;
+  kind: 'dispatch';
+  making: Making;
   layout: GPUBindGroupLayout;
   bindings: Binding[];
   constants: GPUBuffer | null;
   groups: [number, number, number];
-  /** Made for these buffers, by number. */
-  made: { key: string; group: GPUBindGroup } | null;
+  /** Word of the gates with its workgroups; 0: behind none. */
+  gate: number;
+  asksRounds: boolean;
+  /** By which rounds are odd; made for these buffers, looked at in this run. */
+  made: GPUBindGroup[];
+  key: string;
+  run: number;
 }
 
+type Step = Dispatch | { kind: 'rounds'; count: number; body: Step[] } | { kind: 'while'; flag: number; body: Step[] };
+
 interface Program {
+  steps: Step[];
   dispatches: Dispatch[];
+  /** Lists that steps are added to, the innermost last. */
+  open: Step[][];
+  gateWords: number;
+  hasWhile: boolean;
+  isReady: boolean;
+  gates: GPUBuffer | null;
+  rounds: GPUBuffer | null;
+}
+
+/** A run as it is written down. */
+interface Encoding {
+  program: Program;
+  buffers: (Held | null)[];
+  encoder: GPUCommandEncoder;
+  pass: GPUComputePassEncoder;
+  pipeline: GPUComputePipeline | null;
+  /** The numbers of the rounds under way, outermost first; where they stand among all, and those counted so far. */
+  levels: number[];
+  at: number;
+  counted: number;
+}
+
+/** Calls note with the numbers of each round there is, in the order in which they are counted. */
+function visitRounds(steps: readonly Step[], levels: number[], note: (levels: readonly number[]) => void): void {
+  for (const step of steps) {
+    if (step.kind === 'while') visitRounds(step.body, levels, note);
+    if (step.kind !== 'rounds') continue;
+    for (let round = 0; round < step.count; round++) {
+      levels.push(round);
+      note(levels);
+      visitRounds(step.body, levels, note);
+      levels.pop();
+    }
+  }
 }
 
 export class Programs {
   readonly #device: GPUDevice;
   readonly #memory: WebAssembly.Memory;
   readonly #buffers: Buffers;
+  readonly #order: Order;
+  readonly #readBack: ReadBack;
+  readonly #pipelines: Pipelines;
   readonly #list: (Program | null)[] = [null]; // number 0 is none
-  /** By what is bound: w, r of memory, c of constants. */
-  readonly #layouts = new Map<string, GPUBindGroupLayout>();
-  /** By text, which tells what it binds. */
-  readonly #pipelines = new Map<string, GPUComputePipeline>();
+  #runs = 0;
 
-  constructor(device: GPUDevice, memory: WebAssembly.Memory, buffers: Buffers) {
+  constructor(device: GPUDevice, memory: WebAssembly.Memory, buffers: Buffers, order: Order, readBack: ReadBack, refused: (text: string) => void) {
     this.#device = device;
     this.#memory = memory;
     this.#buffers = buffers;
+    this.#order = order;
+    this.#readBack = readBack;
+    this.#pipelines = new Pipelines(device, refused);
   }
 
-  begin(): number {
-    return this.#list.push({ dispatches: [] }) - 1;
+  begin(gateWords: number): number {
+    const steps: Step[] = [];
+    const none = { gates: null, rounds: null };
+    return this.#list.push({ steps, dispatches: [], open: [steps], gateWords, hasWhile: false, isReady: false, ...none }) - 1;
   }
 
   #words(at: number, count: number): number[] {
@@ -58,37 +125,7 @@ export class Programs {
     return new TextDecoder().decode(bytes.slice(at, bytes.indexOf(0, at)));
   }
 
-  #layout(bindings: readonly Binding[], hasConstants: boolean): GPUBindGroupLayout {
-    const key = bindings.map(({ writes }) => (writes ? 'w' : 'r')).join('') + (hasConstants ? 'c' : '');
-    let layout = this.#layouts.get(key);
-    if (!layout) {
-      const types = { w: 'storage', r: 'read-only-storage', c: 'uniform' } as const;
-      layout = this.#device.createBindGroupLayout({
-        entries: [...key].map((kind, binding) => ({
-          binding,
-          visibility: GPUShaderStage.COMPUTE,
-          buffer: { type: types[kind as keyof typeof types] },
-        })),
-      });
-      this.#layouts.set(key, layout);
-    }
-    return layout;
-  }
-
-  #pipeline(code: string, layout: GPUBindGroupLayout): GPUComputePipeline {
-    let pipeline = this.#pipelines.get(code);
-    if (!pipeline) {
-      const module = this.#device.createShaderModule({ code });
-      pipeline = this.#device.createComputePipeline({
-        layout: this.#device.createPipelineLayout({ bindGroupLayouts: [layout] }),
-        compute: { module, entryPoint: 'main' },
-      });
-      this.#pipelines.set(code, pipeline);
-    }
-    return pipeline;
-  }
-
-  #constants(words: number[]): GPUBuffer | null {
+  #uniform(words: readonly number[]): GPUBuffer | null {
     if (words.length === 0) return null;
     const size = Math.ceil(words.length / 4) * 16;
     const buffer = this.#device.createBuffer({ size, usage: GPUBufferUsage.UNIFORM, mappedAtCreation: true });
@@ -97,57 +134,197 @@ export class Programs {
     return buffer;
   }
 
-  /** Adds an sn_dispatch to a program. */
-  add(program: number, at: number): void {
-    const [text, bindings, nBindings, constants, nConstants, x, y, z] = this.#words(at, DISPATCH_WORDS) as [
-      number, number, number, number, number, number, number, number,
+  /** Adds an sn_device_step to a program. */
+  add(number: number, at: number): void {
+    const program = this.#list[number]!;
+    const words = this.#words(at, STEP_WORDS);
+    const [kind, count] = words as [number, number];
+    const list = program.open.at(-1)!;
+    if (kind === DISPATCH) {
+      const dispatch = this.#dispatch(words.slice(2));
+      list.push(dispatch);
+      program.dispatches.push(dispatch);
+    } else if (kind === ROUNDS || kind === WHILE) {
+      const body: Step[] = [];
+      list.push(kind === ROUNDS ? { kind: 'rounds', count, body } : { kind: 'while', flag: count, body });
+      program.open.push(body);
+      program.hasWhile ||= kind === WHILE;
+    } else {
+      program.open.pop();
+    }
+  }
+
+  #dispatch(words: readonly number[]): Dispatch {
+    const [text, at, nBindings, constants, nConstants, x, y, z, gate, asksRounds] = words as [
+      number, number, number, number, number, number, number, number, number, number,
     ];
-    const words = this.#words(bindings, nBindings * BINDING_WORDS);
-    const list = Array.from({ length: nBindings }, (_, i): Binding => {
-      const [buffer, offset, size, writes] = words.slice(i * BINDING_WORDS) as [number, number, number, number];
-      return { buffer, offset, size, writes: writes !== 0 };
+    const all = this.#words(at, nBindings * BINDING_WORDS);
+    const bindings = Array.from({ length: nBindings }, (_, i): Binding => {
+      const [buffer, offset, size, writes, turned, level] = all.slice(i * BINDING_WORDS) as [
+        number, number, number, number, number, number,
+      ];
+      return { buffer, offset, size, writes: writes !== 0, turned, level };
     });
-    const layout = this.#layout(list, nConstants > 0);
-    this.#list[program]!.dispatches.push({
-      pipeline: this.#pipeline(this.#text(text), layout),
+    const kinds = `${bindings.map(({ writes }) => (writes ? 'w' : 'r')).join('')}${nConstants > 0 ? 'c' : ''}${asksRounds ? 'd' : ''}`;
+    const layout = this.#pipelines.layout(kinds);
+    return {
+      kind: 'dispatch',
+      making: this.#pipelines.make(this.#text(text), layout),
       layout,
-      bindings: list,
-      constants: this.#constants(this.#words(constants, nConstants)),
+      bindings,
+      constants: this.#uniform(this.#words(constants, nConstants)),
       groups: [x, y, z],
-      made: null,
+      gate,
+      asksRounds: asksRounds !== 0,
+      made: [],
+      key: '',
+      run: 0,
+    };
+  }
+
+  forget(number: number): void {
+    const { dispatches, gates, rounds } = this.#list[number]!;
+    this.#list[number] = null;
+    this.#order.do(() => {
+      for (const { constants } of dispatches) constants?.destroy();
+      gates?.destroy();
+      rounds?.destroy();
     });
   }
 
-  forget(program: number): void {
-    for (const { constants } of this.#list[program]!.dispatches) constants?.destroy();
-    this.#list[program] = null;
+  /** What a program has besides its constants, made before its first run. */
+  #prepare(program: Program): void {
+    if (program.gateWords > 0) {
+      const words = new Uint32Array(program.gateWords);
+      words[0] = 1;
+      for (const { gate, groups } of program.dispatches) if (gate) words.set(groups, gate + 3);
+      const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.INDIRECT | GPUBufferUsage.COPY_SRC;
+      program.gates = this.#device.createBuffer({ size: words.byteLength, usage, mappedAtCreation: true });
+      new Uint32Array(program.gates.getMappedRange()).set(words);
+      program.gates.unmap();
+    }
+    if (program.dispatches.some(({ asksRounds }) => asksRounds)) {
+      const numbers: number[] = new Array<number>(ROUND_BYTES / 4).fill(0);
+      visitRounds(program.steps, [], (levels) => {
+        for (let i = 0; i < ROUND_BYTES / 4; i++) numbers.push(levels[i] ?? 0);
+      });
+      program.rounds = this.#uniform(numbers);
+    }
+    program.isReady = true;
   }
 
-  #group(dispatch: Dispatch, buffers: number[]): GPUBindGroup {
-    const key = dispatch.bindings.map(({ buffer }) => buffers[buffer]).join();
-    if (dispatch.made?.key === key) return dispatch.made.group;
-    const entries: GPUBindGroupEntry[] = dispatch.bindings.map(({ buffer, offset, size }, binding) => ({
+  #group({ program, buffers, levels }: Encoding, dispatch: Dispatch): GPUBindGroup {
+    const { bindings, layout, constants, asksRounds } = dispatch;
+    if (dispatch.run !== this.#runs) {
+      const key = bindings.map(({ buffer }) => buffers[buffer]?.id ?? 0).join();
+      if (key !== dispatch.key) dispatch.made = [];
+      dispatch.key = key;
+      dispatch.run = this.#runs;
+    }
+    let odd = 0;
+    bindings.forEach(({ turned, offset, level }, i) => {
+      if (turned !== offset && levels[level]! % 2 === 1) odd |= 1 << i;
+    });
+    const found = dispatch.made[odd];
+    if (found) return found;
+    const entries = bindings.map(({ buffer, offset, size, turned }, binding): GPUBindGroupEntry => ({
       binding,
-      resource: { buffer: this.#buffers.get(buffers[buffer]!), offset, size },
+      resource:
+        buffer === GATES
+          ? { buffer: program.gates! }
+          : { buffer: buffers[buffer]!.buffer, offset: odd & (1 << binding) ? turned : offset, size },
     }));
-    if (dispatch.constants) entries.push({ binding: entries.length, resource: { buffer: dispatch.constants } });
-    const group = this.#device.createBindGroup({ layout: dispatch.layout, entries });
-    dispatch.made = { key, group };
-    return group;
+    if (constants) entries.push({ binding: entries.length, resource: { buffer: constants } });
+    if (asksRounds) entries.push({ binding: entries.length, resource: { buffer: program.rounds!, size: ROUND_NUMBERS } });
+    return (dispatch.made[odd] = this.#device.createBindGroup({ layout, entries }));
+  }
+
+  #encode(e: Encoding, dispatch: Dispatch): void {
+    const pipeline = dispatch.making.pipeline;
+    if (!pipeline) return; // refused: known to whoever reads
+    if (pipeline !== e.pipeline) e.pass.setPipeline((e.pipeline = pipeline));
+    e.pass.setBindGroup(0, this.#group(e, dispatch), dispatch.asksRounds ? [e.at * ROUND_BYTES] : []);
+    if (dispatch.gate) e.pass.dispatchWorkgroupsIndirect(e.program.gates!, dispatch.gate * 4);
+    else e.pass.dispatchWorkgroups(...dispatch.groups);
+  }
+
+  /** Writes steps down; yields the word of a gate that it has to be told of, whether it is open. */
+  *#walk(e: Encoding, steps: readonly Step[]): Generator<number, void, boolean> {
+    for (const step of steps) {
+      if (step.kind === 'dispatch') this.#encode(e, step);
+      else if (step.kind === 'rounds') yield* this.#rounds(e, step.count, step.body);
+      else yield* this.#while(e, step.flag, step.body);
+    }
+  }
+
+  *#rounds(e: Encoding, count: number, body: readonly Step[]): Generator<number, void, boolean> {
+    const around = e.at;
+    for (let round = 0; round < count; round++) {
+      e.levels.push(round);
+      e.at = ++e.counted;
+      yield* this.#walk(e, body);
+      e.levels.pop();
+    }
+    e.at = around;
+  }
+
+  *#while(e: Encoding, flag: number, body: readonly Step[]): Generator<number, void, boolean> {
+    const { counted } = e;
+    let ahead = LEAST_ROUNDS_AHEAD;
+    do {
+      for (let i = 0; i < ahead; i++) {
+        e.counted = counted; // its rounds have no numbers of their own
+        yield* this.#walk(e, body);
+      }
+      ahead = Math.min(2 * ahead, MOST_ROUNDS_AHEAD);
+    } while (yield flag);
+  }
+
+  #open(e: Pick<Encoding, 'encoder' | 'pass' | 'pipeline'>): void {
+    e.encoder = this.#device.createCommandEncoder();
+    e.pass = e.encoder.beginComputePass();
+    e.pipeline = null;
+  }
+
+  #submit(e: Encoding): void {
+    e.pass.end();
+    this.#device.queue.submit([e.encoder.finish()]);
+  }
+
+  #begin(program: Program, buffers: (Held | null)[]): Encoding {
+    if (!program.isReady) this.#prepare(program);
+    this.#runs++;
+    const e = { program, buffers, levels: [], at: 0, counted: 0 } as unknown as Encoding;
+    this.#open(e);
+    return e;
+  }
+
+  async #runInParts(program: Program, buffers: (Held | null)[]): Promise<void> {
+    await Promise.all(program.dispatches.map(({ making }) => making.over));
+    const e = this.#begin(program, buffers);
+    const walk = this.#walk(e, program.steps);
+    for (let part = walk.next(true); !part.done; ) {
+      this.#submit(e);
+      const flag = await this.#readBack.take(program.gates!, part.value * 4, 4);
+      this.#open(e);
+      part = walk.next(new Uint32Array(flag)[0] !== 0);
+    }
+    this.#submit(e);
+  }
+
+  #runWhole(program: Program, buffers: (Held | null)[]): void {
+    const e = this.#begin(program, buffers);
+    this.#walk(e, program.steps).next(true);
+    this.#submit(e);
   }
 
   /** Submits a program on buffers, by their numbers in a list of the core. */
-  run(program: number, list: number, count: number): number {
-    const buffers = this.#words(list, count);
-    const encoder = this.#device.createCommandEncoder();
-    const pass = encoder.beginComputePass();
-    for (const dispatch of this.#list[program]!.dispatches) {
-      pass.setPipeline(dispatch.pipeline);
-      pass.setBindGroup(0, this.#group(dispatch, buffers));
-      pass.dispatchWorkgroups(...dispatch.groups);
-    }
-    pass.end();
-    this.#device.queue.submit([encoder.finish()]);
-    return 0;
+  run(number: number, list: number, count: number): void {
+    const program = this.#list[number]!;
+    const buffers = this.#words(list, count).map((each) => this.#buffers.get(each));
+    const waits = program.hasWhile || program.dispatches.some(({ making }) => !making.isOver);
+    // Where the device is lost on the way, whoever reads is told.
+    if (waits) this.#order.wait(() => this.#runInParts(program, buffers).catch(() => {}));
+    else this.#order.do(() => this.#runWhole(program, buffers));
   }
 }

@@ -2,6 +2,7 @@
 
 import { SinterError, WorkerError } from '../index.js';
 import type { Buffers } from './buffers.js';
+import type { Order } from './order.js';
 
 const MOST_WAITING = 4;
 
@@ -15,11 +16,13 @@ export class ReadBack {
   readonly #device: GPUDevice;
   readonly #buffers: Buffers;
   readonly #health: Health;
+  readonly #order: Order;
   readonly #waiting: GPUBuffer[] = [];
 
-  constructor(device: GPUDevice, buffers: Buffers, health: Health) {
+  constructor(device: GPUDevice, buffers: Buffers, order: Order, health: Health) {
     this.#device = device;
     this.#buffers = buffers;
+    this.#order = order;
     this.#health = health;
   }
 
@@ -41,13 +44,22 @@ export class ReadBack {
     if (wrong()) throw new SinterError('internal', 'data', `the device refused a shader: ${wrong()}`);
   }
 
-  async read(from: number, bytes: number): Promise<ArrayBuffer> {
-    if (bytes === 0) return new ArrayBuffer(0);
+  /** The first bytes of a buffer, as all that was asked for before leaves them. */
+  read(from: number, bytes: number): Promise<ArrayBuffer> {
+    if (bytes === 0) return Promise.resolve(new ArrayBuffer(0));
+    const { buffer } = this.#buffers.get(from);
+    return new Promise((resolve, reject) => {
+      this.#order.do(() => void this.take(buffer, 0, bytes).then(resolve, reject));
+    });
+  }
+
+  /** The same of a buffer that the core does not know, at once. */
+  async take(from: GPUBuffer, offset: number, bytes: number): Promise<ArrayBuffer> {
     this.#check();
     const size = Math.ceil(bytes / 4) * 4;
     const staging = this.#take(size);
     const encoder = this.#device.createCommandEncoder();
-    encoder.copyBufferToBuffer(this.#buffers.get(from), 0, staging, 0, size);
+    encoder.copyBufferToBuffer(from, offset, staging, 0, size);
     this.#device.queue.submit([encoder.finish()]);
     try {
       await staging.mapAsync(GPUMapMode.READ);
