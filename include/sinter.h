@@ -487,6 +487,7 @@ typedef struct sn_span {
   double begin_ms, end_ms; /* on the clock of sn_profile_now */
   uint32_t kernel;         /* index into the kernel profiles, or one of SN_SPAN_* */
   uint32_t worker;         /* 0: the caller or driver */
+  uint32_t step;           /* the kernel's number in its program, as sn_program_inspection has it */
 } sn_span;
 
 /* Spans that are no kernel's: a whole run of a program, and compiling one. What a worker does not

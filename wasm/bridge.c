@@ -11,7 +11,7 @@
 /* JS reads these structs where they are. */
 _Static_assert(sizeof(void *) == 4 && sizeof(size_t) == 4, "tensors and sizes are 32-bit words");
 _Static_assert(sizeof(sn_kernel_profile) == 48, "layout known to js/src/profile.ts");
-_Static_assert(sizeof(sn_span) == 24, "layout known to js/src/profile.ts");
+_Static_assert(sizeof(sn_span) == 32, "layout known to js/src/profile.ts");
 _Static_assert(offsetof(sn_error, op) == 388 && offsetof(sn_error, n_shapes) == 420 &&
                    sizeof(sn_error_shape) == 72 && offsetof(sn_error, line) == 712 &&
                    offsetof(sn_error, file) == 716 && offsetof(sn_error, hint) == 720,
@@ -77,6 +77,7 @@ static sn_context *failed(void) {
 }
 
 void *sinter_pool(void) { return sn_context_pool(sinter_contexts[0]); }
+void sinter_call(uint32_t number) { context->call = number; }
 void sinter_revive(void) { sn_pool_revive(sn_context_pool(sinter_contexts[0])); }
 const char *sinter_isa(void) { return sn_isa(sinter_contexts[0]); }
 const char *sinter_version(void) { return SN_VERSION; }

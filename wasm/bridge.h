@@ -39,6 +39,8 @@ const char *SN_EXPORT(sinter_isa)(void);
 const char *SN_EXPORT(sinter_version)(void);
 const sn_error *SN_EXPORT(sinter_error_info)(void);
 void SN_EXPORT(sinter_error_clear)(void);
+void SN_EXPORT(sinter_call)(
+    uint32_t number); /* what is made from now on has this number of a call (sn_origin); 0: none */
 void SN_EXPORT(sinter_memory)(void);         /* out: the fields of sn_memory_info */
 size_t SN_EXPORT(sinter_tensor_bytes)(void); /* of the values of live tensors */
 /* out: programs cached, hits, misses, evictions; modules of run-time code alive, their bytes,

@@ -79,6 +79,7 @@ export {
   type StageNode,
   type StageRegion,
 } from './inspect.js';
+export type { SourcePlace } from './calls.js';
 export {
   profile,
   type ChromeTrace,

@@ -5,6 +5,7 @@
 // none. The types below are that text's form, but for the functions.
 
 import { asTensor } from './apply.js';
+import { lookingAtCalls, type SourcePlace } from './calls.js';
 import { checkFunction } from './check.js';
 import { readOptions } from './options.js';
 import { compile } from './jit.js';
@@ -24,6 +25,10 @@ export interface StageNode {
   attrs: string;
   /** The kernel that computes it; null before there are kernels, for what needs none, and in regions. */
   group: number | null;
+  /** The call that made it, or whose derivative it is: its place in Inspection.calls. */
+  call?: number;
+  /** A derivative made it. */
+  derivative?: true;
   /** A derivative makes it again, instead of keeping what the function had made. */
   again?: true;
   /** Of scan, while_loop, cond and functions: the regions that it runs. */
@@ -106,6 +111,8 @@ export interface InspectedKernel {
   again: number | null;
   /** How many of its flops make values again that a derivative needs and a checkpoint did not keep. */
   flopsAgain: number;
+  /** What it computes: nodes of stage 'groups'. */
+  nodes: number[];
   /** Why its inputs were not computed in it. */
   cuts: Cut[];
   /** Buffers, as in memory.blocks. */
@@ -128,6 +135,8 @@ export interface MemoryBlock {
   /** Place in the arena in bytes; null for what lies outside of it. */
   offset: number | null;
   bytes: number;
+  /** The kernel that writes it first; null: none does. */
+  kernel: number | null;
   /** The kernels between which it is in use. */
   first: number;
   last: number;
@@ -183,6 +192,11 @@ export interface InspectedPart {
 export interface Inspection extends InspectedPart {
   /** What depends on captured tensors alone: it runs at the first call, and its results are kept. */
   prelude: InspectedPart | null;
+  /**
+   * Where the calls stand that made the nodes: of each the places on its stack that are not in this package, innermost
+   * first.
+   */
+  calls: SourcePlace[][];
   /** Tracing and all stages; includes the work of recording them. */
   compileMs: number;
   /** The whole program as standalone C11, one function per kernel. name: of the function to call. */
@@ -198,19 +212,26 @@ export interface Inspection extends InspectedPart {
 }
 
 /** What the core writes. */
-type Recorded = Omit<InspectedPart, 'kernels'> & {
-  kernels: Omit<InspectedKernel, 'wat' | 'wgsl' | 'cuts'>[];
+type Recorded = Omit<InspectedPart, 'kernels' | 'memory'> & {
+  kernels: Omit<InspectedKernel, 'wat' | 'wgsl' | 'nodes' | 'cuts'>[];
+  memory: Omit<InspectedMemory, 'blocks'> & { blocks: Omit<MemoryBlock, 'kernel'>[] };
 };
 
 function readPart(program: Program, part: ProgramPart): InspectedPart {
-  const { kernels, ...recorded } = JSON.parse(program.inspection(part)) as Recorded;
+  const { kernels, memory, ...recorded } = JSON.parse(program.inspection(part)) as Recorded;
   const groups = recorded.stages.find(({ name }) => name === 'groups')!;
   const cuts: Cut[][] = kernels.map(() => []);
   for (const edge of groups.edges) if (edge.cut) cuts[groups.nodes[edge.to]!.group!]!.push(edge);
+  const nodes: number[][] = kernels.map(() => []);
+  for (const { id, group } of groups.nodes) if (group !== null) nodes[group]!.push(id);
+  const writers = new Map([...kernels].reverse().flatMap(({ id, writes }) => writes.map((value) => [value, id])));
+  const blocks = memory.blocks.map((block) => ({ ...block, kernel: writers.get(block.value) ?? null }));
   return {
     ...recorded,
+    memory: { ...memory, blocks },
     kernels: kernels.map((kernel) => ({
       ...kernel,
+      nodes: nodes[kernel.id]!,
       cuts: cuts[kernel.id]!,
       wat: () => (kernel.engine === 'wgsl' ? ';; it runs on a graphics processor\n' : program.listing(kernel.id, part)),
       wgsl: () => (kernel.engine === 'wgsl' ? program.listing(kernel.id, part) : '// it runs on the CPU\n'),
@@ -230,15 +251,18 @@ export function inspect<A extends readonly unknown[]>(
   return (...args) => tidy(() => {
     const flat = flatten(args, 'inspect', (array) => asTensor(array, 'inspect'));
     const begin = performance.now();
-    const { program, result } = compile('inspect', (list) => f(...(list as unknown as A)), flat, {
-      ...options,
-      donate: flat.tensors.map(() => false),
-      record: true,
-    });
+    const [{ program, result }, calls] = lookingAtCalls(() =>
+      compile('inspect', (list) => f(...(list as unknown as A)), flat, {
+        ...options,
+        donate: flat.tensors.map(() => false),
+        record: true,
+      }),
+    );
     const compileMs = performance.now() - begin;
     const inspection: Inspection = {
       ...readPart(program, 'program'),
       prelude: program.hasPrelude ? readPart(program, 'prelude') : null,
+      calls: calls(),
       compileMs,
       cSource: (name = 'program') => program.cSource(name),
       jsSource: (name = 'program') => tidy(() => jsSource(program, f, flat.shape, result, name)),

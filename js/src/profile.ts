@@ -31,6 +31,8 @@ export interface Interval {
 export interface Span {
   name: string;
   kind: string;
+  /** The number of the kernel in its program, or in the region of a loop: that of inspect. */
+  step: number;
   /** 0: the caller or the driver. */
   worker: number;
   /** Milliseconds since the profile began. */
@@ -88,8 +90,8 @@ export interface ProfileOptions {
 
 /** Layout of sn_kernel_profile: three addresses, padding, three doubles, two words. */
 const KERNEL_BYTES = 48;
-/** Layout of sn_span: two doubles, two words. */
-const SPAN_BYTES = 24;
+/** Layout of sn_span: two doubles, three words, padding. */
+const SPAN_BYTES = 32;
 /** SN_SPAN_RUN and SN_SPAN_COMPILE, in the place of a kernel's number. */
 const RUN = 0xffffffff;
 const COMPILE = 0xfffffffe;
@@ -136,7 +138,7 @@ function readSpans(rt: Runtime, kernels: readonly KernelProfile[], origin: numbe
     else if (number === COMPILE) recorded.compiles.push({ begin, end });
     else {
       const { name = '', kind = '' } = kernels[number] ?? {};
-      recorded.spans.push({ name, kind, worker: view.getUint32(at + 20, true), begin, end });
+      recorded.spans.push({ name, kind, step: view.getUint32(at + 24, true), worker: view.getUint32(at + 20, true), begin, end });
     }
   }
   return recorded;

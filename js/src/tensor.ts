@@ -6,6 +6,7 @@
 // the garbage collector when there was none.
 
 import { sizeOf } from './axes.js';
+import { isLooking, noteCall } from './calls.js';
 import { carry, checkDevice, deviceOf, here, isElsewhere, type DeviceName } from './device.js';
 import { DisposedError, ShapeError, SinterError, shapeText } from './errors.js';
 import { dtypeFromNumber, dtypeNumber, isHalf, newArray, viewOf, type DType, type TensorData } from './dtype.js';
@@ -321,5 +322,6 @@ Object.defineProperties(Tensor.prototype, {
 
 /** A handle for an address that the core returned; 0 throws the core's error. */
 export function wrap(address: number, meta: Meta | null = null): Tensor {
+  if (isLooking) noteCall();
   return new Tensor(address === 0 ? runtime().check(0) : address, meta);
 }

@@ -1,5 +1,6 @@
 // inspect: the stages of a compile, its kernels and memory, and what the switches do to them.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import * as sn from '../dist/index.js';
 
@@ -138,7 +139,8 @@ test('only inspected programs are recorded, and their programs go back', () => {
   const seen = sn.inspect(f)(x);
   const run = sn.jit(f);
   run(x).dispose();
-  assert.equal(sn.memory().programs, programs + 2);
+  // The cache keeps the one that runs: what is on record tells of one tracing.
+  assert.equal(sn.memory().programs, programs + 1);
   seen.dispose();
   assert.throws(() => seen.cSource(), { name: 'DisposedError' });
   assert.throws(() => seen.kernels[0].wat(), { name: 'DisposedError' });
@@ -180,4 +182,79 @@ test('regions are drawn as boxes, with edges from what they capture', () => {
   assert.match(dot, /\n {2}r0_r0_n\d+ -> r0_n\d+ \[style=dashed\];/); // what the inner one makes
   assert.equal(dot.match(/\{/g).length, dot.match(/\}/g).length);
   seen.dispose();
+});
+
+/** The line of a function's text that has this in it. */
+const lineOf = (f, text) => {
+  const here = readFileSync(new URL(import.meta.url), 'utf8').split('\n');
+  const lines = f.toString().split('\n');
+  const at = here.findIndex((_, i) => lines.every((line, k) => here[i + k]?.includes(line)));
+  return at + 1 + lines.findIndex((line) => line.includes(text));
+};
+
+test('a node knows the call that made it, and a derivative the call it is of, behind every pass', () => {
+  const hidden = (x, w) =>
+    sn.tanh(x.matmul(w));
+  const error = (w, x) => {
+    const h = hidden(x, w);
+    return sn.square(h.sub(0.25)).sum();
+  };
+  const seen = sn.inspect(sn.valueAndGrad(error))(sn.ones([4, 4]), sn.ones([2, 4]));
+  const here = (node) => seen.calls[node.call].filter(({ file }) => file.endsWith('inspect.test.mjs')).map(({ line }) => line);
+  for (const name of ['trace', 'prepare', 'groups']) {
+    const { nodes } = stageOf(seen, name);
+    const tanh = nodes.find(({ op }) => op === 'tanh');
+    assert.deepEqual(here(tanh).slice(0, 2), [lineOf(hidden, 'sn.tanh'), lineOf(error, 'hidden(x, w)')], name);
+    assert.equal(tanh.derivative, undefined, name);
+    const products = nodes.filter(({ op }) => op === 'matmul');
+    assert.equal(products.length, 2, name);
+    assert.deepEqual(products.map(({ derivative = false }) => derivative), [false, true], name);
+    assert.equal(products[0].call, products[1].call, name);
+    // Of tanh: dy (1 - y^2), one call's derivative.
+    assert.ok(nodes.some(({ call, derivative }) => derivative && call === tanh.call), name);
+  }
+});
+
+test('what a loop does in a round knows its call, and so does its derivative', () => {
+  const roll = (x) => {
+    const step = (c) => {
+      const next = sn.sin(c);
+      return [next.mul(c), null];
+    };
+    return sn.scan(step, x, null, { length: 5 })[0].sum();
+  };
+  const seen = sn.inspect(sn.grad(roll))(sn.ones([3]));
+  const { regions } = stageOf(seen, 'groups');
+  const nodes = regions.flatMap((region) => region.nodes);
+  const place = ({ call }) => seen.calls[call].find(({ file }) => file.endsWith('inspect.test.mjs')).line;
+  const sines = nodes.filter(({ op }) => op === 'sin');
+  assert.ok(sines.length > 0);
+  for (const node of sines) assert.equal(place(node), lineOf(roll, 'sn.sin'));
+  const cosine = nodes.find(({ op }) => op === 'cos');
+  assert.deepEqual([place(cosine), cosine.derivative], [lineOf(roll, 'sn.sin'), true]);
+});
+
+test('equal programs at two places each know their own', () => {
+  const one = (x) => x.exp().sum();
+  const two = (x) => x.exp().sum();
+  const lines = [one, two].map((f) => {
+    const { calls, stages } = sn.inspect(f)(sn.ones([7]));
+    return calls[stages[0].nodes.find(({ op }) => op === 'exp').call][0].line;
+  });
+  assert.equal(lines[1], lines[0] + 1);
+  assert.equal(sn.inspect(one)(sn.ones([7])).stages[0].nodes.find(({ op }) => op === 'exp').derivative, undefined);
+});
+
+test('kernels list their nodes, and blocks the kernel that writes them', () => {
+  const { kernels, memory, stages } = sn.inspect(loss, { fusion: false })(...layerArgs());
+  const { nodes } = stages.find(({ name }) => name === 'groups');
+  for (const kernel of kernels) {
+    assert.ok(kernel.nodes.length > 0);
+    for (const id of kernel.nodes) assert.equal(nodes.find((node) => node.id === id).group, kernel.id);
+  }
+  for (const { kind, kernel, value, first } of memory.blocks) {
+    if (kind === 'argument') continue;
+    assert.ok(kernels[kernel].writes.includes(value));
+    assert.equal(kernel, first);
+  }
 });

@@ -285,9 +285,10 @@ static sn_status extend_forward(scan_vjp *v, const sn_argument *arguments, size_
   body.n_outputs += v->n_extras;
   memcpy(attrs, s->attrs, sizeof attrs);
   SN_TRY(sn_site_put_region(s, 0, &body));
-  s->b->again = s->again;
+  const sn_origin outside = s->b->origin;
+  s->b->origin = s->origin;
   v->forward = sn_site_make_node(s, s->x, s->n);
-  s->b->again = false;
+  s->b->origin = outside;
   memcpy(s->attrs, attrs, sizeof attrs);
   return s->b->status;
 }

@@ -17,7 +17,7 @@ sn_status sn_site_begin(sn_site *s, sn_build *b, sn_id id) {
                  .c = b->maker->control(b, id),
                  .n = node.n_inputs,
                  .n_attrs = node.n_attrs,
-                 .again = node.again};
+                 .origin = node.origin};
   memcpy(s->attrs, node.attrs, node.n_attrs * sizeof *s->attrs);
   SN_TRY(sn_arena_alloc(b->arena, s->n, sizeof *x, (void **)&x));
   for (size_t k = 0; k < s->n; k++) x[k] = sn_build_input(b, id, k);
@@ -77,9 +77,9 @@ sn_status sn_site_vjp(sn_site *s, const sn_graph *region, const sn_id *dy, const
   SN_TRY(sn_arena_alloc(arena, s->n, sizeof *wrt, (void **)&dwrt));
   sn_body_begin(&s->m, s->b, arena);
   for (size_t k = 0; k < n_args; k++) s->args[k] = sn_site_same_argument(s, k);
-  s->m.b.again = true;
+  s->m.b.origin.again = true;
   sn_site_inline(s, region);
-  s->m.b.again = false;
+  s->m.b.origin.again = false;
   SN_TRY(s->m.b.status);
   for (size_t k = 0; k < s->c.n_results; k++) {
     if (dy[k] == SN_NONE) continue;

@@ -10,7 +10,7 @@ typedef struct sn_site {
   sn_control c;
   const sn_id *x; /* its inputs, n of them */
   size_t n;
-  bool again; /* it is itself made again */
+  sn_origin origin;
   int64_t attrs[SN_MAX_ATTRS];
   size_t n_attrs;
   sn_body_maker m; /* the region being made */

@@ -157,6 +157,7 @@ static void meet_result(walk *w, sn_id id) {
 static sn_status meet(walk *w, sn_id id) {
   const sn_build_node node = sn_build_node_of(w->b, id);
   bool any = false;
+  sn_build_derive(w->b, id);
   if (sn_op_is_control(node.op)) return meet_control(w, id);
   if (node.op == SN_OP_result && node.n_inputs) { /* a value has let go of them */
     meet_result(w, id);
@@ -193,6 +194,7 @@ static sn_status meet(walk *w, sn_id id) {
 sn_status sn_jvp_nodes(sn_build *b, const sn_id *y, size_t n, const sn_id *wrt, const sn_id *dwrt,
                        size_t n_wrt, sn_id *out) {
   SN_TRY(b->status);
+  const sn_origin outside = b->origin;
   const sn_range range = sn_range_of(y, n, wrt, n_wrt);
   walk w = {.b = b, .first = range.first, .end = range.end};
   const size_t n_forward = w.end - w.first;
@@ -206,6 +208,7 @@ sn_status sn_jvp_nodes(sn_build *b, const sn_id *y, size_t n, const sn_id *wrt, 
   }
   for (sn_id id = w.first; id < w.end; id++)
     if (!w.is_wrt[id - w.first]) SN_TRY(meet(&w, id));
+  b->origin = outside;
   for (size_t i = 0; i < n; i++) {
     const sn_id dy = tangent_of(&w, y[i]);
     out[i] = dy == SN_NONE ? zeros_like(b, y[i]) : dy;

@@ -117,6 +117,7 @@ static sn_status propagate(walk *w, sn_id id) {
 static sn_status meet(walk *w, sn_id id) {
   const sn_id at = id - w->first;
   const sn_op op = sn_build_node_of(w->b, id).op;
+  sn_build_derive(w->b, id);
   if (sn_op_is_control(op)) return w->parts[at] == SN_NONE ? SN_OK : propagate_control(w, id);
   SN_TRY(take_parts(w, id));
   if (w->cotangent[at] == SN_NONE || !w->needs[at] || w->is_wrt[at]) return SN_OK;
@@ -128,6 +129,7 @@ static sn_status meet(walk *w, sn_id id) {
 sn_status sn_vjp_nodes(sn_build *b, const sn_id *y, const sn_id *dy, size_t n, const sn_id *wrt,
                        size_t n_wrt, sn_id *out) {
   SN_TRY(b->status);
+  const sn_origin outside = b->origin;
   const sn_range range = sn_range_of(y, n, wrt, n_wrt);
   walk w = {.b = b, .first = range.first, .end = range.end};
   const size_t n_forward = w.end - w.first;
@@ -142,6 +144,7 @@ sn_status sn_vjp_nodes(sn_build *b, const sn_id *y, const sn_id *dy, size_t n, c
   for (size_t k = 0; k < n; k++)
     if (depends(&w, y[k])) add_to(&w, y[k], dy[k]);
   for (sn_id id = w.end; id-- > w.first;) SN_TRY(meet(&w, id));
+  b->origin = outside;
   for (size_t i = 0; i < n_wrt; i++) {
     sn_type type = *sn_build_type(b, wrt[i]);
     type.dtype = sn_dtype_wide(type.dtype);

@@ -84,6 +84,7 @@ static sn_status meet(walk *w, sn_id id) {
 sn_status sn_vmap_nodes(sn_build *b, const sn_id *y, size_t n, const sn_id *examples,
                         const sn_id *batches, size_t n_examples, int64_t size, sn_id *out) {
   SN_TRY(b->status);
+  const sn_origin outside = b->origin;
   walk w = {.b = b, .range = sn_range_of(y, n, examples, n_examples), .size = size};
   const size_t n_recorded = w.range.end - w.range.first;
   SN_TRY(sn_arena_alloc(b->arena, n_recorded, sizeof(sn_id), (void **)&w.batch));
@@ -92,10 +93,10 @@ sn_status sn_vmap_nodes(sn_build *b, const sn_id *y, size_t n, const sn_id *exam
   for (size_t i = 0; i < n_examples; i++) w.batch[examples[i] - w.range.first] = batches[i];
   for (sn_id id = w.range.first; id < w.range.end; id++)
     if (w.batch[id - w.range.first] == SN_NONE) {
-      b->again = sn_build_node_of(b, id).again;
+      b->origin = sn_build_node_of(b, id).origin;
       SN_TRY(meet(&w, id));
     }
-  b->again = false;
+  b->origin = outside;
   for (size_t k = 0; k < n; k++) out[k] = batch_of(&w, y[k]);
   return b->status;
 }

@@ -85,7 +85,7 @@ static sn_status emit(closing *c, sn_id id, sn_graph *out) {
   SN_TRY(sn_arena_alloc(g->arena, node->n_inputs, sizeof *inputs, (void **)&inputs));
   for (uint32_t k = 0; k < node->n_inputs; k++) inputs[k] = c->map[sn_graph_inputs(g, id)[k]];
   SN_TRY(sn_graph_take_regions(out, g, node->op, sn_graph_attrs(g, id), node->n_attrs, attrs));
-  out->again = node->again;
+  out->origin = node->origin;
   return sn_graph_append(out, node->op, inputs, node->n_inputs, attrs, node->n_attrs, &node->type,
                          &c->map[id]);
 }

@@ -19,7 +19,7 @@ typedef struct sn_build_node {
   sn_op op;
   size_t n_inputs, n_attrs;
   const int64_t *attrs;
-  bool again; /* sn_node.again */
+  sn_origin origin;
 } sn_build_node;
 
 typedef struct sn_maker {
@@ -39,8 +39,8 @@ struct sn_build {
   sn_arena *arena; /* for what is needed on the way */
   sn_graph *graph; /* that nodes are added to; NULL of another maker */
   uint32_t
-      load_flops; /* of the target (target/target.h): what of a loop is stacked, not made again */
-  bool again;     /* what nodes that are added say */
+      load_flops;   /* of the target (target/target.h): what of a loop is stacked, not made again */
+  sn_origin origin; /* of nodes that are added */
   sn_dtype precision; /* to which derivatives are rounded where values were; SN_F32: are not */
   sn_status status;
 };
@@ -56,6 +56,12 @@ static inline sn_build_node sn_build_node_of(const sn_build *b, sn_id x) {
 }
 static inline sn_id sn_build_input(const sn_build *b, sn_id x, size_t k) {
   return b->maker->input(b, x, k);
+}
+
+/* What is made from here on is a derivative of x. */
+static inline void sn_build_derive(sn_build *b, sn_id x) {
+  b->origin.call = sn_build_node_of(b, x).origin.call;
+  b->origin.derivative = true;
 }
 
 sn_id sn_build_op(sn_build *b, sn_op op, const sn_id *inputs, size_t n_inputs, const int64_t *attrs,

@@ -3,7 +3,7 @@
 
 static sn_status add(sn_build *b, sn_op op, const sn_id *inputs, size_t n_inputs,
                      const int64_t *attrs, size_t n_attrs, const sn_type *type, sn_id *out) {
-  b->graph->again = b->again;
+  b->graph->origin = b->origin;
   return sn_graph_add(b->graph, op, inputs, n_inputs, attrs, n_attrs, type, out);
 }
 
@@ -11,7 +11,7 @@ static const sn_type *type(const sn_build *b, sn_id id) { return &b->graph->node
 
 static sn_build_node node(const sn_build *b, sn_id id) {
   const sn_node *n = sn_graph_node(b->graph, id);
-  return (sn_build_node){n->op, n->n_inputs, n->n_attrs, sn_graph_attrs(b->graph, id), n->again};
+  return (sn_build_node){n->op, n->n_inputs, n->n_attrs, sn_graph_attrs(b->graph, id), n->origin};
 }
 
 static sn_id input(const sn_build *b, sn_id id, size_t k) {

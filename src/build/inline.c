@@ -29,7 +29,7 @@ sn_status sn_build_inline(sn_build *b, const sn_graph *region, const sn_id *args
   int64_t attrs[SN_MAX_ATTRS];
   sn_id *inputs = NULL;
   size_t capacity = 0;
-  const bool again = b->again;
+  const sn_origin outside = b->origin;
   for (sn_id id = 0; id < region->n_nodes; id++) {
     const sn_node *node = sn_graph_node(region, id);
     if (node->op == SN_OP_input) {
@@ -40,9 +40,11 @@ sn_status sn_build_inline(sn_build *b, const sn_graph *region, const sn_id *args
         sn_arena_reserve(b->arena, (void **)&inputs, &capacity, 0, node->n_inputs, sizeof *inputs));
     for (uint32_t k = 0; k < node->n_inputs; k++) inputs[k] = map[sn_graph_inputs(region, id)[k]];
     SN_TRY(name_regions(b, region, id, attrs));
-    b->again = again || node->again;
+    b->origin = node->origin;
+    b->origin.again |= outside.again;
+    b->origin.derivative |= outside.derivative;
     map[id] = sn_build_op(b, node->op, inputs, node->n_inputs, attrs, node->n_attrs, &node->type);
-    b->again = again;
+    b->origin = outside;
     SN_TRY(b->status);
   }
   return SN_OK;

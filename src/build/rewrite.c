@@ -26,7 +26,7 @@ sn_status sn_rewrite_graph(const sn_graph *from, sn_graph *to, sn_arena *arena, 
     if (keep && !keep[id]) continue;
     SN_TRY(map_inputs(&r, id, &inputs, &capacity));
     const sn_node *node = sn_graph_node(from, id);
-    to->again = r.to.again = node->again;
+    to->origin = r.to.origin = node->origin;
     sn_id replaced = rule ? rule(&r, id, inputs) : SN_NONE;
     SN_TRY(r.to.status);
     if (replaced == SN_NONE) {
@@ -39,7 +39,7 @@ sn_status sn_rewrite_graph(const sn_graph *from, sn_graph *to, sn_arena *arena, 
     }
     r.map[id] = replaced;
   }
-  to->again = false;
+  to->origin = (sn_origin){0};
   SN_TRY(sn_arena_alloc(arena, from->n_outputs, sizeof *to->outputs, (void **)&to->outputs));
   to->n_outputs = from->n_outputs;
   for (size_t i = 0; i < from->n_outputs; i++) to->outputs[i] = r.map[from->outputs[i]];

@@ -69,7 +69,7 @@ sn_status sn_graph_append(sn_graph *g, sn_op op, const sn_id *inputs, size_t n_i
   sn_node node = {.op = op,
                   .n_inputs = (uint32_t)n_inputs,
                   .n_attrs = (uint32_t)n_attrs,
-                  .again = g->again,
+                  .origin = g->origin,
                   .type = *type};
   for (int i = type->rank; i < SN_MAX_RANK; i++) node.type.dims[i] = 0;
   node.hash = sn_node_hash(op, &node.type, inputs, n_inputs, attrs, n_attrs);

@@ -21,22 +21,29 @@
 typedef uint32_t sn_id;
 #define SN_NONE UINT32_MAX
 
+/* Where a value comes from. Equal nodes may differ in it; adding a node that exists already keeps that one's. */
+typedef struct sn_origin {
+  uint32_t
+      call; /* of the public call that made it, or whose derivative it is (sn_context.call); 0: nobody looked */
+  bool derivative; /* of what that call made */
+  bool again;      /* a derivative makes this value again, which the function had made */
+} sn_origin;
+
 typedef struct sn_node {
   sn_op op;
   uint32_t n_inputs, n_attrs;
   uint32_t first_input; /* into graph->edges */
   uint32_t first_attr;  /* into graph->attrs */
   uint32_t hash;
-  bool
-      again; /* a derivative makes this value again, which the function had made; equal nodes may differ in it */
+  sn_origin origin;
   sn_type type;
 } sn_node;
 
 typedef struct sn_graph {
   sn_arena *arena;
   sn_env *env;
-  bool share; /* hash-consing on */
-  bool again; /* what nodes that are added now say */
+  bool share;       /* hash-consing on */
+  sn_origin origin; /* of nodes that are added now */
 
   sn_node *nodes;
   size_t n_nodes, cap_nodes;

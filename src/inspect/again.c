@@ -24,7 +24,8 @@ static bool is_view(const count *c, sn_id id) {
 
 static bool is_again(const count *c, sn_id id) {
   const sn_node *node = sn_graph_node(&c->p->graph, id);
-  return node->op == SN_OP_result ? is_again(c, *sn_graph_inputs(&c->p->graph, id)) : node->again;
+  return node->op == SN_OP_result ? is_again(c, *sn_graph_inputs(&c->p->graph, id))
+                                  : node->origin.again;
 }
 
 /* A slice of a stack: argument number k of a loop's body. */
@@ -59,8 +60,8 @@ static void count_values(count *c) {
     if (c->source[id] != id || node->op == SN_OP_result) continue;
     for (uint32_t k = 0; k < node->n_inputs; k++) {
       const sn_id x = c->source[inputs[k]];
-      if (node->again && !is_again(c, x)) keep(c, x);
-      if (!node->again && is_again(c, x)) drop(c, x);
+      if (node->origin.again && !is_again(c, x)) keep(c, x);
+      if (!node->origin.again && is_again(c, x)) drop(c, x);
     }
   }
 }
@@ -122,7 +123,7 @@ static sn_status count_kernels(count *c) {
     const sn_step *step = &c->p->steps[i];
     const uint32_t repeated = groups->again ? groups->again[i] : SN_NONE;
     const uint32_t k = repeated == SN_NONE ? i : repeated;
-    if (step->kind == SN_STEP_CONTROL && !g->nodes[groups->groups[i].control.node].again)
+    if (step->kind == SN_STEP_CONTROL && !g->nodes[groups->groups[i].control.node].origin.again)
       SN_TRY(count_regions(c, step, &flops[i]));
     else if (all[k] > 0)
       flops[i] = groups->groups[i].flops * again[k] / all[k];

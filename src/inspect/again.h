@@ -1,5 +1,5 @@
 /* again.h - what derivatives make again instead of keeping it, for sn_program_inspection: the bodies of checkpoints and the
- * branches of conditions, as far as nodes say so (sn_node.again). */
+ * branches of conditions, as far as nodes say so (sn_origin.again). */
 #ifndef SN_INSPECT_AGAIN_H
 #define SN_INSPECT_AGAIN_H
 

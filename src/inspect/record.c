@@ -70,7 +70,9 @@ static void add_node(sn_text *t, const sn_graph *g, sn_id id, const sn_groups *g
     sn_text_add(t, "\",\"group\":%u", groups->kernel_of[id]);
   else
     sn_text_add(t, "\",\"group\":null");
-  if (node->again) sn_text_add(t, ",\"again\":true");
+  if (node->origin.call) sn_text_add(t, ",\"call\":%u", node->origin.call);
+  if (node->origin.derivative) sn_text_add(t, ",\"derivative\":true");
+  if (node->origin.again) sn_text_add(t, ",\"again\":true");
   if (sn_op_is_control(node->op)) add_control(t, g, id);
   sn_text_add(t, "}");
 }

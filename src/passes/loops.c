@@ -253,7 +253,7 @@ static sn_status copy_node(remake *m, sn_id id, sn_graph *to, const sn_id *map, 
   SN_TRY(sn_arena_alloc(body->arena, node->n_inputs, sizeof *inputs, (void **)&inputs));
   for (uint32_t k = 0; k < node->n_inputs; k++) inputs[k] = map[sn_graph_inputs(body, id)[k]];
   SN_TRY(sn_graph_take_regions(to, body, node->op, sn_graph_attrs(body, id), node->n_attrs, attrs));
-  to->again = node->again;
+  to->origin = node->origin;
   return sn_graph_append(to, node->op, inputs, node->n_inputs, attrs, node->n_attrs, &node->type,
                          out);
 }
@@ -349,7 +349,7 @@ static sn_status sink(remake *m, sn_id given, int most, sn_id *out) {
   if (!most) return add_input(m, ROLE_CONST, &node->type, given, out);
   for (uint32_t k = 0; k < node->n_inputs; k++)
     SN_TRY(sink(m, sn_graph_inputs(g, given)[k], most - 1, &inputs[k]));
-  m->body.again = node->again;
+  m->body.origin = node->origin;
   return sn_graph_append(&m->body, node->op, inputs, node->n_inputs, sn_graph_attrs(g, given),
                          node->n_attrs, &node->type, out);
 }
@@ -424,7 +424,7 @@ static sn_status remake_loop(sn_rewrite *r, family *f, const sn_id *x) {
   int64_t attrs[] = {0, m.n_of[ROLE_CARRY], m.n_of[ROLE_STACK], m.c.length, m.c.reverse};
   SN_TRY(sn_graph_add_region(r->to.graph, &m.body, &attrs[0]));
   const sn_type type = sn_control_type();
-  r->to.graph->again = r->to.again;
+  r->to.graph->origin = r->to.origin;
   return sn_graph_append(r->to.graph, SN_OP_scan, m.inputs, m.n_inputs, attrs, 5, &type, &f->node);
 }
 

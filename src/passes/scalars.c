@@ -218,7 +218,7 @@ static void take_node(taking *t, sn_id id) {
   const sn_node *node = sn_graph_node(t->from, id);
   sn_id *out = t->parts + t->first[id];
   if (is_input(t->from, id)) return;
-  t->to.again = node->again;
+  t->to.origin = node->origin;
   switch (sn_op_describe(node->op)->kind) {
   case SN_CLASS_LEAF: take_leaf(t, id, out); break;
   case SN_CLASS_VIEW:
@@ -267,7 +267,7 @@ sn_status sn_pass_scalars(const sn_pass_context *context, const sn_graph *from, 
   to->n_arguments = from->n_arguments;
   for (sn_id id = 0; id < from->n_nodes; id++)
     if (live[id]) take_node(&t, id);
-  t.to.again = false;
+  t.to.origin = (sn_origin){0};
   SN_TRY(sn_arena_alloc(target, from->n_outputs, sizeof *to->outputs, (void **)&to->outputs));
   to->n_outputs = from->n_outputs;
   for (size_t i = 0; i < from->n_outputs; i++) to->outputs[i] = put_together(&t, from->outputs[i]);

@@ -77,14 +77,14 @@ bool sn_executable_forget(sn_executable *exe) {
 typedef struct timed_run {
   sn_kernel_run run;
   sn_profiler *profiler;
-  uint32_t row;
+  uint32_t row, step;
 } timed_run;
 
 static void timed_units(void *arg, int64_t begin, int64_t end, int worker) {
   timed_run *t = arg;
   const double start = sn_host_now_ms();
   sn_kernel_units(&t->run, begin, end, worker);
-  sn_profiler_span(t->profiler, worker, t->row, start, sn_host_now_ms());
+  sn_profiler_span(t->profiler, worker, t->row, t->step, start, sn_host_now_ms());
 }
 
 static int workers_for(const sn_stage *stage, int available) {
@@ -180,7 +180,8 @@ static bool run_stage(const walk *w, const sn_kernel *kernel, int stage, sn_stat
   void *arg = &t.run;
   if (run->profiler && run->profiler->on) {
     t.profiler = run->profiler;
-    t.row = exe->profile_rows[w->run->place.kernel];
+    t.step = (uint32_t)w->run->place.kernel;
+    t.row = exe->profile_rows[t.step];
     run->profiler->dispatch++;
     fn = timed_units;
     arg = &t;

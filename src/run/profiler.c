@@ -63,15 +63,17 @@ static void append(const sn_profiler *p, sn_worker_spans *l, sn_span span) {
 }
 
 void sn_profiler_interval(sn_profiler *p, uint32_t what, double begin, double end) {
-  append(p, &p->workers[p->n_workers + (what == SN_SPAN_COMPILE)], (sn_span){begin, end, what, 0});
+  append(p, &p->workers[p->n_workers + (what == SN_SPAN_COMPILE)],
+         (sn_span){.begin_ms = begin, .end_ms = end, .kernel = what});
 }
 
-void sn_profiler_span(sn_profiler *p, int worker, uint32_t row, double begin, double end) {
+void sn_profiler_span(sn_profiler *p, int worker, uint32_t row, uint32_t step, double begin,
+                      double end) {
   sn_worker_spans *l = &p->workers[worker];
   if (l->used && l->dispatch == p->dispatch) {
     l->spans[l->used - 1].end_ms = end;
     return;
   }
-  append(p, l, (sn_span){begin, end, row, (uint32_t)worker});
+  append(p, l, (sn_span){begin, end, row, (uint32_t)worker, step});
   if (!l->lost) l->dispatch = p->dispatch; /* a lost span is not joined to the last one kept */
 }

@@ -38,7 +38,8 @@ sn_status sn_profiler_register(sn_profiler *p, const char *name, const char *kin
 /* A run (SN_SPAN_RUN) or a compile (SN_SPAN_COMPILE) took from begin to end. */
 void sn_profiler_interval(sn_profiler *p, uint32_t what, double begin, double end);
 
-/* A worker was busy with kernel row from begin to end, as part of the current dispatch. */
-void sn_profiler_span(sn_profiler *p, int worker, uint32_t row, double begin, double end);
+/* A worker was busy with kernel row, number step of its program, from begin to end, as part of the current dispatch. */
+void sn_profiler_span(sn_profiler *p, int worker, uint32_t row, uint32_t step, double begin,
+                      double end);
 
 #endif

@@ -106,7 +106,9 @@ static sn_status add(sn_build *b, sn_op op, const sn_id *inputs, size_t n_inputs
   SN_TRY(find(tb, op, &type, inputs, n_inputs, attrs, n_attrs, out, &slot, &hash));
   if (*out != SN_NONE) return SN_OK;
   SN_TRY(sn_tensor_new(tb->ctx, op, from, n_inputs, attrs, n_attrs, &type, &t));
-  t->again = b->again;
+  const uint32_t call = t->origin.call;
+  t->origin = b->origin;
+  if (!t->origin.call) t->origin.call = call;
   const sn_status status = append(tb, t);
   if (status) {
     sn_release(t);
@@ -123,7 +125,7 @@ static const sn_type *type_of(const sn_build *b, sn_id id) {
 
 static sn_build_node node_of(const sn_build *b, sn_id id) {
   const sn_tensor *t = ((const sn_tensor_build *)b)->tensors[id];
-  return (sn_build_node){t->op, t->n_inputs, t->n_attrs, t->attrs, t->again};
+  return (sn_build_node){t->op, t->n_inputs, t->n_attrs, t->attrs, t->origin};
 }
 
 static sn_control control_of(const sn_build *b, sn_id id) {

@@ -102,7 +102,8 @@ static sn_status compile_new(sn_context *ctx, const sn_graph *traced,
 sn_status sn_compile_cached(sn_context *ctx, const sn_graph *traced,
                             const sn_compile_options *options, sn_compiled **out) {
   const uint32_t hash = sn_graph_hash(traced), switches = switches_of(ctx, options);
-  for (size_t i = 0; i < ctx->n_cached; i++) {
+  /* What is on record tells of these tensors, not of equal ones. */
+  for (size_t i = 0; i < ctx->n_cached && !options->record; i++) {
     sn_compiled *c = ctx->cache[i];
     if (c->hash != hash || c->switches != switches || c->memory_budget != options->memory_budget ||
         !same_donation(c, options->donate) || !sn_graph_equal(&c->key, traced))
@@ -127,7 +128,7 @@ sn_status sn_compile_cached(sn_context *ctx, const sn_graph *traced,
     return status;
   }
   ctx->misses++;
-  insert(ctx, c);
+  if (!options->record) insert(ctx, c);
   *out = c;
   return SN_OK;
 }

@@ -39,9 +39,11 @@ sn_status sn_context_accept(sn_context *ctx, sn_tensor *const *tensors, size_t n
   for (size_t i = 0; i < n; i++) {
     if (!tensors[i]) return sn_context_missing(ctx);
     if (tensors[i]->ctx != ctx)
-      return sn_context_report(
-          ctx, SN_FAIL(&ctx->env, SN_ERR_ARGUMENT, NULL, "%s %zu is of another context, or on another device" SN_HINT
-                                          "bring it over first: x.to(device)", what, i));
+      return sn_context_report(ctx,
+                               SN_FAIL(&ctx->env, SN_ERR_ARGUMENT, NULL,
+                                       "%s %zu is of another context, or on another device" SN_HINT
+                                       "bring it over first: x.to(device)",
+                                       what, i));
   }
   return SN_OK;
 }
@@ -97,6 +99,7 @@ sn_status sn_tensor_new(sn_context *ctx, sn_op op, sn_tensor *const *inputs, siz
   sn_tensor *t;
   SN_TRY(new_blank(ctx, type, &t));
   t->op = op;
+  t->origin.call = ctx->call;
   const sn_status status = fill(ctx, t, inputs, n_inputs, attrs, n_attrs);
   if (status) {
     free_tensor(t);

@@ -28,10 +28,10 @@ struct sn_tensor {
   sn_tensor_state state;
   sn_op op;
   sn_type type;
-  bool weak;      /* a bare number: takes the dtype of what it meets */
-  bool tracked;   /* depends on an sn_variable: keeps its inputs after evaluation */
-  bool again;     /* sn_node.again */
-  bool traced;    /* depends on a placeholder: cannot be evaluated by itself */
+  bool weak;    /* a bare number: takes the dtype of what it meets */
+  bool tracked; /* depends on an sn_variable: keeps its inputs after evaluation */
+  bool traced;  /* depends on a placeholder: cannot be evaluated by itself */
+  sn_origin origin;
   uint32_t depth; /* longest way to a leaf, for automatic evaluation */
   uint32_t n_inputs, n_attrs;
   sn_tensor **inputs; /* = few_inputs, or a block of its own */
@@ -95,10 +95,11 @@ struct sn_context {
   size_t n_tensors;
   sn_tensor *newest;    /* of the live tensors */
   size_t settled_bytes; /* of values when the last evaluation ended; more have come since */
+  uint32_t call; /* number of the public call under way, where somebody looks (sn_origin); else 0 */
   uint64_t mark;
   sn_tensor **scope; /* noted references, NULL marks the begin of a scope */
   size_t n_scope, cap_scope;
-  sn_dtype precision; /* of products that are recorded, see sn_set_precision; SN_F32: as given */
+  sn_dtype precision;   /* of products that are recorded, see sn_set_precision; SN_F32: as given */
   const char *composed; /* public name of the composition under way (compose.h), or NULL */
 };
 

@@ -24,6 +24,7 @@ static sn_status add_argument(tracing *w, sn_tensor *t) {
                        sizeof *tr->arguments));
   const int64_t number = (int64_t)tr->n_arguments;
   sn_id id;
+  tr->graph.origin = t->origin;
   SN_TRY(sn_graph_append(&tr->graph, SN_OP_input, NULL, 0, &number, 1, &t->type, &id));
   tr->arguments[tr->n_arguments++] = t;
   sn_visit(w->ctx, t, id);
@@ -51,7 +52,7 @@ static sn_status finish(void *user, sn_tensor *t) {
     attrs = numbered;
   }
   SN_TRY(sn_input_ids(w->arena, t, few, &inputs));
-  w->trace->graph.again = t->again;
+  w->trace->graph.origin = t->origin;
   SN_TRY(sn_graph_append(&w->trace->graph, t->op, inputs, t->n_inputs, attrs, t->n_attrs, &t->type,
                          &id));
   sn_visit(w->ctx, t, id);

@@ -34,6 +34,7 @@ static sn_status note_outside(tracing *w, sn_tensor *t, bool visit) {
 
 static sn_status add_argument(tracing *w, size_t number, const sn_type *type, sn_id *out) {
   const int64_t attr = (int64_t)number;
+  w->graph->origin = (sn_origin){0};
   return sn_graph_append(w->graph, SN_OP_input, NULL, 0, &attr, 1, type, out);
 }
 
@@ -56,6 +57,7 @@ static sn_status bring_in(tracing *w, sn_tensor *t, sn_id *out) {
     return SN_OK;
   }
   const bool lazy = t->state == SN_TENSOR_LAZY;
+  w->graph->origin = t->origin;
   if (lazy && t->op == SN_OP_constant) {
     SN_TRY(sn_graph_append(w->graph, t->op, NULL, 0, t->attrs, t->n_attrs, &t->type, out));
   } else if (lazy && t->op == SN_OP_broadcast && t->inputs[0]->op != SN_OP_broadcast) {
@@ -95,7 +97,7 @@ static sn_status finish(void *user, sn_tensor *t) {
   }
   int64_t attrs[SN_MAX_ATTRS];
   SN_TRY(sn_regions_number(w->graph, t->op, t->attrs, t->n_attrs, attrs));
-  w->graph->again = t->again;
+  w->graph->origin = t->origin;
   SN_TRY(sn_graph_append(w->graph, t->op, inputs, t->n_inputs, attrs, t->n_attrs, &t->type, &id));
   sn_visit(w->ctx, t, id);
   return SN_OK;

@@ -21,6 +21,7 @@ export interface Exports extends FunctionExports, DeviceExports {
   sinter_version(): number;
   sinter_error_info(): number;
   sinter_error_clear(): void;
+  sinter_call(number: number): void;
   sinter_memory(): void;
   sinter_tensor_bytes(): number;
   sinter_caches(): void;

@@ -6,8 +6,10 @@ export type { MemoryBlock, Stage, StageControl, StageEdge, StageGraph, StageNode
 
 export type Kernel = Omit<InspectedKernel, 'wat'>;
 
-export interface Report extends Omit<Inspection, 'kernels' | 'prelude' | 'cSource' | 'jsSource' | 'dispose'> {
+export interface Report extends Omit<Inspection, 'kernels' | 'prelude' | 'calls' | 'cSource' | 'jsSource' | 'dispose'> {
   kernels: Kernel[];
+  /** Of each call the lines of the program on its stack, innermost first. */
+  lines: number[][];
 }
 
 /** The last stage whose nodes are values, and the one in which they know their kernels. */

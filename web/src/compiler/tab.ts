@@ -17,6 +17,8 @@ import { ProblemError } from './rpc.ts';
 import { CodeView } from './views/code-view.ts';
 import { Editor } from './views/editor.ts';
 import { KernelsView } from './views/kernels.ts';
+import { Selection } from './selection.ts';
+import { linkedLines } from './views/linked-lines.ts';
 import { MemoryView } from './views/memory.ts';
 import { SourceView } from './views/source.ts';
 import { StagesView } from './views/stages.ts';
@@ -31,6 +33,7 @@ export interface Surroundings {
 }
 
 export class CompilerTab {
+  private readonly selection = new Selection();
   private readonly editor: Editor;
   private readonly stages: StagesView;
   private readonly kernels: KernelsView;
@@ -52,10 +55,10 @@ export class CompilerTab {
     private readonly surroundings: Surroundings,
   ) {
     root.innerHTML = panel;
-    this.editor = new Editor(element('program-editor'), javascript(), () => this.edited());
-    this.stages = new StagesView(new CodeView(element('stage-text'), 'The stage as text'));
-    this.kernels = new KernelsView(new CodeView(element('kernel-code'), 'Code of the kernel'), (kernel) => this.lab.wat(kernel));
-    this.memory = new MemoryView();
+    this.editor = new Editor(element('program-editor'), [javascript(), linkedLines(this.selection)], () => this.edited());
+    this.stages = new StagesView(new CodeView(element('stage-text'), 'The stage as text'), this.selection);
+    this.kernels = new KernelsView(new CodeView(element('kernel-code'), 'Code of the kernel'), (kernel) => this.lab.wat(kernel), this.selection);
+    this.memory = new MemoryView(this.selection);
     this.sources = {
       'view-js': new SourceView(
         { id: 'js', label: 'The program as JavaScript', language: 'js', file: 'program.js', type: 'text/javascript' },
@@ -139,6 +142,7 @@ export class CompilerTab {
       bytes(report.bytes),
     ];
     setText(element('compile-summary'), parts.join(' · '));
+    this.selection.open(report);
     this.stages.show(report);
     this.kernels.show(report);
     this.memory.show(report);
@@ -173,6 +177,7 @@ export class CompilerTab {
 
   private chooseView(view: string): void {
     this.view = view;
+    if (view === 'view-stages') this.stages.opened();
     if (this.report !== null) void this.sources[view]?.show(this.report);
   }
 

@@ -73,7 +73,7 @@ function put(whole: Scene, part: Scene, x: number, y: number): void {
   whole.widths = join(whole.widths, part.widths);
   whole.heights = join(whole.heights, part.heights);
   whole.boxes.push(...part.boxes);
-  whole.lines.push(...part.lines.map(({ from, to, cut }) => ({ from: from + first, to: to + first, cut })));
+  whole.lines.push(...part.lines.map((line) => ({ ...line, from: line.from + first, to: line.to + first })));
   whole.frames.push(...part.frames.map((frame) => ({ ...frame, box: frame.box + first, x: frame.x + x, y: frame.y + y })));
 }
 

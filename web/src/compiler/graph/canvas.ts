@@ -25,12 +25,14 @@ export class GraphCanvas {
   private scene: Scene | null = null;
   private hovered: number | null = null;
   private selected: number | null = null;
+  private lit: Uint8Array | null = null;
   /** The first view holds until the user moves the drawing. */
   private untouched = true;
   private readonly draw = perFrame(() => {
     this.painter.paint(this.camera, devicePixelRatio, {
       hovered: this.hovered,
       selected: this.selected,
+      lit: this.lit,
     });
   });
 
@@ -59,6 +61,7 @@ export class GraphCanvas {
     this.painter.setScene(scene);
     this.hovered = null;
     if (!keep) this.selected = null;
+    this.lit = null;
     if (scene !== null) {
       this.camera.world = { width: scene.layout.width, height: scene.layout.height };
       if (!keep || this.untouched) this.begin();
@@ -69,6 +72,14 @@ export class GraphCanvas {
   select(box: number | null): void {
     this.selected = box;
     if (box !== null && this.scene !== null) this.bringIntoSight(this.centreOf(box));
+    this.draw();
+  }
+
+  /** Shows which boxes belong to the selection; brought: the first of them is brought into sight. */
+  light(lit: Uint8Array | null, brought: boolean): void {
+    this.lit = lit;
+    const first = lit?.indexOf(1) ?? -1;
+    if (brought && first >= 0 && this.scene !== null) this.bringIntoSight(this.centreOf(first));
     this.draw();
   }
 
@@ -102,6 +113,7 @@ export class GraphCanvas {
     this.painter.paint(this.camera, devicePixelRatio, {
       hovered: this.hovered,
       selected: this.selected,
+      lit: this.lit,
     });
   }
 

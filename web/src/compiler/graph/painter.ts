@@ -14,7 +14,12 @@ const RADIUS = 8;
 export interface Highlight {
   hovered: number | null;
   selected: number | null;
+  /** Per box whether it belongs to the selection; null: nothing is selected. */
+  lit: Uint8Array | null;
 }
+
+/** How much of a box is seen that does not belong to the selection. */
+const UNLIT = 0.3;
 
 interface Colours {
   box: string;
@@ -24,6 +29,9 @@ interface Colours {
   muted: string;
   line: string;
   cut: string;
+  saved: string;
+  derivative: string;
+  derivativeSoft: string;
   accent: string;
   fresh: string;
   freshSoft: string;
@@ -44,6 +52,9 @@ function readColours(canvas: HTMLCanvasElement): Colours {
     muted: get('--muted'),
     line: get('--graph-line'),
     cut: get('--graph-cut'),
+    saved: get('--graph-saved'),
+    derivative: get('--derivative'),
+    derivativeSoft: get('--derivative-soft'),
     accent: get('--accent'),
     fresh: get('--good'),
     freshSoft: get('--good-soft'),
@@ -63,6 +74,7 @@ export class Painter {
   private colours: Colours;
   private plain = new Path2D();
   private cuts = new Path2D();
+  private saved = new Path2D();
   private scene: Scene | null = null;
 
   constructor(private readonly canvas: HTMLCanvasElement) {
@@ -73,7 +85,8 @@ export class Painter {
     this.scene = scene;
     this.plain = new Path2D();
     this.cuts = new Path2D();
-    scene?.lines.forEach(({ cut }, i) => this.trace(scene, i, cut ? this.cuts : this.plain));
+    this.saved = new Path2D();
+    scene?.lines.forEach(({ cut, saved }, i) => this.trace(scene, i, saved ? this.saved : cut ? this.cuts : this.plain));
   }
 
   /** Takes the colours that the page has now. */
@@ -81,7 +94,7 @@ export class Painter {
     this.colours = readColours(this.canvas);
   }
 
-  paint(camera: Camera, ratio: number, { hovered, selected }: Highlight): void {
+  paint(camera: Camera, ratio: number, { hovered, selected, lit }: Highlight): void {
     const context = this.canvas.getContext('2d');
     if (context === null) return;
     context.setTransform(1, 0, 0, 1, 0, 0);
@@ -98,7 +111,10 @@ export class Painter {
       const [width, height] = [scene.widths[i] / 2, scene.heights[i] / 2];
       if (cx + width < corner.x || cx - width > end.x) return;
       if (cy + height < corner.y || cy - height > end.y) return;
-      this.paintBox(context, scene, i, scale, i === hovered, i === selected);
+      const isLit = lit?.[i] === 1;
+      context.globalAlpha = lit === null || isLit || scene.boxes[i].inside.length > 0 ? 1 : UNLIT;
+      this.paintBox(context, scene, i, scale, i === hovered, i === selected || isLit);
+      context.globalAlpha = 1;
     };
     // What is around something else is behind it, lines included.
     const isAround = scene.boxes.map(({ inside }) => inside.length > 0);
@@ -154,6 +170,12 @@ export class Painter {
     context.lineWidth = 1.2 / Math.max(scale, 0.02);
     context.strokeStyle = this.colours.cut;
     context.stroke(this.cuts);
+    const dash = 5 / Math.max(scale, 0.2);
+    context.setLineDash([dash, dash]);
+    context.lineWidth = 1.4 / Math.max(scale, 0.02);
+    context.strokeStyle = this.colours.saved;
+    context.stroke(this.saved);
+    context.setLineDash([]);
   }
 
   private paintLinesOf(context: CanvasRenderingContext2D, scene: Scene, box: number, scale: number): void {
@@ -170,6 +192,7 @@ export class Painter {
     const { colours } = this;
     if (box.mark === 'fresh') return [colours.freshSoft, colours.fresh];
     if (box.mark === 'gone') return [colours.goneSoft, colours.gone];
+    if (box.kernel === null && box.derivative) return [colours.derivativeSoft, colours.derivative];
     if (box.kernel === null) return [box.inside.length > 0 ? colours.well : colours.box, colours.edge];
     const hue = kernelHue(box.kernel);
     return colours.dark
@@ -204,6 +227,12 @@ export class Painter {
     context.strokeStyle = selected ? colours.accent : edge;
     context.stroke();
     if (scale < TITLES) return;
+    if (box.derivative && box.kernel !== null && !isAround) {
+      context.beginPath();
+      context.arc(cx + width / 2 - 7, cy - height / 2 + 7, 3, 0, 2 * Math.PI);
+      context.fillStyle = colours.derivative;
+      context.fill();
+    }
     context.textAlign = 'center';
     context.textBaseline = 'middle';
     const second = scale >= SUBTITLES && box.subtitle !== '';

@@ -1,23 +1,25 @@
 // What is drawn: boxes and lines. Made from a stage, node by node, or - where that is too much to look at - kernel
 // by kernel. A node that runs regions, such as a loop, is a box around a drawing of each.
 
-import { GROUPS, type StageControl, type StageGraph, type StageNode, type Kernel, type Report, type Stage } from '../report.ts';
+import { GROUPS, type StageControl, type StageEdge, type StageGraph, type StageNode, type Kernel, type Report, type Stage } from '../report.ts';
 import { plural } from '../../views/format.ts';
 import { cutsOf } from './cuts.ts';
 
 /** More boxes than this are not drawn: nodes are then shown by kernel, or as text. */
-export const MAX_NODES = 1500;
+export const MAX_NODES = 6000;
 
 export interface Box {
   /** Its node or kernel. */
   id: number;
-  /** The graph that its node is in; null: it is a kernel. */
+  /** The graph that its node is in, and the node; null: it is a kernel. */
   graph: StageGraph | null;
+  node: StageNode | null;
   title: string;
   subtitle: string;
   /** The kernel whose colour it has; null: it belongs to none. */
   kernel: number | null;
   mark: 'none' | 'fresh' | 'gone';
+  derivative: boolean;
   /** An input or a result of the program, or of the region that it is in. */
   end: boolean;
   /** Of an argument of a region: what gives it. */
@@ -37,6 +39,8 @@ export interface Line {
   to: number;
   /** True where the value goes through memory, from one kernel to another. */
   cut: boolean;
+  /** A derivative reads what the function made: it is kept for it. */
+  saved: boolean;
 }
 
 export interface Drawing {
@@ -127,8 +131,13 @@ class NodesDrawing implements Drawing {
     const cut = new Set(cutsOf(graph).map(({ edge }) => edge));
     this.lines = edges.flatMap((edge): Line[] => {
       const [from, to] = [boxOf.get(edge.from), boxOf.get(edge.to)];
-      return from === undefined || to === undefined ? [] : [{ from, to, cut: cut.has(edge) }];
+      return from === undefined || to === undefined ? [] : [{ from, to, cut: cut.has(edge), saved: this.isSaved(edge) }];
     });
+  }
+
+  private isSaved({ from, to }: StageEdge): boolean {
+    const [made, reader] = [this.graph.nodes[this.at(from)], this.graph.nodes[this.at(to)]];
+    return Boolean(reader.derivative) && !made.derivative && made.op !== 'input' && made.op !== 'constant';
   }
 
   private at(id: number): number {
@@ -141,6 +150,8 @@ class NodesDrawing implements Drawing {
     return {
       id,
       graph: this.graph,
+      node,
+      derivative: node.derivative ?? false,
       title: this.title(node, i),
       subtitle: this.subtitle(node),
       kernel: group,
@@ -193,9 +204,13 @@ export function countBoxes({ boxes }: Drawing): number {
 /** One box per kernel, and one line per pair of kernels where one reads what the other wrote. */
 export function drawKernels({ kernels, stages }: Report, subtitle: (kernel: Kernel) => string): Drawing {
   const place = new Map(kernels.map(({ id }, i) => [id, i]));
+  const stage = stages.find(({ name }) => name === GROUPS);
+  const derivatives = new Set(stage?.nodes.flatMap(({ id, derivative }) => (derivative ? [id] : [])));
   const boxes = kernels.map((kernel): Box => ({
     id: kernel.id,
     graph: null,
+    node: null,
+    derivative: kernel.nodes.length > 0 && kernel.nodes.every((id) => derivatives.has(id)),
     title: kernel.name,
     subtitle: subtitle(kernel),
     kernel: kernel.id,
@@ -205,11 +220,10 @@ export function drawKernels({ kernels, stages }: Report, subtitle: (kernel: Kern
     inside: [],
   }));
   const lines = new Map<number, Line>();
-  const stage = stages.find(({ name }) => name === GROUPS);
   for (const cut of stage === undefined ? [] : cutsOf(stage)) {
     const [from, to] = [place.get(cut.from), place.get(cut.to)];
     if (from !== undefined && to !== undefined)
-      lines.set(from * kernels.length + to, { from, to, cut: true });
+      lines.set(from * kernels.length + to, { from, to, cut: true, saved: false });
   }
   return { boxes, lines: [...lines.values()], of: 'kernels' };
 }

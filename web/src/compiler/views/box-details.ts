@@ -4,7 +4,7 @@ import { bytes, count } from '../../views/format.ts';
 import type { Scene } from '../graph/arrange.ts';
 import { cutsOf } from '../graph/cuts.ts';
 import { shapeText, type Box } from '../graph/scene.ts';
-import type { Kernel, Report, Stage, StageGraph } from '../report.ts';
+import type { Kernel, Report, Stage, StageGraph, StageNode } from '../report.ts';
 
 export interface Line {
   label: string;
@@ -37,6 +37,15 @@ function describeKernel(stage: Stage, kernel: Kernel): Line[] {
   return lines;
 }
 
+/** Where it was called; of a derivative what it is of. */
+function placeOf({ lines }: Report, { nodes }: StageGraph, { call, derivative }: StageNode): string {
+  const [line] = lines[call ?? 0] ?? [];
+  const where = line === undefined ? '' : `line ${line}`;
+  if (!derivative) return where;
+  const of = nodes.filter((each) => each.call === call && !each.derivative).map(({ id, op }) => `%${id} ${op}`);
+  return `derivative of ${[list(of), where].filter(Boolean).join(', ') || 'what was called'}`;
+}
+
 function describeNode(report: Report, graph: StageGraph, { id, given }: Box): Line[] {
   const node = graph.nodes.find((each) => each.id === id);
   if (node === undefined) return [{ label: '', value: `%${id}` }];
@@ -50,6 +59,7 @@ function describeNode(report: Report, graph: StageGraph, { id, given }: Box): Li
     { label: '', value: `%${id} ${node.op}${detail}${type}` },
     { label: 'kernel', value: kernel === undefined ? '' : `k${kernel.id} ${kernel.kind} ${kernel.name}` },
     { label: 'given by', value: given },
+    { label: '', value: placeOf(report, graph, node) },
     { label: '', value: node.again ? 'made again for a derivative, not kept' : '' },
     { label: 'reads', value: list(reads) },
     { label: 'read by', value: list(readers) },

@@ -8,6 +8,7 @@ import { wast } from '@codemirror/legacy-modes/mode/wast';
 import { Compartment, EditorState, type Extension } from '@codemirror/state';
 import { EditorView, drawSelection, lineNumbers } from '@codemirror/view';
 import { codeStyle } from './highlight.ts';
+import { lightLines, litLines } from './linked-lines.ts';
 
 export type Language = 'plain' | 'wat' | 'c' | 'js' | 'ts';
 
@@ -35,6 +36,7 @@ export class CodeView {
           indentUnit.of('  '),
           this.language.of([]),
           codeStyle,
+          litLines,
           EditorState.readOnly.of(true),
           EditorView.editable.of(false),
           EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
@@ -45,6 +47,11 @@ export class CodeView {
 
   get text(): string {
     return this.view.state.doc.toString();
+  }
+
+  /** Marks lines, from 1. */
+  light(lines: ReadonlySet<number>): void {
+    lightLines(this.view, { lines, around: new Set() }, true);
   }
 
   show(text: string, language: Language): void {

@@ -5,6 +5,7 @@ import { create, element, setText } from '../../views/dom.ts';
 import { bytes, NONE, scaled, significant } from '../../views/format.ts';
 import { kernelHue } from '../graph/painter.ts';
 import { GROUPS, type Kernel, type Report } from '../report.ts';
+import type { Lit, Selection } from '../selection.ts';
 import { Choice } from './choice.ts';
 import type { CodeView } from './code-view.ts';
 
@@ -25,7 +26,9 @@ export class KernelsView {
   constructor(
     private readonly code: CodeView,
     private readonly wat: (kernel: number) => Promise<string>,
+    private readonly selection: Selection,
   ) {
+    selection.listen((lit) => this.light(lit));
     this.rows.addEventListener('keydown', (event) => this.key(event));
   }
 
@@ -57,7 +60,7 @@ export class KernelsView {
       cell('number', bytes(kernel.bytes)),
       cell('number', perByte),
     );
-    row.addEventListener('click', () => this.choose(i));
+    row.addEventListener('click', () => this.select(i));
     return row;
   }
 
@@ -65,8 +68,24 @@ export class KernelsView {
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (by === undefined || this.report?.kernels[this.chosen + by] === undefined) return;
     event.preventDefault();
-    this.choose(this.chosen + by);
+    this.select(this.chosen + by);
     this.rows.children[this.chosen].querySelector('button')?.focus();
+  }
+
+  private select(i: number): void {
+    this.choose(i);
+    const kernel = this.report?.kernels[i];
+    if (kernel !== undefined) this.selection.choose({ what: 'kernel', kernel: kernel.id });
+  }
+
+  /** Marks the kernels of the selection; one that was chosen elsewhere is shown. */
+  private light(lit: Lit | null): void {
+    const kernels = this.report?.kernels ?? [];
+    kernels.forEach(({ id }, i) => this.rows.children[i]?.classList.toggle('lit', lit?.kernels.has(id) ?? false));
+    const first = kernels.findIndex(({ id }) => lit?.kernels.has(id));
+    if (first < 0 || lit?.kernels.has(kernels[this.chosen]?.id)) return;
+    this.choose(first);
+    this.rows.children[first].scrollIntoView({ block: 'nearest' });
   }
 
   private choose(i: number): void {

@@ -6,6 +6,7 @@ import { bytes, plural, scaled } from '../../views/format.ts';
 import { shapeText } from '../graph/scene.ts';
 import { kernelHue } from '../graph/painter.ts';
 import type { MemoryBlock, Report } from '../report.ts';
+import type { Lit, Selection } from '../selection.ts';
 
 const SVG = 'http://www.w3.org/2000/svg';
 /** The margin around the picture, with room below for the names of the steps. */
@@ -42,7 +43,8 @@ export class MemoryView {
   private readonly details = element('memory-details');
   private report: Report | null = null;
 
-  constructor() {
+  constructor(private readonly selection: Selection) {
+    selection.listen((lit) => this.light(lit));
     // Drawn at its actual size, so that texts keep theirs.
     new ResizeObserver(() => this.draw()).observe(this.frame);
   }
@@ -67,6 +69,12 @@ export class MemoryView {
     this.draw();
   }
 
+  private light(lit: Lit | null): void {
+    this.frame.classList.toggle('dimmed', lit !== null);
+    for (const box of this.frame.querySelectorAll<SVGElement>('[data-block]'))
+      box.classList.toggle('lit', lit?.blocks.has(Number(box.dataset.block)) ?? false);
+  }
+
   private draw(): void {
     const width = this.frame.clientWidth - 2 * INSET;
     const height = this.frame.clientHeight - 2 * INSET - AXIS;
@@ -84,6 +92,7 @@ export class MemoryView {
     const perByte = height / Math.max(1, memory.arenaBytes);
     for (const block of placed) picture.append(...this.block(block, column, height, perByte));
     this.frame.replaceChildren(...(placed.length === 0 ? [] : [picture]));
+    this.light(this.selection.lit);
   }
 
   private drawSteps(picture: SVGElement, steps: number, column: number, height: number): void {
@@ -107,6 +116,8 @@ export class MemoryView {
     const say = (): void => this.details.replaceChildren(create('p', '', sayBlock(block)));
     box.addEventListener('pointerenter', say);
     box.addEventListener('focus', say);
+    box.dataset.block = String(block.value);
+    box.addEventListener('click', () => this.selection.choose({ what: 'block', value: block.value }));
     const title = svg('title', {});
     title.textContent = sayBlock(block);
     box.append(title);

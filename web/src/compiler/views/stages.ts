@@ -10,6 +10,7 @@ import { countBoxes, drawKernels, drawNodes, MAX_NODES, type Drawing, type Marks
 import { Layouter } from '../layouter.ts';
 import { allNodes, GROUPS, type Kernel, type Report, type Stage } from '../report.ts';
 import { describeBox, type Line } from './box-details.ts';
+import type { Lit, Selection } from '../selection.ts';
 import { Choice } from './choice.ts';
 import type { CodeView } from './code-view.ts';
 
@@ -44,11 +45,15 @@ export class StagesView {
   private readonly form = new Choice('show-graph', () => void this.draw());
   private readonly canvas: GraphCanvas;
 
-  constructor(private readonly text: CodeView) {
+  constructor(
+    private readonly text: CodeView,
+    private readonly selection: Selection,
+  ) {
     this.canvas = new GraphCanvas(element<HTMLCanvasElement>('graph'), {
       hover: (box, at) => this.hover(box, at),
-      select: (box) => this.describe(box),
+      select: (box) => this.select(box),
     });
+    selection.listen((lit) => this.light(lit, true));
     element('zoom-in').addEventListener('click', () => this.canvas.zoom(1.4));
     element('zoom-out').addEventListener('click', () => this.canvas.zoom(1 / 1.4));
     element('zoom-fit').addEventListener('click', () => this.canvas.fit());
@@ -146,6 +151,7 @@ export class StagesView {
     if (asText) {
       this.details.replaceChildren();
       this.text.show(stage.text, 'plain');
+      this.light(this.selection.lit, true);
       return;
     }
     await this.drawGraph(drawing, key);
@@ -222,6 +228,7 @@ export class StagesView {
     this.canvas.show(scene, false);
     this.legend(scene);
     this.describe(null);
+    this.light(this.selection.lit, true);
   }
 
   private legend(scene: Scene): void {
@@ -231,10 +238,50 @@ export class StagesView {
     const marks = new Set(scene.boxes.map(({ mark }) => mark));
     if (marks.has('gone')) entries.push(entry('gone', 'gone after this pass'));
     if (marks.has('fresh')) entries.push(entry('fresh', 'new'));
+    if (scene.boxes.some(({ derivative }) => derivative)) entries.push(entry('derivative', 'derivative'));
+    if (scene.lines.some(({ saved }) => saved)) entries.push(entry('saved', 'kept for a derivative'));
     if (scene.lines.some(({ cut }) => cut)) entries.push(entry('cut', 'through memory'));
     if (scene.of === 'nodes' && scene.boxes.some(({ kernel }) => kernel !== null))
       entries.push(entry('tint', 'one colour per kernel'));
     element('graph-legend').replaceChildren(...entries);
+  }
+
+  private select(box: number | null): void {
+    this.describe(box);
+    if (box === null || this.shown === null) return this.selection.choose(null);
+    const { node, id } = this.shown.boxes[box];
+    this.selection.choose(node === null ? { what: 'kernel', kernel: id } : { what: 'node', node });
+  }
+
+  /** Shows what belongs to the selection, in the picture or in the text. */
+  private light(lit: Lit | null, mayMove: boolean): void {
+    if (this.report === null || element('view-stages').hidden) return;
+    if (this.form.value === 'show-text') return this.text.light(lit === null ? new Set() : this.litLines(lit));
+    if (this.shown === null) return;
+    const boxes = lit === null ? null : Uint8Array.from(this.shown.boxes, ({ node, id }) =>
+      Number(node === null ? lit.kernels.has(id) : lit.has(node)),
+    );
+    element('graph').dataset.lit = String(boxes?.reduce((sum, each) => sum + each, 0) ?? 0);
+    // What was chosen here is in sight already.
+    const isOwn = lit?.chosen.what === 'node' || lit === null;
+    this.canvas.light(boxes, mayMove && !isOwn);
+  }
+
+  /** The lines of a stage's text that tell of lit nodes: "%3 = ...". */
+  private litLines(lit: Lit): Set<number> {
+    const { stage } = this.drawing(this.place);
+    const nodes = new Set(stage.nodes.filter((node) => lit.has(node)).map(({ id }) => id));
+    const lines = new Set<number>();
+    stage.text.split('\n').forEach((text, i) => {
+      const id = /^%(\d+) =/.exec(text)?.[1];
+      if (id !== undefined && nodes.has(Number(id))) lines.add(i + 1);
+    });
+    return lines;
+  }
+
+  /** It has come into sight. */
+  opened(): void {
+    this.light(this.selection.lit, true);
   }
 
   private lines(box: number): Line[] {

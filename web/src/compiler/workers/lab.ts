@@ -4,7 +4,7 @@ import * as sn from 'sinter';
 import type { Engine, LabMethods, Opened, PassesOff, Sample } from '../protocol.ts';
 import { GROUPS, type Report } from '../report.ts';
 import { answer } from './answer.ts';
-import { describe, evaluate, SourceError } from './source.ts';
+import { describe, evaluate, linesIn, SourceError } from './source.ts';
 import { Timing } from './timing.ts';
 
 let timing: Timing | null = null;
@@ -28,11 +28,12 @@ function passes(off: PassesOff): sn.CompileOptions {
 }
 
 /** Only what can be posted, and only those stages whose nodes are values. */
-function plain({ cSource: _c, jsSource: _j, dispose: _d, prelude: _p, kernels, stages, ...rest }: sn.Inspection): Report {
+function plain({ cSource: _c, jsSource: _j, dispose: _d, prelude: _p, kernels, stages, calls, ...rest }: sn.Inspection): Report {
   const end = stages.findIndex(({ name }) => name === GROUPS) + 1;
   return {
     ...rest,
     stages: stages.slice(0, end),
+    lines: calls.map(linesIn),
     kernels: kernels.map(({ wat: _wat, ...kernel }) => kernel),
   };
 }

@@ -8,27 +8,21 @@
 import { graphlib, layout as place } from '@dagrejs/dagre';
 import type { Layout, LayoutMethods, LayoutRequest } from '../protocol.ts';
 import { answer } from './answer.ts';
+import { layersOf, swiftLayout } from './swift-layout.ts';
 
 /** A line across more layers than this is far. */
 const FAR = 6;
+/** dagre's time grows with the square of the boxes, and these take it a second. */
+const MANY = 400;
 
 interface Point {
   x: number;
   y: number;
 }
 
-/** The layer of every node: below all that it reads. Nodes come after what they read. */
-function layers(count: number, edges: Uint32Array): Uint32Array {
-  const layer = new Uint32Array(count);
-  const order = Array.from({ length: edges.length / 2 }, (_, e) => e);
-  order.sort((a, b) => edges[2 * a + 1] - edges[2 * b + 1]);
-  for (const e of order) layer[edges[2 * e + 1]] = Math.max(layer[edges[2 * e + 1]], layer[edges[2 * e]] + 1);
-  return layer;
-}
-
 /** Which edges shape the layout; the others are far. */
 function near(count: number, edges: Uint32Array): boolean[] {
-  const layer = layers(count, edges);
+  const layer = layersOf(count, edges);
   const span = (e: number): number => layer[edges[2 * e + 1]] - layer[edges[2 * e]];
   const nearest = new Map<string, number>();
   const note = (key: string, e: number): void => {
@@ -56,6 +50,7 @@ function buildGraph({ widths, heights, edges }: LayoutRequest, isNear: boolean[]
 
 function layout(request: LayoutRequest): Layout {
   const { widths, heights, edges } = request;
+  if (widths.length > MANY) return swiftLayout(request);
   const isNear = near(widths.length, edges);
   const graph = buildGraph(request, isNear);
   place(graph);

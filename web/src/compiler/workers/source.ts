@@ -43,6 +43,12 @@ function place(stack: string): { line: number; column: number } | null {
   return line >= 1 ? { line, column: Math.max(1, column) } : null;
 }
 
+/** The lines of the text among places, each once. */
+export function linesIn(places: readonly sn.SourcePlace[]): number[] {
+  const lines = places.flatMap(({ file, line }) => (file === FILE ? [line - LINES_BEFORE] : []));
+  return [...new Set(lines)];
+}
+
 export function describe(error: unknown): Problem {
   if (!(error instanceof Error))
     return { name: 'Error', message: String(error), hint: '', line: null, column: null };
