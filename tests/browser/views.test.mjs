@@ -65,7 +65,7 @@ describe('the views of the compiler', () => {
     assert.equal(chosen.kernels.length, 1);
     assert.ok(chosen.lines.some((line) => line.includes('softmaxCrossEntropy')), chosen.lines.join());
     await page.click(by('tab-memory'));
-    assert.ok((await lit()).blocks > 0);
+    await wait(() => document.querySelector('[data-testid=memory] rect.lit') !== null);
     await page.locator(`${by('memory')} rect`).first().click();
     const block = await lit();
     assert.equal(block.blocks, 1);
