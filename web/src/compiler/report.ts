@@ -4,7 +4,7 @@ import type { InspectedKernel, Inspection, StageGraph, StageNode } from 'sinter'
 
 export type { MemoryBlock, Stage, StageControl, StageEdge, StageGraph, StageNode } from 'sinter';
 
-export type Kernel = Omit<InspectedKernel, 'wat'>;
+export type Kernel = Omit<InspectedKernel, 'wat' | 'wgsl'>;
 
 export interface Report extends Omit<Inspection, 'kernels' | 'prelude' | 'calls' | 'cSource' | 'jsSource' | 'dispose'> {
   kernels: Kernel[];

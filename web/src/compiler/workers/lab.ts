@@ -34,7 +34,7 @@ function plain({ cSource: _c, jsSource: _j, dispose: _d, prelude: _p, kernels, s
     ...rest,
     stages: stages.slice(0, end),
     lines: calls.map(linesIn),
-    kernels: kernels.map(({ wat: _wat, ...kernel }) => kernel),
+    kernels: kernels.map(({ wat: _wat, wgsl: _wgsl, ...kernel }) => kernel),
   };
 }
 
