@@ -16,7 +16,7 @@ import { setup } from './setup.mjs';
 const AT_A_TIME = 2;
 const MODULES = ['build/wasm/sinter.wasm', 'build/wasm-mt/sinter-mt.wasm', 'build/wasm/sinter-gpu.wasm', 'build/wasm-mt/sinter-gpu-mt.wasm'];
 /** Entry points that pages load on demand, each a folder of js/src. */
-const BESIDE = ['logic', 'webgpu', 'gguf'];
+const BESIDE = ['logic', 'webgpu', 'gguf', 'llm'];
 /** Of the whole repository, and of the package by itself. */
 const LEGAL = ['LICENSE', 'SECURITY.md'];
 const inDist = (module) => `js/dist/${basename(module)}`;
@@ -47,10 +47,13 @@ const MINIFY = {
   codegen: { removeWhitespace: true },
 };
 
-/** Leaves index.js out of another entry point, which imports it from beside itself: a page has it once. */
+/** Leaves index.js, and other entry points, out of one that imports them from beside itself: a page has each once. */
 const besideIndex = {
   name: 'beside-index',
-  resolveId: (id) => (id.endsWith('/index.js') && id.startsWith('../') ? { id: './index.js', external: 'absolute' } : null),
+  resolveId: (id) => {
+    const [, name = 'index'] = /^(?:\.\.\/)+(?:(\w+)\/)?index\.js$/.exec(id) ?? [];
+    return id.startsWith('../') && id.endsWith('/index.js') ? { id: `./${name}.js`, external: 'absolute' } : null;
+  },
 };
 
 /** Bundles a script of the package into one file. */
@@ -86,7 +89,8 @@ const bundleTypes = async ({ rolldown, dts }, name, plugins, input = name) => {
   const { output } = await modules.generate({ entryFileNames: `${name}.d.ts` });
   await modules.close();
   const { code } = output.find(({ fileName }) => fileName === `${name}.d.ts`);
-  if ([...code.matchAll(/^import .*?["'](.*)["'];$/gm)].some(([, from]) => from !== './index.js')) throw new Stop(`${name}.d.ts is not whole: it imports from another file`);
+  const beside = ['index', ...BESIDE].map((each) => `./${each}.js`);
+  if ([...code.matchAll(/^import .*?["'](.*)["'];$/gm)].some(([, from]) => !beside.includes(from))) throw new Stop(`${name}.d.ts is not whole: it imports from another file`);
   // tensor.ts has this reference, which does not survive being bundled.
   writeFileSync(join(root, inDist(`${name}.d.ts`)), `/// <reference lib="esnext.disposable" />\n${withPublicNames(code)}`);
 };

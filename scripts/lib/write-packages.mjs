@@ -167,6 +167,7 @@ export const packagePages = () => {
     ...namespaces.map(({ name, namespace }) => pageOf(name, partsOf(namespace, `${name}.`))),
     pageOf('logic', partsOf(join(SOURCE, 'logic/index.ts'), 'logic.')),
     pageOf('gguf', partsOf(join(SOURCE, 'gguf/index.ts'), 'gguf.')),
+    pageOf('llm', partsOf(join(SOURCE, 'llm/index.ts'), 'llm.')),
     pageOf('webgpu', partsOf(join(SOURCE, 'webgpu/index.ts'), '')),
   ];
 };
