@@ -2,6 +2,7 @@
 // The two headers let the page share memory between threads; without them it trains on one.
 import { defineConfig } from 'vite';
 import { mnist } from './build/mnist.ts';
+import { stripped } from './build/stripped.ts';
 
 const headers = {
   'Cross-Origin-Opener-Policy': 'same-origin',
@@ -12,11 +13,11 @@ export default defineConfig({
   root: import.meta.dirname,
   base: './',
   publicDir: 'generated',
-  plugins: [mnist('generated/mnist')],
+  plugins: [mnist('generated/mnist'), stripped()],
   // Pre-bundling would move the module away from the .wasm files that it finds by its own URL.
   optimizeDeps: { exclude: ['sinter'] },
   // Workers show functions as code, which takes the names of their parameters as they are.
-  worker: { format: 'es', rolldownOptions: { output: { minify: { mangle: false } } } },
+  worker: { format: 'es', plugins: () => [stripped()], rolldownOptions: { output: { minify: { mangle: false } } } },
   // The largest chunk is the Compiler tab with its editor, loaded when the tab is opened.
   build: { target: 'es2022', assetsInlineLimit: 0, chunkSizeWarningLimit: 600 },
   server: { headers },

@@ -84,7 +84,7 @@ describe('the examples of the playground', () => {
     await page.waitForSelector('body[data-phase=paused]');
     await get('sizes').fill('16, 32, 64, 64, 64');
     await get('sizes').press('Enter');
-    assert.match(await get('notice').textContent(), /Channels: 1 to 4 layers.*Kept: 16, 32/);
+    await page.waitForFunction(() => /Channels: 1 to 4 layers.*Kept: 16, 32/.test(document.querySelector('#notice').textContent));
     await get('example-mlp').click();
     await page.waitForFunction(() => document.querySelector('[data-testid=story]').textContent.includes('784 – 256 – 128 – 10'));
     assert.equal(await get('sizes').inputValue(), '256, 128');

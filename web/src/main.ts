@@ -7,27 +7,30 @@ import './style/frame.css';
 import './style/panels.css';
 import { TrainerClient } from './state/client.ts';
 import { History } from './state/history.ts';
-import type { Evaluation, FromTrainer, Progress } from './state/protocol.ts';
-import { EXAMPLES, isExample, type Example, type ExampleName } from './state/examples.ts';
-import type { Settings } from './state/settings.ts';
+import type { About, Evaluation, FromTrainer, Progress, ProgramText } from './state/protocol.ts';
+import { WORDS, type Words } from './state/words.ts';
+import { FIRST, entry } from './program/list.ts';
+import { shown, type ShownProgram } from './program/shown.ts';
 import { AccuracyChart } from './views/accuracy-chart.ts';
 import { CapabilitiesBadge } from './views/capabilities.ts';
 import { Controls } from './views/controls.ts';
 import { ExampleChoice } from './views/example-choice.ts';
 import { DigitGrid } from './views/digits.ts';
 import { download } from './views/download.ts';
-import { element } from './views/dom.ts';
+import { element, setText } from './views/dom.ts';
 import { DrawPad } from './views/pad.ts';
 import { FailureBar } from './views/failure-bar.ts';
 import { count } from './views/format.ts';
 import { bindKeys } from './views/keys.ts';
+import { LessonCard } from './views/lesson.ts';
 import { LossChart } from './views/loss-chart.ts';
 import { OpTable } from './views/op-table.ts';
+import { OwnViews } from './views/own.ts';
 import { Places } from './views/places.ts';
 import { PrecisionCard } from './views/precision.ts';
 import { PredictionView } from './views/prediction.ts';
-import { ProgramCard } from './views/program.ts';
 import { SavesView } from './views/saves.ts';
+import { SourceCard } from './views/source.ts';
 import { Story } from './views/story.ts';
 import { Tiles } from './views/tiles.ts';
 import { WritingView } from './views/writing.ts';
@@ -50,40 +53,91 @@ const saves = new SavesView({
   load: (file) => trainer.send({ type: 'load', file }),
   goOn: () => trainer.send({ type: 'continue' }),
 });
-const program = new ProgramCard();
+const own = new OwnViews();
+const lesson = new LessonCard();
+const source = new SourceCard(() => {
+  if (places.training) train();
+});
 const precision = new PrecisionCard((on) => {
   controls.rest();
   trainer.send({ type: 'compare', on });
 });
 const traceButton = element<HTMLButtonElement>('trace');
 
-// ?example=cnn opens that one.
-const asked = new URLSearchParams(location.search).get('example');
-const first = isExample(asked) ? asked : 'mlp';
-
-const trainer = new TrainerClient(receive);
-const controls = new Controls(first, {
+const trainer = new TrainerClient({ receive, busy: showBusy, ended: showEnded });
+const controls = new Controls({
   start: () => trainer.send({ type: 'start' }),
   pause: () => trainer.send({ type: 'pause' }),
   step: () => trainer.send({ type: 'step' }),
-  reset: (settings) => trainer.send({ type: 'reset', settings }),
-  learningRate: (value) => trainer.send({ type: 'learningRate', value }),
+  reset: () => {
+    shown.trust();
+    train(true);
+  },
+  change: (changed) => {
+    shown.set({ ...shown.program?.settings, ...changed });
+    train(true);
+  },
+  learningRate: (value) => {
+    shown.set({ ...shown.program?.settings, learningRate: value });
+    trainer.send({ type: 'learningRate', value });
+  },
+  end: () => trainer.end(),
 });
 
-function showExample(example: ExampleName): void {
-  window.history.replaceState(null, '', `?example=${example}${location.hash}`);
-  program.show(example);
+/** What the trainer has, or is making. */
+let made: ProgramText | null = null;
+let opened = false;
+/** A program whose state was loaded: it is there already when it is shown. */
+let loaded = '';
+/** What the page shows of the program that is trained. */
+let about: About | null = null;
+
+const words = (): Words => WORDS[about?.data ?? 'own'];
+
+/** Makes the shown program, unless it is the one that is there. */
+function train(anew = false): void {
+  const { program } = shown;
+  if (program === null || (!anew && made?.text === program.text)) return;
+  const { name, text, settings, isChanged, isTrusted } = program;
+  source.show(null);
+  source.clearLog();
+  const canLearn = isTrusted && (shown.entry.learns || isChanged);
+  made = canLearn ? { name, text } : null;
+  if (!canLearn) {
+    controls.rest();
+    controls.setPhase('failed');
+    controls.say(isTrusted ? `${shown.entry.title} is a program to look at, in the Compiler tab.` : 'Not run yet.');
+  }
+  if (!opened) trainer.send({ type: 'open', program: made, settings });
+  else if (made !== null) trainer.send({ type: 'reset', program: made, settings });
+  opened = true;
 }
 
-const examples = new ExampleChoice((example) => {
-  showExample(example);
-  controls.choose(example);
-  controls.say(EXAMPLES[example].ready);
-});
-examples.show(first);
-program.show(first);
+function showProgram({ name, isTrusted }: ShownProgram): void {
+  window.history.replaceState(null, '', `?example=${name}${location.hash}`);
+  document.body.dataset.example = name;
+  setText(element('purpose'), shown.entry.purpose);
+  element('brought').hidden = isTrusted;
+  examples.show(name);
+}
 
-const example = (): Example => EXAMPLES[controls.settings.example];
+const examples = new ExampleChoice((name) => {
+  controls.rest();
+  void shown.choose(name);
+});
+
+function showBusy(seconds: number): void {
+  controls.canEnd = seconds > 0;
+  if (seconds > 0) controls.say(`The program has not answered for ${Math.round(seconds)} s. It may be a loop that never ends.`, true);
+  else controls.say('The program answers again.');
+}
+
+function showEnded(): void {
+  made = null;
+  controls.canEnd = false;
+  controls.setPhase('failed');
+  controls.say('The program was ended. Change it, or press Reset to run it once more.', true);
+}
 
 let drawn: Float32Array | null = null;
 let classifiedAt = 0;
@@ -94,27 +148,54 @@ function classify(): void {
   trainer.send({ type: 'classify', pixels: drawn });
 }
 
-function clear(about: string, weights: number, step: number): void {
-  const { chartLoss, chartTop, optimizer } = example();
+/** Another program, or the same from its beginning. */
+function clear(weights: number, step: number): void {
+  const { chartLoss, chartTop, sample } = words();
   history.clear();
   lossChart.clear(chartLoss, step);
   accuracyChart.clear(chartTop, step);
-  tiles.clear(example(), step);
+  tiles.clear(words(), step);
+  setText(element('accuracy-sample'), sample);
+  element('accuracy-whole').hidden = about?.data !== 'digits';
   table.clear();
   digits.setPredictions(null);
   writing.clear();
   precision.clear();
-  story.clear(about, weights, controls.settings.batch, optimizer);
+  story.clear(about?.text ?? '', weights, controls.settings.batch);
   traceButton.disabled = true;
   classify();
 }
 
-/** What was loaded is trained now. */
-function adopt(settings: Settings, step: number): void {
-  showExample(settings.example);
-  examples.show(settings.example);
-  controls.adopt(settings);
-  controls.say(`Loaded: ${example().title}, step ${count(step)}. Training goes on from there.`);
+function adopt({ about: told, name, weights, settings, step, isLoaded }: Extract<FromTrainer, { type: 'network' }>): void {
+  about = told;
+  document.body.dataset.data = told.data;
+  document.body.dataset.accuracy = String(told.hasAccuracy);
+  if (isLoaded) {
+    if (shown.program?.name === name) shown.set(settings);
+    else {
+      loaded = name;
+      void shown.choose(name, settings);
+    }
+    controls.say(`Loaded: ${entry(name)?.title ?? name}, step ${count(step)}. Training goes on from there.`);
+  } else if (!controls.ready) controls.say(words().ready);
+  controls.adopt(settings, told.labels);
+  failureBar.settle();
+  source.show(null);
+  lesson.show(told.cards);
+  own.clear(told);
+  clear(weights, step);
+}
+
+/** A program that does not run, or settings that it refuses. */
+function showProblem({ problem, kept }: Extract<FromTrainer, { type: 'problem' }>): void {
+  if (kept !== null) {
+    shown.set(kept);
+    controls.refuse(problem.message, kept);
+    return;
+  }
+  source.show(problem);
+  failureBar.show(problem, true);
+  controls.say('The program does not run: what is wrong stands below it.', true);
 }
 
 function showProgress(progress: Progress): void {
@@ -125,7 +206,7 @@ function showProgress(progress: Progress): void {
   tiles.progress(progress, history.meanLoss);
   if (wasFinite && !Number.isFinite(history.meanLoss ?? 0))
     controls.say('The loss is no longer a number: reset, and try a lower learning rate.', true);
-  story.show(progress, controls.settings.batch, example().unit);
+  story.show(progress, controls.settings.batch, words().unit);
   // The network has learnt since then: look at the drawing again.
   if (performance.now() - classifiedAt > RECLASSIFY_MS) classify();
 }
@@ -152,12 +233,25 @@ function receive(message: FromTrainer): void {
       saves.ready = precision.ready = controls.ready;
       break;
     case 'network':
-      if (message.isLoaded) adopt(message.settings, message.step);
-      else if (!controls.ready) controls.say(example().ready);
-      clear(message.about, message.weights, message.step);
+      adopt(message);
+      break;
+    case 'problem':
+      showProblem(message);
+      break;
+    case 'printed':
+      source.print(message.lines, message.more);
+      break;
+    case 'figures':
+      own.showFigures(message.values);
+      break;
+    case 'views':
+      own.show(message.drawings);
+      break;
+    case 'lesson':
+      lesson.pass(message.passed);
       break;
     case 'saved':
-      controls.say(saves.hand(message.bytes, controls.settings.example, message.step, message.kept));
+      controls.say(saves.hand(message.bytes, message.name, message.step, message.kept));
       break;
     case 'kept':
       saves.offer(message.example, message.step);
@@ -201,8 +295,9 @@ new DrawPad((pixels) => {
   if (pixels === null) prediction.clear();
   else classify();
 });
-const places = new Places({
+const places: Places = new Places({
   quiet: () => controls.rest(),
+  training: () => train(),
   fail: (message) =>
     failureBar.show({ name: 'LoadError', message, hint: 'Reload the page to try again.' }),
 });
@@ -212,8 +307,17 @@ bindKeys({
   step: () => controls.stepOnce(),
 });
 traceButton.addEventListener('click', () => trainer.send({ type: 'trace' }));
-trainer.send({
-  type: 'open',
-  mnistUrl: new URL('mnist/', document.baseURI).href,
-  settings: controls.settings,
+
+// ?example=cnn opens that one.
+const asked = new URLSearchParams(location.search).get('example') ?? FIRST;
+shown.subscribe((program, change) => {
+  if (change === 'settings') return;
+  showProgram(program);
+  if (loaded === program.name && change === 'chosen') made = { name: program.name, text: program.text };
+  else if (change === 'chosen' && (places.training || !opened)) train(made !== null);
+  else if (change === 'trusted' && places.training) train();
+  else if (change !== 'edited') controls.rest();
+  loaded = '';
 });
+element('trust').addEventListener('click', () => shown.trust());
+void shown.choose(entry(asked) === null ? FIRST : asked);

@@ -1,21 +1,21 @@
 // The Compiler tab: a program, its stages, kernels, memory, and source, and switches. Loaded when it is first
 // opened, so that the training page starts without it.
 
-import { javascript } from '@codemirror/lang-javascript';
 import '../style/code.css';
 import '../style/compiler.css';
+import { ProgramEditor } from '../program/editor.ts';
+import { PROGRAMS } from '../program/list.ts';
+import { shown } from '../program/shown.ts';
 import { create, element, inside, setText } from '../views/dom.ts';
 import { bytes, count, plural, scaled, significant } from '../views/format.ts';
 import { Tabs } from '../views/tabs.ts';
 import { Experiment } from './experiment.ts';
 import { Lab } from './lab.ts';
 import panel from './panel.html?raw';
-import { EXAMPLES } from './programs.ts';
 import type { Problem } from './protocol.ts';
 import { allNodes, type Report } from './report.ts';
 import { ProblemError } from './rpc.ts';
 import { CodeView } from './views/code-view.ts';
-import { Editor } from './views/editor.ts';
 import { KernelsView } from './views/kernels.ts';
 import { Selection } from './selection.ts';
 import { linkedLines } from './views/linked-lines.ts';
@@ -34,7 +34,7 @@ export interface Surroundings {
 
 export class CompilerTab {
   private readonly selection = new Selection();
-  private readonly editor: Editor;
+  private readonly editor: ProgramEditor;
   private readonly stages: StagesView;
   private readonly kernels: KernelsView;
   private readonly memory: MemoryView;
@@ -48,6 +48,8 @@ export class CompilerTab {
   private asked = 0;
   private report: Report | null = null;
   private experiment: Experiment | null = null;
+  /** Another program was shown while the tab was not. */
+  private isStale = false;
   private view = 'view-stages';
 
   constructor(
@@ -55,7 +57,14 @@ export class CompilerTab {
     private readonly surroundings: Surroundings,
   ) {
     root.innerHTML = panel;
-    this.editor = new Editor(element('program-editor'), [javascript(), linkedLines(this.selection)], () => this.edited());
+    this.editor = new ProgramEditor(
+      element('program-editor'),
+      (text) => {
+        shown.edit(text, this);
+        this.edited();
+      },
+      linkedLines(this.selection),
+    );
     this.stages = new StagesView(new CodeView(element('stage-text'), 'The stage as text'), this.selection);
     this.kernels = new KernelsView(new CodeView(element('kernel-code'), 'Code of the kernel'), (kernel) => this.lab.wat(kernel), this.selection);
     this.memory = new MemoryView(this.selection);
@@ -78,23 +87,39 @@ export class CompilerTab {
     this.measureButton.addEventListener('click', () => void this.measure());
     const tabs = new Tabs(inside(root, '[role=tablist]'), (view) => this.chooseView(view));
     tabs.show(this.view);
-    this.fillExamples();
+    this.followProgram(root);
   }
 
-  private fillExamples(): void {
+  /** All tabs show one program: what is chosen or written elsewhere comes here, and what is chosen here goes there. */
+  private followProgram(root: HTMLElement): void {
     const select = element<HTMLSelectElement>('example');
-    for (const { id, title } of EXAMPLES) {
-      const option = create('option', '', title);
-      option.value = id;
-      select.append(option);
+    for (const [label, learns] of [['Programs that learn', true], ['Programs to look at', false]] as const) {
+      const group = create('optgroup', '');
+      group.label = label;
+      for (const { name, title } of PROGRAMS.filter((each) => each.learns === learns)) {
+        const option = create('option', '', title);
+        option.value = name;
+        group.append(option);
+      }
+      select.append(group);
     }
-    const open = (): void => {
-      this.editor.text = EXAMPLES.find(({ id }) => id === select.value)?.source ?? '';
+    select.addEventListener('change', () => void shown.choose(select.value));
+    shown.subscribe(({ name, text, isTrusted }, change, by) => {
+      select.value = name;
+      if (by === this || change === 'settings') return;
+      this.editor.text = text;
       this.forgetMeasurements();
-      void this.compile();
-    };
-    select.addEventListener('change', open);
-    open();
+      clearTimeout(this.typing);
+      this.isStale = isTrusted && root.hidden;
+      if (!isTrusted) this.sayProblem(null, 'Not run yet.');
+      else if (!root.hidden) void this.compile();
+    });
+  }
+
+  /** The tab is shown again. */
+  wake(): void {
+    if (this.isStale) void this.compile();
+    this.isStale = false;
   }
 
   private edited(): void {

@@ -1,9 +1,10 @@
-// The page's end of the trainer: a typed port to the worker. A worker that dies is a failure
-// like any other; the page stays usable and says what happened.
+// The page's end of the trainer: a typed port to the worker. A worker that dies is a failure like any other; the page stays
+// usable and says what happened.
 //
-// Until the library runs, the page asks the worker now and then whether it still answers. It answers at once,
-// even while it loads, unless it is stuck: in Firefox, while its developer tools listen to workers, making a worker
-// within a worker sometimes never returns. Then another worker takes its place.
+// The page asks the worker now and then whether it still answers. It answers at once, even while it loads, unless it is
+// stuck. Before the library runs that is a browser's fault - in Firefox, while its developer tools listen to workers, making
+// a worker within a worker sometimes never returns - and another worker takes its place. After that it is a program that
+// keeps it busy: the page is told, may end it, and if it does nothing, it is ended all the same.
 
 import type { Failure, FromTrainer, ToTrainer } from './protocol.ts';
 
@@ -11,6 +12,17 @@ const PAUSE_MS = 500;
 /** The wait before the first restart; it doubles before each further one, as a script may load slowly. */
 const SILENCE_MS = 5000;
 const MOST_RESTARTS = 5;
+/** A program is busy after this long, and ended after that. */
+const BUSY_MS = 2500;
+const ENDED_MS = 30_000;
+
+export interface ClientActions {
+  receive(message: FromTrainer): void;
+  /** The program has not answered for so long; 0: it does again. */
+  busy(seconds: number): void;
+  /** The program was ended, and a new worker is there without one. */
+  ended(): void;
+}
 
 export class TrainerClient {
   private worker = this.start();
@@ -18,14 +30,29 @@ export class TrainerClient {
   private sent: ToTrainer[] | null = [];
   private restarts = 0;
   private timer = 0;
+  /** For how long there has been no answer, while the page itself was awake. */
+  private silence = 0;
+  private isBusy = false;
 
-  constructor(private readonly onMessage: (message: FromTrainer) => void) {}
+  constructor(private readonly actions: ClientActions) {}
 
   send(message: ToTrainer): void {
     this.worker.postMessage(message);
-    if (this.sent === null) return;
-    this.sent.push(message);
+    if (this.sent !== null) this.sent.push(message);
     if (this.timer === 0) this.ask();
+  }
+
+  /** Ends what the worker does, for good, and begins with another one. */
+  end(): void {
+    this.worker.terminate();
+    clearTimeout(this.timer);
+    this.worker = this.start();
+    this.restarts = 0;
+    this.sent = [];
+    this.timer = 0;
+    this.setBusy(0);
+    this.actions.ended();
+    this.send({ type: 'open', program: null, settings: {} });
   }
 
   private start(): Worker {
@@ -33,39 +60,56 @@ export class TrainerClient {
       type: 'module',
       name: 'trainer',
     });
-    worker.addEventListener('message', (event: MessageEvent<FromTrainer>) => this.receive(event.data));
+    worker.addEventListener('message', (event: MessageEvent<FromTrainer>) => {
+      if (worker === this.worker) this.receive(event.data);
+    });
     worker.addEventListener('error', (event) => {
       event.preventDefault();
-      this.fail(event.message || 'the training worker could not be loaded', 'Reload the page to start again.');
+      if (worker === this.worker) this.fail(event.message || 'the training worker could not be loaded', 'Reload the page to start again.');
     });
     worker.addEventListener('messageerror', () => this.fail('a message could not be read', ''));
     return worker;
   }
 
   private fail(message: string, hint: string): void {
-    this.settle();
+    clearTimeout(this.timer);
+    this.sent = null;
     const failure: Failure = { name: 'WorkerError', message, hint };
-    this.onMessage({ type: 'failure', failure });
+    this.actions.receive({ type: 'failure', failure });
   }
 
   private receive(message: FromTrainer): void {
     if (message.type === 'alive') {
       clearTimeout(this.timer);
-      if (this.sent !== null) this.timer = window.setTimeout(() => this.ask(), PAUSE_MS);
+      this.setBusy(0);
+      this.timer = window.setTimeout(() => this.ask(), PAUSE_MS);
       return;
     }
-    if (message.type === 'capabilities' || message.type === 'failure') this.settle();
-    this.onMessage(message);
-  }
-
-  private settle(): void {
-    clearTimeout(this.timer);
-    this.sent = null;
+    if (message.type === 'capabilities' || message.type === 'failure') this.sent = null;
+    this.actions.receive(message);
   }
 
   private ask(): void {
+    this.silence = BUSY_MS;
     this.worker.postMessage({ type: 'ping' } satisfies ToTrainer);
-    this.timer = window.setTimeout(() => this.restart(), SILENCE_MS * 2 ** this.restarts);
+    this.timer = window.setTimeout(() => this.silent(), BUSY_MS);
+  }
+
+  /** No answer yet. */
+  private silent(): void {
+    const { silence } = this;
+    if (this.sent === null) {
+      if (silence > ENDED_MS) return this.end();
+      this.setBusy(silence / 1000);
+    } else if (silence > SILENCE_MS * 2 ** this.restarts) return this.restart();
+    this.silence += PAUSE_MS;
+    this.timer = window.setTimeout(() => this.silent(), PAUSE_MS);
+  }
+
+  private setBusy(seconds: number): void {
+    if (seconds === 0 && !this.isBusy) return;
+    this.isBusy = seconds > 0;
+    this.actions.busy(seconds);
   }
 
   private restart(): void {

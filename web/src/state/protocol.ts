@@ -1,11 +1,50 @@
 // Every message between the page and the trainer. Both sides switch over `type`, so the TypeScript
 // compiler finds a message that nobody handles.
 
-import type { ExampleName } from './examples.ts';
+import type { Problem } from '../compiler/protocol.ts';
 import type { Settings } from './settings.ts';
 
-/** `paused` is also the state before the first step. */
-export type Phase = 'loading' | 'paused' | 'running';
+/** `paused` is also the state before the first step; `failed`: there is no program that could be trained. */
+export type Phase = 'loading' | 'paused' | 'running' | 'failed';
+
+/** A program as it is written, and of the list which one it is or was. */
+export interface ProgramText {
+  name: string;
+  text: string;
+}
+
+/** What the page shows of a program. */
+export interface About {
+  /** The model in words. */
+  text: string;
+  /** What it learns from: of some data the page can show more. */
+  data: 'digits' | 'text' | 'own';
+  hasAccuracy: boolean;
+  /** Of its settings, where their names do not say it. */
+  labels: Record<string, string>;
+  cards: { text: string; see: string | null; isChecked: boolean }[];
+  views: { kind: string; title: string }[];
+}
+
+/** A view of a program at a moment. */
+export type Drawing =
+  | {
+      kind: 'plane';
+      extent: number;
+      /** Values stand in rows of so many, from the top left. */
+      side: number;
+      values: Float32Array | null;
+      points: Float32Array | null;
+      classes: Float32Array | null;
+    }
+  | { kind: 'picture'; height: number; width: number; colours: number; pixels: Float32Array }
+  | { kind: 'curves'; x: Float32Array; lines: { name: string; values: Float32Array }[] };
+
+/** A line that a program has printed. */
+export interface Printed {
+  level: 'log' | 'warn' | 'error';
+  line: string;
+}
 
 export interface Capabilities {
   threads: number;
@@ -124,11 +163,13 @@ export interface Failure {
 }
 
 export type ToTrainer =
-  | { type: 'open'; mnistUrl: string; settings: Settings }
+  /** null: only starts the library. */
+  | { type: 'open'; program: ProgramText | null; settings: Settings }
   | { type: 'start' }
   | { type: 'pause' }
   | { type: 'step' }
-  | { type: 'reset'; settings: Settings }
+  /** settings: only those that differ from what the program declares. */
+  | { type: 'reset'; program: ProgramText; settings: Settings }
   | { type: 'learningRate'; value: number }
   | { type: 'save' }
   | { type: 'load'; file: Blob }
@@ -146,12 +187,20 @@ export type FromTrainer =
   | { type: 'capabilities'; capabilities: Capabilities }
   | { type: 'digits'; sample: DigitSample }
   | { type: 'phase'; phase: Phase }
-  /** Another network, with as many steps behind it: its description, how many numbers it learns, what it was made with. */
-  | { type: 'network'; about: string; weights: number; settings: Settings; step: number; isLoaded: boolean }
+  /** Another program, with as many steps behind it: its description, how many numbers it learns, what it was made with. */
+  | { type: 'network'; about: About; name: string; weights: number; settings: Settings; step: number; isLoaded: boolean }
+  /** What is wrong with a program; kept: the settings with which the same text goes on, as others were refused. */
+  | { type: 'problem'; problem: Problem; kept: Settings | null }
+  /** Lines that a program has printed, and how many more there were. */
+  | { type: 'printed'; lines: Printed[]; more: number }
+  | { type: 'figures'; step: number; values: { name: string; value: number }[] }
+  | { type: 'views'; drawings: Drawing[] }
+  /** Of each card of the lesson, whether its check has passed. */
+  | { type: 'lesson'; passed: boolean[] }
   /** A training state as a file, and whether it is kept in this browser as well, or why not. */
-  | { type: 'saved'; bytes: Uint8Array<ArrayBuffer>; step: number; kept: true | string }
+  | { type: 'saved'; bytes: Uint8Array<ArrayBuffer>; name: string; step: number; kept: true | string }
   /** There is a state from before to go on from. */
-  | { type: 'kept'; example: ExampleName; step: number }
+  | { type: 'kept'; example: string; step: number }
   /** A file that could not be loaded; training goes on as it was. */
   | { type: 'refused'; failure: Failure }
   | { type: 'progress'; progress: Progress }

@@ -1,22 +1,25 @@
-// What the user can set, with its limits. The only place that knows how a setting is written,
-// read and checked; a parsed Settings is always valid.
-
-import { EXAMPLES, isExample, type ExampleName } from './examples.ts';
+// What the user can set of a program, with its limits. The only place that knows how a setting is written, read and checked;
+// a program has those of them that it declares, and may refuse more.
 
 export interface Settings {
-  example: ExampleName;
-  seed: number;
-  learningRate: number;
-  sizes: number[];
-  batch: number;
+  sizes?: readonly number[];
+  batch?: number;
+  learningRate?: number;
+  seed?: number;
 }
 
-/** The settings that have a field. */
-export type SettingName = Exclude<keyof Settings, 'example'>;
+export type SettingName = keyof Settings;
 
-export function defaults(example: ExampleName): Settings {
-  return { example, seed: 0, ...EXAMPLES[example].defaults };
-}
+export const SETTING_NAMES: readonly SettingName[] = ['learningRate', 'sizes', 'batch', 'seed'];
+
+export const SETTING_LABELS: Record<SettingName, string> = {
+  learningRate: 'Learning rate',
+  sizes: 'Sizes',
+  batch: 'Batch size',
+  seed: 'Seed',
+};
+
+const MOST_BATCH = 4096;
 
 /** A value out of range, described for the user. */
 export class SettingError extends Error {}
@@ -34,37 +37,30 @@ function learningRate(text: string): number {
   return value;
 }
 
-function sizes(text: string, example: ExampleName): number[] {
-  const { sizesLabel, refuse } = EXAMPLES[example];
+function sizes(text: string): number[] {
   const list = text.split(/[\s,]+/).filter((part) => part !== '').map(Number);
-  const refused = list.every(Number.isInteger) ? refuse(list) : 'whole numbers';
-  if (refused !== null) throw new SettingError(`${sizesLabel}: ${refused}`);
+  if (!list.every(Number.isSafeInteger)) throw new SettingError('Sizes: whole numbers');
   return list;
 }
 
-const READ: { [K in SettingName]: (text: string, example: ExampleName) => Settings[K] } = {
+const READ: { [K in SettingName]-?: (text: string) => NonNullable<Settings[K]> } = {
   seed: (text) => integer(text, 0, 0xffffffff, 'Seed'),
   learningRate,
   sizes,
-  batch: (text, example) => integer(text, 1, EXAMPLES[example].mostBatch, 'Batch size'),
+  batch: (text) => integer(text, 1, MOST_BATCH, 'Batch size'),
 };
 
 export function formatSetting(settings: Settings, name: SettingName): string {
   const value = settings[name];
-  return Array.isArray(value) ? value.join(', ') : String(value);
+  return Array.isArray(value) ? value.join(', ') : String(value ?? '');
 }
 
-/** A copy of `settings` with one value read from text; throws SettingError. */
-export function withSetting(settings: Settings, name: SettingName, text: string): Settings {
-  return { ...settings, [name]: READ[name](text, settings.example) };
-}
+/** A setting read from text; throws SettingError. */
+export const readSetting = (name: SettingName, text: string): Settings => ({ [name]: READ[name](text) });
 
-/** What someone gives as settings, a file for example, checked; throws SettingError. */
+/** What someone gives as settings, a file for example, checked; throws SettingError. What else is in it is left out. */
 export function readSettings(given: unknown): Settings {
-  const { example, ...values } = (given ?? {}) as { [name: string]: unknown };
-  if (typeof example !== 'string' || !isExample(example)) throw new SettingError('there are no settings of an example');
-  return (Object.keys(READ) as SettingName[]).reduce(
-    (settings, name) => withSetting(settings, name, String(values[name])),
-    defaults(example),
-  );
+  const values = (given ?? {}) as { [name: string]: unknown };
+  const there = SETTING_NAMES.filter((name) => values[name] !== undefined);
+  return Object.assign({}, ...there.map((name) => readSetting(name, String(values[name])))) as Settings;
 }

@@ -2,8 +2,8 @@
 // that whatever else the machine does slows all of them alike.
 
 import { COMPARED_STEPS, PRECISIONS, type ComparedRun } from '../state/protocol.ts';
-import type { Settings } from '../state/settings.ts';
-import { Session, type Task } from './session.ts';
+import type { Training } from '../program/workers/training.ts';
+import { Session } from './session.ts';
 
 interface Run {
   session: Session;
@@ -21,8 +21,8 @@ export class Comparison {
   private readonly runs: Run[] = [];
 
   constructor(
-    private readonly task: Task,
-    private readonly settings: Settings,
+    private readonly training: Training,
+    private readonly seed: number,
   ) {}
 
   /** Steps that each has done. */
@@ -39,7 +39,7 @@ export class Comparison {
     const missing = PRECISIONS[this.runs.length];
     if (missing === undefined) for (const run of this.runs) this.train(run);
     else {
-      const session = new Session(this.task, this.settings, missing);
+      const session = new Session(this.training, this.seed, missing);
       const run = { session, memory: 0, losses: [], times: [], scaling: session.scaling };
       this.runs.push(run);
       run.memory = session.memoryOfStep();

@@ -1,16 +1,18 @@
-// The examples that read digits: the task, and test accuracy - on a sample of 1,000 digits every 100 steps, on the
+// Programs that read digits: their data, and test accuracy - on a sample of 1,000 digits every 100 steps, on the
 // whole test set at the end of every epoch. The sample is every tenth digit, because the set's first half is the
 // easier one.
 
 import * as sn from 'sinter';
+import type { Data } from 'playground';
 import type { DigitSample, FromTrainer } from '../state/protocol.ts';
+import { SourceError } from '../compiler/workers/source.ts';
 import { Batches, gather, standardise } from './batches.ts';
 import type { Examiner } from './examiner.ts';
-import { PIXELS, type Digits } from './mnist.ts';
-import { CLASSES, type DigitNetwork } from './networks.ts';
-import { asking } from './programs/training.ts';
-import type { Session, Task } from './session.ts';
+import { PIXELS, type Digits, type Mnist } from './mnist.ts';
+import type { Predict } from '../program/workers/training.ts';
+import type { Session } from './session.ts';
 
+export const CLASSES = 10;
 const SAMPLE_STRIDE = 10;
 const EVERY_STEPS = 100;
 /** Digits of the whole set that are classified between two commands. */
@@ -18,18 +20,28 @@ const CHUNK = 1000;
 /** Digits in one call: what convolutions make of a digit takes far more memory than its pixels. */
 const PART = 250;
 
-export function digitTask(
-  network: DigitNetwork,
-  train: Digits,
-  { batch, seed }: { batch: number; seed: number },
-): Task {
+export interface DigitData extends Data {
+  readonly kind: 'digits';
+  readonly test: Digits;
+  /** In which a network takes an image. */
+  readonly shape: readonly number[];
+}
+
+export const isDigits = (data: Data): data is DigitData => (data as Partial<DigitData>).kind === 'digits';
+
+export function digitData(
+  { train, test }: Mnist,
+  { batch, seed, shape }: { batch: number; seed: number; shape: readonly number[] },
+): DigitData {
   const batches = new Batches(train, batch, seed);
   return {
-    network,
+    kind: 'digits',
+    test,
+    shape,
     stepsPerEpoch: batches.stepsPerEpoch,
     batch: (step) => {
       batches.show(step);
-      return [sn.tensor(batches.images, { shape: [batch, ...network.image] }), sn.tensor(batches.labels)];
+      return [sn.tensor(batches.images, { shape: [batch, ...shape] }), sn.tensor(batches.labels)];
     },
   };
 }
@@ -50,19 +62,21 @@ export function digitSample(test: Digits): DigitSample {
 
 export class DigitExaminer implements Examiner {
   private readonly index: Uint32Array;
-  private readonly scores: ReturnType<typeof asking>;
+  private readonly test: Digits;
+  private readonly scores: sn.EvalStep<unknown, [sn.Tensor], unknown, sn.Tensor>;
   private examinedAt = 0;
   /** Predictions for the whole test set so far; null when no such test is under way. */
   private whole: { predicted: Uint8Array; next: number } | null = null;
 
   constructor(
     private readonly session: Session,
-    private readonly network: DigitNetwork,
-    private readonly test: Digits,
+    predict: Predict,
+    private readonly data: DigitData,
     private readonly post: (message: FromTrainer) => void,
   ) {
-    this.index = sampleOf(test);
-    this.scores = asking(network.module);
+    this.test = data.test;
+    this.index = sampleOf(this.test);
+    this.scores = sn.evalStep((params: unknown, x: sn.Tensor, { state }: sn.StepContext) => predict(params, x, { state }));
   }
 
   rehearse(): void {
@@ -119,6 +133,7 @@ export class DigitExaminer implements Examiner {
       const pixels = new Float32Array(part.length * PIXELS);
       gather(this.test, part, pixels);
       const scores = this.run(pixels);
+      if (scores.length !== part.length * CLASSES) throw new SourceError(`predict must give ${CLASSES} scores of each image`);
       for (let row = 0; row < part.length; row++) {
         const own = scores.subarray(row * CLASSES, (row + 1) * CLASSES);
         predicted[from + row] = own.reduce((best, score, c) => (score > own[best] ? c : best), 0);
@@ -130,7 +145,7 @@ export class DigitExaminer implements Examiner {
   /** Scores of classes for standardised pixels, image by image. */
   private run(pixels: Float32Array): Float32Array {
     return sn.tidy(() => {
-      const images = sn.tensor(pixels, { shape: [pixels.length / PIXELS, ...this.network.image] });
+      const images = sn.tensor(pixels, { shape: [pixels.length / PIXELS, ...this.data.shape] });
       return this.scores(this.session.state, images).dataSync() as Float32Array;
     });
   }

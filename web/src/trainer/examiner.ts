@@ -4,6 +4,8 @@
 export interface Examiner {
   /** Compiles what examinations run, so that memory stays constant from the first steps on. */
   rehearse(): void;
+  /** Shows what there is to see before the next step. */
+  begin?(): void;
   readonly due: boolean;
   /** Does the next part of what is due; call until `due` is false. */
   advance(): void;
@@ -15,3 +17,23 @@ export interface Examiner {
   classify(pixels: Float32Array): Float32Array | null;
   dispose(): void;
 }
+
+/** Several as one. */
+export const together = (all: readonly Examiner[]): Examiner => ({
+  rehearse: () => all.forEach((each) => each.rehearse()),
+  begin: () => all.forEach((each) => each.begin?.()),
+  get due() {
+    return all.some((each) => each.due);
+  },
+  advance: () => all.find((each) => each.due)?.advance(),
+  quick: () => all.forEach((each) => each.quick()),
+  show: (forMs) => all.forEach((each) => each.show(forMs)),
+  classify: (pixels) => {
+    for (const each of all) {
+      const found = each.classify(pixels);
+      if (found !== null) return found;
+    }
+    return null;
+  },
+  dispose: () => all.forEach((each) => each.dispose()),
+});

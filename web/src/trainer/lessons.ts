@@ -1,81 +1,73 @@
-// Prepares an example: its data, which are loaded when first needed and kept, a session, and its examiner.
+// Prepares a program for training: a session of it, and who looks at it - examiners of the data that the page knows, and one
+// of what the program itself wants to be watched.
 
-import type { FromTrainer } from '../state/protocol.ts';
-import type { Settings } from '../state/settings.ts';
-import { DigitExaminer, digitSample, digitTask } from './digits.ts';
-import type { Examiner } from './examiner.ts';
-import { loadMnist, type Mnist } from './mnist.ts';
-import { cnn, mlp, transformer } from './networks.ts';
+import { CheckedCards } from './cards.ts';
+import { DigitExaminer, digitSample, isDigits } from './digits.ts';
+import { together, type Examiner } from './examiner.ts';
+import { isText, TextExaminer } from './text.ts';
+import { OwnExaminer } from './own.ts';
 import { Session } from './session.ts';
-import { loadCorpus, TextExaminer, textTask, type Corpus } from './text.ts';
-
-const TEXT_URL = new URL('../../text/sonnets.txt', import.meta.url).href;
-const LOADING_REPORT_MS = 50;
+import { SourceError } from '../compiler/workers/source.ts';
+import { readProgram, type Module, type Training } from '../program/workers/training.ts';
+import type { Print } from '../program/workers/evaluate.ts';
+import type { About, FromTrainer, ProgramText } from '../state/protocol.ts';
+import type { Settings } from '../state/settings.ts';
 
 export interface Lesson {
+  program: ProgramText;
+  module: Module;
   session: Session;
   examiner: Examiner;
-  /** The network in words. */
-  about: string;
+  cards: CheckedCards;
+  about: About;
   settings: Settings;
 }
 
-export class Lessons {
-  private mnist: Mnist | null = null;
-  private corpus: Corpus | null = null;
+/** What the page knows to show: digits that are read, text that is written, or what the program itself shows. */
+function kindOf({ data, predict }: Training): About['data'] {
+  if (predict === null) return 'own';
+  return isDigits(data) ? 'digits' : isText(data) ? 'text' : 'own';
+}
 
-  constructor(
-    private readonly mnistUrl: string,
-    private readonly post: (message: FromTrainer) => void,
-  ) {}
-
-  /** Whether the example's data are here. */
-  has({ example }: Settings): boolean {
-    return (example === 'text' ? this.corpus : this.mnist) !== null;
-  }
-
-  async load(settings: Settings, signal: AbortSignal): Promise<void> {
-    if (this.has(settings)) return;
-    if (settings.example === 'text') {
-      this.corpus = await loadCorpus(TEXT_URL, signal);
-      return;
-    }
-    let reportedAt = 0;
-    this.mnist = await loadMnist(this.mnistUrl, signal, (received, total) => {
-      const now = performance.now();
-      if (now - reportedAt < LOADING_REPORT_MS) return;
-      reportedAt = now;
-      this.post({ type: 'loading', received, total });
-    });
-    this.post({ type: 'digits', sample: digitSample(this.mnist.test) });
-  }
-
-  /** After load, and after the library has started. */
-  make(settings: Settings): Lesson {
-    const lesson = settings.example === 'text' ? this.writing(settings) : this.reading(settings);
-    lesson.examiner.rehearse();
-    return lesson;
-  }
-
-  private reading(settings: Settings): Lesson {
-    const { train, test } = needed(this.mnist);
-    const network = (settings.example === 'cnn' ? cnn : mlp)(settings.sizes);
-    const session = new Session(digitTask(network, train, settings), settings);
-    return { session, examiner: new DigitExaminer(session, network, test, this.post), about: network.about, settings };
-  }
-
-  private writing(settings: Settings): Lesson {
-    const corpus = needed(this.corpus);
-    const { sizes, batch, seed } = settings;
-    const setting = { batch, seed, context: sizes[2] };
-    const network = transformer(sizes, corpus.letters.length);
-    const session = new Session(textTask(network, corpus, setting), settings);
-    const examiner = new TextExaminer(session, network, corpus, setting, this.post);
-    return { session, examiner, about: network.about, settings };
+/** Runs a program's text and makes it ready to be trained. */
+export async function prepare(program: ProgramText, changed: Settings, post: (message: FromTrainer) => void, print: Print): Promise<Lesson> {
+  const module = await readProgram(program, print);
+  if (module === null)
+    throw new SourceError('there is nothing to train here: a program that learns has a default export. The Compiler tab takes this one apart');
+  const settings = { ...module.settings, ...changed };
+  const training = await module.make(settings);
+  const session = new Session(training, settings.seed ?? 0);
+  try {
+    return { program, module, session, settings, ...lookAt(session, module, post) };
+  } catch (error) {
+    session.dispose();
+    throw error;
   }
 }
 
-function needed<T>(data: T | null): T {
-  if (data === null) throw new Error('the data are not loaded');
-  return data;
+function lookAt(session: Session, module: Module, post: (message: FromTrainer) => void): Pick<Lesson, 'examiner' | 'cards' | 'about'> {
+  const { training } = session;
+  const { data, predict } = training;
+  const cards = new CheckedCards(module.lesson, post);
+  const told = (message: FromTrainer): void => {
+    if (message.type === 'evaluation') cards.figures.accuracy = message.evaluation.accuracy;
+    post(message);
+  };
+  const examiners: Examiner[] = [new OwnExaminer(session, cards, told)];
+  if (predict !== null && isDigits(data)) {
+    post({ type: 'digits', sample: digitSample(data.test) });
+    examiners.push(new DigitExaminer(session, predict, data, told));
+  }
+  if (predict !== null && isText(data)) examiners.push(new TextExaminer(session, predict, data, told));
+  const examiner = together(examiners);
+  examiner.rehearse();
+  const about: About = {
+    text: training.about,
+    data: kindOf(training),
+    hasAccuracy: examiners.length > 1 || 'accuracy' in training.metrics,
+    labels: module.labels,
+    cards: module.lesson.map(({ text, see = null, check }) => ({ text, see, isChecked: check !== undefined })),
+    views: training.views.map(({ kind, title }) => ({ kind, title })),
+  };
+  return { examiner, cards, about };
 }

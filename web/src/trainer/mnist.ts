@@ -56,9 +56,9 @@ class Transfers {
   }
 }
 
-async function load(url: URL, signal: AbortSignal, transfers: Transfers): Promise<Uint8Array> {
+async function load(url: URL, transfers: Transfers): Promise<Uint8Array> {
   const name = url.pathname.split('/').pop() ?? url.href;
-  const response = await fetch(url, { signal });
+  const response = await fetch(url);
   if (!response.ok || response.body === null)
     throw new Error(`${name}: the server answered ${response.status} ${response.statusText}`);
   transfers.expect(Number(response.headers.get('content-length') ?? 0));
@@ -75,16 +75,12 @@ async function load(url: URL, signal: AbortSignal, transfers: Transfers): Promis
   return parseIdx(name, bytes);
 }
 
-export async function loadMnist(
-  folder: string,
-  signal: AbortSignal,
-  report: OnProgress,
-): Promise<Mnist> {
+export async function loadMnist(folder: string, report: OnProgress): Promise<Mnist> {
   const transfers = new Transfers(report);
   const part = async (prefix: string): Promise<Digits> => {
     const [images, labels] = await Promise.all([
-      load(new URL(`${prefix}-images.bin`, folder), signal, transfers),
-      load(new URL(`${prefix}-labels.bin`, folder), signal, transfers),
+      load(new URL(`${prefix}-images.bin`, folder), transfers),
+      load(new URL(`${prefix}-labels.bin`, folder), transfers),
     ]);
     if (images.length !== labels.length * PIXELS)
       throw new Error(`${prefix}: ${labels.length} labels do not fit ${images.length} pixels`);

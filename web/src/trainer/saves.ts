@@ -2,15 +2,26 @@
 // where there is one.
 
 import * as sn from 'sinter';
-import type { ExampleName } from '../state/examples.ts';
-import { readSettings, type Settings } from '../state/settings.ts';
+import { entry } from '../program/list.ts';
+import { SettingError, readSettings, type Settings } from '../state/settings.ts';
 import type { Saved } from './session.ts';
 
 const PLACE = 'playground';
 
+/** What a saved run is one of: a program of the list by name, and the settings it was made with. */
+export interface SavedSettings extends Settings {
+  example: string;
+}
+
 /** All of a file. */
 export interface SavedRun extends Saved {
-  settings: Settings;
+  settings: SavedSettings;
+}
+
+function checked(given: unknown): SavedSettings {
+  const example: unknown = (given as { example?: unknown } | null | undefined)?.example;
+  if (typeof example !== 'string' || entry(example) === null) throw new SettingError('there are no settings of an example');
+  return { ...readSettings(given), example };
 }
 
 /** Reads a saved run: as it is, or like another of the same network, what does not fit being an error. */
@@ -21,12 +32,12 @@ export const fromFile =
   async (like) =>
     sn.io.loadState<SavedRun>(await file.arrayBuffer(), like);
 
-/** What the network of a saved run is made with. */
-export async function settingsOf(read: Reader): Promise<Settings> {
+/** What the program of a saved run is made with. */
+export async function settingsOf(read: Reader): Promise<SavedSettings> {
   const run: unknown = await read();
   const settings = (run as Partial<SavedRun> | null)?.settings;
   sn.dispose(run);
-  return readSettings(settings);
+  return checked(settings);
 }
 
 /** The whole of a run like another one. */
@@ -56,11 +67,11 @@ export class Saves {
   }
 
   /** Of the run that is kept; null where there is none. */
-  async last(): Promise<{ example: ExampleName; step: number } | null> {
+  async last(): Promise<{ example: string; step: number } | null> {
     try {
       const run = await (await this.open()).load<SavedRun>();
       sn.dispose(run);
-      return run && { example: readSettings(run.settings).example, step: run.steps };
+      return run && { example: checked(run.settings).example, step: run.steps };
     } catch {
       return null;
     }

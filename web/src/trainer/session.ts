@@ -1,18 +1,9 @@
-// One network being trained: its program, its state, its place in the data. Its task says what it is and what it learns
-// from. Every method is synchronous and leaves no tensor behind but the training state.
+// One program being trained: its compiled step, its state, its place in the data. Every method is synchronous and leaves no
+// tensor behind but the training state.
 
 import * as sn from 'sinter';
+import { begin, stepOf, type State, type Step, type Training } from '../program/workers/training.ts';
 import type { Precision, Reading } from '../state/protocol.ts';
-import type { Network } from './networks.ts';
-import { begin, training, type State, type Step } from './programs/training.ts';
-
-/** What differs between the examples. All have a loss per answer. */
-export interface Task {
-  readonly network: Network;
-  readonly stepsPerEpoch: number;
-  /** The batch of a step, numbered from 0: input and the right answers, int32. The same one whenever it is asked for. */
-  batch(step: number): [x: sn.Tensor, answers: sn.Tensor];
-}
 
 /** What of a session goes into a file, beside what says which session it is. */
 export interface Saved {
@@ -24,26 +15,25 @@ export interface Saved {
 export class Session {
   /** How many numbers are learnt. */
   readonly weights: number;
-  readonly stepsPerEpoch: number;
   steps = 0;
   /** Valid until the next step. */
   state: State;
 
-  private readonly optimizer: sn.optim.Optimizer;
   private readonly train: Step;
 
   constructor(
-    readonly task: Task,
-    { learningRate, seed }: { learningRate: number; seed: number },
+    readonly training: Training,
+    readonly seed: number,
     precision: Precision = 'float32',
   ) {
-    const { module, optimizer } = task.network;
-    this.stepsPerEpoch = task.stepsPerEpoch;
-    this.optimizer = optimizer(learningRate);
-    this.train = training(module, this.optimizer, { precision });
-    this.state = begin(module, this.train, seed);
+    this.train = stepOf(training, { precision });
+    this.state = begin(training, this.train, seed);
     const leaves = sn.tree.leaves(this.train.params(this.state)) as sn.Tensor[];
     this.weights = leaves.reduce((sum, { size }) => sum + size, 0);
+  }
+
+  get stepsPerEpoch(): number {
+    return this.training.stepsPerEpoch;
   }
 
   /** Trains on the next batch. */
@@ -52,7 +42,7 @@ export class Session {
     const begun = performance.now();
     const reading = { loss: NaN, norm: NaN, rate: NaN, ms: NaN };
     this.state = sn.tidy(() => {
-      const { state, loss } = this.train(this.state, ...this.task.batch(this.steps));
+      const { state, loss } = this.train(this.state, ...this.training.data.batch(this.steps));
       const { norm, rate } = state.optimizer as unknown as Record<'norm' | 'rate', sn.Tensor>;
       reading.loss = loss.item();
       reading.norm = norm.item();
@@ -65,16 +55,16 @@ export class Session {
   }
 
   /** From the next step on; state stays, and so does the compiled program unless the rate is a schedule of its own. */
-  setLearningRate(value: number): void {
-    this.optimizer.lr = this.task.network.rate(value);
-    if (typeof this.optimizer.lr === 'function') this.train.dispose();
+  setLearningRate(rate: sn.optim.LearningRate): void {
+    this.training.optimizer.lr = rate;
+    if (typeof rate === 'function') this.train.dispose();
   }
 
   /** Bytes that a step takes: its state, its batch, and what it makes in between. */
   memoryOfStep(): number {
-    const within = (state: State, ...batch: [sn.Tensor, sn.Tensor]): unknown => this.train(state, ...batch);
+    const within = (state: State, ...batch: sn.Tensor[]): unknown => this.train(state, ...batch);
     return sn.tidy(() => {
-      const { memory, dispose } = sn.inspect(within)(this.state, ...this.task.batch(this.steps));
+      const { memory, dispose } = sn.inspect(within)(this.state, ...this.training.data.batch(this.steps));
       dispose();
       const given = memory.blocks.filter(({ kind }) => kind === 'argument' || kind === 'donated');
       return given.reduce((sum, { bytes }) => sum + bytes, memory.arenaBytes);

@@ -1,14 +1,14 @@
-// The example that writes. Its text is a list of letter numbers, cut anywhere into lines of a context's length. Test
+// Programs that write. Their text is a list of letter numbers, cut anywhere into lines of a context's length. Test
 // accuracy is the share of letters guessed right in the end of the text, which is not trained on. Between the slices
 // of training the network, as it is at that moment, writes a text letter by letter.
 
 import * as sn from 'sinter';
+import type { Data } from 'playground';
 import type { FromTrainer } from '../state/protocol.ts';
 import type { Examiner } from './examiner.ts';
-import type { Network } from './networks.ts';
 import { generator } from './random.ts';
-import { apply } from './programs/training.ts';
-import type { Session, Task } from './session.ts';
+import type { Predict } from '../program/workers/training.ts';
+import type { Session } from './session.ts';
 
 const TEST_SHARE = 0.1;
 const EVERY_STEPS = 100;
@@ -25,8 +25,8 @@ export interface Corpus {
   test: Int32Array;
 }
 
-export async function loadCorpus(url: string, signal: AbortSignal): Promise<Corpus> {
-  const response = await fetch(url, { signal });
+export async function loadCorpus(url: string): Promise<Corpus> {
+  const response = await fetch(url);
   if (!response.ok) throw new Error(`the text: the server answered ${response.status} ${response.statusText}`);
   const text = await response.text();
   const letters = [...new Set(text)].sort();
@@ -46,14 +46,23 @@ function lines(codes: Int32Array, places: readonly number[], context: number): [
   return [cut(0), cut(1)];
 }
 
-export function textTask(
-  network: Network,
-  { train }: Corpus,
-  { batch, seed, context }: { batch: number; seed: number; context: number },
-): Task {
+export interface TextData extends Data {
+  readonly kind: 'text';
+  readonly corpus: Corpus;
+  readonly letters: readonly string[];
+  readonly context: number;
+}
+
+export const isText = (data: Data): data is TextData => (data as Partial<TextData>).kind === 'text';
+
+export function textData(corpus: Corpus, { batch, context, seed }: { batch: number; context: number; seed: number }): TextData {
+  const { train, letters } = corpus;
   const room = train.length - context;
   return {
-    network,
+    kind: 'text',
+    corpus,
+    letters,
+    context,
     stepsPerEpoch: Math.floor(train.length / (batch * context)),
     batch: (step) => {
       const random = generator(seed, step);
@@ -65,6 +74,7 @@ export function textTask(
 export class TextExaminer implements Examiner {
   private readonly examine: sn.EvalStep<unknown, [sn.Tensor, sn.Tensor], unknown, sn.Tensor[]>;
   private readonly chances: sn.EvalStep<unknown, [sn.Tensor, sn.Tensor], unknown, sn.Tensor>;
+  private readonly corpus: Corpus;
   private readonly random: () => number;
   private examinedAt = 0;
   private nextAt = 0;
@@ -73,18 +83,18 @@ export class TextExaminer implements Examiner {
 
   constructor(
     private readonly session: Session,
-    { module }: Network,
-    private readonly corpus: Corpus,
-    private readonly setting: { context: number; seed: number },
+    predict: Predict,
+    private readonly data: TextData,
     private readonly post: (message: FromTrainer) => void,
   ) {
-    this.random = generator(setting.seed);
+    this.corpus = data.corpus;
+    this.random = generator(session.seed);
     this.examine = sn.evalStep((params: unknown, x: sn.Tensor, answers: sn.Tensor, { state }: sn.StepContext) => {
-      const [scores] = apply(module, params, x, { state });
+      const scores = predict(params, x, { state });
       return [sn.losses.softmaxCrossEntropy(scores, answers), sn.metrics.accuracy(scores, answers)];
     });
     this.chances = sn.evalStep((params: unknown, x: sn.Tensor, place: sn.Tensor, { state }: sn.StepContext) => {
-      const [scores] = apply(module, params, x, { state });
+      const scores = predict(params, x, { state });
       return sn.softmax(sn.take(scores, place, { axis: 1 }).div(TEMPERATURE));
     });
   }
@@ -136,7 +146,7 @@ export class TextExaminer implements Examiner {
 
   /** On all full lines of the test, in parts of equal size. */
   private measure(): { loss: number; accuracy: number; count: number } {
-    const { context } = this.setting;
+    const { context } = this.data;
     const { test } = this.corpus;
     const parts = Math.floor((test.length - 1) / (context * PART));
     let [loss, accuracy] = [0, 0];
@@ -153,7 +163,7 @@ export class TextExaminer implements Examiner {
 
   /** One more letter, drawn with the probabilities that the network gives. An excerpt begins like a new line. */
   private append(): void {
-    const { context } = this.setting;
+    const { context } = this.data;
     const { letters } = this.corpus;
     const seen = [letters.indexOf('\n'), ...this.written].slice(-context);
     const chances = sn.tidy(() => {

@@ -3,11 +3,16 @@
 // inbox fill; it reports at most 8 times a second.
 
 import * as sn from 'sinter';
-import type { Failure, FromTrainer, Phase, ToTrainer } from '../state/protocol.ts';
+import { describe as problemOf } from '../compiler/workers/source.ts';
+import { textOf } from '../program/list.ts';
+import { watchLoading } from '../program/workers/playground.ts';
+import type { Failure, FromTrainer, Phase, ProgramText, ToTrainer } from '../state/protocol.ts';
 import type { Settings } from '../state/settings.ts';
 import { Comparison } from './comparison.ts';
-import { Lessons, type Lesson } from './lessons.ts';
+import { prepare, type Lesson } from './lessons.ts';
 import { Meter } from './meter.ts';
+import { Pace } from './pace.ts';
+import { Printer } from './printer.ts';
 import { Profiler } from './profiler.ts';
 import { Reporter } from './reporter.ts';
 import { Saves, fromFile, readRun, settingsOf, type Reader } from './saves.ts';
@@ -21,21 +26,28 @@ const COMPARED_MS = 125;
 const PROFILE_EVERY_MS = 2000;
 const PROFILE_STEPS = 20;
 const PROFILE_MS = 60;
+/** Between two steps of a slow program. */
+const PACE_MS = 4;
+const LOADING_REPORT_MS = 50;
+/** Of tensors: a program that keeps more gets an OutOfMemoryError, and the page its breath. */
+const MOST_MEMORY = 2 ** 31;
 
 /** What is there once the library and the data are loaded. */
 interface Workshop extends Lesson {
   reporter: Reporter;
+  pace: Pace;
 }
 
 const inbox: ToTrainer[] = [];
 const profiler = new Profiler();
 const saves = new Saves();
-/** Known once the library has started. */
-let lessons: Lessons | null = null;
+const printer = new Printer(post);
+/** The library has started. */
+let started = false;
 /** While precisions are compared; training stands still meanwhile. */
 let comparison: Comparison | null = null;
 let comparedAt = 0;
-/** Null while data are loading, and after that has failed. */
+/** Null while a program is made, and where that has failed. */
 let shop: Workshop | null = null;
 let phase: Phase = 'loading';
 let pumping = false;
@@ -70,9 +82,11 @@ const breathe = (() => {
     });
 })();
 
+const rest = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
 /** Asks for everything, so that the reasons name all that is missing. */
 async function startLibrary(): Promise<void> {
-  const info = await sn.init({ jit: true, relaxedSimd: true });
+  const info = await sn.init({ jit: true, relaxedSimd: true, maxMemory: MOST_MEMORY });
   const { threads, simd, relaxedSimd, jit, crossOriginIsolated, reasons, version } = info;
   post({
     type: 'capabilities',
@@ -83,10 +97,12 @@ async function startLibrary(): Promise<void> {
 /** From now on this is trained. */
 function take(lesson: Lesson, isLoaded = false): void {
   endComparison();
-  shop = { ...lesson, reporter: new Reporter(new Meter(), post) };
+  shop = { ...lesson, reporter: new Reporter(new Meter(), post), pace: new Pace(lesson.session.training.pace) };
   profiledAt = 0;
-  const { about, session, settings } = lesson;
-  post({ type: 'network', about, weights: session.weights, settings, step: session.steps, isLoaded });
+  const { about, session, settings, program } = lesson;
+  post({ type: 'network', about, name: program.name, weights: session.weights, settings, step: session.steps, isLoaded });
+  lesson.examiner.begin?.();
+  printer.flush();
 }
 
 function reportComparison(isEnded: boolean): void {
@@ -116,51 +132,69 @@ function close(lesson: Lesson | null): void {
   lesson?.session.dispose();
 }
 
-async function open({ mnistUrl, settings }: Extract<ToTrainer, { type: 'open' }>): Promise<void> {
-  const abort = new AbortController();
-  const first = new Lessons(mnistUrl, post);
-  try {
-    const library = startLibrary().then(() => void (lessons = first));
-    await Promise.all([first.load(settings, abort.signal), library]);
-    take(first.make(settings));
-    setPhase('paused');
-    const kept = await saves.last();
-    if (kept !== null) post({ type: 'kept', ...kept });
-  } catch (error) {
-    abort.abort();
-    throw error;
-  }
+async function open({ program, settings }: Extract<ToTrainer, { type: 'open' }>): Promise<void> {
+  await startLibrary();
+  started = true;
+  if (program === null) setPhase('failed');
+  else await reset(program, settings);
+  const kept = await saves.last();
+  if (kept !== null) post({ type: 'kept', ...kept });
 }
 
-/** The new network is made before the old one goes: if it does not fit, the old one stays. But no network is there
- *  while another's data are loaded. */
-async function reset(from: Lessons, settings: Settings): Promise<void> {
-  let old = shop;
-  if (!from.has(settings)) {
-    setPhase('loading');
-    close(old);
-    shop = old = null;
-    await from.load(settings, new AbortController().signal);
+/** Says what is wrong with a program. The one before goes on if it has the same text and only its settings were refused. */
+function refuse(program: ProgramText, error: unknown): void {
+  printer.flush();
+  const isSame = shop !== null && shop.program.text === program.text;
+  post({ type: 'problem', problem: problemOf(error), kept: isSame && shop !== null ? shop.settings : null });
+  if (isSame) return setPhase('paused');
+  close(shop);
+  shop = null;
+  setPhase('failed');
+}
+
+/** The new session is made before the old one goes: if it does not fit, the old one stays. */
+async function reset(program: ProgramText, settings: Settings): Promise<void> {
+  const running = phase === 'running';
+  if (shop === null || shop.program.text !== program.text) setPhase('loading');
+  let lesson: Lesson;
+  try {
+    lesson = await prepare(program, settings, post, printer.print);
+  } catch (error) {
+    return refuse(program, error);
   }
-  take(from.make(settings));
+  const old = shop;
+  take(lesson);
   close(old);
-  if (phase === 'loading') setPhase('paused');
+  setPhase(running ? 'running' : 'paused');
+}
+
+/** The program is made once more with another rate, which is all that is taken from it. */
+async function changeRate(place: Workshop, learningRate: number): Promise<void> {
+  const settings = { ...place.settings, learningRate };
+  try {
+    const { optimizer } = await place.module.make(settings);
+    place.session.setLearningRate(optimizer.lr);
+    place.settings = settings;
+  } catch (error) {
+    refuse(place.program, error);
+  }
 }
 
 /** Makes a file of the state, and keeps it here. */
-async function save({ session, settings }: Workshop): Promise<void> {
-  const { bytes, kept } = await saves.save({ settings, ...session.saved });
-  post({ type: 'saved', bytes, step: session.steps, kept }, [bytes.buffer]);
+async function save({ session, settings, program: { name } }: Workshop): Promise<void> {
+  const { bytes, kept } = await saves.save({ settings: { ...settings, example: name }, ...session.saved });
+  post({ type: 'saved', bytes, name, step: session.steps, kept }, [bytes.buffer]);
 }
 
-/** Goes on from a saved state, with the settings it has. What is refused changes nothing. */
-async function goOn(from: Lessons, read: Reader): Promise<void> {
+/** Goes on from a saved state, with the settings it has: of the program that is here if it has that name, else of that of the
+ *  list. What is refused changes nothing. */
+async function goOn(read: Reader): Promise<void> {
   let lesson: Lesson | null = null;
   try {
-    const settings = await settingsOf(read);
-    await from.load(settings, new AbortController().signal);
-    lesson = from.make(settings);
-    lesson.session.restore(await readRun(read, { settings, ...lesson.session.saved }));
+    const { example: name, ...settings } = await settingsOf(read);
+    const program = shop?.program.name === name ? shop.program : { name, text: await textOf(name) };
+    lesson = await prepare(program, settings, post, printer.print);
+    lesson.session.restore(await readRun(read, { settings: { ...lesson.settings, example: name }, ...lesson.session.saved }));
   } catch (error) {
     close(lesson);
     post({ type: 'refused', failure: describe(error) });
@@ -169,16 +203,17 @@ async function goOn(from: Lessons, read: Reader): Promise<void> {
   const old = shop;
   take(lesson, true);
   close(old);
-  if (phase === 'loading') setPhase('paused');
+  if (phase === 'loading' || phase === 'failed') setPhase('paused');
   if (shop === null) return;
   shop.examiner.quick();
   shop.reporter.report(shop.session, true);
 }
 
-function trainOnce({ session, reporter }: Workshop): void {
+function trainOnce({ session, reporter, cards }: Workshop): void {
   const begin = performance.now();
   const reading = session.step();
   reporter.step(reading, performance.now() - begin);
+  cards.step(session.steps, reading.loss);
 }
 
 /** Trains until the budget is spent or an evaluation is due; returns the number of steps. */
@@ -208,11 +243,15 @@ async function train(place: Workshop): Promise<void> {
     post({ type: 'profile', profile });
     profiledAt = performance.now();
   } else {
-    slice(place, SLICE_MS, Infinity);
+    const steps = place.pace.due(performance.now());
+    if (steps === 0) await rest(PACE_MS);
+    else place.pace.done(slice(place, SLICE_MS, steps));
     examiner.show(SHOW_MS);
   }
   reporter.meter.mark(performance.now());
   reporter.report(session, false);
+  place.cards.check();
+  printer.flush();
 }
 
 function stepOnce(place: Workshop): void {
@@ -224,6 +263,7 @@ function stepOnce(place: Workshop): void {
   examiner.quick();
   examiner.show(SHOW_MS);
   reporter.report(session, true);
+  printer.flush();
 }
 
 function pause(place: Workshop): void {
@@ -234,9 +274,10 @@ function pause(place: Workshop): void {
 
 async function carryOut(command: ToTrainer): Promise<void> {
   if (command.type === 'open') return open(command);
-  if (command.type === 'reset' && lessons !== null) return reset(lessons, command.settings);
-  if (command.type === 'load' && lessons !== null) return goOn(lessons, fromFile(command.file));
-  if (command.type === 'continue' && lessons !== null) return goOn(lessons, saves.read);
+  if (!started) return;
+  if (command.type === 'reset') return reset(command.program, command.settings);
+  if (command.type === 'load') return goOn(fromFile(command.file));
+  if (command.type === 'continue') return goOn(saves.read);
   if (shop === null) return;
   switch (command.type) {
     case 'start':
@@ -250,13 +291,12 @@ async function carryOut(command: ToTrainer): Promise<void> {
       if (phase === 'paused') stepOnce(shop);
       break;
     case 'learningRate':
-      shop.session.setLearningRate(command.value);
-      shop.settings = { ...shop.settings, learningRate: command.value };
+      await changeRate(shop, command.value);
       break;
     case 'compare':
       endComparison();
       if (phase === 'running') pause(shop);
-      if (command.on) comparison = new Comparison(shop.session.task, shop.settings);
+      if (command.on) comparison = new Comparison(shop.session.training, shop.session.seed);
       reportComparison(false);
       break;
     case 'save':
@@ -275,10 +315,14 @@ async function carryOut(command: ToTrainer): Promise<void> {
   }
 }
 
-/** After an error, training stands still; the user may go on, change a setting or reset. */
+/** After an error, training stands still; the user may go on, change a setting or reset. What arose in the program's text is
+ *  shown there. */
 function fail(error: unknown): void {
   endComparison();
-  post({ type: 'failure', failure: describe(error) });
+  printer.flush();
+  const problem = problemOf(error);
+  if (problem.line === null) post({ type: 'failure', failure: describe(error) });
+  else post({ type: 'problem', problem, kept: null });
   if (shop !== null) {
     shop.reporter.meter.pause();
     setPhase('paused');
@@ -301,6 +345,14 @@ async function pump(): Promise<void> {
   }
   pumping = false;
 }
+
+let reportedAt = 0;
+watchLoading((received, total) => {
+  const now = performance.now();
+  if (now - reportedAt < LOADING_REPORT_MS) return;
+  reportedAt = now;
+  post({ type: 'loading', received, total });
+});
 
 self.onmessage = (event: MessageEvent<ToTrainer>) => {
   if (event.data.type === 'ping') {

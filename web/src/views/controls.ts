@@ -2,60 +2,55 @@
 // changes while training goes on; every other setting makes a new network.
 
 import type { Phase } from '../state/protocol.ts';
-import { EXAMPLES, type ExampleName } from '../state/examples.ts';
 import {
+  SETTING_LABELS,
+  SETTING_NAMES,
   SettingError,
-  defaults,
   formatSetting,
-  withSetting,
+  readSetting,
   type SettingName,
   type Settings,
 } from '../state/settings.ts';
-import { element, setText } from './dom.ts';
+import { element, inside, setText } from './dom.ts';
 
 export interface ControlActions {
   start(): void;
   pause(): void;
   step(): void;
-  reset(settings: Settings): void;
+  /** A fresh start, with the settings as they are. */
+  reset(): void;
+  /** A setting was changed, but for the learning rate. */
+  change(changed: Settings): void;
   learningRate(value: number): void;
+  /** Ends a program that does not answer. */
+  end(): void;
 }
 
-const NAMES: { [K in SettingName]: (settings: Settings) => string } = {
-  learningRate: () => 'Learning rate',
-  sizes: ({ example }) => EXAMPLES[example].sizesLabel,
-  batch: () => 'Batch size',
-  seed: () => 'Seed',
-};
-
 export class Controls {
-  settings: Settings;
-
-  /** The settings of the other examples, as they were left. */
-  private readonly others = new Map<ExampleName, Settings>();
+  /** As the program that is trained has them. */
+  settings: Settings = {};
 
   private readonly start = element<HTMLButtonElement>('start');
   private readonly pause = element<HTMLButtonElement>('pause');
   private readonly step = element<HTMLButtonElement>('step');
   private readonly reset = element<HTMLButtonElement>('reset');
+  private readonly end = element<HTMLButtonElement>('end');
   private readonly notice = element('notice');
   private readonly inputs = new Map<SettingName, HTMLInputElement>();
+  private labels: Record<string, string> = {};
   private phase: Phase = 'loading';
 
-  constructor(
-    example: ExampleName,
-    private readonly actions: ControlActions,
-  ) {
-    this.settings = defaults(example);
+  constructor(private readonly actions: ControlActions) {
     this.start.addEventListener('click', () => this.run('running'));
     this.pause.addEventListener('click', () => this.run('paused'));
     this.step.addEventListener('click', () => this.stepOnce());
+    this.end.addEventListener('click', () => actions.end());
     this.reset.addEventListener('click', () => {
       this.run('paused');
-      actions.reset(this.settings);
-      this.say('A fresh network, ready to start.');
+      actions.reset();
+      this.say('A fresh start, ready to go.');
     });
-    for (const name of Object.keys(NAMES) as SettingName[]) this.inputs.set(name, this.bind(name));
+    for (const name of SETTING_NAMES) this.inputs.set(name, this.bind(name));
   }
 
   /** Shown at once, before the trainer has answered; the trainer has the last word. */
@@ -67,15 +62,21 @@ export class Controls {
     this.start.disabled = phase !== 'paused';
     this.pause.disabled = phase !== 'running';
     this.step.disabled = phase !== 'paused';
-    for (const control of [this.reset, ...this.inputs.values()]) control.disabled = phase === 'loading';
+    this.reset.disabled = phase === 'loading';
+    for (const input of this.inputs.values()) input.disabled = phase === 'loading' || phase === 'failed';
     // A disabled button loses the focus; hand it to the one that takes its place.
     if (wasStart && phase === 'running') this.pause.focus();
     if (wasPause && phase === 'paused') this.start.focus();
   }
 
-  /** False until the trainer has loaded its data. */
+  /** Whether there is a program to train. */
   get ready(): boolean {
-    return this.phase !== 'loading';
+    return this.phase === 'paused' || this.phase === 'running';
+  }
+
+  /** A program does not answer: it may be ended. */
+  set canEnd(on: boolean) {
+    this.end.hidden = !on;
   }
 
   toggle(): void {
@@ -92,27 +93,21 @@ export class Controls {
     if (this.phase === 'paused') this.actions.step();
   }
 
-  /** Another network, with its settings as they were left. */
-  choose(example: ExampleName): void {
-    this.run('paused');
-    this.others.set(this.settings.example, this.settings);
-    this.settings = this.others.get(example) ?? defaults(example);
-    this.write();
-    this.actions.reset(this.settings);
-  }
-
-  /** Settings that the trainer has already. */
-  adopt(settings: Settings): void {
-    if (settings.example !== this.settings.example) this.others.set(this.settings.example, this.settings);
+  /** Settings that the trainer has, and what the program calls them. Those that it does not have get no field. */
+  adopt(settings: Settings, labels: Record<string, string>): void {
     this.settings = settings;
-    this.write();
-  }
-
-  private write(): void {
+    this.labels = labels;
     for (const [name, input] of this.inputs) {
-      input.value = formatSetting(this.settings, name);
+      const field = input.closest('label') as HTMLElement;
+      field.hidden = settings[name] === undefined;
+      setText(inside(field, 'span'), this.label(name));
+      input.value = formatSetting(settings, name);
       input.removeAttribute('aria-invalid');
     }
+  }
+
+  private label(name: SettingName): string {
+    return this.labels[name] ?? SETTING_LABELS[name];
   }
 
   say(text: string, problem = false): void {
@@ -121,7 +116,7 @@ export class Controls {
   }
 
   private run(phase: 'running' | 'paused'): void {
-    if (this.phase === 'loading' || this.phase === phase) return;
+    if (!this.ready || this.phase === phase) return;
     this.setPhase(phase);
     if (phase === 'running') {
       this.actions.start();
@@ -142,10 +137,19 @@ export class Controls {
     return input;
   }
 
+  /** Settings that a program refuses leave it as it was. */
+  refuse(reason: string, kept: Settings): void {
+    const name = SETTING_NAMES.find((each) => formatSetting(this.settings, each) !== formatSetting(kept, each)) ?? 'sizes';
+    this.adopt(kept, this.labels);
+    this.inputs.get(name)?.setAttribute('aria-invalid', 'true');
+    this.say(`${reason}. Kept: ${formatSetting(kept, name) || 'none'}.`, true);
+  }
+
   private change(name: SettingName, input: HTMLInputElement): void {
     const before = formatSetting(this.settings, name);
+    let changed: Settings;
     try {
-      this.settings = withSetting(this.settings, name, input.value);
+      changed = readSetting(name, input.value);
     } catch (error) {
       if (!(error instanceof SettingError)) throw error;
       input.setAttribute('aria-invalid', 'true');
@@ -153,16 +157,17 @@ export class Controls {
       return;
     }
     input.removeAttribute('aria-invalid');
-    const after = formatSetting(this.settings, name);
+    const after = formatSetting(changed, name);
     input.value = after;
-    if (after === before || this.phase === 'loading') return;
-    const changed = `${NAMES[name](this.settings)}: ${before || 'none'} → ${after || 'none'}`;
-    if (name === 'learningRate') {
-      this.actions.learningRate(this.settings.learningRate);
-      this.say(`${changed}. Training goes on.`);
+    if (after === before || !this.ready) return;
+    this.settings = { ...this.settings, ...changed };
+    const what = `${this.label(name)}: ${before || 'none'} → ${after || 'none'}`;
+    if (changed.learningRate !== undefined) {
+      this.actions.learningRate(changed.learningRate);
+      this.say(`${what}. Training goes on.`);
     } else {
-      this.actions.reset(this.settings);
-      this.say(`${changed}. Started over with a fresh network.`);
+      this.actions.change(changed);
+      this.say(`${what}. Started over.`);
     }
   }
 }

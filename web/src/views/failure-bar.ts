@@ -5,15 +5,23 @@ import { element, inside, setText } from './dom.ts';
 
 export class FailureBar {
   private readonly bar = element('failure');
+  private isPassing = false;
 
   constructor() {
     inside(this.bar, 'button').addEventListener('click', () => (this.bar.hidden = true));
   }
 
-  show({ name, message, hint }: Failure): void {
+  /** isPassing: it goes when what failed runs again. */
+  show({ name, message, hint }: Failure, isPassing = false): void {
+    this.isPassing = isPassing;
     setText(inside(this.bar, 'strong'), `${name}:`);
     setText(inside(this.bar, 'span'), message);
     setText(inside(this.bar, 'em'), hint);
     this.bar.hidden = false;
+  }
+
+  /** What failed before runs again. */
+  settle(): void {
+    if (this.isPassing) this.bar.hidden = true;
   }
 }

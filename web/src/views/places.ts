@@ -8,6 +8,8 @@ export interface PlaceActions {
   /** Something is about to be timed: nothing else should use the cores. */
   quiet(): void;
   fail(message: string): void;
+  /** The training place is shown again. */
+  training(): void;
 }
 
 const TRAINING = 'training';
@@ -23,6 +25,8 @@ const PURPOSES: Record<string, string> = {
 /** A place that is left may go on using the cores, unless it rests. */
 interface Place {
   rest?: () => void;
+  /** It is shown again. */
+  wake?: () => void;
 }
 
 const LOAD: Record<string, (root: HTMLElement, actions: PlaceActions) => Promise<unknown>> = {
@@ -60,7 +64,8 @@ export class Places {
     element('purpose').hidden = place !== TRAINING;
     setText(element('place-purpose'), PURPOSES[place] ?? '');
     for (const [other, opened] of this.loaded) if (other !== place) void opened.then((each) => (each as Place).rest?.());
-    if (this.loaded.has(place)) return;
+    if (place === TRAINING) this.actions.training();
+    if (this.loaded.has(place)) return void this.loaded.get(place)?.then((each) => (each as Place).wake?.());
     const opened = LOAD[place](element(place), this.actions).catch((error: unknown) => {
       this.loaded.delete(place);
       this.actions.fail(`the ${place} view could not be loaded: ${String(error)}`);

@@ -1,7 +1,7 @@
 // Training states as files: saved as a download, loaded from a picker or dropped on the page, and the one that this
 // browser has kept.
 
-import { EXAMPLES, type ExampleName } from '../state/examples.ts';
+import { entry } from '../program/list.ts';
 import { download } from './download.ts';
 import { element } from './dom.ts';
 import { count } from './format.ts';
@@ -50,13 +50,13 @@ export class SavesView {
   }
 
   /** There is a state to go on from. */
-  offer(example: ExampleName, step: number): void {
+  offer(example: string, step: number): void {
     this.goOnButton.hidden = false;
-    this.goOnButton.title = `${EXAMPLES[example].title}, step ${count(step)}`;
+    this.goOnButton.title = `${entry(example)?.title ?? example}, step ${count(step)}`;
   }
 
   /** Hands a state to the user; returns what is to be said about it. */
-  hand(bytes: Uint8Array<ArrayBuffer>, example: ExampleName, step: number, kept: true | string): string {
+  hand(bytes: Uint8Array<ArrayBuffer>, example: string, step: number, kept: true | string): string {
     download(`sinter-${example}-${step}.safetensors`, 'application/octet-stream', bytes);
     if (kept !== true) return `Saved step ${count(step)} as a file. This browser did not keep it: ${kept}`;
     this.offer(example, step);

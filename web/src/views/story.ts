@@ -8,25 +8,20 @@ import { bytes, count, plural, significant } from './format.ts';
 export class Story {
   private readonly line = element('story');
   private kernels = 0;
-  private optimizer = '';
 
   /** Kernel calls of one step, once they are measured. */
   setKernels(calls: number): void {
     this.kernels = Math.round(calls);
   }
 
-  /** `about`: the network in words. */
-  clear(about: string, weights: number, batch: number, optimizer: string): void {
+  /** `about`: the model in words; batch: elements of a batch, where the program says it. */
+  clear(about: string, weights: number, batch: number | undefined): void {
     this.kernels = 0;
-    this.optimizer = optimizer;
-    setText(
-      this.line,
-      `${about}: ${count(weights)} weights, batches of ${batch}, ${optimizer}. ` +
-        'Forward, backward and update are one compiled program.',
-    );
+    const size = batch === undefined ? '' : `, batches of ${batch}`;
+    setText(this.line, `${about}: ${count(weights)} weights${size}. Forward, backward and update are one compiled program.`);
   }
 
-  show(progress: Progress, batch: number, unit: string): void {
+  show(progress: Progress, batch: number | undefined, unit: string): void {
     const { step, flopsPerStep, bytesInUse, bytesPeak, tensors, bytesSteady, msPerStep } = progress;
     if (step === 0) return;
     this.line.dataset.bytes = String(bytesInUse);
@@ -37,7 +32,7 @@ export class Story {
     const steady = bytesSteady > 0 ? `, unchanged for ${plural(bytesSteady, 'step')}` : '';
     setText(
       this.line,
-      `Step ${count(step)}: ${plural(batch, unit)} forward, backward and one ${this.optimizer} update${kernels}${work}${time}. ` +
+      `Step ${count(step)}: ${batch === undefined ? '' : `${plural(batch, unit)} `}forward, backward and an update${kernels}${work}${time}. ` +
         `Memory: ${bytes(bytesInUse)} in ${plural(tensors, 'tensor')} (peak ${bytes(bytesPeak)})${steady}.`,
     );
   }

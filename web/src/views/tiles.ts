@@ -1,7 +1,7 @@
 // The row of figures above the charts, and the progress bar: loading first, then the epoch.
 
 import type { Evaluation, Progress } from '../state/protocol.ts';
-import type { Example } from '../state/examples.ts';
+import type { Words } from '../state/words.ts';
 import { element, inside, setText, setValue } from './dom.ts';
 import { NONE, bytes, count, percent, significant } from './format.ts';
 
@@ -25,7 +25,7 @@ export class Tiles {
   }
 
   /** `step`: where training begins. */
-  clear({ answers, epoch }: Example, step: number): void {
+  clear({ answers, epoch }: Words, step: number): void {
     this.answers = answers;
     for (const tile of [this.loss, this.accuracy, this.stepsPerSecond, this.msPerStep, this.gflops])
       setValue(tile, NONE, null);
@@ -62,8 +62,9 @@ export class Tiles {
     setValue(this.accuracy, percent(accuracy), 100 * accuracy);
     this.accuracy.dataset.count = String(size);
     if (whole) this.whole = ` · all: ${percent(accuracy)}`;
-    const of = `of ${count(size)} ${this.answers}`;
+    const of = size === 0 ? 'as the program counts it' : `of ${count(size)} ${this.answers}`;
     if (loss !== null) setText(this.accuracyOf, `${of}, loss ${loss.toFixed(2)}`);
+    else if (size === 0) setText(this.accuracyOf, of);
     else setText(this.accuracyOf, whole ? `of all ${count(size)}` : `of ${count(size)}${this.whole}`);
   }
 

@@ -56,6 +56,10 @@ export class Editor {
     this.replacing = false;
   }
 
+  focus(): void {
+    this.view.focus();
+  }
+
   /** The place, from 1, where the text leaves its language; null: it does not as far as a parser can tell. */
   syntaxError(): { line: number; column: number } | null {
     let at: number | null = null;

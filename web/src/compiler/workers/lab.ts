@@ -4,7 +4,8 @@ import * as sn from 'sinter';
 import type { Engine, LabMethods, Opened, PassesOff, Sample } from '../protocol.ts';
 import { GROUPS, type Report } from '../report.ts';
 import { answer } from './answer.ts';
-import { describe, evaluate, linesIn, SourceError } from './source.ts';
+import { toLookAt } from '../../program/workers/training.ts';
+import { describe, linesIn, SourceError } from './source.ts';
 import { Timing } from './timing.ts';
 
 let timing: Timing | null = null;
@@ -38,13 +39,12 @@ function plain({ cSource: _c, jsSource: _j, dispose: _d, prelude: _p, kernels, s
   };
 }
 
-function inspect(source: string, off: PassesOff): Report {
+async function inspect(source: string, off: PassesOff): Promise<Report> {
   inspection?.dispose();
   inspection = null;
-  const found = sn.tidy(() => {
-    const { program, inputs } = evaluate(source);
-    return sn.inspect(program, passes(off))(...inputs);
-  });
+  const { program, inputs } = await toLookAt(source);
+  const found = sn.tidy(() => sn.inspect(program, passes(off))(...inputs));
+  sn.dispose(inputs);
   inspection = found;
   return plain(found);
 }
@@ -63,9 +63,9 @@ async function js(): Promise<string> {
   return inspected().jsSource();
 }
 
-function prepare(source: string, off: PassesOff): number {
+async function prepare(source: string, off: PassesOff): Promise<number> {
   timing?.dispose();
-  timing = new Timing(evaluate(source), passes(off));
+  timing = new Timing(await toLookAt(source), passes(off));
   return timing.warmUp();
 }
 

@@ -1,37 +1,28 @@
-// A program as the user wrote it: text that defines a function `program` and its arguments `inputs`.
-//
-// `new Function` makes it a function here, in a worker. The page's own policy forbids that to the page; a
-// worker has the policy of its own response, and this one is meant to run what the user types. Nothing
-// but that text is ever run: no address and no message of another page leads here. Where a server's policy
-// forbids it to workers as well, the EvalError is shown.
+// What went wrong in a program that a visitor wrote, and where in its text. program/workers/evaluate.ts runs it.
 
-import * as sn from 'sinter';
+import type { SourcePlace } from 'sinter';
 import type { Problem } from '../protocol.ts';
 
-export interface Source {
-  program: (...args: unknown[]) => unknown;
-  inputs: unknown[];
-}
-
 /** The name under which engines report places in the text. */
-const FILE = 'program.js';
+export const FILE = 'program.js';
 /** Lines that `new Function` puts before the text. */
 const LINES_BEFORE = 2;
 
 export class SourceError extends Error {
-  override readonly name = 'ProgramError';
+  override readonly name: string = 'ProgramError';
 }
 
-export function evaluate(source: string): Source {
-  const text = `"use strict";${source}\n;return {
-    program: typeof program === 'undefined' ? undefined : program,
-    inputs: typeof inputs === 'undefined' ? undefined : inputs,
-  };\n//# sourceURL=${FILE}`;
-  const make = new Function('sn', text) as (package_: typeof sn) => Partial<Source>;
-  const { program, inputs } = make(sn);
-  if (typeof program !== 'function') throw new SourceError('there is no function called program');
-  if (!Array.isArray(inputs)) throw new SourceError('there is no array called inputs');
-  return { program, inputs };
+/** The text is no program at all; where that shows. */
+export class ParseError extends SourceError {
+  override readonly name = 'SyntaxError';
+
+  constructor(
+    message: string,
+    readonly line: number,
+    readonly column: number,
+  ) {
+    super(message);
+  }
 }
 
 /** Where in the text an error arose: the innermost place of its stack that lies in it. */
@@ -44,7 +35,7 @@ function place(stack: string): { line: number; column: number } | null {
 }
 
 /** The lines of the text among places, each once. */
-export function linesIn(places: readonly sn.SourcePlace[]): number[] {
+export function linesIn(places: readonly SourcePlace[]): number[] {
   const lines = places.flatMap(({ file, line }) => (file === FILE ? [line - LINES_BEFORE] : []));
   return [...new Set(lines)];
 }
@@ -58,7 +49,7 @@ export function describe(error: unknown): Problem {
     : 'hint' in error && typeof error.hint === 'string'
       ? error.hint
       : '';
-  const at = place(error.stack ?? '');
+  const at = error instanceof ParseError ? error : place(error.stack ?? '');
   return {
     name: error.name,
     message: error.message,

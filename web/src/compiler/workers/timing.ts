@@ -3,7 +3,11 @@
 
 import * as sn from 'sinter';
 import type { Sample } from '../protocol.ts';
-import type { Source } from './source.ts';
+
+export interface Source {
+  program: (...args: unknown[]) => unknown;
+  inputs: unknown[];
+}
 
 /** A sample of calls takes about this long. */
 const SAMPLE_MS = 12;

@@ -1,0 +1,74 @@
+// A program's text becomes a module here, in a worker: types are stripped, and what it imports and prints is handed to it.
+//
+// `new Function` runs it. The page's own policy forbids that to the page; a worker has the policy of its own response, and
+// this one is meant to run what the user types. Where a server's policy forbids it to workers as well, the EvalError is
+// shown. Text from an address is run only after the visitor has asked for it (program/shown.ts).
+
+import * as sn from 'sinter';
+import { FILE, ParseError, SourceError } from '../../compiler/workers/source.ts';
+import * as playground from './playground.ts';
+
+/** What a program exports, and what its short form declares. */
+export interface Exports {
+  [name: string]: unknown;
+}
+
+export type Print = (level: 'log' | 'warn' | 'error', line: string) => void;
+
+const MODULES: Record<string, object> = { sinter: sn, playground };
+
+/** Programs of the list, made JavaScript when the page was built. */
+const STRIPPED = import.meta.glob<{ text: string; code: string }>('../gallery/*.ts', { query: '?stripped', import: 'default' });
+
+/** JavaScript with a line for each line of the text. */
+async function strip(source: string, name: string): Promise<string> {
+  const listed = await STRIPPED[`../gallery/${name}.ts`]?.();
+  if (listed?.text === source) return listed.code;
+  const { stripTypes } = await import('./strip.ts');
+  try {
+    return stripTypes(source);
+  } catch (error) {
+    const { message, loc } = error as Error & { loc?: { line: number; column: number } };
+    if (loc === undefined) throw error;
+    throw new ParseError(message.replace(/^Error parsing \S+: |\s*\(\d+:\d+\)$/g, ''), loc.line, loc.column);
+  }
+}
+
+function required(name: string): object {
+  if (!Object.hasOwn(MODULES, name))
+    throw new SourceError(`a program imports from 'sinter' and 'playground', and there is no '${name}' here`);
+  return { __esModule: true, ...MODULES[name] };
+}
+
+function written(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (value instanceof sn.Tensor) return `Tensor ${value.dtype} (${value.shape.join(', ')})`;
+  if (value instanceof Error) return `${value.name}: ${value.message}`;
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch {
+    return String(value);
+  }
+}
+
+/** Lines are cut: one of a million letters is as bad as a million lines. */
+const MOST_LETTERS = 500;
+
+function printing(print: Print): Record<string, (...values: unknown[]) => void> {
+  const at =
+    (level: 'log' | 'warn' | 'error') =>
+    (...values: unknown[]): void =>
+      print(level, values.map(written).join(' ').slice(0, MOST_LETTERS));
+  return { log: at('log'), info: at('log'), debug: at('log'), table: at('log'), warn: at('warn'), error: at('error') };
+}
+
+/** Runs the text; what it exports, or declares as `program` and `inputs`. name: of the list, if it may be one of it. */
+export async function run(source: string, name = '', print: Print = () => undefined): Promise<Exports> {
+  const text = `"use strict";${await strip(source, name)}\n;return {
+    program: typeof program === 'undefined' ? undefined : program,
+    inputs: typeof inputs === 'undefined' ? undefined : inputs,
+    ...exports,
+  };\n//# sourceURL=${FILE}`;
+  const make = new Function('sn', 'require', 'exports', 'console', text) as (...given: unknown[]) => Exports;
+  return make(sn, required, {}, printing(print));
+}

@@ -1,0 +1,40 @@
+// What programs import from 'playground': the data that the page has. Each set is loaded when it is first asked for, and kept.
+
+import type * as declared from 'playground';
+import { loadCorpus, textData, type TextData } from '../../trainer/text.ts';
+import { digitData, type DigitData } from '../../trainer/digits.ts';
+import { loadMnist, type Mnist, type OnProgress } from '../../trainer/mnist.ts';
+
+const TEXT_URL = new URL('../../../text/sonnets.txt', import.meta.url).href;
+/** Beside the page; scripts are in a folder of it, but for the server of development. */
+const MNIST_URL = new URL(import.meta.env.DEV ? '/mnist/' : '../mnist/', import.meta.url).href;
+
+let onProgress: OnProgress = () => undefined;
+let mnist: Promise<Mnist> | null = null;
+let corpus: ReturnType<typeof loadCorpus> | null = null;
+
+/** Who is told how much of a set is here. */
+export function watchLoading(watch: OnProgress): void {
+  onProgress = watch;
+}
+
+/** What failed to load is asked for again the next time. */
+export function mnistSet(): Promise<Mnist> {
+  mnist ??= loadMnist(MNIST_URL, (received, total) => onProgress(received, total)).catch((error: unknown) => {
+    mnist = null;
+    throw error;
+  });
+  return mnist;
+}
+
+export async function digits({ batch, seed = 0, shape = [784] }: Parameters<typeof declared.digits>[0]): Promise<DigitData> {
+  return digitData(await mnistSet(), { batch, seed, shape });
+}
+
+export async function sonnets({ batch, context, seed = 0 }: Parameters<typeof declared.sonnets>[0]): Promise<TextData> {
+  corpus ??= loadCorpus(TEXT_URL).catch((error: unknown) => {
+    corpus = null;
+    throw error;
+  });
+  return textData(await corpus, { batch, context, seed });
+}

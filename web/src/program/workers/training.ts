@@ -1,0 +1,206 @@
+// A program that learns, checked, and made for some settings; and the step that trains it. Whatever a program leaves out or
+// gives wrongly is said in a sentence that names it.
+
+import * as sn from 'sinter';
+import type { Card, Context, Data, Program, Settings, View } from 'playground';
+import { SourceError } from '../../compiler/workers/source.ts';
+import type { ProgramText } from '../../state/protocol.ts';
+import { run, type Exports, type Print } from './evaluate.ts';
+
+export type State = sn.TrainState<unknown>;
+type Batch = readonly sn.Tensor[];
+export type Step = sn.TrainStep<unknown, sn.Tensor[]>;
+
+/** A program as it came out of its text. */
+export interface Module {
+  settings: Settings;
+  labels: Record<string, string>;
+  lesson: Card[];
+  make(settings: Settings): Promise<Training>;
+}
+
+/** What a model answers to an input. */
+export type Predict = (params: unknown, x: sn.Tensor, context: { state: unknown }) => sn.Tensor;
+
+/** A program made for some settings, with all that it left out. */
+export interface Training {
+  about: string;
+  loss: Program['loss'];
+  data: Data & { batch(step: number): Batch };
+  stepsPerEpoch: number;
+  optimizer: sn.optim.Optimizer;
+  /** The first parameters, and the first state of a model that has one. */
+  init(key: sn.Tensor): { params: unknown; state?: unknown };
+  /** null: the program says nothing of an input. */
+  predict: Predict | null;
+  metrics: Record<string, (params: unknown, context: Context) => sn.Tensor>;
+  views: View[];
+  /** Steps in a second, at most. */
+  pace: number;
+}
+
+const STEPS_PER_EPOCH = 100;
+const SETTINGS = ['sizes', 'batch', 'learningRate', 'seed'];
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
+const said = (value: unknown): string =>
+  value === undefined ? 'missing' : value === null ? 'null' : Array.isArray(value) ? 'an array' : `a ${typeof value}`;
+
+/** Says what is wrong with a part of a program. */
+function expect(isRight: boolean, part: string, wanted: string, value: unknown): asserts isRight {
+  if (!isRight) throw new SourceError(`${part} must be ${wanted}; it is ${said(value)}`);
+}
+
+function readSettings(given: unknown): Settings {
+  if (given === undefined) return {};
+  expect(isObject(given), 'the exported settings', 'an object', given);
+  for (const [name, value] of Object.entries(given)) {
+    expect(SETTINGS.includes(name), `the setting ${name}`, `one of ${SETTINGS.join(', ')}`, value);
+    const isRight = name === 'sizes' ? Array.isArray(value) && value.every(Number.isFinite) : Number.isFinite(value);
+    expect(isRight, `the setting ${name}`, name === 'sizes' ? 'an array of numbers' : 'a number', value);
+  }
+  return given;
+}
+
+function readLesson(given: unknown): Card[] {
+  if (given === undefined) return [];
+  expect(Array.isArray(given), 'the exported lesson', 'an array of cards', given);
+  given.forEach((card: unknown, i) => {
+    expect(isObject(card) && typeof card.text === 'string', `card ${i + 1} of the lesson`, 'an object with a text', card);
+    expect(card.check === undefined || typeof card.check === 'function', `check of card ${i + 1}`, 'a function', card.check);
+  });
+  return given as Card[];
+}
+
+function readData(given: unknown): Training['data'] {
+  const data: unknown = typeof given === 'function' ? { batch: given } : given;
+  expect(isObject(data) && typeof data.batch === 'function', 'data', 'a function of the step, or an object with one called batch', given);
+  const { batch } = data as unknown as Data;
+  const checked = (step: number): Batch => {
+    const made: unknown = batch.call(data, step);
+    expect(Array.isArray(made) && made.every((each) => each instanceof sn.Tensor), 'a batch', 'an array of tensors', made);
+    return made;
+  };
+  return Object.assign(Object.create(data) as Training['data'], { batch: checked });
+}
+
+function readViews(given: unknown): View[] {
+  if (given === undefined) return [];
+  expect(Array.isArray(given), 'views', 'an array', given);
+  for (const view of given as unknown[]) {
+    const isView = isObject(view) && ['plane', 'picture', 'curves'].includes(String(view.kind));
+    expect(isView, 'a view', "of kind 'plane', 'picture' or 'curves'", isObject(view) ? view.kind : view);
+  }
+  return given as View[];
+}
+
+function readMetrics(given: unknown): Training['metrics'] {
+  if (given === undefined) return {};
+  expect(isObject(given), 'metrics', 'an object of functions', given);
+  for (const [name, metric] of Object.entries(given)) expect(typeof metric === 'function', `the metric ${name}`, 'a function', metric);
+  return given as Training['metrics'];
+}
+
+function isModule(model: unknown): model is sn.nn.AnyModule {
+  return isObject(model) && typeof model.init === 'function' && typeof model.apply === 'function';
+}
+
+const answering =
+  (model: sn.nn.AnyModule): Predict =>
+  (params, x, { state }) =>
+    model.hasState === true ? model.apply(params, x, { state })[0] : model.apply(params, x);
+
+function read(given: unknown): Training {
+  expect(isObject(given), 'what the default export returns', 'an object with model, loss, data and optimizer', given);
+  const { about = 'A program', model, loss, data: set, optimizer, predict, metrics, views, pace = Infinity } = given as unknown as Program;
+  expect(isModule(model) || typeof model === 'function', 'model', 'a module of sn.nn, or a function that makes parameters from a key', model);
+  expect(typeof loss === 'function', 'loss', 'a function of the parameters and a batch', loss);
+  expect(isObject(optimizer) && typeof optimizer.update === 'function', 'optimizer', 'one of sn.optim', optimizer);
+  expect(predict === undefined || typeof predict === 'function', 'predict', 'a function', predict);
+  expect(typeof pace === 'number' && pace > 0, 'pace', 'a number above 0', pace);
+  expect(typeof about === 'string', 'about', 'a text', about);
+  const data = readData(set);
+  return {
+    about,
+    loss,
+    data,
+    stepsPerEpoch: data.stepsPerEpoch ?? STEPS_PER_EPOCH,
+    optimizer,
+    init: (key) => {
+      if (!isModule(model)) return { params: model(key) };
+      return model.hasState === true ? model.init(key) : { params: model.init(key) as unknown };
+    },
+    predict: predict ?? (isModule(model) ? answering(model) : null),
+    metrics: readMetrics(metrics),
+    views: readViews(views),
+    pace,
+  };
+}
+
+/** Whether there is something to train. */
+export const learns = ({ default: make }: Exports): boolean => make !== undefined;
+
+function moduleOf(exports: Exports): Module {
+  const { default: make, settings, labels = {}, lesson } = exports;
+  expect(typeof make === 'function', 'the default export', 'a function that returns model, loss, data and optimizer', make);
+  return {
+    settings: readSettings(settings),
+    labels: labels as Record<string, string>,
+    lesson: readLesson(lesson),
+    make: async (all) => read(await (make as (settings: Settings) => unknown)(all)),
+  };
+}
+
+/** Runs the text of a program that learns; null: there is nothing to train in it. */
+export async function readProgram({ text, name }: ProgramText, print?: Print): Promise<Module | null> {
+  const exports = await run(text, name, print);
+  return learns(exports) ? moduleOf(exports) : null;
+}
+
+/** The optimizer, which also remembers the last rate and the length of the last gradient. */
+function watched(optimizer: sn.optim.Optimizer): sn.optim.Optimizer {
+  return {
+    get lr() {
+      return optimizer.lr;
+    },
+    set lr(value) {
+      optimizer.lr = value;
+    },
+    init: (params) => ({ ...optimizer.init(params), rate: sn.zeros([]), norm: sn.zeros([]) }),
+    update: (grads, { rate: _, norm: __, ...state }, params, lr) => {
+      const squares = sn.tree.leaves(grads).map((g) => (g as sn.Tensor).square().sum());
+      const norm = squares.reduce((sum, x) => sum.add(x)).sqrt();
+      const rate = typeof optimizer.lr === 'function' ? optimizer.lr(state.count) : (lr as sn.Tensor);
+      const next = optimizer.update(grads, state, params, lr);
+      return { ...next, state: { ...next.state, rate, norm } };
+    },
+  };
+}
+
+/** Forward, backward and update as one compiled program. */
+export const stepOf = ({ loss, optimizer }: Training, options?: sn.StepOptions): Step =>
+  sn.trainStep(loss, watched(optimizer), options) as unknown as Step;
+
+/** The first state: fresh parameters, running statistics, and a key for whatever is drawn in training. */
+export function begin({ init }: Training, step: Step, seed: number): State {
+  return sn.tidy(() => {
+    const key = sn.random.key(seed);
+    const { params, state } = init(key);
+    return step.init(params, { state, key });
+  });
+}
+
+/** What the Compiler tab takes apart: a function and its arguments - of a program that learns, its training step. */
+export async function toLookAt(source: string): Promise<{ program: (...args: unknown[]) => unknown; inputs: unknown[] }> {
+  const exports = await run(source);
+  if (!learns(exports)) {
+    const { program, inputs } = exports;
+    if (typeof program !== 'function') throw new SourceError('there is no function called program, and no default export');
+    if (!Array.isArray(inputs)) throw new SourceError('there is no array called inputs');
+    return { program: program as () => unknown, inputs };
+  }
+  const module = moduleOf(exports);
+  const training = await module.make(module.settings);
+  const step = stepOf(training);
+  return { program: step as unknown as () => unknown, inputs: [begin(training, step, module.settings.seed ?? 0), ...training.data.batch(0)] };
+}

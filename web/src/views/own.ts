@@ -1,0 +1,130 @@
+// What a program itself wants to be watched: planes, pictures and lines, and its figures.
+
+import type { About, Drawing } from '../state/protocol.ts';
+import { Chart, css } from './chart.ts';
+import { create, element, setText } from './dom.ts';
+import { significant } from './format.ts';
+
+type Of<K extends Drawing['kind']> = Extract<Drawing, { kind: K }>;
+type Draw = (drawing: Drawing) => void;
+
+const LINE_COLOURS = ['--loss', '--accuracy', '--norm', '--rate', '--time'];
+/** Of a plane, in pixels. */
+const PLANE_SIDE = 288;
+const DOT = 2.6;
+const TICKS = [[-100, -10, -5, -2, -1, -0.5, 0, 0.5, 1, 2, 5, 10, 100]];
+
+function rgb(name: string): [number, number, number] {
+  const probe = create('i', '');
+  probe.style.color = css(name);
+  document.body.append(probe);
+  const [r = 0, g = 0, b = 0] = (getComputedStyle(probe).color.match(/[\d.]+/g) ?? []).map(Number);
+  probe.remove();
+  return [r, g, b];
+}
+
+/** Of a plane's two sides, and of what lies between. */
+function palette(): { sides: [number[], number[]]; middle: number[] } {
+  return { sides: [rgb('--side-0'), rgb('--side-1')], middle: rgb('--card') };
+}
+
+function paintPlane(canvas: HTMLCanvasElement): Draw {
+  const context = canvas.getContext('2d');
+  const field = document.createElement('canvas');
+  let colours = palette();
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => (colours = palette()));
+  return (drawing) => {
+    const { side, values, points, classes, extent } = drawing as Of<'plane'>;
+    if (context === null) return;
+    canvas.width = canvas.height = PLANE_SIDE;
+    if (values !== null) {
+      field.width = field.height = side;
+      const image = new ImageData(side, side);
+      values.forEach((value, i) => {
+        const share = Math.min(1, Math.abs(2 * value - 1)) * 0.55;
+        const colour = colours.sides[value > 0.5 ? 1 : 0];
+        for (let c = 0; c < 3; c++) image.data[4 * i + c] = colours.middle[c] + share * (colour[c] - colours.middle[c]);
+        image.data[4 * i + 3] = 255;
+      });
+      field.getContext('2d')?.putImageData(image, 0, 0);
+      context.drawImage(field, 0, 0, PLANE_SIDE, PLANE_SIDE);
+    }
+    if (points === null) return;
+    for (let i = 0; 2 * i < points.length; i++) {
+      const [x, y] = [points[2 * i], points[2 * i + 1]].map((at) => ((at / extent + 1) / 2) * PLANE_SIDE);
+      context.beginPath();
+      context.arc(x, PLANE_SIDE - y, DOT, 0, 2 * Math.PI);
+      const [r, g, b] = colours.sides[(classes?.[i] ?? 1) > 0.5 ? 1 : 0];
+      context.fillStyle = `rgb(${r} ${g} ${b})`;
+      context.fill();
+    }
+  };
+}
+
+function paintPicture(canvas: HTMLCanvasElement): Draw {
+  const context = canvas.getContext('2d');
+  return (drawing) => {
+    const { height, width, colours, pixels } = drawing as Of<'picture'>;
+    if (height === 0 || width === 0) return;
+    canvas.width = width;
+    canvas.height = height;
+    const image = new ImageData(width, height);
+    for (let i = 0; i < height * width; i++) {
+      for (let c = 0; c < 3; c++) image.data[4 * i + c] = 255 * pixels[colours === 3 ? 3 * i + c : i];
+      image.data[4 * i + 3] = 255;
+    }
+    context?.putImageData(image, 0, 0);
+  };
+}
+
+function drawCurves(box: HTMLElement): Draw {
+  let chart: Chart | null = null;
+  return (drawing) => {
+    const { x, lines } = drawing as Of<'curves'>;
+    chart ??= new Chart(box, {
+      group: 'own',
+      hasSteps: false,
+      least: 0,
+      y: { range: (_, min, max) => [Math.min(min ?? 0, -0.1), Math.max(max ?? 0, 0.1)] },
+      marks: TICKS,
+      mark: (value) => significant(value, 2),
+      value: (value) => significant(value, 3),
+      unit: 'at',
+      lines: lines.map(({ name }, i) => ({ label: name, colour: LINE_COLOURS[i % LINE_COLOURS.length], width: 2, points: false })),
+    });
+    chart.begin(x[0] ?? 0);
+    chart.show([[...x], ...lines.map(({ values }) => Array.from(values, (y) => (Number.isFinite(y) ? y : null)))] as never);
+  };
+}
+
+export class OwnViews {
+  private readonly box = element('own');
+  private readonly figures = element('figures');
+  private draws: Draw[] = [];
+
+  /** Views of another program. */
+  clear({ views }: About): void {
+    setText(this.figures, '');
+    this.box.hidden = views.length === 0;
+    this.draws = [];
+    const made = views.map(({ kind, title }) => {
+      const canvas = create('canvas', kind);
+      const plot = create('div', 'plot');
+      canvas.setAttribute('role', 'img');
+      canvas.setAttribute('aria-label', title);
+      this.draws.push(kind === 'plane' ? paintPlane(canvas) : kind === 'picture' ? paintPicture(canvas) : drawCurves(plot));
+      return create('figure', kind, kind === 'curves' ? plot : canvas, create('figcaption', '', title));
+    });
+    element('drawings').replaceChildren(...made);
+    this.box.dataset.drawn = '0';
+  }
+
+  show(drawings: Drawing[]): void {
+    drawings.forEach((drawing, i) => this.draws[i]?.(drawing));
+    this.box.dataset.drawn = String(Number(this.box.dataset.drawn) + 1);
+  }
+
+  showFigures(values: { name: string; value: number }[]): void {
+    setText(this.figures, values.map(({ name, value }) => `${name} ${significant(value, 3)}`).join(' · '));
+  }
+}

@@ -1,0 +1,87 @@
+// The card of the program: its text, what is wrong with it, and what it prints. The text is plain until somebody turns to
+// it; the editor is loaded then.
+
+import '../style/code.css';
+import type { Problem } from '../compiler/protocol.ts';
+import type { ProgramEditor } from '../program/editor.ts';
+import { shown } from '../program/shown.ts';
+import type { Printed } from '../state/protocol.ts';
+import { create, element, setText } from './dom.ts';
+import { count } from './format.ts';
+
+/** Waits until a thought is complete: what is trained starts over. */
+const TYPING_MS = 800;
+const MOST_LINES = 300;
+
+export class SourceCard {
+  private readonly box = element('source-editor');
+  private readonly preview = element('source-preview');
+  private readonly line = element('source-problem');
+  private readonly log = element('printed');
+  private editor: Promise<ProgramEditor> | null = null;
+  private problem: Problem | null = null;
+  private typing = 0;
+  private left = 0;
+
+  /** `onEdit`: the text was changed by hand, and rests. */
+  constructor(private readonly onEdit: () => void) {
+    for (const event of ['pointerenter', 'focus'] as const)
+      this.preview.addEventListener(event, () => void this.open(event === 'focus'), { once: true });
+    this.preview.addEventListener('click', () => void this.open(true));
+    element('revert').addEventListener('click', () => void shown.choose(shown.entry.name, shown.program?.settings));
+    shown.subscribe(({ text, isChanged }, change, by) => {
+      setText(this.preview, text);
+      element('source-changed').hidden = !isChanged;
+      if (change === 'settings') return;
+      if (by !== this) void this.editor?.then((editor) => (editor.text = text));
+      if (change === 'edited') this.wait();
+    });
+  }
+
+  /** Where and what is wrong; null: nothing is. */
+  show(problem: Problem | null): void {
+    this.problem = problem;
+    void this.editor?.then((editor) => editor.mark(problem));
+    this.line.hidden = problem === null;
+    this.line.classList.toggle('problem', problem !== null);
+    if (problem === null) return;
+    const { line, name, message, hint } = problem;
+    setText(this.line, `${line === null ? '' : `Line ${line}: `}${name}: ${message}${hint === '' || message.includes(hint) ? '' : ` (${hint})`}`);
+  }
+
+  clearLog(): void {
+    this.log.replaceChildren();
+    this.log.hidden = true;
+    this.left = 0;
+  }
+
+  print(lines: readonly Printed[], more: number): void {
+    const atEnd = this.log.scrollTop + this.log.clientHeight >= this.log.scrollHeight - 4;
+    this.left += more;
+    this.log.append(...lines.map(({ level, line }) => create('p', level, line)));
+    while (this.log.childElementCount > MOST_LINES) {
+      this.log.firstElementChild?.remove();
+      this.left++;
+    }
+    this.log.dataset.more = this.left === 0 ? '' : `… ${count(this.left)} more lines`;
+    this.log.hidden = false;
+    if (atEnd) this.log.scrollTop = this.log.scrollHeight;
+  }
+
+  private wait(): void {
+    clearTimeout(this.typing);
+    this.typing = window.setTimeout(() => this.onEdit(), TYPING_MS);
+  }
+
+  private async open(withFocus: boolean): Promise<void> {
+    this.editor ??= import('../program/editor.ts').then(({ ProgramEditor: Made }) => {
+      const made = new Made(this.box, (text) => shown.edit(text, this));
+      made.text = shown.program?.text ?? '';
+      made.mark(this.problem);
+      this.preview.hidden = true;
+      return made;
+    });
+    const editor = await this.editor;
+    if (withFocus) editor.focus();
+  }
+}
