@@ -181,7 +181,7 @@ function adopt({ about: told, name, weights, settings, step, isLoaded }: Extract
   controls.adopt(settings, told.labels);
   failureBar.settle();
   source.show(null);
-  lesson.show(told.cards);
+  lesson.show(name, told.cards);
   own.clear(told);
   clear(weights, step);
 }

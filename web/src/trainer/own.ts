@@ -21,7 +21,8 @@ const MOST_SIDE = 1024;
 type Ask = (session: Session) => Drawing;
 type Run = sn.EvalStep<unknown, sn.Tensor[], unknown, sn.Tensor>;
 
-const numbers = (t: sn.Tensor): Float32Array<ArrayBuffer> => Float32Array.from(sn.astype(t, 'float32').dataSync() as Float32Array);
+const numbers = (t: sn.Tensor): Float32Array<ArrayBuffer> =>
+  sn.tidy(() => Float32Array.from(sn.astype(t, 'float32').dataSync() as Float32Array));
 
 /** A function of the parameters and further tensors, compiled. */
 function compiled(f: (params: unknown, ...rest: sn.Tensor[]) => unknown, what: string): Run {
@@ -112,7 +113,7 @@ export class OwnExaminer implements Examiner {
       name,
       sn.evalStep((params: unknown, context: sn.StepContext) => metric(params, context as Context)) as unknown as Run,
     ]);
-    this.views = sn.tidy(() => views.map((view) => ASK(view)));
+    this.views = views.map((view) => ASK(view));
   }
 
   rehearse(): void {

@@ -18,7 +18,8 @@ export class LessonCard {
   }
 
   /** Another lesson, or the same from the beginning of a training: then the place in it stays. */
-  show(cards: About['cards']): void {
+  show(program: string, cards: About['cards']): void {
+    this.box.dataset.program = program;
     const isSame = JSON.stringify(cards) === JSON.stringify(this.cards);
     this.cards = cards;
     this.passed = cards.map(() => false);

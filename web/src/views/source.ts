@@ -38,10 +38,18 @@ export class SourceCard {
     });
   }
 
-  /** Where and what is wrong; null: nothing is. */
+  /** Where and what is wrong; null: nothing is. The editor's own parser knows better where a text leaves its language. */
   show(problem: Problem | null): void {
+    this.write(problem);
+    void this.editor?.then((editor) => {
+      const at = problem?.name === 'SyntaxError' ? editor.syntaxError() : null;
+      if (problem !== null && at !== null && this.problem === problem) this.write({ ...problem, ...at });
+      editor.mark(this.problem);
+    });
+  }
+
+  private write(problem: Problem | null): void {
     this.problem = problem;
-    void this.editor?.then((editor) => editor.mark(problem));
     this.line.hidden = problem === null;
     this.line.classList.toggle('problem', problem !== null);
     if (problem === null) return;

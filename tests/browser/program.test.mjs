@@ -1,0 +1,162 @@
+// The program of the playground: it is written in one place, trained in one tab and taken apart in another; whatever it does
+// wrong is said where it is, and the page goes on. Pictures: build/screenshots.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { openChromium, screenshot, watch } from './browsers.mjs';
+import { serve } from '../../scripts/serve.mjs';
+
+const PATIENCE_MS = 60_000;
+
+/** A line through points: what a program has at the least. */
+const LINE = `import * as sn from 'sinter';
+import type { Program } from 'playground';
+
+export const settings = { learningRate: 0.1 };
+
+const x = sn.linspace(-1, 1, 32);
+const y = x.mul(3).add(1);
+
+export default ({ learningRate }: typeof settings): Program => ({
+  about: 'A line',
+  model: () => ({ a: sn.zeros([]), b: sn.zeros([]) }),
+  loss: ({ a, b }, at, wanted) => at.mul(a).add(b).sub(wanted).square().mean(),
+  data: () => [x, y],
+  optimizer: sn.optim.adam({ lr: learningRate }),
+  metrics: { slope: ({ a }) => a },
+});
+`;
+
+describe('the program of the playground', () => {
+  let server, browser, page, faults;
+  const get = (id) => page.locator(`[data-testid=${id}]`);
+  const text = async (id) => (await get(id).textContent()).trim();
+  const ready = () => page.waitForSelector('[data-testid=start]:not([disabled])', { timeout: PATIENCE_MS });
+  const failed = () => page.waitForSelector('body[data-phase=failed]', { timeout: PATIENCE_MS });
+  const stepped = (from) => page.waitForFunction((n) => Number(document.querySelector('[data-testid=epoch]').dataset.step) > n, from, { timeout: PATIENCE_MS });
+  const says = (id, pattern) => page.waitForFunction(([name, source]) => new RegExp(source).test(document.querySelector(`[data-testid=${name}]`).textContent),
+    [id, pattern.source], { timeout: PATIENCE_MS }).catch(async () => assert.match(await text(id), pattern));
+  const write = async (source, editor = 'source-editor') => {
+    await page.locator(`[data-testid=${editor}]`).click();
+    await page.click(`[data-testid=${editor}] .cm-content`);
+    await page.keyboard.press('Control+a');
+    await page.keyboard.press('Delete');
+    await page.evaluate((all) => document.execCommand('insertText', false, all), source);
+  };
+
+  before(async () => {
+    server = await serve({ port: 0 });
+    browser = await openChromium();
+    page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+    faults = watch(page, server.url);
+    await page.goto(`${server.url}?example=xor`);
+    await ready();
+  });
+  after(async () => {
+    await browser?.close();
+    await server?.close();
+  });
+
+  test('what is written is trained, with its own settings and figures', async () => {
+    await write(LINE);
+    await says('story', /^A line: 2 weights/);
+    await ready();
+    assert.equal(await get('learning-rate').inputValue(), '0.1');
+    assert.equal(await get('sizes').isVisible(), false);
+    await get('start').click();
+    await says('loss', /^0\.000/);
+    await get('pause').click();
+    await page.waitForSelector('body[data-phase=paused]');
+    await says('figures', /slope 3/).catch(() => {});
+    await screenshot(page, 'program-own');
+  });
+
+  test('the Compiler tab takes the same program apart, and an edit there is trained here', async () => {
+    await get('tab-compiler').click();
+    await says('program-problem', /^Compiled/);
+    assert.match(await page.textContent('[data-testid=program-editor] .cm-content'), /A line/);
+    await write(LINE.replace('A line', 'Another line'), 'program-editor');
+    await says('program-problem', /^Compiled/);
+    await get('tab-training').click();
+    await says('story', /^Another line/);
+    assert.equal(await get('source-changed').isVisible(), true);
+  });
+
+  test('what is no program, and what is wrong in one, is said at its line', async () => {
+    const wrong = [
+      [LINE.replace('at.mul(a)', 'at.mul((a)'), /^Line 12: SyntaxError/],
+      [LINE.replace('sn.zeros([]), b', 'sn.zeros([5]), b'), /^Line 12: ShapeError/],
+      [LINE.replace('loss:', 'los:'), /loss must be a function of the parameters and a batch; it is missing/],
+      [LINE.replace('data: () => [x, y]', 'data: () => 7'), /a batch must be an array of tensors; it is a number/],
+      [LINE.replace("from 'sinter'", "from 'sinterr'"), /there is no 'sinterr' here/],
+      ['const x = 1;\n', /nothing to train here/],
+    ];
+    for (const [source, expected] of wrong) {
+      await write(source);
+      await says('source-problem', expected);
+      await failed();
+      assert.equal(await get('start').isDisabled(), true);
+    }
+    await page.locator('[data-testid=source-editor] .cm-lintRange-error').first().waitFor({ state: 'attached' }).catch(() => {});
+    await write(LINE);
+    await says('story', /^A line/);
+    await ready();
+    assert.equal(await get('source-problem').isVisible(), false);
+    assert.equal(await get('error').isVisible(), false);
+  });
+
+  test('a loop that never ends is told of, ended, and the page goes on', async () => {
+    await write(LINE.replace('export default', 'for (;;);\nexport default'));
+    await says('notice', /has not answered for \d+ s/);
+    await get('end').click();
+    await says('notice', /was ended/);
+    assert.equal(await get('end').isVisible(), false);
+    await write(LINE);
+    await says('story', /^A line/);
+    await ready();
+    const before = Number(await get('epoch').getAttribute('data-step'));
+    await get('start').click();
+    await stepped(before + 10);
+    await get('pause').click();
+  });
+
+  test('a million lines are a few of them and a number', async () => {
+    await write(LINE.replace('export default', 'for (let i = 0; i < 1e6; i++) console.log("line", i);\nexport default'));
+    await says('printed', /line 0/);
+    await ready();
+    const shown = await get('printed').locator('p').count();
+    assert.ok(shown <= 300, `${shown} lines`);
+    assert.match(await get('printed').getAttribute('data-more'), /… 99\d,\d{3} more lines/);
+    await screenshot(page, 'program-printed');
+  });
+
+  test('a program that takes memory without end gets an error, and the page goes on', async () => {
+    await write(LINE.replace('export default', 'const all = [];\nfor (;;) {\n  const more = sn.ones([1 << 25]).mul(all.length + 1.5);\n  sn.eval(more);\n  all.push(more);\n}\nexport default'));
+    await says('source-problem', /^Line 1\d: OutOfMemoryError/);
+    await write(LINE);
+    await ready();
+  });
+
+  test('nonsense that is a program is trained, and said to be none', async () => {
+    await write(LINE.replace('.square().mean()', '.square().mean().log().mul(NaN)'));
+    await says('story', /^A line/);
+    await ready();
+    await get('start').click();
+    await says('notice', /no longer a number/);
+    await get('pause').click();
+  });
+
+  test('Revert brings back the program of the list', async () => {
+    await get('revert').click();
+    await says('story', /^A network 2 – 4 – 1/);
+    await ready();
+    assert.equal(await get('source-changed').isVisible(), false);
+  });
+
+  test('no errors, no requests to elsewhere, nothing overflows on a phone', async () => {
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.waitForTimeout(200);
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0);
+    await screenshot(page, 'program-phone');
+    assert.deepEqual(faults, []);
+  });
+});
