@@ -66,7 +66,7 @@ describe('the program of the playground', () => {
     await says('loss', /^0\.000/);
     await get('pause').click();
     await page.waitForSelector('body[data-phase=paused]');
-    await says('figures', /slope 3/).catch(() => {});
+    await says('figures', /^slope (2\.9|3\.0)/);
     await screenshot(page, 'program-own');
   });
 
@@ -83,7 +83,7 @@ describe('the program of the playground', () => {
 
   test('what is no program, and what is wrong in one, is said at its line', async () => {
     const wrong = [
-      [LINE.replace('at.mul(a)', 'at.mul((a)'), /^Line 12: SyntaxError/],
+      [LINE.replace('at.mul(a)', 'at..mul(a)'), /^Line 12: SyntaxError/],
       [LINE.replace('sn.zeros([]), b', 'sn.zeros([5]), b'), /^Line 12: ShapeError/],
       [LINE.replace('loss:', 'los:'), /loss must be a function of the parameters and a batch; it is missing/],
       [LINE.replace('data: () => [x, y]', 'data: () => 7'), /a batch must be an array of tensors; it is a number/],
@@ -95,8 +95,8 @@ describe('the program of the playground', () => {
       await says('source-problem', expected);
       await failed();
       assert.equal(await get('start').isDisabled(), true);
+      if (expected.source.startsWith('^Line')) await page.locator('[data-testid=source-editor] .cm-lintRange-error').first().waitFor({ state: 'attached' });
     }
-    await page.locator('[data-testid=source-editor] .cm-lintRange-error').first().waitFor({ state: 'attached' }).catch(() => {});
     await write(LINE);
     await says('story', /^A line/);
     await ready();

@@ -38,6 +38,7 @@ export async function prepare(program: ProgramText, changed: Settings, post: (me
   const training = await module.make(settings);
   const session = new Session(training, settings.seed ?? 0);
   try {
+    session.rehearse();
     return { program, module, session, settings, ...lookAt(session, module, post) };
   } catch (error) {
     session.dispose();

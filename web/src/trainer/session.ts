@@ -36,6 +36,15 @@ export class Session {
     return this.training.stepsPerEpoch;
   }
 
+  /** A first step that leaves nothing behind: what is wrong with a program shows before it is started, and its step is
+   *  compiled. */
+  rehearse(): void {
+    sn.tidy(() => {
+      const { loss } = this.train(begin(this.training, this.train, this.seed), ...this.training.data.batch(0));
+      loss.item();
+    });
+  }
+
   /** Trains on the next batch. */
   step(): Reading {
     const programs = this.train.cacheSize;
