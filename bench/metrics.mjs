@@ -180,7 +180,7 @@ const graphRows = (name, make) => sn.tidy(() => {
 /** What a page loads; inline.js holds the same again in one file. */
 const SCRIPTS = ['index.js', 'worker.js'];
 /** Modules, and the entry points that pages load on demand. */
-const FILES = ['sinter.wasm', 'sinter-mt.wasm', 'source.js', 'logic.js', 'gguf.js', 'llm.js', 'webgpu.js', 'sinter-gpu-mt.wasm'];
+const FILES = ['sinter.wasm', 'sinter-mt.wasm', 'source.js', 'logic.js', 'gguf.js', 'llm.js', 'onnx.js', 'webgpu.js', 'sinter-gpu-mt.wasm'];
 
 const sizeRows = () => FILES
   .map((name) => ({ name, bytes: readFileSync(join(dist, name)) }))

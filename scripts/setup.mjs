@@ -35,6 +35,9 @@ const NEEDS = {
     [program('chromium'), 'chromium'],
     [program('firefox-esr', 'firefox'), 'firefox-esr'],
   ],
+  onnx: [
+    [program('xz'), 'xz-utils'],
+  ],
   neon: [
     [program('aarch64-linux-gnu-gcc'), 'gcc-aarch64-linux-gnu'],
     [program('aarch64-linux-gnu-g++'), 'g++-aarch64-linux-gnu'],
@@ -44,7 +47,7 @@ const NEEDS = {
     [file('libcmocka.so', '/usr/lib/aarch64-linux-gnu'), 'libcmocka-dev:arm64'],
   ],
 };
-const USUAL = ['wasm', 'native', 'browsers'];
+const USUAL = ['wasm', 'native', 'browsers', 'onnx'];
 
 const missingPackages = (parts) => [...new Set(parts.flatMap((part) => NEEDS[part])
   .filter(([present]) => !present()).map(([, name]) => name))];

@@ -7,6 +7,7 @@
 //   readme         the programs in README.md         browser     playground and package in browsers
 //   metrics        bench/metrics.csv                 differential   random programs on every engine
 //   jit            emitted modules against the VM     webgpu    programs on a graphics processor in software
+//   onnx           ONNX's own cases, damaged files
 //
 // Some suites run only by their full names, since they take long, or need a compiler for another machine or tools
 // that nothing else needs:
@@ -131,6 +132,7 @@ const SUITES = [
     run: () => nodeTests(newerNode(), 'tests/cross') },
   { name: 'differential', needs: ['js'], parts: ['wasm'],
     run: () => nodeTests(newerNode(), 'tests/differential') },
+  { name: 'onnx', needs: ['js'], parts: ['wasm', 'onnx'], run: () => nodeTests(newerNode(), 'tests/onnx') },
   { name: 'webgpu', needs: ['js'], parts: ['wasm', 'browsers'],
     run: () => nodeTestsIn(softwareGpu(), newerNode(), 'tests/webgpu', '--test-concurrency=1') },
   { name: 'readme', needs: ['native', 'js'], parts: ['native', 'wasm'],

@@ -1,9 +1,10 @@
-// What the other entry points of the package (sinter/logic, sinter/gguf) use of it besides its public functions. They reach it through
-// index.js alone, so that a page has every class and every function once.
+// What the other entry points of the package (sinter/logic, sinter/gguf, sinter/onnx) use of it besides its public
+// functions. They reach it through index.js alone, so that a page has every class and every function once.
 
 export { asTensor } from './apply.js';
 export { checkChoice, checkInteger, checkIntegers, checkNumber, isNumericArray, isPlainObject, shown, shownList } from './check.js';
 export { isFloat } from './dtype.js';
+export { shapeText } from './errors.js';
 export { asBytes, bytesOf, damaged, fromBytes, makeBytes } from './io/elements.js';
 export { readOptions, type OptionSchema } from './options.js';
 export { checkShape } from './upload.js';

@@ -168,6 +168,7 @@ export const packagePages = () => {
     pageOf('logic', partsOf(join(SOURCE, 'logic/index.ts'), 'logic.')),
     pageOf('gguf', partsOf(join(SOURCE, 'gguf/index.ts'), 'gguf.')),
     pageOf('llm', partsOf(join(SOURCE, 'llm/index.ts'), 'llm.')),
+    pageOf('onnx', partsOf(join(SOURCE, 'onnx/index.ts'), 'onnx.')),
     pageOf('webgpu', partsOf(join(SOURCE, 'webgpu/index.ts'), '')),
   ];
 };

@@ -41,6 +41,11 @@ test('a graphics processor adds no more than its limit, gzipped', () => {
   assert.ok(added > 0 && added <= 60_000, `${added} bytes`);
 });
 
+test('models of ONNX files add no more than their limit, gzipped', () => {
+  const { 'onnx.js gzipBytes': bytes } = asObject(rows);
+  assert.ok(bytes > 0 && bytes <= 40_000, `${bytes} bytes`);
+});
+
 test('the threaded module and the code fit the size limit, gzipped', () => {
   const { 'sinter-mt.wasm gzipBytes': wasm, 'javascript gzipBytes': js } = asObject(rows);
   assert.ok(wasm + js <= PACKAGE_LIMIT_BYTES, `${wasm} + ${js} bytes`);

@@ -63,6 +63,10 @@ test('so do those of circuits in docs/logic.md', () => {
   runsAsItSays(circuits, 'logic-example.mjs', 8);
 });
 
+test('so does that of docs/onnx.md', () => {
+  runsAsItSays(readFileSync(join(ROOT, 'docs/onnx.md'), 'utf8'), 'onnx-example.mjs', 4);
+});
+
 test('the TypeScript of js/README.md compiles', () => {
   const folder = join(ROOT, 'build/readme-types'); /* inside the tree, where 'sinter' is found */
   mkdirSync(folder, { recursive: true });

@@ -1,0 +1,45 @@
+// Runs a plan: each step on its values, those of known elements at once in JavaScript (fold.ts).
+
+import { internals, SinterError } from '../index.js';
+import { fold } from './fold.js';
+import type { Machine, Plan, Step } from './plan.js';
+import { readElements } from './tensors.js';
+import { known, Unknown, type Value } from './value.js';
+
+const { shapeText } = internals;
+
+/** An error of an op, with the node that it is in. */
+function inNode({ node }: Step, args: readonly (Value | undefined)[], cause: unknown): unknown {
+  if (!(cause instanceof SinterError) || cause.op === 'onnx' || cause.code === 'memory') return cause;
+  const shapes = args.map((x) => (x ? shapeText(x.shape) : 'none')).join(', ');
+  return new SinterError(cause.code, 'onnx', `${node.where} of ${shapes}: ${cause.message}`, { shapes: cause.shapes, cause });
+}
+
+function runStep(step: Step, values: (Value | undefined)[]): void {
+  const args = step.inputs.map((slot) => values[slot]);
+  try {
+    const result = fold(step.node, args as Value[]) ?? step.op.run(step.node, ...(args as Value[]));
+    const results = Array.isArray(result) ? (result as readonly Value[]) : [result as Value];
+    let from = 0n;
+    for (const x of args) if (x) from |= x.from;
+    for (const slot of step.captures) from |= values[slot]?.from ?? 0n;
+    step.outputs.forEach((slot, i) => {
+      if (slot < 0) return;
+      const made = results[i];
+      if (!made) throw step.node.fail(`output ${i} is not computed`);
+      made.from |= from;
+      values[slot] = made;
+    });
+  } catch (cause) {
+    throw cause instanceof Unknown ? cause : inNode(step, args, cause);
+  }
+}
+
+/** The values of a plan's outputs. */
+export function execute(machine: Machine, plan: Plan, args: readonly Value[]): Value[] {
+  const { values, source } = machine;
+  plan.inputs.forEach((slot, i) => (values[slot] = args[i]));
+  for (const { slot, proto } of plan.initials) values[slot] ??= known(proto.type, proto.dims, readElements(proto, source));
+  for (const step of plan.steps) runStep(step, values);
+  return plan.outputs.map((slot) => values[slot]!);
+}

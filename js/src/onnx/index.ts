@@ -1,0 +1,10 @@
+// sinter/onnx: models of ONNX files, that run, that can be trained, and that go back to the file. An entry point of its own,
+// made of the public functions of sinter; a page that does not use it does not download it.
+
+import { OPS } from './ops/table.js';
+
+export { load, type Input, type LoadOptions, type Model, type Output, type Params, type Port, type Texts } from './load.js';
+export type { External } from './tensors.js';
+
+/** The names of the ops that models may have; those of other domains than ONNX's own with the domain in front. */
+export const ops: readonly string[] = Object.freeze(Object.keys(OPS).sort());

@@ -1,0 +1,344 @@
+// A loaded model: its inputs and outputs, its weights as parameters, and what runs it.
+//
+// A run is compiled for the shapes of its inputs. Where an op needs elements to know a shape (Unknown), the run starts again
+// with the inputs that they come from as constants of the program; where they come from what is computed, the model runs op
+// by op from then on.
+
+import { DTypeError, internals, jit, keep, ShapeError, SinterError, Tensor, tensor, tidy, UnsupportedError, type Jitted, type NestedArray, type NumericArray } from '../index.js';
+import { execute } from './execute.js';
+import { readModel, type ModelProto, type ValueInfo } from './model.js';
+import { OPS } from './ops/table.js';
+import { link, type Machine, type Plan, type Step } from './plan.js';
+import { patched, type Patch } from './save.js';
+import { readElements, readTensor, type Elements, type External } from './tensors.js';
+import { dtypeOf, isFloatType, STRING, typeName } from './types.js';
+import { known, made, nothing, sequence, Unknown, Value } from './value.js';
+
+const { asBytes, isNumericArray, isPlainObject, readOptions, shapeText, shown } = internals;
+
+/** Programs kept of one model, for different inputs that decide shapes. */
+const MOST_PROGRAMS = 32;
+
+/** Nested arrays of texts. */
+export type Texts = string | readonly Texts[];
+/** What an input may be: a tensor, numbers, texts, a sequence of them, or null where an optional is empty. */
+export type Input = Tensor | NumericArray | NestedArray | Texts | readonly Input[] | null;
+/** What an output is: a tensor, texts, a sequence of them, or null for an optional that is empty. */
+export type Output = Tensor | Texts | readonly Output[] | null;
+export type Params = Readonly<Record<string, Tensor>>;
+
+/** An input or an output as the file describes it. */
+export interface Port {
+  readonly name: string;
+  /** Of a tensor its element type as ONNX names it ('float', 'int64'); 'sequence' or 'optional'. */
+  readonly dtype: string;
+  /** Sizes; a name where each call brings its own; '' where not even that is given; null: of any rank. */
+  readonly shape: readonly (number | string)[] | null;
+}
+
+export interface LoadOptions {
+  /** Buffers with elements of tensors outside of the file, by the names that the file has for them. */
+  external?: External;
+}
+
+export interface Model {
+  /** In the graph's order. */
+  readonly inputs: readonly Port[];
+  readonly outputs: readonly Port[];
+  /** The float weights by their names. They belong to the model, until dispose. */
+  readonly params: Params;
+  /** The outputs for inputs by their names; compiled once per shapes. */
+  run(inputs: Readonly<Record<string, Input>>): Record<string, Tensor>;
+  /**
+   * The outputs for other weights: a function for jit, grad, vmap and trainStep. An input given as numbers, not as a tensor,
+   * is a constant, which may decide shapes.
+   */
+  apply(params: Params, inputs: Readonly<Record<string, Input>>): Record<string, Tensor>;
+  /** The file with other weights in the place of its own, and all other bytes as they are. */
+  save(params: Params): Uint8Array<ArrayBuffer>;
+  /** Gives the memory of weights and programs back. */
+  dispose(): void;
+}
+
+const portOf = ({ name, kind, type, shape }: ValueInfo): Port => ({ name, dtype: kind === 'tensor' ? typeName(type) : kind, shape });
+
+/** Texts in nested arrays as elements and a shape. */
+function textsOf(given: unknown): { shape: number[]; texts: string[] } | null {
+  const shape: number[] = [];
+  let level: unknown[] = [given];
+  while (level.length > 0 && level.every(Array.isArray)) {
+    const size: number = (level[0] as unknown[]).length;
+    if (level.some((each) => (each as unknown[]).length !== size)) return null;
+    shape.push(size);
+    level = (level as unknown[][]).flat();
+  }
+  return level.every((each) => typeof each === 'string') ? { shape, texts: level as string[] } : null;
+}
+
+/** Elements of texts as nested arrays. */
+function nested(texts: readonly string[], shape: readonly number[]): Texts {
+  let level: Texts[] = [...texts];
+  for (let axis = shape.length - 1; axis > 0; axis--) {
+    const size = shape[axis]!;
+    const count = shape.slice(0, axis).reduce((a, b) => a * b, 1);
+    level = Array.from({ length: count }, (_, i) => level.slice(i * size, (i + 1) * size));
+  }
+  return shape.length === 0 ? level[0]! : level;
+}
+
+/** An output as a caller gets it. */
+function outputOf(value: Value): Output {
+  if (value.items === null) return null;
+  if (value.items) return value.items.map(outputOf);
+  return value.type === STRING ? nested(value.texts, value.shape) : value.t;
+}
+
+class LoadedModel implements Model {
+  readonly inputs: readonly Port[];
+  readonly outputs: readonly Port[];
+  readonly params: Params;
+  readonly #proto: ModelProto;
+  readonly #plan: Plan;
+  readonly #machine: Machine;
+  /** Of the inputs of the file those that calls bring. */
+  readonly #open: readonly ValueInfo[];
+  /** Weights that are no parameters, by the number of their value. */
+  readonly #constants = new Map<number, Tensor | Elements>();
+  readonly #slots = new Map<string, number>();
+  /** Inputs whose elements decide shapes. */
+  readonly #forms = new Set<string>();
+  readonly #programs = new Map<string, Jitted<[Params, Record<string, Tensor>], Record<string, Tensor>>>();
+
+  constructor(proto: ModelProto, external: External) {
+    this.#proto = proto;
+    const source = { bytes: proto.bytes, external };
+    this.#machine = { values: [], source, isEager: false, call: (plan, args) => execute(this.#machine, plan, args) };
+    const { plan } = link(proto, OPS, this.#machine);
+    this.#plan = plan;
+    const initial = new Set(proto.graph.initializers.map(({ name }) => name));
+    this.#open = proto.graph.inputs.filter(({ name }) => !initial.has(name));
+    this.inputs = this.#open.map(portOf);
+    this.outputs = proto.graph.outputs.map(portOf);
+    this.params = this.#readWeights();
+    this.#machine.isEager = [...this.#open, ...proto.graph.outputs].some(({ kind, type }) => kind !== 'tensor' || type === STRING);
+  }
+
+  /** Whether a weight is only what ops take as part of their form. */
+  #isForm(slot: number, steps: readonly Step[]): boolean {
+    const uses = steps.flatMap(({ op, inputs, captures }) => (captures.has(slot) ? [false] : inputs.flatMap((each, i) => (each === slot ? [op.forms?.includes(i) ?? false] : []))));
+    return uses.length > 0 && uses.every(Boolean);
+  }
+
+  #readWeights(): Params {
+    const made: [string, Tensor][] = [];
+    const { source } = this.#machine;
+    try {
+      for (const { slot, proto } of this.#plan.initials) {
+        const hasTensor = proto.type !== STRING && (isFloatType(proto.type) || proto.dims.reduce((a, b) => a * b, 1) > 4096);
+        const isParam = [1, 10, 11, 16].includes(proto.type) && !this.#isForm(slot, this.#plan.steps);
+        if (!hasTensor) this.#constants.set(slot, readElements(proto, source));
+        else {
+          const t = keep(readTensor(proto, source));
+          if (isParam) {
+            made.push([proto.name, t]);
+            this.#slots.set(proto.name, slot);
+          } else this.#constants.set(slot, t);
+        }
+      }
+    } catch (cause) {
+      for (const [, t] of made) t.dispose();
+      this.#disposeConstants();
+      throw cause;
+    }
+    return Object.fromEntries(made);
+  }
+
+  #disposeConstants(): void {
+    for (const each of this.#constants.values()) if (each instanceof Tensor) each.dispose();
+  }
+
+  #checkParams(op: string, params: unknown): asserts params is Params {
+    if (!isPlainObject(params)) throw new SinterError('argument', op, `params is ${shown(params)}, expected an object of tensors`, { hint: 'model.params has them' });
+    for (const name of Object.keys(params)) {
+      if (!this.#slots.has(name)) throw new SinterError('argument', op, `there is no weight ${shown(name)}`);
+    }
+    for (const { proto } of this.#plan.initials) {
+      if (!this.#slots.has(proto.name)) continue;
+      const given = Object.hasOwn(params, proto.name) ? params[proto.name] : undefined;
+      if (!(given instanceof Tensor)) throw new SinterError('argument', op, `weight ${shown(proto.name)} is ${shown(given)}, expected a tensor`);
+      if (given.shape.join() !== proto.dims.join())
+        throw new ShapeError(op, `weight ${shown(proto.name)} is ${shapeText(given.shape)}, expected ${shapeText(proto.dims)}`, { shapes: [given.shape, proto.dims] });
+      if (op === 'onnx.save' && given.dtype !== dtypeOf(proto.type)) throw new DTypeError(op, `weight ${shown(proto.name)} is ${given.dtype}, expected ${dtypeOf(proto.type)}`);
+    }
+  }
+
+  /** Names of inputs that are unknown or not given are errors. */
+  #checkNames(op: string, inputs: unknown): asserts inputs is Readonly<Record<string, Input>> {
+    const names = this.inputs.map(({ name }) => name);
+    const hint = `the inputs are ${names.map(shown).join(', ') || 'none'}`;
+    if (!isPlainObject(inputs)) throw new SinterError('argument', op, `inputs is ${shown(inputs)}, expected an object of tensors by name`, { hint });
+    const extra = Object.keys(inputs).find((name) => !names.includes(name));
+    if (extra !== undefined) throw new SinterError('argument', op, `there is no input ${shown(extra)}`, { hint });
+    const missing = this.inputs.find(({ name, dtype }) => !Object.hasOwn(inputs, name) && dtype !== 'optional');
+    if (missing) throw new SinterError('argument', op, `input ${shown(missing.name)} is not given`, { hint });
+  }
+
+  /** Checks the shape of an input; sizes with a name are the same in all. */
+  #checkShape(op: string, info: ValueInfo, shape: readonly number[], sizes: Map<string, number>): void {
+    const fail = (): ShapeError => new ShapeError(op, `input ${shown(info.name)} is ${shapeText(shape)}, expected ${shapeText(info.shape!)}`, { shapes: [shape] });
+    if (!info.shape) return;
+    if (info.shape.length !== shape.length) throw fail();
+    info.shape.forEach((size, i) => {
+      const wanted = typeof size === 'number' ? size : size === '' ? undefined : sizes.get(size);
+      if (typeof size === 'string' && size) sizes.set(size, wanted ?? shape[i]!);
+      if (wanted === undefined || wanted === shape[i]) return;
+      if (typeof size === 'number') throw fail();
+      throw new ShapeError(op, `input ${shown(info.name)} is ${shapeText(shape)}, but ${shown(size)} is ${wanted} in an input before it`, { shapes: [shape] });
+    });
+  }
+
+  /** An input as a value; asKnown: its numbers are constants. */
+  #entered(op: string, info: ValueInfo, given: Input | undefined, asKnown: boolean, sizes: Map<string, number>): Value {
+    if (given === null || given === undefined) {
+      if (info.kind === 'optional') return nothing();
+      throw new SinterError('argument', op, `input ${shown(info.name)} is ${given}, expected a tensor`);
+    }
+    if (info.kind === 'sequence' || (info.kind === 'optional' && Array.isArray(given))) {
+      if (!Array.isArray(given)) throw new SinterError('argument', op, `input ${shown(info.name)} is ${shown(given)}, expected an array of tensors`);
+      return sequence((given as readonly Input[]).map((each) => this.#entered(op, { ...info, kind: 'tensor', shape: null, type: 0 }, each, asKnown, sizes)));
+    }
+    const value = this.#tensorInput(op, info, given, asKnown);
+    this.#checkShape(op, info, value.shape, sizes);
+    return value;
+  }
+
+  #tensorInput(op: string, info: ValueInfo, given: Input, asKnown: boolean): Value {
+    const texts = info.type === STRING || (info.type === 0 && !(given instanceof Tensor) && !isNumericArray(given)) ? textsOf(given) : null;
+    if (texts && (info.type === STRING || texts.texts.length > 0)) return known(STRING, texts.shape, texts.texts);
+    if (info.type === STRING) throw new SinterError('argument', op, `input ${shown(info.name)} is ${shown(given)}, expected texts in nested arrays`);
+    const type = info.type || typeFor(given instanceof Tensor ? given.dtype : 'float32');
+    const dtype = dtypeOf(type);
+    if (given instanceof Tensor) {
+      if (given.dtype !== dtype) {
+        throw new DTypeError(op, `input ${shown(info.name)} is ${given.dtype}, expected ${dtype} for ${typeName(type)}`, { hint: `astype('${dtype}')` });
+      }
+      return made(type, given);
+    }
+    const t = tensor(given as NestedArray, { dtype });
+    return asKnown ? known(type, t.shape, t.dataSync()) : made(type, t);
+  }
+
+  /** Runs the graph on values of its inputs. */
+  #execute(params: Params, values: readonly Value[]): Record<string, Output> {
+    const machine = this.#machine;
+    machine.values.fill(undefined);
+    for (const { slot, proto } of this.#plan.initials) {
+      const constant = this.#constants.get(slot);
+      const t = constant === undefined ? params[proto.name] : constant;
+      const file = (): Elements => readElements(proto, machine.source);
+      machine.values[slot] = t instanceof Tensor ? new Value(proto.type, proto.dims, { tensor: t, file }) : known(proto.type, proto.dims, t!);
+    }
+    values.forEach((value, i) => (value.from = 1n << BigInt(i)));
+    try {
+      const made = execute(machine, this.#plan, values);
+      return Object.fromEntries(this.outputs.map(({ name }, i) => [name, outputOf(made[i]!)]));
+    } finally {
+      machine.values.fill(undefined);
+    }
+  }
+
+  apply(params: Params, inputs: Readonly<Record<string, Input>>): Record<string, Tensor> {
+    const op = 'onnx.apply';
+    this.#checkParams(op, params);
+    this.#checkNames(op, inputs);
+    const sizes = new Map<string, number>();
+    try {
+      return tidy(() => {
+        const values = this.#open.map((info) => this.#entered(op, info, inputs[info.name], true, sizes));
+        return this.#execute(params, values) as Record<string, Tensor>;
+      });
+    } catch (cause) {
+      if (!(cause instanceof Unknown)) throw cause;
+      throw new UnsupportedError(op, `the shape of a value depends on elements of ${this.#named(cause.value.from)}, which have no values while a function is traced`, {
+        hint: 'an input given as an array of numbers is a constant; model.run computes what cannot be compiled op by op',
+      });
+    }
+  }
+
+  #namesOf(from: bigint): string[] {
+    return this.#open.filter((_, i) => (from >> BigInt(i)) & 1n).map(({ name }) => name);
+  }
+
+  #named(from: bigint): string {
+    return this.#namesOf(from).map(shown).join(', ') || 'what is computed';
+  }
+
+  run(inputs: Readonly<Record<string, Input>>): Record<string, Tensor> {
+    const op = 'onnx.run';
+    this.#checkNames(op, inputs);
+    const sizes = new Map<string, number>();
+    return tidy(() => {
+      const values = this.#open.map((info) => this.#entered(op, info, inputs[info.name], false, sizes));
+      while (!this.#machine.isEager) {
+        try {
+          return this.#compiled(values);
+        } catch (cause) {
+          if (!(cause instanceof Unknown)) throw cause;
+          const more = this.#namesOf(cause.value.from).filter((name) => !this.#forms.has(name));
+          for (const name of more) this.#forms.add(name);
+          this.#machine.isEager = more.length === 0;
+        }
+      }
+      return this.#execute(this.params, values) as Record<string, Tensor>;
+    });
+  }
+
+  /** The program for values of some shapes, with those that decide shapes as constants of it. */
+  #compiled(values: readonly Value[]): Record<string, Tensor> {
+    const fixed = values.map((value, i) => (this.#forms.has(this.#open[i]!.name) ? known(value.type, value.shape, value.elements) : null));
+    const key = JSON.stringify(fixed.map((value) => value && [value.shape, Array.from(value.host as ArrayLike<number>, String)]));
+    let program = this.#programs.get(key);
+    if (!program) {
+      const f = (params: Params, given: Record<string, Tensor>): Record<string, Tensor> => {
+        const all = values.map(({ type }, i) => (fixed[i] ? known(type, fixed[i]!.shape, fixed[i]!.host!) : made(type, given[this.#open[i]!.name]!)));
+        return this.#execute(params, all) as Record<string, Tensor>;
+      };
+      program = jit(f);
+      this.#programs.set(key, program);
+      if (this.#programs.size > MOST_PROGRAMS) this.#evict();
+    }
+    const given = Object.fromEntries(values.flatMap((value, i) => (fixed[i] ? [] : [[this.#open[i]!.name, value.t]])));
+    return program(this.params, given);
+  }
+
+  #evict(): void {
+    for (const [key, program] of this.#programs) {
+      program.dispose();
+      this.#programs.delete(key);
+      return;
+    }
+  }
+
+  save(params: Params): Uint8Array<ArrayBuffer> {
+    this.#checkParams('onnx.save', params);
+    const patches: Patch[] = this.#plan.initials.flatMap(({ proto }) => (this.#slots.has(proto.name) ? [{ proto, tensor: params[proto.name]! }] : []));
+    return patched(this.#proto.bytes, patches);
+  }
+
+  dispose(): void {
+    for (const t of Object.values(this.params)) t.dispose();
+    this.#disposeConstants();
+    for (const program of this.#programs.values()) program.dispose();
+    this.#programs.clear();
+  }
+}
+
+/** The element type of what is given where the file does not say. */
+const typeFor = (dtype: string): number => ({ float32: 1, uint8: 2, int8: 3, int32: 7, bool: 9, float16: 10, float64: 11, bfloat16: 16 })[dtype] ?? 1;
+
+/** A model of the bytes of an .onnx file, which stay the caller's and must not change. */
+export function load(bytes: Uint8Array | ArrayBuffer, options?: LoadOptions): Model {
+  const { external = {} } = readOptions('onnx.load', options, { external: 'object' });
+  return new LoadedModel(readModel(asBytes('onnx.load', bytes)), external);
+}
+

@@ -1,0 +1,31 @@
+// Losses of classes: scores (n, classes, ...), labels (n, ...).
+
+import * as sn from '../../index.js';
+import type { Tensor } from '../../index.js';
+import type { Node, Op } from '../plan.js';
+import { made, type Value } from '../value.js';
+
+/** The loss of logarithms of probabilities, as the reduction of the node has it. */
+function negativeLogLikelihood(n: Node, logs: Tensor, labels: Value, weight: Value | undefined): Tensor {
+  const ignored = n.has('ignore_index') ? sn.equal(labels.t, n.int('ignore_index')) : null;
+  const label = ignored ? sn.where(ignored, 0, labels.t) : labels.t;
+  const each = sn.squeeze(sn.takeAlongAxis(logs, sn.expandDims(label, 1), { axis: 1 }), 1);
+  let share = weight ? sn.take(weight.t, label, { axis: 0 }) : sn.onesLike(each);
+  if (ignored) share = sn.where(ignored, 0, share);
+  const losses = sn.mul(sn.neg(each), share);
+  const reduction = n.text('reduction', 'mean');
+  if (reduction === 'none') return losses;
+  return reduction === 'sum' ? sn.sum(losses) : sn.div(sn.sum(losses), sn.sum(share));
+}
+
+const nll: Op = { since: 12, run: (n, x, labels, weight) => made(x!.type, negativeLogLikelihood(n, x!.t, labels!, weight)) };
+
+const crossEntropy: Op = {
+  since: 12,
+  run: (n, x, labels, weight) => {
+    const logs = sn.logSoftmax(x!.t, { axis: 1 });
+    return [made(x!.type, negativeLogLikelihood(n, logs, labels!, weight)), made(x!.type, logs)];
+  },
+};
+
+export const LOSS: Readonly<Record<string, Op>> = { NegativeLogLikelihoodLoss: nll, SoftmaxCrossEntropyLoss: crossEntropy };

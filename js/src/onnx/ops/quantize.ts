@@ -1,0 +1,106 @@
+// Numbers of few bits with scales, and products of them: whole numbers add up exactly in int32.
+
+import * as sn from '../../index.js';
+import type { Tensor } from '../../index.js';
+import type { Node, Op } from '../plan.js';
+import { dtypeOf, floatForm, isIntegerType, rangeOf, UINT8 } from '../types.js';
+import { made, type Value } from '../value.js';
+import { toSmallFloat } from './cast.js';
+import { convolved, perChannel } from './convolution.js';
+import { axisOf } from './shape.js';
+
+/** A scale or a zero point as it meets x: one, one for each place of an axis, or one for each block along it. */
+function spread(n: Node, t: Tensor, x: Value): Tensor {
+  if (t.size === 1) return sn.reshape(t, []);
+  const axis = axisOf(n.int('axis', 1), x.rank);
+  if (t.ndim === 1 && x.rank !== 1) return sn.reshape(t, x.shape.map((_, i) => (i === axis ? -1 : 1)));
+  const block = n.int('block_size') || x.shape[axis]! / t.shape[axis]!;
+  if (block === 1 || t.ndim !== x.rank) return t;
+  const whole = sn.repeat(t, Math.ceil(block), { axis });
+  return sn.slice(whole, whole.shape.map(() => 0), x.shape);
+}
+
+/** Numbers to the nearest of a type, those beyond it to its ends. */
+function saturated(t: Tensor, type: number): Tensor {
+  const [least, most] = rangeOf(type);
+  return sn.clip(sn.round(t), least, most);
+}
+
+/** x over its scale, in a type of few bits. */
+function quantized(n: Node, x: Value, scale: Tensor, zero: Tensor | null, type: number): Value {
+  const wide = x.t.dtype === 'float64' ? x.t : x.t.astype('float32');
+  const ratio = sn.div(wide, spread(n, scale.astype(wide.dtype), x));
+  if (!isIntegerType(type)) {
+    return made(type, toSmallFloat(zero ? sn.add(ratio, spread(n, zero.astype('float32'), x)) : ratio, floatForm(type)!, n.flag('saturate', true)));
+  }
+  const whole = sn.round(ratio);
+  return made(type, saturated(zero ? sn.add(whole, spread(n, zero.astype(wide.dtype), x)) : whole, type).astype(dtypeOf(type)));
+}
+
+const quantizeLinear: Op = {
+  since: 10,
+  run: (n, x, scale, zero) => quantized(n, x!, scale!.t, zero?.t ?? null, zero?.type ?? (n.int('output_dtype') || UINT8)),
+};
+
+const dequantizeLinear: Op = {
+  since: 10,
+  run: (n, x, scale, zero) => {
+    const type = n.int('output_dtype') || scale!.type;
+    const factor = spread(n, scale!.t.astype('float32'), x!);
+    const numbers = isIntegerType(x!.type) ? x!.t.astype('int32') : x!.t.astype('float32');
+    const apart = zero ? sn.sub(numbers, spread(n, zero.t.astype(numbers.dtype), x!)) : numbers;
+    return made(type, sn.mul(apart.astype('float32'), factor));
+  },
+};
+
+/** The scale and the zero point follow from the least and the most of x. */
+const dynamicQuantizeLinear: Op = {
+  since: 11,
+  run: (_, x) => {
+    const [least, most] = [sn.minimum(sn.min(x!.t), 0), sn.maximum(sn.max(x!.t), 0)];
+    const range = sn.div(sn.sub(most, least), 255);
+    const scale = sn.where(sn.equal(range, 0), 1, range);
+    const zero = saturated(sn.neg(sn.div(least, scale)), UINT8);
+    const y = saturated(sn.add(sn.round(sn.div(x!.t, scale)), zero), UINT8);
+    return [made(UINT8, y.astype('uint8')), made(x!.type, scale), made(UINT8, zero.astype('uint8'))];
+  },
+};
+
+const whole = (x: Value, zero: Tensor | null): Tensor => (zero ? sn.sub(x.t.astype('int32'), zero.astype('int32')) : x.t.astype('int32'));
+
+/** Sums of products as numbers of the result's scale. */
+function requantized(sum: Tensor, factor: Tensor, zero: Value): Value {
+  const y = sn.add(sn.round(sn.mul(sum.astype('float32'), factor)), zero.t.astype('float32'));
+  return made(zero.type, saturated(y, zero.type).astype(dtypeOf(zero.type)));
+}
+
+/** One for each row of the left, or for each column of the right. */
+const byRows = (v: Value): Tensor => (v.rank === 1 && v.size > 1 ? sn.reshape(v.t, [-1, 1]) : v.t);
+
+const qLinearMatMul: Op = {
+  since: 10,
+  run: (_, a, aScale, aZero, b, bScale, bZero, yScale, yZero) => {
+    const sum = sn.matmul(whole(a!, byRows(aZero!)), whole(b!, bZero!.t));
+    const [left, right, end] = [byRows(aScale!), bScale!.t, yScale!.t].map((t) => t.astype('float32')) as [Tensor, Tensor, Tensor];
+    return requantized(sum, sn.div(sn.mul(left, right), end), yZero!);
+  },
+};
+
+const qLinearConv: Op = {
+  since: 10,
+  run: (n, x, xScale, xZero, w, wScale, wZero, yScale, yZero, bias) => {
+    const filterZero = wZero!.size > 1 ? sn.reshape(wZero!.t, [-1, ...w!.shape.slice(1).map(() => 1)]) : wZero!.t;
+    let sum = convolved(n, whole(x!, xZero!.t), whole(w!, filterZero));
+    if (bias) sum = sn.add(sum, perChannel(bias.t, sum.ndim));
+    const filterScale = wScale!.size > 1 ? perChannel(wScale!.t, sum.ndim) : wScale!.t;
+    return requantized(sum, sn.div(sn.mul(xScale!.t, filterScale), yScale!.t), yZero!);
+  },
+};
+
+export const QUANTIZE: Readonly<Record<string, Op>> = {
+  QuantizeLinear: quantizeLinear,
+  DequantizeLinear: dequantizeLinear,
+  DynamicQuantizeLinear: dynamicQuantizeLinear,
+  QLinearMatMul: qLinearMatMul,
+  QLinearConv: qLinearConv,
+};

@@ -1,0 +1,18 @@
+// All ops, by their names; those of other domains than ONNX's own with the domain in front.
+
+import type { OpTable } from '../plan.js';
+import { ATTENTION } from './attention.js';
+import { CONTROL } from './control.js';
+import { CONVOLUTION } from './convolution.js';
+import { ELEMENTWISE } from './elementwise.js';
+import { LINEAR } from './linear.js';
+import { LOSS } from './loss.js';
+import { NORM } from './norm.js';
+import { QUANTIZE } from './quantize.js';
+import { RECURRENT } from './recurrent.js';
+import { REDUCTION } from './reduction.js';
+import { RESIZE } from './resize.js';
+import { SEQUENCE } from './sequence.js';
+import { SHAPE } from './shape.js';
+
+export const OPS: OpTable = { ...ELEMENTWISE, ...REDUCTION, ...SHAPE, ...LINEAR, ...CONVOLUTION, ...NORM, ...ATTENTION, ...LOSS, ...QUANTIZE, ...CONTROL, ...RESIZE, ...RECURRENT, ...SEQUENCE };

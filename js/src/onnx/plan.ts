@@ -1,0 +1,333 @@
+// What of a graph is run: nodes in order as steps over numbered values, functions put in their place. Every name is resolved
+// once, here, so that a cycle, a missing input, a name given twice and an op that is not claimed are errors of the load.
+//
+// Nodes, functions and graphs inside of nodes wait on a stack of frames; nothing here recurses.
+
+import { internals, SinterError, UnsupportedError } from '../index.js';
+import type { AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto } from './model.js';
+import { readElements, type Elements, type Source } from './tensors.js';
+import { known, Value } from './value.js';
+
+const { damaged, shown } = internals;
+
+/** Steps of a plan, functions put in their place: what a file of a few bytes may become. */
+const MOST_STEPS = 200_000;
+export const LEAST_OPSET = 1;
+export const MOST_OPSET = 28;
+
+/** An op: what it does with values, a few lines over the public functions of the package. */
+export interface Op {
+  /** The opset from which on it is as here. */
+  since: number;
+  run: (n: Node, ...x: Value[]) => Value | readonly Value[];
+  /** Inputs whose elements decide the form of the program, and are no parameters. */
+  forms?: readonly number[];
+}
+
+export type OpTable = Readonly<Record<string, Op>>;
+
+export interface Step {
+  node: Node;
+  op: Op;
+  /** Numbers of values; -1: not given. */
+  inputs: number[];
+  outputs: number[];
+  /** Values from outside that its graphs use. */
+  captures: Set<number>;
+}
+
+/** An initializer and the number of its value. */
+export interface Initial {
+  slot: number;
+  proto: TensorProto;
+}
+
+export interface Plan {
+  name: string;
+  steps: Step[];
+  inputs: number[];
+  outputs: number[];
+  initials: Initial[];
+}
+
+/** What all plans of a model share. */
+export interface Machine {
+  values: (Value | undefined)[];
+  source: Source;
+  /** Runs op by op: every value can be read. */
+  isEager: boolean;
+  /** Runs a plan of a graph inside of a node. */
+  call: (plan: Plan, args: readonly Value[]) => Value[];
+}
+
+/** A node with its attributes. */
+export class Node {
+  readonly type: string;
+  readonly name: string;
+  readonly opset: number;
+  /** How many outputs the file asks for, up to the last one with a name. */
+  outputs = 0;
+  readonly machine: Machine;
+  readonly #attributes: ReadonlyMap<string, AttributeProto>;
+  readonly #plans = new Map<string, Plan>();
+  #constant: Elements | null = null;
+
+  constructor(proto: NodeProto, opset: number, attributes: ReadonlyMap<string, AttributeProto>, machine: Machine) {
+    this.type = proto.type;
+    this.name = proto.name;
+    this.opset = opset;
+    this.machine = machine;
+    this.#attributes = attributes;
+  }
+
+  /** As errors name it. */
+  get where(): string {
+    return `${this.type}${this.name && ` ${shown(this.name)}`}`;
+  }
+
+  fail(text: string): SinterError {
+    return new SinterError('argument', 'onnx', `${this.where}: ${text}`);
+  }
+
+  has(name: string): boolean {
+    return this.#attributes.has(name);
+  }
+
+  int(name: string, otherwise = 0): number {
+    return this.#attributes.get(name)?.int ?? otherwise;
+  }
+
+  flag(name: string, otherwise = false): boolean {
+    return this.int(name, Number(otherwise)) !== 0;
+  }
+
+  float(name: string, otherwise = 0): number {
+    return this.#attributes.get(name)?.float ?? otherwise;
+  }
+
+  text(name: string, otherwise = ''): string {
+    return this.#attributes.get(name)?.text ?? otherwise;
+  }
+
+  ints(name: string): number[] | undefined {
+    return this.#attributes.get(name)?.ints;
+  }
+
+  floats(name: string): number[] | undefined {
+    return this.#attributes.get(name)?.floats;
+  }
+
+  texts(name: string): string[] | undefined {
+    return this.#attributes.get(name)?.texts;
+  }
+
+  /** A tensor among the attributes. */
+  tensor(name: string): Value | undefined {
+    const proto = this.#attributes.get(name)?.tensor;
+    if (!proto) return undefined;
+    this.#constant ??= readElements(proto, this.machine.source);
+    return known(proto.type, proto.dims, this.#constant);
+  }
+
+  /** Several tensors may be attributes of ops of ai.onnx.ml. */
+  elements(name: string): Elements | undefined {
+    const proto = this.#attributes.get(name)?.tensor;
+    return proto && readElements(proto, this.machine.source);
+  }
+
+  setPlan(name: string, plan: Plan): void {
+    this.#plans.set(name, plan);
+  }
+
+  plan(name: string): Plan {
+    const found = this.#plans.get(name);
+    if (!found) throw this.fail(`there is no graph ${shown(name)}`);
+    return found;
+  }
+
+  /** Runs a graph of its. */
+  call(plan: Plan, args: readonly Value[]): Value[] {
+    return this.machine.call(plan, args);
+  }
+}
+
+/** The names of a graph or of a function. */
+class Scope {
+  readonly names = new Map<string, number>();
+  readonly outer: Scope | null;
+  /** Where uses of names from outside are noted. */
+  readonly captures: Set<number>;
+
+  constructor(outer: Scope | null, captures = new Set<number>()) {
+    this.outer = outer;
+    this.captures = captures;
+  }
+
+  find(name: string): number | undefined {
+    const crossed: Scope[] = [];
+    for (let each: Scope | null = this; each; each = each.outer) {
+      const slot = each.names.get(name);
+      if (slot !== undefined) {
+        for (const scope of crossed) scope.captures.add(slot);
+        return slot;
+      }
+      crossed.push(each);
+    }
+    return undefined;
+  }
+}
+
+/** Nodes being put in order, and what is done behind the last. */
+interface Frame {
+  nodes: readonly NodeProto[];
+  at: number;
+  scope: Scope;
+  plan: Plan;
+  opsets: ReadonlyMap<string, number>;
+  /** Attributes of the call of a function; null outside of one. */
+  given: ReadonlyMap<string, AttributeProto> | null;
+  /** The function whose nodes they are, and those around it. */
+  calls: readonly FunctionProto[];
+  done: () => void;
+}
+
+const keyOf = ({ domain, type }: { domain: string; type: string }): string => (domain ? `${domain}.${type}` : type);
+const functionKey = (domain: string, name: string, overload: string): string => JSON.stringify([domain, name, overload]);
+
+class Linker {
+  readonly #ops: OpTable;
+  readonly #machine: Machine;
+  readonly #functions = new Map<string, FunctionProto>();
+  readonly #missing = new Map<string, string[]>();
+  readonly #frames: Frame[] = [];
+  #steps = 0;
+
+  constructor(model: ModelProto, ops: OpTable, machine: Machine) {
+    this.#ops = ops;
+    this.#machine = machine;
+    for (const f of model.functions) {
+      const key = functionKey(f.domain, f.name, f.overload);
+      if (this.#functions.has(key)) throw damaged('onnx', `function ${shown(f.name)} is given twice`);
+      this.#functions.set(key, f);
+    }
+  }
+
+  run(model: ModelProto): { plan: Plan; scope: Scope } {
+    const scope = new Scope(null);
+    const plan = this.#enter(model.graph, scope, model.opsets, null, []);
+    for (let frame; (frame = this.#frames.at(-1)); ) {
+      if (frame.at === frame.nodes.length) {
+        this.#frames.pop();
+        frame.done();
+      } else this.#link(frame, frame.nodes[frame.at++]!);
+    }
+    this.#refuseMissing();
+    return { plan, scope };
+  }
+
+  #slot(): number {
+    return this.#machine.values.push(undefined) - 1;
+  }
+
+  #define(scope: Scope, name: string, what: string): number {
+    if (scope.names.has(name)) throw damaged('onnx', `${what} ${shown(name)} is given twice`);
+    const slot = this.#slot();
+    scope.names.set(name, slot);
+    return slot;
+  }
+
+  /** The plan of a graph, whose nodes are put on the stack. */
+  #enter(graph: GraphProto, scope: Scope, opsets: ReadonlyMap<string, number>, given: Frame['given'], calls: Frame['calls']): Plan {
+    const plan: Plan = { name: graph.name, steps: [], inputs: [], outputs: [], initials: [] };
+    for (const proto of graph.initializers) plan.initials.push({ slot: this.#define(scope, proto.name, 'tensor'), proto });
+    const names = new Set<string>();
+    for (const { name } of graph.inputs) {
+      if (names.has(name)) throw damaged('onnx', `input ${shown(name)} is given twice`);
+      names.add(name);
+      // Of old files initializers are among the inputs.
+      const isInitial = scope.names.has(name);
+      if (!isInitial) plan.inputs.push(this.#define(scope, name, 'input'));
+    }
+    const done = (): void => {
+      plan.outputs = graph.outputs.map(({ name }) => this.#find(scope, name, `output of graph ${shown(graph.name)}`));
+    };
+    this.#frames.push({ nodes: graph.nodes, at: 0, scope, plan, opsets, given, calls, done });
+    return plan;
+  }
+
+  #find(scope: Scope, name: string, what: string): number {
+    const slot = scope.find(name);
+    if (slot !== undefined) return slot;
+    throw damaged('onnx', `${what}: nothing before it computes ${shown(name)}`);
+  }
+
+  /** The attributes of a node; those that stand for attributes of the function around it take what the call gave. */
+  #attributes(node: NodeProto, given: Frame['given']): Map<string, AttributeProto> {
+    const found = new Map<string, AttributeProto>();
+    for (const attribute of node.attributes) {
+      if (found.has(attribute.name)) throw damaged('onnx', `attribute ${shown(attribute.name)} of ${node.type} is given twice`);
+      const value = attribute.refersTo ? given?.get(attribute.refersTo) : attribute;
+      if (value) found.set(attribute.name, value);
+    }
+    return found;
+  }
+
+  #link(frame: Frame, proto: NodeProto): void {
+    if (++this.#steps > MOST_STEPS) throw new UnsupportedError('onnx', `more than ${MOST_STEPS} nodes, functions put in their place`);
+    const what = `${proto.type}${proto.name && ` ${shown(proto.name)}`}`;
+    const inputs = proto.inputs.map((name) => (name ? this.#find(frame.scope, name, what) : -1));
+    const attributes = this.#attributes(proto, frame.given);
+    const called = this.#functions.get(functionKey(proto.domain, proto.type, proto.overload));
+    if (called) return this.#inline(frame, proto, called, inputs, attributes);
+    const opset = frame.opsets.get(proto.domain) ?? 0;
+    const key = keyOf(proto);
+    const op = Object.hasOwn(this.#ops, key) ? this.#ops[key]! : null;
+    if (!op || (proto.domain === '' && opset < op.since)) {
+      const list = this.#missing.get(op ? `${key} before opset ${op.since}` : key) ?? [];
+      this.#missing.set(op ? `${key} before opset ${op.since}` : key, list);
+      list.push(proto.name || (proto.outputs[0] ?? ''));
+    }
+    const node = new Node(proto, opset, attributes, this.#machine);
+    const captures = new Set<number>();
+    const step: Step = { node, op: op ?? { since: 0, run: () => [] }, inputs, outputs: [], captures };
+    for (const [name, { graph }] of attributes) {
+      if (graph) node.setPlan(name, this.#enter(graph, new Scope(frame.scope, captures), frame.opsets, frame.given, frame.calls));
+    }
+    step.outputs = proto.outputs.map((name) => (name ? this.#define(frame.scope, name, 'value') : -1));
+    node.outputs = step.outputs.reduce((last, slot, i) => (slot >= 0 ? i + 1 : last), 0);
+    frame.plan.steps.push(step);
+  }
+
+  /** Puts the nodes of a function in the place of a call. */
+  #inline(frame: Frame, proto: NodeProto, f: FunctionProto, inputs: readonly number[], attributes: Map<string, AttributeProto>): void {
+    if (frame.calls.includes(f)) throw damaged('onnx', `function ${shown(f.name)} calls itself`);
+    if (frame.calls.length >= 64) throw new UnsupportedError('onnx', 'functions that call functions, more than 64 deep');
+    const scope = new Scope(null);
+    f.inputs.forEach((name, i) => scope.names.set(name, inputs[i] ?? -1));
+    for (const each of f.defaults) if (!attributes.has(each.name)) attributes.set(each.name, each);
+    const done = (): void => {
+      proto.outputs.forEach((name, i) => {
+        if (!name) return;
+        if (frame.scope.names.has(name)) throw damaged('onnx', `value ${shown(name)} is given twice`);
+        frame.scope.names.set(name, this.#find(scope, f.outputs[i] ?? '', `function ${shown(f.name)}`));
+      });
+    };
+    this.#frames.push({ nodes: f.nodes, at: 0, scope, plan: frame.plan, opsets: f.opsets, given: attributes, calls: [...frame.calls, f], done });
+  }
+
+  #refuseMissing(): void {
+    if (this.#missing.size === 0) return;
+    const texts = [...this.#missing].map(([key, nodes]) => `${key} (${nodes.slice(0, 20).map(shown).join(', ')}${nodes.length > 20 ? `, and ${nodes.length - 20} more` : ''})`);
+    throw new UnsupportedError('onnx', `ops that are not known: ${texts.join('; ')}`, { hint: 'docs/onnx.md lists the ops' });
+  }
+}
+
+/** The plan of a model's graph, and the numbers of its values by their names. */
+export function link(model: ModelProto, ops: OpTable, machine: Machine): { plan: Plan; names: ReadonlyMap<string, number> } {
+  const opset = model.opsets.get('') ?? 0;
+  const usesOps = model.graph.nodes.length > 0 && model.opsets.has('');
+  if (usesOps && (opset < LEAST_OPSET || opset > MOST_OPSET))
+    throw new UnsupportedError('onnx', `the file is of opset ${opset}, expected ${LEAST_OPSET} to ${MOST_OPSET}`);
+  const { plan, scope } = new Linker(model, ops, machine).run(model);
+  return { plan, names: scope.names };
+}

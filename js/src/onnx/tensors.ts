@@ -1,0 +1,163 @@
+// Elements of a TensorProto: as plain numbers and texts, or as a tensor. Their count is checked against the bytes that there
+// are before memory is asked for. Elements outside of the file come from buffers that the caller named, and from nowhere else.
+
+import { internals, DTypeError, SinterError, tensor, UnsupportedError, type Tensor } from '../index.js';
+import type { TensorProto } from './model.js';
+import { Reader } from './protobuf.js';
+import { elementType, FLOAT8E8M0, numberOfCode, typeName, type ElementType } from './types.js';
+
+const { damaged, fromBytes, shown, shapeText } = internals;
+
+/** Elements as JavaScript has them, row-major: numbers (bools as 0 and 1) or texts. */
+export type Elements = ArrayLike<number> | readonly string[];
+
+/** Buffers of elements outside of the file, by the names that the file has for them. */
+export type External = Readonly<Record<string, Uint8Array | ArrayBuffer>>;
+
+/** What tensors are read from. */
+export interface Source {
+  bytes: Uint8Array;
+  external: External;
+}
+
+const nameOf = (t: TensorProto): string => `tensor ${shown(t.name)}`;
+
+export function countOf(shape: readonly number[]): number {
+  let count = 1;
+  for (const size of shape) count *= size;
+  return count;
+}
+
+/** How many elements a tensor says that it has; a typed error beyond what can be counted. */
+function elementsOf(t: TensorProto): number {
+  const count = t.dims.includes(0) ? 0 : countOf(t.dims);
+  if (!Number.isSafeInteger(count)) throw damaged('onnx', `${nameOf(t)} has the shape ${shapeText(t.dims)}, more elements than can be counted`);
+  return count;
+}
+
+function wrongLength(t: TensorProto, found: number, what: string): SinterError {
+  return damaged('onnx', `${nameOf(t)} has ${found} ${what}, the shape ${shapeText(t.dims)} of ${typeName(t.type)} has ${elementsOf(t)} elements`);
+}
+
+/** A whole number from a text of the file. */
+function numberOf(t: TensorProto, key: string, text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw damaged('onnx', `${nameOf(t)}: ${key} of its elements is ${shown(text)}`);
+}
+
+/** The bytes of elements outside of the file. */
+function externalBytes(t: TensorProto, external: External): Uint8Array {
+  const { location = '', offset = '0', length } = Object.fromEntries(t.external!);
+  const found = Object.hasOwn(external, location) ? external[location]! : null;
+  if (!found) {
+    throw new SinterError('argument', 'onnx', `the elements of ${nameOf(t)} are in ${shown(location)}, outside of the file`, {
+      hint: `onnx.load(bytes, { external: { ${JSON.stringify(location.slice(0, 40))}: bytes } }) has them`,
+    });
+  }
+  const all = internals.asBytes('onnx', found);
+  const begin = numberOf(t, 'offset', offset);
+  const size = length === undefined ? all.length - begin : numberOf(t, 'length', length);
+  if (begin > all.length || size > all.length - begin) throw damaged('onnx', `the elements of ${nameOf(t)} are not within ${shown(location)}`);
+  return all.subarray(begin, begin + size);
+}
+
+/** The elements as bytes, or null where they are written as numbers. */
+function bytesOf(t: TensorProto, { bytes, external }: Source): Uint8Array | null {
+  const found = t.external ? externalBytes(t, external) : t.raw ? bytes.subarray(t.raw.begin, t.raw.end) : null;
+  if (!found) return null;
+  const { bits, dtype } = elementType('onnx', nameOf(t), t.type);
+  if (dtype === 'string') throw damaged('onnx', `${nameOf(t)} has texts as bytes`);
+  if (found.length !== Math.ceil((elementsOf(t) * bits) / 8)) throw wrongLength(t, found.length, 'bytes');
+  return found;
+}
+
+/** Codes of less than 8 bits, the lowest bits first. */
+function unpacked(bytes: ArrayLike<number>, bits: number, count: number): number[] {
+  const [each, mask] = [8 / bits, 2 ** bits - 1];
+  return Array.from({ length: count }, (_, i) => (bytes[Math.floor(i / each)]! >> ((i % each) * bits)) & mask);
+}
+
+/** What a code of at most 16 bits stands for. */
+function decoded(code: number, type: number, { bits, signed, float }: ElementType): number {
+  if (float) return numberOfCode(code, float);
+  if (type === FLOAT8E8M0) return code === 255 ? NaN : 2 ** (code - 127);
+  return signed && code >= 2 ** (bits - 1) ? code - 2 ** bits : code;
+}
+
+/** Elements from bytes, the lowest byte first. */
+function numbersOfBytes(bytes: Uint8Array, type: number, element: ElementType, count: number): ArrayLike<number> {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const list = (get: (at: number) => number, size: number): Float64Array => Float64Array.from({ length: count }, (_, i) => get(i * size));
+  const { bits, signed } = element;
+  if (type === 1) return Float32Array.from({ length: count }, (_, i) => view.getFloat32(i * 4, true));
+  if (type === 11) return list((at) => view.getFloat64(at, true), 8);
+  if (bits === 64) return list((at) => (signed ? view.getInt32(at + 4, true) : view.getUint32(at + 4, true)) * 2 ** 32 + view.getUint32(at, true), 8);
+  if (bits === 32) return list((at) => (signed ? view.getInt32(at, true) : view.getUint32(at, true)), 4);
+  if (bits === 16) return list((at) => decoded(view.getUint16(at, true), type, element), 2);
+  const codes: ArrayLike<number> = bits < 8 ? unpacked(bytes, bits, count) : bytes;
+  return Float64Array.from(codes, (code) => decoded(code, type, element));
+}
+
+/** Elements that are written as numbers, in a field by their type. */
+function numbersInFields(t: TensorProto, element: ElementType, bytes: Uint8Array): ArrayLike<number> {
+  const reader = new Reader(bytes, nameOf(t), t.range);
+  const found: number[] = [];
+  while (reader.next()) {
+    if (reader.field === 4) reader.floats(found);
+    else if (reader.field === 5 || reader.field === 7 || reader.field === 11) reader.ints(found);
+    else if (reader.field === 10) reader.doubles(found);
+    else reader.skip();
+  }
+  const { bits, float, dtype } = element;
+  if (t.type === 1 || t.type === 11 || bits >= 32) return found;
+  if (bits < 8) return unpacked(found, bits, elementsOf(t)).map((code) => decoded(code, t.type, element));
+  const hasCodes = float !== undefined || t.type === FLOAT8E8M0;
+  return hasCodes ? found.map((code) => decoded(code & (2 ** bits - 1), t.type, element)) : dtype === 'bool' ? found.map((x) => Number(x !== 0)) : found;
+}
+
+function textsInFields(t: TensorProto, bytes: Uint8Array): string[] {
+  const reader = new Reader(bytes, nameOf(t), t.range);
+  const found: string[] = [];
+  while (reader.next()) {
+    if (reader.field === 6) found.push(reader.text());
+    else reader.skip();
+  }
+  return found;
+}
+
+/** The elements of a tensor of a file. */
+export function readElements(t: TensorProto, source: Source): Elements {
+  const element = elementType('onnx', nameOf(t), t.type);
+  const count = elementsOf(t);
+  const raw = bytesOf(t, source);
+  if (raw) return numbersOfBytes(raw, t.type, element, count);
+  const found = element.dtype === 'string' ? textsInFields(t, source.bytes) : numbersInFields(t, element, source.bytes);
+  if (found.length !== count) throw wrongLength(t, found.length, 'elements');
+  return found;
+}
+
+/** A tensor of elements, in the dtype that holds their type. Whole numbers that int32 does not hold are refused. */
+export function tensorOf(what: string, type: number, shape: readonly number[], elements: Elements): Tensor {
+  const { dtype } = elementType('onnx', what, type);
+  if (dtype === 'string') throw new UnsupportedError('onnx', `${what} has texts, which tensors do not have`);
+  if (dtype !== 'int32') {
+    const numbers = dtype === 'float64' ? Float64Array : dtype.includes('float') ? Float32Array : dtype === 'int8' ? Int8Array : Uint8Array;
+    return tensor(numbers.from(elements as ArrayLike<number>), { dtype, shape: [...shape] });
+  }
+  const out = new Int32Array(elements.length);
+  for (let i = 0; i < out.length; i++) {
+    const value = elements[i] as number;
+    if (value !== (value | 0)) throw new DTypeError('onnx', `${what}: element ${i} is ${value}, more than int32 holds`);
+    out[i] = value;
+  }
+  return tensor(out, { dtype, shape: [...shape] });
+}
+
+/** A tensor of a file as a tensor. */
+export function readTensor(t: TensorProto, source: Source): Tensor {
+  const { dtype, bits, float } = elementType('onnx', nameOf(t), t.type);
+  const raw = dtype === 'string' ? null : bytesOf(t, source);
+  const isSame = raw !== null && dtype !== 'string' && (t.type === 1 || t.type === 6 || t.type === 10 || t.type === 11 || t.type === 16 || (bits === 8 && !float && t.type !== FLOAT8E8M0));
+  if (isSame) return fromBytes('onnx', nameOf(t), dtype, t.dims, raw);
+  return tensorOf(nameOf(t), t.type, t.dims, readElements(t, source));
+}

@@ -1,0 +1,175 @@
+// Models as users have them: a network that PyTorch wrote is run, trained and written again; inputs that do not fit are refused.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import * as sn from '../../js/dist/index.js';
+import * as onnx from '../../js/dist/onnx.js';
+import * as file from './write.mjs';
+
+await sn.init({ threads: 1 });
+
+/** A convolution, a pool and a dense layer, written by PyTorch 1.13 with a batch of any size. */
+const classifier = () => readFileSync(new URL('classifier.onnx', import.meta.url));
+const ramp = (batch) => sn.reshape(sn.arange(0, 64 * batch, 1, { dtype: 'float32' }), [batch, 1, 8, 8]).mod(64).div(64);
+
+const close = (got, want, tolerance = 1e-6) => {
+  assert.equal(got.length, want.length);
+  got.forEach((value, i) => assert.ok(Math.abs(value - want[i]) <= tolerance * (1 + Math.abs(want[i])), `${i}: ${value}, expected ${want[i]}`));
+};
+
+test('a network of PyTorch has its values', () => {
+  const model = onnx.load(classifier());
+  assert.deepEqual(model.inputs, [{ name: 'x', dtype: 'float', shape: ['batch', 1, 8, 8] }]);
+  assert.deepEqual(model.outputs, [{ name: 'logits', dtype: 'float', shape: ['batch', 3] }]);
+  const row = [-0.007064463570713997, -0.10929879546165466, 0.06738553196191788];
+  close([...model.run({ x: ramp(1) }).logits.dataSync()], row);
+  close([...model.run({ x: ramp(2) }).logits.dataSync()], [...row, ...row]);
+  model.dispose();
+});
+
+test('weights are parameters: gradients are those of differences', () => {
+  const model = onnx.load(classifier());
+  const loss = (params) => model.apply(params, { x: ramp(2) }).logits.square().sum();
+  const grads = sn.grad(loss)(model.params);
+  for (const name of Object.keys(model.params)) {
+    const ones = sn.onesLike(model.params[name]);
+    const at = (h) => loss({ ...model.params, [name]: model.params[name].add(ones.mul(h)) }).item();
+    close([(at(1e-3) - at(-1e-3)) / 2e-3], [grads[name].sum().item()], 2e-2);
+  }
+  model.dispose();
+});
+
+test('a model is tuned with part of it frozen, saved and loaded: only its weights have changed', () => {
+  const bytes = classifier();
+  const model = onnx.load(bytes);
+  const names = Object.keys(model.params);
+  const frozen = names.filter((name) => !name.startsWith('head'));
+  assert.ok(frozen.length > 0 && frozen.length < names.length);
+  const [x, labels] = [sn.random.normal(sn.random.key(1), [6, 1, 8, 8]), sn.tensor([0, 1, 2, 0, 1, 2], { dtype: 'int32' })];
+  const loss = (params, images, wanted) => sn.softmaxCrossEntropy(model.apply(params, { x: images }).logits, wanted).mean();
+  const step = sn.trainStep(loss, sn.optim.groups([
+    { match: (path) => path.startsWith('head'), optimizer: sn.optim.adam({ lr: 0.05 }) },
+    { match: () => true, optimizer: sn.optim.sgd({ lr: 0 }) },
+  ]));
+  let state = step.init(model.params);
+  const losses = [];
+  for (let i = 0; i < 30; i++) {
+    const result = step(state, x, labels);
+    state = result.state;
+    losses.push(result.loss.item());
+  }
+  assert.ok(losses.at(-1) < 0.2 * losses[0], `${losses[0]} to ${losses.at(-1)}`);
+
+  const params = step.params(state);
+  const saved = model.save(params);
+  const again = onnx.load(saved);
+  assert.deepEqual([...again.run({ x }).logits.dataSync()], [...sn.jit((p) => model.apply(p, { x }).logits)(params).dataSync()]);
+  for (const name of names) assert.deepEqual(again.params[name].dataSync(), params[name].dataSync());
+
+  assert.equal(saved.length, bytes.length);
+  const changed = [...saved.keys()].filter((i) => saved[i] !== bytes[i]);
+  const weights = names.filter((name) => !frozen.includes(name)).map((name) => model.params[name].size * 4);
+  assert.ok(changed.length > 0 && changed.length <= weights.reduce((a, b) => a + b));
+  const restored = again.save(model.params);
+  assert.deepEqual(Buffer.compare(restored, bytes), 0);
+  assert.deepEqual(Buffer.compare(model.save(model.params), bytes), 0);
+});
+
+test('weights that are written as numbers, not as bytes, are saved in their places', () => {
+  const packed = new Uint8Array(Float32Array.of(2, 3).buffer);
+  const listed = file.message(file.field(1, 2), file.field(2, 1), file.field(8, 'w'), file.field(4, packed));
+  const bytes = file.model({
+    nodes: [file.node('Mul', ['x', 'w'], ['y'])],
+    initializers: [listed],
+    inputs: [file.value('x', 1, ['n', 2])],
+    outputs: [file.value('y', 1, ['n', 2])],
+  });
+  const model = onnx.load(bytes);
+  const again = onnx.load(model.save({ w: sn.tensor([5, 7]) }));
+  assert.deepEqual(again.run({ x: [[1, 1]] }).y.toArray(), [[5, 7]]);
+});
+
+test('apply goes into jit, vmap and jvp', () => {
+  const model = onnx.load(classifier());
+  const f = (x) => model.apply(model.params, { x }).logits;
+  const x = ramp(2);
+  const plain = [...f(x).dataSync()];
+  close([...sn.jit(f)(x).dataSync()], plain);
+  const each = sn.vmap((row) => f(row.expandDims(0)).squeeze(0))(x);
+  close([...each.dataSync()], plain, 1e-5);
+  const [, slope] = sn.jvp(f, [x], [sn.onesLike(x)]);
+  const ahead = [...f(x.add(1e-2)).dataSync()];
+  const back = [...f(x.sub(1e-2)).dataSync()];
+  close([...slope.dataSync()], ahead.map((value, i) => (value - back[i]) / 2e-2), 1e-2);
+  model.dispose();
+});
+
+const shaped = () =>
+  file.model({
+    nodes: [
+      file.node('Shape', ['x'], ['s']),
+      file.node('Gather', ['s', 'zero'], ['batch']),
+      file.node('Concat', ['batch', 'rest'], ['to'], file.attribute('axis', 0)),
+      file.node('Reshape', ['x', 'to'], ['y']),
+    ],
+    initializers: [file.tensor('zero', 7, [1], [0]), file.tensor('rest', 7, [1], [-1])],
+    inputs: [file.value('x', 1, ['n', 'a', 'b'])],
+    outputs: [file.value('y', 1, ['n', 'c'])],
+  });
+
+test('shapes that are computed from shapes are known while a program is compiled', () => {
+  const model = onnx.load(shaped());
+  const f = sn.jit((x) => model.apply({}, { x }).y);
+  assert.deepEqual(f(sn.ones([2, 3, 4])).shape, [2, 12]);
+  assert.deepEqual(model.run({ x: sn.ones([5, 1, 2]) }).y.shape, [5, 2]);
+});
+
+test('what is counted by values is computed op by op, and refused where a function is traced', () => {
+  const model = onnx.load(file.model({
+    nodes: [file.node('Relu', ['x'], ['r']), file.node('NonZero', ['r'], ['y'])],
+    inputs: [file.value('x', 1, ['n'])],
+    outputs: [file.value('y', 7, [1, 'm'])],
+  }));
+  assert.deepEqual(model.run({ x: [1, -1, 0, 2] }).y.toArray(), [[0, 3]]);
+  assert.deepEqual(model.run({ x: [1, 1, 1, 2] }).y.toArray(), [[0, 1, 2, 3]]);
+  assert.throws(() => sn.jit((x) => model.apply({}, { x }).y)(sn.tensor([1, 2])), /onnx\.apply: the shape of a value depends on elements of "x"/);
+});
+
+test('inputs and weights that do not fit are refused by their names', () => {
+  const model = onnx.load(classifier());
+  const refuses = (f, pattern, code = 'argument') => assert.throws(f, (error) => error instanceof sn.SinterError && error.code === code && pattern.test(error.message), pattern.source);
+  refuses(() => model.run({}), /onnx\.run: input "x" is not given/);
+  refuses(() => model.run({ x: ramp(1), z: ramp(1) }), /there is no input "z".*the inputs are "x"/);
+  refuses(() => model.run({ x: sn.ones([1, 1, 8, 7]) }), /input "x" is \(1, 1, 8, 7\), expected \(batch, 1, 8, 8\)/, 'shape');
+  refuses(() => model.run({ x: sn.ones([1, 1, 8, 8], { dtype: 'int32' }) }), /input "x" is int32, expected float32 for float.*astype/, 'dtype');
+  refuses(() => model.run(7), /inputs is 7, expected an object/);
+  refuses(() => model.apply({}, { x: ramp(1) }), /weight ".*" is undefined, expected a tensor/);
+  refuses(() => model.apply({ ...model.params, w: sn.ones([1]) }, { x: ramp(1) }), /there is no weight "w"/);
+  const name = Object.keys(model.params)[0];
+  refuses(() => model.save({ ...model.params, [name]: sn.ones([1]) }), /is \(1,\), expected/, 'shape');
+  refuses(() => model.save({ ...model.params, [name]: model.params[name].astype('float16') }), /is float16, expected float32/, 'dtype');
+  refuses(() => onnx.load(classifier(), { externals: {} }), /externals/);
+  model.dispose();
+});
+
+test('a size with a name is one size', () => {
+  const model = onnx.load(file.model({
+    nodes: [file.node('Add', ['a', 'b'], ['y'])],
+    inputs: [file.value('a', 1, ['n']), file.value('b', 1, ['n'])],
+    outputs: [file.value('y', 1, ['n'])],
+  }));
+  assert.deepEqual(model.run({ a: [1, 2], b: [3, 4] }).y.toArray(), [4, 6]);
+  assert.throws(() => model.run({ a: [1, 2], b: [3] }), /input "b" is \(1,\), but "n" is 2 in an input before it/);
+});
+
+test('loading, running and disposing leave no memory behind', () => {
+  const use = () => sn.tidy(() => {
+    const model = onnx.load(classifier());
+    model.run({ x: ramp(1) }).logits.dataSync();
+    model.dispose();
+  });
+  use();
+  const before = sn.memory().bytesInUse;
+  for (let i = 0; i < 5; i++) use();
+  assert.equal(sn.memory().bytesInUse, before);
+});
