@@ -21,6 +21,7 @@
 //   memory         30,000 training steps that dispose of nothing, in Node and browsers
 //   valgrind       some of the native tests under memcheck: reads of memory that nobody wrote
 //   planted        a copy of the tree with a new op of each kind is built: how many files each takes
+//   device-graphs  5,000 of the random programs that suite webgpu runs some of
 //   coverage       lines and branches that the tests run: build/coverage/coverage.md
 //
 // All builds start at once, in the order in which the suites need them; a suite waits only for its own. Suites run
@@ -135,6 +136,9 @@ const SUITES = [
   { name: 'onnx', needs: ['js'], parts: ['wasm', 'onnx'], run: () => nodeTests(newerNode(), 'tests/onnx') },
   { name: 'webgpu', needs: ['js'], parts: ['wasm', 'browsers'],
     run: () => nodeTestsIn(softwareGpu(), newerNode(), 'tests/webgpu', '--test-concurrency=1') },
+  { name: 'device-graphs', needs: ['js'], parts: ['wasm', 'browsers'], byNameOnly: true,
+    run: () => exec(newerNode(), ['--test', '--test-reporter=spec', 'tests/webgpu/graphs.test.mjs'], countNodeTests,
+      { SINTER_TEST_PROGRAMS: '5000', ...softwareGpu() }) },
   { name: 'readme', needs: ['native', 'js'], parts: ['native', 'wasm'],
     run: () => nodeTests(systemNode(), 'tests/readme') },
   { name: 'browser', needs: ['web'], parts: ['wasm', 'browsers'],

@@ -1,4 +1,4 @@
-// jax-js on its WebAssembly backend: jit, and a wait for the result.
+// jax-js on its WebAssembly or WebGPU backend: jit, and a wait for the result; on WebGPU until it is read.
 import { defaultDevice, init, jit, lax, nn, numpy as np, valueAndGrad } from '@jax-js/jax';
 import {
   CNN_RATE, TO_NCHW, TO_NHWC, TO_OIHW, cnnData, numbers, operandShapes, permuted, simulationData, trainingData,
@@ -29,10 +29,13 @@ const ORDERS = {
 const array = (data, shape, order) =>
   (order ? np.array(permuted(data, shape, order), { shape: order.map((axis) => shape[axis]) }) : np.array(data, { shape }));
 
-export const open = async () => {
-  await init('wasm');
-  defaultDevice('wasm');
-  return { info: '', prepare };
+let backend = 'wasm';
+
+export const open = async (onWebGpu) => {
+  backend = onWebGpu ? 'webgpu' : 'wasm';
+  await init(backend);
+  defaultDevice(backend);
+  return { info: backend, prepare };
 };
 
 const SPECIAL = { train: (given) => train(given), cnn: (given) => cnn(given), simulate: () => simulation() };
@@ -47,6 +50,10 @@ const prepare = (given) => {
   return {
     call: async () => {
       const y = run();
+      if (backend === 'webgpu') {
+        await y.data();
+        return;
+      }
       await y.blockUntilReady();
       y.dispose();
     },

@@ -1,5 +1,6 @@
 // run.mjs - Sinter against other libraries in Chromium: one page, one worker, 2 threads each, interleaved.
 //
+//   --webgpu       Sinter and jax-js, both on WebGPU: on Chromium's driver in software, so that only ratios count
 //   --only TEXT    cases whose name contains TEXT (may be given again)
 //   --optional     if the other libraries are missing, say so and succeed
 //
@@ -11,19 +12,24 @@ import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Stop, main, root, run } from '../../scripts/lib/proc.mjs';
-import { openChromium } from '../../tests/browser/browsers.mjs';
+import { chromium } from 'playwright-core';
+import { chromiumOptions, openChromium } from '../../tests/browser/browsers.mjs';
 import { CASES } from './cases.mjs';
 import { serve } from './serve.mjs';
 
 const here = join(root, 'bench/peers');
 const THREADS = 2;
 const PEAK_MS = 500;
-const LIBRARIES = ['sinter', 'tfjs', 'ort', 'jax'];
+let LIBRARIES = ['sinter', 'tfjs', 'ort', 'jax'];
+/** On WebGPU: of the cases those that are compared, and at least jax-js's speed is asked for. */
+const ON_WEBGPU = ['sum', 'tanh 1M', 'softmax', 'layernorm', 'matmul', 'conv', 'attention 8', 'training step'];
+const WEBGPU_ARGS = ['--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader', '--enable-features=Vulkan'];
 
 /** The package is not bundled: the page loads it as a bare page would. */
 const withoutSinter = {
   name: 'without-sinter',
-  setup: (build) => build.onResolve({ filter: /^sinter$/ }, () => ({ path: '/js/dist/index.js', external: true })),
+  setup: (build) => build.onResolve({ filter: /^sinter(\/webgpu)?$/ }, ({ path }) =>
+    ({ path: `/js/dist/${path === 'sinter' ? 'index' : 'webgpu'}.js`, external: true })),
 };
 
 /** The other libraries are large, so only this comparison installs them. */
@@ -58,15 +64,20 @@ const peakOf = (page) => page.evaluate(async ({ threads, ms: forMs }) => {
   return (await Promise.all(rates)).reduce((sum, rate) => sum + rate, 0);
 }, { threads: THREADS, ms: PEAK_MS });
 
-const measure = async (cases, onMessage) => {
+/** Chromium as the tests start it, with WebGPU where that is asked for. */
+const openBrowser = (onWebGpu) => (onWebGpu
+  ? chromium.launch({ ...chromiumOptions, args: [...chromiumOptions.args.filter((arg) => arg !== '--disable-gpu'), ...WEBGPU_ARGS] })
+  : openChromium());
+
+const measure = async (cases, onWebGpu, onMessage) => {
   const server = await serve();
-  const browser = await openChromium();
+  const browser = await openBrowser(onWebGpu);
   try {
     const page = await browser.newPage();
     await page.exposeFunction('tell', onMessage);
     await page.goto(`${server.url}/bench/peers/page.html`);
     onMessage({ peak: await peakOf(page) });
-    await page.evaluate((list) => new Promise((resolve, reject) => {
+    await page.evaluate((given) => new Promise((resolve, reject) => {
       const worker = new Worker('/build/peers/worker.js', { type: 'module' });
       worker.onmessage = ({ data }) => {
         if (data.done) resolve();
@@ -74,8 +85,8 @@ const measure = async (cases, onMessage) => {
         else window.tell(data);
       };
       worker.onerror = (event) => reject(new Error(event.message));
-      worker.postMessage({ cases: list });
-    }), cases);
+      worker.postMessage(given);
+    }), { cases, libraries: LIBRARIES, onWebGpu });
     onMessage({ peak: await peakOf(page) });
   } finally {
     await browser.close();
@@ -116,13 +127,13 @@ const rate = ({ flops, times: { sinter } }, peak) => {
 const head = ['ratio', 'of minima'].map((text) => text.padStart(10)).join('') + 'asked'.padStart(9) +
   'GFLOP/s'.padStart(9) + 'peak'.padStart(6) + 'best'.padStart(6);
 
-const compareOnPage = async (cases) => {
+const compareOnPage = async (cases, onWebGpu) => {
   await bundle();
   const results = [];
   let peak = 0;
   console.log(`load ${loadavg()[0].toFixed(1)}`);
   console.log(`${'ms, median'.padEnd(34)}${LIBRARIES.map((name) => name.padStart(10)).join('')}${head}`);
-  await measure(cases, (message) => {
+  await measure(cases, onWebGpu, (message) => {
     if (message.peak) {
       peak = Math.max(peak, message.peak);
       return console.log(`peak: ${message.peak.toFixed(0)} GFLOP/s, ${THREADS} threads`);
@@ -135,11 +146,16 @@ const compareOnPage = async (cases) => {
 };
 
 await main(import.meta.url, async (args) => {
-  const { only, optional } = parseArgs({ args, options: {
+  const { only, optional, webgpu } = parseArgs({ args, options: {
+    webgpu: { type: 'boolean', default: false },
     only: { type: 'string', multiple: true, default: [''] },
     optional: { type: 'boolean', default: false },
   } }).values;
-  const cases = CASES.filter(({ name }) => only.some((part) => name.includes(part)));
+  if (webgpu) LIBRARIES = ['sinter', 'jax'];
+  const asked = webgpu
+    ? CASES.filter(({ name }) => ON_WEBGPU.some((part) => name.startsWith(part))).map((each) => ({ ...each, asked: 1 }))
+    : CASES;
+  const cases = asked.filter(({ name }) => only.some((part) => name.includes(part)));
   if (!cases.length) throw new Stop(`peers: no case is named so; there are\n  ${CASES.map(({ name }) => name).join('\n  ')}`);
   try {
     await install();
@@ -148,9 +164,9 @@ await main(import.meta.url, async (args) => {
     console.log('no comparison with other libraries: they cannot be installed');
     return;
   }
-  const { peak, results: page } = await compareOnPage(cases);
+  const { peak, results: page } = await compareOnPage(cases, webgpu);
   mkdirSync(join(root, 'build'), { recursive: true });
-  writeFileSync(join(root, 'build/peers.json'), `${JSON.stringify({ peak, page }, null, 1)}\n`);
+  writeFileSync(join(root, webgpu ? 'build/peers-webgpu.json' : 'build/peers.json'), `${JSON.stringify({ peak, page }, null, 1)}\n`);
   const wrong = page.filter((result) => result.wrong.includes('sinter') || !result.times.sinter);
   if (wrong.length) throw new Stop(`peers: Sinter is wrong or fails: ${wrong.map((result) => result.case).join(', ')}`);
 });

@@ -1,5 +1,6 @@
 // The package, as its users call it: a compiled function.
 import * as sn from 'sinter';
+import { webgpu } from 'sinter/webgpu';
 import { arguments_, simulate } from '../simulation.mjs';
 import { CNN_RATE, cnnData, numbers, operandShapes, trainingData } from './cases.mjs';
 
@@ -18,20 +19,27 @@ const FUNCTIONS = {
   attention: (q, k, v) => sn.attention(q, k, v),
 };
 
-export const open = async () => {
-  const { threads, relaxedSimd } = await sn.init({ threads: 2 });
-  return { info: `${threads} threads, relaxed SIMD ${relaxedSimd}`, prepare };
+/** Of jit and trainStep. */
+let on = { device: 'cpu' };
+
+export const open = async (onWebGpu) => {
+  if (onWebGpu) on = { device: 'webgpu' };
+  const { threads, relaxedSimd, device } = await sn.init({ threads: 2, ...(onWebGpu && { device: webgpu() }) });
+  return { info: device?.adapter ?? `${threads} threads, relaxed SIMD ${relaxedSimd}`, prepare };
 };
+
+const placed = (t) => (on.device === 'cpu' ? t : t.to(on.device));
 
 const SPECIAL = { train: (given) => train(given), cnn: (given) => cnn(given), simulate: () => simulation() };
 
 const prepare = (given) => {
   if (SPECIAL[given.op]) return SPECIAL[given.op](given);
-  const f = sn.jit(FUNCTIONS[given.op]);
-  const inputs = operandShapes(given).map((shape, i) => sn.tensor(numbers(shape, i + 1), { shape }));
+  const f = sn.jit(FUNCTIONS[given.op], on);
+  const inputs = operandShapes(given).map((shape, i) => placed(sn.tensor(numbers(shape, i + 1), { shape })));
+  const result = () => sn.tidy(() => f(...inputs).data());
   return {
-    call: () => f(...inputs).dispose(),
-    result: () => f(...inputs).dataSync(),
+    call: on.device === 'cpu' ? () => f(...inputs).dispose() : result,
+    result,
     release: () => [...inputs, f].forEach((x) => x.dispose()),
   };
 };
@@ -63,16 +71,28 @@ const cnn = (given) => {
 
 /** A call is a training step, always on the same batch. */
 const stepping = (loss, optimizer, params, x, y) => {
-  const step = sn.trainStep(loss, optimizer);
+  const step = sn.trainStep(loss, optimizer, on);
+  const batch = [placed(x), placed(y)];
   let state = step.init(params);
-  const call = () => {
-    const next = step(state, x, y);
-    state = next.state;
-    const value = next.loss.item();
-    next.loss.dispose();
+  const next = () => {
+    const made = step(state, ...batch);
+    state = made.state;
+    return made.loss;
+  };
+  const now = () => {
+    const loss = next();
+    const value = loss.item();
+    loss.dispose();
     return value;
   };
-  return { call, result: () => [call()], release: () => {} };
+  const later = async () => {
+    const loss = next();
+    const [value] = await loss.data();
+    loss.dispose();
+    return value;
+  };
+  const call = on.device === 'cpu' ? now : later;
+  return { call, result: async () => [await call()], release: () => {} };
 };
 
 const simulation = () => {

@@ -1,5 +1,5 @@
 // worker.mjs - all libraries in one worker of the page, case by case and in turns, so that all of them meet the
-// same machine. In: { cases }. Out, a message per case: { case, times: { library: { median, min } }, wrong, failed }.
+// same machine. In: { cases, libraries, onWebGpu }. Out, a message per case: { case, times: { library: { median, min } }, wrong, failed }.
 import { SIMULATED } from './cases.mjs';
 import * as jax from './jax.mjs';
 import * as ort from './ort.mjs';
@@ -81,11 +81,11 @@ const compare = async (given, open) => {
   return { case: name, asked, askedMs, flops, times: Object.fromEntries(times), wrong, failed };
 };
 
-onmessage = async ({ data: { cases } }) => {
+onmessage = async ({ data: { cases, libraries, onWebGpu } }) => {
   const open = {};
-  for (const [name, library] of Object.entries(LIBRARIES)) {
+  for (const name of libraries) {
     try {
-      open[name] = await library.open();
+      open[name] = await LIBRARIES[name].open(onWebGpu);
       postMessage({ library: name, info: open[name].info });
     } catch (error) {
       postMessage({ library: name, info: `not there: ${error}` });

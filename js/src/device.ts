@@ -6,6 +6,7 @@
 
 import { checkChoice } from './check.js';
 import { SinterError } from './errors.js';
+import type { Program } from './program.js';
 import type { WasmSource } from './runtime/loader.js';
 import { runtime } from './runtime/runtime.js';
 import type { Tensor } from './tensor.js';
@@ -20,12 +21,14 @@ export interface DeviceInfo {
   adapter: string;
   features: readonly string[];
   limits: Readonly<Record<string, number>>;
+  /** Of programs compiled for 'auto', the last 64. */
+  choices: readonly ChoiceInfo[];
 }
 
 /** A device for init({ device }): webgpu() of sinter/webgpu makes one. */
 export interface Device {
   readonly name: DeviceName;
-  /** @internal Asks for the device; rejects if there is none. */
+  /** @internal Asks for the device, again if it was lost; rejects if there is none. */
   open(): Promise<void>;
   /** @internal The module that has it beside the CPU. */
   module(threaded: boolean): WasmSource;
@@ -39,6 +42,29 @@ export interface Device {
   read(buffer: number, bytes: number): Promise<ArrayBuffer>;
   /** @internal */
   describe(): DeviceInfo;
+  /** @internal Whether init goes on without it where there is none. */
+  readonly isOptional: boolean;
+  /** @internal For device 'auto': the program of the CPU, or one for the device, whichever is faster. */
+  choose(op: string, here: Program, donated: readonly boolean[], make: () => Program): Choice;
+  /** @internal Until when values are better not read, as programs are being timed; or null. */
+  readonly pause: Promise<void> | null;
+}
+
+/** Two programs that compute the same. */
+export interface Choice {
+  /** The one for a call with these. */
+  of(inputs: readonly Tensor[]): Program;
+  release(): void;
+}
+
+/** What became of a choice: a call's time on either side, or why only the CPU will do. */
+export interface ChoiceInfo {
+  /** What was compiled: 'jit' or 'trainStep'. */
+  op: string;
+  device: DeviceName;
+  cpuMs?: number;
+  deviceMs?: number;
+  reason: string;
 }
 
 const DEVICES: readonly DeviceName[] = ['cpu', 'webgpu'];

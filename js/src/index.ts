@@ -59,7 +59,7 @@ export {
   type TrainStep,
 } from './train.js';
 export type { CompileOptions } from './program.js';
-export type { Device, DeviceInfo, DeviceName } from './device.js';
+export type { Choice, ChoiceInfo, Device, DeviceInfo, DeviceName } from './device.js';
 export type { Precision } from './precision.js';
 export type { PrecisionReport } from './optim/masters.js';
 export {

@@ -108,6 +108,7 @@ export async function init(given?: InitOptions): Promise<Info> {
     });
   }
   await started.done;
+  await runtime().device?.open(); // again, where it was lost
   return info();
 }
 
@@ -235,7 +236,6 @@ async function createCore(
   threads: number,
   workers: Workers | null,
 ): Promise<[Choice, Exports & ThreadExports]> {
-  await options.device?.open();
   const choice = await choose(options.wasm, options.device);
   const instance = await instantiate(choice, clockBase, workers, options.device);
   const exports = instance.exports as unknown as Exports & ThreadExports & { _initialize?: () => void };
@@ -248,8 +248,21 @@ async function createCore(
   return [choice, exports];
 }
 
-async function start(options: InitOptions): Promise<void> {
-  checkOptions(options);
+/** The options without a device that there is none of, if it may be missing; and why. */
+async function withDevice(given: InitOptions): Promise<[InitOptions, string[]]> {
+  const { device, ...others } = given;
+  try {
+    await device?.open();
+    return [given, []];
+  } catch (error) {
+    if (!device?.isOptional) throw error;
+    return [others, [(error as Error).message]];
+  }
+}
+
+async function start(given: InitOptions): Promise<void> {
+  checkOptions(given);
+  const [options, missing] = await withDevice(given);
   const clockBase = clockOrigin();
   const threads = typeof options.threads === 'number' ? options.threads : Math.min(cores(), MAX_WORKERS);
   // Their scripts load while the module is compiled.
@@ -262,6 +275,7 @@ async function start(options: InitOptions): Promise<void> {
     }
     if (workers) await enterPool(workers, choice, exports, clockBase);
     const ready = new Runtime(exports, choice.memory, workers, isPage, memoryLimit(choice, options), options.device ?? null);
+    choice.reasons.push(...missing);
     facts = describe(ready, choice, options);
     setRuntime(ready);
     registerFormatter();

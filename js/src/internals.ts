@@ -7,4 +7,5 @@ export { isFloat } from './dtype.js';
 export { shapeText } from './errors.js';
 export { asBytes, bytesOf, damaged, fromBytes, makeBytes } from './io/elements.js';
 export { readOptions, type OptionSchema } from './options.js';
+export { copyOf, type Program } from './program.js';
 export { checkShape } from './upload.js';

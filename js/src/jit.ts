@@ -7,13 +7,14 @@
 
 import { asTensor } from './apply.js';
 import { argumentNumbers, checkFunction, noArgument } from './check.js';
-import { checkDevice, tracingFor } from './device.js';
+import { checkDevice, tracingFor, type Choice } from './device.js';
 import { SinterError } from './errors.js';
 import { readOptions, type OptionSchema } from './options.js';
 import { derivedFrom } from './origin.js';
 import { flatten, rebuild, shapeKey, tensorCount, type Flat, type TreeShape } from './pytree.js';
 import { recordedIn } from './precision.js';
 import { COMPILE, Program, placeholder, type CompileOptions, type ProgramOptions } from './program.js';
+import { runtime } from './runtime/runtime.js';
 import { saveProgram } from './saved.js';
 import { refusePromise, tidyTraced } from './scope.js';
 import { Tensor } from './tensor.js';
@@ -49,6 +50,15 @@ const MAX_PROGRAMS = 64;
 interface Compiled {
   program: Program;
   result: TreeShape;
+  /** For device 'auto', where there is a device. */
+  choice?: Choice | undefined;
+}
+
+const run = ({ program, choice }: Compiled, inputs: readonly Tensor[]): Tensor[] => (choice?.of(inputs) ?? program).run(inputs);
+
+function release({ program, choice }: Compiled): void {
+  program.release();
+  choice?.release();
 }
 
 class ProgramCache {
@@ -68,15 +78,15 @@ class ProgramCache {
   }
 
   #evict(): void {
-    for (const [key, { program }] of this.#entries) {
+    for (const [key, entry] of this.#entries) {
       this.#entries.delete(key);
-      program.release();
+      release(entry);
       return;
     }
   }
 
   clear(): void {
-    for (const { program } of this.#entries.values()) program.release();
+    for (const entry of this.#entries.values()) release(entry);
     this.#entries.clear();
   }
 }
@@ -126,11 +136,18 @@ export function compile(
     const result = replacing(bound, () => compiling(traced));
     refusePromise(op, result, 'the function to compile must be synchronous');
     const { tensors: outputs, shape: resultShape } = flatten(result, op);
-    compiled = { program: Program.compile(inputs, outputs, options), result: resultShape };
+    compiled = { program: Program.compile(inputs, outputs, options, device), result: resultShape };
   };
   const device = checkDevice(op, options.device ?? 'cpu');
   tidyTraced(() => tracingFor(device, trace));
   return compiled!;
+}
+
+/** As compile, for 'auto': for the CPU, and as the device chooses. */
+function compileBoth(op: string, f: (args: unknown[]) => unknown, args: Flat, options: ProgramOptions): Compiled {
+  const made = compile(op, f, args, { ...options, device: 'cpu' });
+  const there = (): Program => compile(op, f, args, { ...options, device: 'webgpu' }).program;
+  return { ...made, choice: runtime().device?.choose(op, made.program, options.donate, there) };
 }
 
 /** Which leaves belong to donated arguments; the tree is that of the list of arguments. */
@@ -172,7 +189,8 @@ export function compiledFunction<A extends readonly unknown[], R>(
     const { tensors, shape } = args;
     const call: Call = { structure: shapeKey(shape), tensors: tensors.map((t) => t.meta.key) };
     return cache.get(`${call.structure}${call.tensors.join()}`, () => {
-      const made = compile(op, (list) => f(...(list as unknown as A)), args, { ...options, donate: flags });
+      const make = options.device === 'auto' ? compileBoth : compile;
+      const made = make(op, (list) => f(...(list as unknown as A)), args, { ...options, donate: flags });
       const trace = traces.note(call, shape);
       onTrace?.(trace);
       return made;
@@ -204,7 +222,7 @@ export function compiledFunction<A extends readonly unknown[], R>(
     const { tensors } = flat;
     const { flags, compiled } = compiledWith(args, flat);
     recent = donated.size === 0 ? Recent.of(args, compiled) : null;
-    const outputs = compiled.program.run(tensors);
+    const outputs = run(compiled, tensors);
     tensors.forEach((t, i) => flags[i] && t.donated());
     return rebuild(compiled.result, outputs) as R;
   };
@@ -212,7 +230,7 @@ export function compiledFunction<A extends readonly unknown[], R>(
   const call = (...args: A): R => {
     if (isTracing()) return inline(op, f, args);
     const known = recent?.match(args);
-    if (known) return rebuild(known.result, known.program.run(args as unknown as Tensor[])) as R;
+    if (known) return rebuild(known.result, run(known, args as unknown as Tensor[])) as R;
     const own: Tensor[] = [];
     try {
       return callWith(args, own);

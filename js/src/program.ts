@@ -4,7 +4,7 @@ import { sizeOf } from './axes.js';
 import { passNumber } from './core.js';
 import { dtypeNumber } from './dtype.js';
 import { shown } from './check.js';
-import { withAll, type DeviceName } from './device.js';
+import { carry, withAll, type DeviceName } from './device.js';
 import { DisposedError, SinterError } from './errors.js';
 import type { OptionSchema } from './options.js';
 import type { Precision } from './precision.js';
@@ -21,6 +21,9 @@ export function placeholder({ dtype, shape, key }: Meta): Tensor {
   const address = rt.exports.sinter_placeholder(dtypeNumber(dtype), shape.length);
   return compiling(() => wrap(address, { dtype, shape, key }));
 }
+
+/** A copy of a tensor, in memory of its own, on a device. */
+export const copyOf = (t: Tensor, device: DeviceName): Tensor => wrap(carry(t.use('copy'), device), t.meta);
 
 /** How one program is compiled, where it differs from setPass and init. */
 export interface CompileOptions {
@@ -44,9 +47,10 @@ export interface CompileOptions {
   precision?: Precision;
   /**
    * Where it runs: 'cpu' (default), or 'webgpu' where init was given that device. Results stay there; arguments that lie
-   * elsewhere are brought over for the call.
+   * elsewhere are brought over for the call. 'auto': on the CPU, until both sides were timed, which reading of values waits
+   * for; then on the faster one. So results are to be read by await t.data(). Where there is no device it is the CPU.
    */
-  device?: DeviceName;
+  device?: DeviceName | 'auto';
 }
 
 export const COMPILE: OptionSchema<CompileOptions> = {
@@ -107,7 +111,7 @@ export class Program {
   }
 
   /** Compiles outputs as a function of placeholders. */
-  static compile(inputs: readonly Tensor[], outputs: readonly Tensor[], options: ProgramOptions): Program {
+  static compile(inputs: readonly Tensor[], outputs: readonly Tensor[], options: ProgramOptions, device: DeviceName): Program {
     const rt = runtime();
     const { off, on } = switches(options);
     rt.send([
@@ -123,7 +127,7 @@ export class Program {
     return new Program(
       address,
       outputs.map((t) => t.meta),
-      options.device,
+      device,
     );
   }
 

@@ -167,6 +167,7 @@ export class Tensor {
     const rt = runtime();
     const { address, meta } = readable(rt, this.read('data'), this.meta);
     try {
+      if (rt.device?.pause) await rt.device.pause;
       if (deviceOf(address) !== 'cpu') return await readBack(rt, address, meta);
       return await withRelief(async () => {
         rt.send([address]);

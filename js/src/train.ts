@@ -290,7 +290,8 @@ export function trainStep(loss: AnyLoss, optimizer: Optimizer, options?: StepOpt
           const { state, key } = readOptions('trainStep.init', options, { state: 'any', key: 'any' });
           if (key !== undefined) foldIn(key, 0); // refuses what is no key
           const more = { ...(state !== undefined && { state }), ...(key && { key }) };
-          const device = checkDevice('trainStep', compiling.device ?? 'cpu');
+          const { device: where = 'cpu' } = compiling;
+          const device = where === 'auto' ? 'cpu' : checkDevice('trainStep', where);
           const there = (t: Tensor): Tensor => copy(t, device);
           const memory = map(there, inner.init(params));
           const own = map((p) => there(stored(p, precision)), params);

@@ -55,6 +55,8 @@ struct sn_backend {
   void (*upload)(sn_device *device, void *to, const void *from, size_t bytes);
   void (*download)(sn_device *device, void *to, const void *from, size_t bytes); /* where it can */
 
+  bool runs_whole; /* a run that fails has touched nothing */
+
   /* Returns the run's status when it is over; the calling thread takes part. No other run may be
    * under way. */
   sn_status (*run)(sn_device *device, sn_run *run);

@@ -7,6 +7,13 @@
 static uint32_t number_of(const void *handle) { return (uint32_t)(uintptr_t)handle; }
 static void *handle_of(uint32_t number) { return (void *)(uintptr_t)number; }
 
+/* In the words of the host. */
+static sn_status refused(const sn_device *device, sn_status status) {
+  char text[1024] = "";
+  sn_gpu_why(text, sizeof text);
+  return SN_FAIL(device->env, status, NULL, "%s", text);
+}
+
 /* ---- compiling ------------------------------------------------------------------------------- */
 
 static sn_status compile(const sn_device *device, sn_program_code *program, sn_executable **out) {
@@ -17,10 +24,11 @@ static sn_status compile(const sn_device *device, sn_program_code *program, sn_e
   sn_arena_init(&texts, device->env);
   const sn_status status = sn_wgsl_program(&texts, program, &steps);
   if (!status) {
-    *exe = (sn_executable){.program = program,
-                           .backend = device->backend,
-                           .code = handle_of(sn_gpu_program(steps.gate_words)),
-                           .workers_offset = program->plan.arena_bytes};
+    *exe = (sn_executable){
+        .program = program,
+        .backend = device->backend,
+        .code = handle_of(sn_gpu_program(steps.gate_words, (uint32_t)program->n_arguments)),
+        .workers_offset = program->plan.arena_bytes};
     for (size_t i = 0; i < steps.n; i++) sn_gpu_step(number_of(exe->code), &steps.list[i]);
     *out = exe;
   }
@@ -59,8 +67,7 @@ static sn_status listing(sn_arena *arena, const sn_executable *exe, size_t k, co
 
 static sn_status allocate(sn_device *device, size_t bytes, void **out) {
   const uint32_t buffer = sn_gpu_allocate(bytes);
-  SN_FAIL_IF(device->env, !buffer, SN_ERR_MEMORY, NULL, "the device has no memory for %zu bytes",
-             bytes);
+  if (!buffer) return refused(device, SN_ERR_MEMORY);
   *out = handle_of(buffer);
   return SN_OK;
 }
@@ -91,9 +98,9 @@ static void upload(sn_device *device, void *to, const void *from, size_t bytes) 
 
 static sn_status run(sn_device *device, sn_run *r) {
   const sn_executable *exe = r->exe;
-  SN_FAIL_IF(device->env, sn_gpu_run(number_of(exe->code), r->buffers, exe->program->n_buffers),
-             SN_ERR_WORKER, NULL, "the device was lost; what lay there has no value");
-  return SN_OK;
+  const sn_status status =
+      (sn_status)sn_gpu_run(number_of(exe->code), r->buffers, exe->program->n_buffers);
+  return status ? refused(device, status) : SN_OK;
 }
 
 static bool queues(const sn_device *device) {
@@ -123,6 +130,7 @@ const sn_backend sn_gpu_backend = {.name = "webgpu",
                                    .map = map,
                                    .copy = copy,
                                    .upload = upload,
+                                   .runs_whole = true,
                                    .run = run,
                                    .queues = queues,
                                    .poll = poll,

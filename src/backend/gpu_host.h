@@ -14,6 +14,9 @@
 #define SN_GPU(name) sn_gpu_##name
 #endif
 
+/* Writes why the last call was refused, with its 0, as far as there is room. */
+void SN_GPU(why)(char *text, size_t room);
+
 /* A buffer; 0: there is no memory for it. */
 uint32_t SN_GPU(allocate)(size_t bytes);
 void SN_GPU(release)(uint32_t buffer);
@@ -21,12 +24,12 @@ void SN_GPU(upload)(uint32_t to, const void *from, size_t bytes);
 void SN_GPU(copy)(uint32_t to, uint32_t from, size_t bytes);
 
 /* A program without steps; more are added at its end. Nothing of a step is read later. gate_words: of its gates, 0: it has
- * none; the first is 1, dispatches have theirs, the others begin as 0. */
-uint32_t SN_GPU(program)(uint32_t gate_words);
+ * none; the first is 1, dispatches have theirs, the others begin as 0. arguments: so many buffers are the caller's. */
+uint32_t SN_GPU(program)(uint32_t gate_words, uint32_t arguments);
 void SN_GPU(step)(uint32_t program, const sn_device_step *step);
 void SN_GPU(forget)(uint32_t program);
 
-/* Submits the steps. buffers: of the program, by number. Not 0: the device is lost. */
-int SN_GPU(run)(uint32_t program, void *const *buffers, size_t n_buffers);
+/* Submits the steps. buffers: of the program, by number. An sn_status: nothing was touched unless it is 0. */
+uint32_t SN_GPU(run)(uint32_t program, void *const *buffers, size_t n_buffers);
 
 #endif

@@ -118,8 +118,12 @@ static sn_status prepare_run(sn_job *job) {
 sn_status sn_job_run(sn_job *job) {
   sn_context *ctx = job->ctx;
   sn_jobs_collect(ctx, true);
+  const sn_backend *backend = ctx->device.backend;
   sn_status status = prepare_run(job);
-  if (!status) status = settle_job(job, ctx->device.backend->run(&ctx->device, &job->run));
+  if (!status) {
+    status = backend->run(&ctx->device, &job->run);
+    if (!(status && backend->runs_whole)) status = settle_job(job, status);
+  }
   sn_job_free(job);
   return status;
 }

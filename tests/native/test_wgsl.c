@@ -2,6 +2,8 @@
  * their texts depend on constants, what memory is given back. tests/webgpu runs shaders. */
 #include "support.h"
 
+#include <stdio.h>
+
 #include "api.h"
 #include "backend/backend_gpu.h"
 #include "backend/gpu_host.h"
@@ -13,12 +15,17 @@ enum { BUFFERS = 8, SHARED_BYTES = 16 * 1024, MOST = 256 };
 static struct {
   int buffers, programs, dispatches, runs, uploads, overlaps, mixed, most_bindings;
   uint32_t last_buffer, last_program, gate_words, rounds, whiles, ends;
+  const char *refuses; /* what it is to say, if it is to refuse anything */
+  size_t most_bytes;
+  sn_status status;
   char *texts[MOST];
   int n_texts;
 } host;
 
+void sn_gpu_why(char *text, size_t room) { snprintf(text, room, "%s", host.refuses); }
+
 uint32_t sn_gpu_allocate(size_t bytes) {
-  (void)bytes;
+  if (host.refuses && bytes > host.most_bytes) return 0;
   host.buffers++;
   return ++host.last_buffer;
 }
@@ -35,7 +42,8 @@ void sn_gpu_upload(uint32_t to, const void *from, size_t bytes) {
 
 void sn_gpu_copy(uint32_t to, uint32_t from, size_t bytes) { assert_true(to && from && bytes); }
 
-uint32_t sn_gpu_program(uint32_t gate_words) {
+uint32_t sn_gpu_program(uint32_t gate_words, uint32_t arguments) {
+  (void)arguments;
   host.gate_words = gate_words;
   host.programs++;
   return ++host.last_program;
@@ -86,11 +94,11 @@ void sn_gpu_forget(uint32_t program) {
   host.programs--;
 }
 
-int sn_gpu_run(uint32_t program, void *const *buffers, size_t n_buffers) {
+uint32_t sn_gpu_run(uint32_t program, void *const *buffers, size_t n_buffers) {
   assert_true(program && n_buffers);
   for (size_t i = 0; i < n_buffers; i++) (void)buffers[i];
   host.runs++;
-  return 0;
+  return host.status;
 }
 
 /* ---- contexts -------------------------------------------------------------------------------- */
@@ -218,12 +226,37 @@ static void test_what_is_refused(void **state) {
   close_device(ctx);
 }
 
+/* The error has the host's words, and what was donated is there still. */
+static void test_the_host_says_why(void **state) {
+  (void)state;
+  sn_context *ctx = open_device();
+  sn_tensor *x = zeros(ctx, DIMS(4)), *p = sn_placeholder(ctx, SN_F32, DIMS(4)), *y = sn_exp(p),
+            *out;
+  sn_program *program;
+  assert_int_equal(sn_compile(ctx, &p, 1, &y, 1, (bool[]){true}, &program), SN_OK);
+  host.refuses = "the device was lost: a cable";
+  host.status = SN_ERR_WORKER;
+  assert_int_equal(sn_program_run(program, &x, &out), SN_ERR_WORKER);
+  expect_error(ctx, SN_ERR_WORKER, "the device was lost: a cable");
+  host.status = SN_OK;
+  host.refuses = "a buffer of 4000 bytes is beyond the device's 1000";
+  host.most_bytes = 1000;
+  sn_tensor *large = sn_zeros(ctx, SN_F32, DIMS(1000));
+  assert_int_equal(sn_eval(&large, 1), SN_ERR_MEMORY);
+  expect_error(ctx, SN_ERR_MEMORY, host.refuses);
+  host.refuses = NULL;
+  assert_int_equal(sn_program_run(program, &x, &out), SN_OK); /* with what was donated before */
+  sn_program_release(program);
+  close_device(ctx);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_bindings_keep_the_rules),
       cmocka_unit_test(test_loops_and_conditions),
       cmocka_unit_test(test_texts_do_not_depend_on_constants),
       cmocka_unit_test(test_what_is_refused),
+      cmocka_unit_test(test_the_host_says_why),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,12 @@
 // Buffers by number. Those that the core gives back wait for the next one of their size: a training step asks for the same
 // again and again. The queue keeps the order, so that a buffer can be written anew while an earlier run still reads it.
+//
+// That there was no memory for a buffer is known some time after it was made. What was computed since has failed then.
 
 import type { Order } from './order.js';
+import { MEMORY, lostFailure, type Failure, type Reach } from './reach.js';
 
-const { max } = Math;
+const { max, min } = Math;
 
 /** Sizes are multiples of it, and so are offsets that shaders bind. */
 const UNIT = 256;
@@ -16,21 +19,23 @@ const rounded = (bytes: number): number => max(UNIT, Math.ceil(bytes / UNIT) * U
 export interface Held {
   buffer: GPUBuffer;
   id: number;
+  /** The run that made what is in it; 0: none. */
+  run: number;
+  failure: Failure | null;
 }
 
 export class Buffers {
-  readonly #device: GPUDevice;
+  readonly #reach: Reach;
   readonly #memory: WebAssembly.Memory;
   readonly #order: Order;
   readonly #list: (Held | null)[] = [null]; // number 0 is none
   readonly #free: number[] = [];
   readonly #waiting = new Map<number, Held[]>();
   #waitingBytes = 0;
-  /** Buffers made so far. */
-  made = 0;
+  #made = 0;
 
-  constructor(device: GPUDevice, memory: WebAssembly.Memory, order: Order) {
-    this.#device = device;
+  constructor(reach: Reach, memory: WebAssembly.Memory, order: Order) {
+    this.#reach = reach;
     this.#memory = memory;
     this.#order = order;
   }
@@ -39,37 +44,69 @@ export class Buffers {
     return this.#list[number]!;
   }
 
-  #make(size: number): Held | null {
-    const { maxBufferSize, maxStorageBufferBindingSize } = this.#device.limits;
-    if (size > Math.min(maxBufferSize, maxStorageBufferBindingSize)) return null;
+  /** Bytes of the largest buffer. */
+  get most(): number {
+    const { maxBufferSize, maxStorageBufferBindingSize } = this.#reach.device.limits;
+    return min(maxBufferSize, maxStorageBufferBindingSize);
+  }
+
+  #make(size: number): Held {
+    const { device, runs } = this.#reach;
     const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST;
-    return { buffer: this.#device.createBuffer({ size, usage }), id: ++this.made };
+    device.pushErrorScope('out-of-memory');
+    const held: Held = { buffer: device.createBuffer({ size, usage }), id: ++this.#made, run: 0, failure: null };
+    device.popErrorScope().then(
+      (error) => error && this.#fail(held, runs, { status: MEMORY, text: `the device has no memory for ${size} bytes` }),
+      () => {}, // it was lost
+    );
+    return held;
+  }
+
+  #fail(of: Held, since: number, failure: Failure): void {
+    of.failure = failure;
+    for (const held of this.#list) if (held && held.run > since) held.failure ??= failure;
   }
 
   allocate(bytes: number): number {
     const size = rounded(bytes);
+    if (size > this.most) return 0;
     const found = this.#waiting.get(size)?.pop();
     if (found) this.#waitingBytes -= size;
-    const held = found ?? this.#make(size);
-    if (!held) return 0;
     const number = this.#free.pop() ?? this.#list.length;
-    this.#list[number] = held;
+    this.#list[number] = found ?? this.#make(size);
     return number;
   }
 
   release(number: number): void {
     const held = this.get(number);
-    const { buffer } = held;
+    const { buffer, failure } = held;
     this.#list[number] = null;
     this.#free.push(number);
-    if (this.#waitingBytes + buffer.size > MOST_WAITING) {
+    if (failure || this.#waitingBytes + buffer.size > MOST_WAITING) {
       this.#order.do(() => buffer.destroy());
       return;
     }
+    held.run = 0;
     this.#waitingBytes += buffer.size;
     const list = this.#waiting.get(buffer.size);
     if (list) list.push(held);
     else this.#waiting.set(buffer.size, [held]);
+  }
+
+  /** Another buffer in the place of one that failed; nothing is in it. */
+  renew(number: number): void {
+    this.#list[number] = this.#make(this.get(number).buffer.size);
+  }
+
+  /** All anew, on another device: what was in them is lost. */
+  renewAll(why: string): void {
+    this.#waiting.clear();
+    this.#waitingBytes = 0;
+    this.#list.forEach((held, number) => {
+      if (!held) return;
+      this.renew(number);
+      this.get(number).failure = lostFailure(why);
+    });
   }
 
   /** Bytes of the core's memory into a buffer, to a multiple of 4. */
@@ -78,15 +115,18 @@ export class Buffers {
     const data = new Uint8Array(whole); // the queue refuses shared memory
     data.set(new Uint8Array(this.#memory.buffer, from, bytes));
     const { buffer } = this.get(to);
-    this.#order.do(() => this.#device.queue.writeBuffer(buffer, 0, data));
+    this.#order.do(() => this.#reach.device.queue.writeBuffer(buffer, 0, data));
   }
 
   copy(to: number, from: number, bytes: number): void {
-    const [source, target] = [this.get(from).buffer, this.get(to).buffer];
+    const [source, target] = [this.get(from), this.get(to)];
+    target.failure ??= source.failure;
+    target.run = source.run;
     this.#order.do(() => {
-      const encoder = this.#device.createCommandEncoder();
-      encoder.copyBufferToBuffer(source, 0, target, 0, Math.ceil(bytes / 4) * 4);
-      this.#device.queue.submit([encoder.finish()]);
+      const { device } = this.#reach;
+      const encoder = device.createCommandEncoder();
+      encoder.copyBufferToBuffer(source.buffer, 0, target.buffer, 0, Math.ceil(bytes / 4) * 4);
+      device.queue.submit([encoder.finish()]);
     });
   }
 }

@@ -1,9 +1,11 @@
 // The device: an adapter asked for all that it can do, and what the core does with it.
 
-import { UnsupportedError, type Device, type DeviceInfo, type WasmSource } from '../index.js';
+import { UnsupportedError, type Choice, type ChoiceInfo, type Device, type DeviceInfo, type WasmSource } from '../index.js';
 import { Buffers } from './buffers.js';
+import { TimedChoice, type Timing } from './choice.js';
 import { Order } from './order.js';
 import { Programs } from './programs.js';
+import { MEMORY, lostFailure, type Failure, type Reach } from './reach.js';
 import { ReadBack } from './readback.js';
 
 /** Limits that are raised to what the adapter has. */
@@ -16,44 +18,74 @@ const LIMITS = [
 
 /** Storage buffers that the core counts on at most: a shader's constants take none. */
 const MOST_BUFFERS = 16;
+const MOST_CHOICES = 64;
 
 /** Adapters that are programs. */
 const IN_SOFTWARE = /swiftshader|llvmpipe|lavapipe|basic render/i;
 
+export interface DeviceOptions {
+  gpu: GPU | undefined;
+  powerPreference: GPUPowerPreference;
+  sharesMemory: boolean | undefined;
+  fallback: boolean;
+}
+
+interface Parts {
+  buffers: Buffers;
+  programs: Programs;
+  readBack: ReadBack;
+}
+
 export class GraphicsDevice implements Device {
   readonly name = 'webgpu';
-  readonly #gpu: GPU | undefined;
-  readonly #powerPreference: GPUPowerPreference;
-  readonly #sharesMemory: boolean | undefined;
+  readonly #options: DeviceOptions;
   #adapter: GPUAdapter | null = null;
-  #device: GPUDevice | null = null;
-  #readBack: ReadBack | null = null;
-  #lost = '';
-  /** What the driver refused first: a defect of a shader or of what it was given. */
-  #wrong = '';
+  #reach: Reach | null = null;
+  #parts: Parts | null = null;
+  /** Why the core's last call was refused. */
+  #why = '';
+  readonly #choices: ChoiceInfo[] = [];
+  readonly #timing: Timing = { under: null, isReading: false, note: (choice) => this.#note(choice) };
 
-  constructor(gpu: GPU | undefined, powerPreference: GPUPowerPreference, sharesMemory: boolean | undefined) {
-    this.#sharesMemory = sharesMemory;
-    this.#gpu = gpu;
-    this.#powerPreference = powerPreference;
+  constructor(options: DeviceOptions) {
+    this.#options = options;
+  }
+
+  get isOptional(): boolean {
+    return this.#options.fallback;
   }
 
   async open(): Promise<void> {
-    if (this.#device) return;
-    if (!this.#gpu)
+    if (this.#reach && !this.#reach.lost) return;
+    const { gpu, powerPreference } = this.#options;
+    if (!gpu)
       throw new UnsupportedError('init', 'device: there is no WebGPU here', {
         hint: 'a page needs a secure context (https or localhost); in Node pass webgpu({ gpu }) of the npm package webgpu',
       });
-    const adapter = await this.#gpu.requestAdapter({ powerPreference: this.#powerPreference });
+    const adapter = await gpu.requestAdapter({ powerPreference });
     if (!adapter) throw new UnsupportedError('init', 'device: WebGPU found no adapter');
     const requiredLimits = Object.fromEntries(LIMITS.map((name) => [name, adapter.limits[name]]));
     const device = await adapter.requestDevice({ requiredLimits }).catch((cause: unknown) => {
       throw new UnsupportedError('init', `device: the adapter gave none: ${String(cause)}`, { cause });
     });
-    device.addEventListener('uncapturederror', ({ error }) => (this.#wrong ||= error.message));
-    void device.lost.then(({ reason, message }) => (this.#lost = message || reason));
     this.#adapter = adapter;
-    this.#device = device;
+    this.#attach(device);
+  }
+
+  /** Takes a device, another one where there was one before: what lay there is lost, programs go on. */
+  #attach(device: GPUDevice): void {
+    const before = this.#reach?.lost;
+    const reach = Object.assign((this.#reach ??= {} as Reach), { device, lost: '', wrong: '', runs: this.#reach.runs ?? 0 });
+    device.addEventListener('uncapturederror', ({ error }) => {
+      if (reach.device === device) reach.wrong ||= error.message;
+    });
+    void device.lost.then(({ reason, message }) => {
+      if (reach.device === device) reach.lost = message || reason;
+    });
+    if (!this.#parts || !before) return;
+    this.#parts.buffers.renewAll(before);
+    this.#parts.readBack.renew();
+    this.#parts.programs.renew();
   }
 
   module(threaded: boolean): WasmSource {
@@ -63,53 +95,73 @@ export class GraphicsDevice implements Device {
   }
 
   get buffers(): number {
-    return Math.min(this.#device!.limits.maxStorageBuffersPerShaderStage, MOST_BUFFERS);
+    return Math.min(this.#reach!.device.limits.maxStorageBuffersPerShaderStage, MOST_BUFFERS);
   }
 
   get sharedBytes(): number {
-    const shares = this.#sharesMemory ?? !IN_SOFTWARE.test(this.describe().adapter);
-    return shares ? this.#device!.limits.maxComputeWorkgroupStorageSize : 0;
+    const shares = this.#options.sharesMemory ?? !IN_SOFTWARE.test(this.describe().adapter);
+    return shares ? this.#reach!.device.limits.maxComputeWorkgroupStorageSize : 0;
   }
 
   imports(memory: WebAssembly.Memory): WebAssembly.ModuleImports {
-    const device = this.#device!;
+    const reach = this.#reach!;
     const order = new Order();
-    const buffers = new Buffers(device, memory, order);
-    const readBack = new ReadBack(device, buffers, order, {
-      lost: () => this.#lost,
-      wrong: () => this.#wrong,
-    });
-    const refused = (text: string): void => void (this.#wrong ||= text);
-    const programs = new Programs(device, memory, buffers, order, readBack, refused);
-    this.#readBack = readBack;
+    const buffers = new Buffers(reach, memory, order);
+    const readBack = new ReadBack(reach, buffers, order);
+    const programs = new Programs(reach, memory, buffers, order, readBack);
+    this.#parts = { buffers, programs, readBack };
     return {
-      allocate: (bytes: number) => buffers.allocate(bytes >>> 0),
+      why: (at: number, room: number) => {
+        const text = new TextEncoder().encode(this.#why).slice(0, room - 1);
+        new Uint8Array(memory.buffer, at >>> 0, room).set([...text, 0]);
+      },
+      allocate: (bytes: number) => {
+        const number = buffers.allocate(bytes >>> 0);
+        if (!number) this.#refuse({ status: MEMORY, text: `${bytes >>> 0} bytes are more than a buffer of the device has, ${buffers.most}` });
+        return number;
+      },
       release: (buffer: number) => buffers.release(buffer),
       upload: (to: number, from: number, bytes: number) => buffers.upload(to, from >>> 0, bytes >>> 0),
       copy: (to: number, from: number, bytes: number) => buffers.copy(to, from, bytes >>> 0),
-      program: (gateWords: number) => programs.begin(gateWords),
+      program: (gateWords: number, nArguments: number) => programs.begin(gateWords, nArguments),
       step: (program: number, step: number) => programs.add(program, step >>> 0),
       forget: (program: number) => programs.forget(program),
-      run: (program: number, list: number, count: number) => {
-        if (this.#lost) return 1;
-        programs.run(program, list >>> 0, count);
-        return 0;
-      },
+      run: (program: number, list: number, count: number) => this.#refuse(programs.run(program, list >>> 0, count)),
     };
   }
 
+  /** Keeps why; returns the status. */
+  #refuse(failure: Failure | null): number {
+    this.#why = failure?.text ?? '';
+    return failure?.status ?? 0;
+  }
+
   read(buffer: number, bytes: number): Promise<ArrayBuffer> {
-    return this.#readBack!.read(buffer, bytes);
+    return this.#parts!.readBack.read(buffer, bytes);
+  }
+
+  get pause(): Promise<void> | null {
+    return this.#timing.isReading ? null : this.#timing.under;
+  }
+
+  choose(...given: Parameters<Device['choose']>): Choice {
+    return new TimedChoice(this.#timing, () => this.#reach!.lost && lostFailure(this.#reach!.lost).text, ...given);
+  }
+
+  #note(choice: ChoiceInfo): void {
+    this.#choices.push(choice);
+    if (this.#choices.length > MOST_CHOICES) this.#choices.shift();
   }
 
   describe(): DeviceInfo {
     const { info, features } = this.#adapter!;
-    const { limits } = this.#device!;
+    const { limits } = this.#reach!.device;
     return {
       name: this.name,
       adapter: info.description || [info.vendor, info.architecture].filter(Boolean).join(' ') || 'unknown',
       features: [...features].sort(),
       limits: Object.fromEntries(LIMITS.map((name) => [name, limits[name]])),
+      choices: this.#choices.map((choice) => ({ ...choice })),
     };
   }
 }

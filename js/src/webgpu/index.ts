@@ -11,13 +11,19 @@ export interface WebGpuOptions {
   powerPreference?: 'high-performance' | 'low-power';
   /** Whether the threads of a workgroup share memory. Default: true, but false on adapters in software, which are slow at it. */
   sharesMemory?: boolean;
+  /** Whether init goes on without the device where there is none; sn.info().reasons then says why. Default false. */
+  fallback?: boolean;
 }
 
-const OPTIONS: internals.OptionSchema<WebGpuOptions> = { gpu: 'any', powerPreference: 'any', sharesMemory: 'boolean' };
+const OPTIONS: internals.OptionSchema<WebGpuOptions> = { gpu: 'any', powerPreference: 'any', sharesMemory: 'boolean', fallback: 'boolean' };
 
 /** A device for init: await sn.init({ device: webgpu() }). */
 export function webgpu(options?: WebGpuOptions): Device {
-  const { gpu, powerPreference = 'high-performance', sharesMemory } = internals.readOptions('webgpu', options, OPTIONS);
+  const { gpu = globalThis.navigator?.gpu, powerPreference = 'high-performance', sharesMemory, fallback = false } = internals.readOptions(
+    'webgpu',
+    options,
+    OPTIONS,
+  );
   internals.checkChoice('webgpu', 'powerPreference', powerPreference, ['high-performance', 'low-power']);
-  return new GraphicsDevice((gpu ?? globalThis.navigator?.gpu) as GPU | undefined, powerPreference, sharesMemory);
+  return new GraphicsDevice({ gpu: gpu as GPU | undefined, powerPreference, sharesMemory, fallback });
 }

@@ -1,8 +1,13 @@
 // Pipelines by the text of their shader, which tells what it binds. They are made beside what follows: a run waits for its own.
 
-/** A pipeline under way; none when it is over: the driver refused it. */
+import { INTERNAL, type Failure, type Reach } from './reach.js';
+
+/** A pipeline under way. */
 export interface Making {
+  code: string;
   pipeline: GPUComputePipeline | null;
+  /** What the driver says of a shader that it does not take. */
+  failure: Failure | null;
   isOver: boolean;
   over: Promise<void>;
 }
@@ -16,43 +21,53 @@ const BUFFERS: Record<string, GPUBufferBindingLayout> = {
 };
 
 export class Pipelines {
-  readonly #device: GPUDevice;
-  readonly #refused: (text: string) => void;
+  readonly #reach: Reach;
   readonly #layouts = new Map<string, GPUBindGroupLayout>();
   readonly #made = new Map<string, Making>();
 
-  /** refused: told what the driver says of a shader that it does not take. */
-  constructor(device: GPUDevice, refused: (text: string) => void) {
-    this.#device = device;
-    this.#refused = refused;
+  constructor(reach: Reach) {
+    this.#reach = reach;
+  }
+
+  /** On another device. */
+  renew(): void {
+    this.#layouts.clear();
+    this.#made.clear();
   }
 
   layout(kinds: string): GPUBindGroupLayout {
     let layout = this.#layouts.get(kinds);
     if (!layout) {
       const entries = [...kinds].map((kind, binding) => ({ binding, visibility: GPUShaderStage.COMPUTE, buffer: BUFFERS[kind]! }));
-      this.#layouts.set(kinds, (layout = this.#device.createBindGroupLayout({ entries })));
+      this.#layouts.set(kinds, (layout = this.#reach.device.createBindGroupLayout({ entries })));
     }
     return layout;
   }
 
-  make(code: string, layout: GPUBindGroupLayout): Making {
+  make(code: string, kinds: string): Making {
     let making = this.#made.get(code);
-    if (!making) this.#made.set(code, (making = this.#begin(code, layout)));
+    if (!making) this.#made.set(code, (making = this.#begin(code, this.layout(kinds))));
     return making;
   }
 
   #begin(code: string, layout: GPUBindGroupLayout): Making {
-    const making: Making = { pipeline: null, isOver: false, over: Promise.resolve() };
-    const module = this.#device.createShaderModule({ code });
-    const descriptor = {
-      layout: this.#device.createPipelineLayout({ bindGroupLayouts: [layout] }),
-      compute: { module, entryPoint: 'main' },
-    };
-    making.over = this.#device.createComputePipelineAsync(descriptor).then(
-      (pipeline) => void (making.pipeline = pipeline),
-      (error: unknown) => this.#refused(String(error)),
-    ).finally(() => (making.isOver = true));
+    const { device } = this.#reach;
+    const making: Making = { code, pipeline: null, failure: null, isOver: false, over: Promise.resolve() };
+    device.pushErrorScope('validation');
+    const module = device.createShaderModule({ code });
+    const refused = device.popErrorScope().catch(() => null);
+    const compute = { module, entryPoint: 'main' };
+    const pipeline = device.createComputePipelineAsync({ layout: device.createPipelineLayout({ bindGroupLayouts: [layout] }), compute });
+    making.over = pipeline
+      .then(
+        (made) => void (making.pipeline = made),
+        async (error: unknown) => {
+          const text = (await refused)?.message ?? String(error);
+          making.failure = { status: INTERNAL, text: `the device refused a shader: ${text}` };
+          this.#made.delete(code);
+        },
+      )
+      .finally(() => (making.isOver = true));
     return making;
   }
 }

@@ -6,6 +6,7 @@
 import type { Buffers, Held } from './buffers.js';
 import type { Order } from './order.js';
 import { Pipelines, type Making } from './pipelines.js';
+import { lostFailure, type Failure, type Reach } from './reach.js';
 import type { ReadBack } from './readback.js';
 
 /** Words of sn_device_step: kind, number; of sn_dispatch: text, bindings, how many, constants, how many, workgroups, gate, rounds. */
@@ -37,14 +38,17 @@ interface Binding {
 interface Dispatch {
   kind: 'dispatch';
   making: Making;
+  /** Of its bindings, in the letters of pipelines.ts. */
+  kinds: string;
   layout: GPUBindGroupLayout;
   bindings: Binding[];
+  words: number[];
   constants: GPUBuffer | null;
   groups: [number, number, number];
   /** Word of the gates with its workgroups; 0: behind none. */
   gate: number;
   asksRounds: boolean;
-  /** By which rounds are odd; made for these buffers, looked at in this run. */
+  /** By which rounds are odd; made for these buffers; of the run that it was looked at in last. */
   made: GPUBindGroup[];
   key: string;
   run: number;
@@ -58,6 +62,8 @@ interface Program {
   /** Lists that steps are added to, the innermost last. */
   open: Step[][];
   gateWords: number;
+  /** The first buffers are the caller's, the last one is the arena, those between are made for the run. */
+  nArguments: number;
   hasWhile: boolean;
   isReady: boolean;
   gates: GPUBuffer | null;
@@ -77,6 +83,13 @@ interface Encoding {
   counted: number;
 }
 
+/** The buffers that are made for a run. */
+const made = ({ nArguments }: Program, buffers: (Held | null)[]): Held[] => buffers.slice(nArguments, -1).filter((held) => held !== null);
+
+function fail(program: Program, buffers: (Held | null)[], failure: Failure): void {
+  for (const held of made(program, buffers)) held.failure = failure;
+}
+
 /** Calls note with the numbers of each round there is, in the order in which they are counted. */
 function visitRounds(steps: readonly Step[], levels: number[], note: (levels: readonly number[]) => void): void {
   for (const step of steps) {
@@ -92,28 +105,45 @@ function visitRounds(steps: readonly Step[], levels: number[], note: (levels: re
 }
 
 export class Programs {
-  readonly #device: GPUDevice;
+  readonly #reach: Reach;
   readonly #memory: WebAssembly.Memory;
   readonly #buffers: Buffers;
   readonly #order: Order;
   readonly #readBack: ReadBack;
   readonly #pipelines: Pipelines;
   readonly #list: (Program | null)[] = [null]; // number 0 is none
-  #runs = 0;
+  /** Runs written down so far. */
+  #encodings = 0;
 
-  constructor(device: GPUDevice, memory: WebAssembly.Memory, buffers: Buffers, order: Order, readBack: ReadBack, refused: (text: string) => void) {
-    this.#device = device;
+  constructor(reach: Reach, memory: WebAssembly.Memory, buffers: Buffers, order: Order, readBack: ReadBack) {
+    this.#reach = reach;
     this.#memory = memory;
     this.#buffers = buffers;
     this.#order = order;
     this.#readBack = readBack;
-    this.#pipelines = new Pipelines(device, refused);
+    this.#pipelines = new Pipelines(reach);
   }
 
-  begin(gateWords: number): number {
+  begin(gateWords: number, nArguments: number): number {
     const steps: Step[] = [];
-    const none = { gates: null, rounds: null };
-    return this.#list.push({ steps, dispatches: [], open: [steps], gateWords, hasWhile: false, isReady: false, ...none }) - 1;
+    const later = { hasWhile: false, isReady: false, gates: null, rounds: null };
+    return this.#list.push({ steps, dispatches: [], open: [steps], gateWords, nArguments, ...later }) - 1;
+  }
+
+  /** All programs on another device. */
+  renew(): void {
+    this.#pipelines.renew();
+    for (const program of this.#list) {
+      if (!program) continue;
+      program.isReady = false;
+      for (const dispatch of program.dispatches) Object.assign(dispatch, this.#parts(dispatch.making.code, dispatch.kinds, dispatch.words));
+    }
+  }
+
+  /** What of a dispatch is the device's. */
+  #parts(code: string, kinds: string, words: readonly number[]): Pick<Dispatch, 'making' | 'layout' | 'constants' | 'made' | 'key'> {
+    const making = this.#pipelines.make(code, kinds);
+    return { making, layout: this.#pipelines.layout(kinds), constants: this.#uniform(words), made: [], key: '' };
   }
 
   #words(at: number, count: number): number[] {
@@ -128,7 +158,7 @@ export class Programs {
   #uniform(words: readonly number[]): GPUBuffer | null {
     if (words.length === 0) return null;
     const size = Math.ceil(words.length / 4) * 16;
-    const buffer = this.#device.createBuffer({ size, usage: GPUBufferUsage.UNIFORM, mappedAtCreation: true });
+    const buffer = this.#reach.device.createBuffer({ size, usage: GPUBufferUsage.UNIFORM, mappedAtCreation: true });
     new Uint32Array(buffer.getMappedRange()).set(words);
     buffer.unmap();
     return buffer;
@@ -166,18 +196,16 @@ export class Programs {
       return { buffer, offset, size, writes: writes !== 0, turned, level };
     });
     const kinds = `${bindings.map(({ writes }) => (writes ? 'w' : 'r')).join('')}${nConstants > 0 ? 'c' : ''}${asksRounds ? 'd' : ''}`;
-    const layout = this.#pipelines.layout(kinds);
+    const own = this.#words(constants, nConstants);
     return {
       kind: 'dispatch',
-      making: this.#pipelines.make(this.#text(text), layout),
-      layout,
+      kinds,
       bindings,
-      constants: this.#uniform(this.#words(constants, nConstants)),
+      words: own,
+      ...this.#parts(this.#text(text), kinds, own),
       groups: [x, y, z],
       gate,
       asksRounds: asksRounds !== 0,
-      made: [],
-      key: '',
       run: 0,
     };
   }
@@ -199,7 +227,7 @@ export class Programs {
       words[0] = 1;
       for (const { gate, groups } of program.dispatches) if (gate) words.set(groups, gate + 3);
       const usage = GPUBufferUsage.STORAGE | GPUBufferUsage.INDIRECT | GPUBufferUsage.COPY_SRC;
-      program.gates = this.#device.createBuffer({ size: words.byteLength, usage, mappedAtCreation: true });
+      program.gates = this.#reach.device.createBuffer({ size: words.byteLength, usage, mappedAtCreation: true });
       new Uint32Array(program.gates.getMappedRange()).set(words);
       program.gates.unmap();
     }
@@ -215,11 +243,11 @@ export class Programs {
 
   #group({ program, buffers, levels }: Encoding, dispatch: Dispatch): GPUBindGroup {
     const { bindings, layout, constants, asksRounds } = dispatch;
-    if (dispatch.run !== this.#runs) {
+    if (dispatch.run !== this.#encodings) {
       const key = bindings.map(({ buffer }) => buffers[buffer]?.id ?? 0).join();
       if (key !== dispatch.key) dispatch.made = [];
       dispatch.key = key;
-      dispatch.run = this.#runs;
+      dispatch.run = this.#encodings;
     }
     let odd = 0;
     bindings.forEach(({ turned, offset, level }, i) => {
@@ -236,12 +264,11 @@ export class Programs {
     }));
     if (constants) entries.push({ binding: entries.length, resource: { buffer: constants } });
     if (asksRounds) entries.push({ binding: entries.length, resource: { buffer: program.rounds!, size: ROUND_NUMBERS } });
-    return (dispatch.made[odd] = this.#device.createBindGroup({ layout, entries }));
+    return (dispatch.made[odd] = this.#reach.device.createBindGroup({ layout, entries }));
   }
 
   #encode(e: Encoding, dispatch: Dispatch): void {
-    const pipeline = dispatch.making.pipeline;
-    if (!pipeline) return; // refused: known to whoever reads
+    const pipeline = dispatch.making.pipeline!;
     if (pipeline !== e.pipeline) e.pass.setPipeline((e.pipeline = pipeline));
     e.pass.setBindGroup(0, this.#group(e, dispatch), dispatch.asksRounds ? [e.at * ROUND_BYTES] : []);
     if (dispatch.gate) e.pass.dispatchWorkgroupsIndirect(e.program.gates!, dispatch.gate * 4);
@@ -281,19 +308,19 @@ export class Programs {
   }
 
   #open(e: Pick<Encoding, 'encoder' | 'pass' | 'pipeline'>): void {
-    e.encoder = this.#device.createCommandEncoder();
+    e.encoder = this.#reach.device.createCommandEncoder();
     e.pass = e.encoder.beginComputePass();
     e.pipeline = null;
   }
 
   #submit(e: Encoding): void {
     e.pass.end();
-    this.#device.queue.submit([e.encoder.finish()]);
+    this.#reach.device.queue.submit([e.encoder.finish()]);
   }
 
   #begin(program: Program, buffers: (Held | null)[]): Encoding {
     if (!program.isReady) this.#prepare(program);
-    this.#runs++;
+    this.#encodings++;
     const e = { program, buffers, levels: [], at: 0, counted: 0 } as unknown as Encoding;
     this.#open(e);
     return e;
@@ -301,11 +328,16 @@ export class Programs {
 
   async #runInParts(program: Program, buffers: (Held | null)[]): Promise<void> {
     await Promise.all(program.dispatches.map(({ making }) => making.over));
+    const refused = this.#refusal(program);
+    if (refused) {
+      fail(program, buffers, refused);
+      return;
+    }
     const e = this.#begin(program, buffers);
     const walk = this.#walk(e, program.steps);
     for (let part = walk.next(true); !part.done; ) {
       this.#submit(e);
-      const flag = await this.#readBack.take(program.gates!, part.value * 4, 4);
+      const flag = await this.#readBack.take({ buffer: program.gates!, failure: null }, part.value * 4, 4);
       this.#open(e);
       part = walk.next(new Uint32Array(flag)[0] !== 0);
     }
@@ -318,13 +350,27 @@ export class Programs {
     this.#submit(e);
   }
 
-  /** Submits a program on buffers, by their numbers in a list of the core. */
-  run(number: number, list: number, count: number): void {
+  #refusal(program: Program): Failure | null {
+    return program.dispatches.find(({ making }) => making.failure)?.making.failure ?? null;
+  }
+
+  /** Submits a program on buffers, by their numbers in a list of the core. Returns why not; then nothing is touched. */
+  run(number: number, list: number, count: number): Failure | null {
     const program = this.#list[number]!;
-    const buffers = this.#words(list, count).map((each) => this.#buffers.get(each));
+    const { lost } = this.#reach;
+    const refused = lost ? lostFailure(lost) : this.#refusal(program);
+    if (refused) return refused;
+    const numbers = this.#words(list, count);
+    if (this.#buffers.get(numbers.at(-1)!)?.failure) this.#buffers.renew(numbers.at(-1)!);
+    const buffers = numbers.map((each) => this.#buffers.get(each));
+    const failure = buffers.slice(0, program.nArguments).find((held) => held?.failure)?.failure ?? null;
+    const run = ++this.#reach.runs;
+    for (const held of made(program, buffers)) Object.assign(held, { run, failure });
     const waits = program.hasWhile || program.dispatches.some(({ making }) => !making.isOver);
+    if (failure) return null;
     // Where the device is lost on the way, whoever reads is told.
     if (waits) this.#order.wait(() => this.#runInParts(program, buffers).catch(() => {}));
     else this.#order.do(() => this.#runWhole(program, buffers));
+    return null;
   }
 }
