@@ -26,9 +26,9 @@ const runIn = (name, text) => {
 };
 
 /** platform neutral: nothing stands for import.meta.url where the format has none. */
-const bundled = async (name, from, format) => {
+const bundled = async (name, from, format, text = `import * as sn from '${from}';\n${program('sn')}`) => {
   const entry = join(FOLDER, `${name}.entry.mjs`);
-  writeFileSync(entry, `import * as sn from '${from}';\n${program('sn')}`);
+  writeFileSync(entry, text);
   const bundle = await rolldown({ input: entry, platform: 'neutral', logLevel: 'silent' });
   const { output } = await bundle.generate({ format });
   await bundle.close();
@@ -88,5 +88,16 @@ test('a bundle that does not know its own URL says what to do', async () => {
     assert.match(message, /^init: .*init\(\{ wasm \}\).*sinter\/inline/s);
     const { product } = runIn(`${format}-inline.cjs`, await bundled(`${format}-inline`, 'sinter/inline', format));
     assert.deepEqual(product, [7, 10, 15, 22]);
+  }
+});
+
+test('a bundle has no more than what it names: of the package, and of what sinter/logic needs of it', async () => {
+  for (const [name, text] of [
+    ['names', "import * as sn from 'sinter';\nimport { nn } from 'sinter';\nconsole.log(sn.tensor, nn.linear);\n"],
+    ['names-logic', "import { gates } from 'sinter/logic';\nconsole.log(gates);\n"],
+  ]) {
+    const code = await bundled(name, '', 'esm', text);
+    assert.match(code, /matmul/); // a method of every tensor
+    assert.doesNotMatch(code, /safetensors|odeint/, name);
   }
 });

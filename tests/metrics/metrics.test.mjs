@@ -7,8 +7,10 @@ import { committed, measured } from '../../bench/metrics.mjs';
 /** Sizes also depend on the versions of Emscripten, Binaryen and zlib. */
 const SIZE_TOLERANCE = 0.05;
 /** 230,000 is the aim, missed since there are loops, transforms, layers, optimizers, precisions, data and files in what every
- *  page loads. */
+ *  page loads that has no bundler. */
 const PACKAGE_LIMIT_BYTES = 302_000;
+/** Of a page whose bundler leaves out what it does not name. The module, which has it all, is five sixths of this. */
+const PAGE_LIMIT_BYTES = 271_000;
 
 const nameOf = ({ subject, figure }) => `${subject} ${figure}`;
 const asObject = (rows) => Object.fromEntries(rows.map((row) => [nameOf(row), row.value]));
@@ -46,7 +48,12 @@ test('models of ONNX files add no more than their limit, gzipped', () => {
   assert.ok(bytes > 0 && bytes <= 40_000, `${bytes} bytes`);
 });
 
-test('the threaded module and the code fit the size limit, gzipped', () => {
-  const { 'sinter-mt.wasm gzipBytes': wasm, 'javascript gzipBytes': js } = asObject(rows);
-  assert.ok(wasm + js <= PACKAGE_LIMIT_BYTES, `${wasm} + ${js} bytes`);
-});
+for (const [scripts, limit] of [
+  ['javascript', PACKAGE_LIMIT_BYTES],
+  ['javascript of a bundled program that trains', PAGE_LIMIT_BYTES],
+]) {
+  test(`the threaded module and ${scripts} fit their limit, gzipped`, () => {
+    const { 'sinter-mt.wasm gzipBytes': wasm, [`${scripts} gzipBytes`]: js } = asObject(rows);
+    assert.ok(wasm + js <= limit, `${wasm} + ${js} bytes`);
+  });
+}

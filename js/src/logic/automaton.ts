@@ -6,13 +6,11 @@
 // inputs, then what kernels say: row (kernel output, channel). The result is the next state of the cell.
 
 import * as sn from '../index.js';
-import type { Tensor } from '../index.js';
+import { ShapeError, SinterError, internals, type Tensor } from '../index.js';
 import { chainCoefficients, initChain, runChain } from './chain.js';
 import { gates, type CoefficientOptions, type GateCoefficients, type GateForm, type GateParams, type Gates, type GatesOptions, type HardOptions } from './gates.js';
 import { layersOf } from './network.js';
 import { randomWires } from './wires.js';
-
-const { ShapeError, SinterError, internals } = sn;
 
 export type Boundary = 'zero' | 'wrap';
 

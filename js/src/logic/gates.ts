@@ -5,12 +5,10 @@
 // once a step (coefficients), the rows as often as is needed with them (run): an automaton runs its gates many times.
 
 import * as sn from '../index.js';
-import type { Tensor } from '../index.js';
+import { ShapeError, SinterError, internals, type Tensor } from '../index.js';
 import { COEFFICIENTS, FUNCTIONS, PASS_A, coefficientsOf } from './gates16.js';
 import { combined, wiredGates } from './wired.js';
 import { candidateWires, givenWires, randomWires, type Wires } from './wires.js';
-
-const { ShapeError, SinterError, internals } = sn;
 
 /** What a gate learns: a mixture of the sixteen functions, or the four entries of its truth table. */
 export type GateForm = 'softmax' | 'table';

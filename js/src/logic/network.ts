@@ -2,11 +2,9 @@
 // equal groups, and the score of a class is how many gates of its group are true, divided by a temperature.
 
 import * as sn from '../index.js';
-import type { Tensor } from '../index.js';
+import { ShapeError, SinterError, internals, type Tensor } from '../index.js';
 import { chainCoefficients, checkChain, checkChainParams, initChain, runChain } from './chain.js';
 import { gates, type GateParams, type Gates, type GatesOptions, type HardOptions } from './gates.js';
-
-const { ShapeError, SinterError, internals } = sn;
 
 export interface NetworkOptions extends Pick<GatesOptions, 'form' | 'seed' | 'residual' | 'straightThrough'> {
   inputs: number;

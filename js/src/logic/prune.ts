@@ -6,15 +6,13 @@
 // rows, and computes the gates that outputs depend on.
 
 import * as sn from '../index.js';
-import type { Tensor } from '../index.js';
+import { SinterError, internals, type Tensor } from '../index.js';
 import type { Automaton } from './automaton.js';
 import { circuitOf, type Circuit } from './circuit/circuit.js';
 import type { RawCircuit } from './extract.js';
 import type { Gate } from './gates.js';
 import { FUNCTIONS, PASS_A, PASS_B, valueAt } from './gates16.js';
 import { numbersFrom } from './wires.js';
-
-const { SinterError, internals } = sn;
 
 export interface PruneOptions {
   /** Starts, and which cells fire. Default random.key(0). */

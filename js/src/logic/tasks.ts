@@ -2,10 +2,8 @@
 // are given go before a task's own.
 
 import * as sn from '../index.js';
-import type { Tensor } from '../index.js';
+import { ShapeError, SinterError, internals, type Tensor } from '../index.js';
 import type { AutomatonOptions } from './automaton.js';
-
-const { ShapeError, SinterError, internals } = sn;
 
 export type TaskOptions = Partial<AutomatonOptions>;
 

@@ -2,9 +2,7 @@
 // circles through all inputs, so that every input is about as often a first as a second input of a gate, and gates that
 // pass on their first input lose nothing of what comes in.
 
-import * as sn from '../index.js';
-
-const { SinterError, internals } = sn;
+import { SinterError, internals } from '../index.js';
 
 /** The first and the second input of every gate. */
 export type Wires = readonly [a: Int32Array, b: Int32Array];
