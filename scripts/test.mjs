@@ -16,6 +16,7 @@
 //   bundlers       the package with every bundler, in every place outside pages, under old TypeScript
 //   kills          500 workers ended at random moments in Node, in Chromium and in Firefox
 //   fuzz           200,000 calls of public functions with hostile arguments, a million damaged files
+//   onnx-files     a million damaged ONNX files
 //   million        tests/native/test_judge.c on a million programs from SINTER_TEST_SEED, or 1, on
 //   saved          a million damaged programs: tests/native/test_saved.c
 //   memory         30,000 training steps that dispose of nothing, in Node and browsers
@@ -147,6 +148,8 @@ const SUITES = [
     run: () => nodeTests(newerNode(), 'tests/bundlers', '--test-concurrency=1') },
   { name: 'fuzz', needs: ['js'], parts: ['wasm'], byNameOnly: true,
     run: () => nodeTests(newerNode(), 'js/test/fuzz', '--test-timeout=1200000') },
+  { name: 'onnx-files', needs: ['js'], parts: ['wasm', 'onnx'], byNameOnly: true,
+    run: () => nodeTests(newerNode(), 'tests/onnx/fuzz', '--test-timeout=1200000') },
   { name: 'memory', needs: ['js'], parts: ['wasm', 'browsers'], byNameOnly: true,
     run: () => nodeTests(newerNode(), 'tests/memory', '--test-timeout=900000') },
   { name: 'neon', needs: ['neon'], parts: ['neon'], byNameOnly: true, run: () => ctest('neon') },

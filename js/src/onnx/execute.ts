@@ -10,6 +10,9 @@ const { shapeText } = internals;
 
 /** An error of an op, with the node that it is in. */
 function inNode({ node }: Step, args: readonly (Value | undefined)[], cause: unknown): unknown {
+  // What a node lacks is met where it is used.
+  const isLack = cause instanceof TypeError || cause instanceof RangeError;
+  if (isLack) return new SinterError('argument', 'onnx', `${node.where}: its inputs and attributes do not fit`, { cause });
   if (!(cause instanceof SinterError) || cause.op === 'onnx' || cause.code === 'memory') return cause;
   const shapes = args.map((x) => (x ? shapeText(x.shape) : 'none')).join(', ');
   return new SinterError(cause.code, 'onnx', `${node.where} of ${shapes}: ${cause.message}`, { shapes: cause.shapes, cause });

@@ -70,6 +70,7 @@ const binary =
   (n, [x, y]) => {
     if (x!.type === STRING || n.has('broadcast')) return null;
     const shape = broadcastShape(n, x!.shape, y!.shape);
+    if (countOf(shape) > MOST_ELEMENTS) return null;
     const [a, b] = [broadcast(x!, shape).numbers, broadcast(y!, shape).numbers];
     const isWhole = isIntegerType(x!.type);
     if (isWhole && (n.type === 'Div' || n.type === 'Mod') && b.includes(0)) throw n.fail('a whole number is divided by 0');
@@ -79,7 +80,7 @@ const binary =
 const variadic =
   (f: (a: number, b: number) => number): Rule =>
   (n, x) =>
-    x.slice(1).reduce((a, b) => binary(f)(n, [a, b]) as Value, x[0]!);
+    x.slice(1).reduce<Value | null>((a, b) => a && (binary(f)(n, [a, b]) as Value | null), x[0]!);
 
 const test = (f: (a: number, b: number) => boolean): Rule => binary((a, b) => Number(f(a, b)), BOOL);
 
@@ -144,6 +145,7 @@ export function splitSizes(n: Node, length: number, given: Value | undefined): n
   const sizes = given ? given.numbers : n.ints('split');
   if (sizes) return sizes;
   const count = n.int('num_outputs', n.outputs);
+  if (count < 1 || count > MOST_ELEMENTS) throw n.fail(`${count} parts`);
   const each = Math.ceil(length / count);
   return Array.from({ length: count }, (_, i) => Math.max(Math.min(each, length - i * each), 0));
 }
@@ -172,6 +174,7 @@ const gather: Rule = (n, [x, indices]) => {
   const wrong = at.findIndex((i) => i < 0 || i >= length);
   if (wrong >= 0) throw n.fail(`index ${indices!.numbers[wrong]} into ${length} elements`);
   const shape = [...x!.shape.slice(0, axis), ...indices!.shape, ...x!.shape.slice(axis + 1)];
+  if (countOf(shape) > MOST_ELEMENTS) return null;
   const [strides, inner] = [stridesOf(x!.shape), stridesOf(indices!.shape)];
   const { rank } = indices!;
   return arranged(x!, shape, (place) => {
@@ -223,6 +226,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   Or: test((a, b) => a !== 0 || b !== 0),
   Where: (n, [c, x, y]) => {
     const shape = broadcastShape(n, c!.shape, broadcastShape(n, x!.shape, y!.shape));
+    if (countOf(shape) > MOST_ELEMENTS) return null;
     const [holds, a, b] = [c!, x!, y!].map((each) => broadcast(each, shape).host!) as [Elements, Elements, Elements];
     return known(x!.type, shape, Array.from(holds as ArrayLike<number>, (h, i) => (h ? a[i] : b[i])) as Elements);
   },

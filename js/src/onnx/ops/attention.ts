@@ -94,4 +94,54 @@ const rotaryEmbedding: Op = {
   },
 };
 
-export const ATTENTION: Readonly<Record<string, Op>> = { Attention: attention, RotaryEmbedding: rotaryEmbedding };
+/** Attention whose scores and weights go through graphs of the node. */
+const flexAttention: Op = {
+  since: 1,
+  run: (n, q, k, v) => {
+    const scale = n.has('scale') ? n.float('scale') : 1 / Math.sqrt(q!.shape[3]!);
+    const heads = q!.shape[1]!;
+    const through = (name: string, t: Tensor): Tensor => (n.has(name) ? n.call(n.plan(name), [made(q!.type, t)])[0]!.t : t);
+    const raw = sn.mul(sn.matmul(q!.t, sn.swapaxes(shared(k!.t, heads), -1, -2)), scale);
+    const weights = through('prob_mod', sn.softmax(through('score_mod', raw)));
+    return made(q!.type, sn.matmul(weights, shared(v!.t, heads)));
+  },
+};
+
+/** A state of products of keys and values, read by queries: a scan over the tokens. */
+const linearAttention: Op = {
+  since: 27,
+  run: (n, q, k, v, past, decay, beta) => {
+    const [heads, few] = [n.int('q_num_heads'), n.int('kv_num_heads')];
+    const [batch, , width] = q!.shape as [number, number, number];
+    const size = width / heads;
+    const rule = n.text('update_rule', 'gated_delta');
+    const scale = n.float('scale') || 1 / Math.sqrt(size);
+    const times = (x: Value, count: number): Tensor => sn.moveaxis(sn.reshape(x.t.astype('float32'), [x.shape[0]!, x.shape[1]!, count, -1]), 1, 0);
+    const xs: Record<string, Tensor> = { q: times(q!, heads), k: times(k!, few), v: times(v!, few) };
+    if (rule.includes('gated')) xs['decay'] = sn.expandDims(sn.exp(times(decay!, few)), -1);
+    if (rule.includes('delta')) xs['beta'] = sn.expandDims(times(beta!, beta!.shape[2]!), -1);
+    const first = past ? past.t.astype('float32') : sn.zeros([batch, few, size, v!.shape[2]! / few]);
+    const [state, ys] = sn.scan(
+      (carry: Tensor, x: Record<string, Tensor>): [Tensor, Tensor] => {
+        const [key, value] = [sn.expandDims(x['k']!, -1), sn.expandDims(x['v']!, -2)];
+        const kept = x['decay'] ? sn.mul(carry, x['decay']) : carry;
+        const seen = x['beta'] ? sn.sum(sn.mul(kept, key), { axis: -2, keepdims: true }) : null;
+        const news = seen ? sn.mul(sn.sub(value, seen), x['beta']!) : value;
+        const next = sn.add(kept, sn.mul(key, news));
+        const read = sn.sum(sn.mul(shared(next, heads), sn.expandDims(x['q']!, -1)), { axis: -2 });
+        return [next, sn.mul(read, scale)];
+      },
+      first,
+      xs,
+    );
+    const y = sn.reshape(sn.moveaxis(ys, 0, 1), [batch, q!.shape[1]!, -1]);
+    return [made(q!.type, y), made(past?.type ?? q!.type, state)];
+  },
+};
+
+export const ATTENTION: Readonly<Record<string, Op>> = {
+  Attention: attention,
+  LinearAttention: linearAttention,
+  RotaryEmbedding: rotaryEmbedding,
+  'ai.onnx.preview.FlexAttention': flexAttention,
+};

@@ -10,6 +10,8 @@ import { axisOf } from './shape.js';
 
 /** Loops of more rounds are a step of the program rather than so many times their body. */
 const MOST_UNROLLED = 16;
+/** Rounds of a loop that runs op by op, and of one that nothing ends before its count. */
+const MOST_ROUNDS = 100_000;
 
 /** The only element, or null where it is not known. */
 function scalarOf(x: Value): number | null {
@@ -74,6 +76,7 @@ function loopHere(n: Node, plan: Plan, limit: number, first: Value | undefined, 
     const holds = condition ? scalarOf(condition) : 1;
     if (holds === null) return null;
     if (!holds) break;
+    if (i >= MOST_ROUNDS) throw n.fail(`more than ${MOST_ROUNDS} rounds`);
     const results = n.call(plan, [known(INT64, [], [i]), condition ?? known(BOOL, [], [1]), ...carried]);
     condition = results[0]!;
     carried = results.slice(1, 1 + init.length);
@@ -83,7 +86,10 @@ function loopHere(n: Node, plan: Plan, limit: number, first: Value | undefined, 
   return [...carried, ...rounds.map((list) => stacked(list, 0))];
 }
 
+/** The condition of a loop is computed, and may end it. */
 class GoesOn extends Error {}
+/** Nothing ends a loop within a number of rounds that anybody wants. */
+class Endless extends Error {}
 
 /** A loop of so many rounds, whatever its body computes as the condition: a scan. */
 function loopAsScan(n: Node, plan: Plan, limit: number, init: readonly Value[]): Value[] {
@@ -108,16 +114,21 @@ function loopAsScan(n: Node, plan: Plan, limit: number, init: readonly Value[]):
 
 /** A loop that its condition ends, without what its rounds would give. */
 function loopAsWhile(n: Node, plan: Plan, limit: Tensor | number, first: Tensor, init: readonly Value[]): Value[] {
+  let ends = true;
   const [, , ...last] = sn.whileLoop(
     (carry: Tensor[]) => sn.logicalAnd(carry[1]!, sn.less(carry[0]!, limit)),
     (carry: Tensor[]) => {
       const [i, condition, ...carried] = carry as [Tensor, Tensor, ...Tensor[]];
       const args = [made(INT64, i), made(BOOL, condition), ...carried.map((t, k) => made(init[k]!.type, t))];
-      const results = tracedCall(n, plan, args, []);
-      return [sn.add(i, 1), sn.reshape(results[0]!, []), ...results.slice(1)];
+      return inRegion(() => {
+        const results = n.call(plan, args);
+        ends = results[0] !== args[1] && !results[0]!.host?.[0];
+        return [sn.add(i, 1), sn.reshape(results[0]!.t, []), ...results.slice(1).map((value) => value.t)];
+      });
     },
     [sn.tensor(0, { dtype: 'int32' }), first, ...init.map((value) => value.t)],
   );
+  if (!ends && typeof limit === 'number' && limit > MOST_ROUNDS) throw new Endless();
   return last.map((t, i) => made(init[i]!.type, t));
 }
 
@@ -137,16 +148,19 @@ const loop: Op = {
     if (n.machine.isEager || isSequence) throw new Unknown(asked);
     if (known && begins === 1 && limit < Infinity) {
       try {
+        if (limit > MOST_ROUNDS) throw new GoesOn();
         return loopAsScan(n, plan, limit, init);
       } catch (cause) {
         if (!(cause instanceof GoesOn)) throw cause instanceof SinterError ? new Unknown(asked) : cause;
       }
     }
     if (plan.outputs.length > 1 + init.length) throw new Unknown(asked);
-    return orUnknown(asked, () => {
-      const first = condition ? sn.reshape(condition.t, []) : sn.tensor(true);
-      return loopAsWhile(n, plan, limit === null ? sn.reshape(count!.t, []) : Math.min(limit, 0x7fffffff), first, init);
-    });
+    const first = condition ? sn.reshape(condition.t, []) : sn.tensor(true);
+    try {
+      return orUnknown(asked, () => loopAsWhile(n, plan, limit === null ? sn.reshape(count!.t, []) : Math.min(limit, 0x7fffffff), first, init));
+    } catch (cause) {
+      throw cause instanceof Endless ? n.fail(`more than ${MOST_ROUNDS} rounds`) : cause;
+    }
   },
 };
 

@@ -239,6 +239,20 @@ const col2Im: Op = {
   forms: [1, 2],
 };
 
+/** A causal convolution of each channel by itself, which goes on from where the last call ended. */
+const causalConv: Op = {
+  since: 27,
+  run: (n, x, w, b, past) => {
+    const before = w!.shape[2]! - 1;
+    const lead = past ? past.t : sn.zeros([...x!.shape.slice(0, 2), before], { dtype: x!.t.dtype });
+    const all = sn.concat([lead, x!.t], { axis: 2 });
+    const product = sn.conv1d(all, filterOf(w!.t), { groups: x!.shape[1]!, layout: 'NCW' });
+    const y = b ? sn.add(product, perChannel(b.t, 3)) : product;
+    const active = ['silu', 'swish'].includes(n.text('activation', 'none')) ? sn.silu(y) : y;
+    return [made(x!.type, active), made(x!.type, sn.slice(all, [0, 0, all.shape[2]! - before], [...x!.shape.slice(0, 2), before]))];
+  },
+};
+
 export const CONVOLUTION: Readonly<Record<string, Op>> = {
   Conv: conv,
   ConvTranspose: convTranspose,
@@ -251,4 +265,5 @@ export const CONVOLUTION: Readonly<Record<string, Op>> = {
   GlobalLpPool: globalLpPool,
   MaxUnpool: maxUnpool,
   Col2Im: col2Im,
+  CausalConvWithState: causalConv,
 };

@@ -120,6 +120,7 @@ export const ELEMENTWISE: Readonly<Record<string, Op>> = {
   Gelu: map(gelu),
   Shrink: map(shrink),
   Swish: map((x, n) => sn.mul(x, sn.sigmoid(sn.mul(x, n.float('alpha', 1))))),
+  SwiGLU: op(28, (n, a, b) => made(a!.type, sn.mul(sn.mul(a!.t, sn.sigmoid(sn.mul(a!.t, n.float('alpha', 1)))), b!.t))),
   Elu: map((x, n) => elu(x, n.float('alpha', 1))),
   Selu: map((x, n) => sn.mul(elu(x, n.float('alpha', SELU_ALPHA)), n.float('gamma', SELU_GAMMA))),
   Celu: map((x, n) => {

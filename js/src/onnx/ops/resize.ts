@@ -8,6 +8,9 @@ import { isFloatType } from '../types.js';
 import { made, type Value } from '../value.js';
 import { axisOf } from './shape.js';
 
+/** Places along an axis that are computed in JavaScript. */
+const MOST_PLACES = 1 << 20;
+
 /** How one axis is sampled. */
 interface Axis {
   /** Sizes before and after. */
@@ -80,6 +83,7 @@ const column = (values: readonly number[], rank: number, axis: number): Tensor =
 /** x sampled along one axis. */
 function sampled(n: Node, x: Tensor, mode: string, place: number, axis: Axis): Tensor {
   const how = n.text('coordinate_transformation_mode', n.opset < 11 ? 'asymmetric' : 'half_pixel');
+  if (!(axis.to >= 0 && axis.to <= MOST_PLACES)) throw n.fail(`an axis of ${axis.to} elements`);
   const origins = Array.from({ length: axis.to }, (_, at) => origin(how, at, axis));
   const taps = origins.map((at) => tapsOf(n, mode, at, axis));
   const clamp = (at: number): number => Math.min(Math.max(at, 0), axis.from - 1);
@@ -174,8 +178,8 @@ function weightsOf(mode: string, ratio: Tensor): { first: number; weights: Tenso
   return { first: -1, weights: [far(sn.add(ratio, 1)), near(ratio), near(sn.sub(1, ratio)), far(sn.sub(2, ratio))] };
 }
 
-/** Samples x (n, c, spatial...) at places (n, m) of each axis. */
-export function sampledAt(x: Tensor, places: readonly Tensor[], mode: string, padding: string, aligned: boolean): Tensor {
+/** Samples x (n, c, spatial...) at places (n, m) of each axis; join: what becomes of the weighted neighbours of a place. */
+function sampledAt(x: Tensor, places: readonly Tensor[], mode: string, padding: string, aligned: boolean, join: (a: Tensor, b: Tensor) => Tensor = sn.add): Tensor {
   const spatial = x.shape.slice(2);
   const bounded = places.map((at, i) => {
     if (padding === 'border' && mode !== 'cubic') return sn.clip(at, 0, spatial[i]! - 1);
@@ -190,7 +194,7 @@ export function sampledAt(x: Tensor, places: readonly Tensor[], mode: string, pa
     const at = bases.map((base, i) => sn.add(base, axes[i]!.first + chosen[i]!));
     const weight = axes.map(({ weights }, i) => weights[chosen[i]!]!).reduce((p, q) => sn.mul(p, q));
     const part = sn.mul(fetched(x, at, padding, aligned), sn.expandDims(weight, 1));
-    y = y ? sn.add(y, part) : part;
+    y = y ? join(y, part) : part;
   }
   return y!;
 }
@@ -233,4 +237,38 @@ const affineGrid: Op = {
   forms: [1],
 };
 
-export const RESIZE: Readonly<Record<string, Op>> = { Resize: resize, Upsample: upsample, GridSample: gridSample, AffineGrid: affineGrid };
+/** Max or mean of regions of pictures, sampled between the elements. */
+const roiAlign: Op = {
+  since: 10,
+  run: (n, x, rois, pictures) => {
+    const [height, width] = [n.int('output_height', 1), n.int('output_width', 1)];
+    const isHalf = n.text('coordinate_transformation_mode', n.opset < 16 ? 'output_half_pixel' : 'half_pixel') === 'half_pixel';
+    const scale = n.float('spatial_scale', 1);
+    const ratio = n.int('sampling_ratio');
+    const offset = isHalf ? 0.5 : 0;
+    const isMax = n.text('mode', 'avg') === 'max';
+    const [which, corners] = [pictures!.numbers, rois!.numbers];
+    const sizes = x!.shape.slice(2) as [number, number];
+    const all = which.map((picture, i) => {
+      const [left, top, right, bottom] = corners.slice(4 * i, 4 * i + 4).map((at) => at * scale - offset) as [number, number, number, number];
+      const least = isHalf ? -Infinity : 1;
+      const step = [Math.max(bottom - top, least) / height, Math.max(right - left, least) / width];
+      const count = step.map((length) => (ratio > 0 ? ratio : Math.max(Math.ceil(length), 1)));
+      const places = [top, left].map((begin, axis) => {
+        const bins = axis ? width : height;
+        return Array.from({ length: bins * count[axis]! }, (_, k) => begin + (step[axis]! * (k + 0.5)) / count[axis]!);
+      });
+      const grid = places[0]!.flatMap((y) => places[1]!.map((at) => [y, at]));
+      const inside = grid.map((point) => point.every((at, axis) => at >= -1 && at <= sizes[axis]!));
+      const axes = [0, 1].map((axis) => sn.tensor([grid.map((point) => Math.min(Math.max(point[axis]!, 0), sizes[axis]! - 1))]));
+      const part = sn.slice(x!.t, [picture, 0, 0, 0], [1, ...x!.shape.slice(1)]);
+      const found = sn.where(sn.tensor([[inside]]), sampledAt(part, axes, 'linear', 'border', true, isMax ? sn.maximum : sn.add), 0);
+      const bins = sn.reshape(found, [x!.shape[1]!, height, count[0]!, width, count[1]!]);
+      return isMax ? sn.max(bins, { axis: [2, 4] }) : sn.mean(bins, { axis: [2, 4] });
+    });
+    return made(x!.type, sn.stack(all));
+  },
+  forms: [1, 2],
+};
+
+export const RESIZE: Readonly<Record<string, Op>> = { Resize: resize, Upsample: upsample, GridSample: gridSample, AffineGrid: affineGrid, RoiAlign: roiAlign };

@@ -14,5 +14,25 @@ import { REDUCTION } from './reduction.js';
 import { RESIZE } from './resize.js';
 import { SEQUENCE } from './sequence.js';
 import { SHAPE } from './shape.js';
+import { SIGNAL } from './signal.js';
+import { TEXTS } from './texts.js';
+import { TRAINING } from './training.js';
 
-export const OPS: OpTable = { ...ELEMENTWISE, ...REDUCTION, ...SHAPE, ...LINEAR, ...CONVOLUTION, ...NORM, ...ATTENTION, ...LOSS, ...QUANTIZE, ...CONTROL, ...RESIZE, ...RECURRENT, ...SEQUENCE };
+export const OPS: OpTable = {
+  ...ELEMENTWISE,
+  ...REDUCTION,
+  ...SHAPE,
+  ...LINEAR,
+  ...CONVOLUTION,
+  ...NORM,
+  ...ATTENTION,
+  ...RECURRENT,
+  ...RESIZE,
+  ...SIGNAL,
+  ...QUANTIZE,
+  ...LOSS,
+  ...CONTROL,
+  ...SEQUENCE,
+  ...TEXTS,
+  ...TRAINING,
+};
