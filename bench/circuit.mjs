@@ -8,7 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as sn from 'sinter';
 import * as logic from 'sinter/logic';
-import { draw, gameOfLife, randomCells, randomCircuit } from '../js/test/circuitcases.mjs';
+import { draw, gameOfLife, randomCells } from '../js/test/circuitcases.mjs';
+import { randomAutomaton, randomBits, randomNetwork } from './logic-cases.mjs';
 
 const withC = process.argv.includes('--c');
 await sn.init({ threads: 2 });
@@ -25,16 +26,6 @@ const best = (f, rounds = 12) => {
 };
 
 /* ---- automata ---- */
-
-/** A random circuit with about so many gates that its outputs depend on. */
-const randomAutomaton = (channels, gates) => {
-  const below = draw(5);
-  for (;;) {
-    const automaton = { channels, boundary: 'zero', fire: 1 };
-    const circuit = logic.circuitOf(randomCircuit(below, { inputs: 9 * channels, gates: 60, outputs: channels, automaton }));
-    if (Math.abs(circuit.gates - gates) <= 3) return circuit;
-  }
-};
 
 const AUTOMATA = {
   'life, wrap': logic.circuitOf(gameOfLife('wrap')),
@@ -102,30 +93,13 @@ for (const [name, circuit] of Object.entries(AUTOMATA))
 
 /* ---- a network ---- */
 
-const INPUTS = 2352, WIDTH = 8000, LAYERS = 6;
-
-const network = () => {
-  const below = draw(9);
-  const from = (layer) => (layer ? INPUTS + (layer - 1) * WIDTH + below(WIDTH) : below(INPUTS));
-  const functions = [1, 2, 6, 7, 8, 11, 14, 9];
-  const gates = Array.from({ length: LAYERS * WIDTH }, (_, i) => {
-    const layer = Math.floor(i / WIDTH);
-    return [functions[below(functions.length)], from(layer), from(layer)];
-  });
-  const last = INPUTS + (LAYERS - 1) * WIDTH;
-  return logic.circuitOf({ inputs: INPUTS, gates, outputs: Array.from({ length: WIDTH }, (_, i) => last + i), automaton: null });
-};
-
-const circuit = network();
+const circuit = randomNetwork();
 for (const words of [16, 32, 64, 128]) {
-  const below = draw(3);
-  const blocks = 512 / words;
-  const bits = Int32Array.from({ length: blocks * INPUTS * words }, () => (below(1 << 16) << 16) | below(1 << 16));
-  const x = sn.tensor(bits, { shape: [blocks, INPUTS, words] });
+  const x = randomBits(words);
   const run = () => sn.tidy(() => sn.eval(circuit.evaluator.run(x)));
   run();
   const ms = best(run);
-  console.log(`network of ${circuit.gates} gates, blocks of ${String(words).padStart(3)} words  ${((blocks * words * 32) / ms / 1e3).toFixed(2)} M examples/s`);
+  console.log(`network of ${circuit.gates} gates, blocks of ${String(words).padStart(3)} words  ${(32 * 512 / ms / 1e3).toFixed(2)} M examples/s`);
   x.dispose();
 }
 process.exit(0);

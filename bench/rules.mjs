@@ -2,30 +2,9 @@
 // compared with a plain set program. Prints the first call, which compiles, and the best of several.
 import * as sn from 'sinter';
 import * as logic from 'sinter/logic';
+import { closureProgram, genealogy, randomGraph } from './logic-cases.mjs';
 
 const RUNS = 10;
-
-/** Whole numbers from 0 to before n, from a seed (mulberry32). */
-const randomFrom = (seed) => {
-  let state = seed >>> 0;
-  return (n) => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), state | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return Math.floor((((t ^ (t >>> 14)) >>> 0) / 4294967296) * n);
-  };
-};
-
-/** Parent and child: each but the first has a parent among the few before it, so that chains are about 74 long. */
-const genealogy = (people, seed, few = 58) => {
-  const random = randomFrom(seed);
-  return Int32Array.from(Array.from({ length: people - 1 }, (_, i) => [i - random(Math.min(i + 1, few)), i + 1]).flat());
-};
-
-const randomGraph = (nodes, edges, seed) => {
-  const random = randomFrom(seed);
-  return Int32Array.from({ length: 2 * edges }, () => random(nodes));
-};
 
 /** The closure by sets, a round after the other: the facts, and the rounds that derive something new. */
 const closureBySets = (pairs) => {
@@ -48,13 +27,6 @@ const closureBySets = (pairs) => {
   }
   return { count, rounds };
 };
-
-const CLOSURE = (nodes, own) => `
-  domain Node = ${nodes}.
-  Edge(Node, Node).
-  Way(x, z) :- Edge(x, z).
-  Way(x, z) :- ${own}.
-`;
 
 const measure = (name, text, pairs, wanted) => {
   const p = logic.program(text).set('Edge', pairs);
@@ -82,7 +54,7 @@ for (const [name, nodes, pairs] of [
   const begin = performance.now();
   const wanted = closureBySets(pairs);
   console.log(`${name}: a program over sets takes ${(performance.now() - begin).toFixed(0)} ms, ${wanted.rounds} rounds`);
-  measure('  Edge(x, y), Way(y, z)', CLOSURE(nodes, 'Edge(x, y), Way(y, z)'), pairs, wanted);
-  measure('  Way(x, y), Edge(y, z)', CLOSURE(nodes, 'Way(x, y), Edge(y, z)'), pairs, wanted);
-  measure('  Way(x, y), Way(y, z)', CLOSURE(nodes, 'Way(x, y), Way(y, z)'), pairs, wanted);
+  measure('  Edge(x, y), Way(y, z)', closureProgram(nodes, 'Edge(x, y), Way(y, z)'), pairs, wanted);
+  measure('  Way(x, y), Edge(y, z)', closureProgram(nodes, 'Way(x, y), Edge(y, z)'), pairs, wanted);
+  measure('  Way(x, y), Way(y, z)', closureProgram(nodes, 'Way(x, y), Way(y, z)'), pairs, wanted);
 }

@@ -1,0 +1,68 @@
+// logic-cases.mjs - what sinter/logic is timed with: graphs and the program over their ways, random automata, a wide network
+// on random bits. All are made from seeds, in Node and in a page alike.
+import { draw, randomCircuit } from '../js/test/circuitcases.mjs';
+import * as sn from '../js/dist/index.js';
+import * as logic from '../js/dist/logic.js';
+
+/** Whole numbers from 0 to before n, from a seed (mulberry32). */
+const randomFrom = (seed) => {
+  let state = seed >>> 0;
+  return (n) => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), state | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return Math.floor((((t ^ (t >>> 14)) >>> 0) / 4294967296) * n);
+  };
+};
+
+/** Parent and child: each but the first has a parent among the few before it, so that chains are about 74 long. */
+export const genealogy = (people, seed, few = 58) => {
+  const random = randomFrom(seed);
+  return Int32Array.from(Array.from({ length: people - 1 }, (_, i) => [i - random(Math.min(i + 1, few)), i + 1]).flat());
+};
+
+export const randomGraph = (nodes, edges, seed) => {
+  const random = randomFrom(seed);
+  return Int32Array.from({ length: 2 * edges }, () => random(nodes));
+};
+
+/** The ways through a graph; own is how one is made longer. */
+export const closureProgram = (nodes, own) => `
+  domain Node = ${nodes}.
+  Edge(Node, Node).
+  Way(x, z) :- Edge(x, z).
+  Way(x, z) :- ${own}.
+`;
+
+/** A random circuit with about so many gates that its outputs depend on. */
+export const randomAutomaton = (channels, gates) => {
+  const below = draw(5);
+  for (;;) {
+    const automaton = { channels, boundary: 'zero', fire: 1 };
+    const circuit = logic.circuitOf(randomCircuit(below, { inputs: 9 * channels, gates: 60, outputs: channels, automaton }));
+    if (Math.abs(circuit.gates - gates) <= 3) return circuit;
+  }
+};
+
+const INPUTS = 2352, WIDTH = 8000, LAYERS = 6;
+
+/** A circuit of six wide layers, as a network on three bits a pixel has it. */
+export const randomNetwork = () => {
+  const below = draw(9);
+  const from = (layer) => (layer ? INPUTS + (layer - 1) * WIDTH + below(WIDTH) : below(INPUTS));
+  const functions = [1, 2, 6, 7, 8, 11, 14, 9];
+  const gates = Array.from({ length: LAYERS * WIDTH }, (_, i) => {
+    const layer = Math.floor(i / WIDTH);
+    return [functions[below(functions.length)], from(layer), from(layer)];
+  });
+  const last = INPUTS + (LAYERS - 1) * WIDTH;
+  return logic.circuitOf({ inputs: INPUTS, gates, outputs: Array.from({ length: WIDTH }, (_, i) => last + i), automaton: null });
+};
+
+/** Inputs of 16,384 examples of that network, 32 in a word, in blocks of so many words. */
+export const randomBits = (words) => {
+  const below = draw(3);
+  const blocks = 512 / words;
+  const bits = Int32Array.from({ length: blocks * INPUTS * words }, () => (below(1 << 16) << 16) | below(1 << 16));
+  return sn.tensor(bits, { shape: [blocks, INPUTS, words] });
+};
