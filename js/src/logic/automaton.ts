@@ -158,15 +158,18 @@ function perceptionOf(op: string, { kernels, layers }: Perception, fresh: Fresh,
   });
 }
 
-const PLACES = [-1, 0, 1].flatMap((dy) => [-1, 0, 1].map((dx) => [dy, dx] as const));
+/** A grid with its last cells along an axis before the first, and its first after the last. */
+function wrapped(grids: Tensor, axis: number): Tensor {
+  const last = grids.shape[axis]! - 1;
+  const at = (place: number): Tensor => grids.take([place], { axis });
+  return sn.concat([at(last), grids, at(0)], { axis });
+}
 
 /** The cells around each, and itself: (channels, batch, height, width) -> (9, channels x cells), row-major in the window. */
 function windowsOf(grids: Tensor, boundary: Boundary): Tensor {
-  const frame = [[0, 0], [0, 0], [1, 1], [1, 1]] as const;
-  const padded = boundary === 'zero' ? grids.pad(frame) : grids;
-  const window = ([dy, dx]: readonly [number, number]): Tensor =>
-    boundary === 'zero' ? padded.slice([0, 0, 1 + dy, 1 + dx], grids.shape) : padded.roll([-dy, -dx], { axis: [2, 3] });
-  return sn.stack(PLACES.map(window)).reshape([9, -1]);
+  const framed = boundary === 'zero' ? grids.pad([[0, 0], [0, 0], [1, 1], [1, 1]]) : wrapped(wrapped(grids, 2), 3);
+  // One copy, where nine slices put together are nine steps of a program.
+  return sn.windows(sn.windows(framed, 2, 3), 4, 3).transpose([3, 5, 0, 1, 2, 4]).reshape([9, -1]);
 }
 
 interface Rule {

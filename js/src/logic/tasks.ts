@@ -29,7 +29,7 @@ export function checkerboard(options: CheckerboardOptions = {}): AutomatonOption
     channels: 8,
     update: widths,
     form: 'table',
-    residual: 4.5,
+    residual: 6,
     optimizer: sn.optim.adamw({ lr: 0.1, beta2: 0.99, weightDecay: 0.01, clipNorm: 100 }),
     grid: [16, 16],
     steps: 20,
