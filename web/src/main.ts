@@ -9,8 +9,9 @@ import { TrainerClient } from './state/client.ts';
 import { History } from './state/history.ts';
 import type { About, Evaluation, FromTrainer, Progress, ProgramText } from './state/protocol.ts';
 import { WORDS, type Words } from './state/words.ts';
+import { askedSettings, brought } from './program/address.ts';
 import { FIRST, entry } from './program/list.ts';
-import { shown, type ShownProgram } from './program/shown.ts';
+import { shown, type Change, type ShownProgram } from './program/shown.ts';
 import { AccuracyChart } from './views/accuracy-chart.ts';
 import { CapabilitiesBadge } from './views/capabilities.ts';
 import { Controls } from './views/controls.ts';
@@ -30,6 +31,7 @@ import { Places } from './views/places.ts';
 import { PrecisionCard } from './views/precision.ts';
 import { PredictionView } from './views/prediction.ts';
 import { SavesView } from './views/saves.ts';
+import { ShareBox } from './views/share.ts';
 import { SourceCard } from './views/source.ts';
 import { Story } from './views/story.ts';
 import { Tiles } from './views/tiles.ts';
@@ -113,8 +115,17 @@ function train(anew = false): void {
   opened = true;
 }
 
-function showProgram({ name, isTrusted }: ShownProgram): void {
-  window.history.replaceState(null, '', `?example=${name}${location.hash}`);
+/** The address says what is shown: a text in it, and settings, only as long as it is that program. */
+function writeAddress(name: string): void {
+  const query = new URLSearchParams(location.search);
+  query.set('example', name);
+  query.delete('set');
+  const hash = location.hash.slice(1).split('&').filter((part) => !part.startsWith('program=')).join('&');
+  window.history.replaceState(null, '', `?${query.toString()}${hash === '' ? '' : `#${hash}`}`);
+}
+
+function showProgram({ name, isTrusted }: ShownProgram, change: Change): void {
+  if (opened && isTrusted && change !== 'trusted') writeAddress(name);
   document.body.dataset.example = name;
   setText(element('purpose'), shown.entry.purpose);
   element('brought').hidden = isTrusted;
@@ -154,7 +165,7 @@ function clear(weights: number, step: number): void {
   history.clear();
   lossChart.clear(chartLoss, step);
   accuracyChart.clear(chartTop, step);
-  tiles.clear(words(), step);
+  tiles.clear(words(), step, about?.hasAccuracy ?? true);
   setText(element('accuracy-sample'), sample);
   element('accuracy-whole').hidden = about?.data !== 'digits';
   table.clear();
@@ -312,7 +323,7 @@ traceButton.addEventListener('click', () => trainer.send({ type: 'trace' }));
 const asked = new URLSearchParams(location.search).get('example') ?? FIRST;
 shown.subscribe((program, change) => {
   if (change === 'settings') return;
-  showProgram(program);
+  showProgram(program, change);
   if (loaded === program.name && change === 'chosen') made = { name: program.name, text: program.text };
   else if (change === 'chosen' && (places.training || !opened)) train(made !== null);
   else if (change === 'trusted' && places.training) train();
@@ -320,4 +331,19 @@ shown.subscribe((program, change) => {
   loaded = '';
 });
 element('trust').addEventListener('click', () => shown.trust());
-void shown.choose(entry(asked) === null ? FIRST : asked);
+new ShareBox(() => places.current);
+document.body.toggleAttribute('data-embed', new URLSearchParams(location.search).has('embed'));
+
+/** What the address asks for; what it says wrongly is said, and the page begins with a program of the list. */
+async function begin(): Promise<void> {
+  const name = entry(asked) === null ? FIRST : asked;
+  try {
+    const given = await brought();
+    if (given !== null) return shown.bring(given.name, given.text, given.settings);
+    await shown.choose(name, askedSettings());
+  } catch (error) {
+    failureBar.show({ name: 'Address', message: error instanceof Error ? error.message : String(error), hint: '' });
+    await shown.choose(name);
+  }
+}
+void begin();

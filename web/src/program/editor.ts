@@ -4,12 +4,13 @@ import type { Extension } from '@codemirror/state';
 import { javascript } from '@codemirror/lang-javascript';
 import type { Problem } from '../compiler/protocol.ts';
 import { Editor } from '../compiler/views/editor.ts';
+import { language } from './language.ts';
 
 export class ProgramEditor {
   private readonly editor: Editor;
 
   constructor(parent: HTMLElement, onEdit: (text: string) => void, more: Extension = []) {
-    this.editor = new Editor(parent, [javascript({ typescript: true }), more], () => onEdit(this.editor.text));
+    this.editor = new Editor(parent, [javascript({ typescript: true }), language((mistakes) => this.editor.hint(mistakes)), more], () => onEdit(this.editor.text));
   }
 
   get text(): string {

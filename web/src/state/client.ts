@@ -14,7 +14,7 @@ const SILENCE_MS = 5000;
 const MOST_RESTARTS = 5;
 /** A program is busy after this long, and ended after that. */
 const BUSY_MS = 2500;
-const ENDED_MS = 30_000;
+const ENDED_MS = 10_000;
 
 export interface ClientActions {
   receive(message: FromTrainer): void;

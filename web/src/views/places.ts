@@ -36,6 +36,12 @@ const LOAD: Record<string, (root: HTMLElement, actions: PlaceActions) => Promise
   bench: async (root, actions) => new (await import('../bench/tab.ts')).BenchTab(root, actions),
 };
 
+/** The place in the address, '' for training, and what else its fragment says. */
+function placeAndMore(): string[] {
+  const parts = location.hash.slice(1).split('&').filter((part) => part !== '');
+  return parts[0]?.includes('=') === false ? parts : ['', ...parts];
+}
+
 export class Places {
   private readonly tabs: Tabs;
   /** Places whose code is here or under way; of training nothing is loaded. */
@@ -43,17 +49,24 @@ export class Places {
 
   constructor(private readonly actions: PlaceActions) {
     this.tabs = new Tabs(element('places'), (place) => {
-      history.pushState(null, '', place === TRAINING ? location.pathname + location.search : `#${place}`);
+      const [, ...others] = placeAndMore();
+      const hash = [...(place === TRAINING ? [] : [place]), ...others].join('&');
+      history.pushState(null, '', location.pathname + location.search + (hash === '' ? '' : `#${hash}`));
       this.open(place);
     });
     const follow = (): void => {
-      const asked = location.hash.slice(1);
+      const [asked] = placeAndMore();
       const place = Object.hasOwn(LOAD, asked) ? asked : TRAINING;
       this.tabs.show(place);
       this.open(place);
     };
     addEventListener('popstate', follow);
     follow();
+  }
+
+  /** The one that is shown, as the address has it. */
+  get current(): string {
+    return placeAndMore()[0];
   }
 
   get training(): boolean {

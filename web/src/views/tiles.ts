@@ -25,13 +25,13 @@ export class Tiles {
   }
 
   /** `step`: where training begins. */
-  clear({ answers, epoch }: Words, step: number): void {
+  clear({ answers, epoch }: Words, step: number, hasAccuracy: boolean): void {
     this.answers = answers;
     for (const tile of [this.loss, this.accuracy, this.stepsPerSecond, this.msPerStep, this.gflops])
       setValue(tile, NONE, null);
     delete this.loss.dataset.last;
     setValue(this.epoch, '0.00', 0);
-    setText(this.accuracyOf, 'not tested yet');
+    setText(this.accuracyOf, hasAccuracy ? 'not tested yet' : 'not counted here');
     this.epoch.dataset.step = String(step);
     setText(this.epochOf, epoch);
     this.whole = '';

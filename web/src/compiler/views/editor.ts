@@ -18,6 +18,9 @@ import { codeStyle } from './highlight.ts';
 export class Editor {
   private readonly view: EditorView;
   private replacing = false;
+  /** The problem of the last run, and what is known of the text without running it. */
+  private problems: Diagnostic[] = [];
+  private hints: Diagnostic[] = [];
 
   /** `onEdit`: the user changed the text. */
   constructor(parent: HTMLElement, language: Extension, onEdit: () => void) {
@@ -76,14 +79,26 @@ export class Editor {
   /** Underlines the place of a problem; null: there is none. */
   mark(problem: Problem | null): void {
     const { doc } = this.view.state;
-    const diagnostics: Diagnostic[] = [];
+    this.problems = [];
     if (problem !== null && problem.line !== null && problem.line <= doc.lines) {
       const line = doc.line(problem.line);
       const from = Math.min(line.to, line.from + (problem.column ?? 1) - 1);
       const word = this.view.state.wordAt(from);
       const to = word === null ? Math.min(line.to, from + 1) : word.to;
-      diagnostics.push({ from: from === to ? line.from : from, to, severity: 'error', message: problem.message });
+      this.problems = [{ from: from === to ? line.from : from, to, severity: 'error', message: problem.message, source: problem.name }];
     }
-    this.view.dispatch(setDiagnostics(this.view.state, diagnostics));
+    this.underline();
+  }
+
+  /** Underlines what is known of the text without running it. */
+  hint(hints: Diagnostic[]): void {
+    this.hints = hints;
+    this.underline();
+  }
+
+  private underline(): void {
+    const { length } = this.view.state.doc;
+    const all = [...this.problems, ...this.hints].filter(({ to }) => to <= length);
+    this.view.dispatch(setDiagnostics(this.view.state, all.sort((a, b) => a.from - b.from)));
   }
 }

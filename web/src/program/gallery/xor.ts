@@ -50,8 +50,9 @@ export default ({ sizes: [neurons], learningRate }: typeof settings): Program =>
         kind: 'picture',
         title: 'Where each neuron is on',
         image: ([first]) => {
-          const on = sn.tanh(hidden.apply(first, places)).add(1).div(2);
-          return on.reshape([24, 24, neurons]).transpose([0, 2, 1]).reshape([24, 24 * neurons]);
+          const on = sn.tanh(hidden.apply(first, places)).add(1).div(2).reshape([24, 24, neurons]);
+          const framed = sn.pad(on, [[1, 1], [1, 1], [0, 0]], { value: 0.5 });
+          return framed.transpose([0, 2, 1]).reshape([26, 26 * neurons]);
         },
       },
     ],

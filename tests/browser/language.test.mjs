@@ -1,0 +1,75 @@
+// TypeScript in the playground's editor: loaded with the first focus, it proposes names with what they mean, describes what is
+// under the pointer, and underlines mistakes before anything runs. Pictures: build/screenshots.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { openChromium, screenshot, watch } from './browsers.mjs';
+import { serve } from '../../scripts/serve.mjs';
+
+const PATIENCE_MS = 60_000;
+describe('the language of the editor', () => {
+  let server, browser, page, faults;
+  const asked = [];
+  const editor = (rest) => `[data-testid=source-editor] ${rest}`;
+  const typed = async (text) => {
+    await page.keyboard.press('Control+End');
+    await page.keyboard.type(text, { delay: 20 });
+  };
+
+  before(async () => {
+    server = await serve({ port: 0 });
+    browser = await openChromium();
+    page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+    faults = watch(page, server.url);
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    await page.goto(`${server.url}?example=spirals`);
+    await page.waitForSelector('[data-testid=start]:not([disabled])', { timeout: PATIENCE_MS });
+  });
+  after(async () => {
+    await browser?.close();
+    await server?.close();
+  });
+
+  test('neither editor nor language are loaded before they are asked for', () => {
+    assert.deepEqual(asked.filter((path) => /\/(editor|language|highlight|strip)-/.test(path)), []);
+  });
+
+  test('a name is completed, with its declaration and its description', async () => {
+    await page.click(editor('.preview'));
+    await page.click(editor('.cm-content'));
+    await typed('\nsn.layerN');
+    const option = page.locator('.cm-tooltip-autocomplete li', { hasText: 'layerNorm' }).first();
+    await option.waitFor({ timeout: PATIENCE_MS });
+    await page.waitForFunction(() => /function layerNorm\(x/.test(document.querySelector('.cm-completionInfo')?.textContent ?? ''), null, { timeout: PATIENCE_MS });
+    assert.match(await page.locator('.cm-completionInfo p').textContent(), /last axis|mean 0/i);
+    await screenshot(page, 'language-completion');
+    await page.keyboard.press('Enter');
+    await page.waitForFunction(() => document.querySelector('[data-testid=source-editor] .cm-content').textContent.endsWith('sn.layerNorm'));
+  });
+
+  test('a mistake is underlined in the words of TypeScript', async () => {
+    await typed('({ shape: 1 });');
+    await page.locator(editor('.cm-lintRange-error')).first().waitFor({ state: 'attached', timeout: PATIENCE_MS });
+    await page.locator(editor('.cm-lintRange-error')).last().hover();
+    await page.waitForFunction(() => /not assignable|does not exist|Argument of type/.test(document.querySelector('.cm-tooltip-lint')?.textContent ?? ''), null, { timeout: PATIENCE_MS });
+    await screenshot(page, 'language-mistake');
+  });
+
+  test('what is under the pointer is described', async () => {
+    await page.keyboard.press('Control+Home');
+    await page.locator(editor('.cm-line span'), { hasText: /^linspace$/ }).first().hover();
+    await page.waitForFunction(() => /^linspace\(start: number.*Tensor/s.test(document.querySelector('.cm-tooltip-hover .language-note')?.textContent ?? ''), null, { timeout: PATIENCE_MS });
+  });
+
+  test('programs of the gallery have no mistakes', async () => {
+    await page.mouse.move(5, 5);
+    for (const name of ['xor', 'cnn', 'physics', 'automaton']) {
+      await page.click(`[data-testid=example-${name}]`);
+      await page.waitForFunction((wanted) => document.querySelector('[data-testid=lesson]').dataset.program === wanted, name, { timeout: PATIENCE_MS });
+      await page.waitForTimeout(2500);
+      const marked = await page.locator(editor('.cm-lintRange-error')).allTextContents();
+      assert.deepEqual(marked, [], name);
+    }
+  });
+
+  test('no errors, no requests to elsewhere', () => assert.deepEqual(faults, []));
+});

@@ -1,0 +1,128 @@
+// A program in an address: it opens as it was shared, runs only when it is asked to, and what is damaged or from elsewhere is
+// said in a sentence. Pictures: build/screenshots.
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { deflateRawSync } from 'node:zlib';
+import { openChromium, screenshot, watch } from './browsers.mjs';
+import { serve } from '../../scripts/serve.mjs';
+
+const PATIENCE_MS = 60_000;
+
+describe('a shared program', () => {
+  let server, browser, page, faults;
+  const get = (id) => page.locator(`[data-testid=${id}]`);
+  const ready = () => page.waitForSelector('[data-testid=start]:not([disabled])', { timeout: PATIENCE_MS });
+  const packed = (given) => deflateRawSync(Buffer.from(JSON.stringify(given))).toString('base64url');
+  /** A page of its own: another fragment alone loads nothing. */
+  const open = async (address) => {
+    await page.goto('about:blank');
+    await page.goto(`${server.url}${address}`);
+  };
+  const link = async () => {
+    await get('share').locator('summary').click();
+    await page.waitForFunction(() => document.querySelector('[data-testid=share-link]').value !== '');
+    const value = await get('share-link').inputValue();
+    await page.keyboard.press('Escape');
+    return value.slice(server.url.length);
+  };
+
+  before(async () => {
+    server = await serve({ port: 0 });
+    browser = await openChromium();
+    page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+    faults = watch(page, server.url);
+  });
+  after(async () => {
+    await browser?.close();
+    await server?.close();
+  });
+
+  test('a program of the list has a short address, with the settings that were changed', async () => {
+    await open('?example=spirals');
+    await ready();
+    assert.equal(await link(), '?example=spirals');
+    await get('sizes').fill('8, 8');
+    await get('sizes').press('Enter');
+    await page.waitForFunction(() => /2 – 8 – 8 – 1/.test(document.querySelector('[data-testid=story]').textContent));
+    const short = await link();
+    assert.match(short, /^\?example=spirals&set=sizes/);
+    await open(short);
+    await ready();
+    assert.equal(await get('sizes').inputValue(), '8, 8');
+  });
+
+  test('a changed program is in the address as a whole, is shown, and runs when it is asked to', async () => {
+    await open('?example=throw');
+    await ready();
+    await page.click('[data-testid=source-editor] .preview');
+    await page.click('[data-testid=source-editor] .cm-content');
+    await page.keyboard.press('Control+Home');
+    await page.keyboard.type('// a throw of mine\nconsole.log("I ran");\n');
+    await page.waitForFunction(() => /I ran/.test(document.querySelector('[data-testid=printed]').textContent), null, { timeout: PATIENCE_MS });
+    await get('share').locator('summary').click();
+    await page.waitForFunction(() => document.querySelector('[data-testid=share-link]').value !== '');
+    await screenshot(page, 'share');
+    const long = (await get('share-link').inputValue()).slice(server.url.length);
+    assert.match(long, /^\?example=throw#program=1\.[\w-]{100,}$/);
+    await open(long);
+    await get('brought').waitFor();
+    assert.match(await page.textContent('#source-preview'), /^\/\/ a throw of mine/);
+    await page.waitForSelector('body[data-phase=failed]', { timeout: PATIENCE_MS });
+    await page.waitForTimeout(500);
+    assert.equal(await get('printed').isVisible(), false);
+    assert.equal(await get('start').isDisabled(), true);
+    await get('trust').click();
+    await ready();
+    await page.waitForFunction(() => /I ran/.test(document.querySelector('[data-testid=printed]').textContent), null, { timeout: PATIENCE_MS });
+    assert.equal(await get('brought').isVisible(), false);
+  });
+
+  test('the Compiler tab does not run it either before that', async () => {
+    const text = 'console.log(1);\nfunction program(x) {\n  return sn.sin(x);\n}\nconst inputs = [sn.ones([8])];\n';
+    await open(`?example=softmax#compiler&program=1.${packed({ name: 'softmax', text, settings: {} })}`);
+    await page.waitForFunction(() => /sn\.sin/.test(document.querySelector('[data-testid=program-editor] .cm-content')?.textContent ?? ''));
+    await page.waitForTimeout(1000);
+    assert.equal(await page.textContent('[data-testid=program-problem]'), 'Not run yet.');
+    await get('trust').click();
+    await page.waitForFunction(() => document.querySelector('[data-testid=program-problem]').textContent.startsWith('Compiled'), null, { timeout: PATIENCE_MS });
+  });
+
+  test('what is damaged, of another version, too long or made by somebody else is said, and the page goes on', async () => {
+    const wrong = [
+      ['1.', /damaged/],
+      ['1.!!!', /damaged/],
+      ['nonsense', /damaged/],
+      [`1.${packed({ name: 'mlp', text: 'x', settings: {} }).slice(0, -4)}`, /damaged/],
+      [`1.${packed({ name: 'mlp', text: 7 })}`, /damaged/],
+      [`1.${packed(null)}`, /damaged/],
+      [`1.${packed({ name: 'mlp', text: 'x', settings: { batch: -1 } })}`, /settings that are damaged/],
+      [`2.${packed({ name: 'mlp', text: 'x', settings: {} })}`, /version 2 .*this is version 1/],
+      [`1.${packed({ name: 'mlp', text: 'x'.repeat(1e6) })}`, /too long/],
+    ];
+    for (const [written, expected] of wrong) {
+      await open(`?example=throw#program=${written}`);
+      await get('error').waitFor();
+      assert.match(await get('error').textContent(), expected, written.slice(0, 40));
+      await ready();
+      assert.match(await get('story').textContent(), /^A velocity/);
+    }
+    await open('?example=throw&set=seed:none;batch');
+    await get('error').waitFor();
+    await ready();
+    await open('?example=nothing');
+    await ready();
+    assert.equal(await get('example-mlp').getAttribute('aria-pressed'), 'true');
+  });
+
+  test('?embed shows the program without the page around it', async () => {
+    await open('?example=throw&embed=1');
+    await ready();
+    assert.equal(await page.locator('.top').isVisible(), false);
+    assert.equal(await get('source-editor').isVisible(), true);
+    await page.setViewportSize({ width: 480, height: 700 });
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0);
+    await screenshot(page, 'embed');
+  });
+
+  test('no errors, no requests to elsewhere', () => assert.deepEqual(faults, []));
+});
