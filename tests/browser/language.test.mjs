@@ -2,10 +2,13 @@
 // under the pointer, and underlines mistakes before anything runs. Pictures: build/screenshots.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { openChromium, screenshot, watch } from './browsers.mjs';
 import { serve } from '../../scripts/serve.mjs';
 
 const PATIENCE_MS = 60_000;
+/** Bytes, gzipped, of the page itself before it is touched: without the package, the trainer and data. */
+const MOST_OWN = 40_000;
 describe('the language of the editor', () => {
   let server, browser, page, faults;
   const asked = [];
@@ -29,8 +32,13 @@ describe('the language of the editor', () => {
     await server?.close();
   });
 
-  test('neither editor nor language are loaded before they are asked for', () => {
-    assert.deepEqual(asked.filter((path) => /\/(editor|language|highlight|strip)-/.test(path)), []);
+  test('what is not asked for is not loaded: editor, language, charts', async (t) => {
+    assert.deepEqual(asked.filter((path) => /\/(editor|language|highlight|strip|uPlot\.esm)-/.test(path)), []);
+    const own = [...new Set(asked)].filter((path) => !/\.bin$|\.wasm$|\/worker-/.test(path));
+    const sizes = await Promise.all(own.map(async (path) => gzipSync(Buffer.from(await (await fetch(new URL(path, server.url))).arrayBuffer())).length));
+    const total = sizes.reduce((sum, size) => sum + size, 0);
+    t.diagnostic(`${own.join(' ')}: ${total} bytes`);
+    assert.ok(total < MOST_OWN, `${total} bytes`);
   });
 
   test('a name is completed, with its declaration and its description', async () => {

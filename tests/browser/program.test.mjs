@@ -81,6 +81,23 @@ describe('the program of the playground', () => {
     assert.equal(await get('source-changed').isVisible(), true);
   });
 
+  test('settings of fields are those of the Compiler tab as well', async () => {
+    await get('example-spirals').click();
+    await says('story', /^A network 2 – 32 – 32 – 1/);
+    await ready();
+    await get('sizes').fill('24');
+    await get('sizes').press('Enter');
+    await says('story', /^A network 2 – 24 – 1/);
+    await get('tab-compiler').click();
+    await page.waitForFunction(() => [...document.querySelectorAll('[data-testid=kernels] tbody tr')].length > 0);
+    await get('tab-kernels').click();
+    await page.waitForFunction(() => /\b24\b/.test(document.querySelector('[data-testid=kernel-code]').textContent), null, { timeout: PATIENCE_MS });
+    await get('tab-training').click();
+    await get('example-xor').click();
+    await says('story', /^A network 2 – 4 – 1/);
+    await ready();
+  });
+
   test('what is no program, and what is wrong in one, is said at its line', async () => {
     const wrong = [
       [LINE.replace('at.mul(a)', 'at..mul(a)'), /^Line 12: SyntaxError/],

@@ -106,8 +106,8 @@ export class CompilerTab {
     select.addEventListener('change', () => void shown.choose(select.value));
     shown.subscribe(({ name, text, isTrusted }, change, by) => {
       select.value = name;
-      if (by === this || change === 'settings') return;
-      this.editor.text = text;
+      if (by === this) return;
+      if (change !== 'settings') this.editor.text = text;
       this.forgetMeasurements();
       clearTimeout(this.typing);
       this.isStale = isTrusted && root.hidden;

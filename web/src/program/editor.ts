@@ -5,6 +5,7 @@ import { javascript } from '@codemirror/lang-javascript';
 import type { Problem } from '../compiler/protocol.ts';
 import { Editor } from '../compiler/views/editor.ts';
 import { language } from './language.ts';
+import { shown } from './shown.ts';
 
 export class ProgramEditor {
   private readonly editor: Editor;
@@ -13,8 +14,11 @@ export class ProgramEditor {
     this.editor = new Editor(parent, [javascript({ typescript: true }), language((mistakes) => this.editor.hint(mistakes)), more], () => onEdit(this.editor.text));
   }
 
+  /** What is run: the text and, behind it, the settings that fields of the page have changed (see toLookAt). */
   get text(): string {
-    return this.editor.text;
+    const settings = shown.program?.settings ?? {};
+    const { text } = this.editor;
+    return Object.keys(settings).length === 0 ? text : `${text}\nexport const settingsOfFields = ${JSON.stringify(settings)};\n`;
   }
   set text(text: string) {
     if (text !== this.editor.text) this.editor.text = text;

@@ -1,7 +1,7 @@
-// What all charts share: a uPlot that fills its box, takes its colours from the style sheet,
-// and shows the values under the pointer.
+// What all charts share: a uPlot that fills its box, takes its colours from the style sheet, and shows the values under the
+// pointer. It is loaded with the first points: a page that has drawn nothing yet need not have it.
 
-import uPlot from 'uplot';
+import type uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { create } from './dom.ts';
 import { count } from './format.ts';
@@ -126,12 +126,32 @@ function readout(options: ChartOptions): uPlot.Plugin {
 }
 
 export class Chart {
-  private readonly plot: uPlot;
+  private plot: Promise<uPlot> | null = null;
   private from = 0;
+  private columns: uPlot.AlignedData = [[]];
 
-  constructor(box: HTMLElement, options: ChartOptions) {
+  constructor(
+    private readonly box: HTMLElement,
+    private readonly options: ChartOptions,
+  ) {}
+
+  /** The step at which the x axis begins. */
+  begin(step: number): void {
+    this.from = step;
+  }
+
+  show(columns: uPlot.AlignedData): void {
+    this.columns = columns;
+    if (this.plot === null && columns[0].length === 0) return;
+    this.plot ??= this.make();
+    void this.plot.then((plot) => plot.setData(this.columns));
+  }
+
+  private async make(): Promise<uPlot> {
+    const { default: Plot } = await import('uplot');
+    const { box, options } = this;
     const size = () => ({ width: box.clientWidth, height: box.clientHeight });
-    this.plot = new uPlot(
+    const plot = new Plot(
       {
         ...size(),
         // On the right: half of the widest mark of the x axis.
@@ -152,17 +172,9 @@ export class Chart {
       [[], ...options.lines.map(() => [])],
       box,
     );
-    new ResizeObserver(() => this.plot.setSize(size())).observe(box);
+    new ResizeObserver(() => plot.setSize(size())).observe(box);
     const dark = matchMedia('(prefers-color-scheme: dark)');
-    dark.addEventListener('change', () => this.plot.redraw(false));
-  }
-
-  /** The step at which the x axis begins. */
-  begin(step: number): void {
-    this.from = step;
-  }
-
-  show(columns: uPlot.AlignedData): void {
-    this.plot.setData(columns);
+    dark.addEventListener('change', () => plot.redraw(false));
+    return plot;
   }
 }

@@ -190,7 +190,8 @@ export function begin({ init }: Training, step: Step, seed: number): State {
   });
 }
 
-/** What the Compiler tab takes apart: a function and its arguments - of a program that learns, its training step. */
+/** What the Compiler tab takes apart: a function and its arguments - of a program that learns, its training step, with the
+ *  settings of fields in the place of its own. */
 export async function toLookAt(source: string): Promise<{ program: (...args: unknown[]) => unknown; inputs: unknown[] }> {
   const exports = await run(source);
   if (!learns(exports)) {
@@ -200,7 +201,8 @@ export async function toLookAt(source: string): Promise<{ program: (...args: unk
     return { program: program as () => unknown, inputs };
   }
   const module = moduleOf(exports);
-  const training = await module.make(module.settings);
+  const settings = { ...module.settings, ...readSettings(exports.settingsOfFields) };
+  const training = await module.make(settings);
   const step = stepOf(training);
-  return { program: step as unknown as () => unknown, inputs: [begin(training, step, module.settings.seed ?? 0), ...training.data.batch(0)] };
+  return { program: step as unknown as () => unknown, inputs: [begin(training, step, settings.seed ?? 0), ...training.data.batch(0)] };
 }
