@@ -1,11 +1,13 @@
-// What the other entry points of the package (sinter/logic, sinter/gguf, sinter/onnx) use of it besides its public
-// functions. They reach it through index.js alone, so that a page has every class and every function once.
+// What the other entry points of the package (sinter/logic, sinter/gguf, sinter/llm, sinter/onnx) use of it besides its
+// public functions. They reach it through index.js alone, so that a page has every class and every function once.
 
 export { asTensor } from './apply.js';
 export { checkChoice, checkInteger, checkIntegers, checkNumber, isNumericArray, isPlainObject, shown, shownList } from './check.js';
+export { evaluate } from './core.js';
 export { isFloat } from './dtype.js';
 export { shapeText } from './errors.js';
-export { asBytes, bytesOf, damaged, fromBytes, makeBytes } from './io/elements.js';
+export { asBytes, bytesOf, damaged, filled, fromBytes, makeBytes } from './io/elements.js';
+export { nodeFiles, storageError } from './io/sources.js';
 export { readOptions, type OptionSchema } from './options.js';
 export { copyOf, type Program } from './program.js';
 export { checkShape } from './upload.js';

@@ -8,7 +8,7 @@ import * as sn from '../dist/index.js';
 import * as gguf from '../dist/gguf.js';
 import { checkGgufs } from './fuzz/ggufs.mjs';
 import { TYPE, entry, f32, f64, file, info, text, u32, u64, u8, uniforms, weights } from './ggufcases.mjs';
-import { assertThrows } from './support.mjs';
+import { assertRejects, assertThrows } from './support.mjs';
 
 before(() => sn.init());
 
@@ -256,3 +256,53 @@ test('arguments that are none', () => {
 });
 
 test('4,000 damaged files', () => checkGgufs(4000, 5));
+
+/* ---- files that arrive ---- */
+
+/** Bytes in pieces of odd sizes. */
+const inPieces = (bytes) => new Response(new ReadableStream({
+  start(controller) {
+    for (let at = 0, size = 1; at < bytes.length; at += size, size = ((size * 7 + 3) % 50) + 1) controller.enqueue(bytes.slice(at, at + size));
+    controller.close();
+  },
+}));
+
+const gather = async (source) => {
+  const file = await gguf.stream(source);
+  const data = {};
+  for await (const { info: { name }, bytes } of file.data()) data[name] = bytes.slice();
+  return { metadata: file.metadata, data };
+};
+
+test('a file that arrives has the same tensors, and one that is cut anywhere is refused', async () => {
+  const list = Array.from({ length: 20 }, (_, i) => `text ${i}`);
+  const bytes = gguf.write({ metadata: { list }, tensors: { w: sn.ones([7]), none: sn.zeros([0]), q: { tensor: weights(64), kind: 'Q8_0' } } });
+  const read = gguf.read(bytes);
+  const data = Object.fromEntries(read.tensors.map(({ name }) => [name, read.raw(name).slice()]));
+  for (const source of [bytes, new Blob([bytes]), inPieces(bytes)]) assert.deepEqual(await gather(source), { metadata: { list }, data });
+  const last = read.tensors.at(-1);
+  for (let end = 0; end < last.offset + last.bytes; end += 3) {
+    await assertRejects(gather(bytes.subarray(0, end)), sn.SinterError, { message: /damaged/ });
+    await assertRejects(gather(inPieces(bytes.subarray(0, end))), sn.SinterError, { message: /damaged/ });
+  }
+});
+
+test('a header of a megabyte, lying sizes, a source that fails', async () => {
+  const list = Array.from({ length: 50_000 }, (_, i) => `a longer text ${i}`);
+  const bytes = gguf.write({ metadata: { list }, tensors: { w: sn.ones([3]) } });
+  assert.deepEqual((await gather(new Blob([bytes]))).metadata.list, list);
+  const huge = file({ tensors: [info('a', [2 ** 45], 0, 0)], data: f32(1) });
+  await assertRejects(gather(inPieces(huge)), sn.SinterError, { message: /the data of "a" end at/ });
+  let isCancelled = false;
+  const failing = new Response(new ReadableStream({
+    start: (controller) => controller.enqueue(bytes.slice(0, 100)),
+    pull: (controller) => controller.error(new Error('the line is cut')),
+  }));
+  await assertRejects(gguf.stream(failing), sn.SinterError, { code: 'storage', message: /the line is cut/ });
+  const endless = new Response(new ReadableStream({ pull: (controller) => controller.enqueue(bytes.slice()), cancel: () => { isCancelled = true; } }));
+  const opened = await gguf.stream(endless);
+  for await (const _ of opened.data()) break;
+  assert.ok(isCancelled);
+  await assertRejects(gguf.stream(new Response('x', { status: 500 })), sn.SinterError, { message: /the server answered 500/ });
+  await assertRejects(gguf.stream(bytes, { progress: 1 }), sn.SinterError, { message: /no option 'progress'/ });
+});

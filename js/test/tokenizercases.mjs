@@ -59,11 +59,12 @@ const SPECIALS = ['<|begin|>', '<|im_start|>', '<|im_end|>', '<|im|>'];
 
 const added = (texts, first, special) => texts.map((content, i) => ({ id: first + i, content, single_word: false, lstrip: false, rstrip: false, normalized: false, special }));
 
-/** Byte-level BPE with a pre-tokenizer: metadata and judge. */
-export const bpe = (pre, { ignoresMerges = pre === 'llama-bpe' || pre === 'tekken' } = {}) => {
+/** Byte-level BPE with a pre-tokenizer: metadata and judge. isAscii: without bytes above 127. */
+export const bpe = (pre, { ignoresMerges = pre === 'llama-bpe' || pre === 'tekken', isAscii = false } = {}) => {
   const words = CORPUS.split(/(?= )/).map(byteLevel);
-  const merges = train(words, 150);
-  const tokens = [...new Set([...LETTERS, ...merges.map((pair) => pair.join(''))]), ...SPECIALS, 'user def'];
+  const letters = isAscii ? LETTERS.slice(0, 128) : LETTERS;
+  const merges = train(words, 150).filter((pair) => [...pair.join('')].every((letter) => letters.includes(letter)));
+  const tokens = [...new Set([...letters, ...merges.map((pair) => pair.join(''))]), ...SPECIALS, 'user def'];
   const types = tokens.map((text) => (SPECIALS.includes(text) ? 3 : text === 'user def' ? 4 : 1));
   const begin = tokens.indexOf('<|begin|>');
   const metadata = {

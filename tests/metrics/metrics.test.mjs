@@ -48,6 +48,11 @@ test('models of ONNX files add no more than their limit, gzipped', () => {
   assert.ok(bytes > 0 && bytes <= 40_000, `${bytes} bytes`);
 });
 
+test('language models and their files fit their limit, gzipped', () => {
+  const { 'gguf.js gzipBytes': gguf, 'llm.js gzipBytes': llm } = asObject(rows);
+  assert.ok(gguf + llm <= 40_000, `${gguf} + ${llm} bytes`);
+});
+
 for (const [scripts, limit] of [
   ['javascript', PACKAGE_LIMIT_BYTES],
   ['javascript of a bundled program that trains', PAGE_LIMIT_BYTES],

@@ -1,11 +1,11 @@
 // A GGUF file in memory: what it says, and its tensors, whose data are views of it.
 
-import { SinterError, UnsupportedError, internals, tensor as makeTensor, type Tensor } from '../index.js';
+import { SinterError, UnsupportedError, internals, type Tensor } from '../index.js';
 import { DECODERS } from './dequantize.js';
 import { readHeader, type GgufHeader, type GgufTensor } from './header.js';
 import { DTYPES, kindOfName, type KindName } from './kinds.js';
 
-const { asBytes, damaged, fromBytes, shown } = internals;
+const { asBytes, checkShape, damaged, filled, fromBytes, shown } = internals;
 
 export interface GgufFile extends GgufHeader {
   /**
@@ -22,13 +22,18 @@ export function dequantize(kind: KindName, bytes: Uint8Array | ArrayBuffer): Flo
   const op = 'gguf.dequantize';
   const data = asBytes(op, bytes);
   const { block, bytes: size } = kindOf(op, kind);
-  const decode = DECODERS[kind];
-  if (!decode) throw cannot(op, kind, 'read');
+  if (!DECODERS[kind]) throw cannot(op, kind, 'read');
   if (data.length % size !== 0) throw new SinterError('argument', op, `${data.length} bytes are no whole blocks of ${kind}, which have ${size}`);
-  const blocks = data.length / size;
-  const out = new Float32Array(blocks * block);
-  for (let i = 0; i < blocks; i++) decode(data, i * size, out, i * block);
+  const out = new Float32Array((data.length / size) * block);
+  decodeBlocks(kind, data, out);
   return out;
+}
+
+/** Whole blocks of a kind that can be read. */
+function decodeBlocks(kind: KindName, data: Uint8Array, out: Float32Array): void {
+  const { block, bytes } = kindOfName.get(kind)!;
+  const decode = DECODERS[kind]!;
+  for (let i = 0; i * bytes < data.length; i++) decode(data, i * bytes, out, i * block);
 }
 
 export const cannot = (op: string, kind: string, what: 'read' | 'written'): UnsupportedError =>
@@ -41,10 +46,10 @@ export function kindOf(op: string, name: unknown) {
   throw new SinterError('argument', op, `no kind ${shown(name)}`, { hint: `there are ${[...kindOfName.keys()].join(', ')}` });
 }
 
-/** The tensor of data. */
+/** The tensor of data as the file has them. */
 export function tensorOf(op: string, { name, kind, shape }: GgufTensor, data: Uint8Array): Tensor {
-  if (DECODERS[kind]) return makeTensor(dequantize(kind, data), { shape });
-  if (DTYPES.includes(kind) || kind === 'int16' || kind === 'int64') return fromBytes(op, shown(name), kind as 'int64', internals.checkShape(op, shape), data);
+  if (DECODERS[kind]) return filled('float32', checkShape(op, shape), (out) => decodeBlocks(kind, data, out as Float32Array));
+  if (DTYPES.includes(kind) || kind === 'int16' || kind === 'int64') return fromBytes(op, shown(name), kind as 'int64', checkShape(op, shape), data);
   throw cannot(op, kind, 'read');
 }
 

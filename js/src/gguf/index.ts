@@ -2,6 +2,7 @@
 // use it does not download it.
 
 export { dequantize, read, type GgufFile } from './file.js';
+export { stream, type ArrivedData, type GgufStream } from './stream.js';
 export type { GgufHeader, GgufTensor } from './header.js';
 export type { KindName } from './kinds.js';
 export type { GgufMetadata, MetadataType, MetadataValue } from './metadata.js';

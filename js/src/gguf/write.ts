@@ -1,6 +1,6 @@
 // Writing GGUF.
 
-import { SinterError, Tensor, internals, type TensorLike } from '../index.js';
+import { SinterError, Tensor, internals, tidy, type TensorLike } from '../index.js';
 import { cannot, kindOf } from './file.js';
 import { toBrain, toHalf } from './half.js';
 import { alignmentOf, bytesOfShape, padded } from './header.js';
@@ -124,7 +124,10 @@ export function write(given: GgufWriteOptions): Uint8Array<ArrayBuffer> {
   const op = 'gguf.write';
   const { metadata = {}, types = {}, tensors } = readOptions(op, given, OPTIONS);
   if (!tensors) throw new SinterError('argument', op, 'needs tensors', { hint: "gguf.write({ metadata: { 'general.architecture': 'llama' }, tensors: { w } })" });
-  const parts = Object.entries(tensors).map(([name, each]) => partOf(op, name, each));
+  return tidy(() => written(op, metadata, types, Object.entries(tensors).map(([name, each]) => partOf(op, name, each))));
+}
+
+function written(op: string, metadata: GgufMetadata, types: NonNullable<GgufWriteOptions['types']>, parts: readonly Part[]): Uint8Array<ArrayBuffer> {
   const alignment = alignmentOf(op, metadata, types['general.alignment'] ?? 'uint32');
   const sink = new Sink();
   sink.uint32(0x46554747);

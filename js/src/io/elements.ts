@@ -4,7 +4,7 @@
 
 import { sizeOf } from '../axes.js';
 import { shown } from '../check.js';
-import { dtypeNumber, type DType } from '../dtype.js';
+import { dtypeNumber, type DType, type Elements } from '../dtype.js';
 import { ARRAYS, DTYPES } from '../dtypes.gen.js';
 import { DTypeError, SinterError, UnsupportedError } from '../errors.js';
 import { runtime } from '../runtime/runtime.js';
@@ -87,11 +87,13 @@ export function checkStored(op: string, what: string, dtype: StoredDType, shape:
 export function fromBytes(op: string, what: string, dtype: StoredDType, shape: readonly number[], bytes: Uint8Array): Tensor {
   if (dtype in WIDE) return narrowed(op, what, dtype as keyof typeof WIDE, shape, bytes);
   if (dtype === 'bool') checkBools(op, what, bytes);
-  const meta = makeMeta(dtype as DType, shape);
-  const address = allocate(runtime(), meta, ({ buffer, byteOffset, byteLength }) =>
-    new Uint8Array(buffer, byteOffset, byteLength).set(bytes),
-  );
-  return wrap(address, meta);
+  return filled(dtype as DType, shape, ({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength).set(bytes));
+}
+
+/** A tensor whose elements write puts where they stay. */
+export function filled(dtype: DType, shape: readonly number[], write: (elements: Elements) => void): Tensor {
+  const meta = makeMeta(dtype, shape);
+  return wrap(allocate(runtime(), meta, write), meta);
 }
 
 function checkBools(op: string, what: string, bytes: Uint8Array): void {

@@ -2,3 +2,9 @@
 // sinter/gguf; a page that does not use it does not download it.
 
 export { tokenizer, type DecodeTokensOptions, type EncodeTextOptions, type TextStream, type Tokenizer } from './tokenizer/tokenizer.js';
+export { load, type ChatOptions, type EmbedOptions, type LoadOptions, type Model, type ModelInfo, type SaveModelOptions } from './model.js';
+export type { ChatContext, ChatMessage, ChatTemplate } from './chat.js';
+export type { Generated, GenerateOptions } from './generate.js';
+export type { Lora, LoraOptions, LoraParams } from './lora.js';
+export type { SamplingOptions } from './sampling.js';
+export type { WeightType } from './weights.js';

@@ -18,6 +18,8 @@ export interface NodeWorker {
 export interface NodeFile {
   writeFile(bytes: Uint8Array): Promise<void>;
   sync(): Promise<void>;
+  stat(): Promise<{ size: number }>;
+  read(buffer: Uint8Array<ArrayBuffer>, offset: number, length: number, position: number): Promise<{ bytesRead: number; buffer: Uint8Array }>;
   close(): Promise<void>;
 }
 

@@ -1,0 +1,46 @@
+// Chats: messages become a text by the template that the file brings, which is written in Jinja. The package has no
+// dependencies: who chats gives a renderer, the class Template of @huggingface/jinja, or a function of their own.
+
+import { SinterError, internals } from '../index.js';
+
+export interface ChatMessage {
+  role: string;
+  content: string;
+}
+
+/** What a template gets. */
+export interface ChatContext {
+  messages: readonly ChatMessage[];
+  /** Ask for the beginning of an answer. */
+  add_generation_prompt: boolean;
+  bos_token: string;
+  eos_token: string;
+}
+
+/** A function that makes the text, or a class whose instances render a template's text. */
+export type ChatTemplate = ((context: ChatContext) => string) | (new (template: string) => { render(context: Record<string, unknown>): string });
+
+const isClass = (template: unknown): template is new (template: string) => { render(context: Record<string, unknown>): string } =>
+  typeof template === 'function' && typeof (template.prototype as { render?: unknown } | undefined)?.render === 'function';
+
+function checkMessages(op: string, messages: unknown): void {
+  const isRight = Array.isArray(messages) && messages.length > 0 && messages.every((each: unknown) => {
+    const { role, content } = (each ?? {}) as Partial<ChatMessage>;
+    return typeof role === 'string' && typeof content === 'string';
+  });
+  if (!isRight) throw new SinterError('argument', op, `messages is ${internals.shown(messages)}, expected [{ role, content }]`);
+}
+
+/** The text of messages. source: of the template that the file has. */
+export function renderChat(op: string, template: unknown, source: unknown, context: ChatContext): string {
+  checkMessages(op, context.messages);
+  if (typeof template !== 'function')
+    throw new SinterError('argument', op, 'needs the option template', { hint: "import { Template } from '@huggingface/jinja'; { template: Template }" });
+  let text: unknown;
+  if (isClass(template)) {
+    if (typeof source !== 'string') throw new SinterError('argument', op, 'the file has no tokenizer.chat_template', { hint: 'give a function: template: ({ messages }) => ...' });
+    text = new template(source).render({ ...context });
+  } else text = (template as (context: ChatContext) => unknown)(context);
+  if (typeof text === 'string') return text;
+  throw new SinterError('argument', op, `the template made ${internals.shown(text)}, expected a text`);
+}

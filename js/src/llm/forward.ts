@@ -1,0 +1,210 @@
+// The forward pass of a decoder, for all architectures: what a block does follows from the tensors that it has.
+//
+// Tokens are (batch, tokens). With a cache, the keys and values of the tokens before lie in it, and those of these tokens
+// are put behind them: every shape is fixed, and the position is a tensor, so that one program serves all positions.
+
+import { SinterError, arange, attention, concat, geluTanh, layerNorm, matmul, permuteDims, reshape, rmsNorm, rope, scatter, silu, slice, softmax, tanh, take, where, logicalAnd, type Tensor } from '../index.js';
+import type { Config } from './config.js';
+import { anglesOf, turnsAt, type Angles } from './rope.js';
+
+/** A matrix (out, in) as the file has it, and what LoRA adds to it. */
+export type Weight = Tensor | { base: Tensor; down: Tensor; up: Tensor; scale: number };
+
+/** The weights of a model by the names that they have in files. */
+export type Weights = Readonly<Record<string, Weight>>;
+
+/** Keys and values of a layer: (batch, keyHeads, capacity, size) each. */
+export interface LayerCache {
+  keys: Tensor;
+  values: Tensor;
+}
+
+/** x (..., in) times a weight (out, in), transposed: the one place where weights are multiplied with. A weight that is
+ *  held in another form is one more case here. */
+export function linear(x: Tensor, weight: Weight): Tensor {
+  if (!('base' in weight)) return matmul(x, permuteDims(weight, [1, 0])).astype('float32');
+  const added = matmul(matmul(x, permuteDims(weight.down, [1, 0])), permuteDims(weight.up, [1, 0]));
+  return linear(x, weight.base).add(added.mul(weight.scale));
+}
+
+/** A weight that is used whole. */
+const plain = (weight: Weight | undefined): Tensor | undefined => (weight && 'base' in weight ? weight.base : weight);
+
+/** What a block of a model computes with. */
+class Block {
+  constructor(
+    readonly config: Config,
+    readonly weights: Weights,
+    readonly layer: number,
+  ) {}
+
+  get(name: string): Weight | undefined {
+    return this.weights[`blk.${this.layer}.${name}`];
+  }
+
+  has(name: string): boolean {
+    return this.get(`${name}.weight`) !== undefined;
+  }
+
+  /** The product with a weight, and the bias if there is one. */
+  product(name: string, x: Tensor): Tensor {
+    const weight = this.get(`${name}.weight`);
+    if (!weight) throw new SinterError('argument', 'llm', `the file has no tensor blk.${this.layer}.${name}.weight`);
+    const y = linear(x, weight);
+    const bias = plain(this.get(`${name}.bias`));
+    return bias ? y.add(bias) : y;
+  }
+
+  norm(name: string, x: Tensor): Tensor {
+    return normalized(this.config, this.weights, `blk.${this.layer}.${name}`, x);
+  }
+}
+
+/** The norm of the model's kind, with what weight and bias the file has. */
+export function normalized({ norm, eps }: Config, weights: Weights, name: string, x: Tensor): Tensor {
+  const [weight, bias] = [plain(weights[`${name}.weight`]), plain(weights[`${name}.bias`])];
+  const given = { eps, ...(weight && { weight }) };
+  return norm === 'rms' ? rmsNorm(x, given) : layerNorm(x, { ...given, ...(bias && { bias }) });
+}
+
+/* ---- attention ---- */
+
+/** (batch, tokens, heads * size) -> (batch, heads, tokens, size) */
+const split = (x: Tensor, heads: number): Tensor => permuteDims(reshape(x, [x.shape[0]!, x.shape[1]!, heads, -1]), [0, 2, 1, 3]);
+
+/** Part of the last axis. */
+const part = (x: Tensor, from: number, size: number): Tensor =>
+  slice(x, [...x.shape.slice(0, -1).map(() => 0), from], [...x.shape.slice(0, -1), size]);
+
+/** Queries, keys and values, from three products or one. */
+function projected(block: Block, x: Tensor): [q: Tensor, k: Tensor, v: Tensor] {
+  const { heads, keyHeads, headSize, valueSize } = block.config;
+  if (!block.has('attn_qkv')) {
+    return [split(block.product('attn_q', x), heads), split(block.product('attn_k', x), keyHeads), split(block.product('attn_v', x), keyHeads)];
+  }
+  const all = block.product('attn_qkv', x);
+  const [q, k] = [heads * headSize, keyHeads * headSize];
+  return [split(part(all, 0, q), heads), split(part(all, q, k), keyHeads), split(part(all, q + k, keyHeads * valueSize), keyHeads)];
+}
+
+/** The first elements of each head turned by their positions. */
+function turned({ rope: { size, interleaved } }: Config, x: Tensor, angles: { cos: Tensor; sin: Tensor }): Tensor {
+  const whole = x.shape[3]!;
+  if (size === whole) return rope(x, { ...angles, interleaved });
+  return concat([rope(part(x, 0, size), { ...angles, interleaved }), part(x, size, whole - size)], { axis: -1 });
+}
+
+/** The cache with the rows of these tokens at their positions. */
+function appended(cache: Tensor, rows: Tensor, position: Tensor): Tensor {
+  const places = arange(0, rows.shape[2]!, 1, { dtype: 'int32' }).add(position);
+  return scatter(cache, places, rows.astype(cache.dtype), { axis: 2, mode: 'set' });
+}
+
+/** Which of the sources tokens from a position on see: (tokens, sources). */
+function seen(tokens: number, sources: number, position: Tensor, window: number): Tensor {
+  const distance = reshape(arange(0, tokens, 1, { dtype: 'int32' }), [tokens, 1]).add(position).sub(arange(0, sources, 1, { dtype: 'int32' }));
+  const isBefore = distance.greaterEqual(0);
+  return window > 0 ? logicalAnd(isBefore, distance.less(window)) : isBefore;
+}
+
+/** softmax(cap * tanh(scale q k^T / cap)) v, where scores are kept within a cap. */
+function capped(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, cap: number): Tensor {
+  const [batch, heads, tokens, size] = q.shape as [number, number, number, number];
+  const keyHeads = k.shape[1]!;
+  const grouped = reshape(q, [batch, keyHeads, heads / keyHeads, tokens, size]);
+  const [keys, values] = [k, v].map((each) => reshape(each, [batch, keyHeads, 1, ...each.shape.slice(2)])) as [Tensor, Tensor];
+  const scores = tanh(matmul(grouped, permuteDims(keys, [0, 1, 2, 4, 3])).mul(1 / (Math.sqrt(size) * cap))).mul(cap);
+  const mixed = matmul(softmax(where(mask, scores, -Infinity), { axis: -1 }), values);
+  return reshape(mixed, [batch, heads, tokens, -1]);
+}
+
+/** What attention needs besides x. */
+interface Context {
+  position: Tensor;
+  /** Angles of layers that see all, and of those that see a window. */
+  angles: { all: { cos: Tensor; sin: Tensor }; window: { cos: Tensor; sin: Tensor } };
+}
+
+function attended(block: Block, x: Tensor, { position, angles }: Context, cache: LayerCache | null): [Tensor, LayerCache | null] {
+  const { config, layer } = block;
+  const window = config.window(layer);
+  const turns = window > 0 ? angles.window : angles.all;
+  let [q, k, v] = projected(block, x);
+  if (block.has('attn_q_norm')) q = block.norm('attn_q_norm', q);
+  if (block.has('attn_k_norm')) k = block.norm('attn_k_norm', k);
+  [q, k] = [turned(config, q, turns), turned(config, k, turns)];
+  const next = cache && { keys: appended(cache.keys, k, position), values: appended(cache.values, v, position) };
+  const [keys, values] = next ? [next.keys, next.values] : [k, v];
+  const mask = (): Tensor => seen(x.shape[1]!, keys.shape[2]!, position, window);
+  const mixed =
+    config.scoreCap > 0
+      ? capped(q, keys.astype('float32'), values.astype('float32'), mask(), config.scoreCap)
+      : attention(q, keys, values, window > 0 ? { mask: mask() } : { causal: true, past: position });
+  return [block.product('attn_output', reshape(permuteDims(mixed, [0, 2, 1, 3]), [x.shape[0]!, x.shape[1]!, -1])), next];
+}
+
+/* ---- blocks ---- */
+
+/** down(activation(gate) * up), where the gate is a product of its own, the first half of up, or not there. */
+function fed(block: Block, x: Tensor): Tensor {
+  const activate = block.config.activation === 'silu' ? silu : geluTanh;
+  const up = block.product('ffn_up', x);
+  if (block.has('ffn_gate')) return block.product('ffn_down', activate(block.product('ffn_gate', x)).mul(up));
+  const inner = plain(block.get('ffn_down.weight'))?.shape[1] ?? 0;
+  if (up.shape[2] === inner) return block.product('ffn_down', activate(up));
+  return block.product('ffn_down', activate(part(up, 0, inner)).mul(part(up, inner, inner)));
+}
+
+function blockOf(block: Block, x: Tensor, context: Context, cache: LayerCache | null): [Tensor, LayerCache | null] {
+  const normed = block.norm('attn_norm', x);
+  let [mixed, next] = attended(block, normed, context, cache);
+  if (block.has('post_attention_norm')) mixed = block.norm('post_attention_norm', mixed);
+  // Without a norm of its own, the second half works on what the first one does.
+  if (!block.has('ffn_norm')) return [x.add(mixed).add(fed(block, normed)), next];
+  const between = x.add(mixed);
+  let added = fed(block, block.norm('ffn_norm', between));
+  if (block.has('post_ffw_norm')) added = block.norm('post_ffw_norm', added);
+  return [between.add(added), next];
+}
+
+/** Angles of a model, made once. */
+export interface ModelAngles {
+  all: Angles;
+  window: Angles;
+}
+
+/** factors: of the file, one for each pair, or null. */
+export const modelAngles = (config: Config, factors: ArrayLike<number> | null): ModelAngles => ({
+  all: anglesOf(config.rope, false, factors),
+  window: anglesOf(config.rope, true, factors),
+});
+
+/** What the last block makes of tokens (batch, n) from a position on, normed: (batch, n, width); and the caches. */
+export function hidden(
+  config: Config,
+  weights: Weights,
+  angles: ModelAngles,
+  tokens: Tensor,
+  position: Tensor,
+  caches: readonly LayerCache[] | null,
+): [Tensor, LayerCache[]] {
+  const count = tokens.shape[1]!;
+  const turns = { all: turnsAt(angles.all, position, count), window: turnsAt(angles.window, position, count) };
+  let x = take(plain(weights['token_embd.weight'])!, tokens).astype('float32');
+  if (config.embeddingScale !== 1) x = x.mul(config.embeddingScale);
+  const after: LayerCache[] = [];
+  for (let layer = 0; layer < config.layers; layer++) {
+    const [y, next] = blockOf(new Block(config, weights, layer), x, { position, angles: turns }, caches?.[layer] ?? null);
+    if (next) after.push(next);
+    x = y;
+  }
+  return [normalized(config, weights, 'output_norm', x), after];
+}
+
+/** The logits of what hidden made; a model without an output of its own uses its embeddings. */
+export function logitsOf({ logitCap }: Config, weights: Weights, x: Tensor): Tensor {
+  let logits = linear(x, weights['output.weight'] ?? weights['token_embd.weight']!);
+  const bias = plain(weights['output.bias']);
+  if (bias) logits = logits.add(bias);
+  return logitCap > 0 ? tanh(logits.div(logitCap)).mul(logitCap) : logits;
+}

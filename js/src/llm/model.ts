@@ -1,0 +1,224 @@
+// A language model: loaded from a GGUF file, it writes, judges texts and learns.
+
+import { SinterError, internals, jit, tidy, type Jitted, type Tensor, type io } from '../index.js';
+import { stream, write, type GgufMetadata, type KindName } from '../gguf/index.js';
+import { renderChat, type ChatMessage, type ChatTemplate } from './chat.js';
+import { readConfig, type Config } from './config.js';
+import { hidden, logitsOf, modelAngles, type Weights } from './forward.js';
+import { generated, type Generated, type GenerateOptions } from './generate.js';
+import { lora, type Lora, type LoraOptions } from './lora.js';
+import { Session, checkTokens, firstRows, padded, type Parts } from './session.js';
+import { checkTensors, loadWeights, type LoadedWeights, type WeightType } from './weights.js';
+import { tokenizer as makeTokenizer, type Tokenizer } from './tokenizer/tokenizer.js';
+
+const { checkChoice, readOptions } = internals;
+
+export interface LoadOptions extends io.ReadOptions {
+  /**
+   * What matrices are held as: quantised ones are dequantised once, as they arrive. float32 has their numbers exactly,
+   * float16 takes half of the memory. Default 'float32'.
+   */
+  weights?: WeightType;
+  /** What keys and values are kept as. Default 'float32'. */
+  cache?: 'float32' | 'float16';
+  /** Most tokens of a text. Default: as many as the model was trained with. */
+  context?: number;
+}
+
+export interface ChatOptions extends GenerateOptions {
+  /** What renders the file's template: the class Template of @huggingface/jinja; or a function of { messages, ... } of your own. */
+  template: ChatTemplate;
+}
+
+export interface EmbedOptions {
+  /** What the text's vector is made of the tokens': their mean, the first, or the last one. Default: as the file says, or 'mean'. */
+  pooling?: 'mean' | 'first' | 'last';
+  /** Whether the vector gets the length 1. Default true. */
+  normalize?: boolean;
+}
+
+export interface SaveModelOptions {
+  /** The kind of a tensor; kind: that of the file. Default: that of the file. */
+  kind?: (name: string, kind: KindName) => KindName;
+}
+
+/** What a model is made of, for those who want to know. */
+export type ModelInfo = Pick<Config, 'architecture' | 'layers' | 'width' | 'heads' | 'keyHeads' | 'headSize'> & {
+  /** Most tokens of a text. */
+  context: number;
+  /** How many numbers the weights are. */
+  parameters: number;
+};
+
+export interface Model {
+  readonly info: ModelInfo;
+  readonly metadata: GgufMetadata;
+  readonly tokenizer: Tokenizer;
+  /**
+   * Goes on with a text, or tokens, piece by piece: for await (const piece of model.generate('Once')). What the cache has
+   * of the text before is not read again. One text at a time.
+   */
+  generate(prompt: string | ArrayLike<number>, options?: GenerateOptions): AsyncGenerator<string, Generated>;
+  /** Answers the last of the messages, as generate does. */
+  chat(messages: readonly ChatMessage[], options: ChatOptions): AsyncGenerator<string, Generated>;
+  /** Logits (n, tokens) of what may follow each of n tokens. */
+  logits(tokens: string | ArrayLike<number>): Tensor;
+  /** A vector (width) of a text. */
+  embed(text: string | ArrayLike<number>, options?: EmbedOptions): Tensor;
+  /** Small matrices beside weights, to be trained. */
+  lora(options?: LoraOptions): Lora;
+  /** The model as a GGUF file, each weight in the kind that its file had: quantised ones are quantised anew. */
+  save(options?: SaveModelOptions): Uint8Array<ArrayBuffer>;
+  /** Programs compiled so far for writing: one per size of the cache, and of a chunk of the prompt. */
+  readonly cacheSize: number;
+  /** Gives all memory back. */
+  dispose(): void;
+}
+
+const LOAD: internals.OptionSchema<LoadOptions> = { onProgress: 'function', weights: 'any', cache: 'any', context: 'integer' };
+const EMBED: internals.OptionSchema<EmbedOptions> = { pooling: 'any', normalize: 'boolean' };
+const SAVE: internals.OptionSchema<SaveModelOptions> = { kind: 'function' };
+
+/**
+ * A model from a GGUF file: a Response, a Blob, bytes, or in Node a path. Of the file no more is in memory at a time than
+ * one tensor, besides what becomes of it. Call init before.
+ */
+export async function load(source: io.ByteSource, options?: LoadOptions): Promise<Model> {
+  const op = 'llm.load';
+  const { onProgress, weights = 'float32', cache = 'float32', context } = readOptions(op, options, LOAD);
+  checkChoice(op, 'weights', weights, ['float32', 'float16', 'bfloat16']);
+  checkChoice(op, 'cache', cache, ['float32', 'float16']);
+  const file = await stream(source, onProgress && { onProgress });
+  try {
+    const config = readConfig(op, file.metadata);
+    if (context !== undefined) internals.checkInteger(op, 'context', context, 1);
+    checkTensors(op, config, file);
+    const tokens = makeTokenizer(file.metadata);
+    const loaded = await loadWeights(op, file, weights);
+    const most = context ?? config.context;
+    const angles = modelAngles(config, factorsOf(config, loaded.weights, most));
+    return new LoadedModel({ config, weights: loaded.weights, angles, cacheType: cache, context: most }, loaded, file, tokens);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Factors of frequencies that the file has as a tensor: for all contexts, or for short and long ones. */
+function factorsOf({ rope }: Config, weights: Record<string, Tensor>, context: number): ArrayLike<number> | null {
+  const which = context > rope.originalContext ? 'long' : 'short';
+  const t = weights['rope_freqs.weight'] ?? weights[`rope_factors_${which}.weight`];
+  return t ? t.dataSync() : null;
+}
+
+class LoadedModel implements Model {
+  readonly info: ModelInfo;
+  readonly metadata: GgufMetadata;
+  readonly tokenizer: Tokenizer;
+  readonly #parts: Parts & { weights: Record<string, Tensor> };
+  readonly #loaded: LoadedWeights;
+  readonly #types: Record<string, never>;
+  readonly #session: Session;
+  readonly #all: Jitted<[Weights, Tensor], Tensor>;
+  readonly #states: Jitted<[Weights, Tensor], Tensor>;
+  /** Whether a text is being written. */
+  #isBusy = false;
+  #isDisposed = false;
+
+  constructor(parts: Parts & { weights: Record<string, Tensor> }, loaded: LoadedWeights, file: { metadata: GgufMetadata; types: object }, tokens: Tokenizer) {
+    const { config, angles } = parts;
+    const { architecture, layers, width, heads, keyHeads, headSize } = config;
+    const parameters = Object.values(parts.weights).reduce((sum, t) => sum + t.size, 0);
+    this.info = { architecture, layers, width, heads, keyHeads, headSize, context: parts.context, parameters };
+    this.metadata = file.metadata;
+    this.tokenizer = tokens;
+    this.#types = file.types as Record<string, never>;
+    this.#parts = parts;
+    this.#loaded = loaded;
+    this.#session = new Session(parts);
+    const states = (weights: Weights, list: Tensor): Tensor => hidden(config, weights, angles, list, internals.asTensor(0, 'llm').astype('int32'), null)[0];
+    this.#states = jit(states);
+    this.#all = jit((weights: Weights, list: Tensor) => logitsOf(config, weights, states(weights, list)));
+  }
+
+  get cacheSize(): number {
+    return this.#session.cacheSize;
+  }
+
+  #use(op: string): void {
+    if (this.#isDisposed) throw new SinterError('disposed', op, 'the model was disposed');
+  }
+
+  #tokensOf(op: string, given: string | ArrayLike<number>): Int32Array<ArrayBuffer> {
+    this.#use(op);
+    const tokens = typeof given === 'string' ? this.tokenizer.encode(given) : given;
+    return checkTokens(op, tokens, this.#parts.weights['token_embd.weight']!.shape[0]!, this.#parts.context);
+  }
+
+  async *generate(prompt: string | ArrayLike<number>, options?: GenerateOptions): AsyncGenerator<string, Generated> {
+    return yield* this.#generate('llm.generate', this.#tokensOf('llm.generate', prompt), options ?? {});
+  }
+
+  async *#generate(op: string, tokens: Int32Array, options: GenerateOptions): AsyncGenerator<string, Generated> {
+    if (this.#isBusy) throw new SinterError('argument', op, 'another text is being written', { hint: 'end its loop first' });
+    this.#isBusy = true;
+    try {
+      return yield* generated(op, this.#session, this.tokenizer, this.#parts.context, tokens, options);
+    } finally {
+      this.#isBusy = false;
+      if (this.#isDisposed) this.#session.dispose();
+    }
+  }
+
+  async *chat(messages: readonly ChatMessage[], options: ChatOptions): AsyncGenerator<string, Generated> {
+    const op = 'llm.chat';
+    const { template, ...rest } = options ?? {};
+    const { begin, ends } = this.tokenizer;
+    const textOf = (token: number | undefined): string => (token === undefined ? '' : this.tokenizer.textOf(token));
+    const context = { messages, add_generation_prompt: true, bos_token: textOf(begin), eos_token: textOf([...ends][0]) };
+    const text = renderChat(op, template, this.metadata['tokenizer.chat_template'], context);
+    // Many templates write the token that begins a text themselves.
+    const isBegun = context.bos_token !== '' && text.startsWith(context.bos_token);
+    const tokens = this.tokenizer.encode(text, isBegun ? { begin: false } : {});
+    return yield* this.#generate(op, this.#tokensOf(op, tokens), rest);
+  }
+
+  logits(given: string | ArrayLike<number>): Tensor {
+    const tokens = this.#tokensOf('llm.logits', given);
+    return tidy(() => firstRows(this.#all(this.#parts.weights, padded(tokens)), tokens.length));
+  }
+
+  embed(given: string | ArrayLike<number>, options?: EmbedOptions): Tensor {
+    const op = 'llm.embed';
+    const { pooling = this.#parts.config.pooling, normalize = true } = readOptions(op, options, EMBED);
+    checkChoice(op, 'pooling', pooling, ['mean', 'first', 'last']);
+    const tokens = this.#tokensOf(op, given);
+    return tidy(() => {
+      const rows = firstRows(this.#states(this.#parts.weights, padded(tokens)), tokens.length);
+      const vector = pooling === 'mean' ? rows.mean({ axis: 0 }) : rows.take(pooling === 'first' ? 0 : tokens.length - 1);
+      return normalize ? vector.div(vector.square().sum().sqrt().maximum(1e-12)) : vector;
+    });
+  }
+
+  lora(options?: LoraOptions): Lora {
+    this.#use('llm.lora');
+    const { config, angles, weights } = this.#parts;
+    return lora({ config, angles, weights, changed: () => this.#session.reset() }, options);
+  }
+
+  save(options?: SaveModelOptions): Uint8Array<ArrayBuffer> {
+    const op = 'llm.save';
+    this.#use(op);
+    const { kind = (_: string, own: KindName) => own } = readOptions(op, options, SAVE);
+    const tensors = Object.entries(this.#parts.weights).map(([name, tensor]) => [name, { tensor, kind: kind(name, this.#loaded.kinds[name]!) }] as const);
+    return write({ metadata: this.metadata, types: this.#types, tensors: Object.fromEntries(tensors) });
+  }
+
+  dispose(): void {
+    if (this.#isDisposed) return;
+    this.#isDisposed = true;
+    if (!this.#isBusy) this.#session.dispose();
+    this.#all.dispose();
+    this.#states.dispose();
+    for (const t of Object.values(this.#parts.weights)) t.dispose();
+  }
+}

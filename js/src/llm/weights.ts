@@ -1,0 +1,84 @@
+// The weights of a model from its file: checked by the header before any data are read, and dequantised as they arrive.
+
+import { SinterError, UnsupportedError, internals, type Tensor } from '../index.js';
+import type { GgufHeader, GgufStream, GgufTensor, KindName } from '../gguf/index.js';
+import type { Config } from './config.js';
+
+const { damaged, shown } = internals;
+
+/** What weights are held as. */
+export type WeightType = 'float32' | 'float16' | 'bfloat16';
+
+/** The tensors that forward.ts computes with: each is there in some architectures. */
+const OWN = /^(token_embd|output|output_norm|rope_freqs|rope_factors_(long|short))\.(weight|bias)$/;
+const OF_BLOCK =
+  /^blk\.\d+\.(attn_(norm|q|k|v|qkv|output|q_norm|k_norm)|post_attention_norm|ffn_(norm|gate|up|down)|post_ffw_norm)\.(weight|bias)$/;
+
+/** The shapes that matrices have to have. */
+function shapesOf({ layers, width, heads, keyHeads, headSize, valueSize }: Config, tensors: ReadonlyMap<string, GgufTensor>): [string, (number | null)[]][] {
+  const wanted: [string, (number | null)[]][] = [['token_embd.weight', [null, width]], ['output_norm.weight', [width]]];
+  if (tensors.has('output.weight')) wanted.push(['output.weight', [null, width]]);
+  for (let layer = 0; layer < layers; layer++) {
+    const add = (name: string, shape: (number | null)[]): unknown => wanted.push([`blk.${layer}.${name}.weight`, shape]);
+    const [q, k, v] = [heads * headSize, keyHeads * headSize, keyHeads * valueSize];
+    add('attn_norm', [width]);
+    if (tensors.has(`blk.${layer}.attn_qkv.weight`)) add('attn_qkv', [q + k + v, width]);
+    else {
+      add('attn_q', [q, width]);
+      add('attn_k', [k, width]);
+      add('attn_v', [v, width]);
+    }
+    add('attn_output', [width, heads * valueSize]);
+    add('ffn_up', [null, width]);
+    add('ffn_down', [width, null]);
+  }
+  return wanted;
+}
+
+/** Refuses a file that lacks tensors, has them in other shapes, or has some that nothing here computes with. */
+export function checkTensors(op: string, config: Config, { tensors }: GgufHeader): void {
+  const byName = new Map(tensors.map((each) => [each.name, each]));
+  // Blocks are counted before a list of them is made.
+  if (config.layers > tensors.length) throw damaged(op, `${config.layers} layers, and ${tensors.length} tensors`);
+  for (const [name, shape] of shapesOf(config, byName)) {
+    const found = byName.get(name);
+    if (!found) throw damaged(op, `the file has no tensor ${name}`);
+    const fits = found.shape.length === shape.length && shape.every((size, i) => size === null || size === found.shape[i]);
+    if (!fits) throw damaged(op, `${name} is (${found.shape.join(', ')}), expected (${shape.map((size) => size ?? 'any').join(', ')})`);
+  }
+  const unknown = tensors.filter(({ name }) => !OWN.test(name) && !OF_BLOCK.test(name)).map(({ name }) => name);
+  if (unknown.length > 0)
+    throw new UnsupportedError(op, `tensors that are not computed with: ${unknown.slice(0, 5).map(shown).join(', ')}${unknown.length > 5 ? `, and ${unknown.length - 5} more` : ''}`);
+}
+
+/** Loaded weights, and the kinds that the file has them in. */
+export interface LoadedWeights {
+  weights: Record<string, Tensor>;
+  kinds: Record<string, KindName>;
+}
+
+/** Matrices become of the type; vectors, which are small, stay float32. */
+const held = (t: Tensor, { shape }: GgufTensor, type: WeightType): Tensor => {
+  const wanted = shape.length > 1 ? type : 'float32';
+  if (t.dtype === wanted) return t;
+  const cast = t.astype(wanted);
+  internals.evaluate([cast]);
+  t.dispose();
+  return cast;
+};
+
+/** Reads the data of a file, each tensor straight to where it stays. */
+export async function loadWeights(op: string, file: GgufStream, type: WeightType): Promise<LoadedWeights> {
+  const weights: Record<string, Tensor> = {};
+  const kinds: Record<string, KindName> = {};
+  try {
+    for await (const { info, tensor } of file.data()) {
+      weights[info.name] = held(tensor(), info, type);
+      kinds[info.name] = info.kind;
+    }
+    return { weights, kinds };
+  } catch (error) {
+    for (const t of Object.values(weights)) t.dispose();
+    throw error instanceof SinterError ? error : new SinterError('storage', op, String(error), { cause: error });
+  }
+}

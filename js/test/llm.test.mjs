@@ -1,0 +1,363 @@
+// Language models from GGUF files, judged by a forward pass in plain JavaScript in float64 (llmcases.mjs).
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { before, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { Template } from '@huggingface/jinja';
+import * as sn from '../dist/index.js';
+import * as gguf from '../dist/gguf.js';
+import * as llm from '../dist/llm.js';
+import { MODELS, fileOf, makeModel, plainLogits } from './llmcases.mjs';
+import { assertClose, assertRejects, assertThrows } from './support.mjs';
+
+before(() => sn.init());
+
+const TOKENS = [5, 300, 17, 17, 42, 256, 99, 3, 120, 7, 61];
+
+/** The largest difference, over what is typical of the expected. */
+const worst = (actual, expected) => {
+  const flat = expected.flat();
+  const scale = Math.sqrt(flat.reduce((sum, x) => sum + x * x, 0) / flat.length);
+  return Math.max(...flat.map((x, i) => Math.abs(actual[i] - x))) / scale;
+};
+
+for (const [name, given] of Object.entries(MODELS)) {
+  test(`logits of all tokens: ${name}`, async () => {
+    const made = makeModel(given);
+    const model = await llm.load(fileOf(made));
+    const logits = model.logits(TOKENS);
+    assert.deepEqual(logits.shape, [TOKENS.length, made.facts.vocab]);
+    const error = worst(await logits.data(), plainLogits(made, TOKENS));
+    assert.ok(error < 2e-5, `${error}`);
+    logits.dispose();
+    model.dispose();
+  });
+}
+
+/* ---- writing ---- */
+
+const argmax = (list) => list.indexOf(Math.max(...list));
+
+/** What follows tokens by the best logits, with the plain pass. */
+const plainGreedy = (made, tokens, count) => {
+  const list = [...tokens];
+  for (let i = 0; i < count; i++) list.push(argmax(plainLogits(made, list).at(-1)));
+  return list.slice(tokens.length);
+};
+
+/** All of a generator: its text, and what it returned. */
+const collect = async (generator) => {
+  let text = '';
+  for (;;) {
+    const { value, done } = await generator.next();
+    if (done) return { text, ...value };
+    text += value;
+  }
+};
+
+const longTokens = (count) => Array.from({ length: count }, (_, i) => (i * 37 + 11) % 400);
+const loaded = async (name, options, kind) => {
+  const made = makeModel(MODELS[name]);
+  return { made, model: await llm.load(fileOf(made, kind), options) };
+};
+
+for (const name of ['llama', 'gemma2', 'phi2']) {
+  test(`the best tokens after prompts in chunks, and across the growth of the cache: ${name}`, async () => {
+    const { made, model } = await loaded(name);
+    for (const count of [1, 7, 65, 251]) {
+      const prompt = longTokens(count);
+      const { tokens, reason, text } = await collect(model.generate(prompt, { temperature: 0, maxTokens: 8 }));
+      const expected = plainGreedy(made, prompt, 8);
+      const end = expected.findIndex((token) => model.tokenizer.ends.has(token));
+      assert.deepEqual(tokens, end < 0 ? expected : expected.slice(0, end), `${count} tokens`);
+      assert.equal(reason, end < 0 ? 'length' : 'end');
+      assert.equal(text, model.tokenizer.decode(tokens));
+    }
+    model.dispose();
+  });
+}
+
+test('a token costs no program of its own, and what was read before is not read again', async () => {
+  const { model } = await loaded('llama');
+  const all = { temperature: 0, maxTokens: 100 };
+  const first = await collect(model.generate(longTokens(20), all));
+  const { cacheSize } = model;
+  assert.ok(cacheSize <= 2, `${cacheSize} programs`);
+  // The prompt grows by what was written, and by three tokens more.
+  const more = [...longTokens(20), ...first.tokens, 1, 2, 3];
+  const again = await collect(model.generate(more, all));
+  assert.ok(model.cacheSize <= cacheSize + 1);
+  model.dispose();
+  const { model: fresh } = await loaded('llama');
+  assert.deepEqual((await collect(fresh.generate(more, all))).tokens, again.tokens);
+  fresh.dispose();
+});
+
+test('bytes in use stay the same while it writes, and go back to where they were', async () => {
+  const before = sn.memory();
+  const { model } = await loaded('llama', { cache: 'float16' });
+  const sizes = [];
+  const generator = model.generate(longTokens(5), { temperature: 1, seed: 3, maxTokens: 60 });
+  for await (const _ of generator) sizes.push(sn.memory().bytesInUse);
+  assert.ok(sizes.length > 20);
+  assert.equal(new Set(sizes.slice(4)).size, 1, `${[...new Set(sizes)]}`);
+  model.dispose();
+  assert.deepEqual([sn.memory().tensors, sn.memory().tensorBytes], [before.tensors, before.tensorBytes]);
+});
+
+test('chance: seeds, temperature, topK, topP, minP', async () => {
+  const { made, model } = await loaded('llama');
+  const write = (options) => collect(model.generate(TOKENS, { maxTokens: 12, ...options })).then(({ tokens }) => tokens);
+  const greedy = plainGreedy(made, TOKENS, 12);
+  assert.deepEqual(await write({ topK: 1 }), greedy);
+  assert.deepEqual(await write({ topP: 0, topK: 0 }), greedy);
+  assert.deepEqual(await write({ minP: 1, topP: 1 }), greedy);
+  assert.deepEqual(await write({ temperature: 0.001 }), greedy);
+  assert.deepEqual(await write({ seed: 4, temperature: 2 }), await write({ seed: 4, temperature: 2 }));
+  assert.notDeepEqual(await write({ seed: 4, temperature: 2 }), await write({ seed: 5, temperature: 2 }));
+  // Frequencies of one token are its probabilities.
+  const logits = plainLogits(made, TOKENS).at(-1);
+  const best = logits.map((logit, token) => ({ logit, token })).sort((a, b) => b.logit - a.logit).slice(0, 4);
+  const weights = best.map(({ logit }) => Math.exp((logit - best[0].logit) / 1.5));
+  const sum = weights.reduce((a, b) => a + b, 0);
+  const counts = new Map();
+  for (let seed = 0; seed < 1500; seed++) {
+    const { tokens: [token] } = await collect(model.generate(TOKENS, { seed, topK: 4, topP: 1, minP: 0, temperature: 1.5, maxTokens: 1 }));
+    counts.set(token, (counts.get(token) ?? 0) + 1);
+  }
+  best.forEach(({ token }, i) => {
+    const expected = weights[i] / sum;
+    assert.ok(Math.abs((counts.get(token) ?? 0) / 1500 - expected) < 4 * Math.sqrt((expected * (1 - expected)) / 1500) + 0.001, `token ${i}: ${counts.get(token)} of 1500, expected ${expected}`);
+  });
+  assert.equal([...counts.values()].reduce((a, b) => a + b), 1500);
+  model.dispose();
+});
+
+test('stop, maxTokens, a full context, a signal', async () => {
+  const { model } = await loaded('llama', { context: 32 });
+  const options = { temperature: 0, maxTokens: 10 };
+  const { text, tokens } = await collect(model.generate(TOKENS, options));
+  const stop = text.slice(3, 6);
+  const stopped = await collect(model.generate(TOKENS, { ...options, stop: ['not in the text', stop] }));
+  assert.deepEqual([stopped.text, stopped.reason], [text.slice(0, text.indexOf(stop)), 'stop']);
+  // What may become a text of stop, and does not, is given out at the end.
+  const held = await collect(model.generate(TOKENS, { ...options, stop: `${text.slice(-3)}x` }));
+  assert.deepEqual([held.text, held.reason], [text, 'length']);
+  assert.deepEqual(await collect(model.generate(TOKENS, { ...options, maxTokens: 0 })), { text: '', reason: 'length', tokens: [] });
+  const full = await collect(model.generate(TOKENS, { ...options, maxTokens: 100 }));
+  assert.ok(full.reason === 'context' ? full.tokens.length === 32 - TOKENS.length + 1 : full.reason === 'end', full.reason);
+  const controller = new AbortController();
+  const generator = model.generate(TOKENS, { ...options, signal: controller.signal });
+  await generator.next();
+  controller.abort();
+  const { done, value } = await generator.next();
+  assert.deepEqual([done, value.reason, value.tokens], [true, 'signal', tokens.slice(0, value.tokens.length)]);
+  // A loop that is left early lets the next one begin.
+  for await (const _ of model.generate(TOKENS, options)) break;
+  assert.equal((await collect(model.generate(TOKENS, options))).text, text);
+  model.dispose();
+});
+
+test('one text at a time; a model that was disposed', async () => {
+  const { model } = await loaded('llama');
+  const generator = model.generate(TOKENS);
+  await generator.next();
+  await assertRejects(model.generate(TOKENS).next(), sn.SinterError, { message: /another text is being written/ });
+  await generator.return();
+  model.dispose();
+  model.dispose();
+  await assertRejects(model.generate(TOKENS).next(), sn.SinterError, { code: 'disposed' });
+  assertThrows(() => model.logits(TOKENS), sn.SinterError, { code: 'disposed' });
+});
+
+/* ---- loading ---- */
+
+test('from bytes, a Blob, a Response and a path: as it arrives, with progress', async () => {
+  const made = makeModel(MODELS.qwen2);
+  const bytes = fileOf(made, 'Q8_0');
+  const folder = mkdtempSync(join(tmpdir(), 'sinter-llm-'));
+  const path = join(folder, 'model.gguf');
+  writeFileSync(path, bytes);
+  /** A download in pieces of odd sizes. */
+  const inPieces = () => new Response(new ReadableStream({
+    start(controller) {
+      for (let at = 0, size = 1; at < bytes.length; at += size, size = (size * 7 + 3) % 5000 + 1) controller.enqueue(bytes.slice(at, at + size));
+      controller.close();
+    },
+  }));
+  const results = [];
+  for (const source of [bytes, bytes.buffer, new Blob([bytes]), new Response(bytes, { headers: { 'content-length': `${bytes.length}` } }), inPieces(), path, pathToFileURL(path)]) {
+    const seen = [];
+    const model = await llm.load(source, { onProgress: (progress) => seen.push(progress) });
+    assert.equal(seen.at(-1).loaded, bytes.length);
+    assert.ok(seen.at(-1).total === bytes.length || seen.at(-1).total === null);
+    results.push(model.logits(TOKENS).dataSync());
+    model.dispose();
+  }
+  for (const each of results) assert.deepEqual(each, results[0]);
+  rmSync(folder, { recursive: true });
+});
+
+test('weights in 16 bits, and quantised ones: the logits of the numbers that the file has', async () => {
+  const made = makeModel({ ...MODELS.llama, width: 256, inner: 256, headSize: 64 });
+  for (const [kind, weights] of [['float16', 'float16'], ['bfloat16', 'bfloat16'], ['Q8_0', 'float32'], ['Q8_0', 'float16'], ['Q6_K', 'float32'], ['Q4_0', 'bfloat16']]) {
+    const bytes = fileOf(made, kind);
+    const file = gguf.read(bytes);
+    /** As the weights are held: rounded from what the file has. */
+    const valuesOf = (name, shape) => sn.tidy(() => {
+      const t = file.tensor(name).astype('float32');
+      return (shape.length > 1 ? t.astype(weights) : t).dataSync();
+    });
+    const tensors = Object.fromEntries(Object.entries(made.tensors).map(([name, { shape }]) => [name, { shape, values: valuesOf(name, shape) }]));
+    const model = await llm.load(bytes, { weights });
+    const error = worst(await model.logits(TOKENS).data(), plainLogits({ ...made, tensors }, TOKENS));
+    assert.ok(error < 2e-5, `${kind} as ${weights}: ${error}`);
+    model.dispose();
+  }
+});
+
+test('files that are refused leave nothing behind', async () => {
+  const before = sn.memory();
+  const made = makeModel(MODELS.llama);
+  const changed = (metadata, tensors = {}) => fileOf({ ...made, metadata: { ...made.metadata, ...metadata }, tensors: { ...made.tensors, ...tensors } });
+  const refused = (bytes, message, type = sn.SinterError) => assertRejects(llm.load(bytes), type, { message });
+  await refused(changed({ 'general.architecture': 'mamba' }), /the architecture "mamba" \(there are llama, /, sn.UnsupportedError);
+  await refused(changed({ 'llama.expert_count': 8 }), /mixtures of experts/, sn.UnsupportedError);
+  await refused(changed({ 'llama.block_count': 2 ** 31 - 1 }), /2147483647 layers, and \d+ tensors/);
+  await refused(changed({ 'llama.block_count': 3 }), /no tensor blk.2.attn_norm.weight/);
+  await refused(changed({ 'llama.embedding_length': 'x' }), /embedding_length is "x"/);
+  await refused(changed({ 'llama.attention.head_count_kv': 3 }), /4 heads do not share 3/);
+  await refused(changed({ 'llama.attention.head_count_kv': Int32Array.of(2, 4) }), /differs from layer to layer/, sn.UnsupportedError);
+  await refused(changed({ 'llama.rope.dimension_count': 7 }), /dimension_count is 7/);
+  await refused(changed({ 'llama.rope.scaling.type': 'other' }), /rope.scaling.type "other"/, sn.UnsupportedError);
+  await refused(changed({ 'llama.attention.layer_norm_rms_epsilon': -1 }), /epsilon is -1/);
+  await refused(changed({}, { 'blk.0.attn_q.weight': { shape: [3, 32], values: new Float32Array(96) } }), /attn_q.weight is \(3, 32\), expected \(32, 32\)/);
+  await refused(changed({}, { 'blk.0.attn_sinks.weight': { shape: [3], values: new Float32Array(3) } }), /not computed with: "blk.0.attn_sinks.weight"/, sn.UnsupportedError);
+  await refused(changed({ 'tokenizer.ggml.model': 'bert' }), /a tokenizer of the model "bert"/, sn.UnsupportedError);
+  const whole = fileOf(made);
+  for (const end of [0, 20, 1000, 70_000, whole.length - 40]) await refused(whole.subarray(0, end), /damaged/);
+  for (const end of [1000, whole.length - 40]) await refused(new Blob([whole.subarray(0, end)]), /damaged/);
+  await refused(new Response('no', { status: 404 }), /the server answered 404/);
+  await refused('no/such/file.gguf', /ENOENT/);
+  await refused(3, /expected a Response, a Blob, bytes or a path, not 3/);
+  await assertRejects(llm.load(whole, { weights: 'int8' }), sn.SinterError, { message: /no weights "int8"/ });
+  await assertRejects(llm.load(whole, { contxt: 3 }), sn.SinterError, { message: /did you mean 'context'/ });
+  assert.deepEqual([sn.memory().tensors, sn.memory().tensorBytes], [before.tensors, before.tensorBytes]);
+});
+
+test('arguments that are none', async () => {
+  const { model } = await loaded('llama');
+  const refused = (prompt, options, message) => assertRejects(model.generate(prompt, options).next(), sn.SinterError, { message });
+  await refused(3, {}, /expected a text or tokens, not 3/);
+  await refused([1, 1e9], {}, /token 1 is 1000000000, there are 0 to/);
+  await refused([1.5], {}, /token 0 is 1.5/);
+  await refused([], {}, /there are no tokens/);
+  await refused(longTokens(513), {}, /513 tokens, and the context has 512/);
+  await refused(TOKENS, { temperature: -1 }, /temperature is -1, expected 0 or more/);
+  await refused(TOKENS, { topP: 2 }, /topP is 2, expected 0 to 1/);
+  await refused(TOKENS, { topK: -1 }, /topK is -1/);
+  await refused(TOKENS, { maxTokens: -1 }, /maxTokens is -1/);
+  await refused(TOKENS, { stop: [''] }, /stop is .*expected texts/);
+  await refused(TOKENS, { max_tokens: 3 }, /no option 'max_tokens'/);
+  assertThrows(() => model.embed(TOKENS, { pooling: 'max' }), sn.SinterError, { message: /no pooling "max"/ });
+  // Nothing is stuck after it.
+  assert.equal((await collect(model.generate(TOKENS, { maxTokens: 1 }))).reason, 'length');
+  model.dispose();
+});
+
+/* ---- embeddings, chats ---- */
+
+test('embeddings: pooled and of length 1, whatever fills up the tokens', async () => {
+  const { model } = await loaded('llama');
+  const [a, b] = [model.embed(TOKENS), model.embed([...TOKENS])];
+  assert.deepEqual(a.shape, [32]);
+  assertClose(a.square().sum().item(), 1, 1e-5);
+  assert.deepEqual(a.toArray(), b.toArray());
+  const last = model.embed(TOKENS, { pooling: 'last', normalize: false });
+  const first = model.embed(TOKENS, { pooling: 'first', normalize: false });
+  assertClose(first, model.embed(TOKENS.slice(0, 1), { normalize: false }).toArray(), 1e-5);
+  // The last one alone makes the logits.
+  const output = sn.tensor(makeModel(MODELS.llama).tensors['output.weight'].values).reshape([-1, 32]);
+  assertClose(sn.matmul(output, last), model.logits(TOKENS).take(TOKENS.length - 1).toArray(), 1e-4);
+  model.dispose();
+});
+
+const TEMPLATE = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
+
+test('chats: by the template of the file, with @huggingface/jinja or a function', async () => {
+  const made = makeModel(MODELS.qwen2);
+  const model = await llm.load(fileOf({ ...made, metadata: { ...made.metadata, 'tokenizer.chat_template': TEMPLATE } }));
+  const messages = [{ role: 'system', content: 'Be brief.' }, { role: 'user', content: 'the dog?' }];
+  const text = '<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nthe dog?<|im_end|>\n<|im_start|>assistant\n';
+  const options = { temperature: 0, maxTokens: 6 };
+  const expected = await collect(model.generate(text, options));
+  assert.deepEqual(await collect(model.chat(messages, { ...options, template: Template })), expected);
+  let context;
+  const template = (given) => {
+    context = given;
+    return text;
+  };
+  assert.deepEqual(await collect(model.chat(messages, { ...options, template })), expected);
+  assert.deepEqual(context, { messages, add_generation_prompt: true, bos_token: '<|begin|>', eos_token: '<|im_end|>' });
+  const refused = (list, more, message) => assertRejects(model.chat(list, more).next(), sn.SinterError, { message });
+  await refused(messages, {}, /needs the option template \(import \{ Template \}/);
+  await refused('hi', { template }, /messages is "hi"/);
+  await refused([{ role: 'user' }], { template }, /expected \[\{ role, content \}\]/);
+  await refused(messages, { template: () => 3 }, /the template made 3/);
+  model.dispose();
+  const { model: bare } = await loaded('llama');
+  await assertRejects(bare.chat(messages, { template: Template }).next(), sn.SinterError, { message: /no tokenizer.chat_template/ });
+  bare.dispose();
+});
+
+/* ---- LoRA ---- */
+
+test('LoRA learns a sequence beside quantised weights, merges, and goes into a file', async () => {
+  const { model } = await loaded('llama', {}, 'Q8_0');
+  const tokens = sn.tensor([[5, 9, 200, 31, 77, 5, 9, 200, 31, 77, 5, 9, 200, 31, 77]], { dtype: 'int32' });
+  const lora = model.lora({ rank: 8, targets: ['attn_q', 'attn_v', 'ffn_down'] });
+  assert.equal(Object.keys(lora.params).length, 6);
+  // At first nothing changes.
+  const row = await tokens.data();
+  assertClose(lora.apply(lora.params, tokens).reshape([15, -1]), model.logits(row).toArray(), 1e-4);
+  const loss = (params, list) => {
+    const logits = lora.apply(params, list.slice([0, 0], [1, 14]));
+    return sn.softmaxCrossEntropy(logits.reshape([14, -1]), list.slice([0, 1], [1, 14]).reshape([-1])).mean();
+  };
+  const step = sn.trainStep(loss, sn.optim.adam({ lr: 0.03 }));
+  let state = step.init(lora.params);
+  const losses = [];
+  for (let i = 0; i < 100; i++) {
+    const result = step(state, tokens);
+    state = result.state;
+    losses.push(result.loss.item());
+  }
+  assert.ok(losses[0] > 5 && losses.at(-1) < 1, `${losses[0]} to ${losses.at(-1)}`);
+  const learnt = lora.apply(step.params(state), tokens).reshape([15, -1]);
+  const expected = learnt.toArray();
+  lora.merge(step.params(state));
+  assertClose(model.logits(row), expected, 1e-3);
+  const { tokens: written } = await collect(model.generate([5, 9, 200], { temperature: 0, maxTokens: 4 }));
+  assert.deepEqual(written, [31, 77, 5, 9]);
+  // In float32 the file has the same numbers.
+  const again = await llm.load(model.save({ kind: () => 'float32' }));
+  assertClose(again.logits(row), model.logits(row).toArray(), 1e-6);
+  const quantised = await llm.load(model.save());
+  assert.deepEqual((await collect(quantised.generate([5, 9, 200], { temperature: 0, maxTokens: 4 }))).tokens, [31, 77, 5, 9]);
+  for (const each of [model, again, quantised]) each.dispose();
+});
+
+test('LoRA: arguments that are none', async () => {
+  const { model } = await loaded('phi3');
+  const refused = (options, message, type = sn.SinterError) => assertThrows(() => model.lora(options), type, { message });
+  refused({ rank: 0 }, /rank is 0/);
+  refused({ targets: 'attn_q' }, /expected names in an array/);
+  refused({ targets: ['wq'] }, /no target "wq" \(there are attn_q,/);
+  refused({ targets: ['ffn_gate'] }, /the model has no ffn_gate/, sn.UnsupportedError);
+  const lora = model.lora({ targets: ['attn_qkv'] });
+  assertThrows(() => lora.apply({}, [[1]]), sn.SinterError, { message: /the parameters have no blk.0.attn_qkv.weight/ });
+  assertThrows(() => lora.apply(lora.params, [1]), sn.SinterError, { message: /needs tokens \(batch, n\)/ });
+  model.dispose();
+});
