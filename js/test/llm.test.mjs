@@ -10,7 +10,7 @@ import * as sn from '../dist/index.js';
 import * as gguf from '../dist/gguf.js';
 import * as llm from '../dist/llm.js';
 import { MODELS, fileOf, makeModel, plainLogits } from './llmcases.mjs';
-import { assertClose, assertRejects, assertThrows } from './support.mjs';
+import { assertClose, assertRejects, assertThrows, collectGarbage } from './support.mjs';
 
 before(() => sn.init());
 
@@ -57,6 +57,13 @@ const collect = async (generator) => {
   }
 };
 
+/** What is in memory when nothing is left to collect. */
+const inMemory = async () => {
+  await collectGarbage();
+  const { tensors, tensorBytes } = sn.memory();
+  return { tensors, tensorBytes };
+};
+
 const longTokens = (count) => Array.from({ length: count }, (_, i) => (i * 37 + 11) % 400);
 const loaded = async (name, options, kind) => {
   const made = makeModel(MODELS[name]);
@@ -96,7 +103,7 @@ test('a token costs no program of its own, and what was read before is not read 
 });
 
 test('bytes in use stay the same while it writes, and go back to where they were', async () => {
-  const before = sn.memory();
+  const before = await inMemory();
   const { model } = await loaded('llama', { cache: 'float16' });
   const sizes = [];
   const generator = model.generate(longTokens(5), { temperature: 1, seed: 3, maxTokens: 60 });
@@ -104,7 +111,7 @@ test('bytes in use stay the same while it writes, and go back to where they were
   assert.ok(sizes.length > 20);
   assert.equal(new Set(sizes.slice(4)).size, 1, `${[...new Set(sizes)]}`);
   model.dispose();
-  assert.deepEqual([sn.memory().tensors, sn.memory().tensorBytes], [before.tensors, before.tensorBytes]);
+  assert.deepEqual(await inMemory(), before);
 });
 
 test('chance: seeds, temperature, topK, topP, minP', async () => {
@@ -219,7 +226,7 @@ test('weights in 16 bits, and quantised ones: the logits of the numbers that the
 });
 
 test('files that are refused leave nothing behind', async () => {
-  const before = sn.memory();
+  const before = await inMemory();
   const made = makeModel(MODELS.llama);
   const changed = (metadata, tensors = {}) => fileOf({ ...made, metadata: { ...made.metadata, ...metadata }, tensors: { ...made.tensors, ...tensors } });
   const refused = (bytes, message, type = sn.SinterError) => assertRejects(llm.load(bytes), type, { message });
@@ -244,7 +251,7 @@ test('files that are refused leave nothing behind', async () => {
   await refused(3, /expected a Response, a Blob, bytes or a path, not 3/);
   await assertRejects(llm.load(whole, { weights: 'int8' }), sn.SinterError, { message: /no weights "int8"/ });
   await assertRejects(llm.load(whole, { contxt: 3 }), sn.SinterError, { message: /did you mean 'context'/ });
-  assert.deepEqual([sn.memory().tensors, sn.memory().tensorBytes], [before.tensors, before.tensorBytes]);
+  assert.deepEqual(await inMemory(), before);
 });
 
 test('arguments that are none', async () => {
