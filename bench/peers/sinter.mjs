@@ -36,7 +36,12 @@ const prepare = (given) => {
   if (SPECIAL[given.op]) return SPECIAL[given.op](given);
   const f = sn.jit(FUNCTIONS[given.op], on);
   const inputs = operandShapes(given).map((shape, i) => placed(sn.tensor(numbers(shape, i + 1), { shape })));
-  const result = () => sn.tidy(() => f(...inputs).data());
+  const result = async () => {
+    const y = f(...inputs);
+    const values = await y.data();
+    y.dispose();
+    return values;
+  };
   return {
     call: on.device === 'cpu' ? () => f(...inputs).dispose() : result,
     result,

@@ -7,6 +7,7 @@
 import { checkChoice } from './check.js';
 import { SinterError } from './errors.js';
 import type { Program } from './program.js';
+import type { DeviceSpan } from './profile.js';
 import type { WasmSource } from './runtime/loader.js';
 import { runtime } from './runtime/runtime.js';
 import type { Tensor } from './tensor.js';
@@ -42,6 +43,8 @@ export interface Device {
   read(buffer: number, bytes: number): Promise<ArrayBuffer>;
   /** @internal */
   describe(): DeviceInfo;
+  /** @internal For a profile: from now on, until what it returns is called. */
+  watch(): () => Promise<DeviceSpan[]>;
   /** @internal Whether init goes on without it where there is none. */
   readonly isOptional: boolean;
   /** @internal For device 'auto': the program of the CPU, or one for the device, whichever is faster. */

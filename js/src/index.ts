@@ -83,6 +83,7 @@ export type { SourcePlace } from './calls.js';
 export {
   profile,
   type ChromeTrace,
+  type DeviceSpan,
   type Gaps,
   type Interval,
   type KernelProfile,

@@ -40,6 +40,14 @@ export interface Span {
   end: number;
 }
 
+/** A submission to a graphics processor, and when that worked on it. */
+export interface DeviceSpan extends Interval {
+  /** Shaders that it started. */
+  dispatches: number;
+  /** By the device's own clock; else until the host heard of its end. */
+  isExact: boolean;
+}
+
 /** Where the time goes that a worker is not in a kernel. */
 export interface Gaps {
   /** Other workers are in a kernel, and there is no part of it for this one. */
@@ -79,6 +87,8 @@ export interface Profile {
   /** Spans that found no room. */
   lostSpans: number;
   workers: WorkerProfile[];
+  /** What a device beside the CPU did; it works while the workers do other things. */
+  device: DeviceSpan[];
   /** For chrome://tracing and other viewers. */
   toChromeTrace(): ChromeTrace;
 }
@@ -177,10 +187,10 @@ function workerProfiles({ spans, runs, compiles }: Recorded, workers: number, to
   });
 }
 
-function chromeTrace({ spans, runs, compiles }: Recorded, workers: readonly WorkerProfile[]): ChromeTrace {
+function chromeTrace({ spans, runs, compiles }: Recorded, workers: readonly WorkerProfile[], device: readonly DeviceSpan[]): ChromeTrace {
   const core = workers.length; // a track of its own, below the workers
-  const interval = (name: string, { begin, end }: Interval) =>
-    ({ name, cat: 'core', ph: 'X', pid: 1, tid: core, ts: begin * 1000, dur: (end - begin) * 1000 });
+  const interval = (name: string, { begin, end }: Interval, tid = core) =>
+    ({ name, cat: 'core', ph: 'X', pid: 1, tid, ts: begin * 1000, dur: (end - begin) * 1000 });
   const names = workers.map(({ worker }) => ({
     name: 'thread_name',
     ph: 'M',
@@ -201,6 +211,7 @@ function chromeTrace({ spans, runs, compiles }: Recorded, workers: readonly Work
     { name: 'thread_name', ph: 'M', pid: 1, tid: core, args: { name: 'runs and compiles' } },
     ...runs.map((run) => interval('run', run)),
     ...compiles.map((compile) => interval('compile', compile)),
+    ...device.map((span) => interval(`device: ${span.dispatches} dispatches`, span, core + 1)),
   ];
   return { displayTimeUnit: 'ms', traceEvents: [...names, ...around, ...events] };
 }
@@ -213,12 +224,15 @@ export async function profile(f: () => unknown, options?: ProfileOptions): Promi
   const rt = runtime();
   rt.ok(rt.exports.sinter_profile_start(maxSpans));
   const origin = rt.exports.sinter_profile_now();
+  const watched = rt.device?.watch();
+  let device: DeviceSpan[] = [];
   let totalMs: number;
   try {
     await f();
     await rt.turns?.idle();
     rt.ok(rt.exports.sinter_synchronize());
   } finally {
+    if (watched) device = await watched();
     totalMs = rt.exports.sinter_profile_now() - origin;
     rt.exports.sinter_profile_stop();
   }
@@ -234,6 +248,7 @@ export async function profile(f: () => unknown, options?: ProfileOptions): Promi
     compiles: recorded.compiles,
     lostSpans: recorded.lost,
     workers,
-    toChromeTrace: () => chromeTrace(recorded, workers),
+    device,
+    toChromeTrace: () => chromeTrace(recorded, workers, device),
   };
 }

@@ -61,12 +61,24 @@ static bool is_empty(const sn_group *g) {
   return sn_group_points(g) == 0;
 }
 
+/* A reduction in two levels. */
+static sn_status write_parts(writer *w, const sn_frame *frame, const sn_group *group, sn_shader *s,
+                             int64_t parts) {
+  SN_TRY(sn_shader_partial_totals(s, parts));
+  SN_TRY(add_shader(w, s, 0));
+  SN_TRY(begin(w, frame, group, &s));
+  SN_TRY(sn_shader_join_totals(s, parts));
+  return add_shader(w, s, 0);
+}
+
 static sn_status write_group(writer *w, const sn_frame *frame, const sn_group *group) {
   sn_shader *s;
   if (is_empty(group)) return SN_OK;
   SN_FAIL_IF(w->arena->env, sn_group_points(group) > INT32_MAX, SN_ERR_UNSUPPORTED, NULL,
              "%s: the device counts up to 2^31 points", group->name);
   SN_TRY(begin(w, frame, group, &s));
+  const int64_t parts = sn_shader_parts(s);
+  if (parts > 1) return write_parts(w, frame, group, s, parts);
   switch (group->kind) {
   case SN_GROUP_MAP: SN_TRY(sn_shader_map(s)); break;
   case SN_GROUP_REDUCE:

@@ -15,6 +15,8 @@
 
 /* The buffer that says which gates are open: not one of the program. */
 #define SN_GATES (SN_NONE - 1)
+/* The buffer of a reduction's partial totals, between the two shaders that it has. */
+#define SN_PARTS (SN_NONE - 2)
 
 typedef struct sn_place_of {
   uint32_t buffer;               /* of the outermost program; SN_NONE: nothing is there */

@@ -47,12 +47,12 @@ uint32_t sn_shader_bind(sn_shader *s, const sn_place_of *at, sn_dtype dtype, boo
       return SN_NONE;
     }
     i = s->n_bindings++;
-    s->bindings[i] =
-        (sn_shader_binding){.buffer = at->buffer,
-                            .offset = (uint32_t)at->offset,
-                            .writes = at->buffer == s->frame->arena || at->buffer == SN_GATES,
-                            .turned = (uint32_t)at->turned,
-                            .level = at->level};
+    s->bindings[i] = (sn_shader_binding){.buffer = at->buffer,
+                                         .offset = (uint32_t)at->offset,
+                                         .writes = at->buffer == s->frame->arena ||
+                                                   at->buffer == SN_GATES || at->buffer == SN_PARTS,
+                                         .turned = (uint32_t)at->turned,
+                                         .level = at->level};
     s->elements[i] = element_of(dtype);
   }
   sn_shader_binding *b = &s->bindings[i];

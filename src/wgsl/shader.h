@@ -24,7 +24,7 @@ enum {
 
 /* Layout known to js/src/webgpu/programs.ts. */
 typedef struct sn_shader_binding {
-  uint32_t buffer; /* of the program that is run, as sn_handle has it, or SN_GATES */
+  uint32_t buffer; /* of the program that is run, as sn_handle has it, or SN_GATES or SN_PARTS */
   uint32_t offset, bytes;
   uint32_t writes;        /* 0 or 1: bound writable */
   uint32_t turned, level; /* the offset in odd rounds of the loop that is so deep, from 0 on */
@@ -131,6 +131,12 @@ sn_status sn_shader_stores(sn_shader *s, const sn_body *body, const sn_store *st
 
 sn_status sn_shader_map(sn_shader *s);
 sn_status sn_shader_row(sn_shader *s);
+
+/* The parts of a reduction that has few points with many terms each: one shader makes a total of each part, another puts
+ * those together. 1: it is one shader. */
+int64_t sn_shader_parts(const sn_shader *s);
+sn_status sn_shader_partial_totals(sn_shader *s, int64_t parts);
+sn_status sn_shader_join_totals(sn_shader *s, int64_t parts);
 sn_status sn_shader_product(sn_shader *s);
 sn_status sn_shader_call(sn_shader *s);
 

@@ -13,7 +13,7 @@
 #include "wgsl/shader.h"
 
 /* Threads are SIDE x SIDE; a thread has `micro` rows and columns. */
-enum { SIDE = 16, BLOCK_K = 16, BLOCK_TERMS = 32, NAME = 96, MOST_BATCH = 65535 };
+enum { SIDE = 16, BLOCK_K = 16, BLOCK_TERMS = 512, UNROLLED = 4, NAME = 96, MOST_BATCH = 65535 };
 
 typedef struct tile {
   int micro;     /* rows and columns of a thread */
@@ -174,12 +174,12 @@ static void multiply_add(sn_shader *s, const char *total, const char *a, const c
     sn_shader_line(s, "%s += %s * %s;", total, a, b);
 }
 
-/* acc += a b for one k of the block. */
-static void multiply(sn_shader *s, int micro) {
+/* Totals of this name += a b for one k. */
+static void multiply(sn_shader *s, int micro, const char *name) {
   for (int r = 0; r < micro; r++)
     for (int c = 0; c < micro; c++) {
       char total[SN_SHADER_NAME], a[SN_SHADER_NAME], b[SN_SHADER_NAME];
-      sn_format(total, sizeof total, "acc%d%d", r, c);
+      sn_format(total, sizeof total, "%s%d%d", name, r, c);
       sn_format(a, sizeof a, "a%d", r);
       sn_format(b, sizeof b, "b%d", c);
       multiply_add(s, total, a, b);
@@ -204,37 +204,63 @@ static void make_bytes_atomic(sn_shader *s) {
       sn_shader_stores_bytes(s, s->group->stores[k].target.value);
 }
 
+static void declare_totals(sn_shader *s, int micro, const char *name) {
+  const char *type = sn_spoken_type(s->group->contraction.total_dtype);
+  for (int r = 0; r < micro; r++)
+    for (int c = 0; c < micro; c++) sn_shader_line(s, "var %s%d%d = %s(0);", name, r, c, type);
+}
+
+/* The terms of one k: a variable, or NULL: none, and what is added to it. */
+static void add_term(sn_shader *s, int micro, const char *name, const char *k, long long more) {
+  char at[SN_SHADER_NAME];
+  sn_format(at, sizeof at, k ? "%s + %lld" : "%s%lld", k ? k : "", more);
+  sn_shader_line(s, "{");
+  sn_shader_line(s, "let qa = step_a(%s); let qb = step_b(%s);", at, at);
+  for (int i = 0; i < micro; i++)
+    sn_shader_line(s, "let a%d = at_a(pa%d + qa); let b%d = at_b(pb%d + qb);", i, i, i, i);
+  multiply(s, micro, name);
+  sn_shader_line(s, "}");
+}
+
+/* From k = from on, a few at a time; end < 0: to the variable `end`. */
+static void add_range(sn_shader *s, int micro, const char *name, const char *from, long long end) {
+  if (end < 0)
+    sn_shader_line(s, "for (var k = %s; k < end; k += %d) {", from, UNROLLED);
+  else
+    sn_shader_line(s, "for (var k = %s; k < %lld; k += %d) {", from, end, UNROLLED);
+  for (int u = 0; u < UNROLLED; u++) add_term(s, micro, name, "k", u);
+  sn_shader_line(s, "}");
+}
+
 /* A thread for each point of the result, or for a few rows and columns; terms are added in blocks, as those of reductions
  * are. */
 static sn_status without_tiles(sn_shader *s, int micro, int64_t m, int64_t n) {
   const sn_group *g = s->group;
-  const char *type = sn_spoken_type(g->contraction.total_dtype);
   const long long k = (long long)g->contraction.k, rows = (m + micro - 1) / micro,
-                  columns = (n + micro - 1) / micro;
+                  columns = (n + micro - 1) / micro, whole = k / UNROLLED * UNROLLED;
   sn_shader_thread_per_point(s, sn_group_points(g) / (m * n) * rows * columns, 1);
   sn_shader_line(s, "let first_a = p / %lld %% %lld * %d; let first_b = p %% %lld * %d;", columns,
                  rows, micro, columns, micro);
   sn_shader_line(s, "let batch = p / %lld;", rows * columns);
-  for (int r = 0; r < micro; r++)
-    for (int c = 0; c < micro; c++) sn_shader_line(s, "var sum%d%d = %s(0);", r, c, type);
+  declare_totals(s, micro, "sum");
   for (int i = 0; i < micro; i++) { /* what lies behind the last row or column is not handed on */
     sn_shader_line(s, "let pa%d = place_a(batch, min(first_a + %d, %lld));", i, i,
                    (long long)m - 1);
     sn_shader_line(s, "let pb%d = place_b(batch, min(first_b + %d, %lld));", i, i,
                    (long long)n - 1);
   }
-  sn_shader_line(s, "for (var k0 = 0; k0 < %lld; k0 += %d) {", k, BLOCK_TERMS);
-  for (int r = 0; r < micro; r++)
-    for (int c = 0; c < micro; c++) sn_shader_line(s, "var acc%d%d = %s(0);", r, c, type);
-  sn_shader_line(s, "for (var k = k0; k < min(k0 + %d, %lld); k++) {", BLOCK_TERMS, k);
-  sn_shader_line(s, "let qa = step_a(k); let qb = step_b(k);");
-  for (int i = 0; i < micro; i++)
-    sn_shader_line(s, "let a%d = at_a(pa%d + qa); let b%d = at_b(pb%d + qb);", i, i, i, i);
-  multiply(s, micro);
-  sn_shader_line(s, "}");
-  for (int r = 0; r < micro; r++)
-    for (int c = 0; c < micro; c++) sn_shader_line(s, "sum%d%d += acc%d%d;", r, c, r, c);
-  sn_shader_line(s, "}");
+  if (k <= BLOCK_TERMS) {
+    add_range(s, micro, "sum", "0", whole);
+  } else {
+    sn_shader_line(s, "for (var k0 = 0; k0 < %lld; k0 += %d) {", whole, BLOCK_TERMS);
+    sn_shader_line(s, "let end = min(k0 + %d, %lld);", BLOCK_TERMS, whole);
+    declare_totals(s, micro, "acc");
+    add_range(s, micro, "acc", "k0", -1);
+    for (int r = 0; r < micro; r++)
+      for (int c = 0; c < micro; c++) sn_shader_line(s, "sum%d%d += acc%d%d;", r, c, r, c);
+    sn_shader_line(s, "}");
+  }
+  for (long long rest = whole; rest < k; rest++) add_term(s, micro, "sum", NULL, rest);
   finish(s, micro, "sum", 1, m, n);
   return s->status;
 }
@@ -268,7 +294,7 @@ static sn_status with_tiles(sn_shader *s, tile t, int64_t m, int64_t n) {
     sn_shader_line(s, "let a%d = tile_a[k * %lld + y + %d];", i, (long long)t.width, i * SIDE);
     sn_shader_line(s, "let b%d = tile_b[k * %lld + x + %d];", i, (long long)t.width, i * SIDE);
   }
-  multiply(s, t.micro);
+  multiply(s, t.micro, "acc");
   sn_shader_line(s, "}");
   sn_shader_line(s, "workgroupBarrier();");
   sn_shader_line(s, "}");

@@ -1,6 +1,7 @@
 /* shader_row.c - reductions and row groups. Each point of the space has a workgroup, whose threads take the reduced
  * points in turns and put their totals together in a tree; where there are many points with few reduced ones each, or
- * bags, a thread. The order of every sum follows from sizes alone.
+ * bags, a thread. Where there are few points with many reduced ones, these are cut in parts, whose totals another shader puts together. The order of
+ * every sum follows from sizes alone.
  *
  *   for each phase:  for r = lane, lane + threads ...     body, stores, kept values, partial totals
  *                    tree over the threads                 totals, known to all
@@ -10,7 +11,14 @@
 #include "base/format.h"
 #include "wgsl/shader.h"
 
-enum { GROUP_THREADS = 128, FEW_TERMS = 32, MANY_POINTS = 8192, BLOCK = 32 };
+enum {
+  GROUP_THREADS = 128,
+  FEW_TERMS = 32,
+  MANY_POINTS = 8192,
+  BLOCK = 32,
+  PART_TERMS = 256, /* of a thread */
+  MOST_PARTS = 256
+};
 
 static bool adds(const sn_reduction *r) {
   return r->dtype == SN_F32 && !sn_op_describe(r->op)->picks;
@@ -161,7 +169,22 @@ static void declare_totals(sn_shader *s, const sn_phase *phase) {
   }
 }
 
-static sn_status add_phase(sn_shader *s, uint32_t number, bool alone) {
+static void open_points(sn_shader *s, bool alone, const char *from, const char *to) {
+  char all[SN_SHADER_NAME];
+  sn_format(all, sizeof all, "%lld", (long long)sn_group_reduced_points(s->group));
+  sn_shader_line(s, "for (var r = %s%s; r < %s; r += %u) {",
+                 from    ? from
+                 : alone ? "0"
+                         : "",
+                 alone  ? ""
+                 : from ? " + lane"
+                        : "lane",
+                 to ? to : all, alone ? 1 : s->threads[0]);
+}
+
+/* from, to: the part of the reduced points that is taken, as texts; NULL: all. */
+static sn_status add_phase(sn_shader *s, uint32_t number, bool alone, const char *from,
+                           const char *to) {
   const sn_group *g = s->group;
   const sn_phase *phase = &g->row.phases[number];
   const bool blocks = has_blocks(phase) && sn_group_reduced_points(g) > BLOCK;
@@ -175,8 +198,7 @@ static sn_status add_phase(sn_shader *s, uint32_t number, bool alone) {
   if (g->row.ends)
     open_bag(s);
   else
-    sn_shader_line(s, "for (var r = %s; r < %lld; r += %u) {", alone ? "0" : "lane",
-                   (long long)sn_group_reduced_points(g), alone ? 1 : s->threads[0]);
+    open_points(s, alone, from, to);
   sn_shader_split(s, "r", g->reduced, g->reduced_rank, 'j');
   SN_TRY(sn_shader_body(s, &phase->body, wanted, g->space_rank + g->reduced_rank, 'w'));
   SN_TRY(keep(s, phase));
@@ -215,10 +237,14 @@ static uint32_t threads_for(int64_t terms) {
   return threads;
 }
 
+static bool threads_share(const sn_shader *s) {
+  return s->frame->program->groups.target->limits.local_bytes > 0;
+}
+
 sn_status sn_shader_row(sn_shader *s) {
   const sn_group *g = s->group;
   const int64_t points = sn_group_points(g), terms = sn_group_reduced_points(g);
-  const bool shares = s->frame->program->groups.target->limits.local_bytes > 0;
+  const bool shares = threads_share(s);
   const bool alone =
       g->row.ends || terms <= FEW_TERMS || !shares || (points >= MANY_POINTS && !g->row.n_kept);
   make_bytes_atomic(s);
@@ -229,9 +255,73 @@ sn_status sn_shader_row(sn_shader *s) {
   sn_shader_split(s, "p", g->space, g->space_rank, 'i');
   if (!alone) declare_shared(s);
   declare_kept(s, alone);
-  for (uint32_t p = 0; p < g->row.n_phases; p++) SN_TRY(add_phase(s, p, alone));
+  for (uint32_t p = 0; p < g->row.n_phases; p++) SN_TRY(add_phase(s, p, alone, NULL, NULL));
   if (!alone) sn_shader_line(s, "if (lane == 0) {");
   SN_TRY(sn_shader_post(s));
   if (!alone) sn_shader_line(s, "}");
   return s->status;
+}
+
+/* ---- reductions in two levels ------------------------------------------------------------------ */
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+int64_t sn_shader_parts(const sn_shader *s) {
+  const sn_group *g = s->group;
+  if (g->kind != SN_GROUP_REDUCE || g->row.ends) return 1;
+  const sn_phase *phase = &g->row.phases[0];
+  const sn_dtype dtype = phase->reductions[0].dtype;
+  const int64_t points = sn_group_points(g), terms = sn_group_reduced_points(g);
+  if ((dtype != SN_F32 && dtype != SN_I32) || phase->n_stores || phase->n_keeps) return 1;
+  if (s->n_bindings >= s->frame->program->groups.target->limits.buffers) return 1;
+  const int64_t parts = threads_share(s) ? least(MOST_PARTS, terms / (PART_TERMS * GROUP_THREADS))
+                                         : least(MOST_PARTS, terms / PART_TERMS);
+  return points * parts > 2 * MOST_PARTS ? least(parts, 2 * MOST_PARTS / points) : parts;
+}
+
+static sn_place_of partial_totals(const sn_shader *s, int64_t parts) {
+  return (sn_place_of){.buffer = SN_PARTS,
+                       .bytes = (size_t)(sn_group_points(s->group) * parts) * 4};
+}
+
+sn_status sn_shader_partial_totals(sn_shader *s, int64_t parts) {
+  const sn_group *g = s->group;
+  const sn_reduction *r = &g->row.phases[0].reductions[0];
+  const int64_t n = sn_group_points(g) * parts, terms = sn_group_reduced_points(g);
+  const int64_t each = (terms + parts - 1) / parts;
+  const bool alone = !threads_share(s);
+  const sn_place_of at = partial_totals(s, parts);
+  const uint32_t b = sn_shader_bind(s, &at, r->dtype, true);
+  if (alone)
+    sn_shader_thread_per_point(s, n, 1);
+  else
+    sn_shader_group_per_point(s, n, threads_for(each));
+  sn_shader_line(s, "let q = p / %lld;", (long long)parts);
+  sn_shader_line(s, "let first = p %% %lld * %lld;", (long long)parts, (long long)each);
+  sn_shader_line(s, "let last = min(first + %lld, %lld);", (long long)each, (long long)terms);
+  sn_shader_split(s, "q", g->space, g->space_rank, 'i');
+  if (!alone) declare_shared(s);
+  SN_TRY(add_phase(s, 0, alone, "first", "last"));
+  if (!alone) sn_shader_line(s, "if (lane == 0) {");
+  sn_shader_line(s, "b%u[p] = total0;", b);
+  if (!alone) sn_shader_line(s, "}");
+  return s->status;
+}
+
+sn_status sn_shader_join_totals(sn_shader *s, int64_t parts) {
+  const sn_group *g = s->group;
+  const sn_reduction *r = &g->row.phases[0].reductions[0];
+  const sn_place_of at = partial_totals(s, parts);
+  const uint32_t b = sn_shader_bind(s, &at, r->dtype, false);
+  char element[SN_SHADER_NAME];
+  make_bytes_atomic(s);
+  sn_shader_thread_per_point(s, sn_group_points(g), 1);
+  sn_shader_split(s, "p", g->space, g->space_rank, 'i');
+  declare(s, r, "sum", 0);
+  sn_shader_line(s, "for (var part = 0; part < %lld; part++) {", (long long)parts);
+  sn_format(element, sizeof element, "b%u[p * %lld + part]", b, (long long)parts);
+  combine(s, r, "sum0", element);
+  sn_shader_line(s, "}");
+  sn_shader_line(s, "let total0 = sum0;");
+  return sn_shader_post(s);
 }

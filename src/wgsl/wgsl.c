@@ -28,6 +28,8 @@ static void print_dispatch(sn_text *t, const sn_dispatch *d) {
     const sn_shader_binding *b = &d->bindings[i];
     if (b->buffer == SN_GATES)
       sn_text_add(t, "// b%u: the gates\n", i);
+    else if (b->buffer == SN_PARTS)
+      sn_text_add(t, "// b%u: partial totals\n", i);
     else if (b->turned != b->offset)
       sn_text_add(t, "// b%u: %u bytes of buffer %u at %u, in odd rounds at %u\n", i, b->bytes,
                   b->buffer, b->offset, b->turned);

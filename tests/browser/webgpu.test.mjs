@@ -23,7 +23,7 @@ const train = async () => {
   const net = nn.sequential(nn.linear(20, 40), nn.relu(), nn.linear(40, 1));
   const [x, y] = [random.normal(random.key(1), [64, 20]), random.normal(random.key(2), [64, 1])];
   const losses = {};
-  for (const device of ['cpu', 'webgpu']) {
+  for (const device of ['cpu', 'webgpu', 'auto']) {
     const step = sn.trainStep((p, a, b) => net.apply(p, a).sub(b).square().mean(), optim.adamw({ lr: 1e-2 }), { device });
     let state = step.init(net.init(random.key(3)));
     losses[device] = [];
@@ -33,7 +33,8 @@ const train = async () => {
       losses[device].push((await made.loss.data())[0]);
     }
   }
-  return { device: info.device, threads: info.threads, losses };
+  const { choices } = sn.info().device;
+  return { device: info.device, threads: info.threads, losses, choices };
 };
 
 let browser;
@@ -48,10 +49,12 @@ for (const isolation of [true, false])
     const faults = watch(page, server.url);
     await page.goto(server.url);
     await page.waitForFunction(() => window.webgpu);
-    const { device, threads, losses } = await page.evaluate(train);
+    const { device, threads, losses, choices } = await page.evaluate(train);
     assert.equal(device.name, 'webgpu');
     assert.equal(threads > 1, isolation);
-    losses.webgpu.forEach((loss, i) => assert.ok(Math.abs(loss - losses.cpu[i]) < 1e-4 * losses.cpu[i], `${losses.webgpu}, ${losses.cpu}`));
+    for (const side of ['webgpu', 'auto'])
+      losses[side].forEach((loss, i) => assert.ok(Math.abs(loss - losses.cpu[i]) < 1e-4 * losses.cpu[i], `${losses[side]}, ${losses.cpu}`));
+    assert.deepEqual(choices.map(({ op, reason }) => [op, reason]), [['trainStep', 'measured']]);
     assert.ok(losses.webgpu.at(-1) < losses.webgpu[0]);
     assert.deepEqual(faults, []);
   });

@@ -125,3 +125,14 @@ test('inspect of a kernel', () => {
   assert.match(here.wgsl(), /CPU/);
   assert.equal(here.dispatches, 0);
 });
+
+test('a reduction of many terms has two levels', async () => {
+  const total = (x) => x.sum();
+  const x = sn.ones([300000]);
+  const [kernel] = sn.inspect(total, on)(x).kernels;
+  assert.equal(kernel.dispatches, 2);
+  assert.match(kernel.wgsl(), /partial totals/);
+  assert.deepEqual([...await sn.jit(total, on)(x).data()], [300000]);
+  await check((a) => [a.sum(), a.max(), a.min(), a.prod({ axis: 0 }).sum(), a.astype('int32').sum(), a.mean({ axis: 1 }), a.square().sum({ axis: 1 }).sqrt()],
+    [normal(12, [3, 40001])], 256);
+});

@@ -100,6 +100,19 @@ test('a place without WebGPU says so', async () => {
   await assertRejects(webgpu({ gpu: { requestAdapter: async () => null } }).open(), UnsupportedError, { message: /no adapter/ });
 });
 
+test('a profile has a lane for the device', async () => {
+  const f = sn.jit((x) => sn.matmul(x, x).relu(), { device: 'webgpu' });
+  const x = sn.ones([64, 64]).to('webgpu');
+  await f(x).data();
+  const { device, totalMs, toChromeTrace } = await sn.profile(async () => {
+    for (let i = 0; i < 3; i += 1) await f(x).data();
+  });
+  assert.deepEqual(device.map(({ dispatches }) => dispatches), [1, 1, 1]);
+  device.forEach(({ begin, end }) => assert.ok(begin >= 0 && begin <= end && end <= totalMs, `${begin} to ${end} of ${totalMs}`));
+  assert.equal(toChromeTrace().traceEvents.filter(({ name }) => name === 'device: 1 dispatches').length, 3);
+  assert.deepEqual((await sn.profile(() => sn.ones([3]).add(1).data())).device, []);
+});
+
 test('memory is given back', async () => {
   const { tensors } = sn.memory();
   const f = sn.jit((x) => sn.matmul(x, x).relu(), { device: 'webgpu' });

@@ -1,12 +1,13 @@
 // The device: an adapter asked for all that it can do, and what the core does with it.
 
-import { UnsupportedError, type Choice, type ChoiceInfo, type Device, type DeviceInfo, type WasmSource } from '../index.js';
+import { UnsupportedError, type Choice, type ChoiceInfo, type Device, type DeviceInfo, type DeviceSpan, type WasmSource } from '../index.js';
 import { Buffers } from './buffers.js';
 import { TimedChoice, type Timing } from './choice.js';
 import { Order } from './order.js';
 import { Programs } from './programs.js';
 import { MEMORY, lostFailure, type Failure, type Reach } from './reach.js';
 import { ReadBack } from './readback.js';
+import { Watch } from './watch.js';
 
 /** Limits that are raised to what the adapter has. */
 const LIMITS = [
@@ -15,6 +16,9 @@ const LIMITS = [
   'maxBufferSize',
   'maxComputeWorkgroupStorageSize',
 ] as const;
+
+/** Features that are asked for where the adapter has them. */
+const FEATURES = ['timestamp-query'] as const;
 
 /** Storage buffers that the core counts on at most: a shader's constants take none. */
 const MOST_BUFFERS = 16;
@@ -34,6 +38,7 @@ interface Parts {
   buffers: Buffers;
   programs: Programs;
   readBack: ReadBack;
+  watch: Watch;
 }
 
 export class GraphicsDevice implements Device {
@@ -65,7 +70,8 @@ export class GraphicsDevice implements Device {
     const adapter = await gpu.requestAdapter({ powerPreference });
     if (!adapter) throw new UnsupportedError('init', 'device: WebGPU found no adapter');
     const requiredLimits = Object.fromEntries(LIMITS.map((name) => [name, adapter.limits[name]]));
-    const device = await adapter.requestDevice({ requiredLimits }).catch((cause: unknown) => {
+    const requiredFeatures = FEATURES.filter((name) => adapter.features.has(name));
+    const device = await adapter.requestDevice({ requiredLimits, requiredFeatures }).catch((cause: unknown) => {
       throw new UnsupportedError('init', `device: the adapter gave none: ${String(cause)}`, { cause });
     });
     this.#adapter = adapter;
@@ -108,8 +114,9 @@ export class GraphicsDevice implements Device {
     const order = new Order();
     const buffers = new Buffers(reach, memory, order);
     const readBack = new ReadBack(reach, buffers, order);
-    const programs = new Programs(reach, memory, buffers, order, readBack);
-    this.#parts = { buffers, programs, readBack };
+    const watch = new Watch(reach);
+    const programs = new Programs(reach, memory, buffers, order, readBack, watch);
+    this.#parts = { buffers, programs, readBack, watch };
     return {
       why: (at: number, room: number) => {
         const text = new TextEncoder().encode(this.#why).slice(0, room - 1);
@@ -138,6 +145,12 @@ export class GraphicsDevice implements Device {
 
   read(buffer: number, bytes: number): Promise<ArrayBuffer> {
     return this.#parts!.readBack.read(buffer, bytes);
+  }
+
+  watch(): () => Promise<DeviceSpan[]> {
+    const { watch } = this.#parts!;
+    watch.begin();
+    return () => watch.end();
   }
 
   get pause(): Promise<void> | null {

@@ -8,14 +8,16 @@ import type { Order } from './order.js';
 import { Pipelines, type Making } from './pipelines.js';
 import { lostFailure, type Failure, type Reach } from './reach.js';
 import type { ReadBack } from './readback.js';
+import type { Clock, Watch } from './watch.js';
 
 /** Words of sn_device_step: kind, number; of sn_dispatch: text, bindings, how many, constants, how many, workgroups, gate, rounds. */
 const STEP_WORDS = 12;
 const BINDING_WORDS = 6;
 /** Kinds of steps. */
 const [DISPATCH, ROUNDS, WHILE] = [0, 1, 2];
-/** The buffer of the gates (src/wgsl/frame.h). */
+/** The buffers of the gates, and of partial totals (src/wgsl/frame.h). */
 const GATES = 0xfffffffe;
+const PARTS = 0xfffffffd;
 /** Bytes from the numbers of one round to those of the next, and of one. */
 const ROUND_BYTES = 256;
 const ROUND_NUMBERS = 64;
@@ -68,6 +70,7 @@ interface Program {
   isReady: boolean;
   gates: GPUBuffer | null;
   rounds: GPUBuffer | null;
+  parts: GPUBuffer | null;
 }
 
 /** A run as it is written down. */
@@ -77,6 +80,9 @@ interface Encoding {
   encoder: GPUCommandEncoder;
   pass: GPUComputePassEncoder;
   pipeline: GPUComputePipeline | null;
+  clock: Clock | null;
+  /** Of this submission. */
+  dispatches: number;
   /** The numbers of the rounds under way, outermost first; where they stand among all, and those counted so far. */
   levels: number[];
   at: number;
@@ -110,23 +116,25 @@ export class Programs {
   readonly #buffers: Buffers;
   readonly #order: Order;
   readonly #readBack: ReadBack;
+  readonly #watch: Watch;
   readonly #pipelines: Pipelines;
   readonly #list: (Program | null)[] = [null]; // number 0 is none
   /** Runs written down so far. */
   #encodings = 0;
 
-  constructor(reach: Reach, memory: WebAssembly.Memory, buffers: Buffers, order: Order, readBack: ReadBack) {
+  constructor(reach: Reach, memory: WebAssembly.Memory, buffers: Buffers, order: Order, readBack: ReadBack, watch: Watch) {
     this.#reach = reach;
     this.#memory = memory;
     this.#buffers = buffers;
     this.#order = order;
     this.#readBack = readBack;
+    this.#watch = watch;
     this.#pipelines = new Pipelines(reach);
   }
 
   begin(gateWords: number, nArguments: number): number {
     const steps: Step[] = [];
-    const later = { hasWhile: false, isReady: false, gates: null, rounds: null };
+    const later = { hasWhile: false, isReady: false, gates: null, rounds: null, parts: null };
     return this.#list.push({ steps, dispatches: [], open: [steps], gateWords, nArguments, ...later }) - 1;
   }
 
@@ -211,12 +219,13 @@ export class Programs {
   }
 
   forget(number: number): void {
-    const { dispatches, gates, rounds } = this.#list[number]!;
+    const { dispatches, gates, rounds, parts } = this.#list[number]!;
     this.#list[number] = null;
     this.#order.do(() => {
       for (const { constants } of dispatches) constants?.destroy();
       gates?.destroy();
       rounds?.destroy();
+      parts?.destroy();
     });
   }
 
@@ -231,6 +240,8 @@ export class Programs {
       new Uint32Array(program.gates.getMappedRange()).set(words);
       program.gates.unmap();
     }
+    const size = Math.max(0, ...program.dispatches.flatMap(({ bindings }) => bindings.map((each) => (each.buffer === PARTS ? each.size : 0))));
+    if (size > 0) program.parts = this.#reach.device.createBuffer({ size, usage: GPUBufferUsage.STORAGE });
     if (program.dispatches.some(({ asksRounds }) => asksRounds)) {
       const numbers: number[] = new Array<number>(ROUND_BYTES / 4).fill(0);
       visitRounds(program.steps, [], (levels) => {
@@ -258,8 +269,8 @@ export class Programs {
     const entries = bindings.map(({ buffer, offset, size, turned }, binding): GPUBindGroupEntry => ({
       binding,
       resource:
-        buffer === GATES
-          ? { buffer: program.gates! }
+        buffer === GATES || buffer === PARTS
+          ? { buffer: (buffer === GATES ? program.gates : program.parts)! }
           : { buffer: buffers[buffer]!.buffer, offset: odd & (1 << binding) ? turned : offset, size },
     }));
     if (constants) entries.push({ binding: entries.length, resource: { buffer: constants } });
@@ -271,6 +282,7 @@ export class Programs {
     const pipeline = dispatch.making.pipeline!;
     if (pipeline !== e.pipeline) e.pass.setPipeline((e.pipeline = pipeline));
     e.pass.setBindGroup(0, this.#group(e, dispatch), dispatch.asksRounds ? [e.at * ROUND_BYTES] : []);
+    e.dispatches++;
     if (dispatch.gate) e.pass.dispatchWorkgroupsIndirect(e.program.gates!, dispatch.gate * 4);
     else e.pass.dispatchWorkgroups(...dispatch.groups);
   }
@@ -307,15 +319,21 @@ export class Programs {
     } while (yield flag);
   }
 
-  #open(e: Pick<Encoding, 'encoder' | 'pass' | 'pipeline'>): void {
+  #open(e: Pick<Encoding, 'encoder' | 'pass' | 'pipeline' | 'clock' | 'dispatches'>): void {
+    e.clock = this.#watch.clock();
     e.encoder = this.#reach.device.createCommandEncoder();
-    e.pass = e.encoder.beginComputePass();
+    e.pass = e.encoder.beginComputePass(
+      e.clock ? { timestampWrites: { querySet: e.clock.queries, beginningOfPassWriteIndex: 0, endOfPassWriteIndex: 1 } } : {},
+    );
     e.pipeline = null;
+    e.dispatches = 0;
   }
 
   #submit(e: Encoding): void {
     e.pass.end();
+    this.#watch.resolve(e.encoder, e.clock);
     this.#reach.device.queue.submit([e.encoder.finish()]);
+    this.#watch.submitted(e.clock, e.dispatches);
   }
 
   #begin(program: Program, buffers: (Held | null)[]): Encoding {
