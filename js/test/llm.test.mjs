@@ -241,6 +241,7 @@ test('files that are refused leave nothing behind', async () => {
   await refused(changed({ 'llama.rope.scaling.type': 'other' }), /rope.scaling.type "other"/, sn.UnsupportedError);
   await refused(changed({ 'llama.attention.layer_norm_rms_epsilon': -1 }), /epsilon is -1/);
   await refused(changed({}, { 'blk.0.attn_q.weight': { shape: [3, 32], values: new Float32Array(96) } }), /attn_q.weight is \(3, 32\), expected \(32, 32\)/);
+  await refused(changed({}, { 'rope_freqs.weight': { shape: [3], values: new Float32Array(3) } }), /rope_freqs.weight is \(3\), expected \(4\)/);
   await refused(changed({}, { 'blk.0.attn_sinks.weight': { shape: [3], values: new Float32Array(3) } }), /not computed with: "blk.0.attn_sinks.weight"/, sn.UnsupportedError);
   await refused(changed({ 'tokenizer.ggml.model': 'bert' }), /a tokenizer of the model "bert"/, sn.UnsupportedError);
   const whole = fileOf(made);

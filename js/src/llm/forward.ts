@@ -3,7 +3,7 @@
 // Tokens are (batch, tokens). With a cache, the keys and values of the tokens before lie in it, and those of these tokens
 // are put behind them: every shape is fixed, and the position is a tensor, so that one program serves all positions.
 
-import { SinterError, arange, attention, concat, geluTanh, layerNorm, matmul, permuteDims, reshape, rmsNorm, rope, scatter, silu, slice, softmax, tanh, take, where, logicalAnd, type Tensor } from '../index.js';
+import { SinterError, arange, attention, concat, geluTanh, layerNorm, matmul, permuteDims, reshape, rmsNorm, rope, silu, slice, softmax, tanh, take, where, logicalAnd, type Tensor } from '../index.js';
 import type { Config } from './config.js';
 import { anglesOf, turnsAt, type Angles } from './rope.js';
 
@@ -94,10 +94,14 @@ function turned({ rope: { size, interleaved } }: Config, x: Tensor, angles: { co
   return concat([rope(part(x, 0, size), { ...angles, interleaved }), part(x, size, whole - size)], { axis: -1 });
 }
 
-/** The cache with the rows of these tokens at their positions. */
+/** The cache with the rows of these tokens at their positions. A choice and not a scatter, which has no 16 bits, and whose
+ *  rows one thread copies. */
 function appended(cache: Tensor, rows: Tensor, position: Tensor): Tensor {
-  const places = arange(0, rows.shape[2]!, 1, { dtype: 'int32' }).add(position);
-  return scatter(cache, places, rows.astype(cache.dtype), { axis: 2, mode: 'set' });
+  const count = rows.shape[2]!;
+  const place = arange(0, cache.shape[2]!, 1, { dtype: 'int32' }).sub(position);
+  const isNew = logicalAnd(place.greaterEqual(0), place.less(count));
+  const moved = count === 1 ? rows : take(rows, place.clip(0, count - 1), { axis: 2 });
+  return where(reshape(isNew, [1, 1, -1, 1]), moved.astype(cache.dtype), cache);
 }
 
 /** Which of the sources tokens from a position on see: (tokens, sources). */

@@ -15,22 +15,24 @@ const OF_BLOCK =
   /^blk\.\d+\.(attn_(norm|q|k|v|qkv|output|q_norm|k_norm)|post_attention_norm|ffn_(norm|gate|up|down)|post_ffw_norm)\.(weight|bias)$/;
 
 /** The shapes that matrices have to have. */
-function shapesOf({ layers, width, heads, keyHeads, headSize, valueSize }: Config, tensors: ReadonlyMap<string, GgufTensor>): [string, (number | null)[]][] {
+function shapesOf({ layers, width, heads, keyHeads, headSize, valueSize, rope }: Config, tensors: ReadonlyMap<string, GgufTensor>): [string, (number | null)[]][] {
   const wanted: [string, (number | null)[]][] = [['token_embd.weight', [null, width]], ['output_norm.weight', [width]]];
-  if (tensors.has('output.weight')) wanted.push(['output.weight', [null, width]]);
+  const add = (name: string, shape: (number | null)[]): unknown => wanted.push([`${name}.weight`, shape]);
+  if (tensors.has('output.weight')) add('output', [null, width]);
+  for (const name of ['rope_freqs', 'rope_factors_long', 'rope_factors_short']) if (tensors.has(`${name}.weight`)) add(name, [rope.size / 2]);
   for (let layer = 0; layer < layers; layer++) {
-    const add = (name: string, shape: (number | null)[]): unknown => wanted.push([`blk.${layer}.${name}.weight`, shape]);
+    const block = `blk.${layer}`;
     const [q, k, v] = [heads * headSize, keyHeads * headSize, keyHeads * valueSize];
-    add('attn_norm', [width]);
-    if (tensors.has(`blk.${layer}.attn_qkv.weight`)) add('attn_qkv', [q + k + v, width]);
+    add(`${block}.attn_norm`, [width]);
+    if (tensors.has(`${block}.attn_qkv.weight`)) add(`${block}.attn_qkv`, [q + k + v, width]);
     else {
-      add('attn_q', [q, width]);
-      add('attn_k', [k, width]);
-      add('attn_v', [v, width]);
+      add(`${block}.attn_q`, [q, width]);
+      add(`${block}.attn_k`, [k, width]);
+      add(`${block}.attn_v`, [v, width]);
     }
-    add('attn_output', [width, heads * valueSize]);
-    add('ffn_up', [null, width]);
-    add('ffn_down', [width, null]);
+    add(`${block}.attn_output`, [width, heads * valueSize]);
+    add(`${block}.ffn_up`, [null, width]);
+    add(`${block}.ffn_down`, [width, null]);
   }
   return wanted;
 }
