@@ -10,4 +10,5 @@ export { asBytes, bytesOf, damaged, filled, fromBytes, makeBytes } from './io/el
 export { nodeFiles, storageError } from './io/sources.js';
 export { readOptions, type OptionSchema } from './options.js';
 export { copyOf, type Program } from './program.js';
+export { tracedGraph } from './tracedgraph.js';
 export { checkShape } from './upload.js';

@@ -3,6 +3,7 @@
 
 import { OPS } from './ops/table.js';
 
+export { exportFunction as export } from './export.js';
 export { load, type Input, type LoadOptions, type Model, type Output, type Params, type Port, type Texts } from './load.js';
 export type { External } from './tensors.js';
 

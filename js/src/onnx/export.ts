@@ -1,0 +1,172 @@
+// A traced function as the bytes of an ONNX file: its graph op by op, loops and conditions as graphs of nodes. Shapes are those
+// of the arguments; what the function captured, weights for one, is in the file.
+
+import { internals, SinterError } from '../index.js';
+import type { Graph, GraphNode } from '../source/graph.js';
+import { Message } from './encode.js';
+import { ELEMENTWISE, OTHERS, refuse } from './exportops.js';
+import { Scribe, valueMessage } from './scribe.js';
+
+const { shown, tracedGraph } = internals;
+
+/** That of the files: the first with Gelu. */
+const OPSET = 20;
+const IR_VERSION = 9;
+
+/** Names of results of control flow, by the node. */
+type Results = Map<number, string[]>;
+
+class Exporter {
+  readonly #scribe: Scribe;
+
+  constructor(scribe: Scribe) {
+    this.#scribe = scribe;
+  }
+
+  /** Writes the nodes of a graph whose arguments have these names; the names of its results. */
+  write(graph: Graph, given: readonly string[]): string[] {
+    const names: string[] = [];
+    const results: Results = new Map();
+    graph.nodes.forEach((node, id) => {
+      names[id] = this.#node(graph, node, id, names, given, results);
+    });
+    return graph.outputs.map((id) => names[id]!);
+  }
+
+  #node(graph: Graph, node: GraphNode, id: number, names: readonly string[], given: readonly string[], results: Results): string {
+    const scribe = this.#scribe;
+    const at = (name: string): number => Number(node.attrs[name]);
+    if (node.op === 'input') return given[at('number')]!;
+    if (node.op === 'result') return results.get(node.inputs[0]!)![at('number')]!;
+    const control = CONTROL[node.op];
+    if (control) {
+      results.set(id, this.#control(control, graph, node, names));
+      return '';
+    }
+    if (node.op === 'constant') return scribe.scalar(node.dtype, Number(node.attrs['value']));
+    const other = Object.hasOwn(OTHERS, node.op) ? OTHERS[node.op]! : null;
+    const from = node.inputs.map((each) => graph.nodes[each]!);
+    if (other) return other({ scribe, node, inputs: node.inputs.map((each) => names[each]!), from });
+    const write = Object.hasOwn(ELEMENTWISE, node.op) ? ELEMENTWISE[node.op]! : null;
+    if (!write) throw refuse(node.op);
+    return write({ scribe, node, inputs: this.#operands(graph, node, names), from });
+  }
+
+  /** Elementwise ops broadcast by themselves, as long as something has the shape of the result. */
+  #operands(graph: Graph, node: GraphNode, names: readonly string[]): string[] {
+    const sources = node.inputs.map((id) => (graph.nodes[id]!.op === 'broadcast' ? graph.nodes[id]!.inputs[0]! : id));
+    const shapes = sources.map((id) => graph.nodes[id]!.shape);
+    const rank = node.shape.length;
+    const fits = node.shape.every((size, i) => size === 1 || shapes.some((shape) => shape[i - rank + shape.length] === size));
+    return (fits ? sources : node.inputs).map((id) => names[id]!);
+  }
+
+  #control(write: Control, graph: Graph, node: GraphNode, names: readonly string[]): string[] {
+    const regions = (name: string): Graph => graph.regions[Number(node.attrs[name])]!;
+    const inputs = node.inputs.map((id) => names[id]!);
+    return write({ exporter: this, scribe: this.#scribe, node, inputs, from: node.inputs.map((id) => graph.nodes[id]!), region: regions });
+  }
+
+  /** A graph of a node: its inputs are new names, all else it sees from outside. */
+  graph(region: Graph, own: readonly (readonly [string, GraphNode])[], given: readonly string[], end: (outputs: string[]) => readonly (readonly [string, GraphNode])[]): Message {
+    const { nodes, result } = this.#scribe.inside(() => {
+      const outputs = end(this.write(region, given));
+      // A result may be a value from outside, or one twice.
+      return outputs.map(([name, node]): readonly [string, GraphNode] => [this.#scribe.node('Identity', [name]), node]);
+    });
+    const made = new Message().append(nodes).text(2, 'graph');
+    for (const [name, { dtype, shape }] of own) made.message(11, valueMessage(name, dtype, shape));
+    for (const [name, { dtype, shape }] of result) made.message(12, valueMessage(name, dtype, shape));
+    return made;
+  }
+}
+
+interface ControlSite {
+  exporter: Exporter;
+  scribe: Scribe;
+  node: GraphNode;
+  inputs: string[];
+  from: GraphNode[];
+  region: (name: string) => Graph;
+}
+
+type Control = (site: ControlSite) => string[];
+
+const withNodes = (region: Graph, names: readonly string[]): [string, GraphNode][] => names.map((name, i) => [name, region.nodes[region.outputs[i]!]!]);
+
+const scan: Control = ({ exporter, scribe, node, inputs, from, region }) => {
+  const body = region('body');
+  const [carries, stacks] = [Number(node.attrs['carries']), Number(node.attrs['stacks'])];
+  const own = inputs.slice(0, carries + stacks).map((_, i): [string, GraphNode] => {
+    const { dtype, shape } = from[i]!;
+    return [scribe.name(), { ...from[i]!, dtype, shape: i < carries ? shape : shape.slice(1) }];
+  });
+  const graph = exporter.graph(body, own, [...own.map(([name]) => name), ...inputs.slice(carries + stacks)], (outputs) => withNodes(body, outputs));
+  const isReverse = Number(node.attrs['reverse']) === 1;
+  const ways = isReverse ? { scan_input_directions: new Array<number>(stacks).fill(1), scan_output_directions: new Array<number>(body.outputs.length - carries).fill(1) } : {};
+  if (stacks === 0) throw refuse('loop without slices of stacks');
+  return scribe.nodes('Scan', inputs.slice(0, carries + stacks), body.outputs.length, { body: graph, num_scan_inputs: stacks, ...ways });
+};
+
+const cond: Control = ({ exporter, scribe, inputs, region }) => {
+  const branches = ['on_true', 'on_false'].map((name) => {
+    const branch = region(name);
+    return exporter.graph(branch, [], inputs.slice(1), (outputs) => withNodes(branch, outputs));
+  }) as [Message, Message];
+  return scribe.nodes('If', [inputs[0]!], region('on_true').outputs.length, { then_branch: branches[0], else_branch: branches[1] });
+};
+
+const whileLoop: Control = ({ exporter, scribe, node, inputs, from, region }) => {
+  const carries = Number(node.attrs['carries']);
+  const [body, test] = [region('body'), region('test')];
+  const rest = inputs.slice(carries);
+  const begins = exporter.write(test, [...inputs.slice(0, carries), ...rest])[0]!;
+  const own = from.slice(0, carries).map((each): [string, GraphNode] => [scribe.name(), each]);
+  const scalar = (dtype: string): GraphNode => ({ op: '', dtype, shape: [], attrs: {}, inputs: [] });
+  const all: [string, GraphNode][] = [[scribe.name(), scalar('int64')], [scribe.name(), scalar('bool')], ...own];
+  const graph = exporter.graph(body, all, [...own.map(([name]) => name), ...rest], (outputs) => [
+    [exporter.write(test, [...outputs, ...rest])[0]!, scalar('bool')],
+    ...withNodes(body, outputs),
+  ]);
+  return scribe.nodes('Loop', ['', begins, ...inputs.slice(0, carries)], carries, { body: graph });
+};
+
+/** What a function computes, without its rule. */
+const inlined: Control = ({ exporter, inputs, region }) => exporter.write(region('body'), inputs);
+
+const CONTROL: Readonly<Record<string, Control>> = { scan, cond, while_loop: whileLoop, checkpoint: inlined, custom: inlined };
+
+/** The name of a tensor of an argument, or of the result, by where it is. */
+function nameOf(path: string, otherwise: string, taken: Set<string>): string {
+  const word = path.replace(/\]/g, '').replace(/[.[]+/g, '.').replace(/^\./, '') || otherwise;
+  let name = word;
+  for (let i = 1; taken.has(name) || /^v\d+$/.test(name); i++) name = `${word}_${i}`;
+  taken.add(name);
+  return name;
+}
+
+/**
+ * What f computes of arguments like these as the bytes of an ONNX file, for their shapes. Its inputs have the names of the
+ * parameters of f, and its outputs those in the result; a tensor that f captured, a weight for one, is part of the file.
+ */
+export function exportFunction<A extends readonly unknown[]>(f: (...args: A) => unknown, args: A): Uint8Array<ArrayBuffer> {
+  const op = 'onnx.export';
+  if (typeof f !== 'function') throw new SinterError('argument', op, `expected a function, not ${shown(f)}`, { hint: 'onnx.export((x) => y, [x])' });
+  if (!Array.isArray(args)) throw new SinterError('argument', op, `args is ${shown(args)}, expected an array of arguments`);
+  const traced = tracedGraph(op, f as (...args: never) => unknown, args);
+  const graph = traced.graph as Graph;
+  const scribe = new Scribe();
+  const taken = new Set<string>();
+  const inputs = traced.inputs.map(({ name, meta }) => ({ name: nameOf(name, 'x', taken), meta }));
+  const given = [...inputs.map(({ name }) => name), ...traced.captured.map(({ dtype, shape, bytes }) => scribe.constant(dtype, shape, bytes))];
+  const ends = traced.results.map((path) => nameOf(path, 'y', taken));
+  const { nodes } = scribe.inside(() => new Exporter(scribe).write(graph, given).forEach((from, i) => scribe.named(ends[i]!, from)));
+  const main = new Message().append(nodes).text(2, 'sinter').append(scribe.constants);
+  for (const { name, meta } of inputs) main.message(11, valueMessage(name, meta.dtype, meta.shape));
+  ends.forEach((name, i) => {
+    const { dtype, shape } = graph.nodes[graph.outputs[i]!]!;
+    main.message(12, valueMessage(name, dtype, shape));
+  });
+  const opset = new Message().text(1, '').int(2, OPSET);
+  return new Message().int(1, IR_VERSION).text(2, 'sinter').message(7, main).message(8, opset).join(op);
+}
