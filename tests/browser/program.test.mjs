@@ -33,7 +33,7 @@ describe('the program of the playground', () => {
   const ready = () => page.waitForSelector('[data-testid=start]:not([disabled])', { timeout: PATIENCE_MS });
   const failed = () => page.waitForSelector('body[data-phase=failed]', { timeout: PATIENCE_MS });
   const stepped = (from) => page.waitForFunction((n) => Number(document.querySelector('[data-testid=epoch]').dataset.step) > n, from, { timeout: PATIENCE_MS });
-  const says = (id, pattern) => page.waitForFunction(([name, source]) => new RegExp(source).test(document.querySelector(`[data-testid=${name}]`).textContent),
+  const says = (id, pattern) => page.waitForFunction(([name, source]) => new RegExp(source).test(document.querySelector(`[data-testid=${name}]`)?.textContent ?? ''),
     [id, pattern.source], { timeout: PATIENCE_MS }).catch(async () => assert.match(await text(id), pattern));
   const write = async (source, editor = 'source-editor') => {
     await page.locator(`[data-testid=${editor}]`).click();
@@ -121,8 +121,15 @@ describe('the program of the playground', () => {
     assert.equal(await get('error').isVisible(), false);
   });
 
-  test('a loop that never ends is told of, ended, and the page goes on', async () => {
-    await write(LINE.replace('export default', 'for (;;);\nexport default'));
+  test('a loop that never ends is ended, and said at its line', async () => {
+    await write(LINE.replace('export default', 'let n = 0;\nfor (;;) n++;\nexport default'));
+    await says('source-problem', /^Line 10: ProgramError: a loop has not come to an end for 5 s/);
+    await write(LINE.replace('data: () => [x, y]', 'data: () => {\n    do ; while (true);\n  }'));
+    await says('source-problem', /^Line 14: ProgramError: a loop/);
+  });
+
+  test('a program that does not answer is told of, ended, and the page goes on', async () => {
+    await write(LINE.replace('export default', 'const endless: any = /^(a+)+$/.test("a".repeat(60) + "b");\nexport default'));
     await says('notice', /has not answered for \d+ s/);
     await get('end').click();
     await says('notice', /was ended/);

@@ -43,7 +43,7 @@ export const WORDS: Record<About['data'], Words> = {
     answers: 'answers',
     sample: 'as the program counts it',
     chartTop: 0.996,
-    chartLoss: 1,
+    chartLoss: Infinity,
     ready: 'Ready to start.',
   },
 };

@@ -77,10 +77,23 @@ function paintPicture(canvas: HTMLCanvasElement): Draw {
   };
 }
 
+const colourOf = (i: number): string => LINE_COLOURS[i % LINE_COLOURS.length];
+
+/** Which line is which. */
+function keyOf(names: string[]): HTMLElement {
+  const parts = names.map((name, i) => {
+    const mark = create('i', '');
+    mark.style.background = `var(${colourOf(i)})`;
+    return create('span', '', mark, ` ${name}`);
+  });
+  return create('p', 'key', ...parts);
+}
+
 function drawCurves(box: HTMLElement): Draw {
   let chart: Chart | null = null;
   return (drawing) => {
     const { x, lines } = drawing as Of<'curves'>;
+    if (chart === null) box.after(keyOf(lines.map(({ name }) => name)));
     chart ??= new Chart(box, {
       group: 'own',
       hasSteps: false,
@@ -90,7 +103,7 @@ function drawCurves(box: HTMLElement): Draw {
       mark: (value) => significant(value, 2),
       value: (value) => significant(value, 3),
       unit: 'at',
-      lines: lines.map(({ name }, i) => ({ label: name, colour: LINE_COLOURS[i % LINE_COLOURS.length], width: 2, points: false })),
+      lines: lines.map(({ name }, i) => ({ label: name, colour: colourOf(i), width: 2, points: false })),
     });
     chart.begin(x[0] ?? 0);
     chart.show([[...x], ...lines.map(({ values }) => Array.from(values, (y) => (Number.isFinite(y) ? y : null)))] as never);

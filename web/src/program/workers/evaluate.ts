@@ -21,12 +21,12 @@ const MODULES: Record<string, object> = { sinter: sn, playground };
 const STRIPPED = import.meta.glob<{ text: string; code: string }>('../gallery/*.ts', { query: '?stripped', import: 'default' });
 
 /** JavaScript with a line for each line of the text. */
-async function strip(source: string, name: string): Promise<string> {
+async function strip(source: string, name: string, hasLimit: boolean): Promise<string> {
   const listed = await STRIPPED[`../gallery/${name}.ts`]?.();
   if (listed?.text === source) return listed.code;
-  const { stripTypes } = await import('./strip.ts');
+  const { countLoops, stripTypes } = await import('./strip.ts');
   try {
-    return stripTypes(source);
+    return stripTypes(hasLimit ? countLoops(source) : source);
   } catch (error) {
     const { message, loc } = error as Error & { loc?: { line: number; column: number } };
     if (loc === undefined) throw error;
@@ -62,13 +62,43 @@ function printing(print: Print): Record<string, (...values: unknown[]) => void> 
   return { log: at('log'), info: at('log'), debug: at('log'), table: at('log'), warn: at('warn'), error: at('error') };
 }
 
-/** Runs the text; what it exports, or declares as `program` and `inputs`. name: of the list, if it may be one of it. */
-export async function run(source: string, name = '', print: Print = () => undefined): Promise<Exports> {
-  const text = `"use strict";${await strip(source, name)}\n;return {
+/** A loop of a program may run for so long without letting anything else in between. */
+const LONGEST_LOOP_MS = 5000;
+/** Of rounds, one in so many looks at the clock. */
+const ROUNDS = 64;
+
+/** Called in each round of a loop. Time is counted from the first round since the worker was last free. */
+function limit(): () => void {
+  let rounds = 0;
+  let begun = 0;
+  return () => {
+    if (++rounds % ROUNDS !== 0) return;
+    const now = performance.now();
+    if (begun === 0) {
+      begun = now;
+      setTimeout(() => (begun = 0));
+    } else if (now - begun > LONGEST_LOOP_MS) {
+      begun = now;
+      throw new SourceError(`a loop has not come to an end for ${LONGEST_LOOP_MS / 1000} s`);
+    }
+  };
+}
+
+export interface RunOptions {
+  /** Of the list, if it may be one of it. */
+  name?: string;
+  print?: Print;
+  /** Whether loops without an end are ended. */
+  hasLimit?: boolean;
+}
+
+/** Runs the text; what it exports, or declares as `program` and `inputs`. */
+export async function run(source: string, { name = '', print = () => undefined, hasLimit = false }: RunOptions = {}): Promise<Exports> {
+  const text = `"use strict";${await strip(source, name, hasLimit)}\n;return {
     program: typeof program === 'undefined' ? undefined : program,
     inputs: typeof inputs === 'undefined' ? undefined : inputs,
     ...exports,
   };\n//# sourceURL=${FILE}`;
-  const make = new Function('sn', 'require', 'exports', 'console', text) as (...given: unknown[]) => Exports;
-  return make(sn, required, {}, printing(print));
+  const make = new Function('sn', 'require', 'exports', 'console', '$turn', text) as (...given: unknown[]) => Exports;
+  return make(sn, required, {}, printing(print), limit());
 }

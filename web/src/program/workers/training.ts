@@ -153,7 +153,7 @@ function moduleOf(exports: Exports): Module {
 
 /** Runs the text of a program that learns; null: there is nothing to train in it. */
 export async function readProgram({ text, name }: ProgramText, print?: Print): Promise<Module | null> {
-  const exports = await run(text, name, print);
+  const exports = await run(text, { name, print, hasLimit: true });
   return learns(exports) ? moduleOf(exports) : null;
 }
 
