@@ -140,7 +140,7 @@ const examples = new ExampleChoice((name) => {
 function showBusy(seconds: number): void {
   controls.canEnd = seconds > 0;
   if (seconds > 0) controls.say(`The program has not answered for ${Math.round(seconds)} s. It may be a loop that never ends.`, true);
-  else controls.say('The program answers again.');
+  else if (controls.ready) controls.say('The program answers again.');
 }
 
 function showEnded(): void {
