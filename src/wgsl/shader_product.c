@@ -33,7 +33,17 @@ static tile choose(const sn_shader *s, int64_t m, int64_t n) {
 static bool is_bounded(const sn_operand *f) { return f->nests->bounds.guards != 0; }
 
 /* Of a place: a number; with bounds also the coordinates that they are of, from the lowest on. */
-static const char *place_type(const sn_operand *f) { return is_bounded(f) ? "vec4<i32>" : "i32"; }
+static int bounded_fields(const sn_operand *f) {
+  int n = 0;
+  while (n < SN_MARKS && f->nests->bounds.guards >> n * SN_MARK_BITS) n++;
+  return n;
+}
+
+static const char *place_type(const sn_operand *f) {
+  static const char *const types[] = {"i32", "vec2<i32>", "vec3<i32>", "vec4<i32>"};
+  _Static_assert(sizeof types / sizeof *types == SN_MARKS + 1, "one more than marks");
+  return types[bounded_fields(f)];
+}
 
 static const char *const axis_names[] = {"batch", "across", "k"};
 
@@ -58,16 +68,13 @@ static void add_terms(const sn_shader *s, sn_text *out, const sn_operand *f, int
 /* The same as one place; `begins`: with the offset, and from the bounds on. */
 static void add_place(const sn_shader *s, sn_text *out, const sn_operand *f, int from, int to,
                       bool begins) {
-  if (is_bounded(f)) sn_text_add(out, "vec4<i32>(");
+  if (is_bounded(f)) sn_text_add(out, "%s(", place_type(f));
   add_terms(s, out, f, -1, from, to, begins ? f->offset : 0);
-  for (int field = 0; is_bounded(f) && field < SN_MARKS; field++) {
+  for (int field = 0; field < bounded_fields(f); field++) {
     int64_t low, high;
     sn_bounds_field(&f->nests->bounds, field, &low, &high);
     sn_text_add(out, ", ");
-    if (f->nests->bounds.guards >> field * SN_MARK_BITS)
-      add_terms(s, out, f, field, from, to, begins ? -low : 0);
-    else
-      sn_text_add(out, "0");
+    add_terms(s, out, f, field, from, to, begins ? -low : 0);
   }
   if (is_bounded(f)) sn_text_add(out, ")");
 }
@@ -75,8 +82,7 @@ static void add_place(const sn_shader *s, sn_text *out, const sn_operand *f, int
 /* Whether a place is inside of the bounds. */
 static void add_test(sn_text *out, const sn_operand *f) {
   const char *and = "";
-  for (int field = 0; field < SN_MARKS && f->nests->bounds.guards >> field * SN_MARK_BITS;
-       field++, and = " && ") {
+  for (int field = 0; field < bounded_fields(f); field++, and = " && ") {
     int64_t low, high;
     sn_bounds_field(&f->nests->bounds, field, &low, &high);
     sn_text_add(out, "%sbitcast<u32>(q.%c) < %lldu", and, "yzw"[field],
@@ -222,13 +228,21 @@ static void add_term(sn_shader *s, int micro, const char *name, const char *k, l
   sn_shader_line(s, "}");
 }
 
+/* Terms that are taken at a time: where it costs a lot to say where they lie, a driver in software is slower with several. */
+static int unrolled(const sn_group *g) {
+  const sn_operand *f = g->contraction.factors;
+  for (int i = 0; i < 2; i++)
+    if (is_bounded(&f[i]) || f[i].nests->of[SN_AXIS_ALONG].rank > 1) return 1;
+  return UNROLLED;
+}
+
 /* From k = from on, a few at a time; end < 0: to the variable `end`. */
 static void add_range(sn_shader *s, int micro, const char *name, const char *from, long long end) {
   if (end < 0)
-    sn_shader_line(s, "for (var k = %s; k < end; k += %d) {", from, UNROLLED);
+    sn_shader_line(s, "for (var k = %s; k < end; k += %d) {", from, unrolled(s->group));
   else
-    sn_shader_line(s, "for (var k = %s; k < %lld; k += %d) {", from, end, UNROLLED);
-  for (int u = 0; u < UNROLLED; u++) add_term(s, micro, name, "k", u);
+    sn_shader_line(s, "for (var k = %s; k < %lld; k += %d) {", from, end, unrolled(s->group));
+  for (int u = 0; u < unrolled(s->group); u++) add_term(s, micro, name, "k", u);
   sn_shader_line(s, "}");
 }
 
@@ -237,7 +251,7 @@ static void add_range(sn_shader *s, int micro, const char *name, const char *fro
 static sn_status without_tiles(sn_shader *s, int micro, int64_t m, int64_t n) {
   const sn_group *g = s->group;
   const long long k = (long long)g->contraction.k, rows = (m + micro - 1) / micro,
-                  columns = (n + micro - 1) / micro, whole = k / UNROLLED * UNROLLED;
+                  columns = (n + micro - 1) / micro, whole = k / unrolled(g) * unrolled(g);
   sn_shader_thread_per_point(s, sn_group_points(g) / (m * n) * rows * columns, 1);
   sn_shader_line(s, "let first_a = p / %lld %% %lld * %d; let first_b = p %% %lld * %d;", columns,
                  rows, micro, columns, micro);
