@@ -124,6 +124,38 @@ test('shapes that are computed from shapes are known while a program is compiled
   assert.deepEqual(model.run({ x: sn.ones([5, 1, 2]) }).y.shape, [5, 2]);
 });
 
+test('an input that is given as numbers decides shapes while a function is traced', () => {
+  const model = onnx.load(file.model({
+    nodes: [file.node('Reshape', ['x', 's'], ['y'])],
+    inputs: [file.value('x', 1, ['n']), file.value('s', 7, ['r'])],
+    outputs: [file.value('y', 1, ['a', 'b'])],
+  }));
+  assert.deepEqual(sn.jit((x) => model.apply({}, { x, s: [2, 3] }).y)(sn.ones([6])).shape, [2, 3]);
+  assert.deepEqual(model.run({ x: sn.ones([6]), s: [3, -1] }).y.shape, [3, 2]);
+  assert.throws(() => sn.jit((x, s) => model.apply({}, { x, s }).y)(sn.ones([6]), sn.tensor([2, 3], { dtype: 'int32' })), /depends on elements of "s"/);
+});
+
+test('widths of padding as PyTorch computes them are known while a program is compiled', () => {
+  const model = onnx.load(file.model({
+    nodes: [
+      file.node('ConstantOfShape', ['n'], ['zeros'], file.attribute('value', { field: 5, type: 4, bytes: file.tensor('', 7, [1], [0]) })),
+      file.node('Concat', ['widths', 'zeros'], ['all'], file.attribute('axis', 0)),
+      file.node('Reshape', ['all', 'pairs'], ['rows']),
+      file.node('Slice', ['rows', 'last', 'first', 'zero', 'last'], ['turned']),
+      file.node('Transpose', ['turned'], ['columns'], file.attribute('perm', [1, 0])),
+      file.node('Reshape', ['columns', 'last'], ['flat']),
+      file.node('Pad', ['x', 'flat'], ['y']),
+    ],
+    initializers: [
+      file.tensor('n', 7, [1], [2]), file.tensor('widths', 7, [2], [1, 2]), file.tensor('pairs', 7, [2], [-1, 2]),
+      file.tensor('last', 7, [1], [-1]), file.tensor('first', 7, [1], [-1000]), file.tensor('zero', 7, [1], [0]),
+    ],
+    inputs: [file.value('x', 1, ['a', 'b'])],
+    outputs: [file.value('y', 1, ['a', 'c'])],
+  }));
+  assert.deepEqual(sn.jit((x) => model.apply({}, { x }).y)(sn.tensor([[5, 6]])).toArray(), [[0, 5, 6, 0, 0]]);
+});
+
 test('what is counted by values is computed op by op, and refused where a function is traced', () => {
   const model = onnx.load(file.model({
     nodes: [file.node('Relu', ['x'], ['r']), file.node('NonZero', ['r'], ['y'])],

@@ -201,6 +201,8 @@ const split: Rule = (n, [x, given]) => {
   });
 };
 
+const isFoldedType = (type: number): boolean => type === FLOAT || type === DOUBLE || type === BOOL || isIntegerType(type);
+
 const same = (x: Value, shape: readonly number[]): Value => known(x.type, shape, x.host!);
 
 const RULES: Readonly<Record<string, Rule>> = {
@@ -211,6 +213,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   Mod: (n, x) => binary((a, b) => mod(n, a, b))(n, x),
   Min: variadic(Math.min),
   Max: variadic(Math.max),
+  Pow: (n, x) => (x.every(({ type }) => isIntegerType(type)) ? binary((a, b) => a ** b)(n, x) : null),
   Neg: unary((a) => -a),
   Abs: unary(Math.abs),
   Floor: unary(Math.floor),
@@ -247,6 +250,18 @@ const RULES: Readonly<Record<string, Rule>> = {
   Slice: slice,
   Split: split,
   Expand: (n, [x, shape]) => broadcast(x!, broadcastShape(n, x!.shape, shape!.numbers)),
+  ConstantOfShape: (n, [wanted]) => {
+    const shape = wanted!.numbers;
+    const value = n.tensor('value');
+    const type = value?.type ?? FLOAT;
+    const count = countOf(shape);
+    if (!(count <= MOST_ELEMENTS) || !isFoldedType(type)) return null;
+    return known(type, shape, new Array<number>(count).fill(Number(value?.elements[0] ?? 0)));
+  },
+  Flatten: (n, [x]) => {
+    const axis = axisOf(n.int('axis', 1), x!.rank);
+    return same(x!, [countOf(x!.shape.slice(0, axis)), countOf(x!.shape.slice(axis))]);
+  },
   Transpose: (n, [x]) => {
     const perm = n.ints('perm') ?? x!.shape.map((_, i) => x!.rank - 1 - i);
     const strides = stridesOf(x!.shape);
@@ -263,8 +278,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   ReduceMin: reduction(Math.min, Infinity),
 };
 
-const isFoldable = ({ host, type }: Value): boolean =>
-  host !== null && host.length <= MOST_ELEMENTS && (type === FLOAT || type === DOUBLE || type === BOOL || type === STRING || isIntegerType(type));
+const isFoldable = ({ host, type }: Value): boolean => host !== null && host.length <= MOST_ELEMENTS && (type === STRING || isFoldedType(type));
 
 /** The result of an op on known elements; null where some are not known, or the op is not computed here. */
 export function fold(n: Node, x: readonly (Value | undefined)[]): Value | readonly Value[] | null {

@@ -62,8 +62,8 @@ export interface Model {
 
 const portOf = ({ name, kind, type, shape }: ValueInfo): Port => ({ name, dtype: kind === 'tensor' ? typeName(type) : kind, shape });
 
-/** Texts in nested arrays as elements and a shape. */
-function textsOf(given: unknown): { shape: number[]; texts: string[] } | null {
+/** Nested arrays as elements and a shape; null: rows differ in length, or something else is among them. */
+function elementsOf<T>(given: unknown, isElement: (value: unknown) => value is T): { shape: number[]; elements: T[] } | null {
   const shape: number[] = [];
   let level: unknown[] = [given];
   while (level.length > 0 && level.every(Array.isArray)) {
@@ -72,8 +72,11 @@ function textsOf(given: unknown): { shape: number[]; texts: string[] } | null {
     shape.push(size);
     level = (level as unknown[][]).flat();
   }
-  return level.every((each) => typeof each === 'string') ? { shape, texts: level as string[] } : null;
+  return level.every(isElement) ? { shape, elements: level } : null;
 }
+
+const isText = (value: unknown): value is string => typeof value === 'string';
+const isNumber = (value: unknown): value is number | boolean => typeof value === 'number' || typeof value === 'boolean';
 
 /** Elements of texts as nested arrays. */
 function nested(texts: readonly string[], shape: readonly number[]): Texts {
@@ -213,8 +216,8 @@ class LoadedModel implements Model {
   }
 
   #tensorInput(op: string, info: ValueInfo, given: Input, asKnown: boolean): Value {
-    const texts = info.type === STRING || (info.type === 0 && !(given instanceof Tensor) && !isNumericArray(given)) ? textsOf(given) : null;
-    if (texts && (info.type === STRING || texts.texts.length > 0)) return known(STRING, texts.shape, texts.texts);
+    const texts = info.type === STRING || (info.type === 0 && !(given instanceof Tensor) && !isNumericArray(given)) ? elementsOf(given, isText) : null;
+    if (texts && (info.type === STRING || texts.elements.length > 0)) return known(STRING, texts.shape, texts.elements);
     if (info.type === STRING) throw new SinterError('argument', op, `input ${shown(info.name)} is ${shown(given)}, expected texts in nested arrays`);
     const type = info.type || typeFor(given instanceof Tensor ? given.dtype : 'float32');
     const dtype = dtypeOf(type);
@@ -224,8 +227,9 @@ class LoadedModel implements Model {
       }
       return made(type, given);
     }
-    const t = tensor(given as NestedArray, { dtype });
-    return asKnown ? known(type, t.shape, t.dataSync()) : made(type, t);
+    // While a function is traced, a tensor that is made has no values.
+    const numbers = asKnown ? elementsOf(isNumericArray(given) ? Array.from(given as ArrayLike<number>) : given, isNumber) : null;
+    return numbers ? known(type, numbers.shape, numbers.elements.map(Number)) : made(type, tensor(given as NestedArray, { dtype }));
   }
 
   /** Runs the graph on values of its inputs. */
