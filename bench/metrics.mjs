@@ -182,7 +182,7 @@ const graphRows = (name, make) => sn.tidy(() => {
 /** What a page loads that has no bundler; inline.js holds the same again in one file. */
 const SCRIPTS = ['index.js', 'worker.js'];
 /** Modules, and the entry points that pages load on demand. */
-const FILES = ['sinter.wasm', 'sinter-mt.wasm', 'source.js', 'logic.js', 'gguf.js', 'llm.js', 'onnx.js', 'webgpu.js', 'sinter-gpu-mt.wasm'];
+const FILES = ['sinter.wasm', 'sinter-mt.wasm', 'source.js', 'logic.js', 'gguf.js', 'llm.js', 'onnx.js', 'report.js', 'webgpu.js', 'sinter-gpu-mt.wasm'];
 
 /** The program of README.md that trains, as Vite's bundler makes it one script: with what it names, and what that needs. */
 const bundledProgram = async () => {

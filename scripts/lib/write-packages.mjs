@@ -169,6 +169,7 @@ export const packagePages = () => {
     pageOf('gguf', partsOf(join(SOURCE, 'gguf/index.ts'), 'gguf.')),
     pageOf('llm', partsOf(join(SOURCE, 'llm/index.ts'), 'llm.')),
     pageOf('onnx', partsOf(join(SOURCE, 'onnx/index.ts'), 'onnx.')),
+    pageOf('report', partsOf(join(SOURCE, 'report/index.ts'), 'report.')),
     pageOf('webgpu', partsOf(join(SOURCE, 'webgpu/index.ts'), '')),
   ];
 };

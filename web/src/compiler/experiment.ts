@@ -2,17 +2,23 @@
 // that whatever else the machine does affects both. The figure is the median of the ratios of all rounds.
 
 import { Lab } from './lab.ts';
-import type { Engine, PassesOff } from './protocol.ts';
+import type { Engine, Figures, Further, PassesOff } from './protocol.ts';
 
 export interface Setting {
   engine: Engine;
   off: PassesOff;
+  further?: Further;
 }
 
 export interface Effect {
   /** The time of the second setting over that of the first. */
   run: number;
   compile: number;
+  /** The middle half of the ratios of the runs lies within so much of each other. */
+  spread: number;
+  /** Of both settings; the time of one run, ms. */
+  figures: readonly [Figures, Figures];
+  runMs: readonly [number, number];
 }
 
 /** As few as a median needs: a visitor waits for a dozen comparisons. */
@@ -24,6 +30,13 @@ export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const half = sorted.length >> 1;
   return sorted.length % 2 === 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
+}
+
+/** From the first quarter to the last. */
+function spreadOf(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const at = (share: number): number => sorted[Math.round(share * (sorted.length - 1))];
+  return at(0.75) - at(0.25);
 }
 
 export class Experiment {
@@ -42,7 +55,7 @@ export class Experiment {
 
   /** Prepares the program as it is. */
   async open(): Promise<void> {
-    await this.first.prepare(this.source, this.base.off);
+    await this.first.prepare(this.source, this.base.off, this.base.further);
   }
 
   /** The median time of the program as it is, ms. */
@@ -50,20 +63,30 @@ export class Experiment {
     return { runMs: median(this.runs), compileMs: median(this.compiles), rounds: this.runs.length };
   }
 
-  async compare({ engine, off }: Setting): Promise<Effect> {
+  async compare({ engine, off, further }: Setting): Promise<Effect> {
     const second = this.lab(engine);
     try {
-      await second.prepare(this.source, off);
-      const ratios: Effect[] = [];
+      await second.prepare(this.source, off, further);
+      const figures = [await this.first.figures(), await second.figures()] as const;
+      const ratios: { run: number; compile: number }[] = [];
+      const runs: [number[], number[]] = [[], []];
       for (let round = -FIRST_ROUNDS; round < ROUNDS && !this.stopped; round++) {
         const a = await this.first.sample();
         const b = await second.sample();
         if (round < 0) continue;
         this.runs.push(a.runMs);
         this.compiles.push(a.compileMs);
+        runs[0].push(a.runMs);
+        runs[1].push(b.runMs);
         ratios.push({ run: b.runMs / a.runMs, compile: b.compileMs / a.compileMs });
       }
-      return { run: median(ratios.map(({ run }) => run)), compile: median(ratios.map(({ compile }) => compile)) };
+      return {
+        run: median(ratios.map(({ run }) => run)),
+        compile: median(ratios.map(({ compile }) => compile)),
+        spread: spreadOf(ratios.map(({ run }) => run)),
+        figures,
+        runMs: [median(runs[0]), median(runs[1])],
+      };
     } finally {
       second.close();
       this.labs.delete(second);

@@ -1,7 +1,7 @@
 // The page's end of a lab: a core of one configuration in a worker of its own. A lab that was ended or
 // that got stuck starts again at the next question.
 
-import type { Engine, LabMethods, Opened, PassesOff, Sample } from './protocol.ts';
+import type { Engine, Figures, Further, LabMethods, Opened, PassesOff, Profiled, Sample } from './protocol.ts';
 import type { Report } from './report.ts';
 import { Rpc, openPatiently } from './rpc.ts';
 
@@ -24,9 +24,9 @@ export class Lab {
     return this.opened;
   }
 
-  async inspect(source: string, off: PassesOff): Promise<Report> {
+  async inspect(source: string, off: PassesOff, further: Further = {}): Promise<Report> {
     await this.open();
-    return this.rpc.ask('inspect', [source, off], INSPECT_MS);
+    return this.rpc.ask('inspect', [source, off, further], INSPECT_MS);
   }
 
   wat(kernel: number): Promise<string> {
@@ -41,9 +41,26 @@ export class Lab {
     return this.rpc.ask('js', [], INSPECT_MS);
   }
 
-  async prepare(source: string, off: PassesOff): Promise<number> {
+  async prepare(source: string, off: PassesOff, further: Further = {}): Promise<number> {
     await this.open();
-    return this.rpc.ask('prepare', [source, off], PREPARE_MS);
+    return this.rpc.ask('prepare', [source, off, further], PREPARE_MS);
+  }
+
+  figures(): Promise<Figures> {
+    return this.rpc.ask('figures', [], PREPARE_MS);
+  }
+
+  async profile(source: string, off: PassesOff, runs: number): Promise<Profiled> {
+    await this.open();
+    return this.rpc.ask('profile', [source, off, runs], PREPARE_MS);
+  }
+
+  trace(form: 'chrome' | 'speedscope'): Promise<string> {
+    return this.rpc.ask('trace', [form], INSPECT_MS);
+  }
+
+  bandwidth(): Promise<number> {
+    return this.rpc.ask('bandwidth', [], INSPECT_MS);
   }
 
   sample(): Promise<Sample> {

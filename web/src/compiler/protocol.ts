@@ -1,6 +1,7 @@
 // Questions to the lab and to the layouter, each with its answer. Every question has a number, under
 // which its answer comes back.
 
+import type { CompileOptions, KernelProfile, WorkerProfile } from 'sinter';
 import type { Report } from './report.ts';
 
 /** What needs a core of its own: these cannot change after init. */
@@ -13,6 +14,34 @@ export interface Engine {
 
 /** Passes that are off, by name; all others run. */
 export type PassesOff = readonly string[];
+
+/** Further options of compiling, as the package has them. */
+export type Further = Pick<CompileOptions, 'precision' | 'memoryBudget' | 'jit'>;
+
+/** What a program is, in numbers. */
+export interface Figures {
+  kernels: number;
+  bytes: number;
+  flops: number;
+  arenaBytes: number;
+}
+
+/** A profile as it is posted: an entry a slice, begin and end in ms. */
+export interface Profiled {
+  totalMs: number;
+  kernels: KernelProfile[];
+  workers: WorkerProfile[];
+  lostSpans: number;
+  begin: Float64Array;
+  end: Float64Array;
+  /** The number of the kernel in its program, its place in `kernels`, and the thread. */
+  step: Uint32Array;
+  kernel: Uint32Array;
+  worker: Uint32Array;
+  /** Begin and end of each run, and of each compile. */
+  runs: Float64Array;
+  compiles: Float64Array;
+}
 
 export interface Opened {
   threads: number;
@@ -41,7 +70,7 @@ export interface Problem {
 
 export interface LabMethods {
   open(engine: Engine): Opened;
-  inspect(source: string, off: PassesOff): Report;
+  inspect(source: string, off: PassesOff, further?: Further): Report;
   /** WebAssembly text of a kernel of the last report, or why it has none. */
   wat(kernel: number): string;
   /** The program of the last report as C. */
@@ -49,8 +78,16 @@ export interface LabMethods {
   /** The same as JavaScript; the first time loads what writes it. */
   js(): string;
   /** Compiles the program for `sample`; returns the time of one call, ms. */
-  prepare(source: string, off: PassesOff): number;
+  prepare(source: string, off: PassesOff, further?: Further): number;
   sample(): Sample;
+  /** What was prepared, in numbers. */
+  figures(): Figures;
+  /** Runs the program so many times under the profiler. */
+  profile(source: string, off: PassesOff, runs: number): Profiled;
+  /** The last profile as a file. */
+  trace(form: 'chrome' | 'speedscope'): string;
+  /** What memory gives all threads, GB/s. */
+  bandwidth(): number;
 }
 
 export interface LayoutRequest {

@@ -12,7 +12,7 @@ import { Tabs } from '../views/tabs.ts';
 import { Experiment } from './experiment.ts';
 import { Lab } from './lab.ts';
 import panel from './panel.html?raw';
-import type { Problem } from './protocol.ts';
+import type { Further, Problem } from './protocol.ts';
 import { allNodes, type Report } from './report.ts';
 import { ProblemError } from './rpc.ts';
 import { CodeView } from './views/code-view.ts';
@@ -23,6 +23,7 @@ import { MemoryView } from './views/memory.ts';
 import { SourceView } from './views/source.ts';
 import { StagesView } from './views/stages.ts';
 import { Switches } from './views/switches.ts';
+import { TimeView } from './views/time.ts';
 
 /** Waits until a word has been typed, not until a thought is complete. */
 const TYPING_MS = 350;
@@ -38,6 +39,7 @@ export class CompilerTab {
   private readonly stages: StagesView;
   private readonly kernels: KernelsView;
   private readonly memory: MemoryView;
+  private readonly time: TimeView;
   /** By the view that each is in. */
   private readonly sources: Readonly<Record<string, SourceView>>;
   private readonly switches: Switches;
@@ -68,6 +70,15 @@ export class CompilerTab {
     this.stages = new StagesView(new CodeView(element('stage-text'), 'The stage as text'), this.selection);
     this.kernels = new KernelsView(new CodeView(element('kernel-code'), 'Code of the kernel'), (kernel) => this.lab.wat(kernel), this.selection);
     this.memory = new MemoryView(this.selection);
+    this.time = new TimeView(
+      {
+        lab: () => this.lab,
+        profile: (runs) => this.lab.profile(this.editor.text, this.switches.current.off, runs),
+        quiet: () => this.surroundings.quiet(),
+        measure: ({ options = {} }) => this.measureChange(options),
+      },
+      this.selection,
+    );
     this.sources = {
       'view-js': new SourceView(
         { id: 'js', label: 'The program as JavaScript', language: 'js', file: 'program.js', type: 'text/javascript' },
@@ -171,6 +182,7 @@ export class CompilerTab {
     this.stages.show(report);
     this.kernels.show(report);
     this.memory.show(report);
+    this.time.show(report);
     this.measureButton.disabled = false;
     void this.sources[this.view]?.show(report);
   }
@@ -204,6 +216,18 @@ export class CompilerTab {
     this.view = view;
     if (view === 'view-stages') this.stages.opened();
     if (this.report !== null) void this.sources[view]?.show(this.report);
+  }
+
+  /** The program with further options beside the one as it is: the ratio of the times. */
+  private async measureChange(further: Further): Promise<number> {
+    this.surroundings.quiet();
+    const experiment = new Experiment(this.editor.text, this.switches.current);
+    try {
+      await experiment.open();
+      return (await experiment.compare({ ...this.switches.current, further })).run;
+    } finally {
+      experiment.stop();
+    }
   }
 
   private forgetMeasurements(): void {

@@ -1,6 +1,7 @@
 // What can be switched, and what each switch is worth: a row per pass, and three for the engine.
 
 import { create, element, setText, setValue } from '../../views/dom.ts';
+import { bytes, count, significant } from '../../views/format.ts';
 import type { Effect, Setting } from '../experiment.ts';
 import type { Engine, Opened } from '../protocol.ts';
 
@@ -12,6 +13,8 @@ interface Row {
   ratio: HTMLElement;
   bar: HTMLElement;
   compile: HTMLElement;
+  /** Both sides in numbers. */
+  detail: HTMLElement;
   /** The settings with this switch on and off, everything else as it is. */
   with(on: boolean): Setting;
 }
@@ -71,6 +74,7 @@ export class Switches {
     for (const row of this.rows.values()) {
       setValue(row.ratio, '', null);
       setText(row.compile, '');
+      row.detail.hidden = true;
       row.bar.style.removeProperty('--gain');
     }
   }
@@ -81,11 +85,29 @@ export class Switches {
     // Always time without the switch over time with it.
     const gain = (ratio: number): number => (on ? ratio : 1 / ratio);
     const run = gain(effect.run);
-    setValue(row.ratio, `× ${run.toFixed(2)}`, run);
+    setValue(row.ratio, `× ${run.toFixed(2)} ± ${(gain(effect.run) * (effect.spread / effect.run) / 2).toFixed(2)}`, run);
+    this.tell(row.detail, effect, on);
     setText(row.compile, `× ${gain(effect.compile).toFixed(2)}`);
     const length = Math.log(Math.min(BAR_END, Math.max(1 / BAR_END, run))) / Math.log(BAR_END);
     row.bar.style.setProperty('--gain', String(length));
     row.bar.classList.toggle('loss', length < 0);
+  }
+
+  /** What changes without the switch. */
+  private tell(detail: HTMLElement, { figures, runMs }: Effect, on: boolean): void {
+    const [was, is] = on ? figures : [figures[1], figures[0]];
+    const [before, after] = on ? runMs : [runMs[1], runMs[0]];
+    const rate = (flops: number, ms: number): string => significant(flops / ms / 1e6);
+    const pair = (a: string, b: string, unit: string): string => (a === b ? `${a} ${unit}` : `${a} → ${b} ${unit}`);
+    const parts = [
+      pair(significant(before), significant(after), 'ms'),
+      pair(rate(was.flops, before), rate(is.flops, after), 'GFLOP/s'),
+      pair(count(was.kernels), count(is.kernels), 'kernels'),
+      pair(bytes(was.bytes), bytes(is.bytes), 'moved'),
+      pair(bytes(was.arenaBytes), bytes(is.arenaBytes), 'at the peak'),
+    ];
+    detail.hidden = false;
+    setText(detail.firstElementChild as Element, parts.join(' · '));
   }
 
   private add(
@@ -112,8 +134,13 @@ export class Switches {
     const cell = create('td', 'ratio', bar, ratio);
     if (!available) cell.replaceChildren(create('span', 'muted', reason));
     const compile = create('td', 'number');
-    this.body.append(create('tr', '', head, cell, compile));
-    this.rows.set(name, { box, ratio, bar, compile, with: change });
+    const figures = create('td', '');
+    figures.colSpan = 3;
+    figures.dataset.testid = `figures-${name}`;
+    const detail = create('tr', 'figures', figures);
+    detail.hidden = true;
+    this.body.append(create('tr', '', head, cell, compile), detail);
+    this.rows.set(name, { box, ratio, bar, compile, detail, with: change });
     box.addEventListener('change', () => {
       this.setting = change(box.checked);
       this.onChange(this.setting);

@@ -1,10 +1,11 @@
 // The lab: one core, configured as asked, that compiles programs, shows the results, and times them.
 
 import * as sn from 'sinter';
-import type { Engine, LabMethods, Opened, PassesOff, Sample } from '../protocol.ts';
+import type { Engine, Figures, Further, LabMethods, Opened, PassesOff, Profiled, Sample } from '../protocol.ts';
 import { GROUPS, type Report } from '../report.ts';
 import { answer } from './answer.ts';
 import { toLookAt } from '../../program/workers/training.ts';
+import { bandwidth, profile as profileOf, traceFile } from './profiling.ts';
 import { describe, linesIn, SourceError } from './source.ts';
 import { Timing } from './timing.ts';
 
@@ -24,8 +25,8 @@ async function open({ threads, jit, relaxedSimd }: Engine): Promise<Opened> {
   };
 }
 
-function passes(off: PassesOff): sn.CompileOptions {
-  return { passes: Object.fromEntries(off.map((name) => [name, false])) };
+function options(off: PassesOff, further: Further = {}): sn.CompileOptions {
+  return { ...further, passes: Object.fromEntries(off.map((name) => [name, false])) };
 }
 
 /** Only what can be posted, and only those stages whose nodes are values. */
@@ -39,11 +40,11 @@ function plain({ cSource: _c, jsSource: _j, dispose: _d, prelude: _p, kernels, s
   };
 }
 
-async function inspect(source: string, off: PassesOff): Promise<Report> {
+async function inspect(source: string, off: PassesOff, further?: Further): Promise<Report> {
   inspection?.dispose();
   inspection = null;
   const { program, inputs } = await toLookAt(source);
-  const found = sn.tidy(() => sn.inspect(program, passes(off))(...inputs));
+  const found = sn.tidy(() => sn.inspect(program, options(off, further))(...inputs));
   sn.dispose(inputs);
   inspection = found;
   return plain(found);
@@ -63,15 +64,19 @@ async function js(): Promise<string> {
   return inspected().jsSource();
 }
 
-async function prepare(source: string, off: PassesOff): Promise<number> {
+async function prepare(source: string, off: PassesOff, further?: Further): Promise<number> {
   timing?.dispose();
-  timing = new Timing(await toLookAt(source), passes(off));
+  timing = new Timing(await toLookAt(source), options(off, further));
   return timing.warmUp();
 }
 
-function sample(): Sample {
+function prepared(): Timing {
   if (timing === null) throw new SourceError('no program was prepared');
-  return timing.sample();
+  return timing;
 }
 
-answer<LabMethods>({ open, inspect, wat, c, js, prepare, sample }, describe);
+const sample = (): Sample => prepared().sample();
+const figures = (): Figures => prepared().figures();
+const profile = (source: string, off: PassesOff, runs: number): Promise<Profiled> => profileOf(source, options(off), runs);
+
+answer<LabMethods>({ open, inspect, wat, c, js, prepare, sample, figures, profile, trace: traceFile, bandwidth }, describe);

@@ -2,7 +2,7 @@
 // and whatever else the machine does affects both.
 
 import * as sn from 'sinter';
-import type { Sample } from '../protocol.ts';
+import type { Figures, Sample } from '../protocol.ts';
 
 export interface Source {
   program: (...args: unknown[]) => unknown;
@@ -42,6 +42,13 @@ export class Timing {
 
   sample(): Sample {
     return { compileMs: this.compile(), runMs: this.calls(this.callsPerSample) };
+  }
+
+  figures(): Figures {
+    const found = sn.inspect(this.source.program, this.options)(...this.source.inputs);
+    const { kernels, bytes, flops, memory } = found;
+    found.dispose();
+    return { kernels: kernels.length, bytes, flops, arenaBytes: memory.arenaBytes };
   }
 
   dispose(): void {

@@ -1,0 +1,153 @@
+// What a profile says, in words: what bounds the program, and which three changes would help most.
+//
+// Every millisecond has one cause. What is spent outside of kernels has the name of its gap; a kernel is bounded by what
+// it comes closest to: the memory's rate, that of arithmetic, or one thread.
+
+import type { CompileOptions, KernelProfile, Profile } from '../index.js';
+
+/** What the machine can do, all threads together. */
+export interface Roof {
+  gflops: number;
+  gbps: number;
+}
+
+export type Bound = 'memory' | 'arithmetic' | 'packing' | 'one thread' | 'dispatch' | 'compile' | 'host';
+
+export interface Change {
+  /** What to do, in a sentence. */
+  text: string;
+  /** What it would bring, estimated from the profile. */
+  savesMs: number;
+  /** Options to compile with that make the change, to measure it. */
+  options?: CompileOptions;
+}
+
+export interface ProfileReport {
+  /** What most of the time goes to. */
+  bound: Bound;
+  /** The share of each in the whole time; together 1. */
+  shares: Record<Bound, number>;
+  /** At most three, the best first. */
+  changes: Change[];
+  /** All of it in words. */
+  text: string;
+}
+
+export interface ReportOptions {
+  /** Default: the best rates in the profile itself, which are no more than the machine's. */
+  roof?: Roof;
+}
+
+/** A kernel on one thread that takes less is not worth waking others for. */
+const LONG_MS = 0.05;
+/** From this share of the time on something is worth a word. */
+const WORTH = 0.03;
+/** A product below this share of both roofs spends its time on packing operands, and on its edges. */
+const CLOSE = 0.35;
+
+const WORDS: Record<Bound, string> = {
+  memory: 'moving values between memory and the cores',
+  arithmetic: 'arithmetic',
+  packing: 'packing the operands of products, and their edges',
+  'one thread': 'kernels that run on one thread while others wait',
+  dispatch: 'handing out work to kernels that are too short for it',
+  compile: 'compiling',
+  host: 'JavaScript between the runs',
+};
+
+export function roofOf(kernels: readonly KernelProfile[]): Roof {
+  const most = (of: (kernel: KernelProfile) => number): number => kernels.reduce((best, kernel) => Math.max(best, of(kernel)), 0);
+  return { gflops: most(({ gflops }) => gflops), gbps: most(({ gbps }) => gbps) };
+}
+
+/** What bounds a kernel. */
+export function boundOf({ kind, gflops, gbps, ms, calls, threads }: KernelProfile, roof: Roof, workers: number): Bound {
+  const [compute, memory] = [gflops / (roof.gflops || 1), gbps / (roof.gbps || 1)];
+  if (workers > 1 && threads === 1 && ms / calls > LONG_MS) return 'one thread';
+  if (kind === 'contraction' && Math.max(compute, memory) < CLOSE) return 'packing';
+  return compute > memory ? 'arithmetic' : 'memory';
+}
+
+const round = (value: number): string => Number(value.toPrecision(3)).toString();
+const percent = (share: number): string => `${Math.round(100 * share)} %`;
+
+interface Found {
+  profile: Profile;
+  roof: Roof;
+  /** Milliseconds. */
+  spent: Record<Bound, number>;
+  /** Per cause its kernels, longest first. */
+  kernels: Map<Bound, KernelProfile[]>;
+}
+
+function find(profile: Profile, roof: Roof): Found {
+  const { totalMs, workers, kernels } = profile;
+  const { dispatch = 0, compile = 0, host = 0 } = workers[0]?.gaps ?? {};
+  const spent: Record<Bound, number> = { memory: 0, arithmetic: 0, packing: 0, 'one thread': 0, dispatch, compile, host };
+  const listed = new Map<Bound, KernelProfile[]>();
+  const inKernels = kernels.reduce((sum, { ms }) => sum + ms, 0);
+  // From the first worker's start to the last one's end kernels take a little more than workers are busy.
+  const scale = inKernels > 0 ? (totalMs - dispatch - compile - host) / inKernels : 0;
+  for (const kernel of kernels) {
+    const bound = boundOf(kernel, roof, workers.length);
+    spent[bound] += kernel.ms * scale;
+    listed.set(bound, [...(listed.get(bound) ?? []), kernel]);
+  }
+  return { profile, roof, spent, kernels: listed };
+}
+
+const named = (kernels: readonly KernelProfile[] | undefined): string => (kernels?.[0] ? `, above all ${kernels[0].name}` : '');
+
+function changesOf({ profile, roof, spent, kernels }: Found): Change[] {
+  const workers = profile.workers.length;
+  const changes: Change[] = [];
+  const busy = spent.memory + spent.arithmetic + spent.packing + spent['one thread'];
+  const cores = globalThis.navigator?.hardwareConcurrency ?? 1;
+  changes.push(
+    { text: 'Make the whole step one function of sn.jit or sn.trainStep, and read results less often.', savesMs: 0.8 * spent.host },
+    { text: 'Give every call arguments of the same shapes, and numbers that change as tensors: then nothing is compiled anew.', savesMs: spent.compile },
+    { text: 'Give each run more to do: a larger batch, or several steps in one program by sn.scan.', savesMs: 0.7 * spent.dispatch },
+    {
+      text: `Keep values in half of the bytes, with { precision: 'float16' }${named(kernels.get('memory'))}.`,
+      savesMs: 0.4 * spent.memory,
+      options: { precision: 'float16' },
+    },
+    {
+      text: `Let kernels use all threads: larger or more regular shapes${named(kernels.get('one thread'))}.`,
+      savesMs: spent['one thread'] * (1 - 1 / workers),
+    },
+  );
+  const packed = kernels.get('packing') ?? [];
+  const slow = packed.reduce((sum, { ms, gflops }) => sum + ms * (1 - Math.min(1, gflops / (roof.gflops * CLOSE))), 0);
+  changes.push({ text: `Join small products into larger ones: a batch, or operands side by side${named(packed)}.`, savesMs: slow });
+  const slowly = profile.kernels.filter(({ engine }) => engine === 'vm');
+  const interpreted = slowly.reduce((sum, { ms }) => sum + ms, 0);
+  changes.push({ text: `Let kernels be emitted code: { jit: true }, where the page's policy permits it${named(slowly)}.`, savesMs: 0.4 * interpreted, options: { jit: true } });
+  if (workers === 1 && cores > 1)
+    changes.push({
+      text: `Use all ${cores} cores: serve the page with Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp.`,
+      savesMs: busy * (1 - 1 / cores),
+    });
+  return changes
+    .filter(({ savesMs }) => savesMs > WORTH * profile.totalMs)
+    .sort((a, b) => b.savesMs - a.savesMs)
+    .slice(0, 3);
+}
+
+/** What a profile says, in words. */
+export function report(profile: Profile, options: ReportOptions = {}): ProfileReport {
+  const found = find(profile, options.roof ?? roofOf(profile.kernels));
+  const total = profile.totalMs || 1;
+  const causes = (Object.entries(found.spent) as [Bound, number][]).sort((a, b) => b[1] - a[1]);
+  const shares = Object.fromEntries(causes.map(([bound, ms]) => [bound, ms / total])) as Record<Bound, number>;
+  const bound = causes[0]![0];
+  const changes = changesOf(found);
+  const others = causes.slice(1).filter(([, ms]) => ms > WORTH * total);
+  const lines = [
+    `${percent(shares[bound])} of ${round(profile.totalMs)} ms goes to ${WORDS[bound]}${named(found.kernels.get(bound))}.`,
+    ...(others.length > 0 ? [`The rest: ${others.map(([name, ms]) => `${percent(ms / total)} ${WORDS[name]}`).join(', ')}.`] : []),
+    ...changes.map(({ text, savesMs }, i) => `${i + 1}. ${text} About ${round(savesMs)} ms, ${percent(savesMs / total)}.`),
+    ...(changes.length === 0 ? ['It is close to what this machine can do.'] : []),
+  ];
+  return { bound, shares, changes, text: lines.join('\n') };
+}

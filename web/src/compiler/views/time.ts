@@ -1,0 +1,276 @@
+// Where the time goes: the program runs a few times under the profiler; lanes of all threads, what bounds it in words, a flame
+// view and a roofline. Everything is linked to the selection.
+
+import { boundOf, report as reportOf, type Change, type ProfileReport, type Roof } from 'sinter/report';
+import { median } from '../experiment.ts';
+import { create, element, setText } from '../../views/dom.ts';
+import { download } from '../../views/download.ts';
+import { bytes, plural, scaled, significant } from '../../views/format.ts';
+import type { Lab } from '../lab.ts';
+import type { Profiled } from '../protocol.ts';
+import type { Kernel, Report } from '../report.ts';
+import type { Selection } from '../selection.ts';
+import { calibrate } from '../timeline/calibrate.ts';
+import { TimelineCanvas } from '../timeline/canvas.ts';
+import { flame } from '../timeline/flame.ts';
+import { roofline, type Point } from '../timeline/roofline.ts';
+import { GAPS, Lanes, type Found } from '../timeline/slices.ts';
+
+/** So many runs are recorded: enough to see how they differ. */
+const RUNS = 20;
+
+export interface TimeOf {
+  lab(): Lab;
+  /** The program and the switches as they are. */
+  profile(runs: number): Promise<Profiled>;
+  /** Something is about to be timed. */
+  quiet(): void;
+  /** Measures a change: the median of the times with it over those without. */
+  measure(change: Change): Promise<number>;
+}
+
+export class TimeView {
+  private report: Report | null = null;
+  private lanes: Lanes | null = null;
+  private roof: Roof | null = null;
+  /** Of another engine, the machine's roof is another one. */
+  private roofOf: Lab | null = null;
+  private busy = false;
+  private readonly canvas: TimelineCanvas;
+  private readonly button = element<HTMLButtonElement>('time-run');
+  private readonly step = element<HTMLSelectElement>('time-step');
+  private readonly tip = element('timeline-tip');
+  private readonly flame = element('flame');
+  private readonly roofline = element('roofline');
+
+  constructor(
+    private readonly of: TimeOf,
+    private readonly selection: Selection,
+  ) {
+    this.canvas = new TimelineCanvas(element<HTMLCanvasElement>('timeline'), {
+      hover: (found, at) => this.hover(found, at),
+      select: (found) => this.select(found),
+    });
+    this.button.addEventListener('click', () => void this.run());
+    this.step.addEventListener('change', () => this.chooseStep());
+    element('time-in').addEventListener('click', () => this.canvas.zoom(1.6));
+    element('time-out').addEventListener('click', () => this.canvas.zoom(1 / 1.6));
+    element('time-chrome').addEventListener('click', () => void this.save('chrome'));
+    element('time-speedscope').addEventListener('click', () => void this.save('speedscope'));
+    selection.listen((lit) => this.light(lit === null ? null : lit.kernels));
+    new ResizeObserver(() => this.drawRoofline()).observe(this.roofline);
+  }
+
+  /** A program has been compiled: the times are those of another one. */
+  show(report: Report): void {
+    this.report = report;
+    this.lanes = null;
+    element('time-found').hidden = true;
+    this.button.disabled = false;
+    setText(element('time-note'), `Runs the program ${RUNS} times, and records what each thread does.`);
+  }
+
+  private async run(): Promise<void> {
+    if (this.busy || this.report === null) return;
+    const { report } = this;
+    this.busy = this.button.disabled = true;
+    this.of.quiet();
+    const note = element('time-note');
+    try {
+      const lab = this.of.lab();
+      if (this.roof === null || this.roofOf !== lab) {
+        setText(note, 'Finding out what this machine can do…');
+        this.roof = await calibrate(lab);
+        this.roofOf = lab;
+      }
+      setText(note, 'Running…');
+      const data = await this.of.profile(RUNS);
+      if (this.report === report) this.present(data);
+    } catch (error) {
+      setText(note, `Not profiled: ${error instanceof Error ? error.message : String(error)}`);
+    }
+    this.busy = this.button.disabled = false;
+  }
+
+  private present(data: Profiled): void {
+    this.lanes = new Lanes(data);
+    element('time-found').hidden = false;
+    const runs = data.runs.length / 2;
+    const lost = data.lostSpans > 0 ? `, ${plural(data.lostSpans, 'slice')} did not fit` : '';
+    setText(element('time-note'), `${plural(runs, 'run')} in ${significant(data.totalMs)} ms: ${plural(data.begin.length, 'slice')} on ${plural(data.workers.length, 'thread')}${lost}.`);
+    const option = (value: string, text: string): HTMLOptionElement => Object.assign(create('option', '', text), { value });
+    this.step.replaceChildren(
+      option('all', 'All runs'),
+      ...Array.from({ length: runs }, (_, i) => option(String(i), `Run ${i + 1}: ${significant(data.runs[2 * i + 1] - data.runs[2 * i], 2)} ms`)),
+    );
+    this.canvas.show(this.lanes);
+    const canvas = element('timeline');
+    canvas.dataset.slices = String(data.begin.length);
+    canvas.dataset.lanes = String(data.workers.length);
+    this.tell(data);
+    this.flame.replaceChildren(...flame(this.report as Report, this.msOfKernels(data), (chosen) => this.selection.choose(chosen)));
+    this.drawRoofline();
+    this.light(this.selection.lit?.kernels ?? null);
+  }
+
+  /** Per kernel of the program its time in a run, from the first thread's begin to the last one's end: the median of all
+   *  runs, as a busy machine holds single ones up. */
+  private msOfKernels({ begin, end, runs }: Profiled): number[] {
+    const { kernels } = this.report as Report;
+    const found: number[][] = kernels.map(() => []);
+    const order = Uint32Array.from(begin, (_, i) => i).sort((a, b) => begin[a] - begin[b]);
+    let next = 0;
+    for (let run = 0; run < runs.length; run += 2) {
+      const seen = new Map<number, [number, number]>();
+      for (; next < order.length && begin[order[next]] < runs[run + 1]; next++) {
+        const slice = order[next];
+        const kernel = begin[slice] < runs[run] ? null : this.kernelOf(slice);
+        if (kernel === null) continue;
+        const known = seen.get(kernel.id);
+        seen.set(kernel.id, [known?.[0] ?? begin[slice], Math.max(known?.[1] ?? 0, end[slice])]);
+      }
+      for (const [id, [from, to]] of seen) found[id].push(to - from);
+    }
+    return found.map((times) => (times.length === 0 ? 0 : median(times)));
+  }
+
+  /** The profile with a row for each kernel of the program, and the times of a usual run. */
+  private usual(data: Profiled, ms: readonly number[]): Parameters<typeof reportOf>[0] {
+    const runs = Math.max(1, data.runs.length / 2);
+    const { kernels } = this.report as Report;
+    const rows = kernels.flatMap(({ id, name, kind, flops, bytes: moved }) => {
+      const row = data.kernels.find((each) => each.name === name && each.kind === kind);
+      if (row === undefined || ms[id] === 0) return [];
+      return [{ ...row, calls: 1, ms: ms[id], flops, bytes: moved, gflops: flops / ms[id] / 1e6, gbps: moved / ms[id] / 1e6 }];
+    });
+    const known = new Set(rows.map(({ name, kind }) => `${kind} ${name}`));
+    // What loops run in their rounds.
+    for (const row of data.kernels) if (!known.has(`${row.kind} ${row.name}`)) rows.push({ ...row, ms: row.ms / runs, calls: row.calls / runs });
+    const workers = data.workers.map((worker) => {
+      const { waiting, dispatch, compile, host } = worker.gaps;
+      return { ...worker, gaps: { waiting: waiting / runs, dispatch: dispatch / runs, compile: compile / runs, host: host / runs } };
+    });
+    const { dispatch = 0, compile = 0, host = 0 } = workers[0]?.gaps ?? {};
+    const totalMs = rows.reduce((sum, row) => sum + row.ms, dispatch + compile + host);
+    return { totalMs, kernels: rows, workers } as unknown as Parameters<typeof reportOf>[0];
+  }
+
+  /** The kernel of a slice; null: it is inside of a loop. */
+  private kernelOf(slice: number): Kernel | null {
+    const { step, kernel, kernels } = (this.lanes as Lanes).data;
+    const found = this.report?.kernels[step[slice]];
+    return found?.name === kernels[kernel[slice]]?.name ? found : null;
+  }
+
+  private tell(data: Profiled): void {
+    const profile = this.usual(data, this.msOfKernels(data));
+    const { totalMs } = profile;
+    const said: ProfileReport = reportOf(profile, { roof: this.roof as Roof });
+    const [first, ...rest] = said.text.split('\n').filter((line) => !/^\d\. /.test(line));
+    const changes = said.changes.map((change) => this.change(change, totalMs));
+    element('time-report').replaceChildren(
+      create('p', 'verdict', first),
+      ...rest.map((line) => create('p', 'muted', line)),
+      create('ol', 'changes', ...changes),
+    );
+    element('time-report').dataset.bound = said.bound;
+  }
+
+  private change(change: Change, totalMs: number): HTMLElement {
+    const saves = create('span', 'muted', ` about ${Math.round((100 * change.savesMs) / totalMs)} %, estimated`);
+    const item = create('li', '', change.text, saves);
+    if (change.options === undefined) return item;
+    const button = create('button', 'quiet', 'Measure');
+    button.type = 'button';
+    button.addEventListener('click', () => {
+      button.disabled = true;
+      setText(saves, ' measuring…');
+      this.of.measure(change).then(
+        (ratio) => setText(saves, ratio <= 1 ? ` ${Math.round(100 * (1 - ratio))} % less, measured` : ` ${Math.round(100 * (ratio - 1))} % more, measured: not here`),
+        (error: unknown) => setText(saves, ` not measured: ${error instanceof Error ? error.message : String(error)}`),
+      );
+    });
+    item.append(' ', button);
+    return item;
+  }
+
+  private points(): Point[] {
+    const { lanes, report } = this;
+    if (lanes === null || report === null) return [];
+    const ms = this.msOfKernels(lanes.data);
+    const total = ms.reduce((sum, each) => sum + each, 0);
+    return report.kernels.map(({ id, name, flops, bytes: moved }) => ({ kernel: id, name, flops, bytes: moved, ms: ms[id], share: ms[id] / (total || 1) }));
+  }
+
+  private drawRoofline(): void {
+    if (this.roof !== null && this.lanes !== null)
+      roofline(this.roofline, this.points(), this.roof, (kernel) => this.selection.choose({ what: 'kernel', kernel }));
+    this.light(this.selection.lit?.kernels ?? null);
+  }
+
+  private light(kernels: ReadonlySet<number> | null): void {
+    this.canvas.light(kernels);
+    for (const frame of [this.flame, this.roofline]) {
+      frame.classList.toggle('dimmed', kernels !== null);
+      for (const part of frame.querySelectorAll<HTMLElement | SVGElement>('[data-kernel]'))
+        part.classList.toggle('lit', kernels?.has(Number(part.dataset.kernel)) ?? false);
+    }
+  }
+
+  private chooseStep(): void {
+    if (this.lanes === null) return;
+    const { runs, totalMs } = this.lanes.data;
+    const i = Number(this.step.value);
+    if (this.step.value === 'all') return this.canvas.look(0, totalMs);
+    const margin = 0.03 * (runs[2 * i + 1] - runs[2 * i]);
+    this.canvas.look(runs[2 * i] - margin, runs[2 * i + 1] + margin);
+  }
+
+  private async save(form: 'chrome' | 'speedscope'): Promise<void> {
+    const text = await this.of.lab().trace(form);
+    download(form === 'chrome' ? 'sinter-trace.json' : 'sinter.speedscope.json', 'application/json', text);
+  }
+
+  private select(found: Found | null): void {
+    const kernel = found?.slice == null ? null : this.kernelOf(found.slice);
+    this.selection.choose(kernel === null ? null : { what: 'kernel', kernel: kernel.id });
+    setText(element('time-details'), found === null ? '' : this.sentences(found).join(' · '));
+  }
+
+  /** What there is to say about a slice or a gap. */
+  private sentences(found: Found): string[] {
+    const lanes = this.lanes as Lanes;
+    const took = `${significant(1000 * (found.end - found.begin))} µs`;
+    if (found.slice === null) return [GAPS[lanes.nameGap(found)], took];
+    const { kernels, kernel } = lanes.data;
+    const row = kernels[kernel[found.slice]];
+    const known = this.kernelOf(found.slice);
+    if (known === null) return [row.name, `${row.kind}, inside of a loop`, took];
+    const roof = this.roof as Roof;
+    const reach = Math.min(roof.gflops, row.bytes > 0 ? (row.flops / row.bytes) * roof.gbps : roof.gflops);
+    return [
+      `k${known.id} ${known.name}`,
+      took,
+      this.shapes(known),
+      `${known.kind}, ${row.engine}, ${scaled(known.flops)}FLOP, ${bytes(known.bytes)}`,
+      `${significant(row.gflops)} GFLOP/s, ${significant(row.gbps)} GB/s`,
+      row.flops > 0 ? `${Math.round((100 * row.gflops) / reach)} % of the roof, bounded by ${boundOf(row, roof, lanes.lanes.length)}` : '',
+    ].filter(Boolean);
+  }
+
+  /** What the kernel writes. */
+  private shapes({ writes }: Kernel): string {
+    const blocks = (this.report as Report).memory.blocks.filter(({ value }) => writes.includes(value));
+    return blocks.map(({ dtype, shape }) => `${dtype}(${shape.join(', ')})`).join(', ');
+  }
+
+  private hover(found: Found | null, { x, y }: { x: number; y: number }): void {
+    this.tip.hidden = found === null;
+    if (found === null) return;
+    const [title, ...rest] = this.sentences(found);
+    this.tip.replaceChildren(create('strong', '', title), ...rest.map((line) => create('p', '', line)));
+    const frame = this.tip.parentElement as HTMLElement;
+    const left = Math.min(x + 14, frame.clientWidth - this.tip.offsetWidth - 8);
+    this.tip.style.transform = `translate(${Math.max(8, left)}px, ${y + 18}px)`;
+  }
+}
