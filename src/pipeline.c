@@ -58,11 +58,13 @@ static sn_status apply(sn_pass_fn *pass, const sn_pass_context *context, const s
                        sn_graph *to) {
   sn_arena *arena = to->arena;
   sn_graph **regions;
+  sn_pass_context inside = *context;
+  inside.notes = NULL;
   SN_TRY(sn_arena_alloc(arena, from->n_regions, sizeof *regions, (void **)&regions));
   for (size_t i = 0; i < from->n_regions; i++) {
     SN_TRY(sn_arena_alloc(arena, 1, sizeof *regions[i], (void **)&regions[i]));
     *regions[i] = (sn_graph){.arena = arena};
-    SN_TRY(apply(pass, context, from->regions[i], regions[i]));
+    SN_TRY(apply(pass, &inside, from->regions[i], regions[i]));
   }
   sn_graph graph = *from;
   graph.regions = regions;
@@ -80,8 +82,12 @@ static sn_status run_pass(compiling *c, sn_pass_fn *pass, const char *name, sn_g
   c->turn ^= 1;
   sn_arena_free(&c->turns[c->turn]);
   *graph = (sn_graph){.arena = &c->turns[c->turn]};
-  const sn_pass_context context = {c->options->target, c->options->pass_on[SN_PASS_cse]};
+  sn_rewrite_notes notes = {.arena = graph->arena};
+  const sn_pass_context context = {c->options->target, c->options->pass_on[SN_PASS_cse],
+                                   c->record ? &notes : NULL};
   SN_TRY(apply(pass, &context, &from, graph));
+  for (size_t i = 0; i < notes.n; i++)
+    sn_record_rewrite(c->record, notes.list[i].rule, notes.list[i].from, notes.list[i].to);
   return finish_stage(c, name, graph);
 }
 
@@ -270,7 +276,7 @@ sn_status sn_compile_graph(const sn_graph *traced, const sn_compile_options *opt
 
 sn_status sn_readable_graph(const sn_graph *traced, const sn_compile_options *options,
                             sn_arena *arena, sn_graph *out) {
-  const sn_pass_context context = {options->target, true};
+  const sn_pass_context context = {options->target, true, NULL};
   sn_graph from = *traced;
   from.arena = arena;
   *out = from;

@@ -6,6 +6,7 @@
 #include "base/host.h"
 #include "jit/modules.h"
 #include "tensor/apply.h"
+#include "tensor/program.h"
 #include "threads/driver.h"
 
 /* JS reads these structs where they are. */
@@ -311,6 +312,14 @@ sn_program *sinter_compile(uint32_t n_inputs, uint32_t n_outputs) {
 
 sn_status sinter_program_run(sn_program *program, uint32_t n_inputs) {
   return sn_program_run(program, scratch_tensors(), scratch_tensors() + n_inputs);
+}
+
+sn_status sinter_program_watch(sn_program *program, uint32_t n_inputs, uint32_t n_outputs) {
+  const char *found = NULL;
+  sn_tensor **inputs = scratch_tensors();
+  const sn_status status = sn_program_watch(program, inputs, inputs + n_inputs, &found);
+  scratch[n_inputs + n_outputs] = (int32_t)(uintptr_t)found;
+  return status;
 }
 
 sn_status sinter_program_run_async(sn_program *program, uint32_t n_inputs, uint32_t n_outputs) {

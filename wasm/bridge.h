@@ -117,6 +117,9 @@ sn_program *SN_EXPORT(sinter_compile)(uint32_t n_inputs, uint32_t n_outputs);
 /* in: n_inputs tensors; out, behind them: the program's outputs, and of the async one the
  * ticket. */
 sn_status SN_EXPORT(sinter_program_run)(sn_program *program, uint32_t n_inputs);
+/* The same, looking for the first value that is not finite; out: the address of JSON that tells of it, or 0. */
+sn_status SN_EXPORT(sinter_program_watch)(sn_program *program, uint32_t n_inputs,
+                                          uint32_t n_outputs);
 sn_status SN_EXPORT(sinter_program_run_async)(sn_program *program, uint32_t n_inputs,
                                               uint32_t n_outputs);
 void SN_EXPORT(sinter_program_release)(sn_program *program);

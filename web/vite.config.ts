@@ -3,6 +3,7 @@
 import { defineConfig } from 'vite';
 import { mnist } from './build/mnist.ts';
 import { stripped } from './build/stripped.ts';
+import { rules } from './build/rules.ts';
 
 const headers = {
   'Cross-Origin-Opener-Policy': 'same-origin',
@@ -13,7 +14,7 @@ export default defineConfig({
   root: import.meta.dirname,
   base: './',
   publicDir: 'generated',
-  plugins: [mnist('generated/mnist'), stripped()],
+  plugins: [mnist('generated/mnist'), stripped(), rules()],
   // Pre-bundling would move the module away from the .wasm files that it finds by its own URL.
   optimizeDeps: { exclude: ['sinter'] },
   // Workers show functions as code, which takes the names of their parameters as they are.

@@ -12,7 +12,8 @@ export type ErrorCode =
   | 'disposed'
   | 'init'
   | 'load'
-  | 'storage';
+  | 'storage'
+  | 'numerics';
 
 export interface ErrorDetails {
   /** Shapes that the text names. */

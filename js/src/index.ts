@@ -106,6 +106,7 @@ export {
   type StepReport,
 } from './fit.js';
 export * as data from './data/index.js';
+export * as debug from './debugging.js';
 export * as io from './io/index.js';
 export * as losses from './losses/index.js';
 export * as metrics from './metrics.js';

@@ -79,6 +79,11 @@ export interface Stage extends StageGraph {
   text: string;
   /** For Graphviz. */
   dot: string;
+  /**
+   * What its rules did, in order: each put a value of this graph, `to`, in the place of `from`, a value of the stage
+   * before. Those in regions, and of stages that have no rules, are not listed.
+   */
+  rewrites: { rule: string; from: number; to: number }[];
   /** What the stage took. */
   compileMs: number;
 }

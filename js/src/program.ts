@@ -167,6 +167,18 @@ export class Program {
     return this.#start(rt, addresses.length, at);
   }
 
+  /** Runs it at once and looks for the first value that is not finite: what the core found, as JSON, or null. */
+  watch(inputs: readonly Tensor[]): string | null {
+    const rt = runtime();
+    const count = this.#outputs.length;
+    const place = rt.scratch(inputs.length + count + 1);
+    rt.send(inputs.map((t) => t.use('checkNumerics')));
+    rt.ok(rt.exports.sinter_program_watch(this.#address, inputs.length, count));
+    const made = rt.words().slice(place + inputs.length, place + inputs.length + count + 1);
+    for (const address of made.subarray(0, count)) rt.exports.sinter_release(address);
+    return made[count] === 0 ? null : rt.text(made[count]!);
+  }
+
   /** Runs it on the addresses at word `at`, which its results follow. */
   #start(rt: Runtime, inputs: number, at: number): Tensor[] {
     const count = this.#outputs.length;

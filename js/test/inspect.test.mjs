@@ -258,3 +258,16 @@ test('kernels list their nodes, and blocks the kernel that writes them', () => {
     assert.equal(kernel, first);
   }
 });
+
+test('a pass lists its rewrites, each with its rule, what it was and what it became', () => {
+  const { stages } = sn.inspect((x) => x.mul(1).add(0).neg().neg().abs().abs())(sn.ones([5]));
+  const at = stages.findIndex(({ name }) => name === 'simplify');
+  const { rewrites, nodes } = stages[at];
+  const rules = rewrites.map(({ rule }) => rule);
+  for (const rule of ['times_one', 'neg_neg', 'twice']) assert.ok(rules.includes(rule), rules.join());
+  const before = stages[at - 1].nodes;
+  for (const { from, to } of rewrites) assert.ok(before[from].id === from && nodes[to].id === to);
+  const { from } = rewrites.find(({ rule }) => rule === 'times_one');
+  assert.equal(before[from].op, 'mul');
+  assert.deepEqual(stages[0].rewrites, []);
+});

@@ -10,9 +10,14 @@
 /* ---- stages ---------------------------------------------------------------------------------- */
 
 void sn_record_begin(sn_record *r, sn_arena *arena) {
-  r->json = sn_text_in(arena);
+  r->json = r->rewrites = sn_text_in(arena);
   sn_text_add(&r->json, "{\"stages\":[");
   r->began = sn_host_now_ms();
+}
+
+void sn_record_rewrite(sn_record *r, const char *rule, sn_id from, sn_id to) {
+  sn_text_add(&r->rewrites, "%s{\"rule\":\"%s\",\"from\":%u,\"to\":%u}",
+              r->rewrites.used ? "," : "", rule, from, to);
 }
 
 static void begin_stage(sn_record *r, const char *stage, const char *text) {
@@ -20,7 +25,10 @@ static void begin_stage(sn_record *r, const char *stage, const char *text) {
   const bool first = r->json.used && r->json.data[r->json.used - 1] == '[';
   sn_text_add(&r->json, first ? "{\"name\":" : ",{\"name\":");
   sn_text_add_json(&r->json, stage);
-  sn_text_add(&r->json, ",\"compileMs\":%.4f,\"text\":", ms > 0 ? ms : 0);
+  sn_text_add(&r->json, ",\"compileMs\":%.4f,\"rewrites\":[%s],\"text\":", ms > 0 ? ms : 0,
+              r->rewrites.used ? r->rewrites.data : "");
+  if (r->rewrites.status) r->json.status = r->rewrites.status;
+  r->rewrites = sn_text_in(r->json.arena);
   sn_text_add_json(&r->json, text);
 }
 

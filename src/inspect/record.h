@@ -1,7 +1,7 @@
 /* record.h - what the compiler does, written down as one JSON text while it works, for
  * sn_program_inspection and sn.inspect (js/src/inspect.ts has the form as types).
  *
- *   {"stages": [{name, text, compileMs, nodes, edges, outputs, regions, dot} ...],
+ *   {"stages": [{name, text, compileMs, rewrites, nodes, edges, outputs, regions, dot} ...],
  *    "kernels": [...], "memory": {...}, "nodes": ..., "flops": ..., "bytes": ...}
  *
  * A region has nodes, edges, outputs and regions itself; a node of control flow says which ones it runs ("control").
@@ -16,11 +16,15 @@
 
 typedef struct sn_record {
   sn_text json;
-  double began; /* when the stage under way began */
+  sn_text rewrites; /* of the stage under way */
+  double began;     /* when it began */
 } sn_record;
 
 /* arena: for temporaries. */
 void sn_record_begin(sn_record *record, sn_arena *arena);
+
+/* A rule of the pass under way put a node of its graph in the place of one of the graph before. */
+void sn_record_rewrite(sn_record *record, const char *rule, sn_id from, sn_id to);
 
 /* The stage that made graph ends; groups: NULL before there are kernels. */
 void sn_record_graph(sn_record *record, const char *stage, const char *text, const sn_graph *graph,

@@ -5,9 +5,22 @@
 #include "graph/graph.h"
 #include "target/target.h"
 
+/* One rewrite by a rule: a node of the graph before, and what stands in its place. */
+typedef struct sn_rewrite_note {
+  const char *rule;
+  sn_id from, to;
+} sn_rewrite_note;
+
+typedef struct sn_rewrite_notes {
+  sn_arena *arena;
+  sn_rewrite_note *list;
+  size_t n, capacity;
+} sn_rewrite_notes;
+
 typedef struct sn_pass_context {
   const sn_target *target;
-  bool share; /* hash-cons while building */
+  bool share;              /* hash-cons while building */
+  sn_rewrite_notes *notes; /* where rewrites are noted; NULL: nobody looks */
 } sn_pass_context;
 
 /* Reads *from, initialises and fills *to in to->arena, which the caller has set; what it needs

@@ -8,6 +8,14 @@
 #define MOST_DEPTH 4     /* of ops made by rules inside rules */
 #define SIGN_DEPTH 4     /* of the question for -0 */
 
+static void note(const sn_match *m, const char *rule, sn_id made) {
+  sn_rewrite_notes *notes = m->walk->context->notes;
+  if (!notes || m->b->status) return;
+  m->b->status = sn_arena_grow(notes->arena, (void **)&notes->list, &notes->capacity, notes->n,
+                               sizeof *notes->list);
+  if (!m->b->status) notes->list[notes->n++] = (sn_rewrite_note){rule, m->walk->old, made};
+}
+
 static sn_id apply_once(const sn_match *m) {
   for (const sn_rule *rule = m->walk->rules; rule->apply; rule++) {
     if (rule->op != m->op && rule->op != SN_OP_COUNT) continue;
@@ -15,6 +23,7 @@ static sn_id apply_once(const sn_match *m) {
     if (made == SN_NONE) continue;
     SN_LOG(m->b->graph->env, SN_LOG_REWRITES, "  %s: %s -> %%%u %s\n", rule->name,
            sn_op_describe(m->op)->name, made, sn_op_describe(m->b->graph->nodes[made].op)->name);
+    note(m, rule->name, made);
     return made;
   }
   return SN_NONE;
@@ -48,6 +57,7 @@ static sn_id visit(sn_rewrite *r, sn_id id, const sn_id *inputs) {
   sn_rule_walk *walk = r->user;
   const sn_node *node = sn_graph_node(r->from, id);
   walk->r = r;
+  walk->old = id;
   walk->depth = 0;
   walk->budget = MOST_REWRITES;
   const sn_match m = {.walk = walk,

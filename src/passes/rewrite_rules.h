@@ -17,6 +17,7 @@ typedef struct sn_rule_walk {
   const sn_pass_context *context;
   const struct sn_rule *rules;
   sn_rewrite *r;
+  sn_id old;      /* the node under way */
   uint32_t *uses; /* of the old nodes */
   int depth;      /* of ops that rules make by rules */
   int budget;     /* rewrites left for the old node under way: work per node is bounded */

@@ -261,6 +261,8 @@ static void begin_kernel(const walk *w) {
   packed->version = 0; /* unless it ends well */
   if (run->poison && k == 0) sn_poison(sn_run_workspace(run), run->exe->program->plan.arena_bytes);
   if (run->poison) poison_kernel(run, k);
+  if (run->watch && !run->exe->controls[k])
+    sn_watch_before(run->watch, run->exe->program, k, run->exe->values);
   run->place.workers = 1;
   run->place.ms = 0;
 }
@@ -278,6 +280,7 @@ static bool run_kernel(const walk *w, sn_status *status) {
   if (timed) place->ms += sn_host_now_ms() - start;
   if (!ended || *status) return ended;
   kernel->packed.version = packed_version(w, &kernel->packed);
+  if (run->watch && !control) sn_watch_after(run->watch, run->exe->values);
   if (timed) record(run, place->kernel, place->ms, place->workers);
   place->kernel++;
   place->stage = 0;

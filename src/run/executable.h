@@ -12,6 +12,7 @@
 #include "kernels/serial_loop.h"
 #include "program/steps.h"
 #include "run/profiler.h"
+#include "run/watch.h"
 #include "threads/pool.h"
 
 typedef struct sn_run sn_run;
@@ -74,6 +75,7 @@ struct sn_run {
   sn_pool *pool;
   sn_profiler *profiler;  /* NULL or off: nothing is recorded */
   bool poison;            /* see poison.h */
+  sn_watch *watch;        /* NULL: off */
   int debug;              /* SINTER_DEBUG; from SN_LOG_TIMES on every kernel's time is shown */
   char *shared, *workers; /* their memory; NULL: where the executable has it */
   size_t worker_stride;

@@ -75,6 +75,7 @@ static void begin_region(const rounds *w, sn_run *region) {
   region->pool = run->pool;
   region->profiler = run->profiler;
   region->poison = run->poison;
+  region->watch = run->watch;
   region->debug = run->debug;
   region->shared = run->shared + w->s->scratch;
   region->workers = run->workers;

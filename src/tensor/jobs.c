@@ -111,6 +111,7 @@ static sn_status prepare_run(sn_job *job) {
   run->buffers[sn_arena_buffer(program_of(job))] = ctx->workspace;
   run->profiler = &ctx->profiler;
   run->poison = ctx->env.poison;
+  run->watch = ctx->watch;
   run->debug = ctx->env.debug;
   return SN_OK;
 }

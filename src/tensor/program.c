@@ -3,6 +3,7 @@
 
 #include "csource/csource.h"
 #include "inspect/graph_json.h"
+#include "inspect/watched.h"
 #include "tensor/eval.h"
 #include "tensor/prelude.h"
 #include "tensor/program.h"
@@ -273,6 +274,20 @@ static sn_status run(sn_program *p, sn_tensor *const *inputs, sn_tensor **output
 
 sn_status sn_program_run(sn_program *p, sn_tensor *const *inputs, sn_tensor **outputs) {
   return run(p, inputs, outputs, NULL);
+}
+
+sn_status sn_program_watch(sn_program *p, sn_tensor *const *inputs, sn_tensor **outputs,
+                           const char **out) {
+  sn_watch watch = {0};
+  *out = NULL;
+  p->ctx->watch = &watch;
+  const sn_status status = run(p, inputs, outputs, NULL);
+  p->ctx->watch = NULL;
+  if (status || !watch.found) return status;
+  sn_text text = sn_text_in(sn_program_listing(p));
+  sn_watched_json(&text, &watch);
+  *out = text.data;
+  return sn_context_report(p->ctx, text.status);
 }
 
 sn_status sn_program_run_async(sn_program *p, sn_tensor *const *inputs, sn_tensor **outputs,

@@ -27,6 +27,10 @@ sn_status sn_program_new(sn_context *ctx, size_t n_inputs, size_t n_outputs, sn_
 /* All that was captured gets its value, results of the prelude among it. */
 sn_status sn_program_capture_all(sn_program *program, sn_arena *arena);
 
+/* Runs it at once and looks for the first value that is not finite: *out tells of it (inspect/watched.h), or is NULL. */
+sn_status sn_program_watch(sn_program *program, sn_tensor *const *inputs, sn_tensor **outputs,
+                           const char **out);
+
 /* The arena of what was asked for last, emptied. */
 sn_arena *sn_program_listing(sn_program *program);
 

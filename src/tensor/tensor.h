@@ -95,6 +95,7 @@ struct sn_context {
   size_t n_tensors;
   sn_tensor *newest;    /* of the live tensors */
   size_t settled_bytes; /* of values when the last evaluation ended; more have come since */
+  sn_watch *watch;      /* of the run under way; NULL: off */
   uint32_t call; /* number of the public call under way, where somebody looks (sn_origin); else 0 */
   uint64_t mark;
   sn_tensor **scope; /* noted references, NULL marks the begin of a scope */

@@ -97,6 +97,101 @@ const inputs = [sn.ones([64])];
     assert.ok((await lit()).boxes >= 2000);
   });
 
+  test('a pass is a text diff, and its rewrites are gone through one by one', async () => {
+    await example('layer-norm');
+    await page.click(`${by('stage')}[data-name=simplify]`);
+    await page.waitForSelector(`${by('rewrites')}:not([hidden])`);
+    assert.match(await page.textContent(by('rewrite-text')), /^2 rewrites: over power of two × 2/);
+    await wait(() => / kernels? if compiling ended here/.test(document.querySelector('[data-testid=stage-note]').textContent));
+    await page.click(by('rewrite-on'));
+    assert.match(await page.textContent(by('rewrite-text')), /1 of 2 over power of two %\d+ div → %\d+ mul · x \/ 2\^k/);
+    await wait(() => document.querySelector('[data-testid=graph]').dataset.lit === '1');
+    await screenshot(page, 'views-rewrite');
+    await page.click(by('show-diff'));
+    await page.waitForSelector(`${by('stage-diff')} .cm-deletedChunk`);
+    assert.ok(await page.locator(`${by('stage-diff')} .cm-changedLine`).count() > 0);
+    await screenshot(page, 'views-diff');
+    await page.click(by('show-graph'));
+  });
+
+  test('a profile has lanes, says what bounds the program, and is linked and saved', async () => {
+    await example('mlp');
+    await page.click(by('tab-time'));
+    await page.click(by('time-run'));
+    await page.waitForSelector(`${by('time-found')}:not([hidden])`, { timeout: PATIENCE_MS });
+    const seen = await page.evaluate(() => ({ ...document.querySelector('[data-testid=timeline]').dataset, bound: document.querySelector('[data-testid=time-report]').dataset.bound }));
+    assert.ok(Number(seen.slices) >= 20 * 10, seen.slices);
+    assert.ok(['memory', 'arithmetic', 'packing', 'one thread', 'dispatch', 'compile', 'host'].includes(seen.bound), seen.bound);
+    // One run is looked at; the keyboard goes through its slices.
+    await page.selectOption(by('time-step'), '2');
+    const look = () => page.evaluate(() => {
+      const { from, to } = document.querySelector('[data-testid=timeline]').dataset;
+      return Number(to) - Number(from);
+    });
+    const span = await look();
+    assert.ok(span < Number(seen.to) - Number(seen.from));
+    await page.focus(by('timeline'));
+    await page.keyboard.press('+');
+    assert.ok(await look() < span);
+    await page.keyboard.press('n');
+    assert.match(await page.textContent(by('time-details')), /µs/);
+    await wait(() => document.querySelectorAll('[data-testid=kernels] tr.lit').length === 1);
+    assert.ok(await page.locator(`${by('roofline')} circle.lit`).count() === 1);
+    await screenshot(page, 'views-time');
+    for (const [id, name] of [['time-chrome', 'sinter-trace.json'], ['time-speedscope', 'sinter.speedscope.json']]) {
+      const [file] = await Promise.all([page.waitForEvent('download'), page.click(by(id))]);
+      assert.equal(file.suggestedFilename(), name);
+      const chunks = [];
+      for await (const chunk of await file.createReadStream()) chunks.push(chunk);
+      assert.ok(Object.keys(JSON.parse(Buffer.concat(chunks).toString())).length > 1);
+    }
+  });
+
+  test('the memory is planned again within a budget while a slider moves', async () => {
+    await page.click(by('tab-memory'));
+    await page.waitForSelector(`${by('memory')} .live`);
+    const arena = () => page.evaluate(() => Number(document.querySelector('[data-testid=memory]').dataset.arena));
+    const whole = await arena();
+    await page.locator(by('memory-budget')).evaluate((slider) => {
+      slider.value = '85';
+      slider.dispatchEvent(new Event('input'));
+    });
+    await wait((was) => Number(document.querySelector('[data-testid=memory]').dataset.arena) < was, whole);
+    assert.ok(await arena() <= 0.85 * whole);
+    assert.match(await page.textContent(by('memory-note')), /run again/);
+    await screenshot(page, 'views-memory');
+    await page.click(by('tab-stages'));
+  });
+
+  test('a value that is not finite is named at its line', async () => {
+    await page.click(`${by('program-editor')} .cm-content`);
+    await page.keyboard.press('Control+a');
+    await page.keyboard.press('Delete');
+    await page.evaluate((text) => document.execCommand('insertText', false, text), `function program(x) {
+  const y = x.sub(1);
+  return sn.log(y);
+}
+const inputs = [sn.tensor([1, 2, 3])];
+`);
+    await wait(() => document.querySelector('[data-testid=program-problem]').textContent.startsWith('Compiled'));
+    await page.locator(by('check-numerics')).evaluate((box) => box.click());
+    await wait(() => /^Line 3: NumericsError: .*log makes 1 infinite in float32\(3\)/.test(document.querySelector('[data-testid=program-problem]').textContent));
+    await page.locator(by('check-numerics')).evaluate((box) => box.click());
+    await wait(() => document.querySelector('[data-testid=program-problem]').textContent.startsWith('Compiled'));
+  });
+
+  for (const width of [390, 820, 2560])
+    test(`nothing is wider than a page of ${width} pixels`, async () => {
+      await page.setViewportSize({ width, height: 900 });
+      await example('mlp');
+      for (const tab of ['stages', 'kernels', 'time', 'memory']) {
+        await page.click(by(`tab-${tab}`));
+        assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), tab);
+        await screenshot(page, `views-${tab}-${width}`);
+      }
+      await page.click(by('tab-stages'));
+    });
+
   test('the page did nothing that it should not', () => {
     assert.deepEqual(faults, []);
   });

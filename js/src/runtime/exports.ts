@@ -69,6 +69,7 @@ export interface Exports extends FunctionExports, DeviceExports {
   sinter_compile(inputs: number, outputs: number): number;
   sinter_program_run(program: number, inputs: number): number;
   sinter_program_run_async(program: number, inputs: number, outputs: number): number;
+  sinter_program_watch(program: number, inputs: number, outputs: number): number;
   sinter_program_release(program: number): void;
   sinter_program_prelude(program: number): number;
   sinter_program_save(program: number): number;

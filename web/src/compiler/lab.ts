@@ -1,7 +1,7 @@
 // The page's end of a lab: a core of one configuration in a worker of its own. A lab that was ended or
 // that got stuck starts again at the next question.
 
-import type { Engine, Figures, Further, LabMethods, Opened, PassesOff, Profiled, Sample } from './protocol.ts';
+import type { Engine, Figures, Further, LabMethods, Opened, PassesOff, Problem, Profiled, Sample } from './protocol.ts';
 import type { Report } from './report.ts';
 import { Rpc, openPatiently } from './rpc.ts';
 
@@ -29,6 +29,10 @@ export class Lab {
     return this.rpc.ask('inspect', [source, off, further], INSPECT_MS);
   }
 
+  kernelsBehind(source: string, off: PassesOff, pass: string): Promise<number> {
+    return this.rpc.ask('kernelsBehind', [source, off, pass], INSPECT_MS);
+  }
+
   wat(kernel: number): Promise<string> {
     return this.rpc.ask('wat', [kernel], INSPECT_MS);
   }
@@ -53,6 +57,11 @@ export class Lab {
   async profile(source: string, off: PassesOff, runs: number): Promise<Profiled> {
     await this.open();
     return this.rpc.ask('profile', [source, off, runs], PREPARE_MS);
+  }
+
+  async numerics(source: string): Promise<Problem | null> {
+    await this.open();
+    return this.rpc.ask('numerics', [source], INSPECT_MS);
   }
 
   trace(form: 'chrome' | 'speedscope'): Promise<string> {

@@ -71,6 +71,8 @@ export interface Problem {
 export interface LabMethods {
   open(engine: Engine): Opened;
   inspect(source: string, off: PassesOff, further?: Further): Report;
+  /** How many kernels there are without the passes behind this one; '': without any. */
+  kernelsBehind(source: string, off: PassesOff, pass: string): number;
   /** WebAssembly text of a kernel of the last report, or why it has none. */
   wat(kernel: number): string;
   /** The program of the last report as C. */
@@ -84,6 +86,8 @@ export interface LabMethods {
   figures(): Figures;
   /** Runs the program so many times under the profiler. */
   profile(source: string, off: PassesOff, runs: number): Profiled;
+  /** Runs the program once: what its first value is that is not finite, or null. */
+  numerics(source: string): Problem | null;
   /** The last profile as a file. */
   trace(form: 'chrome' | 'speedscope'): string;
   /** What memory gives all threads, GB/s. */

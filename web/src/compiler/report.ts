@@ -1,9 +1,10 @@
 // The result of a compilation: the package's inspection as plain data, so that it can be posted.
 
-import type { InspectedKernel, Inspection, StageGraph, StageNode } from 'sinter';
+import type { InspectedKernel, Inspection, Stage, StageGraph, StageNode } from 'sinter';
 
 export type { MemoryBlock, Stage, StageControl, StageEdge, StageGraph, StageNode } from 'sinter';
 
+export type Rewrite = Stage['rewrites'][number];
 export type Kernel = Omit<InspectedKernel, 'wat' | 'wgsl'>;
 
 export interface Report extends Omit<Inspection, 'kernels' | 'prelude' | 'calls' | 'cSource' | 'jsSource' | 'dispose'> {

@@ -43,6 +43,7 @@ export class CompilerTab {
   /** By the view that each is in. */
   private readonly sources: Readonly<Record<string, SourceView>>;
   private readonly switches: Switches;
+  private readonly numericsBox: HTMLInputElement;
   private readonly measureButton: HTMLButtonElement;
   private lab: Lab;
   private typing: number | undefined;
@@ -67,9 +68,13 @@ export class CompilerTab {
       },
       linkedLines(this.selection),
     );
-    this.stages = new StagesView(new CodeView(element('stage-text'), 'The stage as text'), this.selection);
+    this.stages = new StagesView(new CodeView(element('stage-text'), 'The stage as text'), this.selection, (pass) =>
+      this.lab.kernelsBehind(this.editor.text, this.switches.current.off, pass),
+    );
     this.kernels = new KernelsView(new CodeView(element('kernel-code'), 'Code of the kernel'), (kernel) => this.lab.wat(kernel), this.selection);
-    this.memory = new MemoryView(this.selection);
+    this.memory = new MemoryView(this.selection, (memoryBudget) =>
+      this.lab.inspect(this.editor.text, this.switches.current.off, { memoryBudget }),
+    );
     this.time = new TimeView(
       {
         lab: () => this.lab,
@@ -96,6 +101,8 @@ export class CompilerTab {
     this.lab = new Lab(this.switches.current.engine);
     this.measureButton = element<HTMLButtonElement>('measure');
     this.measureButton.addEventListener('click', () => void this.measure());
+    this.numericsBox = element<HTMLInputElement>('check-numerics');
+    this.numericsBox.addEventListener('change', () => void this.compile());
     const tabs = new Tabs(inside(root, '[role=tablist]'), (view) => this.chooseView(view));
     tabs.show(this.view);
     this.followProgram(root);
@@ -161,10 +168,19 @@ export class CompilerTab {
       const report = await lab.inspect(this.editor.text, this.switches.current.off);
       if (turn !== this.asked) return;
       this.showReport(report);
+      if (this.numericsBox.checked) await this.checkNumerics(turn);
       element('compile-summary').dataset.turn = String(turn);
     } catch (error) {
       if (turn === this.asked) this.showProblem(error);
     }
+  }
+
+  private async checkNumerics(turn: number): Promise<void> {
+    const problem = await this.lab.numerics(this.editor.text);
+    if (turn !== this.asked) return;
+    if (problem === null) return this.sayProblem(null, 'All values are finite.');
+    this.sayProblem(problem);
+    if (problem.line !== null) this.selection.choose({ what: 'line', line: problem.line });
   }
 
   private showReport(report: Report): void {

@@ -11,6 +11,8 @@ export interface Change {
   gone: Set<StageNode>;
   /** In the stage after. */
   fresh: Set<StageNode>;
+  /** Per node of the stage after that is not new, the one that it was before. */
+  same: Map<StageNode, StageNode>;
 }
 
 /** A comparison that finds more changes than this is not worth its time: then all is new. */
@@ -20,7 +22,7 @@ const signature = ({ op, dtype, shape, attrs }: StageNode): string =>
   `${op} ${dtype} ${shape.join()} ${attrs}`;
 
 export function diff(before: StageGraph, after: StageGraph): Change {
-  const change: Change = { gone: new Set(), fresh: new Set() };
+  const change: Change = { gone: new Set(), fresh: new Set(), same: new Map() };
   const [was, is] = [allNodes(before), allNodes(after)];
   const parts = diffArrays(was.map(signature), is.map(signature), {
     maxEditLength: MAX_CHANGES,
@@ -32,6 +34,7 @@ export function diff(before: StageGraph, after: StageGraph): Change {
   for (const { count = 0, removed, added } of parts) {
     if (removed) for (const node of was.slice(old, old + count)) change.gone.add(node);
     if (added) for (const node of is.slice(now, now + count)) change.fresh.add(node);
+    if (!removed && !added) for (let i = 0; i < count; i++) change.same.set(is[now + i], was[old + i]);
     if (!added) old += count;
     if (!removed) now += count;
   }

@@ -38,20 +38,88 @@ function sayAgain({ memory: { again }, flops }: Report): string {
   return ` Derivatives make again what they do not keep: ${kept}${bytes(again.droppedBytes)} dropped, ${scaled(again.flops)}FLOP${share}.`;
 }
 
+/** What keeping within a budget takes. */
+function sayPrice({ memory: { budget }, flops }: Report): string {
+  if (budget === null) return '';
+  if (budget.kernelsAgain === 0) return ' It keeps within the budget as it is.';
+  const share = flops > 0 ? `, ${Math.round((100 * budget.flopsAgain) / flops)} % of the work` : '';
+  return ` ${bytes(budget.savedBytes)} less: ${plural(budget.kernelsAgain, 'kernel')} run again, ${scaled(budget.flopsAgain)}FLOP${share}.`;
+}
+
+/** Why a block is still there at a step: who reads it later. */
+function sayWhy({ kernels, stages }: Report, block: MemoryBlock, step: number): string {
+  const later = kernels.filter(({ id, reads }) => id > step && reads.includes(block.value)).map(({ id }) => id);
+  if (later.length === 0) return `b${block.value} ${bytes(block.bytes)} in use`;
+  const derivatives = new Set(stages.at(-1)?.nodes.flatMap(({ id, derivative }) => (derivative ? [id] : [])));
+  const isDerivative = (kernel: number): boolean => kernels[kernel].nodes.some((id) => derivatives.has(id));
+  const kept = !derivatives.has(block.node) && later.some(isDerivative) ? ', for a derivative' : '';
+  return `b${block.value} ${bytes(block.bytes)} until k${later.at(-1)} reads it${kept}`;
+}
+
+/** Waits until the slider rests. */
+const RESTS_MS = 120;
+const MAX_LIVE = 6;
+
 export class MemoryView {
+  private readonly slider = element<HTMLInputElement>('memory-budget');
+  /** Of the program without a budget. */
+  private whole: Report | null = null;
+  private resting = 0;
   private readonly frame = element('memory');
   private readonly details = element('memory-details');
   private report: Report | null = null;
 
-  constructor(private readonly selection: Selection) {
+  /** `plan`: compiles the program anew within so many bytes. */
+  constructor(
+    private readonly selection: Selection,
+    private readonly plan: (budget: number) => Promise<Report>,
+  ) {
+    this.slider.addEventListener('input', () => {
+      clearTimeout(this.resting);
+      this.resting = window.setTimeout(() => void this.planAgain(), RESTS_MS);
+      this.sayBudget();
+    });
     selection.listen((lit) => this.light(lit));
     // Drawn at its actual size, so that texts keep theirs.
     new ResizeObserver(() => this.draw()).observe(this.frame);
   }
 
+  /** A program has been compiled. */
   show(report: Report): void {
+    this.whole = report;
+    this.slider.value = this.slider.max;
+    this.slider.disabled = report.memory.arenaBytes === 0;
+    this.sayBudget();
+    this.present(report);
+  }
+
+  private get budget(): number | null {
+    const share = Number(this.slider.value) / Number(this.slider.max);
+    return share === 1 || this.whole === null ? null : Math.round(share * this.whole.memory.arenaBytes);
+  }
+
+  private sayBudget(): void {
+    setText(element('memory-budget-value'), this.budget === null ? 'as much as it takes' : bytes(this.budget));
+  }
+
+  private async planAgain(): Promise<void> {
+    const { whole, budget } = this;
+    if (whole === null) return;
+    if (budget === null) return this.present(whole);
+    try {
+      const report = await this.plan(budget);
+      if (this.whole === whole && this.budget === budget) this.present(report);
+    } catch (error) {
+      if (this.whole === whole && this.budget === budget)
+        setText(element('memory-note'), error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  private present(report: Report): void {
     const { memory } = report;
     this.report = report;
+    this.frame.dataset.arena = String(memory.arenaBytes);
+    this.frame.dataset.again = String(memory.budget?.kernelsAgain ?? 0);
     const placed = memory.blocks.filter((block): block is Placed => block.offset !== null);
     const { arenaBytes, naiveBytes } = memory;
     const share = naiveBytes > 0 ? ` (${Math.round((100 * arenaBytes) / naiveBytes)} %)` : '';
@@ -63,13 +131,14 @@ export class MemoryView {
       placed.length === 0
         ? 'No intermediate value needs memory: there is nothing to plan.'
         : `${plural(placed.length, 'value')} in an arena of ${bytes(arenaBytes)}${instead}.`;
-    setText(element('memory-note'), plan + sayAgain(report));
+    setText(element('memory-note'), plan + sayPrice(report) + sayAgain(report));
     this.frame.hidden = placed.length === 0;
     this.details.replaceChildren(create('p', 'muted', placed.length === 0 ? '' : 'Point at a block to see what it holds.'));
     this.draw();
   }
 
   private light(lit: Lit | null): void {
+    if (this.report !== this.whole) lit = null;
     this.frame.classList.toggle('dimmed', lit !== null);
     for (const box of this.frame.querySelectorAll<SVGElement>('[data-block]'))
       box.classList.toggle('lit', lit?.blocks.has(Number(box.dataset.block)) ?? false);
@@ -91,8 +160,42 @@ export class MemoryView {
     this.drawSteps(picture, kernels.length, column, height);
     const perByte = height / Math.max(1, memory.arenaBytes);
     for (const block of placed) picture.append(...this.block(block, column, height, perByte));
+    picture.append(...this.live(placed, kernels.length, column, height, perByte));
+    picture.addEventListener('pointermove', (event) => {
+      if ((event.target as Element).tagName === 'rect') return;
+      const { left } = picture.getBoundingClientRect();
+      this.sayLive(Math.floor((event.clientX - left) / column));
+    });
     this.frame.replaceChildren(...(placed.length === 0 ? [] : [picture]));
     this.light(this.selection.lit);
+  }
+
+  /** The bytes in use at each step as a line, and its highest place. */
+  private live(placed: readonly Placed[], steps: number, column: number, bottom: number, perByte: number): SVGElement[] {
+    const used = new Float64Array(steps);
+    for (const { first, last, bytes: size } of placed) for (let step = first; step <= Math.min(last, steps - 1); step++) used[step] += size;
+    if (steps === 0 || placed.length === 0) return [];
+    const y = (step: number): number => Math.max(1, bottom - used[step] * perByte);
+    const points = Array.from(used, (_, step) => `${step * column},${y(step)} ${(step + 1) * column},${y(step)}`);
+    const peak = used.indexOf(Math.max(...used));
+    const label = svg('text', { x: Math.max(4, Math.min(peak * column, steps * column - 150)), y: Math.max(12, y(peak) - 5), class: 'peak' });
+    label.textContent = `peak at k${peak}: ${bytes(used[peak])} in use`;
+    return [svg('polyline', { points: points.join(' '), class: 'live' }), label];
+  }
+
+  /** What is there at a step, and why. */
+  private sayLive(step: number): void {
+    const { report } = this;
+    if (report?.kernels[step] === undefined) return;
+    const live = report.memory.blocks
+      .filter(({ offset, first, last }) => offset !== null && first <= step && step <= last)
+      .sort((a, b) => b.bytes - a.bytes);
+    const said = live.slice(0, MAX_LIVE).map((block) => sayWhy(report, block, step));
+    const more = live.length > MAX_LIVE ? ` and ${live.length - MAX_LIVE} more` : '';
+    this.details.replaceChildren(
+      create('p', '', `At k${step} ${report.kernels[step].name}`),
+      create('p', '', said.length === 0 ? 'Nothing is in the arena.' : `${said.join('; ')}${more}`),
+    );
   }
 
   private drawSteps(picture: SVGElement, steps: number, column: number, height: number): void {
@@ -113,11 +216,14 @@ export class MemoryView {
     const box = svg('rect', { x: x + 1, y: y + 0.5, width: Math.max(2, width - 2), height: Math.max(2, height - 1), rx: 3, tabindex: 0 });
     // A block has the colour of the kernel that writes it, here as in the graph.
     box.style.setProperty('--hue', String(kernelHue(block.first)));
-    const say = (): void => this.details.replaceChildren(create('p', '', sayBlock(block)));
+    const say = (): void => this.details.replaceChildren(create('p', '', sayBlock(block)), create('p', '', this.report === null ? '' : sayWhy(this.report, block, block.first)));
     box.addEventListener('pointerenter', say);
     box.addEventListener('focus', say);
     box.dataset.block = String(block.value);
-    box.addEventListener('click', () => this.selection.choose({ what: 'block', value: block.value }));
+    box.addEventListener('click', () => {
+      // Within a budget kernels have other numbers.
+      if (this.report === this.whole) this.selection.choose({ what: 'block', value: block.value });
+    });
     const title = svg('title', {});
     title.textContent = sayBlock(block);
     box.append(title);

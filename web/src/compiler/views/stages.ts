@@ -13,12 +13,18 @@ import { describeBox, type Line } from './box-details.ts';
 import type { Lit, Selection } from '../selection.ts';
 import { Choice } from './choice.ts';
 import type { CodeView } from './code-view.ts';
+import { DiffView } from './diff-view.ts';
+import { RewritesView } from './rewrites.ts';
 
 /** From here on a picture by kernels is the better first look. */
 const MANY_NODES = 120;
 
 /** A layout that takes less time is not announced: a notice that flashes is worse than none. */
 const ANNOUNCE_MS = 200;
+
+/** The passes among the stages: what lies before them is how the program was written. */
+const passesOf = (stages: readonly Stage[]): string[] =>
+  stages.map(({ name }) => name).filter((name) => !['trace', 'inline', 'expand', 'prepare', GROUPS].includes(name));
 
 const kernelSubtitle = ({ id, kind, bytes: moved }: Kernel): string =>
   `k${id} ${kind}${moved > 0 ? ` ${bytes(moved)}` : ''}`;
@@ -44,10 +50,16 @@ export class StagesView {
   private grainChosen = false;
   private readonly form = new Choice('show-graph', () => void this.draw());
   private readonly canvas: GraphCanvas;
+  private readonly diff = new DiffView(element('stage-diff'));
+  private readonly rewrites = new RewritesView((rewrite) => this.lightRewrite(rewrite !== null));
+  /** Per report and pass, how many kernels there are if compiling ends behind it. */
+  private readonly kernelsBehind = new Map<string, Promise<number>>();
 
   constructor(
     private readonly text: CodeView,
     private readonly selection: Selection,
+    /** Compiles with the passes behind one switched off: how many kernels there are. */
+    private readonly countKernels: (pass: string) => Promise<number>,
   ) {
     this.canvas = new GraphCanvas(element<HTMLCanvasElement>('graph'), {
       hover: (box, at) => this.hover(box, at),
@@ -64,6 +76,7 @@ export class StagesView {
   show(report: Report): void {
     this.report = report;
     this.changes.clear();
+    this.kernelsBehind.clear();
     this.scenes = new Map();
     if (!report.stages.some(({ name }) => name === this.chosen)) this.chosen = report.stages.at(-1)?.name ?? '';
     const last = report.stages.at(-1);
@@ -143,11 +156,20 @@ export class StagesView {
     const change = this.change(i);
     this.moment.setShown(change !== null);
     this.grain.setShown(this.isGroups(i));
-    const asText = this.form.value === 'show-text';
+    const asDiff = this.form.value === 'show-diff' && change !== null;
+    const asText = this.form.value === 'show-text' || (this.form.value === 'show-diff' && !asDiff);
     const { stage, drawing, key } = this.drawing(i);
     setText(element('stage-note'), this.note(i, change));
-    element('graph-frame').hidden = asText;
+    void this.noteKernels(i, change);
+    this.rewrites.show(this.report.stages[i - 1], this.report.stages[i]);
+    element('stage-diff').hidden = !asDiff;
+    element('graph-frame').hidden = asText || asDiff;
     element('stage-text').hidden = !asText;
+    if (asDiff) {
+      this.details.replaceChildren(create('p', 'muted', 'What stays keeps its number of before; %n… is new.'));
+      this.diff.show(this.report.stages[i - 1], this.report.stages[i]);
+      return;
+    }
     if (asText) {
       this.details.replaceChildren();
       this.text.show(stage.text, 'plain');
@@ -164,6 +186,42 @@ export class StagesView {
     if (change === null) return `The graph as it was traced: ${plural(nodes.length, 'node')}.`;
     if (change.gone.size + change.fresh.size === 0) return 'Nothing to do for this pass here.';
     return `${count(allNodes(stages[i - 1]).length)} → ${plural(nodes.length, 'node')}: ${count(change.gone.size)} gone, ${count(change.fresh.size)} new.`;
+  }
+
+  /** Adds to the note how many kernels the pass saves. */
+  private async noteKernels(i: number, change: Change | null): Promise<void> {
+    const { stages } = this.report as Report;
+    const isPass = (at: number): boolean => passesOf(stages).includes(stages[at]?.name ?? '');
+    if (change === null || !isPass(i)) return;
+    const ask = (at: number): Promise<number> => {
+      const name = isPass(at) ? stages[at].name : '';
+      const known = this.kernelsBehind.get(name) ?? this.countKernels(name);
+      this.kernelsBehind.set(name, known);
+      return known;
+    };
+    try {
+      const [before, after] = [await ask(i - 1), await ask(i)];
+      if (this.report?.stages === stages && this.place === i)
+        setText(element('stage-note'), `${this.note(i, change)} ${count(before)} → ${plural(after, 'kernel')} if compiling ended here.`);
+    } catch {
+      // The note stays without it.
+    }
+  }
+
+  /** Shows the value of a rewrite: what stood before or what stands there now, as the picture has it. */
+  private lightRewrite(isOne: boolean): void {
+    if (isOne && this.form.value !== 'show-graph') {
+      this.form.value = 'show-graph';
+      void this.draw();
+    }
+    const { shown, rewrites: { shown: rewrite } } = this;
+    if (shown === null) return;
+    const before = this.moment.value === 'show-before';
+    const boxes = rewrite === null ? null : Uint8Array.from(shown.boxes, ({ node, graph, id }) =>
+      Number(node !== null && graph === this.drawing(this.place).stage && id === (before ? rewrite.from : rewrite.to)),
+    );
+    element('graph').dataset.lit = String(boxes?.reduce((sum, each) => sum + each, 0) ?? 0);
+    this.canvas.light(boxes, true);
   }
 
   private async drawGraph(drawing: Drawing, key: string): Promise<void> {
@@ -228,7 +286,8 @@ export class StagesView {
     this.canvas.show(scene, false);
     this.legend(scene);
     this.describe(null);
-    this.light(this.selection.lit, true);
+    if (this.rewrites.shown === null) this.light(this.selection.lit, true);
+    else this.lightRewrite(true);
   }
 
   private legend(scene: Scene): void {

@@ -1,7 +1,7 @@
 // The lab: one core, configured as asked, that compiles programs, shows the results, and times them.
 
 import * as sn from 'sinter';
-import type { Engine, Figures, Further, LabMethods, Opened, PassesOff, Profiled, Sample } from '../protocol.ts';
+import type { Engine, Figures, Further, LabMethods, Opened, PassesOff, Problem, Profiled, Sample } from '../protocol.ts';
 import { GROUPS, type Report } from '../report.ts';
 import { answer } from './answer.ts';
 import { toLookAt } from '../../program/workers/training.ts';
@@ -41,13 +41,43 @@ function plain({ cSource: _c, jsSource: _j, dispose: _d, prelude: _p, kernels, s
 }
 
 async function inspect(source: string, off: PassesOff, further?: Further): Promise<Report> {
-  inspection?.dispose();
-  inspection = null;
+  // Another plan of the program is looked at beside it.
+  const isBeside = further?.memoryBudget !== undefined;
+  if (!isBeside) {
+    inspection?.dispose();
+    inspection = null;
+  }
   const { program, inputs } = await toLookAt(source);
   const found = sn.tidy(() => sn.inspect(program, options(off, further))(...inputs));
   sn.dispose(inputs);
-  inspection = found;
+  if (isBeside) found.dispose();
+  else inspection = found;
   return plain(found);
+}
+
+async function kernelsBehind(source: string, off: PassesOff, pass: string): Promise<number> {
+  const list = sn.passes().filter((name) => name !== 'fuse' && name !== 'jit');
+  const behind = list.slice(list.indexOf(pass) + 1);
+  const { program, inputs } = await toLookAt(source);
+  const found = sn.tidy(() => sn.inspect(program, options([...off, ...behind]))(...inputs));
+  sn.dispose(inputs);
+  found.dispose();
+  return found.kernels.length;
+}
+
+async function numerics(source: string): Promise<Problem | null> {
+  const { program, inputs } = await toLookAt(source);
+  try {
+    sn.dispose(sn.debug.checkNumerics(program)(...inputs));
+    return null;
+  } catch (error) {
+    if (!(error instanceof sn.debug.NumericsError)) throw error;
+    const [line = null] = linesIn(error.value.places);
+    const path = error.path.slice(1).map(({ op }) => op);
+    return { name: error.name, message: error.message, hint: path.length > 0 ? `made from ${path.join(', from ')}` : '', line, column: null };
+  } finally {
+    sn.dispose(inputs);
+  }
 }
 
 function inspected(): sn.Inspection {
@@ -79,4 +109,4 @@ const sample = (): Sample => prepared().sample();
 const figures = (): Figures => prepared().figures();
 const profile = (source: string, off: PassesOff, runs: number): Promise<Profiled> => profileOf(source, options(off), runs);
 
-answer<LabMethods>({ open, inspect, wat, c, js, prepare, sample, figures, profile, trace: traceFile, bandwidth }, describe);
+answer<LabMethods>({ open, inspect, kernelsBehind, wat, c, js, prepare, sample, figures, numerics, profile, trace: traceFile, bandwidth }, describe);

@@ -1,0 +1,3 @@
+// The namespace debug.
+
+export { checkNumerics, NumericsError, type SeenValue } from './numerics.js';
