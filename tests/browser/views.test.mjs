@@ -24,6 +24,16 @@ describe('the views of the compiler', () => {
     await wait(() => Number(document.querySelector('[data-testid=graph]').dataset.boxes) > 0);
   };
 
+  /** Writes a program in the place of the one that is there, and waits until it is compiled. */
+  const write = async (source) => {
+    const turn = await page.evaluate(() => document.querySelector('[data-testid=compile-summary]').dataset.turn);
+    await page.click(`${by('program-editor')} .cm-content`);
+    await page.keyboard.press('Control+a');
+    await page.keyboard.press('Delete');
+    await page.evaluate((text) => document.execCommand('insertText', false, text), source);
+    await wait((was) => document.querySelector('[data-testid=compile-summary]').dataset.turn !== was, turn);
+  };
+
   /** In the page: what is lit where. */
   const lit = () => page.evaluate(() => ({
     lines: [...document.querySelectorAll('#program-editor .lit-line:not(.around)')].map((line) => line.textContent.trim()),
@@ -84,10 +94,7 @@ describe('the views of the compiler', () => {
 const inputs = [sn.ones([64])];
 `;
     await page.click(by('tab-stages'));
-    await page.click(`${by('program-editor')} .cm-content`);
-    await page.keyboard.press('Control+a');
-    await page.keyboard.press('Delete');
-    await page.evaluate((text) => document.execCommand('insertText', false, text), source);
+    await write(source);
     await wait(() => Number([...document.querySelectorAll('[data-testid=stage]')].at(0)?.dataset.nodes) > 2000);
     await page.click(`${by('stage')}[data-name=trace]`);
     await wait(() => Number(document.querySelector('[data-testid=graph]').dataset.boxes) > 1500);
@@ -148,6 +155,12 @@ const inputs = [sn.ones([64])];
   });
 
   test('the memory is planned again within a budget while a slider moves', async () => {
+    await write(`const { nn, optim, random } = sn;
+const net = nn.sequential(nn.linear(784, 256), nn.relu(), nn.linear(256, 128), nn.relu(), nn.linear(128, 10));
+const loss = (params, x, y) => sn.mean(sn.softmaxCrossEntropy(net.apply(params, x), y));
+const program = sn.trainStep(loss, optim.adam({ lr: 1e-3 }));
+const inputs = [program.init(net.init(random.key(0))), random.normal(random.key(1), [128, 784]), sn.zeros([128], { dtype: 'int32' })];
+`);
     await page.click(by('tab-memory'));
     await page.waitForSelector(`${by('memory')} .live`);
     const arena = () => page.evaluate(() => Number(document.querySelector('[data-testid=memory]').dataset.arena));
@@ -164,10 +177,7 @@ const inputs = [sn.ones([64])];
   });
 
   test('a value that is not finite is named at its line', async () => {
-    await page.click(`${by('program-editor')} .cm-content`);
-    await page.keyboard.press('Control+a');
-    await page.keyboard.press('Delete');
-    await page.evaluate((text) => document.execCommand('insertText', false, text), `function program(x) {
+    await write(`function program(x) {
   const y = x.sub(1);
   return sn.log(y);
 }

@@ -54,9 +54,9 @@ export class Lab {
     return this.rpc.ask('figures', [], PREPARE_MS);
   }
 
-  async profile(source: string, off: PassesOff, runs: number): Promise<Profiled> {
+  async profile(source: string, { off, further = {} }: { off: PassesOff; further?: Further }, runs: number): Promise<Profiled> {
     await this.open();
-    return this.rpc.ask('profile', [source, off, runs], PREPARE_MS);
+    return this.rpc.ask('profile', [source, off, further, runs], PREPARE_MS);
   }
 
   async numerics(source: string): Promise<Problem | null> {

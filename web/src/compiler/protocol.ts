@@ -85,7 +85,7 @@ export interface LabMethods {
   /** What was prepared, in numbers. */
   figures(): Figures;
   /** Runs the program so many times under the profiler. */
-  profile(source: string, off: PassesOff, runs: number): Profiled;
+  profile(source: string, off: PassesOff, further: Further, runs: number): Profiled;
   /** Runs the program once: what its first value is that is not finite, or null. */
   numerics(source: string): Problem | null;
   /** The last profile as a file. */

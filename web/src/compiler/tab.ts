@@ -73,12 +73,12 @@ export class CompilerTab {
     );
     this.kernels = new KernelsView(new CodeView(element('kernel-code'), 'Code of the kernel'), (kernel) => this.lab.wat(kernel), this.selection);
     this.memory = new MemoryView(this.selection, (memoryBudget) =>
-      this.lab.inspect(this.editor.text, this.switches.current.off, { memoryBudget }),
+      this.lab.inspect(this.editor.text, this.switches.current.off, { ...this.switches.current.further, memoryBudget }),
     );
     this.time = new TimeView(
       {
         lab: () => this.lab,
-        profile: (runs) => this.lab.profile(this.editor.text, this.switches.current.off, runs),
+        profile: (runs) => this.lab.profile(this.editor.text, this.switches.current, runs),
         quiet: () => this.surroundings.quiet(),
         measure: ({ options = {} }) => this.measureChange(options),
       },
@@ -165,7 +165,7 @@ export class CompilerTab {
     const { lab } = this;
     try {
       this.switches.show(await lab.open());
-      const report = await lab.inspect(this.editor.text, this.switches.current.off);
+      const report = await lab.inspect(this.editor.text, this.switches.current.off, this.switches.current.further);
       if (turn !== this.asked) return;
       this.showReport(report);
       if (this.numericsBox.checked) await this.checkNumerics(turn);

@@ -49,6 +49,15 @@ export class Switches {
     this.add('jit', 'JIT', 'kernels as WebAssembly made at run time', opened.jit, (jit) => engine({ jit }), why('jit'));
     this.add('relaxed', 'relaxed SIMD', 'fused multiply-add', opened.relaxedSimd, (relaxedSimd) => engine({ relaxedSimd }), why('relaxed'));
     this.add('threads', `${Math.max(opened.threads, 1)} threads`, 'all cores, or one', opened.threads > 1, (on) => engine({ threads: on ? 0 : 1 }), why('thread'));
+    this.add(
+      'float16',
+      'values in 16 bits',
+      'products take and give float16, and so does what is kept between',
+      true,
+      (on) => ({ ...this.setting, further: on ? { precision: 'float16' } : {} }),
+      '',
+      false,
+    );
     const isFusion = (name: string): boolean => name === 'fuse';
     // JIT is a switch of the engine here; fusion is what most passes are for, so it stands before them.
     const passes = opened.passes.filter((name) => name !== 'jit');
@@ -117,10 +126,11 @@ export class Switches {
     available: boolean,
     change: (on: boolean) => Setting,
     reason = '',
+    begins = available,
   ): void {
     const box = create('input', '');
     box.type = 'checkbox';
-    box.checked = available;
+    box.checked = begins;
     box.disabled = !available;
     box.dataset.testid = `switch-${name}`;
     box.setAttribute('role', 'switch');

@@ -107,6 +107,7 @@ function prepared(): Timing {
 
 const sample = (): Sample => prepared().sample();
 const figures = (): Figures => prepared().figures();
-const profile = (source: string, off: PassesOff, runs: number): Promise<Profiled> => profileOf(source, options(off), runs);
+const profile = (source: string, off: PassesOff, further: Further, runs: number): Promise<Profiled> =>
+  profileOf(source, options(off, further), runs);
 
 answer<LabMethods>({ open, inspect, kernelsBehind, wat, c, js, prepare, sample, figures, numerics, profile, trace: traceFile, bandwidth }, describe);
