@@ -77,7 +77,7 @@ test('what is written comes back: kinds, types, lazy tensors, data as they were'
     half: sn.tensor([0.1], { dtype: 'f16' }), none: sn.zeros([0, 3]), raw: { raw: new Uint8Array(18).fill(7), kind: 'IQ4_NL', shape: [1, 32] },
     ...Object.fromEntries(KINDS.map((kind) => [kind, { tensor: sn.tensor(values).reshape([2, 256]), kind }])),
   };
-  const metadata = { text: 'ü\n', none: [], big: 2n ** 63n, small: -5, wide: Int8Array.of(-1), yes: false, x: 0.1, words: Uint16Array.of(65535), list: BigInt64Array.of(-(2n ** 63n)) };
+  const metadata = { text: 'ü\n', none: [], big: 2n ** 63n, huge: 2 ** 100, small: -5, wide: Int8Array.of(-1), yes: false, x: 0.1, words: Uint16Array.of(65535), list: BigInt64Array.of(-(2n ** 63n)) };
   const made = gguf.read(gguf.write({ metadata, types: { small: 'int64', x: 'float64' }, tensors }));
   assert.deepEqual(made.metadata, { ...metadata, none: [] });
   assert.deepEqual([made.types.small, made.types.x, made.types.none, made.types.big], ['int64', 'float64', 'string[]', 'uint64']);
@@ -91,6 +91,12 @@ test('what is written comes back: kinds, types, lazy tensors, data as they were'
   const again = gguf.write({ metadata: made.metadata, types: made.types, tensors: Object.fromEntries(made.tensors.map(({ name, kind, shape }) => [name, { raw: made.raw(name), kind, shape }])) });
   assert.deepEqual(gguf.read(again).metadata, made.metadata);
   assert.deepEqual(again.length, gguf.write({ metadata, types: { small: 'int64', x: 'float64' }, tensors }).length);
+});
+
+test('a NaN in an array of the metadata keeps its bits', () => {
+  const scores = new Float32Array(Uint32Array.of(0xffffffff, 0x7f800001).buffer);
+  const made = gguf.read(gguf.write({ metadata: { scores }, tensors: {} }));
+  assert.deepEqual(new Uint32Array(made.metadata.scores.buffer), Uint32Array.of(0xffffffff, 0x7f800001));
 });
 
 test('float16 and bfloat16 are rounded to the nearest, of two the even one: as the core does', () => {

@@ -9,6 +9,7 @@ import { Template } from '@huggingface/jinja';
 import * as sn from '../dist/index.js';
 import * as gguf from '../dist/gguf.js';
 import * as llm from '../dist/llm.js';
+import { uniforms } from './ggufcases.mjs';
 import { MODELS, fileOf, makeModel, plainLogits } from './llmcases.mjs';
 import { assertClose, assertRejects, assertThrows, collectGarbage } from './support.mjs';
 
@@ -59,9 +60,19 @@ const collect = async (generator) => {
 
 /** What is in memory when nothing is left to collect. */
 const inMemory = async () => {
-  await collectGarbage();
+  for (let last = -1; last !== sn.memory().tensors; ) {
+    last = sn.memory().tensors;
+    await collectGarbage();
+  }
   const { tensors, tensorBytes } = sn.memory();
   return { tensors, tensorBytes };
+};
+
+const logitsOf = async (model) => {
+  const logits = model.logits(TOKENS);
+  const data = await logits.data();
+  logits.dispose();
+  return data;
 };
 
 const longTokens = (count) => Array.from({ length: count }, (_, i) => (i * 37 + 11) % 400);
@@ -200,7 +211,7 @@ test('from bytes, a Blob, a Response and a path: as it arrives, with progress', 
     const model = await llm.load(source, { onProgress: (progress) => seen.push(progress) });
     assert.equal(seen.at(-1).loaded, bytes.length);
     assert.ok(seen.at(-1).total === bytes.length || seen.at(-1).total === null);
-    results.push(model.logits(TOKENS).dataSync());
+    results.push(await logitsOf(model));
     model.dispose();
   }
   for (const each of results) assert.deepEqual(each, results[0]);
@@ -219,7 +230,7 @@ test('weights in 16 bits, and quantised ones: the logits of the numbers that the
     });
     const tensors = Object.fromEntries(Object.entries(made.tensors).map(([name, { shape }]) => [name, { shape, values: valuesOf(name, shape) }]));
     const model = await llm.load(bytes, { weights });
-    const error = worst(await model.logits(TOKENS).data(), plainLogits({ ...made, tensors }, TOKENS));
+    const error = worst(await logitsOf(model), plainLogits({ ...made, tensors }, TOKENS));
     assert.ok(error < 2e-5, `${kind} as ${weights}: ${error}`);
     model.dispose();
   }
@@ -368,4 +379,41 @@ test('LoRA: arguments that are none', async () => {
   assertThrows(() => lora.apply({}, [[1]]), sn.SinterError, { message: /the parameters have no blk.0.attn_qkv.weight/ });
   assertThrows(() => lora.apply(lora.params, [1]), sn.SinterError, { message: /needs tokens \(batch, n\)/ });
   model.dispose();
+});
+
+test('models with 200 damaged headers and 200 odd metadata: SinterErrors, or they write', async () => {
+  const before = await inMemory();
+  const next = uniforms(5);
+  const random = (n) => Math.floor(next() * n);
+  const files = ['llama', 'gemma2', 'phi3', 'llama, YaRN'].map((name) => fileOf(makeModel(MODELS[name])));
+  const odd = [0, 1, 3, 7, 64, 2 ** 31, -1, 1.5, NaN, Infinity, 'x', '', true, Int32Array.of(1, 2), ['a'], 2n ** 60n, 1e-30, 1e30];
+  const damaged = (bytes) => {
+    const copy = bytes.slice();
+    for (let times = random(3); times >= 0; times--) copy[random(gguf.read(bytes).tensors[0].offset)] = [0, 1, 127, 255, random(256)][random(5)];
+    return copy;
+  };
+  const changed = (bytes) => {
+    const { metadata, types, tensors, raw } = gguf.read(bytes);
+    const keys = Object.keys(metadata).filter((key) => !/tokens|merges/.test(key));
+    const key = keys[random(keys.length)];
+    const { [key]: _, ...rest } = types;
+    const parts = tensors.map(({ name, kind, shape }) => [name, { raw: raw(name), kind, shape }]);
+    return gguf.write({ metadata: { ...metadata, [key]: odd[random(odd.length)] }, types: rest, tensors: Object.fromEntries(parts) });
+  };
+  let refused = 0;
+  for (let i = 0; i < 400; i++) {
+    const bytes = (i % 2 ? damaged : changed)(files[random(files.length)]);
+    let model;
+    try {
+      model = await llm.load(bytes);
+      await collect(model.generate([5, 6, 7], { maxTokens: 2 }));
+    } catch (error) {
+      if (!(error instanceof sn.SinterError) || error.code === 'internal') throw new Error(`file ${i}`, { cause: error });
+      refused++;
+    } finally {
+      model?.dispose();
+    }
+  }
+  assert.ok(refused > 100 && refused < 390, `${refused}`);
+  assert.deepEqual(await inMemory(), before);
 });

@@ -100,7 +100,7 @@ function typeOfScalar(value: unknown): ValueType | undefined {
   if (typeof value === 'boolean') return 'bool';
   if (typeof value === 'bigint') return value < 0n ? 'int64' : 'uint64';
   if (typeof value !== 'number') return undefined;
-  if (!Number.isInteger(value) || Object.is(value, -0)) return 'float32';
+  if (!Number.isSafeInteger(value) || Object.is(value, -0)) return 'float32';
   if (value < 0) return value >= -(2 ** 31) ? 'int32' : 'int64';
   return value < 2 ** 32 ? 'uint32' : 'uint64';
 }
@@ -149,7 +149,9 @@ function writeEntry(op: string, sink: Sink, name: string, value: MetadataValue, 
     sink.uint32(TYPES.indexOf(type));
     sink.uint64(BigInt(values.length));
   } else sink.uint32(TYPES.indexOf(type));
-  for (const each of values) writeScalar(sink, type, each);
+  // As they are, since a NaN has bits that its number does not tell.
+  if (typeOfArray(value) === type) sink.put(internals.asBytes(op, value));
+  else for (const each of values) writeScalar(sink, type, each);
 }
 
 /** All of it; types: those of values that have not the one that follows from them. */

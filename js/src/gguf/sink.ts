@@ -19,28 +19,32 @@ export class Sink {
   }
 
   // The place first, since it may make a new view.
-  #put = (count: number, put: (view: DataView, at: number) => void): void => {
+  #number = (count: number, put: (view: DataView, at: number) => void): void => {
     const at = this.#room(count);
     put(this.#view, at);
   };
 
-  uint8 = (value: number): void => this.#put(1, (view, at) => view.setUint8(at, value));
-  int8 = (value: number): void => this.#put(1, (view, at) => view.setInt8(at, value));
-  uint16 = (value: number): void => this.#put(2, (view, at) => view.setUint16(at, value, true));
-  int16 = (value: number): void => this.#put(2, (view, at) => view.setInt16(at, value, true));
-  uint32 = (value: number): void => this.#put(4, (view, at) => view.setUint32(at, value, true));
-  int32 = (value: number): void => this.#put(4, (view, at) => view.setInt32(at, value, true));
-  float32 = (value: number): void => this.#put(4, (view, at) => view.setFloat32(at, value, true));
-  float64 = (value: number): void => this.#put(8, (view, at) => view.setFloat64(at, value, true));
-  uint64 = (value: bigint): void => this.#put(8, (view, at) => view.setBigUint64(at, value, true));
-  int64 = (value: bigint): void => this.#put(8, (view, at) => view.setBigInt64(at, value, true));
+  uint8 = (value: number): void => this.#number(1, (view, at) => view.setUint8(at, value));
+  int8 = (value: number): void => this.#number(1, (view, at) => view.setInt8(at, value));
+  uint16 = (value: number): void => this.#number(2, (view, at) => view.setUint16(at, value, true));
+  int16 = (value: number): void => this.#number(2, (view, at) => view.setInt16(at, value, true));
+  uint32 = (value: number): void => this.#number(4, (view, at) => view.setUint32(at, value, true));
+  int32 = (value: number): void => this.#number(4, (view, at) => view.setInt32(at, value, true));
+  float32 = (value: number): void => this.#number(4, (view, at) => view.setFloat32(at, value, true));
+  float64 = (value: number): void => this.#number(8, (view, at) => view.setFloat64(at, value, true));
+  uint64 = (value: bigint): void => this.#number(8, (view, at) => view.setBigUint64(at, value, true));
+  int64 = (value: bigint): void => this.#number(8, (view, at) => view.setBigInt64(at, value, true));
+
+  put(bytes: Uint8Array): void {
+    const at = this.#room(bytes.length);
+    this.#bytes.set(bytes, at);
+  }
 
   /** A text behind its length. */
   text(value: string): void {
     const bytes = new TextEncoder().encode(value);
     this.uint64(BigInt(bytes.length));
-    const at = this.#room(bytes.length);
-    this.#bytes.set(bytes, at);
+    this.put(bytes);
   }
 
   /** What was put so far. */

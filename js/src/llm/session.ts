@@ -12,7 +12,7 @@ import { hidden, logitsOf, type LayerCache, type ModelAngles, type Weights } fro
 /** Tokens that the least cache has room for. */
 const LEAST_CAPACITY = 256;
 /** Tokens that a step reads at most. */
-const CHUNK = 64;
+const CHUNK = 128;
 /** Tokens of the least chunk that is not a single one. */
 const LEAST_CHUNK = 8;
 
