@@ -131,6 +131,17 @@ test('the Game of Life: the grid has every neighbourhood once, the target is the
   assert.deepEqual(task.target(start).toArray()[0][0], rows.map((row, y) => row.map((_, x) => lives(rows, y, x))));
 });
 
+test('the gates of the checkerboard learn from the first epochs on, though gradients through 20 steps are tiny', () => {
+  const ca = logic.automaton(logic.tasks.checkerboard({ update: 'small' }));
+  let state = ca.init(random.key(9));
+  const numbers = () => [...state.params.perception, ...state.params.update].flatMap(({ gates }) => Array.from(gates.dataSync()));
+  const before = numbers();
+  for (let i = 0; i < 10; i++) ({ state } = ca.step(state, random.key(i)));
+  const moved = numbers().filter((value, i) => Math.abs(value - before[i]) > 0.1).length;
+  // The outermost gates get gradients of 1e-6, half of all below 1e-12.
+  assert.ok(moved > 0.3 * before.length, `${moved} of ${before.length}`);
+});
+
 test('targets: the checkerboard, pictures from one cell, damage', () => {
   const board = logic.tasks.checkerboard();
   assert.deepEqual(board.update, [...Array(10).fill(256), 128, 64, 32, 16, 8]);

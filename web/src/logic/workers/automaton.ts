@@ -75,14 +75,10 @@ class Training {
 
   constructor(private readonly settings: Settings) {
     const { seed, batch, learningRate, asynchronous } = settings;
-    this.automaton = logic.automaton(
-      TASKS[settings.target](settings, {
-        seed,
-        batch,
-        ...(asynchronous ? { asynchronous, steps: 50 } : {}),
-        optimizer: sn.optim.adamw({ lr: learningRate, beta2: 0.99, weightDecay: 0.01, clipNorm: 100 }),
-      }),
-    );
+    const task = TASKS[settings.target](settings, { seed, batch, ...(asynchronous ? { asynchronous, steps: 50 } : {}) });
+    const optimizer = task.optimizer ?? sn.optim.adamw({ beta2: 0.99, weightDecay: 0.01, clipNorm: 100 });
+    optimizer.lr = learningRate;
+    this.automaton = logic.automaton({ ...task, optimizer });
     this.key = sn.keep(sn.random.key(seed));
     this.state = sn.keep(sn.tidy(() => this.automaton.init(this.key)));
   }
