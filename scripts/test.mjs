@@ -15,7 +15,7 @@
 //   neon           ctest for 64-bit ARM under qemu-user: the kernels and the C core of AArch64
 //   bundlers       the package with every bundler, in every place outside pages, under old TypeScript
 //   kills          500 workers ended at random moments in Node, in Chromium and in Firefox
-//   fuzz           200,000 calls of public functions with hostile arguments, a million damaged files
+//   fuzz           200,000 calls of public functions with hostile arguments, two million damaged files
 //   onnx-files     a million damaged ONNX files
 //   million        tests/native/test_judge.c on a million programs from SINTER_TEST_SEED, or 1, on
 //   saved          a million damaged programs: tests/native/test_saved.c
