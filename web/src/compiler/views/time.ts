@@ -115,27 +115,43 @@ export class TimeView {
 
   /** Per kernel of the program its time in a run, from the first thread's begin to the last one's end: the median of all
    *  runs, as a busy machine holds single ones up. */
-  private msOfKernels({ begin, end, runs }: Profiled): number[] {
+  private msOfKernels(data: Profiled): number[] {
+    return this.usualTimes(data).kernels;
+  }
+
+  /** The same, and of each run what was outside of kernels, and what lay between it and the next. */
+  private usualTimes({ begin, end, runs }: Profiled): { kernels: number[]; dispatch: number; host: number } {
     const { kernels } = this.report as Report;
     const found: number[][] = kernels.map(() => []);
+    const outside: number[] = [];
+    const between: number[] = [];
     const order = Uint32Array.from(begin, (_, i) => i).sort((a, b) => begin[a] - begin[b]);
     let next = 0;
     for (let run = 0; run < runs.length; run += 2) {
       const seen = new Map<number, [number, number]>();
+      let [inside, until] = [0, runs[run]];
       for (; next < order.length && begin[order[next]] < runs[run + 1]; next++) {
         const slice = order[next];
+        if (begin[slice] >= runs[run]) {
+          inside += Math.max(0, end[slice] - Math.max(until, begin[slice]));
+          until = Math.max(until, end[slice]);
+        }
         const kernel = begin[slice] < runs[run] ? null : this.kernelOf(slice);
         if (kernel === null) continue;
         const known = seen.get(kernel.id);
         seen.set(kernel.id, [known?.[0] ?? begin[slice], Math.max(known?.[1] ?? 0, end[slice])]);
       }
       for (const [id, [from, to]] of seen) found[id].push(to - from);
+      outside.push(Math.max(0, runs[run + 1] - runs[run] - inside));
+      if (run + 2 < runs.length) between.push(runs[run + 2] - runs[run + 1]);
     }
-    return found.map((times) => (times.length === 0 ? 0 : median(times)));
+    const usual = (times: readonly number[]): number => (times.length === 0 ? 0 : median(times));
+    return { kernels: found.map(usual), dispatch: usual(outside), host: usual(between) };
   }
 
   /** The profile with a row for each kernel of the program, and the times of a usual run. */
-  private usual(data: Profiled, ms: readonly number[]): Parameters<typeof reportOf>[0] {
+  private usual(data: Profiled): Parameters<typeof reportOf>[0] {
+    const { kernels: ms, dispatch, host } = this.usualTimes(data);
     const runs = Math.max(1, data.runs.length / 2);
     const { kernels } = this.report as Report;
     const rows = kernels.flatMap(({ id, name, kind, flops, bytes: moved }) => {
@@ -146,12 +162,8 @@ export class TimeView {
     const known = new Set(rows.map(({ name, kind }) => `${kind} ${name}`));
     // What loops run in their rounds.
     for (const row of data.kernels) if (!known.has(`${row.kind} ${row.name}`)) rows.push({ ...row, ms: row.ms / runs, calls: row.calls / runs });
-    const workers = data.workers.map((worker) => {
-      const { waiting, dispatch, compile, host } = worker.gaps;
-      return { ...worker, gaps: { waiting: waiting / runs, dispatch: dispatch / runs, compile: compile / runs, host: host / runs } };
-    });
-    const { dispatch = 0, compile = 0, host = 0 } = workers[0]?.gaps ?? {};
-    const totalMs = rows.reduce((sum, row) => sum + row.ms, dispatch + compile + host);
+    const workers = data.workers.map((worker) => ({ ...worker, gaps: { waiting: worker.gaps.waiting / runs, dispatch, compile: 0, host } }));
+    const totalMs = rows.reduce((sum, row) => sum + row.ms, dispatch + host);
     return { totalMs, kernels: rows, workers } as unknown as Parameters<typeof reportOf>[0];
   }
 
@@ -163,13 +175,13 @@ export class TimeView {
   }
 
   private tell(data: Profiled): void {
-    const profile = this.usual(data, this.msOfKernels(data));
+    const profile = this.usual(data);
     const { totalMs } = profile;
     const said: ProfileReport = reportOf(profile, { roof: this.roof as Roof });
     const [first, ...rest] = said.text.split('\n').filter((line) => !/^\d\. /.test(line));
     const changes = said.changes.map((change) => this.change(change, totalMs));
     element('time-report').replaceChildren(
-      create('p', 'verdict', first),
+      create('p', 'bound', first),
       ...rest.map((line) => create('p', 'muted', line)),
       create('ol', 'changes', ...changes),
     );
