@@ -145,17 +145,20 @@ void sn_shader_group_per_point(sn_shader *s, int64_t points, uint32_t threads) {
   if (s->groups[1] > 1) sn_shader_line(s, "if (p >= %lld) { return; }", (long long)points);
 }
 
+/* A dimension as a divisor: drivers refuse 0, even where nobody comes. */
+static int64_t divisor(int64_t dim) { return dim ? dim : 1; }
+
 void sn_shader_split(sn_shader *s, const char *from, const int64_t *dims, int rank, char letter) {
   int64_t inner = 1;
   const int first = letter == 'j' ? s->group->space_rank : 0;
   for (int i = 0; i < rank; i++) sn_format(s->index[first + i], SN_SHADER_NAME, "%c%d", letter, i);
-  for (int i = rank - 1; i >= 0; inner *= dims[i--]) {
+  for (int i = rank - 1; i >= 0; inner *= divisor(dims[i--])) {
     char quotient[64], modulo[32] = "";
     if (inner == 1)
       sn_format(quotient, sizeof quotient, "%s", from);
     else
       sn_format(quotient, sizeof quotient, i ? "(%s / %lld)" : "%s / %lld", from, (long long)inner);
-    if (i) sn_format(modulo, sizeof modulo, " %% %lld", (long long)dims[i]);
+    if (i) sn_format(modulo, sizeof modulo, " %% %lld", (long long)divisor(dims[i]));
     sn_shader_line(s, "let %c%d = %s%s;", letter, i, quotient, modulo);
   }
 }

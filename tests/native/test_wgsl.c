@@ -78,6 +78,7 @@ void sn_gpu_step(uint32_t program, const sn_device_step *step) {
   host.ends += step->kind == SN_DEVICE_END;
   if (step->kind != SN_DEVICE_DISPATCH) return;
   assert_non_null(strstr(d->text, "fn main"));
+  assert_null(strstr(d->text, " % 0;"));
   assert_true(!d->gate || d->gate + 6 <= host.gate_words);
   host.dispatches++;
   check_bindings(d);
@@ -183,6 +184,17 @@ static void test_loops_and_conditions(void **state) {
   close_device(ctx);
 }
 
+/* A sum over two dimensions, one of them empty, that do not lie one after the other. */
+static void test_sums_of_nothing(void **state) {
+  (void)state;
+  sn_context *ctx = open_device();
+  sn_tensor *x = zeros(ctx, DIMS(40, 1)), *none = zeros(ctx, DIMS(1, 0));
+  sn_tensor *sum = sn_sum(sn_mul(x, none), SN_ALL_AXES, false);
+  assert_int_equal(sn_eval(&sum, 1), SN_OK);
+  assert_true(host.dispatches > 0);
+  close_device(ctx);
+}
+
 static void test_texts_do_not_depend_on_constants(void **state) {
   (void)state;
   sn_context *ctx = open_device();
@@ -254,6 +266,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_bindings_keep_the_rules),
       cmocka_unit_test(test_loops_and_conditions),
+      cmocka_unit_test(test_sums_of_nothing),
       cmocka_unit_test(test_texts_do_not_depend_on_constants),
       cmocka_unit_test(test_what_is_refused),
       cmocka_unit_test(test_the_host_says_why),

@@ -62,12 +62,14 @@ test('donated memory is written over', async () => {
 });
 
 test('sizes 0 and 1', async () => {
-  const f = sn.jit((x, y) => [x.mul(2), x.sum(), sn.concat([x, y]), sn.matmul(x.reshape([0, 3]), y.reshape([3, 1]))], { device: 'webgpu' });
-  const [twice, sum, both, product] = f(sn.zeros([0]), sn.tensor([1, 2, 3]));
+  const f = sn.jit((x, y) => [x.mul(2), x.sum(), sn.concat([x, y]), sn.matmul(x.reshape([0, 3]), y.reshape([3, 1])),
+    y.reshape([3, 1]).mul(x.reshape([1, 0])).sum()], { device: 'webgpu' });
+  const [twice, sum, both, product, ofNone] = f(sn.zeros([0]), sn.tensor([1, 2, 3]));
   assert.equal((await twice.data()).length, 0);
   assert.deepEqual(await sum.data(), new Float32Array([0]));
   assert.deepEqual(await both.data(), new Float32Array([1, 2, 3]));
   assert.equal((await product.data()).length, 0);
+  assert.deepEqual(await ofNone.data(), new Float32Array([0]));
 });
 
 test('what is read at once has to lie here', () => {
