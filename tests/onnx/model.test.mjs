@@ -194,6 +194,22 @@ test('a size with a name is one size', () => {
   assert.throws(() => model.run({ a: [1, 2], b: [3] }), /input "b" is \(1,\), but "n" is 2 in an input before it/);
 });
 
+test('an output is the caller\'s to dispose of, also where it is a weight or an input', () => {
+  const model = onnx.load(file.model({
+    nodes: [file.node('Relu', ['x'], ['r']), file.node('NonZero', ['r'], ['z']), file.node('Identity', ['w'], ['y']), file.node('Identity', ['x'], ['same'])],
+    initializers: [file.tensor('w', 1, [1], [3])],
+    inputs: [file.value('x', 1, ['n'])],
+    outputs: [file.value('y', 1, [1]), file.value('same', 1, ['n']), file.value('z', 7, [1, 'm'])],
+  }));
+  const x = sn.tensor([1, 2]);
+  for (let i = 0; i < 2; i++) {
+    const { y, same } = model.run({ x });
+    assert.deepEqual([y.toArray(), same.toArray()], [[3], [1, 2]]);
+    y.dispose();
+    same.dispose();
+  }
+});
+
 test('loading, running and disposing leave no memory behind', () => {
   const use = () => sn.tidy(() => {
     const model = onnx.load(classifier());

@@ -4,7 +4,7 @@
 // with the inputs that they come from as constants of the program; where they come from what is computed, the model runs op
 // by op from then on.
 
-import { DTypeError, internals, jit, keep, ShapeError, SinterError, Tensor, tensor, tidy, UnsupportedError, type Jitted, type NestedArray, type NumericArray } from '../index.js';
+import { DTypeError, internals, jit, keep, reshape, ShapeError, SinterError, Tensor, tensor, tidy, UnsupportedError, type Jitted, type NestedArray, type NumericArray } from '../index.js';
 import { execute } from './execute.js';
 import { readModel, type ModelProto, type ValueInfo } from './model.js';
 import { OPS } from './ops/table.js';
@@ -89,11 +89,11 @@ function nested(texts: readonly string[], shape: readonly number[]): Texts {
   return shape.length === 0 ? level[0]! : level;
 }
 
-/** An output as a caller gets it. */
+/** An output as a caller gets it: a handle of its own, also of a weight or of an input. */
 function outputOf(value: Value): Output {
   if (value.items === null) return null;
   if (value.items) return value.items.map(outputOf);
-  return value.type === STRING ? nested(value.texts, value.shape) : value.t;
+  return value.type === STRING ? nested(value.texts, value.shape) : reshape(value.t, value.shape);
 }
 
 class LoadedModel implements Model {
