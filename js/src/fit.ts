@@ -129,6 +129,15 @@ const NANS = 2;
 const asDataset = (data: unknown): Dataset<unknown> => (data instanceof Dataset ? data : from(data as ItemSource<unknown>));
 const batchOf = (item: unknown): unknown[] => (Array.isArray(item) ? item : [item]);
 
+const hasLoss = (made: unknown): made is { loss: Tensor } => (made as { loss?: unknown } | undefined)?.loss instanceof Tensor;
+
+/** What a step made, if it is what steps make; else it is given back. */
+function checkMade<T>(made: T, isExpected: boolean, expected: string): T {
+  if (isExpected) return made;
+  dispose(made);
+  throw new SinterError('argument', 'fit', `the step returned ${shown(made)}, expected ${expected}`);
+}
+
 /** A signal, as far as it is used here. */
 interface Signal {
   readonly aborted: boolean;
@@ -258,6 +267,7 @@ class Run<S> {
     } finally {
       dispose(item);
     }
+    checkMade(made, hasLoss(made) && 'state' in made, '{ state, loss }, the loss a tensor');
     this.state = made.state;
     place.index++;
     place.steps++;
@@ -302,6 +312,7 @@ class Run<S> {
         if (this.#isAborted) break;
         const made = runtime().asynchronously(() => tidy(() => validation.step(this.state, ...batchOf(next.value))));
         dispose(next.value);
+        checkMade(made, made instanceof Tensor || hasLoss(made), 'the loss, a tensor, or { loss }');
         const loss = made instanceof Tensor ? made : made.loss;
         try {
           sum += (await loss.data())[0]!;

@@ -256,6 +256,12 @@ test('any step and any batches', async () => {
   const withAux = (s) => ({ state: s, loss: sn.tensor(1), aux: { a: sn.tensor([5]) } });
   await sn.fit(withAux, {}, [1, 2], { onStep: (report) => aux.push([report.aux.a.item(), report.aux.a]) });
   assert.deepEqual(aux.map(([value, t]) => [value, t.isDisposed]), [[5, true], [5, true]]);
+  const { tensors } = sn.memory();
+  for (const made of [() => sn.ones([2]), () => ({ loss: sn.ones([]) }), () => ({ state: 1, loss: 2 }), () => undefined])
+    await assertRejects(sn.fit(made, {}, [1, 2]), sn.FitError, { message: /^fit: step 1: fit: the step returned .+, expected \{ state, loss \}, the loss a tensor/ });
+  const odd = { data: [1], step: () => ({ mean: sn.ones([]) }) };
+  await assertRejects(sn.fit(count, { n: 0 }, [{ k: 1 }], { validation: odd }), sn.FitError, { message: /the step returned .+, expected the loss, a tensor, or \{ loss \}/ });
+  assert.equal(sn.memory().tensors, tensors);
   const none = await sn.fit(count, { n: 1 }, [], { epochs: 2 });
   assert.deepEqual([none.state.n, none.stopped], [1, 'end']);
 });
