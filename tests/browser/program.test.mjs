@@ -121,11 +121,13 @@ describe('the program of the playground', () => {
     assert.equal(await get('error').isVisible(), false);
   });
 
-  test('a loop that never ends is ended, and said at its line', async () => {
+  test('a loop or a call that never ends is ended, and said at its line', async () => {
     await write(LINE.replace('export default', 'let n = 0;\nfor (;;) n++;\nexport default'));
-    await says('source-problem', /^Line 10: ProgramError: a loop has not come to an end for 5 s/);
+    await says('source-problem', /^Line 10: ProgramError: a loop or function has not come to an end for 5 s/);
     await write(LINE.replace('data: () => [x, y]', 'data: () => {\n    do ; while (true);\n  }'));
     await says('source-problem', /^Line 14: ProgramError: a loop/);
+    await write(LINE.replace('export default', 'const all = Array.from({ length: 1e9 }, (_, i) => i);\nexport default'));
+    await says('source-problem', /^Line 9: ProgramError: a loop or function/);
   });
 
   test('a program that does not answer is told of, ended, and the page goes on', async () => {

@@ -4,8 +4,8 @@
 export interface Examiner {
   /** Compiles what examinations run, so that memory stays constant from the first steps on. */
   rehearse(): void;
-  /** Shows what there is to see before the next step. */
-  begin?(): void;
+  /** Shows all that there is to see before the next step, where training begins or pauses. */
+  atRest?(): void;
   readonly due: boolean;
   /** Does the next part of what is due; call until `due` is false. */
   advance(): void;
@@ -21,7 +21,7 @@ export interface Examiner {
 /** Several as one. */
 export const together = (all: readonly Examiner[]): Examiner => ({
   rehearse: () => all.forEach((each) => each.rehearse()),
-  begin: () => all.forEach((each) => each.begin?.()),
+  atRest: () => all.forEach((each) => each.atRest?.()),
   get due() {
     return all.some((each) => each.due);
   },

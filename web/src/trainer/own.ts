@@ -123,7 +123,7 @@ export class OwnExaminer implements Examiner {
     });
   }
 
-  begin(): void {
+  atRest(): void {
     this.look();
     this.measure();
   }

@@ -101,7 +101,7 @@ function take(lesson: Lesson, isLoaded = false): void {
   profiledAt = 0;
   const { about, session, settings, program } = lesson;
   post({ type: 'network', about, name: program.name, weights: session.weights, settings, step: session.steps, isLoaded });
-  lesson.examiner.begin?.();
+  lesson.examiner.atRest?.();
   printer.flush();
 }
 
@@ -266,9 +266,12 @@ function stepOnce(place: Workshop): void {
   printer.flush();
 }
 
+/** What then stands there is all of the same step. */
 function pause(place: Workshop): void {
-  place.reporter.meter.pause();
-  place.reporter.report(place.session, true);
+  const { session, examiner, reporter } = place;
+  reporter.meter.pause();
+  examiner.atRest?.();
+  reporter.report(session, true);
   setPhase('paused');
 }
 

@@ -24,9 +24,9 @@ const STRIPPED = import.meta.glob<{ text: string; code: string }>('../gallery/*.
 async function strip(source: string, name: string, hasLimit: boolean): Promise<string> {
   const listed = await STRIPPED[`../gallery/${name}.ts`]?.();
   if (listed?.text === source) return listed.code;
-  const { countLoops, stripTypes } = await import('./strip.ts');
+  const { countTurns, stripTypes } = await import('./strip.ts');
   try {
-    return stripTypes(hasLimit ? countLoops(source) : source);
+    return stripTypes(hasLimit ? countTurns(source) : source);
   } catch (error) {
     const { message, loc } = error as Error & { loc?: { line: number; column: number } };
     if (loc === undefined) throw error;
@@ -62,24 +62,24 @@ function printing(print: Print): Record<string, (...values: unknown[]) => void> 
   return { log: at('log'), info: at('log'), debug: at('log'), table: at('log'), warn: at('warn'), error: at('error') };
 }
 
-/** A loop of a program may run for so long without letting anything else in between. */
-const LONGEST_LOOP_MS = 5000;
-/** Of rounds, one in so many looks at the clock. */
-const ROUNDS = 64;
+/** A program may run for so long without letting anything else in between. */
+const LONGEST_MS = 5000;
+/** Of turns, one in so many looks at the clock. */
+const TURNS = 64;
 
-/** Called in each round of a loop. Time is counted from the first round since the worker was last free. */
+/** Called in each turn of loops and functions. Time is counted from the first one since the worker was last free. */
 function limit(): () => void {
-  let rounds = 0;
+  let turns = 0;
   let begun = 0;
   return () => {
-    if (++rounds % ROUNDS !== 0) return;
+    if (++turns % TURNS !== 0) return;
     const now = performance.now();
     if (begun === 0) {
       begun = now;
       setTimeout(() => (begun = 0));
-    } else if (now - begun > LONGEST_LOOP_MS) {
+    } else if (now - begun > LONGEST_MS) {
       begun = now;
-      throw new SourceError(`a loop has not come to an end for ${LONGEST_LOOP_MS / 1000} s`);
+      throw new SourceError(`a loop or function has not come to an end for ${LONGEST_MS / 1000} s`);
     }
   };
 }
@@ -88,7 +88,7 @@ export interface RunOptions {
   /** Of the list, if it may be one of it. */
   name?: string;
   print?: Print;
-  /** Whether loops without an end are ended. */
+  /** Whether loops and calls without an end are ended. */
   hasLimit?: boolean;
 }
 
