@@ -30,8 +30,9 @@ export function checkerboard(options: CheckerboardOptions = {}): AutomatonOption
     update: widths,
     form: 'table',
     residual: 6,
+    noise: 0.03,
     // Gradients of most gates are below 1e-9, means through 20 steps: with the usual eps these gates would hardly learn.
-    optimizer: sn.optim.adamw({ lr: 0.1, beta2: 0.99, eps: 1e-13, weightDecay: 0, clipNorm: 100 }),
+    optimizer: sn.optim.adamw({ lr: 0.15, beta2: 0.99, eps: 1e-13, weightDecay: 0, clipNorm: 100 }),
     grid: [16, 16],
     steps: 20,
     batch: 2,

@@ -13,6 +13,7 @@ export class ShareBox {
   constructor(private readonly place: () => string) {
     this.box.addEventListener('toggle', () => {
       if (this.box.open) void this.write();
+      else this.field.value = ''; // a link of before is not to be taken for the next one
     });
     this.box.addEventListener('keydown', ({ key }) => {
       if (key === 'Escape') this.box.open = false;

@@ -31,7 +31,7 @@ export const TARGETS: Record<TargetName, Target> = {
   checkerboard: {
     title: 'Checkerboard',
     story: 'From random bits, squares of 2 × 2 within 20 steps. Every cell sees its eight neighbours and knows nothing of its place.',
-    learningRate: 0.1,
+    learningRate: 0.15,
     batch: 2,
     drawn: false,
     canBeAsynchronous: true,
@@ -46,8 +46,8 @@ export const TARGETS: Record<TargetName, Target> = {
   },
   'checkerboard-small': {
     title: 'Checkerboard, small net',
-    story: 'The same squares by half as many gates: faster epochs, but many more of them, and not from every seed.',
-    learningRate: 0.1,
+    story: 'The same squares by half as many gates: faster epochs, about as many of them.',
+    learningRate: 0.15,
     batch: 2,
     drawn: false,
     canBeAsynchronous: true,
