@@ -17,6 +17,15 @@ export const chromiumOptions = {
 
 export const openChromium = () => chromium.launch(chromiumOptions);
 
+/** With WebGPU, on a driver in software. */
+export const openWithWebgpu = () => chromium.launch({
+  ...chromiumOptions,
+  args: [
+    ...chromiumOptions.args.filter((arg) => arg !== '--disable-gpu'),
+    '--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader', '--enable-features=Vulkan',
+  ],
+});
+
 /**
  * In the browser itself: ends the driver's listening to workers. While anything listens to them, Firefox 153 now and then
  * never returns from `new Worker` within a worker: that waits for word that the listener was told, and the signal goes to

@@ -1,14 +1,8 @@
 // The device in a page: Chromium with WebGPU on a driver in software.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { chromium } from 'playwright-core';
-import { chromiumOptions, watch } from './browsers.mjs';
+import { openWithWebgpu, watch } from './browsers.mjs';
 import { host } from './host.mjs';
-
-const args = [
-  ...chromiumOptions.args.filter((arg) => arg !== '--disable-gpu'),
-  '--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader', '--enable-features=Vulkan',
-];
 
 const SCRIPT = `import * as sn from '/dist/index.js';
 import { webgpu } from '/dist/webgpu.js';
@@ -38,7 +32,7 @@ const train = async () => {
 };
 
 let browser;
-before(async () => (browser = await chromium.launch({ ...chromiumOptions, args })));
+before(async () => (browser = await openWithWebgpu()));
 after(() => browser?.close());
 
 for (const isolation of [true, false])

@@ -35,6 +35,7 @@ import { ShareBox } from './views/share.ts';
 import { SourceCard } from './views/source.ts';
 import { Story } from './views/story.ts';
 import { Tiles } from './views/tiles.ts';
+import { TrainedOnSwitch } from './views/trained-on.ts';
 import { WritingView } from './views/writing.ts';
 
 const RECLASSIFY_MS = 250;
@@ -63,6 +64,14 @@ const source = new SourceCard(() => {
 const precision = new PrecisionCard((on) => {
   controls.rest();
   trainer.send({ type: 'compare', on });
+});
+const trainedOn = new TrainedOnSwitch(() => {
+  if (!opened) return;
+  trainer.renew();
+  opened = false;
+  controls.canEnd = false;
+  controls.setPhase('loading');
+  train(true);
 });
 const traceButton = element<HTMLButtonElement>('trace');
 
@@ -110,7 +119,7 @@ function train(anew = false): void {
     controls.setPhase('failed');
     controls.say(isTrusted ? `${shown.entry.title} is a program to look at, in the Compiler tab.` : 'Not run yet.');
   }
-  if (!opened) trainer.send({ type: 'open', program: made, settings });
+  if (!opened) trainer.send({ type: 'open', program: made, settings, device: trainedOn.value });
   else if (made !== null) trainer.send({ type: 'reset', program: made, settings });
   opened = true;
 }
@@ -146,6 +155,7 @@ function showBusy(seconds: number): void {
 function showEnded(): void {
   made = null;
   controls.canEnd = false;
+  trainer.send({ type: 'open', program: null, settings: {}, device: trainedOn.value });
   controls.setPhase('failed');
   controls.say('The program was ended. Change it, or press Reset to run it once more.', true);
 }
@@ -235,6 +245,9 @@ function receive(message: FromTrainer): void {
       break;
     case 'capabilities':
       badge.show(message.capabilities);
+      break;
+    case 'device':
+      trainedOn.say(message.text);
       break;
     case 'digits':
       digits.setSample(message.sample);

@@ -1,6 +1,6 @@
 // The gradient as code, in the language that is chosen. The view of code is loaded when there is some.
 
-import { Choice } from '../compiler/views/choice.ts';
+import { Choice } from '../views/choice.ts';
 import type { CodeView } from '../compiler/views/code-view.ts';
 import { download } from '../views/download.ts';
 import { element, setText } from '../views/dom.ts';

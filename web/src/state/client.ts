@@ -20,7 +20,7 @@ export interface ClientActions {
   receive(message: FromTrainer): void;
   /** The program has not answered for so long; 0: it does again. */
   busy(seconds: number): void;
-  /** The program was ended, and a new worker is there without one. */
+  /** The program was ended, and a new worker is there, which was told nothing yet. */
   ended(): void;
 }
 
@@ -44,6 +44,12 @@ export class TrainerClient {
 
   /** Ends what the worker does, for good, and begins with another one. */
   end(): void {
+    this.renew();
+    this.actions.ended();
+  }
+
+  /** Begins with another worker, which is to be told what to open. */
+  renew(): void {
     this.worker.terminate();
     clearTimeout(this.timer);
     this.worker = this.start();
@@ -51,8 +57,6 @@ export class TrainerClient {
     this.sent = [];
     this.timer = 0;
     this.setBusy(0);
-    this.actions.ended();
-    this.send({ type: 'open', program: null, settings: {} });
   }
 
   private start(): Worker {

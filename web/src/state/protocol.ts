@@ -7,6 +7,9 @@ import type { Settings } from './settings.ts';
 /** `paused` is also the state before the first step; `failed`: there is no program that could be trained. */
 export type Phase = 'loading' | 'paused' | 'running' | 'failed';
 
+/** Where a program is to be trained; 'auto': where it is faster. */
+export type TrainedOn = 'cpu' | 'webgpu' | 'auto';
+
 /** A program as it is written, and of the list which one it is or was. */
 export interface ProgramText {
   name: string;
@@ -131,11 +134,12 @@ export interface Evaluation {
 export interface KernelTiming {
   name: string;
   kind: string;
-  /** The engine that ran it: 'jit', 'vm' or 'ready'. */
+  /** The engine that ran it: 'jit', 'vm', 'ready', or 'wgsl' of the shaders of a graphics processor. */
   engine: string;
   /** Per training step. */
   calls: number;
   ms: number;
+  /** NaN where it is not known. */
   gflops: number;
   gbps: number;
 }
@@ -164,7 +168,7 @@ export interface Failure {
 
 export type ToTrainer =
   /** null: only starts the library. */
-  | { type: 'open'; program: ProgramText | null; settings: Settings }
+  | { type: 'open'; program: ProgramText | null; settings: Settings; device: TrainedOn }
   | { type: 'start' }
   | { type: 'pause' }
   | { type: 'step' }
@@ -186,6 +190,8 @@ export type FromTrainer =
   | { type: 'loading'; received: number; total: number }
   | { type: 'capabilities'; capabilities: Capabilities }
   | { type: 'digits'; sample: DigitSample }
+  /** Where the program runs, and why there, in a sentence. */
+  | { type: 'device'; text: string }
   | { type: 'phase'; phase: Phase }
   /** Another program, with as many steps behind it: its description, how many numbers it learns, what it was made with. */
   | { type: 'network'; about: About; name: string; weights: number; settings: Settings; step: number; isLoaded: boolean }

@@ -1,5 +1,5 @@
 // The same training in each precision, side by side: from the same seed, on the same batches, one step of each in turn, so
-// that whatever else the machine does slows all of them alike.
+// that whatever else the machine does slows all of them alike. All of them run on the CPU.
 
 import { COMPARED_STEPS, PRECISIONS, type ComparedRun } from '../state/protocol.ts';
 import type { Training } from '../program/workers/training.ts';
@@ -35,11 +35,11 @@ export class Comparison {
   }
 
   /** Makes one of the runs ready, or does a step of each. */
-  advance(): void {
+  async advance(): Promise<void> {
     const missing = PRECISIONS[this.runs.length];
-    if (missing === undefined) for (const run of this.runs) this.train(run);
+    if (missing === undefined) for (const run of this.runs) await this.train(run);
     else {
-      const session = new Session(this.training, this.seed, missing);
+      const session = new Session(this.training, this.seed, { precision: missing });
       const run = { session, memory: 0, losses: [], times: [], scaling: session.scaling };
       this.runs.push(run);
       run.memory = session.memoryOfStep();
@@ -61,8 +61,8 @@ export class Comparison {
     for (const { session } of this.runs) session.dispose();
   }
 
-  private train(run: Run): void {
-    const { loss, ms } = run.session.step();
+  private async train(run: Run): Promise<void> {
+    const { loss, ms } = await run.session.step();
     run.losses.push(loss);
     if (!Number.isNaN(ms)) run.times.push(ms);
     run.scaling = run.session.scaling;

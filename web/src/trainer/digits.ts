@@ -111,6 +111,8 @@ export class DigitExaminer implements Examiner {
     this.finish(sample, right / count, count, true);
   }
 
+  readonly wantsToShow = false;
+
   show(): void {}
 
   classify(pixels: Float32Array): Float32Array {

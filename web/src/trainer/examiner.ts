@@ -1,5 +1,5 @@
 // Looks at a network while it is trained: examinations that are due now and then, in parts, so that commands
-// get in between, and whatever else the network can show.
+// get in between, and whatever else the network can show. The state that it looks at lies on the CPU: `bring` of a session.
 
 export interface Examiner {
   /** Compiles what examinations run, so that memory stays constant from the first steps on. */
@@ -11,6 +11,8 @@ export interface Examiner {
   advance(): void;
   /** A short examination, at once. */
   quick(): void;
+  /** Whether `show` has something to do. */
+  readonly wantsToShow: boolean;
   /** Between slices of training, for about this long. */
   show(forMs: number): void;
   /** Class probabilities of an image with values in [0, 1]; null from examiners that know no images. */
@@ -27,7 +29,10 @@ export const together = (all: readonly Examiner[]): Examiner => ({
   },
   advance: () => all.find((each) => each.due)?.advance(),
   quick: () => all.forEach((each) => each.quick()),
-  show: (forMs) => all.forEach((each) => each.show(forMs)),
+  get wantsToShow() {
+    return all.some((each) => each.wantsToShow);
+  },
+  show: (forMs) => all.forEach((each) => each.wantsToShow && each.show(forMs)),
   classify: (pixels) => {
     for (const each of all) {
       const found = each.classify(pixels);

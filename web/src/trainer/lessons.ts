@@ -10,7 +10,7 @@ import { Session } from './session.ts';
 import { SourceError } from '../compiler/workers/source.ts';
 import { readProgram, type Module, type Training } from '../program/workers/training.ts';
 import type { Print } from '../program/workers/evaluate.ts';
-import type { About, FromTrainer, ProgramText } from '../state/protocol.ts';
+import type { About, FromTrainer, ProgramText, TrainedOn } from '../state/protocol.ts';
 import type { Settings } from '../state/settings.ts';
 
 export interface Lesson {
@@ -29,16 +29,24 @@ function kindOf({ data, predict }: Training): About['data'] {
   return isDigits(data) ? 'digits' : isText(data) ? 'text' : 'own';
 }
 
+/** Where what a program says goes, and where it runs. */
+export interface Surroundings {
+  post(message: FromTrainer): void;
+  print: Print;
+  device: TrainedOn;
+}
+
 /** Runs a program's text and makes it ready to be trained. */
-export async function prepare(program: ProgramText, changed: Settings, post: (message: FromTrainer) => void, print: Print): Promise<Lesson> {
+export async function prepare(program: ProgramText, changed: Settings, { post, print, device }: Surroundings): Promise<Lesson> {
   const module = await readProgram(program, print);
   if (module === null)
     throw new SourceError('there is nothing to train here: a program that learns has a default export. The Compiler tab takes this one apart');
   const settings = { ...module.settings, ...changed };
   const training = await module.make(settings);
-  const session = new Session(training, settings.seed ?? 0);
+  const session = new Session(training, settings.seed ?? 0, { device });
   try {
-    session.rehearse();
+    await session.rehearse();
+    await session.bring();
     return { program, module, session, settings, ...lookAt(session, module, post) };
   } catch (error) {
     session.dispose();

@@ -141,8 +141,11 @@ export class OwnExaminer implements Examiner {
     this.cards.check();
   }
 
+  get wantsToShow(): boolean {
+    return this.views.length > 0 && this.session.steps !== this.shownAt && performance.now() >= this.showNext;
+  }
+
   show(): void {
-    if (this.views.length === 0 || this.session.steps === this.shownAt || performance.now() < this.showNext) return;
     this.look();
   }
 

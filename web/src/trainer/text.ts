@@ -121,9 +121,12 @@ export class TextExaminer implements Examiner {
     this.post({ type: 'evaluation', evaluation: { step, accuracy, count, whole: false, sample: null, loss } });
   }
 
+  get wantsToShow(): boolean {
+    return this.written.length > 0 || this.session.steps >= this.nextAt;
+  }
+
   show(forMs: number): void {
     const { steps: step } = this.session;
-    if (this.written.length === 0 && step < this.nextAt) return;
     const begin = performance.now();
     do this.append();
     while (this.written.length < EXCERPT_LETTERS && performance.now() - begin < forMs);

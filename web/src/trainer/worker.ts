@@ -6,10 +6,11 @@ import * as sn from 'sinter';
 import { describe as problemOf } from '../compiler/workers/source.ts';
 import { textOf } from '../program/list.ts';
 import { watchLoading } from '../program/workers/playground.ts';
-import type { Failure, FromTrainer, Phase, ProgramText, ToTrainer } from '../state/protocol.ts';
+import type { Failure, FromTrainer, Phase, ProgramText, ToTrainer, TrainedOn } from '../state/protocol.ts';
 import type { Settings } from '../state/settings.ts';
 import { Comparison } from './comparison.ts';
-import { prepare, type Lesson } from './lessons.ts';
+import { deviceFor, deviceFound, sayDevice } from './device.ts';
+import { prepare, type Lesson, type Surroundings } from './lessons.ts';
 import { Meter } from './meter.ts';
 import { Pace } from './pace.ts';
 import { Printer } from './printer.ts';
@@ -44,6 +45,8 @@ const saves = new Saves();
 const printer = new Printer(post);
 /** The library has started. */
 let started = false;
+/** Where programs are to be trained; for the life of the worker. */
+let asked: TrainedOn = 'cpu';
 /** While precisions are compared; training stands still meanwhile. */
 let comparison: Comparison | null = null;
 let comparedAt = 0;
@@ -86,13 +89,16 @@ const rest = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(
 
 /** Asks for everything, so that the reasons name all that is missing. */
 async function startLibrary(): Promise<void> {
-  const info = await sn.init({ jit: true, relaxedSimd: true, maxMemory: MOST_MEMORY });
+  const device = await deviceFor(asked);
+  const info = await sn.init({ jit: true, relaxedSimd: true, maxMemory: MOST_MEMORY, device });
   const { threads, simd, relaxedSimd, jit, crossOriginIsolated, reasons, version } = info;
   post({
     type: 'capabilities',
     capabilities: { threads, simd, relaxedSimd, jit, crossOriginIsolated, reasons, version },
   });
 }
+
+const surroundings = (): Surroundings => ({ post, print: printer.print, device: deviceFound(asked) });
 
 /** From now on this is trained. */
 function take(lesson: Lesson, isLoaded = false): void {
@@ -101,6 +107,7 @@ function take(lesson: Lesson, isLoaded = false): void {
   profiledAt = 0;
   const { about, session, settings, program } = lesson;
   post({ type: 'network', about, name: program.name, weights: session.weights, settings, step: session.steps, isLoaded });
+  if (asked !== 'cpu') post({ type: 'device', text: sayDevice(asked) });
   lesson.examiner.atRest?.();
   printer.flush();
 }
@@ -119,9 +126,9 @@ function endComparison(): void {
 }
 
 /** A slice of the comparison. */
-function compare(running: Comparison): void {
+async function compare(running: Comparison): Promise<void> {
   const begin = performance.now();
-  do running.advance();
+  do await running.advance();
   while (!running.isDone && performance.now() - begin < SLICE_MS);
   if (running.isDone) endComparison();
   else if (performance.now() - comparedAt > COMPARED_MS) reportComparison(false);
@@ -132,7 +139,8 @@ function close(lesson: Lesson | null): void {
   lesson?.session.dispose();
 }
 
-async function open({ program, settings }: Extract<ToTrainer, { type: 'open' }>): Promise<void> {
+async function open({ program, settings, device }: Extract<ToTrainer, { type: 'open' }>): Promise<void> {
+  asked = device;
   await startLibrary();
   started = true;
   if (program === null) setPhase('failed');
@@ -158,7 +166,7 @@ async function reset(program: ProgramText, settings: Settings): Promise<void> {
   if (shop === null || shop.program.text !== program.text) setPhase('loading');
   let lesson: Lesson;
   try {
-    lesson = await prepare(program, settings, post, printer.print);
+    lesson = await prepare(program, settings, surroundings());
   } catch (error) {
     return refuse(program, error);
   }
@@ -182,6 +190,7 @@ async function changeRate(place: Workshop, learningRate: number): Promise<void> 
 
 /** Makes a file of the state, and keeps it here. */
 async function save({ session, settings, program: { name } }: Workshop): Promise<void> {
+  await session.bring();
   const { bytes, kept } = await saves.save({ settings: { ...settings, example: name }, ...session.saved });
   post({ type: 'saved', bytes, name, step: session.steps, kept }, [bytes.buffer]);
 }
@@ -193,7 +202,7 @@ async function goOn(read: Reader): Promise<void> {
   try {
     const { example: name, ...settings } = await settingsOf(read);
     const program = shop?.program.name === name ? shop.program : { name, text: await textOf(name) };
-    lesson = await prepare(program, settings, post, printer.print);
+    lesson = await prepare(program, settings, surroundings());
     lesson.session.restore(await readRun(read, { settings: { ...lesson.settings, example: name }, ...lesson.session.saved }));
   } catch (error) {
     close(lesson);
@@ -209,19 +218,19 @@ async function goOn(read: Reader): Promise<void> {
   shop.reporter.report(shop.session, true);
 }
 
-function trainOnce({ session, reporter, cards }: Workshop): void {
+async function trainOnce({ session, reporter, cards }: Workshop): Promise<void> {
   const begin = performance.now();
-  const reading = session.step();
+  const reading = await session.step();
   reporter.step(reading, performance.now() - begin);
   cards.step(session.steps, reading.loss);
 }
 
 /** Trains until the budget is spent or an evaluation is due; returns the number of steps. */
-function slice(place: Workshop, budgetMs: number, maxSteps: number): number {
+async function slice(place: Workshop, budgetMs: number, maxSteps: number): Promise<number> {
   const begin = performance.now();
   let steps = 0;
   do {
-    trainOnce(place);
+    await trainOnce(place);
     steps++;
   } while (
     steps < maxSteps &&
@@ -236,6 +245,7 @@ async function train(place: Workshop): Promise<void> {
   const { session, examiner, reporter } = place;
   reporter.meter.resume(performance.now());
   if (examiner.due) {
+    await session.bring();
     examiner.advance();
   } else if (session.steps > 0 && performance.now() - profiledAt >= PROFILE_EVERY_MS) {
     const profile = await profiler.measure(() => slice(place, PROFILE_MS, PROFILE_STEPS));
@@ -245,8 +255,8 @@ async function train(place: Workshop): Promise<void> {
   } else {
     const steps = place.pace.due(performance.now());
     if (steps === 0) await rest(PACE_MS);
-    else place.pace.done(slice(place, SLICE_MS, steps));
-    examiner.show(SHOW_MS);
+    else place.pace.done(await slice(place, SLICE_MS, steps));
+    await show(place);
   }
   reporter.meter.mark(performance.now());
   reporter.report(session, false);
@@ -254,22 +264,31 @@ async function train(place: Workshop): Promise<void> {
   printer.flush();
 }
 
-function stepOnce(place: Workshop): void {
+/** What there is to see between slices. */
+async function show({ session, examiner }: Workshop): Promise<void> {
+  if (!examiner.wantsToShow) return;
+  await session.bring();
+  examiner.show(SHOW_MS);
+}
+
+async function stepOnce(place: Workshop): Promise<void> {
   const { session, examiner, reporter } = place;
   reporter.meter.resume(performance.now());
-  trainOnce(place);
+  await trainOnce(place);
   reporter.meter.mark(performance.now());
   reporter.meter.pause();
+  await session.bring();
   examiner.quick();
-  examiner.show(SHOW_MS);
+  await show(place);
   reporter.report(session, true);
   printer.flush();
 }
 
 /** What then stands there is all of the same step. */
-function pause(place: Workshop): void {
+async function pause(place: Workshop): Promise<void> {
   const { session, examiner, reporter } = place;
   reporter.meter.pause();
+  await session.bring();
   examiner.atRest?.();
   reporter.report(session, true);
   setPhase('paused');
@@ -288,17 +307,17 @@ async function carryOut(command: ToTrainer): Promise<void> {
       if (phase === 'paused') setPhase('running');
       break;
     case 'pause':
-      if (phase === 'running') pause(shop);
+      if (phase === 'running') await pause(shop);
       break;
     case 'step':
-      if (phase === 'paused') stepOnce(shop);
+      if (phase === 'paused') await stepOnce(shop);
       break;
     case 'learningRate':
       await changeRate(shop, command.value);
       break;
     case 'compare':
       endComparison();
-      if (phase === 'running') pause(shop);
+      if (phase === 'running') await pause(shop);
       if (command.on) comparison = new Comparison(shop.session.training, shop.session.seed);
       reportComparison(false);
       break;
@@ -306,6 +325,7 @@ async function carryOut(command: ToTrainer): Promise<void> {
       await save(shop);
       break;
     case 'classify': {
+      await shop.session.bring();
       const values = shop.examiner.classify(command.pixels);
       if (values !== null) post({ type: 'probabilities', values });
       break;
@@ -339,7 +359,7 @@ async function pump(): Promise<void> {
     try {
       const command = inbox.shift();
       if (command !== undefined) await carryOut(command);
-      else if (comparison !== null) compare(comparison);
+      else if (comparison !== null) await compare(comparison);
       else if (shop !== null) await train(shop);
     } catch (error) {
       fail(error);

@@ -3,10 +3,13 @@
 
 import type { KernelTiming, ProfileReport } from '../state/protocol.ts';
 import { create, element, inside, setText, setValue } from './dom.ts';
-import { plural, significant } from './format.ts';
+import { NONE, plural, significant } from './format.ts';
 
 /** Weight of the newest measurement. */
 const FRESH = 0.4;
+
+/** NaN where it is not known. */
+const rate = (value: number): string => (Number.isNaN(value) ? NONE : value.toFixed(1));
 
 interface Row {
   element: HTMLTableRowElement;
@@ -107,7 +110,7 @@ export class OpTable {
     setValue(row.ms, kernel.ms.toFixed(kernel.ms < 10 ? 3 : 2), kernel.ms);
     setText(row.share, `${(100 * (share || 0)).toFixed(1)} %`);
     row.fill.style.transform = `scaleX(${length || 0})`;
-    setText(row.gbps, kernel.gbps.toFixed(1));
-    setText(row.gflops, kernel.gflops.toFixed(1));
+    setText(row.gbps, rate(kernel.gbps));
+    setText(row.gflops, rate(kernel.gflops));
   }
 }

@@ -6,7 +6,7 @@ import { bytes, NONE, scaled, significant } from '../../views/format.ts';
 import { kernelHue } from '../graph/painter.ts';
 import { GROUPS, type Kernel, type Report } from '../report.ts';
 import type { Lit, Selection } from '../selection.ts';
-import { Choice } from './choice.ts';
+import { Choice } from '../../views/choice.ts';
 import type { CodeView } from './code-view.ts';
 
 const NO_CODE = 'This kernel needs no strip program.';

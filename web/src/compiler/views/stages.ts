@@ -11,7 +11,7 @@ import { Layouter } from '../layouter.ts';
 import { allNodes, GROUPS, type Kernel, type Report, type Stage } from '../report.ts';
 import { describeBox, type Line } from './box-details.ts';
 import type { Lit, Selection } from '../selection.ts';
-import { Choice } from './choice.ts';
+import { Choice } from '../../views/choice.ts';
 import type { CodeView } from './code-view.ts';
 import { DiffView } from './diff-view.ts';
 import { RewritesView } from './rewrites.ts';

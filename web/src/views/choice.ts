@@ -1,6 +1,6 @@
 // A group of buttons of which one is pressed. The group is named by its own id or that of a button in it.
 
-import { element } from '../../views/dom.ts';
+import { element } from './dom.ts';
 
 export class Choice {
   private readonly group: HTMLElement;
