@@ -37,6 +37,10 @@ export class Lab {
     return this.rpc.ask('wat', [kernel], INSPECT_MS);
   }
 
+  wgsl(kernel: number): Promise<string> {
+    return this.rpc.ask('wgsl', [kernel], INSPECT_MS);
+  }
+
   c(): Promise<string> {
     return this.rpc.ask('c', [], INSPECT_MS);
   }

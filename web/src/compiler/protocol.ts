@@ -10,6 +10,8 @@ export interface Engine {
   threads: number;
   jit: boolean;
   relaxedSimd: boolean;
+  /** Programs are compiled for the graphics processor, where there is one. */
+  device: boolean;
 }
 
 /** Passes that are off, by name; all others run. */
@@ -50,6 +52,8 @@ export interface Opened {
   isa: string;
   reasons: string[];
   passes: string[];
+  /** The graphics processor's name; null where none was asked for, or why there is none. */
+  device: { adapter: string } | { reason: string } | null;
 }
 
 export interface Sample {
@@ -75,6 +79,8 @@ export interface LabMethods {
   kernelsBehind(source: string, off: PassesOff, pass: string): number;
   /** WebAssembly text of a kernel of the last report, or why it has none. */
   wat(kernel: number): string;
+  /** Its shaders, where it runs on the graphics processor. */
+  wgsl(kernel: number): string;
   /** The program of the last report as C. */
   c(): string;
   /** The same as JavaScript; the first time loads what writes it. */

@@ -16,6 +16,9 @@ export interface Report extends Omit<Inspection, 'kernels' | 'prelude' | 'calls'
 /** The last stage whose nodes are values, and the one in which they know their kernels. */
 export const GROUPS = 'groups';
 
+/** Whether shaders run it. */
+export const isForDevice = ({ kernels }: Report): boolean => kernels.some(({ engine }) => engine === 'wgsl');
+
 /** The nodes of a graph, then those of its regions. */
 export function allNodes({ nodes, regions }: StageGraph): StageNode[] {
   return regions.length === 0 ? nodes : [...nodes, ...regions.flatMap(allNodes)];

@@ -12,8 +12,8 @@ import { Tabs } from '../views/tabs.ts';
 import { Experiment } from './experiment.ts';
 import { Lab } from './lab.ts';
 import panel from './panel.html?raw';
-import type { Further, Problem } from './protocol.ts';
-import { allNodes, type Report } from './report.ts';
+import type { Further, Opened, Problem } from './protocol.ts';
+import { allNodes, isForDevice, type Report } from './report.ts';
 import { ProblemError } from './rpc.ts';
 import { CodeView } from './views/code-view.ts';
 import { KernelsView } from './views/kernels.ts';
@@ -22,7 +22,7 @@ import { linkedLines } from './views/linked-lines.ts';
 import { MemoryView } from './views/memory.ts';
 import { SourceView } from './views/source.ts';
 import { StagesView } from './views/stages.ts';
-import { Switches } from './views/switches.ts';
+import { FIRST_ENGINE, Switches } from './views/switches.ts';
 import { TimeView } from './views/time.ts';
 
 /** Waits until a word has been typed, not until a thought is complete. */
@@ -71,7 +71,7 @@ export class CompilerTab {
     this.stages = new StagesView(new CodeView(element('stage-text'), 'The stage as text'), this.selection, (pass) =>
       this.lab.kernelsBehind(this.editor.text, this.switches.current.off, pass),
     );
-    this.kernels = new KernelsView(new CodeView(element('kernel-code'), 'Code of the kernel'), (kernel) => this.lab.wat(kernel), this.selection);
+    this.kernels = new KernelsView(new CodeView(element('kernel-code'), 'Code of the kernel'), (kernel, language) => this.lab[language](kernel), this.selection);
     this.memory = new MemoryView(this.selection, (memoryBudget) =>
       this.lab.inspect(this.editor.text, this.switches.current.off, { ...this.switches.current.further, memoryBudget }),
     );
@@ -146,7 +146,7 @@ export class CompilerTab {
     this.typing = window.setTimeout(() => void this.compile(), TYPING_MS);
   }
 
-  private engineKey = JSON.stringify({ threads: 0, jit: true, relaxedSimd: true });
+  private engineKey = JSON.stringify(FIRST_ENGINE);
 
   /** A core keeps its engine for life: another engine is another lab. */
   private changeEngine(engine: typeof this.switches.current.engine): void {
@@ -164,10 +164,12 @@ export class CompilerTab {
     const turn = ++this.asked;
     const { lab } = this;
     try {
-      this.switches.show(await lab.open());
+      const opened = await lab.open();
+      this.switches.show(opened);
+      if (opened.device !== null && 'reason' in opened.device) this.switches.refuseDevice(opened.device.reason);
       const report = await lab.inspect(this.editor.text, this.switches.current.off, this.switches.current.further);
       if (turn !== this.asked) return;
-      this.showReport(report);
+      this.showReport(report, opened);
       if (this.numericsBox.checked) await this.checkNumerics(turn);
       element('compile-summary').dataset.turn = String(turn);
     } catch (error) {
@@ -183,15 +185,17 @@ export class CompilerTab {
     if (problem.line !== null) this.selection.choose({ what: 'line', line: problem.line });
   }
 
-  private showReport(report: Report): void {
+  private showReport(report: Report, { device }: Opened): void {
     this.report = report;
-    this.sayProblem(null, `Compiled in ${significant(report.compileMs, 2)} ms. Edit it: everything follows.`);
+    const adapter = device !== null && 'adapter' in device ? ` for ${device.adapter}` : '';
+    this.sayProblem(null, `Compiled${adapter} in ${significant(report.compileMs, 2)} ms. Edit it: everything follows.`);
     const [first, last] = [report.stages[0], report.stages.at(-1)].map((stage) => (stage ? allNodes(stage).length : 0));
     const parts = [
       `${count(first)} → ${plural(last, 'node')}`,
       plural(report.kernels.length, 'kernel'),
       `${scaled(report.flops)}FLOP`,
       bytes(report.bytes),
+      ...(isForDevice(report) ? [plural(report.kernels.reduce((sum, { dispatches }) => sum + dispatches, 0), 'dispatch', 'dispatches')] : []),
     ];
     setText(element('compile-summary'), parts.join(' · '));
     this.selection.open(report);

@@ -1,15 +1,9 @@
-// Where training runs: on the CPU, on the graphics processor, or on the faster of the two. What the latter needs is loaded
-// where it is asked for, and only there; where there is none, training runs on the CPU, and why is said.
+// Where training runs: on the CPU, on the graphics processor, or on the faster of the two. Where there is no such processor,
+// training runs on the CPU, and why is said.
 
 import * as sn from 'sinter';
+import { whyNoDevice } from '../program/workers/device.ts';
 import type { TrainedOn } from '../state/protocol.ts';
-
-/** For init: undefined where only the CPU is asked for. */
-export async function deviceFor(asked: TrainedOn): Promise<sn.Device | undefined> {
-  if (asked === 'cpu') return undefined;
-  const { webgpu } = await import('sinter/webgpu');
-  return webgpu({ fallback: true });
-}
 
 /** After init: what there is of what was asked for. */
 export const deviceFound = (asked: TrainedOn): TrainedOn => (sn.info().device === null ? 'cpu' : asked);
@@ -19,11 +13,8 @@ const timed = (ms: number | undefined): string => (ms === undefined ? '' : ` (${
 /** In a sentence, after a program was made: where it runs, and why there; '' where nothing else was asked for. */
 export function sayDevice(asked: TrainedOn): string {
   if (asked === 'cpu') return '';
-  const { device, reasons } = sn.info();
-  if (device === null) {
-    const why = reasons.find((reason) => reason.includes('device: ')) ?? 'there is no graphics processor';
-    return `Runs on the CPU: ${why.replace(/^.*?device: /, '')}.`;
-  }
+  const { device } = sn.info();
+  if (device === null) return `Runs on the CPU: ${whyNoDevice()}.`;
   const { adapter, choices } = device;
   if (asked === 'webgpu') return `Runs on the graphics processor: ${adapter}.`;
   const choice = choices.filter(({ op }) => op === 'trainStep').at(-1);

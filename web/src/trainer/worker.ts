@@ -5,11 +5,12 @@
 import * as sn from 'sinter';
 import { describe as problemOf } from '../compiler/workers/source.ts';
 import { textOf } from '../program/list.ts';
+import { graphicsDevice } from '../program/workers/device.ts';
 import { watchLoading } from '../program/workers/playground.ts';
 import type { Failure, FromTrainer, Phase, ProgramText, ToTrainer, TrainedOn } from '../state/protocol.ts';
 import type { Settings } from '../state/settings.ts';
 import { Comparison } from './comparison.ts';
-import { deviceFor, deviceFound, sayDevice } from './device.ts';
+import { deviceFound, sayDevice } from './device.ts';
 import { prepare, type Lesson, type Surroundings } from './lessons.ts';
 import { Meter } from './meter.ts';
 import { Pace } from './pace.ts';
@@ -89,7 +90,7 @@ const rest = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(
 
 /** Asks for everything, so that the reasons name all that is missing. */
 async function startLibrary(): Promise<void> {
-  const device = await deviceFor(asked);
+  const device = asked === 'cpu' ? undefined : await graphicsDevice();
   const info = await sn.init({ jit: true, relaxedSimd: true, maxMemory: MOST_MEMORY, device });
   const { threads, simd, relaxedSimd, jit, crossOriginIsolated, reasons, version } = info;
   post({

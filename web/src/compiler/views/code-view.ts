@@ -4,17 +4,20 @@
 import { javascript } from '@codemirror/lang-javascript';
 import { StreamLanguage, foldGutter, indentUnit } from '@codemirror/language';
 import { c } from '@codemirror/legacy-modes/mode/clike';
+import { rust } from '@codemirror/legacy-modes/mode/rust';
 import { wast } from '@codemirror/legacy-modes/mode/wast';
 import { Compartment, EditorState, type Extension } from '@codemirror/state';
 import { EditorView, drawSelection, lineNumbers } from '@codemirror/view';
 import { codeStyle } from './highlight.ts';
 import { lightLines, litLines } from './linked-lines.ts';
 
-export type Language = 'plain' | 'wat' | 'c' | 'js' | 'ts';
+export type Language = 'plain' | 'wat' | 'wgsl' | 'c' | 'js' | 'ts';
 
 const LANGUAGES: { [L in Language]: Extension } = {
   plain: [],
   wat: StreamLanguage.define(wast),
+  // Its words are nearly those of Rust.
+  wgsl: StreamLanguage.define(rust),
   c: StreamLanguage.define(c),
   js: javascript(),
   ts: javascript({ typescript: true }),

@@ -1,10 +1,10 @@
-// The kernels of the program; for the chosen one its loops, its WebAssembly, and why its neighbours are kernels of
+// The kernels of the program; for the chosen one its loops, its WebAssembly or its shaders, and why its neighbours are kernels of
 // their own.
 
 import { create, element, setText } from '../../views/dom.ts';
 import { bytes, NONE, scaled, significant } from '../../views/format.ts';
 import { kernelHue } from '../graph/painter.ts';
-import { GROUPS, type Kernel, type Report } from '../report.ts';
+import { GROUPS, isForDevice, type Kernel, type Report } from '../report.ts';
 import type { Lit, Selection } from '../selection.ts';
 import { Choice } from '../../views/choice.ts';
 import type { CodeView } from './code-view.ts';
@@ -22,10 +22,10 @@ export class KernelsView {
   private readonly cuts = element('kernel-cut-list');
   private readonly part = new Choice('kernel-loops', () => void this.showPart());
 
-  /** `wat`: asks for the WebAssembly of a kernel of the last report. */
+  /** `listing`: asks for the WebAssembly or the shaders of a kernel of the last report. */
   constructor(
     private readonly code: CodeView,
-    private readonly wat: (kernel: number) => Promise<string>,
+    private readonly listing: (kernel: number, language: 'wat' | 'wgsl') => Promise<string>,
     private readonly selection: Selection,
   ) {
     selection.listen((lit) => this.light(lit));
@@ -34,6 +34,9 @@ export class KernelsView {
 
   show(report: Report): void {
     this.report = report;
+    const onDevice = isForDevice(report);
+    element('kernel-wgsl').hidden = !onDevice;
+    if (!onDevice && this.part.value === 'kernel-wgsl') this.part.value = 'kernel-loops';
     this.chosen = Math.min(this.chosen, Math.max(0, report.kernels.length - 1));
     this.rows.replaceChildren(...report.kernels.map((kernel, i) => this.row(kernel, i)));
     this.choose(this.chosen);
@@ -105,9 +108,10 @@ export class KernelsView {
     if (part === 'kernel-cuts') return this.showCuts(report, kernel);
     if (part === 'kernel-strips') return this.code.show(kernel.code || NO_CODE, 'plain');
     if (part === 'kernel-loops') return this.code.show(kernel.text, 'plain');
-    const text = await this.wat(kernel.id).catch((error: unknown) => String(error));
+    const language = part === 'kernel-wgsl' ? 'wgsl' : 'wat';
+    const text = await this.listing(kernel.id, language).catch((error: unknown) => String(error));
     if (this.report === report && this.chosen === chosen && this.part.value === part)
-      this.code.show(text, 'wat');
+      this.code.show(text, language);
   }
 
   private showCuts({ stages }: Report, { cuts }: Kernel): void {

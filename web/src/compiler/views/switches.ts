@@ -1,4 +1,4 @@
-// What can be switched, and what each switch is worth: a row per pass, and three for the engine.
+// What can be switched, and what each switch is worth: a row per pass, and four for the engine.
 
 import { create, element, setText, setValue } from '../../views/dom.ts';
 import { bytes, count, significant } from '../../views/format.ts';
@@ -7,6 +7,10 @@ import type { Engine, Opened } from '../protocol.ts';
 
 /** The bars end at this ratio on either side. */
 const BAR_END = 4;
+
+export const FIRST_ENGINE: Engine = { threads: 0, jit: true, relaxedSimd: true, device: false };
+
+const DEVICE = 'device';
 
 interface Row {
   box: HTMLInputElement;
@@ -28,7 +32,7 @@ export interface Comparison {
 }
 
 export class Switches {
-  private setting: Setting = { engine: { threads: 0, jit: true, relaxedSimd: true }, off: [] };
+  private setting: Setting = { engine: FIRST_ENGINE, off: [] };
   private readonly body = element('switch-rows');
   private readonly rows = new Map<string, Row>();
 
@@ -49,6 +53,16 @@ export class Switches {
     this.add('jit', 'JIT', 'kernels as WebAssembly made at run time', opened.jit, (jit) => engine({ jit }), why('jit'));
     this.add('relaxed', 'relaxed SIMD', 'fused multiply-add', opened.relaxedSimd, (relaxedSimd) => engine({ relaxedSimd }), why('relaxed'));
     this.add('threads', `${Math.max(opened.threads, 1)} threads`, 'all cores, or one', opened.threads > 1, (on) => engine({ threads: on ? 0 : 1 }), why('thread'));
+    const hasWebGpu = (navigator as { gpu?: unknown }).gpu !== undefined;
+    this.add(
+      DEVICE,
+      'graphics processor',
+      'kernels as shaders in WGSL, through WebGPU',
+      hasWebGpu,
+      (device) => engine({ device }),
+      'no WebGPU in this browser',
+      false,
+    );
     this.add(
       'float16',
       'values in 16 bits',
@@ -70,13 +84,24 @@ export class Switches {
     }
   }
 
-  /** The switches that can be flipped, each with both of its settings. */
+  /** The switches that can be flipped, each with both of its settings; the graphics processor only where it is on, as it may
+   *  not be there. */
   comparisons(): Comparison[] {
     return [...this.rows].flatMap(([name, row]) =>
-      row.box.disabled
+      row.box.disabled || (name === DEVICE && !row.box.checked)
         ? []
         : [{ name, base: this.setting, other: row.with(!row.box.checked), on: row.box.checked }],
     );
+  }
+
+  /** There is no graphics processor, though the browser could have one. */
+  refuseDevice(reason: string): void {
+    this.setting = { ...this.setting, engine: { ...this.setting.engine, device: false } };
+    const row = this.rows.get(DEVICE);
+    if (row === undefined) return;
+    row.box.checked = false;
+    row.box.disabled = true;
+    row.ratio.replaceChildren(create('span', 'muted', reason));
   }
 
   clearEffects(): void {

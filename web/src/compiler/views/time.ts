@@ -8,7 +8,7 @@ import { download } from '../../views/download.ts';
 import { bytes, plural, scaled, significant } from '../../views/format.ts';
 import type { Lab } from '../lab.ts';
 import type { Profiled } from '../protocol.ts';
-import type { Kernel, Report } from '../report.ts';
+import { isForDevice, type Kernel, type Report } from '../report.ts';
 import type { Selection } from '../selection.ts';
 import { calibrate } from '../timeline/calibrate.ts';
 import { TimelineCanvas } from '../timeline/canvas.ts';
@@ -66,7 +66,8 @@ export class TimeView {
     this.report = report;
     this.lanes = null;
     element('time-found').hidden = true;
-    this.button.disabled = false;
+    this.button.disabled = isForDevice(report);
+    if (isForDevice(report)) return setText(element('time-note'), 'What each thread does is recorded on the CPU: switch the graphics processor off.');
     setText(element('time-note'), `Runs the program ${RUNS} times, and records what each thread does.`);
   }
 

@@ -4,6 +4,7 @@ import * as sn from 'sinter';
 import type { Engine, Figures, Further, LabMethods, Opened, PassesOff, Problem, Profiled, Sample } from '../protocol.ts';
 import { GROUPS, type Report } from '../report.ts';
 import { answer } from './answer.ts';
+import { graphicsDevice, whyNoDevice } from '../../program/workers/device.ts';
 import { toLookAt } from '../../program/workers/training.ts';
 import { bandwidth, profile as profileOf, traceFile } from './profiling.ts';
 import { describe, linesIn, SourceError } from './source.ts';
@@ -11,10 +12,14 @@ import { Timing } from './timing.ts';
 
 let timing: Timing | null = null;
 let inspection: sn.Inspection | null = null;
+/** What programs are compiled for. */
+let target: sn.DeviceName = 'cpu';
 
-async function open({ threads, jit, relaxedSimd }: Engine): Promise<Opened> {
-  await sn.init({ threads: threads === 0 ? 'auto' : threads, jit, relaxedSimd });
-  const { reasons, isa, ...on } = sn.info();
+async function open({ threads, jit, relaxedSimd, device }: Engine): Promise<Opened> {
+  const asked = device ? await graphicsDevice() : undefined;
+  await sn.init({ threads: threads === 0 ? 'auto' : threads, jit, relaxedSimd, device: asked });
+  const { reasons, isa, device: found, ...on } = sn.info();
+  target = found === null ? 'cpu' : 'webgpu';
   return {
     threads: on.threads,
     jit: on.jit,
@@ -22,11 +27,12 @@ async function open({ threads, jit, relaxedSimd }: Engine): Promise<Opened> {
     isa,
     reasons,
     passes: sn.passes(),
+    device: found === null ? (device ? { reason: whyNoDevice() } : null) : { adapter: found.adapter },
   };
 }
 
 function options(off: PassesOff, further: Further = {}): sn.CompileOptions {
-  return { ...further, passes: Object.fromEntries(off.map((name) => [name, false])) };
+  return { ...further, device: target, passes: Object.fromEntries(off.map((name) => [name, false])) };
 }
 
 /** Only what can be posted, and only those stages whose nodes are values. */
@@ -87,6 +93,8 @@ function inspected(): sn.Inspection {
 
 const wat = (kernel: number): string => inspected().kernels[kernel].wat();
 
+const wgsl = (kernel: number): string => inspected().kernels[kernel].wgsl();
+
 const c = (): string => inspected().cSource();
 
 async function js(): Promise<string> {
@@ -105,9 +113,9 @@ function prepared(): Timing {
   return timing;
 }
 
-const sample = (): Sample => prepared().sample();
+const sample = (): Promise<Sample> => prepared().sample();
 const figures = (): Figures => prepared().figures();
 const profile = (source: string, off: PassesOff, further: Further, runs: number): Promise<Profiled> =>
   profileOf(source, options(off, further), runs);
 
-answer<LabMethods>({ open, inspect, kernelsBehind, wat, c, js, prepare, sample, figures, numerics, profile, trace: traceFile, bandwidth }, describe);
+answer<LabMethods>({ open, inspect, kernelsBehind, wat, wgsl, c, js, prepare, sample, figures, numerics, profile, trace: traceFile, bandwidth }, describe);

@@ -1,5 +1,5 @@
 // Times the compilation of a program, and one call. Samples are short, so that two workers can take turns,
-// and whatever else the machine does affects both.
+// and whatever else the machine does affects both. A call on the graphics processor ends when a value of it can be read.
 
 import * as sn from 'sinter';
 import type { Figures, Sample } from '../protocol.ts';
@@ -17,6 +17,7 @@ const WARM_UP_CALLS = 3;
 
 export class Timing {
   private readonly run: sn.Jitted<unknown[], unknown>;
+  private readonly inputs: unknown[];
   private callsPerSample = 1;
   private compiles = 0;
 
@@ -25,23 +26,25 @@ export class Timing {
     private readonly options: sn.CompileOptions,
   ) {
     this.run = sn.jit(source.program, options);
+    const { device = 'cpu' } = options;
+    this.inputs = device === 'webgpu' ? (sn.tree.map((t) => (t as sn.Tensor).to(device), source.inputs) as unknown[]) : source.inputs;
   }
 
   /** Lets the engine settle on its code; returns the time of one call, ms. */
-  warmUp(): number {
+  async warmUp(): Promise<number> {
     const begin = performance.now();
     let calls = 0;
     do {
-      this.calls(1);
+      await this.calls(1);
       calls++;
     } while (calls < WARM_UP_CALLS || performance.now() - begin < WARM_UP_MS);
-    const call = this.calls(Math.max(1, Math.min(calls, WARM_UP_CALLS)));
+    const call = await this.calls(Math.max(1, Math.min(calls, WARM_UP_CALLS)));
     this.callsPerSample = Math.max(1, Math.floor(SAMPLE_MS / Math.max(call, 1e-4)));
     return this.calls(this.callsPerSample);
   }
 
-  sample(): Sample {
-    return { compileMs: this.compile(), runMs: this.calls(this.callsPerSample) };
+  async sample(): Promise<Sample> {
+    return { compileMs: this.compile(), runMs: await this.calls(this.callsPerSample) };
   }
 
   figures(): Figures {
@@ -53,14 +56,25 @@ export class Timing {
 
   dispose(): void {
     this.run.dispose();
-    sn.dispose(this.source.inputs);
+    sn.dispose([this.source.inputs, this.inputs]);
   }
 
   /** ms per call */
-  private calls(count: number): number {
+  private async calls(count: number): Promise<number> {
     const begin = performance.now();
-    for (let i = 0; i < count; i++) sn.dispose(this.run(...this.source.inputs));
+    for (let i = 0; i < count; i++) {
+      const made = this.run(...this.inputs);
+      if (i === count - 1) await this.settle(made);
+      sn.dispose(made);
+    }
     return (performance.now() - begin) / count;
+  }
+
+  /** The CPU has done its work when a call returns; of another device the smallest result is waited for. */
+  private async settle(made: unknown): Promise<void> {
+    if (this.options.device !== 'webgpu') return;
+    const [smallest] = (sn.tree.leaves(made) as sn.Tensor[]).sort((a, b) => a.size - b.size);
+    await smallest.data();
   }
 
   /**
