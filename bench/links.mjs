@@ -5,20 +5,11 @@
 // is that of composed facts that neither has seen.
 import * as sn from 'sinter';
 import * as logic from 'sinter/logic';
+import { mulberry } from '../js/test/random.mjs';
 
 const [ENTITIES, PLAIN, COMPOSED, DIM, BATCH] = [5000, 12, 8, 64, 512];
 const STEPS = Number(process.argv[2] ?? 2500);
 const SEEN = 20;
-
-const randomFrom = (seed) => {
-  let state = seed >>> 0;
-  return (n) => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), state | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return Math.floor((((t ^ (t >>> 14)) >>> 0) / 4294967296) * n);
-  };
-};
 
 /** Entities on a grid of 50 x 100 that is closed in both directions; a relation moves each by so many places. */
 const makeGraph = (random) => {
@@ -64,7 +55,7 @@ const rankOf = (scores, begin, wanted) => {
 
 const train = (name, rules, graph) => {
   const program = logic.program(textOf(rules), { semantics: 'learnt' });
-  const random = randomFrom(7);
+  const random = mulberry(7);
   const start = sn.tidy(() => {
     const { Entity: _, D: __, ...params } = program.init(sn.random.key(0));
     const scaled = Object.entries(params).map(([each, t]) => [each, each === 'E' ? sn.mul(t, 4) : sn.add(sn.eye(DIM), t)]);
@@ -95,7 +86,7 @@ const train = (name, rules, graph) => {
 };
 
 await sn.init({ threads: 2 });
-const graph = makeGraph(randomFrom(3));
+const graph = makeGraph(mulberry(3));
 console.log(`${graph.train.length} facts to learn from, ${graph.test.length} composed ones to find`);
 train('with rules', graph.rules, graph);
 train('plain bilinear', null, graph);

@@ -1,28 +1,18 @@
 // logic-cases.mjs - what sinter/logic is timed with: graphs and the program over their ways, random automata, a wide network
 // on random bits. All are made from seeds, in Node and in a page alike.
 import { draw, randomCircuit } from '../js/test/circuitcases.mjs';
+import { mulberry } from '../js/test/random.mjs';
 import * as sn from '../js/dist/index.js';
 import * as logic from '../js/dist/logic.js';
 
-/** Whole numbers from 0 to before n, from a seed (mulberry32). */
-const randomFrom = (seed) => {
-  let state = seed >>> 0;
-  return (n) => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), state | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return Math.floor((((t ^ (t >>> 14)) >>> 0) / 4294967296) * n);
-  };
-};
-
 /** Parent and child: each but the first has a parent among the few before it, so that chains are about 74 long. */
 export const genealogy = (people, seed, few = 58) => {
-  const random = randomFrom(seed);
+  const random = mulberry(seed);
   return Int32Array.from(Array.from({ length: people - 1 }, (_, i) => [i - random(Math.min(i + 1, few)), i + 1]).flat());
 };
 
 export const randomGraph = (nodes, edges, seed) => {
-  const random = randomFrom(seed);
+  const random = mulberry(seed);
   return Int32Array.from({ length: 2 * edges }, () => random(nodes));
 };
 

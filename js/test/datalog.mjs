@@ -1,16 +1,7 @@
 // The judge of tests of rules: random programs as data, their text, and a plain evaluation of them over sets, which tries
 // all known facts for every atom again and again until nothing is new.
 
-/** Whole numbers from 0 to before n, from a seed (mulberry32). */
-export const randomFrom = (seed) => {
-  let state = seed >>> 0;
-  return (n) => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), state | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return Math.floor((((t ^ (t >>> 14)) >>> 0) / 4294967296) * n);
-  };
-};
+import { mulberry } from './random.mjs';
 
 const COMPARE = {
   '=': (a, b) => a === b, '!=': (a, b) => a !== b, '<': (a, b) => a < b,
@@ -20,7 +11,7 @@ const COMPARE = {
 /** A program: domains [{ name, size }], relations [{ name, domains, stratum }], rules [{ head, body }]; facts { name: rows }.
  *  An atom is { relation, args }, an argument a number or { variable, domain }. */
 export const randomProgram = (seed) => {
-  const random = randomFrom(seed);
+  const random = mulberry(seed);
   const pick = (list) => list[random(list.length)];
   const domains = ['A', 'B'].slice(0, 1 + random(2)).map((name) => ({ name, size: pick([0, 1, 2, 3, 3, 5, 5]) }));
   const some = (n) => Array.from({ length: n }, () => pick(domains));
@@ -112,7 +103,7 @@ export const plainSolution = ({ relations, rules, facts }) => {
 
 /** Programs of relations of two arguments over two domains that take several words, with facts of a seed. */
 export const wideProgram = (rules, seed) => {
-  const random = randomFrom(seed);
+  const random = mulberry(seed);
   const domains = [{ name: 'A', size: 37 }, { name: 'B', size: 66 }];
   const [a, b] = domains;
   const given = [['E', a, a], ['F', a, b], ['G', b, b]].map(([name, ...of]) => ({ name, domains: of, stratum: 0 }));

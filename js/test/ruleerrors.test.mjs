@@ -2,7 +2,7 @@
 import { before, test } from 'node:test';
 import * as sn from 'sinter';
 import * as logic from 'sinter/logic';
-import { randomFrom } from './datalog.mjs';
+import { mulberry } from './random.mjs';
 import { assertThrows } from './support.mjs';
 
 before(() => sn.init());
@@ -131,7 +131,7 @@ test('rules that do not end within the bound are an error, and the program goes 
 });
 
 test('damaged texts are parsed or refused with a place', () => {
-  const random = randomFrom(11);
+  const random = mulberry(11);
   const signs = ['(', ')', '[', ']', '{', '}', '.', ',', ';', ':-', '::', '?-', '=', '+=', '<', 'not ', 'x', 'P', '7', '0.5', "'a'", '"', '_', ' ', '\n', '%', 'domain ', 'param ', 'softmax(', '\u00e9', '#'];
   let refused = 0;
   for (let i = 0; i < 4000; i++) {

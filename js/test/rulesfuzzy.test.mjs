@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import * as sn from 'sinter';
 import * as logic from 'sinter/logic';
-import { randomFrom } from './datalog.mjs';
+import { mulberry } from './random.mjs';
 import { assertClose } from './support.mjs';
 
 before(() => sn.init());
@@ -24,7 +24,7 @@ const NORMS = {
 
 /** Rows and values of each pair, and the matrix of them. */
 const randomLikes = (seed) => {
-  const random = randomFrom(seed);
+  const random = mulberry(seed);
   const value = () => (random(3) ? 0 : Math.fround((1 + random(1000)) / 1001));
   const matrix = Array.from({ length: N }, () => Array.from({ length: N }, value));
   const rows = matrix.flatMap((row, x) => row.flatMap((v, y) => (v > 0 ? [[x, y]] : [])));
@@ -63,7 +63,7 @@ test('fuzzy rules are those of their norms, to the fixed point', () => {
 
 test('facts of 0 and 1 derive what boolean rules derive, in every semantics', () => {
   const text = 'domain P = 9. E(P, P). W(x, y) :- E(x, y). W(x, z) :- E(x, y), W(y, z). Lone(x) :- E(x, _), not W(x, x).';
-  const random = randomFrom(3);
+  const random = mulberry(3);
   const edges = Array.from({ length: 9 }, () => [random(9), random(9)]);
   const rows = (semantics, params) => {
     const p = logic.program(text, { semantics }).set('E', edges);

@@ -4,17 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as sn from '../../js/dist/index.js';
 import * as onnx from '../../js/dist/onnx.js';
-
-/** Numbers from 0 to n - 1, the same for a seed (xorshift). */
-const generator = (seed) => {
-  let state = (seed * 2654435761) | 1;
-  return (n) => {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    return (state >>> 0) % n;
-  };
-};
+import { xorshift } from '../../js/test/random.mjs';
 
 const INTERESTING = [0, 1, 2, 7, 8, 10, 127, 128, 255];
 
@@ -86,7 +76,7 @@ export function seeds(folder, names, every) {
 export function fuzz(files, count, first = 1) {
   const seen = { ran: 0, refused: 0 };
   for (let i = first; i < first + count; i++) {
-    const next = generator(i);
+    const next = xorshift(i * 2654435761);
     const { path, bytes } = files[next(files.length)];
     const damaged = mutated(bytes, next);
     const begin = performance.now();

@@ -2,23 +2,13 @@
 // SinterError; a function or an object with methods that it returns is called as well.
 import assert from 'node:assert/strict';
 import * as sn from '../../dist/index.js';
+import { xorshift } from '../random.mjs';
 
 /** Thrown by getters, traps and callbacks of ours: a user's own error, which may come through. */
 export class Own extends Error {}
 
 const own = () => {
   throw new Own('own');
-};
-
-/** Numbers from 0 to n - 1, the same for a seed (xorshift). */
-const generator = (seed) => {
-  let state = seed | 1;
-  return (n) => {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    return (state >>> 0) % n;
-  };
 };
 
 class Pair {
@@ -120,7 +110,7 @@ const settled = async (value) => (value instanceof Promise ? await value : value
 
 /** Makes count calls. Resolves to how many were refused, and to what else than SinterErrors and our own was thrown. */
 async function fuzz(count, seed) {
-  const random = generator(seed);
+  const random = xorshift(seed);
   const pick = (list) => list[random(list.length)];
   const functions = publicFunctions();
   const failures = new Map();

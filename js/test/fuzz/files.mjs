@@ -3,17 +3,7 @@
 import assert from 'node:assert/strict';
 import { deflateRawSync, crc32 } from 'node:zlib';
 import * as sn from '../../dist/index.js';
-
-/** Numbers from 0 to n - 1, the same for a seed (xorshift). */
-const generator = (seed) => {
-  let state = seed | 1;
-  return (n) => {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    return (state >>> 0) % n;
-  };
-};
+import { xorshift } from '../random.mjs';
 
 const text = (bytes) => Buffer.from(bytes).toString('latin1');
 
@@ -177,7 +167,7 @@ const damage = (bytes, random) => {
 /** Reads count damaged files. Resolves to how many of each format were accepted and refused. */
 export async function checkFiles(count, seed) {
   await sn.init();
-  const random = generator(seed);
+  const random = xorshift(seed);
   const seeds = makeSeeds();
   const formats = Object.keys(seeds);
   const counts = Object.fromEntries(formats.map((format) => [format, { accepted: 0, refused: 0 }]));

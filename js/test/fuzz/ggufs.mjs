@@ -4,17 +4,7 @@ import assert from 'node:assert/strict';
 import * as sn from '../../dist/index.js';
 import * as gguf from '../../dist/gguf.js';
 import { plainRead } from '../ggufcases.mjs';
-
-/** Numbers from 0 to n - 1, the same for a seed (xorshift). */
-const generator = (seed) => {
-  let state = seed | 1;
-  return (n) => {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    return (state >>> 0) % n;
-  };
-};
+import { xorshift } from '../random.mjs';
 
 const makeSeeds = () => sn.tidy(() => [
   gguf.write({ metadata: { a: 1 }, tensors: { w: sn.tensor([1, 2]) } }),
@@ -97,7 +87,7 @@ const rewrite = ({ metadata, types, tensors, raw }) => {
 /** Reads count damaged files. Returns how many were accepted and refused. */
 export async function checkGgufs(count, seed) {
   await sn.init();
-  const random = generator(seed);
+  const random = xorshift(seed);
   const seeds = makeSeeds();
   const counts = { accepted: 0, refused: 0 };
   seeds.forEach(check);
