@@ -9,7 +9,7 @@ import { xorshift } from '../../js/test/random.mjs';
 const INTERESTING = [0, 1, 2, 7, 8, 10, 127, 128, 255];
 
 /** The bytes with a change or up to four: bits, bytes, pieces taken out, put in twice or exchanged, an end cut off. */
-export function mutated(bytes, next) {
+function mutated(bytes, next) {
   let out = Uint8Array.from(bytes);
   for (let changes = next(3) ? 1 : 2 + next(3); changes > 0; changes--) {
     const at = next(out.length);

@@ -16,7 +16,7 @@ const sentence = (comment: string): string =>
     .trim();
 
 /** Per rule its words; rules that share a comment or have none are left out. */
-export function rulesOf(folder: string): Record<string, string> {
+function rulesOf(folder: string): Record<string, string> {
   const words: Record<string, string> = {};
   for (const file of readdirSync(folder).filter((name) => name.endsWith('.c'))) {
     const text = readFileSync(join(folder, file), 'utf8');

@@ -54,7 +54,7 @@ export function tensorOf(op: string, { name, kind, shape }: GgufTensor, data: Ui
 }
 
 /** Finds tensors by their names. */
-export function finder(op: string, tensors: readonly GgufTensor[]): (name: string) => GgufTensor {
+function finder(op: string, tensors: readonly GgufTensor[]): (name: string) => GgufTensor {
   const byName = new Map(tensors.map((each) => [each.name, each]));
   return (name) => {
     const found = byName.get(name);

@@ -30,7 +30,7 @@ export interface Parts {
 type Step = Jitted<[weights: Weights, caches: LayerCache[], tokens: Tensor, position: Tensor, last: Tensor], { logits: Tensor; caches: LayerCache[] }>;
 
 /** The least power of 2 that is no less. */
-export const powerOf2 = (size: number): number => 2 ** Math.ceil(Math.log2(size));
+const powerOf2 = (size: number): number => 2 ** Math.ceil(Math.log2(size));
 
 export class Session {
   readonly #parts: Parts;

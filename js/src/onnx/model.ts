@@ -97,7 +97,7 @@ const emptyGraph = (): GraphProto => ({ name: '', nodes: [], initializers: [], i
 /** A domain's name: '' and 'ai.onnx' are the same. */
 const domainOf = (text: string): string => (text === 'ai.onnx' ? '' : text);
 
-export function readTensorProto(reader: Reader): TensorProto {
+function readTensorProto(reader: Reader): TensorProto {
   const t: TensorProto = { name: '', type: 0, dims: [], range: reader.range, raw: null, external: null };
   while (reader.next()) {
     if (reader.field === 1) reader.ints(t.dims);

@@ -12,8 +12,8 @@ const { damaged, shown } = internals;
 
 /** Steps of a plan, functions put in their place: what a file of a few bytes may become. */
 const MOST_STEPS = 200_000;
-export const LEAST_OPSET = 1;
-export const MOST_OPSET = 28;
+const LEAST_OPSET = 1;
+const MOST_OPSET = 28;
 
 /** An op: what it does with values, a few lines over the public functions of the package. */
 export interface Op {

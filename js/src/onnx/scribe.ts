@@ -25,7 +25,7 @@ const attribute = (name: string, given: Given): Message => {
   return message.int(20, 7);
 };
 
-export function tensorMessage(name: string, dtype: string, shape: readonly number[], bytes: Uint8Array): Message {
+function tensorMessage(name: string, dtype: string, shape: readonly number[], bytes: Uint8Array): Message {
   const message = new Message();
   for (const size of shape) message.int(1, size);
   return message.int(2, typeNumber(dtype)).text(8, name).bytes(9, bytes);

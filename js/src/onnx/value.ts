@@ -2,7 +2,7 @@
 // values, or nothing (an empty optional).
 //
 // Shapes are computed from elements that are known. Where an op needs such and there are none, Unknown says of which value;
-// the model then runs again with the inputs that this value is made of as constants (run.ts).
+// the model then runs again with the inputs that this value is made of as constants (load.ts).
 
 import { astype, SinterError, UnsupportedError, type Tensor } from '../index.js';
 import { countOf, tensorOf, type Elements } from './tensors.js';
@@ -19,8 +19,6 @@ export function inRegion<T>(f: () => T): T {
     regions--;
   }
 }
-
-export const isInRegion = (): boolean => regions > 0;
 
 /** The elements of a value are needed, and not known. */
 export class Unknown extends Error {

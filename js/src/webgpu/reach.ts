@@ -20,7 +20,7 @@ export interface Failure {
 }
 
 export const MEMORY = 3;
-export const WORKER = 6;
+const WORKER = 6;
 export const INTERNAL = 7;
 
 export const lostFailure = (why: string): Failure => ({ status: WORKER, text: `the device was lost, and what lay there with it: ${why}` });

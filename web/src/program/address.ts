@@ -19,7 +19,7 @@ export interface Brought {
 }
 
 /** What cannot be read in an address, in a sentence. */
-export class AddressError extends Error {
+class AddressError extends Error {
   override readonly name = 'AddressError';
 }
 

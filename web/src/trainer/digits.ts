@@ -12,7 +12,7 @@ import { PIXELS, type Digits, type Mnist } from './mnist.ts';
 import type { Predict } from '../program/workers/training.ts';
 import type { Session } from './session.ts';
 
-export const CLASSES = 10;
+const CLASSES = 10;
 const SAMPLE_STRIDE = 10;
 const EVERY_STEPS = 100;
 /** Digits of the whole set that are classified between two commands. */

@@ -7,10 +7,10 @@ import { BOOL, dtypeOf } from '../types.js';
 import { made, type Value } from '../value.js';
 
 /** (batch, tokens, heads * size) as (batch, heads, tokens, size). */
-export const byHeads = (t: Tensor, heads: number): Tensor =>
+const byHeads = (t: Tensor, heads: number): Tensor =>
   sn.transpose(sn.reshape(t, [t.shape[0]!, t.shape[1]!, heads, t.shape[1] === 0 ? t.shape[2]! / heads : -1]), [0, 2, 1, 3]);
 
-export const fromHeads = (t: Tensor): Tensor => sn.reshape(sn.transpose(t, [0, 2, 1, 3]), [t.shape[0]!, t.shape[2]!, t.shape[1]! * t.shape[3]!]);
+const fromHeads = (t: Tensor): Tensor => sn.reshape(sn.transpose(t, [0, 2, 1, 3]), [t.shape[0]!, t.shape[2]!, t.shape[1]! * t.shape[3]!]);
 
 /** Each head count times, side by side. */
 export const shared = (t: Tensor, heads: number): Tensor => (t.shape[1] === heads ? t : sn.repeat(t, heads / t.shape[1]!, { axis: 1 }));
@@ -42,7 +42,7 @@ function masked(scores: Tensor, mask: Value | undefined, visible: Tensor | null)
 }
 
 /** softmax along the last axis; 0 where all is hidden. */
-export function safeSoftmax(scores: Tensor): Tensor {
+function safeSoftmax(scores: Tensor): Tensor {
   const hidden = sn.equal(sn.max(scores, { axis: -1, keepdims: true }), -Infinity);
   return sn.where(hidden, 0, sn.softmax(sn.where(hidden, 0, scores)));
 }

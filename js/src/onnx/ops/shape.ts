@@ -83,7 +83,7 @@ export function concatenated(x: readonly Value[], axis: number): Value {
 const gather = (x: Tensor, indices: Tensor, axis: number): Tensor => sn.take(x, indices, { axis });
 
 /** Indices that count from the end as they count from the front. */
-export const fromFront = (indices: Tensor, length: number): Tensor => sn.where(sn.less(indices, 0), sn.add(indices, length), indices);
+const fromFront = (indices: Tensor, length: number): Tensor => sn.where(sn.less(indices, 0), sn.add(indices, length), indices);
 
 const gatherElements: Op = op(11, (n, x, indices) => {
   const axis = axisOf(n.int('axis'), x!.rank);
@@ -113,7 +113,7 @@ const modeOf = (n: Node): Mode => {
 };
 
 /** x with updates of its own rank at indices along one axis. */
-export function scatteredElements(x: Tensor, indices: Tensor, updates: Tensor, axis: number, mode: Mode): Tensor {
+function scatteredElements(x: Tensor, indices: Tensor, updates: Tensor, axis: number, mode: Mode): Tensor {
   const at = axisOf(axis, x.ndim);
   const along = fromFront(indices, x.shape[at]!);
   const all = x.shape.map((_, i) => (i === at ? along : sn.iota([...indices.shape], i)));

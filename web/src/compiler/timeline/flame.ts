@@ -8,7 +8,7 @@ import type { Report } from '../report.ts';
 import type { Chosen } from '../selection.ts';
 
 /** The line that most of each kernel's nodes come from; null: none is known. */
-export function linesOfKernels({ kernels, stages, lines }: Report): (number | null)[] {
+function linesOfKernels({ kernels, stages, lines }: Report): (number | null)[] {
   const calls = new Map(stages.at(-1)?.nodes.map(({ id, call }) => [id, call ?? 0]));
   return kernels.map(({ nodes }) => {
     const counts = new Map<number, number>();

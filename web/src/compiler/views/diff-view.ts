@@ -24,7 +24,7 @@ const colours = EditorView.theme({
  * Passes number nodes anew. So that the texts differ where the graphs do, what stays keeps its number of before, and what
  * is new has one of its own: %n3.
  */
-export function withNumbersBefore(before: Stage, after: Stage): string {
+function withNumbersBefore(before: Stage, after: Stage): string {
   const { fresh, same } = diff(before, after);
   const names = new Map<number, string>();
   let made = 0;

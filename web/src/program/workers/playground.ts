@@ -19,7 +19,7 @@ export function watchLoading(watch: OnProgress): void {
 }
 
 /** What failed to load is asked for again the next time. */
-export function mnistSet(): Promise<Mnist> {
+function mnistSet(): Promise<Mnist> {
   mnist ??= loadMnist(MNIST_URL, (received, total) => onProgress(received, total)).catch((error: unknown) => {
     mnist = null;
     throw error;

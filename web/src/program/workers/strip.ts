@@ -10,7 +10,7 @@ export const stripTypes = (source: string): string =>
 
 const typescript = parser.configure({ dialect: 'ts' });
 /** What each turn calls; the program gets it from evaluate.ts. */
-export const TURN = '$turn';
+const TURN = '$turn';
 
 const LOOPS = ['ForStatement', 'WhileStatement', 'DoStatement'];
 const FUNCTIONS = ['FunctionDeclaration', 'FunctionExpression', 'MethodDeclaration', 'ArrowFunction'];
