@@ -3,7 +3,8 @@
  *
  *   trace -> (inline) -> (expand) -> passes of passes.def -> prepare -> groups -> plan -> steps -> kernels
  *
- * Where there is a memory budget, some groups run again. */
+ * Where there is a memory budget, some groups run again. A compile may stop after any stage and go on later on the
+ * same thread: what it has lies in its own arenas until then, and nobody sees it. */
 #include "pipeline.h"
 
 #include "base/log.h"
@@ -16,22 +17,25 @@
 #define MAX_TEXTS (SN_PASS_COUNT + 7)
 
 /* Everything about the compile under way. */
-typedef struct compiling {
+struct sn_compiling {
   sn_program_code *program;
   sn_executable *exe; /* what the backend makes of it, at the end */
-  const sn_compile_options *options;
+  sn_compile_options options;
+  sn_graph graph;    /* as far as it has come: traced, then what the last pass made */
+  int stage;         /* that comes next, see run_stage */
   sn_record *record; /* NULL: off */
+  sn_record own_record;
   sn_arena turns[2]; /* of the passes' graphs, see run_pass */
   int turn;
   size_t n_carries; /* of a loop's body */
-} compiling;
+};
 
 /* Whether somebody wants to see a stage of this level. */
-static bool is_watched(const compiling *c, int level) {
+static bool is_watched(const sn_compiling *c, int level) {
   return c->record || c->program->arena.env->debug >= level;
 }
 
-static void keep_text(compiling *c, int level, const char *stage, const char *text) {
+static void keep_text(sn_compiling *c, int level, const char *stage, const char *text) {
   if (c->program->arena.env->debug >= level) {
     sn_log_printf("--- %s\n", stage);
     sn_log_write(text);
@@ -40,7 +44,7 @@ static void keep_text(compiling *c, int level, const char *stage, const char *te
 }
 
 /* After every stage: the grammar is checked, and the IR shown to whoever asked for it. */
-static sn_status finish_stage(compiling *c, const char *stage, const sn_graph *graph) {
+static sn_status finish_stage(sn_compiling *c, const char *stage, const sn_graph *graph) {
 #ifdef SINTER_TEST
   SN_TRY(sn_graph_verify(graph));
 #endif
@@ -75,38 +79,40 @@ static sn_status apply(sn_pass_fn *pass, const sn_pass_context *context, const s
   return SN_OK;
 }
 
-/* Puts a pass's graph in the place of *graph. They lie in two arenas by turns, so that no more than
+/* Puts a pass's graph in the place of c->graph. They lie in two arenas by turns, so that no more than
  * two of them are there at a time. */
-static sn_status run_pass(compiling *c, sn_pass_fn *pass, const char *name, sn_graph *graph) {
-  const sn_graph from = *graph;
+static sn_status run_pass(sn_compiling *c, sn_pass_fn *pass, const char *name) {
+  const sn_graph from = c->graph;
   c->turn ^= 1;
   sn_arena_free(&c->turns[c->turn]);
-  *graph = (sn_graph){.arena = &c->turns[c->turn]};
-  sn_rewrite_notes notes = {.arena = graph->arena};
-  const sn_pass_context context = {c->options->target, c->options->pass_on[SN_PASS_cse],
+  c->graph = (sn_graph){.arena = &c->turns[c->turn]};
+  sn_rewrite_notes notes = {.arena = c->graph.arena};
+  const sn_pass_context context = {c->options.target, c->options.pass_on[SN_PASS_cse],
                                    c->record ? &notes : NULL};
-  SN_TRY(apply(pass, &context, &from, graph));
+  SN_TRY(apply(pass, &context, &from, &c->graph));
   for (size_t i = 0; i < notes.n; i++)
     sn_record_rewrite(c->record, notes.list[i].rule, notes.list[i].from, notes.list[i].to);
-  return finish_stage(c, name, graph);
+  return finish_stage(c, name, &c->graph);
 }
 
-static void free_turns(compiling *c) {
+static void free_turns(sn_compiling *c) {
   for (int i = 0; i < 2; i++) sn_arena_free(&c->turns[i]);
 }
 
-static sn_status run_passes(compiling *c, const sn_graph *traced, sn_graph *out) {
-  *out = *traced;
-  SN_TRY(finish_stage(c, "trace", out));
-  if (sn_has_functions(traced)) SN_TRY(run_pass(c, sn_inline_functions, "inline", out));
-  if (sn_needs_expanding(out)) SN_TRY(run_pass(c, sn_expand, "expand", out));
-  for (int i = 0; i < SN_PASS_COUNT; i++)
-    if (c->options->pass_on[i])
-      SN_TRY(run_pass(c, sn_pass_table[i].run, sn_pass_table[i].name, out));
-  return SN_OK;
+/* What comes before the passes. */
+static sn_status take_traced(sn_compiling *c) {
+  sn_arena *arena = &c->program->arena;
+  sn_graph *graph = &c->graph;
+  SN_TRY(sn_arena_alloc(arena, MAX_TEXTS, sizeof *c->program->texts, (void **)&c->program->texts));
+  SN_FAIL_IF(arena->env, c->options.saved && (sn_has_functions(graph) || sn_needs_expanding(graph)),
+             SN_ERR_ARGUMENT, NULL, "it has an op that passes take apart");
+  if (c->options.saved) return SN_OK;
+  SN_TRY(finish_stage(c, "trace", graph));
+  if (sn_has_functions(graph)) SN_TRY(run_pass(c, sn_inline_functions, "inline"));
+  return sn_needs_expanding(graph) ? run_pass(c, sn_expand, "expand") : SN_OK;
 }
 
-static sn_status show_groups(compiling *c) {
+static sn_status show_groups(sn_compiling *c) {
   sn_program_code *program = c->program;
   if (!is_watched(c, SN_LOG_GROUPS)) return SN_OK;
   const char *text;
@@ -117,20 +123,20 @@ static sn_status show_groups(compiling *c) {
 }
 
 /* Groups that run again where the arena would take more than it may, and their steps. */
-static sn_status keep_within_budget(compiling *c) {
+static sn_status keep_within_budget(sn_compiling *c) {
   sn_program_code *program = c->program;
-  if (!c->options->memory_budget) return SN_OK;
-  program->memory_budget = c->options->memory_budget;
-  SN_TRY(sn_keep_within(&program->arena, &program->groups, c->options->donate, program->n_arguments,
+  if (!c->options.memory_budget) return SN_OK;
+  program->memory_budget = c->options.memory_budget;
+  SN_TRY(sn_keep_within(&program->arena, &program->groups, c->options.donate, program->n_arguments,
                         program->memory_budget, &program->needed_bytes));
   return sn_program_begin(program);
 }
 
-static sn_status plan_memory(compiling *c) {
+static sn_status plan_memory(sn_compiling *c) {
   sn_program_code *program = c->program;
   SN_TRY(c->n_carries ? sn_plan_body(&program->arena, &program->groups, program->n_arguments,
                                      c->n_carries, &program->plan)
-                      : sn_plan_memory(&program->arena, &program->groups, c->options->donate,
+                      : sn_plan_memory(&program->arena, &program->groups, c->options.donate,
                                        program->n_arguments, &program->plan));
 #ifdef SINTER_TEST
   SN_CHECK(program->arena.env, sn_plan_is_sound(&program->groups, &program->plan));
@@ -169,9 +175,9 @@ static sn_status kernels_text(const sn_executable *exe, sn_arena *arena, const c
   return t.status;
 }
 
-static sn_status make_kernels(compiling *c) {
+static sn_status make_kernels(sn_compiling *c) {
   sn_program_code *program = c->program;
-  const sn_compile_options *options = c->options;
+  const sn_compile_options *options = &c->options;
   SN_TRY(backend_of(options)->compile(options->device, program, &c->exe));
   if (!is_watched(c, SN_LOG_CODE)) return SN_OK;
   const char *text;
@@ -182,19 +188,24 @@ static sn_status make_kernels(compiling *c) {
   return log_code(&program->arena, c->exe);
 }
 
-static sn_status compile_regions(compiling *c);
+static sn_status compile_regions(sn_compiling *c);
 
-/* Behind the passes: a graph cut into groups, their memory planned, and the same of its regions. */
-static sn_status compile_program(compiling *c, const sn_graph *graph, bool is_region) {
+/* Behind the passes: a graph cut into groups ... */
+static sn_status cut_groups(sn_compiling *c, const sn_graph *graph, bool is_region) {
   sn_program_code *program = c->program;
-  const sn_target *target = c->options->target;
+  const sn_target *target = c->options.target;
   program->n_arguments = graph->n_arguments;
   SN_TRY((is_region ? sn_prepare_region : sn_prepare)(graph, target, &program->arena,
                                                       &program->graph));
   SN_TRY(sn_graph_keep_regions(&program->graph, graph));
   if (!is_region) free_turns(c);
   SN_TRY(finish_stage(c, "prepare", &program->graph));
-  SN_TRY(sn_fuse_graph(&program->graph, target, c->options->fusion, &program->groups));
+  return sn_fuse_graph(&program->graph, target, c->options.fusion, &program->groups);
+}
+
+/* ... their memory planned, and both done with its regions. */
+static sn_status plan_steps(sn_compiling *c) {
+  sn_program_code *program = c->program;
   SN_TRY(sn_program_begin(program));
   SN_TRY(compile_regions(c));
   SN_TRY(sn_program_add_rooms(program));
@@ -205,23 +216,22 @@ static sn_status compile_program(compiling *c, const sn_graph *graph, bool is_re
 }
 
 /* Only the whole program's stages are on record. */
-static sn_status compile_region(const compiling *c, const sn_graph *graph, size_t n_carries,
+static sn_status compile_region(const sn_compiling *c, const sn_graph *graph, size_t n_carries,
                                 sn_program_code **out) {
-  compiling region = *c;
-  sn_compile_options options = *c->options;
-  options.donate = NULL;
-  options.memory_budget = 0;
-  region.options = &options;
+  sn_compiling region = *c;
+  region.options.donate = NULL;
+  region.options.memory_budget = 0;
   region.record = NULL;
   region.n_carries = n_carries;
   SN_TRY(sn_program_code_new(graph->env, &region.program));
   *out = region.program;
   SN_TRY(sn_arena_alloc(&region.program->arena, MAX_TEXTS, sizeof *region.program->texts,
                         (void **)&region.program->texts));
-  return compile_program(&region, graph, true);
+  SN_TRY(cut_groups(&region, graph, true));
+  return plan_steps(&region);
 }
 
-static sn_status compile_regions(compiling *c) {
+static sn_status compile_regions(sn_compiling *c) {
   sn_program_code *program = c->program;
   for (size_t i = 0; i < program->n_steps; i++) {
     sn_step *step = &program->steps[i];
@@ -234,16 +244,8 @@ static sn_status compile_regions(compiling *c) {
   return SN_OK;
 }
 
-static sn_status compile_stages(compiling *c, const sn_graph *traced) {
-  sn_program_code *program = c->program;
-  sn_graph graph = *traced;
-  const bool saved = c->options->saved;
-  SN_TRY(
-      sn_arena_alloc(&program->arena, MAX_TEXTS, sizeof *program->texts, (void **)&program->texts));
-  SN_FAIL_IF(traced->env, saved && (sn_has_functions(traced) || sn_needs_expanding(traced)),
-             SN_ERR_ARGUMENT, NULL, "it has an op that passes take apart");
-  if (!saved) SN_TRY(run_passes(c, traced, &graph));
-  SN_TRY(compile_program(c, &graph, false));
+static sn_status finish_program(sn_compiling *c) {
+  const sn_program_code *program = c->program;
   SN_TRY(make_kernels(c));
   SN_LOG(program->arena.env, SN_LOG_EVENTS, "compiled: %zu kernels, arena %zu of %llu bytes\n",
          program->n_steps, program->plan.arena_bytes,
@@ -251,27 +253,66 @@ static sn_status compile_stages(compiling *c, const sn_graph *traced) {
   return c->record ? sn_record_end(c->record, c->exe) : SN_OK;
 }
 
-sn_status sn_compile_graph(const sn_graph *traced, const sn_compile_options *options,
-                           sn_executable **out) {
+/* The stages of the head of this file, with a number for each pass. */
+static sn_status run_stage(sn_compiling *c) {
+  const int pass = c->stage++ - 1;
+  if (pass < 0) return take_traced(c);
+  if (pass < SN_PASS_COUNT)
+    return c->options.pass_on[pass] && !c->options.saved
+               ? run_pass(c, sn_pass_table[pass].run, sn_pass_table[pass].name)
+               : SN_OK;
+  if (pass == SN_PASS_COUNT) return cut_groups(c, &c->graph, false);
+  if (pass == SN_PASS_COUNT + 1) return plan_steps(c);
+  return finish_program(c);
+}
+
+sn_status sn_compiling_new(const sn_graph *traced, const sn_compile_options *options,
+                           sn_compiling **out) {
   sn_env *env = traced->env;
-  sn_program_code *program;
-  SN_TRY(sn_program_code_new(env, &program));
-  sn_record record;
-  if (options->record) sn_record_begin(&record, traced->arena);
-  compiling c = {
-      .program = program, .options = options, .record = options->record ? &record : NULL};
-  for (int i = 0; i < 2; i++) sn_arena_init(&c.turns[i], env);
-  const sn_status status = compile_stages(&c, traced);
-  free_turns(&c);
+  sn_compiling *c;
+  SN_TRY(sn_alloc_zeroed(env, 1, sizeof *c, (void **)&c));
+  const sn_status status = sn_program_code_new(env, &c->program);
   if (status) {
-    if (c.exe)
-      sn_executable_free(c.exe);
-    else
-      sn_program_code_free(program);
+    sn_free(env, c, sizeof *c);
     return status;
   }
-  *out = c.exe;
+  c->graph = *traced;
+  c->options = *options;
+  if (options->record) c->record = &c->own_record;
+  if (c->record) sn_record_begin(c->record, traced->arena);
+  for (int i = 0; i < 2; i++) sn_arena_init(&c->turns[i], env);
+  *out = c;
   return SN_OK;
+}
+
+void sn_compiling_free(sn_compiling *c) {
+  if (!c) return;
+  free_turns(c);
+  if (c->exe)
+    sn_executable_free(c->exe);
+  else if (c->program)
+    sn_program_code_free(c->program);
+  sn_free(c->turns[0].env, c, sizeof *c);
+}
+
+sn_status sn_compiling_continue(sn_compiling *c, sn_executable **out) {
+  SN_TRY(run_stage(c));
+  if (c->stage <= SN_PASS_COUNT + 3) return SN_OK;
+  *out = c->exe; /* the caller's now, with the program */
+  c->exe = NULL;
+  c->program = NULL;
+  return SN_OK;
+}
+
+sn_status sn_compile_graph(const sn_graph *traced, const sn_compile_options *options,
+                           sn_executable **out) {
+  sn_compiling *c;
+  SN_TRY(sn_compiling_new(traced, options, &c));
+  *out = NULL;
+  sn_status status = SN_OK;
+  while (!status && !*out) status = sn_compiling_continue(c, out);
+  sn_compiling_free(c);
+  return status;
 }
 
 sn_status sn_readable_graph(const sn_graph *traced, const sn_compile_options *options,

@@ -22,6 +22,15 @@ typedef struct sn_compile_options {
 sn_status sn_compile_graph(const sn_graph *traced, const sn_compile_options *options,
                            sn_executable **out);
 
+/* The same, a stage at each call, for a caller with other things to do in between. Until the end *traced's contents
+ * stay where they are; they are the caller's, as is what options point at. */
+typedef struct sn_compiling sn_compiling;
+sn_status sn_compiling_new(const sn_graph *traced, const sn_compile_options *options,
+                           sn_compiling **out);
+/* *out is set by the last stage. After a failure there is nothing to go on with. */
+sn_status sn_compiling_continue(sn_compiling *compiling, sn_executable **out);
+void sn_compiling_free(sn_compiling *compiling); /* at any stage; NULL is ignored */
+
 /* The graph that source is written from in the words of the public functions: *traced behind the passes that keep to
  * them, expanded neither for the machine nor into what only kernels know; functions (regions.h) stay whole. */
 sn_status sn_readable_graph(const sn_graph *traced, const sn_compile_options *options,

@@ -304,10 +304,17 @@ sn_program *sinter_compile(uint32_t n_inputs, uint32_t n_outputs) {
                                       .passes_on = (uint32_t)switches[1],
                                       .record = switches[2] != 0,
                                       .memory_budget = (uint32_t)switches[3]};
-  const sn_status status =
-      sn_compile_with(context, inputs, n_inputs, inputs + n_inputs, n_outputs, &options, &program);
+  const sn_status status = sn_program_begin_compile(context, inputs, n_inputs, inputs + n_inputs,
+                                                    n_outputs, &options, &program);
   sn_host_release(donate, n_inputs + 1);
   return status ? NULL : program;
+}
+
+sn_status sinter_compile_continue(sn_program *program, double ms) {
+  bool done;
+  const sn_status status = sn_program_continue_compile(program, sn_host_now_ms() + ms, &done);
+  scratch[0] = done;
+  return status;
 }
 
 sn_status sinter_program_run(sn_program *program, uint32_t n_inputs) {

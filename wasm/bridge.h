@@ -112,8 +112,10 @@ sn_status SN_EXPORT(sinter_jvp)(uint32_t n_outputs, uint32_t n);
  * tensors as outputs */
 sn_status SN_EXPORT(sinter_vmap)(uint32_t n_outputs, uint32_t n);
 /* in: n_inputs placeholders, n_outputs tensors, n_inputs donation flags, bits of passes to switch
- * off, and on, whether to record, the memory budget or 0 */
+ * off, and on, whether to record, the memory budget or 0; compiled by the next one */
 sn_program *SN_EXPORT(sinter_compile)(uint32_t n_inputs, uint32_t n_outputs);
+/* Compiles for about ms milliseconds; out: whether it is done. */
+sn_status SN_EXPORT(sinter_compile_continue)(sn_program *program, double ms);
 /* in: n_inputs tensors; out, behind them: the program's outputs, and of the async one the
  * ticket. */
 sn_status SN_EXPORT(sinter_program_run)(sn_program *program, uint32_t n_inputs);

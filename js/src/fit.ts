@@ -12,7 +12,7 @@ import { inspect } from './inspect.js';
 import { itemBytes } from './io/elements.js';
 import { snapshot } from './io/snapshot.js';
 import { readOptions, type OptionSchema } from './options.js';
-import { dispose, flatten, rebuild } from './pytree.js';
+import { dispose, flatten, rebuild, tensorsWithin } from './pytree.js';
 import { runtime } from './runtime/runtime.js';
 import { nextTurn } from './runtime/turns.js';
 import { tidy } from './scope.js';
@@ -131,6 +131,15 @@ const batchOf = (item: unknown): unknown[] => (Array.isArray(item) ? item : [ite
 
 const hasLoss = (made: unknown): made is { loss: Tensor } => (made as { loss?: unknown } | undefined)?.loss instanceof Tensor;
 
+/** Has a step compiled for a batch, if it can be in turns of the event loop; once for each kind of batch. */
+function compileFor(step: unknown, state: unknown, batch: readonly unknown[], kinds: Set<string>): Promise<void> | null {
+  const { compile } = step as { compile?: (state: unknown, ...batch: unknown[]) => Promise<void> };
+  const kind = tensorsWithin(batch).map((t) => t.meta.key).join();
+  if (!compile || kinds.has(kind)) return null;
+  kinds.add(kind);
+  return compile(state, ...batch);
+}
+
 /** What a step made, if it is what steps make; else it is given back. */
 function checkMade<T>(made: T, isExpected: boolean, expected: string): T {
   if (isExpected) return made;
@@ -177,6 +186,9 @@ class Run<S> {
   readonly #options: FitOptions<S>;
   readonly #data: Dataset<unknown>;
   readonly #epochs: number;
+  /** Kinds of batches that were met. */
+  readonly #kinds = new Set<string>();
+  readonly #validationKinds = new Set<string>();
   #pending: Pending | null = null;
   #nans = 0;
   /** Settles when the last checkpoint is written. */
@@ -261,9 +273,11 @@ class Run<S> {
   /** A step, of which only the one before has to have ended. */
   async #take(item: unknown): Promise<void> {
     const { place } = this;
+    const batch = batchOf(item);
     let made: Result<S>;
     try {
-      made = runtime().asynchronously(() => this.#step(this.state, ...batchOf(item)));
+      await compileFor(this.#step, this.state, batch, this.#kinds);
+      made = runtime().asynchronously(() => this.#step(this.state, ...batch));
     } finally {
       dispose(item);
     }
@@ -310,7 +324,9 @@ class Run<S> {
     try {
       for (let next = await items.next(); !next.done; next = await items.next()) {
         if (this.#isAborted) break;
-        const made = runtime().asynchronously(() => tidy(() => validation.step(this.state, ...batchOf(next.value))));
+        const batch = batchOf(next.value);
+        await compileFor(validation.step, this.state, batch, this.#validationKinds);
+        const made = runtime().asynchronously(() => tidy(() => validation.step(this.state, ...batch)));
         dispose(next.value);
         checkMade(made, made instanceof Tensor || hasLoss(made), 'the loss, a tensor, or { loss }');
         const loss = made instanceof Tensor ? made : made.loss;

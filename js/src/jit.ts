@@ -36,6 +36,11 @@ export interface Jitted<A extends readonly unknown[], R> {
   /** The times f was traced, the last 64 of them, and why. Calls that find their program leave none. */
   readonly traces: readonly Trace[];
   /**
+   * Compiles for arguments like these, in slices of some milliseconds between which the event loop has its turns, so
+   * that a page goes on; the first call then finds its program. Nothing is computed. f itself is traced at once.
+   */
+  compile(...args: A): Promise<void>;
+  /**
    * The program for arguments like these as bytes, for load(): a file, a message to a worker. Nothing is computed.
    * What the function captured is in them. Structures may have arrays, plain objects, Maps and Sets.
    */
@@ -68,13 +73,21 @@ class ProgramCache {
     return this.#entries.size;
   }
 
+  has(key: string): boolean {
+    return this.#entries.has(key);
+  }
+
   get(key: string, make: () => Compiled): Compiled {
     const found = this.#entries.get(key);
     const entry = found ?? make();
     if (found) this.#entries.delete(key);
+    this.add(key, entry);
+    return entry;
+  }
+
+  add(key: string, entry: Compiled): void {
     this.#entries.set(key, entry);
     if (this.#entries.size > MAX_PROGRAMS) this.#evict();
-    return entry;
   }
 
   #evict(): void {
@@ -122,30 +135,34 @@ class Recent {
 
 const collected = new FinalizationRegistry<ProgramCache>((cache) => cache.clear());
 
-/** Traces f on placeholders of the given arguments. */
-export function compile(
-  op: string,
-  f: (args: unknown[]) => unknown,
-  { tensors, bound, shape }: Flat,
-  options: ProgramOptions,
-): Compiled {
+type Traced = (args: unknown[]) => unknown;
+
+/** Traces f on placeholders of the given arguments; its program is still to be compiled. */
+function trace(op: string, f: Traced, { tensors, bound, shape }: Flat, options: ProgramOptions): Compiled {
   let compiled: Compiled | undefined;
-  const trace = (): void => {
+  const make = (): void => {
     const inputs = tensors.map((t) => placeholder(t.meta));
     const traced = (): unknown => recordedIn(op, options.precision, () => f(rebuild(shape, inputs) as unknown[]));
     const result = replacing(bound, () => compiling(traced));
     refusePromise(op, result, 'the function to compile must be synchronous');
     const { tensors: outputs, shape: resultShape } = flatten(result, op);
-    compiled = { program: Program.compile(inputs, outputs, options, device), result: resultShape };
+    compiled = { program: Program.traced(inputs, outputs, options, device), result: resultShape };
   };
   const device = checkDevice(op, options.device ?? 'cpu');
-  tidyTraced(() => tracingFor(device, trace));
+  tidyTraced(() => tracingFor(device, make));
   return compiled!;
 }
 
-/** As compile, for 'auto': for the CPU, and as the device chooses. */
-function compileBoth(op: string, f: (args: unknown[]) => unknown, args: Flat, options: ProgramOptions): Compiled {
-  const made = compile(op, f, args, { ...options, device: 'cpu' });
+/** The program of f for the given arguments. */
+export function compile(op: string, f: Traced, args: Flat, options: ProgramOptions): Compiled {
+  const made = trace(op, f, args, options);
+  made.program.compile();
+  return made;
+}
+
+/** As trace, for 'auto': for the CPU, and as the device chooses. */
+function traceBoth(op: string, f: Traced, args: Flat, options: ProgramOptions): Compiled {
+  const made = trace(op, f, args, { ...options, device: 'cpu' });
   const there = (): Program => compile(op, f, args, { ...options, device: 'webgpu' }).program;
   return { ...made, choice: runtime().device?.choose(op, made.program, options.donate, there) };
 }
@@ -185,24 +202,51 @@ export function compiledFunction<A extends readonly unknown[], R>(
   const traces = new Traces(op, nameOf);
   let recent: Recent | null = null;
 
-  const compiledFor = (args: Flat, flags: boolean[]): Compiled => {
-    const { tensors, shape } = args;
-    const call: Call = { structure: shapeKey(shape), tensors: tensors.map((t) => t.meta.key) };
-    return cache.get(`${call.structure}${call.tensors.join()}`, () => {
-      const make = options.device === 'auto' ? compileBoth : compile;
-      const made = make(op, (list) => f(...(list as unknown as A)), args, { ...options, donate: flags });
-      const trace = traces.note(call, shape);
-      onTrace?.(trace);
-      return made;
-    });
+  const callOf = ({ tensors, shape }: Flat): Call => ({ structure: shapeKey(shape), tensors: tensors.map((t) => t.meta.key) });
+  const keyOf = ({ structure, tensors }: Call): string => `${structure}${tensors.join()}`;
+
+  const traceWith = (args: Flat, donate: boolean[]): Compiled =>
+    (options.device === 'auto' ? traceBoth : trace)(op, (list) => f(...(list as unknown as A)), args, { ...options, donate });
+
+  const tell = (call: Call, args: Flat): void => {
+    const trace = traces.note(call, args.shape);
+    onTrace?.(trace);
   };
 
-  const compiledWith = (args: A, flat: Flat): { flags: boolean[]; compiled: Compiled } => {
-    const { tensors, shape } = flat;
+  const flagsOf = (args: A, { tensors, shape }: Flat): boolean[] => {
     const flags = donated.size > 0 ? donatedLeaves(shape, donated) : tensors.map(() => false);
     if (donated.size > 0) checkDonation(op, tensors, flags);
     for (const n of donated) if (n >= args.length) throw noArgument(op, n, args.length);
-    return { flags, compiled: compiledFor(flat, flags) };
+    return flags;
+  };
+
+  const compiledWith = (args: A, flat: Flat): { flags: boolean[]; compiled: Compiled } => {
+    const flags = flagsOf(args, flat);
+    const call = callOf(flat);
+    const compiled = cache.get(keyOf(call), () => {
+      const made = traceWith(flat, flags);
+      made.program.compile();
+      tell(call, flat);
+      return made;
+    });
+    return { flags, compiled };
+  };
+
+  const compileInTurns = async (...args: A): Promise<void> => {
+    const own: Tensor[] = [];
+    try {
+      const flat = flatten(args, op, (array) => keepIn(own, asTensor(array, op)));
+      const call = callOf(flat);
+      const key = keyOf(call);
+      if (cache.has(key)) return;
+      const made = traceWith(flat, flagsOf(args, flat));
+      await made.program.compileInTurns();
+      if (cache.has(key)) return release(made); // a call has come first
+      cache.add(key, made);
+      tell(call, flat);
+    } finally {
+      for (const t of own) t.dispose();
+    }
   };
 
   const save = (...args: A): Uint8Array<ArrayBuffer> => {
@@ -242,6 +286,7 @@ export function compiledFunction<A extends readonly unknown[], R>(
   const jitted = Object.defineProperties(call, {
     cacheSize: { get: () => cache.size },
     traces: { get: () => traces.list },
+    compile: { value: compileInTurns },
     save: { value: save },
     dispose: {
       value: () => {

@@ -4,13 +4,14 @@ import { sizeOf } from './axes.js';
 import { passNumber } from './core.js';
 import { dtypeNumber } from './dtype.js';
 import { shown } from './check.js';
-import { carry, withAll, type DeviceName } from './device.js';
+import { carry, tracingFor, withAll, type DeviceName } from './device.js';
 import { DisposedError, SinterError } from './errors.js';
 import type { OptionSchema } from './options.js';
 import type { Precision } from './precision.js';
 import { noticePressure } from './pressure.js';
 import type { Graph } from './source/graph.js';
 import { runtime, runtimeOrNull, type Runtime } from './runtime/runtime.js';
+import { SLICE_MS, nextTurn } from './runtime/turns.js';
 import { Tensor, wrap, type Meta } from './tensor.js';
 import { compiling } from './trace.js';
 
@@ -110,8 +111,8 @@ export class Program {
     this.#size = outputs.reduce((sum, meta) => sum + (meta ? sizeOf(meta.shape) : 0), 0);
   }
 
-  /** Compiles outputs as a function of placeholders. */
-  static compile(inputs: readonly Tensor[], outputs: readonly Tensor[], options: ProgramOptions, device: DeviceName): Program {
+  /** Outputs as a function of placeholders, which is still to be compiled. */
+  static traced(inputs: readonly Tensor[], outputs: readonly Tensor[], options: ProgramOptions, device: DeviceName): Program {
     const rt = runtime();
     const { off, on } = switches(options);
     rt.send([
@@ -129,6 +130,25 @@ export class Program {
       outputs.map((t) => t.meta),
       device,
     );
+  }
+
+  /** Compiles it, for about ms milliseconds; whether it is done. After a failure it is released. */
+  compile(ms = Infinity): boolean {
+    if (this.#address === 0) throw new DisposedError('jit', 'the program was disposed of');
+    return tracingFor(this.#device, () => {
+      const rt = runtime();
+      const status = rt.exports.sinter_compile_continue(this.#address, ms);
+      if (status === 0) return rt.word(0) !== 0;
+      const error = rt.takeError(status);
+      this.release();
+      throw error;
+    });
+  }
+
+  /** The same in slices, between which the event loop has its turns. */
+  async compileInTurns(): Promise<void> {
+    do await nextTurn();
+    while (!this.compile(SLICE_MS));
   }
 
   /** A program of save()'s bytes, the note it was saved with, and how many inputs and outputs it has. */

@@ -73,6 +73,8 @@ export interface StepResult<P, S, A> {
 export interface TrainStep<P, B extends readonly unknown[], S = unknown, A = unknown> {
   /** One step. The tensors of the given state are used up; loss is that before the update. */
   (state: TrainState<P, S>, ...batch: B): StepResult<P, S, A>;
+  /** Compiles for arguments like these without blocking a page: see jit. The state stays. */
+  compile(state: TrainState<P, S>, ...batch: B): Promise<void>;
   /** The first state, with copies of the parameters. */
   init(params: P, options?: InitStateOptions<S>): TrainState<P, S>;
   /** The parameters of a state: valid until the next step uses them up. */
@@ -262,7 +264,8 @@ export function trainStep(loss: AnyLoss, optimizer: Optimizer, options?: StepOpt
     (i) => ['state', 'lr', 'the schedule'][i] ?? `batch argument ${i - 3}`,
   );
 
-  const step = (state: TrainState<unknown>, ...batch: unknown[]): unknown => {
+  /** f with the arguments of run. */
+  const given = <T>(state: TrainState<unknown>, batch: unknown[], f: (...args: Parameters<typeof run>) => T): T => {
     checkState('trainStep', state);
     checkMasters(state.optimizer, precision);
     const own: Tensor[] = [];
@@ -270,7 +273,7 @@ export function trainStep(loss: AnyLoss, optimizer: Optimizer, options?: StepOpt
       const rates = perOptimizer(optimizer, (lr) => lrTensor(lr, own));
       // A schedule is part of the program, and so of the key under which it is found again.
       const schedule = perOptimizer(optimizer, (lr) => (typeof lr === 'function' ? lr : null));
-      return run(state, rates, schedule, ...batch);
+      return f(state, rates, schedule, ...batch);
     } catch (error) {
       if (!(error instanceof DisposedError && tensorsWithin(state).some((t) => t.isDonated))) throw error;
       throw new DisposedError('trainStep', 'this training state was used up by an earlier step', {
@@ -282,8 +285,10 @@ export function trainStep(loss: AnyLoss, optimizer: Optimizer, options?: StepOpt
       if (!isTracing()) for (const rate of own) rate.dispose();
     }
   };
+  const step = (state: TrainState<unknown>, ...batch: unknown[]): unknown => given(state, batch, run);
 
   return Object.defineProperties(step, {
+    compile: { value: async (state: TrainState<unknown>, ...batch: unknown[]): Promise<void> => given(state, batch, run.compile) },
     init: {
       value: (params: unknown, options?: InitStateOptions<unknown>): TrainState<unknown> =>
         tidy(() => {
@@ -314,6 +319,8 @@ export function trainStep(loss: AnyLoss, optimizer: Optimizer, options?: StepOpt
 export interface EvalStep<P, B extends readonly unknown[], S, R> {
   /** Nothing of the state is used up. */
   (state: TrainState<P, S>, ...batch: B): R;
+  /** Compiles for arguments like these without blocking a page: see jit. */
+  compile(state: TrainState<P, S>, ...batch: B): Promise<void>;
   /** Programs compiled so far: one per kind of batch. */
   readonly cacheSize: number;
   /** Releases the programs. */
@@ -341,6 +348,12 @@ export function evalStep<P, R extends readonly unknown[], M>(
     return run(state.params, state.state, ...batch);
   };
   return Object.defineProperties(step, {
+    compile: {
+      value: async (state: TrainState<P>, ...batch: unknown[]): Promise<void> => {
+        checkState('evalStep', state);
+        return run.compile(state.params, state.state, ...batch);
+      },
+    },
     cacheSize: { get: () => run.cacheSize },
     dispose: { value: () => run.dispose() },
   }) as unknown as EvalStep<P, Batch<R>, StateOf<R>, M>;

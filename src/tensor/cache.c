@@ -1,5 +1,6 @@
 /* cache.c - compiled graphs by their normal form: an eager loop that builds the same graph again,
  * with other values, finds its program. Bounded; the least recently used one goes first. */
+#include <math.h>
 #include <string.h>
 
 #include "base/host.h"
@@ -11,6 +12,8 @@ static bool same_donation(const sn_compiled *c, const bool *donate) {
   return sn_same_bytes(c->donate, donate, c->key.n_arguments * sizeof *donate);
 }
 
+enum { ON_RECORD = 1 << 26 };
+
 /* What of the options makes another program of the same graph. */
 static uint32_t switches_of(const sn_context *ctx, const sn_compile_options *options) {
   _Static_assert(SN_PASS_COUNT <= 24, "one bit each");
@@ -19,7 +22,7 @@ static uint32_t switches_of(const sn_context *ctx, const sn_compile_options *opt
     if (options->pass_on[i]) mask |= 1u << i;
   mask |= (uint32_t)options->fusion << 24 | (uint32_t)options->jit << 25;
   /* dumps are recorded at compile time: programs made with and without them are told apart */
-  mask |= (uint32_t)options->record << 26 | (uint32_t)ctx->env.debug << 27;
+  mask |= (options->record ? ON_RECORD : 0u) | (uint32_t)ctx->env.debug << 27;
   return mask | (uint32_t)options->saved << 30;
 }
 
@@ -33,6 +36,7 @@ static sn_status copy_key(sn_compiled *c, const sn_graph *g, const bool *donate)
 
 void sn_compiled_release(sn_context *ctx, sn_compiled *c) {
   if (!c || --c->refs) return;
+  sn_compiling_free(c->compiling);
   sn_executable_free(c->exe);
   sn_arena_free(&c->key_arena);
   sn_free(&ctx->env, c, sizeof *c);
@@ -89,21 +93,10 @@ static sn_status ensure_workspace(sn_context *ctx, const sn_executable *exe) {
   return SN_OK;
 }
 
-static sn_status compile_new(sn_context *ctx, const sn_graph *traced,
-                             const sn_compile_options *options, sn_compiled *c) {
-  SN_TRY(copy_key(c, traced, options->donate));
-  const double begin = ctx->profiler.on ? sn_host_now_ms() : 0;
-  SN_TRY(sn_compile_graph(traced, options, &c->exe));
-  if (ctx->profiler.on)
-    sn_profiler_interval(&ctx->profiler, SN_SPAN_COMPILE, begin, sn_host_now_ms());
-  return ensure_workspace(ctx, c->exe);
-}
-
-sn_status sn_compile_cached(sn_context *ctx, const sn_graph *traced,
-                            const sn_compile_options *options, sn_compiled **out) {
-  const uint32_t hash = sn_graph_hash(traced), switches = switches_of(ctx, options);
-  /* What is on record tells of these tensors, not of equal ones. */
-  for (size_t i = 0; i < ctx->n_cached && !options->record; i++) {
+/* The cached program of this graph, with a reference more; or NULL. */
+static sn_compiled *find(sn_context *ctx, const sn_graph *traced, const sn_compile_options *options,
+                         uint32_t hash, uint32_t switches) {
+  for (size_t i = 0; i < ctx->n_cached; i++) {
     sn_compiled *c = ctx->cache[i];
     if (c->hash != hash || c->switches != switches || c->memory_budget != options->memory_budget ||
         !same_donation(c, options->donate) || !sn_graph_equal(&c->key, traced))
@@ -111,24 +104,65 @@ sn_status sn_compile_cached(sn_context *ctx, const sn_graph *traced,
     c->last_use = ++ctx->clock;
     c->refs++;
     ctx->hits++;
-    *out = c;
-    return SN_OK;
+    return c;
   }
+  return NULL;
+}
+
+sn_status sn_compile_begin(sn_context *ctx, const sn_graph *traced,
+                           const sn_compile_options *options, sn_compiled **out) {
+  const uint32_t hash = sn_graph_hash(traced), switches = switches_of(ctx, options);
+  /* What is on record tells of these tensors, not of equal ones. */
+  sn_compiled *c = options->record ? NULL : find(ctx, traced, options, hash, switches);
+  if (!c) {
+    SN_TRY(sn_alloc_zeroed(&ctx->env, 1, sizeof *c, (void **)&c));
+    *c = (sn_compiled){.refs = 1,
+                       .hash = hash,
+                       .switches = switches,
+                       .memory_budget = options->memory_budget,
+                       .last_use = ++ctx->clock};
+    sn_arena_init(&c->key_arena, &ctx->env);
+    sn_status status = copy_key(c, traced, options->donate);
+    if (!status) status = sn_compiling_new(traced, options, &c->compiling);
+    if (status) {
+      sn_compiled_release(ctx, c);
+      return status;
+    }
+  }
+  *out = c;
+  return SN_OK;
+}
+
+/* From here on it can run. */
+static sn_status complete(sn_context *ctx, sn_compiled *c) {
+  sn_compiling_free(c->compiling);
+  c->compiling = NULL;
+  SN_TRY(ensure_workspace(ctx, c->exe));
+  ctx->misses++;
+  if (!(c->switches & ON_RECORD)) insert(ctx, c);
+  return SN_OK;
+}
+
+sn_status sn_compile_continue(sn_context *ctx, sn_compiled *c, double until) {
+  if (c->exe) return SN_OK;
+  const double begin = sn_host_now_ms();
+  sn_status status = SN_OK;
+  do status = sn_compiling_continue(c->compiling, &c->exe);
+  while (!status && !c->exe && sn_host_now_ms() < until);
+  if (ctx->profiler.on)
+    sn_profiler_interval(&ctx->profiler, SN_SPAN_COMPILE, begin, sn_host_now_ms());
+  return status || !c->exe ? status : complete(ctx, c);
+}
+
+sn_status sn_compile_cached(sn_context *ctx, const sn_graph *traced,
+                            const sn_compile_options *options, sn_compiled **out) {
   sn_compiled *c;
-  SN_TRY(sn_alloc_zeroed(&ctx->env, 1, sizeof *c, (void **)&c));
-  *c = (sn_compiled){.refs = 1,
-                     .hash = hash,
-                     .switches = switches,
-                     .memory_budget = options->memory_budget,
-                     .last_use = ++ctx->clock};
-  sn_arena_init(&c->key_arena, &ctx->env);
-  const sn_status status = compile_new(ctx, traced, options, c);
+  SN_TRY(sn_compile_begin(ctx, traced, options, &c));
+  const sn_status status = sn_compile_continue(ctx, c, INFINITY);
   if (status) {
     sn_compiled_release(ctx, c);
     return status;
   }
-  ctx->misses++;
-  if (!options->record) insert(ctx, c);
   *out = c;
   return SN_OK;
 }

@@ -1,4 +1,5 @@
 /* program.c - functions compiled once and called often: sn_compile, sn_program_run. */
+#include <math.h>
 #include <string.h>
 
 #include "csource/csource.h"
@@ -15,7 +16,7 @@ void sn_program_release(sn_program *p) {
   if (!p) return;
   sn_env *env = &p->ctx->env;
   for (size_t i = 0; i < p->n_captured; i++) sn_release(p->captured[i]);
-  if (p->compiled && !p->ctx->jobs) sn_executable_forget(p->compiled->exe);
+  if (p->compiled && p->compiled->exe && !p->ctx->jobs) sn_executable_forget(p->compiled->exe);
   sn_compiled_release(p->ctx, p->compiled);
   sn_program_release(p->prelude); /* that has none itself */
   sn_arena_free(&p->listing);
@@ -96,28 +97,48 @@ static sn_status compile_in(sn_program *p, sn_tensor *const *inputs, sn_tensor *
   options.donate = all;
   p->options = options;
   if (cut.n) SN_TRY(compile_prelude(p, &trace, &cut));
-  return sn_compile_cached(p->ctx, cut.n ? &cut.remainder : &graph, &options, &p->compiled);
+  return sn_compile_begin(p->ctx, cut.n ? &cut.remainder : &graph, &options, &p->compiled);
 }
 
-sn_status sn_compile_with(sn_context *ctx, sn_tensor *const *inputs, size_t n_inputs,
-                          sn_tensor *const *outputs, size_t n_outputs,
-                          const sn_program_options *options, sn_program **out) {
+sn_status sn_program_begin_compile(sn_context *ctx, sn_tensor *const *inputs, size_t n_inputs,
+                                   sn_tensor *const *outputs, size_t n_outputs,
+                                   const sn_program_options *options, sn_program **out) {
   const sn_program_options none = {0};
   SN_TRY(sn_context_accept(ctx, inputs, n_inputs, "compile: input"));
   SN_TRY(sn_context_accept(ctx, outputs, n_outputs, "compile: output"));
   sn_program *p = NULL;
   SN_TRY(sn_context_report(ctx, sn_program_new(ctx, n_inputs, n_outputs, &p)));
-  sn_status status = compile_in(p, inputs, outputs, options ? options : &none);
-  if (!p->prelude && !p->options.record) {
-    sn_arena_free(&p->tracing);
-    p->whole = (sn_graph){0};
-  }
+  const sn_status status = compile_in(p, inputs, outputs, options ? options : &none);
   if (status) {
     sn_program_release(p);
     return sn_context_report(ctx, status);
   }
   *out = p;
   return SN_OK;
+}
+
+sn_status sn_program_continue_compile(sn_program *p, double until, bool *done) {
+  const sn_status status = sn_compile_continue(p->ctx, p->compiled, until);
+  *done = !status && p->compiled->exe;
+  if (*done && !p->prelude && !p->options.record) {
+    sn_arena_free(&p->tracing);
+    p->whole = (sn_graph){0};
+  }
+  return sn_context_report(p->ctx, status);
+}
+
+sn_status sn_compile_with(sn_context *ctx, sn_tensor *const *inputs, size_t n_inputs,
+                          sn_tensor *const *outputs, size_t n_outputs,
+                          const sn_program_options *options, sn_program **out) {
+  sn_program *p = NULL; /* set, or the error is returned: not every compiler sees it */
+  bool done;
+  SN_TRY(sn_program_begin_compile(ctx, inputs, n_inputs, outputs, n_outputs, options, &p));
+  const sn_status status = sn_program_continue_compile(p, INFINITY, &done);
+  if (status)
+    sn_program_release(p);
+  else
+    *out = p;
+  return status;
 }
 
 sn_status sn_compile(sn_context *ctx, sn_tensor *const *inputs, size_t n_inputs,

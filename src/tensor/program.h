@@ -24,6 +24,14 @@ struct sn_program {
 /* One with nothing compiled yet; sn_program_release takes it back at any stage. */
 sn_status sn_program_new(sn_context *ctx, size_t n_inputs, size_t n_outputs, sn_program **out);
 
+/* sn_compile_with in pieces, for a caller that has other things to do in between: all that is read of tensors is read
+ * when it begins. It goes on until the clock of sn_host_now_ms shows `until`. Until it is done, or after a failure, the
+ * program can only be released. */
+sn_status sn_program_begin_compile(sn_context *ctx, sn_tensor *const *inputs, size_t n_inputs,
+                                   sn_tensor *const *outputs, size_t n_outputs,
+                                   const sn_program_options *options, sn_program **out);
+sn_status sn_program_continue_compile(sn_program *program, double until, bool *done);
+
 /* All that was captured gets its value, results of the prelude among it. */
 sn_status sn_program_capture_all(sn_program *program, sn_arena *arena);
 

@@ -62,7 +62,8 @@ struct sn_job {
 
 /* A compiled graph, shared by the cache, programs and runs under way. */
 typedef struct sn_compiled {
-  sn_executable *exe;
+  sn_executable *exe;      /* NULL: it is being compiled */
+  sn_compiling *compiling; /* until then */
   uint32_t refs;
   uint32_t hash; /* of the traced graph, which is kept as the key */
   sn_arena key_arena;
@@ -165,6 +166,13 @@ void sn_jobs_wait(sn_context *ctx, uint32_t ticket);
 sn_status sn_compile_cached(sn_context *ctx, const sn_graph *traced,
                             const sn_compile_options *options, sn_compiled **out);
 void sn_compiled_release(sn_context *ctx, sn_compiled *compiled);
+
+/* The same in pieces: at the end compiled->exe is there. Continues until the clock of sn_host_now_ms shows `until`, for
+ * one stage at least. In between anything may happen on this thread; nobody else finds it in the cache before the end.
+ * After a failure it is to be released. *traced and *options as for sn_compiling_new. */
+sn_status sn_compile_begin(sn_context *ctx, const sn_graph *traced,
+                           const sn_compile_options *options, sn_compiled **out);
+sn_status sn_compile_continue(sn_context *ctx, sn_compiled *compiled, double until);
 void sn_cache_clear(sn_context *ctx);
 
 /* Drops the programs that nobody but the cache holds, and what others keep packed; false when there

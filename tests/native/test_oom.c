@@ -1,5 +1,5 @@
 /* test_oom.c - memory fails at every single allocation, once and from then on, through the public
- * API alone.
+ * API, and through compiling in slices.
  *
  * A scenario makes tensors, asks for values, and gives everything back, whether it succeeds or not.
  * It runs with allocation k failing, k = 0, 1, 2 ... until it succeeds untouched, on a fresh
@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "support.h"
+#include "tensor/program.h"
 
 enum { MAX_HELD = 64, MAX_VALUES = 256 };
 
@@ -347,6 +348,23 @@ static void recorded(run *r) {
   if (x && !sn_program_run(r->program, &x, &out)) note_values(r, H(out));
 }
 
+/* What else happens between the slices is not in the way, in either direction. */
+static void compiled_in_slices(run *r) {
+  sn_context *ctx = r->ctx;
+  sn_tensor *p = H(sn_placeholder(ctx, SN_F32, DIMS(4, 5))), *w = data(r, DIMS(5, 2), 0.1f);
+  sn_tensor *y = H(sn_sum(H(sn_exp(H(sn_matmul(p, H(sn_tanh(w)))))), 1, false));
+  bool done = false;
+  note_values(r, w); /* has its value: all slices compute the same graph */
+  if (!p || sn_program_begin_compile(ctx, &p, 1, &y, 1, NULL, &r->program)) return;
+  for (int slice = 0; !done; slice++) {
+    sn_tensor *other = H(sn_add(w, H(sn_scalar(ctx, slice + 3.5))));
+    if (!other || sn_eval(&other, 1)) return;
+    if (sn_program_continue_compile(r->program, 0, &done)) return;
+  }
+  sn_tensor *x = data(r, DIMS(4, 5), 0.1f), *out;
+  if (x && !sn_program_run(r->program, &x, &out)) note_values(r, H(out));
+}
+
 static void profiles(run *r) {
   if (sn_profile_start(r->ctx, 100)) return;
   sn_tensor *x = data(r, DIMS(3, 4), 0.1f);
@@ -620,6 +638,7 @@ int main(void) {
       SCENARIO(several_at_once),
       SCENARIO(in_the_background),
       SCENARIO(recorded),
+      SCENARIO(compiled_in_slices),
       SCENARIO(profiles),
       SCENARIO(in_scopes),
       SCENARIO(without_passes),

@@ -1,6 +1,7 @@
 /* test_program.c - the right and wrong use of compiled programs: their arguments, donated memory
  * and who may still see it, what they return. */
 #include "api_support.h"
+#include "tensor/program.h"
 
 static sn_program *compile_one(sn_tensor *in, sn_tensor *out, bool donate) {
   sn_program *program = NULL;
@@ -181,6 +182,30 @@ static void programs_describe_themselves(void **state) {
   sn_program_release(program);
 }
 
+/* A stage a slice; in between the thread computes other things, and the program may be released after any of them. */
+static void compiling_in_slices_can_stop_anywhere(void **state) {
+  (void)state;
+  sn_tensor *x = sn_placeholder(f.ctx, SN_F32, DIMS(2, 2)), *w = ramp(f.ctx, DIMS(2, 2), 1);
+  sn_tensor *y = sn_sub(sn_matmul(x, w), sn_square(w)), *in = w, *out;
+  bool done = false;
+  for (int most = 0; !done; most++) {
+    sn_program *program;
+    assert_int_equal(sn_program_begin_compile(f.ctx, &x, 1, &y, 1, NULL, &program), SN_OK);
+    for (int i = 0; i < most && !done; i++) {
+      const float k = (float)i;
+      EXPECT(sn_add(sn_square(w), sn_full(f.ctx, SN_F32, DIMS(2, 2), i)), 1 + k, 4 + k, 9 + k,
+             16 + k);
+      assert_int_equal(sn_program_continue_compile(program, 0, &done), SN_OK);
+      assert_true(!done || i > 5);
+    }
+    if (done) {
+      assert_int_equal(sn_program_run(program, &in, &out), SN_OK);
+      EXPECT(out, 6, 6, 6, 6);
+    }
+    sn_program_release(program);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(compile_errors),
@@ -191,6 +216,7 @@ int main(void) {
       TEST(results_may_overwrite_the_array_of_inputs),
       TEST(programs_may_return_anything),
       TEST(programs_describe_themselves),
+      TEST(compiling_in_slices_can_stop_anywhere),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,6 +67,7 @@ export interface Exports extends FunctionExports, DeviceExports {
   sinter_jvp(outputs: number, count: number): number;
   sinter_vmap(outputs: number, count: number): number;
   sinter_compile(inputs: number, outputs: number): number;
+  sinter_compile_continue(program: number, ms: number): number;
   sinter_program_run(program: number, inputs: number): number;
   sinter_program_run_async(program: number, inputs: number, outputs: number): number;
   sinter_program_watch(program: number, inputs: number, outputs: number): number;

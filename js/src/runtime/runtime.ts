@@ -28,6 +28,7 @@ const GUARDED = [
   'sinter_jvp',
   'sinter_vmap',
   'sinter_compile',
+  'sinter_compile_continue',
   'sinter_program_run',
   'sinter_program_run_async',
   'sinter_program_save',

@@ -7,7 +7,7 @@
 import type { Exports } from './exports.js';
 
 /** Less than a frame. */
-const SLICE_MS = 10;
+export const SLICE_MS = 10;
 /** A pump that has not computed for so long has lost its task. */
 const LOST_MS = 1000;
 
