@@ -6,8 +6,9 @@ import './style/layout.css';
 import './style/frame.css';
 import './style/panels.css';
 import { TrainerClient } from './state/client.ts';
+import type { RunOf } from './inside/runs.ts';
 import { History } from './state/history.ts';
-import type { About, Evaluation, FromTrainer, Progress, ProgramText } from './state/protocol.ts';
+import type { About, DigitSample, Evaluation, FromTrainer, Progress, ProgramText } from './state/protocol.ts';
 import { WORDS, type Words } from './state/words.ts';
 import { askedSettings, brought } from './program/address.ts';
 import { FIRST, entry } from './program/list.ts';
@@ -22,6 +23,7 @@ import { element, setText } from './views/dom.ts';
 import { DrawPad } from './views/pad.ts';
 import { FailureBar } from './views/failure-bar.ts';
 import { count } from './views/format.ts';
+import { InsideSwitch } from './views/inside-switch.ts';
 import { bindKeys } from './views/keys.ts';
 import { LessonCard } from './views/lesson.ts';
 import { LossChart } from './views/loss-chart.ts';
@@ -95,6 +97,25 @@ const controls = new Controls({
   end: () => trainer.end(),
 });
 
+const inside = new InsideSwitch(
+  async (root) => {
+    const { InsideCard } = await import('./inside/card.ts');
+    return new InsideCard(
+      root,
+      {
+        look: (views) => trainer.send({ type: 'look', views }),
+        rewind: (step) => {
+          controls.rest();
+          trainer.send({ type: 'rewind', step });
+        },
+        replay: () => trainer.send({ type: 'replay' }),
+      },
+      { history, run: run(), digits: digitsShown(), evaluation: lastEvaluation },
+    );
+  },
+  (error) => failureBar.show({ name: 'LoadError', message: `the views could not be loaded: ${String(error)}`, hint: 'Try again.' }),
+);
+
 /** What the trainer has, or is making. */
 let made: ProgramText | null = null;
 let opened = false;
@@ -102,6 +123,12 @@ let opened = false;
 let loaded = '';
 /** What the page shows of the program that is trained. */
 let about: About | null = null;
+
+let sample: DigitSample | null = null;
+let lastEvaluation: Evaluation | null = null;
+const digitsShown = (): DigitSample | null => (about?.data === 'digits' ? sample : null);
+/** What is trained, for a comparison with another run. */
+const run = (): RunOf => ({ title: shown.entry.title, text: made?.text ?? '', settings: controls.settings });
 
 const words = (): Words => WORDS[about?.data ?? 'own'];
 
@@ -171,12 +198,14 @@ function classify(): void {
 
 /** Another program, or the same from its beginning. */
 function clear(weights: number, step: number): void {
-  const { chartLoss, chartTop, sample } = words();
+  const { chartLoss, chartTop, sample: tested } = words();
+  lastEvaluation = null;
+  inside.opened?.adopt(run(), digitsShown(), step);
   history.clear();
   lossChart.clear(chartLoss, step);
   accuracyChart.clear(chartTop, step);
   tiles.clear(words(), step, about?.hasAccuracy ?? true);
-  setText(element('accuracy-sample'), sample);
+  setText(element('accuracy-sample'), tested);
   element('accuracy-whole').hidden = about?.data !== 'digits';
   table.clear();
   digits.setPredictions(null);
@@ -225,6 +254,7 @@ function showProgress(progress: Progress): void {
   progress.readings.forEach((reading, i) => history.push(first + i, reading));
   lossChart.draw();
   tiles.progress(progress, history.meanLoss);
+  inside.opened?.progress(progress);
   if (wasFinite && !Number.isFinite(history.meanLoss ?? 0))
     controls.say('The loss is no longer a number: reset, and try a lower learning rate.', true);
   story.show(progress, controls.settings.batch, words().unit);
@@ -233,9 +263,20 @@ function showProgress(progress: Progress): void {
 }
 
 function showEvaluation(evaluation: Evaluation): void {
+  lastEvaluation = evaluation;
+  inside.opened?.evaluated(evaluation);
   tiles.evaluation(evaluation);
   accuracyChart.add(evaluation);
   if (evaluation.sample !== null) digits.setPredictions(evaluation.sample);
+}
+
+/** Training stands where it stood at a step of before. */
+function goBack(step: number, rate: number | null): void {
+  history.cut(step);
+  lossChart.draw();
+  accuracyChart.cut(step);
+  if (rate !== null) controls.showRate(rate);
+  controls.say(`Back at step ${count(step)}.`);
 }
 
 function receive(message: FromTrainer): void {
@@ -250,6 +291,7 @@ function receive(message: FromTrainer): void {
       trainedOn.say(message.text);
       break;
     case 'digits':
+      sample = message.sample;
       digits.setSample(message.sample);
       break;
     case 'phase':
@@ -306,6 +348,15 @@ function receive(message: FromTrainer): void {
       break;
     case 'trace':
       download('sinter-trace.json', 'application/json', message.json);
+      break;
+    case 'layers':
+    case 'confusion':
+    case 'kept-states':
+    case 'not-looked':
+      inside.opened?.receive(message);
+      break;
+    case 'rewound':
+      goBack(message.step, message.rate);
       break;
     case 'failure':
       failureBar.show(message.failure);

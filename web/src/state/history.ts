@@ -43,6 +43,15 @@ export class History {
     this.running = 0;
   }
 
+  /** Back to a step: what comes after it goes. */
+  cut(step: number): void {
+    const end = this.steps.findIndex((each) => each > step);
+    if (end >= 0) for (const column of this.columns) column.length = end;
+    this.pending = [];
+    this.running = this.mean.at(-1) ?? 0;
+    this.count = Math.min(this.count, step);
+  }
+
   push(step: number, reading: Reading): void {
     this.last = reading;
     this.count++;

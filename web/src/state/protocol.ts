@@ -2,6 +2,7 @@
 // compiler finds a message that nobody handles.
 
 import type { Problem } from '../compiler/protocol.ts';
+import type { ConfusionReport, KeptReport, LayersReport, Looked } from './inside.ts';
 import type { Settings } from './settings.ts';
 
 /** `paused` is also the state before the first step; `failed`: there is no program that could be trained. */
@@ -183,6 +184,12 @@ export type ToTrainer =
   | { type: 'compare'; on: boolean }
   | { type: 'classify'; pixels: Float32Array }
   | { type: 'trace' }
+  /** Which views inside of training are open. */
+  | { type: 'look'; views: Looked[] }
+  /** Back to a state that is kept. */
+  | { type: 'rewind'; step: number }
+  /** The same way once more, up to where the rewind was. */
+  | { type: 'replay' }
   | { type: 'ping' };
 
 export type FromTrainer =
@@ -217,4 +224,11 @@ export type FromTrainer =
   /** What a network has written so far. */
   | { type: 'writing'; text: string; step: number; done: boolean }
   | { type: 'trace'; json: string }
+  | { type: 'layers'; report: LayersReport }
+  | { type: 'confusion'; report: ConfusionReport }
+  | { type: 'kept-states'; report: KeptReport }
+  /** Training stands where it stood at that step; rate: where it is a number. */
+  | { type: 'rewound'; step: number; rate: number | null }
+  /** What a view cannot show of this program, and why. */
+  | { type: 'not-looked'; view: Looked; why: string }
   | { type: 'failure'; failure: Failure };

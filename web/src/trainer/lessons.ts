@@ -7,6 +7,7 @@ import { together, type Examiner } from './examiner.ts';
 import { isText, TextExaminer } from './text.ts';
 import { OwnExaminer } from './own.ts';
 import { Session } from './session.ts';
+import { watchedSinter } from './inside/watched.ts';
 import { SourceError } from '../compiler/workers/source.ts';
 import { readProgram, type Module, type Training } from '../program/workers/training.ts';
 import type { Print } from '../program/workers/evaluate.ts';
@@ -38,7 +39,7 @@ export interface Surroundings {
 
 /** Runs a program's text and makes it ready to be trained. */
 export async function prepare(program: ProgramText, changed: Settings, { post, print, device }: Surroundings): Promise<Lesson> {
-  const module = await readProgram(program, print);
+  const module = await readProgram(program, { print, sinter: watchedSinter });
   if (module === null)
     throw new SourceError('there is nothing to train here: a program that learns has a default export. The Compiler tab takes this one apart');
   const settings = { ...module.settings, ...changed };

@@ -9,8 +9,10 @@ import { graphicsDevice } from '../program/workers/device.ts';
 import { watchLoading } from '../program/workers/playground.ts';
 import type { Failure, FromTrainer, Phase, ProgramText, ToTrainer, TrainedOn } from '../state/protocol.ts';
 import type { Settings } from '../state/settings.ts';
+import type { Looked } from '../state/inside.ts';
 import { Comparison } from './comparison.ts';
 import { deviceFound, sayDevice } from './device.ts';
+import type { Inside } from './inside/inside.ts';
 import { prepare, type Lesson, type Surroundings } from './lessons.ts';
 import { Meter } from './meter.ts';
 import { Pace } from './pace.ts';
@@ -38,6 +40,8 @@ const MOST_MEMORY = 2 ** 31;
 interface Workshop extends Lesson {
   reporter: Reporter;
   pace: Pace;
+  /** Null until a view of it is open. */
+  inside: Inside | null;
 }
 
 const inbox: ToTrainer[] = [];
@@ -51,6 +55,8 @@ let asked: TrainedOn = 'cpu';
 /** While precisions are compared; training stands still meanwhile. */
 let comparison: Comparison | null = null;
 let comparedAt = 0;
+/** Views that are open, of whatever program there is. */
+let looked: Looked[] = [];
 /** Null while a program is made, and where that has failed. */
 let shop: Workshop | null = null;
 let phase: Phase = 'loading';
@@ -102,15 +108,24 @@ async function startLibrary(): Promise<void> {
 const surroundings = (): Surroundings => ({ post, print: printer.print, device: deviceFound(asked) });
 
 /** From now on this is trained. */
-function take(lesson: Lesson, isLoaded = false): void {
+async function take(lesson: Lesson, isLoaded = false): Promise<void> {
   endComparison();
-  shop = { ...lesson, reporter: new Reporter(new Meter(), post), pace: new Pace(lesson.session.training.pace) };
+  shop = { ...lesson, reporter: new Reporter(new Meter(), post), pace: new Pace(lesson.session.training.pace), inside: null };
   profiledAt = 0;
   const { about, session, settings, program } = lesson;
   post({ type: 'network', about, name: program.name, weights: session.weights, settings, step: session.steps, isLoaded });
   if (asked !== 'cpu') post({ type: 'device', text: sayDevice(asked) });
   lesson.examiner.atRest?.();
+  await look(shop);
   printer.flush();
+}
+
+/** Opens and closes views. Their code is loaded with the first one. */
+async function look(place: Workshop): Promise<void> {
+  if (place.inside === null && looked.length === 0) return;
+  const { Inside } = await import('./inside/inside.ts');
+  place.inside ??= new Inside(place.session, post);
+  await place.inside.open(looked);
 }
 
 function reportComparison(isEnded: boolean): void {
@@ -135,7 +150,8 @@ async function compare(running: Comparison): Promise<void> {
   else if (performance.now() - comparedAt > COMPARED_MS) reportComparison(false);
 }
 
-function close(lesson: Lesson | null): void {
+function close(lesson: Lesson | Workshop | null): void {
+  if (lesson !== null && 'inside' in lesson) lesson.inside?.dispose();
   lesson?.examiner.dispose();
   lesson?.session.dispose();
 }
@@ -172,7 +188,7 @@ async function reset(program: ProgramText, settings: Settings): Promise<void> {
     return refuse(program, error);
   }
   const old = shop;
-  take(lesson);
+  await take(lesson);
   close(old);
   setPhase(running ? 'running' : 'paused');
 }
@@ -184,6 +200,7 @@ async function changeRate(place: Workshop, learningRate: number): Promise<void> 
     const { optimizer } = await place.module.make(settings);
     place.session.setLearningRate(optimizer.lr);
     place.settings = settings;
+    place.inside?.states?.note();
   } catch (error) {
     refuse(place.program, error);
   }
@@ -211,7 +228,7 @@ async function goOn(read: Reader): Promise<void> {
     return;
   }
   const old = shop;
-  take(lesson, true);
+  await take(lesson, true);
   close(old);
   if (phase === 'loading' || phase === 'failed') setPhase('paused');
   if (shop === null) return;
@@ -219,22 +236,24 @@ async function goOn(read: Reader): Promise<void> {
   shop.reporter.report(shop.session, true);
 }
 
-async function trainOnce({ session, reporter, cards }: Workshop): Promise<void> {
+async function trainOnce({ session, reporter, cards, inside }: Workshop): Promise<void> {
   const begin = performance.now();
   const reading = await session.step();
   reporter.step(reading, performance.now() - begin);
   cards.step(session.steps, reading.loss);
+  inside?.states?.stepped(reading.loss);
 }
 
 /** Trains until the budget is spent or an evaluation is due; returns the number of steps. */
 async function slice(place: Workshop, budgetMs: number, maxSteps: number): Promise<number> {
   const begin = performance.now();
+  const most = Math.min(maxSteps, place.inside?.states?.room ?? Infinity);
   let steps = 0;
   do {
     await trainOnce(place);
     steps++;
   } while (
-    steps < maxSteps &&
+    steps < most &&
     !place.examiner.due &&
     performance.now() - begin < budgetMs
   );
@@ -259,10 +278,33 @@ async function train(place: Workshop): Promise<void> {
     else place.pace.done(await slice(place, SLICE_MS, steps));
     await show(place);
   }
+  if (await lookInside(place)) await pause(place);
   reporter.meter.mark(performance.now());
   reporter.report(session, false);
   place.cards.check();
   printer.flush();
+}
+
+/** Returns whether a replay has come to its end. */
+async function lookInside({ inside }: Workshop): Promise<boolean> {
+  if (inside === null || !(inside.wantsToLook || inside.states?.isReplaying)) return false;
+  return inside.look();
+}
+
+/** Training stands where it stood then. */
+async function rewind(place: Workshop, step: number): Promise<void> {
+  const { session, examiner, reporter, inside } = place;
+  if (phase === 'running') await pause(place);
+  if (inside?.states === null || inside === null || !(await inside.states.rewind(step))) return;
+  const { lr } = session.training.optimizer;
+  const rate = typeof lr === 'number' ? lr : null;
+  if (rate !== null && place.settings.learningRate !== undefined) place.settings = { ...place.settings, learningRate: rate };
+  post({ type: 'rewound', step, rate });
+  await session.bring();
+  examiner.atRest?.();
+  examiner.quick();
+  await inside.look(true);
+  reporter.report(session, true);
 }
 
 /** What there is to see between slices. */
@@ -281,16 +323,19 @@ async function stepOnce(place: Workshop): Promise<void> {
   await session.bring();
   examiner.quick();
   await show(place);
+  await place.inside?.look(true);
   reporter.report(session, true);
   printer.flush();
 }
 
 /** What then stands there is all of the same step. */
 async function pause(place: Workshop): Promise<void> {
-  const { session, examiner, reporter } = place;
+  const { session, examiner, reporter, inside } = place;
   reporter.meter.pause();
   await session.bring();
   examiner.atRest?.();
+  inside?.states?.stop();
+  await inside?.look(true);
   reporter.report(session, true);
   setPhase('paused');
 }
@@ -301,6 +346,7 @@ async function carryOut(command: ToTrainer): Promise<void> {
   if (command.type === 'reset') return reset(command.program, command.settings);
   if (command.type === 'load') return goOn(fromFile(command.file));
   if (command.type === 'continue') return goOn(saves.read);
+  if (command.type === 'look') looked = command.views;
   if (shop === null) return;
   switch (command.type) {
     case 'start':
@@ -321,6 +367,16 @@ async function carryOut(command: ToTrainer): Promise<void> {
       if (phase === 'running') await pause(shop);
       if (command.on) comparison = new Comparison(shop.session.training, shop.session.seed);
       reportComparison(false);
+      break;
+    case 'look':
+      await look(shop);
+      break;
+    case 'rewind':
+      endComparison();
+      await rewind(shop, command.step);
+      break;
+    case 'replay':
+      if (phase === 'paused' && shop.inside?.states?.begin()) setPhase('running');
       break;
     case 'save':
       await save(shop);

@@ -45,6 +45,13 @@ export class AccuracyChart {
     this.draw();
   }
 
+  /** Back to a step: what comes after it goes. */
+  cut(step: number): void {
+    const end = this.columns[0].findIndex((each) => each > step);
+    if (end >= 0) for (const column of this.columns) column.length = end;
+    this.draw();
+  }
+
   add({ step, accuracy, whole }: Evaluation): void {
     const [steps, sample, all] = this.columns;
     steps.push(step);

@@ -106,6 +106,11 @@ export class Controls {
     }
   }
 
+  /** The rate is another one, and training goes on. */
+  showRate(learningRate: number): void {
+    if (this.settings.learningRate !== undefined) this.adopt({ ...this.settings, learningRate }, this.labels);
+  }
+
   private label(name: SettingName): string {
     return this.labels[name] ?? SETTING_LABELS[name];
   }

@@ -1,7 +1,8 @@
 // What a program itself wants to be watched: planes, pictures and lines, and its figures.
 
 import type { About, Drawing } from '../state/protocol.ts';
-import { Chart, css } from './chart.ts';
+import { Chart } from './chart.ts';
+import { rgb } from './colour.ts';
 import { create, element, setText } from './dom.ts';
 import { significant } from './format.ts';
 
@@ -13,15 +14,6 @@ const LINE_COLOURS = ['--loss', '--accuracy', '--norm', '--rate', '--time'];
 const PLANE_SIDE = 288;
 const DOT = 2.6;
 const TICKS = [[-100, -10, -5, -2, -1, -0.5, 0, 0.5, 1, 2, 5, 10, 100]];
-
-function rgb(name: string): [number, number, number] {
-  const probe = create('i', '');
-  probe.style.color = css(name);
-  document.body.append(probe);
-  const [r = 0, g = 0, b = 0] = (getComputedStyle(probe).color.match(/[\d.]+/g) ?? []).map(Number);
-  probe.remove();
-  return [r, g, b];
-}
 
 /** Of a plane's two sides, and of what lies between. */
 function palette(): { sides: [number[], number[]]; middle: number[] } {

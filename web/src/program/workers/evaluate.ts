@@ -15,7 +15,6 @@ export interface Exports {
 
 export type Print = (level: 'log' | 'warn' | 'error', line: string) => void;
 
-const MODULES: Record<string, object> = { sinter: sn, playground };
 
 /** Programs of the list, made JavaScript when the page was built. */
 const STRIPPED = import.meta.glob<{ text: string; code: string }>('../gallery/*.ts', { query: '?stripped', import: 'default' });
@@ -34,10 +33,13 @@ async function strip(source: string, name: string, hasLimit: boolean): Promise<s
   }
 }
 
-function required(name: string): object {
-  if (!Object.hasOwn(MODULES, name))
-    throw new SourceError(`a program imports from 'sinter' and 'playground', and there is no '${name}' here`);
-  return { __esModule: true, ...MODULES[name] };
+function requiring(sinter: typeof sn): (name: string) => object {
+  const modules: Record<string, object> = { sinter, playground };
+  return (name) => {
+    if (!Object.hasOwn(modules, name))
+      throw new SourceError(`a program imports from 'sinter' and 'playground', and there is no '${name}' here`);
+    return { __esModule: true, ...modules[name] };
+  };
 }
 
 function written(value: unknown): string {
@@ -90,15 +92,18 @@ export interface RunOptions {
   print?: Print;
   /** Whether loops and calls without an end are ended. */
   hasLimit?: boolean;
+  /** What the program gets as sinter. */
+  sinter?: typeof sn;
 }
 
 /** Runs the text; what it exports, or declares as `program` and `inputs`. */
-export async function run(source: string, { name = '', print = () => undefined, hasLimit = false }: RunOptions = {}): Promise<Exports> {
+export async function run(source: string, options: RunOptions = {}): Promise<Exports> {
+  const { name = '', print = () => undefined, hasLimit = false, sinter = sn } = options;
   const text = `"use strict";${await strip(source, name, hasLimit)}\n;return {
     program: typeof program === 'undefined' ? undefined : program,
     inputs: typeof inputs === 'undefined' ? undefined : inputs,
     ...exports,
   };\n//# sourceURL=${FILE}`;
   const make = new Function('sn', 'require', 'exports', 'console', '$turn', text) as (...given: unknown[]) => Exports;
-  return make(sn, required, {}, printing(print), limit());
+  return make(sinter, requiring(sinter), {}, printing(print), limit());
 }

@@ -5,7 +5,7 @@ import * as sn from 'sinter';
 import type { Card, Context, Data, Program, Settings, View } from 'playground';
 import { SourceError } from '../../compiler/workers/source.ts';
 import type { ProgramText } from '../../state/protocol.ts';
-import { run, type Exports, type Print } from './evaluate.ts';
+import { run, type Exports, type RunOptions } from './evaluate.ts';
 
 export type State = sn.TrainState<unknown>;
 type Batch = readonly sn.Tensor[];
@@ -35,6 +35,8 @@ export interface Training {
   predict: Predict | null;
   metrics: Record<string, (params: unknown, context: Context) => sn.Tensor>;
   views: View[];
+  /** What the modules are called that the model is made of; none of a model of another kind. */
+  layers: readonly string[];
   /** Steps in a second, at most. */
   pace: number;
 }
@@ -133,6 +135,7 @@ function read(given: unknown): Training {
     predict: predict ?? (isModule(model) ? answering(model) : null),
     metrics: readMetrics(metrics),
     views: readViews(views),
+    layers: isModule(model) ? (model.layers ?? []).map(({ name = 'layer' }) => name) : [],
     pace,
   };
 }
@@ -152,8 +155,8 @@ function moduleOf(exports: Exports): Module {
 }
 
 /** Runs the text of a program that learns; null: there is nothing to train in it. */
-export async function readProgram({ text, name }: ProgramText, print?: Print): Promise<Module | null> {
-  const exports = await run(text, { name, print, hasLimit: true });
+export async function readProgram({ text, name }: ProgramText, options?: Pick<RunOptions, 'print' | 'sinter'>): Promise<Module | null> {
+  const exports = await run(text, { name, hasLimit: true, ...options });
   return learns(exports) ? moduleOf(exports) : null;
 }
 
@@ -175,6 +178,12 @@ function watched(optimizer: sn.optim.Optimizer): sn.optim.Optimizer {
       return { ...next, state: { ...next.state, rate, norm } };
     },
   };
+}
+
+/** The parameters after an update of the state, with the rate that the optimizer has now. */
+export function updated({ optimizer }: Training, grads: unknown, { params, optimizer: memory }: State): unknown {
+  const { rate: _, norm: __, ...own } = memory as unknown as Record<string, unknown>;
+  return optimizer.update(grads, own as never, params).params;
 }
 
 /** Forward, backward and update as one compiled program. */

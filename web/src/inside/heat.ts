@@ -1,0 +1,94 @@
+// Histograms over time as a picture: a column for each look, the stronger the more values are there. When there are
+// too many, every second column goes, and from then on so does every second look.
+
+import { rgb } from '../views/colour.ts';
+import { BINS, LEAST_POWER, MOST_POWER } from '../state/inside.ts';
+import { create, setText } from '../views/dom.ts';
+import { count, short } from '../views/format.ts';
+
+const COLUMNS = 160;
+const HEIGHT = 64;
+
+interface Column {
+  step: number;
+  /** Values: bins are of equal width from -range to range. Powers: 0. */
+  range: number;
+  counts: Float32Array;
+}
+
+export class Heat {
+  readonly figure: HTMLElement;
+  private readonly canvas = create('canvas', 'heat');
+  private readonly words = create('figcaption', '');
+  private columns: Column[] = [];
+  private stride = 1;
+  private looks = 0;
+
+  /** powers: over the sizes of values, on a logarithmic axis. */
+  constructor(
+    private readonly title: string,
+    private readonly colour: string,
+    private readonly isPowers: boolean,
+  ) {
+    this.canvas.setAttribute('role', 'img');
+    this.figure = create('figure', '', this.canvas, this.words);
+  }
+
+  add(column: Column): void {
+    if (this.looks++ % this.stride !== 0) return;
+    // After a rewind, what was the future is no more.
+    while ((this.columns.at(-1)?.step ?? -1) >= column.step) this.columns.pop();
+    this.columns.push(column);
+    if (this.columns.length === COLUMNS) {
+      this.columns = this.columns.filter((_, i) => i % 2 === 0);
+      this.stride *= 2;
+    }
+    this.paint();
+  }
+
+  /** The figures, for a file. */
+  get table(): Column[] {
+    return this.columns;
+  }
+
+  private paint(): void {
+    const [low, high] = this.ends();
+    const context = this.canvas.getContext('2d');
+    const width = this.columns.length;
+    const image = new ImageData(width, HEIGHT);
+    this.canvas.width = width;
+    this.canvas.height = HEIGHT;
+    const [r, g, b] = rgb(this.colour);
+    this.columns.forEach(({ range, counts }, x) => {
+      const most = counts.reduce((a, each) => Math.max(a, each), 1);
+      for (let y = 0; y < HEIGHT; y++) {
+        const value = high - ((y + 0.5) / HEIGHT) * (high - low);
+        const place = this.isPowers ? (value - LEAST_POWER) / (MOST_POWER - LEAST_POWER) : (value / range + 1) / 2;
+        if (place < 0 || place >= 1) continue;
+        const share = counts[Math.floor(place * BINS)] / most;
+        image.data.set([r, g, b, share === 0 ? 0 : 255 * (0.08 + 0.92 * Math.sqrt(share))], 4 * (y * width + x));
+      }
+    });
+    context?.putImageData(image, 0, 0);
+    this.say(low, high);
+  }
+
+  /** Of the axis: all that was ever there. */
+  private ends(): [number, number] {
+    if (!this.isPowers) {
+      const range = Math.max(...this.columns.map((each) => each.range));
+      return [-range, range];
+    }
+    const used = Array.from({ length: BINS }, (_, bin) => bin).filter((bin) => this.columns.some(({ counts }) => counts[bin] > 0));
+    const power = (bin: number): number => LEAST_POWER + (bin / BINS) * (MOST_POWER - LEAST_POWER);
+    return [Math.floor(power(used[0] ?? 0)), Math.ceil(power((used.at(-1) ?? BINS - 1) + 1))];
+  }
+
+  private say(low: number, high: number): void {
+    const written = (value: number): string => (this.isPowers ? short(10 ** value) : short(value));
+    const [first, last] = [this.columns[0], this.columns.at(-1)];
+    setText(this.words, `${this.title}, ${written(low)} to ${written(high)}`);
+    const steps = first === undefined || last === undefined ? '' : `, steps ${count(first.step)} to ${count(last.step)}`;
+    this.canvas.setAttribute('aria-label', `${this.title} over time, from ${written(low)} to ${written(high)}${steps}`);
+  }
+}

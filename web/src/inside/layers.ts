@@ -1,0 +1,110 @@
+// Layers over time: weights, gradients and activations as histograms, with badges, and what stands out in words.
+
+import type { ActivationReport, LayerReport, LayersReport } from '../state/inside.ts';
+import { create, setText } from '../views/dom.ts';
+import { count, plural, short } from '../views/format.ts';
+import { ofActivation, ofLayer, type Finding } from './findings.ts';
+import { Heat } from './heat.ts';
+
+class Row {
+  readonly element: HTMLLIElement;
+  private readonly badges = create('p', 'badges');
+
+  constructor(
+    name: string,
+    size: string,
+    readonly heats: readonly Heat[],
+  ) {
+    const what = create('div', 'what', create('strong', '', name), create('span', 'muted', size), this.badges);
+    this.element = create('li', '', what, ...heats.map(({ figure }) => figure));
+    this.element.dataset.name = name;
+  }
+
+  mark(findings: readonly Finding[]): void {
+    this.badges.replaceChildren(
+      ...findings.map(({ badge, why }) => {
+        const made = create('span', 'badge', badge);
+        made.dataset.state = why === '' ? 'good' : 'bad';
+        made.title = why;
+        return made;
+      }),
+    );
+  }
+}
+
+const layerRow = ({ name, size }: LayerReport): Row =>
+  new Row(name, plural(size, 'number'), [new Heat('weights', '--rate', false), new Heat('gradient by size', '--norm', true)]);
+
+const activationRow = ({ name, units }: ActivationReport): Row => new Row(name, plural(units, 'unit'), [new Heat('values', '--accuracy', false)]);
+
+export class LayersView {
+  readonly element = create('div', 'layers');
+  private readonly summary = create('p', 'muted', 'Measured on the batch of the next step, while this is open.');
+  private readonly findings = create('ul', 'findings');
+  private readonly lists = { layers: create('ul', 'rows'), activations: create('ul', 'rows single') };
+  private readonly note = create('p', 'muted');
+  private rows = new Map<string, Row>();
+  private last: LayersReport | null = null;
+
+  constructor() {
+    this.findings.setAttribute('role', 'status');
+    const { layers, activations } = this.lists;
+    layers.dataset.testid = 'inside-layer-rows';
+    activations.dataset.testid = 'inside-activation-rows';
+    this.findings.dataset.testid = 'inside-findings';
+    this.element.append(this.summary, this.findings, create('h4', '', 'Parameters'), layers, create('h4', '', 'Activations'), activations, this.note);
+  }
+
+  clear(): void {
+    this.rows.clear();
+    this.last = null;
+    for (const list of [...Object.values(this.lists), this.findings]) list.replaceChildren();
+    setText(this.note, '');
+  }
+
+  refuse(why: string): void {
+    this.clear();
+    setText(this.summary, why);
+  }
+
+  show(report: LayersReport): void {
+    const { step, layers, activations, note, ms } = report;
+    this.last = report;
+    const longest = Math.max(...layers.map(({ norm }) => norm));
+    const found: Finding[] = [];
+    const keep = (row: Row, findings: Finding[]): void => {
+      row.mark(findings);
+      found.push(...findings.filter(({ why }) => why !== ''));
+    };
+    for (const layer of layers) {
+      const row = this.row(`layer ${layer.name}`, this.lists.layers, () => layerRow(layer));
+      row.heats[0].add({ step, ...layer.weights });
+      row.heats[1].add({ step, range: 0, counts: layer.gradients });
+      keep(row, ofLayer(layer, longest));
+    }
+    for (const each of activations) {
+      const row = this.row(`activation ${each.name}`, this.lists.activations, () => activationRow(each));
+      row.heats[0].add({ step, ...each.values });
+      keep(row, ofActivation(each));
+    }
+    this.findings.replaceChildren(...(found.length === 0 ? [create('li', 'good', 'Nothing stands out: gradients reach all layers, no layer moves too far, and its units are awake.')] : found.map(({ why }) => create('li', '', why))));
+    setText(this.summary, `Step ${count(step)}, measured on the batch of the next step in ${short(ms, 2)} ms, at most 2 % of the time.`);
+    setText(this.note, activations.length === 0 && note === '' ? 'This program calls no module and no activation function.' : note);
+    this.element.dataset.step = String(step);
+  }
+
+  /** All of the last look, and the histograms over time. */
+  get figures(): unknown {
+    const over = [...this.rows].map(([name, { heats }]) => ({ name, histograms: heats.map(({ table }) => table.map(({ counts, ...rest }) => ({ ...rest, counts: [...counts] }))) }));
+    return { last: this.last, over };
+  }
+
+  private row(name: string, list: HTMLElement, make: () => Row): Row {
+    const there = this.rows.get(name);
+    if (there !== undefined) return there;
+    const made = make();
+    this.rows.set(name, made);
+    list.append(made.element);
+    return made;
+  }
+}

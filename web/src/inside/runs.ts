@@ -1,0 +1,131 @@
+// Two runs beside each other: the one that is trained, and one that was kept before. The same axes for both, and in words
+// what was set otherwise.
+
+import { diffLines } from 'diff';
+import type { Column, History } from '../state/history.ts';
+import { SETTING_LABELS, SETTING_NAMES, formatSetting, type Settings } from '../state/settings.ts';
+import { Chart } from '../views/chart.ts';
+import { create, perFrame, setText } from '../views/dom.ts';
+import { count, plural, short } from '../views/format.ts';
+
+/** What a run was made of. */
+export interface RunOf {
+  title: string;
+  text: string;
+  settings: Settings;
+}
+
+interface Kept extends RunOf {
+  steps: number[];
+  mean: Column;
+  norm: Column;
+}
+
+const POWERS = [-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4];
+const MARKS = [POWERS.map((power) => 10 ** power), POWERS.flatMap((power) => [1, 2, 5].map((n) => n * 10 ** power))];
+
+/** Both columns over the steps of both. */
+function joined(a: { steps: number[]; column: Column }, b: { steps: number[]; column: Column }): [number[], Column, Column] {
+  const of = ({ steps, column }: typeof a): Map<number, number | null> => new Map(steps.map((step, i) => [step, column[i]]));
+  const [first, second] = [of(a), of(b)];
+  const steps = [...new Set([...a.steps, ...b.steps])].sort((x, y) => x - y);
+  return [steps, steps.map((step) => first.get(step) ?? null), steps.map((step) => second.get(step) ?? null)];
+}
+
+function differences(before: RunOf, now: RunOf): string[] {
+  const found = before.title === now.title ? [] : [`program: ${before.title} → ${now.title}`];
+  for (const name of SETTING_NAMES) {
+    const [was, is] = [formatSetting(before.settings, name), formatSetting(now.settings, name)];
+    if (was !== is) found.push(`${SETTING_LABELS[name].toLowerCase()}: ${was || 'none'} → ${is || 'none'}`);
+  }
+  if (before.title !== now.title) return found;
+  const lines = diffLines(before.text, now.text).reduce((sum, part) => sum + (part.added ? (part.count ?? 0) : 0), 0);
+  const gone = diffLines(before.text, now.text).reduce((sum, part) => sum + (part.removed ? (part.count ?? 0) : 0), 0);
+  if (lines + gone > 0) found.push(`text of the program: ${plural(lines, 'line')} new, ${gone} gone`);
+  return found;
+}
+
+export class RunsView {
+  readonly element = create('div', 'runs');
+  private readonly button = create('button', '', 'Keep this run');
+  private readonly words = create('p', '');
+  private readonly charts: { column: 'mean' | 'norm'; chart: Chart }[];
+  private kept: Kept | null = null;
+  private isOpen = false;
+  private readonly draw = perFrame(() => this.paint());
+
+  constructor(
+    private readonly history: History,
+    private run: RunOf,
+  ) {
+    this.button.type = 'button';
+    this.button.dataset.testid = 'runs-keep';
+    this.button.addEventListener('click', () => this.keep());
+    this.words.dataset.testid = 'runs-words';
+    this.words.setAttribute('role', 'status');
+    const key = create('p', 'key', create('i', 'kept'), 'kept ', create('i', 'loss'), 'now');
+    const charts = (['mean', 'norm'] as const).map((column) => ({ column, box: create('div', 'plot') }));
+    const titles = { mean: 'Loss, running mean', norm: 'Gradient norm' };
+    const plots = charts.map(({ column, box }) => create('div', '', create('h4', '', titles[column]), box));
+    this.element.append(create('div', 'buttons', this.button), this.words, key, create('div', 'pair', ...plots));
+    this.charts = charts.map(({ column, box }) => ({
+      column,
+      chart: new Chart(box, {
+        group: 'runs',
+        y: { distr: 3, range: (_, min, max) => [(min ?? 1) * 0.8, Math.max(max ?? 2, (min ?? 1) * 2) * 1.1] },
+        marks: MARKS,
+        mark: short,
+        value: short,
+        lines: [
+          { label: 'kept', colour: '--rate', width: 1.5, points: false },
+          { label: 'now', colour: '--loss', width: 2, points: false },
+        ],
+      }),
+    }));
+    this.say();
+  }
+
+  /** Another run begins; the one before is kept, if this is open. */
+  begin(run: RunOf): void {
+    if (this.isOpen && this.history.steps.length > 1) this.keep();
+    this.run = run;
+    this.say();
+  }
+
+  set open(on: boolean) {
+    this.isOpen = on;
+    if (on) this.draw();
+  }
+
+  /** There is news of the run that is trained. */
+  progress(): void {
+    if (this.isOpen) this.draw();
+  }
+
+  private keep(): void {
+    const { steps, mean, norm } = this.history;
+    this.kept = { ...this.run, steps: [...steps], mean: [...mean], norm: [...norm] };
+    this.say();
+    this.draw();
+  }
+
+  private say(): void {
+    const { kept, run } = this;
+    if (kept === null) {
+      setText(this.words, 'Train for a while; then change a setting or the program: the run before is kept, and both are drawn.');
+      return;
+    }
+    const found = differences(kept, run);
+    setText(this.words, `Kept: ${kept.title}, ${plural(kept.steps.at(-1) ?? 0, 'step')}. ${found.length === 0 ? 'Nothing is set otherwise now.' : `Set otherwise now - ${found.join('; ')}.`}`);
+    this.words.dataset.differences = String(found.length);
+  }
+
+  private paint(): void {
+    const { kept, history } = this;
+    for (const { column, chart } of this.charts) {
+      const before = kept === null ? { steps: [], column: [] } : { steps: kept.steps, column: kept[column] };
+      chart.show(joined(before, { steps: history.steps, column: history[column] }));
+    }
+    this.element.dataset.drawn = `${count(kept?.steps.length ?? 0)} ${count(history.steps.length)}`;
+  }
+}
