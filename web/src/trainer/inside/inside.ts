@@ -9,9 +9,9 @@ import { Confusion } from './confusion.ts';
 import { KeptStates } from './kept.ts';
 import { Layers } from './layers.ts';
 
-/** Looks at one view are so far apart at least, and so many times as long as a look took: a share of 2 % each. */
+/** Looks at one view are so far apart at least, and so many times as long as a look took: a share below 2 % each. */
 const SPACED_MS = 500;
-const PATIENCE = 50;
+const PATIENCE = 60;
 
 /** Something that is looked at now and then. */
 class Glance {

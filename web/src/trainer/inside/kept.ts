@@ -10,7 +10,7 @@ const MOST_BYTES = 128 * 2 ** 20;
 const MOST_STATES = 64;
 const KEEP_MS = 400;
 /** Keeping waits so many times as long as it took. */
-const PATIENCE = 30;
+const PATIENCE = 60;
 /** Losses that are remembered. */
 const MOST_LOSSES = 100_000;
 
