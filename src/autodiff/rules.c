@@ -8,6 +8,7 @@
 
 #include "build/build_conv.h"
 #include "graph/conv_shape.h"
+#include "graph/quant_blocks.h"
 
 /* Short names for what every formula is made of. They mean the members of s, the context that each rule
  * is given under this name by GRAD. */
@@ -198,6 +199,18 @@ GRAD(conv) {
                                       SN_CONV_ATTRS((size_t)axes), &x));
   if (s->wanted[1]) s->dx[1] = rounded(s, sn_build_conv_filter_grad(s->b, X, DY, s->attrs, &w));
 }
+
+/* y = x q^T for rows q of quantised blocks, x taken as it is: dx = dy q. The blocks are frozen. */
+GRAD(matmul_blocks) {
+  const sn_type x = *sn_build_type(s->b, X), bytes = *sn_build_type(s->b, X1);
+  const sn_blocks_shape shape = sn_blocks_shape_of(&x, &bytes);
+  const sn_id q = sn_build_op(s->b, SN_OP_dequantize_blocks, &X1, 1, s->attrs, 1, NULL);
+  sn_type rows = {SN_F32, 3, {shape.batch, shape.rows, shape.n}};
+  const sn_type matrices = {SN_F32, 3, {shape.batch, shape.n, shape.k}};
+  const sn_id dy = sn_build_reshape(s->b, DY, &rows), w = sn_build_reshape(s->b, q, &matrices);
+  s->dx[0] = sn_build_reshape(s->b, sn_build_matmul(s->b, dy, w), &x);
+}
+#define grad_dequantize_blocks grad_none
 
 /* y = e^x / sum e^x: dx = y (dy - sum y dy) */
 GRAD(softmax) {

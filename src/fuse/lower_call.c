@@ -1,8 +1,9 @@
 /* lower_call.c - an op along one axis becomes a group of its own: its inputs and its result as
- * operands over the same space, run by the kernel of its class. */
+ * operands over the same space, run by the kernel of its class. So does one of quantised blocks. */
 #include <string.h>
 
 #include "fuse/lowering.h"
+#include "graph/quant_blocks.h"
 
 bool sn_node_is_call(const sn_target *target, const sn_node *node) {
   if (node->op != SN_OP_concat) return sn_op_is_call(node->op);
@@ -16,6 +17,56 @@ static sn_status begin_call(sn_lowering *l, const sn_node *node, sn_call *call) 
   SN_TRY(sn_arena_alloc(l->arena, n, sizeof *call->lengths, (void **)&call->lengths));
   if (node->op != SN_OP_concat) return SN_OK;
   return sn_arena_alloc(l->arena, n + 1, sizeof *call->starts, (void **)&call->starts);
+}
+
+/* Whole buffers, seen as a space of rows: of x (batch, rows, k), of the blocks (batch, n, bytes), whose rows follow each
+ * other along the axis, and of the result (batch, rows, n). Without x the blocks are the rows. */
+static void place_blocks(sn_lowering *l, const sn_node *node, const sn_id *x, sn_group *group) {
+  sn_call *call = &group->call;
+  sn_operand *target = &group->stores[0].target;
+  const int last = node->type.rank - 1;
+  if (node->n_inputs == 1) {
+    const sn_type *rows = &l->g->nodes[x[0]].type;
+    group->space_rank = 1;
+    call->length = node->type.dims[last];
+    call->lengths[0] = rows->dims[last];
+    group->space[0] = 1;
+    for (int i = 0; i < last; i++) group->space[0] *= rows->dims[i];
+    call->operands[0].strides[0] = call->lengths[0];
+    call->operands[0].strides[1] = 1;
+    target->strides[0] = call->length;
+    target->strides[1] = 1;
+    return;
+  }
+  const sn_blocks_shape s = sn_blocks_shape_of(&l->g->nodes[x[0]].type, &l->g->nodes[x[1]].type);
+  const int64_t lengths[] = {s.k, s.n * s.bytes, s.n}, rows[] = {s.k, 0, s.n};
+  sn_operand *operands[] = {&call->operands[0], &call->operands[1], target};
+  group->space_rank = 2;
+  group->space[0] = s.batch;
+  group->space[1] = s.rows;
+  call->length = s.n;
+  for (int i = 0; i < 3; i++) {
+    if (i < 2) call->lengths[i] = lengths[i];
+    operands[i]->strides[0] = i == 1 ? lengths[i] : s.rows * lengths[i];
+    operands[i]->strides[1] = rows[i];
+    operands[i]->strides[2] = 1;
+  }
+}
+
+sn_status sn_lower_blocks(sn_lowering *l, size_t set, sn_group *group) {
+  const sn_id anchor = l->p->anchor[set], *x = sn_graph_inputs(l->g, anchor);
+  const sn_node *node = sn_graph_node(l->g, anchor);
+  group->kind = SN_GROUP_CALL;
+  SN_TRY(begin_call(l, node, &group->call));
+  group->call.options = sn_graph_attrs(l->g, anchor);
+  for (uint32_t k = 0; k < node->n_inputs; k++)
+    group->call.operands[k] = sn_lower_operand(l, x[k], 0, NULL);
+  SN_TRY(sn_arena_alloc(l->arena, 1, sizeof *group->stores, (void **)&group->stores));
+  group->stores[0] =
+      (sn_store){.target = {.value = l->value_of[anchor], .dtype = node->type.dtype}};
+  group->n_stores = 1;
+  place_blocks(l, node, x, group);
+  return SN_OK;
 }
 
 /* The axis is the last dimension of the operands, the others are the space. */
@@ -58,6 +109,8 @@ double sn_call_flops(const sn_group *group) {
   const sn_op_class kind = sn_op_describe(call->op)->kind;
   int levels = 0; /* of a merge sort */
   while (call->length >> levels) levels++;
+  if (call->op == SN_OP_matmul_blocks) return 2 * points * n * (double)call->lengths[0];
+  if (kind == SN_CLASS_BLOCKS) return 2 * points * n;
   if (kind == SN_CLASS_SORT) return points * n * levels;
   if (kind == SN_CLASS_SCAN) return points * n;
   if (kind != SN_CLASS_SCATTER || call->op == SN_OP_scatter_set) return 0;

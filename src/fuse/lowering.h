@@ -65,8 +65,9 @@ sn_status sn_lower_recompute(const sn_lowering *l, uint8_t *stored, uint8_t *aga
 /* The set's row domain as a reduce or row group. */
 sn_status sn_lower_row(sn_lowering *l, size_t set, sn_group *group);
 
-/* An op along one axis as a call, and its flops. */
+/* An op along one axis as a call; one of quantised blocks; and their flops. */
 sn_status sn_lower_call(sn_lowering *l, size_t set, sn_group *group);
+sn_status sn_lower_blocks(sn_lowering *l, size_t set, sn_group *group);
 double sn_call_flops(const sn_group *group);
 
 /* Control flow as a group. */

@@ -140,13 +140,14 @@ static sn_id prepare_call(sn_rewrite *r, sn_id id, const sn_id *x) {
   const sn_node *node = sn_graph_node(r->from, id);
   sn_id few[SN_MAX_ARITY], *ready = few;
   bool changed = false;
-  const bool control = sn_op_is_control(node->op);
+  const bool whole =
+      sn_op_is_control(node->op) || sn_op_describe(node->op)->kind == SN_CLASS_BLOCKS;
   if (node->n_inputs > SN_MAX_ARITY) {
     r->to.status = sn_arena_alloc(r->from->arena, node->n_inputs, sizeof *ready, (void **)&ready);
     if (r->to.status) return SN_NONE;
   }
   for (uint32_t k = 0; k < node->n_inputs; k++) {
-    ready[k] = !control ? bring_into_memory(r, x[k]) : is_run(r, x[k]) ? x[k] : copy(r, x[k]);
+    ready[k] = !whole ? bring_into_memory(r, x[k]) : is_run(r, x[k]) ? x[k] : copy(r, x[k]);
     changed = changed || ready[k] != x[k];
   }
   if (!changed) return SN_NONE;

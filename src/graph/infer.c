@@ -5,6 +5,7 @@
 #include "base/size.h"
 #include "graph/attributes.h"
 #include "graph/conv_shape.h"
+#include "graph/quant_blocks.h"
 
 typedef struct site { /* one application of an op, for the rules below */
   sn_env *env;
@@ -250,6 +251,45 @@ static sn_status infer_ragged(const site *s, sn_type *type) {
   return SN_OK;
 }
 
+/* ---- quantised blocks ------------------------------------------------------------------------- */
+
+static sn_status check_product_of_blocks(const site *s, const sn_block_layout *layout) {
+  const sn_type *x = s->in[0], *rows = s->in[1];
+  SN_FAIL_IF(s->env, x->dtype != SN_F32, SN_ERR_DTYPE, s->name, "x must be float32, not %s",
+             sn_dtype_name(x->dtype));
+  if (x->rank < rows->rank - 1 || rows->rank < 2)
+    return fail_shapes(s, x, rows, "needs x (..., k) and rows (n, bytes)");
+  bool fits = true;
+  for (int i = 0; i < rows->rank - 2; i++) fits = fits && x->dims[i] == rows->dims[i];
+  if (!fits) return fail_shapes(s, x, rows, "batch dimensions differ");
+  const int64_t blocks = rows->dims[rows->rank - 1] / layout->bytes, k = x->dims[x->rank - 1];
+  SN_FAIL_IF(s->env, k != blocks * layout->numbers, SN_ERR_SHAPE, s->name,
+             "rows of %lld numbers of kind %s, and x has %lld: x %*p, rows %*p",
+             (long long)(blocks * layout->numbers), layout->name, (long long)k, x->rank, x->dims,
+             rows->rank, rows->dims);
+  return SN_OK;
+}
+
+static sn_status infer_blocks(const site *s, sn_type *type) {
+  const bool product = s->op == SN_OP_matmul_blocks;
+  const sn_type *rows = s->in[product];
+  const sn_block_layout *layout = sn_block_layout_of(s->attrs[0]);
+  SN_FAIL_IF(s->env, !layout, SN_ERR_ARGUMENT, s->name, "no kind of blocks has the number %lld",
+             (long long)s->attrs[0]);
+  SN_FAIL_IF(s->env, rows->dtype != SN_U8, SN_ERR_DTYPE, s->name, "rows must be uint8, not %s",
+             sn_dtype_name(rows->dtype));
+  const int64_t bytes = rows->rank ? rows->dims[rows->rank - 1] : 1;
+  SN_FAIL_IF(s->env, bytes % layout->bytes, SN_ERR_SHAPE, s->name,
+             "rows are no whole blocks of kind %s, which have %d bytes: rows %*p", layout->name,
+             (int)layout->bytes, rows->rank, rows->dims);
+  if (product) SN_TRY(check_product_of_blocks(s, layout));
+  *type = *s->in[0];
+  type->dtype = SN_F32;
+  type->dims[type->rank - 1] =
+      product ? rows->dims[rows->rank - 2] : bytes / layout->bytes * layout->numbers;
+  return SN_OK;
+}
+
 static sn_status infer_by_class(const site *s, sn_type *type) {
   switch (sn_op_describe(s->op)->kind) {
   case SN_CLASS_CONTROL: /* its regions tell: sn_regions_verify */
@@ -266,6 +306,7 @@ static sn_status infer_by_class(const site *s, sn_type *type) {
   case SN_CLASS_SCATTER: return infer_scatter(s, type);
   case SN_CLASS_SORT: return infer_sort(s, type);
   case SN_CLASS_RAGGED: return infer_ragged(s, type);
+  case SN_CLASS_BLOCKS: return infer_blocks(s, type);
   case SN_CLASS_SOFTMAX:
   case SN_CLASS_SCAN: return infer_scan(s, type);
   case SN_CLASS_MAP:

@@ -19,6 +19,7 @@ typedef enum sn_op_class {
   SN_CLASS_SCATTER,
   SN_CLASS_SORT,
   SN_CLASS_SCAN,
+  SN_CLASS_BLOCKS, /* of rows of quantised blocks, with a kernel of its own: graph/quant_blocks.h */
   SN_CLASS_RAGGED, /* reductions of rows that follow each other: (n, ...), (m) -> (m, ...) */
   SN_CLASS_REDUCE,
   SN_CLASS_MAP,     /* elementwise, result dtype = input dtype */
@@ -146,12 +147,12 @@ static inline bool sn_op_is_elementwise(sn_op op) {
 /* Value at a reduction's start: 0, -infinity ... */
 double sn_reduce_identity(sn_op op, sn_dtype dtype);
 
-/* Run by a kernel of its own (kernels/kernel_call.c) along one axis, attribute 0; but a gather's rows
- * may be looked up by those that read them (fuse/lookup.c). */
+/* Run by a kernel of its own: along one axis, attribute 0 (kernels/kernel_call.c), or over quantised blocks
+ * (kernels/kernel_blocks.c). But a gather's rows may be looked up by those that read them (fuse/lookup.c). */
 static inline bool sn_op_is_call(sn_op op) {
   const sn_op_class kind = sn_op_table[op].kind;
   return kind == SN_CLASS_GATHER || kind == SN_CLASS_SCATTER || kind == SN_CLASS_SORT ||
-         kind == SN_CLASS_SCAN;
+         kind == SN_CLASS_SCAN || kind == SN_CLASS_BLOCKS;
 }
 
 #endif

@@ -308,6 +308,7 @@ void sn_ref_node(const sn_graph *g, bool fused, sn_id id, const void *const *in,
   case SN_CLASS_SCATTER:
   case SN_CLASS_SORT:
   case SN_CLASS_SCAN: sn_ref_along_axis(g, id, in, out); break;
+  case SN_CLASS_BLOCKS: sn_ref_blocks(g, id, in, out); break;
   case SN_CLASS_CAST:
   case SN_CLASS_MAP:
   case SN_CLASS_COMPARE:

@@ -35,4 +35,7 @@ void sn_ref_node(const sn_graph *graph, bool fused, sn_id id, const void *const 
 /* reference_axis.c: sn_ref_node for gather, scatter, sort and scan. */
 void sn_ref_along_axis(const sn_graph *graph, sn_id id, const void *const *in, void *out);
 
+/* reference_blocks.c: the same for ops of quantised blocks. */
+void sn_ref_blocks(const sn_graph *graph, sn_id id, const void *const *in, void *out);
+
 #endif

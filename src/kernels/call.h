@@ -15,6 +15,7 @@
 #define SN_KERNELS_CALL_H
 
 #include "fuse/group.h"
+#include "graph/quant_blocks.h"
 
 typedef struct sn_call_plan {
   int64_t points;        /* of the space, inner lines not counted */
@@ -25,6 +26,14 @@ typedef struct sn_call_plan {
   size_t scratch_bytes;  /* a sort's, of one point */
   bool shared_scratch;   /* a place for each point in shared memory, not one per worker */
 } sn_call_plan;
+
+/* Of a call over quantised blocks: kernel_blocks.c. */
+typedef struct sn_blocks_plan {
+  sn_blocks_shape shape;
+  int64_t unit;                      /* rows of blocks, and of x in its own stage */
+  size_t scales_offset, sums_offset; /* of x, in shared memory, behind its q */
+  size_t unpacked_offset; /* of the scales of rows of blocks, in worker memory, behind their q */
+} sn_blocks_plan;
 
 /* Lines of one operand: element i of line k lies at data + (i * along + k * across) elements. */
 typedef struct sn_lines {

@@ -21,7 +21,7 @@ static void estimate_costs(sn_kernel *kernel) {
   const int64_t packs = l->units + r->units;
   const double moved_ns =
       2 * NS_PER_BYTE * (double)(packs ? l->bytes + r->bytes : kernel->shared_bytes);
-  if (packs || kernel->group->kind == SN_GROUP_CHAIN)
+  if (packs || kernel->group->kind == SN_GROUP_CHAIN || kernel->group->kind == SN_GROUP_CALL)
     kernel->stages[0].unit_cost = moved_ns / (double)(packs ? packs : kernel->stages[0].units);
   else /* adds up partials */
     kernel->stages[1].unit_cost = moved_ns / (double)kernel->stages[1].units;
@@ -49,6 +49,9 @@ static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *ker
   kernel->kind = kinds[kernel->group->kind];
   if (kernel->group->kind == SN_GROUP_REDUCE && kernel->group->row.ends)
     kernel->kind = &sn_kernel_ragged;
+  if (kernel->group->kind == SN_GROUP_CALL &&
+      sn_op_describe(kernel->group->call.op)->kind == SN_CLASS_BLOCKS)
+    kernel->kind = &sn_kernel_blocks;
   if (kernel->kind->split) SN_TRY(kernel->kind->split(arena, machine, kernel));
   for (uint32_t i = 0; i < kernel->n_befores; i++)
     SN_TRY(make(arena, machine, &kernel->befores[i]));

@@ -17,6 +17,7 @@
  *             or 2 stages  unit: one block of one reduction -> partials in shared memory;
  *                          then unit: some outputs: their partials combined, then `post`
  *   call         1 stage   unit: some lines along the axis, or pieces of long ones; see call.h
+ *             or of quantised blocks 1 or 2 stages: kernel_blocks.c
  *   control      no stage:   it runs programs, see run/rounds.h
  *   chain        1 stage   unit: a block of rows, through all members; see kernel_chain.c
  *             or 2 stages  unit: a part of what its products pack for all blocks; then as above */
@@ -91,6 +92,7 @@ typedef struct sn_kernel {
   sn_code code;
   sn_nest batch_a, batch_b; /* of a contraction: where each matrix begins */
   sn_call_plan call;
+  sn_blocks_plan blocks;
   sn_schedule schedule;      /* of a chain */
   struct sn_kernel *members; /* of a chain: for a block, then for the last one */
   struct sn_kernel *befores; /* of a contraction: what runs before it */
@@ -155,7 +157,7 @@ typedef struct sn_kernel_kind {
 } sn_kernel_kind;
 
 extern const sn_kernel_kind sn_kernel_map, sn_kernel_reduce, sn_kernel_row, sn_kernel_contraction,
-    sn_kernel_call, sn_kernel_chain, sn_kernel_ragged;
+    sn_kernel_call, sn_kernel_chain, sn_kernel_ragged, sn_kernel_blocks;
 
 /* kernel_map.c: the strips of the post body, and room for those of the phases, if there are any. */
 sn_status sn_kernel_make_post(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel);

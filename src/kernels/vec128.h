@@ -1,10 +1,11 @@
-/* vec128.h - the compiler's 16-byte vectors for portable loops: f32 x 4 and f64 x 2.
+/* vec128.h - the compiler's 16-byte vectors for portable loops: f32 x 4 and f64 x 2, and of whole numbers.
  *
  * Files that exist once per element type are included twice, with TYPE as f32 and f64; they spell
  * names as T(sn_load), which becomes sn_load_f32. */
 #ifndef SN_KERNELS_VEC128_H
 #define SN_KERNELS_VEC128_H
 
+#include <stdint.h>
 #include <string.h>
 
 #define SN_PASTE_(name, type) name##_##type
@@ -15,6 +16,9 @@ typedef float real_f32;
 typedef double real_f64;
 typedef float vec_f32 __attribute__((vector_size(16)));
 typedef double vec_f64 __attribute__((vector_size(16)));
+typedef uint8_t vec_bytes __attribute__((vector_size(16)));
+typedef int16_t vec_shorts __attribute__((vector_size(16)));
+typedef int32_t vec_ints __attribute__((vector_size(16)));
 enum { LANES_f32 = 4, LANES_f64 = 2 };
 
 /* Any address that is aligned for an element. */

@@ -56,6 +56,9 @@ static double work_of(const sn_graph *g, sn_id id) {
   const sn_type *last = node->n_inputs ? &g->nodes[x[node->n_inputs - 1]].type : NULL;
   switch (op->kind) {
   case SN_CLASS_MATMUL: return 2 * size * (double)last->dims[last->rank - 2];
+  case SN_CLASS_BLOCKS:
+    return node->n_inputs > 1 ? 2 * size * (double)g->nodes[x[0]].type.dims[node->type.rank - 1]
+                              : size;
   case SN_CLASS_CONV:
     return 2 * size * (double)sn_type_size(last) / (double)node->type.dims[node->type.rank - 1];
   case SN_CLASS_REDUCE: return cost * (double)sn_type_size(last);

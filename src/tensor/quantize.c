@@ -108,3 +108,25 @@ sn_tensor *sn_unpack_int4(sn_tensor *x, int axis) {
   sn_tensor *whole = sn_with(SN_OP_sub, sn_with(SN_OP_bitwise_xor, pairs, 8), 8);
   return sn_finish(&t, sn_cast(sn_merge_axes(whole, axis), SN_I8));
 }
+
+/* ---- blocks of files --------------------------------------------------------------------------- */
+
+sn_tensor *sn_dequantize_blocks(sn_tensor *bytes, sn_block_kind kind) {
+  if (!bytes) return NULL;
+  temporaries t = sn_begin(bytes, "dequantizeBlocks");
+  const int64_t attr = kind;
+  return sn_finish(
+      &t, sn_note(sn_node_of(bytes->ctx, SN_OP_dequantize_blocks, &bytes, 1, &attr, 1, NULL)));
+}
+
+sn_tensor *sn_matmul_blocks(sn_tensor *x, sn_tensor *bytes, sn_block_kind kind) {
+  static const char what[] = "matmulBlocks";
+  if (!x || !bytes) return NULL;
+  const sn_status status = sn_same_context(x, bytes, what);
+  if (status) return sn_refuse(x->ctx, status);
+  temporaries t = sn_begin(x, what);
+  const int64_t attr = kind;
+  sn_tensor *in[] = {sn_cast(x, SN_F32), bytes};
+  return sn_finish(
+      &t, in[0] ? sn_note(sn_node_of(x->ctx, SN_OP_matmul_blocks, in, 2, &attr, 1, NULL)) : NULL);
+}

@@ -113,6 +113,22 @@ static void dense(bits_run *r, int i) {
   bits_result(r, sn_gelu(sn_matmul(x, sn_mul(w, sn_exp(w)))));
 }
 
+/* Bytes whose float16 are finite. */
+static sn_tensor *some_blocks(bits_run *r, int64_t rows, int64_t bytes) {
+  sn_tensor *x = BITS_F32(r, rows, bytes), *sixty = sn_scalar(r->ctx, 60);
+  return sn_astype(sn_add(sn_mul(x, sixty), sixty), SN_U8);
+}
+
+/* Number k is kind k. */
+static void blocks(bits_run *r, int kind) {
+  static const int64_t bytes[] = {18, 20, 22, 24, 34, 144, 176, 210};
+  const int64_t k = kind < 5 ? 96 : 768;
+  sn_tensor *rows = some_blocks(r, 37, 3 * bytes[kind]);
+  bits_result(r, sn_dequantize_blocks(rows, (sn_block_kind)kind));
+  bits_result(r, sn_matmul_blocks(BITS_F32(r, k), rows, (sn_block_kind)kind));
+  bits_result(r, sn_matmul_blocks(BITS_F32(r, 3, 5, k), rows, (sn_block_kind)kind));
+}
+
 static void einsums(bits_run *r, int number) {
   static const char *const specs[] = {"ij,jk->ik",      "bij,bkj->bik",    "ii->i",
                                       "ijk,kl,lm->ijm", "bhid,bhjd->bhij", "i,j,k->ijk",
@@ -348,6 +364,7 @@ const bits_family bits_ops[] = {
     {"lengths", lengths, SPACES},
     {"matmul", product, PRODUCTS},
     {"dense", dense, 2},
+    {"blocks", blocks, SN_BLOCK_Q6_K + 1},
     {"einsum", einsums, 7},
     {"conv", convolution, CONVOLUTIONS},
     {"conv_transpose", transposed_convolution, 2},

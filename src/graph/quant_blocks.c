@@ -1,0 +1,114 @@
+#include "graph/quant_blocks.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "graph/scalar.h"
+
+static const sn_block_layout layouts[] = {
+    [SN_BLOCK_Q4_0] = {"Q4_0", 32, 18, false},  [SN_BLOCK_Q4_1] = {"Q4_1", 32, 20, true},
+    [SN_BLOCK_Q5_0] = {"Q5_0", 32, 22, false},  [SN_BLOCK_Q5_1] = {"Q5_1", 32, 24, true},
+    [SN_BLOCK_Q8_0] = {"Q8_0", 32, 34, false},  [SN_BLOCK_Q4_K] = {"Q4_K", 256, 144, true},
+    [SN_BLOCK_Q5_K] = {"Q5_K", 256, 176, true}, [SN_BLOCK_Q6_K] = {"Q6_K", 256, 210, false},
+};
+
+const sn_block_layout *sn_block_layout_of(int64_t kind) {
+  const bool known = kind >= 0 && kind < (int64_t)(sizeof layouts / sizeof *layouts);
+  return known ? &layouts[kind] : NULL;
+}
+
+static float half_at(const uint8_t *bytes) {
+  return sn_half_value(SN_F16, (uint16_t)(bytes[0] | bytes[1] << 8));
+}
+
+/* Numbers j and j + 16 in the halves of 16 bytes, behind a scale, a min if there is one, and a word of fifth bits if
+ * there is one, of which bit j is that of number j. */
+static void unpack_halves(const uint8_t *block, bool has_min, bool has_fifth, sn_block_part *out) {
+  const uint8_t *fifth = block + (has_min ? 4 : 2), *low = fifth + (has_fifth ? 4 : 0);
+  const int zero = has_min ? 0 : has_fifth ? 16 : 8;
+  out->scale = half_at(block);
+  out->min = has_min ? half_at(block + 2) : -0.0f;
+  for (int j = 0; j < SN_PART; j++) {
+    int q = j < 16 ? low[j] & 15 : low[j - 16] >> 4;
+    if (has_fifth) q |= (fifth[j >> 3] >> (j & 7) & 1) << 4;
+    out->q[j] = (int16_t)(q - zero);
+  }
+}
+
+static void unpack_q8(const uint8_t *block, sn_block_part *out) {
+  out->scale = half_at(block);
+  out->min = -0.0f;
+  for (int j = 0; j < SN_PART; j++) out->q[j] = (int8_t)block[2 + j];
+}
+
+/* Each part has a scale and a min of 6 bits, all of them in 12 bytes: those of the first four parts in the low bits of
+ * bytes 0 .. 7, the others' low halves in bytes 8 .. 11, their upper bits above the first ones. Of a pair of parts the
+ * first lies in the low halves of 32 bytes, the second in the high ones; fifth bits, a byte for each place of a part,
+ * bit i that of part i. */
+static void unpack_k(const uint8_t *block, bool has_fifth, int part, sn_block_part *out) {
+  const uint8_t *six = block + 4, *low = block + (has_fifth ? 48 : 16) + (part >> 1) * SN_PART;
+  const int i = part & 3, shift = (part & 1) * 4;
+  const int scale = part < 4 ? six[i] & 63 : (six[i + 8] & 15) | six[i] >> 6 << 4;
+  const int min = part < 4 ? six[i + 4] & 63 : six[i + 8] >> 4 | six[i + 4] >> 6 << 4;
+  out->scale = half_at(block) * (float)scale;
+  out->min = -(half_at(block + 2) * (float)min);
+  for (int j = 0; j < SN_PART; j++) {
+    int q = low[j] >> shift & 15;
+    if (has_fifth) q |= (block[16 + j] >> part & 1) << 4;
+    out->q[j] = (int16_t)q;
+  }
+}
+
+/* 4 parts in 64 bytes of low halves and 32 of the upper bits, twice; then a scale of 8 bits for each 16 numbers. */
+static void unpack_q6(const uint8_t *block, int part, sn_block_part *out) {
+  const uint8_t *low = block + (part >> 2) * 64 + (part & 1) * SN_PART;
+  const uint8_t *high = block + 128 + (part >> 2) * SN_PART;
+  const int shift = (part >> 1 & 1) * 4, upper = (part & 3) * 2;
+  out->scale = half_at(block + 208);
+  out->min = -0.0f;
+  for (int j = 0; j < SN_PART; j++) {
+    const int q = (low[j] >> shift & 15) | (high[j] >> upper & 3) << 4;
+    out->q[j] = (int16_t)((q - 32) * (int8_t)block[192 + part * 2 + (j >> 4)]);
+  }
+}
+
+void sn_block_unpack(sn_block_kind kind, const uint8_t *block, int64_t part, sn_block_part *out) {
+  switch (kind) {
+  case SN_BLOCK_Q4_0: unpack_halves(block, false, false, out); break;
+  case SN_BLOCK_Q4_1: unpack_halves(block, true, false, out); break;
+  case SN_BLOCK_Q5_0: unpack_halves(block, false, true, out); break;
+  case SN_BLOCK_Q5_1: unpack_halves(block, true, true, out); break;
+  case SN_BLOCK_Q8_0: unpack_q8(block, out); break;
+  case SN_BLOCK_Q4_K: unpack_k(block, false, (int)part, out); break;
+  case SN_BLOCK_Q5_K: unpack_k(block, true, (int)part, out); break;
+  case SN_BLOCK_Q6_K: unpack_q6(block, (int)part, out); break;
+  }
+}
+
+void sn_quantize_part(const float *x, int16_t q[SN_PART], float *scale, float *sum) {
+  uint32_t largest = 0; /* bits of |x|: those of numbers that are not finite are larger */
+  int32_t all = 0;
+  float most;
+  for (int j = 0; j < SN_PART; j++) {
+    uint32_t bits;
+    memcpy(&bits, &x[j], sizeof bits);
+    bits &= 0x7fffffff;
+    if (bits > largest) largest = bits;
+  }
+  memcpy(&most, &largest, sizeof most);
+  const bool finite = largest < 0x7f800000, some = finite && most >= 0x1p-100f;
+  const float steps = some ? 127 / most : 0;
+  for (int j = 0; j < SN_PART; j++) {
+    q[j] = some ? (int16_t)rintf(x[j] * steps) : 0;
+    all += q[j];
+  }
+  *scale = !finite ? NAN : some ? most / 127 : 0;
+  *sum = *scale * (float)all;
+}
+
+sn_blocks_shape sn_blocks_shape_of(const sn_type *x, const sn_type *bytes) {
+  sn_blocks_shape s = {1, 1, bytes->dims[bytes->rank - 2], x->dims[x->rank - 1],
+                       bytes->dims[bytes->rank - 1]};
+  for (int i = 0; i < x->rank - 1; i++) *(i < bytes->rank - 2 ? &s.batch : &s.rows) *= x->dims[i];
+  return s;
+}

@@ -1,0 +1,54 @@
+/* reference_blocks.c - the definition of the ops of quantised blocks: numbers as quant_blocks.h unpacks them, and products
+ * part by part. */
+#include "graph/quant_blocks.h"
+#include "graph/reference.h"
+
+/* Part number `part` of a row. */
+static void part_of(sn_block_kind kind, const uint8_t *row, int64_t part, sn_block_part *out) {
+  const sn_block_layout *layout = sn_block_layout_of(kind);
+  const int64_t parts = layout->numbers / SN_PART;
+  sn_block_unpack(kind, row + part / parts * layout->bytes, part % parts, out);
+}
+
+static float product(sn_block_kind kind, const float *x, const uint8_t *row, int64_t k) {
+  float total = 0;
+  for (int64_t part = 0; part < k / SN_PART; part++) {
+    int16_t q[SN_PART];
+    float scale, sum;
+    sn_block_part w;
+    int32_t dot = 0;
+    sn_quantize_part(x + part * SN_PART, q, &scale, &sum);
+    part_of(kind, row, part, &w);
+    for (int j = 0; j < SN_PART; j++) dot += w.q[j] * q[j];
+    total += sn_part_product(sn_block_layout_of(kind)->has_min, dot, w.scale, w.min, scale, sum);
+  }
+  return total;
+}
+
+static void ref_matmul(sn_block_kind kind, const sn_blocks_shape *s, const float *x,
+                       const uint8_t *bytes, float *out) {
+  for (int64_t i = 0; i < s->batch * s->rows; i++)
+    for (int64_t j = 0; j < s->n; j++)
+      out[i * s->n + j] =
+          product(kind, x + i * s->k, bytes + (i / s->rows * s->n + j) * s->bytes, s->k);
+}
+
+static void ref_dequantize(sn_block_kind kind, const uint8_t *bytes, int64_t parts, float *out) {
+  for (int64_t part = 0; part < parts; part++) {
+    sn_block_part w;
+    part_of(kind, bytes, part, &w); /* rows are whole blocks, and follow each other */
+    for (int j = 0; j < SN_PART; j++) out[part * SN_PART + j] = w.scale * w.q[j] + w.min;
+  }
+}
+
+void sn_ref_blocks(const sn_graph *g, sn_id id, const void *const *in, void *out) {
+  const sn_node *node = sn_graph_node(g, id);
+  const sn_id *x = sn_graph_inputs(g, id);
+  const sn_block_kind kind = (sn_block_kind)*sn_graph_attrs(g, id);
+  if (node->op == SN_OP_dequantize_blocks) {
+    ref_dequantize(kind, in[0], sn_type_size(&node->type) / SN_PART, out);
+    return;
+  }
+  const sn_blocks_shape s = sn_blocks_shape_of(&g->nodes[x[0]].type, &g->nodes[x[1]].type);
+  ref_matmul(kind, &s, in[0], in[1], out);
+}

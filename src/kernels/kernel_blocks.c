@@ -1,0 +1,142 @@
+/* kernel_blocks.c - calls over rows of quantised blocks, which are unpacked four at a time (quant_rows.h):
+ *
+ *   dequantize_blocks   1 stage    unit: some rows
+ *   matmul_blocks       2 stages   unit: some rows of x, quantised into shared memory;
+ *                                  then unit: some rows of blocks, with all rows of x of their matrix
+ *
+ * So each row of blocks is read once, whatever the number of rows of x. */
+#include "base/size.h"
+#include "kernels/kernel.h"
+#include "kernels/quant_rows.h"
+#include "kernels/strided.h"
+
+/* Products, or numbers, of a unit: enough to outweigh its dispatch. */
+#define UNIT_WORK 32768
+
+static int64_t pieces(int64_t n, int64_t piece) { return (n + piece - 1) / piece; }
+
+static bool is_product(const sn_group *g) { return g->call.op == SN_OP_matmul_blocks; }
+
+/* Dimensions may have been merged: those are rows of x along which the rows of blocks are the same. */
+static sn_blocks_shape shape_of(const sn_group *g) {
+  const sn_call *call = &g->call;
+  if (!is_product(g))
+    return (sn_blocks_shape){1, 0, sn_group_points(g), call->length, call->lengths[0]};
+  sn_blocks_shape s = {1, 1, call->length, call->lengths[0],
+                       call->length ? call->lengths[1] / call->length : 0};
+  for (int i = 0; i < g->space_rank; i++)
+    *(call->operands[1].strides[i] ? &s.batch : &s.rows) *= g->space[i];
+  return s;
+}
+
+/* Rows, of each of which `work` is done, by fours. */
+static int64_t rows_of_unit(int64_t work) {
+  const int64_t rows = UNIT_WORK / (work + 1) / SN_QUANT_ROWS * SN_QUANT_ROWS;
+  return rows > SN_QUANT_ROWS ? rows : SN_QUANT_ROWS;
+}
+
+/* Bytes of rows of q with so many floats for each part. */
+static bool fits(int64_t rows, int64_t k, int64_t floats, size_t *q, size_t *all) {
+  size_t numbers, scales;
+  if (sn_size_mul_overflows((size_t)rows, (size_t)k, &numbers) ||
+      sn_size_mul_overflows(numbers, sizeof(int16_t), q) || !sn_size_round_up(*q, 64, q) ||
+      sn_size_mul_overflows(numbers / SN_PART, (size_t)floats * sizeof(float), &scales))
+    return false;
+  return !sn_size_add_overflows(*q, scales, all);
+}
+
+static sn_status make(sn_arena *arena, const sn_machine *machine, sn_kernel *kernel) {
+  const sn_group *g = kernel->group;
+  sn_blocks_plan *p = &kernel->blocks;
+  (void)machine;
+  p->shape = shape_of(g);
+  const sn_blocks_shape *s = &p->shape;
+  p->unit = rows_of_unit(s->k * (s->rows > 1 ? s->rows : 1));
+  const int64_t units = s->batch * pieces(s->n, p->unit), rows = s->batch * s->rows;
+  bool small = fits(SN_QUANT_ROWS, s->k, 2, &p->unpacked_offset, &kernel->worker_bytes);
+  kernel->n_stages = 1;
+  kernel->stages[0] = (sn_stage){.units = units};
+  if (is_product(g)) {
+    small = small && fits(rows, s->k, 2, &p->scales_offset, &kernel->shared_bytes);
+    p->sums_offset = p->scales_offset + (size_t)(rows * (s->k / SN_PART)) * sizeof(float);
+    kernel->n_stages = 2;
+    kernel->stages[0].units = pieces(rows, rows_of_unit(s->k));
+    kernel->stages[1].units = rows ? units : 0;
+  }
+  SN_FAIL_IF(arena->env, !small, SN_ERR_MEMORY, sn_op_describe(g->call.op)->name,
+             "rows are too long");
+  return SN_OK;
+}
+
+static const void *operand(const sn_kernel_run *run, const sn_operand *o) {
+  return (char *)run->values[o->value] + o->offset * (int64_t)sn_dtype_bytes(o->dtype);
+}
+
+/* x in shared memory, from a row on. */
+static sn_quant_x quantized(const sn_kernel_run *run, int64_t from, int64_t rows) {
+  const sn_blocks_plan *p = &run->kernel->blocks;
+  const int64_t parts = p->shape.k / SN_PART;
+  char *shared = run->shared;
+  return (sn_quant_x){.q = (int16_t *)(void *)shared + from * p->shape.k,
+                      .scales = (float *)(void *)(shared + p->scales_offset) + from * parts,
+                      .sums = (float *)(void *)(shared + p->sums_offset) + from * parts,
+                      .rows = rows};
+}
+
+static void quantize_units(const sn_kernel_run *run, int64_t begin, int64_t end) {
+  const sn_blocks_shape *s = &run->kernel->blocks.shape;
+  const int64_t unit = rows_of_unit(s->k), all = s->batch * s->rows, parts = s->k / SN_PART;
+  const int64_t last = end * unit < all ? end * unit : all;
+  const float *x = operand(run, &run->kernel->group->call.operands[0]);
+  const sn_quant_x out = quantized(run, 0, all);
+  for (int64_t at = begin * unit * parts; at < last * parts; at++)
+    sn_quantize_part(x + at * SN_PART, out.q + at * SN_PART, &out.scales[at], &out.sums[at]);
+}
+
+/* Up to four rows of blocks, the last of them again for those that are missing. */
+static void unpack(const sn_kernel_run *run, int64_t row, int64_t width, const sn_quant_rows *out) {
+  const sn_group *g = run->kernel->group;
+  const int64_t bytes = run->kernel->blocks.shape.bytes;
+  const uint8_t *first = operand(run, &g->call.operands[is_product(g)]), *rows[SN_QUANT_ROWS];
+  for (int64_t r = 0; r < SN_QUANT_ROWS; r++)
+    rows[r] = first + (row + (r < width ? r : width - 1)) * bytes;
+  sn_quant_unpack((sn_block_kind)*g->call.options, rows, out);
+}
+
+/* Rows [row, row + width) of matrix `batch`. */
+static void run_rows(const sn_kernel_run *run, int64_t batch, int64_t row, int64_t width,
+                     const sn_quant_rows *unpacked) {
+  const sn_group *g = run->kernel->group;
+  const sn_blocks_shape *s = &run->kernel->blocks.shape;
+  float *out = (float *)(uintptr_t)operand(run, &g->stores[0].target);
+  unpack(run, batch * s->n + row, width, unpacked);
+  if (is_product(g)) {
+    const sn_quant_x x = quantized(run, batch * s->rows, s->rows);
+    sn_quant_multiply(unpacked, &x, out + batch * s->rows * s->n + row, s->n, width);
+    return;
+  }
+  for (int r = 0; r < width; r++) sn_quant_numbers(unpacked, r, out + (row + r) * s->k);
+}
+
+static void run_units(const sn_kernel_run *run, int64_t begin, int64_t end, void *memory) {
+  const sn_group *g = run->kernel->group;
+  const sn_blocks_plan *p = &run->kernel->blocks;
+  const int64_t per_matrix = pieces(p->shape.n, p->unit);
+  if (is_product(g) && run->stage == 0) {
+    quantize_units(run, begin, end);
+    return;
+  }
+  const sn_quant_rows unpacked = {.q = memory,
+                                  .scales = (float *)(void *)((char *)memory + p->unpacked_offset),
+                                  .parts = p->shape.k / SN_PART,
+                                  .has_min = sn_block_layout_of(*g->call.options)->has_min};
+  for (int64_t u = begin; u < end; u++) {
+    const int64_t first = u % per_matrix * p->unit, left = p->shape.n - first;
+    const int64_t last = first + (left < p->unit ? left : p->unit);
+    for (int64_t row = first; row < last; row += SN_QUANT_ROWS)
+      run_rows(run, u / per_matrix, row, last - row < SN_QUANT_ROWS ? last - row : SN_QUANT_ROWS,
+               &unpacked);
+  }
+}
+
+const sn_kernel_kind sn_kernel_blocks = {NULL, make, run_units};
