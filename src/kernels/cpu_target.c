@@ -35,6 +35,7 @@ const sn_target sn_cpu_target = {
 #ifdef SINTER_TEST
               .remade_bytes = 4 * 1024,
               .copies = 3,
+              .product_terms = 64,
               .gathered_row = 2,
               .lookup_row = 2,
               .pad_run = 1,
@@ -47,6 +48,7 @@ const sn_target sn_cpu_target = {
 #else
               .remade_bytes = 16 * 1024 * 1024,
               .copies = 16,
+              .product_terms = 64 * 1024,
               .gathered_row = 16,
               .lookup_row = INT64_MAX, /* strips take as long for it as a gather and a copy */
               .pad_run = 16,

@@ -3,6 +3,7 @@
  * softmax what it is made of. It is no pass that can be switched off: nothing behind it knows these
  * ops. */
 #include "build/build_conv.h"
+#include "build/conv_phases.h"
 #include "build/rewrite.h"
 #include "passes/passes.h"
 
@@ -20,14 +21,30 @@ static bool is_whole(const sn_node *node) {
   return node->op == SN_OP_conv || node->op == SN_OP_softmax;
 }
 
+/* Whether the zeros that are spared outweigh what more kernels take. */
+static bool suits_phases(const sn_target_costs *costs, int64_t phases, const sn_type *w,
+                         const sn_type *y) {
+  const double filters = (double)y->dims[y->rank - 1];
+  const double terms = (double)sn_type_size(w) * (double)sn_type_size(y) / filters;
+  return phases > 0 && phases <= costs->copies &&
+         terms >= (double)(phases - 1) * costs->product_terms;
+}
+
+static sn_id expand_conv(sn_build *b, const sn_target_costs *costs, const sn_id *inputs,
+                         const int64_t *attrs, const sn_type *y) {
+  if (b->status) return SN_NONE;
+  const sn_type w = *sn_build_type(b, inputs[1]);
+  const int64_t phases = sn_conv_phases(attrs, w.dims, y);
+  return (suits_phases(costs, phases, &w, y) ? sn_build_conv_phases : sn_build_conv)(
+      b, inputs[0], inputs[1], attrs, y, costs->added_terms);
+}
+
 static sn_id expand_node(sn_rewrite *r, sn_id id, const sn_id *inputs) {
   const sn_node *node = sn_graph_node(r->from, id);
   if (!is_whole(node)) return SN_NONE;
   if (node->op == SN_OP_softmax)
     return expand_softmax(&r->to, *inputs, *sn_graph_attrs(r->from, id), &node->type);
-  const int64_t *few = r->user;
-  return sn_build_conv(&r->to, inputs[0], inputs[1], sn_graph_attrs(r->from, id), &node->type,
-                       *few);
+  return expand_conv(&r->to, r->user, inputs, sn_graph_attrs(r->from, id), &node->type);
 }
 
 bool sn_needs_expanding(const sn_graph *graph) {
@@ -39,6 +56,6 @@ bool sn_needs_expanding(const sn_graph *graph) {
 }
 
 sn_status sn_expand(const sn_pass_context *context, const sn_graph *from, sn_graph *to) {
-  int64_t few = context->target->costs.added_terms;
-  return sn_rewrite_graph(from, to, to->arena, context->share, NULL, expand_node, &few);
+  sn_target_costs costs = context->target->costs;
+  return sn_rewrite_graph(from, to, to->arena, context->share, NULL, expand_node, &costs);
 }

@@ -35,7 +35,8 @@ typedef struct sn_target_costs {
   int64_t gathered_row; /* points of a scatter's rows that pay for gathering their sums */
   int64_t lookup_row;   /* elements of a gather's rows that pay for looking up where it is read */
   int64_t prologue_points; /* of a map that is little beside a product */
-  int64_t added_terms; /* of a sum whose terms lie together: up to so many are added one by one */
+  int64_t added_terms;  /* of a sum whose terms lie together: up to so many are added one by one */
+  double product_terms; /* multiply-adds that outweigh one more product and its result in parts */
   int64_t scalar_elements; /* of a value: up to so many, scalars are quicker than vectors */
   /* work against memory, in flops per element */
   uint32_t again_flops; /* up to so many, a second kernel makes a value again: it is not read */

@@ -74,6 +74,7 @@ sn_target sn_wgsl_target(uint32_t buffers, uint32_t shared_bytes) {
                 .lookup_row = 1,
                 .prologue_points = 0,
                 .added_terms = 8,
+                .product_terms = 16e6,
                 .scalar_elements = 1,
                 .again_flops = 8,
                 .kept_flops = 16,

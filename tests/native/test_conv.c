@@ -247,6 +247,41 @@ static void random_convolutions_are_plain_loops(void **state) {
   }
 }
 
+/* Sizes from which a spread input is convolved in phases (build/conv_phases.h): windows that are larger
+ * and smaller than strides, or 1, results that end within a round of phases, an axis without a stride
+ * beside one with. Of strided ones the gradient is the spread one, of transposed ones the value. */
+static void spread_inputs_are_plain_loops(void **state) {
+  (void)state;
+  static const int64_t around[] = {1, 1}, beyond[] = {4, 0};
+  const sn_window_options same = {.padding = SN_PADDING_SAME};
+  const sn_window_options given = {.padding = SN_PADDING_EXPLICIT};
+#define SPEC(axes_, n_, c, f_, ...) {axes_, n_, c, f_, __VA_ARGS__}
+  spec specs[] = {
+      SPEC(2, 1, 24, 16, {27, 25}, {3, 3}, {2, 2}, {1, 1}, .options = same),
+      SPEC(2, 2, 32, 16, {15, 14}, {4, 4}, {2, 2}, {1, 1}, .options = given, .transposed = true),
+      SPEC(2, 1, 16, 24, {13, 12}, {3, 3}, {3, 2}, {1, 1}, .more = {1, 1}, .transposed = true),
+      SPEC(2, 2, 32, 32, {24, 23}, {1, 1}, {2, 2}, {1, 1}, .options = same),
+      SPEC(2, 1, 32, 32, {12, 13}, {2, 2}, {3, 3}, {1, 1}, .transposed = true),
+      SPEC(1, 4, 48, 32, {203}, {5}, {4}, {1}, .options = same),
+      SPEC(2, 1, 32, 32, {17, 30}, {3, 3}, {1, 2}, {2, 1}, .options = given),
+      SPEC(2, 1, 32, 64, {21, 22}, {3, 2}, {2, 2}, {1, 1}, .options = {.groups = 2}),
+      SPEC(3, 1, 16, 16, {9, 10, 11}, {3, 2, 3}, {2, 2, 2}, {1, 1, 1}, .options = same),
+      SPEC(2, 1, 48, 48, {54, 55}, {3, 3}, {2, 2}, {1, 1}, .options = {.groups = 48}),
+      SPEC(2, 1, 32, 32, {14, 15}, {3, 3}, {2, 2}, {1, 1},
+           .options = {.channels_first = true, .padding = SN_PADDING_SAME}, .transposed = true),
+  };
+#undef SPEC
+  case_random seed = {11};
+  for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+    spec *s = &specs[i];
+    if (!s->options.groups) s->options.groups = 1;
+    memcpy(s->before, i % 2 ? around : beyond, sizeof around);
+    memcpy(s->after, around, sizeof around);
+    assert_true(place(s));
+    check(s, &seed, i % 2 ? SN_F32 : SN_F64, true);
+  }
+}
+
 /* ---- pooling --------------------------------------------------------------------------------- */
 
 /* One channel's windows: the elements of each are called back in order of the windows. */
@@ -391,6 +426,26 @@ static void not_a_number_reaches_its_windows_only(void **state) {
   assert_true(isnan(m[0]) && m[1] == 3 && m[2] == INFINITY);
 }
 
+/* Results that stand two apart meet the same taps of a window of 2: an infinite one reaches no other,
+ * and its products with zeros in between are not there. */
+static void an_infinite_tap_reaches_its_results_only(void **state) {
+  (void)state;
+  enum { SIZE = 24, C = 16 };
+  float taps[2][2][C][C] = {{{{0}}}};
+  taps[0][1][3][5] = INFINITY; /* to filter 3, of channel 5 */
+  sn_tensor *x = sn_full(f.ctx, SN_F32, DIMS(1, SIZE, SIZE, C), 1);
+  sn_tensor *w = sn_from_data(f.ctx, SN_F32, DIMS(2, 2, C, C), taps);
+  const sn_window_options options = {.strides = (const int64_t[]){2, 2}};
+  const float *y = sn_data(sn_conv_transpose(x, w, 2, &options));
+  assert_non_null(y);
+  for (int i = 0; i < 2 * SIZE; i++)
+    for (int j = 0; j < 2 * SIZE; j++)
+      for (int k = 0; k < C; k++) {
+        const bool meets = i % 2 == 0 && j % 2 == 1 && k == 3;
+        assert_true(y[(i * 2 * SIZE + j) * C + k] == (meets ? INFINITY : 0));
+      }
+}
+
 static void empty_batches_and_channels(void **state) {
   (void)state;
   sn_tensor *none = sn_conv(sn_full(f.ctx, SN_F32, DIMS(0, 4, 4, 2), 0),
@@ -435,6 +490,25 @@ static void windows_are_never_copied(void **state) {
   assert_int_equal(arena, 0);
   assert_int_equal(kernels_of(in, 3, d[1], &arena), 3);
   assert_int_equal(arena, PADDED * C * sizeof(float));
+}
+
+/* Of a stride of 2 three quarters of what the gradient would read are zeros. */
+static void no_zeros_are_weighed(void **state) {
+  (void)state;
+  enum { SIZE = 32, C = 32, F = 48 };
+  const sn_window_options options = {.strides = (const int64_t[]){2, 2},
+                                     .padding = SN_PADDING_SAME};
+  sn_tensor *in[] = {sn_placeholder(f.ctx, SN_F32, DIMS(1, SIZE, SIZE, C)),
+                     sn_placeholder(f.ctx, SN_F32, DIMS(3, 3, C, F)),
+                     sn_placeholder(f.ctx, SN_F32, DIMS(1, SIZE / 2, SIZE / 2, F))};
+  sn_tensor *y = sn_conv(in[0], in[1], 2, &options), *d;
+  assert_int_equal(sn_gradients(sn_sum(sn_mul(y, in[2]), SN_ALL_AXES, false), in, 1, &d), SN_OK);
+  sn_program *program;
+  sn_program_info info;
+  assert_int_equal(sn_compile(f.ctx, in, 3, &d, 1, NULL, &program), SN_OK);
+  sn_program_describe(program, &info);
+  sn_program_release(program);
+  assert_true(info.flops < 1.01 * 2 * (SIZE / 2) * (SIZE / 2) * 9 * C * F);
 }
 
 /* A convolution, its bias, normalisation by given statistics and an activation are one kernel,
@@ -560,11 +634,19 @@ static void scalar_padded_and_multiplied(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(random_convolutions_are_plain_loops), TEST(random_pools_are_plain_loops),
-      TEST(pools_step_by_their_window),          TEST(not_a_number_reaches_its_windows_only),
-      TEST(empty_batches_and_channels),          TEST(windows_are_never_copied),
-      TEST(a_normalised_layer_is_one_kernel),    TEST(padded_batches),
-      TEST(what_does_not_fit_is_named),          TEST(sizes_that_overflow_are_refused_at_once),
+      TEST(random_convolutions_are_plain_loops),
+      TEST(random_pools_are_plain_loops),
+      TEST(spread_inputs_are_plain_loops),
+      TEST(no_zeros_are_weighed),
+      TEST(an_infinite_tap_reaches_its_results_only),
+      TEST(pools_step_by_their_window),
+      TEST(not_a_number_reaches_its_windows_only),
+      TEST(empty_batches_and_channels),
+      TEST(windows_are_never_copied),
+      TEST(a_normalised_layer_is_one_kernel),
+      TEST(padded_batches),
+      TEST(what_does_not_fit_is_named),
+      TEST(sizes_that_overflow_are_refused_at_once),
       TEST(scalar_padded_and_multiplied),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
