@@ -2,6 +2,7 @@
 // The two headers let the page share memory between threads; without them it trains on one.
 import { defineConfig } from 'vite';
 import { mnist } from './build/mnist.ts';
+import { offline } from './build/offline.ts';
 import { stripped } from './build/stripped.ts';
 import { rules } from './build/rules.ts';
 
@@ -14,7 +15,7 @@ export default defineConfig({
   root: import.meta.dirname,
   base: './',
   publicDir: 'generated',
-  plugins: [mnist('generated/mnist'), stripped(), rules()],
+  plugins: [mnist('generated/mnist'), stripped(), rules(), offline()],
   // Pre-bundling would move the module away from the .wasm files that it finds by its own URL.
   optimizeDeps: { exclude: ['sinter'] },
   // Workers show functions as code, which takes the names of their parameters as they are.

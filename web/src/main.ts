@@ -319,6 +319,10 @@ function receive(message: FromTrainer): void {
     case 'saved':
       controls.say(saves.hand(message.bytes, message.name, message.step, message.kept));
       break;
+    case 'weights':
+      download(`sinter-${message.name}-weights.safetensors`, 'application/octet-stream', message.bytes);
+      share.say(`Saved the parameters of step ${count(message.step)}.`);
+      break;
     case 'kept':
       saves.offer(message.example, message.step);
       break;
@@ -395,7 +399,7 @@ shown.subscribe((program, change) => {
   loaded = '';
 });
 element('trust').addEventListener('click', () => shown.trust());
-new ShareBox(() => places.current);
+const share = new ShareBox({ place: () => places.current, weights: () => trainer.send({ type: 'weights' }), history, run });
 document.body.toggleAttribute('data-embed', new URLSearchParams(location.search).has('embed'));
 
 /** What the address asks for; what it says wrongly is said, and the page begins with a program of the list. */

@@ -177,6 +177,8 @@ export type ToTrainer =
   | { type: 'reset'; program: ProgramText; settings: Settings }
   | { type: 'learningRate'; value: number }
   | { type: 'save' }
+  /** The parameters as a file. */
+  | { type: 'weights' }
   | { type: 'load'; file: Blob }
   /** From where it was saved last. */
   | { type: 'continue' }
@@ -212,6 +214,8 @@ export type FromTrainer =
   | { type: 'lesson'; passed: boolean[] }
   /** A training state as a file, and whether it is kept in this browser as well, or why not. */
   | { type: 'saved'; bytes: Uint8Array<ArrayBuffer>; name: string; step: number; kept: true | string }
+  /** The parameters alone, as a file in the format safetensors. */
+  | { type: 'weights'; bytes: Uint8Array<ArrayBuffer>; name: string; step: number }
   /** There is a state from before to go on from. */
   | { type: 'kept'; example: string; step: number }
   /** A file that could not be loaded; training goes on as it was. */

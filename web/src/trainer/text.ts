@@ -28,7 +28,10 @@ export interface Corpus {
 export async function loadCorpus(url: string): Promise<Corpus> {
   const response = await fetch(url);
   if (!response.ok) throw new Error(`the text: the server answered ${response.status} ${response.statusText}`);
-  const text = await response.text();
+  return corpusOf(await response.text());
+}
+
+export function corpusOf(text: string): Corpus {
   const letters = [...new Set(text)].sort();
   const number = new Map(letters.map((letter, i) => [letter, i]));
   const codes = Int32Array.from(text, (letter) => number.get(letter) ?? 0);

@@ -213,6 +213,15 @@ async function save({ session, settings, program: { name } }: Workshop): Promise
   post({ type: 'saved', bytes, name, step: session.steps, kept }, [bytes.buffer]);
 }
 
+/** Makes a file of the parameters, by their places in the tree. */
+async function saveWeights({ session, about, program: { name } }: Workshop): Promise<void> {
+  await session.bring();
+  const { params } = session.state;
+  const tree = params instanceof sn.Tensor ? { params } : params;
+  const bytes = sn.io.safetensors.encode(tree, { metadata: { about: about.text, step: String(session.steps) } });
+  post({ type: 'weights', bytes, name, step: session.steps }, [bytes.buffer]);
+}
+
 /** Goes on from a saved state, with the settings it has: of the program that is here if it has that name, else of that of the
  *  list. What is refused changes nothing. */
 async function goOn(read: Reader): Promise<void> {
@@ -380,6 +389,9 @@ async function carryOut(command: ToTrainer): Promise<void> {
       break;
     case 'save':
       await save(shop);
+      break;
+    case 'weights':
+      await saveWeights(shop);
       break;
     case 'classify': {
       await shop.session.bring();

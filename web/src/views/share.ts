@@ -1,16 +1,28 @@
-// Links to the shown program: to open it, and to show it within another page.
+// Links to the shown program: to open it, and to show it within another page; and what leaves the page as a file.
 
 import { linkTo } from '../program/address.ts';
-import { shown } from '../program/shown.ts';
+import { shown, type ShownProgram } from '../program/shown.ts';
+import type { RunOf } from '../inside/runs.ts';
+import type { History } from '../state/history.ts';
 import { element, setText } from './dom.ts';
+
+export interface ShareActions {
+  /** The tab that a link opens. */
+  place(): string;
+  /** The trainer is asked for the parameters; they are saved when they come. */
+  weights(): void;
+  history: History;
+  run(): RunOf;
+}
+
+type Exports = typeof import('../share/exports.ts');
 
 export class ShareBox {
   private readonly box = element<HTMLDetailsElement>('share');
   private readonly field = element<HTMLInputElement>('share-link');
   private readonly note = element('share-note');
 
-  /** `place`: the tab that a link opens. */
-  constructor(private readonly place: () => string) {
+  constructor(private readonly actions: ShareActions) {
     this.box.addEventListener('toggle', () => {
       if (this.box.open) void this.write();
       else this.field.value = ''; // a link of before is not to be taken for the next one
@@ -24,6 +36,37 @@ export class ShareBox {
     this.field.addEventListener('focus', () => this.field.select());
     element('share-copy').addEventListener('click', () => void this.copy(this.field.value, 'The link is copied.'));
     element('share-embed').addEventListener('click', () => void this.copyFrame());
+    element('share-weights').addEventListener('click', () => actions.weights());
+    const { history, run } = actions;
+    this.bind('share-file', ({ savePage }) => savePage(this.program));
+    this.bind('share-html', ({ copyPage }) => copyPage(this.program));
+    this.bind('share-csv', ({ saveCurves }) => saveCurves(history, run(), 'csv'));
+    this.bind('share-json', ({ saveCurves }) => saveCurves(history, run(), 'json'));
+  }
+
+  /** What there is to be said. */
+  say(text: string): void {
+    setText(this.note, text);
+  }
+
+  private get program(): ShownProgram {
+    if (shown.program === null) throw new Error('there is no program yet');
+    return shown.program;
+  }
+
+  /** A button whose work is loaded with the first click, and says what came of it. */
+  private bind(id: string, work: (all: Exports) => string | Promise<string>): void {
+    const button = element<HTMLButtonElement>(id);
+    button.addEventListener('click', async () => {
+      button.disabled = true;
+      this.say('One moment…');
+      try {
+        this.say(await work(await import('../share/exports.ts')));
+      } catch (error) {
+        this.say(error instanceof Error ? `${error.message}.` : String(error));
+      }
+      button.disabled = false;
+    });
   }
 
   private async write(): Promise<void> {
@@ -32,7 +75,7 @@ export class ShareBox {
     const { program } = shown;
     if (program === null) return;
     try {
-      this.field.value = await linkTo(program, this.place(), false);
+      this.field.value = await linkTo(program, this.actions.place(), false);
     } catch (error) {
       this.field.value = '';
       setText(this.note, error instanceof Error ? `${error.message}.` : String(error));

@@ -5,7 +5,7 @@ import type { Engine, Figures, Further, LabMethods, Opened, PassesOff, Problem, 
 import { GROUPS, type Report } from '../report.ts';
 import { answer } from './answer.ts';
 import { graphicsDevice, whyNoDevice } from '../../program/workers/device.ts';
-import { toLookAt } from '../../program/workers/training.ts';
+import { toLookAt } from '../../program/workers/read.ts';
 import { bandwidth, profile as profileOf, traceFile } from './profiling.ts';
 import { describe, linesIn, SourceError } from './source.ts';
 import { Timing } from './timing.ts';

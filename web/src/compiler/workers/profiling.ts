@@ -3,7 +3,7 @@
 import * as sn from 'sinter';
 import { toSpeedscope } from 'sinter/report';
 import type { Profiled } from '../protocol.ts';
-import { toLookAt } from '../../program/workers/training.ts';
+import { toLookAt } from '../../program/workers/read.ts';
 import { SourceError } from './source.ts';
 
 const MAX_SPANS = 400_000;

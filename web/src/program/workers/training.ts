@@ -4,8 +4,7 @@
 import * as sn from 'sinter';
 import type { Card, Context, Data, Program, Settings, View } from 'playground';
 import { SourceError } from '../../compiler/workers/source.ts';
-import type { ProgramText } from '../../state/protocol.ts';
-import { run, type Exports, type RunOptions } from './evaluate.ts';
+import type { Exports } from './evaluate.ts';
 
 export type State = sn.TrainState<unknown>;
 type Batch = readonly sn.Tensor[];
@@ -53,7 +52,7 @@ function expect(isRight: boolean, part: string, wanted: string, value: unknown):
   if (!isRight) throw new SourceError(`${part} must be ${wanted}; it is ${said(value)}`);
 }
 
-function readSettings(given: unknown): Settings {
+export function readSettings(given: unknown): Settings {
   if (given === undefined) return {};
   expect(isObject(given), 'the exported settings', 'an object', given);
   for (const [name, value] of Object.entries(given)) {
@@ -140,10 +139,8 @@ function read(given: unknown): Training {
   };
 }
 
-/** Whether there is something to train. */
-export const learns = ({ default: make }: Exports): boolean => make !== undefined;
-
-function moduleOf(exports: Exports): Module {
+/** What a program exports, checked. */
+export function moduleOf(exports: Exports): Module {
   const { default: make, settings, labels = {}, lesson } = exports;
   expect(typeof make === 'function', 'the default export', 'a function that returns model, loss, data and optimizer', make);
   return {
@@ -152,12 +149,6 @@ function moduleOf(exports: Exports): Module {
     lesson: readLesson(lesson),
     make: async (all) => read(await (make as (settings: Settings) => unknown)(all)),
   };
-}
-
-/** Runs the text of a program that learns; null: there is nothing to train in it. */
-export async function readProgram({ text, name }: ProgramText, options?: Pick<RunOptions, 'print' | 'sinter'>): Promise<Module | null> {
-  const exports = await run(text, { name, hasLimit: true, ...options });
-  return learns(exports) ? moduleOf(exports) : null;
 }
 
 /** The optimizer, which also remembers the last rate and the length of the last gradient. */
@@ -197,21 +188,4 @@ export function begin({ init }: Training, step: Step, seed: number): State {
     const { params, state } = init(key);
     return step.init(params, { state, key });
   });
-}
-
-/** What the Compiler tab takes apart: a function and its arguments - of a program that learns, its training step, with the
- *  settings of fields in the place of its own. */
-export async function toLookAt(source: string): Promise<{ program: (...args: unknown[]) => unknown; inputs: unknown[] }> {
-  const exports = await run(source);
-  if (!learns(exports)) {
-    const { program, inputs } = exports;
-    if (typeof program !== 'function') throw new SourceError('there is no function called program, and no default export');
-    if (!Array.isArray(inputs)) throw new SourceError('there is no array called inputs');
-    return { program: program as () => unknown, inputs };
-  }
-  const module = moduleOf(exports);
-  const settings = { ...module.settings, ...readSettings(exports.settingsOfFields) };
-  const training = await module.make(settings);
-  const step = stepOf(training);
-  return { program: step as unknown as () => unknown, inputs: [begin(training, step, settings.seed ?? 0), ...training.data.batch(0)] };
 }

@@ -1,0 +1,29 @@
+// The data that a page in one file has in it, as programs import them from 'playground'.
+
+import type * as declared from 'playground';
+import { digitData } from '../trainer/digits.ts';
+import { PIXELS, type Digits } from '../trainer/mnist.ts';
+import { corpusOf, textData } from '../trainer/text.ts';
+import { DATA_IDS, PACKED_DIGITS } from './contents.ts';
+
+async function unpacked(id: string): Promise<Uint8Array> {
+  const packed = document.getElementById(id)?.textContent ?? '';
+  if (packed === '') throw new Error('this file was made of a program without these data');
+  const bytes = Uint8Array.from(atob(packed.trim()), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/** Images and then labels, those to learn from first. */
+export async function digits({ batch, seed = 0, shape = [784] }: Parameters<typeof declared.digits>[0]): Promise<declared.Data> {
+  const all = await unpacked(DATA_IDS.digits);
+  let at = 0;
+  const take = (size: number): Uint8Array => all.subarray(at, (at += size));
+  const part = (count: number): Digits => ({ count, images: take(count * PIXELS), labels: take(count) });
+  return digitData({ train: part(PACKED_DIGITS.train), test: part(PACKED_DIGITS.test) }, { batch, seed, shape });
+}
+
+export async function sonnets({ batch, context, seed = 0 }: Parameters<typeof declared.sonnets>[0]): Promise<declared.Data> {
+  const text = new TextDecoder().decode(await unpacked(DATA_IDS.text));
+  return textData(corpusOf(text), { batch, context, seed });
+}

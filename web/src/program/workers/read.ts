@@ -1,0 +1,32 @@
+// The text of a program, run: what there is to train in it, or to look at.
+
+import { SourceError } from '../../compiler/workers/source.ts';
+import type { ProgramText } from '../../state/protocol.ts';
+import { run, type Exports, type RunOptions } from './evaluate.ts';
+import { begin, moduleOf, readSettings, stepOf, type Module } from './training.ts';
+
+/** Whether there is something to train. */
+export const learns = ({ default: make }: Exports): boolean => make !== undefined;
+
+/** Runs the text of a program that learns; null: there is nothing to train in it. */
+export async function readProgram({ text, name }: ProgramText, options?: Pick<RunOptions, 'print' | 'sinter'>): Promise<Module | null> {
+  const exports = await run(text, { name, hasLimit: true, ...options });
+  return learns(exports) ? moduleOf(exports) : null;
+}
+
+/** What the Compiler tab takes apart: a function and its arguments - of a program that learns, its training step, with the
+ *  settings of fields in the place of its own. */
+export async function toLookAt(source: string): Promise<{ program: (...args: unknown[]) => unknown; inputs: unknown[] }> {
+  const exports = await run(source);
+  if (!learns(exports)) {
+    const { program, inputs } = exports;
+    if (typeof program !== 'function') throw new SourceError('there is no function called program, and no default export');
+    if (!Array.isArray(inputs)) throw new SourceError('there is no array called inputs');
+    return { program: program as () => unknown, inputs };
+  }
+  const module = moduleOf(exports);
+  const settings = { ...module.settings, ...readSettings(exports.settingsOfFields) };
+  const training = await module.make(settings);
+  const step = stepOf(training);
+  return { program: step as unknown as () => unknown, inputs: [begin(training, step, settings.seed ?? 0), ...training.data.batch(0)] };
+}

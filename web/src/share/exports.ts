@@ -1,0 +1,29 @@
+// What leaves the page as a file: the program as a page of its own, the course of its training. Loaded when it is asked for.
+
+import type { RunOf } from '../inside/runs.ts';
+import type { ShownProgram } from '../program/shown.ts';
+import type { History } from '../state/history.ts';
+import { download } from '../views/download.ts';
+import { bytes, count } from '../views/format.ts';
+import { curvesAsCsv, curvesAsJson } from './curves.ts';
+import { pageFile } from './page-file.ts';
+
+/** Returns what is to be said about it, as the other two. */
+export async function savePage(program: ShownProgram): Promise<string> {
+  const html = await pageFile(program);
+  download(`sinter-${program.name}.html`, 'text/html', html);
+  return `One file of ${bytes(html.length)}: a double click opens it, without a network. It trains on one thread.`;
+}
+
+export async function copyPage(program: ShownProgram): Promise<string> {
+  const html = await pageFile(program);
+  await navigator.clipboard.writeText(html);
+  return `Copied: ${bytes(html.length)} of HTML.`;
+}
+
+export function saveCurves(history: History, run: RunOf, form: 'csv' | 'json'): string {
+  if (history.steps.length === 0) return 'There are no figures before the first step.';
+  if (form === 'csv') download('sinter-curves.csv', 'text/csv', curvesAsCsv(history));
+  else download('sinter-curves.json', 'application/json', curvesAsJson(history, run));
+  return `Saved ${count(history.steps.length)} points of each curve.`;
+}
