@@ -38,11 +38,14 @@ function runStep(step: Step, values: (Value | undefined)[]): void {
   }
 }
 
-/** The values of a plan's outputs. */
-export function execute(machine: Machine, plan: Plan, args: readonly Value[]): Value[] {
+/** The values of a plan's outputs. after: is called behind each step. */
+export function execute(machine: Machine, plan: Plan, args: readonly Value[], after?: (step: Step) => void): Value[] {
   const { values, source } = machine;
   plan.inputs.forEach((slot, i) => (values[slot] = args[i]));
   for (const { slot, proto } of plan.initials) values[slot] ??= known(proto.type, proto.dims, readElements(proto, source));
-  for (const step of plan.steps) runStep(step, values);
+  for (const step of plan.steps) {
+    runStep(step, values);
+    after?.(step);
+  }
   return plan.outputs.map((slot) => values[slot]!);
 }

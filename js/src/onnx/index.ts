@@ -4,7 +4,8 @@
 import { OPS } from './ops/table.js';
 
 export { exportFunction as export } from './export.js';
-export { load, type Input, type LoadOptions, type Model, type Output, type Params, type Port, type Texts } from './load.js';
+export { load, type Input, type LoadOptions, type Model, type NodeRun, type Output, type Params, type Port, type RunOptions, type Texts } from './load.js';
+export { read, type OnnxFile, type OnnxNode, type OnnxWeight } from './read.js';
 export type { External } from './tensors.js';
 
 /** The names of the ops that models may have; those of other domains than ONNX's own with the domain in front. */

@@ -8,6 +8,7 @@ import { DTypeError, internals, jit, keep, reshape, ShapeError, SinterError, Ten
 import { execute } from './execute.js';
 import { readModel, type ModelProto, type ValueInfo } from './model.js';
 import { OPS } from './ops/table.js';
+import { partOf } from './part.js';
 import { link, type Machine, type Plan, type Step } from './plan.js';
 import { patched, type Patch } from './save.js';
 import { readElements, readTensor, type Elements, type External } from './tensors.js';
@@ -15,6 +16,8 @@ import { dtypeOf, isFloatType, STRING, typeName } from './types.js';
 import { known, made, nothing, sequence, Unknown, Value } from './value.js';
 
 const { asBytes, isNumericArray, isPlainObject, readOptions, shapeText, shown } = internals;
+
+const RUN: internals.OptionSchema<RunOptions> = { onNode: 'function' };
 
 /** Programs kept of one model, for different inputs that decide shapes. */
 const MOST_PROGRAMS = 32;
@@ -30,7 +33,7 @@ export type Params = Readonly<Record<string, Tensor>>;
 /** An input or an output as the file describes it. */
 export interface Port {
   readonly name: string;
-  /** Of a tensor its element type as ONNX names it ('float', 'int64'); 'sequence' or 'optional'. */
+  /** Of a tensor its element type as ONNX names it ('float', 'int64'), '' where the file does not say; 'sequence' or 'optional'. */
   readonly dtype: string;
   /** Sizes; a name where each call brings its own; '' where not even that is given; null: of any rank. */
   readonly shape: readonly (number | string)[] | null;
@@ -39,6 +42,24 @@ export interface Port {
 export interface LoadOptions {
   /** Buffers with elements of tensors outside of the file, by the names that the file has for them. */
   external?: External;
+  /** Names of values that calls bring, in the place of what computes them: with outputs, the model is a part of the graph. */
+  inputs?: readonly string[];
+  /** Names of values to give, in the place of the graph's outputs. */
+  outputs?: readonly string[];
+}
+
+/** What a node did in a run. */
+export interface NodeRun {
+  /** Its place in the nodes of the file, onnx.read(bytes).nodes; of a node in a function, that of the call. */
+  node: number;
+  ms: number;
+  /** What it computed; null: no tensor. */
+  outputs: ({ dtype: string; shape: readonly number[] } | null)[];
+}
+
+export interface RunOptions {
+  /** Runs op by op, each to its end, and tells of each. */
+  onNode?: (run: NodeRun) => void;
 }
 
 export interface Model {
@@ -48,19 +69,19 @@ export interface Model {
   /** The float weights by their names. They belong to the model, until dispose. */
   readonly params: Params;
   /** The outputs for inputs by their names; compiled once per shapes. */
-  run(inputs: Readonly<Record<string, Input>>): Record<string, Tensor>;
+  run(inputs: Readonly<Record<string, Input>>, options?: RunOptions): Record<string, Tensor>;
   /**
    * The outputs for other weights: a function for jit, grad, vmap and trainStep. An input given as numbers, not as a tensor,
    * is a constant, which may decide shapes.
    */
   apply(params: Params, inputs: Readonly<Record<string, Input>>): Record<string, Tensor>;
-  /** The file with other weights in the place of its own, and all other bytes as they are. */
+  /** The file with other weights in the place of its own, and all other bytes as they are; of a part too, the whole file. */
   save(params: Params): Uint8Array<ArrayBuffer>;
   /** Gives the memory of weights and programs back. */
   dispose(): void;
 }
 
-const portOf = ({ name, kind, type, shape }: ValueInfo): Port => ({ name, dtype: kind === 'tensor' ? typeName(type) : kind, shape });
+export const portOf = ({ name, kind, type, shape }: ValueInfo): Port => ({ name, dtype: kind !== 'tensor' ? kind : type === 0 ? '' : typeName(type), shape });
 
 /** Nested arrays as elements and a shape; null: rows differ in length, or something else is among them. */
 function elementsOf<T>(given: unknown, isElement: (value: unknown) => value is T): { shape: number[]; elements: T[] } | null {
@@ -232,8 +253,20 @@ class LoadedModel implements Model {
     return numbers ? known(type, numbers.shape, numbers.elements.map(Number)) : made(type, tensor(given as NestedArray, { dtype }));
   }
 
+  /** What is called behind each step, to tell of it. */
+  #teller(onNode: NonNullable<RunOptions['onNode']>): (step: Step) => void {
+    let begin = performance.now();
+    return ({ number, outputs }) => {
+      const made = outputs.filter((slot) => slot >= 0).map((slot) => this.#machine.values[slot]!);
+      internals.evaluate(made.filter(({ host, items }) => !host && items === undefined).map(({ t }) => t));
+      const ms = performance.now() - begin;
+      onNode({ node: number, ms, outputs: made.map(({ type, shape, items }) => (items === undefined ? { dtype: typeName(type), shape } : null)) });
+      begin = performance.now();
+    };
+  }
+
   /** Runs the graph on values of its inputs. */
-  #execute(params: Params, values: readonly Value[]): Record<string, Output> {
+  #execute(params: Params, values: readonly Value[], onNode?: RunOptions['onNode']): Record<string, Output> {
     const machine = this.#machine;
     machine.values.fill(undefined);
     for (const { slot, proto } of this.#plan.initials) {
@@ -244,7 +277,7 @@ class LoadedModel implements Model {
     }
     values.forEach((value, i) => (value.from = 1n << BigInt(i)));
     try {
-      const made = execute(machine, this.#plan, values);
+      const made = execute(machine, this.#plan, values, onNode && this.#teller(onNode));
       return Object.fromEntries(this.outputs.map(({ name }, i) => [name, outputOf(made[i]!)]));
     } finally {
       machine.values.fill(undefined);
@@ -277,13 +310,14 @@ class LoadedModel implements Model {
     return this.#namesOf(from).map(shown).join(', ') || 'what is computed';
   }
 
-  run(inputs: Readonly<Record<string, Input>>): Record<string, Tensor> {
+  run(inputs: Readonly<Record<string, Input>>, options?: RunOptions): Record<string, Tensor> {
     const op = 'onnx.run';
+    const { onNode } = readOptions(op, options, RUN);
     this.#checkNames(op, inputs);
     const sizes = new Map<string, number>();
     return tidy(() => {
       const values = this.#open.map((info) => this.#entered(op, info, inputs[info.name], false, sizes));
-      while (!this.#machine.isEager) {
+      while (!this.#machine.isEager && !onNode) {
         try {
           return this.#compiled(values);
         } catch (cause) {
@@ -293,7 +327,7 @@ class LoadedModel implements Model {
           this.#machine.isEager = more.length === 0;
         }
       }
-      return this.#execute(this.params, values) as Record<string, Tensor>;
+      return this.#execute(this.params, values, onNode) as Record<string, Tensor>;
     });
   }
 
@@ -340,9 +374,11 @@ class LoadedModel implements Model {
 /** The element type of what is given where the file does not say. */
 const typeFor = (dtype: string): number => ({ float32: 1, uint8: 2, int8: 3, int32: 7, bool: 9, float16: 10, float64: 11, bfloat16: 16 })[dtype] ?? 1;
 
-/** A model of the bytes of an .onnx file, which stay the caller's and must not change. */
+/** A model of the bytes of an .onnx file, or a part of it; the bytes stay the caller's and must not change. */
 export function load(bytes: Uint8Array | ArrayBuffer, options?: LoadOptions): Model {
-  const { external = {} } = readOptions('onnx.load', options, { external: 'object' });
-  return new LoadedModel(readModel(asBytes('onnx.load', bytes)), external);
+  const op = 'onnx.load';
+  const { external = {}, inputs = null, outputs = null } = readOptions<LoadOptions>(op, options, { external: 'object', inputs: 'any', outputs: 'any' });
+  const proto = readModel(asBytes(op, bytes));
+  return new LoadedModel(inputs || outputs ? { ...proto, graph: partOf(op, proto.graph, inputs, outputs) } : proto, external);
 }
 

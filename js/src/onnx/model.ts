@@ -39,6 +39,8 @@ export interface AttributeProto {
 }
 
 export interface NodeProto {
+  /** Its place among the nodes of its graph. */
+  number: number;
   name: string;
   type: string;
   domain: string;
@@ -80,6 +82,8 @@ export interface FunctionProto {
 
 export interface ModelProto {
   bytes: Uint8Array;
+  /** What wrote the file, and its version. */
+  producer: string;
   opsets: Map<string, number>;
   graph: GraphProto;
   functions: FunctionProto[];
@@ -168,8 +172,8 @@ function readAttribute(reader: Reader, depth: number, pending: Pending[]): Attri
   return a;
 }
 
-function readNode(reader: Reader, depth: number, pending: Pending[]): NodeProto {
-  const n: NodeProto = { name: '', type: '', domain: '', overload: '', inputs: [], outputs: [], attributes: [] };
+function readNode(reader: Reader, number: number, depth: number, pending: Pending[]): NodeProto {
+  const n: NodeProto = { number, name: '', type: '', domain: '', overload: '', inputs: [], outputs: [], attributes: [] };
   while (reader.next()) {
     if (reader.field === 1) n.inputs.push(reader.text());
     else if (reader.field === 2) n.outputs.push(reader.text());
@@ -232,7 +236,7 @@ function readValueInfo(reader: Reader): ValueInfo {
 
 function readGraph({ reader, graph, depth }: Pending, pending: Pending[]): void {
   while (reader.next()) {
-    if (reader.field === 1) graph.nodes.push(readNode(reader.message(`node[${graph.nodes.length}]`), depth, pending));
+    if (reader.field === 1) graph.nodes.push(readNode(reader.message(`node[${graph.nodes.length}]`), graph.nodes.length, depth, pending));
     else if (reader.field === 2) graph.name = reader.text();
     else if (reader.field === 5) graph.initializers.push(readTensorProto(reader.message(`initializer[${graph.initializers.length}]`)));
     else if (reader.field === 11) graph.inputs.push(readValueInfo(reader.message(`input[${graph.inputs.length}]`)));
@@ -259,7 +263,7 @@ function readFunction(reader: Reader, pending: Pending[]): FunctionProto {
     else if (reader.field === 4) f.inputs.push(reader.text());
     else if (reader.field === 5) f.outputs.push(reader.text());
     else if (reader.field === 6) f.attributes.push(reader.text());
-    else if (reader.field === 7) f.nodes.push(readNode(reader.message(`node[${f.nodes.length}]`), 0, pending));
+    else if (reader.field === 7) f.nodes.push(readNode(reader.message(`node[${f.nodes.length}]`), f.nodes.length, 0, pending));
     else if (reader.field === 9) readOpset(reader.message('opset_import'), f.opsets);
     else if (reader.field === 10) f.domain = domainOf(reader.text());
     else if (reader.field === 11) f.defaults.push(readAttribute(reader.message('attribute_proto'), 0, pending));
@@ -274,9 +278,11 @@ export function readModel(bytes: Uint8Array): ModelProto {
   const reader = new Reader(bytes, 'model');
   const pending: Pending[] = [];
   const [opsets, functions] = [new Map<string, number>(), [] as FunctionProto[]];
+  const producer = ['', ''];
   let graph: GraphProto | null = null;
   while (reader.next()) {
-    if (reader.field === 7) {
+    if (reader.field === 2 || reader.field === 3) producer[reader.field - 2] = reader.text();
+    else if (reader.field === 7) {
       if (graph) throw reader.fail('a second graph');
       graph = emptyGraph();
       pending.push({ reader: reader.message('graph'), graph, depth: 0 });
@@ -286,5 +292,5 @@ export function readModel(bytes: Uint8Array): ModelProto {
   }
   if (!graph) throw new SinterError('argument', 'onnx', 'damaged: there is no graph in it', { hint: 'expected the bytes of an .onnx file' });
   for (let next; (next = pending.pop()); ) readGraph(next, pending);
-  return { bytes, opsets, graph, functions };
+  return { bytes, producer: producer.join(' ').trim(), opsets, graph, functions };
 }

@@ -27,6 +27,8 @@ export interface Op {
 export type OpTable = Readonly<Record<string, Op>>;
 
 export interface Step {
+  /** The place of its node in the model's graph; of one in a function, that of the call. */
+  number: number;
   node: Node;
   op: Op;
   /** Numbers of values; -1: not given. */
@@ -184,6 +186,8 @@ interface Frame {
   scope: Scope;
   plan: Plan;
   opsets: ReadonlyMap<string, number>;
+  /** The number of all its steps, in a function; null outside of one. */
+  number: number | null;
   /** Attributes of the call of a function; null outside of one. */
   given: ReadonlyMap<string, AttributeProto> | null;
   /** The function whose nodes they are, and those around it. */
@@ -191,7 +195,8 @@ interface Frame {
   done: () => void;
 }
 
-const keyOf = ({ domain, type }: { domain: string; type: string }): string => (domain ? `${domain}.${type}` : type);
+/** An op by its name, and by its domain where that is not ONNX's own. */
+export const keyOf = ({ domain, type }: { domain: string; type: string }): string => (domain ? `${domain}.${type}` : type);
 const functionKey = (domain: string, name: string, overload: string): string => JSON.stringify([domain, name, overload]);
 
 class Linker {
@@ -214,7 +219,7 @@ class Linker {
 
   run(model: ModelProto): { plan: Plan; scope: Scope } {
     const scope = new Scope(null);
-    const plan = this.#enter(model.graph, scope, model.opsets, null, []);
+    const plan = this.#enter(model.graph, scope, model.opsets, null, null, []);
     for (let frame; (frame = this.#frames.at(-1)); ) {
       if (frame.at === frame.nodes.length) {
         this.#frames.pop();
@@ -237,7 +242,7 @@ class Linker {
   }
 
   /** The plan of a graph, whose nodes are put on the stack. */
-  #enter(graph: GraphProto, scope: Scope, opsets: ReadonlyMap<string, number>, given: Frame['given'], calls: Frame['calls']): Plan {
+  #enter(graph: GraphProto, scope: Scope, opsets: ReadonlyMap<string, number>, number: Frame['number'], given: Frame['given'], calls: Frame['calls']): Plan {
     const plan: Plan = { name: graph.name, steps: [], inputs: [], outputs: [], initials: [] };
     for (const proto of graph.initializers) plan.initials.push({ slot: this.#define(scope, proto.name, 'tensor'), proto });
     const names = new Set<string>();
@@ -251,7 +256,7 @@ class Linker {
     const done = (): void => {
       plan.outputs = graph.outputs.map(({ name }) => this.#find(scope, name, `output of graph ${shown(graph.name)}`));
     };
-    this.#frames.push({ nodes: graph.nodes, at: 0, scope, plan, opsets, given, calls, done });
+    this.#frames.push({ nodes: graph.nodes, at: 0, scope, plan, opsets, number, given, calls, done });
     return plan;
   }
 
@@ -289,9 +294,10 @@ class Linker {
     }
     const node = new Node(proto, opset, attributes, this.#machine);
     const captures = new Set<number>();
-    const step: Step = { node, op: op ?? { since: 0, run: () => [] }, inputs, outputs: [], captures };
+    const number = frame.number ?? proto.number;
+    const step: Step = { number, node, op: op ?? { since: 0, run: () => [] }, inputs, outputs: [], captures };
     for (const [name, { graph }] of attributes) {
-      if (graph) node.setPlan(name, this.#enter(graph, new Scope(frame.scope, captures), frame.opsets, frame.given, frame.calls));
+      if (graph) node.setPlan(name, this.#enter(graph, new Scope(frame.scope, captures), frame.opsets, number, frame.given, frame.calls));
     }
     step.outputs = proto.outputs.map((name) => (name ? this.#define(frame.scope, name, 'value') : -1));
     node.outputs = step.outputs.reduce((last, slot, i) => (slot >= 0 ? i + 1 : last), 0);
@@ -312,7 +318,7 @@ class Linker {
         frame.scope.names.set(name, this.#find(scope, f.outputs[i] ?? '', `function ${shown(f.name)}`));
       });
     };
-    this.#frames.push({ nodes: f.nodes, at: 0, scope, plan: frame.plan, opsets: f.opsets, given: attributes, calls: [...frame.calls, f], done });
+    this.#frames.push({ nodes: f.nodes, at: 0, scope, plan: frame.plan, opsets: f.opsets, number: frame.number ?? proto.number, given: attributes, calls: [...frame.calls, f], done });
   }
 
   #refuseMissing(): void {
